@@ -1,0 +1,10 @@
+// Package event is the waist of the runtime: whatever the door, what comes in
+// is events with a schema.
+//
+// Sources (runtime/perf, runtime/perfdata, later bpf and spread) deliver them,
+// everything above reads them. The package knows neither the kernel nor
+// Starlark, and holds no code that runs per event except field access.
+//
+// Lifetimes: an Event is a view on ring or file memory and dies at Release;
+// a Schema and a Stream live as long as their Source.
+package event

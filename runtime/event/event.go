@@ -1,0 +1,107 @@
+package event
+
+// RecordKind says what an Event is: a sample of a stream, or one of the
+// records that the kernel adds beside the samples.
+type RecordKind uint8
+
+const (
+	Sample   RecordKind = iota
+	Lost                // Count events of the ring were lost before this record
+	Comm                // Tid of Pid is now called Text; Exec tells exec from rename
+	Fork                // Tid of Pid was created by ParentTid of ParentPid
+	Exit                // Tid of Pid ended
+	Mmap                // an executable mapping; decoded by runtime/task
+	Throttle            // the kernel paused the event; Unthrottle ends it
+	Unthrottle
+	Switch
+	Other // any record that nobody here reads; Rec has it
+)
+
+// An Event is a view of one record in ring or file memory. It is valid until
+// its ring is released; who keeps a value copies it (see Keep).
+//
+// Fast path: sources fill an array of Events in place, so the struct holds
+// only what nearly every plan reads. The rest stays in Rec, from where Layout
+// methods of the source's package fetch it on demand.
+type Event struct {
+	Time   Time
+	Stream *Stream // nil unless Kind is Sample
+	Raw    []byte  // the tracepoint record; empty for events without one
+	Rec    []byte  // the whole perf record with its header; nil if synthetic
+	Joint  *Joint  // parts and computed values; nil for plain samples
+	PID    int32   // thread group; -1 if unknown
+	TID    int32   // thread; -1 if unknown
+	CPU    int32   // -1 if unknown
+	Ring   int32   // index of the ring it came from
+	Kind   RecordKind
+}
+
+// A Joint is what an event made by the runtime has instead of a record.
+type Joint struct {
+	Start *Event // of a pair; nil otherwise
+	End   *Event
+	Slots []Value // computed values, by Field.Offset
+}
+
+// A Stream is one opened event of a source: the same tracepoint opened twice
+// with different filters makes two streams with one schema.
+type Stream struct {
+	Index  int // dense within the source, the position in Source.Streams
+	Schema *Schema
+	Label  string // alias, or the schema's full name
+	// Members decodes sample members that are not in Event; nil if the
+	// source has none.
+	Members Members
+	// Comm names the thread of an event: from the event itself, from the
+	// comm records of the run, from /proc, else "pid-N". The session sets it.
+	Comm func(e *Event) string
+}
+
+// Members fetches the rarely used members of a sample from its record.
+type Members interface {
+	// Member returns the numeric member; ok is false if the sample does not
+	// carry it.
+	Member(e *Event, f Fact) (v uint64, ok bool)
+	// Callchain returns the addresses, innermost first, as a view of Rec.
+	// PERF_CONTEXT_* markers are left in.
+	Callchain(e *Event) []uint64
+}
+
+// Keep copies e and the memory that it views into dst, so that dst outlives
+// the ring. It reuses dst's buffers.
+func (e *Event) Keep(dst *Event) {
+	raw, rec, joint := dst.Raw, dst.Rec, dst.Joint
+	*dst = *e
+	if len(e.Rec) > 0 {
+		dst.Rec = append(rec[:0], e.Rec...)
+		dst.Raw = raw[:0]
+		// Raw is usually a part of Rec: keep it one.
+		if off, ok := within(e.Rec, e.Raw); ok {
+			dst.Raw = dst.Rec[off : off+len(e.Raw) : off+len(e.Raw)]
+			return
+		}
+	} else {
+		dst.Rec = nil
+	}
+	dst.Raw = append(raw[:0:0], e.Raw...)
+	if e.Joint != nil {
+		if joint == nil {
+			joint = new(Joint)
+		}
+		joint.Slots = append(joint.Slots[:0], e.Joint.Slots...)
+		joint.Start = keepPart(joint.Start, e.Joint.Start)
+		joint.End = keepPart(joint.End, e.Joint.End)
+		dst.Joint = joint
+	}
+}
+
+func keepPart(dst, src *Event) *Event {
+	if src == nil {
+		return nil
+	}
+	if dst == nil {
+		dst = new(Event)
+	}
+	src.Keep(dst)
+	return dst
+}

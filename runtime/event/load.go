@@ -1,0 +1,161 @@
+package event
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// This file reads fields the slow, general way: one switch per access. It
+// serves printing, interpreted functions and tests. Per-event code of a plan
+// uses expr, which settles the switch when the plan is built.
+
+// Loc returns the bytes of a field in Raw; nil if the record is too short.
+// A fixed field is its Size bytes, a dynamic one what its locator points to.
+func (f *Field) Loc(e *Event) []byte {
+	end := f.Offset + f.Size
+	if end > len(e.Raw) || f.Offset < 0 {
+		return nil
+	}
+	switch f.Place {
+	case InRaw:
+		return e.Raw[f.Offset:end]
+	case DataLoc, RelLoc:
+		loc := binary.LittleEndian.Uint32(e.Raw[f.Offset:])
+		off, n := int(loc&0xffff), int(loc>>16)
+		if f.Place == RelLoc {
+			off += f.Offset + 4
+		}
+		if off+n > len(e.Raw) {
+			return nil
+		}
+		return e.Raw[off : off+n]
+	}
+	return nil
+}
+
+// Int reads the field as a number: an integer field, a fact, or a computed
+// number. Anything else, and a record that is too short, is 0 and false.
+func (f *Field) Int(e *Event) (int64, bool) {
+	switch f.Place {
+	case InFact:
+		return f.fact(e)
+	case InSlot:
+		if e.Joint == nil || f.Offset >= len(e.Joint.Slots) {
+			return 0, false
+		}
+		v := e.Joint.Slots[f.Offset]
+		return v.Int(), v.Numeric()
+	}
+	if f.Kind != Int {
+		return 0, false
+	}
+	return LoadInt(f.Loc(e), f.Signed)
+}
+
+// LoadInt reads a little-endian integer of 1, 2, 4 or 8 bytes.
+func LoadInt(b []byte, signed bool) (int64, bool) {
+	switch len(b) {
+	case 1:
+		if signed {
+			return int64(int8(b[0])), true
+		}
+		return int64(b[0]), true
+	case 2:
+		v := binary.LittleEndian.Uint16(b)
+		if signed {
+			return int64(int16(v)), true
+		}
+		return int64(v), true
+	case 4:
+		v := binary.LittleEndian.Uint32(b)
+		if signed {
+			return int64(int32(v)), true
+		}
+		return int64(v), true
+	case 8:
+		return int64(binary.LittleEndian.Uint64(b)), true
+	}
+	return 0, false
+}
+
+func (f *Field) fact(e *Event) (int64, bool) {
+	switch f.Fact {
+	case FactTime:
+		return int64(e.Time), true
+	case FactPID:
+		return int64(e.PID), true
+	case FactTID:
+		return int64(e.TID), true
+	case FactCPU:
+		return int64(e.CPU), true
+	}
+	if e.Stream == nil || e.Stream.Members == nil {
+		return 0, false
+	}
+	v, ok := e.Stream.Members.Member(e, f.Fact)
+	return int64(v), ok
+}
+
+// Text reads a text field without its NUL; nil if it is not text.
+func (f *Field) Text(e *Event) []byte {
+	if f.Kind != Str {
+		return nil
+	}
+	switch f.Place {
+	case InFact:
+		if f.Fact == FactComm && e.Stream != nil && e.Stream.Comm != nil {
+			return []byte(e.Stream.Comm(e))
+		}
+		return nil
+	case InSlot:
+		if e.Joint == nil || f.Offset >= len(e.Joint.Slots) {
+			return nil
+		}
+		return []byte(e.Joint.Slots[f.Offset].String())
+	}
+	b := f.Loc(e)
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		b = b[:i]
+	}
+	return b
+}
+
+// Value reads the field as a Value, typed by the field's kind and unit.
+func (f *Field) Value(e *Event) Value {
+	if f.Place == InSlot {
+		if e.Joint == nil || f.Offset >= len(e.Joint.Slots) {
+			return Value{}
+		}
+		return e.Joint.Slots[f.Offset]
+	}
+	switch f.Kind {
+	case Str:
+		return StrOf(string(f.Text(e)))
+	case Int:
+		n, ok := f.Int(e)
+		if !ok {
+			return Value{}
+		}
+		switch {
+		case f.Unit == Nanos:
+			return DurationOf(n)
+		case f.Unit == Moment:
+			return TimeOf(Time(n))
+		case !f.Signed && f.Size == 8:
+			return UintOf(uint64(n))
+		}
+		return IntOf(n)
+	case Array, Bitmask:
+		b := f.Loc(e)
+		if f.Elem <= 0 {
+			return StrOf(string(b))
+		}
+		var vs []Value
+		for ; len(b) >= f.Elem; b = b[f.Elem:] {
+			n, _ := LoadInt(b[:f.Elem], f.Signed)
+			vs = append(vs, IntOf(n))
+		}
+		return ListOf(vs...)
+	}
+	return StrOf(string(f.Loc(e)))
+}
