@@ -1,0 +1,142 @@
+package kernel
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ppscript/runtime/diag"
+)
+
+func TestParseCPUList(t *testing.T) {
+	f := func(in string, want ...int) {
+		t.Helper()
+		got, err := ParseCPUList(in)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("ParseCPUList(%q): got %v, %v, want %v", in, got, err, want)
+		}
+	}
+	f("0", 0)
+	f("0-3,8", 0, 1, 2, 3, 8)
+	f("8,0-3\n", 0, 1, 2, 3, 8)
+	f(" 1 , 2 ", 1, 2)
+	f("0-2,1-3,2", 0, 1, 2, 3)
+	f("5-5", 5)
+	f("65535", 65535)
+}
+
+func TestParseCPUListErrors(t *testing.T) {
+	f := func(in, want string) {
+		t.Helper()
+		got, err := ParseCPUList(in)
+		var e *diag.Error
+		if got != nil || !errors.As(err, &e) || e.Class != diag.Usage || e.Hint == "" || !strings.Contains(err.Error(), want) {
+			t.Errorf("ParseCPUList(%q): got %v, %v, want a usage error with %q", in, got, err, want)
+		}
+	}
+	f("", "no CPU named")
+	f("  ", "no CPU named")
+	f(",", `got ""`)
+	f("0,", `got ""`)
+	f("x", `got "x"`)
+	f("-1", `got "-1"`)
+	f("1-", `got "1-"`)
+	f("+1", `got "+1"`)
+	f("0 - 1", `got "0 - 1"`)
+	f("1-2-3", `got "1-2-3"`)
+	f("3-1", "backwards")
+	f("0-4000000000", "from 0 to 65535")
+	f("0x1", `got "0x1"`)
+}
+
+func TestFormatCPUList(t *testing.T) {
+	f := func(want string, in ...int) {
+		t.Helper()
+		if got := FormatCPUList(in); got != want {
+			t.Errorf("FormatCPUList(%v): got %q, want %q", in, got, want)
+		}
+	}
+	f("")
+	f("0", 0)
+	f("0-1", 0, 1)
+	f("0-3,8,10-11", 10, 8, 3, 2, 1, 0, 11, 8)
+}
+
+func TestSelectCPUs(t *testing.T) {
+	c := CPUs{Online: []int{0, 1}, Present: []int{0, 1, 2}, Possible: []int{0, 1, 2, 3}}
+	got, err := c.Select("")
+	if err != nil || !slices.Equal(got, []int{0, 1}) {
+		t.Errorf("all: got %v, %v", got, err)
+	}
+	got[0] = 7
+	if c.Online[0] != 0 {
+		t.Error("Select lent out its own list")
+	}
+	if got, err = c.Select("1"); err != nil || !slices.Equal(got, []int{1}) {
+		t.Errorf("one: got %v, %v", got, err)
+	}
+	if _, err = c.Select("0,99"); err == nil || !strings.Contains(err.Error(), "no such CPU 99; online: 0-1") {
+		t.Errorf("absent: got %v", err)
+	}
+	if _, err = c.Select("0-2"); err == nil || !strings.Contains(err.Error(), "CPU 2 is offline; online: 0-1") {
+		t.Errorf("offline: got %v", err)
+	}
+	if got := Intersect([]int{3, 1, 1}, []int{0, 1, 3}); !slices.Equal(got, []int{1, 3}) {
+		t.Errorf("Intersect: got %v", got)
+	}
+}
+
+// write makes a fixture file below dir.
+func write(t *testing.T, dir, name, content string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestReadCPUs(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "devices/system/cpu/online", "0-1,3\n")
+	write(t, dir, "devices/system/cpu/present", "0-3\n")
+	if _, err := ReadCPUs(Roots{Sys: dir}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("possible missing: got %v, want not exist", err)
+	}
+	write(t, dir, "devices/system/cpu/possible", "0-7\n")
+	c, err := ReadCPUs(Roots{Sys: dir})
+	if err != nil || FormatCPUList(c.Online) != "0-1,3" || FormatCPUList(c.Present) != "0-3" || len(c.Possible) != 8 {
+		t.Errorf("got %+v, %v", c, err)
+	}
+}
+
+func TestOnlineCPUsHere(t *testing.T) {
+	cpus, err := OnlineCPUs()
+	if err != nil || len(cpus) == 0 {
+		t.Errorf("got %v, %v, want at least one CPU", cpus, err)
+	}
+}
+
+func FuzzParseCPUList(f *testing.F) {
+	for _, s := range []string{"0-3,8", "", "1-", "3-1", "0-65535,0-65535,0-65535", " 1 , 2"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		cpus, err := ParseCPUList(s)
+		if (err == nil) != (len(cpus) > 0) {
+			t.Fatalf("%q: got %v and %v", s, cpus, err)
+		}
+		if err != nil {
+			return
+		}
+		again, err := ParseCPUList(FormatCPUList(cpus))
+		if err != nil || !slices.Equal(cpus, again) {
+			t.Fatalf("%q: %v does not survive formatting: %v, %v", s, cpus, again, err)
+		}
+	})
+}

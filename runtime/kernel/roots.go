@@ -1,0 +1,58 @@
+package kernel
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Roots are the directories that facts are read from. The zero value is the
+// running machine.
+type Roots struct {
+	Proc string // "/proc" if empty
+	Sys  string // "/sys" if empty
+	Dev  string // "/dev" if empty
+}
+
+// ProcPath is a path below proc: r.ProcPath("sys/kernel/osrelease").
+func (r Roots) ProcPath(elem ...string) string { return under(r.Proc, "/proc", elem) }
+
+// SysPath is a path below sysfs.
+func (r Roots) SysPath(elem ...string) string { return under(r.Sys, "/sys", elem) }
+
+// DevPath is a path below /dev.
+func (r Roots) DevPath(elem ...string) string { return under(r.Dev, "/dev", elem) }
+
+func under(root, std string, elem []string) string {
+	if root == "" {
+		root = std
+	}
+	return filepath.Join(append([]string{root}, elem...)...)
+}
+
+// readLine returns a file's content without the white space around it, as the
+// kernel's one-value files need.
+func readLine(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	return strings.TrimSpace(string(b)), err
+}
+
+// A Setting is a number from a kernel file that may be missing or unreadable
+// for this user; then Err says why and Value means nothing.
+type Setting struct {
+	Value int64
+	Err   error
+}
+
+// Known reports whether the number could be read.
+func (s Setting) Known() bool { return s.Err == nil }
+
+func readSetting(path string) Setting {
+	text, err := readLine(path)
+	if err != nil {
+		return Setting{Err: err}
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	return Setting{Value: n, Err: err}
+}
