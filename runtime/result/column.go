@@ -1,0 +1,53 @@
+package result
+
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/unit"
+)
+
+// ColumnKind tells what identifies a row from what was measured for it.
+type ColumnKind uint8
+
+const (
+	ValueColumn ColumnKind = iota
+	KeyColumn
+)
+
+// UnitPrec as Column.Prec means the decimals of the column's unit.
+const UnitPrec = -1
+
+// A Column describes one cell of each row: its name, and how text shows it.
+// The cells themselves are in the unit's base, not in the unit.
+type Column struct {
+	Name string
+	Kind ColumnKind
+	Unit unit.Unit // the zero Unit shows the number, or the duration, as it is
+	Hex  bool      // numbers as 0x...
+	Left bool      // aligned to the left
+	// Width is the least number of terminal cells; text grows a column that
+	// needs more.
+	Width int
+	// Prec is the number of decimals, UnitPrec for the unit's own. A plain
+	// number without unit has decimals only if it is a fraction.
+	Prec int
+	// Sep stands between the column before and this one instead of a blank,
+	// as " => " does between start and end. Only rows and the header show
+	// it, the rule keeps the room.
+	Sep string
+	// ShareOf names the column of which this one is a part: 2 of 97 is shown
+	// as "2 (  2%)".
+	ShareOf string
+	// Alarm shows cells that are not zero in red, where there is colour.
+	Alarm bool
+	// Text overrides how people see a cell; the number stays in JSON beside
+	// it. It may be nil.
+	Text func(v event.Value) string
+}
+
+// Title is the column's name with its unit: "total(us)".
+func (c *Column) Title() string {
+	if c.Unit.Symbol == "" {
+		return c.Name
+	}
+	return c.Name + "(" + c.Unit.Symbol + ")"
+}

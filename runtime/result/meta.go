@@ -1,0 +1,36 @@
+package result
+
+import (
+	"time"
+
+	"ppscript/runtime/event"
+)
+
+// Meta is what every result carries, whatever its shape.
+type Meta struct {
+	Name  string // of the result in the script; unique within a run
+	Title string // for people, may be empty
+
+	Seq   int  // number of the interval, from 1; 0 if there are no intervals
+	Final bool // the last result of this name in the run
+
+	// Begin and End bound the interval on the source's clock; Wall is End as
+	// wall-clock time, zero if that is not known.
+	Begin, End event.Time
+	Wall       time.Time
+
+	Samples      uint64 // events seen in this interval
+	TotalSamples uint64 // events seen since the start
+
+	// Loss counts what this interval does not contain. Every renderer shows
+	// it when it is not zero.
+	Loss event.Loss
+}
+
+// Label is what names the result to a person: the title, else the name.
+func (m *Meta) Label() string {
+	if m.Title != "" {
+		return m.Title
+	}
+	return m.Name
+}
