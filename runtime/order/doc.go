@@ -1,0 +1,27 @@
+// Package order brings the events of a source downstream: in time order over
+// all rings (Merge), or ring after ring where order does not matter (Drain).
+//
+// Session calls Round after each Poll of the source. Both forms hand out
+// pointers into per-ring arrays that view ring memory: nothing is copied, and
+// everything handed out is released when Round moves on, so a sink that keeps
+// an event copies it.
+package order
+
+import "ppscript/runtime/event"
+
+// chunk is how many records of a ring are decoded at a time: enough to
+// amortise the calls, small enough to stay in the second-level cache.
+const chunk = 256
+
+// Stats counts what the merge had to put right.
+type Stats struct {
+	Events uint64 // samples handed out
+	Late   uint64 // older than what was handed out before them
+}
+
+// A Feeder hands the events of a source to sink. Final rounds hand out what
+// is visible, others may keep back what is not known to be complete.
+type Feeder interface {
+	Round(sink func([]*event.Event), final bool)
+	Stats() Stats
+}

@@ -1,0 +1,200 @@
+package order
+
+import "ppscript/runtime/event"
+
+// This file merges the rings of a source by time without copying records.
+//
+// The question of every merge is when the smallest head may go: a record that
+// is older still may be on its way in another ring. Waiting for every ring to
+// show something newer stalls on idle rings; waiting a fixed time is wrong
+// under load. Instead each ring has two bounds (see event.Ring): the merge of
+// a round ends when every ring has been read up to known, and up to there it
+// may take records up to visible. So an idle ring never blocks (its bounds
+// are equal and already reached), and a record is delayed by one Poll at most.
+//
+// A ring whose array is used up is refilled in the middle of a merge; its
+// memory is released then, after everything handed out so far has been sunk.
+//
+// Order within a ring is the ring's own. A record that is older than its
+// predecessor in the same ring, or than what was handed out already, is
+// counted late and delivered in its place with its time unchanged.
+
+// A Merge hands out the events of all rings of a source in time order; equal
+// times keep the order of the rings.
+type Merge struct {
+	src   event.Source
+	rings []*cursor
+	heap  []*cursor
+	out   []*event.Event
+	last  event.Time
+	stats Stats
+}
+
+// A cursor is one ring with its decoded, not yet handed out records.
+type cursor struct {
+	ring           event.Ring
+	index          int32
+	evs            []event.Event
+	next, n        int
+	known, visible uint64
+	// pastKnown says that everything decoded so far up to known has been
+	// handed out.
+	pastKnown bool
+	// readKnown says that the current chunk ends at or before known.
+	readKnown bool
+	lastTime  event.Time
+}
+
+// NewMerge returns a Merge over src.
+func NewMerge(src event.Source) *Merge { return &Merge{src: src} }
+
+// Stats returns the counters.
+func (m *Merge) Stats() Stats { return m.stats }
+
+// Round hands out, in time order, every event that is known to be complete;
+// a final round hands out everything visible.
+func (m *Merge) Round(sink func([]*event.Event), final bool) {
+	rings := m.src.Rings()
+	for len(m.rings) < len(rings) {
+		i := len(m.rings)
+		m.rings = append(m.rings, &cursor{ring: rings[i], index: int32(i), evs: make([]event.Event, chunk)})
+	}
+	m.heap = m.heap[:0]
+	waiting := 0
+	for _, c := range m.rings {
+		c.known, c.visible = c.ring.Bounds()
+		if final {
+			c.known = c.visible
+		}
+		if c.next == c.n {
+			c.fill()
+		} else {
+			// What was kept back last time was visible then.
+			c.readKnown = c.ring.Pos() <= c.known
+		}
+		c.pastKnown = c.done()
+		if !c.pastKnown {
+			waiting++
+		}
+		if c.next < c.n {
+			m.push(c)
+		}
+	}
+	for waiting > 0 && len(m.heap) > 0 {
+		c := m.heap[0]
+		e := &c.evs[c.next]
+		c.next++
+		if e.Kind == event.Sample {
+			m.stats.Events++
+		}
+		if e.Time < m.last {
+			m.stats.Late++
+		} else {
+			m.last = e.Time
+		}
+		m.out = append(m.out, e)
+		if c.next == c.n {
+			// The array is about to be overwritten: sink what points into it.
+			m.flush(sink)
+			c.ring.Release()
+			c.fill()
+		}
+		if !c.pastKnown && c.done() {
+			c.pastKnown = true
+			waiting--
+		}
+		if c.next < c.n {
+			m.down(0)
+		} else {
+			m.pop()
+		}
+	}
+	m.flush(sink)
+}
+
+func (m *Merge) flush(sink func([]*event.Event)) {
+	if len(m.out) > 0 {
+		sink(m.out)
+		m.out = m.out[:0]
+	}
+}
+
+// fill decodes the next chunk: up to known first, so that a chunk never
+// straddles it.
+func (c *cursor) fill() {
+	c.next, c.n = 0, 0
+	pos := c.ring.Pos()
+	until := c.visible
+	if c.readKnown = pos < c.known; c.readKnown {
+		until = c.known
+	}
+	if pos >= until {
+		return
+	}
+	c.n = c.ring.Read(c.evs, until)
+	for i := range c.evs[:c.n] {
+		e := &c.evs[i]
+		e.Ring = c.index
+		if e.Kind == event.Lost || e.Time == 0 {
+			// A loss begins right after the record before it; its own
+			// time stamp is when the kernel could write again. And records
+			// without a time stamp stay beside their neighbours.
+			e.Time = c.lastTime
+		}
+		c.lastTime = e.Time
+	}
+}
+
+// done reports that every record before known has been handed out.
+func (c *cursor) done() bool {
+	if c.next < c.n && c.readKnown {
+		return false
+	}
+	return c.ring.Pos() >= c.known
+}
+
+// The heap is ordered by the time of the head, then by ring.
+
+func less(a, b *cursor) bool {
+	x, y := a.evs[a.next].Time, b.evs[b.next].Time
+	return x < y || x == y && a.index < b.index
+}
+
+func (m *Merge) push(c *cursor) {
+	m.heap = append(m.heap, c)
+	for i := len(m.heap) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if !less(m.heap[i], m.heap[parent]) {
+			return
+		}
+		m.heap[i], m.heap[parent] = m.heap[parent], m.heap[i]
+		i = parent
+	}
+}
+
+func (m *Merge) pop() {
+	last := len(m.heap) - 1
+	m.heap[0] = m.heap[last]
+	m.heap = m.heap[:last]
+	if last > 0 {
+		m.down(0)
+	}
+}
+
+func (m *Merge) down(i int) {
+	h := m.heap
+	for {
+		least := i
+		if l := 2*i + 1; l < len(h) && less(h[l], h[least]) {
+			least = l
+		}
+		if r := 2*i + 2; r < len(h) && less(h[r], h[least]) {
+			least = r
+		}
+		if least == i {
+			return
+		}
+		h[i], h[least] = h[least], h[i]
+		i = least
+	}
+}
