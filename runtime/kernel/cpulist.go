@@ -125,7 +125,10 @@ func (c CPUs) Select(list string) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cpus, c.Check(cpus)
+	if err := c.Check(cpus); err != nil {
+		return nil, err
+	}
+	return cpus, nil
 }
 
 // Check returns an error that names the CPUs of the list which are not online.
