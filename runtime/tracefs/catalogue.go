@@ -1,0 +1,190 @@
+package tracefs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+)
+
+// This file lists events from directory names alone: a format file costs the
+// kernel some 10 us, and there are 2,300 of them.
+
+// Systems lists the event systems, sorted.
+func (f *FS) Systems() ([]string, error) { return f.dirs("") }
+
+// Events lists all events as "sys:name", sorted.
+func (f *FS) Events() ([]string, error) { return f.Match("*:*") }
+
+// Match lists the events that a pattern names, sorted. In both halves of
+// "sys:name" may stand * ? [a-z] [^a]; a pattern without any of them names
+// one event. That nothing matches is an error with the nearest name.
+func (f *FS) Match(pattern string) ([]string, error) {
+	sys, name, ok := strings.Cut(pattern, ":")
+	if !ok || sys == "" || name == "" {
+		return nil, f.notAnEvent(pattern)
+	}
+	systems, err := f.dirs("")
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for _, s := range systems {
+		if !glob(sys, s) {
+			continue
+		}
+		names, err := f.dirs(s)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range names {
+			if glob(name, n) {
+				list = append(list, s+":"+n)
+			}
+		}
+	}
+	// Systems come sorted, but "fib:x" sorts after "fib6:x".
+	slices.Sort(list)
+	switch {
+	case len(list) > 0:
+		return list, nil
+	case !isGlob(pattern):
+		return nil, f.unknown(sys, name)
+	}
+	e := diag.Errorf(diag.Attach, "find events", pattern, "none matches")
+	return nil, e.WithHint("list the events: ppscript list '%s:*'", sys)
+}
+
+// Schema reads and parses an event's format; a second call returns the same
+// Schema.
+func (f *FS) Schema(sys, name string) (*event.Schema, error) {
+	key := sys + ":" + name
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s := f.schemas[key]; s != nil {
+		return s, nil
+	}
+	if !plain(sys) || !plain(name) {
+		return nil, f.unknown(sys, name)
+	}
+	path := filepath.Join(f.root, "events", sys, name, "format")
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, f.unknown(sys, name)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, noAccess(path, err)
+	case err != nil:
+		return nil, diag.Errorf(diag.Attach, "open tracepoint", key, "%w", err)
+	}
+	s, err := f.Options.ParseFormat(sys, text)
+	if err != nil {
+		return nil, err
+	}
+	f.schemas[key] = s
+	return s, nil
+}
+
+// plain reports that a name can be joined to a path safely.
+func plain(s string) bool {
+	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, "/\x00")
+}
+
+// dirs lists the directories in events/sub, sorted.
+func (f *FS) dirs(sub string) ([]string, error) {
+	path := filepath.Join(f.root, "events", sub)
+	entries, err := os.ReadDir(path)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return nil, noAccess(path, err)
+	case err != nil:
+		return nil, diag.Errorf(diag.Attach, "list events in", path, "%w", err)
+	}
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// unknown is the error for an event that is not there, with the most likely
+// one: in the same system, in a system spelled nearly so, or of the same name
+// in another system.
+func (f *FS) unknown(sys, name string) error {
+	const op = "open tracepoint"
+	subject := sys + ":" + name
+	systems, err := f.dirs("")
+	if err != nil {
+		return err
+	}
+	near := sys
+	if !slices.Contains(systems, sys) {
+		near = diag.Nearest(sys, systems)
+		if near == "" {
+			if there := f.homes(name); len(there) > 0 {
+				return diag.Errorf(diag.Attach, op, subject, "no event system %s (did you mean %s?)", sys, there[0]).
+					WithHint("list the systems: ppscript list")
+			}
+			return diag.Errorf(diag.Attach, op, subject, "no event system %s", sys).WithHint("list the systems: ppscript list")
+		}
+	}
+	names, err := f.dirs(near)
+	if err != nil {
+		return err
+	}
+	guess := name
+	if !slices.Contains(names, name) {
+		guess = diag.Nearest(name, names)
+	}
+	if near == sys {
+		e := diag.Errorf(diag.Attach, op, subject, "no such event")
+		if guess == "" {
+			if there := f.homes(name); len(there) > 0 {
+				near, guess, _ = strings.Cut(there[0], ":")
+			}
+		}
+		if guess != "" {
+			e.Cause = errors.New("no such event (did you mean " + near + ":" + guess + "?)")
+		}
+		return e.WithHint("list the events: ppscript list '%s:*'", sys)
+	}
+	if guess == "" {
+		guess = "*"
+	}
+	return diag.Errorf(diag.Attach, op, subject, "no event system %s (did you mean %s:%s?)", sys, near, guess).
+		WithHint("list the events: ppscript list '%s:*'", near)
+}
+
+// notAnEvent is the error for a text that is not "sys:name".
+func (f *FS) notAnEvent(text string) error {
+	e := diag.Errorf(diag.Usage, "find events", text, "want system:name")
+	if there := f.homes(strings.Trim(text, ":")); len(there) > 0 {
+		e.Cause = errors.New("want system:name (did you mean " + there[0] + "?)")
+	}
+	return e.WithHint("list the events: ppscript list")
+}
+
+// homes lists the events called name, whatever their system.
+func (f *FS) homes(name string) []string {
+	if !plain(name) || isGlob(name) {
+		return nil
+	}
+	systems, err := f.dirs("")
+	if err != nil {
+		return nil
+	}
+	var list []string
+	for _, s := range systems {
+		if fi, err := os.Stat(filepath.Join(f.root, "events", s, name)); err == nil && fi.IsDir() {
+			list = append(list, s+":"+name)
+		}
+	}
+	return list
+}
