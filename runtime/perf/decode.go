@@ -1,0 +1,216 @@
+package perf
+
+import (
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/event"
+)
+
+// A Decoder turns the records of one ring, or of one file, into events: it
+// finds the stream of a sample by its id, and reads it with that stream's
+// layout. It is used by one goroutine.
+type Decoder struct {
+	only   entry   // the single stream, if records carry no id
+	table  []entry // open addressing; len is a power of two
+	used   int
+	last   entry   // the last hit: bursts of one event are the rule
+	common *Layout // for records that are not samples
+	idOff  int     // of the id in a sample, 0 if samples carry none
+
+	prev event.Time // for records without a time of their own
+}
+
+type entry struct {
+	id     uint64
+	stream *event.Stream
+	layout *Layout
+}
+
+// NewDecoder makes a Decoder for records whose ids are where common says. All
+// layouts added later must agree with common on the place of the id and on
+// the SampleID, as the kernel requires of a ring with several events.
+func NewDecoder(common *Layout) *Decoder {
+	d := &Decoder{common: common, idOff: common.id}
+	if d.idOff == 0 {
+		d.idOff = common.id2
+	}
+	return d
+}
+
+// Add says that samples with this id belong to stream and are laid out by l.
+// If records carry no id, the last stream added gets all of them.
+func (d *Decoder) Add(id uint64, stream *event.Stream, l *Layout) {
+	d.only = entry{id, stream, l}
+	d.last = d.only
+	if d.idOff == 0 {
+		return
+	}
+	if (d.used+1)*2 > len(d.table) {
+		old := d.table
+		d.table, d.used = make([]entry, max(8, 2*len(old))), 0
+		for _, e := range old {
+			if e.stream != nil {
+				d.insert(e)
+			}
+		}
+	}
+	d.insert(d.only)
+}
+
+// hash spreads ids; live ones are consecutive numbers, those of a file may be
+// anything.
+func hash(id uint64) uint64 { return (id * 0x9e3779b97f4a7c15) >> 32 }
+
+func (d *Decoder) insert(e entry) {
+	mask := uint64(len(d.table) - 1)
+	for i := hash(e.id) & mask; ; i = (i + 1) & mask {
+		switch {
+		case d.table[i].stream == nil:
+			d.used++
+			d.table[i] = e
+			return
+		case d.table[i].id == e.id:
+			d.table[i] = e
+			return
+		}
+	}
+}
+
+// find is the slow half of the lookup; it leaves the hit in d.last.
+func (d *Decoder) find(id uint64) bool {
+	if len(d.table) == 0 {
+		return false
+	}
+	mask := uint64(len(d.table) - 1)
+	for i := hash(id) & mask; d.table[i].stream != nil; i = (i + 1) & mask {
+		if d.table[i].id == id {
+			d.last = d.table[i]
+			return true
+		}
+	}
+	return false
+}
+
+// Stream returns the stream with that id, nil if there is none.
+func (d *Decoder) Stream(id uint64) *event.Stream {
+	last := d.last
+	defer func() { d.last = last }()
+	if d.idOff == 0 || !d.find(id) {
+		return nil
+	}
+	return d.last.stream
+}
+
+// Decode fills e from rec, one whole record, and sets every member but Ring.
+// False means that the record is corrupt, or a sample of no known stream; the
+// caller counts it as truncated. The event views rec.
+//
+// Fast path: this runs for every record.
+func (d *Decoder) Decode(rec []byte, e *event.Event) bool {
+	if len(rec) < headerSize {
+		return false
+	}
+	if le32(rec, 0) != unix.PERF_RECORD_SAMPLE {
+		return d.other(rec, e)
+	}
+	if d.idOff != 0 {
+		if len(rec) < d.idOff+8 {
+			return false
+		}
+		if id := le64(rec, d.idOff); id != d.last.id && !d.find(id) {
+			return false
+		}
+	}
+	l := d.last.layout
+	if l == nil || !l.Sample(rec, e) {
+		return false
+	}
+	e.Stream = d.last.stream
+	if l.time == 0 {
+		e.Time = d.prev
+	} else {
+		d.prev = e.Time
+	}
+	return true
+}
+
+// other decodes what is not a sample.
+//
+// Slow path: such records are rare.
+func (d *Decoder) other(rec []byte, e *event.Event) bool {
+	if !d.common.Record(rec, e) {
+		return false
+	}
+	if e.Time == 0 {
+		e.Time = d.prev
+	} else {
+		d.prev = e.Time
+	}
+	return true
+}
+
+// Record fills e from a record that is not a sample. PID and TID are the
+// subject of the record where it has one (the new thread of a fork, the
+// renamed one of a comm), else the thread that ran. Time is 0 if the record
+// has none.
+func (l *Layout) Record(rec []byte, e *event.Event) bool {
+	if len(rec) < headerSize {
+		return false
+	}
+	l.fill(rec, e)
+	body := l.body(rec)
+	switch le32(rec, 0) {
+	case unix.PERF_RECORD_LOST:
+		e.Kind = event.Lost
+		return len(body) >= 16
+	case unix.PERF_RECORD_LOST_SAMPLES:
+		e.Kind = event.Lost
+		return len(body) >= 8
+	case unix.PERF_RECORD_COMM:
+		e.Kind = event.Comm
+		return subject(body, 0, 4, e)
+	case unix.PERF_RECORD_FORK, unix.PERF_RECORD_EXIT:
+		e.Kind = event.Fork
+		if le32(rec, 0) == unix.PERF_RECORD_EXIT {
+			e.Kind = event.Exit
+		}
+		if len(body) < 24 {
+			return false
+		}
+		if e.Time == 0 {
+			e.Time = event.Time(le64(body, 16))
+		}
+		return subject(body, 0, 8, e)
+	case unix.PERF_RECORD_MMAP, unix.PERF_RECORD_MMAP2:
+		e.Kind = event.Mmap
+		return len(body) >= 32 && subject(body, 0, 4, e)
+	case unix.PERF_RECORD_THROTTLE, unix.PERF_RECORD_UNTHROTTLE:
+		e.Kind = event.Throttle
+		if le32(rec, 0) == unix.PERF_RECORD_UNTHROTTLE {
+			e.Kind = event.Unthrottle
+		}
+		if len(body) < 24 {
+			return false
+		}
+		if e.Time == 0 {
+			e.Time = event.Time(le64(body, 0))
+		}
+	case unix.PERF_RECORD_SWITCH:
+		e.Kind = event.Switch
+	case unix.PERF_RECORD_SWITCH_CPU_WIDE:
+		e.Kind = event.Switch
+		return len(body) >= 8
+	default:
+		e.Kind = event.Other
+	}
+	return true
+}
+
+// subject reads the pid and tid of a record's own body.
+func subject(body []byte, pid, tid int, e *event.Event) bool {
+	if len(body) < pid+4 || len(body) < tid+4 {
+		return false
+	}
+	e.PID, e.TID = int32(le32(body, pid)), int32(le32(body, tid))
+	return true
+}

@@ -1,0 +1,260 @@
+package perf
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/event"
+)
+
+const everyMember = unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME |
+	unix.PERF_SAMPLE_ADDR | unix.PERF_SAMPLE_ID | unix.PERF_SAMPLE_STREAM_ID | unix.PERF_SAMPLE_CPU |
+	unix.PERF_SAMPLE_PERIOD | unix.PERF_SAMPLE_READ | unix.PERF_SAMPLE_CALLCHAIN | unix.PERF_SAMPLE_RAW |
+	unix.PERF_SAMPLE_BRANCH_STACK | unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER | unix.PERF_SAMPLE_WEIGHT |
+	unix.PERF_SAMPLE_DATA_SRC | unix.PERF_SAMPLE_TRANSACTION | unix.PERF_SAMPLE_REGS_INTR |
+	unix.PERF_SAMPLE_PHYS_ADDR | unix.PERF_SAMPLE_CGROUP
+
+// randomFormat is any subset of the members.
+func randomFormat(r *rand.Rand) Format {
+	return Format{
+		SampleType:  r.Uint64() & everyMember,
+		ReadFormat:  r.Uint64() & 0x1f,
+		BranchType:  r.Uint64() & unix.PERF_SAMPLE_BRANCH_HW_INDEX,
+		RegsUser:    0x7,
+		RegsIntr:    0x70,
+		SampleIDAll: r.IntN(2) == 0,
+	}
+}
+
+func TestSampleOfAnyFormat(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 5000 {
+		f := randomFormat(r)
+		kthread := r.IntN(2) == 0
+		rec := sampleRecord(f, kthread)
+		l := NewLayout(f)
+		e := event.Event{Raw: []byte("stale"), Joint: &event.Joint{}, Kind: event.Lost}
+		if !l.Sample(rec, &e) {
+			t.Fatalf("%#x: not decoded", f.SampleType)
+		}
+		checkSample(t, f, kthread, l, &e)
+		if t.Failed() {
+			t.Fatalf("format %+v kthread %v", f, kthread)
+		}
+	}
+}
+
+func checkSample(t *testing.T, f Format, kthread bool, l *Layout, e *event.Event) {
+	t.Helper()
+	want := event.Event{PID: -1, TID: -1, CPU: -1}
+	has := func(bit uint64) bool { return f.SampleType&bit != 0 }
+	if has(unix.PERF_SAMPLE_TIME) {
+		want.Time = valTime
+	}
+	if has(unix.PERF_SAMPLE_TID) {
+		want.PID, want.TID = valPID, valTID
+	}
+	if has(unix.PERF_SAMPLE_CPU) {
+		want.CPU = valCPU
+	}
+	if has(unix.PERF_SAMPLE_RAW) {
+		want.Raw = valRaw
+	}
+	if e.Time != want.Time || e.PID != want.PID || e.TID != want.TID || e.CPU != want.CPU ||
+		!bytes.Equal(e.Raw, want.Raw) || e.Kind != event.Sample || e.Joint != nil {
+		t.Errorf("got %+v, want %+v", *e, want)
+	}
+	for _, m := range []struct {
+		fact event.Fact
+		bit  uint64
+		want uint64
+	}{
+		{event.FactIP, unix.PERF_SAMPLE_IP, valIP},
+		{event.FactAddr, unix.PERF_SAMPLE_ADDR, valAddr},
+		{event.FactPeriod, unix.PERF_SAMPLE_PERIOD, valPeriod},
+		{event.FactWeight, unix.PERF_SAMPLE_WEIGHT, valWeight},
+		{event.FactCgroup, unix.PERF_SAMPLE_CGROUP, valCgroup},
+		{event.FactTime, unix.PERF_SAMPLE_TIME, valTime},
+		{event.FactID, unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_ID, valID},
+		{event.FactComm, 0, 0},
+	} {
+		got, ok := l.Member(e, m.fact)
+		if ok != has(m.bit) || ok && got != m.want {
+			t.Errorf("fact %d: got %#x, %v; want %#x, %v", m.fact, got, ok, m.want, has(m.bit))
+		}
+	}
+	var chain, user, intr []uint64
+	var stack []byte
+	if has(unix.PERF_SAMPLE_CALLCHAIN) {
+		chain = valChain
+	}
+	if has(unix.PERF_SAMPLE_REGS_USER) && !kthread {
+		user = valRegs
+	}
+	if has(unix.PERF_SAMPLE_REGS_INTR) {
+		intr = valRegs
+	}
+	if has(unix.PERF_SAMPLE_STACK_USER) && !kthread {
+		stack = valStack[:8]
+	}
+	if got := l.Callchain(e); !slices.Equal(got, chain) {
+		t.Errorf("callchain: got %x, want %x", got, chain)
+	}
+	if got := l.UserRegs(e); !slices.Equal(got, user) {
+		t.Errorf("user registers: got %v, want %v", got, user)
+	}
+	if got := l.IntrRegs(e); !slices.Equal(got, intr) {
+		t.Errorf("interrupted registers: got %v, want %v", got, intr)
+	}
+	if got := l.UserStack(e); !bytes.Equal(got, stack) {
+		t.Errorf("stack: got %q, want %q", got, stack)
+	}
+}
+
+func TestTruncatedSampleIsRefused(t *testing.T) {
+	f := Format{SampleType: unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME |
+		unix.PERF_SAMPLE_CPU | unix.PERF_SAMPLE_CALLCHAIN | unix.PERF_SAMPLE_RAW}
+	l, rec := NewLayout(f), sampleRecord(f, false)
+	var e event.Event
+	for n := range rec {
+		if l.Sample(rec[:n:n], &e) {
+			t.Errorf("%d of %d bytes: decoded, want refused", n, len(rec))
+		}
+	}
+	if !l.Sample(rec, &e) {
+		t.Error("the whole record is refused")
+	}
+}
+
+func TestDecoderFindsStreams(t *testing.T) {
+	f := Format{SampleType: unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_RAW, SampleIDAll: true}
+	l := NewLayout(f)
+	d := NewDecoder(l)
+	id := func(i int) uint64 { return uint64(i+1)*7919 | uint64(i%3)<<40 }
+	streams := make([]*event.Stream, 300)
+	for i := range streams {
+		streams[i] = &event.Stream{Index: i}
+		d.Add(id(i), streams[i], l)
+	}
+	sample := func(id uint64) []byte {
+		return newRecord(unix.PERF_RECORD_SAMPLE, 0).u64(id, valTime).u32(4).u32(0).done()
+	}
+	for i := range streams {
+		var e event.Event
+		if !d.Decode(sample(id(i)), &e) || e.Stream != streams[i] {
+			t.Fatalf("stream %d: got %+v", i, e.Stream)
+		}
+	}
+	var e event.Event
+	if d.Decode(sample(0xbad), &e) {
+		t.Error("sample of an unknown id: decoded, want refused")
+	}
+	if got := d.Stream(id(1)); got != streams[1] {
+		t.Errorf("Stream: got %+v, want stream 1", got)
+	}
+}
+
+func TestDecoderWithoutIDs(t *testing.T) {
+	f := Format{SampleType: unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_RAW}
+	l := NewLayout(f)
+	d := NewDecoder(l)
+	s := &event.Stream{}
+	d.Add(0, s, l)
+	var e event.Event
+	if !d.Decode(sampleRecord(f, false), &e) || e.Stream != s || e.Time != valTime {
+		t.Errorf("got %+v", e)
+	}
+	// A record without any time takes that of its predecessor: rings are sorted.
+	lost := newRecord(unix.PERF_RECORD_LOST, 0).u64(1, 5).done()
+	if !d.Decode(lost, &e) || e.Kind != event.Lost || e.Time != valTime {
+		t.Errorf("lost: got %+v", e)
+	}
+}
+
+func TestDecodeAllocatesNothing(t *testing.T) {
+	d, rec := tracepointDecoder()
+	var e event.Event
+	lost := newRecord(unix.PERF_RECORD_LOST, 0).u64(1, 5, valPID|valTID<<32, valTime, valCPU, 101).done()
+	if n := testing.AllocsPerRun(100, func() {
+		if !d.Decode(rec, &e) || !d.Decode(lost, &e) {
+			t.Fatal("not decoded")
+		}
+	}); n != 0 {
+		t.Errorf("got %v allocations, want 0", n)
+	}
+}
+
+// tracepointDecoder is what two events in one ring need, and one record.
+func tracepointDecoder() (*Decoder, []byte) {
+	f := Format{SampleType: unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME |
+		unix.PERF_SAMPLE_CPU | unix.PERF_SAMPLE_RAW, SampleIDAll: true}
+	l := NewLayout(f)
+	d := NewDecoder(l)
+	d.Add(101, &event.Stream{}, l)
+	d.Add(valID, &event.Stream{}, l)
+	return d, sampleRecord(f, false)
+}
+
+func BenchmarkDecode(b *testing.B) {
+	b.Run("tracepoint/one-stream", func(b *testing.B) {
+		d, rec := tracepointDecoder()
+		e := new(event.Event)
+		for b.Loop() {
+			d.Decode(rec, e)
+		}
+		if e.Time != valTime || len(e.Raw) != len(valRaw) {
+			b.Fatalf("got %+v", e)
+		}
+	})
+	b.Run("tracepoint/alternating", func(b *testing.B) {
+		d, rec := tracepointDecoder()
+		other := bytes.Clone(rec)
+		other[8] = 101
+		e := new(event.Event)
+		for b.Loop() {
+			d.Decode(rec, e)
+			d.Decode(other, e)
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(2*b.N), "ns/event")
+	})
+}
+
+func FuzzDecode(f *testing.F) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 20 {
+		ft := randomFormat(r)
+		f.Add(ft.SampleType, ft.ReadFormat, ft.BranchType, ft.RegsUser, ft.SampleIDAll, sampleRecord(ft, false))
+	}
+	for _, c := range sideRecords {
+		f.Add(uint64(sideFormat.SampleType), uint64(0), uint64(0), uint64(0), true, c.rec)
+	}
+	f.Fuzz(func(t *testing.T, sampleType, readFormat, branch, regs uint64, idAll bool, rec []byte) {
+		l := NewLayout(Format{sampleType, readFormat, branch, regs, regs, idAll})
+		d := NewDecoder(l)
+		d.Add(valID, &event.Stream{Members: l}, l)
+		var e event.Event
+		if !d.Decode(rec, &e) {
+			return
+		}
+		// What is decoded lies inside the record.
+		if len(e.Raw) > len(rec) || len(e.Rec) != len(rec) {
+			t.Errorf("raw %d, rec %d of %d bytes", len(e.Raw), len(e.Rec), len(rec))
+		}
+		if n := len(l.Callchain(&e)); n*8 > len(rec) {
+			t.Errorf("callchain of %d in %d bytes", n, len(rec))
+		}
+		if n := len(l.UserStack(&e)); n > len(rec) {
+			t.Errorf("stack of %d in %d bytes", n, len(rec))
+		}
+		l.UserRegs(&e)
+		l.IntrRegs(&e)
+		for fact := event.FactTime; fact <= event.FactCallchain; fact++ {
+			l.Member(&e, fact)
+		}
+		decodeAll(&e)
+	})
+}

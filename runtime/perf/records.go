@@ -1,0 +1,198 @@
+package perf
+
+import (
+	"bytes"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/event"
+)
+
+// This file reads the bodies of records that are not samples. They are rare,
+// so the readers copy what they return: it outlives the event.
+//
+// None of them needs the Layout: a SampleID at the end of the record follows
+// the members that are read, and texts end at their NUL.
+
+// A Comm says that a thread got another name.
+type Comm struct {
+	PID, TID int32
+	Name     string
+	Exec     bool // by execve, not by prctl or /proc
+}
+
+// A Task is a fork or an exit. Of an exit, the parent is the one that reaps.
+type Task struct {
+	PID, TID   int32
+	PPID, PTID int32
+	Time       event.Time
+}
+
+// An Mapping is an executable (or, with mmap_data, any) memory mapping.
+type Mapping struct {
+	PID, TID     int32
+	Addr, Len    uint64
+	Pgoff        uint64 // file offset in bytes
+	Maj, Min     uint32 // device of the file; 0 for MMAP records
+	Ino, InoGen  uint64
+	Prot, Flags  uint32 // PROT_*, MAP_*; 0 for MMAP records
+	Name         string // file, "//anon", "[vdso]", ...
+	BuildID      []byte // instead of device and inode; nil if not recorded
+	Kernel, Data bool   // by a kernel module; not executable
+}
+
+// Lost says that the kernel dropped Count records for want of room.
+type Lost struct {
+	ID    uint64 // of the event; 0 in LOST_SAMPLES
+	Count uint64
+}
+
+// A Throttle record names the event that was paused or let go.
+type Throttle struct {
+	Time         event.Time
+	ID, StreamID uint64
+}
+
+// A Switch is a context switch. Other is known to CPU-wide events only: the
+// thread switched to (Out) or from.
+type Switch struct {
+	Out, Preempt       bool
+	OtherPID, OtherTID int32
+	Wide               bool
+}
+
+// kindOf is the record's type and body; ok is false if rec is not of one of
+// the types or shorter than least bytes of body.
+func bodyOf(e *event.Event, least int, types ...uint32) (typ uint32, misc uint16, body []byte, ok bool) {
+	if len(e.Rec) < headerSize+least {
+		return 0, 0, nil, false
+	}
+	typ, misc = le32(e.Rec, 0), uint16(le32(e.Rec, 4))
+	for _, t := range types {
+		if t == typ {
+			return typ, misc, e.Rec[headerSize:], true
+		}
+	}
+	return typ, misc, nil, false
+}
+
+func cstring(b []byte) string {
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		b = b[:i]
+	}
+	return string(b)
+}
+
+// DecodeComm reads a COMM record.
+func DecodeComm(e *event.Event) (Comm, bool) {
+	_, misc, b, ok := bodyOf(e, 8, unix.PERF_RECORD_COMM)
+	if !ok {
+		return Comm{}, false
+	}
+	return Comm{
+		PID:  int32(le32(b, 0)),
+		TID:  int32(le32(b, 4)),
+		Name: cstring(b[8:]),
+		Exec: misc&unix.PERF_RECORD_MISC_COMM_EXEC != 0,
+	}, true
+}
+
+// DecodeFork reads a FORK record: TID of PID was made by PTID of PPID.
+func DecodeFork(e *event.Event) (Task, bool) { return decodeTask(e, unix.PERF_RECORD_FORK) }
+
+// DecodeExit reads an EXIT record.
+func DecodeExit(e *event.Event) (Task, bool) { return decodeTask(e, unix.PERF_RECORD_EXIT) }
+
+func decodeTask(e *event.Event, typ uint32) (Task, bool) {
+	_, _, b, ok := bodyOf(e, 24, typ)
+	if !ok {
+		return Task{}, false
+	}
+	return Task{
+		PID:  int32(le32(b, 0)),
+		PPID: int32(le32(b, 4)),
+		TID:  int32(le32(b, 8)),
+		PTID: int32(le32(b, 12)),
+		Time: event.Time(le64(b, 16)),
+	}, true
+}
+
+// DecodeMmap reads a MMAP or MMAP2 record.
+func DecodeMmap(e *event.Event) (Mapping, bool) {
+	typ, misc, b, ok := bodyOf(e, 32, unix.PERF_RECORD_MMAP, unix.PERF_RECORD_MMAP2)
+	if !ok {
+		return Mapping{}, false
+	}
+	m := Mapping{
+		PID:    int32(le32(b, 0)),
+		TID:    int32(le32(b, 4)),
+		Addr:   le64(b, 8),
+		Len:    le64(b, 16),
+		Pgoff:  le64(b, 24),
+		Kernel: misc&unix.PERF_RECORD_MISC_CPUMODE_MASK == unix.PERF_RECORD_MISC_KERNEL,
+		Data:   misc&unix.PERF_RECORD_MISC_MMAP_DATA != 0,
+	}
+	if typ == unix.PERF_RECORD_MMAP {
+		m.Name = cstring(b[32:])
+		return m, true
+	}
+	m.Data = false // the bit means something else in MMAP2 before 3.16, and Prot tells
+	if len(b) < 64 {
+		return Mapping{}, false
+	}
+	if misc&unix.PERF_RECORD_MISC_MMAP_BUILD_ID != 0 {
+		m.BuildID = bytes.Clone(b[36 : 36+min(20, int(b[32]))])
+	} else {
+		m.Maj, m.Min = le32(b, 32), le32(b, 36)
+		m.Ino, m.InoGen = le64(b, 40), le64(b, 48)
+	}
+	m.Prot, m.Flags = le32(b, 56), le32(b, 60)
+	m.Data = m.Prot&unix.PROT_EXEC == 0
+	m.Name = cstring(b[64:])
+	return m, true
+}
+
+// DecodeLost reads a LOST or LOST_SAMPLES record.
+func DecodeLost(e *event.Event) (Lost, bool) {
+	typ, _, b, ok := bodyOf(e, 8, unix.PERF_RECORD_LOST, unix.PERF_RECORD_LOST_SAMPLES)
+	if !ok {
+		return Lost{}, false
+	}
+	if typ == unix.PERF_RECORD_LOST_SAMPLES {
+		return Lost{Count: le64(b, 0)}, true
+	}
+	if len(b) < 16 {
+		return Lost{}, false
+	}
+	return Lost{ID: le64(b, 0), Count: le64(b, 8)}, true
+}
+
+// DecodeThrottle reads a THROTTLE or UNTHROTTLE record.
+func DecodeThrottle(e *event.Event) (Throttle, bool) {
+	_, _, b, ok := bodyOf(e, 24, unix.PERF_RECORD_THROTTLE, unix.PERF_RECORD_UNTHROTTLE)
+	if !ok {
+		return Throttle{}, false
+	}
+	return Throttle{Time: event.Time(le64(b, 0)), ID: le64(b, 8), StreamID: le64(b, 16)}, true
+}
+
+// DecodeSwitch reads a SWITCH or SWITCH_CPU_WIDE record.
+func DecodeSwitch(e *event.Event) (Switch, bool) {
+	typ, misc, b, ok := bodyOf(e, 0, unix.PERF_RECORD_SWITCH, unix.PERF_RECORD_SWITCH_CPU_WIDE)
+	if !ok {
+		return Switch{}, false
+	}
+	s := Switch{
+		Out:      misc&unix.PERF_RECORD_MISC_SWITCH_OUT != 0,
+		Preempt:  misc&unix.PERF_RECORD_MISC_SWITCH_OUT_PREEMPT != 0,
+		OtherPID: -1, OtherTID: -1,
+	}
+	if typ == unix.PERF_RECORD_SWITCH_CPU_WIDE {
+		if len(b) < 8 {
+			return Switch{}, false
+		}
+		s.Wide = true
+		s.OtherPID, s.OtherTID = int32(le32(b, 0)), int32(le32(b, 4))
+	}
+	return s, true
+}

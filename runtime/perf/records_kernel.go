@@ -1,0 +1,96 @@
+package perf
+
+import (
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/event"
+)
+
+// This file reads the records about kernel text, namespaces and cgroups.
+// Their events are of Kind Other.
+
+// A Namespace is one link of /proc/PID/ns, in the order of the NS_INDEX
+// constants of the kernel: net, uts, ipc, pid, user, mnt, cgroup.
+type Namespace struct{ Dev, Ino uint64 }
+
+// Namespaces lists the namespaces that a thread entered.
+type Namespaces struct {
+	PID, TID int32
+	Links    []Namespace
+}
+
+// A Cgroup is a cgroup that was made.
+type Cgroup struct {
+	ID   uint64
+	Path string
+}
+
+// A Ksymbol is a piece of kernel text that came or went: a BPF program, a
+// trampoline.
+type Ksymbol struct {
+	Addr       uint64
+	Len        uint32
+	Type       uint16 // PERF_RECORD_KSYMBOL_TYPE_*
+	Unregister bool
+	Name       string
+}
+
+// A BPFEvent is the loading or unloading of a BPF program.
+type BPFEvent struct {
+	Type  uint16 // 1 load, 2 unload
+	Flags uint16
+	ID    uint32
+	Tag   [8]byte
+}
+
+// DecodeNamespaces reads a NAMESPACES record.
+func DecodeNamespaces(e *event.Event) (Namespaces, bool) {
+	_, _, b, ok := bodyOf(e, 16, unix.PERF_RECORD_NAMESPACES)
+	if !ok {
+		return Namespaces{}, false
+	}
+	n := le64(b, 8)
+	if n > uint64(len(b)-16)/16 {
+		return Namespaces{}, false
+	}
+	ns := Namespaces{PID: int32(le32(b, 0)), TID: int32(le32(b, 4)), Links: make([]Namespace, n)}
+	for i := range ns.Links {
+		ns.Links[i] = Namespace{le64(b, 16+16*i), le64(b, 24+16*i)}
+	}
+	return ns, true
+}
+
+// DecodeCgroup reads a CGROUP record.
+func DecodeCgroup(e *event.Event) (Cgroup, bool) {
+	_, _, b, ok := bodyOf(e, 8, unix.PERF_RECORD_CGROUP)
+	if !ok {
+		return Cgroup{}, false
+	}
+	return Cgroup{ID: le64(b, 0), Path: cstring(b[8:])}, true
+}
+
+// DecodeKsymbol reads a KSYMBOL record.
+func DecodeKsymbol(e *event.Event) (Ksymbol, bool) {
+	_, _, b, ok := bodyOf(e, 16, unix.PERF_RECORD_KSYMBOL)
+	if !ok {
+		return Ksymbol{}, false
+	}
+	tf := le32(b, 12)
+	return Ksymbol{
+		Addr:       le64(b, 0),
+		Len:        le32(b, 8),
+		Type:       uint16(tf),
+		Unregister: tf>>16&unix.PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER != 0,
+		Name:       cstring(b[16:]),
+	}, true
+}
+
+// DecodeBPF reads a BPF_EVENT record.
+func DecodeBPF(e *event.Event) (BPFEvent, bool) {
+	_, _, b, ok := bodyOf(e, 16, unix.PERF_RECORD_BPF_EVENT)
+	if !ok {
+		return BPFEvent{}, false
+	}
+	tf := le32(b, 0)
+	return BPFEvent{Type: uint16(tf), Flags: uint16(tf >> 16), ID: le32(b, 4), Tag: [8]byte(b[8:16])}, true
+}

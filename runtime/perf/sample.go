@@ -1,0 +1,130 @@
+package perf
+
+import (
+	"encoding/binary"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/event"
+)
+
+func le64(b []byte, off int) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
+func le32(b []byte, off int) uint32 { return binary.LittleEndian.Uint32(b[off:]) }
+
+// Sample fills e from rec, a whole PERF_RECORD_SAMPLE, and sets every member
+// but Stream and Ring. False means that the record contradicts the layout; e
+// is then undefined. The event views rec.
+//
+// Fast path: this runs for every sample.
+func (l *Layout) Sample(rec []byte, e *event.Event) bool {
+	if len(rec) < l.fixed {
+		return false
+	}
+	e.Kind = event.Sample
+	e.Joint = nil
+	e.Rec = rec
+	e.Time = 0
+	if l.time != 0 {
+		e.Time = event.Time(le64(rec, l.time))
+	}
+	e.PID, e.TID = -1, -1
+	if l.tid != 0 {
+		v := le64(rec, l.tid)
+		e.PID, e.TID = int32(v), int32(v>>32)
+	}
+	e.CPU = -1
+	if l.cpu != 0 {
+		e.CPU = int32(le32(rec, l.cpu))
+	}
+	off := l.fixed
+	if l.read != 0 && l.ReadFormat&unix.PERF_FORMAT_GROUP != 0 {
+		size, ok := groupSize(l.ReadFormat, le64(rec, l.read))
+		if !ok || size > len(rec)-l.read {
+			return false
+		}
+		off = l.read + size
+	}
+	if l.chain {
+		if len(rec)-off < 8 {
+			return false
+		}
+		n := le64(rec, off)
+		off += 8
+		if n > uint64(len(rec)-off)/8 {
+			return false
+		}
+		off += int(n) * 8
+	}
+	if !l.raw {
+		e.Raw = nil
+		return true
+	}
+	if len(rec)-off < 4 {
+		return false
+	}
+	// The size includes the padding that aligns the record to 8 bytes.
+	n := uint(le32(rec, off))
+	off += 4
+	if n > uint(len(rec)-off) {
+		return false
+	}
+	e.Raw = rec[off : off+int(n) : off+int(n)]
+	return true
+}
+
+// fill is Sample for every other record: time, thread and CPU come from the
+// SampleID if there is one.
+func (l *Layout) fill(rec []byte, e *event.Event) {
+	id, _ := l.SampleID(rec)
+	e.Joint, e.Rec, e.Raw, e.Stream = nil, rec, nil, nil
+	e.Time, e.PID, e.TID, e.CPU = id.Time, id.PID, id.TID, id.CPU
+}
+
+// A SampleID is the trailer that sample_id_all adds to records that are not
+// samples. PID, TID and CPU are -1, the others 0, if absent.
+type SampleID struct {
+	Time     event.Time
+	ID       uint64 // of the event whose ring it is
+	StreamID uint64
+	PID, TID int32 // the thread that ran; not the subject of the record
+	CPU      int32
+}
+
+// SampleID reads the trailer of a record that is not a sample; false if there
+// is none.
+func (l *Layout) SampleID(rec []byte) (SampleID, bool) {
+	id := SampleID{PID: -1, TID: -1, CPU: -1}
+	end := len(rec)
+	if l.trailer == 0 || end < headerSize+l.trailer {
+		return id, false
+	}
+	if l.endTID != 0 {
+		v := le64(rec, end-l.endTID)
+		id.PID, id.TID = int32(v), int32(v>>32)
+	}
+	if l.endTime != 0 {
+		id.Time = event.Time(le64(rec, end-l.endTime))
+	}
+	if l.endStream != 0 {
+		id.StreamID = le64(rec, end-l.endStream)
+	}
+	if l.endCPU != 0 {
+		id.CPU = int32(le32(rec, end-l.endCPU))
+	}
+	switch {
+	case l.endIdent != 0:
+		id.ID = le64(rec, end-l.endIdent)
+	case l.endID != 0:
+		id.ID = le64(rec, end-l.endID)
+	}
+	return id, true
+}
+
+// body is the part of a record between header and SampleID; nil if the record
+// is too short for both.
+func (l *Layout) body(rec []byte) []byte {
+	if len(rec) < headerSize+l.trailer {
+		return nil
+	}
+	return rec[headerSize : len(rec)-l.trailer]
+}
