@@ -34,6 +34,7 @@ type Event struct {
 	CPU    int32   // -1 if unknown
 	Ring   int32   // index of the ring it came from
 	Kind   RecordKind
+	Count  uint32 // of a Lost record: how many were lost
 }
 
 // A Joint is what an event made by the runtime has instead of a record.
