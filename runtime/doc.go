@@ -1,0 +1,88 @@
+// Package runtime is the map of the data's journey, from the kernel to the
+// screen. It has no code; the packages are one level down. tests/layout says
+// which of them may import which and fails when one does otherwise.
+//
+// # The journey
+//
+// Whatever the door, what comes in is events with a schema, delivered by an
+// event.Source; everything after it reads events and knows no door.
+//
+//	unit       quantities: read "10ms", print "1.5MiB"
+//	diag       errors with a subject and a hint; missing kernel support
+//	event      the waist: Schema, Event, Stream, Source, Ring, Loss
+//	kernel     facts of this kernel; the doctor
+//	expr       per-event code: one typed program, from C text or from Starlark
+//	tracefs    tracepoints: their formats, and how the kernel prints them
+//	perf       live source: perf_event_open, rings, records
+//	perfdata   recorded source: perf.data files
+//	task       who: threads, processes, names, mappings over time
+//	symbol     where: addresses to names
+//	result     what comes out: Table, Histogram, Stacks, Log; values, not text
+//	key        keys of groups and joins to dense rows
+//	order      rings merged by time, without copying
+//	flow       how slices of events pass from one operator to the next
+//	join       events related by a key: pairs, latencies, timelines
+//	agg        events grouped by a key: count, sum, quantile, top
+//	render     results as text, JSON, CSV
+//	plan       what a script asked for, checked and optimised; opens nothing
+//	session    opens a plan, runs it, drains it, closes it
+//	script     the Starlark host; turns script functions into expr
+//
+// What a script author sees is builtins/, stdlib/ is written with it, and
+// cmd/ppscript puts both on a command line.
+//
+// # Words
+//
+// One word has one meaning, in code, messages and documents.
+//
+//	agg        an operator that keeps numbers for each key
+//	attr       how an event is opened: perf_event_attr in the kernel
+//	batch      a slice of events on their way through the operators; all of
+//	           them are views that die when the call returns
+//	bounds     how far a ring can be read: known is final, visible is there
+//	callchain  the return addresses of a sample, innermost first
+//	comm       the name of a thread: at most 15 bytes, may change at any time
+//	CPU        a logical CPU by its kernel number
+//	event      one occurrence, as seen by us: a view of a record
+//	fact       a member of every sample, whatever its event: time, tid, cpu
+//	field      a named value of an event: a fact, a part of the raw record, or
+//	           a value computed here
+//	fold       an operator that keeps a small state machine for each key
+//	joint      an event made here from others: a pair, a fold's output
+//	key        the value by which events are related or grouped
+//	mapping    a file mapped into a process at an address
+//	pair       a joint of a start and an end with one key; has a delay
+//	perf clock the clock of the samples' times; int64 ns, not wall time
+//	period     how much a sample stands for: events, or ns of a clock
+//	pid, tid   process (thread group) and thread; the kernel's record calls
+//	           them pid and tid as well, tracepoint fields named pid are tids
+//	plan       what will be opened and computed; a value that can be printed
+//	raw        the tracepoint's own bytes within a sample
+//	record     one entry of a ring: a header, then a sample or side facts
+//	ring       memory that the kernel fills with records, for a CPU or thread
+//	sample     a record of a stream: the event happened, or its period ran out
+//	schema     the fields of one kind of event: where each lies, its type
+//	session    one run of a plan
+//	side record  COMM, FORK, EXIT, MMAP, LOST and the like: not a sample
+//	source     a door: live perf, a file
+//	stage      one of the places of a join: start, end, what is between
+//	stream     one opened event of a source; two streams can share a schema
+//	tracepoint a static event of the kernel, "sched:sched_switch"
+//	view       memory that belongs to somebody else; copy it to keep it
+//	watermark  the time up to which all rings have been seen
+//	workload   the command after "--": started, traced and waited for
+//
+// # Loss
+//
+// Each kind of loss has one word, one counter in event.Loss, and is shown in
+// every result that it touches.
+//
+//	lost       dropped by the kernel: the ring was full
+//	dropped    dropped by us: a bound on memory was hit
+//	late       came after its time had passed: order could not place it
+//	truncated  shorter than its schema says: not decoded
+//	unmatched  one half of a pair, whose other half was not seen
+//	evicted    the state of a key was pushed out by a bound
+//	errors     a per-event function failed
+//	throttled  the kernel paused sampling, since it took too long
+package runtime

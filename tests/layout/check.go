@@ -1,0 +1,173 @@
+package layout
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// rules are the tables that a tree is checked against.
+type rules struct {
+	layers  [][]string
+	planned []string
+	owners  map[string][]string
+	mayExit []string
+}
+
+// check returns what is wrong with the tree, one sentence each, in the order
+// of the files.
+func check(tree fs.FS, r rules) ([]string, error) {
+	c := checker{rules: r, rank: map[string]int{}, seen: map[string]bool{}, documented: map[string]bool{}}
+	for i, layer := range r.layers {
+		for _, pkg := range layer {
+			c.rank[pkg] = i
+		}
+	}
+	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && name != "." && strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" {
+			return fs.SkipDir
+		}
+		if d.IsDir() || path.Ext(name) != ".go" {
+			return nil
+		}
+		src, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return err
+		}
+		c.file(name, src)
+		return nil
+	})
+	c.packages()
+	return c.faults, err
+}
+
+type checker struct {
+	rules
+	rank       map[string]int
+	seen       map[string]bool
+	documented map[string]bool
+	faults     []string
+}
+
+func (c *checker) fault(format string, args ...any) {
+	c.faults = append(c.faults, fmt.Sprintf(format, args...))
+}
+
+func (c *checker) file(name string, src []byte) {
+	file, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		c.fault("%v", err)
+		return
+	}
+	if n := strings.Count(string(src), "\n"); n > maxLines && !ast.IsGenerated(file) {
+		c.fault("%s: got %d lines, want at most %d; split it by job", name, n, maxLines)
+	}
+	pkg := path.Dir(name)
+	isTest := strings.HasSuffix(name, "_test.go")
+	if !isTest {
+		c.seen[pkg] = true
+		c.documented[pkg] = c.documented[pkg] || saysWhatFor(file)
+	}
+	if isTest || strings.HasPrefix(pkg, "tests/") {
+		return
+	}
+	if _, ok := c.rank[pkg]; !ok {
+		c.fault("%s: package %s is in no layer; decide what may import it", name, pkg)
+		return
+	}
+	for _, spec := range file.Imports {
+		imp, _ := strconv.Unquote(spec.Path.Value)
+		c.imported(name, pkg, imp)
+	}
+	if !within(pkg, c.mayExit) {
+		c.exits(name, file)
+	}
+}
+
+// saysWhatFor reports whether the file has the package comment in go doc's
+// form. A command's comment starts with its own name.
+func saysWhatFor(f *ast.File) bool {
+	if f.Doc == nil {
+		return false
+	}
+	return f.Name.Name == "main" || strings.HasPrefix(f.Doc.Text(), "Package "+f.Name.Name+" ")
+}
+
+func (c *checker) imported(file, pkg, imp string) {
+	if to, ok := strings.CutPrefix(imp, module+"/"); ok {
+		if r, ok := c.rank[to]; !ok || r >= c.rank[pkg] {
+			c.fault("%s imports %s, which is not in a lower layer than %s", file, to, pkg)
+		}
+		return
+	}
+	if first, _, _ := strings.Cut(imp, "/"); !strings.Contains(first, ".") {
+		return // the standard library
+	}
+	for mod, pkgs := range c.owners {
+		if imp == mod || strings.HasPrefix(imp, mod+"/") {
+			if !within(pkg, pkgs) {
+				c.fault("%s imports %s, which only %v and tests may", file, imp, pkgs)
+			}
+			return
+		}
+	}
+	c.fault("%s imports %s, whose module has no owner; say who may import it", file, imp)
+}
+
+// within reports whether pkg is one of pkgs or below one.
+func within(pkg string, pkgs []string) bool {
+	return slices.ContainsFunc(pkgs, func(p string) bool { return pkg == p || strings.HasPrefix(pkg, p+"/") })
+}
+
+// exits finds calls that end the process behind the caller's back.
+func (c *checker) exits(name string, file *ast.File) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		x, ok := sel.X.(*ast.Ident)
+		if ok && (x.Name == "os" && sel.Sel.Name == "Exit" || x.Name == "log" && strings.HasPrefix(sel.Sel.Name, "Fatal")) {
+			c.fault("%s calls %s.%s; return an error, only %v may end the process", name, x.Name, sel.Sel.Name, c.mayExit)
+		}
+		return true
+	})
+}
+
+// packages checks what can be told once all files are known.
+func (c *checker) packages() {
+	for _, layer := range c.layers {
+		for _, pkg := range layer {
+			switch expected := slices.Contains(c.planned, pkg); {
+			case c.seen[pkg] && expected:
+				c.fault("%s exists; take it off the planned list", pkg)
+			case !c.seen[pkg] && !expected:
+				c.fault("%s is in a layer and does not exist; take it off the table", pkg)
+			}
+		}
+	}
+	for _, pkg := range c.planned {
+		if _, ok := c.rank[pkg]; !ok {
+			c.fault("%s is planned and in no layer", pkg)
+		}
+	}
+	var mute []string
+	for pkg := range c.seen {
+		if !c.documented[pkg] {
+			mute = append(mute, pkg)
+		}
+	}
+	slices.Sort(mute)
+	for _, pkg := range mute {
+		c.fault("%s: no comment that says what the package is for", pkg)
+	}
+}
