@@ -81,10 +81,11 @@ func (e *Event) Keep(dst *Event) {
 			dst.Raw = dst.Rec[off : off+len(e.Raw) : off+len(e.Raw)]
 			return
 		}
-	} else {
-		dst.Rec = nil
 	}
-	dst.Raw = append(raw[:0:0], e.Raw...)
+	if len(rec) > 0 {
+		raw = nil // a part of rec: it cannot be grown
+	}
+	dst.Raw = append(raw[:0], e.Raw...)
 	if e.Joint != nil {
 		if joint == nil {
 			joint = new(Joint)
