@@ -1,0 +1,195 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"ppscript/runtime/diag"
+
+	"go.starlark.net/resolve"
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+// This file turns every way in which Starlark fails into one diag.Error with
+// a position, the source line with a caret, the calls that led there, and a
+// hint. Starlark's own messages are kept where they say enough.
+
+// remember keeps a file's text and tree for excerpts and checks.
+func (h *Host) remember(name, text string, tree *syntax.File) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.sources[name] = &source{text, tree}
+}
+
+func (h *Host) sourceOf(name string) *source {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.sources[name]
+}
+
+// explainStatic converts errors of the parser and the resolver.
+func (h *Host) explainStatic(err error) error {
+	var se syntax.Error
+	if errors.As(err, &se) {
+		return h.at(se.Pos, &diag.Error{Cause: errors.New(syntaxMessage(se.Msg)), Hint: syntaxHint(se.Msg)})
+	}
+	var list resolve.ErrorList
+	if !errors.As(err, &list) || len(list) == 0 {
+		return &diag.Error{Cause: err}
+	}
+	first := h.resolveError(list[0])
+	// The rest follow the first one's excerpt: fixing one misspelt name at a
+	// time is tedious.
+	const shown = 5
+	for i, e := range list[1:] {
+		if i == shown {
+			first.Excerpt += fmt.Sprintf("\nand %d more errors", len(list)-1-shown)
+			break
+		}
+		o := h.resolveError(e)
+		first.Excerpt += "\n" + o.Error() + "\n" + o.Excerpt
+	}
+	return first
+}
+
+func (h *Host) resolveError(e resolve.Error) *diag.Error {
+	d := &diag.Error{Cause: errors.New(e.Msg)}
+	if rest, ok := strings.CutPrefix(e.Msg, "undefined: "); ok {
+		name, _, _ := strings.Cut(rest, " ")
+		near := h.nearestName(name, e.Pos.Filename())
+		d.Cause = fmt.Errorf("undefined name %s%s", name, didYouMean(near))
+		d.Hint = undefinedHint(name, near)
+	}
+	return h.at(e.Pos, d)
+}
+
+// at completes d with the position and excerpt.
+func (h *Host) at(pos syntax.Position, d *diag.Error) *diag.Error {
+	sp := h.spanAt(pos)
+	return h.atSpan(sp, d)
+}
+
+func (h *Host) atSpan(sp span, d *diag.Error) *diag.Error {
+	d.Pos = sp.pos.String()
+	d.Excerpt = h.excerpt(sp)
+	return d
+}
+
+// explain converts an error of running code on t.
+func (t *thread) explain(err error) error {
+	h := t.host
+	var pos syntax.Position
+	var stack starlark.CallStack
+	var ee *starlark.EvalError
+	for e := err; errors.As(e, &ee); e = ee.Unwrap() {
+		stack = ee.CallStack
+	}
+	frames := starlarkFrames(stack)
+	if len(frames) > 0 {
+		pos = frames[len(frames)-1].Pos
+	}
+	d := t.cause(err, ee)
+	var le *loadError
+	if errors.As(err, &le) && d.Pos != "" {
+		// The loaded file has said what is wrong and where.
+		d.Excerpt += "\nloaded from " + le.at.String()
+		return d
+	}
+	if d.Pos == "" && pos.Col > 0 {
+		var ae *ArgError
+		sp := h.spanAt(pos)
+		if errors.As(err, &ae) {
+			sp = h.argSpan(pos, ae, sp)
+		}
+		h.atSpan(sp, d)
+		d.Excerpt += callLines(frames)
+	}
+	return d
+}
+
+// cause finds what to tell: what a builtin reported as a diag.Error stays as
+// it is, with its class and hint.
+func (t *thread) cause(err error, ee *starlark.EvalError) *diag.Error {
+	switch {
+	case t.limited:
+		return &diag.Error{
+			Cause: fmt.Errorf("stopped after %d steps: does it loop for ever?", t.max),
+			Hint:  stepsHint(t.host.opts.StepsHint, t.max)}
+	case t.host.cancelled.Load() != nil:
+		return &diag.Error{Cause: fmt.Errorf("script stopped: %s", *t.host.cancelled.Load())}
+	}
+	var inner *diag.Error
+	if errors.As(err, &inner) {
+		d := *inner
+		if d.Hint == "" {
+			d.Hint = diag.HintOf(inner.Cause)
+		}
+		return &d
+	}
+	msg := err.Error()
+	if ee != nil {
+		msg = ee.Msg
+	}
+	// Hiding Starlark's error types is deliberate: nobody outside may know
+	// them. Errors of builtins stay reachable.
+	root := err
+	for errors.As(root, &ee) && ee.Unwrap() != nil {
+		root = ee.Unwrap()
+	}
+	return &diag.Error{Cause: &said{msg: runMessage(msg), err: root}, Hint: runHint(msg)}
+}
+
+// said is an error with another text.
+type said struct {
+	msg string
+	err error
+}
+
+func (s *said) Error() string { return s.msg }
+func (s *said) Unwrap() error { return s.err }
+
+func stepsHint(format string, max uint64) string {
+	if strings.Contains(format, "%d") {
+		return fmt.Sprintf(format, max*10)
+	}
+	return format
+}
+
+// starlarkFrames drops builtins, which have no position.
+func starlarkFrames(stack starlark.CallStack) []starlark.CallFrame {
+	var frames []starlark.CallFrame
+	for _, f := range stack {
+		if f.Pos.Line > 0 {
+			frames = append(frames, f)
+		}
+	}
+	return frames
+}
+
+// callLines tells how the innermost frame was reached, innermost first.
+func callLines(frames []starlark.CallFrame) string {
+	const shown = 10
+	var b strings.Builder
+	for i := len(frames) - 2; i >= 0; i-- {
+		if len(frames)-2-i == shown {
+			fmt.Fprintf(&b, "\nand %d more calls", i+1)
+			break
+		}
+		fmt.Fprintf(&b, "\ncalled from %s", frames[i].Pos)
+		if n := frames[i].Name; n != "<toplevel>" {
+			fmt.Fprintf(&b, " in %s", n)
+		}
+	}
+	return b.String()
+}
+
+// bug reports a Go panic that reached the host.
+func (h *Host) bug(p any) error {
+	if d, ok := p.(*diag.Error); ok {
+		return d
+	}
+	return &diag.Error{Op: "run script", Cause: fmt.Errorf("BUG: %v", p),
+		Hint: "this is an error of ppscript, not of the script: please report it with the script"}
+}

@@ -1,0 +1,150 @@
+package script
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"go.starlark.net/syntax"
+)
+
+// A span is what an error points at: a place in one line and how many
+// characters are underlined.
+type span struct {
+	pos   syntax.Position
+	width int
+}
+
+// spanAt widens a position of the interpreter to what a reader looks for:
+// the attribute after the dot, the function before the parenthesis.
+func (h *Host) spanAt(pos syntax.Position) span {
+	sp := span{pos, 1}
+	src := h.sourceOf(pos.Filename())
+	if src == nil || src.tree == nil {
+		return sp
+	}
+	syntax.Walk(src.tree, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.DotExpr:
+			if n.Dot == pos {
+				sp = nodeSpan(n.Name)
+			}
+		case *syntax.CallExpr:
+			if n.Lparen == pos {
+				fn := n.Fn
+				if dot, ok := fn.(*syntax.DotExpr); ok {
+					fn = dot.Name
+				}
+				if s := nodeSpan(fn); s.pos.Line == pos.Line {
+					sp = s
+				}
+			}
+		case *syntax.Ident:
+			if n.NamePos == pos {
+				sp = nodeSpan(n)
+			}
+		case *syntax.LoadStmt:
+			if n.Module.TokenPos == pos || n.Load == pos {
+				sp = nodeSpan(n.Module)
+			}
+		}
+		return true
+	})
+	return sp
+}
+
+// nodeSpan underlines a node as far as its first line goes.
+func nodeSpan(n syntax.Node) span {
+	start, end := n.Span()
+	w := int(end.Col - start.Col)
+	if end.Line != start.Line || w < 1 {
+		w = 1
+	}
+	return span{start, w}
+}
+
+// argSpan finds the argument of the call at pos that ae blames.
+func (h *Host) argSpan(pos syntax.Position, ae *ArgError, otherwise span) span {
+	src := h.sourceOf(pos.Filename())
+	if src == nil || src.tree == nil {
+		return otherwise
+	}
+	sp := otherwise
+	syntax.Walk(src.tree, func(n syntax.Node) bool {
+		call, ok := n.(*syntax.CallExpr)
+		if !ok || call.Lparen != pos {
+			return true
+		}
+		at := 0
+		for _, a := range call.Args {
+			if kw, ok := a.(*syntax.BinaryExpr); ok && kw.Op == syntax.EQ {
+				if id, ok := kw.X.(*syntax.Ident); ok && id.Name == ae.Keyword {
+					if ae.InName {
+						sp = nodeSpan(id)
+					} else {
+						sp = nodeSpan(kw.Y)
+					}
+				}
+				continue
+			}
+			if ae.Keyword == "" && at == ae.Index {
+				sp = nodeSpan(a)
+			}
+			at++
+		}
+		return true
+	})
+	return sp
+}
+
+// An ArgError is an error of one argument of a builtin; it makes the message
+// point at the argument instead of the call.
+type ArgError struct {
+	Keyword string // the argument's name in the call; "" if positional
+	Index   int    // of a positional argument
+	InName  bool   // the name itself is wrong
+	Err     error
+}
+
+func (e *ArgError) Error() string { return e.Err.Error() }
+func (e *ArgError) Unwrap() error { return e.Err }
+
+const maxExcerpt = 100
+
+// excerpt is the line of sp and a line with carets below it.
+func (h *Host) excerpt(sp span) string {
+	src := h.sourceOf(sp.pos.Filename())
+	if src == nil || sp.pos.Line < 1 {
+		return ""
+	}
+	text := src.text
+	for i := int32(1); i < sp.pos.Line; i++ {
+		_, rest, ok := strings.Cut(text, "\n")
+		if !ok {
+			return ""
+		}
+		text = rest
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	line = strings.ToValidUTF8(strings.TrimRight(line, " \t\r"), "?")
+	runes := []rune(line)
+	col := max(int(sp.pos.Col)-1, 0)
+	// A long line, such as a program given with -c, shows what is around.
+	if len(runes) > maxExcerpt && col > maxExcerpt/2 {
+		cut := min(col-maxExcerpt/2, len(runes))
+		runes = append([]rune("..."), runes[cut:]...)
+		col = col - cut + 3
+	}
+	if len(runes) > maxExcerpt {
+		runes = append(runes[:maxExcerpt:maxExcerpt], []rune("...")...)
+	}
+	pad := make([]byte, 0, col)
+	for i := range col {
+		if i < len(runes) && runes[i] == '\t' {
+			pad = append(pad, '\t')
+		} else {
+			pad = append(pad, ' ')
+		}
+	}
+	width := max(min(sp.width, utf8.RuneCountInString(string(runes))-col), 1)
+	return "    " + string(runes) + "\n    " + string(pad) + strings.Repeat("^", width)
+}

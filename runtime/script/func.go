@@ -1,0 +1,186 @@
+package script
+
+import (
+	"fmt"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+// A Func is a script's function made ready to run once per event: the thread,
+// the argument tuple and the views are made once. It belongs to one
+// goroutine.
+type Func struct {
+	fn    starlark.Callable
+	t     *thread
+	args  starlark.Tuple
+	views [viewTurns]*View
+	turn  uint8
+}
+
+// viewTurns is how many events pass until a view shows another event; a
+// script that keeps an event and uses it for one of the next is told so.
+const viewTurns = 8
+
+// NewFunc freezes fn, with all it captures, and prepares it. fn must accept
+// one argument.
+func (h *Host) NewFunc(fn starlark.Callable) (*Func, error) {
+	if f, ok := fn.(*starlark.Function); ok && !acceptsOne(f) {
+		return nil, h.at(f.Position(), &diag.Error{
+			Cause: fmt.Errorf("function %s takes %d arguments, want 1: the event", f.Name(), required1(f)),
+			Hint:  "write it as lambda e: ..."})
+	}
+	fn.Freeze()
+	f := &Func{fn: fn, t: h.newThread(fn.Name(), h.opts.MaxCallSteps), args: make(starlark.Tuple, 1)}
+	cache := &viewCache{}
+	for i := range f.views {
+		f.views[i] = &View{cache: cache}
+	}
+	return f, nil
+}
+
+func acceptsOne(f *starlark.Function) bool {
+	need := required1(f)
+	positional := f.NumParams() - f.NumKwonlyParams()
+	if f.HasKwargs() {
+		positional--
+	}
+	return need <= 1 && positional >= 1
+}
+
+// required1 counts the parameters that have no default.
+func required1(f *starlark.Function) int {
+	n, params := 0, f.NumParams()
+	if f.HasVarargs() {
+		params--
+	}
+	if f.HasKwargs() {
+		params--
+	}
+	for i := range params {
+		if f.ParamDefault(i) == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// Name is the function's name; "lambda" for lambdas.
+func (f *Func) Name() string { return f.fn.Name() }
+
+// Pos is where the function is, file:line:col; "" for builtins.
+func (f *Func) Pos() string {
+	if fn, ok := f.fn.(*starlark.Function); ok {
+		return fn.Position().String()
+	}
+	return ""
+}
+
+// Callable is the function itself; usually a *starlark.Function.
+func (f *Func) Callable() starlark.Callable { return f.fn }
+
+// Call runs the function on e, which it sees through a view that ends with
+// the call. The error is a *diag.Error.
+//
+// Fast path: one allocation is Starlark's own frame; nothing here allocates
+// unless the function makes a new text, list or large number.
+func (f *Func) Call(e *event.Event) (event.Value, error) {
+	v, err := f.CallValue(e)
+	if err != nil {
+		return event.Value{}, err
+	}
+	switch v := v.(type) {
+	case starlark.Bool:
+		return event.BoolOf(bool(v)), nil
+	case starlark.Int:
+		if n, ok := v.Int64(); ok {
+			return event.IntOf(n), nil
+		}
+	}
+	r, err := FromStarlark(v)
+	if err != nil {
+		return event.Value{}, f.blame(err)
+	}
+	return r, nil
+}
+
+// Test is Call for predicates: any value, by its truth.
+func (f *Func) Test(e *event.Event) (bool, error) {
+	v, err := f.CallValue(e)
+	if err != nil {
+		return false, err
+	}
+	return bool(v.Truth()), nil
+}
+
+// CallValue is Call without the conversion. The value may be a view of e: it
+// is invalid already.
+func (f *Func) CallValue(e *event.Event) (v starlark.Value, err error) {
+	view := f.views[f.turn%viewTurns]
+	f.turn++
+	view.ev = e
+	f.args[0] = view
+	t := f.t
+	t.Thread.Steps = 0
+	defer func() {
+		view.Show(nil)
+		if p := recover(); p != nil {
+			v, err = nil, t.host.bug(p)
+		}
+	}()
+	v, err = starlark.Call(t.Thread, f.fn, f.args, nil)
+	if err != nil {
+		err = t.explain(err)
+		t.restart()
+		return nil, err
+	}
+	return v, nil
+}
+
+// blame puts the function's position on an error of its result.
+func (f *Func) blame(err error) error {
+	d := &diag.Error{Op: "function", Subject: f.Name(), Cause: err,
+		Hint: "return a number, a text, a duration, or a tuple of these"}
+	if fn, ok := f.fn.(*starlark.Function); ok {
+		return f.t.host.at(fn.Position(), d)
+	}
+	return d
+}
+
+// A Syntax is what lowering starts from: the tree of one function, resolved
+// (identifiers carry *resolve.Binding).
+type Syntax struct {
+	File   *syntax.File
+	Pos    syntax.Position
+	Params []syntax.Expr
+	Body   []syntax.Stmt
+	Node   syntax.Node // *syntax.DefStmt or *syntax.LambdaExpr
+}
+
+// Syntax returns the tree of fn; nil if its file is not known to the host.
+func (h *Host) Syntax(fn *starlark.Function) *Syntax {
+	pos := fn.Position()
+	src := h.sourceOf(pos.Filename())
+	if src == nil || src.tree == nil {
+		return nil
+	}
+	var found *Syntax
+	syntax.Walk(src.tree, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.DefStmt:
+			if n.Def == pos {
+				found = &Syntax{src.tree, pos, n.Params, n.Body, n}
+			}
+		case *syntax.LambdaExpr:
+			if n.Lambda == pos {
+				body := []syntax.Stmt{&syntax.ReturnStmt{Return: n.Lambda, Result: n.Body}}
+				found = &Syntax{src.tree, pos, n.Params, body, n}
+			}
+		}
+		return found == nil
+	})
+	return found
+}

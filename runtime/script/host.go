@@ -1,0 +1,200 @@
+package script
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"sync/atomic"
+	"weak"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+// Step limits that HostOptions replaces. A step is about 20 ns.
+const (
+	DefaultMaxSteps     = 1_000_000_000 // one load of a file, or one call of main: half a minute
+	DefaultMaxCallSteps = 10_000_000    // one call for one event
+)
+
+// HostOptions configures a Host; the zero value runs plain Starlark from disk.
+type HostOptions struct {
+	// Predeclared are the names that every file sees. They are frozen.
+	Predeclared starlark.StringDict
+	// Stdlib is the root of @stdlib//; nil if there is none.
+	Stdlib fs.FS
+	// Resolve finds modules of other libraries ("host/path//file.star"); from
+	// is the position of the load. It returns a name for messages, unique to
+	// the module. Nil: there are none.
+	Resolve func(module, from string) (name string, src []byte, err error)
+	// Print receives what scripts print, without a newline. Nil: stderr.
+	Print func(msg string)
+	// MaxSteps bounds one load of a file or call of main, MaxCallSteps one
+	// call for one event. 0: the defaults.
+	MaxSteps, MaxCallSteps uint64
+	// StepsHint tells the user how to raise a limit; "" names --max-steps.
+	StepsHint string
+}
+
+// A Host runs scripts. Files are loaded once and kept.
+type Host struct {
+	opts      HostOptions
+	modules   map[string]*Module
+	loading   []string // names of the modules being loaded, outermost first
+	cancelled atomic.Pointer[string]
+
+	mu      sync.Mutex
+	sources map[string]*source // by file name as it is in positions
+	threads []weak.Pointer[starlark.Thread]
+}
+
+// A source is the text and tree of a file, kept for excerpts, checks and
+// lowering. tree is nil if the text did not parse.
+type source struct {
+	text string
+	tree *syntax.File
+}
+
+// NewHost makes a Host and freezes opts.Predeclared.
+func NewHost(opts HostOptions) *Host {
+	if opts.MaxSteps == 0 {
+		opts.MaxSteps = DefaultMaxSteps
+	}
+	if opts.MaxCallSteps == 0 {
+		opts.MaxCallSteps = DefaultMaxCallSteps
+	}
+	if opts.StepsHint == "" {
+		opts.StepsHint = "if it only needs longer, raise the limit: --max-steps %d"
+	}
+	if opts.Print == nil {
+		opts.Print = func(msg string) { fmt.Fprintln(os.Stderr, msg) }
+	}
+	opts.Predeclared.Freeze()
+	return &Host{opts: opts, modules: map[string]*Module{}, sources: map[string]*source{}}
+}
+
+// Predeclared are the names that every file sees, apart from Starlark's own.
+func (h *Host) Predeclared() starlark.StringDict { return h.opts.Predeclared }
+
+const hostKey = "ppscript.host"
+
+// HostOf returns the Host that runs the thread; nil if none does.
+func HostOf(t *starlark.Thread) *Host {
+	h, _ := t.Local(hostKey).(*Host)
+	return h
+}
+
+// A thread is a Starlark thread with a step limit.
+type thread struct {
+	*starlark.Thread
+	host    *Host
+	max     uint64
+	limited bool // the step limit stopped the call
+}
+
+func (h *Host) newThread(name string, max uint64) *thread {
+	t := &thread{Thread: &starlark.Thread{Name: name}, host: h, max: max}
+	t.Thread.Print = func(_ *starlark.Thread, msg string) { h.opts.Print(msg) }
+	t.Thread.Load = h.load
+	t.Thread.SetLocal(hostKey, h)
+	t.Thread.SetLocal(limitKey, t)
+	t.Thread.SetMaxExecutionSteps(max)
+	t.Thread.OnMaxSteps = func(st *starlark.Thread) {
+		t.limited = true
+		st.Cancel("step limit")
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	live := h.threads[:0]
+	for _, w := range h.threads {
+		if w.Value() != nil {
+			live = append(live, w)
+		}
+	}
+	h.threads = append(live, weak.Make(t.Thread))
+	if r := h.cancelled.Load(); r != nil {
+		t.Thread.Cancel(*r)
+	}
+	return t
+}
+
+// restart makes t ready for another top-level call.
+func (t *thread) restart() {
+	t.Thread.Steps = 0
+	if t.limited {
+		t.limited = false
+		t.Thread.Uncancel()
+		if r := t.host.cancelled.Load(); r != nil {
+			t.Thread.Cancel(*r)
+		}
+	}
+}
+
+// Cancel stops whatever script code runs, now and later, with the reason in
+// the error. It may be called from any goroutine.
+func (h *Host) Cancel(reason string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.cancelled.CompareAndSwap(nil, &reason)
+	for _, w := range h.threads {
+		if t := w.Value(); t != nil {
+			t.Cancel(reason)
+		}
+	}
+}
+
+// Resume undoes Cancel: the REPL goes on after Ctrl-C.
+func (h *Host) Resume() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.cancelled.Store(nil)
+	for _, w := range h.threads {
+		if t := w.Value(); t != nil {
+			t.Uncancel()
+		}
+	}
+}
+
+// Stopped reports that the thread was cancelled or ran into its step limit:
+// the script must end, so nobody may catch the error.
+func Stopped(t *starlark.Thread) bool {
+	h := HostOf(t)
+	return h != nil && h.cancelled.Load() != nil || limitReached(t)
+}
+
+const limitKey = "ppscript.thread"
+
+func limitReached(t *starlark.Thread) bool {
+	own, _ := t.Local(limitKey).(*thread)
+	return own != nil && own.limited
+}
+
+// Call calls a script's function, main for example, under the step limit.
+// The error is a *diag.Error.
+func (h *Host) Call(fn starlark.Callable, args ...starlark.Value) (starlark.Value, error) {
+	return h.CallNamed(fn, args, nil)
+}
+
+// CallNamed is Call with keyword arguments.
+func (h *Host) CallNamed(fn starlark.Callable, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	t := h.newThread(fn.Name(), h.opts.MaxSteps)
+	return t.run(func() (starlark.Value, error) {
+		return starlark.Call(t.Thread, fn, args, kwargs)
+	})
+}
+
+// run executes script code on t. A Go panic below it is our bug, and is
+// reported as one without a Go stack.
+func (t *thread) run(f func() (starlark.Value, error)) (v starlark.Value, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			v, err = nil, t.host.bug(p)
+		}
+	}()
+	v, err = f()
+	if err != nil {
+		return nil, t.explain(err)
+	}
+	return v, nil
+}

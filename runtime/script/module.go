@@ -1,0 +1,119 @@
+package script
+
+import (
+	"strings"
+
+	"ppscript/runtime/diag"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+// A Module is one loaded file.
+type Module struct {
+	Name    string // as in messages: the path as given, or @stdlib//...
+	Doc     string // the docstring of the file, without its indentation
+	Globals starlark.StringDict
+	// Main is the function main; nil if the file is a library.
+	Main starlark.Callable
+	// Options is the options(...) declaration among the globals; nil if there
+	// is none.
+	Options *OptionSet
+}
+
+// exec runs a parsed file and collects what it declares.
+func (h *Host) exec(name string, text string) (*Module, error) {
+	tree, err := dialect().Parse(name, text, 0)
+	h.remember(name, text, tree)
+	if err != nil {
+		return nil, h.explainStatic(err)
+	}
+	prog, err := starlark.FileProgram(tree, h.opts.Predeclared.Has)
+	if err != nil {
+		return nil, h.explainStatic(err)
+	}
+	m := &Module{Name: name, Doc: docOf(tree)}
+	t := h.newThread(name, h.opts.MaxSteps)
+	_, err = t.run(func() (starlark.Value, error) {
+		var err error
+		m.Globals, err = prog.Init(t.Thread, h.opts.Predeclared)
+		return starlark.None, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.Globals.Freeze()
+	return m, m.collect(tree)
+}
+
+// collect finds main and options among the globals.
+func (m *Module) collect(tree *syntax.File) error {
+	if v, ok := m.Globals["main"]; ok {
+		fn, ok := v.(starlark.Callable)
+		if !ok {
+			return &diag.Error{Op: "load", Subject: m.Name,
+				Cause: errorf("main is a %s, want a function", v.Type()),
+				Hint:  "define it: def main(o):"}
+		}
+		m.Main = fn
+	}
+	owner := ""
+	for _, name := range m.Globals.Keys() {
+		set, ok := m.Globals[name].(*OptionSet)
+		if !ok || set == m.Options {
+			continue
+		}
+		if m.Options != nil && strings.HasPrefix(name, "_") {
+			continue
+		}
+		if m.Options != nil && !strings.HasPrefix(owner, "_") {
+			return &diag.Error{Op: "load", Subject: m.Name,
+				Cause: errorf("two option declarations: %s and %s", owner, name),
+				Hint:  "keep one options(...), and start the names of helpers with _"}
+		}
+		m.Options, owner = set, name
+	}
+	return nil
+}
+
+// docOf is the file's docstring with common indentation removed.
+func docOf(tree *syntax.File) string {
+	if len(tree.Stmts) == 0 {
+		return ""
+	}
+	stmt, ok := tree.Stmts[0].(*syntax.ExprStmt)
+	if !ok {
+		return ""
+	}
+	lit, ok := stmt.X.(*syntax.Literal)
+	if !ok || lit.Token != syntax.STRING {
+		return ""
+	}
+	text, _ := lit.Value.(string)
+	return Dedent(text)
+}
+
+// Dedent removes the indentation that all lines after the first share, and
+// blank lines at both ends.
+func Dedent(text string) string {
+	lines := strings.Split(text, "\n")
+	common := -1
+	for _, l := range lines[1:] {
+		body := strings.TrimLeft(l, " \t")
+		if body == "" {
+			continue
+		}
+		if n := len(l) - len(body); common < 0 || n < common {
+			common = n
+		}
+	}
+	for i, l := range lines {
+		if i == 0 {
+			l = strings.TrimLeft(l, " \t")
+		} else if common > 0 && len(l) >= common {
+			l = l[common:]
+		}
+		lines[i] = strings.TrimRight(l, " \t\r")
+	}
+	return strings.Trim(strings.Join(lines, "\n"), "\n")
+}
