@@ -1,0 +1,246 @@
+package render
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+	"ppscript/runtime/unit"
+)
+
+// csvRenderer writes RFC 4180. Every line starts with the time and the name
+// of the result. The header comes before the first line, and again when
+// another result with other columns follows. Numbers are in the unit of the
+// header with all their digits; control characters are escaped, so that a row
+// is always one line.
+type csvRenderer struct {
+	*sink
+	line    LineOptions
+	header  []string // that the last row had
+	events  bool     // header is that of events
+	scratch []byte
+}
+
+const csvEOL = "\r\n"
+
+// Table writes one line for each row.
+func (r *csvRenderer) Table(t *result.Table) error {
+	header := []string{r.timeTitle(t.Wall), "result"}
+	for i := range t.Columns {
+		header = append(header, t.Columns[i].Title())
+	}
+	if len(t.Rows) > 0 {
+		r.head(header)
+	}
+	when := r.moment(&t.Meta, len(t.Rows) > 0)
+	for _, row := range t.Rows {
+		r.lead(when, t.Name)
+		r.cells(t.Columns, row)
+		r.buf = append(r.buf, csvEOL...)
+	}
+	return r.missing(&t.Meta, t.Omitted)
+}
+
+// Histogram writes one line for each bucket, with its bounds in the unit;
+// an open bound is empty.
+func (r *csvRenderer) Histogram(h *result.Histogram) error {
+	header := []string{r.timeTitle(h.Wall), "result"}
+	for i := range h.Keys {
+		header = append(header, h.Keys[i].Title())
+	}
+	for _, bound := range []string{"lo", "hi"} {
+		c := result.Column{Name: bound, Unit: h.Unit}
+		header = append(header, c.Title())
+	}
+	if len(h.Rows) > 0 {
+		r.head(append(header, "count"))
+	}
+	when := r.moment(&h.Meta, len(h.Rows) > 0)
+	for i := range h.Rows {
+		row := &h.Rows[i]
+		for _, b := range row.Buckets {
+			r.lead(when, h.Name)
+			r.cells(h.Keys, row.Key)
+			r.bound(b.Lo, h.Unit)
+			r.bound(b.Hi, h.Unit)
+			r.buf = strconv.AppendUint(append(r.buf, ','), b.Count, 10)
+			r.buf = append(r.buf, csvEOL...)
+		}
+	}
+	return r.missing(&h.Meta, h.Omitted)
+}
+
+// Event writes who, where, which, and the fields as one text: events of
+// different kinds have different fields, JSON keeps them apart.
+func (r *csvRenderer) Event(l *Line) error {
+	e := l.Event
+	s := r.line.of(e)
+	if !r.events {
+		r.head([]string{r.timeTitle(time.Time{}), "result", "comm", "pid", "tid", "cpu", "event", "text"})
+		r.events = true
+	}
+	r.scratch = r.line.stamp.appendMoment(r.scratch[:0], e.Time, time.Time{}, &r.line)
+	name := l.Result
+	if name == "" {
+		name = "log"
+	}
+	r.buf = append(r.buf, r.scratch...)
+	r.buf = appendCSV(append(r.buf, ','), name)
+	r.scratch = appendComm(r.scratch[:0], e)
+	r.text(r.scratch)
+	for _, n := range []int32{e.PID, e.TID, e.CPU} {
+		r.buf = strconv.AppendInt(append(r.buf, ','), int64(n), 10)
+	}
+	r.buf = appendCSV(append(r.buf, ','), s.name[:len(s.name)-1])
+	r.scratch = appendFieldText(r.scratch[:0], e, s)
+	r.text(r.scratch)
+	r.buf = append(r.buf, csvEOL...)
+	return r.spill()
+}
+
+// Note writes "kind: name=value" to the notes, else as a comment line.
+func (r *csvRenderer) Note(kind string, fields ...NoteField) error {
+	return r.note("# ", csvEOL, appendNote(nil, kind, fields))
+}
+
+// timeTitle heads the first column: a date, or seconds of some clock.
+func (r *csvRenderer) timeTitle(wall time.Time) string {
+	if r.line.Time == "wall" && (r.line.Clock != nil || !wall.IsZero()) {
+		return "time"
+	}
+	return "time(s)"
+}
+
+// moment is the time of a result as the first cell of its rows.
+func (r *csvRenderer) moment(m *result.Meta, needed bool) string {
+	if !needed {
+		return ""
+	}
+	return string(r.line.stamp.appendMoment(nil, m.End, m.Wall, &r.line))
+}
+
+func (r *csvRenderer) head(header []string) {
+	if slices.Equal(r.header, header) {
+		return
+	}
+	r.header, r.events = header, false
+	for i, name := range header {
+		if i > 0 {
+			r.buf = append(r.buf, ',')
+		}
+		r.buf = appendCSV(r.buf, name)
+	}
+	r.buf = append(r.buf, csvEOL...)
+}
+
+func (r *csvRenderer) lead(when, name string) {
+	r.buf = appendCSV(r.buf, when)
+	r.buf = appendCSV(append(r.buf, ','), name)
+}
+
+func (r *csvRenderer) text(s []byte) {
+	r.buf = appendCSV(append(r.buf, ','), s)
+}
+
+func (r *csvRenderer) cells(columns []result.Column, row []event.Value) {
+	for i := range columns {
+		r.scratch = appendCSVCell(r.scratch[:0], &columns[i], cellOf(row, i))
+		r.text(r.scratch)
+	}
+}
+
+func (r *csvRenderer) bound(v int64, u unit.Unit) {
+	r.buf = append(r.buf, ',')
+	if v != result.OpenLo && v != result.OpenHi {
+		r.buf = appendExact(r.buf, event.IntOf(v), u)
+	}
+}
+
+// missing reports rows that are not shown, and losses.
+func (r *csvRenderer) missing(m *result.Meta, omitted int) error {
+	if omitted == 0 && m.Loss.Zero() {
+		return r.spill()
+	}
+	line := appendClean(nil, m.Name)
+	line = append(line, ':')
+	if omitted > 0 {
+		line = strconv.AppendInt(append(line, " omitted="...), int64(omitted), 10)
+	}
+	for _, c := range lossCounts(&m.Loss) {
+		if c.n > 0 || c.name == "lost" && !m.Loss.Zero() {
+			line = append(append(line, ' '), c.name...)
+			line = strconv.AppendUint(append(line, '='), c.n, 10)
+		}
+	}
+	return r.note("# ", csvEOL, line)
+}
+
+// appendCSVCell appends a cell in the unit of its header.
+func appendCSVCell(dst []byte, c *result.Column, v event.Value) []byte {
+	switch {
+	case c.Text != nil:
+		return append(dst, c.Text(v)...)
+	case c.Hex && v.Numeric():
+		return strconv.AppendUint(append(dst, "0x"...), v.Uint(), 16)
+	case v.Numeric() && v.Kind != event.BoolValue:
+		return appendExact(dst, v, c.Unit)
+	}
+	return append(dst, v.String()...)
+}
+
+// appendExact appends a number in u with as many decimals as it has.
+func appendExact(dst []byte, v event.Value, u unit.Unit) []byte {
+	scale := u.Scale
+	if scale == 0 {
+		scale = 1
+	}
+	if v.Kind == event.FloatValue {
+		return strconv.AppendFloat(dst, v.Float()/scale, 'f', -1, 64)
+	}
+	// Decimal scales stay exact beyond the 53 bits of a double.
+	for prec := 0; prec <= 9; prec++ {
+		if scale == math.Pow10(prec) {
+			return trimZeros(appendFixed(dst, v, prec), prec)
+		}
+	}
+	return strconv.AppendFloat(dst, v.Float()/scale, 'f', -1, 64)
+}
+
+// trimZeros takes zeros from the end of a number with prec decimals.
+func trimZeros(b []byte, prec int) []byte {
+	if prec == 0 {
+		return b
+	}
+	for b[len(b)-1] == '0' {
+		b = b[:len(b)-1]
+	}
+	if b[len(b)-1] == '.' {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// appendCSV appends a cleaned field, quoted where RFC 4180 wants it; a
+// leading '#' too, because readers take it for a comment.
+func appendCSV[S string | []byte](dst []byte, s S) []byte {
+	from := len(dst)
+	dst = cleanTail(append(dst, s...), from)
+	field := dst[from:]
+	if len(field) == 0 || bytes.IndexByte(field, ',') < 0 && bytes.IndexByte(field, '"') < 0 &&
+		field[0] != '#' && field[0] != ' ' && field[len(field)-1] != ' ' {
+		return dst
+	}
+	text := string(field)
+	dst = append(dst[:from], '"')
+	for i := 0; i < len(text); i++ {
+		if text[i] == '"' {
+			dst = append(dst, '"')
+		}
+		dst = append(dst, text[i])
+	}
+	return append(dst, '"')
+}

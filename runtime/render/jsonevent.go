@@ -1,0 +1,87 @@
+package render
+
+import (
+	"strconv"
+
+	"ppscript/runtime/event"
+)
+
+// Event writes a record of type event: who, where, when, the fields by name,
+// and the text that the kernel would print.
+func (r *jsonRenderer) Event(l *Line) error {
+	e := l.Event
+	s := r.line.of(e)
+	r.begin("event")
+	name := l.Result
+	if name == "" {
+		name = "log"
+	}
+	r.buf = appendJSONString(append(r.buf, `"name":`...), name)
+	r.buf = strconv.AppendInt(append(r.buf, `,"time":`...), int64(e.Time), 10)
+	if r.clock != nil {
+		r.buf = appendWallJSON(r.buf, r.clock(e.Time))
+	}
+	if l.Marker != 0 && l.Marker != ' ' {
+		r.buf = appendJSONString(append(r.buf, `,"marker":`...), string(rune(l.Marker)))
+	}
+	r.scratch = appendComm(r.scratch[:0], e)
+	r.buf = appendJSONString(append(r.buf, `,"comm":`...), r.scratch)
+	r.buf = strconv.AppendInt(append(r.buf, `,"pid":`...), int64(e.PID), 10)
+	r.buf = strconv.AppendInt(append(r.buf, `,"tid":`...), int64(e.TID), 10)
+	r.buf = strconv.AppendInt(append(r.buf, `,"cpu":`...), int64(e.CPU), 10)
+	if s.flags != nil {
+		r.scratch = appendFlags(r.scratch[:0], e, s)
+		r.buf = appendJSONString(append(r.buf, `,"flags":`...), r.scratch)
+	}
+	r.buf = appendJSONString(append(r.buf, `,"event":`...), s.name[:len(s.name)-1])
+	if e.Stream != nil && e.Stream.Label != "" && e.Stream.Label+":" != s.name {
+		r.buf = appendJSONString(append(r.buf, `,"label":`...), e.Stream.Label)
+	}
+	r.buf = append(r.buf, `,"fields":{`...)
+	for i, f := range s.fields {
+		if i > 0 {
+			r.buf = append(r.buf, ',')
+		}
+		r.buf = append(appendJSONString(r.buf, f.Name), ':')
+		r.field(e, f)
+	}
+	r.buf = append(r.buf, '}')
+	r.scratch = appendFieldText(r.scratch[:0], e, s)
+	r.buf = appendJSONString(append(r.buf, `,"text":`...), r.scratch)
+	return r.end()
+}
+
+// field writes the value of one field; what the record is too short for is
+// null.
+func (r *jsonRenderer) field(e *event.Event, f *event.Field) {
+	if f.Place == event.InSlot || f.Place == event.InFact {
+		r.buf = appendJSONValue(r.buf, f.Value(e))
+		return
+	}
+	switch f.Kind {
+	case event.Str:
+		r.buf = appendJSONString(r.buf, f.Text(e))
+		return
+	case event.Int:
+		n, ok := f.Int(e)
+		switch {
+		case !ok:
+			r.buf = append(r.buf, "null"...)
+		case f.Signed:
+			r.buf = strconv.AppendInt(r.buf, n, 10)
+		default:
+			r.buf = strconv.AppendUint(r.buf, uint64(n), 10)
+		}
+		return
+	case event.Array, event.Bitmask:
+		if f.Elem > 0 {
+			r.buf = appendArray(r.buf, e, f, '[', ']')
+			return
+		}
+	}
+	r.buf = append(r.buf, '"')
+	for _, c := range f.Loc(e) {
+		r.buf = append(r.buf, hexDigits[c>>4], hexDigits[c&15])
+	}
+	r.buf = append(r.buf, '"')
+}

@@ -1,0 +1,203 @@
+package render
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"ppscript/runtime/event"
+)
+
+// LineOptions says how event lines look, and keeps what was learnt about the
+// schemas on the way. It is used by one goroutine.
+type LineOptions struct {
+	Time     string // wall, rel, mono, delta; "" is wall
+	Clock    func(event.Time) time.Time
+	Start    event.Time
+	Location *time.Location
+	Marker   byte   // 'G' for events received from elsewhere; 0 is a blank
+	Prefix   string // stands in the place of the date if not empty
+
+	stamp   stamper
+	scratch []byte
+	schema  *event.Schema // that known describes
+	known   *lineSchema
+	schemas map[*event.Schema]*lineSchema
+}
+
+// lineSchema is what a line needs of a schema, looked up once.
+type lineSchema struct {
+	name    string // with the colon behind it
+	text    func(dst []byte, e *event.Event) []byte
+	flags   *event.Field
+	preempt *event.Field
+	fields  []*event.Field // own ones without the common header
+}
+
+// prefixCells is the room of the date column with the blank behind it.
+const prefixCells = 27
+
+// AppendEventLine appends an event as one line without the line end:
+//
+//	2026-01-02 10:00:00.123456              db   4711 dNh4 [001] 2206.475151: sched:sched_wakeup: comm=...
+//
+// Nothing is allocated once the schema was seen, unless the text holds
+// characters that must be escaped.
+func AppendEventLine(dst []byte, e *event.Event, o *LineOptions) []byte {
+	s := o.of(e)
+	dst = o.appendPrefix(dst, e)
+	marker := o.Marker
+	if marker == 0 {
+		marker = ' '
+	}
+	dst = append(dst, marker, ' ')
+	o.scratch = cleanTail(appendComm(o.scratch[:0], e), 0)
+	dst = append(appendPad(dst, 16-cells(o.scratch)), o.scratch...)
+	dst = append(dst, ' ')
+	dst = appendIntRight(dst, int64(e.TID), 6)
+	if s.flags != nil {
+		dst = appendFlags(append(dst, ' '), e, s)
+	}
+	dst = appendCPU(append(dst, " ["...), e.CPU)
+	dst = appendSeconds(append(dst, "] "...), int64(e.Time))
+	dst = append(append(dst, ": "...), s.name...)
+	return appendFieldText(append(dst, ' '), e, s)
+}
+
+func (o *LineOptions) appendPrefix(dst []byte, e *event.Event) []byte {
+	if o.Prefix == "" {
+		return o.stamp.appendColumn(dst, e.Time, o)
+	}
+	o.scratch = appendClean(o.scratch[:0], o.Prefix)
+	return appendPad(append(dst, o.scratch...), prefixCells-cells(o.scratch))
+}
+
+// of returns what is known of the event's schema. Runs of one event, which
+// are usual, do not even look into the map.
+func (o *LineOptions) of(e *event.Event) *lineSchema {
+	var schema *event.Schema
+	if e.Stream != nil {
+		schema = e.Stream.Schema
+	}
+	if o.known != nil && o.schema == schema {
+		return o.known
+	}
+	s, ok := o.schemas[schema]
+	if !ok {
+		s = learn(schema)
+		if o.schemas == nil {
+			o.schemas = make(map[*event.Schema]*lineSchema)
+		}
+		o.schemas[schema] = s
+	}
+	o.schema, o.known = schema, s
+	return s
+}
+
+func learn(schema *event.Schema) *lineSchema {
+	s := &lineSchema{name: "record:"}
+	if schema == nil {
+		return s
+	}
+	s.name = string(appendClean(nil, schema.FullName())) + ":"
+	s.text = schema.Text
+	for i := range schema.Fields {
+		f := &schema.Fields[i]
+		switch {
+		case f.Name == "common_flags":
+			s.flags = f
+		case f.Name == "common_preempt_count":
+			s.preempt = f
+		}
+		if !strings.HasPrefix(f.Name, "common_") {
+			s.fields = append(s.fields, f)
+		}
+	}
+	return s
+}
+
+// appendComm appends the name of the event's thread, as it is.
+func appendComm(dst []byte, e *event.Event) []byte {
+	if e.Stream != nil && e.Stream.Comm != nil {
+		return append(dst, e.Stream.Comm(e)...)
+	}
+	return strconv.AppendInt(append(dst, "pid-"...), int64(e.TID), 10)
+}
+
+func appendCPU(dst []byte, cpu int32) []byte {
+	if cpu < 0 {
+		return append(dst, "---"...)
+	}
+	return appendZeros(dst, uint64(cpu), 3)
+}
+
+func appendIntRight(dst []byte, n int64, width int) []byte {
+	var tmp [20]byte
+	d := strconv.AppendInt(tmp[:0], n, 10)
+	return append(appendPad(dst, width-len(d)), d...)
+}
+
+// appendFieldText appends the fields as the kernel would print them, cleaned.
+func appendFieldText(dst []byte, e *event.Event, s *lineSchema) []byte {
+	from := len(dst)
+	if s.text != nil {
+		return cleanTail(s.text(dst, e), from)
+	}
+	for i, f := range s.fields {
+		if i > 0 {
+			dst = append(dst, ' ')
+		}
+		dst = append(append(dst, f.Name...), '=')
+		dst = appendField(dst, e, f)
+	}
+	return cleanTail(dst, from)
+}
+
+// appendField appends one field's value as plain text.
+func appendField(dst []byte, e *event.Event, f *event.Field) []byte {
+	if f.Place == event.InSlot || f.Place == event.InFact {
+		return append(dst, f.Value(e).String()...)
+	}
+	switch f.Kind {
+	case event.Str:
+		return append(dst, f.Text(e)...)
+	case event.Int:
+		n, ok := f.Int(e)
+		switch {
+		case !ok:
+			return append(dst, '-')
+		case f.Unit == event.AddressU:
+			return strconv.AppendUint(append(dst, "0x"...), uint64(n), 16)
+		case f.Signed:
+			return strconv.AppendInt(dst, n, 10)
+		}
+		return strconv.AppendUint(dst, uint64(n), 10)
+	case event.Array, event.Bitmask:
+		if f.Elem > 0 {
+			return appendArray(dst, e, f, '{', '}')
+		}
+	}
+	for _, c := range f.Loc(e) {
+		dst = append(dst, hexDigits[c>>4], hexDigits[c&15])
+	}
+	return dst
+}
+
+// appendArray appends the elements of an array between open and end.
+func appendArray(dst []byte, e *event.Event, f *event.Field, open, end byte) []byte {
+	dst = append(dst, open)
+	first := true
+	for b := f.Loc(e); len(b) >= f.Elem; b = b[f.Elem:] {
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		n, _ := event.LoadInt(b[:f.Elem], f.Signed)
+		if f.Signed {
+			dst = strconv.AppendInt(dst, n, 10)
+		} else {
+			dst = strconv.AppendUint(dst, uint64(n), 10)
+		}
+	}
+	return append(dst, end)
+}

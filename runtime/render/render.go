@@ -1,0 +1,125 @@
+package render
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+)
+
+// A Renderer writes results. Output is buffered: call Flush when there is
+// nothing more to write for the moment. After the first error every call
+// returns it; errors.Is(err, syscall.EPIPE) tells that the reader went away.
+//
+// A Renderer is used by one goroutine. It does not keep what it is given.
+type Renderer interface {
+	Table(t *result.Table) error
+	Histogram(h *result.Histogram) error
+	Event(l *Line) error
+	// Note writes a fact about the run that is not a result: losses between
+	// results, what was attached. JSON has it as a record of type kind; text
+	// and CSV write it to Options.Notes.
+	Note(kind string, fields ...NoteField) error
+	Flush() error
+}
+
+// A Line is an event to be written. It is a view like the event itself.
+type Line struct {
+	Event  *event.Event
+	Marker byte   // 'G' for an event received from elsewhere; 0 for a local one
+	Prefix string // stands in the place of the date, in text; "" for the date
+	Result string // the name of the log in the script; "" is "log"
+}
+
+// A NoteField is one named value of a note.
+type NoteField struct {
+	Name  string
+	Value event.Value
+}
+
+// Options says how to write. The zero Options is text with wall-clock times,
+// in colour if the writer is a terminal.
+type Options struct {
+	Format string // text, json, csv
+	Color  string // auto, always, never
+	Time   string // wall, rel, mono, delta
+	Width  int    // terminal cells for bars; 0 is 80. Tables may be wider.
+
+	// Clock converts to wall-clock time; nil if nobody knows. Stamps are
+	// then on the source's clock.
+	Clock func(event.Time) time.Time
+	// Start is the zero of rel.
+	Start event.Time
+	// Location of wall-clock times in text and CSV; nil is the local one.
+	Location *time.Location
+	// Notes receives notes of text and CSV, and the losses of CSV; nil puts
+	// them between the results, in CSV as lines starting with '#'.
+	Notes io.Writer
+}
+
+// bufferBytes is how much output is held before it is written unasked.
+const bufferBytes = 64 << 10
+
+var (
+	formats = []string{"text", "json", "csv"}
+	colors  = []string{"auto", "always", "never"}
+	times   = []string{"wall", "rel", "mono", "delta"}
+)
+
+// New makes the Renderer that o describes. It writes nothing yet.
+func New(w io.Writer, o Options) (Renderer, error) {
+	for _, c := range []struct {
+		name    string
+		value   *string
+		choices []string
+	}{{"--format", &o.Format, formats}, {"--color", &o.Color, colors}, {"--time", &o.Time, times}} {
+		if err := choose(c.name, c.value, c.choices); err != nil {
+			return nil, err
+		}
+	}
+	if o.Width <= 0 {
+		o.Width = 80
+	}
+	out := &sink{w: w, notes: o.Notes}
+	line := LineOptions{Time: o.Time, Clock: o.Clock, Start: o.Start, Location: o.Location}
+	switch o.Format {
+	case "json":
+		return &jsonRenderer{sink: out, clock: o.Clock, line: line}, nil
+	case "csv":
+		return &csvRenderer{sink: out, line: line}, nil
+	}
+	return &textRenderer{sink: out, line: line, width: o.Width, color: colored(w, o.Color)}, nil
+}
+
+// choose checks an option against its choices; the first is the default.
+func choose(name string, value *string, choices []string) error {
+	if *value == "" {
+		*value = choices[0]
+	}
+	for _, c := range choices {
+		if *value == c {
+			return nil
+		}
+	}
+	return (&diag.Error{Op: "option", Subject: name, Class: diag.Usage,
+		Cause: errors.New("got " + *value + ", want one of " + strings.Join(choices, ", ") + diag.DidYouMean(*value, choices))}).
+		WithHint("write %s %s", name, choices[0])
+}
+
+// colored decides about colour: as told, else only on a terminal whose user
+// has not set NO_COLOR.
+func colored(w io.Writer, mode string) bool {
+	switch mode {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	f, ok := w.(*os.File)
+	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(f)
+}

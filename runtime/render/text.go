@@ -1,0 +1,236 @@
+package render
+
+import (
+	"strconv"
+	"time"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+)
+
+// textRenderer writes for people, in the shapes that perf-prof's users know.
+type textRenderer struct {
+	*sink
+	line  LineOptions
+	grid  grid
+	width int
+	color bool
+}
+
+// Colours are SGR sequences; they are written only around cleaned text.
+const (
+	red    = "\x1b[31m"
+	yellow = "\x1b[33m"
+	plain  = "\x1b[0m"
+)
+
+// Table writes date and title, header, rule, rows, and what is missing. A
+// table without rows is not written, unless something was lost.
+func (r *textRenderer) Table(t *result.Table) error {
+	if len(t.Rows) == 0 && t.Omitted == 0 && t.Loss.Zero() {
+		return r.err
+	}
+	if !t.Layout.NoDate {
+		r.heading(&t.Meta)
+	}
+	if len(t.Rows) > 0 {
+		if t.Layout.RowText != nil {
+			r.rowTexts(t)
+		} else {
+			r.grid.fill(t)
+			r.buf = r.grid.append(r.buf, &t.Layout, r.color)
+		}
+	}
+	r.missing(&t.Meta, t.Omitted, "row")
+	return r.spill()
+}
+
+// rowTexts writes rows that format themselves.
+func (r *textRenderer) rowTexts(t *result.Table) {
+	if t.Layout.HeaderText != "" && !t.Layout.NoHeader {
+		r.buf = append(appendCleanLines(r.buf, t.Layout.HeaderText), '\n')
+	}
+	for _, row := range t.Rows {
+		r.buf = append(appendCleanLines(r.buf, t.Layout.RowText(row)), '\n')
+	}
+}
+
+// heading writes "DATE TITLE".
+func (r *textRenderer) heading(m *result.Meta) {
+	r.buf = r.line.stamp.appendMoment(r.buf, m.End, m.Wall, &r.line)
+	if m.Title != "" {
+		r.buf = appendCleanLines(append(r.buf, ' '), m.Title)
+	}
+	r.buf = append(r.buf, '\n')
+}
+
+// missing says how many rows are not shown and what was lost.
+func (r *textRenderer) missing(m *result.Meta, omitted int, what string) {
+	if omitted > 0 {
+		r.buf = strconv.AppendInt(append(r.buf, '('), int64(omitted), 10)
+		r.buf = append(append(r.buf, " more "...), what...)
+		if omitted > 1 {
+			r.buf = append(r.buf, 's')
+		}
+		r.buf = append(r.buf, ")\n"...)
+	}
+	if !m.Loss.Zero() {
+		if r.color {
+			r.buf = append(r.buf, yellow...)
+		}
+		r.buf = appendLoss(r.buf, &m.Loss)
+		if r.color {
+			r.buf = append(r.buf, plain...)
+		}
+		r.buf = append(r.buf, '\n')
+	}
+}
+
+// Event writes one line.
+func (r *textRenderer) Event(l *Line) error {
+	r.line.Marker, r.line.Prefix = l.Marker, l.Prefix
+	r.buf = AppendEventLine(r.buf, l.Event, &r.line)
+	r.buf = append(r.buf, '\n')
+	return r.spill()
+}
+
+// Note writes "kind: name=value".
+func (r *textRenderer) Note(kind string, fields ...NoteField) error {
+	return r.note("", "\n", appendNote(nil, kind, fields))
+}
+
+// grid lays out a table: all cells are formatted first, because a column is
+// as wide as its widest cell. It is reused from table to table.
+type grid struct {
+	text  []byte // cleaned cells, header first
+	ends  []int  // where each cell ends in text
+	alarm []bool
+	cols  []gridColumn
+}
+
+type gridColumn struct {
+	left  bool
+	width int
+	sep   string
+}
+
+// fill formats header and cells and settles the widths.
+func (g *grid) fill(t *result.Table) {
+	g.text, g.ends, g.alarm, g.cols = g.text[:0], g.ends[:0], g.alarm[:0], g.cols[:0]
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		width := c.Width
+		if c.ShareOf != "" {
+			width = max(width, len("     0 (  0%)"))
+		}
+		sep := c.Sep
+		if sep == "" {
+			sep = " "
+		}
+		if i == 0 {
+			sep = ""
+		}
+		g.cols = append(g.cols, gridColumn{c.Left, width, string(appendClean(nil, sep))})
+		g.header(i, c, &t.Layout)
+	}
+	of := shareOf(t.Columns)
+	for _, row := range t.Rows {
+		for i := range t.Columns {
+			c, v := &t.Columns[i], cellOf(row, i)
+			start := len(g.text)
+			g.text = appendCell(g.text, c, v, cellOf(row, of[i]))
+			g.add(i, start, c.Alarm && v.Numeric() && v.Bool())
+		}
+	}
+}
+
+func (g *grid) header(i int, c *result.Column, l *result.Layout) {
+	start := len(g.text)
+	if l.NoHeader {
+		return
+	}
+	title := c.Title()
+	if l.Upper {
+		title = upper(c.Name) + title[len(c.Name):]
+	}
+	g.text = append(g.text, title...)
+	g.add(i, start, false)
+}
+
+// add ends the cell that starts at start.
+func (g *grid) add(col, start int, alarm bool) {
+	g.text = cleanTail(g.text, start)
+	g.ends = append(g.ends, len(g.text))
+	g.alarm = append(g.alarm, alarm)
+	g.cols[col].width = max(g.cols[col].width, cells(g.text[start:]))
+}
+
+// append writes the filled grid. Blanks at the ends of lines are left out.
+func (g *grid) append(dst []byte, l *result.Layout, color bool) []byte {
+	n, start := len(g.cols), 0
+	if n == 0 {
+		return dst
+	}
+	for i := range g.ends {
+		col := i % n
+		c, cell := &g.cols[col], g.text[start:g.ends[i]]
+		start = g.ends[i]
+		dst = append(dst, c.sep...)
+		pad := c.width - cells(cell)
+		if !c.left {
+			dst = appendPad(dst, pad)
+		}
+		if color && g.alarm[i] {
+			dst = append(append(append(dst, red...), cell...), plain...)
+		} else {
+			dst = append(dst, cell...)
+		}
+		if c.left {
+			dst = appendPad(dst, pad)
+		}
+		if col == n-1 {
+			dst = append(trimBlanks(dst), '\n')
+			if i == n-1 && !l.NoHeader && !l.NoRule {
+				dst = g.rule(dst)
+			}
+		}
+	}
+	return dst
+}
+
+// rule writes the dashes under the header.
+func (g *grid) rule(dst []byte) []byte {
+	for i := range g.cols {
+		dst = appendPad(dst, cells([]byte(g.cols[i].sep)))
+		for range g.cols[i].width {
+			dst = append(dst, '-')
+		}
+	}
+	return append(dst, '\n')
+}
+
+func trimBlanks(b []byte) []byte {
+	for len(b) > 0 && b[len(b)-1] == ' ' {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// upper is ASCII upper case: column names stay as long as they are.
+func upper(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if c >= 'a' && c <= 'z' {
+			b[i] = c - 'a' + 'A'
+		}
+	}
+	return string(b)
+}
+
+// wallOf is the wall-clock time of a result, zero if nobody knows.
+func wallOf(m *result.Meta, clock func(event.Time) time.Time) time.Time {
+	if m.Wall.IsZero() && clock != nil && m.End != 0 {
+		return clock(m.End)
+	}
+	return m.Wall
+}
