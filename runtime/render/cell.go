@@ -91,6 +91,9 @@ func appendShort(dst []byte, f float64) []byte {
 	if dst[len(dst)-1] == '.' {
 		dst = dst[:len(dst)-1]
 	}
+	if string(dst[start:]) == "-0" {
+		return append(dst[:start], '0')
+	}
 	return dst
 }
 
