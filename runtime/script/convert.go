@@ -135,4 +135,3 @@ func asInt(v starlark.Value) (int64, error) {
 	}
 	return n, nil
 }
-

@@ -51,10 +51,12 @@ func (v *View) Show(e *event.Event) {
 // Event returns the event shown; nil outside a call.
 func (v *View) Event() *event.Event { return v.ev }
 
-func (v *View) Type() string          { return "event" }
-func (v *View) Freeze()               {}
-func (v *View) Truth() starlark.Bool  { return v.ev != nil }
-func (v *View) Hash() (uint32, error) { return 0, errors.New("unhashable: event; use one of its fields") }
+func (v *View) Type() string         { return "event" }
+func (v *View) Freeze()              {}
+func (v *View) Truth() starlark.Bool { return v.ev != nil }
+func (v *View) Hash() (uint32, error) {
+	return 0, errors.New("unhashable: event; use one of its fields")
+}
 
 func (v *View) String() string {
 	if v.ev == nil {
