@@ -1,0 +1,39 @@
+package main
+
+import "fmt"
+
+// serialPort is where the guest writes; nothing is there.
+const serialPort = 0x3f8
+
+// guestCode is the program of every vCPU, real mode, loaded at address 0. It
+// never ends: the monitor stops after the wanted number of port writes.
+func guestCode(mix bool) []byte {
+	code := []byte{0xba, serialPort & 0xff, serialPort >> 8} // mov dx, 0x3f8
+	loop := len(code)
+	code = append(code, 0xee) // out dx, al
+	if mix {
+		code = append(code,
+			0xa2, 0x00, 0xf0, // mov [0xf000], al: above the only page
+			0xf4, // hlt
+		)
+	}
+	code = append(code, 0x0f, 0xa2) // cpuid
+	back := loop - (len(code) + 2)
+	return append(code, 0xeb, byte(back)) // jmp loop
+}
+
+// counts are the exits that reach the monitor.
+type counts struct{ io, mmio, hlt, other int }
+
+func (c counts) String() string {
+	s := fmt.Sprintf("io=%d", c.io)
+	for _, more := range []struct {
+		name string
+		n    int
+	}{{"mmio", c.mmio}, {"hlt", c.hlt}, {"other", c.other}} {
+		if more.n > 0 {
+			s += fmt.Sprintf(" %s=%d", more.name, more.n)
+		}
+	}
+	return s
+}

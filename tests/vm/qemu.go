@@ -1,0 +1,144 @@
+package vm
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// This file prepares a kernel and runs qemu. The guest talks to us through two
+// virtio-serial ports, one for the command's output and one for its status:
+// they pass every byte as it is, which the serial console does not, and the
+// kernel's messages stay out of the output.
+
+// A kernelDir is what kernel.sh made.
+type kernelDir struct {
+	dir     string
+	release string // as uname -r
+}
+
+func (k kernelDir) modules() string { return filepath.Join(k.dir, "lib/modules", k.release) }
+
+// prepare fetches the kernel unless it is in the cache.
+func prepare(ctx context.Context, series string) (kernelDir, error) {
+	_, self, _, _ := runtime.Caller(0)
+	script := filepath.Join(filepath.Dir(self), "kernel.sh")
+	var stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, "bash", script, series)
+	cmd.Stderr = &stderr
+	text, err := cmd.Output()
+	if err != nil {
+		return kernelDir{}, fmt.Errorf("prepare kernel %s: %w: %s", series, err, tail(stderr.Bytes(), 5))
+	}
+	dir := strings.TrimSpace(string(text))
+	release, err := os.ReadFile(dir + "/release")
+	if err != nil {
+		return kernelDir{}, fmt.Errorf("prepare kernel %s: %w", series, err)
+	}
+	return kernelDir{dir, strings.TrimSpace(string(release))}, nil
+}
+
+// bootWords is the kernel's command line. Without tsc=reliable a guest with
+// two CPUs up to 6.1 distrusts its TSC and reads time from a slow device.
+const bootWords = "console=ttyS0 quiet panic=-1 mitigations=off random.trust_cpu=on tsc=reliable "
+
+func boot(ctx context.Context, g Guest, kernel kernelDir, dir string, out io.Writer) (status int, console []byte, err error) {
+	var report bytes.Buffer
+	ports := []*port{{name: "out", dst: out}, {name: "status", dst: &report}}
+	args := []string{
+		"-machine", "q35", "-accel", accel(ctx), "-cpu", "max",
+		"-smp", strconv.Itoa(max(1, g.CPUs)), "-m", strconv.Itoa(max(g.MemoryMiB, 512)),
+		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+		"-kernel", kernel.dir + "/vmlinuz", "-initrd", dir + "/initrd", "-append", bootWords + g.Append,
+		"-chardev", "file,id=console,path=" + dir + "/console", "-serial", "chardev:console",
+		"-device", "virtio-serial-pci",
+	}
+	var wg sync.WaitGroup
+	for _, p := range ports {
+		socket := filepath.Join(dir, p.name)
+		if p.listener, err = net.Listen("unix", socket); err != nil {
+			return 0, nil, fmt.Errorf("start guest: %w", err)
+		}
+		defer p.listener.Close()
+		wg.Go(p.copy)
+		args = append(args, "-chardev", "socket,server=off,id="+p.name+",path="+socket,
+			"-device", "virtserialport,name="+p.name+",chardev="+p.name)
+	}
+	if g.DiskMiB > 0 {
+		disk := dir + "/disk"
+		if err := os.WriteFile(disk, nil, 0o600); err != nil {
+			return 0, nil, err
+		}
+		if err := os.Truncate(disk, int64(g.DiskMiB)<<20); err != nil {
+			return 0, nil, err
+		}
+		args = append(args, "-drive", "if=none,id=disk,format=raw,file="+disk, "-device", "virtio-blk-pci,drive=disk")
+	}
+
+	said, runErr := exec.CommandContext(ctx, "qemu-system-x86_64", args...).CombinedOutput()
+	// qemu has gone, so what it sent has arrived; a port that it never
+	// connected to must not be waited for.
+	for _, p := range ports {
+		p.listener.Close()
+	}
+	wg.Wait()
+	console, _ = os.ReadFile(dir + "/console")
+	for _, p := range ports {
+		if p.err != nil {
+			return 0, console, fmt.Errorf("read %s of guest: %w", p.name, p.err)
+		}
+	}
+	if status, err = strconv.Atoi(strings.TrimSpace(report.String())); err == nil {
+		return status, console, nil
+	}
+	switch {
+	case ctx.Err() != nil:
+		return 0, console, fmt.Errorf("%w: %w", ErrDied, ctx.Err())
+	case runErr != nil:
+		return 0, console, fmt.Errorf("%w: qemu: %w: %s", ErrDied, runErr, tail(said, 5))
+	}
+	return 0, console, fmt.Errorf("%w before the command ended", ErrDied)
+}
+
+// A port is the host's end of a virtio-serial port.
+type port struct {
+	name     string
+	dst      io.Writer
+	listener net.Listener
+	err      error
+}
+
+// copy passes what the guest sends to dst until qemu closes the port.
+func (p *port) copy() {
+	conn, err := p.listener.Accept()
+	if err != nil {
+		return // qemu did not start
+	}
+	defer conn.Close()
+	_, p.err = io.Copy(p.dst, conn)
+}
+
+var qemuVersion = regexp.MustCompile(`version (\d+)\.`)
+
+// accel is one host thread for all CPUs of the guest unless qemu is 10 or
+// newer. In 7.2 a CPU goes on running stale code after another one has patched
+// the kernel's text, so enabling a tracepoint hangs or panics the guest.
+func accel(ctx context.Context) string {
+	text, _ := exec.CommandContext(ctx, "qemu-system-x86_64", "--version").Output()
+	if m := qemuVersion.FindSubmatch(text); m != nil {
+		if major, err := strconv.Atoi(string(m[1])); err == nil && major >= 10 {
+			return "tcg,thread=multi"
+		}
+	}
+	return "tcg,thread=single"
+}

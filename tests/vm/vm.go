@@ -1,0 +1,151 @@
+// Package vm runs a command in a small emulated guest with a stock Debian
+// kernel: for what the machine at hand cannot do (kprobes, real kvm_exit, CPU
+// hot-unplug, other kernel versions), and for tests that need root.
+//
+// A guest is qemu without acceleration, so neither /dev/kvm nor root is
+// needed; it boots in two to three seconds. Its root file system is an
+// initramfs of busybox and the files given. There is no network, no udev and
+// one user.
+//
+//	r := vm.Run(t, vm.Guest{Files: map[string]string{"/w/probe": bin}}, "probe -v")
+//	// r.Status, r.Output
+//
+// Emulation distorts time: tests in guests assert counts and order, never
+// latencies.
+package vm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A Guest describes the machine. The zero value is one CPU with Linux 6.1.
+type Guest struct {
+	Kernel    string            // series of the Debian kernel, "6.1" if empty; see kernel.sh for those that can be had
+	CPUs      int               // 1 if zero
+	MemoryMiB int               // 512 at least
+	Modules   []string          // loaded with what they depend on, in this order
+	Files     map[string]string // path in the guest to path here; shared libraries of programs come along
+	Append    string            // more words for the kernel's command line
+	DiskMiB   int               // size of an empty /dev/vda; none if zero
+	Timeout   time.Duration     // from start to power-off, two minutes if zero
+}
+
+// A Result is what the command left behind.
+type Result struct {
+	Status  int    // the command's exit status
+	Output  []byte // stdout and stderr as they came
+	Console []byte // the kernel's messages
+}
+
+// ErrDied is the error of a guest that ended before the command did.
+var ErrDied = errors.New("guest died")
+
+// requireEnv makes a guest that cannot be started an error rather than a
+// skip. CI sets it, so that no test is skipped on every machine.
+const requireEnv = "PPSCRIPT_GUEST"
+
+// Run runs command, a piece of shell, in a guest and returns what it did. The
+// command's output is logged as well. The test is skipped, naming what is
+// missing, where guests cannot run; it fails if the guest dies.
+func Run(t testing.TB, g Guest, command string) Result {
+	t.Helper()
+	unable := t.Skipf
+	if os.Getenv(requireEnv) == "require" {
+		unable = t.Fatalf
+	}
+	if missing := Missing(); len(missing) > 0 {
+		unable("guests need the Debian packages %s", strings.Join(missing, " "))
+	}
+	if _, err := prepare(t.Context(), g.kernel()); err != nil {
+		unable("%v", err)
+	}
+	var out bytes.Buffer
+	status, console, err := Boot(t.Context(), g, command, &out)
+	t.Logf("guest output:\n%s", out.Bytes())
+	if err != nil {
+		t.Fatalf("%v; end of the console:\n%s", err, tail(console, 30))
+	}
+	return Result{status, out.Bytes(), console}
+}
+
+func tail(text []byte, lines int) []byte {
+	all := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	return bytes.Join(all[max(0, len(all)-lines):], []byte("\n"))
+}
+
+// tools are the programs that a guest needs and the packages that have them.
+var tools = []struct{ path, pkg string }{
+	{"qemu-system-x86_64", "qemu-system-x86"},
+	{"/bin/busybox", "busybox-static"},
+	{"depmod", "kmod"},
+	{"xz", "xz-utils"},
+	{"dpkg-deb", "dpkg"},
+	{"apt-get", "apt"},
+	{"flock", "util-linux"},
+	{"bash", "bash"},
+	{"/usr/share/keyrings/debian-archive-keyring.gpg", "debian-archive-keyring"},
+}
+
+// Missing lists the Debian packages that guests need and that are not here.
+func Missing() []string {
+	var missing []string
+	for _, tool := range tools {
+		if !present(tool.path) {
+			missing = append(missing, tool.pkg)
+		}
+	}
+	return missing
+}
+
+func present(tool string) bool {
+	for _, path := range []string{tool, "/sbin/" + tool, "/usr/sbin/" + tool} {
+		if strings.HasPrefix(path, "/") {
+			if _, err := os.Stat(path); err == nil {
+				return true
+			}
+		} else if _, err := exec.LookPath(path); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (g Guest) kernel() string {
+	if g.Kernel == "" {
+		return "6.1"
+	}
+	return g.Kernel
+}
+
+// Boot is Run without a test: it streams the command's output to out and
+// returns its exit status and the console.
+func Boot(ctx context.Context, g Guest, command string, out io.Writer) (status int, console []byte, err error) {
+	kernel, err := prepare(ctx, g.kernel())
+	if err != nil {
+		return 0, nil, err
+	}
+	dir, err := os.MkdirTemp("", "guest") // short: paths of sockets are limited to 108 bytes
+	if err != nil {
+		return 0, nil, err
+	}
+	defer os.RemoveAll(dir)
+	if err := writeInitramfs(dir+"/initrd", kernel, g, command); err != nil {
+		return 0, nil, fmt.Errorf("make initramfs: %w", err)
+	}
+	timeout := g.Timeout
+	if timeout == 0 {
+		timeout = 2 * time.Minute
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return boot(ctx, g, kernel, dir, out)
+}
