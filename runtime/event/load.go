@@ -88,6 +88,11 @@ func (f *Field) fact(e *Event) (int64, bool) {
 		return int64(e.TID), true
 	case FactCPU:
 		return int64(e.CPU), true
+	case FactDelay:
+		if e.Joint == nil || e.Joint.Start == nil || e.Joint.End == nil {
+			return 0, false
+		}
+		return int64(e.Joint.End.Time - e.Joint.Start.Time), true
 	}
 	if e.Stream == nil || e.Stream.Members == nil {
 		return 0, false

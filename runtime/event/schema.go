@@ -52,6 +52,7 @@ const (
 	FactCgroup
 	FactWeight
 	FactCallchain
+	FactDelay // of a pair: from its start to its end
 )
 
 // Unit names the quantity that a number measures. Package unit prints it.
