@@ -50,14 +50,17 @@ var layers = [][]string{
 	{"runtime/session"},
 	{"runtime/script"},
 
-	// The language's words, from the values up.
+	// The language's words. builtins is the form of a declaration and the
+	// registry, which every group uses; builtins/all is the table of them.
+	{"builtins"},
 	{"builtins/values"},
 	{"builtins/host"},
 	{"builtins/options"},
 	{"builtins/sources"},
 	{"builtins/pipeline"},
 	{"builtins/results"},
-	{"builtins"},
+	{"builtins/all"},
+	{"builtins/gen"},
 
 	{"stdlib"},
 	{"cmd/ppscript"},
@@ -74,7 +77,7 @@ var planned = []string{
 	"runtime/symbol",
 	"runtime/task",
 	"builtins/values", "builtins/host", "builtins/options", "builtins/sources",
-	"builtins/pipeline", "builtins/results", "builtins",
+	"builtins/pipeline", "builtins/results", "builtins/all", "builtins/gen",
 	"stdlib",
 	"cmd/ppscript",
 }

@@ -1,0 +1,150 @@
+package builtins
+
+import (
+	"fmt"
+	"strings"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/script"
+
+	"go.starlark.net/starlark"
+)
+
+// This file matches the arguments of a call to the declaration. Starlark's
+// UnpackArgs would need the signature a second time, in Go, and its messages
+// know neither types like "duration" nor hints.
+
+// bind checks args and kwargs against b.Params.
+func (b *Builtin) bind(t *starlark.Thread, recv starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (*Call, error) {
+	c := &Call{Thread: t, Builtin: b, Receiver: recv, args: make([]starlark.Value, len(b.Params))}
+	pos := 0
+	for i := range b.Params {
+		p := &b.Params[i]
+		if p.Rest == "*" {
+			for ; pos < len(args); pos++ {
+				v, err := b.check(p, args[pos], &script.ArgError{Index: pos})
+				if err != nil {
+					return nil, err
+				}
+				c.Rest = append(c.Rest, v)
+			}
+		}
+		if p.Rest != "" || p.Named || pos >= len(args) {
+			continue
+		}
+		v, err := b.check(p, args[pos], &script.ArgError{Index: pos})
+		if err != nil {
+			return nil, err
+		}
+		c.args[i] = v
+		pos++
+	}
+	if pos < len(args) {
+		return nil, b.tooMany(len(args), pos)
+	}
+	for _, kv := range kwargs {
+		if err := b.keyword(c, string(kv[0].(starlark.String)), kv[1]); err != nil {
+			return nil, err
+		}
+	}
+	var missing []string
+	for i := range b.Params {
+		if p := &b.Params[i]; p.Required && p.Rest == "" && c.args[i] == nil {
+			missing = append(missing, p.Name)
+		}
+	}
+	if missing != nil {
+		return nil, b.usage(fmt.Errorf("missing argument %s", strings.Join(missing, ", ")))
+	}
+	return c, nil
+}
+
+func (b *Builtin) keyword(c *Call, name string, v starlark.Value) error {
+	for i := range b.Params {
+		p := &b.Params[i]
+		if p.Rest == "**" {
+			v, err := b.check(p, v, &script.ArgError{Keyword: name})
+			if err != nil {
+				return err
+			}
+			c.KW = append(c.KW, starlark.Tuple{starlark.String(name), v})
+			return nil
+		}
+		if p.Name != name || p.Rest != "" {
+			continue
+		}
+		if c.args[i] != nil {
+			return &script.ArgError{Keyword: name, InName: true,
+				Err: b.usage(fmt.Errorf("argument %s is given twice", name))}
+		}
+		v, err := b.check(p, v, &script.ArgError{Keyword: name})
+		if err != nil {
+			return err
+		}
+		c.args[i] = v
+		if c.named == nil {
+			c.named = make([]bool, len(b.Params))
+		}
+		c.named[i] = true
+		return nil
+	}
+	var names []string
+	for _, p := range b.Params {
+		if p.Rest == "" {
+			names = append(names, p.Name)
+		}
+	}
+	return &script.ArgError{Keyword: name, InName: true,
+		Err: b.usage(fmt.Errorf("no parameter %s%s", name, diag.DidYouMean(name, names)))}
+}
+
+// check converts v to p's type. None means absent, and is accepted for
+// whatever is not required.
+func (b *Builtin) check(p *Param, v starlark.Value, at *script.ArgError) (starlark.Value, error) {
+	if v == starlark.None && !p.Required && p.Rest == "" {
+		return v, nil
+	}
+	if w, ok := p.Type.accept(v); ok {
+		return w, nil
+	}
+	hint := ""
+	if p.Type.hint != nil {
+		hint = p.Type.hint(v)
+	}
+	if hint == "" {
+		hint = b.helpHint()
+	}
+	at.Err = &diag.Error{Op: b.FullName(), Subject: p.Name, Hint: hint,
+		Cause: fmt.Errorf("got %s, want %s", describe(v), p.Type.Name)}
+	return nil, at
+}
+
+// describe is a value in a message: its text if that is short, and its type.
+func describe(v starlark.Value) string {
+	switch v.(type) {
+	case starlark.NoneType:
+		return "None"
+	case starlark.String, starlark.Int, starlark.Float, starlark.Bool, script.Duration, script.Size:
+		if s := v.String(); len(s) <= 40 {
+			return v.Type() + " " + s
+		}
+	}
+	return v.Type()
+}
+
+// helpHint is the hint for errors that have none of their own.
+func (b *Builtin) helpHint() string {
+	if b.Type != "" {
+		return fmt.Sprintf("read help(%q)", b.FullName())
+	}
+	return "read help(" + b.FullName() + ")"
+}
+
+func (b *Builtin) usage(cause error) error {
+	return &diag.Error{Op: b.FullName(), Cause: cause, Hint: "write " + b.Signature()}
+}
+
+func (b *Builtin) tooMany(got, want int) error {
+	return &script.ArgError{Index: want,
+		Err: b.usage(fmt.Errorf("got %d positional arguments, want at most %d", got, want))}
+}

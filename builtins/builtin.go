@@ -1,0 +1,142 @@
+package builtins
+
+import (
+	"fmt"
+	"strings"
+
+	"go.starlark.net/starlark"
+)
+
+// A Group is a chapter of the reference.
+type Group string
+
+// The groups, in the order of a script: options, sources, pipeline, results.
+const (
+	Options       Group = "options"
+	Sources       Group = "sources"
+	Combinators   Group = "combinators"
+	StreamMethods Group = "stream methods"
+	PairMethods   Group = "pair methods"
+	Aggregators   Group = "aggregators"
+	Results       Group = "results"
+	Values        Group = "values"
+	Hosted        Group = "host"
+)
+
+// Groups lists the groups in the reference's order.
+var Groups = []Group{Options, Sources, Combinators, StreamMethods, PairMethods, Aggregators, Results, Values, Hosted}
+
+// A Builtin declares one name that scripts can use: a function, a method, or
+// a constant.
+type Builtin struct {
+	// Name is what scripts write: "join", "agg.count", or the method "hist".
+	Name string
+	// Type is the Starlark type that a method belongs to ("stream"); "" for
+	// functions and constants.
+	Type    string
+	Group   Group
+	Summary string // one line: what it answers
+	Params  []Param
+	Returns string // shape of the result, as in the signature: "histogram[by]"
+	Result  string // what it means and in which unit
+	Errors  string // separated by semicolons
+	Source  string // kernel interface, since when, which privilege
+	Cost    string // per event, per key, per run
+
+	Examples []Example
+
+	// Impl does the work. Arguments have been checked.
+	Impl func(c *Call) (starlark.Value, error)
+	// Const is the value of a constant; then there is no Impl.
+	Const starlark.Value
+}
+
+// A Param declares one parameter. The order of Params is that of positional
+// arguments.
+type Param struct {
+	Name string
+	Type Type
+	Unit string // what a number counts: "pages", "Hz"; "" for none
+	// Default is used and shown when the argument is absent: a Starlark value,
+	// or Text to show only. Nil is None.
+	Default  starlark.Value
+	Doc      string
+	Required bool
+	// Named parameters cannot be given by position.
+	Named bool
+	// Rest is "*" or "**" for a parameter that takes all remaining arguments.
+	Rest string
+}
+
+// Text is a default that is described instead of given: the argument is None
+// when absent.
+type Text string
+
+func (t Text) String() string        { return string(t) }
+func (t Text) Type() string          { return "description" }
+func (t Text) Freeze()               {}
+func (t Text) Truth() starlark.Bool  { return false }
+func (t Text) Hash() (uint32, error) { return starlark.String(t).Hash() }
+
+// An Example is code that is shown in the reference and run by a test.
+type Example struct {
+	Code string
+	// Output is what the code prints, or the value of its last line, exactly.
+	// Empty: the example only has to run.
+	Output string
+	// Input names a recording (in tests/data) that the events come from; ""
+	// for examples that need none.
+	Input string
+	// Live says that the output depends on the machine: it is shown, the code
+	// is checked but not run.
+	Live bool
+}
+
+// Signature is the first line of help: name, parameters, result.
+func (b *Builtin) Signature() string {
+	var s strings.Builder
+	s.WriteString(b.FullName())
+	if b.Const != nil {
+		fmt.Fprintf(&s, " = %s", b.Const)
+		return s.String()
+	}
+	s.WriteByte('(')
+	star := false
+	for i, p := range b.Params {
+		if i > 0 {
+			s.WriteString(", ")
+		}
+		if p.Rest == "*" {
+			star = true
+		}
+		if p.Named && !star {
+			s.WriteString("*, ")
+			star = true
+		}
+		s.WriteString(p.Rest + p.Name)
+		if !p.Required && p.Rest == "" {
+			s.WriteString(" = " + p.DefaultText())
+		}
+	}
+	s.WriteByte(')')
+	if b.Returns != "" {
+		s.WriteString(" -> " + b.Returns)
+	}
+	return s.String()
+}
+
+// FullName is the name with the type of a method: "stream.hist".
+func (b *Builtin) FullName() string {
+	if b.Type != "" {
+		return strings.ReplaceAll(b.Type, " ", "_") + "." + b.Name
+	}
+	return b.Name
+}
+
+// DefaultText is the default as the reference shows it.
+func (p *Param) DefaultText() string {
+	if p.Default == nil {
+		return "None"
+	}
+	return p.Default.String()
+}

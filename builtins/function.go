@@ -1,0 +1,83 @@
+package builtins
+
+import (
+	"fmt"
+
+	"ppscript/runtime/diag"
+
+	"go.starlark.net/starlark"
+)
+
+// A Function is a Builtin as a Starlark value, bound to a receiver if it is a
+// method.
+type Function struct {
+	decl *Builtin
+	recv starlark.Value
+}
+
+var _ starlark.Callable = (*Function)(nil)
+
+// Decl is the declaration, which help shows.
+func (f *Function) Decl() *Builtin { return f.decl }
+
+func (f *Function) Name() string          { return f.decl.FullName() }
+func (f *Function) String() string        { return "<builtin " + f.decl.FullName() + ">" }
+func (f *Function) Type() string          { return "builtin" }
+func (f *Function) Truth() starlark.Bool  { return true }
+func (f *Function) Hash() (uint32, error) { return starlark.String(f.decl.FullName()).Hash() }
+func (f *Function) Freeze() {
+	if f.recv != nil {
+		f.recv.Freeze()
+	}
+}
+
+// CallInternal checks the arguments and runs the implementation. A panic in
+// it is our bug: it is reported with the builtin's name, never as a Go stack.
+func (f *Function) CallInternal(t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (v starlark.Value, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			v, err = nil, &diag.Error{Op: f.decl.FullName(), Cause: fmt.Errorf("BUG: %v", p),
+				Hint: "this is an error of ppscript, not of the script: please report it with the script"}
+		}
+	}()
+	c, err := f.decl.bind(t, f.recv, args, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	v, err = f.decl.Impl(c)
+	if v == nil && err == nil {
+		v = starlark.None
+	}
+	return v, err
+}
+
+// A MethodSet is the methods of one Starlark type; the type's Attr and
+// AttrNames ask it.
+type MethodSet struct {
+	byName map[string]*Builtin
+	names  []string
+}
+
+// Methods collects the declarations among decls that belong to typ.
+func Methods(typ string, decls []*Builtin) *MethodSet {
+	m := &MethodSet{byName: map[string]*Builtin{}}
+	for _, b := range decls {
+		if b.Type == typ {
+			m.byName[b.Name] = b
+			m.names = append(m.names, b.Name)
+		}
+	}
+	return m
+}
+
+// Attr binds the method to recv; nil without error if there is none, from
+// which Starlark makes its message with the nearest name.
+func (m *MethodSet) Attr(recv starlark.Value, name string) (starlark.Value, error) {
+	if b, ok := m.byName[name]; ok {
+		return &Function{decl: b, recv: recv}, nil
+	}
+	return nil, nil
+}
+
+// Names lists the methods, as AttrNames wants.
+func (m *MethodSet) Names() []string { return m.names }

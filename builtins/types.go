@@ -1,0 +1,216 @@
+package builtins
+
+import (
+	"fmt"
+	"strings"
+
+	"ppscript/runtime/script"
+	"ppscript/runtime/unit"
+
+	"go.starlark.net/starlark"
+)
+
+// A Type says which values a parameter accepts. accept returns the value to
+// use, which may be converted, or ok = false.
+type Type struct {
+	Name   string // as the reference shows it
+	accept func(v starlark.Value) (starlark.Value, bool)
+	// hint tells what to write instead of v; nil for no advice.
+	hint func(v starlark.Value) string
+}
+
+func (t Type) String() string { return t.Name }
+
+// Is makes the type of all values whose Starlark type() is one of names:
+// Is("stream").
+func Is(names ...string) Type {
+	return Type{Name: strings.Join(names, " or "), accept: func(v starlark.Value) (starlark.Value, bool) {
+		for _, n := range names {
+			if v.Type() == n {
+				return v, true
+			}
+		}
+		return nil, false
+	}}
+}
+
+// As gives a type another name in the reference: As(String, "event").
+func As(t Type, name string) Type {
+	t.Name = name
+	return t
+}
+
+// Or accepts what any of the types accepts; the first that does converts.
+func Or(types ...Type) Type {
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = t.Name
+	}
+	return Type{
+		Name: strings.Join(names, " or "),
+		accept: func(v starlark.Value) (starlark.Value, bool) {
+			for _, t := range types {
+				if w, ok := t.accept(v); ok {
+					return w, true
+				}
+			}
+			return nil, false
+		},
+		hint: func(v starlark.Value) string {
+			for _, t := range types {
+				if t.hint != nil {
+					if h := t.hint(v); h != "" {
+						return h
+					}
+				}
+			}
+			return ""
+		},
+	}
+}
+
+// ListOf accepts lists and tuples of t, and passes them on as tuples.
+func ListOf(t Type) Type {
+	return Type{
+		Name: "list of " + t.Name,
+		accept: func(v starlark.Value) (starlark.Value, bool) {
+			switch v.(type) {
+			case *starlark.List, starlark.Tuple:
+			default:
+				return nil, false
+			}
+			seq := v.(starlark.Indexable)
+			out := make(starlark.Tuple, seq.Len())
+			for i := range out {
+				w, ok := t.accept(seq.Index(i))
+				if !ok {
+					return nil, false
+				}
+				out[i] = w
+			}
+			return out, true
+		},
+		hint: func(v starlark.Value) string {
+			if _, ok := t.accept(v); ok {
+				return fmt.Sprintf("write it as a list: [%s]", v)
+			}
+			return ""
+		},
+	}
+}
+
+// OneOf accepts one of some texts.
+func OneOf(words ...string) Type {
+	return Type{
+		Name: `"` + strings.Join(words, `" or "`) + `"`,
+		accept: func(v starlark.Value) (starlark.Value, bool) {
+			s, ok := starlark.AsString(v)
+			for _, w := range words {
+				if ok && s == w {
+					return v, true
+				}
+			}
+			return nil, false
+		},
+	}
+}
+
+// The types that most parameters have.
+var (
+	Any    = Type{Name: "any", accept: func(v starlark.Value) (starlark.Value, bool) { return v, true }}
+	String = Is("string")
+	Bool   = Is("bool")
+	Int    = Type{Name: "int", accept: func(v starlark.Value) (starlark.Value, bool) {
+		i, ok := v.(starlark.Int)
+		if !ok {
+			return nil, false
+		}
+		_, ok = i.Int64()
+		return v, ok
+	}}
+	// Float accepts ints too, and passes on a float.
+	Float = Type{Name: "float", accept: func(v starlark.Value) (starlark.Value, bool) {
+		f, ok := starlark.AsFloat(v)
+		return starlark.Float(f), ok
+	}}
+	Number = Is("int", "float")
+	Dict   = Is("dict")
+	Time   = Is("time")
+
+	// Duration accepts a duration or its text ("10ms"), never a bare number.
+	Duration = Type{
+		Name: "duration",
+		accept: func(v starlark.Value) (starlark.Value, bool) {
+			switch v := v.(type) {
+			case script.Duration:
+				return v, true
+			case starlark.String:
+				// A text without a unit is as ambiguous as a number.
+				if strings.Trim(string(v), "0123456789. ") == "" {
+					return nil, false
+				}
+				ns, err := unit.ParseDuration(string(v), 1)
+				return script.Duration(ns), err == nil
+			}
+			return nil, false
+		},
+		hint: func(v starlark.Value) string {
+			if _, ok := starlark.AsFloat(v); ok {
+				return fmt.Sprintf("give the unit: %s * ms", v)
+			}
+			return "write for example 10 * ms"
+		},
+	}
+	// Size accepts a size, its text ("64k"), never a bare number.
+	Size = Type{
+		Name: "size",
+		accept: func(v starlark.Value) (starlark.Value, bool) {
+			switch v := v.(type) {
+			case script.Size:
+				return v, true
+			case starlark.String:
+				if strings.Trim(string(v), "0123456789. ") == "" {
+					return nil, false
+				}
+				n, err := unit.ParseSize(string(v))
+				return script.Size(n), err == nil
+			}
+			return nil, false
+		},
+		hint: func(v starlark.Value) string {
+			if _, ok := starlark.AsFloat(v); ok {
+				return fmt.Sprintf("give the unit: %s * KiB", v)
+			}
+			return "write for example 64 * KiB"
+		},
+	}
+	// Func accepts anything that can be called.
+	Func = Type{Name: "function", accept: func(v starlark.Value) (starlark.Value, bool) {
+		_, ok := v.(starlark.Callable)
+		return v, ok
+	}}
+	// Expression is what runs once per event: the name of a field, a C
+	// expression, or a function of the event.
+	Expression = Type{
+		Name: "expression",
+		accept: func(v starlark.Value) (starlark.Value, bool) {
+			if s, ok := v.(starlark.String); ok {
+				return v, strings.TrimSpace(string(s)) != ""
+			}
+			_, ok := v.(starlark.Callable)
+			return v, ok
+		},
+		hint: func(starlark.Value) string {
+			return `write a field name, a C expression such as "pid > 100", or lambda e: e.pid > 100`
+		},
+	}
+	// UnitType accepts us, MiB, ..., or a unit's symbol as text.
+	UnitType = Type{
+		Name: "unit",
+		accept: func(v starlark.Value) (starlark.Value, bool) {
+			_, err := script.UnitOf(v)
+			return v, err == nil
+		},
+		hint: func(starlark.Value) string { return "write one of ns, us, ms, s, KiB, MiB, GiB" },
+	}
+)
