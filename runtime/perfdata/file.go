@@ -1,0 +1,266 @@
+package perfdata
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/perf"
+)
+
+// Options says how to read. The zero value works.
+type Options struct {
+	// Ordered gives one ring for each CPU, each in time order, instead of
+	// one ring in the order of the file. See ordered.go.
+	Ordered bool
+	// Formats finds the schema of a tracepoint by id where the recording
+	// has no formats (perf record was killed). Nil: such events have no
+	// fields. The running kernel's ids are right if it made the recording.
+	Formats func(id uint64) *event.Schema
+	// MaxPending bounds the bytes that ordered reading of piped or
+	// compressed input holds back; 0 means 256 MiB.
+	MaxPending int
+}
+
+// A File is an open recording. It implements event.Source.
+type File struct {
+	name     string
+	opt      Options
+	info     Info
+	warnings []string
+	loss     event.Loss
+
+	in   input
+	pool pool
+	// cut says that the end of the recording is known to be missing, so a
+	// broken record is where it ends, not damage.
+	cut bool
+
+	attrs    []attr
+	descs    []desc
+	tracing  *tracing
+	idCPU    map[uint64]int32 // from ID_INDEX
+	streams  []*event.Stream
+	common   *perf.Layout
+	dec      *perf.Decoder
+	metadata bool // still in front of the first record of the kernel
+
+	z         *inflater
+	inflating bool    // a COMPRESSED record is not used up
+	zin       []byte  // its payload
+	zbuf      *buffer // output; records may end in the next payload
+	zat       int     // start of the incomplete record in zbuf
+
+	rings  []event.Ring
+	plain  *fileRing // unordered
+	sorted *ordered  // ordered
+	end    error     // io.EOF or the error that ended reading
+	closed bool
+}
+
+// Open opens the recording at path; "-" is standard input.
+//
+// A pipe is read up to the first record, which waits for it to come.
+func Open(path string, opt Options) (*File, error) {
+	if path == "-" {
+		return openOS(os.Stdin, "standard input", opt)
+	}
+	of, err := os.Open(path)
+	if err != nil {
+		var pe *os.PathError
+		if errors.As(err, &pe) {
+			err = pe.Err
+		}
+		return nil, diag.Errorf(diag.Usage, "open recording", path, "%w", err).
+			WithHint("give the file that perf record wrote, or - for standard input")
+	}
+	f, err := openOS(of, path, opt)
+	if err != nil {
+		of.Close()
+	}
+	return f, err
+}
+
+func openOS(of *os.File, name string, opt Options) (*File, error) {
+	st, err := of.Stat()
+	switch {
+	case err != nil:
+		return nil, diag.Errorf(diag.Usage, "open recording", name, "%w", err)
+	case st.IsDir():
+		return nil, diag.Errorf(diag.Usage, "open recording", name, "is a directory").
+			WithHint("give one of its data files: ls %s", name)
+	case !st.Mode().IsRegular():
+		return OpenReader(of, name, opt)
+	}
+	m, err := mapFile(of)
+	if err != nil {
+		return nil, diag.Errorf(diag.Run, "map recording", name, "%w", err)
+	}
+	f, err := openMapped(m, name, opt)
+	if err != nil {
+		m.close()
+	}
+	return f, err
+}
+
+// OpenReader reads a recording in pipe mode (perf record -o -) from r; name is
+// for messages. If r is an *os.File, Poll keeps its timeout, and Close closes
+// r if it is an io.Closer.
+func OpenReader(r io.Reader, name string, opt Options) (*File, error) {
+	f := newFile(name, opt)
+	p := &piped{r: r, pool: &f.pool}
+	p.file, _ = r.(*os.File)
+	f.in = p
+	f.info.Pipe = true
+	b, _, err := p.window(context.Background(), time.Time{}, pipeHeaderSize)
+	if err != nil {
+		return nil, diag.Errorf(diag.Run, "read recording", name, "%w", err)
+	}
+	size, err := f.checkMagic(b)
+	if err != nil {
+		return nil, err
+	}
+	if size != pipeHeaderSize {
+		return nil, f.bad("the recording is a file's, which cannot be read from a pipe").
+			WithHint("give the file's name, or record to a pipe: perf record -o - ...")
+	}
+	p.take(pipeHeaderSize)
+	return f.start()
+}
+
+// openMapped opens a recording in memory, of a file or of a pipe that went
+// into a file.
+func openMapped(m *mapped, name string, opt Options) (*File, error) {
+	f := newFile(name, opt)
+	f.in = m
+	size, err := f.checkMagic(m.b)
+	if err != nil {
+		return nil, err
+	}
+	if size == pipeHeaderSize {
+		f.info.Pipe = true
+		m.take(pipeHeaderSize)
+	} else if err := f.readHeader(m); err != nil {
+		return nil, err
+	}
+	return f.start()
+}
+
+func newFile(name string, opt Options) *File {
+	if opt.MaxPending <= 0 {
+		opt.MaxPending = 256 << 20
+	}
+	return &File{name: name, opt: opt, metadata: true}
+}
+
+// start reads what describes the recording and makes the rings.
+func (f *File) start() (*File, error) {
+	if f.info.Pipe {
+		if err := f.readMetadata(); err != nil {
+			return nil, err
+		}
+	}
+	f.metadata = false
+	if err := f.openStreams(); err != nil {
+		return nil, err
+	}
+	if f.opt.Ordered && f.common.SampleType&unix.PERF_SAMPLE_TIME != 0 {
+		f.sorted = newOrdered(f)
+	} else {
+		f.plain = &fileRing{f: f}
+		f.rings = []event.Ring{f.plain}
+	}
+	return f, nil
+}
+
+// Info is what the recording says about itself. In a pipe the build ids come
+// last, so they are complete only at the end.
+func (f *File) Info() *Info { return &f.info }
+
+// Warnings are sentences about what is missing or odd in the recording. They
+// grow while it is read.
+func (f *File) Warnings() []string { return f.warnings }
+
+// Loss counts records that could not be decoded as truncated. What the kernel
+// lost is in the recording as Lost events.
+func (f *File) Loss() event.Loss { return f.loss }
+
+// Streams implements event.Source.
+func (f *File) Streams() []*event.Stream { return f.streams }
+
+// Rings implements event.Source.
+func (f *File) Rings() []event.Ring { return f.rings }
+
+// Poll implements event.Source. It makes a piece of the recording visible;
+// after a piece that is damaged it returns the error, and what came before
+// can still be read.
+func (f *File) Poll(ctx context.Context, timeout time.Duration) error {
+	if f.end != nil {
+		return f.end
+	}
+	var until time.Time
+	if f.info.Pipe {
+		until = time.Now().Add(timeout)
+	}
+	for before := f.shown(); f.end == nil && f.shown() == before; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := f.step(ctx, until)
+		switch {
+		case errors.Is(err, errWait):
+			return nil
+		case err == nil:
+		case ctx.Err() != nil:
+			return ctx.Err()
+		default:
+			f.finish(err)
+			return f.end
+		}
+	}
+	if f.end == io.EOF {
+		return io.EOF
+	}
+	return nil
+}
+
+// shown grows when records become visible.
+func (f *File) shown() uint64 {
+	if f.sorted != nil {
+		return f.sorted.shown
+	}
+	return f.plain.visible
+}
+
+// finish ends reading; what is there becomes visible.
+func (f *File) finish(err error) {
+	f.end = err
+	if f.sorted != nil {
+		f.sorted.finish()
+	}
+}
+
+// Close implements event.Source. Events die with it.
+func (f *File) Close() error {
+	if f.closed {
+		return nil
+	}
+	f.closed = true
+	f.end = os.ErrClosed
+	if f.z != nil {
+		f.z.close()
+	}
+	if f.sorted != nil {
+		f.sorted.drop()
+	}
+	if f.plain != nil {
+		f.plain.drop()
+	}
+	return f.in.close()
+}

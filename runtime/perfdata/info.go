@@ -1,0 +1,61 @@
+package perfdata
+
+import (
+	"time"
+
+	"ppscript/runtime/event"
+)
+
+// Info is what a recording says about itself: where, when and how it was
+// made. Members that the recording lacks are zero.
+type Info struct {
+	Hostname   string
+	OSRelease  string
+	Version    string // of the program that recorded
+	Arch       string // as uname -m
+	CPUDesc    string
+	CPUID      string
+	CPUsOnline int
+	CPUsAvail  int
+	TotalMemKB uint64
+	Cmdline    []string
+
+	// FirstSample and LastSample are the times of the first and last
+	// sample that perf saw; both 0 if it did not look.
+	FirstSample, LastSample event.Time
+
+	Clock    Clock
+	BuildIDs []BuildID
+
+	Pipe       bool // the recording is a pipe's, not a file's
+	Compressed bool
+
+	// PageSize is the page size of the recorded machine, 0 if unknown.
+	PageSize int
+	// Printk maps addresses of kernel format strings to the strings, for
+	// tracepoints that print them.
+	Printk string
+	// Kallsyms is the recorded machine's symbol table; perf leaves it empty.
+	Kallsyms string
+}
+
+// Clock says what event.Time of a recording means.
+type Clock struct {
+	// Set says that the events use clock ID and not perf's own clock.
+	Set bool
+	ID  int32
+	// Resolution of the clock.
+	Resolution time.Duration
+	// Wall is the wall-clock time at the moment At; zero if unknown.
+	Wall time.Time
+	At   event.Time
+}
+
+// A BuildID names one binary that the samples hit.
+type BuildID struct {
+	PID  int32 // -1 for the host, else the guest's
+	ID   []byte
+	Path string
+	// Kernel says that the binary is the kernel or a module.
+	Kernel bool
+}

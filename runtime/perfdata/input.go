@@ -1,0 +1,218 @@
+package perfdata
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+var le = binary.LittleEndian
+
+// An input is the byte stream that records are cut from: a mapping, or a pipe
+// read into buffers.
+type input interface {
+	// window returns what lies at the cursor, at least n bytes of it unless
+	// the input ends before (then what is left). It may return less, also
+	// nothing, with errWait when a pipe is slow. buf is the buffer that the
+	// bytes lie in, nil for a mapping.
+	window(ctx context.Context, until time.Time, n int) (b []byte, buf *buffer, err error)
+	// take moves the cursor behind n bytes of the last window.
+	take(n int)
+	// off is the cursor as a file offset.
+	off() uint64
+	close() error
+}
+
+// errWait says that the time is over and the pipe has brought nothing new.
+var errWait = errors.New("no input yet")
+
+// A buffer is heap memory that records are views of. It is reused when nobody
+// refers to it any more.
+type buffer struct {
+	b    []byte // what has been filled
+	refs int    // its filler, and every run or index entry in it
+	slot int    // of ordered.bufs
+}
+
+// bufferSize is the usual size of a buffer: several times the largest record
+// (64 KiB), and small enough to stay in the second-level cache.
+const bufferSize = 256 << 10
+
+// A pool keeps buffers for reuse. At most maxFree wait in it.
+type pool struct {
+	free []*buffer
+	live int // bytes in buffers that are referred to
+}
+
+const maxFree = 16
+
+// get returns an empty buffer with room for n bytes and one reference.
+func (p *pool) get(n int) *buffer {
+	if n <= bufferSize && len(p.free) > 0 {
+		b := p.free[len(p.free)-1]
+		p.free = p.free[:len(p.free)-1]
+		b.b, b.refs, b.slot = b.b[:0], 1, -1
+		p.live += cap(b.b)
+		return b
+	}
+	b := &buffer{b: make([]byte, 0, max(n, bufferSize)), refs: 1, slot: -1}
+	p.live += cap(b.b)
+	return b
+}
+
+// unref drops one reference to b.
+func (p *pool) unref(b *buffer) {
+	b.refs--
+	if b.refs > 0 {
+		return
+	}
+	p.live -= cap(b.b)
+	if cap(b.b) == bufferSize && len(p.free) < maxFree {
+		p.free = append(p.free, b)
+	}
+}
+
+// mapped is a part of a mapping, or of any memory that stays.
+type mapped struct {
+	b     []byte // the whole file
+	at    int
+	end   int
+	unmap func() error
+}
+
+func (m *mapped) window(_ context.Context, _ time.Time, n int) ([]byte, *buffer, error) {
+	end := min(m.at+max(n, bufferSize), m.end)
+	return m.b[m.at:end:end], nil, nil
+}
+func (m *mapped) take(n int)  { m.at += n }
+func (m *mapped) off() uint64 { return uint64(m.at) }
+func (m *mapped) close() error {
+	if m.unmap == nil {
+		return nil
+	}
+	err := m.unmap()
+	m.unmap, m.b, m.at, m.end = nil, nil, 0, 0
+	return err
+}
+
+// mapFile maps a regular file and closes it.
+func mapFile(f *os.File) (*mapped, error) {
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if st.Size() == 0 {
+		return &mapped{}, nil
+	}
+	b, err := unix.Mmap(int(f.Fd()), 0, int(st.Size()), unix.PROT_READ, unix.MAP_PRIVATE)
+	if err != nil {
+		return nil, err
+	}
+	// Read ahead; a refusal costs nothing but time.
+	_ = unix.Madvise(b, unix.MADV_SEQUENTIAL)
+	return &mapped{b: b, end: len(b), unmap: func() error { return unix.Munmap(b) }}, nil
+}
+
+// piped reads a stream into buffers. A record is never split over two: what
+// is left of one at the end of a buffer moves to the next.
+type piped struct {
+	r     io.Reader
+	file  *os.File // r, if it can be waited for
+	pool  *pool
+	buf   *buffer
+	at    int // cursor in buf
+	taken uint64
+	eof   bool
+}
+
+func (p *piped) window(ctx context.Context, until time.Time, n int) ([]byte, *buffer, error) {
+	for {
+		have := 0
+		if p.buf != nil {
+			have = len(p.buf.b) - p.at
+		}
+		if p.eof || have >= n {
+			if p.buf == nil {
+				return nil, nil, nil
+			}
+			return p.buf.b[p.at:len(p.buf.b):len(p.buf.b)], p.buf, nil
+		}
+		if err := p.wait(ctx, until); err != nil {
+			return nil, nil, err
+		}
+		if err := p.fill(n); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// fill reads once, into a new buffer if the rest of this one is too small. A
+// large n may be a damaged size: memory grows with what really comes.
+func (p *piped) fill(n int) error {
+	if p.buf != nil {
+		n = min(n, 2*(len(p.buf.b)-p.at)+bufferSize)
+	}
+	const leastRead = 4 << 10
+	if p.buf == nil || cap(p.buf.b)-p.at < n || cap(p.buf.b)-len(p.buf.b) < leastRead {
+		next := p.pool.get(n + leastRead)
+		if p.buf != nil {
+			next.b = append(next.b, p.buf.b[p.at:]...)
+			p.pool.unref(p.buf)
+		}
+		p.buf, p.at = next, 0
+	}
+	b := p.buf.b
+	got, err := p.r.Read(b[len(b):cap(b)])
+	p.buf.b = b[:len(b)+got]
+	if errors.Is(err, io.EOF) {
+		p.eof, err = true, nil
+	}
+	return err
+}
+
+// wait waits until there is something to read, as long as the reader can be
+// waited for. It looks at ctx ten times a second.
+func (p *piped) wait(ctx context.Context, until time.Time) error {
+	if p.file == nil || until.IsZero() {
+		return ctx.Err()
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		left := min(time.Until(until), 100*time.Millisecond)
+		fds := []unix.PollFd{{Fd: int32(p.file.Fd()), Events: unix.POLLIN}}
+		n, err := unix.Poll(fds, int(max(left, 0)/time.Millisecond))
+		switch {
+		case n > 0:
+			return nil
+		case err != nil && err != unix.EINTR:
+			return nil // cannot be waited for: let the read block
+		case !time.Now().Before(until):
+			return errWait
+		}
+	}
+}
+
+func (p *piped) take(n int) {
+	p.at += n
+	p.taken += uint64(n)
+}
+func (p *piped) off() uint64 { return p.taken }
+func (p *piped) close() error {
+	if p.buf != nil {
+		p.pool.unref(p.buf)
+		p.buf = nil
+	}
+	p.eof = true
+	if c, ok := p.r.(io.Closer); ok && p.file != os.Stdin {
+		return c.Close()
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package perfdata
+
+// This file holds the numbers of the container, as documented in the kernel
+// tree's tools/perf/Documentation/perf.data-file-format.txt and
+// tools/lib/perf/include/perf/event.h.
+
+const (
+	magic        = "PERFILE2"
+	magicSwapped = "2ELIFREP"
+	magicOld     = "PERFFILE"
+
+	fileHeaderSize = 104 // struct perf_file_header
+	pipeHeaderSize = 16  // struct perf_pipe_file_header
+	sectionSize    = 16  // struct perf_file_section
+	recHeaderSize  = 8   // struct perf_event_header
+	minAttrSize    = 64  // PERF_ATTR_SIZE_VER0
+
+	// maxAttrs and maxIDs bound what a damaged header can make us allocate.
+	maxAttrs = 1 << 16
+	// maxTracing bounds the tracing data that comes through a pipe; a kernel
+	// with all of its formats has about 4 MB.
+	maxTracing = 256 << 20
+)
+
+// Features: bits of the file header and ids of HEADER_FEATURE records.
+const (
+	featTracingData = 1
+	featBuildID     = 2
+	featHostname    = 3
+	featOSRelease   = 4
+	featVersion     = 5
+	featArch        = 6
+	featNrCPUs      = 7
+	featCPUDesc     = 8
+	featCPUID       = 9
+	featTotalMem    = 10
+	featCmdline     = 11
+	featEventDesc   = 12
+	featSampleTime  = 21
+	featClockID     = 23
+	featCompressed  = 27
+	featClockData   = 29
+	featBits        = 256
+)
+
+// Record types that perf adds to those of the kernel (PERF_RECORD_*).
+const (
+	userTypeStart = 64
+
+	recHeaderAttr    = 64
+	recTracingData   = 66
+	recBuildID       = 67
+	recFinishedRound = 68
+	recIDIndex       = 69
+	recAuxtrace      = 71
+	recEventUpdate   = 78
+	recHeaderFeature = 80
+	recCompressed    = 81
+	recFinishedInit  = 82
+	recCompressed2   = 83
+
+	eventUpdateName = 2 // PERF_EVENT_UPDATE__NAME
+)

@@ -1,0 +1,341 @@
+package perfdata
+
+import (
+	"encoding/binary"
+	"slices"
+	"sort"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/event"
+)
+
+// This file gives a recording's events as one ring for each CPU, each in time
+// order.
+//
+// perf record copies all kernel rings to the file in passes and writes a
+// FINISHED_ROUND after each. Let M(n) be the latest time in the passes up to
+// n. When pass n+1 begins, everything up to M(n) has been written to the
+// kernel rings, since something stamped M(n) was already read; so pass n+1
+// brings the last of it, and pass n+2 brings only what is later than M(n).
+// Hence at the end of pass n+1 everything up to M(n) is complete, which is
+// perf's own rule (tools/perf/util/ordered-events.c). That all of pass n is
+// complete at its own end would be wrong: a ring that was read early in the
+// pass may have got older records than one that was read late.
+//
+// The rings show only what is complete, so known and visible are equal: what
+// has been shown is never reordered, even where a file's rings were not per
+// CPU (perf record --per-thread) and have to be sorted to be.
+//
+// Records are indexed by 8 bytes each, not copied. A recording without rounds
+// is indexed as a whole. Input that does not stay in memory (pipe, compressed)
+// is held back up to MaxPending bytes; then the older half is shown, as perf
+// does, and what comes after it with older times is late.
+
+// maxRings bounds what damaged CPU numbers can make us allocate; the ring of
+// CPU -1 takes the rest.
+const maxRings = 8192
+
+// An ordered is the rings of a File with Options.Ordered.
+type ordered struct {
+	f     *File
+	rings []*cpuRing
+	byCPU []*cpuRing // index CPU+1
+	base  []byte     // entries without a buffer count from here
+	bufs  []*buffer  // entries with one: slot<<32 | offset
+	free  []int      // unused slots
+	shown uint64     // entries shown in all rings
+
+	latest, complete event.Time // M(n), M(n-1)
+	probe            event.Event
+}
+
+func newOrdered(f *File) *ordered {
+	o := &ordered{f: f}
+	if m, ok := f.in.(*mapped); ok {
+		o.base = m.b
+	}
+	return o
+}
+
+// heapEntry marks entries in buffers.
+const heapEntry = 1 << 63
+
+// add indexes the records of a run.
+//
+// Fast path: one decode and one append for each record.
+func (o *ordered) add(u run) {
+	var entry uint64
+	if u.buf == nil {
+		entry = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(u.b))) - uintptr(unsafe.Pointer(unsafe.SliceData(o.base))))
+	} else {
+		if u.buf.slot < 0 {
+			o.giveSlot(u.buf)
+		}
+		off := uintptr(unsafe.Pointer(unsafe.SliceData(u.b))) - uintptr(unsafe.Pointer(unsafe.SliceData(u.buf.b)))
+		entry = heapEntry | uint64(u.buf.slot)<<32 | uint64(off)
+	}
+	e := &o.probe
+	for b := u.b; len(b) > 0; {
+		size := int(le.Uint16(b[6:]))
+		rec := b[:size:size]
+		b = b[size:]
+		if !o.f.dec.Decode(rec, e) {
+			o.f.loss.Truncated++
+		} else {
+			o.index(entry, e)
+			if u.buf != nil {
+				u.buf.refs++
+			}
+		}
+		entry += uint64(size)
+	}
+	if u.buf != nil && o.f.pool.live > o.f.opt.MaxPending {
+		o.flushHalf()
+	}
+}
+
+// index appends an entry to the ring of its CPU.
+func (o *ordered) index(entry uint64, e *event.Event) {
+	cpu := e.CPU
+	if cpu < 0 {
+		cpu = o.cpuOf(e)
+	}
+	var r *cpuRing
+	if i := int(cpu) + 1; i >= 0 && i < len(o.byCPU) {
+		r = o.byCPU[i]
+	}
+	if r == nil {
+		r = o.ringOf(cpu)
+	}
+	t := e.Time
+	if e.Kind != event.Sample && !timed(t) {
+		// Records that perf made from /proc have no time: they stay where
+		// they are.
+		t = r.tail
+	}
+	if t < r.tail {
+		r.mixed = true
+	} else {
+		r.tail = t
+	}
+	if t > o.latest && timed(t) {
+		o.latest = t
+	}
+	r.entries = append(r.entries, entry)
+}
+
+// timed reports that t was stamped by the kernel.
+func timed(t event.Time) bool { return t != 0 && t != -1 }
+
+// cpuOf is the CPU that the id of a record was opened on, -1 if unknown.
+//
+// Slow path: only for samples without PERF_SAMPLE_CPU.
+func (o *ordered) cpuOf(e *event.Event) int32 {
+	var id uint64
+	if e.Kind == event.Sample {
+		id, _ = e.Stream.Members.Member(e, event.FactID)
+	} else {
+		sid, _ := o.f.common.SampleID(e.Rec)
+		id = sid.ID
+	}
+	if cpu, ok := o.f.idCPU[id]; ok {
+		return cpu
+	}
+	return -1
+}
+
+// ringOf makes the ring of a CPU that was not seen before.
+func (o *ordered) ringOf(cpu int32) *cpuRing {
+	if cpu < -1 || cpu >= maxRings-1 {
+		cpu = -1
+	}
+	i := int(cpu) + 1
+	for len(o.byCPU) <= i {
+		o.byCPU = append(o.byCPU, nil)
+	}
+	if o.byCPU[i] == nil {
+		r := &cpuRing{o: o, number: int32(len(o.rings)), tail: event.Time(0)}
+		o.byCPU[i] = r
+		o.rings = append(o.rings, r)
+		o.f.rings = append(o.f.rings, r)
+	}
+	return o.byCPU[i]
+}
+
+func (o *ordered) giveSlot(b *buffer) {
+	if n := len(o.free); n > 0 {
+		b.slot = o.free[n-1]
+		o.free = o.free[:n-1]
+		o.bufs[b.slot] = b
+		return
+	}
+	b.slot = len(o.bufs)
+	o.bufs = append(o.bufs, b)
+}
+
+// record is the record of an entry.
+func (o *ordered) record(entry uint64) []byte {
+	b := o.base
+	if entry&heapEntry != 0 {
+		b = o.bufs[entry&^uint64(heapEntry)>>32].b
+		entry &= 1<<32 - 1
+	}
+	b = b[entry:]
+	size := binary.LittleEndian.Uint16(b[6:])
+	return b[:size:size]
+}
+
+// timeOf is the time of an entry, 0 if it has none.
+func (o *ordered) timeOf(entry uint64) event.Time {
+	rec := o.record(entry)
+	if le.Uint32(rec) != unix.PERF_RECORD_SAMPLE {
+		id, _ := o.f.common.SampleID(rec)
+		if !timed(id.Time) {
+			return 0
+		}
+		return id.Time
+	}
+	if !o.f.dec.Decode(rec, &o.probe) {
+		return 0
+	}
+	return o.probe.Time
+}
+
+// round is called at a FINISHED_ROUND.
+func (o *ordered) round() {
+	o.show(o.complete)
+	o.complete = o.latest
+}
+
+// finish shows the rest.
+func (o *ordered) finish() { o.show(event.MaxTime) }
+
+// flushHalf gives up order to stay within memory: it shows what is older than
+// the middle of what is held back.
+func (o *ordered) flushHalf() {
+	oldest := event.MaxTime
+	for _, r := range o.rings {
+		r.sort()
+		if p := r.pending(); len(p) > 0 {
+			oldest = min(oldest, o.timeOf(p[0]))
+		}
+	}
+	if oldest < o.latest {
+		o.show(oldest + (o.latest-oldest)/2)
+	} else {
+		o.finish()
+	}
+}
+
+// show moves the bounds of all rings behind the last record up to time t.
+func (o *ordered) show(t event.Time) {
+	for _, r := range o.rings {
+		r.sort()
+		p := r.pending()
+		n := len(p)
+		if r.tail > t || t < event.MaxTime && !timed(r.tail) {
+			n = sort.Search(len(p), func(i int) bool { return o.timeOf(p[i]) > t })
+		}
+		r.visible += uint64(n)
+		o.shown += uint64(n)
+	}
+}
+
+func (o *ordered) drop() {
+	for _, r := range o.rings {
+		r.entries = nil
+		r.first, r.pos, r.released = r.visible, r.visible, r.visible
+	}
+	o.bufs, o.base = nil, nil
+}
+
+// A cpuRing is the records of one CPU. Positions count records.
+type cpuRing struct {
+	o        *ordered
+	number   int32
+	entries  []uint64   // from position first on
+	first    uint64     // position of entries[0]
+	released uint64     // before it nothing is referred to
+	pos      uint64     // next to read
+	visible  uint64     // shown; behind it entries are pending
+	tail     event.Time // the latest time appended
+	last     event.Time // of the last record read
+	mixed    bool       // pending entries are not in time order
+}
+
+func (r *cpuRing) pending() []uint64 { return r.entries[r.visible-r.first:] }
+
+// sort brings the pending entries into time order. Records without a time
+// come first: they describe what follows.
+//
+// Slow path: only where rings were not per CPU, or a CPU's clock jumped.
+func (r *cpuRing) sort() {
+	if !r.mixed {
+		return
+	}
+	slices.SortStableFunc(r.pending(), func(a, b uint64) int {
+		x, y := r.o.timeOf(a), r.o.timeOf(b)
+		switch {
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		}
+		return 0
+	})
+	r.mixed = false
+}
+
+// Bounds implements event.Ring.
+func (r *cpuRing) Bounds() (known, visible uint64) { return r.visible, r.visible }
+
+// Pos implements event.Ring.
+func (r *cpuRing) Pos() uint64 { return r.pos }
+
+// Read implements event.Ring.
+func (r *cpuRing) Read(dst []event.Event, until uint64) int {
+	until = min(until, r.visible)
+	n := 0
+	for n < len(dst) && r.pos < until {
+		e := &dst[n]
+		ok := r.o.f.dec.Decode(r.o.record(r.entries[r.pos-r.first]), e)
+		r.pos++
+		if !ok {
+			continue // counted when it was indexed
+		}
+		e.Ring = r.number
+		if e.Kind != event.Sample {
+			if id, _ := r.o.f.common.SampleID(e.Rec); !timed(id.Time) {
+				e.Time = r.last
+			}
+		}
+		r.last = e.Time
+		n++
+	}
+	return n
+}
+
+// Release implements event.Ring.
+func (r *cpuRing) Release() {
+	for ; r.released < r.pos; r.released++ {
+		entry := r.entries[r.released-r.first]
+		if entry&heapEntry == 0 {
+			r.released = r.pos
+			break
+		}
+		slot := int(entry &^ uint64(heapEntry) >> 32)
+		buf := r.o.bufs[slot]
+		if buf.refs == 1 {
+			r.o.bufs[slot] = nil
+			r.o.free = append(r.o.free, slot)
+		}
+		r.o.f.pool.unref(buf)
+	}
+	// Forget what is released once it is half of the index.
+	if gone := r.released - r.first; gone > 1024 && gone*2 > uint64(len(r.entries)) {
+		r.entries = r.entries[:copy(r.entries, r.entries[gone:])]
+		r.first = r.released
+	}
+}

@@ -1,0 +1,283 @@
+package perfdata
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+)
+
+// This file cuts the input into records. Consecutive records of the kernel
+// make a run, which goes to the rings as a whole; records of perf itself end
+// a run and are dealt with here.
+
+// A run is a sequence of whole records in memory.
+type run struct {
+	b   []byte
+	buf *buffer // what b lies in; nil if it stays
+}
+
+// step reads one piece of input.
+func (f *File) step(ctx context.Context, until time.Time) error {
+	if f.inflating {
+		return f.inflate()
+	}
+	b, buf, err := f.in.window(ctx, until, recHeaderSize)
+	if err != nil {
+		return err
+	}
+	if len(b) == 0 {
+		return f.atEnd()
+	}
+	if len(b) >= recHeaderSize {
+		// All of the first record.
+		if size := int(le.Uint16(b[6:])); size > len(b) {
+			if b, buf, err = f.in.window(ctx, until, size); err != nil {
+				return err
+			}
+		}
+	}
+	off := f.in.off()
+	used, skip, err := f.scan(b, buf, off, true)
+	if used > 0 {
+		f.in.take(used)
+	}
+	if err != nil {
+		return f.damaged(err)
+	}
+	if skip > 0 {
+		return f.discard(skip)
+	}
+	if used == 0 {
+		return f.damaged(fmt.Errorf("at offset %d: the record is cut: %d bytes are left", off, len(b)))
+	}
+	return nil
+}
+
+// damaged turns what is wrong with the bytes into the end of reading: an
+// error, or only a warning where the recording is known to be cut.
+func (f *File) damaged(err error) error {
+	if f.cut {
+		f.warn("reading stopped %v", err)
+		return io.EOF
+	}
+	if f.info.Pipe {
+		// The end of a pipe is where its writer stopped.
+		if b, _, werr := f.in.window(context.Background(), time.Time{}, 1<<16); werr == nil && len(b) < 1<<16 && isCut(b) {
+			f.warn("the recording is cut: %v", err)
+			f.loss.Truncated++
+			return io.EOF
+		}
+	}
+	return f.bad("%w", err).WithHint("what comes before it was read; record again, the file is damaged")
+}
+
+// isCut reports that b is the front of a record that looks sane.
+func isCut(b []byte) bool {
+	if len(b) < recHeaderSize {
+		return true
+	}
+	size := int(le.Uint16(b[6:]))
+	return size >= recHeaderSize && size > len(b)
+}
+
+// atEnd is called when the input is used up.
+func (f *File) atEnd() error {
+	if f.zbuf != nil && f.zat < len(f.zbuf.b) {
+		f.warn("the compressed records end within a record")
+		f.loss.Truncated++
+	}
+	return io.EOF
+}
+
+// scan cuts b, which lies at off for messages, into runs and special records.
+// It returns how much it used: up to the first record that is not whole, or
+// up to the end of a record that has a payload behind it or is compressed.
+func (f *File) scan(b []byte, buf *buffer, off uint64, top bool) (used int, skip uint64, err error) {
+	start, p := 0, 0
+	for len(b)-p >= recHeaderSize {
+		size := int(le.Uint16(b[p+6:]))
+		if size < recHeaderSize {
+			err = fmt.Errorf("at offset %d: record size: got %d, want at least %d", off+uint64(p), size, recHeaderSize)
+			break
+		}
+		if size > len(b)-p {
+			break
+		}
+		typ := le.Uint32(b[p:])
+		if typ < userTypeStart {
+			p += size
+			continue
+		}
+		f.emit(b[start:p], buf)
+		rec := b[p : p+size : p+size]
+		if !top && (typ == recCompressed || typ == recCompressed2) {
+			return p, 0, fmt.Errorf("at offset %d: a compressed record within a compressed one", off+uint64(p))
+		}
+		skip, err = f.special(rec)
+		if err != nil {
+			return p, 0, fmt.Errorf("at offset %d: %w", off+uint64(p), err)
+		}
+		p += size
+		start = p
+		if skip > 0 || f.inflating && top {
+			return p, skip, nil
+		}
+	}
+	f.emit(b[start:p], buf)
+	return p, 0, err
+}
+
+// emit gives a run to the rings.
+func (f *File) emit(b []byte, buf *buffer) {
+	switch {
+	case len(b) == 0:
+	case f.sorted != nil:
+		f.sorted.add(run{b, buf})
+	case f.plain != nil:
+		f.plain.add(run{b, buf})
+	}
+}
+
+// special deals with a record of perf itself. skip is the size of the payload
+// that follows it and does not count as part of it.
+func (f *File) special(rec []byte) (skip uint64, err error) {
+	body := rec[recHeaderSize:]
+	c := &cursor{b: body}
+	switch le.Uint32(rec) {
+	case recFinishedRound:
+		if f.sorted != nil {
+			f.sorted.round()
+		}
+	case recCompressed:
+		f.startInflate(body)
+	case recCompressed2:
+		n := c.u64()
+		f.startInflate(c.take(n))
+	case recAuxtrace:
+		skip = c.u64()
+	case recTracingData:
+		skip = uint64(c.u32())
+	case recBuildID:
+		f.buildID(le.Uint16(rec[4:]), body)
+	case recIDIndex:
+		f.idIndex(c)
+	case recHeaderAttr:
+		return 0, f.headerAttr(body)
+	case recEventUpdate:
+		f.eventUpdate(c)
+	case recHeaderFeature:
+		id := c.u64()
+		if c.err == nil && id < featBits && id != featTracingData {
+			if err := f.feature(int(id), c.b); err != nil {
+				f.warn("feature %d: %v", id, err)
+			}
+		}
+	}
+	return skip, c.err
+}
+
+// headerAttr takes an event from the start of a pipe.
+func (f *File) headerAttr(body []byte) error {
+	if !f.metadata {
+		f.warn("an event was described after the first record: it is not read")
+		return nil
+	}
+	a, err := parseAttr(body)
+	if err != nil {
+		return err
+	}
+	size := int(a.Size)
+	if size == 0 {
+		size = minAttrSize
+	}
+	if size > len(body) {
+		return fmt.Errorf("attr: size: got %d, want at most %d", size, len(body))
+	}
+	// Read it again without the ids behind it.
+	if a, err = parseAttr(body[:size]); err != nil {
+		return err
+	}
+	a.ids = words(body[size:])
+	if len(f.attrs) >= maxAttrs {
+		return fmt.Errorf("attr: more than %d events", maxAttrs)
+	}
+	f.attrs = append(f.attrs, a)
+	return nil
+}
+
+// eventUpdate takes the name of an event.
+func (f *File) eventUpdate(c *cursor) {
+	kind, id := c.u64(), c.u64()
+	if c.err != nil || kind != eventUpdateName || !f.metadata {
+		return
+	}
+	for i := range f.attrs {
+		for _, have := range f.attrs[i].ids {
+			if have == id {
+				f.attrs[i].name = text(c.b)
+				return
+			}
+		}
+	}
+}
+
+// idIndex takes the CPU of each id, for samples that do not tell theirs.
+func (f *File) idIndex(c *cursor) {
+	n := c.u64()
+	if f.idCPU == nil {
+		f.idCPU = map[uint64]int32{}
+	}
+	for ; n > 0 && len(c.b) >= 32; n-- {
+		id, _, cpu, _ := c.u64(), c.u64(), c.u64(), c.u64()
+		if len(f.idCPU) < maxAttrs*16 {
+			f.idCPU[id] = int32(cpu)
+		}
+	}
+}
+
+// startInflate begins with the payload of a compressed record.
+func (f *File) startInflate(b []byte) {
+	if f.z == nil {
+		f.z = newInflater()
+	}
+	f.info.Compressed = true
+	// The payload must outlive its buffer if the pipe reads on.
+	f.zin = append(f.zin[:0], b...)
+	f.z.feed(f.zin)
+	f.inflating = true
+}
+
+// inflate decompresses until the payload is used up, or one buffer is full:
+// a payload may swell by any factor.
+func (f *File) inflate() error {
+	for n := 0; n < bufferSize; {
+		b, err := f.z.more()
+		if err != nil {
+			return f.damaged(fmt.Errorf("at offset %d: compressed records: %w", f.in.off(), err))
+		}
+		if b == nil {
+			f.inflating = false
+			return nil
+		}
+		n += len(b)
+		if f.zbuf == nil || cap(f.zbuf.b)-len(f.zbuf.b) < len(b) {
+			next := f.pool.get(len(b))
+			if f.zbuf != nil {
+				next.b = append(next.b, f.zbuf.b[f.zat:]...)
+				f.pool.unref(f.zbuf)
+			}
+			f.zbuf, f.zat = next, 0
+		}
+		f.zbuf.b = append(f.zbuf.b, b...)
+		used, skip, err := f.scan(f.zbuf.b[f.zat:len(f.zbuf.b):len(f.zbuf.b)], f.zbuf, f.in.off(), false)
+		f.zat += used
+		if err == nil && skip > 0 {
+			err = fmt.Errorf("at offset %d: a record with a payload within compressed records", f.in.off())
+		}
+		if err != nil {
+			return f.damaged(err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,209 @@
+package perfdata
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/tracefs"
+)
+
+// This file makes streams of the attrs of a recording: which ids they have,
+// what they are called, and how their records are laid out.
+
+// An attr is one event of the recording.
+type attr struct {
+	unix.PerfEventAttr
+	ids  []uint64
+	name string // from EVENT_UPDATE
+}
+
+// A desc is an entry of EVENT_DESC.
+type desc struct {
+	name string
+	ids  []uint64
+}
+
+// parseAttr reads a perf_event_attr of any size: older ones are shorter, what
+// newer ones add at the end does not matter for decoding.
+func parseAttr(b []byte) (a attr, err error) {
+	if len(b) < minAttrSize {
+		return a, fmt.Errorf("attr: got %d bytes, want at least %d", len(b), minAttrSize)
+	}
+	var whole [256]byte
+	copy(whole[:], b)
+	if _, err := binary.Decode(whole[:], le, &a.PerfEventAttr); err != nil {
+		return a, err
+	}
+	if n := int(a.Size); n != 0 && n < minAttrSize {
+		return a, fmt.Errorf("attr: size: got %d, want at least %d", n, minAttrSize)
+	}
+	return a, nil
+}
+
+// recordFormat is the part of the attr that perf.Layout needs.
+func (a *attr) recordFormat() perf.Format {
+	return perf.Format{
+		SampleType:  a.Sample_type,
+		ReadFormat:  a.Read_format,
+		BranchType:  a.Branch_sample_type,
+		RegsUser:    a.Sample_regs_user,
+		RegsIntr:    a.Sample_regs_intr,
+		SampleIDAll: a.Bits&unix.PerfBitSampleIDAll != 0,
+	}
+}
+
+// idPlace tells where samples carry their id; equal for all attrs that can be
+// told apart.
+func (a *attr) idPlace() (bits uint64) {
+	switch {
+	case a.Sample_type&unix.PERF_SAMPLE_IDENTIFIER != 0:
+		return unix.PERF_SAMPLE_IDENTIFIER
+	case a.Sample_type&unix.PERF_SAMPLE_ID != 0:
+		return a.Sample_type & (unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME |
+			unix.PERF_SAMPLE_ADDR | unix.PERF_SAMPLE_ID)
+	}
+	return 0
+}
+
+// openStreams is called once, when all attrs are known.
+func (f *File) openStreams() error {
+	if len(f.attrs) == 0 {
+		return f.bad("no events: the recording describes none").
+			WithHint("record again; the file's head is damaged or was never written")
+	}
+	f.nameAttrs()
+	layouts := map[perf.Format]*perf.Layout{}
+	schemas := map[schemaKey]*event.Schema{}
+	for i := range f.attrs {
+		a := &f.attrs[i]
+		if a.idPlace() != f.attrs[0].idPlace() {
+			return f.bad("events %s and %s: samples cannot be told apart: their ids are in different places",
+				f.attrs[0].name, a.name).WithHint("record with one perf command, not two files joined")
+		}
+		l := layouts[a.recordFormat()]
+		if l == nil {
+			l = perf.NewLayout(a.recordFormat())
+			layouts[a.recordFormat()] = l
+		}
+		if i == 0 {
+			f.common = l
+			f.dec = perf.NewDecoder(l)
+		}
+		s, err := f.schema(a, schemas)
+		if err != nil {
+			return err
+		}
+		if a.name == "" {
+			a.name = s.FullName()
+		}
+		st := &event.Stream{Index: i, Schema: s, Label: a.name, Members: a.members(l)}
+		f.streams = append(f.streams, st)
+		for _, id := range a.ids {
+			f.dec.Add(id, st, l)
+		}
+		if len(a.ids) == 0 {
+			f.dec.Add(0, st, l)
+		}
+		if a.Bits&unix.PerfBitUseClockID != 0 {
+			f.info.Clock.Set, f.info.Clock.ID = true, a.Clockid
+		}
+	}
+	return nil
+}
+
+// nameAttrs gives each attr the name, and if it has none the ids, of the
+// EVENT_DESC entry that shares an id with it, or of the entry in its place.
+func (f *File) nameAttrs() {
+	byID := map[uint64]*desc{}
+	for i := range f.descs {
+		for _, id := range f.descs[i].ids {
+			byID[id] = &f.descs[i]
+		}
+	}
+	for i := range f.attrs {
+		a := &f.attrs[i]
+		var d *desc
+		if len(a.ids) > 0 {
+			d = byID[a.ids[0]]
+		} else if len(f.descs) == len(f.attrs) {
+			d = &f.descs[i]
+			a.ids = d.ids
+		}
+		if d != nil && a.name == "" {
+			a.name = d.name
+		}
+	}
+}
+
+type schemaKey struct {
+	typ    uint32
+	config uint64
+	name   string
+}
+
+// schema finds the schema of an attr. Tracepoints have theirs in the tracing
+// data; all other events have the facts of the sample only.
+func (f *File) schema(a *attr, seen map[schemaKey]*event.Schema) (*event.Schema, error) {
+	key := schemaKey{a.Type, a.Config, ""}
+	if a.Type != unix.PERF_TYPE_TRACEPOINT {
+		key.name = a.name
+	}
+	if s := seen[key]; s != nil {
+		return s, nil
+	}
+	s, err := f.newSchema(a)
+	if err == nil {
+		seen[key] = s
+	}
+	return s, err
+}
+
+func (f *File) newSchema(a *attr) (*event.Schema, error) {
+	if a.Type != unix.PERF_TYPE_TRACEPOINT {
+		return plainSchema(a), nil
+	}
+	if f.tracing != nil {
+		for _, t := range f.tracing.formats {
+			if t.system == "ftrace" || formatID(t.text) != a.Config {
+				continue
+			}
+			s, err := tracefs.ParseFormat(t.system, []byte(t.text))
+			if err != nil {
+				return nil, f.bad("tracing data: %w", err)
+			}
+			return s, nil
+		}
+	}
+	if f.opt.Formats != nil {
+		if s := f.opt.Formats(a.Config); s != nil && (a.name == "" || a.name == s.FullName()) {
+			f.warn("format of %s: not in the recording, taken from this kernel", s.FullName())
+			return s, nil
+		}
+	}
+	s := &event.Schema{Name: fmt.Sprintf("tracepoint-%d", a.Config), Type: a.Type, ID: a.Config}
+	if sys, name, ok := strings.Cut(a.name, ":"); ok {
+		s.System, s.Name = sys, name
+	}
+	f.warn("format of %s: not in the recording: its fields are unknown", s.FullName())
+	return s, nil
+}
+
+// bad makes the error of a damaged or foreign recording.
+func (f *File) bad(format string, args ...any) *diag.Error {
+	return diag.Errorf(diag.Run, "read recording", f.name, format, args...)
+}
+
+// warn notes what the user should know although reading goes on. There are
+// few of them: further ones than maxWarnings are dropped.
+func (f *File) warn(format string, args ...any) {
+	const maxWarnings = 20
+	if len(f.warnings) < maxWarnings {
+		f.warnings = append(f.warnings, fmt.Sprintf(format, args...))
+	}
+}
