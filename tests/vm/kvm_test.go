@@ -1,0 +1,143 @@
+package vm
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// kvmGuest has an emulated SVM, so kvm_amd works in it and kvm_exit really
+// fires.
+func kvmGuest(t *testing.T, files map[string]string) Guest {
+	t.Helper()
+	if files == nil {
+		files = map[string]string{}
+	}
+	files["/w/minikvm"] = build(t, "ppscript/tests/vm/minikvm")
+	return Guest{Modules: []string{"kvm_amd"}, Files: files}
+}
+
+// traceKVM switches KVM's tracepoints on; printTrace prints what they wrote
+// between two marks. The pair is the independent witness of these tests.
+const (
+	traceKVM   = "for e in kvm_exit kvm_entry; do echo 1 >/sys/kernel/tracing/events/kvm/$e/enable; done\n"
+	printTrace = "\necho; echo BEGIN TRACE; cat /sys/kernel/tracing/trace; echo END TRACE\n"
+)
+
+// A kvmTrace counts the lines of the guest's trace.
+type kvmTrace struct {
+	entries, exits int
+	reasons        map[string]int
+}
+
+var exitLine = regexp.MustCompile(`kvm_exit: vcpu \d+ reason (\w+)`)
+
+func readTrace(t *testing.T, output []byte) kvmTrace {
+	t.Helper()
+	_, text, begun := strings.Cut(string(output), "BEGIN TRACE\n")
+	text, _, ended := strings.Cut(text, "END TRACE\n")
+	if !begun || !ended {
+		t.Fatal("no trace in the guest's output")
+	}
+	c := kvmTrace{entries: strings.Count(text, " kvm_entry: "), reasons: map[string]int{}}
+	for _, m := range exitLine.FindAllStringSubmatch(text, -1) {
+		c.exits++
+		c.reasons[m[1]]++
+	}
+	return c
+}
+
+// The numbers that minikvm promises, by the kernel's own trace.
+func TestMinikvm(t *testing.T) {
+	r := Run(t, kvmGuest(t, nil), traceKVM+"minikvm 200 || exit"+printTrace)
+	if r.Status != 0 || !strings.HasPrefix(string(r.Output), "vcpu 0: io=200\n") {
+		t.Fatalf("minikvm: got status %d", r.Status)
+	}
+	c := readTrace(t, r.Output)
+	// The first access to the guest's page is one nested page fault. Timer
+	// interrupts come as they like.
+	if c.reasons["io"] != 200 || c.reasons["cpuid"] != 199 || c.reasons["npf"] != 1 ||
+		c.exits != 400+c.reasons["interrupt"] || c.entries != c.exits {
+		t.Errorf("got %+v, want io 200, cpuid 199, npf 1 and as many entries as exits", c)
+	}
+}
+
+// The profiler must see the same exits, as pairs with the next entry.
+func TestKVMExitProfiler(t *testing.T) {
+	for _, file := range []string{"../../cmd/ppscript/main.go", "../../stdlib/kvm_exit.star"} {
+		if _, err := os.Stat(file); err != nil {
+			t.Skipf("%v: ppscript kvm-exit cannot run yet", err)
+		}
+	}
+	files := map[string]string{"/w/ppscript": build(t, "ppscript/cmd/ppscript")}
+	r := Run(t, kvmGuest(t, files), traceKVM+kvmExitCommand+" >result || { cat result; exit 1; }\ncat result"+printTrace)
+	if r.Status != 0 {
+		t.Fatalf("ppscript: got status %d", r.Status)
+	}
+	want := readTrace(t, r.Output)
+	got := exitCalls(t, r.Output)
+	total := 0
+	for _, calls := range got {
+		total += calls
+	}
+	// minikvm stops after its last port write, whose exit has no entry.
+	want.reasons["io"]--
+	for reason, n := range want.reasons {
+		if got[reason] != n {
+			t.Errorf("%s: got %d calls, want %d", reason, got[reason], n)
+		}
+	}
+	if total != want.exits-1 {
+		t.Errorf("got %d calls together, want %d", total, want.exits-1)
+	}
+}
+
+// kvmExitCommand is how ppscript is run; it prints tables as JSON.
+const kvmExitCommand = "ppscript kvm-exit --format json -- minikvm -mix 200"
+
+// exitCalls adds up the column calls of all tables, by exit reason. The names
+// are lower case in the trace and as the table likes.
+func exitCalls(t *testing.T, output []byte) map[string]int {
+	t.Helper()
+	calls := map[string]int{}
+	for line := range strings.Lines(string(output)) {
+		var record struct {
+			Type string
+			Data struct {
+				Rows []struct {
+					Reason any `json:"exit_reason"`
+					Calls  int
+				}
+			}
+		}
+		if !strings.HasPrefix(line, "{") {
+			continue
+		}
+		if err := json.Unmarshal([]byte(line), &record); err != nil {
+			t.Fatalf("parse %q: %v", line, err)
+		}
+		if record.Type != "table" {
+			continue
+		}
+		for _, row := range record.Data.Rows {
+			name, ok := row.Reason.(string)
+			if !ok {
+				t.Fatalf("exit_reason: got %v, want a name", row.Reason)
+			}
+			calls[strings.ToLower(name)] += row.Calls
+		}
+	}
+	return calls
+}
+
+func TestExitCalls(t *testing.T) {
+	got := exitCalls(t, []byte("vcpu 0: io=1\n"+
+		`{"v":1,"type":"attached","data":{"events":2}}`+"\n"+
+		`{"v":1,"type":"table","data":{"rows":[{"exit_reason":"IO","calls":3},{"exit_reason":"cpuid","calls":1}]}}`+"\n"+
+		`{"v":1,"type":"table","data":{"rows":[{"exit_reason":"io","calls":2}]}}`+"\n"))
+	if got["io"] != 5 || got["cpuid"] != 1 || len(got) != 2 {
+		t.Errorf("got %v", got)
+	}
+}
