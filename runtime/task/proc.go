@@ -1,0 +1,34 @@
+package task
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Slow path: lookUp answers for a thread that nothing was heard of, once.
+// /proc tells the name of now, which is that of the event unless the thread
+// was renamed in between; anything that records or events say replaces it.
+func (t *Table) lookUp(tid int32) string {
+	switch {
+	case tid == 0:
+		return "swapper"
+	case tid < 0:
+		// The kernel no longer has a number for a thread that has ended.
+		return "[exited]"
+	}
+	th := t.slot(tid)
+	number := strconv.Itoa(int(tid))
+	if !t.opt.NoProc {
+		t.stats.ProcReads++
+		// Threads are there by number although the directory does not list them.
+		b, err := os.ReadFile(filepath.Join(t.opt.Proc, number, "comm"))
+		if name := strings.TrimSuffix(string(b), "\n"); err == nil && name != "" {
+			th.name, th.state = name, alive
+			return name
+		}
+	}
+	th.name = "pid-" + number
+	return th.name
+}
