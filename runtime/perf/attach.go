@@ -1,0 +1,195 @@
+package perf
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/kernel"
+)
+
+// This file turns a Target into places: what perf_event_open is called with,
+// and which ring the records go to.
+//
+// The kernel maps no ring for an event that is inherited and bound to no CPU.
+// So whatever is inherited is opened once for each thread and CPU, all into
+// the ring of that CPU; what is not gets a ring for each thread.
+
+// A place is one perf_event_open of each event.
+type place struct {
+	pid   int // thread, -1 for all, or the descriptor of a cgroup
+	cpu   int // -1 for any
+	flags int // PERF_FLAG_PID_CGROUP
+	ring  int // index into plan.rings
+}
+
+// ringKey tells rings apart: those of a CPU or those of a thread.
+type ringKey struct{ cpu, tid int }
+
+// An attachment is a Target, resolved.
+type attachment struct {
+	places  []place
+	rings   []ringKey
+	inherit bool
+	thread  bool // inherit only to threads of the same process
+	mode    string
+	files   []*os.File // cgroup directories, to be closed once all is open
+	watch   []int      // processes whose end ends the source; only a backstop
+}
+
+func (a *attachment) close() {
+	for _, f := range a.files {
+		f.Close()
+	}
+	a.files = nil
+}
+
+// resolve finds the places of a target. The workload must have been started.
+func (c *Config) resolve(warn func(error)) (*attachment, error) {
+	t := &c.Target
+	cpus, err := t.cpus()
+	if err != nil {
+		return nil, err
+	}
+	a := &attachment{}
+	switch {
+	case t.Workload != nil && !t.System:
+		a.mode = "workload"
+		a.inherit = t.Inherit != No
+		a.tasks([]int{t.Workload.tid}, cpus, t.CPUs != nil)
+	case len(t.PIDs) > 0:
+		a.mode = "pid"
+		a.inherit = t.Inherit != No
+		a.thread = t.Inherit == Default
+		tids, err := threads(t.PIDs, warn)
+		if err != nil {
+			return nil, err
+		}
+		if t.Inherit != Yes {
+			a.watch = t.PIDs
+		}
+		a.tasks(tids, cpus, t.CPUs != nil)
+	case len(t.TIDs) > 0:
+		a.mode = "tid"
+		a.inherit = t.Inherit == Yes
+		a.tasks(t.TIDs, cpus, t.CPUs != nil)
+	case len(t.Cgroups) > 0:
+		a.mode = "cgroup"
+		if err := a.cgroups(t.Cgroups, cpus); err != nil {
+			a.close()
+			return nil, err
+		}
+	default:
+		a.mode = "cpu"
+		for i, cpu := range cpus {
+			a.rings = append(a.rings, ringKey{cpu, -1})
+			a.places = append(a.places, place{pid: -1, cpu: cpu, ring: i})
+		}
+	}
+	return a, nil
+}
+
+// cpus are the CPUs of the target, all of which must be online.
+func (t *Target) cpus() ([]int, error) {
+	all, err := kernel.ReadCPUs(kernel.Roots{})
+	if err != nil {
+		return nil, err
+	}
+	if t.CPUs == nil {
+		return all.Online, nil
+	}
+	if len(t.CPUs) == 0 {
+		return nil, diag.Errorf(diag.Usage, "attach", "cpus", "the list is empty").
+			WithHint("name some of CPUs %s", kernel.FormatCPUList(all.Online))
+	}
+	if err := all.Check(t.CPUs); err != nil {
+		return nil, err
+	}
+	cpus := slices.Clone(t.CPUs)
+	slices.Sort(cpus)
+	return slices.Compact(cpus), nil
+}
+
+// tasks adds the places of threads; pinned says that the user restricted the
+// CPUs.
+func (a *attachment) tasks(tids, cpus []int, pinned bool) {
+	tids = slices.Compact(slices.Sorted(slices.Values(tids)))
+	if a.inherit {
+		for i, cpu := range cpus {
+			a.rings = append(a.rings, ringKey{cpu, -1})
+			for _, tid := range tids {
+				a.places = append(a.places, place{pid: tid, cpu: cpu, ring: i})
+			}
+		}
+		return
+	}
+	if pinned {
+		a.rings = make([]ringKey, len(cpus))
+		for i, cpu := range cpus {
+			a.rings[i] = ringKey{cpu, -1}
+			for _, tid := range tids {
+				a.places = append(a.places, place{pid: tid, cpu: cpu, ring: i})
+			}
+		}
+		return
+	}
+	for i, tid := range tids {
+		a.rings = append(a.rings, ringKey{-1, tid})
+		a.places = append(a.places, place{pid: tid, cpu: -1, ring: i})
+	}
+}
+
+// threads lists the threads of processes. Processes that are gone are skipped
+// with a warning as long as one lives.
+func threads(pids []int, warn func(error)) ([]int, error) {
+	var tids []int
+	var gone []error
+	for _, pid := range pids {
+		list, err := taskDir(pid)
+		if err != nil {
+			gone = append(gone, noSuchTask(pid, "process"))
+			continue
+		}
+		tids = append(tids, list...)
+	}
+	if len(tids) == 0 {
+		return nil, errors.Join(gone...)
+	}
+	for _, err := range gone {
+		warn(err)
+	}
+	return tids, nil
+}
+
+// taskDir lists /proc/PID/task. A directory that vanishes meanwhile is an
+// error like one that never was.
+func taskDir(pid int) ([]int, error) {
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return nil, err
+	}
+	var tids []int
+	for _, e := range entries {
+		if tid, err := strconv.Atoi(e.Name()); err == nil {
+			tids = append(tids, tid)
+		}
+	}
+	if len(tids) == 0 {
+		return nil, fs.ErrNotExist
+	}
+	// The main thread of a zombie is still listed, but nothing attaches.
+	return tids, nil
+}
+
+func noSuchTask(id int, what string) error {
+	return (&diag.Error{
+		Op: "attach", Subject: fmt.Sprintf("%s %d", what, id), Class: diag.Attach,
+		Cause: fmt.Errorf("no such %s: %w", what, unix.ESRCH),
+	}).WithHint("look for it with: ps -eL")
+}

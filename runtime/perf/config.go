@@ -1,0 +1,208 @@
+package perf
+
+import (
+	"math/bits"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/unit"
+)
+
+// A Config says what to open, where, and how big the rings are. The zero
+// value of every member but Events works.
+type Config struct {
+	Events []EventConfig
+	Target Target
+
+	// Members are the facts that somebody will read; the kernel is asked for
+	// no others, since every one costs the traced program time. Nil means
+	// time, pid, tid and cpu. Time is always asked for if there is SideBand.
+	Members []event.Fact
+	// SampleCPU asks for the CPU in each record even where the ring tells it,
+	// as a recording needs.
+	SampleCPU bool
+	// SideBand opens a dummy event beside the others for records about tasks.
+	SideBand SideBand
+
+	Pages     int  // of 4 KiB in each ring, a power of two; 0 is DefaultPages
+	Watermark int  // percent of a ring that wakes Poll; 0 is 50
+	Overwrite bool // keep the newest records instead of the oldest; read after Stop
+
+	Clock Clock
+
+	// Tracefs is the root of tracefs. With it, the error about a filter that
+	// the kernel refuses carries the kernel's words.
+	Tracefs string
+	// Warn is told what is skipped: threads that are gone, optional events.
+	// Nil drops the warnings; Source.Warnings has them too.
+	Warn func(error)
+}
+
+// DefaultPages is the size of a ring in pages of 4 KiB. It is the largest
+// power of two that an ordinary user may map by default.
+const DefaultPages = 128
+
+// An EventConfig is one event to open on the whole target.
+type EventConfig struct {
+	Schema *event.Schema // Type and ID are attr.type and attr.config
+	Label  string        // alias; the schema's full name if empty
+	Filter string        // the kernel's filter language; empty passes all
+
+	Config1, Config2 uint64 // attr.config1 and config2: breakpoints, probes
+
+	// Period samples every so many occurrences, Freq so many times a second.
+	// With neither, events that count occurrences sample each, and clocks
+	// and cycles DefaultFreq times a second.
+	Period, Freq uint64
+	BPType       uint32 // of breakpoints: attr.bp_type
+
+	ExcludeUser, ExcludeKernel, ExcludeHost, ExcludeGuest, ExcludeIdle bool
+
+	// NoRaw leaves out the tracepoint's record: Event.Raw stays empty.
+	NoRaw bool
+	// Callchain asks for the stack, without the parts that are excluded.
+	Callchain                            bool
+	ExcludeChainKernel, ExcludeChainUser bool
+	MaxStack                             int    // addresses; 0 is the kernel's limit
+	RegsUser                             uint64 // mask of user registers to sample
+	StackUser                            uint32 // bytes of user stack to sample
+
+	CPUs     []int // only these of the target's CPUs; nil is all
+	Optional bool  // if it does not open, warn and go on
+}
+
+// DefaultFreq is the sampling frequency in Hz where none is given.
+const DefaultFreq = 4000
+
+// SideBand chooses the records about tasks.
+type SideBand struct {
+	Comm, Mmap, Task, Switch, Namespaces, Cgroup, Ksymbol, BPF bool
+}
+
+func (s SideBand) any() bool { return s != SideBand{} }
+
+// A Clock stamps the records.
+type Clock uint8
+
+const (
+	ClockPerf         Clock = iota // perf's own, near boot time
+	ClockMonotonic                 // CLOCK_MONOTONIC
+	ClockMonotonicRaw              // CLOCK_MONOTONIC_RAW
+)
+
+// A Tri is a choice that may be left to the default.
+type Tri uint8
+
+const (
+	Default Tri = iota
+	Yes
+	No
+)
+
+// A Target says which CPUs or tasks are observed. Of PIDs, TIDs, Cgroups and
+// Workload at most one kind is given; with none it is the CPUs.
+type Target struct {
+	// CPUs restricts to these; nil is all that are online.
+	CPUs []int
+	// PIDs are processes: all their threads, now and later.
+	PIDs []int
+	// TIDs are exactly those threads.
+	TIDs []int
+	// Cgroups are names below the perf_event hierarchy, or patterns.
+	Cgroups []string
+	// Workload is started, held until all is attached, and observed.
+	Workload *Workload
+	// System observes the CPUs although there is a Workload, which only says
+	// how long.
+	System bool
+	// Inherit follows children: processes of a Workload (default yes), of
+	// PIDs (default only threads) and TIDs (default no).
+	Inherit Tri
+}
+
+// check finds what is wrong before anything is opened, and fills defaults.
+func (c *Config) check() error {
+	if len(c.Events) == 0 && !c.SideBand.any() {
+		return diag.Errorf(diag.Usage, "open", "events", "none given")
+	}
+	if c.Pages == 0 {
+		c.Pages = DefaultPages
+	}
+	if c.Pages < 1 || bits.OnesCount(uint(c.Pages)) != 1 {
+		lower := 1
+		if c.Pages > 0 {
+			lower = 1 << (bits.Len(uint(c.Pages)) - 1)
+		}
+		return diag.Errorf(diag.Usage, "ring", "pages", "got %d, want a power of two", c.Pages).
+			WithHint("use -m %d or -m %d", lower, 2*lower)
+	}
+	if c.Pages > 1<<20 {
+		return diag.Errorf(diag.Usage, "ring", "pages", "got %d (%s), want at most %d", c.Pages,
+			unit.Size(int64(c.Pages)<<12), 1<<20).WithHint("use a smaller -m")
+	}
+	if c.Watermark == 0 {
+		c.Watermark = 50
+	}
+	if c.Watermark < 1 || c.Watermark > 100 {
+		return diag.Errorf(diag.Usage, "ring", "watermark", "got %d, want 1 to 100 percent", c.Watermark).
+			WithHint("use --watermark 50")
+	}
+	kinds := 0
+	for _, given := range []bool{len(c.Target.PIDs) > 0, len(c.Target.TIDs) > 0, len(c.Target.Cgroups) > 0,
+		c.Target.Workload != nil && !c.Target.System} {
+		if given {
+			kinds++
+		}
+	}
+	if kinds > 1 {
+		return diag.Errorf(diag.Usage, "attach", "target", "got several of processes, threads, cgroups and a command").
+			WithHint("give one of -p, -t, --cgroups and a command")
+	}
+	for i := range c.Events {
+		if err := c.Events[i].check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *EventConfig) check() error {
+	if c.Schema == nil {
+		panic("BUG: EventConfig without Schema")
+	}
+	if c.Period != 0 && c.Freq != 0 {
+		return diag.Errorf(diag.Usage, "open event", c.name(), "got both a period and a frequency").
+			WithHint("give either a period or a frequency")
+	}
+	if c.Period > 1<<63-1 {
+		return diag.Errorf(diag.Usage, "open event", c.name(), "period: got %d, want less than 2^63", c.Period).
+			WithHint("use a smaller period")
+	}
+	return nil
+}
+
+func (c *EventConfig) name() string {
+	if c.Label != "" {
+		return c.Label
+	}
+	return c.Schema.FullName()
+}
+
+// dataSize is the size of a ring's data in bytes. Pages are of 4 KiB whatever
+// the machine's page size is, which can only round up.
+func (c *Config) dataSize() int { return max(c.Pages<<12, os.Getpagesize()) }
+
+// counts reports that the event counts occurrences, so that one sample for
+// each is what a user expects; the others tick all the time.
+func counts(s *event.Schema) bool {
+	switch s.Type {
+	case unix.PERF_TYPE_SOFTWARE:
+		return s.ID != unix.PERF_COUNT_SW_CPU_CLOCK && s.ID != unix.PERF_COUNT_SW_TASK_CLOCK
+	case unix.PERF_TYPE_HARDWARE, unix.PERF_TYPE_HW_CACHE, unix.PERF_TYPE_RAW:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,185 @@
+package perf
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/unit"
+)
+
+// This file turns errno into words. perf_event_open uses few numbers for many
+// causes, so each is looked up in what was asked for.
+
+// explainOpen says why m did not open on p.
+func (o *opener) explainOpen(m *member, p place, err error) error {
+	e := &diag.Error{Op: "open event", Subject: m.ev.name() + o.where(p), Cause: err, Class: diag.Attach}
+	switch {
+	case errors.Is(err, unix.ESRCH):
+		// openAll skips the thread; the text is for a cgroup or the workload.
+		e.Cause = fmt.Errorf("the task is gone: %w", err)
+		return e.WithHint("look for it with: ps -eL")
+	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
+		return o.explainPermission(m, e)
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP):
+		return explainAbsent(m, e)
+	case errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):
+		if p.cpu >= 0 {
+			e.Cause = fmt.Errorf("CPU %d is offline, or its PMU is not there: %w", p.cpu, err)
+			return e.WithHint("see which are online with: cat /sys/devices/system/cpu/online")
+		}
+		return explainAbsent(m, e)
+	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
+		n := len(o.att.places) * (len(o.cfg.Events) + 1)
+		e.Cause = fmt.Errorf("too many open files: %d events on %d places need %d: %w",
+			len(o.cfg.Events), len(o.att.places), n, err)
+		return e.WithHint("raise the limit with: ulimit -n %d", n+256)
+	case errors.Is(err, unix.ENOSPC):
+		e.Cause = fmt.Errorf("no hardware slot is free: %w", err)
+		return e.WithHint("open fewer breakpoints or counters at once")
+	case errors.Is(err, unix.EBUSY):
+		e.Cause = fmt.Errorf("the PMU is in use by another: %w", err)
+		return e.WithHint("end other profilers, or the NMI watchdog with: sysctl kernel.nmi_watchdog=0")
+	case errors.Is(err, unix.ENOMEM):
+		e.Cause = fmt.Errorf("the kernel is out of memory: %w", err)
+		return e.WithHint("open fewer events, or on fewer CPUs")
+	case errors.Is(err, unix.EOVERFLOW):
+		e.Cause = fmt.Errorf("callchains of %d addresses are longer than the kernel allows: %w", m.ev.MaxStack, err)
+		return e.WithHint("raise the limit with: sysctl kernel.perf_event_max_stack=%d", m.ev.MaxStack)
+	case errors.Is(err, unix.E2BIG):
+		e.Cause = fmt.Errorf("this kernel knows a smaller struct perf_event_attr: %w", err)
+		return e.WithHint("leave out breakpoints or probes with attributes that this kernel lacks")
+	case errors.Is(err, unix.EINVAL):
+		return o.explainInvalid(m, p, e)
+	}
+	return e.WithHint("run as root, and see what is missing with: ppscript doctor")
+}
+
+// where names the place in errors; CPUs one by one are noise if the cause is
+// the same for all.
+func (o *opener) where(p place) string {
+	switch {
+	case p.flags&unix.PERF_FLAG_PID_CGROUP != 0:
+		return fmt.Sprintf(" on a cgroup, CPU %d", p.cpu)
+	case p.pid > 0 && p.cpu >= 0:
+		return fmt.Sprintf(" on thread %d, CPU %d", p.pid, p.cpu)
+	case p.pid > 0:
+		return fmt.Sprintf(" on thread %d", p.pid)
+	}
+	return fmt.Sprintf(" on CPU %d", p.cpu)
+}
+
+func (o *opener) explainPermission(m *member, e *diag.Error) error {
+	level := readInt("/proc/sys/kernel/perf_event_paranoid", 2)
+	what := fmt.Sprintf("kernel.perf_event_paranoid is %d", level)
+	if m.attr.Type == unix.PERF_TYPE_TRACEPOINT {
+		what = "tracepoints need CAP_PERFMON"
+	} else if len(o.att.places) > 0 && o.att.places[0].pid < 0 {
+		what = "whole CPUs need CAP_PERFMON while " + what
+	}
+	e.Cause = fmt.Errorf("not permitted: %s: %w", what, e.Cause)
+	return e.WithHint("run as root, or: setcap cap_perfmon,cap_dac_read_search+ep %s", self())
+}
+
+func explainAbsent(m *member, e *diag.Error) error {
+	hint := "see what there is with: ls /sys/bus/event_source/devices"
+	what := "no such event"
+	switch m.attr.Type {
+	case unix.PERF_TYPE_TRACEPOINT:
+		what = fmt.Sprintf("this kernel has no tracepoint with id %d", m.attr.Config)
+		hint = "see what there is with: ppscript list"
+	case unix.PERF_TYPE_HARDWARE, unix.PERF_TYPE_HW_CACHE, unix.PERF_TYPE_RAW:
+		what = "this machine has no hardware counter for it; virtual machines often have none at all"
+		hint = "use software:cpu-clock instead"
+	}
+	e.Cause = fmt.Errorf("%s: %w", what, e.Cause)
+	return e.WithHint("%s", hint)
+}
+
+func (o *opener) explainInvalid(m *member, p place, e *diag.Error) error {
+	limit := readInt("/proc/sys/kernel/perf_event_max_sample_rate", 0)
+	switch {
+	case m.attr.Bits&unix.PerfBitFreq != 0 && limit > 0 && m.attr.Sample > uint64(limit):
+		e.Class = diag.Usage
+		e.Cause = fmt.Errorf("frequency: got %d Hz, want at most %d", m.attr.Sample, limit)
+		return e.WithHint("use -F %d, or raise the limit with: sysctl kernel.perf_event_max_sample_rate=%d", limit, m.attr.Sample)
+	case m.attr.Type == unix.PERF_TYPE_BREAKPOINT:
+		e.Cause = fmt.Errorf("the CPU has no breakpoint of this type and length at this address: %w", e.Cause)
+		return e.WithHint("use an aligned address, a length of 1, 2, 4 or 8, and w or rw; x needs length 8 on x86")
+	case p.flags&unix.PERF_FLAG_PID_CGROUP != 0:
+		e.Cause = fmt.Errorf("the kernel does not take this cgroup: %w", e.Cause)
+		return e.WithHint("see whether it has cgroup support with: grep CGROUP_PERF /boot/config-$(uname -r)")
+	case m.attr.Bits&unix.PerfBitUseClockID != 0:
+		e.Cause = fmt.Errorf("the event cannot be stamped with this clock: %w", e.Cause)
+		return e.WithHint("leave out --monotonic")
+	}
+	e.Cause = fmt.Errorf("this kernel does not know what was asked for: %w", e.Cause)
+	return e.WithHint("leave out stacks, registers and attributes one by one, and see: ppscript doctor")
+}
+
+// explainMap says why a ring was not mapped.
+func (o *opener) explainMap(err error) error {
+	size := o.cfg.dataSize()
+	e := &diag.Error{Op: "map ring", Subject: fmt.Sprintf("of %d pages", o.cfg.Pages), Cause: err, Class: diag.Attach}
+	switch {
+	case errors.Is(err, unix.EPERM):
+		kb := readInt("/proc/sys/kernel/perf_event_mlock_kb", 516)
+		e.Cause = fmt.Errorf("%d rings of %s are more than an ordinary user may lock (%d KiB for each CPU and ulimit -l): %w",
+			len(o.att.rings), unit.Size(int64(size)), kb, err)
+		return e.WithHint("use a smaller -m, or: sysctl kernel.perf_event_mlock_kb=%d", (size+o.page)*len(o.att.rings)>>10)
+	case errors.Is(err, unix.ENOMEM):
+		e.Cause = fmt.Errorf("no memory for %d rings of %s: %w", len(o.att.rings), unit.Size(int64(size)), err)
+		return e.WithHint("use a smaller -m")
+	}
+	return e.WithHint("use a smaller -m")
+}
+
+// explainFilter says why the kernel refused a filter. Its own message goes
+// only to users of tracefs, so the filter is tried there too.
+func (o *opener) explainFilter(m *member, err error) error {
+	e := &diag.Error{Op: "filter", Subject: fmt.Sprintf("%s: %q", m.ev.name(), m.ev.Filter), Cause: err, Class: diag.Usage}
+	switch {
+	case m.attr.Type != unix.PERF_TYPE_TRACEPOINT:
+		e.Cause = fmt.Errorf("only tracepoints and probes have kernel filters: %w", err)
+		return e.WithHint("use .where() instead")
+	case errors.Is(err, unix.EINVAL):
+		if why := kernelFilterError(o.cfg.Tracefs, m.ev.Schema, m.ev.Filter); why != "" {
+			e.Cause = fmt.Errorf("%s: %w", why, err)
+		} else {
+			e.Cause = fmt.Errorf("the kernel does not understand it: %w", err)
+		}
+	}
+	var names []string
+	for i := range m.ev.Schema.Fields {
+		names = append(names, m.ev.Schema.Fields[i].Name)
+	}
+	if len(names) == 0 {
+		return e.WithHint("see the fields with: ppscript -e %s help", m.ev.Schema.FullName())
+	}
+	return e.WithHint("the fields are %s", strings.Join(names, " "))
+}
+
+func readInt(path string, absent int) int {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return absent
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		return absent
+	}
+	return n
+}
+
+// self is our program's path, for commands in hints.
+func self() string {
+	if p, err := os.Executable(); err == nil {
+		return p
+	}
+	return "ppscript"
+}

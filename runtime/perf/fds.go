@@ -1,0 +1,66 @@
+package perf
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// This file holds the system calls on event descriptors.
+
+// An eventFD is one opened event on one place.
+type eventFD struct {
+	fd     int
+	id     uint64
+	stream int // index of the event in Config.Events, -1 for the dummy
+	ring   int
+	place  place
+	counts bool // PERF_FORMAT_LOST works
+}
+
+func ioctlID(fd int) (uint64, error) {
+	var id uint64
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.PERF_EVENT_IOC_ID, uintptr(unsafe.Pointer(&id)))
+	if errno != 0 {
+		return 0, fmt.Errorf("read event id: %w", errno)
+	}
+	return id, nil
+}
+
+func ioctlFilter(fd int, filter string) error {
+	p, err := unix.BytePtrFromString(filter)
+	if err != nil {
+		return err
+	}
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.PERF_EVENT_IOC_SET_FILTER, uintptr(unsafe.Pointer(p)))
+	runtime.KeepAlive(p)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// readLost reads how many records of the event were lost; the event was
+// opened with PERF_FORMAT_ID and PERF_FORMAT_LOST.
+func (f *eventFD) readLost() (uint64, error) {
+	var b [24]byte // value, id, lost
+	n, err := unix.Read(f.fd, b[:])
+	switch {
+	case err != nil:
+		return 0, err
+	case n != len(b):
+		return 0, errors.New("short read of an event")
+	}
+	return binary.LittleEndian.Uint64(b[16:]), nil
+}
+
+// hungUp reports that the tasks of an event are gone.
+func hungUp(fd int) bool {
+	p := []unix.PollFd{{Fd: int32(fd)}}
+	n, err := unix.Poll(p, 0)
+	return err == nil && n == 1 && p[0].Revents&unix.POLLHUP != 0
+}

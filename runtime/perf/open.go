@@ -1,0 +1,290 @@
+package perf
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+)
+
+// An opener opens every event on every place, or nothing: what it has opened
+// when something fails is closed again, last first.
+type opener struct {
+	cfg    *Config
+	att    *attachment
+	fds    []eventFD
+	rings  []*ring // by attachment.rings; nil where no event was opened
+	owner  []int   // of each ring, the descriptor that it was mapped with
+	page   int
+	warn   func(error)
+	noLost bool // this kernel knows no PERF_FORMAT_LOST (before 6.0)
+	noTid  bool // nor inherit_thread (before 5.13)
+	dead   map[int]bool
+}
+
+// member is one event of the Config, or the dummy, on its way.
+type member struct {
+	index int // in Config.Events, -1 for the dummy
+	ev    *EventConfig
+	attr  unix.PerfEventAttr
+}
+
+func (o *opener) close() error {
+	var errs []error
+	for _, r := range slices.Backward(o.rings) {
+		if r != nil {
+			errs = append(errs, r.unmap())
+		}
+	}
+	for _, f := range slices.Backward(o.fds) {
+		errs = append(errs, unix.Close(f.fd))
+	}
+	o.fds, o.rings = nil, nil
+	return errors.Join(errs...)
+}
+
+// members are the events to open, with their attributes.
+func (o *opener) members(counting bool) []member {
+	c := o.cfg
+	n := len(c.Events)
+	dummy := c.SideBand.any() && !counting
+	if dummy {
+		n++
+	}
+	withID := n > 1 || slices.Contains(c.Members, event.FactID)
+	ringCPU := o.att.rings[0].cpu >= 0
+	var ms []member
+	if dummy {
+		// First, so that no task is seen before its fork is.
+		ms = append(ms, member{-1, &EventConfig{Label: "dummy"}, c.dummy(withID, ringCPU)})
+	}
+	for i := range c.Events {
+		ev := &c.Events[i]
+		if counting {
+			ms = append(ms, member{i, ev, c.counting(ev)})
+		} else {
+			ms = append(ms, member{i, ev, c.sampling(ev, withID, ringCPU)})
+		}
+	}
+	for i := range ms {
+		a := &ms[i].attr
+		if o.att.inherit {
+			a.Bits |= unix.PerfBitInherit
+			if o.att.thread {
+				a.Bits |= bitInheritThread
+			}
+		}
+		if c.Target.Workload != nil && !c.Target.System {
+			a.Bits |= unix.PerfBitEnableOnExec
+		}
+	}
+	return ms
+}
+
+// openAll opens all members on all places.
+func (o *opener) openAll(ctx context.Context, counting bool) error {
+	o.page = os.Getpagesize()
+	o.rings = make([]*ring, len(o.att.rings))
+	o.owner = make([]int, len(o.att.rings))
+	o.dead = map[int]bool{}
+	o.probe()
+	ms := o.members(counting)
+	if err := o.checkCPUs(ms); err != nil {
+		return err
+	}
+	for i := range ms {
+		from := len(o.fds)
+		for _, p := range o.att.places {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if o.dead[p.pid] && p.pid > 0 || ms[i].ev.CPUs != nil && !slices.Contains(ms[i].ev.CPUs, p.cpu) {
+				continue
+			}
+			err := o.openOne(&ms[i], p, counting)
+			if errors.Is(err, unix.ESRCH) && p.flags == 0 && p.pid > 0 {
+				o.dead[p.pid] = true
+				continue
+			}
+			if err == nil {
+				continue
+			}
+			if !ms[i].ev.Optional {
+				return err
+			}
+			o.warn(err)
+			o.drop(from)
+			break
+		}
+	}
+	return o.checkAlive()
+}
+
+// drop closes the events from index from on: those of an optional event that
+// opened on some places only. Rings stay, others may use them.
+func (o *opener) drop(from int) {
+	for _, f := range o.fds[from:] {
+		if o.rings[f.ring] != nil && o.owner[f.ring] == f.fd {
+			o.rings[f.ring].unmap()
+			o.rings[f.ring] = nil
+		}
+		unix.Close(f.fd)
+	}
+	o.fds = o.fds[:from]
+}
+
+// checkCPUs refuses events that are restricted to CPUs outside the target:
+// nothing would ever come from them.
+func (o *opener) checkCPUs(ms []member) error {
+	for _, m := range ms {
+		if m.ev.CPUs == nil {
+			continue
+		}
+		hit := false
+		for _, p := range o.att.places {
+			if p.cpu < 0 {
+				return diag.Errorf(diag.Usage, "open event", m.ev.name(), "cpus=: the target is threads, whose events follow them over all CPUs").
+					WithHint("restrict the target with -C as well")
+			}
+			hit = hit || slices.Contains(m.ev.CPUs, p.cpu)
+		}
+		if !hit {
+			return diag.Errorf(diag.Usage, "open event", m.ev.name(), "cpus=: none of them is among the CPUs of the target").
+				WithHint("leave out cpus= or name CPUs that -C includes")
+		}
+	}
+	return nil
+}
+
+// checkAlive reports the tasks that were gone: an error if that is all of
+// them.
+func (o *opener) checkAlive() error {
+	what := "thread"
+	var gone []error
+	for _, id := range sortedKeys(o.dead) {
+		gone = append(gone, noSuchTask(id, what))
+	}
+	if len(o.fds) == 0 && len(gone) > 0 {
+		return errors.Join(gone...)
+	}
+	for _, err := range gone {
+		o.warn(err)
+	}
+	return nil
+}
+
+func sortedKeys(m map[int]bool) []int {
+	var keys []int
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// openOne opens m on p and lets its records flow to the place's ring.
+func (o *opener) openOne(m *member, p place, counting bool) error {
+	fd, err := o.perfEventOpen(&m.attr, p)
+	if err != nil {
+		return o.explainOpen(m, p, err)
+	}
+	f := eventFD{fd: fd, stream: m.index, ring: p.ring, place: p}
+	f.counts = m.attr.Read_format&unix.PERF_FORMAT_LOST != 0
+	o.fds = append(o.fds, f)
+	if m.ev.Filter != "" {
+		if err := ioctlFilter(fd, m.ev.Filter); err != nil {
+			return o.explainFilter(m, err)
+		}
+	}
+	if counting {
+		return nil
+	}
+	id, err := ioctlID(fd)
+	if err != nil {
+		return o.explainOpen(m, p, err)
+	}
+	o.fds[len(o.fds)-1].id = id
+	if o.rings[p.ring] != nil {
+		if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, o.owner[p.ring]); err != nil {
+			return o.explainOpen(m, p, err)
+		}
+		return nil
+	}
+	r, err := mapRing(fd, o.cfg.dataSize(), o.page, !o.cfg.Overwrite)
+	if err != nil {
+		return o.explainMap(err)
+	}
+	key := o.att.rings[p.ring]
+	r.cpu = int32(key.cpu)
+	r.stat.CPU, r.stat.TID = key.cpu, key.tid
+	o.rings[p.ring], o.owner[p.ring] = r, fd
+	return nil
+}
+
+// perfEventOpen makes the system call, without what this kernel does not know.
+func (o *opener) perfEventOpen(a *unix.PerfEventAttr, p place) (int, error) {
+	if o.noLost {
+		a.Read_format &^= unix.PERF_FORMAT_LOST
+	}
+	if o.noTid {
+		a.Bits &^= bitInheritThread
+	}
+	for {
+		fd, err := unix.PerfEventOpen(a, p.pid, p.cpu, -1, p.flags|unix.PERF_FLAG_FD_CLOEXEC)
+		if err != unix.EINTR {
+			return fd, err
+		}
+	}
+}
+
+// probe finds out what this kernel does not know, by opening an event that
+// does nothing on ourselves. Another answer than EINVAL decides nothing.
+func (o *opener) probe() {
+	refused := func(readFormat, bits uint64) bool {
+		fd, err := unix.PerfEventOpen(&unix.PerfEventAttr{
+			Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_DUMMY,
+			Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Read_format: readFormat,
+			Bits: bits | unix.PerfBitDisabled | unix.PerfBitExcludeKernel,
+		}, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		if err == nil {
+			unix.Close(fd)
+		}
+		return err == unix.EINVAL
+	}
+	o.noLost = refused(unix.PERF_FORMAT_LOST, 0)
+	o.noTid = o.att.inherit && o.att.thread && refused(0, unix.PerfBitInherit|bitInheritThread)
+}
+
+// enable starts all events, each by itself.
+func (o *opener) enable() error {
+	for _, f := range o.fds {
+		if err := unix.IoctlSetInt(f.fd, unix.PERF_EVENT_IOC_ENABLE, 0); err != nil {
+			return &diag.Error{Op: "enable", Subject: o.nameOf(f.stream), Cause: err, Class: diag.Attach}
+		}
+	}
+	return nil
+}
+
+// disable stops all events and their inherited copies.
+func (o *opener) disable() error {
+	var errs []error
+	for _, f := range o.fds {
+		if err := unix.IoctlSetInt(f.fd, unix.PERF_EVENT_IOC_DISABLE, 0); err != nil {
+			errs = append(errs, &diag.Error{Op: "disable", Subject: o.nameOf(f.stream), Cause: err})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (o *opener) nameOf(stream int) string {
+	if stream < 0 {
+		return "dummy"
+	}
+	return o.cfg.Events[stream].name()
+}

@@ -1,0 +1,219 @@
+package perf
+
+import (
+	"encoding/binary"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/event"
+)
+
+// A ring is one mapped buffer. Positions are the kernel's own: bytes since the
+// ring was made.
+//
+// The kernel writes a record that does not fit before the end in two pieces.
+// Mapping the data twice in a row would hide that, but kernels since 6.17
+// refuse to split the mapping, so such a record is copied to scratch. There is
+// at most one between two releases, since the ring has one end.
+type ring struct {
+	mem  []byte                  // the whole mapping
+	page *unix.PerfEventMmapPage // its first page
+	data []byte                  // the rest; len is a power of two
+	dec  *Decoder
+
+	index int32
+	cpu   int32 // -1 if the ring is a thread's
+
+	pos            uint64 // after the last record read
+	known, visible uint64
+	first          uint64 // head at the first of the two looks
+
+	scratch []uint64 // aligned, so that callchains in it are views too
+
+	// lostSeen is what LOST records said. After Stop, final holds a record
+	// for what the kernel lost and had no chance to say.
+	lostSeen uint64
+	final    []byte
+
+	stat RingStats
+}
+
+// RingStats is the traffic of one ring.
+type RingStats struct {
+	CPU       int    `json:"cpu"` // -1 if the ring is a thread's
+	TID       int    `json:"tid"` // -1 if it is a CPU's
+	SizeBytes int    `json:"size_bytes"`
+	Records   uint64 `json:"records"`
+	Bytes     uint64 `json:"bytes"`
+	Lost      uint64 `json:"lost,omitempty"`
+	Corrupt   uint64 `json:"corrupt,omitempty"` // records that were not decoded
+	Throttled uint64 `json:"throttled,omitempty"`
+	PeakBytes uint64 `json:"peak_bytes"` // most that was waiting at a Poll
+}
+
+func mapRing(fd, dataSize, pageSize int, writable bool) (*ring, error) {
+	prot := unix.PROT_READ
+	if writable {
+		prot |= unix.PROT_WRITE
+	}
+	mem, err := unix.Mmap(fd, 0, pageSize+dataSize, prot, unix.MAP_SHARED)
+	if err != nil {
+		return nil, err
+	}
+	return &ring{
+		mem:  mem,
+		page: (*unix.PerfEventMmapPage)(unsafe.Pointer(unsafe.SliceData(mem))),
+		data: mem[pageSize:],
+		cpu:  -1,
+		stat: RingStats{CPU: -1, TID: -1, SizeBytes: dataSize},
+	}, nil
+}
+
+func (r *ring) unmap() error {
+	if r.mem == nil {
+		return nil
+	}
+	err := unix.Munmap(r.mem)
+	r.mem, r.page, r.data = nil, nil, nil
+	return err
+}
+
+// head is where the kernel writes next. The load orders the reads of the
+// records after it.
+func (r *ring) head() uint64 { return atomic.LoadUint64(&r.page.Data_head) }
+
+// Bounds implements event.Ring.
+func (r *ring) Bounds() (known, visible uint64) { return r.known, r.visible }
+
+// Pos implements event.Ring.
+func (r *ring) Pos() uint64 { return r.pos }
+
+// Release implements event.Ring.
+func (r *ring) Release() {
+	if r.page != nil {
+		// The final record is no part of the ring.
+		atomic.StoreUint64(&r.page.Data_tail, min(r.pos, r.end()))
+	}
+}
+
+// end is the position after the last record in the ring's memory.
+func (r *ring) end() uint64 { return r.visible - uint64(len(r.final)) }
+
+// Read implements event.Ring.
+//
+// Fast path: this loop runs for every record.
+func (r *ring) Read(dst []event.Event, until uint64) int {
+	n := 0
+	pos := r.pos
+	until = min(until, r.visible)
+	limit := min(until, r.end())
+	mask := uint64(len(r.data) - 1)
+	for n < len(dst) && pos < limit {
+		off := pos & mask
+		// Headers are aligned to 8 bytes and never wrap.
+		size := uint64(binary.LittleEndian.Uint16(r.data[off+6:]))
+		if size < headerSize || size&7 != 0 || size > limit-pos {
+			// Nothing tells where the next record starts.
+			r.stat.Corrupt++
+			pos = limit
+			break
+		}
+		var rec []byte
+		if off+size <= uint64(len(r.data)) {
+			rec = r.data[off : off+size : off+size]
+		} else {
+			rec = r.unwrap(off, size)
+		}
+		pos += size
+		e := &dst[n]
+		if !r.dec.Decode(rec, e) {
+			r.stat.Corrupt++
+			continue
+		}
+		e.Ring = r.index
+		if r.cpu >= 0 {
+			e.CPU = r.cpu
+		}
+		n++
+		if e.Kind != event.Sample {
+			r.note(e)
+		}
+		r.stat.Records++
+	}
+	r.stat.Bytes += pos - r.pos
+	r.pos = pos
+	if len(r.final) != 0 && n < len(dst) && pos == r.end() && until == r.visible {
+		r.readFinal(&dst[n])
+		n++
+	}
+	return n
+}
+
+// unwrap copies the record at off that continues at the ring's start.
+func (r *ring) unwrap(off, size uint64) []byte {
+	if uint64(len(r.scratch))*8 < size {
+		r.scratch = make([]uint64, size/8)
+	}
+	rec := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(r.scratch))), size)
+	k := copy(rec, r.data[off:])
+	copy(rec[k:], r.data)
+	return rec
+}
+
+// note keeps count of the records that are about the ring itself.
+//
+// Slow path: such records are rare.
+func (r *ring) note(e *event.Event) {
+	switch e.Kind {
+	case event.Lost:
+		if l, ok := DecodeLost(e); ok {
+			r.stat.Lost += l.Count
+			// LOST_SAMPLES are not in the events' own counters.
+			if le32(e.Rec, 0) == unix.PERF_RECORD_LOST {
+				r.lostSeen += l.Count
+			}
+		}
+	case event.Throttle:
+		r.stat.Throttled++
+	}
+}
+
+// addFinal appends a LOST record that the kernel did not write, for count
+// records lost since its last one.
+func (r *ring) addFinal(id, count uint64) {
+	b := make([]byte, 24)
+	binary.LittleEndian.PutUint32(b, unix.PERF_RECORD_LOST)
+	binary.LittleEndian.PutUint16(b[6:], uint16(len(b)))
+	binary.LittleEndian.PutUint64(b[8:], id)
+	binary.LittleEndian.PutUint64(b[16:], count)
+	r.final = b
+	r.visible += uint64(len(b))
+	r.known = r.visible
+}
+
+// lostWaiting is what LOST records say that have not been read yet.
+func (r *ring) lostWaiting() uint64 {
+	var n uint64
+	mask, head := uint64(len(r.data)-1), r.head()
+	for pos := r.pos; head-pos >= headerSize; {
+		off := pos & mask
+		size := uint64(binary.LittleEndian.Uint16(r.data[off+6:]))
+		if size < headerSize || size > head-pos {
+			break
+		}
+		if le32(r.data, int(off)) == unix.PERF_RECORD_LOST && size >= 24 {
+			n += le64(r.data, int((off+16)&mask))
+		}
+		pos += size
+	}
+	return n
+}
+
+func (r *ring) readFinal(e *event.Event) {
+	*e = event.Event{Kind: event.Lost, Time: r.dec.prev, Rec: r.final, PID: -1, TID: -1, CPU: r.cpu, Ring: r.index}
+	r.note(e)
+	r.stat.Records++
+	r.pos = r.visible
+}

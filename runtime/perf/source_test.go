@@ -1,0 +1,220 @@
+package perf
+
+import (
+	"encoding/binary"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/event"
+)
+
+func TestCPUCountsEveryCall(t *testing.T) {
+	needRoot(t)
+	h := startHelper(t)
+	s := openSource(t, Config{Events: []EventConfig{getppid(t, h.tid)}, Target: Target{CPUs: []int{0}}})
+	h.do("call %d", 1000)
+	c := drain(t, s)
+	if c.samples[0] != 1000 || c.lost != 0 || c.byTID[int32(h.tid)] != 1000 {
+		t.Errorf("got %+v, want 1000 samples of thread %d", c, h.tid)
+	}
+}
+
+func TestSampleMembers(t *testing.T) {
+	needRoot(t)
+	h := startHelper(t)
+	s := openSource(t, Config{Events: []EventConfig{getppid(t, h.tid)}, Target: Target{CPUs: []int{0}},
+		Members: []event.Fact{event.FactTime, event.FactTID, event.FactCPU, event.FactPeriod, event.FactCallchain, event.FactID}})
+	h.do("call 1")
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	s.Poll(t.Context(), 0)
+	var e [4]event.Event
+	r := s.Rings()[0]
+	_, visible := r.Bounds()
+	if n := r.Read(e[:], visible); n != 1 {
+		t.Fatalf("got %d events, want 1", n)
+	}
+	ev := &e[0]
+	if ev.PID != int32(h.pid) || ev.TID != int32(h.tid) || ev.CPU != 0 || ev.Time == 0 {
+		t.Errorf("got pid %d tid %d cpu %d time %d", ev.PID, ev.TID, ev.CPU, ev.Time)
+	}
+	// The record of raw_syscalls:sys_enter: 8 common bytes, then the number.
+	if len(ev.Raw) < 16 || binary.LittleEndian.Uint64(ev.Raw[8:]) != unix.SYS_GETPPID {
+		t.Errorf("raw: got %x, want syscall %d at 8", ev.Raw, unix.SYS_GETPPID)
+	}
+	if p, ok := ev.Stream.Members.Member(ev, event.FactPeriod); !ok || p != 1 {
+		t.Errorf("period: got %d, %v; want 1", p, ok)
+	}
+	chain := ev.Stream.Members.Callchain(ev)
+	if len(chain) < 3 || chain[0] != ^uint64(127) { // PERF_CONTEXT_KERNEL
+		t.Errorf("callchain: got %x, want a kernel context and addresses", chain)
+	}
+}
+
+func TestRingWrapsWithoutLoss(t *testing.T) {
+	needRoot(t)
+	h := startHelper(t)
+	s := openSource(t, Config{Events: []EventConfig{getppid(t, h.tid)}, Target: Target{CPUs: []int{0}}, Pages: 1})
+	seen, batch := 0, make([]event.Event, 16)
+	for i := range 200 {
+		h.do("call 20")
+		s.Poll(t.Context(), 0)
+		r := s.Rings()[0]
+		_, visible := r.Bounds()
+		for n := len(batch); n == len(batch); {
+			n = r.Read(batch, visible)
+			for j := range batch[:n] {
+				if got := binary.LittleEndian.Uint64(batch[j].Raw[8:]); got != unix.SYS_GETPPID {
+					t.Fatalf("round %d: syscall %d, want %d", i, got, unix.SYS_GETPPID)
+				}
+			}
+			seen += n
+		}
+		r.Release()
+	}
+	if seen != 4000 {
+		t.Errorf("got %d events, want 4000", seen)
+	}
+	if st := s.Stats(); st.Lost != 0 || st.Corrupt != 0 || st.Bytes < 10*4096 {
+		t.Errorf("got %+v, want no loss over many turns of the ring", st)
+	}
+}
+
+func TestLossIdentity(t *testing.T) {
+	needRoot(t)
+	h := startHelper(t)
+	s := openSource(t, Config{Events: []EventConfig{getppid(t, h.tid)}, Target: Target{CPUs: []int{0}}, Pages: 1})
+	h.do("call 5000") // fills the ring, then loses
+	c := drain(t, s)
+	if c.samples[0]+c.lost != 5000 || c.lost == 0 || c.samples[0] == 0 {
+		t.Errorf("got %d samples + %d lost = %d, want 5000", c.samples[0], c.lost, c.samples[0]+c.lost)
+	}
+	if st := s.Stats(); int(st.Lost) != c.lost {
+		t.Errorf("statistics: got %d lost, want %d", st.Lost, c.lost)
+	}
+}
+
+func TestLossIdentityWhileReading(t *testing.T) {
+	needRoot(t)
+	h := startHelper(t)
+	s := openSource(t, Config{Events: []EventConfig{getppid(t, h.tid)}, Target: Target{CPUs: []int{0}}, Pages: 1})
+	seen, lost := 0, 0
+	batch := make([]event.Event, 8)
+	for range 10 {
+		h.do("call 500")
+		s.Poll(t.Context(), 0)
+		r := s.Rings()[0]
+		_, visible := r.Bounds()
+		n := r.Read(batch, visible) // a part only
+		r.Release()
+		for i := range batch[:n] {
+			if l, ok := DecodeLost(&batch[i]); ok {
+				lost += int(l.Count)
+			} else {
+				seen++
+			}
+		}
+	}
+	c := drain(t, s)
+	if seen += c.samples[0]; seen+lost+c.lost != 5000 {
+		t.Errorf("got %d samples + %d lost = %d, want 5000", seen, lost+c.lost, seen+lost+c.lost)
+	}
+}
+
+func TestTwoEventsInOneRing(t *testing.T) {
+	needRoot(t)
+	h := startHelper(t)
+	exit := getppid(t, h.tid)
+	exit.Schema = tracepoint(t, "raw_syscalls:sys_exit", "id")
+	exit.Callchain = true
+	s := openSource(t, Config{Events: []EventConfig{getppid(t, h.tid), exit}, Target: Target{CPUs: []int{0}}})
+	if len(s.Rings()) != 1 {
+		t.Fatalf("got %d rings, want 1", len(s.Rings()))
+	}
+	h.do("call 300")
+	c := drain(t, s)
+	if c.samples[0] != 300 || c.samples[1] != 300 || c.backward != 0 {
+		t.Errorf("got %+v, want 300 of each in order", c)
+	}
+}
+
+func TestAllCPUs(t *testing.T) {
+	needRoot(t)
+	h := startHelper(t)
+	s := openSource(t, Config{Events: []EventConfig{getppid(t, h.tid)}})
+	cpus, _ := (&Target{}).cpus()
+	if len(s.Rings()) != len(cpus) {
+		t.Errorf("got %d rings, want one for each of CPUs %v", len(s.Rings()), cpus)
+	}
+	h.do("call 100")
+	if c := drain(t, s); c.samples[0] != 100 {
+		t.Errorf("got %+v, want 100 samples", c)
+	}
+}
+
+func TestPollWaitsAndHeedsContext(t *testing.T) {
+	needRoot(t)
+	h := startHelper(t)
+	s := openSource(t, Config{Events: []EventConfig{getppid(t, h.tid)}, Target: Target{CPUs: []int{0}}})
+	// Nothing comes: the whole timeout passes.
+	start := time.Now()
+	if err := s.Poll(t.Context(), 250*time.Millisecond); err != nil || time.Since(start) < 250*time.Millisecond {
+		t.Errorf("idle: got %v after %v, want nil after 250ms", err, time.Since(start))
+	}
+	// A record below the watermark is shown within 100 ms and a bit.
+	h.do("call 1")
+	start = time.Now()
+	if err := s.Poll(t.Context(), 10*time.Second); err != nil || time.Since(start) > 5*time.Second {
+		t.Errorf("one record: got %v after %v, want nil after 100ms", err, time.Since(start))
+	}
+	if _, visible := s.Rings()[0].Bounds(); visible == 0 {
+		t.Error("one record: not visible")
+	}
+	s.Rings()[0].Read(make([]event.Event, 8), 1<<62)
+	s.Rings()[0].Release()
+	// The end of the context interrupts the wait.
+	ctx, cancel := contextAfter(t, 30*time.Millisecond)
+	defer cancel()
+	start = time.Now()
+	if err := s.Poll(ctx, 20*time.Second); err != ctx.Err() || err == nil || time.Since(start) > 5*time.Second {
+		t.Errorf("cancelled: got %v after %v, want %v at once", err, time.Since(start), ctx.Err())
+	}
+	// The watermark wakes before the timeout.
+	h.do("call 20000")
+	start = time.Now()
+	if err := s.Poll(t.Context(), time.Minute); err != nil || time.Since(start) > 90*time.Millisecond {
+		t.Errorf("watermark: got %v after %v, want nil at once", err, time.Since(start))
+	}
+}
+
+func TestReadAllocatesNothing(t *testing.T) {
+	needRoot(t)
+	h := startHelper(t)
+	s := openSource(t, Config{Events: []EventConfig{getppid(t, h.tid)}, Target: Target{CPUs: []int{0}}})
+	h.do("call 2000")
+	s.Poll(t.Context(), 0)
+	r, batch := s.Rings()[0], make([]event.Event, 32)
+	_, visible := r.Bounds()
+	if n := testing.AllocsPerRun(20, func() {
+		if r.Read(batch, visible) != len(batch) {
+			t.Fatal("short read")
+		}
+		r.Release()
+	}); n != 0 {
+		t.Errorf("got %v allocations for a batch, want 0", n)
+	}
+}
+
+func TestSoftwareClockSamples(t *testing.T) {
+	needRoot(t)
+	clock := &event.Schema{System: "software", Name: "cpu-clock", Type: unix.PERF_TYPE_SOFTWARE, ID: unix.PERF_COUNT_SW_CPU_CLOCK}
+	s := openSource(t, Config{Events: []EventConfig{{Schema: clock, Period: 1_000_000}}, Target: Target{CPUs: []int{0}}})
+	time.Sleep(100 * time.Millisecond)
+	c := drain(t, s)
+	if c.samples[0] < 50 || c.samples[0] > 150 {
+		t.Errorf("got %d samples in 100 ms of 1 ms each", c.samples[0])
+	}
+}

@@ -1,0 +1,109 @@
+package perf
+
+import (
+	"fmt"
+
+	"ppscript/runtime/kernel"
+	"ppscript/runtime/unit"
+)
+
+// Stats is the traffic of a source since Open.
+type Stats struct {
+	Mode      string      `json:"mode"` // cpu, pid, tid, workload, cgroup
+	Events    int         `json:"events"`
+	Opened    int         `json:"opened"` // descriptors
+	Wakeups   uint64      `json:"wakeups"`
+	Records   uint64      `json:"records"`
+	Bytes     uint64      `json:"bytes"`
+	Lost      uint64      `json:"lost,omitempty"`
+	Corrupt   uint64      `json:"corrupt,omitempty"`
+	Throttled uint64      `json:"throttled,omitempty"`
+	Rings     []RingStats `json:"rings"`
+}
+
+// Stats adds up what the rings have seen. It is a copy.
+func (s *Source) Stats() Stats {
+	st := Stats{Mode: s.att.mode, Events: len(s.streams), Opened: len(s.open.fds), Wakeups: s.wakeups}
+	for _, r := range s.live {
+		st.Rings = append(st.Rings, r.stat)
+		st.Records += r.stat.Records
+		st.Bytes += r.stat.Bytes
+		st.Lost += r.stat.Lost
+		st.Corrupt += r.stat.Corrupt
+		st.Throttled += r.stat.Throttled
+	}
+	return st
+}
+
+// Describe says in lines what was attached, and where, for -v.
+func (s *Source) Describe() []string {
+	var lines []string
+	for i, ev := range s.cfg.Events {
+		if s.byEvent[i] == nil {
+			lines = append(lines, ev.name()+": not opened (optional)")
+			continue
+		}
+		line := ev.name()
+		if ev.Label != "" && ev.Label != ev.Schema.FullName() {
+			line += " = " + ev.Schema.FullName()
+		}
+		if ev.Filter != "" {
+			line += " if " + ev.Filter
+		}
+		a := s.cfg.sampling(&ev, false, false)
+		if a.Bits&(1<<10) != 0 {
+			line += fmt.Sprintf(", %d times a second", a.Sample)
+		} else if a.Sample != 1 {
+			line += fmt.Sprintf(", every %d", a.Sample)
+		}
+		if ev.Callchain {
+			line += ", with stack"
+		}
+		if ev.CPUs != nil {
+			line += ", on CPUs " + kernel.FormatCPUList(ev.CPUs)
+		}
+		lines = append(lines, line)
+	}
+	return append(lines, s.describeTarget(), s.describeRings())
+}
+
+func (s *Source) describeTarget() string {
+	tasks, cpus := map[int]bool{}, map[int]bool{}
+	for _, f := range s.open.fds {
+		tasks[f.place.pid] = true
+		if f.place.cpu >= 0 {
+			cpus[f.place.cpu] = true
+		}
+	}
+	list := kernel.FormatCPUList(sortedKeys(cpus))
+	line := "attached to "
+	switch {
+	case s.att.mode == "cpu":
+		return line + "CPUs " + list
+	case s.att.mode == "cgroup":
+		return line + fmt.Sprintf("%d cgroups on CPUs %s", len(tasks), list)
+	case s.att.mode == "workload":
+		line += "the command"
+	default:
+		line += fmt.Sprintf("%d threads", len(tasks))
+	}
+	switch {
+	case s.att.inherit && s.att.thread && !s.open.noTid:
+		line += " and threads they make"
+	case s.att.inherit:
+		line += " and children"
+	}
+	if list != "" && s.cfg.Target.CPUs != nil {
+		line += " on CPUs " + list
+	}
+	return line
+}
+
+func (s *Source) describeRings() string {
+	per := "CPU"
+	if len(s.live) > 0 && s.live[0].cpu < 0 {
+		per = "thread"
+	}
+	return fmt.Sprintf("%d rings of %s, one for each %s; %d open events", len(s.live),
+		unit.Size(int64(s.cfg.dataSize())), per, len(s.open.fds))
+}

@@ -1,0 +1,7 @@
+package perf
+
+// A Workload is a command to start and observe.
+type Workload struct {
+	Args []string
+	tid  int
+}
