@@ -1,0 +1,43 @@
+# ppscript needs Go and nothing else to build; what tests need beyond it is in .ci/run.
+
+GO ?= go
+export CGO_ENABLED = 0
+
+# Everything below one package, without the cache that git and editors keep.
+GOFILES = $(shell find . -name '*.go' -not -path './.git/*')
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test check bench microbench generate vm clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build ./ppscript, a static binary
+	$(GO) build -trimpath -o ppscript ./cmd/ppscript
+
+demo: build ## show a profiler over the recording of two virtual CPUs; needs no privilege
+	./ppscript kvm-exit --input tests/data/kvm.data
+
+test: ## run all tests; as root they try the kernel as well
+	$(GO) test -timeout 14m ./...
+
+check: ## check format, both architectures, and the layers of the tree
+	@unformatted=$$(gofmt -l $(GOFILES)); test -z "$$unformatted" || { echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; }
+	GOOS=linux GOARCH=amd64 $(GO) vet ./...
+	GOOS=linux GOARCH=arm64 $(GO) vet ./...
+	$(GO) test ./tests/layout
+
+bench: build ## measure how much slower a traced program gets, beside perf and bpftrace; needs root
+	$(GO) run ./tests/bench
+
+microbench: ## run the benchmarks of all packages once, each for a short time
+	$(GO) test -run '^$$' -bench . -benchtime 100ms -benchmem ./...
+
+generate: ## make the generated files anew
+	$(GO) generate ./...
+
+vm: ## run the tests in emulated guests; the first run fetches a Debian kernel
+	PPSCRIPT_GUEST=require $(GO) test -count 1 -v ./tests/vm
+
+clean: ## remove what build made
+	rm -rf ppscript bin
