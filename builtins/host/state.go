@@ -1,0 +1,142 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	b "ppscript/builtins"
+	"ppscript/runtime/diag"
+	"ppscript/runtime/script"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+func stateBuiltin() *b.Builtin {
+	return &b.Builtin{
+		Name: "state", Group: b.Hosted, Summary: "Makes an object whose attributes can change while a session runs.",
+		Params:  []b.Param{{Name: "attribute", Type: b.Any, Rest: "**", Doc: "name and first value of each attribute"}},
+		Returns: "state",
+		Result:  "attributes are read and assigned; new ones cannot be added. Lists and dicts in it can change too",
+		Errors:  "no such attribute; an event is assigned, which ends with the call",
+		Source:  source, Cost: "one look-up for each access",
+		Examples: []b.Example{{
+			Code:   "c = state(n = 0)\ndef hit():\n    c.n += 1\n[hit() for _ in range(3)]\nc.n",
+			Output: "3",
+		}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			s := &State{names: make([]string, 0, len(c.KW)), vals: make([]starlark.Value, 0, len(c.KW))}
+			for _, kv := range c.KW {
+				name := string(kv[0].(starlark.String))
+				if err := keepable(name, kv[1]); err != nil {
+					return nil, err
+				}
+				s.names = append(s.names, name)
+				s.vals = append(s.vals, kv[1])
+			}
+			return s, nil
+		},
+	}
+}
+
+// A State is a mutable object that ignores Freeze. It is not safe for use by
+// functions that run on different goroutines.
+//
+// Attributes are in an array, not a map: there are few of them.
+type State struct {
+	names []string
+	vals  []starlark.Value
+}
+
+var _ starlark.HasSetField = (*State)(nil)
+
+func (s *State) Type() string          { return "state" }
+func (s *State) Freeze()               {} // its purpose
+func (s *State) Truth() starlark.Bool  { return true }
+func (s *State) Hash() (uint32, error) { return 0, errors.New("unhashable: state") }
+
+func (s *State) String() string {
+	var out strings.Builder
+	out.WriteString("state(")
+	for i, n := range s.names {
+		if i > 0 {
+			out.WriteString(", ")
+		}
+		out.WriteString(n + " = ")
+		if s.vals[i] == starlark.Value(s) {
+			out.WriteString("...")
+			continue
+		}
+		switch s.vals[i].(type) {
+		case *State, *starlark.List, *starlark.Dict, starlark.Tuple:
+			// May contain s again: show what it is, not what is in it.
+			fmt.Fprintf(&out, "<%s>", s.vals[i].Type())
+		default:
+			out.WriteString(s.vals[i].String())
+		}
+	}
+	out.WriteString(")")
+	return out.String()
+}
+
+func (s *State) AttrNames() []string {
+	names := slices.Clone(s.names)
+	slices.Sort(names)
+	return names
+}
+
+func (s *State) Attr(name string) (starlark.Value, error) {
+	for i, n := range s.names {
+		if n == name {
+			return s.vals[i], nil
+		}
+	}
+	return nil, nil
+}
+
+func (s *State) SetField(name string, v starlark.Value) error {
+	for i, n := range s.names {
+		if n == name {
+			if err := keepable(name, v); err != nil {
+				return err
+			}
+			s.vals[i] = v
+			return nil
+		}
+	}
+	return diag.Errorf(diag.Run, "state", name, "no such attribute%s", diag.DidYouMean(name, s.names)).
+		WithHint("declare it: state(%s = None)", name)
+}
+
+// keepable rejects events, which are not valid after the call.
+func keepable(name string, v starlark.Value) error {
+	bad := false
+	switch v := v.(type) {
+	case *script.View:
+		bad = true
+	case starlark.Tuple:
+		for _, m := range v {
+			if keepable(name, m) != nil {
+				bad = true
+			}
+		}
+	}
+	if bad {
+		return diag.Errorf(diag.Run, "state", name, "an event ends with the call that received it").
+			WithHint("keep the fields that you need, for example s.%s = e.time", name)
+	}
+	return nil
+}
+
+// Equality is identity; this only gives a better message than the default.
+func (s *State) CompareSameType(op syntax.Token, y starlark.Value, _ int) (bool, error) {
+	switch op {
+	case syntax.EQL:
+		return s == y.(*State), nil
+	case syntax.NEQ:
+		return s != y.(*State), nil
+	}
+	return false, errors.New("states have no order")
+}

@@ -1,0 +1,146 @@
+package options
+
+import (
+	"fmt"
+
+	b "ppscript/builtins"
+	"ppscript/runtime/script"
+
+	"go.starlark.net/starlark"
+)
+
+// A kind is one of opt.*: what differs between them.
+type kind struct {
+	name    string
+	typ     script.OptionType
+	summary string
+	deflt   b.Type   // of the default; its zero value: there is none
+	extra   []string // names of the extra parameters that it has
+	list    bool
+	args    bool
+	result  string
+	example b.Example
+}
+
+var kinds = []kind{
+	{name: "string", typ: script.OptString, summary: "An option whose value is text.",
+		deflt: b.String, result: "text as given", extra: []string{"repeated"},
+		example: b.Example{Code: `opt.string("", help = "kernel filter")`, Output: "<option: string>"}},
+	{name: "int", typ: script.OptInt, summary: "An option whose value is a whole number.",
+		deflt: b.Int, result: "an int; 0x and 0o are understood", extra: []string{"min", "max", "repeated"},
+		example: b.Example{Code: `opt.int(10, min = 1, help = "how many rows")`, Output: "<option: int>"}},
+	{name: "float", typ: script.OptFloat, summary: "An option whose value is a number.",
+		deflt: b.Float, result: "a float", extra: []string{"repeated"},
+		example: b.Example{Code: `opt.float(0.99, help = "quantile")`, Output: "<option: float>"}},
+	{name: "flag", typ: script.OptFlag, summary: "An option without a value: given or not.",
+		result:  "True if given",
+		example: b.Example{Code: `opt.flag(help = "one row per instance")`, Output: "<option: flag>"}},
+	{name: "duration", typ: script.OptDuration, summary: "An option whose value is a length of time.",
+		deflt: b.Duration, result: "a duration", extra: []string{"bare", "min", "max", "repeated"},
+		example: b.Example{Code: `opt.duration(None, bare = ns, help = "only longer ones")`, Output: "<option: duration>"}},
+	{name: "size", typ: script.OptSize, summary: "An option whose value is a number of bytes.",
+		deflt: b.Size, result: "a size; suffixes are powers of 1024", extra: []string{"min", "max", "repeated"},
+		example: b.Example{Code: `opt.size(64 * KiB, help = "only larger ones")`, Output: "<option: size>"}},
+	{name: "choice", typ: script.OptChoice, summary: "An option whose value is one of some words.",
+		deflt: b.String, result: "the word", extra: []string{"choices", "repeated"},
+		example: b.Example{Code: `opt.choice(["pid", "comm"], "comm", help = "group by")`, Output: "<option: choice>"}},
+	{name: "list", typ: script.OptString, summary: "An option whose value is a list of texts, separated by commas or repeated.",
+		deflt: b.ListOf(b.String), list: true, result: "a tuple of texts; empty if not given",
+		example: b.Example{Code: `opt.list(help = "threads to leave out")`, Output: "<option: string>"}},
+	{name: "events", typ: script.OptEvents, summary: "An option whose values are events in perf-prof's syntax; it may be repeated.",
+		deflt: b.Or(b.ListOf(b.String), b.String), list: true, result: "a tuple of texts, one for each time it is given",
+		example: b.Example{Code: `opt.events(short = "e", help = "events to relate")`, Output: "<option: events>"}},
+	{name: "args", typ: script.OptString, summary: "The arguments after the options.",
+		deflt: b.ListOf(b.String), list: true, args: true, result: "a tuple of texts",
+		example: b.Example{Code: `opt.args(metavar = "EXPR", help = "expressions to print")`, Output: "<option: string>"}},
+	{name: "arg", typ: script.OptString, summary: "One argument after the options.",
+		deflt: b.String, args: true, result: "text",
+		example: b.Example{Code: `opt.arg(metavar = "ADDR", required = True)`, Output: "<option: string>"}},
+}
+
+func (k kind) builtin() *b.Builtin {
+	x := &b.Builtin{
+		Name: "opt." + k.name, Group: b.Options, Summary: k.summary,
+		Returns: "option", Result: "the option's value in main is " + k.result,
+		Errors: "the default does not fit; short is not one letter",
+		Source: source, Cost: "none for events",
+		Examples: []b.Example{k.example},
+		Impl:     k.make,
+	}
+	has := func(name string) bool {
+		for _, e := range k.extra {
+			if e == name {
+				return true
+			}
+		}
+		return false
+	}
+	if has("choices") {
+		x.Params = append(x.Params, b.Param{Name: "choices", Type: b.ListOf(b.String), Required: true, Doc: "the words"})
+	}
+	deflt := b.Param{Name: "default", Type: k.deflt, Doc: "value if the option is not given; None for absent"}
+	if k.deflt.Name == "" {
+		deflt = b.Param{Name: "default", Type: b.Bool, Default: starlark.False, Doc: "value if the option is not given"}
+	}
+	if has("repeated") {
+		deflt.Type = b.Or(deflt.Type, b.ListOf(deflt.Type))
+	}
+	x.Params = append(x.Params, deflt,
+		b.Param{Name: "help", Type: b.String, Default: starlark.String(""), Named: true, Doc: "what --help says"},
+		b.Param{Name: "metavar", Type: b.String, Default: b.Text("from the kind"), Named: true, Doc: "what --help shows for the value"},
+		b.Param{Name: "required", Type: b.Bool, Default: starlark.False, Named: true, Doc: "an error if it is not given"})
+	if !k.args {
+		x.Params = append(x.Params,
+			b.Param{Name: "short", Type: b.String, Default: starlark.String(""), Named: true, Doc: "one-letter name"})
+	} else {
+		x.Params = append(x.Params,
+			b.Param{Name: "short", Type: b.OneOf(""), Default: starlark.String(""), Named: true, Doc: "arguments have no letter"})
+	}
+	if has("repeated") {
+		x.Params = append(x.Params, b.Param{Name: "repeated", Type: b.Bool, Default: starlark.False, Named: true,
+			Doc: "may be given several times; the value is a tuple"})
+	}
+	if has("bare") {
+		x.Params = append(x.Params, b.Param{Name: "bare", Type: b.UnitType, Default: script.Duration(1), Named: true,
+			Doc: "unit of a number without one, such as --than 1000"})
+	}
+	for _, name := range []string{"min", "max"} {
+		if has(name) {
+			x.Params = append(x.Params, b.Param{Name: name, Type: b.Or(b.Int, b.Is("duration"), b.Is("size")), Named: true,
+				Doc: map[string]string{"min": "smallest value", "max": "largest value"}[name]})
+		}
+	}
+	return x
+}
+
+// make is the implementation of all opt.*.
+func (k kind) make(c *b.Call) (starlark.Value, error) {
+	o, err := common(c, k.typ)
+	if err != nil {
+		return nil, err
+	}
+	o.decl.List, o.decl.Positional = k.list, k.args
+	for _, name := range k.extra {
+		switch name {
+		case "repeated":
+			o.decl.List = c.Bool("repeated")
+		case "choices":
+			if o.decl.Choices = c.Strings("choices"); len(o.decl.Choices) == 0 {
+				return nil, c.Error("choices", fmt.Errorf("got none, want at least 1"), `write opt.choice(["a", "b"])`)
+			}
+		case "bare":
+			if o.decl.Bare, err = bareUnit(c); err != nil {
+				return nil, err
+			}
+		case "min":
+			if o.decl.Min, err = bound(c, "min", k.typ); err != nil {
+				return nil, err
+			}
+		case "max":
+			if o.decl.Max, err = bound(c, "max", k.typ); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return o.finish(c)
+}

@@ -1,0 +1,201 @@
+// Package options declares what scripts say about their own options:
+// options(...) and opt.*. The declaration becomes data (script.Option) that
+// the command line turns into flags and --help.
+package options
+
+import (
+	"fmt"
+	"strings"
+
+	b "ppscript/builtins"
+	"ppscript/runtime/diag"
+	"ppscript/runtime/script"
+	"ppscript/runtime/unit"
+
+	"go.starlark.net/starlark"
+)
+
+// Builtins are the declarations of the group.
+func Builtins() []*b.Builtin {
+	list := []*b.Builtin{declare()}
+	for _, k := range kinds {
+		list = append(list, k.builtin())
+	}
+	return list
+}
+
+const source = "computed in ppscript; any kernel; no privilege"
+
+// declare is options(...).
+func declare() *b.Builtin {
+	return &b.Builtin{
+		Name: "options", Group: b.Options,
+		Summary: "Declares the options of a script, which main receives as attributes.",
+		Params: []b.Param{
+			{Name: "base", Type: b.Is("options"), Rest: "*", Doc: "declarations to include, of a library for example"},
+			{Name: "name", Type: b.Is("option"), Rest: "**", Doc: "one option each, made by opt.*"},
+		},
+		Returns: "options",
+		Result:  "a declaration; its values are in the parameter of main",
+		Errors:  "a name or letter is used twice; a positional list is not the last",
+		Source:  source, Cost: "none for events",
+		Examples: []b.Example{{
+			Code:   `options(than = opt.duration(None, help = "only longer ones"), perins = opt.flag())`,
+			Output: "<options: 2 declared>",
+		}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			set := &script.OptionSet{}
+			for _, v := range c.Rest {
+				set.Options = append(set.Options, v.(*script.OptionSet).Options...)
+			}
+			for _, kv := range c.KW {
+				o := kv[1].(*option).decl
+				o.Name = string(kv[0].(starlark.String))
+				if i := find(set.Options, o.Name); i >= 0 {
+					set.Options[i] = o // a script's own option replaces the library's
+					continue
+				}
+				set.Options = append(set.Options, o)
+			}
+			if err := consistent(set.Options); err != nil {
+				return nil, err
+			}
+			return set, nil
+		},
+	}
+}
+
+func find(list []script.Option, name string) int {
+	for i := range list {
+		if list[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func consistent(list []script.Option) error {
+	letters := map[string]string{}
+	names := map[string]bool{}
+	rest := ""
+	for i := range list {
+		o := &list[i]
+		if names[o.Name] {
+			return diag.Errorf(diag.Run, "options", o.Name, "declared by two of the included declarations").
+				WithHint("declare %s here to replace both", o.Name)
+		}
+		names[o.Name] = true
+		if o.Short != "" {
+			if other := letters[o.Short]; other != "" {
+				return diag.Errorf(diag.Run, "options", o.Name, "letter -%s is already that of %s", o.Short, other).
+					WithHint("choose another letter, or none")
+			}
+			letters[o.Short] = o.Name
+		}
+		if o.Positional {
+			if rest != "" {
+				return diag.Errorf(diag.Run, "options", o.Name, "follows %s, which takes all arguments", rest).
+					WithHint("declare %s before it", o.Name)
+			}
+			if o.List {
+				rest = o.Name
+			}
+		}
+	}
+	return nil
+}
+
+// An option is what opt.* returns: a declaration that has no name yet.
+type option struct{ decl script.Option }
+
+func (o *option) String() string        { return "<option: " + string(o.decl.Type) + ">" }
+func (o *option) Type() string          { return "option" }
+func (o *option) Freeze()               {} // does not change once made
+func (o *option) Truth() starlark.Bool  { return true }
+func (o *option) Hash() (uint32, error) { return 0, fmt.Errorf("unhashable: option") }
+
+// common makes the declaration from the parameters that all opt.* share.
+func common(c *b.Call, typ script.OptionType) (*option, error) {
+	o := script.Option{
+		Type: typ, Default: c.Value("default"), Short: c.String("short"),
+		Metavar: c.String("metavar"), Help: strings.TrimSpace(c.String("help")),
+		Required: c.Bool("required"), Bare: 1,
+	}
+	if len(o.Short) > 1 || o.Short != "" && !letter(o.Short[0]) {
+		return nil, c.Error("short", fmt.Errorf("got %q, want one letter or digit", o.Short), `write for example short = "F"`)
+	}
+	if o.Required && c.Has("default") {
+		return nil, c.Error("required", fmt.Errorf("the option has a default"), "leave out default or required")
+	}
+	return &option{o}, nil
+}
+
+func letter(ch byte) bool {
+	return ch >= 'a' && ch <= 'z' || ch >= 'A' && ch <= 'Z' || ch >= '0' && ch <= '9'
+}
+
+// finish checks the default against the finished declaration.
+func (o *option) finish(c *b.Call) (starlark.Value, error) {
+	if o.decl.Required {
+		o.decl.Default = starlark.None
+	}
+	v, err := o.decl.Convert(o.decl.Default)
+	if err != nil {
+		return nil, c.Error("default", err, example(&o.decl))
+	}
+	o.decl.Default = v
+	return o, nil
+}
+
+func example(o *script.Option) string {
+	switch o.Type {
+	case script.OptDuration:
+		return "write for example 10 * ms"
+	case script.OptSize:
+		return "write for example 64 * KiB"
+	case script.OptChoice:
+		return fmt.Sprintf("write one of %s", strings.Join(o.Choices, ", "))
+	}
+	if o.List {
+		return "write a list"
+	}
+	return "write a value of the option's type, or None"
+}
+
+// bound reads min or max, in the base unit of the option.
+func bound(c *b.Call, name string, typ script.OptionType) (*int64, error) {
+	if !c.Has(name) {
+		return nil, nil
+	}
+	var n int64
+	switch v := c.Value(name).(type) {
+	case starlark.Int:
+		n, _ = v.Int64()
+		if typ != script.OptInt {
+			return nil, c.Error(name, fmt.Errorf("got int %s, want %s", v, typ), "give the unit")
+		}
+	case script.Duration:
+		n = int64(v)
+		if typ != script.OptDuration {
+			return nil, c.Errorf(name, "got duration %s, want %s", v, typ)
+		}
+	case script.Size:
+		n = int64(v)
+		if typ != script.OptSize {
+			return nil, c.Errorf(name, "got size %s, want %s", v, typ)
+		}
+	}
+	return &n, nil
+}
+
+// bareUnit reads the unit of numbers without one.
+func bareUnit(c *b.Call) (int64, error) {
+	u, ok := c.Unit("bare")
+	if !ok {
+		return 1, nil
+	}
+	if u.Base != unit.NS.Base {
+		return 0, c.Error("bare", fmt.Errorf("got %s, want a unit of time", u.Symbol), "write ns, us, ms or s")
+	}
+	return int64(u.Scale), nil
+}

@@ -1,0 +1,98 @@
+// Package values declares the constants and conversions of quantities that
+// scripts use: 10 * ms, dur("1.5ms"), size("64k").
+package values
+
+import (
+	"fmt"
+
+	b "ppscript/builtins"
+	"ppscript/runtime/script"
+	"ppscript/runtime/unit"
+
+	"go.starlark.net/starlark"
+)
+
+const source = "computed in ppscript; any kernel; no privilege"
+
+// Builtins are the declarations of the group.
+func Builtins() []*b.Builtin {
+	units := script.Units()
+	constant := func(name, summary, code, output string) *b.Builtin {
+		return &b.Builtin{Name: name, Group: b.Values, Summary: summary, Const: units[name],
+			Examples: []b.Example{{Code: code, Output: output}}}
+	}
+	return []*b.Builtin{
+		constant("ns", "One nanosecond.", "(3 * us).ns", "3000"),
+		constant("us", "One microsecond.", "1500 * us", "1.5ms"),
+		constant("ms", "One millisecond.", "10 * ms", "10ms"),
+		constant("s", "One second.", "2 * s / (500 * ms)", "4.0"),
+		constant("KiB", "1024 bytes.", "64 * KiB", "64KiB"),
+		constant("MiB", "1024 KiB.", "2 * MiB / KiB", "2048.0"),
+		constant("GiB", "1024 MiB.", "GiB > 500 * MiB", "True"),
+		dur(), size(),
+	}
+}
+
+func dur() *b.Builtin {
+	return &b.Builtin{
+		Name: "dur", Group: b.Values, Summary: "Makes a duration from text, or from a number of nanoseconds.",
+		Params: []b.Param{{Name: "value", Type: b.Or(b.String, b.Int, b.Is("duration")), Required: true,
+			Unit: "ns", Doc: "text with a unit, such as 1.5ms, or nanoseconds"}},
+		Returns: "duration", Result: "it adds to and compares with durations and times; .ns .us .ms .s are numbers",
+		Errors: "not a number; unknown unit; a fraction of a nanosecond",
+		Source: source, Cost: "none if outside per-event functions",
+		Examples: []b.Example{
+			{Code: `dur("1.5ms")`, Output: "1.5ms"},
+			{Code: `dur(2500).us`, Output: "2.5"},
+		},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			switch v := c.Value("value").(type) {
+			case starlark.Int:
+				n, ok := v.Int64()
+				if !ok {
+					return nil, c.Errorf("value", "%s does not fit in 64 bits", v)
+				}
+				return script.Duration(n), nil
+			case script.Duration:
+				return v, nil
+			}
+			ns, err := unit.ParseDuration(c.String("value"), 1)
+			if err != nil {
+				return nil, c.Error("value", err, `write for example dur("10ms")`)
+			}
+			return script.Duration(ns), nil
+		},
+	}
+}
+
+func size() *b.Builtin {
+	return &b.Builtin{
+		Name: "size", Group: b.Values, Summary: "Makes a size from text, or from a number of bytes.",
+		Params: []b.Param{{Name: "value", Type: b.Or(b.String, b.Int, b.Is("size")), Required: true,
+			Unit: "bytes", Doc: "text with a unit, such as 64k, or bytes"}},
+		Returns: "size", Result: "it adds to and compares with sizes; .bytes .kib .mib .gib are numbers",
+		Errors: "not a number; unknown unit; a fraction of a byte",
+		Source: source, Cost: "none if outside per-event functions",
+		Examples: []b.Example{
+			{Code: `size("64k")`, Output: "64KiB"},
+			{Code: `size(1536).kib`, Output: "1.5"},
+		},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			switch v := c.Value("value").(type) {
+			case starlark.Int:
+				n, ok := v.Int64()
+				if !ok {
+					return nil, fmt.Errorf("%s does not fit in 64 bits", v)
+				}
+				return script.Size(n), nil
+			case script.Size:
+				return v, nil
+			}
+			n, err := unit.ParseSize(c.String("value"))
+			if err != nil {
+				return nil, c.Error("value", err, `write for example size("64k")`)
+			}
+			return script.Size(n), nil
+		},
+	}
+}

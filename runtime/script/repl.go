@@ -1,0 +1,162 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+// A REPL runs chunks of code one after the other in one set of globals, which
+// stay mutable. It belongs to one goroutine; Host.Cancel stops a chunk, and
+// Host.Resume makes the REPL usable again.
+type REPL struct {
+	host    *Host
+	globals starlark.StringDict
+	chunks  int
+}
+
+// NewREPL starts with the predeclared names.
+func (h *Host) NewREPL() *REPL {
+	g := maps.Clone(h.opts.Predeclared)
+	if g == nil {
+		g = starlark.StringDict{}
+	}
+	return &REPL{host: h, globals: g}
+}
+
+// Globals are the names that chunks see and change.
+func (r *REPL) Globals() starlark.StringDict { return r.globals }
+
+// Exec runs a chunk. If its last statement is an expression, its value is
+// returned (and kept as _), else None. The error is a *diag.Error.
+func (r *REPL) Exec(text string) (starlark.Value, error) {
+	r.chunks++
+	name := fmt.Sprintf("<input %d>", r.chunks)
+	return r.ExecNamed(name, text)
+}
+
+// ExecNamed is Exec with a name for messages, which should be unique.
+func (r *REPL) ExecNamed(name, text string) (starlark.Value, error) {
+	h := r.host
+	opts := dialect()
+	// load() in one chunk serves the next.
+	opts.LoadBindsGlobally = true
+	tree, err := opts.Parse(name, text, 0)
+	h.remember(name, text, tree)
+	if err != nil {
+		return nil, h.explainStatic(err)
+	}
+	var last syntax.Expr
+	chunk := *tree
+	if n := len(tree.Stmts); n > 0 {
+		if e, ok := tree.Stmts[n-1].(*syntax.ExprStmt); ok {
+			last, chunk.Stmts = e.X, tree.Stmts[:n-1]
+		}
+	}
+	t := h.newThread(name, h.opts.MaxSteps)
+	v, err := t.run(func() (starlark.Value, error) {
+		if len(chunk.Stmts) > 0 {
+			if err := starlark.ExecREPLChunk(&chunk, t.Thread, r.globals); err != nil {
+				return nil, err
+			}
+		}
+		if last == nil {
+			return starlark.None, nil
+		}
+		return starlark.EvalExprOptions(opts, t.Thread, last, r.globals)
+	})
+	if err == nil && v != starlark.None {
+		r.globals["_"] = v
+	}
+	return v, err
+}
+
+// Incomplete reports that text is the beginning of a statement which goes on
+// in the next line: an open bracket, or a block that no empty line has ended.
+func (r *REPL) Incomplete(text string) bool {
+	lines := strings.SplitAfter(text, "\n")
+	if n := len(lines); n > 0 && lines[n-1] == "" {
+		lines = lines[:n-1]
+	}
+	wants := false
+	_, err := dialect().ParseCompoundStmt("<input>", func() ([]byte, error) {
+		if len(lines) == 0 {
+			wants = true
+			return nil, io.EOF
+		}
+		l := strings.TrimSuffix(lines[0], "\n") + "\n"
+		lines = lines[1:]
+		return []byte(l), nil
+	})
+	var se syntax.Error
+	if errors.As(err, &se) && !strings.Contains(se.Msg, "end of file") && !errors.Is(err, io.EOF) {
+		return false
+	}
+	return wants
+}
+
+// Complete lists what could follow the last name of text: whole names, such
+// as "agg.count" for "agg.c". It evaluates attributes but calls nothing.
+func (r *REPL) Complete(text string) []string {
+	start := len(text)
+	for start > 0 && (text[start-1] == '.' || identByte(text[start-1])) {
+		start--
+	}
+	path := text[start:]
+	i := strings.LastIndexByte(path, '.')
+	var names []string
+	if i < 0 {
+		names = append(r.globals.Keys(), starlark.Universe.Keys()...)
+	} else {
+		parts := strings.Split(path[:i], ".")
+		v := r.globals[parts[0]]
+		for _, p := range parts[1:] {
+			x, ok := v.(starlark.HasAttrs)
+			if !ok {
+				return nil
+			}
+			var err error
+			if v, err = x.Attr(p); err != nil {
+				return nil
+			}
+		}
+		x, ok := v.(starlark.HasAttrs)
+		if !ok {
+			return nil
+		}
+		for _, n := range x.AttrNames() {
+			names = append(names, path[:i+1]+n)
+		}
+	}
+	var out []string
+	for _, n := range names {
+		if strings.HasPrefix(n, path) {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func identByte(ch byte) bool {
+	return ch == '_' || ch >= 'a' && ch <= 'z' || ch >= 'A' && ch <= 'Z' || ch >= '0' && ch <= '9'
+}
+
+// Check parses and resolves a file without running it.
+func (h *Host) Check(name, text string) error {
+	tree, err := dialect().Parse(name, text, 0)
+	h.remember(name, text, tree)
+	if err == nil {
+		_, err = starlark.FileProgram(tree, h.opts.Predeclared.Has)
+	}
+	if err != nil {
+		return h.explainStatic(err)
+	}
+	return nil
+}
