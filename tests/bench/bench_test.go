@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestExpand(t *testing.T) {
+	loop := []string{"bench", "-calls", "5"}
+	f := func(want string, args ...string) {
+		t.Helper()
+		if got := strings.Join(expand(args, loop), "|"); got != want {
+			t.Errorf("expand(%q): got %s, want %s", args, got, want)
+		}
+	}
+	f("bench|-calls|5", loopWord)
+	f("perf|stat|--|bench|-calls|5", "perf", "stat", "--", loopWord)
+	f("bpftrace|-c|bench -calls 5|-e|x", "bpftrace", "-c", loopWord, "-e", "x")
+}
+
+func TestMentions(t *testing.T) {
+	f := func(output string, want bool) {
+		t.Helper()
+		if got := mentions([]byte(output), 2000); got != want {
+			t.Errorf("mentions(%q): got %v, want %v", output, got, want)
+		}
+	}
+	f("@[110]: 2000", true)
+	f("  2,017  raw_syscalls:sys_enter", true)
+	f("getppid 1999 calls", false)
+	f("2021", false)
+	f("20000", false)
+	f("", false)
+}
+
+func TestMedian(t *testing.T) {
+	f := func(want float64, ns ...float64) {
+		t.Helper()
+		j := &job{ns: slices.Clone(ns)}
+		if got, ok := j.median(); got != want || ok != (len(ns) > 0) {
+			t.Errorf("median of %v: got %v, %v, want %v", ns, got, ok, want)
+		}
+	}
+	f(0)
+	f(3, 3)
+	f(2, 3, 1)
+	f(2, 9, 2, 1)
+}
+
+func TestTable(t *testing.T) {
+	jobs := []*job{
+		{group: bareGroup, name: "bare", ns: []float64{100}},
+		{group: "g", name: "peer", ns: []float64{500}, seen: true},
+		{group: "g", name: "absent", err: fmt.Errorf("x: %w", errMissing)},
+		{group: "g", name: "broken", err: errors.New("exit status 1")},
+		{group: "g", name: "us", ns: []float64{300}, ours: true},
+	}
+	var b strings.Builder
+	printTable(&b, 10, 1, jobs)
+	got := strings.Join(strings.Fields(b.String()), " ")
+	want := "10 calls of getppid on one CPU, median of 1 rounds; bare: 100.0 ns a call" +
+		" g ns/call added slowdown to ours all events seen" +
+		" peer 500.0 400.0 5.00x 2.00x yes" +
+		" absent left out: x: not here" +
+		" broken failed: exit status 1" +
+		" us 300.0 200.0 3.00x 1.00x no"
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// The loop itself, and a job that runs it, at a size that takes no time.
+func TestRun(t *testing.T) {
+	report := filepath.Join(t.TempDir(), "ns")
+	if err := loop(1000, report); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(report)
+	if ns, e := strconv.Atoi(string(text)); err != nil || e != nil || ns < 1000 {
+		t.Errorf("loop: got %q, %v, want at least 1 ns a call", text, err)
+	}
+
+	dir := t.TempDir()
+	r := &runner{calls: 1000, dir: dir, loop: []string{"-c", `echo 5000 >"$0" && echo saw 1,000`, filepath.Join(dir, "ns")}}
+	j := &job{args: []string{"sh", loopWord}}
+	r.run(context.Background(), j)
+	r.run(context.Background(), j)
+	if ns, ok := j.median(); j.err == nil || ok {
+		// The report has a newline, which is not a number: a damaged report
+		// must not become a measurement.
+		t.Errorf("damaged report: got %v, %v, %v", ns, ok, j.err)
+	}
+	r.loop[1] = `printf 5000 >"$0" && echo saw 1,000`
+	j = &job{args: []string{"sh", loopWord}}
+	r.run(context.Background(), j)
+	if ns, ok := j.median(); !ok || ns != 5 || !j.seen || j.err != nil {
+		t.Errorf("got %v, %v, seen %v, %v, want 5 ns", ns, ok, j.seen, j.err)
+	}
+	r.loop[1] = `printf 5000 >"$0"`
+	r.run(context.Background(), j)
+	if j.seen {
+		t.Error("one run of two did not tell its count: got seen")
+	}
+	j = &job{args: []string{"no-such-tracer", loopWord}}
+	if r.run(context.Background(), j); !errors.Is(j.err, errMissing) {
+		t.Errorf("got %v, want %v", j.err, errMissing)
+	}
+}

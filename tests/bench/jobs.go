@@ -1,0 +1,71 @@
+package main
+
+import (
+	"slices"
+	"time"
+)
+
+// A job is one command that traces the loop, and what came of it.
+type job struct {
+	group string // what is measured; rows of a group are compared
+	name  string
+	args  []string // the command; loopWord stands for the traced program
+	ours  bool
+	// noCount says that the tracer's output does not tell how many events it
+	// saw, so that nothing can be checked.
+	noCount bool
+
+	ns   []float64 // per call, one for each good round
+	seen bool      // every run's output had the number of calls
+	err  error     // of the last bad round
+}
+
+// loopWord is replaced by the program's command line: as words of its own, or
+// within a word for tracers that take the command as one.
+const loopWord = "{loop}"
+
+const bareGroup = "bare"
+
+// jobs is the table of what is compared. An empty perfProf leaves its rows to
+// be named as missing.
+func jobs(ppscript, perfProf string) []*job {
+	const (
+		count   = "count by system call"
+		latency = "enter-to-exit latency by system call"
+		enter   = "raw_syscalls:sys_enter"
+		exit    = "raw_syscalls:sys_exit"
+		byID    = "raw_syscalls:sys_enter//key=id/"
+	)
+	if perfProf == "" {
+		perfProf = "$PERF_PROF"
+	}
+	return []*job{
+		{group: bareGroup, name: "bare", args: []string{loopWord}, noCount: true},
+
+		{group: count, name: "perf stat, without id", args: []string{"perf", "stat", "-e", enter, "--", loopWord}},
+		{group: count, name: "bpftrace", args: []string{"bpftrace", "-c", loopWord, "-e",
+			"tracepoint:raw_syscalls:sys_enter { @[args->id] = count(); }"}},
+		{group: count, name: "perf-prof top", args: []string{perfProf, "top", "-e", byID, "--", loopWord}},
+		{group: count, name: "ppscript top", args: []string{ppscript, "top", "-e", byID, "--", loopWord}, ours: true},
+
+		{group: latency, name: "perf trace -s", args: []string{"perf", "trace", "-s", "--", loopWord}},
+		{group: latency, name: "bpftrace", args: []string{"bpftrace", "-c", loopWord, "-e",
+			"tracepoint:raw_syscalls:sys_enter { @begun[tid] = nsecs; } " +
+				"tracepoint:raw_syscalls:sys_exit /@begun[tid]/ { @[args->id] = stats(nsecs - @begun[tid]); delete(@begun[tid]); }"}},
+		{group: latency, name: "perf-prof syscalls", args: []string{perfProf, "syscalls", "-e", enter, "-e", exit, "--", loopWord}},
+		{group: latency, name: "ppscript syscalls", args: []string{ppscript, "syscalls", "-e", enter, "-e", exit, "--", loopWord}, ours: true},
+	}
+}
+
+// limit bounds one run; no tracer is a hundred times slower than bare.
+const limit = time.Minute
+
+// median of a job's good rounds; ok is false if there is none.
+func (j *job) median() (ns float64, ok bool) {
+	if len(j.ns) == 0 {
+		return 0, false
+	}
+	sorted := slices.Sorted(slices.Values(j.ns))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2, true
+}

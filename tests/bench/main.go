@@ -1,0 +1,83 @@
+// Bench measures what tracing costs the traced program: one that makes many
+// cheap system calls runs bare and beside each tracer, within one run.
+//
+//	make bench                              # as root
+//	go run ./tests/bench -rounds 5 -calls 500000
+//
+// The program measures its own loop, so starting and stopping a tracer does not
+// count. It is pinned to CPU 0; a tracer's own work runs elsewhere, as far as
+// the machine has more than one CPU. Times vary between machines and days:
+// compare the rows of one run.
+//
+// $PERF_PROF names a perf-prof binary to compare with. Tracers that are not
+// here are named and left out.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+)
+
+func main() {
+	// As the traced program.
+	report := flag.String("report", "", "run the loop and write its ns to `FILE`; for internal use")
+	// As the harness.
+	calls := flag.Int("calls", 2_000_000, "system calls of one run")
+	rounds := flag.Int("rounds", 3, "runs of each tracer; the median counts")
+	ppscript := flag.String("ppscript", "./ppscript", "our `binary`")
+	flag.Parse()
+
+	if *calls < 1 || *rounds < 1 || flag.NArg() > 0 {
+		fmt.Fprintln(os.Stderr, "bench: want at least one call and one round, and no arguments")
+		os.Exit(2)
+	}
+	var err error
+	if *report != "" {
+		err = loop(*calls, *report)
+	} else {
+		ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+		err = bench(ctx, *calls, *rounds, jobs(*ppscript, os.Getenv("PERF_PROF")))
+		cancel()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func bench(ctx context.Context, calls, rounds int, jobs []*job) error {
+	if os.Geteuid() != 0 {
+		return errors.New("needs root to trace system calls")
+	}
+	r, err := newRunner(calls)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	for round := range rounds {
+		for _, j := range jobs {
+			fmt.Fprintf(os.Stderr, "round %d of %d: %s\n", round+1, rounds, j.name)
+			r.run(ctx, j)
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+	}
+	printTable(os.Stdout, calls, rounds, jobs)
+	return oursFailed(jobs)
+}
+
+// oursFailed is the error of the first run of ours that went wrong. Others may
+// be missing or fail; a benchmark without our numbers has none.
+func oursFailed(jobs []*job) error {
+	for _, j := range jobs {
+		if j.ours && j.err != nil {
+			return fmt.Errorf("%s: %w", j.name, j.err)
+		}
+	}
+	return nil
+}

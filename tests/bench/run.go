@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// A runner runs jobs and reads the loop's report.
+type runner struct {
+	calls int
+	dir   string
+	loop  []string
+}
+
+func newRunner(calls int) (*runner, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{calls: calls, dir: dir}
+	r.loop = []string{self, "-calls", strconv.Itoa(calls), "-report", r.report()}
+	return r, nil
+}
+
+func (r *runner) close()         { os.RemoveAll(r.dir) }
+func (r *runner) report() string { return filepath.Join(r.dir, "ns") }
+
+// errMissing is the error of a job whose tracer is not here.
+var errMissing = errors.New("not here")
+
+// run does one round of j.
+func (r *runner) run(ctx context.Context, j *job) {
+	ns, seen, err := r.once(ctx, j)
+	if err != nil {
+		j.err = err
+		return
+	}
+	j.seen = seen && (j.seen || len(j.ns) == 0)
+	j.ns = append(j.ns, ns)
+}
+
+func (r *runner) once(ctx context.Context, j *job) (nsPerCall float64, seen bool, err error) {
+	args := expand(j.args, r.loop)
+	if _, err := exec.LookPath(args[0]); err != nil {
+		return 0, false, fmt.Errorf("%s: %w", args[0], errMissing)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	os.Remove(r.report())
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	// A tracer gets the chance to undo what it did to the kernel.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = limit
+	output, err := cmd.CombinedOutput()
+	if err != nil {
+		return 0, false, fmt.Errorf("%w: %s", err, lastLine(output))
+	}
+	text, err := os.ReadFile(r.report())
+	if err != nil {
+		return 0, false, fmt.Errorf("the loop did not run: %s", lastLine(output))
+	}
+	ns, err := strconv.ParseFloat(string(text), 64)
+	if err != nil {
+		return 0, false, err
+	}
+	return ns / float64(r.calls), mentions(output, r.calls), nil
+}
+
+// expand puts the loop's command line in the place of loopWord. A tracer's
+// option that takes the command as one word splits it at blanks itself.
+func expand(args, loop []string) []string {
+	var words []string
+	for i, arg := range args {
+		switch {
+		case arg != loopWord:
+			words = append(words, arg)
+		case i > 0 && args[i-1] == "-c":
+			words = append(words, strings.Join(loop, " "))
+		default:
+			words = append(words, loop...)
+		}
+	}
+	return words
+}
+
+var wholeNumber = regexp.MustCompile(`[0-9][0-9,]*`)
+
+// mentions reports whether the output has the number of calls, or up to a
+// hundredth more: some tracers count all system calls together.
+func mentions(output []byte, calls int) bool {
+	for _, word := range wholeNumber.FindAll(output, -1) {
+		n, err := strconv.Atoi(strings.ReplaceAll(string(word), ",", ""))
+		if err == nil && n >= calls && n <= calls+calls/100 {
+			return true
+		}
+	}
+	return false
+}
+
+func lastLine(output []byte) string {
+	output = bytes.TrimSpace(output)
+	return string(output[bytes.LastIndexByte(output, '\n')+1:])
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// printTable writes one block for each group: what a call costs beside each
+// tracer, how much of that the tracer added, and how that compares with ours.
+func printTable(w io.Writer, calls, rounds int, jobs []*job) {
+	bare, _ := jobs[0].median()
+	fmt.Fprintf(w, "%d calls of getppid on one CPU, median of %d rounds; bare: %.1f ns a call\n", calls, rounds, bare)
+	group := bareGroup
+	for i, j := range jobs {
+		if j.group == bareGroup {
+			continue
+		}
+		if j.group != group {
+			group = j.group
+			fmt.Fprintf(w, "\n%-38s %10s %10s %9s %9s  %s\n", group, "ns/call", "added", "slowdown", "to ours", "all events seen")
+		}
+		ns, ok := j.median()
+		if !ok {
+			why := "failed: "
+			if errors.Is(j.err, errMissing) {
+				why = "left out: "
+			}
+			fmt.Fprintf(w, "%-38s %s%v\n", j.name, why, j.err)
+			continue
+		}
+		ratio := "-"
+		if ours := oursIn(jobs[i:], group); ours > bare {
+			ratio = fmt.Sprintf("%.2fx", (ns-bare)/(ours-bare))
+		}
+		seen := "no"
+		if j.noCount {
+			seen = "not told"
+		} else if j.seen {
+			seen = "yes"
+		}
+		fmt.Fprintf(w, "%-38s %10.1f %10.1f %8.2fx %9s  %s\n", j.name, ns, ns-bare, ns/bare, ratio, seen)
+	}
+}
+
+// oursIn is our time in the group, 0 if there is none. Ours is the last row of
+// its group.
+func oursIn(jobs []*job, group string) float64 {
+	for _, j := range jobs {
+		if j.group == group && j.ours {
+			ns, _ := j.median()
+			return ns
+		}
+	}
+	return 0
+}
