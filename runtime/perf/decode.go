@@ -2,6 +2,7 @@ package perf
 
 import (
 	"golang.org/x/sys/unix"
+	"math"
 
 	"ppscript/runtime/event"
 )
@@ -149,6 +150,15 @@ func (d *Decoder) other(rec []byte, e *event.Event) bool {
 	return true
 }
 
+// count sets how many events a loss is about, from the number at off.
+func count(body []byte, off int, e *event.Event) bool {
+	if len(body) < off+8 {
+		return false
+	}
+	e.Count = uint32(min(le64(body, off), math.MaxUint32))
+	return true
+}
+
 // Record fills e from a record that is not a sample. PID and TID are the
 // subject of the record where it has one (the new thread of a fork, the
 // renamed one of a comm), else the thread that ran. Time is 0 if the record
@@ -162,10 +172,10 @@ func (l *Layout) Record(rec []byte, e *event.Event) bool {
 	switch le32(rec, 0) {
 	case unix.PERF_RECORD_LOST:
 		e.Kind = event.Lost
-		return len(body) >= 16
+		return count(body, 8, e)
 	case unix.PERF_RECORD_LOST_SAMPLES:
 		e.Kind = event.Lost
-		return len(body) >= 8
+		return count(body, 0, e)
 	case unix.PERF_RECORD_COMM:
 		e.Kind = event.Comm
 		return subject(body, 0, 4, e)

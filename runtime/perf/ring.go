@@ -2,6 +2,7 @@ package perf
 
 import (
 	"encoding/binary"
+	"math"
 	"sync/atomic"
 	"unsafe"
 
@@ -213,6 +214,9 @@ func (r *ring) lostWaiting() uint64 {
 
 func (r *ring) readFinal(e *event.Event) {
 	*e = event.Event{Kind: event.Lost, Time: r.dec.prev, Rec: r.final, PID: -1, TID: -1, CPU: r.cpu, Ring: r.index}
+	if l, ok := DecodeLost(e); ok {
+		e.Count = uint32(min(l.Count, math.MaxUint32))
+	}
 	r.note(e)
 	r.stat.Records++
 	r.pos = r.visible
