@@ -88,7 +88,10 @@ func TestRun(t *testing.T) {
 	}
 
 	dir := t.TempDir()
-	r := &runner{calls: 1000, dir: dir, loop: []string{"-c", `echo 5000 >"$0" && echo saw 1,000`, filepath.Join(dir, "ns")}}
+	script := `echo 5000 >"$0" && echo saw 1,000`
+	r := &runner{calls: 1000, dir: dir, loop: func(calls int) []string {
+		return []string{"-c", script, filepath.Join(dir, "ns"), strconv.Itoa(calls)}
+	}}
 	j := &job{args: []string{"sh", loopWord}}
 	r.run(context.Background(), j)
 	r.run(context.Background(), j)
@@ -97,16 +100,22 @@ func TestRun(t *testing.T) {
 		// must not become a measurement.
 		t.Errorf("damaged report: got %v, %v, %v", ns, ok, j.err)
 	}
-	r.loop[1] = `printf 5000 >"$0" && echo saw 1,000`
+	script = `printf 5000 >"$0" && echo saw 1,000`
 	j = &job{args: []string{"sh", loopWord}}
 	r.run(context.Background(), j)
 	if ns, ok := j.median(); !ok || ns != 5 || !j.seen || j.err != nil {
 		t.Errorf("got %v, %v, seen %v, %v, want 5 ns", ns, ok, j.seen, j.err)
 	}
-	r.loop[1] = `printf 5000 >"$0"`
+	script = `printf 5000 >"$0"`
 	r.run(context.Background(), j)
 	if j.seen {
 		t.Error("one run of two did not tell its count: got seen")
+	}
+	script = `printf 5000 >"$0"; echo $1`
+	j = &job{args: []string{"sh", loopWord}, divide: 4}
+	r.run(context.Background(), j)
+	if ns, _ := j.median(); ns != 20 || !j.seen {
+		t.Errorf("a quarter of the calls: got %v, seen %v, %v, want 20 ns", ns, j.seen, j.err)
 	}
 	j = &job{args: []string{"no-such-tracer", loopWord}}
 	if r.run(context.Background(), j); !errors.Is(j.err, errMissing) {

@@ -18,7 +18,7 @@ import (
 type runner struct {
 	calls int
 	dir   string
-	loop  []string
+	loop  func(calls int) []string // the loop's command line
 }
 
 func newRunner(calls int) (*runner, error) {
@@ -31,7 +31,9 @@ func newRunner(calls int) (*runner, error) {
 		return nil, err
 	}
 	r := &runner{calls: calls, dir: dir}
-	r.loop = []string{self, "-calls", strconv.Itoa(calls), "-report", r.report()}
+	r.loop = func(calls int) []string {
+		return []string{self, "-calls", strconv.Itoa(calls), "-report", r.report()}
+	}
 	return r, nil
 }
 
@@ -53,7 +55,8 @@ func (r *runner) run(ctx context.Context, j *job) {
 }
 
 func (r *runner) once(ctx context.Context, j *job) (nsPerCall float64, seen bool, err error) {
-	args := expand(j.args, r.loop)
+	calls := max(1, r.calls/max(1, j.divide))
+	args := expand(j.args, r.loop(calls))
 	if _, err := exec.LookPath(args[0]); err != nil {
 		return 0, false, fmt.Errorf("%s: %w", args[0], errMissing)
 	}
@@ -76,7 +79,7 @@ func (r *runner) once(ctx context.Context, j *job) (nsPerCall float64, seen bool
 	if err != nil {
 		return 0, false, err
 	}
-	return ns / float64(r.calls), mentions(output, r.calls), nil
+	return ns / float64(calls), mentions(output, calls), nil
 }
 
 // expand puts the loop's command line in the place of loopWord. A tracer's
