@@ -5,7 +5,9 @@ import "strings"
 // Nearest returns the candidate that a user most likely meant by name, or ""
 // if none is close. Case and the choice of '-' or '_' do not count.
 func Nearest(name string, candidates []string) string {
-	best, bestCost := "", len(name)/3+2
+	// One edit in a short name, more in longer ones: two of three letters
+	// would make "pid" of "nix".
+	best, bestCost := "", max(len(name)/3+1, 2)
 	want := fold(name)
 	for _, c := range candidates {
 		if cost := distance(want, fold(c), bestCost); cost < bestCost {
