@@ -10,8 +10,9 @@ import (
 )
 
 // appendCell appends what text shows for a cell, not padded and not cleaned.
-// of is the value of the column that c is a share of.
-func appendCell(dst []byte, c *result.Column, v, of event.Value) []byte {
+// of is the value of the column that c is a share of; o tells how moments are
+// written.
+func appendCell(dst []byte, c *result.Column, v, of event.Value, o *LineOptions) []byte {
 	switch {
 	case c.Text != nil:
 		return append(dst, c.Text(v)...)
@@ -26,10 +27,23 @@ func appendCell(dst []byte, c *result.Column, v, of event.Value) []byte {
 		return append(dst, v.String()...)
 	case c.Hex:
 		return strconv.AppendUint(append(dst, "0x"...), v.Uint(), 16)
+	case v.Kind == event.TimeValue && c.Unit.Scale == 0:
+		return appendMomentCell(dst, event.Time(v.Int()), o)
 	case c.ShareOf != "":
 		return appendShare(dst, v, of)
 	}
 	return appendNumber(dst, v, c.Unit, c.Prec)
+}
+
+// appendMomentCell appends a moment: as a date, or as seconds of the clock.
+func appendMomentCell(dst []byte, t event.Time, o *LineOptions) []byte {
+	switch {
+	case o.Time == "rel":
+		return appendSeconds(dst, int64(t-o.Start))
+	case o.Clock != nil && (o.Time == "wall" || o.Time == ""):
+		return o.stamp.appendWall(dst, o.Clock(t), o.Location)
+	}
+	return appendSeconds(dst, int64(t))
 }
 
 // appendNumber appends v in u with prec decimals.

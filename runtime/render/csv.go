@@ -95,7 +95,7 @@ func (r *csvRenderer) Event(l *Line) error {
 	for _, n := range []int32{e.PID, e.TID, e.CPU} {
 		r.buf = strconv.AppendInt(append(r.buf, ','), int64(n), 10)
 	}
-	r.buf = appendCSV(append(r.buf, ','), s.name[:len(s.name)-1])
+	r.buf = appendCSV(append(r.buf, ','), nameOf(e, s))
 	r.scratch = appendFieldText(r.scratch[:0], e, s)
 	r.text(r.scratch)
 	r.buf = append(r.buf, csvEOL...)
@@ -148,7 +148,7 @@ func (r *csvRenderer) text(s []byte) {
 
 func (r *csvRenderer) cells(columns []result.Column, row []event.Value) {
 	for i := range columns {
-		r.scratch = appendCSVCell(r.scratch[:0], &columns[i], cellOf(row, i))
+		r.scratch = appendCSVCell(r.scratch[:0], &columns[i], cellOf(row, i), &r.line)
 		r.text(r.scratch)
 	}
 }
@@ -180,12 +180,14 @@ func (r *csvRenderer) missing(m *result.Meta, omitted int) error {
 }
 
 // appendCSVCell appends a cell in the unit of its header.
-func appendCSVCell(dst []byte, c *result.Column, v event.Value) []byte {
+func appendCSVCell(dst []byte, c *result.Column, v event.Value, o *LineOptions) []byte {
 	switch {
 	case c.Text != nil:
 		return append(dst, c.Text(v)...)
 	case c.Hex && v.Numeric():
 		return strconv.AppendUint(append(dst, "0x"...), v.Uint(), 16)
+	case v.Kind == event.TimeValue && c.Unit.Scale == 0:
+		return appendMomentCell(dst, event.Time(v.Int()), o)
 	case v.Numeric() && v.Kind != event.BoolValue:
 		return appendExact(dst, v, c.Unit)
 	}

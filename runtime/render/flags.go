@@ -7,14 +7,14 @@ import (
 // The bits of common_flags: must match enum trace_flag_type in
 // include/linux/trace_events.h.
 const (
-	irqsOff      = 0x01
-	needReschedZ = 0x02 // NEED_RESCHED_LAZY
-	needResched  = 0x04
-	hardIRQ      = 0x08
-	softIRQ      = 0x10
-	preemptSched = 0x20 // PREEMPT_RESCHED
-	inNMI        = 0x40
-	bhOff        = 0x80
+	irqsOff         = 0x01
+	needReschedLazy = 0x02
+	needResched     = 0x04
+	hardIRQ         = 0x08
+	softIRQ         = 0x10
+	preemptSched    = 0x20 // PREEMPT_RESCHED
+	inNMI           = 0x40
+	bhOff           = 0x80
 )
 
 // appendFlags appends the four latency flags of the kernel's own trace:
@@ -53,20 +53,20 @@ func irqLetter(flags int64) byte {
 }
 
 func reschedLetter(flags int64) byte {
-	switch flags & (needResched | needReschedZ | preemptSched) {
-	case needResched | needReschedZ | preemptSched:
+	switch flags & (needResched | needReschedLazy | preemptSched) {
+	case needResched | needReschedLazy | preemptSched:
 		return 'B'
 	case needResched | preemptSched:
 		return 'N'
-	case needReschedZ | preemptSched:
+	case needReschedLazy | preemptSched:
 		return 'L'
-	case needResched | needReschedZ:
+	case needResched | needReschedLazy:
 		return 'b'
 	case needResched:
 		return 'n'
 	case preemptSched:
 		return 'p'
-	case needReschedZ:
+	case needReschedLazy:
 		return 'l'
 	}
 	return '.'

@@ -30,7 +30,7 @@ func (r *textRenderer) Histogram(h *result.Histogram) error {
 }
 
 func (r *textRenderer) distribution(h *result.Histogram, row *result.HistRow) {
-	r.buf = appendHistHeader(r.buf, h, row)
+	r.buf = appendHistHeader(r.buf, h, row, &r.line)
 	lines := bucketLines(row.Buckets, h.Unit)
 	rangeWidth, countWidth, most := 0, 8, uint64(0)
 	for _, l := range lines {
@@ -53,14 +53,14 @@ func (r *textRenderer) distribution(h *result.Histogram, row *result.HistRow) {
 }
 
 // appendHistHeader appends "comm=db cpu=1: delay, 12 events".
-func appendHistHeader(dst []byte, h *result.Histogram, row *result.HistRow) []byte {
+func appendHistHeader(dst []byte, h *result.Histogram, row *result.HistRow, o *LineOptions) []byte {
 	for i := range h.Keys {
 		if i > 0 {
 			dst = append(dst, ' ')
 		}
 		dst = append(appendClean(dst, h.Keys[i].Name), '=')
 		from := len(dst)
-		dst = cleanTail(appendCell(dst, &h.Keys[i], cellOf(row.Key, i), event.Value{}), from)
+		dst = cleanTail(appendCell(dst, &h.Keys[i], cellOf(row.Key, i), event.Value{}, o), from)
 	}
 	if len(h.Keys) > 0 {
 		dst = append(dst, ": "...)

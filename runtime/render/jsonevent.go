@@ -18,8 +18,8 @@ func (r *jsonRenderer) Event(l *Line) error {
 	}
 	r.buf = appendJSONString(append(r.buf, `"name":`...), name)
 	r.buf = strconv.AppendInt(append(r.buf, `,"time":`...), int64(e.Time), 10)
-	if r.clock != nil {
-		r.buf = appendWallJSON(r.buf, r.clock(e.Time))
+	if r.line.Clock != nil {
+		r.buf = appendWallJSON(r.buf, r.line.Clock(e.Time))
 	}
 	if l.Marker != 0 && l.Marker != ' ' {
 		r.buf = appendJSONString(append(r.buf, `,"marker":`...), string(rune(l.Marker)))
@@ -33,8 +33,8 @@ func (r *jsonRenderer) Event(l *Line) error {
 		r.scratch = appendFlags(r.scratch[:0], e, s)
 		r.buf = appendJSONString(append(r.buf, `,"flags":`...), r.scratch)
 	}
-	r.buf = appendJSONString(append(r.buf, `,"event":`...), s.name[:len(s.name)-1])
-	if e.Stream != nil && e.Stream.Label != "" && e.Stream.Label+":" != s.name {
+	r.buf = appendJSONString(append(r.buf, `,"event":`...), nameOf(e, s))
+	if e.Stream != nil && e.Stream.Label != "" && e.Stream.Label != s.event {
 		r.buf = appendJSONString(append(r.buf, `,"label":`...), e.Stream.Label)
 	}
 	r.buf = append(r.buf, `,"fields":{`...)

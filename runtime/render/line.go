@@ -27,7 +27,7 @@ type LineOptions struct {
 
 // lineSchema is what a line needs of a schema, looked up once.
 type lineSchema struct {
-	name    string // with the colon behind it
+	event   string // full name; empty if the event has no schema
 	text    func(dst []byte, e *event.Event) []byte
 	flags   *event.Field
 	preempt *event.Field
@@ -60,8 +60,8 @@ func AppendEventLine(dst []byte, e *event.Event, o *LineOptions) []byte {
 	}
 	dst = appendCPU(append(dst, " ["...), e.CPU)
 	dst = appendSeconds(append(dst, "] "...), int64(e.Time))
-	dst = append(append(dst, ": "...), s.name...)
-	return appendFieldText(append(dst, ' '), e, s)
+	dst = append(append(dst, ": "...), nameOf(e, s)...)
+	return appendFieldText(append(dst, ": "...), e, s)
 }
 
 func (o *LineOptions) appendPrefix(dst []byte, e *event.Event) []byte {
@@ -95,11 +95,11 @@ func (o *LineOptions) of(e *event.Event) *lineSchema {
 }
 
 func learn(schema *event.Schema) *lineSchema {
-	s := &lineSchema{name: "record:"}
+	s := &lineSchema{}
 	if schema == nil {
 		return s
 	}
-	s.name = string(appendClean(nil, schema.FullName())) + ":"
+	s.event = string(appendClean(nil, schema.FullName()))
 	s.text = schema.Text
 	for i := range schema.Fields {
 		f := &schema.Fields[i]
@@ -116,12 +116,24 @@ func learn(schema *event.Schema) *lineSchema {
 	return s
 }
 
+// recordNames are what records that are not samples are called.
+var recordNames = [...]string{event.Lost: "lost", event.Comm: "comm", event.Fork: "fork", event.Exit: "exit", event.Mmap: "mmap",
+	event.Throttle: "throttle", event.Unthrottle: "unthrottle", event.Switch: "switch", event.Other: "record"}
+
+// nameOf is the name of the event, or of the kind of record.
+func nameOf(e *event.Event, s *lineSchema) string {
+	if s.event == "" && int(e.Kind) < len(recordNames) {
+		return recordNames[e.Kind]
+	}
+	return s.event
+}
+
 // appendComm appends the name of the event's thread, as it is.
 func appendComm(dst []byte, e *event.Event) []byte {
 	if e.Stream != nil && e.Stream.Comm != nil {
 		return append(dst, e.Stream.Comm(e)...)
 	}
-	return strconv.AppendInt(append(dst, "pid-"...), int64(e.TID), 10)
+	return appendUnknown(dst, e.TID)
 }
 
 func appendCPU(dst []byte, cpu int32) []byte {
@@ -142,6 +154,9 @@ func appendFieldText(dst []byte, e *event.Event, s *lineSchema) []byte {
 	from := len(dst)
 	if s.text != nil {
 		return cleanTail(s.text(dst, e), from)
+	}
+	if e.Kind == event.Lost {
+		return append(strconv.AppendUint(dst, uint64(e.Count), 10), " events"...)
 	}
 	for i, f := range s.fields {
 		if i > 0 {
@@ -200,4 +215,12 @@ func appendArray(dst []byte, e *event.Event, f *event.Field, open, end byte) []b
 		}
 	}
 	return append(dst, end)
+}
+
+// appendUnknown names a thread that nobody names.
+func appendUnknown(dst []byte, tid int32) []byte {
+	if tid < 0 {
+		return append(dst, '-')
+	}
+	return strconv.AppendInt(append(dst, "pid-"...), int64(tid), 10)
 }

@@ -67,6 +67,14 @@ func TestEventLineWithoutPrintFormat(t *testing.T) {
 	}
 }
 
+func TestRecordLine(t *testing.T) {
+	e := &event.Event{Kind: event.Lost, Count: 12, Time: 1e9, PID: -1, TID: -1, CPU: 3}
+	got := string(AppendEventLine(nil, e, utc("mono")))
+	if want := "                 -     -1 [003] 1.000000: lost: 12 events"; got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
 func TestFlags(t *testing.T) {
 	schema := wakeupSchema()
 	f := func(flags, preempt byte, want string) {

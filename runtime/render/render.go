@@ -89,7 +89,7 @@ func New(w io.Writer, o Options) (Renderer, error) {
 	line := LineOptions{Time: o.Time, Clock: o.Clock, Start: o.Start, Location: o.Location}
 	switch o.Format {
 	case "json":
-		return &jsonRenderer{sink: out, clock: o.Clock, line: line}, nil
+		return &jsonRenderer{sink: out, line: line}, nil
 	case "csv":
 		return &csvRenderer{sink: out, line: line}, nil
 	}

@@ -171,7 +171,7 @@ func TestColor(t *testing.T) {
 func TestCells(t *testing.T) {
 	f := func(c result.Column, v event.Value, want string) {
 		t.Helper()
-		if got := string(appendCell(nil, &c, v, event.Value{})); got != want {
+		if got := string(appendCell(nil, &c, v, event.Value{}, utc("wall"))); got != want {
 			t.Errorf("%+v of %v: got %q, want %q", c, v, got, want)
 		}
 	}
@@ -189,6 +189,8 @@ func TestCells(t *testing.T) {
 	f(num(unit.Number, -1), event.FloatOf(-0.0004), "0")
 	f(num(unit.Number, -1), event.FloatOf(math.NaN()), "NaN")
 	f(num(unit.Number, 2), event.IntOf(7), "7.00")
+	f(num(unit.Number, 0), event.TimeOf(2206475150600), "2026-01-02 09:59:59.475151")
+	f(num(unit.US, -1), event.TimeOf(1500), "1.500")
 	f(num(unit.Number, 0), event.UintOf(1<<64-1), "18446744073709551615")
 	f(num(unit.Number, 0), event.BoolOf(true), "true")
 	f(num(unit.Number, 0), event.ListOf(event.IntOf(1), event.StrOf("a")), "(1, a)")

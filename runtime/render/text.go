@@ -37,7 +37,7 @@ func (r *textRenderer) Table(t *result.Table) error {
 		if t.Layout.RowText != nil {
 			r.rowTexts(t)
 		} else {
-			r.grid.fill(t)
+			r.grid.fill(t, &r.line)
 			r.buf = r.grid.append(r.buf, &t.Layout, r.color)
 		}
 	}
@@ -115,7 +115,7 @@ type gridColumn struct {
 }
 
 // fill formats header and cells and settles the widths.
-func (g *grid) fill(t *result.Table) {
+func (g *grid) fill(t *result.Table, o *LineOptions) {
 	g.text, g.ends, g.alarm, g.cols = g.text[:0], g.ends[:0], g.alarm[:0], g.cols[:0]
 	for i := range t.Columns {
 		c := &t.Columns[i]
@@ -138,7 +138,7 @@ func (g *grid) fill(t *result.Table) {
 		for i := range t.Columns {
 			c, v := &t.Columns[i], cellOf(row, i)
 			start := len(g.text)
-			g.text = appendCell(g.text, c, v, cellOf(row, of[i]))
+			g.text = appendCell(g.text, c, v, cellOf(row, of[i]), o)
 			g.add(i, start, c.Alarm && v.Numeric() && v.Bool())
 		}
 	}

@@ -73,9 +73,17 @@ func (t *Table) Sort(column string, reverse bool) error {
 		return err
 	}
 	slices.SortStableFunc(t.Rows, func(a, b []event.Value) int {
-		return compare(a[i], b[i], reverse)
+		return compare(cell(a, i), cell(b, i), reverse)
 	})
 	return nil
+}
+
+// cell is a row's cell, nothing where the row is short.
+func cell(row []event.Value, i int) event.Value {
+	if i >= len(row) {
+		return event.Value{}
+	}
+	return row[i]
 }
 
 func compare(a, b event.Value, reverse bool) int {
