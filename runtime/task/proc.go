@@ -24,11 +24,25 @@ func (t *Table) lookUp(tid int32) string {
 		t.stats.ProcReads++
 		// Threads are there by number although the directory does not list them.
 		b, err := os.ReadFile(filepath.Join(t.opt.Proc, number, "comm"))
-		if name := strings.TrimSuffix(string(b), "\n"); err == nil && name != "" {
+		if name := ownName(strings.TrimSuffix(string(b), "\n")); err == nil && name != "" {
 			th.name, th.state = name, alive
 			return name
 		}
 	}
 	th.name = "pid-" + number
 	return th.name
+}
+
+// ownName takes off what /proc adds to the name of a kworker: the work that
+// it did last, as in "kworker/0:2-events". Events have the name without it.
+func ownName(comm string) string {
+	if strings.HasPrefix(comm, "kworker/") {
+		// "kworker/R-netns", a rescuer, has no number and no addition.
+		if _, after, ok := strings.Cut(comm, ":"); ok {
+			if i := strings.IndexAny(after, "-+"); i >= 0 {
+				return comm[:len(comm)-len(after)+i]
+			}
+		}
+	}
+	return comm
 }

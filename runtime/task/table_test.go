@@ -109,6 +109,21 @@ func TestProcIsReadOnce(t *testing.T) {
 	expect(t, tab, 5, "exact")
 }
 
+func TestOwnName(t *testing.T) {
+	f := func(comm, want string) {
+		t.Helper()
+		if got := ownName(comm); got != want {
+			t.Errorf("%s: got %q, want %q", comm, got, want)
+		}
+	}
+	f("kworker/0:2-events", "kworker/0:2")
+	f("kworker/u8:1+flush-254:0", "kworker/u8:1")
+	f("kworker/1:0H-kblockd", "kworker/1:0H")
+	f("kworker/R-netns", "kworker/R-netns")
+	f("kworker/0:2", "kworker/0:2")
+	f("my-prog:x-y", "my-prog:x-y")
+}
+
 func TestProcOfThisThread(t *testing.T) {
 	b, err := os.ReadFile("/proc/self/comm")
 	if err != nil {
