@@ -1,3 +1,149 @@
 package perf
 
-func (a *attachment) cgroups(names []string, cpus []int) error { panic("BUG: not there yet") }
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/kernel"
+)
+
+// cgroups adds the places of cgroups: each is opened on every CPU.
+func (a *attachment) cgroups(names []string, cpus []int) error {
+	mounts, err := kernel.ReadMounts(kernel.Roots{})
+	if err != nil {
+		return err
+	}
+	root := mounts.PerfCgroup()
+	if root == "" {
+		return diag.Errorf(diag.Attach, "attach", "cgroups", "no hierarchy with perf_event is mounted").
+			WithHint("mount one with: mount -t cgroup2 none /sys/fs/cgroup")
+	}
+	for _, cpu := range cpus {
+		a.rings = append(a.rings, ringKey{cpu, -1})
+	}
+	seen := map[string]bool{}
+	for _, name := range names {
+		dirs, err := findCgroups(root, name)
+		if err != nil {
+			return err
+		}
+		for _, dir := range dirs {
+			if seen[dir] {
+				continue
+			}
+			seen[dir] = true
+			f, err := os.Open(dir)
+			if err != nil {
+				return (&diag.Error{Op: "attach", Subject: "cgroup " + name, Cause: err, Class: diag.Attach}).
+					WithHint("list them with: find %s -type d", root)
+			}
+			a.files = append(a.files, f)
+			for i, cpu := range cpus {
+				a.places = append(a.places, place{int(f.Fd()), cpu, unix.PERF_FLAG_PID_CGROUP, i})
+			}
+		}
+	}
+	return nil
+}
+
+// findCgroups returns the directories that name means below root. A name with
+// any character of a pattern is a POSIX basic regular expression that may
+// match anywhere in the path; else it is a path.
+func findCgroups(root, name string) ([]string, error) {
+	none := func() error {
+		return diag.Errorf(diag.Attach, "attach", "cgroup "+name, "no such cgroup below %s%s", root,
+			diag.DidYouMean(name, cgroupNames(root))).WithHint("list them with: find %s -type d", root)
+	}
+	if !strings.ContainsAny(name, "{}[]()|*+?^$") {
+		dir := filepath.Join(root, filepath.Clean("/"+name))
+		if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+			return nil, none()
+		}
+		return []string{dir}, nil
+	}
+	re, err := regexp.Compile(basicToGo(name))
+	if err != nil {
+		return nil, diag.Errorf(diag.Usage, "attach", "cgroup "+name, "not a regular expression: %v", err).
+			WithHint("write for example 'docker/.*' or 'system.slice'")
+	}
+	var dirs []string
+	for _, n := range cgroupNames(root) {
+		if re.MatchString(n) {
+			dirs = append(dirs, filepath.Join(root, n))
+		}
+	}
+	if len(dirs) == 0 {
+		return nil, none()
+	}
+	return dirs, nil
+}
+
+// cgroupNames are the paths of all cgroups below root but root itself.
+func cgroupNames(root string) []string {
+	var names []string
+	filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // one that vanished while we walk
+		}
+		if d.IsDir() && path != root {
+			names = append(names, strings.TrimPrefix(path, root+"/"))
+		}
+		return nil
+	})
+	return names
+}
+
+// basicToGo rewrites a POSIX basic regular expression: there \( \) \{ \} \| \+
+// \? are operators and the bare characters are not, and * is literal where
+// there is nothing to repeat.
+func basicToGo(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c == '\\' && i+1 < len(s):
+			i++
+			if strings.IndexByte("(){}|+?", s[i]) >= 0 {
+				b.WriteByte(s[i])
+			} else {
+				b.WriteString(regexp.QuoteMeta(s[i : i+1]))
+			}
+		case c == '[':
+			end := bracketEnd(s[i:])
+			b.WriteString(s[i : i+end])
+			i += end - 1
+		case strings.IndexByte("(){}|+?", c) >= 0:
+			fmt.Fprintf(&b, "\\%c", c)
+		case c == '*' && (i == 0 || s[i-1] == '^'):
+			b.WriteString(`\*`)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// bracketEnd is the length of the bracket expression that s starts with; a
+// ']' right after the opening or its '^' is a member.
+func bracketEnd(s string) int {
+	i := 1
+	if i < len(s) && s[i] == '^' {
+		i++
+	}
+	if i < len(s) && s[i] == ']' {
+		i++
+	}
+	for ; i < len(s); i++ {
+		if s[i] == ']' {
+			return i + 1
+		}
+	}
+	return len(s)
+}

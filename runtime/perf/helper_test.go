@@ -26,7 +26,8 @@ import (
 const helperMark = "perf-test-helper"
 
 func TestMain(m *testing.M) {
-	if os.Args[0] == helperMark {
+	MaybeExecChild()
+	if filepath.Base(os.Args[0]) == helperMark {
 		helperMain(os.Args[1:])
 		os.Exit(0)
 	}

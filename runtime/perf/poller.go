@@ -87,7 +87,7 @@ func (p *poller) wait(ctx context.Context, timeout time.Duration) (woken bool, e
 		case ev.Fd == wakeTag:
 			var b [8]byte
 			unix.Read(p.wake.fd, b[:])
-		case ev.Events&(unix.EPOLLHUP|unix.EPOLLERR) != 0:
+		case ev.Events&(unix.EPOLLHUP|unix.EPOLLERR) != 0, ev.Fd < pidTag:
 			p.hung = append(p.hung, int(ev.Fd))
 			woken = true
 		default:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"time"
 
@@ -31,9 +32,19 @@ type Source struct {
 	warnings []error
 	stopped  bool // the events are disabled, what is in the rings is all
 	eof      bool
+	counting bool // for Counters
+
+	workload *Workload
+	pidfds   []int
+	living   int // pidfds whose process has not ended
+	allGone  bool
+	lookFor  []int // tasks without a pidfd
 
 	wakeups uint64
 }
+
+// pidTag and below are the poller's tags of pidfds.
+const pidTag = -16
 
 var (
 	_ event.Source  = (*Source)(nil)
@@ -48,23 +59,32 @@ func Open(ctx context.Context, cfg Config) (*Source, error) {
 	if err := s.cfg.check(); err != nil {
 		return nil, err
 	}
-	if err := s.start(ctx); err != nil {
+	if err := s.start(ctx, false); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-func (s *Source) start(ctx context.Context) (err error) {
+// start opens and starts everything; counting leaves out rings and records.
+func (s *Source) start(ctx context.Context, counting bool) (err error) {
+	s.counting = counting
+	w := s.cfg.Target.Workload
+	if w != nil {
+		if err = w.start(); err != nil {
+			return err
+		}
+		s.workload = w
+	}
 	if s.att, err = s.cfg.resolve(s.warn); err != nil {
 		return err
 	}
 	s.open = &opener{cfg: &s.cfg, att: s.att, warn: s.warn}
 	defer s.att.close()
-	if err = s.open.openAll(ctx, false); err != nil {
+	if err = s.open.openAll(ctx, counting); err != nil {
 		return err
 	}
 	s.makeStreams()
-	if len(s.live) == 0 {
+	if len(s.streams) == 0 && len(s.live) == 0 {
 		return &diag.Error{Op: "open", Subject: "events", Cause: errors.New("none of them opened"), Class: diag.Attach}
 	}
 	if s.poll, err = newPoller(); err != nil {
@@ -79,7 +99,52 @@ func (s *Source) start(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return s.open.enable()
+	if err = s.watchTargets(); err != nil {
+		return err
+	}
+	if w == nil {
+		return s.open.enable()
+	}
+	if s.cfg.Target.System {
+		if err = s.open.enable(); err != nil {
+			return err
+		}
+	} // else the command's execve enables
+	return w.release()
+}
+
+// watchTargets has Poll look out for the end of the workload, or of all
+// processes. Rings tell that too, but not those of whole CPUs, nor when
+// children live on that were not meant.
+func (s *Source) watchTargets() error {
+	pids, flags := s.att.watch, 0
+	t := &s.cfg.Target
+	switch {
+	case s.workload != nil:
+		pids = []int{s.workload.process.Pid}
+	case s.counting && len(t.TIDs) > 0:
+		pids, flags = t.TIDs, unix.O_EXCL // PIDFD_THREAD
+	case s.counting:
+		pids = t.PIDs
+	}
+	for _, pid := range pids {
+		fd, err := unix.PidfdOpen(pid, flags)
+		if err == unix.EINVAL || err == unix.ENOSYS {
+			// Before 5.3, before 6.9 for threads. Rings tell it all the same;
+			// counters look from time to time.
+			s.lookFor = append(s.lookFor, pid)
+		}
+		if err != nil {
+			continue // ESRCH: gone already
+		}
+		s.pidfds = append(s.pidfds, fd)
+		if err := s.poll.add(fd, pidTag-len(s.pidfds)); err != nil {
+			return err
+		}
+		s.poll.watched-- // counted by living
+		s.living++
+	}
+	return nil
 }
 
 func (s *Source) warn(err error) {
@@ -233,6 +298,16 @@ func (s *Source) Stop() error {
 // event; when its task is gone, through another whose task lives.
 func (s *Source) hangups() {
 	for _, tag := range s.poll.hung {
+		if tag < pidTag {
+			s.poll.remove(s.pidfds[pidTag-tag-1])
+			s.poll.watched++
+			s.living--
+			s.allGone = s.living == 0
+			if s.workload != nil {
+				<-s.workload.ended // its status is there when Poll says io.EOF
+			}
+			continue
+		}
 		s.poll.remove(s.pollFD[tag])
 		for _, f := range s.open.fds {
 			if f.ring == tag && !hungUp(f.fd) {
@@ -247,7 +322,20 @@ func (s *Source) hangups() {
 }
 
 // ended reports that all targets are gone.
-func (s *Source) ended() bool { return s.poll.watched == 0 }
+func (s *Source) ended() bool {
+	if s.workload != nil {
+		// Not its events: a set-user-id program loses them and runs on.
+		_, over := s.workload.status()
+		return over
+	}
+	if !s.counting {
+		return s.allGone || s.poll.watched == 0
+	}
+	if len(s.pidfds)+len(s.lookFor) == 0 || s.living > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(s.lookFor, func(tid int) bool { return unix.Kill(tid, 0) == nil })
+}
 
 // finish makes the end final: nothing is written to the rings any more, and
 // losses that the kernel had no chance to report are appended.
@@ -288,6 +376,27 @@ func (s *Source) appendLoss(r *ring) {
 	}
 }
 
+// WorkloadStatus is how the workload ended; false while it runs, or if there
+// is none.
+func (s *Source) WorkloadStatus() (*os.ProcessState, bool) {
+	if s.workload == nil {
+		return nil, false
+	}
+	return s.workload.status()
+}
+
+// Signal passes a signal on to the workload. That it has ended already is no
+// error.
+func (s *Source) Signal(sig os.Signal) error {
+	if s.workload == nil {
+		return nil
+	}
+	if err := s.workload.process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("signal %s: %w", s.workload.Args[0], err)
+	}
+	return nil
+}
+
 // Close disables and closes everything. Views of ring memory die.
 func (s *Source) Close() error {
 	var errs []error
@@ -300,6 +409,13 @@ func (s *Source) Close() error {
 	}
 	if s.att != nil {
 		s.att.close()
+	}
+	for _, fd := range s.pidfds {
+		errs = append(errs, unix.Close(fd))
+	}
+	s.pidfds = nil
+	if s.workload != nil {
+		s.workload.kill()
 	}
 	s.live, s.rings, s.eof = nil, nil, true
 	return errors.Join(errs...)

@@ -1,0 +1,128 @@
+package perf
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+)
+
+// Counters are events that are only counted: no rings, no records, next to no
+// cost. They take the same Config as a Source; what is about records in it has
+// no effect. A Counters is used by one goroutine.
+type Counters struct {
+	src   Source // for its target and its workload; it has no rings
+	order []int  // of src.open.fds, as Read returns them
+}
+
+// A Count is one counter at one moment.
+type Count struct {
+	Stream  *event.Stream
+	CPU     int // -1 if the counter follows its thread
+	TID     int // -1 if it counts a CPU or a cgroup
+	Value   uint64
+	Enabled time.Duration // since it was enabled
+	Running time.Duration // less than Enabled if a hardware counter was shared
+}
+
+// Scaled is the value extrapolated to the time that the counter did not run.
+func (c Count) Scaled() uint64 {
+	if c.Running <= 0 || c.Running >= c.Enabled {
+		return c.Value
+	}
+	return uint64(float64(c.Value) * float64(c.Enabled) / float64(c.Running))
+}
+
+// OpenCounters opens the events of cfg on its target and starts them. On an
+// error nothing stays open.
+func OpenCounters(ctx context.Context, cfg Config) (*Counters, error) {
+	cfg.SideBand = SideBand{}
+	c := &Counters{src: Source{cfg: cfg}}
+	if err := c.src.cfg.check(); err != nil {
+		return nil, err
+	}
+	if err := c.src.start(ctx, true); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	c.order = make([]int, len(c.src.open.fds))
+	for i := range c.order {
+		c.order[i] = i
+	}
+	fds := c.src.open.fds
+	slices.SortStableFunc(c.order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(fds[a].stream, fds[b].stream), cmp.Compare(fds[a].place.pid, fds[b].place.pid),
+			cmp.Compare(fds[a].place.cpu, fds[b].place.cpu))
+	})
+	return c, nil
+}
+
+// Streams lists the events that opened; Count.Stream points to them.
+func (c *Counters) Streams() []*event.Stream { return c.src.streams }
+
+// StreamOf returns the stream of Config.Events[i], nil if that event is
+// optional and did not open.
+func (c *Counters) StreamOf(i int) *event.Stream { return c.src.byEvent[i] }
+
+// Warnings are what was skipped at OpenCounters.
+func (c *Counters) Warnings() []error { return c.src.warnings }
+
+// Read appends the present value of every counter to dst, by stream, thread
+// and CPU. An inherited counter includes the children, running or ended.
+func (c *Counters) Read(dst []Count) ([]Count, error) {
+	var b [24]byte // value, time enabled, time running
+	for _, i := range c.order {
+		f := &c.src.open.fds[i]
+		n, err := unix.Read(f.fd, b[:])
+		switch {
+		case err != nil:
+			return dst, fmt.Errorf("read counter %s: %w", c.src.open.nameOf(f.stream), err)
+		case n == 0:
+			// The kernel gives up on pinned counters that found no room.
+			return dst, diag.Errorf(diag.Run, "read counter", c.src.open.nameOf(f.stream), "the kernel stopped it")
+		case n != len(b):
+			return dst, fmt.Errorf("read counter %s: got %d bytes, want %d", c.src.open.nameOf(f.stream), n, len(b))
+		}
+		ct := Count{
+			Stream:  c.src.byEvent[f.stream],
+			CPU:     f.place.cpu,
+			TID:     f.place.pid,
+			Value:   binary.LittleEndian.Uint64(b[0:]),
+			Enabled: time.Duration(binary.LittleEndian.Uint64(b[8:])),
+			Running: time.Duration(binary.LittleEndian.Uint64(b[16:])),
+		}
+		if f.place.flags != 0 {
+			ct.TID = -1
+		}
+		dst = append(dst, ct)
+	}
+	return dst, nil
+}
+
+// Wait sleeps for d, less if the targets end or ctx is done. It returns io.EOF
+// in the former case and ctx's error in the latter; the counters can still be
+// read.
+func (c *Counters) Wait(ctx context.Context, d time.Duration) error { return c.src.Poll(ctx, d) }
+
+// Stop disables the counters; their values stay.
+func (c *Counters) Stop() error { return c.src.Stop() }
+
+// WorkloadStatus is Source.WorkloadStatus.
+func (c *Counters) WorkloadStatus() (*os.ProcessState, bool) { return c.src.WorkloadStatus() }
+
+// Signal is Source.Signal.
+func (c *Counters) Signal(sig os.Signal) error { return c.src.Signal(sig) }
+
+// Describe says in lines what was attached, and where.
+func (c *Counters) Describe() []string { return c.src.Describe() }
+
+// Close ends and closes everything.
+func (c *Counters) Close() error { return c.src.Close() }
