@@ -45,7 +45,7 @@ security=$(mirror security)
 security=${security:-http://deb.debian.org/debian-security}
 signed="[arch=$arch signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
 
-lists=$cache/apt-$release_name
+lists=$cache/apt-$release_name-$extra
 mkdir -p "$lists/lists/partial" "$lists/archives/partial"
 : >"$lists/status"
 {
@@ -85,20 +85,21 @@ for package in $(run_apt apt-cache pkgnames linux-image- | grep -E "$pattern" | 
 	release=${package#linux-image-}
 	rm -rf "$work/debs" "$work/tree"
 	mkdir -p "$work/debs" "$work/tree"
-	# Since 6.19 an image is split: the modules are packages of their own.
-	parts=$(run_apt apt-cache depends "$package" | awk '/Depends: linux-(modules|binary)/ { print $2 }')
+	# Since 6.19 an image is split: the modules and their lists are packages of their own.
+	parts=$(run_apt apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces "$package" |
+		grep -xE "linux-(base|binary|modules)-${release//[.+]/.}" | sort -u || true)
 	(cd "$work/debs" && run_apt apt-get download "$package" $parts >&2) || continue
 	for deb in "$work"/debs/*.deb; do dpkg-deb -x "$deb" "$work/tree"; done
 
 	image=$(find "$work/tree" -name "vmlinuz*" -type f | head -n 1)
-	modules=$(find "$work/tree" -type d -path "*lib/modules/$release" | head -n 1)
+	modules=$(find "$work/tree" -type d -path "*lib/modules/$release")
 	if [ -z "$image" ] || [ -z "$modules" ]; then continue; fi
 
 	# Assemble under a temporary name, so that a cut-off run leaves nothing that looks whole.
 	rm -rf "$dest" "$dest.new"
-	mkdir -p "$dest.new/lib/modules"
+	mkdir -p "$dest.new/lib/modules/$release"
+	for dir in $modules; do cp -a "$dir/." "$dest.new/lib/modules/$release/"; done # below lib and usr/lib
 	mv "$image" "$dest.new/vmlinuz"
-	mv "$modules" "$dest.new/lib/modules/"
 	PATH=$PATH:/sbin:/usr/sbin depmod -b "$dest.new" "$release"
 	echo "$release" >"$dest.new/release"
 	mv "$dest.new" "$dest"
