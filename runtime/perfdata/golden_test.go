@@ -152,3 +152,14 @@ func TestOrderedHasAllEvents(t *testing.T) {
 		}
 	}
 }
+
+// synthesized is the names and the file names in a record.
+func synthesized(e *event.Event) (comms, maps []string) {
+	if c, ok := perf.DecodeComm(e); ok {
+		comms = append(comms, c.Name)
+	}
+	if m, ok := perf.DecodeMmap(e); ok {
+		maps = append(maps, m.Name)
+	}
+	return comms, maps
+}

@@ -1,0 +1,21 @@
+package perfdata
+
+import "golang.org/x/sys/unix"
+
+// StreamInfos are the events of the recording as a Writer takes them, to
+// write it, or a part of it, again.
+func (f *File) StreamInfos() []StreamInfo {
+	infos := make([]StreamInfo, len(f.attrs))
+	for i := range f.attrs {
+		a := &f.attrs[i]
+		infos[i] = StreamInfo{Attr: a.PerfEventAttr, IDs: a.ids, Name: f.streams[i].Label}
+		if a.Type == unix.PERF_TYPE_TRACEPOINT && f.tracing != nil {
+			for _, t := range f.tracing.formats {
+				if t.system != "ftrace" && formatID(t.text) == a.Config {
+					infos[i].System, infos[i].Format = t.system, t.text
+				}
+			}
+		}
+	}
+	return infos
+}
