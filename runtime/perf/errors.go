@@ -108,6 +108,8 @@ func (o *opener) explainInvalid(m *member, p place, e *diag.Error) error {
 		e.Class = diag.Usage
 		e.Cause = fmt.Errorf("frequency: got %d Hz, want at most %d", m.attr.Sample, limit)
 		return e.WithHint("use -F %d, or raise the limit with: sysctl kernel.perf_event_max_sample_rate=%d", limit, m.attr.Sample)
+	case m.attr.Type == unix.PERF_TYPE_TRACEPOINT && !known(&m.attr):
+		return explainAbsent(m, e)
 	case m.attr.Type == unix.PERF_TYPE_BREAKPOINT:
 		e.Cause = fmt.Errorf("the CPU has no breakpoint of this type and length at this address: %w", e.Cause)
 		return e.WithHint("use an aligned address, a length of 1, 2, 4 or 8, and w or rw; x needs length 8 on x86")
@@ -120,6 +122,17 @@ func (o *opener) explainInvalid(m *member, p place, e *diag.Error) error {
 	}
 	e.Cause = fmt.Errorf("this kernel does not know what was asked for: %w", e.Cause)
 	return e.WithHint("leave out stacks, registers and attributes one by one, and see: ppscript doctor")
+}
+
+// known reports whether the event opens on ourselves with nothing asked for,
+// so that EINVAL was about something else.
+func known(a *unix.PerfEventAttr) bool {
+	fd, err := unix.PerfEventOpen(&unix.PerfEventAttr{Type: a.Type, Config: a.Config, Size: a.Size,
+		Bits: unix.PerfBitDisabled}, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err == nil {
+		unix.Close(fd)
+	}
+	return err != unix.EINVAL
 }
 
 // explainMap says why a ring was not mapped.
@@ -139,29 +152,30 @@ func (o *opener) explainMap(err error) error {
 	return e.WithHint("use a smaller -m")
 }
 
+// A FilterError is the kernel's refusal of an event's filter, so that a caller
+// who can filter himself may go on without it.
+type FilterError struct {
+	Label, Filter string
+	Err           error
+}
+
+func (e *FilterError) Error() string { return e.Err.Error() }
+func (e *FilterError) Unwrap() error { return e.Err }
+
 // explainFilter says why the kernel refused a filter. Its own message goes
 // only to users of tracefs, so the filter is tried there too.
 func (o *opener) explainFilter(m *member, err error) error {
 	e := &diag.Error{Op: "filter", Subject: fmt.Sprintf("%s: %q", m.ev.name(), m.ev.Filter), Cause: err, Class: diag.Usage}
-	switch {
-	case m.attr.Type != unix.PERF_TYPE_TRACEPOINT:
+	if len(m.ev.Schema.Fields) == 0 {
 		e.Cause = fmt.Errorf("only tracepoints and probes have kernel filters: %w", err)
 		return e.WithHint("use .where() instead")
-	case errors.Is(err, unix.EINVAL):
-		if why := kernelFilterError(o.cfg.Tracefs, m.ev.Schema, m.ev.Filter); why != "" {
-			e.Cause = fmt.Errorf("%s: %w", why, err)
-		} else {
-			e.Cause = fmt.Errorf("the kernel does not understand it: %w", err)
-		}
 	}
-	var names []string
-	for i := range m.ev.Schema.Fields {
-		names = append(names, m.ev.Schema.Fields[i].Name)
+	if why := kernelFilterError(o.cfg.Tracefs, m.ev.Schema, m.ev.Filter); why != "" {
+		e.Cause = fmt.Errorf("%s: %w", why, err)
+	} else {
+		e.Cause = fmt.Errorf("the kernel does not understand it: %w", err)
 	}
-	if len(names) == 0 {
-		return e.WithHint("see the fields with: ppscript -e %s help", m.ev.Schema.FullName())
-	}
-	return e.WithHint("the fields are %s", strings.Join(names, " "))
+	return e.WithHint("the fields are %s", strings.Join(fieldNames(m.ev.Schema), " "))
 }
 
 func readInt(path string, absent int) int {

@@ -199,7 +199,7 @@ func (o *opener) openOne(m *member, p place, counting bool) error {
 	o.fds = append(o.fds, f)
 	if m.ev.Filter != "" {
 		if err := ioctlFilter(fd, m.ev.Filter); err != nil {
-			return o.explainFilter(m, err)
+			return &FilterError{Label: m.ev.name(), Filter: m.ev.Filter, Err: o.explainFilter(m, err)}
 		}
 	}
 	if counting {
