@@ -114,7 +114,11 @@ func (b *Builtin) check(p *Param, v starlark.Value, at *script.ArgError) (starla
 	if hint == "" {
 		hint = b.helpHint()
 	}
-	at.Err = &diag.Error{Op: b.FullName(), Subject: p.Name, Hint: hint,
+	subject := p.Name
+	if p.Rest == "**" {
+		subject = at.Keyword
+	}
+	at.Err = &diag.Error{Op: b.FullName(), Subject: subject, Hint: hint,
 		Cause: fmt.Errorf("got %s, want %s", describe(v), p.Type.Name)}
 	return nil, at
 }

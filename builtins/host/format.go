@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -153,10 +154,11 @@ func (f *formatter) value(name string) (starlark.Value, error) {
 			return nil, fmt.Errorf("{%s}: %s has no attributes", name, v.Type())
 		}
 		w, err := x.Attr(a)
-		if err != nil {
+		var none starlark.NoSuchAttrError
+		if err != nil && !errors.As(err, &none) {
 			return nil, err
 		}
-		if w == nil {
+		if w == nil || err != nil {
 			return nil, fmt.Errorf("{%s}: %s has no attribute %s%s", name, v.Type(), a, diag.DidYouMean(a, x.AttrNames()))
 		}
 		v = w

@@ -112,7 +112,7 @@ func runHint(msg string) string {
 		return "values are frozen once the file is loaded; keep what changes in state(...)"
 	case has("duration", "not implemented"), has("duration", "unknown binary op"):
 		return "give the other side a unit, for example 10 * ms, or take the number: d.ns"
-	case has("size", "unknown binary op: size"), has("size ", " size not implemented"):
+	case has("size", "not implemented"), has("size", "unknown binary op"):
 		return "give the other side a unit, for example 4 * KiB, or take the number: n.bytes"
 	case has("time", "unknown binary op: time"), has("time ", "not implemented"):
 		return "subtract two times to get a duration, or take the number: t.ns"

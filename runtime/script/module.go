@@ -43,11 +43,11 @@ func (h *Host) exec(name string, text string) (*Module, error) {
 		return nil, err
 	}
 	m.Globals.Freeze()
-	return m, m.collect(tree)
+	return m, m.collect()
 }
 
 // collect finds main and options among the globals.
-func (m *Module) collect(tree *syntax.File) error {
+func (m *Module) collect() error {
 	if v, ok := m.Globals["main"]; ok {
 		fn, ok := v.(starlark.Callable)
 		if !ok {
@@ -57,21 +57,30 @@ func (m *Module) collect(tree *syntax.File) error {
 		}
 		m.Main = fn
 	}
-	owner := ""
+	return m.declared()
+}
+
+// declared finds the declaration of options: opts if there is one of that
+// name, else the only one. Names with an underscore are parts of another.
+func (m *Module) declared() error {
+	if set, ok := m.Globals["opts"].(*OptionSet); ok {
+		m.Options = set
+		return nil
+	}
+	var names []string
 	for _, name := range m.Globals.Keys() {
-		set, ok := m.Globals[name].(*OptionSet)
-		if !ok || set == m.Options {
-			continue
+		if _, ok := m.Globals[name].(*OptionSet); ok && !strings.HasPrefix(name, "_") {
+			names = append(names, name)
 		}
-		if m.Options != nil && strings.HasPrefix(name, "_") {
-			continue
-		}
-		if m.Options != nil && !strings.HasPrefix(owner, "_") {
-			return &diag.Error{Op: "load", Subject: m.Name,
-				Cause: errorf("two option declarations: %s and %s", owner, name),
-				Hint:  "keep one options(...), and start the names of helpers with _"}
-		}
-		m.Options, owner = set, name
+	}
+	switch len(names) {
+	case 0:
+	case 1:
+		m.Options = m.Globals[names[0]].(*OptionSet)
+	default:
+		return &diag.Error{Op: "load", Subject: m.Name,
+			Cause: errorf("%d option declarations: %s", len(names), strings.Join(names, ", ")),
+			Hint:  "name the one that the script has: opts = options(...)"}
 	}
 	return nil
 }
