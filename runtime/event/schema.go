@@ -101,6 +101,11 @@ type Schema struct {
 	// Symbolic maps a field's values to names, from the print fmt; nil if
 	// the field has no table.
 	Symbolic func(field string) *Symbols
+	// SymbolicOf names a field's value in an event as the kernel prints it,
+	// also where the print fmt chooses between tables (kvm_exit has one per
+	// vendor); false if the print fmt gives the field no name. Nil means
+	// Symbolic.
+	SymbolicOf func(field string, e *Event) (string, bool)
 
 	once  sync.Once
 	index map[string]int
