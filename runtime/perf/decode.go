@@ -1,8 +1,9 @@
 package perf
 
 import (
-	"golang.org/x/sys/unix"
 	"math"
+
+	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/event"
 )

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 )
 
@@ -33,25 +34,46 @@ func kernelFilterError(tracefs string, s *event.Schema, filter string) string {
 	if err != nil {
 		return ""
 	}
-	return parseFilterError(string(b), filter)
+	return parseFilterError(string(b), fieldNames(s))
 }
 
 // parseFilterError reads what the kernel leaves in the file: the filter, a
 // line with a caret below the error, and "parse_error: " with the reason.
-func parseFilterError(text, filter string) string {
-	_, reason, ok := strings.Cut(text, "parse_error:")
+func parseFilterError(text string, fields []string) string {
+	head, reason, ok := strings.Cut(text, "parse_error:")
 	if !ok {
 		return ""
 	}
-	reason = strings.ToLower(strings.TrimSpace(reason))
-	head, caret, ok := strings.Cut(strings.TrimRight(text[:strings.Index(text, "parse_error:")], "\n"), "\n")
+	reason = strings.TrimSpace(reason)
+	if reason != "" {
+		reason = strings.ToLower(reason[:1]) + reason[1:]
+	}
+	head, caret, ok := strings.Cut(strings.TrimRight(head, "\n"), "\n")
 	if !ok || strings.TrimSpace(caret) != "^" {
 		return reason
 	}
 	at := min(strings.Index(caret, "^"), len(head))
-	rest := strings.TrimSpace(head[at:])
-	if rest == "" {
-		return reason + ", at the end"
+	if reason == "field not found" {
+		// Here the caret is behind the culprit.
+		if words := strings.FieldsFunc(head[:at], notName); len(words) > 0 {
+			name := words[len(words)-1]
+			return "no such field " + name + diag.DidYouMean(name, fields)
+		}
 	}
-	return fmt.Sprintf("%s, at %q", reason, rest)
+	if rest := strings.TrimSpace(head[at:]); rest != "" {
+		return fmt.Sprintf("%s, at %q", reason, rest)
+	}
+	return reason + ", at the end"
+}
+
+func notName(r rune) bool {
+	return r != '_' && !(r >= '0' && r <= '9') && !(r >= 'a' && r <= 'z') && !(r >= 'A' && r <= 'Z')
+}
+
+func fieldNames(s *event.Schema) []string {
+	var names []string
+	for i := range s.Fields {
+		names = append(names, s.Fields[i].Name)
+	}
+	return names
 }

@@ -76,7 +76,7 @@ func (l *Layout) Sample(rec []byte, e *event.Event) bool {
 // SampleID if there is one.
 func (l *Layout) fill(rec []byte, e *event.Event) {
 	id, _ := l.SampleID(rec)
-	e.Joint, e.Rec, e.Raw, e.Stream = nil, rec, nil, nil
+	e.Joint, e.Rec, e.Raw, e.Stream, e.Count = nil, rec, nil, nil, 0
 	e.Time, e.PID, e.TID, e.CPU = id.Time, id.PID, id.TID, id.CPU
 }
 

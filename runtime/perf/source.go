@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 )
 
@@ -85,7 +84,7 @@ func (s *Source) start(ctx context.Context, counting bool) (err error) {
 	}
 	s.makeStreams()
 	if len(s.streams) == 0 && len(s.live) == 0 {
-		return &diag.Error{Op: "open", Subject: "events", Cause: errors.New("none of them opened"), Class: diag.Attach}
+		return errors.Join(s.warnings...) // all are optional
 	}
 	if s.poll, err = newPoller(); err != nil {
 		return err
