@@ -70,16 +70,16 @@ func (r *Registry) help() *Builtin {
 		Summary: "Explains a builtin, a function of a script, or lists what there is.",
 		Params: []Param{{Name: "topic", Type: Any, Default: Text("all names"),
 			Doc: "a builtin, its name, or a function"}},
-		Returns: "string",
-		Result:  "the text; the REPL shows it",
+		Returns: "help",
+		Result:  "the text, which print and the REPL show",
 		Errors:  "no such name",
 		Source:  "computed in ppscript; any kernel; no privilege",
 		Cost:    "none for events",
-		Examples: []Example{{Code: `print(help("ms"))`,
+		Examples: []Example{{Code: `help("ms")`,
 			Output: "ms = 1ms\n    One millisecond.\n    Example 10 * ms\n              10ms\n"}},
 		Impl: func(c *Call) (starlark.Value, error) {
 			if !c.Has("topic") {
-				return starlark.String(r.Overview()), nil
+				return HelpText(r.Overview()), nil
 			}
 			text, ok := r.HelpOf(c.Value("topic"))
 			if !ok {
@@ -87,10 +87,19 @@ func (r *Registry) help() *Builtin {
 				return nil, c.Error("topic", fmt.Errorf("no help for %s%s", name, diag.DidYouMean(name, r.Names())),
 					"list the names: help()")
 			}
-			return starlark.String(text), nil
+			return HelpText(text), nil
 		},
 	}
 }
+
+// HelpText is what help returns: text that shows without quotes.
+type HelpText string
+
+func (h HelpText) String() string        { return strings.TrimRight(string(h), "\n") }
+func (h HelpText) Type() string          { return "help" }
+func (h HelpText) Freeze()               {}
+func (h HelpText) Truth() starlark.Bool  { return h != "" }
+func (h HelpText) Hash() (uint32, error) { return starlark.String(h).Hash() }
 
 // HelpOf is the help text of a value or of a name given as text.
 func (r *Registry) HelpOf(v starlark.Value) (string, bool) {

@@ -20,7 +20,7 @@ import (
 func (h *Host) remember(name, text string, tree *syntax.File) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.sources[name] = &source{text, tree}
+	h.sources[name] = &source{text: text, tree: tree}
 }
 
 func (h *Host) sourceOf(name string) *source {
@@ -80,6 +80,10 @@ func (h *Host) atSpan(sp span, d *diag.Error) *diag.Error {
 // explain converts an error of running code on t.
 func (t *thread) explain(err error) error {
 	h := t.host
+	var static resolve.ErrorList
+	if errors.As(err, &static) { // a chunk of the REPL is resolved as it runs
+		return h.explainStatic(static)
+	}
 	var pos syntax.Position
 	var stack starlark.CallStack
 	var ee *starlark.EvalError

@@ -21,7 +21,11 @@ func didYouMean(near string) string {
 // nearestName suggests a name that the file could have meant.
 func (h *Host) nearestName(name, file string) string {
 	names := append(h.opts.Predeclared.Keys(), starlark.Universe.Keys()...)
-	if s := h.sourceOf(file); s != nil && s.tree != nil {
+	s := h.sourceOf(file)
+	if s != nil {
+		names = append(names, s.names.Keys()...)
+	}
+	if s != nil && s.tree != nil {
 		syntax.Walk(s.tree, func(n syntax.Node) bool {
 			switch n := n.(type) {
 			case *syntax.DefStmt:

@@ -52,8 +52,9 @@ type Host struct {
 // A source is the text and tree of a file, kept for excerpts, checks and
 // lowering. tree is nil if the text did not parse.
 type source struct {
-	text string
-	tree *syntax.File
+	text  string
+	tree  *syntax.File
+	names starlark.StringDict // globals of the REPL that it is part of
 }
 
 // NewHost makes a Host and freezes opts.Predeclared.

@@ -1,7 +1,6 @@
 package script
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -49,6 +48,7 @@ func (r *REPL) ExecNamed(name, text string) (starlark.Value, error) {
 	opts.LoadBindsGlobally = true
 	tree, err := opts.Parse(name, text, 0)
 	h.remember(name, text, tree)
+	h.sourceOf(name).names = r.globals
 	if err != nil {
 		return nil, h.explainStatic(err)
 	}
@@ -85,7 +85,9 @@ func (r *REPL) Incomplete(text string) bool {
 		lines = lines[:n-1]
 	}
 	wants := false
-	_, err := dialect().ParseCompoundStmt("<input>", func() ([]byte, error) {
+	// Errors do not count: a wrong statement is complete unless the parser
+	// asked for more.
+	_, _ = dialect().ParseCompoundStmt("<input>", func() ([]byte, error) {
 		if len(lines) == 0 {
 			wants = true
 			return nil, io.EOF
@@ -94,10 +96,6 @@ func (r *REPL) Incomplete(text string) bool {
 		lines = lines[1:]
 		return []byte(l), nil
 	})
-	var se syntax.Error
-	if errors.As(err, &se) && !strings.Contains(se.Msg, "end of file") && !errors.Is(err, io.EOF) {
-		return false
-	}
 	return wants
 }
 
