@@ -1,0 +1,56 @@
+package perf
+
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/event"
+)
+
+// An Opened is one attr as the kernel took it, with the ids of all descriptors
+// that were opened with it: what a recording of the rings has to say about
+// its events.
+type Opened struct {
+	Attr   unix.PerfEventAttr
+	IDs    []uint64
+	Stream *event.Stream // nil for the event that only carries SideBand records
+}
+
+// Opened lists what was opened, in the order of Streams, the SideBand event
+// last.
+func (s *Source) Opened() []Opened {
+	var all []Opened
+	for _, m := range s.open.members(false) {
+		o := Opened{Attr: m.attr}
+		if s.open.noLost {
+			o.Attr.Read_format &^= unix.PERF_FORMAT_LOST
+		}
+		if s.open.noTid {
+			o.Attr.Bits &^= bitInheritThread
+		}
+		for _, f := range s.open.fds {
+			if f.stream == m.index {
+				o.IDs = append(o.IDs, f.id)
+			}
+		}
+		if len(o.IDs) == 0 {
+			continue // optional, and did not open
+		}
+		if m.index >= 0 {
+			o.Stream = s.byEvent[m.index]
+		}
+		all = append(all, o)
+	}
+	// The side-band event may come first to lead the rings.
+	slices.SortStableFunc(all, func(a, b Opened) int {
+		switch {
+		case a.Stream == nil && b.Stream != nil:
+			return 1
+		case a.Stream != nil && b.Stream == nil:
+			return -1
+		}
+		return 0
+	})
+	return all
+}
