@@ -69,7 +69,8 @@ run_apt() {
 		-o Acquire::Check-Valid-Until=false -o Acquire::Retries=2 "$@"
 }
 
-if ! [ -e "$lists/updated" ]; then
+# An old index names packages that the mirror has replaced.
+if [ -z "$(find "$lists/updated" -mmin -600 2>/dev/null)" ]; then
 	run_apt apt-get update >&2 || fail "cannot read the package lists of $release_name"
 	touch "$lists/updated"
 fi

@@ -15,7 +15,7 @@ func kvmGuest(t *testing.T, files map[string]string) Guest {
 	if files == nil {
 		files = map[string]string{}
 	}
-	files["/w/minikvm"] = build(t, "ppscript/tests/vm/minikvm")
+	files["/w/minikvm"] = build(t, "tests/vm/minikvm")
 	return Guest{Modules: []string{"kvm_amd"}, Files: files}
 }
 
@@ -71,7 +71,7 @@ func TestKVMExitProfiler(t *testing.T) {
 			t.Skipf("%v: ppscript kvm-exit cannot run yet", err)
 		}
 	}
-	files := map[string]string{"/w/ppscript": build(t, "ppscript/cmd/ppscript")}
+	files := map[string]string{"/w/ppscript": build(t, "cmd/ppscript")}
 	r := Run(t, kvmGuest(t, files), traceKVM+kvmExitCommand+" >result || { cat result; exit 1; }\ncat result"+printTrace)
 	if r.Status != 0 {
 		t.Fatalf("ppscript: got status %d", r.Status)

@@ -68,12 +68,19 @@ func TestGuest(t *testing.T) {
 	}
 }
 
+const module = "ppscript/"
+
+// guestEnv makes the go command build what runs in every guest.
+func guestEnv() []string {
+	return append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
+}
+
 // build compiles a static program of this module for the guest.
 func build(t *testing.T, pkg string) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), filepath.Base(pkg))
-	cmd := exec.Command("go", "build", "-o", bin, pkg)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
+	cmd := exec.Command("go", "build", "-o", bin, module+pkg)
+	cmd.Env = guestEnv()
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", pkg, err, text)
 	}
