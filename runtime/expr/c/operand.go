@@ -63,7 +63,10 @@ func (p *parser) castStart() bool {
 	typed := p.typeStart()
 	p.i--
 	if typed {
-		return true
+		// A variable may have the name of a typedef: "(u32 + 3)".
+		after := p.peek(2)
+		_, typedef := named[p.peek(1).text]
+		return !typedef || after.kind != tOp || after.text == ")" || after.text == "*" || after.text == "["
 	}
 	if p.peek(1).kind != tIdent {
 		return false

@@ -63,6 +63,7 @@ func TestParse(t *testing.T) {
 	f("(foo)-1", "(foo - 1)")
 	f("sizeof(int) + sizeof a + sizeof(a[0])", "((sizeof(int) + sizeof(a)) + sizeof(a[0]))")
 	f("sizeof(unsigned int)", "sizeof(unsigned int)")
+	f("(u32 + 3)", "(u32 + 3)")
 	f("sizeof(a)[0]", "sizeof(a[0])")
 	f("(typeof(a))b", "((typeof(a))b)")
 	// Literals.

@@ -1,0 +1,192 @@
+package expr
+
+import "fmt"
+
+// This file makes the nodes of statements, state and calls; see build.go.
+
+// NewSet assigns a local; its value is the value assigned.
+func NewSet(index int, name string, x Node) (Node, error) {
+	if k := x.Type().Kind; k == Void || k == Tuple {
+		return nil, fmt.Errorf("a %s cannot be kept in a variable", x.Type())
+	}
+	return &Set{index, name, x}, nil
+}
+
+// NewLocal reads a local.
+func NewLocal(index int, name string, t Type) Node { return &Local{index, t, name} }
+
+// NewSeq is C's comma: all are evaluated, the last is the value.
+func NewSeq(list ...Node) (Node, error) {
+	if len(list) == 0 {
+		return nil, fmt.Errorf("nothing to evaluate")
+	}
+	var keep []Node
+	for i, n := range list {
+		if i == len(list)-1 || !Pure(n) {
+			keep = append(keep, n)
+		}
+	}
+	if len(keep) == 1 {
+		return keep[0], nil
+	}
+	return &Seq{keep, keep[len(keep)-1].Type()}, nil
+}
+
+// NewBlock is a list of statements. Expressions in it are evaluated for
+// their effect.
+func NewBlock(list ...Node) Node { return &Seq{list, TVoid} }
+
+// NewIf is the statement; other may be nil.
+func NewIf(test, then, other Node) (Node, error) {
+	test, err := NewUnary(OpTruth, test)
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := test.(*Const); ok {
+		switch {
+		case c.Int != 0:
+			return then, nil
+		case other != nil:
+			return other, nil
+		}
+		return NewBlock(), nil
+	}
+	return &If{test, then, other}, nil
+}
+
+// NewReturn ends the Func around it; x is nil if the Func has no value.
+func NewReturn(x Node) Node { return &Return{x} }
+
+// NewFunc makes a value of statements. All of its Returns must be of kind
+// t.Kind; integers and bools are converted.
+func NewFunc(body Node, t Type) (Node, error) {
+	var err error
+	Walk(body, func(n Node) bool {
+		if _, inner := n.(*Func); inner {
+			return false
+		}
+		r, ok := n.(*Return)
+		if !ok || err != nil {
+			return err == nil
+		}
+		have := TVoid
+		if r.X != nil {
+			have = r.X.Type()
+		}
+		if have.Kind != t.Kind && !(have.Numeric() && t.Numeric()) {
+			err = fmt.Errorf("function returns a %s here and a %s there", t, have)
+		}
+		return true
+	})
+	if t.Kind == Tuple {
+		err = fmt.Errorf("a function with statements cannot return a tuple")
+	}
+	if err != nil {
+		return nil, err
+	}
+	// A body that only returns is its value.
+	if s, ok := body.(*Seq); ok && len(s.List) == 1 {
+		body = s.List[0]
+	}
+	if r, ok := body.(*Return); ok && r.X != nil && r.X.Type() == t {
+		return r.X, nil
+	}
+	return &Func{body, t}, nil
+}
+
+// NewLoadState reads a slot of Frame.State; t is Int or Bool.
+func NewLoadState(slot int, t Type) (Node, error) {
+	if !t.Numeric() || slot < 0 {
+		return nil, fmt.Errorf("state can only hold integers")
+	}
+	return &LoadState{slot, t}, nil
+}
+
+// NewStoreState writes a slot of Frame.State.
+func NewStoreState(slot int, x Node) (Node, error) {
+	if !x.Type().Numeric() || slot < 0 {
+		return nil, fmt.Errorf("state can only hold integers, not a %s", x.Type())
+	}
+	return &StoreState{slot, x}, nil
+}
+
+// NewEmit calls Frame.Emit with the id and the values.
+func NewEmit(id int, names []string, args ...Node) (Node, error) {
+	for _, a := range args {
+		if k := a.Type().Kind; k == Void || k == Tuple {
+			return nil, fmt.Errorf("a %s cannot be emitted", a.Type())
+		}
+	}
+	return &Emit{id, names, args}, nil
+}
+
+// NewNative calls Go code; exactly one function of n must be set and must fit
+// n.T. Calls with constant arguments are folded unless n.Effect.
+func NewNative(n Native) (Node, error) {
+	set := 0
+	for _, b := range []bool{n.Int != nil, n.Int1 != nil, n.Str != nil, n.Str1 != nil} {
+		if b {
+			set++
+		}
+	}
+	text := n.Str != nil || n.Str1 != nil
+	one := n.Int1 != nil || n.Str1 != nil
+	if set != 1 || text != (n.T.Kind == Str) || !text && !n.T.Numeric() || one && len(n.Args) != 1 {
+		panic("BUG: native " + n.Name + " is not whole")
+	}
+	for i, a := range n.Args {
+		k := a.Type().Kind
+		if k == Void || k == Tuple || one && !a.Type().Numeric() {
+			return nil, fmt.Errorf("argument %d of %s: got a %s", i+1, n.Name, a.Type())
+		}
+	}
+	return &n, nil
+}
+
+// NewTuple is a composite key.
+func NewTuple(elems ...Node) (Node, error) {
+	for _, e := range elems {
+		if k := e.Type().Kind; k == Void || k == Tuple {
+			return nil, fmt.Errorf("a %s cannot be part of a key", e.Type())
+		}
+	}
+	return &TupleOf{elems}, nil
+}
+
+// NewSlice is x[lo:hi]; see Slice.
+func NewSlice(x Node, lo, hi int, noHi bool) (Node, error) {
+	if x.Type().Kind != Str {
+		return nil, fmt.Errorf("a %s cannot be sliced", x.Type())
+	}
+	return fold(&Slice{x, lo, hi, noHi}), nil
+}
+
+// NewStrAt is a byte of a text, its NUL included.
+func NewStrAt(x, i Node, signed bool) (Node, error) {
+	if x.Type().Kind != Str || !i.Type().Numeric() {
+		return nil, fmt.Errorf("a %s cannot be indexed by a %s", x.Type(), i.Type())
+	}
+	return fold(&StrAt{x, toInt(i), signed}), nil
+}
+
+// NewMem, NewCStr and NewMemBytes read a record's memory; see RecordAddr.
+func NewMem(addr Node, size int, signed bool) (Node, error) {
+	if !addr.Type().Numeric() || size != 1 && size != 2 && size != 4 && size != 8 {
+		return nil, fmt.Errorf("cannot read %d bytes at a %s", size, addr.Type())
+	}
+	return &Mem{addr, size, signed}, nil
+}
+
+func NewCStr(addr Node) (Node, error) {
+	if !addr.Type().Numeric() {
+		return nil, fmt.Errorf("a %s is not an address", addr.Type())
+	}
+	return &CStr{addr}, nil
+}
+
+func NewMemBytes(addr, n Node) (Node, error) {
+	if !addr.Type().Numeric() || !n.Type().Numeric() {
+		return nil, fmt.Errorf("cannot read %s bytes at a %s", n.Type(), addr.Type())
+	}
+	return &MemBytes{addr, n}, nil
+}

@@ -1,0 +1,188 @@
+package expr
+
+import (
+	"bytes"
+	"sort"
+	"strings"
+
+	"ppscript/runtime/expr/c"
+)
+
+// standard is the functions of every scope: perf-prof's, and the helpers of
+// print fmts (those start with two underscores).
+func standard() map[string]Builtin {
+	m := map[string]Builtin{
+		"printf":          {"printf(format, ...)", 1, -1, lowerPrintf},
+		"system":          {"system(format, ...)", 1, -1, lowerSystem},
+		"ksymbol":         {"ksymbol(address)", 1, 1, lowerKsymbol},
+		"comm_get":        {"comm_get(tid)", 1, 1, lowerComm},
+		"syscall_name":    {"syscall_name(number)", 1, 1, lowerSyscall},
+		"exit_reason_str": {"exit_reason_str(isa, code)", 2, 2, lowerExitReason},
+		"ntohl":           {"ntohl(x)", 1, 1, swapBytes(4)},
+		"htonl":           {"htonl(x)", 1, 1, swapBytes(4)},
+		"ntohs":           {"ntohs(x)", 1, 1, swapBytes(2)},
+		"htons":           {"htons(x)", 1, 1, swapBytes(2)},
+		"strncmp":         {"strncmp(a, b, n)", 3, 3, lowerStrncmp},
+		"strcmp":          {"strcmp(a, b)", 2, 2, lowerStrncmp},
+		"strlen":          {"strlen(s)", 1, 1, lowerStrlen},
+	}
+	addPrintHelpers(m)
+	return m
+}
+
+// allFunctions lists the names that can be called, sorted.
+func (l *lowerer) allFunctions() []string {
+	var names []string
+	for n := range l.sc.Builtins {
+		names = append(names, n)
+	}
+	for n := range l.standard {
+		if _, hidden := l.sc.Builtins[n]; !hidden {
+			names = append(names, n)
+		}
+	}
+	sort.Strings(names)
+	return names
+}
+
+// userFunctions is those that a user may want to call.
+func (l *lowerer) userFunctions() string {
+	var keep []string
+	for _, n := range l.allFunctions() {
+		if !strings.HasPrefix(n, "__") {
+			keep = append(keep, n)
+		}
+	}
+	return joinNames(keep)
+}
+
+func missing(k *Call, what string) error {
+	return k.Errorf(-1, "%s not available here", what)
+}
+
+func lowerKsymbol(k *Call) (Node, error) {
+	fn := k.l.sc.Services.Ksym
+	if fn == nil {
+		return nil, missing(k, "kernel symbols are")
+	}
+	x, err := k.IntAs(0, c.TULong)
+	if err != nil {
+		return nil, err
+	}
+	return NewNative(Native{Name: "ksymbol", T: TStr, Args: []Node{x},
+		Str1: func(_ *Frame, x int64) []byte { return view(fn(uint64(x))) }})
+}
+
+func lowerComm(k *Call) (Node, error) {
+	fn := k.l.sc.Services.Comm
+	if fn == nil {
+		return nil, missing(k, "the names of threads are")
+	}
+	x, err := k.IntAs(0, c.TInt)
+	if err != nil {
+		return nil, err
+	}
+	return NewNative(Native{Name: "comm_get", T: TStr, Args: []Node{x},
+		Str1: func(_ *Frame, x int64) []byte { return view(fn(int32(x))) }})
+}
+
+func lowerSyscall(k *Call) (Node, error) {
+	fn := k.l.sc.Services.SyscallName
+	if fn == nil {
+		return nil, missing(k, "the names of system calls are")
+	}
+	x, err := k.IntAs(0, c.TLong)
+	if err != nil {
+		return nil, err
+	}
+	return NewNative(Native{Name: "syscall_name", T: TStr, Args: []Node{x},
+		Str1: func(_ *Frame, x int64) []byte { return view(fn(x)) }})
+}
+
+func lowerExitReason(k *Call) (Node, error) {
+	fn := k.l.sc.Services.ExitReason
+	if fn == nil {
+		return nil, missing(k, "the names of KVM exits are")
+	}
+	isa, err := k.IntAs(0, c.TLong)
+	if err != nil {
+		return nil, err
+	}
+	code, err := k.IntAs(1, c.TLong)
+	if err != nil {
+		return nil, err
+	}
+	return NewNative(Native{Name: "exit_reason_str", T: TStr, Args: []Node{isa, code},
+		Str: func(_ *Frame, a []Arg) []byte { return view(fn(a[0].I, a[1].I)) }})
+}
+
+// swapBytes is ntohl (4 bytes) or ntohs (2), and back.
+func swapBytes(size int) func(*Call) (Node, error) {
+	return func(k *Call) (Node, error) {
+		x, err := k.IntAs(0, c.Basic(size, true))
+		if err != nil {
+			return nil, err
+		}
+		k.As(c.Basic(size, true))
+		// Written out in operators, which every back end has.
+		var sum Node
+		for i := 0; i < size; i++ {
+			b, err := NewBinary(OpShrU, x, NewInt(int64(8*i)))
+			if err != nil {
+				return nil, err
+			}
+			if b, err = NewBinary(OpAnd, b, NewUint(0xff)); err != nil {
+				return nil, err
+			}
+			if b, err = NewBinary(OpShl, b, NewInt(int64(8*(size-1-i)))); err != nil {
+				return nil, err
+			}
+			if sum == nil {
+				sum = b
+			} else if sum, err = NewBinary(OpOr, sum, b); err != nil {
+				return nil, err
+			}
+		}
+		return sum, nil
+	}
+}
+
+// lowerStrncmp is strncmp, or strcmp with two arguments: -1, 0 or 1.
+func lowerStrncmp(k *Call) (Node, error) {
+	a, err := k.Str(0)
+	if err != nil {
+		return nil, err
+	}
+	b, err := k.Str(1)
+	if err != nil {
+		return nil, err
+	}
+	n := NewUint(1<<64 - 1)
+	if len(k.Args) == 3 {
+		if n, err = k.IntAs(2, c.TULong); err != nil {
+			return nil, err
+		}
+	}
+	k.As(c.TInt)
+	return NewNative(Native{Name: "strncmp", T: TInt, Args: []Node{a, b, n},
+		Int: func(_ *Frame, a []Arg) int64 {
+			x, y, n := trim(a[0].S), trim(a[1].S), uint64(a[2].I)
+			if uint64(len(x)) > n {
+				x = x[:n]
+			}
+			if uint64(len(y)) > n {
+				y = y[:n]
+			}
+			return int64(bytes.Compare(x, y))
+		}})
+}
+
+func lowerStrlen(k *Call) (Node, error) {
+	s, err := k.Str(0)
+	if err != nil {
+		return nil, err
+	}
+	n, err := NewUnary(OpStrLen, s)
+	k.As(c.TULong)
+	return n, err
+}

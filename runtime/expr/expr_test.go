@@ -1,0 +1,339 @@
+package expr
+
+import (
+	"encoding/binary"
+	"errors"
+	"strings"
+	"testing"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+)
+
+// testSchema has a field of every kind.
+func testSchema() *event.Schema {
+	s := &event.Schema{System: "test", Name: "all", Fields: []event.Field{
+		{Name: "common_type", Type: "unsigned short", Size: 2},
+		{Name: "common_pid", Type: "int", Offset: 4, Size: 4, Signed: true},
+		{Name: "s8", Type: "s8", Offset: 8, Size: 1, Signed: true},
+		{Name: "u8", Type: "u8", Offset: 9, Size: 1},
+		{Name: "s16", Type: "short", Offset: 10, Size: 2, Signed: true},
+		{Name: "u16", Type: "unsigned short", Offset: 12, Size: 2},
+		{Name: "flag", Type: "bool", Offset: 14, Size: 1},
+		{Name: "s32", Type: "int", Offset: 16, Size: 4, Signed: true},
+		{Name: "u32", Type: "unsigned int", Offset: 20, Size: 4},
+		{Name: "s64", Type: "long", Offset: 24, Size: 8, Signed: true},
+		{Name: "u64", Type: "unsigned long", Offset: 32, Size: 8},
+		{Name: "comm", Type: "char[16]", Kind: event.Str, Offset: 40, Size: 16, Elem: 1},
+		{Name: "full", Type: "char[4]", Kind: event.Str, Offset: 56, Size: 4, Elem: 1},
+		{Name: "filename", Type: "__data_loc char[]", Kind: event.Str, Place: event.DataLoc, Offset: 60, Size: 4, Elem: 1},
+		{Name: "rel", Type: "__rel_loc char[]", Kind: event.Str, Place: event.RelLoc, Offset: 64, Size: 4, Elem: 1},
+		{Name: "longs", Type: "__data_loc u64[]", Kind: event.Array, Place: event.DataLoc, Offset: 68, Size: 4, Elem: 8},
+		{Name: "ints", Type: "u32[2]", Kind: event.Array, Offset: 72, Size: 8, Elem: 4},
+		{Name: "mask", Type: "__data_loc cpumask_t", Kind: event.Bitmask, Place: event.DataLoc, Offset: 80, Size: 4, Elem: 8},
+		{Name: "ptr", Type: "void *", Offset: 88, Size: 8},
+	}, Size: 96}
+	return s
+}
+
+// testEvent has the values that the tables below expect.
+func testEvent() *event.Event {
+	raw := make([]byte, 96)
+	le := binary.LittleEndian
+	le.PutUint16(raw[0:], 77)
+	le.PutUint32(raw[4:], 1234)
+	raw[8], raw[9] = 0xff, 0xff
+	le.PutUint16(raw[10:], 0xfffe)
+	le.PutUint16(raw[12:], 0xfffe)
+	raw[14] = 1
+	le.PutUint32(raw[16:], 0xfffffffd)
+	le.PutUint32(raw[20:], 0xfffffffd)
+	le.PutUint64(raw[24:], 1<<64-4)
+	le.PutUint64(raw[32:], 1<<64-4)
+	copy(raw[40:], "bash\x00junk")
+	copy(raw[56:], "full")
+	tail := func(at int, base int, b []byte) {
+		le.PutUint32(raw[at:], uint32(len(raw)-base)|uint32(len(b))<<16)
+		raw = append(raw, b...)
+	}
+	tail(60, 0, []byte("/etc/passwd\x00"))
+	tail(64, 68, []byte("relative\x00"))
+	tail(68, 0, le.AppendUint64(le.AppendUint64(nil, 7), 1<<40))
+	le.PutUint32(raw[72:], 10)
+	le.PutUint32(raw[76:], 20)
+	tail(80, 0, []byte{0x8f, 0, 0, 0, 1, 0, 0, 0})
+	le.PutUint64(raw[88:], 0xffffffff81000000)
+	stream := &event.Stream{Comm: func(*event.Event) string { return "thread" }}
+	return &event.Event{Time: 99, PID: 100, TID: 101, CPU: 3, Raw: raw, Stream: stream}
+}
+
+func testScope() *Scope {
+	return &Scope{Schema: testSchema(), Services: Services{
+		Ksym:        func(a uint64) string { return map[uint64]string{0xffffffff81000000: "_text"}[a] },
+		Comm:        func(tid int32) string { return map[int32]string{1234: "init"}[tid] },
+		SyscallName: func(nr int64) string { return map[int64]string{0: "read"}[nr] },
+		ExitReason:  func(isa, code int64) string { return map[[2]int64]string{{1, 12}: "HLT"}[[2]int64{isa, code}] },
+		System:      func(cmd string) int { return len(cmd) << 8 },
+	}, Consts: map[string]int64{"TEN": 10}}
+}
+
+// eval runs an expression and gives its value as text.
+func eval(t *testing.T, src string, f *Frame) string {
+	t.Helper()
+	p, err := CompileC(src, testScope())
+	if err != nil {
+		t.Errorf("%s: %v", src, err)
+		return ""
+	}
+	v := p.Value(f)
+	return v.String()
+}
+
+func TestC(t *testing.T) {
+	e := testEvent()
+	f := func(src, want string) {
+		t.Helper()
+		var fr Frame
+		fr.Reset(e)
+		got := eval(t, src, &fr)
+		if fr.Err != nil {
+			t.Errorf("%s: error %v", src, fr.Err)
+		} else if got != want {
+			t.Errorf("%s: got %s, want %s", src, got, want)
+		}
+	}
+	// Arithmetic and conversions.
+	f("(char)300", "44")
+	f("(unsigned char)-1", "255")
+	f("(bool)256", "1")
+	f("1<<64", "1")
+	f("1L<<64", "1")
+	f("1<<31", "-2147483648")
+	f("2147483647+1", "-2147483648")
+	f("4294967295+1", "4294967296")
+	f("0xffffffff+1", "0")
+	f("-1 < 1u", "0")
+	f("-1L < 1u", "1")
+	f("-1 >> 1", "-1")
+	f("-1u >> 1", "2147483647")
+	f("-7 / 2", "-3")
+	f("-7 % 3", "-1")
+	f("7u / -1", "0")
+	f("~0", "-1")
+	f("~0u", "4294967295")
+	f("!5", "0")
+	f("5 && 7", "1")
+	f("0 || 8", "1")
+	f("1 ? -1 : 1u", "4294967295")
+	f("1, 2", "2")
+	f("sizeof(int) + sizeof(char *) + sizeof 1L", "20")
+	f("-1 == 0xffffffff", "1")
+	f("-1 == 0xffffffffffffffff", "1")
+	f("'a' + 1", "98")
+	f("0 ?: 5", "5")
+	// Fields.
+	f("s8", "-1")
+	f("u8", "255")
+	f("s16", "-2")
+	f("u16", "65534")
+	f("flag", "1")
+	f("s32", "-3")
+	f("u32", "4294967293")
+	f("s64", "-4")
+	f("u64", "18446744073709551612")
+	f("common_pid", "1234")
+	f("_cpu", "3")
+	f("_pid", "100")
+	f("tid", "101")
+	f("TEN", "10")
+	f("s32 == u32", "1")
+	f("s16 == u16", "0")
+	f("s32 < 0", "1")
+	f("u32 > 0", "1")
+	f("u32 == -3", "1")
+	f("u64 > 5", "1")
+	f("s64 > u64", "0")
+	f("u8 + u8", "510")
+	f("u16 * u16", "-262140") // int overflow wraps
+	f("(short)u16", "-2")
+	f("u32 << 1", "4294967290")
+	f("s32 >> 1", "-2")
+	f("u32 >> 1", "2147483646")
+	f("REC->s32 + REC->u8", "252")
+	// Text.
+	f(`comm`, "bash")
+	f(`comm == "bash"`, "1")
+	f(`"bash" == comm`, "1")
+	f(`comm != "bash"`, "0")
+	f(`comm == "bas"`, "0")
+	f(`comm ~ "*sh"`, "1")
+	f(`comm ~ "b[a-c]?h"`, "1")
+	f(`full == "full"`, "1")
+	f(`filename`, "/etc/passwd")
+	f(`filename == "/etc/passwd"`, "1")
+	f(`rel`, "relative")
+	f(`filename_len`, "12")
+	f(`filename_offset`, "96")
+	f(`(char *)&common_type + filename_offset`, "9079256848778920032")
+	f(`(char *)&common_type + filename_offset == "/etc/passwd"`, "1")
+	f(`filename ~ "/etc/*"`, "1")
+	f(`comm[1]`, "97")
+	f(`filename[0] == '/'`, "1")
+	f(`*comm == 'b'`, "1")
+	f(`"abc"[1]`, "98")
+	f(`"abc"[3]`, "0")
+	f(`_comm`, "thread")
+	f(`flag ? comm : "no"`, "bash")
+	f(`strncmp(comm, "basket", 3)`, "0")
+	f(`strncmp(comm, "basket", 4)`, "-1")
+	f(`strlen(comm)`, "4")
+	f(`!comm`, "0")
+	// Memory.
+	f("ints[0] + ints[1]", "30")
+	f("longs[1]", "1099511627776")
+	f("*(int *)&s32", "-3")
+	f("*(unsigned short *)((char *)&s32 + 2)", "65535")
+	f("&s32 - &common_pid", "3")
+	f("*(&s32 + 1)", "-3")
+	f("sizeof(ints)/sizeof(ints[0])", "2")
+	f("ptr == 0", "0")
+	f("ptr", "18446744071578845184")
+	f("*(u8 *)__get_dynamic_array(filename)", "47")
+	// Assignment.
+	f("s32 = 5, s32 * 2", "10")
+	f("s32++ + s32", "-5")
+	f("++s32", "-2")
+	f("u8 += 1, u8", "0")
+	f("u8++", "255")
+	f(`comm = "x", comm`, "x")
+	f("({ int a = 3; long b = a * 2; a = b + 1; a; })", "7")
+	f("({ __auto_type x = u8; x++; x; })", "0")
+	f("({ int x = 1; ({ int x = 2; x; }) + x; })", "3")
+	// Builtins.
+	f("ntohl(0x01020304)", "67305985")
+	f("ntohs(0x0102)", "513")
+	f("ksymbol(ptr)", "_text")
+	f("comm_get(common_pid)", "init")
+	f("syscall_name(0)", "read")
+	f("exit_reason_str(1, 12)", "HLT")
+	f(`system("exit %d", 3)`, "1536")
+	f(`__print_symbolic(TEN, {1, "one"}, {10, "ten"})`, "ten")
+	f(`__print_symbolic(s8, {1, "one"})`, "0xffffffffffffffff")
+	f(`__print_flags(TEN, "|", {2, "two"}, {8, "eight"})`, "two|eight")
+	f(`__print_flags(TEN, "|", {2, "two"})`, "two|0x8")
+	f(`__print_flags(TEN, "|", {4, "four"})`, "0xa")
+	f(`__print_flags(0, "|", {0, "none"})`, "")
+	f("__get_str(filename)", "/etc/passwd")
+	f("__get_dynamic_array_len(longs) / sizeof(u64)", "2")
+	f("__print_array(__get_dynamic_array(longs), 2, 8)", "{0x7,0x10000000000}")
+	f("__print_hex(ints, 5)", "0a 00 00 00 14")
+	f("__print_hex_str(&ints, 4)", "0a000000")
+	f("__get_cpumask(mask)", "0-3,7,32")
+	f("__get_bitmask(mask)", "00000001,0000008f")
+}
+
+func TestPrintf(t *testing.T) {
+	e := testEvent()
+	f := func(src, want string) {
+		t.Helper()
+		var out strings.Builder
+		fr := Frame{Out: &out}
+		fr.Reset(e)
+		n := eval(t, src, &fr)
+		if fr.Err != nil || out.String() != want {
+			t.Errorf("%s: got %q (%v), want %q", src, out.String(), fr.Err, want)
+		}
+		if len(want) < 10 && n != string(rune('0'+len(want))) {
+			t.Errorf("%s: returned %s, want %d", src, n, len(want))
+		}
+	}
+	f(`printf("%d %u\n", s32, s32)`, "-3 4294967293\n")
+	f(`printf("%ld", s64)`, "-4")
+	f(`printf("%d", 4294967296)`, "0")
+	f(`printf("%5d|%-5d|%05d", 42, 42, -42)`, "   42|42   |-0042")
+	f(`printf("%s.%.2s.%6s", comm, comm, comm)`, "bash.ba.  bash")
+	f(`printf("%x %#x %X %#o", 255, 255, 255, 8)`, "ff 0xff FF 010")
+	f(`printf("%c%c%%", 'o', 'k')`, "ok%")
+	f(`printf("%hhd %hu", 300, -1)`, "44 65535")
+	f(`printf("%.3d %+d", 7, 7)`, "007 +7")
+	f(`printf("%12x", ptr)`, "    81000000")
+}
+
+func TestCErrors(t *testing.T) {
+	f := func(src string, col int, want, hint string) {
+		t.Helper()
+		sc := testScope()
+		sc.Services = Services{}
+		p, err := CompileC(src, sc)
+		var e *diag.Error
+		if !errors.As(err, &e) || p != nil {
+			t.Errorf("%s: got %v, want an error with %q", src, err, want)
+			return
+		}
+		if !strings.Contains(e.Error(), want) {
+			t.Errorf("%s: got %q, want %q", src, e.Error(), want)
+		}
+		if !strings.Contains(diag.HintOf(err), hint) {
+			t.Errorf("%s: got hint %q, want %q", src, diag.HintOf(err), hint)
+		}
+		lines := strings.Split(e.Excerpt, "\n")
+		if got := len(lines[len(lines)-1]) - 4; got != col {
+			t.Errorf("%s: caret in column %d, want %d", src, got, col)
+		}
+	}
+	f("1 + com", 5, "unknown variable com (did you mean comm?)", "common_pid")
+	f("REC->filenam", 6, "did you mean filename?", "use one of")
+	f("ksymbl(1)", 1, "did you mean ksymbol?", "printf")
+	f("ksymbol(1)", 1, "not available", "")
+	f(`system("x")`, 1, "not allowed", "")
+	f("strncmp(comm, 1)", 1, "got 2 arguments, want 3", "strncmp(a, b, n)")
+	f(`printf("%d", "x")`, 14, "this is a text; use %s", "")
+	f(`printf("%s", 5)`, 14, "want a text", "")
+	f(`printf("%s %s", comm)`, 8, "no argument for conversion 2", "")
+	f(`printf("%d", 1, 2)`, 17, "no conversion", "")
+	f(`printf("%f", 1)`, 8, "unknown conversion %f", "")
+	f(`printf(comm)`, 8, "string literal", "")
+	f(`comm ~ 3`, 8, "want a text", "")
+	f(`"a" + "b"`, 1, "text is used as a number", "")
+	f("(foo_t)1", 1, "unknown type foo_t", "")
+	f("*s32", 2, "want a pointer", "")
+	f("*ptr", 2, "void", "")
+	f("&1", 2, "no address", "")
+	f("1 = 2", 1, "only variables", "")
+	f("TEN = 1", 1, "", "")
+}
+
+func TestEvaluationErrors(t *testing.T) {
+	e := testEvent()
+	f := func(src string, want error) {
+		t.Helper()
+		p, err := CompileC(src, testScope())
+		if err != nil {
+			t.Errorf("%s: %v", src, err)
+			return
+		}
+		var fr Frame
+		fr.Reset(e)
+		if p.Value(&fr); !errors.Is(fr.Err, want) {
+			t.Errorf("%s: got %v, want %v", src, fr.Err, want)
+		}
+	}
+	f("1/0", ErrDivide)
+	f("s32 % (s32+3)", ErrDivide)
+	f("(-9223372036854775807-1) / -1", ErrOverflow)
+	f("*(int*)0", ErrPointer)
+	f("*(int*)ptr", ErrPointer)
+	f(`(char *)5 == "x"`, ErrPointer)
+	f("ints[10000000]", ErrPointer)
+	f("ints[-100]", ErrPointer)
+	f(`comm_get(1/0)`, ErrDivide)
+	// A record that ends too early.
+	e.Raw = e.Raw[:20]
+	f("u64", ErrShort)
+	f("u32 == 3", ErrShort)
+	f("s32 == -3 && u32 == 4", ErrShort)
+	f("comm", ErrShort)
+	f("filename", ErrShort)
+	f("filename_len", ErrShort)
+	f("s32", nil)
+}

@@ -1,0 +1,110 @@
+package expr
+
+import (
+	"errors"
+	"io"
+
+	"ppscript/runtime/event"
+)
+
+// What can go wrong while a Program runs. Frame.Err holds the first.
+var (
+	ErrDivide   = errors.New("division by zero")
+	ErrOverflow = errors.New("result does not fit 64 bits")
+	ErrPointer  = errors.New("address is not inside the event")
+	ErrShort    = errors.New("event is shorter than its format")
+	ErrMissing  = errors.New("event does not carry this member")
+	ErrShift    = errors.New("shift count is negative")
+	ErrKind     = errors.New("a text is used as a number")
+)
+
+// A Frame is what one evaluation works on. A consumer has one Frame and uses
+// it for all events and Programs:
+//
+//	frame.Reset(e)
+//	ok := program.Bool(frame)
+//	if frame.Err != nil { loss.Errors++; continue }
+//
+// Texts that a Program returns are views: of the event, of a constant, or of
+// the Frame's scratch, which the next Reset reuses.
+type Frame struct {
+	Event *event.Event
+	// Err is the first error since Reset; the value is then meaningless.
+	Err error
+	// State is the slots of the event's key, for LoadState and StoreState.
+	State []int64
+	// Emit receives the records that a fold makes. Args are valid during
+	// the call.
+	Emit func(f *Frame, id int, args []Arg)
+	// Out is where printf writes; nil discards.
+	Out io.Writer
+
+	ints    []int64
+	strs    [][]byte
+	args    []Arg
+	scratch []byte
+	ret     Arg
+}
+
+// Reset prepares the Frame for an event.
+func (f *Frame) Reset(e *event.Event) {
+	f.Event = e
+	f.Err = nil
+	f.scratch = f.scratch[:0]
+}
+
+// Fail records an error of this evaluation; the first one stays.
+func (f *Frame) Fail(err error) {
+	if f.Err == nil {
+		f.Err = err
+	}
+}
+
+// Scratch returns the free scratch memory, to be appended to; what Keep is
+// then given stays valid until Reset.
+//
+//	buf := strconv.AppendInt(f.Scratch(), x, 10)
+//	return f.Keep(buf)
+func (f *Frame) Scratch() []byte { return f.scratch[len(f.scratch):] }
+
+// Keep takes what was appended to Scratch and returns it as a view.
+func (f *Frame) Keep(b []byte) []byte {
+	if cap(b) > cap(f.scratch)-len(f.scratch) {
+		// It moved: older views keep the old memory, the new one is ours.
+		f.scratch = b
+	} else {
+		f.scratch = f.scratch[:len(f.scratch)+len(b)]
+	}
+	return b[:len(b):len(b)]
+}
+
+// grow makes room for n locals.
+func (f *Frame) grow(n int) {
+	for len(f.ints) < n {
+		f.ints = append(f.ints, 0)
+		f.strs = append(f.strs, nil)
+	}
+}
+
+// part returns the event that a node reads; nil with Err set if there is
+// none.
+func (f *Frame) part(p Part) *event.Event {
+	e := f.Event
+	if p == Self {
+		if e == nil {
+			f.Fail(ErrMissing)
+		}
+		return e
+	}
+	if e == nil || e.Joint == nil {
+		f.Fail(ErrMissing)
+		return nil
+	}
+	if e = e.Joint.Start; p == End {
+		e = f.Event.Joint.End
+	}
+	if e == nil {
+		f.Fail(ErrMissing)
+	}
+	return e
+}

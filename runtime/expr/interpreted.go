@@ -1,0 +1,88 @@
+package expr
+
+import "ppscript/runtime/event"
+
+// Any is the kind of a Program whose values have a kind only at run time: a
+// function that stays interpreted. Only Value is set, and Bool by the value's
+// truth.
+const Any = Tuple + 1
+
+// Interpreted makes a Program of a function that cannot be compiled. It
+// delivers want: numbers for Int and Bool, texts for Str, whatever the
+// function returns for Any. A value of another kind sets Frame.Err.
+//
+// The function runs in the caller's goroutine, so such a Program must not be
+// shared by several.
+func Interpreted(call func(*event.Event) (event.Value, error), want Kind) *Program {
+	value := func(f *Frame) event.Value {
+		v, err := call(f.Event)
+		if err != nil {
+			f.Fail(err)
+		}
+		return v
+	}
+	number := func(f *Frame, _ []Arg) int64 {
+		v := value(f)
+		if !v.Numeric() && f.Err == nil {
+			f.Fail(ErrKind)
+		}
+		return v.Int()
+	}
+	switch want {
+	case Int:
+		return Build(&Native{Name: "interpreted", T: TInt, Effect: true, Int: number})
+	case Bool:
+		return Build(&Native{Name: "interpreted", T: TBool, Effect: true, Int: func(f *Frame, _ []Arg) int64 {
+			if value(f).Bool() {
+				return 1
+			}
+			return 0
+		}})
+	case Str:
+		return Build(&Native{Name: "interpreted", T: TStr, Effect: true, Str: func(f *Frame, _ []Arg) []byte {
+			return f.Keep(append(f.Scratch(), value(f).String()...))
+		}})
+	}
+	return &Program{
+		Type:  Type{Kind: Any},
+		Value: value,
+		Bool:  func(f *Frame) bool { return value(f).Bool() },
+		Run:   func(f *Frame) { value(f) },
+	}
+}
+
+// IsInterpreted reports that the program is, or contains, an interpreted
+// function.
+func (p *Program) IsInterpreted() bool {
+	if p.Node == nil {
+		return true
+	}
+	found := false
+	Walk(p.Node, func(n Node) bool {
+		if c, ok := n.(*Native); ok && c.Name == "interpreted" {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// All is the conjunction of predicates, evaluated in order until one fails.
+func All(ps []*Program) *Program {
+	if len(ps) == 1 {
+		return ps[0]
+	}
+	rest := All(ps[1:])
+	first := ps[0].Bool
+	second := rest.Bool
+	all := func(f *Frame) bool { return first(f) && second(f) && f.Err == nil }
+	n := &Native{Name: "all", T: TBool, Effect: true, Int: func(f *Frame, _ []Arg) int64 {
+		if all(f) {
+			return 1
+		}
+		return 0
+	}}
+	p := Build(n)
+	p.Bool = all
+	return p
+}

@@ -1,0 +1,319 @@
+package expr
+
+import (
+	"fmt"
+	"strings"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr/c"
+)
+
+// This file and the lower_*.go files are the C front end: syntax trees become
+// IR with the meaning that C gives them on an LP64 machine. Integers promote
+// and convert as the standard says and wrap where gcc's code wraps; what C
+// leaves undefined is settled: shift counts are taken modulo the width, a
+// division by zero and a quotient that does not fit are errors of the
+// evaluation, addresses outside the event too.
+//
+// Two things are ours. Character arrays are texts: == and != compare them by
+// content, ~ matches a glob. And && and || give 0 or 1, as in C but not as in
+// perf-prof, where they give the last operand.
+
+type lowerer struct {
+	sc       *Scope
+	src      string
+	whole    bool // src is the tree printed, without columns
+	vars     map[string]*variable
+	assigned map[string]bool
+	prologue []Node
+	slots    int
+	standard map[string]Builtin
+}
+
+// A variable is a local: declared, or an event's field that the expression
+// assigns and that is therefore copied first.
+type variable struct {
+	index int
+	t     *c.Type
+	text  bool // it holds a Str
+}
+
+// A value is what a subexpression gives.
+type value struct {
+	t *c.Type
+	// n is the number, or the address if t is a pointer or an array; nil
+	// for a text that has no address.
+	n Node
+	// text is the text; nil if it is none, or one only by way of n.
+	text Node
+	// addr is where in the record the value lies, if it does.
+	addr Node
+	// array is the field if the value is an array field as a whole.
+	array *Field
+	// part and record: the value is REC, start or end, or points to it.
+	part   Part
+	record *event.Schema
+}
+
+var tCharPtr = c.PtrTo(c.TChar)
+
+func number(t *c.Type, n Node) value { return value{t: t, n: n} }
+func textual(n Node) value           { return value{t: tCharPtr, text: n} }
+
+// findAssigned notes the names that are assigned anywhere.
+func (l *lowerer) findAssigned(tree c.Node) {
+	l.assigned = map[string]bool{}
+	note := func(n c.Node) {
+		if id, ok := n.(*c.Ident); ok {
+			l.assigned[id.Name] = true
+		}
+	}
+	c.Walk(tree, func(n c.Node) {
+		switch n := n.(type) {
+		case *c.Assign:
+			note(n.X)
+		case *c.Postfix:
+			note(n.X)
+		case *c.Unary:
+			if n.Op == "++" || n.Op == "--" {
+				note(n.X)
+			}
+		}
+	})
+}
+
+func (l *lowerer) expr(tree c.Node) (value, error) {
+	switch n := tree.(type) {
+	case *c.Number:
+		return number(n.Type, &Const{T: Type{Kind: Int, Unsigned: n.Type.Unsigned}, Int: int64(n.Value)}), nil
+	case *c.String:
+		return value{t: c.ArrayOf(c.TChar, len(n.Value)+1), text: NewStr(n.Value)}, nil
+	case *c.Ident:
+		return l.ident(n)
+	case *c.Unary:
+		return l.unary(n)
+	case *c.Postfix:
+		return l.increment(n, n.X, n.Op, true)
+	case *c.Binary:
+		return l.binary(n)
+	case *c.Assign:
+		return l.assign(n)
+	case *c.Cond:
+		return l.cond(n)
+	case *c.Call:
+		return l.call(n)
+	case *c.Index:
+		return l.index(n)
+	case *c.Member:
+		return l.member(n)
+	case *c.Cast:
+		return l.cast(n)
+	case *c.Sizeof:
+		return l.sizeof(n)
+	case *c.StmtExpr:
+		return l.statements(n)
+	case *c.Brace:
+		return value{}, l.errorf(n, "a list in braces can only be an argument")
+	}
+	return value{}, l.errorf(tree, "declarations are only possible inside ({ })")
+}
+
+// root makes the node of a whole expression.
+func (l *lowerer) root(v value) (Node, error) {
+	switch {
+	case v.text != nil:
+		return v.text, nil
+	case v.array != nil:
+		return NewFieldView(v.array.F, v.array.Part, ViewBytes)
+	case v.record != nil:
+		return nil, fmt.Errorf("the event as a whole is not a value; name a field")
+	case v.t.Kind == c.Void:
+		return v.n, nil
+	case v.t.Pointer():
+		return retype(v.n, true), nil
+	}
+	return retype(toInt(v.n), v.t.Unsigned), nil
+}
+
+// num is the value as a number or an address.
+func (l *lowerer) num(at c.Node, v value) (Node, error) {
+	switch {
+	case v.record != nil:
+		return nil, l.errorf(at, "the event as a whole is not a number; name a field")
+	case v.n == nil:
+		return nil, l.errorf(at, "a text is used as a number")
+	case v.t.Kind == c.Void:
+		return nil, l.errorf(at, "this has no value")
+	}
+	return toInt(v.n), nil
+}
+
+// str is the value as a text.
+func (l *lowerer) str(at c.Node, v value) (Node, error) {
+	if v.text != nil {
+		return v.text, nil
+	}
+	if v.n != nil && v.t.CharPtr() {
+		return NewCStr(v.n)
+	}
+	return nil, l.errorf(at, "this is a %s, want a text", v.t)
+}
+
+// truth is the value as a condition. A text is an address that is not null.
+func (l *lowerer) truth(at c.Node, v value) (Node, error) {
+	if v.text != nil {
+		return NewBool(true), nil
+	}
+	if v.n == nil || v.t.Kind == c.Void {
+		_, err := l.num(at, v)
+		return nil, err
+	}
+	return NewUnary(OpTruth, v.n)
+}
+
+func (l *lowerer) ident(id *c.Ident) (value, error) {
+	name := id.Name
+	if v, ok := l.vars[name]; ok {
+		return l.local(name, v), nil
+	}
+	v, ok, err := l.lookup(id)
+	if err != nil {
+		return v, err
+	}
+	if ok {
+		_, fixed := l.sc.Consts[name]
+		if _, isVar := l.sc.Vars[name]; l.assigned[name] && !fixed && !isVar && v.record == nil {
+			return l.shadow(id, v)
+		}
+		return v, nil
+	}
+	names := l.sc.names()
+	e := l.errorf(id, "unknown variable %s%s", name, diag.DidYouMean(name, names)).(*diag.Error)
+	if _, isFunc := l.builtin(name); isFunc {
+		return value{}, l.errorf(id, "%s is a function; write %s(...)", name, name)
+	}
+	if len(names) == 0 {
+		return value{}, e.WithHint("use numbers only: there is no event here")
+	}
+	return value{}, e.WithHint("use one of: %s", strings.Join(names, ", "))
+}
+
+func (l *lowerer) lookup(id *c.Ident) (v value, ok bool, err error) {
+	sc, name := l.sc, id.Name
+	if n, ok := sc.Vars[name]; ok {
+		v, err := l.valueOf(id, n)
+		return v, true, err
+	}
+	if s := sc.Schema; s != nil {
+		if f, ok := s.Field(name); ok {
+			return fieldValue(f, Self), true, nil
+		}
+		for suffix, view := range map[string]View{"_offset": ViewOffset, "_len": ViewLen} {
+			base, cut := strings.CutSuffix(name, suffix)
+			if f, ok := s.Field(base); cut && ok && dynamic(f) {
+				n, err := NewFieldView(f, Self, view)
+				return number(c.TInt, n), true, err
+			}
+		}
+		if name == "REC" {
+			return value{t: c.PtrTo(c.TVoid), record: s, part: Self, n: RecordAddr(Self)}, true, nil
+		}
+	}
+	if k, ok := sc.Consts[name]; ok {
+		t := c.TLong
+		if int64(int32(k)) == k {
+			t = c.TInt
+		}
+		return number(t, NewInt(k)), true, nil
+	}
+	if s, ok := sc.Parts[name]; ok {
+		p := Start
+		if name == "end" {
+			p = End
+		}
+		return value{t: c.PtrTo(c.TVoid), record: s, part: p, n: RecordAddr(p)}, true, nil
+	}
+	return v, false, nil
+}
+
+// valueOf gives an IR node the C type that fits it.
+func (l *lowerer) valueOf(at c.Node, n Node) (value, error) {
+	switch t := n.Type(); t.Kind {
+	case Int:
+		return number(c.Basic(8, t.Unsigned), n), nil
+	case Bool:
+		return number(c.TInt, n), nil
+	case Str:
+		return textual(n), nil
+	case Float:
+		i, err := NewUnary(OpTrunc, n)
+		return number(c.TLong, i), err
+	case Void:
+		return value{t: c.TVoid, n: n}, nil
+	default:
+		return value{}, l.errorf(at, "a %s cannot be used here", t)
+	}
+}
+
+// fieldValue is a field as C sees it.
+func fieldValue(f *event.Field, p Part) value {
+	v := value{t: fieldType(f)}
+	switch f.Place {
+	case event.InRaw:
+		v.addr = &Const{T: TUint, Int: recordBase + int64(p)<<partShift + int64(f.Offset)}
+	case event.DataLoc, event.RelLoc:
+		off := &Field{F: f, Part: p, View: ViewOffset}
+		v.addr = &Binary{OpAdd, TUint, RecordAddr(p), off}
+	}
+	load := &Field{F: f, Part: p}
+	switch f.Kind {
+	case event.Int:
+		v.n = load
+	case event.Float:
+		v.n = &Unary{OpTrunc, TInt, load}
+	case event.Str:
+		v.text, v.n = load, v.addr
+	default:
+		v.array, v.n = load, v.addr
+	}
+	return v
+}
+
+// fieldType is the C type of a field. The format's own size and sign decide,
+// not what the type's name says elsewhere.
+func fieldType(f *event.Field) *c.Type {
+	name := strings.TrimPrefix(strings.TrimPrefix(f.Type, "__data_loc "), "__rel_loc ")
+	if i := strings.IndexByte(name, '['); i >= 0 {
+		name = name[:i]
+	}
+	named, known := c.TypeNamed(strings.TrimSpace(name))
+	switch f.Kind {
+	case event.Int:
+		if known && (named.Kind == c.Ptr || named.Kind == c.Bool) && named.Size == f.Size {
+			return named
+		}
+		if !known && strings.HasSuffix(name, "*") {
+			return c.PtrTo(c.TVoid)
+		}
+		return c.Basic(f.Size, !f.Signed)
+	case event.Float:
+		return c.TLong
+	case event.Str:
+		if f.Place == event.InRaw {
+			return c.ArrayOf(c.TChar, f.Size)
+		}
+		return tCharPtr
+	}
+	elem := c.Basic(f.Elem, !f.Signed)
+	if f.Elem <= 0 {
+		elem = c.TUChar
+	}
+	if known && named.Kind == c.Ptr {
+		elem = named
+	}
+	if f.Place != event.InRaw {
+		return c.PtrTo(elem)
+	}
+	return c.ArrayOf(elem, f.Size/elem.Size)
+}

@@ -1,0 +1,235 @@
+package expr
+
+import (
+	"strings"
+
+	"ppscript/runtime/expr/c"
+)
+
+// This file lowers variables: declarations, assignments, statements.
+
+func joinNames(names []string) string { return strings.Join(names, ", ") }
+
+// newLocal makes a variable; the name is for printing.
+func (l *lowerer) newLocal(t *c.Type, text bool) *variable {
+	v := &variable{index: l.slots, t: t, text: text}
+	l.slots++
+	return v
+}
+
+func (v *variable) irType() Type {
+	if v.text {
+		return TStr
+	}
+	return Type{Kind: Int, Unsigned: v.t.Unsigned}
+}
+
+func (l *lowerer) local(name string, v *variable) value {
+	n := NewLocal(v.index, name, v.irType())
+	if v.text {
+		return value{t: v.t, text: n}
+	}
+	return number(v.t, n)
+}
+
+// shadow copies what a name stands for into a local at the start of the
+// expression: the event itself is never written.
+func (l *lowerer) shadow(id *c.Ident, v value) (value, error) {
+	t := decay(v.t)
+	var x Node
+	var err error
+	if v.text != nil {
+		x, t = v.text, tCharPtr
+	} else if x, err = l.num(id, v); err != nil {
+		return v, err
+	}
+	local := l.newLocal(t, v.text != nil)
+	l.vars[id.Name] = local
+	set, err := NewSet(local.index, id.Name, x)
+	if err != nil {
+		return v, err
+	}
+	l.prologue = append(l.prologue, set)
+	return l.local(id.Name, local), nil
+}
+
+// target finds the variable that is assigned.
+func (l *lowerer) target(at c.Node) (string, *variable, error) {
+	id, ok := at.(*c.Ident)
+	if !ok {
+		return "", nil, l.errorf(at, "only variables can be assigned; the event cannot be changed")
+	}
+	if _, err := l.ident(id); err != nil {
+		return "", nil, err
+	}
+	v, ok := l.vars[id.Name]
+	if !ok {
+		return "", nil, l.errorf(at, "%s cannot be assigned", id.Name)
+	}
+	return id.Name, v, nil
+}
+
+func (l *lowerer) assign(n *c.Assign) (value, error) {
+	name, v, err := l.target(n.X)
+	if err != nil {
+		return value{}, err
+	}
+	y, err := l.expr(n.Y)
+	if err != nil {
+		return y, err
+	}
+	if n.Op != "" {
+		if y, err = l.apply(n, n.Op, n.X, n.Y, l.local(name, v), y); err != nil {
+			return y, err
+		}
+	}
+	return l.store(n.Y, name, v, y)
+}
+
+// store assigns a value to a variable, converted to its type.
+func (l *lowerer) store(at c.Node, name string, v *variable, y value) (value, error) {
+	if v.text {
+		s, err := l.str(at, y)
+		if err != nil {
+			return y, err
+		}
+		set, err := NewSet(v.index, name, s)
+		return value{t: v.t, text: set}, err
+	}
+	x, err := l.num(at, y)
+	if err != nil {
+		return y, err
+	}
+	if v.t.Integer() {
+		if x, err = convert(x, y.t, v.t); err != nil {
+			return y, err
+		}
+	}
+	set, err := NewSet(v.index, name, retype(x, v.t.Unsigned))
+	return number(v.t, set), err
+}
+
+// increment is ++ or --, before or after the operand.
+func (l *lowerer) increment(at, operand c.Node, op string, post bool) (value, error) {
+	name, v, err := l.target(operand)
+	if err != nil {
+		return value{}, err
+	}
+	old := l.local(name, v)
+	one := number(c.TInt, NewInt(1))
+	next, err := l.apply(at, op[:1], operand, operand, old, one)
+	if err != nil {
+		return next, err
+	}
+	set, err := l.store(operand, name, v, next)
+	if err != nil || !post {
+		return set, err
+	}
+	// The old value goes to a local of its own.
+	keep := l.newLocal(v.t, false)
+	save, err := NewSet(keep.index, name+"'", old.n)
+	if err != nil {
+		return old, err
+	}
+	seq, err := NewSeq(save, set.n, NewLocal(keep.index, name+"'", v.irType()))
+	return number(v.t, seq), err
+}
+
+// after is a value that is computed after others.
+func (l *lowerer) after(first []Node, at c.Node, v value) (value, error) {
+	pure := true
+	for _, n := range first {
+		pure = pure && Pure(n)
+	}
+	if pure {
+		return v, nil
+	}
+	var err error
+	out := value{t: decay(v.t)}
+	switch {
+	case v.text != nil:
+		out.t = tCharPtr
+		out.text, err = NewSeq(append(first, v.text)...)
+	case v.t.Kind == c.Void:
+		out.n = NewBlock(append(first, v.n)...)
+	default:
+		var n Node
+		if n, err = l.num(at, v); err == nil {
+			out.n, err = NewSeq(append(first, n)...)
+		}
+	}
+	return out, err
+}
+
+// statements is ({ ...; value; }).
+func (l *lowerer) statements(n *c.StmtExpr) (value, error) {
+	hidden := map[string]*variable{}
+	defer func() {
+		for name, v := range hidden {
+			if v == nil {
+				delete(l.vars, name)
+			} else {
+				l.vars[name] = v
+			}
+		}
+	}()
+	var first []Node
+	for i, s := range n.List {
+		if d, ok := s.(*c.Decl); ok {
+			if _, seen := hidden[d.Name]; !seen {
+				hidden[d.Name] = l.vars[d.Name]
+			}
+			set, err := l.declare(d)
+			if err != nil {
+				return value{}, err
+			}
+			first = append(first, set)
+			continue
+		}
+		v, err := l.expr(s)
+		if err != nil {
+			return v, err
+		}
+		if i == len(n.List)-1 {
+			return l.after(first, s, v)
+		}
+		r, err := l.root(v)
+		if err != nil {
+			return v, l.errorf(s, "%v", err)
+		}
+		first = append(first, r)
+	}
+	return value{t: c.TVoid, n: NewBlock(first...)}, nil
+}
+
+// declare makes a local and initialises it, with 0 if nothing is given.
+func (l *lowerer) declare(d *c.Decl) (Node, error) {
+	v := number(c.TInt, NewInt(0))
+	if d.Init != nil {
+		var err error
+		if v, err = l.expr(d.Init); err != nil {
+			return nil, err
+		}
+	}
+	t := decay(v.t)
+	if d.Type != nil {
+		var err error
+		if t, err = l.resolve(d, d.Type); err != nil {
+			return nil, err
+		}
+	}
+	text := t.CharPtr() && v.text != nil
+	if !t.Integer() && t.Kind != c.Ptr {
+		return nil, l.errorf(d, "variable %s: a %s cannot be declared here", d.Name, t)
+	}
+	local := l.newLocal(t, text)
+	set, err := l.store(d, d.Name, local, v)
+	if err != nil {
+		return nil, err
+	}
+	l.vars[d.Name] = local
+	if text {
+		return set.text, nil
+	}
+	return set.n, nil
+}

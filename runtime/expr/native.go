@@ -1,0 +1,234 @@
+package expr
+
+import "ppscript/runtime/event"
+
+// This file and the native_*.go files are the back end that runs everywhere:
+// each node becomes a closure over its operands' closures, built once.
+//
+// Closures, not a register machine: see BenchmarkPredicate and its comment.
+// The usual predicates need one or two calls because the common shapes are
+// fused (fuse.go), and the compiler keeps a closure's constants in its
+// context, where a machine would decode them from the instruction for each
+// event.
+
+type (
+	intFn   func(*Frame) int64
+	boolFn  func(*Frame) bool
+	strFn   func(*Frame) []byte
+	floatFn func(*Frame) float64
+	// stmtFn runs a statement; true means that it returned, the value being
+	// in Frame.ret.
+	stmtFn func(*Frame) bool
+)
+
+// genStmt compiles any node as a statement.
+func genStmt(n Node) stmtFn {
+	switch n := n.(type) {
+	case *Seq:
+		if n.T.Kind == Void {
+			return genBlock(n.List)
+		}
+	case *If:
+		test, then := genBool(n.Test), genStmt(n.Then)
+		if n.Else == nil {
+			return func(f *Frame) bool {
+				if test(f) {
+					return then(f)
+				}
+				return false
+			}
+		}
+		other := genStmt(n.Else)
+		return func(f *Frame) bool {
+			if test(f) {
+				return then(f)
+			}
+			return other(f)
+		}
+	case *Return:
+		return genReturn(n)
+	case *StoreState:
+		return genStore(n)
+	case *Emit:
+		return genEmit(n)
+	case *TupleOf:
+		return genBlock(n.Elems)
+	}
+	switch n.Type().Kind {
+	case Int, Bool:
+		x := genInt(n)
+		return func(f *Frame) bool { x(f); return false }
+	case Str:
+		x := genStr(n)
+		return func(f *Frame) bool { x(f); return false }
+	case Float:
+		x := genFloat(n)
+		return func(f *Frame) bool { x(f); return false }
+	}
+	panic("BUG: no code for statement " + n.String())
+}
+
+func genBlock(list []Node) stmtFn {
+	switch len(list) {
+	case 0:
+		return func(*Frame) bool { return false }
+	case 1:
+		return genStmt(list[0])
+	case 2:
+		a, b := genStmt(list[0]), genStmt(list[1])
+		return func(f *Frame) bool { return a(f) || b(f) }
+	}
+	fns := make([]stmtFn, len(list))
+	for i, n := range list {
+		fns[i] = genStmt(n)
+	}
+	return func(f *Frame) bool {
+		for _, fn := range fns {
+			if fn(f) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func genReturn(n *Return) stmtFn {
+	if n.X == nil {
+		return func(*Frame) bool { return true }
+	}
+	switch n.X.Type().Kind {
+	case Str:
+		x := genStr(n.X)
+		return func(f *Frame) bool { f.ret.S = x(f); return true }
+	case Float:
+		x := genFloat(n.X)
+		return func(f *Frame) bool { f.ret.I = floatBits(x(f)); return true }
+	}
+	x := genInt(n.X)
+	return func(f *Frame) bool { f.ret.I = x(f); return true }
+}
+
+func genStore(n *StoreState) stmtFn {
+	x, slot := genInt(n.X), n.Slot
+	return func(f *Frame) bool {
+		v := x(f)
+		if slot < len(f.State) {
+			// A failed evaluation leaves the state as it was from here on.
+			if f.Err == nil {
+				f.State[slot] = v
+			}
+		} else {
+			f.Fail(ErrMissing)
+		}
+		return false
+	}
+}
+
+func genEmit(n *Emit) stmtFn {
+	push := genArgs(n.Args)
+	id := n.ID
+	return func(f *Frame) bool {
+		base := len(f.args)
+		push(f)
+		if f.Err == nil && f.Emit != nil {
+			f.Emit(f, id, f.args[base:])
+		}
+		f.args = f.args[:base]
+		return false
+	}
+}
+
+// genArgs evaluates arguments onto Frame.args. The caller takes them off.
+func genArgs(args []Node) func(*Frame) {
+	fns := make([]func(*Frame) Arg, len(args))
+	for i, a := range args {
+		fns[i] = genArg(a)
+	}
+	return func(f *Frame) {
+		for _, fn := range fns {
+			// An argument may itself use f.args above, and give it back.
+			v := fn(f)
+			f.args = append(f.args, v)
+		}
+	}
+}
+
+func genArg(n Node) func(*Frame) Arg {
+	switch k := n.Type().Kind; k {
+	case Str:
+		x := genStr(n)
+		return func(f *Frame) Arg { return Arg{Kind: Str, S: x(f)} }
+	case Float:
+		x := genFloat(n)
+		return func(f *Frame) Arg { return Arg{Kind: Float, I: floatBits(x(f))} }
+	default:
+		x := genInt(n)
+		return func(f *Frame) Arg { return Arg{Kind: k, I: x(f)} }
+	}
+}
+
+// genValue compiles a node to an event.Value; it allocates for texts.
+func genValue(n Node) func(*Frame) event.Value {
+	if t, ok := n.(*TupleOf); ok {
+		fns := make([]func(*Frame) event.Value, len(t.Elems))
+		for i, e := range t.Elems {
+			fns[i] = genValue(e)
+		}
+		return func(f *Frame) event.Value {
+			vs := make([]event.Value, len(fns))
+			for i, fn := range fns {
+				vs[i] = fn(f)
+			}
+			return event.ListOf(vs...)
+		}
+	}
+	if fl, ok := n.(*Field); ok && fl.View == ViewValue && fl.F.Kind != event.Str {
+		return fieldValueOf(fl)
+	}
+	switch t := n.Type(); t.Kind {
+	case Str:
+		x := genStr(n)
+		return func(f *Frame) event.Value { return event.StrOf(string(x(f))) }
+	case Float:
+		x := genFloat(n)
+		return func(f *Frame) event.Value { return event.FloatOf(x(f)) }
+	case Bool:
+		x := genBool(n)
+		return func(f *Frame) event.Value { return event.BoolOf(x(f)) }
+	case Int:
+		x := genInt(n)
+		if t.Unsigned {
+			return func(f *Frame) event.Value { return event.UintOf(uint64(x(f))) }
+		}
+		return func(f *Frame) event.Value { return event.IntOf(x(f)) }
+	}
+	x := genStmt(n)
+	return func(f *Frame) event.Value { x(f); return event.Value{} }
+}
+
+// fieldValueOf keeps what the field knows of its value: a duration stays one,
+// an array is a list.
+func fieldValueOf(n *Field) func(*Frame) event.Value {
+	fld, part := n.F, n.Part
+	switch {
+	case fld.Place == event.InSlot || fld.Kind == event.Float:
+		return func(f *Frame) event.Value {
+			e := f.part(part)
+			if e == nil || e.Joint == nil || fld.Offset >= len(e.Joint.Slots) {
+				f.Fail(ErrMissing)
+				return event.Value{}
+			}
+			return e.Joint.Slots[fld.Offset]
+		}
+	case fld.Kind == event.Int:
+		x := genInt(n)
+		return func(f *Frame) event.Value { return fieldNumber(fld, uint64(x(f))) }
+	}
+	locate := genStr(n)
+	return func(f *Frame) event.Value {
+		if locate(f); f.Err != nil {
+			return event.Value{}
+		}
+		return fld.Value(f.part(part))
+	}
+}

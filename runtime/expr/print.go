@@ -1,0 +1,133 @@
+package expr
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+func (p Part) String() string { return [...]string{"", "start.", "end."}[p] }
+
+func (n *Const) String() string {
+	switch n.T.Kind {
+	case Bool:
+		return strconv.FormatBool(n.Int != 0)
+	case Str:
+		return strconv.Quote(n.Str)
+	case Float:
+		return strconv.FormatFloat(n.Float, 'g', -1, 64)
+	}
+	if n.T.Unsigned {
+		return strconv.FormatUint(uint64(n.Int), 10)
+	}
+	return strconv.FormatInt(n.Int, 10)
+}
+
+func (n *Field) String() string {
+	s := n.Part.String() + n.F.Name
+	switch n.View {
+	case ViewBytes:
+		return "bytes(" + s + ")"
+	case ViewOffset:
+		return "offset(" + s + ")"
+	case ViewLen:
+		return "len(" + s + ")"
+	}
+	return s
+}
+
+func (n *Mem) String() string {
+	sign := "u"
+	if n.Signed {
+		sign = "s"
+	}
+	return fmt.Sprintf("mem.%s%d[%s]", sign, n.Size*8, n.Addr)
+}
+
+func (n *Slice) String() string {
+	if n.NoHi {
+		return fmt.Sprintf("%s[%d:]", n.X, n.Lo)
+	}
+	return fmt.Sprintf("%s[%d:%d]", n.X, n.Lo, n.Hi)
+}
+
+func (n *Unary) String() string {
+	if s := n.Op.String(); len(s) > 2 {
+		return s + "(" + n.X.String() + ")"
+	}
+	return "(" + n.Op.String() + n.X.String() + ")"
+}
+
+func (n *Ext) String() string {
+	sign := "s"
+	if n.Unsigned {
+		sign = "u"
+	}
+	return fmt.Sprintf("%s%d(%s)", sign, n.Bits, n.X)
+}
+
+func (n *Seq) String() string {
+	if n.T.Kind == Void {
+		s := "{"
+		for _, m := range n.List {
+			s += " " + m.String() + ";"
+		}
+		return s + " }"
+	}
+	return "(" + join(n.List, ", ") + ")"
+}
+
+func (n *If) String() string {
+	s := "if " + n.Test.String() + " " + n.Then.String()
+	if n.Else != nil {
+		s += " else " + n.Else.String()
+	}
+	return s
+}
+
+func (n *Return) String() string {
+	if n.X == nil {
+		return "return"
+	}
+	return "return " + n.X.String()
+}
+
+func (n *Emit) String() string {
+	s := "emit(" + strconv.Itoa(n.ID)
+	for i, a := range n.Args {
+		s += ", "
+		if i < len(n.Names) {
+			s += n.Names[i] + " = "
+		}
+		s += a.String()
+	}
+	return s + ")"
+}
+
+func (n *CStr) String() string     { return "cstr[" + n.Addr.String() + "]" }
+func (n *MemBytes) String() string { return "mem[" + n.Addr.String() + ", " + n.Len.String() + "]" }
+func (n *StrAt) String() string    { return n.X.String() + "[" + n.I.String() + "]" }
+func (n *Binary) String() string {
+	return "(" + n.X.String() + " " + n.Op.String() + " " + n.Y.String() + ")"
+}
+func (n *Cond) String() string      { return fmt.Sprintf("(%s ? %s : %s)", n.Test, n.Then, n.Else) }
+func (n *Local) String() string     { return "$" + n.Name }
+func (n *Set) String() string       { return "($" + n.Name + " = " + n.X.String() + ")" }
+func (n *Func) String() string      { return "func " + n.T.String() + " " + n.Body.String() }
+func (n *LoadState) String() string { return "state[" + strconv.Itoa(n.Slot) + "]" }
+func (n *StoreState) String() string {
+	return "state[" + strconv.Itoa(n.Slot) + "] = " + n.X.String()
+}
+func (n *Native) String() string  { return n.Name + "(" + join(n.Args, ", ") + ")" }
+func (n *TupleOf) String() string { return "(" + join(n.Elems, ", ") + ",)" }
+
+func join(nodes []Node, sep string) string {
+	var b strings.Builder
+	for i, n := range nodes {
+		if i > 0 {
+			b.WriteString(sep)
+		}
+		b.WriteString(n.String())
+	}
+	return b.String()
+}

@@ -1,0 +1,148 @@
+package expr
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"ppscript/runtime/event"
+)
+
+// A Program is a node compiled to closures, built once per plan and run per
+// event by any number of goroutines, each with its own Frame.
+//
+// Int and Bool are nil unless Type is numeric; Bool is also set for texts (it
+// is not empty) and floats. Float is set for everything numeric and floats.
+// Str is nil unless Type is Str. Value is always set and may allocate.
+type Program struct {
+	Type  Type
+	Node  Node
+	Int   func(*Frame) int64
+	Bool  func(*Frame) bool
+	Str   func(*Frame) []byte
+	Float func(*Frame) float64
+	Value func(*Frame) event.Value
+	// Run evaluates for the effect: fold steps, exec=.
+	Run func(*Frame)
+	// Elems are the members of a Tuple.
+	Elems []*Program
+}
+
+// Build compiles an IR node.
+func Build(n Node) *Program {
+	p := &Program{Type: n.Type(), Node: n}
+	slots := locals(n)
+	switch p.Type.Kind {
+	case Int, Bool:
+		p.Int, p.Bool, p.Float = genInt(n), genBool(n), genFloat(n)
+	case Str:
+		p.Str, p.Bool = genStr(n), genBool(n)
+	case Float:
+		p.Float, p.Bool = genFloat(n), genBool(n)
+	case Tuple:
+		for _, e := range n.(*TupleOf).Elems {
+			p.Elems = append(p.Elems, Build(e))
+		}
+	}
+	p.Value = genValue(n)
+	run := genStmt(n)
+	p.Run = func(f *Frame) { run(f) }
+	if slots > 0 {
+		p.withLocals(slots)
+	}
+	return p
+}
+
+// withLocals makes every entry point provide the local variables, which then
+// need no check where they are used.
+func (p *Program) withLocals(n int) {
+	if fn := p.Int; fn != nil {
+		p.Int = func(f *Frame) int64 { f.grow(n); return fn(f) }
+	}
+	if fn := p.Bool; fn != nil {
+		p.Bool = func(f *Frame) bool { f.grow(n); return fn(f) }
+	}
+	if fn := p.Str; fn != nil {
+		p.Str = func(f *Frame) []byte { f.grow(n); return fn(f) }
+	}
+	if fn := p.Float; fn != nil {
+		p.Float = func(f *Frame) float64 { f.grow(n); return fn(f) }
+	}
+	value, run := p.Value, p.Run
+	p.Value = func(f *Frame) event.Value { f.grow(n); return value(f) }
+	p.Run = func(f *Frame) { f.grow(n); run(f) }
+}
+
+// Field returns the field if the program is nothing but that field of the
+// event itself, so that the caller can read it in a way of its own.
+func (p *Program) Field() (*event.Field, bool) {
+	if n, ok := p.Node.(*Field); ok && n.View == ViewValue && n.Part == Self {
+		return n.F, true
+	}
+	return nil, false
+}
+
+// Const returns the value if the program is a constant.
+func (p *Program) Const() (event.Value, bool) {
+	if _, ok := p.Node.(*Const); ok {
+		var f Frame
+		return p.Value(&f), true
+	}
+	return event.Value{}, false
+}
+
+// AppendKey appends the program's value as bytes that are equal exactly when
+// the values are: 8 bytes for a number, length and bytes for a text, the
+// members of a tuple one after the other.
+//
+// Fast path: it allocates only when dst is full.
+func (p *Program) AppendKey(dst []byte, f *Frame) []byte {
+	switch p.Type.Kind {
+	case Int, Bool:
+		return binary.LittleEndian.AppendUint64(dst, uint64(p.Int(f)))
+	case Float:
+		return binary.LittleEndian.AppendUint64(dst, uint64(floatBits(p.Float(f))))
+	case Str:
+		s := p.Str(f)
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s)))
+		return append(dst, s...)
+	}
+	for _, e := range p.Elems {
+		dst = e.AppendKey(dst, f)
+	}
+	return dst
+}
+
+// DecodeKey is the reverse of AppendKey.
+func (p *Program) DecodeKey(key []byte) (event.Value, error) {
+	v, rest, err := p.decode(key)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("key has %d bytes more than its type", len(rest))
+	}
+	return v, err
+}
+
+func (p *Program) decode(key []byte) (event.Value, []byte, error) {
+	switch k := p.Type.Kind; k {
+	case Int, Bool, Float:
+		if len(key) < 8 {
+			return event.Value{}, nil, fmt.Errorf("key is cut: got %d bytes, want 8", len(key))
+		}
+		n, rest := binary.LittleEndian.Uint64(key), key[8:]
+		return p.number(n), rest, nil
+	case Str:
+		if len(key) < 4 || uint64(len(key)-4) < uint64(binary.LittleEndian.Uint32(key)) {
+			return event.Value{}, nil, fmt.Errorf("key is cut: got %d bytes", len(key))
+		}
+		n := int(binary.LittleEndian.Uint32(key))
+		return event.StrOf(string(key[4 : 4+n])), key[4+n:], nil
+	}
+	var vs []event.Value
+	for _, e := range p.Elems {
+		v, rest, err := e.decode(key)
+		if err != nil {
+			return event.Value{}, nil, err
+		}
+		vs, key = append(vs, v), rest
+	}
+	return event.ListOf(vs...), key, nil
+}

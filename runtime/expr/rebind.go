@@ -1,0 +1,119 @@
+package expr
+
+// Rebind returns n as it reads another part: what n reads of the event itself,
+// the copy reads of the pair's start or end. A value that was named on the
+// events of a stage can so be used on the pairs.
+func Rebind(n Node, p Part) Node {
+	if n == nil || p == Self {
+		return n
+	}
+	re := func(x Node) Node { return Rebind(x, p) }
+	all := func(xs []Node) []Node {
+		out := make([]Node, len(xs))
+		for i, x := range xs {
+			out[i] = re(x)
+		}
+		return out
+	}
+	switch n := n.(type) {
+	case *Const:
+		// An address inside the event's own record.
+		if n.T == TUint && n.Int >= recordBase && n.Int < recordBase+1<<partShift {
+			c := *n
+			c.Int += int64(p) << partShift
+			return &c
+		}
+		return n
+	case *Field:
+		if n.Part == Self {
+			c := *n
+			c.Part = p
+			return &c
+		}
+		return n
+	case *Mem:
+		c := *n
+		c.Addr = re(n.Addr)
+		return &c
+	case *CStr:
+		return &CStr{re(n.Addr)}
+	case *MemBytes:
+		return &MemBytes{re(n.Addr), re(n.Len)}
+	case *StrAt:
+		c := *n
+		c.X, c.I = re(n.X), re(n.I)
+		return &c
+	case *Slice:
+		c := *n
+		c.X = re(n.X)
+		return &c
+	case *Unary:
+		c := *n
+		c.X = re(n.X)
+		return &c
+	case *Binary:
+		c := *n
+		c.X, c.Y = re(n.X), re(n.Y)
+		return &c
+	case *Ext:
+		c := *n
+		c.X = re(n.X)
+		return &c
+	case *Cond:
+		return &Cond{re(n.Test), re(n.Then), re(n.Else)}
+	case *Set:
+		c := *n
+		c.X = re(n.X)
+		return &c
+	case *Seq:
+		return &Seq{all(n.List), n.T}
+	case *If:
+		return &If{re(n.Test), re(n.Then), re(n.Else)}
+	case *Return:
+		return &Return{re(n.X)}
+	case *Func:
+		return &Func{re(n.Body), n.T}
+	case *StoreState:
+		c := *n
+		c.X = re(n.X)
+		return &c
+	case *Emit:
+		c := *n
+		c.Args = all(n.Args)
+		return &c
+	case *Native:
+		c := *n
+		c.Args = all(n.Args)
+		if n.Name == "interpreted" {
+			c.rebind(n, p)
+		}
+		return &c
+	case *TupleOf:
+		return &TupleOf{all(n.Elems)}
+	}
+	return n
+}
+
+// rebind has an interpreted function see the part instead of the event.
+func (c *Native) rebind(n *Native, p Part) {
+	if n.Int != nil {
+		c.Int = func(f *Frame, args []Arg) int64 {
+			e := f.Event
+			defer func() { f.Event = e }()
+			if f.Event = f.part(p); f.Event == nil {
+				return 0
+			}
+			return n.Int(f, args)
+		}
+	}
+	if n.Str != nil {
+		c.Str = func(f *Frame, args []Arg) []byte {
+			e := f.Event
+			defer func() { f.Event = e }()
+			if f.Event = f.part(p); f.Event == nil {
+				return nil
+			}
+			return n.Str(f, args)
+		}
+	}
+}

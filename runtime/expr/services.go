@@ -1,0 +1,13 @@
+package expr
+
+// Services is what expressions can ask the outside for. Each may be nil;
+// using one that is nil is a compile error that says so. They run per event:
+// they must not allocate in the common case, and the texts they return must
+// not change.
+type Services struct {
+	Ksym        func(addr uint64) string          // kernel symbol+offset
+	Comm        func(tid int32) string            // name of a thread
+	SyscallName func(nr int64) string             // "read"
+	ExitReason  func(isa, code int64) string      // KVM exit reason; isa 1 VMX, 2 SVM, 3 ARM
+	System      func(command string) (status int) // runs a shell command; nil unless allowed
+}

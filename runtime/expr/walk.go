@@ -1,0 +1,92 @@
+package expr
+
+// Children lists the direct operands of a node, in order of evaluation.
+func Children(n Node) []Node {
+	switch n := n.(type) {
+	case *Mem:
+		return []Node{n.Addr}
+	case *CStr:
+		return []Node{n.Addr}
+	case *MemBytes:
+		return []Node{n.Addr, n.Len}
+	case *StrAt:
+		return []Node{n.X, n.I}
+	case *Slice:
+		return []Node{n.X}
+	case *Unary:
+		return []Node{n.X}
+	case *Binary:
+		return []Node{n.X, n.Y}
+	case *Ext:
+		return []Node{n.X}
+	case *Cond:
+		return []Node{n.Test, n.Then, n.Else}
+	case *Set:
+		return []Node{n.X}
+	case *Seq:
+		return n.List
+	case *If:
+		if n.Else == nil {
+			return []Node{n.Test, n.Then}
+		}
+		return []Node{n.Test, n.Then, n.Else}
+	case *Return:
+		if n.X == nil {
+			return nil
+		}
+		return []Node{n.X}
+	case *Func:
+		return []Node{n.Body}
+	case *StoreState:
+		return []Node{n.X}
+	case *Emit:
+		return n.Args
+	case *Native:
+		return n.Args
+	case *TupleOf:
+		return n.Elems
+	}
+	return nil
+}
+
+// Walk calls visit for n and everything below it, parents first; visit
+// returns false to skip what is below.
+func Walk(n Node, visit func(Node) bool) {
+	if n == nil || !visit(n) {
+		return
+	}
+	for _, c := range Children(n) {
+		Walk(c, visit)
+	}
+}
+
+// Pure reports that evaluating n does nothing but give a value, so that it
+// may be left out, repeated or moved.
+func Pure(n Node) bool {
+	pure := true
+	Walk(n, func(n Node) bool {
+		switch n := n.(type) {
+		case *Set, *StoreState, *Emit, *Return, *If:
+			pure = false
+		case *Native:
+			pure = pure && !n.Effect
+		}
+		return pure
+	})
+	return pure
+}
+
+// locals is the number of local variables that n needs.
+func locals(n Node) int {
+	count := 0
+	Walk(n, func(n Node) bool {
+		switch n := n.(type) {
+		case *Local:
+			count = max(count, n.Index+1)
+		case *Set:
+			count = max(count, n.Index+1)
+		}
+		return true
+	})
+	return count
+}
