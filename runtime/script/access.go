@@ -209,11 +209,16 @@ func symbolic(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwar
 	if !ok {
 		return nil, UnknownField(s, name, s.Names())
 	}
+	if s.SymbolicOf != nil {
+		if text, ok := s.SymbolicOf(name, e); ok {
+			return v.cache.text([]byte(text)), nil
+		}
+	}
 	n, isInt := f.Int(e)
 	if !isInt {
 		return starlark.String(f.Value(e).String()), nil
 	}
-	if s.Symbolic != nil {
+	if s.SymbolicOf == nil && s.Symbolic != nil {
 		if text, ok := symbolName(s.Symbolic(name), uint64(n)); ok {
 			return v.cache.text([]byte(text)), nil
 		}

@@ -24,13 +24,15 @@ import (
 type Shape struct {
 	Schemas    []*event.Schema
 	Start, End []*event.Schema
+	// Extra are names that events have beside their schema's: those of let.
+	Extra []string
 }
 
 func (s *Shape) pair() bool { return len(s.Start) > 0 || len(s.End) > 0 }
 
 // has reports that some event of the shape has the attribute.
 func (s *Shape) has(name string) bool {
-	if len(s.Schemas) == 0 {
+	if len(s.Schemas) == 0 || slices.Contains(s.Extra, name) {
 		return true
 	}
 	for _, sc := range s.Schemas {
@@ -48,7 +50,7 @@ func (s *Shape) has(name string) bool {
 }
 
 func (s *Shape) names() []string {
-	names := []string{"name", "system", "symbolic", "text"}
+	names := append([]string{"name", "system", "symbolic", "text"}, s.Extra...)
 	if s.pair() {
 		names = append(names, pairNames...)
 	}
