@@ -66,7 +66,7 @@ run_apt() {
 		-o Dir::Cache="$lists" -o Dir::Cache::Archives="$lists/archives" \
 		-o APT::Architecture=$arch -o APT::Architectures=$arch -o APT::Sandbox::User="$(id -un)" \
 		-o Acquire::Languages=none -o Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false \
-		-o Acquire::Check-Valid-Until=false -o Acquire::Retries=2 "$@"
+		-o Acquire::Check-Valid-Until=false -o Acquire::Retries=2 -o Acquire::http::Timeout=20 "$@"
 }
 
 # An old index names packages that the mirror has replaced.
