@@ -75,7 +75,12 @@ func Open(dir string) (*FS, error) {
 }
 
 func onThisMachine(dir string) *FS {
-	return &FS{root: dir, Options: &Options{HZ: tickHz()}, schemas: map[string]*event.Schema{}}
+	o := &Options{
+		HZ:      tickHz(),
+		Strings: kernelStrings(dir),
+		Enums:   func(names []string) map[string]int64 { return enumerators("/sys/kernel/btf", names) },
+	}
+	return &FS{root: dir, Options: o, schemas: map[string]*event.Schema{}}
 }
 
 // tickHz is CONFIG_HZ of the running kernel: the resolution of the coarse
