@@ -15,15 +15,15 @@ func testSchema() *event.Schema {
 	s := &event.Schema{System: "test", Name: "all", Fields: []event.Field{
 		{Name: "common_type", Type: "unsigned short", Size: 2},
 		{Name: "common_pid", Type: "int", Offset: 4, Size: 4, Signed: true},
-		{Name: "s8", Type: "s8", Offset: 8, Size: 1, Signed: true},
-		{Name: "u8", Type: "u8", Offset: 9, Size: 1},
-		{Name: "s16", Type: "short", Offset: 10, Size: 2, Signed: true},
-		{Name: "u16", Type: "unsigned short", Offset: 12, Size: 2},
+		{Name: "i8", Type: "s8", Offset: 8, Size: 1, Signed: true},
+		{Name: "n8", Type: "u8", Offset: 9, Size: 1},
+		{Name: "i16", Type: "short", Offset: 10, Size: 2, Signed: true},
+		{Name: "n16", Type: "unsigned short", Offset: 12, Size: 2},
 		{Name: "flag", Type: "bool", Offset: 14, Size: 1},
-		{Name: "s32", Type: "int", Offset: 16, Size: 4, Signed: true},
-		{Name: "u32", Type: "unsigned int", Offset: 20, Size: 4},
-		{Name: "s64", Type: "long", Offset: 24, Size: 8, Signed: true},
-		{Name: "u64", Type: "unsigned long", Offset: 32, Size: 8},
+		{Name: "i32", Type: "int", Offset: 16, Size: 4, Signed: true},
+		{Name: "n32", Type: "unsigned int", Offset: 20, Size: 4},
+		{Name: "i64", Type: "long", Offset: 24, Size: 8, Signed: true},
+		{Name: "n64", Type: "unsigned long", Offset: 32, Size: 8},
 		{Name: "comm", Type: "char[16]", Kind: event.Str, Offset: 40, Size: 16, Elem: 1},
 		{Name: "full", Type: "char[4]", Kind: event.Str, Offset: 56, Size: 4, Elem: 1},
 		{Name: "filename", Type: "__data_loc char[]", Kind: event.Str, Place: event.DataLoc, Offset: 60, Size: 4, Elem: 1},
@@ -132,34 +132,34 @@ func TestC(t *testing.T) {
 	f("'a' + 1", "98")
 	f("0 ?: 5", "5")
 	// Fields.
-	f("s8", "-1")
-	f("u8", "255")
-	f("s16", "-2")
-	f("u16", "65534")
+	f("i8", "-1")
+	f("n8", "255")
+	f("i16", "-2")
+	f("n16", "65534")
 	f("flag", "1")
-	f("s32", "-3")
-	f("u32", "4294967293")
-	f("s64", "-4")
-	f("u64", "18446744073709551612")
+	f("i32", "-3")
+	f("n32", "4294967293")
+	f("i64", "-4")
+	f("n64", "18446744073709551612")
 	f("common_pid", "1234")
 	f("_cpu", "3")
 	f("_pid", "100")
 	f("tid", "101")
 	f("TEN", "10")
-	f("s32 == u32", "1")
-	f("s16 == u16", "0")
-	f("s32 < 0", "1")
-	f("u32 > 0", "1")
-	f("u32 == -3", "1")
-	f("u64 > 5", "1")
-	f("s64 > u64", "0")
-	f("u8 + u8", "510")
-	f("u16 * u16", "-262140") // int overflow wraps
-	f("(short)u16", "-2")
-	f("u32 << 1", "4294967290")
-	f("s32 >> 1", "-2")
-	f("u32 >> 1", "2147483646")
-	f("REC->s32 + REC->u8", "252")
+	f("i32 == n32", "1")
+	f("i16 == n16", "0")
+	f("i32 < 0", "1")
+	f("n32 > 0", "1")
+	f("n32 == -3", "1")
+	f("n64 > 5", "1")
+	f("i64 > n64", "0")
+	f("n8 + n8", "510")
+	f("n16 * n16", "-262140") // int overflow wraps
+	f("(short)n16", "-2")
+	f("n32 << 1", "4294967290")
+	f("i32 >> 1", "-2")
+	f("n32 >> 1", "2147483646")
+	f("REC->i32 + REC->n8", "252")
 	// Text.
 	f(`comm`, "bash")
 	f(`comm == "bash"`, "1")
@@ -191,23 +191,23 @@ func TestC(t *testing.T) {
 	// Memory.
 	f("ints[0] + ints[1]", "30")
 	f("longs[1]", "1099511627776")
-	f("*(int *)&s32", "-3")
-	f("*(unsigned short *)((char *)&s32 + 2)", "65535")
-	f("&s32 - &common_pid", "3")
-	f("*(&s32 + 1)", "-3")
+	f("*(int *)&i32", "-3")
+	f("*(unsigned short *)((char *)&i32 + 2)", "65535")
+	f("&i32 - &common_pid", "3")
+	f("*(&i32 + 1)", "-3")
 	f("sizeof(ints)/sizeof(ints[0])", "2")
 	f("ptr == 0", "0")
 	f("ptr", "18446744071578845184")
 	f("*(u8 *)__get_dynamic_array(filename)", "47")
 	// Assignment.
-	f("s32 = 5, s32 * 2", "10")
-	f("s32++ + s32", "-5")
-	f("++s32", "-2")
-	f("u8 += 1, u8", "0")
-	f("u8++", "255")
+	f("i32 = 5, i32 * 2", "10")
+	f("i32++ + i32", "-5")
+	f("++i32", "-2")
+	f("n8 += 1, n8", "0")
+	f("n8++", "255")
 	f(`comm = "x", comm`, "x")
 	f("({ int a = 3; long b = a * 2; a = b + 1; a; })", "7")
-	f("({ __auto_type x = u8; x++; x; })", "0")
+	f("({ __auto_type x = n8; x++; x; })", "0")
 	f("({ int x = 1; ({ int x = 2; x; }) + x; })", "3")
 	// Builtins.
 	f("ntohl(0x01020304)", "67305985")
@@ -218,7 +218,7 @@ func TestC(t *testing.T) {
 	f("exit_reason_str(1, 12)", "HLT")
 	f(`system("exit %d", 3)`, "1536")
 	f(`__print_symbolic(TEN, {1, "one"}, {10, "ten"})`, "ten")
-	f(`__print_symbolic(s8, {1, "one"})`, "0xffffffffffffffff")
+	f(`__print_symbolic(i8, {1, "one"})`, "0xffffffffffffffff")
 	f(`__print_flags(TEN, "|", {2, "two"}, {8, "eight"})`, "two|eight")
 	f(`__print_flags(TEN, "|", {2, "two"})`, "two|0x8")
 	f(`__print_flags(TEN, "|", {4, "four"})`, "0xa")
@@ -247,8 +247,8 @@ func TestPrintf(t *testing.T) {
 			t.Errorf("%s: returned %s, want %d", src, n, len(want))
 		}
 	}
-	f(`printf("%d %u\n", s32, s32)`, "-3 4294967293\n")
-	f(`printf("%ld", s64)`, "-4")
+	f(`printf("%d %u\n", i32, i32)`, "-3 4294967293\n")
+	f(`printf("%ld", i64)`, "-4")
 	f(`printf("%d", 4294967296)`, "0")
 	f(`printf("%5d|%-5d|%05d", 42, 42, -42)`, "   42|42   |-0042")
 	f(`printf("%s.%.2s.%6s", comm, comm, comm)`, "bash.ba.  bash")
@@ -296,7 +296,7 @@ func TestCErrors(t *testing.T) {
 	f(`comm ~ 3`, 8, "want a text", "")
 	f(`"a" + "b"`, 1, "text is used as a number", "")
 	f("(foo_t)1", 1, "unknown type foo_t", "")
-	f("*s32", 2, "want a pointer", "")
+	f("*i32", 2, "want a pointer", "")
 	f("*ptr", 2, "void", "")
 	f("&1", 2, "no address", "")
 	f("1 = 2", 1, "only variables", "")
@@ -319,7 +319,7 @@ func TestEvaluationErrors(t *testing.T) {
 		}
 	}
 	f("1/0", ErrDivide)
-	f("s32 % (s32+3)", ErrDivide)
+	f("i32 % (i32+3)", ErrDivide)
 	f("(-9223372036854775807-1) / -1", ErrOverflow)
 	f("*(int*)0", ErrPointer)
 	f("*(int*)ptr", ErrPointer)
@@ -329,11 +329,11 @@ func TestEvaluationErrors(t *testing.T) {
 	f(`comm_get(1/0)`, ErrDivide)
 	// A record that ends too early.
 	e.Raw = e.Raw[:20]
-	f("u64", ErrShort)
-	f("u32 == 3", ErrShort)
-	f("s32 == -3 && u32 == 4", ErrShort)
+	f("n64", ErrShort)
+	f("n32 == 3", ErrShort)
+	f("i32 == -3 && n32 == 4", ErrShort)
 	f("comm", ErrShort)
 	f("filename", ErrShort)
 	f("filename_len", ErrShort)
-	f("s32", nil)
+	f("i32", nil)
 }

@@ -17,10 +17,13 @@ func (n *Const) String() string {
 	case Float:
 		return strconv.FormatFloat(n.Float, 'g', -1, 64)
 	}
-	if n.T.Unsigned {
-		return strconv.FormatUint(uint64(n.Int), 10)
+	if !n.T.Unsigned {
+		return strconv.FormatInt(n.Int, 10)
 	}
-	return strconv.FormatInt(n.Int, 10)
+	if rel := uint64(n.Int) - recordBase; rel>>partShift <= uint64(End) {
+		return fmt.Sprintf("&%s[%d]", [...]string{"rec", "start", "end"}[rel>>partShift], int64(rel<<(64-partShift))>>(64-partShift))
+	}
+	return strconv.FormatUint(uint64(n.Int), 10)
 }
 
 func (n *Field) String() string {

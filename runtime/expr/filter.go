@@ -1,0 +1,288 @@
+package expr
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"strings"
+
+	"ppscript/runtime/event"
+)
+
+// This file prints predicates as tracepoint filters, which the kernel
+// evaluates before it writes the record: nothing is cheaper.
+//
+// Only what the kernel evaluates to the same result is printed. Its filters
+// (kernel/trace/trace_events_filter.c) compare a field with a constant after
+// cutting the constant to the field's size, with the field's own sign; so the
+// constant must fit, and the comparison must have been one of that sign. Its
+// globs know three fast shapes, of which two are wrong for a char array: a
+// suffix is looked for at the end of the array, an infix also behind the NUL.
+
+// maxFilter is less than the page that the kernel allows.
+const maxFilter = 4000
+
+// KernelFilter splits a predicate: filter is a tracepoint filter for a part
+// of its conjunction, rest what remains to be evaluated, nil if nothing. ok
+// is false if nothing can be pushed; rest is then the whole predicate.
+//
+// A predicate with side effects is not split.
+func KernelFilter(n Node) (filter string, rest Node, ok bool) {
+	if n == nil {
+		return "", nil, false
+	}
+	if n = condition(n); !Pure(n) {
+		return "", n, false
+	}
+	var parts []string
+	size := 0
+	for _, p := range conjuncts(n, nil) {
+		text, can := filterText(p)
+		if can && size+len(text) < maxFilter {
+			parts = append(parts, text)
+			size += len(text) + 4
+			continue
+		}
+		if rest == nil {
+			rest = p
+			continue
+		}
+		both, err := NewBinary(OpAndB, rest, p)
+		if err != nil {
+			return "", n, false
+		}
+		rest = both
+	}
+	if len(parts) == 0 {
+		return "", n, false
+	}
+	return strings.Join(parts, " && "), rest, true
+}
+
+// conjuncts appends the members of a conjunction to list, as conditions.
+func conjuncts(n Node, list []Node) []Node {
+	n = condition(n)
+	if b, ok := n.(*Binary); ok && b.Op == OpAndB {
+		return conjuncts(b.Y, conjuncts(b.X, list))
+	}
+	return append(list, n)
+}
+
+// condition drops conversions between a condition and 0 or 1.
+func condition(n Node) Node {
+	for {
+		switch u := n.(type) {
+		case *Unary:
+			if u.Op == OpToInt || u.Op == OpTruth && u.X.Type().Numeric() {
+				n = u.X
+				continue
+			}
+		case *Binary:
+			// x != 0, unless x is a field: the filter wants the comparison.
+			if c, ok := u.Y.(*Const); ok && u.Op == OpNe && c.Int == 0 {
+				if x, ok := u.X.(*Unary); ok && x.Op == OpToInt {
+					n = x.X
+					continue
+				}
+			}
+		}
+		return n
+	}
+}
+
+func filterText(n Node) (string, bool) {
+	n = condition(n)
+	switch n := n.(type) {
+	case *Field: // its truth
+		return filterCompare("!=", n, 0, false)
+	case *Unary:
+		if n.Op == OpNotB {
+			x, ok := filterText(n.X)
+			return "!(" + x + ")", ok
+		}
+	case *Binary:
+		switch op := n.Op; {
+		case op == OpAndB || op == OpOrB:
+			x, ok1 := filterText(n.X)
+			y, ok2 := filterText(n.Y)
+			sep := " && "
+			if op == OpOrB {
+				sep = " || "
+			}
+			return "(" + x + sep + y + ")", ok1 && ok2
+		case op == OpAnd || op == OpAndC:
+			if f, ok := n.X.(*Field); ok {
+				if c, ok := n.Y.(*Const); ok {
+					return filterCompare("&", f, c.Int, c.T.Unsigned)
+				}
+			}
+		case op >= OpEq && op <= OpLeU:
+			return filterRelation(n)
+		case op == OpStrEq || op == OpStrNe || op == OpGlob || op == OpPrefix || op == OpSuffix || op == OpContains:
+			return filterString(n)
+		}
+	}
+	return "", false
+}
+
+// filterRelation prints a comparison with a constant on either side.
+func filterRelation(n *Binary) (string, bool) {
+	rel := map[Op]string{OpEq: "==", OpNe: "!=", OpLtS: "<", OpLtU: "<", OpLeS: "<=", OpLeU: "<="}[n.Op]
+	x, y := n.X, n.Y
+	if _, ok := x.(*Const); ok {
+		x, y = y, x
+		rel = map[string]string{"==": "==", "!=": "!=", "<": ">", "<=": ">="}[rel]
+	}
+	c, ok := y.(*Const)
+	if !ok {
+		return "", false
+	}
+	if f, ok := x.(*Field); ok {
+		// The comparison must have been one of the field's sign.
+		asSigned, asUnsigned := n.Op == OpLtS || n.Op == OpLeS, n.Op == OpLtU || n.Op == OpLeU
+		if f.F.Signed && asUnsigned || !f.F.Signed && f.F.Size == 8 && asSigned {
+			return "", false
+		}
+		return filterCompare(rel, f, c.Int, c.T.Unsigned)
+	}
+	// (field & mask) against 0, and in no other way.
+	b, ok := x.(*Binary)
+	if !ok || b.Op != OpAnd && b.Op != OpAndC || c.Int != 0 || n.Op != OpEq && n.Op != OpNe {
+		return "", false
+	}
+	text, ok := filterText(b)
+	if rel == "==" {
+		text = "!(" + text + ")"
+	}
+	return text, ok
+}
+
+// filterCompare prints FIELD OP k if k fits the field.
+func filterCompare(rel string, n *Field, k int64, unsigned bool) (string, bool) {
+	f := n.F
+	if n.Part != Self || n.View != ViewValue || f.Kind != event.Int {
+		return "", false
+	}
+	if f.Place == event.InFact && f.Fact == event.FactCPU {
+		if rel == "&" || k < 0 || k > math.MaxInt16 {
+			return "", false
+		}
+		return "CPU " + rel + " " + strconv.FormatInt(k, 10), true
+	}
+	if f.Place != event.InRaw || strings.Contains(f.Type, "char *") {
+		return "", false
+	}
+	bits := uint(f.Size * 8)
+	switch {
+	case f.Size == 8 && f.Signed:
+		if unsigned && k < 0 && rel != "==" && rel != "!=" && rel != "&" {
+			return "", false
+		}
+		return f.Name + " " + rel + " " + strconv.FormatInt(k, 10), true
+	case f.Size == 8:
+		return f.Name + " " + rel + " " + strconv.FormatUint(uint64(k), 10), true
+	case k < 0 && unsigned:
+		return "", false
+	case f.Signed && (k < -1<<(bits-1) || k >= 1<<(bits-1)):
+		return "", false
+	case !f.Signed && (k < 0 || k >= 1<<bits):
+		return "", false
+	}
+	return f.Name + " " + rel + " " + strconv.FormatInt(k, 10), true
+}
+
+// filterString prints a comparison of a text field with a constant.
+func filterString(n *Binary) (string, bool) {
+	f, ok := n.X.(*Field)
+	c, isConst := n.Y.(*Const)
+	if !ok && n.Op != OpGlob && n.Op != OpPrefix && n.Op != OpSuffix && n.Op != OpContains {
+		f, ok = n.Y.(*Field)
+		c, isConst = n.X.(*Const)
+	}
+	if !ok || !isConst || f.Part != Self || f.View != ViewValue || f.F.Kind != event.Str {
+		return "", false
+	}
+	fixed := f.F.Place == event.InRaw
+	if !fixed && f.F.Place != event.DataLoc && f.F.Place != event.RelLoc {
+		return "", false
+	}
+	s := c.Str
+	// The kernel's parser has no escapes and keeps 255 bytes.
+	if s == "" || len(s) > 200 || strings.ContainsAny(s, "\"\\") {
+		return "", false
+	}
+	for _, b := range []byte(s) {
+		if b < ' ' || b > '~' {
+			return "", false
+		}
+	}
+	rel := "~"
+	switch n.Op {
+	case OpStrEq, OpStrNe:
+		// A longer constant would be equal to its own beginning.
+		if fixed && len(s) > f.F.Size {
+			return "", false
+		}
+		if rel = "=="; n.Op == OpStrNe {
+			rel = "!="
+		}
+		return f.F.Name + " " + rel + " \"" + s + "\"", true
+	case OpPrefix, OpSuffix, OpContains:
+		if strings.ContainsAny(s, "*?[") {
+			return "", false
+		}
+		if n.Op != OpPrefix {
+			s = "*" + s
+		}
+		if n.Op != OpSuffix {
+			s += "*"
+		}
+	}
+	s, ok = kernelGlob(s, fixed, strings.HasSuffix(f.F.Name, "comm"))
+	return f.F.Name + " " + rel + " \"" + s + "\"", ok
+}
+
+// kernelGlob writes a glob for the kernel, which takes a leading ! or digit
+// for something else and spells a negated set with !. A fixed array is
+// matched right by prefix; by its general matcher only if the text ends in a
+// NUL, which comms do.
+func kernelGlob(s string, fixed, terminated bool) (string, bool) {
+	if s[0] == '!' || s[0] >= '0' && s[0] <= '9' {
+		return "", false
+	}
+	b := []byte(s)
+	for i := 0; i < len(b); i++ {
+		if b[i] != '[' {
+			continue
+		}
+		end := setEnd(b[i:])
+		if end < 0 || b[i+1] == ']' || strings.IndexByte("!^", b[i+1]) >= 0 && b[i+2] == ']' {
+			return "", false
+		}
+		if b[i+1] == '^' {
+			b[i+1] = '!'
+		}
+		i += end
+	}
+	if !fixed {
+		return string(b), true
+	}
+	m := compileGlob(string(b))
+	switch {
+	case m.kind == 'p' && strings.Count(s, "*") == 1, m.kind == 'e':
+		return string(b), true
+	case !terminated:
+		return "", false
+	case m.kind == 'g':
+		// Make sure that no fast shape is taken: "*[s]h" has a set.
+		return string(b), bytes.ContainsAny(b, "?[") || bytes.IndexByte(bytes.Trim(b, "*"), '*') >= 0
+	case len(m.pattern) == 0:
+		return "", false
+	}
+	// "*sh" becomes "*s[h]".
+	i := bytes.LastIndexByte(b, m.pattern[len(m.pattern)-1])
+	if b[i] == ']' || b[i] == '^' || b[i] == '!' {
+		return "", false
+	}
+	return string(b[:i]) + "[" + string(b[i:i+1]) + "]" + string(b[i+1:]), true
+}

@@ -1,0 +1,68 @@
+package expr
+
+import "testing"
+
+func TestKernelFilter(t *testing.T) {
+	f := func(src, filter, rest string) {
+		t.Helper()
+		n, err := LowerC(src, testScope())
+		if err != nil {
+			t.Errorf("%s: %v", src, err)
+			return
+		}
+		got, r, ok := KernelFilter(n)
+		left := ""
+		if r != nil {
+			left = r.String()
+		}
+		if got != filter || left != rest || ok != (filter != "") {
+			t.Errorf("%s: got %q and %q (%v), want %q and %q", src, got, left, ok, filter, rest)
+		}
+	}
+	f("i32 == 3", "i32 == 3", "")
+	f("3 < i32", "i32 > 3", "")
+	f("i32 >= -5", "i32 >= -5", "")
+	f("i32", "i32 != 0", "")
+	f("!i32", "!(i32 != 0)", "")
+	f("n32 == -3", "n32 == 4294967293", "")
+	f("n64 == -3", "n64 == 18446744073709551613", "")
+	f("n64 < 5", "n64 < 5", "")
+	f("n32 & 6", "n32 & 6", "")
+	f("(n32 & 6) == 0", "!(n32 & 6)", "")
+	f("(n32 & 6) != 0 && i32 == 1", "n32 & 6 && i32 == 1", "")
+	f("i32 == 1 || i32 == 2", "(i32 == 1 || i32 == 2)", "")
+	f("i32 == 1 && (n8 > 3 || !n16)", "i32 == 1 && (n8 > 3 || !(n16 != 0))", "")
+	f("_cpu == 2", "CPU == 2", "")
+	f("common_pid != 7", "common_pid != 7", "")
+	f("ptr > 5", "ptr > 5", "")
+	// Texts.
+	f(`comm == "bash"`, `comm == "bash"`, "")
+	f(`"bash" != comm`, `comm != "bash"`, "")
+	f(`comm ~ "ba*"`, `comm ~ "ba*"`, "")
+	f(`comm ~ "*sh"`, `comm ~ "*s[h]"`, "")
+	f(`comm ~ "*as*"`, `comm ~ "*a[s]*"`, "")
+	f(`comm ~ "b[^x]?h"`, `comm ~ "b[!x]?h"`, "")
+	f(`filename ~ "*passwd"`, `filename ~ "*passwd"`, "")
+	f(`full ~ "fu*"`, `full ~ "fu*"`, "")
+	// What differs in the kernel stays here.
+	f("i32 == 4294967296", "", "(i32 == 4294967296)")
+	f("i32 < 5u", "", "(u32(i32) <u 5)")
+	f("n8 == 256", "", "(n8 == 256)")
+	f("i64 < 5ul", "", "(i64 <u 5)")
+	f("(n32 & 6) == 2", "", "((n32 & 6) == 2)")
+	f("i32 == i64", "", "(i32 == i64)")
+	f("i32 + 1 == 3", "", "(s32((i32 + 1)) == 3)")
+	f("_pid == 3", "", "(_pid == 3)")
+	f(`full ~ "*ll"`, "", `(full ~ "*ll")`)
+	f(`full == "fully"`, "", `(full == "fully")`)
+	f(`comm ~ "!a*"`, "", `(comm ~ "!a*")`)
+	f(`comm ~ "1*"`, "", `(comm ~ "1*")`)
+	f(`comm == "a\"b"`, "", `(comm == "a\"b")`)
+	f(`comm == ""`, "", `(comm == "")`)
+	f("ints[0] == 1", "", "(mem.u32[&rec[72]] == 1)")
+	// Conjunctions are split, disjunctions are not.
+	f(`i32 == 1 && _pid == 3 && comm == "x"`, `i32 == 1 && comm == "x"`, "(_pid == 3)")
+	f("_pid == 3 && i32 == 1 && _pid < i64", "i32 == 1", "((_pid == 3) && (_pid <s i64))")
+	f("i32 == 1 || _pid == 3", "", "((i32 == 1) || (_pid == 3))")
+	f(`printf("x") && i32 == 1`, "", `(bool(printf()) && (i32 == 1))`)
+}
