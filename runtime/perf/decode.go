@@ -2,6 +2,7 @@ package perf
 
 import (
 	"math"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -15,11 +16,14 @@ type Decoder struct {
 	only   entry   // the single stream, if records carry no id
 	table  []entry // open addressing; len is a power of two
 	used   int
-	last   entry   // the last hit: bursts of one event are the rule
 	common *Layout // for records that are not samples
 	idOff  int     // of the id in a sample, 0 if samples carry none
 
 	prev event.Time // for records without a time of their own
+
+	// shared is the one layout of all streams, if it is plain and has a time:
+	// then samples can be read in bursts.
+	shared *Layout
 }
 
 type entry struct {
@@ -42,8 +46,8 @@ func NewDecoder(common *Layout) *Decoder {
 // Add says that samples with this id belong to stream and are laid out by l.
 // If records carry no id, the last stream added gets all of them.
 func (d *Decoder) Add(id uint64, stream *event.Stream, l *Layout) {
+	d.share(l)
 	d.only = entry{id, stream, l}
-	d.last = d.only
 	if d.idOff == 0 {
 		return
 	}
@@ -57,6 +61,15 @@ func (d *Decoder) Add(id uint64, stream *event.Stream, l *Layout) {
 		}
 	}
 	d.insert(d.only)
+}
+
+func (d *Decoder) share(l *Layout) {
+	switch {
+	case d.only.layout == nil && l.plain && l.time != 0:
+		d.shared = l
+	case d.shared != nil && d.shared.Format != l.Format:
+		d.shared = nil
+	}
 }
 
 // hash spreads ids; live ones are consecutive numbers, those of a file may be
@@ -78,29 +91,26 @@ func (d *Decoder) insert(e entry) {
 	}
 }
 
-// find is the slow half of the lookup; it leaves the hit in d.last.
-func (d *Decoder) find(id uint64) bool {
+// find walks the table from where id should be; nil if it is not there.
+func (d *Decoder) find(id uint64) *entry {
 	if len(d.table) == 0 {
-		return false
+		return nil
 	}
 	mask := uint64(len(d.table) - 1)
 	for i := hash(id) & mask; d.table[i].stream != nil; i = (i + 1) & mask {
 		if d.table[i].id == id {
-			d.last = d.table[i]
-			return true
+			return &d.table[i]
 		}
 	}
-	return false
+	return nil
 }
 
 // Stream returns the stream with that id, nil if there is none.
 func (d *Decoder) Stream(id uint64) *event.Stream {
-	last := d.last
-	defer func() { d.last = last }()
-	if d.idOff == 0 || !d.find(id) {
-		return nil
+	if ent := d.find(id); ent != nil {
+		return ent.stream
 	}
-	return d.last.stream
+	return nil
 }
 
 // Decode fills e from rec, one whole record, and sets every member but Ring.
@@ -112,22 +122,27 @@ func (d *Decoder) Decode(rec []byte, e *event.Event) bool {
 	if len(rec) < headerSize {
 		return false
 	}
-	if le32(rec, 0) != unix.PERF_RECORD_SAMPLE {
+	p := unsafe.Pointer(unsafe.SliceData(rec))
+	if load32(p, 0) != unix.PERF_RECORD_SAMPLE {
 		return d.other(rec, e)
 	}
+	ent := &d.only
 	if d.idOff != 0 {
-		if len(rec) < d.idOff+8 {
+		if len(rec) < d.idOff+8 || len(d.table) == 0 {
 			return false
 		}
-		if id := le64(rec, d.idOff); id != d.last.id && !d.find(id) {
-			return false
+		id := load64(p, d.idOff)
+		// An empty entry has no layout, which is seen below.
+		if ent = &d.table[hash(id)&uint64(len(d.table)-1)]; ent.id != id {
+			if ent = d.find(id); ent == nil {
+				return false
+			}
 		}
 	}
-	l := d.last.layout
-	if l == nil || !l.Sample(rec, e) {
+	l := ent.layout
+	if l == nil || !l.sample(rec, e, ent.stream) {
 		return false
 	}
-	e.Stream = d.last.stream
 	if l.time == 0 {
 		e.Time = d.prev
 	} else {

@@ -27,15 +27,24 @@ type Format struct {
 // A Layout knows where each member of a record lies. It does not change after
 // NewLayout and may be shared.
 //
-// Fast path: an offset of 0 means that the member is absent, since every
-// record starts with its header.
+// An offset of 0 means that the member is absent, since every record starts
+// with its header.
 type Layout struct {
-	Format
+	// Fast path: what Sample reads is together. Absent members are read from
+	// the header and made 0 or -1 by the masks, which is cheaper than asking
+	// whether they are there.
+	least          int // size of the shortest sample
+	fixed          int // size of header and fixed members
+	time, tid, cpu int
+	timeAnd, tidOr uint64
+	cpuOr          uint32
+	plain          bool // nothing moves: raw data, if any, follow at fixed
+	chain, raw     bool
 
 	// Of samples, from the start of the record.
-	id, ip, tid, time, addr, id2, streamID, cpu, period, read int
-	fixed                                                     int // size of header and fixed members
-	chain, raw, tail                                          bool
+	id, ip, addr, id2, streamID, period, read int
+
+	Format
 
 	// Of the SampleID, counted back from the end of other records.
 	endTID, endTime, endID, endStream, endCPU, endIdent int
@@ -43,13 +52,6 @@ type Layout struct {
 }
 
 const headerSize = 8 // struct perf_event_header: u32 type, u16 misc, u16 size
-
-// tailMask is what follows the raw data.
-const tailMask = unix.PERF_SAMPLE_BRANCH_STACK | unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER |
-	unix.PERF_SAMPLE_WEIGHT | unix.PERF_SAMPLE_WEIGHT_STRUCT | unix.PERF_SAMPLE_DATA_SRC |
-	unix.PERF_SAMPLE_TRANSACTION | unix.PERF_SAMPLE_REGS_INTR | unix.PERF_SAMPLE_PHYS_ADDR |
-	unix.PERF_SAMPLE_CGROUP | unix.PERF_SAMPLE_DATA_PAGE_SIZE | unix.PERF_SAMPLE_CODE_PAGE_SIZE |
-	unix.PERF_SAMPLE_AUX
 
 // NewLayout computes the offsets for f.
 func NewLayout(f Format) *Layout {
@@ -81,7 +83,20 @@ func NewLayout(f Format) *Layout {
 	l.fixed = off
 	l.chain = f.SampleType&unix.PERF_SAMPLE_CALLCHAIN != 0
 	l.raw = f.SampleType&unix.PERF_SAMPLE_RAW != 0
-	l.tail = f.SampleType&tailMask != 0
+	l.least = l.fixed
+	l.plain = !l.chain && (l.read == 0 || f.ReadFormat&unix.PERF_FORMAT_GROUP == 0)
+	if l.plain && l.raw {
+		l.least += 4
+	}
+	if l.time != 0 {
+		l.timeAnd = ^uint64(0)
+	}
+	if l.tid == 0 {
+		l.tidOr = ^uint64(0)
+	}
+	if l.cpu == 0 {
+		l.cpuOr = ^uint32(0)
+	}
 	if f.SampleIDAll {
 		l.layTrailer()
 	}

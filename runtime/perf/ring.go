@@ -77,7 +77,8 @@ func (r *ring) unmap() error {
 		return nil
 	}
 	err := unix.Munmap(r.mem)
-	r.mem, r.page, r.data = nil, nil, nil
+	r.mem, r.page, r.data, r.final = nil, nil, nil, nil
+	r.known, r.visible = r.pos, r.pos // nothing is left to read
 	return err
 }
 
@@ -108,17 +109,25 @@ func (r *ring) end() uint64 { return r.visible - uint64(len(r.final)) }
 func (r *ring) Read(dst []event.Event, until uint64) int {
 	n := 0
 	pos := r.pos
+	end := r.end() // until may lie inside a record, which is then read
 	until = min(until, r.visible)
-	limit := min(until, r.end())
 	mask := uint64(len(r.data) - 1)
-	for n < len(dst) && pos < limit {
+	for n < len(dst) && pos < until && pos < end {
+		if r.dec.shared != nil {
+			var k int
+			k, pos = r.burst(dst[n:], pos, min(until, end))
+			r.stat.Records += uint64(k)
+			if n += k; n == len(dst) || pos >= until || pos >= end {
+				break
+			}
+		}
 		off := pos & mask
 		// Headers are aligned to 8 bytes and never wrap.
 		size := uint64(binary.LittleEndian.Uint16(r.data[off+6:]))
-		if size < headerSize || size&7 != 0 || size > limit-pos {
+		if size < headerSize || size&7 != 0 || size > end-pos {
 			// Nothing tells where the next record starts.
 			r.stat.Corrupt++
-			pos = limit
+			pos = end
 			break
 		}
 		var rec []byte
@@ -145,7 +154,7 @@ func (r *ring) Read(dst []event.Event, until uint64) int {
 	}
 	r.stat.Bytes += pos - r.pos
 	r.pos = pos
-	if len(r.final) != 0 && n < len(dst) && pos == r.end() && until == r.visible {
+	if len(r.final) != 0 && n < len(dst) && pos == end && pos < until {
 		r.readFinal(&dst[n])
 		n++
 	}

@@ -2,6 +2,7 @@ package perf
 
 import (
 	"encoding/binary"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -12,64 +13,80 @@ func le64(b []byte, off int) uint64 { return binary.LittleEndian.Uint64(b[off:])
 func le32(b []byte, off int) uint32 { return binary.LittleEndian.Uint32(b[off:]) }
 
 // Sample fills e from rec, a whole PERF_RECORD_SAMPLE, and sets every member
-// but Stream and Ring. False means that the record contradicts the layout; e
-// is then undefined. The event views rec.
+// but Ring; Stream becomes nil. False means that the record contradicts the
+// layout; e is then undefined. The event views rec.
+func (l *Layout) Sample(rec []byte, e *event.Event) bool { return l.sample(rec, e, nil) }
+
+// sample is Sample for a stream.
 //
 // Fast path: this runs for every sample.
-func (l *Layout) Sample(rec []byte, e *event.Event) bool {
-	if len(rec) < l.fixed {
+func (l *Layout) sample(rec []byte, e *event.Event, stream *event.Stream) bool {
+	if len(rec) < l.least {
 		return false
 	}
+	// All fixed members lie before least, so the loads need no bounds checks.
+	p := unsafe.Pointer(unsafe.SliceData(rec))
+	e.Time = event.Time(load64(p, l.time) & l.timeAnd)
+	who := load64(p, l.tid) | l.tidOr
+	e.PID, e.TID = int32(who), int32(who>>32)
+	e.CPU = int32(load32(p, l.cpu) | l.cpuOr)
 	e.Kind = event.Sample
-	e.Joint = nil
-	e.Rec = rec
-	e.Time = 0
-	if l.time != 0 {
-		e.Time = event.Time(le64(rec, l.time))
+	var raw []byte
+	if l.plain && l.raw {
+		// The size includes the padding that aligns the record to 8 bytes.
+		off := l.fixed + 4
+		n := int(load32(p, l.fixed))
+		if n > len(rec)-off {
+			return false
+		}
+		raw = rec[off : off+n : off+n]
+	} else if !l.plain {
+		var ok bool
+		if raw, ok = l.moving(rec); !ok {
+			return false
+		}
 	}
-	e.PID, e.TID = -1, -1
-	if l.tid != 0 {
-		v := le64(rec, l.tid)
-		e.PID, e.TID = int32(v), int32(v>>32)
-	}
-	e.CPU = -1
-	if l.cpu != 0 {
-		e.CPU = int32(le32(rec, l.cpu))
-	}
+	// Pointers last and together: one write barrier check for all.
+	e.Stream, e.Raw, e.Rec, e.Joint = stream, raw, rec, nil
+	return true
+}
+
+func load64(p unsafe.Pointer, off int) uint64 { return *(*uint64)(unsafe.Add(p, off)) }
+func load32(p unsafe.Pointer, off int) uint32 { return *(*uint32)(unsafe.Add(p, off)) }
+
+// moving finds the raw data behind members of varying size.
+func (l *Layout) moving(rec []byte) (raw []byte, ok bool) {
 	off := l.fixed
 	if l.read != 0 && l.ReadFormat&unix.PERF_FORMAT_GROUP != 0 {
 		size, ok := groupSize(l.ReadFormat, le64(rec, l.read))
 		if !ok || size > len(rec)-l.read {
-			return false
+			return nil, false
 		}
 		off = l.read + size
 	}
 	if l.chain {
 		if len(rec)-off < 8 {
-			return false
+			return nil, false
 		}
 		n := le64(rec, off)
 		off += 8
 		if n > uint64(len(rec)-off)/8 {
-			return false
+			return nil, false
 		}
 		off += int(n) * 8
 	}
 	if !l.raw {
-		e.Raw = nil
-		return true
+		return nil, true
 	}
 	if len(rec)-off < 4 {
-		return false
+		return nil, false
 	}
-	// The size includes the padding that aligns the record to 8 bytes.
 	n := uint(le32(rec, off))
 	off += 4
 	if n > uint(len(rec)-off) {
-		return false
+		return nil, false
 	}
-	e.Raw = rec[off : off+int(n) : off+int(n)]
-	return true
+	return rec[off : off+int(n) : off+int(n)], true
 }
 
 // fill is Sample for every other record: time, thread and CPU come from the

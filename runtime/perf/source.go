@@ -220,7 +220,9 @@ const drainEvery = 100 * time.Millisecond
 // that is done; the bounds are set in either case.
 func (s *Source) Poll(ctx context.Context, timeout time.Duration) error {
 	if s.eof {
-		s.look()
+		if s.poll != nil { // not closed
+			s.look()
+		}
 		return io.EOF
 	}
 	deadline := time.Now().Add(timeout)
@@ -416,6 +418,6 @@ func (s *Source) Close() error {
 	if s.workload != nil {
 		s.workload.kill()
 	}
-	s.live, s.rings, s.eof = nil, nil, true
+	s.eof = true // and the rings are empty: they keep their statistics
 	return errors.Join(errs...)
 }
