@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"strings"
+	"unicode"
 )
 
 // A cursor takes little-endian values off a byte slice. The first take that
@@ -81,10 +83,16 @@ func (c *cursor) count(size int) int {
 	return int(n)
 }
 
-// text is b up to its first NUL.
+// text is b up to its first NUL. Control characters, which only a damaged or
+// hostile file has there, must not reach a terminal.
 func text(b []byte) string {
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		b = b[:i]
 	}
-	return string(b)
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '?'
+		}
+		return r
+	}, string(b))
 }

@@ -209,6 +209,21 @@ func touch(e *event.Event) {
 	e.Stream.Members.Member(e, event.FactPeriod)
 }
 
+// A message stays on one line whatever the file holds.
+func TestControlCharacters(t *testing.T) {
+	b := load(t, "trace")
+	hostile := bytes.Replace(bytes.Clone(b), []byte("raw_syscalls\x00"), []byte("raw\x1b[2Jcalls\x00"), 1)
+	_, err := parseTracing(hostile[bytes.Index(b, []byte(tracingMagic)):])
+	if err == nil || strings.Contains(err.Error(), "\x1b") {
+		t.Errorf("got %q, want an error without control characters", err)
+	}
+	f := openBytes(t, bytes.ReplaceAll(b, []byte("testhost"), []byte("te\x1b[2J\n")), Options{})
+	defer f.Close()
+	if h := f.Info().Hostname; h != "te?[2J?" {
+		t.Errorf("Hostname: got %q", h)
+	}
+}
+
 func FuzzOpen(f *testing.F) {
 	for _, name := range recordings {
 		b := load(f, name)

@@ -100,7 +100,7 @@ func (o *ordered) add(u run) {
 func (o *ordered) index(entry uint64, e *event.Event) {
 	cpu := e.CPU
 	if cpu < 0 {
-		cpu = o.cpuOf(e)
+		cpu = o.f.cpuOf(e)
 	}
 	var r *cpuRing
 	if i := int(cpu) + 1; i >= 0 && i < len(o.byCPU) {
@@ -111,9 +111,10 @@ func (o *ordered) index(entry uint64, e *event.Event) {
 	}
 	t := e.Time
 	if e.Kind != event.Sample && !timed(t) {
-		// Records that perf made from /proc have no time: they stay where
-		// they are.
+		// Records that perf made from /proc have no time: they go before
+		// what is pending.
 		t = r.tail
+		r.mixed = r.mixed || t != 0
 	}
 	if t < r.tail {
 		r.mixed = true
@@ -129,23 +130,6 @@ func (o *ordered) index(entry uint64, e *event.Event) {
 // timed reports that t was stamped by the kernel.
 func timed(t event.Time) bool { return t != 0 && t != -1 }
 
-// cpuOf is the CPU that the id of a record was opened on, -1 if unknown.
-//
-// Slow path: only for samples without PERF_SAMPLE_CPU.
-func (o *ordered) cpuOf(e *event.Event) int32 {
-	var id uint64
-	if e.Kind == event.Sample {
-		id, _ = e.Stream.Members.Member(e, event.FactID)
-	} else {
-		sid, _ := o.f.common.SampleID(e.Rec)
-		id = sid.ID
-	}
-	if cpu, ok := o.f.idCPU[id]; ok {
-		return cpu
-	}
-	return -1
-}
-
 // ringOf makes the ring of a CPU that was not seen before.
 func (o *ordered) ringOf(cpu int32) *cpuRing {
 	if cpu < -1 || cpu >= maxRings-1 {
@@ -156,7 +140,7 @@ func (o *ordered) ringOf(cpu int32) *cpuRing {
 		o.byCPU = append(o.byCPU, nil)
 	}
 	if o.byCPU[i] == nil {
-		r := &cpuRing{o: o, number: int32(len(o.rings)), tail: event.Time(0)}
+		r := &cpuRing{o: o, cpu: cpu, number: int32(len(o.rings))}
 		o.byCPU[i] = r
 		o.rings = append(o.rings, r)
 		o.f.rings = append(o.f.rings, r)
@@ -254,6 +238,7 @@ func (o *ordered) drop() {
 // A cpuRing is the records of one CPU. Positions count records.
 type cpuRing struct {
 	o        *ordered
+	cpu      int32 // -1 if unknown
 	number   int32
 	entries  []uint64   // from position first on
 	first    uint64     // position of entries[0]
@@ -306,6 +291,9 @@ func (r *cpuRing) Read(dst []event.Event, until uint64) int {
 			continue // counted when it was indexed
 		}
 		e.Ring = r.number
+		if e.CPU < 0 {
+			e.CPU = r.cpu
+		}
 		if e.Kind != event.Sample {
 			if id, _ := r.o.f.common.SampleID(e.Rec); !timed(id.Time) {
 				e.Time = r.last

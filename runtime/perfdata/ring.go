@@ -61,6 +61,9 @@ func (r *fileRing) Read(dst []event.Event, until uint64) int {
 			e := &dst[n]
 			if dec.Decode(b[at:at+size:at+size], e) {
 				e.Ring = 0
+				if e.CPU < 0 && r.f.idCPU != nil {
+					e.CPU = r.f.cpuOf(e)
+				}
 				n++
 			} else {
 				r.f.loss.Truncated++
@@ -91,4 +94,21 @@ func (r *fileRing) Release() {
 func (r *fileRing) drop() {
 	r.runs, r.next, r.at = nil, 0, 0
 	r.pos = r.visible
+}
+
+// cpuOf is the CPU that the id of a record was opened on, -1 if unknown.
+//
+// Slow path: only for samples without PERF_SAMPLE_CPU.
+func (f *File) cpuOf(e *event.Event) int32 {
+	var id uint64
+	if e.Kind == event.Sample {
+		id, _ = e.Stream.Members.Member(e, event.FactID)
+	} else {
+		sid, _ := f.common.SampleID(e.Rec)
+		id = sid.ID
+	}
+	if cpu, ok := f.idCPU[id]; ok {
+		return cpu
+	}
+	return -1
 }

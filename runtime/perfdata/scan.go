@@ -92,7 +92,8 @@ func (f *File) atEnd() error {
 
 // scan cuts b, which lies at off for messages, into runs and special records.
 // It returns how much it used: up to the first record that is not whole, or
-// up to the end of a record that has a payload behind it or is compressed.
+// up to the end of a record that has a payload behind it, is compressed, or
+// ends a round.
 func (f *File) scan(b []byte, buf *buffer, off uint64, top bool) (used int, skip uint64, err error) {
 	start, p := 0, 0
 	for len(b)-p >= recHeaderSize {
@@ -120,7 +121,7 @@ func (f *File) scan(b []byte, buf *buffer, off uint64, top bool) (used int, skip
 		}
 		p += size
 		start = p
-		if skip > 0 || f.inflating && top {
+		if skip > 0 || f.inflating && top || f.sorted != nil && typ == recFinishedRound {
 			return p, skip, nil
 		}
 	}

@@ -50,6 +50,9 @@ func parseTracing(b []byte) (*tracing, error) {
 	}
 	for range c.count(5) {
 		system := c.cstr()
+		if system != text([]byte(system)) {
+			return nil, fmt.Errorf("tracing data: at byte %d: got system %q", c.off, system)
+		}
 		for range c.count(8) {
 			t.formats = append(t.formats, format{system, string(c.blob())})
 		}
