@@ -51,10 +51,12 @@ func (b *builder) resolveNames(args []c.Node) {
 			}
 		})
 	}
-	if len(names) == 0 {
+	b.scope.Consts = map[string]int64{"true": 1, "false": 0}
+	delete(b.missing, "true")
+	delete(b.missing, "false")
+	if len(b.missing) == 0 {
 		return
 	}
-	b.scope.Consts = map[string]int64{}
 	find := func(values map[string]int64) {
 		for name, v := range values {
 			if b.missing[name] {

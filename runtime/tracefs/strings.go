@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // ParseStrings reads the text of tracefs's printk_formats, also of the copy in
@@ -40,12 +41,9 @@ func unescapeC(s string) string {
 
 // kernelStrings reads this kernel's table at the first question.
 func kernelStrings(root string) func(addr uint64) (string, bool) {
-	var find func(uint64) (string, bool)
-	return func(addr uint64) (string, bool) {
-		if find == nil {
-			text, _ := os.ReadFile(filepath.Join(root, "printk_formats"))
-			find = ParseStrings(string(text))
-		}
-		return find(addr)
-	}
+	table := sync.OnceValue(func() func(uint64) (string, bool) {
+		text, _ := os.ReadFile(filepath.Join(root, "printk_formats"))
+		return ParseStrings(string(text))
+	})
+	return func(addr uint64) (string, bool) { return table()(addr) }
 }
