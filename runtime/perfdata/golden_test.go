@@ -24,9 +24,6 @@ func goldenLines(t testing.TB, name string) []string {
 	return squeeze(string(b))
 }
 
-// noTrace is a line up to the event's name.
-var noTrace = regexp.MustCompile(`^.* [0-9.]+: [^ ]*:`)
-
 var blanks = regexp.MustCompile(`[ \t]+`)
 
 // squeeze joins each sample, with the callchain below it, into one line.
@@ -81,7 +78,7 @@ func script(evs []event.Event, cpu, trace, period bool) (lines []string) {
 				l += fmt.Sprintf(" %d", p)
 			}
 			l += " " + e.Stream.Label + ":"
-			if trace && e.Stream.Schema.Text != nil {
+			if trace {
 				l += " " + string(e.Stream.Schema.Text(nil, e))
 			}
 			l = blanks.ReplaceAllString(l, " ")
@@ -105,11 +102,6 @@ func TestEqualsPerfScript(t *testing.T) {
 		stacks := name == "stacks"
 		got := script(byTime(t, f), !stacks, !stacks && name != "cpus", stacks)
 		want := goldenLines(t, name)
-		if f.Streams()[0].Schema.Text == nil && !stacks {
-			for i := range want {
-				want[i] = noTrace.FindString(want[i])
-			}
-		}
 		compare(t, name, got, want)
 	}
 }

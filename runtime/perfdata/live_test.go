@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/event/eventtest"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/tracefs"
 )
@@ -173,15 +172,4 @@ func comm(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return strings.TrimSpace(string(b))
-}
-
-// The live source passes the suite that the recordings pass.
-func TestLiveSource(t *testing.T) {
-	c := startCalling(t)
-	eventtest.Run(t, eventtest.Suite{
-		Open:     func(t *testing.T) event.Source { return openLive(t, c) },
-		Polls:    4,
-		Activity: func() { c.calls(100) },
-		Least:    800,
-	})
 }

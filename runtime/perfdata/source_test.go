@@ -275,3 +275,31 @@ func TestPipeInFileEqualsPipe(t *testing.T) {
 		}
 	}
 }
+
+// Newer perf writes COMPRESSED2, which has the size of its payload and padding.
+func TestCompressed2(t *testing.T) {
+	b := load(t, "zstd")
+	off, size := le.Uint64(b[40:]), le.Uint64(b[48:])
+	out := bytes.Clone(b[:off])
+	le.PutUint64(out[48:], 0)
+	records := 0
+	for data := b[off : off+size]; len(data) > 0; {
+		n := int(le.Uint16(data[6:]))
+		rec := data[:n]
+		data = data[n:]
+		if le.Uint32(rec) != recCompressed {
+			out = append(out, rec...)
+			continue
+		}
+		records++
+		body := le.AppendUint64(nil, uint64(n-recHeaderSize))
+		body = append(body, rec[recHeaderSize:]...)
+		body = append(body, make([]byte, -len(body)&7)...)
+		out = append(append(out, header(recCompressed2, 0, uint16(recHeaderSize+len(body)))...), body...)
+	}
+	f := openBytes(t, out, Options{})
+	defer f.Close()
+	if got, want := numSamples(all(t, f)), len(goldenLines(t, "zstd")); got != want || records == 0 {
+		t.Errorf("got %d samples of %d records, want %d", got, records, want)
+	}
+}
