@@ -71,10 +71,12 @@ func openLive(t *testing.T, c *calling) *perf.Source {
 	}
 	filter := fmt.Sprintf("common_pid == %d && id == %d", c.tid, unix.SYS_GETPPID)
 	src, err := perf.Open(t.Context(), perf.Config{
-		Events:    []perf.EventConfig{{Schema: enter, Filter: filter}, {Schema: exit, Filter: filter, Label: "ret"}},
+		Events:    []perf.EventConfig{{Schema: enter, Filter: filter, Callchain: true}, {Schema: exit, Filter: filter, Label: "ret"}},
 		Target:    perf.Target{CPUs: []int{0}},
 		SideBand:  perf.SideBand{Comm: true, Mmap: true, Task: true},
 		SampleCPU: true,
+		// perf script prints callchains only of samples that have an IP.
+		Members: []event.Fact{event.FactTime, event.FactTID, event.FactCPU, event.FactIP},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -163,6 +165,13 @@ func TestRecordLive(t *testing.T) {
 	lines := squeeze(runPerf(t, "script", "-i", path, "--ns", "-F", "trace"))
 	if want := fmt.Sprintf("NR %d (", unix.SYS_GETPPID); len(lines) == 0 || !strings.HasPrefix(lines[0], want) {
 		t.Errorf("perf script prints fields: got %.3q, want %q", lines, want)
+	}
+	// The kernel's text and our mappings were synthesized.
+	chains := runPerf(t, "script", "-i", path, "-F", "ip,sym,dso")
+	for _, want := range []string{"do_syscall_64", "perfdata.test)"} {
+		if runtime.GOARCH == "amd64" && !strings.Contains(chains, want) {
+			t.Errorf("no %s in the callchains: %.500s", want, chains)
+		}
 	}
 }
 

@@ -20,6 +20,9 @@ func TestAgainstPerfRecord(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+	if testing.Short() {
+		t.Skip("takes ten seconds")
+	}
 	const load = "i=0; while [ $i -lt 15 ]; do i=$((i+1)); /bin/true; done"
 	const both = "for c in 0 1; do taskset -c $c sh -c '" + load + "' & done; wait"
 	f := func(name, script string, args ...string) {
