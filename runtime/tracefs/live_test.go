@@ -1,10 +1,16 @@
 package tracefs
 
 import (
+	"errors"
+	"io/fs"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 )
 
@@ -63,10 +69,30 @@ func TestLiveEveryFormatParses(t *testing.T) {
 			if fl.Kind == event.Array && fl.Elem == 0 {
 				t.Errorf("%s: %s: array without element size", name, &fl)
 			}
-			if fl.Kind == event.Bytes && !aggregate(fl.Type) {
+			if fl.Kind == event.Bytes && !aggregate(fl.Type) && fl.Type != "uuid_t" && fl.Type != "guid_t" {
 				t.Errorf("%s: %s: not classified", name, &fl)
 			}
 		}
+	}
+}
+
+func TestLiveNoPermission(t *testing.T) {
+	live(t)
+	// The file-system user decides, and belongs to the thread. A thread that
+	// ends locked is not used again.
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		if err := unix.Setfsuid(65534); err != nil {
+			done <- err
+			return
+		}
+		_, err := Find()
+		done <- err
+	}()
+	err := <-done
+	if !errors.Is(err, fs.ErrPermission) || diag.ClassOf(err) != diag.Attach || !strings.Contains(diag.HintOf(err), "setcap") {
+		t.Errorf("got %v (hint %q), want a permission error of class Attach with a hint", err, diag.HintOf(err))
 	}
 }
 
