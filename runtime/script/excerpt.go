@@ -127,6 +127,11 @@ func (h *Host) excerpt(sp span) string {
 	line, _, _ := strings.Cut(text, "\n")
 	line = strings.ToValidUTF8(strings.TrimRight(line, " \t\r"), "?")
 	runes := []rune(line)
+	for i, r := range runes {
+		if r < ' ' && r != '\t' || r == 0x7f {
+			runes[i] = '?' // would otherwise reach the terminal
+		}
+	}
 	col := max(int(sp.pos.Col)-1, 0)
 	// A long line, such as a program given with -c, shows what is around.
 	if len(runes) > maxExcerpt && col > maxExcerpt/2 {

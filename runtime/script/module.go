@@ -52,7 +52,7 @@ func (m *Module) collect() error {
 		fn, ok := v.(starlark.Callable)
 		if !ok {
 			return &diag.Error{Op: "load", Subject: m.Name,
-				Cause: errorf("main is a %s, want a function", v.Type()),
+				Cause: errorf("main: got %s, want a function", v.Type()),
 				Hint:  "define it: def main(o):"}
 		}
 		m.Main = fn

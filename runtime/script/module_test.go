@@ -25,7 +25,7 @@ func TestModule(t *testing.T) {
 	if m.Main == nil || m.Options != nil {
 		t.Errorf("got main %v, options %v", m.Main, m.Options)
 	}
-	if _, _, err := load(t, "main = 5"); err == nil || err.Error() != "load t.star: main is a int, want a function" {
+	if _, _, err := load(t, "main = 5"); err == nil || err.Error() != "load t.star: main: got int, want a function" {
 		t.Errorf("got %v", err)
 	}
 }
