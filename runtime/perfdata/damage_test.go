@@ -159,7 +159,35 @@ func TestFlippedBits(t *testing.T) {
 				b[rnd.IntN(limit)] ^= 1 << rnd.IntN(8)
 			}
 			checkBytes(t, b)
+			if name == "pipe" {
+				checkPipe(t, b)
+			}
 		}
+	}
+}
+
+// checkPipe compares a pipe, which comes in pieces, with the same bytes in a
+// file.
+func checkPipe(t *testing.T, b []byte) {
+	t.Helper()
+	read := func(f *File, err error) (int, string) {
+		if err != nil {
+			if !isClear(err) {
+				t.Fatalf("open: %v", err)
+			}
+			return 0, err.Error()
+		}
+		defer f.Close()
+		rings, err := drain(f)
+		if err != io.EOF && !isClear(err) {
+			t.Fatalf("read: %v", err)
+		}
+		return len(rings[0]), err.Error()
+	}
+	n, err := read(OpenReader(&slowReader{b: b, step: 500}, "x", Options{}))
+	fileN, fileErr := read(openMapped(&mapped{b: b, end: len(b)}, "x", Options{}))
+	if n != fileN || err != fileErr {
+		t.Fatalf("got %d events and %s, as a file %d and %s", n, err, fileN, fileErr)
 	}
 }
 

@@ -49,7 +49,14 @@ func (f *File) step(ctx context.Context, until time.Time) error {
 		return f.discard(skip)
 	}
 	if used == 0 {
-		return f.damaged(fmt.Errorf("at offset %d: the record is cut: %d bytes are left", off, len(b)))
+		// The window had the whole record if the input has it.
+		err = fmt.Errorf("at offset %d: the record is cut: %d bytes are left", off, len(b))
+		if f.info.Pipe && !f.cut {
+			// The end of a pipe is where its writer stopped.
+			f.cut = true
+			f.loss.Truncated++
+		}
+		return f.damaged(err)
 	}
 	return nil
 }
@@ -61,24 +68,7 @@ func (f *File) damaged(err error) error {
 		f.warn("reading stopped %v", err)
 		return io.EOF
 	}
-	if f.info.Pipe {
-		// The end of a pipe is where its writer stopped.
-		if b, _, werr := f.in.window(context.Background(), time.Time{}, 1<<16); werr == nil && len(b) < 1<<16 && isCut(b) {
-			f.warn("the recording is cut: %v", err)
-			f.loss.Truncated++
-			return io.EOF
-		}
-	}
 	return f.bad("%w", err).WithHint("what comes before it was read; record again, the file is damaged")
-}
-
-// isCut reports that b is the front of a record that looks sane.
-func isCut(b []byte) bool {
-	if len(b) < recHeaderSize {
-		return true
-	}
-	size := int(le.Uint16(b[6:]))
-	return size >= recHeaderSize && size > len(b)
 }
 
 // atEnd is called when the input is used up.
