@@ -126,6 +126,9 @@ func (l *lowerer) member(n *c.Member) (value, error) {
 	if x.record == nil {
 		return x, l.errorf(n, "members of a %s are not known here; only fields of the event are", x.t)
 	}
+	if v, ok := l.sc.Vars[partNames[x.part]+"."+n.Name]; ok && x.part != Self {
+		return l.valueOf(n, v)
+	}
 	if f, ok := x.record.Field(n.Name); ok {
 		return fieldValue(f, x.part), nil
 	}

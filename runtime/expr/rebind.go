@@ -1,5 +1,8 @@
 package expr
 
+// partNames are the names of the parts in expressions.
+var partNames = [...]string{Self: "", Start: "start", End: "end"}
+
 // Rebind returns n as it reads another part: what n reads of the event itself,
 // the copy reads of the pair's start or end. A value that was named on the
 // events of a stage can so be used on the pairs.

@@ -19,6 +19,7 @@ type Scope struct {
 	// written start.pid.
 	Parts map[string]*event.Schema
 	// Consts are named integers, Vars named IR nodes (a slot, a state).
+	// Vars["start.x"] is the member x of a part; it hides a field.
 	Consts map[string]int64
 	Vars   map[string]Node
 	// Types are typedefs beside those of package c.
