@@ -18,7 +18,7 @@ func standard() map[string]Builtin {
 		"comm_get":        {"comm_get(tid)", 1, 1, lowerComm},
 		"syscall_name":    {"syscall_name(number)", 1, 1, lowerSyscall},
 		"exit_reason_str": {"exit_reason_str(isa, code)", 2, 2, lowerExitReason},
-		"symbolic":        {"symbolic(field)", 1, 1, lowerSymbolic},
+		"symbolic":        {"symbolic(field)", 1, 1, lowerNameOf},
 		"ntohl":           {"ntohl(x)", 1, 1, swapBytes(4)},
 		"htonl":           {"htonl(x)", 1, 1, swapBytes(4)},
 		"ntohs":           {"ntohs(x)", 1, 1, swapBytes(2)},

@@ -6,10 +6,10 @@ import (
 	"ppscript/runtime/event"
 )
 
-// lowerSymbolic is symbolic(field): the name that the event's own print fmt
+// lowerNameOf is symbolic(field): the name that the event's own print fmt
 // gives to the field's value, so that it is right for every kernel and every
 // variant of the event; the number where there is no name.
-func lowerSymbolic(k *Call) (Node, error) {
+func lowerNameOf(k *Call) (Node, error) {
 	x, err := k.Node(0)
 	if err != nil {
 		return nil, err
