@@ -41,6 +41,8 @@ type attachment struct {
 	mode    string
 	files   []*os.File // cgroup directories, to be closed once all is open
 	watch   []int      // processes whose end ends the source; only a backstop
+	pids    []int      // of mode pid
+	tids    []int      // their threads, as listed
 }
 
 func (a *attachment) close() {
@@ -71,6 +73,7 @@ func (c *Config) resolve(warn func(error)) (*attachment, error) {
 		if err != nil {
 			return nil, err
 		}
+		a.pids, a.tids = t.PIDs, tids
 		if t.Inherit != Yes {
 			a.watch = t.PIDs
 		}
@@ -165,6 +168,24 @@ func threads(pids []int, warn func(error)) ([]int, error) {
 		warn(err)
 	}
 	return tids, nil
+}
+
+// newThreads counts the threads that came after the processes were listed and
+// matter: where events are not inherited, they do not.
+func (a *attachment) newThreads() int {
+	if a.mode != "pid" || !a.inherit {
+		return 0
+	}
+	n := 0
+	for _, pid := range a.pids {
+		tids, _ := taskDir(pid)
+		for _, tid := range tids {
+			if !slices.Contains(a.tids, tid) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // taskDir lists /proc/PID/task. A directory that vanishes meanwhile is an

@@ -42,6 +42,20 @@ func TestPIDInheritFollowsChildren(t *testing.T) {
 	}
 }
 
+func TestThreadsMadeWhileAttaching(t *testing.T) {
+	needRoot(t)
+	for range 5 {
+		h := startHelper(t)
+		h.do("pool 60")
+		s := openSource(t, Config{Events: []EventConfig{getppid(t, 0)}, Target: Target{PIDs: []int{h.pid}}})
+		h.do("pooled 50")
+		if c := drain(t, s); len(s.Warnings()) == 0 && c.samples[0] != 3000 {
+			t.Errorf("got %d samples and %d lost of %d threads, want 50 from each of 60", c.samples[0], c.lost, len(c.byTID))
+		}
+		h.stop()
+	}
+}
+
 func TestTIDIsExactlyThatThread(t *testing.T) {
 	needRoot(t)
 	h := startHelper(t)

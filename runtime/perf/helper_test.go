@@ -39,11 +39,14 @@ func TestMain(m *testing.M) {
 //	call N    getppid N times on the main thread
 //	thread N  the same on a thread made for it, which then ends
 //	fork N    the same in a child process, which then ends
+//	pool N    begin to make N threads that stay
+//	pooled N  when all are there, getppid N times on each of them
 //	comm S    take that name
 //	exit      end
 func helperMain(args []string) {
 	runtime.LockOSThread()
 	pin(0)
+	pool.calls = make(chan string)
 	if len(args) > 0 {
 		helperDo(strings.Join(args, " "))
 		return
@@ -79,9 +82,43 @@ func helperDo(cmd string) {
 		if out, err := c.CombinedOutput(); err != nil {
 			fmt.Println("fork:", err, string(out))
 		}
+	case "pool":
+		for range n {
+			pool.ready.Add(1)
+		}
+		go func() {
+			for range n {
+				go func() {
+					runtime.LockOSThread()
+					pool.ready.Done()
+					for calls := range pool.calls {
+						helperDo("call " + calls)
+						pool.done.Done()
+						pool.hold.Wait() // so that each gets one
+					}
+				}()
+				time.Sleep(300 * time.Microsecond)
+			}
+		}()
+		pool.size = n
+	case "pooled":
+		pool.ready.Wait()
+		pool.hold.Add(1)
+		pool.done.Add(pool.size)
+		for range pool.size {
+			pool.calls <- arg
+		}
+		pool.done.Wait()
+		pool.hold.Done()
 	case "comm":
 		os.WriteFile(fmt.Sprintf("/proc/self/task/%d/comm", unix.Gettid()), []byte(arg), 0)
 	}
+}
+
+var pool struct {
+	size              int
+	ready, done, hold sync.WaitGroup
+	calls             chan string
 }
 
 func pin(cpu int) {

@@ -221,7 +221,7 @@ func (o *opener) openOne(m *member, p place, counting bool) error {
 		return o.explainMap(err)
 	}
 	key := o.att.rings[p.ring]
-	r.cpu = int32(key.cpu)
+	r.cpu, r.backward = int32(key.cpu), o.cfg.Overwrite
 	r.stat.CPU, r.stat.TID = key.cpu, key.tid
 	o.rings[p.ring], o.owner[p.ring] = r, fd
 	return nil

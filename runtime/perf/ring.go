@@ -29,6 +29,8 @@ type ring struct {
 
 	pos            uint64 // after the last record read
 	known, visible uint64
+	backward       bool   // a ring of the newest records,
+	frozen         bool   // which can be read
 	first          uint64 // head at the first of the two looks
 
 	scratch []uint64 // aligned, so that callchains in it are views too
@@ -80,6 +82,14 @@ func (r *ring) unmap() error {
 	r.mem, r.page, r.data, r.final = nil, nil, nil, nil
 	r.known, r.visible = r.pos, r.pos // nothing is left to read
 	return err
+}
+
+// shown is the position up to which there are records to read.
+func (r *ring) shown() uint64 {
+	if r.backward && !r.frozen {
+		return 0
+	}
+	return r.head() + uint64(len(r.final))
 }
 
 // head is where the kernel writes next. The load orders the reads of the

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 )
 
@@ -28,6 +29,8 @@ type Source struct {
 
 	poll     *poller
 	pollFD   []int // by ring of the attachment: the descriptor that poll watches
+	cursor   []int // and where in open.fds to look for the next one
+	opened   int   // descriptors
 	warnings []error
 	stopped  bool // the events are disabled, what is in the rings is all
 	eof      bool
@@ -74,12 +77,7 @@ func (s *Source) start(ctx context.Context, counting bool) (err error) {
 		}
 		s.workload = w
 	}
-	if s.att, err = s.cfg.resolve(s.warn); err != nil {
-		return err
-	}
-	s.open = &opener{cfg: &s.cfg, att: s.att, warn: s.warn}
-	defer s.att.close()
-	if err = s.open.openAll(ctx, counting); err != nil {
+	if err = s.attach(ctx); err != nil {
 		return err
 	}
 	s.makeStreams()
@@ -90,6 +88,8 @@ func (s *Source) start(ctx context.Context, counting bool) (err error) {
 		return err
 	}
 	s.pollFD = slices.Clone(s.open.owner)
+	s.cursor = make([]int, len(s.pollFD))
+	s.opened = len(s.open.fds)
 	for i, r := range s.open.rings {
 		if r == nil {
 			continue
@@ -110,6 +110,44 @@ func (s *Source) start(ctx context.Context, counting bool) (err error) {
 		}
 	} // else the command's execve enables
 	return w.release()
+}
+
+// attachTries is how often a process whose threads come faster than we attach
+// is tried.
+const attachTries = 5
+
+// attach opens the events, disabled. Threads that a process makes meanwhile
+// have or have not inherited the events, depending on which thread made them,
+// and nothing tells: with any such thread all is opened again.
+func (s *Source) attach(ctx context.Context) (err error) {
+	for try := 1; ; try++ {
+		var warnings []error
+		warn := func(err error) { warnings = append(warnings, err) }
+		if s.att, err = s.cfg.resolve(warn); err != nil {
+			return err
+		}
+		s.open = &opener{cfg: &s.cfg, att: s.att, warn: warn}
+		err = s.open.openAll(ctx, s.counting)
+		s.att.close()
+		if err != nil {
+			return err
+		}
+		fresh := s.att.newThreads()
+		if fresh > 0 && try < attachTries {
+			if err = s.open.close(); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, w := range warnings {
+			s.warn(w)
+		}
+		if fresh > 0 {
+			s.warn(diag.Errorf(diag.Attach, "attach", "processes", "%d threads were made meanwhile and may be missing", fresh).
+				WithHint("attach to CPUs and filter by pid to be sure"))
+		}
+		return nil
+	}
 }
 
 // watchTargets has Poll look out for the end of the workload, or of all
@@ -176,24 +214,24 @@ func (s *Source) makeStreams() {
 		s.byEvent[i] = &event.Stream{Index: len(s.streams), Schema: ev.Schema, Label: ev.name(), Members: layouts[i]}
 		s.streams = append(s.streams, s.byEvent[i])
 	}
-	for i, r := range s.open.rings {
+	for _, f := range s.open.fds {
+		r := s.open.rings[f.ring]
 		if r == nil {
-			continue
+			continue // counting
 		}
-		for _, f := range s.open.fds {
-			if f.ring != i {
-				continue
-			}
-			if r.dec == nil {
-				r.dec = NewDecoder(layouts[f.stream])
-			}
-			if f.stream >= 0 {
-				r.dec.Add(f.id, s.byEvent[f.stream], layouts[f.stream])
-			}
+		if r.dec == nil {
+			r.dec = NewDecoder(layouts[f.stream])
 		}
-		r.index = int32(len(s.live))
-		s.live = append(s.live, r)
-		s.rings = append(s.rings, r)
+		if f.stream >= 0 {
+			r.dec.Add(f.id, s.byEvent[f.stream], layouts[f.stream])
+		}
+	}
+	for _, r := range s.open.rings {
+		if r != nil {
+			r.index = int32(len(s.live))
+			s.live = append(s.live, r)
+			s.rings = append(s.rings, r)
+		}
 	}
 }
 
@@ -266,7 +304,7 @@ const settle = 10 * time.Microsecond
 func (s *Source) look() bool {
 	some := false
 	for _, r := range s.live {
-		r.first = r.head() + uint64(len(r.final))
+		r.first = r.shown()
 		some = some || r.first != r.pos
 	}
 	if some && len(s.live) > 1 && !s.eof {
@@ -274,7 +312,7 @@ func (s *Source) look() bool {
 		}
 	}
 	for _, r := range s.live {
-		r.visible = r.head() + uint64(len(r.final))
+		r.visible = r.shown()
 		r.known = r.first
 		if len(s.live) == 1 {
 			r.known = r.visible
@@ -310,9 +348,11 @@ func (s *Source) hangups() {
 			continue
 		}
 		s.poll.remove(s.pollFD[tag])
-		for _, f := range s.open.fds {
+		// What was found dead before stays dead.
+		for ; s.cursor[tag] < len(s.open.fds); s.cursor[tag]++ {
+			f := &s.open.fds[s.cursor[tag]]
 			if f.ring == tag && !hungUp(f.fd) {
-				if s.poll.add(f.fd, tag) == nil {
+				if err := s.poll.add(f.fd, tag); err == nil {
 					s.pollFD[tag] = f.fd
 				}
 				break
@@ -349,7 +389,11 @@ func (s *Source) finish() error {
 	}
 	s.eof = true
 	for _, r := range s.live {
-		s.appendLoss(r)
+		if r.backward {
+			r.freeze()
+		} else {
+			s.appendLoss(r)
+		}
 	}
 	return nil
 }

@@ -218,3 +218,27 @@ func TestSoftwareClockSamples(t *testing.T) {
 		t.Errorf("got %d samples in 100 ms of 1 ms each", c.samples[0])
 	}
 }
+
+func TestOverwriteKeepsTheNewest(t *testing.T) {
+	needRoot(t)
+	h := startHelper(t)
+	for _, calls := range []int{10, 5000} {
+		ev := getppid(t, h.tid)
+		s := openSource(t, Config{Events: []EventConfig{ev}, Target: Target{CPUs: []int{0}}, Pages: 1, Overwrite: true})
+		h.do("call %d", calls)
+		if err := s.Poll(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, visible := s.Rings()[0].Bounds(); visible != 0 {
+			t.Errorf("visible before Stop: got %d, want 0", visible)
+		}
+		c := drain(t, s)
+		// A page of 4 KiB holds some 50 records of 80 bytes.
+		if want := min(calls, 40); c.samples[0] < want || c.samples[0] > min(calls, 100) || c.lost != 0 || c.backward != 0 {
+			t.Errorf("%d calls: got %+v, want at least %d samples in order, none lost", calls, c, want)
+		}
+		if st := s.Stats(); st.Corrupt != 0 {
+			t.Errorf("got %d corrupt records", st.Corrupt)
+		}
+	}
+}

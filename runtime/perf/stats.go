@@ -3,6 +3,8 @@ package perf
 import (
 	"fmt"
 
+	"golang.org/x/sys/unix"
+
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/unit"
 )
@@ -23,7 +25,7 @@ type Stats struct {
 
 // Stats adds up what the rings have seen. It is a copy.
 func (s *Source) Stats() Stats {
-	st := Stats{Mode: s.att.mode, Events: len(s.streams), Opened: len(s.open.fds), Wakeups: s.wakeups}
+	st := Stats{Mode: s.att.mode, Events: len(s.streams), Opened: s.opened, Wakeups: s.wakeups}
 	for _, r := range s.live {
 		st.Rings = append(st.Rings, r.stat)
 		st.Records += r.stat.Records
@@ -51,7 +53,7 @@ func (s *Source) Describe() []string {
 			line += " if " + ev.Filter
 		}
 		a := s.cfg.sampling(&ev, false, false)
-		if a.Bits&(1<<10) != 0 {
+		if a.Bits&unix.PerfBitFreq != 0 {
 			line += fmt.Sprintf(", %d times a second", a.Sample)
 		} else if a.Sample != 1 {
 			line += fmt.Sprintf(", every %d", a.Sample)
@@ -81,11 +83,11 @@ func (s *Source) describeTarget() string {
 	case s.att.mode == "cpu":
 		return line + "CPUs " + list
 	case s.att.mode == "cgroup":
-		return line + fmt.Sprintf("%d cgroups on CPUs %s", len(tasks), list)
+		return line + fmt.Sprintf("%s on CPUs %s", plural(len(tasks), "cgroup"), list)
 	case s.att.mode == "workload":
 		line += "the command"
 	default:
-		line += fmt.Sprintf("%d threads", len(tasks))
+		line += plural(len(tasks), "thread")
 	}
 	switch {
 	case s.att.inherit && s.att.thread && !s.open.noTid:
@@ -104,6 +106,13 @@ func (s *Source) describeRings() string {
 	if len(s.live) > 0 && s.live[0].cpu < 0 {
 		per = "thread"
 	}
-	return fmt.Sprintf("%d rings of %s, one for each %s; %d open events", len(s.live),
-		unit.Size(int64(s.cfg.dataSize())), per, len(s.open.fds))
+	return fmt.Sprintf("%s of %s, one for each %s; %s", plural(len(s.live), "ring"),
+		unit.Size(int64(s.cfg.dataSize())), per, plural(s.opened, "open event"))
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
