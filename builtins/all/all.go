@@ -6,6 +6,9 @@ import (
 	"ppscript/builtins"
 	"ppscript/builtins/host"
 	"ppscript/builtins/options"
+	"ppscript/builtins/pipeline"
+	"ppscript/builtins/results"
+	"ppscript/builtins/sources"
 	"ppscript/builtins/values"
 )
 
@@ -13,6 +16,10 @@ import (
 func Registry() (*builtins.Registry, error) {
 	return builtins.NewRegistry(
 		options.Builtins(),
+		sources.Builtins(),
+		pipeline.Builtins(),
+		pipeline.GroupBuiltins(),
+		results.Builtins(),
 		values.Builtins(),
 		host.Builtins(),
 	)

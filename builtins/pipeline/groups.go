@@ -1,0 +1,72 @@
+package pipeline
+
+import (
+	"errors"
+	"sync"
+
+	b "ppscript/builtins"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/script"
+
+	"go.starlark.net/starlark"
+)
+
+// Groups is what stream.by(...) returns: a stream with keys, that waits for
+// what to compute.
+type Groups struct {
+	in plan.Stream
+	by []plan.Var
+}
+
+var _ starlark.HasAttrs = (*Groups)(nil)
+
+func (g *Groups) String() string        { return "<groups>" }
+func (g *Groups) Type() string          { return "groups" }
+func (g *Groups) Freeze()               {}
+func (g *Groups) Truth() starlark.Bool  { return true }
+func (g *Groups) Hash() (uint32, error) { return 0, errors.New("unhashable: groups") }
+
+var groupMethods = sync.OnceValue(func() *b.MethodSet { return b.Methods("groups", GroupBuiltins()) })
+
+// Attr returns a method.
+func (g *Groups) Attr(name string) (starlark.Value, error) { return groupMethods().Attr(g, name) }
+
+// AttrNames lists the methods.
+func (g *Groups) AttrNames() []string { return groupMethods().Names() }
+
+// GroupBuiltins are the methods of groups: those of streams that aggregate.
+func GroupBuiltins() []*b.Builtin {
+	a, n, h := aggregate(), count(), hist()
+	a.Impl = func(c *b.Call) (starlark.Value, error) {
+		g := c.Receiver.(*Groups)
+		return tableOf(c, g.in, g.by)
+	}
+	n.Impl = func(c *b.Call) (starlark.Value, error) {
+		g := c.Receiver.(*Groups)
+		return countOf(g.in, g.by), nil
+	}
+	h.Impl = func(c *b.Call) (starlark.Value, error) {
+		g := c.Receiver.(*Groups)
+		return histOf(c, g.in, g.by)
+	}
+	h.Examples = []b.Example{{Code: `tracepoint("sched:sched_stat_runtime").by("comm").hist("runtime")`, Output: "<table of comm, runtime>"}}
+	list := []*b.Builtin{a, n, h}
+	for _, x := range list {
+		x.Type = "groups"
+	}
+	return list
+}
+
+// base is a number in base units: ns, bytes, or as it is.
+func base(v starlark.Value) int64 {
+	switch v := v.(type) {
+	case script.Duration:
+		return int64(v)
+	case script.Size:
+		return int64(v)
+	case starlark.Int:
+		n, _ := v.Int64()
+		return n
+	}
+	return 0
+}

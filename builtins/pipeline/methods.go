@@ -1,0 +1,256 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	b "ppscript/builtins"
+	"ppscript/builtins/results"
+	"ppscript/runtime/plan"
+
+	"go.starlark.net/starlark"
+)
+
+const (
+	computed = "computed in ppscript; any kernel; no privilege"
+	perEvent = "a few ns per event for fields and C expressions; about 100 ns for a function that stays interpreted"
+	runtimeE = "a field does not exist (found before anything is opened); an evaluation that fails drops the event and is counted"
+)
+
+// sw is the stream that examples use.
+const sw = `s = tracepoint("sched:sched_switch")` + "\n"
+
+// Builtins are the declarations of the group.
+func Builtins() []*b.Builtin {
+	list := []*b.Builtin{where(), let(), by(), aggregate(), count(), hist(), logLines(), each(), attr(), merge(), joinStages(), latency()}
+	return append(list, aggregators()...)
+}
+
+func where() *b.Builtin {
+	return &b.Builtin{
+		Name: "where", Type: "stream", Group: b.StreamMethods, Summary: "Keeps the events for which a condition holds.",
+		Params:  []b.Param{{Name: "condition", Type: b.Expression, Required: true, Doc: "what must be true, or not zero, or not empty"}},
+		Returns: "stream", Result: "the events that pass; what the kernel's filter can express is done there", Errors: runtimeE,
+		Source: "tracepoint filter of the kernel, else ppscript; any kernel", Cost: perEvent + "; nothing for what the kernel rejects",
+		Examples: []b.Example{{Code: sw + `s.where("prev_pid > 0 && prev_state == 0")`, Output: "<stream>"},
+			{Code: sw + `s.where(lambda e: e.prev_comm == "bash")`, Output: "<stream>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			f, err := arg(c, "condition")
+			if err != nil {
+				return nil, err
+			}
+			return with(c, &plan.Where{In: in(c), Pred: *f}), nil
+		},
+	}
+}
+
+func let() *b.Builtin {
+	return &b.Builtin{
+		Name: "let", Type: "stream", Group: b.StreamMethods, Summary: "Gives names to computed values, for everything behind.",
+		Params:  []b.Param{{Name: "name", Type: b.Expression, Rest: "**", Doc: "name = expression over the event"}},
+		Returns: "stream", Result: "the events; the names are usable like fields, and hide fields of the same name", Errors: runtimeE,
+		Source: computed, Cost: "that of the expression wherever the name is used",
+		Examples: []b.Example{{Code: sw + `s.let(slept = "prev_state & 3").where("slept")`, Output: "<stream>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			vars, err := vars(c, c.KW)
+			if err != nil {
+				return nil, err
+			}
+			return with(c, &plan.Let{In: in(c), Vars: vars}), nil
+		},
+	}
+}
+
+func vars(c *b.Call, kw []starlark.Tuple) ([]plan.Var, error) {
+	var vs []plan.Var
+	for _, kv := range kw {
+		f, err := FnOf(c, kv[1])
+		if err != nil {
+			return nil, err
+		}
+		vs = append(vs, plan.Var{Name: string(kv[0].(starlark.String)), Fn: f})
+	}
+	return vs, nil
+}
+
+func by() *b.Builtin {
+	return &b.Builtin{
+		Name: "by", Type: "stream", Group: b.StreamMethods, Summary: "Chooses the keys that the events are grouped by.",
+		Params: []b.Param{
+			{Name: "key", Type: b.Expression, Rest: "*", Doc: "fields or expressions; a key is named by its text"},
+			{Name: "name", Type: b.Expression, Rest: "**", Doc: "name of the key = expression"},
+		},
+		Returns: "groups", Result: "groups, for .agg(...), .count() or .hist(...)", Errors: runtimeE, Source: computed,
+		Cost:     perEvent + "; 60 to 200 bytes for each key; at most a million keys, further ones are counted as evicted",
+		Examples: []b.Example{{Code: sw + `s.by("prev_comm", cpu = "cpu").count()`, Output: "<table of prev_comm, cpu, count>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			g := &Groups{in: in(c)}
+			for i, v := range c.Rest {
+				f, err := FnOf(c, v)
+				if err != nil {
+					return nil, err
+				}
+				g.by = append(g.by, plan.Var{Name: keyName(f, i), Fn: f})
+			}
+			named, err := vars(c, c.KW)
+			g.by = append(g.by, named...)
+			return g, err
+		},
+	}
+}
+
+func keyName(f plan.Fn, i int) string {
+	if f.Text != "" {
+		return f.Text
+	}
+	if n := f.Call.Name(); n != "lambda" {
+		return n
+	}
+	return fmt.Sprintf("key%d", i+1)
+}
+
+func aggregate() *b.Builtin {
+	return &b.Builtin{
+		Name: "agg", Type: "stream", Group: b.StreamMethods, Summary: "Aggregates the events, or each group of them, into a table.",
+		Params:  []b.Param{{Name: "column", Type: b.Is("aggregator"), Rest: "**", Doc: "name of the column = agg.count(), agg.sum(...), ..."}},
+		Returns: "table", Result: "one row for each key in order of appearance; a new table at each interval",
+		Errors: runtimeE, Source: computed, Cost: "2 to 10 ns per event and column",
+		Examples: []b.Example{{Code: sw + `s.by("prev_comm").agg(n = agg.count(), last = agg.max("time"))`, Output: "<table of prev_comm, n, last>"}},
+		Impl:     func(c *b.Call) (starlark.Value, error) { return tableOf(c, c.Receiver.(*Stream).S, nil) },
+	}
+}
+
+// tableOf makes a table of aggregators given by name.
+func tableOf(c *b.Call, s plan.Stream, by []plan.Var) (starlark.Value, error) {
+	if len(c.KW) == 0 {
+		return nil, c.Error("column", errors.New("missing"), `write .agg(calls = agg.count(), total = agg.sum("delay"))`)
+	}
+	g := &plan.Group{In: s, By: by}
+	for _, kv := range c.KW {
+		col := kv[1].(*aggregator).col
+		col.Name = string(kv[0].(starlark.String))
+		for _, v := range by {
+			if v.Name == col.Name {
+				return nil, c.Error("column", fmt.Errorf("%s is a key already", col.Name), "choose another name")
+			}
+		}
+		g.Aggs = append(g.Aggs, col)
+	}
+	return &results.Table{Group: g}, nil
+}
+
+func count() *b.Builtin {
+	return &b.Builtin{
+		Name: "count", Type: "stream", Group: b.StreamMethods, Summary: "Counts the events, or those of each group.",
+		Returns: "table", Result: "a column count; largest first if there are keys", Errors: "none", Source: computed,
+		Cost:     "under 10 ns per event",
+		Examples: []b.Example{{Code: sw + `s.by("prev_comm").count()`, Output: "<table of prev_comm, count>"}},
+		Impl:     func(c *b.Call) (starlark.Value, error) { return countOf(in(c), nil), nil },
+	}
+}
+
+func countOf(s plan.Stream, by []plan.Var) starlark.Value {
+	g := &plan.Group{In: s, By: by, Aggs: []plan.AggCol{{Name: "count", Op: "count"}}}
+	if len(by) > 0 {
+		g.View.Steps = []plan.Step{{Sort: "count", Reverse: true}}
+	}
+	return &results.Table{Group: g}
+}
+
+func hist() *b.Builtin {
+	return &b.Builtin{
+		Name: "hist", Type: "stream", Group: b.StreamMethods, Summary: "Counts a number into power-of-two or equal buckets.",
+		Params:  histParams(),
+		Returns: "histogram", Result: "buckets [2^n, 2^(n+1)), or of step; counts are events", Errors: runtimeE + "; step without low and high",
+		Source: computed, Cost: "3 ns per event; 65 counters for each key",
+		Examples: []b.Example{{Code: `tracepoint("sched:sched_stat_runtime").hist("runtime")`, Output: "<table of runtime>"}},
+		Impl:     func(c *b.Call) (starlark.Value, error) { return histOf(c, in(c), nil) },
+	}
+}
+
+func histParams() []b.Param {
+	return []b.Param{
+		{Name: "value", Type: b.Expression, Required: true, Doc: "what to count: a number of the event"},
+		{Name: "low", Type: b.Or(b.Int, b.Duration, b.Size), Named: true, Doc: "lower end of equal buckets"},
+		{Name: "high", Type: b.Or(b.Int, b.Duration, b.Size), Named: true, Doc: "upper end of equal buckets"},
+		{Name: "step", Type: b.Or(b.Int, b.Duration, b.Size), Named: true, Doc: "width of equal buckets; none: powers of two"},
+	}
+}
+
+func histOf(c *b.Call, s plan.Stream, by []plan.Var) (starlark.Value, error) {
+	f, err := arg(c, "value")
+	if err != nil {
+		return nil, err
+	}
+	name := "value"
+	if f.Text != "" {
+		name = f.Text
+	}
+	col := plan.AggCol{Name: name, Op: "hist", Arg: f, Pos: c.Pos()}
+	if c.Has("step") {
+		col.Op = "lhist"
+		col.Lo, col.Hi, col.Step = base(c.Value("low")), base(c.Value("high")), base(c.Value("step"))
+		switch {
+		case col.Step < 1:
+			return nil, c.Errorf("step", "got %v, want more than 0", c.Value("step"))
+		case col.Hi <= col.Lo:
+			return nil, c.Error("high", fmt.Errorf("got %v, want more than low", c.Value("high")), "write low = 0, high = 100, step = 10")
+		case (col.Hi-col.Lo)/col.Step > 1000:
+			return nil, c.Errorf("step", "makes more than 1000 buckets")
+		}
+	}
+	return &results.Table{Group: &plan.Group{In: s, By: by, Aggs: []plan.AggCol{col}}}, nil
+}
+
+func logLines() *b.Builtin {
+	return &b.Builtin{
+		Name: "log", Type: "stream", Group: b.StreamMethods, Summary: "Shows every event as a line, in time order.",
+		Returns: "log", Result: "date, comm, tid, flags, cpu, time, event and its fields as the kernel prints them; of a pair both events",
+		Errors: "none", Source: "the print fmt of the tracepoint", Cost: "about 200 ns per event shown",
+		Examples: []b.Example{{Code: sw + `s.log()`, Output: "<log>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			return &results.Log{Report: &plan.Log{In: in(c), Pairs: c.Receiver.(*Stream).Pairs}}, nil
+		},
+	}
+}
+
+func each() *b.Builtin {
+	return &b.Builtin{
+		Name: "each", Type: "stream", Group: b.StreamMethods, Summary: "Calls a function of the script for every event, in time order.",
+		Params:  []b.Param{{Name: "fn", Type: b.Func, Required: true, Doc: "function of the event; the event is valid during the call only"}},
+		Returns: "log", Result: "what the function prints or keeps in a state()", Errors: "the function fails: the run ends",
+		Source: computed, Cost: "about 100 ns per event and line of the function: interpreted",
+		Examples: []b.Example{{Code: sw + `s.each(lambda e: print(e.prev_comm))`, Output: "<log>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			f, err := newCallable(c.Host(), c.Func("fn"))
+			if err != nil {
+				return nil, err
+			}
+			return &results.Log{Report: &plan.Each{In: in(c), Fn: f}}, nil
+		},
+	}
+}
+
+func attr() *b.Builtin {
+	return &b.Builtin{
+		Name: "attr", Type: "stream", Group: b.StreamMethods, Summary: "Returns the values of an attribute of an event string.",
+		Params: []b.Param{
+			{Name: "name", Type: b.String, Required: true, Doc: "attribute, such as key or top-by"},
+		},
+		Returns: "list of strings", Result: "the values in order; empty if the event has no such attribute", Errors: "the stream is not a source",
+		Source: computed, Cost: "none for events",
+		Examples: []b.Example{{Code: `event("sched:sched_wakeup//key=pid/").attr("key")`, Output: `["pid"]`}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			src, ok := in(c).(*plan.Source)
+			if !ok {
+				return nil, errors.New("only events have attributes")
+			}
+			var vs []starlark.Value
+			for _, v := range src.Attr(strings.ReplaceAll(c.String("name"), "_", "-")) {
+				vs = append(vs, starlark.String(v))
+			}
+			return starlark.NewList(vs), nil
+		},
+	}
+}

@@ -1,0 +1,123 @@
+// Package pipeline declares what scripts do with streams of events: filter
+// and name, group and aggregate, join, show. Streams are lazy values: nothing
+// is opened until a result that main returns is run.
+package pipeline
+
+import (
+	"errors"
+	"sync"
+
+	b "ppscript/builtins"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/script"
+
+	"go.starlark.net/starlark"
+)
+
+// A Stream is a stream as a Starlark value. Sources have attributes of their
+// event string, pairs have a start and an end; all have the same methods.
+type Stream struct {
+	S plan.Stream
+	// Pairs says that the events are pairs.
+	Pairs bool
+}
+
+var _ starlark.HasAttrs = (*Stream)(nil)
+
+func (s *Stream) String() string {
+	if src, ok := s.S.(*plan.Source); ok {
+		return "<stream " + src.FullName() + ">"
+	}
+	if s.Pairs {
+		return "<stream of pairs>"
+	}
+	return "<stream>"
+}
+func (s *Stream) Type() string          { return "stream" }
+func (s *Stream) Freeze()               {} // methods make new streams
+func (s *Stream) Truth() starlark.Bool  { return true }
+func (s *Stream) Hash() (uint32, error) { return 0, errors.New("unhashable: stream") }
+
+// methods are found at first use: their implementations refer to them.
+var methods = sync.OnceValue(func() *b.MethodSet { return b.Methods("stream", Builtins()) })
+
+// Attr returns a method, or label, the name of a source.
+func (s *Stream) Attr(name string) (starlark.Value, error) {
+	if src, ok := s.S.(*plan.Source); ok && name == "label" {
+		if src.Alias != "" {
+			return starlark.String(src.Alias), nil
+		}
+		return starlark.String(src.Name), nil
+	}
+	return methods().Attr(s, name)
+}
+
+// AttrNames lists the methods.
+func (s *Stream) AttrNames() []string { return methods().Names() }
+
+// with is a stream made of the receiver's, keeping that it is one of pairs.
+func with(c *b.Call, s plan.Stream) *Stream {
+	return &Stream{S: s, Pairs: c.Receiver.(*Stream).Pairs}
+}
+
+// in is the receiver's stream.
+func in(c *b.Call) plan.Stream { return c.Receiver.(*Stream).S }
+
+// FnOf makes a per-event function of an expression argument.
+func FnOf(c *b.Call, v starlark.Value) (plan.Fn, error) {
+	if s, ok := starlark.AsString(v); ok {
+		return plan.Fn{Text: s, Pos: c.Pos()}, nil
+	}
+	f, err := newCallable(c.Host(), v.(starlark.Callable))
+	if err != nil {
+		return plan.Fn{}, err
+	}
+	return plan.Fn{Call: f, Pos: c.Pos()}, nil
+}
+
+// arg is the per-event function of a parameter; nil if it is absent.
+func arg(c *b.Call, name string) (*plan.Fn, error) {
+	if !c.Has(name) {
+		return nil, nil
+	}
+	f, err := FnOf(c, c.Value(name))
+	return &f, err
+}
+
+// A callable is a script's function as plan wants it.
+type callable struct {
+	*script.Func
+	host *script.Host
+}
+
+func newCallable(h *script.Host, fn starlark.Callable) (*callable, error) {
+	f, err := h.NewFunc(fn)
+	if err != nil {
+		return nil, err
+	}
+	return &callable{f, h}, nil
+}
+
+// Check implements plan.Callable.
+func (f *callable) Check(events []*expr.Scope) error {
+	var shape script.Shape
+	for _, sc := range events {
+		shape.Schemas = appendNew(shape.Schemas, sc.Schema)
+		if s, ok := sc.Parts["start"]; ok {
+			shape.Start = appendNew(shape.Start, s)
+			shape.End = appendNew(shape.End, sc.Parts["end"])
+		}
+	}
+	return f.host.CheckFields(f.Callable(), shape)
+}
+
+func appendNew(list []*event.Schema, s *event.Schema) []*event.Schema {
+	for _, have := range list {
+		if have == s {
+			return list
+		}
+	}
+	return append(list, s)
+}

@@ -1,0 +1,275 @@
+package results
+
+import (
+	"fmt"
+
+	b "ppscript/builtins"
+	"ppscript/runtime/diag"
+	"ppscript/runtime/plan"
+
+	"go.starlark.net/starlark"
+)
+
+const (
+	computed = "computed in ppscript; any kernel; no privilege"
+	perRow   = "per row of each table shown; none for events"
+)
+
+const demo = `t = tracepoint("sched:sched_switch").by("prev_comm").count()`
+
+func didYouMean(name string, names []string) string { return diag.DidYouMean(name, names) }
+
+// Builtins are the declarations of the group.
+func Builtins() []*b.Builtin {
+	return []*b.Builtin{sortBy(), top(), title(), units(), with(), text(), layout(), hide(), line()}
+}
+
+func sortBy() *b.Builtin {
+	return &b.Builtin{
+		Name: "sort", Type: "table", Group: b.Results, Summary: "Orders the rows by a column.",
+		Params: []b.Param{
+			{Name: "column", Type: b.String, Required: true, Doc: "name of the column"},
+			{Name: "reverse", Type: b.Bool, Default: starlark.False, Doc: "largest first"},
+		},
+		Returns: "table", Result: "the rows in order; a second sort decides between equal rows of the first",
+		Errors: "no such column", Source: computed, Cost: perRow,
+		Examples: []b.Example{{Code: demo + "\n" + `t.sort("count", reverse = True)`, Output: "<table of prev_comm, count>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			if err := hasColumn(c, "column", c.String("column")); err != nil {
+				return nil, err
+			}
+			return change(c, func(v *plan.View) error {
+				v.Steps = append(v.Steps, plan.Step{Sort: c.String("column"), Reverse: c.Bool("reverse")})
+				return nil
+			})
+		},
+	}
+}
+
+func top() *b.Builtin {
+	return &b.Builtin{
+		Name: "top", Type: "table", Group: b.Results, Summary: "Keeps the first rows, sorted by the last column unless sorted before.",
+		Params:  []b.Param{{Name: "n", Type: b.Int, Required: true, Doc: "how many rows"}},
+		Returns: "table", Result: "at most n rows; the number of the others is shown", Errors: "n is less than 1",
+		Source: computed, Cost: perRow,
+		Examples: []b.Example{{Code: demo + "\n" + `t.top(10)`, Output: "<table of prev_comm, count>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			n := c.Int("n")
+			if n < 1 {
+				return nil, c.Errorf("n", "got %d, want at least 1", n)
+			}
+			g := c.Receiver.(*Table).Group
+			return change(c, func(v *plan.View) error {
+				sorted := false
+				for _, s := range v.Steps {
+					sorted = sorted || s.Sort != ""
+				}
+				if !sorted && len(g.Aggs) > 0 && !histogram(g) {
+					v.Steps = append(v.Steps, plan.Step{Sort: g.Aggs[len(g.Aggs)-1].Name, Reverse: true})
+				}
+				v.Steps = append(v.Steps, plan.Step{Top: int(n)})
+				return nil
+			})
+		},
+	}
+}
+
+func histogram(g *plan.Group) bool {
+	return len(g.Aggs) == 1 && (g.Aggs[0].Op == "hist" || g.Aggs[0].Op == "lhist")
+}
+
+func title() *b.Builtin {
+	return &b.Builtin{
+		Name: "title", Type: "table", Group: b.Results, Summary: "Says what the table is about, beside its date.",
+		Params:  []b.Param{{Name: "text", Type: b.String, Required: true, Doc: "the title"}},
+		Returns: "table", Result: "the table with its title", Errors: "none", Source: computed, Cost: perRow,
+		Examples: []b.Example{{Code: demo + "\n" + `t.title("who gave up the CPU")`, Output: "<table of prev_comm, count>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			return change(c, func(v *plan.View) error { v.Title = c.String("text"); return nil })
+		},
+	}
+}
+
+func units() *b.Builtin {
+	return &b.Builtin{
+		Name: "unit", Type: "table", Group: b.Results, Summary: "Chooses the unit in which columns are shown.",
+		Params: []b.Param{
+			{Name: "unit", Type: b.UnitType, Required: true, Doc: "such as us, ms, MiB"},
+			{Name: "column", Type: b.String, Doc: "one column; else all that the unit fits"},
+		},
+		Returns: "table", Result: "numbers are divided for showing only", Errors: "no column is measured in that kind of unit",
+		Source: computed, Cost: perRow,
+		Examples: []b.Example{{Code: demo + "\n" + `t.unit(ms)`, Output: "<table of prev_comm, count>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			name := c.String("column")
+			if name != "" {
+				if err := hasColumn(c, "column", name); err != nil {
+					return nil, err
+				}
+			}
+			return change(c, func(v *plan.View) error { set(&v.Units, name, unitOf(c, "unit")); return nil })
+		},
+	}
+}
+
+func set[V any](m *map[string]V, k string, v V) {
+	if *m == nil {
+		*m = map[string]V{}
+	}
+	(*m)[k] = v
+}
+
+func with() *b.Builtin {
+	return &b.Builtin{
+		Name: "with_", Type: "table", Group: b.Results, Summary: "Adds columns that are computed from the others.",
+		Params: []b.Param{
+			{Name: "unit", Type: b.UnitType, Named: true, Doc: "unit of the new columns"},
+			{Name: "column", Type: b.Func, Rest: "**", Doc: "name of the column = function of a row"},
+		},
+		Returns: "table", Result: "the table with the columns at its end; a row has the columns as attributes",
+		Errors: "the column exists; the function fails", Source: computed, Cost: "one call of the function for each row shown",
+		Examples: []b.Example{{Code: demo + "\n" + `t.with_(double = lambda r: 2 * r.count)`, Output: "<table of prev_comm, count>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			return change(c, func(v *plan.View) error {
+				for _, kv := range c.KW {
+					fn := rowCall(c, kv[1].(starlark.Callable))
+					v.Steps = append(v.Steps, plan.Step{With: string(kv[0].(starlark.String)), Fn: fn, Unit: unitOf(c, "unit")})
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func text() *b.Builtin {
+	return &b.Builtin{
+		Name: "text", Type: "table", Group: b.Results, Summary: "Shows the cells of columns through functions.",
+		Params:  []b.Param{{Name: "column", Type: b.Func, Rest: "**", Doc: "name of the column = function of a cell's value"}},
+		Returns: "table", Result: "what people see; JSON keeps the number beside it", Errors: "no such column; the function fails",
+		Source: computed, Cost: "one call of the function for each row shown",
+		Examples: []b.Example{{Code: demo + "\n" + `t.text(prev_comm = lambda c: c.upper())`, Output: "<table of prev_comm, count>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			return change(c, func(v *plan.View) error {
+				for _, kv := range c.KW {
+					name := string(kv[0].(starlark.String))
+					if err := hasColumn(c, "column", name); err != nil {
+						return err
+					}
+					set(&v.Texts, name, cellFunc(c, kv[1].(starlark.Callable)))
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func layout() *b.Builtin {
+	return &b.Builtin{
+		Name: "format", Type: "table", Group: b.Results, Summary: "Says how text output arranges the table, or one of its columns.",
+		Params: []b.Param{
+			{Name: "column", Type: b.String, Doc: "the column that width to alarm are about"},
+			{Name: "width", Type: b.Int, Named: true, Doc: "least width of the column"},
+			{Name: "left", Type: b.Bool, Named: true, Doc: "align left, or right"},
+			{Name: "decimals", Type: b.Int, Named: true, Doc: "digits behind the point"},
+			{Name: "sep", Type: b.String, Named: true, Doc: "what stands between the column before and this one"},
+			{Name: "share_of", Type: b.String, Named: true, Doc: "column of which this one is a part: shows a percentage"},
+			{Name: "alarm", Type: b.Bool, Named: true, Doc: "red where it is not zero"},
+			{Name: "rule", Type: b.Bool, Named: true, Doc: "dashes under the header"},
+			{Name: "header", Type: b.Bool, Named: true, Doc: "the header"},
+			{Name: "date", Type: b.Bool, Named: true, Doc: "the line with date and title"},
+			{Name: "upper", Type: b.Bool, Named: true, Doc: "the header in upper case"},
+		},
+		Returns: "table", Result: "the table with that layout; JSON and CSV do not change", Errors: "no such column",
+		Source: computed, Cost: perRow,
+		Examples: []b.Example{{Code: demo + "\n" + `t.format("prev_comm", width = 20).format(rule = False)`, Output: "<table of prev_comm, count>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			name := c.String("column")
+			if name != "" {
+				if err := hasColumn(c, "column", name); err != nil {
+					return nil, err
+				}
+			} else if c.Has("width") || c.Has("left") || c.Has("decimals") || c.Has("sep") || c.Has("share_of") || c.Has("alarm") {
+				return nil, c.Error("column", fmt.Errorf("missing, and an argument is about a column"), `write t.format("total", width = 16)`)
+			}
+			return change(c, func(v *plan.View) error {
+				off := func(param string, flag *bool) {
+					if c.Has(param) {
+						*flag = !c.Bool(param)
+					}
+				}
+				off("rule", &v.Layout.NoRule)
+				off("header", &v.Layout.NoHeader)
+				off("date", &v.Layout.NoDate)
+				v.Layout.Upper = v.Layout.Upper || c.Bool("upper")
+				if name != "" {
+					set(&v.Widths, name, width(c, v.Widths[name]))
+				}
+				return nil
+			})
+		},
+	}
+}
+
+// width changes what the arguments say about a column.
+func width(c *b.Call, w plan.Width) plan.Width {
+	if c.Has("width") {
+		w.Min = int(c.Int("width"))
+	}
+	if c.Has("left") {
+		w.Left, w.Right = c.Bool("left"), !c.Bool("left")
+	}
+	if c.Has("decimals") {
+		n := int(c.Int("decimals"))
+		w.Prec = &n
+	}
+	if c.Has("sep") {
+		w.Sep = c.String("sep")
+	}
+	if c.Has("share_of") {
+		w.ShareOf = c.String("share_of")
+	}
+	if c.Has("alarm") {
+		w.Alarm = c.Bool("alarm")
+	}
+	return w
+}
+
+func hide() *b.Builtin {
+	return &b.Builtin{
+		Name: "hide", Type: "table", Group: b.Results, Summary: "Leaves columns out of the output; sorting and computing still see them.",
+		Params:  []b.Param{{Name: "column", Type: b.String, Rest: "*", Doc: "names of columns"}},
+		Returns: "table", Result: "the table without the columns", Errors: "no such column", Source: computed, Cost: perRow,
+		Examples: []b.Example{{Code: demo + "\n" + `t.hide("count")`, Output: "<table of prev_comm, count>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			return change(c, func(v *plan.View) error {
+				for _, n := range c.Rest {
+					name, _ := starlark.AsString(n)
+					if err := hasColumn(c, "column", name); err != nil {
+						return err
+					}
+					set(&v.Hidden, name, true)
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func line() *b.Builtin {
+	return &b.Builtin{
+		Name: "lines", Type: "table", Group: b.Results, Summary: "Shows each row as a line of text of the script's own.",
+		Params: []b.Param{
+			{Name: "fn", Type: b.Func, Required: true, Doc: "function of a row, which has the columns as attributes"},
+			{Name: "header", Type: b.String, Default: starlark.String(""), Named: true, Doc: "line above the rows"},
+		},
+		Returns: "table", Result: "only text output changes", Errors: "the function fails", Source: computed,
+		Cost:     "one call of the function for each row shown",
+		Examples: []b.Example{{Code: demo + "\n" + `t.lines(lambda r: fmt("{} {}", r.prev_comm, r.count))`, Output: "<table of prev_comm, count>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			return change(c, func(v *plan.View) error {
+				v.Row, v.Layout.HeaderText = rowCall(c, c.Func("fn")), c.String("header")
+				return nil
+			})
+		},
+	}
+}

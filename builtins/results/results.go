@@ -1,0 +1,150 @@
+// Package results declares what a script returns: tables, histograms and
+// logs, and the methods that say how they are shown. A result is a value: each
+// method returns a changed copy.
+package results
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	b "ppscript/builtins"
+	"ppscript/runtime/event"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/script"
+	"ppscript/runtime/unit"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
+)
+
+// A Table is a table or histogram that a run will fill.
+type Table struct{ Group *plan.Group }
+
+// A Log is a log that a run will write.
+type Log struct{ Report plan.Report }
+
+// Reporter is a value that main may return.
+type Reporter interface {
+	starlark.Value
+	Plan() plan.Report
+}
+
+var (
+	_ Reporter          = (*Table)(nil)
+	_ Reporter          = (*Log)(nil)
+	_ starlark.HasAttrs = (*Table)(nil)
+)
+
+// Plan is what to run.
+func (t *Table) Plan() plan.Report { return t.Group }
+func (l *Log) Plan() plan.Report   { return l.Report }
+
+func (t *Table) String() string        { return "<table of " + columns(t.Group) + ">" }
+func (t *Table) Type() string          { return "table" }
+func (t *Table) Freeze()               {} // methods copy
+func (t *Table) Truth() starlark.Bool  { return true }
+func (t *Table) Hash() (uint32, error) { return 0, errors.New("unhashable: table") }
+func (l *Log) String() string          { return "<log>" }
+func (l *Log) Type() string            { return "log" }
+func (l *Log) Freeze()                 {}
+func (l *Log) Truth() starlark.Bool    { return true }
+func (l *Log) Hash() (uint32, error)   { return 0, errors.New("unhashable: log") }
+
+func columns(g *plan.Group) string {
+	s := ""
+	for _, v := range g.By {
+		s += v.Name + ", "
+	}
+	for _, a := range g.Aggs {
+		s += a.Name + ", "
+	}
+	if s == "" {
+		return "nothing"
+	}
+	return s[:len(s)-2]
+}
+
+// methods are found at first use: their implementations refer to them.
+var methods = sync.OnceValue(func() *b.MethodSet { return b.Methods("table", Builtins()) })
+
+// Attr returns a method.
+func (t *Table) Attr(name string) (starlark.Value, error) { return methods().Attr(t, name) }
+
+// AttrNames lists the methods.
+func (t *Table) AttrNames() []string { return methods().Names() }
+
+// change applies fn to a copy of the receiver's view.
+func change(c *b.Call, fn func(v *plan.View) error) (starlark.Value, error) {
+	g := *c.Receiver.(*Table).Group
+	v := &g.View
+	v.Steps = slices.Clone(v.Steps)
+	v.Units, v.Texts, v.Widths, v.Hidden = maps.Clone(v.Units), maps.Clone(v.Texts), maps.Clone(v.Widths), maps.Clone(v.Hidden)
+	if err := fn(v); err != nil {
+		return nil, err
+	}
+	return &Table{&g}, nil
+}
+
+// hasColumn checks a column's name when the script says it, not when the
+// first table is ready.
+func hasColumn(c *b.Call, param, name string) error {
+	g := c.Receiver.(*Table).Group
+	var names []string
+	for _, v := range g.By {
+		names = append(names, v.Name)
+	}
+	for _, a := range g.Aggs {
+		names = append(names, a.Name)
+	}
+	for _, s := range g.View.Steps {
+		if s.With != "" {
+			names = append(names, s.With)
+		}
+	}
+	if slices.Contains(names, name) {
+		return nil
+	}
+	return c.Error(param, fmt.Errorf("no column %s%s", name, didYouMean(name, names)), "the columns are "+columns(g))
+}
+
+// rowCall runs a script's function of a row: a struct with the columns.
+func rowCall(c *b.Call, f starlark.Callable) plan.RowFunc {
+	h := c.Host()
+	f.Freeze()
+	return func(names []string, row []event.Value) (event.Value, error) {
+		d := make(starlark.StringDict, len(names))
+		for i, n := range names {
+			d[n] = script.ToStarlark(row[i])
+		}
+		v, err := h.Call(f, starlarkstruct.FromStringDict(starlark.String("row"), d))
+		if err != nil {
+			return event.Value{}, err
+		}
+		return script.FromStarlark(v)
+	}
+}
+
+// cellFunc runs a script's function of one value.
+func cellFunc(c *b.Call, f starlark.Callable) plan.CellFunc {
+	h := c.Host()
+	f.Freeze()
+	return func(v event.Value) (string, error) {
+		r, err := h.Call(f, script.ToStarlark(v))
+		if err != nil {
+			return "", err
+		}
+		if s, ok := starlark.AsString(r); ok {
+			return s, nil
+		}
+		return r.String(), nil
+	}
+}
+
+// unitOf is a unit argument, or a zero one.
+func unitOf(c *b.Call, name string) unit.Unit {
+	u, _ := c.Unit(name)
+	return u
+}

@@ -1,0 +1,165 @@
+// Package sources declares where events come from: tracepoints, software
+// events, counters, and events in perf-prof's notation.
+package sources
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	b "ppscript/builtins"
+	"ppscript/builtins/pipeline"
+	"ppscript/runtime/diag"
+	"ppscript/runtime/kernel"
+	"ppscript/runtime/plan"
+
+	"go.starlark.net/starlark"
+)
+
+// Builtins are the declarations of the group.
+func Builtins() []*b.Builtin {
+	return []*b.Builtin{tracepoint(), software(), eventString(), eventList(), counters()}
+}
+
+func tracepoint() *b.Builtin {
+	return &b.Builtin{
+		Name: "tracepoint", Group: b.Sources, Summary: "The events of a kernel tracepoint, or of several.",
+		Params: []b.Param{
+			{Name: "name", Type: b.String, Required: true, Doc: "system:name; * ? [a-z] name several"},
+			{Name: "filter", Type: b.String, Default: starlark.String(""), Doc: "the kernel's filter language, such as prev_pid > 0"},
+			{Name: "alias", Type: b.String, Named: true, Doc: "what results call the event"},
+			{Name: "cpus", Type: b.String, Named: true, Doc: "only these CPUs, such as 0-3,8"},
+			{Name: "optional", Type: b.Bool, Default: starlark.False, Named: true, Doc: "left out, with a note, where it does not exist"},
+		},
+		Returns: "stream", Result: "one event for each hit, with the fields of its format file",
+		Errors:   "no such event, with the nearest name; a filter that the kernel refuses, with its message; no permission",
+		Source:   "perf_event_open on the tracepoint; any kernel; CAP_PERFMON and a readable tracefs",
+		Cost:     "about 250 ns per hit for the traced program; filtered hits about 80 ns",
+		Examples: []b.Example{{Code: `tracepoint("sched:sched_switch", filter = "prev_pid > 0")`, Output: "<stream sched:sched_switch>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			sys, name, ok := strings.Cut(c.String("name"), ":")
+			if !ok || sys == "" || name == "" {
+				return nil, c.Error("name", fmt.Errorf("got %q, want system:name", c.String("name")), "list the events: ppscript list")
+			}
+			s := &plan.Source{Kind: plan.Tracepoint, System: sys, Name: name, Filter: c.String("filter"), Alias: c.String("alias"),
+				Optional: c.Bool("optional"), Pos: c.Pos()}
+			if c.Has("cpus") {
+				cpus, err := kernel.ParseCPUList(c.String("cpus"))
+				if err != nil {
+					return nil, c.Error("cpus", err, diag.HintOf(err))
+				}
+				s.CPUs = cpus
+			}
+			return &pipeline.Stream{S: s}, nil
+		},
+	}
+}
+
+func software() *b.Builtin {
+	return &b.Builtin{
+		Name: "software", Group: b.Sources, Summary: "The events of a counter that the kernel keeps in software.",
+		Params: []b.Param{
+			{Name: "name", Type: b.String, Required: true, Doc: "page-faults, context-switches, cpu-migrations, cpu-clock, ..."},
+			{Name: "period", Type: b.Int, Named: true, Unit: "occurrences", Doc: "one event for so many; for clocks in ns"},
+			{Name: "freq", Type: b.Int, Named: true, Unit: "Hz", Doc: "or so many events a second"},
+			{Name: "alias", Type: b.String, Named: true, Doc: "what results call the event"},
+		},
+		Returns: "stream", Result: "events with the facts of a sample only: time, pid, tid, cpu, period, comm",
+		Errors: "no such event, with the nearest name; both period and freq", Source: "perf_event_open; any kernel; CAP_PERFMON for other users' tasks",
+		Cost:     "about 200 ns per event for the traced program",
+		Examples: []b.Example{{Code: `software("page-faults")`, Output: "<stream software:page-faults>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			s := &plan.Source{Kind: plan.Software, Name: c.String("name"), Alias: c.String("alias"), Pos: c.Pos()}
+			for _, p := range []string{"period", "freq"} {
+				if c.Has(p) && c.Int(p) < 1 {
+					return nil, c.Errorf(p, "got %d, want at least 1", c.Int(p))
+				}
+			}
+			if c.Has("period") && c.Has("freq") {
+				return nil, c.Error("freq", errors.New("a period is given too"), "give either a period or a frequency")
+			}
+			s.Period, s.Freq = uint64(c.Int("period")), uint64(c.Int("freq"))
+			return &pipeline.Stream{S: s}, nil
+		},
+	}
+}
+
+// parse reads event strings, with CPUs that this machine may have.
+func parse(text string) ([]*plan.Source, error) { return plan.ParseEvents(text, kernel.ParseCPUList) }
+
+func eventString() *b.Builtin {
+	return &b.Builtin{
+		Name: "event", Group: b.Sources, Summary: "The events of one event string in perf-prof's notation.",
+		Params: []b.Param{
+			{Name: "text", Type: b.String, Required: true, Doc: "sys:name/filter/attribute=value/.../"},
+		},
+		Returns: "stream", Result: "the events; attributes are for the script: stream.attr(name)",
+		Errors: "what does not fit the notation, with its place", Source: "as tracepoint and software", Cost: "as tracepoint and software",
+		Examples: []b.Example{{Code: `event("sched:sched_wakeup/pid > 0/key=pid/")`, Output: "<stream sched:sched_wakeup>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			list, err := parse(c.String("text"))
+			if err != nil {
+				return nil, err
+			}
+			if len(list) != 1 {
+				return nil, c.Error("text", fmt.Errorf("got %d events, want one", len(list)), "use events(...) for a list")
+			}
+			return &pipeline.Stream{S: list[0]}, nil
+		},
+	}
+}
+
+func eventList() *b.Builtin {
+	return &b.Builtin{
+		Name: "events", Group: b.Sources, Summary: "The events of event strings in perf-prof's notation, as a list.",
+		Params: []b.Param{
+			{Name: "text", Type: b.Or(b.String, b.ListOf(b.String)), Required: true, Doc: "EVENT,EVENT,... or several such texts, as an events option gives them"},
+		},
+		Returns: "list of streams", Result: "one stream for each event, in order",
+		Errors: "what does not fit the notation, with its place", Source: "as tracepoint and software", Cost: "as tracepoint and software",
+		Examples: []b.Example{{Code: `events("sched:sched_wakeup,sched:sched_switch//key=next_pid/")`,
+			Output: "[<stream sched:sched_wakeup>, <stream sched:sched_switch>]"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			var out []starlark.Value
+			for _, text := range c.Strings("text") {
+				list, err := parse(text)
+				if err != nil {
+					return nil, err
+				}
+				for _, s := range list {
+					out = append(out, &pipeline.Stream{S: s})
+				}
+			}
+			return starlark.NewList(out), nil
+		},
+	}
+}
+
+func counters() *b.Builtin {
+	return &b.Builtin{
+		Name: "counters", Group: b.Sources, Summary: "Counts events in the kernel and reads the counters periodically: next to no cost per event.",
+		Params: []b.Param{
+			{Name: "events", Type: b.ListOf(b.Is("stream")), Required: true, Doc: "sources, without .where(...): a filter is the kernel's"},
+			{Name: "period", Type: b.Duration, Named: true, Doc: "time between reads; else the report interval"},
+			{Name: "instances", Type: b.Bool, Default: starlark.False, Named: true, Doc: "one event for each CPU or thread instead of their sum"},
+		},
+		Returns: "stream", Result: "at each read one event per counter: event, value (difference), cpu, tid, enabled, running, order (position in events)",
+		Errors: "a stream that is not a source; recordings have no counters", Source: "perf_event_open without sampling; any kernel; CAP_PERFMON",
+		Cost:     "about 40 ns per counted event for the traced program; one system call for each counter and read",
+		Examples: []b.Example{{Code: `counters([software("context-switches")], period = 100 * ms)`, Output: "<stream>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			n := &plan.Counters{PeriodNS: c.Duration("period"), PerInstance: c.Bool("instances")}
+			for i, v := range c.List("events") {
+				src, ok := v.(*pipeline.Stream).S.(*plan.Source)
+				if !ok {
+					return nil, c.Error("events", fmt.Errorf("stream %d is not a source", i+1), "give tracepoint(...), software(...) or event(...)")
+				}
+				n.In = append(n.In, src)
+			}
+			if len(n.In) == 0 {
+				return nil, c.Errorf("events", "got none, want at least one")
+			}
+			return &pipeline.Stream{S: n}, nil
+		},
+	}
+}

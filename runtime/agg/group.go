@@ -1,0 +1,251 @@
+package agg
+
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
+	"ppscript/runtime/key"
+)
+
+// A Group aggregates events by key. It implements flow.Sink.
+//
+// Measures hold count, sum, min and max of each distinct argument, so that
+// several aggregators over one argument evaluate it once and update one cache
+// line.
+type Group struct {
+	spec Spec
+
+	// Keys: one integer column takes the fast table, anything else is packed
+	// into bytes. No keys is row 0.
+	ints  *key.Ints
+	texts *key.Texts
+	pack  []byte
+
+	rows     []row
+	measures []measure // len(spec.Args) for each row
+	extras   [][]extra // by row: what only some aggregators need
+
+	frame   expr.Frame
+	errs    flow.Errors
+	evicted uint64
+	events  uint64
+}
+
+// A Spec says what a Group computes.
+type Spec struct {
+	Keys []*flow.Fn
+	Aggs []Agg
+	// Args are the distinct arguments; Agg.Arg indexes them.
+	Args []Arg
+	// Limit bounds the rows; events of further keys are counted as evicted.
+	// 0 is key.DefaultLimit.
+	Limit int
+}
+
+// An Arg is what aggregators aggregate: a number, under a condition.
+type Arg struct {
+	Fn    *flow.Fn // nil: only the count matters
+	Where *flow.Fn // nil: always
+	// Only says which streams contribute, by index; nil is all. A table
+	// with a column for each event uses it.
+	Only   []bool
+	extras []int // aggregators that keep more than the measure
+}
+
+type row struct {
+	first event.Time
+}
+
+type measure struct {
+	n        uint64
+	sum      int64
+	min, max int64
+}
+
+// New returns a Group. It does not keep a reference to s.Args.
+func New(s Spec) *Group {
+	g := &Group{spec: s}
+	g.spec.Args = append([]Arg(nil), s.Args...)
+	for i := range g.spec.Aggs {
+		a := &g.spec.Aggs[i]
+		if a.Op.extra() {
+			arg := &g.spec.Args[a.Arg]
+			arg.extras = append(arg.extras, i)
+		}
+	}
+	switch {
+	case len(s.Keys) == 0:
+	case len(s.Keys) == 1 && integer(s.Keys[0]):
+		g.ints = key.NewInts(s.Limit)
+	default:
+		g.texts = key.NewTexts(s.Limit)
+	}
+	return g
+}
+
+// integer reports that every program of f yields an integer.
+func integer(f *flow.Fn) bool {
+	ok := true
+	f.Each(func(p *expr.Program) { ok = ok && p.Type.Numeric() })
+	return ok
+}
+
+// Lost implements flow.Sink: sums over events that were seen stay right, and
+// the result carries the count of the others.
+func (g *Group) Lost(int32, uint64, event.Time) {}
+
+// Events implements flow.Sink.
+func (g *Group) Events(evs []*event.Event) {
+	g.events += uint64(len(evs))
+	// Fast path: count by one integer of one stream.
+	if g.ints != nil && len(g.spec.Args) == 1 && g.spec.Args[0].plainCount() {
+		if p := g.spec.Keys[0].One(); p != nil {
+			g.countInts(p, evs)
+			return
+		}
+	}
+	for _, e := range evs {
+		g.frame.Event = e
+		r := g.row(e)
+		if g.frame.Err != nil {
+			g.errs.Note(&g.frame)
+			continue
+		}
+		if r == key.None {
+			g.evicted++
+			continue
+		}
+		g.update(e, r)
+	}
+}
+
+func (a *Arg) plainCount() bool {
+	return a.Fn == nil && a.Where == nil && a.Only == nil && len(a.extras) == 0
+}
+
+func (g *Group) countInts(p *expr.Program, evs []*event.Event) {
+	for _, e := range evs {
+		g.frame.Event = e
+		k := p.Int(&g.frame)
+		if g.frame.Err != nil {
+			g.errs.Note(&g.frame)
+			continue
+		}
+		r, fresh := g.ints.Insert(k)
+		if fresh {
+			g.fresh(r, e)
+		} else if r == key.None {
+			g.evicted++
+			continue
+		}
+		g.measures[r].n++
+	}
+}
+
+// row finds the row of e's key.
+func (g *Group) row(e *event.Event) int32 {
+	var r int32
+	var fresh bool
+	switch {
+	case g.ints != nil:
+		k := g.spec.Keys[0].For(e).Int(&g.frame)
+		if g.frame.Err != nil {
+			return key.None
+		}
+		r, fresh = g.ints.Insert(k)
+	case g.texts != nil:
+		g.pack = g.pack[:0]
+		for _, k := range g.spec.Keys {
+			g.pack = key.Append(g.pack, k.For(e), &g.frame)
+		}
+		if g.frame.Err != nil {
+			return key.None
+		}
+		r, fresh = g.texts.Insert(g.pack)
+	default:
+		fresh = len(g.rows) == 0
+	}
+	if fresh {
+		g.fresh(r, e)
+	}
+	return r
+}
+
+// fresh makes the state of a new row; rows come in order.
+func (g *Group) fresh(r int32, e *event.Event) {
+	g.rows = append(g.rows, row{first: e.Time})
+	for range g.spec.Args {
+		g.measures = append(g.measures, measure{})
+	}
+	for i := range g.spec.Aggs {
+		if g.spec.Aggs[i].Op.extra() {
+			g.freshExtras()
+			break
+		}
+	}
+}
+
+func (g *Group) freshExtras() {
+	if n := len(g.extras); n < cap(g.extras) {
+		g.extras = g.extras[:n+1]
+		// A row of an earlier interval, which Reset left empty, serves again.
+		if g.extras[n] == nil {
+			g.extras[n] = make([]extra, len(g.spec.Aggs))
+		}
+		return
+	}
+	g.extras = append(g.extras, make([]extra, len(g.spec.Aggs)))
+}
+
+func (g *Group) update(e *event.Event, r int32) {
+	base := int(r) * len(g.spec.Args)
+	for i := range g.spec.Args {
+		a := &g.spec.Args[i]
+		if a.Only != nil && !a.Only[e.Stream.Index] {
+			continue
+		}
+		if a.Where != nil && !a.Where.For(e).Bool(&g.frame) {
+			if g.frame.Err != nil {
+				g.errs.Note(&g.frame)
+			}
+			continue
+		}
+		m := &g.measures[base+i]
+		if a.Fn == nil {
+			m.n++
+			for _, x := range a.extras {
+				g.extras[r][x].add(&g.spec.Aggs[x], g, 0)
+			}
+			continue
+		}
+		p := a.Fn.For(e)
+		if !p.Type.Numeric() {
+			// Text arguments: last, first, distinct.
+			for _, x := range a.extras {
+				g.extras[r][x].addText(&g.spec.Aggs[x], g, p.Value(&g.frame))
+			}
+			if g.frame.Err != nil {
+				g.errs.Note(&g.frame)
+				continue
+			}
+			m.n++
+			continue
+		}
+		v := p.Int(&g.frame)
+		if g.frame.Err != nil {
+			g.errs.Note(&g.frame)
+			continue
+		}
+		if m.n == 0 || v < m.min {
+			m.min = v
+		}
+		if m.n == 0 || v > m.max {
+			m.max = v
+		}
+		m.n++
+		m.sum += v
+		for _, x := range a.extras {
+			g.extras[r][x].add(&g.spec.Aggs[x], g, v)
+		}
+	}
+}

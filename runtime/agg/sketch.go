@@ -1,0 +1,197 @@
+package agg
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// This file estimates quantiles. A Sketch keeps the first few values as they
+// are, so that small samples give exact answers, and then counts into
+// log-linear buckets: every power of two is cut into 64 equal parts. A value
+// is reported as the middle of its bucket, at most 1/128 (0.8 %) away from
+// the true one. Buckets are the same in every Sketch, so Sketches add up, and
+// the same as those that a BPF program can compute with a shift and a mask;
+// that is why this is not one of the usual sketches, whose buckets need a
+// logarithm.
+
+const (
+	subBits = 6
+	exactN  = 64 // values kept as they are
+)
+
+// A Sketch estimates quantiles of int64 values. The zero Sketch is empty.
+type Sketch struct {
+	exact []int64
+	n     uint64
+	pos   buckets // values >= 0
+	neg   buckets // values < 0, by magnitude
+	min   int64
+	max   int64
+}
+
+// buckets counts by bucket number, from first on.
+type buckets struct {
+	counts []uint64
+	first  int
+}
+
+// Bucket is the number of the bucket of v >= 0.
+func Bucket(v uint64) int {
+	if v < 1<<subBits {
+		return int(v)
+	}
+	e := bits.Len64(v) - subBits - 1
+	return (e+1)<<subBits + int(v>>e)&(1<<subBits-1)
+}
+
+// BucketBounds returns the values lo <= v <= hi that fall in bucket b.
+func BucketBounds(b int) (lo, hi uint64) {
+	if b < 1<<subBits {
+		return uint64(b), uint64(b)
+	}
+	e := b>>subBits - 1
+	lo = (1<<subBits | uint64(b)&(1<<subBits-1)) << e
+	return lo, lo + 1<<e - 1
+}
+
+// Add counts v.
+func (s *Sketch) Add(v int64) {
+	if s.n == 0 || v < s.min {
+		s.min = v
+	}
+	if s.n == 0 || v > s.max {
+		s.max = v
+	}
+	s.n++
+	// Slow path: few values, kept as they are.
+	if s.n <= exactN {
+		s.exact = append(s.exact, v)
+		return
+	}
+	if s.n == exactN+1 {
+		for _, x := range s.exact {
+			s.count(x, 1)
+		}
+	}
+	s.count(v, 1)
+}
+
+func (s *Sketch) count(v int64, n uint64) {
+	if v < 0 {
+		s.neg.add(Bucket(uint64(-v)), n)
+	} else {
+		s.pos.add(Bucket(uint64(v)), n)
+	}
+}
+
+func (b *buckets) add(i int, n uint64) {
+	// Fast path: the range is there already.
+	if j := i - b.first; uint(j) < uint(len(b.counts)) {
+		b.counts[j] += n
+		return
+	}
+	b.extend(i)
+	b.counts[i-b.first] += n
+}
+
+// extend makes room for bucket i, and some more, since neighbours follow.
+func (b *buckets) extend(i int) {
+	const pad = 32
+	lo, hi := max(0, i-pad), i+pad+1
+	if len(b.counts) > 0 {
+		lo, hi = min(lo, b.first), max(hi, b.first+len(b.counts))
+	}
+	grown := make([]uint64, hi-lo)
+	if len(b.counts) > 0 {
+		copy(grown[b.first-lo:], b.counts)
+	}
+	b.counts, b.first = grown, lo
+}
+
+// Merge adds all of o.
+func (s *Sketch) Merge(o *Sketch) {
+	if o.n == 0 {
+		return
+	}
+	if o.n <= exactN {
+		for _, v := range o.exact {
+			s.Add(v)
+		}
+		return
+	}
+	if s.n > 0 && s.n <= exactN {
+		for _, x := range s.exact {
+			s.count(x, 1)
+		}
+	}
+	if s.n == 0 || o.min < s.min {
+		s.min = o.min
+	}
+	if s.n == 0 || o.max > s.max {
+		s.max = o.max
+	}
+	s.n += o.n
+	for i, n := range o.pos.counts {
+		if n > 0 {
+			s.pos.add(o.pos.first+i, n)
+		}
+	}
+	for i, n := range o.neg.counts {
+		if n > 0 {
+			s.neg.add(o.neg.first+i, n)
+		}
+	}
+}
+
+// Count is the number of values.
+func (s *Sketch) Count() uint64 { return s.n }
+
+// Quantile returns the value below or at which a share q of the values lies:
+// the value of rank ceil(q*n). It is exact up to 64 values, within 0.8 %
+// beyond; 0 if there are none.
+func (s *Sketch) Quantile(q float64) int64 {
+	if s.n == 0 {
+		return 0
+	}
+	rank := uint64(q*float64(s.n) + 0.9999999)
+	rank = min(max(rank, 1), s.n)
+	if s.n <= exactN {
+		slices.Sort(s.exact)
+		return s.exact[rank-1]
+	}
+	switch rank {
+	case 1:
+		return s.min
+	case s.n:
+		return s.max
+	}
+	for i := len(s.neg.counts) - 1; i >= 0; i-- {
+		if n := s.neg.counts[i]; rank > n {
+			rank -= n
+		} else {
+			return s.clamp(-middle(s.neg.first + i))
+		}
+	}
+	for i, n := range s.pos.counts {
+		if rank > n {
+			rank -= n
+		} else {
+			return s.clamp(middle(s.pos.first + i))
+		}
+	}
+	return s.max
+}
+
+func middle(b int) int64 {
+	lo, hi := BucketBounds(b)
+	return int64(lo + (hi-lo)/2)
+}
+
+func (s *Sketch) clamp(v int64) int64 { return min(max(v, s.min), s.max) }
+
+// Reset forgets all values and keeps the memory.
+func (s *Sketch) Reset() {
+	s.n, s.exact = 0, s.exact[:0]
+	clear(s.pos.counts)
+	clear(s.neg.counts)
+}

@@ -1,0 +1,140 @@
+package flow
+
+import "ppscript/runtime/event"
+
+// A Router is the head of the flow: it takes what a source delivers, hands
+// side-band records to Side, and samples to the sinks that want their stream.
+type Router struct {
+	// Side takes every record that is not a sample, in its place in the
+	// order, losses included. It may be nil.
+	Side func(e *event.Event)
+	// Remap replaces the source's streams, by their index, with those that
+	// the operators know: none drops the event, several make copies of it.
+	// Nil means that both are the same.
+	Remap [][]*event.Stream
+	// Limit stops the flow after that many samples; 0 is no limit.
+	Limit uint64
+
+	routes   [][]int // by stream: indices of sinks
+	sinks    []Sink
+	bufs     [][]*event.Event
+	all      bool // one sink, which takes every stream
+	mapped   []*event.Event
+	copies   []event.Event
+	Samples  uint64
+	LostN    uint64
+	Last     event.Time
+	First    event.Time
+	Throttle uint64
+}
+
+// Add registers a sink for some streams, by index.
+func (r *Router) Add(s Sink, streams []int, total int) {
+	for len(r.routes) < total {
+		r.routes = append(r.routes, nil)
+	}
+	i := len(r.sinks)
+	r.sinks = append(r.sinks, s)
+	r.bufs = append(r.bufs, nil)
+	for _, st := range streams {
+		r.routes[st] = append(r.routes[st], i)
+	}
+	r.all = len(r.sinks) == 1 && len(streams) == total
+}
+
+// Done reports that the limit is reached.
+func (r *Router) Done() bool { return r.Limit > 0 && r.Samples >= r.Limit }
+
+// Events takes records of any kind.
+func (r *Router) Events(evs []*event.Event) {
+	start := 0
+	for i, e := range evs {
+		if e.Kind == event.Sample {
+			continue
+		}
+		r.samples(evs[start:i])
+		start = i + 1
+		r.side(e)
+	}
+	r.samples(evs[start:])
+}
+
+func (r *Router) side(e *event.Event) {
+	switch e.Kind {
+	case event.Lost:
+		r.LostN += uint64(e.Count)
+		for _, s := range r.sinks {
+			s.Lost(e.Ring, uint64(e.Count), e.Time)
+		}
+	case event.Throttle:
+		r.Throttle++
+	}
+	if r.Side != nil {
+		r.Side(e)
+	}
+}
+
+func (r *Router) samples(evs []*event.Event) {
+	if r.Limit > 0 {
+		evs = evs[:min(uint64(len(evs)), r.Limit-min(r.Limit, r.Samples))]
+	}
+	if len(evs) == 0 {
+		return
+	}
+	if r.Remap != nil {
+		evs = r.remap(evs)
+	}
+	r.Samples += uint64(len(evs))
+	if len(evs) == 0 {
+		return
+	}
+	if r.First == 0 {
+		r.First = evs[0].Time
+	}
+	r.Last = max(r.Last, evs[len(evs)-1].Time)
+	// Fast path: everything goes to one sink.
+	if r.all {
+		r.sinks[0].Events(evs)
+		return
+	}
+	for _, e := range evs {
+		for _, i := range r.routes[e.Stream.Index] {
+			r.bufs[i] = append(r.bufs[i], e)
+		}
+	}
+	for i, buf := range r.bufs {
+		if len(buf) > 0 {
+			r.bufs[i] = buf[:0]
+			r.sinks[i].Events(buf)
+		}
+	}
+}
+
+// remap puts the operators' streams into the events. An event that several
+// streams want is copied for all but the first; the copies die with the call.
+func (r *Router) remap(evs []*event.Event) []*event.Event {
+	r.mapped, r.copies = r.mapped[:0], r.copies[:0]
+	for _, e := range evs {
+		to := r.Remap[e.Stream.Index]
+		// Fast path: one stream wants it.
+		if len(to) == 1 {
+			e.Stream = to[0]
+			r.mapped = append(r.mapped, e)
+			continue
+		}
+		for i, st := range to {
+			c := e
+			if i < len(to)-1 {
+				if len(r.copies) == cap(r.copies) {
+					// A new array: pointers into the old one stay valid.
+					r.copies = make([]event.Event, 0, 2*cap(r.copies)+64)
+				}
+				r.copies = append(r.copies, *e)
+				c = &r.copies[len(r.copies)-1]
+			}
+			c.Stream = st
+			r.mapped = append(r.mapped, c)
+		}
+	}
+	return r.mapped
+}

@@ -1,0 +1,261 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// This file flattens what has no state. Where, Let and Merge in any nesting
+// over events are the same as a set of branches: each stream that can arrive,
+// with the predicates on its way and the names that it can use. One operator
+// then applies the predicates of all branches to the merged events, in their
+// order. (Running each Where on its own and merging behind them would have to
+// sort again.)
+
+// A branch is one stream that can arrive, with what was said about it.
+type branch struct {
+	root   root // nil: the router
+	stream int
+	scope  *expr.Scope
+	preds  []*pred
+	lets   []let
+}
+
+// A pred is a predicate on the way of a branch.
+type pred struct {
+	text string
+	prog *expr.Program
+}
+
+// A let is a computed value with its name.
+type let struct {
+	name string
+	prog *expr.Program
+}
+
+// findSources opens every source below s, in order.
+func (b *builder) findSources(s Stream) error {
+	if src, ok := s.(*Source); ok {
+		_, err := b.branchesOf(src)
+		return err
+	}
+	for _, in := range s.Inputs() {
+		if err := b.findSources(in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// branchesOf returns the branches of s. The caller may change the slice.
+func (b *builder) branchesOf(s Stream) ([]branch, error) {
+	if have, ok := b.memo[s]; ok {
+		return append([]branch(nil), have...), nil
+	}
+	brs, err := b.flatten(s)
+	if err != nil {
+		return nil, err
+	}
+	b.memo[s] = brs
+	return append([]branch(nil), brs...), nil
+}
+
+func (b *builder) flatten(s Stream) ([]branch, error) {
+	switch s := s.(type) {
+	case *Source:
+		return b.source(s)
+	case *Where:
+		return b.where(s)
+	case *Let:
+		return b.let(s)
+	case *Merge:
+		var all []branch
+		for _, in := range s.In {
+			brs, err := b.branchesOf(in)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, brs...)
+		}
+		return b.distinct(all)
+	case *Join:
+		return b.join(s)
+	case *Counters:
+		return b.counterSet(s)
+	}
+	panic(fmt.Sprintf("BUG: stream %T", s))
+}
+
+func (b *builder) source(s *Source) ([]branch, error) {
+	schemas, err := b.env.Catalog.Find(s)
+	if err != nil {
+		if s.Optional {
+			if b.env.Note != nil {
+				b.env.Note(err)
+			}
+			return nil, nil
+		}
+		return nil, err
+	}
+	var brs []branch
+	for _, schema := range schemas {
+		br := branch{stream: b.newStream(s, schema), scope: b.scope(s, schema)}
+		if err := b.filter(b.events[br.stream], br.scope); err != nil {
+			return nil, err
+		}
+		brs = append(brs, br)
+	}
+	b.streamsOf[s] = nil
+	for _, br := range brs {
+		b.streamsOf[s] = append(b.streamsOf[s], br.stream)
+	}
+	return brs, nil
+}
+
+func (b *builder) where(w *Where) ([]branch, error) {
+	brs, err := b.branchesOf(w.In)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.Pred.check(brs); err != nil {
+		return nil, err
+	}
+	for i := range brs {
+		br := &brs[i]
+		p, err := b.compile(w.Pred, br, expr.Bool)
+		if err != nil {
+			return nil, err
+		}
+		br.preds = append(br.preds[:len(br.preds):len(br.preds)], &pred{w.Pred.label(), p})
+	}
+	return brs, nil
+}
+
+func (b *builder) let(l *Let) ([]branch, error) {
+	brs, err := b.branchesOf(l.In)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range l.Vars {
+		if err := v.Fn.check(brs); err != nil {
+			return nil, err
+		}
+	}
+	for i := range brs {
+		br := &brs[i]
+		sc := *br.scope
+		sc.Vars = maps.Clone(sc.Vars)
+		br.lets = br.lets[:len(br.lets):len(br.lets)]
+		for _, v := range l.Vars {
+			p, err := b.compile(v.Fn, br, expr.Any)
+			if err != nil {
+				return nil, err
+			}
+			if p.Node == nil {
+				// What a function returns is known only when it runs; a name
+				// has one kind.
+				p = expr.Interpreted(v.Fn.Call.Call, expr.Int)
+			}
+			sc.Vars[v.Name] = p.Node
+			br.lets = append(br.lets, let{v.Name, p})
+		}
+		br.scope = &sc
+	}
+	return brs, nil
+}
+
+// label is how a function is named to people: its text, or its place.
+func (f Fn) label() string {
+	if f.Call != nil {
+		return f.Call.Name() + " at " + f.Call.Pos()
+	}
+	return f.Text
+}
+
+// check has a script's function look at the events that it will get.
+func (f Fn) check(brs []branch) error {
+	if f.Call == nil {
+		return nil
+	}
+	scopes := make([]*expr.Scope, len(brs))
+	for i := range brs {
+		scopes[i] = brs[i].scope
+	}
+	return f.Call.Check(scopes)
+}
+
+// compile makes f ready for a branch; the program delivers want, or anything
+// if want is Any.
+func (b *builder) compile(f Fn, br *branch, want expr.Kind) (*expr.Program, error) {
+	p, err := b.program(f, br, want)
+	if err != nil {
+		return nil, err
+	}
+	b.programs = append(b.programs, p)
+	b.explainFn(f, p)
+	return p, nil
+}
+
+func (b *builder) program(f Fn, br *branch, want expr.Kind) (*expr.Program, error) {
+	if f.Call != nil {
+		return b.scriptFn(f.Call, br, want), nil
+	}
+	p, err := expr.CompileC(f.Text, br.scope)
+	if err != nil {
+		return nil, located(err, f.Pos)
+	}
+	switch {
+	case want == expr.Any || p.Type.Kind == want:
+		return p, nil
+	case want == expr.Int && p.Type.Numeric():
+		return p, nil
+	case want == expr.Bool:
+		return p, nil // numbers and texts have a truth
+	}
+	return nil, located(diag.Errorf(diag.Run, "expression", f.Text, "got a %s, want a number", p.Type).
+		WithHint("use a numeric field of %s", br.scope.Schema.FullName()), f.Pos)
+}
+
+// scriptFn compiles a function of the script, or has it interpreted where that
+// is impossible.
+func (b *builder) scriptFn(call Callable, br *branch, want expr.Kind) *expr.Program {
+	if !b.env.Interpret {
+		node, err := call.Lower(br.scope, want)
+		if err == nil {
+			return expr.Build(node)
+		}
+		b.plan.Interpreted = append(b.plan.Interpreted, err.Error())
+	}
+	b.calls = append(b.calls, call)
+	return expr.Interpreted(call.Call, want)
+}
+
+// located adds the script's position to an error that has none.
+func located(err error, pos string) error {
+	if d, ok := err.(*diag.Error); ok && d.Pos == "" {
+		c := *d
+		c.Pos = pos
+		return &c
+	}
+	return err
+}
+
+// scope is what expressions over one event can name.
+func (b *builder) scope(s *Source, schema *event.Schema) *expr.Scope {
+	label := schema.Name
+	if s != nil && s.Alias != "" {
+		label = s.Alias
+	}
+	sc := &expr.Scope{Schema: schema, Vars: map[string]expr.Node{}}
+	if b.env.Services != nil {
+		sc.Services = *b.env.Services
+	}
+	if _, own := schema.Field("event"); !own {
+		sc.Vars["event"] = expr.NewStr(label)
+	}
+	return sc
+}

@@ -1,0 +1,80 @@
+package plan
+
+import (
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/flow"
+)
+
+// counterNode is a Counters while the plan is built: a root of its own, fed
+// by the session's reads instead of the router.
+type counterNode struct {
+	set  *CounterSet
+	next flow.Fan
+}
+
+func (n *counterNode) attach(s flow.Sink) {
+	n.next.Next = append(n.next.Next, s)
+	n.set.Sink = &n.next
+}
+
+// Slots of a counter's event.
+const (
+	CounterName = iota
+	CounterValue
+	CounterCPU
+	CounterThread
+	CounterEnabled
+	CounterRunning
+	CounterOrder
+	CounterSlots
+)
+
+// counterSchema describes what a read of a counter tells. Value is the
+// difference to the read before; enabled and running are, too.
+func counterSchema() *event.Schema {
+	slot := func(i int, name, typ string, kind event.Kind, u event.Unit) event.Field {
+		return event.Field{Name: name, Type: typ, Kind: kind, Place: event.InSlot, Offset: i, Unit: u, Signed: true, Size: 8}
+	}
+	return &event.Schema{System: "counter", Name: "counter", Fields: []event.Field{
+		slot(CounterName, "event", "char[]", event.Str, event.NoUnit),
+		slot(CounterValue, "value", "u64", event.Int, event.NoUnit),
+		slot(CounterCPU, "cpu", "int", event.Int, event.NoUnit),
+		slot(CounterThread, "tid", "int", event.Int, event.NoUnit),
+		slot(CounterEnabled, "enabled", "u64", event.Int, event.Nanos),
+		slot(CounterRunning, "running", "u64", event.Int, event.Nanos),
+		slot(CounterOrder, "order", "int", event.Int, event.NoUnit),
+	}}
+}
+
+func (b *builder) counterSet(c *Counters) ([]branch, error) {
+	if b.env.Replay {
+		return nil, diag.Errorf(diag.Usage, "counters", "", "a recording holds samples, not counters").
+			WithHint("run it live, without --input")
+	}
+	n := &counterNode{set: &CounterSet{Spec: c}}
+	for _, s := range c.In {
+		schemas, err := b.env.Catalog.Find(s)
+		if err != nil {
+			if s.Optional {
+				if b.env.Note != nil {
+					b.env.Note(err)
+				}
+				continue
+			}
+			return nil, err
+		}
+		for _, schema := range schemas {
+			n.set.Schemas = append(n.set.Schemas, schema)
+			n.set.Sources = append(n.set.Sources, s)
+		}
+	}
+	if len(n.set.Schemas) == 0 {
+		return nil, diag.Errorf(diag.Attach, "counters", "", "none of the events exists here").
+			WithHint("list the events: ppscript list")
+	}
+	n.set.Stream = b.madeStream(counterSchema())
+	n.set.Sink = &n.next
+	b.plan.Counts = append(b.plan.Counts, n.set)
+	return []branch{{root: n, stream: n.set.Stream.Index, scope: b.scope(nil, n.set.Stream.Schema)}}, nil
+}

@@ -1,0 +1,252 @@
+package plan
+
+import (
+	"strconv"
+	"strings"
+
+	"ppscript/runtime/diag"
+)
+
+// This file reads event strings, the way perf-prof's users write events:
+//
+//	LIST  := EVENT { "," EVENT }
+//	EVENT := sys ":" name [ "/" FILTER "/" { ATTR "/" } ]
+//	ATTR  := word | word "=" VALUE
+//
+// Separators do not count inside '...', "..." and (...). One pair of quotes
+// around a FILTER or VALUE is removed. Unlike there, what does not fit is an
+// error with the place of it: a missing '/', text after the last one, an
+// unknown attribute, quotes that do not close.
+
+// attrNames are the attributes that an event string may carry, and whether
+// they take a value.
+var attrNames = map[string]bool{
+	"alias": true, "key": true, "comm": true, "top-by": true, "top-add": true,
+	"num": true, "stack": false, "max-stack": true, "cpus": true, "exec": true,
+	"printkey": true, "ptr": true, "size": true, "role": true, "untraced": false,
+	"trigger": false, "push": true, "pull": true, "vm": true, "index": true,
+}
+
+// ParseEvents reads an event list. CPU lists are checked by parseCPUs, so
+// that this package needs no kernel facts.
+func ParseEvents(text string, parseCPUs func(string) ([]int, error)) ([]*Source, error) {
+	p := &eventParser{text: text, parseCPUs: parseCPUs}
+	var list []*Source
+	for {
+		s, err := p.event()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+		if p.pos == len(p.text) {
+			return list, nil
+		}
+		p.pos++ // the comma
+	}
+}
+
+type eventParser struct {
+	text      string
+	pos       int
+	parseCPUs func(string) ([]int, error)
+}
+
+// fail points at a byte of the event string.
+func (p *eventParser) fail(at int, format string, args ...any) *diag.Error {
+	e := diag.Errorf(diag.Usage, "event", strconv.Quote(p.text), format, args...)
+	line := strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, p.text)
+	e.Excerpt = "    " + line + "\n    " + strings.Repeat(" ", len([]rune(p.text[:min(at, len(p.text))]))) + "^"
+	return e.WithHint("write an event as sys:name/filter/attr=value/attr/, for example sched:sched_wakeup/pid>0/key=pid/")
+}
+
+func (p *eventParser) event() (*Source, error) {
+	start := p.pos
+	name, err := p.until("/,")
+	if err != nil {
+		return nil, err
+	}
+	s := &Source{Kind: Tracepoint, Pos: p.text}
+	sys, ev, ok := strings.Cut(strings.TrimSpace(name), ":")
+	switch {
+	case strings.TrimSpace(name) == "":
+		return nil, p.fail(start, "an event name is missing")
+	case !ok:
+		if !s.software(sys) {
+			return nil, p.fail(start, "%q is not an event; want system:name", sys)
+		}
+	case sys == "software", sys == "hardware", sys == "cache":
+		s.Kind, s.Name = kindOf(sys), ev
+	case sys == "" || ev == "" || strings.ContainsAny(ev, ": "):
+		return nil, p.fail(start, "%q is not an event; want system:name", name)
+	default:
+		s.System, s.Name = sys, ev
+	}
+	if p.pos == len(p.text) || p.text[p.pos] == ',' {
+		return s, nil
+	}
+	p.pos++ // the slash before the filter
+	open := p.pos
+	if s.Filter, err = p.until("/"); err != nil {
+		return nil, err
+	}
+	if p.pos == len(p.text) {
+		return nil, p.fail(open, "the filter does not end with '/'")
+	}
+	s.Filter = unquote(strings.TrimSpace(s.Filter))
+	p.pos++
+	for p.pos < len(p.text) && p.text[p.pos] != ',' {
+		if err := p.attr(s); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func kindOf(sys string) Kind {
+	switch sys {
+	case "software":
+		return Software
+	case "hardware":
+		return Hardware
+	}
+	return Cache
+}
+
+// software lets the well-known names of software events stand alone.
+func (s *Source) software(name string) bool {
+	switch name {
+	case "cpu-clock", "task-clock", "page-faults", "faults", "context-switches", "cs", "cpu-migrations",
+		"migrations", "minor-faults", "major-faults", "alignment-faults", "emulation-faults":
+		s.Kind, s.Name = Software, name
+		return true
+	}
+	return false
+}
+
+// attr reads one attribute and its slash.
+func (p *eventParser) attr(s *Source) error {
+	start := p.pos
+	text, err := p.until("/,")
+	if err != nil {
+		return err
+	}
+	if p.pos == len(p.text) || p.text[p.pos] != '/' {
+		return p.fail(start, "the attribute %q does not end with '/'", text)
+	}
+	p.pos++
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	name, value, hasValue := strings.Cut(text, "=")
+	name = strings.ReplaceAll(strings.TrimSpace(name), "_", "-")
+	wants, known := attrNames[name]
+	switch {
+	case !known:
+		names := make([]string, 0, len(attrNames))
+		for n := range attrNames {
+			names = append(names, n)
+		}
+		return p.fail(start, "unknown attribute %q%s", name, diag.DidYouMean(name, names))
+	case wants && strings.TrimSpace(value) == "":
+		return p.fail(start, "attribute %s needs a value: %s=...", name, name)
+	case !wants && hasValue:
+		return p.fail(start, "attribute %s takes no value", name)
+	}
+	value = unquote(strings.TrimSpace(value))
+	switch name {
+	case "alias":
+		s.Alias = value
+	case "stack":
+		s.Stack = true
+	case "max-stack":
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 || n > 127 {
+			return p.fail(start, "max-stack: got %s, want 1 to 127", value)
+		}
+		s.Stack, s.MaxStack = true, n
+	case "cpus":
+		cpus, err := p.parseCPUs(value)
+		if err != nil {
+			return p.fail(start, "cpus: %v", err)
+		}
+		s.CPUs = cpus
+	}
+	s.Attrs = append(s.Attrs, Attr{name, value})
+	return nil
+}
+
+// until returns the text up to one of the stops, or to the end, and leaves
+// pos there. Stops inside quotes and parentheses do not count.
+func (p *eventParser) until(stops string) (string, error) {
+	start, depth := p.pos, 0
+	for ; p.pos < len(p.text); p.pos++ {
+		switch c := p.text[p.pos]; {
+		case c == '"' || c == '\'':
+			open := p.pos
+			if !p.skipQuoted(c, stops) {
+				return "", p.fail(open, "the quote does not end")
+			}
+		case c == '(':
+			depth++
+		case c == ')' && depth > 0:
+			depth--
+		case depth == 0 && strings.IndexByte(stops, c) >= 0:
+			return p.text[start:p.pos], nil
+		}
+	}
+	if depth > 0 {
+		return "", p.fail(start, "a parenthesis does not close")
+	}
+	return p.text[start:], nil
+}
+
+// skipQuoted moves pos from an opening quote to the closing one. Quotes may be
+// nested as in exec="printf("%d", pid)": a quote that encloses a whole value
+// ends where a stop or the end follows it.
+func (p *eventParser) skipQuoted(quote byte, stops string) bool {
+	enclosing := p.pos > 0 && p.text[p.pos-1] == '='
+	for i := p.pos + 1; i < len(p.text); i++ {
+		switch {
+		case p.text[i] == '\\':
+			i++
+		case p.text[i] != quote:
+		case !enclosing || i+1 == len(p.text) || strings.IndexByte(stops, p.text[i+1]) >= 0:
+			p.pos = i
+			return true
+		}
+	}
+	return false
+}
+
+// unquote removes one pair of quotes around s.
+func unquote(s string) string {
+	if n := len(s); n >= 2 && (s[0] == '"' || s[0] == '\'') && s[n-1] == s[0] {
+		inner := s[1 : n-1]
+		// "a"=="b" is not a quoted text.
+		if s[0] == '\'' && strings.IndexByte(inner, '\'') >= 0 {
+			return s
+		}
+		if strings.Count(inner, `"`)%2 == 0 && !(strings.HasPrefix(s, `"`) && balancedOutside(inner)) {
+			return inner
+		}
+		return s
+	}
+	return s
+}
+
+// balancedOutside reports that the quotes at both ends of "inner" belong to
+// different texts, as in "a"=="b".
+func balancedOutside(inner string) bool {
+	i := strings.IndexByte(inner, '"')
+	if i < 0 {
+		return false
+	}
+	rest := strings.TrimSpace(inner[i+1:])
+	return strings.HasPrefix(rest, "==") || strings.HasPrefix(rest, "!=") ||
+		strings.HasPrefix(rest, "~") || strings.HasPrefix(rest, "&&") || strings.HasPrefix(rest, "||")
+}

@@ -1,0 +1,106 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+var factNames = map[event.Fact]string{
+	event.FactTime: "time", event.FactTID: "pid and tid", event.FactCPU: "cpu", event.FactPeriod: "period",
+	event.FactAddr: "addr", event.FactIP: "ip", event.FactComm: "comm (from comm records)",
+	event.FactCgroup: "cgroup", event.FactWeight: "weight", event.FactCallchain: "callchain", event.FactID: "id",
+}
+
+// Explain describes the plan to a person: what is opened, where predicates
+// run, in which tier functions run, and why order is needed.
+func (p *Plan) Explain() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "sources\n")
+	for _, e := range p.Events {
+		fmt.Fprintf(&b, "  %s", e.Source.Kind)
+		fmt.Fprintf(&b, " %s", e.Stream.Schema.FullName())
+		if e.Stream.Label != e.Stream.Schema.FullName() {
+			fmt.Fprintf(&b, " as %s", e.Stream.Label)
+		}
+		if e.NoRaw {
+			b.WriteString("  [without its record: nobody reads it]")
+		}
+		b.WriteByte('\n')
+		if e.Filter != "" {
+			fmt.Fprintf(&b, "    filter, in the kernel:  %s\n", e.Filter)
+		}
+		if e.Native != nil {
+			fmt.Fprintf(&b, "    filter, in ppscript:    %s\n", e.Source.Filter)
+		}
+	}
+	for _, c := range p.Counts {
+		for i, s := range c.Schemas {
+			fmt.Fprintf(&b, "  counter %s", s.FullName())
+			if f := c.Sources[i].Filter; f != "" {
+				fmt.Fprintf(&b, "  filter, in the kernel: %s", f)
+			}
+			b.WriteByte('\n')
+		}
+	}
+	if len(p.Events) > 0 {
+		b.WriteString("sample members  ")
+		var names []string
+		for _, f := range p.Facts {
+			names = append(names, factNames[f])
+		}
+		if len(names) == 0 {
+			names = []string{"none"}
+		}
+		fmt.Fprintf(&b, "%s\n", strings.Join(names, ", "))
+		if p.Order {
+			fmt.Fprintf(&b, "order           by time over all rings: %s\n", p.OrderWhy)
+		} else {
+			b.WriteString("order           not needed: rings are read one after another\n")
+		}
+	}
+	for _, f := range p.functions {
+		fmt.Fprintf(&b, "function        %s\n", f)
+	}
+	for _, why := range slices.Compact(slices.Clone(p.Interpreted)) {
+		fmt.Fprintf(&b, "                %s\n", why)
+	}
+	for _, j := range p.Joins {
+		fmt.Fprintf(&b, "join            by %s: %s\n", j.Key, strings.Join(j.Names, "; "))
+	}
+	for _, t := range p.Tables {
+		var keys, aggs []string
+		for _, v := range t.Spec.By {
+			keys = append(keys, v.Name)
+		}
+		for _, a := range t.Spec.Aggs {
+			aggs = append(aggs, a.Name)
+		}
+		if len(keys) == 0 {
+			keys = []string{"nothing"}
+		}
+		fmt.Fprintf(&b, "result %-8s by %s: %s\n", t.Name, strings.Join(keys, ", "), strings.Join(aggs, ", "))
+	}
+	for _, l := range p.Logs {
+		fmt.Fprintf(&b, "result %-8s one line for each event\n", l.Name)
+	}
+	return b.String()
+}
+
+// explainFn records in which tier a function runs. Plain fields need no word.
+func (b *builder) explainFn(f Fn, p *expr.Program) {
+	if _, field := p.Node.(*expr.Field); field {
+		return
+	}
+	tier := "native     "
+	if p.IsInterpreted() {
+		tier = "interpreted"
+	}
+	line := tier + " " + f.label()
+	if !slices.Contains(b.plan.functions, line) {
+		b.plan.functions = append(b.plan.functions, line)
+	}
+}

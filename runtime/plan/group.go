@@ -1,0 +1,216 @@
+package plan
+
+import (
+	"strconv"
+
+	"ppscript/runtime/agg"
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
+	"ppscript/runtime/result"
+	"ppscript/runtime/unit"
+)
+
+// aggOps names the aggregators and says which argument they take.
+var aggOps = map[string]struct {
+	op      agg.Op
+	numeric bool
+	width   int
+}{
+	"count": {agg.Count, false, 8}, "sum": {agg.Sum, true, 16}, "min": {agg.Min, true, 12},
+	"max": {agg.Max, true, 12}, "avg": {agg.Avg, true, 12}, "quantile": {agg.Quantile, true, 12},
+	"hist": {agg.Hist, true, 0}, "lhist": {agg.LHist, true, 0}, "last": {agg.Last, false, 12},
+	"first": {agg.First, false, 12}, "distinct": {agg.Distinct, false, 8}, "list": {agg.List, false, 0},
+}
+
+func (b *builder) group(g *Group) error {
+	brs, err := b.branchesOf(g.In)
+	if err != nil {
+		return err
+	}
+	if len(brs) == 0 {
+		return diag.Errorf(diag.Attach, "group", "", "none of its events exists here").
+			WithHint("list the events: ppscript list")
+	}
+	t := &Table{Spec: g, Hist: -1, Name: b.name("table")}
+	spec := agg.Spec{Limit: g.Limit}
+	for _, v := range g.By {
+		fn, err := b.keyFn(v.Fn, brs)
+		if err != nil {
+			return err
+		}
+		spec.Keys = append(spec.Keys, fn)
+		t.Columns = append(t.Columns, keyColumn(v.Name, fn))
+	}
+	shared := map[string]int{}
+	for i := range g.Aggs {
+		c := &g.Aggs[i]
+		a, arg, err := b.aggregate(c, brs)
+		if err != nil {
+			return err
+		}
+		if a.Op == agg.Hist || a.Op == agg.LHist {
+			if len(g.Aggs) > 1 {
+				return located(diag.Errorf(diag.Run, "agg", c.Name, "a histogram stands alone").
+					WithHint("return it as a result of its own: .hist(...)"), c.Pos)
+			}
+			t.Hist = i
+		}
+		// Aggregators over the same argument share one measure.
+		id, known := shared[c.identity()]
+		if !known {
+			id = len(spec.Args)
+			spec.Args = append(spec.Args, arg)
+			shared[c.identity()] = id
+		}
+		a.Arg = id
+		spec.Aggs = append(spec.Aggs, a)
+		t.Columns = append(t.Columns, aggColumn(c, a, arg))
+	}
+	if t.Hist >= 0 {
+		t.Name = b.name("histogram")
+	}
+	t.Group = agg.New(spec)
+	b.plan.Tables = append(b.plan.Tables, t)
+	b.plan.errs = append(b.plan.errs, func() (string, *flow.Errors) { return t.Name, t.Group.Errors() })
+	b.attach(t.Name, brs, t.Group)
+	return nil
+}
+
+// identity tells aggregators with the same argument and condition.
+func (c *AggCol) identity() string {
+	s := strconv.Itoa(int(identityOf(c.Of)))
+	for _, f := range []*Fn{c.Arg, c.Where} {
+		switch {
+		case f == nil:
+			s += "|-"
+		case f.Call != nil:
+			s += "|call " + f.Call.Pos() + f.Call.Name()
+		default:
+			s += "|" + f.Text
+		}
+	}
+	return s
+}
+
+func (b *builder) aggregate(c *AggCol, brs []branch) (agg.Agg, agg.Arg, error) {
+	kind, ok := aggOps[c.Op]
+	if !ok {
+		panic("BUG: aggregator " + c.Op)
+	}
+	a := agg.Agg{Op: kind.op, Q: c.Q, Lo: c.Lo, Hi: c.Hi, Step: c.Step}
+	var arg agg.Arg
+	mine := brs
+	if c.Of != nil {
+		var err error
+		if mine, arg.Only, err = b.only(c, brs); err != nil {
+			return a, arg, err
+		}
+	}
+	if c.Where != nil {
+		fn, err := b.fn(*c.Where, mine, expr.Bool)
+		if err != nil {
+			return a, arg, err
+		}
+		arg.Where = fn.Several(len(brs) > 1)
+	}
+	if c.Arg != nil {
+		want := expr.Any
+		if kind.numeric {
+			want = expr.Int
+		}
+		fn, err := b.fn(*c.Arg, mine, want)
+		if err != nil {
+			return a, arg, err
+		}
+		arg.Fn = fn.Several(len(brs) > 1)
+		a.Kind = valueKind(fn.Any())
+	}
+	return a, arg, nil
+}
+
+// only returns the branches whose events come from c.Of.
+func (b *builder) only(c *AggCol, brs []branch) ([]branch, []bool, error) {
+	of, err := b.branchesOf(c.Of)
+	if err != nil {
+		return nil, nil, err
+	}
+	flags := make([]bool, len(b.plan.streams))
+	for _, br := range of {
+		flags[br.stream] = true
+	}
+	var mine []branch
+	for _, br := range brs {
+		if flags[br.stream] {
+			mine = append(mine, br)
+		}
+	}
+	if len(mine) == 0 {
+		return nil, nil, located(diag.Errorf(diag.Run, "agg", c.Name, "its stream is not part of the group").
+			WithHint("give a stream that was merged into this one as of ="), c.Pos)
+	}
+	return mine, flags, nil
+}
+
+// unitOf is what a program's numbers measure, if it is a field that says so.
+func unitOf(p *expr.Program) event.Unit {
+	if n, ok := p.Node.(*expr.Field); ok && n.View == expr.ViewValue {
+		return n.F.Unit
+	}
+	return event.NoUnit
+}
+
+func valueKind(p *expr.Program) event.ValueKind {
+	switch {
+	case unitOf(p) == event.Nanos:
+		return event.DurationValue
+	case unitOf(p) == event.Moment:
+		return event.TimeValue
+	case p.Type.Unsigned && p.Type.Kind == expr.Int && wide(p):
+		return event.UintValue
+	}
+	return event.IntValue
+}
+
+// wide reports that the number may need its 64th bit.
+func wide(p *expr.Program) bool {
+	n, ok := p.Node.(*expr.Field)
+	return ok && n.F.Size == 8
+}
+
+func keyColumn(name string, fn *flow.Fn) result.Column {
+	p := fn.Any()
+	c := result.Column{Name: name, Kind: result.KeyColumn, Prec: result.UnitPrec, Width: 6,
+		Left: p.Type.Kind == expr.Str || p.Type.Kind == expr.Any}
+	c.Unit = columnUnit(p)
+	if p.Type.Kind == expr.Str {
+		c.Width = 16
+	}
+	c.Hex = unitOf(p) == event.AddressU
+	return c
+}
+
+func columnUnit(p *expr.Program) unit.Unit {
+	switch unitOf(p) {
+	case event.Nanos:
+		return unit.US
+	case event.SizeB:
+		return unit.Bytes
+	}
+	return unit.Unit{}
+}
+
+func aggColumn(c *AggCol, a agg.Agg, arg agg.Arg) result.Column {
+	col := result.Column{Name: c.Name, Prec: result.UnitPrec, Width: aggOps[c.Op].width}
+	switch a.Op {
+	case agg.Count, agg.Distinct:
+		return col
+	case agg.Last, agg.First, agg.List:
+		col.Left = arg.Fn != nil && !arg.Fn.Any().Type.Numeric()
+	}
+	if arg.Fn != nil {
+		col.Unit = columnUnit(arg.Fn.Any())
+	}
+	return col
+}

@@ -1,0 +1,45 @@
+package plan
+
+import (
+	"reflect"
+
+	"ppscript/runtime/diag"
+)
+
+func (b *builder) log(l *Log) error {
+	brs, err := b.branchesOf(l.In)
+	if err != nil {
+		return err
+	}
+	if len(brs) == 0 {
+		return diag.Errorf(diag.Attach, "log", "", "none of its events exists here").
+			WithHint("list the events: ppscript list")
+	}
+	run := &LogRun{Spec: l, Name: b.name("log")}
+	b.plan.Logs = append(b.plan.Logs, run)
+	b.attach(run.Name, brs, run)
+	return nil
+}
+
+func (b *builder) each(x *Each) error {
+	brs, err := b.branchesOf(x.In)
+	if err != nil {
+		return err
+	}
+	if err := (Fn{Call: x.Fn}).check(brs); err != nil {
+		return err
+	}
+	b.calls = append(b.calls, x.Fn)
+	run := &EachRun{Spec: x}
+	b.plan.Eachs = append(b.plan.Eachs, run)
+	b.attach(b.name("each"), brs, run)
+	return nil
+}
+
+// identityOf tells streams apart; nil is 0.
+func identityOf(s Stream) uintptr {
+	if s == nil {
+		return 0
+	}
+	return reflect.ValueOf(s).Pointer()
+}

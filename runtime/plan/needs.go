@@ -1,0 +1,136 @@
+package plan
+
+import (
+	"slices"
+
+	"ppscript/runtime/agg"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// This file finds out what the sources must deliver. Every member of a sample
+// costs the traced program time, so the kernel is asked for no more than what
+// somebody reads; and time order costs a merge, so it is asked for only where
+// it matters.
+
+// Reader is a Callable that knows which names it reads of its event; exact is
+// false if the event escapes its sight.
+type Reader interface {
+	Reads() (names []string, exact bool)
+}
+
+func (b *builder) needs() {
+	n := need{facts: map[event.Fact]bool{}}
+	for _, p := range b.programs {
+		n.program(p)
+	}
+	for _, c := range b.calls {
+		n.call(c)
+	}
+	p := b.plan
+	if len(p.Logs) > 0 {
+		n.add(event.FactTime, event.FactTID, event.FactCPU, event.FactComm)
+		n.raw = true
+		n.order("a log shows events in time order")
+	}
+	if len(p.Eachs) > 0 {
+		n.order("a script function sees events in time order")
+	}
+	if len(p.Joins) > 0 {
+		n.add(event.FactTime)
+		n.raw = true
+		for _, j := range b.joins {
+			if j.js.ByRing {
+				continue
+			}
+			n.order("join: starts and ends of one key may be in different rings")
+		}
+	}
+	for _, t := range p.Tables {
+		for _, a := range t.Spec.Aggs {
+			switch aggOps[a.Op].op {
+			case agg.Last, agg.First, agg.List:
+				n.add(event.FactTime)
+				n.order(a.Op + " depends on the order of events")
+			}
+		}
+	}
+	if n.facts[event.FactComm] {
+		n.add(event.FactTID)
+		p.Comm = true
+	}
+	for f := range n.facts {
+		p.Facts = append(p.Facts, f)
+	}
+	slices.Sort(p.Facts)
+	p.Order, p.OrderWhy = n.why != "", n.why
+	for _, e := range p.Events {
+		e.NoRaw = !n.raw
+	}
+}
+
+type need struct {
+	facts map[event.Fact]bool
+	raw   bool
+	why   string
+}
+
+func (n *need) add(facts ...event.Fact) {
+	for _, f := range facts {
+		switch f {
+		case event.FactDelay:
+			f = event.FactTime
+		case event.FactPID:
+			f = event.FactTID // one member holds both
+		}
+		n.facts[f] = true
+	}
+}
+
+func (n *need) order(why string) {
+	n.add(event.FactTime)
+	if n.why == "" {
+		n.why = why
+	}
+}
+
+func (n *need) program(p *expr.Program) {
+	expr.Walk(p.Node, func(x expr.Node) bool {
+		switch x := x.(type) {
+		case *expr.Field:
+			switch x.F.Place {
+			case event.InFact:
+				n.add(x.F.Fact)
+			case event.InSlot:
+			default:
+				n.raw = true
+			}
+		case *expr.Mem, *expr.CStr, *expr.MemBytes:
+			n.raw = true
+		}
+		return true
+	})
+}
+
+// call adds what a script function reads. Names that are not facts are fields
+// of the record.
+func (n *need) call(c Callable) {
+	n.raw = true
+	names, exact := []string(nil), false
+	if r, ok := c.(Reader); ok {
+		names, exact = r.Reads()
+	}
+	if !exact {
+		n.add(event.FactTime, event.FactTID, event.FactCPU, event.FactPeriod, event.FactComm)
+		return
+	}
+	var s event.Schema
+	for _, name := range names {
+		if f, ok := s.Field(name); ok {
+			n.add(f.Fact)
+		}
+		if name == "delay" {
+			n.add(event.FactTime)
+		}
+	}
+}

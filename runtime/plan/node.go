@@ -1,0 +1,146 @@
+package plan
+
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// A Stream describes a flow of events. Streams are values: operators make new
+// ones and change none.
+type Stream interface {
+	// Inputs lists the streams that this one reads.
+	Inputs() []Stream
+}
+
+// Kind says which door a Source's events come through.
+type Kind uint8
+
+const (
+	Tracepoint Kind = iota
+	Software
+	Hardware
+	Cache
+)
+
+func (k Kind) String() string {
+	return [...]string{"tracepoint", "software", "hardware", "cache"}[k]
+}
+
+// A Source is one event to open, or several if Name is a glob.
+type Source struct {
+	Kind   Kind
+	System string // tracepoints
+	Name   string // may hold * ? [ for tracepoints
+	// Filter is in the kernel's filter language. What a kernel cannot do
+	// with it, and recordings, is done natively.
+	Filter string
+	// Attrs are the attributes of an event string, in order; the operators
+	// of the script read them.
+	Attrs []Attr
+	Alias string
+	// CPUs restricts the event to some of the session's CPUs; nil is all.
+	CPUs     []int
+	Period   uint64 // sample every so many events; 0 is every one
+	Freq     uint64 // or so many times a second
+	Stack    bool
+	MaxStack int
+	// Optional leaves the source out, with a note, where it does not exist.
+	Optional bool
+	Pos      string // file:line:col of the script, or the event string
+}
+
+// An Attr is one attribute of an event string: key=pid.
+type Attr struct{ Name, Value string }
+
+// Attr returns the values of an attribute; '-' and '_' are the same.
+func (s *Source) Attr(name string) []string {
+	var vs []string
+	for _, a := range s.Attrs {
+		if a.Name == name {
+			vs = append(vs, a.Value)
+		}
+	}
+	return vs
+}
+
+// FullName is the event as users write it.
+func (s *Source) FullName() string {
+	if s.Kind == Tracepoint {
+		return s.System + ":" + s.Name
+	}
+	return s.Kind.String() + ":" + s.Name
+}
+
+// Where keeps the events for which Pred holds.
+type Where struct {
+	In   Stream
+	Pred Fn
+}
+
+// Let gives names to computed values.
+type Let struct {
+	In   Stream
+	Vars []Var
+}
+
+// Merge brings the events of several streams together in time order.
+type Merge struct{ In []Stream }
+
+// Join relates events of successive stages.
+type Join struct {
+	Stages []Stream
+	Key    *Fn // nil: the thread, or the CPU if nothing else is known
+	Cycle  bool
+	Limit  int
+	// Label names the pairs of a start and an end event; nil joins their
+	// names with "=>".
+	Label func(start, end string) string
+}
+
+// Counters reads the counters of its sources at a fixed period and makes an
+// event of each difference.
+type Counters struct {
+	In []*Source
+	// PeriodNS is the time between reads; 0 means the report interval.
+	PeriodNS int64
+	// PerInstance makes one event for each CPU or thread instead of sums.
+	PerInstance bool
+}
+
+func (*Source) Inputs() []Stream   { return nil }
+func (*Counters) Inputs() []Stream { return nil }
+func (w *Where) Inputs() []Stream  { return []Stream{w.In} }
+func (l *Let) Inputs() []Stream    { return []Stream{l.In} }
+func (m *Merge) Inputs() []Stream  { return m.In }
+func (j *Join) Inputs() []Stream   { return j.Stages }
+
+// A Fn is a per-event function as the script gave it: text (a field name or a
+// C expression) or a script function.
+type Fn struct {
+	Text string
+	Call Callable
+	Pos  string // where the script gives it, for errors
+}
+
+// A Var is a named Fn: a key column, a let.
+type Var struct {
+	Name string
+	Fn   Fn
+}
+
+// Callable is a function of the script that can run per event. Package script
+// implements it; plan knows no Starlark.
+type Callable interface {
+	// Name is the function's name, or "lambda".
+	Name() string
+	// Pos is its file:line:col.
+	Pos() string
+	// Check reports fields that the function reads and none of the events
+	// has that can arrive, before anything is opened.
+	Check(events []*expr.Scope) error
+	// Lower translates it for one kind of event; the error says why it
+	// cannot be, and it then stays interpreted.
+	Lower(sc *expr.Scope, want expr.Kind) (expr.Node, error)
+	// Call evaluates it on one event: the slow, interpreted tier.
+	Call(e *event.Event) (event.Value, error)
+}

@@ -1,0 +1,137 @@
+package plan
+
+import (
+	"ppscript/runtime/agg"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
+	"ppscript/runtime/join"
+	"ppscript/runtime/result"
+)
+
+// A Plan is what will run: what to open, and the operators behind it.
+type Plan struct {
+	// Events are the events to open, in the order of their streams' indices.
+	Events []*Event
+	// Counts are the events to open as counters, not samples.
+	Counts []*CounterSet
+	// Router is the head of the operators: it takes what the source delivers.
+	Router *flow.Router
+	Tables []*Table
+	Logs   []*LogRun
+	Eachs  []*EachRun
+	Joins  []*JoinRun
+
+	// Facts are the members of samples that somebody reads.
+	Facts []event.Fact
+	// Order says whether events must come in time order, and why.
+	Order    bool
+	OrderWhy string
+	// Comm says that names of threads are needed.
+	Comm bool
+
+	// Interpreted says which functions could not be compiled, and why.
+	Interpreted []string
+
+	streams   []*event.Stream
+	functions []string // for Explain
+	errs      []func() (string, *flow.Errors)
+}
+
+// An Event is one event to open.
+type Event struct {
+	Stream *event.Stream
+	Source *Source
+	// Filter is what the kernel shall check.
+	Filter string
+	// Native is the part of the filter that the kernel cannot check, or all
+	// of it in a recording; nil if there is none.
+	Native *expr.Program
+	// NoRaw says that nobody reads the record itself.
+	NoRaw bool
+}
+
+// A CounterSet is the counters of one Counters stream.
+type CounterSet struct {
+	Spec    *Counters
+	Schemas []*event.Schema
+	Sources []*Source
+	Stream  *event.Stream // of the events made from reads
+	Sink    flow.Sink
+}
+
+// A Table is a Group that runs, with what its results look like.
+type Table struct {
+	Name    string
+	Spec    *Group
+	Group   *agg.Group
+	Columns []result.Column
+	// Hist is the index of the aggregator that is a histogram, else -1.
+	Hist int
+}
+
+// A LogRun is a log that runs. Session sets Emit before events flow.
+type LogRun struct {
+	Name string
+	Spec *Log
+	Emit func(e *event.Event)
+}
+
+// Events implements flow.Sink.
+func (l *LogRun) Events(evs []*event.Event) {
+	for _, e := range evs {
+		l.Emit(e)
+	}
+}
+
+// Lost implements flow.Sink: the session reports losses, once for all.
+func (l *LogRun) Lost(int32, uint64, event.Time) {}
+
+// An EachRun calls a script function for every event.
+type EachRun struct {
+	Spec *Each
+	Errs flow.Errors
+	// Stop is called with the first error: a script's function that fails is
+	// a failure of the script.
+	Stop func(error)
+}
+
+// Events implements flow.Sink.
+func (x *EachRun) Events(evs []*event.Event) {
+	for _, e := range evs {
+		if x.Errs.N > 0 {
+			return
+		}
+		if _, err := x.Spec.Fn.Call(e); err != nil {
+			x.Errs.N++
+			x.Errs.First = err
+			if x.Stop != nil {
+				x.Stop(err)
+			}
+		}
+	}
+}
+
+// Lost implements flow.Sink.
+func (x *EachRun) Lost(int32, uint64, event.Time) {}
+
+// A JoinRun is a join that runs.
+type JoinRun struct {
+	Spec  *Join
+	Join  *join.Join
+	Key   string   // what relates the events, for people
+	Names []string // of the pairs
+}
+
+// Streams lists all streams, by index: of the events to open and of those that
+// operators make.
+func (p *Plan) Streams() []*event.Stream { return p.streams }
+
+// Errors calls fn for each operator whose functions failed, with its name.
+func (p *Plan) Errors(fn func(where string, errs *flow.Errors)) {
+	for _, e := range p.errs {
+		if name, errs := e(); errs.N > 0 {
+			fn(name, errs)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package plan
+
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+	"ppscript/runtime/unit"
+)
+
+// A Report is what a run delivers: the end of a stream.
+type Report interface {
+	// Input is the stream that it reads.
+	Input() Stream
+}
+
+// An AggCol is one aggregated column.
+type AggCol struct {
+	Name  string
+	Op    string // count sum min max avg quantile hist lhist last first distinct list
+	Arg   *Fn    // nil for count
+	Where *Fn
+	Of    Stream // only events of this stream; nil is all
+	Q     float64
+	Lo    int64 // lhist
+	Hi    int64
+	Step  int64
+	Pos   string
+}
+
+// Group aggregates by key into a table, or into a histogram if its only
+// aggregator is one.
+type Group struct {
+	In   Stream
+	By   []Var
+	Aggs []AggCol
+	// Limit bounds the rows; 0 is the default.
+	Limit int
+	View  View
+}
+
+// Log shows every event as a line.
+type Log struct {
+	In    Stream
+	Title string
+	// Pairs shows both events of a pair; else the pair's own line.
+	Pairs bool
+}
+
+// Each calls a script function for every event, interpreted.
+type Each struct {
+	In Stream
+	Fn Callable
+}
+
+// Input implements Report.
+func (g *Group) Input() Stream { return g.In }
+func (l *Log) Input() Stream   { return l.In }
+func (e *Each) Input() Stream  { return e.In }
+
+// A View is how a table is shown: what .sort, .top, .unit, .title, .with_ and
+// .format say. Steps run in order on each finished table.
+type View struct {
+	Title  string
+	Steps  []Step
+	Units  map[string]unit.Unit // by column; "" for all
+	Texts  map[string]CellFunc
+	Widths map[string]Width
+	Hidden map[string]bool
+	Layout result.Layout
+	// Row replaces the columns in text output by a line of the script's own.
+	Row RowFunc
+}
+
+// A Step changes a finished table: sort, top, with.
+type Step struct {
+	Sort    string // column
+	Reverse bool
+	Top     int    // rows to keep, if > 0
+	With    string // column to add
+	Fn      RowFunc
+	Unit    unit.Unit
+}
+
+// Width is how a column looks in text output; zero members leave it as it is.
+type Width struct {
+	Min         int
+	Left, Right bool
+	Prec        *int // decimals
+	Sep         string
+	ShareOf     string // the column that this one is a part of
+	Alarm       bool   // red when it is not zero
+}
+
+// CellFunc shows a cell: the script's function of one value.
+type CellFunc func(v event.Value) (string, error)
+
+// RowFunc computes from a row, given by column names: a new cell, a line.
+type RowFunc func(names []string, row []event.Value) (event.Value, error)

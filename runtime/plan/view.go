@@ -1,0 +1,172 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+)
+
+// This file makes the finished table of an interval: the rows of the group,
+// through what the script's .sort, .top, .with_, .unit and .format say.
+
+// Result makes the table of the interval that ends now.
+func (t *Table) Result(m result.Meta) (*result.Table, error) {
+	v := &t.Spec.View
+	table := &result.Table{Meta: m, Columns: slices.Clone(t.Columns), Rows: t.Group.Rows(), Layout: v.Layout}
+	if err := v.apply(table); err != nil {
+		return nil, err
+	}
+	return table, nil
+}
+
+func (v *View) apply(t *result.Table) error {
+	// The steps that sort look at all rows: several sorts, most important
+	// first, are one.
+	var sorts []Step
+	for _, s := range v.Steps {
+		if s.Sort != "" {
+			sorts = append(sorts, s)
+			continue
+		}
+		if err := v.sort(t, sorts); err != nil {
+			return err
+		}
+		sorts = nil
+		switch {
+		case s.With != "":
+			if err := v.with(t, s); err != nil {
+				return err
+			}
+		case s.Top > 0:
+			t.Top(s.Top)
+		}
+	}
+	if err := v.sort(t, sorts); err != nil {
+		return err
+	}
+	return v.dress(t)
+}
+
+// sort orders by the first of the sorts, rows that are equal there by the
+// next, and so on.
+func (v *View) sort(t *result.Table, sorts []Step) error {
+	for _, s := range slices.Backward(sorts) {
+		if err := t.Sort(s.Sort, s.Reverse); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *View) with(t *result.Table, s Step) error {
+	names := t.Names()
+	c := result.Column{Name: s.With, Prec: result.UnitPrec, Unit: s.Unit, Width: 6}
+	return t.AppendColumn(c, func(row []event.Value) (event.Value, error) { return s.Fn(names, row) })
+}
+
+// dress settles units, widths and texts, and takes hidden columns out.
+func (v *View) dress(t *result.Table) error {
+	for _, name := range sorted(v.Units) {
+		u := v.Units[name]
+		if name == "" {
+			if err := t.WithUnit(u); err != nil {
+				return err
+			}
+			continue
+		}
+		i, err := t.Index(name)
+		if err != nil {
+			return err
+		}
+		t.Columns[i].Unit = u
+	}
+	for _, name := range sorted(v.Widths) {
+		i, err := t.Index(name)
+		if err != nil {
+			return err
+		}
+		w := v.Widths[name]
+		c := &t.Columns[i]
+		c.Width = cmp.Or(w.Min, c.Width)
+		c.Left = w.Left || c.Left && !w.Right
+		c.Sep = w.Sep
+		if w.Prec != nil {
+			c.Prec = *w.Prec
+		}
+		c.ShareOf, c.Alarm = w.ShareOf, w.Alarm
+	}
+	for _, name := range sorted(v.Texts) {
+		i, err := t.Index(name)
+		if err != nil {
+			return err
+		}
+		// A column's text has no way to fail: work it out now.
+		texts := map[string]string{}
+		for _, row := range t.Rows {
+			text, err := v.Texts[name](row[i])
+			if err != nil {
+				return err
+			}
+			texts[row[i].String()] = text
+		}
+		t.Columns[i].Text = func(v event.Value) string { return texts[v.String()] }
+	}
+	if v.Row != nil {
+		names := t.Names()
+		lines := map[*event.Value]string{}
+		for _, row := range t.Rows {
+			line, err := v.Row(names, row)
+			if err != nil {
+				return err
+			}
+			lines[&row[0]] = line.String()
+		}
+		t.Layout.RowText = func(row []event.Value) string { return lines[&row[0]] }
+	}
+	v.hide(t)
+	return nil
+}
+
+func (v *View) hide(t *result.Table) {
+	if len(v.Hidden) == 0 {
+		return
+	}
+	var keep []int
+	var columns []result.Column
+	for i, c := range t.Columns {
+		if !v.Hidden[c.Name] {
+			keep = append(keep, i)
+			columns = append(columns, c)
+		}
+	}
+	t.Columns = columns
+	for r, row := range t.Rows {
+		short := make([]event.Value, 0, len(keep))
+		for _, i := range keep {
+			short = append(short, row[i])
+		}
+		t.Rows[r] = short
+	}
+}
+
+func sorted[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for n := range m {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// TopN is the number of rows that the view keeps; 0 is all.
+func (v *View) TopN() int {
+	n := 0
+	for _, s := range v.Steps {
+		if s.Top > 0 && (n == 0 || s.Top < n) {
+			n = s.Top
+		}
+	}
+	return n
+}

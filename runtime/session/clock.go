@@ -1,0 +1,55 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/perf"
+)
+
+// This file finds out what time it is when perf's clock shows t. The kernel
+// offers no way to read that clock, so a record is provoked: the name of this
+// thread is set to what it is, which makes a comm record with a time stamp,
+// and the wall clock is read before and after. The pair is off by half the
+// time in between, some microseconds; it is taken again from time to time,
+// since the clocks drift apart by up to 20 us a second.
+
+// clockAge is how old a pair may get.
+const clockAge = 30 * time.Second
+
+// A wallClock converts the times of events to wall-clock time.
+type wallClock struct {
+	at    event.Time
+	wall  time.Time
+	taken time.Time
+	clock perf.Clock
+}
+
+// refresh takes a new pair if the old one is too old. Without one, times stay
+// on perf's clock.
+func (c *wallClock) refresh() {
+	if !c.taken.IsZero() && time.Since(c.taken) < clockAge {
+		return
+	}
+	c.taken = time.Now()
+	if at, wall, ok := perf.ReadClock(context.Background(), c.clock); ok {
+		c.at, c.wall = at, wall
+	}
+}
+
+// of is the wall-clock time of t; zero if it is not known.
+func (c *wallClock) of(t event.Time) time.Time {
+	if c.wall.IsZero() {
+		return time.Time{}
+	}
+	return c.wall.Add(time.Duration(t - c.at))
+}
+
+// now is the time of events that happen now.
+func (c *wallClock) now() event.Time {
+	if c.wall.IsZero() {
+		return 0
+	}
+	return c.at + event.Time(time.Since(c.wall))
+}

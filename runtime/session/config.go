@@ -1,0 +1,85 @@
+package session
+
+import (
+	"io"
+	"time"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/render"
+	"ppscript/runtime/result"
+)
+
+// A Config says what to run, on what, and where results go.
+type Config struct {
+	Reports []plan.Report
+	Target  perf.Target
+	Options Options
+	// Output makes the renderer, once the clock of the events is known.
+	Output func(clock func(event.Time) time.Time) (render.Renderer, error)
+	// Messages takes what is said to the user beside the results; nil drops
+	// it. Lines end without newline.
+	Messages func(line string)
+	Services *expr.Services
+	Hooks    Hooks
+}
+
+// Options are the options that all profilers share.
+type Options struct {
+	Input     string        // a recording instead of the kernel
+	Interval  time.Duration // 0: only at the end
+	Duration  time.Duration // stop after that time; 0: no limit
+	ExitN     uint64        // stop after that many samples; 0: no limit
+	Pages     int           // ring size; 0 is the default
+	Watermark int           // percent of a ring that wakes us; 0 is the default
+	UsageSelf time.Duration // period of reports about ourselves; 0: none
+	Verbose   int           // 1 notices, 2 events
+	Interpret bool          // leave script functions to the interpreter
+	Monotonic bool          // stamp events with CLOCK_MONOTONIC
+	// IncludeSelf keeps the events of ppscript's own threads, which a log
+	// would otherwise feed with its own output.
+	IncludeSelf bool
+}
+
+// Hooks are a script's callbacks; nil ones are not called.
+type Hooks struct {
+	// Interval is called at each tick, after the results of the interval are
+	// made and before they are shown.
+	Interval func() error
+	// Exit is called once, before the last results are shown.
+	Exit func() error
+	// Lost is called when events were lost, with the number since the last
+	// call.
+	Lost func(n uint64) error
+	// Result sees every table before it is shown; false keeps it from being
+	// shown.
+	Result func(t *result.Table) (show bool, err error)
+}
+
+// An Outcome is how a run ended.
+type Outcome struct {
+	Samples uint64
+	Loss    event.Loss
+	// Status is the exit status of the workload; -1 if there was none, or it
+	// still runs.
+	Status int
+	// Stats is set for live runs.
+	Stats *perf.Stats
+}
+
+// Explain builds the plan of cfg and describes it, without opening events.
+func Explain(cfg Config, w io.Writer) error {
+	wd, err := open(&cfg)
+	if err != nil {
+		return err
+	}
+	defer wd.close()
+	p, err := plan.Build(cfg.Reports, wd.env(&cfg))
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, p.Explain())
+	return err
+}

@@ -1,0 +1,126 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/plan"
+)
+
+// A counterRun reads counters at their period and makes events of the
+// differences.
+type counterRun struct {
+	run      *run
+	set      *plan.CounterSet
+	counters *perf.Counters
+	labels   []string
+	period   time.Duration
+	next     time.Time
+	before   []perf.Count
+	now      []perf.Count
+
+	evs   []event.Event
+	joint []event.Joint
+	ptrs  []*event.Event
+}
+
+func (r *run) openCounters(ctx context.Context, set *plan.CounterSet) (*counterRun, error) {
+	cfg := r.world.perfConfig(r.plan)
+	cfg.Events = nil
+	c := &counterRun{run: r, set: set, period: time.Duration(set.Spec.PeriodNS)}
+	if c.period == 0 {
+		c.period = r.cfg.Options.Interval
+	}
+	for i, schema := range set.Schemas {
+		s := set.Sources[i]
+		ev := perf.EventConfig{Schema: schema, Label: s.Alias, Filter: s.Filter, CPUs: s.CPUs, Optional: s.Optional}
+		cfg.Events = append(cfg.Events, ev)
+	}
+	var err error
+	if c.counters, err = perf.OpenCounters(ctx, cfg); err != nil {
+		return nil, err
+	}
+	for _, line := range c.counters.Describe() {
+		r.verbose(1, line)
+	}
+	if c.before, err = c.counters.Read(nil); err != nil {
+		return nil, err
+	}
+	if c.period > 0 {
+		c.next = time.Now().Add(c.period)
+	}
+	return c, nil
+}
+
+// due reads the counters if their time has come. Reads that were missed are
+// not made up for: the next one holds the sum.
+func (c *counterRun) due(now time.Time) error {
+	if c.period == 0 || now.Before(c.next) {
+		return nil
+	}
+	for !c.next.After(now) {
+		c.next = c.next.Add(c.period)
+	}
+	return c.read()
+}
+
+// last reads what was counted since the last read.
+func (c *counterRun) last() error {
+	if err := c.counters.Stop(); err != nil {
+		return err
+	}
+	return c.read()
+}
+
+func (c *counterRun) read() error {
+	var err error
+	if c.now, err = c.counters.Read(c.now[:0]); err != nil {
+		return err
+	}
+	c.evs, c.joint = c.evs[:0], c.joint[:0]
+	at := c.run.clock.now()
+	for i := range c.now {
+		n, b := &c.now[i], &c.before[i]
+		slots := make([]event.Value, plan.CounterSlots)
+		slots[plan.CounterName] = event.StrOf(n.Stream.Label)
+		slots[plan.CounterValue] = event.IntOf(int64(n.Value - b.Value))
+		slots[plan.CounterCPU] = event.IntOf(int64(n.CPU))
+		slots[plan.CounterThread] = event.IntOf(int64(n.TID))
+		slots[plan.CounterEnabled] = event.DurationOf(int64(n.Enabled - b.Enabled))
+		slots[plan.CounterRunning] = event.DurationOf(int64(n.Running - b.Running))
+		slots[plan.CounterOrder] = event.IntOf(int64(n.Stream.Index))
+		if last := len(c.joint) - 1; !c.set.Spec.PerInstance && last >= 0 && c.sums(last, n) {
+			for _, s := range []int{plan.CounterValue, plan.CounterEnabled, plan.CounterRunning} {
+				old := &c.joint[last].Slots[s]
+				*old = add(*old, slots[s])
+			}
+			continue
+		}
+		c.joint = append(c.joint, event.Joint{Slots: slots})
+		c.evs = append(c.evs, event.Event{Stream: c.set.Stream, Time: at, CPU: int32(n.CPU), TID: int32(n.TID), PID: -1})
+	}
+	c.before, c.now = c.now, c.before
+	c.ptrs = c.ptrs[:0]
+	for i := range c.evs {
+		c.evs[i].Joint = &c.joint[i]
+		c.ptrs = append(c.ptrs, &c.evs[i])
+	}
+	c.run.plan.Router.Samples += uint64(len(c.ptrs))
+	c.set.Sink.Events(c.ptrs)
+	return nil
+}
+
+// sums reports that the last event is of the same counter as n: counts come
+// sorted by counter.
+func (c *counterRun) sums(last int, n *perf.Count) bool {
+	return c.joint[last].Slots[plan.CounterOrder].Int() == int64(n.Stream.Index)
+}
+
+func add(a, b event.Value) event.Value {
+	if a.Kind == event.DurationValue {
+		return event.DurationOf(a.Int() + b.Int())
+	}
+	return event.IntOf(a.Int() + b.Int())
+}

@@ -1,0 +1,7 @@
+// Package session runs a plan: it opens the sources, brings their events to
+// the plan's operators, makes results at every interval and at the end, hands
+// them to a renderer, and closes everything again.
+//
+// It is the only package that opens things. Run has one goroutine; signals
+// come in as the end of its context.
+package session

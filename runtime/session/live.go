@@ -1,0 +1,81 @@
+package session
+
+import (
+	"context"
+	"errors"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/plan"
+)
+
+// perfConfig says what the plan needs of the kernel.
+func (w *world) perfConfig(p *plan.Plan) perf.Config {
+	o := &w.cfg.Options
+	c := perf.Config{
+		Target:    w.cfg.Target,
+		Members:   p.Facts,
+		Pages:     o.Pages,
+		Watermark: o.Watermark,
+		SideBand:  perf.SideBand{Comm: p.Comm, Task: p.Comm},
+		Warn:      func(err error) { w.say("%v", err) },
+	}
+	if len(c.Members) == 0 {
+		c.Members = []event.Fact{} // nil would mean the usual ones
+	}
+	if o.Monotonic {
+		c.Clock = perf.ClockMonotonic
+	}
+	if w.fs != nil {
+		c.Tracefs = w.fs.Root()
+	}
+	for _, e := range p.Events {
+		s := e.Source
+		c.Events = append(c.Events, perf.EventConfig{
+			Schema: e.Stream.Schema, Label: e.Stream.Label, Filter: e.Filter,
+			Period: s.Period, Freq: s.Freq, NoRaw: e.NoRaw, CPUs: s.CPUs, Optional: s.Optional,
+			Callchain: s.Stack, MaxStack: s.MaxStack,
+		})
+	}
+	return c
+}
+
+// openLive opens the plan's events. A filter that the kernel refuses, but that
+// we understand, is done natively: the plan is then built again.
+func (w *world) openLive(ctx context.Context, p *plan.Plan) (*plan.Plan, *perf.Source, error) {
+	for {
+		src, err := perf.Open(ctx, w.perfConfig(p))
+		var refused *perf.FilterError
+		if err == nil || !errors.As(err, &refused) || w.refused[refused.Label] {
+			return p, src, err
+		}
+		w.refused[refused.Label] = true
+		again, buildErr := plan.Build(w.cfg.Reports, w.env(w.cfg))
+		if buildErr != nil {
+			return nil, nil, err // the kernel's words say more
+		}
+		if w.cfg.Options.Verbose > 0 {
+			w.say("%s: the kernel cannot do this filter, ppscript does it: %s", refused.Label, refused.Filter)
+		}
+		p = again
+	}
+}
+
+// mapLive relates the streams of the source to those of the plan.
+func mapLive(p *plan.Plan, src *perf.Source) {
+	same := true
+	to := make([][]*event.Stream, len(src.Streams()))
+	for i, e := range p.Events {
+		st := src.StreamOf(i)
+		if st == nil {
+			continue
+		}
+		to[st.Index] = []*event.Stream{e.Stream}
+		same = same && st.Index == e.Stream.Index
+		e.Stream.Members = st.Members
+		st.Comm = e.Stream.Comm
+	}
+	if !same {
+		p.Router.Remap = to
+	}
+}

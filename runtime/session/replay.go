@@ -1,0 +1,43 @@
+package session
+
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/perfdata"
+)
+
+// openRecording has the recording deliver the plan's events. It is read in
+// file order, which is faster, where order does not matter.
+func (r *run) openRecording() error {
+	w := r.world
+	if !r.plan.Order && !w.file.Info().Pipe {
+		// The schemas of the plan are those of the first opening; streams are
+		// related by position, which is the same.
+		again, err := perfdata.Open(w.cfg.Options.Input, perfdata.Options{})
+		if err != nil {
+			return err
+		}
+		first := w.file
+		w.file = again
+		if err := first.Close(); err != nil {
+			return err
+		}
+	}
+	for _, line := range w.file.Warnings() {
+		w.say("%s: %s", w.cfg.Options.Input, line)
+	}
+	c := w.file.Info().Clock
+	r.clock.at, r.clock.wall = c.At, c.Wall
+	r.src = w.file
+	streams := w.file.Streams()
+	to := make([][]*event.Stream, len(streams))
+	for _, e := range r.plan.Events {
+		for i, st := range streams {
+			if st.Schema == e.Stream.Schema || st.Schema.FullName() == e.Stream.Schema.FullName() && matches(e.Source, st.Schema) {
+				to[i] = append(to[i], e.Stream)
+				e.Stream.Members = st.Members
+			}
+		}
+	}
+	r.plan.Router.Remap = to
+	return nil
+}

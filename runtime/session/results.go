@@ -1,0 +1,121 @@
+package session
+
+import (
+	"time"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/render"
+	"ppscript/runtime/result"
+)
+
+// tick ends an interval: tables are made, shown and emptied.
+func (r *run) tick(final bool) error {
+	r.tickNo++
+	now := time.Now()
+	if r.world.file == nil {
+		r.clock.refresh()
+	}
+	loss := r.interval()
+	if h := r.cfg.Hooks.Interval; h != nil && !final && r.failed == nil {
+		r.failed = h()
+	}
+	if h := r.cfg.Hooks.Lost; h != nil && loss.Missing() > 0 && r.failed == nil {
+		r.failed = h(loss.Missing())
+	}
+	for _, t := range r.plan.Tables {
+		if err := r.show(t, loss, final, now); err != nil {
+			return err
+		}
+		t.Group.Reset()
+	}
+	if len(r.plan.Tables) == 0 && !loss.Zero() {
+		if err := r.out.Note("loss", lossFields(loss)...); err != nil {
+			return err
+		}
+	}
+	r.lastTick, r.lastEvent, r.seen.Samples = now, r.plan.Router.Last, r.plan.Router.Samples
+	return nil
+}
+
+// interval returns what was lost since the last call.
+func (r *run) interval() event.Loss {
+	router := r.plan.Router
+	loss := event.Loss{Lost: router.LostN - r.seen.LostN, Throttled: router.Throttle - r.seen.Throttle}
+	r.seen.LostN, r.seen.Throttle = router.LostN, router.Throttle
+	if r.feeder != nil {
+		late := r.feeder.Stats().Late
+		loss.Late, r.lateSeen = late-r.lateSeen, late
+	}
+	for _, j := range r.plan.Joins {
+		loss.Add(j.Join.Loss())
+	}
+	if f := r.world.file; f != nil {
+		l := f.Loss()
+		loss.Truncated += l.Truncated - r.total.Truncated
+	}
+	r.total.Add(loss)
+	return loss
+}
+
+// meta is what all results of this interval share.
+func (r *run) meta(name, title string, loss event.Loss, final bool, now time.Time) result.Meta {
+	router := r.plan.Router
+	m := result.Meta{Name: name, Title: title, Final: final, Loss: loss, Wall: now, TotalSamples: router.Samples,
+		Samples: router.Samples - r.seen.Samples, Begin: r.lastEvent, End: router.Last}
+	if r.cfg.Options.Interval > 0 && r.world.file == nil {
+		m.Seq = r.tickNo
+	}
+	if r.world.file != nil {
+		m.Wall = r.clock.of(router.Last)
+	}
+	if m.Begin == 0 {
+		m.Begin = router.First
+	}
+	return m
+}
+
+func (r *run) show(t *plan.Table, loss event.Loss, final bool, now time.Time) error {
+	own := t.Group.Loss()
+	r.total.Add(own)
+	loss.Add(own)
+	m := r.meta(t.Name, t.Spec.View.Title, loss, final, now)
+	if t.Hist >= 0 {
+		return r.showHistogram(t, m)
+	}
+	table, err := t.Result(m)
+	if err != nil {
+		return err
+	}
+	if h := r.cfg.Hooks.Result; h != nil {
+		if show, err := h(table); err != nil || !show {
+			return err
+		}
+	}
+	return r.out.Table(table)
+}
+
+func (r *run) showHistogram(t *plan.Table, m result.Meta) error {
+	keys := t.Columns[:len(t.Columns)-1]
+	c := t.Columns[len(t.Columns)-1]
+	h := &result.Histogram{Meta: m, Keys: keys, Rows: t.Group.Histograms(t.Hist), Value: c.Name, Unit: c.Unit}
+	if n := t.Spec.View.TopN(); n > 0 {
+		h.Top(n)
+	}
+	return r.out.Histogram(h)
+}
+
+// lossFields are the losses that are not zero, as a note shows them.
+func lossFields(l event.Loss) []render.NoteField {
+	var fields []render.NoteField
+	for _, c := range []struct {
+		name string
+		n    uint64
+	}{{"lost", l.Lost}, {"dropped", l.Dropped}, {"late", l.Late}, {"truncated", l.Truncated},
+		{"unmatched", l.Unmatched}, {"evicted", l.Evicted}, {"errors", l.Errors}, {"throttled", l.Throttled}} {
+		if c.n > 0 {
+			fields = append(fields, render.NoteField{Name: c.name, Value: event.UintOf(c.n)})
+		}
+	}
+	return fields
+}

@@ -1,0 +1,322 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/flow"
+	"ppscript/runtime/order"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/render"
+	"ppscript/runtime/task"
+)
+
+// pollTime is how long events may lie in a ring before somebody looks: without
+// it a slow trickle would be shown only when the ring is half full.
+const pollTime = 100 * time.Millisecond
+
+// A run is a session while it runs.
+type run struct {
+	world  *world
+	cfg    *Config
+	plan   *plan.Plan
+	src    event.Source // nil if there are only counters
+	live   *perf.Source
+	counts []*counterRun
+	feeder order.Feeder
+	tasks  *task.Table
+	clock  wallClock
+	out    render.Renderer
+
+	tickNo    int
+	lastTick  time.Time
+	lastEvent event.Time
+	started   time.Time
+	seen      flow.Router // the router's counters at the last tick
+	lateSeen  uint64
+	total     event.Loss
+	failed    error // what a script's function or the output said
+	status    int
+}
+
+// Run plans, opens, runs, shows and closes. It returns when ctx ends (which is
+// the orderly way to stop: results are shown), when the target ends, or when
+// a limit is reached.
+func Run(ctx context.Context, cfg Config) (Outcome, error) {
+	wd, err := open(&cfg)
+	if err != nil {
+		return Outcome{Status: -1}, err
+	}
+	r := &run{world: wd, cfg: &cfg, status: -1}
+	err = errors.Join(r.do(ctx), wd.close())
+	o := Outcome{Samples: r.samples(), Loss: r.total, Status: r.status}
+	if r.live != nil {
+		st := r.live.Stats()
+		o.Stats = &st
+	}
+	return o, err
+}
+
+func (r *run) samples() uint64 {
+	if r.plan == nil {
+		return 0
+	}
+	return r.plan.Router.Samples
+}
+
+func (r *run) do(ctx context.Context) (err error) {
+	if r.plan, err = plan.Build(r.cfg.Reports, r.world.env(r.cfg)); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	if err = r.open(ctx); err != nil {
+		return err
+	}
+	if r.out, err = r.cfg.Output(r.clock.of); err != nil {
+		return err
+	}
+	r.prepare()
+	if err = r.loop(ctx); err != nil {
+		return err
+	}
+	return r.failed
+}
+
+// open opens what the plan asks for.
+func (r *run) open(ctx context.Context) (err error) {
+	p := r.plan
+	r.tasks = task.New(task.Options{NoProc: r.world.file != nil})
+	switch {
+	case r.world.file != nil:
+		if err := r.openRecording(); err != nil {
+			return err
+		}
+	case len(p.Events) > 0:
+		if p, r.live, err = r.world.openLive(ctx, p); err != nil {
+			return err
+		}
+		r.plan, r.src = p, r.live
+	}
+	for _, c := range p.Counts {
+		n, err := r.openCounters(ctx, c)
+		if err != nil {
+			return err
+		}
+		r.counts = append(r.counts, n)
+	}
+	if r.world.file == nil {
+		r.clock.clock = r.world.perfConfig(p).Clock
+		r.clock.refresh()
+	}
+	return nil
+}
+
+// prepare connects the source with the operators.
+func (r *run) prepare() {
+	p := r.plan
+	for _, st := range p.Streams() {
+		st.Comm = r.tasks.Of
+	}
+	if r.live != nil {
+		mapLive(p, r.live)
+		for _, line := range r.live.Describe() {
+			r.verbose(1, line)
+		}
+	}
+	p.Router.Limit = r.cfg.Options.ExitN
+	p.Router.Side = r.side
+	for _, l := range p.Logs {
+		l.Emit = r.emitter(l)
+	}
+	for _, x := range p.Eachs {
+		x.Stop = func(err error) { r.failed = err }
+	}
+	switch {
+	case r.src == nil:
+	case len(r.src.Rings()) == 1 || !p.Order:
+		// One ring is in order by itself.
+		r.feeder = order.NewDrain(r.src)
+	default:
+		r.feeder = order.NewMerge(r.src)
+	}
+}
+
+func (r *run) verbose(level int, line string) {
+	if r.cfg.Options.Verbose >= level {
+		r.world.say("%s", line)
+	}
+}
+
+// side takes the records that are not samples.
+func (r *run) side(e *event.Event) { r.tasks.Record(e) }
+
+// emitter shows the events of a log, without our own.
+func (r *run) emitter(l *plan.LogRun) func(e *event.Event) {
+	self := int32(os.Getpid())
+	if r.cfg.Options.IncludeSelf || r.live == nil {
+		self = -2
+	}
+	line := render.Line{Result: l.Name}
+	return func(e *event.Event) {
+		if e.PID == self || r.failed != nil {
+			return
+		}
+		line.Event = e
+		if err := r.out.Event(&line); err != nil {
+			r.failed = err
+		}
+	}
+}
+
+// loop runs until something ends it, then shows what there is.
+func (r *run) loop(ctx context.Context) error {
+	r.started = time.Now()
+	r.lastTick = r.started
+	o := &r.cfg.Options
+	var deadline, tick, usage time.Time
+	if o.Duration > 0 {
+		deadline = r.started.Add(o.Duration)
+	}
+	if o.Interval > 0 && r.world.file == nil {
+		tick = r.started.Add(o.Interval)
+	}
+	self := newUsage()
+	if o.UsageSelf > 0 {
+		usage = r.started.Add(o.UsageSelf)
+	}
+	for {
+		ended, err := r.wait(ctx, earliest(deadline, tick, usage))
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		r.feed(ended)
+		over := ended || r.failed != nil || r.plan.Router.Done() || ctx.Err() != nil ||
+			!deadline.IsZero() && !now.Before(deadline)
+		if over {
+			return r.finish(ended)
+		}
+		if !tick.IsZero() && !now.Before(tick) {
+			if err := r.tick(false); err != nil {
+				return err
+			}
+			// Missed ticks are merged into one.
+			for !tick.After(now) {
+				tick = tick.Add(o.Interval)
+			}
+		}
+		if !usage.IsZero() && !now.Before(usage) {
+			r.world.say("%s", self.line())
+			usage = now.Add(o.UsageSelf)
+		}
+		if err := r.out.Flush(); err != nil {
+			return err
+		}
+	}
+}
+
+func earliest(ts ...time.Time) time.Time {
+	var first time.Time
+	for _, t := range ts {
+		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
+			first = t
+		}
+	}
+	return first
+}
+
+// wait polls the source, at most until next.
+func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) {
+	timeout := pollTime
+	for _, c := range r.counts {
+		next = earliest(next, c.next)
+	}
+	if !next.IsZero() {
+		timeout = max(0, min(timeout, time.Until(next)))
+	}
+	switch {
+	case r.src != nil:
+		err = r.src.Poll(ctx, timeout)
+	case len(r.counts) > 0:
+		err = r.counts[0].counters.Wait(ctx, timeout)
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		return true, nil
+	case ctx.Err() != nil:
+		return false, nil
+	}
+	return false, err
+}
+
+// feed brings what is there to the operators.
+func (r *run) feed(final bool) {
+	if r.feeder != nil {
+		r.feeder.Round(r.plan.Router.Events, final)
+	}
+	for _, c := range r.counts {
+		if err := c.due(time.Now()); err != nil && r.failed == nil {
+			r.failed = err
+		}
+	}
+}
+
+// finish stops the sources, takes what is left in them, and shows the last
+// results.
+func (r *run) finish(ended bool) error {
+	if r.live != nil && !r.plan.Router.Done() {
+		if err := r.live.Stop(); err != nil {
+			return err
+		}
+		if err := r.live.Poll(context.Background(), 0); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		r.feeder.Round(r.plan.Router.Events, true)
+	}
+	for _, c := range r.counts {
+		if err := c.last(); err != nil {
+			return err
+		}
+	}
+	if h := r.cfg.Hooks.Exit; h != nil && r.failed == nil {
+		r.failed = h()
+	}
+	if errors.Is(r.failed, syscall.EPIPE) {
+		return r.failed
+	}
+	if err := r.tick(true); err != nil {
+		return err
+	}
+	return r.out.Flush()
+}
+
+func (r *run) close() error {
+	var errs []error
+	for _, c := range r.counts {
+		if st, ok := c.counters.WorkloadStatus(); ok {
+			r.status = exitStatus(st)
+		}
+		errs = append(errs, c.counters.Close())
+	}
+	if r.live != nil {
+		if st, ok := r.live.WorkloadStatus(); ok {
+			r.status = exitStatus(st)
+		}
+		errs = append(errs, r.live.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// exitStatus is what a shell would show: the code, or 128 and the signal.
+func exitStatus(st *os.ProcessState) int {
+	if ws, ok := st.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return 128 + int(ws.Signal())
+	}
+	return st.ExitCode()
+}

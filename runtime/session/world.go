@@ -1,0 +1,137 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/perfdata"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/symbol"
+	"ppscript/runtime/tracefs"
+)
+
+// A world is where events come from: the running kernel, or a recording.
+type world struct {
+	cfg     *Config
+	fs      *tracefs.FS // found at the first tracepoint
+	file    *perfdata.File
+	symbols *symbol.Kernel
+	refused map[string]bool // events whose filter the kernel refused
+}
+
+func open(cfg *Config) (*world, error) {
+	w := &world{cfg: cfg, refused: map[string]bool{}, symbols: symbol.NewKernel("")}
+	if cfg.Options.Input == "" {
+		return w, nil
+	}
+	var err error
+	w.file, err = perfdata.Open(cfg.Options.Input, perfdata.Options{Ordered: true})
+	return w, err
+}
+
+func (w *world) close() error {
+	if w.file != nil {
+		return w.file.Close()
+	}
+	return nil
+}
+
+func (w *world) env(cfg *Config) plan.Env {
+	return plan.Env{
+		Catalog:       w,
+		Services:      cfg.Services,
+		Replay:        w.file != nil,
+		NativeFilters: w.refused,
+		ByThread:      len(cfg.Target.PIDs)+len(cfg.Target.TIDs) > 0 || cfg.Target.Workload != nil && !cfg.Target.System,
+		Interpret:     cfg.Options.Interpret,
+		Note:          func(err error) { w.say("%v", err) },
+	}
+}
+
+func (w *world) say(format string, args ...any) {
+	if w.cfg.Messages != nil {
+		w.cfg.Messages(fmt.Sprintf(format, args...))
+	}
+}
+
+// Find implements plan.Catalog.
+func (w *world) Find(s *plan.Source) ([]*event.Schema, error) {
+	if w.file != nil {
+		return w.recorded(s)
+	}
+	if s.Kind != plan.Tracepoint {
+		schema, err := perf.SoftwareSchema(s.Name)
+		if err != nil {
+			return nil, err
+		}
+		return []*event.Schema{schema}, nil
+	}
+	if err := w.tracefs(); err != nil {
+		return nil, err
+	}
+	if !strings.ContainsAny(s.System+s.Name, "*?[") {
+		schema, err := w.fs.Schema(s.System, s.Name)
+		if err != nil {
+			return nil, err
+		}
+		return []*event.Schema{schema}, nil
+	}
+	names, err := w.fs.Match(s.System + ":" + s.Name)
+	if err != nil {
+		return nil, err
+	}
+	schemas := make([]*event.Schema, 0, len(names))
+	for _, n := range names {
+		sys, name, _ := strings.Cut(n, ":")
+		schema, err := w.fs.Schema(sys, name)
+		if err != nil {
+			return nil, err
+		}
+		schemas = append(schemas, schema)
+	}
+	return schemas, nil
+}
+
+func (w *world) tracefs() error {
+	if w.fs != nil {
+		return nil
+	}
+	fs, err := tracefs.Find()
+	if err != nil {
+		return err
+	}
+	fs.Options.Ksym = w.symbols.Ksym
+	w.fs = fs
+	return nil
+}
+
+// recorded finds a source's events among those of the recording.
+func (w *world) recorded(s *plan.Source) ([]*event.Schema, error) {
+	var found []*event.Schema
+	var names []string
+	for _, st := range w.file.Streams() {
+		names = append(names, st.Schema.FullName())
+		if matches(s, st.Schema) {
+			found = append(found, st.Schema)
+		}
+	}
+	if len(found) == 0 {
+		e := &diag.Error{Op: "event", Subject: s.FullName(), Class: diag.Attach,
+			Cause: errors.New("not in the recording" + diag.DidYouMean(s.FullName(), names))}
+		return nil, e.WithHint("recorded were: %s", strings.Join(names, ", "))
+	}
+	return found, nil
+}
+
+// matches reports that a recorded event is what a source names.
+func matches(s *plan.Source, schema *event.Schema) bool {
+	if s.Kind == plan.Tracepoint {
+		return plan.Glob(s.System, schema.System) && plan.Glob(s.Name, schema.Name)
+	}
+	want, err := perf.SoftwareSchema(s.Name)
+	return err == nil && want.Type == schema.Type && want.ID == schema.ID
+}
