@@ -188,6 +188,11 @@ func TestLiveTextIsTheKernelsOwn(t *testing.T) {
 
 	lines, raws := in.lines(), in.raw()
 	if len(lines) != len(raws) {
+		for i := range min(len(lines), len(raws)) {
+			if s := byID[uint64(binary.LittleEndian.Uint16(raws[i]))]; !strings.HasPrefix(lines[i], s.Name+":") && s.System != "syscalls" {
+				t.Fatalf("got %d lines and %d records, want as many; record %d is %s, its line %q", len(lines), len(raws), i, s.FullName(), lines[i])
+			}
+		}
 		t.Fatalf("got %d lines and %d records, want as many", len(lines), len(raws))
 	}
 	good, bad := map[string]int{}, map[string]int{}
@@ -280,7 +285,9 @@ func sameCall(s *event.Schema, ours, kernels string) error {
 		}
 	}
 	for _, m := range ourArg.FindAllStringSubmatch(ours, -1) {
-		if want, ok := args[m[1]]; !ok || strings.TrimLeft(m[2], "0") != want {
+		v, _ := strconv.ParseUint(m[2], 16, 64)
+		want, ok := args[m[1]]
+		if !ok || strings.TrimLeft(m[2], "0") != want && strings.TrimLeft(strconv.FormatUint(v, 10), "0") != want {
 			return fmt.Errorf("%s is %s, the kernel has %s", m[1], m[2], want)
 		}
 	}
