@@ -233,3 +233,19 @@ func TestNotLowered(t *testing.T) {
 	f("len", "is a builtin")
 	f("lambda e: (e.pid > 1) == 1", "a bool is compared with a int")
 }
+
+func TestCheckScopes(t *testing.T) {
+	f := lowerHost(t, "lambda e: e.pid + e.mine")
+	sc := &expr.Scope{Schema: wakeup()}
+	err := f.Check([]*expr.Scope{sc})
+	if err == nil || !strings.Contains(err.Error(), "sched:sched_wakeup: no field mine") {
+		t.Errorf("got %v", err)
+	}
+	sc.Vars = map[string]expr.Node{"mine": expr.NewInt(1)}
+	if err := f.Check([]*expr.Scope{sc}); err != nil {
+		t.Errorf("a name of let is unknown: %v", err)
+	}
+	if n, err := f.Lower(sc, expr.Int); err != nil || n.Type() != expr.TInt {
+		t.Errorf("got %v, %v", n, err)
+	}
+}
