@@ -249,3 +249,36 @@ func TestCheckScopes(t *testing.T) {
 		t.Errorf("got %v, %v", n, err)
 	}
 }
+
+func BenchmarkLowered(b *testing.B) {
+	s := wakeup()
+	h := NewHost(HostOptions{})
+	m, err := h.LoadSource("f.star", "f = lambda e: e.pid > 100 and e.comm == 'bash'")
+	if err != nil {
+		b.Fatal(err)
+	}
+	f, _ := h.NewFunc(m.Globals["f"].(starlark.Callable))
+	n, err := f.Lower(&expr.Scope{Schema: s}, expr.Bool)
+	if err != nil {
+		b.Fatal(err)
+	}
+	p, e := expr.Build(n), sample(s, 500, "bash")
+	var fr expr.Frame
+	b.Run("native", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			fr.Reset(e)
+			if !p.Bool(&fr) || fr.Err != nil {
+				b.Fatal(fr.Err)
+			}
+		}
+	})
+	b.Run("interpreted", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if ok, err := f.Test(e); !ok {
+				b.Fatal(err)
+			}
+		}
+	})
+}
