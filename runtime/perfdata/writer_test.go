@@ -128,8 +128,8 @@ func runPerf(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// perf script prints our files as it printed the recordings that they were
-// made of.
+// perf script prints our files as it prints the recordings that they were made
+// of.
 func TestPerfReadsWhatIsWritten(t *testing.T) {
 	for _, name := range recordings {
 		for _, compress := range []bool{false, true} {
@@ -144,8 +144,13 @@ func TestPerfReadsWhatIsWritten(t *testing.T) {
 			case "cpus":
 				fields = "comm,pid,tid,cpu,time,event"
 			}
+			orig := filepath.Join(dataDir, name+".data")
+			want := squeeze(runPerf(t, "script", "-i", orig, "--ns", "-F", fields))
 			got := squeeze(runPerf(t, "script", "-i", path, "--ns", "-F", fields))
-			compare(t, name, got, goldenLines(t, name))
+			compare(t, name, got, want)
+			if len(want) != len(goldenLines(t, name)) {
+				t.Errorf("%s: perf script printed %d samples, used to print %d", name, len(want), len(goldenLines(t, name)))
+			}
 			if report := runPerf(t, "report", "-i", path, "--stdio", "--sort", "comm"); !strings.Contains(report, "sh") {
 				t.Errorf("%s: perf report does not name sh:\n%s", name, report)
 			}
