@@ -1,0 +1,146 @@
+package perf
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+)
+
+// start opens and starts everything; counting leaves out rings and records.
+func (s *Source) start(ctx context.Context, counting bool) (err error) {
+	s.counting = counting
+	w := s.cfg.Target.Workload
+	if w != nil {
+		if err = w.start(); err != nil {
+			return err
+		}
+		s.workload = w
+	}
+	if err = s.attach(ctx); err != nil {
+		return err
+	}
+	s.makeStreams()
+	if len(s.streams) == 0 && len(s.live) == 0 {
+		return errors.Join(s.warnings...) // all are optional
+	}
+	if s.poll, err = newPoller(); err != nil {
+		return err
+	}
+	s.pollFD = slices.Clone(s.open.owner)
+	s.cursor = make([]int, len(s.pollFD))
+	s.opened = len(s.open.fds)
+	for i, r := range s.open.rings {
+		if r == nil {
+			continue
+		}
+		if err = s.poll.add(s.pollFD[i], i); err != nil {
+			return err
+		}
+	}
+	if err = s.watchTargets(); err != nil {
+		return err
+	}
+	if w == nil {
+		return s.open.enable()
+	}
+	if s.cfg.Target.System {
+		if err = s.open.enable(); err != nil {
+			return err
+		}
+	} // else the command's execve enables
+	return w.release()
+}
+
+// attachTries is how often a process whose threads come faster than we attach
+// is tried.
+const attachTries = 5
+
+// attach opens the events, disabled. Threads that a process makes meanwhile
+// have or have not inherited the events, depending on which thread made them,
+// and nothing tells: with any such thread all is opened again.
+func (s *Source) attach(ctx context.Context) (err error) {
+	for try := 1; ; try++ {
+		var warnings []error
+		warn := func(err error) { warnings = append(warnings, err) }
+		if s.att, err = s.cfg.resolve(warn); err != nil {
+			return err
+		}
+		s.open = &opener{cfg: &s.cfg, att: s.att, warn: warn}
+		err = s.open.openAll(ctx, s.counting)
+		s.att.close()
+		if err != nil {
+			return err
+		}
+		fresh := s.att.newThreads()
+		if fresh > 0 && try < attachTries {
+			if err = s.open.close(); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, w := range warnings {
+			s.warn(w)
+		}
+		if fresh > 0 {
+			s.warn(diag.Errorf(diag.Attach, "attach", "processes", "%d threads were made meanwhile and may be missing", fresh).
+				WithHint("attach to CPUs and filter by pid to be sure"))
+		}
+		return nil
+	}
+}
+
+func (s *Source) warn(err error) {
+	s.warnings = append(s.warnings, err)
+	if s.cfg.Warn != nil {
+		s.cfg.Warn(err)
+	}
+}
+
+// makeStreams gives each event that opened a stream, and each ring a decoder
+// that knows the ids in it.
+func (s *Source) makeStreams() {
+	s.byEvent = make([]*event.Stream, len(s.cfg.Events))
+	layouts := make(map[int]*Layout)
+	for _, m := range s.open.members(false) {
+		if s.open.noLost {
+			m.attr.Read_format &^= unix.PERF_FORMAT_LOST
+		}
+		layouts[m.index] = NewLayout(formatOf(&m.attr))
+	}
+	opened := make(map[int]bool)
+	for _, f := range s.open.fds {
+		opened[f.stream] = true
+	}
+	for i := range s.cfg.Events {
+		if !opened[i] {
+			continue
+		}
+		ev := &s.cfg.Events[i]
+		s.byEvent[i] = &event.Stream{Index: len(s.streams), Schema: ev.Schema, Label: ev.name(), Members: layouts[i]}
+		s.streams = append(s.streams, s.byEvent[i])
+	}
+	for _, f := range s.open.fds {
+		r := s.open.rings[f.ring]
+		if r == nil {
+			continue // counting
+		}
+		if r.dec == nil {
+			r.dec = NewDecoder(layouts[f.stream])
+		}
+		if f.stream >= 0 {
+			r.dec.Add(f.id, s.byEvent[f.stream], layouts[f.stream])
+		}
+	}
+	for _, r := range s.open.rings {
+		if r != nil {
+			r.index = int32(len(s.live))
+			s.live = append(s.live, r)
+			s.rings = append(s.rings, r)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package perf
+
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// This file finds out when what is observed has ended.
+
+// watchTargets has Poll look out for the end of the workload, or of all
+// processes. Rings tell that too, but not those of whole CPUs, nor when
+// children live on that were not meant.
+func (s *Source) watchTargets() error {
+	pids, flags := s.att.watch, 0
+	t := &s.cfg.Target
+	switch {
+	case s.workload != nil:
+		pids = []int{s.workload.process.Pid}
+	case s.counting && len(t.TIDs) > 0:
+		pids, flags = t.TIDs, unix.O_EXCL // PIDFD_THREAD
+	case s.counting:
+		pids = t.PIDs
+	}
+	for _, pid := range pids {
+		fd, err := unix.PidfdOpen(pid, flags)
+		if err == unix.EINVAL || err == unix.ENOSYS {
+			// Before 5.3, before 6.9 for threads. Rings tell it all the same;
+			// counters look from time to time.
+			s.lookFor = append(s.lookFor, pid)
+		}
+		if err != nil {
+			continue // ESRCH: gone already
+		}
+		s.pidfds = append(s.pidfds, fd)
+		if err := s.poll.add(fd, pidTag-len(s.pidfds)); err != nil {
+			return err
+		}
+		s.poll.watched-- // counted by living
+		s.living++
+	}
+	return nil
+}
+
+// hangups takes note of tasks that ended. A ring is watched through one
+// event; when its task is gone, through another whose task lives.
+func (s *Source) hangups() {
+	for _, tag := range s.poll.hung {
+		if tag < pidTag {
+			s.poll.remove(s.pidfds[pidTag-tag-1])
+			s.poll.watched++
+			s.living--
+			s.allGone = s.living == 0
+			if s.workload != nil {
+				<-s.workload.ended // its status is there when Poll says io.EOF
+			}
+			continue
+		}
+		s.poll.remove(s.pollFD[tag])
+		// What was found dead before stays dead.
+		for ; s.cursor[tag] < len(s.open.fds); s.cursor[tag]++ {
+			f := &s.open.fds[s.cursor[tag]]
+			if f.ring == tag && !hungUp(f.fd) {
+				if err := s.poll.add(f.fd, tag); err == nil {
+					s.pollFD[tag] = f.fd
+				}
+				break
+			}
+		}
+	}
+	s.poll.hung = s.poll.hung[:0]
+}
+
+// ended reports that all targets are gone.
+func (s *Source) ended() bool {
+	if s.workload != nil {
+		// Not its events: a set-user-id program loses them and runs on.
+		_, over := s.workload.status()
+		return over
+	}
+	if !s.counting {
+		return s.allGone || s.poll.watched == 0
+	}
+	if len(s.pidfds)+len(s.lookFor) == 0 || s.living > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(s.lookFor, func(tid int) bool { return unix.Kill(tid, 0) == nil })
+}
