@@ -6,6 +6,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
 
 	"go.starlark.net/starlark"
 )
@@ -15,6 +16,7 @@ type access struct {
 	how   how
 	field *event.Field
 	attr  starlark.Value // of howConst
+	prog  *expr.Program  // of howVar
 }
 
 type how uint8
@@ -39,6 +41,7 @@ const (
 	howDelay
 	howSymbolic
 	howEventText
+	howVar // a computed value
 )
 
 // accessOf decides what name means for events of s; nil if nothing.
@@ -168,6 +171,14 @@ func (a *access) load(v *View, e *event.Event) (starlark.Value, error) {
 		return starlark.NewBuiltin("symbolic", symbolic).BindReceiver(v), nil
 	case howEventText:
 		return starlark.NewBuiltin("text", eventText).BindReceiver(v), nil
+	case howVar:
+		fr := &v.cache.frame
+		fr.Reset(e)
+		x := a.prog.Value(fr)
+		if fr.Err != nil {
+			return nil, fr.Err
+		}
+		return ToStarlark(x), nil
 	case howField:
 		return ToStarlark(a.field.Value(e)), nil
 	}

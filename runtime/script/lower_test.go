@@ -245,6 +245,11 @@ func TestCheckScopes(t *testing.T) {
 	if err := f.Check([]*expr.Scope{sc}); err != nil {
 		t.Errorf("a name of let is unknown: %v", err)
 	}
+	e := sample(wakeup(), 41, "x")
+	e.Stream.Schema = sc.Schema
+	if v, err := f.Call(e); err != nil || v.Int() != 42 {
+		t.Errorf("interpreted: got %v, %v, want 42", v, err)
+	}
 	if n, err := f.Lower(sc, expr.Int); err != nil || n.Type() != expr.TInt {
 		t.Errorf("got %v, %v", n, err)
 	}

@@ -9,9 +9,12 @@ import (
 
 // Check reports fields that the function reads and none of the events can
 // have; plan calls it with the scope of each stream that can arrive, before
-// anything is opened.
+// anything is opened. It also gives an interpreted function the computed
+// values (let) of the scopes, as attributes of its event.
 func (f *Func) Check(events []*expr.Scope) error {
 	var shape Shape
+	cache := f.views[0].cache // shared by all
+	cache.vars, cache.all, cache.schema = nil, nil, nil
 	add := func(list []*event.Schema, s *event.Schema) []*event.Schema {
 		if s == nil || slices.Contains(list, s) {
 			return list
@@ -25,9 +28,37 @@ func (f *Func) Check(events []*expr.Scope) error {
 		shape.Schemas = add(shape.Schemas, sc.Schema)
 		shape.Start = add(shape.Start, sc.Parts["start"])
 		shape.End = add(shape.End, sc.Parts["end"])
-		for name := range sc.Vars {
-			shape.Extra = append(shape.Extra, name)
+		for name, node := range sc.Vars {
+			if cache.bind(sc.Schema, name, node) {
+				shape.Extra = append(shape.Extra, name)
+			}
 		}
 	}
 	return f.t.host.CheckFields(f.fn, shape)
+}
+
+// bind makes a computed value an attribute of the events of s. Two streams of
+// one schema may compute it differently; an event does not tell which it is,
+// so that the name is then not known.
+func (c *viewCache) bind(s *event.Schema, name string, node expr.Node) bool {
+	byName := c.vars[s]
+	if byName == nil {
+		if c.vars == nil {
+			c.vars = map[*event.Schema]map[string]*expr.Program{}
+		}
+		byName = map[string]*expr.Program{}
+		c.vars[s] = byName
+	}
+	have, ok := byName[name]
+	switch {
+	case !ok:
+		byName[name] = expr.Build(node)
+		return true
+	case have == nil:
+		return false
+	case have.Node == node || !have.IsInterpreted() && have.Node.String() == node.String():
+		return true
+	}
+	byName[name] = nil
+	return false
 }

@@ -7,6 +7,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
 
 	"go.starlark.net/starlark"
 )
@@ -19,8 +20,8 @@ import (
 // take turns for that: one View would quietly show the next event to a script
 // that kept the last.
 
-// A View is an event as scripts see it. Attributes are, in this order: the
-// fields of the schema, start, end, delay and key of a pair, the facts of the
+// A View is an event as scripts see it. Attributes are, in this order: values
+// computed by let, the fields of the schema, start, end, delay and key of a pair, the facts of the
 // sample, and name, system, symbolic(field), text(). Fields of the record hide
 // the rest; _name, _system, _time, _pid, ... are never hidden.
 type View struct {
@@ -130,6 +131,9 @@ type viewCache struct {
 	next   uint8
 	all    map[*event.Schema]map[string]*access
 	texts  map[string]starlark.Value // texts made before, boxed
+	// vars are the computed values (let) of each schema's events.
+	vars  map[*event.Schema]map[string]*expr.Program
+	frame expr.Frame
 }
 
 // recent remembers accessors by the identity of the name's bytes: an
@@ -170,7 +174,9 @@ func (c *viewCache) findSlow(s *event.Schema, name string) *access {
 	}
 	acc, ok := byName[name]
 	if !ok {
-		if acc = accessOf(s, name); acc == nil {
+		if prog := c.vars[s][name]; prog != nil {
+			acc = &access{how: howVar, prog: prog}
+		} else if acc = accessOf(s, name); acc == nil {
 			return nil
 		}
 		byName[name] = acc
