@@ -83,6 +83,22 @@ type mapped struct {
 	at    int
 	end   int
 	unmap func() error
+	gone  int // up to here the pages were given back
+}
+
+// giveBack is how much of a mapping is read before its pages are given back,
+// so that a long recording does not fill our memory. They stay in the page
+// cache, and come back if they are read again.
+const giveBack = 32 << 20
+
+// done says that nothing before off will be read again soon.
+func (m *mapped) done(off int) {
+	off &^= os.Getpagesize() - 1
+	if m.unmap == nil || off-m.gone < giveBack {
+		return
+	}
+	_ = unix.Madvise(m.b[m.gone:off], unix.MADV_DONTNEED)
+	m.gone = off
 }
 
 func (m *mapped) window(_ context.Context, _ time.Time, n int) ([]byte, *buffer, error) {

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"slices"
 	"sort"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -68,13 +67,12 @@ const heapEntry = 1 << 63
 func (o *ordered) add(u run) {
 	var entry uint64
 	if u.buf == nil {
-		entry = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(u.b))) - uintptr(unsafe.Pointer(unsafe.SliceData(o.base))))
+		entry = uint64(offsetIn(o.base, u.b))
 	} else {
 		if u.buf.slot < 0 {
 			o.giveSlot(u.buf)
 		}
-		off := uintptr(unsafe.Pointer(unsafe.SliceData(u.b))) - uintptr(unsafe.Pointer(unsafe.SliceData(u.buf.b)))
-		entry = heapEntry | uint64(u.buf.slot)<<32 | uint64(off)
+		entry = heapEntry | uint64(u.buf.slot)<<32 | uint64(offsetIn(u.buf.b, u.b))
 	}
 	e := &o.probe
 	for b := u.b; len(b) > 0; {
@@ -191,6 +189,20 @@ func (o *ordered) timeOf(entry uint64) event.Time {
 func (o *ordered) round() {
 	o.show(o.complete)
 	o.complete = o.latest
+	m, ok := o.f.in.(*mapped)
+	if !ok || o.f.info.Compressed {
+		return
+	}
+	// What all rings have released is not needed any more. Entries are in
+	// order of time, so a later one may lie a little before; it is read
+	// again from the page cache then.
+	off := m.at
+	for _, r := range o.rings {
+		if live := r.entries[r.released-r.first:]; len(live) > 0 {
+			off = min(off, int(slices.Min(live[:min(len(live), 64)])))
+		}
+	}
+	m.done(off)
 }
 
 // finish shows the rest.

@@ -89,6 +89,18 @@ func (r *fileRing) Release() {
 	}
 	r.runs = r.runs[:copy(r.runs, r.runs[r.next:])]
 	r.next = 0
+	if m, ok := r.f.in.(*mapped); ok && !r.f.info.Compressed {
+		off := m.at
+		if len(r.runs) > 0 {
+			off = offsetIn(m.b, r.runs[0].b) + r.at
+		}
+		m.done(off)
+	}
+}
+
+// offsetIn is where part, a part of whole, begins.
+func offsetIn(whole, part []byte) int {
+	return int(uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(whole))))
 }
 
 func (r *fileRing) drop() {

@@ -3,9 +3,11 @@ package perfdata
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -302,4 +304,61 @@ func TestCompressed2(t *testing.T) {
 	if got, want := numSamples(all(t, f)), len(goldenLines(t, "zstd")); got != want || records == 0 {
 		t.Errorf("got %d samples of %d records, want %d", got, records, want)
 	}
+}
+
+// A long recording is not kept in our memory.
+func TestMemoryOfLongRecording(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "long.data")
+	if err := os.WriteFile(path, enlarge(t, "trace", 700_000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ordered := range []bool{false, true} {
+		f, err := Open(path, Options{Ordered: ordered})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := mappedKB(t)
+		n, peak := 0, 0
+		dst := make([]event.Event, 256)
+		for polls := 0; err == nil; polls++ {
+			err = f.Poll(context.Background(), 0)
+			for _, r := range f.Rings() {
+				_, visible := r.Bounds()
+				for r.Pos() < visible {
+					n += r.Read(dst, visible)
+					r.Release()
+				}
+			}
+			if polls%64 == 0 {
+				peak = max(peak, mappedKB(t)-before)
+			}
+		}
+		if n < 700_000 {
+			t.Errorf("ordered %v: got %d events", ordered, n)
+		}
+		if limit := int(st.Size()) * 3 / 4 >> 10; peak > limit || peak < 1000 {
+			t.Errorf("ordered %v: got %d KB of the file in memory, want at most %d of %d", ordered, peak, limit, st.Size()>>10)
+		}
+		f.Close()
+	}
+}
+
+// mappedKB is how much of files is in our memory.
+func mappedKB(t *testing.T) int {
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		var kb int
+		if _, err := fmt.Sscanf(line, "RssFile: %d kB", &kb); err == nil {
+			return kb
+		}
+	}
+	t.Fatal("no RssFile in /proc/self/status")
+	return 0
 }
