@@ -256,6 +256,9 @@ func (s *scopeOf) call(e *syntax.CallExpr) val {
 	}
 	if dot, ok := e.Fn.(*syntax.DotExpr); ok {
 		x := s.expr(dot.X)
+		if x.ev != nil && dot.Name.Name == "symbolic" {
+			return s.symbolic(e, x.ev)
+		}
 		ops := map[string]expr.Op{"startswith": expr.OpPrefix, "endswith": expr.OpSuffix}
 		if op, ok := ops[dot.Name.Name]; ok && len(e.Args) == 1 && x.node != nil && x.node.Type().Kind == expr.Str {
 			y := s.expr(e.Args[0])
@@ -293,4 +296,29 @@ func (s *scopeOf) call(e *syntax.CallExpr) val {
 	}
 	s.refuse(e.Lparen, "a call of what cannot be translated")
 	return val{}
+}
+
+// symbolic lowers e.symbolic("field") to the builtin of that name.
+func (s *scopeOf) symbolic(e *syntax.CallExpr, p *part) val {
+	name, ok := literalArg(e.Args)
+	if !ok {
+		s.refuse(e.Lparen, "the field of symbolic is chosen for each event")
+	}
+	f, ok := p.schema.Field(name)
+	switch {
+	case !ok || f.Kind != event.Int || f.Place == event.InSlot:
+		s.refuse(e.Lparen, "%s is not a numeric field", name)
+	case p.schema.SymbolicOf == nil && p.schema.Symbolic != nil, !f.Signed && f.Size == 8:
+		s.refuse(e.Lparen, "the names of %s are found by the interpreter only", name)
+	}
+	sc := &expr.Scope{Schema: p.schema}
+	switch p.which {
+	case expr.Start:
+		sc, name = &expr.Scope{Parts: map[string]*event.Schema{"start": p.schema}}, "start."+name
+	case expr.End:
+		sc, name = &expr.Scope{Parts: map[string]*event.Schema{"end": p.schema}}, "end."+name
+	}
+	n, err := expr.LowerC("symbolic("+name+")", sc)
+	s.must(e.Lparen, err)
+	return val{node: n}
 }

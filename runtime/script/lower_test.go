@@ -28,6 +28,18 @@ func randomSample(r *rand.Rand, s *event.Schema) *event.Event {
 	return e
 }
 
+// named is wakeup with names as the print fmt gives them.
+func named() *event.Schema {
+	s := wakeup()
+	s.Symbolic = nil
+	prio, _ := s.Field("prio")
+	s.SymbolicOf = func(field string, e *event.Event) (string, bool) {
+		n, ok := prio.Int(e)
+		return "NORMAL", field == "prio" && ok && n == 120
+	}
+	return s
+}
+
 // lowered are functions that must be lowered; each is compared with the
 // interpreter on random events.
 var lowered = []string{
@@ -78,6 +90,7 @@ var lowered = []string{
 	"lambda e: e._pid + e._tid",
 	"lambda e: e.time",
 	"lambda e: e.pid == 3 and e.pid // 0 == 1",
+	"lambda e: e.symbolic('prio')",
 }
 
 const prelude = `
@@ -123,7 +136,7 @@ func lowerHost(t *testing.T, fn string) *Func {
 
 // TestLoweredAgreesWithInterpreter is the differential test of the two tiers.
 func TestLoweredAgreesWithInterpreter(t *testing.T) {
-	s := wakeup()
+	s := named()
 	sc := &expr.Scope{Schema: s}
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, src := range lowered {
@@ -179,7 +192,7 @@ func agreeTruth(t *testing.T, src string, f *Func, n expr.Node, next func() *eve
 }
 
 func TestLoweredPairs(t *testing.T) {
-	s := wakeup()
+	s := named()
 	r := rand.New(rand.NewPCG(3, 4))
 	js := pairOf(s).Stream.Schema
 	sc := &expr.Scope{Schema: js, Parts: map[string]*event.Schema{"start": s, "end": s}}
@@ -195,6 +208,8 @@ func TestLoweredPairs(t *testing.T) {
 		"lambda p: p.start.pid + p.end.prio",
 		"lambda p: level(p.start)",
 		"lambda p: p.start.comm == p.end.comm",
+		"lambda p: p.start.symbolic('prio')",
+		"lambda p: p.end.symbolic('pid')",
 	} {
 		f := lowerHost(t, src)
 		n, err := f.Lower(sc, expr.Any)
@@ -227,7 +242,8 @@ func TestNotLowered(t *testing.T) {
 	f("lambda e: [x for x in [e.pid]]", "this expression cannot be translated")
 	f("lambda e: {1: 2}[e.pid]", "this expression cannot be translated")
 	f("lambda e: str(e.pid)", "a call of what cannot be translated")
-	f("lambda e: e.symbolic('prio')", "method symbolic")
+	f("lambda e: e.symbolic('prio')", "found by the interpreter only")
+	f("lambda e: e.symbolic('comm')", "not a numeric field")
 	f("lambda e: 1 if e.pid else 'x'", "it is a int or a string")
 	f("lambda e: None", "a NoneType cannot be part of it")
 	f("len", "is a builtin")
