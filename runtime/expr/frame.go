@@ -68,10 +68,13 @@ func (f *Frame) Fail(err error) {
 func (f *Frame) Scratch() []byte { return f.scratch[len(f.scratch):] }
 
 // Keep takes what was appended to Scratch and returns it as a view.
+//
+// Slow path: what did not fit has moved to memory of its own; the scratch is
+// replaced by a larger one, so that soon everything fits. Older views keep the
+// old memory.
 func (f *Frame) Keep(b []byte) []byte {
-	if cap(b) > cap(f.scratch)-len(f.scratch) {
-		// It moved: older views keep the old memory, the new one is ours.
-		f.scratch = b
+	if room := cap(f.scratch) - len(f.scratch); cap(b) > room {
+		f.scratch = make([]byte, 0, max(256, 2*(cap(f.scratch)+len(b))))
 	} else {
 		f.scratch = f.scratch[:len(f.scratch)+len(b)]
 	}

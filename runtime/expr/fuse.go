@@ -3,67 +3,80 @@ package expr
 import (
 	"encoding/binary"
 	"math"
+	"strings"
 
 	"ppscript/runtime/event"
 )
 
 // This file fuses the predicates that nearly every plan has, so that they
-// cost one call: `field OP constant`, `field == text`, and && of two.
+// cost one call: `field OP constant`, && of two or three of them, `field &
+// mask`, `field == field`, `text == constant`, `text ~ "prefix*"`.
 //
 // All comparisons of an integer with a constant are one test: v is in
-// [lo, lo+span] modulo 2^64, or is not. That holds for signed and unsigned
-// values alike and needs one subtraction and one unsigned comparison, so that
-// only the load differs between the variants.
+// [lo, lo+span] modulo 2^64, or is not. All sizes and signs are one load: the
+// eight bytes that end where the field ends, so that the field is their most
+// significant part. With lo and span shifted up likewise, the bytes below
+// only count in the low bits, which span covers: neither masking nor sign
+// extension is needed, and a test is a load, a subtraction and a comparison.
 
-// rangeTest is a fused comparison of a field at a fixed place of the record.
+// rangeTest is a comparison of a field with a constant.
 type rangeTest struct {
-	off, end int
+	at       int // of the eight bytes
 	lo, span uint64
 	not      bool
-	load     uint8 // size in bytes; signed ones have signedLoad added
 }
 
-const signedLoad = 16
-
-// asRange makes a rangeTest of a comparison, if it is one.
-func asRange(n Node) (r rangeTest, ok bool) {
-	if b, isNot := n.(*Unary); isNot && b.Op == OpNotB {
-		r, ok = asRange(b.X)
-		r.not = !r.not
-		return r, ok
-	}
-	b, isBinary := n.(*Binary)
-	if !isBinary || b.Op < OpEq || b.Op > OpLeU {
-		return r, false
-	}
-	fld, left := b.X.(*Field)
-	c, isConst := b.Y.(*Const)
-	if !left || !isConst {
-		c, isConst = b.X.(*Const)
-		if fld, ok = b.Y.(*Field); !ok || !isConst {
-			return r, false
-		}
+// loadAt returns where the eight bytes that end with a field are, and how far
+// up the field is in them.
+func loadAt(n Node) (at int, shift uint, ok bool) {
+	fld, ok := n.(*Field)
+	if !ok || fld.View != ViewValue || fld.Part != Self {
+		return 0, 0, false
 	}
 	f := fld.F
-	if fld.View != ViewValue || fld.Part != Self || f.Place != event.InRaw || f.Kind != event.Int || f.Offset < 0 {
-		return r, false
+	if f.Place != event.InRaw || f.Kind != event.Int || f.Offset < 0 || f.Offset+f.Size < 8 {
+		return 0, 0, false
 	}
 	switch f.Size {
 	case 1, 2, 4, 8:
-	default:
+		return f.Offset + f.Size - 8, uint(64 - 8*f.Size), true
+	}
+	return 0, 0, false
+}
+
+// asRange makes a rangeTest of a comparison, if it is one.
+func asRange(n Node) (r rangeTest, ok bool) {
+	if u, isNot := n.(*Unary); isNot && u.Op == OpNotB {
+		r, ok = asRange(u.X)
+		r.not = !r.not
+		return r, ok
+	}
+	b, ok := n.(*Binary)
+	if !ok || b.Op < OpEq || b.Op > OpLeU {
 		return r, false
 	}
-	r = rangeTest{off: f.Offset, end: f.Offset + f.Size, load: uint8(f.Size)}
-	if f.Signed {
-		r.load += signedLoad
+	x, left := b.X, true
+	c, ok := b.Y.(*Const)
+	if !ok {
+		x, left = b.Y, false
+		if c, ok = b.X.(*Const); !ok {
+			return r, false
+		}
+	}
+	at, shift, ok := loadAt(x)
+	if !ok {
+		return r, false
 	}
 	lo, hi, ok := bounds(b.Op, uint64(c.Int), left)
 	if !ok {
 		return r, false
 	}
-	r.lo, r.span = lo, hi-lo
-	r.not = b.Op == OpNe
-	return r, true
+	if shift > 0 {
+		if lo, hi, ok = clip(x.(*Field).F, b.Op, lo, hi); !ok {
+			return r, false
+		}
+	}
+	return rangeTest{at, lo << shift, (hi-lo)<<shift | (1<<shift - 1), b.Op == OpNe}, true
 }
 
 // bounds is the range of v for which v OP k, or with left unset k OP v,
@@ -89,26 +102,22 @@ func bounds(op Op, k uint64, left bool) (lo, hi uint64, ok bool) {
 	return k, most, true
 }
 
-// test runs on a record that is long enough.
-func (r *rangeTest) test(raw []byte) bool {
-	var v uint64
-	switch r.load {
-	case 4 + signedLoad:
-		v = uint64(int64(int32(binary.LittleEndian.Uint32(raw[r.off:]))))
-	case 8, 8 + signedLoad:
-		v = binary.LittleEndian.Uint64(raw[r.off:])
-	case 4:
-		v = uint64(binary.LittleEndian.Uint32(raw[r.off:]))
-	case 2 + signedLoad:
-		v = uint64(int64(int16(binary.LittleEndian.Uint16(raw[r.off:]))))
-	case 2:
-		v = uint64(binary.LittleEndian.Uint16(raw[r.off:]))
-	case 1 + signedLoad:
-		v = uint64(int64(int8(raw[r.off])))
-	default:
-		v = uint64(raw[r.off])
+// clip cuts a range to what a field narrower than 64 bits can have. ok is
+// false if nothing is left, or if the comparison is of the other sign.
+func clip(f *event.Field, op Op, lo, hi uint64) (uint64, uint64, bool) {
+	bits := uint(f.Size * 8)
+	least, most := int64(0), int64(1)<<bits-1
+	if f.Signed {
+		least, most = -1<<(bits-1), 1<<(bits-1)-1
 	}
-	return (v-r.lo <= r.span) != r.not
+	if op == OpLtU || op == OpLeU {
+		if f.Signed || lo > uint64(most) {
+			return 0, 0, false
+		}
+		return lo, min(hi, uint64(most)), true
+	}
+	a, b := max(int64(lo), least), min(int64(hi), most)
+	return uint64(a), uint64(b), a <= b
 }
 
 // fuseCompare compiles a comparison in one closure; nil if it has no common
@@ -116,6 +125,9 @@ func (r *rangeTest) test(raw []byte) bool {
 func fuseCompare(n *Binary) boolFn {
 	if r, ok := asRange(n); ok {
 		return fuseRange(r)
+	}
+	if fn := fuseMask(n); fn != nil {
+		return fn
 	}
 	x, okx := n.X.(*Field)
 	y, oky := n.Y.(*Field)
@@ -129,72 +141,55 @@ func fuseCompare(n *Binary) boolFn {
 }
 
 func fuseRange(r rangeTest) boolFn {
-	off, end, lo, span, not := r.off, r.end, r.lo, r.span, r.not
-	switch r.load {
-	case 4 + signedLoad:
-		return func(f *Frame) bool {
-			if raw := f.Event.Raw; end <= len(raw) {
-				v := uint64(int64(int32(binary.LittleEndian.Uint32(raw[off:]))))
-				return (v-lo <= span) != not
-			}
-			f.Fail(ErrShort)
-			return false
-		}
-	case 4:
-		return func(f *Frame) bool {
-			if raw := f.Event.Raw; end <= len(raw) {
-				v := uint64(binary.LittleEndian.Uint32(raw[off:]))
-				return (v-lo <= span) != not
-			}
-			f.Fail(ErrShort)
-			return false
-		}
-	case 8, 8 + signedLoad:
-		return func(f *Frame) bool {
-			if raw := f.Event.Raw; end <= len(raw) {
-				return (binary.LittleEndian.Uint64(raw[off:])-lo <= span) != not
-			}
-			f.Fail(ErrShort)
-			return false
-		}
-	}
+	at, end, lo, span, not := r.at, r.at+8, r.lo, r.span, r.not
 	return func(f *Frame) bool {
 		if raw := f.Event.Raw; end <= len(raw) {
-			return r.test(raw)
+			return (binary.LittleEndian.Uint64(raw[at:])-lo <= span) != not
 		}
 		f.Fail(ErrShort)
 		return false
 	}
 }
 
-// fuseFields compares two fields.
-func fuseFields(op Op, x, y *Field) boolFn {
-	a, b := x.F, y.F
-	if x.Part != Self || y.Part != Self || a.Place != event.InRaw || b.Place != event.InRaw ||
-		a.Size != b.Size || a.Signed != b.Signed || a.Offset < 0 || b.Offset < 0 ||
-		x.View != ViewValue || y.View != ViewValue || op != OpEq && op != OpNe {
+// fuseMask is field & mask, tested for 0.
+func fuseMask(n *Binary) boolFn {
+	c, ok := n.Y.(*Const)
+	and, isBinary := n.X.(*Binary)
+	if !ok || !isBinary || c.Int != 0 || n.Op != OpEq && n.Op != OpNe || and.Op != OpAnd && and.Op != OpAndC {
 		return nil
 	}
-	i, j, end, not := a.Offset, b.Offset, max(a.Offset, b.Offset)+a.Size, op == OpNe
-	switch a.Size {
-	case 4:
-		return func(f *Frame) bool {
-			if raw := f.Event.Raw; end <= len(raw) {
-				return (binary.LittleEndian.Uint32(raw[i:]) == binary.LittleEndian.Uint32(raw[j:])) != not
-			}
-			f.Fail(ErrShort)
-			return false
-		}
-	case 8:
-		return func(f *Frame) bool {
-			if raw := f.Event.Raw; end <= len(raw) {
-				return (binary.LittleEndian.Uint64(raw[i:]) == binary.LittleEndian.Uint64(raw[j:])) != not
-			}
-			f.Fail(ErrShort)
-			return false
-		}
+	m, ok := and.Y.(*Const)
+	at, shift, isField := loadAt(and.X)
+	// Bits above the field would be copies of its sign.
+	if !ok || !isField || uint64(m.Int)<<shift>>shift != uint64(m.Int) {
+		return nil
 	}
-	return nil
+	mask, end, zero := uint64(m.Int)<<shift, at+8, n.Op == OpEq
+	return func(f *Frame) bool {
+		if raw := f.Event.Raw; end <= len(raw) {
+			return (binary.LittleEndian.Uint64(raw[at:])&mask == 0) == zero
+		}
+		f.Fail(ErrShort)
+		return false
+	}
+}
+
+// fuseFields compares two fields of one size and sign for equality.
+func fuseFields(op Op, x, y *Field) boolFn {
+	i, shift, ok1 := loadAt(x)
+	j, other, ok2 := loadAt(y)
+	if !ok1 || !ok2 || shift != other || x.F.Signed != y.F.Signed || op != OpEq && op != OpNe {
+		return nil
+	}
+	end, not := max(i, j)+8, op == OpNe
+	return func(f *Frame) bool {
+		if raw := f.Event.Raw; end <= len(raw) {
+			d := binary.LittleEndian.Uint64(raw[i:]) ^ binary.LittleEndian.Uint64(raw[j:])
+			return (d>>(shift&63) == 0) != not
+		}
+		f.Fail(ErrShort)
+		return false
+	}
 }
 
 // fuseConst compares anything with a constant.
@@ -207,38 +202,83 @@ func fuseConst(op Op, x intFn, k int64) boolFn {
 	return func(f *Frame) bool { return (uint64(x(f))-lo <= span) != not }
 }
 
-// fuseAnd compiles && of two comparisons of fields with constants.
+// fuseAnd compiles && of two or three comparisons of fields with constants.
+// The record's length is checked once: that of the second comparison matters
+// even if the first fails, but such a record is broken anyway.
 func fuseAnd(n *Binary) boolFn {
-	a, ok1 := asRange(n.X)
-	b, ok2 := asRange(n.Y)
-	if !ok1 || !ok2 {
+	b, ok := asRange(n.Y)
+	if !ok {
 		return nil
 	}
-	end := max(a.end, b.end)
-	if a.load == 4+signedLoad && b.load == 4+signedLoad {
-		i, j := a.off, b.off
-		alo, aspan, anot := a.lo, a.span, a.not
-		blo, bspan, bnot := b.lo, b.span, b.not
-		return func(f *Frame) bool {
-			raw := f.Event.Raw
-			if end > len(raw) {
-				f.Fail(ErrShort)
-				return false
-			}
-			v := uint64(int64(int32(binary.LittleEndian.Uint32(raw[i:]))))
-			if (v-alo <= aspan) == anot {
-				return false
-			}
-			v = uint64(int64(int32(binary.LittleEndian.Uint32(raw[j:]))))
-			return (v-blo <= bspan) != bnot
+	if inner, isAnd := n.X.(*Binary); isAnd && inner.Op == OpAndB {
+		x, ok1 := asRange(inner.X)
+		y, ok2 := asRange(inner.Y)
+		if ok1 && ok2 {
+			return fuseAnd3(x, y, b)
 		}
+		return nil
 	}
+	a, ok := asRange(n.X)
+	if !ok {
+		return nil
+	}
+	end := max(a.at, b.at) + 8
 	return func(f *Frame) bool {
 		raw := f.Event.Raw
 		if end > len(raw) {
 			f.Fail(ErrShort)
 			return false
 		}
-		return a.test(raw) && b.test(raw)
+		return (binary.LittleEndian.Uint64(raw[a.at:])-a.lo <= a.span) != a.not &&
+			(binary.LittleEndian.Uint64(raw[b.at:])-b.lo <= b.span) != b.not
+	}
+}
+
+func fuseAnd3(a, b, c rangeTest) boolFn {
+	end := max(a.at, b.at, c.at) + 8
+	return func(f *Frame) bool {
+		raw := f.Event.Raw
+		if end > len(raw) {
+			f.Fail(ErrShort)
+			return false
+		}
+		return (binary.LittleEndian.Uint64(raw[a.at:])-a.lo <= a.span) != a.not &&
+			(binary.LittleEndian.Uint64(raw[b.at:])-b.lo <= b.span) != b.not &&
+			(binary.LittleEndian.Uint64(raw[c.at:])-c.lo <= c.span) != c.not
+	}
+}
+
+// fuseText compares a text at a fixed place with a constant, without looking
+// for its NUL: it is equal if the constant's bytes are there and a NUL, or
+// the field's end, follows; a prefix needs no more than the bytes.
+func fuseText(n *Binary) boolFn {
+	fld, ok := n.X.(*Field)
+	c, isConst := n.Y.(*Const)
+	if !ok || !isConst || fld.Part != Self || fld.View != ViewValue || fld.F.Kind != event.Str ||
+		fld.F.Place != event.InRaw || fld.F.Offset < 0 || fld.F.Size == 0 {
+		return nil
+	}
+	k := c.Str
+	whole, not := n.Op == OpStrEq || n.Op == OpStrNe, n.Op == OpStrNe
+	switch {
+	case whole, n.Op == OpPrefix:
+	case n.Op == OpGlob && compileGlob(k).kind == 'p':
+		k = strings.TrimRight(k, "*")
+	default:
+		return nil
+	}
+	off, end := fld.F.Offset, fld.F.Offset+fld.F.Size
+	if strings.IndexByte(k, 0) >= 0 || len(k) > fld.F.Size {
+		return nil
+	}
+	after := off + len(k)
+	nul := whole && after < end
+	return func(f *Frame) bool {
+		raw := f.Event.Raw
+		if end > len(raw) {
+			f.Fail(ErrShort)
+			return false
+		}
+		return (string(raw[off:after]) == k && (!nul || raw[after] == 0)) != not
 	}
 }

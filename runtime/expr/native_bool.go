@@ -8,8 +8,10 @@ import (
 func genBool(n Node) boolFn {
 	switch n.Type().Kind {
 	case Int:
-		x := genInt(n)
-		return func(f *Frame) bool { return x(f) != 0 }
+		if u, ok := n.(*Unary); ok && u.Op == OpToInt {
+			return genBool(u.X)
+		}
+		return genCompareZero(n)
 	case Str:
 		s := genStr(n)
 		return func(f *Frame) bool { return len(s(f)) > 0 }
@@ -76,6 +78,11 @@ func genBool(n Node) boolFn {
 		return func(f *Frame) bool { return x(f) != 0 }
 	}
 	panic("BUG: no bool code for " + n.String())
+}
+
+// genCompareZero is the truth of an integer.
+func genCompareZero(n Node) boolFn {
+	return fuseCompare(&Binary{OpNe, TBool, n, &Const{T: TInt}})
 }
 
 func genBinaryBool(n *Binary) boolFn {
@@ -153,6 +160,9 @@ func genCompareFloat(op Op, x, y floatFn) boolFn {
 }
 
 func genCompareStr(n *Binary) boolFn {
+	if fn := fuseText(n); fn != nil {
+		return fn
+	}
 	x := genStr(n.X)
 	if c, ok := n.Y.(*Const); ok {
 		k := c.Str
