@@ -16,6 +16,12 @@
 // rest. A file's globals are frozen when it has been loaded; what has to
 // change later lives in state().
 //
+// # Per-event functions
+//
+// A Func is checked (Check), translated to expr IR if that is certain to give
+// the same results (Lower), and else called by the interpreter (Call), at
+// about ten times the cost.
+//
 // # Threads
 //
 // A Host loads and calls from one goroutine at a time. Each Func has a thread

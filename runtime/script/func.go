@@ -19,7 +19,15 @@ type Func struct {
 	args  starlark.Tuple
 	views [viewTurns]*View
 	turn  uint8
+
+	failures int
+	last     error // the error that further failures repeat
 }
+
+// explained is how many failures of one Func are explained, each with its
+// place and excerpt. A function that fails for every event would otherwise
+// spend its time on messages that nobody reads.
+const explained = 100
 
 // viewTurns is how many events pass until a view shows another event; a
 // script that keeps an event and uses it for one of the next is told so.
@@ -133,9 +141,13 @@ func (f *Func) CallValue(e *event.Event) (v starlark.Value, err error) {
 	}()
 	v, err = starlark.Call(t.Thread, f.fn, f.args, nil)
 	if err != nil {
-		err = t.explain(err)
+		f.failures++
+		if f.failures > explained && !t.limited && t.host.cancelled.Load() == nil {
+			return nil, f.last
+		}
+		f.last = t.explain(err)
 		t.restart()
-		return nil, err
+		return nil, f.last
 	}
 	return v, nil
 }

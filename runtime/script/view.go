@@ -21,9 +21,10 @@ import (
 // that kept the last.
 
 // A View is an event as scripts see it. Attributes are, in this order: values
-// computed by let, the fields of the schema, start, end, delay and key of a pair, the facts of the
-// sample, and name, system, symbolic(field), text(). Fields of the record hide
-// the rest; _name, _system, _time, _pid, ... are never hidden.
+// computed by let, the fields of the schema, start, end, delay and key of a
+// pair, the facts of the sample, and name, system, symbolic(field), text().
+// Fields of the record hide the rest; _name, _system, _time, _pid, ... are
+// never hidden.
 type View struct {
 	ev    *event.Event
 	start *View // of a pair; made on first use, reused

@@ -259,3 +259,18 @@ func BenchmarkFunc(b *testing.B) {
 	f("text", "f = lambda e: e.comm == 'bash'")
 	f("tuple", "f = lambda e: (e.pid, e.comm)")
 }
+
+func TestRepeatedFailuresAreCheapAndStillErrors(t *testing.T) {
+	_, fn := newFunc(t, "f = lambda e: e.nothing_like_it")
+	e := sample(wakeup(), 1, "x")
+	var first, last error
+	for i := range explained * 2 {
+		_, last = fn.Call(e)
+		if i == 0 {
+			first = last
+		}
+	}
+	if last == nil || last.Error() != first.Error() {
+		t.Errorf("got %v, want %v", last, first)
+	}
+}
