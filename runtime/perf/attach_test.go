@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ppscript/runtime/diag"
 	"ppscript/runtime/kernel"
 )
 
@@ -269,7 +270,7 @@ func TestCgroup(t *testing.T) {
 	for _, pattern := range []string{name, "^ppscript-test-[0-9]*$"} {
 		s, err := Open(context.Background(), Config{Events: []EventConfig{getppid(t, 0)}, Target: Target{Cgroups: []string{pattern}}})
 		if err != nil {
-			t.Skip("needs perf_event in the cgroup hierarchy: ", err)
+			t.Skip("needs perf_event in the cgroup hierarchy: ", err, " ", diag.HintOf(err))
 		}
 		h.do("call 40")
 		other.do("call 1000")

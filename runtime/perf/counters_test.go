@@ -88,6 +88,12 @@ func TestCountersOfTasks(t *testing.T) {
 		h.do("call 10")
 		h.do("thread 100")
 		h.do("fork 1000")
+		if ctr.src.open.strays() {
+			c.want += 1000 // and says so
+			if len(ctr.Warnings()) != 1 {
+				t.Errorf("%s: got warnings %v, want one", c.name, ctr.Warnings())
+			}
+		}
 		if got := sum(read(t, ctr), ctr.Streams()[0]); got != c.want {
 			t.Errorf("%s: got %d, want %d", c.name, got, c.want)
 		}

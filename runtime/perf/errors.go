@@ -26,6 +26,11 @@ func (o *opener) explainOpen(m *member, p place, err error) error {
 		return e.WithHint("look for it with: ps -eL")
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
 		return o.explainPermission(m, e)
+	case errors.Is(err, unix.ENOENT) && p.flags&unix.PERF_FLAG_PID_CGROUP != 0 && known(&m.attr):
+		// A cgroup2 hierarchy in which no controller was ever switched on
+		// gives its children no perf_event state.
+		e.Cause = fmt.Errorf("the kernel keeps no events for this cgroup yet: %w", err)
+		return e.WithHint("switch any controller on once, and make the cgroup anew: echo +pids > /sys/fs/cgroup/cgroup.subtree_control")
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP):
 		return explainAbsent(m, e)
 	case errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):

@@ -80,6 +80,9 @@ func (o *opener) members(counting bool) []member {
 				a.Bits |= bitInheritThread
 			}
 		}
+		if o.strays() && !counting {
+			a.Sample_type |= unix.PERF_SAMPLE_TID // to sort them out
+		}
 		if c.Target.Workload != nil && !c.Target.System {
 			a.Bits |= unix.PerfBitEnableOnExec
 		}
@@ -260,6 +263,10 @@ func (o *opener) probe() {
 	o.noLost = refused(unix.PERF_FORMAT_LOST, 0)
 	o.noTid = o.att.inherit && o.att.thread && refused(0, unix.PerfBitInherit|bitInheritThread)
 }
+
+// strays reports that the events follow child processes although only threads
+// are wanted, because the kernel cannot tell them apart.
+func (o *opener) strays() bool { return o.att.inherit && o.att.thread && o.noTid }
 
 // enable starts all events, each by itself.
 func (o *opener) enable() error {

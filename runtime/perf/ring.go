@@ -3,6 +3,7 @@ package perf
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -23,6 +24,9 @@ type ring struct {
 	page *unix.PerfEventMmapPage // its first page
 	data []byte                  // the rest; len is a power of two
 	dec  *Decoder
+
+	// only, if not empty, are the processes whose samples are wanted.
+	only []int32
 
 	index int32
 	cpu   int32 // -1 if the ring is a thread's
@@ -123,7 +127,7 @@ func (r *ring) Read(dst []event.Event, until uint64) int {
 	until = min(until, r.visible)
 	mask := uint64(len(r.data) - 1)
 	for n < len(dst) && pos < until && pos < end {
-		if r.dec.shared != nil {
+		if r.dec.shared != nil && len(r.only) == 0 {
 			var k int
 			k, pos = r.burst(dst[n:], pos, min(until, end))
 			r.stat.Records += uint64(k)
@@ -150,6 +154,9 @@ func (r *ring) Read(dst []event.Event, until uint64) int {
 		e := &dst[n]
 		if !r.dec.Decode(rec, e) {
 			r.stat.Corrupt++
+			continue
+		}
+		if len(r.only) != 0 && e.Kind == event.Sample && !slices.Contains(r.only, e.PID) {
 			continue
 		}
 		e.Ring = r.index

@@ -86,6 +86,10 @@ func (s *Source) attach(ctx context.Context) (err error) {
 		for _, w := range warnings {
 			s.warn(w)
 		}
+		if s.counting && s.open.strays() {
+			s.warn(&diag.Unsupported{What: "counting threads without child processes", Since: "5.13",
+				Instead: "child processes are counted too"})
+		}
 		if fresh > 0 {
 			s.warn(diag.Errorf(diag.Attach, "attach", "processes", "%d threads were made meanwhile and may be missing", fresh).
 				WithHint("attach to CPUs and filter by pid to be sure"))
@@ -136,9 +140,16 @@ func (s *Source) makeStreams() {
 			r.dec.Add(f.id, s.byEvent[f.stream], layouts[f.stream])
 		}
 	}
+	var only []int32
+	for _, pid := range s.att.pids {
+		only = append(only, int32(pid))
+	}
 	for _, r := range s.open.rings {
 		if r != nil {
 			r.index = int32(len(s.live))
+			if s.open.strays() {
+				r.only = only
+			}
 			s.live = append(s.live, r)
 			s.rings = append(s.rings, r)
 		}

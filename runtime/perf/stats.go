@@ -90,7 +90,7 @@ func (s *Source) describeTarget() string {
 		line += plural(len(tasks), "thread")
 	}
 	switch {
-	case s.att.inherit && s.att.thread && !s.open.noTid:
+	case s.att.inherit && s.att.thread && !(s.counting && s.open.strays()):
 		line += " and threads they make"
 	case s.att.inherit:
 		line += " and children"
