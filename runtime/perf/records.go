@@ -28,7 +28,7 @@ type Task struct {
 	Time       event.Time
 }
 
-// An Mapping is an executable (or, with mmap_data, any) memory mapping.
+// A Mapping is an executable (or, with mmap_data, any) memory mapping.
 type Mapping struct {
 	PID, TID     int32
 	Addr, Len    uint64
@@ -61,8 +61,8 @@ type Switch struct {
 	Wide               bool
 }
 
-// kindOf is the record's type and body; ok is false if rec is not of one of
-// the types or shorter than least bytes of body.
+// bodyOf is the record's type, misc bits and what follows the header; ok is
+// false if it is of none of the types, or shorter than least.
 func bodyOf(e *event.Event, least int, types ...uint32) (typ uint32, misc uint16, body []byte, ok bool) {
 	if len(e.Rec) < headerSize+least {
 		return 0, 0, nil, false
@@ -136,7 +136,6 @@ func DecodeMmap(e *event.Event) (Mapping, bool) {
 		m.Name = cstring(b[32:])
 		return m, true
 	}
-	m.Data = false // the bit means something else in MMAP2 before 3.16, and Prot tells
 	if len(b) < 64 {
 		return Mapping{}, false
 	}
