@@ -53,7 +53,7 @@ func (o *Options) ParseFormat(system string, text []byte) (*event.Schema, error)
 			s.Size = max(s.Size, f.Offset+f.Size)
 		case strings.HasPrefix(trimmed, "print fmt:"):
 			// Everything to the end: a string in it may hold a line break.
-			s.PrintFmt = strings.TrimSpace(rest[strings.Index(rest, "print fmt:")+len("print fmt:"):])
+			s.PrintFmt = strings.Trim(rest[strings.Index(rest, "print fmt:")+len("print fmt:"):], " \t\r\n\x00")
 			after = ""
 		}
 		rest = after

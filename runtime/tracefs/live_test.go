@@ -96,6 +96,42 @@ func TestLiveNoPermission(t *testing.T) {
 	}
 }
 
+func TestLiveFindMounts(t *testing.T) {
+	live(t)
+	var fs unix.Statfs_t
+	if unix.Statfs(mountPoint, &fs) != nil || fs.Type != unix.TRACEFS_MAGIC {
+		t.Skip("needs tracefs mounted at " + mountPoint)
+	}
+	// In a mount namespace of its own, which dies with the thread.
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		err := unix.Unshare(unix.CLONE_NEWNS)
+		if err == nil {
+			err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+		}
+		if err == nil {
+			unix.Unmount("/sys/kernel/debug", unix.MNT_DETACH)
+			err = unix.Unmount(mountPoint, unix.MNT_DETACH)
+		}
+		if err == nil {
+			if _, there := os.Stat(mountPoint + "/events"); there == nil {
+				err = errors.New("tracefs is still there")
+			}
+		}
+		if err == nil {
+			var f *FS
+			if f, err = Find(); err == nil && f.Root() != mountPoint {
+				err = errors.New("found " + f.Root())
+			}
+		}
+		done <- err
+	}()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
 // BenchmarkSchema is what opening one event costs, the kernel's part included.
 func BenchmarkSchema(b *testing.B) {
 	f := live(b)
