@@ -2,6 +2,7 @@ package expr
 
 import (
 	"bytes"
+	"math/bits"
 	"sort"
 	"strings"
 
@@ -117,7 +118,8 @@ func lowerExitReason(k *Call) (Node, error) {
 		Str: func(_ *Frame, a []Arg) []byte { return view(fn(a[0].I, a[1].I)) }})
 }
 
-// swapBytes is ntohl (4 bytes) or ntohs (2), and back.
+// swapBytes is ntohl (4 bytes) or ntohs (2), and back: everything here is
+// little-endian.
 func swapBytes(size int) func(*Call) (Node, error) {
 	return func(k *Call) (Node, error) {
 		x, err := k.IntAs(0, c.Basic(size, true))
@@ -125,26 +127,15 @@ func swapBytes(size int) func(*Call) (Node, error) {
 			return nil, err
 		}
 		k.As(c.Basic(size, true))
-		// Written out in operators, which every back end has.
-		var sum Node
-		for i := 0; i < size; i++ {
-			b, err := NewBinary(OpShrU, x, NewInt(int64(8*i)))
-			if err != nil {
-				return nil, err
-			}
-			if b, err = NewBinary(OpAnd, b, NewUint(0xff)); err != nil {
-				return nil, err
-			}
-			if b, err = NewBinary(OpShl, b, NewInt(int64(8*(size-1-i)))); err != nil {
-				return nil, err
-			}
-			if sum == nil {
-				sum = b
-			} else if sum, err = NewBinary(OpOr, sum, b); err != nil {
-				return nil, err
-			}
+		fn := func(_ *Frame, x int64) int64 { return int64(bits.ReverseBytes32(uint32(x))) }
+		if size == 2 {
+			fn = func(_ *Frame, x int64) int64 { return int64(bits.ReverseBytes16(uint16(x))) }
 		}
-		return sum, nil
+		n, err := NewNative(Native{Name: "bswap", T: TUint, Args: []Node{x}, Data: size, Int1: fn})
+		if err != nil {
+			return nil, err
+		}
+		return fold(n), nil
 	}
 }
 

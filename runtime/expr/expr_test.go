@@ -131,6 +131,11 @@ func TestC(t *testing.T) {
 	f("-1 == 0xffffffffffffffff", "1")
 	f("'a' + 1", "98")
 	f("0 ?: 5", "5")
+	f("n8++ ?: 5", "255")
+	f("(n8 += 1) ?: 7", "7")
+	f("(i8 ?: -2) ?: 3u", "4294967295")
+	f(`comm ?: "none"`, "bash")
+	f("ntohs(ntohs(n16))", "65534")
 	// Fields.
 	f("i8", "-1")
 	f("n8", "255")
@@ -228,7 +233,7 @@ func TestC(t *testing.T) {
 	f("__print_array(__get_dynamic_array(longs), 2, 8)", "{0x7,0x10000000000}")
 	f("__print_hex(ints, 5)", "0a 00 00 00 14")
 	f("__print_hex_str(&ints, 4)", "0a000000")
-	f("__get_cpumask(mask)", "0-3,7,32")
+	f("__get_cpumask(mask)", "00000001,0000008f")
 	f("__get_bitmask(mask)", "00000001,0000008f")
 }
 

@@ -23,7 +23,7 @@ import (
 type lowerer struct {
 	sc       *Scope
 	src      string
-	whole    bool // src is the tree printed, without columns
+	tree     c.Node // if there is no source
 	vars     map[string]*variable
 	assigned map[string]bool
 	prologue []Node

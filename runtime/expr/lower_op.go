@@ -289,29 +289,62 @@ func (l *lowerer) cond(n *c.Cond) (value, error) {
 	if err != nil {
 		return tv, err
 	}
+	if n.Then == nil {
+		return l.elvis(n, tv)
+	}
 	test, err := l.truth(n.Test, tv)
 	if err != nil {
 		return tv, err
 	}
-	then, thenAt := tv, n.Test
-	if n.Then != nil {
-		thenAt = n.Then
-		if then, err = l.expr(n.Then); err != nil {
-			return then, err
-		}
-	} else if !Pure(tv.n) {
-		return tv, l.errorf(n, "a ?: b needs an a without side effects")
+	then, err := l.expr(n.Then)
+	if err != nil {
+		return then, err
 	}
 	other, err := l.expr(n.Else)
 	if err != nil {
 		return other, err
 	}
+	return l.choose(n.Then, n.Else, test, then, other)
+}
+
+// elvis is GNU's a ?: b, where a is evaluated once.
+func (l *lowerer) elvis(n *c.Cond, a value) (value, error) {
+	if a.text != nil {
+		return a, nil // never null
+	}
+	x, err := l.num(n.Test, a)
+	if err != nil {
+		return a, err
+	}
+	other, err := l.expr(n.Else)
+	if err != nil {
+		return other, err
+	}
+	keep := l.newLocal(decay(a.t), false)
+	set, err := NewSet(keep.index, "a", retype(x, keep.t.Unsigned))
+	if err != nil {
+		return a, err
+	}
+	again := l.local("a", keep)
+	test, err := NewUnary(OpTruth, again.n)
+	if err != nil {
+		return a, err
+	}
+	r, err := l.choose(n.Test, n.Else, test, again, other)
+	if err != nil {
+		return r, err
+	}
+	return l.after([]Node{set}, n, r)
+}
+
+// choose is test ? then : other.
+func (l *lowerer) choose(thenAt, otherAt c.Node, test Node, then, other value) (value, error) {
 	if then.text != nil || other.text != nil {
 		a, err := l.strOrNull(thenAt, then)
 		if err != nil {
 			return then, err
 		}
-		b, err := l.strOrNull(n.Else, other)
+		b, err := l.strOrNull(otherAt, other)
 		if err != nil {
 			return other, err
 		}
@@ -322,7 +355,7 @@ func (l *lowerer) cond(n *c.Cond) (value, error) {
 	if err != nil {
 		return then, err
 	}
-	b, err := l.num(n.Else, other)
+	b, err := l.num(otherAt, other)
 	if err != nil {
 		return other, err
 	}

@@ -5,11 +5,12 @@ import "ppscript/runtime/event"
 // This file and the native_*.go files are the back end that runs everywhere:
 // each node becomes a closure over its operands' closures, built once.
 //
-// Closures, not a register machine: see BenchmarkPredicate and its comment.
-// The usual predicates need one or two calls because the common shapes are
-// fused (fuse.go), and the compiler keeps a closure's constants in its
-// context, where a machine would decode them from the instruction for each
-// event.
+// Closures, not a register machine: BenchmarkPredicate has both. For two
+// comparisons of fields with constants it shows 3.3 ns for each event against
+// 10 to 16, for one 4.4 against 5.7 to 9.7 (AMD EPYC, amd64). The machine
+// decodes an instruction for each operation and passes values through memory;
+// a closure has its constants at hand, and the common predicates are fused
+// into one (fuse.go). For long arithmetic both are bound by indirect jumps.
 
 type (
 	intFn   func(*Frame) int64

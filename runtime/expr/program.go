@@ -1,11 +1,6 @@
 package expr
 
-import (
-	"encoding/binary"
-	"fmt"
-
-	"ppscript/runtime/event"
-)
+import "ppscript/runtime/event"
 
 // A Program is a node compiled to closures, built once per plan and run per
 // event by any number of goroutines, each with its own Frame.
@@ -90,59 +85,15 @@ func (p *Program) Const() (event.Value, bool) {
 	return event.Value{}, false
 }
 
-// AppendKey appends the program's value as bytes that are equal exactly when
-// the values are: 8 bytes for a number, length and bytes for a text, the
-// members of a tuple one after the other.
-//
-// Fast path: it allocates only when dst is full.
-func (p *Program) AppendKey(dst []byte, f *Frame) []byte {
-	switch p.Type.Kind {
-	case Int, Bool:
-		return binary.LittleEndian.AppendUint64(dst, uint64(p.Int(f)))
-	case Float:
-		return binary.LittleEndian.AppendUint64(dst, uint64(floatBits(p.Float(f))))
-	case Str:
-		s := p.Str(f)
-		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s)))
-		return append(dst, s...)
+// fieldNumber types the value of an integer field.
+func fieldNumber(f *event.Field, bits uint64) event.Value {
+	switch {
+	case f.Unit == event.Nanos:
+		return event.DurationOf(int64(bits))
+	case f.Unit == event.Moment:
+		return event.TimeOf(event.Time(bits))
+	case !f.Signed && f.Size == 8:
+		return event.UintOf(bits)
 	}
-	for _, e := range p.Elems {
-		dst = e.AppendKey(dst, f)
-	}
-	return dst
-}
-
-// DecodeKey is the reverse of AppendKey.
-func (p *Program) DecodeKey(key []byte) (event.Value, error) {
-	v, rest, err := p.decode(key)
-	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("key has %d bytes more than its type", len(rest))
-	}
-	return v, err
-}
-
-func (p *Program) decode(key []byte) (event.Value, []byte, error) {
-	switch k := p.Type.Kind; k {
-	case Int, Bool, Float:
-		if len(key) < 8 {
-			return event.Value{}, nil, fmt.Errorf("key is cut: got %d bytes, want 8", len(key))
-		}
-		n, rest := binary.LittleEndian.Uint64(key), key[8:]
-		return p.number(n), rest, nil
-	case Str:
-		if len(key) < 4 || uint64(len(key)-4) < uint64(binary.LittleEndian.Uint32(key)) {
-			return event.Value{}, nil, fmt.Errorf("key is cut: got %d bytes", len(key))
-		}
-		n := int(binary.LittleEndian.Uint32(key))
-		return event.StrOf(string(key[4 : 4+n])), key[4+n:], nil
-	}
-	var vs []event.Value
-	for _, e := range p.Elems {
-		v, rest, err := e.decode(key)
-		if err != nil {
-			return event.Value{}, nil, err
-		}
-		vs, key = append(vs, v), rest
-	}
-	return event.ListOf(vs...), key, nil
+	return event.IntOf(int64(bits))
 }

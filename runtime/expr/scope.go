@@ -112,7 +112,7 @@ func Compile(tree c.Node, sc *Scope) (*Program, error) {
 func Lower(tree c.Node, sc *Scope) (Node, error) {
 	l := &lowerer{sc: sc, src: sc.Source, vars: map[string]*variable{}, standard: standard()}
 	if l.src == "" {
-		l.src, l.whole = tree.String(), true
+		l.tree = tree
 	}
 	l.findAssigned(tree)
 	v, err := l.expr(tree)
@@ -136,8 +136,8 @@ func (l *lowerer) errorf(at c.Node, format string, args ...any) error {
 }
 
 func (l *lowerer) errorAt(pos int, format string, args ...any) error {
-	if l.whole {
-		return diag.Errorf(diag.Usage, "expression", "'"+l.src+"'", "%s", fmt.Sprintf(format, args...))
+	if l.tree != nil {
+		return diag.Errorf(diag.Usage, "expression", "'"+l.tree.String()+"'", "%s", fmt.Sprintf(format, args...))
 	}
 	return c.Errorf(l.src, pos, format, args...)
 }
