@@ -131,6 +131,7 @@ func (p *printer) appendText(dst []byte, e *event.Event) []byte {
 	for i := range p.ops {
 		dst = p.appendOp(dst, &p.ops[i])
 	}
+	p.frame.Event = nil
 	p.mu.Unlock()
 	return dst
 }
