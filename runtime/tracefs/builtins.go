@@ -34,7 +34,6 @@ func (b *builder) helpers() map[string]expr.Builtin {
 		"__print_symbolic":      {Usage: "__print_symbolic(x, {value, name}, ...)", Min: 1, Max: -1, Lower: b.symbols(false)},
 		"__print_flags":         {Usage: "__print_flags(x, delimiter, {mask, name}, ...)", Min: 2, Max: -1, Lower: b.symbols(true)},
 		"__get_sockaddr":        {Usage: "__get_sockaddr(field)", Min: 1, Max: 1, Lower: lowerSockaddr},
-		"__get_cpumask":         {Usage: "__get_cpumask(field)", Min: 1, Max: 1, Lower: lowerCPUMask},
 		"__print_dynamic_array": {Usage: "__print_dynamic_array(field, size)", Min: 2, Max: 2, Lower: lowerDynamicArray},
 		"__print_hex_dump":      {Usage: "__print_hex_dump(prefix, type, row, group, data, n, ascii)", Min: 7, Max: 7, Lower: lowerHexDump},
 		"mc_event_error_type":   {Usage: "mc_event_error_type(type)", Min: 1, Max: 1, Lower: lowerErrorType},
@@ -42,7 +41,6 @@ func (b *builder) helpers() map[string]expr.Builtin {
 		"jiffies_to_msecs":      {Usage: "jiffies_to_msecs(n)", Min: 1, Max: 1, Lower: b.jiffies(1000)},
 		"jiffies_to_usecs":      {Usage: "jiffies_to_usecs(n)", Min: 1, Max: 1, Lower: b.jiffies(1000_000)},
 	}
-	m["__get_rel_cpumask"] = m["__get_cpumask"]
 	m["__print_symbolic_u64"], m["__print_symbolic64"] = m["__print_symbolic"], m["__print_symbolic"]
 	m["__print_flags_u64"], m["__get_rel_sockaddr"] = m["__print_flags"], m["__get_sockaddr"]
 	for _, name := range sameValue {
@@ -59,22 +57,6 @@ func lowerSockaddr(k *expr.Call) (expr.Node, error) {
 		return nil, err
 	}
 	return expr.NewFieldView(f, expr.Self, expr.ViewBytes)
-}
-
-// lowerCPUMask prints a mask of CPUs: as any bitmask, in hex.
-func lowerCPUMask(k *expr.Call) (expr.Node, error) {
-	f, err := k.Field(0)
-	if err != nil {
-		return nil, err
-	}
-	data, err := expr.NewFieldView(f, expr.Self, expr.ViewBytes)
-	if err != nil {
-		return nil, err
-	}
-	return &expr.Native{Name: k.Name, T: expr.TStr, Args: []expr.Node{data},
-		Str: func(f *expr.Frame, a []expr.Arg) []byte {
-			return f.Keep(appendBitmap(f.Scratch(), a[0].S, 8*len(a[0].S)))
-		}}, nil
 }
 
 // lowerDynamicArray prints a dynamic array whole.
