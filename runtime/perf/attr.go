@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -54,8 +55,19 @@ func (c *Config) sampling(e *EventConfig, withID, ringCPU bool) unix.PerfEventAt
 		a.Sample = DefaultFreq
 		a.Bits |= unix.PerfBitFreq
 	}
+	if weighted(e.Schema) {
+		a.Sample_type |= unix.PERF_SAMPLE_PERIOD
+	}
 	c.ringed(&a)
 	return a
+}
+
+// weighted reports that one hit of the tracepoint counts as many, as those of
+// sched_stat_runtime, which count nanoseconds (__perf_count in
+// include/trace/events/sched.h). Unless the period is sampled, the kernel
+// makes a record for each of them, until it throttles the event.
+func weighted(s *event.Schema) bool {
+	return s.Type == unix.PERF_TYPE_TRACEPOINT && s.System == "sched" && strings.HasPrefix(s.Name, "sched_stat_")
 }
 
 // dummy is the attribute of the event that carries the side-band records.
