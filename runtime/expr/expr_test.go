@@ -228,6 +228,8 @@ func TestC(t *testing.T) {
 	f(`__print_flags(TEN, "|", {2, "two"})`, "two|0x8")
 	f(`__print_flags(TEN, "|", {4, "four"})`, "0xa")
 	f(`__print_flags(0, "|", {0, "none"})`, "")
+	f(`__print_flags(3, "|", {1, "a"}, { 0, ((void *)0) })`, "a|0x2")
+	f(`__print_symbolic(3, { })`, "0x3")
 	f("__get_str(filename)", "/etc/passwd")
 	f("__get_dynamic_array_len(longs) / sizeof(u64)", "2")
 	f("__print_array(__get_dynamic_array(longs), 2, 8)", "{0x7,0x10000000000}")

@@ -89,12 +89,18 @@ func pairs(k *Call, i int) (*event.Symbols, error) {
 		if err != nil {
 			return nil, err
 		}
+		if len(list) == 0 {
+			break // a table of nothing ends itself
+		}
 		if len(list) != 2 {
-			// The kernel ends tables with { -1, NULL }, usually hidden.
 			return nil, k.Errorf(i, "got %d members, want a value and a name", len(list))
 		}
 		name, ok := list[1].(*c.String)
 		if !ok {
+			// { 0, NULL } is the end, where a macro did not hide it.
+			if null, err := k.ConstOf(list[1]); err == nil && null == 0 {
+				break
+			}
 			return nil, k.l.errorf(list[1], "%s: want a name in quotes", k.Name)
 		}
 		v, err := k.ConstOf(list[0])

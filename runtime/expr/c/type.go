@@ -127,7 +127,7 @@ var named = func() map[string]*Type {
 	add(4, false, "s32 __s32 int32_t pid_t __kernel_pid_t clockid_t key_t timer_t atomic_t key_serial_t rpc_authflavor_t")
 	add(4, true, "u32 __u32 uint32_t __be32 __le32 __wsum uint u_int u_int32_t gfp_t dev_t uid_t gid_t qid_t "+
 		"fmode_t mode_t slab_flags_t blk_opf_t blk_mode_t req_flags_t tid_t projid_t kuid_t kgid_t compat_ulong_t "+
-		"compat_size_t compat_uptr_t __poll_t nlink_t xfs_agnumber_t xfs_agblock_t xfs_extlen_t vm_fault_t rwf_t "+
+		"compat_size_t compat_uptr_t __poll_t nlink_t xfs_agnumber_t xfs_agblock_t xfs_extlen_t vm_fault_t rwf_t __kernel_rwf_t "+
 		"isolate_mode_t blk_qc_t")
 	add(8, false, "s64 __s64 int64_t ssize_t off_t loff_t time64_t ktime_t time_t intptr_t ptrdiff_t clock_t "+
 		"suseconds_t atomic64_t atomic_long_t xfs_off_t xfs_fsize_t xfs_lsn_t xfs_daddr_t")
