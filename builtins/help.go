@@ -177,3 +177,6 @@ func (r *Registry) Overview() string {
 	}
 	return s.String()
 }
+
+// HelpOfName is HelpOf for a name.
+func (r *Registry) HelpOfName(name string) (string, bool) { return r.HelpOf(starlark.String(name)) }

@@ -23,7 +23,7 @@ const sw = `s = tracepoint("sched:sched_switch")` + "\n"
 
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
-	list := []*b.Builtin{where(), let(), by(), aggregate(), count(), hist(), logLines(), each(), attr(), merge(), joinStages(), latency()}
+	list := []*b.Builtin{where(), let(), by(), aggregate(), count(), hist(), logLines(), each(), heatmap(), attr(), merge(), joinStages(), latency()}
 	return append(list, aggregators()...)
 }
 
@@ -223,11 +223,31 @@ func each() *b.Builtin {
 		Source: computed, Cost: "about 100 ns per event and line of the function: interpreted",
 		Examples: []b.Example{{Code: sw + `s.each(lambda e: print(e.prev_comm))`, Output: "<log>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			f, err := newCallable(c.Host(), c.Func("fn"))
+			f, err := c.Host().NewFunc(c.Func("fn"))
 			if err != nil {
 				return nil, err
 			}
 			return &results.Log{Report: &plan.Each{In: in(c), Fn: f}}, nil
+		},
+	}
+}
+
+func heatmap() *b.Builtin {
+	return &b.Builtin{
+		Name: "heatmap", Type: "stream", Group: b.StreamMethods, Summary: "Writes the time and a number of every event to files for heat maps.",
+		Params: []b.Param{
+			{Name: "prefix", Type: b.String, Required: true, Doc: "the files are PREFIX-EVENT.lat, of pairs PREFIX-START-END.lat"},
+			{Name: "value", Type: b.Expression, Default: starlark.String("delay"), Doc: "the number"},
+		},
+		Returns: "log", Result: "a line \"TIME NUMBER\" for each event, both in ns for delays; an existing file becomes .lat.old",
+		Errors: "a file cannot be written; the number does not exist", Source: computed, Cost: "60 ns per event",
+		Examples: []b.Example{{Code: `tracepoint("sched:sched_stat_runtime").heatmap("/tmp/run", "runtime")`, Output: "<log>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			f, err := FnOf(c, c.Value("value"))
+			if err != nil {
+				return nil, err
+			}
+			return &results.Log{Report: &plan.Heat{In: in(c), Value: f, Prefix: c.String("prefix")}}, nil
 		},
 	}
 }

@@ -8,10 +8,7 @@ import (
 	"sync"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/event"
-	"ppscript/runtime/expr"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/script"
 
 	"go.starlark.net/starlark"
 )
@@ -43,13 +40,18 @@ func (s *Stream) Hash() (uint32, error) { return 0, errors.New("unhashable: stre
 // methods are found at first use: their implementations refer to them.
 var methods = sync.OnceValue(func() *b.MethodSet { return b.Methods("stream", Builtins()) })
 
-// Attr returns a method, or label, the name of a source.
+// Attr returns a method; of a source also label, its alias or name, and alias,
+// None if it has none.
 func (s *Stream) Attr(name string) (starlark.Value, error) {
-	if src, ok := s.S.(*plan.Source); ok && name == "label" {
-		if src.Alias != "" {
+	if src, ok := s.S.(*plan.Source); ok {
+		switch {
+		case name == "label" && src.Alias == "":
+			return starlark.String(src.Name), nil
+		case name == "alias" && src.Alias == "":
+			return starlark.None, nil
+		case name == "label" || name == "alias":
 			return starlark.String(src.Alias), nil
 		}
-		return starlark.String(src.Name), nil
 	}
 	return methods().Attr(s, name)
 }
@@ -70,7 +72,7 @@ func FnOf(c *b.Call, v starlark.Value) (plan.Fn, error) {
 	if s, ok := starlark.AsString(v); ok {
 		return plan.Fn{Text: s, Pos: c.Pos()}, nil
 	}
-	f, err := newCallable(c.Host(), v.(starlark.Callable))
+	f, err := c.Host().NewFunc(v.(starlark.Callable))
 	if err != nil {
 		return plan.Fn{}, err
 	}
@@ -84,40 +86,4 @@ func arg(c *b.Call, name string) (*plan.Fn, error) {
 	}
 	f, err := FnOf(c, c.Value(name))
 	return &f, err
-}
-
-// A callable is a script's function as plan wants it.
-type callable struct {
-	*script.Func
-	host *script.Host
-}
-
-func newCallable(h *script.Host, fn starlark.Callable) (*callable, error) {
-	f, err := h.NewFunc(fn)
-	if err != nil {
-		return nil, err
-	}
-	return &callable{f, h}, nil
-}
-
-// Check implements plan.Callable.
-func (f *callable) Check(events []*expr.Scope) error {
-	var shape script.Shape
-	for _, sc := range events {
-		shape.Schemas = appendNew(shape.Schemas, sc.Schema)
-		if s, ok := sc.Parts["start"]; ok {
-			shape.Start = appendNew(shape.Start, s)
-			shape.End = appendNew(shape.End, sc.Parts["end"])
-		}
-	}
-	return f.host.CheckFields(f.Callable(), shape)
-}
-
-func appendNew(list []*event.Schema, s *event.Schema) []*event.Schema {
-	for _, have := range list {
-		if have == s {
-			return list
-		}
-	}
-	return append(list, s)
 }

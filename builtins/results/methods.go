@@ -21,7 +21,7 @@ func didYouMean(name string, names []string) string { return diag.DidYouMean(nam
 
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
-	return []*b.Builtin{sortBy(), top(), title(), units(), with(), text(), layout(), hide(), line()}
+	return []*b.Builtin{sortBy(), top(), title(), units(), with(), text(), layout(), hide(), last(), line()}
 }
 
 func sortBy() *b.Builtin {
@@ -81,7 +81,7 @@ func histogram(g *plan.Group) bool {
 func title() *b.Builtin {
 	return &b.Builtin{
 		Name: "title", Type: "table", Group: b.Results, Summary: "Says what the table is about, beside its date.",
-		Params:  []b.Param{{Name: "text", Type: b.String, Required: true, Doc: "the title"}},
+		Params:  []b.Param{{Name: "text", Type: b.String, Required: true, Doc: "the title; {samples} and {total} stand for the events of the interval and of the run"}},
 		Returns: "table", Result: "the table with its title", Errors: "none", Source: computed, Cost: perRow,
 		Examples: []b.Example{{Code: demo + "\n" + `t.title("who gave up the CPU")`, Output: "<table of prev_comm, count>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
@@ -255,11 +255,26 @@ func hide() *b.Builtin {
 	}
 }
 
+func last() *b.Builtin {
+	return &b.Builtin{
+		Name: "last", Type: "table", Group: b.Results, Summary: "Moves a column to the end.",
+		Params:  []b.Param{{Name: "column", Type: b.String, Required: true, Doc: "name of the column"}},
+		Returns: "table", Result: "the same columns in another order", Errors: "no such column", Source: computed, Cost: perRow,
+		Examples: []b.Example{{Code: demo + "\n" + `t.last("prev_comm")`, Output: "<table of prev_comm, count>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			if err := hasColumn(c, "column", c.String("column")); err != nil {
+				return nil, err
+			}
+			return change(c, func(v *plan.View) error { v.Last = c.String("column"); return nil })
+		},
+	}
+}
+
 func line() *b.Builtin {
 	return &b.Builtin{
 		Name: "lines", Type: "table", Group: b.Results, Summary: "Shows each row as a line of text of the script's own.",
 		Params: []b.Param{
-			{Name: "fn", Type: b.Func, Required: true, Doc: "function of a row, which has the columns as attributes"},
+			{Name: "fn", Type: b.Func, Required: true, Doc: "function of a row, which has the columns as attributes; or of a row and the list of all rows"},
 			{Name: "header", Type: b.String, Default: starlark.String(""), Named: true, Doc: "line above the rows"},
 		},
 		Returns: "table", Result: "only text output changes", Errors: "the function fails", Source: computed,
@@ -267,7 +282,7 @@ func line() *b.Builtin {
 		Examples: []b.Example{{Code: demo + "\n" + `t.lines(lambda r: fmt("{} {}", r.prev_comm, r.count))`, Output: "<table of prev_comm, count>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return change(c, func(v *plan.View) error {
-				v.Row, v.Layout.HeaderText = rowCall(c, c.Func("fn")), c.String("header")
+				v.Row, v.Layout.HeaderText = lineCall(c, c.Func("fn")), c.String("header")
 				return nil
 			})
 		},

@@ -115,15 +115,56 @@ func rowCall(c *b.Call, f starlark.Callable) plan.RowFunc {
 	h := c.Host()
 	f.Freeze()
 	return func(names []string, row []event.Value) (event.Value, error) {
-		d := make(starlark.StringDict, len(names))
-		for i, n := range names {
-			d[n] = script.ToStarlark(row[i])
-		}
-		v, err := h.Call(f, starlarkstruct.FromStringDict(starlark.String("row"), d))
+		v, err := h.Call(f, rowValue(names, row))
 		if err != nil {
 			return event.Value{}, err
 		}
 		return script.FromStarlark(v)
+	}
+}
+
+// rowValue is a row as scripts see it.
+func rowValue(names []string, row []event.Value) starlark.Value {
+	d := make(starlark.StringDict, len(names))
+	for i, n := range names {
+		d[n] = script.ToStarlark(row[i])
+	}
+	return starlarkstruct.FromStringDict(starlark.String("row"), d)
+}
+
+// lineCall runs a script's function of a row, and of all rows if it wants
+// them, which returns a line.
+func lineCall(c *b.Call, f starlark.Callable) plan.LinesFunc {
+	h := c.Host()
+	f.Freeze()
+	wantsAll := false
+	if fn, ok := f.(*starlark.Function); ok {
+		wantsAll = fn.NumParams() > 1
+	}
+	return func(names []string, rows [][]event.Value) ([]string, error) {
+		values := make([]starlark.Value, len(rows))
+		for i, row := range rows {
+			values[i] = rowValue(names, row)
+		}
+		all := starlark.NewList(values)
+		all.Freeze()
+		lines := make([]string, len(rows))
+		for i, v := range values {
+			args := []starlark.Value{v}
+			if wantsAll {
+				args = append(args, all)
+			}
+			r, err := h.Call(f, args...)
+			if err != nil {
+				return nil, err
+			}
+			text, ok := starlark.AsString(r)
+			if !ok {
+				text = r.String()
+			}
+			lines[i] = text
+		}
+		return lines, nil
 	}
 }
 

@@ -3,14 +3,14 @@ package expr
 // partNames are the names of the parts in expressions.
 var partNames = [...]string{Self: "", Start: "start", End: "end"}
 
-// Rebind returns n as it reads another part: what n reads of the event itself,
-// the copy reads of the pair's start or end. A value that was named on the
-// events of a stage can so be used on the pairs.
-func Rebind(n Node, p Part) Node {
-	if n == nil || p == Self {
+// Rebind returns n as it reads another part: what n reads of part from, the
+// copy reads of part p. A value that was named on the events of a stage (Self)
+// can so be used on the pairs (Start or End), and the other way.
+func Rebind(n Node, from, p Part) Node {
+	if n == nil || p == from {
 		return n
 	}
-	re := func(x Node) Node { return Rebind(x, p) }
+	re := func(x Node) Node { return Rebind(x, from, p) }
 	all := func(xs []Node) []Node {
 		out := make([]Node, len(xs))
 		for i, x := range xs {
@@ -21,14 +21,15 @@ func Rebind(n Node, p Part) Node {
 	switch n := n.(type) {
 	case *Const:
 		// An address inside the event's own record.
-		if n.T == TUint && n.Int >= recordBase && n.Int < recordBase+1<<partShift {
+		base := recordBase + int64(from)<<partShift
+		if n.T == TUint && n.Int >= base && n.Int < base+1<<partShift {
 			c := *n
-			c.Int += int64(p) << partShift
+			c.Int += int64(p)<<partShift - int64(from)<<partShift
 			return &c
 		}
 		return n
 	case *Field:
-		if n.Part == Self {
+		if n.Part == from {
 			c := *n
 			c.Part = p
 			return &c
@@ -88,7 +89,7 @@ func Rebind(n Node, p Part) Node {
 		c := *n
 		c.Args = all(n.Args)
 		if n.Name == "interpreted" {
-			c.rebind(n, p)
+			c.rebind(n, from, p)
 		}
 		return &c
 	case *TupleOf:
@@ -97,8 +98,14 @@ func Rebind(n Node, p Part) Node {
 	return n
 }
 
-// rebind has an interpreted function see the part instead of the event.
-func (c *Native) rebind(n *Native, p Part) {
+// rebind has an interpreted function see the part instead of the event, or
+// the event again.
+func (c *Native) rebind(n *Native, from, p Part) {
+	if p == Self {
+		*c = *c.Data.(*Native)
+		return
+	}
+	c.Data = n
 	if n.Int != nil {
 		c.Int = func(f *Frame, args []Arg) int64 {
 			e := f.Event

@@ -12,6 +12,9 @@ type Router struct {
 	// the operators know: none drops the event, several make copies of it.
 	// Nil means that both are the same.
 	Remap [][]*event.Stream
+	// SkipPID leaves out the samples of a process: our own, whose output
+	// would otherwise be its own input. 0 is nobody.
+	SkipPID int32
 	// Limit stops the flow after that many samples; 0 is no limit.
 	Limit uint64
 
@@ -19,9 +22,11 @@ type Router struct {
 	sinks    []Sink
 	bufs     [][]*event.Event
 	all      bool // one sink, which takes every stream
+	kept     []*event.Event
 	mapped   []*event.Event
 	copies   []event.Event
 	Samples  uint64
+	Skipped  uint64 // of SkipPID
 	LostN    uint64
 	Last     event.Time
 	First    event.Time
@@ -75,6 +80,9 @@ func (r *Router) side(e *event.Event) {
 }
 
 func (r *Router) samples(evs []*event.Event) {
+	if r.SkipPID != 0 {
+		evs = r.others(evs)
+	}
 	if r.Limit > 0 {
 		evs = evs[:min(uint64(len(evs)), r.Limit-min(r.Limit, r.Samples))]
 	}
@@ -108,6 +116,18 @@ func (r *Router) samples(evs []*event.Event) {
 			r.sinks[i].Events(buf)
 		}
 	}
+}
+
+// others takes the samples of SkipPID out.
+func (r *Router) others(evs []*event.Event) []*event.Event {
+	r.kept = r.kept[:0]
+	for _, e := range evs {
+		if e.PID != r.SkipPID {
+			r.kept = append(r.kept, e)
+		}
+	}
+	r.Skipped += uint64(len(evs) - len(r.kept))
+	return r.kept
 }
 
 // remap puts the operators' streams into the events. An event that several

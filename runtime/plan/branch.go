@@ -257,5 +257,19 @@ func (b *builder) scope(s *Source, schema *event.Schema) *expr.Scope {
 	if _, own := schema.Field("event"); !own {
 		sc.Vars["event"] = expr.NewStr(label)
 	}
+	sc.Vars[Instance] = b.instance(schema)
 	return sc
+}
+
+// Instance is the name of what an event belongs to: the thread if threads are
+// observed, else the CPU.
+const Instance = "_instance"
+
+func (b *builder) instance(schema *event.Schema) expr.Node {
+	name := "_cpu"
+	if b.env.ByThread {
+		name = "_tid"
+	}
+	f, _ := schema.Field(name)
+	return expr.NewField(f, expr.Self)
 }

@@ -54,6 +54,9 @@ func Build(reports []Report, env Env) (*Plan, error) {
 			return nil, err
 		}
 	}
+	if err := b.execs(); err != nil {
+		return nil, err
+	}
 	b.push()
 	b.wire()
 	b.needs()
@@ -72,6 +75,7 @@ type builder struct {
 	programs  []*expr.Program
 	calls     []Callable
 	names     map[string]int
+	logged    [][]branch // of each log
 }
 
 // A root is where events come from: the router (nil), a join, counters.
@@ -93,6 +97,8 @@ func (b *builder) report(r Report) error {
 		return b.log(r)
 	case *Each:
 		return b.each(r)
+	case *Heat:
+		return b.heat(r)
 	}
 	panic(fmt.Sprintf("BUG: report %T", r))
 }

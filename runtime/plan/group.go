@@ -41,7 +41,14 @@ func (b *builder) group(g *Group) error {
 			return err
 		}
 		spec.Keys = append(spec.Keys, fn)
-		t.Columns = append(t.Columns, keyColumn(v.Name, fn))
+		c := keyColumn(v.Name, fn)
+		if v.Fn.Text == Instance {
+			c.Name = "[CPU]"
+			if b.env.ByThread {
+				c.Name = "[THREAD]"
+			}
+		}
+		t.Columns = append(t.Columns, c)
 	}
 	shared := map[string]int{}
 	for i := range g.Aggs {

@@ -116,10 +116,10 @@ func (b *builder) pairs(n *joinNode, stages [][]branch) []branch {
 				sc := b.scope(nil, st.Schema)
 				sc.Parts = map[string]*event.Schema{"start": s.scope.Schema, "end": e.scope.Schema}
 				for name, v := range s.scope.Vars {
-					sc.Vars["start."+name] = expr.Rebind(v, expr.Start)
+					sc.Vars["start."+name] = expr.Rebind(v, expr.Self, expr.Start)
 				}
 				for name, v := range e.scope.Vars {
-					sc.Vars["end."+name] = expr.Rebind(v, expr.End)
+					sc.Vars["end."+name] = expr.Rebind(v, expr.Self, expr.End)
 				}
 				brs = append(brs, branch{root: n, stream: st.Index, scope: sc})
 				if n.name == "" {

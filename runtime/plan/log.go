@@ -17,6 +17,7 @@ func (b *builder) log(l *Log) error {
 	}
 	run := &LogRun{Spec: l, Name: b.name("log")}
 	b.plan.Logs = append(b.plan.Logs, run)
+	b.logged = append(b.logged, brs)
 	b.attach(run.Name, brs, run)
 	return nil
 }

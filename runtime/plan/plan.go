@@ -20,6 +20,8 @@ type Plan struct {
 	Tables []*Table
 	Logs   []*LogRun
 	Eachs  []*EachRun
+	Heats  []*HeatRun
+	Execs  []*ExecRun
 	Joins  []*JoinRun
 
 	// Facts are the members of samples that somebody reads.
@@ -75,12 +77,17 @@ type LogRun struct {
 	Name string
 	Spec *Log
 	Emit func(e *event.Event)
+	// Exec runs the exec attribute of each event, behind its line.
+	Exec *ExecRun
 }
 
 // Events implements flow.Sink.
 func (l *LogRun) Events(evs []*event.Event) {
-	for _, e := range evs {
+	for i, e := range evs {
 		l.Emit(e)
+		if l.Exec != nil {
+			l.Exec.Events(evs[i : i+1])
+		}
 	}
 }
 

@@ -45,6 +45,14 @@ type Log struct {
 	Pairs bool
 }
 
+// Heat writes the time and a number of every event to files that heat map
+// tools read, one file for each kind of event or pair: PREFIX-EVENT.lat.
+type Heat struct {
+	In     Stream
+	Value  Fn
+	Prefix string
+}
+
 // Each calls a script function for every event, interpreted.
 type Each struct {
 	In Stream
@@ -55,6 +63,7 @@ type Each struct {
 func (g *Group) Input() Stream { return g.In }
 func (l *Log) Input() Stream   { return l.In }
 func (e *Each) Input() Stream  { return e.In }
+func (h *Heat) Input() Stream  { return h.In }
 
 // A View is how a table is shown: what .sort, .top, .unit, .title, .with_ and
 // .format say. Steps run in order on each finished table.
@@ -67,7 +76,9 @@ type View struct {
 	Hidden map[string]bool
 	Layout result.Layout
 	// Row replaces the columns in text output by a line of the script's own.
-	Row RowFunc
+	Row LinesFunc
+	// Last is the column that comes last.
+	Last string
 }
 
 // A Step changes a finished table: sort, top, with.
@@ -92,6 +103,9 @@ type Width struct {
 
 // CellFunc shows a cell: the script's function of one value.
 type CellFunc func(v event.Value) (string, error)
+
+// LinesFunc makes a line of each row.
+type LinesFunc func(names []string, rows [][]event.Value) ([]string, error)
 
 // RowFunc computes from a row, given by column names: a new cell, a line.
 type RowFunc func(names []string, row []event.Value) (event.Value, error)

@@ -3,6 +3,8 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/result"
@@ -14,6 +16,8 @@ import (
 // Result makes the table of the interval that ends now.
 func (t *Table) Result(m result.Meta) (*result.Table, error) {
 	v := &t.Spec.View
+	m.Title = strings.NewReplacer("{samples}", strconv.FormatUint(m.Samples, 10),
+		"{total}", strconv.FormatUint(m.TotalSamples, 10)).Replace(m.Title)
 	table := &result.Table{Meta: m, Columns: slices.Clone(t.Columns), Rows: t.Group.Rows(), Layout: v.Layout}
 	if err := v.apply(table); err != nil {
 		return nil, err
@@ -114,32 +118,42 @@ func (v *View) dress(t *result.Table) error {
 		t.Columns[i].Text = func(v event.Value) string { return texts[v.String()] }
 	}
 	if v.Row != nil {
-		names := t.Names()
+		texts, err := v.Row(t.Names(), t.Rows)
+		if err != nil {
+			return err
+		}
 		lines := map[*event.Value]string{}
-		for _, row := range t.Rows {
-			line, err := v.Row(names, row)
-			if err != nil {
-				return err
-			}
-			lines[&row[0]] = line.String()
+		for i, row := range t.Rows {
+			lines[&row[0]] = texts[i]
 		}
 		t.Layout.RowText = func(row []event.Value) string { return lines[&row[0]] }
 	}
-	v.hide(t)
+	v.arrange(t)
 	return nil
 }
 
-func (v *View) hide(t *result.Table) {
-	if len(v.Hidden) == 0 {
+// arrange takes hidden columns out and moves the last one to the end.
+func (v *View) arrange(t *result.Table) {
+	if len(v.Hidden) == 0 && v.Last == "" {
 		return
 	}
 	var keep []int
-	var columns []result.Column
+	last := -1
 	for i, c := range t.Columns {
-		if !v.Hidden[c.Name] {
+		switch {
+		case v.Hidden[c.Name]:
+		case c.Name == v.Last:
+			last = i
+		default:
 			keep = append(keep, i)
-			columns = append(columns, c)
 		}
+	}
+	if last >= 0 {
+		keep = append(keep, last)
+	}
+	columns := make([]result.Column, 0, len(keep))
+	for _, i := range keep {
+		columns = append(columns, t.Columns[i])
 	}
 	t.Columns = columns
 	for r, row := range t.Rows {

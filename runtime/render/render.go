@@ -25,6 +25,8 @@ type Renderer interface {
 	// results, what was attached. JSON has it as a record of type kind; text
 	// and CSV write it to Options.Notes.
 	Note(kind string, fields ...NoteField) error
+	// Print writes text of the script's own: of exec attributes.
+	Print(text []byte) error
 	Flush() error
 }
 

@@ -26,6 +26,8 @@ type Shape struct {
 	Start, End []*event.Schema
 	// Extra are names that events have beside their schema's: those of let.
 	Extra []string
+	// StartExtra and EndExtra are those of the parts of a pair.
+	StartExtra, EndExtra []string
 }
 
 func (s *Shape) pair() bool { return len(s.Start) > 0 || len(s.End) > 0 }
@@ -222,9 +224,9 @@ func (w *walker) shape(e syntax.Expr) *Shape {
 		switch {
 		case s == nil || !s.pair():
 		case e.Name.Name == "start":
-			return &Shape{Schemas: s.Start}
+			return &Shape{Schemas: s.Start, Extra: s.StartExtra}
 		case e.Name.Name == "end":
-			return &Shape{Schemas: s.End}
+			return &Shape{Schemas: s.End, Extra: s.EndExtra}
 		}
 	}
 	return nil

@@ -158,14 +158,19 @@ func (s *scopeOf) dot(e *syntax.DotExpr) val {
 
 // field reads what the view would give, by the same rules (accessOf).
 func (s *scopeOf) field(e *syntax.DotExpr, p *part, name string) val {
-	if p.which == expr.Self {
-		if n, ok := s.sc.Vars[name]; ok {
-			v := val{node: n}
-			if f, ok := n.(*expr.Field); ok && (f.F.Unit == event.Nanos || f.F.Unit == event.Moment) {
-				v.unit = f.F.Unit
-			}
-			return v
+	computed := name
+	switch p.which {
+	case expr.Start:
+		computed = "start." + name
+	case expr.End:
+		computed = "end." + name
+	}
+	if n, ok := s.sc.Vars[computed]; ok {
+		v := val{node: n}
+		if f, ok := n.(*expr.Field); ok && (f.F.Unit == event.Nanos || f.F.Unit == event.Moment) {
+			v.unit = f.F.Unit
 		}
+		return v
 	}
 	a := accessOf(p.schema, name)
 	if a == nil {

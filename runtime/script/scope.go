@@ -2,6 +2,7 @@ package script
 
 import (
 	"slices"
+	"strings"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -29,6 +30,17 @@ func (f *Func) Check(events []*expr.Scope) error {
 		shape.Start = add(shape.Start, sc.Parts["start"])
 		shape.End = add(shape.End, sc.Parts["end"])
 		for name, node := range sc.Vars {
+			part, member, ofPart := strings.Cut(name, ".")
+			if ofPart {
+				which, extra := expr.Start, &shape.StartExtra
+				if part == "end" {
+					which, extra = expr.End, &shape.EndExtra
+				}
+				if cache.bind(sc.Parts[part], member, expr.Rebind(node, which, expr.Self)) {
+					*extra = append(*extra, member)
+				}
+				continue
+			}
 			if cache.bind(sc.Schema, name, node) {
 				shape.Extra = append(shape.Extra, name)
 			}

@@ -33,6 +33,7 @@ type run struct {
 	tasks  *task.Table
 	clock  wallClock
 	out    render.Renderer
+	heats  []*heatFile
 
 	tickNo    int
 	lastTick  time.Time
@@ -79,6 +80,9 @@ func (r *run) do(ctx context.Context) (err error) {
 		return err
 	}
 	if r.out, err = r.cfg.Output(r.clock.of); err != nil {
+		return err
+	}
+	if err = r.openHeats(); err != nil {
 		return err
 	}
 	r.prepare()
@@ -130,9 +134,15 @@ func (r *run) prepare() {
 		}
 	}
 	p.Router.Limit = r.cfg.Options.ExitN
+	if r.live != nil && len(p.Logs) > 0 && !r.cfg.Options.IncludeSelf {
+		p.Router.SkipPID = int32(os.Getpid())
+	}
 	p.Router.Side = r.side
 	for _, l := range p.Logs {
 		l.Emit = r.emitter(l)
+	}
+	for _, x := range p.Execs {
+		x.Out = textOut{r}
 	}
 	for _, x := range p.Eachs {
 		x.Stop = func(err error) { r.failed = err }
@@ -156,21 +166,22 @@ func (r *run) verbose(level int, line string) {
 // side takes the records that are not samples.
 func (r *run) side(e *event.Event) { r.tasks.Record(e) }
 
-// emitter shows the events of a log, without our own.
+// emitter shows the events of a log; of a pair both.
 func (r *run) emitter(l *plan.LogRun) func(e *event.Event) {
-	self := int32(os.Getpid())
-	if r.cfg.Options.IncludeSelf || r.live == nil {
-		self = -2
-	}
 	line := render.Line{Result: l.Name}
+	show := func(e *event.Event) {
+		line.Event = e
+		if r.failed == nil {
+			r.failed = r.out.Event(&line)
+		}
+	}
 	return func(e *event.Event) {
-		if e.PID == self || r.failed != nil {
+		if e.Joint != nil && e.Joint.Start != nil {
+			show(e.Joint.Start)
+			show(e.Joint.End)
 			return
 		}
-		line.Event = e
-		if err := r.out.Event(&line); err != nil {
-			r.failed = err
-		}
+		show(e)
 	}
 }
 
@@ -297,7 +308,7 @@ func (r *run) finish(ended bool) error {
 }
 
 func (r *run) close() error {
-	var errs []error
+	errs := []error{r.closeHeats()}
 	for _, c := range r.counts {
 		if st, ok := c.counters.WorkloadStatus(); ok {
 			r.status = exitStatus(st)

@@ -1,0 +1,56 @@
+package all
+
+import (
+	"fmt"
+
+	"ppscript/builtins/pipeline"
+	"ppscript/builtins/results"
+	"ppscript/runtime/diag"
+	"ppscript/runtime/plan"
+
+	"go.starlark.net/starlark"
+)
+
+// Reports are the results that a script's main returned: one, or a list of
+// them in which None stands for nothing. A stream is shown as a log if
+// streams says so, as for a line after -c; else it is an error.
+func Reports(v starlark.Value, streams bool) ([]plan.Report, error) {
+	list, err := reports(v, streams)
+	if err == nil && len(list) == 0 {
+		err = noResult("got %s, want at least one result", v.Type())
+	}
+	return list, err
+}
+
+func reports(v starlark.Value, streams bool) ([]plan.Report, error) {
+	switch v := v.(type) {
+	case results.Reporter:
+		return []plan.Report{v.Plan()}, nil
+	case starlark.NoneType:
+		return nil, nil
+	case *pipeline.Stream:
+		if !streams {
+			return nil, noResult("got a stream")
+		}
+		return []plan.Report{&plan.Log{In: v.S, Pairs: v.Pairs}}, nil
+	case *pipeline.Groups:
+		return nil, noResult("got groups without anything to compute")
+	case starlark.String: // indexable too
+	case starlark.Indexable:
+		var all []plan.Report
+		for i := range v.Len() {
+			r, err := reports(v.Index(i), streams)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, r...)
+		}
+		return all, nil
+	}
+	return nil, noResult("got %s", v.Type())
+}
+
+func noResult(format string, args ...any) error {
+	return diag.Errorf(diag.Run, "result", "", "%w, which is not a result", fmt.Errorf(format, args...)).
+		WithHint("end with a result, for example stream.log() or stream.by(\"comm\").count()")
+}

@@ -1,0 +1,68 @@
+package plan
+
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
+)
+
+// A HeatRun writes the time and a number of each event. Session sets Write
+// before events flow.
+type HeatRun struct {
+	Spec *Heat
+	// Names are the events' names in the names of the files, by stream.
+	Names map[int]string
+	Write func(stream int, at event.Time, value int64)
+
+	value *flow.Fn
+	frame expr.Frame
+	errs  flow.Errors
+}
+
+func (b *builder) heat(h *Heat) error {
+	brs, err := b.branchesOf(h.In)
+	if err != nil {
+		return err
+	}
+	run := &HeatRun{Spec: h, Names: map[int]string{}}
+	if run.value, err = b.fn(h.Value, brs, expr.Int); err != nil {
+		return err
+	}
+	for _, br := range brs {
+		run.Names[br.stream] = b.fileName(br)
+	}
+	name := b.name("heatmap")
+	b.plan.Heats = append(b.plan.Heats, run)
+	b.plan.errs = append(b.plan.errs, func() (string, *flow.Errors) { return name, &run.errs })
+	b.attach(name, brs, run)
+	return nil
+}
+
+func (b *builder) fileName(br branch) string {
+	if n, ok := br.root.(*joinNode); ok {
+		for s, ends := range n.js.Pairs {
+			for e, st := range ends {
+				if st != nil && st.Index == br.stream {
+					return b.shortLabel(branch{stream: s}) + "-" + b.shortLabel(branch{stream: e})
+				}
+			}
+		}
+	}
+	return b.shortLabel(br)
+}
+
+// Events implements flow.Sink.
+func (h *HeatRun) Events(evs []*event.Event) {
+	for _, e := range evs {
+		h.frame.Reset(e)
+		v := h.value.For(e).Int(&h.frame)
+		if h.frame.Err != nil {
+			h.errs.Note(&h.frame)
+			continue
+		}
+		h.Write(e.Stream.Index, e.Time, v)
+	}
+}
+
+// Lost implements flow.Sink.
+func (h *HeatRun) Lost(int32, uint64, event.Time) {}

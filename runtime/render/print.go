@@ -1,0 +1,35 @@
+package render
+
+import "bytes"
+
+// Print writes a script's own text as it is, except that control characters
+// other than line ends and tabs are escaped.
+func (r *textRenderer) Print(text []byte) error {
+	for len(text) > 0 {
+		line, rest, ended := bytes.Cut(text, []byte{'\n'})
+		r.buf = appendClean(r.buf, string(line))
+		if ended {
+			r.buf = append(r.buf, '\n')
+		}
+		text = rest
+	}
+	return r.spill()
+}
+
+// Print writes the text as a record of type print.
+func (r *jsonRenderer) Print(text []byte) error {
+	r.begin("print")
+	r.buf = append(r.buf, `"text":`...)
+	r.buf = appendJSONString(r.buf, string(text))
+	return r.end()
+}
+
+// Print writes the text as a comment, or to the notes.
+func (r *csvRenderer) Print(text []byte) error {
+	for line := range bytes.Lines(text) {
+		if err := r.note("# ", "\n", bytes.TrimRight(line, "\n")); err != nil {
+			return err
+		}
+	}
+	return r.err
+}

@@ -1,0 +1,53 @@
+// Package stdlib holds the profilers that come with ppscript: one script each,
+// and in lib/ what they share. They are part of the binary; scripts load them
+// as @stdlib//name.star.
+package stdlib
+
+import (
+	"embed"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+//go:embed *.star
+var files embed.FS
+
+// FS is the root of @stdlib//.
+func FS() fs.FS { return files }
+
+// Names lists the profilers, sorted, as their files are called without the
+// ending: kvm_exit.
+func Names() []string {
+	entries, _ := fs.ReadDir(files, ".") // embedded: cannot fail
+	var names []string
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".star"); ok && !e.IsDir() {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Find returns the file of the profiler that a user calls name, with - or _.
+func Find(name string) (file string, ok bool) {
+	file = strings.ReplaceAll(name, "-", "_") + ".star"
+	if path.Base(file) != file {
+		return "", false
+	}
+	_, err := fs.Stat(files, file)
+	return file, err == nil
+}
+
+// Summary is the first line of a profiler's docstring. It reads the text
+// without running it, since a list wants it of all.
+func Summary(name string) string {
+	src, err := fs.ReadFile(files, name+".star")
+	if err != nil {
+		return ""
+	}
+	_, doc, _ := strings.Cut(string(src), `"""`)
+	doc, _, _ = strings.Cut(doc, `"""`)
+	line, _, _ := strings.Cut(strings.TrimSpace(doc), "\n")
+	return line
+}
