@@ -188,7 +188,7 @@ func (p *eventParser) until(stops string) (string, error) {
 		switch c := p.text[p.pos]; {
 		case c == '"' || c == '\'':
 			open := p.pos
-			if !p.skipQuoted(c, stops) {
+			if !p.skipQuoted(c) {
 				return "", p.fail(open, "the quote does not end")
 			}
 		case c == '(':
@@ -206,16 +206,17 @@ func (p *eventParser) until(stops string) (string, error) {
 }
 
 // skipQuoted moves pos from an opening quote to the closing one. Quotes may be
-// nested as in exec="printf("%d", pid)": a quote that encloses a whole value
-// ends where a stop or the end follows it.
-func (p *eventParser) skipQuoted(quote byte, stops string) bool {
-	enclosing := p.pos > 0 && p.text[p.pos-1] == '='
+// nested as in exec="printf("%d", pid)"/: a quote that encloses the whole value
+// of an attribute ends where its slash follows.
+func (p *eventParser) skipQuoted(quote byte) bool {
+	start := strings.LastIndexAny(p.text[:p.pos], "/,") + 1
+	enclosing := strings.HasSuffix(p.text[start:p.pos], "=") && attrName(p.text[start:p.pos-1])
 	for i := p.pos + 1; i < len(p.text); i++ {
 		switch {
 		case p.text[i] == '\\':
 			i++
 		case p.text[i] != quote:
-		case !enclosing || i+1 == len(p.text) || strings.IndexByte(stops, p.text[i+1]) >= 0:
+		case !enclosing || i+1 == len(p.text) || p.text[i+1] == '/':
 			p.pos = i
 			return true
 		}
@@ -223,30 +224,26 @@ func (p *eventParser) skipQuoted(quote byte, stops string) bool {
 	return false
 }
 
-// unquote removes one pair of quotes around s.
-func unquote(s string) string {
-	if n := len(s); n >= 2 && (s[0] == '"' || s[0] == '\'') && s[n-1] == s[0] {
-		inner := s[1 : n-1]
-		// "a"=="b" is not a quoted text.
-		if s[0] == '\'' && strings.IndexByte(inner, '\'') >= 0 {
-			return s
-		}
-		if strings.Count(inner, `"`)%2 == 0 && !(strings.HasPrefix(s, `"`) && balancedOutside(inner)) {
-			return inner
-		}
-		return s
-	}
-	return s
+func attrName(s string) bool {
+	_, ok := attrNames[strings.ReplaceAll(strings.TrimSpace(s), "_", "-")]
+	return ok
 }
 
-// balancedOutside reports that the quotes at both ends of "inner" belong to
-// different texts, as in "a"=="b".
-func balancedOutside(inner string) bool {
-	i := strings.IndexByte(inner, '"')
-	if i < 0 {
-		return false
+// unquote removes one pair of quotes around s. "a"=="b" is not quoted: the
+// quotes at its ends belong to two texts.
+func unquote(s string) string {
+	n := len(s)
+	if n < 2 || s[0] != '"' && s[0] != '\'' || s[n-1] != s[0] {
+		return s
 	}
-	rest := strings.TrimSpace(inner[i+1:])
-	return strings.HasPrefix(rest, "==") || strings.HasPrefix(rest, "!=") ||
-		strings.HasPrefix(rest, "~") || strings.HasPrefix(rest, "&&") || strings.HasPrefix(rest, "||")
+	inner := s[1 : n-1]
+	if i := strings.IndexByte(inner, s[0]); i >= 0 {
+		rest := strings.TrimLeft(inner[i+1:], " ")
+		for _, op := range []string{"==", "!=", "~", "&&", "||"} {
+			if strings.HasPrefix(rest, op) {
+				return s
+			}
+		}
+	}
+	return inner
 }
