@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-//go:embed *.star
+//go:embed *.star lib/*.star
 var files embed.FS
 
 // FS is the root of @stdlib//.

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+
+	"ppscript/runtime/diag"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	exitOK     = 0
+	exitRun    = 1
+	exitUsage  = 2
+	exitAttach = 3
+	exitLost   = 4
+	// As shells show a process that SIGINT ended.
+	exitInterrupted = 130
+)
+
+// An app is one invocation of the program.
+type app struct {
+	stdout *os.File
+	stderr io.Writer
+	color  bool // of messages
+	quiet  int
+}
+
+// An exitError ends the program with a code and without a message: what there
+// was to say has been said.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// dispatch runs the subcommand that args name, else the script.
+//
+// cobra looks for subcommands behind options too; here only the first word can
+// be one, so that no script's option value is taken for a subcommand.
+func (a *app) dispatch(args []string) error {
+	a.color = colorful(os.Stderr, "auto")
+	root := a.root()
+	root.SetArgs(args)
+	if len(args) > 0 && !isCommand(root, args[0]) {
+		return a.script(args)
+	}
+	return root.Execute()
+}
+
+func isCommand(root *cobra.Command, word string) bool {
+	if strings.HasPrefix(word, "__complete") {
+		return true // cobra's door for shells
+	}
+	return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == word || c.HasAlias(word) })
+}
+
+// root is the tree of subcommands. Scripts are not in it.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:                "ppscript NAME|FILE [options] [-- command]",
+		SilenceErrors:      true,
+		SilenceUsage:       true,
+		DisableFlagParsing: true,
+		Args:               cobra.ArbitraryArgs,
+		RunE:               func(*cobra.Command, []string) error { return a.usage() },
+		ValidArgsFunction:  a.completeScript,
+		CompletionOptions:  cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetHelpCommand(a.helpCommand())
+	root.AddCommand(a.listCommand(), a.helpCommand(), a.explainCommand(), a.checkCommand(), a.docCommand(),
+		a.recordCommand(), a.doctorCommand(), a.versionCommand(), a.completionCommand())
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return flagError(err, c.Flags(), c.CommandPath()) })
+	return root
+}
+
+// exitCode reports err and says how the program ends.
+func (a *app) exitCode(err error) int {
+	var code exitError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &code):
+		return int(code)
+	case errors.Is(err, syscall.EPIPE):
+		return exitOK // the reader has what it wanted
+	}
+	for _, e := range flatten(err) {
+		a.report(e)
+	}
+	switch diag.ClassOf(err) {
+	case diag.Usage:
+		return exitUsage
+	case diag.Attach:
+		return exitAttach
+	}
+	return exitRun
+}
+
+// flatten lists the errors that were joined.
+func flatten(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		for _, e := range joined.Unwrap() {
+			all = append(all, flatten(e)...)
+		}
+		return all
+	}
+	return []error{err}
+}
+
+// report tells the user what is wrong: message, place, hint.
+func (a *app) report(err error) {
+	var b strings.Builder
+	b.WriteString(a.paint("1;31", "ppscript:") + " " + err.Error() + "\n")
+	if x := excerptOf(err); x != "" {
+		b.WriteString(x + "\n")
+	}
+	if hint := diag.HintOf(err); hint != "" {
+		b.WriteString(a.paint("1", "hint:") + " " + hint + "\n")
+	}
+	io.WriteString(a.stderr, b.String())
+}
+
+// excerptOf is the source line of the first error in the chain that has one.
+func excerptOf(err error) string {
+	var e *diag.Error
+	for errors.As(err, &e) {
+		if e.Excerpt != "" {
+			return e.Excerpt
+		}
+		err = e.Cause
+	}
+	return ""
+}
+
+// say prints a message that is not an error.
+func (a *app) say(line string) {
+	if a.quiet == 0 {
+		fmt.Fprintln(a.stderr, "ppscript: "+line)
+	}
+}
+
+func (a *app) paint(sgr, text string) string {
+	if !a.color {
+		return text
+	}
+	return "\x1b[" + sgr + "m" + text + "\x1b[0m"
+}
+
+func usagef(op, subject, format string, args ...any) *diag.Error {
+	return diag.Errorf(diag.Usage, op, subject, format, args...)
+}

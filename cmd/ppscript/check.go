@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"ppscript/runtime/session"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) checkCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "check FILE...", Short: "Find mistakes in scripts without running them",
+		Long: `Loads each script, calls its main with the options' defaults, and builds the plan: names, types, events, filters and
+fields are checked against this kernel. Nothing is opened.`,
+		Args: cobra.MinimumNArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"star"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			worst := error(nil)
+			for _, name := range args {
+				if err := a.check(name); err != nil {
+					for _, e := range flatten(err) {
+						a.report(e)
+					}
+					worst = exitError(exitRun)
+				}
+			}
+			return worst
+		},
+	}
+}
+
+func (a *app) check(name string) error {
+	host, _, err := a.newHost()
+	if err != nil {
+		return err
+	}
+	file, err := find(name)
+	if err != nil {
+		return err
+	}
+	m, err := host.Load(file)
+	if err != nil {
+		return err
+	}
+	verdict := func(text string) error {
+		_, err := fmt.Fprintf(a.stdout, "%s: %s\n", name, text)
+		return err
+	}
+	if m.Main == nil {
+		return verdict("ok (a library: functions are checked where they are used)")
+	}
+	if missing := required(m.Options); missing != "" {
+		return verdict("ok as far as can be seen without " + missing + " (ppscript explain " + name + " " + missing + " ... checks the rest)")
+	}
+	inv := &invocation{name: name, host: host}
+	if err := a.invokeScript(inv, nil, name, nil); err != nil {
+		return err
+	}
+	reports, err := inv.reports()
+	if err != nil {
+		return err
+	}
+	cfg, err := a.config(inv, reports)
+	if err != nil {
+		return err
+	}
+	if err := session.Explain(cfg, io.Discard); err != nil {
+		return err
+	}
+	return verdict("ok")
+}

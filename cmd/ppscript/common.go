@@ -1,0 +1,305 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"math/bits"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/kernel"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/render"
+	"ppscript/runtime/unit"
+)
+
+// Groups of options, in the order of --help.
+const (
+	groupTarget = "Target"
+	groupRun    = "Run"
+	groupOutput = "Output"
+	groupOther  = "Other"
+)
+
+// commonFlags are the options that every script has.
+func commonFlags() []*flag {
+	return []*flag{
+		{name: "cpus", short: "C", metavar: "LIST", group: groupTarget, help: "CPUs to observe, such as 0-3,8", deflt: "all online"},
+		{name: "pids", short: "p", metavar: "PID,...", group: groupTarget, help: "processes to observe, with all their threads"},
+		{name: "tids", short: "t", metavar: "TID,...", group: groupTarget, help: "threads to observe"},
+		{name: "cgroups", metavar: "NAME,...", group: groupTarget, help: "cgroups to observe: names or patterns"},
+		{name: "inherit", group: groupTarget, help: "follow the children of what is observed"},
+		{name: "system", group: groupTarget, help: "observe all CPUs while the command runs, not only the command"},
+		{name: "input", metavar: "FILE", file: true, group: groupTarget, help: "read a recording (perf.data) instead of the kernel; - is stdin"},
+
+		{name: "interval", short: "i", metavar: "TIME", group: groupRun, help: "report every TIME (bare numbers are ms)", deflt: "only at the end"},
+		{name: "duration", metavar: "TIME", group: groupRun, help: "stop after TIME (bare numbers are s)"},
+		{name: "exit-N", short: "N", metavar: "COUNT", group: groupRun, help: "stop after COUNT samples"},
+		{name: "mmap-pages", short: "m", metavar: "PAGES", group: groupRun, help: "size of each ring in pages of 4 KiB, a power of two", deflt: strconv.Itoa(perf.DefaultPages)},
+		{name: "watermark", metavar: "PERCENT", group: groupRun, help: "read rings when they are that full", deflt: "50"},
+		{name: "monotonic", group: groupRun, help: "stamp events with CLOCK_MONOTONIC"},
+		{name: "engine", metavar: "ENGINE", group: groupRun, help: "what runs per-event code: " + strings.Join(engines, ", "), choices: engines, deflt: "auto"},
+		{name: "order", group: groupRun, help: "accepted: events are ordered wherever a script needs it"},
+		{name: "order-mem", metavar: "SIZE", group: groupRun, help: "accepted: ordering needs no memory of its own"},
+
+		{name: "output", short: "o", metavar: "FILE", file: true, group: groupOutput, help: "write results to FILE; SIGUSR1 opens it anew"},
+		{name: "format", metavar: "FORMAT", group: groupOutput, help: "text, json or csv", choices: []string{"text", "json", "csv"}, deflt: "text"},
+		{name: "time", metavar: "TIME", group: groupOutput, help: "wall, rel, mono or delta", choices: []string{"wall", "rel", "mono", "delta"}, deflt: "wall"},
+		{name: "color", metavar: "WHEN", group: groupOutput, help: "auto, always or never", choices: []string{"auto", "always", "never"}, deflt: "auto"},
+		{name: "strict", group: groupOutput, help: "exit with 4 if events were lost"},
+		{name: "usage-self", metavar: "TIME", group: groupOutput, help: "report what ppscript costs every TIME (bare numbers are ms)"},
+
+		{name: "verbose", short: "v", group: groupOther, help: "say what is done; -vv also lists events"},
+		{name: "quiet", short: "q", group: groupOther, help: "no notices, no rules; -qq no headers"},
+		{name: "version", short: "V", group: groupOther, help: "show the version"},
+		{name: "help", short: "h", group: groupOther, help: "show this help"},
+	}
+}
+
+var engines = []string{"auto", "perf", "bpf", "interp"}
+
+// A common is the values of the common options, checked.
+type common struct {
+	target     perf.Target
+	input      string
+	interval   time.Duration
+	duration   time.Duration
+	exitN      uint64
+	pages      int
+	watermark  int
+	monotonic  bool
+	engine     string
+	output     string
+	render     render.Options
+	strict     bool
+	usage      time.Duration
+	verbose    int
+	quiet      int
+	orderNoted bool
+}
+
+// readCommon checks the common options and the command. What can be known to
+// be wrong is said here, before anything is opened.
+func readCommon(fs *flags, workload []string) (*common, error) {
+	c := &common{}
+	r := &reader{flags: fs}
+	c.target.CPUs = r.cpus()
+	c.target.PIDs = r.ids("pids", "process")
+	c.target.TIDs = r.ids("tids", "thread")
+	for _, s := range fs.texts("cgroups") {
+		c.target.Cgroups = append(c.target.Cgroups, strings.Split(s, ",")...)
+	}
+	if t, ok := r.text("inherit"); ok {
+		c.target.Inherit = perf.No
+		if t == "true" {
+			c.target.Inherit = perf.Yes
+		}
+	}
+	c.target.System = r.flag("system")
+	c.input, _ = r.text("input")
+	c.interval = r.duration("interval", time.Millisecond)
+	c.duration = r.duration("duration", time.Second)
+	c.usage = r.duration("usage-self", time.Millisecond)
+	c.exitN = uint64(r.number("exit-N", 0, 1<<62, "leave it out for no limit"))
+	c.pages = int(r.number("mmap-pages", 1, 1<<20, "use -m "+strconv.Itoa(perf.DefaultPages)))
+	if n := c.pages; bits.OnesCount(uint(n)) > 1 {
+		lower := 1 << (bits.Len(uint(n)) - 1)
+		r.fail(usagef("option", "--mmap-pages", "got %d, want a power of two", n).WithHint("use -m %d or -m %d", lower, 2*lower))
+	}
+	c.watermark = r.watermark()
+	c.monotonic = r.flag("monotonic")
+	c.engine = r.choice("engine")
+	c.output, _ = r.text("output")
+	c.render = render.Options{Format: r.choice("format"), Time: r.choice("time"), Color: r.choice("color")}
+	c.strict = r.flag("strict")
+	c.verbose, c.quiet = len(fs.texts("verbose")), len(fs.texts("quiet"))
+	c.orderNoted = len(fs.texts("order"))+len(fs.texts("order-mem")) > 0
+	if t, ok := r.text("order-mem"); ok {
+		if _, err := unit.ParseSize(t); err != nil {
+			r.fail(usagef("option", "--order-mem", "%w", err).WithHint("write --order-mem 64m, or leave it out"))
+		}
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	if len(workload) > 0 {
+		c.target.Workload = &perf.Workload{Args: workload}
+	}
+	return c, c.check()
+}
+
+// check finds options that do not go together.
+func (c *common) check() error {
+	t := &c.target
+	if c.engine == "bpf" {
+		return usagef("option", "--engine", "bpf is not built yet").WithHint("use --engine auto")
+	}
+	if c.input != "" {
+		for _, x := range []struct {
+			given bool
+			what  string
+		}{{t.PIDs != nil, "-p"}, {t.TIDs != nil, "-t"}, {t.CPUs != nil, "-C"}, {t.Cgroups != nil, "--cgroups"},
+			{t.System, "--system"}, {t.Inherit != perf.Default, "--inherit"}, {c.monotonic, "--monotonic"}, {t.Workload != nil, "a command"}} {
+			if x.given {
+				return usagef("option", "--input", "a recording has no target, and %s is given", x.what).
+					WithHint("leave out %s; what to keep of a recording is a filter's job", x.what)
+			}
+		}
+	}
+	var kinds []string
+	for _, x := range []struct {
+		given bool
+		what  string
+	}{{t.PIDs != nil, "-p"}, {t.TIDs != nil, "-t"}, {t.Cgroups != nil, "--cgroups"}, {t.Workload != nil && !t.System, "a command"}} {
+		if x.given {
+			kinds = append(kinds, x.what)
+		}
+	}
+	if len(kinds) > 1 {
+		return usagef("attach", "target", "got %s", strings.Join(kinds, " and ")).
+			WithHint("give one of -p, -t, --cgroups and a command")
+	}
+	if t.System && t.Workload == nil {
+		return usagef("option", "--system", "there is no command").WithHint("give a command after --, or leave out --system: all CPUs are observed anyway")
+	}
+	if w := t.Workload; w != nil {
+		if _, err := exec.LookPath(w.Args[0]); err != nil && !errors.Is(err, exec.ErrDot) {
+			hint := "check the name and the PATH with: command -v " + w.Args[0]
+			if strings.HasPrefix(w.Args[0], "-") {
+				hint = "options of ppscript go before the --"
+			}
+			return usagef("start", strconv.Quote(w.Args[0]), "no such program").WithHint("%s", hint)
+		}
+	}
+	_, err := render.New(io.Discard, c.render)
+	return err
+}
+
+// A reader reads the texts of options and keeps the first error.
+type reader struct {
+	flags *flags
+	err   error
+}
+
+func (r *reader) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+func (r *reader) text(name string) (string, bool) {
+	f := r.flags.find(name)
+	if f == nil {
+		return "", false
+	}
+	return f.last()
+}
+
+func (r *reader) flag(name string) bool {
+	t, ok := r.text(name)
+	return ok && t != "false"
+}
+
+func (r *reader) choice(name string) string {
+	t, ok := r.text(name)
+	if !ok {
+		return ""
+	}
+	f := r.flags.find(name)
+	for _, c := range f.choices {
+		if t == c {
+			return t
+		}
+	}
+	r.fail(usagef("option", "--"+name, "got %q, want one of %s%s", t, strings.Join(f.choices, ", "), diag.DidYouMean(t, f.choices)).
+		WithHint("write --%s %s", name, f.choices[0]))
+	return ""
+}
+
+func (r *reader) duration(name string, bare time.Duration) time.Duration {
+	t, ok := r.text(name)
+	if !ok {
+		return 0
+	}
+	n, err := unit.ParseDuration(t, int64(bare))
+	if err != nil {
+		r.fail(usagef("option", "--"+name, "%w", err).WithHint("write --%s 500ms, or --%[1]s 2s", name))
+	}
+	return time.Duration(n)
+}
+
+func (r *reader) number(name string, low, high int64, hint string) int64 {
+	t, ok := r.text(name)
+	if !ok {
+		return 0
+	}
+	n, err := strconv.ParseInt(t, 0, 64)
+	switch {
+	case err != nil:
+		r.fail(usagef("option", "--"+name, "got %q, want a number", t).WithHint("%s", hint))
+	case n < low:
+		r.fail(usagef("option", "--"+name, "got %d, want at least %d", n, low).WithHint("%s", hint))
+	case n > high:
+		r.fail(usagef("option", "--"+name, "got %d, want at most %d", n, high).WithHint("%s", hint))
+	}
+	return n
+}
+
+// watermark is the percentage; 0 on the command line means: wake at once,
+// which is the smallest there is.
+func (r *reader) watermark() int {
+	n := int(r.number("watermark", 0, 100, "use --watermark 50"))
+	if _, given := r.text("watermark"); given && n == 0 {
+		return 1
+	}
+	return n
+}
+
+// ids reads lists of process or thread ids.
+func (r *reader) ids(name, what string) []int {
+	var ids []int
+	for _, list := range r.flags.texts(name) {
+		for _, t := range strings.Split(list, ",") {
+			n, err := strconv.Atoi(strings.TrimSpace(t))
+			if err != nil || n < 1 {
+				r.fail(usagef("option", "--"+name, "got %q, want the number of a %s", t, what).
+					WithHint("write --%s 123, or several: 123,456", name))
+				return nil
+			}
+			ids = append(ids, n)
+		}
+	}
+	return ids
+}
+
+// cpus reads the list and compares it with the CPUs that are online.
+func (r *reader) cpus() []int {
+	t, ok := r.text("cpus")
+	if !ok {
+		return nil
+	}
+	cpus, err := kernel.ParseCPUList(t)
+	if err != nil {
+		e := usagef("option", "--cpus", "%w", err)
+		r.fail(e.WithHint("write -C 0-3,8"))
+		return nil
+	}
+	online, err := kernel.OnlineCPUs()
+	if err != nil {
+		return cpus // the kernel will say what it thinks of them
+	}
+	if both := kernel.Intersect(cpus, online); len(both) < len(cpus) {
+		var off []int
+		for _, c := range cpus {
+			if len(kernel.Intersect([]int{c}, both)) == 0 {
+				off = append(off, c)
+			}
+		}
+		r.fail(usagef("option", "--cpus", "not online: CPU %s", kernel.FormatCPUList(off)).
+			WithHint("online are %s", kernel.FormatCPUList(online)))
+	}
+	return cpus
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"strings"
+
+	"ppscript/runtime/tracefs"
+
+	"github.com/spf13/cobra"
+)
+
+// completeScript completes the command line of a script: names, options and
+// their values, events. Whatever goes wrong means no candidates.
+func (a *app) completeScript(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	const none = cobra.ShellCompDirectiveNoFileComp
+	fl := topFlags()
+	name := scriptName(args)
+	if name != "" {
+		host, _, err := a.newHost()
+		if err != nil {
+			return nil, none
+		}
+		file, err := find(name)
+		if err != nil {
+			return nil, none
+		}
+		m, err := host.Load(file)
+		if err != nil {
+			return nil, none
+		}
+		fl = newFlags(m.Options)
+	}
+	if n := len(args); n > 0 {
+		if args[n-1] == "--" {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		if f := flagOf(fl, args[n-1]); f != nil && f.metavar != "" {
+			return completeValue(f, word)
+		}
+	}
+	if opt, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(opt, "--") {
+		if f := flagOf(fl, opt); f != nil {
+			list, d := completeValue(f, value)
+			for i := range list {
+				list[i] = opt + "=" + list[i]
+			}
+			return list, d
+		}
+	}
+	if strings.HasPrefix(word, "-") {
+		return completeFlags(fl, word), none
+	}
+	if name == "" {
+		return startingWith(append(profilers(), "help"), display(word)), cobra.ShellCompDirectiveDefault
+	}
+	return nil, cobra.ShellCompDirectiveDefault
+}
+
+// scriptName is the first word that is neither an option nor the value of one.
+func scriptName(args []string) string {
+	fl := topFlags()
+	for i := 0; i < len(args); i++ {
+		if args[i] == "--" {
+			return ""
+		}
+		if !strings.HasPrefix(args[i], "-") {
+			return args[i]
+		}
+		if f := flagOf(fl, args[i]); f != nil && f.metavar != "" {
+			i++
+		}
+	}
+	return ""
+}
+
+// flagOf is the option that word ends with: its value is the next word.
+func flagOf(fl *flags, word string) *flag {
+	if name, ok := strings.CutPrefix(word, "--"); ok {
+		return fl.find(strings.ReplaceAll(name, "_", "-"))
+	}
+	if len(word) < 2 || word[0] != '-' {
+		return nil
+	}
+	for _, f := range fl.list {
+		if f.short != "" && strings.HasSuffix(word, f.short) {
+			return f
+		}
+	}
+	return nil
+}
+
+func completeFlags(fl *flags, word string) []string {
+	var out []string
+	for _, f := range fl.list {
+		if s := "--" + f.name; strings.HasPrefix(s, word) {
+			out = append(out, s+"\t"+f.help)
+		}
+		if s := "-" + f.short; f.short != "" && strings.HasPrefix(s, word) {
+			out = append(out, s+"\t"+f.help)
+		}
+	}
+	return out
+}
+
+func completeValue(f *flag, word string) ([]string, cobra.ShellCompDirective) {
+	switch {
+	case f.events:
+		return completeEvents(word)
+	case len(f.choices) > 0:
+		return startingWith(f.choices, word), cobra.ShellCompDirectiveNoFileComp
+	case f.file:
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return nil, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeEvents completes the last event of a list; systems first.
+func completeEvents(word string) ([]string, cobra.ShellCompDirective) {
+	const more = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	fs, err := tracefs.Find()
+	if err != nil {
+		return nil, more
+	}
+	i := strings.LastIndexByte(word, ',') + 1
+	before, last := word[:i], word[i:]
+	var names []string
+	if strings.Contains(last, ":") {
+		names, err = fs.Events()
+	} else {
+		if names, err = fs.Systems(); err == nil {
+			for i := range names {
+				names[i] += ":"
+			}
+		}
+	}
+	if err != nil {
+		return nil, more
+	}
+	out := startingWith(names, last)
+	if len(out) == 0 {
+		for _, n := range names {
+			if strings.Contains(n, last) {
+				out = append(out, n)
+			}
+		}
+	}
+	for i := range out {
+		out[i] = before + out[i]
+	}
+	return out, more
+}
+
+func startingWith(words []string, prefix string) []string {
+	var out []string
+	for _, w := range words {
+		if strings.HasPrefix(w, prefix) {
+			out = append(out, w)
+		}
+	}
+	return out
+}

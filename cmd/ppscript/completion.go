@@ -1,0 +1,23 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func (a *app) completionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "completion bash|zsh|fish", Short: "Write the completion script of a shell",
+		Example:   "    source <(ppscript completion bash)\n    ppscript completion zsh > \"${fpath[1]}/_ppscript\"\n    ppscript completion fish | source",
+		ValidArgs: []string{"bash", "zsh", "fish"},
+		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch args[0] {
+			case "bash":
+				return c.Root().GenBashCompletionV2(a.stdout, true)
+			case "zsh":
+				return c.Root().GenZshCompletion(a.stdout)
+			}
+			return c.Root().GenFishCompletion(a.stdout, true)
+		},
+	}
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+
+	"ppscript/runtime/kernel"
+	"ppscript/runtime/tracefs"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "doctor", Short: "Show what works on this machine, and how to fix what does not", Args: cobra.NoArgs,
+		Long: `Tries out what tracing needs and shows for each thing whether it works and, if not, what makes it work.
+Exits with 3 if a whole kind of event cannot be used.`,
+		RunE: func(c *cobra.Command, _ []string) error { return a.doctor(c) },
+	}
+}
+
+func (a *app) doctor(c *cobra.Command) error {
+	checks := kernel.Doctor(c.Context(), kernel.DoctorOptions{Tracefs: func() (string, error) {
+		fs, err := tracefs.Find()
+		if err != nil {
+			return "", err
+		}
+		return fs.Root(), nil
+	}})
+	name, bad := 0, false
+	for _, x := range checks {
+		name = max(name, len(x.Name))
+		bad = bad || x.Status == kernel.Fail
+	}
+	colored := colorful(a.stdout, "auto")
+	color := map[kernel.Status]string{kernel.OK: "32", kernel.Warn: "33", kernel.Fail: "1;31", kernel.Unknown: "33"}
+	w := bufio.NewWriter(a.stdout)
+	for _, x := range checks {
+		status := fmt.Sprintf("%-7s", x.Status)
+		if colored {
+			status = "\x1b[" + color[x.Status] + "m" + status + "\x1b[0m"
+		}
+		fmt.Fprintf(w, "%s  %-*s  %s\n", status, name, x.Name, oneLine(x.Detail))
+		if x.Fix != "" {
+			fmt.Fprintf(w, "%7s  %-*s  -> %s\n", "", name, "", oneLine(x.Fix))
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if bad {
+		return exitError(exitAttach)
+	}
+	return nil
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

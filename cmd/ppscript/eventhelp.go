@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ppscript/runtime/kernel"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/script"
+	"ppscript/runtime/tracefs"
+	"ppscript/stdlib"
+)
+
+// helpEvents explains events: command lines that can use them, with a dot for
+// what the user fills in, then each event's fields and in whose context it
+// fires.
+func (a *app) helpEvents(inv *invocation) error {
+	var sources []*plan.Source
+	for _, text := range inv.helpEvents {
+		list, err := plan.ParseEvents(text, kernel.ParseCPUList)
+		if err != nil {
+			return err
+		}
+		sources = append(sources, list...)
+	}
+	tfs, err := tracefs.Find()
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, s := range sources {
+		if s.Kind != plan.Tracepoint {
+			return usagef("help", s.FullName(), "not a tracepoint: it has no fields of its own").WithHint("list the tracepoints: ppscript list events")
+		}
+		found, err := tfs.Match(s.FullName())
+		if err != nil {
+			return err
+		}
+		names = append(names, found...)
+	}
+	w := bufio.NewWriter(a.stdout)
+	scripts := stdlib.Names()
+	if inv.module != nil {
+		scripts = []string{strings.ReplaceAll(inv.name, "-", "_")}
+	}
+	host, _, err := a.newHost()
+	if err != nil {
+		return err
+	}
+	for _, name := range scripts {
+		if line := usageLine(host, name, names); line != "" {
+			fmt.Fprintln(w, line)
+		}
+	}
+	for _, name := range slices.Compact(names) {
+		system, event, _ := strings.Cut(name, ":")
+		format, err := os.ReadFile(filepath.Join(tfs.Root(), "events", system, event, "format"))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "\n%s\n%s", name, format)
+		if c := firesIn(system, event); c != "" {
+			fmt.Fprintf(w, "\nfires in the context of %s\n", c)
+		}
+	}
+	return w.Flush()
+}
+
+// usageLine is the command line with which a profiler uses the events; "" if
+// it cannot. One that takes events takes any; the others must name one.
+func usageLine(host *script.Host, name string, events []string) string {
+	file, ok := stdlib.Find(name)
+	if !ok {
+		return ""
+	}
+	src, err := fs.ReadFile(stdlib.FS(), file)
+	if err != nil {
+		return ""
+	}
+	m, err := host.Load("@stdlib//" + file)
+	if err != nil || m.Main == nil {
+		return ""
+	}
+	takes := false
+	var words []string
+	own := map[string]bool{}
+	if m.Options != nil {
+		for i := range m.Options.Options {
+			o := &m.Options.Options[i]
+			own[o.Name] = true
+			if o.Type == script.OptEvents && !takes {
+				takes = true
+				words = append([]string{fmt.Sprintf("%s \"%s/./%s\"", dashed(o), strings.Join(events, ","), attributes(string(src)))}, words...)
+				continue
+			}
+			words = append(words, template(o))
+		}
+	}
+	if !takes && !slices.ContainsFunc(events, func(e string) bool { return strings.Contains(string(src), `"`+e+`"`) }) {
+		return ""
+	}
+	for _, c := range []struct{ name, text string }{{"cpus", "[-C .]"}, {"pids", "[-p .]"}, {"interval", "[-i .]"}, {"mmap_pages", "[-m .]"}} {
+		if !own[c.name] {
+			words = append(words, c.text)
+		}
+	}
+	return "ppscript " + display(name) + " " + strings.Join(words, " ")
+}
+
+func dashed(o *script.Option) string {
+	if o.Short != "" {
+		return "-" + o.Short
+	}
+	return "--" + o.Flag()
+}
+
+// template is an option in a command line to fill in.
+func template(o *script.Option) string {
+	s := dashed(o)
+	switch {
+	case o.Positional:
+		s = o.Placeholder()
+	case o.Type != script.OptFlag:
+		s += " ."
+	}
+	if o.Required {
+		return s
+	}
+	return "[" + s + "]"
+}
+
+// attributes are the attributes of events that a script reads.
+func attributes(src string) string {
+	var names []string
+	for _, part := range strings.Split(src, `.attr("`)[1:] {
+		if name, _, ok := strings.Cut(part, `"`); ok && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "[" + strings.Join(names, "=./") + "=./]"
+}
+
+// firesIn says which task is current when an event fires, where that is known
+// and not what one might think. It decides what -p sees.
+func firesIn(system, event string) string {
+	interrupted := "whatever task was interrupted: observe CPUs, not tasks"
+	switch system + ":" + event {
+	case "sched:sched_wakeup", "sched:sched_waking":
+		return "the task that wakes, not the one that is woken: with -p, only wakeups that the process does are seen"
+	case "sched:sched_wakeup_new", "sched:sched_process_fork", "task:task_newtask":
+		return "the parent"
+	case "sched:sched_switch":
+		return "the task that leaves the CPU (prev): with -p, a process is seen leaving, not coming back"
+	case "sched:sched_migrate_task", "sched:sched_process_free", "sched:sched_stat_runtime":
+		return "any task: observe CPUs, not tasks"
+	case "block:block_rq_complete":
+		return interrupted
+	}
+	switch system {
+	case "irq", "irq_vectors", "timer", "hrtimer":
+		return interrupted
+	case "raw_syscalls", "syscalls":
+		return "the task that calls"
+	case "kvm":
+		return "the vCPU's thread, for exits and entries"
+	}
+	return ""
+}

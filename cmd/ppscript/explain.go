@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bytes"
+
+	"ppscript/runtime/script"
+	"ppscript/runtime/session"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) explainCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "explain NAME|FILE|-c PROGRAM [options]", Short: "Show what a script would open and what runs where",
+		Example:            "    ppscript explain kvm-exit --perins\n    ppscript explain -c 'tracepoint(\"sched:sched_wakeup\").by(\"comm\").count()'",
+		DisableFlagParsing: true,
+		ValidArgsFunction:  a.completeScript,
+		RunE:               func(c *cobra.Command, args []string) error { return a.explain(c, args) },
+	}
+}
+
+func (a *app) explain(c *cobra.Command, args []string) error {
+	host, _, err := a.newHost()
+	if err != nil {
+		return err
+	}
+	inv, err := a.invoke(host, args)
+	if err != nil {
+		return err
+	}
+	switch {
+	case inv.help && inv.module != nil:
+		return a.scriptHelp(inv)
+	case inv.help:
+		return c.Help()
+	case inv.noName || len(inv.helpEvents) > 0 || inv.version:
+		return usagef("explain", "", "no script named").WithHint("name a profiler or a file: ppscript explain NAME [options]")
+	}
+	reports, err := inv.reports()
+	if err != nil {
+		return err
+	}
+	cfg, err := a.config(inv, reports)
+	if err != nil {
+		return err
+	}
+	cfg.Messages = func(line string) { a.say(line) }
+	var text bytes.Buffer
+	if err := session.Explain(cfg, &text); err != nil {
+		return err
+	}
+	_, err = a.stdout.Write(text.Bytes())
+	return err
+}
+
+// required names the first option without which a script does not run.
+func required(set *script.OptionSet) string {
+	if set == nil {
+		return ""
+	}
+	for i := range set.Options {
+		if o := &set.Options[i]; o.Required {
+			if o.Positional {
+				return o.Placeholder()
+			}
+			return "--" + o.Flag()
+		}
+	}
+	return ""
+}

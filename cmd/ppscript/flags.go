@@ -1,0 +1,200 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/script"
+
+	"github.com/spf13/pflag"
+)
+
+// This file gives options to pflag: the common ones and those of a script.
+// Values are kept as texts, in order. Whoever owns an option reads its texts,
+// so that every error has one form and a script's types stay the script's.
+
+// A flag is one option of the command line.
+type flag struct {
+	name, short string
+	metavar     string // "" for options without a value
+	help        string
+	deflt       string // as --help shows it
+	group       string
+	choices     []string
+	events      bool // the value is an event string
+	file        bool // the value is a path
+
+	texts []string
+}
+
+var _ pflag.Value = (*flag)(nil)
+
+func (f *flag) String() string     { return "" }
+func (f *flag) Type() string       { return f.metavar }
+func (f *flag) Set(s string) error { f.texts = append(f.texts, s); return nil }
+
+// last is the text that counts if the option is given several times.
+func (f *flag) last() (string, bool) {
+	if len(f.texts) == 0 {
+		return "", false
+	}
+	return f.texts[len(f.texts)-1], true
+}
+
+// A flags is the options that one command line may have.
+type flags struct {
+	list []*flag
+	set  *pflag.FlagSet
+}
+
+// newFlags makes the options of a script (nil: none) and the common ones. A
+// script may declare a common option once more, for its default and help, and
+// may take a letter away from the common ones.
+func newFlags(own *script.OptionSet) *flags {
+	fs := &flags{set: pflag.NewFlagSet("", pflag.ContinueOnError)}
+	fs.set.SortFlags = false
+	fs.set.SetInterspersed(false)
+	fs.set.Usage = func() {}
+	fs.set.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
+	})
+	common := commonFlags()
+	if own != nil {
+		for i := range own.Options {
+			if o := &own.Options[i]; !o.Positional {
+				fs.list = append(fs.list, ownFlag(o, common))
+			}
+		}
+	}
+	mine := len(fs.list)
+	for _, c := range common {
+		taken := false
+		for _, o := range fs.list[:mine] {
+			taken = taken || o.name == c.name
+			if c.short != "" && o.short == c.short {
+				c.short = ""
+			}
+		}
+		if !taken {
+			fs.list = append(fs.list, c)
+		}
+	}
+	for _, f := range fs.list {
+		p := fs.set.VarPF(f, f.name, f.short, f.help)
+		if f.metavar == "" {
+			p.NoOptDefVal = "true"
+		}
+	}
+	return fs
+}
+
+// ownFlag is the flag of a script's option.
+func ownFlag(o *script.Option, common []*flag) *flag {
+	f := &flag{name: o.Flag(), short: o.Short, metavar: o.Placeholder(), help: o.Help, deflt: o.DefaultText(),
+		choices: o.Choices, events: o.Type == script.OptEvents}
+	if o.Type == script.OptFlag {
+		f.metavar = ""
+	} else if f.metavar == "" {
+		f.metavar = "VALUE"
+	}
+	if o.Required {
+		f.help = strings.TrimPrefix(f.help+" (required)", " ")
+	}
+	for _, c := range common {
+		if c.name != f.name {
+			continue
+		}
+		f.group = c.group
+		if f.short == "" {
+			f.short = c.short
+		}
+		if f.help == "" {
+			f.help = c.help
+		}
+		if o.Metavar == "" {
+			f.metavar = c.metavar
+		}
+	}
+	return f
+}
+
+func (fs *flags) find(name string) *flag {
+	for _, f := range fs.list {
+		if f.name == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// texts are the values given for an option.
+func (fs *flags) texts(name string) []string {
+	if f := fs.find(name); f != nil {
+		return f.texts
+	}
+	return nil
+}
+
+// parse reads options up to the first word that is none, or to "--". It
+// returns the words that are left, and whether "--" came before them.
+func (fs *flags) parse(args []string) (rest []string, dash bool, err error) {
+	if err := fs.set.Parse(args); err != nil {
+		return nil, false, flagError(err, fs.set, "")
+	}
+	return fs.set.Args(), fs.set.ArgsLenAtDash() == 0, nil
+}
+
+// flagError says what is wrong with an option, in our words. where is the
+// subcommand, "" for a script.
+func flagError(err error, set *pflag.FlagSet, where string) error {
+	help := "list the options with --help"
+	if where != "" {
+		help = "list the options with: " + where + " --help"
+	}
+	var unknown *pflag.NotExistError
+	var needs *pflag.ValueRequiredError
+	var syntax *pflag.InvalidSyntaxError
+	var value *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown):
+		name := unknown.GetSpecifiedName()
+		if group := unknown.GetSpecifiedShortnames(); group != "" {
+			e := usagef("option", "-"+name[:1], "unknown")
+			if len(group) > 1 {
+				e = usagef("option", "-"+name[:1], "unknown, in -%s", group)
+			}
+			return e.WithHint("%s", help)
+		}
+		if why, ok := notYet[name]; ok {
+			return usagef("option", "--"+name, "not supported yet").WithHint("%s", why)
+		}
+		return usagef("option", "--"+name, "unknown%s", nearestFlag(name, set)).WithHint("%s", help)
+	case errors.As(err, &needs):
+		f := needs.GetFlag()
+		return usagef("option", "--"+f.Name, "needs a value").WithHint("write --%s %s", f.Name, f.Value.Type())
+	case errors.As(err, &syntax):
+		return usagef("option", strconv.Quote(syntax.GetSpecifiedFlag()), "not an option").WithHint("%s", help)
+	case errors.As(err, &value):
+		return usagef("option", "--"+value.GetFlag().Name, "got %q: %w", value.GetValue(), value.Unwrap()).WithHint("%s", help)
+	}
+	return &diag.Error{Op: "options", Cause: err, Class: diag.Usage, Hint: help}
+}
+
+func nearestFlag(name string, set *pflag.FlagSet) string {
+	var names []string
+	set.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if n := diag.Nearest(name, names); n != "" {
+		return fmt.Sprintf(" (did you mean --%s?)", n)
+	}
+	return ""
+}
+
+// notYet are options of perf-prof that ppscript does not have, and what to do.
+var notYet = map[string]string{
+	"tsc": "leave it out, or use --monotonic", "kvmclock": "leave it out, or use --monotonic",
+	"clock-offset": "leave it out", "sampling-limit": "leave it out",
+	"perfeval-cpus": "leave it out", "perfeval-pids": "leave it out",
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"ppscript/runtime/diag"
+	"ppscript/stdlib"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [NAME | COMMAND | event EVENT]", Short: "Explain a profiler, a subcommand or an event",
+		Example: "    ppscript help kvm-exit\n    ppscript help event sched:sched_wakeup",
+		Args:    cobra.MaximumNArgs(2),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			switch {
+			case len(args) == 0:
+				return append(append(profilers(), commandNames...), "event"), cobra.ShellCompDirectiveNoFileComp
+			case len(args) == 1 && args[0] == "event":
+				return completeEvents(word)
+			}
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: a.help,
+	}
+}
+
+func (a *app) help(c *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return a.usage()
+	case args[0] == "event" && len(args) == 2:
+		return a.helpEvents(&invocation{helpEvents: args[1:]})
+	case args[0] == "event":
+		return usagef("help", "event", "no event named").WithHint("write: ppscript help event sched:sched_switch")
+	case len(args) == 2:
+		return usagef("help", args[1], "one name at a time").WithHint("write: ppscript help %s", args[0])
+	}
+	if _, ok := stdlib.Find(args[0]); !ok && isCommand(c.Root(), args[0]) {
+		sub, _, err := c.Root().Find(args[:1])
+		if err != nil {
+			return err
+		}
+		return sub.Help()
+	}
+	host, reg, err := a.newHost()
+	if err != nil {
+		return err
+	}
+	inv, err := a.invoke(host, []string{args[0], "--help"})
+	if err != nil {
+		if text, ok := reg.HelpOfName(args[0]); ok && diag.ClassOf(err) == diag.Usage {
+			_, err := a.stdout.WriteString(text)
+			return err
+		}
+		return err
+	}
+	return a.scriptHelp(inv)
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"ppscript/runtime/plan"
+	"ppscript/runtime/script"
+)
+
+// This file reads the command line of a script:
+//
+//	[options] NAME|FILE [options] [arguments] [--] [command...]
+//	[options] -c PROGRAM [options] [--] [command...]
+//
+// Options before the name are the script's as well as those behind it. The
+// first word that is none begins the command, as in perf-prof, but a script
+// that declares arguments takes those first. The word help in place of the
+// command explains the script, or the events of its -e.
+
+// An invocation is a script with what its command line says.
+type invocation struct {
+	name     string // as the user calls it
+	host     *script.Host
+	module   *script.Module
+	program  string // of -c; then module is nil
+	flags    *flags
+	values   *script.OptionValues
+	common   *common
+	workload []string
+
+	// One of these is what the user asked for, if not to run.
+	version, help, noName bool
+	helpEvents            []string
+}
+
+// topFlags are the options that may come before the name: those whose values
+// must not be taken for it. Others that take a value go behind the name.
+func topFlags() *flags {
+	own := &script.OptionSet{Options: []script.Option{
+		{Name: "command", Short: "c", Type: script.OptString, Help: "run PROGRAM, one line of a script", Metavar: "PROGRAM"},
+		{Name: "event", Short: "e", Type: script.OptEvents, Help: "events, with: help"},
+	}}
+	return newFlags(own)
+}
+
+// invoke reads args. Flags and arguments have been checked when it returns;
+// nothing has been opened.
+func (a *app) invoke(host *script.Host, args []string) (*invocation, error) {
+	inv := &invocation{host: host, flags: topFlags()}
+	rest, dash, err := inv.flags.parse(args)
+	if err != nil {
+		return nil, err
+	}
+	program, oneLine := inv.flags.find("command").last()
+	switch {
+	case len(inv.flags.texts("version")) > 0:
+		inv.version = true
+		return inv, nil
+	case oneLine:
+		inv.name, inv.program, inv.workload = "-c", program, rest
+		inv.help = len(inv.flags.texts("help")) > 0
+		return inv, inv.finish()
+	case len(rest) == 0 || dash:
+		inv.noName = true
+		inv.help = len(inv.flags.texts("help")) > 0
+		return inv, nil
+	case rest[0] == "help" && len(inv.flags.texts("event")) > 0:
+		inv.helpEvents = inv.flags.texts("event")
+		return inv, nil
+	}
+	before := args[:len(args)-len(rest)]
+	return inv, a.invokeScript(inv, before, rest[0], rest[1:])
+}
+
+func (a *app) invokeScript(inv *invocation, before []string, name string, after []string) error {
+	file, err := find(name)
+	if err != nil {
+		return err
+	}
+	inv.name = name
+	if inv.module, err = inv.host.Load(file); err != nil {
+		return err
+	}
+	set := inv.module.Options
+	inv.flags = newFlags(set)
+	if _, _, err := inv.flags.parse(before); err != nil {
+		return err
+	}
+	words, err := inv.words(after)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(inv.flags.texts("version")) > 0:
+		inv.version = true
+		return nil
+	case len(inv.flags.texts("help")) > 0:
+		inv.help = true
+		return nil
+	case len(words) > 0 && words[len(words)-1] == "help" || len(inv.workload) == 1 && inv.workload[0] == "help":
+		inv.helpEvents = inv.eventTexts()
+		inv.help = len(inv.helpEvents) == 0
+		return nil
+	}
+	given := map[string][]string{}
+	for _, f := range inv.flags.list {
+		if _, own := set.Find(f.name); own && len(f.texts) > 0 {
+			given[optionName(set, f.name)] = f.texts
+		}
+	}
+	if inv.values, err = set.Values(given, words); err != nil {
+		return err
+	}
+	return inv.finish()
+}
+
+// finish reads the common options.
+func (inv *invocation) finish() (err error) {
+	if inv.module != nil && inv.module.Options != nil {
+		// What the script says about a common option is its default.
+		for i := range inv.module.Options.Options {
+			o := &inv.module.Options.Options[i]
+			if f := inv.flags.find(o.Flag()); f != nil && f.group != "" && len(f.texts) == 0 && o.DefaultText() != "" {
+				f.texts = []string{o.DefaultText()}
+			}
+		}
+	}
+	inv.common, err = readCommon(inv.flags, inv.workload)
+	return err
+}
+
+// words parses options and takes the arguments that the script declares; the
+// rest is the command.
+func (inv *invocation) words(args []string) (taken []string, err error) {
+	left := 0 // arguments that are still wanted
+	if set := inv.module.Options; set != nil {
+		for i := range set.Options {
+			switch o := &set.Options[i]; {
+			case !o.Positional:
+			case o.List:
+				left = len(args)
+			default:
+				left++
+			}
+		}
+	}
+	for {
+		rest, dash, err := inv.flags.parse(args)
+		if err != nil {
+			return nil, err
+		}
+		if dash || len(rest) == 0 || left == 0 {
+			inv.workload = rest
+			return taken, nil
+		}
+		taken = append(taken, rest[0])
+		left--
+		args = rest[1:]
+	}
+}
+
+// eventTexts are the values of the script's options that hold events.
+func (inv *invocation) eventTexts() []string {
+	var all []string
+	for _, f := range inv.flags.list {
+		if f.events {
+			all = append(all, f.texts...)
+		}
+	}
+	return all
+}
+
+// optionName is the name of the option in the script.
+func optionName(set *script.OptionSet, flag string) string {
+	if o, ok := set.Find(flag); ok {
+		return o.Name
+	}
+	return flag
+}
+
+// reports runs the script's main, or the program of -c, which open nothing.
+func (inv *invocation) reports() ([]plan.Report, error) {
+	if inv.module == nil {
+		v, err := inv.host.NewREPL().ExecNamed("<-c>", inv.program)
+		if err != nil {
+			return nil, err
+		}
+		return asReports(v, true)
+	}
+	v, err := inv.host.Run(inv.module, inv.values)
+	if err != nil {
+		return nil, err
+	}
+	return asReports(v, false)
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ppscript/builtins"
+	"ppscript/builtins/all"
+	"ppscript/runtime/diag"
+	"ppscript/runtime/script"
+	"ppscript/stdlib"
+)
+
+// newHost makes the host of this program's scripts.
+func (a *app) newHost() (*script.Host, *builtins.Registry, error) {
+	reg, err := all.Registry()
+	if err != nil {
+		return nil, nil, err
+	}
+	return script.NewHost(script.HostOptions{
+		Predeclared: reg.Predeclared(),
+		Stdlib:      stdlib.FS(),
+		Print:       func(msg string) { a.stderr.Write([]byte(msg + "\n")) },
+		StepsHint:   "if it does not loop for ever, let it do less: a script may take %d steps at most",
+	}), reg, nil
+}
+
+// find says which file a user means: the name of a profiler, or a path. A
+// profiler's name wins over a file of the same name without ending.
+func find(name string) (string, error) {
+	if file, ok := stdlib.Find(name); ok {
+		return "@stdlib//" + file, nil
+	}
+	if strings.HasPrefix(name, "@stdlib//") {
+		return name, nil
+	}
+	st, err := os.Stat(name)
+	switch {
+	case err == nil && st.IsDir():
+		return "", usagef("load", name, "is a directory").WithHint("give one of its .star files")
+	case err == nil:
+		return name, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			err = pe.Err
+		}
+		return "", usagef("load", name, "%w", err).WithHint("check its permissions: ls -l %s", name)
+	case strings.ContainsRune(name, '/') || filepath.Ext(name) == ".star":
+		return "", usagef("load", name, "no such file%s", diag.DidYouMean(filepath.Base(name), starFiles(filepath.Dir(name)))).
+			WithHint("list the scripts that come with ppscript: ppscript list")
+	}
+	known := append(profilers(), commandNames...)
+	return "", usagef("script", name, "no such profiler, command or file%s", diag.DidYouMean(name, known)).
+		WithHint("list the profilers: ppscript list")
+}
+
+// commandNames are the subcommands that a user could have meant.
+var commandNames = []string{"check", "completion", "doc", "doctor", "explain", "help", "list", "record", "version"}
+
+// profilers are the names of the scripts that come with ppscript, as users
+// write them.
+func profilers() []string {
+	names := stdlib.Names()
+	for i, n := range names {
+		names[i] = display(n)
+	}
+	return names
+}
+
+func display(name string) string { return strings.ReplaceAll(name, "_", "-") }
+
+func starFiles(dir string) []string {
+	entries, _ := os.ReadDir(dir)
+	var names []string
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) == ".star" {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}

@@ -1,0 +1,24 @@
+// Command ppscript runs scripts that observe the kernel: profilers that come
+// with it, files, or one line after -c.
+//
+// This is the only place that prints usage, maps errors to exit codes and ends
+// the process. Everything it does it asks of runtime/session, which runs, and
+// of builtins, which are what scripts can say; each subcommand has a file.
+package main
+
+import (
+	"os"
+
+	"ppscript/runtime/perf"
+)
+
+func main() {
+	perf.MaybeExecChild() // does not return in the child that becomes a command
+	os.Exit(run(os.Args[1:]))
+}
+
+// run is main without the end of the process.
+func run(args []string) int {
+	a := &app{stdout: os.Stdout, stderr: os.Stderr}
+	return a.exitCode(a.dispatch(args))
+}

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"ppscript/builtins/all"
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/perfdata"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/render"
+	"ppscript/runtime/session"
+	"ppscript/runtime/symbol"
+)
+
+var asReports = all.Reports
+
+// script runs the script that args name, and returns what went wrong.
+func (a *app) script(args []string) error {
+	host, _, err := a.newHost()
+	if err != nil {
+		return err
+	}
+	ctx, w := watchSignals(host)
+	defer w.close()
+	inv, err := a.invoke(host, args)
+	switch {
+	case err == nil:
+	case w.interrupted(false):
+		return exitError(exitInterrupted)
+	default:
+		return err
+	}
+	switch {
+	case inv.version:
+		return a.version()
+	case len(inv.helpEvents) > 0:
+		return a.helpEvents(inv)
+	case inv.help && inv.module != nil:
+		return a.scriptHelp(inv)
+	case inv.help:
+		return a.usage()
+	case inv.noName && len(args) == 0:
+		return a.usage()
+	case inv.noName:
+		return usagef("ppscript", "", "no script named").WithHint("name a profiler or a file: ppscript NAME [options]; ppscript list shows the profilers")
+	}
+	reports, err := inv.reports()
+	if err != nil {
+		if w.interrupted(false) {
+			return exitError(exitInterrupted)
+		}
+		return err
+	}
+	return a.run(ctx, w, inv, reports)
+}
+
+// config is what the session gets from the command line.
+func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, error) {
+	c := inv.common
+	kernel := symbol.NewKernel("")
+	cfg := session.Config{
+		Reports: reports,
+		Target:  c.target,
+		Options: session.Options{
+			Input: c.input, Interval: c.interval, Duration: c.duration, ExitN: c.exitN, Pages: c.pages,
+			Watermark: c.watermark, UsageSelf: c.usage, Verbose: c.verbose, Interpret: c.engine == "interp",
+			Monotonic: c.monotonic,
+		},
+		Services: &expr.Services{Ksym: kernel.Text},
+	}
+	if inv.module == nil {
+		return cfg, nil
+	}
+	for _, h := range []struct {
+		name string
+		to   *func() error
+	}{{"on_interval", &cfg.Hooks.Interval}, {"on_exit", &cfg.Hooks.Exit}} {
+		fn, err := inv.host.Callback(inv.module, h.name, 0)
+		if err != nil {
+			return cfg, err
+		}
+		if fn != nil {
+			*h.to = func() error { return fn() }
+		}
+	}
+	lost, err := inv.host.Callback(inv.module, "on_lost", 1)
+	if lost != nil {
+		cfg.Hooks.Lost = func(n uint64) error { return lost(event.UintOf(n)) }
+	}
+	return cfg, err
+}
+
+// run runs a session and shows its results.
+func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan.Report) (err error) {
+	c := inv.common
+	a.quiet = c.quiet
+	cfg, err := a.config(inv, reports)
+	if err != nil {
+		return err
+	}
+	out, err := openOutput(c.output, a.stdout)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.close()) }()
+	v := &view{app: a, common: c, out: out}
+	cfg.Output, cfg.Messages = v.open, v.message
+	for _, r := range reports {
+		quiet(r, c.quiet)
+	}
+	if c.orderNoted && c.verbose > 0 {
+		v.message("--order: events are ordered by time wherever the script needs it, without being told")
+	}
+	w.run(out)
+	outcome, err := session.Run(ctx, cfg)
+	if out.broken.Load() && errors.Is(err, syscall.EPIPE) {
+		err = nil // the reader has what it wanted
+	}
+	if err != nil {
+		return err
+	}
+	if err := v.end(outcome); err != nil {
+		return err
+	}
+	if outcome.Status > 0 {
+		a.say(ended(c.target.Workload.Args[0], outcome.Status))
+	}
+	if n := outcome.Loss.Missing(); c.strict && n > 0 {
+		a.report(diag.Errorf(diag.Run, "run", inv.name, "%d events were lost", n).
+			WithHint("use larger rings: -m %d", 4*max(c.pages, 128)))
+		return exitError(exitLost)
+	}
+	return nil
+}
+
+// ended says how a command ended that did not end well.
+func ended(command string, status int) string {
+	if status > 128 {
+		sig := syscall.Signal(status - 128)
+		return fmt.Sprintf("%s: ended by signal %d (%s)", command, int(sig), sig)
+	}
+	return fmt.Sprintf("%s: exit status %d", command, status)
+}
+
+// quiet leaves out what decorates tables.
+func quiet(r plan.Report, level int) {
+	g, ok := r.(*plan.Group)
+	if !ok {
+		return
+	}
+	g.View.Layout.NoRule = g.View.Layout.NoRule || level > 0
+	g.View.Layout.NoHeader = g.View.Layout.NoHeader || level > 1
+}
+
+// A view is where a session shows results and messages.
+type view struct {
+	app      *app
+	common   *common
+	out      *output
+	renderer render.Renderer
+	early    []string // messages before there was a renderer
+}
+
+// open makes the renderer: events are about to come.
+func (v *view) open(clock func(event.Time) time.Time) (render.Renderer, error) {
+	o := v.common.render
+	o.Clock = clock
+	o.Start = v.start(clock)
+	o.Width = terminalWidth(v.app.stdout)
+	if v.out.path == "" {
+		o.Notes = v.app.stderr
+		if colorful(v.app.stdout, o.Color) {
+			o.Color = "always"
+		}
+	}
+	if err := v.out.begin(); err != nil {
+		return nil, err
+	}
+	var err error
+	if v.renderer, err = render.New(v.out, o); err != nil {
+		return nil, err
+	}
+	for _, line := range v.early {
+		if err := v.note(line); err != nil {
+			return nil, err
+		}
+	}
+	v.early = nil
+	return v.renderer, nil
+}
+
+// start is the zero of --time rel: the beginning of the run, or the first
+// sample of a recording.
+func (v *view) start(clock func(event.Time) time.Time) event.Time {
+	if v.common.render.Time != "rel" {
+		return 0
+	}
+	if v.common.input != "" {
+		if v.common.input == "-" {
+			return 0
+		}
+		f, err := perfdata.Open(v.common.input, perfdata.Options{})
+		if err != nil {
+			return 0 // the session has read it: it will say so
+		}
+		defer f.Close()
+		return f.Info().FirstSample
+	}
+	if zero := clock(0); !zero.IsZero() {
+		return event.Time(time.Since(zero))
+	}
+	return 0
+}
+
+// message shows a line of the session on stderr, and in JSON as a record too.
+func (v *view) message(line string) {
+	v.app.say(line)
+	if v.common.render.Format != "json" {
+		return
+	}
+	if v.renderer == nil {
+		v.early = append(v.early, line)
+		return
+	}
+	// A reader that is gone shows at the next result.
+	_ = v.note(line)
+}
+
+func (v *view) note(line string) error {
+	return v.renderer.Note("message", render.NoteField{Name: "text", Value: event.StrOf(line)})
+}
+
+// end writes the record that closes JSON output.
+func (v *view) end(o session.Outcome) error {
+	if v.renderer == nil || v.common.render.Format != "json" || v.out.broken.Load() {
+		return nil
+	}
+	fields := []render.NoteField{
+		{Name: "samples", Value: event.UintOf(o.Samples)},
+		{Name: "missing", Value: event.UintOf(o.Loss.Missing())},
+	}
+	if o.Status >= 0 {
+		fields = append(fields, render.NoteField{Name: "status", Value: event.IntOf(int64(o.Status))})
+	}
+	return errors.Join(v.renderer.Note("end", fields...), v.renderer.Flush())
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"ppscript/runtime/script"
+)
+
+// A watch handles the signals of a run. The first SIGINT or SIGTERM asks for
+// an orderly end: before events flow it stops the script, then it stops the
+// session, which drains its rings and shows what it has. The second one ends
+// the process at once; the kernel closes what is open.
+type watch struct {
+	host   *script.Host
+	signal chan os.Signal
+	done   chan struct{}
+	stop   context.CancelFunc
+
+	mu      sync.Mutex
+	running bool
+	caught  bool
+	out     *output
+}
+
+// watchSignals starts to handle signals until close. The context ends with the
+// first SIGINT or SIGTERM.
+func watchSignals(host *script.Host) (context.Context, *watch) {
+	ctx, stop := context.WithCancel(context.Background())
+	w := &watch{host: host, signal: make(chan os.Signal, 8), done: make(chan struct{}), stop: stop}
+	// SIGPIPE is caught, not ignored: writing then fails with EPIPE, and the
+	// command that we start gets the default back.
+	signal.Notify(w.signal, os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE, syscall.SIGUSR1)
+	go w.loop()
+	return ctx, w
+}
+
+func (w *watch) loop() {
+	defer close(w.done)
+	for s := range w.signal {
+		switch s {
+		case syscall.SIGPIPE:
+		case syscall.SIGUSR1:
+			w.mu.Lock()
+			if w.out != nil {
+				w.out.reopen()
+			}
+			w.mu.Unlock()
+		default:
+			if w.interrupted(true) {
+				os.Exit(exitInterrupted)
+			}
+			w.mu.Lock()
+			if !w.running && w.host != nil {
+				w.host.Cancel("interrupted")
+			}
+			w.mu.Unlock()
+			w.stop()
+		}
+	}
+}
+
+// interrupted reports whether a signal to end came before, and notes one that
+// comes now.
+func (w *watch) interrupted(now bool) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	was := w.caught
+	w.caught = w.caught || now
+	return was
+}
+
+// run says that the session starts, with the output to open anew.
+func (w *watch) run(out *output) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running, w.out = true, out
+}
+
+func (w *watch) close() {
+	signal.Stop(w.signal)
+	close(w.signal)
+	<-w.done
+	w.stop()
+}

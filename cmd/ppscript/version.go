@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{Use: "version", Short: "Show the version", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return a.version() }}
+}
+
+func (a *app) version() error {
+	version := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = versionOf(info)
+	}
+	_, err := fmt.Fprintf(a.stdout, "ppscript %s %s %s/%s\nevents: tracepoints, software, hardware and cache counters, perf.data\nengines: native, interpreted\n",
+		version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
+}
+
+// versionOf is the module's version, or the commit that it was built from.
+func versionOf(info *debug.BuildInfo) string {
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	v := info.Main.Version
+	if v == "" || v == "(devel)" {
+		v = "development"
+		if rev := settings["vcs.revision"]; len(rev) >= 12 {
+			v += " " + rev[:12]
+			if settings["vcs.modified"] == "true" {
+				v += " with changes"
+			}
+		}
+	}
+	return v
+}
