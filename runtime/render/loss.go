@@ -20,20 +20,30 @@ func lossCounts(l *event.Loss) [8]lossCount {
 	}
 }
 
-// appendLoss appends "lost 12 events, 3 unmatched". The first number is there
-// even if it is 0: it tells the kernel's losses from the rest.
+// appendLoss appends "lost 12 events, 3 unmatched", or "3 events unmatched".
 func appendLoss(dst []byte, l *event.Loss) []byte {
+	first := true
 	for i, c := range lossCounts(l) {
-		if i == 0 {
-			dst = strconv.AppendUint(append(dst, "lost "...), c.n, 10)
-			dst = append(dst, " event"...)
-			if c.n != 1 {
-				dst = append(dst, 's')
-			}
-		} else if c.n > 0 {
+		switch {
+		case c.n == 0:
+			continue
+		case i == 0:
+			dst = append(strconv.AppendUint(append(dst, "lost "...), c.n, 10), plural(c.n)...)
+		case first:
+			dst = append(strconv.AppendUint(dst, c.n, 10), plural(c.n)...)
+			dst = append(append(dst, ' '), c.name...)
+		default:
 			dst = strconv.AppendUint(append(dst, ", "...), c.n, 10)
 			dst = append(append(dst, ' '), c.name...)
 		}
+		first = false
 	}
 	return dst
+}
+
+func plural(n uint64) string {
+	if n == 1 {
+		return " event"
+	}
+	return " events"
 }
