@@ -51,7 +51,8 @@
 // PyBinary, PyUnary and Compare pick them. There are no loops: a front end
 // unrolls what it can. Statements (NewBlock, NewIf, NewReturn) live in a
 // NewFunc; locals are numbered by the front end, and a called function that is
-// inlined gets numbers of its own. Integers of 64 bits are signed or unsigned
+// inlined gets numbers of its own. A local must be assigned before it is read on
+// every path: the slots keep what the last evaluation left. Integers of 64 bits are signed or unsigned
 // by type; a checked operation whose result its type cannot hold sets
 // ErrOverflow.
 //

@@ -2,6 +2,30 @@ package expr
 
 import "testing"
 
+// TestKernelFilterPython: predicates as a Starlark front end makes them.
+func TestKernelFilterPython(t *testing.T) {
+	py := func(op string, x, y Node) Node { return must(PyBinary(op, x, y)) }
+	f := func(n Node, want string) {
+		t.Helper()
+		if got, rest, _ := KernelFilter(n); got != want || rest != nil && want != "" {
+			t.Errorf("%s: got %q and %v, want %q", n, got, rest, want)
+		}
+	}
+	f(py("==", fieldNode("i32"), NewInt(3)), "i32 == 3")
+	f(py("and", py(">", fieldNode("n64"), NewInt(5)), py("!=", fieldNode("comm"), NewStr("x"))), `n64 > 5 && comm != "x"`)
+	f(py("and", py("<=", fieldNode("n32"), NewInt(7)), must(PyUnary("not", fieldNode("flag")))), "n32 <= 7 && !(flag != 0)")
+	f(py("&", fieldNode("n32"), NewInt(8)), "n32 & 8")
+	f(py("==", py("&", fieldNode("n64"), NewInt(8)), NewInt(0)), "!(n64 & 8)")
+	f(must(NewBinary(OpPrefix, fieldNode("comm"), NewStr("kw"))), `comm ~ "kw*"`)
+	f(must(NewBinary(OpSuffix, fieldNode("filename"), NewStr("wd"))), `filename ~ "*wd"`)
+	f(must(NewBinary(OpContains, fieldNode("filename"), NewStr("etc"))), `filename ~ "*etc*"`)
+	f(must(NewBinary(OpPrefix, fieldNode("comm"), NewStr("k*"))), "")
+	// No unsigned value is below zero; the kernel could not parse it.
+	f(py("<", fieldNode("n64"), NewInt(-1)), "")
+	f(py("==", fieldNode("n32"), NewInt(-1)), "")
+	f(py("<", fieldNode("i64"), NewUint(1<<63)), "")
+}
+
 func TestKernelFilter(t *testing.T) {
 	f := func(src, filter, rest string) {
 		t.Helper()

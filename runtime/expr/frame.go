@@ -28,6 +28,8 @@ var (
 // Texts that a Program returns are views: of the event, of a constant, or of
 // the Frame's scratch, which the next Reset reuses.
 type Frame struct {
+	// Event is what fields are read from. It may be nil only for programs
+	// that read none.
 	Event *event.Event
 	// Err is the first error since Reset; the value is then meaningless.
 	Err error

@@ -203,6 +203,20 @@ func locateField(n *Field) strFn {
 	fld, part := n.F, n.Part
 	// A trailing flexible array has no size of its own: it is the rest.
 	rest := fld.Place == event.InRaw && fld.Size == 0
+	if part == Self && fld.Place == event.DataLoc && fld.Offset >= 0 {
+		off := fld.Offset
+		return func(f *Frame) []byte {
+			raw := f.Event.Raw
+			if off+4 <= len(raw) {
+				loc := binary.LittleEndian.Uint32(raw[off:])
+				if at, end := int(loc&0xffff), int(loc&0xffff+loc>>16); end <= len(raw) {
+					return raw[at:end]
+				}
+			}
+			f.Fail(ErrShort)
+			return nil
+		}
+	}
 	return func(f *Frame) []byte {
 		e := f.part(part)
 		if e == nil {

@@ -12,7 +12,7 @@ import (
 // This file and the lower_*.go files are the C front end: syntax trees become
 // IR with the meaning that C gives them on an LP64 machine. Integers promote
 // and convert as the standard says and wrap where gcc's code wraps; what C
-// leaves undefined is settled: shift counts are taken modulo the width, a
+// leaves undefined is settled: shift counts are taken modulo the width (see shift), a
 // division by zero and a quotient that does not fit are errors of the
 // evaluation, addresses outside the event too.
 //

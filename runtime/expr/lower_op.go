@@ -154,8 +154,12 @@ func (l *lowerer) apply(at c.Node, op string, xt, yt c.Node, x, y value) (value,
 		return l.pointerOp(at, op, xt, yt, a, b, x, y)
 	}
 	if op == "<<" || op == ">>" {
-		r, err := shift(op, a, b, promote(x.t))
-		return number(promote(x.t), r), err
+		t := promote(x.t)
+		if k, ok := b.(*Const); ok && t.Size == 4 && uint64(k.Int) >= 32 {
+			t = c.Basic(8, t.Unsigned)
+		}
+		r, err := shift(op, a, b, t)
+		return number(t, r), err
 	}
 	t := common(x.t, y.t)
 	if a, err = convert(a, x.t, t); err != nil {
@@ -185,7 +189,9 @@ func arith(op string, a, b Node, t *c.Type) (Node, error) {
 	return retype(r, t.Unsigned), nil
 }
 
-// shift takes the count modulo the width, as the machine does.
+// shift takes the count modulo the width, as the machine does. A constant
+// count that an int has no room for makes the operation one of 64 bits: C
+// leaves it undefined, and perf-prof's users mean 2^40 by 1<<40.
 func shift(op string, a, b Node, t *c.Type) (Node, error) {
 	count, err := NewBinary(OpAnd, b, NewInt(int64(t.Size*8-1)))
 	if err != nil {

@@ -25,7 +25,7 @@ type Program struct {
 // Build compiles an IR node.
 func Build(n Node) *Program {
 	p := &Program{Type: n.Type(), Node: n}
-	slots := locals(n)
+	slots := Locals(n)
 	switch p.Type.Kind {
 	case Int, Bool:
 		p.Int, p.Bool, p.Float = genInt(n), genBool(n), genFloat(n)

@@ -88,6 +88,9 @@ func Rebind(n Node, from, p Part) Node {
 	case *Native:
 		c := *n
 		c.Args = all(n.Args)
+		if d, ok := n.Data.(*NameOf); ok {
+			c = symbolicOf(d.Schema, c.Args[0].(*Field))
+		}
 		if n.Name == "interpreted" {
 			c.rebind(n, from, p)
 		}

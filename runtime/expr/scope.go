@@ -92,7 +92,10 @@ func LowerC(src string, sc *Scope) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner := *sc
+	inner := Scope{}
+	if sc != nil {
+		inner = *sc
+	}
 	inner.Source = src
 	return Lower(tree, &inner)
 }
@@ -110,6 +113,9 @@ func Compile(tree c.Node, sc *Scope) (*Program, error) {
 // pointers the unsigned integer that they are; Frame.Memory reads what those
 // into the event point to.
 func Lower(tree c.Node, sc *Scope) (Node, error) {
+	if sc == nil {
+		sc = &Scope{}
+	}
 	l := &lowerer{sc: sc, src: sc.Source, vars: map[string]*variable{}, standard: standard()}
 	if l.src == "" {
 		l.tree = tree

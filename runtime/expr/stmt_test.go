@@ -182,6 +182,30 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestRebindSymbolic: the name of a part's field comes from the part.
+func TestRebindSymbolic(t *testing.T) {
+	s := testSchema()
+	s.SymbolicOf = func(field string, e *event.Event) (string, bool) {
+		f, _ := s.Field(field)
+		v, ok := f.Int(e)
+		return fmt.Sprintf("%s-%d", field, v), ok
+	}
+	n, err := LowerC("symbolic(i32)", &Scope{Schema: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start, end := testEvent(), testEvent()
+	setField(start, "i32", 1)
+	setField(end, "i32", 2)
+	var f Frame
+	f.Reset(&event.Event{Joint: &event.Joint{Start: start, End: end}})
+	for part, want := range map[Part]string{Start: "i32-1", End: "i32-2"} {
+		if got := string(Build(Rebind(n, Self, part)).Str(&f)); got != want || f.Err != nil {
+			t.Errorf("part %d: got %q (%v), want %q", part, got, f.Err, want)
+		}
+	}
+}
+
 func TestTuple(t *testing.T) {
 	tuple := Build(must(NewTuple(fieldNode("i32"), fieldNode("comm"), fieldNode("n64"), fieldNode("flag"))))
 	var f Frame

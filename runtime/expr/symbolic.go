@@ -26,9 +26,15 @@ func lowerNameOf(k *Call) (Node, error) {
 	return NewNative(symbolicOf(schema, field))
 }
 
+// NameOf is the Data of a Native "name_of": whose print fmt names the field.
+type NameOf struct {
+	Schema *event.Schema
+	Field  string
+}
+
 func symbolicOf(schema *event.Schema, field *Field) Native {
-	name, part := field.F.Name, field.Part
-	return Native{Name: "symbolic", T: TStr, Args: []Node{field}, Data: name,
+	name, part, unsigned := field.F.Name, field.Part, !field.F.Signed
+	return Native{Name: "name_of", T: TStr, Args: []Node{field}, Data: &NameOf{schema, name},
 		Str: func(f *Frame, args []Arg) []byte {
 			e := f.part(part)
 			if e == nil {
@@ -38,6 +44,9 @@ func symbolicOf(schema *event.Schema, field *Field) Native {
 				if s, ok := schema.SymbolicOf(name, e); ok {
 					return view(s)
 				}
+			}
+			if unsigned {
+				return f.Keep(strconv.AppendUint(f.Scratch(), uint64(args[0].I), 10))
 			}
 			return f.Keep(strconv.AppendInt(f.Scratch(), args[0].I, 10))
 		}}

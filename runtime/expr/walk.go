@@ -76,8 +76,8 @@ func Pure(n Node) bool {
 	return pure
 }
 
-// locals is the number of local variables that n needs.
-func locals(n Node) int {
+// Locals is the number of local variables that n needs.
+func Locals(n Node) int {
 	count := 0
 	Walk(n, func(n Node) bool {
 		switch n := n.(type) {
