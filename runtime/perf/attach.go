@@ -211,6 +211,6 @@ func taskDir(pid int) ([]int, error) {
 func noSuchTask(id int, what string) error {
 	return (&diag.Error{
 		Op: "attach", Subject: fmt.Sprintf("%s %d", what, id), Class: diag.Attach,
-		Cause: fmt.Errorf("no such %s: %w", what, unix.ESRCH),
+		Cause: unix.ESRCH,
 	}).WithHint("look for it with: ps -eL")
 }
