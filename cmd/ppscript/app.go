@@ -81,6 +81,21 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
+// words checks how many arguments a subcommand has; most is -1 for any.
+func words(least, most int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		switch {
+		case most >= 0 && len(args) > most:
+			return usagef(c.Name(), args[most], "not expected").WithHint("write: ppscript %s", c.Use)
+		case len(args) < least:
+			return usagef(c.Name(), "", "something is missing").WithHint("write: ppscript %s", c.Use)
+		case len(args) == 0 || c.ValidArgs == nil || slices.Contains(c.ValidArgs, args[0]):
+			return nil
+		}
+		return usagef(c.Name(), args[0], "unknown%s", diag.DidYouMean(args[0], c.ValidArgs)).WithHint("write: ppscript %s", c.Use)
+	}
+}
+
 // exitCode reports err and says how the program ends.
 func (a *app) exitCode(err error) int {
 	var code exitError

@@ -14,7 +14,7 @@ func (a *app) checkCommand() *cobra.Command {
 		Use: "check FILE...", Short: "Find mistakes in scripts without running them",
 		Long: `Loads each script, calls its main with the options' defaults, and builds the plan: names, types, events, filters and
 fields are checked against this kernel. Nothing is opened.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: words(1, -1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return []string{"star"}, cobra.ShellCompDirectiveFilterFileExt
 		},

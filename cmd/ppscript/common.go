@@ -53,7 +53,7 @@ func commonFlags() []*flag {
 		{name: "usage-self", metavar: "TIME", group: groupOutput, help: "report what ppscript costs every TIME (bare numbers are ms)"},
 
 		{name: "verbose", short: "v", group: groupOther, help: "say what is done; -vv also lists events"},
-		{name: "quiet", short: "q", group: groupOther, help: "no notices, no rules; -qq no headers"},
+		{name: "quiet", short: "q", group: groupOther, help: "no notices, no rules; -qq also no dates and headers"},
 		{name: "version", short: "V", group: groupOther, help: "show the version"},
 		{name: "help", short: "h", group: groupOther, help: "show this help"},
 	}

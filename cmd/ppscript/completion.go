@@ -9,7 +9,7 @@ func (a *app) completionCommand() *cobra.Command {
 		Use: "completion bash|zsh|fish", Short: "Write the completion script of a shell",
 		Example:   "    source <(ppscript completion bash)\n    ppscript completion zsh > \"${fpath[1]}/_ppscript\"\n    ppscript completion fish | source",
 		ValidArgs: []string{"bash", "zsh", "fish"},
-		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		Args:      words(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch args[0] {
 			case "bash":

@@ -13,7 +13,7 @@ func (a *app) docCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "doc [NAME]", Short: "Explain a word of the language, or list them",
 		Example: "    ppscript doc join\n    ppscript doc stream.by\n    ppscript doc agg",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    words(0, 1),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			_, reg, err := a.newHost()
 			if err != nil || len(args) > 0 {

@@ -13,7 +13,7 @@ import (
 
 func (a *app) doctorCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "doctor", Short: "Show what works on this machine, and how to fix what does not", Args: cobra.NoArgs,
+		Use: "doctor", Short: "Show what works on this machine, and how to fix what does not", Args: words(0, 0),
 		Long: `Tries out what tracing needs and shows for each thing whether it works and, if not, what makes it work.
 Exits with 3 if a whole kind of event cannot be used.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.doctor(c) },

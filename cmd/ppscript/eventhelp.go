@@ -95,6 +95,9 @@ func usageLine(host *script.Host, name string, events []string) string {
 			own[o.Name] = true
 			if o.Type == script.OptEvents && !takes {
 				takes = true
+				if any := o.DefaultText(); any != "" && !slices.ContainsFunc(events, func(e string) bool { return strings.Contains(any, e) }) {
+					return "" // made for its own events
+				}
 				words = append([]string{fmt.Sprintf("%s \"%s/./%s\"", dashed(o), strings.Join(events, ","), attributes(string(src)))}, words...)
 				continue
 			}

@@ -34,7 +34,7 @@ func (a *app) explain(c *cobra.Command, args []string) error {
 	case inv.help:
 		return c.Help()
 	case inv.noName || len(inv.helpEvents) > 0 || inv.version:
-		return usagef("explain", "", "no script named").WithHint("name a profiler or a file: ppscript explain NAME [options]")
+		return usagef("", "", "no script named").WithHint("name a profiler or a file: ppscript explain NAME [options]")
 	}
 	reports, err := inv.reports()
 	if err != nil {

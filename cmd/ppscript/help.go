@@ -11,7 +11,7 @@ func (a *app) helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "help [NAME | COMMAND | event EVENT]", Short: "Explain a profiler, a subcommand or an event",
 		Example: "    ppscript help kvm-exit\n    ppscript help event sched:sched_wakeup",
-		Args:    cobra.MaximumNArgs(2),
+		Args:    words(0, 2),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			switch {
 			case len(args) == 0:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"ppscript/runtime/kernel"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/script"
 )
@@ -104,6 +105,13 @@ func (a *app) invokeScript(inv *invocation, before []string, name string, after 
 	for _, f := range inv.flags.list {
 		if _, own := set.Find(f.name); own && len(f.texts) > 0 {
 			given[optionName(set, f.name)] = f.texts
+		}
+	}
+	// Event strings are read here already, to point at the mistake in what
+	// the user wrote and not at the script.
+	for _, text := range inv.eventTexts() {
+		if _, err := plan.ParseEvents(text, kernel.ParseCPUList); err != nil {
+			return err
 		}
 	}
 	if inv.values, err = set.Values(given, words); err != nil {

@@ -18,7 +18,7 @@ func (a *app) listCommand() *cobra.Command {
 		Long: `Lists the profilers whose name or description contains TEXT. If none does, or TEXT has a colon, lists the kernel's
 tracepoints whose sys:name contains it.`,
 		Example: "    ppscript list\n    ppscript list events sched\n    ppscript list kvm:",
-		Args:    cobra.MaximumNArgs(2),
+		Args:    words(0, 2),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -79,16 +79,22 @@ func (a *app) listEvents(text string) error {
 	if err != nil {
 		return err
 	}
+	found, glob := names, strings.ContainsAny(text, "*?[")
+	if glob {
+		if found, err = fs.Match(text); err != nil {
+			return err
+		}
+	}
 	w := bufio.NewWriter(a.stdout)
 	n := 0
-	for _, name := range names {
-		if strings.Contains(name, text) {
+	for _, name := range found {
+		if glob || strings.Contains(name, text) {
 			n++
 			w.WriteString(name + "\n")
 		}
 	}
 	if n == 0 {
-		return usagef("list", text, "no profiler and no event has it in its name%s", diag.DidYouMean(text, names)).
+		return usagef("list", text, "no profiler and no event is called so%s", diag.DidYouMean(text, names)).
 			WithHint("list all events: ppscript list events")
 	}
 	return w.Flush()

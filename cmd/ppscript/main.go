@@ -8,6 +8,8 @@ package main
 
 import (
 	"os"
+	"os/signal"
+	"syscall"
 
 	"ppscript/runtime/perf"
 )
@@ -20,5 +22,8 @@ func main() {
 // run is main without the end of the process.
 func run(args []string) int {
 	a := &app{stdout: os.Stdout, stderr: os.Stderr}
+	// Caught, a write to a pipe that nobody reads fails with EPIPE instead of
+	// ending us; what we start gets the default back.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return a.exitCode(a.dispatch(args))
 }

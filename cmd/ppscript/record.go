@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -49,7 +50,8 @@ func (a *app) recordCommand() *cobra.Command {
 	}
 	c.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		fmt.Fprintf(a.stdout, "%s\n\nUsage\n\n    ppscript %s\n\nExample\n\n%s\n", c.Long, c.Use, c.Example)
-		printFlags(a.stdout, fl.list, terminalWidth(a.stdout))
+		help := &flag{name: "help", short: "h", group: groupOther, help: "show this help"}
+		printFlags(a.stdout, append(fl.list, help), terminalWidth(a.stdout))
 	})
 	return c
 }
@@ -63,8 +65,11 @@ func recordFlags() *flags {
 		{name: "output", short: "o", metavar: "FILE", file: true, help: "the recording", deflt: "perf.data"},
 		{name: "compress", short: "z", help: "compress with zstd"},
 	}
-	keep := "cpus pids tids cgroups inherit system duration mmap-pages watermark monotonic strict verbose quiet help "
+	keep := "cpus pids tids cgroups inherit system duration mmap-pages watermark monotonic strict verbose quiet "
 	for _, f := range commonFlags() {
+		if f.name == "mmap-pages" {
+			f.deflt = strconv.Itoa(recordPages)
+		}
 		if strings.Contains(keep, f.name+" ") {
 			fl.list = append(fl.list, f)
 		}
@@ -121,6 +126,10 @@ func (a *app) record(fl *flags, command []string) (err error) {
 	return nil
 }
 
+// recordPages is the size of rings: writing a file makes pauses that reading
+// does not.
+const recordPages = 512
+
 // recordConfig finds the events.
 func recordConfig(fl *flags, c *common) (perf.Config, error) {
 	cfg := perf.Config{
@@ -132,7 +141,7 @@ func recordConfig(fl *flags, c *common) (perf.Config, error) {
 		cfg.Clock = perf.ClockMonotonic
 	}
 	if cfg.Pages == 0 {
-		cfg.Pages = 512 // writing a file makes pauses that reading does not
+		cfg.Pages = recordPages
 	}
 	var tfs *tracefs.FS
 	for _, text := range fl.texts("event") {
@@ -294,7 +303,7 @@ func (r *recording) summary(path string) string {
 		s += fmt.Sprintf(", %.1f MiB", float64(st.Size())/(1<<20))
 	}
 	if r.lost > 0 {
-		s += fmt.Sprintf(", lost %d events: use larger rings, -m %d", r.lost, 4*512)
+		s += fmt.Sprintf(", lost %d events: use larger rings, -m %d", r.lost, 4*recordPages)
 	}
 	return s
 }

@@ -48,7 +48,7 @@ func (a *app) script(args []string) error {
 	case inv.noName && len(args) == 0:
 		return a.usage()
 	case inv.noName:
-		return usagef("ppscript", "", "no script named").WithHint("name a profiler or a file: ppscript NAME [options]; ppscript list shows the profilers")
+		return usagef("", "", "no script named").WithHint("name a profiler or a file: ppscript NAME [options]; ppscript list shows the profilers")
 	}
 	reports, err := inv.reports()
 	if err != nil {
@@ -109,7 +109,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 		return err
 	}
 	defer func() { err = errors.Join(err, out.close()) }()
-	v := &view{app: a, common: c, out: out}
+	v := &view{app: a, common: c, out: out, began: time.Now()}
 	cfg.Output, cfg.Messages = v.open, v.message
 	for _, r := range reports {
 		quiet(r, c.quiet)
@@ -127,6 +127,9 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	}
 	if err := v.end(outcome); err != nil {
 		return err
+	}
+	if outcome.Samples == 0 && !out.broken.Load() {
+		a.say("no events came")
 	}
 	if outcome.Status > 0 {
 		a.say(ended(c.target.Workload.Args[0], outcome.Status))
@@ -156,6 +159,7 @@ func quiet(r plan.Report, level int) {
 	}
 	g.View.Layout.NoRule = g.View.Layout.NoRule || level > 0
 	g.View.Layout.NoHeader = g.View.Layout.NoHeader || level > 1
+	g.View.Layout.NoDate = g.View.Layout.NoDate || level > 1
 }
 
 // A view is where a session shows results and messages.
@@ -165,6 +169,7 @@ type view struct {
 	out      *output
 	renderer render.Renderer
 	early    []string // messages before there was a renderer
+	began    time.Time
 }
 
 // open makes the renderer: events are about to come.
@@ -213,7 +218,7 @@ func (v *view) start(clock func(event.Time) time.Time) event.Time {
 		return f.Info().FirstSample
 	}
 	if zero := clock(0); !zero.IsZero() {
-		return event.Time(time.Since(zero))
+		return event.Time(v.began.Sub(zero))
 	}
 	return 0
 }

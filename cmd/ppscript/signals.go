@@ -31,9 +31,7 @@ type watch struct {
 func watchSignals(host *script.Host) (context.Context, *watch) {
 	ctx, stop := context.WithCancel(context.Background())
 	w := &watch{host: host, signal: make(chan os.Signal, 8), done: make(chan struct{}), stop: stop}
-	// SIGPIPE is caught, not ignored: writing then fails with EPIPE, and the
-	// command that we start gets the default back.
-	signal.Notify(w.signal, os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE, syscall.SIGUSR1)
+	signal.Notify(w.signal, os.Interrupt, syscall.SIGTERM, syscall.SIGUSR1)
 	go w.loop()
 	return ctx, w
 }
@@ -42,7 +40,6 @@ func (w *watch) loop() {
 	defer close(w.done)
 	for s := range w.signal {
 		switch s {
-		case syscall.SIGPIPE:
 		case syscall.SIGUSR1:
 			w.mu.Lock()
 			if w.out != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{Use: "version", Short: "Show the version", Args: cobra.NoArgs,
+	return &cobra.Command{Use: "version", Short: "Show the version", Args: words(0, 0),
 		RunE: func(*cobra.Command, []string) error { return a.version() }}
 }
 
