@@ -105,7 +105,7 @@ func (g *Group) Events(evs []*event.Event) {
 		}
 	}
 	for _, e := range evs {
-		g.frame.Event = e
+		g.frame.Reset(e)
 		r := g.row(e)
 		if g.frame.Err != nil {
 			g.errs.Note(&g.frame)
@@ -125,7 +125,7 @@ func (a *Arg) plainCount() bool {
 
 func (g *Group) countInts(p *expr.Program, evs []*event.Event) {
 	for _, e := range evs {
-		g.frame.Event = e
+		g.frame.Reset(e)
 		k := p.Int(&g.frame)
 		if g.frame.Err != nil {
 			g.errs.Note(&g.frame)

@@ -1,6 +1,6 @@
 // Package flow is how events pass from one operator to the next: Sinks that
 // take slices of events, and the small operators that keep no state (Where,
-// Let, Fan, Router). Grouping and joining are packages of their own.
+// Fan, Router). Grouping and joining are packages of their own.
 //
 // Plan builds the operators, session feeds the first one. A slice of events
 // and everything in it are views that die when Events returns.

@@ -22,18 +22,11 @@ type branch struct {
 	stream int
 	scope  *expr.Scope
 	preds  []*pred
-	lets   []let
 }
 
 // A pred is a predicate on the way of a branch.
 type pred struct {
 	text string
-	prog *expr.Program
-}
-
-// A let is a computed value with its name.
-type let struct {
-	name string
 	prog *expr.Program
 }
 
@@ -149,7 +142,6 @@ func (b *builder) let(l *Let) ([]branch, error) {
 		br := &brs[i]
 		sc := *br.scope
 		sc.Vars = maps.Clone(sc.Vars)
-		br.lets = br.lets[:len(br.lets):len(br.lets)]
 		for _, v := range l.Vars {
 			p, err := b.compile(v.Fn, br, expr.Any)
 			if err != nil {
@@ -161,7 +153,6 @@ func (b *builder) let(l *Let) ([]branch, error) {
 				p = expr.Interpreted(v.Fn.Call.Call, expr.Int)
 			}
 			sc.Vars[v.Name] = p.Node
-			br.lets = append(br.lets, let{v.Name, p})
 		}
 		br.scope = &sc
 	}
