@@ -5,13 +5,16 @@ import (
 	"math/bits"
 	"sort"
 	"strings"
+	"sync"
 
 	"ppscript/runtime/expr/c"
 )
 
 // standard is the functions of every scope: perf-prof's, and the helpers of
-// print fmts (those start with two underscores).
-func standard() map[string]Builtin {
+// print fmts (those start with two underscores). It is not changed once made.
+var standard = sync.OnceValue(makeStandard)
+
+func makeStandard() map[string]Builtin {
 	m := map[string]Builtin{
 		"printf":          {"printf(format, ...)", 1, -1, lowerPrintf},
 		"system":          {"system(format, ...)", 1, -1, lowerSystem},

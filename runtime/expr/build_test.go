@@ -1,0 +1,224 @@
+package expr
+
+import (
+	"errors"
+	"testing"
+
+	"ppscript/runtime/event"
+)
+
+// slotSchema has computed values, as let, join and fold make them.
+func slotSchema() *event.Schema {
+	return &event.Schema{Name: "joint", Fields: []event.Field{
+		{Name: "delay", Place: event.InSlot, Offset: 0, Size: 8, Signed: true, Unit: event.Nanos},
+		{Name: "share", Kind: event.Float, Place: event.InSlot, Offset: 1},
+		{Name: "who", Kind: event.Str, Place: event.InSlot, Offset: 2},
+		{Name: "gone", Place: event.InSlot, Offset: 9, Size: 8},
+		{Name: "when", Type: "u64", Place: event.InFact, Fact: event.FactTime, Unit: event.Moment, Size: 8, Signed: true},
+	}}
+}
+
+func TestSlots(t *testing.T) {
+	s := slotSchema()
+	e := &event.Event{Time: 5, Joint: &event.Joint{Slots: []event.Value{event.DurationOf(1500), event.FloatOf(0.25), event.StrOf("bash")}}}
+	var f Frame
+	get := func(name string) *Program {
+		fld, ok := s.Field(name)
+		if !ok {
+			t.Fatal(name)
+		}
+		f.Reset(e)
+		return Build(NewField(fld, Self))
+	}
+	if p := get("delay"); p.Int(&f) != 1500 || p.Value(&f).Kind != event.DurationValue {
+		t.Errorf("delay: got %d, kind %d", p.Int(&f), p.Value(&f).Kind)
+	}
+	if p := get("share"); p.Float(&f) != 0.25 || !p.Bool(&f) || p.Value(&f).Kind != event.FloatValue {
+		t.Errorf("share: got %v", p.Float(&f))
+	}
+	if p := get("who"); string(p.Str(&f)) != "bash" || p.Value(&f).String() != "bash" {
+		t.Errorf("who: got %q", p.Str(&f))
+	}
+	if p := get("when"); p.Value(&f).Kind != event.TimeValue || f.Err != nil {
+		t.Errorf("when: got kind %d (%v)", p.Value(&f).Kind, f.Err)
+	}
+	if p := get("gone"); p.Int(&f) != 0 || !errors.Is(f.Err, ErrMissing) {
+		t.Errorf("gone: got error %v, want %v", f.Err, ErrMissing)
+	}
+	p, err := CompileC("delay > 1000 && who == \"bash\" && share == 0", &Scope{Schema: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Reset(e)
+	if !p.Bool(&f) || f.Err != nil {
+		t.Errorf("got false (%v); C sees 0.25 as 0", f.Err)
+	}
+}
+
+func TestFloats(t *testing.T) {
+	half, x := NewFloat(0.5), NewLocal(0, "x", TFloat)
+	i32 := fieldNode("i32") // -3
+	f := func(n Node, want float64) {
+		t.Helper()
+		var fr Frame
+		fr.Reset(testEvent())
+		p := Build(n)
+		if got := p.Float(&fr); got != want || fr.Err != nil {
+			t.Errorf("%s: got %v (%v), want %v", n, got, fr.Err, want)
+		}
+		if got := p.Value(&fr).Float(); got != want {
+			t.Errorf("%s: got value %v, want %v", n, got, want)
+		}
+		if got := p.Bool(&fr); got != (want != 0) {
+			t.Errorf("%s: got truth %v", n, got)
+		}
+	}
+	f(must(PyBinary("+", i32, half)), -2.5)
+	f(must(PyUnary("-", must(PyBinary("*", i32, half)))), 1.5)
+	f(must(NewCond(fieldNode("flag"), half, i32)), 0.5)
+	f(must(NewCond(must(PyUnary("not", fieldNode("flag"))), half, i32)), -3)
+	f(must(NewSeq(must(NewSet(0, "x", must(PyBinary("/", i32, NewInt(2))))), must(PyBinary("-", x, half)))), -2)
+	f(must(NewFunc(NewBlock(must(NewIf(fieldNode("flag"), NewReturn(must(PyBinary("+", half, i32))), nil)), NewReturn(half)), TFloat)), -2.5)
+	f(must(NewUnary(OpToFloat, fieldNode("n64"))), 18446744073709551612)
+	var fr Frame
+	fr.Reset(testEvent())
+	if got := Build(must(NewUnary(OpTrunc, must(PyBinary("*", i32, half))))).Int(&fr); got != -1 {
+		t.Errorf("trunc(-1.5): got %d, want -1", got)
+	}
+	big := must(NewUnary(OpTrunc, must(PyBinary("*", must(NewUnary(OpToFloat, fieldNode("n64"))), NewFloat(2)))))
+	if Build(big).Int(&fr); !errors.Is(fr.Err, ErrOverflow) {
+		t.Errorf("trunc of 2^65: got %v, want %v", fr.Err, ErrOverflow)
+	}
+}
+
+func TestUnify(t *testing.T) {
+	// Signed and unsigned alternatives become signed, checked.
+	n := must(NewCond(fieldNode("flag"), fieldNode("n64"), fieldNode("i32")))
+	var f Frame
+	e := testEvent()
+	f.Reset(e)
+	if Build(n).Int(&f); !errors.Is(f.Err, ErrOverflow) {
+		t.Errorf("n64 as signed: got %v, want %v", f.Err, ErrOverflow)
+	}
+	setField(e, "n64", 12)
+	f.Reset(e)
+	if got := Build(n).Int(&f); got != 12 || f.Err != nil {
+		t.Errorf("got %d (%v), want 12", got, f.Err)
+	}
+	if n := must(NewCond(fieldNode("flag"), fieldNode("n64"), NewInt(5))); !n.Type().Unsigned {
+		t.Errorf("%s: got %s, want uint: 5 fits", n, n.Type())
+	}
+	if n := must(NewCond(fieldNode("flag"), NewBool(true), NewInt(5))); n.Type() != TInt {
+		t.Errorf("%s: got %s, want int", n, n.Type())
+	}
+}
+
+func TestConstructorErrors(t *testing.T) {
+	void, text, tuple := NewBlock(), NewStr("a"), must(NewTuple(NewInt(1)))
+	f := func(what string, _ Node, err error) {
+		t.Helper()
+		if err == nil {
+			t.Errorf("%s: no error", what)
+		}
+	}
+	check := func(what string) func(Node, error) {
+		return func(n Node, err error) { t.Helper(); f(what, n, err) }
+	}
+	check("binary of text")(NewBinary(OpAdd, text, NewInt(1)))
+	check("unary op with two operands")(NewBinary(OpNeg, NewInt(1), NewInt(1)))
+	check("binary op with one operand")(NewUnary(OpAdd, NewInt(1)))
+	check("negation of text")(NewUnary(OpNeg, text))
+	check("truth of statements")(NewUnary(OpTruth, void))
+	check("truth of a tuple")(NewUnary(OpTruth, tuple))
+	check("condition of statements")(NewCond(void, NewInt(1), NewInt(2)))
+	check("alternatives that differ")(NewCond(NewInt(1), text, NewInt(2)))
+	check("if of statements")(NewIf(void, void, nil))
+	check("assignment of a tuple")(NewSet(0, "x", tuple))
+	check("empty sequence")(NewSeq())
+	check("ext of text")(NewExt(text, 8, false))
+	check("ext to 7 bits")(NewExt(NewInt(1), 7, false))
+	check("text state")(NewLoadState(0, TStr))
+	check("store of text")(NewStoreState(0, text))
+	check("emit of statements")(NewEmit(0, nil, void))
+	check("tuple of tuples")(NewTuple(tuple))
+	check("slice of a number")(NewSlice(NewInt(1), 0, 1, false))
+	check("index by text")(NewStrAt(text, text, false))
+	check("memory at a text")(NewMem(text, 4, false))
+	check("3 bytes of memory")(NewMem(NewInt(0), 3, false))
+	check("text at a text")(NewCStr(text))
+	check("bytes at a text")(NewMemBytes(text, NewInt(1)))
+	check("function of a tuple")(NewFunc(NewBlock(), TTuple))
+	check("native with statements")(NewNative(Native{Name: "f", T: TInt, Args: []Node{void}, Int: func(*Frame, []Arg) int64 { return 0 }}))
+	fld, _ := testSchema().Field("_cpu")
+	check("bytes of a fact")(NewFieldView(fld, Self, ViewBytes))
+}
+
+func TestFolding(t *testing.T) {
+	i32 := fieldNode("i32")
+	f := func(n Node, want string) {
+		t.Helper()
+		if got := n.String(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	f(must(NewBinary(OpMul, NewInt(6), NewInt(7))), "42")
+	f(must(NewBinary(OpAndB, NewBool(true), must(Compare("==", i32, NewInt(1))))), "(i32 == 1)")
+	f(must(NewBinary(OpAndB, NewBool(false), must(Compare("==", i32, NewInt(1))))), "false")
+	f(must(NewBinary(OpOrB, NewBool(true), must(Compare("==", i32, NewInt(1))))), "true")
+	f(must(NewCond(NewInt(0), NewInt(1), i32)), "i32")
+	f(must(NewIf(NewInt(1), must(NewSet(0, "x", i32)), nil)), "($x = i32)")
+	f(must(NewIf(NewInt(0), must(NewSet(0, "x", i32)), nil)), "{ }")
+	f(must(NewSlice(NewStr("abcd"), 1, -1, false)), `"bc"`)
+	f(must(NewStrAt(NewStr("abcd"), NewInt(1), true)), "98")
+	f(must(NewBinary(OpStrEq, NewStr("a"), NewStr("a"))), "true")
+	f(must(NewBinary(OpGlob, NewStr("bash"), NewStr("*sh"))), "true")
+	f(must(NewBinary(OpDivS, NewInt(1), NewInt(0))), "(1 /s 0)") // fails where it is evaluated
+	f(must(PyUnary("not", must(PyUnary("not", i32)))), "bool(i32)")
+	f(must(NewSeq(i32, NewInt(3))), "3")
+	f(must(NewFunc(NewBlock(NewReturn(i32)), TInt)), "i32")
+	f(must(PyBinary("+", NewInt(1<<62), NewInt(1<<62))), "(4611686018427387904 +c 4611686018427387904)")
+}
+
+func TestCasts(t *testing.T) {
+	e := testEvent()
+	f := func(src, want string) {
+		t.Helper()
+		var fr Frame
+		fr.Reset(e)
+		if got := eval(t, src, &fr); got != want || fr.Err != nil {
+			t.Errorf("%s: got %s (%v), want %s", src, got, fr.Err, want)
+		}
+	}
+	f("(void)i32, 5", "5")
+	f("(unsigned long)ptr >> 32", "4294967295")
+	f("(long)ptr < 0", "1")
+	f("ptr > (void *)5", "1")
+	f("(typeof(n8))300", "44")
+	f("((int *)&i32)[1]", "-3")
+	f("*((unsigned char *)&i32 + 3)", "255")
+	f("(char *)comm == \"bash\"", "1")
+	f("((char *)&comm)[0]", "98")
+	f("sizeof(int[3])", "12")
+	f("sizeof(void *)", "8")
+	f("sizeof(enum x)", "4")
+	f("sizeof(comm)", "16")
+	f("&ints[1] == &ints[0] + 1", "1")
+	f("1 + ints == &ints[1]", "1")
+	f("&ints[1] - 1 == ints", "1")
+	f("flag ? &i32 : 0", "9079256848778919952")
+	f("*(flag ? &i32 : 0)", "-3")
+	f("flag ? comm : 0", "bash")
+	f("!flag ? comm : 0", "(null)")
+	var fr Frame
+	fr.Reset(e)
+	p, err := CompileC("(void *)&ints", testScope())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := fr.Memory(p.Int(&fr)); len(b) != len(e.Raw)-72 || b[0] != 10 {
+		t.Errorf("memory at &ints: got %d bytes", len(b))
+	}
+	if b := fr.Memory(5); b != nil || !errors.Is(fr.Err, ErrPointer) {
+		t.Errorf("memory at 5: got %v (%v)", b, fr.Err)
+	}
+}
