@@ -94,18 +94,18 @@ func NewFunc(body Node, t Type) (Node, error) {
 	return &Func{body, t}, nil
 }
 
-// NewLoadState reads a slot of Frame.State; t is Int or Bool.
+// NewLoadState reads a slot of Frame.State; of Frame.Texts if t is Str.
 func NewLoadState(slot int, t Type) (Node, error) {
-	if !t.Numeric() || slot < 0 {
-		return nil, fmt.Errorf("state can only hold integers")
+	if !t.Numeric() && t.Kind != Str || slot < 0 {
+		return nil, fmt.Errorf("state can only hold integers and texts")
 	}
 	return &LoadState{slot, t}, nil
 }
 
-// NewStoreState writes a slot of Frame.State.
+// NewStoreState writes a slot of Frame.State; of Frame.Texts if x is a Str.
 func NewStoreState(slot int, x Node) (Node, error) {
-	if !x.Type().Numeric() || slot < 0 {
-		return nil, fmt.Errorf("state can only hold integers, not a %s", x.Type())
+	if t := x.Type(); !t.Numeric() && t.Kind != Str || slot < 0 {
+		return nil, fmt.Errorf("state can only hold integers and texts, not a %s", t)
 	}
 	return &StoreState{slot, x}, nil
 }

@@ -16,7 +16,11 @@ var (
 	ErrMissing  = errors.New("event does not carry this member")
 	ErrShift    = errors.New("shift count is negative")
 	ErrKind     = errors.New("a text is used as a number")
+	ErrLong     = errors.New("a text of the state is longer than 4096 bytes")
 )
+
+// MaxStateText bounds a text that StoreState keeps, in bytes.
+const MaxStateText = 4096
 
 // A Frame is what one evaluation works on. A consumer has one Frame and uses
 // it for all events and Programs:
@@ -35,6 +39,8 @@ type Frame struct {
 	Err error
 	// State is the slots of the event's key, for LoadState and StoreState.
 	State []int64
+	// Texts are its text slots. A store copies into the slot's own memory.
+	Texts [][]byte
 	// Emit receives the records that a fold makes. Args are valid during
 	// the call.
 	Emit func(f *Frame, id int, args []Arg)

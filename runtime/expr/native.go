@@ -110,6 +110,9 @@ func genReturn(n *Return) stmtFn {
 }
 
 func genStore(n *StoreState) stmtFn {
+	if n.X.Type().Kind == Str {
+		return genStoreText(n)
+	}
 	x, slot := genInt(n.X), n.Slot
 	return func(f *Frame) bool {
 		v := x(f)
@@ -120,6 +123,23 @@ func genStore(n *StoreState) stmtFn {
 			}
 		} else {
 			f.Fail(ErrMissing)
+		}
+		return false
+	}
+}
+
+func genStoreText(n *StoreState) stmtFn {
+	x, slot := genStr(n.X), n.Slot
+	return func(f *Frame) bool {
+		v := x(f)
+		switch {
+		case slot >= len(f.Texts):
+			f.Fail(ErrMissing)
+		case len(v) > MaxStateText:
+			f.Fail(ErrLong)
+		case f.Err == nil:
+			// v may be a part of the slot itself: append moves like memmove.
+			f.Texts[slot] = append(f.Texts[slot][:0], v...)
 		}
 		return false
 	}

@@ -58,6 +58,15 @@ func genStr(n Node) strFn {
 			}
 			return nil
 		}
+	case *LoadState:
+		i := n.Slot
+		return func(f *Frame) []byte {
+			if i < len(f.Texts) {
+				return f.Texts[i]
+			}
+			f.Fail(ErrMissing)
+			return nil
+		}
 	case *Native:
 		return nativeStr(n)
 	}

@@ -134,7 +134,9 @@ type (
 		T    Type
 	}
 
-	// LoadState and StoreState access Frame.State, the slots of one key.
+	// LoadState and StoreState access the slots of one key: Frame.Texts for
+	// texts, Frame.State for numbers. A text that was loaded is a view that
+	// the next store to its slot changes.
 	LoadState struct {
 		Slot int
 		T    Type

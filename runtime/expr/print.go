@@ -117,10 +117,18 @@ func (n *Cond) String() string      { return fmt.Sprintf("(%s ? %s : %s)", n.Tes
 func (n *Local) String() string     { return "$" + n.Name }
 func (n *Set) String() string       { return "($" + n.Name + " = " + n.X.String() + ")" }
 func (n *Func) String() string      { return "func " + n.T.String() + " " + n.Body.String() }
-func (n *LoadState) String() string { return "state[" + strconv.Itoa(n.Slot) + "]" }
+func (n *LoadState) String() string { return slot(n.T, n.Slot) }
 func (n *StoreState) String() string {
-	return "state[" + strconv.Itoa(n.Slot) + "] = " + n.X.String()
+	return slot(n.X.Type(), n.Slot) + " = " + n.X.String()
 }
+
+func slot(t Type, i int) string {
+	if t.Kind == Str {
+		return "text[" + strconv.Itoa(i) + "]"
+	}
+	return "state[" + strconv.Itoa(i) + "]"
+}
+
 func (n *Native) String() string  { return n.Name + "(" + join(n.Args, ", ") + ")" }
 func (n *TupleOf) String() string { return "(" + join(n.Elems, ", ") + ",)" }
 

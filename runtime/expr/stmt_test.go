@@ -323,3 +323,28 @@ func TestScratchSurvivesGrowth(t *testing.T) {
 		t.Errorf("got %d words, want 20", len(got))
 	}
 }
+
+// Texts of the state are kept by copy, and bounded.
+func TestStateTexts(t *testing.T) {
+	old := must(NewLoadState(0, TStr))
+	p := Build(NewBlock(
+		must(NewStoreState(1, old)),
+		must(NewStoreState(0, fieldNode("comm")))))
+	f := Frame{Texts: make([][]byte, 2)}
+	e := testEvent()
+	f.Reset(e)
+	p.Run(&f)
+	copy(e.Raw, make([]byte, len(e.Raw))) // the event is gone
+	f.Reset(testEvent())
+	p.Run(&f)
+	if got := string(f.Texts[1]); got != "bash" || f.Err != nil {
+		t.Errorf("got %q (%v), want bash", got, f.Err)
+	}
+	if n := testing.AllocsPerRun(100, func() { p.Run(&f) }); n != 0 {
+		t.Errorf("got %v allocations, want 0", n)
+	}
+	long := Build(must(NewStoreState(0, NewStr(strings.Repeat("x", MaxStateText+1)))))
+	if long.Run(&f); !errors.Is(f.Err, ErrLong) {
+		t.Errorf("got %v, want %v", f.Err, ErrLong)
+	}
+}
