@@ -90,3 +90,29 @@ func TestKernelFilter(t *testing.T) {
 	f("i32 == 1 || _pid == 3", "", "((i32 == 1) || (_pid == 3))")
 	f(`printf("x") && i32 == 1`, "", `(bool(printf()) && (i32 == 1))`)
 }
+
+func TestCompileFilter(t *testing.T) {
+	f := func(src, want string) {
+		t.Helper()
+		p, err := CompileFilter(src, testScope())
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else {
+			var fr Frame
+			fr.Reset(testEvent())
+			got = p.Value(&fr).String()
+		}
+		if got != want {
+			t.Errorf("%s: got %s, want %s", src, got, want)
+		}
+	}
+	f(`comm == 'bash'`, "1")
+	f(`comm ~ '*s*' && i32 == -3`, "1")
+	f(`comm == 'b' || full == "full"`, "1")
+	f(`CPU == 3 && COMM == "thread"`, "1")
+	f(`comm[0] == 'b'`, "1")
+	f(`comm == 'bash`, "expression 'comm == 'bash': column 9: character is not closed")
+	f(`com == 'bash'`, "expression 'com == 'bash'': column 1: unknown variable com (did you mean comm?)")
+	f(`i32 == 'bash'`, "expression 'i32 == 'bash'': column 8: a text is used as a number")
+}

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"maps"
 	"sort"
 
 	"ppscript/runtime/diag"
@@ -81,6 +82,47 @@ func dynamic(f *event.Field) bool { return f.Place == event.DataLoc || f.Place =
 func CompileC(src string, sc *Scope) (*Program, error) {
 	n, err := LowerC(src, sc)
 	if err != nil {
+		return nil, err
+	}
+	return Build(n), nil
+}
+
+// CompileFilter compiles what was written as a tracepoint filter, for where
+// there is no kernel to evaluate it: a recording, an event from elsewhere. It
+// takes C expressions and, beyond them, strings in single quotes, CPU and
+// COMM.
+func CompileFilter(src string, sc *Scope) (*Program, error) {
+	inner := Scope{}
+	if sc != nil {
+		inner = *sc
+	}
+	inner.Vars = map[string]Node{}
+	if s := inner.Schema; s != nil {
+		for name, fact := range map[string]string{"CPU": "_cpu", "COMM": "_comm"} {
+			_, own := s.Field(name)
+			if f, ok := s.Field(fact); ok && !own {
+				inner.Vars[name] = NewField(f, Self)
+			}
+		}
+	}
+	if sc != nil {
+		maps.Copy(inner.Vars, sc.Vars)
+	}
+	p, err := CompileC(src, &inner)
+	if err == nil {
+		return p, nil
+	}
+	tree, quoted := c.ParseFilter(src)
+	if quoted != nil {
+		return nil, err
+	}
+	inner.Source = src
+	n, lowered := Lower(tree, &inner)
+	if lowered != nil {
+		// Whichever got further knows better what is wrong.
+		if _, plain := c.Parse(src); plain != nil {
+			return nil, lowered
+		}
 		return nil, err
 	}
 	return Build(n), nil

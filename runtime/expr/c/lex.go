@@ -71,6 +71,13 @@ func (p *parser) lex() error {
 			t.kind, t.text = tIdent, s[t.pos:i]
 		case isDigit(ch), ch == '.' && i+1 < len(s) && isDigit(s[i+1]):
 			i, err = p.number(&t)
+		case ch == '\'' && p.filter:
+			n := strings.IndexByte(s[i+1:], '\'')
+			if n < 0 {
+				return p.errorf(i, "string is not closed")
+			}
+			t.kind, t.text = tString, s[i+1:i+1+n]
+			i += n + 2
 		case ch == '\'':
 			i, err = p.char(&t)
 		case ch == '"':

@@ -18,12 +18,19 @@ type parser struct {
 	nodes int
 	// kernel allows what only print fmts have: line ends inside strings.
 	kernel bool
+	// filter reads single quotes as strings, as tracepoint filters do.
+	filter bool
 }
 
 // Parse reads one expression, comma operators included.
-func Parse(src string) (Node, error) {
-	p, err := start(src, false)
-	if err != nil {
+func Parse(src string) (Node, error) { return parse(&parser{src: src}) }
+
+// ParseFilter reads a tracepoint filter, whose strings may stand in single
+// quotes: comm == 'bash'.
+func ParseFilter(src string) (Node, error) { return parse(&parser{src: src, filter: true}) }
+
+func parse(p *parser) (Node, error) {
+	if err := p.start(); err != nil {
 		return nil, err
 	}
 	if p.tok().kind == tEOF {
@@ -42,8 +49,8 @@ func Parse(src string) (Node, error) {
 // ParseArgs reads the argument list of a print fmt: the format, a String, and
 // the arguments after it.
 func ParseArgs(src string) ([]Node, error) {
-	p, err := start(src, true)
-	if err != nil {
+	p := &parser{src: src, kernel: true}
+	if err := p.start(); err != nil {
 		return nil, err
 	}
 	if t := p.tok(); t.kind != tString {
@@ -69,12 +76,11 @@ func ParseArgs(src string) ([]Node, error) {
 	}
 }
 
-func start(src string, kernel bool) (*parser, error) {
-	p := &parser{src: src, kernel: kernel}
-	if len(src) > maxSource {
-		return nil, p.errorf(0, "expression is too long: got %d bytes, want at most %d", len(src), maxSource)
+func (p *parser) start() error {
+	if len(p.src) > maxSource {
+		return p.errorf(0, "expression is too long: got %d bytes, want at most %d", len(p.src), maxSource)
 	}
-	return p, p.lex()
+	return p.lex()
 }
 
 func (p *parser) errorf(pos int, format string, args ...any) error {
