@@ -142,6 +142,7 @@ func (b *builder) let(l *Let) ([]branch, error) {
 		br := &brs[i]
 		sc := *br.scope
 		sc.Vars = maps.Clone(sc.Vars)
+		br.scope = &sc // a name may use those before it
 		for _, v := range l.Vars {
 			p, err := b.compile(v.Fn, br, expr.Any)
 			if err != nil {
@@ -154,7 +155,6 @@ func (b *builder) let(l *Let) ([]branch, error) {
 			}
 			sc.Vars[v.Name] = p.Node
 		}
-		br.scope = &sc
 	}
 	return brs, nil
 }
