@@ -70,7 +70,7 @@ func TestParse(t *testing.T) {
 	f("0x10 + 010 + 0b11 + 10", "(((16 + 8) + 3) + 10)")
 	f("1u + 1l + 1ull + 0xffffffff + 4294967295", "((((1U + 1L) + 1UL) + 4294967295U) + 4294967295L)")
 	f("0xffffffffffffffff", "18446744073709551615UL")
-	f(`'a' + '\n' + '\0' + '\xff' + '\''`, "((((97 + 10) + 0) + -1) + 39)")
+	f(`'a' + '\n' + '\0' + '\xff' + '\''`, "((((97 + 10) + 0) + (-1)) + 39)")
 	f(`"a" "b\n" "\x41\101"`, `"ab\nAA"`)
 	// Calls, lists, members, statements, comments.
 	f(`printf("%d %s\n", pid, comm), pid`, `(printf("%d %s\n", pid, comm) , pid)`)

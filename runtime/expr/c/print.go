@@ -9,8 +9,8 @@ func (n *Ident) String() string { return n.Name }
 
 func (n *Number) String() string {
 	s := strconv.FormatUint(n.Value, 10)
-	if n.Char {
-		return strconv.FormatInt(int64(n.Value), 10)
+	if n.Char && int64(n.Value) < 0 {
+		return "(" + strconv.FormatInt(int64(n.Value), 10) + ")" // as -61 is read again
 	}
 	if n.Type.Unsigned {
 		s += "U"
