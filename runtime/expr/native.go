@@ -6,8 +6,8 @@ import "ppscript/runtime/event"
 // each node becomes a closure over its operands' closures, built once.
 //
 // Closures, not a register machine: BenchmarkPredicate has both. For two
-// comparisons of fields with constants it shows 3.3 ns for each event against
-// 10 to 16, for one 4.4 against 5.7 to 9.7 (AMD EPYC, amd64). The machine
+// comparisons of fields with constants it shows 3 ns for each event against 10
+// or more, for one 3.4 against 5.7 or more (AMD EPYC, amd64). The machine
 // decodes an instruction for each operation and passes values through memory;
 // a closure has its constants at hand, and the common predicates are fused
 // into one (fuse.go). For long arithmetic both are bound by indirect jumps.

@@ -1,0 +1,107 @@
+package expr
+
+import "ppscript/runtime/expr/c"
+
+// This file lowers ?: and GNU's ?: without a middle.
+
+func (l *lowerer) cond(n *c.Cond) (value, error) {
+	tv, err := l.expr(n.Test)
+	if err != nil {
+		return tv, err
+	}
+	if n.Then == nil {
+		return l.elvis(n, tv)
+	}
+	test, err := l.truth(n.Test, tv)
+	if err != nil {
+		return tv, err
+	}
+	then, err := l.expr(n.Then)
+	if err != nil {
+		return then, err
+	}
+	other, err := l.expr(n.Else)
+	if err != nil {
+		return other, err
+	}
+	return l.choose(n.Then, n.Else, test, then, other)
+}
+
+// elvis is GNU's a ?: b, where a is evaluated once.
+func (l *lowerer) elvis(n *c.Cond, a value) (value, error) {
+	if a.text != nil {
+		return a, nil // never null
+	}
+	x, err := l.num(n.Test, a)
+	if err != nil {
+		return a, err
+	}
+	other, err := l.expr(n.Else)
+	if err != nil {
+		return other, err
+	}
+	keep := l.newLocal(decay(a.t), false)
+	set, err := NewSet(keep.index, "a", retype(x, keep.t.Unsigned))
+	if err != nil {
+		return a, err
+	}
+	again := l.local("a", keep)
+	test, err := NewUnary(OpTruth, again.n)
+	if err != nil {
+		return a, err
+	}
+	r, err := l.choose(n.Test, n.Else, test, again, other)
+	if err != nil {
+		return r, err
+	}
+	return l.after([]Node{set}, n, r)
+}
+
+// choose is test ? then : other.
+func (l *lowerer) choose(thenAt, otherAt c.Node, test Node, then, other value) (value, error) {
+	if then.text != nil || other.text != nil {
+		a, err := l.strOrNull(thenAt, then)
+		if err != nil {
+			return then, err
+		}
+		b, err := l.strOrNull(otherAt, other)
+		if err != nil {
+			return other, err
+		}
+		r, err := NewCond(test, a, b)
+		return textual(r), err
+	}
+	a, err := l.num(thenAt, then)
+	if err != nil {
+		return then, err
+	}
+	b, err := l.num(otherAt, other)
+	if err != nil {
+		return other, err
+	}
+	t := then.t
+	switch {
+	case t.Pointer():
+		t = decay(t)
+	case other.t.Pointer():
+		t = decay(other.t)
+	default:
+		t = common(then.t, other.t)
+		if a, err = convert(a, then.t, t); err != nil {
+			return then, err
+		}
+		if b, err = convert(b, other.t, t); err != nil {
+			return then, err
+		}
+	}
+	r, err := NewCond(test, retype(a, t.Unsigned), retype(b, t.Unsigned))
+	return number(t, r), err
+}
+
+// strOrNull is the value as a text; NULL is what printf makes of it.
+func (l *lowerer) strOrNull(at c.Node, v value) (Node, error) {
+	if k, ok := v.n.(*Const); ok && k.Int == 0 && v.text == nil {
+		return NewStr("(null)"), nil
+	}
+	return l.str(at, v)
+}
