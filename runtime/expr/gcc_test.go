@@ -137,17 +137,19 @@ func TestGccRandom(t *testing.T) {
 	for env := range gccEvents {
 		events = append(events, gccEvent(t, env))
 	}
-	for round := int64(0); round < 10; round++ {
+	checked := 0
+	for round := int64(0); checked < 20_000 && round < 40 && !t.Failed(); round++ {
 		for _, c := range askGcc(t, seed+round, 2000) {
 			c.check(t, events[c.env])
+			checked++
 		}
-		if t.Failed() {
-			return
-		}
+	}
+	if checked < 20_000 && !t.Failed() {
+		t.Errorf("got %d expressions compared, want 20,000", checked)
 	}
 }
 
-// askGcc generates n expressions and has gcc evaluate them.
+// askGcc generates n expressions and has gcc evaluate them; none if gcc breaks.
 func askGcc(t *testing.T, seed int64, n int) []gccCase {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("needs gcc")
@@ -183,6 +185,10 @@ func askGcc(t *testing.T, seed int64, n int) []gccCase {
 		t.Fatal(err)
 	}
 	if out, err := exec.Command("gcc", "-O0", "-w", "-fwrapv", "-fsigned-char", "-o", bin, src).CombinedOutput(); err != nil {
+		if strings.Contains(string(out), "internal compiler error") {
+			t.Logf("gcc has a bug with the expressions of seed %d", seed) // (bool)((1u), 971)
+			return nil
+		}
 		t.Fatalf("gcc: %v\n%.2000s", err, out)
 	}
 	out, err := exec.Command(bin).Output()
