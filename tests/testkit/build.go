@@ -1,0 +1,70 @@
+package testkit
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// This file builds programs of this module, each once for a test binary. The
+// go command's cache makes it cheap.
+
+const module = "ppscript/"
+
+var built struct {
+	sync.Mutex
+	dir   string
+	files map[string]string
+}
+
+// Main runs a package's tests and removes the programs that they built. A
+// package that uses PPScript or Load has a TestMain that calls it.
+func Main(m *testing.M) {
+	code := m.Run()
+	built.Lock()
+	if built.dir != "" {
+		os.RemoveAll(built.dir)
+	}
+	built.Unlock()
+	os.Exit(code)
+}
+
+// Build compiles a program of this module and returns its path.
+func Build(t testing.TB, pkg string) string {
+	t.Helper()
+	built.Lock()
+	defer built.Unlock()
+	if built.dir == "" {
+		dir, err := os.MkdirTemp("", "testkit")
+		if err != nil {
+			t.Fatal(err)
+		}
+		built.dir, built.files = dir, map[string]string{}
+	}
+	if file, ok := built.files[pkg]; ok {
+		return file
+	}
+	file := filepath.Join(built.dir, filepath.Base(pkg))
+	cmd := exec.Command("go", "build", "-o", file, module+pkg)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatal(fmt.Errorf("build %s: %w\n%s", pkg, err, text))
+	}
+	built.files[pkg] = file
+	return file
+}
+
+// PPScript is the path of our binary.
+func PPScript(t testing.TB) string {
+	t.Helper()
+	return Build(t, "cmd/ppscript")
+}
+
+// Load is the path of the target program; see its package comment.
+func Load(t testing.TB) string {
+	t.Helper()
+	return Build(t, "tests/testkit/load")
+}

@@ -1,0 +1,117 @@
+package testkit
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// This file reads what --format json prints: one object a line, each an
+// envelope with a type.
+
+// A Record is one line of our JSON.
+type Record struct {
+	V    int
+	Type string
+	Data json.RawMessage
+}
+
+// Records splits output into records. A line that is none fails the test.
+func Records(t testing.TB, output string) []Record {
+	t.Helper()
+	var records []Record
+	for line := range strings.Lines(output) {
+		if !strings.HasPrefix(line, "{") {
+			continue // what the workload printed
+		}
+		var r Record
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatalf("parse %q: %v", line, err)
+		}
+		if r.V != 1 {
+			t.Fatalf("%q: got version %d, want 1", line, r.V)
+		}
+		records = append(records, r)
+	}
+	return records
+}
+
+// A Table is a record of that type.
+type Table struct {
+	Name, Title           string
+	Seq                   int
+	Final                 bool
+	Samples, TotalSamples int64
+	Loss                  map[string]int64
+	Rows                  []Row
+}
+
+// A Row is one row by column.
+type Row map[string]any
+
+// Int is a column that must be a whole number.
+func (r Row) Int(t testing.TB, column string) int64 {
+	t.Helper()
+	n, ok := r[column].(json.Number)
+	if !ok {
+		t.Fatalf("column %s: got %v (%T), want a number; the row is %v", column, r[column], r[column], r)
+	}
+	i, err := n.Int64()
+	if err != nil {
+		t.Fatalf("column %s: %v", column, err)
+	}
+	return i
+}
+
+// Text is a column that must be a text.
+func (r Row) Text(t testing.TB, column string) string {
+	t.Helper()
+	s, ok := r[column].(string)
+	if !ok {
+		t.Fatalf("column %s: got %v (%T), want a text", column, r[column], r[column])
+	}
+	return s
+}
+
+// An Event is a record of that type: a line of a log.
+type Event struct {
+	Name   string
+	Time   int64
+	Comm   string
+	TID    int
+	CPU    int
+	Event  string
+	Fields map[string]any
+	Text   string
+}
+
+// Tables returns the tables in output.
+func Tables(t testing.TB, output string) []Table {
+	t.Helper()
+	return all[Table](t, output, "table")
+}
+
+// Events returns the lines of logs in output.
+func Events(t testing.TB, output string) []Event {
+	t.Helper()
+	return all[Event](t, output, "event")
+}
+
+func all[T any](t testing.TB, output, kind string) []T {
+	t.Helper()
+	var list []T
+	for _, r := range Records(t, output) {
+		if r.Type != kind {
+			continue
+		}
+		var one T
+		d := json.NewDecoder(bytes.NewReader(r.Data))
+		d.UseNumber()
+		if err := d.Decode(&one); err != nil {
+			t.Fatalf("parse %s: %v", r.Data, err)
+		}
+		list = append(list, one)
+	}
+	return list
+}

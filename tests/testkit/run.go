@@ -1,0 +1,175 @@
+package testkit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// limit bounds one run of a program. Tests are made to take a second or two.
+const limit = 30 * time.Second
+
+// Output is what a program left behind.
+type Output struct {
+	Args   []string
+	Stdout string
+	Stderr string
+	Exit   int // the exit status; 128 and the signal if one ended it
+	Took   time.Duration
+}
+
+// Want checks the exit status and returns the output.
+func (o Output) Want(t testing.TB, exit int) Output {
+	t.Helper()
+	if o.Exit != exit {
+		t.Fatalf("%s: got exit status %d, want %d\nstdout: %s\nstderr: %s", strings.Join(o.Args, " "), o.Exit, exit, o.Stdout, o.Stderr)
+	}
+	return o
+}
+
+// Run runs a program to its end.
+func Run(t testing.TB, args ...string) Output {
+	t.Helper()
+	p := Start(t, args...)
+	return p.Wait()
+}
+
+// A Process is a program that runs.
+type Process struct {
+	t      testing.TB
+	args   []string
+	cmd    *exec.Cmd
+	cancel context.CancelFunc
+	start  time.Time
+	stdout buffer
+	stderr buffer
+	out    Output
+	once   sync.Once
+}
+
+// Start starts a program, which is ended with the test at the latest. Its
+// messages are in English and its times in UTC.
+func Start(t testing.TB, args ...string) *Process {
+	t.Helper()
+	return startWith(t, nil, args...)
+}
+
+func startWith(t testing.TB, prepare func(*exec.Cmd), args ...string) *Process {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	p := &Process{t: t, args: args, cancel: cancel, start: time.Now()}
+	p.cmd = exec.CommandContext(ctx, args[0], args[1:]...)
+	p.cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC", "NO_COLOR=1")
+	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
+	// A group of its own, so that what a tracer started ends with it.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.cmd.Cancel = func() error { return syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
+	p.cmd.WaitDelay = 5 * time.Second
+	if prepare != nil {
+		prepare(p.cmd)
+	}
+	if err := p.cmd.Start(); err != nil {
+		cancel()
+		t.Fatalf("start %s: %v", args[0], err)
+	}
+	t.Cleanup(func() {
+		p.cancel()
+		p.Wait()
+	})
+	return p
+}
+
+// PID is the process's number.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Signal sends a signal to the process alone.
+func (p *Process) Signal(s syscall.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatalf("signal %s: %v", p.args[0], err)
+	}
+}
+
+// Stop asks the process to end, as Ctrl-C does, and waits for it.
+func (p *Process) Stop() Output {
+	p.t.Helper()
+	p.Signal(syscall.SIGINT)
+	return p.Wait()
+}
+
+// Wait waits for the end.
+func (p *Process) Wait() Output {
+	p.t.Helper()
+	p.once.Do(func() {
+		err := p.cmd.Wait()
+		p.cancel()
+		exit := p.cmd.ProcessState.ExitCode()
+		if ws, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+			exit = 128 + int(ws.Signal())
+		}
+		var status *exec.ExitError
+		if err != nil && !errors.As(err, &status) {
+			p.t.Errorf("%s: %v", p.args[0], err)
+		}
+		p.out = Output{Args: p.args, Stdout: p.stdout.String(), Stderr: p.stderr.String(), Exit: exit, Took: time.Since(p.start)}
+		if time.Since(p.start) >= limit {
+			p.t.Errorf("%s: did not end within %v; stderr: %s", strings.Join(p.args, " "), limit, p.out.Stderr)
+		}
+	})
+	return p.out
+}
+
+// WaitStderr waits until the process said something with word.
+func (p *Process) WaitStderr(word string) {
+	p.t.Helper()
+	p.await(&p.stderr, word)
+}
+
+// WaitStdout waits until the process printed something with word.
+func (p *Process) WaitStdout(word string) {
+	p.t.Helper()
+	p.await(&p.stdout, word)
+}
+
+func (p *Process) await(b *buffer, word string) {
+	p.t.Helper()
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		if strings.Contains(b.String(), word) {
+			return
+		}
+		if err := syscall.Kill(p.PID(), 0); err != nil || zombie(p.PID()) {
+			break
+		}
+	}
+	if !strings.Contains(b.String(), word) {
+		p.t.Fatalf("%s: did not say %q\nstdout: %s\nstderr: %s", strings.Join(p.args, " "), word, p.stdout.String(), p.stderr.String())
+	}
+}
+
+// zombie reports that a process has ended, and nobody waited for it yet.
+func zombie(pid int) bool { return state(pid) == "Z" }
+
+// A buffer may be read while a process writes.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
