@@ -93,7 +93,7 @@ func (b *builder) filter(e *Event, sc *expr.Scope) error {
 		e.Filter = s.Filter
 		return nil
 	}
-	p, err := expr.CompileC(s.Filter, sc)
+	p, err := expr.CompileFilter(s.Filter, sc)
 	if err != nil {
 		return &diag.Error{Op: "filter", Subject: e.Stream.Label, Class: diag.Usage, Cause: err, Hint: diag.HintOf(err)}
 	}
