@@ -45,9 +45,13 @@ func (r *run) openCounters(ctx context.Context, set *plan.CounterSet) (*counterR
 	for _, line := range c.counters.Describe() {
 		r.verbose(1, line)
 	}
+	// Everything since they were opened counts, since a short command may be
+	// over by now: the values of this read are dropped, only their number is
+	// of use.
 	if c.before, err = c.counters.Read(nil); err != nil {
 		return nil, err
 	}
+	clear(c.before)
 	if c.period > 0 {
 		c.next = time.Now().Add(c.period)
 	}
