@@ -180,6 +180,10 @@ var facts = func() map[string]*Field {
 	return m
 }()
 
+// BoolType is the Type of a computed field whose values are true or false: its
+// Kind is Int, like that of C's.
+const BoolType = "bool"
+
 func (f *Field) String() string { return fmt.Sprintf("%s %s", f.Type, f.Name) }
 
 // Symbols maps numbers to names, as __print_symbolic and __print_flags do.

@@ -19,6 +19,11 @@ func Append(dst []byte, p *expr.Program, f *expr.Frame) []byte {
 		return binary.LittleEndian.AppendUint64(dst, uint64(p.Int(f)))
 	case p.Type.Kind == expr.Str:
 		return appendText(dst, p.Str(f))
+	case p.Elems != nil:
+		for _, m := range p.Elems {
+			dst = Append(dst, m, f)
+		}
+		return dst
 	}
 	return AppendValue(dst, p.Value(f))
 }
@@ -65,6 +70,12 @@ func Take(b []byte, p *expr.Program) (event.Value, []byte) {
 	case p.Type.Kind == expr.Str:
 		n := binary.LittleEndian.Uint32(b)
 		return event.StrOf(string(b[4 : 4+n])), b[4+n:]
+	case p.Elems != nil:
+		vs := make([]event.Value, len(p.Elems))
+		for i, m := range p.Elems {
+			vs[i], b = Take(b, m)
+		}
+		return event.ListOf(vs...), b
 	}
 	return takeValue(b)
 }

@@ -43,7 +43,7 @@ var layers = [][]string{
 	{"runtime/order"},
 	{"runtime/flow"},
 	{"runtime/join"},
-	{"runtime/agg"},
+	{"runtime/agg", "runtime/fold"},
 	{"runtime/render"},
 
 	// From a script's wish to a run.

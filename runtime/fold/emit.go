@@ -1,0 +1,105 @@
+package fold
+
+import (
+	"math"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// batch is how many emitted events are handed on at once, at least.
+const batch = 256
+
+// emitted collects what the functions emit until it is handed on.
+type emitted struct {
+	stream *event.Stream
+	make   []func(o *emitted, a expr.Arg) event.Value // by field
+	events []event.Event
+	joints []event.Joint
+	slots  []event.Value
+	ptrs   []*event.Event
+	texts  map[string]string // made before; a comm repeats
+}
+
+func (o *emitted) init(st *event.Stream) {
+	o.stream = st
+	if st == nil {
+		return
+	}
+	for i := range st.Schema.Fields {
+		o.make = append(o.make, maker(&st.Schema.Fields[i]))
+	}
+}
+
+// maker turns the bits of a value into what its field says that they are.
+func maker(f *event.Field) func(o *emitted, a expr.Arg) event.Value {
+	switch {
+	case f.Kind == event.Float:
+		return func(_ *emitted, a expr.Arg) event.Value {
+			return event.FloatOf(math.Float64frombits(uint64(a.I)))
+		}
+	case f.Kind != event.Int:
+		return func(o *emitted, a expr.Arg) event.Value { return event.StrOf(o.text(a.S)) }
+	case f.Type == event.BoolType:
+		return func(_ *emitted, a expr.Arg) event.Value { return event.BoolOf(a.I != 0) }
+	case f.Unit == event.Nanos:
+		return func(_ *emitted, a expr.Arg) event.Value { return event.DurationOf(a.I) }
+	case f.Unit == event.Moment:
+		return func(_ *emitted, a expr.Arg) event.Value { return event.TimeOf(event.Time(a.I)) }
+	case !f.Signed:
+		return func(_ *emitted, a expr.Arg) event.Value { return event.UintOf(uint64(a.I)) }
+	}
+	return func(_ *emitted, a expr.Arg) event.Value { return event.IntOf(a.I) }
+}
+
+const maxTexts = 1024
+
+// text makes a string of b; who keeps the event keeps the string.
+//
+// Fast path: a text seen before does not allocate.
+func (o *emitted) text(b []byte) string {
+	if s, ok := o.texts[string(b)]; ok {
+		return s
+	}
+	if o.texts == nil || len(o.texts) >= maxTexts {
+		o.texts = make(map[string]string)
+	}
+	s := string(b)
+	o.texts[s] = s
+	return s
+}
+
+// emit is the frame's Emit: an event at the time and place of the one at hand.
+func (o *emitted) emit(f *expr.Frame, _ int, args []expr.Arg) {
+	if o.stream == nil || len(args) != len(o.make) {
+		f.Fail(expr.ErrMissing)
+		return
+	}
+	e := f.Event
+	o.events = append(o.events, event.Event{Time: e.Time, Stream: o.stream, PID: e.PID, TID: e.TID, CPU: e.CPU, Ring: e.Ring})
+	for i, a := range args {
+		o.slots = append(o.slots, o.make[i](o, a))
+	}
+}
+
+// flush hands the events on. They get their slots now, since the slices have
+// moved while they grew.
+func (o *emitted) flush(f *Fold) {
+	n := len(o.events)
+	if n == 0 {
+		return
+	}
+	f.stats.Emitted += uint64(n)
+	for len(o.joints) < n {
+		o.joints = append(o.joints, event.Joint{})
+	}
+	o.ptrs = o.ptrs[:0]
+	width := len(o.make)
+	for i := range n {
+		o.joints[i] = event.Joint{Slots: o.slots[i*width : (i+1)*width : (i+1)*width]}
+		o.events[i].Joint = &o.joints[i]
+		o.ptrs = append(o.ptrs, &o.events[i])
+	}
+	f.next.Events(o.ptrs)
+	o.events, o.slots = o.events[:0], o.slots[:0]
+}

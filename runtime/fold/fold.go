@@ -1,0 +1,350 @@
+package fold
+
+import (
+	"slices"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
+	"ppscript/runtime/key"
+)
+
+// A Spec describes a Fold.
+type Spec struct {
+	// Key tells the machines apart.
+	Key *flow.Fn
+	// Step runs for each event, with the state of its key in the frame.
+	Step *flow.Fn
+	// Flush, if any, runs at the end of an interval for every key that is
+	// not in its initial state. Its event has FlushStream, the time of the
+	// end, and the key in slot 0.
+	Flush       *expr.Program
+	FlushStream *event.Stream
+	// Init and Texts are the initial state.
+	Init  []int64
+	Texts []string
+	// Out is the stream of what the functions emit, whose fields are slots
+	// in the order of the values; nil if they emit nothing.
+	Out *event.Stream
+	// Limit bounds the keys; 0 is key.DefaultLimit.
+	Limit int
+	// ByRing says that no key has events in several rings, so that a loss in
+	// one ring leaves the keys of others alone.
+	ByRing bool
+}
+
+// A Fold is a flow.Sink.
+type Fold struct {
+	spec Spec
+	next flow.Sink
+
+	ints  *key.Ints
+	texts *key.Texts
+	pack  []byte // the key at hand, if it is not an integer
+	limit int
+
+	// rows is the state of all keys: for each row of the key table two words
+	// of its own, see rowKey and rowMeta, and the slots. Together, so that an
+	// event touches one or two cache lines.
+	rows   []int64
+	stride int
+	names  [][]byte // text slots of all rows
+	hand   int32    // where the search for a victim goes on
+
+	frame expr.Frame
+	out   emitted
+	errs  flow.Errors
+	stats Stats
+}
+
+// The words of a row in front of its slots.
+const (
+	rowKey  = iota // the key, if it is an integer
+	rowMeta        // 0: free; else flags and the ring of the first event
+	rowHead
+
+	live  = 1
+	used  = 2 // since the search for a victim last came by
+	ringS = 8 // shift of the ring
+)
+
+// Stats counts what became of the keys since the last call of Loss.
+type Stats struct {
+	Emitted uint64
+	Evicted uint64 // keys pushed out by the limit
+	Broken  uint64 // keys whose state was dropped because of a loss
+}
+
+// New returns a Fold that hands what is emitted to next.
+func New(s Spec, next flow.Sink) *Fold {
+	f := &Fold{spec: s, next: next, limit: s.Limit, stride: rowHead + len(s.Init)}
+	if f.limit <= 0 {
+		f.limit = key.DefaultLimit
+	}
+	integer := true
+	s.Key.Each(func(p *expr.Program) { integer = integer && p.Type.Numeric() })
+	if integer {
+		f.ints = key.NewInts(f.limit)
+	} else {
+		f.texts = key.NewTexts(f.limit)
+	}
+	f.out.init(s.Out)
+	f.frame.Emit = f.out.emit
+	return f
+}
+
+// Events implements flow.Sink.
+func (f *Fold) Events(evs []*event.Event) {
+	// Fast path: one stream with an integer key, and no text in the state.
+	if f.ints != nil && len(f.spec.Texts) == 0 && f.spec.Key.One() != nil && f.spec.Step.One() != nil {
+		f.integers(evs)
+	} else {
+		f.any(evs)
+	}
+	f.out.flush(f)
+}
+
+func (f *Fold) any(evs []*event.Event) {
+	for _, e := range evs {
+		f.frame.Reset(e)
+		f.step(e, f.row(e))
+	}
+}
+
+// step runs the step function on a row; key.None is no row: the key failed.
+func (f *Fold) step(e *event.Event, r int32) {
+	if r >= 0 {
+		f.point(r)
+		f.spec.Step.For(e).Run(&f.frame)
+	}
+	if f.frame.Err != nil {
+		f.errs.Note(&f.frame)
+	}
+	if len(f.out.events) >= batch {
+		f.out.flush(f)
+	}
+}
+
+// point makes the frame work on a row.
+func (f *Fold) point(r int32) {
+	at := int(r) * f.stride
+	row := f.rows[at : at+f.stride : at+f.stride]
+	row[rowMeta] |= used
+	f.frame.State = row[rowHead:]
+	if n := len(f.spec.Texts); n > 0 {
+		f.frame.Texts = f.names[int(r)*n : int(r+1)*n]
+	}
+}
+
+// row finds the row of e's key and makes it if it is new.
+func (f *Fold) row(e *event.Event) int32 {
+	p := f.spec.Key.For(e)
+	if f.ints != nil {
+		k := p.Int(&f.frame)
+		if f.frame.Err != nil {
+			return key.None
+		}
+		r, fresh := f.ints.Insert(k)
+		if fresh || r == key.None {
+			return f.freshInt(e, k, r)
+		}
+		return r
+	}
+	f.pack = key.Append(f.pack[:0], p, &f.frame)
+	if f.frame.Err != nil {
+		return key.None
+	}
+	r, fresh := f.texts.Insert(f.pack)
+	if r == key.None {
+		f.evict()
+		r, fresh = f.texts.Insert(f.pack)
+	}
+	if fresh {
+		f.fresh(e, r)
+	}
+	return r
+}
+
+// freshInt gives a new key its row, another's if the table is full.
+func (f *Fold) freshInt(e *event.Event, k int64, r int32) int32 {
+	if r == key.None {
+		f.evict()
+		r, _ = f.ints.Insert(k)
+	}
+	f.fresh(e, r)
+	f.rows[int(r)*f.stride+rowKey] = k
+	return r
+}
+
+// fresh makes the initial state of a row.
+func (f *Fold) fresh(e *event.Event, r int32) {
+	at := int(r) * f.stride
+	if at == len(f.rows) {
+		f.rows = append(f.rows, make([]int64, f.stride)...)
+		for range f.spec.Texts {
+			f.names = append(f.names, nil)
+		}
+	}
+	f.rows[at+rowMeta] = live | int64(e.Ring)<<ringS
+	copy(f.rows[at+rowHead:], f.spec.Init)
+	for i, s := range f.spec.Texts {
+		t := &f.names[int(r)*len(f.spec.Texts)+i]
+		*t = append((*t)[:0], s...)
+	}
+}
+
+// integers is Events for the common fold.
+func (f *Fold) integers(evs []*event.Event) {
+	kp, run := f.spec.Key.One().Int, f.spec.Step.One().Run
+	frame := &f.frame
+	for _, e := range evs {
+		frame.Reset(e)
+		k := kp(frame)
+		if frame.Err != nil {
+			f.errs.Note(frame)
+			continue
+		}
+		r, fresh := f.ints.Insert(k)
+		if fresh || r == key.None {
+			r = f.freshInt(e, k, r)
+		}
+		at := int(r) * f.stride
+		row := f.rows[at : at+f.stride : at+f.stride]
+		row[rowMeta] |= used
+		frame.State = row[rowHead:]
+		run(frame)
+		if frame.Err != nil {
+			f.errs.Note(frame)
+		}
+		if len(f.out.events) >= batch {
+			f.out.flush(f)
+		}
+	}
+}
+
+// Lost implements flow.Sink: the lost events may have been of any key, unless
+// keys do not span rings.
+func (f *Fold) Lost(ring int32, n uint64, t event.Time) {
+	for r := range int32(f.size()) {
+		meta := f.rows[int(r)*f.stride+rowMeta]
+		if meta == 0 || f.spec.ByRing && int32(meta>>ringS) != ring {
+			continue
+		}
+		if !f.initial(r) {
+			f.stats.Broken++
+		}
+		f.remove(r)
+	}
+	f.next.Lost(ring, n, t)
+}
+
+// size is the number of rows, free ones included.
+func (f *Fold) size() int { return len(f.rows) / f.stride }
+
+// initial reports that the row's state is the initial one, as good as none.
+func (f *Fold) initial(r int32) bool {
+	at := int(r) * f.stride
+	if !slices.Equal(f.rows[at+rowHead:at+f.stride], f.spec.Init) {
+		return false
+	}
+	for i, s := range f.spec.Texts {
+		if string(f.names[int(r)*len(f.spec.Texts)+i]) != s {
+			return false
+		}
+	}
+	return true
+}
+
+// remove forgets a key.
+func (f *Fold) remove(r int32) {
+	row := f.rows[int(r)*f.stride:]
+	if f.ints != nil {
+		f.ints.Delete(row[rowKey])
+	} else {
+		f.texts.Delete(f.texts.Key(r))
+	}
+	row[rowMeta] = 0
+}
+
+// evict makes room for a key. A hand goes round the rows: it takes the first
+// that is in its initial state, or that was not used since the hand last came
+// by. This is nearly the least recently used, without a list that every event
+// would have to change.
+func (f *Fold) evict() {
+	for {
+		if f.hand++; int(f.hand) >= f.size() {
+			f.hand = 0
+		}
+		meta := &f.rows[int(f.hand)*f.stride+rowMeta]
+		switch {
+		case *meta == 0:
+		case f.initial(f.hand):
+			f.remove(f.hand)
+			return
+		case *meta&used == 0:
+			f.stats.Evicted++
+			f.remove(f.hand)
+			return
+		default:
+			*meta &^= used
+		}
+	}
+}
+
+// Flush runs the flush function for every key that is not in its initial
+// state, oldest rows first, and hands on what it emits.
+func (f *Fold) Flush(now event.Time) {
+	if f.spec.Flush == nil {
+		return
+	}
+	joint := event.Joint{Slots: make([]event.Value, 1)}
+	e := event.Event{Time: now, Stream: f.spec.FlushStream, Joint: &joint, PID: -1, TID: -1, CPU: -1, Ring: -1}
+	for r := range int32(f.size()) {
+		if f.rows[int(r)*f.stride+rowMeta] == 0 || f.initial(r) {
+			continue
+		}
+		joint.Slots[0] = f.keyOf(r)
+		f.frame.Reset(&e)
+		meta := f.rows[int(r)*f.stride+rowMeta]
+		f.point(r)
+		f.rows[int(r)*f.stride+rowMeta] = meta // looking is not using
+		if f.spec.Flush.Run(&f.frame); f.frame.Err != nil {
+			f.errs.Note(&f.frame)
+		}
+		if len(f.out.events) >= batch {
+			f.out.flush(f)
+		}
+	}
+	f.out.flush(f)
+}
+
+func (f *Fold) keyOf(r int32) event.Value {
+	p := f.spec.Key.Any()
+	if f.ints != nil {
+		return key.ValueOf(p.Type, f.rows[int(r)*f.stride+rowKey])
+	}
+	v, _ := key.Take(f.texts.Key(r), p)
+	return v
+}
+
+// Len is the number of keys that have a state.
+func (f *Fold) Len() int {
+	if f.ints != nil {
+		return f.ints.Len()
+	}
+	return f.texts.Len()
+}
+
+// Stats returns the counters since the last call of Loss.
+func (f *Fold) Stats() Stats { return f.stats }
+
+// Errors returns the failed evaluations since the last call of Loss.
+func (f *Fold) Errors() *flow.Errors { return &f.errs }
+
+// Loss returns what is missing in what was emitted since the last call.
+func (f *Fold) Loss() event.Loss {
+	l := event.Loss{Dropped: f.stats.Broken, Evicted: f.stats.Evicted, Errors: f.errs.N}
+	f.stats = Stats{}
+	f.errs.N = 0
+	return l
+}
