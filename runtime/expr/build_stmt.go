@@ -1,6 +1,10 @@
 package expr
 
-import "fmt"
+import (
+	"fmt"
+
+	"ppscript/runtime/event"
+)
 
 // This file makes the nodes of statements, state and calls; see build.go.
 
@@ -141,6 +145,30 @@ func NewNative(n Native) (Node, error) {
 		}
 	}
 	return &n, nil
+}
+
+// NewQuantity says what an integer measures.
+func NewQuantity(x Node, unit event.Unit) (Node, error) {
+	if x.Type().Kind != Int {
+		return nil, fmt.Errorf("a %s measures nothing", x.Type())
+	}
+	if f, ok := x.(*Field); ok && f.View == ViewValue && f.F.Unit == unit {
+		return x, nil
+	}
+	return &Quantity{x, unit}, nil
+}
+
+// UnitOf is what a node's integers measure, if it is a field or a Quantity.
+func UnitOf(n Node) event.Unit {
+	switch n := n.(type) {
+	case *Field:
+		if n.View == ViewValue {
+			return n.F.Unit
+		}
+	case *Quantity:
+		return n.Unit
+	}
+	return event.NoUnit
 }
 
 // NewTuple is a composite key.

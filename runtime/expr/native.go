@@ -52,6 +52,11 @@ func genStmt(n Node) stmtFn {
 		return genStore(n)
 	case *Emit:
 		return genEmit(n)
+	case *Func:
+		if n.T.Kind == Void {
+			body := genStmt(n.Body)
+			return func(f *Frame) bool { body(f); return false }
+		}
 	case *TupleOf:
 		return genBlock(n.Elems)
 	}
@@ -203,6 +208,9 @@ func genValue(n Node) func(*Frame) event.Value {
 			return event.ListOf(vs...)
 		}
 	}
+	if q, ok := n.(*Quantity); ok {
+		return quantityValue(q)
+	}
 	if fl, ok := n.(*Field); ok && fl.View == ViewValue && fl.F.Kind != event.Str {
 		return fieldValueOf(fl)
 	}
@@ -225,6 +233,17 @@ func genValue(n Node) func(*Frame) event.Value {
 	}
 	x := genStmt(n)
 	return func(f *Frame) event.Value { x(f); return event.Value{} }
+}
+
+func quantityValue(n *Quantity) func(*Frame) event.Value {
+	x := genInt(n.X)
+	switch n.Unit {
+	case event.Nanos:
+		return func(f *Frame) event.Value { return event.DurationOf(x(f)) }
+	case event.Moment:
+		return func(f *Frame) event.Value { return event.TimeOf(event.Time(x(f))) }
+	}
+	return func(f *Frame) event.Value { return event.IntOf(x(f)) }
 }
 
 // fieldValueOf keeps what the field knows of its value: a duration stays one,

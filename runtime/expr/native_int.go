@@ -76,6 +76,8 @@ func genInt(n Node) intFn {
 		}
 	case *Native:
 		return nativeInt(n)
+	case *Quantity:
+		return genInt(n.X)
 	}
 	panic("BUG: no integer code for " + n.String())
 }

@@ -172,6 +172,13 @@ type (
 		Str1 func(f *Frame, x int64) []byte
 	}
 
+	// Quantity is X, an integer, as a duration, moment or size: only Value
+	// and who asks for the unit see a difference.
+	Quantity struct {
+		X    Node
+		Unit event.Unit
+	}
+
 	// TupleOf is a composite key.
 	TupleOf struct{ Elems []Node }
 )
@@ -221,4 +228,5 @@ func (n *LoadState) Type() Type  { return n.T }
 func (n *StoreState) Type() Type { return TVoid }
 func (n *Emit) Type() Type       { return TVoid }
 func (n *Native) Type() Type     { return n.T }
+func (n *Quantity) Type() Type   { return n.X.Type() }
 func (n *TupleOf) Type() Type    { return TTuple }

@@ -129,8 +129,9 @@ func slot(t Type, i int) string {
 	return "state[" + strconv.Itoa(i) + "]"
 }
 
-func (n *Native) String() string  { return n.Name + "(" + join(n.Args, ", ") + ")" }
-func (n *TupleOf) String() string { return "(" + join(n.Elems, ", ") + ",)" }
+func (n *Native) String() string   { return n.Name + "(" + join(n.Args, ", ") + ")" }
+func (n *Quantity) String() string { return n.X.String() }
+func (n *TupleOf) String() string  { return "(" + join(n.Elems, ", ") + ",)" }
 
 func join(nodes []Node, sep string) string {
 	var b strings.Builder

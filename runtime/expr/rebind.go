@@ -95,6 +95,8 @@ func Rebind(n Node, from, p Part) Node {
 			c.rebind(n, from, p)
 		}
 		return &c
+	case *Quantity:
+		return &Quantity{re(n.X), n.Unit}
 	case *TupleOf:
 		return &TupleOf{all(n.Elems)}
 	}

@@ -43,6 +43,8 @@ func Children(n Node) []Node {
 		return n.Args
 	case *Native:
 		return n.Args
+	case *Quantity:
+		return []Node{n.X}
 	case *TupleOf:
 		return n.Elems
 	}

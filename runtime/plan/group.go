@@ -162,10 +162,7 @@ func (b *builder) only(c *AggCol, brs []branch) ([]branch, []bool, error) {
 
 // unitOf is what a program's numbers measure, if it is a field that says so.
 func unitOf(p *expr.Program) event.Unit {
-	if n, ok := p.Node.(*expr.Field); ok && n.View == expr.ViewValue {
-		return n.F.Unit
-	}
-	return event.NoUnit
+	return expr.UnitOf(p.Node)
 }
 
 func valueKind(p *expr.Program) event.ValueKind {
