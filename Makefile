@@ -15,8 +15,14 @@ help: ## show this list
 build: ## build ./ppscript, a static binary
 	$(GO) build -trimpath -o ppscript ./cmd/ppscript
 
-demo: build ## show a profiler over the recording of two virtual CPUs; needs no privilege
-	./ppscript kvm-exit --input tests/data/kvm.data
+demo: build ## show why virtual CPUs leave the guest: live if a guest runs here, else over a recording
+	@if ./ppscript kvm-exit --duration 2s >demo.out 2>demo.err && grep -q . demo.out; then \
+		echo "live, two seconds of this machine's guests:"; cat demo.out; \
+	else \
+		echo "no guest left to its host within 2 s here ($$(head -n 1 demo.err | grep . || echo 'no kvm_exit events came')),"; \
+		echo "so this is a recording of a guest's two virtual CPUs, tests/data/kvm.data:"; \
+		./ppscript kvm-exit --input tests/data/kvm.data; \
+	fi; rm -f demo.out demo.err
 
 test: ## run all tests; as root they try the kernel as well
 	$(GO) test -timeout 14m ./...

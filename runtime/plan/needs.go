@@ -33,6 +33,9 @@ func (b *builder) needs() {
 		n.raw = true
 		n.order("a log shows events in time order")
 	}
+	for _, l := range p.Logs {
+		p.Overwrite = p.Overwrite || l.Spec.Newest
+	}
 	if len(p.Eachs) > 0 {
 		n.order("a script function sees events in time order")
 	}

@@ -31,6 +31,9 @@ type Plan struct {
 	OrderWhy string
 	// Comm says that names of threads are needed.
 	Comm bool
+	// Overwrite says that full rings drop their oldest records, and are read
+	// at the end only.
+	Overwrite bool
 
 	// Interpreted says which functions could not be compiled, and why.
 	Interpreted []string

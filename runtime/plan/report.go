@@ -43,6 +43,9 @@ type Log struct {
 	Title string
 	// Pairs shows both events of a pair; else the pair's own line.
 	Pairs bool
+	// Newest keeps the newest events in the rings, instead of losing them
+	// when a ring is full, and shows them at the end.
+	Newest bool
 }
 
 // Heat writes the time and a number of every event to files that heat map

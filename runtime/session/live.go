@@ -19,6 +19,7 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 		Members:   p.Facts,
 		Pages:     o.Pages,
 		Watermark: o.Watermark,
+		Overwrite: p.Overwrite,
 		SideBand:  perf.SideBand{Comm: p.Comm, Task: p.Comm},
 		Warn:      func(err error) { w.say("%v", err) },
 	}

@@ -268,7 +268,7 @@ func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) 
 
 // feed brings what is there to the operators.
 func (r *run) feed(final bool) {
-	if r.feeder != nil {
+	if r.feeder != nil && !(r.plan.Overwrite && r.live != nil) {
 		r.feeder.Round(r.plan.Router.Events, final)
 	}
 	for _, c := range r.counts {
