@@ -21,6 +21,9 @@ import (
 // it a slow trickle would be shown only when the ring is half full.
 const pollTime = 100 * time.Millisecond
 
+// scanTime bounds what reading the names of all processes may cost at start.
+const scanTime = 20 * time.Millisecond
+
 // A run is a session while it runs.
 type run struct {
 	world  *world
@@ -126,6 +129,9 @@ func (r *run) prepare() {
 	p := r.plan
 	for _, st := range p.Streams() {
 		st.Comm = r.tasks.Of
+	}
+	if p.Comm && r.live != nil {
+		r.tasks.Scan(scanTime)
 	}
 	if r.live != nil {
 		mapLive(p, r.live)
