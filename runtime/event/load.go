@@ -78,6 +78,18 @@ func LoadInt(b []byte, signed bool) (int64, bool) {
 	return 0, false
 }
 
+// truncate keeps the low size bytes of v.
+func truncate(v uint64, size int, signed bool) int64 {
+	shift := 64 - 8*size
+	if size <= 0 || shift <= 0 {
+		return int64(v)
+	}
+	if signed {
+		return int64(v<<shift) >> shift
+	}
+	return int64(v << shift >> shift)
+}
+
 func (f *Field) fact(e *Event) (int64, bool) {
 	switch f.Fact {
 	case FactTime:
@@ -97,6 +109,13 @@ func (f *Field) fact(e *Event) (int64, bool) {
 	if e.Stream == nil || e.Stream.Members == nil {
 		return 0, false
 	}
+	if f.Fact >= FactArg {
+		if e.Stream.Schema.Arg == nil {
+			return 0, false
+		}
+		v, ok := e.Stream.Schema.Arg(e, int(f.Fact-FactArg))
+		return truncate(v, f.Size, f.Signed), ok
+	}
 	v, ok := e.Stream.Members.Member(e, f.Fact)
 	return int64(v), ok
 }
@@ -110,6 +129,10 @@ func (f *Field) Text(e *Event) []byte {
 	case InFact:
 		if f.Fact == FactComm && e.Stream != nil && e.Stream.Comm != nil {
 			return []byte(e.Stream.Comm(e))
+		}
+		if f.Fact >= FactArg && e.Stream != nil && e.Stream.Schema.ArgText != nil {
+			text, _ := e.Stream.Schema.ArgText(e, int(f.Fact-FactArg))
+			return []byte(text)
 		}
 		return nil
 	case InSlot:

@@ -53,6 +53,19 @@ const (
 	FactWeight
 	FactCallchain
 	FactDelay // of a pair: from its start to its end
+	// FactStack is a copy of the top of the user stack, for arguments that
+	// lie there. It has no number.
+	FactStack
+)
+
+// Facts of probes.
+const (
+	// FactReg + n is register n at the moment of the event, by the kernel's
+	// numbers (enum perf_event_x86_regs, perf_event_arm_regs).
+	FactReg Fact = 64
+	// FactArg + n is value n that Schema.Arg or Schema.ArgText computes from
+	// the facts in Field.Uses.
+	FactArg Fact = 128
 )
 
 // Unit names the quantity that a number measures. Package unit prints it.
@@ -80,6 +93,8 @@ type Field struct {
 	Offset int
 	Size   int // bytes at Offset; for DataLoc and RelLoc the size of the u32
 	Elem   int // bytes of one element of an Array or Bitmask
+	// Uses lists the other facts that a computed fact (FactArg) needs.
+	Uses []Fact
 }
 
 // A Schema describes the events of one kind: where each field lies, and how
@@ -106,6 +121,11 @@ type Schema struct {
 	// vendor); false if the print fmt gives the field no name. Nil means
 	// Symbolic.
 	SymbolicOf func(field string, e *Event) (string, bool)
+	// Arg computes the fact FactArg + n of an event as a number, ArgText as
+	// text: arguments of probes. False if the event does not tell. Both may
+	// read the memory of the process that the event is about, now.
+	Arg     func(e *Event, n int) (uint64, bool)
+	ArgText func(e *Event, n int) (string, bool)
 
 	once  sync.Once
 	index map[string]int

@@ -163,6 +163,16 @@ func fieldStr(n *Field) strFn {
 	fld, part := n.F, n.Part
 	text := fld.Kind == event.Str && n.View == ViewValue
 	switch {
+	case fld.Place == event.InFact && fld.Fact >= event.FactArg:
+		return func(f *Frame) []byte {
+			e := f.part(part)
+			if e == nil || e.Stream == nil || e.Stream.Schema.ArgText == nil {
+				f.Fail(ErrMissing)
+				return nil
+			}
+			text, _ := e.Stream.Schema.ArgText(e, int(fld.Fact-event.FactArg))
+			return view(text)
+		}
 	case fld.Place == event.InFact:
 		return func(f *Frame) []byte {
 			e := f.part(part)

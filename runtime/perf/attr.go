@@ -39,6 +39,10 @@ func (c *Config) sampling(e *EventConfig, withID, ringCPU bool) unix.PerfEventAt
 		a.Sample_type |= unix.PERF_SAMPLE_REGS_USER
 		a.Sample_regs_user = e.RegsUser
 	}
+	if e.RegsIntr != 0 {
+		a.Sample_type |= unix.PERF_SAMPLE_REGS_INTR
+		a.Sample_regs_intr = e.RegsIntr
+	}
 	if e.StackUser != 0 {
 		a.Sample_type |= unix.PERF_SAMPLE_STACK_USER
 		a.Sample_stack_user = e.StackUser

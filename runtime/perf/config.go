@@ -52,6 +52,9 @@ type EventConfig struct {
 	Filter string        // the kernel's filter language; empty passes all
 
 	Config1, Config2 uint64 // attr.config1 and config2: breakpoints, probes
+	// Config1Text is what config1 points to instead: the file of a uprobe,
+	// the function of a kprobe.
+	Config1Text string
 
 	// Period samples every so many occurrences, Freq so many times a second.
 	// With neither, events that count occurrences sample each, and clocks
@@ -68,6 +71,7 @@ type EventConfig struct {
 	ExcludeChainKernel, ExcludeChainUser bool
 	MaxStack                             int    // addresses; 0 is the kernel's limit
 	RegsUser                             uint64 // mask of user registers to sample
+	RegsIntr                             uint64 // mask of registers at the event, user or kernel
 	StackUser                            uint32 // bytes of user stack to sample
 
 	CPUs     []int // only these of the target's CPUs; nil is all

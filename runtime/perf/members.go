@@ -19,6 +19,9 @@ func (l *Layout) Member(e *event.Event, f event.Fact) (uint64, bool) {
 	if e.Kind != event.Sample || len(rec) < l.fixed {
 		return 0, false
 	}
+	if f >= event.FactReg {
+		return l.register(e, uint(f-event.FactReg))
+	}
 	at := 0
 	switch f {
 	case event.FactTime:
@@ -90,6 +93,21 @@ func (l *Layout) UserRegs(e *event.Event) []uint64 {
 // IntrRegs is UserRegs for the registers at the interrupt.
 func (l *Layout) IntrRegs(e *event.Event) []uint64 {
 	return l.regs(e, unix.PERF_SAMPLE_REGS_INTR)
+}
+
+// register is register n, as it was at the event or, failing that, in the
+// interrupted user code.
+func (l *Layout) register(e *event.Event, n uint) (uint64, bool) {
+	bit := uint64(1) << (n & 63)
+	mask, member := l.RegsIntr, uint64(unix.PERF_SAMPLE_REGS_INTR)
+	if mask&bit == 0 {
+		mask, member = l.RegsUser, unix.PERF_SAMPLE_REGS_USER
+	}
+	i := bits.OnesCount64(mask & (bit - 1))
+	if ws := l.regs(e, member); mask&bit != 0 && n < 64 && i < len(ws) {
+		return ws[i], true
+	}
+	return 0, false
 }
 
 func (l *Layout) regs(e *event.Event, bit uint64) []uint64 {

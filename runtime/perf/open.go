@@ -26,6 +26,7 @@ type opener struct {
 	noLost bool // this kernel knows no PERF_FORMAT_LOST (before 6.0)
 	noTid  bool // nor inherit_thread (before 5.13)
 	dead   map[int]bool
+	text   []byte // what config1 of the event being opened points to
 }
 
 // member is one event of the Config, or the dummy, on its way.
@@ -193,6 +194,11 @@ func sortedKeys(m map[int]bool) []int {
 
 // openOne opens m on p and lets its records flow to the place's ring.
 func (o *opener) openOne(m *member, p place, counting bool) error {
+	if m.ev.Config1Text != "" {
+		// It is kept in o, since memory of the stack could move.
+		o.text = append([]byte(m.ev.Config1Text), 0)
+		m.attr.Ext1 = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(o.text))))
+	}
 	fd, err := o.perfEventOpen(&m.attr, p)
 	if err != nil {
 		return o.explainOpen(m, p, err)
