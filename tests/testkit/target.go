@@ -5,8 +5,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A Target is the load program that waits for the word to begin, so that
@@ -17,8 +19,8 @@ type Target struct {
 	runs  int
 }
 
-// StartTarget starts the load with its options; all its threads exist when it
-// returns.
+// StartTarget starts the load with its options; all its threads exist and
+// sleep when it returns.
 func StartTarget(t testing.TB, options ...string) *Target {
 	t.Helper()
 	target := &Target{}
@@ -30,10 +32,11 @@ func StartTarget(t testing.TB, options ...string) *Target {
 	}
 	target.Process = startWith(t, prepare, append([]string{Load(t), "-wait"}, options...)...)
 	target.WaitStdout("ready\n")
+	target.settle()
 	return target
 }
 
-// Do has the target do its work, and returns when it is done.
+// Do has the target do its work, and returns when it is done and at rest.
 func (l *Target) Do() {
 	l.t.Helper()
 	if _, err := io.WriteString(l.stdin, "go\n"); err != nil {
@@ -41,6 +44,7 @@ func (l *Target) Do() {
 	}
 	l.runs++
 	l.WaitStdout(fmt.Sprintf("done %d\n", l.runs))
+	l.settle()
 }
 
 // End ends the target.
@@ -64,4 +68,36 @@ func state(pid int) string {
 func Alive(pid int) bool {
 	s := state(pid)
 	return s != "" && s != "Z" && s != "X"
+}
+
+// settle waits until no thread of the target runs any more: tracers that end
+// one after the other then see the same events.
+func (l *Target) settle() {
+	l.t.Helper()
+	before, same := "", 0
+	for deadline := time.Now().Add(limit); same < 10; time.Sleep(2 * time.Millisecond) {
+		now := switches(l.PID())
+		if now == before {
+			same++
+		} else {
+			before, same = now, 0
+		}
+		if time.Now().After(deadline) {
+			l.t.Fatal("load: does not come to rest")
+		}
+	}
+}
+
+// switches is a text that changes whenever a thread of the process is given a
+// CPU or taken off it.
+func switches(pid int) string {
+	var b strings.Builder
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	for _, file := range files {
+		text, _ := os.ReadFile(file)
+		if at := strings.Index(string(text), "voluntary_ctxt_switches"); at >= 0 {
+			b.WriteString(file + string(text[at:]))
+		}
+	}
+	return b.String()
 }

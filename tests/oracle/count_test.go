@@ -1,0 +1,91 @@
+package oracle
+
+import (
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+const (
+	enter   = "raw_syscalls:sys_enter"
+	leave   = "raw_syscalls:sys_exit"
+	getppid = "110" // on amd64
+)
+
+// Counters equal perf's on the same run, and the numbers that are known.
+func TestStatEqualsPerfStat(t *testing.T) {
+	live(t, testkit.Perf, testkit.AMD64)
+	l := testkit.StartTarget(t, "-getppid", "1000", "-fail", "50", "-sleep", "20", "-switch", "200", "-fault", "300")
+	perf := attachPerf(t, l, "stat", "-x,", "-e", enter, "--filter", "id == "+getppid,
+		"-e", "syscalls:sys_enter_openat,syscalls:sys_exit_clock_nanosleep,sched:sched_switch,page-faults,context-switches")
+	ours := attach(t, l, "stat", "--format", "json", "-e", enter+"/id == "+getppid+"/",
+		"-e", "syscalls:sys_enter_openat,syscalls:sys_exit_clock_nanosleep,sched:sched_switch,page-faults,context-switches")
+	l.Do()
+	table := last(t, ours.Stop().Want(t, 0).Stdout)
+	want := perfCounts(t, perf.end())
+	l.End()
+
+	got := map[string]int64{}
+	for _, row := range table.Rows {
+		got[row.Text(t, "event")] += row.Int(t, "total")
+	}
+	f := func(ours, perfs string, known, atLeast int64) {
+		t.Helper()
+		if got[ours] != want[perfs] {
+			t.Errorf("%s: got %d, want perf's %d", ours, got[ours], want[perfs])
+		}
+		if known >= 0 && got[ours] != known || got[ours] < atLeast {
+			t.Errorf("%s: got %d, want %d, or at least %d", ours, got[ours], known, atLeast)
+		}
+	}
+	f(enter, enter, 1000, 0)
+	f("syscalls:sys_enter_openat", "syscalls:sys_enter_openat", 50, 0)
+	f("syscalls:sys_exit_clock_nanosleep", "syscalls:sys_exit_clock_nanosleep", 20, 0)
+	f("sched:sched_switch", "sched:sched_switch", -1, 200)
+	f("software:page-faults", "page-faults", -1, 300)
+	f("software:context-switches", "context-switches", -1, 200)
+}
+
+// A command is counted from its first instruction to its last, however short
+// it is.
+func TestStatShortCommand(t *testing.T) {
+	live(t, testkit.AMD64)
+	for range 5 {
+		out := testkit.Run(t, testkit.PPScript(t), "stat", "--format", "json", "-e", enter+"/id == "+getppid+"/,"+enter+"/id == 231/alias=exits/",
+			"--", testkit.Load(t), "-getppid", "123").Want(t, 0)
+		rows := last(t, out.Stdout).Rows
+		if len(rows) != 2 || rows[0].Int(t, "total") != 123 || rows[1].Int(t, "total") != 1 {
+			t.Fatalf("got %v, want 123 getppid and 1 exit_group", rows)
+		}
+	}
+}
+
+// Samples that are counted equal what is counted in the kernel.
+func TestCountEqualsPerfStat(t *testing.T) {
+	live(t, testkit.Perf, testkit.AMD64)
+	l := testkit.StartTarget(t, "-getppid", "2000", "-switch", "300", "-fault", "100")
+	perf := attachPerf(t, l, "stat", "-x,", "-e", "raw_syscalls:sys_enter,sched:sched_switch,page-faults")
+	calls := attach(t, l, "--format", "json", "-c", `tracepoint("raw_syscalls:sys_enter").by("id").count()`)
+	switches := attach(t, l, "--format", "json", "-c", `tracepoint("sched:sched_switch").count()`)
+	faults := attach(t, l, "--format", "json", "-c", `software("page-faults").count()`)
+	l.Do()
+	outputs := map[string]testkit.Table{}
+	for name, p := range map[string]*testkit.Process{enter: calls, "sched:sched_switch": switches, "page-faults": faults} {
+		outputs[name] = last(t, p.Stop().Want(t, 0).Stdout)
+	}
+	want := perfCounts(t, perf.end())
+	l.End()
+	for name, table := range outputs {
+		noLoss(t, table)
+		got := int64(0)
+		for _, row := range table.Rows {
+			got += row.Int(t, "count")
+		}
+		if got != want[name] || got == 0 {
+			t.Errorf("%s: got %d, want perf's %d", name, got, want[name])
+		}
+	}
+	if n := column(t, outputs[enter], "id", "count")[getppid]; n != 2000 {
+		t.Errorf("getppid: got %d, want 2000", n)
+	}
+}
