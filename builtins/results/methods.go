@@ -21,7 +21,7 @@ func didYouMean(name string, names []string) string { return diag.DidYouMean(nam
 
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
-	return []*b.Builtin{sortBy(), top(), title(), units(), with(), text(), layout(), hide(), last(), line()}
+	return []*b.Builtin{sortBy(), top(), title(), units(), with(), text(), layout(), hide(), last(), totals(), line()}
 }
 
 func sortBy() *b.Builtin {
@@ -266,6 +266,21 @@ func last() *b.Builtin {
 				return nil, err
 			}
 			return change(c, func(v *plan.View) error { v.Last = c.String("column"); return nil })
+		},
+	}
+}
+
+func totals() *b.Builtin {
+	return &b.Builtin{
+		Name: "totals", Type: "table", Group: b.Results, Summary: "Adds a last row with the sums of the columns.",
+		Params:  []b.Param{{Name: "label", Type: b.String, Default: starlark.String("total"), Doc: "what its first cell says"}},
+		Returns: "table", Result: "sums of all columns that hold numbers, keys excepted", Errors: "none", Source: computed, Cost: perRow,
+		Examples: []b.Example{{Code: demo + "\n" + `t.totals("all")`, Output: "<table of prev_comm, count>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			return change(c, func(v *plan.View) error {
+				v.Steps = append(v.Steps, plan.Step{Totals: c.String("label")})
+				return nil
+			})
 		},
 	}
 }

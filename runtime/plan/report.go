@@ -89,6 +89,7 @@ type Step struct {
 	Sort    string // column
 	Reverse bool
 	Top     int    // rows to keep, if > 0
+	Totals  string // what the first column of a row of sums says
 	With    string // column to add
 	Fn      RowFunc
 	Unit    unit.Unit

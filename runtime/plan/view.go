@@ -43,6 +43,8 @@ func (v *View) apply(t *result.Table) error {
 			if err := v.with(t, s); err != nil {
 				return err
 			}
+		case s.Totals != "":
+			totals(t, s.Totals)
 		case s.Top > 0:
 			t.Top(s.Top)
 		}
@@ -62,6 +64,38 @@ func (v *View) sort(t *result.Table, sorts []Step) error {
 		}
 	}
 	return nil
+}
+
+// totals adds a row with the sums of all value columns that hold numbers.
+func totals(t *result.Table, label string) {
+	sums := make([]event.Value, len(t.Columns))
+	for i, c := range t.Columns {
+		if c.Kind == result.KeyColumn {
+			continue
+		}
+		for _, row := range t.Rows {
+			sums[i] = plus(sums[i], row[i])
+		}
+	}
+	if len(sums) > 0 {
+		sums[0] = event.StrOf(label)
+	}
+	t.Rows = append(t.Rows, sums)
+}
+
+// plus adds numbers of one kind; nothing and texts do not count.
+func plus(a, b event.Value) event.Value {
+	switch {
+	case !b.Numeric():
+		return a
+	case !a.Numeric():
+		return b
+	case b.Kind == event.DurationValue:
+		return event.DurationOf(a.Int() + b.Int())
+	case b.Kind == event.FloatValue:
+		return event.FloatOf(a.Float() + b.Float())
+	}
+	return event.IntOf(a.Int() + b.Int())
 }
 
 func (v *View) with(t *result.Table, s Step) error {
