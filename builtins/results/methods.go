@@ -289,7 +289,7 @@ func line() *b.Builtin {
 	return &b.Builtin{
 		Name: "lines", Type: "table", Group: b.Results, Summary: "Shows each row as a line of text of the script's own.",
 		Params: []b.Param{
-			{Name: "fn", Type: b.Func, Required: true, Doc: "function of a row, which has the columns as attributes; or of a row and the list of all rows"},
+			{Name: "fn", Type: b.Func, Required: true, Doc: "function of a row, which has the columns as attributes; or of a row and the list of all rows; an empty text is no line"},
 			{Name: "header", Type: b.String, Default: starlark.String(""), Named: true, Doc: "line above the rows"},
 		},
 		Returns: "table", Result: "only text output changes", Errors: "the function fails", Source: computed,

@@ -51,7 +51,10 @@ func (r *textRenderer) rowTexts(t *result.Table) {
 		r.buf = append(appendCleanLines(r.buf, t.Layout.HeaderText), '\n')
 	}
 	for _, row := range t.Rows {
-		r.buf = append(appendCleanLines(r.buf, t.Layout.RowText(row)), '\n')
+		// Several rows may share the line of one of them.
+		if line := t.Layout.RowText(row); line != "" {
+			r.buf = append(appendCleanLines(r.buf, line), '\n')
+		}
 	}
 }
 

@@ -27,8 +27,8 @@ type Layout struct {
 	NoHeader bool
 	NoRule   bool // no dashes under the header
 	Upper    bool // header in upper case
-	// RowText replaces the columns: the row's line, or lines. Header and
-	// rule are then left out. Only text output asks for it.
+	// RowText replaces the columns: the row's line, or lines; "" is none.
+	// Header and rule are then left out. Only text output asks for it.
 	RowText func(row []event.Value) string
 	// HeaderText is the header line of a table with RowText.
 	HeaderText string
