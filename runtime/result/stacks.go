@@ -1,0 +1,89 @@
+package result
+
+import (
+	"cmp"
+	"slices"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/unit"
+)
+
+// Stacks is samples by call stack.
+type Stacks struct {
+	Meta
+	// Keys are what tells samples of one stack apart: comm, unless the script
+	// chose others.
+	Keys    []Column
+	Samples []StackSample
+	// Value names what StackSample.Value adds up, "" if only samples are
+	// counted; Unit is what it measures.
+	Value string
+	Unit  unit.Unit
+	// Cut counts the samples whose stack lacks outer frames.
+	Cut uint64
+	// Unwound counts the samples whose user part was found with unwind tables.
+	Unwound uint64
+	// Omitted counts the samples that Top took away.
+	Omitted int
+}
+
+// A StackSample is one stack with how often it was seen.
+type StackSample struct {
+	Key    []event.Value // by Stacks.Keys
+	PID    int32         // -1 if unknown
+	Frames []Frame       // innermost first
+	Count  uint64
+	Value  int64 // sum, in base units
+	Cut    bool  // outer frames are missing
+}
+
+// A Frame is one function of a stack. A function that the compiler merged into
+// its caller is a frame of its own, in front of that of the caller and with
+// the same address.
+type Frame struct {
+	Addr    uint64
+	Symbol  string // "" if unknown
+	Offset  uint64 // of the address from the start of the symbol
+	DSO     string // file, [kernel.kallsyms], [module]; "" if unknown
+	BuildID string // in hex; "" if unknown
+	File    string // of the source; "" if unknown
+	Line    int
+	Inline  bool
+	Kernel  bool
+}
+
+// Weight is what a sample counts for: its value if there is one.
+func (s *Stacks) Weight(x *StackSample) int64 {
+	if s.Value != "" {
+		return x.Value
+	}
+	return int64(x.Count)
+}
+
+// Total is the number of samples, and the sum of their values.
+func (s *Stacks) Total() (count uint64, value int64) {
+	for i := range s.Samples {
+		count += s.Samples[i].Count
+		value += s.Samples[i].Value
+	}
+	return count, value
+}
+
+// Sort orders the samples by weight, largest first. Equal ones keep their
+// order.
+func (s *Stacks) Sort() {
+	slices.SortStableFunc(s.Samples, func(a, b StackSample) int {
+		return cmp.Compare(s.Weight(&b), s.Weight(&a))
+	})
+}
+
+// Top keeps the first n samples and counts the others in Omitted.
+func (s *Stacks) Top(n int) {
+	n = max(n, 0)
+	if n >= len(s.Samples) {
+		return
+	}
+	s.Omitted += len(s.Samples) - n
+	clear(s.Samples[n:])
+	s.Samples = s.Samples[:n]
+}

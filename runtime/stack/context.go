@@ -1,0 +1,125 @@
+package stack
+
+// This file reads call chains as the kernel writes them: addresses, innermost
+// first, with markers between them that tell in which world those behind it
+// are (enum perf_callchain_context in include/uapi/linux/perf_event.h).
+
+// A Context is the world that an address belongs to.
+type Context uint8
+
+const (
+	Unknown Context = iota
+	Kernel
+	User
+	Hypervisor
+	GuestKernel
+	GuestUser
+)
+
+var contextNames = [...]string{"", "kernel", "user", "hypervisor", "guest kernel", "guest user"}
+
+func (c Context) String() string { return contextNames[c] }
+
+// The markers.
+const (
+	markHypervisor   = ^uint64(32 - 1)   // PERF_CONTEXT_HV
+	markKernel       = ^uint64(128 - 1)  // PERF_CONTEXT_KERNEL
+	markUser         = ^uint64(512 - 1)  // PERF_CONTEXT_USER
+	markUserDeferred = ^uint64(640 - 1)  // PERF_CONTEXT_USER_DEFERRED
+	markGuest        = ^uint64(2048 - 1) // PERF_CONTEXT_GUEST
+	markGuestKernel  = ^uint64(2176 - 1) // PERF_CONTEXT_GUEST_KERNEL
+	markGuestUser    = ^uint64(2560 - 1) // PERF_CONTEXT_GUEST_USER
+	// markLeast is PERF_CONTEXT_MAX: what is not below it is no address.
+	markLeast = ^uint64(4095 - 1)
+)
+
+// marker reports that a word of a chain is no address, and what follows it.
+func marker(word uint64) (Context, bool) {
+	if word < markLeast {
+		return Unknown, false
+	}
+	switch word {
+	case markKernel:
+		return Kernel, true
+	case markUser:
+		return User, true
+	case markHypervisor:
+		return Hypervisor, true
+	case markGuest, markGuestKernel:
+		return GuestKernel, true
+	case markGuestUser:
+		return GuestUser, true
+	}
+	return Unknown, true // also markUserDeferred, behind which stands a cookie
+}
+
+// Each calls fn for every address of a chain, innermost first. Exact says that
+// the address is where the code was; the others are where a call returns to,
+// which is one instruction further.
+func Each(chain []uint64, fn func(addr uint64, in Context, exact bool)) {
+	in, exact := Unknown, true
+	for i, word := range chain {
+		if c, mark := marker(word); mark {
+			in, exact = c, true
+			if word == markUserDeferred {
+				return
+			}
+			continue
+		}
+		if i == 0 && word >= 1<<63 {
+			in = Kernel // a chain without markers
+		} else if i == 0 {
+			in = User
+		}
+		if word != 0 {
+			fn(word, in, exact)
+		}
+		exact = false
+	}
+}
+
+// Addresses is the number of addresses in a chain.
+func Addresses(chain []uint64) int {
+	n := 0
+	for _, word := range chain {
+		if word < markLeast {
+			n++
+		}
+	}
+	return n
+}
+
+// appendPart appends the addresses of one world with its marker.
+func appendPart(dst, chain []uint64, want Context) []uint64 {
+	marked, in := false, Unknown
+	for _, word := range chain {
+		if c, mark := marker(word); mark {
+			in, marked = c, false
+			continue
+		}
+		if in != want {
+			continue
+		}
+		if !marked {
+			dst = append(dst, markOf[want])
+			marked = true
+		}
+		dst = append(dst, word)
+	}
+	return dst
+}
+
+var markOf = [...]uint64{Kernel: markKernel, User: markUser, Hypervisor: markHypervisor,
+	GuestKernel: markGuestKernel, GuestUser: markGuestUser}
+
+// hasUser reports that a chain has addresses of a process.
+//
+// Fast path: runs per sample. The user part comes behind the kernel's.
+func hasUser(chain []uint64) bool {
+	for _, word := range chain {
+		if word == markUser {
+			return true
+		}
+	}
+	return len(chain) > 0 && chain[0] < 1<<63
+}

@@ -1,0 +1,147 @@
+package stack
+
+import (
+	"ppscript/runtime/event"
+)
+
+// A Spec says which stacks of a stream are wanted.
+type Spec struct {
+	Kernel, User bool
+	// Max is the number of addresses that a chain can have: one that has as
+	// many is taken to be cut. 0 is not known.
+	Max int
+	// Unwinder finds the user part from registers and a copy of the stack;
+	// nil leaves what the frame pointers say.
+	Unwinder Unwinder
+}
+
+// An Unwinder finds the callers of user code without frame pointers.
+type Unwinder interface {
+	// Unwind appends the addresses, innermost first, of the code that the
+	// registers (in the order of the kernel's enum perf_event_*_regs) and the
+	// copied part of the stack show. Cut says that there are outer ones that
+	// it could not find.
+	Unwind(dst []uint64, pid int32, when event.Time, regs []uint64, stack []byte) (addrs []uint64, cut bool)
+}
+
+// state are the decoders of samples that carry registers and the user stack.
+type state interface {
+	UserRegs(e *event.Event) []uint64
+	UserStack(e *event.Event) []byte
+}
+
+// A Reader decodes the samples of a stream. It is the event.Members that it
+// stands in front of, and numbers their stacks.
+type Reader struct {
+	event.Members
+	table   *Table
+	spec    Spec
+	state   state
+	scratch []uint64
+}
+
+// NewReader returns a Reader in front of m.
+func NewReader(m event.Members, t *Table, s Spec) *Reader {
+	r := &Reader{Members: m, table: t, spec: s}
+	if s.Unwinder != nil {
+		r.state, _ = m.(state)
+	}
+	return r
+}
+
+// Member implements event.Members: FactCallchain is the number of the stack.
+func (r *Reader) Member(e *event.Event, f event.Fact) (uint64, bool) {
+	if f == event.FactCallchain {
+		return uint64(r.ID(e)), true
+	}
+	return r.Members.Member(e, f)
+}
+
+// ID is the number of e's stack.
+//
+// Fast path: the chain is hashed where it lies unless parts of it are not
+// wanted or the user part is unwound.
+func (r *Reader) ID(e *event.Event) ID {
+	chain := r.Members.Callchain(e)
+	var fl flags
+	if r.spec.Max > 0 && len(chain) >= r.spec.Max && Addresses(chain) >= r.spec.Max {
+		fl = cut
+	}
+	switch {
+	case r.state != nil && r.spec.User:
+		chain, fl = r.unwind(e, chain, fl)
+	case !r.spec.User || !r.spec.Kernel:
+		chain = r.parts(chain)
+	}
+	return r.table.intern(e.PID, e.Time, chain, fl)
+}
+
+// Callchain implements event.Members: what is wanted of the chain.
+func (r *Reader) Callchain(e *event.Event) []uint64 {
+	if s, ok := r.table.At(r.ID(e)); ok {
+		return s.Chain
+	}
+	return nil
+}
+
+// parts is the chain without what is not wanted. A live chain comes without
+// it; recordings have what was recorded.
+func (r *Reader) parts(chain []uint64) []uint64 {
+	r.scratch = r.scratch[:0]
+	if r.spec.Kernel {
+		r.scratch = appendPart(r.scratch, chain, Kernel)
+	}
+	if r.spec.User {
+		r.scratch = appendPart(r.scratch, chain, User)
+	}
+	return r.scratch
+}
+
+// Slow path: unwinding costs microseconds.
+//
+// The frame pointers' idea of the user part stays where it is longer and the
+// unwinder found no end: code without unwind tables (JIT) has frame pointers.
+func (r *Reader) unwind(e *event.Event, chain []uint64, fl flags) ([]uint64, flags) {
+	regs, copied := r.state.UserRegs(e), r.state.UserStack(e)
+	if len(regs) == 0 || len(copied) == 0 {
+		return r.wanted(chain), fl
+	}
+	r.scratch = r.scratch[:0]
+	if r.spec.Kernel {
+		r.scratch = appendPart(r.scratch, chain, Kernel)
+	}
+	kernel := len(r.scratch)
+	r.scratch = append(r.scratch, markUser)
+	var short bool
+	r.scratch, short = r.spec.Unwinder.Unwind(r.scratch, e.PID, e.Time, regs, copied)
+	found := len(r.scratch) - kernel
+	if short && found < userWords(chain) {
+		r.scratch = appendPart(r.scratch[:kernel], chain, User)
+		return r.scratch, fl
+	}
+	if found == 1 {
+		r.scratch = r.scratch[:kernel]
+	}
+	fl = unwound
+	if short {
+		fl |= cut
+	}
+	return r.scratch, fl
+}
+
+func (r *Reader) wanted(chain []uint64) []uint64 {
+	if r.spec.Kernel && r.spec.User {
+		return chain
+	}
+	return r.parts(chain)
+}
+
+// userWords is the length of the user part with its marker.
+func userWords(chain []uint64) int {
+	for i, word := range chain {
+		if word == markUser {
+			return len(chain) - i
+		}
+	}
+	return 0
+}

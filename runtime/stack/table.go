@@ -1,0 +1,237 @@
+package stack
+
+import (
+	"hash/maphash"
+	"math/bits"
+	"unsafe"
+
+	"ppscript/runtime/event"
+)
+
+// This file numbers stacks. A stack is its process and the words of its chain,
+// markers included: a known one costs a hash over its words and a comparison,
+// and is not copied. (Hashing while walking, or a map keyed by a string of the
+// words, costs more than the rest of the sample.)
+//
+// Stacks that are the kernel's alone belong to no process, so that they are
+// equal whoever was running.
+
+// An ID is the number of a stack in its Table.
+type ID uint32
+
+const (
+	// None is of events that carry no stack.
+	None ID = iota
+	// Full is of stacks that the table had no room for.
+	Full
+	first // of real ones
+)
+
+// Bounds of a Table whose Options say nothing: 64 MiB of addresses.
+const (
+	DefaultStacks = 1 << 18
+	DefaultWords  = 8 << 20
+)
+
+// Options of a Table.
+type Options struct {
+	Stacks int // how many; 0 is DefaultStacks
+	Words  int // addresses and markers of all together; 0 is DefaultWords
+}
+
+// A Table numbers stacks. It is used by one goroutine.
+type Table struct {
+	opt     Options
+	seed    maphash.Seed
+	slots   []slot
+	shift   uint
+	entries []entry
+	blocks  [][]uint64
+	words   int
+	evicted uint64
+	images  map[int32]uint32 // programs that a process has run, beyond the first
+}
+
+type slot struct {
+	hash uint32
+	id   uint32 // 0 is an empty slot
+}
+
+type entry struct {
+	when  event.Time
+	pid   int32
+	image uint32
+	at    uint32 // of its words: block and place
+	n     uint16
+	flags flags
+}
+
+type flags uint8
+
+const (
+	unwound flags = 1 << iota // the user part was found with unwind tables
+	cut                       // outer frames are missing
+)
+
+// A Stack is what a Table knows of an ID. Chain is a view until Reset.
+type Stack struct {
+	// PID is the process that user addresses belong to, -1 if there are none.
+	PID int32
+	// When is the time of the first event that had it.
+	When event.Time
+	// Chain is as the kernel writes it; see Each.
+	Chain []uint64
+	// Unwound says that the user part comes from unwind tables, not from
+	// frame pointers.
+	Unwound bool
+	// Cut says that outer frames are missing.
+	Cut bool
+}
+
+const blockWords = 1 << 16
+
+// New returns an empty Table.
+func New(o Options) *Table {
+	if o.Stacks <= 0 {
+		o.Stacks = DefaultStacks
+	}
+	if o.Words <= 0 {
+		o.Words = DefaultWords
+	}
+	t := &Table{opt: o, seed: maphash.MakeSeed()}
+	t.alloc(1 << 10)
+	return t
+}
+
+func (t *Table) alloc(n int) {
+	t.slots = make([]slot, n)
+	t.shift = uint(32 - bits.TrailingZeros(uint(n)))
+}
+
+// bytesOf views words as bytes.
+func bytesOf(words []uint64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))
+}
+
+// Intern returns the number of a stack. The chain is copied if it is new.
+//
+// Fast path: this runs per sample.
+func (t *Table) Intern(pid int32, when event.Time, chain []uint64) ID {
+	return t.intern(pid, when, chain, 0)
+}
+
+func (t *Table) intern(pid int32, when event.Time, chain []uint64, fl flags) ID {
+	if len(chain) == 0 || len(chain) > 1<<16-1 {
+		return None
+	}
+	var image uint32
+	if !hasUser(chain) {
+		pid = -1
+	} else if len(t.images) > 0 {
+		image = t.images[pid]
+	}
+	sum := maphash.Bytes(t.seed, bytesOf(chain)) ^ (uint64(uint32(pid))|uint64(image)<<32)*0x9E3779B97F4A7C15
+	h := uint32(sum>>32) ^ uint32(sum)
+	mask := uint32(len(t.slots) - 1)
+	i := h >> t.shift
+	for ; t.slots[i&mask].id != 0; i++ {
+		s := t.slots[i&mask]
+		if s.hash != h {
+			continue
+		}
+		e := &t.entries[s.id-uint32(first)]
+		if e.pid == pid && e.image == image && string(bytesOf(t.chain(e))) == string(bytesOf(chain)) {
+			return ID(s.id)
+		}
+	}
+	return t.add(h, entry{when: when, pid: pid, image: image, n: uint16(len(chain)), flags: fl}, chain)
+}
+
+// Slow path: a new stack.
+func (t *Table) add(h uint32, e entry, chain []uint64) ID {
+	if len(t.entries) >= t.opt.Stacks || t.words+len(chain) > t.opt.Words {
+		t.evicted++
+		return Full
+	}
+	if 2*(len(t.entries)+1) > len(t.slots) {
+		t.grow()
+	}
+	last := len(t.blocks) - 1
+	if last < 0 || len(t.blocks[last])+len(chain) > cap(t.blocks[last]) {
+		t.blocks = append(t.blocks, make([]uint64, 0, blockWords))
+		last++
+	}
+	e.at = uint32(last*blockWords + len(t.blocks[last]))
+	t.blocks[last] = append(t.blocks[last], chain...)
+	t.words += len(chain)
+	t.entries = append(t.entries, e)
+	id := uint32(len(t.entries)-1) + uint32(first)
+	t.put(slot{h, id})
+	return ID(id)
+}
+
+func (t *Table) put(s slot) {
+	mask := uint32(len(t.slots) - 1)
+	i := s.hash >> t.shift
+	for t.slots[i&mask].id != 0 {
+		i++
+	}
+	t.slots[i&mask] = s
+}
+
+func (t *Table) grow() {
+	old := t.slots
+	t.alloc(2 * len(old))
+	for _, s := range old {
+		if s.id != 0 {
+			t.put(s)
+		}
+	}
+}
+
+func (t *Table) chain(e *entry) []uint64 {
+	at := int(e.at % blockWords)
+	return t.blocks[e.at/blockWords][at : at+int(e.n) : at+int(e.n)]
+}
+
+// At returns a stack; false for None, Full, and numbers of another time.
+func (t *Table) At(id ID) (Stack, bool) {
+	if id < first || int(id-first) >= len(t.entries) {
+		return Stack{}, false
+	}
+	e := &t.entries[id-first]
+	return Stack{PID: e.pid, When: e.when, Chain: t.chain(e), Unwound: e.flags&unwound != 0, Cut: e.flags&cut != 0}, true
+}
+
+// Len is the number of stacks.
+func (t *Table) Len() int { return len(t.entries) }
+
+// Crowded reports that the table is more than half full.
+func (t *Table) Crowded() bool { return 2*len(t.entries) > t.opt.Stacks || 2*t.words > t.opt.Words }
+
+// Evicted is the number of events since Reset whose stack found no room.
+func (t *Table) Evicted() uint64 { return t.evicted }
+
+// Exec says that a process runs another program from now on: its addresses
+// mean something else.
+func (t *Table) Exec(pid int32) {
+	if t.images == nil {
+		t.images = make(map[int32]uint32)
+	}
+	const most = 1 << 16 // processes; the oldest stacks are then not told apart
+	if len(t.images) < most {
+		t.images[pid]++
+	}
+}
+
+// Reset forgets all stacks. Their numbers must not be used again.
+func (t *Table) Reset() {
+	clear(t.slots)
+	for i := range t.blocks {
+		t.blocks[i] = t.blocks[i][:0]
+	}
+	if len(t.blocks) > 1 {
+		t.blocks = t.blocks[:1]
+	}
+	t.entries, t.words, t.evicted = t.entries[:0], 0, 0
+}
