@@ -17,6 +17,7 @@ type counterRun struct {
 	counters *perf.Counters
 	labels   []string
 	period   time.Duration
+	byThread bool // instances are threads, not CPUs
 	next     time.Time
 	before   []perf.Count
 	now      []perf.Count
@@ -29,7 +30,8 @@ type counterRun struct {
 func (r *run) openCounters(ctx context.Context, set *plan.CounterSet) (*counterRun, error) {
 	cfg := r.world.perfConfig(r.plan)
 	cfg.Events = nil
-	c := &counterRun{run: r, set: set, period: time.Duration(set.Spec.PeriodNS)}
+	c := &counterRun{run: r, set: set, period: time.Duration(set.Spec.PeriodNS),
+		byThread: r.world.env(r.cfg).ByThread}
 	if c.period == 0 {
 		c.period = r.cfg.Options.Interval
 	}
@@ -87,6 +89,9 @@ func (c *counterRun) read() error {
 	at := c.run.clock.now()
 	for i := range c.now {
 		n, b := &c.now[i], &c.before[i]
+		if c.byThread {
+			n.CPU = -1 // a thread's counters, one for each CPU, are one instance
+		}
 		slots := make([]event.Value, plan.CounterSlots)
 		slots[plan.CounterName] = event.StrOf(n.Stream.Label)
 		slots[plan.CounterValue] = event.IntOf(int64(n.Value - b.Value))
@@ -95,7 +100,7 @@ func (c *counterRun) read() error {
 		slots[plan.CounterEnabled] = event.DurationOf(int64(n.Enabled - b.Enabled))
 		slots[plan.CounterRunning] = event.DurationOf(int64(n.Running - b.Running))
 		slots[plan.CounterOrder] = event.IntOf(int64(n.Stream.Index))
-		if last := len(c.joint) - 1; !c.set.Spec.PerInstance && last >= 0 && c.sums(last, n) {
+		if last := len(c.joint) - 1; last >= 0 && c.sums(last, n) {
 			for _, s := range []int{plan.CounterValue, plan.CounterEnabled, plan.CounterRunning} {
 				old := &c.joint[last].Slots[s]
 				*old = add(*old, slots[s])
@@ -116,10 +121,13 @@ func (c *counterRun) read() error {
 	return nil
 }
 
-// sums reports that the last event is of the same counter as n: counts come
-// sorted by counter.
+// sums reports that n is part of the last event: of the same counter, and of
+// the same instance where instances matter. Counts come sorted by counter,
+// thread and CPU.
 func (c *counterRun) sums(last int, n *perf.Count) bool {
-	return c.joint[last].Slots[plan.CounterOrder].Int() == int64(n.Stream.Index)
+	slots := c.joint[last].Slots
+	return slots[plan.CounterOrder].Int() == int64(n.Stream.Index) && (!c.set.Spec.PerInstance ||
+		slots[plan.CounterCPU].Int() == int64(n.CPU) && slots[plan.CounterThread].Int() == int64(n.TID))
 }
 
 func add(a, b event.Value) event.Value {
