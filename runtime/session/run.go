@@ -98,7 +98,7 @@ func (r *run) do(ctx context.Context) (err error) {
 // open opens what the plan asks for.
 func (r *run) open(ctx context.Context) (err error) {
 	p := r.plan
-	r.tasks = task.New(task.Options{NoProc: r.world.file != nil})
+	r.tasks = r.world.tasks
 	switch {
 	case r.world.file != nil:
 		if err := r.openRecording(); err != nil {

@@ -3,14 +3,18 @@ package session
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/kernel"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/symbol"
+	"ppscript/runtime/task"
 	"ppscript/runtime/tracefs"
 )
 
@@ -20,11 +24,13 @@ type world struct {
 	fs      *tracefs.FS // found at the first tracepoint
 	file    *perfdata.File
 	symbols *symbol.Kernel
+	tasks   *task.Table
 	refused map[string]bool // events whose filter the kernel refused
 }
 
 func open(cfg *Config) (*world, error) {
-	w := &world{cfg: cfg, refused: map[string]bool{}, symbols: symbol.NewKernel("")}
+	w := &world{cfg: cfg, refused: map[string]bool{}, symbols: symbol.NewKernel(""),
+		tasks: task.New(task.Options{NoProc: cfg.Options.Input != ""})}
 	if cfg.Options.Input == "" {
 		return w, nil
 	}
@@ -43,13 +49,42 @@ func (w *world) close() error {
 func (w *world) env(cfg *Config) plan.Env {
 	return plan.Env{
 		Catalog:       w,
-		Services:      cfg.Services,
+		Services:      w.services(),
 		Replay:        w.file != nil,
 		NativeFilters: w.refused,
 		ByThread:      len(cfg.Target.PIDs)+len(cfg.Target.TIDs) > 0 || cfg.Target.Workload != nil && !cfg.Target.System,
 		Interpret:     cfg.Options.Interpret,
 		Note:          func(err error) { w.say("%v", err) },
 	}
+}
+
+// services is what expressions can ask: the caller's, and what we know better.
+func (w *world) services() *expr.Services {
+	var s expr.Services
+	if w.cfg.Services != nil {
+		s = *w.cfg.Services
+	}
+	if s.Comm == nil {
+		s.Comm = w.tasks.Comm
+	}
+	if s.SyscallName == nil {
+		s.SyscallName = func(nr int64) string { return kernel.SyscallName(w.arch(), nr) }
+	}
+	return &s
+}
+
+// arch is the architecture of the events, as a GOARCH.
+func (w *world) arch() string {
+	if w.file == nil {
+		return runtime.GOARCH
+	}
+	switch w.file.Info().Arch {
+	case "x86_64":
+		return "amd64"
+	case "aarch64":
+		return "arm64"
+	}
+	return runtime.GOARCH
 }
 
 func (w *world) say(format string, args ...any) {
