@@ -30,3 +30,13 @@ func (l Loss) Zero() bool { return l == Loss{} }
 
 // Missing is the number of events that were generated and not seen.
 func (l Loss) Missing() uint64 { return l.Lost + l.Dropped + l.Truncated + l.Errors }
+
+// LossEnd is when the loss that a Lost record tells of was over: the time of
+// the next record of the ring. Time is when it began: that of the record
+// before. Package order puts both in; 0 is not known.
+func (e *Event) LossEnd() Time {
+	if e.Kind != Lost || e.Joint == nil || len(e.Joint.Slots) == 0 {
+		return 0
+	}
+	return Time(e.Joint.Slots[0].Int())
+}

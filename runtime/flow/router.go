@@ -18,7 +18,9 @@ type Router struct {
 	// Limit stops the flow after that many samples; 0 is no limit.
 	Limit uint64
 
-	routes   [][]int // by stream: indices of sinks
+	splits   []bool       // by stream: its events come alone
+	ends     []event.Time // by ring: of its last loss
+	routes   [][]int      // by stream: indices of sinks
 	sinks    []Sink
 	bufs     [][]*event.Event
 	all      bool // one sink, which takes every stream
@@ -50,6 +52,23 @@ func (r *Router) Add(s Sink, streams []int, total int) {
 // Done reports that the limit is reached.
 func (r *Router) Done() bool { return r.Limit > 0 && r.Samples >= r.Limit }
 
+// Split has every event of a stream come to its sinks in a slice of its own,
+// after all sinks have seen everything before it.
+func (r *Router) Split(stream int) {
+	for len(r.splits) <= stream {
+		r.splits = append(r.splits, false)
+	}
+	r.splits[stream] = true
+}
+
+// LossEnd is when the last loss of a ring ended; 0 if that is not known.
+func (r *Router) LossEnd(ring int32) event.Time {
+	if ring < 0 || int(ring) >= len(r.ends) {
+		return 0
+	}
+	return r.ends[ring]
+}
+
 // Events takes records of any kind.
 func (r *Router) Events(evs []*event.Event) {
 	start := 0
@@ -68,6 +87,12 @@ func (r *Router) side(e *event.Event) {
 	switch e.Kind {
 	case event.Lost:
 		r.LostN += uint64(e.Count)
+		if e.Ring >= 0 {
+			for int(e.Ring) >= len(r.ends) {
+				r.ends = append(r.ends, 0)
+			}
+			r.ends[e.Ring] = e.LossEnd()
+		}
 		for _, s := range r.sinks {
 			s.Lost(e.Ring, uint64(e.Count), e.Time)
 		}
@@ -100,6 +125,31 @@ func (r *Router) samples(evs []*event.Event) {
 		r.First = evs[0].Time
 	}
 	r.Last = max(r.Last, evs[len(evs)-1].Time)
+	if r.splits != nil {
+		r.split(evs)
+		return
+	}
+	r.route(evs)
+}
+
+// split routes the events of some streams one at a time.
+func (r *Router) split(evs []*event.Event) {
+	start := 0
+	for i, e := range evs {
+		if n := e.Stream.Index; n < len(r.splits) && r.splits[n] {
+			if i > start {
+				r.route(evs[start:i])
+			}
+			r.route(evs[i : i+1])
+			start = i + 1
+		}
+	}
+	if start < len(evs) {
+		r.route(evs[start:])
+	}
+}
+
+func (r *Router) route(evs []*event.Event) {
 	// Fast path: everything goes to one sink.
 	if r.all {
 		r.sinks[0].Events(evs)

@@ -1,6 +1,8 @@
 package join
 
 import (
+	"math"
+
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
@@ -9,88 +11,63 @@ import (
 
 // This file implements the matching rules:
 //
-//   - an event first looks for a partner: what waits under its key is taken
-//     away, whatever it is, and makes a pair if it is of the stage before and
-//     strictly older;
-//   - then it waits itself, unless its stage is the last. Whoever waited under
-//     the key gives way: only the last start before an end counts.
+//   - an event that may be an end looks for a partner: what waits under its
+//     key is taken away, whatever it is, and makes a pair if it is of the
+//     stage before and strictly older;
+//   - then it waits itself, if it may be a start. Whoever waited under the key
+//     gives way: only the last start before an end counts.
 //
 // The tempting alternative, to keep an older start when a newer comes, reports
 // latencies across whatever made the end of the first one invisible.
-
-// A Spec describes a Join.
-type Spec struct {
-	// Stage is the stage of each stream, by index; -1 for streams that do
-	// not arrive.
-	Stage []int
-	// Key relates the events.
-	Key *flow.Fn
-	// Pairs are the streams of the pairs, by start and end stream index; nil
-	// where the two make no pair.
-	Pairs [][]*event.Stream
-	// Cycle makes the last stage precede the first.
-	Cycle bool
-	// ByRing says that pairs never span rings, so that a loss in one leaves
-	// the others alone.
-	ByRing bool
-	// NeedKey fills the pair's key slot.
-	NeedKey bool
-	// Limit bounds what waits; 0 is DefaultLimit.
-	Limit int
-}
-
-// DefaultLimit is how many events may wait: with 200 bytes each, 200 MB.
-const DefaultLimit = 1 << 20
 
 // A Join makes pairs of events. It implements flow.Sink.
 type Join struct {
 	spec Spec
 	next flow.Sink
-	last int // the last stage
+	in   []input // by stream
+	rows *rows
+	list list
 
-	ints  *key.Ints
-	texts *key.Texts
-	key   int64      // of the event at hand
-	pack  []byte     // the same, if it is not an integer
-	byRow []*waiting // by row of the key table
-
-	oldest, newest *waiting // list in order of arrival
-	count          int
-	pool           *waiting // unused ones, by next
+	integer bool
+	key     int64  // of the event at hand
+	pack    []byte // the same, if it is not an integer
 
 	out   []*event.Event
 	pairs []pair
 	spent []*waiting // parts of pairs that are being handed out
 
+	// closed is when the last loss ended: until then nothing starts or ends.
+	// A loss that is only of one ring closes nothing else.
+	closed  event.Time
+	running []int64 // by CPU: the task that runs there, -1 if not known
+
+	left    pair
+	leftOut [1]*event.Event
+
 	frame expr.Frame
 	errs  flow.Errors
+	now   event.Time // of the newest event
 	stats Stats
+	// What Loss has told.
+	counted Stats
+	failed  uint64
+	pushed  uint64
 }
 
-// Stats counts what became of the events.
-type Stats struct {
-	Pairs       uint64
-	Replaced    uint64 // starts that gave way to a newer one of the same key
-	Cancelled   uint64 // starts taken away by an event that makes no pair with them
-	EndsAlone   uint64 // ends that nothing waited for
-	Broken      uint64 // starts discarded because of a loss
-	Evicted     uint64 // starts pushed out by the limit
-	Waiting     int    // starts that wait now
-	WaitingPeak int
-}
-
-// waiting is a copy of an event that waits for its partner.
-type waiting struct {
-	ev         event.Event
-	row        int32
-	key        int64
-	prev, next *waiting
+// input is an In with what does not change worked out.
+type input struct {
+	In
+	arrives bool
+	starts  bool
+	ends    bool
+	middle  bool // an end without a start is worth counting
 }
 
 type pair struct {
 	ev    event.Event
 	joint event.Joint
-	slots [1]event.Value
+	slots [3]event.Value
+	frame *expr.Frame // of an unpaired event: the join's own is in use
 }
 
 // batch is how many pairs are handed on at once.
@@ -98,87 +75,163 @@ const batch = 128
 
 // New returns a Join that hands its pairs to next.
 func New(spec Spec, next flow.Sink) *Join {
-	j := &Join{spec: spec, next: next}
+	j := &Join{spec: spec, next: next, integer: true}
 	if spec.Limit <= 0 {
 		j.spec.Limit = DefaultLimit
 	}
-	for _, s := range spec.Stage {
-		j.last = max(j.last, s)
+	if spec.LimitBytes <= 0 {
+		j.spec.LimitBytes = DefaultBytes
 	}
-	integer := true
-	spec.Key.Each(func(p *expr.Program) { integer = integer && p.Type.Numeric() })
-	if integer {
-		j.ints = key.NewInts(j.spec.Limit + 1)
-	} else {
-		j.texts = key.NewTexts(j.spec.Limit + 1)
+	last := 0
+	for _, in := range spec.In {
+		last = max(last, in.Stage)
 	}
+	for _, in := range spec.In {
+		traced := in.Stage >= 0 && !in.Untraced
+		if traced && in.Key != nil {
+			j.integer = j.integer && in.Key.Type.Numeric()
+		}
+		j.in = append(j.in, input{
+			In:      in,
+			arrives: traced || in.Untraced,
+			starts:  traced && (in.Stage < last || spec.Cycle),
+			ends:    traced && (in.Stage > 0 || spec.Cycle),
+			middle:  traced && in.Stage > 0,
+		})
+	}
+	j.rows = newRows(j.integer)
 	j.pairs = make([]pair, batch)
+	j.left.frame = new(expr.Frame)
 	return j
 }
 
 // Events implements flow.Sink.
+//
+// Fast path: this runs for every event of every stage.
 func (j *Join) Events(evs []*event.Event) {
 	for _, e := range evs {
-		stage := j.spec.Stage[e.Stream.Index]
-		if stage < 0 {
+		in := &j.in[e.Stream.Index]
+		if !in.arrives {
 			continue
 		}
-		j.frame.Event = e
-		w := j.find(e)
+		if j.spec.Timeline != nil && (!in.Untraced || j.list.count > 0 || !j.spec.Timeline.idle()) {
+			j.spec.Timeline.add(e)
+		}
+		if in.NextPID != nil {
+			j.switched(e, in.NextPID)
+		}
+		if in.Untraced {
+			continue
+		}
+		if e.Time < j.closed {
+			j.stats.InLoss++
+			continue
+		}
+		starts, ends := in.starts, in.ends
+		if in.Role != nil || in.Wakeup != nil {
+			if starts, ends = j.rights(in, e); !starts && !ends {
+				continue
+			}
+		}
+		row := j.find(in.Key, e)
 		if j.frame.Err != nil {
 			j.errs.Note(&j.frame)
 			continue
 		}
-		if stage > 0 || j.spec.Cycle {
+		var w *waiting
+		if row >= 0 {
+			w = j.rows.at[row]
+		}
+		if ends {
 			if w != nil {
+				j.rows.at[row] = nil
+				j.rows.empty++
 				j.match(w, e)
 				w = nil
-			} else if stage > 0 {
+			} else if in.middle {
 				j.stats.EndsAlone++
+				if j.spec.Left != nil {
+					j.leaves(e, Alone, e.Time)
+				}
 			}
 		}
-		if stage < j.last || j.spec.Cycle {
-			j.wait(w, e)
+		if starts {
+			j.wait(row, w, e)
+		} else if j.rows.empty > sweepAt {
+			j.sweep()
 		}
 	}
 	j.flush()
+	if n := len(evs); n > 0 {
+		j.now = max(j.now, evs[n-1].Time)
+	}
+	if t := j.spec.Timeline; t != nil {
+		t.due(t.newest)
+		t.release(j.oldest())
+	}
 }
 
-// find evaluates the key and returns who waits under it. The key is left in
-// j for wait.
-func (j *Join) find(e *event.Event) *waiting {
-	p := j.spec.Key.For(e)
-	var row int32
-	if j.ints != nil {
+// oldest is the time of the oldest event that waits.
+func (j *Join) oldest() event.Time {
+	if j.list.oldest == nil {
+		return math.MaxInt64
+	}
+	return j.list.oldest.ev.Time
+}
+
+// rights returns what an event with a role, or a wakeup, may be.
+func (j *Join) rights(in *input, e *event.Event) (starts, ends bool) {
+	starts, ends = in.starts, in.ends
+	if in.Role != nil {
+		j.frame.Reset(e)
+		role := in.Role.Int(&j.frame)
+		if j.frame.Err != nil {
+			j.errs.Note(&j.frame)
+			return false, false
+		}
+		starts, ends = starts && role&1 != 0, ends && role&2 != 0
+	}
+	if starts && in.Wakeup != nil && j.unnecessary(in.Wakeup, e) {
+		starts = false
+		j.stats.Unnecessary++
+	}
+	return starts, ends
+}
+
+// find evaluates the key and returns its row, negative if it has none. The key
+// is left in j for wait.
+func (j *Join) find(p *expr.Program, e *event.Event) int32 {
+	j.frame.Reset(e)
+	if j.integer {
 		j.key = p.Int(&j.frame)
-		row = j.ints.Find(j.key)
-	} else {
-		j.pack = key.Append(j.pack[:0], p, &j.frame)
-		row = j.texts.Find(j.pack)
+		return j.rows.ints.Find(j.key)
 	}
-	if row < 0 {
-		return nil
-	}
-	return j.byRow[row]
+	j.pack = key.Append(j.pack[:0], p, &j.frame)
+	return j.rows.texts.Find(j.pack)
 }
 
-// match takes w away and makes a pair of it and e, if they are one.
+// match makes a pair of w, which has been taken from its row, and e, if they
+// are one.
 func (j *Join) match(w *waiting, e *event.Event) {
-	j.remove(w)
+	j.list.unlink(w)
 	stream := j.spec.Pairs[w.ev.Stream.Index][e.Stream.Index]
 	if stream == nil || w.ev.Time >= e.Time {
 		j.stats.Cancelled++
-		j.free(w)
+		if j.spec.Left != nil {
+			j.leaves(&w.ev, Cancelled, e.Time)
+		}
+		j.list.free(w)
 		return
 	}
 	j.stats.Pairs++
 	p := &j.pairs[len(j.out)]
-	p.ev = event.Event{Time: e.Time, Stream: stream, Joint: &p.joint,
-		PID: e.PID, TID: e.TID, CPU: e.CPU, Ring: e.Ring}
+	// Only what differs from pair to pair is written.
+	p.ev.Time, p.ev.Stream, p.ev.Joint = e.Time, stream, &p.joint
+	p.ev.PID, p.ev.TID, p.ev.CPU, p.ev.Ring = e.PID, e.TID, e.CPU, e.Ring
 	p.joint.Start, p.joint.End = &w.ev, e
 	if j.spec.NeedKey {
-		p.slots[0] = j.spec.Key.For(e).Value(&j.frame)
-		p.joint.Slots = p.slots[:]
+		p.slots[0] = j.in[e.Stream.Index].Key.Value(&j.frame)
+		p.joint.Slots = p.slots[:1]
 	}
 	j.out = append(j.out, &p.ev)
 	j.spent = append(j.spent, w)
@@ -193,134 +246,118 @@ func (j *Join) flush() {
 		j.out = j.out[:0]
 	}
 	for _, w := range j.spent {
-		j.free(w)
+		j.list.free(w)
 	}
 	j.spent = j.spent[:0]
 }
 
-// wait lets e wait under the key that find left; w is who waits there now.
-func (j *Join) wait(w *waiting, e *event.Event) {
+// wait lets e wait in row, or under the key that find left if that is
+// negative; w is who waits there now.
+func (j *Join) wait(row int32, w *waiting, e *event.Event) {
 	if w != nil {
 		if w.ev.Time > e.Time {
 			j.stats.Cancelled++ // e is out of order
+			if j.spec.Left != nil {
+				j.leaves(e, Cancelled, e.Time)
+			}
 			return
 		}
 		j.stats.Replaced++
-		j.unlink(w)
-	} else {
-		if j.count >= j.spec.Limit {
-			j.stats.Evicted++
-			old := j.oldest
-			j.remove(old)
-			j.free(old)
+		if j.spec.Left != nil {
+			j.leaves(&w.ev, Replaced, e.Time)
 		}
-		w = j.take()
-		if j.ints != nil {
-			w.row, _ = j.ints.Insert(j.key)
-			w.key = j.key
-		} else {
-			w.row, _ = j.texts.Insert(j.pack)
+		j.list.unlink(w)
+	} else {
+		for j.list.count >= j.spec.Limit || j.list.count > 0 && j.list.bytes >= j.spec.LimitBytes {
+			j.evict()
 		}
-		for int(w.row) >= len(j.byRow) {
-			j.byRow = append(j.byRow, nil)
+		if row < 0 {
+			row = j.rows.insert(j.key, j.pack)
 		}
-		j.byRow[w.row] = w
+		w = j.list.take()
+		w.row = row
+		j.rows.at[row] = w
+		j.rows.empty--
 	}
-	e.Keep(&w.ev)
-	j.link(w)
+	w.keep(e, j.spec.KeepRaw)
+	j.list.link(w)
+	if j.list.count > j.stats.WaitingPeak {
+		j.stats.WaitingPeak = j.list.count
+	}
 }
 
-// remove takes w out of the table and the list; it still has to be freed.
-func (j *Join) remove(w *waiting) {
-	if j.ints != nil {
-		j.ints.Delete(w.key)
-	} else {
-		j.texts.Delete(j.texts.Key(w.row))
-	}
-	j.byRow[w.row] = nil
-	j.unlink(w)
+// evict pushes out the oldest event that waits.
+func (j *Join) evict() {
+	w := j.list.oldest
+	j.stats.Evicted++
+	j.discard(w, Evicted, j.list.newest.ev.Time)
 }
 
-func (j *Join) link(w *waiting) {
-	w.prev, w.next = j.newest, nil
-	if j.newest != nil {
-		j.newest.next = w
-	} else {
-		j.oldest = w
+// discard takes w away unmatched.
+func (j *Join) discard(w *waiting, why Reason, at event.Time) {
+	if j.spec.Left != nil {
+		j.leaves(&w.ev, why, at)
 	}
-	j.newest = w
-	j.count++
-	j.stats.WaitingPeak = max(j.stats.WaitingPeak, j.count)
+	j.rows.at[w.row] = nil
+	j.rows.empty++
+	j.list.unlink(w)
+	j.list.free(w)
 }
 
-func (j *Join) unlink(w *waiting) {
-	if w.prev != nil {
-		w.prev.next = w.next
-	} else {
-		j.oldest = w.next
+// sweep takes the keys that nobody waits under out of the table once they are
+// many compared with the others.
+func (j *Join) sweep() {
+	if j.rows.empty > max(j.list.count, len(j.rows.at)/4) {
+		j.rows.sweep()
 	}
-	if w.next != nil {
-		w.next.prev = w.prev
-	} else {
-		j.newest = w.prev
-	}
-	j.count--
-}
-
-func (j *Join) take() *waiting {
-	if w := j.pool; w != nil {
-		j.pool = w.next
-		return w
-	}
-	return new(waiting)
-}
-
-func (j *Join) free(w *waiting) {
-	w.prev, w.next = nil, j.pool
-	j.pool = w
 }
 
 // Lost implements flow.Sink: the lost events may have been the ends of what
 // waits, or newer starts; pairing across them would report latencies that
-// never were. Starts in the ring, or all if pairs span rings, are discarded.
+// never were. Starts in the ring, or all if pairs span rings, are discarded,
+// and until the loss is over nothing starts or ends.
 func (j *Join) Lost(ring int32, n uint64, t event.Time) {
-	for w := j.oldest; w != nil; {
+	for w := j.list.oldest; w != nil; {
 		next := w.next
 		if !j.spec.ByRing || w.ev.Ring == ring {
-			j.remove(w)
-			j.free(w)
 			j.stats.Broken++
+			j.discard(w, Broken, t)
 		}
 		w = next
 	}
+	if !j.spec.ByRing && j.spec.LossEnd != nil {
+		j.closed = max(j.closed, j.spec.LossEnd(ring))
+	}
+	for i := range j.running {
+		j.running[i] = unknownTask
+	}
 	j.next.Lost(ring, n, t)
+	if j.spec.LeftTo != nil {
+		j.spec.LeftTo.Lost(ring, n, t)
+	}
+}
+
+// End ends an interval, or the run: what waits is handed to those who want to
+// know of it, and pairs that wait for events after them are shown.
+func (j *Join) End(final bool) {
+	if t := j.spec.Timeline; t != nil && final {
+		t.due(math.MaxInt64)
+	}
+	if j.spec.Left == nil || !final && !j.spec.LeftWaiting {
+		return
+	}
+	why := Waits
+	if final {
+		why = Exit
+	}
+	for w := j.list.oldest; w != nil; w = w.next {
+		j.leaves(&w.ev, why, j.now)
+	}
 }
 
 // Pending calls fn for every event that waits, oldest first.
 func (j *Join) Pending(fn func(e *event.Event)) {
-	for w := j.oldest; w != nil; w = w.next {
+	for w := j.list.oldest; w != nil; w = w.next {
 		fn(&w.ev)
 	}
-}
-
-// Stats returns the counters.
-func (j *Join) Stats() Stats {
-	s := j.stats
-	s.Waiting = j.count
-	return s
-}
-
-// Loss returns what the pairs since the last call do not contain.
-func (j *Join) Loss() event.Loss {
-	s := &j.stats
-	l := event.Loss{
-		Unmatched: s.Replaced + s.Cancelled + s.EndsAlone,
-		Dropped:   s.Broken,
-		Evicted:   s.Evicted,
-		Errors:    j.errs.N,
-	}
-	pairs, peak := s.Pairs, s.WaitingPeak
-	*s = Stats{Pairs: pairs, WaitingPeak: peak}
-	j.errs.N = 0
-	return l
 }

@@ -22,6 +22,7 @@ type branch struct {
 	stream int
 	scope  *expr.Scope
 	preds  []*pred
+	marks  marks
 }
 
 // A pred is a predicate on the way of a branch.
@@ -75,6 +76,10 @@ func (b *builder) flatten(s Stream) ([]branch, error) {
 			all = append(all, brs...)
 		}
 		return b.distinct(all)
+	case *Mark:
+		return b.mark(s)
+	case *Unpaired:
+		return b.unpaired(s)
 	case *Join:
 		return b.join(s)
 	case *Counters:

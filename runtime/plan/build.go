@@ -99,6 +99,8 @@ func (b *builder) report(r Report) error {
 		return b.each(r)
 	case *Heat:
 		return b.heat(r)
+	case *Slow:
+		return b.slow(r)
 	}
 	panic(fmt.Sprintf("BUG: report %T", r))
 }

@@ -78,6 +78,11 @@ func (b *builder) group(g *Group) error {
 	if t.Hist >= 0 {
 		t.Name = b.name("histogram")
 	}
+	if g.Tree {
+		if t.Tree, err = b.treeOf(g.In); err != nil {
+			return err
+		}
+	}
 	t.Group = agg.New(spec)
 	b.plan.Tables = append(b.plan.Tables, t)
 	b.plan.errs = append(b.plan.errs, func() (string, *flow.Errors) { return t.Name, t.Group.Errors() })

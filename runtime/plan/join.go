@@ -12,12 +12,17 @@ import (
 
 // A joinNode is a Join while the plan is built.
 type joinNode struct {
-	spec  *Join
-	run   *JoinRun
-	js    join.Spec
-	next  flow.Fan // who wants the pairs
-	name  string
-	feeds flow.Sink // what the router feeds: the join itself
+	spec   *Join
+	run    *JoinRun
+	js     join.Spec
+	stages [][]branch // traced ones
+	extra  []branch   // untraced ones
+	next   flow.Fan   // who wants the pairs
+	left   *leftRoot  // who wants what stays without a partner
+	tree   *join.Tree // of nested pairs
+	name   string
+	keys   []*event.Field // of the pairs' schemas
+	feeds  flow.Sink      // what the router feeds: the join itself
 }
 
 func (n *joinNode) attach(s flow.Sink) { n.next.Next = append(n.next.Next, s) }
@@ -28,56 +33,208 @@ func (n *joinNode) Events(evs []*event.Event)                   { n.feeds.Events
 func (n *joinNode) Lost(ring int32, count uint64, t event.Time) { n.feeds.Lost(ring, count, t) }
 
 // wire makes the join, now that everybody who wants its pairs is known.
-func (n *joinNode) wire(*builder) {
+func (n *joinNode) wire(b *builder) {
 	var next flow.Sink = &n.next
 	if len(n.next.Next) == 1 {
 		next = n.next.Next[0]
+	}
+	n.js.KeepRaw = b.keptRaw()
+	n.js.NeedKey = b.readsKey(n)
+	n.js.LossEnd = b.plan.Router.LossEnd
+	if n.left != nil {
+		n.js.LeftTo = n.left.sink()
+		n.js.KeepRaw = -1
+	}
+	if n.js.Timeline != nil {
+		n.js.KeepRaw = -1
+	}
+	if n.spec.Nested {
+		n.run.Nested = join.NewNested(n.js, n.tree, next)
+		n.feeds = n.run.Nested
+		return
 	}
 	n.run.Join = join.New(n.js, next)
 	n.feeds = n.run.Join
 }
 
 func (b *builder) join(j *Join) ([]branch, error) {
-	if len(j.Stages) < 2 && !j.Cycle {
+	if len(j.Stages) < 2 && !j.Cycle && !j.Nested {
 		return nil, diag.Errorf(diag.Run, "join", "", "got %d stage, want at least two", len(j.Stages)).
 			WithHint("give the starts and the ends: join([a], [b], key = \"tid\")")
 	}
+	n := &joinNode{spec: j, run: &JoinRun{Spec: j}}
+	all, err := b.stages(n)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.joinKeys(n, all); err != nil {
+		return nil, err
+	}
+	var pairs []branch
+	if j.Nested {
+		pairs, err = b.nestedPairs(n)
+	} else {
+		pairs = b.pairs(n)
+	}
+	if err != nil {
+		return nil, err
+	}
+	b.inputs(n)
+	n.run.name = n.name
+	b.joins = append(b.joins, n)
+	b.plan.Joins = append(b.plan.Joins, n.run)
+	b.attach(n.name, all, n)
+	return pairs, nil
+}
+
+// stages finds the events of the stages. The traced ones stay in their
+// stages; all are returned.
+func (b *builder) stages(n *joinNode) ([]branch, error) {
 	var all []branch
-	var stages [][]branch
-	for i, s := range j.Stages {
+	for i, s := range n.spec.Stages {
 		brs, err := b.branchesOf(s)
 		if err != nil {
 			return nil, err
-		}
-		if len(brs) == 0 {
-			return nil, diag.Errorf(diag.Run, "join", fmt.Sprintf("stage %d", i+1), "has no events").
-				WithHint("every stage needs an event that exists here")
 		}
 		before := len(all)
 		if all, err = b.distinct(append(all, brs...)); err != nil {
 			return nil, err
 		}
-		stages = append(stages, append([]branch(nil), all[before:]...))
+		var traced []branch
+		for _, br := range all[before:] {
+			if br.marks.untraced {
+				n.extra = append(n.extra, br)
+			} else {
+				traced = append(traced, br)
+			}
+		}
+		if len(brs) == 0 {
+			return nil, diag.Errorf(diag.Run, "join", fmt.Sprintf("stage %d", i+1), "has no events").
+				WithHint("every stage needs an event that exists here")
+		}
+		if len(traced) == 0 {
+			return nil, diag.Errorf(diag.Run, "join", fmt.Sprintf("stage %d", i+1), "all of its events are untraced").
+				WithHint("leave one event of each stage traced: it starts or ends the pairs")
+		}
+		n.stages = append(n.stages, traced)
 	}
-	n := &joinNode{spec: j, run: &JoinRun{Spec: j}}
-	key := Fn{Text: "cpu"}
-	if b.env.ByThread {
-		key.Text = "tid"
-	}
-	if j.Key != nil {
-		key = *j.Key
-	}
-	fn, err := b.keyFn(key, all)
-	if err != nil {
-		return nil, err
+	return all, nil
+}
+
+// joinKeys compiles the key of each branch: its own, or that of the join.
+func (b *builder) joinKeys(n *joinNode, all []branch) error {
+	key := Fn{Text: Instance}
+	switch {
+	case n.spec.Key != nil:
+		key = *n.spec.Key
+	case n.spec.Nested:
+		// What nests is the work of a task; the idle tasks, which share a
+		// thread number, are told apart by their CPU.
+		key = Fn{Text: "_tid ? _tid : -1 - _cpu"}
 	}
 	n.run.Key = key.label()
-	n.js = join.Spec{Key: fn, Cycle: j.Cycle, Limit: j.Limit, NeedKey: true, ByRing: key.Text == "cpu" && key.Call == nil}
-	pairs := b.pairs(n, stages)
-	b.joins = append(b.joins, n)
-	b.plan.Joins = append(b.plan.Joins, n.run)
-	b.attach(n.name, all, n)
-	return pairs, nil
+	own := false
+	var typed *expr.Program
+	first := ""
+	n.js.In = nil
+	for i := range all {
+		br := &all[i]
+		p := br.marks.key
+		var err error
+		switch {
+		case p != nil:
+			own = true
+			n.run.Key = br.marks.keyText
+		default:
+			if err = key.check([]branch{*br}); err == nil {
+				p, err = b.compile(key, br, expr.Any)
+			}
+		}
+		if err != nil {
+			if br.marks.untraced {
+				continue // it has no key then, which only samekey asks for
+			}
+			return err
+		}
+		br.marks.key = p
+		if br.marks.untraced {
+			continue
+		}
+		if typed == nil {
+			typed, first = p, b.plan.streams[br.stream].Label
+		}
+		if p.Type.Kind != typed.Type.Kind && !(p.Type.Numeric() && typed.Type.Numeric()) {
+			return located(diag.Errorf(diag.Run, "key", key.label(), "is a %s for %s, but a %s for %s",
+				p.Type, b.plan.streams[br.stream].Label, typed.Type, first).WithHint("use keys of one kind"), key.Pos)
+		}
+	}
+	keyOf := map[int]*expr.Program{}
+	for _, br := range all {
+		keyOf[br.stream] = br.marks.key
+	}
+	for _, list := range append([][]branch{n.extra}, n.stages...) {
+		for i := range list {
+			list[i].marks.key = keyOf[list[i].stream]
+		}
+	}
+	cpuKey := key.Call == nil && (key.Text == Instance || key.Text == "_cpu") && !b.env.ByThread
+	n.js.ByRing = cpuKey && !own
+	n.js.Cycle, n.js.Limit = n.spec.Cycle, n.spec.Limit
+	return nil
+}
+
+// inputs says what each stream is to the join, once all streams of the join
+// are known.
+func (b *builder) inputs(n *joinNode) {
+	total := len(b.plan.streams)
+	n.js.In = make([]join.In, total)
+	for i := range n.js.In {
+		n.js.In[i].Stage = -1
+	}
+	for i, stage := range n.stages {
+		for k, br := range stage {
+			in := &n.js.In[br.stream]
+			in.Stage, in.Key, in.Role = i, br.marks.key, br.marks.role
+			in.Return = n.spec.Nested && k == 1
+			b.trick(n, in, br)
+		}
+	}
+	for _, br := range n.extra {
+		in := &n.js.In[br.stream]
+		in.Untraced, in.Key = true, br.marks.key
+		b.trick(n, in, br)
+	}
+	for len(n.js.Pairs) < total {
+		n.js.Pairs = append(n.js.Pairs, nil)
+	}
+	for i := range n.js.Pairs {
+		for len(n.js.Pairs[i]) < total {
+			n.js.Pairs[i] = append(n.js.Pairs[i], nil)
+		}
+	}
+}
+
+// trick has the join recognise wakeups that lead to no switch.
+func (b *builder) trick(n *joinNode, in *join.In, br branch) {
+	s := br.scope.Schema
+	field := func(name string) *event.Field {
+		f, ok := s.Field(name)
+		if !ok || f.Place != event.InRaw {
+			return nil
+		}
+		return f
+	}
+	switch s.FullName() {
+	case "sched:sched_wakeup":
+		if f := field("pid"); f != nil && !in.Untraced {
+			in.Wakeup = &join.Wakeup{PID: f, CPU: field("target_cpu")}
+		}
+	case "sched:sched_switch":
+		e := b.events[br.stream]
+		if e != nil && e.Source.Filter == "" && len(br.preds) == 0 && len(e.Source.CPUs) == 0 && !b.env.ByThread {
+			in.NextPID = field("next_pid")
+		}
+	}
 }
 
 // keyFn compiles a key for all branches and checks that its kinds agree.
@@ -95,93 +252,4 @@ func (b *builder) keyFn(key Fn, brs []branch) (*flow.Fn, error) {
 		}
 	}
 	return fn, nil
-}
-
-// pairs makes a stream for every start and end that can meet.
-func (b *builder) pairs(n *joinNode, stages [][]branch) []branch {
-	var brs []branch
-	for i := range stages {
-		next := i + 1
-		if next == len(stages) {
-			if !n.spec.Cycle {
-				break
-			}
-			next = 0
-		}
-		for _, s := range stages[i] {
-			for _, e := range stages[next] {
-				st := b.madeStream(b.pairSchema(n, s, e))
-				n.setPair(s.stream, e.stream, st)
-				n.run.Names = append(n.run.Names, st.Label)
-				sc := b.scope(nil, st.Schema)
-				sc.Parts = map[string]*event.Schema{"start": s.scope.Schema, "end": e.scope.Schema}
-				for name, v := range s.scope.Vars {
-					sc.Vars["start."+name] = expr.Rebind(v, expr.Self, expr.Start)
-				}
-				for name, v := range e.scope.Vars {
-					sc.Vars["end."+name] = expr.Rebind(v, expr.Self, expr.End)
-				}
-				brs = append(brs, branch{root: n, stream: st.Index, scope: sc})
-				if n.name == "" {
-					n.name = st.Label
-				}
-			}
-		}
-	}
-	total := len(b.plan.streams)
-	n.js.Stage = make([]int, total)
-	for i := range n.js.Stage {
-		n.js.Stage[i] = -1
-	}
-	for i, stage := range stages {
-		for _, br := range stage {
-			n.js.Stage[br.stream] = i
-		}
-	}
-	for len(n.js.Pairs) < total {
-		n.js.Pairs = append(n.js.Pairs, nil)
-	}
-	for i := range n.js.Pairs {
-		for len(n.js.Pairs[i]) < total {
-			n.js.Pairs[i] = append(n.js.Pairs[i], nil)
-		}
-	}
-	return brs
-}
-
-func (n *joinNode) setPair(start, end int, st *event.Stream) {
-	for len(n.js.Pairs) <= start {
-		n.js.Pairs = append(n.js.Pairs, nil)
-	}
-	for len(n.js.Pairs[start]) <= end {
-		n.js.Pairs[start] = append(n.js.Pairs[start], nil)
-	}
-	n.js.Pairs[start][end] = st
-}
-
-// shortLabel is the alias or the name without its system.
-func (b *builder) shortLabel(br branch) string {
-	st := b.plan.streams[br.stream]
-	if st.Label != st.Schema.FullName() {
-		return st.Label
-	}
-	return st.Schema.Name
-}
-
-// pairSchema describes the events of a pair: its delay and key, beside the
-// facts of its end.
-func (b *builder) pairSchema(n *joinNode, s, e branch) *event.Schema {
-	start, end := b.shortLabel(s), b.shortLabel(e)
-	label := start + " => " + end
-	if n.spec.Label != nil {
-		label = n.spec.Label(start, end)
-	}
-	key := event.Field{Name: "key", Type: "u64", Place: event.InSlot, Signed: true, Size: 8}
-	if p := n.js.Key.Any(); p.Type.Kind == expr.Str {
-		key.Kind, key.Type = event.Str, "char[]"
-	}
-	return &event.Schema{System: "pair", Name: label, Fields: []event.Field{
-		{Name: "delay", Type: "u64", Place: event.InFact, Fact: event.FactDelay, Unit: event.Nanos, Size: 8, Signed: true},
-		key,
-	}}
 }

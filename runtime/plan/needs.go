@@ -28,6 +28,11 @@ func (b *builder) needs() {
 		n.call(c)
 	}
 	p := b.plan
+	if len(p.Slows) > 0 {
+		n.add(event.FactTime, event.FactTID, event.FactCPU, event.FactComm)
+		n.raw = true
+		n.order("what happened around a pair is shown in time order")
+	}
 	if len(p.Logs) > 0 {
 		n.add(event.FactTime, event.FactTID, event.FactCPU, event.FactComm)
 		n.raw = true
@@ -41,8 +46,14 @@ func (b *builder) needs() {
 	}
 	if len(p.Joins) > 0 {
 		n.add(event.FactTime)
-		n.raw = true
 		for _, j := range b.joins {
+			for i := range j.js.In {
+				in := &j.js.In[i]
+				if in.Wakeup != nil || in.NextPID != nil {
+					n.add(event.FactTID, event.FactCPU)
+					n.raw = true
+				}
+			}
 			if j.js.ByRing {
 				continue
 			}

@@ -92,6 +92,8 @@ type Join struct {
 	Key    *Fn // nil: the thread, or the CPU if nothing else is known
 	Cycle  bool
 	Limit  int
+	// Nested relates entries and returns as calls do: each stage is a pair.
+	Nested bool
 	// Label names the pairs of a start and an end event; nil joins their
 	// names with "=>".
 	Label func(start, end string) string

@@ -23,6 +23,9 @@ type Plan struct {
 	Heats  []*HeatRun
 	Execs  []*ExecRun
 	Joins  []*JoinRun
+	Slows  []*SlowRun
+	// Triggers end intervals.
+	Triggers []*TriggerRun
 
 	// Facts are the members of samples that somebody reads.
 	Facts []event.Fact
@@ -71,6 +74,8 @@ type Table struct {
 	Spec    *Group
 	Group   *agg.Group
 	Columns []result.Column
+	// Tree is the tree of calls that the rows are nodes of; nil if none.
+	Tree *join.Tree
 	// Hist is the index of the aggregator that is a histogram, else -1.
 	Hist int
 }
@@ -127,10 +132,12 @@ func (x *EachRun) Lost(int32, uint64, event.Time) {}
 
 // A JoinRun is a join that runs.
 type JoinRun struct {
-	Spec  *Join
-	Join  *join.Join
-	Key   string   // what relates the events, for people
-	Names []string // of the pairs
+	Spec   *Join
+	Join   *join.Join // nil if the pairs nest
+	Nested *join.Nested
+	Key    string   // what relates the events, for people
+	Names  []string // of the pairs
+	name   string
 }
 
 // Streams lists all streams, by index: of the events to open and of those that

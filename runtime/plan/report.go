@@ -34,7 +34,9 @@ type Group struct {
 	Aggs []AggCol
 	// Limit bounds the rows; 0 is the default.
 	Limit int
-	View  View
+	// Tree shows the rows, which are by node, as a tree of calls.
+	Tree bool
+	View View
 }
 
 // Log shows every event as a line.
@@ -80,6 +82,9 @@ type View struct {
 	Layout result.Layout
 	// Row replaces the columns in text output by a line of the script's own.
 	Row LinesFunc
+	// OnlyIf names a column; a table in which it is zero everywhere is not
+	// shown.
+	OnlyIf string
 	// Last is the column that comes last.
 	Last string
 }

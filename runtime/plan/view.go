@@ -19,6 +19,12 @@ func (t *Table) Result(m result.Meta) (*result.Table, error) {
 	m.Title = strings.NewReplacer("{samples}", strconv.FormatUint(m.Samples, 10),
 		"{total}", strconv.FormatUint(m.TotalSamples, 10)).Replace(m.Title)
 	table := &result.Table{Meta: m, Columns: slices.Clone(t.Columns), Rows: t.Group.Rows(), Layout: v.Layout}
+	if t.Tree != nil {
+		treeRows(table, t.Tree)
+	}
+	if v.OnlyIf != "" && !exceeds(table, v.OnlyIf) {
+		table.Rows = nil
+	}
 	if err := v.apply(table); err != nil {
 		return nil, err
 	}
@@ -217,4 +223,18 @@ func (v *View) TopN() int {
 		}
 	}
 	return n
+}
+
+// exceeds reports that a column is not zero in some row.
+func exceeds(t *result.Table, column string) bool {
+	i, err := t.Index(column)
+	if err != nil {
+		return true
+	}
+	for _, row := range t.Rows {
+		if row[i].Bool() {
+			return true
+		}
+	}
+	return false
 }

@@ -21,6 +21,8 @@ type Renderer interface {
 	Table(t *result.Table) error
 	Histogram(h *result.Histogram) error
 	Event(l *Line) error
+	// Detail writes a pair with what happened around it.
+	Detail(d *result.Detail) error
 	// Note writes a fact about the run that is not a result: losses between
 	// results, what was attached. JSON has it as a record of type kind; text
 	// and CSV write it to Options.Notes.

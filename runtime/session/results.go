@@ -16,6 +16,7 @@ func (r *run) tick(final bool) error {
 	if r.world.file == nil {
 		r.clock.refresh()
 	}
+	r.plan.End(final)
 	loss := r.interval()
 	if h := r.cfg.Hooks.Interval; h != nil && !final && r.failed == nil {
 		r.failed = h()
@@ -48,7 +49,7 @@ func (r *run) interval() event.Loss {
 		loss.Late, r.lateSeen = late-r.lateSeen, late
 	}
 	for _, j := range r.plan.Joins {
-		loss.Add(j.Join.Loss())
+		loss.Add(j.Loss())
 	}
 	if f := r.world.file; f != nil {
 		l := f.Loss()

@@ -147,6 +147,12 @@ func (r *run) prepare() {
 	for _, l := range p.Logs {
 		l.Emit = r.emitter(l)
 	}
+	for _, s := range p.Slows {
+		s.Emit = r.detail
+	}
+	for _, t := range p.Triggers {
+		t.Fire = r.trigger
+	}
 	for _, x := range p.Execs {
 		x.Out = textOut{r}
 	}
@@ -184,7 +190,9 @@ func (r *run) emitter(l *plan.LogRun) func(e *event.Event) {
 	return func(e *event.Event) {
 		if e.Joint != nil && e.Joint.Start != nil {
 			show(e.Joint.Start)
-			show(e.Joint.End)
+			if e.Joint.End != nil {
+				show(e.Joint.End)
+			}
 			return
 		}
 		show(e)

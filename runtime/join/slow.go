@@ -1,0 +1,135 @@
+package join
+
+import (
+	"math"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+)
+
+// A Slow shows pairs that take too long, or not long enough, with what
+// happened meanwhile. It implements flow.Sink.
+//
+// With After, a pair is kept until events that much younger have been seen.
+type Slow struct {
+	// Than shows pairs that take longer, in ns; Lower those that take less.
+	// Negative is neither; both negative shows all.
+	Than, Lower int64
+	Select      *Select   // nil: only the pair itself
+	Timeline    *Timeline // nil if Select is
+	Emit        func(d *result.Detail)
+
+	kept   []*event.Event // copies of pairs, the oldest first
+	spare  []*event.Event
+	detail result.Detail
+	look   looker
+	Shown  uint64
+	Passed uint64 // pairs that could not be kept until the events after them
+}
+
+// keptPairs bounds how many pairs wait for the events after them.
+const keptPairs = 4096
+
+// NewSlow returns a Slow; it registers with the timeline.
+func NewSlow(s Slow) *Slow {
+	n := &s
+	if n.Timeline != nil && n.Select != nil {
+		n.Timeline.Before = max(n.Timeline.Before, n.Select.Before)
+		n.Timeline.After = max(n.Timeline.After, n.Select.After)
+		n.Timeline.readers = append(n.Timeline.readers, n)
+	}
+	return n
+}
+
+// Events implements flow.Sink.
+func (s *Slow) Events(evs []*event.Event) {
+	for _, e := range evs {
+		if !s.wanted(e) {
+			continue
+		}
+		if s.Select == nil || s.Select.After <= 0 {
+			s.show(e)
+			continue
+		}
+		if len(s.kept) >= keptPairs {
+			s.Passed++
+			continue
+		}
+		var c *event.Event
+		if n := len(s.spare); n > 0 {
+			c, s.spare = s.spare[n-1], s.spare[:n-1]
+		} else {
+			c = new(event.Event)
+		}
+		e.Keep(c)
+		s.kept = append(s.kept, c)
+	}
+}
+
+// wanted reports that a pair is to be shown: Fast path.
+func (s *Slow) wanted(e *event.Event) bool {
+	if e.Joint == nil || e.Joint.Start == nil {
+		return false
+	}
+	var delay int64
+	if end := e.Joint.End; end != nil {
+		delay = int64(end.Time - e.Joint.Start.Time)
+	} else {
+		delay = int64(e.Time - e.Joint.Start.Time) // unpaired: its age
+	}
+	if s.Than < 0 && s.Lower < 0 {
+		return true
+	}
+	return s.Than >= 0 && delay > s.Than || s.Lower >= 0 && delay < s.Lower
+}
+
+// Lost implements flow.Sink.
+func (s *Slow) Lost(int32, uint64, event.Time) {}
+
+// due implements tlReader.
+func (s *Slow) due(now event.Time) {
+	n := 0
+	for _, e := range s.kept {
+		if now != math.MaxInt64 && now <= s.until(e) {
+			break
+		}
+		s.show(e)
+		n++
+	}
+	if n > 0 {
+		s.spare = append(s.spare, s.kept[:n]...)
+		s.kept = append(s.kept[:0], s.kept[n:]...)
+	}
+}
+
+func (s *Slow) until(e *event.Event) event.Time { return e.Time + event.Time(s.Select.After) }
+
+// oldest implements tlReader. Pairs come in the order of their ends; the
+// starts have to be looked at.
+func (s *Slow) oldest() (event.Time, bool) {
+	if len(s.kept) == 0 {
+		return 0, false
+	}
+	t := s.kept[0].Joint.Start.Time
+	for _, e := range s.kept[1:] {
+		t = min(t, e.Joint.Start.Time)
+	}
+	return t, true
+}
+
+// show makes the listing of a pair and hands it out.
+func (s *Slow) show(e *event.Event) {
+	s.Shown++
+	d := &s.detail
+	*d = result.Detail{Start: e.Joint.Start, End: e.Joint.End, Until: e.Time, Listed: s.Select != nil, Lines: d.Lines[:0]}
+	if e.Stream != nil {
+		d.Pair = e.Stream.Label
+	}
+	if d.End == nil && len(e.Joint.Slots) > SlotReason {
+		d.Reason = e.Joint.Slots[SlotReason].String()
+	}
+	if s.Select != nil {
+		s.look.list(d, e, s.Select, s.Timeline)
+	}
+	s.Emit(d)
+}

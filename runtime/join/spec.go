@@ -1,0 +1,115 @@
+package join
+
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
+)
+
+// A Spec describes a Join.
+type Spec struct {
+	// In says what each stream is to the join, by stream index.
+	In []In
+	// Pairs are the streams of the pairs, by start and end stream index; nil
+	// where the two make no pair.
+	Pairs [][]*event.Stream
+	// Cycle makes the last stage precede the first.
+	Cycle bool
+	// ByRing says that pairs never span rings, so that a loss in one leaves
+	// the others alone.
+	ByRing bool
+	// NeedKey fills the pair's key slot.
+	NeedKey bool
+	// Limit bounds how many events wait, LimitBytes what they occupy; 0 is
+	// DefaultLimit and DefaultBytes.
+	Limit      int
+	LimitBytes int
+	// KeepRaw is how many bytes of the record of a waiting event somebody
+	// reads; negative is all of the sample.
+	KeepRaw int
+	// Timeline takes all events, for those who show what happened during a
+	// pair; nil if nobody does.
+	Timeline *Timeline
+	// LossEnd returns when the last loss of a ring ended; nil if nobody
+	// knows.
+	LossEnd func(ring int32) event.Time
+	// Left are the streams of the events that stay without a partner, by the
+	// index of their own stream; nil if nobody wants them. They go to LeftTo.
+	Left   []*event.Stream
+	LeftTo flow.Sink
+	// LeftWaiting also hands out what waits whenever an interval ends.
+	LeftWaiting bool
+}
+
+// In is what a stream is to a join.
+type In struct {
+	// Stage is the place in the chain; negative for streams that do not
+	// arrive, and for those that only the timeline wants.
+	Stage int
+	// Return marks the ends of a Nested, whose stages are pairs.
+	Return bool
+	// Untraced events go to the timeline and nowhere else.
+	Untraced bool
+	// Key relates the events. Untraced events may have none.
+	Key *expr.Program
+	// Role says what an event may be: bit 0 a start, bit 1 an end; nil is
+	// both. It only takes rights away.
+	Role *expr.Program
+	// Wakeup marks sched_wakeup events, some of which are never followed by
+	// their task being switched in.
+	Wakeup *Wakeup
+	// NextPID is the field of sched_switch events that come unfiltered: with
+	// them it is known who runs where.
+	NextPID *event.Field
+}
+
+// Wakeup are the fields of a wakeup event.
+type Wakeup struct {
+	PID, CPU *event.Field
+}
+
+// The bounds of a Spec that has none: with 200 bytes each, a million events.
+const (
+	DefaultLimit = 1 << 20
+	DefaultBytes = 256 << 20
+)
+
+// Stats counts what became of the events.
+type Stats struct {
+	Pairs       uint64
+	Replaced    uint64 // starts that gave way to a newer one of the same key
+	Cancelled   uint64 // starts taken away by an event that makes no pair with them
+	EndsAlone   uint64 // ends that nothing waited for
+	Broken      uint64 // starts discarded because of a loss
+	InLoss      uint64 // events inside a loss, which neither start nor end anything
+	Evicted     uint64 // starts pushed out by a bound
+	Unnecessary uint64 // wakeups of tasks that were not asleep
+	Waiting     int    // starts that wait now
+	WaitingPeak int
+	Bytes       int // of what waits
+}
+
+// Why an event stays without a partner.
+type Reason uint8
+
+const (
+	Replaced  Reason = iota // a newer start of its key came
+	Cancelled               // an event came that makes no pair with it
+	Alone                   // an end that nothing waited for
+	Broken                  // a loss may hide its end
+	Evicted                 // a bound was hit
+	Waits                   // an interval ended, it still waits
+	Exit                    // the run ended
+)
+
+var reasonNames = [...]string{"replaced", "cancelled", "alone", "lost", "evicted", "waiting", "exit"}
+
+func (r Reason) String() string { return reasonNames[r] }
+
+// reasonValues are the same as values, made once.
+var reasonValues = func() (vs [len(reasonNames)]event.Value) {
+	for i, n := range reasonNames {
+		vs[i] = event.StrOf(n)
+	}
+	return vs
+}()

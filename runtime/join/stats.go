@@ -1,0 +1,38 @@
+package join
+
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/flow"
+)
+
+// Stats returns the counters since the start.
+func (j *Join) Stats() Stats {
+	s := j.stats
+	s.Waiting, s.Bytes = j.list.count, j.list.bytes
+	return s
+}
+
+// Errors are the evaluations of keys and roles that failed.
+func (j *Join) Errors() *flow.Errors   { return &j.errs }
+func (n *Nested) Errors() *flow.Errors { return &n.errs }
+
+// since is what was lost after told.
+func (s *Stats) since(told *Stats) event.Loss {
+	return event.Loss{
+		Unmatched: s.Replaced + s.Cancelled + s.EndsAlone - (told.Replaced + told.Cancelled + told.EndsAlone),
+		Dropped:   s.Broken + s.InLoss - (told.Broken + told.InLoss),
+		Evicted:   s.Evicted - told.Evicted,
+	}
+}
+
+// Loss returns what the pairs since the last call do not contain.
+func (j *Join) Loss() event.Loss {
+	l := j.stats.since(&j.counted)
+	l.Errors = j.errs.N - j.failed
+	if t := j.spec.Timeline; t != nil {
+		l.Evicted += t.evicted - j.pushed
+		j.pushed = t.evicted
+	}
+	j.counted, j.failed = j.stats, j.errs.N
+	return l
+}

@@ -1,0 +1,37 @@
+package join
+
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// This file hands out the events that stay without a partner. Each is a joint
+// whose start is the event, be it a start or an end, with how old it was and
+// why it left.
+
+// The slots of an unpaired event.
+const (
+	SlotAge    = iota // ns since the event
+	SlotReason        // a Reason, as text
+	SlotKey
+)
+
+// leaves hands out e, which stays without a partner as is known at t.
+func (j *Join) leaves(e *event.Event, why Reason, t event.Time) {
+	if s := j.spec.Left[e.Stream.Index]; s != nil {
+		j.left.fill(e, s, j.in[e.Stream.Index].Key, why, t)
+		j.leftOut[0] = &j.left.ev
+		j.spec.LeftTo.Events(j.leftOut[:])
+	}
+}
+
+// fill makes p the unpaired event of e. It views e.
+func (p *pair) fill(e *event.Event, s *event.Stream, key *expr.Program, why Reason, t event.Time) {
+	p.ev = event.Event{Time: t, Stream: s, Joint: &p.joint, PID: e.PID, TID: e.TID, CPU: e.CPU, Ring: e.Ring}
+	p.joint.Start, p.joint.End = e, nil
+	p.slots[SlotAge] = event.DurationOf(int64(t - e.Time))
+	p.slots[SlotReason] = reasonValues[why]
+	p.frame.Reset(e)
+	p.slots[SlotKey] = key.Value(p.frame)
+	p.joint.Slots = p.slots[:]
+}

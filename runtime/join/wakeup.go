@@ -1,0 +1,47 @@
+package join
+
+import "ppscript/runtime/event"
+
+// This file tells wakeups that no switch will follow. They would wait for
+// ever, or worse, be taken for the start of the next delay:
+//
+//   - a task that wakes itself runs already;
+//   - a task that is still running where it is woken had only prepared to
+//     sleep; it goes on without a switch. Who runs where is known if every
+//     sched_switch is seen, in time order.
+
+const unknownTask = -1
+
+// maxCPU bounds the CPU numbers that are believed.
+const maxCPU = 1 << 16
+
+// switched notes that a task begins to run.
+func (j *Join) switched(e *event.Event, next *event.Field) {
+	if e.CPU < 0 || e.CPU >= maxCPU {
+		return
+	}
+	for int(e.CPU) >= len(j.running) {
+		j.running = append(j.running, unknownTask)
+	}
+	pid, ok := next.Int(e)
+	if !ok {
+		pid = unknownTask
+	}
+	j.running[e.CPU] = pid
+}
+
+// unnecessary reports that a wakeup changes nothing.
+func (j *Join) unnecessary(f *Wakeup, e *event.Event) bool {
+	pid, ok := f.PID.Int(e)
+	if !ok {
+		return false
+	}
+	if pid == int64(e.TID) {
+		return true
+	}
+	if f.CPU == nil {
+		return false
+	}
+	cpu, ok := f.CPU.Int(e)
+	return ok && pid > 0 && cpu >= 0 && cpu < int64(len(j.running)) && j.running[cpu] == pid
+}

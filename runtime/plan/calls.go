@@ -1,0 +1,92 @@
+package plan
+
+import (
+	"strings"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/join"
+	"ppscript/runtime/result"
+)
+
+// This file is about joins of calls: entries and returns that nest, and the
+// table that shows them as a tree.
+
+// nestedPairs makes a stream for the calls of each function.
+func (b *builder) nestedPairs(n *joinNode) ([]branch, error) {
+	var brs []branch
+	var names []string
+	for i, stage := range n.stages {
+		if len(stage) != 2 {
+			return nil, diag.Errorf(diag.Run, "join", "", "stage %d has %d events, want an entry and its return", i+1, len(stage)).
+				WithHint("write join([entry, return], [entry2, return2], impl = \"nested\")")
+		}
+		names = append(names, b.shortLabel(stage[0]))
+		brs = append(brs, b.pair(n, stage[0], stage[1],
+			event.Field{Name: "node", Type: "int", Place: event.InSlot, Offset: join.SlotNode, Size: 8, Signed: true},
+			event.Field{Name: "depth", Type: "int", Place: event.InSlot, Offset: join.SlotDepth, Size: 8, Signed: true},
+			event.Field{Name: "self", Type: "u64", Place: event.InSlot, Offset: join.SlotSelf, Unit: event.Nanos, Size: 8, Signed: true}))
+	}
+	n.tree = join.NewTree(names)
+	return brs, nil
+}
+
+// treeOf finds the tree that a table of calls shows.
+func (b *builder) treeOf(s Stream) (*join.Tree, error) {
+	nodes, err := b.joinsOf(s, "calls")
+	if err != nil {
+		return nil, err
+	}
+	if len(nodes) != 1 || nodes[0].tree == nil {
+		return nil, diag.Errorf(diag.Run, "calls", "", "the pairs are not those of one join of calls").
+			WithHint("write join([entry, return], [entry2, return2], impl = \"nested\").calls()")
+	}
+	return nodes[0].tree, nil
+}
+
+// The separator of the names in a path.
+const pathSep = ";"
+
+// treeRows turns rows by node, the first column, into rows by path in the
+// order of the tree. Callers that have not returned yet have rows without
+// numbers. The column R, the second, is filled.
+func treeRows(t *result.Table, tree *join.Tree) {
+	byNode := map[int64][]event.Value{}
+	for _, row := range t.Rows {
+		byNode[row[0].Int()] = row
+	}
+	wanted := map[int32]bool{}
+	for id := range byNode {
+		for n := int32(id); n > 0; n = tree.Parent(n) {
+			wanted[n] = true
+		}
+	}
+	rows := t.Rows[:0:0]
+	tree.Walk(func(node int32, depth int) {
+		if !wanted[node] {
+			return
+		}
+		row := byNode[int64(node)]
+		if row == nil {
+			row = make([]event.Value, len(t.Columns))
+		}
+		row[0] = event.StrOf(strings.Join(tree.Path(node), pathSep))
+		row[1] = event.StrOf("")
+		if tree.Recursive(node) {
+			row[1] = event.StrOf("R")
+		}
+		rows = append(rows, row)
+	})
+	t.Rows = rows
+	t.Columns[0].Text = branchText
+}
+
+// branchText shows a path as the last name, indented below its callers.
+func branchText(v event.Value) string {
+	names := strings.Split(v.String(), pathSep)
+	depth := len(names) - 1
+	if depth == 0 {
+		return names[0]
+	}
+	return strings.Repeat("  | ", depth-1) + "  |-" + names[depth]
+}

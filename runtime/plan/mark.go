@@ -1,0 +1,77 @@
+package plan
+
+import "ppscript/runtime/expr"
+
+// Mark says what the events of a stream are to a join behind it.
+type Mark struct {
+	In Stream
+	// Key relates the events, in place of the join's own key.
+	Key *Fn
+	// Role is a number: bit 0 lets the event be a start, bit 1 an end.
+	Role *Fn
+	// Untraced events are only shown among what happened during a pair.
+	Untraced bool
+	// Trigger ends the interval whenever such an event comes.
+	Trigger bool
+}
+
+// Inputs implements Stream.
+func (m *Mark) Inputs() []Stream { return []Stream{m.In} }
+
+// marks is what Marks said about a branch.
+type marks struct {
+	key      *expr.Program
+	keyText  string
+	role     *expr.Program
+	untraced bool
+}
+
+func (b *builder) mark(m *Mark) ([]branch, error) {
+	brs, err := b.branchesOf(m.In)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range []*Fn{m.Key, m.Role} {
+		if f == nil {
+			continue
+		}
+		if err := f.check(brs); err != nil {
+			return nil, err
+		}
+	}
+	for i := range brs {
+		br := &brs[i]
+		br.marks.untraced = br.marks.untraced || m.Untraced
+		if m.Key != nil {
+			if br.marks.key, err = b.compile(*m.Key, br, expr.Any); err != nil {
+				return nil, err
+			}
+			br.marks.keyText = m.Key.label()
+		}
+		if m.Role != nil {
+			if br.marks.role, err = b.compile(*m.Role, br, expr.Int); err != nil {
+				return nil, err
+			}
+		}
+		if m.Trigger {
+			b.trigger(br)
+		}
+	}
+	return brs, nil
+}
+
+// trigger ends an interval at each event of a branch.
+func (b *builder) trigger(br *branch) {
+	if br.root != nil {
+		return // pairs come when their end does: nothing to split there
+	}
+	for _, t := range b.plan.Triggers {
+		if t.stream == br.stream {
+			return
+		}
+	}
+	run := &TriggerRun{stream: br.stream}
+	b.plan.Triggers = append(b.plan.Triggers, run)
+	b.attach("trigger", []branch{*br}, run)
+	b.plan.Router.Split(br.stream)
+}

@@ -1,0 +1,160 @@
+package plan
+
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// pairs makes a stream for every start and end that can meet.
+func (b *builder) pairs(n *joinNode) []branch {
+	var brs []branch
+	for i := range n.stages {
+		next := i + 1
+		if next == len(n.stages) {
+			if !n.spec.Cycle {
+				break
+			}
+			next = 0
+		}
+		for _, s := range n.stages[i] {
+			for _, e := range n.stages[next] {
+				brs = append(brs, b.pair(n, s, e))
+			}
+		}
+	}
+	return brs
+}
+
+// pair makes the stream of the pairs of a start and an end.
+func (b *builder) pair(n *joinNode, s, e branch, more ...event.Field) branch {
+	st := b.madeStream(b.pairSchema(n, s, e, more))
+	n.setPair(s.stream, e.stream, st)
+	n.keys = append(n.keys, &st.Schema.Fields[1])
+	n.run.Names = append(n.run.Names, st.Label)
+	sc := b.scope(nil, st.Schema)
+	sc.Parts = map[string]*event.Schema{"start": s.scope.Schema, "end": e.scope.Schema}
+	for name, v := range s.scope.Vars {
+		sc.Vars["start."+name] = expr.Rebind(v, expr.Self, expr.Start)
+	}
+	for name, v := range e.scope.Vars {
+		sc.Vars["end."+name] = expr.Rebind(v, expr.Self, expr.End)
+	}
+	if n.name == "" {
+		n.name = st.Label
+	}
+	return branch{root: n, stream: st.Index, scope: sc}
+}
+
+func (n *joinNode) setPair(start, end int, st *event.Stream) {
+	for len(n.js.Pairs) <= start {
+		n.js.Pairs = append(n.js.Pairs, nil)
+	}
+	for len(n.js.Pairs[start]) <= end {
+		n.js.Pairs[start] = append(n.js.Pairs[start], nil)
+	}
+	n.js.Pairs[start][end] = st
+}
+
+// shortLabel is the alias or the name without its system.
+func (b *builder) shortLabel(br branch) string {
+	st := b.plan.streams[br.stream]
+	if st.Label != st.Schema.FullName() {
+		return st.Label
+	}
+	return st.Schema.Name
+}
+
+// pairSchema describes the events of a pair: its delay and key, beside the
+// facts of its end.
+func (b *builder) pairSchema(n *joinNode, s, e branch, more []event.Field) *event.Schema {
+	start, end := b.shortLabel(s), b.shortLabel(e)
+	label := start + " => " + end
+	if n.spec.Label != nil {
+		label = n.spec.Label(start, end)
+	}
+	return &event.Schema{System: "pair", Name: label, Fields: append([]event.Field{
+		{Name: "delay", Type: "u64", Place: event.InFact, Fact: event.FactDelay, Unit: event.Nanos, Size: 8, Signed: true},
+		keyField(s.marks.key, 0),
+	}, more...)}
+}
+
+// keyField is the field that holds the key of a joint.
+func keyField(p *expr.Program, slot int) event.Field {
+	key := event.Field{Name: "key", Type: "u64", Place: event.InSlot, Offset: slot, Signed: true, Size: 8}
+	if p != nil && p.Type.Kind == expr.Str {
+		key.Kind, key.Type = event.Str, "char[]"
+	}
+	return key
+}
+
+// keptRaw is how many bytes of the record of a waiting start somebody reads;
+// negative if that cannot be told.
+func (b *builder) keptRaw() int {
+	p := b.plan
+	if len(b.calls) > 0 || len(p.Logs)+len(p.Eachs)+len(p.Slows)+len(p.Execs) > 0 {
+		return -1
+	}
+	n := 0
+	for _, prog := range b.programs {
+		if prog.Node == nil {
+			return -1
+		}
+		expr.Walk(prog.Node, func(x expr.Node) bool {
+			switch x := x.(type) {
+			case *expr.Field:
+				switch {
+				case n < 0 || x.Part == expr.Self:
+				case x.F.Place == event.InRaw:
+					n = max(n, x.F.Offset+x.F.Size)
+				case x.F.Place == event.InFact && plainFact(x.F.Fact):
+				default:
+					n = -1
+				}
+			case *expr.Mem, *expr.CStr, *expr.MemBytes:
+				n = -1
+			case *expr.Native:
+				if x.Name == "interpreted" {
+					n = -1
+				}
+			}
+			return true
+		})
+		if n < 0 {
+			return -1
+		}
+	}
+	return n
+}
+
+// plainFact reports that an event holds the fact without its record.
+func plainFact(f event.Fact) bool {
+	switch f {
+	case event.FactTime, event.FactPID, event.FactTID, event.FactCPU, event.FactDelay:
+		return true
+	}
+	return false
+}
+
+// readsKey reports that somebody may read the key of a pair.
+func (b *builder) readsKey(n *joinNode) bool {
+	if len(b.calls) > 0 || len(b.plan.Logs)+len(b.plan.Eachs) > 0 {
+		return true
+	}
+	for _, p := range b.programs {
+		found := p.Node == nil
+		if p.Node != nil {
+			expr.Walk(p.Node, func(x expr.Node) bool {
+				if f, ok := x.(*expr.Field); ok {
+					for _, k := range n.keys {
+						found = found || f.F == k
+					}
+				}
+				return !found
+			})
+		}
+		if found {
+			return true
+		}
+	}
+	return false
+}

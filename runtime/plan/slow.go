@@ -1,0 +1,125 @@
+package plan
+
+import (
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/join"
+	"ppscript/runtime/result"
+)
+
+// Slow shows pairs that take longer than Than or less than Lower, with what
+// happened around them. It takes unpaired events too: their age counts.
+type Slow struct {
+	In          Stream
+	Than, Lower int64 // ns; negative is no bound
+	Detail      *Detail
+}
+
+// Input implements Report.
+func (s *Slow) Input() Stream { return s.In }
+
+// A Detail says what is shown around a pair.
+type Detail struct {
+	join.Select
+	// LimitBytes and MaxAgeNS bound the events that are kept for it.
+	LimitBytes int
+	MaxAgeNS   int64
+}
+
+// A SlowRun is a Slow that runs. Session sets Emit before events flow.
+type SlowRun struct {
+	Name  string
+	Spec  *Slow
+	Emit  func(d *result.Detail)
+	Sinks []*join.Slow
+}
+
+func (b *builder) slow(s *Slow) error {
+	brs, err := b.branchesOf(s.In)
+	if err != nil {
+		return err
+	}
+	run := &SlowRun{Spec: s, Name: b.name("slow")}
+	b.plan.Slows = append(b.plan.Slows, run)
+	groups := map[*joinNode][]branch{}
+	var order []*joinNode
+	for _, br := range brs {
+		n := b.nodeOf(br.root)
+		if n == nil || n.spec.Nested && s.Detail != nil {
+			return diag.Errorf(diag.Run, "slow", "", "the stream has events that are not pairs of a join").
+				WithHint("join two stages first: join([start], [end], key = ...).slow(than = 10 * ms)")
+		}
+		if groups[n] == nil {
+			order = append(order, n)
+		}
+		groups[n] = append(groups[n], br)
+	}
+	for _, n := range order {
+		one := join.Slow{Than: s.Than, Lower: s.Lower, Emit: func(d *result.Detail) {
+			d.Name = run.Name
+			run.Emit(d)
+		}}
+		if s.Detail != nil {
+			if n.js.Timeline == nil {
+				n.js.Timeline = &join.Timeline{}
+			}
+			t := n.js.Timeline
+			t.LimitBytes = max(t.LimitBytes, s.Detail.LimitBytes)
+			t.MaxAge = max(t.MaxAge, s.Detail.MaxAgeNS)
+			sel := s.Detail.Select
+			sel.Keys = make([]*expr.Program, len(n.js.In))
+			for i := range n.js.In {
+				sel.Keys[i] = n.js.In[i].Key
+			}
+			one.Select, one.Timeline = &sel, t
+		}
+		sink := join.NewSlow(one)
+		run.Sinks = append(run.Sinks, sink)
+		b.attach(run.Name, groups[n], sink)
+	}
+	return nil
+}
+
+// nodeOf is the join that a root belongs to.
+func (b *builder) nodeOf(r root) *joinNode {
+	switch r := r.(type) {
+	case *joinNode:
+		return r
+	case *leftRoot:
+		for _, n := range b.joins {
+			if n.left == r {
+				return n
+			}
+		}
+	}
+	return nil
+}
+
+// End ends an interval or the run: joins hand out what waits.
+func (p *Plan) End(final bool) {
+	for _, j := range p.Joins {
+		j.End(final)
+	}
+}
+
+// End hands out what waits.
+func (j *JoinRun) End(final bool) {
+	switch {
+	case j.Join != nil:
+		j.Join.End(final)
+	case j.Nested != nil:
+		j.Nested.End(final)
+	}
+}
+
+// Loss is what the pairs since the last call do not contain.
+func (j *JoinRun) Loss() event.Loss {
+	switch {
+	case j.Join != nil:
+		return j.Join.Loss()
+	case j.Nested != nil:
+		return j.Nested.Loss()
+	}
+	return event.Loss{}
+}

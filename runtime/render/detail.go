@@ -1,0 +1,163 @@
+package render
+
+import (
+	"strconv"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+)
+
+// This file writes what happened around a pair. In text the first column has
+// the date of the start and of the end; everything else has a bar there, with
+// what there is to say about the event:
+//
+//	-Previous -5.758 us
+//	|                          an event before the start
+//	2026-01-02 10:00:00.123456 the start
+//	|+ 52.100 us               the first event between; the number is the delay
+//	|        1.234 [wakeup]    since the start, and what became of the task
+//	|       18.160 db          how long the thread that leaves the CPU ran
+//	|                12 hidden
+//	|- 50.000 us               since the start, now and then
+//	2026-01-02 10:00:00.123508 the end
+//	|                          an event after the end
+//	`After 69.023 us
+
+// sinceEvery is after how many lines without a word the time since the start
+// is given.
+const sinceEvery = 50
+
+// Detail writes a pair and what happened around it.
+func (r *textRenderer) Detail(d *result.Detail) error {
+	w := detailWriter{r: r, d: d}
+	if d.Before > 0 {
+		r.buf = appendMicros(append(r.buf, "-Previous "...), -d.Before, 0)
+		r.buf = append(r.buf, " us\n"...)
+	}
+	i := w.part(0, result.Previous)
+	w.line(d.Start, "")
+	delay := string(appendMicros([]byte("|+ "), d.DelayNS(), 0)) + " us"
+	if d.End == nil {
+		delay = string(appendMicros([]byte("| >= "), d.DelayNS(), 0)) + " us, " + lateText(d.Reason)
+	}
+	if d.Listed || d.End == nil {
+		w.first = delay
+	}
+	i = w.part(i, result.Between)
+	w.ownLine()
+	if d.Evicted {
+		r.buf = append(r.buf, "| older events were pushed out: give detail() a larger limit\n"...)
+	}
+	if d.End != nil {
+		w.line(d.End, "")
+	}
+	w.part(i, result.After)
+	if d.After > 0 {
+		r.buf = appendMicros(append(r.buf, "`After "...), d.After, 0)
+		r.buf = append(r.buf, " us\n"...)
+	}
+	return r.spill()
+}
+
+// lateText says why there is no end.
+func lateText(reason string) string {
+	switch reason {
+	case "lost":
+		return "event2 may be lost."
+	case "evicted":
+		return "not finished, pushed out by the limit."
+	case "exit", "waiting":
+		return "not finished."
+	}
+	return reason + "."
+}
+
+type detailWriter struct {
+	r     *textRenderer
+	d     *result.Detail
+	first string // what the next line between says first
+	quiet int    // lines without a word
+}
+
+// part writes the lines of a part, from i on, and returns where the next part
+// begins.
+func (w *detailWriter) part(i int, part result.DetailPart) int {
+	for ; i < len(w.d.Lines) && w.d.Lines[i].Part == part; i++ {
+		l := &w.d.Lines[i]
+		if l.Event == nil {
+			// Hidden events are no place for the delay.
+			w.ownLine()
+			n := strconv.Itoa(l.Hidden)
+			w.r.buf = appendPad(append(w.r.buf, '|'), 18-len(n))
+			w.r.buf = append(append(w.r.buf, n...), " hidden\n"...)
+			continue
+		}
+		w.line(l.Event, w.prefix(l))
+	}
+	return i
+}
+
+// ownLine writes the delay on a line of its own if no line has taken it.
+func (w *detailWriter) ownLine() {
+	if w.first != "" {
+		w.r.buf = append(append(w.r.buf, w.first...), '\n')
+		w.first = ""
+	}
+}
+
+func (w *detailWriter) prefix(l *result.DetailLine) string {
+	since := int64(l.Event.Time - w.d.Start.Time)
+	w.quiet++
+	switch {
+	case l.State != "":
+		w.ownLine()
+		w.quiet = 0
+		return string(append(append(appendMicros([]byte("| "), since, 12), " ["...), l.State...)) + "]"
+	case w.first != "" && l.Part == result.Between:
+		p := w.first
+		w.first, w.quiet = "", 0
+		return p
+	case l.Ran:
+		w.quiet = 0
+		b := append(appendMicros([]byte("| "), l.RanNS, 12), ' ')
+		return string(append(b, cut(l.RanComm, prefixCells-len(b))...))
+	case l.Part == result.Between && w.quiet%sinceEvery == 0:
+		return string(appendMicros([]byte("|- "), since, 0)) + " us"
+	}
+	return "|"
+}
+
+func cut(b []byte, n int) []byte { return b[:min(len(b), n)] }
+
+func (w *detailWriter) line(e *event.Event, prefix string) {
+	w.r.line.Marker, w.r.line.Prefix = 0, prefix
+	w.r.buf = append(AppendEventLine(w.r.buf, e, &w.r.line), '\n')
+	w.r.line.Prefix = ""
+}
+
+// appendMicros appends ns as microseconds with three decimals, aligned to the
+// right of width.
+func appendMicros(dst []byte, ns int64, width int) []byte {
+	var tmp [32]byte
+	b := tmp[:0]
+	n := uint64(ns)
+	if ns < 0 {
+		b = append(b, '-')
+		n = -n
+	}
+	b = strconv.AppendUint(b, n/1000, 10)
+	b = append(b, '.')
+	b = appendZeros(b, n%1000, 3)
+	return append(appendPad(dst, width-len(b)), b...)
+}
+
+// Detail writes the events of the pair as lines of a log: the timeline is for
+// people and for JSON.
+func (r *csvRenderer) Detail(d *result.Detail) error {
+	l := Line{Event: d.Start, Result: d.Name}
+	if err := r.Event(&l); err != nil || d.End == nil {
+		return err
+	}
+	l.Event = d.End
+	return r.Event(&l)
+}

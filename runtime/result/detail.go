@@ -1,0 +1,59 @@
+package result
+
+import "ppscript/runtime/event"
+
+// A Detail is one pair of events with what happened before, between and
+// after. It is a view: the events live as long as the call that hands it out.
+type Detail struct {
+	Name   string // of the result in the script
+	Pair   string // "start => end"
+	Reason string // why there is no end: "lost", "evicted", "exit"; else ""
+
+	Start *event.Event
+	End   *event.Event // nil if the end was not seen
+	Until event.Time   // up to when it was waited for, without an end
+
+	// Listed says that events around the pair were asked for.
+	Listed bool
+	Lines  []DetailLine
+	// Before and After are how far the listing reaches beyond the pair, in
+	// ns; 0 if it does not.
+	Before, After int64
+	// Evicted says that the listing is not complete: older events had been
+	// pushed out by the bound on memory.
+	Evicted bool
+}
+
+// A DetailPart says where a line stands.
+type DetailPart uint8
+
+const (
+	Previous DetailPart = iota
+	Between
+	After
+)
+
+// A DetailLine is an event around or inside a pair, or a number of hidden
+// ones.
+type DetailLine struct {
+	Part  DetailPart
+	Event *event.Event // nil: Hidden events are left out here
+	// Hidden is how many are left out.
+	Hidden int
+	// State is what became of the observed task: wakeup, running, preempt,
+	// sleeping, waiting, migrate; "" for nothing.
+	State string
+	// RanNS is how long the thread that leaves the CPU had run, if Ran says
+	// that it is known; RanComm is its name.
+	Ran     bool
+	RanNS   int64
+	RanComm []byte
+}
+
+// DelayNS is the time from the start to the end, or to where waiting ended.
+func (d *Detail) DelayNS() int64 {
+	if d.End != nil {
+		return int64(d.End.Time - d.Start.Time)
+	}
+	return int64(d.Until - d.Start.Time)
+}
