@@ -83,8 +83,10 @@ func TestSyscallsEqualStrace(t *testing.T) {
 		if got[name] != strace[name] || got[name].calls == 0 {
 			t.Errorf("%s: got %v, want strace's %v", name, got[name], strace[name])
 		}
-		if got[name] != trace[name] {
-			t.Errorf("%s: got %v, want perf trace's %v", name, got[name], trace[name])
+		// perf trace misses a call here and there when its events come out of
+		// order from two CPUs.
+		if d := got[name].calls - trace[name].calls; d < 0 || d > 2 || got[name].errs != trace[name].errs {
+			t.Errorf("%s: got %v, want perf trace's %v and at most 2 more calls", name, got[name], trace[name])
 		}
 	}
 	if got["getppid"] != (callCount{500, 0}) || got["openat"].errs != 40 || got["clock_nanosleep"].calls != 10 {

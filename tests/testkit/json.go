@@ -39,12 +39,13 @@ func Records(t testing.TB, output string) []Record {
 
 // A Table is a record of that type.
 type Table struct {
-	Name, Title           string
-	Seq                   int
-	Final                 bool
-	Samples, TotalSamples int64
-	Loss                  map[string]int64
-	Rows                  []Row
+	Name, Title  string
+	Seq          int
+	Final        bool
+	Samples      int64 // of this interval
+	TotalSamples int64 `json:"total_samples"`
+	Loss         map[string]int64
+	Rows         []Row
 }
 
 // A Row is one row by column.

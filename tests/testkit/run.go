@@ -173,3 +173,6 @@ func (b *buffer) String() string {
 	defer b.mu.Unlock()
 	return b.b.String()
 }
+
+// Stdout is what the process printed so far.
+func (p *Process) Stdout() string { return p.stdout.String() }

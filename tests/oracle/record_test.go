@@ -1,0 +1,119 @@
+package oracle
+
+import (
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+// record starts ppscript record on a target.
+func record(t *testing.T, l *testkit.Target, file string, args ...string) *testkit.Process {
+	t.Helper()
+	p := testkit.Start(t, append([]string{testkit.PPScript(t), "record", "-v", "-o", file, "-p", strconv.Itoa(l.PID())}, args...)...)
+	p.WaitStderr(" open event")
+	return p
+}
+
+// perf script reads what we write, and sees the same events in it as we do.
+func TestPerfScriptReadsRecord(t *testing.T) {
+	live(t, testkit.Perf)
+	f := func(name string, options ...string) {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "our.data")
+			l := testkit.StartTarget(t, "-getppid", "1000", "-switch", "50", "-fail", "20")
+			p := record(t, l, file, append(options, "-e", enter, "-e", leave, "-e", "sched:sched_switch")...)
+			l.Do()
+			p.Stop().Want(t, 0)
+			l.End()
+			want := perfScript(t, file)
+			if n := len(want); n < 2*1070 {
+				t.Errorf("perf script: got %d lines, want at least two for each call", n)
+			}
+			out := testkit.Run(t, testkit.PPScript(t), "trace", "--input", file, "--format", "json",
+				"-e", enter+","+leave+",sched:sched_switch").Want(t, 0)
+			var got []line
+			for _, e := range testkit.Events(t, out.Stdout) {
+				got = append(got, line{e.Comm, e.TID, e.CPU, e.Time, e.Event, e.Text})
+			}
+			compareLines(t, got, want)
+		})
+	}
+	f("plain")
+	f("compressed", "-z")
+}
+
+// rowsOf are the rows of a table as text, without the order of equal ones.
+func rowsOf(table testkit.Table, columns ...string) []string {
+	var rows []string
+	for _, r := range table.Rows {
+		var words []string
+		for _, c := range columns {
+			value, _ := r[c].(interface{ String() string })
+			if value != nil {
+				words = append(words, c+"="+value.String())
+			} else {
+				words = append(words, c+"="+strings.TrimSpace(toText(r[c])))
+			}
+		}
+		rows = append(rows, strings.Join(words, " "))
+	}
+	slices.Sort(rows)
+	return rows
+}
+
+func toText(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+// A script that runs while its events are recorded shows what it shows on the
+// recording, be it ours or perf's. (Latencies are of each tool's own time
+// stamps, so only counts can be compared.)
+func TestLiveEqualsItsRecording(t *testing.T) {
+	live(t, testkit.Perf)
+	profilers := []struct {
+		args    []string
+		columns []string
+	}{
+		{[]string{"top", "-e", enter + "//key=id/", "-e", leave + "//key=id/alias=ret/top-add=ret/"}, []string{"ID", "SYS_ENTER", "RET"}},
+		{[]string{"top", "-e", "sched:sched_switch//key=prev_pid/comm=prev_comm/"}, []string{"PREV_PID", "SCHED_SWITCH", "PREV_COMM"}},
+		{[]string{"num-dist", "-e", enter + "//num=id/"}, []string{"event", "calls", "total", "min", "avg", "p99", "max"}},
+		{[]string{"syscalls", "--perins"}, []string{"thread", "comm", "syscalls", "calls", "err"}},
+		{[]string{"-c", `tracepoint("raw_syscalls:sys_exit").by("_comm", bucket = lambda e: e.ret // 100 if e.ret > 0 else -1).agg(n = agg.count(), s = agg.sum("ret"))`},
+			[]string{"_comm", "bucket", "n", "s"}},
+	}
+	l := testkit.StartTarget(t, "-getppid", "1500", "-switch", "100", "-fail", "25", "-sleep", "10")
+	ours := filepath.Join(t.TempDir(), "our.data")
+	events := []string{"-e", enter, "-e", leave, "-e", exited, "-e", "sched:sched_switch"}
+	writer := record(t, l, ours, events...)
+	perf := attachPerf(t, l, "record", append([]string{"-q", "-m", "1024"}, events...)...)
+	var running []*testkit.Process
+	for _, p := range profilers {
+		running = append(running, attach(t, l, append([]string{"--format", "json"}, words(p.args)...)...))
+	}
+	l.Do()
+	var outputs []testkit.Output
+	for _, p := range running {
+		outputs = append(outputs, p.Stop().Want(t, 0))
+	}
+	writer.Stop().Want(t, 0)
+	theirs := perf.end()
+	l.End()
+	for i, p := range profilers {
+		got := last(t, outputs[i].Stdout)
+		noLoss(t, got)
+		for _, file := range []string{ours, theirs} {
+			out := testkit.Run(t, append([]string{testkit.PPScript(t), "--format", "json", "--input", file}, words(p.args)...)...).Want(t, 0)
+			want := last(t, out.Stdout)
+			if g, w := rowsOf(got, p.columns...), rowsOf(want, p.columns...); !slices.Equal(g, w) || len(g) == 0 {
+				t.Errorf("%v:\nlive:\n%s\non %s:\n%s", p.args, strings.Join(g, "\n"), filepath.Base(file), strings.Join(w, "\n"))
+			}
+		}
+	}
+}
+
+func words(args []string) []string { return append([]string(nil), args...) }

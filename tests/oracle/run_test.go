@@ -1,0 +1,204 @@
+package oracle
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ppscript/tests/testkit"
+)
+
+const ppid = `tracepoint("raw_syscalls:sys_enter", filter = "id == 110")`
+
+// The intervals' tables add up to the table without intervals.
+func TestIntervalsAddUp(t *testing.T) {
+	live(t, testkit.AMD64)
+	// 5 x (400 ms of sleep): 20 intervals and more.
+	l := testkit.StartTarget(t, "-getppid", "700", "-sleep", "300", "-spin", "150")
+	f := func(name string, sum func(r testkit.Row) int64, want int64, args ...string) (check func()) {
+		t.Helper()
+		p := attach(t, l, append([]string{"--format", "json", "-i", "20"}, args...)...)
+		return func() {
+			t.Helper()
+			tables := testkit.Tables(t, p.Stop().Want(t, 0).Stdout)
+			got, samples := int64(0), int64(0)
+			for i, table := range tables {
+				noLoss(t, table)
+				for _, r := range table.Rows {
+					got += sum(r)
+				}
+				samples += table.Samples
+				if table.Final != (i == len(tables)-1) {
+					t.Errorf("%s: table %d of %d: got final %v", name, i, len(tables), table.Final)
+				}
+			}
+			if len(tables) < 5 || got != want {
+				t.Errorf("%s: got %d in %d tables, want %d in at least 5", name, got, len(tables), want)
+			}
+			if total := tables[len(tables)-1].TotalSamples; samples != total {
+				t.Errorf("%s: got %d samples in all tables, want %d", name, samples, total)
+			}
+		}
+	}
+	count := func(r testkit.Row) int64 { return r.Int(t, "count") }
+	checks := []func(){
+		f("count", count, 3*700, "-c", ppid+".count()"),
+		f("by", count, 3*700, "-c", ppid+`.by(low = "args[0] & 7").count()`),
+		f("top", func(r testkit.Row) int64 { return r.Int(t, "SYS_ENTER") }, 3*1000, "top", "-e", enter+"/id == 110 || id == 230/key=id/"),
+		f("syscalls", func(r testkit.Row) int64 { return r.Int(t, "calls") }, 3*300, "syscalls", "-e", enter+"/id == 230/", "-e", leave+"/id == 230/"),
+		f("stat", func(r testkit.Row) int64 { return r.Int(t, "total") }, 3*1000, "stat", "--period", "10ms", "-e", enter+"/id == 110 || id == 230/"),
+	}
+	for range 3 {
+		l.Do()
+	}
+	for _, check := range checks {
+		check()
+	}
+	l.End()
+}
+
+// -N stops after exactly that many events.
+func TestExitN(t *testing.T) {
+	live(t, testkit.AMD64)
+	f := func(n int64, program string) {
+		t.Helper()
+		out := testkit.Run(t, testkit.PPScript(t), "--format", "json", "-N", fmt.Sprint(n), "-c", program, "--", testkit.Load(t), "-getppid", "5000").Want(t, 0)
+		if got := last(t, out.Stdout).Rows[0].Int(t, "count"); got != n {
+			t.Errorf("-N %d %s: got %d", n, program, got)
+		}
+	}
+	f(1, ppid+".count()")
+	f(1000, ppid+".count()")
+	f(777, `merge(tracepoint("raw_syscalls:sys_enter"), tracepoint("raw_syscalls:sys_exit")).count()`)
+	out := testkit.Run(t, testkit.PPScript(t), "trace", "--format", "json", "-N", "37", "-e", enter+","+leave, "--", testkit.Load(t), "-getppid", "500").Want(t, 0)
+	if got := len(testkit.Events(t, out.Stdout)); got != 37 {
+		t.Errorf("trace -N 37: got %d lines", got)
+	}
+}
+
+// --duration ends the run, and shows what came until then.
+func TestDuration(t *testing.T) {
+	live(t)
+	f := func(args ...string) {
+		t.Helper()
+		out := testkit.Run(t, append([]string{testkit.PPScript(t)}, args...)...).Want(t, 0)
+		// The upper bound is for a busy machine: not ending at all is the
+		// mistake looked for.
+		if out.Took < 300*time.Millisecond || out.Took > 10*time.Second {
+			t.Errorf("%v: ended after %v, want 300 ms and a little", args, out.Took)
+		}
+	}
+	f("--duration", "300ms", "-C", "0", "-c", `tracepoint("sched:sched_switch").count()`)
+	f("trace", "-e", "raw_syscalls:sys_enter/id == 9999/", "--duration", "300ms")
+	f("stat", "-e", "sched:sched_switch", "--duration", "300ms", "-C", "0")
+	f("record", "-e", "sched:sched_switch", "-C", "0", "--duration", "300ms", "-o", filepath.Join(t.TempDir(), "x.data"))
+	f("top", "-e", enter, "--duration", "0.3", "--", "sleep", "10")
+}
+
+// SIGINT and SIGTERM end the run in order: results are shown, and the status
+// is 0.
+func TestSignals(t *testing.T) {
+	live(t, testkit.AMD64)
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		l := testkit.StartTarget(t, "-getppid", "400")
+		p := attach(t, l, "--format", "json", "-c", ppid+".count()")
+		l.Do()
+		p.Signal(sig)
+		out := p.Wait().Want(t, 0)
+		if got := last(t, out.Stdout).Rows[0].Int(t, "count"); got != 400 {
+			t.Errorf("%v: got %d, want 400", sig, got)
+		}
+		l.End()
+	}
+}
+
+// The lines of several CPUs come in the order of time.
+func TestTraceIsInOrder(t *testing.T) {
+	live(t, testkit.CPU1, testkit.AMD64)
+	out := testkit.Run(t, testkit.PPScript(t), "trace", "--format", "json", "-e", enter+"/id == 110/,"+leave+"/id == 110/",
+		"--", testkit.Load(t), "-cpus", "2", "-getppid", "3000").Want(t, 0)
+	var before int64
+	perCPU := map[int]int{}
+	for i, e := range testkit.Events(t, out.Stdout) {
+		if e.Time < before {
+			t.Fatalf("line %d: got time %d after %d", i, e.Time, before)
+		}
+		before = e.Time
+		perCPU[e.CPU]++
+	}
+	if perCPU[0] != 6000 || perCPU[1] != 6000 {
+		t.Errorf("got %v lines by CPU, want 6000 on each", perCPU)
+	}
+}
+
+// tracefsState is what tracefs was told by whoever uses it.
+func tracefsState(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	dirs, err := os.ReadDir("/sys/kernel/tracing/instances")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range dirs {
+		fmt.Fprintln(&b, "instance", d.Name())
+	}
+	for _, name := range []string{"kprobe_events", "uprobe_events", "dynamic_events", "set_event", "tracing_on"} {
+		text, err := os.ReadFile("/sys/kernel/tracing/" + name)
+		if err == nil {
+			fmt.Fprintf(&b, "%s: %s\n", name, text)
+		}
+	}
+	return b.String()
+}
+
+// After kill -9 nothing stays: not in tracefs, not the command, no events.
+func TestKillLeavesNothing(t *testing.T) {
+	live(t)
+	before := tracefsState(t)
+	for _, args := range [][]string{
+		{"trace", "-e", "sched:sched_switch"},
+		{"stat", "-e", "sched:sched_switch,page-faults"},
+		{"record", "-e", "sched:sched_switch", "-o", filepath.Join(t.TempDir(), "x.data")},
+	} {
+		p := testkit.Start(t, append(append([]string{testkit.PPScript(t)}, args...), "-v", "--", "sh", "-c", "echo pid $$; exec sleep 60")...)
+		p.WaitStdout("pid ")
+		var workload int
+		if _, err := fmt.Sscanf(p.Stdout()[strings.Index(p.Stdout(), "pid "):], "pid %d", &workload); err != nil {
+			t.Fatal(err)
+		}
+		if !testkit.Alive(workload) {
+			t.Errorf("%v: the command does not run", args)
+		}
+		p.Signal(syscall.SIGKILL)
+		p.Wait()
+		for deadline := time.Now().Add(5 * time.Second); testkit.Alive(workload); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Errorf("%v: the command outlives ppscript", args)
+				if err := syscall.Kill(workload, syscall.SIGKILL); err != nil {
+					t.Error(err)
+				}
+				break
+			}
+		}
+	}
+	if after := tracefsState(t); after != before {
+		t.Errorf("tracefs: got\n%s\nbefore it was\n%s", after, before)
+	}
+}
+
+// A command has the files that it has without us.
+func TestWorkloadHasNoFilesOfOurs(t *testing.T) {
+	live(t)
+	list := []string{"ls", "/proc/self/fd"}
+	want := testkit.Run(t, list...).Want(t, 0).Stdout
+	for _, name := range []string{"top", "stat", "trace"} {
+		args := []string{testkit.PPScript(t), name, "-o", filepath.Join(t.TempDir(), "out"), "-e", "sched:sched_process_exit", "--"}
+		if got := testkit.Run(t, append(args, list...)...).Want(t, 0).Stdout; got != want {
+			t.Errorf("%s: the command has the files %q, want %q", name, got, want)
+		}
+	}
+}
