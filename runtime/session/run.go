@@ -82,7 +82,11 @@ func (r *run) do(ctx context.Context) (err error) {
 	if err = r.open(ctx); err != nil {
 		return err
 	}
-	if r.out, err = r.cfg.Output(r.clock.of); err != nil {
+	clock := r.clock.of
+	if r.world.file != nil && r.clock.wall.IsZero() {
+		clock = nil // the recording does not say
+	}
+	if r.out, err = r.cfg.Output(clock); err != nil {
 		return err
 	}
 	if err = r.openHeats(); err != nil {
