@@ -24,6 +24,7 @@ const sw = `s = tracepoint("sched:sched_switch")` + "\n"
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
 	list := []*b.Builtin{where(), let(), by(), aggregate(), count(), hist(), logLines(), each(), heatmap(), attr(), merge(), joinStages(), latency()}
+	list = append(list, fold(), emit())
 	return append(list, aggregators()...)
 }
 

@@ -51,6 +51,15 @@ func Interpreted(call func(*event.Event) (event.Value, error), want Kind) *Progr
 	}
 }
 
+// InterpretedStep makes a Program of a fold's step function that cannot be
+// compiled. call works on the frame's event and state, and fails the frame.
+func InterpretedStep(call func(f *Frame)) *Program {
+	return Build(&Native{Name: "interpreted", T: TInt, Effect: true, Int: func(f *Frame, _ []Arg) int64 {
+		call(f)
+		return 0
+	}})
+}
+
 // IsInterpreted reports that the program is, or contains, an interpreted
 // function.
 func (p *Program) IsInterpreted() bool {

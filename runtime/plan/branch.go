@@ -84,6 +84,8 @@ func (b *builder) flatten(s Stream) ([]branch, error) {
 		return b.join(s)
 	case *Counters:
 		return b.counterSet(s)
+	case *Fold:
+		return b.fold(s)
 	}
 	panic(fmt.Sprintf("BUG: stream %T", s))
 }

@@ -69,6 +69,8 @@ type builder struct {
 	streamsOf map[*Source][]int
 	memo      map[Stream][]branch
 	joins     []*joinNode
+	folds     []*foldNode
+	machines  []Machine // whose functions stay interpreted
 	attached  []*attachment
 	counters  map[*Counters]*counterNode
 	events    map[int]*Event // by stream index
@@ -180,6 +182,9 @@ func (b *builder) wire() {
 	}
 	for _, j := range b.joins {
 		j.wire(b)
+	}
+	for _, f := range b.folds {
+		f.wire()
 	}
 }
 

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ppscript/runtime/event"
@@ -12,7 +13,7 @@ import (
 var factNames = map[event.Fact]string{
 	event.FactTime: "time", event.FactTID: "pid and tid", event.FactCPU: "cpu", event.FactPeriod: "period",
 	event.FactAddr: "addr", event.FactIP: "ip", event.FactComm: "comm (from comm records)",
-	event.FactCgroup: "cgroup", event.FactWeight: "weight", event.FactCallchain: "callchain", event.FactID: "id",
+	event.FactCgroup: "cgroup", event.FactWeight: "weight", event.FactCallchain: "callchain", event.FactID: "id", event.FactStack: "user stack",
 }
 
 // Explain describes the plan to a person: what is opened, where predicates
@@ -50,7 +51,12 @@ func (p *Plan) Explain() string {
 		b.WriteString("sample members  ")
 		var names []string
 		for _, f := range p.Facts {
-			names = append(names, factNames[f])
+			switch name := factNames[f]; {
+			case name != "":
+				names = append(names, name)
+			case f >= event.FactReg && f < event.FactArg:
+				names = append(names, "register "+strconv.Itoa(int(f-event.FactReg)))
+			}
 		}
 		if len(names) == 0 {
 			names = []string{"none"}
@@ -70,6 +76,10 @@ func (p *Plan) Explain() string {
 	}
 	for _, j := range p.Joins {
 		fmt.Fprintf(&b, "join            by %s: %s\n", j.Key, strings.Join(j.Names, "; "))
+	}
+	for _, f := range p.Folds {
+		numbers, texts := f.Spec.Machine.Initial()
+		fmt.Fprintf(&b, "%-15s by %s: %d members, at most %d keys\n", f.Name, f.Key, len(numbers)+len(texts), f.limit())
 	}
 	for _, t := range p.Tables {
 		var keys, aggs []string

@@ -27,6 +27,15 @@ func (b *builder) needs() {
 	for _, c := range b.calls {
 		n.call(c)
 	}
+	for _, m := range b.machines {
+		n.call(m)
+	}
+	for _, f := range b.folds {
+		n.add(event.FactTime)
+		if !f.spec.ByRing {
+			n.order("fold: the state of a key depends on the order of events")
+		}
+	}
 	p := b.plan
 	if len(p.Slows) > 0 {
 		n.add(event.FactTime, event.FactTID, event.FactCPU, event.FactComm)
@@ -128,7 +137,7 @@ func (n *need) program(p *expr.Program) {
 
 // call adds what a script function reads. Names that are not facts are fields
 // of the record.
-func (n *need) call(c Callable) {
+func (n *need) call(c any) {
 	n.raw = true
 	names, exact := []string(nil), false
 	if r, ok := c.(Reader); ok {

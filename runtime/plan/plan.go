@@ -23,6 +23,7 @@ type Plan struct {
 	Heats  []*HeatRun
 	Execs  []*ExecRun
 	Joins  []*JoinRun
+	Folds  []*FoldRun
 	Slows  []*SlowRun
 	// Triggers end intervals.
 	Triggers []*TriggerRun

@@ -96,10 +96,14 @@ func (b *builder) nodeOf(r root) *joinNode {
 	return nil
 }
 
-// End ends an interval or the run: joins hand out what waits.
+// End ends an interval or the run: joins hand out what waits, folds show
+// what is open.
 func (p *Plan) End(final bool) {
 	for _, j := range p.Joins {
 		j.End(final)
+	}
+	for _, f := range p.Folds {
+		f.Fold.Flush(p.Router.Last)
 	}
 }
 

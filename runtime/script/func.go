@@ -42,12 +42,17 @@ func (h *Host) NewFunc(fn starlark.Callable) (*Func, error) {
 			Hint:  "write it as lambda e: ..."})
 	}
 	fn.Freeze()
+	return h.prepare(fn), nil
+}
+
+// prepare makes what the calls of fn use.
+func (h *Host) prepare(fn starlark.Callable) *Func {
 	f := &Func{fn: fn, t: h.newThread(fn.Name(), h.opts.MaxCallSteps), args: make(starlark.Tuple, 1)}
 	cache := &viewCache{}
 	for i := range f.views {
 		f.views[i] = &View{cache: cache}
 	}
-	return f, nil
+	return f
 }
 
 func acceptsOne(f *starlark.Function) bool {
@@ -126,11 +131,16 @@ func (f *Func) Test(e *event.Event) (bool, error) {
 
 // CallValue is Call without the conversion. The value may be a view of e: it
 // is invalid already.
-func (f *Func) CallValue(e *event.Event) (v starlark.Value, err error) {
+func (f *Func) CallValue(e *event.Event) (starlark.Value, error) {
 	view := f.views[f.turn%viewTurns]
 	f.turn++
 	view.ev = e
 	f.args[0] = view
+	return f.invoke(f.args, view)
+}
+
+// invoke calls the function with the view that it gets among its arguments.
+func (f *Func) invoke(args starlark.Tuple, view *View) (v starlark.Value, err error) {
 	t := f.t
 	t.Thread.Steps = 0
 	defer func() {
@@ -139,7 +149,7 @@ func (f *Func) CallValue(e *event.Event) (v starlark.Value, err error) {
 			v, err = nil, t.host.bug(p)
 		}
 	}()
-	v, err = starlark.Call(t.Thread, f.fn, f.args, nil)
+	v, err = starlark.Call(t.Thread, f.fn, args, nil)
 	if err != nil {
 		f.failures++
 		if f.failures > explained && !t.limited && t.host.cancelled.Load() == nil {

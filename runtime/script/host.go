@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"weak"
 
+	"ppscript/runtime/expr"
+
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 )
@@ -41,7 +43,8 @@ type HostOptions struct {
 type Host struct {
 	opts      HostOptions
 	modules   map[string]*Module
-	loading   []string // names of the modules being loaded, outermost first
+	services  *expr.Services // of the plan that was made last
+	loading   []string       // names of the modules being loaded, outermost first
 	cancelled atomic.Pointer[string]
 
 	mu      sync.Mutex

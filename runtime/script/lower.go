@@ -31,10 +31,12 @@ func (n *NotLowered) Error() string { return n.Pos + ": stays interpreted: " + n
 
 // A val is a value while lowering: an event, a constant, or a node.
 type val struct {
-	ev   *part
-	c    starlark.Value
-	node expr.Node
-	unit event.Unit // Nanos, Moment or SizeB of numbers with a type of their own; else NoUnit
+	ev    *part
+	c     starlark.Value
+	node  expr.Node
+	unit  event.Unit // Nanos, Moment or SizeB of numbers with a type of their own; else NoUnit
+	state bool       // the state of a fold
+	unset bool       // a variable that has no value, or one of several types
 }
 
 // A part is an event that a name stands for.
@@ -51,47 +53,75 @@ func (f *Func) Lower(sc *expr.Scope, want expr.Kind) (node expr.Node, err error)
 	if !ok {
 		return nil, &NotLowered{Pos: f.Pos(), Reason: f.Name() + " is a builtin"}
 	}
-	l := &lowerer{host: f.t.host, sc: sc, budget: maxNodes}
-	defer func() {
-		if p := recover(); p != nil {
-			stop, ok := p.(*NotLowered)
-			if !ok {
-				panic(p)
-			}
-			node, err = nil, stop
-		}
-	}()
 	self := val{ev: &part{expr.Self, sc.Schema, sc.Parts["start"] != nil || sc.Parts["end"] != nil}}
-	s := l.enter(fn, []val{self}, fn.Position())
-	v := s.body(want == expr.Bool)
-	at := fn.Position()
+	l := &lowerer{host: f.t.host, sc: sc, budget: maxNodes}
+	err = l.try(func() {
+		s := l.enter(fn, []val{self}, fn.Position())
+		node = s.result(fn.Position(), s.body(want == expr.Bool), want)
+	})
+	if err == nil || len(l.host.Syntax(fn).Body) < 2 && plainBody(l.host.Syntax(fn)) {
+		return node, err
+	}
+	// Statement by statement; what it refuses is the better reason.
+	l = &lowerer{host: f.t.host, sc: sc, budget: maxNodes}
+	err = l.try(func() {
+		s := l.enter(fn, []val{self}, fn.Position())
+		_, v := s.newProc(true, want == expr.Bool).whole()
+		node = s.result(fn.Position(), v, want)
+	})
+	return node, err
+}
+
+// plainBody reports a function that is one expression.
+func plainBody(tree *Syntax) bool {
+	if tree == nil || len(tree.Body) == 0 {
+		return true
+	}
+	_, ok := tree.Body[0].(*syntax.ReturnStmt)
+	return ok
+}
+
+// result makes the node of kind want of what the function returns.
+func (s *scopeOf) result(at syntax.Position, v val, want expr.Kind) expr.Node {
 	switch want {
 	case expr.Bool:
-		return s.truth(at, v), nil
+		return s.truth(at, v)
 	case expr.Any:
-		n := s.nodeOf(at, v)
-		// The kind of a bare field is known to who reads it; that of
-		// anything computed with a unit would be lost.
-		if _, field := n.(*expr.Field); v.unit != event.NoUnit && !field {
-			s.refuse(at, "it returns a computed %s", typeOf(v))
-		}
-		return n, nil
+		return s.measured(at, v)
 	}
 	n := s.nodeOf(at, v)
 	if n.Type().Kind != want && !(want == expr.Int && n.Type().Numeric()) {
 		s.refuse(at, "it returns a %s", n.Type())
 	}
-	return n, nil
+	return n
+}
+
+// measured is the node of a value that says what it measures. A size is a
+// plain number of bytes, as for FromStarlark.
+func (s *scopeOf) measured(at syntax.Position, v val) expr.Node {
+	n := s.nodeOf(at, v)
+	unit := unitOf(v)
+	if unit != event.Nanos && unit != event.Moment {
+		return n
+	}
+	if f, ok := n.(*expr.Field); ok && f.F.Unit == unit {
+		return n
+	}
+	q, err := expr.NewQuantity(n, unit)
+	s.must(at, err)
+	return q
 }
 
 // maxNodes bounds the expression that inlining and repeated locals make.
 const maxNodes = 2000
 
 type lowerer struct {
-	host   *Host
-	sc     *expr.Scope
-	depth  int
-	budget int
+	host    *Host
+	sc      *expr.Scope
+	depth   int
+	budget  int
+	locals  int      // of the IR, that are taken
+	machine *Machine // of the fold whose function this is
 }
 
 // A scopeOf is one function being translated.
@@ -100,6 +130,7 @@ type scopeOf struct {
 	fn   *starlark.Function
 	tree *Syntax
 	vars map[*syntax.Ident]val
+	proc *proc // of a translation by statements
 }
 
 func (l *lowerer) refuse(at syntax.Position, format string, args ...any) {
@@ -171,8 +202,11 @@ func (s *scopeOf) stmts(list []syntax.Stmt, truth bool) val {
 			s.refuse(st.OpPos, "only name = value can be assigned")
 		}
 		v := s.expr(st.RHS)
-		if v.node != nil && mayFail(v.node) {
+		if v.node != nil && (mayFail(v.node) || s.machine != nil && !stable(v.node)) {
 			s.refuse(st.OpPos, "%s is assigned what may fail", id.Name)
+		}
+		if firstOf(id) == nil {
+			s.refuse(st.OpPos, "%s is not a local variable", id.Name)
 		}
 		s.vars[firstOf(id)] = v
 		return s.stmts(rest, truth)

@@ -4,7 +4,6 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 
-	"go.starlark.net/resolve"
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
 	"go.starlark.net/syntax"
@@ -52,6 +51,10 @@ func (s *scopeOf) expr(e syntax.Expr) val {
 		return s.tuple(e.Lparen, e.List)
 	case *syntax.ListExpr:
 		return s.constants(e.Lbrack, e.List)
+	case *syntax.SliceExpr:
+		return s.slice(e)
+	case *syntax.IndexExpr:
+		return s.index(e)
 	}
 	s.refuse(syntax.Start(e), "this expression cannot be translated")
 	return val{}
@@ -89,7 +92,7 @@ func (s *scopeOf) truth(at syntax.Position, v val) expr.Node {
 	switch {
 	case v.c != nil:
 		return expr.NewBool(bool(v.c.Truth()))
-	case v.ev != nil, v.node.Type().Kind == expr.Tuple: // not empty
+	case v.ev != nil, v.state, v.node.Type().Kind == expr.Tuple: // not empty
 		return expr.NewBool(true)
 	}
 	n, err := expr.NewUnary(expr.OpTruth, v.node)
@@ -106,28 +109,13 @@ func (s *scopeOf) must(at syntax.Position, err error) {
 func (s *scopeOf) ident(id *syntax.Ident) val {
 	if v := firstOf(id); v != nil {
 		if x, ok := s.vars[v]; ok {
+			if x.unset {
+				s.refuse(id.NamePos, "%s may have no value here, or one of another kind", id.Name)
+			}
 			return x
 		}
 	}
-	b, _ := id.Binding.(*resolve.Binding)
-	if b == nil {
-		s.refuse(id.NamePos, "%s is not known", id.Name)
-	}
-	var c starlark.Value
-	switch b.Scope {
-	case resolve.Free:
-		for i := range s.fn.NumFreeVars() {
-			if bind, x := s.fn.FreeVar(i); bind.Name == id.Name {
-				c = x
-			}
-		}
-	case resolve.Global:
-		c = s.fn.Globals()[id.Name]
-	case resolve.Predeclared:
-		c = s.host.opts.Predeclared[id.Name]
-	case resolve.Universal:
-		c = starlark.Universe[id.Name]
-	}
+	c := valueOf(s.host, s.fn, id)
 	if c == nil {
 		s.refuse(id.NamePos, "%s has no value yet", id.Name)
 	}
@@ -138,6 +126,8 @@ func (s *scopeOf) dot(e *syntax.DotExpr) val {
 	x := s.expr(e.X)
 	name := e.Name.Name
 	switch {
+	case x.state:
+		return s.loadState(e, name)
 	case x.ev != nil:
 		return s.field(e, x.ev, name)
 	case x.c != nil:
@@ -197,10 +187,12 @@ func (s *scopeOf) field(e *syntax.DotExpr, p *part, name string) val {
 		return val{c: a.attr}
 	case f == nil:
 		s.refuse(e.Name.NamePos, "%s cannot be translated", name)
-	case f.Place == event.InSlot:
+	case f.Place == event.InSlot && f.Kind == event.Bytes:
 		s.refuse(e.Name.NamePos, "the kind of %s is known only when it runs", name)
 	case f.Kind == event.Str:
 		return val{node: expr.NewField(f, p.which)}
+	case f.Place == event.InSlot && f.Type == event.BoolType:
+		return val{node: s.truth(e.Name.NamePos, val{node: expr.NewField(f, p.which)})}
 	case f.Kind != event.Int:
 		s.refuse(e.Name.NamePos, "%s is an array", name)
 	}
@@ -227,11 +219,7 @@ func (s *scopeOf) tuple(at syntax.Position, list []syntax.Expr) val {
 	}
 	nodes := make([]expr.Node, len(vals))
 	for i, v := range vals {
-		nodes[i] = s.nodeOf(at, v)
-		if _, field := nodes[i].(*expr.Field); v.unit != event.NoUnit && !field || nodes[i].Type().Kind == expr.Tuple {
-			s.refuse(at, "a tuple with a %s", typeOf(v))
-		}
-		if f, ok := nodes[i].(*expr.Field); ok && v.unit != event.NoUnit && f.Part != expr.Self {
+		if nodes[i] = s.measured(at, v); nodes[i].Type().Kind == expr.Tuple {
 			s.refuse(at, "a tuple with a %s", typeOf(v))
 		}
 	}
@@ -264,6 +252,9 @@ func (s *scopeOf) call(e *syntax.CallExpr) val {
 		if x.ev != nil && dot.Name.Name == "symbolic" {
 			return s.symbolic(e, x.ev)
 		}
+		if x.c != nil {
+			return s.constantMethod(e, x.c, dot.Name.Name)
+		}
 		ops := map[string]expr.Op{"startswith": expr.OpPrefix, "endswith": expr.OpSuffix}
 		if op, ok := ops[dot.Name.Name]; ok && len(e.Args) == 1 && x.node != nil && x.node.Type().Kind == expr.Str {
 			y := s.expr(e.Args[0])
@@ -275,32 +266,45 @@ func (s *scopeOf) call(e *syntax.CallExpr) val {
 		}
 		s.refuse(e.Lparen, "method %s", dot.Name.Name)
 	}
-	fn := s.expr(e.Fn)
+	fn := s.expr(e.Fn).c
+	if isEmit(s.host, fn) {
+		s.refuse(e.Lparen, "emit gives no value")
+	}
+	if f, ok := fn.(*starlark.Function); ok {
+		return s.function(e, f)
+	}
 	args := make([]val, len(e.Args))
 	for i, a := range e.Args {
-		args[i] = s.expr(a)
-		if args[i].node != nil && mayFail(args[i].node) {
-			s.refuse(syntax.Start(a), "an argument may fail")
+		if args[i] = s.expr(a); args[i].ev != nil || args[i].state {
+			s.refuse(e.Lparen, "a call of what cannot be translated")
 		}
 	}
-	switch f := fn.c.(type) {
-	case *starlark.Function:
-		return s.enter(f, args, e.Lparen).body(false)
-	case *starlark.Builtin:
-		if len(args) == 1 && args[0].node != nil {
-			n := args[0].node
-			switch {
-			case f == starlark.Universe["len"] && n.Type().Kind == expr.Str:
-				r, err := expr.NewUnary(expr.OpStrLen, n)
-				s.must(e.Lparen, err)
-				return val{node: r}
-			case f == starlark.Universe["bool"]:
-				return val{node: s.truth(e.Lparen, args[0])}
-			}
+	if f, ok := fn.(starlark.Callable); ok {
+		if v, ok := s.lowerBuiltin(e, f, args); ok {
+			return v
 		}
 	}
 	s.refuse(e.Lparen, "a call of what cannot be translated")
 	return val{}
+}
+
+// function inlines a call of a function of the script: as one expression if
+// that is possible.
+func (s *scopeOf) function(e *syntax.CallExpr, f *starlark.Function) (v val) {
+	args := make([]val, len(e.Args))
+	pure := true
+	for i, a := range e.Args {
+		args[i] = s.expr(a)
+		pure = pure && (args[i].node == nil || stable(args[i].node))
+	}
+	if pure {
+		budget, depth := s.budget, s.depth
+		if s.try(func() { v = s.enter(f, args, e.Lparen).body(false) }) == nil {
+			return v
+		}
+		s.budget, s.depth = budget, depth
+	}
+	return s.inlined(e, f)
 }
 
 // symbolic lowers e.symbolic("field") to the builtin of that name.

@@ -19,6 +19,8 @@ func typeOf(v val) string {
 		return v.c.Type()
 	case v.ev != nil:
 		return "event"
+	case v.state:
+		return "fold state"
 	case v.unit == event.Nanos:
 		return "duration"
 	case v.unit == event.Moment:
@@ -158,7 +160,7 @@ func (s *scopeOf) binary(e *syntax.BinaryExpr) val {
 	if x.c != nil && y.c != nil {
 		return s.constant(e, x.c, y.c)
 	}
-	if x.ev != nil || y.ev != nil {
+	if x.ev != nil || y.ev != nil || x.state || y.state {
 		s.refuse(e.OpPos, "an event is used as a value")
 	}
 	switch e.Op {
@@ -269,6 +271,9 @@ func (s *scopeOf) member(e *syntax.BinaryExpr) val {
 
 // arith lowers + - * // % & | ^ << >> of integers.
 func (s *scopeOf) arith(e *syntax.BinaryExpr, x, y val) val {
+	if e.Op == syntax.PLUS && isText(x) && isText(y) {
+		return s.concat(e.OpPos, x, y)
+	}
 	if !isInt(x) || !isInt(y) {
 		s.refuse(e.OpPos, "%s %s %s", typeOf(x), e.Op, typeOf(y))
 	}

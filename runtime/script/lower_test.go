@@ -91,9 +91,65 @@ var lowered = []string{
 	"lambda e: e.time",
 	"lambda e: e.pid == 3 and e.pid // 0 == 1",
 	"lambda e: e.symbolic('prio')",
+	"lambda e: e.wait + e.wait",
+	"lambda e: (e.wait + e.wait, e.time, e.time - 5 * us, e.wait)",
+	"lambda e: e.comm + 'x' + str(e.pid) + str(e.addr)",
+	"lambda e: e.comm[:2]",
+	"lambda e: e.comm[-3:]",
+	"lambda e: NAMES.get(e.cpu, 'none')",
+	"lambda e: NAMES[e.cpu]",
+	"lambda e: CODES.get(e.comm, -1)",
+	"lambda e: min(e.pid, e.prio, 100) + max(e.cpu, 2) + abs(e.pid)",
+	"lambda e: min(e.wait, 5 * us)",
+	"lambda e: int(e.pid > 5) + int(e.prio)",
+	"lambda e: divide(e.pid, e.flags)",
+	"lambda e: divide(e.pid, e.flags) > 3 and divide(1, e.cpu) == 2",
+	"several", "loops", "early", "swap",
 }
 
 const prelude = `
+NAMES = {0: "zero", 1: "one", 2: "two"}
+CODES = {"bash": 1, "kworker": 2}
+def divide(a, b):
+    q = a // b
+    q += 1
+    return q
+def several(e):
+    n = 0
+    if e.pid > 0:
+        n += e.pid
+        m = 2
+    else:
+        m = n - 1
+    n = n * m
+    if e.cpu == 3:
+        return 7 * n
+    return n + e.prio // e.cpu
+def loops(e):
+    n = 0
+    for i in range(5):
+        if e.cpu == i:
+            continue
+        if e.prio % 7 == i:
+            break
+        n += i * e.pid
+    for name, code in CODES.items():
+        if e.comm == name:
+            n -= code
+    return n
+def early(e):
+    last = ""
+    for i in (1, 2, 3):
+        if e.pid % i:
+            last = e.comm + str(i)
+        elif e.flags > 100:
+            return last
+    return last + "."
+def swap(e):
+    a, b = e.pid, e.cpu
+    if a > b:
+        a, b = b, a
+    return b - a
 LIMIT = 50
 FLAG = True
 OPT = struct(than = 7)
@@ -232,16 +288,15 @@ func TestNotLowered(t *testing.T) {
 		}
 	}
 	f("lambda e: e.pid / 2", "int / int")
-	f("lambda e: e.comm + 'x'", "string + string")
+	f("lambda e: e.comm * 2", "string * int")
 	f("lambda e: e.comm == 5", "a string is compared with a int")
 	f("lambda e: e.wait > 5", "a duration is compared with a int")
-	f("lambda e: e.wait + e.wait", "computed duration")
 	f("lambda e: e.pid or e.cpu", "the value of or is one of its sides")
 	f("lambda e: e.addr + 1", "may need more than 64 bits")
 	f("lambda e: e.addr - e.pid", "may need more than 64 bits")
 	f("lambda e: [x for x in [e.pid]]", "this expression cannot be translated")
 	f("lambda e: {1: 2}[e.pid]", "this expression cannot be translated")
-	f("lambda e: str(e.pid)", "a call of what cannot be translated")
+	f("lambda e: repr(e.pid)", "a call of what cannot be translated")
 	f("lambda e: e.symbolic('prio')", "found by the interpreter only")
 	f("lambda e: e.symbolic('comm')", "not a numeric field")
 	f("lambda e: 1 if e.pid else 'x'", "it is a int or a string")

@@ -14,13 +14,15 @@ import (
 
 // Reads lists the attributes that the function reads of its event and of the
 // parts of pairs, sorted. exact is false if the event escapes its sight.
-func (f *Func) Reads() (names []string, exact bool) {
+func (f *Func) Reads() (names []string, exact bool) { return f.reads(0) }
+
+func (f *Func) reads(param int) (names []string, exact bool) {
 	fn, ok := f.fn.(*starlark.Function)
 	if !ok {
 		return nil, false
 	}
 	r := &reads{host: f.t.host, exact: true, names: map[string]bool{}, seen: map[checked]bool{}}
-	r.function(fn, 0)
+	r.function(fn, param)
 	for n := range r.names {
 		names = append(names, n)
 	}

@@ -12,8 +12,15 @@ import (
 // have; plan calls it with the scope of each stream that can arrive, before
 // anything is opened. It also gives an interpreted function the computed
 // values (let) of the scopes, as attributes of its event.
-func (f *Func) Check(events []*expr.Scope) error {
+func (f *Func) Check(events []*expr.Scope) error { return f.check(events, 0) }
+
+// check is Check for a function whose event is parameter number param.
+func (f *Func) check(events []*expr.Scope, param int) error {
 	var shape Shape
+	if len(events) > 0 {
+		f.t.SetLocal(servicesKey, &events[0].Services)
+		f.t.host.services = &events[0].Services
+	}
 	cache := f.views[0].cache // shared by all
 	cache.vars, cache.all, cache.schema = nil, nil, nil
 	add := func(list []*event.Schema, s *event.Schema) []*event.Schema {
@@ -46,7 +53,7 @@ func (f *Func) Check(events []*expr.Scope) error {
 			}
 		}
 	}
-	return f.t.host.CheckFields(f.fn, shape)
+	return f.t.host.checkFields(f.fn, param, shape)
 }
 
 // bind makes a computed value an attribute of the events of s. Two streams of

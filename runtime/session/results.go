@@ -51,6 +51,9 @@ func (r *run) interval() event.Loss {
 	for _, j := range r.plan.Joins {
 		loss.Add(j.Loss())
 	}
+	for _, f := range r.plan.Folds {
+		loss.Add(f.Fold.Loss())
+	}
 	if f := r.world.file; f != nil {
 		l := f.Loss()
 		loss.Truncated += l.Truncated - r.total.Truncated

@@ -1,0 +1,207 @@
+package plan
+
+import (
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
+	"ppscript/runtime/fold"
+	"ppscript/runtime/key"
+)
+
+// A Fold runs a state machine for each key and makes a stream of what its
+// functions emit.
+type Fold struct {
+	In      Stream
+	Key     Fn
+	Machine Machine
+	Limit   int    // keys; 0 is key.DefaultLimit
+	Name    string // of the events that are emitted
+	Pos     string
+}
+
+// Inputs implements Stream.
+func (f *Fold) Inputs() []Stream { return []Stream{f.In} }
+
+// A Machine is the functions of a fold, and the state that they share.
+// Package script implements it.
+type Machine interface {
+	// Name and Pos are the step function's; FlushPos is "" if there is no
+	// flush function.
+	Name() string
+	Pos() string
+	FlushPos() string
+	// Bind looks at the functions with the events that can arrive. It
+	// reports what must be wrong, and settles the rest of the methods.
+	Bind(events []*expr.Scope, flush *expr.Scope) error
+	Initial() (numbers []int64, texts []string)
+	Emits() []event.Field
+	// LowerStep and LowerFlush translate; the error says why they cannot.
+	LowerStep(sc *expr.Scope) (expr.Node, error)
+	LowerFlush(sc *expr.Scope) (expr.Node, error)
+	// Run and RunFlush are the interpreted tier: they work on the frame's
+	// event and state, and fail the frame.
+	Run(f *expr.Frame)
+	RunFlush(f *expr.Frame)
+	Reader
+}
+
+// A FoldRun is a fold that runs.
+type FoldRun struct {
+	Spec *Fold
+	Fold *fold.Fold
+	Key  string // what tells the machines apart, for people
+	Name string
+}
+
+// A foldNode is a Fold while the plan is built.
+type foldNode struct {
+	run  *FoldRun
+	spec fold.Spec
+	next flow.Fan // who wants what is emitted
+}
+
+func (n *foldNode) attach(s flow.Sink) { n.next.Next = append(n.next.Next, s) }
+
+// Events and Lost make the node the sink of its inputs until the fold is
+// made, behind all of its own sinks.
+func (n *foldNode) Events(evs []*event.Event)                   { n.run.Fold.Events(evs) }
+func (n *foldNode) Lost(ring int32, count uint64, t event.Time) { n.run.Fold.Lost(ring, count, t) }
+
+// wire makes the fold, now that everybody who wants its events is known.
+func (n *foldNode) wire() {
+	var next flow.Sink = &n.next
+	if len(n.next.Next) == 1 {
+		next = n.next.Next[0]
+	}
+	n.run.Fold = fold.New(n.spec, next)
+}
+
+func (b *builder) fold(f *Fold) ([]branch, error) {
+	brs, err := b.branchesOf(f.In)
+	if err != nil {
+		return nil, err
+	}
+	if len(brs) == 0 {
+		return nil, diag.Errorf(diag.Attach, "fold", "", "none of its events exists here").
+			WithHint("list the events: ppscript list")
+	}
+	n := &foldNode{run: &FoldRun{Spec: f, Key: f.Key.label(), Name: b.name("fold")}}
+	n.spec = fold.Spec{Limit: f.Limit, ByRing: b.perRing(f.Key, brs)}
+	if n.spec.Key, err = b.keyFn(f.Key, brs); err != nil {
+		return nil, err
+	}
+	scopes := make([]*expr.Scope, len(brs))
+	for i := range brs {
+		scopes[i] = brs[i].scope
+	}
+	flush := b.scope(nil, &event.Schema{System: "fold", Name: "flush", Fields: []event.Field{keyField(n.spec.Key)}})
+	if err := f.Machine.Bind(scopes, flush); err != nil {
+		return nil, err
+	}
+	n.spec.Init, n.spec.Texts = f.Machine.Initial()
+	b.steps(n, brs, flush)
+	var out []branch
+	if fields := f.Machine.Emits(); fields != nil {
+		st := b.madeStream(&event.Schema{System: "fold", Name: f.label(), Fields: fields})
+		n.spec.Out = st
+		out = append(out, branch{root: n, stream: st.Index, scope: b.scope(nil, st.Schema)})
+	}
+	b.folds = append(b.folds, n)
+	b.plan.Folds = append(b.plan.Folds, n.run)
+	b.plan.errs = append(b.plan.errs, func() (string, *flow.Errors) { return n.run.Name, n.run.Fold.Errors() })
+	b.attach(n.run.Name, brs, n)
+	return out, nil
+}
+
+// label is the name of the emitted events.
+func (f *Fold) label() string {
+	if f.Name != "" {
+		return f.Name
+	}
+	if n := f.Machine.Name(); n != "lambda" {
+		return n
+	}
+	return "fold"
+}
+
+// perRing reports that all events of a key come from one ring.
+func (b *builder) perRing(key Fn, brs []branch) bool {
+	for _, br := range brs {
+		if br.root != nil {
+			return false
+		}
+	}
+	if key.Call != nil || key.Text != Instance && (b.env.ByThread || key.Text != "cpu" && key.Text != "_cpu") {
+		return false
+	}
+	for _, br := range brs {
+		if f, ok := br.scope.Schema.Field(key.Text); ok && f.Place != event.InFact {
+			return false // a field of the record that is called cpu
+		}
+	}
+	return true
+}
+
+// steps compiles the functions, for each stream that can arrive.
+func (b *builder) steps(n *foldNode, brs []branch, flush *expr.Scope) {
+	m := n.run.Spec.Machine
+	each := make([]*expr.Program, len(b.plan.streams))
+	for _, br := range brs {
+		each[br.stream] = b.stepProgram(m, m.Pos(), br.scope, m.LowerStep, m.Run)
+	}
+	n.spec.Step = flow.NewFn(each, sole(brs))
+	if m.FlushPos() != "" {
+		n.spec.FlushStream = b.madeStream(flush.Schema)
+		n.spec.Flush = b.stepProgram(m, m.FlushPos(), flush, m.LowerFlush, m.RunFlush)
+	}
+}
+
+func (b *builder) stepProgram(m Machine, pos string, sc *expr.Scope,
+	lower func(*expr.Scope) (expr.Node, error), run func(*expr.Frame)) *expr.Program {
+	var p *expr.Program
+	if !b.env.Interpret {
+		node, err := lower(sc)
+		if err == nil {
+			p = expr.Build(node)
+		} else {
+			b.plan.Interpreted = append(b.plan.Interpreted, err.Error())
+		}
+	}
+	if p == nil {
+		p = expr.InterpretedStep(run)
+		b.machines = append(b.machines, m)
+	}
+	b.programs = append(b.programs, p)
+	name := m.Name() + " at " + pos
+	if pos != m.Pos() {
+		name = "flush at " + pos
+	}
+	b.explainFn(Fn{Text: name}, p)
+	return p
+}
+
+// keyField describes the slot in which events carry a key.
+func keyField(fn *flow.Fn) event.Field {
+	f := event.Field{Name: "key", Type: "u64", Place: event.InSlot, Signed: true, Size: 8}
+	switch p := fn.Any(); p.Type.Kind {
+	case expr.Str:
+		f.Kind, f.Type = event.Str, "char[]"
+	case expr.Bool:
+		f.Type = event.BoolType
+	case expr.Int:
+		n, field := p.Node.(*expr.Field)
+		f.Signed = !p.Type.Unsigned || field && n.F.Size < 8
+	default:
+		f.Kind, f.Type = event.Bytes, "value" // its kind is known when it runs
+	}
+	return f
+}
+
+// limit is the bound on keys.
+func (r *FoldRun) limit() int {
+	if r.Spec.Limit > 0 {
+		return r.Spec.Limit
+	}
+	return key.DefaultLimit
+}
