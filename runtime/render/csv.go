@@ -22,6 +22,7 @@ type csvRenderer struct {
 	line    LineOptions
 	header  []string // that the last row had
 	events  bool     // header is that of events
+	stacks  bool     // and with a column for stacks
 	scratch []byte
 }
 
@@ -80,8 +81,12 @@ func (r *csvRenderer) Event(l *Line) error {
 	e := l.Event
 	s := r.line.of(e)
 	if !r.events {
-		r.head([]string{r.timeTitle(time.Time{}), "result", "comm", "pid", "tid", "cpu", "event", "text"})
-		r.events = true
+		head := []string{r.timeTitle(time.Time{}), "result", "comm", "pid", "tid", "cpu", "event", "text"}
+		if l.Stacks {
+			head = append(head, "stack")
+		}
+		r.head(head)
+		r.events, r.stacks = true, l.Stacks
 	}
 	r.scratch = r.line.stamp.appendMoment(r.scratch[:0], e.Time, time.Time{}, &r.line)
 	name := l.Result
@@ -98,6 +103,9 @@ func (r *csvRenderer) Event(l *Line) error {
 	r.buf = appendCSV(append(r.buf, ','), nameOf(e, s))
 	r.scratch = appendFieldText(r.scratch[:0], e, s)
 	r.text(r.scratch)
+	if r.stacks {
+		r.buf = appendCSV(append(r.buf, ','), StackText(l.Frames))
+	}
 	r.buf = append(r.buf, csvEOL...)
 	return r.spill()
 }

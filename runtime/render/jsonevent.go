@@ -48,6 +48,9 @@ func (r *jsonRenderer) Event(l *Line) error {
 	r.buf = append(r.buf, '}')
 	r.scratch = appendFieldText(r.scratch[:0], e, s)
 	r.buf = appendJSONString(append(r.buf, `,"text":`...), r.scratch)
+	if l.Stacks {
+		r.frames(l.Frames, l.Cut)
+	}
 	return r.end()
 }
 

@@ -20,6 +20,7 @@ import (
 type Renderer interface {
 	Table(t *result.Table) error
 	Histogram(h *result.Histogram) error
+	Stacks(s *result.Stacks) error
 	Event(l *Line) error
 	// Detail writes a pair with what happened around it.
 	Detail(d *result.Detail) error
@@ -38,6 +39,11 @@ type Line struct {
 	Marker byte   // 'G' for an event received from elsewhere; 0 for a local one
 	Prefix string // stands in the place of the date, in text; "" for the date
 	Result string // the name of the log in the script; "" is "log"
+	// Stacks says that events of this log have stacks. Frames is that of the
+	// event, innermost first; Cut says that outer frames are missing.
+	Stacks bool
+	Frames []result.Frame
+	Cut    bool
 }
 
 // A NoteField is one named value of a note.

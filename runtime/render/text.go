@@ -89,11 +89,12 @@ func (r *textRenderer) missing(m *result.Meta, omitted int, what string) {
 	}
 }
 
-// Event writes one line.
+// Event writes one line, and the frames of its stack below it.
 func (r *textRenderer) Event(l *Line) error {
 	r.line.Marker, r.line.Prefix = l.Marker, l.Prefix
 	r.buf = AppendEventLine(r.buf, l.Event, &r.line)
 	r.buf = append(r.buf, '\n')
+	r.buf = appendFrameLines(r.buf, l.Frames, l.Cut)
 	return r.spill()
 }
 

@@ -37,8 +37,10 @@ var layers = [][]string{
 
 	// Who and where.
 	{"runtime/task", "runtime/symbol"},
+	{"runtime/probe"}, // where dynamic probes go; it asks symbol, opens nothing
 
 	// What is done with events.
+	{"runtime/stack"},
 	{"runtime/result", "runtime/key"},
 	{"runtime/order"},
 	{"runtime/flow"},
@@ -75,13 +77,16 @@ var planned = []string{}
 // owners names, for each third-party module, the packages (with those below
 // them) that may import it. The tests/ tree may import all of them.
 var owners = map[string][]string{
-	"go.starlark.net":                 {"runtime/script", "builtins"},
-	"github.com/cilium/ebpf":          {"runtime/kernel", "bpf"},
-	"golang.org/x/sys":                {"runtime/kernel", "runtime/tracefs", "runtime/perf", "runtime/perfdata", "cmd/ppscript"},
-	"github.com/klauspost/compress":   {"runtime/perfdata"},
-	"github.com/spf13/cobra":          {"cmd/ppscript"},
-	"github.com/spf13/pflag":          {"cmd/ppscript"},
-	"github.com/rogpeppe/go-internal": {}, // testscript, for tests only
+	"go.starlark.net":                    {"runtime/script", "builtins"},
+	"github.com/cilium/ebpf":             {"runtime/kernel", "bpf"},
+	"golang.org/x/sys":                   {"runtime/kernel", "runtime/tracefs", "runtime/perf", "runtime/perfdata", "runtime/probe", "cmd/ppscript"},
+	"golang.org/x/arch":                  {"runtime/probe"},
+	"github.com/klauspost/compress":      {"runtime/perfdata"},
+	"github.com/ianlancetaylor/demangle": {"runtime/symbol", "runtime/probe"},
+	"github.com/google/pprof":            {"runtime/render"},
+	"github.com/spf13/cobra":             {"cmd/ppscript"},
+	"github.com/spf13/pflag":             {"cmd/ppscript"},
+	"github.com/rogpeppe/go-internal":    {}, // testscript, for tests only
 }
 
 // mayExit are the packages that may end the process: commands, and perf in the

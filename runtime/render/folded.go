@@ -1,0 +1,163 @@
+package render
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+)
+
+// This file writes and reads folded stacks, the text that tools for flame
+// graphs exchange: a line for each stack, outermost frame first, and how often
+// it was seen.
+//
+//	comm;main;work;page_fault 12
+//
+// A ; or a blank inside a name would change the meaning of the line: both are
+// written \x3b and \x20, the backslash itself \x5c, and control characters as
+// everywhere.
+
+// appendFolded appends a name.
+func appendFolded(dst []byte, name string) []byte {
+	if name == "" {
+		return append(dst, "Unknown"...)
+	}
+	for i := 0; i < len(name); i++ {
+		switch c := name[i]; c {
+		case ';', ' ', '\\':
+			dst = append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
+		case '\n', '\t', '\r':
+			dst = append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+// AppendFolded appends the samples as folded stacks, equal lines added up, in
+// the order of their texts. A start that is not zero is put in front of each
+// line as "2006-01-02;15:04:05;": the beginning of the period.
+func AppendFolded(dst []byte, s *result.Stacks, start time.Time) []byte {
+	sums := map[string]int64{}
+	var line []byte
+	for i := range s.Samples {
+		line = appendFoldedPath(line[:0], s, &s.Samples[i])
+		sums[string(line)] += s.Weight(&s.Samples[i])
+	}
+	lines := make([]string, 0, len(sums))
+	for l := range sums {
+		lines = append(lines, l)
+	}
+	sort.Strings(lines)
+	for _, l := range lines {
+		if !start.IsZero() {
+			dst = start.AppendFormat(dst, "2006-01-02;15:04:05;")
+		}
+		from := len(dst)
+		dst = cleanTail(append(dst, l...), from)
+		dst = strconv.AppendInt(append(dst, ' '), sums[l], 10)
+		dst = append(dst, '\n')
+	}
+	return dst
+}
+
+// appendFoldedPath appends the keys and frames of a sample.
+func appendFoldedPath(dst []byte, s *result.Stacks, x *result.StackSample) []byte {
+	for i, name := range pathOf(s, x) {
+		if i > 0 {
+			dst = append(dst, ';')
+		}
+		dst = appendFolded(dst, name)
+	}
+	return dst
+}
+
+// pathOf is the names of a sample, outermost first: its keys, then its frames.
+func pathOf(s *result.Stacks, x *result.StackSample) []string {
+	names := make([]string, 0, len(x.Key)+len(x.Frames))
+	for k, v := range x.Key {
+		name := v.String()
+		if k < len(s.Keys) {
+			var o LineOptions
+			name = strings.TrimSpace(string(appendCell(nil, &s.Keys[k], v, event.Value{}, &o)))
+			if v.Numeric() {
+				name = s.Keys[k].Name + "=" + name
+			}
+		}
+		names = append(names, name)
+	}
+	for i := len(x.Frames) - 1; i >= 0; i-- {
+		names = append(names, FrameName(&x.Frames[i]))
+	}
+	return names
+}
+
+// maxFoldedLine bounds a line of folded text, in bytes.
+const maxFoldedLine = 1 << 20
+
+// ParseFolded reads folded stacks: ours, and those of other tools, in which
+// names may hold blanks. Time stamps at the beginning of lines become keys
+// like the name of the process.
+func ParseFolded(r io.Reader) (*result.Stacks, error) {
+	s := &result.Stacks{}
+	in := bufio.NewScanner(r)
+	in.Buffer(nil, maxFoldedLine)
+	n := 0
+	for in.Scan() {
+		n++
+		line := bytes.TrimSpace(in.Bytes())
+		if len(line) == 0 || line[0] == '#' {
+			continue
+		}
+		at := bytes.LastIndexByte(line, ' ')
+		if at < 0 {
+			return nil, foldedError(n, "no count behind the stack")
+		}
+		count, err := strconv.ParseUint(string(line[at+1:]), 10, 62)
+		if err != nil {
+			return nil, foldedError(n, "count: got "+strconv.Quote(string(line[at+1:]))+", want a number")
+		}
+		path := strings.Split(string(bytes.TrimSpace(line[:at])), ";")
+		x := result.StackSample{PID: -1, Count: count}
+		for i := len(path) - 1; i >= 0; i-- {
+			x.Frames = append(x.Frames, result.Frame{Symbol: unfold(path[i])})
+		}
+		s.Samples = append(s.Samples, x)
+	}
+	if err := in.Err(); err != nil {
+		return nil, foldedError(n+1, err.Error())
+	}
+	return s, nil
+}
+
+func foldedError(line int, cause string) error {
+	return diag.Errorf(diag.Run, "read folded stacks", "line "+strconv.Itoa(line), "%s", cause).
+		WithHint("give a file with lines such as: comm;main;work 12")
+}
+
+// unfold undoes appendFolded.
+func unfold(name string) string {
+	if !strings.Contains(name, `\x`) {
+		return name
+	}
+	var b []byte
+	for i := 0; i < len(name); i++ {
+		if name[i] == '\\' && i+3 < len(name) && name[i+1] == 'x' {
+			if v, err := strconv.ParseUint(name[i+2:i+4], 16, 8); err == nil {
+				b = append(b, byte(v))
+				i += 3
+				continue
+			}
+		}
+		b = append(b, name[i])
+	}
+	return string(b)
+}

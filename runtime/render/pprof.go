@@ -1,0 +1,171 @@
+package render
+
+import (
+	"io"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+)
+
+// This file writes samples by stack in the form that pprof reads.
+//
+// Names are resolved already, so the mappings say that functions, files and
+// lines are known, and pprof looks for no binaries. Equal addresses in two
+// processes may be different functions: locations are told apart by what they
+// show as well.
+
+// Pprof writes the samples as a gzipped protobuf. Its first sample type is the
+// number of samples; the values follow if there are any.
+func Pprof(w io.Writer, s *result.Stacks) error {
+	b := &pprofBuilder{
+		p:         &profile.Profile{},
+		mappings:  map[[2]string]*profile.Mapping{},
+		functions: map[[2]string]*profile.Function{},
+		locations: map[pprofKey]*profile.Location{},
+	}
+	p := b.p
+	p.SampleType = []*profile.ValueType{{Type: "samples", Unit: "count"}}
+	if s.Value != "" {
+		p.SampleType = append(p.SampleType, &profile.ValueType{Type: s.Value, Unit: pprofUnit(s)})
+		p.DefaultSampleType = s.Value
+	}
+	p.TimeNanos = s.Wall.UnixNano()
+	if s.Wall.IsZero() {
+		p.TimeNanos = 0
+	} else if s.End > s.Begin {
+		p.DurationNanos = int64(s.End - s.Begin)
+		p.TimeNanos -= p.DurationNanos
+	}
+	if !s.Loss.Zero() {
+		p.Comments = append(p.Comments, string(appendLoss(nil, &s.Loss)))
+	}
+	for i := range s.Samples {
+		b.sample(s, &s.Samples[i])
+	}
+	if err := p.CheckValid(); err != nil {
+		return &diag.Error{Op: "write", Subject: "pprof", Cause: err}
+	}
+	if err := p.Write(w); err != nil {
+		return &diag.Error{Op: "write", Subject: "pprof", Cause: err}
+	}
+	return nil
+}
+
+// pprofUnit is the unit in pprof's words.
+func pprofUnit(s *result.Stacks) string {
+	switch s.Unit.Base {
+	case "ns":
+		return "nanoseconds"
+	case "B", "bytes":
+		return "bytes"
+	}
+	return "count"
+}
+
+type pprofBuilder struct {
+	p         *profile.Profile
+	mappings  map[[2]string]*profile.Mapping
+	functions map[[2]string]*profile.Function
+	locations map[pprofKey]*profile.Location
+}
+
+// pprofKey tells locations apart. One with inlined functions is told by the
+// innermost of them.
+type pprofKey struct {
+	mapping *profile.Mapping
+	addr    uint64
+	symbol  string
+	line    int
+}
+
+func (b *pprofBuilder) sample(s *result.Stacks, x *result.StackSample) {
+	sample := &profile.Sample{Value: []int64{int64(x.Count)}}
+	if s.Value != "" {
+		sample.Value = append(sample.Value, x.Value)
+	}
+	for i := 0; i < len(x.Frames); {
+		// Inlined functions and the one that they are in are one location.
+		end := i
+		for x.Frames[end].Inline && end+1 < len(x.Frames) && x.Frames[end+1].Addr == x.Frames[end].Addr {
+			end++
+		}
+		sample.Location = append(sample.Location, b.location(x.Frames[i:end+1]))
+		i = end + 1
+	}
+	if len(sample.Location) == 0 {
+		sample.Location = append(sample.Location, b.location([]result.Frame{{Symbol: "[no stack]"}}))
+	}
+	for k := range s.Keys {
+		if k >= len(x.Key) {
+			continue
+		}
+		name := s.Keys[k].Name
+		if v := x.Key[k]; v.Numeric() {
+			b.number(sample, name, v)
+		} else if text := string(appendClean(nil, v.String())); text != "" {
+			if sample.Label == nil {
+				sample.Label = map[string][]string{}
+			}
+			sample.Label[name] = []string{text}
+		}
+	}
+	if x.PID >= 0 {
+		b.number(sample, "pid", event.IntOf(int64(x.PID)))
+	}
+	b.p.Sample = append(b.p.Sample, sample)
+}
+
+func (b *pprofBuilder) number(sample *profile.Sample, name string, v event.Value) {
+	if sample.NumLabel == nil {
+		sample.NumLabel = map[string][]int64{}
+	}
+	sample.NumLabel[name] = []int64{v.Int()}
+}
+
+// location is that of frames with one address, innermost first.
+func (b *pprofBuilder) location(frames []result.Frame) *profile.Location {
+	outer := &frames[len(frames)-1]
+	key := pprofKey{b.mapping(outer), outer.Addr, FrameName(&frames[0]), frames[0].Line}
+	if l := b.locations[key]; l != nil {
+		return l
+	}
+	l := &profile.Location{ID: uint64(len(b.p.Location) + 1), Mapping: key.mapping, Address: outer.Addr}
+	for i := range frames {
+		l.Line = append(l.Line, profile.Line{Function: b.function(&frames[i]), Line: int64(frames[i].Line)})
+	}
+	b.locations[key] = l
+	b.p.Location = append(b.p.Location, l)
+	return l
+}
+
+func (b *pprofBuilder) function(f *result.Frame) *profile.Function {
+	key := [2]string{FrameName(f), f.File}
+	fn := b.functions[key]
+	if fn == nil {
+		name := string(appendClean(nil, key[0]))
+		fn = &profile.Function{ID: uint64(len(b.p.Function) + 1), Name: name, SystemName: name, Filename: string(appendClean(nil, f.File))}
+		b.functions[key] = fn
+		b.p.Function = append(b.p.Function, fn)
+	}
+	return fn
+}
+
+func (b *pprofBuilder) mapping(f *result.Frame) *profile.Mapping {
+	key := [2]string{f.DSO, f.BuildID}
+	m := b.mappings[key]
+	if m == nil {
+		name := f.DSO
+		if name == "" {
+			name = "[unknown]"
+		}
+		m = &profile.Mapping{ID: uint64(len(b.p.Mapping) + 1), File: strings.ToValidUTF8(string(appendClean(nil, name)), "?"), BuildID: f.BuildID,
+			HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}
+		b.mappings[key] = m
+		b.p.Mapping = append(b.p.Mapping, m)
+	}
+	return m
+}

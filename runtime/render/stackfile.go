@@ -1,0 +1,50 @@
+package render
+
+import (
+	"io"
+	"strings"
+	"time"
+
+	"ppscript/runtime/result"
+)
+
+// A StackFormat is a form of files of stacks.
+type StackFormat uint8
+
+const (
+	FoldedFormat StackFormat = iota
+	SVGFormat
+	HTMLFormat
+	PprofFormat
+)
+
+var stackSuffixes = []struct {
+	suffix string
+	format StackFormat
+}{{".folded", FoldedFormat}, {".svg", SVGFormat}, {".html", HTMLFormat}, {".pb.gz", PprofFormat}}
+
+// StackFormatOf is the form that a file's name asks for; false if it has none
+// of the suffixes.
+func StackFormatOf(path string) (StackFormat, bool) {
+	for _, s := range stackSuffixes {
+		if strings.HasSuffix(path, s.suffix) && path != s.suffix {
+			return s.format, true
+		}
+	}
+	return FoldedFormat, false
+}
+
+// WriteStacks writes the samples in a form. Start, if not zero, stamps the
+// lines of folded stacks.
+func WriteStacks(w io.Writer, f StackFormat, s *result.Stacks, start time.Time) error {
+	switch f {
+	case SVGFormat:
+		return FlameGraph(w, s, FlameOptions{Title: s.Title})
+	case HTMLFormat:
+		return FlameHTML(w, s, FlameOptions{Title: s.Title})
+	case PprofFormat:
+		return Pprof(w, s)
+	}
+	_, err := w.Write(AppendFolded(nil, s, start))
+	return err
+}

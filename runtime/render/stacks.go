@@ -1,0 +1,136 @@
+package render
+
+import (
+	"strconv"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+	"ppscript/runtime/unit"
+)
+
+// This file writes samples by stack as the other results are written. Files
+// for tools that show stacks have writers of their own.
+
+// Stacks writes a block for each sample:
+//
+//	40 samples (80.0%), 4096 bytes, comm cat:
+//	    ffffffff81630014 __kmalloc_noprof+0x244 ([kernel.kallsyms])
+func (r *textRenderer) Stacks(s *result.Stacks) error {
+	if len(s.Samples) == 0 && s.Omitted == 0 && s.Loss.Zero() {
+		return r.err
+	}
+	r.heading(&s.Meta)
+	count, value := s.Total()
+	for i := range s.Samples {
+		x := &s.Samples[i]
+		if s.Value != "" {
+			r.buf = appendNumber(r.buf, amount(s, x.Value), s.Unit, result.UnitPrec)
+			if s.Unit.Symbol != "" {
+				r.buf = appendClean(append(r.buf, ' '), s.Unit.Symbol)
+			}
+			r.buf = appendPercent(r.buf, float64(x.Value), float64(value))
+			r.buf = appendClean(append(r.buf, ' '), s.Value)
+			r.buf = append(r.buf, " in "...)
+		}
+		r.buf = strconv.AppendUint(r.buf, x.Count, 10)
+		r.buf = append(r.buf, " sample"...)
+		if x.Count != 1 {
+			r.buf = append(r.buf, 's')
+		}
+		r.buf = appendPercent(r.buf, float64(x.Count), float64(count))
+		for k := range s.Keys {
+			if k < len(x.Key) {
+				r.buf = appendClean(append(r.buf, ", "...), s.Keys[k].Name)
+				r.buf = append(r.buf, ' ')
+				from := len(r.buf)
+				r.buf = cleanTail(appendCell(r.buf, &s.Keys[k], x.Key[k], event.Value{}, &r.line), from)
+			}
+		}
+		r.buf = append(r.buf, ":\n"...)
+		r.buf = appendFrameLines(r.buf, x.Frames, x.Cut)
+		if err := r.spill(); err != nil {
+			return err
+		}
+	}
+	if s.Omitted > 0 {
+		n := len(s.Samples)
+		r.buf = strconv.AppendInt(append(r.buf, "Skipping stacks numbered "...), int64(n+1), 10)
+		r.buf = strconv.AppendInt(append(r.buf, ".."...), int64(n+s.Omitted), 10)
+		r.buf = append(r.buf, '\n')
+	}
+	if s.Cut > 0 {
+		r.buf = strconv.AppendUint(append(r.buf, '('), s.Cut, 10)
+		r.buf = append(r.buf, " samples have a stack that is cut)\n"...)
+	}
+	r.missing(&s.Meta, 0, "stack")
+	return r.spill()
+}
+
+// amount is a sum of values as a Value that prints in the unit.
+func amount(s *result.Stacks, v int64) event.Value {
+	if s.Unit.Base == "ns" && s.Unit.Scale == 0 {
+		return event.DurationOf(v)
+	}
+	return event.IntOf(v)
+}
+
+func appendPercent(dst []byte, part, whole float64) []byte {
+	if whole == 0 {
+		return dst
+	}
+	dst = strconv.AppendFloat(append(dst, " ("...), 100*part/whole, 'f', 1, 64)
+	return append(dst, "%)"...)
+}
+
+// Stacks writes a record of type stacks.
+func (r *jsonRenderer) Stacks(s *result.Stacks) error {
+	r.begin("stacks")
+	r.meta(&s.Meta)
+	names := memberNames(s.Keys)
+	r.buf = appendColumns(r.buf, "keys", s.Keys, names)
+	if s.Value != "" {
+		r.buf = appendJSONString(append(r.buf, `,"value":`...), s.Value)
+		r.buf = appendUnit(r.buf, s.Unit.Symbol, s.Unit.Base)
+	}
+	r.buf = append(r.buf, `,"stacks":[`...)
+	of := shareOf(s.Keys)
+	for i := range s.Samples {
+		x := &s.Samples[i]
+		if i > 0 {
+			r.buf = append(r.buf, ',')
+		}
+		r.buf = append(r.buf, `{"key":{`...)
+		r.cells(s.Keys, names, x.Key, of)
+		r.buf = strconv.AppendInt(append(r.buf, `},"pid":`...), int64(x.PID), 10)
+		r.buf = strconv.AppendUint(append(r.buf, `,"count":`...), x.Count, 10)
+		if s.Value != "" {
+			r.buf = strconv.AppendInt(append(r.buf, `,"value":`...), x.Value, 10)
+		}
+		r.frames(x.Frames, x.Cut)
+		r.buf = append(r.buf, '}')
+	}
+	r.buf = append(r.buf, ']')
+	r.omitted(s.Omitted)
+	return r.end()
+}
+
+// Stacks writes a table: the keys, pid, count, value, and the stack as one
+// text, outermost frame first.
+func (r *csvRenderer) Stacks(s *result.Stacks) error {
+	t := &result.Table{Meta: s.Meta, Columns: append([]result.Column(nil), s.Keys...), Omitted: s.Omitted}
+	t.Columns = append(t.Columns, result.Column{Name: "pid"}, result.Column{Name: "count"})
+	if s.Value != "" {
+		t.Columns = append(t.Columns, result.Column{Name: s.Value, Unit: unit.Unit{}})
+	}
+	t.Columns = append(t.Columns, result.Column{Name: "stack", Left: true})
+	for i := range s.Samples {
+		x := &s.Samples[i]
+		row := append([]event.Value(nil), x.Key...)
+		row = append(row, event.IntOf(int64(x.PID)), event.UintOf(x.Count))
+		if s.Value != "" {
+			row = append(row, event.IntOf(x.Value))
+		}
+		t.Rows = append(t.Rows, append(row, event.StrOf(StackText(x.Frames))))
+	}
+	return r.Table(t)
+}
