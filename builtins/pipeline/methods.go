@@ -23,7 +23,8 @@ const sw = `s = tracepoint("sched:sched_switch")` + "\n"
 
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
-	list := []*b.Builtin{where(), let(), by(), aggregate(), count(), hist(), logLines(), each(), heatmap(), attr(), merge(), joinStages(), latency()}
+	list := []*b.Builtin{where(), let(), by(), aggregate(), count(), hist(), logLines(), each(), heatmap(), attr(), merge(), joinStages(),
+		keyOf(), role(), untraced(), trigger(), latency(), slow(), detailOf(), unpaired(), paired(), calls()}
 	list = append(list, fold(), emit())
 	return append(list, aggregators()...)
 }

@@ -101,7 +101,12 @@ func (b *builder) stages(n *joinNode) ([]branch, error) {
 			return nil, err
 		}
 		var traced []branch
-		for _, br := range all[before:] {
+		for k := range all[before:] {
+			br := all[before+k]
+			if err := b.attrMarks(&br); err != nil {
+				return nil, err
+			}
+			all[before+k] = br
 			if br.marks.untraced {
 				n.extra = append(n.extra, br)
 			} else {

@@ -75,3 +75,30 @@ func (b *builder) trigger(br *branch) {
 	b.attach("trigger", []branch{*br}, run)
 	b.plan.Router.Split(br.stream)
 }
+
+// attrMarks obeys the attributes of an event string that are about joins. What
+// the script says itself goes first.
+func (b *builder) attrMarks(br *branch) error {
+	e := b.events[br.stream]
+	if e == nil {
+		return nil
+	}
+	s := e.Source
+	var err error
+	if keys := s.Attr("key"); len(keys) > 0 && br.marks.key == nil {
+		if br.marks.key, err = b.compile(Fn{Text: keys[0], Pos: s.Pos}, br, expr.Any); err != nil {
+			return err
+		}
+		br.marks.keyText = keys[0]
+	}
+	if roles := s.Attr("role"); len(roles) > 0 && br.marks.role == nil {
+		if br.marks.role, err = b.compile(Fn{Text: roles[0], Pos: s.Pos}, br, expr.Int); err != nil {
+			return err
+		}
+	}
+	br.marks.untraced = br.marks.untraced || len(s.Attr("untraced")) > 0
+	if len(s.Attr("trigger")) > 0 {
+		b.trigger(br)
+	}
+	return nil
+}

@@ -39,6 +39,7 @@ func (b *builder) pair(n *joinNode, s, e branch, more ...event.Field) branch {
 	for name, v := range e.scope.Vars {
 		sc.Vars["end."+name] = expr.Rebind(v, expr.Self, expr.End)
 	}
+	sc.Vars["reason"] = expr.NewStr("paired") // beside those of unpaired events
 	if n.name == "" {
 		n.name = st.Label
 	}
@@ -74,12 +75,12 @@ func (b *builder) pairSchema(n *joinNode, s, e branch, more []event.Field) *even
 	}
 	return &event.Schema{System: "pair", Name: label, Fields: append([]event.Field{
 		{Name: "delay", Type: "u64", Place: event.InFact, Fact: event.FactDelay, Unit: event.Nanos, Size: 8, Signed: true},
-		keyField(s.marks.key, 0),
+		joinKeyField(s.marks.key, 0),
 	}, more...)}
 }
 
-// keyField is the field that holds the key of a joint.
-func keyField(p *expr.Program, slot int) event.Field {
+// joinKeyField is the field that holds the key of a joint.
+func joinKeyField(p *expr.Program, slot int) event.Field {
 	key := event.Field{Name: "key", Type: "u64", Place: event.InSlot, Offset: slot, Signed: true, Size: 8}
 	if p != nil && p.Type.Kind == expr.Str {
 		key.Kind, key.Type = event.Str, "char[]"
@@ -113,7 +114,8 @@ func (b *builder) keptRaw() int {
 			case *expr.Mem, *expr.CStr, *expr.MemBytes:
 				n = -1
 			case *expr.Native:
-				if x.Name == "interpreted" {
+				// The print fmt of kvm_exit names a reason by another field.
+				if x.Name == "interpreted" || x.Name == "name_of" {
 					n = -1
 				}
 			}

@@ -79,7 +79,7 @@ func (b *builder) leave(n *joinNode) {
 			st := b.madeStream(&event.Schema{System: "unpaired", Name: b.shortLabel(br), Fields: []event.Field{
 				{Name: "age", Type: "u64", Place: event.InSlot, Offset: join.SlotAge, Unit: event.Nanos, Size: 8, Signed: true},
 				{Name: "reason", Type: "char[]", Kind: event.Str, Place: event.InSlot, Offset: join.SlotReason},
-				keyField(br.marks.key, join.SlotKey),
+				joinKeyField(br.marks.key, join.SlotKey),
 			}})
 			sc := b.scope(nil, st.Schema)
 			sc.Parts = map[string]*event.Schema{"start": br.scope.Schema}
