@@ -95,7 +95,7 @@ func (b *builder) fold(f *Fold) ([]branch, error) {
 	for i := range brs {
 		scopes[i] = brs[i].scope
 	}
-	flush := b.scope(nil, &event.Schema{System: "fold", Name: "flush", Fields: []event.Field{keyField(n.spec.Key)}})
+	flush := b.scope(nil, &event.Schema{System: "fold", Name: "flush", Fields: []event.Field{foldKeyField(n.spec.Key)}})
 	if err := f.Machine.Bind(scopes, flush); err != nil {
 		return nil, err
 	}
@@ -181,8 +181,8 @@ func (b *builder) stepProgram(m Machine, pos string, sc *expr.Scope,
 	return p
 }
 
-// keyField describes the slot in which events carry a key.
-func keyField(fn *flow.Fn) event.Field {
+// foldKeyField describes the slot in which flush events carry a key.
+func foldKeyField(fn *flow.Fn) event.Field {
 	f := event.Field{Name: "key", Type: "u64", Place: event.InSlot, Signed: true, Size: 8}
 	switch p := fn.Any(); p.Type.Kind {
 	case expr.Str:
