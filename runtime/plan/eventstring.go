@@ -72,6 +72,7 @@ func (p *eventParser) event() (*Source, error) {
 	}
 	s := &Source{Kind: Tracepoint, Pos: p.text}
 	sys, ev, ok := strings.Cut(strings.TrimSpace(name), ":")
+	isProbe, fault := s.probe(sys, ev)
 	switch {
 	case strings.TrimSpace(name) == "":
 		return nil, p.fail(start, "an event name is missing")
@@ -79,6 +80,9 @@ func (p *eventParser) event() (*Source, error) {
 		if !s.software(sys) {
 			return nil, p.fail(start, "%q is not an event; want system:name", sys)
 		}
+	case fault != "":
+		return nil, p.fail(start, "%s", fault)
+	case isProbe:
 	case sys == "software", sys == "hardware", sys == "cache":
 		s.Kind, s.Name = kindOf(sys), ev
 	case sys == "" || ev == "" || strings.ContainsAny(ev, ": "):

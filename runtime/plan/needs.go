@@ -26,9 +26,11 @@ func (b *builder) needs() {
 	}
 	for _, c := range b.calls {
 		n.call(c)
+		n.callOfProbe(b.plan.Events, c)
 	}
 	for _, m := range b.machines {
 		n.call(m)
+		n.callOfProbe(b.plan.Events, m)
 	}
 	for _, f := range b.folds {
 		n.add(event.FactTime)
@@ -41,6 +43,9 @@ func (b *builder) needs() {
 		n.add(event.FactTime, event.FactTID, event.FactCPU, event.FactComm)
 		n.raw = true
 		n.order("what happened around a pair is shown in time order")
+	}
+	if len(p.Logs)+len(p.Slows) > 0 {
+		n.probes(p.Events, nil)
 	}
 	if len(p.Logs) > 0 {
 		n.add(event.FactTime, event.FactTID, event.FactCPU, event.FactComm)
@@ -123,7 +128,7 @@ func (n *need) program(p *expr.Program) {
 		case *expr.Field:
 			switch x.F.Place {
 			case event.InFact:
-				n.add(x.F.Fact)
+				n.field(x.F)
 			case event.InSlot:
 			default:
 				n.raw = true

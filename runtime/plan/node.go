@@ -3,6 +3,7 @@ package plan
 import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/probe"
 )
 
 // A Stream describes a flow of events. Streams are values: operators make new
@@ -20,10 +21,11 @@ const (
 	Software
 	Hardware
 	Cache
+	Probe // dynamic probes and breakpoints; Source.Probe says which
 )
 
 func (k Kind) String() string {
-	return [...]string{"tracepoint", "software", "hardware", "cache"}[k]
+	return [...]string{"tracepoint", "software", "hardware", "cache", "probe"}[k]
 }
 
 // A Source is one event to open, or several if Name is a glob.
@@ -39,10 +41,12 @@ type Source struct {
 	Attrs []Attr
 	Alias string
 	// CPUs restricts the event to some of the session's CPUs; nil is all.
-	CPUs     []int
-	Period   uint64 // sample every so many events; 0 is every one
-	Freq     uint64 // or so many times a second
-	Stack    bool
+	CPUs   []int
+	Period uint64 // sample every so many events; 0 is every one
+	Freq   uint64 // or so many times a second
+	Stack  bool
+	// Probe is where a dynamic probe or breakpoint sits; nil for others.
+	Probe    *probe.Spec
 	MaxStack int
 	// Optional leaves the source out, with a note, where it does not exist.
 	Optional bool
@@ -67,6 +71,9 @@ func (s *Source) Attr(name string) []string {
 func (s *Source) FullName() string {
 	if s.Kind == Tracepoint {
 		return s.System + ":" + s.Name
+	}
+	if s.Probe != nil {
+		return s.Probe.String()
 	}
 	return s.Kind.String() + ":" + s.Name
 }

@@ -85,15 +85,16 @@ func conjoin(filters []string) string {
 // filter gives an event its source's filter, for the kernel or, where that is
 // impossible, compiled.
 func (b *builder) filter(e *Event, sc *expr.Scope) error {
-	s := e.Source
-	if s.Filter == "" {
+	text := e.Source.filterText()
+	if text == "" {
 		return nil
 	}
-	if !b.native(e) {
-		e.Filter = s.Filter
+	// The kernel knows no arguments of probes.
+	if !b.native(e) && e.Source.Probe == nil {
+		e.Filter = text
 		return nil
 	}
-	p, err := expr.CompileFilter(s.Filter, sc)
+	p, err := expr.CompileFilter(text, sc)
 	if err != nil {
 		return &diag.Error{Op: "filter", Subject: e.Stream.Label, Class: diag.Usage, Cause: err, Hint: diag.HintOf(err)}
 	}

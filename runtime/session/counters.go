@@ -38,6 +38,7 @@ func (r *run) openCounters(ctx context.Context, set *plan.CounterSet) (*counterR
 	for i, schema := range set.Schemas {
 		s := set.Sources[i]
 		ev := perf.EventConfig{Schema: schema, Label: s.Alias, Filter: s.Filter, CPUs: s.CPUs, Optional: s.Optional}
+		r.world.probes.configure(&ev, nil)
 		cfg.Events = append(cfg.Events, ev)
 	}
 	var err error

@@ -37,11 +37,13 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 	}
 	for _, e := range p.Events {
 		s := e.Source
-		c.Events = append(c.Events, perf.EventConfig{
+		ev := perf.EventConfig{
 			Schema: e.Stream.Schema, Label: e.Stream.Label, Filter: e.Filter,
 			Period: s.Period, Freq: s.Freq, NoRaw: e.NoRaw, CPUs: s.CPUs, Optional: s.Optional,
 			Callchain: s.Stack, MaxStack: s.MaxStack,
-		})
+		}
+		w.probes.configure(&ev, p.Facts)
+		c.Events = append(c.Events, ev)
 	}
 	return c
 }

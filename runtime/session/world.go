@@ -26,6 +26,7 @@ type world struct {
 	symbols *symbol.Kernel
 	tasks   *task.Table
 	refused map[string]bool // events whose filter the kernel refused
+	probes  probes
 }
 
 func open(cfg *Config) (*world, error) {
@@ -40,10 +41,11 @@ func open(cfg *Config) (*world, error) {
 }
 
 func (w *world) close() error {
+	err := w.probes.resolver.Close()
 	if w.file != nil {
-		return w.file.Close()
+		err = errors.Join(err, w.file.Close())
 	}
-	return nil
+	return err
 }
 
 func (w *world) env(cfg *Config) plan.Env {
@@ -97,6 +99,9 @@ func (w *world) say(format string, args ...any) {
 func (w *world) Find(s *plan.Source) ([]*event.Schema, error) {
 	if w.file != nil {
 		return w.recorded(s)
+	}
+	if s.Probe != nil {
+		return w.findProbes(s)
 	}
 	if s.Kind != plan.Tracepoint {
 		schema, err := perf.SoftwareSchema(s.Name)
@@ -169,6 +174,9 @@ func (w *world) recorded(s *plan.Source) ([]*event.Schema, error) {
 func matches(s *plan.Source, schema *event.Schema) bool {
 	if s.Kind == plan.Tracepoint {
 		return plan.Glob(s.System, schema.System) && plan.Glob(s.Name, schema.Name)
+	}
+	if s.Probe != nil {
+		return plan.Glob(s.Probe.Kind.String(), schema.System) && plan.Glob(s.Name, schema.Name)
 	}
 	want, err := perf.SoftwareSchema(s.Name)
 	return err == nil && want.Type == schema.Type && want.ID == schema.ID

@@ -1,0 +1,101 @@
+package plan
+
+import (
+	"strconv"
+	"strings"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/probe"
+)
+
+// This file is about dynamic probes and breakpoints as sources: how event
+// strings name them, and what their computed fields need.
+
+// probeKinds are the systems of event strings that are probes.
+var probeKinds = map[string]probe.Kind{
+	"kprobe": probe.Kprobe, "kretprobe": probe.Kretprobe, "uprobe": probe.Uprobe, "uretprobe": probe.Uretprobe, "usdt": probe.USDT,
+}
+
+// ProbeSource makes a source of a probe.
+func ProbeSource(spec probe.Spec) *Source {
+	return &Source{Kind: Probe, Name: spec.Name, Probe: &spec}
+}
+
+// probe reads "uprobe:func@file" with the file in quotes or without; false if
+// the system is not one of probes.
+func (s *Source) probe(sys, name string) (ok bool, fault string) {
+	kind, ok := probeKinds[sys]
+	if !ok {
+		return false, ""
+	}
+	s.Kind = Probe
+	spec := &probe.Spec{Kind: kind, Name: name}
+	if kind != probe.Kprobe && kind != probe.Kretprobe {
+		i := strings.LastIndex(name, "@")
+		if i < 0 {
+			return true, sys + " needs a file: " + sys + `:` + name + `@"/path/of/program"`
+		}
+		spec.Name, spec.File = name[:i], unquote(name[i+1:])
+		if spec.File == "" {
+			return true, "the file is not in quotes: " + sys + ":" + spec.Name + `@"/path/of/program"`
+		}
+	}
+	if spec.Name == "" {
+		return true, "the name of the " + sys + " is missing"
+	}
+	s.Name, s.Probe = spec.Name, spec
+	return true, ""
+}
+
+// filterText is the source's filter with what the source itself demands: the
+// memory and files of a process are meant for that process only.
+func (s *Source) filterText() string {
+	if s.Probe == nil || s.Probe.PID == 0 {
+		return s.Filter
+	}
+	own := "_pid == " + strconv.Itoa(s.Probe.PID)
+	if s.Filter == "" {
+		return own
+	}
+	return own + " && (" + s.Filter + ")"
+}
+
+// field adds a fact that a program reads and all that it is computed from.
+func (n *need) field(f *event.Field) {
+	if f.Place != event.InFact {
+		return
+	}
+	n.add(f.Fact)
+	n.add(f.Uses...)
+}
+
+// probes adds the facts of probes that are read by name, or all numbers if
+// names is nil.
+func (n *need) probes(events []*Event, names []string) {
+	for _, e := range events {
+		s := e.Stream.Schema
+		if names == nil {
+			for i := range s.Fields {
+				if s.Fields[i].Fact >= event.FactReg || e.Source != nil && e.Source.Probe != nil {
+					n.field(&s.Fields[i])
+				}
+			}
+		}
+		for _, name := range names {
+			if f, ok := s.Field(name); ok && f.Fact >= event.FactReg {
+				n.field(f)
+			}
+		}
+	}
+}
+
+// callOfProbe adds what an interpreted function reads of probes.
+func (n *need) callOfProbe(events []*Event, c any) {
+	if r, ok := c.(Reader); ok {
+		if names, exact := r.Reads(); exact {
+			n.probes(events, append(names, "")) // not nil
+			return
+		}
+	}
+	n.probes(events, nil)
+}

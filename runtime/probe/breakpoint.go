@@ -1,0 +1,3 @@
+package probe
+
+func (r *Resolver) breakpoint(s Spec) ([]*Probe, error) { return nil, nil }

@@ -1,0 +1,124 @@
+package probe
+
+import (
+	"strconv"
+
+	"ppscript/runtime/event"
+)
+
+// This file builds schemas of probes: the record that the kernel writes, and
+// fields that are computed from the sample's registers.
+
+// A builder collects the fields of one schema.
+type builder struct {
+	s     *event.Schema
+	nums  []func(e *event.Event) (uint64, bool)
+	texts []func(e *event.Event) (string, bool)
+}
+
+// common is the head of every record: struct trace_entry.
+var common = []event.Field{
+	{Name: "common_type", Type: "unsigned short", Offset: 0, Size: 2},
+	{Name: "common_flags", Type: "unsigned char", Offset: 2, Size: 1},
+	{Name: "common_preempt_count", Type: "unsigned char", Offset: 3, Size: 1},
+	{Name: "common_pid", Type: "int", Offset: 4, Size: 4, Signed: true},
+}
+
+// newBuilder starts the schema of a probe's records: must match struct
+// kprobe_trace_entry_head and kretprobe_trace_entry_head in
+// kernel/trace/trace.h; those of uprobes are the same.
+func newBuilder(system, name string, typ uint32, config uint64, returns bool) *builder {
+	b := &builder{s: &event.Schema{System: system, Name: name, Type: typ, ID: config, Size: 16}}
+	b.s.Fields = append(b.s.Fields, common...)
+	b.s.Fields = append(b.s.Fields, event.Field{Name: "ip", Type: "unsigned long", Offset: 8, Size: 8, Unit: event.AddressU})
+	if returns {
+		b.s.Fields = append(b.s.Fields, event.Field{Name: "ret_ip", Type: "unsigned long", Offset: 16, Size: 8, Unit: event.AddressU})
+		b.s.Size = 24
+	}
+	b.text("func", func(*event.Event) (string, bool) { return name, true })
+	return b
+}
+
+// add appends a field that is a fact.
+func (b *builder) add(f event.Field) {
+	f.Place = event.InFact
+	b.s.Fields = append(b.s.Fields, f)
+}
+
+// register appends a whole register as a signed number.
+func (b *builder) register(name string, r uint8) {
+	b.add(event.Field{Name: name, Type: "long", Size: 8, Signed: true, Fact: event.FactReg + event.Fact(r)})
+}
+
+// number appends a computed number; f supplies name, type, size and sign.
+func (b *builder) number(f event.Field, fn func(*event.Event) (uint64, bool)) {
+	n := len(b.nums)
+	b.nums, b.texts = append(b.nums, fn), append(b.texts, nil)
+	f.Fact = event.FactArg + event.Fact(n)
+	b.add(f)
+}
+
+// text appends a computed text.
+func (b *builder) text(name string, fn func(*event.Event) (string, bool), uses ...event.Fact) {
+	n := len(b.nums)
+	b.nums, b.texts = append(b.nums, nil), append(b.texts, fn)
+	b.add(event.Field{Name: name, Type: "char *", Kind: event.Str, Size: 8, Fact: event.FactArg + event.Fact(n), Uses: uses})
+}
+
+// schema ends the building.
+func (b *builder) schema() *event.Schema {
+	nums, texts := b.nums, b.texts
+	b.s.Arg = func(e *event.Event, n int) (uint64, bool) {
+		if n >= len(nums) || nums[n] == nil {
+			return 0, false
+		}
+		return nums[n](e)
+	}
+	b.s.ArgText = func(e *event.Event, n int) (string, bool) {
+		if n >= len(texts) || texts[n] == nil {
+			return "", false
+		}
+		return texts[n](e)
+	}
+	if b.s.Text == nil {
+		b.s.Text = lineOf(b.s)
+	}
+	return b.s
+}
+
+// lineOf prints what the kernel prints for a probe, "(func+0x10) arg1=1", and
+// leaves out arguments that the sample does not tell.
+func lineOf(s *event.Schema) func(dst []byte, e *event.Event) []byte {
+	ip, _ := s.Field("ip")
+	return func(dst []byte, e *event.Event) []byte {
+		v, _ := ip.Int(e)
+		dst = append(strconv.AppendUint(append(dst, '('), uint64(v), 16), ')')
+		for i := range s.Fields {
+			f := &s.Fields[i]
+			if f.Place != event.InFact || f.Name == "func" {
+				continue
+			}
+			if f.Kind == event.Str {
+				dst = append(append(append(dst, ' '), f.Name...), '=')
+				dst = strconv.AppendQuote(dst, string(f.Text(e)))
+				continue
+			}
+			n, ok := f.Int(e)
+			if !ok {
+				continue
+			}
+			dst = append(append(append(dst, ' '), f.Name...), '=')
+			dst = appendNumber(dst, n)
+		}
+		return dst
+	}
+}
+
+// appendNumber prints small numbers as such and what looks like an address in
+// hex.
+func appendNumber(dst []byte, n int64) []byte {
+	if n >= -1<<31 && n < 1<<32 {
+		return strconv.AppendInt(dst, n, 10)
+	}
+	return strconv.AppendUint(append(dst, "0x"...), uint64(n), 16)
+}

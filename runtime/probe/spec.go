@@ -1,0 +1,166 @@
+package probe
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"ppscript/runtime/event"
+)
+
+// Kind says what a Spec asks for.
+type Kind uint8
+
+const (
+	Kprobe Kind = iota
+	Kretprobe
+	Uprobe
+	Uretprobe
+	USDT
+	Breakpoint
+)
+
+func (k Kind) String() string {
+	return [...]string{"kprobe", "kretprobe", "uprobe", "uretprobe", "usdt", "breakpoint"}[k]
+}
+
+func (k Kind) returns() bool { return k == Kretprobe || k == Uretprobe }
+
+// A Spec is what a user asks for.
+type Spec struct {
+	Kind Kind
+	// Name is a function, "func+0x10", a pattern of functions, or an address
+	// as nm prints it, "0x1040"; "+0x1040" is an offset in the file. Of USDT
+	// it is "provider:name" or "name", of breakpoints an address or symbol.
+	Name string
+	// File is a path, or the name of a program or library that is looked for
+	// where those are. Empty is the program of PID. Not for the kernel.
+	File string
+	// PID is the process whose files, or memory, are meant; 0 is none. Paths
+	// are those of its mount namespace.
+	PID int
+	// Limit bounds what a pattern may match; 0 is DefaultLimit.
+	Limit int
+	// Args declares the arguments in C, "int fd, char *name", and Ret the
+	// result: they become fields of these names and types.
+	Args, Ret string
+
+	// Of breakpoints: bytes, and r, w, x or rw.
+	Len    int
+	Access string
+}
+
+// DefaultLimit is how many functions a pattern may match.
+const DefaultLimit = 100
+
+func (s *Spec) limit() int {
+	if s.Limit > 0 {
+		return s.Limit
+	}
+	return DefaultLimit
+}
+
+// String is the probe in the notation of event strings.
+func (s *Spec) String() string {
+	text := s.Kind.String() + ":" + s.Name
+	switch s.Kind {
+	case Uprobe, Uretprobe, USDT:
+		if s.File != "" {
+			text += "@" + strconv.Quote(s.File)
+		}
+	case Breakpoint:
+		if s.Len > 0 {
+			text += fmt.Sprintf("/%d", s.Len)
+		}
+		if s.Access != "" {
+			text += ":" + s.Access
+		}
+	}
+	return text
+}
+
+// A Probe is one event to open.
+type Probe struct {
+	// Schema has attr.type and attr.config, and describes the samples.
+	Schema           *event.Schema
+	Config1, Config2 uint64
+	Config1Text      string // attr.config1 points to it, if it is not empty
+	BPType           uint32
+	// Note is what the user should know about it; empty if nothing.
+	Note string
+}
+
+// RegsIntr is the mask of registers that facts of the schema need: those that
+// are among wanted.
+func RegsIntr(s *event.Schema, wanted []event.Fact) uint64 {
+	var mask uint64
+	want := map[event.Fact]bool{}
+	for _, f := range wanted {
+		want[f] = true
+	}
+	add := func(f event.Fact) {
+		if f >= event.FactReg && f < event.FactArg && want[f] {
+			mask |= 1 << (f - event.FactReg)
+		}
+	}
+	for i := range s.Fields {
+		add(s.Fields[i].Fact)
+		for _, f := range s.Fields[i].Uses {
+			add(f)
+		}
+	}
+	return mask
+}
+
+// StackUser is how many bytes of user stack the facts of the schema need.
+func StackUser(s *event.Schema, wanted []event.Fact) uint32 {
+	need := false
+	for _, f := range wanted {
+		need = need || f == event.FactStack
+	}
+	if !need {
+		return 0
+	}
+	for i := range s.Fields {
+		for _, f := range s.Fields[i].Uses {
+			if f == event.FactStack {
+				return stackBytes
+			}
+		}
+	}
+	return 0
+}
+
+// isPattern reports that a name is meant for several functions. Go's own names
+// hold stars, main.(*T).Method: callers look for the name itself first.
+func isPattern(name string) bool { return strings.ContainsAny(name, "*?[") }
+
+// splitOffset takes "func+0x10" apart.
+func splitOffset(name string) (fn string, off uint64, err error) {
+	i := strings.LastIndexByte(name, '+')
+	if i <= 0 {
+		return name, 0, nil
+	}
+	off, numErr := parseNumber(name[i+1:])
+	if numErr != nil {
+		// operator+ and the like are names.
+		return name, 0, nil
+	}
+	return name[:i], off, nil
+}
+
+func parseNumber(s string) (uint64, error) {
+	if h, ok := strings.CutPrefix(strings.ToLower(s), "0x"); ok {
+		return strconv.ParseUint(h, 16, 64)
+	}
+	return strconv.ParseUint(s, 10, 64)
+}
+
+// parseAddress reads "0x1040"; false if the text is not an address.
+func parseAddress(s string) (uint64, bool) {
+	if !strings.HasPrefix(s, "0x") && !strings.HasPrefix(s, "0X") {
+		return 0, false
+	}
+	v, err := parseNumber(s)
+	return v, err == nil
+}

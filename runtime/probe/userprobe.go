@@ -1,0 +1,209 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"ppscript/runtime/diag"
+)
+
+// userProbe resolves uprobes and uretprobes.
+func (r *Resolver) userProbe(s Spec) ([]*Probe, error) {
+	typ, err := r.uprobePMU(s)
+	if err != nil {
+		return nil, err
+	}
+	m, path, shown, err := r.open(&s)
+	if err != nil {
+		return nil, err
+	}
+	places, err := r.places(&s, m, shown)
+	if err != nil {
+		return nil, err
+	}
+	goReturns := s.Kind == Uretprobe && m.isGo
+	var probes []*Probe
+	for _, p := range places {
+		if goReturns && p.fn.compiledByGo() {
+			more, err := s.goReturn(m, path, typ, p)
+			if err != nil {
+				return nil, err
+			}
+			probes = append(probes, more...)
+			continue
+		}
+		off, err := m.codeOffset(p.addr)
+		if err != nil {
+			return nil, s.fail(p.name, shown, err).WithHint("see the segments with: readelf -lW %s", path)
+		}
+		b := newBuilder(s.Kind.String(), p.name, typ, config(s.Kind), s.Kind.returns())
+		if err := s.arguments(b, conventionOf(m.f.Machine, m.isGo && p.fn.compiledByGo())); err != nil {
+			return nil, err
+		}
+		probes = append(probes, &Probe{Schema: b.schema(), Config1Text: path, Config2: off})
+	}
+	return probes, nil
+}
+
+func (r *Resolver) uprobePMU(s Spec) (uint32, error) {
+	typ, err := r.pmu("uprobe")
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, &diag.Error{Op: "open " + s.Kind.String(), Subject: s.Name, Class: diag.Attach,
+			Cause: &diag.Unsupported{What: "probes in programs", Instead: "perf's uprobe PMU needs 4.17 and CONFIG_UPROBES"},
+			Hint:  "see what this kernel offers with: ppscript doctor"}
+	}
+	return typ, err
+}
+
+func (s *Spec) fail(name, file string, cause error) *diag.Error {
+	return &diag.Error{Op: "open " + s.Kind.String(), Subject: name + " in " + file, Class: diag.Attach, Cause: cause}
+}
+
+// A place is an address to probe.
+type place struct {
+	name string
+	addr uint64
+	fn   function // zero if the address is in none
+}
+
+// places finds the addresses that a Spec names in a file.
+func (r *Resolver) places(s *Spec, m *image, shown string) ([]place, error) {
+	if off, ok := parseAddress(trimPlus(s.Name)); ok {
+		return s.numericPlace(m, shown, off)
+	}
+	var places []place
+	if fns := m.find(s.Name); len(fns) > 0 {
+		for _, fn := range fns {
+			places = append(places, place{s.Name, fn.addr, fn})
+		}
+		return places, s.checkMatches(len(places))
+	}
+	name, off, err := splitOffset(s.Name)
+	if err != nil {
+		return nil, err
+	}
+	fns := m.find(name)
+	if len(fns) == 0 && off == 0 && isPattern(name) {
+		for _, fn := range m.match(name) {
+			places = append(places, place{fn.name, fn.addr, fn})
+		}
+		return places, s.checkMatches(len(places))
+	}
+	if len(fns) == 0 {
+		e := s.fail(s.Name, shown, fmt.Errorf("no such function%s", diag.DidYouMean(name, m.names())))
+		if len(m.functions()) == 0 {
+			e.Cause = errors.New("the file has no symbols: it is stripped")
+			return nil, e.WithHint("install its debug symbols, or give an address: %s(%q, \"0x...\")", s.Kind, s.File)
+		}
+		return nil, e.WithHint("list functions with: nm -DC %s; nm -C %s", s.File, s.File)
+	}
+	for _, fn := range fns {
+		if err := s.checkInside(m, shown, fn, off); err != nil {
+			return nil, err
+		}
+		p := place{s.Name, fn.addr + off, fn}
+		places = append(places, p)
+	}
+	return places, s.checkMatches(len(places))
+}
+
+func trimPlus(name string) string {
+	if name != "" && name[0] == '+' {
+		return name[1:]
+	}
+	return name
+}
+
+// numericPlace is an address as nm prints it, or with + an offset in the file.
+func (s *Spec) numericPlace(m *image, shown string, addr uint64) ([]place, error) {
+	if s.Name[0] == '+' {
+		a, err := m.address(addr)
+		if err != nil {
+			return nil, s.fail(s.Name, shown, err).WithHint("see the segments with: readelf -lW %s", s.File)
+		}
+		addr = a
+	}
+	fn, ok := m.at(addr)
+	if !ok {
+		return []place{{name: s.Name, addr: addr}}, nil
+	}
+	name := fn.name
+	if off := addr - fn.addr; off > 0 {
+		name = fmt.Sprintf("%s+0x%x", fn.name, off)
+		if err := s.checkInside(m, shown, fn, off); err != nil {
+			return nil, err
+		}
+	}
+	return []place{{name, addr, fn}}, nil
+}
+
+// checkInside refuses offsets that are outside of a function or inside of an
+// instruction: a breakpoint written there would change what the program does.
+func (s *Spec) checkInside(m *image, shown string, fn function, off uint64) error {
+	if off == 0 || fn.size == 0 {
+		return nil
+	}
+	name := fmt.Sprintf("%s+0x%x", fn.name, off)
+	if s.Kind == Uretprobe {
+		return s.fail(name, shown, errors.New("a function returns from its start, not from an offset")).WithHint("leave out the offset")
+	}
+	if off >= fn.size {
+		return s.fail(name, shown, fmt.Errorf("the function has only 0x%x bytes", fn.size)).WithHint("use a smaller offset")
+	}
+	code, err := m.code(fn)
+	if err != nil {
+		return s.fail(name, shown, err).WithHint("probe the start of the function")
+	}
+	before, ok, err := isBoundary(m.f.Machine, code, off)
+	if err != nil || ok {
+		return nil
+	}
+	return s.fail(name, shown, errors.New("not the start of an instruction")).WithHint("use +0x%x, where one starts", before)
+}
+
+// compiledByGo tells Go's own functions from those that cgo brought along:
+// their names have a package.
+func (f function) compiledByGo() bool {
+	for i := 0; i < len(f.name); i++ {
+		if f.name[i] == '.' && i > 0 {
+			return true
+		}
+	}
+	return f.name == ""
+}
+
+// goReturn probes the return instructions of a Go function.
+func (s *Spec) goReturn(m *image, path string, typ uint32, p place) ([]*Probe, error) {
+	const why = "the kernel's return probes kill Go programs, whose stacks move"
+	code, err := m.code(p.fn)
+	var offs []uint64
+	if err == nil {
+		offs, err = returnOffsets(m.f.Machine, code)
+	}
+	if err == nil && len(offs) == 0 {
+		err = errors.New("it has no return instruction: it never returns, or ends in a jump to another function")
+	}
+	if err != nil {
+		return nil, s.fail(p.name, path, fmt.Errorf("%s, and the return instructions cannot be probed instead: %w", why, err)).
+			WithHint("probe the entry: uprobe(%q, %q)", s.File, p.name)
+	}
+	var probes []*Probe
+	for i, off := range offs {
+		at, err := m.codeOffset(p.addr + off)
+		if err != nil {
+			return nil, s.fail(p.name, path, err).WithHint("see the segments with: readelf -lW %s", path)
+		}
+		// These are entry probes, so that the record has no return address.
+		b := newBuilder(s.Kind.String(), p.name, typ, 0, false)
+		if err := s.arguments(b, conventionOf(m.f.Machine, true)); err != nil {
+			return nil, err
+		}
+		pr := &Probe{Schema: b.schema(), Config1Text: path, Config2: at}
+		if i == 0 {
+			pr.Note = fmt.Sprintf("uretprobe %s: %s; its %d return instructions are probed instead", p.name, why, len(offs))
+		}
+		probes = append(probes, pr)
+	}
+	return probes, nil
+}

@@ -1,0 +1,51 @@
+package session
+
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/probe"
+)
+
+// probes is what a session knows of its dynamic probes. Plans may be built
+// several times: each source is resolved once, so that its schemas stay.
+type probes struct {
+	resolver probe.Resolver
+	found    map[*plan.Source][]*event.Schema
+	of       map[*event.Schema]*probe.Probe
+}
+
+// findProbes resolves a source. What there is to know is said once.
+func (w *world) findProbes(s *plan.Source) ([]*event.Schema, error) {
+	p := &w.probes
+	if have := p.found[s]; have != nil {
+		return have, nil
+	}
+	p.resolver.Kernel = w.symbols
+	list, err := p.resolver.Resolve(*s.Probe)
+	if err != nil {
+		return nil, err
+	}
+	if p.of == nil {
+		p.of, p.found = map[*event.Schema]*probe.Probe{}, map[*plan.Source][]*event.Schema{}
+	}
+	for _, pr := range list {
+		p.of[pr.Schema] = pr
+		p.found[s] = append(p.found[s], pr.Schema)
+		if pr.Note != "" {
+			w.say("%s", pr.Note)
+		}
+	}
+	return p.found[s], nil
+}
+
+// configure fills in what only probes have.
+func (p *probes) configure(ev *perf.EventConfig, facts []event.Fact) {
+	pr := p.of[ev.Schema]
+	if pr == nil {
+		return
+	}
+	ev.Config1, ev.Config2, ev.Config1Text, ev.BPType = pr.Config1, pr.Config2, pr.Config1Text, pr.BPType
+	ev.RegsIntr = probe.RegsIntr(ev.Schema, facts)
+	ev.StackUser = probe.StackUser(ev.Schema, facts)
+}
