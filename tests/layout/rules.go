@@ -51,7 +51,7 @@ var layers = [][]string{
 	// From a script's wish to a run.
 	{"runtime/plan"},
 	{"runtime/session"},
-	{"runtime/script"},
+	{"runtime/script", "runtime/library"},
 
 	// The language's words. builtins is the form of a declaration and the
 	// registry, which every group uses; builtins/all is the table of them.
@@ -86,6 +86,7 @@ var owners = map[string][]string{
 	"github.com/google/pprof":            {"runtime/render"},
 	"github.com/spf13/cobra":             {"cmd/ppscript"},
 	"github.com/spf13/pflag":             {"cmd/ppscript"},
+	"golang.org/x/mod":                   {"runtime/library"},
 	"github.com/rogpeppe/go-internal":    {}, // testscript, for tests only
 }
 
