@@ -76,6 +76,29 @@ func TestRouterLimitIsExact(t *testing.T) {
 	}
 }
 
+// What a recording has beside the plan's events, and what a filter rejects,
+// uses up nothing of the limit.
+func TestRouterLimitCountsWhatPasses(t *testing.T) {
+	st := streams(2)
+	other := &event.Stream{Index: 1, Schema: schema}
+	p, err := expr.CompileC("id > 1", &expr.Scope{Schema: schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out tape
+	r := &Router{Limit: 3, Remap: [][]*event.Stream{{st[0]}, nil}}
+	r.Filter(0, p)
+	r.Add(&out, []int{0}, 1)
+	r.Events([]*event.Event{ev(st[0], 1, 1), ev(other, 2, 5), ev(st[0], 3, 2), ev(other, 4, 5), ev(st[0], 5, 3)})
+	if got, want := out.take(), "0@3 0@5"; got != want || r.Samples != 2 || r.Done() {
+		t.Errorf("got %s, %d samples, done %v, want %s", got, r.Samples, r.Done(), want)
+	}
+	r.Events([]*event.Event{ev(st[0], 6, 0), ev(st[0], 7, 7), ev(st[0], 8, 8)})
+	if got, want := out.take(), "0@7"; got != want || r.Samples != 3 || !r.Done() || r.First != 3 || r.Last != 7 {
+		t.Errorf("got %s, %d samples from %d to %d, want %s", got, r.Samples, r.First, r.Last, want)
+	}
+}
+
 func TestRouterSkipsOurselves(t *testing.T) {
 	st := streams(1)
 	var p tape

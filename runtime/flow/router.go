@@ -1,6 +1,9 @@
 package flow
 
-import "ppscript/runtime/event"
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
 
 // A Router is the head of the flow: it takes what a source delivers, hands
 // side-band records to Side, and samples to the sinks that want their stream.
@@ -18,14 +21,17 @@ type Router struct {
 	// Limit stops the flow after that many samples; 0 is no limit.
 	Limit uint64
 
-	splits   []bool       // by stream: its events come alone
-	ends     []event.Time // by ring: of its last loss
-	routes   [][]int      // by stream: indices of sinks
+	filters  []*expr.Program // by stream; nil lets it pass
+	splits   []bool          // by stream: its events come alone
+	ends     []event.Time    // by ring: of its last loss
+	routes   [][]int         // by stream: indices of sinks
 	sinks    []Sink
 	bufs     [][]*event.Event
 	all      bool // one sink, which takes every stream
 	kept     []*event.Event
 	mapped   []*event.Event
+	passed   []*event.Event
+	frame    expr.Frame
 	copies   []event.Event
 	Samples  uint64
 	Skipped  uint64 // of SkipPID
@@ -108,14 +114,17 @@ func (r *Router) samples(evs []*event.Event) {
 	if r.SkipPID != 0 {
 		evs = r.others(evs)
 	}
-	if r.Limit > 0 {
-		evs = evs[:min(uint64(len(evs)), r.Limit-min(r.Limit, r.Samples))]
-	}
 	if len(evs) == 0 {
 		return
 	}
 	if r.Remap != nil {
 		evs = r.remap(evs)
+	}
+	if r.filters != nil {
+		evs = r.filter(evs)
+	}
+	if r.Limit > 0 {
+		evs = evs[:min(uint64(len(evs)), r.Limit-min(r.Limit, r.Samples))]
 	}
 	r.Samples += uint64(len(evs))
 	if len(evs) == 0 {
@@ -178,6 +187,33 @@ func (r *Router) others(evs []*event.Event) []*event.Event {
 	}
 	r.Skipped += uint64(len(evs) - len(r.kept))
 	return r.kept
+}
+
+// Filter gives a stream a filter that stands for the kernel's, where there is
+// no kernel or where it cannot: events that do not pass count as little as
+// those that the kernel leaves out.
+func (r *Router) Filter(stream int, p *expr.Program) {
+	for len(r.filters) <= stream {
+		r.filters = append(r.filters, nil)
+	}
+	r.filters[stream] = p
+}
+
+// filter keeps what passes its stream's filter. One that cannot be evaluated
+// does not pass, as in the kernel.
+func (r *Router) filter(evs []*event.Event) []*event.Event {
+	r.passed = r.passed[:0]
+	for _, e := range evs {
+		if n := e.Stream.Index; n < len(r.filters) && r.filters[n] != nil {
+			r.frame.Reset(e)
+			if ok := r.filters[n].Bool(&r.frame); !ok || r.frame.Err != nil {
+				r.frame.Err = nil
+				continue
+			}
+		}
+		r.passed = append(r.passed, e)
+	}
+	return r.passed
 }
 
 // remap puts the operators' streams into the events. An event that several

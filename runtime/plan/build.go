@@ -244,7 +244,7 @@ func (b *builder) distinct(branches []branch) ([]branch, error) {
 			e := b.events[br.stream]
 			br.stream = b.newStream(e.Source, e.Stream.Schema)
 			again := b.events[br.stream]
-			again.Filter, again.Native = e.Filter, e.Native
+			again.Filter, again.Native, again.NativeText = e.Filter, e.Native, e.NativeText
 		}
 		seen = append(seen, br.stream)
 	}

@@ -35,7 +35,7 @@ func (p *Plan) Explain() string {
 			fmt.Fprintf(&b, "    filter, in the kernel:  %s\n", e.Filter)
 		}
 		if e.Native != nil {
-			fmt.Fprintf(&b, "    filter, in ppscript:    %s\n", e.Source.Filter)
+			fmt.Fprintf(&b, "    filter, in ppscript:    %s\n", e.NativeText)
 		}
 	}
 	for _, c := range p.Counts {

@@ -55,7 +55,8 @@ type Event struct {
 	Filter string
 	// Native is the part of the filter that the kernel cannot check, or all
 	// of it in a recording; nil if there is none.
-	Native *expr.Program
+	Native     *expr.Program
+	NativeText string
 	// NoRaw says that nobody reads the record itself.
 	NoRaw bool
 }

@@ -29,10 +29,17 @@ func (b *builder) push() {
 		for i := range a.branches {
 			br := &a.branches[i]
 			e := b.events[br.stream]
-			if b.native(e) || users[br.stream] > 1 || e.Source.Kind != Tracepoint {
+			if users[br.stream] > 1 || e.Source.Kind != Tracepoint {
 				continue
 			}
 			b.pushBranch(e, br)
+		}
+	}
+	// Where there is no kernel to filter, the router does it before it counts:
+	// a recording then has the samples that the live run had.
+	for n, e := range b.events {
+		if e.Native != nil {
+			b.plan.Router.Filter(n, e.Native)
 		}
 	}
 }
@@ -44,6 +51,7 @@ func (b *builder) native(e *Event) bool {
 
 func (b *builder) pushBranch(e *Event, br *branch) {
 	var kept []*pred
+	native := b.native(e)
 	filters := nonEmpty(e.Filter)
 	for _, p := range br.preds {
 		if p.prog.Node == nil {
@@ -55,7 +63,15 @@ func (b *builder) pushBranch(e *Event, br *branch) {
 			kept = append(kept, p)
 			continue
 		}
-		filters = append(filters, filter)
+		if native {
+			ok = b.filterHere(e, filter)
+		} else {
+			filters = append(filters, filter)
+		}
+		if !ok {
+			kept = append(kept, p)
+			continue
+		}
 		if rest != nil {
 			kept = append(kept, &pred{p.text, expr.Build(rest)})
 		}
@@ -73,7 +89,10 @@ func nonEmpty(s string) []string {
 
 // conjoin joins filters with &&, in parentheses where there are several.
 func conjoin(filters []string) string {
-	if len(filters) == 1 {
+	switch len(filters) {
+	case 0:
+		return ""
+	case 1:
 		return filters[0]
 	}
 	for i, f := range filters {
@@ -98,18 +117,32 @@ func (b *builder) filter(e *Event, sc *expr.Scope) error {
 	if err != nil {
 		return &diag.Error{Op: "filter", Subject: e.Stream.Label, Class: diag.Usage, Cause: err, Hint: diag.HintOf(err)}
 	}
-	e.Native = p
-	b.programs = append(b.programs, p)
+	b.addNative(e, p, text)
 	return nil
 }
 
-// conjunction is the program of all that a branch's events must satisfy: what
-// is left of the source's filter, and the predicates; nil if nothing.
+// filterHere adds a filter to those that the router evaluates.
+func (b *builder) filterHere(e *Event, filter string) bool {
+	p, err := expr.CompileFilter(filter, b.scope(e.Source, e.Stream.Schema))
+	if err != nil {
+		return false
+	}
+	b.addNative(e, p, filter)
+	return true
+}
+
+func (b *builder) addNative(e *Event, p *expr.Program, text string) {
+	b.programs = append(b.programs, p)
+	if e.Native != nil {
+		p = expr.All([]*expr.Program{e.Native, p})
+	}
+	e.Native, e.NativeText = p, conjoin(append(nonEmpty(e.NativeText), text))
+}
+
+// conjunction is the program of all that a branch's events must satisfy beyond
+// the event's own filter; nil if nothing.
 func (b *builder) conjunction(br branch) *expr.Program {
 	var all []*expr.Program
-	if e := b.events[br.stream]; e != nil && e.Native != nil {
-		all = append(all, e.Native)
-	}
 	for _, p := range br.preds {
 		all = append(all, p.prog)
 	}
