@@ -157,7 +157,8 @@ func (j *Join) Events(evs []*event.Event) {
 		}
 		if starts {
 			j.wait(row, w, e)
-		} else if j.rows.empty > sweepAt {
+		}
+		if j.rows.empty > sweepAt {
 			j.sweep()
 		}
 	}

@@ -154,6 +154,7 @@ func (t *Timeline) drop() {
 
 // release lets go what is older than need and than what age allows.
 func (t *Timeline) release(need event.Time) {
+	need = min(need, t.newest)
 	for _, r := range t.readers {
 		if o, ok := r.oldest(); ok {
 			need = min(need, o)
@@ -182,7 +183,7 @@ func (t *Timeline) due(now event.Time) {
 // idle reports that an event could only be wanted by a start that is still to
 // come.
 func (t *Timeline) idle() bool {
-	if t.Before > 0 {
+	if t.Before > 0 || t.After > 0 {
 		return false
 	}
 	for _, r := range t.readers {
