@@ -1,8 +1,24 @@
 // Package symbol turns addresses into names.
 //
-// So far it knows the kernel's own: Kernel holds /proc/kallsyms, or the copy
-// of it that came with a recording. Renderers of print formats (%pS), the
+// Kernel holds /proc/kallsyms, or the copy of it that came with a recording,
+// with modules and BPF programs. Renderers of print formats (%pS), the
 // expression builtin ksym and scripts that look for the address of a function
-// ask it. User addresses are not its business yet, and it never opens a file
-// before it is asked for an address.
+// ask it.
+//
+// A Symbolizer names user addresses too: runtime/task tells which file was
+// mapped there at the time, and the functions are read from its symbol table,
+// the separate debug file, MiniDebugInfo, Go's own table, or the map of a JIT
+// compiler. It is asked at the end of a run or an interval, and answers each
+// distinct address once; nothing here runs per event.
+//
+//	syms := symbol.New(symbol.Options{Kernel: kernel, Maps: maps})
+//	for i, addr := range callchain {
+//		frames := syms.Resolve(pid, tid, addr, when)
+//	}
+//
+// FileSymbols goes the other way, from a name to the place in a file that a
+// probe is put on.
+//
+// No file is opened before it is asked for. A file that is missing, stripped
+// or damaged makes frames without names, not errors.
 package symbol

@@ -1,4 +1,5 @@
-// Package task knows the names of threads over time.
+// Package task knows the names of threads, and the code that processes have
+// mapped, over time.
 //
 // Events carry thread ids; people want names. A Table collects them from where
 // they are known first: the event's own fields (next_comm beside next_pid),
@@ -13,5 +14,13 @@
 //	...
 //	names.Record(&e) // e.Kind != event.Sample
 //
-// It follows no mappings and no cgroups, and opens nothing but /proc/TID/comm.
+// Mappings takes the same records, and answers which file an address belonged
+// to at a time. It opens files through runtime/object as it hears of them, so
+// that programs which ended can still be symbolised.
+//
+//	maps := task.NewMappings(task.MappingsOptions{})
+//	maps.Record(&e)
+//	region, ok := maps.Find(pid, addr, when)
+//
+// The package follows no cgroups.
 package task

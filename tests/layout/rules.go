@@ -35,8 +35,11 @@ var layers = [][]string{
 	{"runtime/perf"},
 	{"runtime/perfdata"},
 
-	// Who and where.
-	{"runtime/task", "runtime/symbol"},
+	// Who and where: files that code was mapped from, then who mapped them,
+	// then their functions and how to walk their stacks.
+	{"runtime/object"},
+	{"runtime/task"},
+	{"runtime/symbol"},
 	{"runtime/probe"}, // where dynamic probes go; it asks symbol, opens nothing
 
 	// What is done with events.
@@ -79,11 +82,12 @@ var planned = []string{}
 var owners = map[string][]string{
 	"go.starlark.net":                    {"runtime/script", "builtins"},
 	"github.com/cilium/ebpf":             {"runtime/kernel", "bpf"},
-	"golang.org/x/sys":                   {"runtime/kernel", "runtime/tracefs", "runtime/perf", "runtime/perfdata", "runtime/probe", "cmd/ppscript"},
+	"golang.org/x/sys":                   {"runtime/kernel", "runtime/tracefs", "runtime/perf", "runtime/perfdata", "runtime/object", "runtime/probe", "cmd/ppscript"},
 	"golang.org/x/arch":                  {"runtime/probe"},
 	"github.com/klauspost/compress":      {"runtime/perfdata"},
 	"github.com/ianlancetaylor/demangle": {"runtime/symbol", "runtime/probe"},
 	"github.com/google/pprof":            {"runtime/render"},
+	"github.com/ulikunitz/xz":            {"runtime/symbol"},
 	"github.com/spf13/cobra":             {"cmd/ppscript"},
 	"github.com/spf13/pflag":             {"cmd/ppscript"},
 	"golang.org/x/mod":                   {"runtime/library"},

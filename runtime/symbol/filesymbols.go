@@ -1,0 +1,138 @@
+package symbol
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/object"
+)
+
+// FileSymbols are the functions of a file by name, for probes. It may be used
+// by several goroutines only after the first Lookup.
+type FileSymbols struct {
+	Path  string
+	table *Table
+	image *object.Image
+	store *object.Store
+	names map[string][]int32 // names as written, and demangled
+}
+
+// OpenFileSymbols reads the functions of an executable or library.
+func OpenFileSymbols(path string) (*FileSymbols, error) { return OpenFileSymbolsIn(nil, path) }
+
+// OpenFileSymbolsIn is OpenFileSymbols for a path below a process's root,
+// which object.Store.Root opens; nil is ours.
+func OpenFileSymbolsIn(root *object.Root, path string) (*FileSymbols, error) {
+	store := object.NewStore(object.Options{})
+	f, err := store.Open(root, path)
+	if err != nil {
+		return nil, &diag.Error{Op: "read symbols", Subject: path, Cause: errors.Unwrap(err), Class: diag.Attach}
+	}
+	im, err := f.Image()
+	if err != nil {
+		store.Close()
+		return nil, &diag.Error{Op: "read symbols", Subject: path, Cause: err, Class: diag.Attach}
+	}
+	t, err := loadTable(store, f)
+	if err != nil {
+		store.Close()
+		return nil, &diag.Error{Op: "read symbols", Subject: path, Cause: err, Class: diag.Attach}
+	}
+	return &FileSymbols{Path: path, table: t, image: im, store: store}, nil
+}
+
+// Close closes the file.
+func (s *FileSymbols) Close() error { return s.store.Close() }
+
+// Image is the ELF file, for its notes and sections.
+func (s *FileSymbols) Image() *object.Image { return s.image }
+
+// Go reports whether the Go linker made the file.
+func (s *FileSymbols) Go() bool { return s.image.Go() }
+
+// Len is the number of functions, At one of them, by address.
+func (s *FileSymbols) Len() int      { return s.table.Len() }
+func (s *FileSymbols) At(i int) Func { return s.table.At(i) }
+
+// Lookup finds a function by its name, as the linker writes it or as the
+// language does (Go's "pkg.(*T).Method", Rust's "krate::f", C++'s "ns::f"):
+// the file offset of its first byte, and its size. Of several it is the one
+// with the lowest address; All returns them all.
+func (s *FileSymbols) Lookup(name string) (offset, size uint64, ok bool) {
+	for _, f := range s.All(name) {
+		if off, ok := s.image.Offset(f.Addr); ok {
+			return off, f.Size, true
+		}
+	}
+	return 0, 0, false
+}
+
+// All returns every function of that name.
+func (s *FileSymbols) All(name string) []Func {
+	s.index()
+	var fs []Func
+	for _, i := range s.names[name] {
+		fs = append(fs, s.table.At(int(i)))
+	}
+	return fs
+}
+
+// Offset is the file offset of a function's first byte.
+func (s *FileSymbols) Offset(f Func) (uint64, bool) { return s.image.Offset(f.Addr) }
+
+// Match returns the functions for which match says yes, by address; it is
+// asked with the linker's name and, if it differs, the demangled one.
+func (s *FileSymbols) Match(match func(name string) bool) []Func {
+	var fs []Func
+	for i := range s.table.Len() {
+		f := s.table.At(i)
+		if strings.HasSuffix(f.Name, "@plt") {
+			continue
+		}
+		plain := Demangle(f.Name)
+		if match(f.Name) || plain != f.Name && match(plain) {
+			fs = append(fs, f)
+		}
+	}
+	return fs
+}
+
+// Containing returns the function that a file offset is in.
+func (s *FileSymbols) Containing(offset uint64) (Func, bool) {
+	addr, ok := s.image.Addr(offset)
+	if !ok {
+		return Func{}, false
+	}
+	i, ok := s.table.Find(addr)
+	if !ok {
+		return Func{}, false
+	}
+	return s.table.At(i), true
+}
+
+// Nearest returns names that look like name, for messages.
+func (s *FileSymbols) Nearest(name string) string {
+	s.index()
+	names := make([]string, 0, len(s.names))
+	for n := range s.names {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return diag.DidYouMean(name, names)
+}
+
+func (s *FileSymbols) index() {
+	if s.names != nil {
+		return
+	}
+	s.names = make(map[string][]int32, s.table.Len())
+	for i := range s.table.Len() {
+		name := string(s.table.nameOf(i))
+		s.names[name] = append(s.names[name], int32(i))
+		if plain := Demangle(name); plain != name {
+			s.names[plain] = append(s.names[plain], int32(i))
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package symbol
+
+import (
+	"debug/elf"
+	"debug/gosym"
+	"fmt"
+
+	"ppscript/runtime/object"
+)
+
+// goLines reads .gopclntab, which every Go program has, stripped or not: its
+// functions, and the line of each address. Nil if the file has none.
+func goLines(im *object.Image) (table *gosym.Table, err error) {
+	section := im.Section(".gopclntab")
+	if section == nil {
+		section = im.Section(".data.rel.ro.gopclntab")
+	}
+	text := im.Section(".text")
+	if section == nil || text == nil {
+		return nil, nil
+	}
+	data, err := im.SectionData(section)
+	if err != nil {
+		return nil, err
+	}
+	// gosym trusts its input.
+	defer func() {
+		if r := recover(); r != nil {
+			table, err = nil, fmt.Errorf("section %s: damaged: %v", section.Name, r)
+		}
+	}()
+	start := textStart(im, data, text)
+	return gosym.NewTable(nil, gosym.NewLineTable(data, start))
+}
+
+// textStart is the address that the table counts from, the symbol
+// runtime.text. Programs with C in them have other code in front of it; up to
+// Go 1.25 the header tells it, unless the program is relocatable.
+func textStart(im *object.Image, data []byte, text *elf.Section) uint64 {
+	const at = 8 + 2*8 // magic, sizes; number of functions, number of files
+	if im.Class == elf.ELFCLASS64 && len(data) >= at+8 {
+		if start := im.ByteOrder.Uint64(data[at:]); start >= text.Addr && start-text.Addr < text.Size {
+			return start
+		}
+	}
+	return text.Addr
+}

@@ -1,0 +1,122 @@
+package symbol
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"io"
+
+	"github.com/ulikunitz/xz"
+
+	"ppscript/runtime/object"
+)
+
+// This file decides where a file's functions are read from. The full table is
+// in the file itself, else in the separate debug file; a stripped file still
+// has the functions that it exports, and may have two remains: Fedora's
+// .gnu_debugdata (MiniDebugInfo), a whole ELF file under xz with the names of
+// the local functions, and Go's own table, which Go needs at run time.
+
+// maxMini bounds the uncompressed size of .gnu_debugdata.
+const maxMini = 256 << 20
+
+// loadTable reads all functions that are known of f. If some part of it is
+// damaged the rest still counts; the error is for a file with nothing to read.
+func loadTable(store *object.Store, f *object.File) (*Table, error) {
+	im, err := f.Image()
+	if err != nil {
+		return nil, err
+	}
+	var b builder
+	var faults []error
+	note := func(err error) {
+		if err != nil {
+			faults = append(faults, err)
+		}
+	}
+	switch {
+	case im.HasSymbols():
+		note(b.elfSymbols(im, elf.SHT_SYMTAB))
+	default:
+		found := false
+		if store != nil {
+			if d := store.Debug(f); d != nil {
+				if dim, err := d.Image(); err == nil {
+					note(b.elfSymbols(dim, elf.SHT_SYMTAB))
+					found = len(b.syms) > 0
+				}
+			}
+		}
+		if !found {
+			note(b.mini(im))
+			note(b.goTable(im))
+		}
+	}
+	note(b.elfSymbols(im, elf.SHT_DYNSYM))
+	note(b.plt(im))
+	if len(b.syms) == 0 && len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	return b.table(), nil
+}
+
+// mini adds the functions of .gnu_debugdata.
+func (b *builder) mini(im *object.Image) error {
+	data, err := im.Data(".gnu_debugdata")
+	if err != nil {
+		return nil // there is none
+	}
+	if !modestXZ(data) {
+		return errors.New("section .gnu_debugdata: wants too large a dictionary")
+	}
+	r, err := xz.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	plain, err := io.ReadAll(io.LimitReader(r, maxMini))
+	if err != nil {
+		return err
+	}
+	inner, err := object.OpenImage(plain)
+	if err != nil {
+		return err
+	}
+	return b.elfSymbols(inner, elf.SHT_SYMTAB)
+}
+
+// goTable adds the functions of a stripped Go program.
+func (b *builder) goTable(im *object.Image) error {
+	lines, err := goLines(im)
+	if lines == nil {
+		return err
+	}
+	for i := range lines.Funcs {
+		fn := &lines.Funcs[i]
+		if fn.Name != "" && fn.End > fn.Entry {
+			b.add([]byte(fn.Name), fn.Entry, fn.End-fn.Entry, fn.End, rankGlobal)
+		}
+	}
+	return nil
+}
+
+// modestXZ reports whether the first block of an xz stream gets by with a
+// dictionary of 64 MiB: the reader allocates what the header asks for.
+func modestXZ(b []byte) bool {
+	const header = 12 // of the stream
+	if len(b) < header+8 {
+		return false
+	}
+	block := b[header:]
+	at := 2
+	for _, sized := range []byte{0x40, 0x80} { // compressed, uncompressed size
+		if block[1]&sized == 0 {
+			continue
+		}
+		for at < len(block) && block[at]&0x80 != 0 {
+			at++
+		}
+		at++
+	}
+	// One filter, LZMA2 (0x21), with one byte of properties: 28 is 64 MiB.
+	return at+2 < len(block) && block[1]&3 == 0 && block[at] == 0x21 && block[at+1] == 1 && block[at+2] <= 28
+}

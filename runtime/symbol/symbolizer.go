@@ -1,0 +1,265 @@
+package symbol
+
+import (
+	"path/filepath"
+	"strings"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/object"
+	"ppscript/runtime/task"
+)
+
+// Unknown is the name of code that has none.
+const Unknown = "[unknown]"
+
+// KernelDSO is where kernel functions outside of modules are.
+const KernelDSO = "[kernel.kallsyms]"
+
+// A Frame is one function of a stack.
+type Frame struct {
+	Symbol  string // demangled; Unknown if there is no name
+	Offset  uint64 // of the address from the start of the symbol; from the start of the file if unknown
+	DSO     string // path as the process sees it, "[kernel.kallsyms]", "[module]", "[vdso]", "[jit]", "//anon"
+	BuildID string // of the DSO, in hex; empty if it has none
+	File    string // source file, if lines were asked for and are known
+	Line    int
+	Inline  bool // the compiler put it into the frame behind it
+	Kernel  bool
+}
+
+// Options of a Symbolizer. The zero value knows the running kernel and no
+// process.
+type Options struct {
+	Kernel *Kernel        // of the addresses; nil for none
+	Maps   *task.Mappings // of the processes; nil for none
+	// Lines asks for source file and line, Inlines for the functions that
+	// were inlined at an address; both read DWARF, which may take seconds
+	// for a large program.
+	Lines, Inlines bool
+	// Mangled leaves C++ and Rust names as the linker has them.
+	Mangled bool
+	// MaxFrames bounds the addresses that are remembered; 0 is 1<<20.
+	MaxFrames int
+}
+
+// Stats counts what a Symbolizer did.
+type Stats struct {
+	Addresses int    // distinct addresses remembered
+	Tables    int    // files whose functions were read
+	Unnamed   uint64 // distinct addresses without a name
+	Forgotten uint64 // remembered addresses given up to stay in the bound
+}
+
+// A Symbolizer turns addresses into frames. Each distinct address is worked
+// out once. It is used by one goroutine.
+type Symbolizer struct {
+	opt     Options
+	kernel  map[uint64][]Frame
+	user    map[place][]Frame
+	nowhere map[nowhere][]Frame
+	tables  map[*object.File]*Table
+	jit     map[*task.Space]*Table
+	lines   map[*object.File]*lineInfo
+	modules map[string]string // "kvm" to "[kvm]"
+	stats   Stats
+}
+
+// place is an address in a file: the same in every process. call tells an
+// address that a call returns to from one where code stopped.
+type place struct {
+	file *object.File
+	off  uint64
+	call bool
+}
+
+// nowhere is an address without a file.
+type nowhere struct {
+	space *task.Space
+	addr  uint64
+	call  bool
+}
+
+// New makes a Symbolizer.
+func New(o Options) *Symbolizer {
+	if o.MaxFrames <= 0 {
+		o.MaxFrames = 1 << 20
+	}
+	s := &Symbolizer{opt: o, tables: map[*object.File]*Table{}, jit: map[*task.Space]*Table{},
+		lines: map[*object.File]*lineInfo{}, modules: map[string]string{}}
+	s.forget()
+	return s
+}
+
+func (s *Symbolizer) forget() {
+	s.kernel, s.user, s.nowhere = map[uint64][]Frame{}, map[place][]Frame{}, map[nowhere][]Frame{}
+}
+
+// Stats tells what the Symbolizer did so far.
+func (s *Symbolizer) Stats() Stats {
+	s.stats.Addresses, s.stats.Tables = len(s.kernel)+len(s.user)+len(s.nowhere), len(s.tables)
+	return s.stats
+}
+
+// Resolve returns the frames of an address where code was interrupted: one, or
+// with Inlines the inlined functions in front of the one that contains them,
+// innermost first. It is never empty. The slice is shared and must not be
+// changed.
+func (s *Symbolizer) Resolve(pid, tid int32, addr uint64, when event.Time) []Frame {
+	return s.resolve(pid, addr, when, false)
+}
+
+// ResolveReturn is Resolve for an address that a call returns to: all but the
+// innermost of a stack. The frame is that of the call, which may be the last
+// instruction of its function; the offset is that of addr.
+func (s *Symbolizer) ResolveReturn(pid, tid int32, addr uint64, when event.Time) []Frame {
+	return s.resolve(pid, addr, when, true)
+}
+
+func (s *Symbolizer) resolve(pid int32, addr uint64, when event.Time, call bool) []Frame {
+	if s.full() {
+		s.stats.Forgotten += uint64(len(s.kernel) + len(s.user) + len(s.nowhere))
+		s.forget()
+	}
+	if addr >= kernelHalf {
+		if f, ok := s.kernel[addr]; ok {
+			return f
+		}
+		f := []Frame{s.kernelFrame(addr, call)}
+		s.kernel[addr] = f
+		return f
+	}
+	var space *task.Space
+	var region *task.Region
+	if s.opt.Maps != nil {
+		if r, ok := s.opt.Maps.Find(pid, addr, when); ok {
+			region = r
+		}
+		space = s.opt.Maps.Space(pid, when)
+	}
+	if region != nil && region.File != nil {
+		at := place{region.File, region.Offset(addr), call}
+		if f, ok := s.user[at]; ok {
+			return f
+		}
+		f := s.fileFrames(region, at)
+		s.user[at] = f
+		return f
+	}
+	at := nowhere{space, addr, call}
+	if f, ok := s.nowhere[at]; ok {
+		return f
+	}
+	f := []Frame{s.jitFrame(space, region, addr, call)}
+	s.nowhere[at] = f
+	return f
+}
+
+func (s *Symbolizer) full() bool {
+	return len(s.kernel)+len(s.user)+len(s.nowhere) >= s.opt.MaxFrames
+}
+
+func (s *Symbolizer) kernelFrame(addr uint64, call bool) Frame {
+	f := Frame{Symbol: Unknown, Offset: addr, DSO: KernelDSO, Kernel: true}
+	if s.opt.Kernel != nil {
+		name, off, _, module, ok := s.opt.Kernel.Lookup(addr - back(call))
+		if ok {
+			f.Symbol, f.Offset = name, off+back(call)
+			if module != "" {
+				f.DSO = s.module(module)
+			}
+			return f
+		}
+	}
+	s.stats.Unnamed++
+	return f
+}
+
+func (s *Symbolizer) module(name string) string {
+	if m, ok := s.modules[name]; ok {
+		return m
+	}
+	m := "[" + name + "]"
+	s.modules[name] = m
+	return m
+}
+
+// back is how far a return address is moved into its call.
+func back(call bool) uint64 {
+	if call {
+		return 1
+	}
+	return 0
+}
+
+// fileFrames is the slow path for an address in a file.
+func (s *Symbolizer) fileFrames(r *task.Region, at place) []Frame {
+	f := Frame{Symbol: Unknown, Offset: at.off, DSO: at.file.Name(), BuildID: at.file.BuildID}
+	im, err := at.file.Image()
+	if err != nil {
+		s.stats.Unnamed++
+		return []Frame{f}
+	}
+	addr, ok := im.Addr(at.off - back(at.call))
+	if !ok {
+		s.stats.Unnamed++
+		return []Frame{f}
+	}
+	t := s.Table(at.file)
+	if i, ok := t.Find(addr); ok {
+		f.Symbol, f.Offset = s.plain(string(t.nameOf(i))), addr+back(at.call)-t.addr[i]
+	} else {
+		s.stats.Unnamed++
+	}
+	if s.opt.Lines || s.opt.Inlines {
+		return s.withLines(f, at.file, addr)
+	}
+	return []Frame{f}
+}
+
+// plain demangles unless the user wants the linker's names.
+func (s *Symbolizer) plain(name string) string {
+	if s.opt.Mangled {
+		return name
+	}
+	return Demangle(name)
+}
+
+// Table is the functions of a file, read at the first use; empty if there are
+// none.
+func (s *Symbolizer) Table(f *object.File) *Table {
+	if t, ok := s.tables[f]; ok {
+		return t
+	}
+	t, err := loadTable(s.opt.Maps.Files(), f)
+	if err != nil {
+		t = &Table{}
+	}
+	s.tables[f] = t
+	return t
+}
+
+// jitFrame names an address in memory without a file.
+func (s *Symbolizer) jitFrame(space *task.Space, r *task.Region, addr uint64, call bool) Frame {
+	f := Frame{Symbol: Unknown, Offset: addr}
+	if r != nil {
+		f.DSO = r.Name
+		if strings.HasPrefix(r.Name, "/") && !strings.HasPrefix(r.Name, "//") {
+			f.DSO = filepath.Clean(r.Name)
+		}
+	}
+	if space != nil {
+		t, ok := s.jit[space]
+		if !ok {
+			t = perfMap(space)
+			s.jit[space] = t
+		}
+		if t != nil {
+			if i, ok := t.Find(addr - back(call)); ok {
+				f.Symbol, f.Offset, f.DSO = s.plain(string(t.nameOf(i))), addr-t.addr[i], "[jit]"
+				return f
+			}
+		}
+	}
+	s.stats.Unnamed++
+	return f
+}

@@ -1,0 +1,115 @@
+package task
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"ppscript/runtime/object"
+)
+
+// This file reads what /proc knows of a process that was there before the
+// first record: its mappings, its root directory, its number in its own pid
+// namespace.
+
+// look reads /proc/PID/maps, once for a space. A process that is gone has
+// none; that is not an error.
+func (m *Mappings) look(s *Space) {
+	if s.looked || m.opt.NoProc {
+		return
+	}
+	s.looked = true
+	m.stats.ProcReads++
+	b, err := os.ReadFile(filepath.Join(m.opt.Proc, strconv.Itoa(int(s.PID)), "maps"))
+	if err != nil {
+		return
+	}
+	for len(b) > 0 {
+		line, rest, _ := bytes.Cut(b, []byte("\n"))
+		b = rest
+		region, id, exec, err := parseMapsLine(line)
+		if err != nil || !exec {
+			continue
+		}
+		region.File = m.file(s, &region, id, "")
+		m.add(s, region)
+	}
+}
+
+// identify learns the root and the inner pid of a process if it still runs;
+// else what the space has of its parent stays.
+func (m *Mappings) identify(s *Space) {
+	if m.opt.NoProc {
+		return
+	}
+	if root, err := m.files.Root(s.PID); err == nil {
+		s.Root = root
+	}
+	if inner, ok := innerPID(filepath.Join(m.opt.Proc, strconv.Itoa(int(s.PID)), "status")); ok {
+		s.InnerPID = inner
+	}
+}
+
+// innerPID is the last number of the line NSpid (Linux 4.1): that in the
+// innermost namespace.
+func innerPID(path string) (int32, bool) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return 0, false
+	}
+	_, after, ok := bytes.Cut(b, []byte("\nNSpid:"))
+	if !ok {
+		return 0, false
+	}
+	line, _, _ := bytes.Cut(after, []byte("\n"))
+	fields := bytes.Fields(line)
+	if len(fields) == 0 {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(string(fields[len(fields)-1]), 10, 32)
+	return int32(n), err == nil && n > 0
+}
+
+var errMapsLine = errors.New("want start-end perms offset major:minor inode name")
+
+// parseMapsLine reads a line of /proc/PID/maps:
+// "start-end rwxp offset major:minor inode   name". The name may hold blanks,
+// and newlines as \012.
+func parseMapsLine(line []byte) (r Region, id object.ID, exec bool, err error) {
+	field := func() string {
+		line = bytes.TrimLeft(line, " ")
+		f, rest, _ := bytes.Cut(line, []byte(" "))
+		line = rest
+		return string(f)
+	}
+	number := func(text string, base int) uint64 {
+		n, e := strconv.ParseUint(text, base, 64)
+		if e != nil {
+			err = errMapsLine
+		}
+		return n
+	}
+	from, to, ok1 := strings.Cut(field(), "-")
+	perms, off := field(), field()
+	maj, minor, ok2 := strings.Cut(field(), ":")
+	ino := field()
+	if !ok1 || !ok2 || len(perms) != 4 {
+		return r, id, false, errMapsLine
+	}
+	r.Start, r.End, r.Off = number(from, 16), number(to, 16), number(off, 16)
+	a, b := number(maj, 16), number(minor, 16)
+	id.Ino = number(ino, 10)
+	if err != nil || r.End <= r.Start || a > math.MaxUint32 || b > math.MaxUint32 {
+		return r, id, false, errMapsLine
+	}
+	id.Maj, id.Min = uint32(a), uint32(b)
+	r.Name = strings.ReplaceAll(string(bytes.TrimLeft(line, " ")), `\012`, "\n")
+	if r.Name == "" {
+		r.Name = "//anon"
+	}
+	return r, id, perms[2] == 'x', nil
+}
