@@ -1,0 +1,206 @@
+// Package shipped runs every profiler of stdlib/ over recordings and compares
+// what it prints with what it printed before, as text, JSON and CSV.
+//
+// The files in testdata/ are named for the profiler and the case. After a
+// change that is meant, write them anew and read the difference:
+//
+//	go test ./tests/shipped -update
+package shipped
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ppscript/stdlib"
+	"ppscript/tests/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+var update = flag.Bool("update", false, "write testdata anew")
+
+// A run is one profiler over one recording.
+type run struct {
+	name string // of its files
+	data string // in tests/data
+	args []string
+}
+
+const both = "raw_syscalls:sys_enter,raw_syscalls:sys_exit"
+
+// runs has every profiler, with the options that change what it computes.
+var runs = map[string][]run{
+	"kvm_exit": {
+		{"", "kvm.data", nil},
+		{"perins", "kvm.data", []string{"--perins"}},
+		{"than", "kvm.data", []string{"--than", "3ms"}},
+		{"filter", "kvm.data", []string{"--filter", "exit_reason != 0x78 && exit_reason < 0x400", "--than", "500us"}},
+		{"rel", "kvm.data", []string{"--than", "4ms", "--time", "rel"}},
+	},
+	"num_dist": {
+		{"", "load.data", []string{"-e", "kmem:kmalloc//num=bytes_alloc/", "-e", "sched:sched_stat_runtime//num=runtime/"}},
+		{"perins", "load.data", []string{"-e", "sched:sched_stat_runtime//num=runtime/alias=ran/", "--perins"}},
+		{"than", "load.data", []string{"-e", "kmem:kmalloc//num=bytes_req/", "--than", "2000"}},
+		{"filter", "zstd.data", []string{"-e", "raw_syscalls:sys_exit/id == 1/num=ret/"}},
+	},
+	"oncpu": {
+		{"", "load.data", nil},
+		{"detail", "load.data", []string{"--detail"}},
+		{"comm", "trace.data", []string{"--only-comm"}},
+	},
+	"sched_migrate": {
+		{"", "cpus.data", nil},
+		{"events", "cpus.data", []string{"--events"}},
+	},
+	"signal": {
+		{"", "load.data", nil},
+		{"filter", "load.data", []string{"--filter", "sig == 10"}},
+	},
+	"syscalls": {
+		{"", "load.data", nil},
+		{"perins", "load.data", []string{"--perins"}},
+		{"than", "load.data", []string{"--than", "2ms"}},
+		{"errors", "load.data", []string{"-e", "raw_syscalls:sys_enter/id == 257/", "-e", "raw_syscalls:sys_exit/id == 257/"}},
+		{"pipe", "pipe.data", nil},
+		{"zstd", "zstd.data", nil},
+	},
+	"top": {
+		{"", "load.data", []string{"-e", "raw_syscalls:sys_enter//key=id/"}},
+		{"thread", "load.data", []string{"-e", both}},
+		{"by", "load.data", []string{"-e", "sched:sched_stat_runtime//key=pid/comm=comm/top-by=runtime/"}},
+		{"add", "load.data", []string{"-e", "kmem:kmalloc//top-by=bytes_alloc/top-add=bytes_req/alias=bytes/", "-e", "page-faults//alias=faults/"}},
+		{"comm", "load.data", []string{"--only-comm", "-e", "sched:sched_switch//key=prev_pid/comm=prev_comm/"}},
+		{"key", "load.data", []string{"-k", "cpu", "-e", "sched:sched_switch,sched:sched_wakeup"}},
+		{"software", "stacks.data", []string{"-e", "page-faults"}},
+	},
+	"trace": {
+		{"", "cpus.data", []string{"-e", "sched:*"}},
+		{"filter", "load.data", []string{"-e", "raw_syscalls:sys_enter/id == 110/alias=getppid/", "-e", "signal:signal_generate", "-N", "20"}},
+		{"exec", "load.data", []string{"-e", `signal:signal_generate//exec='printf("%d from %d\n", sig, common_pid)'/`}},
+		{"delta", "trace.data", []string{"-e", "sched:*", "--time", "delta"}},
+	},
+}
+
+// liveOnly cannot run on recordings: what they count are counters.
+var liveOnly = []string{"stat", "percpu_stat"}
+
+func TestProfilers(t *testing.T) {
+	for _, script := range stdlib.Names() {
+		if slices.Contains(liveOnly, script) {
+			continue
+		}
+		if len(runs[script]) == 0 {
+			t.Errorf("%s: no recording shows what it prints; add it to runs", script)
+		}
+		for _, r := range runs[script] {
+			t.Run(strings.TrimSuffix(script+"-"+r.name, "-"), func(t *testing.T) {
+				t.Parallel()
+				golden(t, script, r)
+			})
+		}
+	}
+}
+
+func golden(t *testing.T, script string, r run) {
+	for _, format := range []string{"text", "json", "csv"} {
+		args := append([]string{testkit.PPScript(t), script, "--input", filepath.Join("../data", r.data), "--format", format}, r.args...)
+		out := testkit.Run(t, args...).Want(t, 0)
+		file := filepath.Join("testdata", strings.TrimSuffix(script+"-"+r.name, "-")+"."+strings.Replace(format, "text", "txt", 1))
+		got := out.Stdout
+		if out.Stderr != "" {
+			got += "stderr:\n" + out.Stderr
+		}
+		if *update {
+			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got != string(want) {
+			t.Errorf("%s: %s", file, firstDifference(got, string(want)))
+		}
+	}
+}
+
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			return fmt.Sprintf("line %d:\ngot  %s\nwant %s", i+1, g[i], w[i])
+		}
+	}
+	return fmt.Sprintf("got %d lines, want %d", len(g), len(w))
+}
+
+// No file in testdata is left over from a case that was renamed.
+func TestNoStaleFiles(t *testing.T) {
+	var want []string
+	for script, list := range runs {
+		for _, r := range list {
+			name := strings.TrimSuffix(script+"-"+r.name, "-")
+			want = append(want, name+".txt", name+".json", name+".csv")
+		}
+	}
+	entries, err := os.ReadDir("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !slices.Contains(want, e.Name()) {
+			t.Errorf("testdata/%s belongs to no case", e.Name())
+		}
+	}
+}
+
+// Profilers that count say so when they are given a recording.
+func TestLiveOnly(t *testing.T) {
+	for _, script := range liveOnly {
+		args := []string{testkit.PPScript(t), script, "--input", "../data/load.data"}
+		if script == "stat" {
+			args = append(args, "-e", "sched:sched_switch")
+		}
+		out := testkit.Run(t, args...)
+		if out.Exit != 2 && out.Exit != 3 || !strings.Contains(out.Stderr, "counters") || !strings.Contains(out.Stderr, "hint: ") || out.Stdout != "" {
+			t.Errorf("%s: got status %d, %q, want an error about counters with a hint", script, out.Exit, out.Stderr)
+		}
+	}
+}
+
+// Numbers in load.data that are known beforehand.
+func TestKnownNumbers(t *testing.T) {
+	f := func(want int64, column string, match func(testkit.Row) bool, args ...string) {
+		t.Helper()
+		out := testkit.Run(t, append([]string{testkit.PPScript(t), "--input", "../data/load.data", "--format", "json"}, args...)...).Want(t, 0)
+		got := int64(0)
+		for _, table := range testkit.Tables(t, out.Stdout) {
+			for _, r := range table.Rows {
+				if match(r) {
+					got += r.Int(t, column)
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("%v: got %d, want %d", args, got, want)
+		}
+	}
+	by := func(comm string) func(testkit.Row) bool {
+		return func(r testkit.Row) bool { return r["comm"] == comm || r["COMM"] == comm || r["sender"] == comm }
+	}
+	calls := func(filter string) []string {
+		return []string{"syscalls", "--perins", "-e", "raw_syscalls:sys_enter/" + filter + "/", "-e", "raw_syscalls:sys_exit"}
+	}
+	f(90, "calls", by("load-0"), calls("id == 110")...)
+	f(10, "calls", by("load-0"), calls("id == 230")...)
+	f(12, "err", by("load-0"), calls("id == 257")...)
+	f(90, "SYS_ENTER", by("load-0"), "top", "-e", "raw_syscalls:sys_enter/id == 110/")
+	f(1, "count", by("sh"), "signal")
+}
