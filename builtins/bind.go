@@ -59,16 +59,14 @@ func (b *Builtin) bind(t *starlark.Thread, recv starlark.Value, args starlark.Tu
 	return c, nil
 }
 
+// keyword binds a named argument: to the parameter of that name, wherever it
+// is declared, else to the one that takes all others.
 func (b *Builtin) keyword(c *Call, name string, v starlark.Value) error {
+	var others *Param
 	for i := range b.Params {
 		p := &b.Params[i]
 		if p.Rest == "**" {
-			v, err := b.check(p, v, &script.ArgError{Keyword: name})
-			if err != nil {
-				return err
-			}
-			c.KW = append(c.KW, starlark.Tuple{starlark.String(name), v})
-			return nil
+			others = p
 		}
 		if p.Name != name || p.Rest != "" {
 			continue
@@ -86,6 +84,14 @@ func (b *Builtin) keyword(c *Call, name string, v starlark.Value) error {
 			c.named = make([]bool, len(b.Params))
 		}
 		c.named[i] = true
+		return nil
+	}
+	if others != nil {
+		v, err := b.check(others, v, &script.ArgError{Keyword: name})
+		if err != nil {
+			return err
+		}
+		c.KW = append(c.KW, starlark.Tuple{starlark.String(name), v})
 		return nil
 	}
 	var names []string

@@ -24,8 +24,9 @@ type flag struct {
 	deflt       string // as --help shows it
 	group       string
 	choices     []string
-	events      bool // the value is an event string
-	file        bool // the value is a path
+	events      bool   // the value is an event string
+	alone       string // the value if none is given; "" if one is needed
+	file        bool   // the value is a path
 
 	texts []string
 }
@@ -84,7 +85,7 @@ func newFlags(own *script.OptionSet) *flags {
 	}
 	for _, f := range fs.list {
 		p := fs.set.VarPF(f, f.name, f.short, f.help)
-		if f.metavar == "" {
+		if p.NoOptDefVal = f.alone; f.metavar == "" {
 			p.NoOptDefVal = "true"
 		}
 	}
@@ -94,7 +95,7 @@ func newFlags(own *script.OptionSet) *flags {
 // ownFlag is the flag of a script's option.
 func ownFlag(o *script.Option, common []*flag) *flag {
 	f := &flag{name: o.Flag(), short: o.Short, metavar: o.Placeholder(), help: o.Help, deflt: o.DefaultText(),
-		choices: o.Choices, events: o.Type == script.OptEvents}
+		choices: o.Choices, events: o.Type == script.OptEvents, alone: o.Alone}
 	if o.Type == script.OptFlag {
 		f.metavar = ""
 	} else if f.metavar == "" {

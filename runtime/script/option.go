@@ -46,6 +46,9 @@ type Option struct {
 	Bare     int64
 	Min, Max *int64 // of ints, and of durations and sizes in base units
 	Metavar  string // what --help shows for the value
+	// Alone is the text of an option that is given without a value, as
+	// --detail for --detail=LIST; empty: it needs one.
+	Alone string
 	Help     string
 }
 
