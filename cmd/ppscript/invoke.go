@@ -1,6 +1,8 @@
 package main
 
 import (
+	"path/filepath"
+
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/script"
@@ -48,6 +50,10 @@ func (a *app) invoke(host *script.Host, args []string) (*invocation, error) {
 	inv := &invocation{host: host, flags: topFlags()}
 	rest, dash, err := inv.flags.parse(args)
 	if err != nil {
+		// Perhaps an option of the script, before its name.
+		if i := firstScript(args); i > 0 {
+			return inv, a.invokeScript(inv, args[:i], args[i], args[i+1:])
+		}
 		return nil, err
 	}
 	program, oneLine := inv.flags.find("command").last()
@@ -71,6 +77,20 @@ func (a *app) invoke(host *script.Host, args []string) (*invocation, error) {
 	return inv, a.invokeScript(inv, before, rest[0], rest[1:])
 }
 
+// firstScript is the index of the first word that names a script, -1 if none
+// does.
+func firstScript(args []string) int {
+	for i, word := range args {
+		if word == "--" {
+			break
+		}
+		if file, err := find(word); err == nil && filepath.Ext(file) == ".star" {
+			return i
+		}
+	}
+	return -1
+}
+
 func (a *app) invokeScript(inv *invocation, before []string, name string, after []string) error {
 	file, err := find(name)
 	if err != nil {
@@ -82,8 +102,11 @@ func (a *app) invokeScript(inv *invocation, before []string, name string, after 
 	}
 	set := inv.module.Options
 	inv.flags = newFlags(set)
-	if _, _, err := inv.flags.parse(before); err != nil {
+	switch rest, _, err := inv.flags.parse(before); {
+	case err != nil:
 		return err
+	case len(rest) > 0: // the name was an option's value
+		return usagef("script", rest[0], "no such profiler, command or file").WithHint("list the profilers: ppscript list")
 	}
 	words, err := inv.words(after)
 	if err != nil {

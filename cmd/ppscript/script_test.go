@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ppscript/runtime/perf"
+	"ppscript/runtime/tracefs"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// This file runs tests/script/*.txtar. Beside testscript's own commands they
+// have:
+//
+//	fails CODE ppscript ARGS...   exit CODE, one error on stderr with a hint, no Go stack
+//	exits CODE ppscript ARGS...   exit CODE, no Go stack
+//	damage SRC DST truncate N     a copy of which N bytes are left
+//	damage SRC DST flip N         a copy with byte N inverted
+//	waitfor FILE TEXT             until FILE contains TEXT
+//
+// ppscript-nobody is ppscript without any privilege. $DATA is tests/data.
+
+func TestMain(m *testing.M) {
+	perf.MaybeExecChild()
+	testscript.Main(m, map[string]func(){
+		"ppscript":        main,
+		"ppscript-nobody": unprivileged,
+	})
+}
+
+// unprivileged runs ppscript as an ordinary user.
+func unprivileged() {
+	const nobody = 65534
+	for _, err := range []error{syscall.Setgroups(nil), syscall.Setgid(nobody), syscall.Setuid(nobody)} {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "drop privileges:", err)
+			os.Exit(99)
+		}
+	}
+	main()
+}
+
+func TestScripts(t *testing.T) {
+	data, err := filepath.Abs("../../tests/data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "../../tests/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("DATA", data)
+			e.Setenv("TZ", "UTC")
+			return nil
+		},
+		Condition:       condition,
+		ContinueOnError: true,
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"fails":   func(ts *testscript.TestScript, neg bool, args []string) { status(ts, neg, args, true) },
+			"exits":   func(ts *testscript.TestScript, neg bool, args []string) { status(ts, neg, args, false) },
+			"damage":  damage,
+			"waitfor": waitFor,
+		},
+	})
+}
+
+// condition knows live: events of the kernel can be opened.
+func condition(name string) (bool, error) {
+	switch name {
+	case "root":
+		return os.Geteuid() == 0, nil
+	case "live":
+		_, err := tracefs.Find()
+		return err == nil && os.Geteuid() == 0, nil
+	}
+	return false, fmt.Errorf("unknown condition %s", name)
+}
+
+func status(ts *testscript.TestScript, neg bool, args []string, failing bool) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: fails|exits CODE ppscript ARGS...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	stderr := ts.ReadFile("stderr")
+	if got != want {
+		ts.Fatalf("exit code: got %d, want %d", got, want)
+	}
+	for _, bad := range []string{"goroutine ", "panic:", "BUG:"} {
+		if strings.Contains(stderr, bad) {
+			ts.Fatalf("stderr has %q", bad)
+		}
+	}
+	if !failing {
+		return
+	}
+	errs, hints := 0, 0
+	for line := range strings.Lines(stderr) {
+		if strings.HasPrefix(line, "ppscript: ") {
+			errs++
+		}
+		if strings.HasPrefix(line, "hint: ") {
+			hints++
+		}
+	}
+	if errs != 1 || hints != 1 {
+		ts.Fatalf("stderr: got %d errors and %d hints, want one each", errs, hints)
+	}
+}
+
+func damage(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: damage SRC DST truncate|flip N")
+	}
+	text, err := os.ReadFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	n, err := strconv.Atoi(args[3])
+	ts.Check(err)
+	if n >= len(text) {
+		ts.Fatalf("%s has only %d bytes", args[0], len(text))
+	}
+	text = bytes.Clone(text)
+	switch args[2] {
+	case "truncate":
+		text = text[:n]
+	case "flip":
+		text[n] ^= 0xff
+	default:
+		ts.Fatalf("unknown damage %s", args[2])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), text, 0o666))
+}
+
+// waitFor polls a file; its deadline only ends a test that has failed.
+func waitFor(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: waitfor FILE TEXT")
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		text, err := os.ReadFile(ts.MkAbs(args[0]))
+		if err == nil && strings.Contains(string(text), args[1]) {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s: no %q in it: %v", args[0], args[1], err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
