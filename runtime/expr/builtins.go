@@ -20,6 +20,7 @@ func makeStandard() map[string]Builtin {
 		"system":          {"system(format, ...)", 1, -1, lowerSystem},
 		"ksymbol":         {"ksymbol(address)", 1, 1, lowerKsymbol},
 		"comm_get":        {"comm_get(tid)", 1, 1, lowerComm},
+		"traced":          {"traced(tid)", 1, 1, lowerTraced},
 		"syscall_name":    {"syscall_name(number)", 1, 1, lowerSyscall},
 		"exit_reason_str": {"exit_reason_str(isa, code)", 2, 2, lowerExitReason},
 		"symbolic":        {"symbolic(field)", 1, 1, lowerNameOf},
@@ -89,6 +90,28 @@ func lowerComm(k *Call) (Node, error) {
 	}
 	return NewNative(Native{Name: "comm_get", T: TStr, Args: []Node{x},
 		Str1: func(_ *Frame, x int64) []byte { return view(fn(int32(x))) }})
+}
+
+// lowerTraced is traced(tid): the thread is of the processes, threads or the
+// command that the user named, or nobody was named. A plan that uses it is
+// attached to CPUs, so that events about those threads are seen whoever makes
+// them.
+func lowerTraced(k *Call) (Node, error) {
+	fn := k.l.sc.Services.Traced
+	if fn == nil {
+		return nil, missing(k, "threads to trace are")
+	}
+	x, err := k.IntAs(0, c.TInt)
+	if err != nil {
+		return nil, err
+	}
+	return NewNative(Native{Name: "traced", T: TBool, Args: []Node{x},
+		Int1: func(_ *Frame, x int64) int64 {
+			if fn(int32(x)) {
+				return 1
+			}
+			return 0
+		}})
 }
 
 func lowerSyscall(k *Call) (Node, error) {

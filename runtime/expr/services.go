@@ -5,6 +5,9 @@ package expr
 // they must not allocate in the common case, and the texts they return must
 // not change.
 type Services struct {
+	// Traced tells whether a thread belongs to what the user wants to
+	// observe, where that is more than the attachment says: see traced().
+	Traced      func(tid int32) bool
 	Ksym        func(addr uint64) string          // kernel symbol+offset
 	Comm        func(tid int32) string            // name of a thread
 	SyscallName func(nr int64) string             // "read"

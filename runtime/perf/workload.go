@@ -181,6 +181,14 @@ func (w *Workload) own(attr *os.ProcAttr, args []string, started chan<- error) {
 }
 
 // release lets the child execute the command, and reports if it cannot.
+// PID is the process of the command, 0 before it is started.
+func (w *Workload) PID() int {
+	if w.process == nil {
+		return 0
+	}
+	return w.process.Pid
+}
+
 func (w *Workload) release() error {
 	if _, err := w.hold.Write([]byte{1}); err != nil {
 		return &diag.Error{Op: "start", Subject: w.Args[0], Cause: fmt.Errorf("the held child is gone: %w", err), Class: diag.Attach}

@@ -91,6 +91,7 @@ func (b *builder) needs() {
 		p.Facts = append(p.Facts, f)
 	}
 	slices.Sort(p.Facts)
+	p.Watch = n.traced
 	p.Order, p.OrderWhy = n.why != "", n.why
 	for _, e := range p.Events {
 		e.NoRaw = !n.raw
@@ -101,6 +102,8 @@ type need struct {
 	facts map[event.Fact]bool
 	raw   bool
 	why   string
+	// traced says that a function asks whether threads are to be traced.
+	traced bool
 }
 
 func (n *need) add(facts ...event.Fact) {
@@ -135,6 +138,8 @@ func (n *need) program(p *expr.Program) {
 			}
 		case *expr.Mem, *expr.CStr, *expr.MemBytes:
 			n.raw = true
+		case *expr.Native:
+			n.traced = n.traced || x.Name == "traced"
 		}
 		return true
 	})

@@ -35,6 +35,9 @@ type Plan struct {
 	OrderWhy string
 	// Comm says that names of threads are needed.
 	Comm bool
+	// Watch says that the plan tells by itself which threads it is about, and
+	// is attached to CPUs.
+	Watch bool
 	// Overwrite says that full rings drop their oldest records, and are read
 	// at the end only.
 	Overwrite bool

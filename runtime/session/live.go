@@ -23,6 +23,9 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 		SideBand:  perf.SideBand{Comm: p.Comm, Task: p.Comm},
 		Warn:      func(err error) { w.say("%v", err) },
 	}
+	if p.Watch {
+		w.watch.widen(&c)
+	}
 	if c.Pages == 0 {
 		c.Pages = defaultPages(len(w.cfg.Target.CPUs))
 	}

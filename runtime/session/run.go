@@ -113,6 +113,9 @@ func (r *run) open(ctx context.Context) (err error) {
 			return err
 		}
 		r.plan, r.src = p, r.live
+		if p.Watch {
+			r.world.watch.begin(&r.cfg.Target)
+		}
 	}
 	for _, c := range p.Counts {
 		n, err := r.openCounters(ctx, c)
@@ -180,7 +183,12 @@ func (r *run) verbose(level int, line string) {
 }
 
 // side takes the records that are not samples.
-func (r *run) side(e *event.Event) { r.tasks.Record(e) }
+func (r *run) side(e *event.Event) {
+	r.tasks.Record(e)
+	if r.plan.Watch {
+		r.world.watch.record(e)
+	}
+}
 
 // emitter shows the events of a log; of a pair both.
 func (r *run) emitter(l *plan.LogRun) func(e *event.Event) {
@@ -226,7 +234,7 @@ func (r *run) loop(ctx context.Context) error {
 		}
 		now := time.Now()
 		r.feed(ended)
-		over := ended || r.failed != nil || r.plan.Router.Done() || ctx.Err() != nil ||
+		over := ended || r.plan.Watch && r.world.watch.over(now) || r.failed != nil || r.plan.Router.Done() || ctx.Err() != nil ||
 			!deadline.IsZero() && !now.Before(deadline)
 		if over {
 			return r.finish(ended)

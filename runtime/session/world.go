@@ -25,6 +25,7 @@ type world struct {
 	file    *perfdata.File
 	symbols *symbol.Kernel
 	tasks   *task.Table
+	watch   watch
 	refused map[string]bool // events whose filter the kernel refused
 	probes  probes
 }
@@ -66,6 +67,7 @@ func (w *world) services() *expr.Services {
 	if w.cfg.Services != nil {
 		s = *w.cfg.Services
 	}
+	s.Traced = w.watch.traced
 	if s.Comm == nil {
 		s.Comm = w.tasks.Comm
 	}

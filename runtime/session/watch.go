@@ -1,0 +1,100 @@
+package session
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/perf"
+)
+
+// This file knows which threads the user wants to observe, for plans that are
+// attached to CPUs although threads were named. A wake-up of a thread, or its
+// switch-in, happens in the context of another, so an attachment to the thread
+// would miss it; such a plan asks traced(tid) instead. Threads made later
+// belong to their process; for a command also the processes that it starts.
+
+// A watch is a set of threads that grows and shrinks with fork records.
+type watch struct {
+	named bool // the user named somebody; else all threads are traced
+	pids  []int
+	tids  map[int32]bool
+	// children says that processes started by those observed belong to them.
+	children bool
+	checked  time.Time
+}
+
+// traced tells whether a thread is observed. The idle task never is.
+func (w *watch) traced(tid int32) bool {
+	if !w.named {
+		return tid > 0
+	}
+	return w.tids[tid]
+}
+
+// widen attaches to CPUs what was meant for threads.
+func (w *watch) widen(c *perf.Config) {
+	t := &c.Target
+	w.named = len(t.PIDs)+len(t.TIDs) > 0 || t.Workload != nil && !t.System
+	t.PIDs, t.TIDs = nil, nil
+	t.System = t.Workload != nil
+	c.SideBand.Task = true
+}
+
+// begin lists the threads that are there now. Records of later ones are in
+// the rings already.
+func (w *watch) begin(t *perf.Target) {
+	w.tids = map[int32]bool{}
+	for _, tid := range t.TIDs {
+		w.tids[int32(tid)] = true
+	}
+	w.pids = t.PIDs
+	w.children = t.Workload != nil || t.Inherit == perf.Yes
+	if t.Workload != nil {
+		w.tids[int32(t.Workload.PID())] = true
+	}
+	for _, pid := range t.PIDs {
+		entries, _ := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "task"))
+		for _, e := range entries {
+			if tid, err := strconv.Atoi(e.Name()); err == nil {
+				w.tids[int32(tid)] = true
+			}
+		}
+	}
+}
+
+// record takes in a fork. Exits change nothing: the last switch-out of a
+// thread comes after it. A number that is used again leaves the set unless
+// the new thread belongs to it.
+func (w *watch) record(e *event.Event) {
+	if e.Kind != event.Fork || !w.named {
+		return
+	}
+	f, ok := perf.DecodeFork(e)
+	if !ok {
+		return
+	}
+	if w.tids[f.PTID] && (w.children || len(w.pids) > 0 && f.PID == f.PPID) {
+		w.tids[f.TID] = true
+	} else {
+		delete(w.tids, f.TID)
+	}
+}
+
+// over reports that all processes that the user named have ended; it looks
+// once a second.
+func (w *watch) over(now time.Time) bool {
+	if len(w.pids) == 0 || now.Sub(w.checked) < time.Second {
+		return false
+	}
+	w.checked = now
+	for _, pid := range w.pids {
+		if _, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid))); !errors.Is(err, os.ErrNotExist) {
+			return false
+		}
+	}
+	return true
+}
