@@ -61,7 +61,8 @@ type Stream struct {
 // Members fetches the rarely used members of a sample from its record.
 type Members interface {
 	// Member returns the numeric member; ok is false if the sample does not
-	// carry it.
+	// carry it. That of FactCallchain is a number that stands for the stack;
+	// runtime/stack adds it.
 	Member(e *Event, f Fact) (v uint64, ok bool)
 	// Callchain returns the addresses, innermost first, as a view of Rec.
 	// PERF_CONTEXT_* markers are left in.

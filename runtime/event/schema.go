@@ -183,6 +183,7 @@ var factList = []Field{
 	{Name: "period", Type: "u64", Fact: FactPeriod, Unit: CountOf, Size: 8},
 	{Name: "addr", Type: "u64", Fact: FactAddr, Unit: AddressU, Size: 8},
 	{Name: "ip", Type: "u64", Fact: FactIP, Unit: AddressU, Size: 8},
+	{Name: "stack", Type: "u32", Fact: FactCallchain, Size: 4},
 	{Name: "_time", Type: "u64", Fact: FactTime, Unit: Moment, Size: 8, Signed: true},
 	{Name: "_pid", Type: "int", Fact: FactPID, Size: 4, Signed: true},
 	{Name: "_tid", Type: "int", Fact: FactTID, Size: 4, Signed: true},

@@ -78,6 +78,8 @@ func (b *builder) flatten(s Stream) ([]branch, error) {
 		return b.distinct(all)
 	case *Mark:
 		return b.mark(s)
+	case *WithStack:
+		return b.withStack(s)
 	case *Unpaired:
 		return b.unpaired(s)
 	case *Join:
@@ -194,6 +196,7 @@ func (b *builder) compile(f Fn, br *branch, want expr.Kind) (*expr.Program, erro
 		return nil, err
 	}
 	b.programs = append(b.programs, p)
+	b.readsStack(br, p)
 	b.explainFn(f, p)
 	return p, nil
 }
@@ -229,6 +232,7 @@ func (b *builder) scriptFn(call Callable, br *branch, want expr.Kind) *expr.Prog
 		b.plan.Interpreted = append(b.plan.Interpreted, err.Error())
 	}
 	b.calls = append(b.calls, call)
+	b.callReadsStack(br, call)
 	return expr.Interpreted(call.Call, want)
 }
 

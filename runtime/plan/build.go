@@ -97,6 +97,8 @@ func (b *builder) report(r Report) error {
 		return b.group(r)
 	case *Log:
 		return b.log(r)
+	case *Stacks:
+		return b.countStacks(r)
 	case *Each:
 		return b.each(r)
 	case *Heat:
@@ -127,7 +129,7 @@ func (b *builder) newStream(s *Source, schema *event.Schema) int {
 	}
 	st := &event.Stream{Index: len(b.plan.streams), Schema: schema, Label: label}
 	b.plan.streams = append(b.plan.streams, st)
-	e := &Event{Stream: st, Source: s}
+	e := &Event{Stream: st, Source: s, Stack: sourceStack(s)}
 	b.plan.Events = append(b.plan.Events, e)
 	b.events[st.Index] = e
 	return st.Index
@@ -245,6 +247,7 @@ func (b *builder) distinct(branches []branch) ([]branch, error) {
 			br.stream = b.newStream(e.Source, e.Stream.Schema)
 			again := b.events[br.stream]
 			again.Filter, again.Native, again.NativeText = e.Filter, e.Native, e.NativeText
+			again.Stack = e.Stack
 		}
 		seen = append(seen, br.stream)
 	}

@@ -197,6 +197,9 @@ func keyColumn(name string, fn *flow.Fn) result.Column {
 		c.Width = 16
 	}
 	c.Hex = unitOf(p) == event.AddressU
+	if isStack(p) {
+		c.Stack, c.Left, c.Width = true, true, 0
+	}
 	return c
 }
 
@@ -217,6 +220,9 @@ func aggColumn(c *AggCol, a agg.Agg, arg agg.Arg) result.Column {
 		return col
 	case agg.Last, agg.First, agg.List:
 		col.Left = arg.Fn != nil && !arg.Fn.Any().Type.Numeric()
+		if arg.Fn != nil && isStack(arg.Fn.Any()) && a.Op != agg.List {
+			col.Stack, col.Left, col.Width = true, true, 0
+		}
 	}
 	if arg.Fn != nil {
 		col.Unit = columnUnit(arg.Fn.Any())

@@ -83,6 +83,7 @@ func (b *builder) needs() {
 			}
 		}
 	}
+	b.stacks(&n)
 	if n.facts[event.FactComm] {
 		n.add(event.FactTID)
 		p.Comm = true

@@ -48,10 +48,19 @@ type Source struct {
 	// Probe is where a dynamic probe or breakpoint sits; nil for others.
 	Probe    *probe.Spec
 	MaxStack int
+	// Exclude leaves out what happens in some places.
+	Exclude Exclude
+	// OrElse is the software event to take where Name, of the hardware, does
+	// not exist.
+	OrElse string
 	// Optional leaves the source out, with a note, where it does not exist.
 	Optional bool
 	Pos      string // file:line:col of the script, or the event string
 }
+
+// Exclude leaves out what happens in user code, in the kernel, on the host or
+// in guests, and while a CPU is idle.
+type Exclude struct{ User, Kernel, Host, Guest, Idle bool }
 
 // An Attr is one attribute of an event string: key=pid.
 type Attr struct{ Name, Value string }
@@ -74,6 +83,9 @@ func (s *Source) FullName() string {
 	}
 	if s.Probe != nil {
 		return s.Probe.String()
+	}
+	if s.OrElse != "" {
+		return "sample"
 	}
 	return s.Kind.String() + ":" + s.Name
 }

@@ -25,6 +25,7 @@ type Plan struct {
 	Joins  []*JoinRun
 	Folds  []*FoldRun
 	Slows  []*SlowRun
+	Stacks []*StacksRun
 	// Triggers end intervals.
 	Triggers []*TriggerRun
 
@@ -35,6 +36,10 @@ type Plan struct {
 	OrderWhy string
 	// Comm says that names of threads are needed.
 	Comm bool
+	// HasStacks says that events are opened with their stacks, Mappings that
+	// addresses of user code will have to be named.
+	HasStacks bool
+	Mappings  bool
 	// Watch says that the plan tells by itself which threads it is about, and
 	// is attached to CPUs.
 	Watch bool
@@ -62,6 +67,8 @@ type Event struct {
 	NativeText string
 	// NoRaw says that nobody reads the record itself.
 	NoRaw bool
+	// Stack is which of its stacks are wanted; nil for none.
+	Stack *StackSpec
 }
 
 // A CounterSet is the counters of one Counters stream.

@@ -109,7 +109,7 @@ func labelOf(x *result.StackSample, d, n int, name string) flameLabel {
 	if at >= len(x.Frames) {
 		return l
 	}
-	f := &x.Frames[at]
+	f := x.Frames[at]
 	l.dso = string(appendClean(nil, f.DSO))
 	switch {
 	case f.Inline:

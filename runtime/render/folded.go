@@ -95,7 +95,7 @@ func pathOf(s *result.Stacks, x *result.StackSample) []string {
 		names = append(names, name)
 	}
 	for i := len(x.Frames) - 1; i >= 0; i-- {
-		names = append(names, FrameName(&x.Frames[i]))
+		names = append(names, FrameName(x.Frames[i]))
 	}
 	return names
 }
@@ -128,7 +128,7 @@ func ParseFolded(r io.Reader) (*result.Stacks, error) {
 		path := strings.Split(string(bytes.TrimSpace(line[:at])), ";")
 		x := result.StackSample{PID: -1, Count: count}
 		for i := len(path) - 1; i >= 0; i-- {
-			x.Frames = append(x.Frames, result.Frame{Symbol: unfold(path[i])})
+			x.Frames = append(x.Frames, &result.Frame{Symbol: unfold(path[i])})
 		}
 		s.Samples = append(s.Samples, x)
 	}

@@ -46,9 +46,9 @@ func appendFrameLine(dst []byte, f *result.Frame) []byte {
 const cutLine = "    (cut: outer frames are missing)\n"
 
 // appendFrameLines appends the lines of a whole stack.
-func appendFrameLines(dst []byte, frames []result.Frame, cut bool) []byte {
+func appendFrameLines(dst []byte, frames []*result.Frame, cut bool) []byte {
 	for i := range frames {
-		dst = append(appendFrameLine(dst, &frames[i]), '\n')
+		dst = append(appendFrameLine(dst, frames[i]), '\n')
 	}
 	if cut {
 		dst = append(dst, cutLine...)
@@ -71,23 +71,23 @@ func FrameName(f *result.Frame) string {
 }
 
 // StackText is a stack in one line, as folded stacks show it: outermost first.
-func StackText(frames []result.Frame) string {
+func StackText(frames []*result.Frame) string {
 	var dst []byte
 	for i := len(frames) - 1; i >= 0; i-- {
 		if len(dst) > 0 {
 			dst = append(dst, ';')
 		}
-		dst = appendFolded(dst, FrameName(&frames[i]))
+		dst = appendFolded(dst, FrameName(frames[i]))
 	}
 	return string(dst)
 }
 
 // frames writes the member "stack", innermost first. Addresses are texts: they
 // do not fit a JavaScript number.
-func (r *jsonRenderer) frames(frames []result.Frame, cut bool) {
+func (r *jsonRenderer) frames(frames []*result.Frame, cut bool) {
 	r.buf = append(r.buf, `,"stack":[`...)
 	for i := range frames {
-		f := &frames[i]
+		f := frames[i]
 		if i > 0 {
 			r.buf = append(r.buf, ',')
 		}

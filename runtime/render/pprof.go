@@ -97,7 +97,7 @@ func (b *pprofBuilder) sample(s *result.Stacks, x *result.StackSample) {
 		i = end + 1
 	}
 	if len(sample.Location) == 0 {
-		sample.Location = append(sample.Location, b.location([]result.Frame{{Symbol: "[no stack]"}}))
+		sample.Location = append(sample.Location, b.location([]*result.Frame{{Symbol: "[no stack]"}}))
 	}
 	for k := range s.Keys {
 		if k >= len(x.Key) {
@@ -127,15 +127,15 @@ func (b *pprofBuilder) number(sample *profile.Sample, name string, v event.Value
 }
 
 // location is that of frames with one address, innermost first.
-func (b *pprofBuilder) location(frames []result.Frame) *profile.Location {
-	outer := &frames[len(frames)-1]
-	key := pprofKey{b.mapping(outer), outer.Addr, FrameName(&frames[0]), frames[0].Line}
+func (b *pprofBuilder) location(frames []*result.Frame) *profile.Location {
+	outer := frames[len(frames)-1]
+	key := pprofKey{b.mapping(outer), outer.Addr, FrameName(frames[0]), frames[0].Line}
 	if l := b.locations[key]; l != nil {
 		return l
 	}
 	l := &profile.Location{ID: uint64(len(b.p.Location) + 1), Mapping: key.mapping, Address: outer.Addr}
 	for i := range frames {
-		l.Line = append(l.Line, profile.Line{Function: b.function(&frames[i]), Line: int64(frames[i].Line)})
+		l.Line = append(l.Line, profile.Line{Function: b.function(frames[i]), Line: int64(frames[i].Line)})
 	}
 	b.locations[key] = l
 	b.p.Location = append(b.p.Location, l)

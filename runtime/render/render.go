@@ -42,7 +42,7 @@ type Line struct {
 	// Stacks says that events of this log have stacks. Frames is that of the
 	// event, innermost first; Cut says that outer frames are missing.
 	Stacks bool
-	Frames []result.Frame
+	Frames []*result.Frame
 	Cut    bool
 }
 

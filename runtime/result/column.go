@@ -37,6 +37,8 @@ type Column struct {
 	// ShareOf names the column of which this one is a part: 2 of 97 is shown
 	// as "2 (  2%)".
 	ShareOf string
+	// Stack says that the cells are numbers of stacks, which Text names.
+	Stack bool
 	// Alarm shows cells that are not zero in red, where there is colour.
 	Alarm bool
 	// Text overrides how people see a cell; the number stays in JSON beside

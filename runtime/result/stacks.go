@@ -31,7 +31,7 @@ type Stacks struct {
 type StackSample struct {
 	Key    []event.Value // by Stacks.Keys
 	PID    int32         // -1 if unknown
-	Frames []Frame       // innermost first
+	Frames []*Frame      // innermost first; shared between samples
 	Count  uint64
 	Value  int64 // sum, in base units
 	Cut    bool  // outer frames are missing

@@ -77,6 +77,8 @@ const (
 type Stack struct {
 	// PID is the process that user addresses belong to, -1 if there are none.
 	PID int32
+	// Image counts the programs that the process ran before.
+	Image uint32
 	// When is the time of the first event that had it.
 	When event.Time
 	// Chain is as the kernel writes it; see Each.
@@ -200,7 +202,7 @@ func (t *Table) At(id ID) (Stack, bool) {
 		return Stack{}, false
 	}
 	e := &t.entries[id-first]
-	return Stack{PID: e.pid, When: e.when, Chain: t.chain(e), Unwound: e.flags&unwound != 0, Cut: e.flags&cut != 0}, true
+	return Stack{PID: e.pid, Image: e.image, When: e.when, Chain: t.chain(e), Unwound: e.flags&unwound != 0, Cut: e.flags&cut != 0}, true
 }
 
 // Len is the number of stacks.

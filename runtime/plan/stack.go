@@ -1,0 +1,140 @@
+package plan
+
+import (
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// This file is about the call stacks of events: who asks for them, and with
+// what. A stack costs the traced program a microsecond and more, so that only
+// the events are opened with it whose stack somebody reads.
+
+// A StackSpec says which stacks are wanted.
+type StackSpec struct {
+	Kernel, User bool
+	// Max is the number of addresses, 0 the kernel's limit.
+	Max int
+	// Unwind is how user code is unwound: "fp" by frame pointers, "dwarf" by
+	// unwind tables from a copy of the stack, "auto" by both.
+	Unwind string
+	// UserBytes is how much of the user stack is copied for "dwarf".
+	UserBytes int
+	// Show says that logs show the stack.
+	Show bool
+}
+
+// Dwarf reports that registers and a copy of the user stack are needed.
+func (s *StackSpec) Dwarf() bool { return s.User && (s.Unwind == "dwarf" || s.Unwind == "auto") }
+
+// WithStack takes events with their call stack.
+type WithStack struct {
+	In   Stream
+	Spec StackSpec
+}
+
+// Inputs implements Stream.
+func (w *WithStack) Inputs() []Stream { return []Stream{w.In} }
+
+// Stack is the name of an event's stack among its fields.
+const Stack = "stack"
+
+func (b *builder) withStack(w *WithStack) ([]branch, error) {
+	brs, err := b.branchesOf(w.In)
+	if err != nil {
+		return nil, err
+	}
+	for _, br := range brs {
+		e := b.events[br.stream]
+		if br.root != nil || e == nil {
+			return nil, diag.Errorf(diag.Run, "stack", b.plan.streams[br.stream].Label, "the event is made here, it has no stack of its own").
+				WithHint("ask for the stacks of the events before they are joined: join([a.stack()], [b])")
+		}
+		spec := w.Spec
+		e.Stack = &spec
+	}
+	return brs, nil
+}
+
+// sourceStack is what an event string asks for.
+func sourceStack(s *Source) *StackSpec {
+	if !s.Stack {
+		return nil
+	}
+	return &StackSpec{Kernel: true, User: true, Max: s.MaxStack, Unwind: "fp", Show: true}
+}
+
+// readsStack marks the events whose stack a program over a branch reads.
+func (b *builder) readsStack(br *branch, p *expr.Program) {
+	if p.Node == nil {
+		return
+	}
+	expr.Walk(p.Node, func(x expr.Node) bool {
+		if f, ok := x.(*expr.Field); ok && f.F.Place == event.InFact && f.F.Fact == event.FactCallchain {
+			b.needStack(br)
+		}
+		return true
+	})
+}
+
+// needStack marks the events of a branch, or all that those which are made
+// here come from.
+func (b *builder) needStack(br *branch) {
+	if br.root == nil {
+		if e := b.events[br.stream]; e != nil && e.Stack == nil {
+			e.Stack = &StackSpec{Kernel: true, User: true, Unwind: "fp"}
+		}
+		return
+	}
+	for _, n := range b.joins {
+		if br.root != root(n) && (n.left == nil || br.root != root(n.left)) {
+			continue
+		}
+		for _, stage := range n.stages {
+			for i := range stage {
+				b.needStack(&stage[i])
+			}
+		}
+	}
+}
+
+// callReadsStack is readsStack for a function that stays interpreted.
+func (b *builder) callReadsStack(br *branch, call Callable) {
+	r, ok := call.(Reader)
+	if !ok {
+		return
+	}
+	names, _ := r.Reads()
+	for _, name := range names {
+		if name == Stack {
+			b.needStack(br)
+		}
+	}
+}
+
+// stacks settles what the plan needs beside the stacks themselves.
+func (b *builder) stacks(n *need) {
+	p := b.plan
+	delete(n.facts, event.FactCallchain) // asked for by event, not for all
+	for _, e := range p.Events {
+		if e.Stack == nil {
+			continue
+		}
+		p.HasStacks = true
+		n.add(event.FactTID, event.FactTime)
+		if e.Stack.User {
+			p.Mappings = true
+		}
+	}
+	for _, s := range p.Stacks {
+		if len(s.Spec.By) == 0 {
+			n.add(event.FactComm)
+		}
+	}
+}
+
+// isStack reports that the values of a program are numbers of stacks.
+func isStack(p *expr.Program) bool {
+	f, ok := p.Node.(*expr.Field)
+	return ok && f.View == expr.ViewValue && f.F.Place == event.InFact && f.F.Fact == event.FactCallchain
+}

@@ -1,0 +1,149 @@
+package plan
+
+import (
+	"ppscript/runtime/agg"
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
+	"ppscript/runtime/result"
+	"ppscript/runtime/unit"
+)
+
+// Stacks counts events by their call stack.
+type Stacks struct {
+	In Stream
+	// Stack is the stack to count by; nil is the event's own.
+	Stack *Fn
+	// Value is added up for each stack, and named Name; nil only counts.
+	Value *Fn
+	Name  string
+	// By tells events of one stack apart; nil is by name of the thread.
+	By    []Var
+	Title string
+	Top   int // stacks to show; 0 is all
+	Limit int
+	// File says that the counts are for files alone: nothing is shown.
+	File bool
+}
+
+// Input implements Report.
+func (s *Stacks) Input() Stream { return s.In }
+
+// A StacksRun is a Stacks that runs.
+type StacksRun struct {
+	Name  string
+	Spec  *Stacks
+	Group *agg.Group // by stack, pid and Keys
+	Keys  []result.Column
+	Value result.Column
+}
+
+// The first columns of StacksRun.Group.
+const (
+	StacksStack = iota
+	StacksPID
+	StacksKey
+)
+
+func (b *builder) countStacks(s *Stacks) error {
+	brs, err := b.branchesOf(s.In)
+	if err != nil {
+		return err
+	}
+	if len(brs) == 0 {
+		return diag.Errorf(diag.Attach, "stacks", "", "none of its events exists here").
+			WithHint("list the events: ppscript list")
+	}
+	base := "stacks"
+	if s.File {
+		base = "file"
+	}
+	run := &StacksRun{Spec: s, Name: b.name(base)}
+	spec := agg.Spec{Limit: s.Limit, Aggs: []agg.Agg{{Op: agg.Count}}, Args: []agg.Arg{{}}}
+	stack, err := b.stackKey(s, brs)
+	if err != nil {
+		return err
+	}
+	pid, err := b.keyFn(Fn{Text: "_pid"}, brs)
+	if err != nil {
+		return err
+	}
+	spec.Keys = append(spec.Keys, stack, pid)
+	by := s.By
+	if by == nil {
+		by = []Var{{Name: "comm", Fn: Fn{Text: "_comm"}}}
+	}
+	for _, v := range by {
+		fn, err := b.keyFn(v.Fn, brs)
+		if err != nil {
+			return err
+		}
+		spec.Keys = append(spec.Keys, fn)
+		run.Keys = append(run.Keys, keyColumn(v.Name, fn))
+	}
+	if s.Value != nil {
+		fn, err := b.fn(*s.Value, brs, expr.Int)
+		if err != nil {
+			return err
+		}
+		spec.Args = append(spec.Args, agg.Arg{Fn: fn})
+		spec.Aggs = append(spec.Aggs, agg.Agg{Op: agg.Sum, Arg: 1})
+		run.Value = result.Column{Name: s.Name, Unit: b.stacksUnit(fn, brs)}
+	}
+	run.Group = agg.New(spec)
+	b.plan.Stacks = append(b.plan.Stacks, run)
+	b.plan.errs = append(b.plan.errs, func() (string, *flow.Errors) { return run.Name, run.Group.Errors() })
+	b.attach(run.Name, brs, run.Group)
+	return nil
+}
+
+// stackKey compiles the stack that events are counted by.
+func (b *builder) stackKey(s *Stacks, brs []branch) (*flow.Fn, error) {
+	f := Fn{Text: Stack}
+	if s.Stack != nil {
+		f = *s.Stack
+	} else if part := stackPart(brs); part != "" {
+		f.Text = part + "." + Stack
+	}
+	fn, err := b.keyFn(f, brs)
+	if err != nil {
+		return nil, err
+	}
+	var wrong *expr.Program
+	fn.Each(func(p *expr.Program) {
+		if !isStack(p) {
+			wrong = p
+		}
+	})
+	if wrong != nil {
+		return nil, located(diag.Errorf(diag.Run, "stacks", f.label(), "is a %s, not a stack", wrong.Type).
+			WithHint("give the stack of an event: stack, or start.stack of a pair"), f.Pos)
+	}
+	return fn, nil
+}
+
+// stackPart is the event of joints whose stack is meant: the first.
+func stackPart(brs []branch) string {
+	for _, br := range brs {
+		if br.scope.Parts["start"] == nil {
+			return ""
+		}
+	}
+	return "start"
+}
+
+// stacksUnit is what the values measure. The period of a clock is a time.
+func (b *builder) stacksUnit(fn *flow.Fn, brs []branch) unit.Unit {
+	f, ok := fn.Any().Field()
+	if !ok || f.Fact != event.FactPeriod || f.Place != event.InFact {
+		return columnUnit(fn.Any())
+	}
+	for _, br := range brs {
+		s := b.plan.streams[br.stream].Schema
+		if s.System != "software" || s.Name != "cpu-clock" && s.Name != "task-clock" {
+			return unit.Unit{}
+		}
+	}
+	return unit.US
+}
