@@ -56,21 +56,21 @@ func TestMedian(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	jobs := []*job{
-		{group: bareGroup, name: "bare", ns: []float64{100}},
+		{group: bareGroup, name: "bare", ns: []float64{100}, start: []float64{2}},
 		{group: "g", name: "peer", ns: []float64{500}, seen: true},
 		{group: "g", name: "absent", err: fmt.Errorf("x: %w", errMissing)},
 		{group: "g", name: "broken", err: errors.New("exit status 1")},
-		{group: "g", name: "us", ns: []float64{300}, ours: true},
+		{group: "g", name: "us", ns: []float64{300}, start: []float64{5, 4, 9}, peak: 12.5, ours: true},
 	}
 	var b strings.Builder
 	printTable(&b, 10, 1, jobs)
 	got := strings.Join(strings.Fields(b.String()), " ")
-	want := "10 calls of getppid on one CPU, median of 1 rounds; bare: 100.0 ns a call" +
-		" g ns/call added slowdown to ours all events seen" +
-		" peer 500.0 400.0 5.00x 2.00x yes" +
+	want := "10 calls of getppid on one CPU, median of 1 rounds; bare: 100.0 ns a call, 2 ms to start" +
+		" g ns/call added slowdown to ours start ms peak MB all events seen" +
+		" peer 500.0 400.0 5.00x 2.00x 0 0.0 yes" +
 		" absent left out: x: not here" +
 		" broken failed: exit status 1" +
-		" us 300.0 200.0 3.00x 1.00x no"
+		" us 300.0 200.0 3.00x 1.00x 5 12.5 no"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -83,12 +83,16 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(report)
-	if ns, e := strconv.Atoi(string(text)); err != nil || e != nil || ns < 1000 {
-		t.Errorf("loop: got %q, %v, want at least 1 ns a call", text, err)
+	words := strings.Fields(string(text))
+	if err != nil || len(words) != 2 {
+		t.Fatalf("loop: got %q, %v, want two numbers", text, err)
+	}
+	if ns, e := strconv.Atoi(words[0]); e != nil || ns < 1000 {
+		t.Errorf("loop: got %q, want at least 1 ns a call", text)
 	}
 
 	dir := t.TempDir()
-	script := `echo 5000 >"$0" && echo saw 1,000`
+	script := `echo 5000 1 >"$0" && echo saw 1,000`
 	r := &runner{calls: 1000, dir: dir, loop: func(calls int) []string {
 		return []string{"-c", script, filepath.Join(dir, "ns"), strconv.Itoa(calls)}
 	}}
@@ -100,18 +104,18 @@ func TestRun(t *testing.T) {
 		// must not become a measurement.
 		t.Errorf("damaged report: got %v, %v, %v", ns, ok, j.err)
 	}
-	script = `printf 5000 >"$0" && echo saw 1,000`
+	script = `printf '5000 1' >"$0" && echo saw 1,000`
 	j = &job{args: []string{"sh", loopWord}}
 	r.run(context.Background(), j)
 	if ns, ok := j.median(); !ok || ns != 5 || !j.seen || j.err != nil {
 		t.Errorf("got %v, %v, seen %v, %v, want 5 ns", ns, ok, j.seen, j.err)
 	}
-	script = `printf 5000 >"$0"`
+	script = `printf '5000 1' >"$0"`
 	r.run(context.Background(), j)
 	if j.seen {
 		t.Error("one run of two did not tell its count: got seen")
 	}
-	script = `printf 5000 >"$0"; echo $1`
+	script = `printf '5000 1' >"$0"; echo $1`
 	j = &job{args: []string{"sh", loopWord}, divide: 4}
 	r.run(context.Background(), j)
 	if ns, _ := j.median(); ns != 20 || !j.seen {

@@ -18,9 +18,11 @@ type job struct {
 	// 1. Results are per call, so rows remain comparable.
 	divide int
 
-	ns   []float64 // per call, one for each good round
-	seen bool      // every run's output had the number of calls
-	err  error     // of the last bad round
+	ns    []float64 // per call, one for each good round
+	start []float64 // ms from the tracer's start to the loop's
+	peak  float64   // MB of memory, of the tracer or the loop
+	seen  bool      // every run's output had the number of calls
+	err   error     // of the last bad round
 }
 
 // loopWord is replaced by the program's command line: as words of its own, or
@@ -33,6 +35,7 @@ const bareGroup = "bare"
 // be named as missing.
 func jobs(ppscript, perfProf string) []*job {
 	const (
+		total   = "count system calls"
 		count   = "count by system call"
 		latency = "enter-to-exit latency by system call"
 		enter   = "raw_syscalls:sys_enter"
@@ -45,7 +48,9 @@ func jobs(ppscript, perfProf string) []*job {
 	return []*job{
 		{group: bareGroup, name: "bare", args: []string{loopWord}, noCount: true},
 
-		{group: count, name: "perf stat, without id", args: []string{"perf", "stat", "-e", enter, "--", loopWord}},
+		{group: total, name: "perf stat", args: []string{"perf", "stat", "-e", enter, "--", loopWord}},
+		{group: total, name: "ppscript stat", args: []string{ppscript, "stat", "-i", "60s", "-e", enter, "--", loopWord}, ours: true},
+
 		{group: count, name: "bpftrace", args: []string{"bpftrace", "-c", loopWord, "-e",
 			"tracepoint:raw_syscalls:sys_enter { @[args->id] = count(); }"}},
 		{group: count, name: "perf-prof top", args: []string{perfProf, "top", "-e", byID, "--", loopWord}},
@@ -68,7 +73,11 @@ func (j *job) median() (ns float64, ok bool) {
 	if len(j.ns) == 0 {
 		return 0, false
 	}
-	sorted := slices.Sorted(slices.Values(j.ns))
+	return median(j.ns), true
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2, true
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }

@@ -12,7 +12,8 @@ import (
 
 // loop is the traced program: calls of getppid, the cheapest system call that
 // no library answers itself, on CPU 0. It writes the ns that they took together
-// to the file report, since a tracer may use stdout and stderr for itself.
+// and when they began, as Unix time in ns, to the file report, since a tracer
+// may use stdout and stderr for itself.
 func loop(calls int, report string) error {
 	runtime.LockOSThread()
 	var set unix.CPUSet
@@ -25,5 +26,6 @@ func loop(calls int, report string) error {
 		unix.RawSyscallNoError(unix.SYS_GETPPID, 0, 0, 0)
 	}
 	ns := time.Since(begin).Nanoseconds()
-	return os.WriteFile(report, []byte(strconv.FormatInt(ns, 10)), 0o644)
+	text := strconv.FormatInt(ns, 10) + " " + strconv.FormatInt(begin.UnixNano(), 10)
+	return os.WriteFile(report, []byte(text), 0o644)
 }

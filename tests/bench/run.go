@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // A runner runs jobs and reads the loop's report.
@@ -45,20 +46,28 @@ var errMissing = errors.New("not here")
 
 // run does one round of j.
 func (r *runner) run(ctx context.Context, j *job) {
-	ns, seen, err := r.once(ctx, j)
+	m, err := r.once(ctx, j)
 	if err != nil {
 		j.err = err
 		return
 	}
-	j.seen = seen && (j.seen || len(j.ns) == 0)
-	j.ns = append(j.ns, ns)
+	j.seen = m.seen && (j.seen || len(j.ns) == 0)
+	j.ns = append(j.ns, m.nsPerCall)
+	j.start = append(j.start, m.startMS)
+	j.peak = max(j.peak, m.peakMB)
 }
 
-func (r *runner) once(ctx context.Context, j *job) (nsPerCall float64, seen bool, err error) {
+// A measurement is what one run tells.
+type measurement struct {
+	nsPerCall, startMS, peakMB float64
+	seen                       bool
+}
+
+func (r *runner) once(ctx context.Context, j *job) (m measurement, err error) {
 	calls := max(1, r.calls/max(1, j.divide))
 	args := expand(j.args, r.loop(calls))
 	if _, err := exec.LookPath(args[0]); err != nil {
-		return 0, false, fmt.Errorf("%s: %w", args[0], errMissing)
+		return m, fmt.Errorf("%s: %w", args[0], errMissing)
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -67,19 +76,31 @@ func (r *runner) once(ctx context.Context, j *job) (nsPerCall float64, seen bool
 	// A tracer gets the chance to undo what it did to the kernel.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = limit
+	started := time.Now()
 	output, err := cmd.CombinedOutput()
 	if err != nil {
-		return 0, false, fmt.Errorf("%w: %s", err, lastLine(output))
+		return m, fmt.Errorf("%w: %s", err, lastLine(output))
 	}
 	text, err := os.ReadFile(r.report())
 	if err != nil {
-		return 0, false, fmt.Errorf("the loop did not run: %s", lastLine(output))
+		return m, fmt.Errorf("the loop did not run: %s", lastLine(output))
 	}
-	ns, err := strconv.ParseFloat(string(text), 64)
+	took, began, _ := strings.Cut(string(text), " ")
+	ns, err := strconv.ParseFloat(took, 64)
 	if err != nil {
-		return 0, false, err
+		return m, err
 	}
-	return ns / float64(calls), mentions(output, calls), nil
+	at, err := strconv.ParseInt(began, 10, 64)
+	if err != nil {
+		return m, err
+	}
+	m.nsPerCall = ns / float64(calls)
+	m.startMS = float64(at-started.UnixNano()) / 1e6
+	if ru, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		m.peakMB = float64(ru.Maxrss) / 1024 // of the largest that was waited for
+	}
+	m.seen = mentions(output, calls)
+	return m, nil
 }
 
 // expand puts the loop's command line in the place of loopWord. A tracer's

@@ -10,7 +10,7 @@ import (
 // tracer, how much of that the tracer added, and how that compares with ours.
 func printTable(w io.Writer, calls, rounds int, jobs []*job) {
 	bare, _ := jobs[0].median()
-	fmt.Fprintf(w, "%d calls of getppid on one CPU, median of %d rounds; bare: %.1f ns a call\n", calls, rounds, bare)
+	fmt.Fprintf(w, "%d calls of getppid on one CPU, median of %d rounds; bare: %.1f ns a call, %.0f ms to start\n", calls, rounds, bare, startOf(jobs[0]))
 	group := bareGroup
 	for i, j := range jobs {
 		if j.group == bareGroup {
@@ -18,7 +18,7 @@ func printTable(w io.Writer, calls, rounds int, jobs []*job) {
 		}
 		if j.group != group {
 			group = j.group
-			fmt.Fprintf(w, "\n%-38s %10s %10s %9s %9s  %s\n", group, "ns/call", "added", "slowdown", "to ours", "all events seen")
+			fmt.Fprintf(w, "\n%-38s %10s %10s %9s %9s %9s %8s  %s\n", group, "ns/call", "added", "slowdown", "to ours", "start ms", "peak MB", "all events seen")
 		}
 		ns, ok := j.median()
 		if !ok {
@@ -39,8 +39,17 @@ func printTable(w io.Writer, calls, rounds int, jobs []*job) {
 		} else if j.seen {
 			seen = "yes"
 		}
-		fmt.Fprintf(w, "%-38s %10.1f %10.1f %8.2fx %9s  %s\n", j.name, ns, ns-bare, ns/bare, ratio, seen)
+		fmt.Fprintf(w, "%-38s %10.1f %10.1f %8.2fx %9s %9.0f %8.1f  %s\n", j.name, ns, ns-bare, ns/bare, ratio, startOf(j), j.peak, seen)
 	}
+}
+
+// startOf is the median of the ms from a tracer's start to the loop's, which
+// include the loop's own start.
+func startOf(j *job) float64 {
+	if len(j.start) == 0 {
+		return 0
+	}
+	return median(j.start)
 }
 
 // oursIn is our time in the group, 0 if there is none. Ours is the last row of
