@@ -17,6 +17,10 @@ const chunk = 256
 type Stats struct {
 	Events uint64 // samples handed out
 	Late   uint64 // older than what was handed out before them
+	// Held counts how often a full ring held up the others, Suspected how
+	// often that was given up: then a loss of unknown size is assumed.
+	Held      uint64
+	Suspected uint64
 }
 
 // A Feeder hands the events of a source to sink. Final rounds hand out what

@@ -8,6 +8,7 @@ type Drain struct {
 	src   event.Source
 	evs   [chunk]event.Event
 	ptrs  [chunk]*event.Event
+	rings []cursor // for their last times
 	stats Stats
 }
 
@@ -29,10 +30,15 @@ func (d *Drain) Round(sink func([]*event.Event), final bool) {
 			if n == 0 {
 				break
 			}
-			for j := range d.evs[:n] {
-				d.evs[j].Ring = int32(i)
+			for len(d.rings) <= i {
+				d.rings = append(d.rings, cursor{index: int32(len(d.rings))})
 			}
-			d.stats.Events += uint64(n)
+			d.rings[i].date(d.evs[:n])
+			for j := range d.evs[:n] {
+				if d.evs[j].Kind == event.Sample {
+					d.stats.Events++
+				}
+			}
 			sink(d.ptrs[:n])
 			r.Release()
 		}

@@ -15,19 +15,39 @@ import "ppscript/runtime/event"
 // A ring whose array is used up is refilled in the middle of a merge; its
 // memory is released then, after everything handed out so far has been sunk.
 //
+// The heap holds the heads. The ring at its top is read as long as its records
+// are older than the next ring's head: what happens on one CPU comes in runs,
+// and a run costs one comparison for each record.
+//
 // Order within a ring is the ring's own. A record that is older than its
 // predecessor in the same ring, or than what was handed out already, is
 // counted late and delivered in its place with its time unchanged.
+//
+// A ring that was full may have lost records behind its last one, which the
+// kernel says only with the next record that it can write. Until then nothing
+// newer than that last record is handed out, see hold.go.
 
 // A Merge hands out the events of all rings of a source in time order; equal
 // times keep the order of the rings.
 type Merge struct {
 	src   event.Source
 	rings []*cursor
-	heap  []*cursor
+	heap  []head
 	out   []*event.Event
 	last  event.Time
 	stats Stats
+	holds holds
+	// marks are Lost records that the merge makes itself; they are handed
+	// out before the next events.
+	marks []event.Event
+}
+
+// A head is the next record of a ring: its time, so that comparing touches
+// nothing else, and the ring.
+type head struct {
+	time  event.Time
+	index int32
+	c     *cursor
 }
 
 // A cursor is one ring with its decoded, not yet handed out records.
@@ -43,6 +63,8 @@ type cursor struct {
 	// readKnown says that the current chunk ends at or before known.
 	readKnown bool
 	lastTime  event.Time
+	held      held
+	windows   []window // of the Lost records in evs
 }
 
 // NewMerge returns a Merge over src.
@@ -60,6 +82,7 @@ func (m *Merge) Round(sink func([]*event.Event), final bool) {
 		m.rings = append(m.rings, &cursor{ring: rings[i], index: int32(i), evs: make([]event.Event, chunk)})
 	}
 	m.heap = m.heap[:0]
+	m.beginHolds(final)
 	waiting := 0
 	for _, c := range m.rings {
 		c.known, c.visible = c.ring.Bounds()
@@ -79,37 +102,73 @@ func (m *Merge) Round(sink func([]*event.Event), final bool) {
 		if c.next < c.n {
 			m.push(c)
 		}
+		m.look(c, final)
 	}
+	m.mark(sink)
 	for waiting > 0 && len(m.heap) > 0 {
-		c := m.heap[0]
-		e := &c.evs[c.next]
-		c.next++
-		if e.Kind == event.Sample {
-			m.stats.Events++
+		if m.heap[0].time > m.holds.limit {
+			break
 		}
-		if e.Time < m.last {
-			m.stats.Late++
-		} else {
-			m.last = e.Time
-		}
-		m.out = append(m.out, e)
+		c := m.heap[0].c
+		m.run(c)
 		if c.next == c.n {
 			// The array is about to be overwritten: sink what points into it.
 			m.flush(sink)
 			c.ring.Release()
 			c.fill()
+			if c.next == c.n && !final {
+				m.ranDry(c)
+			}
 		}
 		if !c.pastKnown && c.done() {
 			c.pastKnown = true
 			waiting--
 		}
 		if c.next < c.n {
+			m.heap[0].time = c.evs[c.next].Time
 			m.down(0)
 		} else {
 			m.pop()
 		}
 	}
 	m.flush(sink)
+}
+
+// run takes records of c, which is at the top of the heap, for as long as they
+// are not newer than the head of any other ring.
+//
+// Fast path: this loop runs for every record.
+func (m *Merge) run(c *cursor) {
+	until, ahead := m.holds.limit, true // ahead: goes before others at that time
+	for i := 1; i <= 2 && i < len(m.heap); i++ {
+		if o := &m.heap[i]; o.time < until || o.time == until && c.index > o.index {
+			until, ahead = o.time, c.index < o.index
+		}
+	}
+	evs := c.evs[c.next:c.n]
+	n := 0
+	last := m.last
+	for n < len(evs) {
+		e := &evs[n]
+		if e.Time > until || e.Time == until && !ahead {
+			if n > 0 {
+				break
+			}
+			// The top goes in any case: it is the least.
+		}
+		n++
+		if e.Kind == event.Sample {
+			m.stats.Events++
+		}
+		if e.Time < last {
+			m.stats.Late++
+		} else {
+			last = e.Time
+		}
+		m.out = append(m.out, e)
+	}
+	m.last = last
+	c.next += n
 }
 
 func (m *Merge) flush(sink func([]*event.Event)) {
@@ -132,13 +191,27 @@ func (c *cursor) fill() {
 		return
 	}
 	c.n = c.ring.Read(c.evs, until)
-	for i := range c.evs[:c.n] {
-		e := &c.evs[i]
+	c.date(c.evs[:c.n])
+}
+
+// date stamps what has no time of its own, and losses with their begin.
+func (c *cursor) date(evs []event.Event) {
+	n := 0
+	for i := range evs {
+		e := &evs[i]
 		e.Ring = c.index
-		if e.Kind == event.Lost || e.Time == 0 {
+		if e.Kind == event.Lost {
+			if n == len(c.windows) {
+				// Windows are pointed to: they do not move.
+				c.windows = append(make([]window, 0, 2*n+4), c.windows...)[:n+1]
+			}
+			c.windows[n].put(e, evs[i+1:])
+			n++
 			// A loss begins right after the record before it; its own
-			// time stamp is when the kernel could write again. And records
-			// without a time stamp stay beside their neighbours.
+			// time stamp is when the kernel could write again.
+			e.Time = c.lastTime
+		} else if e.Time == 0 {
+			// Records without a time stamp stay beside their neighbours.
 			e.Time = c.lastTime
 		}
 		c.lastTime = e.Time
@@ -155,16 +228,15 @@ func (c *cursor) done() bool {
 
 // The heap is ordered by the time of the head, then by ring.
 
-func less(a, b *cursor) bool {
-	x, y := a.evs[a.next].Time, b.evs[b.next].Time
-	return x < y || x == y && a.index < b.index
+func less(a, b *head) bool {
+	return a.time < b.time || a.time == b.time && a.index < b.index
 }
 
 func (m *Merge) push(c *cursor) {
-	m.heap = append(m.heap, c)
+	m.heap = append(m.heap, head{c.evs[c.next].Time, c.index, c})
 	for i := len(m.heap) - 1; i > 0; {
 		parent := (i - 1) / 2
-		if !less(m.heap[i], m.heap[parent]) {
+		if !less(&m.heap[i], &m.heap[parent]) {
 			return
 		}
 		m.heap[i], m.heap[parent] = m.heap[parent], m.heap[i]
@@ -181,20 +253,23 @@ func (m *Merge) pop() {
 	}
 }
 
+// down moves an element to its place: the others move up into the hole.
 func (m *Merge) down(i int) {
 	h := m.heap
+	x := h[i]
 	for {
-		least := i
-		if l := 2*i + 1; l < len(h) && less(h[l], h[least]) {
-			least = l
+		least := 2*i + 1
+		if least >= len(h) {
+			break
 		}
-		if r := 2*i + 2; r < len(h) && less(h[r], h[least]) {
+		if r := least + 1; r < len(h) && less(&h[r], &h[least]) {
 			least = r
 		}
-		if least == i {
-			return
+		if !less(&h[least], &x) {
+			break
 		}
-		h[i], h[least] = h[least], h[i]
+		h[i] = h[least]
 		i = least
 	}
+	h[i] = x
 }

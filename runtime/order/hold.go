@@ -1,0 +1,137 @@
+package order
+
+import (
+	"math"
+	"time"
+
+	"ppscript/runtime/event"
+)
+
+// This file holds back what may be inside a loss that nobody knows of yet.
+//
+// When a ring is full, the kernel drops records and says so with the next one
+// that it can write. Merging the other rings meanwhile hands out events from
+// inside the loss, and a join would relate them across it: A in ring 1, [the
+// end of A and another A lost in ring 0], an end in ring 1. So what is newer
+// than the last record of a ring that was full waits until that ring shows
+// another one.
+//
+// That is bounded, since the ring's CPU may have nothing to say for hours:
+// after holdTime, or when another ring fills up meanwhile, the merge goes on,
+// and makes a loss of unknown size of it: a Lost record with count 0 whose end
+// is open. The next round closes it, because everything that was in flight
+// when the ring was emptied is visible by then.
+
+// A Tight is a ring that can be full.
+type Tight interface {
+	// Tight reports that there was so little room behind the last visible
+	// record that others may have been lost there.
+	Tight() bool
+}
+
+// holdTime is how long a ring that was full may hold up the others.
+const holdTime = 100 * time.Millisecond
+
+// holds is the state of all rings that hold up the merge.
+type holds struct {
+	// limit is the time up to which events may go.
+	limit event.Time
+	count int
+	// now is time.Now; it is only asked while a ring is held.
+	now func() time.Time
+}
+
+// held is the state of one ring.
+type held struct {
+	tight Tight // nil if the ring cannot be full
+	known bool  // tight has been looked for
+	on    bool  // nothing behind its last record may go
+	open  bool  // given up: a loss without end has been handed out
+	since time.Time
+}
+
+// beginHolds begins a round.
+func (m *Merge) beginHolds(final bool) {
+	m.holds.limit = math.MaxInt64
+	if m.holds.now == nil {
+		m.holds.now = time.Now
+	}
+}
+
+// look decides about a ring at the begin of a round.
+func (m *Merge) look(c *cursor, final bool) {
+	h := &c.held
+	if !h.known {
+		h.tight, _ = c.ring.(Tight)
+		h.known = true
+	}
+	if h.open {
+		// Whatever was in flight has become visible: the loss is over.
+		h.open = false
+		m.addMark(c, m.last, m.last)
+	}
+	if h.tight == nil {
+		return
+	}
+	if h.on && (c.next < c.n || final) {
+		h.on = false // there is a record behind, the loss is told in front of it
+		m.holds.count--
+	}
+	if h.on {
+		if m.holds.now().Sub(h.since) < holdTime && !m.crowded() {
+			m.holds.limit = min(m.holds.limit, c.lastTime)
+			return
+		}
+		h.on, h.open = false, true
+		m.holds.count--
+		m.stats.Suspected++
+		m.addMark(c, c.lastTime, math.MaxInt64)
+		return
+	}
+	if c.next == c.n && !final {
+		m.ranDry(c)
+	}
+}
+
+// ranDry holds the others up if c, of which everything has been handed out,
+// may have lost something behind.
+func (m *Merge) ranDry(c *cursor) {
+	h := &c.held
+	if h.tight == nil || h.on || h.open || c.ring.Pos() < c.visible || !h.tight.Tight() || len(m.rings) == 1 {
+		return
+	}
+	h.on, h.since = true, m.holds.now()
+	m.holds.count++
+	m.stats.Held++
+	m.holds.limit = min(m.holds.limit, c.lastTime)
+}
+
+// crowded reports that a ring that is being held up is full itself: it would
+// lose more than what there is to win.
+func (m *Merge) crowded() bool {
+	for _, c := range m.rings {
+		if h := &c.held; !h.on && h.tight != nil && c.next < c.n && h.tight.Tight() {
+			return true
+		}
+	}
+	return false
+}
+
+// addMark makes a loss of unknown size.
+func (m *Merge) addMark(c *cursor, from, until event.Time) {
+	e := event.Event{Kind: event.Lost, Time: from, PID: -1, TID: -1, CPU: -1, Ring: c.index}
+	new(window).set(&e, until)
+	m.marks = append(m.marks, e)
+}
+
+// mark hands the losses out that look has found.
+func (m *Merge) mark(sink func([]*event.Event)) {
+	if len(m.marks) == 0 {
+		return
+	}
+	for i := range m.marks {
+		m.out = append(m.out, &m.marks[i])
+	}
+	m.flush(sink)
+	m.marks = m.marks[:0]
+}
