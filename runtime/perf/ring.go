@@ -37,6 +37,11 @@ type ring struct {
 	frozen         bool   // which can be read
 	first          uint64 // head at the first of the two looks
 
+	// suspect is the position behind which records may have been lost: that of
+	// the head when there was hardly any room left.
+	suspect uint64
+	tail    uint64 // what was released
+
 	scratch []uint64 // aligned, so that callchains in it are views too
 
 	// lostSeen is what LOST records said. After Stop, final holds a record
@@ -109,10 +114,27 @@ func (r *ring) Pos() uint64 { return r.pos }
 // Release implements event.Ring.
 func (r *ring) Release() {
 	if r.page != nil {
+		r.suspectLoss()
 		// The final record is no part of the ring.
-		atomic.StoreUint64(&r.page.Data_tail, min(r.pos, r.end()))
+		r.tail = min(r.pos, r.end())
+		atomic.StoreUint64(&r.page.Data_tail, r.tail)
 	}
 }
+
+// suspectLoss notes where the ring is full: what comes next does not fit, and
+// the kernel says so only with the next record that does.
+func (r *ring) suspectLoss() {
+	if r.backward {
+		return
+	}
+	if h := r.head(); h-r.tail+min(uint64(len(r.data))/8, 64<<10) > uint64(len(r.data)) {
+		r.suspect = h
+	}
+}
+
+// Tight reports that records may have been lost behind the last visible one
+// and that no record tells of it yet. Package order asks.
+func (r *ring) Tight() bool { return r.suspect != 0 && r.suspect == r.visible }
 
 // end is the position after the last record in the ring's memory.
 func (r *ring) end() uint64 { return r.visible - uint64(len(r.final)) }

@@ -144,6 +144,7 @@ func (s *Source) look() bool {
 	}
 	for _, r := range s.live {
 		r.visible = r.shown()
+		r.suspectLoss()
 		r.known = r.first
 		if len(s.live) == 1 {
 			r.known = r.visible
