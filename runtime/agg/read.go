@@ -38,7 +38,7 @@ func (g *Group) keys(rows [][]event.Value) {
 	case g.ints != nil:
 		p := g.spec.Keys[0].Any()
 		g.ints.Each(func(k int64, r int32) {
-			rows[r] = append(rows[r], key.ValueOf(p.Type, k))
+			rows[r] = append(rows[r], key.ValueOf(p, k))
 		})
 	case g.texts != nil:
 		g.texts.Each(func(k []byte, r int32) {

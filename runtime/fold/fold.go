@@ -321,7 +321,7 @@ func (f *Fold) Flush(now event.Time) {
 func (f *Fold) keyOf(r int32) event.Value {
 	p := f.spec.Key.Any()
 	if f.ints != nil {
-		return key.ValueOf(p.Type, f.rows[int(r)*f.stride+rowKey])
+		return key.ValueOf(p, f.rows[int(r)*f.stride+rowKey])
 	}
 	v, _ := key.Take(f.texts.Key(r), p)
 	return v

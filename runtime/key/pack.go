@@ -28,9 +28,14 @@ func Append(dst []byte, p *expr.Program, f *expr.Frame) []byte {
 	return AppendValue(dst, p.Value(f))
 }
 
-// ValueOf is an integer of type t as a Value.
-func ValueOf(t expr.Type, n int64) event.Value {
-	switch {
+// ValueOf is an integer that p yields as a Value.
+func ValueOf(p *expr.Program, n int64) event.Value {
+	t := p.Type
+	switch unit := expr.UnitOf(p.Node); {
+	case unit == event.Nanos:
+		return event.DurationOf(n)
+	case unit == event.Moment:
+		return event.TimeOf(event.Time(n))
 	case t.Kind == expr.Bool:
 		return event.BoolOf(n != 0)
 	case t.Unsigned && n < 0:
@@ -66,7 +71,7 @@ func AppendValue(dst []byte, v event.Value) []byte {
 func Take(b []byte, p *expr.Program) (event.Value, []byte) {
 	switch {
 	case p.Type.Numeric():
-		return ValueOf(p.Type, int64(binary.LittleEndian.Uint64(b))), b[8:]
+		return ValueOf(p, int64(binary.LittleEndian.Uint64(b))), b[8:]
 	case p.Type.Kind == expr.Str:
 		n := binary.LittleEndian.Uint32(b)
 		return event.StrOf(string(b[4 : 4+n])), b[4+n:]

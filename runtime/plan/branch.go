@@ -158,14 +158,40 @@ func (b *builder) let(l *Let) ([]branch, error) {
 				return nil, err
 			}
 			if p.Node == nil {
-				// What a function returns is known only when it runs; a name
-				// has one kind.
-				p = expr.Interpreted(v.Fn.Call.Call, expr.Int)
+				// A name has one kind, also where the function is interpreted.
+				if p, err = interpretedLet(v.Fn.Call, br.scope); err != nil {
+					return nil, located(err, v.Fn.Pos)
+				}
 			}
 			sc.Vars[v.Name] = p.Node
 		}
 	}
 	return brs, nil
+}
+
+// A Resulter is a Callable that knows what it returns.
+type Resulter interface {
+	Result(events []*expr.Scope) (expr.Kind, event.Unit)
+}
+
+// interpretedLet is the program of a name whose function stays interpreted; a
+// number unless the function says otherwise.
+func interpretedLet(call Callable, sc *expr.Scope) (*expr.Program, error) {
+	kind, unit := expr.Int, event.NoUnit
+	if r, ok := call.(Resulter); ok {
+		if k, u := r.Result([]*expr.Scope{sc}); k != expr.Any {
+			kind, unit = k, u
+		}
+	}
+	p := expr.Interpreted(call.Call, kind)
+	if unit != event.Nanos && unit != event.Moment {
+		return p, nil
+	}
+	n, err := expr.NewQuantity(p.Node, unit)
+	if err != nil {
+		return nil, err
+	}
+	return expr.Build(n), nil
 }
 
 // label is how a function is named to people: its text, or its place.

@@ -404,7 +404,7 @@ func emitArg(f *event.Field, v starlark.Value) (expr.Arg, error) {
 		if want == kindInt || want == kindUint {
 			return expr.Arg{}, expr.ErrOverflow
 		}
-	case ok && (k == want || want == kindUint && k == kindInt):
+	case isInt && i.Sign() == 0 && want.number() && want != kindBool, ok && (k == want || want == kindUint && k == kindInt):
 		return expr.Arg{Kind: expr.Int, I: n}, nil
 	}
 	return expr.Arg{}, fmt.Errorf("emit %s: got a %s, want a %s", f.Name, v.Type(), want)

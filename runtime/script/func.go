@@ -15,6 +15,7 @@ import (
 // goroutine.
 type Func struct {
 	fn    starlark.Callable
+	exec  starlark.Callable // fn, or its copy with checked arithmetic; made at the first call
 	t     *thread
 	args  starlark.Tuple
 	views [viewTurns]*View
@@ -149,7 +150,10 @@ func (f *Func) invoke(args starlark.Tuple, view *View) (v starlark.Value, err er
 			v, err = nil, t.host.bug(p)
 		}
 	}()
-	v, err = starlark.Call(t.Thread, f.fn, args, nil)
+	if f.exec == nil {
+		f.exec = t.host.checkedFn(f.fn)
+	}
+	v, err = starlark.Call(t.Thread, f.exec, args, nil)
 	if err != nil {
 		f.failures++
 		if f.failures > explained && !t.limited && t.host.cancelled.Load() == nil {

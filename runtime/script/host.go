@@ -44,7 +44,8 @@ type Host struct {
 	opts      HostOptions
 	modules   map[string]*Module
 	services  *expr.Services // of the plan that was made last
-	loading   []string       // names of the modules being loaded, outermost first
+	checked   map[*starlark.Function]starlark.Callable
+	loading   []string // names of the modules being loaded, outermost first
 	cancelled atomic.Pointer[string]
 
 	mu      sync.Mutex

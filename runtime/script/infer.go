@@ -177,8 +177,7 @@ func (s *scan) store(at *syntax.DotExpr, r role) {
 			diag.DidYouMean(at.Name.Name, s.m.names())).WithHint("declare it: state = {%q: 0}", at.Name.Name))
 		return
 	}
-	zero := r.c != nil && r.kind == kindInt && !bool(r.c.Truth())
-	if zero && v.kind.number() && v.kind != kindBool {
+	if isZero(r.c) && v.kind.number() && v.kind != kindBool {
 		return // back to unset
 	}
 	k := v.kind
@@ -197,6 +196,12 @@ func (s *scan) store(at *syntax.DotExpr, r role) {
 	if k != v.kind {
 		v.kind, s.changed = k, true
 	}
+}
+
+// isZero reports a constant 0, which unsets any number of a state.
+func isZero(c starlark.Value) bool {
+	i, ok := c.(starlark.Int)
+	return ok && i.Sign() == 0
 }
 
 func (s *scan) fail(at syntax.Node, d *diag.Error) {
@@ -240,7 +245,14 @@ func (s *scan) expr(e syntax.Expr) role {
 		return s.binary(e)
 	case *syntax.CondExpr:
 		s.expr(e.Cond)
-		return role{kind: joinKinds(s.expr(e.True).kind, s.expr(e.False).kind)}
+		x, y := s.expr(e.True), s.expr(e.False)
+		switch {
+		case isZero(x.c) && y.kind.number() && y.kind != kindBool: // unset, or something
+			return role{kind: y.kind}
+		case isZero(y.c) && x.kind.number() && x.kind != kindBool:
+			return role{kind: x.kind}
+		}
+		return role{kind: joinKinds(x.kind, y.kind)}
 	case *syntax.CallExpr:
 		return s.call(e)
 	case *syntax.IndexExpr:

@@ -134,6 +134,9 @@ func (s *scopeOf) unary(e *syntax.UnaryExpr) val {
 	x := s.expr(e.X)
 	if x.c != nil {
 		c, err := starlark.Unary(e.Op, x.c)
+		if err == nil && !isLiteral(e) {
+			c, err = fits(c, x.c, nil)
+		}
 		s.must(e.OpPos, err)
 		return val{c: c}
 	}
@@ -178,7 +181,11 @@ func (s *scopeOf) constant(e *syntax.BinaryExpr, x, y starlark.Value) val {
 		s.must(e.OpPos, err)
 		return val{c: starlark.Bool(b)}
 	}
-	c, err := starlark.Binary(e.Op, x, y)
+	compute := starlark.Binary
+	if arithmetic[e.Op] != nil && !isLiteral(e) {
+		compute = checkedBinary // the interpreter fails here, too
+	}
+	c, err := compute(e.Op, x, y)
 	s.must(e.OpPos, err)
 	return val{c: c}
 }

@@ -357,6 +357,14 @@ func (p *proc) assign(st *syntax.AssignStmt) {
 		return
 	}
 	var v val
+	if c, ok := unparen(st.RHS).(*syntax.CondExpr); ok && st.Op == syntax.EQ && p.isMember(lhs) {
+		// Each side is converted to what the member is.
+		side := func(x syntax.Expr) []syntax.Stmt {
+			return []syntax.Stmt{&syntax.AssignStmt{OpPos: st.OpPos, Op: syntax.EQ, LHS: st.LHS, RHS: x}}
+		}
+		p.block([]syntax.Stmt{&syntax.IfStmt{If: c.If, Cond: c.Cond, True: side(c.True), False: side(c.False)}})
+		return
+	}
 	if st.Op == syntax.EQ {
 		v = p.expr(st.RHS)
 	} else {
@@ -367,6 +375,16 @@ func (p *proc) assign(st *syntax.AssignStmt) {
 		}
 	}
 	p.put(st.OpPos, lhs, v)
+}
+
+// isMember reports a member of the state.
+func (p *proc) isMember(e syntax.Expr) bool {
+	dot, ok := e.(*syntax.DotExpr)
+	if !ok {
+		return false
+	}
+	id, ok := dot.X.(*syntax.Ident)
+	return ok && firstOf(id) != nil && p.vars[firstOf(id)].state
 }
 
 func unparen(e syntax.Expr) syntax.Expr {
@@ -515,10 +533,6 @@ func (p *proc) store(at syntax.Position, name string, v val) {
 	if m == nil {
 		p.refuse(at, "the state has no member %s", name)
 	}
-	zero := false
-	if i, ok := v.c.(starlark.Int); ok {
-		zero = i.Sign() == 0
-	}
 	ok := false
 	switch {
 	case m.kind == kindText:
@@ -526,7 +540,7 @@ func (p *proc) store(at syntax.Position, name string, v val) {
 	case m.kind == kindBool:
 		ok = isBool(v)
 	default:
-		ok = isInt(v) && (zero || unitOf(v) == m.kind.unit())
+		ok = isInt(v) && (isZero(v.c) || unitOf(v) == m.kind.unit())
 	}
 	if !ok {
 		p.refuse(at, "state %s is a %s and is assigned a %s", name, m.kind, typeOf(v))
@@ -591,7 +605,7 @@ func (p *proc) emitted(at syntax.Position, f *event.Field, v val) expr.Node {
 	case kindBool:
 		ok = isBool(v)
 	default:
-		ok = want.number() && isInt(v) && unitOf(v) == want.unit()
+		ok = want.number() && isInt(v) && (isZero(v.c) || unitOf(v) == want.unit())
 	}
 	if !ok {
 		p.refuse(at, "emit %s: a %s where a %s is expected", f.Name, typeOf(v), want)

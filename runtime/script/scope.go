@@ -6,6 +6,8 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+
+	"go.starlark.net/starlark"
 )
 
 // Check reports fields that the function reads and none of the events can
@@ -80,4 +82,24 @@ func (c *viewCache) bind(s *event.Schema, name string, node expr.Node) bool {
 	}
 	byName[name] = nil
 	return false
+}
+
+// Result is what is known of what the function returns for events of the
+// scopes: its kind, expr.Any if that is not known, and its unit.
+func (f *Func) Result(events []*expr.Scope) (expr.Kind, event.Unit) {
+	fn, ok := f.fn.(*starlark.Function)
+	if !ok {
+		return expr.Any, event.NoUnit
+	}
+	in := &inference{m: &Machine{host: f.t.host}}
+	k := in.function(fn, []role{{events: events, kind: kindOther}})
+	switch {
+	case k == kindBool:
+		return expr.Bool, event.NoUnit
+	case k == kindText:
+		return expr.Str, event.NoUnit
+	case k.number():
+		return expr.Int, k.unit()
+	}
+	return expr.Any, event.NoUnit
 }

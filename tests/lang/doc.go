@@ -11,5 +11,6 @@
 // at most one such line, or as many as the resolver reports at once.
 //
 // Beside the builtins, chunks see assert (eq, ne, true, fails) and values,
-// which parses a command line for a declaration of options.
+// which parses a command line for a declaration of options, and play, which
+// plays events given as text through a pipeline, in both tiers.
 package lang

@@ -67,6 +67,7 @@ func (c chunk) run(t *testing.T, file string) {
 	names := r.Predeclared()
 	names["assert"] = assertions
 	names["values"] = starlark.NewBuiltin("values", values)
+	names["play"] = starlark.NewBuiltin("play", play)
 	h := script.NewHost(script.HostOptions{
 		Predeclared: names,
 		Print:       func(msg string) { t.Log(msg) },
