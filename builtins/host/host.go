@@ -13,7 +13,7 @@ const source = "computed in ppscript; any kernel; no privilege"
 
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
-	return []*b.Builtin{fmtBuiltin(), stateBuiltin(), tryBuiltin(), structBuiltin(), syscallName(), syscallNumber()}
+	return []*b.Builtin{fmtBuiltin(), stateBuiltin(), tryBuiltin(), structBuiltin(), syscallName(), syscallNumber(), blockDevice()}
 }
 
 func structBuiltin() *b.Builtin {

@@ -1,0 +1,31 @@
+package host
+
+import (
+	b "ppscript/builtins"
+	"ppscript/runtime/diag"
+	"ppscript/runtime/kernel"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
+)
+
+func blockDevice() *b.Builtin {
+	return &b.Builtin{
+		Name: "block_device", Group: b.Hosted, Summary: "What block tracepoints call a disk or partition.",
+		Params:  []b.Param{{Name: "name", Type: b.String, Required: true, Doc: "such as vda1 or /dev/sda"}},
+		Returns: "struct(name, disk, dev, start, size, part)",
+		Result:  "dev is the disk's number in tracepoints; start and size are sectors of 512 bytes; part is True for a partition",
+		Errors:  "no such device, with the nearest name", Source: "/sys/class/block", Cost: "a few files read",
+		Examples: []b.Example{{Code: `try_(block_device, "no such disk").ok`, Output: "False"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			d, err := kernel.ReadBlockDevice(kernel.Roots{}, c.String("name"))
+			if err != nil {
+				return nil, c.Error("name", err, diag.HintOf(err))
+			}
+			return starlarkstruct.FromStringDict(starlark.String("block_device"), starlark.StringDict{
+				"name": starlark.String(d.Name), "disk": starlark.String(d.Disk), "dev": starlark.MakeUint64(d.Dev),
+				"start": starlark.MakeUint64(d.Start), "size": starlark.MakeUint64(d.Size), "part": starlark.Bool(d.Part),
+			}), nil
+		},
+	}
+}
