@@ -75,6 +75,7 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetHelpCommand(a.helpCommand())
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { a.commandHelp(c) })
 	root.AddCommand(a.listCommand(), a.helpCommand(), a.explainCommand(), a.checkCommand(), a.docCommand(),
 		a.recordCommand(), a.doctorCommand(), a.versionCommand(), a.completionCommand())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return flagError(err, c.Flags(), c.CommandPath()) })

@@ -158,21 +158,24 @@ func (c *common) check() error {
 			kinds = append(kinds, x.what)
 		}
 	}
+	if w := t.Workload; w != nil {
+		if _, err := exec.LookPath(w.Args[0]); err != nil && !errors.Is(err, exec.ErrDot) {
+			hint := "check the name and the PATH with: command -v " + w.Args[0]
+			if _, err := strconv.Atoi(w.Args[0]); err == nil && len(kinds) > 0 {
+				hint = "separate the ids with commas, without blanks"
+			}
+			if strings.HasPrefix(w.Args[0], "-") {
+				hint = "options of ppscript go before the --"
+			}
+			return usagef("start", strconv.Quote(w.Args[0]), "no such program").WithHint("%s", hint)
+		}
+	}
 	if len(kinds) > 1 {
 		return usagef("attach", "target", "got %s", strings.Join(kinds, " and ")).
 			WithHint("give one of -p, -t, --cgroups and a command")
 	}
 	if t.System && t.Workload == nil {
 		return usagef("option", "--system", "there is no command").WithHint("give a command after --, or leave out --system: all CPUs are observed anyway")
-	}
-	if w := t.Workload; w != nil {
-		if _, err := exec.LookPath(w.Args[0]); err != nil && !errors.Is(err, exec.ErrDot) {
-			hint := "check the name and the PATH with: command -v " + w.Args[0]
-			if strings.HasPrefix(w.Args[0], "-") {
-				hint = "options of ppscript go before the --"
-			}
-			return usagef("start", strconv.Quote(w.Args[0]), "no such program").WithHint("%s", hint)
-		}
 	}
 	_, err := render.New(io.Discard, c.render)
 	return err

@@ -32,7 +32,8 @@ func (a *app) explain(c *cobra.Command, args []string) error {
 	case inv.help && inv.module != nil:
 		return a.scriptHelp(inv)
 	case inv.help:
-		return c.Help()
+		a.commandHelp(c)
+		return nil
 	case inv.noName || len(inv.helpEvents) > 0 || inv.version:
 		return usagef("", "", "no script named").WithHint("name a profiler or a file: ppscript explain NAME [options]")
 	}

@@ -96,6 +96,10 @@ func newFlags(own *script.OptionSet) *flags {
 func ownFlag(o *script.Option, common []*flag) *flag {
 	f := &flag{name: o.Flag(), short: o.Short, metavar: o.Placeholder(), help: o.Help, deflt: o.DefaultText(),
 		choices: o.Choices, events: o.Type == script.OptEvents, alone: o.Alone}
+	// "TIME (default unit ms)": the unit is for the help.
+	if value, unit, ok := strings.Cut(f.metavar, " ("); ok && o.Metavar == "" {
+		f.metavar, f.help = value, strings.TrimPrefix(f.help+" ("+unit, " ")
+	}
 	if o.Type == script.OptFlag {
 		f.metavar = ""
 	} else if f.metavar == "" {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 )
 
 // This file records events into a perf.data file. It is the one command that
@@ -49,7 +51,7 @@ func (a *app) recordCommand() *cobra.Command {
 		})
 	}
 	c.SetHelpFunc(func(c *cobra.Command, _ []string) {
-		fmt.Fprintf(a.stdout, "%s\n\nUsage\n\n    ppscript %s\n\nExample\n\n%s\n", c.Long, c.Use, c.Example)
+		a.commandHelp(c)
 		help := &flag{name: "help", short: "h", group: groupOther, help: "show this help"}
 		printFlags(a.stdout, append(fl.list, help), terminalWidth(a.stdout))
 	})
@@ -216,6 +218,7 @@ type recording struct {
 	path          string
 	samples, lost uint64
 	batch         []event.Event
+	sampleType    uint64 // of all events: they share the members that ids have
 }
 
 func newRecording(ctx context.Context, src *perf.Source, c *common, clock perf.Clock, compress bool) (*recording, error) {
@@ -231,6 +234,7 @@ func newRecording(ctx context.Context, src *perf.Source, c *common, clock perf.C
 	}
 	r := &recording{src: src, file: file, path: c.output, batch: make([]event.Event, 256)}
 	for _, o := range src.Opened() {
+		r.sampleType = o.Attr.Sample_type
 		info := perfdata.StreamInfo{Attr: o.Attr, IDs: o.IDs, Name: "dummy:u"}
 		if o.Stream != nil {
 			info.Name, info.Schema = o.Stream.Label, o.Stream.Schema
@@ -284,7 +288,11 @@ func (r *recording) round() error {
 				if e.Rec == nil {
 					continue // made by the source, not by the kernel
 				}
-				if err := r.file.Write(e.Rec); err != nil {
+				rec := e.Rec
+				if e.Kind == event.Lost && len(rec) == bareLost {
+					rec = r.withID(e)
+				}
+				if err := r.file.Write(rec); err != nil {
 					return err
 				}
 			}
@@ -295,6 +303,30 @@ func (r *recording) round() error {
 		}
 	}
 	return r.file.FinishedRound()
+}
+
+// bareLost is the size of a lost record that the source made of what the
+// kernel counted at the end: it has no sample id, which perf asks of all
+// records of such a recording.
+const bareLost = 24
+
+// withID completes such a record. Its members are in the order of struct
+// sample_id in perf_event.h.
+func (r *recording) withID(e *event.Event) []byte {
+	rec := slices.Clone(e.Rec)
+	le := binary.LittleEndian
+	id := le.Uint64(rec[8:])
+	for _, m := range []struct {
+		bit   uint64
+		value uint64
+	}{{unix.PERF_SAMPLE_TID, 0}, {unix.PERF_SAMPLE_TIME, uint64(e.Time)}, {unix.PERF_SAMPLE_ID, id},
+		{unix.PERF_SAMPLE_STREAM_ID, id}, {unix.PERF_SAMPLE_CPU, uint64(uint32(max(e.CPU, 0)))}, {unix.PERF_SAMPLE_IDENTIFIER, id}} {
+		if r.sampleType&m.bit != 0 {
+			rec = le.AppendUint64(rec, m.value)
+		}
+	}
+	le.PutUint16(rec[6:], uint16(len(rec)))
+	return rec
 }
 
 func (r *recording) summary(path string) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"syscall"
 	"time"
 
@@ -100,6 +101,7 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan.Report) (err error) {
 	c := inv.common
 	a.quiet = c.quiet
+	a.color = colorful(os.Stderr, c.render.Color)
 	cfg, err := a.config(inv, reports)
 	if err != nil {
 		return err
@@ -249,6 +251,11 @@ func (v *view) end(o session.Outcome) error {
 	fields := []render.NoteField{
 		{Name: "samples", Value: event.UintOf(o.Samples)},
 		{Name: "missing", Value: event.UintOf(o.Loss.Missing())},
+	}
+	if st := o.Stats; st != nil {
+		fields = append(fields, render.NoteField{Name: "attached", Value: event.StrOf(st.Mode)},
+			render.NoteField{Name: "opened", Value: event.IntOf(int64(st.Opened))},
+			render.NoteField{Name: "rings", Value: event.IntOf(int64(len(st.Rings)))})
 	}
 	if o.Status >= 0 {
 		fields = append(fields, render.NoteField{Name: "status", Value: event.IntOf(int64(o.Status))})

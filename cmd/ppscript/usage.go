@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"ppscript/runtime/script"
+
+	"github.com/spf13/cobra"
 )
 
 const shortUsage = `ppscript: scripts that observe the kernel
@@ -42,6 +44,18 @@ func (a *app) usage() error {
 	w.WriteString("\nOptions of every script\n")
 	printFlags(w, newFlags(nil).list, terminalWidth(a.stdout))
 	return w.Flush()
+}
+
+// commandHelp explains a subcommand.
+func (a *app) commandHelp(c *cobra.Command) {
+	text := c.Long
+	if text == "" {
+		text = c.Short + "."
+	}
+	fmt.Fprintf(a.stdout, "%s\n\nUsage\n\n    ppscript %s\n", text, c.Use)
+	if c.Example != "" {
+		fmt.Fprintf(a.stdout, "\nExamples\n\n%s\n", c.Example)
+	}
 }
 
 // scriptHelp explains one script: its docstring, then its options.
