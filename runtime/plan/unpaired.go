@@ -82,7 +82,7 @@ func (b *builder) leave(n *joinNode) {
 				joinKeyField(br.marks.key, join.SlotKey),
 			}})
 			sc := b.scope(nil, st.Schema)
-			sc.Parts = map[string]*event.Schema{"start": br.scope.Schema}
+			sc.Parts = map[string]*event.Schema{"start": br.scope.Schema, "end": {}}
 			for name, v := range br.scope.Vars {
 				sc.Vars["start."+name] = expr.Rebind(v, expr.Self, expr.Start)
 			}
