@@ -52,7 +52,7 @@ func commonFlags() []*flag {
 		{name: "strict", group: groupOutput, help: "exit with 4 if events were lost"},
 		{name: "usage-self", metavar: "TIME", group: groupOutput, help: "report what ppscript costs every TIME (bare numbers are ms)"},
 
-		{name: "verbose", short: "v", group: groupOther, help: "say what is done; -vv also lists events"},
+		{name: "verbose", short: "v", group: groupOther, help: "say what is opened and how"},
 		{name: "quiet", short: "q", group: groupOther, help: "no notices, no rules; -qq also no dates and headers"},
 		{name: "version", short: "V", group: groupOther, help: "show the version"},
 		{name: "help", short: "h", group: groupOther, help: "show this help"},

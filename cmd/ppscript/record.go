@@ -95,15 +95,10 @@ func (a *app) record(fl *flags, command []string) (err error) {
 	cfg.Warn = func(err error) { a.say(err.Error()) }
 	ctx, w := watchSignals(nil)
 	defer w.close()
-	if c.duration > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.duration)
-		defer cancel()
-	}
 	w.run(nil)
 	src, err := perf.Open(ctx, cfg)
 	if err != nil {
-		return err
+		return w.blame(err)
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	if c.verbose > 0 {
@@ -114,6 +109,11 @@ func (a *app) record(fl *flags, command []string) (err error) {
 	r, err := newRecording(ctx, src, c, cfg.Clock, len(fl.texts("compress")) > 0)
 	if err != nil {
 		return err
+	}
+	if c.duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.duration)
+		defer cancel()
 	}
 	if err := errors.Join(r.loop(ctx), r.file.Finish()); err != nil {
 		return err

@@ -125,7 +125,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 		err = nil // the reader has what it wanted
 	}
 	if err != nil {
-		return err
+		return w.blame(err)
 	}
 	if err := v.end(outcome); err != nil {
 		return err

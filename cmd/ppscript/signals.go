@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"sync"
@@ -68,6 +69,15 @@ func (w *watch) interrupted(now bool) bool {
 	was := w.caught
 	w.caught = w.caught || now
 	return was
+}
+
+// blame is err, but if a signal made something fail that was not ready yet,
+// the signal is all there is to say.
+func (w *watch) blame(err error) error {
+	if err != nil && w.interrupted(false) && errors.Is(err, context.Canceled) {
+		return exitError(exitInterrupted)
+	}
+	return err
 }
 
 // run says that the session starts, with the output to open anew.
