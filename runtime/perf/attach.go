@@ -43,6 +43,7 @@ type attachment struct {
 	watch   []int      // processes whose end ends the source; only a backstop
 	pids    []int      // of mode pid
 	tids    []int      // their threads, as listed
+	family  *family    // tasks that are picked from those of whole CPUs; usually nil
 }
 
 func (a *attachment) close() {
@@ -95,6 +96,7 @@ func (c *Config) resolve(warn func(error)) (*attachment, error) {
 			a.places = append(a.places, place{pid: -1, cpu: cpu, ring: i})
 		}
 	}
+	c.noInherit(a, cpus)
 	return a, nil
 }
 
@@ -173,7 +175,7 @@ func threads(pids []int, warn func(error)) ([]int, error) {
 // newThreads counts the threads that came after the processes were listed and
 // matter: where events are not inherited, they do not.
 func (a *attachment) newThreads() int {
-	if a.mode != "pid" || !a.inherit {
+	if a.mode != "pid" || !a.inherit && (a.family == nil || a.family.tids == nil) {
 		return 0
 	}
 	n := 0

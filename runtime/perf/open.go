@@ -81,10 +81,10 @@ func (o *opener) members(counting bool) []member {
 				a.Bits |= bitInheritThread
 			}
 		}
-		if o.strays() && !counting {
+		if (o.strays() || o.att.family != nil) && !counting {
 			a.Sample_type |= unix.PERF_SAMPLE_TID // to sort them out
 		}
-		if c.Target.Workload != nil && !c.Target.System {
+		if c.Target.Workload != nil && !c.Target.System && o.att.family == nil {
 			a.Bits |= unix.PerfBitEnableOnExec
 		}
 	}

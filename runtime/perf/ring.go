@@ -27,6 +27,9 @@ type ring struct {
 
 	// only, if not empty, are the processes whose samples are wanted.
 	only []int32
+	// family, if not nil, are the tasks whose samples are wanted.
+	family *family
+	looked uint64 // after the last record that it learned from
 
 	index int32
 	cpu   int32 // -1 if the ring is a thread's
@@ -149,7 +152,7 @@ func (r *ring) Read(dst []event.Event, until uint64) int {
 	until = min(until, r.visible)
 	mask := uint64(len(r.data) - 1)
 	for n < len(dst) && pos < until && pos < end {
-		if r.dec.shared != nil && len(r.only) == 0 {
+		if r.dec.shared != nil && len(r.only) == 0 && r.family == nil {
 			var k int
 			k, pos = r.burst(dst[n:], pos, min(until, end))
 			r.stat.Records += uint64(k)
@@ -179,6 +182,9 @@ func (r *ring) Read(dst []event.Event, until uint64) int {
 			continue
 		}
 		if len(r.only) != 0 && e.Kind == event.Sample && !slices.Contains(r.only, e.PID) {
+			continue
+		}
+		if r.family != nil && e.Kind == event.Sample && !r.family.mine(e.PID, e.TID) {
 			continue
 		}
 		e.Ring = r.index

@@ -142,8 +142,14 @@ func (s *Source) look() bool {
 		for start := time.Now(); time.Since(start) < settle; {
 		}
 	}
+	if s.att.family != nil {
+		s.att.family.learn(s.live)
+	}
 	for _, r := range s.live {
 		r.visible = r.shown()
+		if f := s.att.family; f != nil && f.tids != nil {
+			r.visible = r.first // the forks of all before this are known
+		}
 		r.suspectLoss()
 		r.known = r.first
 		if len(s.live) == 1 {

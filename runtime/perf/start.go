@@ -48,7 +48,7 @@ func (s *Source) start(ctx context.Context, counting bool) (err error) {
 	if w == nil {
 		return s.open.enable()
 	}
-	if s.cfg.Target.System {
+	if s.cfg.Target.System || s.att.family != nil {
 		if err = s.open.enable(); err != nil {
 			return err
 		}
@@ -69,6 +69,9 @@ func (s *Source) attach(ctx context.Context) (err error) {
 		warn := func(err error) { warnings = append(warnings, err) }
 		if s.att, err = s.cfg.resolve(warn); err != nil {
 			return err
+		}
+		if s.counting && s.att.family != nil {
+			return uncountable()
 		}
 		s.open = &opener{cfg: &s.cfg, att: s.att, warn: warn}
 		err = s.open.openAll(ctx, s.counting)
@@ -147,6 +150,7 @@ func (s *Source) makeStreams() {
 	for _, r := range s.open.rings {
 		if r != nil {
 			r.index = int32(len(s.live))
+			r.family = s.att.family
 			if s.open.strays() {
 				r.only = only
 			}

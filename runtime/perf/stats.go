@@ -94,6 +94,10 @@ func (s *Source) describeTarget() string {
 		line += " and threads they make"
 	case s.att.inherit:
 		line += " and children"
+	case s.att.family != nil && s.att.family.tids != nil:
+		line += " and children, picked from all tasks"
+	case s.att.family != nil:
+		line += ", picked from all tasks"
 	}
 	if list != "" && s.cfg.Target.CPUs != nil {
 		line += " on CPUs " + list
