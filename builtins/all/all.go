@@ -17,6 +17,7 @@ func Registry() (*builtins.Registry, error) {
 	return builtins.NewRegistry(
 		options.Builtins(),
 		sources.Builtins(),
+		sources.ProbeBuiltins(),
 		pipeline.Builtins(),
 		pipeline.GroupBuiltins(),
 		results.Builtins(),

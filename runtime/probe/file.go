@@ -68,7 +68,7 @@ func (r *Resolver) open(s *Spec) (m *image, path, shown string, err error) {
 
 // Close closes the files that were read.
 func (r *Resolver) Close() error {
-	var errs []error
+	errs := []error{r.core.close()}
 	for _, m := range r.images {
 		errs = append(errs, m.close())
 	}

@@ -25,6 +25,7 @@ type Resolver struct {
 
 	images map[string]*image
 	text   []string // names of kernel functions, read once
+	core   kernelMemory
 }
 
 // KernelSymbols is the part of symbol.Kernel that probes need.
