@@ -10,8 +10,8 @@ PATH=/usr/bin:/bin
 export PATH
 
 perf record -q -z -m 512 --sample-cpu -o load.data \
-	-e sched:sched_switch,sched:sched_wakeup,sched:sched_stat_runtime,sched:sched_process_exit \
-	-e signal:signal_generate,raw_syscalls:sys_enter,raw_syscalls:sys_exit,kmem:kmalloc,page-faults/period=1/ -- \
+	-e sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,sched:sched_stat_runtime,sched:sched_process_exit \
+	-e irq:softirq_entry,irq:softirq_exit,signal:signal_generate,raw_syscalls:sys_enter,raw_syscalls:sys_exit,kmem:kmalloc,page-faults/period=1/ -- \
 	sh -c '"$LOAD" -getppid 60 -fail 12 -sleep 10 -switch 40 -fault 20 -spin 15
 		sleep 9 & victim=$!; taskset -c 1 "$LOAD" -cpu 1 -getppid 30 -switch 10; kill -USR1 $victim; wait || :'
 
