@@ -21,6 +21,7 @@ func Registry() (*builtins.Registry, error) {
 		pipeline.Builtins(),
 		pipeline.GroupBuiltins(),
 		results.Builtins(),
+		results.StackBuiltins(),
 		values.Builtins(),
 		host.Builtins(),
 	)

@@ -13,7 +13,8 @@ const source = "computed in ppscript; any kernel; no privilege"
 
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
-	return []*b.Builtin{fmtBuiltin(), stateBuiltin(), tryBuiltin(), structBuiltin(), syscallName(), syscallNumber(), blockDevice()}
+	list := []*b.Builtin{fmtBuiltin(), stateBuiltin(), tryBuiltin(), structBuiltin(), syscallName(), syscallNumber(), blockDevice()}
+	return append(list, natives()...)
 }
 
 func structBuiltin() *b.Builtin {

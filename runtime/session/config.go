@@ -38,6 +38,11 @@ type Options struct {
 	Verbose   int           // 1 notices, 2 events
 	Interpret bool          // leave script functions to the interpreter
 	Monotonic bool          // stamp events with CLOCK_MONOTONIC
+	// FlameGraph writes the stacks of the run to a file: folded text, or a
+	// flame graph if it ends in .svg or .html, or pprof's form (.pb.gz).
+	// Stdout prints folded text; "" is none. Pprof writes pprof's form.
+	FlameGraph string
+	Pprof      string
 	// IncludeSelf keeps the events of ppscript's own threads, which a log
 	// would otherwise feed with its own output.
 	IncludeSelf bool

@@ -20,7 +20,7 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 		Pages:     o.Pages,
 		Watermark: o.Watermark,
 		Overwrite: p.Overwrite,
-		SideBand:  perf.SideBand{Comm: p.Comm, Task: p.Comm},
+		SideBand:  perf.SideBand{Comm: p.Comm || p.Mappings, Task: p.Comm || p.Mappings, Mmap: p.Mappings},
 		Warn:      func(err error) { w.say("%v", err) },
 	}
 	if p.Watch {
@@ -43,9 +43,11 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 		ev := perf.EventConfig{
 			Schema: e.Stream.Schema, Label: e.Stream.Label, Filter: e.Filter,
 			Period: s.Period, Freq: s.Freq, NoRaw: e.NoRaw, CPUs: s.CPUs, Optional: s.Optional,
-			Callchain: s.Stack, MaxStack: s.MaxStack,
+			ExcludeUser: s.Exclude.User, ExcludeKernel: s.Exclude.Kernel, ExcludeHost: s.Exclude.Host,
+			ExcludeGuest: s.Exclude.Guest, ExcludeIdle: s.Exclude.Idle && e.Stream.Schema.System == "software",
 		}
 		w.probes.configure(&ev, p.Facts)
+		configureStack(&ev, e.Stack)
 		c.Events = append(c.Events, ev)
 	}
 	return c

@@ -30,7 +30,10 @@ func (r *run) tick(final bool) error {
 		}
 		t.Group.Reset()
 	}
-	if len(r.plan.Tables) == 0 && !loss.Zero() {
+	if err := r.tickStacks(loss, final, now); err != nil {
+		return err
+	}
+	if len(r.plan.Tables)+len(r.plan.Stacks)-len(r.files) == 0 && !loss.Zero() {
 		if err := r.out.Note("loss", lossFields(loss)...); err != nil {
 			return err
 		}
@@ -58,6 +61,7 @@ func (r *run) interval() event.Loss {
 		l := f.Loss()
 		loss.Truncated += l.Truncated - r.total.Truncated
 	}
+	loss.Add(r.stacks.loss())
 	r.total.Add(loss)
 	return loss
 }
@@ -91,6 +95,7 @@ func (r *run) show(t *plan.Table, loss event.Loss, final bool, now time.Time) er
 	if err != nil {
 		return err
 	}
+	r.stacks.text(table, render.StackText)
 	if h := r.cfg.Hooks.Result; h != nil {
 		if show, err := h(table); err != nil || !show {
 			return err

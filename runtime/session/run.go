@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -37,6 +38,8 @@ type run struct {
 	clock  wallClock
 	out    render.Renderer
 	heats  []*heatFile
+	stacks *stackWorld
+	files  []*stackFile
 
 	tickNo    int
 	lastTick  time.Time
@@ -57,6 +60,11 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 	if err != nil {
 		return Outcome{Status: -1}, err
 	}
+	files, err := fileReports(&cfg.Options, cfg.Reports)
+	if err != nil {
+		return Outcome{Status: -1}, errors.Join(err, wd.close())
+	}
+	cfg.Reports = append(slices.Clip(cfg.Reports), files...)
 	r := &run{world: wd, cfg: &cfg, status: -1}
 	err = errors.Join(r.do(ctx), wd.close())
 	o := Outcome{Samples: r.samples(), Loss: r.total, Status: r.status}
@@ -79,6 +87,10 @@ func (r *run) do(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
+	if err = r.openStackFiles(); err != nil {
+		return err
+	}
+	r.openStacks()
 	if err = r.open(ctx); err != nil {
 		return err
 	}
@@ -146,6 +158,8 @@ func (r *run) prepare() {
 			r.verbose(1, line)
 		}
 	}
+	r.bindStackFiles()
+	r.readStacks()
 	p.Router.Limit = r.cfg.Options.ExitN
 	if r.live != nil && len(p.Logs) > 0 && !r.cfg.Options.IncludeSelf {
 		p.Router.SkipPID = int32(os.Getpid())
@@ -185,6 +199,7 @@ func (r *run) verbose(level int, line string) {
 // side takes the records that are not samples.
 func (r *run) side(e *event.Event) {
 	r.tasks.Record(e)
+	r.stacks.record(e)
 	if r.plan.Watch {
 		r.world.watch.record(e)
 	}
@@ -192,9 +207,15 @@ func (r *run) side(e *event.Event) {
 
 // emitter shows the events of a log; of a pair both.
 func (r *run) emitter(l *plan.LogRun) func(e *event.Event) {
-	line := render.Line{Result: l.Name}
+	line := render.Line{Result: l.Name, Stacks: r.stacks.shows()}
+	if r.cfg.Options.FlameGraph == Stdout {
+		return func(*event.Event) {} // the stacks take the place of the lines
+	}
 	show := func(e *event.Event) {
 		line.Event = e
+		if line.Stacks {
+			line.Frames, line.Cut = r.stacks.eventStack(e)
+		}
 		if r.failed == nil {
 			r.failed = r.out.Event(&line)
 		}
@@ -334,7 +355,7 @@ func (r *run) finish(ended bool) error {
 }
 
 func (r *run) close() error {
-	errs := []error{r.closeHeats()}
+	errs := []error{r.closeHeats(), r.closeStackFiles(), r.stacks.close()}
 	for _, c := range r.counts {
 		if st, ok := c.counters.WorkloadStatus(); ok {
 			r.status = exitStatus(st)

@@ -10,7 +10,6 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/kernel"
-	"ppscript/runtime/perf"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/symbol"
@@ -28,6 +27,7 @@ type world struct {
 	watch   watch
 	refused map[string]bool // events whose filter the kernel refused
 	probes  probes
+	said    map[string]bool // what was told already
 }
 
 func open(cfg *Config) (*world, error) {
@@ -106,7 +106,7 @@ func (w *world) Find(s *plan.Source) ([]*event.Schema, error) {
 		return w.findProbes(s)
 	}
 	if s.Kind != plan.Tracepoint {
-		schema, err := perf.SoftwareSchema(s.Name)
+		schema, err := w.named(s)
 		if err != nil {
 			return nil, err
 		}
@@ -180,6 +180,5 @@ func matches(s *plan.Source, schema *event.Schema) bool {
 	if s.Probe != nil {
 		return plan.Glob(s.Probe.Kind.String(), schema.System) && plan.Glob(s.Name, schema.Name)
 	}
-	want, err := perf.SoftwareSchema(s.Name)
-	return err == nil && want.Type == schema.Type && want.ID == schema.ID
+	return recordedAs(s, schema)
 }

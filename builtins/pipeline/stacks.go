@@ -1,0 +1,99 @@
+package pipeline
+
+import (
+	"errors"
+
+	b "ppscript/builtins"
+	"ppscript/builtins/results"
+	"ppscript/runtime/plan"
+
+	"go.starlark.net/starlark"
+)
+
+// defaultStackBytes is how much of the user stack is copied for unwinding.
+const defaultStackBytes = 16 << 10
+
+// stackBuiltins are the declarations of what streams do with call stacks.
+func stackBuiltins() []*b.Builtin { return []*b.Builtin{withStack(), countStacks()} }
+
+func withStack() *b.Builtin {
+	return &b.Builtin{
+		Name: "stack", Type: "stream", Group: b.StreamMethods, Summary: "Takes the call stack of each event.",
+		Params: []b.Param{
+			{Name: "kernel", Type: b.Bool, Default: starlark.True, Named: true, Doc: "the part in the kernel"},
+			{Name: "user", Type: b.Bool, Default: starlark.True, Named: true, Doc: "the part in user code"},
+			{Name: "max", Type: b.Int, Default: starlark.MakeInt(127), Named: true, Unit: "frames", Doc: "frames to take; what is deeper is cut, and said to be"},
+			{Name: "unwind", Type: b.OneOf("fp", "dwarf", "auto"), Default: starlark.String("fp"), Named: true,
+				Doc: "how user code is unwound: by frame pointers, by unwind tables (also where there are no frame pointers), by both"},
+			{Name: "copy", Type: b.Size, Default: b.Text("16 KiB"), Named: true, Doc: "of the user stack, for unwind tables"},
+		},
+		Returns: "stream", Result: "the events; .log() shows the frames below each line, .stacks() counts by stack, and the field stack is a key",
+		Errors: "neither kernel nor user; the events are made here, as pairs are", Source: "perf_event_open: PERF_SAMPLE_CALLCHAIN, REGS_USER, STACK_USER; any kernel",
+		Cost:     "1 to 4 us per event for the traced program; with unwind tables a copy of the stack, 10 us and 17 KiB of ring",
+		Examples: []b.Example{{Code: sw + `s.stack(user = False).log()`, Output: "<log>"}, {Code: sw + `s.stack().by("stack").count().top(10)`, Output: "<table of stack, count>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			spec := plan.StackSpec{Kernel: c.Bool("kernel"), User: c.Bool("user"), Unwind: c.String("unwind"), UserBytes: defaultStackBytes, Show: true}
+			if !spec.Kernel && !spec.User {
+				return nil, c.Error("user", errors.New("neither kernel nor user is wanted"), "leave one of them")
+			}
+			if n := c.Int("max"); n < 1 || n > 127 {
+				return nil, c.Errorf("max", "got %d, want 1 to 127", n)
+			}
+			if c.Has("max") {
+				spec.Max = int(c.Int("max"))
+			}
+			if c.Has("copy") {
+				n := c.Size("copy")
+				if n < 1<<10 || n > 60<<10 {
+					return nil, c.Error("copy", errors.New("want 1 KiB to 60 KiB"), "write copy = 16 * KiB")
+				}
+				spec.UserBytes = int(n) &^ 7
+			}
+			return with(c, &plan.WithStack{In: in(c), Spec: spec}), nil
+		},
+	}
+}
+
+func countStacks() *b.Builtin {
+	return &b.Builtin{
+		Name: "stacks", Type: "stream", Group: b.StreamMethods, Summary: "Counts the events by call stack.",
+		Params: []b.Param{
+			{Name: "value", Type: b.Expression, Doc: "a number to add up for each stack: bytes, a time"},
+			{Name: "by", Type: b.ListOf(b.Expression), Named: true, Doc: "keys that tell events of one stack apart; else the name of the thread"},
+			{Name: "stack", Type: b.Expression, Named: true, Doc: "another stack than the event's own: start.stack of a pair"},
+			{Name: "name", Type: b.String, Named: true, Doc: "what the value is called; else its expression"},
+		},
+		Returns: "stacks", Result: "a block for each stack, largest value or count first; --flame-graph and --pprof write it to files",
+		Errors: runtimeE, Source: "as stream.stack; names from kallsyms, ELF, perf maps, once for each address",
+		Cost: "100 ns per event; 350 bytes for each stack, of at most 262144; symbols are looked up when the result is shown",
+		Examples: []b.Example{{Code: `sample(freq = 99).stack().stacks().top(10)`, Output: "<stacks by comm>"},
+			{Code: `tracepoint("kmem:kmalloc").stack(user = False).stacks("bytes_alloc", by = [])`, Output: "<stacks, adding up bytes_alloc>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			s := &plan.Stacks{In: in(c), Name: "value"}
+			var err error
+			if s.Value, err = arg(c, "value"); err != nil {
+				return nil, err
+			}
+			if s.Stack, err = arg(c, "stack"); err != nil {
+				return nil, err
+			}
+			if s.Value != nil && s.Value.Text != "" {
+				s.Name = s.Value.Text
+			}
+			if c.Has("name") {
+				s.Name = c.String("name")
+			}
+			if c.Has("by") {
+				s.By = []plan.Var{}
+				for i, v := range c.List("by") {
+					f, err := FnOf(c, v)
+					if err != nil {
+						return nil, err
+					}
+					s.By = append(s.By, plan.Var{Name: keyName(f, i), Fn: f})
+				}
+			}
+			return &results.Stacks{Report: s}, nil
+		},
+	}
+}

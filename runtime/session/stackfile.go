@@ -1,0 +1,243 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/render"
+	"ppscript/runtime/result"
+)
+
+// This file writes the stacks of a run to files: folded text, flame graphs,
+// pprof. They are counted apart from what the script shows, over the whole run;
+// only folded text comes interval by interval, stamped with its beginning.
+
+// A stackFile is one file of stacks.
+type stackFile struct {
+	path    string // "-" is the output of results
+	format  render.StackFormat
+	stamped bool
+	fresh   bool // the file was made here
+	f       *os.File
+	run     *plan.StacksRun
+	since   time.Time // begin of the interval
+	wrote   bool
+}
+
+// Stdout as Options.FlameGraph prints folded stacks among the results.
+const Stdout = "-"
+
+// fileReports are the counts that the files of o need, for what the script
+// reports: its stacks, else the events of its first log, else of its first
+// result.
+func fileReports(o *Options, reports []plan.Report) ([]plan.Report, error) {
+	if o.FlameGraph == "" && o.Pprof == "" {
+		return nil, nil
+	}
+	spec := stacksOf(reports)
+	if spec == nil {
+		return nil, diag.Errorf(diag.Usage, "flame graph", o.FlameGraph+o.Pprof, "the script reports no events that could have stacks").
+			WithHint("use it with a script that shows or counts events, such as profile or trace")
+	}
+	var list []plan.Report
+	for _, path := range []string{o.FlameGraph, o.Pprof} {
+		if path != "" {
+			s := *spec
+			s.File, s.Top = true, 0
+			list = append(list, &s)
+		}
+	}
+	return list, nil
+}
+
+func stacksOf(reports []plan.Report) *plan.Stacks {
+	for _, r := range reports {
+		if s, ok := r.(*plan.Stacks); ok {
+			return s
+		}
+	}
+	for _, r := range reports {
+		if l, ok := r.(*plan.Log); ok {
+			return &plan.Stacks{In: l.In, Title: l.Title}
+		}
+	}
+	for _, r := range reports {
+		switch r.(type) {
+		case *plan.Group, *plan.Each:
+			return &plan.Stacks{In: r.Input()}
+		}
+	}
+	return nil
+}
+
+// openStackFiles finds out that a file cannot be written before anything is
+// opened, and moves an older file of folded stacks out of the way.
+func (r *run) openStackFiles() error {
+	o := &r.cfg.Options
+	for _, x := range []struct {
+		path  string
+		pprof bool
+	}{{o.FlameGraph, false}, {o.Pprof, true}} {
+		if x.path == "" {
+			continue
+		}
+		f := &stackFile{path: x.path}
+		r.files = append(r.files, f)
+		if err := f.open(x.pprof); err != nil {
+			return err
+		}
+		f.stamped = f.format == render.FoldedFormat && o.Interval > 0 && r.world.file == nil
+	}
+	return nil
+}
+
+// bindStackFiles gives each file its count, now that the plan is final.
+func (r *run) bindStackFiles() {
+	i := 0
+	for _, s := range r.plan.Stacks {
+		if s.Spec.File {
+			r.files[i].run = s
+			i++
+		}
+	}
+}
+
+func (f *stackFile) open(pprof bool) error {
+	if f.path == Stdout {
+		if pprof {
+			return diag.Errorf(diag.Usage, "write", "pprof", "got no file").WithHint("name it, for example: --pprof cpu.pb.gz")
+		}
+		return nil
+	}
+	st, err := os.Stat(f.path)
+	special := err == nil && !st.Mode().IsRegular()
+	if special && st.IsDir() {
+		return f.fail(errors.New("is a directory"))
+	}
+	format, known := render.StackFormatOf(f.path)
+	f.format = format
+	switch {
+	case pprof:
+		f.format = render.PprofFormat
+	case !known && !special:
+		f.path += ".folded"
+	}
+	if f.format == render.FoldedFormat && !special {
+		if err := os.Rename(f.path, f.path+".old"); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return f.fail(err)
+		}
+	}
+	_, err = os.Stat(f.path)
+	f.fresh = errors.Is(err, os.ErrNotExist)
+	f.f, err = os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE, 0o644)
+	return f.fail(err)
+}
+
+func (f *stackFile) fail(err error) error {
+	if err == nil {
+		return nil
+	}
+	var pe *os.PathError
+	var le *os.LinkError
+	switch {
+	case errors.As(err, &pe):
+		err = pe.Err
+	case errors.As(err, &le):
+		err = le.Err
+	}
+	return (&diag.Error{Op: "write stacks", Subject: f.path, Cause: err, Class: diag.Usage}).
+		WithHint("give a file in a directory that exists and that you may write to: %s", filepath.Dir(f.path))
+}
+
+// tickStackFiles appends the stacks of the interval that ends to the files that
+// show intervals, and prints what goes to the output of results at the end.
+func (r *run) tickStackFiles(final bool, now time.Time) error {
+	for _, f := range r.files {
+		if !f.stamped && !(final && f.path == Stdout) {
+			continue
+		}
+		if err := r.writeStacks(f, now); err != nil {
+			return err
+		}
+		f.run.Group.Reset()
+		f.since = now
+	}
+	return nil
+}
+
+// writeStacks writes what a file's count has.
+func (r *run) writeStacks(f *stackFile, now time.Time) error {
+	m := r.meta(f.run.Name, f.run.Spec.Title, r.total, true, now)
+	m.Begin, m.Samples = r.plan.Router.First, m.TotalSamples
+	res := r.stacks.result(f.run, m)
+	start := time.Time{}
+	if f.stamped {
+		start = f.since
+		if start.IsZero() {
+			start = r.started
+		}
+	}
+	if f.path == Stdout {
+		return r.out.Print(render.AppendFolded(nil, res, start))
+	}
+	return f.write(res, start)
+}
+
+func (f *stackFile) write(res *result.Stacks, start time.Time) error {
+	var b bytes.Buffer
+	if err := render.WriteStacks(&b, f.format, res, start); err != nil {
+		return err
+	}
+	if !f.wrote {
+		// A pipe or a terminal has no length.
+		if st, err := f.f.Stat(); err == nil && st.Mode().IsRegular() {
+			if err := f.f.Truncate(0); err != nil {
+				return f.fail(err)
+			}
+		}
+	}
+	f.wrote = true
+	_, err := f.f.Write(b.Bytes())
+	return f.fail(err)
+}
+
+// closeStackFiles writes the files and closes them. It does so however the run
+// ended, unless nothing was opened.
+func (r *run) closeStackFiles() error {
+	var errs []error
+	for _, f := range r.files {
+		ran := !r.started.IsZero() && f.run != nil
+		if ran && f.path != Stdout {
+			errs = append(errs, r.writeStacks(f, time.Now()))
+			if errs[len(errs)-1] == nil {
+				r.world.say("wrote %s%s", f.path, f.advice())
+			}
+		}
+		if f.f == nil {
+			continue
+		}
+		errs = append(errs, f.f.Close())
+		if !ran && f.fresh {
+			errs = append(errs, os.Remove(f.path))
+		}
+	}
+	r.files = nil
+	return errors.Join(errs...)
+}
+
+// advice is what to do with the file.
+func (f *stackFile) advice() string {
+	switch f.format {
+	case render.PprofFormat:
+		return "; look at it with: go tool pprof -http=: " + f.path
+	case render.FoldedFormat:
+		return "; make a picture of it: flamegraph.pl " + f.path + " > " + strings.TrimSuffix(f.path, ".folded") + ".svg"
+	}
+	return "; open it in a browser"
+}

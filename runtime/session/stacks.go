@@ -1,0 +1,308 @@
+package session
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/result"
+	"ppscript/runtime/stack"
+	"ppscript/runtime/symbol"
+	"ppscript/runtime/task"
+)
+
+// This file connects the stacks of samples with their names: a Reader in front
+// of each stream's decoder numbers them, and the numbers are turned into frames
+// when a result is shown.
+
+// A stackWorld is what a run knows of stacks; nil if no event has any.
+type stackWorld struct {
+	table   *stack.Table
+	maps    *task.Mappings // nil without user stacks
+	symbols *symbol.Symbolizer
+	show    []bool // by stream: a log shows the stack
+	frames  map[frameKey][]*result.Frame
+	evicted uint64 // of table, at the last tick
+	line    []*result.Frame
+}
+
+// frameKey is an address as the frames of results need it: two processes may
+// have one function at two addresses.
+type frameKey struct {
+	addr  uint64
+	pid   int32
+	image uint32
+	exact bool
+}
+
+// maxFrames bounds the frames that are remembered.
+const maxFrames = 1 << 19
+
+// openStacks prepares for the stacks of the plan's events, before they are
+// opened: the mappings of processes are wanted from the first record on.
+func (r *run) openStacks() {
+	if !r.plan.HasStacks {
+		return
+	}
+	w := &stackWorld{table: stack.New(stack.Options{}), frames: map[frameKey][]*result.Frame{}}
+	o := symbol.Options{Kernel: r.world.symbols}
+	if r.plan.Mappings {
+		w.maps = task.NewMappings(task.MappingsOptions{NoProc: r.world.file != nil})
+		o.Maps = w.maps
+	}
+	w.symbols = symbol.New(o)
+	r.stacks = w
+}
+
+// readStacks puts the Readers in front of the decoders.
+func (r *run) readStacks() {
+	w := r.stacks
+	if w == nil {
+		return
+	}
+	w.show = make([]bool, len(r.plan.Streams()))
+	limit := maxStack(r.world.file != nil)
+	for i, e := range r.plan.Events {
+		if e.Stack == nil || e.Stream.Members == nil {
+			continue
+		}
+		s := stack.Spec{Kernel: e.Stack.Kernel, User: e.Stack.User, Max: limit}
+		if e.Stack.Max > 0 {
+			s.Max = min(limit, e.Stack.Max)
+		}
+		if e.Stack.Dwarf() {
+			s.Unwinder = nil
+		}
+		reader := stack.NewReader(e.Stream.Members, w.table, s)
+		e.Stream.Members = reader
+		if r.live != nil {
+			// Without a map of streams, events come with the source's own.
+			if st := r.live.StreamOf(i); st != nil {
+				st.Members = reader
+			}
+		}
+		w.show[e.Stream.Index] = e.Stack.Show && r.cfg.Options.FlameGraph == ""
+	}
+}
+
+// maxStack is the most addresses that the kernel puts into a chain.
+func maxStack(replay bool) int {
+	const usual = 127
+	if replay {
+		return usual
+	}
+	b, err := os.ReadFile("/proc/sys/kernel/perf_event_max_stack")
+	if n, perr := strconv.Atoi(strings.TrimSpace(string(b))); err == nil && perr == nil && n > 0 {
+		return n
+	}
+	return usual
+}
+
+// configureStack fills in what an event's stack needs.
+func configureStack(ev *perf.EventConfig, s *plan.StackSpec) {
+	if s == nil {
+		return
+	}
+	ev.Callchain, ev.MaxStack = true, s.Max
+	ev.ExcludeChainKernel, ev.ExcludeChainUser = !s.Kernel, !s.User
+	if s.Dwarf() {
+		ev.RegsUser |= userRegs
+		ev.StackUser = max(ev.StackUser, uint32(s.UserBytes))
+	}
+}
+
+// record takes the records that are not samples.
+func (w *stackWorld) record(e *event.Event) {
+	if w == nil {
+		return
+	}
+	if w.maps != nil {
+		w.maps.Record(e)
+	}
+	if e.Kind == event.Comm {
+		if c, ok := perf.DecodeComm(e); ok && c.Exec {
+			w.table.Exec(c.PID)
+		}
+	}
+}
+
+// of is the frames of a stack, appended to dst, innermost first.
+func (w *stackWorld) of(dst []*result.Frame, id stack.ID) (frames []*result.Frame, s stack.Stack) {
+	if id == stack.Full {
+		return append(dst, noRoom), s
+	}
+	s, ok := w.table.At(id)
+	if !ok {
+		return dst, s
+	}
+	stack.Each(s.Chain, func(addr uint64, in stack.Context, exact bool) {
+		dst = append(dst, w.at(&s, addr, in, exact)...)
+	})
+	return dst, s
+}
+
+var noRoom = &result.Frame{Symbol: "[no room for the stack]"}
+
+// at is the frames of one address.
+func (w *stackWorld) at(s *stack.Stack, addr uint64, in stack.Context, exact bool) []*result.Frame {
+	key := frameKey{addr: addr, pid: s.PID, image: s.Image, exact: exact}
+	if in == stack.Kernel {
+		key.pid, key.image = -1, 0
+	}
+	if f, ok := w.frames[key]; ok {
+		return f
+	}
+	if len(w.frames) >= maxFrames {
+		clear(w.frames)
+	}
+	var list []*result.Frame
+	switch in {
+	case stack.Kernel, stack.User:
+		resolve := w.symbols.ResolveReturn
+		if exact {
+			resolve = w.symbols.Resolve
+		}
+		for _, f := range resolve(s.PID, s.PID, addr, s.When) {
+			list = append(list, frameOf(addr, f))
+		}
+	default:
+		list = []*result.Frame{{Addr: addr, DSO: "[" + in.String() + "]"}}
+	}
+	w.frames[key] = list
+	return list
+}
+
+func frameOf(addr uint64, f symbol.Frame) *result.Frame {
+	out := &result.Frame{Addr: addr, Symbol: f.Symbol, Offset: f.Offset, DSO: f.DSO, BuildID: f.BuildID,
+		File: f.File, Line: f.Line, Inline: f.Inline, Kernel: f.Kernel}
+	if f.Symbol == symbol.Unknown {
+		out.Symbol = ""
+	}
+	return out
+}
+
+// eventStack is the frames of an event's stack, valid until the next call.
+func (w *stackWorld) eventStack(e *event.Event) ([]*result.Frame, bool) {
+	if e.Stream.Index >= len(w.show) || !w.show[e.Stream.Index] {
+		return nil, false
+	}
+	id, _ := e.Stream.Members.Member(e, event.FactCallchain)
+	frames, s := w.of(w.line[:0], stack.ID(id))
+	w.line = frames
+	return frames, s.Cut
+}
+
+// shows reports that some stream of a log has stacks to show.
+func (w *stackWorld) shows() bool {
+	if w == nil {
+		return false
+	}
+	for _, s := range w.show {
+		if s {
+			return true
+		}
+	}
+	return false
+}
+
+// text names the stacks in a table's cells.
+func (w *stackWorld) text(t *result.Table, name func(frames []*result.Frame) string) {
+	if w == nil {
+		return
+	}
+	for i := range t.Columns {
+		if c := &t.Columns[i]; c.Stack && c.Text == nil {
+			c.Text = func(v event.Value) string {
+				frames, _ := w.of(nil, stack.ID(v.Uint()))
+				return name(frames)
+			}
+		}
+	}
+}
+
+// result makes the result of a count by stack.
+func (w *stackWorld) result(s *plan.StacksRun, m result.Meta) *result.Stacks {
+	out := &result.Stacks{Meta: m, Keys: s.Keys, Value: s.Value.Name, Unit: s.Value.Unit}
+	count := len(s.Keys) + plan.StacksKey
+	for _, row := range s.Group.Rows() {
+		x := result.StackSample{PID: int32(row[plan.StacksPID].Int()), Key: row[plan.StacksKey:count], Count: row[count].Uint()}
+		if out.Value != "" {
+			x.Value = row[count+1].Int()
+		}
+		var st stack.Stack
+		x.Frames, st = w.of(nil, stack.ID(row[plan.StacksStack].Uint()))
+		x.Cut = st.Cut
+		if st.Cut {
+			out.Cut += x.Count
+		}
+		if st.Unwound {
+			out.Unwound += x.Count
+		}
+		out.Samples = append(out.Samples, x)
+	}
+	out.Sort()
+	return out
+}
+
+// tickStacks shows what was counted by stack in the interval.
+func (r *run) tickStacks(lost event.Loss, final bool, now time.Time) error {
+	for _, s := range r.plan.Stacks {
+		if s.Spec.File {
+			continue
+		}
+		loss := s.Group.Loss()
+		r.total.Add(loss)
+		loss.Add(lost)
+		res := r.stacks.result(s, r.meta(s.Name, s.Spec.Title, loss, final, now))
+		if s.Spec.Top > 0 {
+			res.Top(s.Spec.Top)
+		}
+		if err := r.out.Stacks(res); err != nil {
+			return err
+		}
+		s.Group.Reset()
+	}
+	if err := r.tickStackFiles(final, now); err != nil {
+		return err
+	}
+	r.forgetStacks()
+	return nil
+}
+
+// loss is what found no room in the table since the last tick.
+func (w *stackWorld) loss() event.Loss {
+	if w == nil {
+		return event.Loss{}
+	}
+	n := w.table.Evicted()
+	l := event.Loss{Evicted: n - w.evicted}
+	w.evicted = n
+	return l
+}
+
+// forget empties the table when it fills up, if nobody holds numbers of it
+// from one interval to the next.
+func (r *run) forgetStacks() {
+	w := r.stacks
+	if w == nil || !w.table.Crowded() || len(r.plan.Joins)+len(r.plan.Folds) > 0 {
+		return
+	}
+	for _, f := range r.files {
+		if !f.stamped {
+			return
+		}
+	}
+	w.table.Reset()
+	w.evicted = 0
+}
+
+func (w *stackWorld) close() error {
+	if w == nil || w.maps == nil {
+		return nil
+	}
+	return w.maps.Close()
+}
