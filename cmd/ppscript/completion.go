@@ -13,7 +13,8 @@ func (a *app) completionCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			switch args[0] {
 			case "bash":
-				return c.Root().GenBashCompletionV2(a.stdout, true)
+				_, err := a.stdout.WriteString(bashCompletion)
+				return err
 			case "zsh":
 				return c.Root().GenZshCompletion(a.stdout)
 			}
