@@ -126,6 +126,9 @@ func (c *Config) ringed(a *unix.PerfEventAttr) {
 	a.Read_format = unix.PERF_FORMAT_ID | unix.PERF_FORMAT_LOST
 	a.Bits |= unix.PerfBitSampleIDAll | unix.PerfBitWatermark
 	a.Wakeup = uint32(max(1, c.dataSize()/100*c.Watermark))
+	if c.Prompt {
+		a.Wakeup = 1
+	}
 	set(a, unix.PerfBitWriteBackward, c.Overwrite)
 	switch c.Clock {
 	case ClockMonotonic:

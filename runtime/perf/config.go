@@ -27,8 +27,11 @@ type Config struct {
 	// SideBand opens a dummy event beside the others for records about tasks.
 	SideBand SideBand
 
-	Pages     int  // of 4 KiB in each ring, a power of two; 0 is DefaultPages
-	Watermark int  // percent of a ring that wakes Poll; 0 is 50
+	Pages     int // of 4 KiB in each ring, a power of two; 0 is DefaultPages
+	Watermark int // percent of a ring that wakes Poll; 0 is 50
+	// Prompt wakes Poll for every record, where what it tells of must be
+	// looked at before it changes: the memory of the process.
+	Prompt    bool
 	Overwrite bool // keep the newest records instead of the oldest; read after Stop
 
 	Clock Clock

@@ -203,7 +203,7 @@ func (m *image) variables() []string {
 
 // schema describes the samples. They have no raw record.
 func (w *watch) schema() *event.Schema {
-	b := &builder{s: &event.Schema{System: "breakpoint", Name: w.name(), Type: unix.PERF_TYPE_BREAKPOINT}}
+	b := &builder{s: &event.Schema{Name: "breakpoint", Type: unix.PERF_TYPE_BREAKPOINT}}
 	b.add(event.Field{Name: "addr", Type: "u64", Fact: event.FactAddr, Unit: event.AddressU, Size: 8})
 	b.add(event.Field{Name: "ip", Type: "u64", Fact: event.FactIP, Unit: event.AddressU, Size: 8})
 	uses := append([]event.Fact{event.FactIP, event.FactTime}, inThread...)
@@ -218,6 +218,8 @@ func (w *watch) schema() *event.Schema {
 	for _, n := range names {
 		b.add(event.Field{Name: n.name, Type: "unsigned long", Size: 8, Unit: event.AddressU, Fact: event.FactReg + event.Fact(n.num)})
 	}
+	name := w.name()
+	b.text("watch", func(*event.Event) (string, bool) { return name, true })
 	b.text("regs", func(e *event.Event) (string, bool) {
 		t := string(AppendRegisters(nil, e))
 		return t, t != ""

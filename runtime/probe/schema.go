@@ -35,7 +35,6 @@ func newBuilder(system, name string, typ uint32, config uint64, returns bool) *b
 		b.s.Fields = append(b.s.Fields, event.Field{Name: "ret_ip", Type: "unsigned long", Offset: 16, Size: 8, Unit: event.AddressU})
 		b.s.Size = 24
 	}
-	b.text("func", func(*event.Event) (string, bool) { return name, true })
 	return b
 }
 
@@ -67,6 +66,9 @@ func (b *builder) text(name string, fn func(*event.Event) (string, bool), uses .
 
 // schema ends the building.
 func (b *builder) schema() *event.Schema {
+	// Last, so that a declared argument of the name hides it.
+	name := b.s.Name
+	b.text("func", func(*event.Event) (string, bool) { return name, true })
 	nums, texts := b.nums, b.texts
 	b.s.Arg = func(e *event.Event, n int) (uint64, bool) {
 		if n >= len(nums) || nums[n] == nil {
@@ -95,7 +97,7 @@ func lineOf(s *event.Schema) func(dst []byte, e *event.Event) []byte {
 		dst = append(strconv.AppendUint(append(dst, '('), uint64(v), 16), ')')
 		for i := range s.Fields {
 			f := &s.Fields[i]
-			if f.Place != event.InFact || f.Name == "func" {
+			if f.Place != event.InFact || i == len(s.Fields)-1 { // func
 				continue
 			}
 			if f.Kind == event.Str {

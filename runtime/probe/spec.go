@@ -2,6 +2,7 @@ package probe
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -163,4 +164,20 @@ func parseAddress(s string) (uint64, bool) {
 	}
 	v, err := parseNumber(s)
 	return v, err == nil
+}
+
+// ReadsMemory reports that a fact that is wanted reads the memory of the
+// event's process, which had better happen soon.
+func ReadsMemory(s *event.Schema, wanted []event.Fact) bool {
+	want := map[event.Fact]bool{}
+	for _, f := range wanted {
+		want[f] = true
+	}
+	for i := range s.Fields {
+		f := &s.Fields[i]
+		if f.Fact >= event.FactArg && want[f.Fact] && slices.Contains(f.Uses, event.FactTID) {
+			return true
+		}
+	}
+	return false
 }

@@ -9,6 +9,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/probe"
 )
 
 // perfConfig says what the plan needs of the kernel.
@@ -47,6 +48,7 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 			ExcludeGuest: s.Exclude.Guest, ExcludeIdle: s.Exclude.Idle && e.Stream.Schema.System == "software",
 		}
 		w.probes.configure(&ev, p.Facts)
+		c.Prompt = c.Prompt || probe.ReadsMemory(ev.Schema, p.Facts)
 		configureStack(&ev, e.Stack)
 		c.Events = append(c.Events, ev)
 	}
