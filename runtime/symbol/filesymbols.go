@@ -35,7 +35,7 @@ func OpenFileSymbolsIn(root *object.Root, path string) (*FileSymbols, error) {
 		store.Close()
 		return nil, &diag.Error{Op: "read symbols", Subject: path, Cause: err, Class: diag.Attach}
 	}
-	t, err := loadTable(store, f)
+	t, err := ReadTable(store, f)
 	if err != nil {
 		store.Close()
 		return nil, &diag.Error{Op: "read symbols", Subject: path, Cause: err, Class: diag.Attach}

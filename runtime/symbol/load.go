@@ -20,9 +20,10 @@ import (
 // maxMini bounds the uncompressed size of .gnu_debugdata.
 const maxMini = 256 << 20
 
-// loadTable reads all functions that are known of f. If some part of it is
-// damaged the rest still counts; the error is for a file with nothing to read.
-func loadTable(store *object.Store, f *object.File) (*Table, error) {
+// ReadTable reads all functions that are known of f; store finds its debug
+// file, nil does not look. If some part is damaged the rest still counts; the
+// error is for a file with nothing to read.
+func ReadTable(store *object.Store, f *object.File) (*Table, error) {
 	im, err := f.Image()
 	if err != nil {
 		return nil, err

@@ -230,7 +230,7 @@ func (s *Symbolizer) Table(f *object.File) *Table {
 	if t, ok := s.tables[f]; ok {
 		return t
 	}
-	t, err := loadTable(s.opt.Maps.Files(), f)
+	t, err := ReadTable(s.opt.Maps.Files(), f)
 	if err != nil {
 		t = &Table{}
 	}

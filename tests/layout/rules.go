@@ -40,6 +40,7 @@ var layers = [][]string{
 	{"runtime/object"},
 	{"runtime/task"},
 	{"runtime/symbol"},
+	{"runtime/unwind"},
 	{"runtime/probe"}, // where dynamic probes go; it asks symbol, opens nothing
 
 	// What is done with events.

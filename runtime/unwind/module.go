@@ -1,0 +1,163 @@
+package unwind
+
+import (
+	"debug/elf"
+	"encoding/binary"
+
+	"ppscript/runtime/object"
+	"ppscript/runtime/symbol"
+)
+
+// This file prepares a file for walking through it, once.
+
+// A module is what the walk needs of one file.
+type module struct {
+	tables []*Table
+	load   []segment
+	ends   []span // functions that have no caller, although tables say so
+	signal []span // where handlers return to, if the tables do not tell
+	goCode bool   // has frame pointers everywhere
+	bytes  int
+}
+
+// segment is executable code: file offsets [off, off+size) lie at addr.
+type segment struct{ off, size, addr uint64 }
+
+type span struct{ from, to uint64 }
+
+func in(spans []span, addr uint64) bool {
+	for _, s := range spans {
+		if addr >= s.from && addr < s.to {
+			return true
+		}
+	}
+	return false
+}
+
+// addr turns a file offset into an address of the image.
+func (m *module) addr(off uint64) (uint64, bool) {
+	for i := range m.load {
+		if s := &m.load[i]; off-s.off < s.size {
+			return off - s.off + s.addr, true
+		}
+	}
+	return 0, false
+}
+
+// rules are those at an address of the image, nil if there are none.
+func (m *module) rules(addr uint64) (*Table, *ruleSet) {
+	for _, t := range m.tables {
+		if r := t.find(addr); r != nil {
+			return t, r
+		}
+	}
+	return nil, nil
+}
+
+// loadModule reads a file's tables. One that cannot be read has none.
+func loadModule(store *object.Store, f *object.File) *module {
+	m := &module{}
+	im, err := f.Image()
+	if err != nil || im.Class != elf.ELFCLASS64 || im.ByteOrder != binary.LittleEndian {
+		return m
+	}
+	for _, p := range im.Progs {
+		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 {
+			// Mappings begin and end at pages.
+			lead := p.Off & 0xfff
+			m.load = append(m.load, segment{p.Off - lead, p.Filesz + lead, p.Vaddr - lead})
+		}
+	}
+	m.take(ehFrame(im))
+	m.take(debugFrame(im))
+	if len(m.tables) == 0 && store != nil {
+		if d := store.Debug(f); d != nil {
+			if dim, err := d.Image(); err == nil {
+				m.take(debugFrame(dim))
+			}
+		}
+	}
+	m.goCode = im.Go()
+	if m.goCode || f.Path == "[vdso]" {
+		m.special(store, f)
+	}
+	for _, t := range m.tables {
+		m.bytes += t.Bytes()
+	}
+	return m
+}
+
+func (m *module) take(s Section, ok bool) {
+	if !ok {
+		return
+	}
+	if t, err := Parse(s); err == nil {
+		m.tables = append(m.tables, t)
+	}
+}
+
+// special finds the functions that a walk must know by name. Go's first
+// functions have nobody who called them, but their stack is not empty.
+func (m *module) special(store *object.Store, f *object.File) {
+	t, err := symbol.ReadTable(store, f)
+	if err != nil {
+		return
+	}
+	for i := range t.Len() {
+		fn := t.At(i)
+		at := span{fn.Addr, fn.Addr + fn.Size}
+		switch fn.Name {
+		case "runtime.goexit", "runtime.goexit.abi0", "runtime.mstart", "runtime.mstart.abi0",
+			"runtime.rt0_go", "runtime.rt0_go.abi0", "_rt0_amd64_linux", "_rt0_arm64_linux",
+			"runtime.clone", "runtime.clone.abi0", "_cgo_topofstack":
+			m.ends = append(m.ends, at)
+		case "runtime.sigreturn__sigaction", "runtime.sigreturn__sigaction.abi0", "runtime.sigreturn", "runtime.sigreturn.abi0",
+			"__kernel_rt_sigreturn":
+			m.signal = append(m.signal, at)
+		}
+	}
+}
+
+// ehFrame is the section .eh_frame, found by the program headers in a file
+// without section headers.
+func ehFrame(im *object.Image) (Section, bool) {
+	s := Section{Word: 8}
+	if h := im.Section(".eh_frame_hdr"); h != nil {
+		s.Base = h.Addr
+	}
+	if e := im.Section(".eh_frame"); e != nil {
+		data, err := im.SectionData(e)
+		s.Data, s.Addr = data, e.Addr
+		return s, err == nil && len(data) > 0
+	}
+	for _, p := range im.Progs {
+		if p.Type != elf.PT_GNU_EH_FRAME {
+			continue
+		}
+		// struct: version 1, encodings of the pointer, the count and the
+		// table, then the pointer to .eh_frame.
+		head := im.Bytes(p.Vaddr, 12)
+		if len(head) < 12 || head[0] != 1 {
+			return s, false
+		}
+		s.Base = p.Vaddr
+		c := cursor{b: head, at: 4}
+		at, ok := s.pointer(&c, head[1], p.Vaddr+4, 8)
+		if !ok {
+			return s, false
+		}
+		for _, l := range im.Progs {
+			if l.Type == elf.PT_LOAD && at >= l.Vaddr && at-l.Vaddr < l.Filesz && l.Filesz < 1<<31 {
+				s.Data, s.Addr = im.Bytes(at, int(l.Filesz-(at-l.Vaddr))), at
+				return s, len(s.Data) > 0
+			}
+		}
+	}
+	return s, false
+}
+
+// debugFrame is the section .debug_frame, which Go writes instead.
+func debugFrame(im *object.Image) (Section, bool) {
+	data, err := im.Data(".debug_frame")
+	return Section{Data: data, Debug: true, Word: 8}, err == nil && len(data) > 0
+}

@@ -1,0 +1,183 @@
+package unwind
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
+// This file is the form in which call frame information is kept. For each
+// address it is a set of rules: how to find the CFA (the stack pointer before
+// the call), and where the registers of the caller are. A program has many
+// addresses and few distinct sets, so the table is pairs of an address and the
+// number of a set, 8 bytes for each place where the rules change.
+
+// ruleKind says how the caller's value of a register is found.
+type ruleKind uint8
+
+const (
+	sameValue  ruleKind = iota
+	undefined           // lost; of the return address: there is no caller
+	atOffset            // in memory at CFA+off
+	valOffset           // CFA+off itself
+	inRegister          // in register off
+	atExpr              // in memory where expression off says
+	valExpr             // what expression off says
+)
+
+// A regRule is the rule of one register.
+type regRule struct {
+	reg  uint8
+	kind ruleKind
+	off  int32
+}
+
+// A ruleSet is what holds at an address.
+type ruleSet struct {
+	first  uint32 // in Table.pool
+	cfaOff int32  // to add to cfaReg; with cfaExpr the number of an expression
+	cfaReg uint8
+	n      uint8 // number of regRules
+	ra     uint8 // the register that holds the return address
+	flags  uint8
+}
+
+const (
+	cfaExpr    = 1 << iota // the CFA is an expression
+	signalHere             // a frame that the kernel made to call a handler
+)
+
+// noRules is the set of addresses without information.
+const noRules = 0
+
+// A Table is the call frame information of one section. It does not change and
+// may be shared.
+type Table struct {
+	base uint64
+	pcs  []uint32 // from base, where sets begin to hold
+	sets []uint32
+	rule []ruleSet
+	pool []regRule
+	expr [][]byte
+}
+
+// Len is the number of places where rules change.
+func (t *Table) Len() int { return len(t.pcs) }
+
+// Bytes is about the memory that the table takes.
+func (t *Table) Bytes() int {
+	n := 8*len(t.pcs) + 16*len(t.rule) + 8*len(t.pool)
+	for _, e := range t.expr {
+		n += 24 + len(e)
+	}
+	return n
+}
+
+// find returns the rules at an address, nil if there are none.
+//
+// Fast path: one binary search in consecutive memory.
+func (t *Table) find(addr uint64) *ruleSet {
+	if addr < t.base || addr-t.base > math.MaxUint32 {
+		return nil
+	}
+	pc := uint32(addr - t.base)
+	lo, hi := 0, len(t.pcs)
+	for lo < hi {
+		mid := int(uint(lo+hi) / 2)
+		if t.pcs[mid] <= pc {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo == 0 || t.sets[lo-1] == noRules {
+		return nil
+	}
+	return &t.rule[t.sets[lo-1]]
+}
+
+// A tableBuilder makes a Table out of rows in the order of their addresses.
+type tableBuilder struct {
+	t     Table
+	index map[string]uint32 // sets by their bytes
+	exprs map[string]int32
+	key   []byte
+}
+
+func newTableBuilder(base uint64) *tableBuilder {
+	b := &tableBuilder{index: map[string]uint32{}, exprs: map[string]int32{}}
+	b.t.base = base
+	b.t.rule = []ruleSet{{}} // noRules
+	return b
+}
+
+// row says that set holds from addr on. Rows come in ascending order; one at
+// the address of the last replaces it.
+func (b *tableBuilder) row(addr uint64, set uint32) {
+	if addr < b.t.base || addr-b.t.base > math.MaxUint32 {
+		return
+	}
+	pc, n := uint32(addr-b.t.base), len(b.t.pcs)
+	for n > 0 && b.t.pcs[n-1] >= pc { // functions that overlap: the later counts
+		n--
+	}
+	b.t.pcs, b.t.sets = b.t.pcs[:n], b.t.sets[:n]
+	if n > 0 && b.t.sets[n-1] == set {
+		return
+	}
+	b.t.pcs, b.t.sets = append(b.t.pcs, pc), append(b.t.sets, set)
+}
+
+// set returns the number of a set of rules.
+func (b *tableBuilder) set(s *state, ra uint8, signal bool) uint32 {
+	var flags uint8
+	if signal {
+		flags |= signalHere
+	}
+	if s.cfaExpr {
+		flags |= cfaExpr
+	}
+	k := append(b.key[:0], s.cfaReg, ra, flags)
+	k = binary.LittleEndian.AppendUint32(k, uint32(s.cfaOff))
+	n := 0
+	for reg := range s.rules {
+		if r := &s.rules[reg]; r.kind != sameValue {
+			k = binary.LittleEndian.AppendUint32(append(k, uint8(reg), uint8(r.kind)), uint32(r.off))
+			n++
+		}
+	}
+	b.key = k
+	if i, ok := b.index[string(k)]; ok {
+		return i
+	}
+	i := uint32(len(b.t.rule))
+	b.index[string(k)] = i
+	b.t.rule = append(b.t.rule, ruleSet{
+		first: uint32(len(b.t.pool)), n: uint8(n), cfaOff: s.cfaOff, cfaReg: s.cfaReg, ra: ra, flags: flags,
+	})
+	for reg := range s.rules {
+		if r := s.rules[reg]; r.kind != sameValue {
+			r.reg = uint8(reg)
+			b.t.pool = append(b.t.pool, r)
+		}
+	}
+	return i
+}
+
+// expr returns the number of an expression, which is copied.
+func (b *tableBuilder) expr(code []byte) int32 {
+	if i, ok := b.exprs[string(code)]; ok {
+		return i
+	}
+	i := int32(len(b.t.expr))
+	b.exprs[string(code)] = i
+	b.t.expr = append(b.t.expr, slices.Clone(code))
+	return i
+}
+
+func (b *tableBuilder) done() *Table {
+	t := b.t
+	t.pcs, t.sets = slices.Clip(t.pcs), slices.Clip(t.sets)
+	t.rule, t.pool = slices.Clip(t.rule), slices.Clip(t.pool)
+	return &t
+}
