@@ -95,7 +95,7 @@ func (b *builder) fold(f *Fold) ([]branch, error) {
 	for i := range brs {
 		scopes[i] = brs[i].scope
 	}
-	flush := b.scope(nil, &event.Schema{System: "fold", Name: "flush", Fields: []event.Field{foldKeyField(n.spec.Key)}})
+	flush := b.scope(nil, &event.Schema{System: "fold", Name: "flush", Fields: []event.Field{keyField(n.spec.Key.Any())}})
 	if err := f.Machine.Bind(scopes, flush); err != nil {
 		return nil, err
 	}
@@ -181,10 +181,13 @@ func (b *builder) stepProgram(m Machine, pos string, sc *expr.Scope,
 	return p
 }
 
-// foldKeyField describes the slot in which flush events carry a key.
-func foldKeyField(fn *flow.Fn) event.Field {
+// keyField describes the slot in which made events carry a key that p yields.
+func keyField(p *expr.Program) event.Field {
 	f := event.Field{Name: "key", Type: "u64", Place: event.InSlot, Signed: true, Size: 8}
-	switch p := fn.Any(); p.Type.Kind {
+	if p == nil {
+		return f
+	}
+	switch p.Type.Kind {
 	case expr.Str:
 		f.Kind, f.Type = event.Str, "char[]"
 	case expr.Bool:
@@ -192,6 +195,9 @@ func foldKeyField(fn *flow.Fn) event.Field {
 	case expr.Int:
 		n, field := p.Node.(*expr.Field)
 		f.Signed = !p.Type.Unsigned || field && n.F.Size < 8
+		if unit := expr.UnitOf(p.Node); unit == event.Nanos || unit == event.Moment {
+			f.Unit = unit
+		}
 	default:
 		f.Kind, f.Type = event.Bytes, "value" // its kind is known when it runs
 	}

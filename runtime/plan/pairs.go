@@ -81,10 +81,8 @@ func (b *builder) pairSchema(n *joinNode, s, e branch, more []event.Field) *even
 
 // joinKeyField is the field that holds the key of a joint.
 func joinKeyField(p *expr.Program, slot int) event.Field {
-	key := event.Field{Name: "key", Type: "u64", Place: event.InSlot, Offset: slot, Signed: true, Size: 8}
-	if p != nil && p.Type.Kind == expr.Str {
-		key.Kind, key.Type = event.Str, "char[]"
-	}
+	key := keyField(p)
+	key.Offset = slot
 	return key
 }
 

@@ -273,15 +273,25 @@ func (s *scan) expr(e syntax.Expr) role {
 		s.all(e.List)
 		return role{kind: kindOther}
 	case *syntax.DictExpr:
-		s.all(e.List)
-		return role{kind: kindOther}
-	case *syntax.DictEntry:
-		s.expr(e.Key)
-		s.expr(e.Value)
+		return s.dict(e)
 	case *syntax.Comprehension:
 		return role{kind: kindOther}
 	}
 	return role{}
+}
+
+func (s *scan) dict(e *syntax.DictExpr) role {
+	d := starlark.NewDict(len(e.List))
+	constant := true
+	for _, x := range e.List {
+		kv := x.(*syntax.DictEntry)
+		k, v := s.expr(kv.Key), s.expr(kv.Value)
+		constant = constant && k.c != nil && v.c != nil && d.SetKey(k.c, v.c) == nil
+	}
+	if !constant {
+		return role{kind: kindOther}
+	}
+	return role{kind: kindOther, c: d}
 }
 
 func (s *scan) all(list []syntax.Expr) {
@@ -365,9 +375,11 @@ func (s *scan) field(x role, name string) role {
 	k := kindUnknown
 	for _, sc := range x.events {
 		schema := sc.Schema
+		computed := name
 		if x.part != "" {
-			schema = sc.Parts[x.part]
-		} else if n, ok := sc.Vars[name]; ok {
+			schema, computed = sc.Parts[x.part], x.part+"."+name
+		}
+		if n, ok := sc.Vars[computed]; ok {
 			k = joinKinds(k, kindOfNode(n))
 			continue
 		}

@@ -26,7 +26,7 @@ func (s *scopeOf) loadState(e *syntax.DotExpr, name string) val {
 }
 
 // named is a computed value that has a name (let).
-func (s *scopeOf) named(e *syntax.DotExpr, n expr.Node) val {
+func (s *scopeOf) named(n expr.Node) val {
 	v := val{node: n}
 	if q, ok := n.(*expr.Quantity); ok {
 		v.node = q.X
@@ -60,6 +60,21 @@ func (s *scopeOf) slice(e *syntax.SliceExpr) val {
 	n, err := expr.NewSlice(x.node, lo, hi, !given)
 	s.must(e.Lbrack, err)
 	return val{node: n}
+}
+
+// dict is a dictionary written out, of constants.
+func (s *scopeOf) dict(e *syntax.DictExpr) val {
+	d := starlark.NewDict(len(e.List))
+	for _, x := range e.List {
+		kv := x.(*syntax.DictEntry)
+		k, v := s.expr(kv.Key), s.expr(kv.Value)
+		if k.c == nil || v.c == nil {
+			s.refuse(e.Lbrace, "a dict is made for each event")
+		}
+		s.must(e.Lbrace, d.SetKey(k.c, v.c))
+	}
+	d.Freeze()
+	return val{c: d}
 }
 
 // index is D[x], or a member of a constant list.

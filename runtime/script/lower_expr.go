@@ -51,6 +51,8 @@ func (s *scopeOf) expr(e syntax.Expr) val {
 		return s.tuple(e.Lparen, e.List)
 	case *syntax.ListExpr:
 		return s.constants(e.Lbrack, e.List)
+	case *syntax.DictExpr:
+		return s.dict(e)
 	case *syntax.SliceExpr:
 		return s.slice(e)
 	case *syntax.IndexExpr:
@@ -156,11 +158,7 @@ func (s *scopeOf) field(e *syntax.DotExpr, p *part, name string) val {
 		computed = "end." + name
 	}
 	if n, ok := s.sc.Vars[computed]; ok {
-		v := val{node: n}
-		if f, ok := n.(*expr.Field); ok && (f.F.Unit == event.Nanos || f.F.Unit == event.Moment) {
-			v.unit = f.F.Unit
-		}
-		return v
+		return s.named(n)
 	}
 	a := accessOf(p.schema, name)
 	if a == nil {

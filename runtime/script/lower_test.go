@@ -295,7 +295,7 @@ func TestNotLowered(t *testing.T) {
 	f("lambda e: e.addr + 1", "may need more than 64 bits")
 	f("lambda e: e.addr - e.pid", "may need more than 64 bits")
 	f("lambda e: [x for x in [e.pid]]", "this expression cannot be translated")
-	f("lambda e: {1: 2}[e.pid]", "this expression cannot be translated")
+	f("lambda e: {1: e.cpu}[e.pid]", "a dict is made for each event")
 	f("lambda e: repr(e.pid)", "a call of what cannot be translated")
 	f("lambda e: e.symbolic('prio')", "found by the interpreter only")
 	f("lambda e: e.symbolic('comm')", "not a numeric field")

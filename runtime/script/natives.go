@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"math/bits"
+	"runtime"
 	"strconv"
 	"strings"
 	"unsafe"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/kernel"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
@@ -201,12 +203,11 @@ func (s *scopeOf) lowerBuiltin(e *syntax.CallExpr, f starlark.Callable, args []v
 		node, err = expr.NewNative(expr.Native{Name: "comm_get", T: expr.TStr, Args: []expr.Node{x(0)},
 			Str1: func(_ *expr.Frame, x int64) []byte { return textView(fn(int32(x))) }})
 	case "syscall_name":
-		if len(args) != 1 || !plain(0) || sv.SyscallName == nil {
+		if len(args) != 1 || !plain(0) {
 			return val{}, false
 		}
-		fn := sv.SyscallName
 		node, err = expr.NewNative(expr.Native{Name: "syscall_name", T: expr.TStr, Args: []expr.Node{x(0)},
-			Str1: func(_ *expr.Frame, x int64) []byte { return textView(fn(x)) }})
+			Str1: func(_ *expr.Frame, x int64) []byte { return textView(kernel.SyscallName(runtime.GOARCH, x)) }})
 	default:
 		return val{}, false
 	}
