@@ -31,6 +31,7 @@ type Join struct {
 	integer bool
 	key     int64  // of the event at hand
 	pack    []byte // the same, if it is not an integer
+	touched int32
 
 	out   []*event.Event
 	pairs []pair
@@ -61,6 +62,7 @@ type input struct {
 	starts  bool
 	ends    bool
 	middle  bool // an end without a start is worth counting
+	slow    bool // the key runs in the interpreter: once is enough
 }
 
 type pair struct {
@@ -97,6 +99,7 @@ func New(spec Spec, next flow.Sink) *Join {
 			starts:  traced && (in.Stage < last || spec.Cycle),
 			ends:    traced && (in.Stage > 0 || spec.Cycle),
 			middle:  traced && in.Stage > 0,
+			slow:    in.Key != nil && in.Key.IsInterpreted(),
 		})
 	}
 	j.rows = newRows(j.integer)
@@ -109,6 +112,9 @@ func New(spec Spec, next flow.Sink) *Join {
 //
 // Fast path: this runs for every event of every stage.
 func (j *Join) Events(evs []*event.Event) {
+	if j.integer && j.rows.ints.Large() {
+		j.touch(evs)
+	}
 	for _, e := range evs {
 		in := &j.in[e.Stream.Index]
 		if !in.arrives {
@@ -169,6 +175,18 @@ func (j *Join) Events(evs []*event.Event) {
 	if t := j.spec.Timeline; t != nil {
 		t.due(t.newest)
 		t.release(j.oldest())
+	}
+}
+
+// touch brings the keys' places in a large table into the cache, all at once.
+func (j *Join) touch(evs []*event.Event) {
+	for _, e := range evs {
+		in := &j.in[e.Stream.Index]
+		if !in.arrives || in.Untraced || in.slow {
+			continue
+		}
+		j.frame.Reset(e)
+		j.touched += j.rows.ints.Touch(in.Key.Int(&j.frame))
 	}
 }
 

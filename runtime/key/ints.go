@@ -68,6 +68,15 @@ func (t *Ints) Find(k int64) int32 {
 	}
 }
 
+// Large reports that the table does not fit the second-level cache: a look-up
+// waits for memory then.
+func (t *Ints) Large() bool { return len(t.slots) > 1<<15 }
+
+// Touch loads the place where k would be, and does not wait for it: who
+// touches a batch of keys before finding them waits once instead of each
+// time. The result only keeps the load from being left out.
+func (t *Ints) Touch(k int64) int32 { return t.slots[t.hash(k)&uint64(len(t.slots)-1)].row }
+
 // Insert returns the row of k and whether it is new; None if the table is at
 // its limit.
 func (t *Ints) Insert(k int64) (row int32, fresh bool) {
