@@ -90,9 +90,8 @@ func (l *Layout) UserRegs(e *event.Event) []uint64 {
 	return l.regs(e, unix.PERF_SAMPLE_REGS_USER)
 }
 
-// UserRegsMask tells which registers UserRegs returns: PERF_SAMPLE_REGS_USER's
-// sample_regs_user.
-func (l *Layout) UserRegsMask() uint64 { return l.RegsUser }
+// UserMask says which registers UserRegs returns.
+func (l *Layout) UserMask() uint64 { return l.RegsUser }
 
 // IntrRegs is UserRegs for the registers at the interrupt.
 func (l *Layout) IntrRegs(e *event.Event) []uint64 {

@@ -103,7 +103,7 @@ func (u *Unwinder) Stats() Stats {
 
 // sampled is what perf.Layout knows of the user code of a sample.
 type sampled interface {
-	UserRegsMask() uint64
+	UserMask() uint64
 	UserRegs(e *event.Event) []uint64
 	UserStack(e *event.Event) []byte
 }
@@ -113,19 +113,26 @@ type sampled interface {
 func (u *Unwinder) Sample(dst []uint64, e *event.Event) ([]uint64, How) {
 	if e.Stream != nil {
 		if l, ok := e.Stream.Members.(sampled); ok {
-			return u.Unwind(dst, e.PID, e.Time, l.UserRegsMask(), l.UserRegs(e), l.UserStack(e))
+			return u.Walk(dst, e.PID, e.Time, l.UserMask(), l.UserRegs(e), l.UserStack(e))
 		}
 	}
-	return u.Unwind(dst, e.PID, e.Time, 0, nil, nil)
+	return u.Walk(dst, e.PID, e.Time, 0, nil, nil)
 }
 
-// Unwind is Sample for its parts: the registers that mask (of
+// Unwind is Walk for who only wants to know whether outer functions are
+// missing.
+func (u *Unwinder) Unwind(dst []uint64, pid int32, when event.Time, mask uint64, regs []uint64, stack []byte) (addrs []uint64, cut bool) {
+	addrs, h := u.Walk(dst, pid, when, mask, regs, stack)
+	return addrs, !h.Whole()
+}
+
+// Walk is Sample for its parts: the registers that mask (of
 // PERF_SAMPLE_REGS_USER) selects, and the copy of the stack, which begins at
 // the stack pointer.
 //
 // Fast path: after the tables of the files are read it allocates nothing but
 // what dst needs to grow.
-func (u *Unwinder) Unwind(dst []uint64, pid int32, when event.Time, mask uint64, regs []uint64, stack []byte) ([]uint64, How) {
+func (u *Unwinder) Walk(dst []uint64, pid int32, when event.Time, mask uint64, regs []uint64, stack []byte) ([]uint64, How) {
 	w := &u.walk
 	u.stats.Stacks++
 	var h How
