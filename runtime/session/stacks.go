@@ -13,6 +13,7 @@ import (
 	"ppscript/runtime/stack"
 	"ppscript/runtime/symbol"
 	"ppscript/runtime/task"
+	"ppscript/runtime/unwind"
 )
 
 // This file connects the stacks of samples with their names: a Reader in front
@@ -28,6 +29,7 @@ type stackWorld struct {
 	frames  map[frameKey][]*result.Frame
 	evicted uint64 // of table, at the last tick
 	line    []*result.Frame
+	unwind  *unwind.Unwinder // made at the first need
 }
 
 // frameKey is an address as the frames of results need it: two processes may
@@ -48,12 +50,14 @@ func (r *run) openStacks() {
 	if !r.plan.HasStacks {
 		return
 	}
-	w := &stackWorld{table: stack.New(stack.Options{}), frames: map[frameKey][]*result.Frame{}}
-	o := symbol.Options{Kernel: r.world.symbols}
+	w := &stackWorld{frames: map[frameKey][]*result.Frame{}}
+	o, so := symbol.Options{Kernel: r.world.symbols}, stack.Options{}
 	if r.plan.Mappings {
 		w.maps = task.NewMappings(task.MappingsOptions{NoProc: r.world.file != nil})
 		o.Maps = w.maps
+		so.Fresh = func(pid int32, when event.Time) { w.maps.Space(pid, when) }
 	}
+	w.table = stack.New(so)
 	w.symbols = symbol.New(o)
 	r.stacks = w
 }
@@ -75,7 +79,7 @@ func (r *run) readStacks() {
 			s.Max = min(limit, e.Stack.Max)
 		}
 		if e.Stack.Dwarf() {
-			s.Unwinder = nil
+			s.Unwinder = r.stacks.unwinder()
 		}
 		reader := stack.NewReader(e.Stream.Members, w.table, s)
 		e.Stream.Members = reader
@@ -87,6 +91,23 @@ func (r *run) readStacks() {
 		}
 		w.show[e.Stream.Index] = e.Stack.Show && r.cfg.Options.FlameGraph == ""
 	}
+}
+
+// unwinder is how user code is unwound from registers and a copy of its stack.
+func (w *stackWorld) unwinder() stack.Unwinder {
+	if w.unwind == nil {
+		w.unwind = unwind.New(unwind.Options{Maps: w.maps})
+	}
+	return tables{w.unwind}
+}
+
+// tables unwinds by unwind tables.
+type tables struct{ u *unwind.Unwinder }
+
+// Unwind implements stack.Unwinder.
+func (t tables) Unwind(dst []uint64, pid int32, when event.Time, mask uint64, regs []uint64, copied []byte) ([]uint64, bool) {
+	dst, how := t.u.Unwind(dst, pid, when, mask, regs, copied)
+	return dst, !how.Whole()
 }
 
 // maxStack is the most addresses that the kernel puts into a chain.

@@ -18,14 +18,15 @@ type Spec struct {
 // An Unwinder finds the callers of user code without frame pointers.
 type Unwinder interface {
 	// Unwind appends the addresses, innermost first, of the code that the
-	// registers (in the order of the kernel's enum perf_event_*_regs) and the
-	// copied part of the stack show. Cut says that there are outer ones that
-	// it could not find.
-	Unwind(dst []uint64, pid int32, when event.Time, regs []uint64, stack []byte) (addrs []uint64, cut bool)
+	// registers (those of mask, in the order of the kernel's enum
+	// perf_event_*_regs) and the copied part of the stack show. Cut says that
+	// there are outer ones that it could not find.
+	Unwind(dst []uint64, pid int32, when event.Time, mask uint64, regs []uint64, stack []byte) (addrs []uint64, cut bool)
 }
 
 // state are the decoders of samples that carry registers and the user stack.
 type state interface {
+	UserMask() uint64
 	UserRegs(e *event.Event) []uint64
 	UserStack(e *event.Event) []byte
 }
@@ -113,7 +114,7 @@ func (r *Reader) unwind(e *event.Event, chain []uint64, fl flags) ([]uint64, fla
 	kernel := len(r.scratch)
 	r.scratch = append(r.scratch, markUser)
 	var short bool
-	r.scratch, short = r.spec.Unwinder.Unwind(r.scratch, e.PID, e.Time, regs, copied)
+	r.scratch, short = r.spec.Unwinder.Unwind(r.scratch, e.PID, e.Time, r.state.UserMask(), regs, copied)
 	found := len(r.scratch) - kernel
 	if short && found < userWords(chain) {
 		r.scratch = appendPart(r.scratch[:kernel], chain, User)

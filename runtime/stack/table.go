@@ -37,6 +37,10 @@ const (
 type Options struct {
 	Stacks int // how many; 0 is DefaultStacks
 	Words  int // addresses and markers of all together; 0 is DefaultWords
+	// Fresh is called for each new stack that has user addresses, soon after
+	// it was sampled: who will have to name them later can look at the
+	// process while it is there. It may be nil.
+	Fresh func(pid int32, when event.Time)
 }
 
 // A Table numbers stacks. It is used by one goroutine.
@@ -169,6 +173,9 @@ func (t *Table) add(h uint32, e entry, chain []uint64) ID {
 	t.entries = append(t.entries, e)
 	id := uint32(len(t.entries)-1) + uint32(first)
 	t.put(slot{h, id})
+	if t.opt.Fresh != nil && e.pid >= 0 {
+		t.opt.Fresh(e.pid, e.when)
+	}
 	return ID(id)
 }
 

@@ -114,6 +114,7 @@ type fake struct {
 
 func (f *fake) Member(*event.Event, event.Fact) (uint64, bool) { return 42, true }
 func (f *fake) Callchain(*event.Event) []uint64                { return f.chain }
+func (f *fake) UserMask() uint64                               { return 0xff }
 func (f *fake) UserRegs(*event.Event) []uint64                 { return f.regs }
 func (f *fake) UserStack(*event.Event) []byte                  { return f.stack }
 
@@ -150,7 +151,7 @@ type steps struct {
 	cut   bool
 }
 
-func (s *steps) Unwind(dst []uint64, _ int32, _ event.Time, _ []uint64, _ []byte) ([]uint64, bool) {
+func (s *steps) Unwind(dst []uint64, _ int32, _ event.Time, _ uint64, _ []uint64, _ []byte) ([]uint64, bool) {
 	return append(dst, s.addrs...), s.cut
 }
 
