@@ -48,6 +48,7 @@ func (n *joinNode) wire(b *builder) {
 	if n.js.Timeline != nil {
 		n.js.KeepRaw = -1
 	}
+	n.run.kept = n.js.KeepRaw
 	if n.spec.Nested {
 		n.run.Nested = join.NewNested(n.js, n.tree, next)
 		n.feeds = n.run.Nested

@@ -150,6 +150,7 @@ type JoinRun struct {
 	Key    string   // what relates the events, for people
 	Names  []string // of the pairs
 	name   string
+	kept   int // bytes of a waiting event's record; negative is all
 }
 
 // Streams lists all streams, by index: of the events to open and of those that
