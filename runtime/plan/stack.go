@@ -125,6 +125,21 @@ func (b *builder) stacks(n *need) {
 		if e.Stack.User {
 			p.Mappings = true
 		}
+		if e.Stack.Dwarf() {
+			n.order("user stacks are unwound by the mappings of their time")
+		}
+	}
+	if len(p.Logs) > 0 {
+		// What a log shows of an event without a record are its facts.
+		for _, e := range p.Events {
+			fields := e.Stream.Schema.Fields
+			for i := range fields {
+				if n.field(&fields[i]); fields[i].Fact == event.FactIP && fields[i].Place == event.InFact {
+					n.add(event.FactTID)
+					p.Mappings = true
+				}
+			}
+		}
 	}
 	for _, s := range p.Stacks {
 		if len(s.Spec.By) == 0 {

@@ -39,6 +39,9 @@ type Line struct {
 	Marker byte   // 'G' for an event received from elsewhere; 0 for a local one
 	Prefix string // stands in the place of the date, in text; "" for the date
 	Result string // the name of the log in the script; "" is "log"
+	// Block is lines of text that belong to the event: registers. JSON has
+	// them as a field.
+	Block []byte
 	// Stacks says that events of this log have stacks. Frames is that of the
 	// event, innermost first; Cut says that outer frames are missing.
 	Stacks bool

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"strconv"
 	"time"
 
@@ -94,6 +95,11 @@ func (r *textRenderer) Event(l *Line) error {
 	r.line.Marker, r.line.Prefix = l.Marker, l.Prefix
 	r.buf = AppendEventLine(r.buf, l.Event, &r.line)
 	r.buf = append(r.buf, '\n')
+	for line := range bytes.Lines(l.Block) {
+		r.buf = append(r.buf, "    "...)
+		from := len(r.buf)
+		r.buf = append(cleanTail(append(r.buf, bytes.TrimRight(line, "\n")...), from), '\n')
+	}
 	r.buf = appendFrameLines(r.buf, l.Frames, l.Cut)
 	return r.spill()
 }

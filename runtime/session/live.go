@@ -50,6 +50,7 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 		w.probes.configure(&ev, p.Facts)
 		c.Prompt = c.Prompt || probe.ReadsMemory(ev.Schema, p.Facts)
 		configureStack(&ev, e.Stack)
+		ev.RegsIntr |= probe.RegsIntr(ev.Schema, p.Facts)
 		c.Events = append(c.Events, ev)
 	}
 	return c

@@ -213,6 +213,7 @@ func (r *run) emitter(l *plan.LogRun) func(e *event.Event) {
 	}
 	show := func(e *event.Event) {
 		line.Event = e
+		line.Block = registers(line.Block[:0], e)
 		if line.Stacks {
 			line.Frames, line.Cut = r.stacks.eventStack(e)
 		}

@@ -1,10 +1,14 @@
 package session
 
 import (
+	"fmt"
+	"strconv"
+
 	"ppscript/runtime/event"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/probe"
 )
 
 // This file finds events that have no format in tracefs: those that the kernel
@@ -15,9 +19,13 @@ import (
 func (w *world) named(s *plan.Source) (*event.Schema, error) {
 	if s.OrElse != "" && !w.hasCounters() {
 		w.sayOnce("the CPU has no counters here (a virtual machine?): sampling by " + s.OrElse + " instead of " + s.Name)
-		return perf.SoftwareSchema(s.OrElse)
+		s = &plan.Source{Kind: plan.Software, Name: s.OrElse}
 	}
-	return schemaOf(s.Kind, s.Name)
+	schema, err := schemaOf(s.Kind, s.Name)
+	if err != nil {
+		return nil, err
+	}
+	return w.describe(schema), nil
 }
 
 func schemaOf(k plan.Kind, name string) (*event.Schema, error) {
@@ -52,4 +60,69 @@ func recordedAs(s *plan.Source, schema *event.Schema) bool {
 		return err == nil && want.Type == schema.Type && want.ID == schema.ID
 	}
 	return is(schemaOf(s.Kind, s.Name)) || s.OrElse != "" && is(perf.SoftwareSchema(s.OrElse))
+}
+
+// describe gives an event of the kernel's software or of the CPU the facts that
+// tell something, and the text that logs show of it.
+func (w *world) describe(s *event.Schema) *event.Schema {
+	if s.System != "software" && s.System != "hardware" && s.System != "cache" || len(s.Fields) > 0 || s.Text != nil {
+		return s
+	}
+	var fields event.Schema
+	fact := func(names ...string) {
+		for _, name := range names {
+			f, _ := fields.Field(name)
+			s.Fields = append(s.Fields, *f)
+		}
+	}
+	switch s.Name {
+	case "page-faults", "minor-faults", "major-faults", "alignment-faults", "emulation-faults":
+		fact("addr", "ip")
+		s.Fields = append(s.Fields, event.Field{Name: "regs", Type: "char[]", Kind: event.Str, Place: event.InFact, Fact: event.FactArg, Uses: allRegs()})
+		s.ArgText = func(e *event.Event, _ int) (string, bool) {
+			b := probe.AppendRegisters(nil, e)
+			return string(b), len(b) > 0
+		}
+		s.Text = func(dst []byte, e *event.Event) []byte {
+			dst = fmt.Appendf(dst, "addr %016x", member(e, event.FactAddr))
+			return w.appendIP(append(dst, " ip "...), e)
+		}
+		return s
+	case "context-switches", "cpu-migrations", "dummy", "bpf-output", "cgroup-switches":
+		return s
+	}
+	fact("period", "ip")
+	unit := " " + s.Name
+	if perf.CountUnit(s) == event.Nanos {
+		unit = " ns"
+	}
+	s.Text = func(dst []byte, e *event.Event) []byte {
+		dst = strconv.AppendUint(dst, member(e, event.FactPeriod), 10)
+		return w.appendIP(append(append(dst, unit...), " ip "...), e)
+	}
+	return s
+}
+
+// allRegs are the registers that can be sampled.
+func allRegs() (facts []event.Fact) {
+	for r := range event.Fact(64) {
+		if userRegs&(1<<r) != 0 {
+			facts = append(facts, event.FactReg+r)
+		}
+	}
+	return facts
+}
+
+func member(e *event.Event, f event.Fact) uint64 {
+	v, _ := e.Stream.Members.Member(e, f)
+	return v
+}
+
+// appendIP appends where the code was: a symbol if it has one.
+func (w *world) appendIP(dst []byte, e *event.Event) []byte {
+	ip := member(e, event.FactIP)
+	if w.place != nil {
+		return w.place(dst, e, ip)
+	}
+	return append(dst, w.symbols.Text(ip)...)
 }

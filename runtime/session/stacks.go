@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -47,7 +48,7 @@ const maxFrames = 1 << 19
 // openStacks prepares for the stacks of the plan's events, before they are
 // opened: the mappings of processes are wanted from the first record on.
 func (r *run) openStacks() {
-	if !r.plan.HasStacks {
+	if !r.plan.HasStacks && !r.plan.Mappings {
 		return
 	}
 	w := &stackWorld{frames: map[frameKey][]*result.Frame{}}
@@ -60,6 +61,19 @@ func (r *run) openStacks() {
 	w.table = stack.New(so)
 	w.symbols = symbol.New(o)
 	r.stacks = w
+	r.world.place = w.place
+}
+
+// place appends the symbol of an address of an event.
+func (w *stackWorld) place(dst []byte, e *event.Event, ip uint64) []byte {
+	f := w.symbols.Resolve(e.PID, e.TID, ip, e.Time)[0]
+	switch {
+	case f.Symbol != symbol.Unknown:
+		return strconv.AppendUint(append(append(dst, f.Symbol...), "+0x"...), f.Offset, 16)
+	case f.DSO != "":
+		return fmt.Appendf(dst, "%016x (%s)", ip, f.DSO)
+	}
+	return fmt.Appendf(dst, "%016x", ip)
 }
 
 // readStacks puts the Readers in front of the decoders.
@@ -98,16 +112,7 @@ func (w *stackWorld) unwinder() stack.Unwinder {
 	if w.unwind == nil {
 		w.unwind = unwind.New(unwind.Options{Maps: w.maps})
 	}
-	return tables{w.unwind}
-}
-
-// tables unwinds by unwind tables.
-type tables struct{ u *unwind.Unwinder }
-
-// Unwind implements stack.Unwinder.
-func (t tables) Unwind(dst []uint64, pid int32, when event.Time, mask uint64, regs []uint64, copied []byte) ([]uint64, bool) {
-	dst, how := t.u.Unwind(dst, pid, when, mask, regs, copied)
-	return dst, !how.Whole()
+	return w.unwind
 }
 
 // maxStack is the most addresses that the kernel puts into a chain.
@@ -326,4 +331,16 @@ func (w *stackWorld) close() error {
 		return nil
 	}
 	return w.maps.Close()
+}
+
+// registers is the block of an event that has a field of that kind.
+func registers(dst []byte, e *event.Event) []byte {
+	if e.Stream == nil || e.Kind != event.Sample {
+		return dst
+	}
+	f, ok := e.Stream.Schema.Field("regs")
+	if !ok || f.Place != event.InFact || f.Kind != event.Str {
+		return dst
+	}
+	return append(dst, f.Text(e)...)
 }

@@ -28,6 +28,9 @@ type world struct {
 	refused map[string]bool // events whose filter the kernel refused
 	probes  probes
 	said    map[string]bool // what was told already
+	// place appends the symbol of an address of an event; nil: of the kernel
+	// only.
+	place func(dst []byte, e *event.Event, ip uint64) []byte
 }
 
 func open(cfg *Config) (*world, error) {
@@ -158,7 +161,7 @@ func (w *world) recorded(s *plan.Source) ([]*event.Schema, error) {
 	for _, st := range w.file.Streams() {
 		names = append(names, st.Schema.FullName())
 		if matches(s, st.Schema) {
-			found = append(found, st.Schema)
+			found = append(found, w.describe(st.Schema))
 		}
 	}
 	if len(found) == 0 {
