@@ -1,0 +1,176 @@
+package oracle
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+// The pairs of our joins are those that follow from the lines of perf script.
+
+// A delay is what is known of the pairs of a start and an end.
+type delay struct{ calls, total, min, max int64 }
+
+func (d *delay) add(ns int64) {
+	if d.calls++; d.calls == 1 || ns < d.min {
+		d.min = ns
+	}
+	d.total, d.max = d.total+ns, max(d.max, ns)
+}
+
+// A stageOf tells the stage of a line, -1 for none, and its key.
+type stageOf func(l line) (stage int, name, key string)
+
+// pairsOf relates lines by definition: an end takes the newest start of its
+// key, if nothing else of the key came between.
+func pairsOf(lines []line, last int, of stageOf) map[string]*delay {
+	waiting := map[string]line{}
+	where := map[string]int{}
+	names := map[string]string{}
+	found := map[string]*delay{}
+	lines = slices.Clone(lines)
+	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(a.time, b.time) })
+	for _, l := range lines {
+		stage, name, key := of(l)
+		if stage < 0 {
+			continue
+		}
+		if s, ok := waiting[key]; ok && stage > 0 {
+			if where[key] == stage-1 && s.time < l.time {
+				pair := names[key] + "=>" + name
+				if found[pair] == nil {
+					found[pair] = &delay{}
+				}
+				found[pair].add(l.time - s.time)
+			}
+			delete(waiting, key)
+		}
+		if stage < last {
+			waiting[key], where[key], names[key] = l, stage, name
+		}
+	}
+	return found
+}
+
+// compareDelays compares a latency table over a recording with want.
+func compareDelays(t *testing.T, file, program string, want map[string]*delay) {
+	t.Helper()
+	out := testkit.Run(t, testkit.PPScript(t), "--input", file, "--format", "json", "-c", program).Want(t, 0)
+	got := map[string]*delay{}
+	for _, r := range last(t, out.Stdout).Rows {
+		got[r.Text(t, "start")+"=>"+r.Text(t, "end")] = &delay{r.Int(t, "calls"), r.Int(t, "total"), r.Int(t, "min"), r.Int(t, "max")}
+	}
+	text := func(m map[string]*delay) string {
+		var lines []string
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			lines = append(lines, fmt.Sprintf("%s %+v", k, *m[k]))
+		}
+		return strings.Join(lines, "\n")
+	}
+	if text(got) != text(want) || len(want) == 0 {
+		t.Errorf("%s:\ngot\n%s\nwant\n%s", program, text(got), text(want))
+	}
+}
+
+func recordWith(t *testing.T, args ...string) (file string, lines []line) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "perf.data")
+	testkit.Run(t, append([]string{"perf", "record", "-q", "-m", "1024", "-o", file}, args...)...).Want(t, 0)
+	return file, perfScript(t, file)
+}
+
+// Soft interrupts stay on their CPU: the CPU is the key.
+func TestSoftirqLatencyEqualsPerfScript(t *testing.T) {
+	live(t, testkit.Perf)
+	file, lines := recordWith(t, "-C", "0", "-e", "irq:softirq_entry", "-e", "irq:softirq_exit", "--",
+		"taskset", "-c", "0", testkit.Load(t), "-switch", "200", "-sleep", "60", "-spin", "60")
+	want := pairsOf(lines, 1, func(l line) (int, string, string) {
+		name := strings.TrimPrefix(l.event, "irq:")
+		return map[string]int{"softirq_entry": 0, "softirq_exit": 1}[name], name, fmt.Sprint(l.cpu)
+	})
+	compareDelays(t, file, `join([tracepoint("irq:softirq_entry")], [tracepoint("irq:softirq_exit")]).latency()`, want)
+	// As calls they are the same: soft interrupts do not nest.
+	compareDelays(t, file, `join([tracepoint("irq:softirq_entry"), tracepoint("irq:softirq_exit")], impl = "nested").latency()`, want)
+}
+
+// System calls belong to a thread, wherever it runs.
+func TestSyscallLatencyEqualsPerfScript(t *testing.T) {
+	live(t, testkit.Perf)
+	file, lines := recordWith(t, "-a", "-e", enter, "-e", leave, "--", testkit.Load(t), "-getppid", "800", "-switch", "100", "-sleep", "5")
+	want := pairsOf(lines, 1, func(l line) (int, string, string) {
+		name := strings.TrimPrefix(l.event, "raw_syscalls:")
+		return map[string]int{"sys_enter": 0, "sys_exit": 1}[name], name, fmt.Sprint(l.tid)
+	})
+	compareDelays(t, file, `join([tracepoint("`+enter+`")], [tracepoint("`+leave+`")], key = "_tid").latency()`, want)
+}
+
+// Work items go through three stages, related by the address of the item.
+func TestWorkqueueStagesEqualPerfScript(t *testing.T) {
+	live(t, testkit.Perf)
+	const wq = "workqueue:workqueue_"
+	file, lines := recordWith(t, "-a", "-e", wq+"queue_work", "-e", wq+"execute_start", "-e", wq+"execute_end", "--",
+		"sh", "-c", "i=0; while [ $i -lt 30 ]; do echo >"+filepath.Join(t.TempDir(), "f")+"; sync -d /tmp; i=$((i+1)); done; sleep 0.2")
+	stage := map[string]int{wq + "queue_work": 0, wq + "execute_start": 1, wq + "execute_end": 2}
+	want := pairsOf(lines, 2, func(l line) (int, string, string) {
+		rest, ok := strings.CutPrefix(l.text, "work struct")
+		if !ok {
+			t.Fatalf("got %q, want a work item", l.text)
+		}
+		key, _, _ := strings.Cut(strings.TrimLeft(rest, "= "), " ")
+		return stage[l.event], strings.TrimPrefix(l.event, "workqueue:"), strings.TrimSuffix(key, ":")
+	})
+	compareDelays(t, file, `join([tracepoint("`+wq+`queue_work")], [tracepoint("`+wq+`execute_start")], [tracepoint("`+wq+`execute_end")], key = "work").latency()`, want)
+}
+
+// A task that sleeps is switched out, woken by another context, and switched
+// in: three kinds of events in the rings of all CPUs.
+func TestSleepAndRunDelayEqualPerfScript(t *testing.T) {
+	live(t, testkit.Perf)
+	file, lines := recordWith(t, "-a", "-e", "sched:sched_switch", "-e", "sched:sched_wakeup", "--",
+		testkit.Load(t), "-switch", "200", "-sleep", "40")
+	want := pairsOf(lines, 1, func(l line) (int, string, string) {
+		if l.event == "sched:sched_wakeup" {
+			// Of running tasks nothing waits: whoever wakes itself.
+			pid := between(l.text, "pid=", " ")
+			if pid == fmt.Sprint(l.tid) {
+				return -1, "", ""
+			}
+			return 0, "sched_wakeup", pid
+		}
+		return 1, "sched_switch", between(l.text, "next_pid=", " ")
+	})
+	// The filter keeps the tasks that run where they are woken undetected,
+	// as they are here.
+	compareDelays(t, file, `join([tracepoint("sched:sched_wakeup").key("pid")], `+
+		`[tracepoint("sched:sched_switch", filter = "next_pid >= 0").key("next_pid")]).latency()`, want)
+}
+
+// Losses leave less, and nothing longer than what was: with a tiny ring no
+// call takes longer than with a large one could.
+func TestForcedLossInventsNoLatency(t *testing.T) {
+	live(t, testkit.AMD64)
+	out := testkit.Run(t, testkit.PPScript(t), "--format", "json", "-m", "1", "-c",
+		`join([tracepoint("`+enter+`", filter = "id == 110")], [tracepoint("`+leave+`", filter = "id == 110")], key = "_tid").agg(n = agg.count(), longest = agg.max("delay"))`,
+		"--", testkit.Load(t), "-getppid", "200000").Want(t, 0)
+	table := last(t, out.Stdout)
+	r := table.Rows[0]
+	n, lost := r.Int(t, "n"), table.Loss["lost"]
+	if lost == 0 {
+		t.Skip("the ring was read fast enough: nothing was lost")
+	}
+	if n == 0 || n >= 200000 {
+		t.Errorf("got %d pairs of 200000 calls with %d events lost", n, lost)
+	}
+	// getppid takes under a microsecond; what it can be interrupted by is
+	// bounded by the time that the program is not running at all. A pair
+	// across a loss would span thousands of calls.
+	if longest := r.Int(t, "longest"); longest > 200e6 {
+		t.Errorf("got a call of %d ns, want none across a loss", longest)
+	}
+}
