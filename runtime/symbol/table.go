@@ -141,7 +141,7 @@ func (b *builder) table() *Table {
 }
 
 // prefer decides between two names of equal rank: fewer underscores in front,
-// then the longer one, which says more, then the alphabet.
+// then the longer one, which says more, then the first in the file.
 func (b *builder) prefer(x, y *rawSym) int {
 	p, q := string(b.text(x)), string(b.text(y))
 	if c := cmp.Compare(underscores(p), underscores(q)); c != 0 {
@@ -150,7 +150,7 @@ func (b *builder) prefer(x, y *rawSym) int {
 	if c := cmp.Compare(len(q), len(p)); c != 0 {
 		return c
 	}
-	return strings.Compare(p, q)
+	return cmp.Compare(x.at, y.at)
 }
 
 func underscores(s string) int { return len(s) - len(strings.TrimLeft(s, "_")) }

@@ -15,9 +15,11 @@ type module struct {
 	tables []*Table
 	load   []segment
 	ends   []span // functions that have no caller, although tables say so
-	signal []span // where handlers return to, if the tables do not tell
-	goCode bool   // has frame pointers everywhere
-	bytes  int
+	// switches are functions whose callers are on another stack.
+	switches []span
+	signal   []span // where handlers return to, if the tables do not tell
+	goCode   bool   // has frame pointers everywhere
+	bytes    int
 }
 
 // segment is executable code: file offsets [off, off+size) lie at addr.
@@ -111,6 +113,10 @@ func (m *module) special(store *object.Store, f *object.File) {
 			"runtime.rt0_go", "runtime.rt0_go.abi0", "_rt0_amd64_linux", "_rt0_arm64_linux",
 			"runtime.clone", "runtime.clone.abi0", "_cgo_topofstack":
 			m.ends = append(m.ends, at)
+		case "runtime.systemstack", "runtime.systemstack.abi0", "runtime.mcall", "runtime.mcall.abi0",
+			"runtime.morestack", "runtime.morestack.abi0", "runtime.asmcgocall", "runtime.asmcgocall.abi0",
+			"runtime.mcall.abiinternal", "runtime.systemstack.abiinternal":
+			m.switches = append(m.switches, at)
 		case "runtime.sigreturn__sigaction", "runtime.sigreturn__sigaction.abi0", "runtime.sigreturn", "runtime.sigreturn.abi0",
 			"__kernel_rt_sigreturn":
 			m.signal = append(m.signal, at)

@@ -27,6 +27,10 @@ const (
 	Bad
 	// TooDeep says that Options.Max addresses were found.
 	TooDeep
+	// OtherStack says that the callers are on another stack, which was not
+	// copied: Go's runtime leaves a goroutine's stack for that of the
+	// thread. Frame pointers lead on, where the kernel followed them.
+	OtherStack
 	// NoRegs says that there was nothing to begin with: a kernel thread, or
 	// a sample without registers.
 	NoRegs
@@ -35,7 +39,7 @@ const (
 
 func (s Stop) String() string {
 	return [...]string{"end", "stack copy too short", "no call frame information", "not in a known mapping",
-		"damaged", "too deep", "no user registers", ""}[min(s, numStops)]
+		"damaged", "too deep", "continues on another stack", "no user registers", ""}[min(s, numStops)]
 }
 
 // How says how a stack was obtained.
@@ -179,6 +183,9 @@ func (u *Unwinder) up(dst []uint64, pid int32, when event.Time) ([]uint64, How) 
 				step = w.byPointer(w.pc)
 			case in(m.ends, addr):
 				step = stepEnd
+			case in(m.switches, addr):
+				h.Stop = OtherStack
+				return dst, h
 			case in(m.signal, addr):
 				step, byTable = w.bySignal(), true
 			default:
