@@ -14,7 +14,7 @@ import (
 const defaultStackBytes = 16 << 10
 
 // stackBuiltins are the declarations of what streams do with call stacks.
-func stackBuiltins() []*b.Builtin { return []*b.Builtin{withStack(), countStacks()} }
+func stackBuiltins() []*b.Builtin { return []*b.Builtin{withStack(), countStacks(), burst()} }
 
 func withStack() *b.Builtin {
 	return &b.Builtin{
@@ -94,6 +94,32 @@ func countStacks() *b.Builtin {
 				}
 			}
 			return &results.Stacks{Report: s}, nil
+		},
+	}
+}
+
+func burst() *b.Builtin {
+	return &b.Builtin{
+		Name: "burst", Type: "stream", Group: b.StreamMethods, Summary: "Keeps the events of busy times: when so many come within a time.",
+		Params: []b.Param{
+			{Name: "count", Type: b.Int, Required: true, Doc: "events within the time; the count-th is the first to pass"},
+			{Name: "within", Type: b.Duration, Required: true, Doc: "length of a window; the first event after it begins another"},
+			{Name: "by", Type: b.Expression, Named: true, Doc: "a number that tells windows apart; else the CPU, or the thread if threads are observed"},
+		},
+		Returns: "stream", Result: "the events of each window from the count-th on", Errors: runtimeE + "; count is less than 1", Source: computed,
+		Cost:     "30 ns per event; 32 bytes for each key, of at most 65536",
+		Examples: []b.Example{{Code: `sample(freq = 100).burst(90, 1 * s).log()`, Output: "<log>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			w := &plan.Burst{In: in(c), Count: c.Int("count"), WithinNS: c.Duration("within")}
+			if w.Count < 1 {
+				return nil, c.Errorf("count", "got %d, want at least 1", w.Count)
+			}
+			if w.WithinNS < 1 {
+				return nil, c.Error("within", errors.New("got 0, want a time"), "write within = 1 * s")
+			}
+			var err error
+			w.By, err = arg(c, "by")
+			return with(c, w), err
 		},
 	}
 }

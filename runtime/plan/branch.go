@@ -80,6 +80,8 @@ func (b *builder) flatten(s Stream) ([]branch, error) {
 		return b.mark(s)
 	case *WithStack:
 		return b.withStack(s)
+	case *Burst:
+		return b.burst(s)
 	case *Unpaired:
 		return b.unpaired(s)
 	case *Join:

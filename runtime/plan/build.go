@@ -77,6 +77,7 @@ type builder struct {
 	programs  []*expr.Program
 	calls     []Callable
 	names     map[string]int
+	bursts    bool       // some operator counts over time
 	logged    [][]branch // of each log
 }
 

@@ -141,6 +141,9 @@ func (b *builder) stacks(n *need) {
 			}
 		}
 	}
+	if b.bursts {
+		n.order("burst: events are counted over time")
+	}
 	for _, s := range p.Stacks {
 		if len(s.Spec.By) == 0 {
 			n.add(event.FactComm)
