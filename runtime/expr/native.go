@@ -84,18 +84,14 @@ func genBlock(list []Node) stmtFn {
 		a, b := genStmt(list[0]), genStmt(list[1])
 		return func(f *Frame) bool { return a(f) || b(f) }
 	}
-	fns := make([]stmtFn, len(list))
-	for i, n := range list {
-		fns[i] = genStmt(n)
+	// A tree of calls with known targets beats a loop over the list.
+	half := len(list) / 2
+	a, b := genBlock(list[:half]), genBlock(list[half:])
+	if half == 1 {
+		c, d := genStmt(list[1]), genBlock(list[2:])
+		return func(f *Frame) bool { return a(f) || c(f) || d(f) }
 	}
-	return func(f *Frame) bool {
-		for _, fn := range fns {
-			if fn(f) {
-				return true
-			}
-		}
-		return false
-	}
+	return func(f *Frame) bool { return a(f) || b(f) }
 }
 
 func genReturn(n *Return) stmtFn {
@@ -117,6 +113,9 @@ func genReturn(n *Return) stmtFn {
 func genStore(n *StoreState) stmtFn {
 	if n.X.Type().Kind == Str {
 		return genStoreText(n)
+	}
+	if fn := fuseStore(n); fn != nil {
+		return fn
 	}
 	x, slot := genInt(n.X), n.Slot
 	return func(f *Frame) bool {

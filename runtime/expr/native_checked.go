@@ -55,6 +55,9 @@ func (w wide) abs() (m uint64, negative bool) {
 }
 
 func genChecked(n *Binary) intFn {
+	if fn := fuseSince(n); fn != nil {
+		return fn
+	}
 	x, y := genInt(n.X), genInt(n.Y)
 	xu, yu, tu := n.X.Type().Unsigned, n.Y.Type().Unsigned, n.T.Unsigned
 	if c, ok := n.Y.(*Const); ok && c.Int >= 0 {

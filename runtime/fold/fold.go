@@ -42,6 +42,7 @@ type Fold struct {
 	texts *key.Texts
 	pack  []byte // the key at hand, if it is not an integer
 	limit int
+	ahead bool // keys may be evaluated ahead of their step: see grouped
 
 	// rows is the state of all keys: for each row of the key table two words
 	// of its own, see rowKey and rowMeta, and the slots. Together, so that an
@@ -50,6 +51,12 @@ type Fold struct {
 	stride int
 	names  [][]byte // text slots of all rows
 	hand   int32    // where the search for a victim goes on
+
+	// What grouped works on, and the sum of what it looked at, so that the
+	// looking is not optimised away.
+	keys    [group]int64
+	found   [group]int32
+	touched int64
 
 	frame expr.Frame
 	out   emitted
@@ -64,7 +71,7 @@ const (
 	rowHead
 
 	live  = 1
-	used  = 2 // since the search for a victim last came by
+	used  = 2 // again, since the search for a victim last came by
 	ringS = 8 // shift of the ring
 )
 
@@ -85,6 +92,8 @@ func New(s Spec, next flow.Sink) *Fold {
 	s.Key.Each(func(p *expr.Program) { integer = integer && p.Type.Numeric() })
 	if integer {
 		f.ints = key.NewInts(f.limit)
+		p := s.Key.One()
+		f.ahead = p != nil && p.Node != nil && expr.Pure(p.Node)
 	} else {
 		f.texts = key.NewTexts(f.limit)
 	}
@@ -97,7 +106,11 @@ func New(s Spec, next flow.Sink) *Fold {
 func (f *Fold) Events(evs []*event.Event) {
 	// Fast path: one stream with an integer key, and no text in the state.
 	if f.ints != nil && len(f.spec.Texts) == 0 && f.spec.Key.One() != nil && f.spec.Step.One() != nil {
-		f.integers(evs)
+		if f.ints.Len() < manyKeys || !f.ahead {
+			f.integers(evs)
+		} else {
+			f.grouped(evs)
+		}
 	} else {
 		f.any(evs)
 	}
@@ -128,9 +141,7 @@ func (f *Fold) step(e *event.Event, r int32) {
 // point makes the frame work on a row.
 func (f *Fold) point(r int32) {
 	at := int(r) * f.stride
-	row := f.rows[at : at+f.stride : at+f.stride]
-	row[rowMeta] |= used
-	f.frame.State = row[rowHead:]
+	f.frame.State = f.rows[at+rowHead : at+f.stride : at+f.stride]
 	if n := len(f.spec.Texts); n > 0 {
 		f.frame.Texts = f.names[int(r)*n : int(r+1)*n]
 	}
@@ -148,6 +159,7 @@ func (f *Fold) row(e *event.Event) int32 {
 		if fresh || r == key.None {
 			return f.freshInt(e, k, r)
 		}
+		f.rows[int(r)*f.stride+rowMeta] |= used
 		return r
 	}
 	f.pack = key.Append(f.pack[:0], p, &f.frame)
@@ -161,6 +173,8 @@ func (f *Fold) row(e *event.Event) int32 {
 	}
 	if fresh {
 		f.fresh(e, r)
+	} else {
+		f.rows[int(r)*f.stride+rowMeta] |= used
 	}
 	return r
 }
@@ -207,11 +221,11 @@ func (f *Fold) integers(evs []*event.Event) {
 		r, fresh := f.ints.Insert(k)
 		if fresh || r == key.None {
 			r = f.freshInt(e, k, r)
+		} else {
+			f.rows[int(r)*f.stride+rowMeta] |= used
 		}
 		at := int(r) * f.stride
-		row := f.rows[at : at+f.stride : at+f.stride]
-		row[rowMeta] |= used
-		frame.State = row[rowHead:]
+		frame.State = f.rows[at+rowHead : at+f.stride : at+f.stride]
 		run(frame)
 		if frame.Err != nil {
 			f.errs.Note(frame)
@@ -219,6 +233,36 @@ func (f *Fold) integers(evs []*event.Event) {
 		if len(f.out.events) >= batch {
 			f.out.flush(f)
 		}
+	}
+}
+
+// manyKeys is from where on the state of the keys is larger than the caches.
+const manyKeys = 1 << 14
+
+// group is how many events grouped looks ahead.
+const group = 32
+
+// grouped is integers for many keys. Each event misses the caches twice, for
+// its key and for its state. It takes the events in groups: all keys, then all
+// places in the table, then all states are looked at, so that the memory of a
+// group is fetched at once; then the functions run.
+func (f *Fold) grouped(evs []*event.Event) {
+	key := f.spec.Key.One()
+	frame := &f.frame
+	for len(evs) > 0 {
+		n := min(group, len(evs))
+		for i, e := range evs[:n] {
+			frame.Reset(e)
+			f.keys[i] = key.Int(frame) // evaluated again below, with its error
+		}
+		f.ints.FindAll(f.keys[:n], f.found[:n])
+		for _, r := range f.found[:n] {
+			if r >= 0 {
+				f.touched += f.rows[int(r)*f.stride+rowMeta]
+			}
+		}
+		f.integers(evs[:n])
+		evs = evs[n:]
 	}
 }
 
@@ -305,9 +349,7 @@ func (f *Fold) Flush(now event.Time) {
 		}
 		joint.Slots[0] = f.keyOf(r)
 		f.frame.Reset(&e)
-		meta := f.rows[int(r)*f.stride+rowMeta]
 		f.point(r)
-		f.rows[int(r)*f.stride+rowMeta] = meta // looking is not using
 		if f.spec.Flush.Run(&f.frame); f.frame.Err != nil {
 			f.errs.Note(&f.frame)
 		}

@@ -1,0 +1,288 @@
+package fold
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
+)
+
+func must(n expr.Node, err error) expr.Node {
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+var schema = &event.Schema{System: "test", Name: "tick"}
+
+func fact(name string) expr.Node {
+	f, _ := schema.Field(name)
+	return expr.NewField(f, expr.Self)
+}
+
+func load(slot int) expr.Node { return must(expr.NewLoadState(slot, expr.TInt)) }
+func store(slot int, x expr.Node) expr.Node {
+	return must(expr.NewStoreState(slot, x))
+}
+func op(o string, x, y expr.Node) expr.Node { return must(expr.PyBinary(o, x, y)) }
+
+// three is a step function with three members: how often, since when, and how
+// long in all; it emits the last where emits says so.
+func three(emits bool) expr.Node {
+	list := []expr.Node{
+		store(0, op("+", load(0), expr.NewInt(1))),
+		must(expr.NewIf(load(1), store(2, op("+", load(2), op("-", fact("time"), load(1)))), nil)),
+		store(1, fact("time")),
+	}
+	if emits {
+		list = append(list, must(expr.NewEmit(0, []string{"n", "total"}, load(0), load(2))))
+	}
+	return expr.NewBlock(list...)
+}
+
+var outStream = &event.Stream{Index: 1, Schema: &event.Schema{Name: "out", Fields: []event.Field{
+	{Name: "n", Kind: event.Int, Place: event.InSlot, Offset: 0, Size: 8, Signed: true},
+	{Name: "total", Kind: event.Int, Place: event.InSlot, Offset: 1, Size: 8, Signed: true, Unit: event.Nanos},
+}}}
+
+// sink copies what it gets, as text.
+type sink struct {
+	lines []string
+	lost  int
+	n     int
+}
+
+func (s *sink) Events(evs []*event.Event) {
+	s.n += len(evs)
+	for _, e := range evs {
+		if s.lines != nil {
+			s.lines = append(s.lines, fmt.Sprintf("%d tid %d %v %v", e.Time, e.TID, e.Joint.Slots[0], e.Joint.Slots[1].Kind == event.DurationValue))
+		}
+	}
+}
+func (s *sink) Lost(int32, uint64, event.Time) { s.lost++ }
+
+func newFold(key expr.Node, step expr.Node, next flow.Sink, change func(s *Spec)) *Fold {
+	s := Spec{
+		Key:  flow.NewFn([]*expr.Program{expr.Build(key)}, 0),
+		Step: flow.NewFn([]*expr.Program{expr.Build(step)}, 0),
+		Init: make([]int64, 3),
+		Out:  outStream,
+	}
+	if change != nil {
+		change(&s)
+	}
+	return New(s, next)
+}
+
+// ticks are n events of threads below keys, in random order, one a microsecond.
+func ticks(n, keys int) []*event.Event {
+	st := &event.Stream{Schema: schema}
+	r := rand.New(rand.NewPCG(1, 2))
+	all := make([]event.Event, n)
+	ptrs := make([]*event.Event, n)
+	for i := range all {
+		tid := int32(r.IntN(keys))
+		all[i] = event.Event{Time: event.Time(1000 * (i + 1)), Stream: st, TID: tid, CPU: tid % 4, Ring: tid % 4}
+		ptrs[i] = &all[i]
+	}
+	return ptrs
+}
+
+// TestAgainstMap runs the step function and its copy in Go.
+func TestAgainstMap(t *testing.T) {
+	type state struct{ n, since, total int64 }
+	want := map[int32]*state{}
+	tuple := must(expr.NewTuple(fact("tid"), fact("cpu")))
+	for _, key := range []expr.Node{fact("tid"), tuple} {
+		clear(want)
+		f := newFold(key, three(false), &sink{}, nil)
+		evs := ticks(20000, 300)
+		for len(evs) > 0 {
+			n := min(len(evs), 113)
+			f.Events(evs[:n])
+			for _, e := range evs[:n] {
+				s := want[e.TID]
+				if s == nil {
+					s = &state{}
+					want[e.TID] = s
+				}
+				s.n++
+				if s.since != 0 {
+					s.total += int64(e.Time) - s.since
+				}
+				s.since = int64(e.Time)
+			}
+			evs = evs[n:]
+		}
+		if f.Len() != len(want) || f.Stats() != (Stats{}) {
+			t.Fatalf("got %d keys, %+v, want %d", f.Len(), f.Stats(), len(want))
+		}
+		for r := range int32(f.size()) {
+			k := f.keyOf(r)
+			if k.Kind == event.ListValue {
+				k = k.List()[0]
+			}
+			s := want[int32(k.Int())]
+			got := f.rows[int(r)*f.stride+rowHead:][:3]
+			if got[0] != s.n || got[1] != s.since || got[2] != s.total {
+				t.Errorf("key %v: got %v, want %+v", k, got, *s)
+			}
+		}
+	}
+}
+
+func TestEmit(t *testing.T) {
+	out := &sink{lines: []string{}}
+	f := newFold(fact("tid"), three(true), out, nil)
+	f.Events(ticks(3, 1))
+	want := "[1000 tid 0 1 true 2000 tid 0 2 true 3000 tid 0 3 true]"
+	if got := fmt.Sprint(out.lines); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if f.Stats().Emitted != 3 {
+		t.Errorf("got %d emitted, want 3", f.Stats().Emitted)
+	}
+}
+
+// Every event of one step function may emit several; they are handed on in
+// order and not all at the end of a large batch.
+func TestEmitManyAtOnce(t *testing.T) {
+	out := &sink{lines: []string{}}
+	f := newFold(fact("tid"), three(true), out, nil)
+	f.Events(ticks(3*batch, 1))
+	for i, l := range out.lines {
+		if want := fmt.Sprintf("%d tid 0 %d true", 1000*(i+1), i+1); l != want {
+			t.Fatalf("event %d: got %s, want %s", i, l, want)
+		}
+	}
+	if out.n != 3*batch {
+		t.Errorf("got %d, want %d", out.n, 3*batch)
+	}
+}
+
+func TestLimitEvictsWhatWasNotUsed(t *testing.T) {
+	f := newFold(fact("tid"), three(false), &sink{}, func(s *Spec) { s.Limit = 10 })
+	evs := ticks(5000, 1)
+	for i, e := range evs {
+		e.TID = int32(i)
+		if i%2 == 0 {
+			e.TID = 3 // always in use
+		}
+	}
+	f.Events(evs)
+	at := f.ints.Find(3)
+	if at < 0 || f.rows[int(at)*f.stride+rowHead] != 2501 {
+		t.Errorf("the key in use was evicted: row %d", at)
+	}
+	if l := f.Loss(); f.Len() != 10 || l.Evicted != 2499+1-10 {
+		t.Errorf("got %d keys, %d evicted, want 10 and 2490", f.Len(), l.Evicted)
+	}
+	if l := f.Loss(); l != (event.Loss{}) {
+		t.Errorf("got %+v the second time, want nothing", l)
+	}
+}
+
+func TestLossDropsState(t *testing.T) {
+	out := &sink{}
+	f := newFold(fact("tid"), three(false), out, func(s *Spec) { s.ByRing = true })
+	f.Events(ticks(100, 8))
+	f.Lost(1, 5, 200_000)
+	if l := f.Loss(); l.Dropped != 2 || f.Len() != 6 || out.lost != 1 {
+		t.Errorf("by ring: got %d dropped, %d keys, %d told, want 2, 6, 1", l.Dropped, f.Len(), out.lost)
+	}
+	f = newFold(fact("tid"), three(false), out, nil)
+	f.Events(ticks(100, 8))
+	f.Lost(1, 5, 200_000)
+	if l := f.Loss(); l.Dropped != 8 || f.Len() != 0 {
+		t.Errorf("got %d dropped, %d keys, want 8, 0", l.Dropped, f.Len())
+	}
+	// The next event of a key begins anew.
+	f.Events(ticks(1, 1))
+	if got := f.rows[int(f.ints.Find(0))*f.stride+rowHead]; got != 1 {
+		t.Errorf("got %d events of the key, want 1", got)
+	}
+}
+
+func TestErrorsAreCounted(t *testing.T) {
+	step := expr.NewBlock(store(0, op("//", expr.NewInt(1), fact("tid"))), store(1, expr.NewInt(7)))
+	f := newFold(fact("tid"), step, &sink{}, nil)
+	evs := ticks(2, 1)
+	evs[1].TID = 1
+	f.Events(evs)
+	if l := f.Loss(); l.Errors != 1 || f.Errors().First == nil {
+		t.Errorf("got %d errors, %v, want 1", l.Errors, f.Errors().First)
+	}
+	for tid, want := range []int64{0, 7} {
+		if got := f.rows[int(f.ints.Find(int64(tid)))*f.stride+rowHead+1]; got != want {
+			t.Errorf("key %d: got %d, want %d: nothing is assigned after an error", tid, got, want)
+		}
+	}
+}
+
+func TestSteadyStateDoesNotAllocate(t *testing.T) {
+	for name, change := range map[string]func(s *Spec){
+		"integer": nil,
+		"text": func(s *Spec) {
+			s.Texts = []string{""}
+			s.Step = flow.NewFn([]*expr.Program{expr.Build(expr.NewBlock(three(true), must(expr.NewStoreState(0, expr.NewStr("name")))))}, 0)
+		},
+		"evicting": func(s *Spec) { s.Limit = 100 },
+		"tuple": func(s *Spec) {
+			s.Key = flow.NewFn([]*expr.Program{expr.Build(must(expr.NewTuple(fact("tid"), fact("cpu"))))}, 0)
+		},
+	} {
+		f := newFold(fact("tid"), three(true), &sink{}, change)
+		evs := ticks(2000, 300)
+		f.Events(evs)
+		if n := testing.AllocsPerRun(20, func() { f.Events(evs) }); n != 0 {
+			t.Errorf("%s: got %v allocations for 2000 events, want 0", name, n)
+		}
+	}
+}
+
+// BenchmarkStep shows ns for each event, key look-up included. The events are
+// few, as in a ring that is read behind the kernel; their keys are random.
+func BenchmarkStep(b *testing.B) {
+	for _, bench := range []struct {
+		keys  int
+		emits bool
+	}{{100, false}, {100, true}, {10_000, false}, {1_000_000, false}} {
+		name := fmt.Sprintf("fields=3/keys=%d", bench.keys)
+		if bench.emits {
+			name += "/emit"
+		}
+		b.Run(name, func(b *testing.B) {
+			f := newFold(fact("tid"), three(bench.emits), &sink{}, nil)
+			const chunk = 512
+			evs := ticks(chunk, 1)
+			r := rand.New(rand.NewPCG(1, 2))
+			tids := make([]int32, max(1<<16, 2*bench.keys)&^(chunk-1))
+			for i := range tids {
+				tids[i] = int32(r.IntN(bench.keys))
+			}
+			at := 0
+			run := func(n int) {
+				for ; n > 0; n -= chunk {
+					for i, tid := range tids[at : at+chunk] {
+						evs[i].TID = tid
+					}
+					f.Events(evs[:min(n, chunk)])
+					at = (at + chunk) % len(tids)
+				}
+			}
+			run(len(tids))
+			b.ReportAllocs()
+			b.ResetTimer()
+			run(b.N)
+			b.StopTimer()
+			if f.Loss().Errors != 0 {
+				b.Fatal("errors")
+			}
+		})
+	}
+}
