@@ -13,6 +13,7 @@ import (
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/render"
+	"ppscript/runtime/session"
 	"ppscript/runtime/unit"
 )
 
@@ -47,6 +48,8 @@ func commonFlags() []*flag {
 
 		{name: "output", short: "o", metavar: "FILE", file: true, group: groupOutput, help: "write results to FILE; SIGUSR1 opens it anew"},
 		{name: "format", metavar: "FORMAT", group: groupOutput, help: "text, json or csv", choices: []string{"text", "json", "csv"}, deflt: "text"},
+		{name: "flame-graph", metavar: "FILE", file: true, group: groupOutput, help: "write stacks to FILE: a flame graph if it ends in .svg or .html, else folded; - is stdout"},
+		{name: "pprof", metavar: "FILE", file: true, group: groupOutput, help: "write stacks to FILE for go tool pprof"},
 		{name: "time", metavar: "TIME", group: groupOutput, help: "wall, rel, mono or delta", choices: []string{"wall", "rel", "mono", "delta"}, deflt: "wall"},
 		{name: "color", metavar: "WHEN", group: groupOutput, help: "auto, always or never", choices: []string{"auto", "always", "never"}, deflt: "auto"},
 		{name: "strict", group: groupOutput, help: "exit with 4 if events were lost"},
@@ -73,6 +76,8 @@ type common struct {
 	monotonic  bool
 	engine     string
 	output     string
+	flame      string
+	pprof      string
 	render     render.Options
 	strict     bool
 	usage      time.Duration
@@ -99,7 +104,7 @@ func readCommon(fs *flags, workload []string) (*common, error) {
 		}
 	}
 	c.target.System = r.flag("system")
-	c.input, _ = r.text("input")
+	c.input = r.path("input")
 	c.interval = r.duration("interval", time.Millisecond)
 	c.duration = r.duration("duration", time.Second)
 	c.usage = r.duration("usage-self", time.Millisecond)
@@ -112,7 +117,8 @@ func readCommon(fs *flags, workload []string) (*common, error) {
 	c.watermark = r.watermark()
 	c.monotonic = r.flag("monotonic")
 	c.engine = r.choice("engine")
-	c.output, _ = r.text("output")
+	c.output = r.path("output")
+	c.flame, c.pprof = r.flame(), r.path("pprof")
 	c.render = render.Options{Format: r.choice("format"), Time: r.choice("time"), Color: r.choice("color")}
 	c.strict = r.flag("strict")
 	c.verbose, c.quiet = len(fs.texts("verbose")), len(fs.texts("quiet"))
@@ -199,6 +205,24 @@ func (r *reader) text(name string) (string, bool) {
 		return "", false
 	}
 	return f.last()
+}
+
+// path is an option that names a file.
+func (r *reader) path(name string) string {
+	t, ok := r.text(name)
+	if ok && t == "" {
+		r.fail(usagef("option", "--"+name, "the name of the file is empty").WithHint("write --%s FILE", name))
+	}
+	return t
+}
+
+// flame is where stacks go; like perf-prof, an empty name is stdout.
+func (r *reader) flame() string {
+	t, ok := r.text("flame-graph")
+	if ok && (t == "" || t == "-") {
+		return session.Stdout
+	}
+	return t
 }
 
 func (r *reader) flag(name string) bool {

@@ -190,6 +190,9 @@ func counted(s *plan.Source) (*event.Schema, error) {
 		return perf.HardwareSchema(s.Name)
 	case plan.Cache:
 		return perf.CacheSchema(s.Name)
+	case plan.Probe:
+		return nil, usagef("record", s.FullName(), "probes and breakpoints cannot be recorded yet").
+			WithHint("observe them live: ppscript trace -e ...")
 	}
 	return perf.SoftwareSchema(s.Name)
 }
