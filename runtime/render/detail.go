@@ -36,15 +36,15 @@ func (r *textRenderer) Detail(d *result.Detail) error {
 	}
 	i := w.part(0, result.Previous)
 	w.line(d.Start, "")
-	delay := string(appendMicros([]byte("|+ "), d.DelayNS(), 0)) + " us"
-	if d.End == nil {
-		delay = string(appendMicros([]byte("| >= "), d.DelayNS(), 0)) + " us, " + lateText(d.Reason)
-	}
-	if d.Listed || d.End == nil {
-		w.first = delay
+	if d.Listed && d.End != nil {
+		w.first = string(appendMicros([]byte("|+ "), d.DelayNS(), 0)) + " us"
 	}
 	i = w.part(i, result.Between)
 	w.ownLine()
+	if d.End == nil {
+		r.buf = appendMicros(append(r.buf, "| >= "...), d.DelayNS(), 0)
+		r.buf = append(append(append(r.buf, " us, "...), lateText(d.Reason)...), '\n')
+	}
 	if d.Evicted {
 		r.buf = append(r.buf, "| older events were pushed out: give detail() a larger limit\n"...)
 	}
