@@ -27,6 +27,9 @@ type Sketch struct {
 	neg   buckets // values < 0, by magnitude
 	min   int64
 	max   int64
+	// counted says that some values came as buckets, so that exact does not
+	// have all, whatever their number.
+	counted bool
 }
 
 // buckets counts by bucket number, from first on.
@@ -64,16 +67,48 @@ func (s *Sketch) Add(v int64) {
 	}
 	s.n++
 	// Slow path: few values, kept as they are.
-	if s.n <= exactN {
+	if s.n <= exactN && !s.counted {
 		s.exact = append(s.exact, v)
 		return
 	}
-	if s.n == exactN+1 {
-		for _, x := range s.exact {
-			s.count(x, 1)
+	s.spread()
+	s.count(v, 1)
+}
+
+// spread moves the exact values to their buckets.
+func (s *Sketch) spread() {
+	for _, x := range s.exact {
+		s.count(x, 1)
+	}
+	s.exact = s.exact[:0]
+}
+
+// AddBuckets adds values that were counted elsewhere: how many there are in
+// each bucket, and the least and the greatest of them.
+func (s *Sketch) AddBuckets(least, greatest int64, buckets []BucketCount) {
+	var n uint64
+	for _, b := range buckets {
+		n += b.N
+	}
+	if n == 0 {
+		return
+	}
+	s.spread()
+	s.counted = true
+	for _, b := range buckets {
+		if b.Negative {
+			s.neg.add(b.Bucket, b.N)
+		} else {
+			s.pos.add(b.Bucket, b.N)
 		}
 	}
-	s.count(v, 1)
+	if s.n == 0 || least < s.min {
+		s.min = least
+	}
+	if s.n == 0 || greatest > s.max {
+		s.max = greatest
+	}
+	s.n += n
 }
 
 func (s *Sketch) count(v int64, n uint64) {
@@ -113,17 +148,14 @@ func (s *Sketch) Merge(o *Sketch) {
 	if o.n == 0 {
 		return
 	}
-	if o.n <= exactN {
+	if o.n <= exactN && !o.counted {
 		for _, v := range o.exact {
 			s.Add(v)
 		}
 		return
 	}
-	if s.n > 0 && s.n <= exactN {
-		for _, x := range s.exact {
-			s.count(x, 1)
-		}
-	}
+	s.spread()
+	s.counted = true
 	if s.n == 0 || o.min < s.min {
 		s.min = o.min
 	}
@@ -155,7 +187,7 @@ func (s *Sketch) Quantile(q float64) int64 {
 	}
 	rank := uint64(q*float64(s.n) + 0.9999999)
 	rank = min(max(rank, 1), s.n)
-	if s.n <= exactN {
+	if s.n <= exactN && !s.counted {
 		slices.Sort(s.exact)
 		return s.exact[rank-1]
 	}
@@ -191,7 +223,7 @@ func (s *Sketch) clamp(v int64) int64 { return min(max(v, s.min), s.max) }
 
 // Reset forgets all values and keeps the memory.
 func (s *Sketch) Reset() {
-	s.n, s.exact = 0, s.exact[:0]
+	s.n, s.exact, s.counted = 0, s.exact[:0], false
 	clear(s.pos.counts)
 	clear(s.neg.counts)
 }

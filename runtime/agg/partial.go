@@ -1,0 +1,103 @@
+package agg
+
+import (
+	"encoding/binary"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/key"
+)
+
+// A Partial is a part of one row that somebody else counted: the kernel, on
+// one CPU. Partials of one key add up.
+type Partial struct {
+	Key      []byte // as key.Append packs the columns
+	First    event.Time
+	Hits     uint64    // events of the row
+	Measures []Measure // one for each of Spec.Args
+	// Hists are the counters of histograms, one for each of Spec.Args; nil
+	// where there is none. Hist has 65, by bit length, LHist as many as it
+	// has steps and two more.
+	Hists [][]uint64
+	// Buckets are the counters of quantiles, one list for each argument.
+	Buckets [][]BucketCount
+}
+
+// A Measure is what an argument amounts to. Min and Max mean nothing if N is 0.
+type Measure struct {
+	N             uint64
+	Sum, Min, Max int64
+}
+
+// A BucketCount is a counter of a Sketch: of the values whose magnitude is in
+// a Bucket.
+type BucketCount struct {
+	Bucket   int
+	Negative bool
+	N        uint64
+}
+
+// AddPartial adds p to the row of its key. Rows come in the order in which
+// they are added first.
+func (g *Group) AddPartial(p *Partial) {
+	g.events += p.Hits
+	var r int32
+	var fresh bool
+	switch {
+	case g.ints != nil:
+		r, fresh = g.ints.Insert(int64(binary.LittleEndian.Uint64(p.Key)))
+	case g.texts != nil:
+		r, fresh = g.texts.Insert(p.Key)
+	default:
+		fresh = len(g.rows) == 0
+	}
+	if r == key.None {
+		g.evicted += p.Hits
+		return
+	}
+	if fresh {
+		g.fresh(r, &event.Event{Time: p.First})
+	}
+	for i := range g.spec.Args {
+		g.addMeasure(&g.measures[int(r)*len(g.spec.Args)+i], &p.Measures[i])
+		for _, x := range g.spec.Args[i].extras {
+			g.extras[r][x].addPartial(&g.spec.Aggs[x], p, i)
+		}
+	}
+}
+
+func (g *Group) addMeasure(m *measure, p *Measure) {
+	if p.N == 0 {
+		return
+	}
+	if m.n == 0 || p.Min < m.min {
+		m.min = p.Min
+	}
+	if m.n == 0 || p.Max > m.max {
+		m.max = p.Max
+	}
+	m.n += p.N
+	m.sum += p.Sum
+}
+
+func (x *extra) addPartial(a *Agg, p *Partial, arg int) {
+	m := &p.Measures[arg]
+	if m.N == 0 {
+		return
+	}
+	switch a.Op {
+	case Quantile:
+		if x.sketch == nil {
+			x.sketch = new(Sketch)
+		}
+		x.sketch.AddBuckets(m.Min, m.Max, p.Buckets[arg])
+	case Hist, LHist:
+		if x.hist == nil {
+			x.hist = make([]uint64, len(p.Hists[arg]))
+		}
+		for i, n := range p.Hists[arg] {
+			x.hist[i] += n
+		}
+	default:
+		panic("BUG: partial of an aggregator that needs the events")
+	}
+}
