@@ -50,6 +50,10 @@ var layers = [][]string{
 	{"runtime/flow"},
 	{"runtime/join"},
 	{"runtime/agg", "runtime/fold"},
+	// What of all that runs in the kernel: plan asks whether it can.
+	{"bpf"},
+	// What of all that runs in the kernel: plan asks whether it can.
+	{"bpf"},
 	{"runtime/render"},
 
 	// From a script's wish to a run.
@@ -83,7 +87,7 @@ var planned = []string{}
 var owners = map[string][]string{
 	"go.starlark.net":                    {"runtime/script", "builtins"},
 	"github.com/cilium/ebpf":             {"runtime/kernel", "bpf"},
-	"golang.org/x/sys":                   {"runtime/kernel", "runtime/tracefs", "runtime/perf", "runtime/perfdata", "runtime/object", "runtime/probe", "cmd/ppscript"},
+	"golang.org/x/sys":                   {"runtime/kernel", "runtime/tracefs", "runtime/perf", "runtime/perfdata", "runtime/object", "runtime/probe", "bpf", "cmd/ppscript"},
 	"golang.org/x/arch":                  {"runtime/probe"},
 	"github.com/klauspost/compress":      {"runtime/perfdata"},
 	"github.com/ianlancetaylor/demangle": {"runtime/symbol", "runtime/probe"},

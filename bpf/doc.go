@@ -1,0 +1,22 @@
+// Package bpf runs a plan's per-event work inside the kernel: it generates
+// eBPF programs from expr's IR with an assembler of our own (no C, no compiler
+// on any machine), loads them, attaches them to tracepoints and reads what
+// they counted.
+//
+// It has two halves. The pure one (Generate) turns a Spec into programs; plan
+// calls it to find out whether the kernel can do the whole job, and a Refusal
+// says what is in the way. The other (Open) touches the kernel; session calls
+// it.
+//
+//	spec ──Generate──► Image ──Open──► Run ──Read──► agg.Partial ──► agg.Group
+//
+// What a program does with an event is what the native tier does with it: the
+// same rounding, the same buckets, the same errors. An evaluation that fails
+// (division by zero, overflow) drops the event from its operator and counts
+// as event.Loss.Errors.
+//
+// Programs always return 1: a program on a tracepoint that returns 0 hides the
+// hit from every other user of perf events on the machine.
+//
+// Nothing is pinned, so nothing outlives the process, however it ends.
+package bpf

@@ -1,0 +1,177 @@
+package bpf
+
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// This file reads integer fields: of the record, whose bytes the program gets
+// as its context; of the arguments of a raw tracepoint; of the current task;
+// of the start of a pair, which were saved when it came.
+
+// common is how many bytes of the record a program must not touch: the kernel
+// keeps a pointer there.
+const common = 8
+
+// field reads n into dst, and no other register changes.
+func (g *gen) field(dst asm.Register, n *expr.Field) {
+	c := g.code
+	if at, _ := g.saved(n); at != 0 {
+		c.load(dst, at)
+		return
+	}
+	f := n.F
+	switch n.View {
+	case expr.ViewValue:
+	case expr.ViewOffset, expr.ViewLen:
+		g.locator(dst, n)
+		return
+	default:
+		refuse("the bytes of field %s", f.Name)
+	}
+	if f.Place == event.InFact {
+		g.fact(dst, n)
+		return
+	}
+	if f.Place == event.InSlot && g.isKey(n) {
+		if g.pair.join.text {
+			refuse("field key is a text")
+		}
+		c.load(dst, g.pair.key)
+		return
+	}
+	if f.Kind != event.Int {
+		refuse("field %s is not a number", f.Name)
+	}
+	if g.raw != nil {
+		g.rawField(dst, f.Name)
+		return
+	}
+	if f.Place != event.InRaw {
+		refuse("field %s is not in the record", f.Name)
+	}
+	if f.Name == "common_pid" && f.Size == 4 {
+		c.emit(asm.LoadMem(dst, asm.R10, g.pidTgid(), asm.Word))
+		return
+	}
+	g.ctx(dst, f.Offset, f.Size, f.Signed)
+}
+
+var sizes = map[int]asm.Size{1: asm.Byte, 2: asm.Half, 4: asm.Word, 8: asm.DWord}
+
+// ctx reads size bytes of the record.
+func (g *gen) ctx(dst asm.Register, off, size int, signed bool) {
+	s, ok := sizes[size]
+	switch {
+	case !ok || off < 0 || off%size != 0 || off+size > 1<<12:
+		refuse("a field of %d bytes at %d of the record", size, off)
+	case off < common:
+		refuse("the common fields of a record: the kernel hides them from programs")
+	}
+	g.code.emit(asm.LoadMem(dst, asm.R6, int16(off), s))
+	if signed {
+		g.extend(dst, 8*size, true)
+	}
+}
+
+func (g *gen) locator(dst asm.Register, n *expr.Field) {
+	f := n.F
+	if g.raw != nil || f.Place != event.DataLoc && f.Place != event.RelLoc || n.Part == expr.Start {
+		refuse("the place of field %s", f.Name)
+	}
+	g.ctx(dst, f.Offset, 4, false)
+	if n.View == expr.ViewLen {
+		g.code.emit(asm.RSh.Imm(dst, 16))
+		return
+	}
+	g.code.emit(asm.And.Imm(dst, 0xffff))
+	if f.Place == event.RelLoc {
+		g.code.emit(asm.Add.Imm(dst, int32(f.Offset)+4))
+	}
+}
+
+func (g *gen) fact(dst asm.Register, n *expr.Field) {
+	c := g.code
+	switch n.F.Fact {
+	case event.FactTID:
+		c.emit(asm.LoadMem(dst, asm.R10, g.pidTgid(), asm.Word))
+	case event.FactPID:
+		c.emit(asm.LoadMem(dst, asm.R10, g.pidTgid()+4, asm.Word))
+	case event.FactCPU:
+		if g.facts.cpu == 0 {
+			panic("BUG: cpu was not foreseen")
+		}
+		c.load(dst, g.facts.cpu)
+	case event.FactDelay:
+		if g.pair == nil || n.Part != expr.Self {
+			refuse("delay of what is not a pair")
+		}
+		c.load(dst, g.pair.delay)
+	case event.FactTime:
+		refuse("times: the kernel's programs have another clock than perf")
+	default:
+		refuse("field %s: programs do not have it", n.F.Name)
+	}
+}
+
+func (g *gen) pidTgid() int16 {
+	if g.facts.pid == 0 {
+		panic("BUG: pid was not foreseen")
+	}
+	return g.facts.pid
+}
+
+// facts are what is fetched once, in front of everything: their places on the
+// stack.
+type facts struct {
+	pid, cpu int16
+}
+
+// isKey reports that n is the key of the pair.
+func (g *gen) isKey(n *expr.Field) bool {
+	return g.pair != nil && n.Part == expr.Self && n.F.Place == event.InSlot && n.F.Name == "key" && n.F.Offset == 0
+}
+
+// saved returns where a field of the pair's start is, and how many bytes; 0 if
+// it is not one of those.
+func (g *gen) saved(n *expr.Field) (at int16, size int) {
+	if g.pair == nil || n.Part != expr.Start {
+		return 0, 0
+	}
+	for i := range g.pair.join.saved {
+		s := &g.pair.join.saved[i]
+		if s.event == g.pair.start && s.name == savedName(n) {
+			return g.pair.fields[i], s.size
+		}
+	}
+	panic("BUG: field " + n.F.Name + " of the start was not foreseen")
+}
+
+// savedName tells the fields of one event apart: an own field may hide a fact
+// of its name.
+func savedName(n *expr.Field) string {
+	s := string(rune('0'+n.F.Place)) + n.F.Name
+	if n.F.Place == event.InFact {
+		s = string(rune('0'+n.F.Place)) + string(rune('a'+n.F.Fact))
+	}
+	return s
+}
+
+// needs finds what n reads: facts to be fetched.
+func (g *gen) needs(n expr.Node, pid, cpu *bool) {
+	expr.Walk(n, func(n expr.Node) bool {
+		f, ok := n.(*expr.Field)
+		if !ok || f.Part == expr.Start {
+			return true
+		}
+		switch {
+		case f.F.Place == event.InFact && f.F.Fact == event.FactCPU:
+			*cpu = true
+		case f.F.Place == event.InFact && (f.F.Fact == event.FactPID || f.F.Fact == event.FactTID), f.F.Name == "common_pid":
+			*pid = true
+		}
+		return true
+	})
+}

@@ -1,0 +1,235 @@
+package bpf
+
+import (
+	"fmt"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/runtime/expr"
+)
+
+// An Image is a Spec as programs and maps, ready to be loaded.
+type Image struct {
+	Spec     *Spec
+	Programs []Program
+	Maps     []*ebpf.MapSpec
+	units    []*unit
+	host     *Host
+	follow   bool // of children
+}
+
+// A Program is the code of one event.
+type Program struct {
+	Label  string
+	Kind   ebpf.ProgramType // TracePoint, RawTracepoint, or Tracing: a typed raw one
+	Attach string           // "system:name", or the raw tracepoint's name
+	Ins    asm.Instructions
+	event  int // in Spec.Events, -1 for those of our own
+}
+
+// Raw reports that the program gets the arguments of the trace call instead of
+// a record.
+func (p *Program) Raw() bool { return p.Kind != ebpf.TracePoint }
+
+// A unit is the maps in which one program keeps the rows of one table. No two
+// programs share rows: one that interrupts another on its CPU would spoil
+// what that one is about to write. They are added up when they are read.
+type unit struct {
+	table   *Table
+	program int
+	rows    []string // by generation
+	dense   []string
+	sketch  []string
+}
+
+// gen generates one program.
+type gen struct {
+	code  *code
+	host  *Host
+	spec  *Spec
+	image *Image
+	index int // of the program
+
+	raw  *rawPoint
+	kind ebpf.ProgramType
+
+	scope scope
+	fail  label // where failed evaluations go
+	facts facts
+	pair  *pairEnv
+}
+
+// Generate makes the programs of s for a target. The error is a *Refusal if s
+// cannot run in the kernel.
+func Generate(s *Spec, host *Host, t *Target) (im *Image, err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case *Refusal:
+			im, err = nil, r
+		default:
+			panic(r)
+		}
+	}()
+	im = &Image{Spec: s, host: host}
+	gens := make([]*gen, len(s.Events))
+	for i, e := range s.Events {
+		if e.Schema.System == "" || len(e.Schema.Fields) == 0 {
+			refuse("%s is not a tracepoint", e.Label)
+		}
+		gens[i] = &gen{code: newCode(), host: host, spec: s, image: im, index: i, kind: ebpf.TracePoint}
+	}
+	s.prepare(gens)
+	for i, e := range s.Events {
+		g := gens[i]
+		g.pickRaw(e, s.nodes(i))
+		g.program(e, t)
+		p := Program{Label: e.Label, Kind: g.kind, Attach: e.Schema.FullName(), event: i}
+		if g.raw != nil {
+			p.Attach = g.raw.name
+		}
+		p.Ins = g.code.finish()
+		im.Programs = append(im.Programs, p)
+	}
+	im.common()
+	im.trackers(host, t)
+	return im, nil
+}
+
+// prepare settles the layouts that several programs share.
+func (s *Spec) prepare(gens []*gen) {
+	feeds := map[*Table][]keyed{}
+	for i, j := range s.Joins {
+		j.index = i
+		s.prepareJoin(j, gens)
+		for _, p := range j.Pairs {
+			env := &pairEnv{join: j, start: p.Start}
+			for _, f := range p.Feeds {
+				g := *gens[p.End]
+				g.pair = env
+				feeds[f.Table] = append(feeds[f.Table], keyed{&g, f.Keys})
+			}
+		}
+	}
+	for i, e := range s.Events {
+		for _, f := range e.Feeds {
+			if f.Table != nil {
+				feeds[f.Table] = append(feeds[f.Table], keyed{gens[i], f.Keys})
+			}
+		}
+	}
+	for i, t := range s.Tables {
+		*t = Table{Name: t.Name, Aggs: t.Aggs, Args: t.Args, Limit: t.Limit, index: i}
+		if len(feeds[t]) == 0 {
+			refuse("nothing feeds %s", t.Name)
+		}
+		t.columns(feeds[t])
+		t.layout()
+	}
+}
+
+// nodes lists all that event i's program evaluates.
+func (s *Spec) nodes(i int) []expr.Node {
+	var all []expr.Node
+	add := func(ns ...expr.Node) {
+		for _, n := range ns {
+			if n != nil {
+				all = append(all, n)
+			}
+		}
+	}
+	feed := func(f *Feed) {
+		add(f.Preds...)
+		add(f.Keys...)
+		add(f.Key, f.Role)
+		for _, a := range f.Args {
+			if !a.Off {
+				add(a.Fn, a.Where)
+			}
+		}
+	}
+	add(s.Events[i].Filter)
+	for k := range s.Events[i].Feeds {
+		feed(&s.Events[i].Feeds[k])
+	}
+	for _, j := range s.Joins {
+		for k := range j.Pairs {
+			if j.Pairs[k].End == i {
+				for f := range j.Pairs[k].Feeds {
+					feed(&j.Pairs[k].Feeds[f])
+				}
+			}
+		}
+		for _, sf := range j.saved {
+			if sf.event == i {
+				add(sf.field)
+			}
+		}
+	}
+	return all
+}
+
+// program generates the program of e.
+func (g *gen) program(e *Event, t *Target) {
+	c := g.code
+	var pid, cpu bool
+	for _, n := range g.spec.nodes(g.index) {
+		g.needs(n, &pid, &cpu)
+	}
+	exit := c.label()
+	c.emit(asm.Mov.Reg(asm.R6, asm.R1))
+	g.target(t, e.CPUs, pid, cpu, exit)
+	if e.Filter != nil {
+		fail, pass := c.label(), c.label()
+		g.fail = fail
+		g.test(e.Filter, true, pass)
+		c.goTo(exit)
+		c.place(fail)
+		g.count(statErrors)
+		c.goTo(exit)
+		c.place(pass)
+	}
+	for i := range e.Feeds {
+		mark := c.stack
+		if f := &e.Feeds[i]; f.Join != nil {
+			g.joinFeed(f)
+		} else {
+			g.tableFeed(f)
+		}
+		c.stack = mark
+	}
+	c.place(exit)
+	c.dead = false // it is reached at least from above
+	c.emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
+}
+
+// What a program counts beside its tables.
+const (
+	statErrors = iota
+	statUnmatched
+	statEvicted
+	stats
+)
+
+func (g *gen) statsMap() string { return fmt.Sprintf("stat_%d", g.index) }
+
+// count adds 1 to a statistic. R0 to R5 are lost.
+func (g *gen) count(stat int) {
+	c := g.code
+	if c.dead {
+		return
+	}
+	mark := c.stack
+	skip := c.label()
+	k := c.alloc(8)
+	c.zero(k, 8)
+	c.mapPtr(asm.R1, g.statsMap())
+	c.addr(asm.R2, k)
+	c.call(asm.FnMapLookupElem)
+	c.ifImm(asm.JEq, asm.R0, 0, skip)
+	c.emit(asm.LoadMem(asm.R1, asm.R0, int16(8*stat), asm.DWord), asm.Add.Imm(asm.R1, 1),
+		asm.StoreMem(asm.R0, int16(8*stat), asm.R1, asm.DWord))
+	c.place(skip)
+	c.stack = mark
+}

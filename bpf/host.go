@@ -1,0 +1,134 @@
+package bpf
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"syscall"
+
+	"github.com/cilium/ebpf/btf"
+	"github.com/cilium/ebpf/rlimit"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/kernel"
+)
+
+// A Host is what this kernel can do for generated programs. The zero Host is
+// the oldest kernel, 5.10 without type information.
+type Host struct {
+	// TaskStorage says that values can be kept with a task (5.11).
+	TaskStorage bool
+	// Grows says that hashes may take memory while programs run (6.1).
+	Grows bool
+	// Guarded says that a raw program that interrupts itself is left out
+	// (6.2); before, only events that cannot are taken raw.
+	Guarded bool
+	// Offset finds a member of a structure; nil if there is no type
+	// information.
+	Offset func(typ, member string) (bytes int, ok bool)
+}
+
+func (h *Host) raw(name string) bool {
+	return name == "sys_enter" || name == "sys_exit" || h.Guarded
+}
+
+func (h *Host) member(typ, member string) (int, bool) {
+	if h.Offset == nil {
+		return 0, false
+	}
+	return h.Offset(typ, member)
+}
+
+// initPIDNS is the inode of the initial pid namespace, PROC_PID_INIT_INO.
+const initPIDNS = 0xEFFFFFFC
+
+// Find finds out what this kernel and this process can do. The error says why
+// nothing can run.
+func Find(r kernel.Roots) (*Host, error) {
+	caps, err := kernel.ReadCaps(r)
+	if err != nil {
+		return nil, err
+	}
+	if !caps.CanBPF() {
+		return nil, diag.Errorf(diag.Attach, "bpf", "privilege", "programs need CAP_BPF and CAP_PERFMON").
+			WithHint("run as root, or: setcap cap_bpf,cap_perfmon+ep ppscript")
+	}
+	v, err := kernel.ReadVersion(r)
+	if err != nil {
+		return nil, err
+	}
+	if !v.AtLeast(5, 10) {
+		return nil, &diag.Unsupported{What: "generated programs", Since: "5.10", Instead: "events are read from rings"}
+	}
+	var st syscall.Stat_t
+	if err := syscall.Stat(r.ProcPath("self/ns/pid"), &st); err == nil && st.Ino != initPIDNS {
+		return nil, diag.Errorf(diag.Attach, "bpf", "namespace", "programs see other process numbers than this pid namespace has").
+			WithHint("run it in the host's pid namespace")
+	}
+	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		return nil, errors.ErrUnsupported
+	}
+	h := &Host{TaskStorage: v.AtLeast(5, 11), Grows: v.AtLeast(6, 1), Guarded: v.AtLeast(6, 2)}
+	if kernel.HasBTF(r) {
+		h.Offset = offsets()
+	} else {
+		h.TaskStorage = false
+	}
+	if !v.AtLeast(5, 11) {
+		// Maps count as locked memory there.
+		if err := rlimit.RemoveMemlock(); err != nil && !errors.Is(err, os.ErrPermission) {
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+// offsets looks members up in the kernel's BTF, which is loaded when somebody
+// asks.
+func offsets() func(typ, member string) (int, bool) {
+	var spec *btf.Spec
+	known := map[string]int{}
+	return func(typ, member string) (int, bool) {
+		name := typ + "." + member
+		if at, ok := known[name]; ok {
+			return at, at >= 0
+		}
+		known[name] = -1
+		if spec == nil {
+			var err error
+			if spec, err = btf.LoadKernelSpec(); err != nil {
+				return 0, false
+			}
+		}
+		var s *btf.Struct
+		if err := spec.TypeByName(typ, &s); err != nil {
+			return 0, false
+		}
+		if at, ok := offsetIn(s.Members, member); ok {
+			known[name] = at
+		}
+		return known[name], known[name] >= 0
+	}
+}
+
+// offsetIn finds a member, also within members that have no name.
+func offsetIn(members []btf.Member, name string) (int, bool) {
+	for _, m := range members {
+		if m.Name == name {
+			return int(m.Offset / 8), m.Offset%8 == 0
+		}
+		var inner []btf.Member
+		switch t := btf.UnderlyingType(m.Type).(type) {
+		case *btf.Struct:
+			inner = t.Members
+		case *btf.Union:
+			inner = t.Members
+		}
+		if m.Name == "" {
+			if at, ok := offsetIn(inner, name); ok {
+				return int(m.Offset/8) + at, true
+			}
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,338 @@
+package bpf
+
+import (
+	"fmt"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// This file generates join.Join.Events: an end takes away what waits under its
+// key and makes a pair with it if it is of the stage before and older; then
+// the event waits itself, if it may be a start.
+//
+// What waits is in a hash, or, if the key is the running thread, with its task:
+// that needs no hash, no delete and no bound. The idle tasks have one thread
+// number between them and are tasks of their own, so that way is only for
+// events that no idle task has.
+
+// pairEnv is what expressions on a pair can read.
+type pairEnv struct {
+	join   *Join
+	start  int     // index of the event
+	fields []int16 // places of join.saved
+	delay  int16
+	key    int16
+}
+
+// savedLimit bounds what waits; it is copied to the stack.
+const savedLimit = 192
+
+// prepareJoin settles what waits: the fields of starts that pairs read.
+func (s *Spec) prepareJoin(j *Join, gens []*gen) {
+	*j = Join{Stages: j.Stages, Cycle: j.Cycle, Limit: j.Limit, Pairs: j.Pairs, index: j.index, size: waitSaved}
+	tasks := s.host(gens).TaskStorage
+	first := true
+	for i, e := range s.Events {
+		for k := range e.Feeds {
+			f := &e.Feeds[k]
+			if f.Join != j {
+				continue
+			}
+			text := f.Key.Type().Kind == expr.Str
+			if !text && !f.Key.Type().Numeric() {
+				refuse("join key %s is a %s", f.Key, f.Key.Type())
+			}
+			if !first && text != j.text {
+				refuse("join key %s has two kinds", f.Key)
+			}
+			first, j.text = false, text
+			j.keyRoom = max(j.keyRoom, 8)
+			if text {
+				j.keyRoom = max(j.keyRoom, gens[i].room(f.Key))
+			}
+			tasks = tasks && isThread(f.Key) && neverIdle(e.Schema.System, e.Schema.Name)
+		}
+	}
+	j.tasks = tasks
+	for _, p := range j.Pairs {
+		for k := range p.Feeds {
+			s.saves(j, p.Start, gens[p.Start], &p.Feeds[k])
+		}
+	}
+	if j.size-waitSaved > savedLimit {
+		refuse("%d bytes of each start event", j.size-waitSaved)
+	}
+}
+
+func (s *Spec) host(gens []*gen) *Host { return gens[0].host }
+
+// saves notes the fields of the start that a feed of its pairs reads.
+func (s *Spec) saves(j *Join, start int, g *gen, f *Feed) {
+	nodes := append([]expr.Node(nil), f.Preds...)
+	nodes = append(nodes, f.Keys...)
+	for _, a := range f.Args {
+		nodes = append(nodes, a.Fn, a.Where)
+	}
+	for _, n := range nodes {
+		if n == nil {
+			continue
+		}
+		expr.Walk(n, func(n expr.Node) bool {
+			fld, ok := n.(*expr.Field)
+			if !ok || fld.Part != expr.Start {
+				return true
+			}
+			name := savedName(fld)
+			for _, have := range j.saved {
+				if have.name == name && have.event == start {
+					return true
+				}
+			}
+			own := &expr.Field{F: fld.F, View: fld.View}
+			sf := savedField{name: name, field: own, event: start, off: j.size, size: 8}
+			if own.Type().Kind == expr.Str {
+				sf.text, sf.size = true, g.fieldRoom(own)
+			}
+			j.size += sf.size
+			j.saved = append(j.saved, sf)
+			return true
+		})
+	}
+}
+
+// isThread reports that a key is the running thread.
+func isThread(n expr.Node) bool {
+	f, ok := n.(*expr.Field)
+	return ok && isTID(f)
+}
+
+func isTID(f *expr.Field) bool {
+	return f.Part == expr.Self && f.View == expr.ViewValue && f.F.Place == event.InFact && f.F.Fact == event.FactTID
+}
+
+// neverIdle names events that idle tasks do not have.
+func neverIdle(system, name string) bool {
+	switch system {
+	case "raw_syscalls", "syscalls":
+		return true
+	case "sched":
+		return name == "sched_process_exit" || name == "sched_process_exec"
+	}
+	return false
+}
+
+func (j *Join) mapName() string { return fmt.Sprintf("wait_%d", j.index) }
+
+// joinFeed brings the event to a join.
+func (g *gen) joinFeed(f *Feed) {
+	c := g.code
+	j := f.Join
+	mark := c.stack
+	done, failed, starting := c.label(), c.label(), c.label()
+	g.fail = failed
+	for _, p := range f.Preds {
+		g.test(p, false, done)
+	}
+	starts, ends := f.Stage < j.Stages-1 || j.Cycle, f.Stage > 0 || j.Cycle
+	var role int16
+	if f.Role != nil {
+		role = c.alloc(8)
+		g.value(f.Role)
+		if starts != ends {
+			bit := int32(1)
+			if ends {
+				bit = 2
+			}
+			c.emit(asm.And.Imm(asm.R0, bit))
+			c.ifImm(asm.JEq, asm.R0, 0, done)
+		} else {
+			c.emit(asm.And.Imm(asm.R0, 3))
+			c.ifImm(asm.JEq, asm.R0, 0, done)
+			c.store(role, asm.R0)
+		}
+	}
+	key := c.alloc(j.keyRoom)
+	if j.text {
+		g.text(key, j.keyRoom, f.Key)
+	} else {
+		g.value(f.Key)
+		c.store(key, asm.R0)
+	}
+	c.call(asm.FnKtimeGetNs)
+	now := c.alloc(8)
+	c.store(now, asm.R0)
+	if ends {
+		if role != 0 && starts {
+			c.load(asm.R0, role)
+			c.emit(asm.And.Imm(asm.R0, 2))
+			c.ifImm(asm.JEq, asm.R0, 0, starting)
+		}
+		g.end(f, key, now, starting)
+	}
+	c.place(starting)
+	if starts {
+		g.fail = failed
+		if role != 0 && ends {
+			c.load(asm.R0, role)
+			c.emit(asm.And.Imm(asm.R0, 1))
+			c.ifImm(asm.JEq, asm.R0, 0, done)
+		}
+		g.wait(f, key, now, done)
+	}
+	c.goTo(done)
+	c.place(failed)
+	g.count(statErrors)
+	c.place(done)
+	c.stack = mark
+}
+
+// end takes away what waits and makes pairs; it falls through, or jumps to
+// starting, when that is done.
+func (g *gen) end(f *Feed, key, now int16, starting label) {
+	c := g.code
+	j := f.Join
+	mark := c.stack
+	alone, cancelled := c.label(), c.label()
+	if j.tasks {
+		c.call(asm.FnGetCurrentTaskBtf)
+		c.emit(asm.Mov.Reg(asm.R2, asm.R0), asm.Mov.Imm(asm.R3, 0), asm.Mov.Imm(asm.R4, 0))
+		c.mapPtr(asm.R1, j.mapName())
+		c.call(asm.FnTaskStorageGet)
+		c.ifImm(asm.JEq, asm.R0, 0, alone)
+		c.emit(asm.LoadMem(asm.R1, asm.R0, waitEvent, asm.DWord))
+		c.ifImm(asm.JEq, asm.R1, 0, alone)
+	} else {
+		c.mapPtr(asm.R1, j.mapName())
+		c.addr(asm.R2, key)
+		c.call(asm.FnMapLookupElem)
+		c.ifImm(asm.JEq, asm.R0, 0, alone)
+	}
+	c.emit(asm.Mov.Reg(asm.R7, asm.R0))
+	// Who waits is copied first: another CPU uses the place as soon as it is
+	// given back.
+	begun, who := c.alloc(8), c.alloc(8)
+	copyWord := func(to int16, from int) {
+		c.emit(asm.LoadMem(asm.R1, asm.R7, int16(from), asm.DWord))
+		c.store(to, asm.R1)
+	}
+	copyWord(begun, waitTime)
+	copyWord(who, waitEvent)
+	fields := make([]int16, len(j.saved))
+	for i, sf := range j.saved {
+		fields[i] = c.alloc(sf.size)
+		if g.makesPairWith(j, sf.event) {
+			for o := 0; o < sf.size; o += 8 {
+				copyWord(fields[i]+int16(o), sf.off+o)
+			}
+		}
+	}
+	if j.tasks {
+		c.emit(storeImm(asm.R7, waitEvent, 0))
+	} else {
+		c.mapPtr(asm.R1, j.mapName())
+		c.addr(asm.R2, key)
+		c.call(asm.FnMapDeleteElem)
+		c.ifImm(asm.JNE, asm.R0, 0, alone) // another CPU was faster
+	}
+	delay := c.alloc(8)
+	c.load(asm.R0, now)
+	c.load(asm.R1, begun)
+	c.ifReg(asm.JLE, asm.R0, asm.R1, cancelled)
+	c.emit(asm.Sub.Reg(asm.R0, asm.R1))
+	c.store(delay, asm.R0)
+	for i := range j.Pairs {
+		p := &j.Pairs[i]
+		if p.End != g.index {
+			continue
+		}
+		other := c.label()
+		c.load(asm.R0, who)
+		c.ifImm(asm.JNE, asm.R0, int32(p.Start+1), other)
+		g.pair = &pairEnv{join: j, start: p.Start, fields: fields, delay: delay, key: key}
+		for k := range p.Feeds {
+			g.tableFeed(&p.Feeds[k])
+		}
+		g.pair = nil
+		c.goTo(starting)
+		c.place(other)
+	}
+	c.place(cancelled)
+	g.count(statUnmatched)
+	c.goTo(starting)
+	c.place(alone)
+	if f.Stage > 0 {
+		g.count(statUnmatched)
+	}
+	c.stack = mark
+}
+
+func (g *gen) makesPairWith(j *Join, start int) bool {
+	for i := range j.Pairs {
+		if j.Pairs[i].End == g.index && j.Pairs[i].Start == start {
+			return true
+		}
+	}
+	return false
+}
+
+// wait lets the event wait under its key; who waits there gives way.
+func (g *gen) wait(f *Feed, key, now int16, done label) {
+	c := g.code
+	j := f.Join
+	mark := c.stack
+	full, fresh := c.label(), c.label()
+	value := c.alloc(j.size)
+	c.zero(value+waitSaved, j.size-waitSaved)
+	c.load(asm.R0, now)
+	c.store(value+waitTime, asm.R0)
+	c.emit(storeImm(asm.R10, value+waitEvent, int32(g.index+1)))
+	for _, sf := range j.saved {
+		if sf.event != g.index {
+			continue
+		}
+		at := value + int16(sf.off)
+		if sf.text {
+			g.text(at, sf.size, sf.field)
+			continue
+		}
+		g.field(asm.R0, sf.field)
+		c.store(at, asm.R0)
+	}
+	if j.tasks {
+		c.call(asm.FnGetCurrentTaskBtf)
+		c.emit(asm.Mov.Reg(asm.R2, asm.R0), asm.Mov.Imm(asm.R3, 0), asm.Mov.Imm(asm.R4, 1))
+		c.mapPtr(asm.R1, j.mapName())
+		c.call(asm.FnTaskStorageGet)
+		c.ifImm(asm.JEq, asm.R0, 0, full)
+		c.emit(asm.Mov.Reg(asm.R7, asm.R0), asm.LoadMem(asm.R1, asm.R7, waitEvent, asm.DWord))
+		c.ifImm(asm.JEq, asm.R1, 0, fresh)
+		g.count(statUnmatched)
+		c.place(fresh)
+		for o := 0; o < j.size; o += 8 {
+			c.load(asm.R1, value+int16(o))
+			c.emit(asm.StoreMem(asm.R7, int16(o), asm.R1, asm.DWord))
+		}
+	} else {
+		put := func(flags ebpf.MapUpdateFlags) {
+			c.mapPtr(asm.R1, j.mapName())
+			c.addr(asm.R2, key)
+			c.addr(asm.R3, value)
+			c.emit(asm.Mov.Imm(asm.R4, int32(flags)))
+			c.call(asm.FnMapUpdateElem)
+		}
+		put(ebpf.UpdateNoExist)
+		c.ifImm(asm.JEq, asm.R0, 0, done)
+		c.ifImm(asm.JNE, asm.R0, -17, full) // EEXIST
+		g.count(statUnmatched)
+		put(ebpf.UpdateAny)
+		c.ifImm(asm.JNE, asm.R0, 0, full)
+	}
+	c.goTo(done)
+	c.place(full)
+	g.count(statEvicted)
+	c.stack = mark
+}

@@ -1,0 +1,122 @@
+package bpf
+
+import (
+	"os"
+	"runtime"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/agg"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
+	"ppscript/runtime/kernel"
+	"ppscript/runtime/tracefs"
+)
+
+// live returns what tests on the real kernel need, or skips.
+func live(t testing.TB) (*Host, *tracefs.FS) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	fs, err := tracefs.Find()
+	if err != nil {
+		t.Skipf("needs tracefs: %v", err)
+	}
+	h, err := Find(kernel.Roots{})
+	if err != nil {
+		t.Skipf("needs bpf: %v", err)
+	}
+	return h, fs
+}
+
+func schemaOf(t testing.TB, fs *tracefs.FS, system, name string) *event.Schema {
+	t.Helper()
+	s, err := fs.Schema(system, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// node compiles a C expression on an event.
+func node(t testing.TB, s *event.Schema, text string) expr.Node {
+	t.Helper()
+	p, err := expr.CompileC(text, &expr.Scope{Schema: s})
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return p.Node
+}
+
+func fnOf(n expr.Node) *flow.Fn { return flow.NewFn([]*expr.Program{expr.Build(n)}, 0) }
+
+// calls makes n calls of getppid on CPU 0.
+func calls(n int) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var old, set unix.CPUSet
+	unix.SchedGetaffinity(0, &old)
+	set.Set(0)
+	unix.SchedSetaffinity(0, &set)
+	for range n {
+		unix.RawSyscallNoError(unix.SYS_GETPPID, 0, 0, 0)
+	}
+	unix.SchedSetaffinity(0, &old)
+}
+
+// start loads and attaches s on this process, to be ended with the test.
+func start(t testing.TB, h *Host, s *Spec) *Run {
+	t.Helper()
+	target := &Target{PIDs: []int{os.Getpid()}}
+	im, err := Generate(s, h, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Load(im)
+	if err != nil {
+		t.Fatalf("%v\n%s\n%v", err, logOf(err), im.Programs[0].Ins)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := r.Attach(target); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func logOf(err error) string {
+	if r, ok := err.(*Rejected); ok {
+		return r.Log
+	}
+	return ""
+}
+
+func TestCount(t *testing.T) {
+	h, fs := live(t)
+	enter := schemaOf(t, fs, "raw_syscalls", "sys_enter")
+	id := node(t, enter, "id")
+	table := &Table{Name: "count", Args: 1, Aggs: []agg.Agg{{Op: agg.Count}}}
+	spec := &Spec{Tables: []*Table{table}, Events: []*Event{{Schema: enter, Label: "enter",
+		Feeds: []Feed{{Table: table, Keys: []expr.Node{id}, Args: []Arg{{}}}}}}}
+	r := start(t, h, spec)
+	calls(1000)
+	if err := r.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	g := agg.New(agg.Spec{Keys: []*flow.Fn{fnOf(id)}, Aggs: []agg.Agg{{Op: agg.Count}}, Args: []agg.Arg{{}}})
+	if err := r.Rows(func(_ *Table, p *agg.Partial) { g.AddPartial(p) }); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range g.Rows() {
+		if row[0].Int() == unix.SYS_GETPPID && row[1].Int() != 1000 {
+			t.Errorf("got %v calls of getppid, want 1000", row[1])
+		}
+	}
+	t.Log(g.Rows(), r.Describe())
+}

@@ -1,0 +1,248 @@
+package bpf
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/diag"
+)
+
+// A Run is an Image in the kernel. It is used by one goroutine. All of it is
+// held by descriptors, so that it is gone when the process is.
+type Run struct {
+	im    *Image
+	maps  map[string]*ebpf.Map
+	progs []*ebpf.Program
+	links []func() error // detach
+	cpus  int
+
+	generation uint64
+	before     []uint64 // statistics of all programs at the last read
+	missed     uint64
+	stopped    bool
+}
+
+// A Rejected is a program that the verifier refused: a fault of the generator,
+// or a kernel that lacks something. Log is the end of what it said.
+type Rejected struct {
+	Label string
+	Log   string
+	Err   error
+}
+
+func (r *Rejected) Error() string {
+	return fmt.Sprintf("load program for %s: %v", r.Label, r.Err)
+}
+
+func (r *Rejected) Unwrap() error { return r.Err }
+
+// Load makes the maps and loads the programs; nothing runs yet. On an error
+// nothing stays.
+func Load(im *Image) (*Run, error) {
+	r := &Run{im: im, maps: map[string]*ebpf.Map{}}
+	if err := r.load(); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+func (r *Run) load() (err error) {
+	if r.cpus, err = possibleCPUs(); err != nil {
+		return err
+	}
+	for _, spec := range r.im.Maps {
+		name := spec.Name
+		spec = spec.Copy()
+		spec.Name = kernelName(name)
+		m, err := ebpf.NewMap(spec)
+		if err != nil {
+			return &diag.Error{Op: "create map", Subject: name, Cause: err, Class: diag.Attach}
+		}
+		r.maps[name] = m
+	}
+	for i := range r.im.Programs {
+		p := &r.im.Programs[i]
+		prog, err := r.program(p)
+		if err != nil {
+			return err
+		}
+		r.progs = append(r.progs, prog)
+	}
+	return nil
+}
+
+// kernelName is a name as the kernel takes it: 15 letters, digits, dots and
+// underscores.
+func kernelName(s string) string {
+	s = strings.Map(func(c rune) rune {
+		if c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+			return c
+		}
+		return '_'
+	}, "pps_"+s)
+	return s[:min(15, len(s))]
+}
+
+func (r *Run) program(p *Program) (*ebpf.Program, error) {
+	ins := append(asm.Instructions(nil), p.Ins...)
+	for name, m := range r.maps {
+		if err := ins.AssociateMap(name, m); err != nil && !errors.Is(err, asm.ErrUnreferencedSymbol) {
+			return nil, fmt.Errorf("load program for %s: %w", p.Label, err)
+		}
+	}
+	_, short, _ := strings.Cut(p.Label, ":")
+	if short == "" {
+		short = p.Label
+	}
+	spec := &ebpf.ProgramSpec{Name: kernelName(short), Type: p.Kind, License: "GPL", Instructions: ins}
+	if p.Kind == ebpf.Tracing {
+		spec.AttachType, spec.AttachTo = ebpf.AttachTraceRawTp, p.Attach
+	}
+	prog, err := ebpf.NewProgramWithOptions(spec, ebpf.ProgramOptions{LogSizeStart: 1 << 20})
+	if err == nil {
+		return prog, nil
+	}
+	rejected := &Rejected{Label: p.Label, Err: err}
+	var v *ebpf.VerifierError
+	if errors.As(err, &v) {
+		rejected.Log = useful(v.Log)
+	}
+	return nil, rejected
+}
+
+// useful is the end of a verifier's log without its statistics: what it did
+// not like stands there.
+func useful(log []string) string {
+	var keep []string
+	for _, line := range slices.Backward(log) {
+		if strings.HasPrefix(line, "processed ") || strings.TrimSpace(line) == "" {
+			continue
+		}
+		keep = append(keep, line)
+		if len(keep) == 3 {
+			break
+		}
+	}
+	slices.Reverse(keep)
+	return strings.Join(keep, "\n")
+}
+
+// Attach starts the programs, those of our own first. root is the process of a
+// workload target, which must not have executed its command yet.
+func (r *Run) Attach(t *Target) error {
+	if t.sets() {
+		ctl := make([]uint64, 2)
+		ctl[0], ctl[1] = nobody, nobody
+		if t.Workload {
+			ctl[1] = uint64(t.Root)
+		} else {
+			ctl[0] = uint64(t.PIDs[0])
+		}
+		if err := r.words(ctlMap).update(make([]byte, 4), ctl); err != nil {
+			return fmt.Errorf("set the target: %w", err)
+		}
+		for _, pid := range t.PIDs {
+			if err := r.maps[pidsMap].Put(uint32(pid), uint32(1)); err != nil {
+				return fmt.Errorf("set the target: %w", err)
+			}
+		}
+	}
+	for i := range slices.Backward(r.im.Programs) {
+		if err := r.attach(&r.im.Programs[i], r.progs[i]); err != nil {
+			return (&diag.Error{Op: "attach program", Subject: r.im.Programs[i].Attach, Cause: err, Class: diag.Attach}).
+				WithHint("use --engine perf")
+		}
+	}
+	return nil
+}
+
+func (r *Run) attach(p *Program, prog *ebpf.Program) error {
+	var l link.Link
+	var err error
+	switch p.Kind {
+	case ebpf.TracePoint:
+		return r.tracepoint(p, prog)
+	case ebpf.RawTracepoint:
+		l, err = link.AttachRawTracepoint(link.RawTracepointOptions{Name: p.Attach, Program: prog})
+	default:
+		l, err = link.AttachTracing(link.TracingOptions{Program: prog})
+	}
+	if err != nil {
+		return err
+	}
+	r.links = append(r.links, l.Close)
+	return nil
+}
+
+// tracepoint hangs a program on an event. The event itself stays disabled:
+// the program runs all the same, for every task on every CPU, and the kernel
+// spends no time on counting a hit for us.
+func (r *Run) tracepoint(p *Program, prog *ebpf.Program) error {
+	schema := r.im.Spec.Events[p.event].Schema
+	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: schema.ID,
+		Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Bits: unix.PerfBitDisabled}
+	fd, err := unix.PerfEventOpen(&attr, -1, 0, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	r.links = append(r.links, func() error { return unix.Close(fd) })
+	return unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_BPF, prog.FD())
+}
+
+// Stop detaches the programs. What they counted stays to be read.
+func (r *Run) Stop() error {
+	if r.stopped {
+		return nil
+	}
+	r.stopped = true
+	var errs []error
+	for _, detach := range slices.Backward(r.links) {
+		errs = append(errs, detach())
+	}
+	r.links = nil
+	return errors.Join(errs...)
+}
+
+// Close ends and frees everything.
+func (r *Run) Close() error {
+	errs := []error{r.Stop()}
+	for _, p := range slices.Backward(r.progs) {
+		errs = append(errs, p.Close())
+	}
+	r.progs = nil
+	for _, m := range r.maps {
+		errs = append(errs, m.Close())
+	}
+	r.maps = nil
+	return errors.Join(errs...)
+}
+
+// words is a map by name, to be read.
+func (r *Run) words(name string) *words64 {
+	m := r.maps[name]
+	w := &words64{fd: m.FD(), key: int(m.KeySize()), value: int(m.ValueSize()) / 8, cpus: 1, entries: int(m.MaxEntries())}
+	if t := m.Type(); t == ebpf.PerCPUArray || t == ebpf.PerCPUHash {
+		w.cpus = r.cpus
+	}
+	return w
+}
+
+// Describe says in lines what runs where.
+func (r *Run) Describe() []string {
+	var lines []string
+	for i := range r.im.Programs {
+		p := &r.im.Programs[i]
+		lines = append(lines, fmt.Sprintf("bpf: %s, %s %s, %d instructions", p.Label,
+			map[ebpf.ProgramType]string{ebpf.TracePoint: "tracepoint", ebpf.RawTracepoint: "raw tracepoint", ebpf.Tracing: "typed raw tracepoint"}[p.Kind],
+			p.Attach, len(p.Ins)))
+	}
+	return lines
+}

@@ -1,0 +1,83 @@
+package bpf
+
+import (
+	"fmt"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
+)
+
+// The bounds of what is in maps where nobody says otherwise. Where the kernel
+// must set memory aside for all of a hash's elements in advance, there is room
+// for fewer.
+const (
+	defaultRows    = 1 << 17
+	defaultWaiting = 1 << 16
+	defaultBuckets = 1 << 17
+	reservedMost   = 1 << 13
+)
+
+const noPrealloc = 1 // BPF_F_NO_PREALLOC
+
+// grows sets a hash's bound; one that is large takes memory as it fills.
+// Programs may only do that from 6.1 on: before, the allocator could be the
+// very thing that is being traced.
+func (h *Host) grows(m *ebpf.MapSpec, limit, deflt int) *ebpf.MapSpec {
+	if limit == 0 {
+		limit = deflt
+		if !h.Grows {
+			limit = min(limit, reservedMost)
+		}
+	}
+	m.MaxEntries = uint32(min(limit, 1<<22))
+	if h.Grows {
+		m.Flags |= noPrealloc
+	}
+	return m
+}
+
+// common adds the maps that the events' programs use.
+func (im *Image) common() {
+	s := im.Spec
+	h := im.host
+	if s.Intervals {
+		im.Maps = append(im.Maps, &ebpf.MapSpec{Name: genMap, Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+	}
+	for i := range s.Events {
+		im.Maps = append(im.Maps, &ebpf.MapSpec{Name: fmt.Sprintf("stat_%d", i), Type: ebpf.PerCPUArray,
+			KeySize: 4, ValueSize: 8 * stats, MaxEntries: 1})
+	}
+	for _, t := range s.Tables {
+		im.Maps = append(im.Maps, &ebpf.MapSpec{Name: t.zeroMap(), Type: ebpf.Array, KeySize: 4,
+			ValueSize: uint32(t.value.size), MaxEntries: 1})
+	}
+	for _, u := range im.units {
+		for n := range u.rows {
+			im.Maps = append(im.Maps, h.grows(&ebpf.MapSpec{Name: u.rows[n], Type: ebpf.PerCPUHash,
+				KeySize: uint32(u.table.keyLen), ValueSize: uint32(u.table.value.size)}, u.table.Limit, defaultRows))
+		}
+		for _, name := range u.dense {
+			im.Maps = append(im.Maps, &ebpf.MapSpec{Name: name, Type: ebpf.PerCPUArray, KeySize: 4,
+				ValueSize: uint32(u.table.value.size), MaxEntries: denseRows})
+		}
+		for _, name := range u.sketch {
+			im.Maps = append(im.Maps, h.grows(&ebpf.MapSpec{Name: name, Type: ebpf.Hash, KeySize: 16, ValueSize: 8}, 0, defaultBuckets))
+		}
+	}
+	for _, j := range s.Joins {
+		if j.tasks {
+			word := &btf.Int{Name: "unsigned long long", Size: 8}
+			im.Maps = append(im.Maps, &ebpf.MapSpec{Name: j.mapName(), Type: ebpf.TaskStorage, KeySize: 4,
+				ValueSize: uint32(j.size), Flags: noPrealloc, Key: &btf.Int{Name: "int", Size: 4, Encoding: btf.Signed},
+				Value: &btf.Array{Index: word, Type: word, Nelems: uint32(j.size / 8)}})
+			continue
+		}
+		// Pairs come and go: memory that is set aside serves faster.
+		limit := j.Limit
+		if limit == 0 {
+			limit = defaultWaiting
+		}
+		im.Maps = append(im.Maps, &ebpf.MapSpec{Name: j.mapName(), Type: ebpf.Hash, KeySize: uint32(j.keyRoom),
+			ValueSize: uint32(j.size), MaxEntries: uint32(min(limit, 1<<20))})
+	}
+}

@@ -1,0 +1,410 @@
+package bpf
+
+import (
+	"math"
+
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/runtime/expr"
+)
+
+// This file evaluates integers and bools. A value is left in R0; R1 to R5 are
+// scratch, so that a part that needs a helper call can stand anywhere. The
+// left side of an operator waits on the stack while the right one is
+// evaluated, unless that is a constant or a single load.
+
+// num evaluates n into R0.
+func (g *gen) num(n expr.Node) {
+	c := g.code
+	if n.Type().Kind == expr.Bool {
+		g.truth(n)
+		return
+	}
+	if n.Type().Kind != expr.Int {
+		refuse("%s is a %s", n, n.Type())
+	}
+	switch n := n.(type) {
+	case *expr.Const:
+		c.constant(asm.R0, n.Int)
+	case *expr.Field:
+		g.field(asm.R0, n)
+	case *expr.Unary:
+		g.unary(n)
+	case *expr.Binary:
+		g.binary(n)
+	case *expr.Ext:
+		g.num(n.X)
+		g.extend(asm.R0, n.Bits, !n.Unsigned)
+	case *expr.Cond:
+		other, end := c.label(), c.label()
+		g.branch(n.Test, false, other)
+		g.num(n.Then)
+		c.goTo(end)
+		c.place(other)
+		g.num(n.Else)
+		c.place(end)
+	case *expr.Local, *expr.Set, *expr.Seq, *expr.Func:
+		g.stmtValue(n)
+	case *expr.Native:
+		g.native(n)
+	default:
+		refuse("%s has no code for the kernel", n)
+	}
+}
+
+// truth evaluates a bool into R0 as 0 or 1.
+func (g *gen) truth(n expr.Node) {
+	c := g.code
+	switch n := n.(type) {
+	case *expr.Const:
+		c.constant(asm.R0, b2i(n.Int != 0))
+		return
+	case *expr.Local:
+		g.stmtValue(n)
+		return
+	}
+	no, end := c.label(), c.label()
+	g.branch(n, false, no)
+	c.emit(asm.Mov.Imm(asm.R0, 1))
+	c.goTo(end)
+	c.place(no)
+	c.emit(asm.Mov.Imm(asm.R0, 0))
+	c.place(end)
+}
+
+func b2i(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// branch jumps to l if the truth of n is want.
+func (g *gen) branch(n expr.Node, want bool, l label) {
+	c := g.code
+	switch n.Type().Kind {
+	case expr.Str:
+		g.textTruth(n, want, l)
+		return
+	case expr.Int:
+		if u, ok := n.(*expr.Unary); ok && u.Op == expr.OpToInt {
+			g.branch(u.X, want, l)
+			return
+		}
+		g.num(n)
+		g.ifTrue(asm.R0, want, l)
+		return
+	case expr.Bool:
+	default:
+		refuse("%s is a %s", n, n.Type())
+	}
+	switch n := n.(type) {
+	case *expr.Const:
+		if (n.Int != 0) == want {
+			c.goTo(l)
+		}
+	case *expr.Unary:
+		switch n.Op {
+		case expr.OpNotB:
+			g.branch(n.X, !want, l)
+		case expr.OpTruth:
+			g.branch(n.X, want, l)
+		default:
+			refuse("operator %s has no code for the kernel", n.Op)
+		}
+	case *expr.Binary:
+		g.branchBinary(n, want, l)
+	case *expr.Cond:
+		other, end := c.label(), c.label()
+		g.branch(n.Test, false, other)
+		g.branch(n.Then, want, l)
+		c.goTo(end)
+		c.place(other)
+		g.branch(n.Else, want, l)
+		c.place(end)
+	case *expr.Local, *expr.Set, *expr.Seq, *expr.Func:
+		g.stmtValue(n)
+		g.ifTrue(asm.R0, want, l)
+	case *expr.Native:
+		g.native(n)
+		g.ifTrue(asm.R0, want, l)
+	default:
+		refuse("%s has no code for the kernel", n)
+	}
+}
+
+func (g *gen) ifTrue(r asm.Register, want bool, l label) {
+	op := asm.JNE
+	if !want {
+		op = asm.JEq
+	}
+	g.code.ifImm(op, r, 0, l)
+}
+
+func (g *gen) branchBinary(n *expr.Binary, want bool, l label) {
+	c := g.code
+	switch op := n.Op; {
+	case op == expr.OpAndB && !want, op == expr.OpOrB && want:
+		g.branch(n.X, want, l)
+		g.branch(n.Y, want, l)
+	case op == expr.OpAndB, op == expr.OpOrB:
+		end := c.label()
+		g.branch(n.X, !want, end)
+		g.branch(n.Y, want, l)
+		c.place(end)
+	case op >= expr.OpEq && op <= expr.OpLeUS:
+		g.compare(n, want, l)
+	case op >= expr.OpStrEq && op <= expr.OpGlob:
+		g.compareText(n, want, l)
+	default:
+		refuse("operator %s has no code for the kernel", n.Op)
+	}
+}
+
+// comparisons, and what they are when they do not hold.
+var comparisons = map[expr.Op][2]asm.JumpOp{
+	expr.OpEq: {asm.JEq, asm.JNE}, expr.OpNe: {asm.JNE, asm.JEq},
+	expr.OpLtS: {asm.JSLT, asm.JSGE}, expr.OpLeS: {asm.JSLE, asm.JSGT},
+	expr.OpLtU: {asm.JLT, asm.JGE}, expr.OpLeU: {asm.JLE, asm.JGT},
+}
+
+// mixed are the comparisons of a signed with an unsigned number: how they end
+// if the signed one, left or right, is negative, and what compares them else.
+var mixed = map[expr.Op]struct {
+	right    bool
+	negative bool
+	op       expr.Op
+}{
+	expr.OpEqSU: {false, false, expr.OpEq}, expr.OpNeSU: {false, true, expr.OpNe},
+	expr.OpLtSU: {false, true, expr.OpLtU}, expr.OpLeSU: {false, true, expr.OpLeU},
+	expr.OpLtUS: {true, false, expr.OpLtU}, expr.OpLeUS: {true, false, expr.OpLeU},
+}
+
+func (g *gen) compare(n *expr.Binary, want bool, l label) {
+	c := g.code
+	op := n.Op
+	end := c.label()
+	if m, ok := mixed[op]; ok {
+		g.both(n.X, n.Y)
+		signed := asm.R0
+		if m.right {
+			signed = asm.R1
+		}
+		if m.negative == want {
+			c.ifImm(asm.JSLT, signed, 0, l)
+		} else {
+			c.ifImm(asm.JSLT, signed, 0, end)
+		}
+		c.ifReg(jumpOf(m.op, want), asm.R0, asm.R1, l)
+		c.place(end)
+		return
+	}
+	if k, ok := n.Y.(*expr.Const); ok && k.Int == int64(int32(k.Int)) {
+		g.num(n.X)
+		c.ifImm(jumpOf(op, want), asm.R0, int32(k.Int), l)
+		return
+	}
+	g.both(n.X, n.Y)
+	c.ifReg(jumpOf(op, want), asm.R0, asm.R1, l)
+}
+
+func jumpOf(op expr.Op, want bool) asm.JumpOp {
+	if want {
+		return comparisons[op][0]
+	}
+	return comparisons[op][1]
+}
+
+// both evaluates x into R0 and y into R1.
+func (g *gen) both(x, y expr.Node) {
+	c := g.code
+	if g.leaf(y) {
+		g.num(x)
+		if k, ok := y.(*expr.Const); ok {
+			c.constant(asm.R1, k.Int)
+		} else {
+			g.field(asm.R1, y.(*expr.Field))
+		}
+		return
+	}
+	mark := c.stack
+	g.num(x)
+	t := c.alloc(8)
+	c.store(t, asm.R0)
+	g.num(y)
+	c.emit(asm.Mov.Reg(asm.R1, asm.R0))
+	c.load(asm.R0, t)
+	c.stack = mark
+}
+
+// leaf reports that n is loaded by instructions that leave the other
+// registers alone.
+func (g *gen) leaf(n expr.Node) bool {
+	switch n := n.(type) {
+	case *expr.Const:
+		return n.T.Numeric()
+	case *expr.Field:
+		return n.Type().Numeric()
+	}
+	return false
+}
+
+// extend cuts r to bits and extends it again.
+func (g *gen) extend(r asm.Register, bits int, signed bool) {
+	if bits == 64 {
+		return
+	}
+	by := int32(64 - bits)
+	switch {
+	case signed:
+		g.code.emit(asm.LSh.Imm(r, by), asm.ArSh.Imm(r, by))
+	case bits == 32:
+		g.code.emit(asm.Mov.Reg32(r, r))
+	default:
+		g.code.emit(asm.And.Imm(r, int32(1)<<bits-1))
+	}
+}
+
+// failIf jumps to where the failed evaluation is counted.
+func (g *gen) failIf(op asm.JumpOp, dst asm.Register, v int32) {
+	g.code.ifImm(op, dst, v, g.fail)
+}
+
+func (g *gen) unary(n *expr.Unary) {
+	c := g.code
+	switch n.Op {
+	case expr.OpToInt:
+		g.truth(n.X)
+		return
+	case expr.OpStrLen:
+		g.textLen(n.X)
+		return
+	case expr.OpTrunc:
+		refuse("floating point has no code for the kernel")
+	}
+	g.num(n.X)
+	unsigned := n.X.Type().Unsigned
+	switch n.Op {
+	case expr.OpNeg:
+		c.emit(asm.Neg.Imm(asm.R0, 0))
+	case expr.OpNot:
+		c.emit(asm.Xor.Imm(asm.R0, -1))
+	case expr.OpNegC:
+		c.constant(asm.R1, math.MinInt64)
+		op := asm.JEq
+		if unsigned {
+			op = asm.JGT
+		}
+		c.ifReg(op, asm.R0, asm.R1, g.fail)
+		c.emit(asm.Neg.Imm(asm.R0, 0))
+	case expr.OpNotC:
+		if unsigned {
+			g.failIf(asm.JSLT, asm.R0, 0)
+		}
+		c.emit(asm.Xor.Imm(asm.R0, -1))
+	case expr.OpSigned, expr.OpUnsigned:
+		g.failIf(asm.JSLT, asm.R0, 0)
+	default:
+		refuse("operator %s has no code for the kernel", n.Op)
+	}
+}
+
+var plainOps = map[expr.Op]asm.ALUOp{
+	expr.OpAdd: asm.Add, expr.OpSub: asm.Sub, expr.OpMul: asm.Mul,
+	expr.OpAnd: asm.And, expr.OpOr: asm.Or, expr.OpXor: asm.Xor,
+	expr.OpShl: asm.LSh, expr.OpShrS: asm.ArSh, expr.OpShrU: asm.RSh,
+}
+
+func (g *gen) binary(n *expr.Binary) {
+	c := g.code
+	if n.Op >= expr.OpAddC && n.Op <= expr.OpShrC {
+		g.checked(n)
+		return
+	}
+	shift := n.Op == expr.OpShl || n.Op == expr.OpShrS || n.Op == expr.OpShrU
+	if op, ok := plainOps[n.Op]; ok {
+		if k, ok := n.Y.(*expr.Const); ok && k.Int == int64(int32(k.Int)) {
+			g.num(n.X)
+			v := int32(k.Int)
+			if shift {
+				v &= 63
+			}
+			c.emit(op.Imm(asm.R0, v))
+			return
+		}
+		g.both(n.X, n.Y)
+		if shift {
+			c.emit(asm.And.Imm(asm.R1, 63))
+		}
+		c.emit(op.Reg(asm.R0, asm.R1))
+		return
+	}
+	switch n.Op {
+	case expr.OpDivU, expr.OpModU:
+		g.both(n.X, n.Y)
+		g.failIf(asm.JEq, asm.R1, 0)
+		op := asm.Div
+		if n.Op == expr.OpModU {
+			op = asm.Mod
+		}
+		c.emit(op.Reg(asm.R0, asm.R1))
+	case expr.OpDivS, expr.OpModS:
+		g.both(n.X, n.Y)
+		g.divideSigned(n.Op == expr.OpModS)
+	default:
+		refuse("operator %s has no code for the kernel", n.Op)
+	}
+}
+
+// divideSigned is C's division of R0 by R1, rounding to zero, from unsigned
+// ones: signed division came with 6.6 only. The remainder has the sign of R0.
+func (g *gen) divideSigned(mod bool) {
+	c := g.code
+	g.failIf(asm.JEq, asm.R1, 0)
+	// R2 remembers whether the result is negative.
+	c.emit(asm.Mov.Reg(asm.R2, asm.R0))
+	if !mod {
+		c.emit(asm.Xor.Reg(asm.R2, asm.R1))
+	}
+	if !mod {
+		// The one quotient that does not fit.
+		fits := c.label()
+		c.ifImm(asm.JNE, asm.R1, -1, fits)
+		c.constant(asm.R3, math.MinInt64)
+		c.ifReg(asm.JEq, asm.R0, asm.R3, g.fail)
+		c.place(fits)
+	}
+	g.absolute(asm.R0)
+	g.absolute(asm.R1)
+	op := asm.Div
+	if mod {
+		op = asm.Mod
+	}
+	c.emit(op.Reg(asm.R0, asm.R1))
+	done := c.label()
+	c.ifImm(asm.JSGE, asm.R2, 0, done)
+	c.emit(asm.Neg.Imm(asm.R0, 0))
+	c.place(done)
+}
+
+// absolute makes r its magnitude, which fits 64 unsigned bits.
+func (g *gen) absolute(r asm.Register) {
+	c := g.code
+	done := c.label()
+	c.ifImm(asm.JSGE, r, 0, done)
+	c.emit(asm.Neg.Imm(r, 0))
+	c.place(done)
+}
+
+// native is the natives that are simple enough.
+func (g *gen) native(n *expr.Native) {
+	c := g.code
+	size, ok := n.Data.(int)
+	if n.Name == "bswap" && ok && (size == 2 || size == 4) {
+		g.num(n.Args[0])
+		g.extend(asm.R0, 8*size, false)
+		c.emit(asm.HostTo(asm.BE, asm.R0, map[int]asm.Size{2: asm.Half, 4: asm.Word}[size]))
+		return
+	}
+	refuse("%s() has no code for the kernel", n.Name)
+}

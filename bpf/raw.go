@@ -1,0 +1,110 @@
+package bpf
+
+import (
+	"runtime"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// This file knows raw tracepoints: their programs get the arguments of the
+// kernel's trace call, before any record is made of them, which saves half of
+// the cost. Fields map to arguments only where the kernel's own assignment is
+// a plain copy; an event of which anything else is read takes the general
+// way.
+
+// A rawPoint is a tracepoint whose fields are known by argument.
+type rawPoint struct {
+	name   string
+	fields map[string]rawField
+}
+
+// A rawField is an argument, or a member of the structure that an argument
+// points to.
+type rawField struct {
+	arg    int
+	deref  bool
+	typ    string // of the structure, for BTF
+	member string
+	size   int
+	signed bool
+}
+
+func rawPointOf(fullName string) *rawPoint {
+	nr := rawField{arg: 0, deref: true, typ: "pt_regs", member: "orig_ax", size: 8, signed: true}
+	if runtime.GOARCH == "arm64" {
+		nr.member, nr.size = "syscallno", 4
+	}
+	switch fullName {
+	case "raw_syscalls:sys_enter":
+		return &rawPoint{"sys_enter", map[string]rawField{"id": {arg: 1, size: 8, signed: true}}}
+	case "raw_syscalls:sys_exit":
+		return &rawPoint{"sys_exit", map[string]rawField{"id": nr, "ret": {arg: 1, size: 8, signed: true}}}
+	case "irq:softirq_entry", "irq:softirq_exit", "irq:softirq_raise":
+		return &rawPoint{fullName[4:], map[string]rawField{"vec": {arg: 0, size: 4}}}
+	case "irq:irq_handler_exit":
+		return &rawPoint{fullName[4:], map[string]rawField{"irq": {arg: 0, size: 4, signed: true}, "ret": {arg: 2, size: 4, signed: true}}}
+	}
+	return nil
+}
+
+// pickRaw decides whether e's program can be a raw one: every field of the
+// record that somebody reads must be known. Without BTF, structures cannot be
+// read.
+func (g *gen) pickRaw(e *Event, nodes []expr.Node) {
+	p := rawPointOf(e.Schema.FullName())
+	if p == nil || !g.host.raw(p.name) {
+		return
+	}
+	typ := ebpf.RawTracepoint
+	ok := true
+	for _, n := range nodes {
+		expr.Walk(n, func(n expr.Node) bool {
+			f, is := n.(*expr.Field)
+			if !is || f.F.Place == event.InFact || f.F.Place == event.InSlot || f.F.Name == "common_pid" || f.Part == expr.Start {
+				return ok
+			}
+			known, have := p.fields[f.F.Name]
+			ok = ok && have && f.View == expr.ViewValue && f.F.Kind == event.Int
+			if have && known.deref {
+				if _, has := g.host.member(known.typ, known.member); !has {
+					ok = false
+				}
+				typ = ebpf.Tracing
+			}
+			return ok
+		})
+	}
+	if ok {
+		g.raw, g.kind = p, typ
+	}
+}
+
+// rawField reads a field from the arguments.
+func (g *gen) rawField(dst asm.Register, name string) {
+	c := g.code
+	f, ok := g.raw.fields[name]
+	if !ok {
+		refuse("BUG: field %s of a raw tracepoint", name)
+	}
+	base, off := asm.R6, 8*f.arg
+	if f.deref {
+		c.emit(asm.LoadMem(dst, base, int16(off), asm.DWord))
+		at, _ := g.host.member(f.typ, f.member)
+		c.emit(asm.LoadMem(dst, dst, int16(at), sizes[f.size]))
+		g.extendLoaded(dst, f)
+		return
+	}
+	// Arguments are widened to 64 bits, but not by their sign.
+	c.emit(asm.LoadMem(dst, base, int16(off), asm.DWord))
+	g.extend(dst, 8*f.size, f.signed)
+}
+
+func (g *gen) extendLoaded(dst asm.Register, f rawField) {
+	if f.signed {
+		g.extend(dst, 8*f.size, true)
+	}
+}

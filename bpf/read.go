@@ -1,0 +1,239 @@
+package bpf
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/agg"
+	"ppscript/runtime/event"
+)
+
+// This file reads what the programs counted.
+//
+// At an interval the programs are switched to the other generation of maps,
+// a grace period lets those that still run end, and the old generation, which
+// nobody writes any more, is read and emptied. So every event is in exactly
+// one interval. To read and subtract what was read before, the alternative,
+// needs no second maps, but cannot do minima and maxima, never forgets a key,
+// and sees rows in the middle of an update.
+
+// Rows fetches the rows of all tables since the last call, and calls add for
+// each part of a row, in the order in which the parts began.
+func (r *Run) Rows(add func(t *Table, p *agg.Partial)) error {
+	old := r.generation
+	if r.im.Spec.Intervals && !r.stopped {
+		r.generation = 1 - old
+		if err := r.words(genMap).update(make([]byte, 4), []uint64{r.generation}); err != nil {
+			return fmt.Errorf("switch maps: %w", err)
+		}
+	}
+	r.settle()
+	type part struct {
+		t *Table
+		p *agg.Partial
+	}
+	var parts []part
+	for _, u := range r.im.units {
+		err := r.unit(u, int(old), func(p *agg.Partial) { parts = append(parts, part{u.table, p}) })
+		if err != nil {
+			return fmt.Errorf("read %s: %w", u.table.Name, err)
+		}
+	}
+	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(a.p.First, b.p.First) })
+	for _, p := range parts {
+		add(p.t, p.p)
+	}
+	return nil
+}
+
+// settle waits until no program writes to the generation that was switched
+// off.
+func (r *Run) settle() {
+	if barrier() != nil {
+		// Kernels with CPUs that are never disturbed have no such call. No
+		// program runs for a millisecond.
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// unit reads one program's rows of one table.
+func (r *Run) unit(u *unit, n int, add func(p *agg.Partial)) error {
+	t := u.table
+	buckets := map[uint64][][]agg.BucketCount{} // by row
+	if t.value.sketch {
+		err := r.words(u.sketch[n]).drain(func(key []byte, values []uint64) {
+			row, rest := binary.LittleEndian.Uint64(key), binary.LittleEndian.Uint64(key[8:])
+			lists := buckets[row]
+			if lists == nil {
+				lists = make([][]agg.BucketCount, t.Args)
+				buckets[row] = lists
+			}
+			arg := rest >> sketchArg
+			lists[arg] = append(lists[arg], agg.BucketCount{Bucket: int(rest & (1<<sketchNeg - 1)),
+				Negative: rest>>sketchNeg&1 == 1, N: values[0]})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	words := t.value.size / 8
+	each := func(key []byte, values []uint64) {
+		for ; len(values) > 0; values = values[words:] {
+			if values[hitsAt/8] == 0 {
+				continue
+			}
+			p := t.partial(key, values[:words])
+			if t.value.sketch {
+				p.Buckets = buckets[values[t.value.self/8]]
+				if p.Buckets == nil {
+					p.Buckets = make([][]agg.BucketCount, t.Args)
+				}
+			}
+			add(p)
+		}
+	}
+	if t.value.dense {
+		if err := r.dense(u.dense[n], each); err != nil {
+			return err
+		}
+	}
+	return r.words(u.rows[n]).drain(each)
+}
+
+// dense reads and empties the rows of small keys.
+func (r *Run) dense(name string, each func(key []byte, values []uint64)) error {
+	m := r.words(name)
+	var used []uint32
+	var key [8]byte
+	err := m.each(func(i int, values []uint64) {
+		binary.LittleEndian.PutUint64(key[:], uint64(i))
+		for c := 0; c < len(values); c += m.value {
+			if values[c+hitsAt/8] != 0 {
+				used = append(used, uint32(i))
+				each(key[:], values)
+				return
+			}
+		}
+	})
+	if err != nil || r.stopped {
+		return err
+	}
+	zero := make([]uint64, m.value*m.cpus)
+	for _, i := range used {
+		binary.LittleEndian.PutUint32(key[:], i)
+		if err := m.update(key[:4], zero); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// partial decodes the value of a row.
+func (t *Table) partial(key []byte, v []uint64) *agg.Partial {
+	p := &agg.Partial{Key: t.pack(key), First: event.Time(v[firstAt/8]), Hits: v[hitsAt/8],
+		Measures: make([]agg.Measure, t.Args)}
+	word := func(at int) int64 {
+		if at < 0 {
+			return 0
+		}
+		return int64(v[at/8])
+	}
+	for i := range t.value.args {
+		a := &t.value.args[i]
+		p.Measures[i] = agg.Measure{N: v[a.n/8], Sum: word(a.sum), Min: word(a.min), Max: word(a.max)}
+		if a.hist >= 0 {
+			if p.Hists == nil {
+				p.Hists = make([][]uint64, t.Args)
+			}
+			p.Hists[i] = slices.Clone(v[a.hist/8 : a.hist/8+a.nhist])
+		}
+	}
+	return p
+}
+
+// pack turns a key of the map into one of agg.Group, as key.Append does.
+func (t *Table) pack(k []byte) []byte {
+	var b []byte
+	for _, c := range t.cols {
+		cell := k[c.off : c.off+c.size]
+		if !c.text {
+			b = append(b, cell...)
+			continue
+		}
+		n := slices.Index(cell, 0)
+		if n < 0 {
+			n = len(cell)
+		}
+		b = binary.LittleEndian.AppendUint32(b, uint32(n))
+		b = append(b, cell[:n]...)
+	}
+	return b
+}
+
+// Loss returns what was lost since the last call: evaluations that failed,
+// rows and starts that found no room, halves of pairs, and events that came
+// while a program interrupted itself.
+func (r *Run) Loss() (event.Loss, error) {
+	now := make([]uint64, 0, stats)
+	var sum [stats]uint64
+	for i := range r.im.Spec.Events {
+		m := r.words(fmt.Sprintf("stat_%d", i))
+		err := m.each(func(_ int, values []uint64) {
+			for k, n := range values {
+				sum[k%stats] += n
+			}
+		})
+		if err != nil {
+			return event.Loss{}, fmt.Errorf("read losses: %w", err)
+		}
+	}
+	now = append(now, sum[:]...)
+	if r.before == nil {
+		r.before = make([]uint64, stats)
+	}
+	l := event.Loss{
+		Errors:    now[statErrors] - r.before[statErrors],
+		Unmatched: now[statUnmatched] - r.before[statUnmatched],
+		Evicted:   now[statEvicted] - r.before[statEvicted],
+	}
+	r.before = now
+	var missed uint64
+	for i, p := range r.progs {
+		if r.im.Programs[i].event < 0 {
+			continue
+		}
+		if st, err := p.Stats(); err == nil {
+			missed += st.RecursionMisses
+		}
+	}
+	l.Lost, r.missed = missed-r.missed, missed
+	return l, nil
+}
+
+// Sweep forgets processes that have ended, so that the set does not fill up,
+// and a number that is given again does not count.
+func (r *Run) Sweep() error {
+	if !r.im.follow {
+		return nil
+	}
+	m := r.maps[pidsMap]
+	var pid, value uint32
+	var gone []uint32
+	for it := m.Iterate(); it.Next(&pid, &value); {
+		if errors.Is(unix.Kill(int(pid), 0), unix.ESRCH) {
+			gone = append(gone, pid)
+		}
+	}
+	for _, pid := range gone {
+		if err := m.Delete(pid); err != nil {
+			return fmt.Errorf("forget process %d: %w", pid, err)
+		}
+	}
+	return nil
+}

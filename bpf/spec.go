@@ -1,0 +1,246 @@
+package bpf
+
+import (
+	"ppscript/runtime/agg"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// A Spec is what shall be computed: events that feed joins and tables.
+type Spec struct {
+	Events []*Event
+	Joins  []*Join
+	Tables []*Table
+	// Intervals says that tables are read and emptied while events come;
+	// each then has two generations of maps.
+	Intervals bool
+}
+
+// An Event is one tracepoint.
+type Event struct {
+	Schema *event.Schema
+	Label  string
+	Filter expr.Node // nil passes all
+	CPUs   []int     // nil is all of the target's
+	Feeds  []Feed
+}
+
+// A Feed is where events, or pairs, go if all of Preds hold: to a table or
+// into a join.
+type Feed struct {
+	Preds []expr.Node
+
+	Table *Table
+	Keys  []expr.Node // of the table's columns
+	Args  []Arg       // one for each of the table's arguments
+
+	Join  *Join
+	Stage int
+	Key   expr.Node
+	Role  expr.Node // nil is both
+}
+
+// An Arg is what one event contributes to an argument of the aggregators.
+type Arg struct {
+	Off   bool      // nothing
+	Fn    expr.Node // nil: only the count matters
+	Where expr.Node // nil: always
+}
+
+// A Join relates events by key. Its key is an integer, or a text.
+type Join struct {
+	Stages int
+	Cycle  bool
+	Limit  int // of what waits; 0 is the default
+	Pairs  []Pair
+
+	index   int
+	keyRoom int // bytes
+	text    bool
+	tasks   bool // kept with the task, not in a hash
+	saved   []savedField
+	size    int // of what waits, in bytes
+	needKey bool
+}
+
+// A Pair is what a start (by index in Spec.Events) and an end make.
+type Pair struct {
+	Start, End int
+	Feeds      []Feed
+}
+
+// A Table is an agg.Group whose rows the kernel keeps.
+type Table struct {
+	Name  string
+	Aggs  []agg.Agg
+	Args  int
+	Limit int // of rows; 0 is the default
+
+	index  int
+	cols   []column
+	keyLen int
+	value  valueLayout
+}
+
+// A column of a key.
+type column struct {
+	text bool
+	off  int
+	size int
+}
+
+// valueLayout is where a row keeps what; offsets in bytes, -1 is nowhere.
+//
+//	u64 hits   events of the row
+//	u64 first  when the row was made, ns
+//	for each argument: n, sum, min, max, a histogram, as far as needed
+type valueLayout struct {
+	size   int
+	args   []argLayout
+	dense  bool // small integer keys have an array
+	sketch bool // some argument has log-linear buckets, in a map of their own
+	self   int  // with sketch: the address of the row, the key of its buckets
+}
+
+type argLayout struct {
+	n, sum, min, max int
+	hist, nhist      int // first counter, number of them
+	agg              int // index of the histogram's aggregator
+	sketch           bool
+}
+
+const (
+	hitsAt  = 0
+	firstAt = 8
+)
+
+// denseRows is how many rows the array has that small integer keys use:
+// system calls, interrupts, CPUs. An array costs a fraction of a hash.
+const denseRows = 512
+
+// denseSize bounds the value of such rows.
+const denseSize = 160
+
+// layout settles where the rows of t keep what.
+func (t *Table) layout() {
+	v := &t.value
+	v.size = 16
+	word := func() int {
+		v.size += 8
+		return v.size - 8
+	}
+	v.args = make([]argLayout, t.Args)
+	for i := range v.args {
+		a := &v.args[i]
+		*a = argLayout{n: word(), sum: -1, min: -1, max: -1, hist: -1}
+		for k := range t.Aggs {
+			g := &t.Aggs[k]
+			if g.Arg != i {
+				continue
+			}
+			need := func(at *int) {
+				if *at < 0 {
+					*at = word()
+				}
+			}
+			switch g.Op {
+			case agg.Count:
+			case agg.Sum, agg.Avg:
+				need(&a.sum)
+			case agg.Min:
+				need(&a.min)
+			case agg.Max:
+				need(&a.max)
+			case agg.Quantile:
+				need(&a.min)
+				need(&a.max)
+				a.sketch, v.sketch = true, true
+			case agg.Hist, agg.LHist:
+				if a.hist >= 0 {
+					refuse("two histograms of one argument")
+				}
+				a.nhist, a.agg = 65, k
+				if g.Op == agg.LHist {
+					steps := (g.Hi-g.Lo+g.Step-1)/g.Step + 2
+					if g.Step <= 0 || g.Hi-g.Lo <= 0 || steps > 2048 {
+						refuse("a histogram of %d steps", steps)
+					}
+					a.nhist = int(steps)
+				}
+				a.hist = v.size
+				v.size += 8 * a.nhist
+			default:
+				refuse("%s needs the events themselves", opName(g.Op))
+			}
+		}
+	}
+	if v.sketch {
+		v.self = word()
+	}
+	if v.size > 30<<10 {
+		refuse("rows of %d bytes", v.size)
+	}
+	v.dense = len(t.cols) == 1 && !t.cols[0].text && v.size <= denseSize
+}
+
+func opName(op agg.Op) string {
+	switch op {
+	case agg.Last:
+		return "last"
+	case agg.First:
+		return "first"
+	case agg.Distinct:
+		return "distinct"
+	case agg.List:
+		return "list"
+	}
+	return "this aggregator"
+}
+
+// columns settles the layout of the key from all that feeds t.
+func (t *Table) columns(feeds []keyed) {
+	for i := range feeds[0].keys {
+		col := column{off: t.keyLen}
+		for k, f := range feeds {
+			n := f.keys[i]
+			switch {
+			case n.Type().Kind == expr.Str:
+				col.text, col.size = true, max(col.size, f.g.room(n))
+			case n.Type().Numeric():
+				col.size = 8
+			default:
+				refuse("key %s is a %s", n, n.Type())
+			}
+			if k > 0 && col.text != (n.Type().Kind == expr.Str) {
+				refuse("key %s has two kinds", n)
+			}
+		}
+		t.keyLen += col.size
+		t.cols = append(t.cols, col)
+	}
+	if t.keyLen == 0 {
+		t.keyLen = 8 // one row: key 0
+	}
+}
+
+type keyed struct {
+	g    *gen
+	keys []expr.Node
+}
+
+// A savedField is a field of starts that somebody reads of the pair.
+type savedField struct {
+	name  string
+	field *expr.Field // as the start itself reads it
+	event int         // whose field it is; the same field of others is separate
+	off   int         // in what waits
+	size  int
+	text  bool
+}
+
+// What waits: when, and which event, 0 if nobody; then the saved fields.
+const (
+	waitTime  = 0
+	waitEvent = 8
+	waitSaved = 16
+)

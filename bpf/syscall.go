@@ -1,0 +1,190 @@
+package bpf
+
+import (
+	"errors"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/kernel"
+)
+
+// This file reads maps. Values are words of 64 bits whose number only the plan
+// knows, and per-CPU maps have one value for each possible CPU behind another;
+// the library would decode each by reflection.
+
+// Commands of bpf(2).
+const (
+	mapLookup      = 1
+	mapUpdate      = 2
+	mapDelete      = 3
+	mapNextKey     = 4
+	mapLookupBatch = 24
+	mapDrainBatch  = 25 // look up and delete
+)
+
+// must match union bpf_attr in include/uapi/linux/bpf.h
+type elemAttr struct {
+	fd    uint32
+	_     uint32
+	key   unsafe.Pointer
+	value unsafe.Pointer // or the next key
+	flags uint64
+}
+
+type batchAttr struct {
+	in, out      unsafe.Pointer
+	keys, values unsafe.Pointer
+	count        uint32
+	fd           uint32
+	elemFlags    uint64
+	flags        uint64
+}
+
+func bpfElem(cmd uintptr, a *elemAttr) error {
+	_, _, e := unix.Syscall(unix.SYS_BPF, cmd, uintptr(unsafe.Pointer(a)), unsafe.Sizeof(*a))
+	runtime.KeepAlive(a)
+	if e != 0 {
+		return e
+	}
+	return nil
+}
+
+func bpfBatch(cmd uintptr, a *batchAttr) error {
+	_, _, e := unix.Syscall(unix.SYS_BPF, cmd, uintptr(unsafe.Pointer(a)), unsafe.Sizeof(*a))
+	runtime.KeepAlive(a)
+	if e != 0 {
+		return e
+	}
+	return nil
+}
+
+// A table is a map that is read as words.
+type words64 struct {
+	fd      int
+	key     int // bytes
+	value   int // words, of one CPU
+	cpus    int // values in each element
+	entries int
+	noBatch bool // this kernel has none for this type
+}
+
+// batchKeys is how many elements one call fetches. It must not be less than
+// there are in a bucket of a hash.
+const batchKeys = 256
+
+// drain calls fn for every element of a hash and deletes it. Nobody may write
+// to it meanwhile. The slices die when fn returns.
+func (m *words64) drain(fn func(key []byte, values []uint64)) error {
+	if !m.noBatch {
+		err := m.batches(mapDrainBatch, fn)
+		if !unsupported(err) {
+			return err
+		}
+		m.noBatch = true
+	}
+	key := make([]byte, m.key)
+	values := make([]uint64, m.value*m.cpus)
+	for {
+		// The first key, always: the one before is gone.
+		err := bpfElem(mapNextKey, &elemAttr{fd: uint32(m.fd), value: unsafe.Pointer(&key[0])})
+		if errors.Is(err, unix.ENOENT) {
+			return nil
+		}
+		if err == nil {
+			err = m.lookup(key, values)
+		}
+		if err != nil {
+			return err
+		}
+		fn(key, values)
+		if err := bpfElem(mapDelete, &elemAttr{fd: uint32(m.fd), key: unsafe.Pointer(&key[0])}); err != nil {
+			return err
+		}
+	}
+}
+
+// unsupported reports that a batch command failed because the kernel does not
+// know it, or not for this type of map; or that a bucket was too large.
+func unsupported(err error) bool {
+	const notSupported = unix.Errno(524) // ENOTSUPP, which user space has no name for
+	return errors.Is(err, unix.EINVAL) || errors.Is(err, notSupported) || errors.Is(err, unix.ENOSPC)
+}
+
+func (m *words64) batches(cmd uintptr, fn func(key []byte, values []uint64)) error {
+	keys := make([]byte, m.key*batchKeys)
+	width := m.value * m.cpus
+	values := make([]uint64, width*batchKeys)
+	cursor := make([]byte, max(m.key, 8))
+	a := &batchAttr{out: unsafe.Pointer(&cursor[0]), keys: unsafe.Pointer(&keys[0]),
+		values: unsafe.Pointer(&values[0]), fd: uint32(m.fd)}
+	for {
+		a.count = batchKeys
+		err := bpfBatch(cmd, a)
+		over := errors.Is(err, unix.ENOENT)
+		if err != nil && !over {
+			return err
+		}
+		for i := range int(a.count) {
+			fn(keys[i*m.key:(i+1)*m.key], values[i*width:(i+1)*width])
+		}
+		if over {
+			return nil
+		}
+		a.in = unsafe.Pointer(&cursor[0])
+	}
+}
+
+func (m *words64) lookup(key []byte, values []uint64) error {
+	return bpfElem(mapLookup, &elemAttr{fd: uint32(m.fd), key: unsafe.Pointer(&key[0]), value: unsafe.Pointer(&values[0])})
+}
+
+func (m *words64) update(key []byte, values []uint64) error {
+	return bpfElem(mapUpdate, &elemAttr{fd: uint32(m.fd), key: unsafe.Pointer(&key[0]), value: unsafe.Pointer(&values[0])})
+}
+
+// each calls fn for every element of an array.
+func (m *words64) each(fn func(index int, values []uint64)) error {
+	if !m.noBatch {
+		i := 0
+		err := m.batches(mapLookupBatch, func(_ []byte, values []uint64) {
+			fn(i, values)
+			i++
+		})
+		if !unsupported(err) {
+			return err
+		}
+		m.noBatch = true
+	}
+	values := make([]uint64, m.value*m.cpus)
+	for i := range m.entries {
+		k := uint32(i)
+		err := bpfElem(mapLookup, &elemAttr{fd: uint32(m.fd), key: unsafe.Pointer(&k), value: unsafe.Pointer(&values[0])})
+		if err != nil {
+			return err
+		}
+		fn(i, values)
+	}
+	return nil
+}
+
+// possibleCPUs is how many values an element of a per-CPU map has.
+func possibleCPUs() (int, error) {
+	cpus, err := kernel.ReadCPUs(kernel.Roots{})
+	if err != nil {
+		return 0, err
+	}
+	return cpus.Possible[len(cpus.Possible)-1] + 1, nil
+}
+
+// barrier waits until every program that runs now has ended: programs run with
+// preemption disabled or under RCU, and this is a grace period.
+func barrier() error {
+	const global = 1 // MEMBARRIER_CMD_GLOBAL
+	_, _, e := unix.Syscall(unix.SYS_MEMBARRIER, global, 0, 0)
+	if e != 0 {
+		return e
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package bpf
+
+import (
+	"slices"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+)
+
+// This file restricts programs to the target. They run for every task on every
+// CPU, whoever they were made for, so the first thing that a program does is
+// to find out whether the event is meant.
+
+// A Target says whose events count. At most one of PIDs, TIDs and Workload is
+// given; the zero Target is the whole machine.
+type Target struct {
+	CPUs []int // nil is all
+	// PIDs are processes with all of their threads, TIDs are threads. Follow
+	// takes the children of PIDs and of the Workload along.
+	PIDs, TIDs []int
+	Follow     bool
+	// Workload counts the process Root from its next execve on.
+	Workload bool
+	Root     int
+}
+
+// sets reports that the processes are in a map, not in the code.
+func (t *Target) sets() bool { return t.Workload || t.Follow || len(t.PIDs) > listed }
+
+// listed is how many processes, threads or ranges of CPUs the code compares
+// with one by one.
+const listed = 8
+
+const (
+	genMap  = "generation" // u64: 0 or 1
+	ctlMap  = "control"    // u64: the process that counts; the one whose execve makes it count
+	pidsMap = "processes"  // u32: further ones
+)
+
+// nobody is a process number that no process has.
+const nobody = 1 << 32
+
+// target emits the checks, and fetches the facts that pid and cpu ask for.
+// What is not meant jumps to exit.
+func (g *gen) target(t *Target, only []int, pid, cpu bool, exit label) {
+	c := g.code
+	tasks := len(t.PIDs)+len(t.TIDs) > 0 || t.Workload
+	if pid || tasks {
+		c.call(asm.FnGetCurrentPidTgid)
+		if pid {
+			g.facts.pid = c.alloc(8)
+			c.store(g.facts.pid, asm.R0)
+		}
+	}
+	if tasks {
+		g.tasks(t, exit)
+	}
+	ranges := rangesOf(t.CPUs, only)
+	if cpu || ranges != nil {
+		c.call(asm.FnGetSmpProcessorId)
+		if cpu {
+			g.facts.cpu = c.alloc(8)
+			c.store(g.facts.cpu, asm.R0)
+		}
+	}
+	if ranges != nil {
+		in := c.label()
+		for _, r := range ranges {
+			next := c.label()
+			c.ifImm(asm.JLT, asm.R0, int32(r[0]), next)
+			c.ifImm(asm.JLE, asm.R0, int32(r[1]), in)
+			c.place(next)
+		}
+		c.goTo(exit)
+		c.place(in)
+	}
+}
+
+// tasks checks the process or thread; R0 has both.
+func (g *gen) tasks(t *Target, exit label) {
+	c := g.code
+	in := c.label()
+	if t.sets() {
+		// Most events are of the first process: it is compared first.
+		if t.Workload && !t.Follow {
+			c.emit(asm.Mov.Reg32(asm.R0, asm.R0)) // the thread alone
+		} else {
+			c.emit(asm.RSh.Imm(asm.R0, 32))
+		}
+		c.mapValue(asm.R1, ctlMap, 0)
+		c.emit(asm.LoadMem(asm.R1, asm.R1, 0, asm.DWord))
+		if t.Workload && !t.Follow {
+			c.ifReg(asm.JNE, asm.R0, asm.R1, exit)
+			return
+		}
+		c.ifReg(asm.JEq, asm.R0, asm.R1, in)
+		mark := c.stack
+		k := c.alloc(8)
+		c.emit(asm.StoreMem(asm.R10, k, asm.R0, asm.Word))
+		c.mapPtr(asm.R1, pidsMap)
+		c.addr(asm.R2, k)
+		c.call(asm.FnMapLookupElem)
+		c.ifImm(asm.JEq, asm.R0, 0, exit)
+		c.place(in)
+		c.stack = mark
+		return
+	}
+	ids := t.PIDs
+	if len(ids) > 0 {
+		c.emit(asm.RSh.Imm(asm.R0, 32))
+	} else {
+		ids = t.TIDs
+		c.emit(asm.Mov.Reg32(asm.R0, asm.R0))
+	}
+	if len(ids) > listed*8 {
+		refuse("%d threads", len(ids))
+	}
+	for i, id := range ids {
+		if i == len(ids)-1 {
+			c.ifImm(asm.JNE, asm.R0, int32(id), exit)
+			break
+		}
+		c.ifImm(asm.JEq, asm.R0, int32(id), in)
+	}
+	c.place(in)
+}
+
+// rangesOf are the CPUs that are in both lists, as ranges; nil if that is all.
+func rangesOf(cpus, only []int) [][2]int {
+	if cpus == nil && only == nil {
+		return nil
+	}
+	list := cpus
+	if cpus == nil {
+		list = only
+	}
+	ranges := [][2]int{}
+	for _, cpu := range slices.Compact(slices.Sorted(slices.Values(list))) {
+		if cpus != nil && only != nil && !slices.Contains(only, cpu) {
+			continue
+		}
+		if n := len(ranges); n > 0 && ranges[n-1][1] == cpu-1 {
+			ranges[n-1][1] = cpu
+			continue
+		}
+		ranges = append(ranges, [2]int{cpu, cpu})
+	}
+	if len(ranges) > listed*8 {
+		refuse("CPUs in %d ranges", len(ranges))
+	}
+	return ranges
+}
+
+// trackers adds the programs that keep the set of processes: the workload
+// counts from its execve on, children when they are made.
+func (im *Image) trackers(host *Host, t *Target) {
+	if !t.sets() {
+		return
+	}
+	im.Maps = append(im.Maps,
+		&ebpf.MapSpec{Name: ctlMap, Type: ebpf.Array, KeySize: 4, ValueSize: 16, MaxEntries: 1},
+		&ebpf.MapSpec{Name: pidsMap, Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: 1 << 14})
+	if t.Workload {
+		c := newCode()
+		end := c.label()
+		c.call(asm.FnGetCurrentPidTgid)
+		c.emit(asm.RSh.Imm(asm.R0, 32))
+		c.mapValue(asm.R2, ctlMap, 0)
+		c.emit(asm.LoadMem(asm.R1, asm.R2, 8, asm.DWord))
+		c.ifReg(asm.JNE, asm.R0, asm.R1, end)
+		c.emit(asm.StoreMem(asm.R2, 0, asm.R0, asm.DWord))
+		c.place(end)
+		c.emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
+		im.Programs = append(im.Programs, Program{Label: "workload", Kind: ebpf.RawTracepoint,
+			Attach: "sched_process_exec", Ins: c.finish(), event: -1})
+	}
+	if !t.Follow {
+		return
+	}
+	at, ok := host.member("task_struct", "tgid")
+	if !ok {
+		refuse("following children needs the kernel's type information (CONFIG_DEBUG_INFO_BTF)")
+	}
+	im.follow = true
+	const cloneThread = 0x10000 // CLONE_THREAD of sched.h
+	g := &gen{code: newCode()}
+	c := g.code
+	exit := c.label()
+	c.emit(asm.Mov.Reg(asm.R6, asm.R1), asm.LoadMem(asm.R0, asm.R6, 8, asm.DWord))
+	c.emit(asm.And.Imm(asm.R0, cloneThread))
+	c.ifImm(asm.JNE, asm.R0, 0, exit)
+	c.call(asm.FnGetCurrentPidTgid)
+	g.tasks(t, exit)
+	k := c.alloc(8)
+	c.emit(asm.LoadMem(asm.R1, asm.R6, 0, asm.DWord), asm.LoadMem(asm.R1, asm.R1, int16(at), asm.Word),
+		asm.StoreMem(asm.R10, k, asm.R1, asm.Word))
+	c.mapPtr(asm.R1, pidsMap)
+	c.addr(asm.R2, k)
+	c.addr(asm.R3, k)
+	c.emit(asm.Mov.Imm(asm.R4, int32(ebpf.UpdateAny)))
+	c.call(asm.FnMapUpdateElem)
+	c.place(exit)
+	c.emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
+	im.Programs = append(im.Programs, Program{Label: "children", Kind: ebpf.Tracing, Attach: "task_newtask", Ins: c.finish(), event: -1})
+}

@@ -1,0 +1,387 @@
+package bpf
+
+import (
+	"encoding/binary"
+
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// This file evaluates texts. A text is a place on the stack of fixed size,
+// its bytes followed by zeros to the end, at least one: so that texts compare
+// by words, and are keys as they are.
+//
+// A field whose record gives it more bytes than we have room for fails: a cut
+// key would be another key.
+
+// maxText is the room for texts whose length only the record tells, NUL
+// included. The stack has 512 bytes in all.
+const maxText = 128
+
+// room is how many bytes n needs, a multiple of 8.
+func (g *gen) room(n expr.Node) int {
+	switch n := n.(type) {
+	case *expr.Const:
+		return pad(len(n.Str) + 1)
+	case *expr.Field:
+		return g.fieldRoom(n)
+	}
+	refuse("%s has no code for the kernel", n)
+	return 0
+}
+
+func pad(n int) int { return (n + 7) &^ 7 }
+
+// fieldRoom is room for a field: all of a fixed one and its NUL.
+func (g *gen) fieldRoom(n *expr.Field) int {
+	f := n.F
+	switch {
+	case n.View != expr.ViewValue || f.Kind != event.Str:
+		refuse("field %s is not a text", f.Name)
+	case f.Place == event.InFact && f.Fact == event.FactComm:
+		return 16
+	case f.Place == event.InSlot && g.isKey(n):
+		return g.pair.join.keyRoom
+	case f.Place == event.InRaw && f.Size > 0 && f.Size < maxText:
+		return pad(f.Size + 1)
+	case f.Place == event.DataLoc, f.Place == event.RelLoc:
+		return maxText
+	}
+	refuse("field %s is not a text that a program can read", f.Name)
+	return 0
+}
+
+// text puts n at off, which has room for size bytes.
+func (g *gen) text(off int16, size int, n expr.Node) {
+	c := g.code
+	if need := g.room(n); need > size {
+		panic("BUG: text without room")
+	}
+	switch n := n.(type) {
+	case *expr.Const:
+		if i := indexNUL(n.Str); i >= 0 {
+			refuse("a text with a NUL inside")
+		}
+		for i, w := range words(n.Str, size) {
+			c.constant(asm.R0, int64(w))
+			c.store(off+int16(8*i), asm.R0)
+		}
+	case *expr.Field:
+		g.textField(off, size, n)
+	}
+}
+
+func indexNUL(s string) int {
+	for i := range len(s) {
+		if s[i] == 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// words is s and zeros as 64-bit words.
+func words(s string, size int) []uint64 {
+	b := make([]byte, size)
+	copy(b, s)
+	ws := make([]uint64, size/8)
+	for i := range ws {
+		ws[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	return ws
+}
+
+// textField reads a text field.
+func (g *gen) textField(off int16, size int, n *expr.Field) {
+	c := g.code
+	if at, have := g.saved(n); at != 0 {
+		for i := 0; i < size; i += 8 {
+			if i < have {
+				c.load(asm.R0, at+int16(i))
+				c.store(off+int16(i), asm.R0)
+			} else {
+				c.zero(off+int16(i), 8)
+			}
+		}
+		return
+	}
+	f := n.F
+	if f.Place == event.InFact {
+		c.zero(off+16, size-16)
+		c.addr(asm.R1, off)
+		c.emit(asm.Mov.Imm(asm.R2, 16))
+		c.call(asm.FnGetCurrentComm)
+		return
+	}
+	if g.raw != nil {
+		refuse("BUG: raw tracepoint has no text fields")
+	}
+	c.zero(off, size)
+	if f.Place == event.InRaw {
+		c.addr(asm.R1, off)
+		c.emit(asm.Mov.Imm(asm.R2, int32(f.Size+1)), asm.Mov.Reg(asm.R3, asm.R6), asm.Add.Imm(asm.R3, int32(f.Offset)))
+		c.call(g.readStr())
+		return
+	}
+	// Length and offset of the data; one byte more is read, the NUL.
+	g.ctx(asm.R0, f.Offset, 4, false)
+	c.emit(asm.Mov.Reg(asm.R2, asm.R0), asm.RSh.Imm(asm.R2, 16), asm.Add.Imm(asm.R2, 1))
+	c.ifImm(asm.JGT, asm.R2, maxText, g.fail)
+	c.emit(asm.And.Imm(asm.R0, 0xffff))
+	if f.Place == event.RelLoc {
+		c.emit(asm.Add.Imm(asm.R0, int32(f.Offset)+4))
+	}
+	c.emit(asm.Mov.Reg(asm.R3, asm.R6), asm.Add.Reg(asm.R3, asm.R0))
+	c.addr(asm.R1, off)
+	c.call(g.readStr())
+}
+
+// readStr copies a text of the kernel up to its NUL, and adds one.
+func (g *gen) readStr() asm.BuiltinFunc { return asm.FnProbeReadKernelStr }
+
+// textTruth jumps to l if "n is not empty" is want.
+func (g *gen) textTruth(n expr.Node, want bool, l label) {
+	if k, ok := n.(*expr.Const); ok {
+		if (k.Str != "") == want {
+			g.code.goTo(l)
+		}
+		return
+	}
+	mark := g.code.stack
+	off := g.alloc(n)
+	g.code.emit(asm.LoadMem(asm.R0, asm.R10, off, asm.Byte))
+	g.ifTrue(asm.R0, want, l)
+	g.code.stack = mark
+}
+
+// alloc evaluates a text to a place of its own.
+func (g *gen) alloc(n expr.Node) int16 {
+	size := g.room(n)
+	off := g.code.alloc(size)
+	g.text(off, size, n)
+	return off
+}
+
+// textLen counts bytes up to the NUL: word by word, then byte by byte.
+func (g *gen) textLen(n expr.Node) {
+	c := g.code
+	if k, ok := n.(*expr.Const); ok {
+		c.constant(asm.R0, int64(len(k.Str)))
+		return
+	}
+	size := g.room(n)
+	if size > 32 {
+		refuse("the length of a text of up to %d bytes", size-1)
+	}
+	mark := c.stack
+	off := g.alloc(n)
+	done := c.label()
+	for i := range size {
+		c.emit(asm.Mov.Imm(asm.R0, int32(i)), asm.LoadMem(asm.R1, asm.R10, off+int16(i), asm.Byte))
+		if i < size-1 {
+			c.ifImm(asm.JEq, asm.R1, 0, done)
+		}
+	}
+	c.place(done)
+	c.stack = mark
+}
+
+// compareText jumps to l if the comparison's truth is want.
+func (g *gen) compareText(n *expr.Binary, want bool, l label) {
+	c := g.code
+	mark := c.stack
+	defer func() { c.stack = mark }()
+	op := n.Op
+	y, isConst := n.Y.(*expr.Const)
+	if op == expr.OpGlob || op == expr.OpPrefix {
+		if !isConst {
+			refuse("%s of a pattern that is not a constant", op)
+		}
+		pattern := y.Str
+		if op == expr.OpGlob {
+			var ok bool
+			if pattern, op, ok = simpleGlob(y.Str); !ok {
+				refuse("glob %q", y.Str)
+			}
+		}
+		if op == expr.OpPrefix {
+			g.prefix(n.X, pattern, want, l)
+			return
+		}
+		y, isConst = &expr.Const{T: expr.TStr, Str: pattern}, true
+	}
+	switch op {
+	case expr.OpStrEq, expr.OpStrNe:
+		equal := want == (op == expr.OpStrEq)
+		if isConst {
+			g.equalConst(n.X, y.Str, equal, l)
+			return
+		}
+		if x, ok := n.X.(*expr.Const); ok {
+			g.equalConst(n.Y, x.Str, equal, l)
+			return
+		}
+		g.equalTexts(n.X, n.Y, equal, l)
+	case expr.OpStrLt, expr.OpStrLe:
+		g.orderTexts(n.X, n.Y, op == expr.OpStrLe, want, l)
+	default:
+		refuse("operator %s on texts", op)
+	}
+}
+
+// simpleGlob turns a glob into an equality or a prefix, if it is one.
+func simpleGlob(p string) (text string, op expr.Op, ok bool) {
+	op = expr.OpStrEq
+	for i := range len(p) {
+		switch p[i] {
+		case '*':
+			for _, r := range p[i:] {
+				if r != '*' {
+					return "", 0, false
+				}
+			}
+			return p[:i], expr.OpPrefix, true
+		case '?', '[':
+			return "", 0, false
+		}
+	}
+	return p, op, true
+}
+
+// equalConst jumps to l if (x == s) is equal.
+func (g *gen) equalConst(x expr.Node, s string, equal bool, l label) {
+	c := g.code
+	if k, ok := x.(*expr.Const); ok {
+		if (k.Str == s) == equal {
+			c.goTo(l)
+		}
+		return
+	}
+	size := g.room(x)
+	off := g.alloc(x)
+	if len(s) >= size || indexNUL(s) >= 0 {
+		if !equal {
+			c.goTo(l)
+		}
+		return
+	}
+	differ := c.label()
+	to := l
+	if equal {
+		to = differ
+	}
+	// Words behind the one with the NUL are zero on both sides.
+	for i, w := range words(s, pad(len(s)+1)) {
+		c.load(asm.R0, off+int16(8*i))
+		c.constant(asm.R1, int64(w))
+		c.ifReg(asm.JNE, asm.R0, asm.R1, to)
+	}
+	if equal {
+		c.goTo(l)
+	}
+	c.place(differ)
+}
+
+// prefix jumps to l if "x starts with s" is want.
+func (g *gen) prefix(x expr.Node, s string, want bool, l label) {
+	c := g.code
+	size := g.room(x)
+	off := g.alloc(x)
+	if len(s) >= size || indexNUL(s) >= 0 {
+		if !want {
+			c.goTo(l)
+		}
+		return
+	}
+	differ := c.label()
+	to := l
+	if want {
+		to = differ
+	}
+	for i, w := range words(s, pad(len(s))) {
+		c.load(asm.R0, off+int16(8*i))
+		if n := len(s) - 8*i; n < 8 {
+			c.emit(asm.LSh.Imm(asm.R0, int32(64-8*n)))
+			w <<= 64 - 8*n
+		}
+		c.constant(asm.R1, int64(w))
+		c.ifReg(asm.JNE, asm.R0, asm.R1, to)
+	}
+	if want {
+		c.goTo(l)
+	}
+	c.place(differ)
+}
+
+// texts evaluates two texts to places of one size.
+func (g *gen) texts(x, y expr.Node) (a, b int16, size int) {
+	size = max(g.room(x), g.room(y))
+	a = g.code.alloc(size)
+	g.text(a, size, x)
+	b = g.code.alloc(size)
+	g.text(b, size, y)
+	return a, b, size
+}
+
+func (g *gen) equalTexts(x, y expr.Node, equal bool, l label) {
+	c := g.code
+	a, b, size := g.texts(x, y)
+	differ := c.label()
+	to := l
+	if equal {
+		to = differ
+	}
+	for i := 0; i < size; i += 8 {
+		c.load(asm.R0, a+int16(i))
+		c.load(asm.R1, b+int16(i))
+		c.ifReg(asm.JNE, asm.R0, asm.R1, to)
+	}
+	if equal {
+		c.goTo(l)
+	}
+	c.place(differ)
+}
+
+// orderTexts compares words as big-endian numbers: the zeros behind the
+// shorter text make it the smaller one.
+func (g *gen) orderTexts(x, y expr.Node, orEqual, want bool, l label) {
+	c := g.code
+	a, b, size := g.texts(x, y)
+	less, notLess, end := c.label(), c.label(), c.label()
+	for i := 0; i < size; i += 8 {
+		c.load(asm.R0, a+int16(i))
+		c.load(asm.R1, b+int16(i))
+		c.emit(asm.HostTo(asm.BE, asm.R0, asm.DWord), asm.HostTo(asm.BE, asm.R1, asm.DWord))
+		c.ifReg(asm.JLT, asm.R0, asm.R1, less)
+		c.ifReg(asm.JGT, asm.R0, asm.R1, notLess)
+	}
+	holds := func(truth bool) {
+		if truth == want {
+			c.goTo(l)
+		} else {
+			c.goTo(end)
+		}
+	}
+	holds(orEqual)
+	c.place(less)
+	holds(true)
+	c.place(notLess)
+	holds(false)
+	c.place(end)
+}
+
+// log2 leaves in dst the bit length of src, 0 for 0; src is changed.
+func (g *gen) log2(dst, src asm.Register) {
+	c := g.code
+	c.emit(asm.Mov.Imm(dst, 0))
+	for by := int32(32); by > 0; by /= 2 {
+		less := c.label()
+		c.emit(asm.Mov.Reg(asm.R5, src), asm.RSh.Imm(asm.R5, by))
+		c.ifImm(asm.JEq, asm.R5, 0, less)
+		c.emit(asm.Add.Imm(dst, by), asm.Mov.Reg(src, asm.R5))
+		c.place(less)
+	}
+	c.emit(asm.Add.Reg(dst, src)) // what is left is the top bit itself
+}
