@@ -1,0 +1,185 @@
+package oracle
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+// between is the text between two words, or up to the next blank.
+func between(text, word, end string) string {
+	_, rest, _ := strings.Cut(text, word)
+	value, _, _ := strings.Cut(rest, end)
+	return value
+}
+
+// Run times are those between the switches that perf script prints.
+func TestOncpuEqualsPerfScript(t *testing.T) {
+	live(t, testkit.Perf)
+	file := filepath.Join(t.TempDir(), "perf.data")
+	testkit.Run(t, "perf", "record", "-q", "-a", "-C", "0", "-e", "sched:sched_switch", "-o", file, "--",
+		testkit.Load(t), "-switch", "300", "-sleep", "30", "-spin", "20").Want(t, 0)
+
+	type run struct{ runs, longest, time int64 }
+	want := map[string]run{}
+	began, next := int64(0), ""
+	for _, l := range perfScript(t, file) {
+		comm, pid := between(l.text, "prev_comm=", " prev_pid="), between(l.text, "prev_pid=", " ")
+		if pid == next && pid != "0" && began != 0 {
+			r, d := want[comm+":"+pid], l.time-began
+			want[comm+":"+pid] = run{r.runs + 1, max(r.longest, d), r.time + d}
+		}
+		began, next = l.time, between(l.text, "next_pid=", " ")
+	}
+
+	out := testkit.Run(t, testkit.PPScript(t), "oncpu", "--detail", "--input", file, "--format", "json").Want(t, 0)
+	table := last(t, out.Stdout)
+	noLoss(t, table)
+	for _, r := range table.Rows {
+		name := fmt.Sprintf("%s:%d", r.Text(t, "comm"), r.Int(t, "tid"))
+		got := run{r.Int(t, "runs"), r.Int(t, "longest"), r.Int(t, "time")}
+		if got != want[name] || r.Int(t, "cpu") != 0 {
+			t.Errorf("%s: got %+v, want %+v", name, got, want[name])
+		}
+		delete(want, name)
+	}
+	if len(want) > 0 || len(table.Rows) < 2 {
+		t.Errorf("not in the table: %v", want)
+	}
+}
+
+// The lines of a log and the table beside it.
+func TestLogsEqualPerfScript(t *testing.T) {
+	live(t, testkit.Perf)
+	f := func(profiler, event, option string, command ...string) {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), "perf.data")
+		testkit.Run(t, append([]string{"perf", "record", "-q", "-a", "-e", event, "-o", file, "--"}, command...)...).Want(t, 0)
+		want := perfScript(t, file)
+		args := []string{testkit.PPScript(t), profiler, "--input", file, "--format", "json"}
+		if option != "" {
+			args = append(args, option)
+		}
+		out := testkit.Run(t, args...).Want(t, 0)
+		var got []line
+		for _, e := range testkit.Events(t, out.Stdout) {
+			got = append(got, line{e.Comm, e.TID, e.CPU, e.Time, e.Event, e.Text})
+		}
+		compareLines(t, got, want)
+		calls := int64(0)
+		for _, r := range last(t, out.Stdout).Rows {
+			calls += r.Int(t, "count")
+		}
+		if calls != int64(len(want)) || calls == 0 {
+			t.Errorf("%s: got %d in the table, want %d", profiler, calls, len(want))
+		}
+	}
+	f("signal", "signal:signal_generate", "", "sh", "-c", "sleep 9 & kill -USR1 $!; kill -0 $$; wait || :")
+	f("sched-migrate", "sched:sched_migrate_task", "--events", "sh", "-c",
+		"for i in 1 2 3; do taskset -c 0 taskset -c $((i % 2)) true; done")
+}
+
+// Counts of a process by CPU add up to perf's.
+func TestPercpuStatEqualsPerfStat(t *testing.T) {
+	live(t, testkit.Perf)
+	l := testkit.StartTarget(t, "-switch", "200", "-fault", "300", "-sleep", "30", "-getppid", "500")
+	perf := attachPerf(t, l, "stat", "-x,", "-e", "context-switches,cpu-migrations,minor-faults,raw_syscalls:sys_enter,kmem:mm_page_alloc")
+	ours := attach(t, l, "percpu-stat", "--syscalls", "--format", "json", "-i", "60s")
+	l.Do()
+	table := last(t, ours.Stop().Want(t, 0).Stdout)
+	want := perfCounts(t, perf.end())
+	l.End()
+	at := slices.IndexFunc(table.Rows, func(r testkit.Row) bool { return r["cpu"] == "ALL" })
+	if at < 0 {
+		t.Fatalf("no row ALL in %v", table.Rows)
+	}
+	for column, event := range map[string]string{"csw": "context-switches", "cpu-mig": "cpu-migrations", "minflt": "minor-faults",
+		"syscalls": enter, "alloc": "kmem:mm_page_alloc"} {
+		sum := int64(0)
+		for i, r := range table.Rows {
+			if i != at {
+				sum += r.Int(t, column)
+			}
+		}
+		if all := table.Rows[at].Int(t, column); all != want[event] || sum != all {
+			t.Errorf("%s: got %s in all, %d by CPU, want perf's %d", column, strconv.FormatInt(all, 10), sum, want[event])
+		}
+	}
+	if want["minor-faults"] < 300 || want["context-switches"] < 200 {
+		t.Errorf("perf: got %v, want what the load does at least", want)
+	}
+}
+
+// The waits of threads for a CPU, and pairs of any events, are those between
+// the lines that perf script prints.
+func TestJoinsEqualPerfScript(t *testing.T) {
+	live(t, testkit.Perf)
+	file := filepath.Join(t.TempDir(), "perf.data")
+	testkit.Run(t, "perf", "record", "-q", "-a", "-C", "0", "-m", "1024", "-e", "sched:sched_wakeup,sched:sched_wakeup_new,sched:sched_switch", "-e", enter, "-e", leave,
+		"-o", file, "--", testkit.Load(t), "-switch", "300", "-sleep", "30", "-getppid", "200").Want(t, 0)
+	lines := perfScript(t, file)
+
+	waits, calls := map[string]latency{}, map[string]latency{}
+	woken, began := map[string]line{}, map[int]line{}
+	for _, l := range lines {
+		switch l.event {
+		case "sched:sched_wakeup", "sched:sched_wakeup_new":
+			woken[between(l.text, " pid=", " ")] = l
+		case "sched:sched_switch":
+			next := between(l.text, "next_pid=", " ")
+			if w, ok := woken[next]; ok {
+				add(waits, fmt.Sprintf("%s %s", next, strings.TrimPrefix(w.event, "sched:")), l.time-w.time)
+				delete(woken, next)
+			}
+			if between(l.text, "prev_state=", " ") == "R+" {
+				woken[between(l.text, "prev_pid=", " ")] = l
+			}
+		case enter:
+			began[l.tid] = l
+		case leave:
+			if b, ok := began[l.tid]; ok {
+				add(calls, strconv.Itoa(l.tid), l.time-b.time)
+				delete(began, l.tid)
+			}
+		}
+	}
+	f := func(want map[string]latency, key func(testkit.Row) string, args ...string) {
+		t.Helper()
+		out := testkit.Run(t, append([]string{testkit.PPScript(t), "--input", file, "--format", "json"}, args...)...).Want(t, 0)
+		table := last(t, out.Stdout)
+		noLoss(t, table)
+		got := map[string]latency{}
+		for _, r := range table.Rows {
+			// A thread that changes its name has two rows.
+			g, ok := got[key(r)]
+			if !ok {
+				g.least = r.Int(t, "min")
+			}
+			got[key(r)] = latency{calls: g.calls + r.Int(t, "calls"), total: g.total + r.Int(t, "total"),
+				least: min(g.least, r.Int(t, "min")), most: max(g.most, r.Int(t, "max"))}
+		}
+		if len(got) != len(want) || len(got) < 3 {
+			t.Errorf("%s: got %d rows, want %d", args[0], len(got), len(want))
+		}
+		for k, w := range want {
+			if got[k] != w {
+				t.Errorf("%s: %s: got %+v, want %+v", args[0], k, got[k], w)
+			}
+		}
+	}
+	f(waits, func(r testkit.Row) string { return fmt.Sprintf("%v %v", r["thread"], r["start"]) }, "rundelay", "--perins")
+	f(calls, func(r testkit.Row) string { return fmt.Sprint(r["_tid"]) }, "multi-trace", "--perins", "-k", "_tid", "-e", enter, "-e", leave)
+}
+
+func add(rows map[string]latency, key string, d int64) {
+	r, ok := rows[key]
+	if !ok {
+		r.least = d
+	}
+	rows[key] = latency{calls: r.calls + 1, total: r.total + d, least: min(r.least, d), most: max(r.most, d)}
+}
