@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/perfdata"
+
+	"golang.org/x/sys/unix"
+)
+
+// A recording is rings that are written to a file.
+type recording struct {
+	src           *perf.Source
+	file          *perfdata.Writer
+	path          string
+	samples, lost uint64
+	batch         []event.Event
+	sampleType    uint64 // of all events: they share the members that ids have
+}
+
+func newRecording(ctx context.Context, src *perf.Source, c *common, clock perf.Clock, compress bool) (*recording, error) {
+	opt := perfdata.WriteOptions{Compress: compress, Cmdline: os.Args, Version: "ppscript"}
+	if clock == perf.ClockPerf {
+		if at, wall, ok := perf.ReadClock(ctx, clock); ok {
+			opt.Clock = perfdata.Clock{At: at, Wall: wall}
+		}
+	}
+	file, err := perfdata.Create(c.output, opt)
+	if err != nil {
+		return nil, err
+	}
+	r := &recording{src: src, file: file, path: c.output, batch: make([]event.Event, 256)}
+	for _, o := range src.Opened() {
+		r.sampleType = o.Attr.Sample_type
+		info := perfdata.StreamInfo{Attr: o.Attr, IDs: o.IDs, Name: "dummy:u"}
+		if o.Stream != nil {
+			info.Name, info.Schema = o.Stream.Label, o.Stream.Schema
+		}
+		if err := file.Add(info); err != nil {
+			return nil, errors.Join(err, file.Finish())
+		}
+	}
+	if err := file.Synthesize(nil); err != nil {
+		return nil, errors.Join(err, file.Finish())
+	}
+	return r, nil
+}
+
+// loop writes until the target or ctx ends.
+func (r *recording) loop(ctx context.Context) error {
+	for {
+		err := r.src.Poll(ctx, 100*time.Millisecond)
+		over := errors.Is(err, io.EOF) || ctx.Err() != nil
+		if err != nil && !over {
+			return err
+		}
+		if ctx.Err() != nil {
+			if err := r.src.Stop(); err != nil {
+				return err
+			}
+			if err := r.src.Poll(context.Background(), 0); err != nil && !errors.Is(err, io.EOF) {
+				return err
+			}
+		}
+		if err := r.round(); err != nil || over {
+			return err
+		}
+	}
+}
+
+// round writes what is in the rings.
+func (r *recording) round() error {
+	for _, ring := range r.src.Rings() {
+		_, visible := ring.Bounds()
+		for ring.Pos() < visible {
+			n := ring.Read(r.batch, visible)
+			for i := range r.batch[:n] {
+				e := &r.batch[i]
+				switch e.Kind {
+				case event.Sample:
+					r.samples++
+				case event.Lost:
+					r.lost += uint64(e.Count)
+				}
+				if e.Rec == nil {
+					continue // made by the source, not by the kernel
+				}
+				rec := e.Rec
+				if e.Kind == event.Lost && len(rec) == bareLost {
+					rec = r.withID(e)
+				}
+				if err := r.file.Write(rec); err != nil {
+					return err
+				}
+			}
+			ring.Release()
+			if n == 0 {
+				break
+			}
+		}
+	}
+	return r.file.FinishedRound()
+}
+
+// bareLost is the size of a lost record that the source made of what the
+// kernel counted at the end: it has no sample id, which perf asks of all
+// records of such a recording.
+const bareLost = 24
+
+// withID completes such a record. Its members are in the order of struct
+// sample_id in perf_event.h.
+func (r *recording) withID(e *event.Event) []byte {
+	rec := slices.Clone(e.Rec)
+	le := binary.LittleEndian
+	id := le.Uint64(rec[8:])
+	for _, m := range []struct {
+		bit   uint64
+		value uint64
+	}{{unix.PERF_SAMPLE_TID, 0}, {unix.PERF_SAMPLE_TIME, uint64(e.Time)}, {unix.PERF_SAMPLE_ID, id},
+		{unix.PERF_SAMPLE_STREAM_ID, id}, {unix.PERF_SAMPLE_CPU, uint64(uint32(max(e.CPU, 0)))}, {unix.PERF_SAMPLE_IDENTIFIER, id}} {
+		if r.sampleType&m.bit != 0 {
+			rec = le.AppendUint64(rec, m.value)
+		}
+	}
+	le.PutUint16(rec[6:], uint16(len(rec)))
+	return rec
+}
+
+func (r *recording) summary(path string) string {
+	s := fmt.Sprintf("%s: %d samples", path, r.samples)
+	if st, err := os.Stat(path); err == nil {
+		s += fmt.Sprintf(", %.1f MiB", float64(st.Size())/(1<<20))
+	}
+	if r.lost > 0 {
+		s += fmt.Sprintf(", lost %d events: use larger rings, -m %d", r.lost, 4*recordPages)
+	}
+	return s
+}
