@@ -67,6 +67,9 @@ var runs = map[string][]run{
 		{"perins", "load.data", []string{"--perins", "--filter", "load*"}},
 		{"than", "load.data", []string{"--than", "1ms"}},
 	},
+	"sched_latency": {
+		{"", "load.data", nil},
+	},
 	"sched_migrate": {
 		{"", "cpus.data", nil},
 		{"events", "cpus.data", []string{"--events"}},
@@ -110,6 +113,8 @@ var liveOnly = []string{"stat", "percpu_stat"}
 
 // unrecorded says of the others why no recording shows them.
 var unrecorded = map[string]string{
+	"irq_off":  "a recording has no samples of idle CPUs",
+	"kmemprof": "its addresses are those of one boot",
 	"blktrace": "no recording has block events: the disks of the machine that makes them are shared",
 }
 
