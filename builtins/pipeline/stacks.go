@@ -59,7 +59,7 @@ func countStacks() *b.Builtin {
 		Name: "stacks", Type: "stream", Group: b.StreamMethods, Summary: "Counts the events by call stack.",
 		Params: []b.Param{
 			{Name: "value", Type: b.Expression, Doc: "a number to add up for each stack: bytes, a time"},
-			{Name: "by", Type: b.ListOf(b.Expression), Named: true, Doc: "keys that tell events of one stack apart; else the name of the thread"},
+			{Name: "by", Type: b.Or(b.ListOf(b.Expression), b.Dict), Named: true, Doc: "keys that tell events of one stack apart, as a list or as {name: expression}; else the name of the thread"},
 			{Name: "stack", Type: b.Expression, Named: true, Doc: "another stack than the event's own: start.stack of a pair"},
 			{Name: "name", Type: b.String, Named: true, Doc: "what the value is called; else its expression"},
 		},
@@ -84,18 +84,44 @@ func countStacks() *b.Builtin {
 				s.Name = c.String("name")
 			}
 			if c.Has("by") {
-				s.By = []plan.Var{}
-				for i, v := range c.List("by") {
-					f, err := FnOf(c, v)
-					if err != nil {
-						return nil, err
-					}
-					s.By = append(s.By, plan.Var{Name: keyName(f, i), Fn: f})
+				if s.By, err = stackKeys(c); err != nil {
+					return nil, err
 				}
 			}
 			return &results.Stacks{Report: s}, nil
 		},
 	}
+}
+
+// stackKeys are the keys of by: a list, or names with expressions.
+func stackKeys(c *b.Call) ([]plan.Var, error) {
+	keys := []plan.Var{}
+	if d, ok := c.Value("by").(*starlark.Dict); ok {
+		for _, item := range d.Items() {
+			name, ok := starlark.AsString(item[0])
+			if !ok {
+				return nil, c.Error("by", errors.New("a name is not a text"), `write by = {"comm": "start.comm"}`)
+			}
+			text, isText := starlark.AsString(item[1])
+			if _, call := item[1].(starlark.Callable); !call && (!isText || text == "") {
+				return nil, c.Error("by", errors.New(name+" is not an expression"), `write by = {"comm": "start.comm"}`)
+			}
+			f, err := FnOf(c, item[1])
+			if err != nil {
+				return nil, err
+			}
+			keys = append(keys, plan.Var{Name: name, Fn: f})
+		}
+		return keys, nil
+	}
+	for i, v := range c.List("by") {
+		f, err := FnOf(c, v)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, plan.Var{Name: keyName(f, i), Fn: f})
+	}
+	return keys, nil
 }
 
 func burst() *b.Builtin {

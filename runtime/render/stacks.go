@@ -60,7 +60,7 @@ func (r *textRenderer) Stacks(s *result.Stacks) error {
 	}
 	if s.Cut > 0 {
 		r.buf = strconv.AppendUint(append(r.buf, '('), s.Cut, 10)
-		r.buf = append(r.buf, " samples have a stack that is cut)\n"...)
+		r.buf = append(r.buf, " of the samples with a stack that is cut)\n"...)
 	}
 	r.missing(&s.Meta, 0, "stack")
 	return r.spill()

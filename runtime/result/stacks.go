@@ -23,8 +23,11 @@ type Stacks struct {
 	Cut uint64
 	// Unwound counts the samples whose user part was found with unwind tables.
 	Unwound uint64
-	// Omitted counts the samples that Top took away.
-	Omitted int
+	// Omitted counts the stacks that Top took away, OmittedCount and
+	// OmittedValue add up what they had.
+	Omitted      int
+	OmittedCount uint64
+	OmittedValue int64
 }
 
 // A StackSample is one stack with how often it was seen.
@@ -60,8 +63,10 @@ func (s *Stacks) Weight(x *StackSample) int64 {
 	return int64(x.Count)
 }
 
-// Total is the number of samples, and the sum of their values.
+// Total is the number of samples, and the sum of their values, with those that
+// Top took away.
 func (s *Stacks) Total() (count uint64, value int64) {
+	count, value = s.OmittedCount, s.OmittedValue
 	for i := range s.Samples {
 		count += s.Samples[i].Count
 		value += s.Samples[i].Value
@@ -77,13 +82,17 @@ func (s *Stacks) Sort() {
 	})
 }
 
-// Top keeps the first n samples and counts the others in Omitted.
+// Top keeps the first n stacks; the others are only counted.
 func (s *Stacks) Top(n int) {
 	n = max(n, 0)
 	if n >= len(s.Samples) {
 		return
 	}
 	s.Omitted += len(s.Samples) - n
+	for _, x := range s.Samples[n:] {
+		s.OmittedCount += x.Count
+		s.OmittedValue += x.Value
+	}
 	clear(s.Samples[n:])
 	s.Samples = s.Samples[:n]
 }

@@ -24,6 +24,9 @@ func TestStacksByWeight(t *testing.T) {
 	if s.Top(1); len(s.Samples) != 1 || s.Omitted != 2 || s.Samples[0].PID != 1 {
 		t.Errorf("top 1: got %+v, %d omitted", s.Samples, s.Omitted)
 	}
+	if n, v := s.Total(); n != 13 || v != 101 {
+		t.Errorf("after top: got total %d and %d, want that of all, 13 and 101", n, v)
+	}
 	if s.Top(5); s.Omitted != 2 {
 		t.Errorf("top 5 of one: got %d omitted, want 2", s.Omitted)
 	}
