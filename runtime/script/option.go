@@ -49,7 +49,7 @@ type Option struct {
 	// Alone is the text of an option that is given without a value, as
 	// --detail for --detail=LIST; empty: it needs one.
 	Alone string
-	Help     string
+	Help  string
 }
 
 // Flag is the option's name on the command line.
