@@ -51,7 +51,7 @@ type held struct {
 }
 
 // beginHolds begins a round.
-func (m *Merge) beginHolds(final bool) {
+func (m *Merge) beginHolds() {
 	m.holds.limit = math.MaxInt64
 	if m.holds.now == nil {
 		m.holds.now = time.Now
@@ -134,4 +134,26 @@ func (m *Merge) mark(sink func([]*event.Event)) {
 	}
 	m.flush(sink)
 	m.marks = m.marks[:0]
+}
+
+// lag holds the others up for sources that lag and have nothing to show.
+func (m *Merge) lag() {
+	for _, c := range m.rings {
+		if g := c.group; g != nil && g.waits && g.busy == 0 {
+			m.holds.limit = min(m.holds.limit, g.last)
+		}
+	}
+}
+
+// dry notes that all that c showed has been handed out. When that is so for
+// all rings of a source that lags, the others must wait for it.
+func (m *Merge) dry(c *cursor) {
+	g := c.group
+	if g == nil {
+		return
+	}
+	g.last = max(g.last, c.lastTime)
+	if g.busy--; g.busy == 0 && g.waits {
+		m.holds.limit = min(m.holds.limit, g.last)
+	}
 }

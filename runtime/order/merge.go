@@ -64,6 +64,7 @@ type cursor struct {
 	readKnown bool
 	lastTime  event.Time
 	held      held
+	group     *group   // of a source that lags; nil for others
 	windows   []window // of the Lost records in evs
 }
 
@@ -79,11 +80,20 @@ func (m *Merge) Round(sink func([]*event.Event), final bool) {
 	rings := m.src.Rings()
 	for len(m.rings) < len(rings) {
 		i := len(m.rings)
-		m.rings = append(m.rings, &cursor{ring: rings[i], index: int32(i), evs: make([]event.Event, chunk)})
+		c := &cursor{ring: rings[i], index: int32(i), evs: make([]event.Event, chunk)}
+		if p, ok := rings[i].(*partRing); ok {
+			c.group = p.part.group
+		}
+		m.rings = append(m.rings, c)
 	}
 	m.heap = m.heap[:0]
-	m.beginHolds(final)
+	m.beginHolds()
 	waiting := 0
+	for _, c := range m.rings {
+		if c.group != nil {
+			c.group.busy = 0
+		}
+	}
 	for _, c := range m.rings {
 		c.known, c.visible = c.ring.Bounds()
 		if final {
@@ -101,8 +111,14 @@ func (m *Merge) Round(sink func([]*event.Event), final bool) {
 		}
 		if c.next < c.n {
 			m.push(c)
+			if c.group != nil {
+				c.group.busy++
+			}
 		}
 		m.look(c, final)
+	}
+	if !final {
+		m.lag()
 	}
 	m.mark(sink)
 	for waiting > 0 && len(m.heap) > 0 {
@@ -118,6 +134,7 @@ func (m *Merge) Round(sink func([]*event.Event), final bool) {
 			c.fill()
 			if c.next == c.n && !final {
 				m.ranDry(c)
+				m.dry(c)
 			}
 		}
 		if !c.pastKnown && c.done() {
