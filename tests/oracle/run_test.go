@@ -80,6 +80,45 @@ func TestExitN(t *testing.T) {
 	}
 }
 
+// Processes that the command starts, one after the other and at the same time,
+// belong to it.
+func TestChildrenAreFollowed(t *testing.T) {
+	live(t, testkit.AMD64)
+	command := []string{"--", "sh", "-c", `"$0" -sleep 10; "$0" -sleep 5 & "$0" -sleep 7 & wait`, testkit.Load(t)}
+	f := func(column string, args ...string) {
+		t.Helper()
+		out := testkit.Run(t, append(append([]string{testkit.PPScript(t), "--format", "json"}, args...), command...)...).Want(t, 0)
+		got := int64(0)
+		for _, table := range testkit.Tables(t, out.Stdout) {
+			noLoss(t, table)
+			for _, r := range table.Rows {
+				got += r.Int(t, column)
+			}
+		}
+		if got != 22 {
+			t.Errorf("%v: got %d, want the 22 sleeps of three processes", args, got)
+		}
+	}
+	f("count", "-c", `tracepoint("raw_syscalls:sys_enter", filter = "id == 230").count()`)
+	f("total", "stat", "-e", enter+"/id == 230/")
+	f("calls", "syscalls", "-e", enter+"/id == 230/", "-e", leave)
+}
+
+// --system sees what others do while the command runs.
+func TestSystem(t *testing.T) {
+	live(t, testkit.AMD64)
+	l := testkit.StartTarget(t, "-getppid", "39000")
+	p := testkit.Start(t, testkit.PPScript(t), "--format", "json", "--system", "-v", "-c",
+		`tracepoint("raw_syscalls:sys_enter").where("id == 110 && args[0] == 38999").count()`, "--", "sleep", "30")
+	p.WaitStderr(" open event")
+	l.Do()
+	l.Do()
+	if got := last(t, p.Stop().Want(t, 0).Stdout).Rows[0].Int(t, "count"); got != 2 {
+		t.Errorf("got %d calls of another process, want 2", got)
+	}
+	l.End()
+}
+
 // --duration ends the run, and shows what came until then.
 func TestDuration(t *testing.T) {
 	live(t)
