@@ -35,6 +35,10 @@ const both = "raw_syscalls:sys_enter,raw_syscalls:sys_exit"
 
 // runs has every profiler, with the options that change what it computes.
 var runs = map[string][]run{
+	"kmemleak": {
+		{"", "load.data", []string{"--alloc", "raw_syscalls:sys_enter//ptr=_tid/size=id/", "--free", "raw_syscalls:sys_exit//ptr=_tid/", "--comm"}},
+		{"list", "load.data", []string{"--alloc", "raw_syscalls:sys_enter//ptr=_tid/", "--free", "raw_syscalls:sys_exit//ptr=_tid/", "--than", "1us"}},
+	},
 	"kvm_exit": {
 		{"", "kvm.data", nil},
 		{"perins", "kvm.data", []string{"--perins"}},
@@ -61,6 +65,9 @@ var runs = map[string][]run{
 		{"", "load.data", nil},
 		{"detail", "load.data", []string{"--detail"}},
 		{"comm", "trace.data", []string{"--only-comm"}},
+	},
+	"page_faults": {
+		{"comm", "stacks.data", []string{"--by-comm"}},
 	},
 	"rundelay": {
 		{"", "load.data", nil},
@@ -114,6 +121,7 @@ var liveOnly = []string{"stat", "percpu_stat"}
 // unrecorded says of the others why no recording shows them.
 var unrecorded = map[string]string{
 	"irq_off":  "a recording has no samples of idle CPUs",
+	"profile":  "symbols are those of the files of the machine that shows them",
 	"kmemprof": "its addresses are those of one boot",
 	"blktrace": "no recording has block events: the disks of the machine that makes them are shared",
 }
