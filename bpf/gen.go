@@ -12,6 +12,7 @@ import (
 // An Image is a Spec as programs and maps, ready to be loaded.
 type Image struct {
 	Spec     *Spec
+	Target   *Target
 	Programs []Program
 	Maps     []*ebpf.MapSpec
 	units    []*unit
@@ -72,7 +73,7 @@ func Generate(s *Spec, host *Host, t *Target) (im *Image, err error) {
 			panic(r)
 		}
 	}()
-	im = &Image{Spec: s, host: host}
+	im = &Image{Spec: s, Target: t, host: host}
 	gens := make([]*gen, len(s.Events))
 	for i, e := range s.Events {
 		if e.Schema.System == "" || len(e.Schema.Fields) == 0 {

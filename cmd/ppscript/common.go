@@ -140,8 +140,8 @@ func readCommon(fs *flags, workload []string) (*common, error) {
 // check finds options that do not go together.
 func (c *common) check() error {
 	t := &c.target
-	if c.engine == "bpf" {
-		return usagef("option", "--engine", "bpf is not built yet").WithHint("use --engine auto")
+	if c.engine == "bpf" && c.input != "" {
+		return usagef("option", "--engine", "bpf runs in the kernel, and a recording is read").WithHint("leave out --engine")
 	}
 	if c.input != "" {
 		for _, x := range []struct {

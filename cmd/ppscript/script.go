@@ -71,6 +71,7 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 		Options: session.Options{
 			Input: c.input, Interval: c.interval, Duration: c.duration, ExitN: c.exitN, Pages: c.pages,
 			Watermark: c.watermark, UsageSelf: c.usage, Verbose: c.verbose, Interpret: c.engine == "interp",
+			Engine:    c.engine,
 			Monotonic: c.monotonic, FlameGraph: c.flame, Pprof: c.pprof,
 		},
 		Services: &expr.Services{Ksym: kernel.Text},

@@ -24,6 +24,8 @@ type Env struct {
 	// Interpret leaves script functions to the interpreter, where they could
 	// be compiled.
 	Interpret bool
+	// Tier decides about the kernel; the zero Tier is against it.
+	Tier Tier
 	// Note is told what is left out: optional events that do not exist.
 	Note func(error)
 }
@@ -57,9 +59,13 @@ func Build(reports []Report, env Env) (*Plan, error) {
 	if err := b.execs(); err != nil {
 		return nil, err
 	}
+	settle := b.tier()
 	b.push()
 	b.wire()
 	b.needs()
+	if err := settle(); err != nil {
+		return nil, err
+	}
 	return b.plan, nil
 }
 

@@ -47,7 +47,8 @@ func (p *Plan) Explain() string {
 			b.WriteByte('\n')
 		}
 	}
-	if len(p.Events) > 0 {
+	p.explainTier(&b)
+	if len(p.Events) > 0 && p.Kernel == nil {
 		b.WriteString("sample members  ")
 		var names []string
 		for _, f := range p.Facts {

@@ -83,7 +83,7 @@ func (b *builder) group(g *Group) error {
 			return err
 		}
 	}
-	t.Group = agg.New(spec)
+	t.Group, t.spec = agg.New(spec), spec
 	b.plan.Tables = append(b.plan.Tables, t)
 	b.plan.errs = append(b.plan.errs, func() (string, *flow.Errors) { return t.Name, t.Group.Errors() })
 	b.attach(t.Name, brs, t.Group)

@@ -47,6 +47,11 @@ type Plan struct {
 	// at the end only.
 	Overwrite bool
 
+	// Kernel is the plan as programs of the kernel; nil if it runs here only,
+	// and KernelNo then says why, if somebody asked.
+	Kernel   *Kernel
+	KernelNo string
+
 	// Interpreted says which functions could not be compiled, and why.
 	Interpreted []string
 
@@ -90,6 +95,7 @@ type Table struct {
 	Tree *join.Tree
 	// Hist is the index of the aggregator that is a histogram, else -1.
 	Hist int
+	spec agg.Spec
 }
 
 // A LogRun is a log that runs. Session sets Emit before events flow.

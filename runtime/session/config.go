@@ -37,6 +37,7 @@ type Options struct {
 	UsageSelf time.Duration // period of reports about ourselves; 0: none
 	Verbose   int           // 1 notices, 2 events
 	Interpret bool          // leave script functions to the interpreter
+	Engine    string        // plan.EngineAuto, EnginePerf or EngineBPF; "" is EnginePerf
 	Monotonic bool          // stamp events with CLOCK_MONOTONIC
 	// FlameGraph writes the stacks of the run to a file: folded text, or a
 	// flame graph if it ends in .svg or .html, or pprof's form (.pb.gz).

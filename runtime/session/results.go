@@ -18,6 +18,14 @@ func (r *run) tick(final bool) error {
 	}
 	r.plan.End(final)
 	loss := r.interval()
+	if r.kernel != nil {
+		own, err := r.kernel.collect(r)
+		if err != nil {
+			return err
+		}
+		r.total.Add(own)
+		loss.Add(own)
+	}
 	if h := r.cfg.Hooks.Interval; h != nil && !final && r.failed == nil {
 		r.failed = h()
 	}

@@ -32,6 +32,7 @@ type run struct {
 	plan   *plan.Plan
 	src    event.Source // nil if there are only counters
 	live   *perf.Source
+	kernel *kernelRun // instead of src
 	counts []*counterRun
 	feeder order.Feeder
 	tasks  *task.Table
@@ -118,6 +119,10 @@ func (r *run) open(ctx context.Context) (err error) {
 	switch {
 	case r.world.file != nil:
 		if err := r.openRecording(); err != nil {
+			return err
+		}
+	case r.openKernel(ctx, &err):
+		if err != nil {
 			return err
 		}
 	case len(p.Events) > 0:
@@ -300,6 +305,8 @@ func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) 
 		timeout = max(0, min(timeout, time.Until(next)))
 	}
 	switch {
+	case r.kernel != nil:
+		err = r.kernel.wait(ctx, timeout)
 	case r.src != nil:
 		err = r.src.Poll(ctx, timeout)
 	case len(r.counts) > 0:
@@ -338,6 +345,11 @@ func (r *run) finish(ended bool) error {
 		}
 		r.feeder.Round(r.plan.Router.Events, true)
 	}
+	if r.kernel != nil {
+		if err := r.kernel.run.Stop(); err != nil {
+			return err
+		}
+	}
 	for _, c := range r.counts {
 		if err := c.last(); err != nil {
 			return err
@@ -362,6 +374,12 @@ func (r *run) close() error {
 			r.status = exitStatus(st)
 		}
 		errs = append(errs, c.counters.Close())
+	}
+	if r.kernel != nil {
+		if st, ok := r.kernel.watch.WorkloadStatus(); ok {
+			r.status = exitStatus(st)
+		}
+		errs = append(errs, r.kernel.close())
 	}
 	if r.live != nil {
 		if st, ok := r.live.WorkloadStatus(); ok {

@@ -61,6 +61,7 @@ func (w *world) env(cfg *Config) plan.Env {
 		ByThread:      len(cfg.Target.PIDs)+len(cfg.Target.TIDs) > 0 || cfg.Target.Workload != nil && !cfg.Target.System,
 		Interpret:     cfg.Options.Interpret,
 		Note:          func(err error) { w.say("%v", err) },
+		Tier:          w.tier(),
 	}
 }
 

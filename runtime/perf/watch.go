@@ -1,0 +1,64 @@
+package perf
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+)
+
+// A Watch waits for a target's end without any event: for those who observe it
+// in another way. It starts the target's workload and holds it until Release.
+// A Watch is used by one goroutine.
+type Watch struct{ src Source }
+
+// OpenWatch starts t's workload, held, if it has one, and looks out for the end
+// of t's tasks. Close releases the Watch.
+func OpenWatch(t Target) (*Watch, error) {
+	w := &Watch{src: Source{cfg: Config{Target: t}, counting: true}}
+	if err := w.open(); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+func (w *Watch) open() (err error) {
+	s := &w.src
+	if l := s.cfg.Target.Workload; l != nil {
+		if err = l.start(); err != nil {
+			return err
+		}
+		s.workload = l
+	}
+	s.att, s.open = &attachment{}, &opener{}
+	if s.poll, err = newPoller(); err != nil {
+		return err
+	}
+	return s.watchTargets()
+}
+
+// PID is the process of the workload; 0 without one.
+func (w *Watch) PID() int {
+	if w.src.workload == nil {
+		return 0
+	}
+	return w.src.workload.process.Pid
+}
+
+// Release lets the workload execute its command, and reports if it cannot.
+func (w *Watch) Release() error {
+	if w.src.workload == nil {
+		return nil
+	}
+	return w.src.workload.release()
+}
+
+// Wait sleeps for d, less if the targets end or ctx is done. It returns io.EOF
+// in the former case and ctx's error in the latter.
+func (w *Watch) Wait(ctx context.Context, d time.Duration) error { return w.src.Poll(ctx, d) }
+
+// WorkloadStatus is Source.WorkloadStatus.
+func (w *Watch) WorkloadStatus() (*os.ProcessState, bool) { return w.src.WorkloadStatus() }
+
+// Close ends the workload if it still runs.
+func (w *Watch) Close() error { return w.src.Close() }

@@ -1,0 +1,358 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"ppscript/bpf"
+	"ppscript/runtime/agg"
+	"ppscript/runtime/diag"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
+)
+
+// This file decides whether the whole plan can run inside the kernel: events,
+// predicates, joins and groups as programs, so that no event leaves it. It is
+// all or nothing. The native operators are built in either case: session falls
+// back to them if the kernel refuses a program.
+
+// The engines that a user can ask for.
+const (
+	EngineAuto = "auto" // the kernel where it can
+	EnginePerf = "perf" // never the kernel; so is ""
+	EngineBPF  = "bpf"  // the kernel, or an error
+)
+
+// A Tier is what Build must know to decide.
+type Tier struct {
+	Engine string
+	// Host and Target are what programs are generated for. No says why they
+	// cannot run here, or for these options; "" if they can.
+	Host   *bpf.Host
+	Target *bpf.Target
+	No     string
+	// Intervals says that there are results while the run goes on.
+	Intervals bool
+}
+
+// A Kernel is a plan that runs inside the kernel.
+type Kernel struct {
+	Image  *bpf.Image
+	tables map[*bpf.Table]*Table
+	pairs  map[*bpf.Table]bool // fed by pairs
+}
+
+// Table is the plan's table that t computes.
+func (k *Kernel) Table(t *bpf.Table) *Table { return k.tables[t] }
+
+// EventsOf is how many events a hit of t stands for.
+func (k *Kernel) EventsOf(t *bpf.Table) uint64 {
+	if k.pairs[t] {
+		return 2
+	}
+	return 1
+}
+
+// errNot says why the kernel cannot run the plan.
+type errNot struct{ why string }
+
+func (e *errNot) Error() string { return e.why }
+
+func not(format string, args ...any) error { return &errNot{fmt.Sprintf(format, args...)} }
+
+// tier makes the kernel's version of the plan. It comes before predicates move
+// into filters, and settles when the rest is known.
+func (b *builder) tier() (settle func() error) {
+	t := b.env.Tier
+	if t.Engine != EngineAuto && t.Engine != EngineBPF {
+		return func() error { return nil }
+	}
+	kernel, err := b.kernel()
+	return func() error {
+		p := b.plan
+		switch {
+		case err != nil:
+		case p.Watch:
+			err = not("the script tells by itself which threads it is about")
+		case p.HasStacks:
+			err = not("stacks are wanted")
+		case p.Overwrite:
+			err = not("the last events are wanted")
+		}
+		if err == nil {
+			p.Kernel = kernel
+			return nil
+		}
+		p.KernelNo = err.Error()
+		if t.Engine == EngineBPF {
+			return diag.Errorf(diag.Usage, "engine", "bpf", "%s", p.KernelNo).WithHint("use --engine auto")
+		}
+		return nil
+	}
+}
+
+// kernel generates the programs, or says why not.
+func (b *builder) kernel() (*Kernel, error) {
+	t := &b.env.Tier
+	if b.env.Replay {
+		return nil, not("a recording is read, which no program sees")
+	}
+	if t.No != "" {
+		return nil, not("%s", t.No)
+	}
+	if err := b.onlyTables(); err != nil {
+		return nil, err
+	}
+	k := &kernelBuilder{b: b, spec: &bpf.Spec{Intervals: t.Intervals}, out: &Kernel{tables: map[*bpf.Table]*Table{}, pairs: map[*bpf.Table]bool{}},
+		events: map[int]int{}, tables: map[*agg.Group]*bpf.Table{}, joins: map[*joinNode]*bpf.Join{}}
+	if err := k.build(); err != nil {
+		return nil, err
+	}
+	image, err := bpf.Generate(k.spec, t.Host, t.Target)
+	if err != nil {
+		var no *bpf.Refusal
+		if errors.As(err, &no) {
+			return nil, not("%s", no.Why)
+		}
+		return nil, err
+	}
+	k.out.Image = image
+	return k.out, nil
+}
+
+// onlyTables checks that nobody wants the events themselves.
+func (b *builder) onlyTables() error {
+	p := b.plan
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{len(p.Logs), "a log shows events"}, {len(p.Eachs), "a script function sees every event"},
+		{len(p.Heats), "a heat map has every event"}, {len(p.Execs), "exec= sees every event"},
+		{len(p.Slows), "slow pairs are shown with their events"}, {len(p.Stacks), "stacks are counted"},
+		{len(p.Triggers), "events end intervals"}, {len(p.Counts), "counters are read"},
+		{len(p.Folds), "a fold runs in ppscript"}} {
+		if x.n > 0 {
+			return not("%s", x.what)
+		}
+	}
+	for _, e := range p.Events {
+		s := e.Source
+		switch {
+		case s.Kind != Tracepoint || s.Probe != nil:
+			return not("%s is not a tracepoint", e.Stream.Label)
+		case s.Period > 1 || s.Freq > 0:
+			return not("%s is sampled", e.Stream.Label)
+		case s.Stack || e.Stack != nil:
+			return not("%s has stacks", e.Stream.Label)
+		case s.Exclude != Exclude{}:
+			return not("%s excludes user or kernel", e.Stream.Label)
+		}
+	}
+	return nil
+}
+
+// A kernelBuilder translates the plan's graph.
+type kernelBuilder struct {
+	b      *builder
+	spec   *bpf.Spec
+	out    *Kernel
+	events map[int]int // by stream: index in spec
+	tables map[*agg.Group]*bpf.Table
+	joins  map[*joinNode]*bpf.Join
+}
+
+func (k *kernelBuilder) build() error {
+	b := k.b
+	for _, e := range b.plan.Events {
+		ev := &bpf.Event{Schema: e.Stream.Schema, Label: e.Stream.Label, CPUs: e.Source.CPUs}
+		if f := e.Source.Filter; f != "" {
+			p, err := expr.CompileFilter(f, b.scope(e.Source, e.Stream.Schema))
+			if err != nil {
+				return not("filter %s: %v", f, err)
+			}
+			ev.Filter = p.Node
+		}
+		k.events[e.Stream.Index] = len(k.spec.Events)
+		k.spec.Events = append(k.spec.Events, ev)
+	}
+	for _, t := range b.plan.Tables {
+		if t.Tree != nil {
+			return not("%s is a tree of calls", t.Name)
+		}
+		bt := &bpf.Table{Name: t.Name, Aggs: t.spec.Aggs, Args: len(t.spec.Args), Limit: t.spec.Limit}
+		k.spec.Tables = append(k.spec.Tables, bt)
+		k.tables[t.Group], k.out.tables[bt] = bt, t
+	}
+	for _, n := range b.joins {
+		if err := k.join(n); err != nil {
+			return err
+		}
+	}
+	for _, a := range b.attached {
+		for i := range a.branches {
+			if err := k.feed(a, &a.branches[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (k *kernelBuilder) join(n *joinNode) error {
+	switch {
+	case n.spec.Nested:
+		return not("%s nests", n.name)
+	case n.left != nil:
+		return not("events without a partner are wanted")
+	case n.js.Timeline != nil:
+		return not("what happens during a pair is wanted")
+	}
+	for _, in := range n.js.In {
+		if in.Wakeup != nil {
+			return not("wakeups that lead to no switch are told apart in ppscript")
+		}
+		if in.Untraced {
+			return not("there are untraced events")
+		}
+	}
+	j := &bpf.Join{Stages: len(n.stages), Cycle: n.js.Cycle, Limit: n.js.Limit}
+	k.spec.Joins = append(k.spec.Joins, j)
+	k.joins[n] = j
+	for s, ends := range n.js.Pairs {
+		for e, st := range ends {
+			if st != nil {
+				j.Pairs = append(j.Pairs, bpf.Pair{Start: k.events[s], End: k.events[e]})
+			}
+		}
+	}
+	return nil
+}
+
+// feed brings a branch to the sink of its attachment.
+func (k *kernelBuilder) feed(a *attachment, br *branch) error {
+	f := bpf.Feed{}
+	var err error
+	if f.Preds, err = predicates(br); err != nil {
+		return err
+	}
+	switch sink := a.sink.(type) {
+	case *agg.Group:
+		f.Table = k.tables[sink]
+		if err := k.columns(&f, k.out.tables[f.Table], br.stream); err != nil {
+			return err
+		}
+	case *joinNode:
+		if br.root != nil {
+			return not("a join of pairs")
+		}
+		in := &sink.js.In[br.stream]
+		f.Join, f.Stage = k.joins[sink], in.Stage
+		if f.Key, err = nodeOf(in.Key); err != nil {
+			return err
+		}
+		if in.Role != nil {
+			if f.Role, err = nodeOf(in.Role); err != nil {
+				return err
+			}
+		}
+	default:
+		return not("%s runs in ppscript", a.name)
+	}
+	switch root := br.root.(type) {
+	case nil:
+		ev := k.spec.Events[k.events[br.stream]]
+		ev.Feeds = append(ev.Feeds, f)
+	case *joinNode:
+		k.out.pairs[f.Table] = true
+		return k.pairFeed(root, br.stream, f)
+	default:
+		return not("%s is made of events in ppscript", k.b.plan.streams[br.stream].Label)
+	}
+	return nil
+}
+
+func (k *kernelBuilder) pairFeed(n *joinNode, stream int, f bpf.Feed) error {
+	j := k.joins[n]
+	for s, ends := range n.js.Pairs {
+		for e, st := range ends {
+			if st == nil || st.Index != stream {
+				continue
+			}
+			for i := range j.Pairs {
+				if p := &j.Pairs[i]; p.Start == k.events[s] && p.End == k.events[e] {
+					p.Feeds = append(p.Feeds, f)
+					return nil
+				}
+			}
+		}
+	}
+	panic("BUG: pairs of no join")
+}
+
+// columns are the keys and arguments of a table for one stream.
+func (k *kernelBuilder) columns(f *bpf.Feed, t *Table, stream int) error {
+	for _, fn := range t.spec.Keys {
+		n, err := nodeOf(fn.At(stream))
+		if err != nil {
+			return err
+		}
+		f.Keys = append(f.Keys, n)
+	}
+	for i := range t.spec.Args {
+		a := &t.spec.Args[i]
+		arg := bpf.Arg{Off: a.Only != nil && !(stream < len(a.Only) && a.Only[stream])}
+		for _, x := range []struct {
+			fn *flow.Fn
+			to *expr.Node
+		}{{a.Fn, &arg.Fn}, {a.Where, &arg.Where}} {
+			if arg.Off || x.fn == nil {
+				continue
+			}
+			n, err := nodeOf(x.fn.At(stream))
+			if err != nil {
+				return err
+			}
+			*x.to = n
+		}
+		f.Args = append(f.Args, arg)
+	}
+	return nil
+}
+
+func predicates(br *branch) ([]expr.Node, error) {
+	var ns []expr.Node
+	for _, p := range br.preds {
+		n, err := nodeOf(p.prog)
+		if err != nil {
+			return nil, err
+		}
+		ns = append(ns, n)
+	}
+	return ns, nil
+}
+
+func nodeOf(p *expr.Program) (expr.Node, error) {
+	if p == nil || p.IsInterpreted() {
+		return nil, not("a function stays interpreted")
+	}
+	return p.Node, nil
+}
+
+// explainTier says what runs where.
+func (p *Plan) explainTier(b *strings.Builder) {
+	switch {
+	case p.Kernel != nil:
+		fmt.Fprintf(b, "engine          bpf: events are related and counted inside the kernel\n")
+		for i := range p.Kernel.Image.Programs {
+			prog := &p.Kernel.Image.Programs[i]
+			kind := "tracepoint"
+			if prog.Raw() {
+				kind = "raw tracepoint"
+			}
+			fmt.Fprintf(b, "                %s: %s %s, %d instructions\n", prog.Label, kind, prog.Attach, len(prog.Ins))
+		}
+	case p.KernelNo != "":
+		fmt.Fprintf(b, "engine          perf: not in the kernel, since %s\n", p.KernelNo)
+	}
+}

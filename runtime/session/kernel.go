@@ -1,0 +1,189 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"time"
+
+	"ppscript/bpf"
+	"ppscript/runtime/agg"
+	"ppscript/runtime/event"
+	"ppscript/runtime/kernel"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/plan"
+)
+
+// This file runs plans whose work is done inside the kernel: there are no
+// events to read, only counters when an interval ends.
+
+// sweepTime is how often the set of traced processes is cleaned of those that
+// ended.
+const sweepTime = time.Second
+
+// A kernelRun is a plan in the kernel.
+type kernelRun struct {
+	plan  *plan.Kernel
+	run   *bpf.Run
+	watch *perf.Watch
+	swept time.Time
+}
+
+// tier says what the plan needs to know to decide about the kernel.
+func (w *world) tier() plan.Tier {
+	o := &w.cfg.Options
+	t := plan.Tier{Engine: o.Engine, Intervals: o.Interval > 0}
+	if t.Engine != plan.EngineAuto && t.Engine != plan.EngineBPF || w.file != nil {
+		return t
+	}
+	t.Target, t.No = kernelTarget(&w.cfg.Target)
+	switch {
+	case t.No != "":
+	case o.ExitN > 0:
+		t.No = "the run stops at an exact number of samples"
+	case o.Interpret:
+		t.No = "functions shall be interpreted"
+	}
+	if t.No == "" {
+		var err error
+		if t.Host, err = bpf.Find(kernel.Roots{}); err != nil {
+			t.No = err.Error()
+		}
+	}
+	return t
+}
+
+// kernelTarget is t for programs, or why they cannot observe it.
+func kernelTarget(t *perf.Target) (target *bpf.Target, no string) {
+	k := &bpf.Target{CPUs: t.CPUs, PIDs: t.PIDs, TIDs: t.TIDs}
+	for _, id := range append(append([]int(nil), t.PIDs...), t.TIDs...) {
+		if _, err := os.Stat("/proc/" + strconv.Itoa(id)); err != nil {
+			return nil, "a task is gone" // perf says which
+		}
+	}
+	switch {
+	case len(t.Cgroups) > 0:
+		return nil, "cgroups are observed by perf"
+	case t.CPUs != nil && !online(t.CPUs):
+		return nil, "a CPU is not online"
+	case t.Workload != nil && !t.System:
+		k.Workload, k.Follow = true, t.Inherit != perf.No
+	case len(t.TIDs) > 0 && t.Inherit == perf.Yes:
+		return nil, "children of threads are followed by perf"
+	case len(t.PIDs) > 0 && t.Inherit == perf.No:
+		return nil, "threads that come later are left out"
+	case len(t.PIDs) > 0:
+		k.Follow = t.Inherit == perf.Yes
+	}
+	return k, ""
+}
+
+func online(cpus []int) bool {
+	all, err := kernel.ReadCPUs(kernel.Roots{})
+	return err == nil && len(cpus) > 0 && all.Check(cpus) == nil
+}
+
+// openKernel opens the plan inside the kernel if it shall run there, and
+// reports whether it does or failed. If the kernel refuses under auto, the
+// plan runs here.
+func (r *run) openKernel(_ context.Context, err *error) bool {
+	k := r.plan.Kernel
+	if k == nil {
+		if no := r.plan.KernelNo; no != "" {
+			r.verbose(2, "not in the kernel: "+no)
+		}
+		return false
+	}
+	run, e := bpf.Load(k.Image)
+	if e == nil {
+		kr := &kernelRun{plan: k, run: run}
+		if e = kr.start(&r.cfg.Target, k); e == nil {
+			r.kernel = kr
+			for _, line := range run.Describe() {
+				r.verbose(1, line)
+			}
+			return true
+		}
+		var here *errHere
+		closed := kr.close()
+		if errors.As(e, &here) {
+			*err = errors.Join(here.error, closed)
+			return true
+		}
+	}
+	var rejected *bpf.Rejected
+	if errors.As(e, &rejected) && rejected.Log != "" && (r.cfg.Options.Verbose > 0 || r.cfg.Options.Engine == plan.EngineBPF) {
+		r.world.say("the kernel's verifier: %s", rejected.Log)
+	}
+	if r.cfg.Options.Engine == plan.EngineBPF {
+		*err = e
+		return true
+	}
+	r.verbose(1, "the kernel refused the plan's programs, ppscript does their work: "+e.Error())
+	r.plan.Kernel = nil
+	return false
+}
+
+// errHere is an error that another engine would have as well.
+type errHere struct{ error }
+
+// start attaches the programs to the target. A workload is held until all are.
+func (k *kernelRun) start(t *perf.Target, p *plan.Kernel) (err error) {
+	if k.watch, err = perf.OpenWatch(*t); err != nil {
+		return &errHere{err}
+	}
+	target := p.Image.Target
+	target.Root = k.watch.PID()
+	if err = k.run.Attach(target); err != nil {
+		return err
+	}
+	if err = k.watch.Release(); err != nil {
+		return &errHere{err}
+	}
+	return nil
+}
+
+func (k *kernelRun) wait(ctx context.Context, timeout time.Duration) error {
+	if now := time.Now(); now.Sub(k.swept) > sweepTime {
+		k.swept = now
+		if err := k.run.Sweep(); err != nil {
+			return err
+		}
+	}
+	return k.watch.Wait(ctx, timeout)
+}
+
+// collect brings the interval's rows to the tables, and returns what was lost.
+func (k *kernelRun) collect(r *run) (event.Loss, error) {
+	hits := map[*bpf.Table]uint64{}
+	err := k.run.Rows(func(t *bpf.Table, p *agg.Partial) {
+		hits[t] += p.Hits
+		k.plan.Table(t).Group.AddPartial(p)
+	})
+	if err != nil {
+		return event.Loss{}, err
+	}
+	loss, err := k.run.Loss()
+	// The events themselves nobody counted: as many as the largest table
+	// stands for.
+	var samples uint64
+	for t, n := range hits {
+		samples = max(samples, n*k.plan.EventsOf(t))
+	}
+	router := r.plan.Router
+	router.Samples += samples + loss.Unmatched
+	router.Last = r.clock.now()
+	if router.First == 0 {
+		router.First = router.Last - event.Time(time.Since(r.started))
+	}
+	return loss, err
+}
+
+func (k *kernelRun) close() error {
+	err := k.run.Close()
+	if k.watch != nil {
+		err = errors.Join(err, k.watch.Close())
+	}
+	return err
+}
