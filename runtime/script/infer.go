@@ -26,6 +26,7 @@ type role struct {
 	kind   kind
 	c      starlark.Value // of a constant
 	state  bool           // it is the state
+	weak   bool           // an unset member of it, of which nothing is known yet
 	events []*expr.Scope  // it is an event, of these
 	part   string         // it is this half of a pair
 }
@@ -157,7 +158,7 @@ func (s *scan) assign(st *syntax.AssignStmt) {
 	r := s.expr(st.RHS)
 	if st.Op != syntax.EQ {
 		old := s.expr(st.LHS)
-		r = role{kind: arithKind(st.Op-syntax.PLUS_EQ+syntax.PLUS, old.kind, r.kind)}
+		r = role{kind: arithRoles(st.Op-syntax.PLUS_EQ+syntax.PLUS, old, r)}
 	} else if l, ok := st.LHS.(*syntax.TupleExpr); ok {
 		if t, ok := st.RHS.(*syntax.TupleExpr); ok && len(t.List) == len(l.List) {
 			for i := range l.List {
@@ -182,7 +183,7 @@ func (s *scan) store(at *syntax.DotExpr, r role) {
 	}
 	k := v.kind
 	switch {
-	case r.kind == kindUnknown || r.kind == k:
+	case r.kind == kindUnknown || r.kind == kindMixed || r.kind == k:
 		return
 	case v.weak && k == kindInt && (r.kind == kindNanos || r.kind == kindMoment || r.kind == kindSize || r.kind == kindUint):
 		k = r.kind
@@ -247,9 +248,9 @@ func (s *scan) expr(e syntax.Expr) role {
 		s.expr(e.Cond)
 		x, y := s.expr(e.True), s.expr(e.False)
 		switch {
-		case isZero(x.c) && y.kind.number() && y.kind != kindBool: // unset, or something
+		case (isZero(x.c) || x.weak) && y.kind.number() && y.kind != kindBool: // unset, or something
 			return role{kind: y.kind}
-		case isZero(y.c) && x.kind.number() && x.kind != kindBool:
+		case (isZero(y.c) || y.weak) && x.kind.number() && x.kind != kindBool:
 			return role{kind: x.kind}
 		}
 		return role{kind: joinKinds(x.kind, y.kind)}
@@ -342,7 +343,7 @@ func (s *scan) dot(e *syntax.DotExpr) role {
 	switch {
 	case x.state:
 		if v := s.m.find(name); v != nil {
-			return role{kind: v.kind}
+			return role{kind: v.kind, weak: v.weak && v.kind == kindInt}
 		}
 		s.fail(e.Name, diag.Errorf(diag.Run, "fold", "state", "no member %s%s", name,
 			diag.DidYouMean(name, s.m.names())).WithHint("declare it: state = {%q: 0}", name))
@@ -411,7 +412,21 @@ func (s *scan) binary(e *syntax.BinaryExpr) role {
 	case syntax.IN, syntax.NOT_IN:
 		return role{kind: kindBool}
 	}
-	return role{kind: arithKind(e.Op, x.kind, y.kind)}
+	return role{kind: arithRoles(e.Op, x, y)}
+}
+
+// arithRoles is arithKind where a member may turn out to be a sum of what is
+// added to it.
+func arithRoles(op syntax.Token, x, y role) kind {
+	if op == syntax.PLUS || op == syntax.MINUS {
+		switch {
+		case x.weak && (y.kind == kindNanos || y.kind == kindSize):
+			return y.kind
+		case y.weak && (x.kind == kindNanos || x.kind == kindSize):
+			return x.kind
+		}
+	}
+	return arithKind(op, x.kind, y.kind)
 }
 
 // compared finds comparisons that cannot be meant: a time is never equal to a
@@ -511,6 +526,9 @@ func (s *scan) emit(e *syntax.CallExpr) {
 		}
 		name := b.X.(*syntax.Ident).Name
 		k := s.expr(b.Y).kind
+		if k == kindMixed {
+			k = kindUnknown
+		}
 		if k == kindNone || k == kindOther {
 			s.fail(b.Y, diag.Errorf(diag.Run, "emit", name, "got a %s, want a number, text or duration", k).
 				WithHint("emit one value for each name"))
@@ -524,8 +542,8 @@ func (s *scan) emit(e *syntax.CallExpr) {
 	for _, old := range s.emits {
 		if old.call == e {
 			for i := range site.kinds {
-				if i < len(old.kinds) {
-					old.kinds[i] = joinKinds(old.kinds[i], site.kinds[i])
+				if i < len(old.kinds) && site.kinds[i] != kindUnknown {
+					old.kinds[i] = site.kinds[i] // more is known now
 				}
 			}
 			return
@@ -556,7 +574,7 @@ func (in *inference) fields() []event.Field {
 					diag.DidYouMean(n, first.names)).WithHint("every emit of a fold gives the same names"))
 				continue
 			}
-			if k := joinKinds(kinds[at], site.kinds[i]); k == kindOther && kinds[at] != kindOther {
+			if k := joinKinds(kinds[at], site.kinds[i]); k == kindMixed {
 				report.fail(site.call.Args[i], diag.Errorf(diag.Run, "emit", n, "is a %s here, but a %s at %s",
 					site.kinds[i], kinds[at], syntax.Start(first.call)).WithHint("emit values of one kind"))
 			} else {

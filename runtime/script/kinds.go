@@ -22,10 +22,11 @@ const (
 	kindNanos
 	kindMoment
 	kindSize
-	kindOther // a list, an event, or several kinds
+	kindMixed // one or another, depending on the way
+	kindOther // a list, an event
 )
 
-var kindNames = [...]string{"value", "None", "int", "int", "bool", "string", "float", "duration", "time", "size", "value of several kinds"}
+var kindNames = [...]string{"value", "None", "int", "int", "bool", "string", "float", "duration", "time", "size", "value of several kinds", "list or event"}
 
 func (k kind) String() string { return kindNames[k] }
 
@@ -76,7 +77,7 @@ func joinKinds(a, b kind) kind {
 	case a == kindInt && b == kindUint, a == kindUint && b == kindInt:
 		return kindUint
 	}
-	return kindOther
+	return kindMixed
 }
 
 // kindOf is the kind of a value at hand.
@@ -174,7 +175,7 @@ func fieldOf(name string, k kind, slot int) event.Field {
 
 // arithKind is the kind of x op y; kindUnknown if Starlark will refuse it.
 func arithKind(op syntax.Token, x, y kind) kind {
-	if x == kindUnknown || y == kindUnknown || x == kindOther || y == kindOther {
+	if x == kindUnknown || y == kindUnknown || x >= kindMixed || y >= kindMixed {
 		return kindUnknown
 	}
 	if op == syntax.PLUS && x == kindText && y == kindText || op == syntax.PERCENT && x == kindText ||

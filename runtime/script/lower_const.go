@@ -54,10 +54,10 @@ func (s *scopeOf) slice(e *syntax.SliceExpr) val {
 	}
 	lo, _ := bound(e.Lo)
 	hi, given := bound(e.Hi)
-	if e.Step != nil || x.node == nil || !isText(x) {
+	if e.Step != nil || !isText(x) {
 		s.refuse(e.Lbrack, "a slice of a %s", typeOf(x))
 	}
-	n, err := expr.NewSlice(x.node, lo, hi, !given)
+	n, err := expr.NewSlice(s.nodeOf(e.Lbrack, x), lo, hi, !given)
 	s.must(e.Lbrack, err)
 	return val{node: n}
 }

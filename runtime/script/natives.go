@@ -392,7 +392,7 @@ func builtinKind(f starlark.Callable, args []role) kind {
 		for _, a := range args {
 			k = joinKinds(k, a.kind)
 		}
-		if k == kindOther {
+		if k >= kindMixed {
 			return kindUnknown
 		}
 		return k

@@ -186,14 +186,21 @@ var arithmetic, negations = func() (two, one map[syntax.Token]*starlark.Builtin)
 }()
 
 func checkedBinary(op syntax.Token, x, y starlark.Value) (starlark.Value, error) {
-	// Starlark's own limit on shifts would be another message.
-	if op == syntax.LTLT {
-		if n, ok := y.(starlark.Int); ok {
-			if k, ok := n.Int64(); !ok || k > 63 {
-				if a, ok := x.(starlark.Int); ok && a.Sign() != 0 && n.Sign() > 0 {
-					return nil, expr.ErrOverflow
-				}
+	// Starlark's own limits on shifts are others.
+	if op == syntax.LTLT || op == syntax.GTGT {
+		a, ok := x.(starlark.Int)
+		n, isInt := y.(starlark.Int)
+		if ok && isInt && n.Sign() < 0 {
+			return nil, expr.ErrShift
+		}
+		if k, small := n.Int64(); ok && isInt && n.Sign() > 0 && (!small || k > 63) {
+			switch {
+			case op == syntax.LTLT && a.Sign() != 0:
+				return nil, expr.ErrOverflow
+			case a.Sign() < 0:
+				return starlark.MakeInt(-1), nil
 			}
+			return starlark.MakeInt(0), nil
 		}
 	}
 	v, err := starlark.Binary(op, x, y)
