@@ -83,7 +83,7 @@ func TestWriteRead(t *testing.T) {
 			}
 			for i, s := range orig.Streams() {
 				a := again.Streams()[i]
-				if a.Label != s.Label || a.Schema.FullName() != s.Schema.FullName() || !slices.Equal(a.Schema.Fields, s.Schema.Fields) {
+				if a.Label != s.Label || a.Schema.FullName() != s.Schema.FullName() || !reflect.DeepEqual(a.Schema.Fields, s.Schema.Fields) {
 					t.Errorf("%s: stream %d: got %s with %v, want %s with %v", name, i, a.Label, a.Schema.Fields, s.Label, s.Schema.Fields)
 				}
 			}

@@ -2,6 +2,7 @@ package tracefs
 
 import (
 	"bytes"
+	"reflect"
 	"testing"
 
 	"ppscript/runtime/event"
@@ -73,7 +74,7 @@ func TestParseFormatClassifiesEveryKindOfField(t *testing.T) {
 		t.Fatalf("got %d fields, want %d", len(s.Fields), len(want))
 	}
 	for i, f := range s.Fields {
-		if f != want[i] {
+		if !reflect.DeepEqual(f, want[i]) {
 			t.Errorf("field %d:\n got %+v\nwant %+v", i, f, want[i])
 		}
 	}

@@ -37,11 +37,17 @@ for kind in debugfs:/sys/kernel/debug tracefs:/sys/kernel/tracing bpf:/sys/fs/bp
 done
 ip link set lo up
 while read -r module; do insmod $module || echo "guest: cannot load $module"; done </modules/order
-for entry in /sys/class/virtio-ports/*; do
-	case $(cat $entry/name) in
-	out) out=/dev/${entry##*/} ;;
-	status) status=/dev/${entry##*/} ;;
-	esac
+# The host tells the names of the ports when it comes to it.
+tries=0
+while [ -z "$out" -o -z "$status" ] && [ $tries -lt 100 ]; do
+	for entry in /sys/class/virtio-ports/*; do
+		case $(cat $entry/name 2>/dev/null) in
+		out) out=/dev/${entry##*/} ;;
+		status) status=/dev/${entry##*/} ;;
+		esac
+	done
+	tries=$((tries + 1))
+	[ -n "$out" -a -n "$status" ] || sleep 0.1
 done
 cd /w
 sh /command </dev/null >$out 2>&1
