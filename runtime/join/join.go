@@ -37,9 +37,10 @@ type Join struct {
 	pairs []pair
 	spent []*waiting // parts of pairs that are being handed out
 
-	// closed is when the last loss ended: until then nothing starts or ends.
-	// A loss that is only of one ring closes nothing else.
+	// closed is when the last loss ends: until then nothing starts or ends. A
+	// loss that is only of one ring closes nothing else.
 	closed  event.Time
+	losses  losses
 	running []int64 // by CPU: the task that runs there, -1 if not known
 
 	left    pair
@@ -345,7 +346,7 @@ func (j *Join) Lost(ring int32, n uint64, t event.Time) {
 		w = next
 	}
 	if !j.spec.ByRing && j.spec.LossEnd != nil {
-		j.closed = max(j.closed, j.spec.LossEnd(ring))
+		j.closed = j.losses.add(ring, j.spec.LossEnd(ring))
 	}
 	for i := range j.running {
 		j.running[i] = unknownTask

@@ -32,6 +32,7 @@ type Nested struct {
 	leftOut [1]*event.Event
 
 	closed event.Time
+	losses losses
 	now    event.Time
 	frame  expr.Frame
 	errs   flow.Errors
@@ -260,7 +261,7 @@ func (n *Nested) Lost(ring int32, count uint64, t event.Time) {
 		w = next
 	}
 	if !n.spec.ByRing && n.spec.LossEnd != nil {
-		n.closed = max(n.closed, n.spec.LossEnd(ring))
+		n.closed = n.losses.add(ring, n.spec.LossEnd(ring))
 	}
 	n.next.Lost(ring, count, t)
 	if n.spec.LeftTo != nil {

@@ -54,17 +54,17 @@ func (r *rule) follows(a, b *happening) bool {
 func (r *rule) reference(hs []happening) []string {
 	// What is inside a loss takes no part.
 	var in []*happening
-	var closed event.Time
+	var ends [3]event.Time
 	for i := range hs {
 		h := &hs[i]
 		switch {
 		case h.lost:
 			in = append(in, h)
 			if !r.byRing {
-				closed = max(closed, h.until)
+				ends[h.ring] = h.until
 			}
 		case r.stage[h.stream] < 0:
-		case h.at >= closed:
+		case h.at >= max(ends[0], ends[1], ends[2]):
 			in = append(in, h)
 		}
 	}

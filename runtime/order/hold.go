@@ -19,8 +19,8 @@ import (
 // That is bounded, since the ring's CPU may have nothing to say for hours:
 // after holdTime, or when another ring fills up meanwhile, the merge goes on,
 // and makes a loss of unknown size of it: a Lost record with count 0 whose end
-// is open. The next round closes it, because everything that was in flight
-// when the ring was emptied is visible by then.
+// is open. It is closed when a round has handed out all that is known, because
+// everything that was in flight when the ring was emptied is by then.
 
 // A Tight is a ring that can be full.
 type Tight interface {
@@ -48,6 +48,9 @@ type held struct {
 	on    bool  // nothing behind its last record may go
 	open  bool  // given up: a loss without end has been handed out
 	since time.Time
+	// settled says that a round since then was not held up by others: what
+	// happened before has been handed out.
+	settled bool
 }
 
 // beginHolds begins a round.
@@ -65,8 +68,9 @@ func (m *Merge) look(c *cursor, final bool) {
 		h.tight, _ = c.ring.(Tight)
 		h.known = true
 	}
-	if h.open {
-		// Whatever was in flight has become visible: the loss is over.
+	if h.open && (h.settled || c.next < c.n || final) {
+		// Whatever was in flight has been handed out, or the ring itself
+		// tells what there was: the loss is over.
 		h.open = false
 		m.addMark(c, m.last, m.last)
 	}
@@ -82,7 +86,7 @@ func (m *Merge) look(c *cursor, final bool) {
 			m.holds.limit = min(m.holds.limit, c.lastTime)
 			return
 		}
-		h.on, h.open = false, true
+		h.on, h.open, h.settled = false, true, false
 		m.holds.count--
 		m.stats.Suspected++
 		m.addMark(c, c.lastTime, math.MaxInt64)
@@ -155,5 +159,15 @@ func (m *Merge) dry(c *cursor) {
 	g.last = max(g.last, c.lastTime)
 	if g.busy--; g.busy == 0 && g.waits {
 		m.holds.limit = min(m.holds.limit, g.last)
+	}
+}
+
+// endHolds ends a round. stopped says that it was held up.
+func (m *Merge) endHolds(stopped bool) {
+	if stopped {
+		return
+	}
+	for _, c := range m.rings {
+		c.held.settled = c.held.open
 	}
 }

@@ -121,8 +121,9 @@ func (m *Merge) Round(sink func([]*event.Event), final bool) {
 		m.lag()
 	}
 	m.mark(sink)
+	stopped := false
 	for waiting > 0 && len(m.heap) > 0 {
-		if m.heap[0].time > m.holds.limit {
+		if stopped = m.heap[0].time > m.holds.limit; stopped {
 			break
 		}
 		c := m.heap[0].c
@@ -149,6 +150,7 @@ func (m *Merge) Round(sink func([]*event.Event), final bool) {
 		}
 	}
 	m.flush(sink)
+	m.endHolds(stopped)
 }
 
 // run takes records of c, which is at the top of the heap, for as long as they
