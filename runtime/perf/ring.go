@@ -41,8 +41,10 @@ type ring struct {
 	first          uint64 // head at the first of the two looks
 
 	// suspect is the position behind which records may have been lost: that of
-	// the head when there was hardly any room left.
+	// the head when there was hardly any room left. tight says that it is the
+	// end of what is visible.
 	suspect uint64
+	tight   bool
 	tail    uint64 // what was released
 
 	scratch []uint64 // aligned, so that callchains in it are views too
@@ -132,12 +134,21 @@ func (r *ring) suspectLoss() {
 	}
 	if h := r.head(); h-r.tail+min(uint64(len(r.data))/8, 64<<10) > uint64(len(r.data)) {
 		r.suspect = h
+		r.tight = r.tight || h == r.visible
 	}
+}
+
+// look moves the end of what is visible.
+func (r *ring) look() {
+	visible := r.shown()
+	r.tight = visible == r.suspect && visible != 0 || r.tight && visible == r.visible
+	r.visible = visible
+	r.suspectLoss()
 }
 
 // Tight reports that records may have been lost behind the last visible one
 // and that no record tells of it yet. Package order asks.
-func (r *ring) Tight() bool { return r.suspect != 0 && r.suspect == r.visible }
+func (r *ring) Tight() bool { return r.tight }
 
 // end is the position after the last record in the ring's memory.
 func (r *ring) end() uint64 { return r.visible - uint64(len(r.final)) }
