@@ -60,6 +60,7 @@ type Symbolizer struct {
 	tables  map[*object.File]*Table
 	jit     map[*task.Space]*Table
 	lines   map[*object.File]*lineInfo
+	debug   int               // bytes of lines
 	modules map[string]string // "kvm" to "[kvm]"
 	stats   Stats
 }
@@ -141,7 +142,7 @@ func (s *Symbolizer) resolve(pid int32, addr uint64, when event.Time, call bool)
 		if f, ok := s.user[at]; ok {
 			return f
 		}
-		f := s.fileFrames(region, at)
+		f := s.fileFrames(at)
 		s.user[at] = f
 		return f
 	}
@@ -192,7 +193,7 @@ func back(call bool) uint64 {
 }
 
 // fileFrames is the slow path for an address in a file.
-func (s *Symbolizer) fileFrames(r *task.Region, at place) []Frame {
+func (s *Symbolizer) fileFrames(at place) []Frame {
 	f := Frame{Symbol: Unknown, Offset: at.off, DSO: at.file.Name(), BuildID: at.file.BuildID}
 	im, err := at.file.Image()
 	if err != nil {

@@ -1,0 +1,242 @@
+package symbol
+
+import (
+	"debug/dwarf"
+	"sort"
+)
+
+// This file finds the functions that the compiler put into others. A unit's
+// entries are a tree: functions, and in them what was inlined, nested as the
+// calls were. The tree of a unit is read at the first address in it, and only
+// the spans of code and where they were called from are kept.
+
+// A function is one that has code of its own.
+type function struct {
+	lo, hi  uint64
+	inlines []inlined // in the order of the tree: outer ones first
+}
+
+// inlined is a span of code of an inlined function.
+type inlined struct {
+	lo, hi   uint64
+	depth    int32
+	callLine int32
+	callFile int32        // index into the files of the unit's line table
+	origin   dwarf.Offset // of the entry with the name
+}
+
+// maxInlines bounds what is kept of a unit.
+const maxInlines = 1 << 22
+
+// inlined puts the functions inlined at addr in front of f. file and line are
+// those of addr itself, which belong to the innermost.
+func (s *Symbolizer) inlined(f Frame, l *lineInfo, u *unit, addr uint64, file string, line int) []Frame {
+	if !u.read {
+		u.read = true
+		if err := l.readFunctions(addr, u); err != nil {
+			u.subs = nil
+		}
+	}
+	i := sort.Search(len(u.subs), func(i int) bool { return u.subs[i].lo > addr }) - 1
+	if i < 0 || addr >= u.subs[i].hi {
+		f.File, f.Line = file, line
+		return []Frame{f}
+	}
+	var at []*inlined
+	for j := range u.subs[i].inlines {
+		if in := &u.subs[i].inlines[j]; addr >= in.lo && addr < in.hi {
+			at = append(at, in)
+		}
+	}
+	frames := make([]Frame, 0, len(at)+1)
+	for j := len(at) - 1; j >= 0; j-- {
+		in := f
+		in.Symbol, in.Inline, in.Offset = s.inlineName(l, at[j].origin), true, addr-at[j].lo
+		in.File, in.Line = file, line
+		frames = append(frames, in)
+		file, line = u.calledFrom(at[j])
+	}
+	f.File, f.Line = file, line
+	return append(frames, f)
+}
+
+func (u *unit) calledFrom(in *inlined) (string, int) {
+	if in.callFile >= 0 && int(in.callFile) < len(u.table) {
+		return u.table[in.callFile], int(in.callLine)
+	}
+	return "", int(in.callLine)
+}
+
+// readFunctions reads the tree of the unit that addr is in.
+func (l *lineInfo) readFunctions(addr uint64, u *unit) (err error) {
+	defer guard(&err)
+	i := sort.Search(len(l.spans), func(i int) bool { return l.spans[i].lo > addr }) - 1
+	for ; i >= 0 && addr >= l.spans[i].hi; i-- {
+	}
+	if i < 0 {
+		return nil
+	}
+	r := l.data.Reader()
+	r.Seek(l.spans[i].unit)
+	root, err := r.Next()
+	if err != nil || root == nil {
+		return err
+	}
+	w := treeWalk{l: l, r: r}
+	w.children(root, -1, 0)
+	for k := range w.subs {
+		if n := w.subs[k].inlines; len(n) > 0 {
+			// Outer ones first, also where a span was split.
+			sort.SliceStable(n, func(a, b int) bool { return n[a].depth < n[b].depth })
+		}
+	}
+	sort.Slice(w.subs, func(a, b int) bool { return w.subs[a].lo < w.subs[b].lo })
+	u.subs = w.subs
+	return nil
+}
+
+// treeWalk reads entries.
+type treeWalk struct {
+	l     *lineInfo
+	r     *dwarf.Reader
+	subs  []function
+	count int
+}
+
+// maxNesting bounds the depth of the tree.
+const maxNesting = 256
+
+// children reads what is below e: in which functions (the first of parts,
+// number of them), and at which depth of inlining.
+func (w *treeWalk) children(e *dwarf.Entry, sub int, depth int32) {
+	if !e.Children {
+		return
+	}
+	type level struct {
+		sub   int
+		depth int32
+	}
+	levels := []level{{sub, depth}}
+	for len(levels) > 0 {
+		c, err := w.r.Next()
+		if err != nil || c == nil || w.count > maxInlines {
+			return
+		}
+		top := levels[len(levels)-1]
+		switch c.Tag {
+		case 0:
+			levels = levels[:len(levels)-1]
+			continue
+		case dwarf.TagSubprogram:
+			top.sub, top.depth = w.function(c), 0
+		case dwarf.TagInlinedSubroutine:
+			top.depth++
+			w.inline(c, top.sub, top.depth)
+		case dwarf.TagLexDwarfBlock, dwarf.TagNamespace, dwarf.TagModule, dwarf.TagStructType, dwarf.TagClassType,
+			dwarf.TagUnionType, dwarf.TagEnumerationType:
+		default:
+			if c.Children {
+				w.r.SkipChildren()
+			}
+			continue
+		}
+		if c.Children {
+			if len(levels) >= maxNesting || c.Tag == dwarf.TagSubprogram && top.sub < 0 && !declares(c) {
+				w.r.SkipChildren()
+				continue
+			}
+			levels = append(levels, top)
+		}
+	}
+}
+
+// declares reports whether a function without code may hold others with code.
+func declares(e *dwarf.Entry) bool { return e.Val(dwarf.AttrInline) == nil }
+
+// function notes one with code; the number of its first span, -1 for none.
+// Parts of one function that lie apart, hot and cold, share their inlines.
+func (w *treeWalk) function(e *dwarf.Entry) int {
+	ranges, err := w.l.data.Ranges(e)
+	first := -1
+	if err != nil {
+		return first
+	}
+	for _, g := range ranges {
+		if g[0] < g[1] && g[0] != 0 {
+			if first < 0 {
+				first = len(w.subs)
+			}
+			w.subs = append(w.subs, function{lo: g[0], hi: g[1]})
+		}
+	}
+	return first
+}
+
+func (w *treeWalk) inline(e *dwarf.Entry, sub int, depth int32) {
+	origin, ok := e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
+	if sub < 0 || !ok {
+		return
+	}
+	ranges, err := w.l.data.Ranges(e)
+	if err != nil {
+		return
+	}
+	line, _ := e.Val(dwarf.AttrCallLine).(int64)
+	file, okFile := e.Val(dwarf.AttrCallFile).(int64)
+	if !okFile {
+		file = -1
+	}
+	for _, g := range ranges {
+		if g[0] >= g[1] {
+			continue
+		}
+		// Of the spans of its function, the one that it lies in.
+		for k := sub; k < len(w.subs); k++ {
+			if g[0] >= w.subs[k].lo && g[0] < w.subs[k].hi {
+				w.subs[k].inlines = append(w.subs[k].inlines, inlined{g[0], g[1], depth, int32(line), int32(file), origin})
+				w.count++
+				break
+			}
+		}
+	}
+}
+
+// inlineName is the name of an inlined function, from the entry that describes
+// it or the declaration that this one refers to.
+func (s *Symbolizer) inlineName(l *lineInfo, origin dwarf.Offset) (name string) {
+	defer func() {
+		if recover() != nil {
+			name = Unknown
+		}
+	}()
+	r := l.data.Reader()
+	for range 8 {
+		r.Seek(origin)
+		e, err := r.Next()
+		if err != nil || e == nil {
+			break
+		}
+		if linkage, ok := e.Val(dwarf.AttrLinkageName).(string); ok {
+			return s.plain(linkage)
+		}
+		plain, named := e.Val(dwarf.AttrName).(string)
+		next, ok := e.Val(dwarf.AttrSpecification).(dwarf.Offset)
+		if !ok {
+			next, ok = e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
+		}
+		if !ok {
+			if named {
+				return plain
+			}
+			break
+		}
+		if named {
+			name = plain
+		}
+		origin = next
+	}
+	if name != "" {
+		return name
+	}
+	return Unknown
+}
