@@ -17,9 +17,11 @@ import (
 // NotLowered, and the function stays interpreted. Values that do not depend on
 // the event (options, globals, 10 * ms) are computed while lowering.
 //
-// A function is a tree of if and return; a local variable stands for its
+// First as one expression, which the kernel's filter may be able to take: the
+// function is a tree of if and return; a local variable stands for its
 // expression, which therefore must not be able to fail (the interpreter would
-// fail where it is assigned, the translation where it is used, or never).
+// fail where it is assigned, the translation where it is used, or never). What
+// that refuses is translated statement by statement (lower_stmt.go).
 
 // NotLowered says why a function stays interpreted.
 type NotLowered struct {
