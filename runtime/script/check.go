@@ -253,7 +253,7 @@ func (w *walker) unknown(s *Shape, name string, at span) {
 		return
 	}
 	d := diag.Errorf(diag.Run, "event", s.subject(), "no field %s%s", name, diag.DidYouMean(name, s.names()))
-	d.Hint = fmt.Sprintf("list its fields: ppscript -e %s help", s.Schemas[0].FullName())
+	d.Hint = fieldsHint(s.Schemas[0])
 	w.check.errs = append(w.check.errs, w.check.host.atSpan(at, d))
 }
 

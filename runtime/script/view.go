@@ -3,6 +3,7 @@ package script
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"unsafe"
 
 	"ppscript/runtime/diag"
@@ -121,7 +122,24 @@ func (v *View) unknown(name string) error {
 // are those that exist.
 func UnknownField(s *event.Schema, name string, names []string) *diag.Error {
 	err := diag.Errorf(diag.Run, "event", s.FullName(), "no field %s%s", name, diag.DidYouMean(name, names))
-	return err.WithHint("list its fields: ppscript -e %s help", s.FullName())
+	err.Hint = fieldsHint(s)
+	return err
+}
+
+// fieldsHint tells how to see what an event has. Those that operators make
+// have few fields of their own.
+func fieldsHint(s *event.Schema) string {
+	switch s.System {
+	case "pair":
+		return "a pair has start, end, delay and key; fields of the events are start.FIELD and end.FIELD"
+	case "fold", "counter":
+		var names []string
+		for i := range s.Fields {
+			names = append(names, s.Fields[i].Name)
+		}
+		return "it has " + strings.Join(names, ", ")
+	}
+	return "list its fields: ppscript -e " + s.FullName() + " help"
 }
 
 // A viewCache finds the accessor of an attribute of a schema. The views of
