@@ -10,6 +10,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/result"
+	"ppscript/runtime/unit"
 )
 
 // This file writes flame graphs: one SVG file that needs nothing else. Its
@@ -99,16 +100,25 @@ type flameWriter struct {
 	t    *flameTree
 	diff bool
 	buf  []byte
-	unit string
+	unit string // what is counted
+	base string // what it is measured in: ns, B or nothing
+}
+
+// amount writes how much of the unit something is.
+func (f *flameWriter) amount(n int64) string {
+	switch f.base {
+	case "ns":
+		return unit.Duration(n) + " " + f.unit
+	case "B":
+		return unit.Size(n) + " " + f.unit
+	}
+	return grouped(n) + " " + f.unit
 }
 
 func writeFlame(w io.Writer, t *flameTree, s, before *result.Stacks, o FlameOptions) error {
 	f := &flameWriter{t: t, diff: before != nil, unit: "samples"}
 	if s.Value != "" {
-		f.unit = strings.TrimSpace(s.Unit.Base + " " + s.Value)
-		if s.Unit.Base == s.Value {
-			f.unit = s.Value
-		}
+		f.unit, f.base = s.Value, s.Unit.Base
 	}
 	height := flameHead + (t.depth+1)*flameRow + flameFoot
 	f.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="pp-flame" width="100%%" viewBox="0 0 %d %d" font-family="system-ui,-apple-system,'Segoe UI',Roboto,sans-serif" font-size="12">`+"\n", flameWidth, height)
@@ -135,7 +145,7 @@ func (f *flameWriter) summary(s, before *result.Stacks) string {
 	n, _ := s.Total()
 	text := grouped(int64(n)) + " samples"
 	if s.Value != "" {
-		text += ", " + grouped(f.t.root.total[0]) + " " + f.unit
+		text += ", " + f.amount(f.t.root.total[0])
 	}
 	if before != nil {
 		b, _ := before.Total()
@@ -168,8 +178,8 @@ func (f *flameWriter) static(n *flameNode, depth int, x, whole float64, height i
 	l := &f.t.labels[n.label]
 	left, w := x*flameWidth, wide*flameWidth
 	y := height - flameFoot - (depth+1)*flameRow
-	f.printf(`<g><title>%s (%s %s, %.2f%%)</title><rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"/>`,
-		xmlText(l.name), grouped(n.total[0]), xmlText(f.unit), 100*wide, left, y, max(w-0.5, 0.2), flameRow-1, f.fill(n, l))
+	f.printf(`<g><title>%s (%s, %.2f%%)</title><rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"/>`,
+		xmlText(l.name), xmlText(f.amount(n.total[0])), 100*wide, left, y, max(w-0.5, 0.2), flameRow-1, f.fill(n, l))
 	if chars := int(w / 7); chars > 2 {
 		f.printf(`<text x="%.1f" y="%d">%s</text>`, left+3, y+13, xmlText(shorten(l.name, chars)))
 	}
@@ -227,6 +237,8 @@ func xmlText(s string) string { return html.EscapeString(string(appendClean(nil,
 func (f *flameWriter) data(o FlameOptions) {
 	f.buf = append(f.buf, `{"unit":`...)
 	f.json(f.unit)
+	f.buf = append(f.buf, `,"base":`...)
+	f.json(f.base)
 	f.printf(`,"diff":%v,"icicle":%v,"reverse":%v,"palette":[`, f.diff, o.Icicle, o.Reverse)
 	for i, p := range flamePalette {
 		if i > 0 {

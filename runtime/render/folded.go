@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
@@ -21,22 +23,25 @@ import (
 //	comm;main;work;page_fault 12
 //
 // A ; or a blank inside a name would change the meaning of the line: both are
-// written \x3b and \x20, the backslash itself \x5c, and control characters as
-// everywhere.
+// written \x3b and \x20, as are the backslash itself and all bytes of characters
+// that cannot be seen.
 
 // appendFolded appends a name.
 func appendFolded(dst []byte, name string) []byte {
 	if name == "" {
 		return append(dst, "Unknown"...)
 	}
-	for i := 0; i < len(name); i++ {
-		switch c := name[i]; c {
-		case ';', ' ', '\\':
+	for i, r := range name {
+		n := utf8.RuneLen(r)
+		if r == utf8.RuneError {
+			_, n = utf8.DecodeRuneInString(name[i:])
+		}
+		if r != ';' && r != ' ' && r != '\\' && unicode.IsGraphic(r) && (r != utf8.RuneError || n > 1) {
+			dst = append(dst, name[i:i+n]...)
+			continue
+		}
+		for _, c := range []byte(name[i : i+n]) {
 			dst = append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
-		case '\n', '\t', '\r':
-			dst = append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
-		default:
-			dst = append(dst, c)
 		}
 	}
 	return dst
@@ -61,9 +66,7 @@ func AppendFolded(dst []byte, s *result.Stacks, start time.Time) []byte {
 		if !start.IsZero() {
 			dst = start.AppendFormat(dst, "2006-01-02;15:04:05;")
 		}
-		from := len(dst)
-		dst = cleanTail(append(dst, l...), from)
-		dst = strconv.AppendInt(append(dst, ' '), sums[l], 10)
+		dst = strconv.AppendInt(append(append(dst, l...), ' '), sums[l], 10)
 		dst = append(dst, '\n')
 	}
 	return dst

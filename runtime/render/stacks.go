@@ -110,6 +110,12 @@ func (r *jsonRenderer) Stacks(s *result.Stacks) error {
 		r.buf = append(r.buf, '}')
 	}
 	r.buf = append(r.buf, ']')
+	if s.Cut > 0 {
+		r.buf = strconv.AppendUint(append(r.buf, `,"cut":`...), s.Cut, 10)
+	}
+	if s.Unwound > 0 {
+		r.buf = strconv.AppendUint(append(r.buf, `,"unwound":`...), s.Unwound, 10)
+	}
 	r.omitted(s.Omitted)
 	return r.end()
 }

@@ -98,12 +98,20 @@
   }
 
   function count(v) { return v.toLocaleString("en-US"); }
+  // amount is v in the unit of what is counted: 1.25 s time, 4.0 KiB bytes.
+  function amount(v) {
+    const steps = { ns: [["ns", 1], ["us", 1e3], ["ms", 1e6], ["s", 1e9]], B: [["B", 1], ["KiB", 1024], ["MiB", 1048576], ["GiB", 1073741824]] }[data.base];
+    if (!steps) return `${count(v)} ${data.unit}`;
+    let [name, by] = steps[0];
+    for (const s of steps) if (Math.abs(v) >= s[1]) [name, by] = s;
+    return `${by === 1 ? count(v) : (v / by).toFixed(3)} ${name} ${data.unit}`;
+  }
   function percent(part, whole) { return (100 * part / (whole || 1)).toFixed(2) + "%"; }
   function about(n) {
     const lines = [name(n)], dso = data.labels[n.label][1];
-    lines.push(`${count(n.total[state.by])} ${data.unit}, ${percent(n.total[state.by], tree.total[state.by])} of all`);
+    lines.push(`${amount(n.total[state.by])}, ${percent(n.total[state.by], tree.total[state.by])} of all`);
     if (state.zoom && state.zoom.parent) lines.push(`${percent(n.total[state.by], state.zoom.total[state.by])} of what is shown`);
-    if (n.self[state.by]) lines.push(`${count(n.self[state.by])} in the function itself`);
+    if (n.self[state.by]) lines.push(`${amount(n.self[state.by])} in the function itself`);
     if (data.diff) {
       const d = 100 * (share(n, 0) - share(n, 1));
       lines.push(`before ${percent(n.total[1], tree.total[1])}, after ${percent(n.total[0], tree.total[0])} (${d < 0 ? "" : "+"}${d.toFixed(2)})`);
@@ -304,4 +312,9 @@
   window.addEventListener("resize", draw);
   svg.flame = { state, draw, rebuild };
   rebuild();
+  // The root and the title of a tall picture belong on one screen.
+  if (!state.icicle && +svg.getAttribute("height") > window.innerHeight) {
+    state.icicle = true;
+    draw();
+  }
 })();
