@@ -76,7 +76,7 @@ type builder struct {
 	memo      map[Stream][]branch
 	joins     []*joinNode
 	folds     []*foldNode
-	machines  []Machine // whose functions stay interpreted
+	machines  []any // machines and batchers: more interpreted functions
 	attached  []*attachment
 	counters  map[*Counters]*counterNode
 	events    map[int]*Event // by stream index

@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/expr"
 )
 
 func (b *builder) log(l *Log) error {
@@ -27,10 +28,19 @@ func (b *builder) each(x *Each) error {
 	if err != nil {
 		return err
 	}
-	if err := (Fn{Call: x.Fn}).check(brs); err != nil {
-		return err
+	if x.Batch != nil {
+		scopes := make([]*expr.Scope, len(brs))
+		for i := range brs {
+			scopes[i] = brs[i].scope
+		}
+		x.Batch.Bind(scopes)
+		b.machines = append(b.machines, x.Batch)
+	} else {
+		if err := (Fn{Call: x.Fn}).check(brs); err != nil {
+			return err
+		}
+		b.calls = append(b.calls, x.Fn)
 	}
-	b.calls = append(b.calls, x.Fn)
 	run := &EachRun{Spec: x}
 	b.plan.Eachs = append(b.plan.Eachs, run)
 	b.attach(b.name("each"), brs, run)

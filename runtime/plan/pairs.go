@@ -90,7 +90,7 @@ func joinKeyField(p *expr.Program, slot int) event.Field {
 // negative if that cannot be told.
 func (b *builder) keptRaw() int {
 	p := b.plan
-	if len(b.calls) > 0 || len(p.Logs)+len(p.Eachs)+len(p.Slows)+len(p.Execs) > 0 {
+	if len(b.calls)+len(b.machines) > 0 || len(p.Logs)+len(p.Eachs)+len(p.Slows)+len(p.Execs) > 0 {
 		return -1
 	}
 	n := 0
@@ -137,7 +137,7 @@ func plainFact(f event.Fact) bool {
 
 // readsKey reports that somebody may read the key of a pair.
 func (b *builder) readsKey(n *joinNode) bool {
-	if len(b.calls) > 0 || len(b.plan.Logs)+len(b.plan.Eachs) > 0 {
+	if len(b.calls)+len(b.machines) > 0 || len(b.plan.Logs)+len(b.plan.Eachs) > 0 {
 		return true
 	}
 	for _, p := range b.programs {

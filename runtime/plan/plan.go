@@ -131,6 +131,10 @@ type EachRun struct {
 
 // Events implements flow.Sink.
 func (x *EachRun) Events(evs []*event.Event) {
+	if x.Spec.Batch != nil {
+		x.batch(evs)
+		return
+	}
 	for _, e := range evs {
 		if x.Errs.N > 0 {
 			return
@@ -141,6 +145,19 @@ func (x *EachRun) Events(evs []*event.Event) {
 			if x.Stop != nil {
 				x.Stop(err)
 			}
+		}
+	}
+}
+
+func (x *EachRun) batch(evs []*event.Event) {
+	if x.Errs.N > 0 {
+		return
+	}
+	if err := x.Spec.Batch.CallBatch(evs); err != nil {
+		x.Errs.N++
+		x.Errs.First = err
+		if x.Stop != nil {
+			x.Stop(err)
 		}
 	}
 }

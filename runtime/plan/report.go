@@ -2,6 +2,7 @@ package plan
 
 import (
 	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
 	"ppscript/runtime/result"
 	"ppscript/runtime/unit"
 )
@@ -62,6 +63,16 @@ type Heat struct {
 type Each struct {
 	In Stream
 	Fn Callable
+	// Batch, if set, gets slices of events instead.
+	Batch Batcher
+}
+
+// A Batcher is a function of the script of a list of events.
+type Batcher interface {
+	// Bind comes first: the events that can arrive.
+	Bind(events []*expr.Scope)
+	// CallBatch calls the function; the events die with the call.
+	CallBatch(evs []*event.Event) error
 }
 
 // Input implements Report.

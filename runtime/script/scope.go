@@ -18,7 +18,17 @@ func (f *Func) Check(events []*expr.Scope) error { return f.check(events, 0) }
 
 // check is Check for a function whose event is parameter number param.
 func (f *Func) check(events []*expr.Scope, param int) error {
-	var shape Shape
+	shape, known := f.bind(events)
+	if !known {
+		return nil
+	}
+	return f.t.host.checkFields(f.fn, param, shape)
+}
+
+// bind makes the computed values of the scopes attributes of the events, and
+// what builtins ask the outside for known. known is false if the events could
+// be anything.
+func (f *Func) bind(events []*expr.Scope) (shape Shape, known bool) {
 	if len(events) > 0 {
 		f.t.SetLocal(servicesKey, &events[0].Services)
 		f.t.host.services = &events[0].Services
@@ -33,7 +43,7 @@ func (f *Func) check(events []*expr.Scope, param int) error {
 	}
 	for _, sc := range events {
 		if sc.Schema == nil {
-			return nil // could be anything
+			return shape, false
 		}
 		shape.Schemas = add(shape.Schemas, sc.Schema)
 		shape.Start = add(shape.Start, sc.Parts["start"])
@@ -55,7 +65,7 @@ func (f *Func) check(events []*expr.Scope, param int) error {
 			}
 		}
 	}
-	return f.t.host.checkFields(f.fn, param, shape)
+	return shape, true
 }
 
 // bind makes a computed value an attribute of the events of s. Two streams of
