@@ -13,6 +13,13 @@ import "ppscript/runtime/event"
 // amortise the calls, small enough to stay in the second-level cache.
 const chunk = 256
 
+// The chunks of all rings of a merge are in use at once: many rings have
+// smaller ones.
+const (
+	allChunks = 8192
+	minChunk  = 32
+)
+
 // Stats counts what the merge had to put right.
 type Stats struct {
 	Events uint64 // samples handed out

@@ -80,7 +80,7 @@ func (m *Merge) Round(sink func([]*event.Event), final bool) {
 	rings := m.src.Rings()
 	for len(m.rings) < len(rings) {
 		i := len(m.rings)
-		c := &cursor{ring: rings[i], index: int32(i), evs: make([]event.Event, chunk)}
+		c := &cursor{ring: rings[i], index: int32(i), evs: make([]event.Event, max(minChunk, min(chunk, allChunks/len(rings))))}
 		if p, ok := rings[i].(*partRing); ok {
 			c.group = p.part.group
 		}

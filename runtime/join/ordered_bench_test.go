@@ -1,0 +1,99 @@
+package join
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand"
+	"testing"
+	"time"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/flow"
+	"ppscript/runtime/order"
+)
+
+// A loopRing delivers the same records again and again, each time later, as
+// cheaply as a ring can.
+type loopRing struct {
+	evs            []event.Event
+	step           event.Time
+	pos, end       uint64
+	known, visible uint64
+}
+
+func (r *loopRing) Bounds() (known, visible uint64) { return r.end, r.end }
+func (r *loopRing) Pos() uint64                     { return r.pos }
+func (r *loopRing) Release()                        {}
+func (r *loopRing) Read(dst []event.Event, until uint64) int {
+	n := int(min(uint64(len(dst)), until-r.pos))
+	for i := range n {
+		at := (r.pos + uint64(i)) % uint64(len(r.evs))
+		dst[i] = r.evs[at]
+		dst[i].Time += event.Time((r.pos+uint64(i))/uint64(len(r.evs))) * r.step
+	}
+	r.pos += uint64(n)
+	return n
+}
+
+type loopSource struct{ rings []event.Ring }
+
+func (s *loopSource) Streams() []*event.Stream                  { return nil }
+func (s *loopSource) Rings() []event.Ring                       { return s.rings }
+func (s *loopSource) Poll(context.Context, time.Duration) error { return nil }
+func (s *loopSource) Close() error                              { return nil }
+
+// BenchmarkOrderedJoin is the whole way of an event from its ring to a pair:
+// read, merge, route, join.
+func BenchmarkOrderedJoin(b *testing.B) {
+	for _, rings := range []int{1, 2, 8, 256} {
+		for _, bursts := range []int{1, 16} {
+			b.Run(fmt.Sprintf("rings=%d/bursts=%d", rings, bursts), func(b *testing.B) {
+				s, _ := benchEvents(2, 1)
+				src := &loopSource{}
+				const each = 512
+				for range rings {
+					src.rings = append(src.rings, &loopRing{step: event.Time(each*rings) * 100})
+				}
+				// Each CPU does some calls in a row, then another one does.
+				rnd := rand.New(rand.NewSource(1))
+				left := make([]int, rings)
+				at := event.Time(1)
+				for total := 0; total < each*rings; {
+					k := rnd.Intn(rings)
+					r := src.rings[k].(*loopRing)
+					for range bursts {
+						if left[k] == each {
+							break
+						}
+						rec := make([]byte, 104)
+						e := event.Event{Time: at, Stream: s.streams[left[k]%2], Rec: rec, Raw: rec[32:96]}
+						binary.LittleEndian.PutUint64(e.Raw, uint64(k))
+						r.evs = append(r.evs, e)
+						left[k]++
+						total++
+						at += 100
+					}
+				}
+				router := &flow.Router{}
+				sink := &countSink{}
+				router.Add(New(s.spec(b, 16), sink), []int{0, 1}, 2)
+				m := order.NewMerge(src)
+				n := uint64(0)
+				b.ReportAllocs()
+				for b.Loop() {
+					for _, r := range src.rings {
+						r := r.(*loopRing)
+						r.end += each
+					}
+					n += uint64(each * rings)
+					m.Round(router.Events, false)
+				}
+				if router.Samples != n || m.Stats().Late != 0 || sink.n != int(n/2) {
+					b.Errorf("got %d samples, %d late, %d pairs; want %d, 0, %d", router.Samples, m.Stats().Late, sink.n, n, n/2)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/event")
+			})
+		}
+	}
+}
