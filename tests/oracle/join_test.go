@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -172,5 +173,115 @@ func TestForcedLossInventsNoLatency(t *testing.T) {
 	// across a loss would span thousands of calls.
 	if longest := r.Int(t, "longest"); longest > 200e6 {
 		t.Errorf("got a call of %d ns, want none across a loss", longest)
+	}
+}
+
+// slowPair is a record of type detail.
+type slowPair struct {
+	Pair   string
+	Delay  int64
+	Start  struct{ Time int64 }
+	End    *struct{ Time int64 }
+	Events []struct {
+		Part   string
+		Since  int64
+		Time   int64
+		Event  string
+		Text   string
+		State  string
+		Hidden int
+	}
+}
+
+// slowPairs are the details of a run over a recording.
+func slowPairs(t *testing.T, file, program string) (pairs []slowPair) {
+	t.Helper()
+	out := testkit.Run(t, testkit.PPScript(t), "--input", file, "--format", "json", "-c", program).Want(t, 0)
+	for _, text := range strings.Split(out.Stdout, "\n") {
+		var r struct {
+			Type string
+			Data slowPair
+		}
+		if text == "" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(text), &r); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if r.Type == "detail" {
+			pairs = append(pairs, r.Data)
+		}
+	}
+	return pairs
+}
+
+// What is shown of a slow pair is what perf script shows between the two
+// lines, of all CPUs, and that much before and after.
+func TestDetailsEqualPerfScript(t *testing.T) {
+	live(t, testkit.Perf)
+	file, lines := recordWith(t, "-a", "-e", "sched:sched_switch", "-e", "sched:sched_wakeup", "-e", enter, "-e", leave, "--",
+		testkit.Load(t), "-switch", "50", "-sleep", "10", "-getppid", "100")
+	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(a.time, b.time) })
+	join := `join([tracepoint("` + enter + `"), tracepoint("sched:sched_switch").untraced()], [tracepoint("` + leave + `"), tracepoint("sched:sched_wakeup").untraced()], key = "_tid")`
+	const around = 200_000
+	pairs := slowPairs(t, file, join+`.slow(500 * us, detail = detail(before = 200 * us, after = 200 * us))`)
+	want := pairsOf(lines, 1, func(l line) (int, string, string) {
+		switch l.event {
+		case enter:
+			return 0, "a", fmt.Sprint(l.tid)
+		case leave:
+			return 1, "b", fmt.Sprint(l.tid)
+		}
+		return -1, "", ""
+	})
+	if len(pairs) == 0 || int64(len(pairs)) > want["a=>b"].calls {
+		t.Fatalf("got %d slow pairs of %d", len(pairs), want["a=>b"].calls)
+	}
+	for _, p := range pairs {
+		var got, all []string
+		for _, e := range p.Events {
+			got = append(got, fmt.Sprintf("%d %s %s", e.Time, e.Event, e.Text))
+		}
+		for _, l := range lines {
+			if l.time >= p.Start.Time-around && l.time <= p.End.Time+around {
+				all = append(all, fmt.Sprintf("%d %s %s", l.time, l.event, l.text))
+			}
+		}
+		// The start and the end themselves are not among the events.
+		if len(got) != len(all)-2 {
+			t.Errorf("pair at %d: got %d events, want %d", p.Start.Time, len(got), len(all)-2)
+			continue
+		}
+		missing := 0
+		for _, text := range all {
+			if !slices.Contains(got, text) {
+				missing++
+			}
+		}
+		if missing > 2 {
+			t.Errorf("pair at %d: %d lines of perf script are missing", p.Start.Time, missing)
+		}
+		if d := p.End.Time - p.Start.Time; d != p.Delay || d <= 500_000 {
+			t.Errorf("pair at %d: got delay %d, want %d and more than 500 us", p.Start.Time, p.Delay, d)
+		}
+	}
+}
+
+// A sleep takes as long as was asked for, live.
+func TestSleepIsSlowLive(t *testing.T) {
+	live(t, testkit.AMD64)
+	out := testkit.Run(t, testkit.PPScript(t), "--format", "json", "-c",
+		`join([tracepoint("`+enter+`", filter = "id == 230 || id == 35")], [tracepoint("`+leave+`", filter = "id == 230 || id == 35")], key = "_tid").slow(3 * ms)`,
+		"--", "sleep", "0.05").Want(t, 0)
+	n := strings.Count(out.Stdout, `"type":"detail"`)
+	if n != 1 {
+		t.Fatalf("got %d slow sleeps, want 1\n%s", n, out.Stdout)
+	}
+	var r struct{ Data slowPair }
+	if err := json.Unmarshal([]byte(strings.SplitN(out.Stdout, "\n", 2)[0]), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Data.Delay < 50e6 || r.Data.Delay > 1000e6 {
+		t.Errorf("got %d ns, want 50 ms and a little", r.Data.Delay)
 	}
 }
