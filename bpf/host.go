@@ -26,6 +26,10 @@ type Host struct {
 	// Offset finds a member of a structure; nil if there is no type
 	// information.
 	Offset func(typ, member string) (bytes int, ok bool)
+
+	// asRaw loads every program as one of a raw tracepoint whose arguments
+	// are the record: a test can run such a program without an event.
+	asRaw bool
 }
 
 func (h *Host) raw(name string) bool {

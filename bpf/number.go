@@ -28,6 +28,8 @@ func (g *gen) num(n expr.Node) {
 		c.constant(asm.R0, n.Int)
 	case *expr.Field:
 		g.field(asm.R0, n)
+	case *expr.Quantity:
+		g.num(n.X)
 	case *expr.Unary:
 		g.unary(n)
 	case *expr.Binary:

@@ -55,6 +55,10 @@ func rawPointOf(fullName string) *rawPoint {
 // record that somebody reads must be known. Without BTF, structures cannot be
 // read.
 func (g *gen) pickRaw(e *Event, nodes []expr.Node) {
+	if g.host.asRaw {
+		g.kind = ebpf.RawTracepoint
+		return
+	}
 	p := rawPointOf(e.Schema.FullName())
 	if p == nil || !g.host.raw(p.name) {
 		return

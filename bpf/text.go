@@ -164,7 +164,7 @@ func (g *gen) alloc(n expr.Node) int16 {
 	return off
 }
 
-// textLen counts bytes up to the NUL: word by word, then byte by byte.
+// textLen counts the bytes up to the NUL.
 func (g *gen) textLen(n expr.Node) {
 	c := g.code
 	if k, ok := n.(*expr.Const); ok {
@@ -172,10 +172,17 @@ func (g *gen) textLen(n expr.Node) {
 		return
 	}
 	size := g.room(n)
+	mark := c.stack
+	if g.copied(n) {
+		// Who copied it knows, the NUL included.
+		g.alloc(n)
+		c.emit(asm.Sub.Imm(asm.R0, 1))
+		c.stack = mark
+		return
+	}
 	if size > 32 {
 		refuse("the length of a text of up to %d bytes", size-1)
 	}
-	mark := c.stack
 	off := g.alloc(n)
 	done := c.label()
 	for i := range size {
@@ -186,6 +193,16 @@ func (g *gen) textLen(n expr.Node) {
 	}
 	c.place(done)
 	c.stack = mark
+}
+
+// copied reports that a text is copied from the record when it is evaluated.
+func (g *gen) copied(n expr.Node) bool {
+	f, ok := n.(*expr.Field)
+	if !ok {
+		return false
+	}
+	at, _ := g.saved(f)
+	return at == 0 && f.F.Place != event.InFact && f.F.Place != event.InSlot
 }
 
 // compareText jumps to l if the comparison's truth is want.

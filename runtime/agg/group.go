@@ -204,11 +204,15 @@ func (g *Group) update(e *event.Event, r int32) {
 		if a.Only != nil && !a.Only[e.Stream.Index] {
 			continue
 		}
-		if a.Where != nil && !a.Where.For(e).Bool(&g.frame) {
+		if a.Where != nil {
+			ok := a.Where.For(e).Bool(&g.frame)
 			if g.frame.Err != nil {
-				g.errs.Note(&g.frame)
+				g.errs.Note(&g.frame) // whatever the value is then
+				continue
 			}
-			continue
+			if !ok {
+				continue
+			}
 		}
 		m := &g.measures[base+i]
 		if a.Fn == nil {

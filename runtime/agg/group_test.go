@@ -221,3 +221,19 @@ func BenchmarkGroup(b *testing.B) {
 		})
 	}
 }
+
+// A condition that fails counts as an error, also where its value happens to
+// be true.
+func TestFailedConditionIsAnError(t *testing.T) {
+	fails, err := expr.NewNative(expr.Native{Name: "fails", T: expr.TBool, Effect: true,
+		Int: func(f *expr.Frame, _ []expr.Arg) int64 { f.Fail(expr.ErrOverflow); return 1 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	where := flow.NewFn([]*expr.Program{expr.Build(fails)}, 0)
+	g := New(Spec{Aggs: []Agg{{Op: Count}}, Args: []Arg{{Where: where}}})
+	g.Events([]*event.Event{{Stream: &event.Stream{}}})
+	if n, e := g.Rows()[0][0].Int(), g.Loss().Errors; n != 0 || e != 1 {
+		t.Errorf("got %d events and %d errors, want 0 and 1", n, e)
+	}
+}

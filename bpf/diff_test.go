@@ -1,0 +1,388 @@
+package bpf
+
+import (
+	"encoding/binary"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cilium/ebpf"
+
+	"ppscript/runtime/agg"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
+)
+
+// This file runs random predicates, keys and aggregations on random records in
+// the kernel and natively, and wants the same rows. Records are given to the
+// programs by the kernel's own test command, as arguments of a raw tracepoint.
+
+var programs = flag.Int("programs", 600, "random programs to compare")
+
+// record is what a raw tracepoint's program can be given: 12 words.
+const recordSize = 96
+
+var recordSchema = &event.Schema{System: "test", Name: "record", Size: recordSize, Fields: []event.Field{
+	{Name: "u8", Type: "u8", Offset: 8, Size: 1},
+	{Name: "s8", Type: "s8", Offset: 9, Size: 1, Signed: true},
+	{Name: "u16", Type: "u16", Offset: 10, Size: 2},
+	{Name: "s16", Type: "s16", Offset: 12, Size: 2, Signed: true},
+	{Name: "u32", Type: "u32", Offset: 16, Size: 4},
+	{Name: "s32", Type: "s32", Offset: 20, Size: 4, Signed: true},
+	{Name: "u64", Type: "u64", Offset: 24, Size: 8},
+	{Name: "s64", Type: "s64", Offset: 32, Size: 8, Signed: true},
+	{Name: "x", Type: "s64", Offset: 40, Size: 8, Signed: true},
+	{Name: "text", Type: "char[16]", Kind: event.Str, Offset: 48, Size: 16},
+	{Name: "loc", Type: "char[]", Kind: event.Str, Place: event.DataLoc, Offset: 64, Size: 4, Elem: 1},
+}}
+
+type random struct {
+	*rand.Rand
+	locals int
+}
+
+var edges = []int64{0, 1, -1, 2, 3, -3, 7, 10, 63, 64, 127, -128, 255, 256, 32767, 65535, 1 << 20, math.MaxInt32, math.MinInt32,
+	1 << 32, 1<<32 - 1, math.MaxInt64, math.MinInt64, math.MaxInt64 - 1, 1 << 62}
+
+func (r *random) number() int64 {
+	switch r.Intn(3) {
+	case 0:
+		return edges[r.Intn(len(edges))]
+	case 1:
+		return int64(r.Intn(16))
+	}
+	return int64(r.Uint64()) >> r.Intn(64)
+}
+
+var words3 = []string{"", "a", "ab", "abc", "kworker/0:1", "kworker", "0123456789abcde", "0123456789abcdef", "ppscript", "b"}
+
+func (r *random) record() []byte {
+	b := make([]byte, recordSize)
+	for off := 8; off < 48; off += 8 {
+		binary.LittleEndian.PutUint64(b[off:], uint64(r.number()))
+	}
+	// What is behind the NUL is not part of a text.
+	r.Read(b[48:64])
+	if n := copy(b[48:64], words3[r.Intn(len(words3))]); n < 16 {
+		b[48+n] = 0
+	}
+	text := words3[r.Intn(len(words3))]
+	n := copy(b[72:], text) + 1
+	binary.LittleEndian.PutUint32(b[64:], 72|uint32(n)<<16)
+	return b
+}
+
+func (r *random) field(kind expr.Kind) expr.Node {
+	for {
+		f := &recordSchema.Fields[r.Intn(len(recordSchema.Fields))]
+		n := expr.NewField(f, expr.Self)
+		if n.Type().Kind == kind {
+			return n
+		}
+	}
+}
+
+var intOps = []expr.Op{expr.OpAdd, expr.OpSub, expr.OpMul, expr.OpDivS, expr.OpDivU, expr.OpModS, expr.OpModU, expr.OpAnd, expr.OpOr,
+	expr.OpXor, expr.OpShl, expr.OpShrS, expr.OpShrU, expr.OpAddC, expr.OpSubC, expr.OpMulC, expr.OpFloorDiv, expr.OpFloorMod,
+	expr.OpAndC, expr.OpOrC, expr.OpXorC, expr.OpShlC, expr.OpShrC}
+
+// num makes an integer expression.
+func (r *random) num(depth int) expr.Node {
+	if depth == 0 || r.Intn(6) == 0 {
+		switch r.Intn(3) {
+		case 0:
+			if r.Intn(2) == 0 {
+				return expr.NewUint(uint64(r.number()))
+			}
+			return expr.NewInt(r.number())
+		}
+		return r.field(expr.Int)
+	}
+	var n expr.Node
+	var err error
+	switch r.Intn(14) {
+	case 0:
+		n, err = expr.NewUnary([]expr.Op{expr.OpNeg, expr.OpNot, expr.OpNegC, expr.OpNotC, expr.OpSigned, expr.OpUnsigned}[r.Intn(6)], r.num(depth-1))
+	case 1:
+		n, err = expr.NewCond(r.bool(depth-1), r.num(depth-1), r.num(depth-1))
+	case 2:
+		n, err = expr.NewExt(r.num(depth-1), []int{8, 16, 32}[r.Intn(3)], r.Intn(2) == 0)
+	case 3:
+		n, err = expr.NewUnary(expr.OpToInt, r.bool(depth-1))
+	case 4:
+		n, err = expr.NewUnary(expr.OpStrLen, r.field(expr.Str))
+	case 5:
+		n, err = r.function(depth - 1)
+	case 6, 7, 8:
+		n, err = expr.PyBinary([]string{"+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>"}[r.Intn(10)], r.num(depth-1), r.num(depth-1))
+	default:
+		n, err = expr.NewBinary(intOps[r.Intn(len(intOps))], r.num(depth-1), r.num(depth-1))
+	}
+	if err != nil {
+		return r.field(expr.Int) // operands that do not go together
+	}
+	return n
+}
+
+// function is what a function of a script becomes: a local, an if, returns.
+func (r *random) function(depth int) (expr.Node, error) {
+	i := r.locals
+	r.locals++
+	x := r.num(depth)
+	set, err := expr.NewSet(i, "x", x)
+	if err != nil {
+		return nil, err
+	}
+	local := expr.NewLocal(i, "x", x.Type())
+	test, err := expr.Compare([]string{"<", "==", ">="}[r.Intn(3)], local, r.num(depth))
+	if err != nil {
+		return nil, err
+	}
+	then := expr.NewReturn(r.num(depth))
+	cond, err := expr.NewIf(test, then, nil)
+	if err != nil {
+		return nil, err
+	}
+	return expr.NewFunc(expr.NewBlock(set, cond, expr.NewReturn(local)), x.Type())
+}
+
+var rels = []string{"<", "<=", ">", ">=", "==", "!="}
+
+func (r *random) bool(depth int) expr.Node {
+	var n expr.Node
+	var err error
+	if depth == 0 {
+		n, err = expr.Compare(rels[r.Intn(6)], r.field(expr.Int), expr.NewInt(r.number()))
+	} else {
+		switch r.Intn(9) {
+		case 0:
+			n, err = expr.NewBinary(expr.OpAndB, r.bool(depth-1), r.bool(depth-1))
+		case 1:
+			n, err = expr.NewBinary(expr.OpOrB, r.bool(depth-1), r.bool(depth-1))
+		case 2:
+			n, err = expr.NewUnary(expr.OpNotB, r.bool(depth-1))
+		case 3:
+			n, err = expr.NewUnary(expr.OpTruth, r.num(depth-1))
+		case 4:
+			op := []expr.Op{expr.OpStrEq, expr.OpStrNe, expr.OpStrLt, expr.OpStrLe, expr.OpPrefix, expr.OpGlob}[r.Intn(6)]
+			pattern := words3[r.Intn(len(words3))]
+			if op == expr.OpGlob && r.Intn(2) == 0 {
+				pattern += "*"
+			}
+			n, err = expr.NewBinary(op, r.field(expr.Str), expr.NewStr(pattern))
+		case 5:
+			n, err = expr.NewBinary([]expr.Op{expr.OpStrEq, expr.OpStrNe, expr.OpStrLt, expr.OpStrLe}[r.Intn(4)], r.field(expr.Str), r.field(expr.Str))
+		case 6:
+			n, err = expr.NewUnary(expr.OpTruth, r.field(expr.Str))
+		default:
+			n, err = expr.Compare(rels[r.Intn(6)], r.num(depth-1), r.num(depth-1))
+		}
+	}
+	if err != nil {
+		return expr.NewBool(r.Intn(2) == 0)
+	}
+	return n
+}
+
+// A trial is one random pipeline, for both tiers.
+type trial struct {
+	spec  *Spec
+	table *Table
+	group *agg.Group
+	where *flow.Where
+	stage flow.Sink
+	text  string
+}
+
+func (r *random) trial() *trial {
+	r.locals = 0
+	t := &trial{table: &Table{Name: "t", Limit: 256}}
+	feed := Feed{Table: t.table}
+	as := agg.Spec{}
+	fn := func(n expr.Node) *flow.Fn { return flow.NewFn([]*expr.Program{expr.Build(n)}, 0) }
+	var say []string
+	for range r.Intn(4) {
+		n := r.num(2)
+		if r.Intn(3) == 0 {
+			n = r.field(expr.Str)
+		}
+		feed.Keys = append(feed.Keys, n)
+		as.Keys = append(as.Keys, fn(n))
+		say = append(say, "key "+n.String())
+	}
+	ops := []agg.Op{agg.Count, agg.Sum, agg.Min, agg.Max, agg.Avg, agg.Quantile, agg.Hist, agg.LHist}
+	for i := range 1 + r.Intn(3) {
+		var arg Arg
+		var a agg.Arg
+		if i > 0 || r.Intn(2) == 0 {
+			arg.Fn = r.num(3)
+			a.Fn = fn(arg.Fn)
+			say = append(say, "arg "+arg.Fn.String())
+		}
+		if r.Intn(3) == 0 {
+			arg.Where = r.bool(2)
+			a.Where = fn(arg.Where)
+			say = append(say, "if "+arg.Where.String())
+		}
+		feed.Args = append(feed.Args, arg)
+		as.Args = append(as.Args, a)
+		hist := false
+		for range 1 + r.Intn(4) {
+			g := agg.Agg{Op: ops[r.Intn(len(ops))], Arg: i, Q: 0.5, Lo: -50, Hi: 1000, Step: 75}
+			isHist := g.Op == agg.Hist || g.Op == agg.LHist
+			if isHist && hist || arg.Fn == nil && g.Op != agg.Count {
+				continue
+			}
+			hist = hist || isHist
+			as.Aggs = append(as.Aggs, g)
+		}
+	}
+	if len(as.Aggs) == 0 {
+		as.Aggs = []agg.Agg{{Op: agg.Count}}
+	}
+	t.group = agg.New(as)
+	t.stage = t.group
+	if r.Intn(2) == 0 {
+		p := r.bool(3)
+		feed.Preds = []expr.Node{p}
+		t.where = &flow.Where{Pred: fn(p), Next: t.group}
+		t.stage = t.where
+		say = append(say, "where "+p.String())
+	}
+	t.table.Args, t.table.Aggs = len(as.Args), as.Aggs
+	t.spec = &Spec{Tables: []*Table{t.table}, Events: []*Event{{Schema: recordSchema, Label: "record", Feeds: []Feed{feed}}}}
+	t.text = strings.Join(say, "\n")
+	return t
+}
+
+// errors is how many evaluations failed natively.
+func (t *trial) errors() uint64 {
+	n := t.group.Errors().N
+	if t.where != nil {
+		n += t.where.Errs.N
+	}
+	return n
+}
+
+func TestRandomPrograms(t *testing.T) {
+	h, _ := live(t)
+	host := *h
+	host.asRaw = true
+	r := &random{Rand: rand.New(rand.NewSource(7))}
+	stream := &event.Stream{Schema: recordSchema}
+	refused, compared, rows := map[string]int{}, 0, 0
+	var failed uint64
+	for i := range *programs {
+		tr := r.trial()
+		im, err := Generate(tr.spec, &host, &Target{})
+		var no *Refusal
+		if errors.As(err, &no) {
+			refused[no.Why]++
+			continue
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		run, err := Load(im)
+		if err != nil {
+			t.Fatalf("program %d: %v\n%s\n%s", i, err, logOf(err), tr.text)
+		}
+		var records [][]byte
+		for range 40 {
+			records = append(records, r.record())
+		}
+		for _, rec := range records {
+			tr.stage.Events([]*event.Event{{Stream: stream, Raw: rec}})
+			if _, err := run.progs[0].Run(&ebpf.RunOptions{Context: rec}); err != nil {
+				t.Fatalf("run: %v", err)
+			}
+		}
+		got := agg.New(specOf(tr))
+		run.stopped = true
+		if err := run.Rows(func(_ *Table, p *agg.Partial) { got.AddPartial(p) }); err != nil {
+			t.Fatal(err)
+		}
+		loss, err := run.Loss()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if loss.Errors != tr.errors() || loss.Evicted != 0 {
+			t.Errorf("program %d: got %d errors, %d evicted, want %d, 0\n%s", i, loss.Errors, loss.Evicted, tr.errors(), tr.text)
+		}
+		if a, b := dump(got, tr), dump(tr.group, tr); a != b {
+			t.Errorf("program %d:\n%s\nkernel:\n%s\nnative:\n%s", i, tr.text, a, b)
+		}
+		compared++
+		rows += got.Len()
+		failed += loss.Errors
+		if err := run.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if t.Failed() {
+			break
+		}
+	}
+	t.Logf("%d programs compared, %d rows, %d failed evaluations; refused: %v", compared, rows, failed, refused)
+	if compared < *programs*3/4 {
+		t.Errorf("got %d programs of %d compared, want most", compared, *programs)
+	}
+}
+
+// specOf is the spec of the native group again.
+func specOf(tr *trial) agg.Spec {
+	feed := tr.spec.Events[0].Feeds[0]
+	s := agg.Spec{Aggs: tr.table.Aggs}
+	for _, k := range feed.Keys {
+		s.Keys = append(s.Keys, fnOf(k))
+	}
+	for _, a := range feed.Args {
+		var x agg.Arg
+		if a.Fn != nil {
+			x.Fn = fnOf(a.Fn)
+		}
+		s.Args = append(s.Args, x)
+	}
+	return s
+}
+
+// dump is the rows of a group, sorted. A quantile is shown as its bucket: the
+// native tier knows the values themselves as long as they are few.
+func dump(g *agg.Group, tr *trial) string {
+	var lines []string
+	keys := len(tr.spec.Events[0].Feeds[0].Keys)
+	for _, row := range g.Rows() {
+		var b strings.Builder
+		for i, v := range row {
+			a := agg.Agg{}
+			if i >= keys {
+				a = tr.table.Aggs[i-keys]
+			}
+			switch {
+			case i >= keys && a.Op == agg.Quantile && v.Kind != event.None:
+				n, sign := v.Int(), ""
+				if n < 0 {
+					n, sign = -n, "-"
+				}
+				fmt.Fprintf(&b, " q%s%d", sign, agg.Bucket(uint64(n)))
+			case i >= keys && (a.Op == agg.Hist || a.Op == agg.LHist):
+			default:
+				fmt.Fprintf(&b, " %q", v.String())
+			}
+		}
+		lines = append(lines, b.String())
+	}
+	for i, a := range tr.table.Aggs {
+		if a.Op == agg.Hist || a.Op == agg.LHist {
+			for _, h := range g.Histograms(i) {
+				lines = append(lines, fmt.Sprintf("hist %d %v %v", i, h.Key, h.Buckets))
+			}
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
