@@ -149,6 +149,8 @@ func unpaired() *b.Builtin {
 	return &b.Builtin{
 		Name: "unpaired", Type: "stream", Group: b.PairMethods, Summary: "Delivers the events that stay without a partner, with the reason and their age.",
 		Params: []b.Param{
+			{Name: "of", Type: b.OneOf("start", "end", "both"), Default: starlark.String("both"),
+				Doc: "only events that may start a pair, or only those that may end one: all have the same fields then"},
 			{Name: "waiting", Type: b.Bool, Default: starlark.False, Named: true, Doc: "also starts that still wait whenever an interval ends, again each time"},
 		},
 		Returns: "stream",
@@ -157,12 +159,16 @@ func unpaired() *b.Builtin {
 		Errors: "the stream is not one of pairs", Source: computed, Cost: "50 ns per such event; starts are kept whole",
 		Examples: []b.Example{{
 			Code:   `join([tracepoint("raw_syscalls:sys_enter")], [tracepoint("raw_syscalls:sys_exit")], key = "tid").unpaired().by("reason").count()`,
-			Output: "<table of reason, count>"}},
+			Output: "<table of reason, count>"}, {
+			Code: `m = join([tracepoint("kmem:kmalloc")], [tracepoint("kmem:kfree")], key = "ptr")` + "\n" +
+				`m.unpaired("start").where("reason == \"exit\"").by("start.call_site").agg(bytes = agg.sum("start.bytes_alloc"))`,
+			Output: "<table of start.call_site, bytes>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			if !c.Receiver.(*Stream).Pairs {
 				return nil, errNoPairs
 			}
-			return &Stream{S: &plan.Unpaired{Of: in(c), Waiting: c.Bool("waiting")}}, nil
+			of := c.String("of")
+			return &Stream{S: &plan.Unpaired{Of: in(c), Starts: of == "start", Ends: of == "end", Waiting: c.Bool("waiting")}}, nil
 		},
 	}
 }

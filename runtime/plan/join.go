@@ -18,8 +18,10 @@ type joinNode struct {
 	stages [][]branch // traced ones
 	extra  []branch   // untraced ones
 	next   flow.Fan   // who wants the pairs
-	left   *leftRoot  // who wants what stays without a partner
-	tree   *join.Tree // of nested pairs
+	left   *leftRoot  // who wants what stays without a partner: the first of
+	lefts  []*leftRoot
+	leaves map[int]branch // and its streams, by those of the events
+	tree   *join.Tree     // of nested pairs
 	name   string
 	keys   []*event.Field // of the pairs' schemas
 	feeds  flow.Sink      // what the router feeds: the join itself
@@ -41,8 +43,8 @@ func (n *joinNode) wire(b *builder) {
 	n.js.KeepRaw = b.keptRaw()
 	n.js.NeedKey = b.readsKey(n)
 	n.js.LossEnd = b.plan.Router.LossEnd
-	if n.left != nil {
-		n.js.LeftTo = n.left.sink()
+	if len(n.lefts) > 0 {
+		n.js.LeftTo = n.leftSink()
 		n.js.KeepRaw = -1
 	}
 	if n.js.Timeline != nil {

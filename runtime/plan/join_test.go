@@ -211,3 +211,30 @@ func TestLossesReachTheJoin(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+func TestUnpairedStartsOnly(t *testing.T) {
+	j := idJoin(src("start"), src("end"))
+	count := func(u *Unpaired) *Group {
+		u.Of = j
+		return &Group{In: u, By: []Var{{"event", *text("event")}, {"reason", *text("reason")}}, Aggs: []AggCol{{Name: "n", Op: "count"}}}
+	}
+	p := build(t, Env{}, count(&Unpaired{Starts: true}), count(&Unpaired{Ends: true}), count(&Unpaired{}))
+	feed(p, "start@10 1 5", "start@20 1 6", "end@35 2 8")
+	p.End(true)
+	for i, want := range []string{"start replaced 1; start exit 1", "end alone 1", "start replaced 1; end alone 1; start exit 1"} {
+		if got := rows(t, p, i); got != want {
+			t.Errorf("table %d: got %s, want %s", i, got, want)
+		}
+	}
+}
+
+func TestUnfinishedStartsCanBeSlow(t *testing.T) {
+	j := idJoin(src("start"), src("end"))
+	p := build(t, Env{}, &Slow{In: &Unpaired{Of: j, Starts: true}, Than: 15, Lower: -1, Detail: &Detail{}})
+	got := showSlow(p)
+	feed(p, "start@10 1 5", "start@20 2 6", "start@30 3 7")
+	p.End(true)
+	if g, w := strings.Join(*got, "; "), "slow start 20 20 30"; g != w {
+		t.Errorf("got %q, want %q", g, w)
+	}
+}

@@ -45,7 +45,7 @@ func (b *builder) slow(s *Slow) error {
 	groups := map[*joinNode][]branch{}
 	var order []*joinNode
 	for _, br := range brs {
-		n := b.nodeOf(br.root)
+		n := joinNodeOf(br.root)
 		if n == nil || n.spec.Nested && s.Detail != nil {
 			return diag.Errorf(diag.Run, "slow", "", "the stream has events that are not pairs of a join").
 				WithHint("join two stages first: join([start], [end], key = ...).slow(than = 10 * ms)")
@@ -81,17 +81,13 @@ func (b *builder) slow(s *Slow) error {
 	return nil
 }
 
-// nodeOf is the join that a root belongs to.
-func (b *builder) nodeOf(r root) *joinNode {
+// joinNodeOf is the join that a root belongs to.
+func joinNodeOf(r root) *joinNode {
 	switch r := r.(type) {
 	case *joinNode:
 		return r
 	case *leftRoot:
-		for _, n := range b.joins {
-			if n.left == r {
-				return n
-			}
-		}
+		return r.node
 	}
 	return nil
 }

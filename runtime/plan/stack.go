@@ -87,7 +87,7 @@ func (b *builder) needStack(br *branch) {
 		return
 	}
 	for _, n := range b.joins {
-		if br.root != root(n) && (n.left == nil || br.root != root(n.left)) {
+		if !n.makes(br.root) {
 			continue
 		}
 		for _, stage := range n.stages {
@@ -145,8 +145,9 @@ func (b *builder) stacks(n *need) {
 		n.order("burst: events are counted over time")
 	}
 	for _, s := range p.Stacks {
-		if len(s.Spec.By) == 0 {
+		if s.Spec.By == nil {
 			n.add(event.FactComm)
+			n.order("stacks are counted by the name at their time")
 		}
 	}
 }

@@ -11,6 +11,9 @@ import (
 // Unpaired is the events of a join that stay without a partner.
 type Unpaired struct {
 	Of Stream // the pairs
+	// Ends leaves out the events that may start a pair, Starts the others.
+	// Neither leaves out nothing.
+	Starts, Ends bool
 	// Waiting also delivers what still waits, whenever an interval ends.
 	Waiting bool
 }
@@ -18,19 +21,56 @@ type Unpaired struct {
 // Inputs implements Stream.
 func (u *Unpaired) Inputs() []Stream { return []Stream{u.Of} }
 
-// A leftRoot is where the unpaired events of a join come from.
+// A leftRoot is where unpaired events of a join come from: all, or those that
+// may be starts, or ends. It takes them from the join.
 type leftRoot struct {
+	node    *joinNode
 	next    flow.Fan
 	streams []branch
+	wants   []bool // by stream
+	buf     []*event.Event
 }
 
 func (r *leftRoot) attach(s flow.Sink) { r.next.Next = append(r.next.Next, s) }
 
-func (r *leftRoot) sink() flow.Sink {
-	if len(r.next.Next) == 1 {
-		return r.next.Next[0]
+// Events implements flow.Sink.
+func (r *leftRoot) Events(evs []*event.Event) {
+	r.buf = r.buf[:0]
+	for _, e := range evs {
+		if i := e.Stream.Index; i < len(r.wants) && r.wants[i] {
+			r.buf = append(r.buf, e)
+		}
 	}
-	return &r.next
+	if len(r.buf) > 0 {
+		r.next.Events(r.buf)
+	}
+}
+
+// Lost implements flow.Sink.
+func (r *leftRoot) Lost(ring int32, n uint64, t event.Time) { r.next.Lost(ring, n, t) }
+
+// makes reports that r is where the pairs, or the unpaired events, of n come
+// from.
+func (n *joinNode) makes(r root) bool {
+	switch r := r.(type) {
+	case *joinNode:
+		return r == n
+	case *leftRoot:
+		return r.node == n
+	}
+	return false
+}
+
+// leftSink is who takes the unpaired events of a join.
+func (n *joinNode) leftSink() flow.Sink {
+	if len(n.lefts) == 1 {
+		return n.lefts[0]
+	}
+	fan := &flow.Fan{}
+	for _, r := range n.lefts {
+		fan.Next = append(fan.Next, r)
+	}
+	return fan
 }
 
 func (b *builder) unpaired(u *Unpaired) ([]branch, error) {
@@ -40,11 +80,30 @@ func (b *builder) unpaired(u *Unpaired) ([]branch, error) {
 	}
 	var brs []branch
 	for _, n := range nodes {
-		if n.left == nil {
-			b.leave(n)
-		}
 		n.js.LeftWaiting = n.js.LeftWaiting || u.Waiting
-		brs = append(brs, n.left.streams...)
+		r := &leftRoot{node: n}
+		for i, stage := range n.stages {
+			for k, br := range stage {
+				starts := i < len(n.stages)-1 || n.spec.Cycle
+				ends := i > 0 || n.spec.Cycle
+				if n.spec.Nested {
+					starts, ends = k == 0, k == 1
+				}
+				if u.Starts && !u.Ends && !starts || u.Ends && !u.Starts && !ends {
+					continue
+				}
+				made := b.leave(n, br)
+				made.root = r
+				r.streams = append(r.streams, made)
+				for len(r.wants) <= made.stream {
+					r.wants = append(r.wants, false)
+				}
+				r.wants[made.stream] = true
+			}
+		}
+		n.lefts = append(n.lefts, r)
+		n.left = n.lefts[0]
+		brs = append(brs, r.streams...)
 	}
 	return brs, nil
 }
@@ -71,31 +130,31 @@ func (b *builder) joinsOf(s Stream, who string) ([]*joinNode, error) {
 	return nodes, nil
 }
 
-// leave makes the streams of a join's unpaired events.
-func (b *builder) leave(n *joinNode) {
-	n.left = &leftRoot{}
-	for _, stage := range n.stages {
-		for _, br := range stage {
-			st := b.madeStream(&event.Schema{System: "unpaired", Name: b.shortLabel(br), Fields: []event.Field{
-				{Name: "age", Type: "u64", Place: event.InSlot, Offset: join.SlotAge, Unit: event.Nanos, Size: 8, Signed: true},
-				{Name: "reason", Type: "char[]", Kind: event.Str, Place: event.InSlot, Offset: join.SlotReason},
-				joinKeyField(br.marks.key, join.SlotKey),
-			}})
-			sc := b.scope(nil, st.Schema)
-			sc.Parts = map[string]*event.Schema{"start": br.scope.Schema, "end": {}}
-			for name, v := range br.scope.Vars {
-				sc.Vars["start."+name] = expr.Rebind(v, expr.Self, expr.Start)
-			}
-			// What a pair has, and an event without a partner has not.
-			sc.Vars["end.event"] = expr.NewStr("")
-			for len(n.js.Left) <= br.stream {
-				n.js.Left = append(n.js.Left, nil)
-			}
-			n.js.Left[br.stream] = st
-			n.left.streams = append(n.left.streams, branch{root: n.left, stream: st.Index, scope: sc})
-		}
+// leave makes the stream of the unpaired events of a branch.
+func (b *builder) leave(n *joinNode, br branch) branch {
+	if made, ok := n.leaves[br.stream]; ok {
+		return made
 	}
-	for len(n.js.Left) < len(b.plan.streams) {
+	st := b.madeStream(&event.Schema{System: "unpaired", Name: b.shortLabel(br), Fields: []event.Field{
+		{Name: "age", Type: "u64", Place: event.InSlot, Offset: join.SlotAge, Unit: event.Nanos, Size: 8, Signed: true},
+		{Name: "reason", Type: "char[]", Kind: event.Str, Place: event.InSlot, Offset: join.SlotReason},
+		joinKeyField(br.marks.key, join.SlotKey),
+	}})
+	sc := b.scope(nil, st.Schema)
+	sc.Parts = map[string]*event.Schema{"start": br.scope.Schema, "end": {}}
+	for name, v := range br.scope.Vars {
+		sc.Vars["start."+name] = expr.Rebind(v, expr.Self, expr.Start)
+	}
+	// What a pair has, and an event without a partner has not.
+	sc.Vars["end.event"] = expr.NewStr("")
+	for len(n.js.Left) < len(n.js.In) {
 		n.js.Left = append(n.js.Left, nil)
 	}
+	n.js.Left[br.stream] = st
+	made := branch{stream: st.Index, scope: sc}
+	if n.leaves == nil {
+		n.leaves = map[int]branch{}
+	}
+	n.leaves[br.stream] = made
+	return made
 }
