@@ -2,8 +2,6 @@ package probe
 
 import (
 	"debug/elf"
-	"debug/gosym"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
+
+	"ppscript/runtime/symbol"
 )
 
 // This file reads what probes need of an ELF file: functions with their
@@ -33,8 +33,10 @@ type image struct {
 	f         *elf.File
 	funcs     []function // by address; nil until they are read
 	isGo      bool
+	path      string // to find its debug file; empty for none
 	close     func() error
 	demangled map[string][]int // indices into funcs
+	extended  bool
 }
 
 func openImage(r io.ReaderAt) (*image, error) {
@@ -83,11 +85,14 @@ func (m *image) functions() []function {
 			}
 		}
 	}
-	if len(m.funcs) == 0 && m.isGo {
-		for _, fn := range m.pclntab() {
-			add(fn.name, fn.addr, fn.size)
-		}
+	if m.funcs == nil {
+		m.funcs = []function{}
 	}
+	m.sort()
+	return m.funcs
+}
+
+func (m *image) sort() {
 	slices.SortStableFunc(m.funcs, func(a, b function) int {
 		switch {
 		case a.addr < b.addr:
@@ -97,10 +102,6 @@ func (m *image) functions() []function {
 		}
 		return strings.Compare(a.name, b.name)
 	})
-	if m.funcs == nil {
-		m.funcs = []function{}
-	}
-	return m.funcs
 }
 
 // inText reports that a symbol without a type lies in code: assembly.
@@ -108,38 +109,46 @@ func (m *image) inText(s elf.Symbol) bool {
 	return int(s.Section) < len(m.f.Sections) && m.f.Sections[s.Section].Flags&elf.SHF_EXECINSTR != 0 && s.Size > 0
 }
 
-// pclntab lists the functions of a stripped Go program.
-func (m *image) pclntab() (fns []function) {
-	// The package of the standard library trusts its input.
-	defer func() {
-		if recover() != nil {
-			fns = nil
-		}
-	}()
-	text := m.f.Section(".text")
-	for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab"} {
-		s := m.f.Section(name)
-		if s == nil || text == nil {
-			continue
-		}
-		data, err := m.data(s)
-		if err != nil {
-			continue
-		}
-		t, err := gosym.NewTable(nil, gosym.NewLineTable(data, text.Addr))
-		if err != nil {
-			continue
-		}
-		for i := range t.Funcs {
-			fns = append(fns, function{t.Funcs[i].Name, t.Funcs[i].Entry, t.Funcs[i].End - t.Funcs[i].Entry})
+// extend adds what the file's own symbol tables do not list, but its debug
+// file, its compressed symbols or Go's table do. Package symbol reads those; it
+// keeps one name of each address, so the own tables, with all their aliases, go
+// first.
+func (m *image) extend() {
+	if m.extended || m.path == "" {
+		return
+	}
+	m.extended = true
+	have := map[uint64]bool{}
+	for _, fn := range m.functions() {
+		have[fn.addr] = true
+	}
+	more, err := symbol.OpenFileSymbols(m.path)
+	if err != nil {
+		return // as if it had none
+	}
+	defer more.Close()
+	for i := range more.Len() {
+		f := more.At(i)
+		if !have[f.Addr] && !strings.HasSuffix(f.Name, "@plt") {
+			m.funcs = append(m.funcs, function{f.Name, f.Addr, f.Size})
 		}
 	}
-	return fns
+	m.sort()
+	m.demangled = nil
 }
 
 // find returns the functions of exactly that name, mangled or not. A version
 // behind @ is not part of a name.
 func (m *image) find(name string) []function {
+	found := m.findKnown(name)
+	if len(found) == 0 && !m.extended {
+		m.extend()
+		found = m.findKnown(name)
+	}
+	return found
+}
+
+func (m *image) findKnown(name string) []function {
 	var found []function
 	at := map[uint64]bool{}
 	add := func(fn function) {
@@ -164,6 +173,7 @@ func (m *image) find(name string) []function {
 
 // match returns the functions whose name, mangled or not, matches a pattern.
 func (m *image) match(pattern string) []function {
+	m.extend()
 	var found []function
 	at := map[uint64]bool{}
 	for _, fn := range m.functions() {
@@ -227,6 +237,7 @@ func (m *image) names() []string {
 
 // at is the function that holds an address.
 func (m *image) at(addr uint64) (function, bool) {
+	m.extend()
 	fns := m.functions()
 	i, exact := slices.BinarySearchFunc(fns, addr, func(f function, a uint64) int {
 		switch {
@@ -296,7 +307,3 @@ func (m *image) code(fn function) ([]byte, error) {
 	}
 	return nil, errNotExecutable
 }
-
-// order is the byte order of the file; only little-endian machines are
-// decoded further.
-func (m *image) order() binary.ByteOrder { return m.f.ByteOrder }

@@ -58,7 +58,7 @@ func (r *Resolver) open(s *Spec) (m *image, path, shown string, err error) {
 		f.Close()
 		return nil, "", "", fail(fmt.Errorf("not an ELF file: %w", err), "name the program itself, not a script: file %s", path)
 	}
-	m.close = f.Close
+	m.path, m.close = path, f.Close
 	if r.images == nil {
 		r.images = map[string]*image{}
 	}

@@ -241,3 +241,60 @@ sys.stdin.read()
 		t.Errorf("got collections %v by generation, want 7 of generation 1", byGeneration)
 	}
 }
+
+// A stripped program whose symbols are in a file of its own.
+func TestDebugFile(t *testing.T) {
+	needPMU(t, "uprobe")
+	bin := buildTarget(t, "-Wl,--build-id", "-g")
+	if _, err := exec.LookPath("objcopy"); err != nil {
+		t.Skip("needs objcopy")
+	}
+	for _, args := range [][]string{{"--only-keep-debug", bin, bin + ".debug"}, {"--strip-all", bin}, {"--add-gnu-debuglink=" + bin + ".debug", bin}} {
+		if text, err := exec.Command("objcopy", args...).CombinedOutput(); err != nil {
+			t.Fatalf("objcopy: %v\n%s", err, text)
+		}
+	}
+	p := start(t, exec.Command(bin, "4"))
+	hits := record(t, resolve(t, Spec{Kind: Uprobe, File: bin, Name: "work"}), perf.Target{PIDs: []int{p.cmd.Process.Pid}}, func() { p.work(t) }, nil)
+	if hits[0] != 4 {
+		t.Errorf("got %d hits, want 4", hits[0])
+	}
+}
+
+// C++ and Go names as programmers write them; a Go program without symbols.
+func TestNamesOfLanguages(t *testing.T) {
+	dir := t.TempDir()
+	gxx, err := exec.LookPath("g++")
+	if err != nil {
+		t.Skip("needs g++")
+	}
+	cmd := exec.Command(gxx, "-x", "c++", "-shared", "-fPIC", "-o", dir+"/lib.so", "-")
+	cmd.Stdin = strings.NewReader("namespace shop { struct Cart { int add(int); int add(long); }; int Cart::add(int a) { return a; } int Cart::add(long) { return 2; } }")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Skipf("needs a g++ that works: %v\n%s", err, text)
+	}
+	r := resolver(t)
+	f := func(file, name string, want int) {
+		t.Helper()
+		m, _, _, err := r.open(&Spec{File: file})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.find(name); len(got) != want {
+			t.Errorf("%s: got %v, want %d functions", name, got, want)
+		}
+	}
+	f(dir+"/lib.so", "shop::Cart::add", 2)
+	f(dir+"/lib.so", "shop::Cart::add(int)", 1)
+	f(dir+"/lib.so", "_ZN4shop4Cart3addEl", 1)
+	f(dir+"/lib.so", "shop::Cart::sub", 0)
+	if err := os.WriteFile(dir+"/main.go", []byte("package main\n\ntype T struct{ n int }\n\n//go:noinline\nfunc (t *T) Inc() { t.n++ }\n\nfunc main() { t := &T{}; t.Inc(); println(t.n) }\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd = exec.Command("go", "build", "-ldflags=-s -w", "-o", dir+"/stripped", dir+"/main.go")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GO111MODULE=off")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Skipf("needs the go command: %v\n%s", err, text)
+	}
+	f(dir+"/stripped", "main.(*T).Inc", 1)
+}
