@@ -120,13 +120,14 @@ func (t *Timeline) grow(need int) *tlChunk {
 	}
 	t.chunks = append(t.chunks, c)
 	t.bytes += c.size()
-	for t.bytes > t.limit() && len(t.chunks) > 1 {
+	for t.bytes > t.Limit() && len(t.chunks) > 1 {
 		t.evict()
 	}
 	return c
 }
 
-func (t *Timeline) limit() int {
+// Limit is how many bytes may be kept.
+func (t *Timeline) Limit() int {
 	if t.LimitBytes > 0 {
 		return t.LimitBytes
 	}

@@ -77,6 +77,9 @@ func (p *Plan) Explain() string {
 	}
 	for _, j := range p.Joins {
 		fmt.Fprintf(&b, "join            by %s: %s\n", j.Key, strings.Join(j.Names, "; "))
+		for _, note := range j.Notes {
+			fmt.Fprintf(&b, "                %s\n", note)
+		}
 	}
 	for _, f := range p.Folds {
 		numbers, texts := f.Spec.Machine.Initial()
@@ -94,6 +97,9 @@ func (p *Plan) Explain() string {
 			keys = []string{"nothing"}
 		}
 		fmt.Fprintf(&b, "result %-8s by %s: %s\n", t.Name, strings.Join(keys, ", "), strings.Join(aggs, ", "))
+	}
+	for _, s := range p.Slows {
+		fmt.Fprintf(&b, "result %-8s a listing for each slow pair\n", s.Name)
 	}
 	for _, l := range p.Logs {
 		fmt.Fprintf(&b, "result %-8s one line for each event\n", l.Name)

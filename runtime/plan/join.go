@@ -51,6 +51,7 @@ func (n *joinNode) wire(b *builder) {
 		n.js.KeepRaw = -1
 	}
 	n.run.kept = n.js.KeepRaw
+	n.run.Notes = n.notes()
 	if n.spec.Nested {
 		n.run.Nested = join.NewNested(n.js, n.tree, next)
 		n.feeds = n.run.Nested
@@ -260,4 +261,32 @@ func (b *builder) keyFn(key Fn, brs []branch) (*flow.Fn, error) {
 		}
 	}
 	return fn, nil
+}
+
+// notes say what a join does beside making pairs.
+func (n *joinNode) notes() []string {
+	var notes []string
+	if n.spec.Nested {
+		notes = append(notes, "entries and returns nest as calls do: each key has a stack")
+	}
+	if n.spec.Cycle {
+		notes = append(notes, "the last stage also precedes the first")
+	}
+	wakeup, next := false, false
+	for i := range n.js.In {
+		wakeup = wakeup || n.js.In[i].Wakeup != nil
+		next = next || n.js.In[i].NextPID != nil
+	}
+	switch {
+	case wakeup && next:
+		notes = append(notes, "a wakeup of a task that wakes itself, or still runs, starts nothing")
+	case wakeup:
+		notes = append(notes, "a wakeup of a task that wakes itself starts nothing")
+	}
+	if t := n.js.Timeline; t != nil {
+		notes = append(notes, fmt.Sprintf("events are kept to be shown with slow pairs, at most %d MiB of them", t.Limit()>>20))
+	} else if len(n.extra) > 0 {
+		notes = append(notes, "untraced events are not used: no result shows what happens during a pair")
+	}
+	return notes
 }

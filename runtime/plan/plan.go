@@ -172,8 +172,10 @@ type JoinRun struct {
 	Nested *join.Nested
 	Key    string   // what relates the events, for people
 	Names  []string // of the pairs
-	name   string
-	kept   int // bytes of a waiting event's record; negative is all
+	// Notes say what else the join does, for Explain.
+	Notes []string
+	name  string
+	kept  int // bytes of a waiting event's record; negative is all
 }
 
 // Streams lists all streams, by index: of the events to open and of those that

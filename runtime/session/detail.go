@@ -1,6 +1,8 @@
 package session
 
 import (
+	"fmt"
+
 	"ppscript/runtime/event"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
@@ -20,5 +22,15 @@ func (r *run) trigger(e *event.Event) {
 	}
 	if r.failed == nil {
 		r.failed = r.out.Event(&render.Line{Event: e, Result: "trigger"})
+	}
+}
+
+// sayHolds tells how often full rings held up the merge.
+func (r *run) sayHolds() {
+	if r.feeder == nil {
+		return
+	}
+	if s := r.feeder.Stats(); s.Suspected > 0 {
+		r.verbose(1, fmt.Sprintf("order: %d times a ring was full, and what it may have lost was not waited for: starts were discarded; give it more pages (-m)", s.Suspected))
 	}
 }

@@ -355,6 +355,7 @@ func (r *run) finish(ended bool) error {
 			return err
 		}
 	}
+	r.sayHolds()
 	if h := r.cfg.Hooks.Exit; h != nil && r.failed == nil {
 		r.failed = h()
 	}
