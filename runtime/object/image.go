@@ -12,7 +12,7 @@ import (
 // An Image is an ELF file, opened for reading its sections.
 type Image struct {
 	*elf.File
-	file *File
+	size int64            // of the file
 	load []elf.ProgHeader // PT_LOAD, in the order of the file
 }
 
@@ -35,9 +35,6 @@ func (f *File) Image() (*Image, error) {
 		size = int64(len(f.mem))
 	}
 	f.image, f.err = newImage(f, size)
-	if f.image != nil {
-		f.image.file = f
-	}
 	return f.image, f.err
 }
 
@@ -47,7 +44,7 @@ func newImage(r io.ReaderAt, size int64) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	im := &Image{File: e}
+	im := &Image{File: e, size: size}
 	for _, p := range e.Progs {
 		if p.Type == elf.PT_LOAD {
 			im.load = append(im.load, p.ProgHeader)
@@ -143,7 +140,7 @@ func (im *Image) SectionData(s *elf.Section) ([]byte, error) {
 	if s.Type == elf.SHT_NOBITS {
 		return nil, fmt.Errorf("section %s has no bytes", s.Name)
 	}
-	if s.Size > maxSection || im.file != nil && s.FileSize > uint64(im.file.bytes()) {
+	if s.Size > maxSection || s.FileSize > uint64(im.size) || s.Offset > uint64(im.size) {
 		return nil, fmt.Errorf("section %s: got %d bytes, more than the file has", s.Name, s.Size)
 	}
 	// No compressor gets below a thousandth.
@@ -151,13 +148,6 @@ func (im *Image) SectionData(s *elf.Section) ([]byte, error) {
 		return nil, fmt.Errorf("section %s: got %d bytes out of %d", s.Name, s.Size, s.FileSize)
 	}
 	return s.Data()
-}
-
-func (f *File) bytes() int64 {
-	if f.mem != nil {
-		return int64(len(f.mem))
-	}
-	return f.size
 }
 
 // Go reports whether the Go linker made the file.

@@ -131,7 +131,8 @@ func (s *FileSymbols) index() {
 	for i := range s.table.Len() {
 		name := string(s.table.nameOf(i))
 		s.names[name] = append(s.names[name], int32(i))
-		if plain := Demangle(name); plain != name {
+		// The cold part of a function has its name, but nobody calls it.
+		if plain := Demangle(name); plain != name && !strings.Contains(name, ".cold") && !strings.Contains(name, ".part.") {
 			s.names[plain] = append(s.names[plain], int32(i))
 		}
 	}

@@ -28,6 +28,26 @@ func ReadTable(store *object.Store, f *object.File) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	return readTable(im, func() *object.Image {
+		if store == nil {
+			return nil
+		}
+		d := store.Debug(f)
+		if d == nil {
+			return nil
+		}
+		dim, _ := d.Image()
+		return dim
+	})
+}
+
+// readImage is ReadTable without a debug file.
+func readImage(im *object.Image) (*Table, error) {
+	return readTable(im, func() *object.Image { return nil })
+}
+
+// readTable reads the functions of an image; debug finds its debug file.
+func readTable(im *object.Image, debug func() *object.Image) (*Table, error) {
 	var b builder
 	var faults []error
 	note := func(err error) {
@@ -35,20 +55,13 @@ func ReadTable(store *object.Store, f *object.File) (*Table, error) {
 			faults = append(faults, err)
 		}
 	}
-	switch {
-	case im.HasSymbols():
+	if im.HasSymbols() {
 		note(b.elfSymbols(im, elf.SHT_SYMTAB))
-	default:
-		found := false
-		if store != nil {
-			if d := store.Debug(f); d != nil {
-				if dim, err := d.Image(); err == nil {
-					note(b.elfSymbols(dim, elf.SHT_SYMTAB))
-					found = len(b.syms) > 0
-				}
-			}
+	} else {
+		if d := debug(); d != nil {
+			note(b.elfSymbols(d, elf.SHT_SYMTAB))
 		}
-		if !found {
+		if len(b.syms) == 0 {
 			note(b.mini(im))
 			note(b.goTable(im))
 		}

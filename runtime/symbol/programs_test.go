@@ -44,7 +44,8 @@ func TestMain(m *testing.M) {
 }
 
 // program builds one of the programs of testdata, once. What is "cpp",
-// "rust-legacy", "rust-v0", "go", "go-stripped", "c".
+// "rust-legacy", "rust-v0", "go", "go-stripped", "c",
+// "target".
 func program(t testing.TB, what string) string {
 	t.Helper()
 	built.Lock()
@@ -65,6 +66,13 @@ func program(t testing.TB, what string) string {
 	case "c":
 		needs(t, "gcc")
 		cmd = exec.Command("gcc", "-O2", "-g", "-Wl,--build-id", "-o", out, "testdata/chain.c")
+	case "target", "target-static":
+		needs(t, "gcc")
+		arg := []string{"-O1", "-o", out, "testdata/target.c"}
+		if what == "target-static" {
+			arg = append(arg, "-static")
+		}
+		cmd = exec.Command("gcc", arg...)
 	case "cpp":
 		needs(t, "g++")
 		cmd = exec.Command("g++", "-O2", "-g", "-o", out, "testdata/shop.cc")
