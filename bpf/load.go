@@ -244,5 +244,5 @@ func (r *Run) Describe() []string {
 			map[ebpf.ProgramType]string{ebpf.TracePoint: "tracepoint", ebpf.RawTracepoint: "raw tracepoint", ebpf.Tracing: "typed raw tracepoint"}[p.Kind],
 			p.Attach, len(p.Ins)))
 	}
-	return lines
+	return append(lines, fmt.Sprintf("bpf: %d programs attached, no open events", len(r.progs)))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,7 +72,7 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 		Options: session.Options{
 			Input: c.input, Interval: c.interval, Duration: c.duration, ExitN: c.exitN, Pages: c.pages,
 			Watermark: c.watermark, UsageSelf: c.usage, Verbose: c.verbose, Interpret: c.engine == "interp",
-			Engine:    c.engine,
+			Engine:    cmp.Or(c.engine, plan.EngineAuto),
 			Monotonic: c.monotonic, FlameGraph: c.flame, Pprof: c.pprof,
 		},
 		Services: &expr.Services{Ksym: kernel.Text},

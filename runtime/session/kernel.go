@@ -187,3 +187,17 @@ func (k *kernelRun) close() error {
 	}
 	return err
 }
+
+// stats says where the programs are attached. There are no rings.
+func (k *kernelRun) stats(t *perf.Target) *perf.Stats {
+	st := &perf.Stats{Mode: "cpu", Events: len(k.plan.Image.Spec.Events), Opened: len(k.plan.Image.Programs)}
+	switch {
+	case t.Workload != nil && !t.System:
+		st.Mode = "workload"
+	case len(t.PIDs) > 0:
+		st.Mode = "pid"
+	case len(t.TIDs) > 0:
+		st.Mode = "tid"
+	}
+	return st
+}

@@ -73,6 +73,9 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 		st := r.live.Stats()
 		o.Stats = &st
 	}
+	if r.kernel != nil {
+		o.Stats = r.kernel.stats(&cfg.Target)
+	}
 	return o, err
 }
 

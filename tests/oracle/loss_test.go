@@ -15,9 +15,9 @@ func TestLossIsAccounted(t *testing.T) {
 	const calls = 20000
 	l := testkit.StartTarget(t, "-getppid", fmt.Sprint(calls))
 	source := `tracepoint("raw_syscalls:sys_enter", filter = "id == 110")`
-	all := attach(t, l, "--format", "json", "-m", "1", "-c", source+`.count()`)
-	odd := attach(t, l, "--format", "json", "-m", "1", "-c", source+`.where("args[0] & 1").count()`)
-	strict := attach(t, l, "--format", "json", "-m", "1", "--strict", "-c", source+`.count()`)
+	all := attach(t, l, "--engine", "perf", "--format", "json", "-m", "1", "-c", source+`.count()`)
+	odd := attach(t, l, "--engine", "perf", "--format", "json", "-m", "1", "-c", source+`.where("args[0] & 1").count()`)
+	strict := attach(t, l, "--engine", "perf", "--format", "json", "-m", "1", "--strict", "-c", source+`.count()`)
 	readers := []*testkit.Process{all, odd, strict}
 	for _, p := range readers {
 		p.Signal(syscall.SIGSTOP)
@@ -77,7 +77,7 @@ func TestFilteredIsAccounted(t *testing.T) {
 func TestSyscallsAfterLoss(t *testing.T) {
 	live(t, testkit.AMD64)
 	l := testkit.StartTarget(t, "-getppid", "50000", "-sleep", "3", "-spin", "20")
-	p := attach(t, l, "syscalls", "--format", "json", "-m", "1")
+	p := attach(t, l, "syscalls", "--engine", "perf", "--format", "json", "-m", "1")
 	p.Signal(syscall.SIGSTOP)
 	l.Do()
 	p.Signal(syscall.SIGCONT)
