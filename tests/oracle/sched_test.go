@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -122,6 +123,7 @@ func TestJoinsEqualPerfScript(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "perf.data")
 	testkit.Run(t, "perf", "record", "-q", "-a", "-C", "0", "-m", "1024", "-e", "sched:sched_wakeup,sched:sched_wakeup_new,sched:sched_switch", "-e", enter, "-e", leave,
 		"-o", file, "--", testkit.Load(t), "-switch", "300", "-sleep", "30", "-getppid", "200").Want(t, 0)
+	keepIfFailed(t, file)
 	lines := perfScript(t, file)
 
 	waits, calls := map[string]latency{}, map[string]latency{}
@@ -174,6 +176,22 @@ func TestJoinsEqualPerfScript(t *testing.T) {
 	}
 	f(waits, func(r testkit.Row) string { return fmt.Sprintf("%v %v", r["thread"], r["start"]) }, "rundelay", "--perins")
 	f(calls, func(r testkit.Row) string { return fmt.Sprint(r["_tid"]) }, "multi-trace", "--perins", "-k", "_tid", "-e", enter, "-e", leave)
+}
+
+// keepIfFailed saves a recording that shows a mistake: the next one may not.
+func keepIfFailed(t *testing.T, file string) {
+	t.Helper()
+	t.Cleanup(func() {
+		if !t.Failed() {
+			return
+		}
+		kept := filepath.Join(os.TempDir(), "ppscript-"+t.Name()+".data")
+		data, err := os.ReadFile(file)
+		if err == nil {
+			err = os.WriteFile(kept, data, 0o600)
+		}
+		t.Logf("the recording is in %s (%v)", kept, err)
+	})
 }
 
 func add(rows map[string]latency, key string, d int64) {

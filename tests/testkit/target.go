@@ -75,9 +75,9 @@ func Alive(pid int) bool {
 func (l *Target) settle() {
 	l.t.Helper()
 	before, same := "", 0
-	for deadline := time.Now().Add(limit); same < 10; time.Sleep(2 * time.Millisecond) {
-		now := switches(l.PID())
-		if now == before {
+	for deadline := time.Now().Add(limit); same < 15; time.Sleep(2 * time.Millisecond) {
+		now, asleep := switches(l.PID())
+		if now == before && asleep {
 			same++
 		} else {
 			before, same = now, 0
@@ -89,15 +89,18 @@ func (l *Target) settle() {
 }
 
 // switches is a text that changes whenever a thread of the process is given a
-// CPU or taken off it.
-func switches(pid int) string {
+// CPU or taken off it. On a busy machine that may take long, so it also tells
+// whether all threads sleep.
+func switches(pid int) (text string, asleep bool) {
 	var b strings.Builder
+	asleep = true
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
 	for _, file := range files {
 		text, _ := os.ReadFile(file)
+		asleep = asleep && strings.Contains(string(text), "State:\tS")
 		if at := strings.Index(string(text), "voluntary_ctxt_switches"); at >= 0 {
 			b.WriteString(file + string(text[at:]))
 		}
 	}
-	return b.String()
+	return b.String(), asleep
 }
