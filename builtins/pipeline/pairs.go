@@ -107,7 +107,7 @@ func instanceOf(s plan.Stream) plan.Var {
 				if k := attrKey(n); k != "" {
 					return plan.Var{Name: k, Fn: plan.Fn{Text: "key"}}
 				}
-				return plan.Var{Name: "instance", Fn: plan.Fn{Text: plan.Instance}}
+				return plan.Var{Name: "CPU", Fn: plan.Fn{Text: plan.Instance}}
 			case n.Key.Text != "":
 				return plan.Var{Name: n.Key.Text, Fn: plan.Fn{Text: "key"}}
 			}

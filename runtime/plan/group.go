@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strconv"
 
 	"ppscript/runtime/agg"
@@ -43,10 +44,9 @@ func (b *builder) group(g *Group) error {
 		spec.Keys = append(spec.Keys, fn)
 		c := keyColumn(v.Name, fn)
 		if v.Fn.Text == Instance {
-			c.Name = "[CPU]"
-			if b.env.ByThread {
-				c.Name = "[THREAD]"
-			}
+			c.Name = b.instanceName(v.Name)
+			g = g.renamed(v.Name, c.Name)
+			t.Spec = g
 		}
 		t.Columns = append(t.Columns, c)
 	}
@@ -88,6 +88,31 @@ func (b *builder) group(g *Group) error {
 	b.plan.errs = append(b.plan.errs, func() (string, *flow.Errors) { return t.Name, t.Group.Errors() })
 	b.attach(t.Name, brs, t.Group)
 	return nil
+}
+
+// instanceName is the title of a column of instances: in brackets, unless the
+// script asks for CPU.
+func (b *builder) instanceName(as string) string {
+	name := "CPU"
+	if b.env.ByThread {
+		name = "THREAD"
+	}
+	if as == "CPU" {
+		return name
+	}
+	return "[" + name + "]"
+}
+
+// renamed is g with another name of a column in its view.
+func (g *Group) renamed(from, to string) *Group {
+	c := *g
+	c.View.Steps = slices.Clone(g.View.Steps)
+	for i := range c.View.Steps {
+		if c.View.Steps[i].Sort == from {
+			c.View.Steps[i].Sort = to
+		}
+	}
+	return &c
 }
 
 // identity tells aggregators with the same argument and condition.

@@ -238,3 +238,20 @@ func TestUnfinishedStartsCanBeSlow(t *testing.T) {
 		t.Errorf("got %q, want %q", g, w)
 	}
 }
+
+func TestInstanceColumnCanBeSorted(t *testing.T) {
+	g := delays(&Join{Stages: []Stream{src("start"), src("end")}})
+	g.By = append([]Var{{"CPU", *text(Instance)}}, g.By...)
+	g.View.Steps = []Step{{Sort: "CPU", Reverse: true}}
+	for byThread, want := range map[bool]string{true: "2 start end 1 3; 1 start end 1 5", false: "1 start end 1 5"} {
+		p := build(t, Env{ByThread: byThread}, g)
+		if byThread {
+			feed(p, "start@10 1 5", "end@15 1 5", "start@20 2 5", "end@23 2 5")
+		} else {
+			feed(p, "start@10 1 5", "end@15 2 5") // all on CPU 1
+		}
+		if got := rows(t, p, 0); got != want {
+			t.Errorf("threads %v: got %s, want %s", byThread, got, want)
+		}
+	}
+}

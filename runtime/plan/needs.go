@@ -39,10 +39,10 @@ func (b *builder) needs() {
 		}
 	}
 	p := b.plan
-	if len(p.Slows) > 0 {
+	if len(p.Slows)+len(p.Triggers) > 0 {
 		n.add(event.FactTime, event.FactTID, event.FactCPU, event.FactComm)
 		n.raw = true
-		n.order("what happened around a pair is shown in time order")
+		n.order("what happened around a pair, or before a trigger, is shown in time order")
 	}
 	if len(p.Logs)+len(p.Slows) > 0 {
 		n.probes(p.Events, nil)
