@@ -240,7 +240,7 @@ func (f *Fold) integers(evs []*event.Event) {
 const manyKeys = 1 << 14
 
 // group is how many events grouped looks ahead.
-const group = 32
+const group = 64
 
 // grouped is integers for many keys. Each event misses the caches twice, for
 // its key and for its state. It takes the events in groups: all keys, then all

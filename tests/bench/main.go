@@ -9,6 +9,9 @@
 // the machine has more than one CPU. Times vary between machines and days:
 // compare the rows of one run.
 //
+// A second table shows what functions of a script cost for each event, native
+// beside interpreted; -functions prints only that.
+//
 // $PERF_PROF names a perf-prof binary to compare with. Tracers that are not
 // here are named and left out.
 package main
@@ -29,6 +32,7 @@ func main() {
 	calls := flag.Int("calls", 2_000_000, "system calls of one run")
 	rounds := flag.Int("rounds", 3, "runs of each tracer; the median counts")
 	ppscript := flag.String("ppscript", "./ppscript", "our `binary`")
+	only := flag.Bool("functions", false, "measure only functions of a script, native beside interpreted; needs no root")
 	flag.Parse()
 
 	if *calls < 1 || *rounds < 1 || flag.NArg() > 0 {
@@ -36,9 +40,12 @@ func main() {
 		os.Exit(2)
 	}
 	var err error
-	if *report != "" {
+	switch {
+	case *report != "":
 		err = loop(*calls, *report)
-	} else {
+	case *only:
+		err = benchFunctions()
+	default:
 		ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 		err = bench(ctx, *calls, *rounds, jobs(*ppscript, os.Getenv("PERF_PROF")))
 		cancel()
@@ -68,7 +75,17 @@ func bench(ctx context.Context, calls, rounds int, jobs []*job) error {
 		}
 	}
 	printTable(os.Stdout, calls, rounds, jobs)
-	return oursFailed(jobs)
+	return errors.Join(oursFailed(jobs), benchFunctions())
+}
+
+// benchFunctions prints the table of per-event functions.
+func benchFunctions() error {
+	fmt.Fprintln(os.Stderr, "functions of a script")
+	rows, err := functions(4_000_000)
+	if err == nil {
+		printFunctions(os.Stdout, rows)
+	}
+	return err
 }
 
 // oursFailed is the error of the first run of ours that went wrong. Others may
