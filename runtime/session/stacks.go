@@ -31,6 +31,8 @@ type stackWorld struct {
 	evicted uint64 // of table, at the last tick
 	line    []*result.Frame
 	unwind  *unwind.Unwinder // made at the first need
+	world   *world
+	foreign bool // the kernel is not the one that runs: it has no names here
 }
 
 // frameKey is an address as the frames of results need it: two processes may
@@ -51,7 +53,7 @@ func (r *run) openStacks() {
 	if !r.plan.HasStacks && !r.plan.Mappings {
 		return
 	}
-	w := &stackWorld{frames: map[frameKey][]*result.Frame{}}
+	w := &stackWorld{world: r.world, foreign: r.world.foreignKernel(), frames: map[frameKey][]*result.Frame{}}
 	o, so := symbol.Options{Kernel: r.world.symbols}, stack.Options{}
 	if r.plan.Mappings {
 		w.maps = task.NewMappings(task.MappingsOptions{NoProc: r.world.file != nil})
@@ -66,6 +68,9 @@ func (r *run) openStacks() {
 
 // place appends the symbol of an address of an event.
 func (w *stackWorld) place(dst []byte, e *event.Event, ip uint64) []byte {
+	if ip >= 1<<63 && w.foreign {
+		return fmt.Appendf(dst, "%016x", ip)
+	}
 	f := w.symbols.Resolve(e.PID, e.TID, ip, e.Time)[0]
 	switch {
 	case f.Symbol != symbol.Unknown:
@@ -149,6 +154,9 @@ func (w *stackWorld) record(e *event.Event) {
 	if w.maps != nil {
 		w.maps.Record(e)
 	}
+	if e.Kind == event.Mmap && w.world.file != nil {
+		w.moved(e)
+	}
 	if e.Kind == event.Comm {
 		if c, ok := perf.DecodeComm(e); ok && c.Exec {
 			w.table.Exec(c.PID)
@@ -186,8 +194,11 @@ func (w *stackWorld) at(s *stack.Stack, addr uint64, in stack.Context, exact boo
 		clear(w.frames)
 	}
 	var list []*result.Frame
-	switch in {
-	case stack.Kernel, stack.User:
+	switch {
+	case in == stack.Kernel && w.foreign:
+		w.world.sayOnce("kernel functions have no names: the recording is of another kernel than the one that runs here")
+		list = []*result.Frame{{Addr: addr, DSO: symbol.KernelDSO, Kernel: true}}
+	case in == stack.Kernel, in == stack.User:
 		resolve := w.symbols.ResolveReturn
 		if exact {
 			resolve = w.symbols.Resolve

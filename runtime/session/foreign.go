@@ -1,0 +1,64 @@
+package session
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"os"
+	"strings"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/perf"
+)
+
+// This file finds out whether the kernel of a recording is the one that runs:
+// its symbols are read from this machine, and those of another kernel, or of
+// the same one after it was loaded elsewhere, would be plausible and wrong.
+
+// foreignKernel reports that the recording is of another kernel, as far as its
+// head tells.
+func (w *world) foreignKernel() bool {
+	if w.file == nil {
+		return false
+	}
+	info := w.file.Info()
+	for _, b := range info.BuildIDs {
+		if b.Kernel && strings.HasPrefix(b.Path, "[kernel.kallsyms]") {
+			notes, err := os.ReadFile("/sys/kernel/notes")
+			return err == nil && hex.EncodeToString(b.ID) != kernelBuildID(notes)
+		}
+	}
+	release, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	return err == nil && info.OSRelease != "" && info.OSRelease != strings.TrimSpace(string(release))
+}
+
+// kernelBuildID is the note GNU of type 3 (NT_GNU_BUILD_ID), in hex.
+func kernelBuildID(notes []byte) string {
+	le := binary.LittleEndian
+	pad := func(n uint32) int { return int(n+3) &^ 3 }
+	for len(notes) >= 12 {
+		name, desc, typ := le.Uint32(notes), le.Uint32(notes[4:]), le.Uint32(notes[8:])
+		notes = notes[12:]
+		if name > 1<<16 || desc > 1<<16 || pad(name)+pad(desc) > len(notes) {
+			return ""
+		}
+		if typ == 3 && string(notes[:name]) == "GNU\x00" {
+			return hex.EncodeToString(notes[pad(name) : pad(name)+int(desc)])
+		}
+		notes = notes[pad(name)+pad(desc):]
+	}
+	return ""
+}
+
+// moved looks at the record of the kernel's own mapping: perf writes the
+// address that a symbol had behind the symbol's name.
+func (w *stackWorld) moved(e *event.Event) {
+	m, ok := perf.DecodeMmap(e)
+	if !ok || !m.Kernel {
+		return
+	}
+	if name, ok := strings.CutPrefix(m.Name, "[kernel.kallsyms]"); ok && name != "" {
+		if addr, ok := w.world.symbols.Address(name); ok && addr != m.Pgoff {
+			w.foreign = true
+		}
+	}
+}

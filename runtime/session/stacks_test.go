@@ -1,0 +1,212 @@
+package session
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/stack"
+)
+
+// withStacks is page faults, clock ticks and switches, with call chains.
+const withStacks = "../../tests/data/stacks.data"
+
+func faults() *plan.Source { return &plan.Source{Kind: plan.Software, Name: "page-faults"} }
+
+func TestReplayCountsByStack(t *testing.T) {
+	lines, o, err := runJSON(t, Config{Options: Options{Input: withStacks},
+		Reports: []plan.Report{&plan.Stacks{In: faults()}, &plan.Stacks{In: faults(), By: []plan.Var{}, Value: &plan.Fn{Text: "period"}, Name: "faults", Top: 2}, count(faults())}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := rowsOf(t, lines)[0]["count"].(float64)
+	var seen []map[string]any
+	for _, l := range lines {
+		if l["type"] == "stacks" {
+			seen = append(seen, l["data"].(map[string]any))
+		}
+	}
+	if len(seen) != 2 {
+		t.Fatalf("got %d results by stack, want 2", len(seen))
+	}
+	sum := 0.0
+	for _, x := range seen[0]["stacks"].([]any) {
+		s := x.(map[string]any)
+		sum += s["count"].(float64)
+		if len(s["stack"].([]any)) == 0 || s["key"].(map[string]any)["comm"] == "" {
+			t.Errorf("got %v, want frames and a name", s)
+		}
+	}
+	if sum != total || total < 10 {
+		t.Errorf("got %v samples by stack, want all %v", sum, total)
+	}
+	top := seen[1]["stacks"].([]any)
+	if len(top) != 2 || seen[1]["omitted"].(float64) < 1 {
+		t.Errorf("got %d stacks and %v omitted, want 2 and the others", len(top), seen[1]["omitted"])
+	}
+	// A sample stands for 20 faults.
+	if x := top[0].(map[string]any); x["value"].(float64) != 20*x["count"].(float64) {
+		t.Errorf("got value %v for %v samples, want 20 each", x["value"], x["count"])
+	}
+	if o.Loss.Missing() != 0 {
+		t.Errorf("got loss %+v, want none", o.Loss)
+	}
+}
+
+func TestStackAsKey(t *testing.T) {
+	lines, _, err := runJSON(t, Config{Options: Options{Input: withStacks}, Reports: []plan.Report{count(faults(), "stack"), count(faults())}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	total, sum, named := rowsOf(t, lines)[0]["count"].(float64), 0.0, 0
+	rows := rowsOf(t, lines[:1])
+	for _, r := range rows {
+		sum += r["count"].(float64)
+		if strings.Contains(r["stack_text"].(string), ";") {
+			named++
+		}
+	}
+	if sum != total || named == 0 || len(rows) < 3 {
+		t.Errorf("got %v of %v in %d rows, %d with several frames", sum, total, len(rows), named)
+	}
+}
+
+func TestStackFilesOfAReplay(t *testing.T) {
+	dir := t.TempDir()
+	svg, pb := filepath.Join(dir, "a.svg"), filepath.Join(dir, "a.pb.gz")
+	var said []string
+	_, _, err := runJSON(t, Config{Options: Options{Input: withStacks, FlameGraph: svg, Pprof: pb},
+		Messages: func(l string) { said = append(said, l) }, Reports: []plan.Report{&plan.Log{In: faults()}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, begin := range map[string]string{svg: "<svg ", pb: "\x1f\x8b"} {
+		b, err := os.ReadFile(path)
+		if err != nil || !strings.HasPrefix(string(b), begin) {
+			t.Errorf("%s: got %.20q (%v), want %q", path, b, err, begin)
+		}
+	}
+	if text := strings.Join(said, "\n"); !strings.Contains(text, "wrote "+svg) || !strings.Contains(text, "wrote "+pb) {
+		t.Errorf("got messages %q, want both files named", text)
+	}
+}
+
+func TestFoldedToTheOutput(t *testing.T) {
+	lines, _, err := runJSON(t, Config{Options: Options{Input: withStacks, FlameGraph: Stdout}, Reports: []plan.Report{&plan.Log{In: faults()}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	printed := 0
+	for _, l := range lines {
+		switch l["type"] {
+		case "event":
+			t.Errorf("got a line of the log, want stacks in its place: %v", l)
+		case "print":
+			printed++
+		}
+	}
+	if printed != 1 {
+		t.Errorf("got %d texts, want the folded stacks", printed)
+	}
+}
+
+func TestStackFileErrors(t *testing.T) {
+	f := func(o Options, reports ...plan.Report) {
+		t.Helper()
+		o.Input = withStacks
+		_, err := Run(context.Background(), Config{Options: o, Reports: reports})
+		var d *diag.Error
+		if !errors.As(err, &d) || d.Class != diag.Usage || diag.HintOf(err) == "" {
+			t.Errorf("%+v: got error %v, want one of usage with a hint", o, err)
+		}
+	}
+	f(Options{FlameGraph: "/nonexistent/a.svg"}, &plan.Log{In: faults()})
+	f(Options{FlameGraph: t.TempDir()}, &plan.Log{In: faults()})
+	f(Options{Pprof: Stdout}, &plan.Log{In: faults()})
+	f(Options{Pprof: "x.pb.gz"}, &plan.Heat{In: faults(), Value: plan.Fn{Text: "period"}, Prefix: filepath.Join(t.TempDir(), "x")})
+	if _, err := os.Stat("x.pb.gz"); err == nil {
+		t.Error("a file was left behind")
+	}
+}
+
+func TestKernelBuildID(t *testing.T) {
+	note := func(name string, typ uint32, desc []byte) []byte {
+		b := binary.LittleEndian.AppendUint32(nil, uint32(len(name)))
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(desc)))
+		b = binary.LittleEndian.AppendUint32(b, typ)
+		b = append(b, name...)
+		for len(b)%4 != 0 {
+			b = append(b, 0)
+		}
+		b = append(b, desc...)
+		for len(b)%4 != 0 {
+			b = append(b, 0)
+		}
+		return b
+	}
+	good := append(note("Linux\x00", 0x100, []byte{1, 2, 3}), note("GNU\x00", 3, []byte{0xab, 0xcd})...)
+	for name, c := range map[string]struct {
+		notes []byte
+		want  string
+	}{"found": {good, "abcd"}, "empty": {nil, ""}, "cut": {good[:len(good)-4], ""}, "other": {note("GNU\x00", 1, []byte{1}), ""},
+		"too long": {note("GNU\x00", 3, nil)[:8], ""}} {
+		if got := kernelBuildID(c.notes); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func FuzzKernelBuildID(f *testing.F) {
+	f.Add([]byte("\x04\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\x00GNU\x00ab\x00\x00"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if id := kernelBuildID(b); len(id) > 2*len(b) {
+			t.Errorf("got %d digits of %d bytes", len(id), len(b))
+		}
+	})
+}
+
+// chains is the decoder of a stream with one stack.
+type chains struct{ chain []uint64 }
+
+func (c *chains) Member(*event.Event, event.Fact) (uint64, bool) { return 7, true }
+func (c *chains) Callchain(*event.Event) []uint64                { return c.chain }
+
+type shelf struct{ schema *event.Schema }
+
+func (s shelf) Find(*plan.Source) ([]*event.Schema, error) { return []*event.Schema{s.schema}, nil }
+
+// The path of a sample, from its decoder to its count, allocates nothing.
+func TestCountingStacksDoesNotAllocate(t *testing.T) {
+	schema := &event.Schema{System: "software", Name: "cpu-clock", Type: 1}
+	p, err := plan.Build([]plan.Report{&plan.Stacks{In: &plan.Source{Kind: plan.Software, Name: "cpu-clock"}, Value: &plan.Fn{Text: "period"}, Name: "time"}},
+		plan.Env{Catalog: shelf{schema}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &chains{chain: make([]uint64, 41)}
+	for i := range c.chain {
+		c.chain[i] = 0xffffffff81000000 + uint64(i)
+	}
+	c.chain[0] = ^uint64(127) // PERF_CONTEXT_KERNEL
+	st := p.Events[0].Stream
+	st.Members = stack.NewReader(c, stack.New(stack.Options{}), stack.Spec{Kernel: true, User: true})
+	st.Comm = func(*event.Event) string { return "worker" }
+	evs := make([]*event.Event, 64)
+	for i := range evs {
+		evs[i] = &event.Event{Stream: st, PID: 5, TID: 5, Time: 9}
+	}
+	p.Router.Events(evs)
+	if n := testing.AllocsPerRun(100, func() { p.Router.Events(evs) }); n != 0 {
+		t.Errorf("got %v allocations for 64 samples, want 0", n)
+	}
+	if rows := p.Stacks[0].Group.Rows(); len(rows) != 1 || rows[0][3].Int() < 64*100 {
+		t.Errorf("got %v, want one row that counts all", rows)
+	}
+}
