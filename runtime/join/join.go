@@ -1,8 +1,6 @@
 package join
 
 import (
-	"math"
-
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
@@ -194,7 +192,7 @@ func (j *Join) touch(evs []*event.Event) {
 // oldest is the time of the oldest event that waits.
 func (j *Join) oldest() event.Time {
 	if j.list.oldest == nil {
-		return math.MaxInt64
+		return event.MaxTime
 	}
 	return j.list.oldest.ev.Time
 }
@@ -306,78 +304,10 @@ func (j *Join) wait(row int32, w *waiting, e *event.Event) {
 	}
 }
 
-// evict pushes out the oldest event that waits.
-func (j *Join) evict() {
-	w := j.list.oldest
-	j.stats.Evicted++
-	j.discard(w, Evicted, j.list.newest.ev.Time)
-}
-
-// discard takes w away unmatched.
-func (j *Join) discard(w *waiting, why Reason, at event.Time) {
-	if j.spec.Left != nil {
-		j.leaves(&w.ev, why, at)
-	}
-	j.rows.at[w.row] = nil
-	j.rows.empty++
-	j.list.unlink(w)
-	j.list.free(w)
-}
-
 // sweep takes the keys that nobody waits under out of the table once they are
 // many compared with the others.
 func (j *Join) sweep() {
 	if j.rows.empty > max(j.list.count, len(j.rows.at)/4) {
 		j.rows.sweep()
-	}
-}
-
-// Lost implements flow.Sink: the lost events may have been the ends of what
-// waits, or newer starts; pairing across them would report latencies that
-// never were. Starts in the ring, or all if pairs span rings, are discarded,
-// and until the loss is over nothing starts or ends.
-func (j *Join) Lost(ring int32, n uint64, t event.Time) {
-	for w := j.list.oldest; w != nil; {
-		next := w.next
-		if !j.spec.ByRing || w.ev.Ring == ring {
-			j.stats.Broken++
-			j.discard(w, Broken, t)
-		}
-		w = next
-	}
-	if !j.spec.ByRing && j.spec.LossEnd != nil {
-		j.closed = j.losses.add(ring, j.spec.LossEnd(ring))
-	}
-	for i := range j.running {
-		j.running[i] = unknownTask
-	}
-	j.next.Lost(ring, n, t)
-	if j.spec.LeftTo != nil {
-		j.spec.LeftTo.Lost(ring, n, t)
-	}
-}
-
-// End ends an interval, or the run: what waits is handed to those who want to
-// know of it, and pairs that wait for events after them are shown.
-func (j *Join) End(final bool) {
-	if t := j.spec.Timeline; t != nil && final {
-		t.due(math.MaxInt64)
-	}
-	if j.spec.Left == nil || !final && !j.spec.LeftWaiting {
-		return
-	}
-	why := Waits
-	if final {
-		why = Exit
-	}
-	for w := j.list.oldest; w != nil; w = w.next {
-		j.leaves(&w.ev, why, j.now)
-	}
-}
-
-// Pending calls fn for every event that waits, oldest first.
-func (j *Join) Pending(fn func(e *event.Event)) {
-	for w := j.list.oldest; w != nil; w = w.next {
-		fn(&w.ev)
 	}
 }

@@ -1,8 +1,6 @@
 package join
 
 import (
-	"math"
-
 	"ppscript/runtime/event"
 	"ppscript/runtime/result"
 )
@@ -90,7 +88,7 @@ func (s *Slow) Lost(int32, uint64, event.Time) {}
 func (s *Slow) due(now event.Time) {
 	n := 0
 	for _, e := range s.kept {
-		if now != math.MaxInt64 && now <= s.until(e) {
+		if now != event.MaxTime && now <= s.until(e) {
 			break
 		}
 		s.show(e)

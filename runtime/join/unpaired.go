@@ -35,3 +35,28 @@ func (p *pair) fill(e *event.Event, s *event.Stream, key *expr.Program, why Reas
 	p.slots[SlotKey] = key.Value(p.frame)
 	p.joint.Slots = p.slots[:]
 }
+
+// End ends an interval, or the run: what waits is handed to those who want to
+// know of it, and pairs that wait for events after them are shown.
+func (j *Join) End(final bool) {
+	if t := j.spec.Timeline; t != nil && final {
+		t.due(event.MaxTime)
+	}
+	if j.spec.Left == nil || !final && !j.spec.LeftWaiting {
+		return
+	}
+	why := Waits
+	if final {
+		why = Exit
+	}
+	for w := j.list.oldest; w != nil; w = w.next {
+		j.leaves(&w.ev, why, j.now)
+	}
+}
+
+// Pending calls fn for every event that waits, oldest first.
+func (j *Join) Pending(fn func(e *event.Event)) {
+	for w := j.list.oldest; w != nil; w = w.next {
+		fn(&w.ev)
+	}
+}

@@ -1,0 +1,67 @@
+package join
+
+import "ppscript/runtime/event"
+
+// evict takes an entry out of the middle of its stack.
+func (n *Nested) evict(w *waiting) {
+	n.stats.Evicted++
+	n.remove(w, Evicted, n.list.newest.ev.Time)
+}
+
+func (n *Nested) remove(w *waiting, why Reason, t event.Time) {
+	if n.spec.Left != nil {
+		n.leaves(&w.ev, why, t)
+	}
+	if top := n.rows.at[w.row]; top == w {
+		n.pop(w)
+	} else {
+		for top.below != w {
+			top = top.below
+		}
+		top.below = w.below
+		n.list.unlink(w)
+	}
+	n.list.free(w)
+}
+
+// Lost implements flow.Sink: as of a Join.
+func (n *Nested) Lost(ring int32, count uint64, t event.Time) {
+	for w := n.list.oldest; w != nil; {
+		next := w.next
+		if !n.spec.ByRing || w.ev.Ring == ring {
+			n.stats.Broken++
+			n.remove(w, Broken, t)
+		}
+		w = next
+	}
+	if !n.spec.ByRing && n.spec.LossEnd != nil {
+		n.closed = n.losses.add(ring, n.spec.LossEnd(ring))
+	}
+	n.next.Lost(ring, count, t)
+	if n.spec.LeftTo != nil {
+		n.spec.LeftTo.Lost(ring, count, t)
+	}
+}
+
+// End ends an interval, or the run.
+func (n *Nested) End(final bool) {
+	if n.spec.Left == nil || !final && !n.spec.LeftWaiting {
+		return
+	}
+	why := Waits
+	if final {
+		why = Exit
+	}
+	for w := n.list.oldest; w != nil; w = w.next {
+		n.leaves(&w.ev, why, n.now)
+	}
+}
+
+// leaves hands out an event that stays without a partner.
+func (n *Nested) leaves(e *event.Event, why Reason, t event.Time) {
+	if s := n.spec.Left[e.Stream.Index]; s != nil {
+		n.left.fill(e, s, n.spec.In[e.Stream.Index].Key, why, t)
+		n.leftOut[0] = &n.left.ev
+		n.spec.LeftTo.Events(n.leftOut[:])
+	}
+}
