@@ -1,7 +1,6 @@
 package sources
 
 import (
-	"errors"
 	"strconv"
 
 	b "ppscript/builtins"
@@ -158,7 +157,7 @@ func usdt() *b.Builtin {
 		Name: "usdt", Group: b.Sources, Summary: "A probe that the programmer put into a program or library (USDT, DTRACE_PROBE).",
 		Params: []b.Param{
 			{Name: "name", Type: b.String, Required: true, Doc: "provider:name, or name; * ? [a-z] name several"},
-			{Name: "file", Type: b.String, Default: starlark.String(""), Doc: `path or name of the program or library; "" is the program of pid`},
+			{Name: "file", Type: b.String, Default: starlark.String(""), Doc: `path or name of the program or library; "" is the program of pid, or of -p`},
 			argsParam, filterParam, pidParam, limitParam, aliasParam, cpusParam, optionParam,
 		},
 		Returns: "stream", Result: "one event for each hit; ip, func, arg1, arg2, ... as the note says where they are, cut to their size and sign; those of args",
@@ -168,9 +167,6 @@ func usdt() *b.Builtin {
 		Examples: []b.Example{{Code: `usdt("libstdcxx:throw", "libstdc++").by("comm").count()`, Live: true},
 			{Code: `usdt("python:gc__start", "python3.11")`, Output: `<stream usdt:python:gc__start@"python3.11">`}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			if c.String("file") == "" && !c.Has("pid") {
-				return nil, c.Error("file", errors.New("neither a file nor a process is given"), `name the program or library, or pid = N`)
-			}
 			return probeSource(c, probe.Spec{Kind: probe.USDT, File: c.String("file"), Name: c.String("name")},
 				"args", "filter", "pid", "limit", "cpus", "optional")
 		},
@@ -185,6 +181,8 @@ func breakpoint() *b.Builtin {
 			{Name: "len", Type: b.Int, Unit: "bytes", Doc: "1, 2, 4 or 8; else 1; the address must be a multiple"},
 			{Name: "type", Type: b.String, Doc: "w, rw, x (execution), r (not on x86); else w"},
 			pidParam, filterParam, aliasParam, cpusParam, optionParam,
+			{Name: "exclude_user", Type: b.Bool, Named: true, Default: starlark.False, Doc: "not accesses by programs"},
+			{Name: "exclude_kernel", Type: b.Bool, Named: true, Default: starlark.False, Doc: "not accesses by the kernel, for a program or to load it"},
 		},
 		Returns: "stream", Result: "one event for each access; addr, ip (behind the access, at it for x), the registers (rax ..., x0 ...), regs: all of them as a text; data: the value after a write, from the instruction and its registers where it is a plain store, else from memory when the event is looked at",
 		Errors: "no such symbol; an unaligned address; a length or type that the CPU does not have; no free slot: CPUs have four",
@@ -196,7 +194,12 @@ func breakpoint() *b.Builtin {
 			if err != nil {
 				return nil, err
 			}
-			return probeSource(c, spec, "pid", "filter", "cpus", "optional")
+			v, err := probeSource(c, spec, "pid", "filter", "cpus", "optional")
+			if err == nil {
+				s := v.(*pipeline.Stream).S.(*plan.Source)
+				s.Exclude.User, s.Exclude.Kernel = c.Bool("exclude_user"), c.Bool("exclude_kernel")
+			}
+			return v, err
 		},
 	}
 }

@@ -72,9 +72,7 @@ func (r *Resolver) breakpoint(s Spec) ([]*Probe, error) {
 	if err := bp.check(&s); err != nil {
 		return nil, err
 	}
-	if r.Kernel != nil {
-		bp.kernel = r.Kernel
-	}
+	bp.kernel, bp.place = r.Kernel, r.Place
 	if _, isNumber := parseAddress(name); !isNumber {
 		bp.label = name
 	}
@@ -155,6 +153,13 @@ func (r *Resolver) breakAddress(s *Spec) (uint64, error) {
 	}
 	if s.PID > 0 {
 		return r.userVariable(s, name, off)
+	}
+	if r.PID > 0 {
+		own := *s
+		own.PID = r.PID
+		if addr, err := r.userVariable(&own, name, off); err == nil {
+			return addr, nil
+		}
 	}
 	if r.Kernel == nil {
 		return 0, diag.Errorf(diag.Attach, "open breakpoint", s.Name, "the kernel's symbols are not known").WithHint("give the address")
@@ -254,7 +259,9 @@ func (w *watch) accessName() string {
 // line is "0xADDR/LEN:TYPE ip SYMBOL+OFF data=N".
 func (w *watch) line(dst []byte, e *event.Event) []byte {
 	dst = fmt.Appendf(dst, "0x%x/%d:%s ip %016x", w.addr, w.size, w.accessName(), w.ip(e))
-	if ip := w.ip(e); ip >= kernelHalf && w.kernel != nil {
+	if ip := w.ip(e); w.place != nil {
+		dst = w.place(append(dst, ' '), e, ip)
+	} else if ip >= kernelHalf && w.kernel != nil {
 		dst = append(append(dst, ' '), w.kernel.Text(ip)...)
 	}
 	if w.typ != hwX {

@@ -79,6 +79,9 @@ func (r *Resolver) Close() error {
 // path finds the file of s, as we can open it.
 func (r *Resolver) path(s *Spec) (string, error) {
 	root := ""
+	if s.PID == 0 && s.File == "" {
+		s.PID = r.PID
+	}
 	if s.PID > 0 {
 		proc := fmt.Sprintf("%s/%d", r.proc(), s.PID)
 		if _, err := os.Stat(proc); err != nil {

@@ -17,6 +17,13 @@ type Resolver struct {
 	// Kernel finds addresses of kernel symbols; breakpoints and addresses of
 	// kprobes need it.
 	Kernel KernelSymbols
+	// PID is the process that the session observes, 0 if it is not just one.
+	// Specs without a process mean it where they name its program or a
+	// variable.
+	PID int
+	// Place appends the symbol of an instruction of e's process or the kernel
+	// to lines; nil leaves out those of programs.
+	Place func(dst []byte, e *event.Event, ip uint64) []byte
 	// Devices is where PMUs are listed; "/sys/bus/event_source/devices" if
 	// empty.
 	Devices string

@@ -26,6 +26,7 @@ type watch struct {
 	typ    uint32
 	label  string
 	kernel KernelSymbols
+	place  func(dst []byte, e *event.Event, ip uint64) []byte
 	core   *kernelMemory
 
 	// The last event whose value was found, so that a filter and a line see

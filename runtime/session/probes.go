@@ -22,6 +22,15 @@ func (w *world) findProbes(s *plan.Source) ([]*event.Schema, error) {
 		return have, nil
 	}
 	p.resolver.Kernel = w.symbols
+	if t := w.cfg.Target; len(t.PIDs) == 1 {
+		p.resolver.PID = t.PIDs[0]
+	}
+	p.resolver.Place = func(dst []byte, e *event.Event, ip uint64) []byte {
+		if w.place != nil {
+			return w.place(dst, e, ip)
+		}
+		return append(dst, w.symbols.Text(ip)...)
+	}
 	list, err := p.resolver.Resolve(*s.Probe)
 	if err != nil {
 		return nil, err
