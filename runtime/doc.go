@@ -50,7 +50,10 @@
 //	fold       an operator that keeps a small state machine for each key
 //	joint      an event made here from others: a pair, a fold's output
 //	key        the value by which events are related or grouped
+//	loss       events that are missing, and the time from the record of the
+//	           ring before them to the one after
 //	mapping    a file mapped into a process at an address
+//	nested     said of pairs that lie in each other as calls do
 //	pair       a joint of a start and an end with one key; has a delay
 //	perf clock the clock of the samples' times; int64 ns, not wall time
 //	period     how much a sample stands for: events, or ns of a clock
@@ -68,6 +71,9 @@
 //	stage      one of the places of a join: start, end, what is between
 //	stream     one opened event of a source; two streams can share a schema
 //	tracepoint a static event of the kernel, "sched:sched_switch"
+//	timeline   the events of the recent past, kept to show what happened during
+//	           a slow pair
+//	unpaired   said of an event of a join that stays without a partner
 //	view       memory that belongs to somebody else; copy it to keep it
 //	watermark  the time up to which all rings have been seen
 //	workload   the command after "--": started, traced and waited for
