@@ -205,13 +205,20 @@ func (g *gen) program(e *Event, t *Target) {
 	c.emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
 }
 
-// What a program counts beside its tables.
+// What a program counts beside its tables: for joins and filters together, then
+// for each table.
 const (
 	statErrors = iota
 	statUnmatched
 	statEvicted
-	stats
+	statTables
 )
+
+func (t *Table) statErrors() int  { return statTables + 2*t.index }
+func (t *Table) statEvicted() int { return statTables + 2*t.index + 1 }
+
+// stats is the number of statistics of each program.
+func (s *Spec) stats() int { return statTables + 2*len(s.Tables) }
 
 func (g *gen) statsMap() string { return fmt.Sprintf("stat_%d", g.index) }
 

@@ -91,10 +91,10 @@ func (g *gen) tableFeed(f *Feed) {
 	}
 	c.goTo(end)
 	c.place(failed)
-	g.count(statErrors)
+	g.count(t.statErrors())
 	c.goTo(end)
 	c.place(full)
-	g.count(statEvicted)
+	g.count(t.statEvicted())
 	c.place(end)
 	c.stack = mark
 }
@@ -196,10 +196,10 @@ func (g *gen) arg(a *Arg, t *Table, i int, u *unit, generation int16) {
 	c.stack = mark
 	c.goTo(next)
 	c.place(failed)
-	g.count(statErrors)
+	g.count(t.statErrors())
 	c.goTo(next)
 	c.place(full)
-	g.count(statEvicted)
+	g.count(t.statEvicted())
 	c.place(next)
 }
 

@@ -45,7 +45,7 @@ func (im *Image) common() {
 	}
 	for i := range s.Events {
 		im.Maps = append(im.Maps, &ebpf.MapSpec{Name: fmt.Sprintf("stat_%d", i), Type: ebpf.PerCPUArray,
-			KeySize: 4, ValueSize: 8 * stats, MaxEntries: 1})
+			KeySize: 4, ValueSize: uint32(8 * s.stats()), MaxEntries: 1})
 	}
 	for _, t := range s.Tables {
 		im.Maps = append(im.Maps, &ebpf.MapSpec{Name: t.zeroMap(), Type: ebpf.Array, KeySize: 4,

@@ -176,31 +176,39 @@ func (t *Table) pack(k []byte) []byte {
 	return b
 }
 
-// Loss returns what was lost since the last call: evaluations that failed,
-// rows and starts that found no room, halves of pairs, and events that came
-// while a program interrupted itself.
-func (r *Run) Loss() (event.Loss, error) {
-	now := make([]uint64, 0, stats)
-	var sum [stats]uint64
-	for i := range r.im.Spec.Events {
-		m := r.words(fmt.Sprintf("stat_%d", i))
-		err := m.each(func(_ int, values []uint64) {
-			for k, n := range values {
-				sum[k%stats] += n
+// A Loss is what was lost since the last one was read.
+type Loss struct {
+	// Joins is of filters and joins: evaluations that failed, starts that
+	// found no room, halves of pairs; and events that came while a program
+	// interrupted itself.
+	Joins event.Loss
+	// Tables are evaluations that failed and rows that found no room.
+	Tables map[*Table]event.Loss
+}
+
+// Loss returns what was lost since the last call.
+func (r *Run) Loss() (Loss, error) {
+	s := r.im.Spec
+	n := s.stats()
+	now := make([]uint64, n)
+	for i := range s.Events {
+		err := r.words(fmt.Sprintf("stat_%d", i)).each(func(_ int, values []uint64) {
+			for k, v := range values {
+				now[k%n] += v
 			}
 		})
 		if err != nil {
-			return event.Loss{}, fmt.Errorf("read losses: %w", err)
+			return Loss{}, fmt.Errorf("read losses: %w", err)
 		}
 	}
-	now = append(now, sum[:]...)
 	if r.before == nil {
-		r.before = make([]uint64, stats)
+		r.before = make([]uint64, n)
 	}
-	l := event.Loss{
-		Errors:    now[statErrors] - r.before[statErrors],
-		Unmatched: now[statUnmatched] - r.before[statUnmatched],
-		Evicted:   now[statEvicted] - r.before[statEvicted],
+	since := func(stat int) uint64 { return now[stat] - r.before[stat] }
+	l := Loss{Tables: map[*Table]event.Loss{}, Joins: event.Loss{Errors: since(statErrors),
+		Unmatched: since(statUnmatched), Evicted: since(statEvicted)}}
+	for _, t := range s.Tables {
+		l.Tables[t] = event.Loss{Errors: since(t.statErrors()), Evicted: since(t.statEvicted())}
 	}
 	r.before = now
 	var missed uint64
@@ -212,7 +220,7 @@ func (r *Run) Loss() (event.Loss, error) {
 			missed += st.RecursionMisses
 		}
 	}
-	l.Lost, r.missed = missed-r.missed, missed
+	l.Joins.Lost, r.missed = missed-r.missed, missed
 	return l, nil
 }
 

@@ -2,6 +2,7 @@ package agg
 
 import (
 	"encoding/binary"
+	"errors"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/key"
@@ -62,6 +63,17 @@ func (g *Group) AddPartial(p *Partial) {
 		for _, x := range g.spec.Args[i].extras {
 			g.extras[r][x].addPartial(&g.spec.Aggs[x], p, i)
 		}
+	}
+}
+
+// errElsewhere is the first error where nobody knows more.
+var errElsewhere = errors.New("an expression failed inside the kernel: a division by zero, an overflow, or a text that is too long")
+
+// AddLoss adds what the partials do not contain.
+func (g *Group) AddLoss(l event.Loss) {
+	g.evicted += l.Evicted
+	if g.errs.N += l.Errors; l.Errors > 0 && g.errs.First == nil {
+		g.errs.First = errElsewhere
 	}
 }
 

@@ -171,13 +171,16 @@ func (k *kernelRun) collect(r *run) (event.Loss, error) {
 	for t, n := range hits {
 		samples = max(samples, n*k.plan.EventsOf(t))
 	}
+	for t, l := range loss.Tables {
+		k.plan.Table(t).Group.AddLoss(l)
+	}
 	router := r.plan.Router
-	router.Samples += samples + loss.Unmatched
+	router.Samples += samples + loss.Joins.Unmatched
 	router.Last = r.clock.now()
 	if router.First == 0 {
 		router.First = router.Last - event.Time(time.Since(r.started))
 	}
-	return loss, err
+	return loss.Joins, err
 }
 
 func (k *kernelRun) close() error {

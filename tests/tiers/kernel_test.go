@@ -1,0 +1,185 @@
+package tiers
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+// pipelines are results that fit into the kernel: predicates, keys, aggregates
+// and pairs of every kind.
+const pipelines = `
+enter = tracepoint("raw_syscalls:sys_enter")
+exit = tracepoint("raw_syscalls:sys_exit")
+switch = tracepoint("sched:sched_switch")
+
+def main(o):
+    calls = join([enter], [exit], key = "tid")
+    same = join([enter.where("id == 110")], [exit.where("id == 110")], key = "id")
+    return [
+        enter.by("id").count(),
+        enter.by(pid = "_pid", comm = "_comm", cpu = "_cpu").count(),
+        enter.by("_tid", seventh = "id / 7").agg(n = agg.count(), total = agg.sum("id"), lo = agg.min("id"), hi = agg.max("id"), mean = agg.avg("id")),
+        enter.where("id == 110 || id < 20").by("id").count(),
+        enter.where(lambda e: e.id // 3 % 2 == 0 and not e.id == 7).by(k = lambda e: e.id - 1000).count(),
+        enter.agg(median = agg.quantile("id * id", 0.5), p99 = agg.quantile("id * id", 0.99), some = agg.count(where = "id & 2")),
+        enter.by(d = "1000 / (id - 110)").count(),
+        exit.by("id").agg(failed = agg.count(where = "ret < 0"), least = agg.min("ret"), sum = agg.sum("ret", where = "ret < 4096 && ret > -4096")),
+        switch.by("prev_comm", "prev_prio").count(),
+        switch.where("prev_comm == \"load-0\"").by(c = "prev_comm", next = "next_pid == 0").count(),
+        switch.where("next_comm ~ \"load*\"").count(),
+        switch.where(lambda e: e.prev_comm.startswith("lo") and e.prev_comm < "load-1").count(),
+        switch.by(s = "prev_state & 3").agg(n = agg.count(), least = agg.min("prev_prio")),
+        calls.by(nr = "start.id").agg(n = agg.count(), ret = agg.min("end.ret"), neg = agg.count(where = "delay < 0")),
+        calls.where("start.id == end.id").by("key", comm = "start._comm").count(),
+        same.by("key").count(),
+        merge(enter, exit).by("id").count(),
+    ]
+`
+
+// run starts a tier on a target; it is attached when it returns.
+func run(t *testing.T, l *testkit.Target, engine, program string, options ...string) *testkit.Process {
+	t.Helper()
+	p := testkit.Start(t, append([]string{testkit.PPScript(t), script(t, program), "--engine", engine, "--format", "json", "-v",
+		"-p", strconv.Itoa(l.PID())}, options...)...)
+	p.WaitStderr(" open event")
+	return p
+}
+
+func script(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "tiers.star")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// Both tiers observe one run of a program, and make the same tables.
+func TestKernelAndNativeAgree(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
+	l := testkit.StartTarget(t, "-getppid", "2000", "-sleep", "20", "-fail", "30", "-switch", "50")
+	kernel, native := run(t, l, "bpf", pipelines), run(t, l, "perf", pipelines)
+	l.Do()
+	a, b := testkit.Tables(t, kernel.Stop().Want(t, 0).Stdout), testkit.Tables(t, native.Stop().Want(t, 0).Stdout)
+	l.End()
+	if len(a) != len(b) || len(a) == 0 {
+		t.Fatalf("got %d tables, want %d", len(a), len(b))
+	}
+	for i := range a {
+		compare(t, a[i], b[i])
+	}
+}
+
+func compare(t *testing.T, kernel, native testkit.Table) {
+	t.Helper()
+	k, n := cells(kernel), cells(native)
+	if len(k) == 0 || len(n) != len(k) {
+		t.Errorf("%s: got %d rows, want %d\n%v\n%v", native.Name, len(k), len(n), k, n)
+		return
+	}
+	for i := range k {
+		if !equal(k[i], n[i]) {
+			t.Errorf("%s: got row %v, want %v", native.Name, k[i], n[i])
+		}
+	}
+	for _, loss := range []string{"errors", "unmatched", "evicted", "lost"} {
+		// What one tier saw of the time between attaching both, the other
+		// may have missed: halves of calls.
+		if d := kernel.Loss[loss] - native.Loss[loss]; d < -8 || d > 8 || loss != "unmatched" && d != 0 {
+			t.Errorf("%s: got %d %s, want %d", native.Name, kernel.Loss[loss], loss, native.Loss[loss])
+		}
+	}
+}
+
+// cells are the rows of a table as texts, sorted by what comes first.
+func cells(table testkit.Table) [][]string {
+	var rows [][]string
+	for _, r := range table.Rows {
+		var names []string
+		for name := range r {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		var row []string
+		for _, name := range names {
+			row = append(row, fmt.Sprintf("%s=%v", name, r[name]))
+		}
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, slices.Compare)
+	return rows
+}
+
+// equal allows quantiles the width of a bucket.
+func equal(a, b []string) bool {
+	for i := range a {
+		if a[i] == b[i] {
+			continue
+		}
+		name, x, _ := strings.Cut(a[i], "=")
+		other, y, _ := strings.Cut(b[i], "=")
+		if name != other || name != "p99" && name != "median" {
+			return false
+		}
+		p, _ := strconv.ParseFloat(x, 64)
+		q, _ := strconv.ParseFloat(y, 64)
+		if math.Abs(p-q) > q/64 {
+			return false
+		}
+	}
+	return true
+}
+
+// The intervals of a run add up to what happened, however often they end.
+func TestKernelIntervalsAddUp(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
+	const calls, rounds = 30000, 10
+	l := testkit.StartTarget(t, "-getppid", strconv.Itoa(calls), "-cpus", "1")
+	p := run(t, l, "bpf", `
+enter = tracepoint("raw_syscalls:sys_enter")
+pairs = join([enter], [tracepoint("raw_syscalls:sys_exit")], key = "tid")
+
+def main(o):
+    return [
+        enter.where("id == 110").by("id").count(),
+        enter.where("id == 110").by(k = "id + 100000").agg(n = agg.count(), p = agg.quantile("id", 0.5)),
+        pairs.where("start.id == 110").by("start.id").count(),
+    ]
+`, "-i", "3")
+	for range rounds {
+		l.Do()
+	}
+	out := p.Stop().Want(t, 0)
+	l.End()
+	sums := map[string]int64{}
+	ticks := 0
+	for _, table := range testkit.Tables(t, out.Stdout) {
+		ticks++
+		for _, r := range table.Rows {
+			column := "count"
+			if _, ok := r["n"]; ok {
+				column = "n"
+			}
+			sums[table.Name] += r.Int(t, column)
+		}
+		if table.Loss["errors"]+table.Loss["evicted"]+table.Loss["lost"] > 0 {
+			t.Errorf("%s: got losses %v, want none", table.Name, table.Loss)
+		}
+	}
+	for _, name := range []string{"table", "table2", "table3"} {
+		if sums[name] != calls*rounds {
+			t.Errorf("%s: got %d in %d tables, want %d", name, sums[name], ticks, calls*rounds)
+		}
+	}
+	if ticks < 6 {
+		t.Errorf("got %d tables, want some intervals", ticks)
+	}
+}
