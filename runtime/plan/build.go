@@ -76,6 +76,7 @@ type builder struct {
 	memo      map[Stream][]branch
 	joins     []*joinNode
 	folds     []*foldNode
+	mixed     bool // a sink takes events of several roots
 	machines  []any // machines and batchers: more interpreted functions
 	attached  []*attachment
 	counters  map[*Counters]*counterNode
@@ -162,6 +163,7 @@ func (b *builder) attach(name string, branches []branch, sink flow.Sink) {
 			}
 		}
 		b.attached = append(b.attached, &attachment{root: r, branches: same, sink: sink, name: name})
+		b.mixed = b.mixed || len(rest) > 0
 		branches = rest
 	}
 }
@@ -194,6 +196,13 @@ func (b *builder) wire() {
 	}
 	for _, f := range b.folds {
 		f.wire()
+	}
+	if b.mixed {
+		// What a join or fold makes of a slice of events comes when it has seen
+		// all of the slice. One by one, it comes in time order with the rest.
+		for _, e := range b.plan.Events {
+			b.plan.Router.Split(e.Stream.Index)
+		}
 	}
 }
 
