@@ -17,6 +17,7 @@
 //	perfdata   recorded source: perf.data files
 //	task       who: threads, processes, names, mappings over time
 //	symbol     where: addresses to names
+//	stack      call stacks to small numbers
 //	result     what comes out: Table, Histogram, Stacks, Log; values, not text
 //	key        keys of groups and joins to dense rows
 //	order      rings merged by time, without copying
