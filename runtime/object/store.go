@@ -18,6 +18,9 @@ type Options struct {
 	// NoProc says that the processes are not of this machine: files are
 	// looked for by path and build-id only, when they are needed.
 	NoProc bool
+	// SameKernel says that a recording is of the kernel that runs now: the
+	// vDSO of its processes is ours.
+	SameKernel bool
 	// SysRoot is put before the paths of a recording's files.
 	SysRoot string
 	// DebugDirs hold separate debug files; {"/usr/lib/debug"} if nil.

@@ -11,9 +11,9 @@ import (
 
 // VDSO is the code that the kernel maps into every process. All of one word
 // size have the same; ours is read from our own memory. Nil if there is none,
-// or the processes are another machine's.
+// or the processes are another kernel's.
 func (s *Store) VDSO() *File {
-	if s.vdso != nil || s.vdsoErr || s.opt.NoProc {
+	if s.vdso != nil || s.vdsoErr || s.opt.NoProc && !s.opt.SameKernel {
 		return s.vdso
 	}
 	b, err := readVDSO(s.opt.Proc)

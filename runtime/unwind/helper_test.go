@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/object"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/symbol"
 	"ppscript/runtime/task"
@@ -29,7 +30,8 @@ func load(t testing.TB, path string) *replay {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.Close() })
-	r := &replay{maps: task.NewMappings(task.MappingsOptions{NoProc: true})}
+	files := object.NewStore(object.Options{NoProc: true, SameKernel: true})
+	r := &replay{maps: task.NewMappings(task.MappingsOptions{NoProc: true, Files: files})}
 	t.Cleanup(func() { r.maps.Close() })
 	ctx := context.Background()
 	batch := make([]event.Event, 64)
