@@ -300,7 +300,9 @@ func (p *proc) result(st *syntax.ReturnStmt) {
 		if st.Result != nil && !p.stepOf {
 			p.refuse(st.Return, "it returns a value that nobody uses")
 		}
-		if st.Result != nil {
+		if call, ok := st.Result.(*syntax.CallExpr); ok {
+			p.effect(&syntax.ExprStmt{X: call})
+		} else if st.Result != nil {
 			if v := p.expr(st.Result); v.node != nil && !expr.Pure(v.node) || v.node != nil && mayFail(v.node) {
 				p.add(v.node)
 			}
