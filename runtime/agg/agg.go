@@ -23,6 +23,7 @@ const (
 	First    // the oldest value
 	Distinct // number of different values, up to a bound
 	List     // all values in order, up to a bound
+	Top      // the Agg.N most frequent values, each with its count
 )
 
 // extra reports that the aggregator needs more than a measure.
@@ -33,6 +34,7 @@ type Agg struct {
 	Op  Op
 	Arg int // index in Spec.Args
 	Q   float64
+	N   int // Top
 	// Lo, Hi and Step are the bounds of a linear histogram.
 	Lo, Hi, Step int64
 	// Kind is what the values are, so that a maximum of durations is one.

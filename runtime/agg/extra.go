@@ -22,6 +22,7 @@ type extra struct {
 	seen   bool
 	set    map[string]struct{}
 	list   []event.Value
+	top    *counts
 }
 
 func (x *extra) add(a *Agg, g *Group, v int64) {
@@ -55,6 +56,8 @@ func (x *extra) add(a *Agg, g *Group, v int64) {
 		x.distinct(g, event.IntOf(v))
 	case List:
 		x.append(g, a.value(v))
+	case Top:
+		x.count(g, a.value(v))
 	}
 }
 
@@ -66,6 +69,8 @@ func (x *extra) addText(a *Agg, g *Group, v event.Value) {
 		x.distinct(g, v)
 	case a.Op == List:
 		x.append(g, v)
+	case a.Op == Top:
+		x.count(g, v)
 	}
 }
 
@@ -99,6 +104,9 @@ func (x *extra) reset() {
 	}
 	clear(x.hist)
 	clear(x.set)
+	if x.top != nil {
+		x.top.reset()
+	}
 	x.list = nil // handed out with the row
 	x.value, x.seen = event.Value{}, false
 }

@@ -82,6 +82,8 @@ func (g *Group) cell(r, i int) event.Value {
 		return event.IntOf(int64(len(x.set)))
 	case List:
 		return event.ListOf(x.list...)
+	case Top:
+		return x.top.most(a.N)
 	}
 	return x.value
 }

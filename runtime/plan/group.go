@@ -22,7 +22,7 @@ var aggOps = map[string]struct {
 	"count": {agg.Count, false, 8}, "sum": {agg.Sum, true, 16}, "min": {agg.Min, true, 12},
 	"max": {agg.Max, true, 12}, "avg": {agg.Avg, true, 12}, "quantile": {agg.Quantile, true, 12},
 	"hist": {agg.Hist, true, 0}, "lhist": {agg.LHist, true, 0}, "last": {agg.Last, false, 12},
-	"first": {agg.First, false, 12}, "distinct": {agg.Distinct, false, 8}, "list": {agg.List, false, 0},
+	"first": {agg.First, false, 12}, "distinct": {agg.Distinct, false, 8}, "list": {agg.List, false, 0}, "top": {agg.Top, false, 0},
 }
 
 func (b *builder) group(g *Group) error {
@@ -136,7 +136,7 @@ func (b *builder) aggregate(c *AggCol, brs []branch) (agg.Agg, agg.Arg, error) {
 	if !ok {
 		panic("BUG: aggregator " + c.Op)
 	}
-	a := agg.Agg{Op: kind.op, Q: c.Q, Lo: c.Lo, Hi: c.Hi, Step: c.Step}
+	a := agg.Agg{Op: kind.op, Q: c.Q, N: c.N, Lo: c.Lo, Hi: c.Hi, Step: c.Step}
 	var arg agg.Arg
 	mine := brs
 	if c.Of != nil {
@@ -243,7 +243,7 @@ func aggColumn(c *AggCol, a agg.Agg, arg agg.Arg) result.Column {
 	switch a.Op {
 	case agg.Count, agg.Distinct:
 		return col
-	case agg.Last, agg.First, agg.List:
+	case agg.Last, agg.First, agg.List, agg.Top:
 		col.Left = arg.Fn != nil && !arg.Fn.Any().Type.Numeric()
 		if arg.Fn != nil && isStack(arg.Fn.Any()) && a.Op != agg.List {
 			col.Stack, col.Left, col.Width = true, true, 0

@@ -21,6 +21,7 @@ type AggCol struct {
 	Where *Fn
 	Of    Stream // only events of this stream; nil is all
 	Q     float64
+	N     int   // top: how many values
 	Lo    int64 // lhist
 	Hi    int64
 	Step  int64

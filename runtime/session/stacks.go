@@ -253,9 +253,21 @@ func (w *stackWorld) text(t *result.Table, name func(frames []*result.Frame) str
 	}
 	for i := range t.Columns {
 		if c := &t.Columns[i]; c.Stack && c.Text == nil {
-			c.Text = func(v event.Value) string {
+			one := func(v event.Value) string {
 				frames, _ := w.of(nil, stack.ID(v.Uint()))
 				return name(frames)
+			}
+			c.Text = func(v event.Value) string {
+				if v.Kind != event.ListValue {
+					return one(v)
+				}
+				var parts []string
+				for _, m := range v.List() {
+					if pair := m.List(); len(pair) == 2 {
+						parts = append(parts, pair[1].String()+" "+one(pair[0]))
+					}
+				}
+				return strings.Join(parts, ", ")
 			}
 		}
 	}
