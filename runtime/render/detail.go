@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"strconv"
 
 	"ppscript/runtime/event"
@@ -133,6 +134,18 @@ func (w *detailWriter) line(e *event.Event, prefix string) {
 	w.r.line.Marker, w.r.line.Prefix = 0, prefix
 	w.r.buf = append(AppendEventLine(w.r.buf, e, &w.r.line), '\n')
 	w.r.line.Prefix = ""
+	if w.d.Stack == nil {
+		return
+	}
+	frames, cut := w.d.Stack(e)
+	if prefix == "" {
+		w.r.buf = appendFrameLines(w.r.buf, frames, cut)
+		return
+	}
+	// What is between stays behind the bar.
+	for line := range bytes.Lines(appendFrameLines(nil, frames, cut)) {
+		w.r.buf = append(append(w.r.buf, '|'), line[1:]...)
+	}
 }
 
 // appendMicros appends ns as microseconds with three decimals, aligned to the
@@ -154,10 +167,15 @@ func appendMicros(dst []byte, ns int64, width int) []byte {
 // Detail writes the events of the pair as lines of a log: the timeline is for
 // people and for JSON.
 func (r *csvRenderer) Detail(d *result.Detail) error {
-	l := Line{Event: d.Start, Result: d.Name}
+	l := Line{Event: d.Start, Result: d.Name, Stacks: d.Stack != nil}
+	if l.Stacks {
+		l.Frames, l.Cut = d.Stack(d.Start)
+	}
 	if err := r.Event(&l); err != nil || d.End == nil {
 		return err
 	}
-	l.Event = d.End
+	if l.Event = d.End; l.Stacks {
+		l.Frames, l.Cut = d.Stack(d.End)
+	}
 	return r.Event(&l)
 }

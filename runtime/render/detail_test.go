@@ -31,6 +31,9 @@ func details() []*result.Detail {
 		{Part: result.After, Event: at(160, "late")},
 		{Part: result.After, Event: at(221, "latest"), State: "sleeping"},
 	}
+	stack := func(e *event.Event) ([]*result.Frame, bool) {
+		return []*result.Frame{{Addr: 0xffffffff81001234, Symbol: "try_to_wake_up", Offset: 0x10, DSO: "[kernel.kallsyms]"}, {Addr: 0x4011}}, true
+	}
 	many := []result.DetailLine{{Part: result.Between, Event: at(101, "first")}}
 	for i := range 55 {
 		many = append(many, result.DetailLine{Part: result.Between, Event: at(102+int64(i)/2, "busy")})
@@ -43,6 +46,7 @@ func details() []*result.Detail {
 		{Name: "slow", Pair: "wakeup", Reason: "exit", Start: start, Until: end.Time, Listed: true, Lines: []result.DetailLine{{Part: result.Between, Event: at(101, "x"), State: "running"}}},
 		{Name: "slow", Pair: "wakeup => switch", Start: start, End: end},
 		{Name: "slow", Pair: "wakeup => switch", Start: start, End: end, Listed: true, Lines: many},
+		{Name: "slow", Pair: "wakeup => switch", Start: start, End: end, Listed: true, Lines: lines[1:2], Stack: stack},
 	}
 }
 

@@ -21,10 +21,10 @@ func (r *jsonRenderer) Detail(d *result.Detail) error {
 		r.buf = append(r.buf, `,"incomplete":true`...)
 	}
 	r.buf = append(r.buf, `,"start":{`...)
-	r.eventMembers(d.Start)
+	r.eventMembers(d, d.Start)
 	if d.End != nil {
 		r.buf = append(r.buf, `},"end":{`...)
-		r.eventMembers(d.End)
+		r.eventMembers(d, d.End)
 	}
 	r.buf = append(r.buf, `},"events":[`...)
 	for i := range d.Lines {
@@ -55,12 +55,12 @@ func (r *jsonRenderer) detailLine(d *result.Detail, l *result.DetailLine) {
 		r.buf = appendJSONString(append(r.buf, `,"ran_comm":`...), l.RanComm)
 	}
 	r.buf = append(r.buf, ',')
-	r.eventMembers(l.Event)
+	r.eventMembers(d, l.Event)
 	r.buf = append(r.buf, '}')
 }
 
 // eventMembers writes the members of an event without its name in the script.
-func (r *jsonRenderer) eventMembers(e *event.Event) {
+func (r *jsonRenderer) eventMembers(d *result.Detail, e *event.Event) {
 	s := r.line.of(e)
 	r.buf = strconv.AppendInt(append(r.buf, `"time":`...), int64(e.Time), 10)
 	r.scratch = appendComm(r.scratch[:0], e)
@@ -80,4 +80,8 @@ func (r *jsonRenderer) eventMembers(e *event.Event) {
 	r.buf = append(r.buf, '}')
 	r.scratch = appendFieldText(r.scratch[:0], e, s)
 	r.buf = appendJSONString(append(r.buf, `,"text":`...), r.scratch)
+	if d.Stack != nil {
+		frames, cut := d.Stack(e)
+		r.frames(frames, cut)
+	}
 }

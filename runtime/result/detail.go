@@ -19,6 +19,10 @@ type Detail struct {
 	// Before and After are how far the listing reaches beyond the pair, in
 	// ns; 0 if it does not.
 	Before, After int64
+	// Stack returns the frames of an event, and whether outer ones are
+	// missing; nil if no event has a stack to show. The frames are valid
+	// until the next call.
+	Stack func(e *event.Event) (frames []*Frame, cut bool)
 	// Evicted says that the listing is not complete: older events had been
 	// pushed out by the bound on memory.
 	Evicted bool

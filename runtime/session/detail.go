@@ -10,6 +10,9 @@ import (
 
 // detail shows a pair with what happened around it.
 func (r *run) detail(d *result.Detail) {
+	if r.stacks.shows() {
+		d.Stack = r.stacks.eventStack
+	}
 	if r.failed == nil {
 		r.failed = r.out.Detail(d)
 	}
