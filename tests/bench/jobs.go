@@ -54,14 +54,16 @@ func jobs(ppscript, perfProf string) []*job {
 		{group: count, name: "bpftrace", args: []string{"bpftrace", "-c", loopWord, "-e",
 			"tracepoint:raw_syscalls:sys_enter { @[args->id] = count(); }"}},
 		{group: count, name: "perf-prof top", args: []string{perfProf, "top", "-e", byID, "--", loopWord}},
-		{group: count, name: "ppscript top", args: []string{ppscript, "top", "-e", byID, "--", loopWord}, ours: true},
+		{group: count, name: "ppscript top, native", args: []string{ppscript, "top", "--engine", "perf", "-e", byID, "--", loopWord}, ours: true},
+		{group: count, name: "ppscript top", args: []string{ppscript, "top", "--engine", "bpf", "-e", byID, "--", loopWord}, ours: true},
 
 		{group: latency, name: "perf trace -s", args: []string{"perf", "trace", "-s", "--", loopWord}, divide: 20},
 		{group: latency, name: "bpftrace", args: []string{"bpftrace", "-c", loopWord, "-e",
 			"tracepoint:raw_syscalls:sys_enter { @begun[tid] = nsecs; } " +
 				"tracepoint:raw_syscalls:sys_exit /@begun[tid]/ { @[args->id] = stats(nsecs - @begun[tid]); delete(@begun[tid]); }"}},
 		{group: latency, name: "perf-prof syscalls", args: []string{perfProf, "syscalls", "-e", enter, "-e", exit, "--", loopWord}},
-		{group: latency, name: "ppscript syscalls", args: []string{ppscript, "syscalls", "-e", enter, "-e", exit, "--", loopWord}, ours: true},
+		{group: latency, name: "ppscript syscalls, native", args: []string{ppscript, "syscalls", "--engine", "perf", "-e", enter, "-e", exit, "--", loopWord}, ours: true},
+		{group: latency, name: "ppscript syscalls", args: []string{ppscript, "syscalls", "--engine", "bpf", "-e", enter, "-e", exit, "--", loopWord}, ours: true},
 	}
 }
 

@@ -52,14 +52,13 @@ func startOf(j *job) float64 {
 	return median(j.start)
 }
 
-// oursIn is our time in the group, 0 if there is none. Ours is the last row of
-// its group.
-func oursIn(jobs []*job, group string) float64 {
+// oursIn is our time in the group, 0 if there is none. The last row of its group
+// is the one that a user gets without asking.
+func oursIn(jobs []*job, group string) (ns float64) {
 	for _, j := range jobs {
 		if j.group == group && j.ours {
-			ns, _ := j.median()
-			return ns
+			ns, _ = j.median()
 		}
 	}
-	return 0
+	return ns
 }
