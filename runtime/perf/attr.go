@@ -76,7 +76,9 @@ func weighted(s *event.Schema) bool {
 
 // dummy is the attribute of the event that carries the side-band records.
 func (c *Config) dummy(withID, ringCPU bool) unix.PerfEventAttr {
-	a := c.base(&EventConfig{Schema: &event.Schema{Type: unix.PERF_TYPE_SOFTWARE, ID: unix.PERF_COUNT_SW_DUMMY}})
+	// Records about tasks come whatever is excluded, and an event without the
+	// kernel needs no privilege.
+	a := c.base(&EventConfig{Schema: &event.Schema{Type: unix.PERF_TYPE_SOFTWARE, ID: unix.PERF_COUNT_SW_DUMMY}, ExcludeKernel: true})
 	a.Sample_type = c.sampleType(withID, ringCPU)
 	a.Sample = 1
 	s := c.SideBand

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
@@ -206,11 +207,25 @@ func (w *stackWorld) at(s *stack.Stack, addr uint64, in stack.Context, exact boo
 		for _, f := range resolve(s.PID, s.PID, addr, s.When) {
 			list = append(list, frameOf(addr, f))
 		}
+		if in == stack.Kernel && list[0].Symbol == "" {
+			w.hidden()
+		}
 	default:
 		list = []*result.Frame{{Addr: addr, DSO: "[" + in.String() + "]"}}
 	}
 	w.frames[key] = list
 	return list
+}
+
+// hidden says why kernel functions have no names.
+func (w *stackWorld) hidden() {
+	if err := w.world.symbols.Err(); err != nil {
+		text := "kernel functions have no names: " + err.Error()
+		if hint := diag.HintOf(err); hint != "" {
+			text += " (" + hint + ")"
+		}
+		w.world.sayOnce(text)
+	}
 }
 
 func frameOf(addr uint64, f symbol.Frame) *result.Frame {
@@ -314,6 +329,9 @@ func (r *run) tickStacks(lost event.Loss, final bool, now time.Time) error {
 			return err
 		}
 		s.Group.Reset()
+	}
+	if w := r.stacks; final && w != nil && r.plan.HasStacks && w.table.Len() == 0 && r.plan.Router.Samples > 0 {
+		r.world.sayOnce("none of the events has a call stack" + map[bool]string{true: ": record with perf record -g"}[r.world.file != nil])
 	}
 	if err := r.tickStackFiles(final, now); err != nil {
 		return err
