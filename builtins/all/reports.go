@@ -35,7 +35,8 @@ func reports(v starlark.Value, streams bool) ([]plan.Report, error) {
 		return []plan.Report{&plan.Log{In: v.S, Pairs: v.Pairs}}, nil
 	case *pipeline.Groups:
 		return nil, noResult("got groups without anything to compute")
-	case starlark.String: // indexable too
+	case starlark.String:
+		return []plan.Report{&plan.Text{Text: string(v)}}, nil
 	case starlark.Indexable:
 		var all []plan.Report
 		for i := range v.Len() {

@@ -210,12 +210,17 @@ func logLines() *b.Builtin {
 	return &b.Builtin{
 		Name: "log", Type: "stream", Group: b.StreamMethods, Summary: "Shows every event as a line, in time order.",
 		Params: []b.Param{{Name: "newest", Type: b.Bool, Default: starlark.False, Named: true,
-			Doc: "let full rings drop the oldest events, and show what is left at the end"}},
+			Doc: "let full rings drop the oldest events, and show what is left at the end"},
+			{Name: "result", Type: b.Expression, Named: true, Doc: "also show the value of this expression, behind each line"}},
 		Returns: "log", Result: "date, comm, tid, flags, cpu, time, event and its fields as the kernel prints them; of a pair both events",
 		Errors: "none", Source: "the print fmt of the tracepoint", Cost: "about 200 ns per event shown",
 		Examples: []b.Example{{Code: sw + `s.log()`, Output: "<log>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			return &results.Log{Report: &plan.Log{In: in(c), Pairs: c.Receiver.(*Stream).Pairs, Newest: c.Bool("newest")}}, nil
+			result, err := arg(c, "result")
+			if err != nil {
+				return nil, err
+			}
+			return &results.Log{Report: &plan.Log{In: in(c), Pairs: c.Receiver.(*Stream).Pairs, Newest: c.Bool("newest"), Result: result}}, nil
 		},
 	}
 }

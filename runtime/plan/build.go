@@ -111,6 +111,9 @@ func (b *builder) report(r Report) error {
 		return b.each(r)
 	case *Heat:
 		return b.heat(r)
+	case *Text:
+		b.plan.Texts = append(b.plan.Texts, r.Text)
+		return nil
 	case *Slow:
 		return b.slow(r)
 	}

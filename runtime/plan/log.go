@@ -5,6 +5,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
 )
 
 func (b *builder) log(l *Log) error {
@@ -17,6 +18,14 @@ func (b *builder) log(l *Log) error {
 			WithHint("list the events: ppscript list")
 	}
 	run := &LogRun{Spec: l, Name: b.name("log")}
+	if l.Result != nil {
+		fn, err := b.fn(*l.Result, brs, expr.Any)
+		if err != nil {
+			return err
+		}
+		run.Result = &ResultRun{fn: fn}
+		b.plan.errs = append(b.plan.errs, func() (string, *flow.Errors) { return l.Result.label(), &run.Result.errs })
+	}
 	b.plan.Logs = append(b.plan.Logs, run)
 	b.logged = append(b.logged, brs)
 	b.attach(run.Name, brs, run)

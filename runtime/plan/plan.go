@@ -21,6 +21,8 @@ type Plan struct {
 	Logs   []*LogRun
 	Eachs  []*EachRun
 	Heats  []*HeatRun
+	// Texts are answers that need no events.
+	Texts  []string
 	Execs  []*ExecRun
 	Joins  []*JoinRun
 	Folds  []*FoldRun
@@ -105,6 +107,8 @@ type LogRun struct {
 	Emit func(e *event.Event)
 	// Exec runs the exec attribute of each event, behind its line.
 	Exec *ExecRun
+	// Result is the value behind each line; nil for none.
+	Result *ResultRun
 }
 
 // Events implements flow.Sink.
@@ -113,6 +117,9 @@ func (l *LogRun) Events(evs []*event.Event) {
 		l.Emit(e)
 		if l.Exec != nil {
 			l.Exec.Events(evs[i : i+1])
+		}
+		if l.Result != nil {
+			l.Result.show(e)
 		}
 	}
 }

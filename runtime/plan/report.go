@@ -50,7 +50,12 @@ type Log struct {
 	// Newest keeps the newest events in the rings, instead of losing them
 	// when a ring is full, and shows them at the end.
 	Newest bool
+	// Result is an expression whose value is shown behind each line.
+	Result *Fn
 }
+
+// Text is shown as it is: an answer that needs no events.
+type Text struct{ Text string }
 
 // Heat writes the time and a number of every event to files that heat map
 // tools read, one file for each kind of event or pair: PREFIX-EVENT.lat.
@@ -81,6 +86,7 @@ func (g *Group) Input() Stream { return g.In }
 func (l *Log) Input() Stream   { return l.In }
 func (e *Each) Input() Stream  { return e.In }
 func (h *Heat) Input() Stream  { return h.In }
+func (t *Text) Input() Stream  { return &Merge{} }
 
 // A View is how a table is shown: what .sort, .top, .unit, .title, .with_ and
 // .format say. Steps run in order on each finished table.

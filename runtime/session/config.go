@@ -68,6 +68,8 @@ type Hooks struct {
 type Outcome struct {
 	Samples uint64
 	Loss    event.Loss
+	// Observed says that events were opened: a script may only compute.
+	Observed bool
 	// Status is the exit status of the workload; -1 if there was none, or it
 	// still runs.
 	Status int

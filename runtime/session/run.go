@@ -68,7 +68,7 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 	cfg.Reports = append(slices.Clip(cfg.Reports), files...)
 	r := &run{world: wd, cfg: &cfg, status: -1}
 	err = errors.Join(r.do(ctx), wd.close())
-	o := Outcome{Samples: r.samples(), Loss: r.total, Status: r.status}
+	o := Outcome{Samples: r.samples(), Loss: r.total, Status: r.status, Observed: r.src != nil || r.kernel != nil || len(r.counts) > 0}
 	if r.live != nil {
 		st := r.live.Stats()
 		o.Stats = &st
@@ -107,6 +107,14 @@ func (r *run) do(ctx context.Context) (err error) {
 	}
 	if err = r.openHeats(); err != nil {
 		return err
+	}
+	for _, t := range r.plan.Texts {
+		if err = r.out.Print([]byte(t + "\n")); err != nil {
+			return err
+		}
+	}
+	if r.src == nil && r.kernel == nil && len(r.counts) == 0 && len(r.plan.Texts) > 0 {
+		return r.out.Flush()
 	}
 	r.prepare()
 	if err = r.loop(ctx); err != nil {
@@ -175,6 +183,9 @@ func (r *run) prepare() {
 	p.Router.Side = r.side
 	for _, l := range p.Logs {
 		l.Emit = r.emitter(l)
+		if l.Result != nil {
+			l.Result.Out = textOut{r}
+		}
 	}
 	for _, s := range p.Slows {
 		s.Emit = r.detail

@@ -1,0 +1,42 @@
+package plan
+
+import (
+	"fmt"
+	"io"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
+)
+
+// A ResultRun shows the value of an expression for every event. Session sets
+// Out before events flow.
+type ResultRun struct {
+	Out   io.Writer
+	fn    *flow.Fn
+	frame expr.Frame
+	errs  flow.Errors
+}
+
+func (r *ResultRun) show(e *event.Event) {
+	r.frame.Reset(e)
+	r.frame.Out = r.Out
+	v := r.fn.For(e).Value(&r.frame)
+	if r.frame.Err != nil {
+		fmt.Fprintf(r.Out, "result: %v\n", r.frame.Err)
+		r.errs.Note(&r.frame)
+		return
+	}
+	fmt.Fprintf(r.Out, "result: %s\n", ValueText(v))
+}
+
+// ValueText is a value as a calculator shows it: integers in both bases.
+func ValueText(v event.Value) string {
+	switch v.Kind {
+	case event.IntValue, event.UintValue:
+		return fmt.Sprintf("%s (0x%x)", v, v.Uint())
+	case event.StrValue:
+		return fmt.Sprintf("%q", v.String())
+	}
+	return v.String()
+}
