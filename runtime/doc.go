@@ -18,6 +18,7 @@
 //	task       who: threads, processes, names, mappings over time
 //	symbol     where: addresses to names
 //	stack      call stacks to small numbers
+//	probe      where dynamic probes and breakpoints go, what their samples tell
 //	result     what comes out: Table, Histogram, Stacks, Log; values, not text
 //	key        keys of groups and joins to dense rows
 //	order      rings merged by time, without copying

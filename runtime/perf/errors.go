@@ -19,6 +19,9 @@ import (
 // explainOpen says why m did not open on p.
 func (o *opener) explainOpen(m *member, p place, err error) error {
 	e := &diag.Error{Op: "open event", Subject: m.ev.name() + o.where(p), Cause: err, Class: diag.Attach}
+	if err := explainProbe(m, e); err != nil {
+		return err
+	}
 	switch {
 	case errors.Is(err, unix.ESRCH):
 		// openAll skips the thread; the text is for a cgroup or the workload.
