@@ -75,9 +75,13 @@ func (p *proc) unpack(st *syntax.AssignStmt, t *syntax.TupleExpr) {
 			}
 			vals = append(vals, v)
 		}
-	} else if c, ok := p.expr(st.RHS).c.(starlark.Indexable); ok {
-		for i := range c.Len() {
-			vals = append(vals, val{c: c.Index(i)})
+	} else {
+		seq, ok := p.expr(st.RHS).c.(starlark.Iterable)
+		if !ok {
+			p.refuse(st.OpPos, "unpacking what is known only when it runs")
+		}
+		for c := range starlark.Elements(seq) {
+			vals = append(vals, val{c: c})
 		}
 	}
 	if len(vals) != len(t.List) {

@@ -1,6 +1,8 @@
 package script
 
 import (
+	"slices"
+
 	"ppscript/runtime/expr"
 
 	"go.starlark.net/starlark"
@@ -60,16 +62,17 @@ func (p *proc) turn(st *syntax.ForStmt, x starlark.Value) {
 		return
 	}
 	t, ok := vars.(*syntax.TupleExpr)
-	c, many := x.(starlark.Indexable)
-	if !ok || !many || c.Len() != len(t.List) {
+	seq, many := x.(starlark.Iterable)
+	if !ok || !many || starlark.Len(seq) != len(t.List) {
 		p.refuse(st.For, "the variables of the loop")
 	}
+	values := slices.Collect(starlark.Elements(seq))
 	for i, v := range t.List {
 		id, ok := unparen(v).(*syntax.Ident)
 		if !ok || firstOf(id) == nil {
 			p.refuse(st.For, "the variables of the loop")
 		}
-		p.vars[firstOf(id)] = val{c: c.Index(i)}
+		p.vars[firstOf(id)] = val{c: values[i]}
 	}
 }
 
