@@ -42,7 +42,11 @@ func (r *textRenderer) Detail(d *result.Detail) error {
 	}
 	i = w.part(i, result.Between)
 	w.ownLine()
-	if d.End == nil {
+	switch {
+	case d.End != nil:
+	case d.Reason == "alone":
+		r.buf = append(r.buf, "| no start was seen.\n"...)
+	default:
 		r.buf = appendMicros(append(r.buf, "| >= "...), d.DelayNS(), 0)
 		r.buf = append(append(append(r.buf, " us, "...), lateText(d.Reason)...), '\n')
 	}
@@ -67,6 +71,10 @@ func lateText(reason string) string {
 		return "event2 may be lost."
 	case "evicted":
 		return "not finished, pushed out by the limit."
+	case "replaced":
+		return "a newer start took its place."
+	case "cancelled":
+		return "an event came that makes no pair with it."
 	case "exit", "waiting":
 		return "not finished."
 	}

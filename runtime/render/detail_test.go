@@ -44,6 +44,8 @@ func details() []*result.Detail {
 		{Name: "slow", Pair: "wakeup => switch", Start: start, End: end, Listed: true, Evicted: true, Lines: []result.DetailLine{{Part: result.Between, Hidden: 3}}},
 		{Name: "slow", Pair: "wakeup", Reason: "lost", Start: start, Until: end.Time, Listed: true, Lines: lines[1:2]},
 		{Name: "slow", Pair: "wakeup", Reason: "exit", Start: start, Until: end.Time, Listed: true, Lines: []result.DetailLine{{Part: result.Between, Event: at(101, "x"), State: "running"}}},
+		{Name: "log", Pair: "wakeup", Reason: "replaced", Start: start, Until: end.Time},
+		{Name: "log", Pair: "wakeup", Reason: "alone", Start: start, Until: start.Time},
 		{Name: "slow", Pair: "wakeup => switch", Start: start, End: end},
 		{Name: "slow", Pair: "wakeup => switch", Start: start, End: end, Listed: true, Lines: many},
 		{Name: "slow", Pair: "wakeup => switch", Start: start, End: end, Listed: true, Lines: lines[1:2], Stack: stack},
@@ -80,7 +82,7 @@ func TestDetailReportsTheOutputsError(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 400 {
-			if err = r.Detail(details()[6]); err != nil {
+			if err = r.Detail(details()[8]); err != nil {
 				break
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/join"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
 )
@@ -16,6 +17,15 @@ func (r *run) detail(d *result.Detail) {
 	if r.failed == nil {
 		r.failed = r.out.Detail(d)
 	}
+}
+
+// alone shows an event that stayed without a partner.
+func (r *run) alone(name string, e *event.Event) {
+	d := result.Detail{Name: name, Pair: e.Stream.Label, Start: e.Joint.Start, Until: e.Time}
+	if len(e.Joint.Slots) > join.SlotReason {
+		d.Reason = e.Joint.Slots[join.SlotReason].String()
+	}
+	r.detail(&d)
 }
 
 // trigger ends the interval because of an event, and shows the event.

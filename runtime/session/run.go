@@ -241,14 +241,15 @@ func (r *run) emitter(l *plan.LogRun) func(e *event.Event) {
 		}
 	}
 	return func(e *event.Event) {
-		if e.Joint != nil && e.Joint.Start != nil {
+		switch {
+		case e.Joint == nil || e.Joint.Start == nil:
+			show(e)
+		case e.Joint.End == nil:
+			r.alone(l.Name, e)
+		default:
 			show(e.Joint.Start)
-			if e.Joint.End != nil {
-				show(e.Joint.End)
-			}
-			return
+			show(e.Joint.End)
 		}
-		show(e)
 	}
 }
 
