@@ -23,7 +23,9 @@ func explainProbe(m *member, e *diag.Error) error {
 	err := e.Cause
 	switch {
 	case errors.Is(err, unix.EILSEQ):
-		return say("no instruction starts there", "probe the start of the function")
+		// The text of the errno speaks of characters.
+		e.Cause = errors.New("no instruction starts there")
+		return e.WithHint("probe the start of the function")
 	case errors.Is(err, unix.EADDRNOTAVAIL):
 		return say("the kernel has several functions of this name", "give the address of the one that is meant: grep -w %s /proc/kallsyms", m.ev.Config1Text)
 	case errors.Is(err, unix.ENOENT) && !user:

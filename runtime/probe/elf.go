@@ -212,12 +212,15 @@ func (m *image) plainNames() map[string][]int {
 			continue
 		}
 		seen := map[string]bool{}
-		for _, opts := range [][]demangle.Option{{}, {demangle.NoParams}, {demangle.NoParams, demangle.NoTemplateParams}} {
-			plain := demangle.Filter(fn.name, opts...)
+		add := func(plain string) {
 			if plain != fn.name && !seen[plain] {
 				seen[plain] = true
 				m.demangled[plain] = append(m.demangled[plain], i)
 			}
+		}
+		add(symbol.Demangle(fn.name))
+		for _, opts := range [][]demangle.Option{{}, {demangle.NoParams}, {demangle.NoParams, demangle.NoTemplateParams}} {
+			add(demangle.Filter(fn.name, opts...))
 		}
 	}
 	return m.demangled

@@ -226,3 +226,16 @@ func FuzzImage(f *testing.F) {
 		m.find("main")
 	})
 }
+
+// Rust names of both manglings, without the hash of the older one.
+func TestRustNames(t *testing.T) {
+	m := &image{funcs: []function{{"_ZN4shop4Cart3add17h0123456789abcdefE", 16, 8}, {"_RNvNtCs1234_4shop4cart5total", 32, 8}}, extended: true}
+	for name, addr := range map[string]uint64{"shop::Cart::add": 16, "shop::cart::total": 32} {
+		if got := m.find(name); len(got) != 1 || got[0].addr != addr {
+			t.Errorf("%s: got %v, want the one at %d", name, got, addr)
+		}
+	}
+	if got := m.match("shop::*"); len(got) != 2 {
+		t.Errorf("got %v, want both", got)
+	}
+}
