@@ -39,6 +39,10 @@ var runs = map[string][]run{
 		{"", "load.data", []string{"--alloc", "raw_syscalls:sys_enter//ptr=_tid/size=id/", "--free", "raw_syscalls:sys_exit//ptr=_tid/", "--comm"}},
 		{"list", "load.data", []string{"--alloc", "raw_syscalls:sys_enter//ptr=_tid/", "--free", "raw_syscalls:sys_exit//ptr=_tid/", "--than", "1us"}},
 	},
+	"expr": {
+		{"", "load.data", []string{"-e", "signal:signal_generate", "-N", "3", "sig * 10 + (common_pid > 0)"}},
+		{"text", "load.data", []string{"-e", "signal:signal_generate", "-N", "2", `comm ~ "lo*" ? comm : "other"`}},
+	},
 	"kvm_exit": {
 		{"", "kvm.data", nil},
 		{"perins", "kvm.data", []string{"--perins"}},
@@ -120,10 +124,11 @@ var liveOnly = []string{"stat", "percpu_stat"}
 
 // unrecorded says of the others why no recording shows them.
 var unrecorded = map[string]string{
-	"irq_off":  "a recording has no samples of idle CPUs",
-	"profile":  "symbols are those of the files of the machine that shows them",
-	"kmemprof": "its addresses are those of one boot",
-	"blktrace": "no recording has block events: the disks of the machine that makes them are shared",
+	"irq_off":    "a recording has no samples of idle CPUs",
+	"profile":    "symbols are those of the files of the machine that shows them",
+	"breakpoint": "a recording has no breakpoints: record does not take them",
+	"kmemprof":   "its addresses are those of one boot",
+	"blktrace":   "no recording has block events: the disks of the machine that makes them are shared",
 }
 
 func TestProfilers(t *testing.T) {
