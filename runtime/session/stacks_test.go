@@ -172,41 +172,63 @@ func FuzzKernelBuildID(f *testing.F) {
 	})
 }
 
-// chains is the decoder of a stream with one stack.
-type chains struct{ chain []uint64 }
+// chains is the decoder of a stream whose events have the stack of their CPU.
+type chains struct{ chains [][]uint64 }
 
 func (c *chains) Member(*event.Event, event.Fact) (uint64, bool) { return 7, true }
-func (c *chains) Callchain(*event.Event) []uint64                { return c.chain }
+func (c *chains) Callchain(e *event.Event) []uint64              { return c.chains[e.CPU] }
 
 type shelf struct{ schema *event.Schema }
 
 func (s shelf) Find(*plan.Source) ([]*event.Schema, error) { return []*event.Schema{s.schema}, nil }
 
-// The path of a sample, from its decoder to its count, allocates nothing.
-func TestCountingStacksDoesNotAllocate(t *testing.T) {
+// counting is a plan that counts by stack, with events of n stacks of depth
+// frames.
+func counting(tb testing.TB, n, depth int) (*plan.Plan, []*event.Event) {
+	tb.Helper()
 	schema := &event.Schema{System: "software", Name: "cpu-clock", Type: 1}
 	p, err := plan.Build([]plan.Report{&plan.Stacks{In: &plan.Source{Kind: plan.Software, Name: "cpu-clock"}, Value: &plan.Fn{Text: "period"}, Name: "time"}},
 		plan.Env{Catalog: shelf{schema}})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	c := &chains{chain: make([]uint64, 41)}
-	for i := range c.chain {
-		c.chain[i] = 0xffffffff81000000 + uint64(i)
+	c := &chains{}
+	for i := range n {
+		chain := []uint64{^uint64(127)} // PERF_CONTEXT_KERNEL
+		for d := range depth {
+			chain = append(chain, 0xffffffff81000000+uint64(i*d))
+		}
+		c.chains = append(c.chains, chain)
 	}
-	c.chain[0] = ^uint64(127) // PERF_CONTEXT_KERNEL
 	st := p.Events[0].Stream
-	st.Members = stack.NewReader(c, stack.New(stack.Options{}), stack.Spec{Kernel: true, User: true})
+	st.Members = stack.NewReader(c, stack.New(stack.Options{}), stack.Spec{Kernel: true, User: true, Max: 127})
 	st.Comm = func(*event.Event) string { return "worker" }
-	evs := make([]*event.Event, 64)
+	evs := make([]*event.Event, 256)
 	for i := range evs {
-		evs[i] = &event.Event{Stream: st, PID: 5, TID: 5, Time: 9}
+		evs[i] = &event.Event{Stream: st, PID: 5, TID: 5, Time: 9, CPU: int32(i % n)}
 	}
+	return p, evs
+}
+
+// The path of a sample, from its decoder to its count, allocates nothing.
+func TestCountingStacksDoesNotAllocate(t *testing.T) {
+	p, evs := counting(t, 8, 40)
 	p.Router.Events(evs)
 	if n := testing.AllocsPerRun(100, func() { p.Router.Events(evs) }); n != 0 {
-		t.Errorf("got %v allocations for 64 samples, want 0", n)
+		t.Errorf("got %v allocations for %d samples, want 0", n, len(evs))
 	}
-	if rows := p.Stacks[0].Group.Rows(); len(rows) != 1 || rows[0][3].Int() < 64*100 {
-		t.Errorf("got %v, want one row that counts all", rows)
+	if rows := p.Stacks[0].Group.Rows(); len(rows) != 8 || rows[0][3].Int() < 32*100 {
+		t.Errorf("got %v, want eight rows that count all", rows)
+	}
+}
+
+func BenchmarkCountStacks(b *testing.B) {
+	p, evs := counting(b, 200, 40)
+	b.ReportAllocs()
+	for n := 0; n < b.N; n += len(evs) {
+		p.Router.Events(evs)
+	}
+	if len(p.Stacks[0].Group.Rows()) != 200 {
+		b.Fatal("samples were not counted")
 	}
 }

@@ -297,3 +297,41 @@ func TestPageFaultStacks(t *testing.T) {
 		t.Errorf("got no fault in %s", program)
 	}
 }
+
+// A program that loses ten of sixty allocations: exactly those are found, with
+// the stack that made them.
+func TestUserLeaksAreFound(t *testing.T) {
+	live(t)
+	libc, err := filepath.Glob("/lib/*-linux-gnu/libc.so.6")
+	if err != nil || len(libc) == 0 {
+		t.Skip("needs a C library at /lib/*-linux-gnu/libc.so.6")
+	}
+	program := compiled(t, "leak.c", "-O1", "-fomit-frame-pointer")
+	out := testkit.Run(t, testkit.PPScript(t), "kmemleak", "--format", "json", "-g", "--user-callchain=dwarf", "--no-kernel-callchain",
+		"--alloc", fmt.Sprintf(`uretprobe:malloc@"%s"//ptr=retval/`, libc[0]), "--free", fmt.Sprintf(`uprobe:free@"%s"//ptr=arg1/`, libc[0]), "--", program).Want(t, 0)
+	found := map[string]int64{}
+	for line := range bytes.Lines([]byte(out.Stdout)) {
+		var r struct {
+			Type string
+			Data struct {
+				Stacks []struct {
+					Count int64
+					Stack []struct{ Symbol string }
+				}
+			}
+		}
+		if err := json.Unmarshal(line, &r); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		for _, s := range r.Data.Stacks {
+			var names []string
+			for _, fr := range s.Stack[:min(2, len(s.Stack))] {
+				names = append(names, fr.Symbol)
+			}
+			found[strings.Join(names, " of ")] += s.Count
+		}
+	}
+	if got, want := fmt.Sprint(found), "map[leaky of main:10]"; got != want {
+		t.Errorf("got leaks %s, want %s", got, want)
+	}
+}
