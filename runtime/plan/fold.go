@@ -32,7 +32,8 @@ type Machine interface {
 	Pos() string
 	FlushPos() string
 	// Bind looks at the functions with the events that can arrive. It
-	// reports what must be wrong, and settles the rest of the methods.
+	// reports what must be wrong, such as functions that emit nothing, and
+	// settles the rest of the methods.
 	Bind(events []*expr.Scope, flush *expr.Scope) error
 	Initial() (numbers []int64, texts []string)
 	Emits() []event.Field
@@ -101,17 +102,13 @@ func (b *builder) fold(f *Fold) ([]branch, error) {
 	}
 	n.spec.Init, n.spec.Texts = f.Machine.Initial()
 	b.steps(n, brs, flush)
-	var out []branch
-	if fields := f.Machine.Emits(); fields != nil {
-		st := b.madeStream(&event.Schema{System: "fold", Name: f.label(), Fields: fields})
-		n.spec.Out = st
-		out = append(out, branch{root: n, stream: st.Index, scope: b.scope(nil, st.Schema)})
-	}
+	st := b.madeStream(&event.Schema{System: "fold", Name: f.label(), Fields: f.Machine.Emits()})
+	n.spec.Out = st
 	b.folds = append(b.folds, n)
 	b.plan.Folds = append(b.plan.Folds, n.run)
 	b.plan.errs = append(b.plan.errs, func() (string, *flow.Errors) { return n.run.Name, n.run.Fold.Errors() })
 	b.attach(n.run.Name, brs, n)
-	return out, nil
+	return []branch{{root: n, stream: st.Index, scope: b.scope(nil, st.Schema)}}, nil
 }
 
 // label is the name of the emitted events.

@@ -167,6 +167,11 @@ func (m *Machine) Bind(events []*expr.Scope, flush *expr.Scope) error {
 		}
 		return first
 	}
+	if m.emits == nil {
+		fn := m.step.fn.(*starlark.Function)
+		return m.host.at(fn.Position(), diag.Errorf(diag.Run, "fold", fn.Name(), "emits nothing").
+			WithHint("call emit(name = value) where there is something to tell"))
+	}
 	return m.place()
 }
 
@@ -202,7 +207,7 @@ func (m *Machine) Initial() (numbers []int64, texts []string) {
 	return numbers, texts
 }
 
-// Emits are the fields of what the functions emit; nil if they emit nothing.
+// Emits are the fields of what the functions emit.
 func (m *Machine) Emits() []event.Field { return m.emits }
 
 // Reads lists what the step function reads of its event; see Func.Reads.
