@@ -85,6 +85,8 @@ func program(t testing.TB, what string) string {
 		cmd.Env = append(os.Environ(), "RUSTC_BOOTSTRAP=1")
 	case "go":
 		cmd = exec.Command("go", "build", "-o", out, "testdata/shop.go")
+	case "go-large":
+		cmd = exec.Command("go", "build", "-o", out, "cmd/gofmt")
 	case "go-stripped":
 		cmd = exec.Command("go", "build", "-ldflags=-s -w", "-o", out, "testdata/shop.go")
 	default:

@@ -200,6 +200,7 @@ func (s *Symbolizer) fileFrames(at place) []Frame {
 		s.stats.Unnamed++
 		return []Frame{f}
 	}
+	f.BuildID = at.file.BuildID // it may be known only now
 	addr, ok := im.Addr(at.off - back(at.call))
 	if !ok {
 		s.stats.Unnamed++
