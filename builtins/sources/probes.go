@@ -124,7 +124,7 @@ func uprobe() *b.Builtin {
 		},
 		Returns: "stream", Result: "one event for each hit; ip, func, arg1 to arg6 (8 on arm64; 9 and the goroutine g in Go programs): registers by the calling convention; those of args",
 		Errors: userErrors, Source: "perf's uprobe PMU, since 4.17; CAP_PERFMON; nothing is left behind",
-		Cost: "1 to 10 us per hit for the traced program; texts of args are read from its memory when the event is looked at",
+		Cost: "1 to 10 us per hit, for every program that calls the function: with -p and a command, too, all are probed and others dropped, since the kernel cannot have new threads inherit probes; texts of args are read from memory when the event is looked at, and are empty if the program has ended by then",
 		Examples: []b.Example{{Code: `uprobe("libc", "fopen", args = "char *path, char *mode").by("path").count()`, Live: true},
 			{Code: `uprobe("/bin/bash", "readline")`, Output: `<stream uprobe:readline@"/bin/bash">`}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
@@ -141,7 +141,7 @@ func uretprobe() *b.Builtin {
 			{Name: "func", Type: b.String, Required: true, Doc: "name as in the source, or a pattern"},
 			retParam, filterParam, pidParam, limitParam, aliasParam, cpusParam, optionParam,
 		},
-		Returns: "stream", Result: "one event for each return; ip (the function), ret_ip, func, retval, ret2; result if ret is given. In Go programs ip is the return instruction, results are retval, ret2 to ret9, g is the goroutine",
+		Returns: "stream", Result: "one event for each return; ip (the function), ret_ip, func, retval, ret2; result if ret is given. In Go programs ip is the return instruction, results are retval, ret2 to ret9, g is the goroutine: a key for joins; a panic passes no return, a call that grows the stack enters twice",
 		Errors: userErrors + "; a Go function without return instructions: the kernel's return probes would kill Go programs, so the instructions are probed",
 		Source: "perf's uprobe PMU, since 4.17; CAP_PERFMON; nothing is left behind", Cost: "2 to 20 us per call for the traced program",
 		Examples: []b.Example{{Code: `uretprobe("/bin/bash", "readline", ret = "char *")`, Output: `<stream uretprobe:readline@"/bin/bash">`}},
