@@ -1,0 +1,243 @@
+package object
+
+import (
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func write(t *testing.T, path string, b []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// elfWith is a small ELF file with a build-id, and nothing to run.
+func elfWith(id string) []byte {
+	le := binary.LittleEndian
+	b := make([]byte, 64+56)
+	copy(b, "\x7fELF\x02\x01\x01")
+	le.PutUint16(b[16:], 3)  // ET_DYN
+	le.PutUint16(b[18:], 62) // x86-64
+	le.PutUint32(b[20:], 1)
+	le.PutUint64(b[32:], 64) // program headers
+	le.PutUint16(b[52:], 64)
+	le.PutUint16(b[54:], 56)
+	le.PutUint16(b[56:], 1)
+	note := append([]byte{4, 0, 0, 0, byte(len(id)), 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0}, id...)
+	ph := b[64:]
+	le.PutUint32(ph, 4) // PT_NOTE
+	le.PutUint64(ph[8:], uint64(len(b)))
+	le.PutUint64(ph[32:], uint64(len(note)))
+	le.PutUint64(ph[40:], uint64(len(note)))
+	le.PutUint64(ph[48:], 4)
+	return append(b, note...)
+}
+
+func idOf(t *testing.T, path string) ID {
+	t.Helper()
+	var st syscall.Stat_t
+	if err := syscall.Stat(path, &st); err != nil {
+		t.Fatal(err)
+	}
+	return ID{Maj: uint32(st.Dev >> 8 & 0xfff), Min: uint32(st.Dev&0xff | st.Dev>>12&0xfff00), Ino: st.Ino}
+}
+
+func TestBuildIDAgreesWithReadelf(t *testing.T) {
+	if _, err := exec.LookPath("readelf"); err != nil {
+		t.Skip("needs readelf")
+	}
+	s := NewStore(Options{})
+	defer s.Close()
+	checked := 0
+	for _, path := range []string{"/bin/true", "/bin/sh", "/bin/bash", "/usr/bin/env"} {
+		f, err := s.Open(nil, path)
+		if err != nil {
+			continue
+		}
+		out, err := exec.Command("readelf", "-n", path).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, after, ok := strings.Cut(string(out), "Build ID: ")
+		if !ok {
+			continue
+		}
+		want := strings.Fields(after)[0]
+		im, err := f.Image()
+		if err != nil || f.BuildID != want || im.BuildID() != want {
+			t.Errorf("%s: got %s and %s, want %s (%v)", path, f.BuildID, im.BuildID(), want, err)
+		}
+		checked++
+	}
+	if checked == 0 {
+		t.Skip("needs a program with a build-id")
+	}
+}
+
+// Files are one by number and by build-id, and few stay open.
+func TestFilesAreSharedAndBounded(t *testing.T) {
+	dir := t.TempDir()
+	s := NewStore(Options{MaxOpen: 3})
+	defer s.Close()
+	var files []*File
+	for i := range 10 {
+		path := filepath.Join(dir, string(rune('a'+i)))
+		write(t, path, elfWith(strings.Repeat(string(rune('a'+i)), 20)))
+		files = append(files, s.Find(Mapping{Path: path, ID: idOf(t, path)}))
+	}
+	if st := s.Stats(); st.Open != 3 || st.Closed != 7 || st.Files != 10 {
+		t.Errorf("got %+v, want 3 of 10 open", st)
+	}
+	for i, f := range files {
+		var magic [4]byte
+		if _, err := f.ReadAt(magic[:], 0); err != nil || string(magic[1:]) != "ELF" {
+			t.Errorf("file %d: got %q %v, want it opened again", i, magic, err)
+		}
+	}
+	again := s.Find(Mapping{Path: "/somewhere/else", ID: files[3].ID})
+	if again != files[3] {
+		t.Error("the same number: got another file")
+	}
+	copied := filepath.Join(dir, "copy")
+	write(t, copied, elfWith(strings.Repeat("d", 20)))
+	if same := s.Find(Mapping{Path: copied, ID: idOf(t, copied)}); same != files[3] {
+		t.Error("the same build-id: got another file")
+	}
+	if s.Stats().Open > 3 {
+		t.Errorf("got %d open, want 3", s.Stats().Open)
+	}
+}
+
+// A file that was replaced since it was mapped is not taken for it.
+func TestReplacedFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "lib")
+	write(t, path, elfWith(strings.Repeat("a", 20)))
+	id := idOf(t, path)
+	write(t, filepath.Join(dir, "new"), elfWith(strings.Repeat("b", 20)))
+	if err := os.Rename(filepath.Join(dir, "new"), path); err != nil {
+		t.Fatal(err)
+	}
+	s := NewStore(Options{})
+	defer s.Close()
+	if f := s.Find(Mapping{Path: path, ID: id}); f.Opened() {
+		t.Error("by number: got the new file")
+	}
+	if f := s.Find(Mapping{Path: path, BuildID: strings.Repeat("61", 20)}); f.Opened() {
+		t.Error("by build-id: got the new file")
+	}
+	if f := s.Find(Mapping{Path: path, BuildID: strings.Repeat("62", 20)}); !f.Opened() {
+		t.Error("by the new build-id: got no file")
+	}
+}
+
+func TestMemoryIsNoFile(t *testing.T) {
+	s := NewStore(Options{})
+	defer s.Close()
+	for _, name := range []string{"//anon", "[heap]", "", "/memfd:jit (deleted)", "/dev/zero", "/SYSV00000000 (deleted)"} {
+		if f := s.Find(Mapping{Path: name}); f != nil {
+			t.Errorf("%q: got a file", name)
+		}
+	}
+}
+
+// Whoever owns a container cannot make us open our own files, or hang.
+func TestRootIsNoWayOut(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "tmp/file"), []byte("inside"))
+	secret := filepath.Join(t.TempDir(), "secret")
+	write(t, secret, []byte("outside"))
+	for name, to := range map[string]string{"abs": secret, "rel": "../../../../../../../../" + secret, "good": "/tmp/file"} {
+		if err := os.Symlink(to, filepath.Join(dir, "tmp", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "tmp/fifo"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	// A process whose root is dir.
+	write(t, filepath.Join(dir, "app"), mustRead(t, "/proc/self/exe"))
+	cmd := exec.Command("/app", "-test.run=^TestHelperSleeps$")
+	cmd.Env = append(os.Environ(), "OBJECT_SLEEP=1")
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: dir}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Skipf("needs chroot: %v", err)
+	}
+	defer cmd.Wait()
+	defer in.Close()
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	s := NewStore(Options{})
+	defer s.Close()
+	r, err := s.Root(int32(cmd.Process.Pid))
+	if err != nil || r.Own() {
+		t.Fatalf("got %v %v, want a root of its own", r, err)
+	}
+	f := func(path, want string) {
+		t.Helper()
+		b, _, err := r.ReadFile(path, 1000)
+		if string(b) != want || (err == nil) != (want != "") {
+			t.Errorf("%s: got %q %v, want %q", path, b, err, want)
+		}
+	}
+	f("/tmp/file", "inside")
+	f("/tmp/good", "inside")
+	f("/tmp/../../../../tmp/file", "inside")
+	f("/tmp/abs", "")
+	f("/tmp/rel", "")
+	f("/tmp/fifo", "")
+	f("/tmp", "")
+	if own, err := s.Root(int32(os.Getpid())); err != nil || !own.Own() {
+		t.Errorf("our own root: got %v %v", own, err)
+	}
+}
+
+func mustRead(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestHelperSleeps is the process of TestRootIsNoWayOut.
+func TestHelperSleeps(t *testing.T) {
+	if os.Getenv("OBJECT_SLEEP") == "" {
+		t.Skip("needs to be started by another test")
+	}
+	os.Stdout.WriteString("x")
+	os.Stdin.Read(make([]byte, 1))
+}
+
+func FuzzFindBuildID(f *testing.F) {
+	f.Add([]byte{4, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 0xab, 0xcd}, 4)
+	f.Add([]byte{4, 0, 0, 0, 255, 255, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0}, 8)
+	f.Fuzz(func(t *testing.T, b []byte, align int) {
+		if id := findBuildID(b, binary.LittleEndian, align); len(id) > 2*len(b) {
+			t.Fatalf("got %d digits from %d bytes", len(id), len(b))
+		}
+	})
+}
