@@ -30,6 +30,9 @@ func (p *Plan) Explain() string {
 		if e.NoRaw {
 			b.WriteString("  [without its record: nobody reads it]")
 		}
+		if e.Stack != nil {
+			fmt.Fprintf(&b, "  [with its call stack: %s]", e.Stack)
+		}
 		b.WriteByte('\n')
 		if e.Filter != "" {
 			fmt.Fprintf(&b, "    filter, in the kernel:  %s\n", e.Filter)
@@ -100,6 +103,17 @@ func (p *Plan) Explain() string {
 	}
 	for _, s := range p.Slows {
 		fmt.Fprintf(&b, "result %-8s a listing for each slow pair\n", s.Name)
+	}
+	for _, s := range p.Stacks {
+		var keys []string
+		for _, k := range s.Keys {
+			keys = append(keys, k.Name)
+		}
+		fmt.Fprintf(&b, "result %-8s by %s: count", s.Name, strings.Join(append([]string{"stack", "pid"}, keys...), ", "))
+		if s.Value.Name != "" {
+			fmt.Fprintf(&b, ", sum of %s", s.Value.Name)
+		}
+		b.WriteByte('\n')
 	}
 	for _, l := range p.Logs {
 		fmt.Fprintf(&b, "result %-8s one line for each event\n", l.Name)

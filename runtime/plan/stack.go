@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"cmp"
+	"strings"
+
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -22,6 +25,18 @@ type StackSpec struct {
 	UserBytes int
 	// Show says that logs show the stack.
 	Show bool
+}
+
+func (s *StackSpec) String() string {
+	var parts []string
+	if s.Kernel {
+		parts = append(parts, "kernel")
+	}
+	if s.User {
+		how := map[string]string{"dwarf": "by unwind tables", "auto": "by unwind tables or frame pointers"}[s.Unwind]
+		parts = append(parts, "user "+cmp.Or(how, "by frame pointers"))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Dwarf reports that registers and a copy of the user stack are needed.

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"ppscript/runtime/event"
@@ -33,6 +34,16 @@ func TestOnlyEventsWhoseStackIsReadHaveOne(t *testing.T) {
 		}
 		if slices.Contains(p.Facts, event.FactCallchain) {
 			t.Errorf("%s: stacks are asked for all events", c.name)
+		}
+	}
+}
+
+func TestExplainTellsStacks(t *testing.T) {
+	p := build(t, Env{}, &Stacks{In: &WithStack{In: src("start"), Spec: StackSpec{User: true, Unwind: "dwarf"}}, Value: text("n"), Name: "n"})
+	text := p.Explain()
+	for _, want := range []string{"[with its call stack: user by unwind tables]", "by stack, pid, comm: count, sum of n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("got\n%s\nwant %q", text, want)
 		}
 	}
 }
