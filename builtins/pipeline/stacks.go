@@ -60,7 +60,7 @@ func countStacks() *b.Builtin {
 		Params: []b.Param{
 			{Name: "value", Type: b.Expression, Doc: "a number to add up for each stack: bytes, a time"},
 			{Name: "by", Type: b.Or(b.ListOf(b.Expression), b.Dict), Named: true, Doc: "keys that tell events of one stack apart, as a list or as {name: expression}; else the name of the thread"},
-			{Name: "stack", Type: b.Expression, Named: true, Doc: "another stack than the event's own: start.stack of a pair"},
+			{Name: "stack", Type: b.Expression, Named: true, Doc: "another stack than the event's own: start.stack of a pair, what a fold emits as stack or NAME_stack"},
 			{Name: "name", Type: b.String, Named: true, Doc: "what the value is called; else its expression"},
 		},
 		Returns: "stacks", Result: "a block for each stack, largest value or count first; --flame-graph and --pprof write it to files",

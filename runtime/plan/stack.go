@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"ppscript/runtime/diag"
@@ -127,9 +128,31 @@ func (b *builder) callReadsStack(br *branch, call Callable) {
 	}
 }
 
+// readerOfStack is callReadsStack for what sees all events of a stream.
+func (b *builder) readerOfStack(in Stream, call any) {
+	r, ok := call.(Reader)
+	if !ok {
+		return
+	}
+	names, _ := r.Reads()
+	brs, err := b.branchesOf(in) // known: no error
+	if err != nil || !slices.Contains(names, Stack) {
+		return
+	}
+	for i := range brs {
+		b.needStack(&brs[i])
+	}
+}
+
 // stacks settles what the plan needs beside the stacks themselves.
 func (b *builder) stacks(n *need) {
 	p := b.plan
+	for _, f := range p.Folds {
+		b.readerOfStack(f.Spec.In, f.Spec.Machine)
+	}
+	for _, x := range p.Eachs {
+		b.readerOfStack(x.Spec.In, x.Spec.Fn)
+	}
 	delete(n.facts, event.FactCallchain) // asked for by event, not for all
 	for _, e := range p.Events {
 		if e.Stack == nil {
@@ -167,8 +190,18 @@ func (b *builder) stacks(n *need) {
 	}
 }
 
-// isStack reports that the values of a program are numbers of stacks.
+// isStack reports that the values of a program are numbers of stacks: those of
+// an event, or what a fold emits under a name such as stack or wakeup_stack.
 func isStack(p *expr.Program) bool {
 	f, ok := p.Node.(*expr.Field)
-	return ok && f.View == expr.ViewValue && f.F.Place == event.InFact && f.F.Fact == event.FactCallchain
+	if !ok || f.View != expr.ViewValue {
+		return false
+	}
+	switch f.F.Place {
+	case event.InFact:
+		return f.F.Fact == event.FactCallchain
+	case event.InSlot:
+		return f.F.Kind == event.Int && (f.F.Name == Stack || strings.HasSuffix(f.F.Name, "_"+Stack))
+	}
+	return false
 }
