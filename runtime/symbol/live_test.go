@@ -226,6 +226,30 @@ func TestJITMap(t *testing.T) {
 	tg.end()
 }
 
+// A map that grew is read again after Refresh; one of another user's is not
+// believed.
+func TestJITMapGrows(t *testing.T) {
+	r := record(t)
+	tg := start(t, exec.Command(program(t, "target"), "jit"))
+	path := fmt.Sprintf("/tmp/perf-%d.map", tg.pid)
+	defer os.Remove(path)
+	r.read()
+	tg.addr += 0x1000
+	r.want(tg, Unknown, "//anon")
+	text := fmt.Sprintf("%x 100 grown\n", tg.addr)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r.want(tg, Unknown, "//anon")
+	r.syms.Refresh()
+	r.want(tg, "grown", "[jit]")
+	if err := os.Chown(path, 4711, 4711); err != nil {
+		t.Fatal(err)
+	}
+	r.syms.Refresh()
+	r.want(tg, Unknown, "//anon")
+}
+
 // The vDSO of a process is ours.
 func TestVDSO(t *testing.T) {
 	tg := start(t, exec.Command(program(t, "target"), "wait"))

@@ -6,6 +6,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"ppscript/runtime/task"
 )
@@ -73,8 +74,11 @@ func perfMap(s *task.Space) *Table {
 	if pid <= 0 {
 		pid = s.PID
 	}
-	text, _, err := s.Root.ReadFile(path.Join("/tmp", fmt.Sprintf("perf-%d.map", pid)), maxMap)
+	text, info, err := s.Root.ReadFile(path.Join("/tmp", fmt.Sprintf("perf-%d.map", pid)), maxMap)
 	if err != nil {
+		return nil
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && s.UID >= 0 && int64(st.Uid) != s.UID {
 		return nil
 	}
 	t, _ := ParsePerfMap(text)

@@ -101,6 +101,13 @@ func (s *Symbolizer) Stats() Stats {
 	return s.stats
 }
 
+// Refresh forgets what may have changed since: the maps of JIT compilers, which
+// grow, and addresses that had no name. Call it between intervals.
+func (s *Symbolizer) Refresh() {
+	clear(s.jit)
+	clear(s.nowhere)
+}
+
 // Resolve returns the frames of an address where code was interrupted: one, or
 // with Inlines the inlined functions in front of the one that contains them,
 // innermost first. It is never empty. The slice is shared and must not be

@@ -59,6 +59,7 @@ type Space struct {
 	// JIT compilers name their files; PID if not known.
 	InnerPID int32
 	Root     *object.Root // nil is ours
+	UID      int64        // effective user; -1 if not known
 	From     event.Time
 
 	regions []Region // now, by Start, without overlap
@@ -170,11 +171,11 @@ func (m *Mappings) Fork(child, parent int32, when event.Time) {
 	if p == nil && !m.opt.NoProc && parent > 0 {
 		p = m.space(parent, when)
 	}
-	s := &Space{PID: child, InnerPID: child, From: when}
+	s := &Space{PID: child, InnerPID: child, UID: -1, From: when}
 	if p != nil {
 		p.shared = true
 		s.regions, s.old, s.shared = p.regions, p.old, true
-		s.Root = p.Root
+		s.Root, s.UID = p.Root, p.UID
 	}
 	m.identify(s)
 	m.push(s)
@@ -185,9 +186,9 @@ func (m *Mappings) Exec(pid int32, when event.Time) {
 	if pid <= 0 {
 		return
 	}
-	s := &Space{PID: pid, InnerPID: pid, From: when}
+	s := &Space{PID: pid, InnerPID: pid, UID: -1, From: when}
 	if before := m.at(pid, when); before != nil {
-		s.Root, s.InnerPID = before.Root, before.InnerPID
+		s.Root, s.InnerPID, s.UID = before.Root, before.InnerPID, before.UID
 	}
 	m.identify(s)
 	m.push(s)
@@ -262,7 +263,7 @@ func (m *Mappings) space(pid int32, when event.Time) *Space {
 	if s := m.at(pid, when); s != nil {
 		return s
 	}
-	s := &Space{PID: pid, InnerPID: pid}
+	s := &Space{PID: pid, InnerPID: pid, UID: -1}
 	m.identify(s)
 	m.push(s)
 	m.look(s)

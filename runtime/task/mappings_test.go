@@ -198,8 +198,9 @@ func TestOwnMaps(t *testing.T) {
 	if checked < 2 {
 		t.Errorf("got %d mappings, want some", checked)
 	}
-	if got, _ := innerPID("/proc/self/status"); got != pid {
-		t.Errorf("got inner pid %d, want %d", got, pid)
+	s := m.Space(pid, event.MaxTime)
+	if s.UID != int64(os.Geteuid()) || s.InnerPID <= 0 || s.Root != nil {
+		t.Errorf("got user %d, inner pid %d, root %v; want %d, a pid, our own", s.UID, s.InnerPID, s.Root, os.Geteuid())
 	}
 }
 

@@ -40,7 +40,7 @@ func (m *Mappings) look(s *Space) {
 	}
 }
 
-// identify learns the root and the inner pid of a process if it still runs;
+// identify learns the root, the user and the inner pid of a process if it still runs;
 // else what the space has of its parent stays.
 func (m *Mappings) identify(s *Space) {
 	if m.opt.NoProc {
@@ -49,29 +49,36 @@ func (m *Mappings) identify(s *Space) {
 	if root, err := m.files.Root(s.PID); err == nil {
 		s.Root = root
 	}
-	if inner, ok := innerPID(filepath.Join(m.opt.Proc, strconv.Itoa(int(s.PID)), "status")); ok {
-		s.InnerPID = inner
+	b, err := os.ReadFile(filepath.Join(m.opt.Proc, strconv.Itoa(int(s.PID)), "status"))
+	if err != nil {
+		return
+	}
+	if uid, ok := statusNumber(b, "\nUid:", 1); ok {
+		s.UID = int64(uid)
+	}
+	if inner, ok := statusNumber(b, "\nNSpid:", -1); ok && inner > 0 {
+		s.InnerPID = int32(inner)
 	}
 }
 
-// innerPID is the last number of the line NSpid (Linux 4.1): that in the
-// innermost namespace.
-func innerPID(path string) (int32, bool) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return 0, false
-	}
-	_, after, ok := bytes.Cut(b, []byte("\nNSpid:"))
+// statusNumber is a number of a line of /proc/PID/status, -1 is the last: of
+// Uid the second is the effective one; of NSpid (Linux 4.1) the last is that
+// of the innermost namespace.
+func statusNumber(b []byte, key string, which int) (uint32, bool) {
+	_, after, ok := bytes.Cut(b, []byte(key))
 	if !ok {
 		return 0, false
 	}
 	line, _, _ := bytes.Cut(after, []byte("\n"))
 	fields := bytes.Fields(line)
-	if len(fields) == 0 {
+	if which < 0 {
+		which = len(fields) - 1
+	}
+	if which < 0 || which >= len(fields) {
 		return 0, false
 	}
-	n, err := strconv.ParseInt(string(fields[len(fields)-1]), 10, 32)
-	return int32(n), err == nil && n > 0
+	n, err := strconv.ParseUint(string(fields[which]), 10, 32)
+	return uint32(n), err == nil
 }
 
 var errMapsLine = errors.New("want start-end perms offset major:minor inode name")

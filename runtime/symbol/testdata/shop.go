@@ -1,3 +1,4 @@
+// A program for tests: methods, closures, goroutines, allocation.
 package main
 
 import (
@@ -9,10 +10,14 @@ import (
 	"time"
 )
 
-type T struct{ n int }
+// T has a method.
+type T struct{ calls int }
 
+// Method sorts with a closure.
+//
 //go:noinline
 func (t *T) Method(s []string) int {
+	t.calls++
 	sort.Slice(s, func(i, j int) bool { return s[i] < s[j] })
 	return len(s)
 }
@@ -20,34 +25,35 @@ func (t *T) Method(s []string) int {
 //go:noinline
 func build(n int) []string {
 	var s []string
-	for i := 0; i < n; i++ {
+	for i := range n {
 		s = append(s, strings.Repeat(strconv.Itoa(i), 3))
 	}
 	return s
 }
+
 func main() {
-	d := 1.0
+	seconds := 0.5
 	if len(os.Args) > 1 {
-		d, _ = strconv.ParseFloat(os.Args[1], 64)
+		seconds, _ = strconv.ParseFloat(os.Args[1], 64)
 	}
-	end := time.Now().Add(time.Duration(d * 1e9))
-	n := 0
-	t := &T{1}
-	ch := make(chan int)
+	end := time.Now().Add(time.Duration(seconds * 1e9))
+	results := make(chan int)
 	go func() {
+		t := &T{}
 		for time.Now().Before(end) {
 			n := t.Method(build(300))
 			select {
-			case ch <- n:
+			case results <- n:
 			default:
 			}
 		}
-		close(ch)
+		close(results)
 	}()
+	t, n := &T{}, 0
 	for time.Now().Before(end) {
 		n += t.Method(build(500))
 		select {
-		case x := <-ch:
+		case x := <-results:
 			n += x
 		default:
 		}
