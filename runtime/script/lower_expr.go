@@ -278,7 +278,15 @@ func (s *scopeOf) call(e *syntax.CallExpr) val {
 		}
 	}
 	if f, ok := fn.(starlark.Callable); ok {
-		if v, ok := s.lowerBuiltin(e, f, args); ok {
+		known := true
+		v := s.sequenced(e.Lparen, args, func(args []val) (v val) {
+			v, known = s.lowerBuiltin(e, f, args)
+			if !known {
+				v.c = starlark.False
+			}
+			return v
+		})
+		if known {
 			return v
 		}
 	}

@@ -47,6 +47,7 @@ func (p *proc) store(at syntax.Position, name string, v val) {
 func (p *proc) emit(call *syntax.CallExpr) {
 	fields := p.machine.emits
 	args := make([]expr.Node, len(fields))
+	effects := p.callsFunctions(call) // then values are kept, in order
 	for _, a := range call.Args {
 		b, ok := a.(*syntax.BinaryExpr)
 		if !ok || b.Op != syntax.EQ {
@@ -62,6 +63,12 @@ func (p *proc) emit(call *syntax.CallExpr) {
 			p.refuse(call.Lparen, "emit of an unknown name")
 		}
 		v := p.expr(b.Y)
+		if v.node != nil && effects {
+			var set expr.Node
+			if set, v = p.hold(b.OpPos, v); set != nil {
+				p.add(set)
+			}
+		}
 		args[at] = p.emitted(b.OpPos, &fields[at], v)
 	}
 	names := make([]string, len(fields))
@@ -137,4 +144,18 @@ func (l *lowerer) try(fn func()) (err error) {
 	}()
 	fn()
 	return nil
+}
+
+// callsFunctions reports that values of a call come from functions of the
+// script, which may change the state.
+func (p *proc) callsFunctions(call *syntax.CallExpr) bool {
+	found := false
+	syntax.Walk(call, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.CallExpr); ok && c != call {
+			_, script := p.callee(c).(*starlark.Function)
+			found = found || script
+		}
+		return !found
+	})
+	return found
 }

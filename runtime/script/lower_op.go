@@ -217,9 +217,11 @@ func (s *scopeOf) compare(at syntax.Position, op string, x, y val) val {
 	if !same {
 		s.refuse(at, "a %s is compared with a %s", typeOf(x), typeOf(y))
 	}
-	n, err := expr.Compare(op, s.operand(at, x), s.operand(at, y))
-	s.must(at, err)
-	return val{node: n}
+	return s.sequenced(at, []val{x, y}, func(v []val) val {
+		n, err := expr.Compare(op, s.operand(at, v[0]), s.operand(at, v[1]))
+		s.must(at, err)
+		return val{node: n}
+	})
 }
 
 // operand is nodeOf without the change of sign, which comparisons do better.
@@ -248,9 +250,11 @@ func (s *scopeOf) member(e *syntax.BinaryExpr) val {
 	case x.c != nil && y.c != nil:
 		return s.constant(e, x.c, y.c)
 	case isText(x) && isText(y):
-		n, err := expr.PyBinary("in", s.operand(e.OpPos, x), s.operand(e.OpPos, y))
-		s.must(e.OpPos, err)
-		return negate(val{node: n})
+		return negate(s.sequenced(e.OpPos, []val{x, y}, func(v []val) val {
+			n, err := expr.PyBinary("in", s.operand(e.OpPos, v[0]), s.operand(e.OpPos, v[1]))
+			s.must(e.OpPos, err)
+			return val{node: n}
+		}))
 	case y.c == nil || x.node == nil:
 		s.refuse(e.OpPos, "in a value that is made for each event")
 	}
@@ -259,6 +263,7 @@ func (s *scopeOf) member(e *syntax.BinaryExpr) val {
 	if !ok || starlark.Len(y.c) > maxMembers {
 		s.refuse(e.OpPos, "in a %s", y.c.Type())
 	}
+	set, x := s.hold(e.OpPos, x) // it is compared several times
 	var any expr.Node
 	for m := range starlark.Elements(seq) {
 		eq := s.compare(e.OpPos, "==", x, val{c: m}).node
@@ -270,8 +275,15 @@ func (s *scopeOf) member(e *syntax.BinaryExpr) val {
 		s.must(e.OpPos, err)
 		any = n
 	}
-	if any == nil {
+	switch {
+	case any == nil && set != nil:
+		s.refuse(e.OpPos, "in an empty %s", y.c.Type())
+	case any == nil:
 		return negate(val{c: starlark.False})
+	case set != nil:
+		n, err := expr.NewSeq(set, any)
+		s.must(e.OpPos, err)
+		any = n
 	}
 	return negate(val{node: any})
 }

@@ -355,12 +355,14 @@ func (s *scopeOf) str(e *syntax.CallExpr, args []val) (val, bool) {
 
 // concat is x + y of texts.
 func (s *scopeOf) concat(at syntax.Position, x, y val) val {
-	n, err := expr.NewNative(expr.Native{Name: "concat", T: expr.TStr, Args: []expr.Node{s.nodeOf(at, x), s.nodeOf(at, y)},
-		Str: func(f *expr.Frame, a []expr.Arg) []byte {
-			return f.Keep(append(append(f.Scratch(), a[0].S...), a[1].S...))
-		}})
-	s.must(at, err)
-	return val{node: n}
+	return s.sequenced(at, []val{x, y}, func(v []val) val {
+		n, err := expr.NewNative(expr.Native{Name: "concat", T: expr.TStr, Args: []expr.Node{s.nodeOf(at, v[0]), s.nodeOf(at, v[1])},
+			Str: func(f *expr.Frame, a []expr.Arg) []byte {
+				return f.Keep(append(append(f.Scratch(), a[0].S...), a[1].S...))
+			}})
+		s.must(at, err)
+		return val{node: n}
+	})
 }
 
 // textView is the bytes of a text, not to be written.

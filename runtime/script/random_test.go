@@ -60,7 +60,15 @@ func (g *gen) expr(kind string) string {
 	x := func(k string) string { return g.expr(k) }
 	switch kind {
 	case "int":
-		switch g.r.IntN(8) {
+		switch g.r.IntN(11) {
+		case 8:
+			return "half(" + x("int") + ", " + x("int") + ")"
+		case 9:
+			return "level(e, " + x("bool") + ")"
+		case 10:
+			if g.state != nil {
+				return "bump(s, " + x("int") + ")"
+			}
 		case 0:
 			return "(log2(" + x("int") + ") + len(" + x("text") + "))"
 		case 1:
@@ -201,6 +209,22 @@ func (g *gen) copyVars() map[string]string {
 const randomPrelude = `
 LIMIT = 50
 DICT = {0: 5, 1: -1, 120: 7}
+def half(x, by):
+    q = x // 2
+    if by > 100:
+        return q
+    q -= x // by
+    return q
+def level(e, high):
+    if e.prio > 120 and high:
+        return 2
+    return 1 if e.comm else 0
+def bump(s, by):
+    old = s.m
+    s.m = by
+    if by % 3 == 0:
+        return old
+    return old + s.m
 `
 
 func randomNames() starlark.StringDict {
