@@ -44,6 +44,10 @@ type Options struct {
 	// Stdout prints folded text; "" is none. Pprof writes pprof's form.
 	FlameGraph string
 	Pprof      string
+	// Lines names the source file and line of frames, Inlines the functions
+	// that the compiler merged into others: both read DWARF, for seconds in
+	// large programs.
+	Lines, Inlines bool
 	// IncludeSelf keeps the events of ppscript's own threads, which a log
 	// would otherwise feed with its own output.
 	IncludeSelf bool

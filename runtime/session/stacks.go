@@ -1,13 +1,11 @@
 package session
 
 import (
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"time"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
@@ -55,7 +53,7 @@ func (r *run) openStacks() {
 		return
 	}
 	w := &stackWorld{world: r.world, foreign: r.world.foreignKernel(), frames: map[frameKey][]*result.Frame{}}
-	o, so := symbol.Options{Kernel: r.world.symbols}, stack.Options{}
+	o, so := symbol.Options{Kernel: r.world.symbols, Lines: r.cfg.Options.Lines, Inlines: r.cfg.Options.Inlines}, stack.Options{}
 	if r.plan.Mappings {
 		w.maps = task.NewMappings(task.MappingsOptions{NoProc: r.world.file != nil})
 		o.Maps = w.maps
@@ -65,21 +63,6 @@ func (r *run) openStacks() {
 	w.symbols = symbol.New(o)
 	r.stacks = w
 	r.world.place = w.place
-}
-
-// place appends the symbol of an address of an event.
-func (w *stackWorld) place(dst []byte, e *event.Event, ip uint64) []byte {
-	if ip >= 1<<63 && w.foreign {
-		return fmt.Appendf(dst, "%016x", ip)
-	}
-	f := w.symbols.Resolve(e.PID, e.TID, ip, e.Time)[0]
-	switch {
-	case f.Symbol != symbol.Unknown:
-		return strconv.AppendUint(append(append(dst, f.Symbol...), "+0x"...), f.Offset, 16)
-	case f.DSO != "":
-		return fmt.Appendf(dst, "%016x (%s)", ip, f.DSO)
-	}
-	return fmt.Appendf(dst, "%016x", ip)
 }
 
 // readStacks puts the Readers in front of the decoders.
@@ -165,89 +148,6 @@ func (w *stackWorld) record(e *event.Event) {
 	}
 }
 
-// of is the frames of a stack, appended to dst, innermost first.
-func (w *stackWorld) of(dst []*result.Frame, id stack.ID) (frames []*result.Frame, s stack.Stack) {
-	if id == stack.Full {
-		return append(dst, noRoom), s
-	}
-	s, ok := w.table.At(id)
-	if !ok {
-		return dst, s
-	}
-	stack.Each(s.Chain, func(addr uint64, in stack.Context, exact bool) {
-		dst = append(dst, w.at(&s, addr, in, exact)...)
-	})
-	return dst, s
-}
-
-var noRoom = &result.Frame{Symbol: "[no room for the stack]"}
-
-// at is the frames of one address.
-func (w *stackWorld) at(s *stack.Stack, addr uint64, in stack.Context, exact bool) []*result.Frame {
-	key := frameKey{addr: addr, pid: s.PID, image: s.Image, exact: exact}
-	if in == stack.Kernel {
-		key.pid, key.image = -1, 0
-	}
-	if f, ok := w.frames[key]; ok {
-		return f
-	}
-	if len(w.frames) >= maxFrames {
-		clear(w.frames)
-	}
-	var list []*result.Frame
-	switch {
-	case in == stack.Kernel && w.foreign:
-		w.world.sayOnce("kernel functions have no names: the recording is of another kernel than the one that runs here")
-		list = []*result.Frame{{Addr: addr, DSO: symbol.KernelDSO, Kernel: true}}
-	case in == stack.Kernel, in == stack.User:
-		resolve := w.symbols.ResolveReturn
-		if exact {
-			resolve = w.symbols.Resolve
-		}
-		for _, f := range resolve(s.PID, s.PID, addr, s.When) {
-			list = append(list, frameOf(addr, f))
-		}
-		if in == stack.Kernel && list[0].Symbol == "" {
-			w.hidden()
-		}
-	default:
-		list = []*result.Frame{{Addr: addr, DSO: "[" + in.String() + "]"}}
-	}
-	w.frames[key] = list
-	return list
-}
-
-// hidden says why kernel functions have no names.
-func (w *stackWorld) hidden() {
-	if err := w.world.symbols.Err(); err != nil {
-		text := "kernel functions have no names: " + err.Error()
-		if hint := diag.HintOf(err); hint != "" {
-			text += " (" + hint + ")"
-		}
-		w.world.sayOnce(text)
-	}
-}
-
-func frameOf(addr uint64, f symbol.Frame) *result.Frame {
-	out := &result.Frame{Addr: addr, Symbol: f.Symbol, Offset: f.Offset, DSO: f.DSO, BuildID: f.BuildID,
-		File: f.File, Line: f.Line, Inline: f.Inline, Kernel: f.Kernel}
-	if f.Symbol == symbol.Unknown {
-		out.Symbol = ""
-	}
-	return out
-}
-
-// eventStack is the frames of an event's stack, valid until the next call.
-func (w *stackWorld) eventStack(e *event.Event) ([]*result.Frame, bool) {
-	if e.Stream.Index >= len(w.show) || !w.show[e.Stream.Index] {
-		return nil, false
-	}
-	id, _ := e.Stream.Members.Member(e, event.FactCallchain)
-	frames, s := w.of(w.line[:0], stack.ID(id))
-	w.line = frames
-	return frames, s.Cut
-}
-
 // shows reports that some stream of a log has stacks to show.
 func (w *stackWorld) shows() bool {
 	if w == nil {
@@ -259,33 +159,6 @@ func (w *stackWorld) shows() bool {
 		}
 	}
 	return false
-}
-
-// text names the stacks in a table's cells.
-func (w *stackWorld) text(t *result.Table, name func(frames []*result.Frame) string) {
-	if w == nil {
-		return
-	}
-	for i := range t.Columns {
-		if c := &t.Columns[i]; c.Stack && c.Text == nil {
-			one := func(v event.Value) string {
-				frames, _ := w.of(nil, stack.ID(v.Uint()))
-				return name(frames)
-			}
-			c.Text = func(v event.Value) string {
-				if v.Kind != event.ListValue {
-					return one(v)
-				}
-				var parts []string
-				for _, m := range v.List() {
-					if pair := m.List(); len(pair) == 2 {
-						parts = append(parts, pair[1].String()+" "+one(pair[0]))
-					}
-				}
-				return strings.Join(parts, ", ")
-			}
-		}
-	}
 }
 
 // result makes the result of a count by stack.
@@ -372,16 +245,4 @@ func (w *stackWorld) close() error {
 		return nil
 	}
 	return w.maps.Close()
-}
-
-// registers is the block of an event that has a field of that kind.
-func registers(dst []byte, e *event.Event) []byte {
-	if e.Stream == nil || e.Kind != event.Sample {
-		return dst
-	}
-	f, ok := e.Stream.Schema.Field("regs")
-	if !ok || f.Place != event.InFact || f.Kind != event.Str {
-		return dst
-	}
-	return append(dst, f.Text(e)...)
 }

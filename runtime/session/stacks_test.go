@@ -5,12 +5,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/stack"
 )
@@ -230,5 +232,53 @@ func BenchmarkCountStacks(b *testing.B) {
 	}
 	if len(p.Stacks[0].Group.Rows()) != 200 {
 		b.Fatal("samples were not counted")
+	}
+}
+
+// Inlined functions and source lines are named where they are asked for.
+func TestInlinedFrames(t *testing.T) {
+	dir := t.TempDir()
+	source, program := filepath.Join(dir, "inl.c"), filepath.Join(dir, "inl")
+	text := `volatile unsigned long x;
+static inline __attribute__((always_inline)) void inner(long n) { for (long i = 0; i < n; i++) x += i; }
+__attribute__((noinline)) void outer(long n) { inner(n); }
+int main(void) { for (int i = 0; i < 30; i++) outer(3000000); return 0; }
+`
+	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("needs gcc")
+	}
+	if out, err := exec.Command("gcc", "-O2", "-g", "-o", program, source).CombinedOutput(); err != nil {
+		t.Fatalf("gcc: %v\n%s", err, out)
+	}
+	clock := &plan.Source{Kind: plan.Software, Name: "cpu-clock", Freq: 999, Exclude: plan.Exclude{Kernel: true}}
+	lines, _, err := runJSON(t, Config{Options: Options{Lines: true, Inlines: true}, Reports: []plan.Report{&plan.Stacks{In: clock}},
+		Target: perf.Target{Workload: &perf.Workload{Args: []string{program}}}})
+	if errors.Is(err, os.ErrPermission) {
+		t.Skipf("needs permission to sample own programs: %v", err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, l := range lines {
+		if l["type"] != "stacks" {
+			continue
+		}
+		for _, x := range l["data"].(map[string]any)["stacks"].([]any) {
+			stack := x.(map[string]any)["stack"].([]any)
+			if len(stack) < 2 {
+				continue
+			}
+			inner, outer := stack[0].(map[string]any), stack[1].(map[string]any)
+			if inner["symbol"] == "inner" && inner["inline"] == true && outer["symbol"] == "outer" && outer["inline"] == nil &&
+				inner["addr"] == outer["addr"] && inner["line"].(float64) == 2 && strings.HasSuffix(inner["file"].(string), "inl.c") {
+				found = true
+			}
+		}
+	}
+	if !found {
+		t.Errorf("got no stack with inner, inlined at inl.c:2, in outer: %v", lines)
 	}
 }
