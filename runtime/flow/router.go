@@ -244,3 +244,16 @@ func (r *Router) remap(evs []*event.Event) []*event.Event {
 	}
 	return r.mapped
 }
+
+// Absorb adds the counters of o, which saw other events, and clears them.
+func (r *Router) Absorb(o *Router) {
+	r.Samples += o.Samples
+	r.Skipped += o.Skipped
+	r.LostN += o.LostN
+	r.Throttle += o.Throttle
+	r.Last = max(r.Last, o.Last)
+	if r.First == 0 || o.First != 0 && o.First < r.First {
+		r.First = o.First
+	}
+	o.Samples, o.Skipped, o.LostN, o.Throttle, o.First, o.Last = 0, 0, 0, 0, 0, 0
+}

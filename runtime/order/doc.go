@@ -30,6 +30,14 @@ type Stats struct {
 	Suspected uint64
 }
 
+// Add adds the counters of o.
+func (s *Stats) Add(o Stats) {
+	s.Events += o.Events
+	s.Late += o.Late
+	s.Held += o.Held
+	s.Suspected += o.Suspected
+}
+
 // A Feeder hands the events of a source to sink. Final rounds hand out what
 // is visible, others may keep back what is not known to be complete.
 type Feeder interface {

@@ -76,7 +76,7 @@ type builder struct {
 	memo      map[Stream][]branch
 	joins     []*joinNode
 	folds     []*foldNode
-	mixed     bool // a sink takes events of several roots
+	mixed     bool  // a sink takes events of several roots
 	machines  []any // machines and batchers: more interpreted functions
 	attached  []*attachment
 	counters  map[*Counters]*counterNode

@@ -17,6 +17,9 @@ func (r *run) tick(final bool) error {
 		r.clock.refresh()
 	}
 	r.plan.End(final)
+	if s, ok := r.feeder.(*shared); ok {
+		s.absorb()
+	}
 	loss := r.interval()
 	if r.kernel != nil {
 		own, err := r.kernel.collect(r)

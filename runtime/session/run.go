@@ -199,14 +199,28 @@ func (r *run) prepare() {
 	for _, x := range p.Eachs {
 		x.Stop = func(err error) { r.failed = err }
 	}
-	switch {
+	switch n := r.readers(); {
 	case r.src == nil:
+	case n > 1:
+		var err error
+		r.feeder, err = share(r.src, p, n, func() (*plan.Plan, error) { return plan.Build(r.cfg.Reports, r.world.env(r.cfg)) })
+		if err != nil {
+			r.failed = err
+		}
 	case len(r.src.Rings()) == 1 || !p.Order:
 		// One ring is in order by itself.
 		r.feeder = order.NewDrain(r.src)
 	default:
 		r.feeder = order.NewMerge(r.src)
 	}
+}
+
+// readers is how many readers share the rings.
+func (r *run) readers() int {
+	if r.live == nil || r.cfg.Options.ExitN > 0 || !r.plan.Shareable() {
+		return 1
+	}
+	return readersFor(len(r.src.Rings()))
 }
 
 func (r *run) verbose(level int, line string) {

@@ -1,0 +1,93 @@
+package agg
+
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/key"
+)
+
+// Mergeable reports that a Group of the spec can be the sum of several that
+// saw parts of the events: nothing in it depends on their order.
+func (s *Spec) Mergeable() bool {
+	for i := range s.Aggs {
+		switch s.Aggs[i].Op {
+		case First, Last, List, Top:
+			return false
+		}
+	}
+	return true
+}
+
+// Merge adds all rows of o, a Group of the same Spec. Rows that g has not yet
+// come behind those that it has, in o's order.
+func (g *Group) Merge(o *Group) {
+	g.events += o.events
+	g.evicted += o.evicted
+	if g.errs.N += o.errs.N; g.errs.First == nil {
+		g.errs.First = o.errs.First
+	}
+	switch {
+	case o.ints != nil:
+		keys := make([]int64, len(o.rows))
+		o.ints.Each(func(k int64, r int32) { keys[r] = k })
+		for from, k := range keys {
+			to, fresh := g.ints.Insert(k)
+			g.mergeRow(o, int32(from), to, fresh)
+		}
+	case o.texts != nil:
+		for from := range o.rows {
+			to, fresh := g.texts.Insert(o.texts.Key(int32(from)))
+			g.mergeRow(o, int32(from), to, fresh)
+		}
+	case len(o.rows) > 0:
+		g.mergeRow(o, 0, 0, len(g.rows) == 0)
+	}
+}
+
+func (g *Group) mergeRow(o *Group, from, to int32, fresh bool) {
+	n := len(g.spec.Args)
+	if to == key.None {
+		// As if its events had come one by one.
+		for i := range o.measures[int(from)*n : int(from)*n+min(n, 1)] {
+			g.evicted += o.measures[int(from)*n+i].n
+		}
+		return
+	}
+	if fresh {
+		g.fresh(to, &event.Event{Time: o.rows[from].first})
+	}
+	for i := range n {
+		m := &o.measures[int(from)*n+i]
+		g.addMeasure(&g.measures[int(to)*n+i], &Measure{N: m.n, Sum: m.sum, Min: m.min, Max: m.max})
+		for _, x := range g.spec.Args[i].extras {
+			g.extras[to][x].merge(g, &o.extras[from][x])
+		}
+	}
+}
+
+// merge adds what another row of the same aggregator holds.
+func (x *extra) merge(g *Group, o *extra) {
+	if o.sketch != nil {
+		if x.sketch == nil {
+			x.sketch = new(Sketch)
+		}
+		x.sketch.Merge(o.sketch)
+	}
+	if o.hist != nil {
+		if x.hist == nil {
+			x.hist = make([]uint64, len(o.hist))
+		}
+		for i, n := range o.hist {
+			x.hist[i] += n
+		}
+	}
+	for v := range o.set {
+		if x.set == nil {
+			x.set = make(map[string]struct{})
+		}
+		if _, there := x.set[v]; !there && len(x.set) >= distinctLimit {
+			g.evicted++
+			continue
+		}
+		x.set[v] = struct{}{}
+	}
+}

@@ -1,0 +1,96 @@
+package session
+
+import (
+	"runtime"
+	"sync"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/order"
+	"ppscript/runtime/plan"
+)
+
+// This file lets several readers share the rings of a source, so that one core
+// is not the limit on a large machine. Each reader has a copy of the plan, with
+// its own operators, and a part of the rings; at every interval the tables are
+// added up. It is done only where that gives the same result: see
+// plan.Shareable. Readers cost the machine cores that somebody may want, so
+// there is one for every eight rings, at most four.
+
+const (
+	ringsPerReader = 8
+	maxReaders     = 4
+)
+
+// A shared feeder has several readers. Reader 0 works on the run's own plan.
+type shared struct {
+	readers []*reader
+}
+
+type reader struct {
+	plan  *plan.Plan
+	drain *order.Drain
+}
+
+// readersFor is how many readers so many rings are worth.
+func readersFor(rings int) int {
+	return max(1, min(rings/ringsPerReader, maxReaders, runtime.GOMAXPROCS(0)-1))
+}
+
+// share makes a feeder of n readers; more makes copies of the plan.
+func share(src event.Source, p *plan.Plan, n int, more func() (*plan.Plan, error)) (*shared, error) {
+	s := &shared{}
+	for i := range n {
+		mine := p
+		if i > 0 {
+			var err error
+			if mine, err = more(); err != nil {
+				return nil, err
+			}
+			mine.Router.Remap = p.Router.Remap
+		}
+		s.readers = append(s.readers, &reader{mine, order.NewDrain(&part{Source: src, n: n, i: i})})
+	}
+	return s, nil
+}
+
+// part is every n-th ring of a source.
+type part struct {
+	event.Source
+	n, i  int
+	rings []event.Ring
+}
+
+// Rings returns the rings of the part.
+func (p *part) Rings() []event.Ring {
+	all := p.Source.Rings()
+	for have := p.i + p.n*len(p.rings); have < len(all); have += p.n {
+		p.rings = append(p.rings, all[have])
+	}
+	return p.rings
+}
+
+// Round implements order.Feeder: all readers empty their rings.
+func (s *shared) Round(sink func([]*event.Event), final bool) {
+	var wg sync.WaitGroup
+	for _, r := range s.readers[1:] {
+		wg.Go(func() { r.drain.Round(r.plan.Router.Events, final) })
+	}
+	s.readers[0].drain.Round(sink, final)
+	wg.Wait()
+}
+
+// Stats implements order.Feeder.
+func (s *shared) Stats() order.Stats {
+	var sum order.Stats
+	for _, r := range s.readers {
+		sum.Add(r.drain.Stats())
+	}
+	return sum
+}
+
+// absorb adds what the other readers counted to the run's own plan.
+func (s *shared) absorb() {
+	for _, r := range s.readers[1:] {
+		s.readers[0].plan.Absorb(r.plan)
+	}
+}
