@@ -2,6 +2,7 @@ package bpf
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
@@ -76,6 +77,10 @@ func Generate(s *Spec, host *Host, t *Target) (im *Image, err error) {
 	im = &Image{Spec: s, Target: t, host: host}
 	gens := make([]*gen, len(s.Events))
 	for i, e := range s.Events {
+		if strings.HasPrefix(e.Schema.FullName(), "sched:sched_stat_") && (t.sets() || len(t.PIDs)+len(t.TIDs) > 0) {
+			// perf brings these to the task that waited, not the one that runs.
+			refuse("%s is about another task than the running one", e.Label)
+		}
 		if e.Schema.System == "" || len(e.Schema.Fields) == 0 {
 			refuse("%s is not a tracepoint", e.Label)
 		}

@@ -2,6 +2,8 @@ package bpf
 
 import (
 	"runtime"
+	"slices"
+	"strings"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
@@ -31,6 +33,7 @@ type rawField struct {
 	member string
 	size   int
 	signed bool
+	text   bool // up to its NUL, at most size bytes
 }
 
 func rawPointOf(fullName string) *rawPoint {
@@ -45,10 +48,36 @@ func rawPointOf(fullName string) *rawPoint {
 		return &rawPoint{"sys_exit", map[string]rawField{"id": nr, "ret": {arg: 1, size: 8, signed: true}}}
 	case "irq:softirq_entry", "irq:softirq_exit", "irq:softirq_raise":
 		return &rawPoint{fullName[4:], map[string]rawField{"vec": {arg: 0, size: 4}}}
+	case "sched:sched_switch":
+		p := &rawPoint{fullName[6:], map[string]rawField{}}
+		p.task("prev_", 1)
+		p.task("next_", 2)
+		return p
+	case "sched:sched_wakeup", "sched:sched_waking", "sched:sched_wakeup_new", "sched:sched_process_exit":
+		p := &rawPoint{fullName[6:], map[string]rawField{}}
+		p.task("", 0)
+		return p
 	case "irq:irq_handler_exit":
 		return &rawPoint{fullName[4:], map[string]rawField{"irq": {arg: 0, size: 4, signed: true}, "ret": {arg: 2, size: 4, signed: true}}}
 	}
+	// Of most others nothing is known, which is enough if nothing is read.
+	if system, name, ok := strings.Cut(fullName, ":"); ok && slices.Contains(plainSystems, system) {
+		return &rawPoint{name, nil}
+	}
 	return nil
+}
+
+// plainSystems have events that are the tracepoints of their names.
+var plainSystems = []string{"sched", "irq", "task", "signal", "timer", "block", "kmem", "kvm", "net", "skb", "tcp", "sock", "power", "workqueue", "writeback"}
+
+// task adds the fields that are copies of members of a task.
+func (p *rawPoint) task(prefix string, arg int) {
+	member := func(name string, size int, text bool) {
+		p.fields[prefix+name] = rawField{arg: arg, deref: true, typ: "task_struct", member: name, size: size, signed: !text, text: text}
+	}
+	member("pid", 4, false)
+	member("prio", 4, false)
+	member("comm", 16, true)
 }
 
 // pickRaw decides whether e's program can be a raw one: every field of the
@@ -72,7 +101,7 @@ func (g *gen) pickRaw(e *Event, nodes []expr.Node) {
 				return ok
 			}
 			known, have := p.fields[f.F.Name]
-			ok = ok && have && f.View == expr.ViewValue && f.F.Kind == event.Int
+			ok = ok && have && f.View == expr.ViewValue && (f.F.Kind == event.Int || known.text && f.F.Kind == event.Str)
 			if have && known.deref {
 				if _, has := g.host.member(known.typ, known.member); !has {
 					ok = false
@@ -85,6 +114,17 @@ func (g *gen) pickRaw(e *Event, nodes []expr.Node) {
 	if ok {
 		g.raw, g.kind = p, typ
 	}
+}
+
+// rawText copies a text of a structure to off.
+func (g *gen) rawText(off int16, name string) {
+	c := g.code
+	f := g.raw.fields[name]
+	at, _ := g.host.member(f.typ, f.member)
+	c.emit(asm.LoadMem(asm.R3, asm.R6, int16(8*f.arg), asm.DWord), asm.Add.Imm(asm.R3, int32(at)))
+	c.addr(asm.R1, off)
+	c.emit(asm.Mov.Imm(asm.R2, int32(f.size+1)))
+	c.call(g.readStr())
 }
 
 // rawField reads a field from the arguments.

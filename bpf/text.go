@@ -115,10 +115,11 @@ func (g *gen) textField(off int16, size int, n *expr.Field) {
 		c.call(asm.FnGetCurrentComm)
 		return
 	}
-	if g.raw != nil {
-		refuse("BUG: raw tracepoint has no text fields")
-	}
 	c.zero(off, size)
+	if g.raw != nil {
+		g.rawText(off, f.Name)
+		return
+	}
 	if f.Place == event.InRaw {
 		c.addr(asm.R1, off)
 		c.emit(asm.Mov.Imm(asm.R2, int32(f.Size+1)), asm.Mov.Reg(asm.R3, asm.R6), asm.Add.Imm(asm.R3, int32(f.Offset)))

@@ -44,6 +44,21 @@ def main(o):
     ]
 `
 
+// arguments read nothing but what a raw tracepoint's arguments hold.
+const arguments = `
+switch = tracepoint("sched:sched_switch")
+
+def main(o):
+    return [
+        switch.by("prev_comm", "prev_prio").count(),
+        switch.where("prev_comm == \"load-0\"").by("next_comm", idle = "next_pid == 0").count(),
+        switch.where(lambda e: e.prev_pid != e.next_pid).agg(n = agg.count(), least = agg.min("next_prio"), most = agg.max("prev_prio")),
+        tracepoint("raw_syscalls:sys_exit").by("id", bad = "ret < 0").count(),
+        tracepoint("sched:sched_waking").by("prio").count(),
+        tracepoint("sched:sched_wakeup").count(),
+    ]
+`
+
 // run starts a tier on a target; it is attached when it returns.
 func run(t *testing.T, l *testkit.Target, engine, program string, options ...string) *testkit.Process {
 	t.Helper()
@@ -65,8 +80,14 @@ func script(t *testing.T, text string) string {
 // Both tiers observe one run of a program, and make the same tables.
 func TestKernelAndNativeAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
+	for name, program := range map[string]string{"records": pipelines, "arguments": arguments} {
+		t.Run(name, func(t *testing.T) { agree(t, program) })
+	}
+}
+
+func agree(t *testing.T, program string) {
 	l := testkit.StartTarget(t, "-getppid", "2000", "-sleep", "20", "-fail", "30", "-switch", "50")
-	kernel, native := run(t, l, "bpf", pipelines), run(t, l, "perf", pipelines)
+	kernel, native := run(t, l, "bpf", program), run(t, l, "perf", program)
 	l.Do()
 	a, b := testkit.Tables(t, kernel.Stop().Want(t, 0).Stdout), testkit.Tables(t, native.Stop().Want(t, 0).Stdout)
 	l.End()
