@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -103,4 +104,86 @@ func kernelObjects(t *testing.T, pid int) map[string][]uint32 {
 		}
 	}
 	return ids
+}
+
+// getppids is how many calls of getppid the kernel tier counted.
+func getppids(t *testing.T, out testkit.Output) (n int64) {
+	t.Helper()
+	for _, r := range last(t, out.Want(t, 0).Stdout).Rows {
+		if r.Int(t, "id") == 110 {
+			n += r.Int(t, "count")
+		}
+	}
+	return n
+}
+
+const countEnter = `tracepoint("raw_syscalls:sys_enter").by("id").count()`
+
+// A workload counts with its children, from its execve on; without them if
+// they shall not be followed.
+func TestKernelWorkload(t *testing.T) {
+	live(t, testkit.AMD64)
+	load := testkit.Load(t)
+	f := func(want int64, script string, options ...string) {
+		t.Helper()
+		args := append([]string{testkit.PPScript(t), "--engine", "bpf", "--format", "json", "-c", countEnter}, options...)
+		got := getppids(t, testkit.Run(t, append(args, "--", "sh", "-c", script)...))
+		// A shell asks for its parent as well.
+		if got < want || got > want+5 {
+			t.Errorf("%s %v: got %d calls, want %d", script, options, got, want)
+		}
+	}
+	f(100, load+" -getppid 100")
+	f(300, load+" -getppid 100 & "+load+" -getppid 200; wait")
+	f(1000, "for i in 1 2 3 4 5 6 7 8 9 10; do "+load+" -getppid 100; done")
+	f(0, "true; "+load+" -getppid 100", "--inherit=no")
+}
+
+// Threads and CPUs: the same target in both tiers.
+func TestKernelTargets(t *testing.T) {
+	live(t, testkit.AMD64, testkit.CPU1)
+	const calls = 500
+	l := testkit.StartTarget(t, "-getppid", fmt.Sprint(calls), "-cpus", "2")
+	var workers []string
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", l.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range tasks {
+		if comm := read(t, task+"/comm"); strings.HasPrefix(comm, "load-") {
+			workers = append(workers, filepath.Base(task))
+		}
+	}
+	if len(workers) != 2 {
+		t.Fatalf("got workers %v, want two", workers)
+	}
+	pid := fmt.Sprint(l.PID())
+	type tier struct {
+		p    *testkit.Process
+		want int64
+		args []string
+	}
+	var tiers []tier
+	f := func(want int64, args ...string) {
+		t.Helper()
+		args = append([]string{"--engine", "bpf", "--format", "json", "-v", "-c", countEnter}, args...)
+		p := testkit.Start(t, append([]string{testkit.PPScript(t)}, args...)...)
+		p.WaitStderr(" open event")
+		tiers = append(tiers, tier{p, want, args})
+	}
+	f(2*calls, "-p", pid)
+	f(2*calls, "-p", pid+","+fmt.Sprint(os.Getpid()))
+	f(2*calls, "-p", pid, "--inherit")
+	f(calls, "-t", workers[0])
+	f(2*calls, "-t", workers[0]+","+workers[1])
+	f(calls, "-p", pid, "-C", "0")
+	f(2*calls, "-p", pid, "-C", "0,1")
+	f(calls, "-C", "1", "-p", pid)
+	l.Do()
+	for _, x := range tiers {
+		if got := getppids(t, x.p.Stop()); got != x.want {
+			t.Errorf("%v: got %d calls, want %d", x.args, got, x.want)
+		}
+	}
+	l.End()
 }
