@@ -241,3 +241,25 @@ func FuzzFindBuildID(f *testing.F) {
 		}
 	})
 }
+
+// A file that nobody could show is found when a process does.
+func TestFileTurnsUp(t *testing.T) {
+	s := NewStore(Options{})
+	defer s.Close()
+	path := filepath.Join(t.TempDir(), "lib")
+	m := Mapping{Path: path}
+	first := s.Find(m)
+	if first.Opened() || s.Stats().NotFound != 1 {
+		t.Fatalf("got %+v, want it not found", s.Stats())
+	}
+	if _, err := first.Image(); err == nil {
+		t.Error("got an image of a missing file")
+	}
+	write(t, path, elfWith(strings.Repeat("a", 20)))
+	if again := s.Find(m); again != first || !again.Opened() {
+		t.Error("got another file, want the first one opened")
+	}
+	if _, err := first.Image(); err != nil {
+		t.Errorf("got %v, want an image", err)
+	}
+}

@@ -25,7 +25,8 @@ type Options struct {
 	SysRoot string
 	// DebugDirs hold separate debug files; {"/usr/lib/debug"} if nil.
 	DebugDirs []string
-	// MaxOpen bounds the files held open, 0 is 1024.
+	// MaxOpen bounds the files held open; 0 is 1024, or a quarter of what
+	// the process may open if that is less.
 	MaxOpen int
 }
 
@@ -49,7 +50,8 @@ type Store struct {
 	byID    map[ID]*File
 	byBuild map[string]*File
 	byPath  map[pathKey]*File
-	used    *list.List // of *File that are open, the most recent first
+	missing map[pathKey]*File // not found yet, with the reason
+	used    *list.List        // of *File that are open, the most recent first
 	roots   []*Root
 	own     rootKey
 	stats   Stats
@@ -72,8 +74,12 @@ func NewStore(o Options) *Store {
 	}
 	if o.MaxOpen <= 0 {
 		o.MaxOpen = 1024
+		var limit unix.Rlimit
+		if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil {
+			o.MaxOpen = int(min(1024, max(16, limit.Cur/4)))
+		}
 	}
-	return &Store{opt: o, byID: map[ID]*File{}, byBuild: map[string]*File{}, byPath: map[pathKey]*File{}, used: list.New()}
+	return &Store{opt: o, byID: map[ID]*File{}, byBuild: map[string]*File{}, byPath: map[pathKey]*File{}, missing: map[pathKey]*File{}, used: list.New()}
 }
 
 // Stats tells what the Store did so far.
@@ -135,13 +141,21 @@ func (s *Store) Find(m Mapping) *File {
 	} else if f := s.byPath[key]; f != nil && (m.BuildID == "" || m.BuildID == f.BuildID) {
 		return f
 	}
-	f := &File{Path: m.Path, BuildID: m.BuildID, ID: m.ID, root: m.Root, store: s}
+	f := s.missing[key]
+	if f == nil || f.ID != m.ID || f.BuildID != m.BuildID {
+		f = &File{Path: m.Path, BuildID: m.BuildID, ID: m.ID, root: m.Root, store: s}
+	}
 	if !s.opt.NoProc {
 		if err := f.open(&m); err != nil {
-			// Not remembered: another process may still show it.
+			// It is tried again when another process maps it.
 			s.stats.NotFound++
+			if len(s.missing) < maxMissing {
+				s.missing[key] = f
+			}
 			return f
 		}
+		delete(s.missing, key)
+		f.err = nil
 		// A file that another process showed under another number.
 		if f.BuildID != "" {
 			if same := s.byBuild[f.BuildID]; same != nil {
@@ -162,6 +176,9 @@ func (s *Store) Find(m Mapping) *File {
 	}
 	return f
 }
+
+// maxMissing bounds the files that are remembered although they were not found.
+const maxMissing = 4096
 
 // Open opens a file by its path in r, for a file that is named rather than
 // mapped.

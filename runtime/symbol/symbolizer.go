@@ -239,7 +239,11 @@ func (s *Symbolizer) Table(f *object.File) *Table {
 	if t, ok := s.tables[f]; ok {
 		return t
 	}
-	t, err := ReadTable(s.opt.Maps.Files(), f)
+	var store *object.Store
+	if s.opt.Maps != nil {
+		store = s.opt.Maps.Files()
+	}
+	t, err := ReadTable(store, f)
 	if err != nil {
 		t = &Table{}
 	}

@@ -78,6 +78,7 @@ type Unwinder struct {
 	opt     Options
 	arch    *arch
 	modules map[*object.File]*module
+	absent  module // of files that are not found
 	stats   Stats
 	walk    walk
 }
@@ -227,6 +228,9 @@ func (u *Unwinder) up(dst []uint64, pid int32, when event.Time) ([]uint64, How) 
 func (u *Unwinder) module(f *object.File) *module {
 	if m, ok := u.modules[f]; ok {
 		return m
+	}
+	if _, err := f.Image(); err != nil && !f.Opened() {
+		return &u.absent // it may turn up with another process
 	}
 	m := loadModule(u.opt.Maps.Files(), f)
 	if u.stats.Bytes+m.bytes > u.opt.MaxBytes && len(u.modules) > 0 {
