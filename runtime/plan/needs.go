@@ -86,6 +86,7 @@ func (b *builder) needs() {
 	b.stacks(&n)
 	if n.facts[event.FactComm] {
 		n.add(event.FactTID)
+		n.order("comm: a thread's name changes when it executes another program")
 		p.Comm = true
 	}
 	for f := range n.facts {
