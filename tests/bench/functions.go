@@ -37,6 +37,8 @@ def step(s, e):
     s.n += 1
     if s.since:
         s.total += e.time - s.since
+    else:
+        emit(first = e.next_pid)
     s.since = e.time
 
 def busy(s, e):
