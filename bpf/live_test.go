@@ -1,10 +1,13 @@
 package bpf
 
 import (
+	"errors"
 	"os"
 	"runtime"
+	"strings"
 	"testing"
 
+	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/agg"
@@ -119,4 +122,20 @@ func TestCount(t *testing.T) {
 		}
 	}
 	t.Log(g.Rows(), r.Describe())
+}
+
+// What the verifier refuses comes with its reason, and nothing stays loaded.
+func TestRejected(t *testing.T) {
+	h, fs := live(t)
+	im, err := Generate(countByID(t, fs), h, &Target{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &im.Programs[0]
+	p.Ins = asm.Instructions{asm.LoadMem(asm.R0, asm.R9, 0, asm.DWord), asm.Return()}
+	_, err = Load(im)
+	var rejected *Rejected
+	if !errors.As(err, &rejected) || !strings.Contains(rejected.Log, "R9 !read_ok") || strings.Contains(rejected.Log, "processed ") {
+		t.Errorf("got %v, %q, want what the verifier did not like", err, logOf(err))
+	}
 }

@@ -1,0 +1,89 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"ppscript/bpf"
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+)
+
+// oneEvent is a Catalog of one tracepoint as a program can read it: nothing is in
+// the first eight bytes.
+type oneEvent struct{}
+
+var tierSchema = &event.Schema{System: "sched", Name: "made_up", Type: 2, Size: 48, Fields: []event.Field{
+	{Name: "common_pid", Type: "int", Offset: 4, Size: 4, Signed: true},
+	{Name: "id", Type: "int", Offset: 8, Size: 4, Signed: true},
+	{Name: "odd", Type: "int", Offset: 13, Size: 4, Signed: true},
+	{Name: "n", Type: "long", Offset: 24, Size: 8, Signed: true},
+	{Name: "name", Type: "char[16]", Kind: event.Str, Offset: 32, Size: 16},
+}}
+
+func (oneEvent) Find(s *Source) ([]*event.Schema, error) { return []*event.Schema{tierSchema}, nil }
+
+func tierPlan(t *testing.T, engine string, reports ...Report) (*Plan, error) {
+	t.Helper()
+	return Build(reports, Env{Catalog: oneEvent{}, Tier: Tier{Engine: engine, Host: &bpf.Host{}, Target: &bpf.Target{}}})
+}
+
+func made() *Source { return &Source{System: "sched", Name: "made_up"} }
+
+func countedBy(in Stream, keys ...string) *Group {
+	g := &Group{In: in, Aggs: []AggCol{{Name: "count", Op: "count"}}}
+	for _, k := range keys {
+		g.By = append(g.By, Var{k, *text(k)})
+	}
+	return g
+}
+
+func TestTierFits(t *testing.T) {
+	f := func(r Report) {
+		t.Helper()
+		p, err := tierPlan(t, EngineAuto, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Kernel == nil || p.KernelNo != "" {
+			t.Errorf("got no plan for the kernel: %s", p.KernelNo)
+		} else if !strings.Contains(p.Explain(), "engine          bpf: ") {
+			t.Errorf("got\n%s\nwant the engine in it", p.Explain())
+		}
+	}
+	f(countedBy(made()))
+	f(countedBy(made(), "id", "name", "_comm"))
+	f(countedBy(&Where{made(), *text("id / n > 3 && name ~ \"a*\" && common_pid != 7")}, "n % 10"))
+	f(countedBy(&Join{Stages: []Stream{made(), made()}, Key: text("id")}, "start.name", "end.id", "delay / 1000"))
+	f(&Group{In: made(), Aggs: []AggCol{{Name: "p", Op: "quantile", Q: 0.5, Arg: text("n")}, {Name: "m", Op: "max", Arg: text("n"), Where: text("id")}}})
+}
+
+func TestTierSaysWhyNot(t *testing.T) {
+	f := func(why string, reports ...Report) {
+		t.Helper()
+		p, err := tierPlan(t, EngineAuto, reports...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Kernel != nil || !strings.Contains(p.KernelNo, why) {
+			t.Errorf("got %q, want %q", p.KernelNo, why)
+		}
+		if text := p.Explain(); !strings.Contains(text, "engine          perf: ") || !strings.Contains(text, why) {
+			t.Errorf("got\n%s\nwant the reason in it", text)
+		}
+		_, err = tierPlan(t, EngineBPF, reports...)
+		if err == nil || diag.ClassOf(err) != diag.Usage || diag.HintOf(err) == "" || !strings.Contains(err.Error(), why) {
+			t.Errorf("got %v, want an error of use that says %q", err, why)
+		}
+		if p, err := tierPlan(t, EnginePerf, reports...); err != nil || p.Kernel != nil || p.KernelNo != "" {
+			t.Errorf("engine perf: got %v, %v, %q, want a plan without the kernel", err, p.Kernel, p.KernelNo)
+		}
+	}
+	f("a log shows events", countedBy(made()), &Log{In: made()})
+	f("times", countedBy(made(), "_time / 1000"))
+	f("is sampled", countedBy(&Source{System: "sched", Name: "made_up", Period: 100}))
+	f("last needs the events", &Group{In: made(), Aggs: []AggCol{{Name: "x", Op: "last", Arg: text("n")}}})
+	f("at 13 of the record", countedBy(made(), "odd"))
+	f("glob", countedBy(&Where{made(), *text("name ~ \"*x*\"")}))
+	f("period", countedBy(made(), "_period"))
+}
