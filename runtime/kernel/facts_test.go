@@ -16,7 +16,7 @@ func TestParseVersion(t *testing.T) {
 			t.Errorf("ParseVersion(%q): got %v %q, %v, want %s", in, v, v.Release, err, want)
 		}
 	}
-	f("6.18.44-fc-v657", "6.18.44")
+	f("6.18.44-xy-v657", "6.18.44")
 	f("6.1.0-50-cloud-amd64", "6.1.0")
 	f("4.18.0-553.el8_10.x86_64", "4.18.0")
 	f("5.10", "5.10.0")
