@@ -3,6 +3,8 @@ module ppscript
 go 1.26.0
 
 require (
+	github.com/bazelbuild/buildtools v0.0.0-20260904073137-eaa4d125b423
+	github.com/chzyer/readline v1.5.1
 	github.com/cilium/ebpf v0.22.0
 	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
 	github.com/ianlancetaylor/demangle v0.0.0-20260724033716-83e58baca724
@@ -13,11 +15,11 @@ require (
 	github.com/ulikunitz/xz v0.5.17
 	go.starlark.net v0.0.0-20260908191801-89a6a09411d5
 	golang.org/x/arch v0.32.0
+	golang.org/x/mod v0.42.0
 	golang.org/x/sys v0.49.0
 )
 
 require (
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
-	golang.org/x/mod v0.42.0 // indirect
 	golang.org/x/tools v0.51.0 // indirect
 )

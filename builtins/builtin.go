@@ -21,10 +21,12 @@ const (
 	Results       Group = "results"
 	Values        Group = "values"
 	Hosted        Group = "host"
+	Workshop      Group = "workshop"
+	Testing       Group = "tests"
 )
 
 // Groups lists the groups in the reference's order.
-var Groups = []Group{Options, Sources, Combinators, StreamMethods, PairMethods, Aggregators, Results, Values, Hosted}
+var Groups = []Group{Options, Sources, Combinators, StreamMethods, PairMethods, Aggregators, Results, Values, Hosted, Workshop, Testing}
 
 // A Builtin declares one name that scripts can use: a function, a method, or
 // a constant.

@@ -4,6 +4,8 @@ package all
 
 import (
 	"ppscript/builtins"
+	"ppscript/builtins/assert"
+	"ppscript/builtins/explore"
 	"ppscript/builtins/host"
 	"ppscript/builtins/options"
 	"ppscript/builtins/pipeline"
@@ -12,9 +14,22 @@ import (
 	"ppscript/builtins/values"
 )
 
-// Registry returns every builtin there is.
-func Registry() (*builtins.Registry, error) {
-	return builtins.NewRegistry(
+// Registry returns every builtin that a script can use.
+func Registry() (*builtins.Registry, error) { return builtins.NewRegistry(groups()...) }
+
+// Workshop adds what the REPL has; Tests adds what tests have, too. Without a
+// shop there is everything to read about, and nothing to call.
+func Workshop(s *explore.Shop) (*builtins.Registry, error) {
+	return builtins.NewRegistry(append(groups(), explore.Builtins(s))...)
+}
+
+// Tests returns every builtin there is.
+func Tests(s *explore.Shop) (*builtins.Registry, error) {
+	return builtins.NewRegistry(append(groups(), explore.Builtins(s), assert.Builtins())...)
+}
+
+func groups() [][]*builtins.Builtin {
+	return [][]*builtins.Builtin{
 		options.Builtins(),
 		sources.Builtins(),
 		sources.ProbeBuiltins(),
@@ -24,5 +39,5 @@ func Registry() (*builtins.Registry, error) {
 		results.StackBuiltins(),
 		values.Builtins(),
 		host.Builtins(),
-	)
+	}
 }

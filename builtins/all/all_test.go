@@ -1,19 +1,23 @@
 package all
 
 import (
+	"context"
+	"errors"
 	"os"
 	"strings"
 	"testing"
 
 	"ppscript/builtins"
+	"ppscript/builtins/explore"
 	"ppscript/runtime/script"
+	"ppscript/stdlib"
 
 	"go.starlark.net/starlark"
 )
 
 func registry(t *testing.T) *builtins.Registry {
 	t.Helper()
-	r, err := Registry()
+	r, err := Tests(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,18 +25,41 @@ func registry(t *testing.T) *builtins.Registry {
 }
 
 func TestReferenceIsUpToDate(t *testing.T) {
-	have, err := os.ReadFile("../REFERENCE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(have) != registry(t).Reference() {
-		t.Error("builtins/REFERENCE.md is stale; write it again: go generate ./builtins")
+	r := registry(t)
+	for name, want := range map[string]string{"REFERENCE.md": r.Reference(), "builtins.pyi": r.Stubs()} {
+		have, err := os.ReadFile("../" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(have) != want {
+			t.Errorf("builtins/%s is stale; write it again: go generate ./builtins", name)
+		}
 	}
 }
 
 // runInput runs an example whose events come from a recording. It returns
 // what the example shows.
-var runInput func(r *builtins.Registry, e builtins.Example) (string, error)
+func runInput(e builtins.Example) (string, error) {
+	shop := &explore.Shop{
+		Reports: ReportsOrStreams,
+		Context: context.Background,
+		Load: func(h *script.Host, name string) (*script.Module, error) {
+			file, ok := stdlib.Find(name)
+			if !ok {
+				return nil, errors.New("no such profiler")
+			}
+			return h.Load("@stdlib//" + file)
+		},
+		Replay: true,
+	}
+	shop.Base.Options.Input = "../../tests/data/" + e.Input
+	defer shop.Close()
+	r, err := Tests(shop)
+	if err != nil {
+		return "", err
+	}
+	return run(r, e.Code)
+}
 
 // TestExamples runs every example of the reference and compares its output.
 func TestExamples(t *testing.T) {
@@ -45,10 +72,8 @@ func TestExamples(t *testing.T) {
 				switch {
 				case e.Live:
 					err = check(r, e.Code)
-				case e.Input != "" && runInput == nil:
-					t.Skip("no runner for examples over recordings")
 				case e.Input != "":
-					got, err = runInput(r, e)
+					got, err = runInput(e)
 				default:
 					got, err = run(r, e.Code)
 				}
@@ -68,6 +93,7 @@ func run(r *builtins.Registry, code string) (string, error) {
 	var out strings.Builder
 	h := script.NewHost(script.HostOptions{
 		Predeclared: r.Predeclared(),
+		Stdlib:      stdlib.FS(),
 		Print:       func(msg string) { out.WriteString(msg + "\n") },
 	})
 	v, err := h.NewREPL().Exec(code)

@@ -22,6 +22,9 @@ func Reports(v starlark.Value, streams bool) ([]plan.Report, error) {
 	return list, err
 }
 
+// ReportsOrStreams is Reports where a stream is a log.
+func ReportsOrStreams(v starlark.Value) ([]plan.Report, error) { return Reports(v, true) }
+
 func reports(v starlark.Value, streams bool) ([]plan.Report, error) {
 	switch v := v.(type) {
 	case results.Reporter:

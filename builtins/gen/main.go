@@ -1,10 +1,12 @@
-// Command gen writes builtins/REFERENCE.md from the declarations. Run it from
+// Command gen writes builtins/REFERENCE.md and the stubs for editors from the declarations. Run it from
 // the root of the module, or through go generate.
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"ppscript/builtins/all"
 )
@@ -17,13 +19,14 @@ func main() {
 }
 
 func write() error {
-	r, err := all.Registry()
+	r, err := all.Tests(nil)
 	if err != nil {
 		return err
 	}
-	path := "builtins/REFERENCE.md"
+	dir := "builtins"
 	if _, err := os.Stat("builtin.go"); err == nil {
-		path = "REFERENCE.md" // go generate runs in the package's folder
+		dir = "." // go generate runs in the package's folder
 	}
-	return os.WriteFile(path, []byte(r.Reference()), 0o644)
+	return errors.Join(os.WriteFile(filepath.Join(dir, "REFERENCE.md"), []byte(r.Reference()), 0o644),
+		os.WriteFile(filepath.Join(dir, "builtins.pyi"), []byte(r.Stubs()), 0o644))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,11 @@ type app struct {
 	stderr io.Writer
 	color  bool // of messages
 	quiet  int
+
+	ctx  context.Context // of what fetches libraries; nil: until the process ends
+	libs libraries
+
+	scratch []string // directories to remove
 }
 
 // An exitError ends the program with a code and without a message: what there
@@ -49,6 +55,9 @@ func (a *app) dispatch(args []string) error {
 	root.SetArgs(args)
 	if len(args) > 0 && !isCommand(root, args[0]) {
 		return a.script(args)
+	}
+	if len(args) == 0 && interactive() {
+		return a.repl(nil)
 	}
 	return root.Execute()
 }
@@ -77,7 +86,7 @@ func (a *app) root() *cobra.Command {
 	root.SetHelpCommand(a.helpCommand())
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { a.commandHelp(c) })
 	root.AddCommand(a.listCommand(), a.helpCommand(), a.explainCommand(), a.checkCommand(), a.docCommand(),
-		a.recordCommand(), a.doctorCommand(), a.versionCommand(), a.completionCommand())
+		a.recordCommand(), a.doctorCommand(), a.replCommand(), a.modCommand(), a.fmtCommand(), a.newCommand(), a.testCommand(), a.versionCommand(), a.completionCommand())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return flagError(err, c.Flags(), c.CommandPath()) })
 	return root
 }

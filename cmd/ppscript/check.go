@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"io"
+	"strings"
 
 	"ppscript/runtime/session"
 
@@ -38,11 +38,7 @@ func (a *app) check(name string) error {
 	if err != nil {
 		return err
 	}
-	file, err := find(name)
-	if err != nil {
-		return err
-	}
-	m, err := host.Load(file)
+	m, err := a.load(host, name)
 	if err != nil {
 		return err
 	}
@@ -68,8 +64,31 @@ func (a *app) check(name string) error {
 	if err != nil {
 		return err
 	}
-	if err := session.Explain(cfg, io.Discard); err != nil {
+	var text strings.Builder
+	if err := session.Explain(cfg, &text); err != nil {
 		return err
 	}
-	return verdict("ok")
+	if err := verdict("ok"); err != nil {
+		return err
+	}
+	for _, why := range interpreted(text.String()) {
+		if _, err := fmt.Fprintln(a.stdout, "    interpreted, ten times slower: "+why); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// interpreted takes the functions that could not be compiled out of the plan's
+// description, with the reason.
+func interpreted(plan string) []string {
+	var list []string
+	functions := false
+	for line := range strings.Lines(plan) {
+		why, indented := strings.CutPrefix(line, strings.Repeat(" ", 16))
+		if functions = strings.HasPrefix(line, "function ") || functions && indented; functions && indented {
+			list = append(list, strings.TrimSpace(why))
+		}
+	}
+	return list
 }

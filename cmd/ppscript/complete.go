@@ -19,11 +19,7 @@ func (a *app) completeScript(_ *cobra.Command, args []string, word string) ([]st
 		if err != nil {
 			return nil, none
 		}
-		file, err := find(name)
-		if err != nil {
-			return nil, none
-		}
-		m, err := host.Load(file)
+		m, err := a.load(host, name)
 		if err != nil {
 			return nil, none
 		}

@@ -4,33 +4,40 @@ import (
 	"io"
 	"strings"
 
+	"ppscript/builtins/all"
 	"ppscript/runtime/diag"
 
 	"github.com/spf13/cobra"
 )
 
 func (a *app) docCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "doc [NAME]", Short: "Explain a word of the language, or list them",
-		Example: "    ppscript doc join\n    ppscript doc stream.by\n    ppscript doc agg",
+	stubs := false
+	c := &cobra.Command{
+		Use: "doc [NAME | --stubs]", Short: "Explain a word of the language, or list them",
+		Example: "    ppscript doc join\n    ppscript doc stream.by\n    ppscript doc agg\n    ppscript doc --stubs > builtins.pyi",
 		Args:    words(0, 1),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			_, reg, err := a.newHost()
+			reg, err := all.Tests(nil)
 			if err != nil || len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			return reg.Names(), cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.doc(args) },
+		RunE: func(_ *cobra.Command, args []string) error { return a.doc(args, stubs) },
 	}
+	c.Flags().BoolVar(&stubs, "stubs", false, "write the words as a Python stub file, for editors: ppscript doc --stubs > builtins.pyi")
+	return c
 }
 
-func (a *app) doc(args []string) error {
-	_, reg, err := a.newHost()
+func (a *app) doc(args []string, stubs bool) error {
+	reg, err := all.Tests(nil) // to read about
 	if err != nil {
 		return err
 	}
 	text := reg.Overview()
+	if stubs {
+		text = reg.Stubs()
+	}
 	if len(args) == 1 {
 		var ok bool
 		if text, ok = reg.HelpOfName(args[0]); !ok {

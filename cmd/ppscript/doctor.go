@@ -2,7 +2,9 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"ppscript/runtime/kernel"
@@ -21,21 +23,32 @@ Exits with 3 if a whole kind of event cannot be used.`,
 }
 
 func (a *app) doctor(c *cobra.Command) error {
-	checks := kernel.Doctor(c.Context(), kernel.DoctorOptions{Tracefs: func() (string, error) {
+	bad, err := doctorReport(c.Context(), a.stdout, colorful(a.stdout, "auto"))
+	if err != nil {
+		return err
+	}
+	if bad {
+		return exitError(exitAttach)
+	}
+	return nil
+}
+
+// doctorReport writes what works; bad says that a kind of event cannot be used.
+func doctorReport(ctx context.Context, to io.Writer, colored bool) (bad bool, err error) {
+	checks := kernel.Doctor(ctx, kernel.DoctorOptions{Tracefs: func() (string, error) {
 		fs, err := tracefs.Find()
 		if err != nil {
 			return "", err
 		}
 		return fs.Root(), nil
 	}})
-	name, bad := 0, false
+	name := 0
 	for _, x := range checks {
 		name = max(name, len(x.Name))
 		bad = bad || x.Status == kernel.Fail
 	}
-	colored := colorful(a.stdout, "auto")
 	color := map[kernel.Status]string{kernel.OK: "32", kernel.Warn: "33", kernel.Fail: "1;31", kernel.Unknown: "33"}
-	w := bufio.NewWriter(a.stdout)
+	w := bufio.NewWriter(to)
 	for _, x := range checks {
 		status := fmt.Sprintf("%-7s", x.Status)
 		if colored {
@@ -46,13 +59,7 @@ func (a *app) doctor(c *cobra.Command) error {
 			fmt.Fprintf(w, "%7s  %-*s  -> %s\n", "", name, "", oneLine(x.Fix))
 		}
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if bad {
-		return exitError(exitAttach)
-	}
-	return nil
+	return bad, w.Flush()
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -92,12 +92,9 @@ func firstScript(args []string) int {
 }
 
 func (a *app) invokeScript(inv *invocation, before []string, name string, after []string) error {
-	file, err := find(name)
-	if err != nil {
-		return err
-	}
+	var err error
 	inv.name = name
-	if inv.module, err = inv.host.Load(file); err != nil {
+	if inv.module, err = a.load(inv.host, name); err != nil {
 		return err
 	}
 	set := inv.module.Options

@@ -3,6 +3,8 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"ppscript/runtime/diag"
@@ -14,8 +16,8 @@ import (
 
 func (a *app) listCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "list [scripts|events] [TEXT]", Short: "List the profilers, or the kernel's tracepoints",
-		Long: `Lists the profilers whose name or description contains TEXT. If none does, or TEXT has a colon, lists the kernel's
+		Use: "list [scripts|events|DIR] [TEXT]", Short: "List the profilers, the scripts of a library, or the kernel's tracepoints",
+		Long: `Lists the profilers, and the scripts of the library in this directory or in scripts/, or of the library DIR, whose name or description contains TEXT. If none does, or TEXT has a colon, lists the kernel's
 tracepoints whose sys:name contains it.`,
 		Example: "    ppscript list\n    ppscript list events sched\n    ppscript list kvm:",
 		Args:    words(0, 2),
@@ -36,13 +38,32 @@ func (a *app) list(args []string) error {
 			what = arg
 			continue
 		}
+		if dir, ok := libraryDir(arg); ok && what == "" {
+			what = dir
+			continue
+		}
 		if text != "" {
 			return usagef("list", arg, "one text only, got %s before", text).WithHint("write: ppscript list events TEXT")
 		}
 		text = arg
 	}
+	if what != "" && what != "scripts" && what != "events" {
+		n, err := a.listLibrary(what, text)
+		if n == 0 && err == nil {
+			err = usagef("list", what, "no script here has %q in its name or description", text).WithHint("list all of them: ppscript list %s", what)
+		}
+		return err
+	}
 	if what != "events" && (what == "scripts" || !strings.Contains(text, ":")) {
-		if n, err := a.listScripts(text); n > 0 || err != nil {
+		n, err := a.listScripts(text)
+		for _, dir := range []string{".", "scripts"} {
+			if err == nil && isLibrary(dir) {
+				more := 0
+				more, err = a.listLibrary(dir, text)
+				n += more
+			}
+		}
+		if n > 0 || err != nil {
 			return err
 		}
 		if what == "scripts" || text == "" {
@@ -66,6 +87,38 @@ func (a *app) listScripts(text string) (n int, err error) {
 		}
 		n++
 		fmt.Fprintf(w, "%-*s  %s\n", width, display(name), summary)
+	}
+	return n, w.Flush()
+}
+
+// libraryDir reports that an argument is a directory, not a text: it has a
+// slash, or a ppscript.mod.
+func libraryDir(arg string) (string, bool) {
+	st, err := os.Stat(arg)
+	if err != nil || !st.IsDir() || !strings.Contains(arg, "/") && !isLibrary(arg) {
+		return "", false
+	}
+	return filepath.Clean(arg), true
+}
+
+// listLibrary lists the scripts of a library as they are called.
+func (a *app) listLibrary(dir, text string) (n int, err error) {
+	names, summaries, err := libraryScripts(dir)
+	if err != nil {
+		return 0, err
+	}
+	w := bufio.NewWriter(a.stdout)
+	width := 0
+	for i := range names {
+		names[i] = filepath.Join(dir, names[i])
+		width = max(width, len(names[i]))
+	}
+	text = strings.ToLower(text)
+	for i, name := range names {
+		if strings.Contains(strings.ToLower(name+"\n"+summaries[i]), text) {
+			n++
+			fmt.Fprintf(w, "%-*s  %s\n", width, name, summaries[i])
+		}
 	}
 	return n, w.Flush()
 }

@@ -20,12 +20,34 @@ func (a *app) newHost() (*script.Host, *builtins.Registry, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	return a.hostOf(reg), reg, nil
+}
+
+// hostOf makes a host whose scripts can say what is in reg.
+func (a *app) hostOf(reg *builtins.Registry) *script.Host {
 	return script.NewHost(script.HostOptions{
 		Predeclared: reg.Predeclared(),
 		Stdlib:      stdlib.FS(),
+		Resolve:     a.resolve,
 		Print:       func(msg string) { a.stderr.Write([]byte(msg + "\n")) },
 		StepsHint:   "if it does not loop for ever, let it do less: a script may take %d steps at most",
-	}), reg, nil
+	})
+}
+
+// load loads the script that a user calls name.
+func (a *app) load(host *script.Host, name string) (*script.Module, error) {
+	file, err := find(name)
+	if err != nil {
+		return nil, err
+	}
+	if !strings.Contains(file, "//") || strings.HasPrefix(file, "@stdlib//") {
+		return host.Load(file)
+	}
+	full, src, err := a.resolve(file, "")
+	if err != nil {
+		return nil, err
+	}
+	return host.LoadSource(full, string(src))
 }
 
 // find says which file a user means: the name of a profiler, or a path. A
@@ -38,6 +60,12 @@ func find(name string) (string, error) {
 		return name, nil
 	}
 	st, err := os.Stat(name)
+	if err != nil && strings.Contains(name, "//") { // of a library
+		if filepath.Ext(name) != ".star" {
+			name += ".star"
+		}
+		return name, nil
+	}
 	switch {
 	case err == nil && st.IsDir():
 		return "", usagef("load", name, "is a directory").WithHint("give one of its .star files")
@@ -59,7 +87,8 @@ func find(name string) (string, error) {
 }
 
 // commandNames are the subcommands that a user could have meant.
-var commandNames = []string{"check", "completion", "doc", "doctor", "explain", "help", "list", "record", "version"}
+var commandNames = []string{"check", "completion", "doc", "doctor", "explain", "fmt", "help", "list", "mod", "new",
+	"record", "repl", "test", "version"}
 
 // profilers are the names of the scripts that come with ppscript, as users
 // write them.

@@ -7,6 +7,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/signal"
 	"syscall"
@@ -25,5 +26,6 @@ func run(args []string) int {
 	// Caught, a write to a pipe that nobody reads fails with EPIPE instead of
 	// ending us; what we start gets the default back.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	return a.exitCode(a.dispatch(args))
+	err := a.dispatch(args)
+	return a.exitCode(errors.Join(err, a.close()))
 }

@@ -82,7 +82,7 @@ func (a *app) record(fl *flags, command []string) (err error) {
 	if c.output == "" {
 		c.output = "perf.data"
 	}
-	cfg, err := recordConfig(fl, c)
+	cfg, err := recordConfig(fl.texts("event"), c)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (a *app) record(fl *flags, command []string) (err error) {
 const recordPages = 512
 
 // recordConfig finds the events.
-func recordConfig(fl *flags, c *common) (perf.Config, error) {
+func recordConfig(events []string, c *common) (perf.Config, error) {
 	cfg := perf.Config{
 		Target: c.target, Pages: c.pages, Watermark: c.watermark, SampleCPU: true,
 		SideBand: perf.SideBand{Comm: true, Mmap: true, Task: true},
@@ -140,7 +140,7 @@ func recordConfig(fl *flags, c *common) (perf.Config, error) {
 		cfg.Pages = recordPages
 	}
 	var tfs *tracefs.FS
-	for _, text := range fl.texts("event") {
+	for _, text := range events {
 		sources, err := plan.ParseEvents(text, kernel.ParseCPUList)
 		if err != nil {
 			return cfg, err

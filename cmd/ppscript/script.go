@@ -13,6 +13,7 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/notation"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
@@ -30,6 +31,7 @@ func (a *app) script(args []string) error {
 	}
 	ctx, w := watchSignals(host)
 	defer w.close()
+	a.ctx = ctx
 	inv, err := a.invoke(host, args)
 	switch {
 	case err == nil:
@@ -65,6 +67,11 @@ func (a *app) script(args []string) error {
 // config is what the session gets from the command line.
 func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, error) {
 	c := inv.common
+	input, err := notation.Recording(c.input, a.directory)
+	if err != nil {
+		return session.Config{}, err
+	}
+	c.input = input
 	kernel := symbol.NewKernel("")
 	cfg := session.Config{
 		Reports: reports,

@@ -27,6 +27,8 @@ import (
 //	damage SRC DST truncate N     a copy of which N bytes are left
 //	damage SRC DST flip N         a copy with byte N inverted
 //	waitfor FILE TEXT             until FILE contains TEXT
+//	gitrepo DIR VERSION...        makes DIR the repository https://ex.com/perf/DIR with tags
+//	gitmove DIR VERSION           gives the tag other contents
 //
 // ppscript-nobody is ppscript without any privilege. $DATA is tests/data.
 
@@ -69,6 +71,8 @@ func TestScripts(t *testing.T) {
 			"exits":   func(ts *testscript.TestScript, neg bool, args []string) { status(ts, neg, args, false) },
 			"damage":  damage,
 			"waitfor": waitFor,
+			"gitrepo": gitRepo,
+			"gitmove": gitMove,
 		},
 	})
 }
@@ -164,4 +168,44 @@ func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
+}
+
+// gitRepo commits the files of a directory once for each version, with the
+// version in the place of VERSION, and tells git that they are on ex.com.
+func gitRepo(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: gitrepo DIR VERSION...")
+	}
+	work := ts.Getenv("WORK")
+	config := fmt.Sprintf("[user]\n\tname = t\n\temail = t@ex.com\n[url \"file://%s/\"]\n\tinsteadOf = https://ex.com/perf/\n"+
+		"[protocol \"file\"]\n\tallow = always\n[safe]\n\tdirectory = *\n", work)
+	ts.Check(os.WriteFile(ts.Getenv("GIT_CONFIG_GLOBAL"), []byte(config), 0o666))
+	dir := ts.MkAbs(args[0])
+	ts.Check(ts.Exec("git", "-C", dir, "init", "--quiet", "--initial-branch", "main"))
+	texts := map[string]string{}
+	names, err := filepath.Glob(filepath.Join(dir, "*.star"))
+	ts.Check(err)
+	for _, n := range names {
+		texts[n] = ts.ReadFile(n)
+	}
+	for _, version := range args[1:] {
+		for n, text := range texts {
+			text = strings.ReplaceAll(text, "VERSION", strings.TrimPrefix(version, "v"))
+			ts.Check(os.WriteFile(n, []byte(text), 0o666))
+		}
+		ts.Check(ts.Exec("git", "-C", dir, "add", "."))
+		ts.Check(ts.Exec("git", "-C", dir, "commit", "--quiet", "--allow-empty", "-m", version))
+		ts.Check(ts.Exec("git", "-C", dir, "tag", version))
+	}
+}
+
+func gitMove(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: gitmove DIR VERSION")
+	}
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.WriteFile(filepath.Join(dir, "more.star"), []byte("x = 1\n"), 0o666))
+	ts.Check(ts.Exec("git", "-C", dir, "add", "."))
+	ts.Check(ts.Exec("git", "-C", dir, "commit", "--quiet", "-m", "moved"))
+	ts.Check(ts.Exec("git", "-C", dir, "tag", "--force", args[1]))
 }

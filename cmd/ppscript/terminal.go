@@ -30,3 +30,9 @@ func terminalWidth(f *os.File) int {
 	}
 	return int(ws.Col)
 }
+
+// isTerminal reports that f is a terminal.
+func isTerminal(f *os.File) bool {
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
+}

@@ -15,12 +15,17 @@ const shortUsage = `ppscript: scripts that observe the kernel
 
     ppscript NAME|FILE [options] [-- command]    run a profiler or a script
     ppscript -c PROGRAM [options] [-- command]   run one line
+    ppscript                                     try things out: a prompt for the language
     ppscript list                                the profilers
     ppscript list events [TEXT]                  the kernel's tracepoints
     ppscript help NAME                           what a profiler answers, its options, an example
     ppscript -e EVENT help                       who can use an event, and its fields
     ppscript explain NAME|FILE [options]         what would run, and where
+    ppscript new NAME -e EVENTS                  write a script to begin with
     ppscript check FILE...                       find mistakes without running
+    ppscript test [FILE|DIR...]                  run the tests of scripts
+    ppscript fmt FILE|DIR...                     format scripts
+    ppscript mod init|get|tidy|vendor|...        libraries of scripts, with versions
     ppscript doc [NAME]                          the words of the language
     ppscript record -e EVENTS -o FILE            record events for later: --input FILE
     ppscript doctor                              what works on this machine

@@ -98,7 +98,7 @@ func (h *Host) module(name string, read func() ([]byte, error)) (*Module, error)
 		for i := range chain {
 			chain[i] = h.short(chain[i])
 		}
-		return nil, errorf("load cycle: %s", strings.Join(chain, " -> "))
+		return nil, &diag.Error{Op: "load cycle", Cause: errors.New(strings.Join(chain, " -> ")), Hint: "move what both files need into a third one"}
 	}
 	src, err := read()
 	if err != nil {

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"slices"
 	"strings"
 
 	"ppscript/runtime/diag"
@@ -125,4 +126,31 @@ func Dedent(text string) string {
 		lines[i] = strings.TrimRight(l, " \t\r")
 	}
 	return strings.Trim(strings.Join(lines, "\n"), "\n")
+}
+
+// A NamedFunc is a function of a module.
+type NamedFunc struct {
+	Name string
+	Pos  string // where it is, file:line:col
+	Fn   starlark.Callable
+}
+
+// Functions lists the functions that the module itself defines whose names
+// begin with prefix, in the order of the file.
+func (m *Module) Functions(prefix string) []NamedFunc {
+	var list []NamedFunc
+	for name, v := range m.Globals {
+		fn, ok := v.(*starlark.Function)
+		if ok && strings.HasPrefix(name, prefix) {
+			list = append(list, NamedFunc{Name: name, Pos: fn.Position().String(), Fn: fn})
+		}
+	}
+	slices.SortFunc(list, func(a, b NamedFunc) int {
+		x, y := a.Fn.(*starlark.Function).Position(), b.Fn.(*starlark.Function).Position()
+		if x.Line != y.Line {
+			return int(x.Line) - int(y.Line)
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return list
 }

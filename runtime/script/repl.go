@@ -32,6 +32,20 @@ func (h *Host) NewREPL() *REPL {
 // Globals are the names that chunks see and change.
 func (r *REPL) Globals() starlark.StringDict { return r.globals }
 
+// Load runs a file anew, with all that it loads, and makes its globals those of
+// the REPL. If it fails, the globals stay as they are.
+func (r *REPL) Load(load func(h *Host) (*Module, error)) error {
+	old := r.host.modules
+	r.host.modules = map[string]*Module{}
+	m, err := load(r.host)
+	if err != nil {
+		r.host.modules = old
+		return err
+	}
+	maps.Copy(r.globals, m.Globals)
+	return nil
+}
+
 // Exec runs a chunk. If its last statement is an expression, its value is
 // returned (and kept as _), else None. The error is a *diag.Error.
 func (r *REPL) Exec(text string) (starlark.Value, error) {

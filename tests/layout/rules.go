@@ -34,6 +34,7 @@ var layers = [][]string{
 	// Sources. A file has the records that the rings had.
 	{"runtime/perf"},
 	{"runtime/perfdata"},
+	{"runtime/notation"}, // makes recordings of texts
 
 	// Who and where: files that code was mapped from, then who mapped them,
 	// then their functions and how to walk their stacks.
@@ -71,10 +72,12 @@ var layers = [][]string{
 	{"builtins/results"},
 	{"builtins/pipeline"},
 	{"builtins/sources"},
+	// What the REPL and tests say beside scripts.
+	{"builtins/assert", "builtins/explore"},
+	{"stdlib"},
 	{"builtins/all"},
 	{"builtins/gen"},
 
-	{"stdlib"},
 	{"cmd/ppscript"},
 }
 
@@ -87,16 +90,18 @@ var planned = []string{}
 var owners = map[string][]string{
 	"go.starlark.net":                    {"runtime/script", "builtins"},
 	"github.com/cilium/ebpf":             {"runtime/kernel", "bpf"},
-	"golang.org/x/sys":                   {"runtime/kernel", "runtime/tracefs", "runtime/perf", "runtime/perfdata", "runtime/object", "runtime/probe", "bpf", "cmd/ppscript"},
+	"golang.org/x/sys":                   {"runtime/kernel", "runtime/tracefs", "runtime/perf", "runtime/perfdata", "runtime/notation", "runtime/object", "runtime/probe", "bpf", "cmd/ppscript"},
 	"golang.org/x/arch":                  {"runtime/probe"},
 	"github.com/klauspost/compress":      {"runtime/perfdata"},
 	"github.com/ianlancetaylor/demangle": {"runtime/symbol", "runtime/probe"},
 	"github.com/google/pprof":            {"runtime/render"},
 	"github.com/ulikunitz/xz":            {"runtime/symbol"},
+	"github.com/bazelbuild/buildtools":   {"cmd/ppscript"},
+	"github.com/chzyer/readline":         {"cmd/ppscript"},
 	"github.com/spf13/cobra":             {"cmd/ppscript"},
 	"github.com/spf13/pflag":             {"cmd/ppscript"},
-	"golang.org/x/mod":                   {"runtime/library"},
-	"github.com/rogpeppe/go-internal":    {}, // testscript, for tests only
+	"golang.org/x/mod":                   {"runtime/library", "cmd/ppscript"},
+	"github.com/rogpeppe/go-internal":    {"cmd/ppscript"}, // diff; testscript, for tests
 }
 
 // mayExit are the packages that may end the process: commands, and perf in the

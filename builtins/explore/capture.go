@@ -1,0 +1,294 @@
+package explore
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/render"
+	"ppscript/runtime/result"
+	"ppscript/runtime/script"
+	"ppscript/runtime/session"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
+)
+
+// This file keeps what a session shows. Tables die with the interval and
+// events with the call, so everything is copied; a log keeps so many lines and
+// counts the others.
+
+// maxLines bounds a log that is kept.
+const maxLines = 10_000
+
+// A capture is a renderer that remembers.
+type capture struct {
+	options render.Options
+	names   []string // of the results, by report; "" for one that shows nothing
+	got     map[string]*Result
+	notes   []string
+	// mayWrite is for the results.
+	mayWrite bool
+}
+
+func newCapture(o render.Options, reports []plan.Report, mayWrite bool) *capture {
+	return &capture{options: o, mayWrite: mayWrite, names: resultNames(reports), got: map[string]*Result{}}
+}
+
+// resultNames are the names that package plan gives.
+func resultNames(reports []plan.Report) []string {
+	seen := map[string]int{}
+	name := func(base string) string {
+		if seen[base]++; seen[base] > 1 {
+			return fmt.Sprintf("%s%d", base, seen[base])
+		}
+		return base
+	}
+	var names []string
+	for _, r := range reports {
+		n := ""
+		switch r := r.(type) {
+		case *plan.Group:
+			n = name("table")
+			if len(r.Aggs) == 1 && (r.Aggs[0].Op == "hist" || r.Aggs[0].Op == "lhist") {
+				n = name("histogram")
+			}
+		case *plan.Log:
+			n = name("log")
+		case *plan.Slow:
+			n = name("slow")
+		case *plan.Stacks:
+			n = name("stacks")
+		}
+		names = append(names, n)
+	}
+	return names
+}
+
+func (c *capture) open(o render.Options) error {
+	c.options = o
+	c.options.Color, c.options.Notes = "never", nil
+	return nil
+}
+
+func (c *capture) of(name string) *Result {
+	r := c.got[name]
+	if r == nil {
+		r = &Result{name: name, options: c.options, mayWrite: c.mayWrite}
+		c.got[name] = r
+	}
+	return r
+}
+
+func (c *capture) Table(t *result.Table) error {
+	own := *t
+	own.Columns = slices.Clone(t.Columns)
+	own.Rows = cloneRows(t.Rows)
+	r := c.of(t.Name)
+	r.table, r.meta = &own, own.Meta
+	return nil
+}
+
+func (c *capture) Histogram(h *result.Histogram) error {
+	own := *h
+	own.Rows = slices.Clone(h.Rows)
+	for i := range own.Rows {
+		own.Rows[i].Buckets = slices.Clone(own.Rows[i].Buckets)
+		own.Rows[i].Key = cloneRow(own.Rows[i].Key)
+	}
+	r := c.of(h.Name)
+	r.hist, r.meta = &own, own.Meta
+	return nil
+}
+
+func (c *capture) Stacks(s *result.Stacks) error {
+	own := *s
+	own.Samples = slices.Clone(s.Samples)
+	for i := range own.Samples {
+		own.Samples[i].Key = cloneRow(own.Samples[i].Key)
+		own.Samples[i].Frames = slices.Clone(own.Samples[i].Frames)
+	}
+	r := c.of(s.Name)
+	r.stacks, r.meta = &own, own.Meta
+	return nil
+}
+
+func (c *capture) Event(l *render.Line) error {
+	name := l.Result
+	if name == "" {
+		name = "log"
+	}
+	return c.line(c.of(name), func(r render.Renderer) error { return r.Event(l) }, func() starlark.Value { return eventRow(l.Event) })
+}
+
+func (c *capture) Detail(d *result.Detail) error {
+	return c.line(c.of(d.Name), func(r render.Renderer) error { return r.Detail(d) }, func() starlark.Value { return detailRow(d) })
+}
+
+// line adds one event to a log, in every format: it cannot be rendered later.
+func (c *capture) line(r *Result, show func(render.Renderer) error, row func() starlark.Value) error {
+	if r.log == nil {
+		log, err := newLog(c.options)
+		if err != nil {
+			return err
+		}
+		r.log = log
+	}
+	if len(r.log.rows) >= maxLines {
+		r.log.omitted++
+		return nil
+	}
+	r.log.rows = append(r.log.rows, row())
+	for _, f := range r.log.formats {
+		if err := show(f.out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A log is the lines of a log or of slow pairs.
+type log struct {
+	rows    []starlark.Value
+	omitted int
+	formats map[string]*buffered
+}
+
+type buffered struct {
+	text bytes.Buffer
+	out  render.Renderer
+}
+
+func newLog(o render.Options) (*log, error) {
+	l := &log{formats: map[string]*buffered{}}
+	for _, format := range []string{"text", "json", "csv"} {
+		f := &buffered{}
+		o.Format = format
+		var err error
+		if f.out, err = render.New(&f.text, o); err != nil {
+			return nil, err
+		}
+		l.formats[format] = f
+	}
+	return l, nil
+}
+
+func (c *capture) Note(kind string, fields ...render.NoteField) error {
+	s := kind
+	for _, f := range fields {
+		s += " " + f.Name + "=" + f.Value.String()
+	}
+	c.notes = append(c.notes, s)
+	return nil
+}
+
+func (c *capture) Print(text []byte) error { return nil }
+func (c *capture) Flush() error            { return nil }
+
+// results are what came, in the order of the reports. A log in which nothing
+// happened is an empty one.
+func (c *capture) results(o session.Outcome) []starlark.Value {
+	var list []starlark.Value
+	for _, name := range c.names {
+		if name == "" {
+			continue
+		}
+		r := c.of(name)
+		if r.table == nil && r.hist == nil && r.stacks == nil {
+			r.meta.Name, r.meta.Final, r.meta.Loss = name, true, o.Loss
+			r.meta.Samples, r.meta.TotalSamples = o.Samples, o.Samples
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+func cloneRows(rows [][]event.Value) [][]event.Value {
+	out := make([][]event.Value, len(rows))
+	for i, r := range rows {
+		out[i] = cloneRow(r)
+	}
+	return out
+}
+
+func cloneRow(row []event.Value) []event.Value {
+	out := slices.Clone(row)
+	for i, v := range out {
+		if v.Kind == event.StrValue {
+			out[i] = event.StrOf(strings.Clone(v.String()))
+		}
+	}
+	return out
+}
+
+// eventRow is an event as a struct: facts, then its own fields.
+func eventRow(e *event.Event) starlark.Value {
+	d := starlark.StringDict{
+		"event": starlark.String(e.Stream.Schema.Name),
+		"time":  script.Time(e.Time), "cpu": starlark.MakeInt(int(e.CPU)),
+		"pid": starlark.MakeInt(int(e.PID)), "tid": starlark.MakeInt(int(e.TID)),
+	}
+	if e.Stream.Comm != nil {
+		d["comm"] = starlark.String(strings.Clone(e.Stream.Comm(e)))
+	}
+	for i := range e.Stream.Schema.Fields {
+		f := &e.Stream.Schema.Fields[i]
+		if !strings.HasPrefix(f.Name, "common_") {
+			d[f.Name] = own(script.ToStarlark(f.Value(e)))
+		}
+	}
+	return starlarkstruct.FromStringDict(starlark.String("event"), d)
+}
+
+func detailRow(d *result.Detail) starlark.Value {
+	row := starlark.StringDict{"pair": starlark.String(d.Pair), "delay": script.Duration(d.DelayNS()),
+		"start": eventRow(d.Start), "end": starlark.None, "lines": starlark.MakeInt(len(d.Lines))}
+	if d.End != nil {
+		row["end"] = eventRow(d.End)
+	}
+	return starlarkstruct.FromStringDict(starlark.String("pair"), row)
+}
+
+// own copies a text out of the event's memory.
+func own(v starlark.Value) starlark.Value {
+	if s, ok := v.(starlark.String); ok {
+		return starlark.String(strings.Clone(string(s)))
+	}
+	return v
+}
+
+// A tee shows everything on two renderers.
+type tee struct{ a, b render.Renderer }
+
+func (t *tee) both(f func(render.Renderer) error) error {
+	if err := f(t.a); err != nil {
+		return err
+	}
+	return f(t.b)
+}
+
+func (t *tee) Table(x *result.Table) error {
+	return t.both(func(r render.Renderer) error { return r.Table(x) })
+}
+func (t *tee) Histogram(x *result.Histogram) error {
+	return t.both(func(r render.Renderer) error { return r.Histogram(x) })
+}
+func (t *tee) Stacks(x *result.Stacks) error {
+	return t.both(func(r render.Renderer) error { return r.Stacks(x) })
+}
+func (t *tee) Event(x *render.Line) error {
+	return t.both(func(r render.Renderer) error { return r.Event(x) })
+}
+func (t *tee) Detail(x *result.Detail) error {
+	return t.both(func(r render.Renderer) error { return r.Detail(x) })
+}
+func (t *tee) Note(kind string, f ...render.NoteField) error {
+	return t.both(func(r render.Renderer) error { return r.Note(kind, f...) })
+}
+func (t *tee) Print(text []byte) error {
+	return t.both(func(r render.Renderer) error { return r.Print(text) })
+}
+func (t *tee) Flush() error { return t.both(render.Renderer.Flush) }

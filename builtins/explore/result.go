@@ -1,0 +1,276 @@
+package explore
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	b "ppscript/builtins"
+	"ppscript/runtime/event"
+	"ppscript/runtime/render"
+	"ppscript/runtime/result"
+	"ppscript/runtime/script"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
+)
+
+// A Result is a result with its contents: what run returns. Methods return
+// changed copies.
+type Result struct {
+	name    string
+	meta    result.Meta
+	options render.Options
+	// sorted says that the user chose the order of the rows; mayWrite that
+	// save may make files.
+	sorted, mayWrite bool
+
+	// One of them is what it is; a log without events has none.
+	table  *result.Table
+	hist   *result.Histogram
+	stacks *result.Stacks
+	log    *log
+}
+
+var (
+	_ starlark.HasAttrs = (*Result)(nil)
+	_ starlark.Sequence = (*Result)(nil)
+)
+
+// String is the result as text output shows it.
+func (r *Result) String() string {
+	text, err := r.render("text")
+	if err != nil {
+		return fmt.Sprintf("<result: %v>", err)
+	}
+	return strings.TrimRight(string(text), "\n")
+}
+func (r *Result) Type() string          { return "result" }
+func (r *Result) Freeze()               {}
+func (r *Result) Truth() starlark.Bool  { return r.Len() > 0 }
+func (r *Result) Hash() (uint32, error) { return 0, errors.New("unhashable: result") }
+
+// Len is the number of rows.
+func (r *Result) Len() int {
+	switch {
+	case r.table != nil:
+		return len(r.table.Rows)
+	case r.hist != nil:
+		return len(r.hist.Rows)
+	case r.stacks != nil:
+		return len(r.stacks.Samples)
+	case r.log != nil:
+		return len(r.log.rows)
+	}
+	return 0
+}
+
+// Iterate goes over the rows.
+func (r *Result) Iterate() starlark.Iterator { return r.rows().Iterate() }
+
+// rows are the rows as structs.
+func (r *Result) rows() *starlark.List {
+	var out []starlark.Value
+	switch {
+	case r.table != nil:
+		names := r.table.Names()
+		for _, row := range r.table.Rows {
+			d := starlark.StringDict{}
+			for i, n := range names {
+				if i < len(row) {
+					d[n] = script.ToStarlark(row[i])
+				}
+			}
+			out = append(out, starlarkstruct.FromStringDict(starlark.String("row"), d))
+		}
+	case r.hist != nil:
+		for i := range r.hist.Rows {
+			out = append(out, r.bucketRow(&r.hist.Rows[i]))
+		}
+	case r.stacks != nil:
+		for i := range r.stacks.Samples {
+			out = append(out, r.stackRow(&r.stacks.Samples[i]))
+		}
+	case r.log != nil:
+		out = slices.Clone(r.log.rows)
+	}
+	list := starlark.NewList(out)
+	list.Freeze()
+	return list
+}
+
+func keysOf(columns []result.Column, key []event.Value) starlark.StringDict {
+	d := starlark.StringDict{}
+	for i, v := range key {
+		if i < len(columns) {
+			d[columns[i].Name] = script.ToStarlark(v)
+		}
+	}
+	return d
+}
+
+func (r *Result) bucketRow(row *result.HistRow) starlark.Value {
+	d := keysOf(r.hist.Keys, row.Key)
+	var buckets []starlark.Value
+	for _, k := range row.Buckets {
+		buckets = append(buckets, starlark.Tuple{r.bound(k.Lo), r.bound(k.Hi), starlark.MakeUint64(k.Count)})
+	}
+	d["buckets"], d["total"] = starlark.NewList(buckets), starlark.MakeUint64(row.Total())
+	return starlarkstruct.FromStringDict(starlark.String("row"), d)
+}
+
+// bound is the bound of a bucket in what the histogram counts.
+func (r *Result) bound(n int64) starlark.Value {
+	switch r.hist.Unit.Base {
+	case "ns":
+		return script.Duration(n)
+	case "B":
+		return script.Size(n)
+	}
+	return starlark.MakeInt64(n)
+}
+
+func (r *Result) stackRow(s *result.StackSample) starlark.Value {
+	d := keysOf(r.stacks.Keys, s.Key)
+	frames := make([]starlark.Value, len(s.Frames))
+	for i, f := range s.Frames {
+		frames[i] = starlark.String(f.Symbol)
+	}
+	d["frames"], d["count"] = starlark.NewList(frames), starlark.MakeUint64(s.Count)
+	if r.stacks.Value != "" {
+		d[r.stacks.Value] = starlark.MakeInt64(s.Value)
+	}
+	return starlarkstruct.FromStringDict(starlark.String("row"), d)
+}
+
+// loss is what the result does not contain.
+func (r *Result) loss() starlark.Value {
+	l := r.meta.Loss
+	d := starlark.StringDict{}
+	for _, c := range []struct {
+		name string
+		n    uint64
+	}{{"lost", l.Lost}, {"dropped", l.Dropped}, {"late", l.Late}, {"truncated", l.Truncated},
+		{"unmatched", l.Unmatched}, {"evicted", l.Evicted}, {"errors", l.Errors}, {"throttled", l.Throttled}} {
+		d[c.name] = starlark.MakeUint64(c.n)
+	}
+	return starlarkstruct.FromStringDict(starlark.String("loss"), d)
+}
+
+// columns are the names of what a row has.
+func (r *Result) columns() *starlark.List {
+	var out []starlark.Value
+	if r.table != nil {
+		for _, n := range r.table.Names() {
+			out = append(out, starlark.String(n))
+		}
+	} else if rows := r.rows(); rows.Len() > 0 {
+		for _, n := range rows.Index(0).(starlark.HasAttrs).AttrNames() {
+			out = append(out, starlark.String(n))
+		}
+	}
+	return starlark.NewList(out)
+}
+
+// attributes are those that are not methods.
+var attributes = []string{"columns", "loss", "name", "rows", "samples", "text", "title"}
+
+var resultMethods = sync.OnceValue(func() *b.MethodSet { return b.Methods("result", ResultBuiltins()) })
+
+// Attr returns an attribute or a method.
+func (r *Result) Attr(name string) (starlark.Value, error) {
+	switch name {
+	case "rows":
+		return r.rows(), nil
+	case "columns":
+		return r.columns(), nil
+	case "loss":
+		return r.loss(), nil
+	case "samples":
+		return starlark.MakeUint64(r.meta.Samples), nil
+	case "name":
+		return starlark.String(r.name), nil
+	case "title":
+		return starlark.String(r.meta.Title), nil
+	case "text":
+		text, err := r.render("text")
+		return starlark.String(text), err
+	}
+	return resultMethods().Attr(r, name)
+}
+
+// AttrNames lists them.
+func (r *Result) AttrNames() []string {
+	return append(slices.Clone(attributes), resultMethods().Names()...)
+}
+
+// render writes the result in a format.
+func (r *Result) render(format string) ([]byte, error) {
+	if r.log != nil {
+		f := r.log.formats[format]
+		if err := f.out.Flush(); err != nil {
+			return nil, err
+		}
+		text := bytes.Clone(f.text.Bytes())
+		if r.log.omitted > 0 && format == "text" {
+			text = fmt.Appendf(text, "... and %d more, not kept\n", r.log.omitted)
+		}
+		return text, nil
+	}
+	var out bytes.Buffer
+	o := r.options
+	o.Format = format
+	w, err := render.New(&out, o)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case r.table != nil:
+		t := *r.table // renderers may fill in widths
+		err = w.Table(&t)
+	case r.hist != nil:
+		err = w.Histogram(r.hist)
+	case r.stacks != nil:
+		err = w.Stacks(r.stacks)
+	}
+	err = errors.Join(err, w.Flush())
+	return out.Bytes(), err
+}
+
+// write is the result in the format that the file's name asks for.
+func (r *Result) write(w io.Writer, path string) error {
+	if f, ok := render.StackFormatOf(path); ok {
+		if r.stacks == nil {
+			return fmt.Errorf("got %s, want .json, .csv or .txt: only stacks become a flame graph", filepath.Ext(path))
+		}
+		return render.WriteStacks(w, f, r.stacks, r.meta.Wall)
+	}
+	format, ok := map[string]string{".json": "json", ".csv": "csv", ".txt": "text"}[filepath.Ext(path)]
+	if !ok {
+		return fmt.Errorf("got %q, want a name that ends in .json, .csv, .txt, and for stacks .svg, .html, .folded or .pb.gz", path)
+	}
+	text, err := r.render(format)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(text)
+	return err
+}
+
+// save writes the file only when its text is complete.
+func (r *Result) save(path string) error {
+	var out bytes.Buffer
+	if err := r.write(&out, path); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+		return cause(err)
+	}
+	return nil
+}

@@ -1,0 +1,296 @@
+package explore
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	b "ppscript/builtins"
+	"ppscript/builtins/pipeline"
+	"ppscript/builtins/results"
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/perfdata"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/session"
+	"ppscript/runtime/tracefs"
+
+	"go.starlark.net/starlark"
+)
+
+// This file answers questions about events and pipelines without running
+// anything.
+
+// Sources are the events that a value is made of, each once.
+func Sources(v starlark.Value) []*plan.Source {
+	var list []*plan.Source
+	var walk func(s plan.Stream)
+	walk = func(s plan.Stream) {
+		if src, ok := s.(*plan.Source); ok && !slices.Contains(list, src) {
+			list = append(list, src)
+		}
+		for _, in := range s.Inputs() {
+			walk(in)
+		}
+	}
+	switch v := v.(type) {
+	case *pipeline.Stream:
+		walk(v.S)
+	case results.Reporter:
+		for _, in := range inputs(v.Plan()) {
+			walk(in)
+		}
+	case starlark.String:
+	case starlark.Indexable:
+		for i := range v.Len() {
+			list = append(list, Sources(v.Index(i))...)
+		}
+	}
+	return list
+}
+
+func inputs(r plan.Report) []plan.Stream {
+	if in, ok := r.(interface{ Input() plan.Stream }); ok {
+		return []plan.Stream{in.Input()}
+	}
+	return nil
+}
+
+// eventsOf names the events to record.
+func (s *Shop) eventsOf(v starlark.Value) ([]string, error) {
+	if text, ok := starlark.AsString(v); ok {
+		return []string{text}, nil
+	}
+	var sources []*plan.Source
+	if l, ok := v.(*starlark.List); ok && l.Len() > 0 {
+		var names []string
+		for i := range l.Len() {
+			more, err := s.eventsOf(l.Index(i))
+			if err != nil {
+				return nil, err
+			}
+			names = append(names, more...)
+		}
+		return names, nil
+	}
+	if v == starlark.None {
+		if s.last == nil {
+			return nil, errors.New("nothing ran yet whose events could be recorded")
+		}
+		for _, r := range s.last {
+			for _, in := range inputs(r) {
+				sources = append(sources, Sources(&pipeline.Stream{S: in})...)
+			}
+		}
+	} else if sources = Sources(v); len(sources) == 0 {
+		return nil, fmt.Errorf("got %s, want events or a pipeline", v.Type())
+	}
+	var names []string
+	for _, src := range sources {
+		if n := src.FullName(); !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	return names, nil
+}
+
+func (s *Shop) explain() *b.Builtin {
+	return &b.Builtin{
+		Name: "explain", Group: b.Workshop, Summary: "Says what a pipeline would open, and what runs where.",
+		Params:  []b.Param{{Name: "x", Type: b.Any, Required: true, Doc: "a stream, table, log or stacks, or a list of them"}},
+		Returns: "help", Result: "the plan as text", Errors: "what the plan finds wrong", Source: computed, Cost: "none for events",
+		Examples: []b.Example{{Code: `explain(tracepoint("sched:sched_switch").by("prev_comm").count())`, Live: true}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			if !runnable(c.Value("x")) {
+				return nil, c.Errorf("x", "got %s, want a pipeline", c.Value("x").Type())
+			}
+			reports, err := s.Reports(c.Value("x"))
+			if err != nil {
+				return nil, err
+			}
+			cfg := s.Base
+			cfg.Reports = reports
+			if s.recording != nil {
+				cfg.Options.Input = s.recording.Path
+			}
+			var text bytes.Buffer
+			err = session.Explain(cfg, &text)
+			return b.HelpText(text.String()), err
+		},
+	}
+}
+
+func (s *Shop) fields() *b.Builtin {
+	return &b.Builtin{
+		Name: "fields", Group: b.Workshop, Summary: "The fields of an event: name, type, and what every event has.",
+		Params:  []b.Param{{Name: "event", Type: b.Or(b.String, b.Is("stream")), Required: true, Doc: "system:name, or a stream"}},
+		Returns: "help", Result: "one line for each field of the event's own; the facts that all events have",
+		Errors: "no such event, with the nearest name", Source: "the format file in tracefs, or the recording in use", Cost: "none for events",
+		Examples: []b.Example{{Code: `fields("sched:sched_switch")`, Live: true}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			names := []string{}
+			if text, ok := starlark.AsString(c.Value("event")); ok {
+				names = append(names, text)
+			}
+			for _, src := range Sources(c.Value("event")) {
+				names = append(names, src.FullName())
+			}
+			var text strings.Builder
+			for _, name := range names {
+				schemas, err := s.Schemas(name)
+				if err != nil {
+					return nil, c.Error("event", err, diag.HintOf(err))
+				}
+				for _, x := range schemas {
+					describe(&text, x)
+				}
+			}
+			return b.HelpText(text.String()), nil
+		},
+	}
+}
+
+func describe(w *strings.Builder, s *event.Schema) {
+	fmt.Fprintf(w, "%s\n", s.FullName())
+	width := 0
+	for i := range s.Fields {
+		width = max(width, len(s.Fields[i].Name))
+	}
+	own := map[string]bool{}
+	for i := range s.Fields {
+		f := &s.Fields[i]
+		own[f.Name] = true
+		if !strings.HasPrefix(f.Name, "common_") {
+			fmt.Fprintf(w, "    %-*s  %s\n", width, f.Name, f.Type)
+		}
+	}
+	var facts []string
+	for _, n := range s.Names() {
+		if !own[n] {
+			facts = append(facts, n)
+		}
+	}
+	fmt.Fprintf(w, "    and of every event: %s\n", strings.Join(facts, " "))
+}
+
+// Schemas finds tracepoints by name or pattern: in the recording in use, else
+// in the kernel.
+func (s *Shop) Schemas(name string) ([]*event.Schema, error) {
+	system, ev, _ := strings.Cut(name, ":")
+	if input := s.input(); input != "" {
+		f, err := perfdata.Open(input, perfdata.Options{})
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		var found []*event.Schema
+		var names []string
+		for _, st := range f.Streams() {
+			names = append(names, st.Schema.FullName())
+			if plan.Glob(system, st.Schema.System) && plan.Glob(ev, st.Schema.Name) {
+				found = append(found, st.Schema)
+			}
+		}
+		if found == nil {
+			return nil, (&diag.Error{Op: "event", Subject: name, Cause: errors.New("not in the recording" + diag.DidYouMean(name, names))}).
+				WithHint("recorded were: %s", strings.Join(names, ", "))
+		}
+		return found, nil
+	}
+	fs, err := tracefs.Find()
+	if err != nil {
+		return nil, err
+	}
+	names, err := fs.Match(name)
+	if err != nil {
+		return nil, err
+	}
+	var found []*event.Schema
+	for _, n := range names {
+		sys, ev, _ := strings.Cut(n, ":")
+		schema, err := fs.Schema(sys, ev)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, schema)
+	}
+	return found, nil
+}
+
+func (s *Shop) input() string {
+	if s.recording != nil {
+		return s.recording.Path
+	}
+	return s.Base.Options.Input
+}
+
+func (s *Shop) findEvents() *b.Builtin {
+	return &b.Builtin{
+		Name: "find_events", Group: b.Workshop, Summary: "The tracepoints whose name fits a pattern or has a text in it.",
+		Params:  []b.Param{{Name: "pattern", Type: b.String, Required: true, Doc: `"kvm:*", or part of a name: "wakeup"`}},
+		Returns: "list of strings", Result: "sorted names, system:name", Errors: "nothing fits", Source: "tracefs", Cost: "none for events; 5 ms for 2,000 events",
+		Examples: []b.Example{{Code: `find_events("sched:*wait*")`, Live: true}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			fs, err := tracefs.Find()
+			if err != nil {
+				return nil, err
+			}
+			pattern := c.String("pattern")
+			names, err := fs.Events()
+			if err != nil {
+				return nil, err
+			}
+			if strings.ContainsAny(pattern, "*?[") {
+				if !strings.Contains(pattern, ":") {
+					pattern = "*:" + pattern
+				}
+				if names, err = fs.Match(pattern); err != nil {
+					return nil, c.Error("pattern", err, diag.HintOf(err))
+				}
+				pattern = ""
+			}
+			var out []starlark.Value
+			for _, n := range names {
+				if strings.Contains(n, pattern) {
+					out = append(out, starlark.String(n))
+				}
+			}
+			if out == nil {
+				return nil, c.Error("pattern", fmt.Errorf("no event has %q in its name%s", pattern, diag.DidYouMean(pattern, names)), `try find_events("sched:*")`)
+			}
+			return starlark.NewList(out), nil
+		},
+	}
+}
+
+func (s *Shop) doctor() *b.Builtin {
+	return &b.Builtin{
+		Name: "doctor", Group: b.Workshop, Summary: "Says what works on this machine, and how to fix what does not.",
+		Returns: "help", Result: "one line for each thing that tracing needs", Errors: "none", Source: "tries each thing out", Cost: "none for events",
+		Examples: []b.Example{{Code: "doctor()", Live: true}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			if s.Doctor == nil {
+				return nil, needs(c, "run: ppscript doctor")
+			}
+			text, err := s.Doctor()
+			return b.HelpText(text), err
+		},
+	}
+}
+
+func (s *Shop) reload() *b.Builtin {
+	return &b.Builtin{
+		Name: "reload", Group: b.Workshop, Summary: "Runs the REPL's file again, after it was edited, with all that it loads.",
+		Returns: "None", Result: "its names are there anew", Errors: "the REPL was started without a file; what is wrong in the file: the old names stay",
+		Source: computed, Cost: "none for events",
+		Examples: []b.Example{{Code: "reload()", Live: true}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			if s.Reload == nil {
+				return nil, needs(c, "start with a file: ppscript repl FILE")
+			}
+			return starlark.None, s.Reload()
+		},
+	}
+}

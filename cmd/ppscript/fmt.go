@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ppscript/runtime/diag"
+
+	"github.com/bazelbuild/buildtools/build"
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) fmtCommand() *cobra.Command {
+	var f formatter
+	c := &cobra.Command{
+		Use: "fmt [-d|-l|-w] FILE|DIR...", Short: "Format scripts in the usual style",
+		Long: `Writes scripts in the one style that all have: four spaces, double quotes, aligned arguments. Without an option the
+result goes to the output; - is the input.`,
+		Example: "    ppscript fmt -w disk.star\n    ppscript fmt -l scripts",
+		Args:    words(1, -1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"star"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.format(f, args) },
+	}
+	c.Flags().BoolVarP(&f.diff, "diff", "d", false, "show what would change")
+	c.Flags().BoolVarP(&f.list, "list", "l", false, "name the files that would change; exit with 1 if there are any")
+	c.Flags().BoolVarP(&f.write, "write", "w", false, "write the files")
+	return c
+}
+
+type formatter struct{ diff, list, write bool }
+
+func (a *app) format(f formatter, args []string) error {
+	var files []string
+	for _, arg := range args {
+		found, err := starTree(arg, "")
+		if err != nil {
+			return err
+		}
+		files = append(files, found...)
+	}
+	unformatted := false
+	var errs []error
+	for _, name := range files {
+		changed, err := a.formatFile(f, name)
+		unformatted = unformatted || changed
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if errs == nil && f.list && unformatted {
+		return exitError(exitRun)
+	}
+	return errors.Join(errs...)
+}
+
+func (a *app) formatFile(f formatter, name string) (changed bool, err error) {
+	var src []byte
+	if name == "-" {
+		src, err = io.ReadAll(os.Stdin)
+	} else {
+		src, err = os.ReadFile(name)
+	}
+	if err != nil {
+		return false, &diag.Error{Op: "read", Subject: name, Cause: pathCause(err), Hint: "check the name: ls -l " + name}
+	}
+	out, err := formatted(name, src)
+	if err != nil {
+		return false, err
+	}
+	changed = !bytes.Equal(src, out)
+	switch {
+	case f.diff && changed:
+		_, err = a.stdout.Write(diff.Diff(name, src, name+" formatted", out))
+	case f.list && changed:
+		fmt.Fprintln(a.stdout, name)
+	}
+	if f.write && changed && name != "-" {
+		st, e := os.Stat(name)
+		if e != nil {
+			return changed, e
+		}
+		if e := os.WriteFile(name, out, st.Mode().Perm()); e != nil {
+			return changed, &diag.Error{Op: "write", Subject: name, Cause: pathCause(e), Hint: "check its permissions: ls -l " + name}
+		}
+	}
+	if !f.diff && !f.list && !f.write {
+		_, err = a.stdout.Write(out)
+	}
+	return changed, err
+}
+
+// formatted is src in our style. The rewrites that buildifier knows for build
+// files are not for scripts: only the layout changes.
+func formatted(name string, src []byte) ([]byte, error) {
+	file, err := build.ParseDefault(name, src)
+	var wrong build.ParseError
+	if errors.As(err, &wrong) {
+		return nil, diag.Errorf(diag.Run, fmt.Sprintf("%s:%d:%d", name, wrong.Pos.Line, wrong.Pos.LineRune), "syntax", "%s", wrong.Message).
+			WithHint("see what is wrong: ppscript check %s", name)
+	}
+	if err != nil {
+		return nil, (&diag.Error{Op: "format", Subject: name, Cause: err}).WithHint("see what is wrong: ppscript check %s", name)
+	}
+	return build.FormatWithoutRewriting(file), nil
+}
+
+// starTree lists the scripts whose names end in suffix.star: the file itself,
+// or those in and below a directory, without vendor/ and hidden ones.
+func starTree(arg, suffix string) ([]string, error) {
+	st, err := os.Stat(arg)
+	if arg == "-" || err == nil && !st.IsDir() {
+		return []string{arg}, nil
+	}
+	if err != nil {
+		return nil, usagef("read", arg, "%w", pathCause(err)).WithHint("give a .star file or a directory")
+	}
+	var files []string
+	err = filepath.WalkDir(arg, func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && p != arg && (d.Name() == "vendor" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")):
+			return filepath.SkipDir
+		case !d.IsDir() && strings.HasSuffix(d.Name(), suffix+".star"):
+			files = append(files, p)
+		}
+		return nil
+	})
+	return files, err
+}
+
+// pathCause is what the system said, without the path.
+func pathCause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// This file drives the REPL through a pseudo-terminal, as a person would.
+
+// A terminal is a REPL on a pseudo-terminal.
+type terminal struct {
+	t    *testing.T
+	ptm  *os.File
+	cmd  *exec.Cmd
+	out  strings.Builder
+	text chan string
+	read int // of out, by expect
+}
+
+// start starts ppscript with args on a terminal of its own.
+func startTerminal(t *testing.T, args ...string) *terminal {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	ptm, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("missing: /dev/ptmx: %v", err)
+	}
+	n, err := unix.IoctlGetInt(int(ptm.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(ptm.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	pts, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("missing: /dev/pts: %v", err)
+	}
+	defer pts.Close()
+	if err := unix.IoctlSetWinsize(int(pts.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: 200}); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	// The test binary is ppscript under this name: see testscript.Main.
+	cmd.Args[0] = "ppscript"
+	cmd.Env = append(os.Environ(), "TERM=xterm", "NO_COLOR=1", "PPSCRIPTHISTORY="+filepath.Join(t.TempDir(), "history"))
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = pts, pts, pts
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	term := &terminal{t: t, ptm: ptm, cmd: cmd, text: make(chan string, 1000)}
+	go func() {
+		defer close(term.text)
+		b := make([]byte, 4096)
+		for {
+			n, err := ptm.Read(b)
+			if n > 0 {
+				term.text <- string(b[:n])
+			}
+			if err != nil {
+				return // EIO: the last one closed it
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		ptm.Close()
+	})
+	term.expect(prompt)
+	return term
+}
+
+// send types.
+func (m *terminal) send(keys string) {
+	m.t.Helper()
+	if _, err := m.ptm.WriteString(keys); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// expect waits until want is shown, behind what was expected before, and
+// returns what came up to there. The deadline only ends a test that has failed.
+func (m *terminal) expect(want string) string {
+	m.t.Helper()
+	deadline := time.After(20 * time.Second)
+	for {
+		if i := strings.Index(m.out.String()[m.read:], want); i >= 0 {
+			got := m.out.String()[m.read:][:i]
+			m.read += i + len(want)
+			return got
+		}
+		select {
+		case s, ok := <-m.text:
+			if !ok {
+				m.t.Fatalf("the REPL ended; want %q behind\n%s", want, m.out.String())
+			}
+			m.out.WriteString(s)
+		case <-deadline:
+			m.t.Fatalf("no %q came behind %q", want, m.out.String()[m.read:])
+		}
+	}
+}
+
+// line types a line and waits for its result and the prompt.
+func (m *terminal) line(text, want string) {
+	m.t.Helper()
+	m.send(text + "\r")
+	m.expect("\n")
+	m.expect(want)
+	m.expect(prompt)
+}
+
+func TestREPL(t *testing.T) {
+	m := startTerminal(t, "repl", "--input", "../../tests/data/trace.data")
+	m.line("1 + 2", "3")
+	m.send("def twice(x):\r")
+	m.expect(more)
+	m.send("    return x * 2\r")
+	m.expect(more)
+	m.send("\r")
+	m.expect(prompt)
+	m.line("twice(21)", "42")
+}
+
+func TestREPLErrorsComeBackToThePrompt(t *testing.T) {
+	m := startTerminal(t, "repl")
+	m.line("undefined_name", "undefined name undefined_name")
+	m.line(")", "syntax")
+	m.line("fail(\"on purpose\")", "on purpose")
+	m.line("1", "1")
+	m.send("\x04")
+	if err := m.cmd.Wait(); err != nil {
+		t.Errorf("Ctrl-D: %v", err)
+	}
+}
+
+func TestREPLRunsPipelines(t *testing.T) {
+	m := startTerminal(t, "repl", "--input", "../../tests/data/trace.data")
+	m.line(`tracepoint("sched:sched_switch").by("prev_comm").count().top(2)`, "(1 more row)")
+	m.line(`_.rows[0].prev_comm`, `"sh"`)
+	m.line(`r = run(tracepoint("sched:sched_switch").count()); r.rows[0].count`, "\n")
+	m.line(`tracepoint("sched:sched_swich").count()`, "did you mean sched:sched_switch?")
+	m.line(`r`, "count")
+}
+
+func TestREPLInterrupt(t *testing.T) {
+	m := startTerminal(t, "repl", "--duration", "1000s")
+	// A loop in the language.
+	m.send("def forever():\r    while True:\r        pass\r\r")
+	m.expect(prompt)
+	m.send("forever()\r")
+	m.expect("\n")
+	time.Sleep(200 * time.Millisecond) // until it runs; too early only means that the prompt gets it
+	m.send("\x03")
+	m.expect("interrupted")
+	m.expect(prompt)
+	m.line("6 * 7", "42")
+	// A line that was begun.
+	m.send("[1,\r")
+	m.expect(more)
+	m.send("\x03")
+	m.expect(prompt)
+	m.line("7 * 7", "49")
+	if ok, _ := condition("live"); !ok {
+		t.Log("not tried: interrupting a pipeline needs root and tracefs")
+		return
+	}
+	m.send(`tracepoint("sched:sched_switch").count()` + "\r")
+	m.expect("\n")
+	time.Sleep(500 * time.Millisecond)
+	m.send("\x03")
+	m.expect("count")
+	m.expect(prompt)
+	m.line("len(_.rows)", "1")
+}
+
+func TestREPLCompletes(t *testing.T) {
+	m := startTerminal(t, "repl", "--input", "../../tests/data/trace.data")
+	f := func(typed, want string) {
+		t.Helper()
+		m.send(typed + "\t")
+		m.expect(want)
+		m.send("\x03")
+		m.expect(prompt)
+	}
+	f("tracep", "tracepoint")
+	f("agg.quan", "agg.quantile")
+	f(`s = tracepoint("x:y").wh`, ".where")
+	m.line(`s = tracepoint("sched:sched_switch")`, "")
+	f("s.where(lambda e: e.prev_st", "e.prev_state")
+	f(`s.by("next_co`, "next_comm")
+	f("s.hist(", "value = ")
+	f(`use("../../tests/data/tra`, `use("../../tests/data/trace.`)
+}

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"ppscript/builtins/all"
+	"ppscript/builtins/explore"
+	"ppscript/runtime/diag"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/render"
+	"ppscript/runtime/script"
+	"ppscript/runtime/session"
+	"ppscript/runtime/symbol"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) replCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "repl [options] [FILE]", Short: "Try the language out, on the running kernel or a recording",
+		Long: `Reads statements and runs them. An expression that is a pipeline or a result runs for five seconds, or --duration, or
+until Ctrl-C, and shows what it sees; _ keeps it. Names of FILE are there at once. TAB completes names, methods,
+parameters, events and their fields. Without a terminal it reads statements from its input, and ends at the first error.`,
+		Example: `    ppscript
+    ppscript repl --input sched.data
+    >>> tracepoint("sched:sched_wakeup").by("comm").count().top(5)
+    >>> r = run(_, seconds = 1)
+    >>> [row.comm for row in r.rows]
+    >>> rec = record("sched:*", seconds = 2); use(rec)`,
+		DisableFlagParsing: true,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"star"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			for _, w := range args {
+				if w == "-h" || w == "--help" {
+					a.commandHelp(c)
+					printFlags(a.stdout, newFlags(nil).list, terminalWidth(a.stdout))
+					return nil
+				}
+			}
+			return a.repl(args)
+		},
+	}
+}
+
+// interactive reports that somebody, or something, has statements for us:
+// stdin is a terminal, a pipe or a file, and not /dev/null.
+func interactive() bool {
+	st, err := os.Stdin.Stat()
+	if err != nil {
+		return false
+	}
+	return st.Mode()&os.ModeCharDevice == 0 || isTerminal(os.Stdin)
+}
+
+// A replSession is the REPL with what runs in it.
+type replSession struct {
+	app  *app
+	host *script.Host
+	lang *script.REPL
+	shop *explore.Shop
+	file string
+
+	mu     sync.Mutex
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+func (a *app) repl(args []string) (err error) {
+	fl := newFlags(nil)
+	rest, _, err := fl.parse(args)
+	if err != nil {
+		return err
+	}
+	if len(rest) > 1 {
+		return usagef("repl", rest[1], "not expected").WithHint("write: ppscript repl [options] [FILE]")
+	}
+	c, err := readCommon(fl, nil)
+	if err != nil {
+		return err
+	}
+	a.quiet = c.quiet
+	s := &replSession{app: a}
+	s.begin()
+	stop := s.watch()
+	defer stop()
+	s.shop = a.newShop(c, s.context)
+	s.shop.Stdout, s.shop.Save = a.stdout, true
+	s.shop.Record = func(ctx context.Context, events []string, path string, d time.Duration) error {
+		return a.recordFor(ctx, *c, events, path, d)
+	}
+	s.shop.Doctor = func() (string, error) {
+		var text bytes.Buffer
+		_, err := doctorReport(s.context(), &text, false)
+		return text.String(), err
+	}
+	defer func() { err = errors.Join(err, s.shop.Close()) }()
+	reg, err := all.Workshop(s.shop)
+	if err != nil {
+		return err
+	}
+	s.host = a.hostOf(reg)
+	s.lang = s.host.NewREPL()
+	if len(rest) == 1 {
+		s.file = rest[0]
+		s.shop.Reload = s.load
+		if err := s.load(); err != nil {
+			return err
+		}
+	}
+	limit := explore.Limit{Time: c.duration, Events: c.exitN}
+	if limit.Time == 0 {
+		limit.Time = explore.DefaultTime
+	}
+	if isTerminal(os.Stdin) {
+		return s.interactive(reg, limit)
+	}
+	return s.piped(os.Stdin, limit)
+}
+
+// newShop is how the REPL and tests run pipelines.
+func (a *app) newShop(c *common, ctx func() context.Context) *explore.Shop {
+	kernel := symbol.NewKernel("")
+	shop := &explore.Shop{
+		Base: session.Config{
+			Target: c.target,
+			Options: session.Options{Input: c.input, Pages: c.pages, Watermark: c.watermark, Verbose: c.verbose,
+				Interpret: c.engine == "interp", Monotonic: c.monotonic},
+			Services: &expr.Services{Ksym: kernel.Text},
+		},
+		Reports: all.ReportsOrStreams, Context: ctx, Say: a.say, Load: a.load,
+		Render: render.Options{Time: c.render.Time, Color: "never", Width: terminalWidth(a.stdout)},
+	}
+	if colorful(a.stdout, c.render.Color) {
+		shop.Render.Color = "always"
+	}
+	return shop
+}
+
+func (s *replSession) load() error {
+	return s.lang.Load(func(h *script.Host) (*script.Module, error) { return s.app.load(h, s.file) })
+}
+
+// begin makes the context of a statement.
+func (s *replSession) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.app.ctx = s.ctx
+}
+
+func (s *replSession) context() context.Context {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ctx
+}
+
+// watch has Ctrl-C stop the statement that runs: a session shows what it has,
+// script code stops. The second one stops what did not stop.
+func (s *replSession) watch() (stop func()) {
+	ch, done := make(chan os.Signal, 8), make(chan struct{})
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		defer close(done)
+		for sig := range ch {
+			s.mu.Lock()
+			again := s.ctx.Err() != nil
+			s.cancel()
+			s.mu.Unlock()
+			if s.host != nil && (again || s.shop == nil || !s.shop.Running()) {
+				s.host.Cancel("interrupted")
+			}
+			if sig == syscall.SIGTERM {
+				os.Stdin.Close()
+			}
+		}
+	}()
+	return func() { signal.Stop(ch); close(ch); <-done }
+}
+
+// eval runs a statement and shows its value.
+func (s *replSession) eval(text string, limit explore.Limit) error {
+	s.begin()
+	s.host.Resume()
+	v, err := s.lang.Exec(text)
+	if err != nil {
+		return err
+	}
+	out, ran, err := s.shop.Evaluate(v, limit)
+	switch {
+	case err != nil:
+		return err
+	case ran:
+		s.lang.Globals()["_"] = out
+		return nil
+	case v.Type() == "NoneType":
+		return nil
+	}
+	_, err = fmt.Fprintln(s.app.stdout, v.String())
+	return err
+}
+
+// recordFor records events into path for a time, or until ctx ends.
+func (a *app) recordFor(ctx context.Context, c common, events []string, path string, d time.Duration) (err error) {
+	if c.input != "" {
+		return diag.Errorf(diag.Usage, "record", "", "these pipelines read %s, not the kernel", c.input).WithHint("start without --input")
+	}
+	c.output, c.duration = path, d
+	cfg, err := recordConfig(events, &c)
+	if err != nil {
+		return err
+	}
+	cfg.Warn = func(err error) { a.say(err.Error()) }
+	src, err := perf.Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	r, err := newRecording(ctx, src, &c, cfg.Clock, false)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	if err := errors.Join(r.loop(ctx), r.file.Finish()); err != nil {
+		return err
+	}
+	a.say(r.summary(path))
+	return nil
+}
+
+// piped runs statements from in, without prompts, up to the first error. Whoever
+// says nothing at all is shown how to begin.
+func (s *replSession) piped(in io.Reader, limit explore.Limit) error {
+	src, err := io.ReadAll(in)
+	if err != nil {
+		return err
+	}
+	if len(src) == 0 && s.file == "" {
+		return s.app.usage()
+	}
+	return s.statements(string(src), func(text string) error { return s.eval(text, limit) })
+}

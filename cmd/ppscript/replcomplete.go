@@ -1,0 +1,360 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"ppscript/builtins"
+	"ppscript/builtins/explore"
+	"ppscript/runtime/event"
+	"ppscript/runtime/script"
+	"ppscript/runtime/tracefs"
+)
+
+// This file completes what is typed in the REPL. It looks at the text before
+// the cursor only, and takes it apart as far as needed: which call is open,
+// whether a text or a lambda is, what a chain of methods returns. Nothing is
+// called, so that TAB never starts anything.
+
+// A completer is the REPL's readline.AutoCompleter.
+type completer struct {
+	lang   *script.REPL
+	reg    *builtins.Registry
+	shop   *explore.Shop
+	before string // the lines of the statement that came before
+	events []string
+}
+
+// Do returns what could follow, and how much of it is there already.
+func (c *completer) Do(line []rune, pos int) ([][]rune, int) {
+	list, have := c.candidates(c.before + string(line[:pos]))
+	out := make([][]rune, 0, len(list))
+	for _, w := range list {
+		out = append(out, []rune(w)[len([]rune(have)):])
+	}
+	return out, len([]rune(have))
+}
+
+// candidates are whole words that begin with have, which the text ends in.
+func (c *completer) candidates(text string) (list []string, have string) {
+	at := scan(text)
+	switch {
+	case at.quote >= 0:
+		have = text[at.quote+1:]
+		list = c.texts(text[:at.quote], have, at)
+	default:
+		list, have = c.names(text, at)
+	}
+	list = slices.DeleteFunc(list, func(w string) bool { return !strings.HasPrefix(w, have) })
+	slices.Sort(list)
+	return slices.Compact(list), have
+}
+
+// A place is where the cursor is.
+type place struct {
+	quote int   // of the text that is open; -1
+	open  []int // positions of the brackets that are
+}
+
+func scan(text string) place {
+	p := place{quote: -1}
+	for i := 0; i < len(text); i++ {
+		ch := text[i]
+		switch {
+		case p.quote >= 0:
+			if ch == '\\' {
+				i++
+			} else if ch == text[p.quote] {
+				p.quote = -1
+			}
+		case ch == '"' || ch == '\'':
+			p.quote = i
+		case ch == '#':
+			for i < len(text) && text[i] != '\n' {
+				i++
+			}
+		case ch == '(' || ch == '[' || ch == '{':
+			p.open = append(p.open, i)
+		case (ch == ')' || ch == ']' || ch == '}') && len(p.open) > 0:
+			p.open = p.open[:len(p.open)-1]
+		}
+	}
+	return p
+}
+
+// callee is the name in front of the innermost parenthesis: "agg.count", or
+// ".where" of a chain; "" if there is none.
+func (p place) callee(text string) (name string, at int) {
+	for i := len(p.open) - 1; i >= 0; i-- {
+		if text[p.open[i]] != '(' {
+			continue
+		}
+		end := p.open[i]
+		start := end
+		for start > 0 && (text[start-1] == '.' || isWord(text[start-1])) {
+			start--
+		}
+		return text[start:end], end
+	}
+	return "", -1
+}
+
+func isWord(ch byte) bool {
+	return ch == '_' || ch >= 'a' && ch <= 'z' || ch >= 'A' && ch <= 'Z' || ch >= '0' && ch <= '9'
+}
+
+// takesEvents are the builtins whose texts name events; takesFiles those whose
+// texts name files.
+var (
+	takesEvents = []string{"tracepoint", "event", "events", "fields", "find_events", "record"}
+	takesFiles  = []string{"use", "load", "script", "save"}
+)
+
+// texts completes inside a text.
+func (c *completer) texts(before, have string, at place) []string {
+	callee, _ := at.callee(before)
+	last := callee[strings.LastIndexByte(callee, '.')+1:]
+	keyword := lastKeyword.FindStringSubmatch(before)
+	switch {
+	case keyword != nil && (keyword[1] == "input" || keyword[1] == "file"), keyword == nil && slices.Contains(takesFiles, last):
+		return append(files(have), c.scripts(last)...)
+	case slices.Contains(takesEvents, last) && keyword == nil:
+		return c.eventNames(have)
+	case callee == "" || callee[0] != '.' && !strings.Contains(callee, "agg."):
+		if !slices.Contains([]string{"where", "by", "hist", "let", "fold", "key", "sort"}, last) {
+			return nil
+		}
+	}
+	return c.fields(before)
+}
+
+var lastKeyword = regexp.MustCompile(`(\w+)\s*=\s*$`)
+
+func (c *completer) scripts(callee string) []string {
+	if callee == "script" {
+		return profilers()
+	}
+	return nil
+}
+
+func files(have string) []string {
+	dir, _ := filepath.Split(have)
+	entries, err := os.ReadDir(filepath.Join(dir, "."))
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		name := dir + e.Name()
+		if e.IsDir() {
+			name += "/"
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+// eventNames are systems, then the events of one. A list goes on after a comma.
+func (c *completer) eventNames(have string) []string {
+	i := strings.LastIndexByte(have, ',') + 1
+	if c.events == nil {
+		fs, err := tracefs.Find()
+		if err != nil {
+			return nil
+		}
+		if c.events, err = fs.Events(); err != nil {
+			return nil
+		}
+	}
+	colon := strings.Contains(have[i:], ":")
+	var out []string
+	for _, e := range c.events {
+		if !colon {
+			e = e[:strings.IndexByte(e, ':')+1]
+		}
+		if strings.HasPrefix(e, have[i:]) && (len(out) == 0 || out[len(out)-1] != have[:i]+e) {
+			out = append(out, have[:i]+e)
+		}
+	}
+	return out
+}
+
+// eventText finds the events that a statement names.
+var eventText = regexp.MustCompile(`["']([a-z0-9_]+:[a-zA-Z0-9_*?\[\]]+)`)
+
+// fields are those of the events in the statement: named by it, or by variables
+// that it uses.
+func (c *completer) fields(text string) []string {
+	var names []string
+	for _, m := range eventText.FindAllStringSubmatch(text, -1) {
+		names = append(names, m[1])
+	}
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r > 127 || !isWord(byte(r)) }) {
+		if v, ok := c.lang.Globals()[word]; ok {
+			for _, s := range explore.Sources(v) {
+				names = append(names, s.FullName())
+			}
+		}
+	}
+	var out []string
+	for _, n := range names {
+		schemas, err := c.shop.Schemas(n)
+		if err != nil {
+			continue
+		}
+		for _, s := range schemas[:min(len(schemas), 50)] {
+			out = append(out, s.Names()...)
+		}
+	}
+	if names == nil || out == nil {
+		out = (&event.Schema{}).Names()
+	}
+	return slices.DeleteFunc(out, func(n string) bool { return strings.HasPrefix(n, "common_") })
+}
+
+// names completes names, members, and parameters of the call that is open.
+func (c *completer) names(text string, at place) (list []string, have string) {
+	start := len(text)
+	for start > 0 && (text[start-1] == '.' || isWord(text[start-1])) {
+		start--
+	}
+	path := text[start:]
+	i := strings.LastIndexByte(path, '.')
+	switch {
+	case i == 0 && start > 0 && strings.IndexByte(")]\"'", text[start-1]) >= 0:
+		return c.members(c.typeBefore(text[:start])), path[1:]
+	case i > 0 && c.isEvent(text[:start], path[:i]):
+		return c.fields(text[:start]), path[i+1:]
+	case i > 0:
+		have = path[i+1:]
+		for _, n := range c.lang.Complete(path) {
+			list = append(list, n[i+1:])
+		}
+		return list, have
+	}
+	list = c.lang.Complete(path)
+	if callee, end := at.callee(text); callee != "" && strings.TrimLeft(text[strings.LastIndexAny(text[:start], "(,")+1:start], " \n") == "" {
+		list = append(list, c.parameters(callee, text[:end])...)
+	}
+	return list, path
+}
+
+var lambdaParam = regexp.MustCompile(`lambda\s+([a-z_A-Z0-9, ]+):`)
+
+// isEvent reports that a name is the parameter of a lambda, or a part of a pair
+// that is one.
+func (c *completer) isEvent(before, path string) bool {
+	name, _, _ := strings.Cut(path, ".")
+	for _, m := range lambdaParam.FindAllStringSubmatch(before, -1) {
+		for _, p := range strings.Split(m[1], ",") {
+			if strings.TrimSpace(p) == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// find is the declaration that a callee means.
+func (c *completer) find(callee, before string) (*builtins.Builtin, bool) {
+	name := callee
+	if i := strings.LastIndexByte(callee, '.'); i >= 0 {
+		if b, ok := c.reg.Find(callee); ok {
+			return b, true
+		}
+		name = callee[i+1:]
+		typ := ""
+		if i == 0 {
+			typ = c.typeBefore(before[:len(before)-len(callee)])
+		} else if v, ok := c.lang.Globals()[callee[:i]]; ok {
+			typ = strings.ReplaceAll(v.Type(), " ", "_")
+		}
+		if b, ok := c.reg.Find(typ + "." + name); ok {
+			return b, true
+		}
+		for _, typ := range []string{"stream", "table", "groups", "result", "stacks"} {
+			if b, ok := c.reg.Find(typ + "." + name); ok {
+				return b, true
+			}
+		}
+		return nil, false
+	}
+	return c.reg.Find(name)
+}
+
+func (c *completer) parameters(callee, before string) []string {
+	b, ok := c.find(callee, before)
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, p := range b.Params {
+		if p.Rest == "" {
+			out = append(out, p.Name+" = ")
+		}
+	}
+	return out
+}
+
+// typeBefore is the type of the call that text ends in; "" if it is not known.
+func (c *completer) typeBefore(text string) string {
+	if !strings.HasSuffix(text, ")") {
+		return ""
+	}
+	open := matching(text)
+	if open < 0 {
+		return ""
+	}
+	callee, _ := place{open: []int{open}}.callee(text[:open+1])
+	b, ok := c.find(callee, text[:open])
+	if !ok {
+		return ""
+	}
+	word, _, _ := strings.Cut(b.Returns, " ")
+	word, _, _ = strings.Cut(word, "[")
+	if word == "histogram" {
+		word = "table"
+	}
+	return word
+}
+
+// matching is the parenthesis that the last byte of text closes; -1 if none.
+func matching(text string) int {
+	for i := len(text) - 1; i >= 0; i-- {
+		if text[i] != '(' {
+			continue
+		}
+		at := scan(text[:i+1])
+		if at.quote >= 0 {
+			continue
+		}
+		if rest := scan(text[:len(text)-1]); len(rest.open) > 0 && rest.open[len(rest.open)-1] == i {
+			return i
+		}
+	}
+	return -1
+}
+
+// members are the methods of a type; of an unknown one all methods.
+func (c *completer) members(typ string) []string {
+	var own, all []string
+	for _, b := range c.reg.All() {
+		if b.Type == "" {
+			continue
+		}
+		all = append(all, b.Name)
+		if strings.ReplaceAll(b.Type, " ", "_") == typ {
+			own = append(own, b.Name)
+		}
+	}
+	if own == nil {
+		return all
+	}
+	return own
+}

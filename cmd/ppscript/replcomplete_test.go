@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ppscript/builtins/all"
+)
+
+func newCompleter(t *testing.T) *completer {
+	t.Helper()
+	a := &app{stdout: os.Stdout, stderr: os.Stderr}
+	shop := a.newShop(&common{input: "../../tests/data/trace.data"}, context.Background)
+	reg, err := all.Workshop(shop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &completer{lang: a.hostOf(reg).NewREPL(), reg: reg, shop: shop,
+		events: []string{"block:block_rq_issue", "sched:sched_switch", "sched:sched_wakeup", "sched:sched_waking"}}
+}
+
+func TestCandidates(t *testing.T) {
+	c := newCompleter(t)
+	if _, err := c.lang.Exec(`sw = tracepoint("sched:sched_switch"); tab = sw.by("prev_comm").count()`); err != nil {
+		t.Fatal(err)
+	}
+	f := func(text, have string, want ...string) {
+		t.Helper()
+		list, got := c.candidates(text)
+		if got != have {
+			t.Errorf("%s: got %q as the beginning, want %q", text, got, have)
+		}
+		for _, w := range want {
+			if w, none := strings.CutPrefix(w, "-"); slices.Contains(list, w) == none {
+				t.Errorf("%s: got %q, want %q: %v", text, list, w, !none)
+			}
+		}
+	}
+	f("tracep", "tracep", "tracepoint")
+	f("x = tracep", "tracep", "tracepoint")
+	f("agg.q", "q", "quantile")
+	f("sw.whe", "whe", "where")
+	f("sw.where(pid > 1).co", "co", "count")
+	f(`tracepoint("a:b").wh`, "wh", "where", "-title")
+	f(`tracepoint("a:b").by("x (").so`, "so", "-sort")
+	f("tab.so", "so", "sort")
+	f("tab.top(5).tit", "tit", "title")
+	f(`tracepoint("sched:sched_wak`, "sched:sched_wak", "sched:sched_wakeup", "sched:sched_waking", "-sched:sched_switch")
+	f(`tracepoint("sch`, "sch", "sched:", "-sched:sched_switch")
+	f(`events("sched:sched_switch,sched:sched_wa`, "sched:sched_switch,sched:sched_wa", "sched:sched_switch,sched:sched_waking")
+	f(`fields('block:`, "block:", "block:block_rq_issue")
+	f("sw.where(lambda e: e.prev_", "prev_", "prev_pid", "prev_comm", "-common_pid")
+	f("sw.where(lambda e: e.", "", "cpu", "time", "next_pid")
+	f(`tracepoint("sched:sched_wakeup").where(lambda e: e.`, "", "target_cpu", "-prev_pid")
+	f(`sw.by("prev_c`, "prev_c", "prev_comm")
+	f("sw.hist(", "", "value = ", "step = ")
+	f(`sw.hist("x", st`, "st", "step = ")
+	f(`tracepoint("a:b", fi`, "fi", "filter = ")
+	f("run(x, sec", "sec", "seconds = ")
+	f(`use("../../tests/data/trace.d`, "../../tests/data/trace.d", "../../tests/data/trace.data")
+	f(`run(x, input = "../../tests/data/trace.d`, "../../tests/data/trace.d", "../../tests/data/trace.data")
+	f(`script("kvm`, "kvm", "kvm-exit")
+	f("nothing_is_called_so", "nothing_is_called_so", "-tracepoint")
+	f(`print("an open tex`, "an open tex")
+}
+
+// Whatever is typed, completion returns words that begin with what is there.
+func FuzzCandidates(f *testing.F) {
+	for _, s := range []string{`a.b("c`, "lambda e: e.", ")", "((", `"\`, "x).y", "#", "run(x,"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		c := newCompleter(t)
+		list, have := c.candidates(text)
+		if !strings.HasSuffix(text, have) {
+			t.Fatalf("%q does not end in %q", text, have)
+		}
+		for _, w := range list {
+			if !strings.HasPrefix(w, have) {
+				t.Fatalf("%q does not begin with %q", w, have)
+			}
+		}
+	})
+}
+
+func BenchmarkComplete(b *testing.B) {
+	a := &app{stdout: os.Stdout, stderr: os.Stderr}
+	shop := a.newShop(&common{}, context.Background)
+	reg, err := all.Workshop(shop)
+	if err != nil {
+		b.Fatal(err)
+	}
+	c := &completer{lang: a.hostOf(reg).NewREPL(), reg: reg, shop: shop}
+	began := time.Now()
+	list, _ := c.candidates(`tracepoint("sched:sched_w`)
+	if len(list) == 0 {
+		b.Skip("missing: tracefs")
+	}
+	b.ReportMetric(float64(time.Since(began).Microseconds()), "us-first")
+	for b.Loop() {
+		c.candidates(`tracepoint("sched:sched_w`)
+	}
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"ppscript/builtins/all"
+	"ppscript/runtime/script"
+	"ppscript/stdlib"
+
+	"github.com/spf13/cobra"
+)
+
+const testHelp = `Runs the functions test_... of *_test.star files, those named or those in and below directories (else below this one). A
+test loads a script, runs it over a recording or over events that it writes down, and checks what comes out:
+
+    load("./runqlat.star", "wakeups")            # functions of the library
+
+    def test_late_thread():
+        r = run(script("./runqlat.star", than = "1ms"), input = """
+            sched:sched_wakeup pid:s32 comm:str
+            sched:sched_switch prev_pid:s32 prev_state:s64 next_pid:s32 next_comm:str
+            1ms 0 make/7 sched_wakeup pid=9 comm=cc
+            5ms 0 make/7 sched_switch prev_pid=7 next_pid=9 next_comm=cc
+        """)
+        assert.eq(r[0].rows[0].max, 4 * ms)
+
+Events written down: a line with a colon in its first word declares an event and its fields (s8 to s64, u8 to u64, ns, str,
+strN, dstr, arrays such as u64[6]); another is an event: time, CPU, thread (TID, COMM/TID or COMM/PID/TID), the event's name, field=value.
+"TIME CPU lost N" are lost events. input = "trace.data" is a recording beside the test.
+
+The words of tests: ppscript doc run, ppscript doc assert. Tests cannot look at the running kernel, nor write files.`
+
+func (a *app) testCommand() *cobra.Command {
+	var t tester
+	var pattern string
+	c := &cobra.Command{
+		Use: "test [-v] [-r PATTERN] [FILE|DIR...]", Short: "Run the tests of scripts", Long: testHelp,
+		Example: "    ppscript test scripts\n    ppscript test -v -r late scripts/sched",
+		Args:    words(0, -1),
+		RunE: func(_ *cobra.Command, args []string) (err error) {
+			t.app = a
+			if t.pattern, err = regexp.Compile(pattern); err != nil {
+				return usagef("option", "--run", "%w", err).WithHint("write a part of the tests' names: -r late")
+			}
+			return t.run(args)
+		},
+	}
+	c.Flags().BoolVarP(&t.verbose, "verbose", "v", false, "name every test, and show what it prints")
+	c.Flags().StringVarP(&pattern, "run", "r", "", "only tests whose names the pattern fits")
+	return c
+}
+
+// A tester runs test files, each in a host of its own.
+type tester struct {
+	app     *app
+	verbose bool
+	pattern *regexp.Regexp
+
+	ran, failed int
+}
+
+func (t *tester) run(args []string) error {
+	if len(args) == 0 {
+		args = []string{"."}
+	}
+	var files []string
+	for _, arg := range args {
+		found, err := starTree(arg, "_test")
+		if err != nil {
+			return err
+		}
+		files = append(files, found...)
+	}
+	if len(files) == 0 {
+		return usagef("test", strings.Join(args, " "), "no *_test.star here").WithHint("write one: ppscript help test")
+	}
+	ctx, w := watchSignals(nil)
+	defer w.close()
+	t.app.ctx = ctx
+	for _, f := range files {
+		if ctx.Err() != nil {
+			return exitError(exitInterrupted)
+		}
+		t.file(ctx, f)
+	}
+	switch {
+	case t.failed > 0:
+		fmt.Fprintf(t.app.stdout, "%d of %d tests failed\n", t.failed, t.ran)
+		return exitError(exitRun)
+	case t.ran == 0:
+		return usagef("test", strings.Join(args, " "), "no test fits %q", t.pattern.String()).WithHint("list them: ppscript test -v")
+	}
+	return nil
+}
+
+// file runs the tests of one file.
+func (t *tester) file(ctx context.Context, name string) {
+	began := time.Now()
+	out := t.app.stdout
+	fail := func(what string, err error) {
+		t.failed++
+		fmt.Fprintf(out, "--- FAIL: %s\n", what)
+		for _, e := range flatten(err) {
+			text := e.Error()
+			if x := excerptOf(e); x != "" {
+				text += "\n" + x
+			}
+			fmt.Fprintln(out, "    "+strings.ReplaceAll(text, "\n", "\n    "))
+		}
+	}
+	shop := t.app.newShop(&common{}, func() context.Context { return ctx })
+	shop.Replay, shop.Render.Color, shop.Render.Width, shop.Say = true, "never", 80, nil
+	defer shop.Close()
+	reg, err := all.Tests(shop)
+	if err != nil {
+		fail(name, err)
+		return
+	}
+	var prints []string
+	host := script.NewHost(script.HostOptions{
+		Predeclared: reg.Predeclared(), Stdlib: stdlib.FS(), Resolve: t.app.resolve,
+		Print: func(msg string) { prints = append(prints, msg) },
+	})
+	m, err := host.Load(name)
+	if err != nil {
+		t.ran++
+		fail(name, err)
+		return
+	}
+	n, before := 0, t.failed
+	for _, fn := range m.Functions("test_") {
+		if !t.pattern.MatchString(fn.Name) {
+			continue
+		}
+		n++
+		t.ran++
+		prints = nil
+		start := time.Now()
+		_, err := host.Call(fn.Fn)
+		if err != nil {
+			fail(fmt.Sprintf("%s (%s)", fn.Name, fn.Pos), err)
+		} else if t.verbose {
+			fmt.Fprintf(out, "--- ok: %s (%s)\n", fn.Name, time.Since(start).Round(time.Millisecond))
+		}
+		if t.verbose || err != nil {
+			for _, p := range prints {
+				fmt.Fprintln(out, "    "+p)
+			}
+		}
+	}
+	verdict := "ok  "
+	if t.failed > before {
+		verdict = "FAIL"
+	}
+	if n > 0 {
+		fmt.Fprintf(out, "%s  %s  %d tests  %s\n", verdict, name, n, time.Since(began).Round(time.Millisecond))
+	}
+}
