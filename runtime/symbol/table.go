@@ -141,11 +141,16 @@ func (b *builder) table() *Table {
 }
 
 // prefer decides between two names of equal rank: fewer underscores in front,
-// then the longer one, which says more, then the first in the file.
+// then the longer one, which says more, then the first in the
+// file. Types of Rust have one letter when mangled: there the plain names are
+// compared.
 func (b *builder) prefer(x, y *rawSym) int {
 	p, q := string(b.text(x)), string(b.text(y))
 	if c := cmp.Compare(underscores(p), underscores(q)); c != 0 {
 		return c
+	}
+	if strings.HasPrefix(p, "_R") && strings.HasPrefix(q, "_R") {
+		p, q = Demangle(p), Demangle(q)
 	}
 	if c := cmp.Compare(len(q), len(p)); c != 0 {
 		return c

@@ -156,7 +156,7 @@ func (m *Mappings) Exec(pid int32, when event.Time) {
 	if pid <= 0 {
 		return
 	}
-	s := &Space{PID: pid, InnerPID: pid, UID: -1, From: when}
+	s := &Space{PID: pid, InnerPID: pid, UID: -1, From: when, exec: true}
 	if before := m.at(pid, when); before != nil {
 		s.Root, s.InnerPID, s.UID = before.Root, before.InnerPID, before.UID
 	}
@@ -189,7 +189,26 @@ func (m *Mappings) Find(pid int32, addr uint64, when event.Time) (*Region, bool)
 		m.look(s)
 		r, ok = s.Find(addr, when)
 	}
+	if !ok {
+		r, ok = m.before(s, addr, when)
+	}
 	return r, ok
+}
+
+// execTime is how long an exec may take, in ns: until then the user's part of
+// a stack is that of the call to execve, in the program before.
+const execTime = 10e6
+
+func (m *Mappings) before(s *Space, addr uint64, when event.Time) (*Region, bool) {
+	if !s.exec || when < s.From || when-s.From > execTime {
+		return nil, false
+	}
+	list := m.procs[s.PID]
+	i := slices.Index(list, s)
+	if i <= 0 {
+		return nil, false
+	}
+	return list[i-1].Find(addr, s.From)
 }
 
 // Space returns the address space of a process at that time, nil if there is

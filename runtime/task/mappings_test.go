@@ -85,12 +85,24 @@ func TestForkCopiesAndExecClears(t *testing.T) {
 	expectMap(t, m, 2, 0x3000, 40, "/child", 0)
 	expectMap(t, m, 1, 0x2000, 40, "/after", 0)
 	expectMap(t, m, 1, 0x3000, 40, "", 0)
-	m.Exec(2, 50)
-	m.Map(mapped(2, 0x1000, 0x1000, 0, "/program"), 51)
-	expectMap(t, m, 2, 0x1000, 60, "/program", 0)
-	expectMap(t, m, 2, 0x3000, 60, "", 0)
+	m.Exec(2, 1e9)
+	m.Map(mapped(2, 0x1000, 0x1000, 0, "/program"), 1e9+1)
+	expectMap(t, m, 2, 0x1000, 2e9, "/program", 0)
+	expectMap(t, m, 2, 0x3000, 2e9, "", 0)
 	expectMap(t, m, 2, 0x1000, 45, "/parent", 0)
-	expectMap(t, m, 1, 0x1000, 60, "/parent", 0)
+	expectMap(t, m, 1, 0x1000, 2e9, "/parent", 0)
+}
+
+// Inside of the call to execve, the user's part is still that of the program
+// which made the call.
+func TestDuringExec(t *testing.T) {
+	m := recordedMaps(MappingsOptions{})
+	m.Map(mapped(1, 0x1000, 0x1000, 0, "/before"), 10)
+	m.Exec(1, 1e9)
+	m.Map(mapped(1, 0x5000, 0x1000, 0, "/after"), 1e9+1000)
+	expectMap(t, m, 1, 0x1000, 1e9+500, "/before", 0)
+	expectMap(t, m, 1, 0x1000, 1e9+2e9, "", 0)
+	expectMap(t, m, 1, 0x5000, 1e9+500, "/after", 0)
 }
 
 // A number that is used again is another process; the old one stays known.

@@ -38,6 +38,7 @@ type Space struct {
 	shared  bool     // regions and old belong to another space too
 	looked  bool     // at /proc
 	ended   bool
+	exec    bool // begun by an exec, not a fork
 }
 
 // maxOld bounds the replaced regions of a space, maxRegions those it has.
