@@ -8,6 +8,7 @@ import (
 	"ppscript/bpf"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
 )
@@ -41,6 +42,8 @@ type Kernel struct {
 	Image  *bpf.Image
 	tables map[*bpf.Table]*Table
 	pairs  map[*bpf.Table]bool // fed by pairs
+	// deferred are the keys that are computed when rows are read.
+	deferred map[*bpf.Table]*deferred
 }
 
 // Table is the plan's table that t computes.
@@ -104,8 +107,8 @@ func (b *builder) kernel() (*Kernel, error) {
 	if err := b.onlyTables(); err != nil {
 		return nil, err
 	}
-	k := &kernelBuilder{b: b, spec: &bpf.Spec{Intervals: t.Intervals}, out: &Kernel{tables: map[*bpf.Table]*Table{}, pairs: map[*bpf.Table]bool{}},
-		events: map[int]int{}, tables: map[*agg.Group]*bpf.Table{}, joins: map[*joinNode]*bpf.Join{}}
+	k := &kernelBuilder{b: b, spec: &bpf.Spec{Intervals: t.Intervals}, out: &Kernel{tables: map[*bpf.Table]*Table{}, pairs: map[*bpf.Table]bool{}, deferred: map[*bpf.Table]*deferred{}},
+		events: map[int]int{}, fed: map[*bpf.Table]int{}, tables: map[*agg.Group]*bpf.Table{}, joins: map[*joinNode]*bpf.Join{}}
 	if err := k.build(); err != nil {
 		return nil, err
 	}
@@ -158,6 +161,7 @@ type kernelBuilder struct {
 	spec   *bpf.Spec
 	out    *Kernel
 	events map[int]int // by stream: index in spec
+	fed    map[*bpf.Table]int
 	tables map[*agg.Group]*bpf.Table
 	joins  map[*joinNode]*bpf.Join
 }
@@ -292,12 +296,24 @@ func (k *kernelBuilder) pairFeed(n *joinNode, stream int, f bpf.Feed) error {
 
 // columns are the keys and arguments of a table for one stream.
 func (k *kernelBuilder) columns(f *bpf.Feed, t *Table, stream int) error {
+	d := &deferred{}
+	part := k.partOf(stream)
 	for _, fn := range t.spec.Keys {
 		n, err := nodeOf(fn.At(stream))
 		if err != nil {
 			return err
 		}
-		f.Keys = append(f.Keys, n)
+		if f.Keys, err = d.key(fn.At(stream), n, part, f.Keys); err != nil {
+			return err
+		}
+	}
+	k.fed[f.Table]++
+	if d.any() {
+		d.finish(k.b.plan.streams[stream], part)
+		k.out.deferred[f.Table] = d
+	}
+	if k.out.deferred[f.Table] != nil && k.fed[f.Table] > 1 {
+		return not("a key of several events is computed in ppscript")
 	}
 	for i := range t.spec.Args {
 		a := &t.spec.Args[i]
@@ -318,6 +334,31 @@ func (k *kernelBuilder) columns(f *bpf.Feed, t *Table, stream int) error {
 		f.Args = append(f.Args, arg)
 	}
 	return nil
+}
+
+// partOf returns the schemas of a stream's parts: its own, or those of the
+// events of a pair.
+func (k *kernelBuilder) partOf(stream int) func(expr.Part) *event.Schema {
+	streams := k.b.plan.streams
+	return func(p expr.Part) *event.Schema {
+		if p == expr.Self {
+			return streams[stream].Schema
+		}
+		for n := range k.joins {
+			for s, ends := range n.js.Pairs {
+				for e, st := range ends {
+					switch {
+					case st == nil || st.Index != stream:
+					case p == expr.Start:
+						return streams[s].Schema
+					default:
+						return streams[e].Schema
+					}
+				}
+			}
+		}
+		return nil
+	}
 }
 
 func predicates(br *branch) ([]expr.Node, error) {

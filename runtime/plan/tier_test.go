@@ -1,12 +1,15 @@
 package plan
 
 import (
+	"encoding/binary"
 	"strings"
 	"testing"
 
 	"ppscript/bpf"
+	"ppscript/runtime/agg"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
 )
 
 // oneEvent is a Catalog of one tracepoint as a program can read it: nothing is in
@@ -86,4 +89,30 @@ func TestTierSaysWhyNot(t *testing.T) {
 	f("at 13 of the record", countedBy(made(), "odd"))
 	f("glob", countedBy(&Where{made(), *text("name ~ \"*x*\"")}))
 	f("period", countedBy(made(), "_period"))
+}
+
+// What the kernel cannot compute it groups by the numbers for it, and rows of
+// one key add up.
+func TestTierDefersKeys(t *testing.T) {
+	services := &expr.Services{SyscallName: func(n int64) string { return []string{"even", "odd"}[n&1] }}
+	g := countedBy(made(), "_comm", "syscall_name(id)", "n")
+	p, err := Build([]Report{g}, Env{Catalog: oneEvent{}, Services: services,
+		Tier: Tier{Engine: EngineBPF, Host: &bpf.Host{}, Target: &bpf.Target{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := p.Kernel.Image.Spec.Tables[0]
+	for id, comm := range []string{"a", "b", "a", "a"} {
+		k := append(binary.LittleEndian.AppendUint32(nil, uint32(len(comm))), comm...)
+		k = binary.LittleEndian.AppendUint64(k, uint64(id))
+		k = binary.LittleEndian.AppendUint64(k, 7)
+		part := &agg.Partial{Key: k, Hits: 10, Measures: []agg.Measure{{N: 10}}}
+		if !p.Kernel.Partial(table, part) {
+			t.Fatal("got no key")
+		}
+		p.Tables[0].Group.AddPartial(part)
+	}
+	if got, want := rows(t, p, 0), "a even 7 20; b odd 7 10; a odd 7 10"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
 }

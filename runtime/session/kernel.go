@@ -159,7 +159,9 @@ func (k *kernelRun) collect(r *run) (event.Loss, error) {
 	hits := map[*bpf.Table]uint64{}
 	err := k.run.Rows(func(t *bpf.Table, p *agg.Partial) {
 		hits[t] += p.Hits
-		k.plan.Table(t).Group.AddPartial(p)
+		if k.plan.Partial(t, p) {
+			k.plan.Table(t).Group.AddPartial(p)
+		}
 	})
 	if err != nil {
 		return event.Loss{}, err

@@ -40,6 +40,9 @@ def main(o):
         calls.by(nr = "start.id").agg(n = agg.count(), ret = agg.min("end.ret"), neg = agg.count(where = "delay < 0")),
         calls.where("start.id == end.id").by("key", comm = "start._comm").count(),
         same.by("key").count(),
+        enter.by("_comm", call = "syscall_name(id)").count(),
+        calls.by(call = "syscall_name(start.id)", bad = "end.ret < 0").count(),
+        switch.by(state = "symbolic(prev_state)").count(),
         merge(enter, exit).by("id").count(),
     ]
 `

@@ -1,0 +1,220 @@
+package plan
+
+import (
+	"encoding/binary"
+
+	"ppscript/bpf"
+	"ppscript/runtime/agg"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/expr/c"
+	"ppscript/runtime/key"
+)
+
+// This file lets the kernel group by what only ppscript can compute: the name
+// of a system call, an exit reason, a symbol. The kernel groups by the numbers
+// that the key is computed from; when rows are read, the key is evaluated on an
+// event that holds just these numbers, and rows of the same key add up.
+
+// A deferred is the key of one table, column by column.
+type deferred struct {
+	cols  []deferredCol
+	parts [3]*event.Event // by expr.Part
+	frame expr.Frame
+}
+
+// A deferredCol is a column that the kernel has itself, or what makes one.
+type deferredCol struct {
+	text   bool // of the kernel's own
+	prog   *expr.Program
+	leaves []*expr.Field
+}
+
+// maxLeaves bounds the numbers of one key.
+const maxLeaves = 4
+
+// key adds the nodes by which the kernel groups for p to keys.
+func (d *deferred) key(p *expr.Program, n expr.Node, part func(expr.Part) *event.Schema, keys []expr.Node) ([]expr.Node, error) {
+	if !hostOnly(n) {
+		d.cols = append(d.cols, deferredCol{text: n.Type().Kind == expr.Str})
+		return append(keys, n), nil
+	}
+	leaves, err := leavesOf(n, part)
+	if err != nil {
+		return nil, err
+	}
+	d.cols = append(d.cols, deferredCol{prog: p, leaves: leaves})
+	for _, l := range leaves {
+		keys = append(keys, l)
+	}
+	return keys, nil
+}
+
+// any reports that some column is computed here.
+func (d *deferred) any() bool {
+	for i := range d.cols {
+		if d.cols[i].prog != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// hostOnly reports that n calls what has no code for the kernel.
+func hostOnly(n expr.Node) bool {
+	found := false
+	expr.Walk(n, func(n expr.Node) bool {
+		if c, ok := n.(*expr.Native); ok && c.Name != "bswap" {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// leavesOf lists the numbers that n is computed from.
+func leavesOf(n expr.Node, part func(expr.Part) *event.Schema) ([]*expr.Field, error) {
+	var leaves []*expr.Field
+	var err error
+	add := func(f *expr.Field) {
+		for _, have := range leaves {
+			if have.F == f.F && have.Part == f.Part {
+				return
+			}
+		}
+		if f.View != expr.ViewValue || f.F.Kind != event.Int || !settable(f.F) {
+			err = not("a key is computed from %s", f)
+		}
+		leaves = append(leaves, f)
+	}
+	expr.Walk(n, func(n expr.Node) bool {
+		switch n := n.(type) {
+		case *expr.Field:
+			add(n)
+		case *expr.Native:
+			switch {
+			case n.Effect || n.Name == "comm_get" || n.Name == "traced":
+				err = not("%s() must see the event when it comes", n.Name)
+			case n.Name == "name_of":
+				for _, f := range namedBy(n) {
+					add(f)
+				}
+			}
+		case *expr.Mem, *expr.CStr, *expr.MemBytes, *expr.LoadState:
+			err = not("a key is computed from memory of the event")
+		}
+		return err == nil
+	})
+	if err == nil && len(leaves) > maxLeaves {
+		err = not("a key is computed from %d fields", len(leaves))
+	}
+	return leaves, err
+}
+
+// settable reports that a made event can hold the field.
+func settable(f *event.Field) bool {
+	switch f.Place {
+	case event.InRaw:
+		return f.Offset >= 0 && (f.Size == 1 || f.Size == 2 || f.Size == 4 || f.Size == 8)
+	case event.InFact:
+		return f.Fact == event.FactPID || f.Fact == event.FactTID || f.Fact == event.FactCPU
+	}
+	return false
+}
+
+// namedBy are the fields by which a print fmt names a value: the field itself,
+// and those that choose between tables.
+func namedBy(n *expr.Native) []*expr.Field {
+	d := n.Data.(*expr.NameOf)
+	part := n.Args[0].(*expr.Field).Part
+	args, err := c.ParseArgs(d.Schema.PrintFmt)
+	if err != nil {
+		return nil
+	}
+	var found []*expr.Field
+	for _, a := range args[min(1, len(args)):] {
+		p, err := expr.Compile(a, &expr.Scope{Schema: d.Schema})
+		if err != nil {
+			continue
+		}
+		var fields []*expr.Field
+		mine := false
+		expr.Walk(p.Node, func(x expr.Node) bool {
+			if f, ok := x.(*expr.Field); ok {
+				fields = append(fields, &expr.Field{F: f.F, Part: part, View: f.View})
+				mine = mine || f.F.Name == d.Field
+			}
+			return true
+		})
+		if mine {
+			found = append(found, fields...)
+		}
+	}
+	return found
+}
+
+// Partial gives p the key of the plan's table, where the kernel has another
+// one. It returns false, and counts an error, if the key cannot be computed.
+func (k *Kernel) Partial(t *bpf.Table, p *agg.Partial) bool {
+	d := k.deferred[t]
+	if d == nil {
+		return true
+	}
+	var packed []byte
+	rest := p.Key
+	for i := range d.cols {
+		col := &d.cols[i]
+		if col.prog == nil {
+			n := 8
+			if col.text {
+				n = 4 + int(binary.LittleEndian.Uint32(rest))
+			}
+			packed, rest = append(packed, rest[:n]...), rest[n:]
+			continue
+		}
+		for _, l := range col.leaves {
+			d.set(l, binary.LittleEndian.Uint64(rest))
+			rest = rest[8:]
+		}
+		d.frame.Reset(d.parts[expr.Self])
+		packed = key.Append(packed, col.prog, &d.frame)
+		if d.frame.Err != nil {
+			k.tables[t].Group.AddLoss(event.Loss{Errors: p.Hits})
+			return false
+		}
+	}
+	p.Key = packed
+	return true
+}
+
+// set puts a number into its field of a made event.
+func (d *deferred) set(l *expr.Field, v uint64) {
+	e := d.parts[l.Part]
+	switch l.F.Fact {
+	case event.FactPID:
+		e.PID = int32(v)
+	case event.FactTID:
+		e.TID = int32(v)
+	case event.FactCPU:
+		e.CPU = int32(v)
+	default:
+		var b [8]byte
+		binary.LittleEndian.PutUint64(b[:], v)
+		copy(e.Raw[l.F.Offset:l.F.Offset+l.F.Size], b[:])
+	}
+}
+
+// finish makes the events that keys are evaluated on.
+func (d *deferred) finish(self *event.Stream, part func(expr.Part) *event.Schema) {
+	for p := range d.parts {
+		size := 64
+		if s := part(expr.Part(p)); s != nil {
+			size = max(size, s.Size)
+			for i := range s.Fields {
+				size = max(size, s.Fields[i].Offset+s.Fields[i].Size)
+			}
+		}
+		d.parts[p] = &event.Event{Stream: self, Raw: make([]byte, size), PID: -1, TID: -1, CPU: -1}
+	}
+	d.parts[expr.Self].Joint = &event.Joint{Start: d.parts[expr.Start], End: d.parts[expr.End]}
+}
