@@ -14,9 +14,13 @@ func Demangle(name string) string {
 	if !mangled(name) {
 		return name
 	}
-	plain, err := demangle.ToString(protect(name), demangle.NoParams)
+	callee, stub := strings.CutSuffix(name, "@plt")
+	plain, err := demangle.ToString(protect(callee), demangle.NoParams)
 	if err != nil || plain == "" {
 		return name
+	}
+	if stub {
+		plain += "@plt"
 	}
 	return plain
 }

@@ -67,6 +67,7 @@ func TestDemangle(t *testing.T) {
 	f("_ZN54_$LT$main..shop..Item$u20$as$u20$main..shop..Price$GT$5price17h0123456789abcdefE", "<main::shop::Item as main::shop::Price>::price")
 	f("_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar")
 	f("main.(*T).Method", "main.(*T).Method")
+	f("_Znwm@plt", "operator new@plt")
 	f("_Zfoo", "_Zfoo")
 	f("_ZN", "_ZN")
 	f("_R", "_R")
