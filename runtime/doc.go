@@ -15,8 +15,10 @@
 //	tracefs    tracepoints: their formats, and how the kernel prints them
 //	perf       live source: perf_event_open, rings, records
 //	perfdata   recorded source: perf.data files
+//	object     the files that code was mapped from, also of the dead
 //	task       who: threads, processes, names, mappings over time
 //	symbol     where: addresses to names
+//	unwind     callers without frame pointers
 //	stack      call stacks to small numbers
 //	probe      where dynamic probes and breakpoints go, what their samples tell
 //	result     what comes out: Table, Histogram, Stacks, Log; values, not text
@@ -51,6 +53,7 @@
 //	field      a named value of an event: a fact, a part of the raw record, or
 //	           a value computed here
 //	fold       an operator that keeps a small state machine for each key
+//	frame      one function of a stack; inlined ones are frames too
 //	joint      an event made here from others: a pair, a fold's output
 //	key        the value by which events are related or grouped
 //	loss       events that are missing, and the time from the record of the

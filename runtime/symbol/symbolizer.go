@@ -61,6 +61,7 @@ type Symbolizer struct {
 	jit     map[*task.Space]*Table
 	lines   map[*object.File]*lineInfo
 	debug   int               // bytes of lines
+	bytes   int               // of tables
 	modules map[string]string // "kvm" to "[kvm]"
 	stats   Stats
 }
@@ -247,9 +248,17 @@ func (s *Symbolizer) Table(f *object.File) *Table {
 	if err != nil {
 		t = &Table{}
 	}
+	if s.bytes += t.Bytes(); s.bytes > maxTables {
+		clear(s.tables)
+		s.bytes = t.Bytes()
+	}
 	s.tables[f] = t
 	return t
 }
+
+// maxTables bounds the memory of functions, in bytes. Beyond it all are read
+// again as they are needed.
+const maxTables = 1 << 30
 
 // jitFrame names an address in memory without a file.
 func (s *Symbolizer) jitFrame(space *task.Space, r *task.Region, addr uint64, call bool) Frame {

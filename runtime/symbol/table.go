@@ -38,6 +38,9 @@ const (
 // Len is the number of functions.
 func (t *Table) Len() int { return len(t.addr) }
 
+// Bytes is the memory that the table takes.
+func (t *Table) Bytes() int { return 18*len(t.addr) + len(t.names) }
+
 // At returns function i, 0 having the lowest address.
 func (t *Table) At(i int) Func {
 	return Func{Name: string(t.nameOf(i)), Addr: t.addr[i], Size: uint64(t.size[i])}

@@ -277,6 +277,31 @@ func (m *Mappings) push(s *Space) {
 	for m.count > m.opt.MaxSpaces && len(m.dead) > 0 {
 		m.evict()
 	}
+	if m.count > 2*m.opt.MaxSpaces {
+		m.sweep(s)
+	}
+}
+
+// sweep gives up spaces where exits were not reported: first those that
+// processes had before, then any.
+func (m *Mappings) sweep(keep *Space) {
+	for pid, list := range m.procs {
+		last := list[len(list)-1]
+		m.procs[pid] = []*Space{last}
+		m.count -= len(list) - 1
+		m.stats.Evicted += uint64(len(list) - 1)
+	}
+	for pid := range m.procs {
+		if m.count <= m.opt.MaxSpaces {
+			break
+		}
+		if pid != keep.PID {
+			delete(m.procs, pid)
+			m.count--
+			m.stats.Evicted++
+		}
+	}
+	m.dead = m.dead[:0]
 }
 
 // evict gives up the spaces of the process that ended first.

@@ -132,6 +132,15 @@ func TestMappingsAreBounded(t *testing.T) {
 	if s := m.Stats(); s.Spaces > 101 || s.Evicted < 4000 || len(m.procs) > 101 {
 		t.Errorf("got %+v and %d processes, want at most 100", s, len(m.procs))
 	}
+	lost := recordedMaps(MappingsOptions{MaxSpaces: 100})
+	for i := int32(1); i < 5000; i++ { // nobody says that they end
+		lost.Map(mapped(i, 0x5000, 0x1000, 0, "/run"), event.Time(i))
+		lost.Exec(i%7+1, event.Time(i))
+		lost.Map(mapped(i%7+1, 0x5000, 0x1000, 0, "/run"), event.Time(i))
+	}
+	if s := lost.Stats(); s.Spaces > 201 || len(lost.procs) > 201 {
+		t.Errorf("without exits: got %+v, want at most 200", s)
+	}
 	expectMap(t, m, 1, 0x1000, 9999, "/init", 0)
 	expectMap(t, m, 4999, 0x5000, 9999, "/run", 0)
 	// A JIT compiler that maps and maps.
