@@ -148,7 +148,13 @@ func (s *Spec) nodes(i int) []expr.Node {
 	feed := func(f *Feed) {
 		add(f.Preds...)
 		add(f.Keys...)
-		add(f.Key, f.Role)
+		add(f.Key, f.Role, f.Wakes, f.WakesOn, f.Next)
+		if f.Wakes != nil {
+			add(tidNode)
+		}
+		if f.Next != nil {
+			add(cpuNode)
+		}
 		for _, a := range f.Args {
 			if !a.Off {
 				add(a.Fn, a.Where)

@@ -137,6 +137,9 @@ func (g *gen) joinFeed(f *Feed) {
 	for _, p := range f.Preds {
 		g.test(p, false, done)
 	}
+	if f.Next != nil {
+		g.running(f)
+	}
 	starts, ends := f.Stage < j.Stages-1 || j.Cycle, f.Stage > 0 || j.Cycle
 	var role int16
 	if f.Role != nil {
@@ -154,6 +157,12 @@ func (g *gen) joinFeed(f *Feed) {
 			c.ifImm(asm.JEq, asm.R0, 0, done)
 			c.store(role, asm.R0)
 		}
+	}
+	if f.Wakes != nil {
+		if ends {
+			refuse("a wakeup that ends a pair")
+		}
+		g.unnecessary(f, done)
 	}
 	key := c.alloc(j.keyRoom)
 	if j.text {
@@ -334,5 +343,65 @@ func (g *gen) wait(f *Feed, key, now int16, done label) {
 	c.goTo(done)
 	c.place(full)
 	g.count(statEvicted)
+	c.stack = mark
+}
+
+// tidNode and cpuNode are the running task and CPU.
+var (
+	tidNode = factNode("_tid", event.FactTID)
+	cpuNode = factNode("_cpu", event.FactCPU)
+)
+
+func factNode(name string, f event.Fact) *expr.Field {
+	return &expr.Field{F: &event.Field{Name: name, Place: event.InFact, Fact: f, Size: 4, Signed: true}}
+}
+
+func (j *Join) runningMap() string { return fmt.Sprintf("runs_%d", j.index) }
+
+// runsOn looks up who runs on the CPU in R0, as the task's number and 1; 0 is
+// not known. It jumps to none if there is no such CPU.
+func (g *gen) runsOn(j *Join, none label) {
+	c := g.code
+	k := c.alloc(8)
+	c.store(k, asm.R0)
+	c.mapPtr(asm.R1, j.runningMap())
+	c.addr(asm.R2, k) // its lower half is the index
+	c.call(asm.FnMapLookupElem)
+	c.ifImm(asm.JEq, asm.R0, 0, none)
+}
+
+// running notes who runs on this CPU from now on.
+func (g *gen) running(f *Feed) {
+	c := g.code
+	mark := c.stack
+	none := c.label()
+	g.field(asm.R0, cpuNode)
+	g.runsOn(f.Join, none)
+	c.emit(asm.Mov.Reg(asm.R7, asm.R0))
+	g.value(f.Next)
+	c.emit(asm.Add.Imm(asm.R0, 1), asm.StoreMem(asm.R7, 0, asm.R0, asm.DWord))
+	c.place(none)
+	c.stack = mark
+}
+
+// unnecessary jumps to done if the event wakes who does not wait: the running
+// task, or one that runs where it is woken and had only prepared to sleep.
+func (g *gen) unnecessary(f *Feed, done label) {
+	c := g.code
+	mark := c.stack
+	woken, waits := c.alloc(8), c.label()
+	g.value(f.Wakes)
+	c.store(woken, asm.R0)
+	g.field(asm.R1, tidNode)
+	c.ifReg(asm.JEq, asm.R0, asm.R1, done)
+	if f.WakesOn != nil {
+		c.ifImm(asm.JSLE, asm.R0, 0, waits)
+		g.value(f.WakesOn)
+		g.runsOn(f.Join, waits)
+		c.emit(asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), asm.Sub.Imm(asm.R1, 1))
+		c.load(asm.R0, woken)
+		c.ifReg(asm.JEq, asm.R0, asm.R1, done)
+	}
+	c.place(waits)
 	c.stack = mark
 }

@@ -65,6 +65,9 @@ func (im *Image) common() {
 		}
 	}
 	for _, j := range s.Joins {
+		if s.wakes(j) {
+			im.Maps = append(im.Maps, &ebpf.MapSpec{Name: j.runningMap(), Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: maxCPUs})
+		}
 		if j.tasks {
 			word := &btf.Int{Name: "unsigned long long", Size: 8}
 			im.Maps = append(im.Maps, &ebpf.MapSpec{Name: j.mapName(), Type: ebpf.TaskStorage, KeySize: 4,
@@ -80,4 +83,19 @@ func (im *Image) common() {
 		im.Maps = append(im.Maps, &ebpf.MapSpec{Name: j.mapName(), Type: ebpf.Hash, KeySize: uint32(j.keyRoom),
 			ValueSize: uint32(j.size), MaxEntries: uint32(min(limit, 1<<20))})
 	}
+}
+
+// maxCPUs bounds the CPU numbers for which it is known who runs there.
+const maxCPUs = 1 << 13
+
+// wakes reports that somebody asks who runs where.
+func (s *Spec) wakes(j *Join) bool {
+	for _, e := range s.Events {
+		for i := range e.Feeds {
+			if f := &e.Feeds[i]; f.Join == j && (f.Wakes != nil || f.Next != nil) {
+				return true
+			}
+		}
+	}
+	return false
 }

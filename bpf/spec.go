@@ -38,6 +38,10 @@ type Feed struct {
 	Stage int
 	Key   expr.Node
 	Role  expr.Node // nil is both
+	// Wakes is the task that the event wakes, and WakesOn its CPU: one that
+	// runs there, or is the running task itself, is not waiting. Next is the
+	// task that the event lets run, for that. All may be nil.
+	Wakes, WakesOn, Next expr.Node
 }
 
 // An Arg is what one event contributes to an argument of the aggregators.

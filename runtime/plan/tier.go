@@ -213,9 +213,6 @@ func (k *kernelBuilder) join(n *joinNode) error {
 		return not("what happens during a pair is wanted")
 	}
 	for _, in := range n.js.In {
-		if in.Wakeup != nil {
-			return not("wakeups that lead to no switch are told apart in ppscript")
-		}
 		if in.Untraced {
 			return not("there are untraced events")
 		}
@@ -254,6 +251,15 @@ func (k *kernelBuilder) feed(a *attachment, br *branch) error {
 		f.Join, f.Stage = k.joins[sink], in.Stage
 		if f.Key, err = nodeOf(in.Key); err != nil {
 			return err
+		}
+		if w := in.Wakeup; w != nil {
+			f.Wakes = expr.NewField(w.PID, expr.Self)
+			if w.CPU != nil {
+				f.WakesOn = expr.NewField(w.CPU, expr.Self)
+			}
+		}
+		if in.NextPID != nil {
+			f.Next = expr.NewField(in.NextPID, expr.Self)
 		}
 		if in.Role != nil {
 			if f.Role, err = nodeOf(in.Role); err != nil {

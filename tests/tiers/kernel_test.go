@@ -207,3 +207,35 @@ def main(o):
 		t.Errorf("got %d tables, want some intervals", ticks)
 	}
 }
+
+// Wakeups of who does not wait start nothing, in either tier.
+func TestKernelWakeups(t *testing.T) {
+	testkit.Requires(t, testkit.Live...)
+	const program = `
+wake = tracepoint("sched:sched_wakeup").key("pid")
+switch = tracepoint("sched:sched_switch").key("next_pid")
+
+def main(o):
+    waits = join([wake], [switch])
+    return [
+        waits.where("end.next_comm ~ \"load*\"").by("end.next_pid", "start.target_cpu").agg(n = agg.count(), neg = agg.count(where = "delay <= 0")),
+        waits.where("end.next_comm ~ \"load*\"").by(same = "start.pid == end.next_pid").count(),
+    ]
+`
+	l := testkit.StartTarget(t, "-switch", "300", "-sleep", "30")
+	var ps []*testkit.Process
+	for _, engine := range []string{"bpf", "perf"} {
+		p := testkit.Start(t, testkit.PPScript(t), script(t, program), "--engine", engine, "--format", "json", "-v", "-C", "0")
+		p.WaitStderr(" open event")
+		ps = append(ps, p)
+	}
+	l.Do()
+	a, b := testkit.Tables(t, ps[0].Stop().Want(t, 0).Stdout), testkit.Tables(t, ps[1].Stop().Want(t, 0).Stdout)
+	l.End()
+	for i := range a {
+		k, n := cells(a[i]), cells(b[i])
+		if len(k) == 0 || !slices.EqualFunc(k, n, equal) {
+			t.Errorf("got %v, want %v", k, n)
+		}
+	}
+}
