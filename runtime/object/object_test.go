@@ -263,3 +263,30 @@ func TestFileTurnsUp(t *testing.T) {
 		t.Errorf("got %v, want an image", err)
 	}
 }
+
+// Files of a recording are told apart by the build-ids that it has, and found
+// in a cache of such files.
+func TestFilesOfRecording(t *testing.T) {
+	dir, cache := t.TempDir(), t.TempDir()
+	path := filepath.Join(dir, "lib")
+	write(t, path, elfWith(strings.Repeat("b", 20))) // a newer one than was recorded
+	want := strings.Repeat("61", 20)
+	open := func() *File {
+		s := NewStore(Options{NoProc: true, BuildIDs: map[string]string{path: want}, DebugDirs: []string{cache}})
+		t.Cleanup(func() { s.Close() })
+		f := s.Find(Mapping{Path: path, ID: ID{Ino: 4711}})
+		f.Image()
+		return f
+	}
+	if f := open(); f.Opened() {
+		t.Error("got the newer file")
+	}
+	write(t, filepath.Join(cache, ".build-id/61", want[2:], "elf"), elfWith(strings.Repeat("a", 20)))
+	if f := open(); !f.Opened() || f.BuildID != want {
+		t.Errorf("got build-id %s, want the cached file", f.BuildID)
+	}
+	write(t, path, elfWith(strings.Repeat("a", 20)))
+	if f := open(); !f.Opened() || f.Name() != path {
+		t.Error("got no file, want that of the path")
+	}
+}

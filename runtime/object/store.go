@@ -23,6 +23,9 @@ type Options struct {
 	SameKernel bool
 	// SysRoot is put before the paths of a recording's files.
 	SysRoot string
+	// BuildIDs are the build-ids, in hex, that a recording tells of its files
+	// by path. A file with another one is not taken for the recorded.
+	BuildIDs map[string]string
 	// DebugDirs hold separate debug files; {"/usr/lib/debug"} if nil.
 	DebugDirs []string
 	// MaxOpen bounds the files held open; 0 is 1024, or a quarter of what
@@ -127,6 +130,9 @@ func (s *Store) Find(m Mapping) *File {
 	// Memory that looks like a file; JIT compilers map their code so.
 	if strings.HasPrefix(m.Path, "/memfd:") || strings.HasPrefix(m.Path, "/dev/") || strings.HasPrefix(m.Path, "/SYSV") || strings.HasPrefix(m.Path, "/anon_hugepage") {
 		return nil
+	}
+	if m.BuildID == "" {
+		m.BuildID = s.opt.BuildIDs[m.Path]
 	}
 	if m.BuildID != "" {
 		if f := s.byBuild[m.BuildID]; f != nil {
@@ -247,6 +253,15 @@ func (f *File) open(m *Mapping) error {
 		tries = append(tries, func() (*os.File, error) { return (*Root)(nil).Open(filepath.Join(s.opt.SysRoot, path)) })
 	}
 	tries = append(tries, func() (*os.File, error) { return f.root.Open(path) })
+	if id := f.BuildID; s.opt.NoProc && len(id) > 2 {
+		// What was recorded elsewhere may have been copied here, as perf's
+		// own cache has it.
+		for _, dir := range s.opt.DebugDirs {
+			at := filepath.Join(dir, ".build-id", id[:2], id[2:])
+			tries = append(tries, func() (*os.File, error) { return (*Root)(nil).Open(at) },
+				func() (*os.File, error) { return (*Root)(nil).Open(filepath.Join(at, "elf")) })
+		}
+	}
 	if f.root != nil && m != nil {
 		tries = append(tries, func() (*os.File, error) { return (*Root)(nil).Open(path) })
 	}
