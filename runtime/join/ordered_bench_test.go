@@ -13,13 +13,27 @@ import (
 	"ppscript/runtime/order"
 )
 
-// A loopRing delivers the same records again and again, each time later, as
-// cheaply as a ring can.
+const loopRec = 104 // bytes of a record
+
+// A loopRing delivers the same records again and again, each time later. They
+// lie one behind the other, and an event is made from its record, as in a ring
+// of the kernel.
 type loopRing struct {
-	evs            []event.Event
-	step           event.Time
+	streams        []*event.Stream
+	recs           []byte
+	next           int        // offset of the next record
+	later, step    event.Time // how much later this round is than the first, and each than the one before
 	pos, end       uint64
 	known, visible uint64
+}
+
+// add appends a record: its time where a header would be, then the event.
+func (r *loopRing) add(at event.Time, stream int, key uint64) {
+	rec := make([]byte, loopRec)
+	binary.LittleEndian.PutUint64(rec, uint64(at))
+	rec[8] = byte(stream)
+	binary.LittleEndian.PutUint64(rec[32:], key)
+	r.recs = append(r.recs, rec...)
 }
 
 func (r *loopRing) Bounds() (known, visible uint64) { return r.end, r.end }
@@ -28,9 +42,13 @@ func (r *loopRing) Release()                        {}
 func (r *loopRing) Read(dst []event.Event, until uint64) int {
 	n := int(min(uint64(len(dst)), until-r.pos))
 	for i := range n {
-		at := (r.pos + uint64(i)) % uint64(len(r.evs))
-		dst[i] = r.evs[at]
-		dst[i].Time += event.Time((r.pos+uint64(i))/uint64(len(r.evs))) * r.step
+		if r.next == len(r.recs) {
+			r.next, r.later = 0, r.later+r.step
+		}
+		rec := r.recs[r.next:][:loopRec:loopRec]
+		r.next += loopRec
+		dst[i] = event.Event{Time: event.Time(binary.LittleEndian.Uint64(rec)) + r.later,
+			Stream: r.streams[rec[8]], Rec: rec, Raw: rec[32:96], PID: 1, TID: 1}
 	}
 	r.pos += uint64(n)
 	return n
@@ -53,7 +71,7 @@ func BenchmarkOrderedJoin(b *testing.B) {
 				src := &loopSource{}
 				const each = 512
 				for range rings {
-					src.rings = append(src.rings, &loopRing{step: event.Time(each*rings) * 100})
+					src.rings = append(src.rings, &loopRing{streams: s.streams, step: event.Time(each*rings) * 100})
 				}
 				// Each CPU does some calls in a row, then another one does.
 				rnd := rand.New(rand.NewSource(1))
@@ -66,10 +84,7 @@ func BenchmarkOrderedJoin(b *testing.B) {
 						if left[k] == each {
 							break
 						}
-						rec := make([]byte, 104)
-						e := event.Event{Time: at, Stream: s.streams[left[k]%2], Rec: rec, Raw: rec[32:96]}
-						binary.LittleEndian.PutUint64(e.Raw, uint64(k))
-						r.evs = append(r.evs, e)
+						r.add(at, left[k]%2, uint64(k))
 						left[k]++
 						total++
 						at += 100

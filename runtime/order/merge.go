@@ -15,9 +15,9 @@ import "ppscript/runtime/event"
 // A ring whose array is used up is refilled in the middle of a merge; its
 // memory is released then, after everything handed out so far has been sunk.
 //
-// The heap holds the heads. The ring at its top is read as long as its records
-// are older than the next ring's head: what happens on one CPU comes in runs,
-// and a run costs one comparison for each record.
+// A tournament finds the ring with the oldest head. That ring is read as long as
+// its records are older than the next ring's head: what happens on one CPU comes
+// in runs, and a run costs one comparison for each record.
 //
 // Order within a ring is the ring's own. A record that is older than its
 // predecessor in the same ring, or than what was handed out already, is
@@ -32,7 +32,7 @@ import "ppscript/runtime/event"
 type Merge struct {
 	src   event.Source
 	rings []*cursor
-	heap  []head
+	heads tournament
 	out   []*event.Event
 	last  event.Time
 	stats Stats
@@ -40,14 +40,6 @@ type Merge struct {
 	// marks are Lost records that the merge makes itself; they are handed
 	// out before the next events.
 	marks []event.Event
-}
-
-// A head is the next record of a ring: its time, so that comparing touches
-// nothing else, and the ring.
-type head struct {
-	time  event.Time
-	index int32
-	c     *cursor
 }
 
 // A cursor is one ring with its decoded, not yet handed out records.
@@ -86,7 +78,7 @@ func (m *Merge) Round(sink func([]*event.Event), final bool) {
 		}
 		m.rings = append(m.rings, c)
 	}
-	m.heap = m.heap[:0]
+	m.heads.reset()
 	m.beginHolds()
 	waiting := 0
 	for _, c := range m.rings {
@@ -110,7 +102,7 @@ func (m *Merge) Round(sink func([]*event.Event), final bool) {
 			waiting++
 		}
 		if c.next < c.n {
-			m.push(c)
+			m.heads.enter(c)
 			if c.group != nil {
 				c.group.busy++
 			}
@@ -121,12 +113,13 @@ func (m *Merge) Round(sink func([]*event.Event), final bool) {
 		m.lag()
 	}
 	m.mark(sink)
+	m.heads.build()
 	stopped := false
-	for waiting > 0 && len(m.heap) > 0 {
-		if stopped = m.heap[0].time > m.holds.limit; stopped {
+	for waiting > 0 && m.heads.live > 0 {
+		if stopped = m.heads.winner.time > m.holds.limit; stopped {
 			break
 		}
-		c := m.heap[0].c
+		c := m.heads.top()
 		m.run(c)
 		if c.next == c.n {
 			// The array is about to be overwritten: sink what points into it.
@@ -142,38 +135,25 @@ func (m *Merge) Round(sink func([]*event.Event), final bool) {
 			c.pastKnown = true
 			waiting--
 		}
-		if c.next < c.n {
-			m.heap[0].time = c.evs[c.next].Time
-			m.down(0)
-		} else {
-			m.pop()
-		}
+		m.heads.play(c)
 	}
 	m.flush(sink)
 	m.endHolds(stopped)
 }
 
-// run takes records of c, which is at the top of the heap, for as long as they
-// are not newer than the head of any other ring.
+// run takes records of c, which has the oldest head, for as long as they are not
+// newer than the head of any other ring.
 //
 // Fast path: this loop runs for every record.
 func (m *Merge) run(c *cursor) {
-	until, ahead := m.holds.limit, true // ahead: goes before others at that time
-	for i := 1; i <= 2 && i < len(m.heap); i++ {
-		if o := &m.heap[i]; o.time < until || o.time == until && c.index > o.index {
-			until, ahead = o.time, c.index < o.index
-		}
-	}
+	until := min(m.holds.limit, m.heads.until())
 	evs := c.evs[c.next:c.n]
 	n := 0
 	last := m.last
 	for n < len(evs) {
 		e := &evs[n]
-		if e.Time > until || e.Time == until && !ahead {
-			if n > 0 {
-				break
-			}
-			// The top goes in any case: it is the least.
+		if e.Time > until && n > 0 {
+			break // the first goes in any case: it is the oldest of all
 		}
 		n++
 		if e.Kind == event.Sample {
@@ -237,58 +217,13 @@ func (c *cursor) date(evs []event.Event) {
 	}
 }
 
+// head is the time of the next record.
+func (c *cursor) head() event.Time { return max(c.evs[c.next].Time, 0) }
+
 // done reports that every record before known has been handed out.
 func (c *cursor) done() bool {
 	if c.next < c.n && c.readKnown {
 		return false
 	}
 	return c.ring.Pos() >= c.known
-}
-
-// The heap is ordered by the time of the head, then by ring.
-
-func less(a, b *head) bool {
-	return a.time < b.time || a.time == b.time && a.index < b.index
-}
-
-func (m *Merge) push(c *cursor) {
-	m.heap = append(m.heap, head{c.evs[c.next].Time, c.index, c})
-	for i := len(m.heap) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if !less(&m.heap[i], &m.heap[parent]) {
-			return
-		}
-		m.heap[i], m.heap[parent] = m.heap[parent], m.heap[i]
-		i = parent
-	}
-}
-
-func (m *Merge) pop() {
-	last := len(m.heap) - 1
-	m.heap[0] = m.heap[last]
-	m.heap = m.heap[:last]
-	if last > 0 {
-		m.down(0)
-	}
-}
-
-// down moves an element to its place: the others move up into the hole.
-func (m *Merge) down(i int) {
-	h := m.heap
-	x := h[i]
-	for {
-		least := 2*i + 1
-		if least >= len(h) {
-			break
-		}
-		if r := least + 1; r < len(h) && less(&h[r], &h[least]) {
-			least = r
-		}
-		if !less(&h[least], &x) {
-			break
-		}
-		h[i] = h[least]
-		i = least
-	}
-	h[i] = x
 }
