@@ -62,6 +62,7 @@ type Symbolizer struct {
 	lines   map[*object.File]*lineInfo
 	debug   int               // bytes of lines
 	bytes   int               // of tables
+	loaded  []loaded          // kernel code that came since
 	modules map[string]string // "kvm" to "[kvm]"
 	stats   Stats
 }
@@ -130,6 +131,12 @@ func (s *Symbolizer) resolve(pid int32, addr uint64, when event.Time, call bool)
 		s.forget()
 	}
 	if addr >= kernelHalf {
+		if len(s.loaded) > 0 {
+			// Slow path: names that depend on the time are not remembered.
+			if p := s.loadedAt(addr-back(call), when); p != nil {
+				return []Frame{{Symbol: p.name, Offset: addr - p.addr, DSO: p.dso, Kernel: true}}
+			}
+		}
 		if f, ok := s.kernel[addr]; ok {
 			return f
 		}

@@ -20,6 +20,7 @@ type replay struct {
 	unwind *Unwinder
 	syms   *symbol.Symbolizer
 	events []event.Event // kept samples
+	side   []event.Event // other records
 }
 
 // load reads a recording of this machine.
@@ -48,6 +49,9 @@ func load(t testing.TB, path string) *replay {
 				for i := range batch[:n] {
 					if batch[i].Kind != event.Sample {
 						r.maps.Record(&batch[i])
+						var side event.Event
+						batch[i].Keep(&side)
+						r.side = append(r.side, side)
 						continue
 					}
 					var e event.Event
