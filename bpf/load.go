@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unsafe"
 
@@ -68,15 +69,37 @@ func (r *Run) load() (err error) {
 		}
 		r.maps[name] = m
 	}
+	// All together: the library then reads the kernel's types once.
+	set := &ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{}}
 	for i := range r.im.Programs {
-		p := &r.im.Programs[i]
-		prog, err := r.program(p)
-		if err != nil {
+		if set.Programs[strconv.Itoa(i)], err = r.program(&r.im.Programs[i]); err != nil {
 			return err
 		}
-		r.progs = append(r.progs, prog)
+	}
+	loaded, err := ebpf.NewCollectionWithOptions(set, ebpf.CollectionOptions{Programs: ebpf.ProgramOptions{LogSizeStart: 1 << 20}})
+	if err != nil {
+		return r.rejected(err)
+	}
+	for i := range r.im.Programs {
+		r.progs = append(r.progs, loaded.DetachProgram(strconv.Itoa(i)))
 	}
 	return nil
+}
+
+// rejected says which program the verifier refused, and why.
+func (r *Run) rejected(err error) error {
+	label := "the plan"
+	for i := range r.im.Programs {
+		if strings.HasPrefix(err.Error(), "program "+strconv.Itoa(i)+":") {
+			label = r.im.Programs[i].Label
+		}
+	}
+	rejected := &Rejected{Label: label, Err: err}
+	var v *ebpf.VerifierError
+	if errors.As(err, &v) {
+		rejected.Log = useful(v.Log)
+	}
+	return rejected
 }
 
 // kernelName is a name as the kernel takes it: 15 letters, digits, dots and
@@ -91,7 +114,8 @@ func kernelName(s string) string {
 	return s[:min(15, len(s))]
 }
 
-func (r *Run) program(p *Program) (*ebpf.Program, error) {
+// program is p as the library takes it.
+func (r *Run) program(p *Program) (*ebpf.ProgramSpec, error) {
 	ins := append(asm.Instructions(nil), p.Ins...)
 	for name, m := range r.maps {
 		if err := ins.AssociateMap(name, m); err != nil && !errors.Is(err, asm.ErrUnreferencedSymbol) {
@@ -106,16 +130,7 @@ func (r *Run) program(p *Program) (*ebpf.Program, error) {
 	if p.Kind == ebpf.Tracing {
 		spec.AttachType, spec.AttachTo = ebpf.AttachTraceRawTp, p.Attach
 	}
-	prog, err := ebpf.NewProgramWithOptions(spec, ebpf.ProgramOptions{LogSizeStart: 1 << 20})
-	if err == nil {
-		return prog, nil
-	}
-	rejected := &Rejected{Label: p.Label, Err: err}
-	var v *ebpf.VerifierError
-	if errors.As(err, &v) {
-		rejected.Log = useful(v.Log)
-	}
-	return nil, rejected
+	return spec, nil
 }
 
 // useful is the end of a verifier's log without its statistics: what it did

@@ -192,8 +192,9 @@ func (im *Image) trackers(host *Host, t *Target) {
 	c.call(asm.FnGetCurrentPidTgid)
 	g.tasks(t, exit)
 	k := c.alloc(8)
-	c.emit(asm.LoadMem(asm.R1, asm.R6, 0, asm.DWord), asm.LoadMem(asm.R1, asm.R1, int16(at), asm.Word),
-		asm.StoreMem(asm.R10, k, asm.R1, asm.Word))
+	c.addr(asm.R1, k)
+	c.emit(asm.Mov.Imm(asm.R2, 4), asm.LoadMem(asm.R3, asm.R6, 0, asm.DWord), asm.Add.Imm(asm.R3, int32(at)))
+	c.call(asm.FnProbeReadKernel)
 	c.mapPtr(asm.R1, pidsMap)
 	c.addr(asm.R2, k)
 	c.addr(asm.R3, k)
@@ -201,5 +202,5 @@ func (im *Image) trackers(host *Host, t *Target) {
 	c.call(asm.FnMapUpdateElem)
 	c.place(exit)
 	c.emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
-	im.Programs = append(im.Programs, Program{Label: "children", Kind: ebpf.Tracing, Attach: "task_newtask", Ins: c.finish(), event: -1})
+	im.Programs = append(im.Programs, Program{Label: "children", Kind: ebpf.RawTracepoint, Attach: "task_newtask", Ins: c.finish(), event: -1})
 }
