@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"syscall"
 
-	"github.com/cilium/ebpf/btf"
 	"github.com/cilium/ebpf/rlimit"
 
 	"ppscript/runtime/diag"
@@ -85,54 +84,4 @@ func Find(r kernel.Roots) (*Host, error) {
 		}
 	}
 	return h, nil
-}
-
-// offsets looks members up in the kernel's BTF, which is loaded when somebody
-// asks.
-func offsets() func(typ, member string) (int, bool) {
-	var spec *btf.Spec
-	known := map[string]int{}
-	return func(typ, member string) (int, bool) {
-		name := typ + "." + member
-		if at, ok := known[name]; ok {
-			return at, at >= 0
-		}
-		known[name] = -1
-		if spec == nil {
-			var err error
-			if spec, err = btf.LoadKernelSpec(); err != nil {
-				return 0, false
-			}
-		}
-		var s *btf.Struct
-		if err := spec.TypeByName(typ, &s); err != nil {
-			return 0, false
-		}
-		if at, ok := offsetIn(s.Members, member); ok {
-			known[name] = at
-		}
-		return known[name], known[name] >= 0
-	}
-}
-
-// offsetIn finds a member, also within members that have no name.
-func offsetIn(members []btf.Member, name string) (int, bool) {
-	for _, m := range members {
-		if m.Name == name {
-			return int(m.Offset / 8), m.Offset%8 == 0
-		}
-		var inner []btf.Member
-		switch t := btf.UnderlyingType(m.Type).(type) {
-		case *btf.Struct:
-			inner = t.Members
-		case *btf.Union:
-			inner = t.Members
-		}
-		if m.Name == "" {
-			if at, ok := offsetIn(inner, name); ok {
-				return int(m.Offset/8) + at, true
-			}
-		}
-	}
-	return 0, false
 }
