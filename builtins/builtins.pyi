@@ -24,7 +24,7 @@ class Stream:
     def each(self, fn: Callable) -> Any:
         """Calls a function of the script for every event, in time order."""
     def heatmap(self, prefix: str, value: Union[str, Callable] = "delay") -> Any:
-        """Writes the time and a number of every event to files for heat maps."""
+        """Draws heat maps of a number of every event over time."""
     def attr(self, name: str) -> list:
         """Returns the values of an attribute of an event string."""
     def key(self, key: Union[str, Callable]) -> Stream:

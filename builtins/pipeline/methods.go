@@ -244,13 +244,13 @@ func each() *b.Builtin {
 
 func heatmap() *b.Builtin {
 	return &b.Builtin{
-		Name: "heatmap", Type: "stream", Group: b.StreamMethods, Summary: "Writes the time and a number of every event to files for heat maps.",
+		Name: "heatmap", Type: "stream", Group: b.StreamMethods, Summary: "Draws heat maps of a number of every event over time.",
 		Params: []b.Param{
-			{Name: "prefix", Type: b.String, Required: true, Doc: "the files are PREFIX-EVENT.lat, of pairs PREFIX-START-END.lat"},
+			{Name: "prefix", Type: b.String, Required: true, Doc: "the pictures are PREFIX-EVENT.svg, of pairs PREFIX-START-END.svg"},
 			{Name: "value", Type: b.Expression, Default: starlark.String("delay"), Doc: "the number"},
 		},
-		Returns: "log", Result: "a line \"TIME NUMBER\" for each event, both in ns for delays; an existing file becomes .lat.old",
-		Errors: "a file cannot be written; the number does not exist", Source: computed, Cost: "60 ns per event",
+		Returns: "log", Result: "a picture of how often each range of the number came in each span of time, and beside it a .lat file for other tools: a line \"TIME NUMBER\" for each event, both in ns for delays; an existing file is kept as .old",
+		Errors: "a file cannot be written; the number does not exist", Source: computed, Cost: "80 ns per event",
 		Examples: []b.Example{{Code: `tracepoint("sched:sched_stat_runtime").heatmap("/tmp/run", "runtime")`, Output: "<log>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			f, err := FnOf(c, c.Value("value"))

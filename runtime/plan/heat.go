@@ -4,6 +4,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
+	"ppscript/runtime/unit"
 )
 
 // A HeatRun writes the time and a number of each event. Session sets Write
@@ -12,6 +13,8 @@ type HeatRun struct {
 	Spec *Heat
 	// Names are the events' names in the names of the files, by stream.
 	Names map[int]string
+	// Unit is what the number measures.
+	Unit  unit.Unit
 	Write func(stream int, at event.Time, value int64)
 
 	value *flow.Fn
@@ -28,6 +31,7 @@ func (b *builder) heat(h *Heat) error {
 	if run.value, err = b.fn(h.Value, brs, expr.Int); err != nil {
 		return err
 	}
+	run.Unit = columnUnit(run.value.Any())
 	for _, br := range brs {
 		run.Names[br.stream] = b.fileName(br)
 	}

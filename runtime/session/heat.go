@@ -6,15 +6,23 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
+	"ppscript/runtime/agg"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/render"
 )
 
-// heatFile is one .lat file being written.
+// heatFile is one .lat file being written, and the picture of what is in it.
 type heatFile struct {
-	f *os.File
-	w *bufio.Writer
+	lat   *os.File
+	w     *bufio.Writer
+	svg   string // path of the picture
+	grid  agg.Heat
+	title string
+	run   *plan.HeatRun
 }
 
 // openHeats creates the files of heat maps: that one cannot be written is
@@ -23,26 +31,37 @@ func (r *run) openHeats() error {
 	for _, h := range r.plan.Heats {
 		files := map[int]*heatFile{}
 		for stream, name := range h.Names {
-			path := h.Spec.Prefix + "-" + name + ".lat"
-			if err := os.Rename(path, path+".old"); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return heatError(path, err)
-			}
-			f, err := os.Create(path)
+			path := h.Spec.Prefix + "-" + name
+			lat, err := createHeat(path + ".lat")
 			if err != nil {
-				return heatError(path, err)
+				return err
 			}
-			files[stream] = &heatFile{f, bufio.NewWriterSize(f, 64<<10)}
+			files[stream] = &heatFile{lat: lat, w: bufio.NewWriterSize(lat, 64<<10), svg: path + ".svg", title: name, run: h}
 			r.heats = append(r.heats, files[stream])
 		}
 		var line []byte
 		h.Write = func(stream int, at event.Time, value int64) {
+			f := files[stream]
 			line = strconv.AppendInt(line[:0], int64(at), 10)
 			line = append(line, ' ')
 			line = append(strconv.AppendInt(line, value, 10), '\n')
-			files[stream].w.Write(line) // an error stays, and comes with Flush
+			f.w.Write(line) // an error stays, and comes with Flush
+			f.grid.Add(at, value)
 		}
 	}
 	return nil
+}
+
+// createHeat creates a file; one that is there already is kept as .old.
+func createHeat(path string) (*os.File, error) {
+	if err := os.Rename(path, path+".old"); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, heatError(path, err)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, heatError(path, err)
+	}
+	return f, nil
 }
 
 func heatError(path string, err error) error {
@@ -56,16 +75,23 @@ func heatError(path string, err error) error {
 
 func (r *run) closeHeats() error {
 	var errs []error
-	var names []string
+	slices.SortFunc(r.heats, func(a, b *heatFile) int { return strings.Compare(a.svg, b.svg) })
 	for _, h := range r.heats {
-		errs = append(errs, h.w.Flush(), h.f.Close())
-		names = append(names, h.f.Name())
-	}
-	slices.Sort(names)
-	for _, n := range names {
-		r.world.say("wrote %s; make a picture of it: trace2heatmap.pl --unitstime=ns --unitslatency=ns %s > %s.svg", n, n, n)
+		errs = append(errs, h.w.Flush(), h.lat.Close(), h.draw(r.total))
+		r.world.say("wrote %s, and %s for trace2heatmap.pl --unitstime=ns --unitslatency=ns", h.svg, h.lat.Name())
 	}
 	return errors.Join(errs...)
+}
+
+func (h *heatFile) draw(loss event.Loss) error {
+	m := h.grid.Result(render.HeatRows)
+	m.Title, m.Loss, m.Final = h.title, loss, true
+	m.Value, m.Unit = h.run.Spec.Value.Text, h.run.Unit
+	f, err := createHeat(h.svg)
+	if err != nil {
+		return err
+	}
+	return errors.Join(render.HeatMap(f, m), f.Close())
 }
 
 // textOut takes what exec attributes print.

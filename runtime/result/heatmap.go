@@ -1,0 +1,35 @@
+package result
+
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/unit"
+)
+
+// A Heatmap counts the values of a number by time and by size.
+type Heatmap struct {
+	Meta
+	// Value names what was counted, "delay"; Unit is how it is shown.
+	Value string
+	Unit  unit.Unit
+	// Column i holds the times from Begin + i*Step to Begin + (i+1)*Step.
+	Step    event.Time
+	Columns int
+	Rows    []HeatRow // ascending, without gaps
+}
+
+// A HeatRow counts the values v with Lo <= v < Hi, by column.
+type HeatRow struct {
+	Lo, Hi int64
+	Counts []uint64
+}
+
+// Total is the number of values counted.
+func (h *Heatmap) Total() uint64 {
+	var n uint64
+	for i := range h.Rows {
+		for _, c := range h.Rows[i].Counts {
+			n += c
+		}
+	}
+	return n
+}
