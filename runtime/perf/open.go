@@ -25,6 +25,7 @@ type opener struct {
 	warn   func(error)
 	noLost bool // this kernel knows no PERF_FORMAT_LOST (before 6.0)
 	noTid  bool // nor inherit_thread (before 5.13)
+	noKsym bool // nor records about kernel code (before 5.1)
 	dead   map[int]bool
 	text   []byte // what config1 of the event being opened points to
 }
@@ -238,17 +239,25 @@ func (o *opener) openOne(m *member, p place, counting bool) error {
 
 // perfEventOpen makes the system call, without what this kernel does not know.
 func (o *opener) perfEventOpen(a *unix.PerfEventAttr, p place) (int, error) {
+	o.strip(a)
+	for {
+		fd, err := unix.PerfEventOpen(a, p.pid, p.cpu, -1, p.flags|unix.PERF_FLAG_FD_CLOEXEC)
+		if err != unix.EINTR {
+			return fd, err
+		}
+	}
+}
+
+// strip takes away what this kernel does not know.
+func (o *opener) strip(a *unix.PerfEventAttr) {
 	if o.noLost {
 		a.Read_format &^= unix.PERF_FORMAT_LOST
 	}
 	if o.noTid {
 		a.Bits &^= bitInheritThread
 	}
-	for {
-		fd, err := unix.PerfEventOpen(a, p.pid, p.cpu, -1, p.flags|unix.PERF_FLAG_FD_CLOEXEC)
-		if err != unix.EINTR {
-			return fd, err
-		}
+	if o.noKsym {
+		a.Bits &^= bitKsymbol
 	}
 }
 
@@ -267,6 +276,7 @@ func (o *opener) probe() {
 		return err == unix.EINVAL
 	}
 	o.noLost = refused(unix.PERF_FORMAT_LOST, 0)
+	o.noKsym = o.cfg.SideBand.Ksymbol && refused(0, bitKsymbol)
 	o.noTid = o.att.inherit && o.att.thread && refused(0, unix.PerfBitInherit|bitInheritThread)
 }
 

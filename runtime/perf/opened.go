@@ -23,12 +23,7 @@ func (s *Source) Opened() []Opened {
 	var all []Opened
 	for _, m := range s.open.members(false) {
 		o := Opened{Attr: m.attr}
-		if s.open.noLost {
-			o.Attr.Read_format &^= unix.PERF_FORMAT_LOST
-		}
-		if s.open.noTid {
-			o.Attr.Bits &^= bitInheritThread
-		}
+		s.open.strip(&o.Attr)
 		for _, f := range s.open.fds {
 			if f.stream == m.index {
 				o.IDs = append(o.IDs, f.id)

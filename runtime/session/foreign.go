@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/object"
 	"ppscript/runtime/perf"
+	"ppscript/runtime/task"
 )
 
 // This file finds out whether the kernel of a recording is the one that runs:
@@ -29,6 +31,20 @@ func (w *world) foreignKernel() bool {
 	}
 	release, err := os.ReadFile("/proc/sys/kernel/osrelease")
 	return err == nil && info.OSRelease != "" && info.OSRelease != strings.TrimSpace(string(release))
+}
+
+// mappings says where the code of processes is found.
+func (w *world) mappings(foreign bool) task.MappingsOptions {
+	if w.file == nil {
+		return task.MappingsOptions{}
+	}
+	o := object.Options{NoProc: true, SameKernel: !foreign, BuildIDs: map[string]string{}}
+	for _, b := range w.file.Info().BuildIDs {
+		if !b.Kernel {
+			o.BuildIDs[b.Path] = hex.EncodeToString(b.ID)
+		}
+	}
+	return task.MappingsOptions{NoProc: true, Files: object.NewStore(o)}
 }
 
 // kernelBuildID is the note GNU of type 3 (NT_GNU_BUILD_ID), in hex.

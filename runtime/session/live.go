@@ -21,7 +21,7 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 		Pages:     o.Pages,
 		Watermark: o.Watermark,
 		Overwrite: p.Overwrite,
-		SideBand:  perf.SideBand{Comm: p.Comm || p.Mappings, Task: p.Comm || p.Mappings, Mmap: p.Mappings},
+		SideBand:  perf.SideBand{Comm: p.Comm || p.Mappings, Task: p.Comm || p.Mappings, Mmap: p.Mappings, Ksymbol: p.HasStacks},
 		Warn:      func(err error) { w.say("%v", err) },
 	}
 	if p.Watch {

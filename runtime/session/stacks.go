@@ -55,7 +55,7 @@ func (r *run) openStacks() {
 	w := &stackWorld{world: r.world, foreign: r.world.foreignKernel(), frames: map[frameKey][]*result.Frame{}}
 	o, so := symbol.Options{Kernel: r.world.symbols, Lines: r.cfg.Options.Lines, Inlines: r.cfg.Options.Inlines}, stack.Options{}
 	if r.plan.Mappings {
-		w.maps = task.NewMappings(task.MappingsOptions{NoProc: r.world.file != nil})
+		w.maps = task.NewMappings(r.world.mappings(w.foreign))
 		o.Maps = w.maps
 		so.Fresh = func(pid int32, when event.Time) { w.maps.Space(pid, when) }
 	}
@@ -138,6 +138,7 @@ func (w *stackWorld) record(e *event.Event) {
 	if w.maps != nil {
 		w.maps.Record(e)
 	}
+	w.symbols.Record(e)
 	if e.Kind == event.Mmap && w.world.file != nil {
 		w.moved(e)
 	}
@@ -210,6 +211,7 @@ func (r *run) tickStacks(lost event.Loss, final bool, now time.Time) error {
 		return err
 	}
 	r.forgetStacks()
+	r.stacks.refresh()
 	return nil
 }
 
@@ -224,7 +226,21 @@ func (w *stackWorld) loss() event.Loss {
 	return l
 }
 
-// forget empties the table when it fills up, if nobody holds numbers of it
+// refresh forgets names that may have changed: code that a compiler makes at
+// run time has one as soon as the compiler says it.
+func (w *stackWorld) refresh() {
+	if w == nil {
+		return
+	}
+	w.symbols.Refresh()
+	for k, f := range w.frames {
+		if k.pid >= 0 && f[0].Symbol == "" {
+			delete(w.frames, k)
+		}
+	}
+}
+
+// forgetStacks empties the table when it fills up, if nobody holds numbers of it
 // from one interval to the next.
 func (r *run) forgetStacks() {
 	w := r.stacks
