@@ -255,7 +255,7 @@ def strncmp(a: str, b: str, n: int) -> int:
     """Compares the first bytes of two texts."""
 def run(x: Any, seconds: Union[float, int] = 5, input: str = None, *, limit: int = None) -> Result:
     """Runs pipelines now and returns what came out, as values."""
-def script(name: str, *args: str, **option: Any) -> Any:
+def script(which: str, *args: str, **option: Any) -> Any:
     """What a profiler or a script file would run, with these options."""
 def record(what: Any = None, seconds: Union[float, int] = 5, *, file: str = None) -> Any:
     """Records events, to look at the same ones again and again."""

@@ -87,6 +87,16 @@ func (c *capture) Table(t *result.Table) error {
 	own := *t
 	own.Columns = slices.Clone(t.Columns)
 	own.Rows = cloneRows(t.Rows)
+	if text := t.Layout.RowText; text != nil {
+		// It knows rows by where they are.
+		lines := make(map[*event.Value]string, len(t.Rows))
+		for i, row := range t.Rows {
+			if len(row) > 0 {
+				lines[&own.Rows[i][0]] = text(row)
+			}
+		}
+		own.Layout.RowText = func(row []event.Value) string { return lines[&row[0]] }
+	}
 	r := c.of(t.Name)
 	r.table, r.meta = &own, own.Meta
 	return nil

@@ -72,7 +72,7 @@ func (s *Shop) script() *b.Builtin {
 	return &b.Builtin{
 		Name: "script", Group: b.Workshop, Summary: "What a profiler or a script file would run, with these options.",
 		Params: []b.Param{
-			{Name: "name", Type: b.String, Required: true, Doc: "a profiler, a path (./ is beside this file), or host/path//name of a library"},
+			{Name: "which", Type: b.String, Required: true, Doc: "a profiler, a path (./ is beside this file), or host/path//name of a library"},
 			{Name: "args", Type: b.String, Rest: "*", Doc: "the script's arguments"},
 			{Name: "option", Type: b.Any, Rest: "**", Doc: "its options: a text as on the command line, a value, True for a flag"},
 		},
@@ -80,7 +80,7 @@ func (s *Shop) script() *b.Builtin {
 		Errors: "no such script; no such option; what loading it finds wrong", Source: computed, Cost: "none for events",
 		Examples: []b.Example{{Code: `len(run(script("sched-migrate"))[0])`, Input: "cpus.data", Output: "2"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			name := c.String("name")
+			name := c.String("which")
 			if strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") {
 				name = beside(c, name)
 			}
@@ -89,7 +89,7 @@ func (s *Shop) script() *b.Builtin {
 				return nil, err
 			}
 			if m.Main == nil {
-				return nil, c.Error("name", fmt.Errorf("%s has no main", name), "load its functions instead: load(...)")
+				return nil, c.Error("which", fmt.Errorf("%s has no main", name), "load its functions instead: load(...)")
 			}
 			values, err := optionValues(m.Options, c)
 			if err != nil {

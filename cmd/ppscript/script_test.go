@@ -30,7 +30,7 @@ import (
 //	gitrepo DIR VERSION...        makes DIR the repository https://ex.com/perf/DIR with tags
 //	gitmove DIR VERSION           gives the tag other contents
 //
-// ppscript-nobody is ppscript without any privilege. $DATA is tests/data.
+// ppscript-nobody is ppscript without any privilege. $DATA is tests/data, $SCRIPTS is scripts/.
 
 func TestMain(m *testing.M) {
 	perf.MaybeExecChild()
@@ -61,6 +61,7 @@ func TestScripts(t *testing.T) {
 		Dir: "../../tests/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("DATA", data)
+			e.Setenv("SCRIPTS", filepath.Join(filepath.Dir(filepath.Dir(data)), "scripts"))
 			e.Setenv("TZ", "UTC")
 			return nil
 		},

@@ -1,0 +1,1 @@
+module git.example.com/perf/scripts
