@@ -139,6 +139,9 @@ func (b *builder) onlyTables() error {
 			return not("%s", x.what)
 		}
 	}
+	if len(p.Events) == 0 {
+		return not("there are no events")
+	}
 	for _, e := range p.Events {
 		s := e.Source
 		switch {
