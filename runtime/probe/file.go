@@ -35,7 +35,7 @@ func (r *Resolver) open(s *Spec) (m *image, path, shown string, err error) {
 		return m, path, shown, nil
 	}
 	fail := func(cause error, hint string, args ...any) error {
-		return (&diag.Error{Op: "open " + s.Kind.String(), Subject: s.Name + " in " + shown, Class: diag.Attach, Cause: cause}).WithHint(hint, args...)
+		return (&diag.Error{Op: "open " + s.Kind.String(), Subject: s.in(shown), Class: diag.Attach, Cause: cause}).WithHint(hint, args...)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -193,4 +193,12 @@ func inRoot(root, file string) string {
 		rest = append(strings.Split(target, "/"), rest...)
 	}
 	return root + at
+}
+
+// in names the probe and the file for errors.
+func (s *Spec) in(file string) string {
+	if s.Name == "" {
+		return "probes of " + file
+	}
+	return s.Name + " in " + file
 }

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bufio"
+	"strings"
+
+	"ppscript/runtime/probe"
+	"ppscript/runtime/tracefs"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) usdtCommand() *cobra.Command {
+	var verbose bool
+	c := &cobra.Command{
+		Use: "usdt list|add|del [[PROVIDER:]NAME@]FILE[@ADDR] [FORMAT ...]", Short: "List the USDT probes of a program or library, or keep them as tracepoints",
+		Long: `list shows the probes that the programmer put into FILE (USDT, DTRACE_PROBE); names may have * ? [a-z]. They need no
+preparation: -e 'usdt:PROVIDER:NAME@"FILE"', or usdt("PROVIDER:NAME", "FILE") in scripts.
+
+add makes tracepoints PROVIDER:NAME of them, which other tools see too and which stay until del. A FORMAT stands for the
+argument at its place, in the notation of the kernel's uprobe_events, with %s for where the argument is: '+0(%s):string'.`,
+		Example: "    ppscript usdt list /usr/lib/x86_64-linux-gnu/libstdc++.so.6\n" +
+			"    ppscript usdt list -v libstdcxx:throw@/usr/lib/x86_64-linux-gnu/libstdc++.so.6\n" +
+			"    ppscript usdt add libstdcxx:throw@/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
+		Args:      words(2, -1),
+		ValidArgs: []string{"list", "add", "del"},
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.usdt(args[0], strings.Join(args[1:], " "), verbose)
+		},
+	}
+	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "list: addresses, arguments and the definition for tracefs too")
+	return c
+}
+
+func (a *app) usdt(verb, text string, verbose bool) error {
+	spec, addr, formats, err := probe.ParseUSDT(text)
+	if err != nil {
+		return err
+	}
+	var r probe.Resolver
+	notes, defs, err := r.Definitions(spec, addr, formats)
+	if err != nil {
+		return err
+	}
+	if verb != "list" {
+		fs, err := tracefs.Find()
+		if err != nil {
+			return err
+		}
+		change := probe.Add
+		if verb == "del" {
+			change = probe.Delete
+		}
+		if err := change(fs.Root(), defs); err != nil {
+			return err
+		}
+	}
+	w := bufio.NewWriter(a.stdout)
+	for i := range notes {
+		w.WriteString(notes[i].Line(spec.File, defs[i], verbose || verb == "add"))
+		w.WriteByte('\n')
+		for _, s := range defs[i].Skipped {
+			if verbose || verb == "add" {
+				w.WriteString("    left out " + s + "\n")
+			}
+		}
+	}
+	return w.Flush()
+}
