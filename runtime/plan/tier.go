@@ -112,6 +112,14 @@ func (b *builder) kernel() (*Kernel, error) {
 	if err := k.build(); err != nil {
 		return nil, err
 	}
+	if t.Engine == EngineAuto {
+		// A program has room for short texts only; longer ones are errors.
+		for _, p := range b.programs {
+			if f := longText(p.Node); f != nil {
+				return nil, not("%s may be longer than a program has room for", f.F.Name)
+			}
+		}
+	}
 	image, err := bpf.Generate(k.spec, t.Host, t.Target)
 	if err != nil {
 		var no *bpf.Refusal
@@ -122,6 +130,22 @@ func (b *builder) kernel() (*Kernel, error) {
 	}
 	k.out.Image = image
 	return k.out, nil
+}
+
+// longText finds a field whose length only the record tells. Names of threads
+// are short, however a kernel lays them out.
+func longText(n expr.Node) (found *expr.Field) {
+	if n == nil {
+		return nil
+	}
+	expr.Walk(n, func(n expr.Node) bool {
+		f, ok := n.(*expr.Field)
+		if ok && f.F.Kind == event.Str && (f.F.Place == event.DataLoc || f.F.Place == event.RelLoc) && !strings.HasSuffix(f.F.Name, "comm") {
+			found = f
+		}
+		return found == nil
+	})
+	return found
 }
 
 // onlyTables checks that nobody wants the events themselves.

@@ -22,6 +22,7 @@ var tierSchema = &event.Schema{System: "sched", Name: "made_up", Type: 2, Size: 
 	{Name: "odd", Type: "int", Offset: 13, Size: 4, Signed: true},
 	{Name: "n", Type: "long", Offset: 24, Size: 8, Signed: true},
 	{Name: "name", Type: "char[16]", Kind: event.Str, Offset: 32, Size: 16},
+	{Name: "path", Type: "char[]", Kind: event.Str, Place: event.DataLoc, Offset: 20, Size: 4, Elem: 1},
 }}
 
 func (oneEvent) Find(s *Source) ([]*event.Schema, error) { return []*event.Schema{tierSchema}, nil }
@@ -122,5 +123,16 @@ func TestTierWithoutEvents(t *testing.T) {
 	b := &builder{plan: &Plan{}, env: Env{Tier: Tier{Engine: EngineAuto, Host: &bpf.Host{}, Target: &bpf.Target{}}}}
 	if err := b.tier()(); err != nil || b.plan.Kernel != nil || b.plan.KernelNo == "" {
 		t.Errorf("got %v, %v, want a plan that is not for the kernel", err, b.plan.Kernel)
+	}
+}
+
+// Texts of any length run in the kernel only if somebody insists.
+func TestTierLongTexts(t *testing.T) {
+	p, err := tierPlan(t, EngineAuto, countedBy(made(), "path"))
+	if err != nil || p.Kernel != nil || !strings.Contains(p.KernelNo, "path may be longer") {
+		t.Errorf("auto: got %v, %q", err, p.KernelNo)
+	}
+	if p, err = tierPlan(t, EngineBPF, countedBy(made(), "path")); err != nil || p.Kernel == nil {
+		t.Errorf("bpf: got %v, want it in the kernel", err)
 	}
 }
