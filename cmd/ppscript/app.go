@@ -53,6 +53,9 @@ func (a *app) dispatch(args []string) error {
 	a.color = colorful(os.Stderr, "auto")
 	root := a.root()
 	root.SetArgs(args)
+	if len(args) > 0 && args[0] == "--symbols" {
+		return a.symbolize(args[1:])
+	}
 	if len(args) > 0 && !isCommand(root, args[0]) {
 		return a.script(args)
 	}

@@ -29,6 +29,7 @@ const shortUsage = `ppscript: scripts that observe the kernel
     ppscript doc [NAME]                          the words of the language
     ppscript record -e EVENTS -o FILE            record events for later: --input FILE
     ppscript usdt list FILE                      the probes that a program or library has
+    ppscript --symbols FILE                      name addresses, as pprof --symbols does
     ppscript doctor                              what works on this machine
     ppscript version
     ppscript completion bash|zsh|fish            completion for a shell

@@ -28,16 +28,30 @@ func (m *Mappings) look(s *Space) {
 	if err != nil {
 		return
 	}
-	for len(b) > 0 {
-		line, rest, _ := bytes.Cut(b, []byte("\n"))
-		b = rest
+	m.read(s, b)
+}
+
+// Read takes in mappings in the form of /proc/PID/maps, of a process that is
+// not looked up. Lines that are none are left out, and counted.
+func (m *Mappings) Read(pid int32, maps []byte) (bad int) {
+	return m.read(m.space(pid, 0), maps)
+}
+
+func (m *Mappings) read(s *Space, maps []byte) (bad int) {
+	for len(maps) > 0 {
+		line, rest, _ := bytes.Cut(maps, []byte("\n"))
+		maps = rest
 		region, id, exec, err := parseMapsLine(line)
+		if err != nil {
+			bad++
+		}
 		if err != nil || !exec {
 			continue
 		}
 		region.File = m.file(s, &region, id, "")
 		m.add(s, region)
 	}
+	return bad
 }
 
 // identify learns the root, the user and the inner pid of a process if it still runs;
