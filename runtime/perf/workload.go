@@ -34,15 +34,19 @@ type Workload struct {
 	Env                   []string // nil is our own environment
 	Dir                   string
 	Stdin, Stdout, Stderr *os.File // nil is our own
+	// Openers is how many sources and counters attach to the command before
+	// it runs; 0 is one. The last one lets it go.
+	Openers int
 
-	path    string
-	process *os.Process
-	tid     int      // the thread that will call execve
-	hold    *os.File // a byte lets the child go; closing ends it
-	report  *os.File // the child's tid, then errno if execve failed
-	ended   chan struct{}
-	state   *os.ProcessState
-	waitErr error
+	attached int // openers that are ready while the child is held
+	path     string
+	process  *os.Process
+	tid      int      // the thread that will call execve
+	hold     *os.File // a byte lets the child go; closing ends it
+	report   *os.File // the child's tid, then errno if execve failed
+	ended    chan struct{}
+	state    *os.ProcessState
+	waitErr  error
 }
 
 const (
@@ -114,6 +118,9 @@ func (w *Workload) find() error {
 
 // start makes the held child.
 func (w *Workload) start() error {
+	if w.attached > 0 {
+		return nil // another opener made it
+	}
 	if err := w.find(); err != nil {
 		return err
 	}
@@ -180,7 +187,6 @@ func (w *Workload) own(attr *os.ProcAttr, args []string, started chan<- error) {
 	close(w.ended)
 }
 
-// release lets the child execute the command, and reports if it cannot.
 // PID is the process of the command, 0 before it is started.
 func (w *Workload) PID() int {
 	if w.process == nil {
@@ -189,7 +195,13 @@ func (w *Workload) PID() int {
 	return w.process.Pid
 }
 
+// release lets the child execute the command, once all openers are ready, and
+// reports if it cannot.
 func (w *Workload) release() error {
+	if w.attached++; w.attached < w.Openers {
+		return nil
+	}
+	w.attached = 0
 	if _, err := w.hold.Write([]byte{1}); err != nil {
 		return &diag.Error{Op: "start", Subject: w.Args[0], Cause: fmt.Errorf("the held child is gone: %w", err), Class: diag.Attach}
 	}
@@ -213,6 +225,7 @@ func (w *Workload) kill() {
 	if w.process == nil {
 		return
 	}
+	w.attached = 0
 	w.hold.Close()
 	w.report.Close()
 	w.process.Signal(syscall.SIGTERM)

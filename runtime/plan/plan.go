@@ -189,10 +189,10 @@ type JoinRun struct {
 // operators make.
 func (p *Plan) Streams() []*event.Stream { return p.streams }
 
-// Errors calls fn for each operator whose functions failed, with its name.
+// Errors calls fn for each operator whose functions ever failed, with its name.
 func (p *Plan) Errors(fn func(where string, errs *flow.Errors)) {
 	for _, e := range p.errs {
-		if name, errs := e(); errs.N > 0 {
+		if name, errs := e(); errs.First != nil {
 			fn(name, errs)
 		}
 	}

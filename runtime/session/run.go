@@ -117,7 +117,11 @@ func (r *run) do(ctx context.Context) (err error) {
 		return r.out.Flush()
 	}
 	r.prepare()
-	if err = r.loop(ctx); err != nil {
+	err = r.loop(ctx)
+	r.plan.Errors(func(where string, errs *flow.Errors) {
+		r.world.say("%s: an evaluation failed, and left its event out: %v", where, errs.First)
+	})
+	if err != nil {
 		return err
 	}
 	return r.failed
@@ -127,6 +131,9 @@ func (r *run) do(ctx context.Context) (err error) {
 func (r *run) open(ctx context.Context) (err error) {
 	p := r.plan
 	r.tasks = r.world.tasks
+	if w := r.cfg.Target.Workload; w != nil {
+		w.Openers = len(p.Counts) + min(1, len(p.Events))
+	}
 	switch {
 	case r.world.file != nil:
 		if err := r.openRecording(); err != nil {
