@@ -21,11 +21,12 @@ const (
 	Software
 	Hardware
 	Cache
-	Probe // dynamic probes and breakpoints; Source.Probe says which
+	RawPMU // an event of a PMU by number; Source.PMU says which
+	Probe  // dynamic probes and breakpoints; Source.Probe says which
 )
 
 func (k Kind) String() string {
-	return [...]string{"tracepoint", "software", "hardware", "cache", "probe"}[k]
+	return [...]string{"tracepoint", "software", "hardware", "cache", "pmu", "probe"}[k]
 }
 
 // A Source is one event to open, or several if Name is a glob.
@@ -46,7 +47,9 @@ type Source struct {
 	Freq   uint64 // or so many times a second
 	Stack  bool
 	// Probe is where a dynamic probe or breakpoint sits; nil for others.
-	Probe    *probe.Spec
+	Probe *probe.Spec
+	// PMU is the event of a PMU; nil for others.
+	PMU      *PMU
 	MaxStack int
 	// Exclude leaves out what happens in some places.
 	Exclude Exclude
@@ -56,6 +59,13 @@ type Source struct {
 	// Optional leaves the source out, with a note, where it does not exist.
 	Optional bool
 	Pos      string // file:line:col of the script, or the event string
+}
+
+// A PMU event is a device of /sys/bus/event_source and its attr.config,
+// config1 and config2.
+type PMU struct {
+	Device string
+	Config [3]uint64
 }
 
 // Exclude leaves out what happens in user code, in the kernel, on the host or

@@ -21,6 +21,9 @@ func (w *world) named(s *plan.Source) (*event.Schema, error) {
 		w.sayOnce("the CPU has no counters here (a virtual machine?): sampling by " + s.OrElse + " instead of " + s.Name)
 		s = &plan.Source{Kind: plan.Software, Name: s.OrElse}
 	}
+	if s.PMU != nil {
+		return w.ofPMU(s)
+	}
 	schema, err := schemaOf(s.Kind, s.Name)
 	if err != nil {
 		return nil, err
@@ -56,6 +59,9 @@ func (w *world) sayOnce(line string) {
 
 // recordedAs reports that a recorded event is the one that a source names.
 func recordedAs(s *plan.Source, schema *event.Schema) bool {
+	if s.PMU != nil {
+		return schema.System == "pmu" && schema.ID == s.PMU.Config[0]
+	}
 	is := func(want *event.Schema, err error) bool {
 		return err == nil && want.Type == schema.Type && want.ID == schema.ID
 	}
