@@ -184,6 +184,12 @@ def software(name: str, *, period: int = None, freq: int = None, alias: str = No
     """The events of a counter that the kernel keeps in software."""
 def sample(freq: int = None, *, period: Union[Union[Duration, str], int] = None, event: str = None, idle: bool = False, exclude_user: bool = False, exclude_kernel: bool = False, exclude_host: bool = False, exclude_guest: bool = False, alias: str = None) -> Stream:
     """Samples what the CPUs do, so many times a second."""
+def hardware(name: str, *, period: int = None, exclude_user: bool = False, exclude_kernel: bool = False, exclude_host: bool = False, exclude_guest: bool = False, alias: str = None, cpus: str = None) -> Stream:
+    """One of the CPU's own counters, by the name that all CPUs share."""
+def cache(name: str, *, period: int = None, exclude_user: bool = False, exclude_kernel: bool = False, exclude_host: bool = False, exclude_guest: bool = False, alias: str = None, cpus: str = None) -> Stream:
+    """A counter of a cache of the CPU, by the name that all CPUs share."""
+def pmu(device: str, config: int, *, config1: int = 0, config2: int = 0, period: int = None, exclude_user: bool = False, exclude_kernel: bool = False, exclude_host: bool = False, exclude_guest: bool = False, alias: str = None, cpus: str = None) -> Stream:
+    """An event of a PMU by its number, as the CPU's manual gives it."""
 def event(text: str) -> Stream:
     """The events of one event string in perf-prof's notation."""
 def events(text: Union[list, str]) -> list:
@@ -233,6 +239,10 @@ def syscall_name(number: int) -> str:
     """The name of a system call."""
 def syscall_number(name: str) -> int:
     """The number of a system call."""
+def errno_name(number: int) -> str:
+    """The name of an error number."""
+def cpu_model() -> Any:
+    """Whose CPU this machine has, and which."""
 def block_device(name: str) -> Any:
     """What block tracepoints call a disk or partition."""
 def evaluate(text: str) -> Any:

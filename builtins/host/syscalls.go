@@ -44,3 +44,15 @@ func syscallNumber() *b.Builtin {
 		},
 	}
 }
+
+func errnoName() *b.Builtin {
+	return &b.Builtin{
+		Name: "errno_name", Group: b.Hosted, Summary: "The name of an error number.",
+		Params:  []b.Param{{Name: "number", Type: b.Int, Required: true, Doc: "what a system call returned, such as -2, or the number itself"}},
+		Returns: "string", Result: `the name, "" if the number has none`, Errors: "none", Source: syscallSource, Cost: "one look-up",
+		Examples: []b.Example{{Code: "errno_name(-2)", Output: `"ENOENT"`}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			return starlark.String(kernel.ErrnoName(c.Int("number"))), nil
+		},
+	}
+}

@@ -1,0 +1,42 @@
+package kernel
+
+import (
+	"os"
+	"strconv"
+	"strings"
+)
+
+// A CPUModel says whose CPU it is, and which, by what x86 calls vendor, family
+// and model. On other architectures it is empty.
+type CPUModel struct {
+	Vendor        string
+	Family, Model int
+}
+
+// ReadCPUModel reads the model of the first CPU from /proc/cpuinfo; what it
+// does not say stays empty.
+func ReadCPUModel(r Roots) CPUModel {
+	text, err := os.ReadFile(r.ProcPath("cpuinfo"))
+	if err != nil {
+		return CPUModel{}
+	}
+	return parseCPUModel(string(text))
+}
+
+func parseCPUModel(text string) (m CPUModel) {
+	for line := range strings.Lines(text) {
+		key, value, ok := strings.Cut(line, ":")
+		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+		switch {
+		case !ok && strings.TrimSpace(line) == "":
+			return m // behind the first CPU
+		case key == "vendor_id":
+			m.Vendor = value
+		case key == "cpu family":
+			m.Family, _ = strconv.Atoi(value)
+		case key == "model":
+			m.Model, _ = strconv.Atoi(value)
+		}
+	}
+	return m
+}
