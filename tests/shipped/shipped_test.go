@@ -43,6 +43,18 @@ var runs = map[string][]run{
 		{"", "load.data", []string{"-e", "signal:signal_generate", "-N", "3", "sig * 10 + (common_pid > 0)"}},
 		{"text", "load.data", []string{"-e", "signal:signal_generate", "-N", "2", `comm ~ "lo*" ? comm : "other"`}},
 	},
+	"funccount": {
+		{"", "load.data", []string{"--sampled", "-e", "sched:*,raw_syscalls:*"}},
+		{"perins", "load.data", []string{"--sampled", "--perins", "-e", "sched:sched_wakeup*", "--top", "5"}},
+	},
+	"hrcount": {
+		{"", "load.data", []string{"-e", "sched:sched_switch,sched:sched_wakeup", "--period", "2ms"}},
+		{"perins", "load.data", []string{"-e", "sched:sched_switch,sched:sched_wakeup//alias=woken/", "--period", "2ms", "--perins"}},
+	},
+	"hrtimer": {
+		{"", "timer.data", []string{"--period", "1ms", "-e", "sched:sched_switch", "-e", "raw_syscalls:sys_enter//alias=calls/", "sched_switch > 5 && calls < 20"}},
+		{"all", "timer.data", []string{"-F", "1000", "--time", "rel"}},
+	},
 	"kvm_exit": {
 		{"", "kvm.data", nil},
 		{"perins", "kvm.data", []string{"--perins"}},
@@ -69,6 +81,8 @@ var runs = map[string][]run{
 		{"", "load.data", nil},
 		{"detail", "load.data", []string{"--detail"}},
 		{"comm", "trace.data", []string{"--only-comm"}},
+		{"threads", "load.data", []string{"--threads"}},
+		{"threads-comm", "load.data", []string{"--threads", "--detail", "--only-comm"}},
 	},
 	"page_faults": {
 		{"comm", "stacks.data", []string{"--by-comm"}},
@@ -81,6 +95,17 @@ var runs = map[string][]run{
 	"sched_latency": {
 		{"", "load.data", nil},
 	},
+	"sched_map": {
+		{"", "load.data", nil},
+		{"comms", "zstd.data", []string{"--comms"}},
+		{"only", "trace.data", []string{"--only", "sh,sleep*"}},
+	},
+	"sched_timehist": {
+		{"", "load.data", nil},
+		{"summary", "load.data", []string{"--summary", "--filter", "load*,sh"}},
+		{"all", "trace.data", []string{"-w", "--with-summary"}},
+		{"than", "load.data", []string{"--than", "100us", "--state", "SD"}},
+	},
 	"sched_migrate": {
 		{"", "cpus.data", nil},
 		{"events", "cpus.data", []string{"--events"}},
@@ -88,6 +113,11 @@ var runs = map[string][]run{
 	"signal": {
 		{"", "load.data", nil},
 		{"filter", "load.data", []string{"--filter", "sig == 10"}},
+	},
+	"syscall_trace": {
+		{"", "trace.data", nil},
+		{"failed", "load.data", []string{"--failed"}},
+		{"calls", "load.data", []string{"-e", "clock_nanosleep,exit_group", "--than", "100us"}},
 	},
 	"syscalls": {
 		{"", "load.data", nil},
@@ -120,7 +150,7 @@ var runs = map[string][]run{
 }
 
 // liveOnly cannot run on recordings: what they count are counters.
-var liveOnly = []string{"stat", "percpu_stat"}
+var liveOnly = []string{"stat", "percpu_stat", "event_lost", "cpu_util", "hwstat", "llcstat", "tlbstat", "split_lock"}
 
 // unrecorded says of the others why no recording shows them.
 var unrecorded = map[string]string{
@@ -206,8 +236,8 @@ func TestNoStaleFiles(t *testing.T) {
 // Profilers that count say so when they are given a recording.
 func TestLiveOnly(t *testing.T) {
 	for _, script := range liveOnly {
-		args := []string{testkit.PPScript(t), script, "--input", "../data/load.data"}
-		if script == "stat" {
+		args := []string{testkit.PPScript(t), script, "--input", "../data/timer.data"}
+		if script == "stat" || script == "event_lost" {
 			args = append(args, "-e", "sched:sched_switch")
 		}
 		out := testkit.Run(t, args...)

@@ -1,0 +1,272 @@
+package oracle
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+// Runs, waits and delays are those of perf sched timehist, which shows us.
+func TestTimehistEqualsPerf(t *testing.T) {
+	live(t, testkit.Perf)
+	file := filepath.Join(t.TempDir(), "perf.data")
+	testkit.Run(t, "perf", "record", "-q", "-a", "-C", "0", "-m", "1024", "-e", "sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new", "-o", file, "--",
+		testkit.Load(t), "-switch", "200", "-sleep", "20", "-spin", "10").Want(t, 0)
+	keepIfFailed(t, file)
+
+	// Time and thread of a line tell it apart.
+	type run struct{ wait, delay, ran string }
+	want := map[string]run{}
+	for l := range strings.Lines(testkit.Run(t, "perf", "sched", "timehist", "-i", file).Want(t, 0).Stdout) {
+		f := strings.Fields(l)
+		if n := len(f); n >= 6 && strings.HasPrefix(f[1], "[0") {
+			// COMM[TID], COMM[TID/PID], or :TID where perf has no name.
+			task := strings.TrimSuffix(f[n-4], "]")
+			tid, _, _ := strings.Cut(task[strings.LastIndexAny(task, "[:")+1:], "/")
+			want[f[0]+" "+tid] = run{f[n-3], f[n-2], f[n-1]}
+		}
+	}
+	micros := func(ns int64) string { return fmt.Sprintf("%d.%03d", ns/1000000, ns/1000%1000) }
+	out := testkit.Run(t, testkit.PPScript(t), "sched-timehist", "--input", file, "--format", "json").Want(t, 0)
+	checked, delayed := 0, 0
+	for _, e := range testkit.Events(t, out.Stdout) {
+		field := func(name string) int64 {
+			n, err := strconv.ParseInt(between(e.Text, name+"=", " "), 10, 64)
+			if err != nil {
+				t.Fatalf("%s: no %s: %v", e.Text, name, err)
+			}
+			return n
+		}
+		key := fmt.Sprintf("%d.%06d %d", e.Time/1e9, e.Time%1e9/1000, field("tid"))
+		if strings.Contains(e.Text, " state=X ") {
+			continue // perf looks for the thread of the record, which is gone
+		}
+		w, ok := want[key]
+		if !ok {
+			t.Errorf("%s: perf has no such run", e.Text)
+			continue
+		}
+		if micros(field("ran")) != w.ran || micros(field("wait")) != w.wait {
+			t.Errorf("%s: got %s after %s, want %+v", e.Text, micros(field("ran")), micros(field("wait")), w)
+		}
+		// perf shows no delay of a task that was preempted.
+		if w.delay != "0.000" {
+			delayed++
+			if micros(field("delay")) != w.delay {
+				t.Errorf("%s: got a delay of %s, want %s", e.Text, micros(field("delay")), w.delay)
+			}
+		}
+		checked++
+	}
+	if checked < 400 || delayed < 100 {
+		t.Errorf("got %d runs, %d of them delayed, want 400 and 100 at least", checked, delayed)
+	}
+}
+
+// Commands fork and exec as often as is known, counted and sampled.
+func TestFunccountIsKnown(t *testing.T) {
+	live(t)
+	for _, more := range [][]string{nil, {"--sampled"}} {
+		args := append([]string{testkit.PPScript(t), "funccount", "-e", "sched:sched_process_*", "--format", "json"}, more...)
+		out := testkit.Run(t, append(args, "--", "sh", "-c", "/bin/true; /bin/true; :")...).Want(t, 0)
+		got := map[string]int64{}
+		for _, r := range last(t, out.Stdout).Rows {
+			got[strings.TrimPrefix(r.Text(t, "event"), "sched:")] = r.Int(t, "hits")
+		}
+		if got["sched_process_fork"] != 2 || got["sched_process_exec"] != 3 || got["sched_process_exit"] != 3 {
+			t.Errorf("%v: got %v, want 2 forks, 3 execs, 3 exits", more, got)
+		}
+	}
+}
+
+// Calls are as many as the target makes, and fail as they do.
+func TestSyscallTraceIsKnown(t *testing.T) {
+	live(t)
+	out := testkit.Run(t, testkit.PPScript(t), "syscall-trace", "-e", "getppid,openat,clock_nanosleep", "--format", "json", "--",
+		testkit.Load(t), "-getppid", "60", "-fail", "12", "-sleep", "10").Want(t, 0)
+	calls, failed, slept := 0, 0, 0
+	for _, e := range testkit.Events(t, out.Stdout) {
+		if !strings.HasPrefix(e.Comm, "load-") {
+			continue // Go's start
+		}
+		took, _ := strconv.ParseInt(between(e.Text, "took=", " "), 10, 64)
+		switch {
+		case strings.Contains(e.Text, "call=getppid() ret="):
+			calls++
+		case strings.Contains(e.Text, "call=openat(dfd: CWD,") && strings.Contains(e.Text, "ret=-2 error=ENOENT"):
+			failed++
+		case strings.Contains(e.Text, "call=clock_nanosleep(") && took >= 200_000:
+			slept++
+		}
+	}
+	if calls != 60 || failed != 12 || slept != 10 {
+		t.Errorf("got %d getppid, %d openat that fail, %d sleeps of 200 us, want 60, 12, 10:\n%.2000s", calls, failed, slept, out.Stdout)
+	}
+}
+
+// Slots hold the events whose times are in them.
+func TestHrcountEqualsPerfScript(t *testing.T) {
+	live(t, testkit.Perf)
+	file := filepath.Join(t.TempDir(), "perf.data")
+	testkit.Run(t, "perf", "record", "-q", "-a", "-m", "1024", "-e", "sched:sched_switch,sched:sched_wakeup", "-o", file, "--",
+		testkit.Load(t), "-switch", "200", "-sleep", "20", "-spin", "10").Want(t, 0)
+	want := map[string]int64{}
+	for _, l := range perfScript(t, file) {
+		want[fmt.Sprintf("%s %d %d", strings.TrimPrefix(l.event, "sched:"), l.cpu, l.time/1_000_000)]++
+	}
+	out := testkit.Run(t, testkit.PPScript(t), "hrcount", "--input", file, "--perins", "--period", "1ms", "-e", "sched:sched_switch,sched:sched_wakeup",
+		"--format", "json").Want(t, 0)
+	got := map[string]int64{}
+	for _, table := range testkit.Tables(t, out.Stdout) {
+		noLoss(t, table)
+		for _, r := range table.Rows {
+			got[fmt.Sprintf("%s %d %d", r.Text(t, "event"), r.Int(t, "on"), r.Int(t, "slot"))] += r.Int(t, "n")
+		}
+	}
+	if len(got) != len(want) || len(want) < 10 {
+		t.Errorf("got %d slots, want %d", len(got), len(want))
+	}
+	for k, n := range want {
+		if got[k] != n {
+			t.Errorf("%s: got %d, want %d", k, got[k], n)
+		}
+	}
+}
+
+// Periods of the timer have the events between two of its samples.
+func TestHrtimerEqualsPerfScript(t *testing.T) {
+	live(t, testkit.Perf)
+	file := filepath.Join(t.TempDir(), "perf.data")
+	testkit.Run(t, "perf", "record", "-q", "-a", "-C", "0", "-m", "1024", "-e", "cpu-clock/period=1000000/,sched:sched_switch", "-o", file, "--",
+		testkit.Load(t), "-switch", "200", "-sleep", "20", "-spin", "10").Want(t, 0)
+	periods, switches, n, began := int64(0), int64(0), int64(0), false
+	for _, l := range perfScript(t, file) {
+		switch {
+		case l.event == "sched:sched_switch":
+			n++
+		default:
+			if began {
+				periods++
+				switches += n
+			}
+			began, n = true, 0
+		}
+	}
+	out := testkit.Run(t, testkit.PPScript(t), "hrtimer", "--input", file, "--period", "1ms", "-e", "sched:sched_switch", "--format", "json", "sched_switch >= 0").Want(t, 0)
+	rows := last(t, out.Stdout).Rows
+	if len(rows) != 1 || rows[0].Int(t, "periods") != periods || rows[0].Int(t, "shown") != periods || rows[0].Int(t, "sched_switch") != switches || periods < 5 || switches < 100 {
+		t.Errorf("got %v, want %d periods with %d switches", rows, periods, switches)
+	}
+}
+
+// What arrives, and what the kernel says is lost, is what it counted.
+func TestEventLostAddsUp(t *testing.T) {
+	live(t)
+	out := testkit.Run(t, testkit.PPScript(t), "event-lost", "-e", "raw_syscalls:sys_enter", "--format", "json", "-i", "60s", "--",
+		testkit.Load(t), "-getppid", "5000").Want(t, 0)
+	rows := last(t, out.Stdout).Rows
+	if len(rows) != 1 || rows[0].Int(t, "counted") < 5000 || math.Abs(float64(rows[0].Int(t, "missing")-last(t, out.Stdout).Loss["lost"])) > 5 {
+		t.Errorf("got %v, loss %v, want at least 5000 counted and what is missing lost", rows, last(t, out.Stdout).Loss)
+	}
+}
+
+// Times of threads are those of sched_stat_runtime.
+func TestOncpuThreadsEqualPerfScript(t *testing.T) {
+	live(t, testkit.Perf)
+	file := filepath.Join(t.TempDir(), "perf.data")
+	testkit.Run(t, "perf", "record", "-q", "-a", "-m", "1024", "-e", "sched:sched_stat_runtime", "-o", file, "--",
+		testkit.Load(t), "-switch", "200", "-spin", "20").Want(t, 0)
+	want := map[string]int64{}
+	for _, l := range perfScript(t, file) {
+		ns, _ := strconv.ParseInt(between(l.text, "runtime=", " "), 10, 64)
+		want[fmt.Sprintf("%s %d", between(l.text, " pid=", " "), l.cpu)] += ns
+	}
+	out := testkit.Run(t, testkit.PPScript(t), "oncpu", "--threads", "--input", file, "--format", "json").Want(t, 0)
+	rows := last(t, out.Stdout).Rows
+	for _, r := range rows {
+		k := fmt.Sprintf("%d %d", r.Int(t, "tid"), r.Int(t, "cpu"))
+		if r.Int(t, "time") != want[k] {
+			t.Errorf("%s: got %d ns, want %d", k, r.Int(t, "time"), want[k])
+		}
+	}
+	if len(rows) != len(want) || len(want) < 3 {
+		t.Errorf("got %d rows, want %d", len(rows), len(want))
+	}
+}
+
+// The share of a CPU that a computation takes is what /proc/stat says.
+func TestCPUUtilEqualsProcStat(t *testing.T) {
+	live(t)
+	before := procStat(t)
+	out := testkit.Run(t, testkit.PPScript(t), "cpu-util", "-C", "0", "--system", "--format", "json", "-i", "60s", "--", testkit.Load(t), "-spin", "800").Want(t, 0)
+	after := procStat(t)
+	busy, all := after[0]-before[0], after[1]-before[1]
+	rows := last(t, out.Stdout).Rows
+	if len(rows) != 1 || all == 0 {
+		t.Fatalf("got %v, want one row", rows)
+	}
+	got := rows[0]["all"]
+	share, err := strconv.ParseFloat(fmt.Sprint(got), 64)
+	want := 100 * busy / all
+	// The run includes the start and end of programs, and stat's ticks are 10 ms.
+	if err != nil || math.Abs(share-want) > 20 || share < 60 {
+		t.Errorf("got %v %%, want %.0f %% (%v)", got, want, err)
+	}
+}
+
+// procStat is the time that CPU 0 was busy, and all of it, in ticks.
+func procStat(t *testing.T) [2]float64 {
+	t.Helper()
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := strings.Fields(between(string(text), "cpu0 ", "\n"))
+	if len(f) < 8 {
+		t.Fatalf("no cpu0 in %q", text)
+	}
+	sum, idle := 0.0, 0.0
+	for i, s := range f[:8] {
+		n, _ := strconv.ParseFloat(s, 64)
+		sum += n
+		if i == 3 || i == 4 {
+			idle += n
+		}
+	}
+	return [2]float64{sum - idle, sum}
+}
+
+// Profilers of the CPU's counters count, or say what this machine lacks.
+func TestHardwareProfilers(t *testing.T) {
+	live(t)
+	has, err := filepath.Glob("/sys/bus/event_source/devices/cpu*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"hwstat"}, {"tlbstat"}, {"llcstat"}, {"split-lock"}, {"cpu-util", "--cycles"}} {
+		out := testkit.Run(t, append(append([]string{testkit.PPScript(t)}, args...), "--duration", "300ms", "--format", "json")...)
+		switch {
+		case len(has) == 0:
+			if out.Exit != 2 && out.Exit != 3 || out.Stdout != "" || !strings.Contains(out.Stderr, "virtual machines often have no") ||
+				!strings.Contains(out.Stderr, "hint: ") {
+				if args[0] != "split-lock" || !strings.Contains(out.Stderr, "Intel or AMD") {
+					t.Errorf("%v: got status %d, %q, want what this machine lacks", args, out.Exit, out.Stderr)
+				}
+			}
+		case out.Exit == 0 && args[0] == "hwstat":
+			for _, r := range last(t, out.Stdout).Rows {
+				if r.Int(t, "CYCLES") <= 0 {
+					t.Errorf("hwstat: got %v, want cycles", r)
+				}
+			}
+		case out.Exit != 0 && !strings.Contains(out.Stderr, "hint: "):
+			t.Errorf("%v: got status %d, %q, want rows or a hint", args, out.Exit, out.Stderr)
+		}
+	}
+}
