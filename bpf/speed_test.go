@@ -60,6 +60,11 @@ func BenchmarkGetppid(b *testing.B) {
 	}
 	run("bare", h, nil)
 	run("count", h, func() *Spec { return countByID(b, fs) })
+	run("reject", h, func() *Spec {
+		s := countByID(b, fs)
+		s.Events[0].Feeds[0].Preds = []expr.Node{node(b, s.Events[0].Schema, "id == 9999")}
+		return s
+	})
 	run("count/intervals", h, func() *Spec { s := countByID(b, fs); s.Intervals = true; return s })
 	run("latency/tasks", h, func() *Spec { return latencyByID(b, fs, basic...) })
 	hash := *h
