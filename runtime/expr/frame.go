@@ -107,12 +107,16 @@ func (f *Frame) part(p Part) *event.Event {
 		}
 		return e
 	}
-	if e == nil || e.Joint == nil {
-		f.Fail(ErrMissing)
-		return nil
-	}
-	if e = e.Joint.Start; p == End {
-		e = f.Event.Joint.End
+	for ; p != Self; p >>= partBits {
+		if e == nil || e.Joint == nil || p&partMask > End {
+			f.Fail(ErrMissing)
+			return nil
+		}
+		if j := e.Joint; p&partMask == End {
+			e = j.End
+		} else {
+			e = j.Start
+		}
 	}
 	if e == nil {
 		f.Fail(ErrMissing)

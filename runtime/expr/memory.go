@@ -1,6 +1,10 @@
 package expr
 
-import "ppscript/runtime/event"
+import (
+	"math"
+
+	"ppscript/runtime/event"
+)
 
 // This file reads the record's memory through addresses. An address is a
 // number outside of what kernels use, recordBase, plus the part of the event,
@@ -12,7 +16,7 @@ import "ppscript/runtime/event"
 func (f *Frame) record(addr int64) []byte {
 	rel := uint64(addr) - recordBase
 	p, off := rel>>partShift, rel&(1<<partShift-1)
-	if p > uint64(End) {
+	if p > math.MaxUint8 {
 		f.Fail(ErrPointer)
 		return nil
 	}

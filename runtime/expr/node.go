@@ -10,14 +10,35 @@ type Node interface {
 	String() string
 }
 
-// Part says which event of a Frame a node reads.
+// Part says which event of a Frame a node reads. A pair's start or end may be
+// a pair itself: then two bits say each step, the lowest first.
 type Part uint8
 
 const (
 	Self  Part = iota // Frame.Event
 	Start             // Frame.Event.Joint.Start
 	End               // Frame.Event.Joint.End
+
+	partBits = 2 // of a step
+	partMask = 1<<partBits - 1
 )
+
+// within is what an event calls its part p, seen from the pair that the event
+// is the part outer of.
+func (p Part) within(outer Part) Part {
+	for step := outer; step != Self; step >>= partBits {
+		p <<= partBits
+	}
+	return p | outer
+}
+
+// from is p as its own part first sees it; false if p is not inside first.
+func (p Part) from(first Part) (Part, bool) {
+	if first == Self {
+		return p, true
+	}
+	return p >> partBits, p&partMask == first
+}
 
 // View says what of a field a Field node reads.
 type View uint8

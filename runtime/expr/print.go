@@ -2,11 +2,18 @@ package expr
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
 
-func (p Part) String() string { return [...]string{"", "start.", "end."}[p] }
+func (p Part) String() string {
+	s := ""
+	for ; p != Self; p >>= partBits {
+		s += [...]string{"", "start.", "end.", "?."}[p&partMask]
+	}
+	return s
+}
 
 func (n *Const) String() string {
 	switch n.T.Kind {
@@ -20,8 +27,12 @@ func (n *Const) String() string {
 	if !n.T.Unsigned {
 		return strconv.FormatInt(n.Int, 10)
 	}
-	if rel := uint64(n.Int) - recordBase; rel>>partShift <= uint64(End) {
-		return fmt.Sprintf("&%s[%d]", [...]string{"rec", "start", "end"}[rel>>partShift], int64(rel<<(64-partShift))>>(64-partShift))
+	if rel := uint64(n.Int) - recordBase; rel>>partShift <= math.MaxUint8 {
+		name := strings.TrimSuffix(Part(rel>>partShift).String(), ".")
+		if name == "" {
+			name = "rec"
+		}
+		return fmt.Sprintf("&%s[%d]", name, int64(rel<<(64-partShift))>>(64-partShift))
 	}
 	return strconv.FormatUint(uint64(n.Int), 10)
 }

@@ -1,5 +1,7 @@
 package expr
 
+import "math"
+
 // partNames are the names of the parts in expressions.
 var partNames = [...]string{Self: "", Start: "start", End: "end"}
 
@@ -21,17 +23,18 @@ func Rebind(n Node, from, p Part) Node {
 	switch n := n.(type) {
 	case *Const:
 		// An address inside the event's own record.
-		base := recordBase + int64(from)<<partShift
-		if n.T == TUint && n.Int >= base && n.Int < base+1<<partShift {
-			c := *n
-			c.Int += int64(p)<<partShift - int64(from)<<partShift
-			return &c
+		if rel := uint64(n.Int) - recordBase; n.T == TUint && rel>>partShift <= math.MaxUint8 {
+			if inner, ok := Part(rel >> partShift).from(from); ok {
+				c := *n
+				c.Int = int64(recordBase + uint64(inner.within(p))<<partShift + rel&(1<<partShift-1))
+				return &c
+			}
 		}
 		return n
 	case *Field:
-		if n.Part == from {
+		if inner, ok := n.Part.from(from); ok {
 			c := *n
-			c.Part = p
+			c.Part = inner.within(p)
 			return &c
 		}
 		return n

@@ -82,7 +82,7 @@ func leavesOf(n expr.Node, part func(expr.Part) *event.Schema) ([]*expr.Field, e
 				return
 			}
 		}
-		if f.View != expr.ViewValue || f.F.Kind != event.Int || !settable(f.F) {
+		if f.Part > expr.End || f.View != expr.ViewValue || f.F.Kind != event.Int || !settable(f.F) {
 			err = not("a key is computed from %s", f)
 		}
 		leaves = append(leaves, f)

@@ -384,7 +384,7 @@ func (k *kernelBuilder) partOf(stream int) func(expr.Part) *event.Schema {
 					case st == nil || st.Index != stream:
 					case p == expr.Start:
 						return streams[s].Schema
-					default:
+					case p == expr.End:
 						return streams[e].Schema
 					}
 				}
