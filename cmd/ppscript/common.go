@@ -57,6 +57,7 @@ func commonFlags() []*flag {
 
 		{name: "verbose", short: "v", group: groupOther, help: "say what is opened and how"},
 		{name: "quiet", short: "q", group: groupOther, help: "no notices, no rules; -qq also no dates and headers"},
+		{name: "describe", group: groupOther, help: "print options, events and results as JSON"},
 		{name: "version", short: "V", group: groupOther, help: "show the version"},
 		{name: "help", short: "h", group: groupOther, help: "show this help"},
 	}

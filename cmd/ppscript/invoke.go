@@ -30,8 +30,8 @@ type invocation struct {
 	workload []string
 
 	// One of these is what the user asked for, if not to run.
-	version, help, noName bool
-	helpEvents            []string
+	version, help, noName, describe bool
+	helpEvents                      []string
 }
 
 // topFlags are the options that may come before the name: those whose values
@@ -134,7 +134,11 @@ func (a *app) invokeScript(inv *invocation, before []string, name string, after 
 			return err
 		}
 	}
+	inv.describe = len(inv.flags.texts("describe")) > 0
 	if inv.values, err = set.Values(given, words); err != nil {
+		if inv.describe && len(given)+len(words) == 0 {
+			return nil // the options are known all the same
+		}
 		return err
 	}
 	return inv.finish()

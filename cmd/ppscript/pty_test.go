@@ -190,6 +190,25 @@ func TestREPLInterrupt(t *testing.T) {
 	m.line("len(_.rows)", "1")
 }
 
+func TestREPLReload(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lib.star")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("def answer():\n    return 41\n")
+	m := startTerminal(t, "repl", file)
+	m.line("answer()", "41")
+	write("def answer():\n    return 42\n")
+	m.line("reload()", "")
+	m.line("answer()", "42")
+	write("def answer(:\n")
+	m.line("reload()", "syntax")
+	m.line("answer()", "42")
+}
+
 func TestREPLCompletes(t *testing.T) {
 	m := startTerminal(t, "repl", "--input", "../../tests/data/trace.data")
 	f := func(typed, want string) {

@@ -49,6 +49,8 @@ func (a *app) script(args []string) error {
 		return a.scriptHelp(inv)
 	case inv.help:
 		return a.usage()
+	case inv.describe:
+		return a.describe(inv)
 	case inv.noName && len(args) == 0:
 		return a.usage()
 	case inv.noName:

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"encoding/json"
+
+	"ppscript/builtins/explore"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/script"
+)
+
+// This file describes a script to programs: what it can be told, which events
+// it looks at, what comes out. Nothing is opened.
+
+type description struct {
+	V       int                 `json:"v"`
+	Name    string              `json:"name"`
+	Doc     string              `json:"doc"`
+	Options []optionDescription `json:"options"`
+	// Events and Results are those of the options that were given; absent if
+	// the script needs more of them.
+	Events  []string            `json:"events,omitempty"`
+	Results []resultDescription `json:"results,omitempty"`
+}
+
+type optionDescription struct {
+	Name       string   `json:"name"`
+	Short      string   `json:"short,omitempty"`
+	Type       string   `json:"type"`
+	List       bool     `json:"list,omitempty"`
+	Choices    []string `json:"choices,omitempty"`
+	Default    string   `json:"default,omitempty"`
+	Required   bool     `json:"required,omitempty"`
+	Positional bool     `json:"positional,omitempty"`
+	Help       string   `json:"help,omitempty"`
+}
+
+type resultDescription struct {
+	Type    string              `json:"type"`
+	Title   string              `json:"title,omitempty"`
+	Columns []columnDescription `json:"columns,omitempty"`
+}
+
+type columnDescription struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"`         // key or value
+	Op   string `json:"op,omitempty"` // how a value is made
+}
+
+func (a *app) describe(inv *invocation) error {
+	m := inv.module
+	d := description{V: 1, Name: inv.name, Doc: m.Doc, Options: []optionDescription{}}
+	if m.Options != nil {
+		for i := range m.Options.Options {
+			d.Options = append(d.Options, describeOption(&m.Options.Options[i]))
+		}
+	}
+	if inv.values != nil || required(m.Options) == "" {
+		v, err := inv.host.Run(m, inv.values)
+		if err != nil {
+			return err
+		}
+		reports, err := asReports(v, false)
+		if err != nil {
+			return err
+		}
+		for _, r := range reports {
+			d.Results = append(d.Results, describeResult(r))
+		}
+		seen := map[string]bool{}
+		for _, s := range explore.Sources(v) {
+			if n := s.FullName(); !seen[n] {
+				seen[n] = true
+				d.Events = append(d.Events, n)
+			}
+		}
+	}
+	e := json.NewEncoder(a.stdout)
+	e.SetEscapeHTML(false)
+	return e.Encode(&d)
+}
+
+func describeOption(o *script.Option) optionDescription {
+	return optionDescription{Name: o.Flag(), Short: o.Short, Type: string(o.Type), List: o.List, Choices: o.Choices,
+		Default: o.DefaultText(), Required: o.Required, Positional: o.Positional, Help: o.Help}
+}
+
+func describeResult(r plan.Report) resultDescription {
+	switch r := r.(type) {
+	case *plan.Group:
+		d := resultDescription{Type: "table", Title: r.View.Title}
+		for _, v := range r.By {
+			d.Columns = append(d.Columns, columnDescription{Name: v.Name, Kind: "key"})
+		}
+		for _, c := range r.Aggs {
+			if c.Op == "hist" || c.Op == "lhist" {
+				d.Type = "histogram"
+			}
+			d.Columns = append(d.Columns, columnDescription{Name: c.Name, Kind: "value", Op: c.Op})
+		}
+		for _, s := range r.View.Steps {
+			if s.With != "" {
+				d.Columns = append(d.Columns, columnDescription{Name: s.With, Kind: "value", Op: "with_"})
+			}
+		}
+		return d
+	case *plan.Stacks:
+		return resultDescription{Type: "stacks"}
+	case *plan.Heat:
+		return resultDescription{Type: "files"}
+	}
+	return resultDescription{Type: "log"}
+}
