@@ -309,9 +309,9 @@ func TestUserLeaksAreFound(t *testing.T) {
 	program := compiled(t, "leak.c", "-O1", "-fomit-frame-pointer")
 	f := func(want string, more ...string) {
 		t.Helper()
-		args := append([]string{"kmemleak", "--format", "json", "-g", "--user-callchain=dwarf", "--no-kernel-callchain",
+		args := append([]string{testkit.PPScript(t), "kmemleak", "--format", "json", "-g", "--user-callchain=dwarf", "--no-kernel-callchain",
 			"--alloc", fmt.Sprintf(`uretprobe:malloc@"%s"//ptr=retval/`, libc[0]), "--free", fmt.Sprintf(`uprobe:free@"%s"//ptr=arg1/`, libc[0])}, more...)
-		out := testkit.Run(t, testkit.PPScript(t), append(args, "--", program)...).Want(t, 0)
+		out := testkit.Run(t, append(args, "--", program)...).Want(t, 0)
 		if got := leaksOf(t, out.Stdout); got != want {
 			t.Errorf("got leaks %s, want %s", got, want)
 		}
