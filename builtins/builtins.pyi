@@ -243,6 +243,8 @@ def errno_name(number: int) -> str:
     """The name of an error number."""
 def cpu_model() -> Any:
     """Whose CPU this machine has, and which."""
+def sysctl(name: str) -> str:
+    """A setting of the kernel, as sysctl prints it."""
 def block_device(name: str) -> Any:
     """What block tracepoints call a disk or partition."""
 def evaluate(text: str) -> Any:
