@@ -62,6 +62,10 @@ var runs = map[string][]run{
 		{"filter", "kvm.data", []string{"--filter", "exit_reason != 0x78 && exit_reason < 0x400", "--than", "500us"}},
 		{"rel", "kvm.data", []string{"--than", "4ms", "--time", "rel"}},
 	},
+	"kvmmmu": {
+		{"", "kvmmmu.data", []string{"--spte", "--mmio"}},
+		{"detail", "kvmmmu.data", []string{"--detail", "--events"}},
+	},
 	"multi_trace": {
 		{"", "load.data", []string{"-e", "sched:sched_wakeup//key=pid/", "-e", "sched:sched_switch//key=next_pid/", "--than", "100us"}},
 		{"perins", "load.data", []string{"-k", "_tid", "--perins", "-e", "raw_syscalls:sys_enter", "-e", "raw_syscalls:sys_exit"}},
@@ -154,6 +158,7 @@ var liveOnly = []string{"stat", "percpu_stat", "event_lost", "cpu_util", "hwstat
 
 // unrecorded says of the others why no recording shows them.
 var unrecorded = map[string]string{
+	"watchdog":   "it knows its timers by symbols of the machine that shows them",
 	"irq_off":    "a recording has no samples of idle CPUs",
 	"profile":    "symbols are those of the files of the machine that shows them",
 	"breakpoint": "a recording has no breakpoints: record does not take them",

@@ -1,0 +1,91 @@
+package oracle
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+// With a shorter threshold than the kernel's, every timer of the kernel's
+// watchdog comes too late, on every CPU.
+func TestWatchdogWarns(t *testing.T) {
+	live(t)
+	for name, want := range map[string]string{"watchdog": "1", "watchdog_thresh": "10"} {
+		got, err := os.ReadFile("/proc/sys/kernel/" + name)
+		if err != nil || strings.TrimSpace(string(got)) != want {
+			t.Skipf("needs kernel.%s = %s, has %q (%v)", name, want, got, err)
+		}
+	}
+	t.Parallel()
+	quiet := testkit.Start(t, testkit.PPScript(t), "watchdog", "-C", "0", "--duration", "9s", "--format", "json")
+	out := testkit.Run(t, testkit.PPScript(t), "watchdog", "-C", "0", "--thresh", "1s", "--duration", "9s", "--format", "json").Want(t, 0)
+	rows := last(t, out.Stdout).Rows
+	if len(rows) != 1 || rows[0].Int(t, "expired") < 2 || rows[0].Int(t, "stopper") < 1 || rows[0].Int(t, "hard") < 1 {
+		t.Errorf("got %v, want two timers in 9 s, and warnings", rows)
+	}
+	warnings := int64(0)
+	for _, e := range testkit.Events(t, out.Stdout) {
+		if !strings.Contains(e.Text, "kind=") {
+			t.Errorf("got %q, want a warning", e.Text)
+		}
+		warnings++
+	}
+	if warnings != rows[0].Int(t, "hard")+rows[0].Int(t, "soft") {
+		t.Errorf("got %d lines, want those of %v", warnings, rows[0])
+	}
+
+	// The kernel's own threshold is not reached.
+	out = quiet.Stop().Want(t, 0)
+	rows = last(t, out.Stdout).Rows
+	if len(rows) != 1 || rows[0].Int(t, "expired") < 2 || rows[0].Int(t, "hard") != 0 || rows[0].Int(t, "soft") != 0 {
+		t.Errorf("got %v, want two timers in 9 s and no warning", rows)
+	}
+}
+
+// Pages of page tables are made and given up as perf script's fields say.
+func TestKVMMMUEqualsPerfScript(t *testing.T) {
+	live(t, testkit.Perf)
+	if _, err := os.Stat("/dev/kvm"); err != nil {
+		t.Skipf("needs KVM: %v", err)
+	}
+	if _, err := os.Stat("/sys/kernel/tracing/events/kvmmmu/kvm_mmu_get_page"); err != nil {
+		t.Skipf("needs kvmmmu events: %v", err)
+	}
+	file := filepath.Join(t.TempDir(), "perf.data")
+	testkit.Run(t, "perf", "record", "-q", "-o", file, "-e", "kvmmmu:kvm_mmu_get_page,kvmmmu:kvm_mmu_prepare_zap_page", "--",
+		testkit.Build(t, "tests/vm/minikvm"), "-mix", "20").Want(t, 0)
+	get, created, zapped := int64(0), int64(0), int64(0)
+	for _, l := range perfScript(t, file) {
+		role := decimal(t, between(l.text, "role=", " "))
+		switch {
+		case strings.HasSuffix(l.event, "get_page"):
+			get++
+			created += decimal(t, between(l.text, "created=", " "))
+		case role&0x800 == 0:
+			zapped++
+		}
+	}
+	out := testkit.Run(t, testkit.PPScript(t), "kvmmmu", "--input", file, "--format", "json").Want(t, 0)
+	var got [3]int64
+	for _, r := range last(t, out.Stdout).Rows {
+		got[0] += r.Int(t, "get")
+		got[1] += r.Int(t, "created")
+		got[2] += r.Int(t, "zapped")
+	}
+	if want := [3]int64{get, created, zapped}; got != want || get == 0 {
+		t.Errorf("got %v look-ups, pages made and given up, want %v", got, want)
+	}
+}
+
+func decimal(t *testing.T, text string) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
