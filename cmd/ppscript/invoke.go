@@ -175,6 +175,10 @@ func (inv *invocation) words(args []string) (taken []string, err error) {
 		}
 	}
 	for {
+		for left > 0 && len(args) > 0 && inv.negative(args[0]) {
+			taken, args = append(taken, args[0]), args[1:]
+			left--
+		}
 		rest, dash, err := inv.flags.parse(args)
 		if err != nil {
 			return nil, err
@@ -187,6 +191,19 @@ func (inv *invocation) words(args []string) (taken []string, err error) {
 		left--
 		args = rest[1:]
 	}
+}
+
+// negative reports that a word is a negative number, not an option.
+func (inv *invocation) negative(word string) bool {
+	if len(word) < 2 || word[0] != '-' || word[1] < '0' || word[1] > '9' {
+		return false
+	}
+	for _, f := range inv.flags.list {
+		if f.short == word[1:2] {
+			return false
+		}
+	}
+	return true
 }
 
 // eventTexts are the values of the script's options that hold events.

@@ -109,7 +109,9 @@ func (s *replSession) statements(src string, run func(text string) error) error 
 			text = ""
 			continue
 		}
-		if indented := strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t"); !indented && !s.lang.Incomplete(text) {
+		// An empty line ends nothing here: blocks may have some.
+		inside := strings.TrimSpace(line) == "" || line[0] == ' ' || line[0] == '\t'
+		if !inside && !s.lang.Incomplete(text) {
 			if err := run(text); err != nil {
 				return err
 			}
