@@ -17,7 +17,7 @@ func (a *app) checkCommand() *cobra.Command {
 fields are checked against this kernel, or against a recording. Nothing is opened. Functions that will be interpreted for
 every event, at ten times the cost, are named with the reason.`,
 		Example: "    ppscript check disk.star\n    ppscript check --input perf.data disk.star",
-		Args: words(1, -1),
+		Args:    words(1, -1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return []string{"star"}, cobra.ShellCompDirectiveFilterFileExt
 		},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/perf"
+	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
 	"ppscript/runtime/script"
 	"ppscript/runtime/session"
@@ -136,7 +138,7 @@ func (a *app) newShop(c *common, ctx func() context.Context) *explore.Shop {
 		Base: session.Config{
 			Target: c.target,
 			Options: session.Options{Input: c.input, Pages: c.pages, Watermark: c.watermark, Verbose: c.verbose,
-				Interpret: c.engine == "interp", Monotonic: c.monotonic},
+				Interpret: c.engine == "interp", Engine: cmp.Or(c.engine, plan.EngineAuto), Monotonic: c.monotonic},
 			Services: &expr.Services{Ksym: kernel.Text},
 		},
 		Reports: all.ReportsOrStreams, Context: ctx, Say: a.say, Load: a.load,
