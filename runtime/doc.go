@@ -15,6 +15,7 @@
 //	tracefs    tracepoints: their formats, and how the kernel prints them
 //	perf       live source: perf_event_open, rings, records
 //	perfdata   recorded source: perf.data files
+//	notation   events that people write down, made into recordings
 //	object     the files that code was mapped from, also of the dead
 //	task       who: threads, processes, names, mappings over time
 //	symbol     where: addresses to names
@@ -32,6 +33,7 @@
 //	plan       what a script asked for, checked and optimised; opens nothing
 //	session    opens a plan, runs it, drains it, closes it
 //	script     the Starlark host; turns script functions into expr
+//	library    libraries of scripts, with versions
 //
 // What a script author sees is builtins/, stdlib/ is written with it, and
 // cmd/ppscript puts both on a command line.
