@@ -245,6 +245,8 @@ def cpu_model() -> Any:
     """Whose CPU this machine has, and which."""
 def sysctl(name: str) -> str:
     """A setting of the kernel, as sysctl prints it."""
+def read_kernel(place: Union[int, str], size: int) -> Any:
+    """Bytes of the kernel's memory, as they are now."""
 def block_device(name: str) -> Any:
     """What block tracepoints call a disk or partition."""
 def evaluate(text: str) -> Any:

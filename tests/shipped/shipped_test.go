@@ -158,6 +158,7 @@ var liveOnly = []string{"stat", "percpu_stat", "event_lost", "cpu_util", "hwstat
 
 // unrecorded says of the others why no recording shows them.
 var unrecorded = map[string]string{
+	"kcore":      "it reads memory, not events",
 	"watchdog":   "it knows its timers by symbols of the machine that shows them",
 	"irq_off":    "a recording has no samples of idle CPUs",
 	"profile":    "symbols are those of the files of the machine that shows them",

@@ -1,0 +1,47 @@
+package vm
+
+import (
+	"strings"
+	"testing"
+)
+
+// The kernel's memory, which the machines for development do not show: a
+// pointer, the text behind it, and what is wrong with other places.
+func TestKcoreReadsKernel(t *testing.T) {
+	script := `
+set -- $(ppscript kcore -8 saved_command_line 1)
+echo BEGIN pointer; echo $1 $2
+echo BEGIN text; ppscript kcore --string 0x$2
+echo BEGIN want; cat /proc/cmdline
+echo BEGIN bytes; ppscript kcore -1 linux_proc_banner 14
+echo BEGIN numbers; ppscript kcore -4 linux_proc_banner+0x0 3
+echo BEGIN refusals; ppscript kcore 0x10 2>&1; ppscript kcore no_such_symbol 2>&1; ppscript kcore --string 0xffffffffffff0000 2>&1
+echo BEGIN end
+exit 0`
+	r := Run(t, Guest{CPUs: 1, MemoryMiB: 512, Files: map[string]string{"/w/ppscript": build(t, "cmd/ppscript")}}, "cd /w; PATH=/w:$PATH"+script)
+	part := func(name string) string {
+		_, text, _ := strings.Cut(string(r.Output), "BEGIN "+name+"\n")
+		text, _, _ = strings.Cut(text, "BEGIN ")
+		return strings.TrimSpace(text)
+	}
+	if got, want := part("text"), part("want"); got != want || want == "" {
+		t.Errorf("the command line: got %q, want %q", got, want)
+	}
+	// %s version %s
+	for name, want := range map[string]string{
+		"bytes":   "25 73 20 76 65 72 73 69 6f 6e 20 25 73 20",
+		"numbers": "76207325 69737265 25206e6f",
+	} {
+		if !strings.Contains(part(name), ": "+want) || !strings.Contains(part(name), "%s version %") && name == "bytes" {
+			t.Errorf("%s: got %q, want %s", name, part(name), want)
+		}
+	}
+	for _, want := range []string{"0x10: 16 bytes there are not memory of the kernel", "no_such_symbol: the kernel has no such symbol", "hint: "} {
+		if !strings.Contains(part("refusals"), want) {
+			t.Errorf("refusals: got\n%s\nwant %s", part("refusals"), want)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%.3000s", r.Output)
+	}
+}
