@@ -194,6 +194,8 @@ def event(text: str) -> Stream:
     """The events of one event string in perf-prof's notation."""
 def events(text: Union[list, str]) -> list:
     """The events of event strings in perf-prof's notation, as a list."""
+def kernel_records() -> Stream:
+    """What the kernel tells of itself: BPF programs, symbols and cgroups that come and go."""
 def counters(events: list, *, period: Union[Duration, str] = None, instances: bool = False) -> Stream:
     """Counts events in the kernel and reads the counters periodically: next to no cost per event."""
 def kprobe(func: str, *, args: str = "", filter: str = "", limit: int = 100, alias: str = None, cpus: str = None, optional: bool = False) -> Stream:

@@ -86,6 +86,8 @@ func (b *builder) flatten(s Stream) ([]branch, error) {
 		return b.unpaired(s)
 	case *Join:
 		return b.join(s)
+	case *KernelRecords:
+		return b.kernelRecords(s)
 	case *Counters:
 		return b.counterSet(s)
 	case *Fold:

@@ -15,6 +15,8 @@ type Plan struct {
 	Events []*Event
 	// Counts are the events to open as counters, not samples.
 	Counts []*CounterSet
+	// Records are the streams of what the kernel tells of itself.
+	Records []*RecordSet
 	// Router is the head of the operators: it takes what the source delivers.
 	Router *flow.Router
 	Tables []*Table

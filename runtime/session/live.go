@@ -21,8 +21,9 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 		Pages:     o.Pages,
 		Watermark: o.Watermark,
 		Overwrite: p.Overwrite,
-		SideBand:  perf.SideBand{Comm: p.Comm || p.Mappings, Task: p.Comm || p.Mappings, Mmap: p.Mappings, Ksymbol: p.HasStacks},
-		Warn:      func(err error) { w.say("%v", err) },
+		SideBand: perf.SideBand{Comm: p.Comm || p.Mappings, Task: p.Comm || p.Mappings, Mmap: p.Mappings, Ksymbol: p.HasStacks || len(p.Records) > 0,
+			BPF: len(p.Records) > 0, Cgroup: len(p.Records) > 0},
+		Warn: func(err error) { w.say("%v", err) },
 	}
 	if p.Watch {
 		w.watch.widen(&c)

@@ -240,6 +240,9 @@ func (r *run) verbose(level int, line string) {
 func (r *run) side(e *event.Event) {
 	r.tasks.Record(e)
 	r.stacks.record(e)
+	if len(r.plan.Records) > 0 {
+		r.kernelRecord(e)
+	}
 	if r.plan.Watch {
 		r.world.watch.record(e)
 	}

@@ -158,6 +158,7 @@ var liveOnly = []string{"stat", "percpu_stat", "event_lost", "cpu_util", "hwstat
 
 // unrecorded says of the others why no recording shows them.
 var unrecorded = map[string]string{
+	"misc":       "programs of the kernel are those of one machine",
 	"kcore":      "it reads memory, not events",
 	"watchdog":   "it knows its timers by symbols of the machine that shows them",
 	"irq_off":    "a recording has no samples of idle CPUs",

@@ -1,0 +1,83 @@
+package plan
+
+import (
+	"strconv"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/flow"
+)
+
+// KernelRecords is what the kernel tells of itself beside events: programs and
+// symbols that come and go, cgroups that are made.
+type KernelRecords struct {
+	// Carrier is an event without occurrences, in whose ring the records come.
+	Carrier *Source
+}
+
+// Inputs implements Stream.
+func (*KernelRecords) Inputs() []Stream { return nil }
+
+// Slots of such an event.
+const (
+	RecordKind = iota
+	RecordName
+	RecordID
+	RecordAddr
+	RecordSize
+	RecordSlots
+)
+
+// A RecordSet is one KernelRecords that runs: the session makes its events.
+type RecordSet struct {
+	Stream *event.Stream
+	Sink   flow.Sink
+}
+
+// recordNode is a root, fed by the session as counters are.
+type recordNode struct {
+	set  *RecordSet
+	next flow.Fan
+}
+
+func (n *recordNode) attach(s flow.Sink) {
+	n.next.Next = append(n.next.Next, s)
+	n.set.Sink = &n.next
+}
+
+// recordText shows what the kind has.
+func recordText(dst []byte, e *event.Event) []byte {
+	v := e.Joint.Slots
+	dst = append(append(append(append(dst, "kind="...), v[RecordKind].String()...), " name="...), v[RecordName].String()...)
+	if id := v[RecordID].Int(); id != 0 {
+		dst = strconv.AppendInt(append(dst, " id="...), id, 10)
+	}
+	if addr := v[RecordAddr].Int(); addr != 0 {
+		dst = strconv.AppendUint(append(dst, " address=0x"...), uint64(addr), 16)
+		dst = strconv.AppendInt(append(dst, " size="...), v[RecordSize].Int(), 10)
+	}
+	return dst
+}
+
+func (b *builder) kernelRecords(k *KernelRecords) ([]branch, error) {
+	if !b.env.Replay {
+		if _, err := b.source(k.Carrier); err != nil {
+			return nil, err
+		}
+	}
+	slot := func(i int, name, typ string, kind event.Kind, u event.Unit) event.Field {
+		return event.Field{Name: name, Type: typ, Kind: kind, Place: event.InSlot, Offset: i, Unit: u, Size: 8}
+	}
+	schema := &event.Schema{System: "kernel", Name: "record", Fields: []event.Field{
+		slot(RecordKind, "kind", "char[]", event.Str, event.NoUnit),
+		slot(RecordName, "name", "char[]", event.Str, event.NoUnit),
+		slot(RecordID, "id", "u64", event.Int, event.NoUnit),
+		slot(RecordAddr, "address", "u64", event.Int, event.AddressU),
+		slot(RecordSize, "size", "u64", event.Int, event.NoUnit),
+	}}
+	schema.Text = recordText
+	n := &recordNode{set: &RecordSet{}}
+	n.set.Stream = b.madeStream(schema)
+	n.set.Sink = &n.next
+	b.plan.Records = append(b.plan.Records, n.set)
+	return []branch{{root: n, stream: n.set.Stream.Index, scope: b.scope(nil, schema)}}, nil
+}

@@ -1,0 +1,41 @@
+package session
+
+import (
+	"encoding/hex"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/plan"
+)
+
+// kernelRecord makes an event of a record about the kernel itself.
+func (r *run) kernelRecord(e *event.Event) {
+	slots := make([]event.Value, plan.RecordSlots)
+	fill := func(kind, name string, id, addr, size uint64) {
+		slots[plan.RecordKind], slots[plan.RecordName] = event.StrOf(kind), event.StrOf(name)
+		slots[plan.RecordID], slots[plan.RecordAddr] = event.IntOf(int64(id)), event.IntOf(int64(addr))
+		slots[plan.RecordSize] = event.IntOf(int64(size))
+	}
+	if k, ok := perf.DecodeKsymbol(e); ok {
+		kind := "symbol"
+		if k.Unregister {
+			kind = "symbol-gone"
+		}
+		fill(kind, k.Name, 0, k.Addr, uint64(k.Len))
+	} else if p, ok := perf.DecodeBPF(e); ok {
+		kind := "bpf-load"
+		if p.Type == 2 {
+			kind = "bpf-unload"
+		}
+		fill(kind, hex.EncodeToString(p.Tag[:]), uint64(p.ID), 0, 0)
+	} else if c, ok := perf.DecodeCgroup(e); ok {
+		fill("cgroup", c.Path, c.ID, 0, 0)
+	} else {
+		return
+	}
+	for _, set := range r.plan.Records {
+		made := event.Event{Stream: set.Stream, Time: e.Time, PID: e.PID, TID: e.TID, CPU: e.CPU, Ring: e.Ring, Joint: &event.Joint{Slots: slots}}
+		r.plan.Router.Samples++
+		set.Sink.Events([]*event.Event{&made})
+	}
+}
