@@ -207,6 +207,10 @@ func TestCPUUtilEqualsProcStat(t *testing.T) {
 	out := testkit.Run(t, testkit.PPScript(t), "cpu-util", "-C", "0", "--system", "--format", "json", "-i", "60s", "--", testkit.Load(t), "-spin", "800").Want(t, 0)
 	after := procStat(t)
 	busy, all := after[0]-before[0], after[1]-before[1]
+	task := testkit.Run(t, testkit.PPScript(t), "cpu-util", "-i", "60s", "--", "true")
+	if task.Exit == 0 || !strings.Contains(task.Stderr, "looks at CPUs, not at tasks") {
+		t.Errorf("of a task: got status %d, %q, want an error", task.Exit, task.Stderr)
+	}
 	rows := last(t, out.Stdout).Rows
 	if len(rows) != 1 || all == 0 {
 		t.Fatalf("got %v, want one row", rows)
