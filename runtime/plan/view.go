@@ -157,18 +157,29 @@ func (v *View) dress(t *result.Table) error {
 		}
 		t.Columns[i].Text = func(v event.Value) string { return texts[v.String()] }
 	}
-	if v.Row != nil {
-		texts, err := v.Row(t.Names(), t.Rows)
-		if err != nil {
-			return err
-		}
-		lines := map[*event.Value]string{}
-		for i, row := range t.Rows {
-			lines[&row[0]] = texts[i]
-		}
-		t.Layout.RowText = func(row []event.Value) string { return lines[&row[0]] }
+	if v.Row == nil {
+		v.arrange(t)
+		return nil
+	}
+	// Lines see hidden columns too; arranging makes other rows of the same
+	// order.
+	texts, err := v.Row(t.Names(), t.Rows)
+	if err != nil {
+		return err
 	}
 	v.arrange(t)
+	lines := map[*event.Value]string{}
+	for i, row := range t.Rows {
+		if len(row) > 0 {
+			lines[&row[0]] = texts[i]
+		}
+	}
+	t.Layout.RowText = func(row []event.Value) string {
+		if len(row) == 0 {
+			return ""
+		}
+		return lines[&row[0]]
+	}
 	return nil
 }
 
