@@ -28,9 +28,6 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 	if p.Watch {
 		w.watch.widen(&c)
 	}
-	if c.Pages == 0 {
-		c.Pages = defaultPages(len(w.cfg.Target.CPUs))
-	}
 	if len(c.Members) == 0 {
 		c.Members = []event.Fact{} // nil would mean the usual ones
 	}
@@ -40,6 +37,7 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 	if w.fs != nil {
 		c.Tracefs = w.fs.Root()
 	}
+	copied := false // parts of user stacks are
 	for _, e := range p.Events {
 		s := e.Source
 		ev := perf.EventConfig{
@@ -54,6 +52,15 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 		configureStack(&ev, e.Stack)
 		ev.RegsIntr |= probe.RegsIntr(ev.Schema, p.Facts)
 		c.Events = append(c.Events, ev)
+		copied = copied || ev.StackUser > 0
+	}
+	if c.Pages == 0 {
+		c.Pages = defaultPages(len(w.cfg.Target.CPUs))
+		if copied {
+			// A sample is several KiB then, and the first ones wait until
+			// the tables for unwinding have been read.
+			c.Pages *= 4
+		}
 	}
 	return c
 }
