@@ -220,6 +220,26 @@ func buildIDOf(f *os.File, size int64) string {
 	return ""
 }
 
+// sectionBuildID reads the build-id by the table of sections: Go's linker
+// leaves it out of the segment of notes.
+func sectionBuildID(f *os.File) string {
+	e, err := elf.NewFile(f)
+	if err != nil {
+		return ""
+	}
+	for _, s := range e.Sections {
+		if s.Type != elf.SHT_NOTE || s.Size > 1<<16 {
+			continue
+		}
+		if b, err := s.Data(); err == nil {
+			if id := findBuildID(b, e.ByteOrder, int(s.Addralign)); id != "" {
+				return id
+			}
+		}
+	}
+	return ""
+}
+
 // findBuildID looks for the note "GNU" of type NT_GNU_BUILD_ID (3).
 func findBuildID(b []byte, order binary.ByteOrder, align int) string {
 	if align != 8 {

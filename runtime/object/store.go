@@ -297,6 +297,9 @@ func (f *File) adopt(file *os.File, certain bool) error {
 		}
 	}
 	id := buildIDOf(file, st.Size)
+	if id == "" && f.BuildID != "" {
+		id = sectionBuildID(file)
+	}
 	if f.BuildID != "" && id != f.BuildID {
 		return errGone
 	}
