@@ -26,9 +26,13 @@ func TestTimehistEqualsPerf(t *testing.T) {
 	for l := range strings.Lines(testkit.Run(t, "perf", "sched", "timehist", "-i", file).Want(t, 0).Stdout) {
 		f := strings.Fields(l)
 		if n := len(f); n >= 6 && strings.HasPrefix(f[1], "[0") {
-			// COMM[TID], COMM[TID/PID], or :TID where perf has no name.
-			task := strings.TrimSuffix(f[n-4], "]")
+			// COMM[TID], COMM[TID/PID], :TID where perf has no name, and COMM
+			// where it does not know the process.
+			task, numbered := strings.CutSuffix(f[n-4], "]")
 			tid, _, _ := strings.Cut(task[strings.LastIndexAny(task, "[:")+1:], "/")
+			if !numbered && !strings.HasPrefix(task, ":") {
+				tid = "?"
+			}
 			want[f[0]+" "+tid] = run{f[n-3], f[n-2], f[n-1]}
 		}
 	}
@@ -48,6 +52,9 @@ func TestTimehistEqualsPerf(t *testing.T) {
 			continue // perf looks for the thread of the record, which is gone
 		}
 		w, ok := want[key]
+		if !ok {
+			w, ok = want[fmt.Sprintf("%d.%06d ?", e.Time/1e9, e.Time%1e9/1000)]
+		}
 		if !ok {
 			t.Errorf("%s: perf has no such run", e.Text)
 			continue
