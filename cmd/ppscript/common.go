@@ -48,6 +48,7 @@ func commonFlags() []*flag {
 
 		{name: "output", short: "o", metavar: "FILE", file: true, group: groupOutput, help: "write results to FILE; SIGUSR1 opens it anew"},
 		{name: "format", metavar: "FORMAT", group: groupOutput, help: "text, json or csv", choices: []string{"text", "json", "csv"}, deflt: "text"},
+		{name: "flame-base", metavar: "FILE", file: true, group: groupOutput, help: "--flame-graph FILE.svg shows what grew and shrank since the folded stacks in FILE"},
 		{name: "flame-graph", metavar: "FILE", file: true, group: groupOutput, help: "write stacks to FILE: a flame graph if it ends in .svg or .html, else folded; - is stdout"},
 		{name: "pprof", metavar: "FILE", file: true, group: groupOutput, help: "write stacks to FILE for go tool pprof"},
 		{name: "time", metavar: "TIME", group: groupOutput, help: "wall, rel, mono or delta", choices: []string{"wall", "rel", "mono", "delta"}, deflt: "wall"},
@@ -78,6 +79,7 @@ type common struct {
 	engine     string
 	output     string
 	flame      string
+	flameBase  string
 	pprof      string
 	render     render.Options
 	strict     bool
@@ -119,7 +121,10 @@ func readCommon(fs *flags, workload []string) (*common, error) {
 	c.monotonic = r.flag("monotonic")
 	c.engine = r.choice("engine")
 	c.output = r.path("output")
-	c.flame, c.pprof = r.flame(), r.path("pprof")
+	c.flame, c.pprof, c.flameBase = r.flame(), r.path("pprof"), r.path("flame-base")
+	if c.flameBase != "" && c.flame == "" {
+		r.fail(usagef("option", "--flame-base", "there is no picture").WithHint("add --flame-graph FILE.svg"))
+	}
 	c.render = render.Options{Format: r.choice("format"), Time: r.choice("time"), Color: r.choice("color")}
 	c.strict = r.flag("strict")
 	c.verbose, c.quiet = len(fs.texts("verbose")), len(fs.texts("quiet"))

@@ -82,7 +82,7 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 			Input: c.input, Interval: c.interval, Duration: c.duration, ExitN: c.exitN, Pages: c.pages,
 			Watermark: c.watermark, UsageSelf: c.usage, Verbose: c.verbose, Interpret: c.engine == "interp",
 			Engine:    cmp.Or(c.engine, plan.EngineAuto),
-			Monotonic: c.monotonic, FlameGraph: c.flame, Pprof: c.pprof,
+			Monotonic: c.monotonic, FlameGraph: c.flame, FlameBase: c.flameBase, Pprof: c.pprof,
 		},
 		Services: &expr.Services{Ksym: kernel.Text},
 	}

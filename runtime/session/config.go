@@ -43,7 +43,10 @@ type Options struct {
 	// flame graph if it ends in .svg or .html, or pprof's form (.pb.gz).
 	// Stdout prints folded text; "" is none. Pprof writes pprof's form.
 	FlameGraph string
-	Pprof      string
+	// FlameBase is a file of folded stacks: FlameGraph, an SVG, then shows
+	// what grew and shrank since.
+	FlameBase string
+	Pprof     string
 	// Lines names the source file and line of frames, Inlines the functions
 	// that the compiler merged into others: both read DWARF, for seconds in
 	// large programs.

@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,6 +29,7 @@ type stackFile struct {
 	run     *plan.StacksRun
 	since   time.Time // begin of the interval
 	wrote   bool
+	base    *result.Stacks // of before, if the picture shows the difference
 }
 
 // Stdout as Options.FlameGraph prints folded stacks among the results.
@@ -92,6 +94,11 @@ func (r *run) openStackFiles() error {
 		if err := f.open(x.pprof); err != nil {
 			return err
 		}
+		if o.FlameBase != "" && !x.pprof {
+			if err := f.compare(o.FlameBase); err != nil {
+				return err
+			}
+		}
 		f.stamped = f.format == render.FoldedFormat && o.Interval > 0 && r.world.file == nil
 	}
 	return nil
@@ -137,6 +144,35 @@ func (f *stackFile) open(pprof bool) error {
 	f.fresh = errors.Is(err, os.ErrNotExist)
 	f.f, err = os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE, 0o644)
 	return f.fail(err)
+}
+
+// compare reads the folded stacks that the picture shows the difference to.
+func (f *stackFile) compare(base string) error {
+	if f.format != render.SVGFormat {
+		return diag.Errorf(diag.Usage, "compare stacks", f.path, "only a flame graph can show a difference").
+			WithHint("give --flame-graph a name that ends in .svg")
+	}
+	file, err := os.Open(base)
+	if err != nil {
+		return (&diag.Error{Op: "read folded stacks", Subject: base, Cause: errors.Unwrap(err), Class: diag.Usage}).
+			WithHint("write one with: --flame-graph %s", base)
+	}
+	defer file.Close()
+	if f.base, err = render.ParseFolded(file); err != nil {
+		return err
+	}
+	return nil
+}
+
+// writeDiff compares folded stacks with folded stacks: names are all that those
+// of before have.
+func (f *stackFile) writeDiff(w io.Writer, res *result.Stacks) error {
+	after, err := render.ParseFolded(bytes.NewReader(render.AppendFolded(nil, res, time.Time{})))
+	if err != nil {
+		return err
+	}
+	after.Loss = res.Loss
+	return render.DiffFlameGraph(w, f.base, after, render.FlameOptions{Title: res.Title})
 }
 
 func (f *stackFile) fail(err error) error {
@@ -191,7 +227,13 @@ func (r *run) writeStacks(f *stackFile, now time.Time) error {
 
 func (f *stackFile) write(res *result.Stacks, start time.Time) error {
 	var b bytes.Buffer
-	if err := render.WriteStacks(&b, f.format, res, start); err != nil {
+	var err error
+	if f.base == nil {
+		err = render.WriteStacks(&b, f.format, res, start)
+	} else {
+		err = f.writeDiff(&b, res)
+	}
+	if err != nil {
 		return err
 	}
 	if !f.wrote {
@@ -203,7 +245,7 @@ func (f *stackFile) write(res *result.Stacks, start time.Time) error {
 		}
 	}
 	f.wrote = true
-	_, err := f.f.Write(b.Bytes())
+	_, err = f.f.Write(b.Bytes())
 	return f.fail(err)
 }
 
