@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestParseVersion(t *testing.T) {
@@ -147,26 +146,6 @@ func TestLimitErrors(t *testing.T) {
 		if l, err := ReadLimits(Roots{Proc: dir}); err == nil {
 			t.Errorf("%q: got %v, want an error", text, l)
 		}
-	}
-}
-
-func TestSelfUsage(t *testing.T) {
-	before, err := SelfUsage()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if before.MaxRSSBytes < 1<<20 {
-		t.Errorf("max RSS: got %d bytes, want a megabyte at least", before.MaxRSSBytes)
-	}
-	after := before
-	after.At = before.At.Add(2 * time.Second)
-	after.User += time.Second
-	after.System += 100 * time.Millisecond
-	if user, system := after.PercentSince(before); user != 50 || system != 5 {
-		t.Errorf("got %v %v, want 50 5", user, system)
-	}
-	if user, system := before.PercentSince(before); user != 0 || system != 0 {
-		t.Errorf("no time passed: got %v %v", user, system)
 	}
 }
 

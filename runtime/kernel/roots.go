@@ -21,9 +21,6 @@ func (r Roots) ProcPath(elem ...string) string { return under(r.Proc, "/proc", e
 // SysPath is a path below sysfs.
 func (r Roots) SysPath(elem ...string) string { return under(r.Sys, "/sys", elem) }
 
-// DevPath is a path below /dev.
-func (r Roots) DevPath(elem ...string) string { return under(r.Dev, "/dev", elem) }
-
 func under(root, std string, elem []string) string {
 	if root == "" {
 		root = std

@@ -138,14 +138,6 @@ func (r *ring) suspectLoss() {
 	}
 }
 
-// look moves the end of what is visible.
-func (r *ring) look() {
-	visible := r.shown()
-	r.tight = visible == r.suspect && visible != 0 || r.tight && visible == r.visible
-	r.visible = visible
-	r.suspectLoss()
-}
-
 // Tight reports that records may have been lost behind the last visible one
 // and that no record tells of it yet. Package order asks.
 func (r *ring) Tight() bool { return r.tight }

@@ -122,16 +122,3 @@ func Units() starlark.StringDict {
 		"KiB": Size(1 << 10), "MiB": Size(1 << 20), "GiB": Size(1 << 30),
 	}
 }
-
-// asInt is v as an int64 if it is an int that fits.
-func asInt(v starlark.Value) (int64, error) {
-	i, ok := v.(starlark.Int)
-	if !ok {
-		return 0, fmt.Errorf("got %s, want int", v.Type())
-	}
-	n, ok := i.Int64()
-	if !ok {
-		return 0, fmt.Errorf("%s does not fit in 64 bits", i)
-	}
-	return n, nil
-}

@@ -2,7 +2,6 @@ package symbol
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"ppscript/runtime/diag"
@@ -46,12 +45,6 @@ func OpenFileSymbolsIn(root *object.Root, path string) (*FileSymbols, error) {
 // Close closes the file.
 func (s *FileSymbols) Close() error { return s.store.Close() }
 
-// Image is the ELF file, for its notes and sections.
-func (s *FileSymbols) Image() *object.Image { return s.image }
-
-// Go reports whether the Go linker made the file.
-func (s *FileSymbols) Go() bool { return s.image.Go() }
-
 // Len is the number of functions, At one of them, by address.
 func (s *FileSymbols) Len() int      { return s.table.Len() }
 func (s *FileSymbols) At(i int) Func { return s.table.At(i) }
@@ -79,26 +72,6 @@ func (s *FileSymbols) All(name string) []Func {
 	return fs
 }
 
-// Offset is the file offset of a function's first byte.
-func (s *FileSymbols) Offset(f Func) (uint64, bool) { return s.image.Offset(f.Addr) }
-
-// Match returns the functions for which match says yes, by address; it is
-// asked with the linker's name and, if it differs, the demangled one.
-func (s *FileSymbols) Match(match func(name string) bool) []Func {
-	var fs []Func
-	for i := range s.table.Len() {
-		f := s.table.At(i)
-		if strings.HasSuffix(f.Name, "@plt") {
-			continue
-		}
-		plain := Demangle(f.Name)
-		if match(f.Name) || plain != f.Name && match(plain) {
-			fs = append(fs, f)
-		}
-	}
-	return fs
-}
-
 // Containing returns the function that a file offset is in.
 func (s *FileSymbols) Containing(offset uint64) (Func, bool) {
 	addr, ok := s.image.Addr(offset)
@@ -110,17 +83,6 @@ func (s *FileSymbols) Containing(offset uint64) (Func, bool) {
 		return Func{}, false
 	}
 	return s.table.At(i), true
-}
-
-// Nearest returns names that look like name, for messages.
-func (s *FileSymbols) Nearest(name string) string {
-	s.index()
-	names := make([]string, 0, len(s.names))
-	for n := range s.names {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return diag.DidYouMean(name, names)
 }
 
 func (s *FileSymbols) index() {
