@@ -9,6 +9,7 @@
 //
 //	unit       quantities: read "10ms", print "1.5MiB"
 //	diag       errors with a subject and a hint; missing kernel support
+//	glob       patterns of names: * ? [a-z]
 //	event      the waist: Schema, Event, Stream, Source, Ring, Loss
 //	kernel     facts of this kernel; the doctor
 //	expr       per-event code: one typed program, from C text or from Starlark

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/glob"
 )
 
 // This file prints predicates as tracepoint filters, which the kernel
@@ -255,7 +256,7 @@ func kernelGlob(s string, fixed, terminated bool) (string, bool) {
 		if b[i] != '[' {
 			continue
 		}
-		end := setEnd(b[i:])
+		end := glob.SetEnd(b[i:])
 		if end < 0 || b[i+1] == ']' || strings.IndexByte("!^", b[i+1]) >= 0 && b[i+2] == ']' {
 			return "", false
 		}

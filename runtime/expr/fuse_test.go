@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/big"
 	"testing"
+
+	"ppscript/runtime/glob"
 )
 
 // relate compares two numbers by value.
@@ -165,7 +167,7 @@ func TestFusedText(t *testing.T) {
 func TestGlob(t *testing.T) {
 	f := func(pattern, s string, want bool) {
 		t.Helper()
-		if got := globMatch([]byte(pattern), []byte(s)); got != want {
+		if got := glob.Match([]byte(pattern), []byte(s)); got != want {
 			t.Errorf("%q ~ %q: got %v, want %v", s, pattern, got, want)
 		}
 		if got := compileGlob(pattern).match([]byte(s)); got != want {

@@ -2,6 +2,8 @@ package expr
 
 import (
 	"bytes"
+
+	"ppscript/runtime/glob"
 )
 
 // genBool compiles a node of any kind but Void and Tuple: its truth.
@@ -193,7 +195,7 @@ func genCompareStr(n *Binary) boolFn {
 	case OpContains:
 		return func(f *Frame) bool { return bytes.Contains(x(f), y(f)) }
 	case OpGlob:
-		return func(f *Frame) bool { return globMatch(y(f), x(f)) }
+		return func(f *Frame) bool { return glob.Match(y(f), x(f)) }
 	}
 	panic("BUG: no code for operator " + n.Op.String())
 }

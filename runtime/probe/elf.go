@@ -10,6 +10,7 @@ import (
 
 	"github.com/ianlancetaylor/demangle"
 
+	"ppscript/runtime/glob"
 	"ppscript/runtime/symbol"
 )
 
@@ -177,7 +178,7 @@ func (m *image) match(pattern string) []function {
 	var found []function
 	at := map[uint64]bool{}
 	for _, fn := range m.functions() {
-		if !at[fn.addr] && globMatch(pattern, fn.name) {
+		if !at[fn.addr] && glob.Match(pattern, fn.name) {
 			at[fn.addr] = true
 			found = append(found, fn)
 		}
@@ -186,7 +187,7 @@ func (m *image) match(pattern string) []function {
 		return found
 	}
 	for plain, is := range m.plainNames() {
-		if !globMatch(pattern, plain) {
+		if !glob.Match(pattern, plain) {
 			continue
 		}
 		for _, i := range is {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/glob"
 )
 
 // kernelProbe resolves kprobes and kretprobes. The kernel finds the function
@@ -116,7 +117,7 @@ func (r *Resolver) kernelFunctions() ([]string, error) {
 func (s *Spec) matches(pattern string, known []string) ([]string, error) {
 	var names []string
 	for _, n := range known {
-		if globMatch(pattern, n) && strings.Contains(n, ":") == strings.Contains(pattern, ":") {
+		if glob.Match(pattern, n) && strings.Contains(n, ":") == strings.Contains(pattern, ":") {
 			names = append(names, n)
 		}
 	}

@@ -14,25 +14,6 @@ import (
 	"ppscript/runtime/event"
 )
 
-func TestGlobMatch(t *testing.T) {
-	f := func(pattern, name string, want bool) {
-		t.Helper()
-		if got := globMatch(pattern, name); got != want {
-			t.Errorf("%s of %s: got %v, want %v", pattern, name, got, want)
-		}
-	}
-	f("*", "", true)
-	f("main.*", "main.(*T).Method", true)
-	f("*/storage.*Store*", "git.com/paas/pkg/storage.NewStore.func1", true)
-	f("wor?", "work", true)
-	f("wor[a-k]", "work", true)
-	f("wor[^a-k]", "work", false)
-	f("[", "[", true)
-	f("a*b*c", "aXbYbZc", true)
-	f("a*b*c", "aXbYbZ", false)
-	f("work", "works", false)
-}
-
 func TestReturnOffsets(t *testing.T) {
 	// endbr64; mov $0xc3,%eax (an immediate like RET); ret; nop; ret $8; data
 	x86 := []byte{0xf3, 0x0f, 0x1e, 0xfa, 0xb8, 0xc3, 0, 0, 0, 0xc3, 0x90, 0xc2, 8, 0}

@@ -8,6 +8,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/glob"
 )
 
 // Notes lists the USDT probes of s.File, or of the program of s.PID, that
@@ -53,9 +54,9 @@ func (s *Spec) notesOf(m *image, shown string) ([]Note, error) {
 func (s *Spec) names(n *Note) bool {
 	provider, name, ok := strings.Cut(s.Name, ":")
 	if !ok {
-		return globMatch(s.Name, n.Name)
+		return glob.Match(s.Name, n.Name)
 	}
-	return globMatch(provider, n.Provider) && globMatch(name, n.Name)
+	return glob.Match(provider, n.Provider) && glob.Match(name, n.Name)
 }
 
 // usdt resolves USDT probes.

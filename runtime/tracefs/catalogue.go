@@ -10,6 +10,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/glob"
 )
 
 // This file lists events from directory names alone: a format file costs the
@@ -35,7 +36,7 @@ func (f *FS) Match(pattern string) ([]string, error) {
 	}
 	var list []string
 	for _, s := range systems {
-		if !glob(sys, s) {
+		if !glob.Match(sys, s) {
 			continue
 		}
 		names, err := f.dirs(s)
@@ -43,7 +44,7 @@ func (f *FS) Match(pattern string) ([]string, error) {
 			return nil, err
 		}
 		for _, n := range names {
-			if glob(name, n) {
+			if glob.Match(name, n) {
 				list = append(list, s+":"+n)
 			}
 		}
@@ -187,4 +188,14 @@ func (f *FS) homes(name string) []string {
 		}
 	}
 	return list
+}
+
+func isGlob(s string) bool {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '*', '?', '[':
+			return true
+		}
+	}
+	return false
 }

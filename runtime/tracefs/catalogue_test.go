@@ -121,9 +121,3 @@ func TestMountTable(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
-
-func TestGlobTakesNoExponentialTime(t *testing.T) {
-	if glob(strings.Repeat("*a", 60)+"b", strings.Repeat("a", 2000)) {
-		t.Error("matched")
-	}
-}

@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"runtime"}, // the map; no code
 
 	// Words that everything uses.
-	{"runtime/unit", "runtime/diag"},
+	{"runtime/unit", "runtime/diag", "runtime/glob"},
 	// The waist.
 	{"runtime/event"},
 	{"runtime/event/eventtest"},
@@ -51,8 +51,6 @@ var layers = [][]string{
 	{"runtime/flow"},
 	{"runtime/join"},
 	{"runtime/agg", "runtime/fold"},
-	// What of all that runs in the kernel: plan asks whether it can.
-	{"bpf"},
 	// What of all that runs in the kernel: plan asks whether it can.
 	{"bpf"},
 	{"runtime/render"},
