@@ -3,6 +3,7 @@ package object
 import (
 	"debug/elf"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -162,7 +163,7 @@ func (im *Image) BuildID() string {
 			continue
 		}
 		if b, err := im.SectionData(s); err == nil {
-			if id := findBuildID(b, im.ByteOrder, int(s.Addralign)); id != "" {
+			if id := NoteBuildID(b, im.ByteOrder, int(s.Addralign)); id != "" {
 				return id
 			}
 		}
@@ -213,35 +214,16 @@ func buildIDOf(f *os.File, size int64) string {
 		if _, err := f.ReadAt(b, int64(at)); err != nil {
 			continue
 		}
-		if id := findBuildID(b, order, int(align)); id != "" {
+		if id := NoteBuildID(b, order, int(align)); id != "" {
 			return id
 		}
 	}
 	return ""
 }
 
-// sectionBuildID reads the build-id by the table of sections: Go's linker
-// leaves it out of the segment of notes.
-func sectionBuildID(f *os.File) string {
-	e, err := elf.NewFile(f)
-	if err != nil {
-		return ""
-	}
-	for _, s := range e.Sections {
-		if s.Type != elf.SHT_NOTE || s.Size > 1<<16 {
-			continue
-		}
-		if b, err := s.Data(); err == nil {
-			if id := findBuildID(b, e.ByteOrder, int(s.Addralign)); id != "" {
-				return id
-			}
-		}
-	}
-	return ""
-}
-
-// findBuildID looks for the note "GNU" of type NT_GNU_BUILD_ID (3).
-func findBuildID(b []byte, order binary.ByteOrder, align int) string {
+// NoteBuildID is the build-id in hex that notes of that alignment hold: the note
+// "GNU" of type NT_GNU_BUILD_ID (3). It is empty if there is none.
+func NoteBuildID(b []byte, order binary.ByteOrder, align int) string {
 	if align != 8 {
 		align = 4
 	}
@@ -259,8 +241,8 @@ func findBuildID(b []byte, order binary.ByteOrder, align int) string {
 		if from+int(desc) > len(b) {
 			return ""
 		}
-		if typ == 3 && name == 4 && string(b[12:15]) == "GNU" {
-			return hexID(b[from : from+int(desc)])
+		if typ == 3 && name == 4 && string(b[12:16]) == "GNU\x00" {
+			return hex.EncodeToString(b[from : from+int(desc)])
 		}
 		next := from + up(desc)
 		if next > len(b) {

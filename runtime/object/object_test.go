@@ -236,7 +236,7 @@ func FuzzFindBuildID(f *testing.F) {
 	f.Add([]byte{4, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 0xab, 0xcd}, 4)
 	f.Add([]byte{4, 0, 0, 0, 255, 255, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0}, 8)
 	f.Fuzz(func(t *testing.T, b []byte, align int) {
-		if id := findBuildID(b, binary.LittleEndian, align); len(id) > 2*len(b) {
+		if id := NoteBuildID(b, binary.LittleEndian, align); len(id) > 2*len(b) {
 			t.Fatalf("got %d digits from %d bytes", len(id), len(b))
 		}
 	})

@@ -2,7 +2,6 @@ package object
 
 import (
 	"container/list"
-	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
@@ -298,7 +297,10 @@ func (f *File) adopt(file *os.File, certain bool) error {
 	}
 	id := buildIDOf(file, st.Size)
 	if id == "" && f.BuildID != "" {
-		id = sectionBuildID(file)
+		// Go's linker leaves it out of the segment of notes.
+		if im, err := newImage(file, st.Size); err == nil {
+			id = im.BuildID()
+		}
 	}
 	if f.BuildID != "" && id != f.BuildID {
 		return errGone
@@ -352,6 +354,3 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	}
 	return f.file.ReadAt(p, off)
 }
-
-// hexID is a build-id as text.
-func hexID(b []byte) string { return hex.EncodeToString(b) }

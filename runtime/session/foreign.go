@@ -47,23 +47,8 @@ func (w *world) mappings(foreign bool) task.MappingsOptions {
 	return task.MappingsOptions{NoProc: true, Files: object.NewStore(o)}
 }
 
-// kernelBuildID is the note GNU of type 3 (NT_GNU_BUILD_ID), in hex.
-func kernelBuildID(notes []byte) string {
-	le := binary.LittleEndian
-	pad := func(n uint32) int { return int(n+3) &^ 3 }
-	for len(notes) >= 12 {
-		name, desc, typ := le.Uint32(notes), le.Uint32(notes[4:]), le.Uint32(notes[8:])
-		notes = notes[12:]
-		if name > 1<<16 || desc > 1<<16 || pad(name)+pad(desc) > len(notes) {
-			return ""
-		}
-		if typ == 3 && string(notes[:name]) == "GNU\x00" {
-			return hex.EncodeToString(notes[pad(name) : pad(name)+int(desc)])
-		}
-		notes = notes[pad(name)+pad(desc):]
-	}
-	return ""
-}
+// kernelBuildID is the build-id in the notes of a kernel.
+func kernelBuildID(notes []byte) string { return object.NoteBuildID(notes, binary.LittleEndian, 4) }
 
 // moved looks at the record of the kernel's own mapping: perf writes the
 // address that a symbol had behind the symbol's name.
