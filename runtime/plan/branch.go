@@ -45,6 +45,17 @@ func (b *builder) findSources(s Stream) error {
 	return nil
 }
 
+// existing is branchesOf for a report, which must have events: all of its
+// sources may be optional.
+func (b *builder) existing(report string, s Stream) ([]branch, error) {
+	brs, err := b.branchesOf(s)
+	if err == nil && len(brs) == 0 {
+		err = diag.Errorf(diag.Attach, report, "", "none of its events exists here").
+			WithHint("list the events: ppscript list")
+	}
+	return brs, err
+}
+
 // branchesOf returns the branches of s. The caller may change the slice.
 func (b *builder) branchesOf(s Stream) ([]branch, error) {
 	if have, ok := b.memo[s]; ok {

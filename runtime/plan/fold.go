@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
@@ -79,13 +78,9 @@ func (n *foldNode) wire() {
 }
 
 func (b *builder) fold(f *Fold) ([]branch, error) {
-	brs, err := b.branchesOf(f.In)
+	brs, err := b.existing("fold", f.In)
 	if err != nil {
 		return nil, err
-	}
-	if len(brs) == 0 {
-		return nil, diag.Errorf(diag.Attach, "fold", "", "none of its events exists here").
-			WithHint("list the events: ppscript list")
 	}
 	n := &foldNode{run: &FoldRun{Spec: f, Key: f.Key.label(), Name: b.name("fold")}}
 	n.spec = fold.Spec{Limit: f.Limit, ByRing: b.perRing(f.Key, brs)}

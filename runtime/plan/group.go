@@ -26,13 +26,9 @@ var aggOps = map[string]struct {
 }
 
 func (b *builder) group(g *Group) error {
-	brs, err := b.branchesOf(g.In)
+	brs, err := b.existing("group", g.In)
 	if err != nil {
 		return err
-	}
-	if len(brs) == 0 {
-		return diag.Errorf(diag.Attach, "group", "", "none of its events exists here").
-			WithHint("list the events: ppscript list")
 	}
 	t := &Table{Spec: g, Hist: -1, Name: b.name("table")}
 	spec := agg.Spec{Limit: g.Limit}

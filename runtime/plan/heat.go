@@ -23,7 +23,7 @@ type HeatRun struct {
 }
 
 func (b *builder) heat(h *Heat) error {
-	brs, err := b.branchesOf(h.In)
+	brs, err := b.existing("heatmap", h.In)
 	if err != nil {
 		return err
 	}

@@ -3,19 +3,14 @@ package plan
 import (
 	"reflect"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
 )
 
 func (b *builder) log(l *Log) error {
-	brs, err := b.branchesOf(l.In)
+	brs, err := b.existing("log", l.In)
 	if err != nil {
 		return err
-	}
-	if len(brs) == 0 {
-		return diag.Errorf(diag.Attach, "log", "", "none of its events exists here").
-			WithHint("list the events: ppscript list")
 	}
 	run := &LogRun{Spec: l, Name: b.name("log")}
 	if l.Result != nil {

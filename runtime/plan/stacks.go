@@ -47,13 +47,9 @@ const (
 )
 
 func (b *builder) countStacks(s *Stacks) error {
-	brs, err := b.branchesOf(s.In)
+	brs, err := b.existing("stacks", s.In)
 	if err != nil {
 		return err
-	}
-	if len(brs) == 0 {
-		return diag.Errorf(diag.Attach, "stacks", "", "none of its events exists here").
-			WithHint("list the events: ppscript list")
 	}
 	base := "stacks"
 	if s.File {
