@@ -8,7 +8,6 @@ import (
 	b "ppscript/builtins"
 	"ppscript/builtins/pipeline"
 	"ppscript/runtime/diag"
-	"ppscript/runtime/kernel"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
 
@@ -108,12 +107,8 @@ func counter(c *b.Call, s *plan.Source) (starlark.Value, error) {
 		}
 		s.Period = uint64(c.Int("period"))
 	}
-	if c.Has("cpus") {
-		cpus, err := kernel.ParseCPUList(c.String("cpus"))
-		if err != nil {
-			return nil, c.Error("cpus", err, diag.HintOf(err))
-		}
-		s.CPUs = cpus
+	if err := onCPUs(c, s); err != nil {
+		return nil, err
 	}
 	return &pipeline.Stream{S: s}, nil
 }

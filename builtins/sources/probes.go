@@ -6,7 +6,6 @@ import (
 	b "ppscript/builtins"
 	"ppscript/builtins/pipeline"
 	"ppscript/runtime/diag"
-	"ppscript/runtime/kernel"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/probe"
 
@@ -66,11 +65,9 @@ func probeSource(c *b.Call, spec probe.Spec, params ...string) (starlark.Value, 
 	}
 	s.Optional = has("optional") && c.Bool("optional")
 	if has("cpus") {
-		cpus, err := kernel.ParseCPUList(c.String("cpus"))
-		if err != nil {
-			return nil, c.Error("cpus", err, diag.HintOf(err))
+		if err := onCPUs(c, s); err != nil {
+			return nil, err
 		}
-		s.CPUs = cpus
 	}
 	return &pipeline.Stream{S: s}, nil
 }

@@ -43,12 +43,8 @@ func tracepoint() *b.Builtin {
 			}
 			s := &plan.Source{Kind: plan.Tracepoint, System: sys, Name: name, Filter: c.String("filter"), Alias: c.String("alias"),
 				Optional: c.Bool("optional"), Pos: c.Pos()}
-			if c.Has("cpus") {
-				cpus, err := kernel.ParseCPUList(c.String("cpus"))
-				if err != nil {
-					return nil, c.Error("cpus", err, diag.HintOf(err))
-				}
-				s.CPUs = cpus
+			if err := onCPUs(c, s); err != nil {
+				return nil, err
 			}
 			return &pipeline.Stream{S: s}, nil
 		},
@@ -162,4 +158,17 @@ func counters() *b.Builtin {
 			return &pipeline.Stream{S: n}, nil
 		},
 	}
+}
+
+// onCPUs bounds s to the parameter cpus, if the caller gave it.
+func onCPUs(c *b.Call, s *plan.Source) error {
+	if !c.Has("cpus") {
+		return nil
+	}
+	cpus, err := kernel.ParseCPUList(c.String("cpus"))
+	if err != nil {
+		return c.Error("cpus", err, diag.HintOf(err))
+	}
+	s.CPUs = cpus
+	return nil
 }

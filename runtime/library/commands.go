@@ -36,6 +36,16 @@ func (l *Library) need() error {
 	return nil
 }
 
+// chooseAnew settles the versions without what vendor/ holds or was settled
+// before.
+func (l *Library) chooseAnew(ctx context.Context) (*choice, error) {
+	if err := l.need(); err != nil {
+		return nil, err
+	}
+	l.vendor, l.chosen = false, nil
+	return l.choose(ctx)
+}
+
 // Get adds libraries, path@version or path@latest, or changes their versions.
 // It returns what is required now.
 func (l *Library) Get(ctx context.Context, args []string) ([]module.Version, error) {
@@ -152,11 +162,7 @@ func (l *Library) prune(ctx context.Context) error {
 
 // Vendor copies everything needed into vendor/.
 func (l *Library) Vendor(ctx context.Context) ([]module.Version, error) {
-	if err := l.need(); err != nil {
-		return nil, err
-	}
-	l.vendor, l.chosen = false, nil
-	c, err := l.choose(ctx)
+	c, err := l.chooseAnew(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -229,11 +235,7 @@ func orNone(v string) string {
 // Verify checks everything in the cache against ppscript.sum and returns how
 // many libraries it checked.
 func (l *Library) Verify(ctx context.Context) (int, error) {
-	if err := l.need(); err != nil {
-		return 0, err
-	}
-	l.vendor, l.chosen = false, nil
-	c, err := l.choose(ctx)
+	c, err := l.chooseAnew(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -252,11 +254,7 @@ func (l *Library) Verify(ctx context.Context) (int, error) {
 
 // Why explains why a library is needed: the chain of those that ask for it.
 func (l *Library) Why(ctx context.Context, path string) ([]module.Version, error) {
-	if err := l.need(); err != nil {
-		return nil, err
-	}
-	l.vendor, l.chosen = false, nil
-	c, err := l.choose(ctx)
+	c, err := l.chooseAnew(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package notation
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -75,18 +76,8 @@ func parse(r io.Reader) (*capture, error) {
 	if len(c.schemas) == 0 {
 		return nil, errors.New("no event is declared")
 	}
-	slices.SortStableFunc(c.entries, func(a, b entry) int { return cmp(a.time, b.time) })
+	slices.SortStableFunc(c.entries, func(a, b entry) int { return cmp.Compare(a.time, b.time) })
 	return c, nil
-}
-
-func cmp(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 func (c *capture) line(line string) error {

@@ -182,8 +182,8 @@ func set(a *unix.PerfEventAttr, bits uint64, on bool) {
 	}
 }
 
-// formatOf is the part of the attribute that decides the record layout.
-func formatOf(a *unix.PerfEventAttr) Format {
+// FormatOf is the part of the attribute that decides the record layout.
+func FormatOf(a *unix.PerfEventAttr) Format {
 	return Format{
 		SampleType:  a.Sample_type,
 		ReadFormat:  a.Read_format,

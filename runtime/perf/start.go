@@ -117,7 +117,7 @@ func (s *Source) makeStreams() {
 		if s.open.noLost {
 			m.attr.Read_format &^= unix.PERF_FORMAT_LOST
 		}
-		layouts[m.index] = NewLayout(formatOf(&m.attr))
+		layouts[m.index] = NewLayout(FormatOf(&m.attr))
 	}
 	opened := make(map[int]bool)
 	for _, f := range s.open.fds {

@@ -46,18 +46,6 @@ func parseAttr(b []byte) (a attr, err error) {
 	return a, nil
 }
 
-// recordFormat is the part of the attr that perf.Layout needs.
-func (a *attr) recordFormat() perf.Format {
-	return perf.Format{
-		SampleType:  a.Sample_type,
-		ReadFormat:  a.Read_format,
-		BranchType:  a.Branch_sample_type,
-		RegsUser:    a.Sample_regs_user,
-		RegsIntr:    a.Sample_regs_intr,
-		SampleIDAll: a.Bits&unix.PerfBitSampleIDAll != 0,
-	}
-}
-
 // idPlace tells where samples carry their id; equal for all attrs that can be
 // told apart.
 func (a *attr) idPlace() (bits uint64) {
@@ -86,10 +74,11 @@ func (f *File) openStreams() error {
 			return f.bad("events %s and %s: samples cannot be told apart: their ids are in different places",
 				f.attrs[0].name, a.name).WithHint("record with one perf command, not two files joined")
 		}
-		l := layouts[a.recordFormat()]
+		format := perf.FormatOf(&a.PerfEventAttr)
+		l := layouts[format]
 		if l == nil {
-			l = perf.NewLayout(a.recordFormat())
-			layouts[a.recordFormat()] = l
+			l = perf.NewLayout(format)
+			layouts[format] = l
 		}
 		if i == 0 {
 			f.common = l

@@ -139,7 +139,7 @@ func (w *Writer) start() error {
 	}
 	for i := range w.streams {
 		s := &w.streams[i]
-		l := perf.NewLayout((&attr{PerfEventAttr: s.Attr}).recordFormat())
+		l := perf.NewLayout(perf.FormatOf(&s.Attr))
 		if i == 0 {
 			w.common, w.dec = l, perf.NewDecoder(l)
 			w.trailer = trailerSize(l.Format)

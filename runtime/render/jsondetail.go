@@ -63,23 +63,9 @@ func (r *jsonRenderer) detailLine(d *result.Detail, l *result.DetailLine) {
 func (r *jsonRenderer) eventMembers(d *result.Detail, e *event.Event) {
 	s := r.line.of(e)
 	r.buf = strconv.AppendInt(append(r.buf, `"time":`...), int64(e.Time), 10)
-	r.scratch = appendComm(r.scratch[:0], e)
-	r.buf = appendJSONString(append(r.buf, `,"comm":`...), r.scratch)
-	r.buf = strconv.AppendInt(append(r.buf, `,"pid":`...), int64(e.PID), 10)
-	r.buf = strconv.AppendInt(append(r.buf, `,"tid":`...), int64(e.TID), 10)
-	r.buf = strconv.AppendInt(append(r.buf, `,"cpu":`...), int64(e.CPU), 10)
+	r.who(e)
 	r.buf = appendJSONString(append(r.buf, `,"event":`...), nameOf(e, s))
-	r.buf = append(r.buf, `,"fields":{`...)
-	for i, f := range s.fields {
-		if i > 0 {
-			r.buf = append(r.buf, ',')
-		}
-		r.buf = append(appendJSONString(r.buf, f.Name), ':')
-		r.field(e, f)
-	}
-	r.buf = append(r.buf, '}')
-	r.scratch = appendFieldText(r.scratch[:0], e, s)
-	r.buf = appendJSONString(append(r.buf, `,"text":`...), r.scratch)
+	r.fields(e, s)
 	if d.Stack != nil {
 		frames, cut := d.Stack(e)
 		r.frames(frames, cut)

@@ -24,11 +24,7 @@ func (r *jsonRenderer) Event(l *Line) error {
 	if l.Marker != 0 && l.Marker != ' ' {
 		r.buf = appendJSONString(append(r.buf, `,"marker":`...), string(rune(l.Marker)))
 	}
-	r.scratch = appendComm(r.scratch[:0], e)
-	r.buf = appendJSONString(append(r.buf, `,"comm":`...), r.scratch)
-	r.buf = strconv.AppendInt(append(r.buf, `,"pid":`...), int64(e.PID), 10)
-	r.buf = strconv.AppendInt(append(r.buf, `,"tid":`...), int64(e.TID), 10)
-	r.buf = strconv.AppendInt(append(r.buf, `,"cpu":`...), int64(e.CPU), 10)
+	r.who(e)
 	if s.flags != nil {
 		r.scratch = appendFlags(r.scratch[:0], e, s)
 		r.buf = appendJSONString(append(r.buf, `,"flags":`...), r.scratch)
@@ -37,6 +33,24 @@ func (r *jsonRenderer) Event(l *Line) error {
 	if e.Stream != nil && e.Stream.Label != "" && e.Stream.Label != s.event {
 		r.buf = appendJSONString(append(r.buf, `,"label":`...), e.Stream.Label)
 	}
+	r.fields(e, s)
+	if l.Stacks {
+		r.frames(l.Frames, l.Cut)
+	}
+	return r.end()
+}
+
+// who writes the thread of an event and the CPU that it ran on.
+func (r *jsonRenderer) who(e *event.Event) {
+	r.scratch = appendComm(r.scratch[:0], e)
+	r.buf = appendJSONString(append(r.buf, `,"comm":`...), r.scratch)
+	r.buf = strconv.AppendInt(append(r.buf, `,"pid":`...), int64(e.PID), 10)
+	r.buf = strconv.AppendInt(append(r.buf, `,"tid":`...), int64(e.TID), 10)
+	r.buf = strconv.AppendInt(append(r.buf, `,"cpu":`...), int64(e.CPU), 10)
+}
+
+// fields writes the fields of an event, then all of them as one text.
+func (r *jsonRenderer) fields(e *event.Event, s *lineSchema) {
 	r.buf = append(r.buf, `,"fields":{`...)
 	for i, f := range s.fields {
 		if i > 0 {
@@ -48,10 +62,6 @@ func (r *jsonRenderer) Event(l *Line) error {
 	r.buf = append(r.buf, '}')
 	r.scratch = appendFieldText(r.scratch[:0], e, s)
 	r.buf = appendJSONString(append(r.buf, `,"text":`...), r.scratch)
-	if l.Stacks {
-		r.frames(l.Frames, l.Cut)
-	}
-	return r.end()
 }
 
 // field writes the value of one field; what the record is too short for is

@@ -1,6 +1,8 @@
 package script
 
 import (
+	"cmp"
+
 	"ppscript/runtime/unit"
 
 	"go.starlark.net/starlark"
@@ -26,7 +28,7 @@ func (d Duration) Truth() starlark.Bool  { return d != 0 }
 func (d Duration) Hash() (uint32, error) { return hashInt(int64(d)), nil }
 
 func (d Duration) Cmp(y starlark.Value, _ int) (int, error) {
-	return cmpInt(int64(d), int64(y.(Duration))), nil
+	return cmp.Compare(d, y.(Duration)), nil
 }
 
 // Attr gives the number in a unit: ns as an int, the rest as floats.

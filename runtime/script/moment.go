@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"fmt"
 
 	"ppscript/runtime/event"
@@ -37,7 +38,7 @@ func (t Time) Hash() (uint32, error) { return hashInt(int64(t)), nil }
 func (t Time) Event() event.Time { return event.Time(t) }
 
 func (t Time) Cmp(y starlark.Value, _ int) (int, error) {
-	return cmpInt(int64(t), int64(y.(Time))), nil
+	return cmp.Compare(t, y.(Time)), nil
 }
 
 // Attr gives the number in a unit: ns as an int, the rest as floats.

@@ -175,16 +175,6 @@ func same(op syntax.Token, a, b int64) (count int64, plain starlark.Value, err e
 // with both types.
 var errNoOp = errors.New("no such operator")
 
-func cmpInt(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
 func hashInt(n int64) uint32 {
 	h := uint64(n) * 0x9e3779b97f4a7c15
 	return uint32(h >> 32)

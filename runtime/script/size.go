@@ -1,6 +1,8 @@
 package script
 
 import (
+	"cmp"
+
 	"ppscript/runtime/unit"
 
 	"go.starlark.net/starlark"
@@ -25,7 +27,7 @@ func (s Size) Truth() starlark.Bool  { return s != 0 }
 func (s Size) Hash() (uint32, error) { return hashInt(int64(s)), nil }
 
 func (s Size) Cmp(y starlark.Value, _ int) (int, error) {
-	return cmpInt(int64(s), int64(y.(Size))), nil
+	return cmp.Compare(s, y.(Size)), nil
 }
 
 // Attr gives the number in a unit: bytes as an int, the rest as floats.
