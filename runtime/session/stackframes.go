@@ -58,6 +58,7 @@ func (w *stackWorld) at(s *stack.Stack, addr uint64, in stack.Context, exact boo
 	}
 	if len(w.frames) >= maxFrames {
 		clear(w.frames)
+		w.nameless = w.nameless[:0]
 	}
 	var list []*result.Frame
 	switch {
@@ -79,6 +80,9 @@ func (w *stackWorld) at(s *stack.Stack, addr uint64, in stack.Context, exact boo
 		list = []*result.Frame{{Addr: addr, DSO: "[" + in.String() + "]"}}
 	}
 	w.frames[key] = list
+	if key.pid >= 0 && list[0].Symbol == "" {
+		w.nameless = append(w.nameless, key)
+	}
 	return list
 }
 

@@ -27,11 +27,13 @@ type stackWorld struct {
 	symbols *symbol.Symbolizer
 	show    []bool // by stream: a log shows the stack
 	frames  map[frameKey][]*result.Frame
-	evicted uint64 // of table, at the last tick
-	line    []*result.Frame
-	unwind  *unwind.Unwinder // made at the first need
-	world   *world
-	foreign bool // the kernel is not the one that runs: it has no names here
+	// nameless are the addresses in frames that have no name yet.
+	nameless []frameKey
+	evicted  uint64 // of table, at the last tick
+	line     []*result.Frame
+	unwind   *unwind.Unwinder // made at the first need
+	world    *world
+	foreign  bool // the kernel is not the one that runs: it has no names here
 }
 
 // frameKey is an address as the frames of results need it: two processes may
@@ -233,11 +235,10 @@ func (w *stackWorld) refresh() {
 		return
 	}
 	w.symbols.Refresh()
-	for k, f := range w.frames {
-		if k.pid >= 0 && f[0].Symbol == "" {
-			delete(w.frames, k)
-		}
+	for _, k := range w.nameless {
+		delete(w.frames, k)
 	}
+	w.nameless = w.nameless[:0]
 }
 
 // forgetStacks empties the table when it fills up, if nobody holds numbers of it
