@@ -12,6 +12,7 @@ import (
 	"ppscript/builtins/results"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/glob"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/session"
@@ -189,7 +190,7 @@ func (s *Shop) Schemas(name string) ([]*event.Schema, error) {
 		var names []string
 		for _, st := range f.Streams() {
 			names = append(names, st.Schema.FullName())
-			if plan.Glob(system, st.Schema.System) && plan.Glob(ev, st.Schema.Name) {
+			if glob.Match(system, st.Schema.System) && glob.Match(ev, st.Schema.Name) {
 				found = append(found, st.Schema)
 			}
 		}

@@ -30,6 +30,7 @@ func tracepoint() *b.Builtin {
 			{Name: "alias", Type: b.String, Named: true, Doc: "what results call the event"},
 			{Name: "cpus", Type: b.String, Named: true, Doc: "only these CPUs, such as 0-3,8"},
 			{Name: "optional", Type: b.Bool, Default: starlark.False, Named: true, Doc: "left out, with a note, where it does not exist"},
+			{Name: "or_else", Type: b.String, Named: true, Doc: "the tracepoint to take where it does not exist, here or in the recording"},
 		},
 		Returns: "stream", Result: "one event for each hit, with the fields of its format file",
 		Errors:   "no such event, with the nearest name; a filter that the kernel refuses, with its message; no permission",
@@ -37,12 +38,20 @@ func tracepoint() *b.Builtin {
 		Cost:     "about 250 ns per hit for the traced program; filtered hits about 80 ns",
 		Examples: []b.Example{{Code: `tracepoint("sched:sched_switch", filter = "prev_pid > 0")`, Output: "<stream sched:sched_switch>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			sys, name, ok := strings.Cut(c.String("name"), ":")
-			if !ok || sys == "" || name == "" {
-				return nil, c.Error("name", fmt.Errorf("got %q, want system:name", c.String("name")), "list the events: ppscript list")
+			s := &plan.Source{Kind: plan.Tracepoint, Filter: c.String("filter"), Alias: c.String("alias"),
+				Optional: c.Bool("optional"), OrElse: c.String("or_else"), Pos: c.Pos()}
+			for _, p := range []string{"name", "or_else"} {
+				if !c.Has(p) {
+					continue
+				}
+				sys, name, ok := strings.Cut(c.String(p), ":")
+				if !ok || sys == "" || name == "" {
+					return nil, c.Error(p, fmt.Errorf("got %q, want system:name", c.String(p)), "list the events: ppscript list")
+				}
+				if p == "name" {
+					s.System, s.Name = sys, name
+				}
 			}
-			s := &plan.Source{Kind: plan.Tracepoint, System: sys, Name: name, Filter: c.String("filter"), Alias: c.String("alias"),
-				Optional: c.Bool("optional"), Pos: c.Pos()}
 			if err := onCPUs(c, s); err != nil {
 				return nil, err
 			}

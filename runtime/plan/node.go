@@ -53,8 +53,8 @@ type Source struct {
 	MaxStack int
 	// Exclude leaves out what happens in some places.
 	Exclude Exclude
-	// OrElse is the software event to take where Name, of the hardware, does
-	// not exist.
+	// OrElse is the event to take where Name does not exist: for one of the
+	// hardware a software event, for a tracepoint another, system:name.
 	OrElse string
 	// Optional leaves the source out, with a note, where it does not exist.
 	Optional bool
@@ -94,7 +94,7 @@ func (s *Source) FullName() string {
 	if s.Probe != nil {
 		return s.Probe.String()
 	}
-	if s.OrElse != "" {
+	if s.Kind == Hardware && s.OrElse != "" {
 		return "sample"
 	}
 	return s.Kind.String() + ":" + s.Name

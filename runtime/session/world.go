@@ -9,6 +9,7 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/glob"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/plan"
@@ -103,6 +104,19 @@ func (w *world) say(format string, args ...any) {
 
 // Find implements plan.Catalog.
 func (w *world) Find(s *plan.Source) ([]*event.Schema, error) {
+	schemas, err := w.find(s)
+	if err == nil || s.Kind != plan.Tracepoint || s.OrElse == "" {
+		return schemas, err
+	}
+	other := &plan.Source{Kind: plan.Tracepoint}
+	other.System, other.Name, _ = strings.Cut(s.OrElse, ":")
+	if schemas, otherErr := w.find(other); otherErr == nil {
+		return schemas, nil
+	}
+	return nil, err
+}
+
+func (w *world) find(s *plan.Source) ([]*event.Schema, error) {
 	if w.file != nil {
 		return w.recorded(s)
 	}
@@ -179,10 +193,10 @@ func (w *world) recorded(s *plan.Source) ([]*event.Schema, error) {
 // matches reports that a recorded event is what a source names.
 func matches(s *plan.Source, schema *event.Schema) bool {
 	if s.Kind == plan.Tracepoint {
-		return plan.Glob(s.System, schema.System) && plan.Glob(s.Name, schema.Name)
+		return glob.Match(s.System, schema.System) && glob.Match(s.Name, schema.Name)
 	}
 	if s.Probe != nil {
-		return plan.Glob(s.Probe.Kind.String(), schema.System) && plan.Glob(s.Name, schema.Name)
+		return glob.Match(s.Probe.Kind.String(), schema.System) && glob.Match(s.Name, schema.Name)
 	}
 	return recordedAs(s, schema)
 }

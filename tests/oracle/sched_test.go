@@ -188,7 +188,7 @@ func keepIfFailed(t *testing.T, file string) {
 		if !t.Failed() {
 			return
 		}
-		kept := filepath.Join(os.TempDir(), "ppscript-"+t.Name()+".data")
+		kept := filepath.Join(os.TempDir(), "ppscript-"+strings.ReplaceAll(t.Name(), "/", "-")+".data")
 		data, err := os.ReadFile(file)
 		if err == nil {
 			err = os.WriteFile(kept, data, 0o600)
