@@ -10,6 +10,7 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/glob"
 	"ppscript/runtime/result"
 )
 
@@ -19,7 +20,7 @@ type shelf struct{}
 func (shelf) Find(s *Source) ([]*event.Schema, error) {
 	var found []*event.Schema
 	for _, sc := range []*event.Schema{startSchema, endSchema} {
-		if s.System == sc.System && Glob(s.Name, sc.Name) {
+		if s.System == sc.System && glob.Match(s.Name, sc.Name) {
 			found = append(found, sc)
 		}
 	}
