@@ -19,8 +19,6 @@ import (
 // This file makes the guest's root file system: busybox, an init that runs the
 // command, the files given, and the modules that the guest needs.
 
-const busybox = "/bin/busybox"
-
 // initScript is process 1. It has no udev, so it finds the ports by the names
 // in sysfs.
 const initScript = `#!/bin/busybox sh
@@ -71,6 +69,10 @@ func writeInitramfs(file string, kernel kernelDir, g Guest, command string) (err
 	w := newCpio(buffered)
 	for _, dir := range emptyDirs {
 		w.dir(dir)
+	}
+	busybox := "/bin/busybox"
+	if g.machine().foreign() {
+		busybox = filepath.Join(kernel.dir, "busybox")
 	}
 	if !isStatic(busybox) {
 		return fmt.Errorf("%s is not static: install busybox-static", busybox)

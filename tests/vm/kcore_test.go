@@ -18,7 +18,7 @@ echo BEGIN numbers; ppscript kcore -4 linux_proc_banner+0x0 3
 echo BEGIN refusals; ppscript kcore 0x10 2>&1; ppscript kcore no_such_symbol 2>&1; ppscript kcore --string 0xffffffffffff0000 2>&1
 echo BEGIN end
 exit 0`
-	r := Run(t, Guest{CPUs: 1, MemoryMiB: 512, Files: map[string]string{"/w/ppscript": build(t, "cmd/ppscript")}}, "cd /w; PATH=/w:$PATH"+script)
+	r := Run(t, Guest{CPUs: 1, MemoryMiB: 512, Files: map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}}, "cd /w; PATH=/w:$PATH"+script)
 	part := func(name string) string {
 		_, text, _ := strings.Cut(string(r.Output), "BEGIN "+name+"\n")
 		text, _, _ = strings.Cut(text, "BEGIN ")

@@ -1,17 +1,18 @@
 #!/bin/bash
-# kernel.sh SERIES [FLAVOUR] - make a stock Debian kernel available, unpacked, without installing it.
+# kernel.sh SERIES [ARCH [FLAVOUR]] - make a stock Debian kernel available, unpacked, without installing it.
 #
-# Prints the directory that has it: vmlinuz, release (the text of uname -r), lib/modules/RELEASE. A kernel that is there
-# already is not fetched again; remove the directory to get a newer one. FLAVOUR is cloud (small, the default) or full.
+# Prints the directory that has it: vmlinuz, release (the text of uname -r), lib/modules/RELEASE, and for an ARCH that is
+# not this machine's a static busybox. A kernel that is there already is not fetched again; remove the directory to get a
+# newer one. ARCH is amd64 or arm64, FLAVOUR is cloud (small, the default) or full.
 #
 # The cache is ${PPSCRIPT_GUEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ppscript-guest}. Packages come from the mirror that
 # the system's apt uses for Debian, through lists of our own: neither the system's sources nor its package database are
 # touched, and no root is needed.
 set -euo pipefail
 
-series=${1:?usage: kernel.sh SERIES [FLAVOUR]}
-flavour=${2:-cloud}
-arch=amd64
+series=${1:?usage: kernel.sh SERIES [ARCH [FLAVOUR]]}
+arch=${2:-amd64}
+flavour=${3:-cloud}
 cache=${PPSCRIPT_GUEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ppscript-guest}
 dest=$cache/kernel-$series-$flavour-$arch
 
@@ -45,7 +46,7 @@ security=$(mirror security)
 security=${security:-http://deb.debian.org/debian-security}
 signed="[arch=$arch signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
 
-lists=$cache/apt-$release_name-$extra
+lists=$cache/apt-$release_name-$extra-$arch
 mkdir -p "$lists/lists/partial" "$lists/archives/partial"
 : >"$lists/status"
 {
@@ -81,6 +82,14 @@ full) pattern="^linux-image-${series//./\\.}[.+][^a-z]*(deb[^a-z]*)?-$arch\$" ;;
 *) fail "flavour: got $flavour, want cloud or full" ;;
 esac
 
+# The programs of a guest of another architecture. This one's are installed.
+if [ "$arch" != "$(dpkg --print-architecture)" ]; then
+	mkdir "$work/tools"
+	(cd "$work/tools" && run_apt apt-get download busybox-static >&2 && dpkg-deb -x busybox-static_*.deb .) ||
+		fail "cannot get busybox-static for $arch"
+	busybox=$(find "$work/tools" -path '*bin/busybox' -type f | head -n 1)
+fi
+
 # Newest first. The index can name a package that the mirror has dropped already, so the next one is tried.
 for package in $(run_apt apt-cache pkgnames linux-image- | grep -E "$pattern" | grep -v -e -unsigned -e -dbg | sort -rV); do
 	release=${package#linux-image-}
@@ -103,6 +112,7 @@ for package in $(run_apt apt-cache pkgnames linux-image- | grep -E "$pattern" | 
 	mv "$image" "$dest.new/vmlinuz"
 	PATH=$PATH:/sbin:/usr/sbin depmod -b "$dest.new" "$release"
 	echo "$release" >"$dest.new/release"
+	if [ -n "${busybox-}" ]; then cp "$busybox" "$dest.new/busybox"; fi
 	mv "$dest.new" "$dest"
 	echo "$dest"
 	exit 0

@@ -14,7 +14,7 @@ func kvmGuest(t *testing.T, files map[string]string) Guest {
 	if files == nil {
 		files = map[string]string{}
 	}
-	files["/w/minikvm"] = build(t, "tests/vm/minikvm")
+	files["/w/minikvm"] = build(t, "amd64", "tests/vm/minikvm")
 	return Guest{Modules: []string{"kvm_amd"}, Files: files}
 }
 
@@ -66,7 +66,7 @@ func TestMinikvm(t *testing.T) {
 // The profiler must see the same exits, as pairs with the next entry: live
 // beside the kernel's trace, filtered, by thread, and on its own recording.
 func TestKVMExitProfiler(t *testing.T) {
-	files := map[string]string{"/w/ppscript": build(t, "cmd/ppscript")}
+	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}
 	r := Run(t, kvmGuest(t, files), traceKVM+kvmExitCommands+printTrace)
 	if r.Status != 0 {
 		t.Fatalf("ppscript: got status %d", r.Status)

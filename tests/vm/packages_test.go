@@ -2,10 +2,10 @@ package vm
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // guestPackages have tests of the running kernel, which see kprobes, BTF of
@@ -21,35 +21,23 @@ func TestPackages(t *testing.T) {
 	if len(kernels) == 0 {
 		kernels = []string{"6.1"}
 	}
-	files := map[string]string{}
-	var command strings.Builder
-	// Debian's own level 3 forbids ordinary users everything; 2 is what other
-	// kernels start with.
-	command.WriteString("echo 2 >/proc/sys/kernel/perf_event_paranoid; failed=0\n")
-	for _, pkg := range guestPackages {
-		name := filepath.Base(pkg) + ".test"
-		files["/w/"+name] = buildTest(t, pkg)
-		command.WriteString("echo " + pkg + "; " + name + " || failed=1\n")
+	for _, m := range machines {
+		// Debian's own level 3 forbids ordinary users everything; 2 is what
+		// other kernels start with.
+		command := "echo 2 >/proc/sys/kernel/perf_event_paranoid; export PPSCRIPT_PROBE_TARGET=/w/target; failed=0\n"
+		files := map[string]string{"/w/target": cProgram(t, m.arch, "../../runtime/probe/testdata/target.c")}
+		for _, pkg := range guestPackages {
+			name := filepath.Base(pkg) + ".test"
+			files["/w/"+name] = goProgram(t, m.arch, name, "test", "-c", module+pkg)
+			command += "echo " + pkg + "; " + name + " || failed=1\n"
+		}
+		for _, kernel := range kernels {
+			t.Run(m.arch+" "+kernel, func(t *testing.T) {
+				r := Run(t, Guest{Arch: m.arch, Kernel: kernel, MemoryMiB: 768, Files: files, Timeout: 6 * time.Minute}, command+"exit $failed")
+				if r.Status != 0 {
+					t.Errorf("got status %d, want all tests to pass", r.Status)
+				}
+			})
+		}
 	}
-	command.WriteString("exit $failed")
-	for _, kernel := range kernels {
-		t.Run(kernel, func(t *testing.T) {
-			r := Run(t, Guest{Kernel: kernel, MemoryMiB: 768, Files: files}, command.String())
-			if r.Status != 0 {
-				t.Errorf("got status %d, want all tests to pass", r.Status)
-			}
-		})
-	}
-}
-
-// buildTest compiles a package's tests for the guest.
-func buildTest(t *testing.T, pkg string) string {
-	t.Helper()
-	bin := filepath.Join(t.TempDir(), filepath.Base(pkg)+".test")
-	cmd := exec.Command("go", "test", "-c", "-o", bin, module+pkg)
-	cmd.Env = guestEnv()
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build tests of %s: %v\n%s", pkg, err, text)
-	}
-	return bin
 }

@@ -9,8 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,11 +30,12 @@ type kernelDir struct {
 func (k kernelDir) modules() string { return filepath.Join(k.dir, "lib/modules", k.release) }
 
 // prepare fetches the kernel unless it is in the cache.
-func prepare(ctx context.Context, series string) (kernelDir, error) {
+func prepare(ctx context.Context, g Guest) (kernelDir, error) {
+	series := g.kernel()
 	_, self, _, _ := runtime.Caller(0)
 	script := filepath.Join(filepath.Dir(self), "kernel.sh")
 	var stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, "bash", script, series)
+	cmd := exec.CommandContext(ctx, "bash", script, series, g.machine().arch)
 	cmd.Stderr = &stderr
 	text, err := cmd.Output()
 	if err != nil {
@@ -48,20 +49,18 @@ func prepare(ctx context.Context, series string) (kernelDir, error) {
 	return kernelDir{dir, strings.TrimSpace(string(release))}, nil
 }
 
-// bootWords is the kernel's command line. Without tsc=reliable a guest with
-// two CPUs up to 6.1 distrusts its TSC and reads time from a slow device.
-const bootWords = "console=ttyS0 quiet panic=-1 mitigations=off random.trust_cpu=on tsc=reliable "
-
 func boot(ctx context.Context, g Guest, kernel kernelDir, dir string, out io.Writer) (status int, console []byte, err error) {
 	var report bytes.Buffer
 	ports := []*port{{name: "out", dst: out}, {name: "status", dst: &report}}
-	args := []string{
-		"-machine", "q35", "-accel", accel(ctx), "-cpu", "max",
+	m := g.machine()
+	args := append(slices.Clip(m.args), "-accel", m.accel(ctx, g),
 		"-smp", strconv.Itoa(max(1, g.CPUs)), "-m", strconv.Itoa(max(g.MemoryMiB, 512)),
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-		"-kernel", kernel.dir + "/vmlinuz", "-initrd", dir + "/initrd", "-append", bootWords + g.Append,
-		"-chardev", "file,id=console,path=" + dir + "/console", "-serial", "chardev:console",
-		"-device", "virtio-serial-pci",
+		"-kernel", kernel.dir+"/vmlinuz", "-initrd", dir+"/initrd", "-append", bootWords+m.append+g.Append,
+		"-chardev", "file,id=console,path="+dir+"/console", "-serial", "chardev:console",
+		"-device", "virtio-serial-pci")
+	if g.CountInsns {
+		args = append(args, "-icount", "shift=1") // a CPU of 1 GHz does one in two cycles
 	}
 	var wg sync.WaitGroup
 	for _, p := range ports {
@@ -85,7 +84,7 @@ func boot(ctx context.Context, g Guest, kernel kernelDir, dir string, out io.Wri
 		args = append(args, "-drive", "if=none,id=disk,format=raw,file="+disk, "-device", "virtio-blk-pci,drive=disk")
 	}
 
-	said, runErr := exec.CommandContext(ctx, "qemu-system-x86_64", args...).CombinedOutput()
+	said, runErr := exec.CommandContext(ctx, m.qemu, args...).CombinedOutput()
 	// qemu has gone, so what it sent has arrived; a port that it never
 	// connected to must not be waited for.
 	for _, p := range ports {
@@ -126,19 +125,4 @@ func (p *port) copy() {
 	}
 	defer conn.Close()
 	_, p.err = io.Copy(p.dst, conn)
-}
-
-var qemuVersion = regexp.MustCompile(`version (\d+)\.`)
-
-// accel is one host thread for all CPUs of the guest unless qemu is 10 or
-// newer. In 7.2 a CPU goes on running stale code after another one has patched
-// the kernel's text, so enabling a tracepoint hangs or panics the guest.
-func accel(ctx context.Context) string {
-	text, _ := exec.CommandContext(ctx, "qemu-system-x86_64", "--version").Output()
-	if m := qemuVersion.FindSubmatch(text); m != nil {
-		if major, err := strconv.Atoi(string(m[1])); err == nil && major >= 10 {
-			return "tcg,thread=multi"
-		}
-	}
-	return "tcg,thread=single"
 }

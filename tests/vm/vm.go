@@ -22,6 +22,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,7 @@ import (
 
 // A Guest describes the machine. The zero value is one CPU with Linux 6.1.
 type Guest struct {
+	Arch      string            // amd64 if empty, or arm64, whose CPU has counters
 	Kernel    string            // series of the Debian kernel, "6.1" if empty; see kernel.sh for those that can be had
 	CPUs      int               // 1 if zero
 	MemoryMiB int               // 512 at least
@@ -37,6 +39,9 @@ type Guest struct {
 	Append    string            // more words for the kernel's command line
 	DiskMiB   int               // size of an empty /dev/vda; none if zero
 	Timeout   time.Duration     // from start to power-off, two minutes if zero
+	// CountInsns makes time pass with the instructions that the guest runs, so
+	// that its CPU can count them. Rates of samples then mean little.
+	CountInsns bool
 }
 
 // A Result is what the command left behind.
@@ -62,10 +67,10 @@ func Run(t testing.TB, g Guest, command string) Result {
 	if os.Getenv(requireEnv) == "require" {
 		unable = t.Fatalf
 	}
-	if missing := Missing(); len(missing) > 0 {
+	if missing := Missing(g.Arch); len(missing) > 0 {
 		unable("guests need the Debian packages %s", strings.Join(missing, " "))
 	}
-	if _, err := prepare(t.Context(), g.kernel()); err != nil {
+	if _, err := prepare(t.Context(), g); err != nil {
 		unable("%v", err)
 	}
 	var out bytes.Buffer
@@ -82,9 +87,10 @@ func tail(text []byte, lines int) []byte {
 	return bytes.Join(all[max(0, len(all)-lines):], []byte("\n"))
 }
 
+type tool struct{ path, pkg string }
+
 // tools are the programs that a guest needs and the packages that have them.
-var tools = []struct{ path, pkg string }{
-	{"qemu-system-x86_64", "qemu-system-x86"},
+var tools = []tool{
 	{"/bin/busybox", "busybox-static"},
 	{"depmod", "kmod"},
 	{"xz", "xz-utils"},
@@ -95,10 +101,12 @@ var tools = []struct{ path, pkg string }{
 	{"/usr/share/keyrings/debian-archive-keyring.gpg", "debian-archive-keyring"},
 }
 
-// Missing lists the Debian packages that guests need and that are not here.
-func Missing() []string {
+// Missing lists the Debian packages that guests of an architecture need and
+// that are not here.
+func Missing(arch string) []string {
+	m := machineOf(arch)
 	var missing []string
-	for _, tool := range tools {
+	for _, tool := range append(slices.Clip(tools), tool{m.qemu, m.pkg}) {
 		if !present(tool.path) {
 			missing = append(missing, tool.pkg)
 		}
@@ -129,7 +137,7 @@ func (g Guest) kernel() string {
 // Boot is Run without a test: it streams the command's output to out and
 // returns its exit status and the console.
 func Boot(ctx context.Context, g Guest, command string, out io.Writer) (status int, console []byte, err error) {
-	kernel, err := prepare(ctx, g.kernel())
+	kernel, err := prepare(ctx, g)
 	if err != nil {
 		return 0, nil, err
 	}

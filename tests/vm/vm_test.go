@@ -70,19 +70,41 @@ func TestGuest(t *testing.T) {
 
 const module = "ppscript/"
 
-// guestEnv makes the go command build what runs in every guest.
-func guestEnv() []string {
-	return append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
+// build compiles a static program of this module for guests of an
+// architecture.
+func build(t *testing.T, arch, pkg string) string {
+	t.Helper()
+	return goProgram(t, arch, filepath.Base(pkg), "build", module+pkg)
 }
 
-// build compiles a static program of this module for the guest.
-func build(t *testing.T, pkg string) string {
+// goProgram makes a static program with the go command: "build" or "test".
+func goProgram(t *testing.T, arch, name string, args ...string) string {
 	t.Helper()
-	bin := filepath.Join(t.TempDir(), filepath.Base(pkg))
-	cmd := exec.Command("go", "build", "-o", bin, module+pkg)
-	cmd.Env = guestEnv()
+	bin := filepath.Join(t.TempDir(), name)
+	last := len(args) - 1
+	cmd := exec.Command("go", append(append(args[:last:last], "-o", bin), args[last])...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)
 	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", pkg, err, text)
+		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, text)
+	}
+	return bin
+}
+
+// cProgram compiles a static C program.
+func cProgram(t *testing.T, arch, source string, flags ...string) string {
+	t.Helper()
+	cc := machineOf(arch).cc
+	if _, err := exec.LookPath(cc); err != nil {
+		const hint = "needs %s, of Debian's package gcc or gcc-aarch64-linux-gnu"
+		if os.Getenv(requireEnv) == "require" {
+			t.Fatalf(hint, cc)
+		}
+		t.Skipf(hint, cc)
+	}
+	bin := filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(source), ".c"))
+	cmd := exec.Command(cc, append(flags, "-O2", "-static", "-o", bin, source)...)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s %s: %v\n%s", cc, source, err, text)
 	}
 	return bin
 }

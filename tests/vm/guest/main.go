@@ -22,6 +22,8 @@ import (
 
 func main() {
 	g := vm.Guest{Files: map[string]string{}}
+	flag.StringVar(&g.Arch, "arch", "amd64", "`architecture`: amd64 or arm64")
+	flag.BoolVar(&g.CountInsns, "icount", false, "let time pass with instructions, which arm64 can count then")
 	flag.StringVar(&g.Kernel, "kernel", "6.1", "`series` of the Debian kernel")
 	flag.IntVar(&g.CPUs, "cpus", 1, "number of CPUs")
 	flag.IntVar(&g.MemoryMiB, "memory", 512, "memory in `MiB`")
@@ -46,7 +48,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "guest: got", flag.NArg(), "commands, want one piece of shell")
 		os.Exit(125)
 	}
-	if missing := vm.Missing(); len(missing) > 0 {
+	if missing := vm.Missing(g.Arch); len(missing) > 0 {
 		fmt.Fprintln(os.Stderr, "guest: needs packages: apt-get install", strings.Join(missing, " "))
 		os.Exit(125)
 	}
