@@ -211,16 +211,22 @@ func logLines() *b.Builtin {
 		Name: "log", Type: "stream", Group: b.StreamMethods, Summary: "Shows every event as a line, in time order.",
 		Params: []b.Param{{Name: "newest", Type: b.Bool, Default: starlark.False, Named: true,
 			Doc: "let full rings drop the oldest events, and show what is left at the end"},
-			{Name: "result", Type: b.Expression, Named: true, Doc: "also show the value of this expression, behind each line"}},
-		Returns: "log", Result: "date, comm, tid, flags, cpu, time, event and its fields as the kernel prints them; of a pair both events",
-		Errors: "none", Source: "the print fmt of the tracepoint", Cost: "about 200 ns per event shown",
-		Examples: []b.Example{{Code: sw + `s.log()`, Output: "<log>"}},
+			{Name: "result", Type: b.Expression, Named: true, Doc: "also show the value of this expression, behind each line"},
+			{Name: "fields", Type: b.Dict, Named: true, Doc: "what to show in place of the event's fields: {name: expression}"}},
+		Returns: "log", Result: "date, comm, tid, flags, cpu, time, event and its fields as the kernel prints them; of a pair both events; below it the stack, if the events were asked for it",
+		Errors: "an expression of fields cannot be computed", Source: "the print fmt of the tracepoint", Cost: "about 200 ns per event shown",
+		Examples: []b.Example{{Code: sw + `s.log()`, Output: "<log>"}, {Code: sw + `s.log(fields = {"from": "prev_comm", "to": "next_comm"})`, Output: "<log>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			result, err := arg(c, "result")
 			if err != nil {
 				return nil, err
 			}
-			return &results.Log{Report: &plan.Log{In: in(c), Pairs: c.Receiver.(*Stream).Pairs, Newest: c.Bool("newest"), Result: result}}, nil
+			fields, err := named(c, "fields")
+			if err != nil {
+				return nil, err
+			}
+			return &results.Log{Report: &plan.Log{In: in(c), Pairs: c.Receiver.(*Stream).Pairs, Newest: c.Bool("newest"), Result: result,
+				Fields: fields}}, nil
 		},
 	}
 }

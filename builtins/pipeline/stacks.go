@@ -28,7 +28,7 @@ func withStack() *b.Builtin {
 			{Name: "copy", Type: b.Size, Default: b.Text("16 KiB"), Named: true, Doc: "of the user stack, for unwind tables"},
 		},
 		Returns: "stream", Result: "the events; .log() shows the frames below each line, .stacks() counts by stack, and the field stack is a key",
-		Errors: "neither kernel nor user; the events are made here, as pairs are", Source: "perf_event_open: PERF_SAMPLE_CALLCHAIN, REGS_USER, STACK_USER; any kernel",
+		Errors: "neither kernel nor user; the events are made here, as pairs are: what a fold emits has the stack of the event that it looks at", Source: "perf_event_open: PERF_SAMPLE_CALLCHAIN, REGS_USER, STACK_USER; any kernel",
 		Cost:     "1 to 4 us per event for the traced program; with unwind tables a copy of the stack, 10 us and 17 KiB of ring",
 		Examples: []b.Example{{Code: sw + `s.stack(user = False).log()`, Output: "<log>"}, {Code: sw + `s.stack().by("stack").count().top(10)`, Output: "<table of stack, count>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
@@ -93,26 +93,35 @@ func countStacks() *b.Builtin {
 	}
 }
 
+// named are the expressions of a parameter that is {name: expression}.
+func named(c *b.Call, param string) ([]plan.Var, error) {
+	if !c.Has(param) {
+		return nil, nil
+	}
+	vars := []plan.Var{}
+	for _, item := range c.Value(param).(*starlark.Dict).Items() {
+		name, ok := starlark.AsString(item[0])
+		if !ok {
+			return nil, c.Error(param, errors.New("a name is not a text"), "write "+param+` = {"comm": "start.comm"}`)
+		}
+		text, isText := starlark.AsString(item[1])
+		if _, call := item[1].(starlark.Callable); !call && (!isText || text == "") {
+			return nil, c.Error(param, errors.New(name+" is not an expression"), "write "+param+` = {"comm": "start.comm"}`)
+		}
+		f, err := FnOf(c, item[1])
+		if err != nil {
+			return nil, err
+		}
+		vars = append(vars, plan.Var{Name: name, Fn: f})
+	}
+	return vars, nil
+}
+
 // stackKeys are the keys of by: a list, or names with expressions.
 func stackKeys(c *b.Call) ([]plan.Var, error) {
 	keys := []plan.Var{}
-	if d, ok := c.Value("by").(*starlark.Dict); ok {
-		for _, item := range d.Items() {
-			name, ok := starlark.AsString(item[0])
-			if !ok {
-				return nil, c.Error("by", errors.New("a name is not a text"), `write by = {"comm": "start.comm"}`)
-			}
-			text, isText := starlark.AsString(item[1])
-			if _, call := item[1].(starlark.Callable); !call && (!isText || text == "") {
-				return nil, c.Error("by", errors.New(name+" is not an expression"), `write by = {"comm": "start.comm"}`)
-			}
-			f, err := FnOf(c, item[1])
-			if err != nil {
-				return nil, err
-			}
-			keys = append(keys, plan.Var{Name: name, Fn: f})
-		}
-		return keys, nil
+	if _, ok := c.Value("by").(*starlark.Dict); ok {
+		return named(c, "by")
 	}
 	for i, v := range c.List("by") {
 		f, err := FnOf(c, v)

@@ -2,6 +2,7 @@ package event
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 )
 
@@ -204,6 +205,21 @@ var facts = func() map[string]*Field {
 // BoolType is the Type of a computed field whose values are true or false: its
 // Kind is Int, like that of C's.
 const BoolType = "bool"
+
+// StackName is the name of an event's stack among its fields.
+const StackName = "stack"
+
+// Stack reports that the field's numbers stand for call stacks: the fact of a
+// sample, or what an event made here carries as stack or NAME_stack.
+func (f *Field) Stack() bool {
+	switch f.Place {
+	case InFact:
+		return f.Fact == FactCallchain
+	case InSlot:
+		return f.Kind == Int && (f.Name == StackName || strings.HasSuffix(f.Name, "_"+StackName))
+	}
+	return false
+}
 
 func (f *Field) String() string { return fmt.Sprintf("%s %s", f.Type, f.Name) }
 

@@ -19,16 +19,29 @@ type emitted struct {
 	slots  []event.Value
 	ptrs   []*event.Event
 	texts  map[string]string // made before; a comm repeats
+	stacks []func(e *event.Event) uint64
 }
 
-func (o *emitted) init(st *event.Stream) {
-	o.stream = st
+func (o *emitted) init(st *event.Stream, stacks []func(e *event.Event) uint64) {
+	o.stream, o.stacks = st, stacks
 	if st == nil {
 		return
 	}
-	for i := range st.Schema.Fields {
-		o.make = append(o.make, maker(&st.Schema.Fields[i]))
+	fields := st.Schema.Fields
+	if stacks != nil {
+		fields = fields[:len(fields)-1] // the last is not given to emit
 	}
+	for i := range fields {
+		o.make = append(o.make, maker(&fields[i]))
+	}
+}
+
+// stack is the number of the stack of an event; 0 is none.
+func (o *emitted) stack(e *event.Event) uint64 {
+	if e.Stream == nil || e.Stream.Index >= len(o.stacks) || o.stacks[e.Stream.Index] == nil {
+		return 0
+	}
+	return o.stacks[e.Stream.Index](e)
 }
 
 // maker turns the bits of a value into what its field says that they are.
@@ -80,6 +93,9 @@ func (o *emitted) emit(f *expr.Frame, _ int, args []expr.Arg) {
 	for i, a := range args {
 		o.slots = append(o.slots, o.make[i](o, a))
 	}
+	if o.stacks != nil {
+		o.slots = append(o.slots, event.UintOf(o.stack(e)))
+	}
 }
 
 // flush hands the events on. They get their slots now, since the slices have
@@ -94,7 +110,7 @@ func (o *emitted) flush(f *Fold) {
 		o.joints = append(o.joints, event.Joint{})
 	}
 	o.ptrs = o.ptrs[:0]
-	width := len(o.make)
+	width := len(o.slots) / n
 	for i := range n {
 		o.joints[i] = event.Joint{Slots: o.slots[i*width : (i+1)*width : (i+1)*width]}
 		o.events[i].Joint = &o.joints[i]

@@ -26,6 +26,9 @@ type Spec struct {
 	// Out is the stream of what the functions emit, whose fields are slots
 	// in the order of the values; nil if they emit nothing.
 	Out *event.Stream
+	// Stacks, if any, tell the stack of the event at hand, by stream; it is
+	// the last slot of what is emitted. nil is a stream without stacks.
+	Stacks []func(e *event.Event) uint64
 	// Limit bounds the keys; 0 is key.DefaultLimit.
 	Limit int
 	// ByRing says that no key has events in several rings, so that a loss in
@@ -97,7 +100,7 @@ func New(s Spec, next flow.Sink) *Fold {
 	} else {
 		f.texts = key.NewTexts(f.limit)
 	}
-	f.out.init(s.Out)
+	f.out.init(s.Out, s.Stacks)
 	f.frame.Emit = f.out.emit
 	return f
 }

@@ -3,6 +3,7 @@ package fold
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"ppscript/runtime/event"
@@ -164,6 +165,34 @@ func TestEmitManyAtOnce(t *testing.T) {
 		t.Errorf("got %d, want %d", out.n, 3*batch)
 	}
 }
+
+// The stack of the event at hand is the last slot; streams without stacks have none.
+func TestEmittedHasTheStackOfItsEvent(t *testing.T) {
+	var got []uint64
+	keep := keeper(func(e *event.Event) { got = append(got, uint64(e.TID), e.Joint.Slots[2].Uint()) })
+	f := newFold(fact("tid"), three(true), keep, func(s *Spec) {
+		st := *outStream
+		st.Schema = &event.Schema{Name: "out", Fields: append(slices.Clone(outStream.Schema.Fields), event.Field{Name: event.StackName, Place: event.InSlot, Offset: 2})}
+		s.Out = &st
+		s.Stacks = []func(e *event.Event) uint64{nil, func(e *event.Event) uint64 { return 40 + uint64(e.TID) }}
+	})
+	evs := ticks(2, 1)
+	evs[1].Stream, evs[1].TID = &event.Stream{Index: 1, Schema: schema}, 7
+	f.Events(evs)
+	if want := []uint64{0, 0, 7, 47}; !slices.Equal(got, want) {
+		t.Errorf("got tids with stacks %v, want %v", got, want)
+	}
+}
+
+// A keeper calls a function for each event.
+type keeper func(e *event.Event)
+
+func (k keeper) Events(evs []*event.Event) {
+	for _, e := range evs {
+		k(e)
+	}
+}
+func (k keeper) Lost(int32, uint64, event.Time) {}
 
 func TestLimitEvictsWhatWasNotUsed(t *testing.T) {
 	f := newFold(fact("tid"), three(false), &sink{}, func(s *Spec) { s.Limit = 10 })

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
@@ -52,6 +54,8 @@ type FoldRun struct {
 	Fold *fold.Fold
 	Key  string // what tells the machines apart, for people
 	Name string
+	// Holds says that states may hold numbers of stacks.
+	Holds bool
 }
 
 // A foldNode is a Fold while the plan is built.
@@ -97,7 +101,14 @@ func (b *builder) fold(f *Fold) ([]branch, error) {
 	}
 	n.spec.Init, n.spec.Texts = f.Machine.Initial()
 	b.steps(n, brs, flush)
-	st := b.madeStream(&event.Schema{System: "fold", Name: f.label(), Fields: f.Machine.Emits()})
+	fields := f.Machine.Emits()
+	if !slices.ContainsFunc(fields, func(f event.Field) bool { return f.Name == Stack }) {
+		// What is emitted has the stack of the event at hand.
+		if n.spec.Stacks = b.carried(brs); n.spec.Stacks != nil {
+			fields = append(slices.Clone(fields), event.Field{Name: Stack, Type: "u32", Place: event.InSlot, Size: 4, Offset: len(fields)})
+		}
+	}
+	st := b.madeStream(&event.Schema{System: "fold", Name: f.label(), Fields: fields})
 	n.spec.Out = st
 	b.folds = append(b.folds, n)
 	b.plan.Folds = append(b.plan.Folds, n.run)
@@ -140,17 +151,18 @@ func (b *builder) steps(n *foldNode, brs []branch, flush *expr.Scope) {
 	m := n.run.Spec.Machine
 	each := make([]*expr.Program, len(b.plan.streams))
 	for _, br := range brs {
-		each[br.stream] = b.stepProgram(m, m.Pos(), br.scope, m.LowerStep, m.Run)
+		each[br.stream] = b.stepProgram(n.run, m.Pos(), br.scope, m.LowerStep, m.Run)
 	}
 	n.spec.Step = flow.NewFn(each, sole(brs))
 	if m.FlushPos() != "" {
 		n.spec.FlushStream = b.madeStream(flush.Schema)
-		n.spec.Flush = b.stepProgram(m, m.FlushPos(), flush, m.LowerFlush, m.RunFlush)
+		n.spec.Flush = b.stepProgram(n.run, m.FlushPos(), flush, m.LowerFlush, m.RunFlush)
 	}
 }
 
-func (b *builder) stepProgram(m Machine, pos string, sc *expr.Scope,
-	lower func(*expr.Scope) (expr.Node, error), run func(*expr.Frame)) *expr.Program {
+func (b *builder) stepProgram(run *FoldRun, pos string, sc *expr.Scope,
+	lower func(*expr.Scope) (expr.Node, error), interpreted func(*expr.Frame)) *expr.Program {
+	m := run.Spec.Machine
 	var p *expr.Program
 	if !b.env.Interpret {
 		node, err := lower(sc)
@@ -161,10 +173,13 @@ func (b *builder) stepProgram(m Machine, pos string, sc *expr.Scope,
 		}
 	}
 	if p == nil {
-		p = expr.InterpretedStep(run)
+		p = expr.InterpretedStep(interpreted)
 		b.machines = append(b.machines, m)
 	}
 	b.programs = append(b.programs, p)
+	if p.Node == nil || readsAnyStack(p.Node) {
+		run.Holds = true
+	}
 	name := m.Name() + " at " + pos
 	if pos != m.Pos() {
 		name = "flush at " + pos

@@ -21,6 +21,11 @@ func (b *builder) log(l *Log) error {
 		run.Result = &ResultRun{fn: fn}
 		b.plan.errs = append(b.plan.errs, func() (string, *flow.Errors) { return l.Result.label(), &run.Result.errs })
 	}
+	if len(l.Fields) > 0 {
+		if run.shown, err = b.show(l.Fields, brs); err != nil {
+			return err
+		}
+	}
 	b.plan.Logs = append(b.plan.Logs, run)
 	b.logged = append(b.logged, brs)
 	b.attach(run.Name, brs, run)

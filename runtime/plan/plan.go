@@ -111,12 +111,17 @@ type LogRun struct {
 	Exec *ExecRun
 	// Result is the value behind each line; nil for none.
 	Result *ResultRun
+	shown  *shown // nil: the events as they are
 }
 
 // Events implements flow.Sink.
 func (l *LogRun) Events(evs []*event.Event) {
 	for i, e := range evs {
-		l.Emit(e)
+		if l.shown == nil {
+			l.Emit(e)
+		} else {
+			l.Emit(l.shown.of(e))
+		}
 		if l.Exec != nil {
 			l.Exec.Events(evs[i : i+1])
 		}

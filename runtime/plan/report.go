@@ -50,6 +50,8 @@ type Log struct {
 	// Newest keeps the newest events in the rings, instead of losing them
 	// when a ring is full, and shows them at the end.
 	Newest bool
+	// Fields, if any, are shown in place of the events' own fields.
+	Fields []Var
 	// Result is an expression whose value is shown behind each line.
 	Result *Fn
 }

@@ -53,7 +53,7 @@ type WithStack struct {
 func (w *WithStack) Inputs() []Stream { return []Stream{w.In} }
 
 // Stack is the name of an event's stack among its fields.
-const Stack = "stack"
+const Stack = event.StackName
 
 func (b *builder) withStack(w *WithStack) ([]branch, error) {
 	brs, err := b.branchesOf(w.In)
@@ -194,14 +194,80 @@ func (b *builder) stacks(n *need) {
 // an event, or what a fold emits under a name such as stack or wakeup_stack.
 func isStack(p *expr.Program) bool {
 	f, ok := p.Node.(*expr.Field)
-	if !ok || f.View != expr.ViewValue {
-		return false
+	return ok && f.View == expr.ViewValue && f.F.Stack()
+}
+
+// readsAnyStack reports that a program looks at stacks.
+func readsAnyStack(n expr.Node) bool {
+	found := false
+	expr.Walk(n, func(x expr.Node) bool {
+		if f, ok := x.(*expr.Field); ok && f.F.Stack() {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// carried are functions that tell the stack of the events that come on
+// branches, by stream; nil if none of them was asked for its stack. Of a pair
+// it is the stack of its start, as in what counts by stack.
+func (b *builder) carried(brs []branch) []func(e *event.Event) uint64 {
+	var each []func(e *event.Event) uint64
+	for i := range brs {
+		fn := b.stackOf(&brs[i])
+		if fn == nil {
+			continue
+		}
+		if each == nil {
+			each = make([]func(e *event.Event) uint64, len(b.plan.streams))
+		}
+		each[brs[i].stream] = fn
 	}
-	switch f.F.Place {
-	case event.InFact:
-		return f.F.Fact == event.FactCallchain
-	case event.InSlot:
-		return f.F.Kind == event.Int && (f.F.Name == Stack || strings.HasSuffix(f.F.Name, "_"+Stack))
+	return each
+}
+
+func (b *builder) stackOf(br *branch) func(e *event.Event) uint64 {
+	if br.root == nil {
+		return b.sampledStack(br.stream)
 	}
-	return false
+	if f, ok := br.scope.Schema.Field(Stack); ok && f.Place == event.InSlot {
+		return func(e *event.Event) uint64 { return e.Joint.Slots[f.Offset].Uint() }
+	}
+	for _, n := range b.joins {
+		if !n.makes(br.root) {
+			continue
+		}
+		starts := map[int]func(e *event.Event) uint64{}
+		for _, stage := range n.stages {
+			for i := range stage {
+				if fn := b.stackOf(&stage[i]); fn != nil {
+					starts[stage[i].stream] = fn
+				}
+			}
+		}
+		if len(starts) > 0 {
+			return func(e *event.Event) uint64 {
+				if fn := starts[e.Joint.Start.Stream.Index]; fn != nil {
+					return fn(e.Joint.Start)
+				}
+				return 0
+			}
+		}
+	}
+	return nil
+}
+
+// sampledStack is the stack that a script asked an event to be opened with.
+func (b *builder) sampledStack(stream int) func(e *event.Event) uint64 {
+	if ev := b.events[stream]; ev == nil || ev.Stack == nil || !ev.Stack.Show {
+		return nil
+	}
+	return func(e *event.Event) uint64 {
+		if e.Stream.Members == nil {
+			return 0
+		}
+		id, _ := e.Stream.Members.Member(e, event.FactCallchain)
+		return id
+	}
 }

@@ -68,7 +68,7 @@ func (b *builder) countStacks(s *Stacks) error {
 	spec.Keys = append(spec.Keys, stack, pid)
 	by := s.By
 	if by == nil {
-		by = []Var{{Name: "comm", Fn: Fn{Text: "_comm"}}}
+		by = []Var{{Name: "comm", Fn: Fn{Text: taskName(brs)}}}
 	}
 	for _, v := range by {
 		fn, err := b.keyFn(v.Fn, brs)
@@ -106,6 +106,12 @@ func (b *builder) stackKey(s *Stacks, brs []branch) (*flow.Fn, error) {
 	if err != nil {
 		return nil, err
 	}
+	for i := range brs {
+		if p := fn.At(brs[i].stream); brs[i].root != nil && isStack(p) && ownFact(p) {
+			return nil, located(diag.Errorf(diag.Run, "stacks", brs[i].scope.Schema.FullName(), "the events carry no stack").
+				WithHint("take the stacks of the events that they are made from: .stack() before it, in many profilers -g"), f.Pos)
+		}
+	}
 	var wrong *expr.Program
 	fn.Each(func(p *expr.Program) {
 		if !isStack(p) {
@@ -117,6 +123,23 @@ func (b *builder) stackKey(s *Stacks, brs []branch) (*flow.Fn, error) {
 			WithHint("give the stack of an event: stack, or start.stack of a pair"), f.Pos)
 	}
 	return fn, nil
+}
+
+// taskName is the name by which stacks are told apart if nobody says so: that
+// of the thread, but what events made here call comm is whom they are about.
+func taskName(brs []branch) string {
+	for i := range brs {
+		if f, ok := brs[i].scope.Schema.Field("comm"); !ok || f.Place != event.InSlot {
+			return "_comm"
+		}
+	}
+	return "comm"
+}
+
+// ownFact reports that p reads a fact of the event itself, not of a part.
+func ownFact(p *expr.Program) bool {
+	f, ok := p.Node.(*expr.Field)
+	return ok && f.F.Place == event.InFact && f.Part == expr.Self
 }
 
 // stackPart is the event of joints whose stack is meant: the first.

@@ -4,6 +4,7 @@ import (
 	"path"
 	"strconv"
 
+	"ppscript/runtime/event"
 	"ppscript/runtime/result"
 )
 
@@ -82,10 +83,16 @@ func StackText(frames []*result.Frame) string {
 	return string(dst)
 }
 
-// frames writes the member "stack", innermost first. Addresses are texts: they
-// do not fit a JavaScript number.
+// frames writes the member "stack".
 func (r *jsonRenderer) frames(frames []*result.Frame, cut bool) {
-	r.buf = append(r.buf, `,"stack":[`...)
+	r.namedFrames(event.StackName, frames, cut)
+}
+
+// namedFrames writes a stack, innermost first. Addresses are texts: they do not
+// fit a JavaScript number.
+func (r *jsonRenderer) namedFrames(name string, frames []*result.Frame, cut bool) {
+	r.buf = appendJSONString(append(r.buf, ','), name)
+	r.buf = append(r.buf, ":["...)
 	for i := range frames {
 		f := frames[i]
 		if i > 0 {
@@ -115,6 +122,7 @@ func (r *jsonRenderer) frames(frames []*result.Frame, cut bool) {
 	}
 	r.buf = append(r.buf, ']')
 	if cut {
-		r.buf = append(r.buf, `,"stack_cut":true`...)
+		r.buf = appendJSONString(append(r.buf, ','), name+"_cut")
+		r.buf = append(r.buf, ":true"...)
 	}
 }

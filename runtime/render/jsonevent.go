@@ -36,6 +36,9 @@ func (r *jsonRenderer) Event(l *Line) error {
 	r.fields(e, s)
 	if l.Stacks {
 		r.frames(l.Frames, l.Cut)
+		for i := range l.More {
+			r.namedFrames(l.More[i].Name, l.More[i].Frames, l.More[i].Cut)
+		}
 	}
 	return r.end()
 }

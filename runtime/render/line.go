@@ -109,7 +109,8 @@ func learn(schema *event.Schema) *lineSchema {
 		case f.Name == "common_preempt_count":
 			s.preempt = f
 		}
-		if !strings.HasPrefix(f.Name, "common_") {
+		// The number of a stack says nothing: its frames are below the line.
+		if !strings.HasPrefix(f.Name, "common_") && !(f.Place == event.InSlot && f.Stack()) {
 			s.fields = append(s.fields, f)
 		}
 	}

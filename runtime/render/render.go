@@ -47,6 +47,15 @@ type Line struct {
 	Stacks bool
 	Frames []*result.Frame
 	Cut    bool
+	// More are the other stacks of an event that was made from several.
+	More []NamedStack
+}
+
+// A NamedStack is a stack in a field of an event.
+type NamedStack struct {
+	Name   string
+	Frames []*result.Frame
+	Cut    bool
 }
 
 // A NoteField is one named value of a note.

@@ -101,6 +101,11 @@ func (r *textRenderer) Event(l *Line) error {
 		r.buf = append(cleanTail(append(r.buf, bytes.TrimRight(line, "\n")...), from), '\n')
 	}
 	r.buf = appendFrameLines(r.buf, l.Frames, l.Cut)
+	for i := range l.More {
+		s := &l.More[i]
+		r.buf = append(appendClean(append(r.buf, "  "...), s.Name), ":\n"...)
+		r.buf = appendFrameLines(r.buf, s.Frames, s.Cut)
+	}
 	return r.spill()
 }
 

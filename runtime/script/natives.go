@@ -186,6 +186,19 @@ func (s *scopeOf) lowerBuiltin(e *syntax.CallExpr, f starlark.Callable, args []v
 		}
 		node, err = expr.NewNative(expr.Native{Name: name, T: expr.TInt, Args: []expr.Node{x(0), x(1), x(2)},
 			Int: func(_ *expr.Frame, a []expr.Arg) int64 { return Strncmp(a[0].S, a[1].S, a[2].I) }})
+	case "dur", "size":
+		if len(args) != 1 {
+			return val{}, false
+		}
+		if args[0].c != nil {
+			c, err := starlark.Call(&starlark.Thread{Name: name}, f, starlark.Tuple{args[0].c}, nil)
+			s.must(e.Lparen, err)
+			return val{c: c}, true
+		}
+		if name == "size" || !plain(0) {
+			return val{}, false
+		}
+		return val{node: x(0), unit: event.Nanos}, true
 	case "flags":
 		return s.lowerFlags(e, args)
 	case "ksym":

@@ -259,6 +259,7 @@ func (r *run) emitter(l *plan.LogRun) func(e *event.Event) {
 		line.Block = registers(line.Block[:0], e)
 		if line.Stacks {
 			line.Frames, line.Cut = r.stacks.eventStack(e)
+			line.More = r.stacks.moreStacks(line.More[:0], e)
 		}
 		if r.failed == nil {
 			r.failed = r.out.Event(&line)

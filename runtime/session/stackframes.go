@@ -7,6 +7,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/render"
 	"ppscript/runtime/result"
 	"ppscript/runtime/stack"
 	"ppscript/runtime/symbol"
@@ -108,13 +109,34 @@ func frameOf(addr uint64, f symbol.Frame) *result.Frame {
 
 // eventStack is the frames of an event's stack, valid until the next call.
 func (w *stackWorld) eventStack(e *event.Event) ([]*result.Frame, bool) {
-	if e.Stream.Index >= len(w.show) || !w.show[e.Stream.Index] {
+	if e.Stream.Index >= len(w.show) || len(w.show[e.Stream.Index]) == 0 {
 		return nil, false
 	}
-	id, _ := e.Stream.Members.Member(e, event.FactCallchain)
-	frames, s := w.of(w.line[:0], stack.ID(id))
+	frames, s := w.of(w.line[:0], stackIn(e, w.show[e.Stream.Index][0]))
 	w.line = frames
 	return frames, s.Cut
+}
+
+// moreStacks are the other stacks of an event that was made here.
+func (w *stackWorld) moreStacks(dst []render.NamedStack, e *event.Event) []render.NamedStack {
+	if e.Stream.Index >= len(w.show) || len(w.show[e.Stream.Index]) < 2 {
+		return dst
+	}
+	for _, f := range w.show[e.Stream.Index][1:] {
+		if id := stackIn(e, f); id != stack.None {
+			frames, s := w.of(nil, id)
+			dst = append(dst, render.NamedStack{Name: f.Name, Frames: frames, Cut: s.Cut})
+		}
+	}
+	return dst
+}
+
+func stackIn(e *event.Event, f *event.Field) stack.ID {
+	if f.Place == event.InSlot {
+		return stack.ID(e.Joint.Slots[f.Offset].Uint())
+	}
+	id, _ := e.Stream.Members.Member(e, event.FactCallchain)
+	return stack.ID(id)
 }
 
 // text names the stacks in a table's cells.

@@ -1,7 +1,9 @@
 package session
 
 import (
+	"cmp"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +27,7 @@ type stackWorld struct {
 	table   *stack.Table
 	maps    *task.Mappings // nil without user stacks
 	symbols *symbol.Symbolizer
-	show    []bool // by stream: a log shows the stack
+	show    [][]*event.Field // by stream: the stacks that a log shows, the event's own first
 	frames  map[frameKey][]*result.Frame
 	// nameless are the addresses in frames that have no name yet.
 	nameless []frameKey
@@ -73,7 +75,8 @@ func (r *run) readStacks() {
 	if w == nil {
 		return
 	}
-	w.show = make([]bool, len(r.plan.Streams()))
+	quiet := r.cfg.Options.FlameGraph != ""
+	w.show = shownStacks(r.plan.Streams(), quiet)
 	limit := maxStack(r.world.file != nil)
 	for i, e := range r.plan.Events {
 		if e.Stack == nil || e.Stream.Members == nil {
@@ -94,7 +97,9 @@ func (r *run) readStacks() {
 				st.Members = reader
 			}
 		}
-		w.show[e.Stream.Index] = e.Stack.Show && r.cfg.Options.FlameGraph == ""
+		if own, _ := e.Stream.Schema.Field(event.StackName); e.Stack.Show && !quiet && own.Stack() {
+			w.show[e.Stream.Index] = []*event.Field{own}
+		}
 	}
 }
 
@@ -156,12 +161,23 @@ func (w *stackWorld) shows() bool {
 	if w == nil {
 		return false
 	}
-	for _, s := range w.show {
-		if s {
-			return true
+	return slices.ContainsFunc(w.show, func(s []*event.Field) bool { return len(s) > 0 })
+}
+
+// shownStacks are the stacks that events made here carry, by stream.
+func shownStacks(streams []*event.Stream, quiet bool) [][]*event.Field {
+	show := make([][]*event.Field, len(streams))
+	for i, st := range streams {
+		for f := range st.Schema.Fields {
+			if f := &st.Schema.Fields[f]; !quiet && f.Place == event.InSlot && f.Stack() {
+				show[i] = append(show[i], f)
+			}
 		}
+		slices.SortStableFunc(show[i], func(a, b *event.Field) int {
+			return cmp.Compare(len(a.Name), len(b.Name)) // the event's own is "stack"
+		})
 	}
-	return false
+	return show
 }
 
 // result makes the result of a count by stack.
@@ -245,8 +261,13 @@ func (w *stackWorld) refresh() {
 // from one interval to the next.
 func (r *run) forgetStacks() {
 	w := r.stacks
-	if w == nil || !w.table.Crowded() || len(r.plan.Joins)+len(r.plan.Folds) > 0 {
+	if w == nil || !w.table.Crowded() || len(r.plan.Joins) > 0 {
 		return
+	}
+	for _, f := range r.plan.Folds {
+		if f.Holds {
+			return
+		}
 	}
 	for _, f := range r.files {
 		if !f.stamped {

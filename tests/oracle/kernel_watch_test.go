@@ -22,15 +22,18 @@ func TestWatchdogWarns(t *testing.T) {
 	}
 	t.Parallel()
 	quiet := testkit.Start(t, testkit.PPScript(t), "watchdog", "-C", "0", "--duration", "9s", "--format", "json")
-	out := testkit.Run(t, testkit.PPScript(t), "watchdog", "-C", "0", "--thresh", "1s", "--duration", "9s", "--format", "json").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "watchdog", "-C", "0", "-g", "--thresh", "1s", "--duration", "9s", "--format", "json").Want(t, 0)
 	rows := last(t, out.Stdout).Rows
 	if len(rows) != 1 || rows[0].Int(t, "expired") < 2 || rows[0].Int(t, "stopper") < 1 || rows[0].Int(t, "hard") < 1 {
 		t.Errorf("got %v, want two timers in 9 s, and warnings", rows)
 	}
 	warnings := int64(0)
 	for _, e := range testkit.Events(t, out.Stdout) {
-		if !strings.Contains(e.Text, "kind=") {
+		if !strings.Contains(e.Text, "WILL=soft lockup") && !strings.Contains(e.Text, "WILL=hard lockup") {
 			t.Errorf("got %q, want a warning", e.Text)
+		}
+		if len(e.Stack) == 0 {
+			t.Errorf("%s: got no stack", e.Text)
 		}
 		warnings++
 	}

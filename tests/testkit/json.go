@@ -85,7 +85,12 @@ type Event struct {
 	Event  string
 	Fields map[string]any
 	Text   string
+	Stack  []Frame
+	Waker  []Frame `json:"waker_stack"` // of task-state
 }
+
+// A Frame is one function of a stack.
+type Frame struct{ Addr, Symbol string }
 
 // Tables returns the tables in output.
 func Tables(t testing.TB, output string) []Table {
