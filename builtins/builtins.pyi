@@ -194,6 +194,8 @@ def event(text: str) -> Stream:
     """The events of one event string in perf-prof's notation."""
 def events(text: Union[list, str]) -> list:
     """The events of event strings in perf-prof's notation, as a list."""
+def profiler(name: str, options: Union[list, str] = "", *, alias: str = None) -> Stream:
+    """The events that a profiler shows, as a source of others."""
 def kernel_records() -> Stream:
     """What the kernel tells of itself: BPF programs, symbols and cgroups that come and go."""
 def counters(events: list, *, period: Union[Duration, str] = None, instances: bool = False) -> Stream:

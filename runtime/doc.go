@@ -76,7 +76,8 @@
 //	schema     the fields of one kind of event: where each lies, its type
 //	session    one run of a plan
 //	side record  COMM, FORK, EXIT, MMAP, LOST and the like: not a sample
-//	source     a door: live perf, a file
+//	source     a door: live perf, a file; for a script what it takes events of:
+//	           an event to open, another profiler
 //	stage      one of the places of a join: start, end, what is between
 //	stream     one opened event of a source; two streams can share a schema
 //	tracepoint a static event of the kernel, "sched:sched_switch"

@@ -9,6 +9,7 @@ import (
 
 	"ppscript/builtins"
 	"ppscript/builtins/explore"
+	"ppscript/builtins/pipeline"
 	"ppscript/runtime/script"
 	"ppscript/stdlib"
 
@@ -41,7 +42,7 @@ func TestReferenceIsUpToDate(t *testing.T) {
 // what the example shows.
 func runInput(e builtins.Example) (string, error) {
 	shop := &explore.Shop{
-		Reports: ReportsOrStreams,
+		Reports: pipeline.ReportsOrStreams,
 		Context: context.Background,
 		Load: func(h *script.Host, name string) (*script.Module, error) {
 			file, ok := stdlib.Find(name)

@@ -278,8 +278,8 @@ func attr() *b.Builtin {
 		Source: computed, Cost: "none for events",
 		Examples: []b.Example{{Code: `event("sched:sched_wakeup//key=pid/").attr("key")`, Output: `["pid"]`}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			src, ok := in(c).(*plan.Source)
-			if !ok {
+			src := c.Receiver.(*Stream).source()
+			if src == nil {
 				return nil, errors.New("only events have attributes")
 			}
 			var vs []starlark.Value

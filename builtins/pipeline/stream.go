@@ -24,7 +24,7 @@ type Stream struct {
 var _ starlark.HasAttrs = (*Stream)(nil)
 
 func (s *Stream) String() string {
-	if src, ok := s.S.(*plan.Source); ok {
+	if src := s.source(); src != nil {
 		return "<stream " + src.FullName() + ">"
 	}
 	if s.Pairs {
@@ -37,13 +37,24 @@ func (s *Stream) Freeze()               {} // methods make new streams
 func (s *Stream) Truth() starlark.Bool  { return true }
 func (s *Stream) Hash() (uint32, error) { return 0, errors.New("unhashable: stream") }
 
+// source is what an event string says of the stream; nil if it is not one.
+func (s *Stream) source() *plan.Source {
+	switch s := s.S.(type) {
+	case *plan.Source:
+		return s
+	case *plan.Profiler:
+		return s.As
+	}
+	return nil
+}
+
 // methods are found at first use: their implementations refer to them.
 var methods = sync.OnceValue(func() *b.MethodSet { return b.Methods("stream", Builtins()) })
 
 // Attr returns a method; of a source also label, its alias or name, and alias,
 // None if it has none.
 func (s *Stream) Attr(name string) (starlark.Value, error) {
-	if src, ok := s.S.(*plan.Source); ok {
+	if src := s.source(); src != nil {
 		switch {
 		case name == "label" && src.Alias == "":
 			return starlark.String(src.Name), nil

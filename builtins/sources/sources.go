@@ -18,7 +18,7 @@ import (
 
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
-	return []*b.Builtin{tracepoint(), software(), sample(), hardware(), cache(), pmu(), eventString(), eventList(), kernelRecords(), counters()}
+	return []*b.Builtin{tracepoint(), software(), sample(), hardware(), cache(), pmu(), eventString(), eventList(), profiler(), kernelRecords(), counters()}
 }
 
 func tracepoint() *b.Builtin {
@@ -96,7 +96,7 @@ func eventString() *b.Builtin {
 	return &b.Builtin{
 		Name: "event", Group: b.Sources, Summary: "The events of one event string in perf-prof's notation.",
 		Params: []b.Param{
-			{Name: "text", Type: b.String, Required: true, Doc: `sys:name/filter/attribute=value/.../; sys:name is also kprobe:func, uprobe:func@"file", usdt:provider:name@"file"`},
+			{Name: "text", Type: b.String, Required: true, Doc: `sys:name/filter/attribute=value/.../; sys:name is also kprobe:func, uprobe:func@"file", usdt:provider:name@"file"; a profiler's name, with options as the filter`},
 		},
 		Returns: "stream", Result: "the events; attributes are for the script: stream.attr(name)",
 		Errors: "what does not fit the notation, with its place", Source: "as tracepoint and software", Cost: "as tracepoint and software",
@@ -109,9 +109,17 @@ func eventString() *b.Builtin {
 			if len(list) != 1 {
 				return nil, c.Error("text", fmt.Errorf("got %d events, want one", len(list)), "use events(...) for a list")
 			}
-			return &pipeline.Stream{S: list[0]}, nil
+			return stream(c, list[0])
 		},
 	}
+}
+
+// stream is the stream of what an event string names.
+func stream(c *b.Call, s *plan.Source) (*pipeline.Stream, error) {
+	if s.Kind == plan.Script {
+		return ofString(c.Host(), s)
+	}
+	return &pipeline.Stream{S: s}, nil
 }
 
 func eventList() *b.Builtin {
@@ -132,7 +140,11 @@ func eventList() *b.Builtin {
 					return nil, err
 				}
 				for _, s := range list {
-					out = append(out, &pipeline.Stream{S: s})
+					st, err := stream(c, s)
+					if err != nil {
+						return nil, err
+					}
+					out = append(out, st)
 				}
 			}
 			return starlark.NewList(out), nil

@@ -3,6 +3,7 @@ package main
 import (
 	"path/filepath"
 
+	"ppscript/builtins/sources"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/script"
@@ -130,7 +131,11 @@ func (a *app) invokeScript(inv *invocation, before []string, name string, after 
 	// Event strings are read here already, to point at the mistake in what
 	// the user wrote and not at the script.
 	for _, text := range inv.eventTexts() {
-		if _, err := plan.ParseEvents(text, kernel.ParseCPUList); err != nil {
+		list, err := plan.ParseEvents(text, kernel.ParseCPUList)
+		if err == nil {
+			err = sources.Check(inv.host, list)
+		}
+		if err != nil {
 			return err
 		}
 	}

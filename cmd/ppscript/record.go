@@ -184,6 +184,8 @@ func counted(s *plan.Source) (*event.Schema, error) {
 		return perf.HardwareSchema(s.Name)
 	case plan.Cache:
 		return perf.CacheSchema(s.Name)
+	case plan.Script:
+		return nil, usagef("record", s.FullName(), "is not an event; want system:name").WithHint("list the events: ppscript list events")
 	case plan.Probe:
 		return nil, usagef("record", s.FullName(), "probes and breakpoints cannot be recorded yet").
 			WithHint("observe them live: ppscript trace -e ...")

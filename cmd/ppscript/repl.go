@@ -15,6 +15,7 @@ import (
 
 	"ppscript/builtins/all"
 	"ppscript/builtins/explore"
+	"ppscript/builtins/pipeline"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/perf"
@@ -141,7 +142,7 @@ func (a *app) newShop(c *common, ctx func() context.Context) *explore.Shop {
 				Interpret: c.engine == "interp", Engine: cmp.Or(c.engine, plan.EngineAuto), Monotonic: c.monotonic},
 			Services: &expr.Services{Ksym: kernel.Text},
 		},
-		Reports: all.ReportsOrStreams, Context: ctx, Say: a.say, Load: a.load,
+		Reports: pipeline.ReportsOrStreams, Context: ctx, Say: a.say, Load: a.load,
 		Render: render.Options{Time: c.render.Time, Color: "never", Width: terminalWidth(a.stdout)},
 	}
 	if colorful(a.stdout, c.render.Color) {

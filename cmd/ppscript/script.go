@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"ppscript/builtins/all"
+	"ppscript/builtins/pipeline"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -21,7 +21,7 @@ import (
 	"ppscript/runtime/symbol"
 )
 
-var asReports = all.Reports
+var asReports = pipeline.Reports
 
 // script runs the script that args name, and returns what went wrong.
 func (a *app) script(args []string) error {

@@ -23,6 +23,7 @@ type Router struct {
 
 	filters  []*expr.Program // by stream; nil lets it pass
 	splits   []bool          // by stream: its events come alone
+	inner    []bool          // by stream: its events are no samples of the run
 	ends     []event.Time    // by ring: of its last loss
 	routes   [][]int         // by stream: indices of sinks
 	sinks    []Sink
@@ -123,10 +124,7 @@ func (r *Router) samples(evs []*event.Event) {
 	if r.filters != nil {
 		evs = r.filter(evs)
 	}
-	if r.Limit > 0 {
-		evs = evs[:min(uint64(len(evs)), r.Limit-min(r.Limit, r.Samples))]
-	}
-	r.Samples += uint64(len(evs))
+	evs = r.count(evs)
 	if len(evs) == 0 {
 		return
 	}
@@ -139,6 +137,40 @@ func (r *Router) samples(evs []*event.Event) {
 		return
 	}
 	r.route(evs)
+}
+
+// count counts samples and ends them at the limit.
+func (r *Router) count(evs []*event.Event) []*event.Event {
+	left := uint64(len(evs))
+	if r.Limit > 0 {
+		left = r.Limit - min(r.Limit, r.Samples)
+	}
+	// Fast path: everything is a sample.
+	if r.inner == nil {
+		evs = evs[:min(uint64(len(evs)), left)]
+		r.Samples += uint64(len(evs))
+		return evs
+	}
+	for i, e := range evs {
+		if n := e.Stream.Index; n < len(r.inner) && r.inner[n] {
+			continue
+		}
+		if left == 0 {
+			return evs[:i]
+		}
+		left--
+		r.Samples++
+	}
+	return evs
+}
+
+// Inner says that the events of a stream are what others are made of: whoever
+// makes them counts them, not the router.
+func (r *Router) Inner(stream int) {
+	for len(r.inner) <= stream {
+		r.inner = append(r.inner, false)
+	}
+	r.inner[stream] = true
 }
 
 // split routes the events of some streams one at a time.

@@ -50,7 +50,7 @@ type eventInfo struct {
 
 // Names of fields that hold a thread or a CPU, in whatever event.
 var (
-	taskFields = []string{"pid", "tid", "prev_pid", "next_pid", "parent_pid", "child_pid", "old_pid", "target_pid", "parent_tid", "child_tid"}
+	taskFields = []string{"pid", "tid", "task", "prev_pid", "next_pid", "parent_pid", "child_pid", "old_pid", "target_pid", "parent_tid", "child_tid"}
 	cpuFields  = []string{"cpu", "target_cpu", "orig_cpu", "dest_cpu", "src_cpu", "dst_cpu"}
 )
 

@@ -23,6 +23,7 @@ type branch struct {
 	scope  *expr.Scope
 	preds  []*pred
 	marks  marks
+	as     *Source // what the user says of the script that it comes from
 }
 
 // A pred is a predicate on the way of a branch.
@@ -36,6 +37,10 @@ func (b *builder) findSources(s Stream) error {
 	if src, ok := s.(*Source); ok {
 		_, err := b.branchesOf(src)
 		return err
+	}
+	if _, ok := s.(*Profiler); ok {
+		defer func(outer bool) { b.inner = outer }(b.inner)
+		b.inner = true
 	}
 	for _, in := range s.Inputs() {
 		if err := b.findSources(in); err != nil {
@@ -87,6 +92,8 @@ func (b *builder) flatten(s Stream) ([]branch, error) {
 			all = append(all, brs...)
 		}
 		return b.distinct(all)
+	case *Profiler:
+		return b.profiler(s)
 	case *Mark:
 		return b.mark(s)
 	case *WithStack:
@@ -237,6 +244,7 @@ func (b *builder) compile(f Fn, br *branch, want expr.Kind) (*expr.Program, erro
 		return nil, err
 	}
 	b.programs = append(b.programs, p)
+	b.asksFor(br.stream, p)
 	b.readsStack(br, p)
 	b.explainFn(f, p)
 	return p, nil

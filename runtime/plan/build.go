@@ -43,7 +43,7 @@ func Build(reports []Report, env Env) (*Plan, error) {
 			WithHint("return a result, for example: tracepoint(\"sched:sched_switch\").count()")
 	}
 	b := &builder{env: env, plan: &Plan{Router: &flow.Router{}}, streamsOf: map[*Source][]int{}, memo: map[Stream][]branch{},
-		events: map[int]*Event{}, counters: map[*Counters]*counterNode{}}
+		events: map[int]*Event{}, counters: map[*Counters]*counterNode{}, served: map[int]bool{}, asks: map[int]bool{}}
 	// Events that are opened get the first stream indices, in the order in
 	// which the script names them: the source's own numbers then.
 	for _, r := range reports {
@@ -62,7 +62,9 @@ func Build(reports []Report, env Env) (*Plan, error) {
 	settle := b.tier()
 	b.push()
 	b.wire()
-	b.needs()
+	if err := b.needs(); err != nil {
+		return nil, err
+	}
 	if err := settle(); err != nil {
 		return nil, err
 	}
@@ -84,8 +86,11 @@ type builder struct {
 	programs  []*expr.Program
 	calls     []Callable
 	names     map[string]int
-	bursts    bool       // some operator counts over time
-	logged    [][]branch // of each log
+	bursts    bool         // some operator counts over time
+	logged    [][]branch   // of each log
+	inner     bool         // what is built now belongs to a script among the sources
+	served    map[int]bool // streams that do
+	asks      map[int]bool // streams whose events are checked for their thread
 }
 
 // A root is where events come from: the router (nil), a join, counters.
@@ -139,7 +144,7 @@ func (b *builder) newStream(s *Source, schema *event.Schema) int {
 		label = s.Alias
 	}
 	st := &event.Stream{Index: len(b.plan.streams), Schema: schema, Label: label}
-	b.plan.streams = append(b.plan.streams, st)
+	b.addStream(st)
 	e := &Event{Stream: st, Source: s, Stack: sourceStack(s)}
 	b.plan.Events = append(b.plan.Events, e)
 	b.events[st.Index] = e
@@ -149,8 +154,15 @@ func (b *builder) newStream(s *Source, schema *event.Schema) int {
 // madeStream adds the stream of events that an operator makes.
 func (b *builder) madeStream(schema *event.Schema) *event.Stream {
 	st := &event.Stream{Index: len(b.plan.streams), Schema: schema, Label: schema.Name}
-	b.plan.streams = append(b.plan.streams, st)
+	b.addStream(st)
 	return st
+}
+
+func (b *builder) addStream(st *event.Stream) {
+	b.plan.streams = append(b.plan.streams, st)
+	if b.inner {
+		b.served[st.Index] = true
+	}
 }
 
 // attach feeds sink from branches, through their predicates.

@@ -11,6 +11,7 @@ import (
 //
 //	LIST  := EVENT { "," EVENT }
 //	EVENT := sys ":" name [ "/" FILTER "/" { ATTR "/" } ]
+//	       | PROFILER [ "/" OPTIONS "/" { ATTR "/" } ]
 //	ATTR  := word | word "=" VALUE
 //
 // Separators do not count inside '...', "..." and (...). One pair of quotes
@@ -77,7 +78,7 @@ func (p *eventParser) event() (*Source, error) {
 	case strings.TrimSpace(name) == "":
 		return nil, p.fail(start, "an event name is missing")
 	case !ok:
-		if !s.software(sys) {
+		if !s.software(sys) && !s.profiler(sys) {
 			return nil, p.fail(start, "%q is not an event; want system:name", sys)
 		}
 	case fault != "":
@@ -102,6 +103,9 @@ func (p *eventParser) event() (*Source, error) {
 		return nil, p.fail(open, "the filter does not end with '/'")
 	}
 	s.Filter = unquote(strings.TrimSpace(s.Filter))
+	if s.Kind == Software && strings.HasPrefix(s.Filter, "-") {
+		s.profiler(sys) // page-faults/-g/: no filter begins like that
+	}
 	p.pos++
 	for p.pos < len(p.text) && p.text[p.pos] != ',' {
 		if err := p.attr(s); err != nil {
@@ -130,6 +134,17 @@ func (s *Source) software(name string) bool {
 		return true
 	}
 	return false
+}
+
+// profiler takes a word for the name of a profiler.
+func (s *Source) profiler(word string) bool {
+	for _, c := range word {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
+			return false
+		}
+	}
+	s.Kind, s.Name = Script, strings.ReplaceAll(word, "_", "-")
+	return true
 }
 
 // attr reads one attribute and its slash.

@@ -67,7 +67,7 @@ func TestParseEvents(t *testing.T) {
 func TestParseEventsErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                    "an event name is missing",
-		`sched`:               `"sched" is not an event`,
+		`Sched`:               `"Sched" is not an event`,
 		`sched:`:              `"sched:" is not an event`,
 		`s:a,`:                "an event name is missing",
 		`s:a/pid>0`:           "the filter does not end with '/'",

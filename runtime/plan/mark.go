@@ -79,11 +79,13 @@ func (b *builder) trigger(br *branch) {
 // attrMarks obeys the attributes of an event string that are about joins. What
 // the script says itself goes first.
 func (b *builder) attrMarks(br *branch) error {
-	e := b.events[br.stream]
-	if e == nil {
+	s := br.as
+	if e := b.events[br.stream]; s == nil && e != nil {
+		s = e.Source
+	}
+	if s == nil {
 		return nil
 	}
-	s := e.Source
 	var err error
 	if keys := s.Attr("key"); len(keys) > 0 && br.marks.key == nil {
 		if br.marks.key, err = b.compile(Fn{Text: keys[0], Pos: s.Pos}, br, expr.Any); err != nil {

@@ -19,7 +19,7 @@ type Reader interface {
 	Reads() (names []string, exact bool)
 }
 
-func (b *builder) needs() {
+func (b *builder) needs() error {
 	n := need{facts: map[event.Fact]bool{}}
 	for _, p := range b.programs {
 		n.program(p)
@@ -89,6 +89,9 @@ func (b *builder) needs() {
 		n.order("comm: a thread's name changes when it executes another program")
 		p.Comm = true
 	}
+	if err := b.restrict(&n); err != nil {
+		return err
+	}
 	for f := range n.facts {
 		p.Facts = append(p.Facts, f)
 	}
@@ -97,7 +100,11 @@ func (b *builder) needs() {
 	p.Order, p.OrderWhy = n.why != "", n.why
 	for _, e := range p.Events {
 		e.NoRaw = !n.raw
+		if b.served[e.Stream.Index] {
+			p.Router.Inner(e.Stream.Index)
+		}
 	}
+	return nil
 }
 
 type need struct {

@@ -23,10 +23,13 @@ const (
 	Cache
 	RawPMU // an event of a PMU by number; Source.PMU says which
 	Probe  // dynamic probes and breakpoints; Source.Probe says which
+	// Script is a profiler's name in an event string, with its options as the
+	// filter. Whoever reads the string makes a Profiler of it.
+	Script
 )
 
 func (k Kind) String() string {
-	return [...]string{"tracepoint", "software", "hardware", "cache", "pmu", "probe"}[k]
+	return [...]string{"tracepoint", "software", "hardware", "cache", "pmu", "probe", "profiler"}[k]
 }
 
 // A Source is one event to open, or several if Name is a glob.
@@ -93,6 +96,9 @@ func (s *Source) FullName() string {
 	}
 	if s.Probe != nil {
 		return s.Probe.String()
+	}
+	if s.Kind == Script {
+		return s.Name
 	}
 	if s.Kind == Hardware && s.OrElse != "" {
 		return "sample"

@@ -62,6 +62,9 @@ func (b *builder) withStack(w *WithStack) ([]branch, error) {
 	}
 	for _, br := range brs {
 		e := b.events[br.stream]
+		if br.as != nil && br.root != nil {
+			continue // a script's events: those that have a stack get it
+		}
 		if br.root != nil || e == nil {
 			return nil, diag.Errorf(diag.Run, "stack", b.plan.streams[br.stream].Label, "the event is made here, it has no stack of its own").
 				WithHint("ask for the stacks of the events before they are joined: join([a.stack()], [b])")

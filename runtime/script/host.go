@@ -45,7 +45,8 @@ type Host struct {
 	modules   map[string]*Module
 	services  *expr.Services // of the plan that was made last
 	checked   map[*starlark.Function]starlark.Callable
-	loading   []string // names of the modules being loaded, outermost first
+	loading   []string  // names of the modules being loaded, outermost first
+	serving   []*Module // whose main runs for another's
 	cancelled atomic.Pointer[string]
 
 	mu      sync.Mutex

@@ -11,6 +11,7 @@ import (
 	"ppscript/builtins/all"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/script"
+	"ppscript/stdlib"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
@@ -69,6 +70,7 @@ func (c chunk) run(t *testing.T, file string) {
 	names["values"] = starlark.NewBuiltin("values", values)
 	names["play"] = starlark.NewBuiltin("play", play)
 	h := script.NewHost(script.HostOptions{
+		Stdlib:      stdlib.FS(),
 		Predeclared: names,
 		Print:       func(msg string) { t.Log(msg) },
 		MaxSteps:    1_000_000,

@@ -8,6 +8,7 @@ import (
 	"ppscript/builtins/results"
 	"ppscript/runtime/event"
 	"ppscript/runtime/event/eventtest"
+	"ppscript/runtime/expr"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/result"
 	"ppscript/runtime/script"
@@ -78,7 +79,8 @@ func (p *player) run(what starlark.Value, interpret bool) ([]string, error) {
 	default:
 		return nil, fmt.Errorf("got %s, want a stream or a result", what.Type())
 	}
-	pl, err := plan.Build([]plan.Report{report}, plan.Env{Catalog: p, Replay: true, Interpret: interpret})
+	pl, err := plan.Build([]plan.Report{report}, plan.Env{Catalog: p, Replay: true, Interpret: interpret,
+		Services: &expr.Services{Traced: func(int32) bool { return true }}})
 	if err != nil {
 		return nil, err
 	}

@@ -69,10 +69,10 @@ var layers = [][]string{
 	// What a pipeline ends in, the pipeline, what it starts with.
 	{"builtins/results"},
 	{"builtins/pipeline"},
+	{"stdlib"}, // profilers are sources too
 	{"builtins/sources"},
 	// What the REPL and tests say beside scripts.
 	{"builtins/assert", "builtins/explore"},
-	{"stdlib"},
 	{"builtins/all"},
 	{"builtins/gen"},
 
@@ -97,7 +97,7 @@ var owners = map[string][]string{
 	"github.com/bazelbuild/buildtools":   {"cmd/ppscript"},
 	"github.com/chzyer/readline":         {"cmd/ppscript"},
 	"github.com/spf13/cobra":             {"cmd/ppscript"},
-	"github.com/spf13/pflag":             {"cmd/ppscript"},
+	"github.com/spf13/pflag":             {"cmd/ppscript", "builtins/sources"},
 	"golang.org/x/mod":                   {"runtime/library", "cmd/ppscript"},
 	"github.com/rogpeppe/go-internal":    {"cmd/ppscript"}, // diff; testscript, for tests
 }

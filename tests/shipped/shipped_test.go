@@ -150,6 +150,7 @@ var runs = map[string][]run{
 		{"filter", "load.data", []string{"-e", "raw_syscalls:sys_enter/id == 110/alias=getppid/", "-e", "signal:signal_generate", "-N", "20"}},
 		{"exec", "load.data", []string{"-e", `signal:signal_generate//exec='printf("%d from %d\n", sig, common_pid)'/`}},
 		{"delta", "trace.data", []string{"-e", "sched:*", "--time", "delta"}},
+		{"profilers", "load.data", []string{"-e", "signal:signal_generate,task-state/--filter load* -S/,syscalls/--than 200us/alias=slow/"}},
 	},
 }
 

@@ -1,9 +1,8 @@
-package all
+package pipeline
 
 import (
 	"fmt"
 
-	"ppscript/builtins/pipeline"
 	"ppscript/builtins/results"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/plan"
@@ -31,12 +30,12 @@ func reports(v starlark.Value, streams bool) ([]plan.Report, error) {
 		return []plan.Report{v.Plan()}, nil
 	case starlark.NoneType:
 		return nil, nil
-	case *pipeline.Stream:
+	case *Stream:
 		if !streams {
 			return nil, noResult("got a stream")
 		}
 		return []plan.Report{&plan.Log{In: v.S, Pairs: v.Pairs}}, nil
-	case *pipeline.Groups:
+	case *Groups:
 		return nil, noResult("got groups without anything to compute")
 	case starlark.String:
 		return []plan.Report{&plan.Text{Text: string(v)}}, nil

@@ -1,0 +1,310 @@
+package sources
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	b "ppscript/builtins"
+	"ppscript/builtins/pipeline"
+	"ppscript/runtime/diag"
+	"ppscript/runtime/kernel"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/script"
+	"ppscript/stdlib"
+
+	"github.com/spf13/pflag"
+	"go.starlark.net/starlark"
+)
+
+// This file makes profilers sources: by name, with the options that a command
+// line would give them.
+
+func profiler() *b.Builtin {
+	return &b.Builtin{
+		Name: "profiler", Group: b.Sources, Summary: "The events that a profiler shows, as a source of others.",
+		Params: []b.Param{
+			{Name: "name", Type: b.String, Required: true, Doc: "as on the command line: task-state, profile, page-faults, kvm-exit, ..."},
+			{Name: "options", Type: b.Or(b.String, b.ListOf(b.String)), Default: starlark.String(""), Doc: `its options, "-F 200 -g", or a list of words; also -C LIST for its events and -N COUNT to end it`},
+			{Name: "alias", Type: b.String, Named: true, Doc: "what results call its events"},
+		},
+		Returns: "stream", Result: "the events that its log shows, with stacks if it asks for some; of a profiler that shows no events those that its tables count: pairs, states",
+		Errors: "no such profiler or option; one that counts in the kernel, or needs no events: it has none to give",
+		Source: "that of the profiler, in this run's rings: what it opens is attached as the rest, or to CPUs, if it must see other threads' events",
+		Cost:   "that of the profiler",
+		Examples: []b.Example{{Code: `profiler("task-state", "--than 10ms")`, Output: "<stream task-state>"},
+			{Code: `merge(tracepoint("raw_syscalls:sys_enter", filter = "id > 200"), profiler("page-faults", "-N 10")).log()`, Output: "<log>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			words, ok := c.Value("options").(starlark.Tuple)
+			var list []string
+			if ok {
+				for _, w := range words {
+					s, _ := starlark.AsString(w)
+					list = append(list, s)
+				}
+			} else {
+				var err error
+				if list, err = splitWords(c.String("options")); err != nil {
+					return nil, c.Error("options", err, "close the quote")
+				}
+			}
+			as := &plan.Source{Kind: plan.Script, Name: strings.ReplaceAll(c.String("name"), "_", "-"), Alias: c.String("alias"), Pos: c.Pos()}
+			return serve(c.Host(), as, list)
+		},
+	}
+}
+
+// Check finds mistakes in the profilers that event strings name, before the
+// script that uses them runs: they are the user's, not the script's.
+func Check(h *script.Host, list []*plan.Source) error {
+	for _, s := range list {
+		if s.Kind != plan.Script {
+			continue
+		}
+		if _, err := ofString(h, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ofString is a profiler that an event string names. It takes no part in joins
+// unless the string says how.
+func ofString(h *script.Host, s *plan.Source) (*pipeline.Stream, error) {
+	words, err := splitWords(s.Filter)
+	if err != nil {
+		return nil, diag.Errorf(diag.Usage, "options of", s.Name, "%w", err).WithHint("close the quote")
+	}
+	for _, a := range s.Attrs {
+		switch a.Name {
+		case "exec", "push", "pull", "vm", "index", "stack", "max-stack":
+			return nil, diag.Errorf(diag.Usage, "event", s.Pos, "a profiler has no attribute %s", a.Name).
+				WithHint("options of the profiler go between the first slashes: profile/-F 200 -g/untraced/")
+		case "cpus":
+			words = append(words, "-C", a.Value)
+		}
+	}
+	as := *s
+	as.Filter = ""
+	if len(s.Attr("key"))+len(s.Attr("role")) == 0 {
+		as.Attrs = append(slices.Clip(s.Attrs), plan.Attr{Name: "untraced"})
+	}
+	return serve(h, &as, words)
+}
+
+// serve runs the profiler's main and takes what its results would show.
+func serve(h *script.Host, as *plan.Source, words []string) (*pipeline.Stream, error) {
+	file, ok := stdlib.Find(as.Name)
+	if !ok {
+		var names []string
+		for _, n := range stdlib.Names() {
+			names = append(names, strings.ReplaceAll(n, "_", "-"))
+		}
+		return nil, diag.Errorf(diag.Usage, "event", as.Name, "neither system:name nor a profiler%s", diag.DidYouMean(as.Name, names)).
+			WithHint("list the events with: ppscript list events, the profilers with: ppscript list")
+	}
+	m, err := h.Load("@stdlib//" + file)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan.Profiler{As: as}
+	own, err := parseWords(m.Options, p, words)
+	if err != nil {
+		return nil, err
+	}
+	values, err := m.Options.Values(own.given, own.args)
+	if err != nil {
+		return nil, of(as.Name, err)
+	}
+	v, err := h.Serve(m, values)
+	if err != nil {
+		return nil, err
+	}
+	reports, err := pipeline.Reports(v, false)
+	if err != nil {
+		return nil, of(as.Name, err)
+	}
+	if p.In = plan.Shown(reports); len(p.In) == 0 {
+		return nil, diag.Errorf(diag.Usage, "profiler", as.Name, "cannot be a source: it reads counters, or answers without events").
+			WithHint("those that show or relate events can: task-state, profile, page-faults, breakpoint, kvm-exit, syscalls, ...")
+	}
+	return &pipeline.Stream{S: p}, onlyOn(p, own.cpus)
+}
+
+// onlyOn bounds the profiler's events to some CPUs.
+func onlyOn(p *plan.Profiler, cpus []int) error {
+	if cpus == nil {
+		return nil
+	}
+	var walk func(s plan.Stream) error
+	walk = func(s plan.Stream) error {
+		if src, ok := s.(*plan.Source); ok {
+			if src.CPUs == nil {
+				src.CPUs = cpus
+				return nil
+			}
+			src.CPUs = slices.DeleteFunc(slices.Clone(src.CPUs), func(cpu int) bool { return !slices.Contains(cpus, cpu) })
+			if len(src.CPUs) == 0 {
+				return diag.Errorf(diag.Usage, "profiler", p.As.Name, "-C leaves no CPU for %s", src.FullName()).WithHint("name other CPUs")
+			}
+		}
+		for _, in := range s.Inputs() {
+			if err := walk(in); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, s := range p.In {
+		if err := walk(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// of says which profiler an error is about.
+func of(name string, err error) error {
+	d, ok := err.(*diag.Error)
+	if !ok {
+		return err
+	}
+	e := *d
+	e.Op = name + ": " + d.Op
+	return &e
+}
+
+// parsed is what the words of a profiler say.
+type parsed struct {
+	given map[string][]string
+	args  []string
+	cpus  []int
+}
+
+// A texts collects the values of an option.
+type texts struct{ list *[]string }
+
+func (t texts) String() string     { return "" }
+func (t texts) Type() string       { return "" }
+func (t texts) Set(s string) error { *t.list = append(*t.list, s); return nil }
+
+// shared are the options of every command that sources accept; why says why a
+// source has no such option of its own.
+var shared = []struct{ name, short, alone, why string }{
+	{"mmap-pages", "m", "", "all events of a run share its rings"},
+	{"watermark", "", "", "all events of a run share its rings"},
+	{"order", "", "true", ""},
+	{"order-mem", "", "", ""},
+	{"interval", "i", "", "the tables of a source are not shown"},
+	{"cpus", "C", "", ""},
+	{"exit-N", "N", "", ""},
+}
+
+// parseWords reads options as a command line has them.
+func parseWords(set *script.OptionSet, p *plan.Profiler, words []string) (*parsed, error) {
+	out := &parsed{given: map[string][]string{}}
+	fs := pflag.NewFlagSet(p.As.Name, pflag.ContinueOnError)
+	fs.Usage = func() {}
+	fs.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
+	})
+	values := map[string]*[]string{}
+	add := func(name, short, alone string) {
+		list := new([]string)
+		values[name] = list
+		if short != "" && fs.ShorthandLookup(short) != nil {
+			short = ""
+		}
+		fs.VarPF(texts{list}, name, short, "").NoOptDefVal = alone
+	}
+	if set != nil {
+		for i := range set.Options {
+			o := &set.Options[i]
+			if o.Positional {
+				continue
+			}
+			alone := o.Alone
+			if o.Type == script.OptFlag {
+				alone = "true"
+			}
+			add(o.Flag(), o.Short, alone)
+		}
+	}
+	for _, o := range shared {
+		if values[o.name] == nil {
+			add(o.name, o.short, o.alone)
+		}
+	}
+	if err := fs.Parse(words); err != nil {
+		return nil, diag.Errorf(diag.Usage, "options of", p.As.Name, "%w", err).
+			WithHint("list them: ppscript %s --help; what is observed is what the command observes", p.As.Name)
+	}
+	out.args = fs.Args()
+	return out, out.take(set, p, values)
+}
+
+// take sorts what was given: the script's own options, and those of sources.
+func (out *parsed) take(set *script.OptionSet, p *plan.Profiler, values map[string]*[]string) error {
+	for name, list := range values {
+		if len(*list) == 0 {
+			continue
+		}
+		if o, own := set.Find(name); own {
+			out.given[o.Name] = *list
+			continue
+		}
+		last := (*list)[len(*list)-1]
+		switch name {
+		case "cpus":
+			cpus, err := kernel.ParseCPUList(last)
+			if err != nil {
+				return diag.Errorf(diag.Usage, "options of", p.As.Name, "-C: %w", err).WithHint("%s", diag.HintOf(err))
+			}
+			out.cpus = cpus
+		case "exit-N":
+			if _, err := fmt.Sscan(last, &p.Limit); err != nil || p.Limit == 0 {
+				return diag.Errorf(diag.Usage, "options of", p.As.Name, "-N: got %q, want a number of events", last).WithHint("write -N 10")
+			}
+		}
+	}
+	for _, o := range shared {
+		if list := values[o.name]; len(*list) > 0 && o.why != "" && out.given[o.name] == nil {
+			p.Notes = append(p.Notes, fmt.Errorf("%s: --%s has no effect in a source: %s", p.As.Name, o.name, o.why))
+		}
+	}
+	return nil
+}
+
+// splitWords splits as a shell does: at spaces that are not quoted.
+func splitWords(text string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	in, quote := false, rune(0)
+	for _, c := range text {
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(c)
+		case c == '"' || c == '\'':
+			in, quote = true, c
+		case c == ' ' || c == '\t' || c == '\n':
+			if in {
+				words = append(words, word.String())
+				word.Reset()
+			}
+			in = false
+		default:
+			in = true
+			word.WriteRune(c)
+		}
+	}
+	if quote != 0 {
+		return nil, errors.New("a quote does not end")
+	}
+	if in {
+		words = append(words, word.String())
+	}
+	return words, nil
+}

@@ -1,0 +1,186 @@
+package plan
+
+import (
+	"maps"
+	"strconv"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// This file makes a whole script a source of another plan's events.
+//
+// What one plan needs of the other is a stream, no more: the inner script's
+// pipeline becomes a part of the outer plan. Its events are opened beside the
+// others, in the same rings and read in the same order; what it makes of them
+// comes at the time of the event that completed it. (A session of its own for
+// each, with its events sent from one to the other, would copy them, and would
+// need time order made twice.) Its reports are not run: only the events that
+// they show, or count, matter.
+
+// A Profiler is a script as a source of events.
+type Profiler struct {
+	// In is what the script's results read.
+	In []Stream
+	// As is the name and the attributes that the user gives; it opens nothing.
+	As *Source
+	// Limit ends it after that many events; 0 is no limit.
+	Limit uint64
+	// Notes tell of options that have no effect here.
+	Notes []error
+}
+
+// Inputs implements Stream.
+func (p *Profiler) Inputs() []Stream { return p.In }
+
+// Shown is what a script's results show: the events of its logs; if there are
+// none, what its tables count. Counters have no events.
+func Shown(reports []Report) []Stream {
+	var logs, rest []Stream
+	add := func(list []Stream, s Stream) []Stream {
+		for _, have := range list {
+			if have == s {
+				return list
+			}
+		}
+		if counts(s) {
+			return list
+		}
+		return append(list, s)
+	}
+	for _, r := range reports {
+		switch r := r.(type) {
+		case *Log:
+			logs = add(logs, r.In)
+		case *Text:
+		case *Slow:
+			logs = add(logs, &Where{In: r.In, Pred: r.pred()})
+		default:
+			rest = add(rest, r.Input())
+		}
+	}
+	if len(logs) > 0 {
+		return logs
+	}
+	return rest
+}
+
+// pred is the condition for pairs to be shown.
+func (s *Slow) pred() Fn {
+	switch {
+	case s.Than >= 0 && s.Lower >= 0:
+		return Fn{Text: num("delay > ", s.Than) + " || " + num("delay < ", s.Lower)}
+	case s.Than >= 0:
+		return Fn{Text: num("delay > ", s.Than)}
+	}
+	return Fn{Text: num("delay < ", s.Lower)}
+}
+
+func num(text string, n int64) string { return text + strconv.FormatInt(n, 10) }
+
+// counts reports that a stream's events are reads of counters.
+func counts(s Stream) bool {
+	if _, ok := s.(*Counters); ok {
+		return true
+	}
+	for _, in := range s.Inputs() {
+		if counts(in) {
+			return true
+		}
+	}
+	return false
+}
+
+// profiler is the branches of a script's events, as the outer plan sees them.
+func (b *builder) profiler(p *Profiler) ([]branch, error) {
+	outer := b.inner
+	b.inner = true
+	brs, err := b.flatten(&Merge{In: p.In})
+	b.inner = outer
+	if err != nil {
+		return nil, err
+	}
+	if b.env.Note != nil {
+		for _, n := range p.Notes {
+			b.env.Note(n)
+		}
+	}
+	once := b.once(p)
+	for i := range brs {
+		br := &brs[i]
+		br.as, br.marks = p.As, marks{}
+		br.preds = append(br.preds[:len(br.preds):len(br.preds)], &pred{"of " + p.As.Name, once})
+		if p.As.Alias != "" {
+			b.plan.streams[br.stream].Label = p.As.Alias
+			sc := *br.scope
+			br.scope = &sc
+			sc.Vars = maps.Clone(sc.Vars)
+			sc.Vars["event"] = expr.NewStr(p.As.Alias)
+		}
+	}
+	return brs, nil
+}
+
+// once counts the script's events as samples of the run, in place of those
+// that they are made of, and ends them at the limit. An event that goes to
+// several operators counts once: they see it one after the other.
+func (b *builder) once(p *Profiler) *expr.Program {
+	var last *event.Event
+	var when event.Time
+	var n uint64
+	var passes int64
+	router := b.plan.Router
+	return expr.Build(&expr.Native{Name: "of_profiler", T: expr.TBool, Effect: true, Int: func(f *expr.Frame, _ []expr.Arg) int64 {
+		if f.Event == last && f.Event.Time == when {
+			return passes
+		}
+		last, when, passes = f.Event, f.Event.Time, 0
+		if n++; p.Limit > 0 && n > p.Limit || router.Done() {
+			return 0
+		}
+		router.Samples++
+		passes = 1
+		return 1
+	}})
+}
+
+// restrict keeps events of other threads away from operators that are meant
+// for some: a script among the sources that is attached to all CPUs, since what
+// it looks for happens in other threads' contexts, attaches all events there. A
+// plan that asks for threads itself wants to see the others too.
+func (b *builder) restrict(n *need) error {
+	if !n.traced {
+		return nil
+	}
+	for stream := range b.asks {
+		if !b.served[stream] {
+			return nil
+		}
+	}
+	for _, e := range b.plan.Events {
+		if b.asks[e.Stream.Index] {
+			continue
+		}
+		p, err := expr.CompileC("traced(_tid)", b.scope(e.Source, e.Stream.Schema))
+		if err != nil {
+			return err
+		}
+		n.add(event.FactTID)
+		b.addNative(e, p, "traced(_tid)")
+		b.plan.Router.Filter(e.Stream.Index, e.Native)
+	}
+	return nil
+}
+
+// asksFor notes that the events of a stream are checked for their thread.
+func (b *builder) asksFor(stream int, p *expr.Program) {
+	if p.Node == nil {
+		return
+	}
+	expr.Walk(p.Node, func(x expr.Node) bool {
+		if n, ok := x.(*expr.Native); ok && n.Name == "traced" {
+			b.asks[stream] = true
+		}
+		return true
+	})
+}
