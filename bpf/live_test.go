@@ -16,22 +16,20 @@ import (
 	"ppscript/runtime/flow"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/tracefs"
+
+	"ppscript/tests/testkit"
 )
 
 // live returns what tests on the real kernel need, or skips.
 func live(t testing.TB) (*Host, *tracefs.FS) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	testkit.Requires(t, testkit.Live...)
 	fs, err := tracefs.Find()
 	if err != nil {
-		t.Skipf("needs tracefs: %v", err)
+		t.Fatal(err)
 	}
 	h, err := Find(kernel.Roots{})
-	if err != nil {
-		t.Skipf("needs bpf: %v", err)
-	}
+	testkit.Requires(t, testkit.Core("bpf", err))
 	return h, fs
 }
 

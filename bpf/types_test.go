@@ -3,13 +3,16 @@ package bpf
 import (
 	"os"
 	"testing"
+
+	"ppscript/tests/testkit"
 )
 
 // Our walk of the raw types and the library agree.
 func TestMembers(t *testing.T) {
+	testkit.Requires(t, testkit.BTF)
 	raw, err := os.ReadFile(vmlinux)
 	if err != nil {
-		t.Skipf("needs the kernel's types: %v", err)
+		t.Fatal(err)
 	}
 	f := func(typ, member string) {
 		t.Helper()

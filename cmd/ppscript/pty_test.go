@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ppscript/tests/testkit"
 )
 
 // This file drives the REPL through a pseudo-terminal, as a person would.
@@ -32,9 +34,7 @@ func startTerminal(t *testing.T, args ...string) *terminal {
 		t.Skip("takes seconds")
 	}
 	ptm, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("missing: /dev/ptmx: %v", err)
-	}
+	testkit.Requires(t, testkit.Core("a terminal", err))
 	n, err := unix.IoctlGetInt(int(ptm.Fd()), unix.TIOCGPTN)
 	if err == nil {
 		err = unix.IoctlSetPointerInt(int(ptm.Fd()), unix.TIOCSPTLCK, 0)
@@ -43,9 +43,7 @@ func startTerminal(t *testing.T, args ...string) *terminal {
 		t.Fatal(err)
 	}
 	pts, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("missing: /dev/pts: %v", err)
-	}
+	testkit.Requires(t, testkit.Core("a terminal", err))
 	defer pts.Close()
 	if err := unix.IoctlSetWinsize(int(pts.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: 200}); err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"ppscript/runtime/perf"
-	"ppscript/runtime/tracefs"
+	"ppscript/tests/testkit"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -29,6 +29,8 @@ import (
 //	waitfor FILE TEXT             until FILE contains TEXT
 //	gitrepo DIR VERSION...        makes DIR the repository https://ex.com/perf/DIR with tags
 //	gitmove DIR VERSION           gives the tag other contents
+//
+// and the conditions of the function of that name.
 //
 // ppscript-nobody is ppscript without any privilege. $DATA is tests/data, $SCRIPTS is scripts/.
 
@@ -78,14 +80,18 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// condition knows live: events of the kernel can be opened.
+// condition knows root, live (events of the kernel can be opened) and has:NAME,
+// a program. Unlike testscript's own exec:NAME the latter is an error where
+// .ci/run installs the program: no script is skipped on every machine.
 func condition(name string) (bool, error) {
+	if program, ok := strings.CutPrefix(name, "has:"); ok {
+		return testkit.Have(testkit.Program(program))
+	}
 	switch name {
 	case "root":
-		return os.Geteuid() == 0, nil
+		return testkit.Have(testkit.Root)
 	case "live":
-		_, err := tracefs.Find()
-		return err == nil && os.Geteuid() == 0, nil
+		return testkit.Have(testkit.Live...)
 	}
 	return false, fmt.Errorf("unknown condition %s", name)
 }

@@ -2,7 +2,7 @@ package expr_test
 
 import (
 	"encoding/binary"
-	"os"
+	"errors"
 	"runtime"
 	"syscall"
 	"testing"
@@ -11,6 +11,8 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/tracefs"
+
+	"ppscript/tests/testkit"
 )
 
 // This file asks the kernel itself: what a pushed filter lets through must be
@@ -47,17 +49,13 @@ func readCount(t *testing.T, fd int) uint64 {
 
 func liveSchema(t *testing.T, sys, name string) *event.Schema {
 	t.Helper()
+	testkit.Requires(t, testkit.Live...)
 	fs, err := tracefs.Find()
 	if err != nil {
-		t.Skipf("needs tracefs: %v", err)
+		t.Fatal(err)
 	}
 	s, err := fs.Schema(sys, name)
-	if err != nil {
-		t.Skipf("needs %s:%s: %v", sys, name, err)
-	}
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	testkit.Requires(t, testkit.Core("tracepoint "+sys+":"+name, err))
 	return s
 }
 
@@ -92,9 +90,7 @@ func checkFilters(t *testing.T, s *event.Schema, predicates []string, records []
 			}
 		}
 		fd, err := openFiltered(s.ID, filter)
-		if err == syscall.EPERM || err == syscall.EACCES {
-			t.Skipf("needs perf events: %v", err)
-		} else if err != nil {
+		if err != nil {
 			t.Errorf("%s: kernel refuses %q: %v", src, filter, err)
 			continue
 		}
@@ -147,7 +143,7 @@ func TestFilterTextsLive(t *testing.T) {
 	s := liveSchema(t, "task", "task_rename")
 	newcomm, ok := s.Field("newcomm")
 	if !ok || newcomm.Place != event.InRaw {
-		t.Skip("needs task_rename with newcomm as an array")
+		testkit.Requires(t, testkit.Optional("an array", errors.New("newcomm of task_rename is none here")))
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"ppscript/runtime/event"
+
+	"ppscript/tests/testkit"
 )
 
 // This file compares C expressions with what gcc computes. The quick test
@@ -151,9 +153,7 @@ func TestGccRandom(t *testing.T) {
 
 // askGcc generates n expressions and has gcc evaluate them; none if gcc breaks.
 func askGcc(t *testing.T, seed int64, n int) []gccCase {
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("needs gcc")
-	}
+	testkit.Requires(t, testkit.GCC)
 	g := &gen{rand.New(rand.NewSource(seed))}
 	types := []string{"signed char", "unsigned char", "short", "unsigned short", "_Bool", "int", "unsigned int",
 		"long", "unsigned long", "int"}

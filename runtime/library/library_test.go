@@ -14,6 +14,8 @@ import (
 	modzip "golang.org/x/mod/zip"
 
 	"ppscript/runtime/diag"
+
+	"ppscript/tests/testkit"
 )
 
 // shelf is a module proxy in a directory.
@@ -198,9 +200,7 @@ func TestErrors(t *testing.T) {
 }
 
 func TestStraightFromGit(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("needs git")
-	}
+	testkit.Requires(t, testkit.Git)
 	repo := t.TempDir()
 	for name, text := range map[string]string{ModName: "module git.example.com/perf/lib\n", "disk.star": "x = 7\n"} {
 		if err := os.WriteFile(filepath.Join(repo, name), []byte(text), 0o644); err != nil {

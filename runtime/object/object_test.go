@@ -2,12 +2,15 @@ package object
 
 import (
 	"encoding/binary"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"ppscript/tests/testkit"
 )
 
 func write(t *testing.T, path string, b []byte) {
@@ -52,9 +55,7 @@ func idOf(t *testing.T, path string) ID {
 }
 
 func TestBuildIDAgreesWithReadelf(t *testing.T) {
-	if _, err := exec.LookPath("readelf"); err != nil {
-		t.Skip("needs readelf")
-	}
+	testkit.Requires(t, testkit.Binutils)
 	s := NewStore(Options{})
 	defer s.Close()
 	checked := 0
@@ -79,7 +80,7 @@ func TestBuildIDAgreesWithReadelf(t *testing.T) {
 		checked++
 	}
 	if checked == 0 {
-		t.Skip("needs a program with a build-id")
+		testkit.Requires(t, testkit.Optional("a program with a build-id", errors.New("none of this system's has one")))
 	}
 }
 
@@ -152,9 +153,7 @@ func TestMemoryIsNoFile(t *testing.T) {
 
 // Whoever owns a container cannot make us open our own files, or hang.
 func TestRootIsNoWayOut(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	testkit.Requires(t, testkit.Root)
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "tmp/file"), []byte("inside"))
 	secret := filepath.Join(t.TempDir(), "secret")
@@ -182,7 +181,7 @@ func TestRootIsNoWayOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
-		t.Skipf("needs chroot: %v", err)
+		t.Fatal(err)
 	}
 	defer cmd.Wait()
 	defer in.Close()

@@ -3,6 +3,7 @@ package perf
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +17,8 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/kernel"
+
+	"ppscript/tests/testkit"
 )
 
 func TestPIDFollowsThreadsButNotChildren(t *testing.T) {
@@ -77,7 +80,7 @@ func TestTIDOnCPU(t *testing.T) {
 	needRoot(t)
 	cpus, err := kernel.OnlineCPUs()
 	if err != nil || len(cpus) < 2 {
-		t.Skip("needs 2 CPUs")
+		testkit.Requires(t, testkit.Optional("a second CPU", fmt.Errorf("CPUs %v are online", cpus)))
 	}
 	h := startHelper(t)
 	for _, c := range []struct{ cpu, want int }{{0, 10}, {cpus[1], 0}} {
@@ -253,13 +256,11 @@ func TestCgroup(t *testing.T) {
 	m, err := kernel.ReadMounts(kernel.Roots{})
 	root := m.PerfCgroup()
 	if err != nil || root == "" {
-		t.Skip("needs a perf_event or cgroup2 hierarchy")
+		testkit.Requires(t, testkit.Optional("a perf_event or cgroup2 hierarchy", errors.New("none is mounted")))
 	}
 	name := fmt.Sprintf("ppscript-test-%d", os.Getpid())
 	dir := filepath.Join(root, name)
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Skip("needs to make cgroups: ", err)
-	}
+	testkit.Requires(t, testkit.Optional("cgroups that can be made", os.Mkdir(dir, 0o755)))
 	t.Cleanup(func() { os.Remove(dir) })
 	h, other := startHelper(t), startHelper(t)
 	defer other.stop()

@@ -15,6 +15,8 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+
+	"ppscript/tests/testkit"
 )
 
 // refused opens cfg, which must fail, and checks the class of the error, that
@@ -181,7 +183,7 @@ func TestOrdinaryUser(t *testing.T) {
 		return
 	}
 	if level := readInt("/proc/sys/kernel/perf_event_paranoid", 2); level < 1 {
-		t.Skipf("needs kernel.perf_event_paranoid of 1 or more, is %d", level)
+		testkit.Requires(t, testkit.Optional("kernel.perf_event_paranoid of 1 or more", fmt.Errorf("it is %d", level)))
 	}
 	cpu := clock("cpu-clock")
 	err := refused(t, Config{Events: []EventConfig{cpu}}, diag.Attach, "perf_event_paranoid is", "setcap cap_perfmon")
@@ -223,7 +225,7 @@ func runSelf(t *testing.T, cred *syscall.Credential, env string) {
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	} else if strings.Contains(string(out), "--- SKIP") {
-		t.Skip(fmt.Sprintf("%s", out))
+		testkit.Requires(t, testkit.Optional("what the other process needs", fmt.Errorf("%s", out)))
 	}
 }
 

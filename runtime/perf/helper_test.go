@@ -19,6 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/event"
+
+	"ppscript/tests/testkit"
 )
 
 // helperMark as argv[0] makes the test binary a helper: a program that makes
@@ -183,16 +185,7 @@ func (h *helper) stop() {
 // needRoot skips unless we may trace and tracefs is there.
 func needRoot(t testing.TB) {
 	t.Helper()
-	var missing []string
-	if os.Geteuid() != 0 {
-		missing = append(missing, "root")
-	}
-	if _, err := os.Stat(tracefsRoot + "/events"); err != nil {
-		missing = append(missing, "tracefs at "+tracefsRoot)
-	}
-	if len(missing) > 0 {
-		t.Skip("needs ", strings.Join(missing, ", "))
-	}
+	testkit.Requires(t, testkit.Live...)
 }
 
 const tracefsRoot = "/sys/kernel/tracing"
@@ -203,9 +196,7 @@ func tracepoint(t testing.TB, name string, fields ...string) *event.Schema {
 	t.Helper()
 	sys, ev, _ := strings.Cut(name, ":")
 	b, err := os.ReadFile(filepath.Join(tracefsRoot, "events", sys, ev, "id"))
-	if err != nil {
-		t.Skip("needs tracepoint ", name)
-	}
+	testkit.Requires(t, testkit.Core("tracepoint "+name, err))
 	id, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
 	if err != nil {
 		t.Fatal(err)

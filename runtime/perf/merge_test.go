@@ -5,17 +5,15 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/kernel"
+
+	"ppscript/tests/testkit"
 )
 
 // TestKnownIsFinal merges all rings of a busy machine up to known, and counts
 // the records that turn up later although they are older.
 func TestKnownIsFinal(t *testing.T) {
 	needRoot(t)
-	cpus, err := kernel.OnlineCPUs()
-	if err != nil || len(cpus) < 2 {
-		t.Skip("needs 2 CPUs")
-	}
+	testkit.Requires(t, testkit.CPU1)
 	h := startHelper(t) // runs on CPU 0, its pool anywhere
 	s := openSource(t, Config{Events: []EventConfig{
 		{Schema: tracepoint(t, "raw_syscalls:sys_enter", "id")},

@@ -15,6 +15,8 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/tracefs"
+
+	"ppscript/tests/testkit"
 )
 
 // calling is a thread of this process, on CPU 0, that makes system calls when
@@ -54,12 +56,10 @@ func (c *calling) calls(n int) {
 // openLive opens the system calls of c, and what happens to tasks.
 func openLive(t *testing.T, c *calling) *perf.Source {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	testkit.Requires(t, append(testkit.Live, testkit.Perf)...)
 	fs, err := tracefs.Find()
 	if err != nil {
-		t.Skipf("needs tracefs: %v", err)
+		t.Fatal(err)
 	}
 	enter, err := fs.Schema("raw_syscalls", "sys_enter")
 	if err != nil {

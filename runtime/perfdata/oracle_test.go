@@ -12,14 +12,14 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
+
+	"ppscript/tests/testkit"
 )
 
 // perf record, in the ways that make different recordings, and perf script
 // over each: the same samples at the same times on the same CPUs.
 func TestAgainstPerfRecord(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	testkit.Requires(t, append(testkit.Live, testkit.Perf)...)
 	if testing.Short() {
 		t.Skip("takes ten seconds")
 	}
@@ -42,9 +42,6 @@ func TestAgainstPerfRecord(t *testing.T) {
 			var errs bytes.Buffer
 			cmd.Stderr = &errs
 			if err := cmd.Run(); err != nil {
-				if _, err := exec.LookPath("perf"); err != nil {
-					t.Skip("needs perf (package linux-perf)")
-				}
 				t.Fatalf("perf record: %v\n%s", err, errs.String())
 			}
 			want := squeeze(runPerf(t, "script", "-i", path, "--ns", "-F", "pid,tid,cpu,time,event"))

@@ -15,6 +15,8 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+
+	"ppscript/tests/testkit"
 )
 
 // copyRecording writes what f holds to path, a round for each Poll.
@@ -108,14 +110,11 @@ func TestWriteRead(t *testing.T) {
 // runPerf runs perf and returns its standard output.
 func runPerf(t *testing.T, args ...string) string {
 	t.Helper()
-	bin, err := exec.LookPath("perf")
-	if err != nil {
-		t.Skip("needs perf (package linux-perf)")
-	}
+	testkit.Requires(t, testkit.Perf)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	var out, errs bytes.Buffer
-	cmd := exec.CommandContext(ctx, bin, args...)
+	cmd := exec.CommandContext(ctx, "perf", args...)
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("perf %s: %v\n%s", strings.Join(args, " "), err, errs.String())

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"ppscript/tests/testkit"
 )
 
 func TestDefinitionText(t *testing.T) {
@@ -47,9 +49,8 @@ func TestParseUSDT(t *testing.T) {
 func TestAddDelete(t *testing.T) {
 	const root = "/sys/kernel/tracing"
 	needPMU(t, "uprobe")
-	if _, err := os.Stat(root + "/uprobe_events"); err != nil {
-		t.Skip("needs tracefs: ", err)
-	}
+	_, err := os.Stat(root + "/uprobe_events")
+	testkit.Requires(t, testkit.Optional("uprobes in tracefs", err))
 	bin := buildTarget(t)
 	r := resolver(t)
 	notes, defs, err := r.Definitions(Spec{File: bin, Name: "demo:*"}, 0, nil)

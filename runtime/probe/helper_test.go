@@ -15,6 +15,8 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
+
+	"ppscript/tests/testkit"
 )
 
 // resolver is one that is closed at the end of the test.
@@ -32,12 +34,12 @@ func resolver(t testing.TB) *Resolver {
 // needPMU skips where the kernel has no such PMU or the test is not root.
 func needPMU(t testing.TB, name string) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
+	_, err := (&Resolver{}).pmu(name)
+	pmu := testkit.Core("the "+name+" PMU", err)
+	if name == "kprobe" {
+		pmu = testkit.Optional("the "+name+" PMU", err)
 	}
-	if _, err := (&Resolver{}).pmu(name); err != nil {
-		t.Skipf("needs the %s PMU: %v", name, err)
-	}
+	testkit.Requires(t, testkit.Root, pmu)
 }
 
 // targetEnv names testdata/target.c as a static program, for machines without
@@ -50,13 +52,10 @@ func buildTarget(t testing.TB, flags ...string) string {
 	if built := os.Getenv(targetEnv); built != "" {
 		return built
 	}
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("needs gcc")
-	}
+	testkit.Requires(t, testkit.GCC)
 	bin := filepath.Join(t.TempDir(), "target")
 	args := append([]string{"-O2", "-o", bin, "testdata/target.c"}, flags...)
-	if text, err := exec.Command(gcc, args...).CombinedOutput(); err != nil {
+	if text, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, text)
 	}
 	return bin

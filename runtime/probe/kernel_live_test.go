@@ -2,6 +2,7 @@ package probe
 
 import (
 	"debug/elf"
+	"errors"
 	"os"
 	"os/exec"
 	"runtime"
@@ -14,6 +15,8 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/symbol"
+
+	"ppscript/tests/testkit"
 )
 
 // These tests run in a guest too, where there is no compiler: the observed
@@ -43,7 +46,8 @@ func TestKprobe(t *testing.T) {
 	r.Kernel = symbol.NewKernel("")
 	addr, ok := r.Kernel.Address(fn)
 	if !ok {
-		t.Skip("needs the address of " + fn)
+		testkit.Requires(t, testkit.Optional("the address of "+fn, r.Kernel.Err()))
+		t.Fatalf("no address of %s", fn)
 	}
 	specs := []Spec{
 		{Kind: Kprobe, Name: fn},
@@ -124,13 +128,11 @@ func TestKprobeRefusals(t *testing.T) {
 
 // A kernel variable that every fork counts up.
 func TestBreakpointKernel(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	testkit.Requires(t, testkit.Root)
 	r := resolver(t)
 	r.Kernel = symbol.NewKernel("")
 	if _, ok := r.Kernel.Address("total_forks"); !ok {
-		t.Skip("needs data in kallsyms (CONFIG_KALLSYMS_ALL): total_forks")
+		testkit.Requires(t, testkit.Optional("total_forks in kallsyms", errors.New("a kernel with CONFIG_KALLSYMS_ALL")))
 	}
 	ps, err := r.Resolve(Spec{Kind: Breakpoint, Name: "total_forks", Len: 8, Access: "w"})
 	if err != nil {
@@ -177,7 +179,7 @@ const method = "ppscript/runtime/probe.(*worker).Method"
 func TestGoFunction(t *testing.T) {
 	needPMU(t, "uprobe")
 	if hostMachine() != elf.EM_X86_64 && hostMachine() != elf.EM_AARCH64 {
-		t.Skip("needs a machine whose calling convention is known")
+		testkit.Requires(t, testkit.Optional("a known calling convention", errors.New("this is "+runtime.GOARCH)))
 	}
 	tid := onThread(t)
 	exe, err := os.Executable()

@@ -12,6 +12,8 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
+
+	"ppscript/tests/testkit"
 )
 
 func TestUprobeArguments(t *testing.T) {
@@ -161,9 +163,7 @@ func TestUSDTSemaphore(t *testing.T) {
 }
 
 func TestBreakpointWrites(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	testkit.Requires(t, testkit.Root)
 	bin := buildTarget(t)
 	p := start(t, exec.Command(bin, "12"))
 	pid := p.cmd.Process.Pid
@@ -195,18 +195,15 @@ func TestBreakpointWrites(t *testing.T) {
 // 100 throws are 100 hits, and as many catches.
 func TestLibstdcxx(t *testing.T) {
 	needPMU(t, "uprobe")
-	gxx, err := exec.LookPath("g++")
-	if err != nil {
-		t.Skip("needs g++")
-	}
+	testkit.Requires(t, testkit.GXX)
 	bin := filepath.Join(t.TempDir(), "throws")
-	cmd := exec.Command(gxx, "-x", "c++", "-o", bin, "-")
+	cmd := exec.Command("g++", "-x", "c++", "-o", bin, "-")
 	cmd.Stdin = strings.NewReader(`#include <cstdio>
 int main() { std::puts("ready 0"); std::fflush(stdout); std::getchar();
  for (int i = 0; i < 100; i++) try { throw i; } catch (int) {}
  std::puts("done"); std::fflush(stdout); while (std::getchar() != EOF); }`)
 	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Skipf("needs a g++ that works: %v\n%s", err, text)
+		t.Fatalf("g++: %v\n%s", err, text)
 	}
 	p := start(t, exec.Command(bin))
 	pid := p.cmd.Process.Pid
@@ -222,9 +219,7 @@ int main() { std::puts("ready 0"); std::fflush(stdout); std::getchar();
 func TestPython(t *testing.T) {
 	needPMU(t, "uprobe")
 	const python = "/usr/bin/python3.11"
-	if _, err := os.Stat(python); err != nil {
-		t.Skip("needs python3.11-minimal")
-	}
+	testkit.Requires(t, testkit.Python)
 	p := start(t, exec.Command(python, "-ISc", `
 import gc, sys
 gc.disable()
@@ -246,9 +241,7 @@ sys.stdin.read()
 func TestDebugFile(t *testing.T) {
 	needPMU(t, "uprobe")
 	bin := buildTarget(t, "-Wl,--build-id", "-g")
-	if _, err := exec.LookPath("objcopy"); err != nil {
-		t.Skip("needs objcopy")
-	}
+	testkit.Requires(t, testkit.Binutils)
 	for _, args := range [][]string{{"--only-keep-debug", bin, bin + ".debug"}, {"--strip-all", bin}, {"--add-gnu-debuglink=" + bin + ".debug", bin}} {
 		if text, err := exec.Command("objcopy", args...).CombinedOutput(); err != nil {
 			t.Fatalf("objcopy: %v\n%s", err, text)
@@ -264,14 +257,11 @@ func TestDebugFile(t *testing.T) {
 // C++ and Go names as programmers write them; a Go program without symbols.
 func TestNamesOfLanguages(t *testing.T) {
 	dir := t.TempDir()
-	gxx, err := exec.LookPath("g++")
-	if err != nil {
-		t.Skip("needs g++")
-	}
-	cmd := exec.Command(gxx, "-x", "c++", "-shared", "-fPIC", "-o", dir+"/lib.so", "-")
+	testkit.Requires(t, testkit.GXX)
+	cmd := exec.Command("g++", "-x", "c++", "-shared", "-fPIC", "-o", dir+"/lib.so", "-")
 	cmd.Stdin = strings.NewReader("namespace shop { struct Cart { int add(int); int add(long); }; int Cart::add(int a) { return a; } int Cart::add(long) { return 2; } }")
 	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Skipf("needs a g++ that works: %v\n%s", err, text)
+		t.Fatalf("g++: %v\n%s", err, text)
 	}
 	r := resolver(t)
 	f := func(file, name string, want int) {
@@ -291,10 +281,11 @@ func TestNamesOfLanguages(t *testing.T) {
 	if err := os.WriteFile(dir+"/main.go", []byte("package main\n\ntype T struct{ n int }\n\n//go:noinline\nfunc (t *T) Inc() { t.n++ }\n\nfunc main() { t := &T{}; t.Inc(); println(t.n) }\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	testkit.Requires(t, testkit.Go)
 	cmd = exec.Command("go", "build", "-ldflags=-s -w", "-o", dir+"/stripped", dir+"/main.go")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GO111MODULE=off")
 	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Skipf("needs the go command: %v\n%s", err, text)
+		t.Fatalf("go build: %v\n%s", err, text)
 	}
 	f(dir+"/stripped", "main.(*T).Inc", 1)
 }

@@ -4,14 +4,17 @@ import (
 	"testing"
 
 	"github.com/cilium/ebpf/btf"
+
+	"ppscript/tests/testkit"
 )
 
 // The bits are those of the running kernel. Older kernels have other meanings
 // for a few of them and then lack the name.
 func TestFlagsMatchKernel(t *testing.T) {
+	testkit.Requires(t, testkit.BTF)
 	spec, err := btf.LoadKernelSpec()
 	if err != nil {
-		t.Skipf("needs /sys/kernel/btf/vmlinux: %v", err)
+		t.Fatal(err)
 	}
 	var flags *btf.Enum
 	if err := spec.TypeByName("trace_flag_type", &flags); err != nil {

@@ -17,6 +17,8 @@ import (
 	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
+
+	"ppscript/tests/testkit"
 )
 
 func TestMain(m *testing.M) {
@@ -187,9 +189,7 @@ func TestHooksSeeResultsFirst(t *testing.T) {
 
 func needRoot(t *testing.T) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	testkit.Requires(t, testkit.Live...)
 }
 
 // target is this binary as the command that TestMain describes.

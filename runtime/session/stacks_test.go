@@ -15,6 +15,8 @@ import (
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/stack"
+
+	"ppscript/tests/testkit"
 )
 
 // withStacks is page faults, clock ticks and switches, with call chains.
@@ -247,9 +249,7 @@ int main(void) { for (int i = 0; i < 30; i++) outer(3000000); return 0; }
 	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("needs gcc")
-	}
+	testkit.Requires(t, testkit.GCC)
 	if out, err := exec.Command("gcc", "-O2", "-g", "-o", program, source).CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, out)
 	}
@@ -257,7 +257,7 @@ int main(void) { for (int i = 0; i < 30; i++) outer(3000000); return 0; }
 	lines, _, err := runJSON(t, Config{Options: Options{Lines: true, Inlines: true}, Reports: []plan.Report{&plan.Stacks{In: clock}},
 		Target: perf.Target{Workload: &perf.Workload{Args: []string{program}}}})
 	if errors.Is(err, os.ErrPermission) {
-		t.Skipf("needs permission to sample own programs: %v", err)
+		testkit.Requires(t, testkit.Core("permission to sample own programs", err))
 	} else if err != nil {
 		t.Fatal(err)
 	}

@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"ppscript/runtime/object"
+	"ppscript/tests/testkit"
 )
 
 // stripped copies a program without its symbol table.
 func stripped(t *testing.T, path string) (dir, file string) {
 	t.Helper()
-	needs(t, "strip", "objcopy", "nm")
+	testkit.Requires(t, testkit.Binutils)
 	dir = t.TempDir()
 	file = filepath.Join(dir, "prog")
 	run(t, "", "strip", "-o", file, path)
@@ -109,7 +110,7 @@ func TestDebugFileByLink(t *testing.T) {
 // MiniDebugInfo as Fedora makes it: the symbol table as an ELF file, under xz,
 // in a section of the stripped program.
 func TestMiniDebugInfo(t *testing.T) {
-	needs(t, "xz")
+	testkit.Requires(t, testkit.XZ)
 	path := program(t, "c")
 	want := nm(t, path)["recurse"]
 	dir, file := stripped(t, path)
@@ -126,7 +127,7 @@ func TestMiniDebugInfo(t *testing.T) {
 
 // Stubs of the PLT have the names of what they call, as objdump says.
 func TestPLT(t *testing.T) {
-	needs(t, "objdump")
+	testkit.Requires(t, testkit.Binutils)
 	path := program(t, "cpp")
 	table, _, _ := tableOf(t, path)
 	checked := 0

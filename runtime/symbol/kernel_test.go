@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"ppscript/runtime/diag"
+
+	"ppscript/tests/testkit"
 )
 
 // small has aliases, a gap between modules, a symbol out of order, per-cpu
@@ -186,13 +188,13 @@ func heap() uint64 {
 func TestRunningKernel(t *testing.T) {
 	f, err := os.Open("/proc/kallsyms")
 	if err != nil {
-		t.Skip("needs /proc/kallsyms")
+		testkit.Requires(t, testkit.Core("/proc/kallsyms", err))
 	}
 	defer f.Close()
 	k := NewKernel("")
 	before := heap()
 	if errors.Is(k.Err(), errHidden) {
-		t.Skip("needs kernel addresses: root, or kernel.kptr_restrict=0")
+		testkit.Requires(t, testkit.Core("kernel addresses", errors.New("be root, or set kernel.kptr_restrict=0")))
 	}
 	if err := k.Err(); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"ppscript/runtime/object"
 	"ppscript/runtime/task"
+	"ppscript/tests/testkit"
 )
 
 // own tells the functions of our programs from those of the C runtime, which
@@ -43,7 +44,7 @@ func lines(addrs []uint64, prefix string) string {
 // source asks addr2line for all frames at addresses.
 func source(t testing.TB, path string, addrs []uint64) (all [][]string) {
 	t.Helper()
-	needs(t, "addr2line")
+	testkit.Requires(t, testkit.Binutils)
 	out := strings.Split(strings.TrimSpace(run(t, lines(addrs, ""), "addr2line", "-a", "-f", "-i", "-e", path)), "\n")
 	for i := 0; i < len(out); {
 		if strings.HasPrefix(out[i], "0x") {

@@ -3,6 +3,7 @@ package symbol
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,6 +18,8 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/task"
+
+	"ppscript/tests/testkit"
 )
 
 // A recorder hears of the mappings of the whole machine.
@@ -29,9 +32,7 @@ type recorder struct {
 
 func record(t *testing.T) *recorder {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	testkit.Requires(t, testkit.Root)
 	schema, err := perf.SoftwareSchema("dummy")
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +42,7 @@ func record(t *testing.T) *recorder {
 		SideBand: perf.SideBand{Comm: true, Task: true, Mmap: true},
 	})
 	if err != nil {
-		t.Skipf("needs perf events: %v", err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { src.Close() })
 	r := &recorder{t: t, src: src, maps: task.NewMappings(task.MappingsOptions{})}
@@ -97,7 +98,7 @@ func start(t *testing.T, cmd *exec.Cmd) *target {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
-		t.Skipf("needs to start %s: %v", cmd.Path, err)
+		t.Fatal(err)
 	}
 	done := false
 	tg := &target{cmd: cmd, pid: int32(cmd.Process.Pid), end: func() {
@@ -258,7 +259,7 @@ func TestVDSO(t *testing.T) {
 	s := New(Options{Maps: maps})
 	f := maps.Files().VDSO()
 	if f == nil {
-		t.Skip("needs a vDSO")
+		testkit.Requires(t, testkit.Optional("a vDSO", errors.New("this kernel maps none")))
 	}
 	im, err := f.Image()
 	if err != nil {

@@ -13,21 +13,9 @@ import (
 	"testing"
 
 	"ppscript/runtime/object"
-)
 
-// needs skips a test for want of a program.
-func needs(t testing.TB, tools ...string) {
-	t.Helper()
-	var missing []string
-	for _, tool := range tools {
-		if _, err := exec.LookPath(tool); err != nil {
-			missing = append(missing, tool)
-		}
-	}
-	if len(missing) > 0 {
-		t.Skipf("needs %s", strings.Join(missing, ", "))
-	}
-}
+	"ppscript/tests/testkit"
+)
 
 var built struct {
 	sync.Mutex
@@ -64,23 +52,23 @@ func program(t testing.TB, what string) string {
 	var cmd *exec.Cmd
 	switch what {
 	case "c":
-		needs(t, "gcc")
+		testkit.Requires(t, testkit.GCC)
 		cmd = exec.Command("gcc", "-O2", "-g", "-Wl,--build-id", "-o", out, "testdata/chain.c")
 	case "target", "target-static":
-		needs(t, "gcc")
+		testkit.Requires(t, testkit.GCC)
 		arg := []string{"-O1", "-o", out, "testdata/target.c"}
 		if what == "target-static" {
 			arg = append(arg, "-static")
 		}
 		cmd = exec.Command("gcc", arg...)
 	case "cpp":
-		needs(t, "g++")
+		testkit.Requires(t, testkit.GXX)
 		cmd = exec.Command("g++", "-O2", "-g", "-o", out, "testdata/shop.cc")
 	case "cpp-compressed":
-		needs(t, "g++")
+		testkit.Requires(t, testkit.GXX)
 		cmd = exec.Command("g++", "-O2", "-g", "-gz=zlib", "-gdwarf-4", "-o", out, "testdata/shop.cc")
 	case "rust-legacy", "rust-v0":
-		needs(t, "rustc")
+		testkit.Requires(t, testkit.Rustc)
 		cmd = exec.Command("rustc", "-O", "-g", "-Z", "unstable-options", "-C", "symbol-mangling-version="+what[5:], "-o", out, "testdata/shop.rs")
 		cmd.Env = append(os.Environ(), "RUSTC_BOOTSTRAP=1")
 	case "go":
@@ -135,7 +123,7 @@ func tableOf(t testing.TB, path string) (*Table, *object.Store, *object.File) {
 // nm is what binutils reads of a file: functions with a size, by name.
 func nm(t testing.TB, path string) map[string]Func {
 	t.Helper()
-	needs(t, "nm")
+	testkit.Requires(t, testkit.Binutils)
 	fs := map[string]Func{}
 	lines := bufio.NewScanner(strings.NewReader(run(t, "", "nm", "-S", path)))
 	for lines.Scan() {

@@ -3,7 +3,6 @@ package task
 import (
 	"context"
 	"io"
-	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -13,17 +12,17 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/tracefs"
+
+	"ppscript/tests/testkit"
 )
 
 // The kernel writes the name of the thread into each sched_switch. A Table
 // that reads only records and /proc must come to the same names.
 func TestNamesAgreeWithKernel(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	testkit.Requires(t, testkit.Live...)
 	fs, err := tracefs.Find()
 	if err != nil {
-		t.Skipf("needs tracefs: %v", err)
+		t.Fatal(err)
 	}
 	schema, err := fs.Schema("sched", "sched_switch")
 	if err != nil {
@@ -77,7 +76,7 @@ func capture(t *testing.T, schema *event.Schema) []event.Event {
 	defer src.Close()
 	for range 5 {
 		if err := exec.Command("/bin/true").Run(); err != nil {
-			t.Skip("needs /bin/true")
+			t.Fatal(err)
 		}
 	}
 	if err := src.Stop(); err != nil {

@@ -3,8 +3,9 @@ package tracefs
 import (
 	"encoding/binary"
 	"maps"
-	"os"
 	"testing"
+
+	"ppscript/tests/testkit"
 )
 
 // tinyBTF has an int, a signed enum, an unsigned one and an enum64.
@@ -39,9 +40,7 @@ func TestScanEnums(t *testing.T) {
 
 func TestLiveEnumerators(t *testing.T) {
 	const dir = "/sys/kernel/btf"
-	if _, err := os.Stat(dir + "/vmlinux"); err != nil {
-		t.Skip("needs a kernel with BTF")
-	}
+	testkit.Requires(t, testkit.BTF)
 	got := enumerators(dir, []string{"TCP_ESTABLISHED", "TCP_LISTEN", "PERF_TYPE_TRACEPOINT", "NO_SUCH_NAME"})
 	want := map[string]int64{"TCP_ESTABLISHED": 1, "TCP_LISTEN": 10, "PERF_TYPE_TRACEPOINT": 2}
 	if !maps.Equal(got, want) {

@@ -2,6 +2,7 @@ package tracefs
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"runtime"
@@ -12,17 +13,14 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+
+	"ppscript/tests/testkit"
 )
 
 // live returns this machine's tracefs; the test is skipped without it.
 func live(t testing.TB) *FS {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	if _, err := os.Stat(mountPoint); err != nil {
-		t.Skip("needs a kernel with tracefs")
-	}
+	testkit.Requires(t, testkit.Live...)
 	f, err := Find()
 	if err != nil {
 		t.Fatal(err)
@@ -99,8 +97,8 @@ func TestLiveNoPermission(t *testing.T) {
 func TestLiveFindMounts(t *testing.T) {
 	live(t)
 	var fs unix.Statfs_t
-	if unix.Statfs(mountPoint, &fs) != nil || fs.Type != unix.TRACEFS_MAGIC {
-		t.Skip("needs tracefs mounted at " + mountPoint)
+	if err := unix.Statfs(mountPoint, &fs); err != nil || fs.Type != unix.TRACEFS_MAGIC {
+		testkit.Requires(t, testkit.Core("tracefs", fmt.Errorf("%s is of type %#x (%v)", mountPoint, fs.Type, err)))
 	}
 	// In a mount namespace of its own, which dies with the thread.
 	done := make(chan error)

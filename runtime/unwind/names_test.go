@@ -1,7 +1,6 @@
 package unwind
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,6 +8,8 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/symbol"
+
+	"ppscript/tests/testkit"
 )
 
 // perfFrames are the stacks that perf prints, as "symbol (dso)".
@@ -37,10 +38,7 @@ func perfFrames(t testing.TB, data string) (all [][]string) {
 // frames are those of perf script. Where perf has no name we may have one: it
 // does not read Go's own table.
 func TestNamesAgreeWithPerf(t *testing.T) {
-	needs(t, "perf", "g++", "sh", "ls")
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	testkit.Requires(t, testkit.Root, testkit.Perf, testkit.GXX)
 	dir := t.TempDir()
 	cpp, data := filepath.Join(dir, "shop"), filepath.Join(dir, "perf.data")
 	run(t, "g++", "-O1", "-fno-omit-frame-pointer", "-o", cpp, "../symbol/testdata/shop.cc")

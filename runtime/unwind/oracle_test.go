@@ -1,6 +1,7 @@
 package unwind
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 	"testing"
 
 	"ppscript/runtime/object"
+
+	"ppscript/tests/testkit"
 )
 
 // A row is what readelf says of an address: the CFA as "reg+off", the place of
@@ -86,7 +89,7 @@ func describe(t *Table, r *ruleSet, names func(int) string) (cfa, ra string) {
 
 // Every row that readelf makes of a file is in our table.
 func TestRowsAgreeWithReadelf(t *testing.T) {
-	needs(t, "readelf", "go")
+	testkit.Requires(t, testkit.Binutils, testkit.Go)
 	goProgram := func(arch string) string {
 		out := filepath.Join(t.TempDir(), "prog")
 		cmd := exec.Command("go", "build", "-ldflags=-compressdwarf=false", "-o", out, "../symbol/testdata/shop.go")
@@ -119,7 +122,7 @@ func TestRowsAgreeWithReadelf(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.path == "" {
-				t.Skip("needs a C library where it is looked for")
+				testkit.Requires(t, testkit.Optional("a C library", errors.New("not where it is looked for")))
 			}
 			store := object.NewStore(object.Options{})
 			defer store.Close()

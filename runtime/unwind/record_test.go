@@ -7,20 +7,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"ppscript/tests/testkit"
 )
 
-func needs(t testing.TB, tools ...string) {
-	t.Helper()
-	var missing []string
-	for _, tool := range tools {
-		if _, err := exec.LookPath(tool); err != nil {
-			missing = append(missing, tool)
-		}
-	}
-	if len(missing) > 0 {
-		t.Skipf("needs %s", strings.Join(missing, ", "))
-	}
-}
+// compilers are what programs are built with.
+var compilers = map[string]testkit.Need{"gcc": testkit.GCC, "g++": testkit.GXX, "rustc": testkit.Rustc, "go": testkit.Go}
 
 func run(t testing.TB, name string, arg ...string) string {
 	t.Helper()
@@ -38,10 +30,7 @@ func run(t testing.TB, name string, arg ...string) string {
 // recordProgram builds a program and records it with copies of its stack.
 func recordProgram(t testing.TB, build ...string) (prog, data string) {
 	t.Helper()
-	needs(t, build[0], "perf")
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	testkit.Requires(t, testkit.Root, testkit.Perf, compilers[build[0]])
 	dir := t.TempDir()
 	prog, data = filepath.Join(dir, "prog"), filepath.Join(dir, "perf.data")
 	cmd := exec.Command(build[0], append(build[1:], "-o", prog)...)

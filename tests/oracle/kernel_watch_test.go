@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -17,7 +18,7 @@ func TestWatchdogWarns(t *testing.T) {
 	for name, want := range map[string]string{"watchdog": "1", "watchdog_thresh": "10"} {
 		got, err := os.ReadFile("/proc/sys/kernel/" + name)
 		if err != nil || strings.TrimSpace(string(got)) != want {
-			t.Skipf("needs kernel.%s = %s, has %q (%v)", name, want, got, err)
+			testkit.Requires(t, testkit.Optional("kernel."+name+" = "+want, fmt.Errorf("it is %q (%v)", got, err)))
 		}
 	}
 	t.Parallel()
@@ -52,11 +53,9 @@ func TestWatchdogWarns(t *testing.T) {
 // Pages of page tables are made and given up as perf script's fields say.
 func TestKVMMMUEqualsPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
-	if _, err := os.Stat("/dev/kvm"); err != nil {
-		t.Skipf("needs KVM: %v", err)
-	}
-	if _, err := os.Stat("/sys/kernel/tracing/events/kvmmmu/kvm_mmu_get_page"); err != nil {
-		t.Skipf("needs kvmmmu events: %v", err)
+	for _, file := range []string{"/dev/kvm", "/sys/kernel/tracing/events/kvmmmu/kvm_mmu_get_page"} {
+		_, err := os.Stat(file)
+		testkit.Requires(t, testkit.Optional("KVM", err))
 	}
 	file := filepath.Join(t.TempDir(), "perf.data")
 	testkit.Run(t, "perf", "record", "-q", "-o", file, "-e", "kvmmmu:kvm_mmu_get_page,kvmmmu:kvm_mmu_prepare_zap_page", "--",

@@ -3,6 +3,7 @@ package oracle
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -22,13 +23,11 @@ import (
 // compiled builds a program of testdata with more flags.
 func compiled(t *testing.T, source string, flags ...string) string {
 	t.Helper()
-	cc := "gcc"
+	cc, need := "gcc", testkit.GCC
 	if strings.HasSuffix(source, ".cc") {
-		cc = "g++"
+		cc, need = "g++", testkit.GXX
 	}
-	if _, err := exec.LookPath(cc); err != nil {
-		t.Skipf("needs %s (apt-get install %s)", cc, cc)
-	}
+	testkit.Requires(t, need)
 	out := filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(source), filepath.Ext(source)))
 	cmd := exec.Command(cc, append(flags, "-o", out, filepath.Join("testdata", source))...)
 	if text, err := cmd.CombinedOutput(); err != nil {
@@ -305,7 +304,7 @@ func TestUserLeaksAreFound(t *testing.T) {
 	live(t)
 	libc, err := filepath.Glob("/lib/*-linux-gnu/libc.so.6")
 	if err != nil || len(libc) == 0 {
-		t.Skip("needs a C library at /lib/*-linux-gnu/libc.so.6")
+		testkit.Requires(t, testkit.Optional("a C library", errors.New("none is /lib/*-linux-gnu/libc.so.6")))
 	}
 	program := compiled(t, "leak.c", "-O1", "-fomit-frame-pointer")
 	f := func(want string, more ...string) {

@@ -3,54 +3,99 @@ package testkit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// requireEnv makes needs of the core errors rather than skips. CI sets it on
-// machines that can trace, so that no test is skipped on every machine.
+// requireEnv makes needs that CI meets errors rather than skips, so that no
+// test is skipped on every machine. CI sets it on machines that can trace.
 const requireEnv = "PPSCRIPT_REQUIRE"
 
 // A Need is something that a test cannot do without.
 type Need struct {
 	name string
-	core bool // every machine for development has it
+	core bool // CI has it: .ci/run installs it, or it is the machine that it asks for
 	// missing says what is not there, "" if all is.
 	missing func() string
 }
 
-// What tests need. Perf is the command; Tracepoints is the kernel's side.
+// What tests need.
 var (
 	Root     = Need{"root", true, missingRoot}
 	Tracefs  = Need{"tracefs", true, missingTracefs}
+	BTF      = Need{"the kernel's types", false, missingFile("/sys/kernel/btf/vmlinux", "a kernel with CONFIG_DEBUG_INFO_BTF")}
 	CPU0     = Need{"CPU 0", true, missingCPU(0)}
 	CPU1     = Need{"CPU 1", false, missingCPU(1)}
 	Perf     = program("perf", "linux-perf", true)
 	Strace   = program("strace", "strace", true)
-	Bpftrace = program("bpftrace", "bpftrace", false)
+	Bpftrace = program("bpftrace", "bpftrace", true)
+	GCC      = program("gcc", "gcc", true)
+	GXX      = program("g++", "g++", true)
+	Binutils = program("objdump", "binutils", true) // nm, readelf, objcopy, strip and addr2line come with it
+	XZ       = program("xz", "xz-utils", true)
+	Taskset  = program("taskset", "util-linux", true)
+	Git      = program("git", "git", true)
+	Go       = Need{"go", true, missingGo}
+	Rustc    = program("rustc", "rustc", false)
+	Python   = Need{"/usr/bin/python3.11", false, missingFile("/usr/bin/python3.11", "apt-get install python3.11-minimal")}
 )
 
 // Live is what every test on real events needs.
 var Live = []Need{Root, Tracefs, CPU0}
 
 // Requires skips the test, naming everything that is missing of needs. With
-// PPSCRIPT_REQUIRE=1 missing parts of the core make it fail.
+// PPSCRIPT_REQUIRE=1 it fails if CI should have what is missing.
 func Requires(t testing.TB, needs ...Need) {
 	t.Helper()
-	missing, core := lacking(needs)
-	switch {
-	case len(missing) == 0:
-	case core && os.Getenv(requireEnv) == "1":
-		t.Fatalf("%s=1, and this machine lacks: %s", requireEnv, strings.Join(missing, "; "))
-	default:
+	if have, err := Have(needs...); err != nil {
+		t.Fatal(err)
+	} else if !have {
+		missing, _ := lacking(needs)
 		t.Skipf("needs %s", strings.Join(missing, "; "))
 	}
+}
+
+// Program is the need of a program by its name, for scripts of commands.
+func Program(name string) Need {
+	for _, n := range []Need{Perf, Strace, Bpftrace, GCC, GXX, Binutils, XZ, Taskset, Git, Go} {
+		if n.name == name {
+			return n
+		}
+	}
+	return program(name, name, true)
+}
+
+// Have reports that nothing of needs is missing. With PPSCRIPT_REQUIRE=1 it is
+// an error if CI should have what is.
+func Have(needs ...Need) (bool, error) {
+	missing, core := lacking(needs)
+	if core && os.Getenv(requireEnv) == "1" {
+		return false, fmt.Errorf("%s=1, and this machine lacks: %s", requireEnv, strings.Join(missing, "; "))
+	}
+	return len(missing) == 0, nil
+}
+
+// Core is the need of what a test finds out itself, on any machine for
+// development: whatever err says.
+func Core(name string, err error) Need { return found(name, true, err) }
+
+// Optional is the need of what only some machines have: a PMU, KVM, a kernel's
+// option. A test that needs it may be skipped anywhere.
+func Optional(name string, err error) Need { return found(name, false, err) }
+
+func found(name string, core bool, err error) Need {
+	return Need{name, core, func() string {
+		if err == nil {
+			return ""
+		}
+		return err.Error()
+	}}
 }
 
 func lacking(needs []Need) (missing []string, core bool) {
@@ -77,6 +122,15 @@ func missingTracefs() string {
 	return ""
 }
 
+func missingFile(path, remedy string) func() string {
+	return func() string {
+		if _, err := os.Stat(path); err != nil {
+			return remedy
+		}
+		return ""
+	}
+}
+
 func missingCPU(cpu int) func() string {
 	return func() string {
 		var set unix.CPUSet
@@ -91,7 +145,9 @@ func missingCPU(cpu int) func() string {
 // that only says which package is missing.
 func program(name, pkg string, core bool) Need {
 	return Need{name, core, func() string {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		// The bound is for a program that never ends; a busy machine takes
+		// seconds to read one in.
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
 		defer cancel()
 		err := exec.CommandContext(ctx, name, "--version").Run()
 		if errors.Is(err, exec.ErrNotFound) {
@@ -101,6 +157,13 @@ func program(name, pkg string, core bool) Need {
 		}
 		return ""
 	}}
+}
+
+func missingGo() string {
+	if err := exec.Command("go", "env", "GOROOT").Run(); err != nil {
+		return "the go command in PATH: " + err.Error()
+	}
+	return ""
 }
 
 // AMD64 skips tests that know system calls by their number.

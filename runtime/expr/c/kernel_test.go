@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ppscript/tests/testkit"
 )
 
 // TestKernelPrintFmts parses the print fmt of every tracepoint of the running
@@ -13,7 +15,8 @@ func TestKernelPrintFmts(t *testing.T) {
 	const dir = "/sys/kernel/tracing/events"
 	files, _ := filepath.Glob(dir + "/*/*/format")
 	if len(files) == 0 {
-		t.Skip("needs tracefs at " + dir + ", readable (root)")
+		testkit.Requires(t, testkit.Root, testkit.Tracefs)
+		t.Fatalf("no formats in %s", dir)
 	}
 	parsed := 0
 	for _, file := range files {
