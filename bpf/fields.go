@@ -112,7 +112,12 @@ func (g *gen) fact(dst asm.Register, n *expr.Field) {
 	case event.FactTime:
 		refuse("times: the kernel's programs have another clock than perf")
 	default:
-		refuse("field %s: programs do not have it", n.F.Name)
+		at, ok := g.facts.moment[n.F.Fact]
+		if !ok {
+			refuse("field %s: programs do not have it", n.F.Name)
+		}
+		c.load(dst, at)
+		g.extend(dst, 8*n.F.Size, n.F.Signed)
 	}
 }
 
@@ -127,6 +132,7 @@ func (g *gen) pidTgid() int16 {
 // stack.
 type facts struct {
 	pid, cpu int16
+	moment   map[event.Fact]int16
 }
 
 // isKey reports that n is the key of the pair.

@@ -192,6 +192,7 @@ func (g *gen) program(e *Event, t *Target) {
 	exit := c.label()
 	c.emit(asm.Mov.Reg(asm.R6, asm.R1))
 	g.target(t, e.CPUs, pid, cpu, exit)
+	g.moment(g.spec.nodes(g.index))
 	if e.Filter != nil {
 		fail, pass := c.label(), c.label()
 		g.fail = fail

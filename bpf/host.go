@@ -22,6 +22,9 @@ type Host struct {
 	// Guarded says that a raw program that interrupts itself is left out
 	// (6.2); before, only events that cannot are taken raw.
 	Guarded bool
+	// NeedResched is the number of the flag that says that a task shall give
+	// way; 0 is not known.
+	NeedResched int
 	// Offset finds a member of a structure; nil if there is no type
 	// information.
 	Offset func(typ, member string) (bytes int, ok bool)
@@ -71,7 +74,7 @@ func Find(r kernel.Roots) (*Host, error) {
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		return nil, errors.ErrUnsupported
 	}
-	h := &Host{TaskStorage: v.AtLeast(5, 11), Grows: v.AtLeast(6, 1), Guarded: v.AtLeast(6, 2)}
+	h := &Host{TaskStorage: v.AtLeast(5, 11), Grows: v.AtLeast(6, 1), Guarded: v.AtLeast(6, 2), NeedResched: needResched(v)}
 	if kernel.HasBTF(r) {
 		h.Offset = offsets()
 	} else {

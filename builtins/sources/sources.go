@@ -32,7 +32,7 @@ func tracepoint() *b.Builtin {
 			{Name: "optional", Type: b.Bool, Default: starlark.False, Named: true, Doc: "left out, with a note, where it does not exist"},
 			{Name: "or_else", Type: b.String, Named: true, Doc: "the tracepoint to take where it does not exist, here or in the recording"},
 		},
-		Returns: "stream", Result: "one event for each hit, with the fields of its format file",
+		Returns: "stream", Result: "one event for each hit, with the fields of its format file; and irqs_disabled and tif_need_resched of the moment",
 		Errors:   "no such event, with the nearest name; a filter that the kernel refuses, with its message; no permission",
 		Source:   "perf_event_open on the tracepoint; any kernel; CAP_PERFMON and a readable tracefs",
 		Cost:     "about 250 ns per hit for the traced program; filtered hits about 80 ns",

@@ -105,6 +105,13 @@ func (f *Field) fact(e *Event) (int64, bool) {
 			return 0, false
 		}
 		return int64(e.Joint.End.Time - e.Joint.Start.Time), true
+	case FactIRQsOff, FactNeedResched:
+		if e.Stream != nil {
+			if flags, ok := e.Stream.Schema.Field("common_flags"); ok {
+				bits, ok := flags.Int(e)
+				return b2i(bits&f.flag() != 0), ok
+			}
+		}
 	}
 	if e.Stream == nil || e.Stream.Members == nil {
 		return 0, false
@@ -118,6 +125,28 @@ func (f *Field) fact(e *Event) (int64, bool) {
 	}
 	v, ok := e.Stream.Members.Member(e, f.Fact)
 	return int64(v), ok
+}
+
+// Flags of common_flags: must match enum trace_flag_type in
+// include/linux/trace_events.h.
+const (
+	FlagIRQsOff     = 1
+	FlagNeedResched = 4
+)
+
+// flag is the bit of common_flags that tells f.
+func (f *Field) flag() int64 {
+	if f.Fact == FactNeedResched {
+		return FlagNeedResched
+	}
+	return FlagIRQsOff
+}
+
+func b2i(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // Text reads a text field without its NUL; nil if it is not text.

@@ -59,6 +59,20 @@ const (
 	FactStack
 )
 
+// Facts of the moment of the event that samples do not carry: programs in the
+// kernel see them (package bpf). The records of tracepoints tell the first two.
+const (
+	FactIRQsOff     Fact = 48 + iota // interrupts are disabled where the event happened: 0 or 1
+	FactNeedResched                  // the running task shall give way: 0 or 1
+	FactNrRunning                    // tasks that run or want to run on the CPU
+	FactSchedPolicy                  // of the running task, SCHED_*
+	FactPrio                         // of the running task, 0 to 139
+	endOfMomentFacts
+)
+
+// OfMoment reports that a fact is one of the moment.
+func (f Fact) OfMoment() bool { return f >= FactIRQsOff && f < endOfMomentFacts }
+
 // Facts of probes.
 const (
 	// FactReg + n is register n at the moment of the event, by the kernel's
@@ -185,6 +199,11 @@ var factList = []Field{
 	{Name: "addr", Type: "u64", Fact: FactAddr, Unit: AddressU, Size: 8},
 	{Name: "ip", Type: "u64", Fact: FactIP, Unit: AddressU, Size: 8},
 	{Name: "stack", Type: "u32", Fact: FactCallchain, Size: 4},
+	{Name: "irqs_disabled", Type: "int", Fact: FactIRQsOff, Size: 4, Signed: true},
+	{Name: "tif_need_resched", Type: "int", Fact: FactNeedResched, Size: 4, Signed: true},
+	{Name: "nr_running", Type: "u32", Fact: FactNrRunning, Size: 4},
+	{Name: "sched_policy", Type: "int", Fact: FactSchedPolicy, Size: 4, Signed: true},
+	{Name: "prio", Type: "int", Fact: FactPrio, Size: 4, Signed: true},
 	{Name: "_time", Type: "u64", Fact: FactTime, Unit: Moment, Size: 8, Signed: true},
 	{Name: "_pid", Type: "int", Fact: FactPID, Size: 4, Signed: true},
 	{Name: "_tid", Type: "int", Fact: FactTID, Size: 4, Signed: true},

@@ -170,6 +170,9 @@ func filterCompare(rel string, n *Field, k int64, unsigned bool) (string, bool) 
 		}
 		return "CPU " + rel + " " + strconv.FormatInt(k, 10), true
 	}
+	if f.Place == event.InFact && (f.Fact == event.FactIRQsOff || f.Fact == event.FactNeedResched) {
+		return filterFlag(rel, f.Fact, k)
+	}
 	if f.Place != event.InRaw || strings.Contains(f.Type, "char *") {
 		return "", false
 	}
@@ -190,6 +193,23 @@ func filterCompare(rel string, n *Field, k int64, unsigned bool) (string, bool) 
 		return "", false
 	}
 	return f.Name + " " + rel + " " + strconv.FormatInt(k, 10), true
+}
+
+// filterFlag prints the comparison of a flag of the moment, 0 or 1, which the
+// record of a tracepoint tells.
+func filterFlag(rel string, f event.Fact, k int64) (string, bool) {
+	bit := event.FlagIRQsOff
+	if f == event.FactNeedResched {
+		bit = event.FlagNeedResched
+	}
+	set := "common_flags & " + strconv.Itoa(bit)
+	switch {
+	case k != 0 && k != 1, rel != "==" && rel != "!=":
+		return "", false
+	case (rel == "==") == (k == 1):
+		return set, true
+	}
+	return "!(" + set + ")", true
 }
 
 // filterString prints a comparison of a text field with a constant.

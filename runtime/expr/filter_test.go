@@ -58,6 +58,10 @@ func TestKernelFilter(t *testing.T) {
 	f("i32 == 1 && (n8 > 3 || !n16)", "i32 == 1 && (n8 > 3 || !(n16 != 0))", "")
 	f("_cpu == 2", "CPU == 2", "")
 	f("common_pid != 7", "common_pid != 7", "")
+	f("irqs_disabled", "common_flags & 1", "")
+	f("irqs_disabled == 0 && tif_need_resched != 0", "!(common_flags & 1) && common_flags & 4", "")
+	f("irqs_disabled == 2", "", "(irqs_disabled == 2)")
+	f("nr_running >= 2 && i32 == 1", "i32 == 1", "(2 <=u nr_running)")
 	f("ptr > 5", "ptr > 5", "")
 	// Texts.
 	f(`comm == "bash"`, `comm == "bash"`, "")

@@ -77,6 +77,10 @@ type EventConfig struct {
 	RegsIntr                             uint64 // mask of registers at the event, user or kernel
 	StackUser                            uint32 // bytes of user stack to sample
 
+	// Program is the descriptor of a program that decides about each sample
+	// of an event that is no tracepoint; 0 is none.
+	Program int
+
 	CPUs     []int // only these of the target's CPUs; nil is all
 	Optional bool  // if it does not open, warn and go on
 }

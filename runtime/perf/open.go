@@ -212,6 +212,11 @@ func (o *opener) openOne(m *member, p place, counting bool) error {
 			return &FilterError{Label: m.ev.name(), Filter: m.ev.Filter, Err: o.explainFilter(m, err)}
 		}
 	}
+	if m.ev.Program != 0 {
+		if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_BPF, m.ev.Program); err != nil {
+			return &diag.Error{Op: "attach program", Subject: m.ev.name(), Cause: err, Class: diag.Attach}
+		}
+	}
 	if counting {
 		return nil
 	}

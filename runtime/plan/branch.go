@@ -246,6 +246,7 @@ func (b *builder) compile(f Fn, br *branch, want expr.Kind) (*expr.Program, erro
 	b.programs = append(b.programs, p)
 	b.asksFor(br.stream, p)
 	b.readsStack(br, p)
+	b.readsMoment(br, p)
 	b.explainFn(f, p)
 	return p, nil
 }

@@ -60,12 +60,16 @@ func Build(reports []Report, env Env) (*Plan, error) {
 		return nil, err
 	}
 	settle := b.tier()
+	check := b.sieves()
 	b.push()
 	b.wire()
 	if err := b.needs(); err != nil {
 		return nil, err
 	}
 	if err := settle(); err != nil {
+		return nil, err
+	}
+	if err := check(); err != nil {
 		return nil, err
 	}
 	return b.plan, nil
@@ -86,6 +90,7 @@ type builder struct {
 	programs  []*expr.Program
 	calls     []Callable
 	names     map[string]int
+	moments   []momentUse
 	bursts    bool         // some operator counts over time
 	logged    [][]branch   // of each log
 	inner     bool         // what is built now belongs to a script among the sources

@@ -37,6 +37,9 @@ func (p *Plan) Explain() string {
 		if e.Filter != "" {
 			fmt.Fprintf(&b, "    filter, in the kernel:  %s\n", e.Filter)
 		}
+		if e.Sieve != nil {
+			fmt.Fprintf(&b, "    filter, by a program in the kernel: %s\n", e.SieveText)
+		}
 		if e.Native != nil {
 			fmt.Fprintf(&b, "    filter, in ppscript:    %s\n", e.NativeText)
 		}

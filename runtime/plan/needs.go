@@ -122,6 +122,8 @@ func (n *need) add(facts ...event.Fact) {
 			f = event.FactTime
 		case event.FactPID:
 			f = event.FactTID // one member holds both
+		case event.FactIRQsOff, event.FactNeedResched:
+			n.raw = true // their flags are there, if anywhere
 		}
 		n.facts[f] = true
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"ppscript/bpf"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -55,6 +56,8 @@ type Plan struct {
 	// and KernelNo then says why, if somebody asked.
 	Kernel   *Kernel
 	KernelNo string
+	// OnlyKernel says that Kernel reads what ppscript cannot.
+	OnlyKernel bool
 
 	// Interpreted says which functions could not be compiled, and why.
 	Interpreted []string
@@ -74,6 +77,10 @@ type Event struct {
 	// of it in a recording; nil if there is none.
 	Native     *expr.Program
 	NativeText string
+	// Sieve is a program that decides about each sample in the kernel; nil if
+	// there is none.
+	Sieve     *bpf.Image
+	SieveText string
 	// NoRaw says that nobody reads the record itself.
 	NoRaw bool
 	// Stack is which of its stacks are wanted; nil for none.

@@ -33,6 +33,8 @@ type Tier struct {
 	Host   *bpf.Host
 	Target *bpf.Target
 	No     string
+	// HostNo says why there is no Host.
+	HostNo string
 	// Intervals says that there are results while the run goes on.
 	Intervals bool
 }

@@ -35,8 +35,14 @@ func (w *world) tier() plan.Tier {
 	o := &w.cfg.Options
 	t := plan.Tier{Engine: o.Engine, Intervals: o.Interval > 0}
 	if t.Engine != plan.EngineAuto && t.Engine != plan.EngineBPF || w.file != nil {
+		t.HostNo = "the engine shall be perf"
 		return t
 	}
+	host, err := bpf.Find(kernel.Roots{})
+	if err != nil {
+		t.HostNo = err.Error()
+	}
+	t.Host = host
 	t.Target, t.No = kernelTarget(&w.cfg.Target)
 	switch {
 	case t.No != "":
@@ -46,10 +52,7 @@ func (w *world) tier() plan.Tier {
 		t.No = "functions shall be interpreted"
 	}
 	if t.No == "" {
-		var err error
-		if t.Host, err = bpf.Find(kernel.Roots{}); err != nil {
-			t.No = err.Error()
-		}
+		t.No = t.HostNo
 	}
 	return t
 }
@@ -112,11 +115,11 @@ func (r *run) openKernel(_ context.Context, err *error) bool {
 			return true
 		}
 	}
-	var rejected *bpf.Rejected
-	if errors.As(e, &rejected) && rejected.Log != "" && (r.cfg.Options.Verbose > 0 || r.cfg.Options.Engine == plan.EngineBPF) {
-		r.world.say("the kernel's verifier: %s", rejected.Log)
+	final := r.cfg.Options.Engine == plan.EngineBPF || r.plan.OnlyKernel
+	if final || r.cfg.Options.Verbose > 0 {
+		r.world.sayRejected(e)
 	}
-	if r.cfg.Options.Engine == plan.EngineBPF {
+	if final {
 		*err = e
 		return true
 	}

@@ -69,7 +69,7 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 // we understand, is done natively: the plan is then built again.
 func (w *world) openLive(ctx context.Context, p *plan.Plan) (*plan.Plan, *perf.Source, error) {
 	for {
-		src, err := perf.Open(ctx, w.perfConfig(p))
+		src, err := w.openSieved(ctx, p)
 		var refused *perf.FilterError
 		if err == nil || !errors.As(err, &refused) || w.refused[refused.Label] {
 			return p, src, err

@@ -80,6 +80,7 @@ type Event struct {
 	Name   string
 	Time   int64
 	Comm   string
+	PID    int
 	TID    int
 	CPU    int
 	Event  string

@@ -1,0 +1,148 @@
+package plan
+
+import (
+	"errors"
+	"slices"
+
+	"ppscript/bpf"
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// This file settles who evaluates the facts of the moment (nr_running,
+// irqs_disabled and the like), which samples do not carry. Records of
+// tracepoints tell two of them. Predicates on samples of the software and the
+// hardware become a program that decides about each sample in the kernel. What
+// is left over then is an error before anything is opened.
+
+// A momentUse is a function that reads a fact that its events do not carry.
+type momentUse struct {
+	prog  *expr.Program
+	field *event.Field
+	label string
+}
+
+// readsMoment notes what p reads that no sample carries.
+func (b *builder) readsMoment(br *branch, p *expr.Program) {
+	if p.Node == nil {
+		return
+	}
+	expr.Walk(p.Node, func(n expr.Node) bool {
+		f, ok := n.(*expr.Field)
+		if !ok || f.F.Place != event.InFact || !f.F.Fact.OfMoment() {
+			return true
+		}
+		schema := br.scope.Schema
+		switch f.Part {
+		case expr.Start:
+			schema = br.scope.Parts["start"]
+		case expr.End:
+			schema = br.scope.Parts["end"]
+		}
+		if !carries(schema, f.F.Fact) {
+			b.moments = append(b.moments, momentUse{p, f.F, b.plan.streams[br.stream].Label})
+		}
+		return true
+	})
+}
+
+// carries reports that the records of a schema tell a fact of the moment.
+func carries(s *event.Schema, f event.Fact) bool {
+	if s == nil || f != event.FactIRQsOff && f != event.FactNeedResched {
+		return false
+	}
+	_, ok := s.Field("common_flags")
+	return ok
+}
+
+// sieves gives events the programs that evaluate predicates for them, and
+// takes these predicates from the branches. The check comes when it is known
+// whether all of the plan runs in the kernel.
+func (b *builder) sieves() (check func() error) {
+	evaluated := map[*expr.Program]bool{}
+	why := ""
+	for _, e := range b.plan.Events {
+		switch e.Source.Kind {
+		case Software, Hardware, Cache, RawPMU:
+			if no := b.sieve(e, evaluated); no != "" {
+				why = no
+			}
+		}
+	}
+	return func() error {
+		for _, u := range b.moments {
+			if evaluated[u.prog] {
+				continue
+			}
+			if b.plan.Kernel != nil {
+				b.plan.OnlyKernel = true
+				return nil
+			}
+			return b.noMoment(u, why)
+		}
+		return nil
+	}
+}
+
+func (b *builder) noMoment(u momentUse, why string) error {
+	d := diag.Errorf(diag.Run, u.field.Name, u.label, "samples do not carry it")
+	switch {
+	case b.env.Replay:
+		d.Cause = errors.New("recordings do not have it")
+		return d.WithHint("record with the filter")
+	case why != "":
+		d.Cause = errors.New("only a program in the kernel can tell: " + why)
+		return d.WithHint("see what is missing with: ppscript doctor")
+	case b.plan.KernelNo != "":
+		d.Cause = errors.New("only a program in the kernel can tell, which cannot run here: " + b.plan.KernelNo)
+	}
+	return d.WithHint("ask for it in a .where() directly behind the source, before anything else")
+}
+
+// sieve moves the predicates of e's events that read facts of the moment, and
+// are common to all who read the events, into a program; or says why not.
+func (b *builder) sieve(e *Event, evaluated map[*expr.Program]bool) (no string) {
+	var brs []*branch
+	for _, a := range b.attached {
+		for i := range a.branches {
+			if br := &a.branches[i]; br.stream == e.Stream.Index && a.root == nil {
+				brs = append(brs, br)
+			}
+		}
+	}
+	if len(brs) == 0 {
+		return ""
+	}
+	var nodes []expr.Node
+	var moved []*pred
+	for _, p := range brs[0].preds {
+		mine := slices.ContainsFunc(b.moments, func(u momentUse) bool { return u.prog == p.prog })
+		if mine && !slices.ContainsFunc(brs, func(br *branch) bool { return !slices.Contains(br.preds, p) }) {
+			nodes = append(nodes, p.prog.Node)
+			moved = append(moved, p)
+		}
+	}
+	t := &b.env.Tier
+	switch {
+	case len(nodes) == 0:
+		return ""
+	case b.env.Replay:
+		return ""
+	case t.Host == nil:
+		return t.HostNo
+	}
+	im, err := bpf.Sieve(e.Stream.Label, nodes, t.Host)
+	if err != nil {
+		return err.Error()
+	}
+	e.Sieve = im
+	for _, p := range moved {
+		evaluated[p.prog] = true
+		e.SieveText = conjoin(append(nonEmpty(e.SieveText), p.text))
+		for _, br := range brs {
+			br.preds = slices.DeleteFunc(slices.Clone(br.preds), func(have *pred) bool { return have == p })
+		}
+	}
+	return ""
+}

@@ -1,0 +1,37 @@
+package session
+
+import (
+	"context"
+	"errors"
+
+	"ppscript/bpf"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/plan"
+)
+
+// openSieved opens the plan's events with the programs that decide about their
+// samples. The events keep the programs.
+func (w *world) openSieved(ctx context.Context, p *plan.Plan) (src *perf.Source, err error) {
+	cfg := w.perfConfig(p)
+	for i, e := range p.Events {
+		if e.Sieve == nil {
+			continue
+		}
+		run, err := bpf.Load(e.Sieve)
+		if err != nil {
+			w.sayRejected(err)
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, run.Close()) }()
+		cfg.Events[i].Program = run.FD(0)
+	}
+	return perf.Open(ctx, cfg)
+}
+
+// sayRejected tells what the verifier said of a program.
+func (w *world) sayRejected(err error) {
+	var rejected *bpf.Rejected
+	if errors.As(err, &rejected) && rejected.Log != "" {
+		w.say("the kernel's verifier: %s", rejected.Log)
+	}
+}
