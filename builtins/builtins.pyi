@@ -243,6 +243,8 @@ def syscall_name(number: int) -> str:
     """The name of a system call."""
 def syscall_number(name: str) -> int:
     """The number of a system call."""
+def syscall_params(name: str) -> list:
+    """The parameters of a system call."""
 def errno_name(number: int) -> str:
     """The name of an error number."""
 def cpu_model() -> Any:

@@ -45,6 +45,27 @@ func syscallNumber() *b.Builtin {
 	}
 }
 
+func syscallParams() *b.Builtin {
+	return &b.Builtin{
+		Name: "syscall_params", Group: b.Hosted, Summary: "The parameters of a system call.",
+		Params:  []b.Param{{Name: "name", Type: b.String, Required: true, Doc: "its name"}},
+		Returns: "list of (name, type)", Result: "as the kernel calls them, the types in C; None if the call is not known", Errors: "none",
+		Source: "the formats of the kernel's events syscalls:sys_enter_*, built in", Cost: "one look-up",
+		Examples: []b.Example{{Code: `syscall_params("close")`, Output: `[("fd", "unsigned int")]`}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			params, ok := kernel.SyscallParams(runtime.GOARCH, c.String("name"))
+			if !ok {
+				return starlark.None, nil
+			}
+			var list []starlark.Value
+			for _, p := range params {
+				list = append(list, starlark.Tuple{starlark.String(p.Name), starlark.String(p.Type)})
+			}
+			return starlark.NewList(list), nil
+		},
+	}
+}
+
 func errnoName() *b.Builtin {
 	return &b.Builtin{
 		Name: "errno_name", Group: b.Hosted, Summary: "The name of an error number.",

@@ -26,7 +26,7 @@ var layers = [][]string{
 	// Facts, and per-event code. expr is below tracefs because the
 	// kernel's print formats are programs of expr.
 	{"runtime/kernel"},
-	{"runtime/kernel/gensyscalls"},
+	{"runtime/kernel/gensyscalls", "runtime/kernel/genparams"},
 	{"runtime/expr/c"},
 	{"runtime/expr"},
 	{"runtime/tracefs"},
@@ -104,4 +104,4 @@ var owners = map[string][]string{
 
 // mayExit are the packages that may end the process: commands, and perf in the
 // child that becomes the workload.
-var mayExit = []string{"cmd/ppscript", "builtins/gen", "runtime/kernel/gensyscalls", "runtime/perf"}
+var mayExit = []string{"cmd/ppscript", "builtins/gen", "runtime/kernel/gensyscalls", "runtime/kernel/genparams", "runtime/perf"}
