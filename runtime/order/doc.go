@@ -9,15 +9,13 @@ package order
 
 import "ppscript/runtime/event"
 
-// chunk is how many records of a ring are decoded at a time: enough to
-// amortise the calls, small enough to stay in the second-level cache.
-const chunk = 256
-
-// The chunks of all rings of a merge are in use at once: many rings have
-// smaller ones.
+// chunk is how many records of a ring are read between two releases, and how
+// many are handed out at a time: enough to amortise the calls, small enough to
+// stay in the second-level cache. Of a ring that counts bytes, no more than
+// about chunkBytes are held.
 const (
-	allChunks = 8192
-	minChunk  = 32
+	chunk      = 256
+	chunkBytes = 64 << 10
 )
 
 // Stats counts what the merge had to put right.

@@ -6,17 +6,17 @@ import "ppscript/runtime/event"
 // stay in order; between rings there is none.
 type Drain struct {
 	src   event.Source
-	evs   [chunk]event.Event
+	block block
 	ptrs  [chunk]*event.Event
-	rings []cursor // for their last times
+	last  []event.Time // by ring: of its last record
 	stats Stats
 }
 
 // NewDrain returns a Drain over src.
 func NewDrain(src event.Source) *Drain {
-	d := &Drain{src: src}
-	for i := range d.evs {
-		d.ptrs[i] = &d.evs[i]
+	d := &Drain{src: src, block: block{evs: make([]event.Event, chunk)}}
+	for i := range d.block.evs {
+		d.ptrs[i] = &d.block.evs[i]
 	}
 	return d
 }
@@ -26,16 +26,16 @@ func (d *Drain) Round(sink func([]*event.Event), final bool) {
 	for i, r := range d.src.Rings() {
 		_, visible := r.Bounds()
 		for r.Pos() < visible {
-			n := r.Read(d.evs[:], visible)
+			n := r.Read(d.block.evs, visible)
 			if n == 0 {
 				break
 			}
-			for len(d.rings) <= i {
-				d.rings = append(d.rings, cursor{index: int32(len(d.rings))})
+			for len(d.last) <= i {
+				d.last = append(d.last, 0)
 			}
-			d.rings[i].date(d.evs[:n])
-			for j := range d.evs[:n] {
-				if d.evs[j].Kind == event.Sample {
+			d.last[i] = d.block.date(n, int32(i), d.last[i])
+			for j := range d.block.evs[:n] {
+				if d.block.evs[j].Kind == event.Sample {
 					d.stats.Events++
 				}
 			}

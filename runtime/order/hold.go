@@ -136,8 +136,8 @@ func (m *Merge) mark(sink func([]*event.Event)) {
 	for i := range m.marks {
 		m.out = append(m.out, &m.marks[i])
 	}
-	m.flush(sink)
-	m.marks = m.marks[:0]
+	sink(m.out)
+	m.out, m.marks = m.out[:0], m.marks[:0]
 }
 
 // lag holds the others up for sources that lag and have nothing to show.

@@ -12,12 +12,13 @@ import "ppscript/runtime/event"
 // may take records up to visible. So an idle ring never blocks (its bounds
 // are equal and already reached), and a record is delayed by one Poll at most.
 //
-// A ring whose array is used up is refilled in the middle of a merge; its
-// memory is released then, after everything handed out so far has been sunk.
+// A ring whose block of decoded records is used up gets another one in the middle
+// of a merge. Its memory is released from time to time, after everything handed
+// out so far has been sunk.
 //
-// A tournament finds the ring with the oldest head. That ring is read as long as
-// its records are older than the next ring's head: what happens on one CPU comes
-// in runs, and a run costs one comparison for each record.
+// A tournament finds the ring with the oldest head. A ring that wins twice is
+// read as long as its records are older than the next ring's head: what happens
+// on one CPU comes in runs, and a run costs one comparison for each record.
 //
 // Order within a ring is the ring's own. A record that is older than its
 // predecessor in the same ring, or than what was handed out already, is
@@ -30,13 +31,14 @@ import "ppscript/runtime/event"
 // A Merge hands out the events of all rings of a source in time order; equal
 // times keep the order of the rings.
 type Merge struct {
-	src   event.Source
-	rings []*cursor
-	heads tournament
-	out   []*event.Event
-	last  event.Time
-	stats Stats
-	holds holds
+	src    event.Source
+	rings  []*cursor
+	heads  tournament
+	blocks blocks
+	out    []*event.Event
+	last   event.Time
+	stats  Stats
+	holds  holds
 	// marks are Lost records that the merge makes itself; they are handed
 	// out before the next events.
 	marks []event.Event
@@ -44,20 +46,24 @@ type Merge struct {
 
 // A cursor is one ring with its decoded, not yet handed out records.
 type cursor struct {
-	ring           event.Ring
-	index          int32
-	evs            []event.Event
-	next, n        int
+	evs     []event.Event // of block
+	next, n int
+	block   *block
+	ring    event.Ring
+	index   int32
+	// unreleased is how many records have been read since the last Release,
+	// when the ring was at position released.
+	unreleased     int
+	released       uint64
 	known, visible uint64
 	// pastKnown says that everything decoded so far up to known has been
 	// handed out.
 	pastKnown bool
-	// readKnown says that the current chunk ends at or before known.
+	// readKnown says that the current block ends at or before known.
 	readKnown bool
 	lastTime  event.Time
 	held      held
-	group     *group   // of a source that lags; nil for others
-	windows   []window // of the Lost records in evs
+	group     *group // of a source that lags; nil for others
 }
 
 // NewMerge returns a Merge over src.
@@ -72,12 +78,13 @@ func (m *Merge) Round(sink func([]*event.Event), final bool) {
 	rings := m.src.Rings()
 	for len(m.rings) < len(rings) {
 		i := len(m.rings)
-		c := &cursor{ring: rings[i], index: int32(i), evs: make([]event.Event, max(minChunk, min(chunk, allChunks/len(rings))))}
+		c := &cursor{ring: rings[i], index: int32(i)}
 		if p, ok := rings[i].(*partRing); ok {
 			c.group = p.part.group
 		}
 		m.rings = append(m.rings, c)
 	}
+	m.blocks.fit(len(rings))
 	m.heads.reset()
 	m.beginHolds()
 	waiting := 0
@@ -92,7 +99,9 @@ func (m *Merge) Round(sink func([]*event.Event), final bool) {
 			c.known = c.visible
 		}
 		if c.next == c.n {
-			c.fill()
+			if m.fill(c); c.n == 0 {
+				c.release() // of what was for nobody
+			}
 		} else {
 			// What was kept back last time was visible then.
 			c.readKnown = c.ring.Pos() <= c.known
@@ -114,111 +123,129 @@ func (m *Merge) Round(sink func([]*event.Event), final bool) {
 	}
 	m.mark(sink)
 	m.heads.build()
+	m.heads.limitTo(m.holds.limit)
 	stopped := false
+	before := uint64(none)
 	for waiting > 0 && m.heads.live > 0 {
-		if stopped = m.heads.winner.time > m.holds.limit; stopped {
+		if stopped = m.heads.stopped(); stopped {
 			break
 		}
-		c := m.heads.top()
-		m.run(c)
-		if c.next == c.n {
-			// The array is about to be overwritten: sink what points into it.
+		if len(m.out) >= chunk {
 			m.flush(sink)
-			c.ring.Release()
-			c.fill()
-			if c.next == c.n && !final {
-				m.ranDry(c)
-				m.dry(c)
+		}
+		leaf := m.heads.leaf()
+		l := &m.heads.lanes[leaf]
+		m.out = append(m.out, &l.evs[l.next])
+		l.next++
+		head := l.second
+		if leaf == before {
+			head = m.run(l, leaf)
+		} else if head != none {
+			l.second = m.heads.key(l, 1, leaf)
+		}
+		if head == none {
+			c := l.c
+			m.refill(c, sink, final)
+			l.evs, l.next = c.evs[:c.n], 0
+			if head = m.heads.head(leaf); head == none {
+				m.heads.live--
+			}
+			if !c.pastKnown && c.done() {
+				c.pastKnown = true
+				waiting--
 			}
 		}
-		if !c.pastKnown && c.done() {
-			c.pastKnown = true
-			waiting--
-		}
-		m.heads.play(c)
+		m.heads.play(head)
+		before = leaf
+	}
+	for i := range m.heads.lanes {
+		l := &m.heads.lanes[i]
+		l.c.next = l.next
 	}
 	m.flush(sink)
 	m.endHolds(stopped)
 }
 
-// run takes records of c, which has the oldest head, for as long as they are not
-// newer than the head of any other ring.
+// run takes records of the ring with the oldest head for as long as they are
+// not newer than the head of any other ring, and returns its next head.
 //
-// Fast path: this loop runs for every record.
-func (m *Merge) run(c *cursor) {
-	until := min(m.holds.limit, m.heads.until())
-	evs := c.evs[c.next:c.n]
-	n := 0
-	last := m.last
-	for n < len(evs) {
-		e := &evs[n]
-		if e.Time > until && n > 0 {
-			break // the first goes in any case: it is the oldest of all
-		}
+// Fast path: this loop runs for every record of a run.
+func (m *Merge) run(l *lane, leaf uint64) (head uint64) {
+	until := m.heads.until()
+	n := l.next
+	for n < len(l.evs) && l.evs[n].Time <= until {
+		m.out = append(m.out, &l.evs[n])
 		n++
+	}
+	l.next = n
+	return m.heads.head(leaf)
+}
+
+// refill replaces the block of c, of which everything has been handed out.
+//
+// Memory of the ring is released when that is worth its price: the kernel's
+// side of a ring is in another processor's cache.
+func (m *Merge) refill(c *cursor, sink func([]*event.Event), final bool) {
+	m.blocks.spend(c)
+	pos := c.ring.Pos()
+	if c.unreleased >= chunk || pos-c.released >= chunkBytes || pos >= c.known && !c.pastKnown || pos >= c.visible {
+		m.flush(sink)
+		c.release()
+	}
+	if m.fill(c); c.n > 0 {
+		return
+	}
+	if c.ring.Pos() > c.released {
+		m.flush(sink)
+		c.release()
+	}
+	if !final {
+		m.ranDry(c)
+		m.dry(c)
+		m.heads.limitTo(m.holds.limit)
+	}
+}
+
+func (c *cursor) release() {
+	c.ring.Release()
+	c.unreleased, c.released = 0, c.ring.Pos()
+}
+
+func (m *Merge) flush(sink func([]*event.Event)) {
+	if len(m.out) == 0 {
+		return
+	}
+	last := m.last
+	for _, e := range m.out {
 		if e.Kind == event.Sample {
 			m.stats.Events++
 		}
 		if e.Time < last {
 			m.stats.Late++
-		} else {
-			last = e.Time
 		}
-		m.out = append(m.out, e)
+		last = max(last, e.Time)
 	}
 	m.last = last
-	c.next += n
+	sink(m.out)
+	m.out = m.out[:0]
+	m.blocks.reuse()
 }
 
-func (m *Merge) flush(sink func([]*event.Event)) {
-	if len(m.out) > 0 {
-		sink(m.out)
-		m.out = m.out[:0]
-	}
-}
-
-// fill decodes the next chunk: up to known first, so that a chunk never
+// fill decodes the next block: up to known first, so that a block never
 // straddles it.
-func (c *cursor) fill() {
-	c.next, c.n = 0, 0
-	pos := c.ring.Pos()
-	until := c.visible
-	if c.readKnown = pos < c.known; c.readKnown {
-		until = c.known
-	}
-	if pos >= until {
-		return
-	}
-	c.n = c.ring.Read(c.evs, until)
-	c.date(c.evs[:c.n])
-}
-
-// date stamps what has no time of its own, and losses with their begin.
-func (c *cursor) date(evs []event.Event) {
-	n := 0
-	for i := range evs {
-		e := &evs[i]
-		e.Ring = c.index
-		if e.Kind == event.Lost {
-			if n == len(c.windows) {
-				// Windows are pointed to: they do not move.
-				c.windows = append(make([]window, 0, 2*n+4), c.windows...)[:n+1]
-			}
-			c.windows[n].put(e, evs[i+1:])
-			n++
-			// A loss begins right after the record before it; its own
-			// time stamp is when the kernel could write again.
-			e.Time = c.lastTime
-		} else if e.Time == 0 {
-			// Records without a time stamp stay beside their neighbours.
-			e.Time = c.lastTime
+func (m *Merge) fill(c *cursor) {
+	for pos := c.ring.Pos(); c.n == 0 && pos < c.visible; {
+		until := c.visible
+		if c.readKnown = pos < c.known; c.readKnown {
+			until = c.known
 		}
-		c.lastTime = e.Time
+		m.blocks.read(c, until)
+		was := pos
+		if pos = c.ring.Pos(); pos == was {
+			return
+		}
 	}
 }
-
-// head is the time of the next record.
-func (c *cursor) head() event.Time { return max(c.evs[c.next].Time, 0) }
 
 // done reports that every record before known has been handed out.
 func (c *cursor) done() bool {

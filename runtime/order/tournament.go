@@ -14,99 +14,156 @@ import (
 //
 // With hundreds of rings whose events interleave, a comparison goes either way
 // and a branch would be mispredicted half of the time, which costs more than
-// all the rest: play selects with masks instead.
+// all the rest. So a head is one number, its time above its leaf, and a match is
+// the lesser and the greater of two numbers, for which processors need no
+// branch. Times take part as what they are more than base, so that they fit
+// above the leaf; what is later waits as "far" until its turn comes, and then
+// base moves.
 type tournament struct {
-	nodes   []head // 1 is the root; 0 is unused
-	cursors []*cursor
-	size    int // of the leaves, a power of two
-	live    int // leaves that have a head
-	winner  head
-	built   []head // where build plays
+	nodes  []uint64 // 1 is the root; 0 is unused
+	lanes  []lane   // by leaf
+	size   int      // of the leaves, a power of two
+	bits   int      // of a leaf in a head
+	live   int      // leaves that have a head
+	base   event.Time
+	far    uint64 // the least time that does not fit
+	limit  event.Time
+	stop   uint64 // the least head that is later than limit
+	winner uint64
+	built  []uint64 // where build plays
 }
 
-// A head is the time of a ring's next record and the ring's leaf. A ring
-// without one has the greatest time.
-type head struct {
-	time event.Time
-	leaf int
+// A lane is the records of a ring that are next, by what the merge needs for
+// every event and nothing else: those of all rings fit the first-level cache.
+type lane struct {
+	evs  []event.Event
+	next int
+	// second is the head that there is after the next record: it is fetched
+	// long before it is needed. None says that the records end there.
+	second uint64
+	c      *cursor
 }
+
+// none is the head of a ring without one: greater than all others.
+const none = math.MaxUint64
 
 // reset empties the tournament.
 func (t *tournament) reset() {
-	t.cursors = t.cursors[:0]
+	t.lanes = t.lanes[:0]
 	t.live = 0
+	t.winner = none
+	t.limit = event.MaxTime
 }
 
 // enter adds a ring that has a head; in the order of the rings.
 func (t *tournament) enter(c *cursor) {
-	t.cursors = append(t.cursors, c)
+	t.lanes = append(t.lanes, lane{evs: c.evs[:c.n], next: c.next, c: c})
 	t.live++
 }
 
 // build plays all matches.
 func (t *tournament) build() {
-	n := len(t.cursors)
+	n := len(t.lanes)
 	if n == 0 {
 		return
 	}
-	t.size = 1 << bits.Len(uint(n-1))
+	t.bits = bits.Len(uint(n - 1))
+	t.size = 1 << t.bits
+	t.far = math.MaxUint64>>t.bits - 1
 	if len(t.nodes) < t.size {
-		t.nodes, t.built = make([]head, t.size), make([]head, 2*t.size)
+		t.nodes, t.built = make([]uint64, t.size), make([]uint64, 2*t.size)
 	}
-	w := t.built
+	oldest := event.MaxTime
+	for i := range t.lanes {
+		if l := &t.lanes[i]; l.next < len(l.evs) {
+			oldest = min(oldest, max(l.evs[l.next].Time, 0))
+		}
+	}
+	// A record out of order that is not later than base takes part as if it
+	// were of that time: all other heads are later, so it goes first anyway.
+	t.base = oldest - 1
+	w := t.built[:2*t.size]
 	for i := range t.size {
-		w[t.size+i] = head{math.MaxInt64, i}
+		w[t.size+i] = none
 		if i < n {
-			w[t.size+i].time = t.cursors[i].head()
+			w[t.size+i] = t.head(uint64(i))
 		}
 	}
 	for p := t.size - 1; p > 0; p-- {
-		left, right := w[2*p], w[2*p+1]
-		if right.time < left.time {
-			left, right = right, left
-		}
-		w[p], t.nodes[p] = left, right
+		w[p], t.nodes[p] = min(w[2*p], w[2*p+1]), max(w[2*p], w[2*p+1])
 	}
 	t.winner = w[1]
+	t.limitTo(t.limit)
 }
 
-// top returns the ring with the oldest head.
-func (t *tournament) top() *cursor { return t.cursors[t.winner.leaf] }
+// head is the head of a leaf; its second is fetched.
+func (t *tournament) head(leaf uint64) uint64 {
+	l := &t.lanes[leaf]
+	l.second = t.key(l, 1, leaf)
+	return t.key(l, 0, leaf)
+}
+
+// key is the head that the record behind so many more would be.
+func (t *tournament) key(l *lane, more int, leaf uint64) uint64 {
+	if i := l.next + more; i < len(l.evs) {
+		return min(uint64(max(l.evs[i].Time, t.base)-t.base), t.far)<<t.bits | leaf
+	}
+	return none
+}
+
+// limitTo says up to which time heads may go.
+func (t *tournament) limitTo(limit event.Time) {
+	t.limit, t.stop = limit, 0
+	if limit >= t.base {
+		t.stop = (min(uint64(limit-t.base), t.far-1) + 1) << t.bits
+	}
+}
+
+// stopped reports that the oldest head is later than the limit.
+func (t *tournament) stopped() bool {
+	if t.winner < t.stop {
+		return false
+	}
+	if t.winner>>t.bits == t.far {
+		t.build()
+	}
+	return t.winner >= t.stop
+}
+
+// leaf is that of the winner.
+func (t *tournament) leaf() uint64 { return t.winner & uint64(t.size-1) }
 
 // until returns the time up to which the records of the winner go before those
-// of any other ring. Of equal times the ring with the lower index goes first.
+// of any other ring, and within the limit. Of equal times the ring with the
+// lower index goes first.
 func (t *tournament) until() event.Time {
-	least := event.Time(math.MaxInt64)
-	for p := t.winner.leaf + t.size; p > 1; p >>= 1 {
-		// A ring on the left of its match wins a draw.
-		least = min(least, t.nodes[p>>1].time-event.Time(p&1))
+	least := uint64(none)
+	leaf := t.leaf()
+	nodes := t.nodes
+	for p := (int(leaf) + t.size) >> 1; p > 0; p >>= 1 {
+		least = min(least, nodes[p])
 	}
-	return least
+	more := least >> t.bits
+	if more >= uint64(event.MaxTime)-uint64(t.base) {
+		return t.limit
+	}
+	at := t.base + event.Time(more)
+	if leaf > least&uint64(t.size-1) {
+		at--
+	}
+	return min(at, t.limit)
 }
 
-// play puts in the next head of the winner, or takes its ring out if it has
-// none.
+// play lets w, the next head of the winner's ring, take part; none takes the
+// ring out.
 //
-// Fast path: this runs for every change of the ring.
-func (t *tournament) play(c *cursor) {
-	w := head{math.MaxInt64, t.winner.leaf}
-	if c.next < c.n {
-		w.time = c.head()
-	} else {
-		t.live--
-	}
+// Fast path: this runs for every event whose ring changes.
+func (t *tournament) play(w uint64) {
 	nodes := t.nodes
-	for p := w.leaf + t.size; p > 1; p >>= 1 {
-		n := &nodes[p>>1]
-		// All ones if the other wins: it is older, or equal and on the
-		// left. Times are not negative, so this does not overflow.
-		other := int64(n.time-w.time-event.Time(p&1)) >> 63
-		time := (int64(n.time) ^ int64(w.time)) & other
-		leaf := (n.leaf ^ w.leaf) & int(other)
-		n.time ^= event.Time(time)
-		n.leaf ^= leaf
-		w.time ^= event.Time(time)
-		w.leaf ^= leaf
+	for p := (int(t.leaf()) + t.size) >> 1; p > 0; p >>= 1 {
+		n := nodes[p]
+		nodes[p] = max(n, w)
+		w = min(n, w)
 	}
 	t.winner = w
 }
