@@ -197,7 +197,7 @@ def events(text: Union[list, str]) -> list:
 def profiler(name: str, options: Union[list, str] = "", *, alias: str = None) -> Stream:
     """The events that a profiler shows, as a source of others."""
 def kernel_records() -> Stream:
-    """What the kernel tells of itself: BPF programs, symbols and cgroups that come and go."""
+    """What the kernel tells of itself: BPF programs, symbols and cgroups that come and go, code that is changed."""
 def counters(events: list, *, period: Union[Duration, str] = None, instances: bool = False) -> Stream:
     """Counts events in the kernel and reads the counters periodically: next to no cost per event."""
 def kprobe(func: str, *, args: str = "", filter: str = "", limit: int = 100, alias: str = None, cpus: str = None, optional: bool = False) -> Stream:

@@ -16,6 +16,7 @@ const (
 	bitKsymbol       = 1 << 29
 	bitBPFEvent      = 1 << 30
 	bitCgroup        = 1 << 32
+	bitTextPoke      = 1 << 33
 	bitInheritThread = 1 << 35
 )
 
@@ -91,6 +92,7 @@ func (c *Config) dummy(withID, ringCPU bool) unix.PerfEventAttr {
 	set(&a, bitCgroup, s.Cgroup)
 	set(&a, bitKsymbol, s.Ksymbol)
 	set(&a, bitBPFEvent, s.BPF)
+	set(&a, bitTextPoke, s.TextPoke)
 	c.ringed(&a)
 	return a
 }

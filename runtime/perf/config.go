@@ -90,7 +90,7 @@ const DefaultFreq = 4000
 
 // SideBand chooses the records about tasks.
 type SideBand struct {
-	Comm, Mmap, Task, Switch, Namespaces, Cgroup, Ksymbol, BPF bool
+	Comm, Mmap, Task, Switch, Namespaces, Cgroup, Ksymbol, BPF, TextPoke bool
 }
 
 func (s SideBand) any() bool { return s != SideBand{} }

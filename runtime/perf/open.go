@@ -26,6 +26,7 @@ type opener struct {
 	noLost bool // this kernel knows no PERF_FORMAT_LOST (before 6.0)
 	noTid  bool // nor inherit_thread (before 5.13)
 	noKsym bool // nor records about kernel code (before 5.1)
+	noPoke bool // nor about changes of it (before 5.8)
 	dead   map[int]bool
 	text   []byte // what config1 of the event being opened points to
 }
@@ -264,6 +265,9 @@ func (o *opener) strip(a *unix.PerfEventAttr) {
 	if o.noKsym {
 		a.Bits &^= bitKsymbol
 	}
+	if o.noPoke {
+		a.Bits &^= bitTextPoke
+	}
 }
 
 // probe finds out what this kernel does not know, by opening an event that
@@ -282,6 +286,7 @@ func (o *opener) probe() {
 	}
 	o.noLost = refused(unix.PERF_FORMAT_LOST, 0)
 	o.noKsym = o.cfg.SideBand.Ksymbol && refused(0, bitKsymbol)
+	o.noPoke = o.cfg.SideBand.TextPoke && refused(0, bitTextPoke)
 	o.noTid = o.att.inherit && o.att.thread && refused(0, unix.PerfBitInherit|bitInheritThread)
 }
 

@@ -43,6 +43,13 @@ type BPFEvent struct {
 	Tag   [8]byte
 }
 
+// A TextPoke is a change of the kernel's code while it runs: a patched jump, a
+// trampoline. Old is empty for code that is new.
+type TextPoke struct {
+	Addr     uint64
+	Old, New []byte
+}
+
 // DecodeNamespaces reads a NAMESPACES record.
 func DecodeNamespaces(e *event.Event) (Namespaces, bool) {
 	_, _, b, ok := bodyOf(e, 16, unix.PERF_RECORD_NAMESPACES)
@@ -93,4 +100,18 @@ func DecodeBPF(e *event.Event) (BPFEvent, bool) {
 	}
 	tf := le32(b, 0)
 	return BPFEvent{Type: uint16(tf), Flags: uint16(tf >> 16), ID: le32(b, 4), Tag: [8]byte(b[8:16])}, true
+}
+
+// DecodeTextPoke reads a TEXT_POKE record; the bytes are a view of it.
+func DecodeTextPoke(e *event.Event) (TextPoke, bool) {
+	_, _, b, ok := bodyOf(e, 12, unix.PERF_RECORD_TEXT_POKE)
+	if !ok {
+		return TextPoke{}, false
+	}
+	was, is := int(le32(b, 8)&0xffff), int(le32(b, 8)>>16)
+	bytes := b[12:]
+	if was+is > len(bytes) {
+		return TextPoke{}, false
+	}
+	return TextPoke{Addr: le64(b, 0), Old: bytes[:was], New: bytes[was : was+is]}, true
 }

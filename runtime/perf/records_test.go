@@ -56,6 +56,8 @@ var sideRecords = []struct {
 		Ksymbol{0xffff0000, 64, 1, true, "bpf_prog"}},
 	{"bpf", newRecord(unix.PERF_RECORD_BPF_EVENT, 0).u16(1).u16(0).u32(9).bytes([]byte("tagtagta")).sideID(), event.Other, 8,
 		BPFEvent{1, 0, 9, [8]byte([]byte("tagtagta"))}},
+	{"text poke", newRecord(unix.PERF_RECORD_TEXT_POKE, 0).u64(0xffff1000).u16(2).u16(5).bytes([]byte("ab12345\x00")).u32(0).sideID(), event.Other, 8,
+		TextPoke{0xffff1000, []byte("ab"), []byte("12345")}},
 }
 
 // decodeAll returns what the one fitting accessor makes of e.
@@ -88,6 +90,8 @@ func decodeAll(e *event.Event) (got []any) {
 	add2(v10, ok)
 	v11, ok := DecodeBPF(e)
 	add2(v11, ok)
+	v12, ok := DecodeTextPoke(e)
+	add2(v12, ok)
 	return got
 }
 

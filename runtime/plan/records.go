@@ -24,6 +24,8 @@ const (
 	RecordID
 	RecordAddr
 	RecordSize
+	RecordOld
+	RecordNew
 	RecordSlots
 )
 
@@ -55,6 +57,9 @@ func recordText(dst []byte, e *event.Event) []byte {
 		dst = strconv.AppendUint(append(dst, " address=0x"...), uint64(addr), 16)
 		dst = strconv.AppendInt(append(dst, " size="...), v[RecordSize].Int(), 10)
 	}
+	if code := v[RecordNew].String(); code != "" {
+		dst = append(append(append(append(dst, " old="...), v[RecordOld].String()...), " new="...), code...)
+	}
 	return dst
 }
 
@@ -73,6 +78,8 @@ func (b *builder) kernelRecords(k *KernelRecords) ([]branch, error) {
 		slot(RecordID, "id", "u64", event.Int, event.NoUnit),
 		slot(RecordAddr, "address", "u64", event.Int, event.AddressU),
 		slot(RecordSize, "size", "u64", event.Int, event.NoUnit),
+		slot(RecordOld, "old", "char[]", event.Str, event.NoUnit),
+		slot(RecordNew, "new", "char[]", event.Str, event.NoUnit),
 	}}
 	schema.Text = recordText
 	n := &recordNode{set: &RecordSet{}}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/hex"
+	"fmt"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
@@ -15,6 +16,7 @@ func (r *run) kernelRecord(e *event.Event) {
 		slots[plan.RecordKind], slots[plan.RecordName] = event.StrOf(kind), event.StrOf(name)
 		slots[plan.RecordID], slots[plan.RecordAddr] = event.IntOf(int64(id)), event.IntOf(int64(addr))
 		slots[plan.RecordSize] = event.IntOf(int64(size))
+		slots[plan.RecordOld], slots[plan.RecordNew] = event.StrOf(""), event.StrOf("")
 	}
 	if k, ok := perf.DecodeKsymbol(e); ok {
 		kind := "symbol"
@@ -30,6 +32,9 @@ func (r *run) kernelRecord(e *event.Event) {
 		fill(kind, hex.EncodeToString(p.Tag[:]), uint64(p.ID), 0, 0)
 	} else if c, ok := perf.DecodeCgroup(e); ok {
 		fill("cgroup", c.Path, c.ID, 0, 0)
+	} else if p, ok := perf.DecodeTextPoke(e); ok {
+		fill("text-poke", string(r.world.symbols.AppendSymbol(nil, p.Addr)), 0, p.Addr, uint64(max(len(p.Old), len(p.New))))
+		slots[plan.RecordOld], slots[plan.RecordNew] = event.StrOf(spaced(p.Old)), event.StrOf(spaced(p.New))
 	} else {
 		return
 	}
@@ -39,3 +44,6 @@ func (r *run) kernelRecord(e *event.Event) {
 		set.Sink.Events([]*event.Event{&made})
 	}
 }
+
+// spaced is code as disassemblers show it: 0f 1f 44 00 00.
+func spaced(code []byte) string { return fmt.Sprintf("% x", code) }
