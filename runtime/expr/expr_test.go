@@ -182,7 +182,7 @@ func TestC(t *testing.T) {
 	f(`rel`, "relative")
 	f(`filename_len`, "12")
 	f(`filename_offset`, "96")
-	f(`(char *)&common_type + filename_offset`, "9079256848778920032")
+	f(`(char *)&common_type + filename_offset`, "/etc/passwd")
 	f(`(char *)&common_type + filename_offset == "/etc/passwd"`, "1")
 	f(`filename ~ "/etc/*"`, "1")
 	f(`comm[1]`, "97")

@@ -130,10 +130,23 @@ func (l *lowerer) root(v value) (Node, error) {
 		return nil, fmt.Errorf("the event as a whole is not a value; name a field")
 	case v.t.Kind == c.Void:
 		return v.n, nil
+	case v.t.CharPtr() && intoRecord(v.n):
+		return NewCStr(v.n) // (char *)&common_type + name_offset is meant as a text
 	case v.t.Pointer():
 		return retype(v.n, true), nil
 	}
 	return retype(toInt(v.n), v.t.Unsigned), nil
+}
+
+// intoRecord reports that an address is computed from that of the record.
+func intoRecord(n Node) bool {
+	found := false
+	Walk(n, func(n Node) bool {
+		c, ok := n.(*Const)
+		found = found || ok && uint64(c.Int)-recordBase < 1<<(partShift+8)
+		return !found
+	})
+	return found
 }
 
 // num is the value as a number or an address.

@@ -47,6 +47,31 @@ func (l *Target) Do() {
 	l.settle()
 }
 
+// Work has the target do its work again and again until stop is called.
+func (l *Target) Work() (stop func()) {
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			if _, err := io.WriteString(l.stdin, "go\n"); err != nil {
+				return
+			}
+			l.runs++
+			for done := fmt.Sprintf("done %d\n", l.runs); !strings.Contains(l.stdout.String(), done); {
+				select {
+				case <-end:
+					return
+				case <-time.After(2 * time.Millisecond):
+				}
+			}
+		}
+	}()
+	return func() {
+		close(end)
+		<-ended
+	}
+}
+
 // End ends the target.
 func (l *Target) End() {
 	l.t.Helper()

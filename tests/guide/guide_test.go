@@ -1,0 +1,171 @@
+package guide
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ppscript/runtime/kernel"
+	"ppscript/tests/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// atOnce is how many commands run beside each other: most of the time they
+// wait.
+const atOnce = 4
+
+func TestCommandsOfTheGuide(t *testing.T) {
+	testkit.Requires(t, append([]testkit.Need{testkit.AMD64}, testkit.Live...)...)
+	list, err := readCommands("commands.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := newEnvironment(t)
+	outputs := make([]testkit.Output, len(list))
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, atOnce)
+	for i, c := range list {
+		if c.guest || c.needs != "" {
+			continue
+		}
+		slots <- struct{}{}
+		p := testkit.Start(t, "sh", "-c", env.bin+" "+strings.ReplaceAll(env.expand(c.bounded()), "&& ppscript", "&& "+env.bin))
+		wg.Go(func() {
+			outputs[i] = p.Wait()
+			<-slots
+		})
+	}
+	wg.Wait()
+	for i, c := range list {
+		if c.guest || c.needs != "" {
+			continue
+		}
+		t.Run(strconv.Itoa(c.line), func(t *testing.T) { c.verify(t, outputs[i], env) })
+	}
+}
+
+// verify checks what a command did.
+func (c *command) verify(t *testing.T, out testkit.Output, env *environment) {
+	var wrong []string
+	if out.Exit != c.exit {
+		wrong = append(wrong, fmt.Sprintf("exit status: got %d, want %d", out.Exit, c.exit))
+	}
+	for _, k := range c.checks {
+		k.words = strings.Fields(env.expand(strings.Join(k.words, " ")))
+		if why := k.failure(out.Stdout, env.out); why != "" {
+			wrong = append(wrong, k.String()+": "+why)
+		}
+	}
+	switch {
+	case c.notYet == "" && len(wrong) > 0:
+		t.Errorf("commands.txt:%d: ppscript %s\n%s\nstdout: %s\nstderr: %s", c.line, env.expand(c.bounded()), strings.Join(wrong, "\n"), cut(out.Stdout), cut(out.Stderr))
+	case c.notYet != "" && len(wrong) == 0:
+		t.Errorf("commands.txt:%d: ppscript %s\nworks: take it off the list of those that do not", c.line, c.args)
+	}
+}
+
+func cut(s string) string { return s[:min(len(s), 1500)] }
+
+// An environment is what the commands find instead of the guide's machine.
+type environment struct {
+	bin, out string
+	values   *strings.Replacer
+}
+
+func newEnvironment(t *testing.T) *environment {
+	t.Helper()
+	e := &environment{bin: testkit.PPScript(t), out: t.TempDir()}
+	// A test that was killed may have left its probe.
+	testkit.Run(t, e.bin, "usdt", "del", "libstdcxx:throw@"+library("libstdc++.so.6"))
+	group := "ppscript-guide-" + strconv.Itoa(os.Getpid())
+	join := cgroups(t, group, group+"1")
+	target := testkit.StartTarget(t, "-sleep", "20", "-switch", "20", "-fault", "20", "-fail", "5", "-getppid", "20")
+	tids := threads(t, target.PID())
+	join(target.PID())
+	t.Cleanup(target.Work())
+	cpus := "0"
+	if out := testkit.Run(t, "nproc"); strings.TrimSpace(out.Stdout) != "1" {
+		cpus = "0-1"
+	}
+	e.values = strings.NewReplacer(
+		"$CGROUP1", group+"1", "$CGROUP", group, "$CGRO", group[:len(group)-1],
+		"$PID", strconv.Itoa(target.PID()), "$TIDS", tids, "$CPUS", cpus,
+		"$OUT", e.out, "$DISK", disk(), "$LIBSTDCXX", library("libstdc++.so.6"),
+		"$PORT", "0")
+	return e
+}
+
+func (e *environment) expand(s string) string { return e.values.Replace(s) }
+
+// cgroups makes cgroups, of which the first is the one to join. They go when the
+// test's processes have ended.
+func cgroups(t *testing.T, names ...string) (join func(pid int)) {
+	t.Helper()
+	mounts, err := kernel.ReadMounts(kernel.Roots{})
+	if err != nil || mounts.PerfCgroup() == "" {
+		t.Fatalf("no hierarchy of cgroups that perf can use is mounted: %v", err)
+	}
+	for _, name := range names {
+		dir := filepath.Join(mounts.PerfCgroup(), name)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { removeCgroup(t, dir) })
+	}
+	return func(pid int) {
+		procs := filepath.Join(mounts.PerfCgroup(), names[0], "cgroup.procs")
+		if err := os.WriteFile(procs, []byte(strconv.Itoa(pid)), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// removeCgroup waits for the last process to be gone.
+func removeCgroup(t *testing.T, dir string) {
+	var err error
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if err = os.Remove(dir); err == nil || errors.Is(err, os.ErrNotExist) {
+			return
+		}
+	}
+	t.Error(err)
+}
+
+// threads lists the threads of a process.
+func threads(t *testing.T, pid int) string {
+	t.Helper()
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tids []string
+	for _, e := range entries {
+		tids = append(tids, e.Name())
+	}
+	return strings.Join(tids, ",")
+}
+
+// disk is a block device whose requests are seen.
+func disk() string {
+	for _, pattern := range []string{"/dev/vda", "/dev/sda", "/dev/nvme0n1"} {
+		if _, err := os.Stat(pattern); err == nil {
+			return pattern
+		}
+	}
+	return "/dev/loop0"
+}
+
+func library(name string) string {
+	found, _ := filepath.Glob("/usr/lib/*/" + name)
+	if len(found) == 0 {
+		return name
+	}
+	return found[0]
+}
