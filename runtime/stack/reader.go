@@ -1,6 +1,8 @@
 package stack
 
 import (
+	"slices"
+
 	"ppscript/runtime/event"
 )
 
@@ -100,8 +102,9 @@ func (r *Reader) parts(chain []uint64) []uint64 {
 
 // Slow path: unwinding costs microseconds.
 //
-// The frame pointers' idea of the user part stays where it is longer and the
-// unwinder found no end: code without unwind tables (JIT) has frame pointers.
+// Where the unwinder found no end, frame pointers may lead on: code without
+// unwind tables (JIT) has them, and Go keeps them through its changes of stack
+// and beyond the copy.
 func (r *Reader) unwind(e *event.Event, chain []uint64, fl flags) ([]uint64, flags) {
 	regs, copied := r.state.UserRegs(e), r.state.UserStack(e)
 	if len(regs) == 0 || len(copied) == 0 {
@@ -115,11 +118,16 @@ func (r *Reader) unwind(e *event.Event, chain []uint64, fl flags) ([]uint64, fla
 	r.scratch = append(r.scratch, markUser)
 	var short bool
 	r.scratch, short = r.spec.Unwinder.Unwind(r.scratch, e.PID, e.Time, r.state.UserMask(), regs, copied)
-	found := len(r.scratch) - kernel
-	if short && found < userWords(chain) {
-		r.scratch = appendPart(r.scratch[:kernel], chain, User)
-		return r.scratch, fl
+	if short {
+		var use part
+		switch r.scratch, use = lead(r.scratch, kernel, userPart(chain)); use {
+		case byPointers:
+			return r.scratch, fl
+		case joined:
+			short = fl&cut != 0
+		}
 	}
+	found := len(r.scratch) - kernel
 	if found == 1 {
 		r.scratch = r.scratch[:kernel]
 	}
@@ -137,12 +145,56 @@ func (r *Reader) wanted(chain []uint64) []uint64 {
 	return r.parts(chain)
 }
 
-// userWords is the length of the user part with its marker.
-func userWords(chain []uint64) int {
+// userPart is the user part of a chain with its marker.
+func userPart(chain []uint64) []uint64 {
 	for i, word := range chain {
 		if word == markUser {
-			return len(chain) - i
+			return chain[i:]
 		}
 	}
-	return 0
+	return nil
+}
+
+// A part is who found a stack's user part.
+type part uint8
+
+const (
+	byTables part = iota
+	byPointers
+	joined // outer functions by frame pointers
+)
+
+// lead continues a walk, which begins with its marker at from, by what frame
+// pointers found. The two meet at the end of the walk, or a few frames before:
+// of a function that a signal interrupted, frame pointers do not know. Where
+// they do not meet, the longer one stays.
+func lead(walk []uint64, from int, chain []uint64) ([]uint64, part) {
+	const before = 3
+	own := walk[from:]
+	for k := len(own) - 1; k > max(1, len(own)-1-before); k-- {
+		if j := meet(own, chain, k); j > 0 {
+			if j+1 == len(chain) {
+				return walk, byTables
+			}
+			return append(walk, chain[j+1:]...), joined
+		}
+	}
+	if len(chain) > len(own) {
+		return append(walk[:from], chain...), byPointers
+	}
+	return walk, byTables
+}
+
+// meet is where chain has the k-th word of walk, -1 if nowhere. In a recursion
+// one address is in many places: the right one is as far in, or one less, as
+// frame pointers miss the caller of a function that has none yet.
+func meet(walk, chain []uint64, k int) int {
+	less := 0
+	if len(walk) > 3 && len(chain) > 2 && chain[2] != walk[2] && chain[2] == walk[3] {
+		less = 1
+	}
+	if j := k - less; j < len(chain) && chain[j] == walk[k] {
+		return j
+	}
+	return slices.Index(chain, walk[k])
 }

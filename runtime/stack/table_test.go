@@ -169,6 +169,9 @@ func TestReaderUnwinds(t *testing.T) {
 		{"short but at its end", steps{[]uint64{10}, false}, 2, both(k(kbase), u(10)), true, false},
 		{"frame pointers saw more", steps{[]uint64{10}, true}, 2, chain, false, false},
 		{"both are short", steps{[]uint64{10, 11, 12, 13}, true}, 2, both(k(kbase), u(10, 11, 12, 13)), true, true},
+		{"frame pointers lead on", steps{[]uint64{10, 15, 20}, true}, 2, both(k(kbase), u(10, 15, 20, 30)), true, false},
+		{"they miss what a signal interrupted", steps{[]uint64{10, 20, 25}, true}, 2, both(k(kbase), u(10, 20, 25, 30)), true, false},
+		{"they are elsewhere", steps{[]uint64{10, 11}, true}, 2, chain, false, false},
 		{"kernel thread", steps{nil, false}, 0, chain, false, false},
 	} {
 		tab := New(Options{})
@@ -179,6 +182,22 @@ func TestReaderUnwinds(t *testing.T) {
 			t.Errorf("%s: got %x unwound %v cut %v, want %x %v %v", c.name, s.Chain, s.Unwound, s.Cut, c.want, c.unwound, c.cut)
 		}
 	}
+}
+
+// In a recursion the same addresses are everywhere; the depth stays.
+func TestFramePointersLeadOn(t *testing.T) {
+	f := func(walk, chain, want []uint64) {
+		t.Helper()
+		got, _ := lead(u(walk...), 0, u(chain...))
+		if fmt.Sprint(got) != fmt.Sprint(u(want...)) {
+			t.Errorf("%v and %v: got %v, want %v", walk, chain, got, u(want...))
+		}
+	}
+	f([]uint64{1, 5, 5, 5}, []uint64{1, 5, 5, 5, 5, 5, 9}, []uint64{1, 5, 5, 5, 5, 5, 9})
+	f([]uint64{1, 4, 5, 5}, []uint64{1, 5, 5, 5, 5, 9}, []uint64{1, 4, 5, 5, 5, 5, 9}) // the caller 4 is missing
+	f([]uint64{1, 5, 5, 5}, nil, []uint64{1, 5, 5, 5})
+	f([]uint64{1, 2, 3, 4}, []uint64{1, 7}, []uint64{1, 2, 3, 4})
+	f([]uint64{1, 2, 3, 4}, []uint64{1, 2, 3, 4}, []uint64{1, 2, 3, 4})
 }
 
 func TestEachTellsWorlds(t *testing.T) {

@@ -8,28 +8,37 @@ import (
 	"ppscript/runtime/object"
 )
 
-// goLines reads .gopclntab, which every Go program has, stripped or not: its
-// functions, and the line of each address. Nil if the file has none.
-func goLines(im *object.Image) (table *gosym.Table, err error) {
+// GoTable is the section .gopclntab, which every Go program has, stripped or
+// not, and the address that it counts functions from. Nil if the file has none.
+func GoTable(im *object.Image) (table []byte, start uint64, err error) {
 	section := im.Section(".gopclntab")
 	if section == nil {
 		section = im.Section(".data.rel.ro.gopclntab")
 	}
 	text := im.Section(".text")
 	if section == nil || text == nil {
-		return nil, nil
+		return nil, 0, nil
 	}
 	data, err := im.SectionData(section)
 	if err != nil {
+		return nil, 0, fmt.Errorf("section %s: %w", section.Name, err)
+	}
+	return data, textStart(im, data, text), nil
+}
+
+// goLines reads the table: the program's functions, and the line of each
+// address. Nil if the file has none.
+func goLines(im *object.Image) (table *gosym.Table, err error) {
+	data, start, err := GoTable(im)
+	if data == nil || err != nil {
 		return nil, err
 	}
 	// gosym trusts its input.
 	defer func() {
 		if r := recover(); r != nil {
-			table, err = nil, fmt.Errorf("section %s: damaged: %v", section.Name, r)
+			table, err = nil, fmt.Errorf("section .gopclntab: damaged: %v", r)
 		}
 	}()
-	start := textStart(im, data, text)
 	return gosym.NewTable(nil, gosym.NewLineTable(data, start))
 }
 

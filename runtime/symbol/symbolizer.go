@@ -222,6 +222,10 @@ func (s *Symbolizer) fileFrames(at place) []Frame {
 		return []Frame{f}
 	}
 	t := s.Table(at.file)
+	if i, ok := t.Find(addr + back(at.call)); ok && at.call && t.addr[i] == addr+1 && handlerReturn(string(t.nameOf(i))) {
+		f.Symbol, f.Offset = string(t.nameOf(i)), 0
+		return []Frame{f}
+	}
 	if i, ok := t.Find(addr); ok {
 		f.Symbol, f.Offset = s.plain(string(t.nameOf(i))), addr+back(at.call)-t.addr[i]
 	} else {
@@ -231,6 +235,17 @@ func (s *Symbolizer) fileFrames(at place) []Frame {
 		return s.withLines(f, at.file, addr)
 	}
 	return []Frame{f}
+}
+
+// handlerReturn tells the functions that signal handlers return to. Nobody
+// calls them: the kernel or the C library leaves the address of their first
+// instruction where a return address would be.
+func handlerReturn(name string) bool {
+	switch strings.TrimSuffix(name, ".abi0") {
+	case "__restore_rt", "__kernel_rt_sigreturn", "runtime.sigreturn__sigaction", "runtime.sigreturn":
+		return true
+	}
+	return false
 }
 
 // plain demangles unless the user wants the linker's names.

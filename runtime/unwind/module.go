@@ -18,7 +18,6 @@ type module struct {
 	// switches are functions whose callers are on another stack.
 	switches []span
 	signal   []span // where handlers return to, if the tables do not tell
-	goCode   bool   // has frame pointers everywhere
 	bytes    int
 }
 
@@ -71,7 +70,12 @@ func loadModule(store *object.Store, f *object.File) *module {
 		}
 	}
 	m.take(ehFrame(im))
-	m.take(debugFrame(im))
+	if t, switches, err := goRules(im); err == nil && t != nil {
+		m.tables = append(m.tables, t) // .debug_frame says the same
+		m.switches = switches
+	} else {
+		m.take(debugFrame(im))
+	}
 	if len(m.tables) == 0 && store != nil {
 		if d := store.Debug(f); d != nil {
 			if dim, err := d.Image(); err == nil {
@@ -79,8 +83,7 @@ func loadModule(store *object.Store, f *object.File) *module {
 			}
 		}
 	}
-	m.goCode = im.Go()
-	if m.goCode || f.Path == "[vdso]" {
+	if im.Go() || f.Path == "[vdso]" {
 		m.special(store, f)
 	}
 	for _, t := range m.tables {

@@ -87,7 +87,8 @@ func describe(t *Table, r *ruleSet, names func(int) string) (cfa, ra string) {
 	return cfa, ra
 }
 
-// Every row that readelf makes of a file is in our table.
+// Every row that readelf makes of a file is in our table. Those of Go programs
+// are made of .gopclntab, and those of .debug_frame are the same.
 func TestRowsAgreeWithReadelf(t *testing.T) {
 	testkit.Requires(t, testkit.Binutils, testkit.Go)
 	goProgram := func(arch string) string {
@@ -115,10 +116,13 @@ func TestRowsAgreeWithReadelf(t *testing.T) {
 	for _, c := range []struct {
 		name, path string
 		names      func(int) string
+		debug      bool // read .debug_frame
 	}{
-		{"libc", libc, amd},
-		{"go amd64", goProgram("amd64"), amd},
-		{"go arm64", goProgram("arm64"), arm},
+		{"libc", libc, amd, false},
+		{"go amd64", goProgram("amd64"), amd, false},
+		{"go arm64", goProgram("arm64"), arm, false},
+		{"go amd64 debug", goProgram("amd64"), amd, true},
+		{"go arm64 debug", goProgram("arm64"), arm, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.path == "" {
@@ -138,6 +142,13 @@ func TestRowsAgreeWithReadelf(t *testing.T) {
 				c.names = arm
 			}
 			m := loadModule(store, f)
+			if rules, _, err := goRules(im); err != nil || (rules != nil) != strings.HasPrefix(c.name, "go") {
+				t.Errorf("got Go's rules %v (%v)", rules != nil, err)
+			}
+			if c.debug {
+				m.tables = nil
+				m.take(debugFrame(im))
+			}
 			rows := readelfRows(t, c.path)
 			differ := 0
 			for i, want := range rows {

@@ -58,7 +58,12 @@ func perfStacks(t testing.TB, data string) (all [][]string) {
 			all = append(all, nil)
 		default:
 			_, name, _ := strings.Cut(text, " ")
-			name, _, _ = strings.Cut(name, "@") // our names have no version
+			switch {
+			case name == "@plt":
+				name = "*@plt" // as we call a stub without a symbol
+			case !strings.HasSuffix(name, "@plt"):
+				name, _, _ = strings.Cut(name, "@") // our names have no version
+			}
 			all[len(all)-1] = append(all[len(all)-1], name)
 		}
 	}
@@ -97,6 +102,11 @@ func TestStacksAgreeWithPerf(t *testing.T) {
 func TestKnownChains(t *testing.T) {
 	const start = `( __libc_start_call_main __libc_start_main(_impl)? _start| __libc_start_call_main.*)$`
 	chain := `^(leaf( recurse){13} main|(__?memset\S+ |memset\S* )?(recurse ){1,13}main|.*compare .*qsort\S*( sorter)? main|.*(msort_with_tmp|qsort|memcpy|malloc|free|sorter)\S*.* main|(compare |now |clock_gettime |__vdso_clock_gettime |.*clock_gettime\S* )*main|.*now main)` + start
+	// What main.main and its goroutine call, by name: a caller that is left out
+	// shows. Go's runtime has other first functions, and leaves the stack of
+	// a goroutine in some places.
+	const goChain = `^((\S+ )*(main\.\(\*T\)\.Method|main\.build|main\.spent|runtime\.\S+) )?(main\.main runtime\.main|main\.main\.func1) runtime\.goexit(\.abi0)?$` +
+		`|^(\S+ )*(runtime\.(goexit|mstart|rt0_go|systemstack|mcall|morestack)(\.abi0)?|_rt0_\w+_linux)$`
 	for _, c := range []struct {
 		name  string
 		match string
@@ -112,8 +122,8 @@ func TestKnownChains(t *testing.T) {
 		{"gcc static", chain, 1, []string{"gcc", "-O2", "-static", "-fomit-frame-pointer", "../symbol/testdata/chain.c"}},
 		{"g++", `(^| )main(.cold)?` + start, 2, []string{"g++", "-O2", "../symbol/testdata/shop.cc"}},
 		{"rust", ` main` + start, 1, []string{"rustc", "-O", "../symbol/testdata/shop.rs"}},
-		{"go", `(main\.main runtime\.main|main\.main\.func1) runtime\.goexit.abi0$|^(__vdso_\w+ )?(runtime\.|time\.now)`, 1, []string{"go", "build", "../symbol/testdata/shop.go"}},
-		{"go stripped", `(main\.main runtime\.main|main\.main\.func1) runtime\.goexit$|runtime\.|^__vdso_\w+ time\.now`, 1, []string{"go", "build", "-ldflags=-s -w", "../symbol/testdata/shop.go"}},
+		{"go", goChain, 1, []string{"go", "build", "../symbol/testdata/shop.go"}},
+		{"go stripped", goChain, 1, []string{"go", "build", "-ldflags=-s -w", "../symbol/testdata/shop.go"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, data := recordProgram(t, c.build...)
@@ -126,7 +136,7 @@ func TestKnownChains(t *testing.T) {
 				for _, n := range strings.Fields(names) {
 					seen[n] = true
 				}
-				if !known.MatchString(names) {
+				if !known.MatchString(names) && !(how.Stop == OtherStack && strings.HasPrefix(c.name, "go")) {
 					if other++; other < 4 {
 						t.Logf("got %s (%v at %v)", names, how.Stop, r.syms.Resolve(r.events[i].PID, 0, addrs[len(addrs)-1], r.events[i].Time))
 					}

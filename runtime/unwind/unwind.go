@@ -2,7 +2,6 @@ package unwind
 
 import (
 	"debug/elf"
-	"encoding/binary"
 	"runtime"
 
 	"ppscript/runtime/event"
@@ -29,7 +28,8 @@ const (
 	TooDeep
 	// OtherStack says that the callers are on another stack, which was not
 	// copied: Go's runtime leaves a goroutine's stack for that of the
-	// thread. Frame pointers lead on, where the kernel followed them.
+	// thread, handlers may have their own. Frame pointers lead on, where the
+	// kernel followed them.
 	OtherStack
 	// NoRegs says that there was nothing to begin with: a kernel thread, or
 	// a sample without registers.
@@ -187,7 +187,7 @@ func (u *Unwinder) up(dst []uint64, pid int32, when event.Time) ([]uint64, How) 
 			case in(m.switches, addr):
 				h.Stop = OtherStack
 				return dst, h
-			case in(m.signal, addr):
+			case in(m.signal, addr+called): // nobody called it: its first instruction
 				step, byTable = w.bySignal(), true
 			default:
 				t, r := m.rules(addr)
@@ -208,6 +208,9 @@ func (u *Unwinder) up(dst []uint64, pid int32, when event.Time) ([]uint64, How) 
 			return dst, h
 		case stepShort:
 			h.Stop = Truncated
+			return dst, h
+		case stepAway:
+			h.Stop = OtherStack
 			return dst, h
 		case stepNone:
 			h.Stop = NoCFI
@@ -242,5 +245,3 @@ func (u *Unwinder) module(f *object.File) *module {
 	u.stats.Bytes += m.bytes
 	return m
 }
-
-var le = binary.LittleEndian

@@ -16,6 +16,7 @@ const (
 	stepSignal             // the code that a signal interrupted
 	stepEnd
 	stepShort
+	stepAway // the callers are on another stack
 	stepNone
 	stepBad
 )
@@ -71,6 +72,7 @@ type walk struct {
 	stack []byte
 	base  uint64 // address of stack[0]
 	short bool   // something above the copy was wanted
+	away  bool   // a handler ran on a stack of its own, and has been left
 }
 
 // begin takes the registers of a sample.
@@ -78,7 +80,7 @@ func (w *walk) begin(a *arch, mask uint64, regs []uint64, stack []byte) bool {
 	if len(regs) != bits.OnesCount64(mask) || mask>>a.pcBit&1 == 0 || mask>>a.spBit()&1 == 0 {
 		return false
 	}
-	w.arch, w.stack, w.short = a, stack, false
+	w.arch, w.stack, w.short, w.away = a, stack, false, false
 	w.regs = [numRegs]uint64{}
 	i := 0
 	for m := mask; m != 0; m &= m - 1 {
@@ -114,6 +116,9 @@ func (w *walk) word(addr uint64) (uint64, bool) {
 
 // lost is the step after memory could not be read.
 func (w *walk) lost() step {
+	if w.away {
+		return stepAway
+	}
 	if w.short {
 		return stepShort
 	}
@@ -190,6 +195,7 @@ func (w *walk) byRules(t *Table, r *ruleSet, inner bool) step {
 	}
 	w.regs, w.pc = next, pc
 	if signal {
+		w.leave(next[a.sp])
 		return stepSignal
 	}
 	return stepOn
@@ -239,6 +245,14 @@ const (
 
 var amd64Saved = [...]uint8{8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7}
 
+// leave notes whether a stack pointer, of what a signal interrupted, is on
+// another stack than the handler's. The kernel puts the frame of a handler
+// close to it.
+func (w *walk) leave(sp uint64) {
+	const close = 64 << 10
+	w.away = w.away || sp < w.base || sp-w.base > uint64(len(w.stack))+close
+}
+
 // bySignal goes from where a handler returns to what it interrupted.
 func (w *walk) bySignal() step {
 	sp := w.regs[w.arch.sp]
@@ -269,5 +283,6 @@ func (w *walk) bySignal() step {
 		return stepEnd
 	}
 	w.regs, w.pc = next, pc
+	w.leave(next[w.arch.sp])
 	return stepSignal
 }
