@@ -220,6 +220,8 @@ def detail(*, before: Union[Duration, str] = None, after: Union[Duration, str] =
     """Says which events are shown around a slow pair."""
 def emit(**name: Any) -> None:
     """Makes an event of the stream that a fold returns; only in its functions."""
+def sql(*stream: Any, query: str = None, file: str = None, verify: bool = False) -> Any:
+    """Keeps events as rows of SQL tables and asks a query of them at each report."""
 ns: Duration  # One nanosecond.
 us: Duration  # One microsecond.
 ms: Duration  # One millisecond.

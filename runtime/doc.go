@@ -30,6 +30,7 @@
 //	join       events related by a key: pairs, latencies, timelines
 //	agg        events grouped by a key: count, sum, quantile, top
 //	fold       a state machine for each key, which emits events
+//	sql        events as rows of tables, and questions to them
 //	render     results as text, JSON, CSV
 //	plan       what a script asked for, checked and optimised; opens nothing
 //	session    opens a plan, runs it, drains it, closes it

@@ -62,6 +62,8 @@ func resultNames(reports []plan.Report) []string {
 			n = name("slow")
 		case *plan.Stacks:
 			n = name("stacks")
+		case *plan.Database: // the answer of its first statement
+			n = name(r.ResultName())
 		}
 		names = append(names, n)
 	}

@@ -107,6 +107,8 @@ func describeResult(r plan.Report) resultDescription {
 		return resultDescription{Type: "stacks"}
 	case *plan.Heat:
 		return resultDescription{Type: "files"}
+	case *plan.Database:
+		return resultDescription{Type: "query", Title: r.Query}
 	}
 	return resultDescription{Type: "log"}
 }

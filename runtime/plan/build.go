@@ -121,6 +121,8 @@ func (b *builder) report(r Report) error {
 		return b.each(r)
 	case *Heat:
 		return b.heat(r)
+	case *Database:
+		return b.database(r)
 	case *Text:
 		b.plan.Texts = append(b.plan.Texts, r.Text)
 		return nil

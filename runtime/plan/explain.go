@@ -118,6 +118,11 @@ func (p *Plan) Explain() string {
 		}
 		b.WriteByte('\n')
 	}
+	for _, d := range p.Databases {
+		for _, t := range d.Tables {
+			fmt.Fprintf(&b, "result %-8s table %s: %s\n", d.Name, t.Name, t.filled())
+		}
+	}
 	for _, l := range p.Logs {
 		fmt.Fprintf(&b, "result %-8s one line for each event\n", l.Name)
 	}

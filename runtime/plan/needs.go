@@ -83,6 +83,7 @@ func (b *builder) needs() error {
 			}
 		}
 	}
+	b.databases(&n)
 	b.stacks(&n)
 	if n.facts[event.FactComm] {
 		n.add(event.FactTID)

@@ -24,6 +24,8 @@ type Plan struct {
 	Logs   []*LogRun
 	Eachs  []*EachRun
 	Heats  []*HeatRun
+	// Databases keep events as rows.
+	Databases []*DatabaseRun
 	// Texts are answers that need no events.
 	Texts  []string
 	Execs  []*ExecRun

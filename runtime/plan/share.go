@@ -8,7 +8,7 @@ func (p *Plan) Shareable() bool {
 	if p.Order || p.Comm || p.Watch || len(p.Tables) == 0 || len(p.Interpreted) > 0 || p.HasStacks || p.Mappings {
 		return false
 	}
-	if len(p.Joins)+len(p.Folds)+len(p.Slows)+len(p.Stacks)+len(p.Triggers)+len(p.Logs)+len(p.Eachs)+len(p.Heats)+len(p.Execs)+len(p.Counts)+len(p.Records) > 0 {
+	if len(p.Joins)+len(p.Folds)+len(p.Slows)+len(p.Stacks)+len(p.Triggers)+len(p.Logs)+len(p.Eachs)+len(p.Heats)+len(p.Databases)+len(p.Execs)+len(p.Counts)+len(p.Records) > 0 {
 		return false
 	}
 	for _, t := range p.Tables {

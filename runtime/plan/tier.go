@@ -157,7 +157,7 @@ func (b *builder) onlyTables() error {
 		n    int
 		what string
 	}{{len(p.Logs), "a log shows events"}, {len(p.Eachs), "a script function sees every event"},
-		{len(p.Heats), "a heat map has every event"}, {len(p.Execs), "exec= sees every event"},
+		{len(p.Heats), "a heat map has every event"}, {len(p.Databases), "a database has every event"}, {len(p.Execs), "exec= sees every event"},
 		{len(p.Slows), "slow pairs are shown with their events"}, {len(p.Stacks), "stacks are counted"},
 		{len(p.Triggers), "events end intervals"}, {len(p.Counts), "counters are read"}, {len(p.Records), "records of the kernel are read"},
 		{len(p.Folds), "a fold runs in ppscript"}} {

@@ -21,7 +21,7 @@ func (r *textRenderer) Histogram(h *result.Histogram) error {
 	if len(h.Rows) == 0 && h.Omitted == 0 && h.Loss.Zero() {
 		return r.err
 	}
-	r.heading(&h.Meta)
+	r.heading(&h.Meta, false)
 	for i := range h.Rows {
 		r.distribution(h, &h.Rows[i])
 	}

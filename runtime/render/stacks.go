@@ -19,7 +19,7 @@ func (r *textRenderer) Stacks(s *result.Stacks) error {
 	if len(s.Samples) == 0 && s.Omitted == 0 && s.Loss.Zero() {
 		return r.err
 	}
-	r.heading(&s.Meta)
+	r.heading(&s.Meta, false)
 	count, value := s.Total()
 	for i := range s.Samples {
 		x := &s.Samples[i]

@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"strconv"
 	"time"
 
@@ -28,13 +29,14 @@ const (
 // Table writes date and title, header, rule, rows, and what is missing. A
 // table without rows is not written, unless something was lost.
 func (r *textRenderer) Table(t *result.Table) error {
-	if len(t.Rows) == 0 && t.Omitted == 0 && t.Loss.Zero() {
+	grid := t.Layout.Grid
+	if len(t.Rows) == 0 && t.Omitted == 0 && t.Loss.Zero() && !grid {
 		return r.err
 	}
 	if !t.Layout.NoDate {
-		r.heading(&t.Meta)
+		r.heading(&t.Meta, grid)
 	}
-	if len(t.Rows) > 0 {
+	if len(t.Rows) > 0 || grid {
 		if t.Layout.RowText != nil {
 			r.rowTexts(t)
 		} else {
@@ -43,6 +45,9 @@ func (r *textRenderer) Table(t *result.Table) error {
 		}
 	}
 	r.missing(&t.Meta, t.Omitted, "row")
+	if grid {
+		r.buf = append(r.buf, '\n')
+	}
 	return r.spill()
 }
 
@@ -59,11 +64,15 @@ func (r *textRenderer) rowTexts(t *result.Table) {
 	}
 }
 
-// heading writes "DATE TITLE".
-func (r *textRenderer) heading(m *result.Meta) {
+// heading writes "DATE TITLE", or the title below the date.
+func (r *textRenderer) heading(m *result.Meta, apart bool) {
 	r.buf = r.line.stamp.appendMoment(r.buf, m.End, m.Wall, &r.line)
 	if m.Title != "" {
-		r.buf = appendCleanLines(append(r.buf, ' '), m.Title)
+		sep := byte(' ')
+		if apart {
+			sep = '\n'
+		}
+		r.buf = appendCleanLines(append(r.buf, sep), m.Title)
 	}
 	r.buf = append(r.buf, '\n')
 }
@@ -138,9 +147,9 @@ func (g *grid) fill(t *result.Table, o *LineOptions) {
 		if c.ShareOf != "" {
 			width = max(width, len("     0 (  0%)"))
 		}
-		sep := c.Sep
-		if sep == "" {
-			sep = " "
+		sep := cmp.Or(c.Sep, " ")
+		if t.Layout.Grid {
+			sep = " | "
 		}
 		if i == 0 {
 			sep = ""
@@ -206,7 +215,7 @@ func (g *grid) append(dst []byte, l *result.Layout, color bool) []byte {
 		if col == n-1 {
 			dst = append(trimBlanks(dst), '\n')
 			if i == n-1 && !l.NoHeader && !l.NoRule {
-				dst = g.rule(dst)
+				dst = g.rule(dst, l.Grid)
 			}
 		}
 	}
@@ -214,9 +223,13 @@ func (g *grid) append(dst []byte, l *result.Layout, color bool) []byte {
 }
 
 // rule writes the dashes under the header.
-func (g *grid) rule(dst []byte) []byte {
+func (g *grid) rule(dst []byte, crossed bool) []byte {
 	for i := range g.cols {
-		dst = appendPad(dst, cells([]byte(g.cols[i].sep)))
+		if crossed && i > 0 {
+			dst = append(dst, "-+-"...)
+		} else {
+			dst = appendPad(dst, cells([]byte(g.cols[i].sep)))
+		}
 		for range g.cols[i].width {
 			dst = append(dst, '-')
 		}

@@ -27,6 +27,10 @@ type Layout struct {
 	NoHeader bool
 	NoRule   bool // no dashes under the header
 	Upper    bool // header in upper case
+	// Grid is the form of SQL shells: the title on a line of its own, columns
+	// apart by |, a rule with crosses, an empty line at the end. A question was
+	// asked, so a table without rows is shown too.
+	Grid bool
 	// RowText replaces the columns: the row's line, or lines; "" is none.
 	// Header and rule are then left out. Only text output asks for it.
 	RowText func(row []event.Value) string

@@ -41,10 +41,13 @@ func (r *run) tick(final bool) error {
 		}
 		t.Group.Reset()
 	}
+	if err := r.tickDatabases(loss, final, now); err != nil {
+		return err
+	}
 	if err := r.tickStacks(loss, final, now); err != nil {
 		return err
 	}
-	if len(r.plan.Tables)+len(r.plan.Stacks)-len(r.files) == 0 && !loss.Zero() {
+	if len(r.plan.Tables)+len(r.plan.Databases)+len(r.plan.Stacks)-len(r.files) == 0 && !loss.Zero() {
 		if err := r.out.Note("loss", lossFields(loss)...); err != nil {
 			return err
 		}
@@ -107,12 +110,7 @@ func (r *run) show(t *plan.Table, loss event.Loss, final bool, now time.Time) er
 		return err
 	}
 	r.stacks.text(table, render.StackText)
-	if h := r.cfg.Hooks.Result; h != nil {
-		if show, err := h(table); err != nil || !show {
-			return err
-		}
-	}
-	return r.out.Table(table)
+	return r.output(table)
 }
 
 func (r *run) showHistogram(t *plan.Table, m result.Meta) error {

@@ -27,20 +27,21 @@ const scanTime = 20 * time.Millisecond
 
 // A run is a session while it runs.
 type run struct {
-	world  *world
-	cfg    *Config
-	plan   *plan.Plan
-	src    event.Source // nil if there are only counters
-	live   *perf.Source
-	kernel *kernelRun // instead of src
-	counts []*counterRun
-	feeder order.Feeder
-	tasks  *task.Table
-	clock  wallClock
-	out    render.Renderer
-	heats  []*heatFile
-	stacks *stackWorld
-	files  []*stackFile
+	world     *world
+	cfg       *Config
+	plan      *plan.Plan
+	src       event.Source // nil if there are only counters
+	live      *perf.Source
+	kernel    *kernelRun // instead of src
+	counts    []*counterRun
+	feeder    order.Feeder
+	tasks     *task.Table
+	clock     wallClock
+	out       render.Renderer
+	heats     []*heatFile
+	databases []*database
+	stacks    *stackWorld
+	files     []*stackFile
 
 	tickNo    int
 	lastTick  time.Time
@@ -95,6 +96,9 @@ func (r *run) do(ctx context.Context) (err error) {
 		return err
 	}
 	r.openStacks()
+	if err = r.openDatabases(); err != nil {
+		return err
+	}
 	if err = r.open(ctx); err != nil {
 		return err
 	}
@@ -115,6 +119,9 @@ func (r *run) do(ctx context.Context) (err error) {
 	}
 	if r.src == nil && r.kernel == nil && len(r.counts) == 0 && len(r.plan.Texts) > 0 {
 		return r.out.Flush()
+	}
+	if err = r.fillDatabases(); err != nil {
+		return err
 	}
 	r.prepare()
 	err = r.loop(ctx)
@@ -409,7 +416,7 @@ func (r *run) finish(ended bool) error {
 }
 
 func (r *run) close() error {
-	errs := []error{r.closeHeats(), r.closeStackFiles(), r.stacks.close()}
+	errs := []error{r.closeHeats(), r.closeDatabases(), r.closeStackFiles(), r.stacks.close()}
 	for _, c := range r.counts {
 		if st, ok := c.counters.WorkloadStatus(); ok {
 			r.status = exitStatus(st)

@@ -261,7 +261,7 @@ func (w *stackWorld) refresh() {
 // from one interval to the next.
 func (r *run) forgetStacks() {
 	w := r.stacks
-	if w == nil || !w.table.Crowded() || len(r.plan.Joins) > 0 {
+	if w == nil || !w.table.Crowded() || len(r.plan.Joins)+len(r.plan.Databases) > 0 {
 		return
 	}
 	for _, f := range r.plan.Folds {

@@ -130,6 +130,13 @@ func (s *spec) appendData(dst, data []byte) []byte {
 	return s.justify(dst, start)
 }
 
+// AppendPointer prints data as %p with the letters ext does: "I4" is an IPv4
+// address, "M" a MAC.
+func AppendPointer(dst, data []byte, ext string) []byte {
+	s := spec{ext: ext, width: -1, prec: -1}
+	return s.appendData(dst, data)
+}
+
 func byteAt(b []byte, i int) byte {
 	if i < len(b) {
 		return b[i]

@@ -51,6 +51,8 @@ var layers = [][]string{
 	{"runtime/flow"},
 	{"runtime/join"},
 	{"runtime/agg", "runtime/fold"},
+	// Events as rows, and questions to them.
+	{"runtime/sql"},
 	// What of all that runs in the kernel: plan asks whether it can.
 	{"bpf"},
 	{"runtime/render"},
@@ -93,6 +95,8 @@ var owners = map[string][]string{
 	"github.com/klauspost/compress":      {"runtime/perfdata"},
 	"github.com/ianlancetaylor/demangle": {"runtime/symbol", "runtime/probe"},
 	"github.com/google/pprof":            {"runtime/render"},
+	"modernc.org/sqlite":                 {"runtime/sql"},
+	"modernc.org/libc":                   {"runtime/sql"}, // how its functions are called
 	"github.com/ulikunitz/xz":            {"runtime/symbol"},
 	"github.com/bazelbuild/buildtools":   {"cmd/ppscript"},
 	"github.com/chzyer/readline":         {"cmd/ppscript"},

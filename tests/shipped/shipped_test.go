@@ -118,6 +118,18 @@ var runs = map[string][]run{
 		{"", "load.data", nil},
 		{"filter", "load.data", []string{"--filter", "sig == 10"}},
 	},
+	"sql": {
+		{"", "load.data", []string{"-e", "sched:sched_stat_runtime,raw_syscalls:sys_enter", "--verify", "--query",
+			"select comm, count(*) n, sum(runtime) ran from sched_stat_runtime group by comm order by ran desc limit 5;" +
+				"select syscall(id) call, count(*) n from sys_enter group by id order by n desc, call limit 5;" +
+				"select * from sys_enter where 0"}},
+		{"join", "load.data", []string{"-e", "sched:sched_wakeup//alias=woken/,sched:sched_switch//alias=sw/index=next_pid/", "--query",
+			"select comm, count(*) n, max(delay) longest from (select comm, (select min(_time) from sw where next_pid = woken.pid and _time > woken._time)" +
+				" - _time delay from woken) group by comm order by longest desc limit 5"}},
+		{"metadata", "load.data", []string{"-e", "sched:sched_switch/prev_pid > 0/,irq:softirq_entry//alias=soft/", "--query",
+			"select table_name, event_name, filter_expression, field_count, sample_count, last_sample_time - first_sample_time, function_list from event_metadata;" +
+				"select symbolic('soft.vec', vec) vec, count(*) n from soft group by 1 order by 2 desc"}},
+	},
 	"syscall_trace": {
 		{"", "trace.data", nil},
 		{"failed", "load.data", []string{"--failed"}},

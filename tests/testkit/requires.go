@@ -44,6 +44,7 @@ var (
 	Go       = Need{"go", true, missingGo}
 	Rustc    = program("rustc", "rustc", false)
 	Python   = Need{"/usr/bin/python3.11", false, missingFile("/usr/bin/python3.11", "apt-get install python3.11-minimal")}
+	SQLite   = program("sqlite3", "sqlite3", true)
 )
 
 // Live is what every test on real events needs.

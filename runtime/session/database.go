@@ -1,0 +1,309 @@
+package session
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/render"
+	"ppscript/runtime/result"
+	"ppscript/runtime/sql"
+	"ppscript/runtime/stack"
+)
+
+// This file opens the databases of a plan, and shows at each report what their
+// queries answer.
+
+// A database is one that is open.
+type database struct {
+	spec  *plan.Database
+	db    *sql.DB
+	plain *sql.DB // to compare with; nil if nobody asked
+	run   *plan.DatabaseRun
+	rows  []*sql.Rows
+}
+
+// openDatabases opens the databases: that a file cannot be written is better
+// known before events are opened.
+func (r *run) openDatabases() error {
+	for _, run := range r.plan.Databases {
+		d := &database{spec: run.Spec}
+		r.databases = append(r.databases, d)
+		path := sql.Memory
+		if d.spec.File != "" {
+			path = d.spec.File
+			if err := writable(path); err != nil {
+				return databaseError(path, err)
+			}
+		}
+		var err error
+		if d.db, err = sql.Open(path); err != nil {
+			return databaseError(path, err)
+		}
+		if !d.spec.Verify {
+			continue
+		}
+		if d.spec.File != "" {
+			r.world.say("--verify compares databases in memory, and is left out: rows go to %s", path)
+			continue
+		}
+		if d.plain, err = sql.Open(sql.Memory); err != nil {
+			return databaseError(sql.Memory, err)
+		}
+	}
+	return nil
+}
+
+// writable says in the words of the system why a file cannot be written;
+// SQLite's are the same for all reasons.
+func writable(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = os.Stat(filepath.Dir(path))
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func databaseError(path string, err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return (&diag.Error{Op: "open database", Subject: path, Cause: err, Class: diag.Usage}).
+		WithHint("give a new file, or a database of SQLite, in a directory that you may write to")
+}
+
+// fillDatabases connects the open databases with the plan, which may have been
+// made anew since.
+func (r *run) fillDatabases() error {
+	services := r.world.services()
+	for i, run := range r.plan.Databases {
+		d := r.databases[i]
+		d.run = run
+		f := sql.Functions{Ksymbol: services.Ksym, Syscall: services.SyscallName, Comm: services.Comm, Schemas: map[string]*event.Schema{}}
+		for _, t := range run.Tables {
+			f.Schemas[t.Name] = t.Schema
+		}
+		for _, db := range []*sql.DB{d.db, d.plain} {
+			if db == nil {
+				continue
+			}
+			if err := errors.Join(db.Create(d.tables(), time.Now().Unix()), db.Define(f)); err != nil {
+				return databaseError(d.spec.File, err)
+			}
+		}
+		for _, t := range run.Tables {
+			var err error
+			if t.Rows, err = d.db.Rows(&t.Table, false); err != nil {
+				return databaseError(d.spec.File, err)
+			}
+			d.rows = append(d.rows, t.Rows)
+			if d.plain == nil {
+				continue
+			}
+			all := t.Table
+			all.Columns = slices.Clone(t.Columns)
+			for i := range all.Columns {
+				all.Columns[i].Unused = false
+			}
+			if t.Plain, err = d.plain.Rows(&all, true); err != nil {
+				return err
+			}
+			d.rows = append(d.rows, t.Plain)
+		}
+	}
+	return nil
+}
+
+func (d *database) tables() []*sql.Table {
+	var list []*sql.Table
+	for _, t := range d.run.Tables {
+		list = append(list, &t.Table)
+	}
+	return list
+}
+
+// tickDatabases ends an interval: what the rows since the last one answer is
+// shown, and they are forgotten. What a file keeps at the end is the last
+// interval then; without a query it keeps all rows.
+func (r *run) tickDatabases(loss event.Loss, final bool, now time.Time) error {
+	for _, d := range r.databases {
+		if err := r.tickDatabase(d, loss, final, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) tickDatabase(d *database, loss event.Loss, final bool, now time.Time) error {
+	if err := d.settle(r.stacks); err != nil {
+		return err
+	}
+	own := event.Loss{Dropped: d.db.Dropped()}
+	r.total.Add(own)
+	loss.Add(own)
+	meta := func(name, title string) result.Meta { return r.meta(name, title, loss, final, now) }
+	if d.spec.Query == "" {
+		return r.output(d.inserts(meta))
+	}
+	if err := d.db.Index(d.tables()); err != nil {
+		return queryError(d.spec.Query, err)
+	}
+	var answers []*result.Table
+	err := d.db.Query(d.spec.Query, func(t *result.Table) error {
+		name := d.run.Name
+		if n := len(answers); n > 0 {
+			name += "_" + strconv.Itoa(n+1)
+		}
+		t.Meta = meta(name, t.Title)
+		answers = append(answers, t)
+		return r.output(t)
+	})
+	if err != nil {
+		return queryError(d.spec.Query, err)
+	}
+	if d.plain != nil {
+		if err := r.verify(d, answers); err != nil {
+			return err
+		}
+	}
+	if final {
+		return nil
+	}
+	for _, t := range d.run.Tables {
+		t.Reset()
+	}
+	for _, db := range []*sql.DB{d.db, d.plain} {
+		if db != nil {
+			if err := db.Clear(d.tables()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// output shows a table, unless the caller of the session takes it.
+func (r *run) output(t *result.Table) error {
+	if h := r.cfg.Hooks.Result; h != nil {
+		if show, err := h(t); err != nil || !show {
+			return err
+		}
+	}
+	return r.out.Table(t)
+}
+
+// settle brings all rows, and what there is to say about them, into the
+// databases.
+func (d *database) settle(stacks *stackWorld) error {
+	for _, rows := range d.rows {
+		rows.Flush()
+		if err := rows.Err(); err != nil {
+			return queryError(d.spec.File, err)
+		}
+	}
+	for _, db := range []*sql.DB{d.db, d.plain} {
+		if db == nil {
+			continue
+		}
+		for _, t := range d.run.Tables {
+			if err := db.Seen(t.Name, t.Count, int64(t.First), int64(t.Last)); err != nil {
+				return err
+			}
+			if !t.About.Stack || stacks == nil {
+				continue
+			}
+			ids, err := db.Numbers("SELECT DISTINCT _stack FROM " + sql.Quote(t.Name) + " WHERE _stack NOT IN (SELECT id FROM stacks)")
+			if err != nil {
+				return err
+			}
+			for _, id := range ids {
+				frames, _ := stacks.of(nil, stack.ID(id))
+				if err := db.Stack(id, render.StackText(frames)); err != nil {
+					return err
+				}
+			}
+		}
+		if err := db.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func queryError(query string, err error) error {
+	return (&diag.Error{Op: "sql", Subject: query, Cause: err}).
+		WithHint("ask about the rows of one interval at a time: -i 1s; or for fewer: -e 'EVENT/FILTER/'")
+}
+
+// inserts is the answer of a file that nobody asks anything: what is in it.
+func (d *database) inserts(meta func(name, title string) result.Meta) *result.Table {
+	t := &result.Table{Columns: []result.Column{{Name: "table", Kind: result.KeyColumn, Left: true, Width: 16}, {Name: "inserts", Width: 12}}}
+	total := uint64(0)
+	for _, x := range d.run.Tables {
+		t.Rows = append(t.Rows, []event.Value{event.StrOf(x.Name), event.UintOf(x.Total)})
+		total += x.Total
+	}
+	t.Meta = meta(d.run.Name, "Total Inserts: "+strconv.FormatUint(total, 10))
+	return t
+}
+
+// verify asks the plain database the same and says where its answers differ.
+func (r *run) verify(d *database, answers []*result.Table) error {
+	n := 0
+	err := d.plain.Query(d.spec.Query, func(t *result.Table) error {
+		if n++; n > len(answers) {
+			return nil
+		}
+		if why := differ(answers[n-1], t); why != "" {
+			return diag.Errorf(diag.Run, "verify", t.Title, "%s", why).
+				WithHint("report it: rows that were put in one by one answer something else")
+		}
+		return nil
+	})
+	if err == nil {
+		r.verbose(1, "--verify: "+strconv.Itoa(n)+" answers are the same")
+	}
+	return err
+}
+
+// differ says how two answers differ; "" if they do not.
+func differ(got, want *result.Table) string {
+	if len(got.Rows) != len(want.Rows) {
+		return "got " + strconv.Itoa(len(got.Rows)) + " rows, want " + strconv.Itoa(len(want.Rows))
+	}
+	for i, row := range got.Rows {
+		for j, v := range row {
+			if w := want.Rows[i][j]; v.Kind != w.Kind || v.Compare(w) != 0 {
+				return "row " + strconv.Itoa(i+1) + ", column " + got.Columns[j].Name + ": got " + v.String() + ", want " + w.String()
+			}
+		}
+	}
+	return ""
+}
+
+func (r *run) closeDatabases() error {
+	var errs []error
+	for _, d := range r.databases {
+		for _, rows := range d.rows {
+			rows.Close()
+		}
+		for _, db := range []*sql.DB{d.db, d.plain} {
+			if db != nil {
+				errs = append(errs, db.Close())
+			}
+		}
+	}
+	return errors.Join(errs...)
+}

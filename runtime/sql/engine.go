@@ -1,0 +1,290 @@
+package sql
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"unsafe"
+
+	"modernc.org/libc"
+	lite "modernc.org/sqlite/lib"
+)
+
+// This file calls SQLite. Addresses go in and out as uintptr: those of Go
+// memory are of heap objects, which do not move, and are kept alive by whoever
+// passes them; those of SQLite's memory are read by libc, which copies.
+
+// A DB is an open database.
+type DB struct {
+	tls  *libc.TLS
+	h    uintptr    // sqlite3 *
+	out  [2]uintptr // where SQLite writes results; part of the DB since stacks move
+	keep []any      // functions that SQLite calls
+	path string
+
+	open bool // a transaction is
+	rows int  // inserted since it began
+	// used is what the rows of a database in memory take, about; rows that
+	// do not fit are counted in dropped.
+	used, limit int
+	dropped     uint64
+}
+
+// An Error is what SQLite said.
+type Error struct {
+	Text string
+	// Offset is the byte of the statement that it is about; -1 if it does not
+	// say.
+	Offset int
+}
+
+func (e *Error) Error() string { return e.Text }
+
+var errClosed = errors.New("the database is closed")
+
+// Memory is the path of a database in memory.
+const Memory = ":memory:"
+
+// memoryLimit bounds the rows of a database in memory, in bytes.
+const memoryLimit = 1 << 30
+
+// flushRows is how many rows of a file become durable together.
+const flushRows = 20000
+
+// Open opens a database, which is made if it does not exist.
+func Open(path string) (*DB, error) {
+	d := &DB{tls: libc.NewTLS(), path: path}
+	if path == Memory {
+		d.limit = memoryLimit
+	}
+	name := cstring(path)
+	rc := lite.Xsqlite3_open_v2(d.tls, address(name), d.slot(0), lite.SQLITE_OPEN_READWRITE|lite.SQLITE_OPEN_CREATE|lite.SQLITE_OPEN_NOMUTEX, 0)
+	runtime.KeepAlive(name)
+	d.h = d.out[0]
+	err := d.check(rc)
+	if err == nil {
+		// What is kept can be made again; the file needs no journal. Nothing
+		// is read from it while it is written, so that the cache is small.
+		err = d.Exec("PRAGMA page_size=65536; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" +
+			"PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY; PRAGMA user_version")
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// Close ends the transaction and the database.
+func (d *DB) Close() error {
+	if d.tls == nil {
+		return nil
+	}
+	err := d.Flush()
+	if d.h != 0 {
+		err = errors.Join(err, d.check(lite.Xsqlite3_close_v2(d.tls, d.h)))
+	}
+	d.tls.Close()
+	d.tls, d.h = nil, 0
+	return err
+}
+
+// slot is the address of an out member.
+func (d *DB) slot(i int) uintptr { return uintptr(unsafe.Pointer(&d.out[i])) }
+
+// cstring is text with its NUL.
+func cstring(text string) []byte { return append([]byte(text), 0) }
+
+// address is where b begins. The caller keeps b alive.
+func address(b []byte) uintptr {
+	if len(b) == 0 {
+		return 0
+	}
+	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+}
+
+// check is the error behind a result code.
+func (d *DB) check(rc int32) error {
+	switch rc {
+	case lite.SQLITE_OK, lite.SQLITE_ROW, lite.SQLITE_DONE:
+		return nil
+	}
+	if d.h == 0 {
+		return fmt.Errorf("SQLite: error %d", rc)
+	}
+	return &Error{Text: libc.GoString(lite.Xsqlite3_errmsg(d.tls, d.h)), Offset: int(lite.Xsqlite3_error_offset(d.tls, d.h))}
+}
+
+// Exec runs statements whose rows nobody wants.
+func (d *DB) Exec(text string) error {
+	return d.each(text, func(st *statement) error {
+		for {
+			if more, err := st.step(); err != nil || !more {
+				return err
+			}
+		}
+	})
+}
+
+// each prepares the statements of a text, one after the other, for fn.
+func (d *DB) each(text string, fn func(st *statement) error) error {
+	if d.tls == nil {
+		return errClosed
+	}
+	z := cstring(text)
+	defer runtime.KeepAlive(z)
+	begin := address(z)
+	for at := 0; at < len(text); {
+		rc := lite.Xsqlite3_prepare_v2(d.tls, d.h, begin+uintptr(at), -1, d.slot(0), d.slot(1))
+		st := &statement{db: d, h: d.out[0], begin: at}
+		if err := d.check(rc); err != nil {
+			if e, ok := err.(*Error); ok && e.Offset >= 0 {
+				e.Offset += at
+			}
+			return err
+		}
+		end := int(d.out[1] - begin)
+		st.text = strings.TrimSuffix(strings.TrimSpace(text[at:end]), ";")
+		at = end
+		if st.h == 0 {
+			continue // a comment, or blanks
+		}
+		err := fn(st)
+		if rc := lite.Xsqlite3_finalize(d.tls, st.h); err == nil {
+			err = d.check(rc)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepare is for statements that are used more than once. The database must
+// outlive them; closing it finalizes none, which leaves a zombie.
+func (d *DB) prepare(text string) (uintptr, error) {
+	z := cstring(text)
+	rc := lite.Xsqlite3_prepare_v3(d.tls, d.h, address(z), -1, lite.SQLITE_PREPARE_PERSISTENT, d.slot(0), 0)
+	runtime.KeepAlive(z)
+	return d.out[0], d.check(rc)
+}
+
+// begin starts a transaction if there is none.
+func (d *DB) begin() error {
+	if d.open {
+		return nil
+	}
+	d.open = true
+	return d.Exec("BEGIN")
+}
+
+// Flush makes durable what was put in.
+func (d *DB) Flush() error {
+	if !d.open {
+		return nil
+	}
+	d.open, d.rows = false, 0
+	return d.Exec("COMMIT")
+}
+
+// Dropped returns how many rows found no room since the last call.
+func (d *DB) Dropped() uint64 {
+	n := d.dropped
+	d.dropped = 0
+	return n
+}
+
+// A statement is prepared SQL.
+type statement struct {
+	db    *DB
+	h     uintptr
+	text  string
+	begin int // where it begins in the text that it came from
+}
+
+// step goes to the next row; false at the end.
+func (st *statement) step() (bool, error) {
+	rc := lite.Xsqlite3_step(st.db.tls, st.h)
+	return rc == lite.SQLITE_ROW, st.db.check(rc)
+}
+
+func (st *statement) columns() int { return int(lite.Xsqlite3_column_count(st.db.tls, st.h)) }
+
+func (st *statement) name(i int) string {
+	return libc.GoString(lite.Xsqlite3_column_name(st.db.tls, st.h, int32(i)))
+}
+
+// readonly reports that the statement changes nothing.
+func (st *statement) readonly() bool { return lite.Xsqlite3_stmt_readonly(st.db.tls, st.h) != 0 }
+
+// authorize has fn see every column that statements read when they are
+// prepared: of table t, "" for a table that is only counted.
+func (d *DB) authorize(fn func(table, column string)) error {
+	ask := func(_ *libc.TLS, _ uintptr, action int32, a, b, _, _ uintptr) int32 {
+		if action == lite.SQLITE_READ {
+			fn(libc.GoString(a), libc.GoString(b))
+		}
+		return lite.SQLITE_OK
+	}
+	d.keep = append(d.keep, ask)
+	return d.check(lite.Xsqlite3_set_authorizer(d.tls, d.h, function(&ask), 0))
+}
+
+// function is the address by which translated C calls *f, which is what f
+// points to; the caller keeps it.
+func function[F any](f *F) uintptr { return *(*uintptr)(unsafe.Pointer(f)) }
+
+// An Arg is an argument of a function of SQL.
+type Arg struct {
+	Kind ArgKind
+	Int  int64
+	Data []byte // of texts and blobs
+}
+
+// ArgKind is what SQLite holds.
+type ArgKind int32
+
+const (
+	IntArg   ArgKind = lite.SQLITE_INTEGER
+	FloatArg ArgKind = lite.SQLITE_FLOAT
+	TextArg  ArgKind = lite.SQLITE_TEXT
+	BlobArg  ArgKind = lite.SQLITE_BLOB
+	NullArg  ArgKind = lite.SQLITE_NULL
+)
+
+// define adds a function of n arguments to SQL, -1 for any number.
+func (d *DB) define(name string, n int, fn func(args []Arg) (string, error)) error {
+	call := func(tls *libc.TLS, ctx uintptr, n int32, argv uintptr) {
+		list := libc.GoBytes(argv, 8*int(n))
+		args := make([]Arg, n)
+		for i := range args {
+			v := uintptr(binary.LittleEndian.Uint64(list[8*i:]))
+			a := &args[i]
+			a.Kind = ArgKind(lite.Xsqlite3_value_type(tls, v))
+			switch a.Kind {
+			case IntArg, FloatArg:
+				a.Int = lite.Xsqlite3_value_int64(tls, v)
+			case TextArg, BlobArg:
+				p := lite.Xsqlite3_value_blob(tls, v)
+				a.Data = libc.GoBytes(p, int(lite.Xsqlite3_value_bytes(tls, v)))
+			}
+		}
+		text, err := fn(args)
+		if err != nil {
+			text = err.Error()
+		}
+		z := cstring(text)
+		if err != nil {
+			lite.Xsqlite3_result_error(tls, ctx, address(z), int32(len(text)))
+		} else {
+			const copied = ^uintptr(0) // SQLITE_TRANSIENT
+			lite.Xsqlite3_result_text(tls, ctx, address(z), int32(len(text)), copied)
+		}
+		runtime.KeepAlive(z)
+	}
+	d.keep = append(d.keep, call)
+	z := cstring(name)
+	defer runtime.KeepAlive(z)
+	return d.check(lite.Xsqlite3_create_function_v2(d.tls, d.h, address(z), int32(n), lite.SQLITE_UTF8, 0, function(&call), 0, 0, 0))
+}

@@ -1,0 +1,86 @@
+package sql
+
+import (
+	"encoding/hex"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+
+	"modernc.org/libc"
+	lite "modernc.org/sqlite/lib"
+)
+
+// Query runs the statements of a query and hands what each answers to show.
+// Statements without columns, such as INSERT, answer nothing.
+func (d *DB) Query(query string, show func(t *result.Table) error) error {
+	if err := d.Flush(); err != nil {
+		return err
+	}
+	return d.each(query, func(st *statement) error {
+		t, err := st.answer()
+		if err != nil || len(t.Columns) == 0 {
+			return err
+		}
+		return show(t)
+	})
+}
+
+// answer is all rows of a statement.
+func (st *statement) answer() (*result.Table, error) {
+	t := &result.Table{Layout: result.Layout{Grid: true}}
+	t.Title = "=== " + st.text + " ==="
+	n := st.columns()
+	for i := range n {
+		t.Columns = append(t.Columns, result.Column{Name: st.name(i), Prec: result.UnitPrec, Left: true})
+	}
+	for {
+		more, err := st.step()
+		if err != nil || !more {
+			return t, err
+		}
+		row := make([]event.Value, n)
+		for i := range row {
+			row[i] = st.value(i)
+			if row[i].Numeric() {
+				t.Columns[i].Left = false
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+}
+
+// Numbers is the first column of what a statement answers.
+func (d *DB) Numbers(text string) ([]int64, error) {
+	var list []int64
+	err := d.each(text, func(st *statement) error {
+		for {
+			more, err := st.step()
+			if err != nil || !more {
+				return err
+			}
+			list = append(list, st.value(0).Int())
+		}
+	})
+	return list, err
+}
+
+// value is a cell of the row at hand.
+func (st *statement) value(i int) event.Value {
+	tls, col := st.db.tls, int32(i)
+	switch ArgKind(lite.Xsqlite3_column_type(tls, st.h, col)) {
+	case IntArg:
+		return event.IntOf(lite.Xsqlite3_column_int64(tls, st.h, col))
+	case FloatArg:
+		return event.FloatOf(lite.Xsqlite3_column_double(tls, st.h, col))
+	case TextArg:
+		return event.StrOf(string(st.bytes(col)))
+	case BlobArg:
+		return event.StrOf("x'" + hex.EncodeToString(st.bytes(col)) + "'")
+	}
+	return event.Value{}
+}
+
+func (st *statement) bytes(col int32) []byte {
+	p := lite.Xsqlite3_column_blob(st.db.tls, st.h, col)
+	return libc.GoBytes(p, int(lite.Xsqlite3_column_bytes(st.db.tls, st.h, col)))
+}

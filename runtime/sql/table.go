@@ -1,0 +1,192 @@
+package sql
+
+import (
+	"strconv"
+	"strings"
+)
+
+// A Type is what a column holds.
+type Type uint8
+
+const (
+	Integer Type = iota
+	Text
+	Blob
+	Real
+)
+
+func (t Type) String() string { return [...]string{"INTEGER", "TEXT", "BLOB", "REAL"}[t] }
+
+// A Column is a column of a table of events.
+type Column struct {
+	Name string
+	Type Type
+	// Unused columns stay NULL: nobody reads them. Some column is used.
+	Unused bool
+}
+
+// A Table is the events of one kind.
+type Table struct {
+	Name    string
+	Columns []Column
+	// Index is the column that queries look up, "" for none. It is indexed
+	// before a query, when the rows are there: one sort costs less than as
+	// many insertions into a tree. Time is the column of the time of events,
+	// which joins of events look up next.
+	Index, Time string
+	About       About
+}
+
+// About is what the table event_metadata says of a table.
+type About struct {
+	System, Event, Filter string
+	ID                    uint64
+	Stack                 bool
+	MaxStack              int
+	Fields                int
+	Functions             []string // calls that make sense of its columns
+}
+
+// Names lists the columns.
+func (t *Table) Names() []string {
+	names := make([]string, len(t.Columns))
+	for i := range t.Columns {
+		names[i] = t.Columns[i].Name
+	}
+	return names
+}
+
+// Quote is a name as SQL reads it, whatever it is made of.
+func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// literal is a text as SQL reads it.
+func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// create is the table's statement.
+func (t *Table) create() string {
+	var b strings.Builder
+	b.WriteString("CREATE TABLE " + Quote(t.Name) + "(")
+	for i := range t.Columns {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(Quote(t.Columns[i].Name) + " " + t.Columns[i].Type.String())
+	}
+	b.WriteByte(')')
+	return b.String()
+}
+
+// insert is the statement that puts in so many rows.
+func (t *Table) insert(rows int) string {
+	var names, marks strings.Builder
+	for i := range t.Columns {
+		if t.Columns[i].Unused {
+			continue
+		}
+		if names.Len() > 0 {
+			names.WriteByte(',')
+			marks.WriteByte(',')
+		}
+		names.WriteString(Quote(t.Columns[i].Name))
+		marks.WriteByte('?')
+	}
+	one := "(" + marks.String() + ")"
+	return "INSERT INTO " + Quote(t.Name) + "(" + names.String() + ") VALUES " + one + strings.Repeat(","+one, rows-1)
+}
+
+// metadata and stacks are tables that are always there.
+const (
+	metadata       = `event_metadata`
+	stacks         = `stacks`
+	createMetadata = `CREATE TABLE event_metadata(table_name TEXT PRIMARY KEY, event_system TEXT, event_name TEXT,
+		event_id INTEGER, filter_expression TEXT, has_stack INTEGER, max_stack INTEGER, field_count INTEGER,
+		created_time INTEGER, sample_count INTEGER, first_sample_time INTEGER, last_sample_time INTEGER, function_list TEXT)`
+	createStacks = `CREATE TABLE stacks(id INTEGER PRIMARY KEY, frames TEXT)`
+)
+
+// Create makes the tables; those of the same name that a file has already are
+// replaced.
+func (d *DB) Create(tables []*Table, created int64) error {
+	var b strings.Builder
+	drop := func(name string) { b.WriteString("DROP TABLE IF EXISTS " + Quote(name) + ";") }
+	drop(metadata)
+	b.WriteString(createMetadata + ";")
+	for _, t := range tables {
+		drop(t.Name)
+		b.WriteString(t.create() + ";")
+		a := &t.About
+		b.WriteString("INSERT INTO event_metadata VALUES(" + literal(t.Name) + "," + literal(a.System) + "," + literal(a.Event) + "," +
+			strconv.FormatInt(int64(a.ID), 10) + "," + literal(a.Filter) + "," + strconv.Itoa(b2i(a.Stack)) + "," + strconv.Itoa(a.MaxStack) + "," +
+			strconv.Itoa(a.Fields) + "," + strconv.FormatInt(created, 10) + ",0,NULL,NULL," + literal(strings.Join(a.Functions, ", ")) + ");")
+	}
+	if hasStacks(tables) {
+		drop(stacks)
+		b.WriteString(createStacks + ";")
+	}
+	return d.Exec(b.String())
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func hasStacks(tables []*Table) bool {
+	for _, t := range tables {
+		if t.About.Stack {
+			return true
+		}
+	}
+	return false
+}
+
+// Clear empties the tables for the next interval.
+func (d *DB) Clear(tables []*Table) error {
+	var b strings.Builder
+	for _, t := range tables {
+		if t.Index != "" {
+			b.WriteString("DROP INDEX IF EXISTS " + Quote(t.indexName()) + ";")
+		}
+		b.WriteString("DELETE FROM " + Quote(t.Name) + ";")
+	}
+	if hasStacks(tables) {
+		b.WriteString("DELETE FROM stacks;")
+	}
+	d.used = 0
+	return d.Exec(b.String())
+}
+
+func (t *Table) indexName() string { return t.Name + "_" + t.Index }
+
+// Index makes the indexes that the tables ask for.
+func (d *DB) Index(tables []*Table) error {
+	for _, t := range tables {
+		if t.Index == "" {
+			continue
+		}
+		columns := Quote(t.Index)
+		if t.Time != t.Index {
+			columns += "," + Quote(t.Time)
+		}
+		if err := d.Exec("CREATE INDEX IF NOT EXISTS " + Quote(t.indexName()) + " ON " + Quote(t.Name) + "(" + columns + ")"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Seen notes in event_metadata how many rows came, and when.
+func (d *DB) Seen(table string, rows uint64, first, last int64) error {
+	if rows == 0 {
+		return nil
+	}
+	return d.Exec("UPDATE event_metadata SET sample_count=" + strconv.FormatUint(rows, 10) + ",first_sample_time=" + strconv.FormatInt(first, 10) +
+		",last_sample_time=" + strconv.FormatInt(last, 10) + " WHERE table_name=" + literal(table))
+}
+
+// Stack gives a number of the column stack its frames.
+func (d *DB) Stack(id int64, frames string) error {
+	return d.Exec("INSERT OR IGNORE INTO stacks VALUES(" + strconv.FormatInt(id, 10) + "," + literal(frames) + ")")
+}
