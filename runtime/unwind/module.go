@@ -18,6 +18,7 @@ type module struct {
 	// switches are functions whose callers are on another stack.
 	switches []span
 	signal   []span // where handlers return to, if the tables do not tell
+	stubs    []span // the procedure linkage table
 	bytes    int
 }
 
@@ -67,6 +68,11 @@ func loadModule(store *object.Store, f *object.File) *module {
 			// Mappings begin and end at pages.
 			lead := p.Off & 0xfff
 			m.load = append(m.load, segment{p.Off - lead, p.Filesz + lead, p.Vaddr - lead})
+		}
+	}
+	for _, name := range []string{".plt", ".plt.sec", ".plt.got", ".iplt"} {
+		if s := im.Section(name); s != nil {
+			m.stubs = append(m.stubs, span{s.Addr, s.Addr + s.Size})
 		}
 	}
 	m.take(ehFrame(im))

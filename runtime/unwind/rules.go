@@ -96,6 +96,16 @@ func (t *Table) find(addr uint64) *ruleSet {
 	return &t.rule[t.sets[lo-1]]
 }
 
+// savedFP is where a function keeps its caller's frame pointer, from the CFA.
+func (t *Table) savedFP(r *ruleSet, a *arch) (off int32, ok bool) {
+	for i := r.first; i < r.first+uint32(r.n); i++ {
+		if rule := &t.pool[i]; rule.reg == a.fp {
+			return rule.off, rule.kind == atOffset
+		}
+	}
+	return 0, false
+}
+
 // A tableBuilder makes a Table out of rows in the order of their addresses.
 type tableBuilder struct {
 	t     Table

@@ -192,7 +192,11 @@ func (u *Unwinder) up(dst []uint64, pid int32, when event.Time) ([]uint64, How) 
 			default:
 				t, r := m.rules(addr)
 				if r == nil {
-					step = w.byPointer(w.pc)
+					if called == 0 && in(m.stubs, addr) {
+						step = w.byStub()
+					} else {
+						step = w.byPointer(w.pc)
+					}
 					break
 				}
 				step, byTable = w.byRules(t, r, called == 0), true

@@ -136,6 +136,45 @@ func TestStepARM64(t *testing.T) {
 	}
 }
 
+// After a step by frame pointer the stack pointer of arm64 is not known: the
+// next function's own frame pointer tells where its frame is.
+func TestPointerThenTable(t *testing.T) {
+	table := parse(t, cfiBytes(false, 30, 0x78, []byte{0x0c, 31, 0}, 0x1000, 0x100,
+		[]byte{0x44, 0x0e, 48, 0x80 | 29, 6, 0x80 | 30, 5}))
+	w := &walk{arch: &arm64, pc: 0x9000, base: 0x7000}
+	// Code without tables has its pair at 0x7010, in the middle of its frame;
+	// its caller's frame is 0x7028 to 0x7058, with its pair at the bottom.
+	for _, v := range []uint64{1, 2, 0x7028, 0x1010, 5, 0x7100, 0x4444, 8, 9, 10, 11} {
+		w.stack = binary.LittleEndian.AppendUint64(w.stack, v)
+	}
+	w.regs[31], w.regs[29], w.regs[30] = 0x7000, 0x7010, 3
+	if s := w.byPointer(w.pc); s != stepOn || w.pc != 0x1010 {
+		t.Fatalf("by pointer: got %v pc %#x, want 0x1010", s, w.pc)
+	}
+	s := w.byRules(table, table.find(0x1010), false)
+	if s != stepOn || w.pc != 0x4444 || w.regs[31] != 0x7058 || w.regs[29] != 0x7100 || w.spLost {
+		t.Errorf("by table: got %v pc %#x sp %#x fp %#x", s, w.pc, w.regs[31], w.regs[29])
+	}
+}
+
+// A stub is left as if its call had just been made.
+func TestStub(t *testing.T) {
+	w := &walk{arch: &arm64, pc: 0x500}
+	w.regs[31], w.regs[30] = 0x7000, 0x4444
+	if s := w.byStub(); s != stepOn || w.pc != 0x4444 || w.regs[31] != 0x7000 {
+		t.Errorf("arm64: got %v pc %#x sp %#x", s, w.pc, w.regs[31])
+	}
+	w = &walk{arch: &amd64, pc: 0x500, base: 0x7000, stack: binary.LittleEndian.AppendUint64(nil, 0x4444)}
+	w.regs[7] = 0x7000
+	if s := w.byStub(); s != stepOn || w.pc != 0x4444 || w.regs[7] != 0x7008 {
+		t.Errorf("amd64: got %v pc %#x sp %#x", s, w.pc, w.regs[7])
+	}
+	w.stack = nil
+	if s := w.byStub(); s != stepShort {
+		t.Errorf("without a stack: got %v, want stepShort", s)
+	}
+}
+
 func TestEval(t *testing.T) {
 	f := func(want uint64, ok bool, code ...byte) {
 		t.Helper()

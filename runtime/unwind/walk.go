@@ -73,6 +73,9 @@ type walk struct {
 	base  uint64 // address of stack[0]
 	short bool   // something above the copy was wanted
 	away  bool   // a handler ran on a stack of its own, and has been left
+	// spLost says that the stack pointer is only known to be no lower: on
+	// arm64 a frame pointer does not tell it.
+	spLost bool
 }
 
 // begin takes the registers of a sample.
@@ -80,7 +83,7 @@ func (w *walk) begin(a *arch, mask uint64, regs []uint64, stack []byte) bool {
 	if len(regs) != bits.OnesCount64(mask) || mask>>a.pcBit&1 == 0 || mask>>a.spBit()&1 == 0 {
 		return false
 	}
-	w.arch, w.stack, w.short, w.away = a, stack, false, false
+	w.arch, w.stack, w.short, w.away, w.spLost = a, stack, false, false, false
 	w.regs = [numRegs]uint64{}
 	i := 0
 	for m := mask; m != 0; m &= m - 1 {
@@ -139,6 +142,12 @@ func (w *walk) byRules(t *Table, r *ruleSet, inner bool) step {
 			return w.lost()
 		}
 		cfa = v
+	} else if w.spLost && r.cfaReg == a.sp {
+		off, ok := t.savedFP(r, a)
+		if !ok {
+			return w.byPointer(w.pc)
+		}
+		cfa = w.regs[a.fp] - uint64(int64(off)) // the frame pointer is where the last one is saved
 	} else {
 		cfa = w.regs[r.cfaReg] + uint64(int64(r.cfaOff))
 	}
@@ -193,7 +202,7 @@ func (w *walk) byRules(t *Table, r *ruleSet, inner bool) step {
 	if pc == 0 {
 		return stepEnd
 	}
-	w.regs, w.pc = next, pc
+	w.regs, w.pc, w.spLost = next, pc, false
 	if signal {
 		w.leave(next[a.sp])
 		return stepSignal
@@ -231,6 +240,27 @@ func (w *walk) byPointer(pc uint64) step {
 		return stepNone
 	}
 	w.regs[a.fp], w.regs[a.sp], w.pc = before, fp+16, ret
+	if a.lr != 0 {
+		// The pair is anywhere in its frame, often at the bottom.
+		w.regs[a.sp], w.spLost = fp, true
+	}
+	return stepOn
+}
+
+// byStub leaves a stub of the procedure linkage table, which has no frame.
+// Linkers describe those of amd64, but not all, and none of arm64.
+func (w *walk) byStub() step {
+	a := w.arch
+	if a.lr != 0 {
+		w.pc = w.regs[a.lr] & a.codeEnd
+		return stepOn
+	}
+	ret, ok := w.word(w.regs[a.sp])
+	if !ok {
+		return w.lost()
+	}
+	w.regs[a.sp] += 8
+	w.pc = ret
 	return stepOn
 }
 
