@@ -251,6 +251,8 @@ def errno_name(number: int) -> str:
     """The name of an error number."""
 def cpu_model() -> Any:
     """Whose CPU this machine has, and which."""
+def by_thread() -> bool:
+    """Whether threads are observed, not CPUs."""
 def sysctl(name: str) -> str:
     """A setting of the kernel, as sysctl prints it."""
 def read_kernel(place: Union[int, str], size: int) -> Any:

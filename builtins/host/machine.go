@@ -9,6 +9,16 @@ import (
 	"go.starlark.net/starlarkstruct"
 )
 
+func byThread() *b.Builtin {
+	return &b.Builtin{
+		Name: "by_thread", Group: b.Hosted, Summary: "Whether threads are observed, not CPUs.",
+		Returns: "bool", Result: "True with -p, -t or a command (unless with --system)", Errors: "none",
+		Source: "the command line", Cost: "none",
+		Examples: []b.Example{{Code: `"thread" if by_thread() else "cpu"`, Output: `"cpu"`}},
+		Impl:     func(c *b.Call) (starlark.Value, error) { return starlark.Bool(c.Host().ByThread()), nil },
+	}
+}
+
 func blockDevice() *b.Builtin {
 	return &b.Builtin{
 		Name: "block_device", Group: b.Hosted, Summary: "What block tracepoints call a disk or partition.",

@@ -160,7 +160,9 @@ func (inv *invocation) finish() (err error) {
 			}
 		}
 	}
-	inv.common, err = readCommon(inv.flags, inv.workload)
+	if inv.common, err = readCommon(inv.flags, inv.workload); err == nil {
+		inv.host.SetByThread(inv.common.target.ByThread())
+	}
 	return err
 }
 

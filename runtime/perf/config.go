@@ -134,6 +134,11 @@ type Target struct {
 	Inherit Tri
 }
 
+// ByThread reports that threads are observed, not CPUs.
+func (t *Target) ByThread() bool {
+	return len(t.PIDs)+len(t.TIDs) > 0 || t.Workload != nil && !t.System
+}
+
 // check finds what is wrong before anything is opened, and fills defaults.
 func (c *Config) check() error {
 	if len(c.Events) == 0 && !c.SideBand.any() {

@@ -44,6 +44,7 @@ type Host struct {
 	opts      HostOptions
 	modules   map[string]*Module
 	services  *expr.Services // of the plan that was made last
+	byThread  bool
 	checked   map[*starlark.Function]starlark.Callable
 	loading   []string  // names of the modules being loaded, outermost first
 	serving   []*Module // whose main runs for another's
@@ -79,6 +80,12 @@ func NewHost(opts HostOptions) *Host {
 	opts.Predeclared.Freeze()
 	return &Host{opts: opts, modules: map[string]*Module{}, sources: map[string]*source{}}
 }
+
+// SetByThread says whether the run will observe threads, not CPUs.
+func (h *Host) SetByThread(on bool) { h.byThread = on }
+
+// ByThread reports what SetByThread said.
+func (h *Host) ByThread() bool { return h.byThread }
 
 // Predeclared are the names that every file sees, apart from Starlark's own.
 func (h *Host) Predeclared() starlark.StringDict { return h.opts.Predeclared }

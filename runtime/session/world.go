@@ -59,7 +59,7 @@ func (w *world) env(cfg *Config) plan.Env {
 		Services:      w.services(),
 		Replay:        w.file != nil,
 		NativeFilters: w.refused,
-		ByThread:      len(cfg.Target.PIDs)+len(cfg.Target.TIDs) > 0 || cfg.Target.Workload != nil && !cfg.Target.System,
+		ByThread:      cfg.Target.ByThread(),
 		Interpret:     cfg.Options.Interpret,
 		Note:          func(err error) { w.say("%v", err) },
 		Tier:          w.tier(),

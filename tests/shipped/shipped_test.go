@@ -86,6 +86,7 @@ var runs = map[string][]run{
 		{"detail", "load.data", []string{"--detail"}},
 		{"comm", "trace.data", []string{"--only-comm"}},
 		{"threads", "load.data", []string{"--threads"}},
+		{"prio", "load.data", []string{"--prio", "0-99,120"}},
 		{"threads-comm", "load.data", []string{"--threads", "--detail", "--only-comm"}},
 	},
 	"page_faults": {

@@ -1,0 +1,165 @@
+package oracle
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+// Numbers that the kernel keeps of a task, whoever traces: in /proc and by
+// getrusage.
+
+// threads are the threads of a process by what field of a file of each says.
+func threads(t *testing.T, pid int, file string, field *regexp.Regexp) map[int]float64 {
+	t.Helper()
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/%s", pid, file))
+	if err != nil || len(files) == 0 {
+		t.Skipf("needs /proc/PID/%s (CONFIG_SCHED_DEBUG): %v", file, err)
+	}
+	of := map[int]float64{}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		m := field.FindSubmatch(text)
+		if err != nil || m == nil {
+			t.Fatalf("%s: got %q, %v", f, text, err)
+		}
+		tid, _ := strconv.Atoi(strings.Split(f, "/")[4])
+		of[tid], _ = strconv.ParseFloat(string(m[1]), 64)
+	}
+	return of
+}
+
+var sumExec = regexp.MustCompile(`se\.sum_exec_runtime +: +([\d.]+)`)
+
+// A thread's time on the CPUs is what the kernel adds up for it.
+func TestOncpuEqualsProcSched(t *testing.T) {
+	live(t)
+	target := testkit.StartTarget(t, "-getppid", "100000", "-switch", "200", "-sleep", "20")
+	ours := testkit.Start(t, testkit.PPScript(t), "oncpu", "-p", strconv.Itoa(target.PID()), "-i", "60s", "-m", "1024", "-v", "--format", "json")
+	ours.WaitStderr(" open event")
+	before := threads(t, target.PID(), "sched", sumExec)
+	target.Do()
+	after := threads(t, target.PID(), "sched", sumExec)
+	table := last(t, ours.Stop().Want(t, 0).Stdout)
+	target.End()
+	noLoss(t, table)
+	got := map[int]int64{}
+	for _, r := range table.Rows {
+		got[int(r.Int(t, "tid"))] += r.Int(t, "time")
+	}
+	sum := 0.0
+	for tid, ms := range after {
+		want := ms - before[tid]
+		sum += want
+		// The thread may have begun to rest before the first reading only just.
+		if d := math.Abs(float64(got[tid])/1e6 - want); d > 0.02*want+0.2 {
+			t.Errorf("thread %d: got %.3f ms, the kernel says %.3f", tid, float64(got[tid])/1e6, want)
+		}
+	}
+	if sum < 5 {
+		t.Errorf("got %.3f ms in all, want those of 100000 calls", sum)
+	}
+}
+
+// The time that a command runs is that of getrusage, which its parent sees and
+// bash prints.
+func TestTaskStateEqualsRusage(t *testing.T) {
+	live(t)
+	out := testkit.Run(t, testkit.PPScript(t), "task-state", "--format", "json", "-m", "1024", "--filter", "load*", "--",
+		"bash", "-c", "TIMEFORMAT='used %3U %3S'; time "+testkit.Load(t)+" -getppid 200000 -sleep 100 -switch 50").Want(t, 0)
+	m := regexp.MustCompile(`used ([\d.]+) ([\d.]+)`).FindStringSubmatch(out.Stderr)
+	if m == nil {
+		t.Fatalf("bash: got %q, want times", out.Stderr)
+	}
+	user, _ := strconv.ParseFloat(m[1], 64)
+	system, _ := strconv.ParseFloat(m[2], 64)
+	used := 1000 * (user + system)
+	state := map[int64]testkit.Row{}
+	table := last(t, out.Stdout)
+	noLoss(t, table)
+	for _, r := range table.Rows {
+		state[r.Int(t, "St")] = r
+	}
+	const running, sleeping = 1, 2
+	ran := float64(state[running].Int(t, "total")) / 1e6
+	// getrusage counts what bash's child does before it is called load.
+	if d := used - ran; d < -2 || d > 10+0.1*used || used < 10 {
+		t.Errorf("R: got %.1f ms, getrusage says %.0f", ran, used)
+	}
+	if n := state[sleeping].Int(t, "calls"); n < 100 {
+		t.Errorf("S: got %d sleeps, want at least 100", n)
+	}
+}
+
+// A thread's times on and off the CPU are what perf sched timehist makes of the
+// same recording.
+func TestTaskStateEqualsTimehist(t *testing.T) {
+	live(t, testkit.Perf)
+	file := filepath.Join(t.TempDir(), "perf.data")
+	testkit.Run(t, "perf", "record", "-q", "-a", "-m", "2048", "-e", "sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,sched:sched_process_exec", "-o", file, "--",
+		testkit.Load(t), "-sleep", "50", "-switch", "100", "-spin", "10").Want(t, 0)
+	hist := testkit.Run(t, "perf", "sched", "timehist", "-i", file).Want(t, 0)
+	//  7310.202359 [0000]  load-0[123]  wait  delay  run
+	row := regexp.MustCompile(`(?m)^ +\d+\.\d+ \[\d+\] +.*?\[(\d+)(?:/\d+)?\] +([\d.]+) +([\d.]+) +([\d.]+) *$`)
+	want := map[int][3]float64{}
+	for _, m := range row.FindAllStringSubmatch(hist.Stdout, -1) {
+		tid, _ := strconv.Atoi(m[1])
+		w := want[tid]
+		for i := range w {
+			ms, _ := strconv.ParseFloat(m[2+i], 64)
+			w[i] += ms
+		}
+		want[tid] = w
+	}
+	out := testkit.Run(t, testkit.PPScript(t), "task-state", "--input", file, "--perins", "--format", "json").Want(t, 0)
+	got := map[int][3]float64{}
+	names := map[int]string{}
+	for _, r := range last(t, out.Stdout).Rows {
+		tid, part := int(r.Int(t, "thread")), 0
+		switch r.Int(t, "St") {
+		case 1:
+			part = 2
+		case 7:
+			part = 1
+		}
+		total, ok := r["total"]
+		if !ok || total == nil {
+			continue // nothing but an open state
+		}
+		g := got[tid]
+		g[part] += float64(r.Int(t, "total")) / 1e6
+		got[tid] = g
+		if name := r.Text(t, "comm"); name == "load-0" {
+			names[tid] = name // once it was called load, and before the exec perf
+		}
+	}
+	// Other programs may have such threads: those that began before are left out.
+	began := map[int]bool{}
+	for _, l := range perfScript(t, file) {
+		if l.event == "sched:sched_wakeup_new" || l.event == "sched:sched_process_exec" {
+			began[int(decimal(t, between(l.text, " pid=", " ")))] = true
+		}
+	}
+	compared := 0
+	for tid := range names {
+		if !began[tid] {
+			continue
+		}
+		compared++
+		// What timehist calls waiting is all that is not running.
+		g, w := got[tid], want[tid]
+		if off := g[0] + g[1]; math.Abs(off-w[0]) > 0.01*w[0]+0.2 || math.Abs(g[2]-w[2]) > 0.01*w[2]+0.1 {
+			t.Errorf("got %.3f ms waiting and %.3f delayed, %.3f running; timehist says %.3f off the CPU, %.3f running", g[0], g[1], g[2], w[0], w[2])
+		}
+	}
+	if compared == 0 {
+		t.Errorf("got no thread load-0 that began, among %v", names)
+	}
+}
