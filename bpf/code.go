@@ -9,9 +9,10 @@ import (
 
 // This file is the assembler's desk: instructions, forward labels, stack.
 //
-// Jumps only go forward, so a program always ends. Code that cannot be reached
-// is not emitted, since the verifier refuses it. Labels are numbers, resolved
-// at the end; the library's symbols would allow one label per instruction.
+// Jumps go forward, but for loops whose end the verifier can see. Code that
+// cannot be reached is not emitted, since the verifier refuses it. Labels are
+// numbers, resolved at the end; the library's symbols would allow one label per
+// instruction.
 
 // A Refusal says why something cannot run in the kernel. It is not a failure:
 // the plan then runs natively.
@@ -35,7 +36,8 @@ type code struct {
 	jumps map[int]label // by index of the jump
 	at    []int         // by label: index of its instruction, -1 if not placed
 	used  []bool
-	dead  bool // what would be emitted now cannot be reached
+	loops []bool // by label: jumps to it go backward
+	dead  bool   // what would be emitted now cannot be reached
 
 	stack int // bytes in use
 	peak  int
@@ -46,6 +48,7 @@ func newCode() *code { return &code{jumps: map[int]label{}} }
 func (c *code) label() label {
 	c.at = append(c.at, -1)
 	c.used = append(c.used, false)
+	c.loops = append(c.loops, false)
 	return label(len(c.at) - 1)
 }
 
@@ -78,6 +81,15 @@ func (c *code) place(l label) {
 		c.dead = false
 	}
 }
+
+// loop begins a loop here, again goes back there.
+func (c *code) loop() label {
+	l := c.label()
+	c.at[l], c.loops[l] = len(c.ins), true
+	return l
+}
+
+func (c *code) again(l label) { c.goTo(l) }
 
 // ifImm and ifReg jump to l if dst OP what.
 func (c *code) ifImm(op asm.JumpOp, dst asm.Register, v int32, l label) {
@@ -149,11 +161,11 @@ func (c *code) finish() asm.Instructions {
 	}
 	for i, l := range c.jumps {
 		to := c.at[l]
-		if to <= i {
+		if to <= i != c.loops[l] {
 			panic(fmt.Sprintf("BUG: label %d at %d, jump at %d", l, to, i))
 		}
 		off := words[to] - words[i+1]
-		if off > math.MaxInt16 {
+		if off > math.MaxInt16 || off < math.MinInt16 {
 			refuse("is too long for a program")
 		}
 		c.ins[i].Offset = int16(off)

@@ -309,7 +309,7 @@ func TestRandomPrograms(t *testing.T) {
 		}
 		got := agg.New(specOf(tr))
 		run.stopped = true
-		if err := run.Rows(func(_ *Table, p *agg.Partial) { got.AddPartial(p) }); err != nil {
+		if err := run.Rows(nil, func(_ *Table, p *agg.Partial) { got.AddPartial(p) }); err != nil {
 			t.Fatal(err)
 		}
 		loss, err := run.Loss()

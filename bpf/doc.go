@@ -16,7 +16,8 @@
 // as event.Loss.Errors.
 //
 // Programs always return 1: a program on a tracepoint that returns 0 hides the
-// hit from every other user of perf events on the machine.
+// hit from every other user of perf events on the machine. Those of sampled
+// events return 0, which drops the sample of this event alone, that nobody reads.
 //
 // Nothing is pinned, so nothing outlives the process, however it ends.
 package bpf

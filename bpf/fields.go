@@ -1,6 +1,10 @@
 package bpf
 
 import (
+	"runtime"
+	"strings"
+
+	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/runtime/event"
@@ -14,6 +18,11 @@ import (
 // common is how many bytes of the record a program must not touch: the kernel
 // keeps a pointer there.
 const common = 8
+
+// samplePeriod is where the context of a sampled event has its period, behind
+// the registers; must match struct bpf_perf_event_data in
+// arch/*/include/uapi/asm/bpf_perf_event.h and linux/bpf_perf_event.h.
+var samplePeriod = map[string]int16{"amd64": 21 * 8, "arm64": 34 * 8}[runtime.GOARCH]
 
 // field reads n into dst, and no other register changes.
 func (g *gen) field(dst asm.Register, n *expr.Field) {
@@ -49,7 +58,7 @@ func (g *gen) field(dst asm.Register, n *expr.Field) {
 		g.rawField(dst, f.Name)
 		return
 	}
-	if f.Place != event.InRaw {
+	if f.Place != event.InRaw || g.kind == ebpf.PerfEvent {
 		refuse("field %s is not in the record", f.Name)
 	}
 	if f.Name == "common_pid" && f.Size == 4 {
@@ -109,6 +118,8 @@ func (g *gen) fact(dst asm.Register, n *expr.Field) {
 			refuse("delay of what is not a pair")
 		}
 		c.load(dst, g.pair.delay)
+	case event.FactPeriod:
+		g.period(dst)
 	case event.FactTime:
 		refuse("times: the kernel's programs have another clock than perf")
 	default:
@@ -120,6 +131,22 @@ func (g *gen) fact(dst asm.Register, n *expr.Field) {
 		g.extend(dst, 8*n.F.Size, n.F.Signed)
 	}
 }
+
+// period is what the event stands for: 1, unless the kernel says otherwise.
+func (g *gen) period(dst asm.Register) {
+	switch {
+	case g.kind == ebpf.PerfEvent:
+		g.code.emit(asm.LoadMem(dst, asm.R6, samplePeriod, asm.DWord))
+	case weighted(g.spec.Events[g.index].Schema):
+		refuse("the period of %s", g.spec.Events[g.index].Label)
+	default:
+		g.code.emit(asm.Mov.Imm(dst, 1))
+	}
+}
+
+// weighted reports that the events count as many, by __perf_count of
+// include/trace/events/sched.h.
+func weighted(s *event.Schema) bool { return strings.HasPrefix(s.FullName(), "sched:sched_stat_") }
 
 func (g *gen) pidTgid() int16 {
 	if g.facts.pid == 0 {
@@ -175,6 +202,8 @@ func (g *gen) needs(n expr.Node, pid, cpu *bool) {
 		switch {
 		case f.F.Place == event.InFact && f.F.Fact == event.FactCPU:
 			*cpu = true
+		case isStack(f):
+			*pid = true
 		case f.F.Place == event.InFact && (f.F.Fact == event.FactPID || f.F.Fact == event.FactTID), f.F.Name == "common_pid":
 			*pid = true
 		}

@@ -1,8 +1,7 @@
 package bpf
 
 import (
-	"fmt"
-	"strings"
+	"strconv"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
@@ -24,15 +23,24 @@ type Image struct {
 // A Program is the code of one event.
 type Program struct {
 	Label  string
-	Kind   ebpf.ProgramType // TracePoint, RawTracepoint, or Tracing: a typed raw one
+	Kind   ebpf.ProgramType // TracePoint, RawTracepoint, PerfEvent, or Tracing: a typed raw one
 	Attach string           // "system:name", or the raw tracepoint's name
 	Ins    asm.Instructions
 	event  int // in Spec.Events, -1 for those of our own
 }
 
-// Raw reports that the program gets the arguments of the trace call instead of
-// a record.
-func (p *Program) Raw() bool { return p.Kind != ebpf.TracePoint }
+// Where says what the program is called by.
+func (p *Program) Where() string {
+	switch p.Kind {
+	case ebpf.PerfEvent:
+		return "samples of " + p.Attach
+	case ebpf.RawTracepoint:
+		return "raw tracepoint " + p.Attach
+	case ebpf.Tracing:
+		return "typed raw tracepoint " + p.Attach
+	}
+	return "tracepoint " + p.Attach
+}
 
 // A unit is the maps in which one program keeps the rows of one table. No two
 // programs share rows: one that interrupts another on its CPU would spoil
@@ -77,14 +85,17 @@ func Generate(s *Spec, host *Host, t *Target) (im *Image, err error) {
 	im = &Image{Spec: s, Target: t, host: host}
 	gens := make([]*gen, len(s.Events))
 	for i, e := range s.Events {
-		if strings.HasPrefix(e.Schema.FullName(), "sched:sched_stat_") && (t.sets() || len(t.PIDs)+len(t.TIDs) > 0) {
+		if weighted(e.Schema) && (t.sets() || len(t.PIDs)+len(t.TIDs) > 0) {
 			// perf brings these to the task that waited, not the one that runs.
 			refuse("%s is about another task than the running one", e.Label)
 		}
-		if e.Schema.System == "" || len(e.Schema.Fields) == 0 {
+		if !e.Sampled && (e.Schema.System == "" || len(e.Schema.Fields) == 0) {
 			refuse("%s is not a tracepoint", e.Label)
 		}
 		gens[i] = &gen{code: newCode(), host: host, spec: s, image: im, index: i, kind: ebpf.TracePoint}
+		if e.Sampled {
+			gens[i].kind = ebpf.PerfEvent
+		}
 	}
 	s.prepare(gens)
 	for i, e := range s.Events {
@@ -191,7 +202,11 @@ func (g *gen) program(e *Event, t *Target) {
 	}
 	exit := c.label()
 	c.emit(asm.Mov.Reg(asm.R6, asm.R1))
-	g.target(t, e.CPUs, pid, cpu, exit)
+	if e.Sampled {
+		g.target(&Target{}, nil, pid, cpu, exit)
+	} else {
+		g.target(t, e.CPUs, pid, cpu, exit)
+	}
 	g.moment(g.spec.nodes(g.index))
 	if e.Filter != nil {
 		fail, pass := c.label(), c.label()
@@ -214,7 +229,7 @@ func (g *gen) program(e *Event, t *Target) {
 	}
 	c.place(exit)
 	c.dead = false // it is reached at least from above
-	c.emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
+	c.emit(asm.Mov.Imm(asm.R0, int32(b2i(!e.Sampled))), asm.Return())
 }
 
 // What a program counts beside its tables: for joins and filters together, then
@@ -232,7 +247,17 @@ func (t *Table) statEvicted() int { return statTables + 2*t.index + 1 }
 // stats is the number of statistics of each program.
 func (s *Spec) stats() int { return statTables + 2*len(s.Tables) }
 
-func (g *gen) statsMap() string { return fmt.Sprintf("stat_%d", g.index) }
+func (g *gen) statsMap() string { return "stat_" + itoa(g.index) }
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// generations is how many maps there are of what is read while events come.
+func (s *Spec) generations() int {
+	if s.Intervals {
+		return 2
+	}
+	return 1
+}
 
 // count adds 1 to a statistic. R0 to R5 are lost.
 func (g *gen) count(stat int) {

@@ -20,11 +20,7 @@ func (g *gen) unitOf(t *Table) *unit {
 		}
 	}
 	u := &unit{table: t, program: g.index}
-	generations := 1
-	if g.spec.Intervals {
-		generations = 2
-	}
-	for n := range generations {
+	for n := range g.spec.generations() {
 		name := func(kind string) string { return fmt.Sprintf("%s_%d_%d_%d", kind, g.index, t.index, n) }
 		u.rows = append(u.rows, name("rows"))
 		if t.value.dense {
@@ -51,7 +47,7 @@ func (g *gen) tableFeed(f *Feed) {
 	for _, p := range f.Preds {
 		g.test(p, false, end)
 	}
-	key := c.alloc(t.keyLen)
+	key, stack := c.alloc(t.keyLen), int16(0)
 	if len(t.cols) == 0 {
 		c.zero(key, t.keyLen)
 	}
@@ -59,6 +55,14 @@ func (g *gen) tableFeed(f *Feed) {
 		at := key + int16(col.off)
 		if col.text {
 			g.text(at, col.size, f.Keys[i])
+			continue
+		}
+		if col.stack {
+			if stack != 0 {
+				refuse("two stacks in one key")
+			}
+			stack = at
+			g.stack(at, f.Keys[i])
 			continue
 		}
 		g.value(f.Keys[i])
@@ -73,12 +77,12 @@ func (g *gen) tableFeed(f *Feed) {
 		c.emit(asm.LoadMem(asm.R1, asm.R1, 0, asm.DWord))
 		c.store(generation, asm.R1)
 		c.ifImm(asm.JNE, asm.R1, 0, second)
-		g.row(u, 0, key, found)
+		g.row(u, 0, key, stack, found, full)
 		c.goTo(full)
 		c.place(second)
-		g.row(u, 1, key, found)
+		g.row(u, 1, key, stack, found, full)
 	} else {
-		g.row(u, 0, key, found)
+		g.row(u, 0, key, stack, found, full)
 	}
 	c.goTo(full)
 	c.place(found)
@@ -99,8 +103,9 @@ func (g *gen) tableFeed(f *Feed) {
 	c.stack = mark
 }
 
-// row finds or makes the row of a key, and jumps to found with it in R0.
-func (g *gen) row(u *unit, n int, key int16, found label) {
+// row finds or makes the row of a key, and jumps to found with it in R0. If part
+// of the key is a stack's hash, the stack is kept with a new row.
+func (g *gen) row(u *unit, n int, key, stack int16, found, full label) {
 	c := g.code
 	t := u.table
 	mark := c.stack
@@ -125,6 +130,9 @@ func (g *gen) row(u *unit, n int, key int16, found label) {
 	look()
 	// Slow path: a new row. That another CPU makes it at the same time is no
 	// error.
+	if stack != 0 {
+		g.keep(stack, n, full)
+	}
 	c.mapPtr(asm.R1, u.rows[n])
 	c.addr(asm.R2, key)
 	c.mapValue(asm.R3, t.zeroMap(), 0)

@@ -111,7 +111,7 @@ func TestCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := agg.New(agg.Spec{Keys: []*flow.Fn{fnOf(id)}, Aggs: []agg.Agg{{Op: agg.Count}}, Args: []agg.Arg{{}}})
-	if err := r.Rows(func(_ *Table, p *agg.Partial) { g.AddPartial(p) }); err != nil {
+	if err := r.Rows(nil, func(_ *Table, p *agg.Partial) { g.AddPartial(p) }); err != nil {
 		t.Fatal(err)
 	}
 	for _, row := range g.Rows() {

@@ -153,7 +153,7 @@ func useful(log []string) string {
 // Attach starts the programs, those of our own first. root is the process of a
 // workload target, which must not have executed its command yet.
 func (r *Run) Attach(t *Target) error {
-	if t.sets() {
+	if t.sets() && r.maps[ctlMap] != nil {
 		ctl := make([]uint64, 2)
 		ctl[0], ctl[1] = nobody, nobody
 		if t.Workload {
@@ -183,6 +183,8 @@ func (r *Run) attach(p *Program, prog *ebpf.Program) error {
 	var l link.Link
 	var err error
 	switch p.Kind {
+	case ebpf.PerfEvent:
+		return nil // by who opens the event
 	case ebpf.TracePoint:
 		return r.tracepoint(p, prog)
 	case ebpf.RawTracepoint:
@@ -210,6 +212,17 @@ func (r *Run) tracepoint(p *Program, prog *ebpf.Program) error {
 	}
 	r.links = append(r.links, func() error { return unix.Close(fd) })
 	return unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_BPF, prog.FD())
+}
+
+// Sampled is the descriptor of the program for an event that is sampled; -1 if
+// it is not.
+func (r *Run) Sampled(event int) int {
+	for i := range r.im.Programs {
+		if p := &r.im.Programs[i]; p.event == event && p.Kind == ebpf.PerfEvent {
+			return r.progs[i].FD()
+		}
+	}
+	return -1
 }
 
 // Stop detaches the programs. What they counted stays to be read.
@@ -255,9 +268,7 @@ func (r *Run) Describe() []string {
 	var lines []string
 	for i := range r.im.Programs {
 		p := &r.im.Programs[i]
-		lines = append(lines, fmt.Sprintf("bpf: %s, %s %s, %d instructions", p.Label,
-			map[ebpf.ProgramType]string{ebpf.TracePoint: "tracepoint", ebpf.RawTracepoint: "raw tracepoint", ebpf.Tracing: "typed raw tracepoint"}[p.Kind],
-			p.Attach, len(p.Ins)))
+		lines = append(lines, fmt.Sprintf("bpf: %s, %s, %d instructions", p.Label, p.Where(), len(p.Ins)))
 	}
 	return append(lines, fmt.Sprintf("bpf: %d programs attached, no open events", len(r.progs)))
 }

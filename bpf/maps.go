@@ -47,6 +47,7 @@ func (im *Image) common() {
 		im.Maps = append(im.Maps, &ebpf.MapSpec{Name: fmt.Sprintf("stat_%d", i), Type: ebpf.PerCPUArray,
 			KeySize: 4, ValueSize: uint32(8 * s.stats()), MaxEntries: 1})
 	}
+	im.stackMaps()
 	for _, t := range s.Tables {
 		im.Maps = append(im.Maps, &ebpf.MapSpec{Name: t.zeroMap(), Type: ebpf.Array, KeySize: 4,
 			ValueSize: uint32(t.value.size), MaxEntries: 1})

@@ -88,6 +88,11 @@ func (g *gen) pickRaw(e *Event, nodes []expr.Node) {
 		g.kind = ebpf.RawTracepoint
 		return
 	}
+	if e.Sampled || e.stacked && e.Stack.Kernel {
+		// The kernel's stack begins where the record was made, without
+		// frames of the program itself.
+		return
+	}
 	p := rawPointOf(e.Schema.FullName())
 	if p == nil || !g.host.raw(p.name) {
 		return

@@ -24,8 +24,9 @@ import (
 // and sees rows in the middle of an update.
 
 // Rows fetches the rows of all tables since the last call, and calls add for
-// each part of a row, in the order in which the parts began.
-func (r *Run) Rows(add func(t *Table, p *agg.Partial)) error {
+// each part of a row, in the order in which the parts began. A stack in a key is
+// the number that number returns for it; it may be nil where there are none.
+func (r *Run) Rows(number func(s *Stack) uint64, add func(t *Table, p *agg.Partial)) error {
 	old := r.generation
 	if r.im.Spec.Intervals && !r.stopped {
 		r.generation = 1 - old
@@ -39,8 +40,12 @@ func (r *Run) Rows(add func(t *Table, p *agg.Partial)) error {
 		p *agg.Partial
 	}
 	var parts []part
+	stacks, err := r.stacks(int(old), number)
+	if err != nil {
+		return fmt.Errorf("read stacks: %w", err)
+	}
 	for _, u := range r.im.units {
-		err := r.unit(u, int(old), func(p *agg.Partial) { parts = append(parts, part{u.table, p}) })
+		err := r.unit(u, int(old), stacks, func(p *agg.Partial) { parts = append(parts, part{u.table, p}) })
 		if err != nil {
 			return fmt.Errorf("read %s: %w", u.table.Name, err)
 		}
@@ -63,7 +68,7 @@ func (r *Run) settle() {
 }
 
 // unit reads one program's rows of one table.
-func (r *Run) unit(u *unit, n int, add func(p *agg.Partial)) error {
+func (r *Run) unit(u *unit, n int, stacks stackIDs, add func(p *agg.Partial)) error {
 	t := u.table
 	buckets := map[uint64][][]agg.BucketCount{} // by row
 	if t.value.sketch {
@@ -88,7 +93,7 @@ func (r *Run) unit(u *unit, n int, add func(p *agg.Partial)) error {
 			if values[hitsAt/8] == 0 {
 				continue
 			}
-			p := t.partial(key, values[:words])
+			p := t.partial(key, values[:words], stacks)
 			if t.value.sketch {
 				p.Buckets = buckets[values[t.value.self/8]]
 				if p.Buckets == nil {
@@ -135,8 +140,8 @@ func (r *Run) dense(name string, each func(key []byte, values []uint64)) error {
 }
 
 // partial decodes the value of a row.
-func (t *Table) partial(key []byte, v []uint64) *agg.Partial {
-	p := &agg.Partial{Key: t.pack(key), First: event.Time(v[firstAt/8]), Hits: v[hitsAt/8],
+func (t *Table) partial(key []byte, v []uint64, stacks stackIDs) *agg.Partial {
+	p := &agg.Partial{Key: t.pack(key, stacks), First: event.Time(v[firstAt/8]), Hits: v[hitsAt/8],
 		Measures: make([]agg.Measure, t.Args)}
 	word := func(at int) int64 {
 		if at < 0 {
@@ -158,10 +163,14 @@ func (t *Table) partial(key []byte, v []uint64) *agg.Partial {
 }
 
 // pack turns a key of the map into one of agg.Group, as key.Append does.
-func (t *Table) pack(k []byte) []byte {
+func (t *Table) pack(k []byte, stacks stackIDs) []byte {
 	var b []byte
 	for _, c := range t.cols {
 		cell := k[c.off : c.off+c.size]
+		if c.stack {
+			b = append(b, stacks.id(cell)...)
+			continue
+		}
 		if !c.text {
 			b = append(b, cell...)
 			continue

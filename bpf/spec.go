@@ -16,13 +16,18 @@ type Spec struct {
 	Intervals bool
 }
 
-// An Event is one tracepoint.
+// An Event is one tracepoint, or one event of perf that is sampled. The latter
+// is opened by somebody else, on the target, and has the program set.
 type Event struct {
-	Schema *event.Schema
-	Label  string
-	Filter expr.Node // nil passes all
-	CPUs   []int     // nil is all of the target's
-	Feeds  []Feed
+	Schema  *event.Schema
+	Sampled bool
+	Label   string
+	Filter  expr.Node // nil passes all
+	CPUs    []int     // nil is all of the target's
+	Feeds   []Feed
+	Stack   *StackSpec // nil if nobody asks for it
+
+	stacked bool // somebody counts by it
 }
 
 // A Feed is where events, or pairs, go if all of Preds hold: to a table or
@@ -88,9 +93,10 @@ type Table struct {
 
 // A column of a key.
 type column struct {
-	text bool
-	off  int
-	size int
+	text  bool
+	stack bool
+	off   int
+	size  int
 }
 
 // valueLayout is where a row keeps what; offsets in bytes, -1 is nowhere.
@@ -184,7 +190,7 @@ func (t *Table) layout() {
 	if v.size > 30<<10 {
 		refuse("rows of %d bytes", v.size)
 	}
-	v.dense = len(t.cols) == 1 && !t.cols[0].text && v.size <= denseSize
+	v.dense = len(t.cols) == 1 && !t.cols[0].text && !t.cols[0].stack && v.size <= denseSize
 }
 
 func opName(op agg.Op) string {
@@ -208,6 +214,10 @@ func (t *Table) columns(feeds []keyed) {
 		for k, f := range feeds {
 			n := f.keys[i]
 			switch {
+			case isStack(n):
+				col.stack, col.size = true, stackKey
+				f.g.stackSpec(n)
+				f.g.spec.Events[f.g.index].stacked = true
 			case n.Type().Kind == expr.Str:
 				col.text, col.size = true, max(col.size, f.g.room(n))
 			case n.Type().Numeric():
@@ -215,7 +225,7 @@ func (t *Table) columns(feeds []keyed) {
 			default:
 				refuse("key %s is a %s", n, n.Type())
 			}
-			if k > 0 && col.text != (n.Type().Kind == expr.Str) {
+			if k > 0 && (col.text != (n.Type().Kind == expr.Str) || col.stack != isStack(n)) {
 				refuse("key %s has two kinds", n)
 			}
 		}

@@ -70,9 +70,13 @@ type words64 struct {
 	noBatch bool // this kernel has none for this type
 }
 
-// batchKeys is how many elements one call fetches. It must not be less than
-// there are in a bucket of a hash.
-const batchKeys = 256
+// batchKeys is how many elements one call fetches, and fewer if they are large.
+// It must not be less than there are in a bucket of a hash.
+const (
+	batchKeys  = 256
+	batchBytes = 1 << 17
+	leastBatch = 32
+)
 
 // drain calls fn for every element of a hash and deletes it. Nobody may write
 // to it meanwhile. The slices die when fn returns.
@@ -113,14 +117,14 @@ func unsupported(err error) bool {
 }
 
 func (m *words64) batches(cmd uintptr, fn func(key []byte, values []uint64)) error {
-	keys := make([]byte, m.key*batchKeys)
 	width := m.value * m.cpus
-	values := make([]uint64, width*batchKeys)
+	n := max(leastBatch, min(batchKeys, batchBytes/(8*width)))
+	keys, values := make([]byte, m.key*n), make([]uint64, width*n)
 	cursor := make([]byte, max(m.key, 8))
 	a := &batchAttr{out: unsafe.Pointer(&cursor[0]), keys: unsafe.Pointer(&keys[0]),
 		values: unsafe.Pointer(&values[0]), fd: uint32(m.fd)}
 	for {
-		a.count = batchKeys
+		a.count = uint32(n)
 		err := bpfBatch(cmd, a)
 		over := errors.Is(err, unix.ENOENT)
 		if err != nil && !over {

@@ -154,8 +154,9 @@ func rangesOf(cpus, only []int) [][2]int {
 // trackers adds the programs that keep the set of processes: the workload
 // counts from its execve on, children when they are made.
 func (im *Image) trackers(host *Host, t *Target) {
-	if !t.sets() {
-		return
+	traced := slices.ContainsFunc(im.Spec.Events, func(e *Event) bool { return !e.Sampled })
+	if !t.sets() || !traced {
+		return // samples come of the target alone
 	}
 	im.Maps = append(im.Maps,
 		&ebpf.MapSpec{Name: ctlMap, Type: ebpf.Array, KeySize: 4, ValueSize: 16, MaxEntries: 1},

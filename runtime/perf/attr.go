@@ -104,6 +104,14 @@ func (c *Config) counting(e *EventConfig) unix.PerfEventAttr {
 	return a
 }
 
+// hooked is the attribute of an event whose samples a program takes: it has no
+// ring.
+func (c *Config) hooked(e *EventConfig) unix.PerfEventAttr {
+	a := c.sampling(e, false, false)
+	a.Sample_type, a.Read_format = 0, 0
+	return a
+}
+
 func (c *Config) base(e *EventConfig) unix.PerfEventAttr {
 	a := unix.PerfEventAttr{
 		Type:    e.Schema.Type,

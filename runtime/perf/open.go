@@ -29,6 +29,7 @@ type opener struct {
 	noPoke bool // nor about changes of it (before 5.8)
 	dead   map[int]bool
 	text   []byte // what config1 of the event being opened points to
+	hooked bool   // programs take the samples
 }
 
 // member is one event of the Config, or the dummy, on its way.
@@ -69,9 +70,12 @@ func (o *opener) members(counting bool) []member {
 	}
 	for i := range c.Events {
 		ev := &c.Events[i]
-		if counting {
+		switch {
+		case o.hooked:
+			ms = append(ms, member{i, ev, c.hooked(ev)})
+		case counting:
 			ms = append(ms, member{i, ev, c.counting(ev)})
-		} else {
+		default:
 			ms = append(ms, member{i, ev, c.sampling(ev, withID, ringCPU)})
 		}
 	}

@@ -33,7 +33,8 @@ type Source struct {
 	warnings []error
 	stopped  bool // the events are disabled, what is in the rings is all
 	eof      bool
-	counting bool // for Counters
+	counting bool // for Counters, and for Hooks
+	hooked   bool // for Hooks
 
 	workload *Workload
 	pidfds   []int

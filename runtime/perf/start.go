@@ -73,7 +73,7 @@ func (s *Source) attach(ctx context.Context) (err error) {
 		if s.counting && s.att.family != nil {
 			return uncountable()
 		}
-		s.open = &opener{cfg: &s.cfg, att: s.att, warn: warn}
+		s.open = &opener{cfg: &s.cfg, att: s.att, warn: warn, hooked: s.hooked}
 		err = s.open.openAll(ctx, s.counting)
 		s.att.close()
 		if err != nil {

@@ -38,7 +38,8 @@ type Workload struct {
 	// it runs; 0 is one. The last one lets it go.
 	Openers int
 
-	attached int // openers that are ready while the child is held
+	held     bool // the child waits for us
+	attached int  // openers that are ready meanwhile
 	path     string
 	process  *os.Process
 	tid      int      // the thread that will call execve
@@ -118,7 +119,7 @@ func (w *Workload) find() error {
 
 // start makes the held child.
 func (w *Workload) start() error {
-	if w.attached > 0 {
+	if w.held {
 		return nil // another opener made it
 	}
 	if err := w.find(); err != nil {
@@ -168,6 +169,7 @@ func (w *Workload) start() error {
 		w.kill()
 		return fail(errors.New("the held child did not answer; main must call perf.MaybeExecChild first"))
 	}
+	w.held = true
 	return nil
 }
 
@@ -201,7 +203,7 @@ func (w *Workload) release() error {
 	if w.attached++; w.attached < w.Openers {
 		return nil
 	}
-	w.attached = 0
+	w.attached, w.held = 0, false
 	if _, err := w.hold.Write([]byte{1}); err != nil {
 		return &diag.Error{Op: "start", Subject: w.Args[0], Cause: fmt.Errorf("the held child is gone: %w", err), Class: diag.Attach}
 	}
@@ -225,7 +227,7 @@ func (w *Workload) kill() {
 	if w.process == nil {
 		return
 	}
-	w.attached = 0
+	w.attached, w.held = 0, false
 	w.hold.Close()
 	w.report.Close()
 	w.process.Signal(syscall.SIGTERM)

@@ -179,7 +179,7 @@ func (k *Kernel) Partial(t *bpf.Table, p *agg.Partial) bool {
 		d.frame.Reset(d.parts[expr.Self])
 		packed = key.Append(packed, col.prog, &d.frame)
 		if d.frame.Err != nil {
-			k.tables[t].Group.AddLoss(event.Loss{Errors: p.Hits})
+			k.groups[t].AddLoss(event.Loss{Errors: p.Hits})
 			return false
 		}
 	}

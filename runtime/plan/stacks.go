@@ -37,6 +37,7 @@ type StacksRun struct {
 	Group *agg.Group // by stack, pid and Keys
 	Keys  []result.Column
 	Value result.Column
+	spec  agg.Spec
 }
 
 // The first columns of StacksRun.Group.
@@ -87,7 +88,7 @@ func (b *builder) countStacks(s *Stacks) error {
 		spec.Aggs = append(spec.Aggs, agg.Agg{Op: agg.Sum, Arg: 1})
 		run.Value = result.Column{Name: s.Name, Unit: b.stacksUnit(fn, brs)}
 	}
-	run.Group = agg.New(spec)
+	run.Group, run.spec = agg.New(spec), spec
 	b.plan.Stacks = append(b.plan.Stacks, run)
 	b.plan.errs = append(b.plan.errs, func() (string, *flow.Errors) { return run.Name, run.Group.Errors() })
 	b.attach(run.Name, brs, run.Group)

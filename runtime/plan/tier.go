@@ -37,19 +37,21 @@ type Tier struct {
 	HostNo string
 	// Intervals says that there are results while the run goes on.
 	Intervals bool
+	// MaxStack is the most addresses that the kernel finds in a stack.
+	MaxStack int
 }
 
 // A Kernel is a plan that runs inside the kernel.
 type Kernel struct {
 	Image  *bpf.Image
-	tables map[*bpf.Table]*Table
+	groups map[*bpf.Table]*agg.Group
 	pairs  map[*bpf.Table]bool // fed by pairs
 	// deferred are the keys that are computed when rows are read.
 	deferred map[*bpf.Table]*deferred
 }
 
-// Table is the plan's table that t computes.
-func (k *Kernel) Table(t *bpf.Table) *Table { return k.tables[t] }
+// Group is the plan's group whose rows t has.
+func (k *Kernel) Group(t *bpf.Table) *agg.Group { return k.groups[t] }
 
 // EventsOf is how many events a hit of t stands for.
 func (k *Kernel) EventsOf(t *bpf.Table) uint64 {
@@ -80,8 +82,6 @@ func (b *builder) tier() (settle func() error) {
 		case err != nil:
 		case p.Watch:
 			err = not("the script tells by itself which threads it is about")
-		case p.HasStacks:
-			err = not("stacks are wanted")
 		case p.Overwrite:
 			err = not("the last events are wanted")
 		}
@@ -109,8 +109,8 @@ func (b *builder) kernel() (*Kernel, error) {
 	if err := b.onlyTables(); err != nil {
 		return nil, err
 	}
-	k := &kernelBuilder{b: b, spec: &bpf.Spec{Intervals: t.Intervals}, out: &Kernel{tables: map[*bpf.Table]*Table{}, pairs: map[*bpf.Table]bool{}, deferred: map[*bpf.Table]*deferred{}},
-		events: map[int]int{}, fed: map[*bpf.Table]int{}, tables: map[*agg.Group]*bpf.Table{}, joins: map[*joinNode]*bpf.Join{}}
+	k := &kernelBuilder{b: b, spec: &bpf.Spec{Intervals: t.Intervals}, out: &Kernel{groups: map[*bpf.Table]*agg.Group{}, pairs: map[*bpf.Table]bool{}, deferred: map[*bpf.Table]*deferred{}},
+		events: map[int]int{}, fed: map[*bpf.Table]int{}, tables: map[*agg.Group]*kernelTable{}, joins: map[*joinNode]*bpf.Join{}}
 	if err := k.build(); err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (b *builder) onlyTables() error {
 		what string
 	}{{len(p.Logs), "a log shows events"}, {len(p.Eachs), "a script function sees every event"},
 		{len(p.Heats), "a heat map has every event"}, {len(p.Databases), "a database has every event"}, {len(p.Execs), "exec= sees every event"},
-		{len(p.Slows), "slow pairs are shown with their events"}, {len(p.Stacks), "stacks are counted"},
+		{len(p.Slows), "slow pairs are shown with their events"},
 		{len(p.Triggers), "events end intervals"}, {len(p.Counts), "counters are read"}, {len(p.Records), "records of the kernel are read"},
 		{len(p.Folds), "a fold runs in ppscript"}} {
 		if x.n > 0 {
@@ -171,12 +171,14 @@ func (b *builder) onlyTables() error {
 	for _, e := range p.Events {
 		s := e.Source
 		switch {
-		case s.Kind != Tracepoint || s.Probe != nil:
-			return not("%s is not a tracepoint", e.Stream.Label)
+		case s.Probe != nil || s.Kind == Cache || s.PMU != nil:
+			return not("%s is neither a tracepoint nor an event that is sampled", e.Stream.Label)
+		case e.Stack != nil && e.Stack.Dwarf():
+			return not("user stacks of %s are unwound by unwind tables; --user-callchain fp asks for frame pointers", e.Stream.Label)
+		case s.Kind != Tracepoint:
+			continue // perf samples it, and the program takes the sample
 		case s.Period > 1 || s.Freq > 0:
 			return not("%s is sampled", e.Stream.Label)
-		case s.Stack || e.Stack != nil:
-			return not("%s has stacks", e.Stream.Label)
 		case s.Exclude != Exclude{}:
 			return not("%s excludes user or kernel", e.Stream.Label)
 		}
@@ -191,14 +193,39 @@ type kernelBuilder struct {
 	out    *Kernel
 	events map[int]int // by stream: index in spec
 	fed    map[*bpf.Table]int
-	tables map[*agg.Group]*bpf.Table
+	tables map[*agg.Group]*kernelTable
 	joins  map[*joinNode]*bpf.Join
+}
+
+// A kernelTable is a group, and what it counts.
+type kernelTable struct {
+	*bpf.Table
+	spec *agg.Spec
+}
+
+func (k *kernelBuilder) table(name string, g *agg.Group, spec *agg.Spec) {
+	t := &bpf.Table{Name: name, Aggs: spec.Aggs, Args: len(spec.Args), Limit: spec.Limit}
+	k.spec.Tables = append(k.spec.Tables, t)
+	k.tables[g], k.out.groups[t] = &kernelTable{t, spec}, g
+}
+
+// stackSpec is s as programs need it.
+func (k *kernelBuilder) stackSpec(s *StackSpec) *bpf.StackSpec {
+	if s == nil {
+		return nil
+	}
+	most := k.b.env.Tier.MaxStack
+	if s.Max > 0 {
+		most = min(most, s.Max)
+	}
+	return &bpf.StackSpec{Kernel: s.Kernel, User: s.User, Max: most}
 }
 
 func (k *kernelBuilder) build() error {
 	b := k.b
 	for _, e := range b.plan.Events {
-		ev := &bpf.Event{Schema: e.Stream.Schema, Label: e.Stream.Label, CPUs: e.Source.CPUs}
+		ev := &bpf.Event{Schema: e.Stream.Schema, Label: e.Stream.Label, CPUs: e.Source.CPUs, Sampled: e.Source.Kind != Tracepoint,
+			Stack: k.stackSpec(e.Stack)}
 		if f := e.Source.Filter; f != "" {
 			p, err := expr.CompileFilter(f, b.scope(e.Source, e.Stream.Schema))
 			if err != nil {
@@ -213,9 +240,10 @@ func (k *kernelBuilder) build() error {
 		if t.Tree != nil {
 			return not("%s is a tree of calls", t.Name)
 		}
-		bt := &bpf.Table{Name: t.Name, Aggs: t.spec.Aggs, Args: len(t.spec.Args), Limit: t.spec.Limit}
-		k.spec.Tables = append(k.spec.Tables, bt)
-		k.tables[t.Group], k.out.tables[bt] = bt, t
+		k.table(t.Name, t.Group, &t.spec)
+	}
+	for _, s := range b.plan.Stacks {
+		k.table(s.Name, s.Group, &s.spec)
 	}
 	for _, n := range b.joins {
 		if err := k.join(n); err != nil {
@@ -268,8 +296,9 @@ func (k *kernelBuilder) feed(a *attachment, br *branch) error {
 	}
 	switch sink := a.sink.(type) {
 	case *agg.Group:
-		f.Table = k.tables[sink]
-		if err := k.columns(&f, k.out.tables[f.Table], br.stream); err != nil {
+		t := k.tables[sink]
+		f.Table = t.Table
+		if err := k.columns(&f, t.spec, br.stream); err != nil {
 			return err
 		}
 	case *joinNode:
@@ -330,10 +359,10 @@ func (k *kernelBuilder) pairFeed(n *joinNode, stream int, f bpf.Feed) error {
 }
 
 // columns are the keys and arguments of a table for one stream.
-func (k *kernelBuilder) columns(f *bpf.Feed, t *Table, stream int) error {
+func (k *kernelBuilder) columns(f *bpf.Feed, spec *agg.Spec, stream int) error {
 	d := &deferred{}
 	part := k.partOf(stream)
-	for _, fn := range t.spec.Keys {
+	for _, fn := range spec.Keys {
 		n, err := nodeOf(fn.At(stream))
 		if err != nil {
 			return err
@@ -350,8 +379,8 @@ func (k *kernelBuilder) columns(f *bpf.Feed, t *Table, stream int) error {
 	if k.out.deferred[f.Table] != nil && k.fed[f.Table] > 1 {
 		return not("a key of several events is computed in ppscript")
 	}
-	for i := range t.spec.Args {
-		a := &t.spec.Args[i]
+	for i := range spec.Args {
+		a := &spec.Args[i]
 		arg := bpf.Arg{Off: a.Only != nil && !(stream < len(a.Only) && a.Only[stream])}
 		for _, x := range []struct {
 			fn *flow.Fn
@@ -422,11 +451,7 @@ func (p *Plan) explainTier(b *strings.Builder) {
 		fmt.Fprintf(b, "engine          bpf: events are related and counted inside the kernel\n")
 		for i := range p.Kernel.Image.Programs {
 			prog := &p.Kernel.Image.Programs[i]
-			kind := "tracepoint"
-			if prog.Raw() {
-				kind = "raw tracepoint"
-			}
-			fmt.Fprintf(b, "                %s: %s %s, %d instructions\n", prog.Label, kind, prog.Attach, len(prog.Ins))
+			fmt.Fprintf(b, "                %s: %s, %d instructions\n", prog.Label, prog.Where(), len(prog.Ins))
 		}
 	case p.KernelNo != "":
 		fmt.Fprintf(b, "engine          perf: not in the kernel, since %s\n", p.KernelNo)

@@ -89,7 +89,8 @@ func TestTierSaysWhyNot(t *testing.T) {
 	f("last needs the events", &Group{In: made(), Aggs: []AggCol{{Name: "x", Op: "last", Arg: text("n")}}})
 	f("at 13 of the record", countedBy(made(), "odd"))
 	f("glob", countedBy(&Where{made(), *text("name ~ \"*x*\"")}))
-	f("period", countedBy(made(), "_period"))
+	f("unwind tables", countedBy(&WithStack{made(), StackSpec{User: true, Unwind: "auto"}}, "stack"))
+	f("neither a tracepoint nor", countedBy(&Source{Kind: Cache, Name: "l1d-loads"}))
 }
 
 // What the kernel cannot compute it groups by the numbers for it, and rows of

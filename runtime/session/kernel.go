@@ -27,13 +27,15 @@ type kernelRun struct {
 	plan  *plan.Kernel
 	run   *bpf.Run
 	watch *perf.Watch
+	hooks *perf.Hooks // events that perf samples; nil if there are none
+	side  *sideBand   // nil if nobody must know what processes map
 	swept time.Time
 }
 
 // tier says what the plan needs to know to decide about the kernel.
 func (w *world) tier() plan.Tier {
 	o := &w.cfg.Options
-	t := plan.Tier{Engine: o.Engine, Intervals: o.Interval > 0}
+	t := plan.Tier{Engine: o.Engine, Intervals: o.Interval > 0, MaxStack: maxStack(false)}
 	if t.Engine != plan.EngineAuto && t.Engine != plan.EngineBPF || w.file != nil {
 		t.HostNo = "the engine shall be perf"
 		return t
@@ -90,7 +92,7 @@ func online(cpus []int) bool {
 // openKernel opens the plan inside the kernel if it shall run there, and
 // reports whether it does or failed. If the kernel refuses under auto, the
 // plan runs here.
-func (r *run) openKernel(_ context.Context, err *error) bool {
+func (r *run) openKernel(ctx context.Context, err *error) bool {
 	k := r.plan.Kernel
 	if k == nil {
 		if no := r.plan.KernelNo; no != "" {
@@ -101,7 +103,7 @@ func (r *run) openKernel(_ context.Context, err *error) bool {
 	run, e := bpf.Load(k.Image)
 	if e == nil {
 		kr := &kernelRun{plan: k, run: run}
-		if e = kr.start(&r.cfg.Target, k); e == nil {
+		if e = kr.start(ctx, r); e == nil {
 			r.kernel = kr
 			for _, line := range run.Describe() {
 				r.verbose(1, line)
@@ -125,6 +127,7 @@ func (r *run) openKernel(_ context.Context, err *error) bool {
 	}
 	r.verbose(1, "the kernel refused the plan's programs, ppscript does their work: "+e.Error())
 	r.plan.Kernel = nil
+	r.plan.KernelNo = "the kernel refused the programs"
 	return false
 }
 
@@ -132,14 +135,23 @@ func (r *run) openKernel(_ context.Context, err *error) bool {
 type errHere struct{ error }
 
 // start attaches the programs to the target. A workload is held until all are.
-func (k *kernelRun) start(t *perf.Target, p *plan.Kernel) (err error) {
+func (k *kernelRun) start(ctx context.Context, r *run) (err error) {
+	t := &r.cfg.Target
 	if k.watch, err = perf.OpenWatch(*t); err != nil {
 		return &errHere{err}
 	}
-	target := p.Image.Target
+	if r.plan.Mappings {
+		if k.side, err = openSideBand(ctx); err != nil {
+			return &errHere{err}
+		}
+	}
+	target := k.plan.Image.Target
 	target.Root = k.watch.PID()
 	if err = k.run.Attach(target); err != nil {
 		return err
+	}
+	if err = k.hook(ctx, r); err != nil {
+		return &errHere{err}
 	}
 	if err = k.watch.Release(); err != nil {
 		return &errHere{err}
@@ -147,7 +159,32 @@ func (k *kernelRun) start(t *perf.Target, p *plan.Kernel) (err error) {
 	return nil
 }
 
-func (k *kernelRun) wait(ctx context.Context, timeout time.Duration) error {
+// hook opens the events that perf samples, with their programs.
+func (k *kernelRun) hook(ctx context.Context, r *run) (err error) {
+	c := r.world.perfConfig(r.plan)
+	events := c.Events
+	c.Events = nil
+	for i := range events {
+		if fd := k.run.Sampled(i); fd >= 0 {
+			events[i].Program = fd
+			c.Events = append(c.Events, events[i])
+		}
+	}
+	if len(c.Events) == 0 {
+		return nil
+	}
+	if c.Target.Workload != nil {
+		c.Target.Workload.Openers++ // beside the watch
+	}
+	k.hooks, err = perf.OpenHooks(ctx, c)
+	return err
+}
+
+func (k *kernelRun) wait(ctx context.Context, r *run, timeout time.Duration) error {
+	err := k.look(r, false)
+	if err != nil {
+		return err
+	}
 	if now := time.Now(); now.Sub(k.swept) > sweepTime {
 		k.swept = now
 		if err := k.run.Sweep(); err != nil {
@@ -160,10 +197,10 @@ func (k *kernelRun) wait(ctx context.Context, timeout time.Duration) error {
 // collect brings the interval's rows to the tables, and returns what was lost.
 func (k *kernelRun) collect(r *run) (event.Loss, error) {
 	hits := map[*bpf.Table]uint64{}
-	err := k.run.Rows(func(t *bpf.Table, p *agg.Partial) {
+	err := k.run.Rows(r.stacks.number, func(t *bpf.Table, p *agg.Partial) {
 		hits[t] += p.Hits
 		if k.plan.Partial(t, p) {
-			k.plan.Table(t).Group.AddPartial(p)
+			k.plan.Group(t).AddPartial(p)
 		}
 	})
 	if err != nil {
@@ -177,7 +214,7 @@ func (k *kernelRun) collect(r *run) (event.Loss, error) {
 		samples = max(samples, n*k.plan.EventsOf(t))
 	}
 	for t, l := range loss.Tables {
-		k.plan.Table(t).Group.AddLoss(l)
+		k.plan.Group(t).AddLoss(l)
 	}
 	router := r.plan.Router
 	router.Samples += samples + loss.Joins.Unmatched
@@ -188,8 +225,25 @@ func (k *kernelRun) collect(r *run) (event.Loss, error) {
 	return loss.Joins, err
 }
 
+// stop ends the programs. What they counted stays to be read.
+func (k *kernelRun) stop(r *run) error {
+	if k.hooks != nil {
+		if err := k.hooks.Stop(); err != nil {
+			return err
+		}
+	}
+	if err := k.run.Stop(); err != nil {
+		return err
+	}
+	return k.look(r, true)
+}
+
 func (k *kernelRun) close() error {
-	err := k.run.Close()
+	var err error
+	if k.hooks != nil {
+		err = k.hooks.Close()
+	}
+	err = errors.Join(err, k.run.Close(), k.side.close())
 	if k.watch != nil {
 		err = errors.Join(err, k.watch.Close())
 	}
@@ -199,6 +253,9 @@ func (k *kernelRun) close() error {
 // stats says where the programs are attached. There are no rings.
 func (k *kernelRun) stats(t *perf.Target) *perf.Stats {
 	st := &perf.Stats{Mode: "cpu", Events: len(k.plan.Image.Spec.Events), Opened: len(k.plan.Image.Programs)}
+	if k.hooks != nil {
+		st.Opened += k.hooks.Opened()
+	}
 	switch {
 	case t.Workload != nil && !t.System:
 		st.Mode = "workload"

@@ -168,6 +168,9 @@ func (r *run) open(ctx context.Context) (err error) {
 	}
 	if r.world.file == nil {
 		r.clock.clock = r.world.perfConfig(p).Clock
+		if r.kernel != nil {
+			r.clock.clock = perf.ClockMonotonic // of programs
+		}
 		r.clock.refresh()
 	}
 	return nil
@@ -353,7 +356,7 @@ func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) 
 	}
 	switch {
 	case r.kernel != nil:
-		err = r.kernel.wait(ctx, timeout)
+		err = r.kernel.wait(ctx, r, timeout)
 	case r.src != nil:
 		err = r.src.Poll(ctx, timeout)
 	case len(r.counts) > 0:
@@ -393,7 +396,7 @@ func (r *run) finish(ended bool) error {
 		r.feeder.Round(r.plan.Router.Events, true)
 	}
 	if r.kernel != nil {
-		if err := r.kernel.run.Stop(); err != nil {
+		if err := r.kernel.stop(r); err != nil {
 			return err
 		}
 	}

@@ -53,6 +53,7 @@ type Table struct {
 	blocks  [][]uint64
 	words   int
 	evicted uint64
+	parts   []uint64         // of the stack at hand, for Number
 	images  map[int32]uint32 // programs that a process has run, beyond the first
 }
 
@@ -136,6 +137,32 @@ func (t *Table) intern(pid int32, when event.Time, chain []uint64, fl flags) ID 
 	} else if len(t.images) > 0 {
 		image = t.images[pid]
 	}
+	return t.number(pid, image, when, chain, fl)
+}
+
+// Number is Intern for a stack whose parts are apart, and of which is known how
+// many programs the process ran before. One with most addresses is cut.
+func (t *Table) Number(pid int32, image uint32, when event.Time, kernel, user []uint64, most int) ID {
+	if len(kernel)+len(user) == 0 {
+		return None
+	}
+	var fl flags
+	if len(kernel)+len(user) >= most {
+		fl = cut
+	}
+	t.parts = t.parts[:0]
+	if len(kernel) > 0 {
+		t.parts = append(append(t.parts, markKernel), kernel...)
+	}
+	if len(user) > 0 {
+		t.parts = append(append(t.parts, markUser), user...)
+	} else {
+		pid, image = -1, 0
+	}
+	return t.number(pid, image, when, t.parts, fl)
+}
+
+func (t *Table) number(pid int32, image uint32, when event.Time, chain []uint64, fl flags) ID {
 	sum := maphash.Bytes(t.seed, bytesOf(chain)) ^ (uint64(uint32(pid))|uint64(image)<<32)*0x9E3779B97F4A7C15
 	h := uint32(sum>>32) ^ uint32(sum)
 	mask := uint32(len(t.slots) - 1)

@@ -30,6 +30,9 @@ func TestProgramsHideNothing(t *testing.T) {
 		`tracepoint("sched:sched_switch").where("prev_comm == \"nobody\"").by("prev_comm").count()`,
 		`tracepoint("sched:sched_switch").by(x = "1 / (prev_prio - prev_prio)").count()`,
 		`join([tracepoint("raw_syscalls:sys_enter")], [tracepoint("raw_syscalls:sys_exit")], key = "tid").by("start.id").agg(p = agg.quantile("delay", 0.9))`,
+		`tracepoint("sched:sched_switch").stack().stacks()`,
+		`tracepoint("syscalls:sys_enter_getppid").stack(kernel = False).by("stack").count()`,
+		`sample(freq = 997, event = "cpu-clock").stack().stacks()`,
 	} {
 		ours = append(ours, attach(t, l, "--engine", "bpf", "-c", program))
 	}
@@ -56,9 +59,9 @@ func TestKilledLeavesNothing(t *testing.T) {
 	live(t)
 	l := testkit.StartTarget(t, "-getppid", "10")
 	p := attach(t, l, "--engine", "bpf", "-c",
-		`join([tracepoint("raw_syscalls:sys_enter")], [tracepoint("raw_syscalls:sys_exit"), tracepoint("sched:sched_process_exit")], key = "tid").by("start.id").agg(p = agg.quantile("delay", 0.9))`)
+		`[sample(freq = 99, event = "cpu-clock").stack().stacks(), tracepoint("sched:sched_switch").stack().by("stack").count(), join([tracepoint("raw_syscalls:sys_enter")], [tracepoint("raw_syscalls:sys_exit"), tracepoint("sched:sched_process_exit")], key = "tid").by("start.id").agg(p = agg.quantile("delay", 0.9))]`)
 	ids := kernelObjects(t, p.PID())
-	if len(ids["prog"]) < 3 || len(ids["map"]) < 4 || len(ids["link"]) < 2 {
+	if len(ids["prog"]) < 5 || len(ids["map"]) < 10 || len(ids["link"]) < 2 {
 		t.Fatalf("got %v, want programs, maps and links", ids)
 	}
 	p.Signal(syscall.SIGKILL)

@@ -96,16 +96,17 @@ type Frame struct{ Addr, Symbol string }
 // Tables returns the tables in output.
 func Tables(t testing.TB, output string) []Table {
 	t.Helper()
-	return all[Table](t, output, "table")
+	return All[Table](t, output, "table")
 }
 
 // Events returns the lines of logs in output.
 func Events(t testing.TB, output string) []Event {
 	t.Helper()
-	return all[Event](t, output, "event")
+	return All[Event](t, output, "event")
 }
 
-func all[T any](t testing.TB, output, kind string) []T {
+// All returns the records of a type.
+func All[T any](t testing.TB, output, kind string) []T {
 	t.Helper()
 	var list []T
 	for _, r := range Records(t, output) {

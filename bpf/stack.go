@@ -1,0 +1,258 @@
+package bpf
+
+import (
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// This file groups by call stacks. The program has the kernel write the stack
+// into memory of its own, hashes it with 128 bits, and the hash is the key of
+// the row. Only where it makes a row does it store the stack itself, under its
+// hash; so a stack that was seen costs the walk, the hash and one look-up.
+//
+// The kernel's own maps of stacks (BPF_MAP_TYPE_STACK_TRACE) cost as much and
+// are not exact: stacks that meet in one bucket drive each other out or are
+// lost, which of some thousand stacks befalls dozens. 128 bits meet once in
+// 10^26 pairs.
+//
+// User addresses mean something within one program of one process only: the
+// process is part of the stack, and how often it executed a program.
+
+// A StackSpec says which part of an event's stack is wanted.
+type StackSpec struct {
+	Kernel, User bool
+	Max          int // addresses
+}
+
+// A Stack is a call stack as a program found it, innermost address first.
+// PID is -1 if there are no user addresses. One with Max addresses is cut.
+type Stack struct {
+	Max    int
+	PID    int32
+	Image  uint32 // programs that the process executed before
+	Time   event.Time
+	Kernel []uint64
+	User   []uint64
+}
+
+// What a stack's memory holds, in bytes from its beginning.
+const (
+	chainTask   = 0  // u32 process, u32 programs that it executed; 0 if the kernel's alone
+	chainKernel = 8  // bytes of kernel addresses
+	chainUser   = 16 // bytes of user addresses
+	chainTime   = 24 // when it was stored
+	chainMax    = 32 // StackSpec.Max
+	chainWords  = 40 // kernel addresses, room for as many as asked for; then user ones
+)
+
+// stackKey is the size of the hash.
+const stackKey = 16
+
+const (
+	freshMap      = "fresh" // u32: processes with new user stacks
+	maxFresh      = 4096
+	userStackFlag = 1 << 8 // BPF_F_USER_STACK
+)
+
+// defaultStacks bounds the stacks of a spec: 64 MiB, as the native table.
+const defaultStacks = 1 << 15
+
+// isStack reports that a node is the event's own stack.
+func isStack(n expr.Node) bool {
+	f, ok := n.(*expr.Field)
+	return ok && f.View == expr.ViewValue && f.F.Place == event.InFact && f.F.Fact == event.FactCallchain
+}
+
+// stackSpec is the stacks of the program's event, once it is known that
+// somebody counts by them.
+func (g *gen) stackSpec(n expr.Node) *StackSpec {
+	if n.(*expr.Field).Part == expr.Start {
+		refuse("the stack of a start is forgotten when its pair ends")
+	}
+	s := g.spec.Events[g.index].Stack
+	if s == nil || s.Max <= 0 || !s.Kernel && !s.User {
+		refuse("stacks that nobody asked for")
+	}
+	return s
+}
+
+// chain is the layout of the stacks of all events.
+func (s *Spec) chain() (kernel, user int) {
+	for _, e := range s.Events {
+		if st := e.Stack; st != nil && e.stacked {
+			if st.Kernel {
+				kernel = max(kernel, st.Max)
+			}
+			if st.User {
+				user = max(user, st.Max)
+			}
+		}
+	}
+	return kernel, user
+}
+
+func (s *Spec) chainSize() int {
+	kernel, user := s.chain()
+	return chainWords + 8*(kernel+user)
+}
+
+// stack leaves the hash of the running task's stack at key; 0 is of no stack.
+// R7 is its memory from then on.
+func (g *gen) stack(key int16, n expr.Node) {
+	c := g.code
+	spec := g.stackSpec(n)
+	kernel, user := g.spec.chain()
+	mark := c.stack
+	index := c.alloc(8)
+	c.zero(index, 8)
+	c.mapPtr(asm.R1, g.chainMap())
+	c.addr(asm.R2, index)
+	c.call(asm.FnMapLookupElem)
+	g.failIf(asm.JEq, asm.R0, 0)
+	c.emit(asm.Mov.Reg(asm.R7, asm.R0), storeImm(asm.R7, chainTask, 0), storeImm(asm.R7, chainKernel, 0), storeImm(asm.R7, chainUser, 0),
+		storeImm(asm.R7, chainMax, int32(spec.Max)), asm.Mov.Imm(asm.R8, 0))
+	if spec.Kernel {
+		g.walk(chainKernel, chainWords, spec.Max, 0)
+	}
+	if spec.User {
+		none := c.label()
+		g.walk(chainUser, chainWords+8*kernel, spec.Max, userStackFlag)
+		c.ifImm(asm.JEq, asm.R8, 0, none)
+		g.task()
+		c.place(none)
+	}
+	g.hash(key, kernel, user)
+	c.stack = mark
+}
+
+func (g *gen) chainMap() string { return "chain_" + itoa(g.index) }
+
+// walk has the kernel write addresses to R7+at, at most as many as most leaves
+// beside the R8 bytes that are there, and their size to R7+size and R8.
+func (g *gen) walk(size, at, most int, flags int32) {
+	c := g.code
+	end := c.label()
+	c.emit(asm.Mov.Imm(asm.R3, int32(8*most)), asm.Sub.Reg(asm.R3, asm.R8), asm.Mov.Imm(asm.R8, 0))
+	c.ifImm(asm.JEq, asm.R3, 0, end)
+	c.emit(asm.Mov.Reg(asm.R1, asm.R6), asm.Mov.Reg(asm.R2, asm.R7), asm.Add.Imm(asm.R2, int32(at)), asm.Mov.Imm(asm.R4, flags))
+	c.call(asm.FnGetStack)
+	// An error is that there is none, as of the user part of kernel threads.
+	c.ifImm(asm.JSLE, asm.R0, 0, end)
+	c.ifImm(asm.JGT, asm.R0, int32(8*most), end)
+	c.emit(asm.Mov.Reg(asm.R8, asm.R0), asm.StoreMem(asm.R7, int16(size), asm.R8, asm.DWord))
+	c.place(end)
+}
+
+// task notes the process, and which program it runs.
+func (g *gen) task() {
+	c := g.code
+	at, ok := g.host.member("task_struct", "self_exec_id")
+	if !ok {
+		refuse("user stacks need the kernel's type information (CONFIG_DEBUG_INFO_BTF)")
+	}
+	c.call(asm.FnGetCurrentTask)
+	c.emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Add.Imm(asm.R3, int32(at)),
+		asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, chainTask+4), asm.Mov.Imm(asm.R2, 4))
+	c.call(asm.FnProbeReadKernel)
+	c.emit(asm.LoadMem(asm.R1, asm.R10, g.pidTgid()+4, asm.Word), asm.StoreMem(asm.R7, chainTask, asm.R1, asm.Word))
+}
+
+// hash leaves two numbers of R7's memory at key, of 64 bits each: one of
+// multiplications of what was xored, one of what was added.
+func (g *gen) hash(key int16, kernel, user int) {
+	c := g.code
+	c.constant(asm.R8, -0x61c8864680b583eb) // 2^64 / golden ratio, odd
+	c.constant(asm.R9, -0x3d4d51c2d82b14b1) // a prime
+	c.emit(asm.Mov.Imm(asm.R3, 0), asm.Mov.Imm(asm.R4, 0))
+	mix := func() {
+		c.emit(asm.Xor.Reg(asm.R3, asm.R5), asm.Mul.Reg(asm.R3, asm.R8), asm.Mov.Reg(asm.R0, asm.R3), asm.RSh.Imm(asm.R0, 32), asm.Xor.Reg(asm.R3, asm.R0),
+			asm.Add.Reg(asm.R4, asm.R5), asm.Mul.Reg(asm.R4, asm.R9), asm.Mov.Reg(asm.R0, asm.R4), asm.RSh.Imm(asm.R0, 29), asm.Xor.Reg(asm.R4, asm.R0))
+	}
+	for _, at := range []int16{chainTask, chainKernel, chainUser} {
+		c.emit(asm.LoadMem(asm.R5, asm.R7, at, asm.DWord))
+		mix()
+	}
+	part := func(size int16, at, room int) {
+		if room == 0 {
+			return
+		}
+		done := c.label()
+		c.emit(asm.Mov.Imm(asm.R2, 0), asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, int32(at)))
+		next := c.loop()
+		c.ifImm(asm.JGE, asm.R2, int32(8*room), done)
+		c.emit(asm.LoadMem(asm.R0, asm.R7, size, asm.DWord))
+		c.ifReg(asm.JGE, asm.R2, asm.R0, done)
+		c.emit(asm.LoadMem(asm.R5, asm.R1, 0, asm.DWord))
+		mix()
+		c.emit(asm.Add.Imm(asm.R1, 8), asm.Add.Imm(asm.R2, 8))
+		c.again(next)
+		c.place(done)
+	}
+	part(chainKernel, chainWords, kernel)
+	part(chainUser, chainWords+8*kernel, user)
+	some, end := c.label(), c.label()
+	c.emit(asm.LoadMem(asm.R1, asm.R7, chainKernel, asm.DWord), asm.LoadMem(asm.R2, asm.R7, chainUser, asm.DWord), asm.Or.Reg(asm.R1, asm.R2))
+	c.ifImm(asm.JNE, asm.R1, 0, some)
+	c.zero(key, stackKey)
+	c.goTo(end)
+	c.place(some)
+	c.store(key, asm.R3)
+	c.store(key+8, asm.R4)
+	c.place(end)
+}
+
+// keep stores the stack of R7 under its hash, if it is not there: generation n
+// gets a row with it.
+func (g *gen) keep(key int16, n int, full label) {
+	c := g.code
+	mark := c.stack
+	kept := c.label()
+	c.load(asm.R1, key)
+	c.ifImm(asm.JEq, asm.R1, 0, kept) // no stack
+	c.call(asm.FnKtimeGetNs)
+	c.emit(asm.StoreMem(asm.R7, chainTime, asm.R0, asm.DWord))
+	c.mapPtr(asm.R1, stacksMap(n))
+	c.addr(asm.R2, key)
+	c.emit(asm.Mov.Reg(asm.R3, asm.R7), asm.Mov.Imm(asm.R4, int32(ebpf.UpdateNoExist)))
+	c.call(asm.FnMapUpdateElem)
+	c.ifImm(asm.JEq, asm.R0, -17, kept) // EEXIST
+	c.ifImm(asm.JNE, asm.R0, 0, full)
+	if _, user := g.spec.chain(); user > 0 {
+		pid := c.alloc(8)
+		c.emit(asm.LoadMem(asm.R1, asm.R7, chainTask, asm.DWord))
+		c.ifImm(asm.JEq, asm.R1, 0, kept)
+		c.store(pid, asm.R1)
+		c.mapPtr(asm.R1, freshMap)
+		c.addr(asm.R2, pid)
+		c.addr(asm.R3, pid)
+		c.emit(asm.Mov.Imm(asm.R4, int32(ebpf.UpdateAny)))
+		c.call(asm.FnMapUpdateElem)
+	}
+	c.place(kept)
+	c.stack = mark
+}
+
+func stacksMap(generation int) string { return "stacks_" + itoa(generation) }
+
+// stackMaps are the maps of all stacks.
+func (im *Image) stackMaps() {
+	s := im.Spec
+	size := uint32(s.chainSize())
+	if size == chainWords {
+		return
+	}
+	for i, e := range s.Events {
+		if e.stacked {
+			im.Maps = append(im.Maps, &ebpf.MapSpec{Name: "chain_" + itoa(i), Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: size, MaxEntries: 1})
+		}
+	}
+	for n := range s.generations() {
+		im.Maps = append(im.Maps, im.host.grows(&ebpf.MapSpec{Name: stacksMap(n), Type: ebpf.Hash, KeySize: stackKey, ValueSize: size}, 0, defaultStacks))
+	}
+	if _, user := s.chain(); user > 0 {
+		im.Maps = append(im.Maps, &ebpf.MapSpec{Name: freshMap, Type: ebpf.Hash, KeySize: 4, ValueSize: 8, MaxEntries: maxFresh})
+	}
+}

@@ -1,0 +1,34 @@
+package perf
+
+import (
+	"context"
+	"errors"
+)
+
+// Hooks are events whose samples programs of the kernel take: no rings, no
+// records. They take the same Config as a Source; what is about records in it
+// has no effect. A Hooks is used by one goroutine.
+type Hooks struct{ src Source }
+
+// OpenHooks opens the events of cfg, each with its Program, on the target and
+// starts them. On an error nothing stays open.
+func OpenHooks(ctx context.Context, cfg Config) (*Hooks, error) {
+	cfg.SideBand = SideBand{}
+	h := &Hooks{src: Source{cfg: cfg, hooked: true}}
+	if err := h.src.cfg.check(); err != nil {
+		return nil, err
+	}
+	if err := h.src.start(ctx, true); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return h, nil
+}
+
+// Opened is the number of events, each on each of its CPUs and tasks.
+func (h *Hooks) Opened() int { return h.src.opened }
+
+// Stop disables the events.
+func (h *Hooks) Stop() error { return h.src.Stop() }
+
+// Close closes everything.
+func (h *Hooks) Close() error { return h.src.Close() }

@@ -1,0 +1,84 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"ppscript/bpf"
+	"ppscript/runtime/event"
+	"ppscript/runtime/order"
+	"ppscript/runtime/perf"
+)
+
+// This file follows what processes map while their stacks are counted inside
+// the kernel: no samples come, but the records about processes do, so that the
+// addresses of those that have ended still have names. They are on the clock of
+// programs.
+
+// A sideBand reads the records about all processes.
+type sideBand struct {
+	src    *perf.Source
+	feeder order.Feeder
+	over   bool
+}
+
+func openSideBand(ctx context.Context) (*sideBand, error) {
+	src, err := perf.Open(ctx, perf.Config{
+		SideBand: perf.SideBand{Comm: true, Task: true, Mmap: true, Ksymbol: true},
+		Members:  []event.Fact{}, Clock: perf.ClockMonotonic,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &sideBand{src: src, feeder: order.NewMerge(src)}, nil
+}
+
+// round brings the records that there are to sink; final are the last ones.
+func (s *sideBand) round(sink func([]*event.Event), final bool) error {
+	if s == nil || s.over {
+		return nil
+	}
+	if s.over = final; final {
+		if err := s.src.Stop(); err != nil {
+			return err
+		}
+	}
+	if err := s.src.Poll(context.Background(), 0); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	s.feeder.Round(sink, final)
+	return nil
+}
+
+func (s *sideBand) close() error {
+	if s == nil {
+		return nil
+	}
+	return s.src.Close()
+}
+
+// look takes in what is new about processes. Those that have a first stack are
+// looked at while they are there.
+func (k *kernelRun) look(r *run, final bool) error {
+	if err := k.side.round(r.plan.Router.Events, final); err != nil {
+		return err
+	}
+	if k.side == nil {
+		return nil
+	}
+	pids, err := k.run.Fresh()
+	if err != nil {
+		return fmt.Errorf("read new processes: %w", err)
+	}
+	for _, pid := range pids {
+		r.stacks.maps.Space(int32(pid), bpf.Now())
+	}
+	return nil
+}
+
+// number is the number of a stack that a program found.
+func (w *stackWorld) number(s *bpf.Stack) uint64 {
+	return uint64(w.table.Number(s.PID, s.Image, s.Time, s.Kernel, s.User, s.Max))
+}
