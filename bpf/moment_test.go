@@ -254,7 +254,7 @@ func TestNeedResched(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got [2]uint64
-		err = r.Rows(func(_ *Table, p *agg.Partial) { got[p.Key[0]&1] += p.Hits })
+		err = r.Rows(nil, func(_ *Table, p *agg.Partial) { got[p.Key[0]&1] += p.Hits })
 		if err != nil {
 			t.Fatal(err)
 		}

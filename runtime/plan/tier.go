@@ -106,6 +106,9 @@ func (b *builder) kernel() (*Kernel, error) {
 	if t.No != "" {
 		return nil, not("%s", t.No)
 	}
+	if t.Host == nil {
+		return nil, not("%s", t.HostNo)
+	}
 	if err := b.onlyTables(); err != nil {
 		return nil, err
 	}
