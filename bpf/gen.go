@@ -100,7 +100,9 @@ func Generate(s *Spec, host *Host, t *Target) (im *Image, err error) {
 	s.prepare(gens)
 	for i, e := range s.Events {
 		g := gens[i]
-		g.pickRaw(e, s.nodes(i))
+		if !e.whole() {
+			g.pickRaw(e, s.nodes(i))
+		}
 		g.program(e, t)
 		p := Program{Label: e.Label, Kind: g.kind, Attach: e.Schema.FullName(), event: i}
 		if g.raw != nil {
@@ -110,6 +112,7 @@ func Generate(s *Spec, host *Host, t *Target) (im *Image, err error) {
 		im.Programs = append(im.Programs, p)
 	}
 	im.common()
+	im.outputs()
 	im.trackers(host, t)
 	return im, nil
 }
@@ -131,6 +134,9 @@ func (s *Spec) prepare(gens []*gen) {
 	}
 	for i, e := range s.Events {
 		for _, f := range e.Feeds {
+			if f.Emit != nil {
+				gens[i].layRecord(f.Emit)
+			}
 			if f.Table != nil {
 				feeds[f.Table] = append(feeds[f.Table], keyed{gens[i], f.Keys})
 			}
@@ -165,6 +171,14 @@ func (s *Spec) nodes(i int) []expr.Node {
 		}
 		if f.Next != nil {
 			add(cpuNode)
+		}
+		if f.Emit != nil {
+			for _, field := range f.Emit.Fields {
+				add(field)
+			}
+			if f.Emit.Whole {
+				add(tidNode)
+			}
 		}
 		for _, a := range f.Args {
 			if !a.Off {
@@ -220,9 +234,12 @@ func (g *gen) program(e *Event, t *Target) {
 	}
 	for i := range e.Feeds {
 		mark := c.stack
-		if f := &e.Feeds[i]; f.Join != nil {
+		switch f := &e.Feeds[i]; {
+		case f.Emit != nil:
+			g.emitFeed(f)
+		case f.Join != nil:
 			g.joinFeed(f)
-		} else {
+		default:
 			g.tableFeed(f)
 		}
 		c.stack = mark
@@ -238,6 +255,7 @@ const (
 	statErrors = iota
 	statUnmatched
 	statEvicted
+	statLost
 	statTables
 )
 

@@ -219,7 +219,6 @@ func (r *Run) Loss() (Loss, error) {
 	for _, t := range s.Tables {
 		l.Tables[t] = event.Loss{Errors: since(t.statErrors()), Evicted: since(t.statEvicted())}
 	}
-	r.before = now
 	var missed uint64
 	for i, p := range r.progs {
 		if r.im.Programs[i].event < 0 {
@@ -229,7 +228,8 @@ func (r *Run) Loss() (Loss, error) {
 			missed += st.RecursionMisses
 		}
 	}
-	l.Joins.Lost, r.missed = missed-r.missed, missed
+	l.Joins.Lost, r.missed = missed-r.missed+since(statLost), missed
+	r.before = now
 	return l, nil
 }
 

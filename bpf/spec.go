@@ -31,9 +31,11 @@ type Event struct {
 }
 
 // A Feed is where events, or pairs, go if all of Preds hold: to a table or
-// into a join.
+// into a join, or out of the kernel.
 type Feed struct {
 	Preds []expr.Node
+
+	Emit *Record
 
 	Table *Table
 	Keys  []expr.Node // of the table's columns

@@ -83,8 +83,8 @@ func (e *Event) Keep(dst *Event) {
 			return
 		}
 	}
-	if len(rec) > 0 {
-		raw = nil // a part of rec: it cannot be grown
+	if _, part := within(rec, raw); part {
+		raw = nil // it cannot be grown
 	}
 	dst.Raw = append(raw[:0], e.Raw...)
 	if e.Joint != nil {

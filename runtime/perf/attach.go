@@ -97,6 +97,7 @@ func (c *Config) resolve(warn func(error)) (*attachment, error) {
 		}
 	}
 	c.noInherit(a, cpus)
+	c.byPrograms(a, cpus)
 	return a, nil
 }
 

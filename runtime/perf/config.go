@@ -36,6 +36,9 @@ type Config struct {
 
 	Clock Clock
 
+	// Programs send the records of compact events.
+	Programs Programs
+
 	// Tracefs is the root of tracefs. With it, the error about a filter that
 	// the kernel refuses carries the kernel's words.
 	Tracefs string
@@ -80,6 +83,9 @@ type EventConfig struct {
 	// Program is the descriptor of a program that decides about each sample
 	// of an event that is no tracepoint; 0 is none.
 	Program int
+	// Compact says that a program sends the samples; nil is the kernel itself.
+	// Then all events must be such.
+	Compact *Compact
 
 	CPUs     []int // only these of the target's CPUs; nil is all
 	Optional bool  // if it does not open, warn and go on

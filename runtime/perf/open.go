@@ -90,7 +90,7 @@ func (o *opener) members(counting bool) []member {
 		if (o.strays() || o.att.family != nil) && !counting {
 			a.Sample_type |= unix.PERF_SAMPLE_TID // to sort them out
 		}
-		if c.Target.Workload != nil && !c.Target.System && o.att.family == nil {
+		if c.Target.Workload != nil && !c.Target.System && o.att.family == nil && !c.compact() {
 			a.Bits |= unix.PerfBitEnableOnExec
 		}
 	}

@@ -169,6 +169,11 @@ func (s *Source) Stop() error {
 		return nil
 	}
 	s.stopped = true
+	if s.cfg.Programs.Detach != nil {
+		if err := s.cfg.Programs.Detach(); err != nil {
+			return err
+		}
+	}
 	return s.open.disable()
 }
 

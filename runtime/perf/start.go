@@ -45,14 +45,14 @@ func (s *Source) start(ctx context.Context, counting bool) (err error) {
 	if err = s.watchTargets(); err != nil {
 		return err
 	}
-	if w == nil {
-		return s.open.enable()
-	}
-	if s.cfg.Target.System || s.att.family != nil {
+	if w == nil || s.cfg.Target.System || s.att.family != nil || s.cfg.compact() {
 		if err = s.open.enable(); err != nil {
 			return err
 		}
 	} // else the command's execve enables
+	if err = s.attachPrograms(); err != nil || w == nil {
+		return err
+	}
 	return w.release()
 }
 
@@ -129,6 +129,9 @@ func (s *Source) makeStreams() {
 		}
 		ev := &s.cfg.Events[i]
 		s.byEvent[i] = &event.Stream{Index: len(s.streams), Schema: ev.Schema, Label: ev.name(), Members: layouts[i]}
+		if ev.Compact != nil {
+			s.byEvent[i].Members = &compactMembers{layouts[i], ev.Compact.Facts}
+		}
 		s.streams = append(s.streams, s.byEvent[i])
 	}
 	for _, f := range s.open.fds {
@@ -140,7 +143,7 @@ func (s *Source) makeStreams() {
 			r.dec = NewDecoder(layouts[f.stream])
 		}
 		if f.stream >= 0 {
-			r.dec.Add(f.id, s.byEvent[f.stream], layouts[f.stream])
+			r.dec.add(f.id, s.byEvent[f.stream], layouts[f.stream], s.cfg.Events[f.stream].Compact)
 		}
 	}
 	var only []int32

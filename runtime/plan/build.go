@@ -60,7 +60,8 @@ func Build(reports []Report, env Env) (*Plan, error) {
 		return nil, err
 	}
 	settle := b.tier()
-	check := b.sieves()
+	evaluated, check := b.sieves()
+	b.compact(evaluated)
 	b.push()
 	b.wire()
 	if err := b.needs(); err != nil {
@@ -91,6 +92,7 @@ type builder struct {
 	calls     []Callable
 	names     map[string]int
 	moments   []momentUse
+	fits      bool         // into the kernel
 	bursts    bool         // some operator counts over time
 	logged    [][]branch   // of each log
 	inner     bool         // what is built now belongs to a script among the sources

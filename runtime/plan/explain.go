@@ -37,6 +37,9 @@ func (p *Plan) Explain() string {
 		if e.Filter != "" {
 			fmt.Fprintf(&b, "    filter, in the kernel:  %s\n", e.Filter)
 		}
+		if e.Sent != "" {
+			fmt.Fprintf(&b, "    a program sends:        %s\n", e.Sent)
+		}
 		if e.Sieve != nil {
 			fmt.Fprintf(&b, "    filter, by a program in the kernel: %s\n", e.SieveText)
 		}
@@ -54,6 +57,7 @@ func (p *Plan) Explain() string {
 		}
 	}
 	p.explainTier(&b)
+	p.explainCompact(&b)
 	if len(p.Events) > 0 && p.Kernel == nil {
 		b.WriteString("sample members  ")
 		var names []string

@@ -59,8 +59,8 @@ func carries(s *event.Schema, f event.Fact) bool {
 // sieves gives events the programs that evaluate predicates for them, and
 // takes these predicates from the branches. The check comes when it is known
 // whether all of the plan runs in the kernel.
-func (b *builder) sieves() (check func() error) {
-	evaluated := map[*expr.Program]bool{}
+func (b *builder) sieves() (evaluated map[*expr.Program]bool, check func() error) {
+	evaluated = map[*expr.Program]bool{}
 	why := ""
 	for _, e := range b.plan.Events {
 		switch e.Source.Kind {
@@ -70,7 +70,7 @@ func (b *builder) sieves() (check func() error) {
 			}
 		}
 	}
-	return func() error {
+	return evaluated, func() error {
 		for _, u := range b.moments {
 			if evaluated[u.prog] {
 				continue
@@ -103,22 +103,10 @@ func (b *builder) noMoment(u momentUse, why string) error {
 // sieve moves the predicates of e's events that read facts of the moment, and
 // are common to all who read the events, into a program; or says why not.
 func (b *builder) sieve(e *Event, evaluated map[*expr.Program]bool) (no string) {
-	var brs []*branch
-	for _, a := range b.attached {
-		for i := range a.branches {
-			if br := &a.branches[i]; br.stream == e.Stream.Index && a.root == nil {
-				brs = append(brs, br)
-			}
-		}
-	}
-	if len(brs) == 0 {
-		return ""
-	}
 	var nodes []expr.Node
 	var moved []*pred
-	for _, p := range brs[0].preds {
-		mine := slices.ContainsFunc(b.moments, func(u momentUse) bool { return u.prog == p.prog })
-		if mine && !slices.ContainsFunc(brs, func(br *branch) bool { return !slices.Contains(br.preds, p) }) {
+	for _, p := range b.common(e) {
+		if slices.ContainsFunc(b.moments, func(u momentUse) bool { return u.prog == p.prog }) {
 			nodes = append(nodes, p.prog.Node)
 			moved = append(moved, p)
 		}
@@ -140,9 +128,35 @@ func (b *builder) sieve(e *Event, evaluated map[*expr.Program]bool) (no string) 
 	for _, p := range moved {
 		evaluated[p.prog] = true
 		e.SieveText = conjoin(append(nonEmpty(e.SieveText), p.text))
-		for _, br := range brs {
-			br.preds = slices.DeleteFunc(slices.Clone(br.preds), func(have *pred) bool { return have == p })
+	}
+	b.without(moved)
+	return ""
+}
+
+// common are the predicates that all who read e's events have.
+func (b *builder) common(e *Event) []*pred {
+	var brs []*branch
+	for _, a := range b.attached {
+		for i := range a.branches {
+			if br := &a.branches[i]; br.stream == e.Stream.Index && a.root == nil {
+				brs = append(brs, br)
+			}
 		}
 	}
-	return ""
+	if len(brs) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(brs[0].preds), func(p *pred) bool {
+		return slices.ContainsFunc(brs, func(br *branch) bool { return !slices.Contains(br.preds, p) })
+	})
+}
+
+// without takes predicates from all branches: somebody else checks them.
+func (b *builder) without(moved []*pred) {
+	for _, a := range b.attached {
+		for i := range a.branches {
+			br := &a.branches[i]
+			br.preds = slices.DeleteFunc(slices.Clone(br.preds), func(p *pred) bool { return slices.Contains(moved, p) })
+		}
+	}
 }

@@ -58,6 +58,10 @@ type Plan struct {
 	// and KernelNo then says why, if somebody asked.
 	Kernel   *Kernel
 	KernelNo string
+	// Compact is the programs that send the events; nil if the kernel itself
+	// does, and CompactNo then may say why.
+	Compact   *Compaction
+	CompactNo string
 	// OnlyKernel says that Kernel reads what ppscript cannot.
 	OnlyKernel bool
 
@@ -83,6 +87,8 @@ type Event struct {
 	// there is none.
 	Sieve     *bpf.Image
 	SieveText string
+	// Sent says what a program sends of the event.
+	Sent string
 	// NoRaw says that nobody reads the record itself.
 	NoRaw bool
 	// Stack is which of its stacks are wanted; nil for none.

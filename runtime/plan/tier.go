@@ -35,6 +35,8 @@ type Tier struct {
 	No     string
 	// HostNo says why there is no Host.
 	HostNo string
+	// NoCompact says why programs must not send events; "" if they may.
+	NoCompact string
 	// Intervals says that there are results while the run goes on.
 	Intervals bool
 	// MaxStack is the most addresses that the kernel finds in a stack.
@@ -76,6 +78,7 @@ func (b *builder) tier() (settle func() error) {
 		return func() error { return nil }
 	}
 	kernel, err := b.kernel()
+	b.fits = err == nil
 	return func() error {
 		p := b.plan
 		switch {
@@ -90,7 +93,7 @@ func (b *builder) tier() (settle func() error) {
 			return nil
 		}
 		p.KernelNo = err.Error()
-		if t.Engine == EngineBPF {
+		if t.Engine == EngineBPF && p.Compact == nil {
 			return diag.Errorf(diag.Usage, "engine", "bpf", "%s", p.KernelNo).WithHint("use --engine auto")
 		}
 		return nil

@@ -35,7 +35,7 @@ type kernelRun struct {
 // tier says what the plan needs to know to decide about the kernel.
 func (w *world) tier() plan.Tier {
 	o := &w.cfg.Options
-	t := plan.Tier{Engine: o.Engine, Intervals: o.Interval > 0, MaxStack: maxStack(false)}
+	t := plan.Tier{Engine: o.Engine, NoCompact: w.noCompact, Intervals: o.Interval > 0, MaxStack: maxStack(false)}
 	if t.Engine != plan.EngineAuto && t.Engine != plan.EngineBPF || w.file != nil {
 		t.HostNo = "the engine shall be perf"
 		return t

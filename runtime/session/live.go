@@ -70,6 +70,10 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 func (w *world) openLive(ctx context.Context, p *plan.Plan) (*plan.Plan, *perf.Source, error) {
 	for {
 		src, err := w.openSieved(ctx, p)
+		if again := w.uncompact(p, err); again != nil {
+			p = again
+			continue
+		}
 		var refused *perf.FilterError
 		if err == nil || !errors.As(err, &refused) || w.refused[refused.Label] {
 			return p, src, err

@@ -29,6 +29,12 @@ func (r *run) tick(final bool) error {
 		r.total.Add(own)
 		loss.Add(own)
 	}
+	own, err := r.sent()
+	if err != nil {
+		return err
+	}
+	r.total.Add(own)
+	loss.Add(own)
 	if h := r.cfg.Hooks.Interval; h != nil && !final && r.failed == nil {
 		r.failed = h()
 	}

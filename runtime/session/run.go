@@ -52,6 +52,7 @@ type run struct {
 	total     event.Loss
 	failed    error // what a script's function or the output said
 	status    int
+	swept     time.Time // when the set of processes was cleaned last
 }
 
 // Run plans, opens, runs, shows and closes. It returns when ctx ends (which is
@@ -190,6 +191,7 @@ func (r *run) prepare() {
 		for _, line := range r.live.Describe() {
 			r.verbose(1, line)
 		}
+		r.describeSender()
 	}
 	r.bindStackFiles()
 	r.readStacks()
@@ -358,7 +360,9 @@ func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) 
 	case r.kernel != nil:
 		err = r.kernel.wait(ctx, r, timeout)
 	case r.src != nil:
-		err = r.src.Poll(ctx, timeout)
+		if err = r.sweep(); err == nil {
+			err = r.src.Poll(ctx, timeout)
+		}
 	case len(r.counts) > 0:
 		err = r.counts[0].counters.Wait(ctx, timeout)
 	}
@@ -437,6 +441,9 @@ func (r *run) close() error {
 			r.status = exitStatus(st)
 		}
 		errs = append(errs, r.live.Close())
+	}
+	if r.world.sender != nil {
+		errs = append(errs, r.world.sender.Close())
 	}
 	return errors.Join(errs...)
 }

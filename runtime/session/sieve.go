@@ -25,7 +25,17 @@ func (w *world) openSieved(ctx context.Context, p *plan.Plan) (src *perf.Source,
 		defer func() { err = errors.Join(err, run.Close()) }()
 		cfg.Events[i].Program = run.FD(0)
 	}
-	return perf.Open(ctx, cfg)
+	if p.Compact == nil {
+		return perf.Open(ctx, cfg)
+	}
+	if w.sender, err = w.send(p, &cfg); err != nil {
+		return nil, err
+	}
+	if src, err = perf.Open(ctx, cfg); err != nil {
+		err = errors.Join(err, w.sender.Close())
+		w.sender = nil
+	}
+	return src, err
 }
 
 // sayRejected tells what the verifier said of a program.

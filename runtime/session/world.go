@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 
+	"ppscript/bpf"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -27,8 +28,12 @@ type world struct {
 	tasks   *task.Table
 	watch   watch
 	refused map[string]bool // events whose filter the kernel refused
-	probes  probes
-	said    map[string]bool // what was told already
+	// sender is the programs that send events; nil if there are none, and
+	// noCompact then may say why.
+	sender    *bpf.Run
+	noCompact string
+	probes    probes
+	said      map[string]bool // what was told already
 	// place appends the symbol of an address of an event; nil: of the kernel
 	// only.
 	place func(dst []byte, e *event.Event, ip uint64) []byte

@@ -41,6 +41,8 @@ func jobs(ppscript, perfProf string) []*job {
 		enter   = "raw_syscalls:sys_enter"
 		exit    = "raw_syscalls:sys_exit"
 		byID    = "raw_syscalls:sys_enter//key=id/"
+		fields  = "three fields of every system call"
+		lastOf  = `tracepoint("raw_syscalls:sys_exit").by("id").agg(calls = agg.count(), ret = agg.last("ret"), at = agg.last("_time"))`
 	)
 	if perfProf == "" {
 		perfProf = "$PERF_PROF"
@@ -56,6 +58,12 @@ func jobs(ppscript, perfProf string) []*job {
 		{group: count, name: "perf-prof top", args: []string{perfProf, "top", "-e", byID, "--", loopWord}},
 		{group: count, name: "ppscript top, native", args: []string{ppscript, "top", "--engine", "perf", "-e", byID, "--", loopWord}, ours: true},
 		{group: count, name: "ppscript top", args: []string{ppscript, "top", "--engine", "bpf", "-e", byID, "--", loopWord}, ours: true},
+
+		{group: fields, name: "perf trace", args: []string{"perf", "trace", "-o", "/dev/null", "-e", "getppid", "--", loopWord}, divide: 20, noCount: true},
+		{group: fields, name: "bpftrace printf", args: []string{"bpftrace", "-o", "/dev/null", "-c", loopWord, "-e",
+			`tracepoint:raw_syscalls:sys_exit { printf("%d %d %d\n", tid, args->id, args->ret); }`}, divide: 4, noCount: true},
+		{group: fields, name: "ppscript, whole records", args: []string{ppscript, "--engine", "perf", "-c", lastOf, "--", loopWord}, ours: true},
+		{group: fields, name: "ppscript, compact records", args: []string{ppscript, "--engine", "bpf", "-c", lastOf, "--", loopWord}, ours: true},
 
 		{group: latency, name: "perf trace -s", args: []string{"perf", "trace", "-s", "--", loopWord}, divide: 20},
 		{group: latency, name: "bpftrace", args: []string{"bpftrace", "-c", loopWord, "-e",

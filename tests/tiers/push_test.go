@@ -52,7 +52,8 @@ var predicates = []struct {
 // TestPushedAndNativeSelectTheSame has each predicate select the events of one
 // run twice: as a condition of the stream, which goes into the kernel's filter
 // as far as that can express it, and as a condition of the aggregators, which
-// is evaluated here for each event.
+// is evaluated here for each event. With programs, the same tables come of what
+// they compute or send.
 func TestPushedAndNativeSelectTheSame(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	var b strings.Builder
@@ -70,11 +71,17 @@ func TestPushedAndNativeSelectTheSame(t *testing.T) {
 	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	explained := testkit.Run(t, testkit.PPScript(t), "explain", file).Want(t, 0).Stdout
+	explained := testkit.Run(t, testkit.PPScript(t), "explain", file, "--engine", "perf").Want(t, 0).Stdout
 	if got := strings.Count(explained, "filter, in the kernel"); got < n-1 {
 		t.Errorf("got %d filters in the kernel, want one for each of %d predicates but id & 0x60 at most:\n%s", got, n, explained)
 	}
-	out := testkit.Run(t, testkit.PPScript(t), file, "--format", "json", "-m", "1024", "--",
+	for _, engine := range []string{"perf", "bpf"} {
+		t.Run(engine, func(t *testing.T) { selectSame(t, engine, file, n) })
+	}
+}
+
+func selectSame(t *testing.T, engine, file string, n int) {
+	out := testkit.Run(t, testkit.PPScript(t), file, "--engine", engine, "--format", "json", "-m", "1024", "--",
 		testkit.Load(t), "-getppid", "300", "-switch", "40", "-fail", "20", "-sleep", "10").Want(t, 0)
 	tables := testkit.Tables(t, out.Stdout)
 	if len(tables) != 2*n {

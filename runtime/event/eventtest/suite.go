@@ -35,6 +35,8 @@ type Suite struct {
 	// Unordered says that rings are not in time order: their times are not
 	// checked.
 	Unordered bool
+	// Apart says that Raw is memory of its own, not a part of Rec.
+	Apart bool
 	// Polls ends the reading of a source that never returns io.EOF after so
 	// many Polls; 0 means to read until io.EOF.
 	Polls int

@@ -1,0 +1,244 @@
+package bpf
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/perf"
+)
+
+// This file sends compact records: what a program read of an event, through
+// the ring of its CPU. What is computed here is only the filter; operators that
+// need the events themselves run in ppscript.
+
+// A Record is what is sent of an event.
+type Record struct {
+	// Fields are those that somebody reads, of the event itself: numbers and
+	// texts of its record, facts of the moment.
+	Fields []*expr.Field
+	// Whole sends the whole record, with Fields (facts of the moment) in front.
+	Whole bool
+
+	slots []slot
+	size  int // bytes
+}
+
+// A slot is a field's place in what is sent.
+type slot struct {
+	field *expr.Field
+	off   int
+	size  int
+	text  bool
+}
+
+// wholeMost bounds whole records.
+const wholeMost = 4096
+
+func (i *Image) outMap(event int) string { return fmt.Sprintf("out_%d", event) }
+
+// layRecord settles the places: the largest first, so that all are aligned.
+func (g *gen) layRecord(r *Record) {
+	r.slots, r.size = nil, 0
+	for _, f := range r.Fields {
+		s := slot{field: f, size: f.F.Size}
+		_, known := sizes[s.size]
+		switch {
+		case f.F.Place == event.InFact && f.F.Fact.OfMoment():
+			s.size = 8
+		case f.F.Place != event.InRaw || r.Whole:
+			refuse("field %s is not in the record", f.F.Name)
+		case f.F.Kind == event.Str && f.View == expr.ViewValue:
+			s.text, s.size = true, g.fieldRoom(f)
+		case f.F.Kind != event.Int || !known:
+			refuse("field %s is neither a number nor a text", f.F.Name)
+		}
+		r.slots = append(r.slots, s)
+	}
+	slices.SortStableFunc(r.slots, func(a, b slot) int { return cmp.Compare(min(b.size, 8), min(a.size, 8)) })
+	for i := range r.slots {
+		r.slots[i].off = r.size
+		r.size += r.slots[i].size
+	}
+	if r.size > 3*savedLimit/2 {
+		refuse("%d bytes of each event", r.size)
+	}
+}
+
+// Compact says how what is sent of an event becomes its record again.
+func (i *Image) Compact(e int) *perf.Compact {
+	for k := range i.Spec.Events[e].Feeds {
+		r := i.Spec.Events[e].Feeds[k].Emit
+		if r == nil {
+			continue
+		}
+		c := &perf.Compact{Facts: map[event.Fact]int{}}
+		for _, s := range r.slots {
+			if s.field.F.Place == event.InFact {
+				c.Facts[s.field.F.Fact] = s.off
+				continue
+			}
+			f := s.field.F
+			c.Copies = append(c.Copies, perf.Copy{From: s.off, To: f.Offset, Size: f.Size})
+			c.Size = max(c.Size, f.Offset+f.Size)
+		}
+		if r.Whole {
+			c.Skip = r.size
+		} else {
+			c.Size = max(c.Size, i.Spec.Events[e].Schema.Size, 8)
+		}
+		return c
+	}
+	return nil
+}
+
+// Sent is how many bytes are sent of an event; -1 is the whole record.
+func (i *Image) Sent(e int) int {
+	for k := range i.Spec.Events[e].Feeds {
+		if r := i.Spec.Events[e].Feeds[k].Emit; r != nil && !r.Whole {
+			return max(r.size, 8)
+		}
+	}
+	return -1
+}
+
+// emitFeed sends the event if all predicates hold.
+func (g *gen) emitFeed(f *Feed) {
+	c := g.code
+	end, failed := c.label(), c.label()
+	g.fail = failed
+	for _, p := range f.Preds {
+		g.test(p, false, end)
+	}
+	if f.Emit.Whole {
+		g.emitWhole(f.Emit)
+	} else {
+		size := max(f.Emit.size, 8)
+		at := c.alloc(size)
+		if f.Emit.size == 0 {
+			c.zero(at, 8)
+		}
+		g.fill(f.Emit, at)
+		c.addr(asm.R4, at)
+		c.emit(asm.Mov.Imm(asm.R5, int32(size)))
+	}
+	lost := c.label()
+	c.emit(asm.Mov.Reg(asm.R1, asm.R6))
+	c.mapPtr(asm.R2, g.image.outMap(g.index))
+	c.constant(asm.R3, 1<<32-1) // BPF_F_CURRENT_CPU
+	c.call(asm.FnPerfEventOutput)
+	c.ifImm(asm.JSGE, asm.R0, 0, end)
+	const noSpace = -28 // ENOSPC: the ring counts that by itself
+	c.ifImm(asm.JNE, asm.R0, noSpace, lost)
+	c.goTo(end)
+	c.place(lost)
+	g.count(statLost)
+	c.goTo(end)
+	c.place(failed)
+	g.count(statErrors)
+	c.place(end)
+}
+
+// fill puts the fields to a place of the stack.
+func (g *gen) fill(r *Record, at int16) {
+	c := g.code
+	for _, s := range r.slots {
+		to := at + int16(s.off)
+		if s.text {
+			g.text(to, s.size, s.field)
+			continue
+		}
+		g.field(asm.R0, s.field)
+		c.emit(asm.StoreMem(asm.R10, to, asm.R0, sizes[s.size]))
+	}
+}
+
+// emitWhole copies the record behind the facts, into memory of the CPU: it is
+// larger than the stack. R4 and R5 are left as what is to be sent. The common
+// fields are not there yet when programs run: what is known of them is made.
+func (g *gen) emitWhole(r *Record) {
+	c := g.code
+	schema := g.spec.Events[g.index].Schema
+	if g.kind != ebpf.TracePoint {
+		panic("BUG: a whole record of a raw tracepoint")
+	}
+	// Where the record ends: behind its last dynamic part.
+	length := c.alloc(8)
+	c.emit(asm.Mov.Imm(asm.R7, int32(max(schema.Size, 8))))
+	for i := range schema.Fields {
+		f := &schema.Fields[i]
+		if f.Place != event.DataLoc && f.Place != event.RelLoc {
+			continue
+		}
+		g.ctx(asm.R0, f.Offset, 4, false)
+		c.emit(asm.Mov.Reg(asm.R1, asm.R0), asm.RSh.Imm(asm.R1, 16), asm.And.Imm(asm.R0, 0xffff), asm.Add.Reg(asm.R0, asm.R1))
+		if f.Place == event.RelLoc {
+			c.emit(asm.Add.Imm(asm.R0, int32(f.Offset)+4))
+		}
+		shorter := c.label()
+		c.ifReg(asm.JLE, asm.R0, asm.R7, shorter)
+		c.emit(asm.Mov.Reg(asm.R7, asm.R0))
+		c.place(shorter)
+	}
+	c.store(length, asm.R7)
+	mark := c.stack
+	k := c.alloc(8)
+	c.zero(k, 8)
+	c.mapPtr(asm.R1, g.image.scratchMap(g.index))
+	c.addr(asm.R2, k)
+	c.call(asm.FnMapLookupElem)
+	c.stack = mark
+	c.ifImm(asm.JEq, asm.R0, 0, g.fail)
+	c.emit(asm.Mov.Reg(asm.R7, asm.R0))
+	for _, s := range r.slots {
+		g.field(asm.R0, s.field)
+		c.emit(asm.StoreMem(asm.R7, int16(s.off), asm.R0, asm.DWord))
+	}
+	c.load(asm.R2, length)
+	c.ifImm(asm.JGT, asm.R2, wholeMost, g.fail)
+	c.emit(asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, int32(r.size)), asm.Mov.Reg(asm.R3, asm.R6))
+	c.call(asm.FnProbeReadKernel)
+	c.emit(asm.LoadMem(asm.R0, asm.R10, g.pidTgid(), asm.Word), asm.LSh.Imm(asm.R0, 32), asm.Or.Imm(asm.R0, int32(schema.ID&0xffff)),
+		asm.StoreMem(asm.R7, int16(r.size), asm.R0, asm.DWord))
+	c.emit(asm.Mov.Reg(asm.R4, asm.R7))
+	c.load(asm.R5, length)
+	c.ifImm(asm.JGT, asm.R5, wholeMost, g.fail)
+	c.emit(asm.Add.Imm(asm.R5, int32(r.size)))
+}
+
+func (i *Image) scratchMap(event int) string { return fmt.Sprintf("whole_%d", event) }
+
+// whole reports that somebody wants the whole record.
+func (e *Event) whole() bool {
+	return slices.ContainsFunc(e.Feeds, func(f Feed) bool { return f.Emit != nil && f.Emit.Whole })
+}
+
+// outputs adds the maps of what is sent.
+func (i *Image) outputs() {
+	for n, e := range i.Spec.Events {
+		for k := range e.Feeds {
+			r := e.Feeds[k].Emit
+			if r == nil {
+				continue
+			}
+			i.Maps = append(i.Maps, &ebpf.MapSpec{Name: i.outMap(n), Type: ebpf.PerfEventArray, KeySize: 4, ValueSize: 4})
+			if r.Whole {
+				i.Maps = append(i.Maps, &ebpf.MapSpec{Name: i.scratchMap(n), Type: ebpf.PerCPUArray, KeySize: 4,
+					ValueSize: uint32(r.size + wholeMost), MaxEntries: 1})
+			}
+		}
+	}
+}
+
+// Connect has the records of an event of the Spec flow to a perf event on a CPU.
+func (r *Run) Connect(event, cpu, fd int) error {
+	if err := r.maps[r.im.outMap(event)].Put(uint32(cpu), uint32(fd)); err != nil {
+		return fmt.Errorf("connect %s to the ring of CPU %d: %w", r.im.Spec.Events[event].Label, cpu, err)
+	}
+	return nil
+}

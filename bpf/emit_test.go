@@ -1,0 +1,243 @@
+package bpf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/event/eventtest"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/perf"
+)
+
+// sending opens the events of s on CPUs, with programs that send them for this
+// process.
+func sending(t *testing.T, h *Host, s *Spec, cfg perf.Config) (*perf.Source, *Run) {
+	t.Helper()
+	target := &Target{PIDs: []int{os.Getpid()}}
+	im, err := Generate(s, h, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := Load(im)
+	if err != nil {
+		t.Fatalf("%v\n%s\n%v", err, logOf(err), im.Programs[0].Ins)
+	}
+	for i, e := range s.Events {
+		cfg.Events = append(cfg.Events, perf.EventConfig{Schema: e.Schema, Label: e.Label, Compact: im.Compact(i)})
+	}
+	cfg.Programs = perf.Programs{Detach: run.Stop, Attach: func(_ int, out []perf.Output) error {
+		for _, o := range out {
+			if err := run.Connect(o.Event, o.CPU, o.FD); err != nil {
+				return err
+			}
+		}
+		return run.Attach(target)
+	}}
+	src, err := perf.Open(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(errors.Join(err, run.Close()))
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(src.Close(), run.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return src, run
+}
+
+// fieldsOf are fields of a schema by name.
+func fieldsOf(t *testing.T, s *event.Schema, names ...string) []*expr.Field {
+	t.Helper()
+	var fields []*expr.Field
+	for _, name := range names {
+		f, ok := s.Field(name)
+		if !ok {
+			t.Fatalf("no field %s", name)
+		}
+		fields = append(fields, &expr.Field{F: f})
+	}
+	return fields
+}
+
+// stopped calls fn for all that is left when the source has been stopped.
+func stopped(t *testing.T, src *perf.Source, fn func(*event.Event)) {
+	t.Helper()
+	if err := src.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := src.Poll(context.Background(), 0); err != io.EOF {
+		t.Fatal(err)
+	}
+	count(src, fn)
+}
+
+// Fields that are sent are where the event's own record has them, by the raw
+// way and the general one; the predicate has been checked, and what belongs to
+// the sample is there.
+func TestCompact(t *testing.T) {
+	h, fs := live(t)
+	exit, enter := schemaOf(t, fs, "raw_syscalls", "sys_exit"), schemaOf(t, fs, "syscalls", "sys_enter_sched_getaffinity")
+	mine := node(t, exit, fmt.Sprintf("id == %d", unix.SYS_GETPPID))
+	odd := node(t, enter, "len / 3 * 3 == len")
+	spec := &Spec{Events: []*Event{
+		{Schema: exit, Label: "exit", Filter: mine, Feeds: []Feed{{Emit: &Record{Fields: fieldsOf(t, exit, "id", "ret", "nr_running")}}}},
+		{Schema: enter, Label: "enter", Feeds: []Feed{{Preds: []expr.Node{odd}, Emit: &Record{Fields: fieldsOf(t, enter, "pid", "len", "common_pid")}}}},
+	}}
+	src, run := sending(t, h, spec, perf.Config{Pages: 64})
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	tid, from := unix.Gettid(), 1000
+	for i := range 300 {
+		unix.RawSyscall(unix.SYS_GETPPID, 0, 0, 0)
+		unix.RawSyscall(unix.SYS_SCHED_GETAFFINITY, uintptr(from+i), uintptr(i), 0)
+	}
+	calls, next, last := 0, 0, event.Time(0)
+	var times []event.Time
+	stopped(t, src, func(e *event.Event) {
+		field := func(name string) int64 {
+			f, _ := e.Stream.Schema.Field(name)
+			v, ok := f.Int(e)
+			if !ok {
+				t.Fatalf("no field %s", name)
+			}
+			return v
+		}
+		if e.TID != int32(tid) {
+			return
+		}
+		times = append(times, e.Time)
+		if e.Stream.Label == "exit" {
+			if calls++; field("id") != unix.SYS_GETPPID || field("ret") != int64(os.Getppid()) || field("nr_running") < 1 || field("nr_running") > 10000 {
+				t.Fatalf("got id %d, ret %d, nr_running %d", field("id"), field("ret"), field("nr_running"))
+			}
+			return
+		}
+		if field("len") != int64(next) || field("pid") != int64(from+next) || field("common_pid") != int64(tid) || e.PID != int32(os.Getpid()) {
+			t.Fatalf("got len %d, pid %d, common_pid %d of process %d, want %d", field("len"), field("pid"), field("common_pid"), e.PID, next)
+		}
+		next += 3
+	})
+	if calls != 300 || next != 300 {
+		l, err := run.Loss()
+		t.Errorf("got %d calls and %d, want 300 of both; lost %+v %v", calls, next, l.Joins, err)
+	}
+	slices.Sort(times)
+	for _, at := range times {
+		if at < last || at == 0 {
+			t.Fatal("got no times")
+		}
+		last = at
+	}
+	if l, err := run.Loss(); err != nil || l.Joins.Errors != 0 {
+		t.Errorf("got %+v, %v, want no loss", l.Joins, err)
+	}
+}
+
+// A whole record has its texts, also the dynamic ones.
+func TestCompactWhole(t *testing.T) {
+	h, fs := live(t)
+	exec, comm := schemaOf(t, fs, "sched", "sched_process_exec"), schemaOf(t, fs, "task", "task_rename")
+	spec := &Spec{}
+	for _, s := range []*event.Schema{exec, comm} {
+		spec.Events = append(spec.Events, &Event{Schema: s, Label: s.Name, Feeds: []Feed{{Emit: &Record{Whole: true, Fields: fieldsOf(t, s, "nr_running")}}}})
+	}
+	src, _ := sending(t, h, spec, perf.Config{Pages: 64})
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	name, _ := unix.BytePtrFromString("renamed")
+	if err := unix.Prctl(unix.PR_SET_NAME, uintptr(ptr(name)), 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	seen := false
+	stopped(t, src, func(e *event.Event) {
+		if e.Stream.Schema != comm || e.TID != int32(unix.Gettid()) {
+			return
+		}
+		to, _ := comm.Field("newcomm")
+		pid, _ := comm.Field("common_pid")
+		runs, _ := comm.Field("nr_running")
+		n, _ := pid.Int(e)
+		r, ok := runs.Int(e)
+		if string(to.Text(e)) == "renamed" && n == int64(unix.Gettid()) && ok && r > 0 {
+			seen = true
+		}
+	})
+	if !seen {
+		t.Error("got no record of the new name")
+	}
+}
+
+// What programs send is a source like all others.
+func TestCompactConforms(t *testing.T) {
+	h, fs := live(t)
+	exit, enter := schemaOf(t, fs, "raw_syscalls", "sys_exit"), schemaOf(t, fs, "raw_syscalls", "sys_enter")
+	eventtest.Run(t, eventtest.Suite{
+		Open: func(t *testing.T) event.Source {
+			spec := &Spec{}
+			for _, s := range []*event.Schema{exit, enter} {
+				spec.Events = append(spec.Events, &Event{Schema: s, Label: s.Name, Filter: node(t, s, fmt.Sprintf("id == %d", unix.SYS_GETPPID)),
+					Feeds: []Feed{{Emit: &Record{Fields: fieldsOf(t, s, "id")}}}})
+			}
+			src, _ := sending(t, h, spec, perf.Config{Pages: 2, SideBand: perf.SideBand{Comm: true, Task: true}})
+			calls(400) // so that there is something, and a loss
+			return src
+		},
+		Polls:    4,
+		Apart:    true,
+		Activity: func() { calls(70) },
+		Least:    100,
+	})
+}
+
+// What does not fit into the ring is counted there, once.
+func TestCompactLoss(t *testing.T) {
+	h, fs := live(t)
+	exit := schemaOf(t, fs, "raw_syscalls", "sys_exit")
+	spec := &Spec{Events: []*Event{{Schema: exit, Label: "exit", Filter: node(t, exit, fmt.Sprintf("id == %d", unix.SYS_GETPPID)),
+		Feeds: []Feed{{Emit: &Record{Fields: fieldsOf(t, exit, "ret")}}}}}}
+	src, run := sending(t, h, spec, perf.Config{Pages: 1})
+	const n = 5000
+	calls(n)
+	if err := src.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := src.Poll(context.Background(), time.Second); err != io.EOF {
+		t.Fatal(err)
+	}
+	seen, lost := 0, 0
+	evs := make([]event.Event, 64)
+	for _, r := range src.Rings() {
+		_, visible := r.Bounds()
+		for r.Pos() < visible {
+			for i := range r.Read(evs, visible) {
+				switch evs[i].Kind {
+				case event.Sample:
+					seen++
+				case event.Lost:
+					lost += int(evs[i].Count)
+				}
+			}
+		}
+		r.Release()
+	}
+	l, err := run.Loss()
+	// Where programs can be preempted, others' system calls are missed meanwhile,
+	// or ours while theirs are looked at.
+	missed := int(l.Joins.Lost)
+	if err != nil || seen+lost > n || seen+lost+missed < n || seen == 0 || lost == 0 {
+		t.Errorf("got %d events and %d lost, %d in programs (%v), want %d in all", seen, lost, l.Joins.Lost, err, n)
+	}
+}
+
+func ptr(b *byte) unsafe.Pointer { return unsafe.Pointer(b) }

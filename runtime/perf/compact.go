@@ -1,0 +1,162 @@
+package perf
+
+import (
+	"encoding/binary"
+
+	"ppscript/runtime/event"
+)
+
+// This file reads compact records: samples that a program in the kernel makes
+// of an event, with no more in them than somebody reads. The program writes
+// them through an event of its own on each CPU (PERF_COUNT_SW_BPF_OUTPUT), so
+// that they lie in the same rings as all others, in their order, and are lost
+// and counted like all others.
+//
+// What reads events knows the places of fields in the event's own record, so
+// that is what an Event shows: the sent fields at these places, zeros elsewhere.
+// It is memory of the decoder, which lives as long as the ring's.
+
+// A Compact says what a program sends of an event, and where it belongs.
+type Compact struct {
+	// Size is that of the record that events show. 0 says that the record is
+	// sent as a whole: behind the first Skip bytes.
+	Size, Skip int
+	Copies     []Copy
+	// Facts are where in what is sent the facts of the moment lie: words of 8
+	// bytes.
+	Facts map[event.Fact]int
+}
+
+// A Copy is a field: bytes From on of what is sent are bytes To on of the record.
+type Copy struct{ From, To, Size int }
+
+// Programs start and stop what sends compact records.
+type Programs struct {
+	// Attach is called when the events that carry the records are enabled and
+	// before a workload runs. root is its process, 0 without one.
+	Attach func(root int, out []Output) error
+	Detach func() error
+}
+
+// An Output is an event that carries the records of Config.Events[Event] on a
+// CPU.
+type Output struct{ Event, CPU, FD int }
+
+// compact reports that some event is sent by a program.
+func (c *Config) compact() bool {
+	for i := range c.Events {
+		if c.Events[i].Compact != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// byPrograms turns an attachment to tasks into one to CPUs: the programs pick
+// the tasks.
+func (c *Config) byPrograms(a *attachment, cpus []int) {
+	if !c.compact() {
+		return
+	}
+	a.inherit, a.thread = false, false
+	a.places, a.rings = nil, nil
+	for i, cpu := range cpus {
+		a.rings = append(a.rings, ringKey{cpu, -1})
+		a.places = append(a.places, place{pid: -1, cpu: cpu, ring: i})
+	}
+}
+
+// attachPrograms starts the programs of compact events.
+func (s *Source) attachPrograms() error {
+	if s.cfg.Programs.Attach == nil {
+		return nil
+	}
+	var out []Output
+	for _, f := range s.open.fds {
+		if f.stream >= 0 && s.cfg.Events[f.stream].Compact != nil {
+			out = append(out, Output{f.stream, f.place.cpu, f.fd})
+		}
+	}
+	root := 0
+	if s.workload != nil {
+		root = s.workload.tid
+	}
+	return s.cfg.Programs.Attach(root, out)
+}
+
+// An expander shows the records of one stream in one ring.
+type expander struct {
+	*Compact
+	need   int // bytes of what is sent
+	chunks [][]byte
+	chunk  int // in use
+	off    int // and how much of it
+}
+
+// chunkSize is how much memory for records is taken at once.
+const chunkSize = 64 << 10
+
+func newExpander(c *Compact) *expander {
+	x := &expander{Compact: c, need: c.Skip}
+	for _, k := range c.Copies {
+		x.need = max(x.need, k.From+k.Size)
+	}
+	for _, off := range c.Facts {
+		x.need = max(x.need, off+8)
+	}
+	return x
+}
+
+// show is the record for what was sent; nil if that is too short.
+//
+// Fast path: this runs for every sample of such a stream. What lies between the
+// fields is never written, so it stays zero.
+func (x *expander) show(sent []byte) []byte {
+	if len(sent) < x.need {
+		return nil
+	}
+	if x.Size == 0 {
+		return sent[x.Skip:]
+	}
+	if x.chunk == len(x.chunks) {
+		x.chunks = append(x.chunks, make([]byte, max(chunkSize, x.Size)))
+	}
+	raw := x.chunks[x.chunk][x.off : x.off+x.Size : x.off+x.Size]
+	for i := range x.Copies {
+		c := &x.Copies[i]
+		switch c.Size {
+		case 8:
+			binary.LittleEndian.PutUint64(raw[c.To:], binary.LittleEndian.Uint64(sent[c.From:]))
+		case 4:
+			binary.LittleEndian.PutUint32(raw[c.To:], binary.LittleEndian.Uint32(sent[c.From:]))
+		default:
+			copy(raw[c.To:c.To+c.Size], sent[c.From:])
+		}
+	}
+	if x.off += (x.Size + 7) &^ 7; x.off+x.Size > len(x.chunks[x.chunk]) {
+		x.chunk, x.off = x.chunk+1, 0
+	}
+	return raw
+}
+
+// release gives the memory of all records back.
+func (x *expander) release() { x.chunk, x.off = 0, 0 }
+
+// compactMembers adds the facts of the moment to the members of a sample.
+type compactMembers struct {
+	*Layout
+	facts map[event.Fact]int
+}
+
+// Member implements event.Members.
+func (m *compactMembers) Member(e *event.Event, f event.Fact) (uint64, bool) {
+	off, ok := m.facts[f]
+	if !ok || !f.OfMoment() {
+		return m.Layout.Member(e, f)
+	}
+	at := m.fixed + 4 + off
+	if e.Kind != event.Sample || at+8 > len(e.Rec) {
+		return 0, false
+	}
+	return le64(e.Rec, at), true
+}

@@ -1,0 +1,315 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ppscript/bpf"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// This file decides whether programs send the events, where operators in
+// ppscript need them: a program checks the predicates in the kernel, those too
+// that its own filters cannot express, and sends just the fields that somebody
+// reads. It is all or nothing, since such events are attached to CPUs, whatever
+// the target is.
+//
+// It is done where it pays: for facts that only programs see, for predicates
+// that would let many events through, for a few fields of a large record. It is
+// not done where people see whole records, unless they ask for such a fact: the
+// flags of a record (interrupts, preemption) are not made yet when programs run.
+
+// fewBytes of a record of fewOf bytes, or more, are worth a program.
+const (
+	fewOf    = 48
+	fewBytes = 16
+)
+
+// A Compaction is the programs that send a plan's events.
+type Compaction struct {
+	Image *bpf.Image
+	// Why says what it is good for.
+	Why string
+}
+
+// compactor settles whether and how.
+type compactor struct {
+	b     *builder
+	spec  *bpf.Spec
+	moved [][]*pred // by event
+	whole bool
+	why   string
+}
+
+// compact replaces the events by what programs send, if that pays.
+func (b *builder) compact(evaluated map[*expr.Program]bool) {
+	t := &b.env.Tier
+	p := b.plan
+	switch {
+	case t.Engine != EngineAuto && t.Engine != EngineBPF, b.env.Replay, b.fits, t.Host == nil, t.No != "":
+		return
+	case t.NoCompact != "":
+		p.CompactNo = t.NoCompact
+		return
+	}
+	c := &compactor{b: b, spec: &bpf.Spec{}}
+	err := c.build(evaluated)
+	if err == nil && c.why == "" {
+		if t.Engine != EngineBPF {
+			return
+		}
+		c.why = "the engine shall be bpf"
+	}
+	var im *bpf.Image
+	if err == nil {
+		im, err = bpf.Generate(c.spec, t.Host, t.Target)
+	}
+	if err != nil {
+		if c.why != "" {
+			p.CompactNo = err.Error()
+		}
+		return
+	}
+	p.Compact = &Compaction{Image: im, Why: c.why}
+	moved := slices.Concat(c.moved...)
+	for _, m := range moved {
+		evaluated[m.prog] = true
+	}
+	b.without(moved)
+	for _, u := range b.moments {
+		evaluated[u.prog] = true // it is sent, or was checked
+	}
+	for i, e := range p.Events {
+		e.Filter, e.Native, e.NativeText = "", nil, ""
+		e.Sent = c.sent(i)
+	}
+}
+
+// sent says what is sent of an event.
+func (c *compactor) sent(i int) string {
+	f := c.spec.Events[i].Feeds[0]
+	var names []string
+	for _, n := range f.Emit.Fields {
+		names = append(names, n.F.Name)
+	}
+	text := "its record"
+	if !f.Emit.Whole {
+		text = "no field"
+	}
+	if len(names) > 0 && f.Emit.Whole {
+		text += " and "
+	}
+	if len(names) > 0 {
+		text = strings.TrimPrefix(text, "no field") + strings.Join(names, ", ")
+	}
+	var preds []string
+	for _, p := range c.moved[i] {
+		preds = append(preds, p.text)
+	}
+	if len(preds) > 0 {
+		text += ", if " + strings.Join(preds, " && ")
+	}
+	return text
+}
+
+func (c *compactor) build(evaluated map[*expr.Program]bool) error {
+	b := c.b
+	if err := b.sendable(); err != nil {
+		return err
+	}
+	c.whole = len(b.plan.Logs)+len(b.plan.Slows)+len(b.plan.Execs)+len(b.plan.Triggers) > 0
+	for _, u := range b.moments {
+		if !evaluated[u.prog] {
+			c.why = "only programs see " + u.field.Name
+		}
+	}
+	for _, e := range b.plan.Events {
+		ev := &bpf.Event{Schema: e.Stream.Schema, Label: e.Stream.Label, CPUs: e.Source.CPUs}
+		if f := e.Source.Filter; f != "" {
+			p, err := expr.CompileFilter(f, b.scope(e.Source, e.Stream.Schema))
+			if err != nil {
+				return not("filter %s: %v", f, err)
+			}
+			ev.Filter = p.Node
+		}
+		feed := bpf.Feed{Emit: &bpf.Record{Whole: c.whole}}
+		var moved []*pred
+		for _, p := range b.common(e) {
+			if p.prog.Node == nil || !expr.Pure(p.prog.Node) || !c.runs(ev, p.prog.Node) {
+				continue
+			}
+			feed.Preds = append(feed.Preds, p.prog.Node)
+			moved = append(moved, p)
+			if _, rest, _ := expr.KernelFilter(p.prog.Node); rest != nil && c.why == "" && !c.whole {
+				c.why = "the kernel's filters cannot express " + p.text
+			}
+		}
+		ev.Feeds = []bpf.Feed{feed}
+		c.spec.Events, c.moved = append(c.spec.Events, ev), append(c.moved, moved)
+	}
+	return c.fields(evaluated)
+}
+
+// runs reports that a program can check a predicate.
+func (c *compactor) runs(ev *bpf.Event, n expr.Node) bool {
+	one := *ev
+	one.Feeds = []bpf.Feed{{Preds: []expr.Node{n}, Emit: &bpf.Record{}}}
+	_, err := bpf.Generate(&bpf.Spec{Events: []*bpf.Event{&one}}, c.b.env.Tier.Host, c.b.env.Tier.Target)
+	return err == nil
+}
+
+// sendable checks that programs can stand for all events.
+func (b *builder) sendable() error {
+	p := b.plan
+	if len(p.Events) == 0 || len(p.Counts)+len(p.Records)+len(p.Stacks) > 0 {
+		return not("there is more than tracepoints")
+	}
+	for _, e := range p.Events {
+		switch s := e.Source; {
+		case s.Kind != Tracepoint || s.Probe != nil:
+			return not("%s is not a tracepoint", e.Stream.Label)
+		case s.Period > 1 || s.Freq > 0 || strings.HasPrefix(s.Name, "sched_stat_"):
+			return not("%s is sampled", e.Stream.Label)
+		case s.Stack || e.Stack != nil:
+			return not("%s has stacks", e.Stream.Label)
+		case s.Exclude != Exclude{}:
+			return not("%s excludes user or kernel", e.Stream.Label)
+		}
+	}
+	return nil
+}
+
+// fields settles what is sent of each event.
+func (c *compactor) fields(evaluated map[*expr.Program]bool) error {
+	b := c.b
+	want := map[*event.Field]bool{}
+	moments := map[*event.Field]bool{}
+	var err error
+	for _, p := range b.programs {
+		if evaluated[p] || c.isMoved(p) {
+			continue
+		}
+		expr.Walk(p.Node, func(n expr.Node) bool {
+			switch n := n.(type) {
+			case *expr.Field:
+				switch place := n.F.Place; {
+				case place == event.InFact && n.F.Fact.OfMoment():
+					moments[n.F] = true
+				case place == event.InFact:
+					if n.F.Fact == event.FactPeriod || n.F.Fact == event.FactCallchain {
+						err = not("%s is not sent", n.F.Name)
+					}
+				case place == event.InSlot:
+				case n.View != expr.ViewValue:
+					c.whole = true
+				default:
+					want[n.F] = true
+				}
+			case *expr.Mem, *expr.CStr, *expr.MemBytes:
+				c.whole = true
+			case *expr.Native:
+				switch n.Name {
+				case "traced":
+					err = not("the script tells by itself which threads it is about")
+				case "name_of":
+					for _, f := range namedBy(n) {
+						want[f.F] = true
+					}
+				}
+			}
+			return true
+		})
+	}
+	names, exact := b.readByScripts()
+	c.whole = c.whole || !exact
+	for _, j := range b.joins {
+		for i := range j.js.In {
+			in := &j.js.In[i]
+			if w := in.Wakeup; w != nil {
+				want[w.PID] = true
+				if w.CPU != nil {
+					want[w.CPU] = true
+				}
+			}
+			if in.NextPID != nil {
+				want[in.NextPID] = true
+			}
+		}
+		c.whole = c.whole || j.js.Timeline != nil
+	}
+	if err != nil {
+		return err
+	}
+	few := true
+	for _, ev := range c.spec.Events {
+		r := ev.Feeds[0].Emit
+		r.Whole = c.whole
+		for f := range moments {
+			if !carries(ev.Schema, f.Fact) || !c.whole {
+				r.Fields = append(r.Fields, &expr.Field{F: f})
+			}
+		}
+		bytes := 0
+		for k := range ev.Schema.Fields {
+			f := &ev.Schema.Fields[k]
+			if !r.Whole && (want[f] || slices.Contains(names, f.Name)) {
+				r.Fields = append(r.Fields, &expr.Field{F: f})
+				bytes += f.Size
+			}
+		}
+		slices.SortStableFunc(r.Fields, func(a, b *expr.Field) int { return strings.Compare(a.F.Name, b.F.Name) })
+		few = few && !r.Whole && ev.Schema.Size >= fewOf && bytes <= fewBytes
+	}
+	if few && c.why == "" {
+		c.why = "few fields of large records are read"
+	}
+	if c.whole && !strings.HasPrefix(c.why, "only programs") {
+		return errors.New("whole records are wanted")
+	}
+	return nil
+}
+
+func (c *compactor) isMoved(p *expr.Program) bool {
+	return slices.ContainsFunc(slices.Concat(c.moved...), func(m *pred) bool { return m.prog == p })
+}
+
+// readByScripts are the names that interpreted functions read; exact is false
+// if that is not known.
+func (b *builder) readByScripts() (names []string, exact bool) {
+	var all []any
+	for _, c := range b.calls {
+		all = append(all, c)
+	}
+	for _, x := range append(all, b.machines...) {
+		r, ok := x.(Reader)
+		if !ok {
+			return nil, false
+		}
+		some, exact := r.Reads()
+		if !exact {
+			return nil, false
+		}
+		names = append(names, some...)
+	}
+	return names, true
+}
+
+func (p *Plan) explainCompact(b *strings.Builder) {
+	switch {
+	case p.Compact != nil:
+		fmt.Fprintf(b, "compact records since %s\n", p.Compact.Why)
+		for i := range p.Compact.Image.Programs {
+			prog := &p.Compact.Image.Programs[i]
+			kind := "tracepoint"
+			if prog.Raw() {
+				kind = "raw tracepoint"
+			}
+			fmt.Fprintf(b, "                %s: %s %s, %d instructions\n", prog.Label, kind, prog.Attach, len(prog.Ins))
+		}
+	case p.CompactNo != "":
+		fmt.Fprintf(b, "compact records cannot be sent: %s\n", p.CompactNo)
+	}
+}

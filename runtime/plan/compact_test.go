@@ -1,0 +1,89 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"ppscript/bpf"
+	"ppscript/runtime/event"
+)
+
+// largeEvent is a Catalog of one event with a large record.
+type largeEvent struct{}
+
+var largeSchema = &event.Schema{System: "sched", Name: "large", Type: 2, Size: 64, Fields: []event.Field{
+	{Name: "common_flags", Type: "unsigned char", Offset: 2, Size: 1},
+	{Name: "common_pid", Type: "int", Offset: 4, Size: 4, Signed: true},
+	{Name: "id", Type: "int", Offset: 8, Size: 4, Signed: true},
+	{Name: "n", Type: "long", Offset: 16, Size: 8, Signed: true},
+	{Name: "name", Type: "char[16]", Kind: event.Str, Offset: 24, Size: 16},
+	{Name: "more", Type: "char[24]", Kind: event.Str, Offset: 40, Size: 24},
+	{Name: "path", Type: "char[]", Kind: event.Str, Place: event.DataLoc, Offset: 12, Size: 4, Elem: 1},
+}}
+
+func (largeEvent) Find(s *Source) ([]*event.Schema, error) { return []*event.Schema{largeSchema}, nil }
+
+func compactPlan(t *testing.T, engine string, reports ...Report) *Plan {
+	t.Helper()
+	types := &bpf.Host{NeedResched: 3, Offset: func(string, string) (int, bool) { return 8, true }}
+	p, err := Build(reports, Env{Catalog: largeEvent{}, Tier: Tier{Engine: engine, Host: types, Target: &bpf.Target{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func last(in Stream, of string) *Group {
+	return &Group{In: in, Aggs: []AggCol{{Name: "x", Op: "last", Arg: text(of)}}}
+}
+
+func TestCompactPays(t *testing.T) {
+	src := func() *Source { return &Source{System: "sched", Name: "large"} }
+	f := func(why, sent string, reports ...Report) {
+		t.Helper()
+		p := compactPlan(t, EngineAuto, reports...)
+		if p.Compact == nil {
+			t.Errorf("got no compact records, %s: want %s", p.CompactNo, why)
+			return
+		}
+		if !strings.Contains(p.Compact.Why, why) || p.Events[0].Sent != sent || p.Events[0].Filter != "" {
+			t.Errorf("got %q since %s, filter %q; want %q since %s", p.Events[0].Sent, p.Compact.Why, p.Events[0].Filter, sent, why)
+		}
+		if text := p.Explain(); !strings.Contains(text, "compact records since "+p.Compact.Why) || !strings.Contains(text, sent) {
+			t.Errorf("got\n%s\nwant it to say so", text)
+		}
+	}
+	f("few fields", "id", last(src(), "id"))
+	f("few fields", "id, if n > 3", last(&Where{src(), *text("n > 3")}, "id"))
+	f("few fields", "no field", last(src(), "_time"))
+	odd := &Where{src(), *text("n > id")}
+	f("filters cannot express n > id", "id, name, if n > id", last(odd, "id"), last(odd, "name"))
+	f("only programs see nr_running", "its record, if nr_running > 2", &Log{In: &Where{src(), *text("nr_running > 2")}})
+	f("only programs see nr_running", "id, nr_running", last(src(), "nr_running + id"))
+
+	no := func(engine string, reports ...Report) {
+		t.Helper()
+		if p := compactPlan(t, engine, reports...); p.Compact != nil {
+			t.Errorf("got compact records since %s", p.Compact.Why)
+		}
+	}
+	no(EnginePerf, last(src(), "id"))
+	no(EngineAuto, countedBy(src(), "id"))                                     // all of it is in the kernel
+	no(EngineAuto, last(src(), "name"), last(src(), "n"))                      // not few
+	no(EngineAuto, &Log{In: &Where{src(), *text("n > id")}})                   // flags are shown
+	no(EngineAuto, last(src(), "path"))                                        // of no known size
+	no(EngineAuto, last(&Source{System: "sched", Name: "x", Period: 9}, "id")) // sampled
+	if p := compactPlan(t, EngineBPF, last(src(), "name"), last(src(), "n")); p.Compact == nil || p.Events[0].Sent != "n, name" {
+		t.Errorf("engine bpf: got no compact records, %s", p.CompactNo)
+	}
+}
+
+// A predicate that only some readers have stays with them, and its fields are
+// sent.
+func TestCompactSharedEvents(t *testing.T) {
+	src := &Source{System: "sched", Name: "large"}
+	p := compactPlan(t, EngineBPF, last(&Where{src, *text("n > id")}, "id"), last(src, "_time"))
+	if p.Compact == nil || p.Events[0].Sent != "id, n" {
+		t.Errorf("got %q, want both fields", p.Events[0].Sent)
+	}
+}
