@@ -303,11 +303,7 @@ func (p *Plan) explainCompact(b *strings.Builder) {
 		fmt.Fprintf(b, "compact records since %s\n", p.Compact.Why)
 		for i := range p.Compact.Image.Programs {
 			prog := &p.Compact.Image.Programs[i]
-			kind := "tracepoint"
-			if prog.Raw() {
-				kind = "raw tracepoint"
-			}
-			fmt.Fprintf(b, "                %s: %s %s, %d instructions\n", prog.Label, kind, prog.Attach, len(prog.Ins))
+			fmt.Fprintf(b, "                %s: %s, %d instructions\n", prog.Label, prog.Where(), len(prog.Ins))
 		}
 	case p.CompactNo != "":
 		fmt.Fprintf(b, "compact records cannot be sent: %s\n", p.CompactNo)
