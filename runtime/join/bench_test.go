@@ -102,31 +102,37 @@ func BenchmarkJoin(b *testing.B) {
 			perEvent(b, j, evs)
 		})
 	}
-	b.Run("open=1000000", func(b *testing.B) {
-		// The events are few and used again, as those of a ring are; a
-		// million keys are open.
-		s, evs := benchEvents(256, 1)
-		j := New(s.spec(b, 16), &countSink{})
-		at, n := event.Time(0), 0
-		pass := func(stream int) {
-			for k := 0; k < 1<<20; k += len(evs) {
-				for i, e := range evs {
-					at++
-					e.Time, e.Stream = at, s.streams[stream]
-					binary.LittleEndian.PutUint64(e.Raw, uint64((k+i)*7919&(1<<20-1)))
+	for _, order := range []struct {
+		name string
+		ends int // multiplier of the keys of the ends
+	}{{"open=1000000", 7919}, {"open=1000000/shuffled", 104729}} {
+		b.Run(order.name, func(b *testing.B) {
+			// The events are few and used again, as those of a ring are; a
+			// million keys are open. Their ends come in the order of their
+			// starts, or in any.
+			s, evs := benchEvents(256, 1)
+			j := New(s.spec(b, 16), &countSink{})
+			at, n := event.Time(0), 0
+			pass := func(stream, factor int) {
+				for k := 0; k < 1<<20; k += len(evs) {
+					for i, e := range evs {
+						at++
+						e.Time, e.Stream = at, s.streams[stream]
+						binary.LittleEndian.PutUint64(e.Raw, uint64((k+i)*factor&(1<<20-1)))
+					}
+					j.Events(evs)
+					n += len(evs)
 				}
-				j.Events(evs)
-				n += len(evs)
 			}
-		}
-		pass(0)
-		n = 0
-		for b.Loop() {
-			pass(1)
-			pass(0)
-		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/event")
-	})
+			pass(0, 7919)
+			n = 0
+			for b.Loop() {
+				pass(1, order.ends)
+				pass(0, 7919)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/event")
+		})
+	}
 	b.Run("detail", func(b *testing.B) {
 		s, evs := benchEvents(20000, 100)
 		spec := s.spec(b, -1)

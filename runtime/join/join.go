@@ -29,11 +29,13 @@ type Join struct {
 	integer bool
 	key     int64  // of the event at hand
 	pack    []byte // the same, if it is not an integer
+	keys    [ahead]int64
 	touched int32
 
 	out   []*event.Event
 	pairs []pair
-	spent []*waiting // parts of pairs that are being handed out
+	spent []int32     // the starts of pairs that are being handed out
+	gone  event.Event // scratch of list.event
 
 	// closed is when the last loss ends: until then nothing starts or ends. A
 	// loss that is only of one ring closes nothing else.
@@ -66,10 +68,14 @@ type input struct {
 
 type pair struct {
 	ev    event.Event
+	start event.Event // if that was not kept whole
 	joint event.Joint
 	slots [3]event.Value
 	frame *expr.Frame // of an unpaired event: the join's own is in use
 }
+
+// ahead is how many keys are evaluated at once.
+const ahead = 64
 
 // batch is how many pairs are handed on at once.
 const batch = 128
@@ -102,6 +108,7 @@ func New(spec Spec, next flow.Sink) *Join {
 		})
 	}
 	j.rows = newRows(j.integer)
+	j.list = newList(spec.KeepRaw)
 	j.pairs = make([]pair, batch)
 	j.left.frame = new(expr.Frame)
 	return j
@@ -111,10 +118,24 @@ func New(spec Spec, next flow.Sink) *Join {
 //
 // Fast path: this runs for every event of every stage.
 func (j *Join) Events(evs []*event.Event) {
-	if j.integer && j.rows.ints.Large() {
-		j.touch(evs)
+	for rest := evs; len(rest) > 0; {
+		n := min(len(rest), ahead)
+		j.events(rest[:n])
+		rest = rest[n:]
 	}
-	for _, e := range evs {
+	j.flush()
+	if n := len(evs); n > 0 {
+		j.now = max(j.now, evs[n-1].Time)
+	}
+	if t := j.spec.Timeline; t != nil {
+		t.due(t.newest)
+		t.release(j.oldest())
+	}
+}
+
+func (j *Join) events(evs []*event.Event) {
+	keyed := j.integer && j.rows.ints.Large() && j.evaluate(evs)
+	for i, e := range evs {
 		in := &j.in[e.Stream.Index]
 		if !in.arrives {
 			continue
@@ -138,21 +159,24 @@ func (j *Join) Events(evs []*event.Event) {
 				continue
 			}
 		}
-		row := j.find(in.Key, e)
-		if j.frame.Err != nil {
+		var row int32
+		if keyed {
+			j.key = j.keys[i]
+			row = j.rows.ints.Find(j.key)
+		} else if row = j.find(in.Key, e); j.frame.Err != nil {
 			j.errs.Note(&j.frame)
 			continue
 		}
-		var w *waiting
+		w := int32(nobody)
 		if row >= 0 {
 			w = j.rows.at[row]
 		}
 		if ends {
-			if w != nil {
-				j.rows.at[row] = nil
+			if w != nobody {
+				j.rows.at[row] = nobody
 				j.rows.empty++
 				j.match(w, e)
-				w = nil
+				w = nobody
 			} else if in.middle {
 				j.stats.EndsAlone++
 				if j.spec.Left != nil {
@@ -167,34 +191,36 @@ func (j *Join) Events(evs []*event.Event) {
 			j.sweep()
 		}
 	}
-	j.flush()
-	if n := len(evs); n > 0 {
-		j.now = max(j.now, evs[n-1].Time)
-	}
-	if t := j.spec.Timeline; t != nil {
-		t.due(t.newest)
-		t.release(j.oldest())
-	}
 }
 
-// touch brings the keys' places in a large table into the cache, all at once.
-func (j *Join) touch(evs []*event.Event) {
-	for _, e := range evs {
+// evaluate sets the keys of all events, so that their memory, and the places of
+// the keys in a large table, are on their way at once; one after the other each
+// would be waited for. False means that not all keys can be had so.
+func (j *Join) evaluate(evs []*event.Event) bool {
+	for i, e := range evs {
 		in := &j.in[e.Stream.Index]
-		if !in.arrives || in.Untraced || in.slow {
+		if !in.arrives || in.Untraced {
 			continue
 		}
+		if in.slow {
+			return false
+		}
 		j.frame.Reset(e)
-		j.touched += j.rows.ints.Touch(in.Key.Int(&j.frame))
+		j.keys[i] = in.Key.Int(&j.frame)
+		if j.frame.Err != nil {
+			return false
+		}
+		j.touched += j.rows.ints.Touch(j.keys[i])
 	}
+	return true
 }
 
 // oldest is the time of the oldest event that waits.
 func (j *Join) oldest() event.Time {
-	if j.list.oldest == nil {
+	if j.list.oldest == nobody {
 		return event.MaxTime
 	}
-	return j.list.oldest.ev.Time
+	return j.list.at[j.list.oldest].time
 }
 
 // rights returns what an event with a role, or a wakeup, may be.
@@ -228,17 +254,18 @@ func (j *Join) find(p *expr.Program, e *event.Event) int32 {
 	return j.rows.texts.Find(j.pack)
 }
 
-// match makes a pair of w, which has been taken from its row, and e, if they
-// are one.
-func (j *Join) match(w *waiting, e *event.Event) {
-	j.list.unlink(w)
-	stream := j.spec.Pairs[w.ev.Stream.Index][e.Stream.Index]
-	if stream == nil || w.ev.Time >= e.Time {
+// match makes a pair of n, who has been taken from its row, and e, if they are
+// one.
+func (j *Join) match(n int32, e *event.Event) {
+	j.list.unlink(n)
+	w := &j.list.at[n]
+	stream := j.spec.Pairs[w.stream][e.Stream.Index]
+	if stream == nil || w.time >= e.Time {
 		j.stats.Cancelled++
 		if j.spec.Left != nil {
-			j.leaves(&w.ev, Cancelled, e.Time)
+			j.leaves(j.list.event(n, &j.gone), Cancelled, e.Time)
 		}
-		j.list.free(w)
+		j.list.free(n)
 		return
 	}
 	j.stats.Pairs++
@@ -246,13 +273,14 @@ func (j *Join) match(w *waiting, e *event.Event) {
 	// Only what differs from pair to pair is written.
 	p.ev.Time, p.ev.Stream, p.ev.Joint = e.Time, stream, &p.joint
 	p.ev.PID, p.ev.TID, p.ev.CPU, p.ev.Ring = e.PID, e.TID, e.CPU, e.Ring
-	p.joint.Start, p.joint.End = &w.ev, e
+	p.joint.Start, p.joint.End = j.list.event(n, &p.start), e
 	if j.spec.NeedKey {
+		j.frame.Reset(e)
 		p.slots[0] = j.in[e.Stream.Index].Key.Value(&j.frame)
 		p.joint.Slots = p.slots[:1]
 	}
 	j.out = append(j.out, &p.ev)
-	j.spent = append(j.spent, w)
+	j.spent = append(j.spent, n)
 	if len(j.out) == batch {
 		j.flush()
 	}
@@ -263,17 +291,17 @@ func (j *Join) flush() {
 		j.next.Events(j.out)
 		j.out = j.out[:0]
 	}
-	for _, w := range j.spent {
-		j.list.free(w)
+	for _, n := range j.spent {
+		j.list.free(n)
 	}
 	j.spent = j.spent[:0]
 }
 
 // wait lets e wait in row, or under the key that find left if that is
-// negative; w is who waits there now.
-func (j *Join) wait(row int32, w *waiting, e *event.Event) {
-	if w != nil {
-		if w.ev.Time > e.Time {
+// negative; n is who waits there now.
+func (j *Join) wait(row, n int32, e *event.Event) {
+	if n != nobody {
+		if j.list.at[n].time > e.Time {
 			j.stats.Cancelled++ // e is out of order
 			if j.spec.Left != nil {
 				j.leaves(e, Cancelled, e.Time)
@@ -282,9 +310,9 @@ func (j *Join) wait(row int32, w *waiting, e *event.Event) {
 		}
 		j.stats.Replaced++
 		if j.spec.Left != nil {
-			j.leaves(&w.ev, Replaced, e.Time)
+			j.leaves(j.list.event(n, &j.gone), Replaced, e.Time)
 		}
-		j.list.unlink(w)
+		j.list.unlink(n)
 	} else {
 		for j.list.count >= j.spec.Limit || j.list.count > 0 && j.list.bytes >= j.spec.LimitBytes {
 			j.evict()
@@ -292,13 +320,13 @@ func (j *Join) wait(row int32, w *waiting, e *event.Event) {
 		if row < 0 {
 			row = j.rows.insert(j.key, j.pack)
 		}
-		w = j.list.take()
-		w.row = row
-		j.rows.at[row] = w
+		n = j.list.take()
+		j.list.at[n].row = row
+		j.rows.at[row] = n
 		j.rows.empty--
 	}
-	w.keep(e, j.spec.KeepRaw)
-	j.list.link(w)
+	j.list.keep(n, e)
+	j.list.link(n)
 	if j.list.count > j.stats.WaitingPeak {
 		j.stats.WaitingPeak = j.list.count
 	}

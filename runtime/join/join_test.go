@@ -219,11 +219,22 @@ func TestKeysThatNeverComeAgainDoNotGrow(t *testing.T) {
 
 func TestBytesOfWhatWaitsAreBounded(t *testing.T) {
 	j := newJoin(t, "A B")
-	j.spec.LimitBytes = 3 * (structBytes + 16)
+	j.spec.LimitBytes = 3 * (structBytes + wholeBytes + 16)
 	j.run("10 A 1; 20 A 2; 30 A 3; 40 A 4; 50 B 1; 60 B 4")
 	j.want("A=>B 40+20")
-	if s := j.join.Stats(); s.Evicted != 1 || s.Bytes != 2*(structBytes+16) {
+	if s := j.join.Stats(); s.Evicted != 1 || s.Bytes != 2*(structBytes+wholeBytes+16) {
 		t.Errorf("got %+v, want 1 evicted and two records of bytes", s)
+	}
+}
+
+func TestBytesOfPartsOfRecordsAreBounded(t *testing.T) {
+	j := newJoin(t, "A B")
+	j.spec.KeepRaw = 8
+	j.spec.LimitBytes = 3 * (structBytes + 8)
+	j.run("10 A 1; 20 A 2; 30 A 3; 40 A 4; 50 B 1; 60 B 4")
+	j.want("A=>B 40+20")
+	if s := j.join.Stats(); s.Evicted != 1 || s.Bytes != 2*(structBytes+8) {
+		t.Errorf("got %+v, want 1 evicted and two parts of records", s)
 	}
 }
 

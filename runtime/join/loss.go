@@ -25,14 +25,15 @@ func (l *losses) add(ring int32, end event.Time) event.Time {
 // waits, or newer starts; pairing across them would report latencies that
 // never were. Starts in the ring, or all if pairs span rings, are discarded,
 // and until the loss is over nothing starts or ends.
-func (j *Join) Lost(ring int32, n uint64, t event.Time) {
-	for w := j.list.oldest; w != nil; {
+func (j *Join) Lost(ring int32, lost uint64, t event.Time) {
+	for n := j.list.oldest; n != nobody; {
+		w := &j.list.at[n]
 		next := w.next
-		if !j.spec.ByRing || w.ev.Ring == ring {
+		if !j.spec.ByRing || w.ring == ring {
 			j.stats.Broken++
-			j.discard(w, Broken, t)
+			j.discard(n, Broken, t)
 		}
-		w = next
+		n = next
 	}
 	if !j.spec.ByRing && j.spec.LossEnd != nil {
 		j.closed = j.losses.add(ring, j.spec.LossEnd(ring))
@@ -40,26 +41,25 @@ func (j *Join) Lost(ring int32, n uint64, t event.Time) {
 	for i := range j.running {
 		j.running[i] = unknownTask
 	}
-	j.next.Lost(ring, n, t)
+	j.next.Lost(ring, lost, t)
 	if j.spec.LeftTo != nil {
-		j.spec.LeftTo.Lost(ring, n, t)
+		j.spec.LeftTo.Lost(ring, lost, t)
 	}
 }
 
 // evict pushes out the oldest event that waits.
 func (j *Join) evict() {
-	w := j.list.oldest
 	j.stats.Evicted++
-	j.discard(w, Evicted, j.list.newest.ev.Time)
+	j.discard(j.list.oldest, Evicted, j.list.at[j.list.newest].time)
 }
 
-// discard takes w away unmatched.
-func (j *Join) discard(w *waiting, why Reason, at event.Time) {
+// discard takes n away unmatched.
+func (j *Join) discard(n int32, why Reason, at event.Time) {
 	if j.spec.Left != nil {
-		j.leaves(&w.ev, why, at)
+		j.leaves(j.list.event(n, &j.gone), why, at)
 	}
-	j.rows.at[w.row] = nil
+	j.rows.at[j.list.at[n].row] = nobody
 	j.rows.empty++
-	j.list.unlink(w)
-	j.list.free(w)
+	j.list.unlink(n)
+	j.list.free(n)
 }

@@ -20,13 +20,15 @@ type Nested struct {
 	tree    *Tree
 	rows    *rows // at is the top of each stack
 	list    list
+	entries []entry // by number of the waiting
 	integer bool
 	key     int64
 	pack    []byte
 
 	out   []*event.Event
 	pairs []call
-	spent []*waiting
+	spent []int32
+	gone  event.Event
 
 	left    pair
 	leftOut [1]*event.Event
@@ -51,8 +53,18 @@ const (
 
 type call struct {
 	ev    event.Event
+	start event.Event
 	joint event.Joint
 	slots [callSlots]event.Value
+}
+
+// An entry is what a waiting is to a Nested.
+type entry struct {
+	below  int32 // who waits below it in its stack
+	stage  int32
+	node   int32 // of the Tree
+	depth  int32
+	inside int64 // how long calls inside it took
 }
 
 // maxDepth bounds a stack: what is deeper is a stream of entries whose returns
@@ -74,6 +86,7 @@ func NewNested(spec Spec, tree *Tree, next flow.Sink) *Nested {
 		}
 	}
 	n.rows = newRows(n.integer)
+	n.list = newList(spec.KeepRaw)
 	n.left.frame = new(expr.Frame)
 	return n
 }
@@ -134,37 +147,42 @@ func (n *Nested) enter(row, stage int32, e *event.Event) {
 		row = n.rows.insert(n.key, n.pack)
 	}
 	top := n.rows.at[row]
-	if top != nil && top.depth >= maxDepth {
-		for top != nil {
+	if top != nobody && n.entries[top].depth >= maxDepth {
+		for top != nobody {
 			n.evict(top)
 			top = n.rows.at[row]
 		}
 	}
 	w := n.list.take()
-	w.row, w.stage, w.inside, w.below, w.depth = row, stage, 0, top, 0
+	for int(w) >= len(n.entries) {
+		n.entries = append(n.entries, entry{})
+	}
+	n.list.at[w].row = row
+	c := &n.entries[w]
+	*c = entry{below: top, stage: stage}
 	parent := int32(0)
-	if top != nil {
-		parent, w.depth = top.node, top.depth+1
+	if top != nobody {
+		parent, c.depth = n.entries[top].node, n.entries[top].depth+1
 	} else {
 		n.rows.empty--
 	}
-	w.node = n.tree.child(parent, stage)
+	c.node = n.tree.child(parent, stage)
 	n.rows.at[row] = w
-	w.keep(e, n.spec.KeepRaw)
+	n.list.keep(w, e)
 	n.list.link(w)
 	n.stats.WaitingPeak = max(n.stats.WaitingPeak, n.list.count)
 }
 
 // leave ends the newest entry of the function.
 func (n *Nested) leave(row, stage int32, e *event.Event) {
-	var w *waiting
+	w := int32(nobody)
 	if row >= 0 {
 		w = n.rows.at[row]
 	}
-	for w != nil && w.stage != stage {
-		w = w.below
+	for w != nobody && n.entries[w].stage != stage {
+		w = n.entries[w].below
 	}
-	if w == nil {
+	if w == nobody {
 		n.stats.EndsAlone++
 		if n.spec.Left != nil {
 			n.leaves(e, Alone, e.Time)
@@ -175,32 +193,33 @@ func (n *Nested) leave(row, stage int32, e *event.Event) {
 		n.stats.Cancelled++
 		n.pop(top)
 		if n.spec.Left != nil {
-			n.leaves(&top.ev, Cancelled, e.Time)
+			n.leaves(n.list.event(top, &n.gone), Cancelled, e.Time)
 		}
 		n.list.free(top)
 	}
 	n.pop(w)
-	stream := n.spec.Pairs[w.ev.Stream.Index][e.Stream.Index]
-	if stream == nil || w.ev.Time >= e.Time {
+	start, c := &n.list.at[w], &n.entries[w]
+	stream := n.spec.Pairs[start.stream][e.Stream.Index]
+	if stream == nil || start.time >= e.Time {
 		n.stats.Cancelled++
 		n.list.free(w)
 		return
 	}
-	took := int64(e.Time - w.ev.Time)
-	if w.below != nil {
-		w.below.inside += took
+	took := int64(e.Time - start.time)
+	if c.below != nobody {
+		n.entries[c.below].inside += took
 	}
 	n.stats.Pairs++
 	p := &n.pairs[len(n.out)]
 	p.ev.Time, p.ev.Stream, p.ev.Joint = e.Time, stream, &p.joint
 	p.ev.PID, p.ev.TID, p.ev.CPU, p.ev.Ring = e.PID, e.TID, e.CPU, e.Ring
-	p.joint.Start, p.joint.End = &w.ev, e
+	p.joint.Start, p.joint.End = n.list.event(w, &p.start), e
 	if n.spec.NeedKey {
 		p.slots[0] = n.spec.In[e.Stream.Index].Key.Value(&n.frame)
 	}
-	p.slots[SlotNode] = event.IntOf(int64(w.node))
-	p.slots[SlotDepth] = event.IntOf(int64(w.depth))
-	p.slots[SlotSelf] = event.DurationOf(took - w.inside)
+	p.slots[SlotNode] = event.IntOf(int64(c.node))
+	p.slots[SlotDepth] = event.IntOf(int64(c.depth))
+	p.slots[SlotSelf] = event.DurationOf(took - c.inside)
 	p.joint.Slots = p.slots[:]
 	n.out = append(n.out, &p.ev)
 	n.spent = append(n.spent, w)
@@ -210,8 +229,9 @@ func (n *Nested) leave(row, stage int32, e *event.Event) {
 }
 
 // pop takes the top of a stack off.
-func (n *Nested) pop(w *waiting) {
-	if n.rows.at[w.row] = w.below; w.below == nil {
+func (n *Nested) pop(w int32) {
+	row, below := n.list.at[w].row, n.entries[w].below
+	if n.rows.at[row] = below; below == nobody {
 		n.rows.empty++
 	}
 	n.list.unlink(w)

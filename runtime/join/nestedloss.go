@@ -3,22 +3,22 @@ package join
 import "ppscript/runtime/event"
 
 // evict takes an entry out of the middle of its stack.
-func (n *Nested) evict(w *waiting) {
+func (n *Nested) evict(w int32) {
 	n.stats.Evicted++
-	n.remove(w, Evicted, n.list.newest.ev.Time)
+	n.remove(w, Evicted, n.list.at[n.list.newest].time)
 }
 
-func (n *Nested) remove(w *waiting, why Reason, t event.Time) {
+func (n *Nested) remove(w int32, why Reason, t event.Time) {
 	if n.spec.Left != nil {
-		n.leaves(&w.ev, why, t)
+		n.leaves(n.list.event(w, &n.gone), why, t)
 	}
-	if top := n.rows.at[w.row]; top == w {
+	if top := n.rows.at[n.list.at[w].row]; top == w {
 		n.pop(w)
 	} else {
-		for top.below != w {
-			top = top.below
+		for n.entries[top].below != w {
+			top = n.entries[top].below
 		}
-		top.below = w.below
+		n.entries[top].below = n.entries[w].below
 		n.list.unlink(w)
 	}
 	n.list.free(w)
@@ -26,9 +26,9 @@ func (n *Nested) remove(w *waiting, why Reason, t event.Time) {
 
 // Lost implements flow.Sink: as of a Join.
 func (n *Nested) Lost(ring int32, count uint64, t event.Time) {
-	for w := n.list.oldest; w != nil; {
-		next := w.next
-		if !n.spec.ByRing || w.ev.Ring == ring {
+	for w := n.list.oldest; w != nobody; {
+		next := n.list.at[w].next
+		if !n.spec.ByRing || n.list.at[w].ring == ring {
 			n.stats.Broken++
 			n.remove(w, Broken, t)
 		}
@@ -52,8 +52,8 @@ func (n *Nested) End(final bool) {
 	if final {
 		why = Exit
 	}
-	for w := n.list.oldest; w != nil; w = w.next {
-		n.leaves(&w.ev, why, n.now)
+	for w := n.list.oldest; w != nobody; w = n.list.at[w].next {
+		n.leaves(n.list.event(w, &n.gone), why, n.now)
 	}
 }
 

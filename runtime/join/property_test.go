@@ -1,6 +1,7 @@
 package join
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"fmt"
@@ -120,7 +121,7 @@ func TestEngineAgainstTheDefinition(t *testing.T) {
 		}
 		hs := r.happenings(rnd)
 		want := r.reference(hs)
-		got := r.engine(t, hs, 1+rnd.Intn(40))
+		got := r.engine(t, hs, 1+rnd.Intn(40), []int{-1, 8, 16}[seed%3], seed%4 == 0)
 		slices.Sort(want)
 		slices.Sort(got)
 		if !slices.Equal(got, want) {
@@ -154,9 +155,11 @@ func (r *rule) happenings(rnd *rand.Rand) []happening {
 	return hs
 }
 
-func (r *rule) engine(t *testing.T, hs []happening, batch int) []string {
+// engine returns the pairs of the engine. Of waiting events raw bytes of the
+// record are kept. A large table has had many keys.
+func (r *rule) engine(t *testing.T, hs []happening, batch, raw int, large bool) []string {
 	schema := testSchema("x")
-	spec := Spec{Cycle: r.cycle, ByRing: r.byRing, KeepRaw: -1}
+	spec := Spec{Cycle: r.cycle, ByRing: r.byRing, KeepRaw: raw}
 	var streams []*event.Stream
 	ends := map[int32]event.Time{}
 	spec.LossEnd = func(ring int32) event.Time { return ends[ring] }
@@ -184,9 +187,20 @@ func (r *rule) engine(t *testing.T, hs []happening, batch int) []string {
 	join := New(spec, sinkFunc(func(evs []*event.Event) {
 		for _, e := range evs {
 			s, n := e.Joint.Start, e.Joint.End
+			if !bytes.Equal(s.Raw[:8], n.Raw[:8]) || len(s.Raw) < raw || s.Kind != event.Sample {
+				t.Errorf("got a start with record %x, want the key of %x and %d bytes", s.Raw, n.Raw, raw)
+			}
 			got = append(got, fmt.Sprintf("%d@%d-%d@%d", s.Stream.Index, s.Time, n.Stream.Index, n.Time))
 		}
 	}))
+	for k := range int64(20000) {
+		if large {
+			join.rows.insert(-1-k, nil)
+		}
+	}
+	if join.rows.ints.Large() != large {
+		t.Errorf("got a large table: %v, want %v", !large, large)
+	}
 	var evs []*event.Event
 	flush := func() { join.Events(evs); evs = nil }
 	for _, h := range hs {
@@ -196,9 +210,9 @@ func (r *rule) engine(t *testing.T, hs []happening, batch int) []string {
 			join.Lost(h.ring, 1, h.at)
 			continue
 		}
-		raw := binary.LittleEndian.AppendUint64(nil, uint64(h.key))
-		raw = binary.LittleEndian.AppendUint64(raw, uint64(h.role))
-		evs = append(evs, &event.Event{Time: h.at, Stream: streams[h.stream], Raw: raw, Ring: h.ring})
+		rec := binary.LittleEndian.AppendUint64(nil, uint64(h.key))
+		rec = binary.LittleEndian.AppendUint64(rec, uint64(h.role))
+		evs = append(evs, &event.Event{Time: h.at, Stream: streams[h.stream], Raw: rec, Ring: h.ring})
 		if len(evs) == batch {
 			flush()
 		}

@@ -49,14 +49,7 @@ func (j *Join) End(final bool) {
 	if final {
 		why = Exit
 	}
-	for w := j.list.oldest; w != nil; w = w.next {
-		j.leaves(&w.ev, why, j.now)
-	}
-}
-
-// Pending calls fn for every event that waits, oldest first.
-func (j *Join) Pending(fn func(e *event.Event)) {
-	for w := j.list.oldest; w != nil; w = w.next {
-		fn(&w.ev)
+	for n := j.list.oldest; n != nobody; n = j.list.at[n].next {
+		j.leaves(j.list.event(n, &j.gone), why, j.now)
 	}
 }

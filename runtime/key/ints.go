@@ -34,7 +34,7 @@ func NewInts(limit int) *Ints {
 }
 
 func (t *Ints) alloc(n int) {
-	t.slots = make([]intSlot, n)
+	t.slots = Huge(make([]intSlot, n))
 	t.shift = uint(64 - bits.TrailingZeros(uint(n)))
 	t.lastRow = None
 }

@@ -33,7 +33,7 @@ func NewTexts(limit int) *Texts {
 }
 
 func (t *Texts) alloc(n int) {
-	t.slots = make([]textSlot, n)
+	t.slots = Huge(make([]textSlot, n))
 	t.shift = uint(32 - bits.TrailingZeros(uint(n)))
 }
 

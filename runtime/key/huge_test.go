@@ -1,0 +1,60 @@
+package key
+
+import (
+	"bufio"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"unsafe"
+)
+
+// flagsOf returns what the kernel knows of the memory at p.
+func flagsOf(t *testing.T, p unsafe.Pointer) string {
+	f, err := os.Open("/proc/self/smaps")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer f.Close()
+	in := false
+	for s := bufio.NewScanner(f); s.Scan(); {
+		line := s.Text()
+		if from, rest, ok := strings.Cut(line, "-"); ok {
+			if lo, err := strconv.ParseUint(from, 16, 64); err == nil {
+				until, _, _ := strings.Cut(rest, " ")
+				hi, _ := strconv.ParseUint(until, 16, 64)
+				in = lo <= uint64(uintptr(p)) && uint64(uintptr(p)) < hi
+			}
+		}
+		if flags, ok := strings.CutPrefix(line, "VmFlags:"); ok && in {
+			return flags + " "
+		}
+	}
+	t.Fatalf("no mapping has %p", p)
+	return ""
+}
+
+func TestLargeTablesAskForHugePages(t *testing.T) {
+	if _, err := os.Stat("/sys/kernel/mm/transparent_hugepage"); err != nil {
+		t.Skip("this kernel has no transparent huge pages")
+	}
+	s := Huge(make([]intSlot, 1<<19))
+	if flags := flagsOf(t, unsafe.Pointer(&s[len(s)/2])); !strings.Contains(flags, " hg ") {
+		t.Errorf("got flags %q, want hg in them", flags)
+	}
+}
+
+func TestGrowKeepsWhatThereIs(t *testing.T) {
+	var s []int32
+	for i := range int32(300000) {
+		s = append(Grow(s), i)
+	}
+	for i, v := range s {
+		if int(v) != i {
+			t.Fatalf("got %d at %d", v, i)
+		}
+	}
+	if Huge([]int32(nil)) != nil || len(Huge(make([]byte, 5))) != 5 {
+		t.Error("a small slice did not stay as it was")
+	}
+}
