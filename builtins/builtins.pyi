@@ -198,6 +198,8 @@ def profiler(name: str, options: Union[list, str] = "", *, alias: str = None) ->
     """The events that a profiler shows, as a source of others."""
 def kernel_records() -> Stream:
     """What the kernel tells of itself: BPF programs, symbols and cgroups that come and go, code that is changed."""
+def split_locks() -> Any:
+    """Makes split locks as long as the run, for a profiler to see."""
 def counters(events: list, *, period: Union[Duration, str] = None, instances: bool = False) -> Stream:
     """Counts events in the kernel and reads the counters periodically: next to no cost per event."""
 def kprobe(func: str, *, args: str = "", filter: str = "", limit: int = 100, alias: str = None, cpus: str = None, optional: bool = False) -> Stream:

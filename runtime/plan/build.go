@@ -128,6 +128,9 @@ func (b *builder) report(r Report) error {
 	case *Text:
 		b.plan.Texts = append(b.plan.Texts, r.Text)
 		return nil
+	case *Busy:
+		b.plan.Busy = append(b.plan.Busy, r)
+		return nil
 	case *Slow:
 		return b.slow(r)
 	}

@@ -28,6 +28,7 @@ type Plan struct {
 	Databases []*DatabaseRun
 	// Texts are answers that need no events.
 	Texts  []string
+	Busy   []*Busy
 	Execs  []*ExecRun
 	Joins  []*JoinRun
 	Folds  []*FoldRun

@@ -59,6 +59,12 @@ type Log struct {
 // Text is shown as it is: an answer that needs no events.
 type Text struct{ Text string }
 
+// Busy is work of ppscript's own that goes on as long as the run: something
+// for a profiler to see.
+type Busy struct {
+	Work func(stop <-chan struct{})
+}
+
 // Heat writes the time and a number of every event to files that heat map
 // tools read, one file for each kind of event or pair: PREFIX-EVENT.lat.
 type Heat struct {
@@ -89,6 +95,7 @@ func (l *Log) Input() Stream   { return l.In }
 func (e *Each) Input() Stream  { return e.In }
 func (h *Heat) Input() Stream  { return h.In }
 func (t *Text) Input() Stream  { return &Merge{} }
+func (w *Busy) Input() Stream  { return &Merge{} }
 
 // A View is how a table is shown: what .sort, .top, .unit, .title, .with_ and
 // .format say. Steps run in order on each finished table.

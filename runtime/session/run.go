@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -294,6 +295,7 @@ func (r *run) emitter(l *plan.LogRun) func(e *event.Event) {
 func (r *run) loop(ctx context.Context) error {
 	r.started = time.Now()
 	r.lastTick = r.started
+	defer r.work()()
 	o := &r.cfg.Options
 	var deadline, tick, usage time.Time
 	if o.Duration > 0 {
@@ -334,6 +336,19 @@ func (r *run) loop(ctx context.Context) error {
 		if err := r.out.Flush(); err != nil {
 			return err
 		}
+	}
+}
+
+// work begins what goes on beside the run; the function that it returns ends it.
+func (r *run) work() (end func()) {
+	stop := make(chan struct{})
+	var working sync.WaitGroup
+	for _, w := range r.plan.Busy {
+		working.Go(func() { w.Work(stop) })
+	}
+	return func() {
+		close(stop)
+		working.Wait()
 	}
 }
 

@@ -1,0 +1,23 @@
+package session
+
+import (
+	"testing"
+
+	"ppscript/runtime/plan"
+)
+
+// Work beside a run has ended when the run has.
+func TestWorkEndsWithTheRun(t *testing.T) {
+	began, ended := make(chan struct{}), false
+	r := &run{plan: &plan.Plan{Busy: []*plan.Busy{{Work: func(stop <-chan struct{}) {
+		close(began)
+		<-stop
+		ended = true
+	}}}}}
+	end := r.work()
+	<-began
+	end()
+	if !ended {
+		t.Error("got work that goes on")
+	}
+}
