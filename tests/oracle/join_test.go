@@ -79,17 +79,10 @@ func compareDelays(t *testing.T, file, program string, want map[string]*delay) {
 	}
 }
 
-func recordWith(t *testing.T, args ...string) (file string, lines []line) {
-	t.Helper()
-	file = filepath.Join(t.TempDir(), "perf.data")
-	testkit.Run(t, append([]string{"perf", "record", "-q", "-m", "1024", "-o", file}, args...)...).Want(t, 0)
-	return file, perfScript(t, file)
-}
-
 // Soft interrupts stay on their CPU: the CPU is the key.
 func TestSoftirqLatencyEqualsPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
-	file, lines := recordWith(t, "-C", "0", "-e", "irq:softirq_entry", "-e", "irq:softirq_exit", "--",
+	file, lines := perfRecord(t, "-C", "0", "-e", "irq:softirq_entry", "-e", "irq:softirq_exit", "--",
 		"taskset", "-c", "0", testkit.Load(t), "-switch", "200", "-sleep", "60", "-spin", "60")
 	want := pairsOf(lines, 1, func(l line) (int, string, string) {
 		name := strings.TrimPrefix(l.event, "irq:")
@@ -103,7 +96,7 @@ func TestSoftirqLatencyEqualsPerfScript(t *testing.T) {
 // System calls belong to a thread, wherever it runs.
 func TestSyscallLatencyEqualsPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
-	file, lines := recordWith(t, "-a", "-e", enter, "-e", leave, "--", testkit.Load(t), "-getppid", "800", "-switch", "100", "-sleep", "5")
+	file, lines := perfRecord(t, "-e", enter, "-e", leave, "--", testkit.Load(t), "-getppid", "800", "-switch", "100", "-sleep", "5")
 	want := pairsOf(lines, 1, func(l line) (int, string, string) {
 		name := strings.TrimPrefix(l.event, "raw_syscalls:")
 		return map[string]int{"sys_enter": 0, "sys_exit": 1}[name], name, fmt.Sprint(l.tid)
@@ -115,7 +108,7 @@ func TestSyscallLatencyEqualsPerfScript(t *testing.T) {
 func TestWorkqueueStagesEqualPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
 	const wq = "workqueue:workqueue_"
-	file, lines := recordWith(t, "-a", "-e", wq+"queue_work", "-e", wq+"execute_start", "-e", wq+"execute_end", "--",
+	file, lines := perfRecord(t, "-a", "-e", wq+"queue_work", "-e", wq+"execute_start", "-e", wq+"execute_end", "--",
 		"sh", "-c", "i=0; while [ $i -lt 30 ]; do echo >"+filepath.Join(t.TempDir(), "f")+"; sync -d /tmp; i=$((i+1)); done; sleep 0.2")
 	stage := map[string]int{wq + "queue_work": 0, wq + "execute_start": 1, wq + "execute_end": 2}
 	want := pairsOf(lines, 2, func(l line) (int, string, string) {
@@ -133,8 +126,8 @@ func TestWorkqueueStagesEqualPerfScript(t *testing.T) {
 // in: three kinds of events in the rings of all CPUs.
 func TestSleepAndRunDelayEqualPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
-	file, lines := recordWith(t, "-a", "-e", "sched:sched_switch", "-e", "sched:sched_wakeup", "--",
-		testkit.Load(t), "-switch", "200", "-sleep", "40")
+	file, lines := recordLoads(t, []string{"-e", "sched:sched_switch", "--filter", ofLoads, "-e", "sched:sched_wakeup", "--filter", wakesLoads},
+		"-switch", "200", "-sleep", "40")
 	want := pairsOf(lines, 1, func(l line) (int, string, string) {
 		if l.event == "sched:sched_wakeup" {
 			// Of running tasks nothing waits: whoever wakes itself.
@@ -150,30 +143,6 @@ func TestSleepAndRunDelayEqualPerfScript(t *testing.T) {
 	// as they are here.
 	compareDelays(t, file, `join([tracepoint("sched:sched_wakeup").key("pid")], `+
 		`[tracepoint("sched:sched_switch", filter = "next_pid >= 0").key("next_pid")]).latency()`, want)
-}
-
-// Losses leave less, and nothing longer than what was: with a tiny ring no
-// call takes longer than with a large one could.
-func TestForcedLossInventsNoLatency(t *testing.T) {
-	live(t, testkit.AMD64)
-	out := testkit.Run(t, testkit.PPScript(t), "--format", "json", "-m", "1", "-c",
-		`join([tracepoint("`+enter+`", filter = "id == 110")], [tracepoint("`+leave+`", filter = "id == 110")], key = "_tid").agg(n = agg.count(), longest = agg.max("delay"))`,
-		"--", testkit.Load(t), "-getppid", "200000").Want(t, 0)
-	table := last(t, out.Stdout)
-	r := table.Rows[0]
-	n, lost := r.Int(t, "n"), table.Loss["lost"]
-	if lost == 0 {
-		t.Skip("the ring was read fast enough: nothing was lost")
-	}
-	if n == 0 || n >= 200000 {
-		t.Errorf("got %d pairs of 200000 calls with %d events lost", n, lost)
-	}
-	// getppid takes under a microsecond; what it can be interrupted by is
-	// bounded by the time that the program is not running at all. A pair
-	// across a loss would span thousands of calls.
-	if longest := r.Int(t, "longest"); longest > 200e6 {
-		t.Errorf("got a call of %d ns, want none across a loss", longest)
-	}
 }
 
 // slowPair is a record of type detail.
@@ -219,7 +188,7 @@ func slowPairs(t *testing.T, file, program string) (pairs []slowPair) {
 // lines, of all CPUs, and that much before and after.
 func TestDetailsEqualPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
-	file, lines := recordWith(t, "-a", "-e", "sched:sched_switch", "-e", "sched:sched_wakeup", "-e", enter, "-e", leave, "--",
+	file, lines := perfRecord(t, "-e", "sched:sched_switch", "-e", "sched:sched_wakeup", "-e", enter, "-e", leave, "--",
 		testkit.Load(t), "-switch", "50", "-sleep", "10", "-getppid", "100")
 	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(a.time, b.time) })
 	join := `join([tracepoint("` + enter + `"), tracepoint("sched:sched_switch").untraced()], [tracepoint("` + leave + `"), tracepoint("sched:sched_wakeup").untraced()], key = "_tid")`
@@ -281,7 +250,7 @@ func TestSleepIsSlowLive(t *testing.T) {
 	if err := json.Unmarshal([]byte(strings.SplitN(out.Stdout, "\n", 2)[0]), &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Data.Delay < 50e6 || r.Data.Delay > 1000e6 {
-		t.Errorf("got %d ns, want 50 ms and a little", r.Data.Delay)
+	if r.Data.Delay < 50e6 || r.Data.Delay > out.Took.Nanoseconds() {
+		t.Errorf("got %d ns, want 50 ms and a little, in a run of %v", r.Data.Delay, out.Took)
 	}
 }

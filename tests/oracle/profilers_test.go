@@ -22,11 +22,21 @@ func TestTimehistEqualsPerf(t *testing.T) {
 }
 
 func timehistEqualsPerf(t *testing.T, wake string) {
-	file := filepath.Join(t.TempDir(), "perf.data")
-	// What runs on another CPU for a while would have half a story.
-	testkit.Run(t, "taskset", "-c", "0", "perf", "record", "-q", "-a", "-C", "0", "-m", "1024", "-e", "sched:sched_switch,sched:sched_wakeup_new,"+wake, "-o", file, "--",
-		testkit.Load(t), "-switch", "400", "-sleep", "20", "-spin", "10").Want(t, 0)
-	keepIfFailed(t, file)
+	// perf starts over with a thread that it learns of in the middle; ours it
+	// knows from the start, until the record that they are gone.
+	file, lines, own := recordFamily(t, []string{"-e", "sched:sched_switch,sched:sched_wakeup_new," + wake},
+		testkit.Load(t), "-switch", "400", "-sleep", "20", "-spin", "10")
+	// It shows the delay of a task that was preempted only if that is woken
+	// once more, and then from there.
+	preempted := map[string]bool{}
+	left := map[string]string{}
+	for _, l := range lines {
+		if l.event == "sched:sched_switch" {
+			next, prev := between(l.text, "next_pid=", " "), between(l.text, "prev_pid=", " ")
+			preempted[fmt.Sprintf("%s in %d", next, l.time)] = strings.HasPrefix(left[next], "R")
+			left[prev] = between(l.text, "prev_state=", " ")
+		}
+	}
 
 	// Time and thread of a line tell it apart.
 	type run struct{ wait, delay, ran string }
@@ -56,9 +66,8 @@ func timehistEqualsPerf(t *testing.T, wake string) {
 			return n
 		}
 		key := fmt.Sprintf("%d.%06d %d", e.Time/1e9, e.Time%1e9/1000, field("tid"))
-		// perf starts over with a thread that it learns of in the middle; the
-		// load's it knows from the start, until the record that they are gone.
-		if !strings.Contains(e.Text, "task=load") || strings.Contains(e.Text, " state=X ") {
+		tid := between(e.Text, "tid=", " ")
+		if !own[tid] || strings.Contains(e.Text, " state=X ") {
 			continue
 		}
 		w, ok := want[key]
@@ -72,8 +81,7 @@ func timehistEqualsPerf(t *testing.T, wake string) {
 		if micros(field("ran")) != w.ran || micros(field("wait")) != w.wait {
 			t.Errorf("%s: got %s after %s, want %+v", e.Text, micros(field("ran")), micros(field("wait")), w)
 		}
-		// perf shows no delay of a task that was preempted.
-		if w.delay != "0.000" {
+		if w.delay != "0.000" && !preempted[fmt.Sprintf("%s in %d", tid, e.Time-field("ran"))] {
 			delayed++
 			if micros(field("delay")) != w.delay {
 				t.Errorf("%s: got a delay of %s, want %s", e.Text, micros(field("delay")), w.delay)
@@ -130,11 +138,10 @@ func TestSyscallTraceIsKnown(t *testing.T) {
 // Slots hold the events whose times are in them.
 func TestHrcountEqualsPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
-	file := filepath.Join(t.TempDir(), "perf.data")
-	testkit.Run(t, "perf", "record", "-q", "-a", "-m", "1024", "-e", "sched:sched_switch,sched:sched_wakeup", "-o", file, "--",
-		testkit.Load(t), "-switch", "200", "-sleep", "20", "-spin", "10").Want(t, 0)
+	file, lines := recordLoads(t, []string{"-e", "sched:sched_switch", "--filter", ofLoads, "-e", "sched:sched_wakeup", "--filter", wakesLoads},
+		"-switch", "200", "-sleep", "20", "-spin", "10")
 	want := map[string]int64{}
-	for _, l := range perfScript(t, file) {
+	for _, l := range lines {
 		want[fmt.Sprintf("%s %d %d", strings.TrimPrefix(l.event, "sched:"), l.cpu, l.time/1_000_000)]++
 	}
 	out := testkit.Run(t, testkit.PPScript(t), "hrcount", "--input", file, "--perins", "--period", "1ms", "-e", "sched:sched_switch,sched:sched_wakeup",
@@ -159,11 +166,10 @@ func TestHrcountEqualsPerfScript(t *testing.T) {
 // Periods of the timer have the events between two of its samples.
 func TestHrtimerEqualsPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
-	file := filepath.Join(t.TempDir(), "perf.data")
-	testkit.Run(t, "perf", "record", "-q", "-a", "-C", "0", "-m", "1024", "-e", "cpu-clock/period=1000000/,sched:sched_switch", "-o", file, "--",
-		testkit.Load(t), "-switch", "200", "-sleep", "20", "-spin", "10").Want(t, 0)
+	file, lines := recordLoads(t, []string{"-C", "0", "-e", "cpu-clock/period=1000000/", "-e", "sched:sched_switch", "--filter", ofLoads},
+		"-switch", "200", "-sleep", "20", "-spin", "10")
 	periods, switches, n, began := int64(0), int64(0), int64(0), false
-	for _, l := range perfScript(t, file) {
+	for _, l := range lines {
 		switch {
 		case l.event == "sched:sched_switch":
 			n++
@@ -196,11 +202,9 @@ func TestEventLostAddsUp(t *testing.T) {
 // Times of threads are those of sched_stat_runtime.
 func TestOncpuThreadsEqualPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
-	file := filepath.Join(t.TempDir(), "perf.data")
-	testkit.Run(t, "perf", "record", "-q", "-a", "-m", "1024", "-e", "sched:sched_stat_runtime", "-o", file, "--",
-		testkit.Load(t), "-switch", "200", "-spin", "20").Want(t, 0)
+	file, lines := recordLoads(t, []string{"-e", "sched:sched_stat_runtime", "--filter", wakesLoads}, "-switch", "200", "-spin", "20")
 	want := map[string]int64{}
-	for _, l := range perfScript(t, file) {
+	for _, l := range lines {
 		ns, _ := strconv.ParseInt(between(l.text, "runtime=", " "), 10, 64)
 		want[fmt.Sprintf("%s %d", between(l.text, " pid=", " "), l.cpu)] += ns
 	}

@@ -86,14 +86,16 @@ func TestLiveEqualsItsRecording(t *testing.T) {
 		{[]string{"-c", `tracepoint("raw_syscalls:sys_exit").by("_comm", bucket = lambda e: e.ret // 100 if e.ret > 0 else -1).agg(n = agg.count(), s = agg.sum("ret"))`},
 			[]string{"_comm", "bucket", "n", "s"}},
 	}
+	// One table each, however long the machine takes.
+	whole := []string{"--format", "json", "-i", "600s"}
 	l := testkit.StartTarget(t, "-getppid", "1500", "-switch", "100", "-fail", "25", "-sleep", "10")
 	ours := filepath.Join(t.TempDir(), "our.data")
 	events := []string{"-e", enter, "-e", leave, "-e", exited, "-e", "sched:sched_switch"}
 	writer := record(t, l, ours, events...)
-	perf := attachPerf(t, l, "record", append([]string{"-q", "-m", "1024"}, events...)...)
+	perf := attachPerf(t, l, "record", append([]string{"-q", "-B", "-N", "-m", "1024"}, events...)...)
 	var running []*testkit.Process
 	for _, p := range profilers {
-		running = append(running, attach(t, l, append([]string{"--format", "json"}, words(p.args)...)...))
+		running = append(running, attach(t, l, append(words(whole), p.args...)...))
 	}
 	l.Do()
 	var outputs []testkit.Output

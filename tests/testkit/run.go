@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -97,6 +100,30 @@ func (p *Process) Signal(s syscall.Signal) {
 	}
 }
 
+// Suspend stops the process until it gets SIGCONT; none of its threads runs any
+// more when it returns.
+func (p *Process) Suspend() {
+	p.t.Helper()
+	p.Signal(syscall.SIGSTOP)
+	for deadline := time.Now().Add(limit); !suspended(p.PID()); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			p.t.Fatalf("%s: does not stop", p.args[0])
+		}
+	}
+}
+
+// suspended reports that each thread of a process is stopped.
+func suspended(pid int) bool {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if _, rest, _ := strings.Cut(string(text), ") "); err == nil && !strings.HasPrefix(rest, "T") {
+			return false
+		}
+	}
+	return len(files) > 0
+}
+
 // Stop asks the process to end, as Ctrl-C does, and waits for it.
 func (p *Process) Stop() Output {
 	p.t.Helper()
@@ -138,18 +165,30 @@ func (p *Process) WaitStdout(word string) {
 	p.await(&p.stdout, word)
 }
 
+// Await waits until enough is so of the whole lines that the process printed;
+// what names it in the message that it never was.
+func (p *Process) Await(what string, enough func(stdout string) bool) {
+	p.t.Helper()
+	p.awaitOf(&p.stdout, what, func(text string) bool { return enough(text[:strings.LastIndexByte(text, '\n')+1]) })
+}
+
 func (p *Process) await(b *buffer, word string) {
 	p.t.Helper()
+	p.awaitOf(b, strconv.Quote(word), func(text string) bool { return strings.Contains(text, word) })
+}
+
+func (p *Process) awaitOf(b *buffer, what string, enough func(string) bool) {
+	p.t.Helper()
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
-		if strings.Contains(b.String(), word) {
+		if enough(b.String()) {
 			return
 		}
 		if err := syscall.Kill(p.PID(), 0); err != nil || zombie(p.PID()) {
 			break
 		}
 	}
-	if !strings.Contains(b.String(), word) {
-		p.t.Fatalf("%s: did not say %q\nstdout: %s\nstderr: %s", strings.Join(p.args, " "), word, p.stdout.String(), p.stderr.String())
+	if !enough(b.String()) {
+		p.t.Fatalf("%s: did not say %s\nstdout: %s\nstderr: %s", strings.Join(p.args, " "), what, p.stdout.String(), p.stderr.String())
 	}
 }
 
