@@ -74,7 +74,7 @@ func TestKilledLeavesNothing(t *testing.T) {
 	for kind, list := range ids {
 		for _, id := range list {
 			// The kernel frees them a grace period later.
-			for deadline := time.Now().Add(10 * time.Second); open[kind](id) == nil; time.Sleep(10 * time.Millisecond) {
+			for deadline := time.Now().Add(60 * time.Second); open[kind](id) == nil; time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Errorf("%s %d is still there", kind, id)
 					break

@@ -2,8 +2,10 @@ package oracle
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -125,9 +127,8 @@ func TestDuration(t *testing.T) {
 	f := func(args ...string) {
 		t.Helper()
 		out := testkit.Run(t, append([]string{testkit.PPScript(t)}, args...)...).Want(t, 0)
-		// The upper bound is for a busy machine: not ending at all is the
-		// mistake looked for.
-		if out.Took < 300*time.Millisecond || out.Took > 10*time.Second {
+		// That it ends at all is what Run checks.
+		if out.Took < 300*time.Millisecond {
 			t.Errorf("%v: ended after %v, want 300 ms and a little", args, out.Took)
 		}
 	}
@@ -135,7 +136,7 @@ func TestDuration(t *testing.T) {
 	f("trace", "-e", "raw_syscalls:sys_enter/id == 9999/", "--duration", "300ms")
 	f("stat", "-e", "sched:sched_switch", "--duration", "300ms", "-C", "0")
 	f("record", "-e", "sched:sched_switch", "-C", "0", "--duration", "300ms", "-o", filepath.Join(t.TempDir(), "x.data"))
-	f("top", "-e", enter, "--duration", "0.3", "--", "sleep", "10")
+	f("top", "-e", enter, "--duration", "0.3", "--", "sleep", "1000")
 }
 
 // SIGINT and SIGTERM end the run in order: results are shown, and the status
@@ -175,23 +176,26 @@ func TestTraceIsInOrder(t *testing.T) {
 }
 
 // tracefsState is what tracefs was told by whoever uses it.
-func tracefsState(t *testing.T) string {
+func tracefsState(t *testing.T) map[string]bool {
 	t.Helper()
-	var b strings.Builder
+	state := map[string]bool{}
 	dirs, err := os.ReadDir("/sys/kernel/tracing/instances")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range dirs {
-		fmt.Fprintln(&b, "instance", d.Name())
+		state["instance "+d.Name()] = true
 	}
 	for _, name := range []string{"kprobe_events", "uprobe_events", "dynamic_events", "set_event", "tracing_on"} {
 		text, err := os.ReadFile("/sys/kernel/tracing/" + name)
-		if err == nil {
-			fmt.Fprintf(&b, "%s: %s\n", name, text)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			state[name+": "+strings.TrimSpace(line)] = true
 		}
 	}
-	return b.String()
+	return state
 }
 
 // After kill -9 nothing stays: not in tracefs, not the command, no events.
@@ -214,7 +218,7 @@ func TestKillLeavesNothing(t *testing.T) {
 		}
 		p.Signal(syscall.SIGKILL)
 		p.Wait()
-		for deadline := time.Now().Add(5 * time.Second); testkit.Alive(workload); time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(30 * time.Second); testkit.Alive(workload); time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Errorf("%v: the command outlives ppscript", args)
 				if err := syscall.Kill(workload, syscall.SIGKILL); err != nil {
@@ -224,8 +228,17 @@ func TestKillLeavesNothing(t *testing.T) {
 			}
 		}
 	}
-	if after := tracefsState(t); after != before {
-		t.Errorf("tracefs: got\n%s\nbefore it was\n%s", after, before)
+	// Others use tracefs at the same time, and go again. What a process that
+	// was killed leaves stays.
+	left := tracefsState(t)
+	maps.DeleteFunc(left, func(what string, _ bool) bool { return before[what] })
+	for deadline := time.Now().Add(20 * time.Second); len(left) > 0; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Errorf("tracefs: left behind: %v", slices.Sorted(maps.Keys(left)))
+			break
+		}
+		now := tracefsState(t)
+		maps.DeleteFunc(left, func(what string, _ bool) bool { return !now[what] })
 	}
 }
 

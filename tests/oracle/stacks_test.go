@@ -117,7 +117,7 @@ func TestFoldedEqualsPerfScript(t *testing.T) {
 		t.Helper()
 		dir := t.TempDir()
 		data, out := filepath.Join(dir, "perf.data"), filepath.Join(dir, "ours.folded")
-		testkit.Run(t, append([]string{"perf", "record", "-q", "-F", "997", "-e", "cpu-clock", "-g", "-o", data, "--"}, command...)...).Want(t, 0)
+		testkit.Run(t, append([]string{"perf", "record", "-q", "-B", "-N", "-m", "1024", "-F", "997", "-e", "cpu-clock", "-g", "-o", data, "--"}, command...)...).Want(t, 0)
 		testkit.Run(t, testkit.PPScript(t), "--input", data, "--flame-graph", out, "-c", `sample(event = "cpu-clock").stack().stacks().top(1)`).Want(t, 0)
 		got, want := nameless(folded(t, out)), perfFolded(t, data)
 		var sum, perfs, different int64
@@ -309,7 +309,7 @@ func TestUserLeaksAreFound(t *testing.T) {
 	program := compiled(t, "leak.c", "-O1", "-fomit-frame-pointer")
 	f := func(want string, more ...string) {
 		t.Helper()
-		args := append([]string{testkit.PPScript(t), "kmemleak", "--format", "json", "-g", "--user-callchain=dwarf", "--no-kernel-callchain",
+		args := append([]string{testkit.PPScript(t), "kmemleak", "-m", "4096", "--format", "json", "-g", "--user-callchain=dwarf", "--no-kernel-callchain",
 			"--alloc", fmt.Sprintf(`uretprobe:malloc@"%s"//ptr=retval/`, libc[0]), "--free", fmt.Sprintf(`uprobe:free@"%s"//ptr=arg1/`, libc[0])}, more...)
 		out := testkit.Run(t, append(args, "--", program)...).Want(t, 0)
 		if got := leaksOf(t, out.Stdout); got != want {
