@@ -111,7 +111,7 @@ func TestSystem(t *testing.T) {
 	live(t, testkit.AMD64)
 	l := testkit.StartTarget(t, "-getppid", "39000")
 	p := testkit.Start(t, testkit.PPScript(t), "--format", "json", "--system", "-v", "-c",
-		`tracepoint("raw_syscalls:sys_enter").where("id == 110 && args[0] == 38999").count()`, "--", "sleep", "30")
+		fmt.Sprintf(`tracepoint("raw_syscalls:sys_enter").where("id == 110 && args[0] == 38999 && _pid == %d").count()`, l.PID()), "--", "sleep", "1000")
 	p.WaitStderr(" open event")
 	l.Do()
 	l.Do()

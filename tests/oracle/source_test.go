@@ -40,7 +40,8 @@ func TestProfilersAreSources(t *testing.T) {
 // A source shows what happened during a slow pair: the task slept, and where.
 func TestSourceShowsTheMiddleOfAPair(t *testing.T) {
 	live(t)
-	out := testkit.Run(t, testkit.PPScript(t), "multi-trace", "-e", "raw_syscalls:sys_enter", "-e",
+	// All switches of the machine go through the rings.
+	out := testkit.Run(t, testkit.PPScript(t), "multi-trace", "-m", "8192", "-e", "raw_syscalls:sys_enter", "-e",
 		"raw_syscalls:sys_exit,task-state/-g/untraced/", "--order", "--than", "100ms", "--detail=sametid", "--format", "json", "--", "sleep", "0.1").Want(t, 0)
 	const slept = 2 // S, as task-state numbers states
 	found := 0
