@@ -29,9 +29,10 @@ func Names() []string {
 	return names
 }
 
-// Find returns the file of the profiler that a user calls name, with - or _.
+// Find returns the file of the profiler that a user calls name, with - or _, and
+// : for the family that perf-prof's bpf:kvm_exit belongs to.
 func Find(name string) (file string, ok bool) {
-	file = strings.ReplaceAll(name, "-", "_") + ".star"
+	file = strings.NewReplacer("-", "_", "bpf:", "bpf_").Replace(name) + ".star"
 	if path.Base(file) != file {
 		return "", false
 	}

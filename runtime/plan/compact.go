@@ -22,7 +22,7 @@ import (
 // not done where people see whole records, unless they ask for such a fact: the
 // flags of a record (interrupts, preemption) are not made yet when programs run.
 
-// fewBytes of a record of fewOf bytes, or more, are worth a program.
+// fewBytes of a record of fewOf bytes or more, on average, are worth a program.
 const (
 	fewOf    = 48
 	fewBytes = 16
@@ -120,7 +120,11 @@ func (c *compactor) build(evaluated map[*expr.Program]bool) error {
 	if err := b.sendable(); err != nil {
 		return err
 	}
-	c.whole = len(b.plan.Logs)+len(b.plan.Slows)+len(b.plan.Execs)+len(b.plan.Triggers) > 0
+	c.whole = len(b.plan.Slows)+len(b.plan.Execs)+len(b.plan.Triggers) > 0
+	for _, br := range slices.Concat(b.logged...) {
+		_, made := br.root.(*foldNode)
+		c.whole = c.whole || !made // the events themselves are shown
+	}
 	for _, u := range b.moments {
 		if !evaluated[u.prog] {
 			c.why = "only programs see " + u.field.Name
@@ -243,7 +247,7 @@ func (c *compactor) fields(evaluated map[*expr.Program]bool) error {
 	if err != nil {
 		return err
 	}
-	few := true
+	size, sent := 0, 0
 	for _, ev := range c.spec.Events {
 		r := ev.Feeds[0].Emit
 		r.Whole = c.whole
@@ -252,18 +256,17 @@ func (c *compactor) fields(evaluated map[*expr.Program]bool) error {
 				r.Fields = append(r.Fields, &expr.Field{F: f})
 			}
 		}
-		bytes := 0
 		for k := range ev.Schema.Fields {
 			f := &ev.Schema.Fields[k]
 			if !r.Whole && (want[f] || slices.Contains(names, f.Name)) {
 				r.Fields = append(r.Fields, &expr.Field{F: f})
-				bytes += f.Size
+				sent += f.Size
 			}
 		}
 		slices.SortStableFunc(r.Fields, func(a, b *expr.Field) int { return strings.Compare(a.F.Name, b.F.Name) })
-		few = few && !r.Whole && ev.Schema.Size >= fewOf && bytes <= fewBytes
+		size += ev.Schema.Size
 	}
-	if few && c.why == "" {
+	if n := len(c.spec.Events); !c.whole && size >= fewOf*n && sent <= fewBytes*n && c.why == "" {
 		c.why = "few fields of large records are read"
 	}
 	if c.whole && !strings.HasPrefix(c.why, "only programs") {

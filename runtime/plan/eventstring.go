@@ -84,6 +84,7 @@ func (p *eventParser) event() (*Source, error) {
 	case fault != "":
 		return nil, p.fail(start, "%s", fault)
 	case isProbe:
+	case sys == "bpf" && s.profiler("bpf-"+ev): // no tracepoint's system is called so
 	case sys == "software", sys == "hardware", sys == "cache":
 		s.Kind, s.Name = kindOf(sys), ev
 	case sys == "" || ev == "" || strings.ContainsAny(ev, ": "):

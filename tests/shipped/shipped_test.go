@@ -55,6 +55,10 @@ var runs = map[string][]run{
 		{"", "timer.data", []string{"--period", "1ms", "-e", "sched:sched_switch", "-e", "raw_syscalls:sys_enter//alias=calls/", "sched_switch > 5 && calls < 20"}},
 		{"all", "timer.data", []string{"-F", "1000", "--time", "rel"}},
 	},
+	"bpf_kvm_exit": {
+		{"", "kvm.data", []string{"--threshold", "0"}},
+		{"than", "kvm.data", []string{"--than", "4ms", "--detail"}},
+	},
 	"kvm_exit": {
 		{"", "kvm.data", nil},
 		{"perins", "kvm.data", []string{"--perins"}},

@@ -72,8 +72,8 @@ func TestKVMExitProfiler(t *testing.T) {
 		t.Fatalf("ppscript: got status %d", r.Status)
 	}
 	parts := strings.Split(string(r.Output), "NEXT\n")
-	if len(parts) != 5 {
-		t.Fatalf("got %d parts of output, want 5", len(parts))
+	if len(parts) != 8 {
+		t.Fatalf("got %d parts of output, want 8", len(parts))
 	}
 
 	// minikvm stops after its last port write, whose exit has no entry; its
@@ -93,6 +93,43 @@ func TestKVMExitProfiler(t *testing.T) {
 		t.Errorf("two threads: got %d rows for hlt, want one for each", n)
 	}
 	checkMix(t, "recorded", exitCalls(t, []byte(parts[3])), 1)
+
+	checkMix(t, "bpf:kvm_exit", exitCalls(t, []byte(parts[4])), 1)
+	// One CPU and two vCPUs: the one waits while the other runs.
+	for i, name := range []string{"programs send", "perf"} {
+		checkMix(t, name, exitCalls(t, []byte(parts[5+i])), 2)
+		checkWaits(t, name, []byte(parts[5+i]))
+	}
+}
+
+// checkWaits checks that vCPUs waited, and no longer than they were out.
+func checkWaits(t *testing.T, name string, output []byte) {
+	t.Helper()
+	queued := 0.0
+	for line := range strings.Lines(string(output)) {
+		var record struct {
+			Data struct {
+				Rows []struct {
+					Reason   string  `json:"exit_reason"`
+					Total    float64 `json:"total"`
+					Wait     float64 `json:"total wait"`
+					Rundelay float64 `json:"rundelay"`
+				}
+			}
+		}
+		if !strings.HasPrefix(line, "{") || json.Unmarshal([]byte(line), &record) != nil {
+			continue
+		}
+		for _, row := range record.Data.Rows {
+			queued += row.Rundelay
+			if row.Wait < 0 || row.Rundelay < 0 || row.Wait+row.Rundelay > row.Total {
+				t.Errorf("%s: %s: got %v ns of waiting and %v for a CPU in %v", name, row.Reason, row.Wait, row.Rundelay, row.Total)
+			}
+		}
+	}
+	if queued == 0 {
+		t.Errorf("%s: no vCPU waited for the CPU", name)
+	}
 }
 
 // checkMix checks the exits of minikvm -mix 200 on some vCPUs. Timer
@@ -143,6 +180,10 @@ $p --filter 'exit_reason == 0x72' -- minikvm -mix 200; echo NEXT
 $p --perins -- minikvm -vcpus 2 -mix 200; echo NEXT
 ppscript record -e kvm:kvm_exit,kvm:kvm_entry -o r.data -- minikvm -mix 200
 $p --input r.data; echo NEXT
+b="ppscript bpf:kvm_exit --threshold 0 --format json"
+$b -- minikvm -mix 200; echo NEXT
+$b --system -- minikvm -vcpus 2 -mix 200; echo NEXT
+$b --system --engine perf -- minikvm -vcpus 2 -mix 200; echo NEXT
 set +e`
 
 // exitCalls adds up the column calls of all tables, by exit reason. The names
