@@ -39,6 +39,7 @@ var (
 	GXX      = program("g++", "g++", true)
 	Binutils = program("objdump", "binutils", true) // nm, readelf, objcopy, strip and addr2line come with it
 	XZ       = program("xz", "xz-utils", true)
+	GDB      = program("gdb", "gdb", true)
 	Taskset  = program("taskset", "util-linux", true)
 	Git      = program("git", "git", true)
 	Go       = Need{"go", true, missingGo}
