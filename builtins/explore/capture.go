@@ -86,21 +86,9 @@ func (c *capture) of(name string) *Result {
 }
 
 func (c *capture) Table(t *result.Table) error {
-	own := *t
-	own.Columns = slices.Clone(t.Columns)
-	own.Rows = cloneRows(t.Rows)
-	if text := t.Layout.RowText; text != nil {
-		// It knows rows by where they are.
-		lines := make(map[*event.Value]string, len(t.Rows))
-		for i, row := range t.Rows {
-			if len(row) > 0 {
-				lines[&own.Rows[i][0]] = text(row)
-			}
-		}
-		own.Layout.RowText = func(row []event.Value) string { return lines[&row[0]] }
-	}
+	own := t.Clone()
 	r := c.of(t.Name)
-	r.table, r.meta = &own, own.Meta
+	r.table, r.meta = own, own.Meta
 	return nil
 }
 
@@ -109,7 +97,7 @@ func (c *capture) Histogram(h *result.Histogram) error {
 	own.Rows = slices.Clone(h.Rows)
 	for i := range own.Rows {
 		own.Rows[i].Buckets = slices.Clone(own.Rows[i].Buckets)
-		own.Rows[i].Key = cloneRow(own.Rows[i].Key)
+		own.Rows[i].Key = result.CloneRow(own.Rows[i].Key)
 	}
 	r := c.of(h.Name)
 	r.hist, r.meta = &own, own.Meta
@@ -120,7 +108,7 @@ func (c *capture) Stacks(s *result.Stacks) error {
 	own := *s
 	own.Samples = slices.Clone(s.Samples)
 	for i := range own.Samples {
-		own.Samples[i].Key = cloneRow(own.Samples[i].Key)
+		own.Samples[i].Key = result.CloneRow(own.Samples[i].Key)
 		own.Samples[i].Frames = slices.Clone(own.Samples[i].Frames)
 	}
 	r := c.of(s.Name)
@@ -216,24 +204,6 @@ func (c *capture) results(o session.Outcome) []starlark.Value {
 		list = append(list, r)
 	}
 	return list
-}
-
-func cloneRows(rows [][]event.Value) [][]event.Value {
-	out := make([][]event.Value, len(rows))
-	for i, r := range rows {
-		out[i] = cloneRow(r)
-	}
-	return out
-}
-
-func cloneRow(row []event.Value) []event.Value {
-	out := slices.Clone(row)
-	for i, v := range out {
-		if v.Kind == event.StrValue {
-			out[i] = event.StrOf(strings.Clone(v.String()))
-		}
-	}
-	return out
 }
 
 // eventRow is an event as a struct: facts, then its own fields.

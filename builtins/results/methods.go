@@ -178,6 +178,7 @@ func layout() *b.Builtin {
 			{Name: "header", Type: b.Bool, Named: true, Doc: "the header"},
 			{Name: "date", Type: b.Bool, Named: true, Doc: "the line with date and title"},
 			{Name: "upper", Type: b.Bool, Named: true, Doc: "the header in upper case"},
+			{Name: "live", Type: b.Bool, Named: true, Doc: "on a terminal, each interval takes the place of the one before"},
 		},
 		Returns: "table", Result: "the table with that layout; JSON and CSV do not change", Errors: "no such column",
 		Source: computed, Cost: perRow,
@@ -201,6 +202,7 @@ func layout() *b.Builtin {
 				off("header", &v.Layout.NoHeader)
 				off("date", &v.Layout.NoDate)
 				v.Layout.Upper = v.Layout.Upper || c.Bool("upper")
+				v.Live = v.Live || c.Bool("live")
 				if name != "" {
 					set(&v.Widths, name, width(c, v.Widths[name]))
 				}

@@ -17,7 +17,7 @@ import (
 
 // This file drives the REPL through a pseudo-terminal, as a person would.
 
-// A terminal is a REPL on a pseudo-terminal.
+// A terminal is ppscript on a pseudo-terminal.
 type terminal struct {
 	t    *testing.T
 	ptm  *os.File
@@ -27,8 +27,17 @@ type terminal struct {
 	read int // of out, by expect
 }
 
-// start starts ppscript with args on a terminal of its own.
+// startTerminal starts a REPL with args on a terminal of its own.
 func startTerminal(t *testing.T, args ...string) *terminal {
+	t.Helper()
+	term := openTerminal(t, nil, args...)
+	term.expect(prompt)
+	return term
+}
+
+// openTerminal starts ppscript with args on a terminal of its own; prepare, if
+// it is not nil, sees the command and the terminal before.
+func openTerminal(t *testing.T, prepare func(cmd *exec.Cmd, ptm *os.File), args ...string) *terminal {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -58,6 +67,9 @@ func startTerminal(t *testing.T, args ...string) *terminal {
 	cmd.Env = append(os.Environ(), "TERM=xterm", "NO_COLOR=1", "PPSCRIPTHISTORY="+filepath.Join(t.TempDir(), "history"))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pts, pts, pts
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if prepare != nil {
+		prepare(cmd, ptm)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +92,6 @@ func startTerminal(t *testing.T, args ...string) *terminal {
 		_ = cmd.Wait()
 		ptm.Close()
 	})
-	term.expect(prompt)
 	return term
 }
 

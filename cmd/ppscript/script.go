@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -123,6 +124,11 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	}
 	defer func() { err = errors.Join(err, out.close()) }()
 	v := &view{app: a, common: c, out: out, began: time.Now()}
+	if a.livesOnScreen(inv, reports) {
+		v.live, v.quit = inv.name, w.quit
+		w.before(v.close)
+		defer v.close()
+	}
 	cfg.Output, cfg.Messages = v.open, v.message
 	for _, r := range reports {
 		quiet(r, c.quiet)
@@ -132,6 +138,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	}
 	w.run(out)
 	outcome, err := session.Run(ctx, cfg)
+	v.close()
 	if out.broken.Load() && errors.Is(err, syscall.EPIPE) {
 		err = nil // the reader has what it wanted
 	}
@@ -183,6 +190,10 @@ type view struct {
 	renderer render.Renderer
 	early    []string // messages before there was a renderer
 	began    time.Time
+
+	live   string // what redraws on the terminal; "" prints
+	quit   func()
+	screen atomic.Pointer[screen]
 }
 
 // open makes the renderer: events are about to come.
@@ -201,7 +212,14 @@ func (v *view) open(clock func(event.Time) time.Time) (render.Renderer, error) {
 		return nil, err
 	}
 	var err error
-	if v.renderer, err = render.New(v.out, o); err != nil {
+	if v.live != "" {
+		s, err := newScreen(v.out, v.app.stdout, o, v.live, v.common.interval, v.app.stderr, v.quit)
+		if err != nil {
+			return nil, err
+		}
+		v.screen.Store(s)
+		v.renderer = s
+	} else if v.renderer, err = render.New(v.out, o); err != nil {
 		return nil, err
 	}
 	for _, line := range v.early {
@@ -211,6 +229,13 @@ func (v *view) open(clock func(event.Time) time.Time) (render.Renderer, error) {
 	}
 	v.early = nil
 	return v.renderer, nil
+}
+
+// close gives the terminal back if results were redrawn on it.
+func (v *view) close() {
+	if s := v.screen.Load(); s != nil {
+		s.close()
+	}
 }
 
 // start is the zero of --time rel: the beginning of the run, or the first
@@ -238,6 +263,10 @@ func (v *view) start(clock func(event.Time) time.Time) event.Time {
 
 // message shows a line of the session on stderr, and in JSON as a record too.
 func (v *view) message(line string) {
+	if s := v.screen.Load(); s != nil && v.app.quiet == 0 {
+		s.say(line)
+		return
+	}
 	v.app.say(line)
 	if v.common.render.Format != "json" {
 		return

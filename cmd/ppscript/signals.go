@@ -25,6 +25,7 @@ type watch struct {
 	running bool
 	caught  bool
 	out     *output
+	atExit  func()
 }
 
 // watchSignals starts to handle signals until close. The context ends with the
@@ -49,6 +50,12 @@ func (w *watch) loop() {
 			w.mu.Unlock()
 		default:
 			if w.interrupted(true) {
+				w.mu.Lock()
+				fn := w.atExit
+				w.mu.Unlock()
+				if fn != nil {
+					fn()
+				}
 				os.Exit(exitInterrupted)
 			}
 			w.mu.Lock()
@@ -59,6 +66,19 @@ func (w *watch) loop() {
 			w.stop()
 		}
 	}
+}
+
+// quit ends the run as SIGINT does.
+func (w *watch) quit() {
+	w.interrupted(true)
+	w.stop()
+}
+
+// before has fn run before a second signal ends the process.
+func (w *watch) before(fn func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.atExit = fn
 }
 
 // interrupted reports whether a signal to end came before, and notes one that

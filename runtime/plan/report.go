@@ -112,6 +112,9 @@ type View struct {
 	// OnlyIf names a column; a table in which it is zero everywhere is not
 	// shown.
 	OnlyIf string
+	// Live shows each interval in the place of the one before, where results go
+	// to a terminal.
+	Live bool
 	// Last is the column that comes last.
 	Last string
 }

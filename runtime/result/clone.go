@@ -1,0 +1,40 @@
+package result
+
+import (
+	"slices"
+	"strings"
+
+	"ppscript/runtime/event"
+)
+
+// Clone copies a table that will be shown when its interval has ended.
+func (t *Table) Clone() *Table {
+	own := *t
+	own.Columns = slices.Clone(t.Columns)
+	own.Rows = make([][]event.Value, len(t.Rows))
+	for i, row := range t.Rows {
+		own.Rows[i] = CloneRow(row)
+	}
+	if text := t.Layout.RowText; text != nil {
+		// It knows rows by where they are.
+		lines := make(map[*event.Value]string, len(t.Rows))
+		for i, row := range t.Rows {
+			if len(row) > 0 {
+				lines[&own.Rows[i][0]] = text(row)
+			}
+		}
+		own.Layout.RowText = func(row []event.Value) string { return lines[&row[0]] }
+	}
+	return &own
+}
+
+// CloneRow copies a row with its texts, which may be views.
+func CloneRow(row []event.Value) []event.Value {
+	out := slices.Clone(row)
+	for i, v := range out {
+		if v.Kind == event.StrValue {
+			out[i] = event.StrOf(strings.Clone(v.String()))
+		}
+	}
+	return out
+}
