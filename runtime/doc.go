@@ -16,6 +16,7 @@
 //	tracefs    tracepoints: their formats, and how the kernel prints them
 //	perf       live source: perf_event_open, rings, records
 //	perfdata   recorded source: perf.data files
+//	spread     events sent elsewhere and received, as recordings
 //	notation   events that people write down, made into recordings
 //	object     the files that code was mapped from, also of the dead
 //	task       who: threads, processes, names, mappings over time

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"math/bits"
 	"os/exec"
@@ -34,7 +35,7 @@ func commonFlags() []*flag {
 		{name: "cgroups", metavar: "NAME,...", group: groupTarget, help: "cgroups to observe: names or patterns"},
 		{name: "inherit", group: groupTarget, help: "follow the children of what is observed"},
 		{name: "system", group: groupTarget, help: "observe all CPUs while the command runs, not only the command"},
-		{name: "input", metavar: "FILE", file: true, group: groupTarget, help: "read a recording (perf.data) instead of the kernel; - is stdin"},
+		{name: "input", metavar: "FILE", file: true, group: groupTarget, help: "read a recording (perf.data) instead of the kernel; - is stdin; several are merged by time"},
 
 		{name: "interval", short: "i", metavar: "TIME", group: groupRun, help: "report every TIME (bare numbers are ms)", deflt: "only at the end"},
 		{name: "duration", metavar: "TIME", group: groupRun, help: "stop after TIME (bare numbers are s)"},
@@ -44,7 +45,8 @@ func commonFlags() []*flag {
 		{name: "monotonic", group: groupRun, help: "stamp events with CLOCK_MONOTONIC"},
 		{name: "engine", metavar: "ENGINE", group: groupRun, help: "what runs per-event code: " + strings.Join(engines, ", "), choices: engines, deflt: "auto"},
 		{name: "order", group: groupRun, help: "accepted: events are ordered wherever a script needs it"},
-		{name: "order-mem", metavar: "SIZE", group: groupRun, help: "accepted: ordering needs no memory of its own"},
+		{name: "order-mem", metavar: "SIZE", group: groupRun, help: "bound on what is held of events from elsewhere (pull=, a pipe) to order them, and for a slow receiver (push=); the rings of this machine are ordered in place", deflt: "256m, 8m"},
+		{name: "clock-offset", metavar: "N", group: groupRun, help: "add N ns to the times of events"},
 
 		{name: "output", short: "o", metavar: "FILE", file: true, group: groupOutput, help: "write results to FILE; SIGUSR1 opens it anew"},
 		{name: "format", metavar: "FORMAT", group: groupOutput, help: "text, json or csv", choices: []string{"text", "json", "csv"}, deflt: "text"},
@@ -70,6 +72,9 @@ var engines = []string{"auto", "perf", "bpf", "interp"}
 type common struct {
 	target     perf.Target
 	input      string
+	inputs     []string // all of them
+	orderBytes int
+	offset     int64
 	interval   time.Duration
 	duration   time.Duration
 	exitN      uint64
@@ -108,6 +113,9 @@ func readCommon(fs *flags, workload []string) (*common, error) {
 	}
 	c.target.System = r.flag("system")
 	c.input = r.path("input")
+	if c.inputs = fs.texts("input"); len(c.inputs) > 1 {
+		c.input = c.inputs[0]
+	}
 	c.interval = r.duration("interval", time.Millisecond)
 	c.duration = r.duration("duration", time.Second)
 	c.usage = r.duration("usage-self", time.Millisecond)
@@ -128,10 +136,24 @@ func readCommon(fs *flags, workload []string) (*common, error) {
 	c.render = render.Options{Format: r.choice("format"), Time: r.choice("time"), Color: r.choice("color")}
 	c.strict = r.flag("strict")
 	c.verbose, c.quiet = len(fs.texts("verbose")), len(fs.texts("quiet"))
-	c.orderNoted = len(fs.texts("order"))+len(fs.texts("order-mem")) > 0
+	c.orderNoted = len(fs.texts("order")) > 0
 	if t, ok := r.text("order-mem"); ok {
-		if _, err := unit.ParseSize(t); err != nil {
+		n, err := unit.ParseSize(t)
+		if err == nil && (n < 1<<16 || n > 1<<40) {
+			err = fmt.Errorf("got %s, want 64k at least", t)
+		}
+		if err != nil {
 			r.fail(usagef("option", "--order-mem", "%w", err).WithHint("write --order-mem 64m, or leave it out"))
+		}
+		c.orderBytes = int(n)
+	}
+	if t, ok := r.text("clock-offset"); ok {
+		n, err := strconv.ParseUint(t, 0, 64)
+		if c.offset = int64(n); err != nil {
+			n, err := strconv.ParseInt(t, 0, 64)
+			if c.offset = n; err != nil {
+				r.fail(usagef("option", "--clock-offset", "got %q, want a number of ns", t).WithHint("write --clock-offset 0x1ba6ce192"))
+			}
 		}
 	}
 	if r.err != nil {

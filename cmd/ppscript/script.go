@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -75,14 +76,19 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 		return session.Config{}, err
 	}
 	c.input = input
+	more := c.inputs[min(1, len(c.inputs)):]
+	if len(more) > 0 && slices.Contains(c.inputs, "-") {
+		return session.Config{}, usagef("option", "--input", "standard input cannot be merged with files").WithHint("write it to a file first")
+	}
 	kernel := symbol.NewKernel("")
 	cfg := session.Config{
 		Reports: reports,
 		Target:  c.target,
 		Options: session.Options{
-			Input: c.input, Interval: c.interval, Duration: c.duration, ExitN: c.exitN, Pages: c.pages,
+			Input: c.input, More: more, Interval: c.interval, Duration: c.duration, ExitN: c.exitN, Pages: c.pages,
 			Watermark: c.watermark, UsageSelf: c.usage, Verbose: c.verbose, Interpret: c.engine == "interp",
-			Engine:    cmp.Or(c.engine, plan.EngineAuto),
+			Engine:     cmp.Or(c.engine, plan.EngineAuto),
+			OrderBytes: c.orderBytes, ClockOffset: c.offset, Token: os.Getenv("PPSCRIPT_TOKEN"),
 			Monotonic: c.monotonic, FlameGraph: c.flame, FlameBase: c.flameBase, Pprof: c.pprof,
 		},
 		Services: &expr.Services{Ksym: kernel.Text},

@@ -18,12 +18,41 @@ import (
 // writeFeatures writes the table of sections, the sections, and then the
 // header with what is known by now.
 func (w *Writer) writeFeatures() {
-	info := w.describe()
-	type feature struct {
-		id   int
-		body []byte
+	all := w.features()
+	var bits [featBits / 64]uint64
+	at := w.off + uint64(sectionSize*len(all))
+	for _, f := range all {
+		bits[f.id/64] |= 1 << (f.id % 64)
+		w.put(le.AppendUint64(le.AppendUint64(nil, at), uint64(len(f.body))))
+		at += uint64(len(f.body))
 	}
-	var all []feature // in order of id, as readers expect
+	for _, f := range all {
+		w.put(f.body)
+	}
+	head := w.head()
+	for i, b := range bits {
+		le.PutUint64(head[72+8*i:], b)
+	}
+	if err := w.out.Flush(); err != nil && w.err == nil {
+		w.err = w.fail("%w", err)
+	}
+	if w.err == nil {
+		if _, err := w.file.WriteAt(head, 0); err != nil {
+			w.err = w.fail("%w", err)
+		}
+	}
+}
+
+// A feature is one of the things that a recording says of itself.
+type feature struct {
+	id   int
+	body []byte
+}
+
+// features are what is known, in order of id, as readers expect.
+func (w *Writer) features() []feature {
+	info := w.describe()
+	var all []feature
 	add := func(id int, body []byte) { all = append(all, feature{id, body}) }
 	str := func(id int, s string) {
 		if s != "" {
@@ -80,29 +109,7 @@ func (w *Writer) writeFeatures() {
 		b = le.AppendUint64(b, uint64(c.Wall.UnixNano()))
 		add(featClockData, le.AppendUint64(b, uint64(c.At)))
 	}
-
-	var bits [featBits / 64]uint64
-	at := w.off + uint64(sectionSize*len(all))
-	for _, f := range all {
-		bits[f.id/64] |= 1 << (f.id % 64)
-		w.put(le.AppendUint64(le.AppendUint64(nil, at), uint64(len(f.body))))
-		at += uint64(len(f.body))
-	}
-	for _, f := range all {
-		w.put(f.body)
-	}
-	head := w.head()
-	for i, b := range bits {
-		le.PutUint64(head[72+8*i:], b)
-	}
-	if err := w.out.Flush(); err != nil && w.err == nil {
-		w.err = w.fail("%w", err)
-	}
-	if w.err == nil {
-		if _, err := w.file.WriteAt(head, 0); err != nil {
-			w.err = w.fail("%w", err)
-		}
-	}
+	return all
 }
 
 func (w *Writer) level() int { return max(w.opt.Level, 1) }

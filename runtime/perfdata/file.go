@@ -187,6 +187,15 @@ func (f *File) Info() *Info { return &f.info }
 // grow while it is read.
 func (f *File) Warnings() []string { return f.warnings }
 
+// Early is how many records were shown before their order was certain, since
+// more than Options.MaxPending would have been held.
+func (f *File) Early() uint64 {
+	if f.sorted == nil {
+		return 0
+	}
+	return f.sorted.early
+}
+
 // Loss counts records that could not be decoded as truncated. What the kernel
 // lost is in the recording as Lost events.
 func (f *File) Loss() event.Loss { return f.loss }

@@ -45,6 +45,7 @@ type ordered struct {
 	bufs  []*buffer  // entries with one: slot<<32 | offset
 	free  []int      // unused slots
 	shown uint64     // entries shown in all rings
+	early uint64     // of them, because the bound on memory was hit
 
 	latest, complete event.Time // M(n), M(n-1)
 	probe            event.Event
@@ -211,6 +212,7 @@ func (o *ordered) finish() { o.show(event.MaxTime) }
 // flushHalf gives up order to stay within memory: it shows what is older than
 // the middle of what is held back.
 func (o *ordered) flushHalf() {
+	defer func(before uint64) { o.early += o.shown - before }(o.shown)
 	oldest := event.MaxTime
 	for _, r := range o.rings {
 		r.sort()

@@ -59,6 +59,9 @@ func Build(reports []Report, env Env) (*Plan, error) {
 	if err := b.execs(); err != nil {
 		return nil, err
 	}
+	if err := b.pushes(); err != nil {
+		return nil, err
+	}
 	settle := b.tier()
 	evaluated, check := b.sieves()
 	b.compact(evaluated)

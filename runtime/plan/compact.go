@@ -171,6 +171,9 @@ func (b *builder) sendable() error {
 	if len(p.Events) == 0 || len(p.Counts)+len(p.Records)+len(p.Stacks) > 0 {
 		return not("there is more than tracepoints")
 	}
+	if len(p.Pushes) > 0 || p.Pulls() {
+		return not("events are sent elsewhere, or come from there")
+	}
 	for _, e := range p.Events {
 		switch s := e.Source; {
 		case s.Kind != Tracepoint || s.Probe != nil:

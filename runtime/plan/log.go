@@ -12,6 +12,9 @@ func (b *builder) log(l *Log) error {
 	if err != nil {
 		return err
 	}
+	if brs = b.unsent(brs); len(brs) == 0 {
+		return nil
+	}
 	run := &LogRun{Spec: l, Name: b.name("log")}
 	if l.Result != nil {
 		fn, err := b.fn(*l.Result, brs, expr.Any)

@@ -55,6 +55,14 @@ func (b *builder) needs() error {
 	for _, l := range p.Logs {
 		p.Overwrite = p.Overwrite || l.Spec.Newest
 	}
+	if len(p.Pushes) > 0 {
+		n.add(event.FactTime, event.FactTID, event.FactCPU, event.FactPeriod, event.FactComm)
+		n.raw = true
+		n.order("events are sent in time order")
+	}
+	if p.Pulls() {
+		n.order("events of several machines are related by time")
+	}
 	if len(p.Eachs) > 0 {
 		n.order("a script function sees events in time order")
 	}

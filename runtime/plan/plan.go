@@ -30,6 +30,7 @@ type Plan struct {
 	Texts  []string
 	Busy   []*Busy
 	Execs  []*ExecRun
+	Pushes []*PushRun
 	Joins  []*JoinRun
 	Folds  []*FoldRun
 	Slows  []*SlowRun

@@ -166,7 +166,7 @@ func (b *builder) onlyTables() error {
 		{len(p.Heats), "a heat map has every event"}, {len(p.Databases), "a database has every event"}, {len(p.Execs), "exec= sees every event"},
 		{len(p.Slows), "slow pairs are shown with their events"},
 		{len(p.Triggers), "events end intervals"}, {len(p.Counts), "counters are read"}, {len(p.Records), "records of the kernel are read"},
-		{len(p.Folds), "a fold runs in ppscript"}} {
+		{len(p.Folds), "a fold runs in ppscript"}, {len(p.Pushes), "events are sent elsewhere"}} {
 		if x.n > 0 {
 			return not("%s", x.what)
 		}
@@ -177,6 +177,8 @@ func (b *builder) onlyTables() error {
 	for _, e := range p.Events {
 		s := e.Source
 		switch {
+		case s.Pull() != "":
+			return not("%s comes from elsewhere", e.Stream.Label)
 		case s.Probe != nil || s.Kind == Cache || s.PMU != nil:
 			return not("%s is neither a tracepoint nor an event that is sampled", e.Stream.Label)
 		case e.Stack != nil && e.Stack.Dwarf():

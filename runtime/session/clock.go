@@ -24,6 +24,8 @@ type wallClock struct {
 	wall  time.Time
 	taken time.Time
 	clock perf.Clock
+	// offset is added to the times of events.
+	offset event.Time
 }
 
 // refresh takes a new pair if the old one is too old. Without one, times stay
@@ -34,7 +36,7 @@ func (c *wallClock) refresh() {
 	}
 	c.taken = time.Now()
 	if at, wall, ok := perf.ReadClock(context.Background(), c.clock); ok {
-		c.at, c.wall = at, wall
+		c.at, c.wall = at+c.offset, wall
 	}
 }
 

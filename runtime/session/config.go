@@ -29,6 +29,7 @@ type Config struct {
 // Options are the options that all profilers share.
 type Options struct {
 	Input     string        // a recording instead of the kernel
+	More      []string      // other recordings, merged with Input by time
 	Interval  time.Duration // 0: only at the end
 	Duration  time.Duration // stop after that time; 0: no limit
 	ExitN     uint64        // stop after that many samples; 0: no limit
@@ -38,7 +39,15 @@ type Options struct {
 	Verbose   int           // 1 notices, 2 events
 	Interpret bool          // leave script functions to the interpreter
 	Engine    string        // plan.EngineAuto, EnginePerf or EngineBPF; "" is EnginePerf
-	Monotonic bool          // stamp events with CLOCK_MONOTONIC
+	// OrderBytes bounds what is held of events that come from elsewhere, to
+	// bring them into order, and for receivers of events that are sent
+	// elsewhere; 0 is the bound of their packages.
+	OrderBytes int
+	Token      string // that both sides know; "" is none
+	// ClockOffset is added to the times of events of this machine, or of Input,
+	// in ns: clocks are then the user's business.
+	ClockOffset int64
+	Monotonic   bool // stamp events with CLOCK_MONOTONIC
 	// FlameGraph writes the stacks of the run to a file: folded text, or a
 	// flame graph if it ends in .svg or .html, or pprof's form (.pb.gz).
 	// Stdout prints folded text; "" is none. Pprof writes pprof's form.
@@ -55,6 +64,9 @@ type Options struct {
 	// would otherwise feed with its own output.
 	IncludeSelf bool
 }
+
+// converts reports that the user says how clocks are related.
+func (o *Options) converts() bool { return o.ClockOffset != 0 }
 
 // Hooks are a script's callbacks; nil ones are not called.
 type Hooks struct {

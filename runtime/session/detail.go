@@ -5,6 +5,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/join"
+	"ppscript/runtime/perfdata"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
 )
@@ -38,8 +39,20 @@ func (r *run) trigger(e *event.Event) {
 	}
 }
 
-// sayHolds tells how often full rings held up the merge.
+// sayHolds tells how often full rings held up the merge, and where memory was
+// too small to bring events into order.
 func (r *run) sayHolds() {
+	sayEarly := func(name string, f *perfdata.File) {
+		if n := f.Early(); n > 0 {
+			r.world.say("%s: %d events went on before their order was certain; give it more memory: --order-mem", name, n)
+		}
+	}
+	if f := r.world.file; f != nil {
+		sayEarly(r.cfg.Options.Input, f)
+	}
+	for _, m := range r.world.remotes {
+		sayEarly(m.name, m.file)
+	}
 	if r.feeder == nil {
 		return
 	}

@@ -38,7 +38,7 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 		c.Tracefs = w.fs.Root()
 	}
 	copied := false // parts of user stacks are
-	for _, e := range p.Events {
+	for _, e := range localEvents(p) {
 		s := e.Source
 		ev := perf.EventConfig{
 			Schema: e.Stream.Schema, Label: e.Stream.Label, Filter: e.Filter,
@@ -90,11 +90,26 @@ func (w *world) openLive(ctx context.Context, p *plan.Plan) (*plan.Plan, *perf.S
 	}
 }
 
-// mapLive relates the streams of the source to those of the plan.
-func mapLive(p *plan.Plan, src *perf.Source) {
-	same := true
-	to := make([][]*event.Stream, len(src.Streams()))
-	for i, e := range p.Events {
+// localEvents are the events of the kernel that runs here.
+func localEvents(p *plan.Plan) []*plan.Event {
+	if !p.Pulls() {
+		return p.Events
+	}
+	var list []*plan.Event
+	for _, e := range p.Events {
+		if e.Source.Pull() == "" {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// mapLive relates the streams of the source to those of the plan, by index;
+// same says that both have the same indices.
+func mapLive(p *plan.Plan, src *perf.Source) (to [][]*event.Stream, same bool) {
+	same = true
+	to = make([][]*event.Stream, len(src.Streams()))
+	for i, e := range localEvents(p) {
 		st := src.StreamOf(i)
 		if st == nil {
 			continue
@@ -104,9 +119,7 @@ func mapLive(p *plan.Plan, src *perf.Source) {
 		e.Stream.Members = st.Members
 		st.Comm = e.Stream.Comm
 	}
-	if !same {
-		p.Router.Remap = to
-	}
+	return to, same
 }
 
 // defaultPages is the size of a ring where the user says nothing. At two

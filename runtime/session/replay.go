@@ -9,7 +9,7 @@ import (
 // file order, which is faster, where order does not matter.
 func (r *run) openRecording() error {
 	w := r.world
-	if !r.plan.Order && !w.file.Info().Pipe {
+	if !r.plan.Order && !w.file.Info().Pipe && len(w.remotes) == 0 {
 		// The schemas of the plan are those of the first opening; streams are
 		// related by position, which is the same.
 		again, err := perfdata.Open(w.cfg.Options.Input, perfdata.Options{})
@@ -32,12 +32,18 @@ func (r *run) openRecording() error {
 	to := make([][]*event.Stream, len(streams))
 	for _, e := range r.plan.Events {
 		for i, st := range streams {
-			if st.Schema == e.Stream.Schema || st.Schema.FullName() == e.Stream.Schema.FullName() && matches(e.Source, st.Schema) {
+			if st.Schema == e.Stream.Schema || len(w.remotes) == 0 && st.Schema.FullName() == e.Stream.Schema.FullName() && matches(e.Source, st.Schema) {
 				to[i] = append(to[i], e.Stream)
 				e.Stream.Members = st.Members
 			}
 		}
 	}
 	r.plan.Router.Remap = to
+	r.clock.at += event.Time(w.cfg.Options.ClockOffset)
+	if len(w.remotes) > 0 {
+		r.combine(r.convert(lagging{w.file}), to)
+	} else {
+		r.src = r.convert(r.src)
+	}
 	return nil
 }

@@ -43,6 +43,9 @@ type run struct {
 	databases []*database
 	stacks    *stackWorld
 	files     []*stackFile
+	outlets   []*outlet
+	heard     chan string     // what other goroutines say
+	foreign   []*event.Stream // of events from elsewhere
 
 	tickNo    int
 	lastTick  time.Time
@@ -69,7 +72,7 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 		return Outcome{Status: -1}, errors.Join(err, wd.close())
 	}
 	cfg.Reports = append(slices.Clip(cfg.Reports), files...)
-	r := &run{world: wd, cfg: &cfg, status: -1}
+	r := &run{world: wd, cfg: &cfg, status: -1, heard: make(chan string, 64)}
 	err = errors.Join(r.do(ctx), wd.close())
 	o := Outcome{Samples: r.samples(), Loss: r.total, Status: r.status, Observed: r.src != nil || r.kernel != nil || len(r.counts) > 0}
 	if r.live != nil {
@@ -152,11 +155,11 @@ func (r *run) open(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-	case len(p.Events) > 0:
+	case len(localEvents(p)) > 0:
 		if p, r.live, err = r.world.openLive(ctx, p); err != nil {
 			return err
 		}
-		r.plan, r.src = p, r.live
+		r.plan, r.src = p, r.convert(r.live)
 		if p.Watch {
 			r.world.watch.begin(&r.cfg.Target)
 		}
@@ -173,9 +176,41 @@ func (r *run) open(ctx context.Context) (err error) {
 		if r.kernel != nil {
 			r.clock.clock = perf.ClockMonotonic // of programs
 		}
+		r.clock.offset = event.Time(r.cfg.Options.ClockOffset)
 		r.clock.refresh()
 	}
-	return nil
+	return r.openPushes()
+}
+
+// connect relates the streams of the sources to those of the plan.
+func (r *run) connect() {
+	var to [][]*event.Stream
+	if r.live != nil {
+		var same bool
+		if to, same = mapLive(r.plan, r.live); !same {
+			r.plan.Router.Remap = to
+		}
+	}
+	if r.live == nil && len(r.world.remotes) > 0 && r.world.file == nil {
+		c := r.world.remotes[0].file.Info().Clock
+		r.clock.at, r.clock.wall = c.At, c.Wall
+	}
+	if len(r.world.remotes) > 0 && r.world.file == nil {
+		r.combine(r.src, to)
+	}
+}
+
+// convert has the times of a source on the clock that the user wants.
+func (r *run) convert(src event.Source) event.Source {
+	offset := event.Time(r.cfg.Options.ClockOffset)
+	if offset == 0 {
+		return src
+	}
+	return order.Convert(src, func(e *event.Event) {
+		if e.Time != 0 {
+			e.Time += offset
+		}
+	})
 }
 
 // prepare connects the source with the operators.
@@ -187,8 +222,9 @@ func (r *run) prepare() {
 	if p.Comm && r.live != nil {
 		r.tasks.Scan(scanTime)
 	}
+	r.connect()
+	r.foreignNames()
 	if r.live != nil {
-		mapLive(p, r.live)
 		for _, line := range r.live.Describe() {
 			r.verbose(1, line)
 		}
@@ -227,7 +263,7 @@ func (r *run) prepare() {
 		if err != nil {
 			r.failed = err
 		}
-	case len(r.src.Rings()) == 1 || !p.Order:
+	case len(r.world.remotes) == 0 && (len(r.src.Rings()) == 1 || !p.Order):
 		// One ring is in order by itself.
 		r.feeder = order.NewDrain(r.src)
 	default:
@@ -268,7 +304,7 @@ func (r *run) emitter(l *plan.LogRun) func(e *event.Event) {
 		return func(*event.Event) {} // the stacks take the place of the lines
 	}
 	show := func(e *event.Event) {
-		line.Event = e
+		line.Event, line.Marker = e, r.marker(e)
 		line.Block = registers(line.Block[:0], e)
 		if line.Stacks {
 			line.Frames, line.Cut = r.stacks.eventStack(e)
@@ -315,6 +351,9 @@ func (r *run) loop(ctx context.Context) error {
 		}
 		now := time.Now()
 		r.feed(ended)
+		if err := r.sendRound(ended); err != nil {
+			return err
+		}
 		over := ended || r.plan.Watch && r.world.watch.over(now) || r.failed != nil || r.plan.Router.Done() || ctx.Err() != nil ||
 			!deadline.IsZero() && !now.Before(deadline)
 		if over {
@@ -409,10 +448,13 @@ func (r *run) finish(ended bool) error {
 		if err := r.live.Stop(); err != nil {
 			return err
 		}
-		if err := r.live.Poll(context.Background(), 0); err != nil && !errors.Is(err, io.EOF) {
+		if err := r.src.Poll(context.Background(), 0); err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
 		r.feeder.Round(r.plan.Router.Events, true)
+	}
+	if err := r.sendRound(true); err != nil {
+		return err
 	}
 	if r.kernel != nil {
 		if err := r.kernel.stop(r); err != nil {
@@ -438,7 +480,7 @@ func (r *run) finish(ended bool) error {
 }
 
 func (r *run) close() error {
-	errs := []error{r.closeHeats(), r.closeDatabases(), r.closeStackFiles(), r.stacks.close()}
+	errs := []error{r.closePushes(), r.closeHeats(), r.closeDatabases(), r.closeStackFiles(), r.stacks.close()}
 	for _, c := range r.counts {
 		if st, ok := c.counters.WorkloadStatus(); ok {
 			r.status = exitStatus(st)

@@ -78,7 +78,7 @@ func (r *run) readStacks() {
 	quiet := r.cfg.Options.FlameGraph != ""
 	w.show = shownStacks(r.plan.Streams(), quiet)
 	limit := maxStack(r.world.file != nil)
-	for i, e := range r.plan.Events {
+	for i, e := range localEvents(r.plan) {
 		if e.Stack == nil || e.Stream.Members == nil {
 			continue
 		}

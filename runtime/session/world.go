@@ -34,6 +34,7 @@ type world struct {
 	noCompact string
 	probes    probes
 	said      map[string]bool // what was told already
+	remotes   []*remote       // events from elsewhere
 	// place appends the symbol of an address of an event; nil: of the kernel
 	// only.
 	place func(dst []byte, e *event.Event, ip uint64) []byte
@@ -46,12 +47,22 @@ func open(cfg *Config) (*world, error) {
 		return w, nil
 	}
 	var err error
-	w.file, err = perfdata.Open(cfg.Options.Input, perfdata.Options{Ordered: true})
-	return w, err
+	opt := perfdata.Options{Ordered: true, MaxPending: cfg.Options.OrderBytes}
+	if w.file, err = perfdata.Open(cfg.Options.Input, opt); err != nil {
+		return w, err
+	}
+	for _, path := range cfg.Options.More {
+		file, err := perfdata.Open(path, opt)
+		if err != nil {
+			return w, errors.Join(err, w.close())
+		}
+		w.addRemote(path, file)
+	}
+	return w, nil
 }
 
 func (w *world) close() error {
-	err := w.probes.resolver.Close()
+	err := errors.Join(w.probes.resolver.Close(), w.closeRemotes())
 	if w.file != nil {
 		err = errors.Join(err, w.file.Close())
 	}
@@ -122,6 +133,9 @@ func (w *world) Find(s *plan.Source) ([]*event.Schema, error) {
 }
 
 func (w *world) find(s *plan.Source) ([]*event.Schema, error) {
+	if s.Pull() != "" {
+		return w.pulled(s)
+	}
 	if w.file != nil {
 		return w.recorded(s)
 	}
@@ -182,6 +196,13 @@ func (w *world) recorded(s *plan.Source) ([]*event.Schema, error) {
 		names = append(names, st.Schema.FullName())
 		if matches(s, st.Schema) {
 			found = append(found, w.describe(st.Schema))
+		}
+	}
+	for _, r := range w.remotes {
+		for _, st := range r.file.Streams() {
+			if matches(s, st.Schema) {
+				found = append(found, w.describe(st.Schema))
+			}
 		}
 	}
 	if len(found) == 0 {

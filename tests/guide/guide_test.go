@@ -3,6 +3,7 @@ package guide
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -21,6 +22,10 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 // wait.
 const atOnce = 4
 
+// bound is how long all commands may take, and twice what one may: a minute on
+// a quiet machine.
+const bound = 8 * time.Minute
+
 func TestCommandsOfTheGuide(t *testing.T) {
 	testkit.Requires(t, append([]testkit.Need{testkit.AMD64}, testkit.Live...)...)
 	list, err := readCommands("commands.txt")
@@ -36,7 +41,7 @@ func TestCommandsOfTheGuide(t *testing.T) {
 			continue
 		}
 		slots <- struct{}{}
-		p := testkit.Start(t, "sh", "-c", env.bin+" "+strings.ReplaceAll(env.expand(c.bounded()), "&& ppscript", "&& "+env.bin))
+		p := testkit.StartFor(t, bound/2, "sh", "-c", env.bin+" "+strings.ReplaceAll(env.expand(c.bounded()), " ppscript ", " "+env.bin+" "))
 		wg.Go(func() {
 			outputs[i] = p.Wait()
 			<-slots
@@ -86,7 +91,7 @@ func newEnvironment(t *testing.T) *environment {
 	testkit.Run(t, e.bin, "usdt", "del", "libstdcxx:throw@"+library("libstdc++.so.6"))
 	group := "ppscript-guide-" + strconv.Itoa(os.Getpid())
 	join := cgroups(t, group, group+"1")
-	target := testkit.StartTarget(t, "-sleep", "20", "-switch", "20", "-fault", "20", "-fail", "5", "-getppid", "20")
+	target := testkit.StartTargetFor(t, bound, "-sleep", "20", "-switch", "20", "-fault", "20", "-fail", "5", "-getppid", "20")
 	tids := threads(t, target.PID())
 	join(target.PID())
 	t.Cleanup(target.Work())
@@ -98,11 +103,26 @@ func newEnvironment(t *testing.T) *environment {
 		"$CGROUP1", group+"1", "$CGROUP", group, "$CGRO", group[:len(group)-1],
 		"$PID", strconv.Itoa(target.PID()), "$TIDS", tids, "$CPUS", cpus,
 		"$OUT", e.out, "$DISK", disk(), "$LIBSTDCXX", library("libstdc++.so.6"),
-		"$PORT", "0")
+		"$PORT", freePort(t))
 	return e
 }
 
 func (e *environment) expand(s string) string { return e.values.Replace(s) }
+
+// freePort is a port that nobody listens at.
+func freePort(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	_, port, err := net.SplitHostPort(ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
 
 // cgroups makes cgroups, of which the first is the one to join. They go when the
 // test's processes have ended.

@@ -35,6 +35,7 @@ var layers = [][]string{
 	{"runtime/perf"},
 	{"runtime/perfdata"},
 	{"runtime/notation"}, // makes recordings of texts
+	{"runtime/spread"},   // recordings that are sent while they are made
 
 	// Who and where: files that code was mapped from, then who mapped them,
 	// then their functions and how to walk their stacks.
@@ -90,7 +91,7 @@ var planned = []string{}
 var owners = map[string][]string{
 	"go.starlark.net":                    {"runtime/script", "builtins"},
 	"github.com/cilium/ebpf":             {"runtime/kernel", "bpf"},
-	"golang.org/x/sys":                   {"runtime/kernel", "runtime/tracefs", "runtime/perf", "runtime/perfdata", "runtime/notation", "runtime/object", "runtime/probe", "bpf", "cmd/ppscript"},
+	"golang.org/x/sys":                   {"runtime/kernel", "runtime/tracefs", "runtime/perf", "runtime/perfdata", "runtime/notation", "runtime/spread", "runtime/object", "runtime/probe", "bpf", "cmd/ppscript"},
 	"golang.org/x/arch":                  {"runtime/probe"},
 	"github.com/klauspost/compress":      {"runtime/perfdata"},
 	"github.com/ianlancetaylor/demangle": {"runtime/symbol", "runtime/probe"},

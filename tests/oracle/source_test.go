@@ -2,6 +2,8 @@ package oracle
 
 import (
 	"encoding/json"
+	"path/filepath"
+	"strconv"
 	"testing"
 
 	"ppscript/tests/testkit"
@@ -77,5 +79,90 @@ func TestSourceShowsTheMiddleOfAPair(t *testing.T) {
 	}
 	if found != 1 {
 		t.Errorf("got %d sleeps, want one\n%s\nstderr: %s", found, out.Stdout, out.Stderr)
+	}
+}
+
+// Events of one process in another: what is sent and received are the known
+// calls, and joined with events of the receiver's own they make the pairs that
+// one process sees.
+func TestPulledEventsJoinLocalOnes(t *testing.T) {
+	live(t, testkit.AMD64)
+	const calls = 3000
+	l := testkit.StartTarget(t, "-getppid", strconv.Itoa(calls))
+	enter, exit := "raw_syscalls:sys_enter/id == 110/", "raw_syscalls:sys_exit/id == 110/"
+	sender := attach(t, l, "trace", "-e", enter+"push=0/")
+	sender.WaitStderr("listening at ")
+	port := between(sender.Stderr(), "listening at ", "\n")
+	pulled := "raw_syscalls:sys_enter//pull=" + port + "/"
+	receive := testkit.Start(t, testkit.PPScript(t), "trace", "-e", pulled, "--format", "json")
+	joined := attach(t, l, "multi-trace", "-e", pulled+"key=_tid/", "-e", exit+"key=_tid/", "--format", "json")
+	alone := attach(t, l, "multi-trace", "-e", enter+"key=_tid/", "-e", exit+"key=_tid/", "--format", "json")
+	for n := 1; n <= 2; n++ {
+		sender.WaitStderrTimes(" connected", n)
+	}
+	l.Do()
+	l.End()
+	here := last(t, alone.Wait().Want(t, 0).Stdout).Rows
+	there := last(t, joined.Wait().Want(t, 0).Stdout).Rows
+	sender.Wait().Want(t, 0)
+	lines := testkit.Events(t, receive.Wait().Want(t, 0).Stdout)
+	if len(lines) != calls {
+		t.Errorf("received %d events, want %d", len(lines), calls)
+	}
+	for i, e := range lines {
+		if e.Comm != "load-0" || e.Event != "raw_syscalls:sys_enter" || i > 0 && e.Time < lines[i-1].Time {
+			t.Fatalf("event %d: got %+v, want the call of load-0, in time order", i, e)
+		}
+	}
+	if len(here) != 1 || len(there) != 1 {
+		t.Fatalf("got rows\n%v\n%v, want one each", here, there)
+	}
+	// Each process has its own event for a call, some hundred ns apart.
+	if n := there[0].Int(t, "calls"); n != calls || here[0].Int(t, "calls") != calls {
+		t.Errorf("got %d pairs with what was pulled, %d without, want %d", n, here[0].Int(t, "calls"), calls)
+	}
+}
+
+// Two recordings of two CPUs make the one of both.
+func TestInputsAreMerged(t *testing.T) {
+	live(t, testkit.CPU1)
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	record := func(name, cpus string) *testkit.Process {
+		p := testkit.Start(t, testkit.PPScript(t), "record", "-v", "-e", "sched:sched_wakeup,raw_syscalls:sys_enter/id == 110/", "-C", cpus, "-o", file(name))
+		p.WaitStderr(" open event")
+		return p
+	}
+	l := testkit.StartTarget(t, "-getppid", "500", "-cpus", "2")
+	first, second := record("0.data", "0"), record("1.data", "1")
+	l.Do()
+	l.End()
+	first.Stop().Want(t, 0)
+	second.Stop().Want(t, 0)
+	count := func(args ...string) map[string]int64 {
+		out := testkit.Run(t, append([]string{testkit.PPScript(t), "top", "-e", "sched:sched_wakeup//key=_cpu/,raw_syscalls:sys_enter//key=_cpu/", "--format", "json"}, args...)...).Want(t, 0)
+		sums := map[string]int64{}
+		for _, r := range last(t, out.Stdout).Rows {
+			sums["wakeups"] += r.Int(t, "SCHED_WAKEUP")
+			sums["calls"] += r.Int(t, "SYS_ENTER")
+		}
+		return sums
+	}
+	a, b := count("--input", file("0.data")), count("--input", file("1.data"))
+	both := count("--input", file("0.data"), "--input", file("1.data"))
+	if both["calls"] != a["calls"]+b["calls"] || both["wakeups"] != a["wakeups"]+b["wakeups"] || both["calls"] < 1000 {
+		t.Errorf("got %v, want the sum of %v and %v, with 1000 calls of getppid", both, a, b)
+	}
+	out := testkit.Run(t, testkit.PPScript(t), "trace", "-e", "raw_syscalls:sys_enter", "--format", "json", "--input", file("0.data"), "--input", file("1.data")).Want(t, 0)
+	cpus, at := map[int]bool{}, int64(0)
+	for _, e := range testkit.Events(t, out.Stdout) {
+		cpus[e.CPU] = true
+		if e.Time < at {
+			t.Fatalf("%d comes after %d", e.Time, at)
+		}
+		at = e.Time
+	}
+	if len(cpus) != 2 {
+		t.Errorf("got events of CPUs %v, want both", cpus)
 	}
 }

@@ -51,6 +51,7 @@ type Process struct {
 	cmd    *exec.Cmd
 	cancel context.CancelFunc
 	start  time.Time
+	bound  time.Duration
 	stdout buffer
 	stderr buffer
 	out    Output
@@ -61,13 +62,19 @@ type Process struct {
 // messages are in English and its times in UTC.
 func Start(t testing.TB, args ...string) *Process {
 	t.Helper()
-	return startWith(t, nil, args...)
+	return startWith(t, limit, nil, args...)
 }
 
-func startWith(t testing.TB, prepare func(*exec.Cmd), args ...string) *Process {
+// StartFor is Start for what may run longer than a second or two.
+func StartFor(t testing.TB, bound time.Duration, args ...string) *Process {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	p := &Process{t: t, args: args, cancel: cancel, start: time.Now()}
+	return startWith(t, bound, nil, args...)
+}
+
+func startWith(t testing.TB, bound time.Duration, prepare func(*exec.Cmd), args ...string) *Process {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), bound)
+	p := &Process{t: t, args: args, cancel: cancel, bound: bound, start: time.Now()}
 	p.cmd = exec.CommandContext(ctx, args[0], args[1:]...)
 	p.cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC", "NO_COLOR=1")
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
@@ -146,8 +153,8 @@ func (p *Process) Wait() Output {
 			p.t.Errorf("%s: %v", p.args[0], err)
 		}
 		p.out = Output{Args: p.args, Stdout: p.stdout.String(), Stderr: p.stderr.String(), Exit: exit, Took: time.Since(p.start)}
-		if time.Since(p.start) >= limit {
-			p.t.Errorf("%s: did not end within %v; stderr: %s", strings.Join(p.args, " "), limit, p.out.Stderr)
+		if time.Since(p.start) >= p.bound {
+			p.t.Errorf("%s: did not end within %v; stderr: %s", strings.Join(p.args, " "), p.bound, p.out.Stderr)
 		}
 	})
 	return p.out
@@ -157,6 +164,16 @@ func (p *Process) Wait() Output {
 func (p *Process) WaitStderr(word string) {
 	p.t.Helper()
 	p.await(&p.stderr, word)
+}
+
+// WaitStderrTimes waits until the process said something with word that often.
+func (p *Process) WaitStderrTimes(word string, times int) {
+	p.t.Helper()
+	for deadline := time.Now().Add(limit); strings.Count(p.stderr.String(), word) < times; time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) || zombie(p.PID()) {
+			p.t.Fatalf("%s: did not say %q %d times\nstderr: %s", strings.Join(p.args, " "), word, times, p.stderr.String())
+		}
+	}
 }
 
 // WaitStdout waits until the process printed something with word.
@@ -212,6 +229,9 @@ func (b *buffer) String() string {
 	defer b.mu.Unlock()
 	return b.b.String()
 }
+
+// Stderr is what the process said so far.
+func (p *Process) Stderr() string { return p.stderr.String() }
 
 // Stdout is what the process printed so far.
 func (p *Process) Stdout() string { return p.stdout.String() }

@@ -23,6 +23,12 @@ type Target struct {
 // sleep when it returns.
 func StartTarget(t testing.TB, options ...string) *Target {
 	t.Helper()
+	return StartTargetFor(t, limit, options...)
+}
+
+// StartTargetFor is StartTarget for a target that is needed longer.
+func StartTargetFor(t testing.TB, bound time.Duration, options ...string) *Target {
+	t.Helper()
 	target := &Target{}
 	prepare := func(cmd *exec.Cmd) {
 		var err error
@@ -30,7 +36,7 @@ func StartTarget(t testing.TB, options ...string) *Target {
 			t.Fatal(err)
 		}
 	}
-	target.Process = startWith(t, prepare, append([]string{Load(t), "-wait"}, options...)...)
+	target.Process = startWith(t, bound, prepare, append([]string{Load(t), "-wait"}, options...)...)
 	target.WaitStdout("ready\n")
 	target.settle()
 	return target

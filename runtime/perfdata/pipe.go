@@ -1,0 +1,53 @@
+package perfdata
+
+import (
+	"golang.org/x/sys/unix"
+)
+
+// This file writes recordings in pipe mode, for those who send events elsewhere
+// while they happen: a head that describes them, then records one by one. The
+// head is made once; every reader that comes gets it first.
+
+// PipeHead is what a recording in pipe mode begins with. Streams must have
+// different ids, and be tracepoints, whose formats it has.
+func PipeHead(streams []StreamInfo, opt WriteOptions) ([]byte, error) {
+	w := &Writer{path: "pipe", opt: opt, streams: streams}
+	for i := range w.streams {
+		if s := &w.streams[i]; s.Format == "" && s.Attr.Type == unix.PERF_TYPE_TRACEPOINT {
+			if err := w.readFormat(s); err != nil {
+				return nil, err
+			}
+		}
+	}
+	b := append([]byte(nil), magic...)
+	b = le.AppendUint64(b, pipeHeaderSize)
+	for i := range w.streams {
+		s := &w.streams[i]
+		body := encodeAttr(&s.Attr)
+		for _, id := range s.IDs {
+			body = le.AppendUint64(body, id)
+		}
+		b = append(append(b, header(recHeaderAttr, 0, uint16(recHeaderSize+len(body)))...), body...)
+	}
+	for _, f := range w.features() {
+		if f.id == featTracingData {
+			body := append(f.body, make([]byte, -len(f.body)&7)...)
+			b = append(b, header(recTracingData, 0, recHeaderSize+4)...)
+			b = le.AppendUint32(b, uint32(len(body)))
+			b = append(b, body...)
+			continue
+		}
+		size := recHeaderSize + 8 + len(f.body) + -len(f.body)&7
+		if size >= 1<<16 {
+			continue // it tells nothing that events need
+		}
+		b = append(b, header(recHeaderFeature, 0, uint16(size))...)
+		b = le.AppendUint64(b, uint64(f.id))
+		b = append(append(b, f.body...), make([]byte, -len(f.body)&7)...)
+	}
+	return b, nil
+}
+
+// AppendRound says that everything older than the records before has been
+// written. Readers show what came before the last but one.
+func AppendRound(b []byte) []byte { return append(b, header(recFinishedRound, 0, recHeaderSize)...) }

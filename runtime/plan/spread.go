@@ -1,0 +1,108 @@
+package plan
+
+import (
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/flow"
+)
+
+// This file is about events that come from elsewhere (pull=ADDRESS) and events
+// that are sent elsewhere (push=ADDRESS).
+
+// Pull is where the events of a source come from, in place of the kernel that
+// runs here; "" is this kernel.
+func (s *Source) Pull() string {
+	if from := s.Attr("pull"); len(from) > 0 {
+		return from[0]
+	}
+	return ""
+}
+
+// A PushRun sends events to an address. Session sets Send and Lose before
+// events flow.
+type PushRun struct {
+	To   string
+	Of   []*Event // their ids are their places, from 1
+	Send func(id uint64, e *event.Event)
+	Lose func(n uint64, t event.Time)
+	ids  []uint64 // by stream; 0 is not sent
+}
+
+// pushes finds the push attributes; events with the same address share it.
+func (b *builder) pushes() error {
+	byAddress := map[string]*PushRun{}
+	var brs []branch
+	for _, e := range b.plan.Events {
+		to := e.Source.Attr("push")
+		if len(to) == 0 {
+			continue
+		}
+		if e.Source.Kind != Tracepoint {
+			return diag.Errorf(diag.Usage, "push", e.Stream.Label, "only tracepoints can be sent").WithHint("leave out push=")
+		}
+		run := byAddress[to[0]]
+		if run == nil {
+			run = &PushRun{To: to[0]}
+			byAddress[to[0]] = run
+			b.plan.Pushes = append(b.plan.Pushes, run)
+		}
+		for len(run.ids) <= e.Stream.Index {
+			run.ids = append(run.ids, 0)
+		}
+		run.Of = append(run.Of, e)
+		run.ids[e.Stream.Index] = uint64(len(run.Of))
+		brs = append(brs, branch{stream: e.Stream.Index, scope: b.scope(e.Source, e.Stream.Schema)})
+	}
+	for _, run := range b.plan.Pushes {
+		var mine []branch
+		for _, br := range brs {
+			if run.id(br.stream) > 0 {
+				mine = append(mine, br)
+			}
+		}
+		b.attach("push "+run.To, mine, run)
+	}
+	return nil
+}
+
+func (p *PushRun) id(stream int) uint64 {
+	if stream < len(p.ids) {
+		return p.ids[stream]
+	}
+	return 0
+}
+
+// Events implements flow.Sink.
+func (p *PushRun) Events(evs []*event.Event) {
+	for _, e := range evs {
+		p.Send(p.id(e.Stream.Index), e)
+	}
+}
+
+// Lost implements flow.Sink.
+func (p *PushRun) Lost(_ int32, n uint64, t event.Time) { p.Lose(n, t) }
+
+var _ flow.Sink = (*PushRun)(nil)
+
+// unsent takes the branches out whose events are sent elsewhere: a log does not
+// show them as well.
+func (b *builder) unsent(brs []branch) []branch {
+	var list []branch
+	for _, br := range brs {
+		if e := b.events[br.stream]; e != nil && br.root == nil && len(e.Source.Attr("push")) > 0 {
+			continue
+		}
+		list = append(list, br)
+	}
+	return list
+}
+
+// Pulls reports that some events come from elsewhere.
+func (p *Plan) Pulls() bool {
+	for _, e := range p.Events {
+		if e.Source.Pull() != "" {
+			return true
+		}
+	}
+	return false
+}

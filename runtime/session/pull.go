@@ -1,0 +1,183 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/order"
+	"ppscript/runtime/perfdata"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/spread"
+	"ppscript/runtime/task"
+)
+
+// This file takes events from elsewhere: what another ppscript sends, and
+// recordings beside the first. Their threads are those of another machine, with
+// names of their own; their clock is made ours.
+
+// A remote is a source of events from elsewhere.
+type remote struct {
+	name  string
+	file  *perfdata.File
+	tasks *task.Table
+	shift event.Time
+	sent  bool // not a recording beside another
+}
+
+// pull connects to an address; a plan may name it several times.
+func (w *world) pull(from string) (*remote, error) {
+	for _, r := range w.remotes {
+		if r.name == from {
+			return r, nil
+		}
+	}
+	file, err := spread.Receive(context.Background(), from, w.cfg.Options.Token, w.cfg.Options.OrderBytes)
+	if err != nil {
+		return nil, err
+	}
+	m := w.addRemote(from, file)
+	m.sent = true
+	return m, nil
+}
+
+func (w *world) addRemote(name string, file *perfdata.File) *remote {
+	r := &remote{name: name, file: file, tasks: task.New(task.Options{NoProc: true})}
+	w.remotes = append(w.remotes, r)
+	return r
+}
+
+// pulled finds a source's events among those that are sent.
+func (w *world) pulled(s *plan.Source) ([]*event.Schema, error) {
+	if s.Kind != plan.Tracepoint {
+		return nil, diag.Errorf(diag.Usage, "pull", s.FullName(), "only tracepoints can be received").WithHint("leave out pull=")
+	}
+	r, err := w.pull(s.Pull())
+	if err != nil {
+		return nil, err
+	}
+	var found []*event.Schema
+	var names []string
+	for _, st := range r.file.Streams() {
+		names = append(names, st.Schema.FullName())
+		if matches(s, st.Schema) && !slices.Contains(found, st.Schema) {
+			found = append(found, st.Schema)
+		}
+	}
+	if len(found) == 0 {
+		return nil, diag.Errorf(diag.Attach, "pull "+s.Pull(), s.FullName(), "is not sent there%s", diag.DidYouMean(s.FullName(), names)).
+			WithHint("what comes is: %s", strings.Join(names, ", "))
+	}
+	return found, nil
+}
+
+// gives reports that an event comes from r.
+func (r *remote) gives(e *plan.Event) bool {
+	for _, st := range r.file.Streams() {
+		if st.Schema == e.Stream.Schema {
+			return true
+		}
+	}
+	return false
+}
+
+// source is the remote's events as ours.
+func (r *remote) source() event.Source {
+	return order.Convert(lagging{r.file}, func(e *event.Event) {
+		if e.Time != 0 {
+			e.Time += r.shift
+		}
+		if e.Kind != event.Sample && e.Kind != event.Lost {
+			r.tasks.Record(e)
+			e.Kind = event.Other // threads of ours are none of its business
+		}
+	})
+}
+
+// lagging is a source that shows events later than they happen.
+type lagging struct{ event.Source }
+
+// Lags implements order.Lagging.
+func (lagging) Lags() bool { return true }
+
+// skew is how far clocks may be apart to be taken for one: what reading them
+// costs on a loaded machine.
+const skew = 10 * time.Millisecond
+
+// align has the remote's events on the clock of at and wall.
+func (r *remote) align(at event.Time, wall time.Time, say func(string, ...any)) {
+	c := r.file.Info().Clock
+	if c.Wall.IsZero() || wall.IsZero() {
+		return
+	}
+	r.shift = event.Time(c.Wall.Sub(wall)) - (c.At - at)
+	if time.Duration(r.shift).Abs() <= skew {
+		r.shift = 0
+		return
+	}
+	say("%s: its clock differs: events are related by the wall clocks of both, to within their error", r.name)
+}
+
+// combine makes one source of the local one, if any, and the remotes, and
+// relates their streams to those of the plan.
+func (r *run) combine(local event.Source, to [][]*event.Stream) {
+	var parts []event.Source
+	if local != nil {
+		parts = append(parts, local)
+	}
+	for _, m := range r.world.remotes {
+		if !r.cfg.Options.converts() {
+			m.align(r.clock.at, r.clock.wall, r.world.say)
+		}
+		parts = append(parts, m.source())
+		for _, st := range m.file.Streams() {
+			var wanted []*event.Stream
+			for _, e := range r.plan.Events {
+				if st.Schema == e.Stream.Schema {
+					wanted = append(wanted, e.Stream)
+					e.Stream.Members = st.Members
+				}
+			}
+			to = append(to, wanted)
+		}
+	}
+	r.src = order.Combine(parts...)
+	r.plan.Router.Remap = to
+}
+
+// foreignNames has threads of remotes named by their own machine.
+func (r *run) foreignNames() {
+	for _, e := range r.plan.Events {
+		for _, m := range r.world.remotes {
+			if m.gives(e) {
+				e.Stream.Comm = m.tasks.Of
+				if m.sent {
+					r.foreign = append(r.foreign, e.Stream)
+				}
+			}
+		}
+	}
+}
+
+// marker tells events from elsewhere from ours in a log.
+func (r *run) marker(e *event.Event) byte {
+	if slices.Contains(r.foreign, e.Stream) {
+		return 'G'
+	}
+	return 0
+}
+
+func (w *world) closeRemotes() error {
+	var errs []error
+	for _, r := range w.remotes {
+		for _, line := range r.file.Warnings() {
+			w.say("%s: %s", r.name, line)
+		}
+		errs = append(errs, r.file.Close())
+	}
+	return errors.Join(errs...)
+}

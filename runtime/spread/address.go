@@ -1,0 +1,96 @@
+package spread
+
+import (
+	"errors"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+
+	"ppscript/runtime/diag"
+)
+
+type kind uint8
+
+const (
+	tcp kind = iota
+	vsock
+	device
+	file
+)
+
+// An address is where events go to or come from.
+type address struct {
+	kind kind
+	text string // as the user wrote it
+	host string // of tcp; "" is this machine
+	port uint64
+	cid  uint64 // of vsock
+}
+
+const forms = "give PORT, IP:PORT, vsock:PORT, vsock:CID:PORT, a character device or a file"
+
+// parse never takes what looks like a port for the name of a file.
+func parse(text string) (address, error) {
+	a := address{text: text}
+	bad := func(format string, args ...any) (address, error) {
+		return a, diag.Errorf(diag.Usage, "address", text, format, args...).WithHint(forms)
+	}
+	var err error
+	switch rest, ok := strings.CutPrefix(text, "vsock:"); {
+	case text == "":
+		return bad("is empty")
+	case ok:
+		a.kind, a.cid = vsock, anyCID
+		if cid, port, two := strings.Cut(rest, ":"); two {
+			if a.cid, err = strconv.ParseUint(cid, 10, 32); err != nil {
+				return bad("CID: got %q, want a number", cid)
+			}
+			rest = port
+		}
+		if a.port, err = strconv.ParseUint(rest, 10, 32); err != nil {
+			return bad("port: got %q, want a number", rest)
+		}
+		return a, nil
+	case strings.Trim(text, "0123456789") == "":
+		if a.port, err = strconv.ParseUint(text, 10, 16); err != nil {
+			return bad("port: got %s, want at most 65535", text)
+		}
+		return a, nil
+	}
+	if host, port, err := net.SplitHostPort(text); err == nil && !strings.Contains(text, "/") && port != "" && strings.Trim(port, "0123456789") == "" {
+		a.host = host
+		if a.port, err = strconv.ParseUint(port, 10, 16); err != nil {
+			return bad("port: got %s, want at most 65535", port)
+		}
+		return a, nil
+	}
+	a.kind = file
+	switch st, err := os.Stat(text); {
+	case err == nil && st.Mode()&os.ModeCharDevice != 0:
+		a.kind = device
+	case err == nil && st.IsDir():
+		return bad("is a directory")
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return bad("%w", err)
+	}
+	return a, nil
+}
+
+// local reports that only this machine can reach the address.
+func (a *address) local() bool {
+	if a.kind != tcp || a.host == "" || a.host == "localhost" {
+		return a.kind != vsock
+	}
+	ip := net.ParseIP(a.host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// join is the address as package net writes it.
+func (a *address) join(deflt string) string {
+	host := a.host
+	if host == "" {
+		host = deflt
+	}
+	return net.JoinHostPort(host, strconv.FormatUint(a.port, 10))
+}

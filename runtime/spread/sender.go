@@ -1,0 +1,172 @@
+package spread
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync/atomic"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/perfdata"
+)
+
+// DefaultBytes bounds what is held for a receiver that is slow.
+const DefaultBytes = 8 << 20
+
+// Options of a Sender.
+type Options struct {
+	// Bytes bounds what is held for each receiver; 0 is DefaultBytes.
+	Bytes int
+	// Token is what receivers must know; "" is nothing.
+	Token string
+	// Say tells of receivers that come and go; nil drops it.
+	Say func(format string, args ...any)
+}
+
+// A Sender sends events to one address: to everybody who connects there, from
+// then on.
+type Sender struct {
+	head  []byte
+	opt   Options
+	out   output
+	batch []byte
+	n     uint64 // events in batch
+	first event.Time
+	last  event.Time
+	comms map[int32]string
+	fresh atomic.Bool // a receiver has come, which knows no names yet
+	err   error
+}
+
+// An output takes pieces of a stream that consists of whole records.
+type output interface {
+	// send hands on a piece with n events, the first at time t.
+	send(b []byte, n uint64, t event.Time) error
+	// lost is how many events found no room.
+	lost() uint64
+	close() error
+}
+
+// NewSender opens an address and sends what the streams describe.
+func NewSender(to string, streams []perfdata.StreamInfo, about perfdata.WriteOptions, opt Options) (*Sender, error) {
+	if opt.Bytes <= 0 {
+		opt.Bytes = DefaultBytes
+	}
+	if opt.Say == nil {
+		opt.Say = func(string, ...any) {}
+	}
+	a, err := parse(to)
+	if err != nil {
+		return nil, err
+	}
+	if !a.local() && opt.Token == "" {
+		return nil, diag.Errorf(diag.Usage, "push", to, "other machines can connect there, and there is no token").
+			WithHint("set the same secret on both sides: export PPSCRIPT_TOKEN=...")
+	}
+	s := &Sender{opt: opt, comms: map[int32]string{}}
+	if s.head, err = perfdata.PipeHead(streams, about); err != nil {
+		return nil, err
+	}
+	// Readers know by the first record that the description is complete.
+	s.head = perfdata.AppendRound(s.head)
+	switch a.kind {
+	case file:
+		s.out, err = createFile(a.text, s.head)
+	case device:
+		s.out, err = openDevice(a.text, s)
+	default:
+		s.out, err = listen(a, s)
+	}
+	return s, err
+}
+
+// maxBatch is from where on events are handed on before the round ends.
+const maxBatch = 256 << 10
+
+// maxComms bounds the names that are remembered.
+const maxComms = 1 << 16
+
+// Send sends a sample of stream id. comm is the name of its thread.
+func (s *Sender) Send(id uint64, e *event.Event, period uint64, comm string) {
+	if s.n == 0 {
+		s.first = e.Time
+	}
+	if s.fresh.Load() {
+		s.fresh.Store(false)
+		clear(s.comms)
+	}
+	if have, ok := s.comms[e.TID]; !ok || have != comm {
+		if len(s.comms) >= maxComms {
+			clear(s.comms)
+		}
+		s.comms[e.TID] = comm
+		s.batch = appendComm(s.batch, e.PID, e.TID, comm, e.Time)
+	}
+	var ok bool
+	s.batch, ok = appendSample(s.batch, id, e, period)
+	if !ok {
+		s.batch = appendLost(s.batch, 1, e.Time)
+	}
+	s.n++
+	s.last = max(s.last, e.Time)
+	if len(s.batch) >= maxBatch {
+		s.flush()
+	}
+}
+
+// Lost sends that n events are missing.
+func (s *Sender) Lost(n uint64, t event.Time) { s.batch = appendLost(s.batch, n, max(t, s.last)) }
+
+// Round ends a batch. Nothing older than now will be sent any more.
+func (s *Sender) Round(now event.Time) error {
+	s.last = max(s.last, now)
+	pid := int32(os.Getpid())
+	s.batch = appendComm(s.batch, pid, pid, "ppscript", s.last)
+	// What came before the last but one round is shown: all of it.
+	s.batch = perfdata.AppendRound(perfdata.AppendRound(s.batch))
+	s.flush()
+	return s.err
+}
+
+func (s *Sender) flush() {
+	if err := s.out.send(s.batch, s.n, s.first); err != nil && s.err == nil {
+		s.err = err
+	}
+	s.batch, s.n = s.batch[:0], 0
+}
+
+// Dropped is how many events receivers did not get because they were slow.
+func (s *Sender) Dropped() uint64 { return s.out.lost() }
+
+// Close sends what is left and ends the stream.
+func (s *Sender) Close() error { return errors.Join(s.err, s.out.close()) }
+
+// A stream is a file that takes everything.
+type stream struct {
+	path string
+	w    io.WriteCloser
+}
+
+func createFile(path string, head []byte) (*stream, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		var pe *os.PathError
+		if errors.As(err, &pe) {
+			err = pe.Err
+		}
+		return nil, diag.Errorf(diag.Usage, "push", path, "%w", err).WithHint("give a file in a directory that can be written to")
+	}
+	o := &stream{path, f}
+	return o, o.send(head, 0, 0)
+}
+
+func (o *stream) send(b []byte, _ uint64, _ event.Time) error {
+	if _, err := o.w.Write(b); err != nil {
+		return diag.Errorf(diag.Run, "push", o.path, "%w", err)
+	}
+	return nil
+}
+
+func (o *stream) lost() uint64 { return 0 }
+func (o *stream) close() error { return o.w.Close() }

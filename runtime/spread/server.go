@@ -1,0 +1,144 @@
+package spread
+
+import (
+	"bufio"
+	"crypto/subtle"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+)
+
+// A server sends to everybody who connects.
+type server struct {
+	ln      net.Listener
+	sender  *Sender
+	mu      sync.Mutex
+	clients map[*client]bool
+	gone    uint64 // lost by clients that have left
+	closed  bool
+	work    sync.WaitGroup
+}
+
+type client struct {
+	conn net.Conn
+	q    *queue
+}
+
+// Times that a client may take.
+const (
+	tokenTime = 5 * time.Second
+	drainTime = 2 * time.Second
+)
+
+// maxClients bounds who is served at once.
+const maxClients = 64
+
+func listen(a address, s *Sender) (*server, error) {
+	var ln net.Listener
+	var err error
+	if a.kind == vsock {
+		ln, err = listenVsock(a)
+	} else {
+		ln, err = net.Listen("tcp", a.join("127.0.0.1"))
+	}
+	if err != nil {
+		var op *net.OpError
+		if errors.As(err, &op) {
+			err = op.Err
+		}
+		return nil, diag.Errorf(diag.Run, "push", a.text, "%w", err).WithHint("is another program listening there? give another port")
+	}
+	v := &server{ln: ln, sender: s, clients: map[*client]bool{}}
+	s.opt.Say("push: listening at %s", ln.Addr())
+	v.work.Go(v.accept)
+	return v, nil
+}
+
+func (v *server) accept() {
+	for {
+		conn, err := v.ln.Accept()
+		if err != nil {
+			return // closed
+		}
+		v.work.Go(func() { v.serve(conn) })
+	}
+}
+
+func (v *server) serve(conn net.Conn) {
+	defer conn.Close()
+	say := v.sender.opt.Say
+	if !v.admit(conn) {
+		say("push: %s does not know the token", conn.RemoteAddr())
+		return
+	}
+	c := &client{conn, newQueue(v.sender.head, len(v.sender.head)+v.sender.opt.Bytes)}
+	v.mu.Lock()
+	if v.closed || len(v.clients) >= maxClients {
+		v.mu.Unlock()
+		return
+	}
+	v.clients[c] = true
+	v.sender.fresh.Store(true)
+	v.mu.Unlock()
+	say("push: %s connected", conn.RemoteAddr())
+	for b := c.q.take(); b != nil; b = c.q.take() {
+		if _, err := conn.Write(b); err != nil {
+			break
+		}
+	}
+	c.q.close()
+	v.mu.Lock()
+	delete(v.clients, c)
+	v.gone += c.q.dropped()
+	v.mu.Unlock()
+	say("push: %s hung up", conn.RemoteAddr())
+}
+
+// admit reads the token, if there is one to know.
+func (v *server) admit(conn net.Conn) bool {
+	token := v.sender.opt.Token
+	if token == "" {
+		return true
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(tokenTime))
+	line, err := bufio.NewReaderSize(conn, 1024).ReadSlice('\n')
+	return err == nil && subtle.ConstantTimeCompare([]byte(strings.TrimSuffix(string(line), "\n")), []byte(token)) == 1
+}
+
+func (v *server) send(b []byte, n uint64, t event.Time) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for c := range v.clients {
+		c.q.put(b, n, t)
+	}
+	return nil
+}
+
+func (v *server) lost() uint64 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	n := v.gone
+	for c := range v.clients {
+		n += c.q.dropped()
+	}
+	return n
+}
+
+// close lets clients take what is left for a while.
+func (v *server) close() error {
+	err := v.ln.Close()
+	v.mu.Lock()
+	v.closed = true
+	for c := range v.clients {
+		_ = c.conn.SetWriteDeadline(time.Now().Add(drainTime))
+		c.q.close()
+	}
+	v.mu.Unlock()
+	v.work.Wait()
+	return err
+}
