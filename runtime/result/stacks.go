@@ -33,7 +33,7 @@ type Stacks struct {
 // A StackSample is one stack with how often it was seen.
 type StackSample struct {
 	Key    []event.Value // by Stacks.Keys
-	PID    int32         // -1 if unknown
+	PID    int32         // -1 if unknown, or if several processes have it
 	Frames []*Frame      // innermost first; shared between samples
 	Count  uint64
 	Value  int64 // sum, in base units

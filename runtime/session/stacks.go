@@ -214,6 +214,8 @@ func (r *run) tickStacks(lost event.Loss, final bool, now time.Time) error {
 		r.total.Add(loss)
 		loss.Add(lost)
 		res := r.stacks.result(s, r.meta(s.Name, s.Spec.Title, loss, final, now))
+		res.Merge()
+		res.Sort()
 		if s.Spec.Top > 0 {
 			res.Top(s.Spec.Top)
 		}

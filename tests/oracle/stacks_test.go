@@ -208,6 +208,50 @@ func TestProfileOfKnownProgram(t *testing.T) {
 	}
 }
 
+// A program that runs twice at a time has its functions at two places, and each
+// stack is one block.
+func TestStacksOfTwoProcesses(t *testing.T) {
+	live(t, testkit.GCC)
+	program := compiled(t, "hot.c", "-O1", "-fno-omit-frame-pointer", "-pie", "-fPIE")
+	out := testkit.Run(t, testkit.PPScript(t), "--format", "json", "-c", `sample(freq = 997, event = "cpu-clock").stack(kernel = False).stacks()`,
+		"--", "sh", "-c", program+" 20000 & "+program+" 20000; wait").Want(t, 0)
+	blocks, shared := map[string]bool{}, 0
+	for line := range strings.Lines(out.Stdout) {
+		var r struct {
+			Type string
+			Data struct {
+				Stacks []struct {
+					Key   map[string]string
+					PID   int
+					Stack []struct {
+						Symbol, DSO string
+						Offset      int64
+					}
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		for _, s := range r.Data.Stacks {
+			if len(s.Stack) == 0 || s.Stack[0].DSO != program {
+				continue
+			}
+			block := fmt.Sprint(s.Key, s.Stack)
+			if blocks[block] {
+				t.Errorf("got two blocks of %s", block)
+			}
+			blocks[block] = true
+			if s.PID == -1 {
+				shared++
+			}
+		}
+	}
+	if shared == 0 || len(blocks) < 3 {
+		t.Errorf("got %d blocks, %d of both processes, want several", len(blocks), shared)
+	}
+}
+
 // Each interval's stacks follow those before it, stamped with the interval's
 // begin; a file that is there is kept as .old.
 func TestFoldedByInterval(t *testing.T) {
