@@ -7,7 +7,7 @@ export CGO_ENABLED = 0
 GOFILES = $(shell find . -name '*.go' -not -path './.git/*')
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check bench microbench generate vm clean
+.PHONY: help build demo test check bench flat microbench generate vm clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ check: ## check format, both architectures, and the layers of the tree
 
 bench: build ## measure how much slower a traced program gets, beside perf and bpftrace; needs root
 	$(GO) run ./tests/bench
+
+flat: build ## measure whether memory stays the same for a minute of each profiler at full rate; needs root
+	$(GO) run ./tests/flat
 
 microbench: ## run the benchmarks of all packages once, each for a short time
 	$(GO) test -run '^$$' -bench . -benchtime 100ms -benchmem ./...

@@ -33,6 +33,7 @@ var (
 	CPU0     = Need{"CPU 0", true, missingCPU(0)}
 	CPU1     = Need{"CPU 1", false, missingCPU(1)}
 	Perf     = program("perf", "linux-perf", true)
+	Fio      = program("fio", "fio", true)
 	Strace   = program("strace", "strace", true)
 	Bpftrace = program("bpftrace", "bpftrace", true)
 	GCC      = program("gcc", "gcc", true)

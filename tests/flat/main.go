@@ -1,0 +1,95 @@
+// Flat measures whether the memory of the profilers that keep state stays the
+// same, while the machine makes events as fast as it can:
+//
+//	make flat                               # as root: 60 s for each profiler
+//	go run ./tests/flat -seconds 10 -only syscalls,task-state
+//
+// The load makes system calls, switches, sleeps, page faults and new processes
+// on all CPUs, so that there are always new keys. The resident memory of
+// ppscript is read after a third of the time, when tables and buffers have
+// their size, and at the end; the row says whether it grew by more than a
+// tenth and 8 MiB, and the exit status is 1 if one did.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+func main() {
+	seconds := flag.Int("seconds", 60, "length of each run")
+	ppscript := flag.String("ppscript", "./ppscript", "our `binary`")
+	only := flag.String("only", "", "only these profilers, by `NAME,...`")
+	flag.Parse()
+	if *seconds < 3 || flag.NArg() > 0 {
+		fmt.Fprintln(os.Stderr, "flat: want at least 3 seconds, and no arguments")
+		os.Exit(2)
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer cancel()
+	if err := flat(ctx, *ppscript, time.Duration(*seconds)*time.Second, *only); err != nil {
+		fmt.Fprintln(os.Stderr, "flat:", err)
+		os.Exit(1)
+	}
+}
+
+func flat(ctx context.Context, ppscript string, length time.Duration, only string) error {
+	if os.Geteuid() != 0 {
+		return errors.New("needs root to trace")
+	}
+	dir, err := os.MkdirTemp("", "flat")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	load := filepath.Join(dir, "load")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", load, "ppscript/tests/testkit/load").CombinedOutput(); err != nil {
+		return fmt.Errorf("build the load: %w\n%s", err, out)
+	}
+	fmt.Println("third MiB   end MiB  most MiB  profiler")
+	var grown []string
+	for _, r := range runs {
+		if only != "" && !slices.Contains(strings.Split(only, ","), r[0]) {
+			continue
+		}
+		m, err := measure(ctx, ppscript, load, dir, length, r)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		note := ""
+		switch {
+		case err != nil:
+			note = ": " + err.Error()
+			grown = append(grown, r[0])
+		case m.grew():
+			note = ": grew"
+			grown = append(grown, r[0])
+		}
+		fmt.Printf("%9.1f %9.1f %9.1f  %s%s\n", mib(m.third), mib(m.end), mib(m.most), strings.Join(r, " "), note)
+	}
+	if len(grown) > 0 {
+		return fmt.Errorf("not flat: %s", strings.Join(grown, ", "))
+	}
+	return nil
+}
+
+func mib(bytes int64) float64 { return float64(bytes) / (1 << 20) }
+
+// loads are the commands of the load: one that makes events of all kinds on
+// each CPU, and one that makes processes.
+func loads(load string) [][]string {
+	const forever = "while :; do %s; done"
+	mixed := fmt.Sprintf(forever, fmt.Sprintf("%s -cpus %d -getppid 200000 -switch 5000 -sleep 200 -fault 5000", load, runtime.NumCPU()))
+	// Whatever else runs on the machine, and what we measure, goes first.
+	return [][]string{{"nice", "-n", "19", "sh", "-c", mixed}, {"nice", "-n", "19", "sh", "-c", fmt.Sprintf(forever, "/bin/true")}}
+}

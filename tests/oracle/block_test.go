@@ -1,0 +1,84 @@
+package oracle
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+// stages are blktrace's, by number.
+var stages = []string{1: "getrq", 2: "rq_insert", 3: "rq_issue", 4: "rq_complete"}
+
+// loopDevice is a disk of the test's own, and its name in /dev.
+func loopDevice(t *testing.T, scheduler string) (path, name string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "disk")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(file, 16<<20); err != nil {
+		t.Fatal(err)
+	}
+	out := testkit.Run(t, "losetup", "--show", "-f", file)
+	if out.Exit != 0 {
+		t.Skipf("needs a loop device: %s", out.Stderr)
+	}
+	path = strings.TrimSpace(out.Stdout)
+	t.Cleanup(func() { testkit.Run(t, "losetup", "-d", path) })
+	name = filepath.Base(path)
+	if err := os.WriteFile("/sys/block/"+name+"/queue/scheduler", []byte(scheduler), 0); err != nil {
+		t.Skipf("needs the I/O scheduler %s: %v", scheduler, err)
+	}
+	return path, name
+}
+
+// Every request of fio goes through the stages, and takes no longer there than
+// fio sees, which also waits for its turn on the CPU.
+func TestBlktraceEqualsFio(t *testing.T) {
+	live(t, testkit.Fio)
+	f := func(scheduler string, steps ...string) {
+		t.Helper()
+		path, name := loopDevice(t, scheduler)
+		ours := testkit.Start(t, testkit.PPScript(t), "blktrace", "-d", name, "--engine", "perf", "-m", "1024", "-v", "--format", "json")
+		ours.WaitStderr(" open event")
+		const reads = 400
+		out := testkit.Run(t, "fio", "--name=test", "--filename="+path, "--direct=1", "--rw=randread", "--bs=4k", "--number_ios=400",
+			"--size=16M", "--ioengine=psync", "--output-format=json").Want(t, 0)
+		table := last(t, ours.Stop().Want(t, 0).Stdout)
+		noLoss(t, table)
+		var report struct {
+			Jobs []struct {
+				Read struct {
+					IOs int64                            `json:"total_ios"`
+					Lat struct{ Min, Max, Mean float64 } `json:"lat_ns"`
+				}
+			}
+		}
+		// fio may print notes in front.
+		if err := json.Unmarshal([]byte(out.Stdout[strings.Index(out.Stdout, "{"):]), &report); err != nil || len(report.Jobs) != 1 || report.Jobs[0].Read.IOs != reads {
+			t.Fatalf("fio: got %.300s (%v)", out.Stdout, err)
+		}
+		fio := report.Jobs[0].Read.Lat
+		if len(table.Rows) != len(steps) {
+			t.Fatalf("%s: got %v, want %d steps", scheduler, table.Rows, len(steps))
+		}
+		total, shortest := int64(0), int64(0)
+		for i, r := range table.Rows {
+			step := stages[r.Int(t, "start")] + " => " + stages[r.Int(t, "end")]
+			if step != steps[i] || r.Int(t, "reqs") != reads || float64(r.Int(t, "max")) > fio.Max {
+				t.Errorf("%s: got %s %v, want %s of %d requests, at most fio's %.0f ns", scheduler, step, r, steps[i], reads, fio.Max)
+			}
+			total += r.Int(t, "total")
+			shortest += r.Int(t, "min")
+		}
+		if mean := float64(total) / reads; mean > fio.Mean || float64(shortest) > fio.Min || float64(shortest) < fio.Min/20 {
+			t.Errorf("%s: got %.0f ns for a request, %d for the shortest steps, fio says %.0f and %.0f", scheduler, mean, shortest, fio.Mean, fio.Min)
+		}
+	}
+	f("none", "getrq => rq_issue", "rq_issue => rq_complete")
+	f("mq-deadline", "getrq => rq_insert", "rq_insert => rq_issue", "rq_issue => rq_complete")
+}
