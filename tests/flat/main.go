@@ -62,7 +62,7 @@ func flat(ctx context.Context, ppscript string, length time.Duration, only strin
 		if only != "" && !slices.Contains(strings.Split(only, ","), r[0]) {
 			continue
 		}
-		m, err := measure(ctx, ppscript, load, dir, length, r)
+		m, err := measure(ctx, ppscript, dir, loads(load), length, r)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -18,12 +18,12 @@ type memory struct{ third, end, most int64 }
 // grew allows for what a garbage collector leaves.
 func (m memory) grew() bool { return m.end > m.third+m.third/10+8<<20 }
 
-// measure runs a profiler beside the load. What it prints goes to a file that
+// measure runs a profiler beside the loads. What it prints goes to a file that
 // is thrown away.
-func measure(ctx context.Context, ppscript, load, dir string, length time.Duration, args []string) (m memory, err error) {
+func measure(ctx context.Context, ppscript, dir string, loads [][]string, length time.Duration, args []string) (m memory, err error) {
 	ctx, cancel := context.WithTimeout(ctx, length+30*time.Second)
 	defer cancel()
-	for _, l := range loads(load) {
+	for _, l := range loads {
 		cmd := group(exec.CommandContext(ctx, l[0], l[1:]...))
 		if err := cmd.Start(); err != nil {
 			return m, err
