@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -107,7 +108,7 @@ func (m *terminal) send(keys string) {
 // returns what came up to there. The deadline only ends a test that has failed.
 func (m *terminal) expect(want string) string {
 	m.t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(60 * time.Second)
 	for {
 		if i := strings.Index(m.out.String()[m.read:], want); i >= 0 {
 			got := m.out.String()[m.read:][:i]
@@ -124,6 +125,36 @@ func (m *terminal) expect(want string) string {
 			m.t.Fatalf("no %q came behind %q", want, m.out.String()[m.read:])
 		}
 	}
+}
+
+// attached waits until ppscript waits for events of the kernel: programs or
+// events are among its files, and for a while all of its threads sleep.
+func (m *terminal) attached() {
+	m.t.Helper()
+	deadline := time.Now().Add(60 * time.Second)
+	for quiet := 0; quiet < 20; time.Sleep(5 * time.Millisecond) {
+		if quiet++; !m.has("fd/*", os.Readlink, "perf", "bpf") || m.has("task/*/stat", readText, ") R", ") D") {
+			quiet = 0
+		}
+		if time.Now().After(deadline) {
+			m.t.Fatalf("the pipeline does not run\n%s", m.out.String())
+		}
+	}
+}
+
+// has reports that one of the process's files in /proc, read in some way, has
+// one of the words.
+func (m *terminal) has(pattern string, read func(string) (string, error), words ...string) bool {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/%s", m.cmd.Process.Pid, pattern))
+	return slices.ContainsFunc(files, func(file string) bool {
+		text, err := read(file)
+		return err == nil && slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+	})
+}
+
+func readText(file string) (string, error) {
+	text, err := os.ReadFile(file)
+	return string(text), err
 }
 
 // line types a line and waits for its result and the prompt.
@@ -171,11 +202,10 @@ func TestREPLRunsPipelines(t *testing.T) {
 func TestREPLInterrupt(t *testing.T) {
 	m := startTerminal(t, "repl", "--duration", "1000s")
 	// A loop in the language.
-	m.send("def forever():\r    while True:\r        pass\r\r")
+	m.send("def forever():\r    print(\"go\" + \"ing\")\r    while True:\r        pass\r\r")
 	m.expect(prompt)
 	m.send("forever()\r")
-	m.expect("\n")
-	time.Sleep(200 * time.Millisecond) // until it runs; too early only means that the prompt gets it
+	m.expect("going")
 	m.send("\x03")
 	m.expect("interrupted")
 	m.expect(prompt)
@@ -192,7 +222,7 @@ func TestREPLInterrupt(t *testing.T) {
 	}
 	m.send(`tracepoint("sched:sched_switch").count()` + "\r")
 	m.expect("\n")
-	time.Sleep(500 * time.Millisecond)
+	m.attached()
 	m.send("\x03")
 	m.expect("count")
 	m.expect(prompt)

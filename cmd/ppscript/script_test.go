@@ -32,7 +32,8 @@ import (
 //
 // and the conditions of the function of that name.
 //
-// ppscript-nobody is ppscript without any privilege. $DATA is tests/data, $SCRIPTS is scripts/.
+// ppscript-nobody is ppscript without any privilege. $DATA is tests/data, $SCRIPTS is scripts/,
+// $UNIQUE a number that no other run of the tests has at the same time.
 
 func TestMain(m *testing.M) {
 	perf.MaybeExecChild()
@@ -65,6 +66,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("DATA", data)
 			e.Setenv("SCRIPTS", filepath.Join(filepath.Dir(filepath.Dir(data)), "scripts"))
 			e.Setenv("TZ", "UTC")
+			e.Setenv("UNIQUE", strconv.Itoa(os.Getpid()))
 			return nil
 		},
 		Condition:       condition,
@@ -164,7 +166,7 @@ func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: waitfor FILE TEXT")
 	}
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(60 * time.Second)
 	for {
 		text, err := os.ReadFile(ts.MkAbs(args[0]))
 		if err == nil && strings.Contains(string(text), args[1]) {

@@ -10,10 +10,25 @@ import (
 )
 
 // TestKnownIsFinal merges all rings of a busy machine up to known, and counts
-// the records that turn up later although they are older.
+// the records that turn up later although they are older. An interrupt between
+// stamping and publishing can make one late, and a host that takes a virtual
+// CPU away there, many; hardly so three times in a row.
 func TestKnownIsFinal(t *testing.T) {
 	needRoot(t)
 	testkit.Requires(t, testkit.CPU1)
+	for range 3 {
+		seen, late := mergeKnown(t)
+		t.Logf("%d records, %d late", seen, late)
+		if late <= seen/1000 {
+			return
+		}
+	}
+	t.Error("got too many late records, want less than one in a thousand")
+}
+
+// mergeKnown is how many records were merged, and how many of them were late.
+func mergeKnown(t *testing.T) (seen, late int) {
+	t.Helper()
 	h := startHelper(t) // runs on CPU 0, its pool anywhere
 	s := openSource(t, Config{Events: []EventConfig{
 		{Schema: tracepoint(t, "raw_syscalls:sys_enter", "id")},
@@ -35,8 +50,7 @@ func TestKnownIsFinal(t *testing.T) {
 	}()
 	batch := make([]event.Event, 512)
 	var newest event.Time // of what was merged
-	seen, late := 0, 0
-	for end := time.Now().Add(400 * time.Millisecond); time.Now().Before(end); {
+	for end := time.Now().Add(400 * time.Millisecond); time.Now().Before(end) || seen < 1000; {
 		if err := s.Poll(t.Context(), time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
@@ -58,9 +72,5 @@ func TestKnownIsFinal(t *testing.T) {
 	}
 	close(stop)
 	<-finished
-	// An interrupt between stamping and publishing can make one late.
-	if seen < 1000 || late > seen/1000 {
-		t.Errorf("got %d late of %d records, want less than one in a thousand", late, seen)
-	}
-	t.Logf("%d records, %d late", seen, late)
+	return seen, late
 }

@@ -167,7 +167,7 @@ func TestPollWaitsAndHeedsContext(t *testing.T) {
 	// A record below the watermark is shown within 100 ms and a bit.
 	h.do("call 1")
 	start = time.Now()
-	if err := s.Poll(t.Context(), 10*time.Second); err != nil || time.Since(start) > 5*time.Second {
+	if err := s.Poll(t.Context(), time.Minute); err != nil || time.Since(start) > 30*time.Second {
 		t.Errorf("one record: got %v after %v, want nil after 100ms", err, time.Since(start))
 	}
 	if _, visible := s.Rings()[0].Bounds(); visible == 0 {
@@ -179,14 +179,15 @@ func TestPollWaitsAndHeedsContext(t *testing.T) {
 	ctx, cancel := contextAfter(t, 30*time.Millisecond)
 	defer cancel()
 	start = time.Now()
-	if err := s.Poll(ctx, 20*time.Second); err != ctx.Err() || err == nil || time.Since(start) > 5*time.Second {
+	if err := s.Poll(ctx, time.Minute); err != ctx.Err() || err == nil || time.Since(start) > 30*time.Second {
 		t.Errorf("cancelled: got %v after %v, want %v at once", err, time.Since(start), ctx.Err())
 	}
-	// The watermark wakes before the timeout.
+	// The watermark wakes before the timeout; the looks every 100 ms do not
+	// count as wake-ups.
 	h.do("call 20000")
-	start = time.Now()
-	if err := s.Poll(t.Context(), time.Minute); err != nil || time.Since(start) > 90*time.Millisecond {
-		t.Errorf("watermark: got %v after %v, want nil at once", err, time.Since(start))
+	before := s.wakeups
+	if err := s.Poll(t.Context(), time.Minute); err != nil || s.wakeups != before+1 {
+		t.Errorf("watermark: got %v and %d wake-ups, want nil and one", err, s.wakeups-before)
 	}
 }
 
@@ -211,14 +212,17 @@ func TestReadAllocatesNothing(t *testing.T) {
 func TestSoftwareClockSamples(t *testing.T) {
 	needRoot(t)
 	clock := &event.Schema{System: "software", Name: "cpu-clock", Type: unix.PERF_TYPE_SOFTWARE, ID: unix.PERF_COUNT_SW_CPU_CLOCK}
+	begin := time.Now()
 	s := openSource(t, Config{Events: []EventConfig{{Schema: clock, Period: 1_000_000}}, Target: Target{CPUs: []int{0}}})
-	start := time.Now()
-	for time.Since(start) < 100*time.Millisecond {
+	opened := time.Now()
+	for time.Since(opened) < 100*time.Millisecond {
 	}
+	least := int(time.Since(opened) / time.Millisecond)
 	c := drain(t, s)
-	took := int(time.Since(start) / time.Millisecond)
-	if c.samples[0] < took/4 || c.samples[0] > took+2 {
-		t.Errorf("got %d samples in %d ms of 1 ms each", c.samples[0], took)
+	most := int(time.Since(begin) / time.Millisecond)
+	// The host of a virtual machine takes CPUs away, and their timers with them.
+	if c.samples[0] < least/8 || c.samples[0] > most+2 {
+		t.Errorf("got %d samples of 1 ms each in %d to %d ms", c.samples[0], least, most)
 	}
 }
 

@@ -23,14 +23,15 @@ func TestAgainstPerfRecord(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes ten seconds")
 	}
-	const load = "i=0; while [ $i -lt 15 ]; do i=$((i+1)); /bin/true; done"
+	// At least one switch for each process, however they are scheduled.
+	const load = "i=0; while [ $i -lt 40 ]; do i=$((i+1)); /bin/true; done"
 	const both = "for c in 0 1; do taskset -c $c sh -c '" + load + "' & done; wait"
 	f := func(name, script string, args ...string) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "perf.data")
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
-			cmd := exec.CommandContext(ctx, "perf", append(append([]string{"record", "-q", "-o", path}, args...), "--", "sh", "-c", script)...)
+			cmd := exec.CommandContext(ctx, "perf", append(append([]string{"record", "-q", "-B", "-N", "-o", path}, args...), "--", "sh", "-c", script)...)
 			if slices.Contains(args, "-") {
 				out, err := os.Create(path)
 				if err != nil {

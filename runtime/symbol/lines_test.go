@@ -63,7 +63,7 @@ func source(t testing.TB, path string, addrs []uint64) (all [][]string) {
 // uncloned takes off what symbols of clones and cold parts have behind the
 // name: DWARF does not have it.
 func uncloned(name string) string {
-	for _, clone := range []string{".cold", ".isra.", ".part.", ".constprop."} {
+	for _, clone := range []string{".cold", ".isra.", ".part.", ".constprop.", ".llvm."} {
 		if i := strings.Index(name, clone); i > 0 {
 			name = name[:i]
 		}

@@ -38,6 +38,7 @@ func record(t *testing.T) *recorder {
 		t.Fatal(err)
 	}
 	src, err := perf.Open(context.Background(), perf.Config{
+		Pages:    4096, // for all that is started on the machine meanwhile
 		Events:   []perf.EventConfig{{Schema: schema}},
 		SideBand: perf.SideBand{Comm: true, Task: true, Mmap: true},
 	})
@@ -64,6 +65,9 @@ func (r *recorder) read() {
 		for {
 			n := ring.Read(batch, visible)
 			for i := range batch[:n] {
+				if batch[i].Kind == event.Lost {
+					r.t.Fatalf("%d records were lost", batch[i].Count)
+				}
 				all = append(all, event.Event{})
 				batch[i].Keep(&all[len(all)-1])
 			}

@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -29,6 +30,9 @@ func TestNamesAgreeWithKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 	events := capture(t, schema)
+	// Others' threads may have another name by the time that /proc is asked;
+	// of ours every record is there.
+	own := map[int32]bool{int32(os.Getpid()): true}
 	comm, _ := schema.Field("prev_comm")
 	pid, _ := schema.Field("prev_pid")
 	byRecords := New(Options{})
@@ -37,14 +41,17 @@ func TestNamesAgreeWithKernel(t *testing.T) {
 		e := &events[i]
 		if e.Kind != event.Sample {
 			byRecords.Record(e)
-			if e.Kind == event.Comm {
+			if e.Kind == event.Comm && own[e.PID] {
 				renamed++
+			}
+			if f, ok := perf.DecodeFork(e); ok && own[f.PPID] {
+				own[f.PID], own[f.TID] = true, true
 			}
 			continue
 		}
 		tid, _ := pid.Int(e)
 		want := string(comm.Text(e))
-		if tid == 0 {
+		if !own[int32(tid)] {
 			continue
 		}
 		got := byRecords.Comm(int32(tid))
@@ -67,6 +74,7 @@ func capture(t *testing.T, schema *event.Schema) []event.Event {
 	t.Helper()
 	ctx := context.Background()
 	src, err := perf.Open(ctx, perf.Config{
+		Pages:    4096, // for all that the machine does meanwhile
 		Events:   []perf.EventConfig{{Schema: schema}},
 		SideBand: perf.SideBand{Comm: true, Task: true},
 	})
@@ -92,6 +100,9 @@ func capture(t *testing.T, schema *event.Schema) []event.Event {
 		for {
 			n := r.Read(batch, visible)
 			for i := range batch[:n] {
+				if batch[i].Kind == event.Lost {
+					t.Fatalf("%d events were lost", batch[i].Count)
+				}
 				all = append(all, event.Event{})
 				batch[i].Keep(&all[len(all)-1])
 			}

@@ -28,6 +28,8 @@ func run(t testing.TB, name string, arg ...string) string {
 }
 
 // recordProgram builds a program and records it with copies of its stack.
+// Build-ids are left out: perf keeps them in a directory that all its runs
+// share, and breaks in it.
 func recordProgram(t testing.TB, build ...string) (prog, data string) {
 	t.Helper()
 	testkit.Requires(t, testkit.Root, testkit.Perf, compilers[build[0]])
@@ -42,7 +44,7 @@ func recordProgram(t testing.TB, build ...string) (prog, data string) {
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", strings.Join(build, " "), err, text)
 	}
-	run(t, "perf", "record", "-q", "-e", "cpu-clock:u", "-F", "397", "--call-graph", "dwarf,16384", "-o", data, prog, "0.4")
+	run(t, "perf", "record", "-q", "-B", "-N", "-m", "4096", "-e", "cpu-clock:u", "-F", "397", "--call-graph", "dwarf,16384", "-o", data, prog, "0.4")
 	return prog, data
 }
 

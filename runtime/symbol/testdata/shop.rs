@@ -20,11 +20,14 @@ mod shop {
     }
 }
 
+extern "C" {
+    fn clock() -> i64; // of the CPU, in microseconds
+}
+
 fn main() {
-    let seconds = std::env::args().nth(1).map_or(0.5, |s| s.parse().unwrap());
-    let end = std::time::Instant::now() + std::time::Duration::from_secs_f64(seconds);
+    let seconds: f64 = std::env::args().nth(1).map_or(0.5, |s| s.parse().unwrap());
     let mut t = 0.0;
-    while std::time::Instant::now() < end {
+    while unsafe { clock() } < (seconds * 1e6) as i64 {
         let items: Vec<shop::Item> = (0..500).map(|n| shop::Item { n }).collect();
         t += shop::total(&items);
         let mut count = BTreeMap::new();
