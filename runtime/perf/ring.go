@@ -141,6 +141,14 @@ func (r *ring) suspectLoss() {
 	}
 }
 
+// look moves the end of what is visible. Until there is more to see, a ring that
+// was full stays tight: it may be empty by then, and full again.
+func (r *ring) look(visible uint64) {
+	r.tight = visible == r.suspect && visible != 0 || r.tight && visible == r.visible
+	r.visible = visible
+	r.suspectLoss()
+}
+
 // Tight reports that records may have been lost behind the last visible one
 // and that no record tells of it yet. Package order asks.
 func (r *ring) Tight() bool { return r.tight }

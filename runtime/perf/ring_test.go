@@ -212,3 +212,49 @@ func BenchmarkRingRead(b *testing.B) {
 		}
 	}
 }
+
+// A ring that was full is tight until it shows what came behind; then it is a
+// ring like any other, and holds nobody up.
+func TestFullRingIsTightUntilThereIsMore(t *testing.T) {
+	d, rec := tracepointDecoder()
+	const size = 1 << 20
+	r := memoryRing(size, d)
+	s := &Source{live: []*ring{r}, att: &attachment{}}
+	f := func(when string, want bool) {
+		t.Helper()
+		s.look()
+		if r.Tight() != want {
+			t.Errorf("%s: got tight %v, want %v", when, r.Tight(), want)
+		}
+	}
+	read := func() {
+		batch := make([]event.Event, 64)
+		for r.Pos() < r.visible {
+			r.Read(batch, r.visible)
+		}
+		r.Release()
+	}
+	f("empty", false)
+	r.put(rec)
+	f("one record", false)
+	for r.put(rec) {
+	}
+	f("full", true)
+	read()
+	f("read, nothing behind", true)
+	r.put(rec)
+	f("a record behind", false)
+	read()
+	f("read again", false)
+
+	// Full behind what is visible, which is found when that is released.
+	r.put(rec)
+	s.look()
+	for r.put(rec) {
+	}
+	r.Release()
+	f("full since the last look", true)
+	read()
+	r.put(rec)
+	f("a record behind that", false)
+}

@@ -147,11 +147,11 @@ func (s *Source) look() bool {
 		s.att.family.learn(s.live)
 	}
 	for _, r := range s.live {
-		r.visible = r.shown()
+		visible := r.shown()
 		if f := s.att.family; f != nil && f.tids != nil {
-			r.visible = r.first // the forks of all before this are known
+			visible = r.first // the forks of all before this are known
 		}
-		r.suspectLoss()
+		r.look(visible)
 		r.known = r.first
 		if len(s.live) == 1 {
 			r.known = r.visible
