@@ -18,6 +18,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
+	"ppscript/runtime/glob"
 )
 
 // This file runs random predicates, keys and aggregations on random records in
@@ -174,10 +175,14 @@ func (r *random) bool(depth int) expr.Node {
 		case 3:
 			n, err = expr.NewUnary(expr.OpTruth, r.num(depth-1))
 		case 4:
-			op := []expr.Op{expr.OpStrEq, expr.OpStrNe, expr.OpStrLt, expr.OpStrLe, expr.OpPrefix, expr.OpGlob}[r.Intn(6)]
+			op := []expr.Op{expr.OpStrEq, expr.OpStrNe, expr.OpStrLt, expr.OpStrLe, expr.OpPrefix, expr.OpGlob,
+				expr.OpSuffix, expr.OpContains, expr.OpGlob}[r.Intn(9)]
 			pattern := words3[r.Intn(len(words3))]
-			if op == expr.OpGlob && r.Intn(2) == 0 {
-				pattern += "*"
+			if op == expr.OpGlob {
+				pattern = r.glob(pattern)
+			}
+			if op == expr.OpSuffix || op == expr.OpContains {
+				pattern = pattern[r.Intn(len(pattern)+1):]
 			}
 			n, err = expr.NewBinary(op, r.field(expr.Str), expr.NewStr(pattern))
 		case 5:
@@ -192,6 +197,30 @@ func (r *random) bool(depth int) expr.Node {
 		return expr.NewBool(r.Intn(2) == 0)
 	}
 	return n
+}
+
+// glob changes a text into a glob that may match it.
+func (r *random) glob(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		switch r.Intn(8) {
+		case 0:
+			b.WriteByte('?')
+		case 1:
+			b.WriteByte('*')
+		case 2:
+			fmt.Fprintf(&b, "[%c-%c]", s[i]-1, s[i]+1)
+		case 3:
+			fmt.Fprintf(&b, "[!%cx]", s[i]+1)
+		case 4: // left out
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	if r.Intn(3) == 0 {
+		b.WriteByte('*')
+	}
+	return b.String()
 }
 
 // A trial is one random pipeline, for both tiers.
@@ -391,4 +420,38 @@ func dump(g *agg.Group, tr *trial) string {
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
+}
+
+// Globs in programs match what package glob matches.
+func TestGlobs(t *testing.T) {
+	r := &random{Rand: rand.New(rand.NewSource(7))}
+	for range 3000 {
+		pattern := r.glob(words3[r.Intn(len(words3))])
+		text := words3[r.Intn(len(words3))]
+		p := globPattern(pattern)
+		if got, want := p.run(text), glob.Match(pattern, text); got != want {
+			t.Fatalf("%q of %q: got %v, want %v", pattern, text, got, want)
+		}
+	}
+}
+
+// run does what the program does.
+func (p *pattern) run(text string) bool {
+	n := len(p.chars)
+	state, end := int64(1), int64(1)<<(n+1)
+	for _, b := range []byte(text + "\x00\x00") {
+		stay, chars := end, int64(0)
+		if b == 0 {
+			chars = 1 << n
+		} else {
+			stay |= int64(p.stars)
+		}
+		for _, r := range p.runs() {
+			if int(b) >= r.from && int(b) < r.from+r.count {
+				chars |= int64(r.mask)
+			}
+		}
+		state = (state&chars)<<1 | state&stay
+	}
+	return state&end != 0
 }

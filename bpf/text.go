@@ -213,22 +213,16 @@ func (g *gen) compareText(n *expr.Binary, want bool, l label) {
 	defer func() { c.stack = mark }()
 	op := n.Op
 	y, isConst := n.Y.(*expr.Const)
-	if op == expr.OpGlob || op == expr.OpPrefix {
+	switch op {
+	case expr.OpGlob, expr.OpPrefix, expr.OpSuffix, expr.OpContains:
 		if !isConst {
 			refuse("%s of a pattern that is not a constant", op)
 		}
-		pattern := y.Str
-		if op == expr.OpGlob {
-			var ok bool
-			if pattern, op, ok = simpleGlob(y.Str); !ok {
-				refuse("glob %q", y.Str)
-			}
-		}
-		if op == expr.OpPrefix {
-			g.prefix(n.X, pattern, want, l)
+		done := false
+		if y, done = g.matchText(n.X, op, y.Str, want, l); done {
 			return
 		}
-		y, isConst = &expr.Const{T: expr.TStr, Str: pattern}, true
+		op = expr.OpStrEq
 	}
 	switch op {
 	case expr.OpStrEq, expr.OpStrNe:
@@ -247,6 +241,38 @@ func (g *gen) compareText(n *expr.Binary, want bool, l label) {
 	default:
 		refuse("operator %s on texts", op)
 	}
+}
+
+// matchText jumps to l if a match's truth is want. A glob that is an equality
+// is left to others: its text is returned.
+func (g *gen) matchText(x expr.Node, op expr.Op, text string, want bool, l label) (equal *expr.Const, done bool) {
+	p := &pattern{}
+	switch op {
+	case expr.OpGlob:
+		simple, op, ok := simpleGlob(text)
+		switch {
+		case ok && op == expr.OpStrEq:
+			return &expr.Const{T: expr.TStr, Str: simple}, false
+		case ok:
+			g.prefix(x, simple, want, l)
+			return nil, true
+		}
+		p = globPattern(text)
+	case expr.OpPrefix:
+		g.prefix(x, text, want, l)
+		return nil, true
+	default:
+		if indexNUL(text) >= 0 {
+			refuse("a text with a NUL inside")
+		}
+		p.star()
+		p.literal(text)
+		if op == expr.OpContains {
+			p.star()
+		}
+	}
+	g.matches(x, p, text, want, l)
+	return nil, true
 }
 
 // simpleGlob turns a glob into an equality or a prefix, if it is one.

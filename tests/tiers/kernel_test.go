@@ -35,6 +35,8 @@ def main(o):
         switch.by("prev_comm", "prev_prio").count(),
         switch.where("prev_comm == \"load-0\"").by(c = "prev_comm", next = "next_pid == 0").count(),
         switch.where("next_comm ~ \"load*\"").count(),
+        switch.where(lambda e: e.prev_comm.endswith("-0") or "cho-" in e.next_comm).by("prev_comm", "next_comm").count(),
+        switch.where("prev_comm ~ \"[k-m]o?d*\" || next_comm ~ \"*o-[!1-9]\"").by("prev_comm").count(),
         switch.where(lambda e: e.prev_comm.startswith("lo") and e.prev_comm < "load-1").count(),
         switch.by(s = "prev_state & 3").agg(n = agg.count(), least = agg.min("prev_prio")),
         calls.by(nr = "start.id").agg(n = agg.count(), ret = agg.min("end.ret"), neg = agg.count(where = "delay < 0")),
