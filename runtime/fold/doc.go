@@ -5,11 +5,12 @@
 //
 // A key's state is a few integers, and texts, in one slice for all keys; a
 // key that was never seen has the initial state. So a key that is back in its
-// initial state need not be kept, and is the first to go when the number of
-// keys reaches its limit. After it go those that were not used for long, each
-// counted as evicted.
+// initial state need not be kept: it goes before the state of all keys grows,
+// so that threads that ended do not add up. At the limit of keys those go that
+// were not used for long, each counted as evicted.
 //
 // State that could span a loss of events is dropped: a state machine that
 // missed an event would report what never was. Nothing here knows what a
-// state means; a key whose thread has ended stays until it is pushed out.
+// state means; who keeps something of a thread that ended keeps it until it is
+// pushed out.
 package fold

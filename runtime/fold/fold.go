@@ -54,6 +54,7 @@ type Fold struct {
 	stride int
 	names  [][]byte // text slots of all rows
 	hand   int32    // where the search for a victim goes on
+	full   int      // how many rows there may be until they are swept
 
 	// What grouped works on, and the sum of what it looked at, so that the
 	// looking is not optimised away.
@@ -197,6 +198,9 @@ func (f *Fold) freshInt(e *event.Event, k int64, r int32) int32 {
 func (f *Fold) fresh(e *event.Event, r int32) {
 	at := int(r) * f.stride
 	if at == len(f.rows) {
+		if f.size() >= max(f.full, leastSwept) {
+			f.sweep()
+		}
 		f.rows = append(f.rows, make([]int64, f.stride)...)
 		for range f.spec.Texts {
 			f.names = append(f.names, nil)
@@ -300,6 +304,26 @@ func (f *Fold) initial(r int32) bool {
 		}
 	}
 	return true
+}
+
+// leastSwept is how many rows are not worth looking at.
+const leastSwept = 1 << 12
+
+// sweep forgets the keys that are back in their initial state, as those of
+// threads that ended, before the rows grow: so they are at most twice as many
+// as are needed, and each costs one look.
+func (f *Fold) sweep() {
+	left := 0
+	for r := range int32(f.size()) {
+		switch {
+		case f.rows[int(r)*f.stride+rowMeta] == 0:
+		case f.initial(r):
+			f.remove(r)
+		default:
+			left++
+		}
+	}
+	f.full = 2 * left
 }
 
 // remove forgets a key.

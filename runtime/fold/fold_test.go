@@ -216,6 +216,32 @@ func TestLimitEvictsWhatWasNotUsed(t *testing.T) {
 	}
 }
 
+// Keys that are back in their initial state, as threads that ended, do not add
+// up: there is room for twice those that are not.
+func TestKeysThatAreDoneAreForgotten(t *testing.T) {
+	// The state of a thread is its CPU: that of thread 0 to 99 stays, that of
+	// the others is initial again.
+	tid := fact("tid")
+	step := expr.NewBlock(store(0, op("//", expr.NewInt(99), op("+", tid, expr.NewInt(1)))))
+	f := newFold(tid, step, &sink{}, nil)
+	evs := ticks(200_000, 1)
+	for i, e := range evs {
+		e.TID = int32(i)
+	}
+	f.Events(evs)
+	if f.size() > 2*leastSwept || f.Len() > 2*leastSwept {
+		t.Errorf("got %d rows, %d keys, want at most %d", f.size(), f.Len(), 2*leastSwept)
+	}
+	for tid := range int64(99) {
+		if r := f.ints.Find(tid); r < 0 || f.rows[int(r)*f.stride+rowHead] == 0 {
+			t.Fatalf("thread %d: its state is gone", tid)
+		}
+	}
+	if f.Stats().Evicted != 0 {
+		t.Errorf("got %d evicted, want none", f.Stats().Evicted)
+	}
+}
+
 func TestLossDropsState(t *testing.T) {
 	out := &sink{}
 	f := newFold(fact("tid"), three(false), out, func(s *Spec) { s.ByRing = true })

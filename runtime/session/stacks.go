@@ -48,7 +48,7 @@ type frameKey struct {
 }
 
 // maxFrames bounds the frames that are remembered.
-const maxFrames = 1 << 19
+const maxFrames = 1 << 17
 
 // openStacks prepares for the stacks of the plan's events, before they are
 // opened: the mappings of processes are wanted from the first record on.
