@@ -29,8 +29,7 @@ type Join struct {
 	integer bool
 	key     int64  // of the event at hand
 	pack    []byte // the same, if it is not an integer
-	keys    [ahead]int64
-	touched int32
+	look    lookAhead
 
 	out   []*event.Event
 	pairs []pair
@@ -74,9 +73,6 @@ type pair struct {
 	frame *expr.Frame // of an unpaired event: the join's own is in use
 }
 
-// ahead is how many keys are evaluated at once.
-const ahead = 64
-
 // batch is how many pairs are handed on at once.
 const batch = 128
 
@@ -110,6 +106,10 @@ func New(spec Spec, next flow.Sink) *Join {
 	j.rows = newRows(j.integer)
 	j.list = newList(spec.KeepRaw)
 	j.pairs = make([]pair, batch)
+	for i := range j.pairs {
+		p := &j.pairs[i]
+		p.ev.Joint = &p.joint
+	}
 	j.left.frame = new(expr.Frame)
 	return j
 }
@@ -134,7 +134,7 @@ func (j *Join) Events(evs []*event.Event) {
 }
 
 func (j *Join) events(evs []*event.Event) {
-	keyed := j.integer && j.rows.ints.Large() && j.evaluate(evs)
+	keyed := j.integer && j.evaluate(evs)
 	for i, e := range evs {
 		in := &j.in[e.Stream.Index]
 		if !in.arrives {
@@ -161,7 +161,7 @@ func (j *Join) events(evs []*event.Event) {
 		}
 		var row int32
 		if keyed {
-			j.key = j.keys[i]
+			j.key = j.look.keys[i]
 			row = j.rows.ints.Find(j.key)
 		} else if row = j.find(in.Key, e); j.frame.Err != nil {
 			j.errs.Note(&j.frame)
@@ -193,34 +193,13 @@ func (j *Join) events(evs []*event.Event) {
 	}
 }
 
-// evaluate sets the keys of all events, so that their memory, and the places of
-// the keys in a large table, are on their way at once; one after the other each
-// would be waited for. False means that not all keys can be had so.
-func (j *Join) evaluate(evs []*event.Event) bool {
-	for i, e := range evs {
-		in := &j.in[e.Stream.Index]
-		if !in.arrives || in.Untraced {
-			continue
-		}
-		if in.slow {
-			return false
-		}
-		j.frame.Reset(e)
-		j.keys[i] = in.Key.Int(&j.frame)
-		if j.frame.Err != nil {
-			return false
-		}
-		j.touched += j.rows.ints.Touch(j.keys[i])
-	}
-	return true
-}
-
 // oldest is the time of the oldest event that waits.
 func (j *Join) oldest() event.Time {
-	if j.list.oldest == nobody {
+	n := j.list.oldest()
+	if n == nobody {
 		return event.MaxTime
 	}
-	return j.list.at[j.list.oldest].time
+	return j.list.at[n].time
 }
 
 // rights returns what an event with a role, or a wakeup, may be.
@@ -271,7 +250,7 @@ func (j *Join) match(n int32, e *event.Event) {
 	j.stats.Pairs++
 	p := &j.pairs[len(j.out)]
 	// Only what differs from pair to pair is written.
-	p.ev.Time, p.ev.Stream, p.ev.Joint = e.Time, stream, &p.joint
+	p.ev.Time, p.ev.Stream = e.Time, stream
 	p.ev.PID, p.ev.TID, p.ev.CPU, p.ev.Ring = e.PID, e.TID, e.CPU, e.Ring
 	p.joint.Start, p.joint.End = j.list.event(n, &p.start), e
 	if j.spec.NeedKey {
@@ -291,9 +270,7 @@ func (j *Join) flush() {
 		j.next.Events(j.out)
 		j.out = j.out[:0]
 	}
-	for _, n := range j.spent {
-		j.list.free(n)
-	}
+	j.list.free(j.spent...)
 	j.spent = j.spent[:0]
 }
 
@@ -321,12 +298,10 @@ func (j *Join) wait(row, n int32, e *event.Event) {
 			row = j.rows.insert(j.key, j.pack)
 		}
 		n = j.list.take()
-		j.list.at[n].row = row
 		j.rows.at[row] = n
 		j.rows.empty--
 	}
-	j.list.keep(n, e)
-	j.list.link(n)
+	j.list.put(n, row, e)
 	if j.list.count > j.stats.WaitingPeak {
 		j.stats.WaitingPeak = j.list.count
 	}

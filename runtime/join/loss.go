@@ -26,15 +26,12 @@ func (l *losses) add(ring int32, end event.Time) event.Time {
 // never were. Starts in the ring, or all if pairs span rings, are discarded,
 // and until the loss is over nothing starts or ends.
 func (j *Join) Lost(ring int32, lost uint64, t event.Time) {
-	for n := j.list.oldest; n != nobody; {
-		w := &j.list.at[n]
-		next := w.next
-		if !j.spec.ByRing || w.ring == ring {
+	j.list.each(func(n int32) {
+		if !j.spec.ByRing || j.list.at[n].ring == ring {
 			j.stats.Broken++
 			j.discard(n, Broken, t)
 		}
-		n = next
-	}
+	})
 	if !j.spec.ByRing && j.spec.LossEnd != nil {
 		j.closed = j.losses.add(ring, j.spec.LossEnd(ring))
 	}
@@ -50,7 +47,7 @@ func (j *Join) Lost(ring int32, lost uint64, t event.Time) {
 // evict pushes out the oldest event that waits.
 func (j *Join) evict() {
 	j.stats.Evicted++
-	j.discard(j.list.oldest, Evicted, j.list.at[j.list.newest].time)
+	j.discard(j.list.oldest(), Evicted, j.list.at[j.list.newest()].time)
 }
 
 // discard takes n away unmatched.

@@ -141,7 +141,7 @@ func (n *Nested) find(p *expr.Program) int32 {
 // enter puts an entry on its stack.
 func (n *Nested) enter(row, stage int32, e *event.Event) {
 	for n.list.count >= n.spec.Limit || n.list.count > 0 && n.list.bytes >= n.spec.LimitBytes {
-		n.evict(n.list.oldest)
+		n.evict(n.list.oldest())
 	}
 	if row < 0 {
 		row = n.rows.insert(n.key, n.pack)
@@ -157,7 +157,6 @@ func (n *Nested) enter(row, stage int32, e *event.Event) {
 	for int(w) >= len(n.entries) {
 		n.entries = append(n.entries, entry{})
 	}
-	n.list.at[w].row = row
 	c := &n.entries[w]
 	*c = entry{below: top, stage: stage}
 	parent := int32(0)
@@ -168,8 +167,7 @@ func (n *Nested) enter(row, stage int32, e *event.Event) {
 	}
 	c.node = n.tree.child(parent, stage)
 	n.rows.at[row] = w
-	n.list.keep(w, e)
-	n.list.link(w)
+	n.list.put(w, row, e)
 	n.stats.WaitingPeak = max(n.stats.WaitingPeak, n.list.count)
 }
 
@@ -242,9 +240,7 @@ func (n *Nested) flush() {
 		n.next.Events(n.out)
 		n.out = n.out[:0]
 	}
-	for _, w := range n.spent {
-		n.list.free(w)
-	}
+	n.list.free(n.spent...)
 	n.spent = n.spent[:0]
 }
 

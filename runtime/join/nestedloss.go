@@ -5,7 +5,7 @@ import "ppscript/runtime/event"
 // evict takes an entry out of the middle of its stack.
 func (n *Nested) evict(w int32) {
 	n.stats.Evicted++
-	n.remove(w, Evicted, n.list.at[n.list.newest].time)
+	n.remove(w, Evicted, n.list.at[n.list.newest()].time)
 }
 
 func (n *Nested) remove(w int32, why Reason, t event.Time) {
@@ -26,14 +26,12 @@ func (n *Nested) remove(w int32, why Reason, t event.Time) {
 
 // Lost implements flow.Sink: as of a Join.
 func (n *Nested) Lost(ring int32, count uint64, t event.Time) {
-	for w := n.list.oldest; w != nobody; {
-		next := n.list.at[w].next
+	n.list.each(func(w int32) {
 		if !n.spec.ByRing || n.list.at[w].ring == ring {
 			n.stats.Broken++
 			n.remove(w, Broken, t)
 		}
-		w = next
-	}
+	})
 	if !n.spec.ByRing && n.spec.LossEnd != nil {
 		n.closed = n.losses.add(ring, n.spec.LossEnd(ring))
 	}
@@ -52,9 +50,7 @@ func (n *Nested) End(final bool) {
 	if final {
 		why = Exit
 	}
-	for w := n.list.oldest; w != nobody; w = n.list.at[w].next {
-		n.leaves(n.list.event(w, &n.gone), why, n.now)
-	}
+	n.list.each(func(w int32) { n.leaves(n.list.event(w, &n.gone), why, n.now) })
 }
 
 // leaves hands out an event that stays without a partner.

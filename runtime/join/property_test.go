@@ -121,7 +121,7 @@ func TestEngineAgainstTheDefinition(t *testing.T) {
 		}
 		hs := r.happenings(rnd)
 		want := r.reference(hs)
-		got := r.engine(t, hs, 1+rnd.Intn(40), []int{-1, 8, 16}[seed%3], seed%4 == 0)
+		got := r.engine(t, hs, 1+rnd.Intn(40), []int{-1, 8, 24}[seed%3], seed%4 == 0)
 		slices.Sort(want)
 		slices.Sort(got)
 		if !slices.Equal(got, want) {
@@ -187,8 +187,12 @@ func (r *rule) engine(t *testing.T, hs []happening, batch, raw int, large bool) 
 	join := New(spec, sinkFunc(func(evs []*event.Event) {
 		for _, e := range evs {
 			s, n := e.Joint.Start, e.Joint.End
-			if !bytes.Equal(s.Raw[:8], n.Raw[:8]) || len(s.Raw) < raw || s.Kind != event.Sample {
-				t.Errorf("got a start with record %x, want the key of %x and %d bytes", s.Raw, n.Raw, raw)
+			want := raw
+			if raw < 0 {
+				want = len(n.Raw)
+			}
+			if !bytes.Equal(s.Raw[:8], n.Raw[:8]) || len(s.Raw) != want || s.Kind != event.Sample {
+				t.Errorf("got a start with record %x, want the key of %x and %d bytes", s.Raw, n.Raw, want)
 			}
 			got = append(got, fmt.Sprintf("%d@%d-%d@%d", s.Stream.Index, s.Time, n.Stream.Index, n.Time))
 		}
@@ -212,6 +216,7 @@ func (r *rule) engine(t *testing.T, hs []happening, batch, raw int, large bool) 
 		}
 		rec := binary.LittleEndian.AppendUint64(nil, uint64(h.key))
 		rec = binary.LittleEndian.AppendUint64(rec, uint64(h.role))
+		rec = append(rec, make([]byte, 16)...)
 		evs = append(evs, &event.Event{Time: h.at, Stream: streams[h.stream], Raw: rec, Ring: h.ring})
 		if len(evs) == batch {
 			flush()

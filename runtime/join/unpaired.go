@@ -49,7 +49,5 @@ func (j *Join) End(final bool) {
 	if final {
 		why = Exit
 	}
-	for n := j.list.oldest; n != nobody; n = j.list.at[n].next {
-		j.leaves(j.list.event(n, &j.gone), why, j.now)
-	}
+	j.list.each(func(n int32) { j.leaves(j.list.event(n, &j.gone), why, j.now) })
 }

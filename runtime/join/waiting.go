@@ -5,8 +5,7 @@ import (
 	"ppscript/runtime/key"
 )
 
-// This file holds what waits, in a list from the oldest to the newest so that
-// bounds evict the oldest.
+// This file holds what waits.
 //
 // A million of them can wait, and each is written and read once: memory is what
 // they cost. So of an event is kept what its users read and no more, in arrays
@@ -17,62 +16,48 @@ import (
 type waiting struct {
 	time                        event.Time
 	stream, pid, tid, cpu, ring int32
-	row                         int32 // of its key
-	prev, next                  int32 // in the list; or next is the next unused one
-	size                        int32 // what it counts for the bound on memory
-	raw                         int32 // bytes kept of the record; whole is all of the event
+	row                         int32  // of its key
+	place                       uint32 // in the queue
+	size                        int32  // what it counts for the bound on memory
+	raw                         int32  // bytes kept of the record; whole is all of the event
+	begin                       [inlineRaw]byte
 }
+
+// inlineRaw is how much of a record lies beside its event, in the same cache
+// line.
+const inlineRaw = 20
 
 const (
 	nobody = -1 // in place of the number of a waiting
 	whole  = -1 // waiting.raw
 )
 
-// list is the waiting events in the order of arrival.
+// list is the waiting events.
 type list struct {
+	queue
 	at      []waiting
-	records []byte        // stride bytes for each
+	records []byte        // stride bytes for each, if more than inlineRaw is kept
 	wholes  []event.Event // copies of those that are kept whole
 	streams []*event.Stream
+	unused  []int32
 
 	keepRaw int // bytes of a record that somebody reads; negative is all
 	stride  int
-
-	oldest, newest int32
-	unused         int32
-	count          int
-	bytes          int
+	count   int
+	bytes   int
 }
 
 func newList(keepRaw int) list {
-	return list{keepRaw: keepRaw, stride: (max(keepRaw, 0) + 7) &^ 7, oldest: nobody, newest: nobody, unused: nobody}
-}
-
-func (l *list) link(n int32) {
-	w := &l.at[n]
-	w.prev, w.next = l.newest, nobody
-	if l.newest != nobody {
-		l.at[l.newest].next = n
-	} else {
-		l.oldest = n
+	l := list{queue: newQueue(), keepRaw: keepRaw}
+	if keepRaw > inlineRaw {
+		l.stride = (keepRaw + 7) &^ 7
 	}
-	l.newest = n
-	l.count++
-	l.bytes += int(w.size)
+	return l
 }
 
 func (l *list) unlink(n int32) {
 	w := &l.at[n]
-	if w.prev != nobody {
-		l.at[w.prev].next = w.next
-	} else {
-		l.oldest = w.next
-	}
-	if w.next != nobody {
-		l.at[w.next].prev = w.prev
-	} else {
-		l.newest = w.prev
-	}
+	l.remove(w.place)
 	l.count--
 	l.bytes -= int(w.size)
 }
@@ -80,18 +65,18 @@ func (l *list) unlink(n int32) {
 // What a waiting costs beside its record: itself, its row and its place in the
 // table of keys, of which half is empty; and a whole event.
 const (
-	structBytes = 128
+	structBytes = 144
 	wholeBytes  = 112
 )
 
 // take returns the number of an unused one.
 func (l *list) take() int32 {
-	n := l.unused
-	if n == nobody {
-		return l.more()
+	if last := len(l.unused) - 1; last >= 0 {
+		n := l.unused[last]
+		l.unused = l.unused[:last]
+		return n
 	}
-	l.unused = l.at[n].next
-	return n
+	return l.more()
 }
 
 // more makes one.
@@ -104,18 +89,24 @@ func (l *list) more() int32 {
 	return int32(n)
 }
 
-func (l *list) free(n int32) {
-	l.at[n].next = l.unused
-	l.unused = n
-}
+func (l *list) free(n ...int32) { l.unused = append(l.unused, n...) }
 
-// keep copies e into n: all of it, or as much of the record as somebody reads.
-func (l *list) keep(n int32, e *event.Event) {
+// put lets e wait in row as the newest, by the number n: it copies all of e, or
+// as much of its record as somebody reads.
+//
+// Fast path: this runs for every start.
+func (l *list) put(n, row int32, e *event.Event) {
+	if l.full() {
+		l.makeRoom(l.at, l.count)
+	}
 	w := &l.at[n]
 	i := e.Stream.Index
-	w.time, w.stream, w.ring = e.Time, int32(i), e.Ring
+	w.time, w.stream, w.ring, w.row = e.Time, int32(i), e.Ring, row
+	w.place = l.add(n)
+	l.count++
 	if l.keepRaw < 0 || e.Joint != nil {
 		w.raw, w.size = whole, int32(structBytes+wholeBytes+max(len(e.Raw), len(e.Rec)))
+		l.bytes += int(w.size)
 		for int(n) >= len(l.wholes) {
 			l.wholes = append(l.wholes, event.Event{})
 		}
@@ -128,7 +119,24 @@ func (l *list) keep(n int32, e *event.Event) {
 	}
 	raw := min(l.keepRaw, len(e.Raw))
 	w.raw, w.size = int32(raw), int32(structBytes+raw)
-	copy(l.records[int(n)*l.stride:], e.Raw[:raw])
+	l.bytes += structBytes + raw
+	switch {
+	case l.stride > 0:
+		copy(l.records[int(n)*l.stride:], e.Raw[:raw])
+	case len(e.Raw) >= inlineRaw:
+		w.begin = [inlineRaw]byte(e.Raw) // a few instructions
+	default:
+		copy(w.begin[:], e.Raw)
+	}
+}
+
+// load loads what is kept of n.
+func (l *list) load(n int32) int64 {
+	sum := int64(l.at[n].time)
+	if at := int(n) * l.stride; at < len(l.records) {
+		sum += int64(l.records[at])
+	}
+	return sum
 }
 
 // know notes a stream.
@@ -149,76 +157,16 @@ func (l *list) event(n int32, e *event.Event) *event.Event {
 		return &l.wholes[n]
 	}
 	// The members that are not set here are never set.
-	e.Time, e.Stream = w.time, l.streams[w.stream]
+	if s := l.streams[w.stream]; e.Stream != s {
+		e.Stream = s
+	}
+	e.Time = w.time
 	e.PID, e.TID, e.CPU, e.Ring = w.pid, w.tid, w.cpu, w.ring
+	if l.stride == 0 {
+		e.Raw = w.begin[:w.raw:w.raw]
+		return e
+	}
 	from, to := int(n)*l.stride, int(n)*l.stride+int(w.raw)
 	e.Raw = l.records[from:to:to]
 	return e
-}
-
-// rows is the table of keys: at most one event waits for each.
-//
-// A key keeps its row in the table when its event goes: most keys (threads,
-// CPUs) come again at once, and looking one up is cheaper than deleting and
-// inserting it. Keys that do not come again (addresses) are swept away when
-// they are too many.
-type rows struct {
-	ints  *key.Ints
-	texts *key.Texts
-	keys  []int64 // by row, if the keys are integers
-	at    []int32 // who waits, by row; or nobody
-	empty int     // rows whose key is in the table but nobody waits
-}
-
-// sweepAt is how many empty rows are always tolerated.
-const sweepAt = 4096
-
-func newRows(integer bool) *rows {
-	t := &rows{}
-	// The bound on what waits is the join's: the table must not refuse before.
-	const noLimit = 1<<31 - 1
-	if integer {
-		t.ints = key.NewInts(noLimit)
-	} else {
-		t.texts = key.NewTexts(noLimit)
-	}
-	return t
-}
-
-// insert returns the row of a key that is not there.
-func (t *rows) insert(k int64, pack []byte) int32 {
-	var row int32
-	if t.ints != nil {
-		row, _ = t.ints.Insert(k)
-	} else {
-		row, _ = t.texts.Insert(pack)
-	}
-	for int(row) >= len(t.at) {
-		t.at = append(key.Grow(t.at), nobody)
-		t.keys = append(key.Grow(t.keys), 0)
-	}
-	t.keys[row] = k
-	t.empty++
-	return row
-}
-
-// sweep deletes the keys of empty rows.
-//
-// Slow path: once in as many events as rows are swept.
-func (t *rows) sweep() {
-	for row, w := range t.at {
-		if w != nobody {
-			continue
-		}
-		if t.ints != nil {
-			if t.ints.Find(t.keys[row]) == int32(row) {
-				t.ints.Delete(t.keys[row])
-			}
-			continue
-		}
-		if k := t.texts.Key(int32(row)); t.texts.Find(k) == int32(row) {
-			t.texts.Delete(k)
-		}
-	}
-	t.empty = 0
 }

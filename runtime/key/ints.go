@@ -72,10 +72,15 @@ func (t *Ints) Find(k int64) int32 {
 // waits for memory then.
 func (t *Ints) Large() bool { return len(t.slots) > 1<<15 }
 
-// Touch loads the place where k would be, and does not wait for it: who
-// touches a batch of keys before finding them waits once instead of each
-// time. The result only keeps the load from being left out.
-func (t *Ints) Touch(k int64) int32 { return t.slots[t.hash(k)&uint64(len(t.slots)-1)].row }
+// Touch loads the places where keys would be, all at once: who touches a batch
+// of keys before finding them waits for memory once instead of each time. The
+// result only keeps the loads from being left out.
+func (t *Ints) Touch(keys []int64) (sum int32) {
+	for _, k := range keys {
+		sum += t.slots[t.hash(k)].row
+	}
+	return sum
+}
 
 // FindAll sets rows[i] to the row of keys[i], or None. It is faster than Find
 // for each where the table is larger than the caches: the first pass has the

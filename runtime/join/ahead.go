@@ -1,0 +1,64 @@
+package join
+
+import "ppscript/runtime/event"
+
+// This file looks ahead. Where a million keys wait, every event needs some places
+// in memory that are in no cache, and one after the other each would be waited
+// for, for a hundred nanoseconds. So all events of a batch get a step done before
+// the next step is done: the processor has many places on their way at once.
+// Where there are few keys, that is so for the records that the keys are read
+// from. The steps change nothing.
+
+// ahead is how many events are looked at.
+const ahead = 64
+
+type lookAhead struct {
+	keys  [ahead]int64
+	rows  [ahead]int32
+	loads int64 // keeps the loads from being left out
+}
+
+// evaluate sets the keys of all events, which are at most ahead, and loads what
+// they need. False means that not all keys can be had so.
+//
+// Fast path: these loops run for every event.
+func (j *Join) evaluate(evs []*event.Event) bool {
+	l := &j.look
+	for i, e := range evs {
+		in := &j.in[e.Stream.Index]
+		if !in.arrives || in.Untraced {
+			continue // the key is whatever was there
+		}
+		if in.slow {
+			return false
+		}
+		j.frame.Reset(e)
+		l.keys[i] = in.Key.Int(&j.frame)
+		if j.frame.Err != nil {
+			return false
+		}
+	}
+	if !j.rows.ints.Large() {
+		return true
+	}
+	keys, rows := l.keys[:len(evs)], l.rows[:len(evs)]
+	loads := int64(j.rows.ints.Touch(keys))
+	for i, k := range keys {
+		if rows[i] = j.rows.ints.Find(k); rows[i] >= 0 {
+			loads += int64(j.rows.at[rows[i]])
+		}
+	}
+	for _, row := range rows {
+		if row >= 0 {
+			if n := j.rows.at[row]; n != nobody {
+				loads += j.list.load(n)
+			}
+		}
+	}
+	unused := j.list.unused
+	for _, n := range unused[max(0, len(unused)-len(evs)):] {
+		loads += j.list.load(n)
+	}
+	l.loads += loads
+	return true
+}
