@@ -182,3 +182,11 @@ func storeImm(dst asm.Register, off int16, v int32) asm.Instruction {
 	return asm.Instruction{OpCode: asm.OpCode(asm.StClass).SetMode(asm.MemMode).SetSize(asm.DWord),
 		Dst: dst, Offset: off, Constant: int64(v)}
 }
+
+// exchange is an atomic operation on a 64-bit word. The library (0.22) forgets to encode
+// which one, so that it would become an addition.
+func exchange(op asm.AtomicOp, dst, src asm.Register, off int16) asm.Instruction {
+	ins := op.Mem(dst, src, asm.DWord, off)
+	ins.Constant = int64(op >> 8)
+	return ins
+}

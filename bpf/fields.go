@@ -44,6 +44,10 @@ func (g *gen) field(dst asm.Register, n *expr.Field) {
 		g.fact(dst, n)
 		return
 	}
+	if at, _ := g.slot(n); at != 0 {
+		c.load(dst, at)
+		return
+	}
 	if f.Place == event.InSlot && g.isKey(n) {
 		if g.pair.join.text {
 			refuse("field key is a text")
@@ -121,7 +125,10 @@ func (g *gen) fact(dst asm.Register, n *expr.Field) {
 	case event.FactPeriod:
 		g.period(dst)
 	case event.FactTime:
-		refuse("times: the kernel's programs have another clock than perf")
+		if g.fold == nil || g.facts.time == 0 {
+			refuse("times: the kernel's programs have another clock than perf")
+		}
+		c.load(dst, g.facts.time)
 	default:
 		at, ok := g.facts.moment[n.F.Fact]
 		if !ok {
@@ -159,6 +166,7 @@ func (g *gen) pidTgid() int16 {
 // stack.
 type facts struct {
 	pid, cpu int16
+	time     int16
 	moment   map[event.Fact]int16
 }
 
@@ -193,7 +201,7 @@ func savedName(n *expr.Field) string {
 }
 
 // needs finds what n reads: facts to be fetched.
-func (g *gen) needs(n expr.Node, pid, cpu *bool) {
+func (g *gen) needs(n expr.Node, pid, cpu, time *bool) {
 	expr.Walk(n, func(n expr.Node) bool {
 		f, ok := n.(*expr.Field)
 		if !ok || f.Part == expr.Start {
@@ -204,6 +212,8 @@ func (g *gen) needs(n expr.Node, pid, cpu *bool) {
 			*cpu = true
 		case isStack(f):
 			*pid = true
+		case isTime(f):
+			*time = true
 		case f.F.Place == event.InFact && (f.F.Fact == event.FactPID || f.F.Fact == event.FactTID), f.F.Name == "common_pid":
 			*pid = true
 		}

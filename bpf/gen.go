@@ -49,6 +49,7 @@ type unit struct {
 	table   *Table
 	program int
 	rows    []string // by generation
+	spare   []string // where rows are made for which the kernel has no memory at hand
 	dense   []string
 	sketch  []string
 }
@@ -68,6 +69,8 @@ type gen struct {
 	fail  label // where failed evaluations go
 	facts facts
 	pair  *pairEnv
+	fold  *foldEnv
+	out   *emitEnv
 }
 
 // Generate makes the programs of s for a target. The error is a *Refusal if s
@@ -126,6 +129,9 @@ func (s *Spec) prepare(gens []*gen) {
 		for _, p := range j.Pairs {
 			env := &pairEnv{join: j, start: p.Start}
 			for _, f := range p.Feeds {
+				if f.Table == nil {
+					continue
+				}
 				g := *gens[p.End]
 				g.pair = env
 				feeds[f.Table] = append(feeds[f.Table], keyed{&g, f.Keys})
@@ -142,12 +148,23 @@ func (s *Spec) prepare(gens []*gen) {
 			}
 		}
 	}
+	for i, f := range s.Folds {
+		f.index = i
+		s.prepareFold(f, gens)
+		s.stepsOf(f, gens, func(g *gen, _ *Feed) {
+			out := *g
+			out.pair, out.out = nil, &emitEnv{fold: f}
+			for _, e := range f.Feeds {
+				feeds[e.Table] = append(feeds[e.Table], keyed{&out, e.Keys})
+			}
+		})
+	}
 	for i, t := range s.Tables {
 		*t = Table{Name: t.Name, Aggs: t.Aggs, Args: t.Args, Limit: t.Limit, index: i}
 		if len(feeds[t]) == 0 {
 			refuse("nothing feeds %s", t.Name)
 		}
-		t.columns(feeds[t])
+		t.cols, t.keyLen = columnsOf(feeds[t])
 		t.layout()
 	}
 }
@@ -162,7 +179,8 @@ func (s *Spec) nodes(i int) []expr.Node {
 			}
 		}
 	}
-	feed := func(f *Feed) {
+	var feed func(f *Feed)
+	feed = func(f *Feed) {
 		add(f.Preds...)
 		add(f.Keys...)
 		add(f.Key, f.Role, f.Wakes, f.WakesOn, f.Next)
@@ -184,6 +202,16 @@ func (s *Spec) nodes(i int) []expr.Node {
 			if !a.Off {
 				add(a.Fn, a.Where)
 			}
+		}
+		if f.Fold == nil {
+			return
+		}
+		add(f.Step)
+		if f.Fold.locked {
+			add(cpuNode)
+		}
+		for k := range f.Fold.Feeds {
+			feed(&f.Fold.Feeds[k])
 		}
 	}
 	add(s.Events[i].Filter)
@@ -210,9 +238,9 @@ func (s *Spec) nodes(i int) []expr.Node {
 // program generates the program of e.
 func (g *gen) program(e *Event, t *Target) {
 	c := g.code
-	var pid, cpu bool
+	var pid, cpu, time bool
 	for _, n := range g.spec.nodes(g.index) {
-		g.needs(n, &pid, &cpu)
+		g.needs(n, &pid, &cpu, &time)
 	}
 	exit := c.label()
 	c.emit(asm.Mov.Reg(asm.R6, asm.R1))
@@ -232,21 +260,33 @@ func (g *gen) program(e *Event, t *Target) {
 		c.goTo(exit)
 		c.place(pass)
 	}
+	if time {
+		c.call(asm.FnKtimeGetNs)
+		g.facts.time = c.alloc(8)
+		c.store(g.facts.time, asm.R0)
+	}
 	for i := range e.Feeds {
-		mark := c.stack
-		switch f := &e.Feeds[i]; {
-		case f.Emit != nil:
-			g.emitFeed(f)
-		case f.Join != nil:
-			g.joinFeed(f)
-		default:
-			g.tableFeed(f)
-		}
-		c.stack = mark
+		g.feed(&e.Feeds[i])
 	}
 	c.place(exit)
 	c.dead = false // it is reached at least from above
 	c.emit(asm.Mov.Imm(asm.R0, int32(b2i(!e.Sampled))), asm.Return())
+}
+
+// feed brings the event, or the pair, to where it goes.
+func (g *gen) feed(f *Feed) {
+	mark := g.code.stack
+	switch {
+	case f.Emit != nil:
+		g.emitFeed(f)
+	case f.Join != nil:
+		g.joinFeed(f)
+	case f.Fold != nil:
+		g.foldFeed(f)
+	default:
+		g.tableFeed(f)
+	}
+	g.code.stack = mark
 }
 
 // What a program counts beside its tables: for joins and filters together, then

@@ -7,6 +7,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/runtime/agg"
+	"ppscript/runtime/expr"
 )
 
 // This file generates agg.Group.Events. R7 is the row. Rows are of this CPU
@@ -23,6 +24,9 @@ func (g *gen) unitOf(t *Table) *unit {
 	for n := range g.spec.generations() {
 		name := func(kind string) string { return fmt.Sprintf("%s_%d_%d_%d", kind, g.index, t.index, n) }
 		u.rows = append(u.rows, name("rows"))
+		if g.host.Grows {
+			u.spare = append(u.spare, name("spare"))
+		}
 		if t.value.dense {
 			u.dense = append(u.dense, name("few"))
 		}
@@ -52,22 +56,16 @@ func (g *gen) tableFeed(f *Feed) {
 		c.zero(key, t.keyLen)
 	}
 	for i, col := range t.cols {
-		at := key + int16(col.off)
-		if col.text {
-			g.text(at, col.size, f.Keys[i])
+		if !col.stack {
 			continue
 		}
-		if col.stack {
-			if stack != 0 {
-				refuse("two stacks in one key")
-			}
-			stack = at
-			g.stack(at, f.Keys[i])
-			continue
+		if stack != 0 {
+			refuse("two stacks in one key")
 		}
-		g.value(f.Keys[i])
-		c.store(at, asm.R0)
+		stack = key + int16(col.off)
+		g.stack(stack, f.Keys[i])
 	}
+	g.keys(key, t.cols, f.Keys)
 	// The generation that counts now; it must not change under way.
 	generation := int16(0)
 	if len(u.rows) > 1 {
@@ -103,6 +101,21 @@ func (g *gen) tableFeed(f *Feed) {
 	c.stack = mark
 }
 
+// keys puts what a key consists of at its place on the stack, but for stacks.
+func (g *gen) keys(key int16, cols []column, nodes []expr.Node) {
+	for i, col := range cols {
+		at := key + int16(col.off)
+		switch {
+		case col.stack:
+		case col.text:
+			g.text(at, col.size, nodes[i])
+		default:
+			g.value(nodes[i])
+			g.code.store(at, asm.R0)
+		}
+	}
+}
+
 // row finds or makes the row of a key, and jumps to found with it in R0. If part
 // of the key is a stack's hash, the stack is kept with a new row.
 func (g *gen) row(u *unit, n int, key, stack int16, found, full label) {
@@ -121,24 +134,33 @@ func (g *gen) row(u *unit, n int, key, stack int16, found, full label) {
 		c.ifImm(asm.JNE, asm.R0, 0, found)
 		c.place(hash)
 	}
-	look := func() {
-		c.mapPtr(asm.R1, u.rows[n])
+	look := func(name string) {
+		c.mapPtr(asm.R1, name)
 		c.addr(asm.R2, key)
 		c.call(asm.FnMapLookupElem)
 		c.ifImm(asm.JNE, asm.R0, 0, found)
 	}
-	look()
+	look(u.rows[n])
 	// Slow path: a new row. That another CPU makes it at the same time is no
 	// error.
 	if stack != 0 {
 		g.keep(stack, n, full)
 	}
-	c.mapPtr(asm.R1, u.rows[n])
-	c.addr(asm.R2, key)
-	c.mapValue(asm.R3, t.zeroMap(), 0)
-	c.emit(asm.Mov.Imm(asm.R4, int32(ebpf.UpdateNoExist)))
-	c.call(asm.FnMapUpdateElem)
-	look()
+	fresh := func(name string) {
+		c.mapPtr(asm.R1, name)
+		c.addr(asm.R2, key)
+		c.mapValue(asm.R3, t.zeroMap(), 0)
+		c.emit(asm.Mov.Imm(asm.R4, int32(ebpf.UpdateNoExist)))
+		c.call(asm.FnMapUpdateElem)
+		look(name)
+	}
+	fresh(u.rows[n])
+	if len(u.spare) > 0 {
+		// A map that grows has memory for a row or two; for more, interrupts
+		// must be enabled first.
+		look(u.spare[n])
+		fresh(u.spare[n])
+	}
 	c.stack = mark
 }
 

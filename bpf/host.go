@@ -19,6 +19,8 @@ type Host struct {
 	TaskStorage bool
 	// Grows says that hashes may take memory while programs run (6.1).
 	Grows bool
+	// Atomics says that programs can compare and exchange (5.12).
+	Atomics bool
 	// Guarded says that a raw program that interrupts itself is left out
 	// (6.2); before, only events that cannot are taken raw.
 	Guarded bool
@@ -74,7 +76,7 @@ func Find(r kernel.Roots) (*Host, error) {
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		return nil, errors.ErrUnsupported
 	}
-	h := &Host{TaskStorage: v.AtLeast(5, 11), Grows: v.AtLeast(6, 1), Guarded: v.AtLeast(6, 2), NeedResched: needResched(v)}
+	h := &Host{TaskStorage: v.AtLeast(5, 11), Atomics: v.AtLeast(5, 12), Grows: v.AtLeast(6, 1), Guarded: v.AtLeast(6, 2), NeedResched: needResched(v)}
 	if kernel.HasBTF(r) {
 		h.Offset = offsets()
 	} else {

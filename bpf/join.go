@@ -73,7 +73,7 @@ func (s *Spec) host(gens []*gen) *Host { return gens[0].host }
 // saves notes the fields of the start that a feed of its pairs reads.
 func (s *Spec) saves(j *Join, start int, g *gen, f *Feed) {
 	nodes := append([]expr.Node(nil), f.Preds...)
-	nodes = append(nodes, f.Keys...)
+	nodes = append(append(nodes, f.Keys...), f.Key, f.Step)
 	for _, a := range f.Args {
 		nodes = append(nodes, a.Fn, a.Where)
 	}
@@ -263,7 +263,7 @@ func (g *gen) end(f *Feed, key, now int16, starting label) {
 		c.ifImm(asm.JNE, asm.R0, int32(p.Start+1), other)
 		g.pair = &pairEnv{join: j, start: p.Start, fields: fields, delay: delay, key: key}
 		for k := range p.Feeds {
-			g.tableFeed(&p.Feeds[k])
+			g.feed(&p.Feeds[k])
 		}
 		g.pair = nil
 		c.goTo(starting)

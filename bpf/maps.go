@@ -17,6 +17,9 @@ const (
 	reservedMost   = 1 << 13
 )
 
+// spareRows is how many rows memory is set aside for beside a map that grows.
+const spareRows = 64
+
 const noPrealloc = 1 // BPF_F_NO_PREALLOC
 
 // grows sets a hash's bound; one that is large takes memory as it fills.
@@ -48,6 +51,7 @@ func (im *Image) common() {
 			KeySize: 4, ValueSize: uint32(8 * s.stats()), MaxEntries: 1})
 	}
 	im.stackMaps()
+	im.foldMaps()
 	for _, t := range s.Tables {
 		im.Maps = append(im.Maps, &ebpf.MapSpec{Name: t.zeroMap(), Type: ebpf.Array, KeySize: 4,
 			ValueSize: uint32(t.value.size), MaxEntries: 1})
@@ -56,6 +60,14 @@ func (im *Image) common() {
 		for n := range u.rows {
 			im.Maps = append(im.Maps, h.grows(&ebpf.MapSpec{Name: u.rows[n], Type: ebpf.PerCPUHash,
 				KeySize: uint32(u.table.keyLen), ValueSize: uint32(u.table.value.size)}, u.table.Limit, defaultRows))
+		}
+		for _, name := range u.spare {
+			limit := min(spareRows, u.table.Limit)
+			if limit == 0 {
+				limit = spareRows
+			}
+			im.Maps = append(im.Maps, &ebpf.MapSpec{Name: name, Type: ebpf.PerCPUHash, KeySize: uint32(u.table.keyLen),
+				ValueSize: uint32(u.table.value.size), MaxEntries: uint32(limit)})
 		}
 		for _, name := range u.dense {
 			im.Maps = append(im.Maps, &ebpf.MapSpec{Name: name, Type: ebpf.PerCPUArray, KeySize: 4,
@@ -70,10 +82,7 @@ func (im *Image) common() {
 			im.Maps = append(im.Maps, &ebpf.MapSpec{Name: j.runningMap(), Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: maxCPUs})
 		}
 		if j.tasks {
-			word := &btf.Int{Name: "unsigned long long", Size: 8}
-			im.Maps = append(im.Maps, &ebpf.MapSpec{Name: j.mapName(), Type: ebpf.TaskStorage, KeySize: 4,
-				ValueSize: uint32(j.size), Flags: noPrealloc, Key: &btf.Int{Name: "int", Size: 4, Encoding: btf.Signed},
-				Value: &btf.Array{Index: word, Type: word, Nelems: uint32(j.size / 8)}})
+			im.Maps = append(im.Maps, taskMap(j.mapName(), j.size))
 			continue
 		}
 		// Pairs come and go: memory that is set aside serves faster.
@@ -84,6 +93,13 @@ func (im *Image) common() {
 		im.Maps = append(im.Maps, &ebpf.MapSpec{Name: j.mapName(), Type: ebpf.Hash, KeySize: uint32(j.keyRoom),
 			ValueSize: uint32(j.size), MaxEntries: uint32(min(limit, 1<<20))})
 	}
+}
+
+// taskMap keeps size bytes with each task.
+func taskMap(name string, size int) *ebpf.MapSpec {
+	word := &btf.Int{Name: "unsigned long long", Size: 8}
+	return &ebpf.MapSpec{Name: name, Type: ebpf.TaskStorage, KeySize: 4, ValueSize: uint32(size), Flags: noPrealloc,
+		Key: &btf.Int{Name: "int", Size: 4, Encoding: btf.Signed}, Value: &btf.Array{Index: word, Type: word, Nelems: uint32(size / 8)}}
 }
 
 // maxCPUs bounds the CPU numbers for which it is known who runs there.

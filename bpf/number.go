@@ -47,6 +47,8 @@ func (g *gen) num(n expr.Node) {
 		c.place(end)
 	case *expr.Local, *expr.Set, *expr.Seq, *expr.Func:
 		g.stmtValue(n)
+	case *expr.LoadState:
+		g.loadState(n)
 	case *expr.Native:
 		g.native(n)
 	default:
@@ -63,6 +65,9 @@ func (g *gen) truth(n expr.Node) {
 		return
 	case *expr.Local:
 		g.stmtValue(n)
+		return
+	case *expr.LoadState:
+		g.loadState(n)
 		return
 	}
 	no, end := c.label(), c.label()
@@ -126,6 +131,9 @@ func (g *gen) branch(n expr.Node, want bool, l label) {
 		c.place(end)
 	case *expr.Local, *expr.Set, *expr.Seq, *expr.Func:
 		g.stmtValue(n)
+		g.ifTrue(asm.R0, want, l)
+	case *expr.LoadState:
+		g.loadState(n)
 		g.ifTrue(asm.R0, want, l)
 	case *expr.Native:
 		g.native(n)

@@ -108,6 +108,11 @@ func (r *Run) unit(u *unit, n int, stacks stackIDs, add func(p *agg.Partial)) er
 			return err
 		}
 	}
+	if len(u.spare) > 0 {
+		if err := r.words(u.spare[n]).drain(each); err != nil {
+			return err
+		}
+	}
 	return r.words(u.rows[n]).drain(each)
 }
 

@@ -26,9 +26,9 @@ func Sieve(label string, preds []expr.Node, host *Host) (im *Image, err error) {
 	im = &Image{host: host, Target: &Target{}, Spec: &Spec{}}
 	g := &gen{code: newCode(), host: host, spec: im.Spec, image: im, kind: ebpf.PerfEvent}
 	c := g.code
-	var pid, cpu bool
+	var pid, cpu, time bool
 	for _, n := range preds {
-		g.needs(n, &pid, &cpu)
+		g.needs(n, &pid, &cpu, &time)
 	}
 	drop := c.label()
 	g.fail = c.label()

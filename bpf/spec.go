@@ -10,6 +10,7 @@ import (
 type Spec struct {
 	Events []*Event
 	Joins  []*Join
+	Folds  []*Fold
 	Tables []*Table
 	// Intervals says that tables are read and emptied while events come;
 	// each then has two generations of maps.
@@ -30,8 +31,8 @@ type Event struct {
 	stacked bool // somebody counts by it
 }
 
-// A Feed is where events, or pairs, go if all of Preds hold: to a table or
-// into a join, or out of the kernel.
+// A Feed is where events, or pairs, go if all of Preds hold: to a table, into a
+// join, to a fold, or out of the kernel.
 type Feed struct {
 	Preds []expr.Node
 
@@ -45,6 +46,10 @@ type Feed struct {
 	Stage int
 	Key   expr.Node
 	Role  expr.Node // nil is both
+
+	Fold *Fold     // of Key, which may have several columns
+	Step expr.Node // its function
+
 	// Wakes is the task that the event wakes, and WakesOn its CPU: one that
 	// runs there, or is the running task itself, is not waiting. Next is the
 	// task that the event lets run, for that. All may be nil.
@@ -209,10 +214,10 @@ func opName(op agg.Op) string {
 	return "this aggregator"
 }
 
-// columns settles the layout of the key from all that feeds t.
-func (t *Table) columns(feeds []keyed) {
+// columnsOf settles the layout of a key from all that feeds its table or fold.
+func columnsOf(feeds []keyed) (cols []column, size int) {
 	for i := range feeds[0].keys {
-		col := column{off: t.keyLen}
+		col := column{off: size}
 		for k, f := range feeds {
 			n := f.keys[i]
 			switch {
@@ -231,12 +236,13 @@ func (t *Table) columns(feeds []keyed) {
 				refuse("key %s has two kinds", n)
 			}
 		}
-		t.keyLen += col.size
-		t.cols = append(t.cols, col)
+		size += col.size
+		cols = append(cols, col)
 	}
-	if t.keyLen == 0 {
-		t.keyLen = 8 // one row: key 0
+	if size == 0 {
+		size = 8 // one row: key 0
 	}
+	return cols, size
 }
 
 type keyed struct {

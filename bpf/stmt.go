@@ -104,8 +104,20 @@ func (g *gen) stmt(n expr.Node) {
 			c.store(g.scope.ret, asm.R0)
 		}
 		c.goTo(g.scope.end)
-	case *expr.LoadState, *expr.StoreState, *expr.Emit:
-		refuse("state machines run in ppscript")
+	case *expr.StoreState:
+		g.storeState(n)
+	case *expr.Emit:
+		g.emitted(n)
+	case *expr.Func:
+		if n.T.Kind != expr.Void {
+			g.num(n)
+			return
+		}
+		old := g.scope
+		g.scope.inFunc, g.scope.end = true, c.label()
+		g.stmt(n.Body)
+		c.place(g.scope.end)
+		g.scope = old
 	default:
 		if !n.Type().Numeric() {
 			refuse("%s has no code for the kernel", n)

@@ -27,6 +27,10 @@ func (g *gen) room(n expr.Node) int {
 		return pad(len(n.Str) + 1)
 	case *expr.Field:
 		return g.fieldRoom(n)
+	case *expr.LoadState:
+		if g.fold != nil && n.T.Kind == expr.Str {
+			return g.fold.fold.rooms[n.Slot]
+		}
 	}
 	refuse("%s has no code for the kernel", n)
 	return 0
@@ -42,6 +46,9 @@ func (g *gen) fieldRoom(n *expr.Field) int {
 		refuse("field %s is not a text", f.Name)
 	case f.Place == event.InFact && f.Fact == event.FactComm:
 		return 16
+	case g.out != nil && f.Place == event.InSlot:
+		_, size := g.slot(n)
+		return size
 	case f.Place == event.InSlot && g.isKey(n):
 		return g.pair.join.keyRoom
 	case f.Place == event.InRaw && f.Size > 0 && f.Size < maxText:
@@ -70,6 +77,8 @@ func (g *gen) text(off int16, size int, n expr.Node) {
 		}
 	case *expr.Field:
 		g.textField(off, size, n)
+	case *expr.LoadState:
+		g.stateText(off, size, n)
 	}
 }
 
@@ -96,7 +105,11 @@ func words(s string, size int) []uint64 {
 // textField reads a text field.
 func (g *gen) textField(off int16, size int, n *expr.Field) {
 	c := g.code
-	if at, have := g.saved(n); at != 0 {
+	at, have := g.saved(n)
+	if at == 0 {
+		at, have = g.slot(n)
+	}
+	if at != 0 {
 		for i := 0; i < size; i += 8 {
 			if i < have {
 				c.load(asm.R0, at+int16(i))

@@ -26,10 +26,11 @@ func fold() *b.Builtin {
 		Returns: "stream",
 		Result: "the emitted events, with the values as fields, and the time, pid, tid and cpu of the event at hand; " +
 			"keys beyond the limit push out those not used for long, counted as evicted; after a loss of events the " +
-			"states that it may have touched are dropped and counted",
+			"states that it may have touched are dropped and counted; inside the kernel a key beyond the limit has no state, " +
+			"which is counted as evicted as well",
 		Errors: "a member that state does not have; a member or an emitted name with values of several kinds; " +
 			"different names in two calls of emit; all found before anything is opened",
-		Source: computed,
+		Source: "computed in ppscript, or inside the kernel (5.12) where step is compiled, there is no flush and only tables are made of what is emitted; explain tells",
 		Cost:   "20 ns per event, 80 with a million keys; about 100 ns per line of a function that stays interpreted; 60 to 100 bytes for each key",
 		Examples: []b.Example{{Code: `
 def step(s, e):

@@ -116,6 +116,8 @@ func settable(f *event.Field) bool {
 	switch f.Place {
 	case event.InRaw:
 		return f.Offset >= 0 && (f.Size == 1 || f.Size == 2 || f.Size == 4 || f.Size == 8)
+	case event.InSlot:
+		return f.Kind == event.Int
 	case event.InFact:
 		return f.Fact == event.FactPID || f.Fact == event.FactTID || f.Fact == event.FactCPU
 	}
@@ -190,6 +192,10 @@ func (k *Kernel) Partial(t *bpf.Table, p *agg.Partial) bool {
 // set puts a number into its field of a made event.
 func (d *deferred) set(l *expr.Field, v uint64) {
 	e := d.parts[l.Part]
+	if l.F.Place == event.InSlot {
+		e.Joint.Slots[l.F.Offset] = event.IntOf(int64(v))
+		return
+	}
 	switch l.F.Fact {
 	case event.FactPID:
 		e.PID = int32(v)
@@ -217,4 +223,7 @@ func (d *deferred) finish(self *event.Stream, part func(expr.Part) *event.Schema
 		d.parts[p] = &event.Event{Stream: self, Raw: make([]byte, size), PID: -1, TID: -1, CPU: -1}
 	}
 	d.parts[expr.Self].Joint = &event.Joint{Start: d.parts[expr.Start], End: d.parts[expr.End]}
+	if s := part(expr.Self); s != nil {
+		d.parts[expr.Self].Joint.Slots = make([]event.Value, len(s.Fields))
+	}
 }

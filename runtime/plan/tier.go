@@ -116,7 +116,7 @@ func (b *builder) kernel() (*Kernel, error) {
 		return nil, err
 	}
 	k := &kernelBuilder{b: b, spec: &bpf.Spec{Intervals: t.Intervals}, out: &Kernel{groups: map[*bpf.Table]*agg.Group{}, pairs: map[*bpf.Table]bool{}, deferred: map[*bpf.Table]*deferred{}},
-		events: map[int]int{}, fed: map[*bpf.Table]int{}, tables: map[*agg.Group]*kernelTable{}, joins: map[*joinNode]*bpf.Join{}}
+		events: map[int]int{}, fed: map[*bpf.Table]int{}, tables: map[*agg.Group]*kernelTable{}, joins: map[*joinNode]*bpf.Join{}, folds: map[*foldNode]*bpf.Fold{}}
 	if err := k.build(); err != nil {
 		return nil, err
 	}
@@ -135,6 +135,11 @@ func (b *builder) kernel() (*Kernel, error) {
 			return nil, not("%s", no.Why)
 		}
 		return nil, err
+	}
+	for _, f := range k.spec.Folds {
+		if t.Engine == EngineAuto && f.Fills() && f.Limit == 0 {
+			return nil, not("the states of a fold are never given up there, and may be too many one day; limit = bounds them, --engine bpf takes them as they are")
+		}
 	}
 	k.out.Image = image
 	return k.out, nil
@@ -166,7 +171,7 @@ func (b *builder) onlyTables() error {
 		{len(p.Heats), "a heat map has every event"}, {len(p.Databases), "a database has every event"}, {len(p.Execs), "exec= sees every event"},
 		{len(p.Slows), "slow pairs are shown with their events"},
 		{len(p.Triggers), "events end intervals"}, {len(p.Counts), "counters are read"}, {len(p.Records), "records of the kernel are read"},
-		{len(p.Folds), "a fold runs in ppscript"}, {len(p.Pushes), "events are sent elsewhere"}} {
+		{len(p.Pushes), "events are sent elsewhere"}} {
 		if x.n > 0 {
 			return not("%s", x.what)
 		}
@@ -203,6 +208,7 @@ type kernelBuilder struct {
 	fed    map[*bpf.Table]int
 	tables map[*agg.Group]*kernelTable
 	joins  map[*joinNode]*bpf.Join
+	folds  map[*foldNode]*bpf.Fold
 }
 
 // A kernelTable is a group, and what it counts.
@@ -255,6 +261,11 @@ func (k *kernelBuilder) build() error {
 	}
 	for _, n := range b.joins {
 		if err := k.join(n); err != nil {
+			return err
+		}
+	}
+	for _, n := range b.folds {
+		if err := k.fold(n); err != nil {
 			return err
 		}
 	}
@@ -332,6 +343,10 @@ func (k *kernelBuilder) feed(a *attachment, br *branch) error {
 				return err
 			}
 		}
+	case *foldNode:
+		if err := k.step(&f, sink, br); err != nil {
+			return err
+		}
 	default:
 		return not("%s runs in ppscript", a.name)
 	}
@@ -340,8 +355,16 @@ func (k *kernelBuilder) feed(a *attachment, br *branch) error {
 		ev := k.spec.Events[k.events[br.stream]]
 		ev.Feeds = append(ev.Feeds, f)
 	case *joinNode:
-		k.out.pairs[f.Table] = true
+		if f.Table != nil {
+			k.out.pairs[f.Table] = true
+		}
 		return k.pairFeed(root, br.stream, f)
+	case *foldNode:
+		if f.Table == nil {
+			return not("%s works on what a fold emits", a.name)
+		}
+		to := k.folds[root]
+		to.Feeds = append(to.Feeds, f)
 	default:
 		return not("%s is made of events in ppscript", k.b.plan.streams[br.stream].Label)
 	}

@@ -1,0 +1,436 @@
+package bpf
+
+import (
+	"encoding/binary"
+	"runtime"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// This file generates fold.Fold.Events: the state of an event's key is found or
+// made, and the step function works on it where it lies. What the function
+// emits goes to tables at once, in the same program.
+//
+// Two CPUs may have events of one key at the same time. Each state has a lock,
+// its first word: the number of the CPU that works on it, and 1. A program that
+// finds it taken by another CPU tries again; the other one needs less than a
+// microsecond, unless an interrupt comes. A program that finds it taken by its
+// own CPU has interrupted the one that works on it, and must not wait: its event
+// is lost, and counted, as is one whose patience ends. The kernel's own
+// bpf_spin_lock is not for programs of tracepoints.
+//
+// No lock is needed where the key is the running thread and its events do not
+// come in interrupts: a thread runs on one CPU at a time. Then the state is with
+// the task, and ends with it. Else it is in a hash, whose bound is that of the
+// fold: events of further keys are counted as evicted. A state is not deleted,
+// since another CPU may be about to work on it.
+
+// A Fold is a state machine for each key.
+type Fold struct {
+	Init  []int64 // the initial state: numbers
+	Texts []string
+	Limit int    // of keys; 0 is the default
+	Feeds []Feed // of what is emitted, to tables
+
+	index  int
+	cols   []column // of the key
+	keyLen int
+	texts  []int // where the texts lie in the state, and how long they can get
+	rooms  []int
+	emits  []int // bytes of what is emitted, by field; a number has 8
+	size   int
+	locked bool
+	fills  bool // may be full one day
+	tasks  bool // kept with the task, not in a hash
+	// moments are the slots that hold times.
+	moments map[int]bool
+}
+
+// Places in a state; then texts.
+const (
+	foldLock  = 0 // u64: the CPU that works on it and 1; or that it has begun
+	foldSlots = 8
+)
+
+// lockTries bounds how long a program waits for a state: some 50 us. The verifier
+// follows every turn of the loop.
+const lockTries = 1024
+
+// foldLimit bounds a state.
+const foldLimit = 2048
+
+// foldEnv is what the functions of a fold work on, while they run.
+type foldEnv struct {
+	fold  *Fold
+	state int16 // place of the state's address
+}
+
+// emitEnv is what expressions on what was emitted can read.
+type emitEnv struct {
+	fold   *Fold
+	places []int16
+}
+
+func (f *Fold) mapName() string  { return "fold_" + itoa(f.index) }
+func (f *Fold) initName() string { return "init_" + itoa(f.index) }
+func (f *Fold) slot(i int) int16 { return foldSlots + int16(8*i) }
+
+// stepsOf calls fn for each feed of f, with the generator of its event.
+func (s *Spec) stepsOf(f *Fold, gens []*gen, fn func(g *gen, feed *Feed)) {
+	for i, e := range s.Events {
+		for k := range e.Feeds {
+			if e.Feeds[k].Fold == f {
+				fn(gens[i], &e.Feeds[k])
+			}
+		}
+	}
+	for _, j := range s.Joins {
+		for _, p := range j.Pairs {
+			for k := range p.Feeds {
+				if p.Feeds[k].Fold == f {
+					g := *gens[p.End]
+					g.pair = &pairEnv{join: j, start: p.Start}
+					fn(&g, &p.Feeds[k])
+				}
+			}
+		}
+	}
+}
+
+// prepareFold settles the layout of states and of what is emitted.
+func (s *Spec) prepareFold(f *Fold, gens []*gen) {
+	*f = Fold{Init: f.Init, Texts: f.Texts, Limit: f.Limit, Feeds: f.Feeds, index: f.index, moments: map[int]bool{}}
+	host := s.host(gens)
+	f.rooms = make([]int, len(f.Texts))
+	for i, t := range f.Texts {
+		if indexNUL(t) >= 0 {
+			refuse("a text with a NUL inside")
+		}
+		f.rooms[i] = pad(len(t) + 1)
+	}
+	own, cpus := true, true
+	var keys []keyed
+	s.stepsOf(f, gens, func(g *gen, feed *Feed) {
+		k := keyed{g, keysOf(feed.Key)}
+		keys = append(keys, k)
+		cpus = cpus && len(k.keys) == 1 && isCPU(k.keys[0])
+		own = own && g.pair == nil && len(k.keys) == 1 && isThread(k.keys[0]) && neverIdle(s.Events[g.index].Schema.System, s.Events[g.index].Schema.Name)
+	})
+	if len(keys) == 0 {
+		refuse("nothing feeds a fold")
+	}
+	f.cols, f.keyLen = columnsOf(keys)
+	f.locked, f.tasks = !own, own && host.TaskStorage
+	f.fills = !f.tasks && !cpus
+	if f.locked && !host.Atomics {
+		refuse("states that several CPUs work on need Linux 5.12")
+	}
+	// Texts of the state may be copied from one to another: twice settles it.
+	for range 2 {
+		s.stepsOf(f, gens, func(g *gen, feed *Feed) {
+			g2 := *g
+			g2.fold = &foldEnv{fold: f}
+			g2.roomsOf(feed.Step)
+		})
+	}
+	f.size = foldSlots + 8*len(f.Init)
+	f.texts = make([]int, len(f.Texts))
+	for i, room := range f.rooms {
+		f.texts[i] = f.size
+		f.size += room
+	}
+	if f.size > foldLimit {
+		refuse("a state of %d bytes", f.size)
+	}
+	s.stepsOf(f, gens, func(_ *gen, feed *Feed) { f.differences(feed.Step) })
+}
+
+// Fills reports that the states of a fold may fill their map one day: they are
+// never given up.
+func (f *Fold) Fills() bool { return f.fills }
+
+func isCPU(n expr.Node) bool {
+	f, ok := n.(*expr.Field)
+	return ok && f.View == expr.ViewValue && f.F.Place == event.InFact && f.F.Fact == event.FactCPU
+}
+
+// keysOf is the columns of a fold's key.
+func keysOf(n expr.Node) []expr.Node {
+	if t, ok := n.(*expr.TupleOf); ok {
+		return t.Elems
+	}
+	return []expr.Node{n}
+}
+
+// roomsOf makes room for the texts that a step function stores and emits.
+func (g *gen) roomsOf(step expr.Node) {
+	f := g.fold.fold
+	expr.Walk(step, func(n expr.Node) bool {
+		switch n := n.(type) {
+		case *expr.StoreState:
+			if n.X.Type().Kind == expr.Str {
+				f.rooms[n.Slot] = max(f.rooms[n.Slot], g.room(n.X))
+			}
+		case *expr.Emit:
+			for i, a := range n.Args {
+				if i == len(f.emits) {
+					f.emits = append(f.emits, 8)
+				}
+				switch {
+				case a.Type().Kind == expr.Str:
+					f.emits[i] = max(f.emits[i], g.room(a))
+				case !a.Type().Numeric():
+					refuse("a fold emits a %s", a.Type())
+				}
+			}
+		}
+		return true
+	})
+}
+
+// foldFeed brings the event, or the pair, to a fold.
+func (g *gen) foldFeed(feed *Feed) {
+	c := g.code
+	f := feed.Fold
+	mark := c.stack
+	end, failed, free, full := c.label(), c.label(), c.label(), c.label()
+	g.fail = failed
+	for _, p := range feed.Preds {
+		g.test(p, false, end)
+	}
+	key := c.alloc(f.keyLen)
+	g.keys(key, f.cols, keysOf(feed.Key))
+	state := c.alloc(8)
+	g.findState(f, key, state, full)
+	broken := failed
+	if f.locked {
+		g.lock(state, end)
+		broken = c.label()
+	}
+	g.fold, g.fail = &foldEnv{f, state}, broken
+	leave := g.enter(feed.Step)
+	g.stmt(feed.Step)
+	leave()
+	g.fold = nil
+	c.goTo(free)
+	if f.locked {
+		c.place(broken)
+		g.count(statErrors)
+		c.place(free)
+		g.unlock(state)
+		c.goTo(end)
+	}
+	c.place(failed)
+	g.count(statErrors)
+	c.goTo(end)
+	c.place(full)
+	g.count(statEvicted)
+	if !f.locked {
+		c.place(free)
+	}
+	c.place(end)
+	c.stack = mark
+}
+
+// findState leaves the address of the key's state at a place of the stack.
+func (g *gen) findState(f *Fold, key, state int16, full label) {
+	c := g.code
+	found := c.label()
+	if f.tasks {
+		begun := c.label()
+		c.call(asm.FnGetCurrentTaskBtf)
+		c.emit(asm.Mov.Reg(asm.R2, asm.R0), asm.Mov.Imm(asm.R3, 0), asm.Mov.Imm(asm.R4, 1))
+		c.mapPtr(asm.R1, f.mapName())
+		c.call(asm.FnTaskStorageGet)
+		c.ifImm(asm.JEq, asm.R0, 0, full)
+		c.emit(asm.LoadMem(asm.R1, asm.R0, foldLock, asm.DWord))
+		c.ifImm(asm.JNE, asm.R1, 0, begun)
+		c.emit(storeImm(asm.R0, foldLock, 1))
+		for i, w := range f.initial() {
+			if w != 0 {
+				c.constant(asm.R1, int64(w))
+				c.emit(asm.StoreMem(asm.R0, foldSlots+int16(8*i), asm.R1, asm.DWord))
+			}
+		}
+		c.place(begun)
+		c.store(state, asm.R0)
+		return
+	}
+	look := func() {
+		c.mapPtr(asm.R1, f.mapName())
+		c.addr(asm.R2, key)
+		c.call(asm.FnMapLookupElem)
+		c.ifImm(asm.JNE, asm.R0, 0, found)
+	}
+	look()
+	// Slow path: a new key. That another CPU makes it at the same time is no
+	// error.
+	c.mapPtr(asm.R1, f.mapName())
+	c.addr(asm.R2, key)
+	c.mapValue(asm.R3, f.initName(), 0)
+	c.emit(asm.Mov.Imm(asm.R4, int32(ebpf.UpdateNoExist)))
+	c.call(asm.FnMapUpdateElem)
+	look()
+	c.goTo(full)
+	c.place(found)
+	c.store(state, asm.R0)
+}
+
+// initial is the initial state behind its first word.
+func (f *Fold) initial() []uint64 {
+	var ws []uint64
+	for _, n := range f.Init {
+		ws = append(ws, uint64(n))
+	}
+	for i, t := range f.Texts {
+		ws = append(ws, words(t, f.rooms[i])...)
+	}
+	return ws
+}
+
+// lock takes the state, or jumps to busy and counts the event as lost.
+func (g *gen) lock(state int16, busy label) {
+	c := g.code
+	taken, lost := c.label(), c.label()
+	c.load(asm.R7, state)
+	g.field(asm.R8, cpuNode)
+	c.emit(asm.Add.Imm(asm.R8, 1), asm.Mov.Imm(asm.R9, 0))
+	next := c.loop()
+	c.emit(asm.Mov.Imm(asm.R0, 0), exchange(asm.CmpXchg, asm.R7, asm.R8, foldLock))
+	c.ifImm(asm.JEq, asm.R0, 0, taken)
+	c.ifReg(asm.JEq, asm.R0, asm.R8, lost)
+	c.emit(asm.Add.Imm(asm.R9, 1))
+	c.ifImm(asm.JGE, asm.R9, lockTries, lost)
+	c.call(asm.FnKtimeGetNs) // to let some time pass
+	c.again(next)
+	c.place(lost)
+	g.count(statLost)
+	c.goTo(busy)
+	c.place(taken)
+}
+
+// unlock gives the state back. On amd64, stores are seen in their order.
+func (g *gen) unlock(state int16) {
+	c := g.code
+	c.load(asm.R2, state)
+	if runtime.GOARCH == "amd64" {
+		c.emit(storeImm(asm.R2, foldLock, 0))
+		return
+	}
+	c.emit(asm.Mov.Imm(asm.R0, 0), exchange(asm.Xchg, asm.R2, asm.R0, foldLock))
+}
+
+// loadState leaves a number of the state in R0.
+func (g *gen) loadState(n *expr.LoadState) {
+	g.code.load(asm.R0, g.stateAt())
+	g.code.emit(asm.LoadMem(asm.R0, asm.R0, g.fold.fold.slot(n.Slot), asm.DWord))
+}
+
+func (g *gen) stateAt() int16 {
+	if g.fold == nil {
+		refuse("the state of a fold outside of its functions")
+	}
+	return g.fold.state
+}
+
+// storeState writes to the state.
+func (g *gen) storeState(n *expr.StoreState) {
+	c := g.code
+	at := g.stateAt()
+	f := g.fold.fold
+	if n.X.Type().Kind != expr.Str {
+		g.num(n.X)
+		c.load(asm.R1, at)
+		c.emit(asm.StoreMem(asm.R1, f.slot(n.Slot), asm.R0, asm.DWord))
+		return
+	}
+	mark := c.stack
+	room := f.rooms[n.Slot]
+	text := c.alloc(room)
+	g.text(text, room, n.X)
+	c.load(asm.R1, at)
+	for i := 0; i < room; i += 8 {
+		c.load(asm.R0, text+int16(i))
+		c.emit(asm.StoreMem(asm.R1, int16(f.texts[n.Slot]+i), asm.R0, asm.DWord))
+	}
+	c.stack = mark
+}
+
+// stateText copies a text of the state to off.
+func (g *gen) stateText(off int16, size int, n *expr.LoadState) {
+	c := g.code
+	f := g.fold.fold
+	c.load(asm.R1, g.stateAt())
+	for i := 0; i < size; i += 8 {
+		if i >= f.rooms[n.Slot] {
+			c.zero(off+int16(i), 8)
+			continue
+		}
+		c.emit(asm.LoadMem(asm.R0, asm.R1, int16(f.texts[n.Slot]+i), asm.DWord))
+		c.store(off+int16(i), asm.R0)
+	}
+}
+
+// emitted evaluates what is emitted and brings it to the tables.
+func (g *gen) emitted(n *expr.Emit) {
+	c := g.code
+	if g.fold == nil {
+		refuse("emit outside of the functions of a fold")
+	}
+	env := g.fold
+	mark := c.stack
+	out := &emitEnv{fold: env.fold}
+	for i, a := range n.Args {
+		at := c.alloc(env.fold.emits[i])
+		if a.Type().Kind == expr.Str {
+			g.text(at, env.fold.emits[i], a)
+		} else {
+			g.num(a)
+			c.store(at, asm.R0)
+		}
+		out.places = append(out.places, at)
+	}
+	fail, pair := g.fail, g.pair
+	g.fold, g.pair, g.out = nil, nil, out
+	for i := range env.fold.Feeds {
+		g.tableFeed(&env.fold.Feeds[i])
+	}
+	g.fold, g.pair, g.out, g.fail = env, pair, nil, fail
+	c.stack = mark
+}
+
+// slot returns where a field of what was emitted is, and how many bytes; 0 if
+// it is not one of those.
+func (g *gen) slot(n *expr.Field) (at int16, size int) {
+	if g.out == nil || n.F.Place != event.InSlot || n.Part != expr.Self {
+		return 0, 0
+	}
+	if n.F.Offset >= len(g.out.fold.emits) {
+		refuse("the stack of what a fold emits")
+	}
+	if g.out.places == nil {
+		return -8, g.out.fold.emits[n.F.Offset] // while layouts are settled
+	}
+	return g.out.places[n.F.Offset], g.out.fold.emits[n.F.Offset]
+}
+
+// foldMaps are the maps of all folds.
+func (im *Image) foldMaps() {
+	for _, f := range im.Spec.Folds {
+		if f.tasks {
+			im.Maps = append(im.Maps, taskMap(f.mapName(), f.size))
+			continue
+		}
+		im.Maps = append(im.Maps, im.host.grows(&ebpf.MapSpec{Name: f.mapName(), Type: ebpf.Hash, KeySize: uint32(f.keyLen), ValueSize: uint32(f.size)}, f.Limit, defaultRows))
+		value := make([]byte, f.size)
+		for i, w := range f.initial() {
+			binary.LittleEndian.PutUint64(value[foldSlots+8*i:], w)
+		}
+		im.Maps = append(im.Maps, &ebpf.MapSpec{Name: f.initName(), Type: ebpf.Array, KeySize: 4, ValueSize: uint32(f.size), MaxEntries: 1,
+			Contents: []ebpf.MapKV{{Key: uint32(0), Value: value}}})
+	}
+}

@@ -1,0 +1,105 @@
+package bpf
+
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// This file lets the functions of folds measure time. Programs have another
+// clock than perf, so a time by itself would differ from what the other tiers
+// show; how long something took does not. What a function may do with times is
+// to keep, to compare and to subtract them, and to ask whether there is one.
+
+// differences refuses a step function that does more.
+func (f *Fold) differences(step expr.Node) {
+	locals := map[int]bool{}
+	// Twice: a function may read a slot before the place where a time is
+	// stored to it.
+	for range 2 {
+		expr.Walk(step, func(n expr.Node) bool {
+			switch n := n.(type) {
+			case *expr.StoreState:
+				if n.X.Type().Kind != expr.Str && f.moment(n.X, locals) {
+					f.moments[n.Slot] = true
+				}
+			case *expr.Set:
+				if f.moment(n.X, locals) {
+					locals[n.Index] = true
+				}
+			}
+			return true
+		})
+	}
+	f.only(step, locals, true)
+}
+
+// moment reports that a number is a time.
+func (f *Fold) moment(n expr.Node, locals map[int]bool) bool {
+	switch n := n.(type) {
+	case *expr.Field:
+		return isTime(n)
+	case *expr.LoadState:
+		return n.T.Numeric() && f.moments[n.Slot]
+	case *expr.Local:
+		return locals[n.Index]
+	case *expr.Quantity:
+		return f.moment(n.X, locals)
+	case *expr.Seq:
+		return n.T.Numeric() && f.moment(n.List[len(n.List)-1], locals)
+	case *expr.Set:
+		return f.moment(n.X, locals)
+	case *expr.Func:
+		return f.returns(n, locals)
+	case *expr.Unary:
+		return (n.Op == expr.OpSigned || n.Op == expr.OpUnsigned) && f.moment(n.X, locals)
+	case *expr.Cond:
+		return f.moment(n.Then, locals) || f.moment(n.Else, locals)
+	case *expr.Binary:
+		x, y := f.moment(n.X, locals), f.moment(n.Y, locals)
+		return added(n.Op) && (x || y) || subtracted(n.Op) && x && !y
+	}
+	return false
+}
+
+// returns reports that a function returns a time.
+func (f *Fold) returns(n *expr.Func, locals map[int]bool) (found bool) {
+	expr.Walk(n.Body, func(n expr.Node) bool {
+		if r, ok := n.(*expr.Return); ok && r.X != nil {
+			found = found || f.moment(r.X, locals)
+		}
+		return !found
+	})
+	return found
+}
+
+func isTime(n *expr.Field) bool {
+	return n.F.Place == event.InFact && n.F.Fact == event.FactTime && n.View == expr.ViewValue
+}
+
+func added(op expr.Op) bool      { return op == expr.OpAdd || op == expr.OpAddC }
+func subtracted(op expr.Op) bool { return op == expr.OpSub || op == expr.OpSubC }
+
+// only refuses times that leave the fold; kept says that n is kept by it.
+func (f *Fold) only(n expr.Node, locals map[int]bool, kept bool) {
+	if !kept && f.moment(n, locals) {
+		refuse("times: the kernel's programs have another clock than perf, and only differences are the same")
+	}
+	for _, c := range expr.Children(n) {
+		f.only(c, locals, f.keeps(n, locals))
+	}
+}
+
+// keeps reports that what is made of n's operands is no time, or is kept.
+func (f *Fold) keeps(n expr.Node, locals map[int]bool) bool {
+	switch n := n.(type) {
+	case *expr.StoreState, *expr.Set, *expr.Seq, *expr.If, *expr.Func, *expr.Return, *expr.Quantity, *expr.Cond:
+		return true
+	case *expr.Unary:
+		return n.Op == expr.OpTruth || n.Op == expr.OpSigned || n.Op == expr.OpUnsigned
+	case *expr.Binary:
+		compared := n.Op >= expr.OpEq && n.Op <= expr.OpLeUS || n.Op == expr.OpAndB || n.Op == expr.OpOrB
+		both := f.moment(n.X, locals) == f.moment(n.Y, locals)
+		return compared || subtracted(n.Op) && both || f.moment(n, locals)
+	}
+	return false
+}

@@ -1,0 +1,144 @@
+package tiers
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+// folds are state machines of every kind that programs can run.
+const folds = `
+enter = tracepoint("raw_syscalls:sys_enter")
+exit = tracepoint("raw_syscalls:sys_exit")
+switch = tracepoint("sched:sched_switch")
+
+# With the thread, a time, numbers that begin with others than 0.
+def call(s, e):
+    if e.event == "sys_enter":
+        s.since, s.nr, s.n = e.time, e.id, s.n + 1
+    elif s.since:
+        emit(nr = s.nr, took = e.time - s.since, n = s.n, failed = e.ret < 0, comm = e._comm)
+        s.since = 0
+
+# Of a process, whose threads work on several CPUs.
+def count(s, e):
+    s.n += 1
+    if e.id % 2:
+        s.odd += 1
+    emit(n = s.n, odd = s.odd)
+
+# A text in the state, several values that are emitted, an error now and then.
+def between(s, e):
+    if s.last and s.last != e.next_comm:
+        emit(what = s.last, then = e.next_comm, n = 1)
+    emit(what = e.prev_comm, then = "", n = 1000 // (s.n - 7))
+    s.last = e.prev_comm
+    s.n = (s.n + 1) % 11
+
+# Of pairs.
+def slow(s, p):
+    if p.delay > s.most:
+        s.most = p.delay
+    s.n += 1
+    if s.n % 10 == 0:
+        emit(calls = s.n, positive = s.most > 0 * ns)
+
+def main(o):
+    calls = merge(enter.let(ret = "0"), exit).fold("_tid", {"since": 0, "nr": -1, "n": 0}, call)
+    counted = enter.where("id == 110 || id == 35").fold("_pid", {"n": 0, "odd": 0}, count)
+    texts = switch.where("prev_comm ~ \"load*\" && next_comm ~ \"echo*\"").fold(lambda e: (e._pid, e._cpu), {"last": "", "n": 3}, between)
+    pairs = join([enter], [exit], key = "tid").where("start.id == 110").fold("start.id", {"most": 0 * ns, "n": 0}, slow)
+    return [
+        calls.where("nr == 110 || nr == 257").by("nr", "comm", "failed").agg(n = agg.count(), neg = agg.count(where = "took <= 0")),
+        calls.by(call = "syscall_name(nr)").count(),
+        counted.agg(events = agg.count(), most = agg.max("n"), odd = agg.max("odd"), sum = agg.sum("n")),
+        texts.by("what", "then").agg(n = agg.count(), sum = agg.sum("n")),
+        pairs.by("positive").agg(n = agg.count(), last = agg.max("calls")),
+    ]
+`
+
+// Both tiers run the same state machines, with the same results.
+func TestKernelFoldsAgree(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
+	l := testkit.StartTarget(t, "-getppid", "2000", "-sleep", "20", "-fail", "30", "-switch", "50")
+	kernel, native := run(t, l, "bpf", folds), run(t, l, "perf", folds)
+	l.Do()
+	a, b := testkit.Tables(t, kernel.Stop().Want(t, 0).Stdout), testkit.Tables(t, native.Stop().Want(t, 0).Stdout)
+	l.End()
+	if len(a) != len(b) || len(a) == 0 {
+		t.Fatalf("got %d tables, want %d", len(a), len(b))
+	}
+	for i := range a {
+		compare(t, a[i], b[i])
+	}
+}
+
+// Two CPUs work on one state all the time, and none of their events is lost
+// without being counted.
+func TestKernelFoldIsExact(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.CPU1)...)
+	const calls = 50000
+	l := testkit.StartTarget(t, "-getppid", fmt.Sprint(calls), "-cpus", "2")
+	p := run(t, l, "bpf", `
+def step(s, e):
+    s.n += 1
+    s.half = s.n // 2
+    emit(n = s.n, wrong = s.n // 2 != s.half)
+
+def main(o):
+    return tracepoint("raw_syscalls:sys_enter").where("id == 110").fold("_pid", {"n": 0, "half": 0}, step).agg(
+        events = agg.count(), most = agg.max("n"), sum = agg.sum("n"), wrong = agg.count(where = "wrong"))
+`)
+	l.Do()
+	out := p.Stop().Want(t, 0)
+	l.End()
+	table := testkit.Tables(t, out.Stdout)[0]
+
+	row, lost := table.Rows[0], table.Loss["lost"]
+	n := row.Int(t, "events")
+	if n+lost != 2*calls || row.Int(t, "most") != n || row.Int(t, "sum") != n*(n+1)/2 || row.Int(t, "wrong") != 0 {
+		t.Errorf("got %v and %d lost, want the numbers from 1 to %d", row, lost, 2*calls)
+	}
+}
+
+// Keys beyond the limit are counted as evicted.
+func TestKernelFoldLimit(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
+	l := testkit.StartTarget(t, "-getppid", "1000")
+	p := run(t, l, "bpf", `
+def step(s, e):
+    s.n += 1
+    emit(n = s.n)
+
+def main(o):
+    pairs = join([tracepoint("raw_syscalls:sys_enter")], [tracepoint("raw_syscalls:sys_exit")], key = "tid").where("start.id == 110")
+    return pairs.fold("delay", {"n": 0}, step, limit = 2).agg(n = agg.count())
+`)
+	l.Do()
+	out := p.Stop().Want(t, 0)
+	l.End()
+	table := testkit.Tables(t, out.Stdout)[0]
+	if n := table.Rows[0].Int(t, "n"); n+table.Loss["evicted"] != 1000 || n < 2 || table.Loss["evicted"] == 0 {
+		t.Errorf("got %d events and losses %v, want 1000 together", n, table.Loss)
+	}
+}
+
+// What programs cannot do is said, and done by ppscript.
+func TestKernelFoldSaysWhyNot(t *testing.T) {
+	testkit.Requires(t, testkit.Live...)
+	f := func(step, key, more, why string) {
+		t.Helper()
+		program := script(t, fmt.Sprintf("def step(s, e):\n    %s\n\ndef flush(s, e):\n    emit(x = 1)\n\ndef main(o):\n    return tracepoint(\"raw_syscalls:sys_enter\").fold(%q, {\"n\": 0, \"since\": 0}, step%s).by(\"x\").count()\n", step, key, more))
+		out := testkit.Run(t, testkit.PPScript(t), "explain", program).Want(t, 0)
+		if !strings.Contains(out.Stdout, "engine          perf: not in the kernel, since ") || !strings.Contains(out.Stdout, why) {
+			t.Errorf("%s: got\n%s\nwant %q", step, out.Stdout, why)
+		}
+	}
+	f("emit(x = e.time)", "_tid", "", "times: ")
+	f("emit(x = e.id)", "id", "", "never given up")
+	f("emit(x = syscall_name(e.id))", "_tid", "", "calls syscall_name()")
+	f("s.since = e.time; emit(x = s.since if s.n else e.time)", "_tid", "", "times: ")
+	f("emit(x = e.id)", "_tid", ", flush = flush", "flush")
+}
