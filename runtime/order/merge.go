@@ -220,7 +220,8 @@ func (m *Merge) flush(sink func([]*event.Event)) {
 		if e.Kind == event.Sample {
 			m.stats.Events++
 		}
-		if e.Time < last {
+		// A loss begins with the record before it, which is not out of order.
+		if e.Time < last && e.Kind != event.Lost {
 			m.stats.Late++
 		}
 		last = max(last, e.Time)
