@@ -46,6 +46,8 @@ func commonFlags() []*flag {
 		{name: "engine", metavar: "ENGINE", group: groupRun, help: "what runs per-event code: " + strings.Join(engines, ", "), choices: engines, deflt: "auto"},
 		{name: "order", group: groupRun, help: "accepted: events are ordered wherever a script needs it"},
 		{name: "order-mem", metavar: "SIZE", group: groupRun, help: "bound on what is held of events from elsewhere (pull=, a pipe) to order them, and for a slow receiver (push=); the rings of this machine are ordered in place", deflt: "256m, 8m"},
+		{name: "tsc", group: groupRun, help: "times are the CPU's time stamp counter: tables are in thousands of cycles"},
+		{name: "kvmclock", metavar: "VM", group: groupRun, help: "times are those of a guest's clock: the process of its monitor, or its UUID; waits for an update of the clock"},
 		{name: "clock-offset", metavar: "N", group: groupRun, help: "add N ns to the times of events"},
 
 		{name: "output", short: "o", metavar: "FILE", file: true, group: groupOutput, help: "write results to FILE; SIGUSR1 opens it anew"},
@@ -75,6 +77,8 @@ type common struct {
 	inputs     []string // all of them
 	orderBytes int
 	offset     int64
+	tsc        bool
+	kvmclock   string
 	interval   time.Duration
 	duration   time.Duration
 	exitN      uint64
@@ -146,6 +150,11 @@ func readCommon(fs *flags, workload []string) (*common, error) {
 			r.fail(usagef("option", "--order-mem", "%w", err).WithHint("write --order-mem 64m, or leave it out"))
 		}
 		c.orderBytes = int(n)
+	}
+	c.tsc = r.flag("tsc")
+	c.kvmclock, _ = r.text("kvmclock")
+	if c.tsc && (c.kvmclock != "" || c.monotonic) || c.kvmclock != "" && c.monotonic {
+		r.fail(usagef("option", "--tsc", "only one clock is possible").WithHint("give one of --tsc, --kvmclock, --monotonic"))
 	}
 	if t, ok := r.text("clock-offset"); ok {
 		n, err := strconv.ParseUint(t, 0, 64)

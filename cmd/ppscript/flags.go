@@ -199,7 +199,6 @@ func nearestFlag(name string, set *pflag.FlagSet) string {
 
 // notYet are options of perf-prof that ppscript does not have, and what to do.
 var notYet = map[string]string{
-	"tsc": "leave it out, or use --monotonic", "kvmclock": "leave it out, or use --monotonic",
 	"sampling-limit": "leave it out",
 	"perfeval-cpus":  "leave it out", "perfeval-pids": "leave it out",
 }

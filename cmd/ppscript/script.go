@@ -88,7 +88,7 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 			Input: c.input, More: more, Interval: c.interval, Duration: c.duration, ExitN: c.exitN, Pages: c.pages,
 			Watermark: c.watermark, UsageSelf: c.usage, Verbose: c.verbose, Interpret: c.engine == "interp",
 			Engine:     cmp.Or(c.engine, plan.EngineAuto),
-			OrderBytes: c.orderBytes, ClockOffset: c.offset, Token: os.Getenv("PPSCRIPT_TOKEN"),
+			OrderBytes: c.orderBytes, ClockOffset: c.offset, TSC: c.tsc, KVMClock: c.kvmclock, Token: os.Getenv("PPSCRIPT_TOKEN"),
 			Monotonic: c.monotonic, FlameGraph: c.flame, FlameBase: c.flameBase, Pprof: c.pprof,
 		},
 		Services: &expr.Services{Ksym: kernel.Text},

@@ -20,7 +20,9 @@ import (
 //     have been looked at again.
 //   - Sources that lag (recordings, streams from elsewhere) show what has been
 //     read. When such a source runs dry before its end, nothing of the others
-//     may go that is newer than the last of what it showed.
+//     may go that is newer than the last of what it showed. One that is silent
+//     for stallTime is not waited for: the others would lose events in full
+//     rings. What it brings later is late, and counted.
 
 // A Lagging source shows events later than they happen.
 type Lagging interface{ Lags() bool }
@@ -46,6 +48,7 @@ type group struct {
 	waits bool // it lags and has not ended
 	busy  int  // rings with events to hand out
 	last  event.Time
+	seen  time.Time // when there was something to hand out
 }
 
 // A partRing is a ring of a part.

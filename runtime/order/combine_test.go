@@ -72,6 +72,31 @@ func TestSourcesThatLagWaitForEachOther(t *testing.T) {
 	}
 }
 
+// A source that fell silent holds the others up for a while, not for ever.
+func TestSilentSourceIsNotWaitedForForEver(t *testing.T) {
+	a := lagging([][]int{{3}, {3}, {3}, {3}, {3}}, []event.Time{10, 20, 50})
+	b := lagging([][]int{{1}, {1}, {1}, {2}, {2}}, []event.Time{15, 30})
+	src := Combine(a, b)
+	m := NewMerge(src)
+	clock := time.Unix(0, 0)
+	m.holds.now = func() time.Time { return clock }
+	var got trace
+	for _, step := range []struct {
+		after time.Duration
+		want  string
+	}{{0, "0:10 1:15"}, {time.Second, ""}, {1500 * time.Millisecond, "0:20 0:50"}, {0, "1:30"}} {
+		clock = clock.Add(step.after)
+		if err := src.Poll(context.Background(), 0); err != nil {
+			t.Fatal(err)
+		}
+		m.Round(got.sink, false)
+		got.want(t, step.want)
+	}
+	if late := m.Stats().Late; late != 1 {
+		t.Errorf("got %d late, want 1", late)
+	}
+}
+
 func TestCombinedStreamsAreNumberedAnew(t *testing.T) {
 	st := func() []*event.Stream { return []*event.Stream{{Index: 0, Label: "x"}, {Index: 1, Label: "y"}} }
 	a, b := &scriptSource{streams: st()}, &scriptSource{streams: st()}

@@ -140,10 +140,21 @@ func (m *Merge) mark(sink func([]*event.Event)) {
 	m.out, m.marks = m.out[:0], m.marks[:0]
 }
 
+// stallTime is how long a source that lags may be silent. Those who send events
+// say ten times a second how far they are.
+const stallTime = 2 * time.Second
+
 // lag holds the others up for sources that lag and have nothing to show.
 func (m *Merge) lag() {
 	for _, c := range m.rings {
-		if g := c.group; g != nil && g.waits && g.busy == 0 {
+		g := c.group
+		if g == nil || !g.waits {
+			continue
+		}
+		if g.busy > 0 || g.seen.IsZero() {
+			g.seen = m.holds.now()
+		}
+		if g.busy == 0 && m.holds.now().Sub(g.seen) < stallTime {
 			m.holds.limit = min(m.holds.limit, g.last)
 		}
 	}

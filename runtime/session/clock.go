@@ -24,8 +24,9 @@ type wallClock struct {
 	wall  time.Time
 	taken time.Time
 	clock perf.Clock
-	// offset is added to the times of events.
-	offset event.Time
+	// conv brings times of perf's clock on that of the events; nil if they are
+	// the same.
+	conv func(event.Time) event.Time
 }
 
 // refresh takes a new pair if the old one is too old. Without one, times stay
@@ -36,7 +37,10 @@ func (c *wallClock) refresh() {
 	}
 	c.taken = time.Now()
 	if at, wall, ok := perf.ReadClock(context.Background(), c.clock); ok {
-		c.at, c.wall = at+c.offset, wall
+		if c.conv != nil {
+			at = c.conv(at)
+		}
+		c.at, c.wall = at, wall
 	}
 }
 

@@ -47,7 +47,9 @@ type Options struct {
 	// ClockOffset is added to the times of events of this machine, or of Input,
 	// in ns: clocks are then the user's business.
 	ClockOffset int64
-	Monotonic   bool // stamp events with CLOCK_MONOTONIC
+	TSC         bool   // times are the CPU's cycles
+	KVMClock    string // times are those of this guest's clock: a process, a UUID
+	Monotonic   bool   // stamp events with CLOCK_MONOTONIC
 	// FlameGraph writes the stacks of the run to a file: folded text, or a
 	// flame graph if it ends in .svg or .html, or pprof's form (.pb.gz).
 	// Stdout prints folded text; "" is none. Pprof writes pprof's form.
@@ -66,7 +68,7 @@ type Options struct {
 }
 
 // converts reports that the user says how clocks are related.
-func (o *Options) converts() bool { return o.ClockOffset != 0 }
+func (o *Options) converts() bool { return o.ClockOffset != 0 || o.TSC || o.KVMClock != "" }
 
 // Hooks are a script's callbacks; nil ones are not called.
 type Hooks struct {

@@ -26,7 +26,8 @@ type remote struct {
 	file  *perfdata.File
 	tasks *task.Table
 	shift event.Time
-	sent  bool // not a recording beside another
+	host  *host // what the guest's CPUs are on this machine; nil if it does not matter
+	sent  bool  // not a recording beside another
 }
 
 // pull connects to an address; a plan may name it several times.
@@ -60,6 +61,11 @@ func (w *world) pulled(s *plan.Source) ([]*event.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
+	if vm := s.Attr("vm"); len(vm) > 0 && r.host == nil {
+		if r.host, err = findHost(vm[0]); err != nil {
+			return nil, diag.Errorf(diag.Attach, "pull", s.Pull(), "%w", err).WithHint("give the process of the virtual machine's monitor, or its UUID")
+		}
+	}
 	var found []*event.Schema
 	var names []string
 	for _, st := range r.file.Streams() {
@@ -90,6 +96,9 @@ func (r *remote) source() event.Source {
 	return order.Convert(lagging{r.file}, func(e *event.Event) {
 		if e.Time != 0 {
 			e.Time += r.shift
+		}
+		if r.host != nil && e.Kind == event.Sample {
+			r.host.place(e)
 		}
 		if e.Kind != event.Sample && e.Kind != event.Lost {
 			r.tasks.Record(e)
@@ -154,7 +163,9 @@ func (r *run) foreignNames() {
 	for _, e := range r.plan.Events {
 		for _, m := range r.world.remotes {
 			if m.gives(e) {
-				e.Stream.Comm = m.tasks.Of
+				if m.host == nil {
+					e.Stream.Comm = m.tasks.Of
+				}
 				if m.sent {
 					r.foreign = append(r.foreign, e.Stream)
 				}

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"context"
+
 	"ppscript/runtime/event"
 	"ppscript/runtime/perfdata"
 )
@@ -39,7 +41,12 @@ func (r *run) openRecording() error {
 		}
 	}
 	r.plan.Router.Remap = to
-	r.clock.at += event.Time(w.cfg.Options.ClockOffset)
+	if err := r.findClock(context.Background()); err != nil {
+		return err
+	}
+	if r.clock.conv != nil {
+		r.clock.at = r.clock.conv(r.clock.at)
+	}
 	if len(w.remotes) > 0 {
 		r.combine(r.convert(lagging{w.file}), to)
 	} else {

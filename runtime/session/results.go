@@ -7,6 +7,7 @@ import (
 	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
+	"ppscript/runtime/unit"
 )
 
 // tick ends an interval: tables are made, shown and emptied.
@@ -116,6 +117,13 @@ func (r *run) show(t *plan.Table, loss event.Loss, final bool, now time.Time) er
 		return err
 	}
 	r.stacks.text(table, render.StackText)
+	if r.cfg.Options.TSC {
+		for i := range table.Columns {
+			if c := &table.Columns[i]; c.Unit == unit.US {
+				c.Unit = kcyc
+			}
+		}
+	}
 	return r.output(table)
 }
 

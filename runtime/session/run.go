@@ -111,6 +111,9 @@ func (r *run) do(ctx context.Context) (err error) {
 	if r.world.file != nil && r.clock.wall.IsZero() {
 		clock = nil // the recording does not say
 	}
+	if r.cfg.Options.TSC {
+		clock = nil // cycles are no time
+	}
 	if r.out, err = r.cfg.Output(clock); err != nil {
 		return err
 	}
@@ -159,7 +162,11 @@ func (r *run) open(ctx context.Context) (err error) {
 		if p, r.live, err = r.world.openLive(ctx, p); err != nil {
 			return err
 		}
-		r.plan, r.src = p, r.convert(r.live)
+		r.plan = p
+		if err := r.findClock(ctx); err != nil {
+			return err
+		}
+		r.src = r.convert(r.live)
 		if p.Watch {
 			r.world.watch.begin(&r.cfg.Target)
 		}
@@ -176,7 +183,6 @@ func (r *run) open(ctx context.Context) (err error) {
 		if r.kernel != nil {
 			r.clock.clock = perf.ClockMonotonic // of programs
 		}
-		r.clock.offset = event.Time(r.cfg.Options.ClockOffset)
 		r.clock.refresh()
 	}
 	return r.openPushes()
@@ -198,19 +204,6 @@ func (r *run) connect() {
 	if len(r.world.remotes) > 0 && r.world.file == nil {
 		r.combine(r.src, to)
 	}
-}
-
-// convert has the times of a source on the clock that the user wants.
-func (r *run) convert(src event.Source) event.Source {
-	offset := event.Time(r.cfg.Options.ClockOffset)
-	if offset == 0 {
-		return src
-	}
-	return order.Convert(src, func(e *event.Event) {
-		if e.Time != 0 {
-			e.Time += offset
-		}
-	})
 }
 
 // prepare connects the source with the operators.

@@ -5,12 +5,24 @@ import "fmt"
 // serialPort is where the guest writes; nothing is there.
 const serialPort = 0x3f8
 
+// clockPage is where the guest wants its kvmclock told.
+const clockPage = 0x800
+
 // guestCode is the program of every vCPU, real mode, loaded at address 0. It
 // never ends: the monitor stops after the wanted number of port writes.
-func guestCode(mix bool) []byte {
-	code := []byte{0xba, serialPort & 0xff, serialPort >> 8} // mov dx, 0x3f8
+func guestCode(mix, clock bool) []byte {
+	var code []byte
 	loop := len(code)
-	code = append(code, 0xee) // out dx, al
+	if clock {
+		code = append(code,
+			0x66, 0xb9, 0x01, 0x4d, 0x56, 0x4b, // mov ecx, MSR_KVM_SYSTEM_TIME_NEW
+			0x66, 0xb8, clockPage&0xff|1, clockPage>>8, 0, 0, // mov eax, address | 1
+			0x66, 0x31, 0xd2, // xor edx, edx
+			0x0f, 0x30, // wrmsr
+		)
+	}
+	code = append(code, 0xba, serialPort&0xff, serialPort>>8, // mov dx, 0x3f8
+		0xee) // out dx, al
 	if mix {
 		code = append(code,
 			0xa2, 0x00, 0xf0, // mov [0xf000], al: above the only page

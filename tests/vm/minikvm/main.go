@@ -1,13 +1,17 @@
 // Minikvm is the smallest virtual machine monitor that produces KVM exits in
 // known numbers, for tests of KVM's tracepoints:
 //
-//	minikvm [-vcpus 1] [-mix] [-slow 0] COUNT
+//	minikvm [-vcpus 1] [-mix] [-slow 0] [-clock] COUNT
 //
 // Each vCPU is a thread named "vcpu N" that runs 16-bit code with COUNT
 // writes to an I/O port, and a CPUID between two of them: COUNT exits for I/O
 // and COUNT-1 for CPUID. With -mix the loop has a HLT and a write to memory
 // that is not there as well. With -slow N every Nth port write is answered
 // half a millisecond later, which shows as a few long exits.
+//
+// With -clock the guest has its kvmclock set anew before each port write, and the
+// monitor then calls getppid with the time of that clock, in ns, as the first
+// argument, which the kernel ignores.
 //
 // It prints what it saw per vCPU: "vcpu 0: io=200". CPUID is answered in the
 // kernel and not seen here.
@@ -25,13 +29,14 @@ func main() {
 	vcpus := flag.Int("vcpus", 1, "number of vCPUs, each with a thread of its own")
 	mix := flag.Bool("mix", false, "also HLT and write to missing memory in each round")
 	slow := flag.Int("slow", 0, "answer every `N`th port write half a millisecond late; 0 is never")
+	clock := flag.Bool("clock", false, "set the guest's clock, and tell its time by getppid")
 	flag.Parse()
 	count, err := strconv.Atoi(flag.Arg(0))
 	if flag.NArg() != 1 || err != nil || count < 1 || *vcpus < 1 || *slow < 0 {
-		fmt.Fprintln(os.Stderr, "usage: minikvm [-vcpus N] [-mix] [-slow N] COUNT")
+		fmt.Fprintln(os.Stderr, "usage: minikvm [-vcpus N] [-mix] [-slow N] [-clock] COUNT")
 		os.Exit(2)
 	}
-	if err := run(*vcpus, job{count, *mix, *slow}); err != nil {
+	if err := run(*vcpus, job{count, *mix, *slow, *clock}); err != nil {
 		fmt.Fprintln(os.Stderr, "minikvm:", err)
 		os.Exit(1)
 	}
@@ -42,10 +47,11 @@ type job struct {
 	ports int // port writes until it stops
 	mix   bool
 	slow  int
+	clock bool
 }
 
 func run(vcpus int, j job) error {
-	vm, err := newVM(guestCode(j.mix))
+	vm, err := newVM(guestCode(j.mix, j.clock))
 	if err != nil {
 		return err
 	}

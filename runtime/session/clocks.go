@@ -1,0 +1,164 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/kernel"
+	"ppscript/runtime/order"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/unit"
+)
+
+// This file brings the times of this machine's events on the clock that the
+// user wants: the CPU's counter, a guest's clock, or perf's own with an offset.
+
+// kcyc is the unit of durations that were counted in cycles.
+var kcyc = unit.Unit{Symbol: "kcyc", Base: "cycles", Scale: 1e3, Prec: 3}
+
+// findClock settles how times are converted, before the plan's events are read:
+// those of before wait in their rings.
+func (r *run) findClock(ctx context.Context) error {
+	o := &r.cfg.Options
+	offset := event.Time(o.ClockOffset)
+	switch {
+	case !o.TSC && o.KVMClock == "":
+		if offset != 0 {
+			r.clock.conv = func(t event.Time) event.Time { return t + offset }
+		}
+		return nil
+	case r.live == nil:
+		return diag.Errorf(diag.Usage, "clock", "", "there are no events of this machine whose times could be converted").
+			WithHint("leave out --tsc and --kvmclock")
+	}
+	var vm *kernel.VM
+	var err error
+	if name := o.KVMClock; name != "" {
+		if vm, err = kernel.FindVM(kernel.Roots{}, name); err != nil {
+			return diag.Errorf(diag.Usage, "kvmclock", name, "%w", err).WithHint("give the process of the virtual machine's monitor, or its UUID")
+		}
+	}
+	tsc, err := r.live.TSC()
+	if err != nil {
+		return diag.Errorf(diag.Run, "clock", "", "%w", err).WithHint("see cat /sys/devices/system/clocksource/clocksource0/current_clocksource; it must be tsc")
+	}
+	if o.TSC {
+		r.clock.conv = func(t event.Time) event.Time { return event.Time(tsc.Cycles(t)) + offset }
+		return nil
+	}
+	pv, err := r.guestClock(ctx, vm)
+	if err != nil {
+		return err
+	}
+	r.clock.conv = func(t event.Time) event.Time { return pv.Time(tsc.Cycles(t)) + offset }
+	return nil
+}
+
+// guestClock waits for the guest's clock to be updated: only then does the
+// kernel say how it runs.
+func (r *run) guestClock(ctx context.Context, vm *kernel.VM) (pv *perf.PVClock, err error) {
+	fail := func(err error, hint string) error {
+		return diag.Errorf(diag.Run, "kvmclock", r.cfg.Options.KVMClock, "%w", err).WithHint("%s", hint)
+	}
+	pv = &perf.PVClock{}
+	if pv.Offset, pv.Ratio, pv.FracBits, err = vm.Counter(kernel.Roots{}); err != nil {
+		return nil, fail(err, "this takes root, and a host whose KVM runs the machine")
+	}
+	if err := r.world.tracefs(); err != nil {
+		return nil, err
+	}
+	schema, err := r.world.fs.Schema("kvm", "kvm_pvclock_update")
+	if err != nil {
+		return nil, err
+	}
+	src, err := perf.Open(ctx, perf.Config{Target: perf.Target{PIDs: []int{vm.PID}}, Tracefs: r.world.fs.Root(), Pages: 1,
+		Events: []perf.EventConfig{{Schema: schema, Filter: "vcpu_id == 0"}}, Members: []event.Fact{event.FactTime}})
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	r.world.say("kvmclock: waiting for an update of the guest's clock")
+	for {
+		err := src.Poll(ctx, pollTime)
+		if ctx.Err() != nil || err != nil {
+			return nil, fail(errors.Join(err, ctx.Err()), "the clock is updated when the guest sets it, or its first CPU moves to another of the host's")
+		}
+		if updated(src, schema, pv) {
+			r.world.say("kvmclock: updated")
+			return pv, nil
+		}
+	}
+}
+
+// updated reads the last update that came.
+func updated(src event.Source, schema *event.Schema, pv *perf.PVClock) (came bool) {
+	order.NewDrain(src).Round(func(evs []*event.Event) {
+		for _, e := range evs {
+			if e.Kind != event.Sample {
+				continue
+			}
+			n := map[string]int64{}
+			for _, name := range []string{"tsc_timestamp", "system_time", "tsc_to_system_mul", "tsc_shift"} {
+				f, ok := schema.Field(name)
+				if !ok {
+					return
+				}
+				n[name], _ = f.Int(e)
+			}
+			pv.TSCTimestamp, pv.SystemTime = uint64(n["tsc_timestamp"]), uint64(n["system_time"])
+			pv.Mul, pv.Shift = uint32(n["tsc_to_system_mul"]), int8(n["tsc_shift"])
+			came = true
+		}
+	}, true)
+	return came
+}
+
+// convert has the times of a source on the clock that the user wants.
+func (r *run) convert(src event.Source) event.Source {
+	conv := r.clock.conv
+	if conv == nil {
+		return src
+	}
+	return order.Convert(src, func(e *event.Event) {
+		if e.Time != 0 {
+			e.Time = conv(e.Time)
+		}
+	})
+}
+
+// A host is where a guest's virtual CPUs run, as seen from the host.
+type host struct {
+	vm   *kernel.VM
+	cpus map[int]int // by thread: its only CPU, or -1
+	when time.Time   // they were looked at
+}
+
+func findHost(name string) (*host, error) {
+	vm, err := kernel.FindVM(kernel.Roots{}, name)
+	if err != nil {
+		return nil, fmt.Errorf("vm=%s: %w", name, err)
+	}
+	return &host{vm: vm, cpus: map[int]int{}}, nil
+}
+
+// place turns a guest's CPU into the thread that it is on the host.
+func (h *host) place(e *event.Event) {
+	tid, ok := h.vm.VCPUs[int(e.CPU)]
+	if !ok {
+		return
+	}
+	if time.Since(h.when) > time.Second {
+		clear(h.cpus)
+		h.when = time.Now()
+	}
+	cpu, ok := h.cpus[tid]
+	if !ok {
+		cpu = kernel.CPUOf(kernel.Roots{}, tid)
+		h.cpus[tid] = cpu
+	}
+	e.PID, e.TID, e.CPU = int32(h.vm.PID), int32(tid), int32(cpu)
+}
