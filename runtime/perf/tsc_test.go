@@ -40,7 +40,7 @@ func TestPVClock(t *testing.T) {
 	p := PVClock{TSCTimestamp: 1_000_000, SystemTime: 5000, Mul: 1 << 31}
 	f(p, 1_000_000, 5000)
 	f(p, 1_002_000, 6000)
-	f(p, 998_000, 4000) // before the update
+	f(p, 998_000, 4000)             // before the update
 	p.Offset = ^uint64(0) - 499_999 // -500,000: the guest began later
 	f(p, 1_502_000, 6000)
 	p.Shift = -1 // 4 GHz
