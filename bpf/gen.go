@@ -88,7 +88,7 @@ func Generate(s *Spec, host *Host, t *Target) (im *Image, err error) {
 	im = &Image{Spec: s, Target: t, host: host}
 	gens := make([]*gen, len(s.Events))
 	for i, e := range s.Events {
-		if weighted(e.Schema) && (t.sets() || len(t.PIDs)+len(t.TIDs) > 0) {
+		if weighted(e.Schema) && (t.sets() || len(t.PIDs)+len(t.TIDs)+len(t.Cgroups) > 0) {
 			// perf brings these to the task that waited, not the one that runs.
 			refuse("%s is about another task than the running one", e.Label)
 		}

@@ -71,7 +71,12 @@ func calls(n int) {
 // start loads and attaches s on this process, to be ended with the test.
 func start(t testing.TB, h *Host, s *Spec) *Run {
 	t.Helper()
-	target := &Target{PIDs: []int{os.Getpid()}}
+	return startOn(t, h, s, &Target{PIDs: []int{os.Getpid()}})
+}
+
+// startOn is start for another target.
+func startOn(t testing.TB, h *Host, s *Spec, target *Target) *Run {
+	t.Helper()
 	im, err := Generate(s, h, target)
 	if err != nil {
 		t.Fatal(err)

@@ -170,6 +170,9 @@ func (r *Run) Attach(t *Target) error {
 			}
 		}
 	}
+	if err := r.setCgroups(t); err != nil {
+		return err
+	}
 	for i := range slices.Backward(r.im.Programs) {
 		if err := r.attach(&r.im.Programs[i], r.progs[i]); err != nil {
 			return (&diag.Error{Op: "attach program", Subject: r.im.Programs[i].Attach, Cause: err, Class: diag.Attach}).

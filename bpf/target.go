@@ -1,10 +1,14 @@
 package bpf
 
 import (
+	"fmt"
+	"os"
 	"slices"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
+
+	"ppscript/runtime/diag"
 )
 
 // This file restricts programs to the target. They run for every task on every
@@ -22,6 +26,8 @@ type Target struct {
 	// Workload counts the process Root from its next execve on.
 	Workload bool
 	Root     int
+	// Cgroups are directories of cgroup2: tasks in them and below.
+	Cgroups []string
 }
 
 // sets reports that the processes are in a map, not in the code.
@@ -35,6 +41,8 @@ const (
 	genMap  = "generation" // u64: 0 or 1
 	ctlMap  = "control"    // u64: the process that counts; the one whose execve makes it count
 	pidsMap = "processes"  // u32: further ones
+
+	cgroupsMap = "cgroups" // cgroups, by their place in Target.Cgroups
 )
 
 // nobody is a process number that no process has.
@@ -54,6 +62,9 @@ func (g *gen) target(t *Target, only []int, pid, cpu bool, exit label) {
 	}
 	if tasks {
 		g.tasks(t, exit)
+	}
+	if len(t.Cgroups) > 0 {
+		g.cgroups(t, exit)
 	}
 	ranges := rangesOf(t.CPUs, only)
 	if cpu || ranges != nil {
@@ -125,6 +136,43 @@ func (g *gen) tasks(t *Target, exit label) {
 	c.place(in)
 }
 
+// cgroups checks that the running task is in one of them.
+func (g *gen) cgroups(t *Target, exit label) {
+	if len(t.Cgroups) > listed {
+		refuse("%d cgroups", len(t.Cgroups))
+	}
+	c := g.code
+	in := c.label()
+	for i := range t.Cgroups {
+		c.mapPtr(asm.R1, cgroupsMap)
+		c.emit(asm.Mov.Imm(asm.R2, int32(i)))
+		c.call(asm.FnCurrentTaskUnderCgroup)
+		if i == len(t.Cgroups)-1 {
+			c.ifImm(asm.JNE, asm.R0, 1, exit)
+			break
+		}
+		c.ifImm(asm.JEq, asm.R0, 1, in)
+	}
+	c.place(in)
+}
+
+// setCgroups puts the target's cgroups where programs look.
+func (r *Run) setCgroups(t *Target) error {
+	m := r.maps[cgroupsMap]
+	for i, dir := range t.Cgroups {
+		f, err := os.Open(dir)
+		if err != nil {
+			return &diag.Error{Op: "attach", Subject: "cgroup " + dir, Cause: err, Class: diag.Attach}
+		}
+		err = m.Put(uint32(i), uint32(f.Fd()))
+		f.Close() // the map keeps the cgroup
+		if err != nil {
+			return fmt.Errorf("set the target: %w", err)
+		}
+	}
+	return nil
+}
+
 // rangesOf are the CPUs that are in both lists, as ranges; nil if that is all.
 func rangesOf(cpus, only []int) [][2]int {
 	if cpus == nil && only == nil {
@@ -154,6 +202,9 @@ func rangesOf(cpus, only []int) [][2]int {
 // trackers adds the programs that keep the set of processes: the workload
 // counts from its execve on, children when they are made.
 func (im *Image) trackers(host *Host, t *Target) {
+	if len(t.Cgroups) > 0 {
+		im.Maps = append(im.Maps, &ebpf.MapSpec{Name: cgroupsMap, Type: ebpf.CGroupArray, KeySize: 4, ValueSize: 4, MaxEntries: uint32(len(t.Cgroups))})
+	}
 	traced := slices.ContainsFunc(im.Spec.Events, func(e *Event) bool { return !e.Sampled })
 	if !t.sets() || !traced {
 		return // samples come of the target alone

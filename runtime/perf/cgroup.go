@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -16,41 +17,50 @@ import (
 
 // cgroups adds the places of cgroups: each is opened on every CPU.
 func (a *attachment) cgroups(names []string, cpus []int) error {
-	mounts, err := kernel.ReadMounts(kernel.Roots{})
+	root, dirs, err := Cgroups(names)
 	if err != nil {
 		return err
-	}
-	root := mounts.PerfCgroup()
-	if root == "" {
-		return diag.Errorf(diag.Attach, "attach", "cgroups", "no hierarchy with perf_event is mounted").
-			WithHint("mount one with: mount -t cgroup2 none /sys/fs/cgroup")
 	}
 	for _, cpu := range cpus {
 		a.rings = append(a.rings, ringKey{cpu, -1})
 	}
-	seen := map[string]bool{}
-	for _, name := range names {
-		dirs, err := findCgroups(root, name)
+	for _, dir := range dirs {
+		f, err := os.Open(dir)
 		if err != nil {
-			return err
+			return (&diag.Error{Op: "attach", Subject: "cgroup " + strings.TrimPrefix(dir, root+"/"), Cause: err, Class: diag.Attach}).
+				WithHint("list them with: find %s -type d", root)
 		}
-		for _, dir := range dirs {
-			if seen[dir] {
-				continue
-			}
-			seen[dir] = true
-			f, err := os.Open(dir)
-			if err != nil {
-				return (&diag.Error{Op: "attach", Subject: "cgroup " + name, Cause: err, Class: diag.Attach}).
-					WithHint("list them with: find %s -type d", root)
-			}
-			a.files = append(a.files, f)
-			for i, cpu := range cpus {
-				a.places = append(a.places, place{int(f.Fd()), cpu, unix.PERF_FLAG_PID_CGROUP, i})
-			}
+		a.files = append(a.files, f)
+		for i, cpu := range cpus {
+			a.places = append(a.places, place{int(f.Fd()), cpu, unix.PERF_FLAG_PID_CGROUP, i})
 		}
 	}
 	return nil
+}
+
+// Cgroups returns the directories that names and patterns mean, each once, and
+// the hierarchy that they are in.
+func Cgroups(names []string) (root string, dirs []string, err error) {
+	mounts, err := kernel.ReadMounts(kernel.Roots{})
+	if err != nil {
+		return "", nil, err
+	}
+	if root = mounts.PerfCgroup(); root == "" {
+		return "", nil, diag.Errorf(diag.Attach, "attach", "cgroups", "no hierarchy with perf_event is mounted").
+			WithHint("mount one with: mount -t cgroup2 none /sys/fs/cgroup")
+	}
+	for _, name := range names {
+		some, err := findCgroups(root, name)
+		if err != nil {
+			return root, nil, err
+		}
+		for _, dir := range some {
+			if !slices.Contains(dirs, dir) {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	return root, dirs, nil
 }
 
 // findCgroups returns the directories that name means below root. A name with

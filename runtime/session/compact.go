@@ -21,7 +21,7 @@ func (e *errCompact) Unwrap() error { return e.error }
 // send loads the programs of a plan, and has cfg's events carry what they send.
 func (w *world) send(p *plan.Plan, cfg *perf.Config) (*bpf.Run, error) {
 	im := p.Compact.Image
-	run, err := bpf.Load(im)
+	run, err := w.load(im)
 	if err != nil {
 		return nil, &errCompact{err}
 	}

@@ -4,6 +4,7 @@ import (
 	"io"
 	"time"
 
+	"ppscript/bpf"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/perf"
@@ -24,6 +25,10 @@ type Config struct {
 	Messages func(line string)
 	Services *expr.Services
 	Hooks    Hooks
+
+	// spoil changes programs before they are loaded: a test then sees what
+	// happens when the kernel refuses them.
+	spoil func(*bpf.Image)
 }
 
 // Options are the options that all profilers share.

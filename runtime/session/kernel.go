@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"ppscript/bpf"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
@@ -68,10 +70,10 @@ func kernelTarget(t *perf.Target) (target *bpf.Target, no string) {
 		}
 	}
 	switch {
-	case len(t.Cgroups) > 0:
-		return nil, "cgroups are observed by perf"
 	case t.CPUs != nil && !online(t.CPUs):
 		return nil, "a CPU is not online"
+	case len(t.Cgroups) > 0:
+		return cgroupTarget(k, t.Cgroups)
 	case t.Workload != nil && !t.System:
 		k.Workload, k.Follow = true, t.Inherit != perf.No
 	case len(t.TIDs) > 0 && t.Inherit == perf.Yes:
@@ -81,6 +83,20 @@ func kernelTarget(t *perf.Target) (target *bpf.Target, no string) {
 	case len(t.PIDs) > 0:
 		k.Follow = t.Inherit == perf.Yes
 	}
+	return k, ""
+}
+
+// cgroupTarget adds cgroups to k. Programs know those of the second version.
+func cgroupTarget(k *bpf.Target, names []string) (target *bpf.Target, no string) {
+	root, dirs, err := perf.Cgroups(names)
+	var fs unix.Statfs_t
+	switch {
+	case err != nil:
+		return nil, "a cgroup is missing" // perf says which
+	case unix.Statfs(root, &fs) != nil || fs.Type != unix.CGROUP2_SUPER_MAGIC:
+		return nil, "cgroups of the first version are observed by perf"
+	}
+	k.Cgroups = dirs
 	return k, ""
 }
 
@@ -100,7 +116,7 @@ func (r *run) openKernel(ctx context.Context, err *error) bool {
 		}
 		return false
 	}
-	run, e := bpf.Load(k.Image)
+	run, e := r.world.load(k.Image)
 	if e == nil {
 		kr := &kernelRun{plan: k, run: run}
 		if e = kr.start(ctx, r); e == nil {
@@ -263,6 +279,8 @@ func (k *kernelRun) stats(t *perf.Target) *perf.Stats {
 		st.Mode = "pid"
 	case len(t.TIDs) > 0:
 		st.Mode = "tid"
+	case len(t.Cgroups) > 0:
+		st.Mode = "cgroup"
 	}
 	return st
 }

@@ -17,7 +17,7 @@ func (w *world) openSieved(ctx context.Context, p *plan.Plan) (src *perf.Source,
 		if e.Sieve == nil {
 			continue
 		}
-		run, err := bpf.Load(e.Sieve)
+		run, err := w.load(e.Sieve)
 		if err != nil {
 			w.sayRejected(err)
 			return nil, err
@@ -36,6 +36,14 @@ func (w *world) openSieved(ctx context.Context, p *plan.Plan) (src *perf.Source,
 		w.sender = nil
 	}
 	return src, err
+}
+
+// load loads programs.
+func (w *world) load(im *bpf.Image) (*bpf.Run, error) {
+	if w.cfg.spoil != nil {
+		w.cfg.spoil(im)
+	}
+	return bpf.Load(im)
 }
 
 // sayRejected tells what the verifier said of a program.

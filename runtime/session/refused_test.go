@@ -1,0 +1,88 @@
+package session
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"ppscript/bpf"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/plan"
+
+	"ppscript/tests/testkit"
+)
+
+// umask counts calls that nobody else makes: 230, by the test's own program.
+func umask() *plan.Source {
+	s := tracepoint("raw_syscalls:sys_enter")
+	s.Filter = "id == 95"
+	return s
+}
+
+// refused runs reports whose programs have no end, which no kernel takes.
+func refused(t *testing.T, engine string, reports ...plan.Report) (lines []map[string]any, said string, err error) {
+	t.Helper()
+	t.Setenv("SESSION_TEST_TARGET", "1")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoiled := 0
+	cfg := Config{Reports: reports, Target: perf.Target{Workload: &perf.Workload{Args: []string{self}}}, Options: Options{Engine: engine, Verbose: 1},
+		Messages: func(line string) { said += line + "\n" },
+		spoil: func(im *bpf.Image) {
+			p := &im.Programs[0]
+			p.Ins = p.Ins[:len(p.Ins)-1]
+			spoiled++
+		}}
+	lines, _, err = runJSON(t, cfg)
+	if spoiled == 0 {
+		t.Errorf("engine %s: got no programs, want some that are refused; said %s", engine, said)
+	}
+	return lines, said, err
+}
+
+// What the kernel refuses is done here, with a note; if there must be programs,
+// it is an error. Both show what the verifier did not like.
+func TestRefusedPrograms(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
+	const reason = "last insn is not an exit or jmp"
+	last := func() *plan.Group {
+		return &plan.Group{In: umask(), Aggs: []plan.AggCol{{Name: "count", Op: "count"},
+			{Name: "last", Op: "last", Arg: &plan.Fn{Text: "id"}}}}
+	}
+	f := func(name string, report func() *plan.Group, note string) {
+		t.Helper()
+		lines, said, err := refused(t, plan.EngineAuto, report())
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", name, err, said)
+		}
+		if rows := rowsOf(t, lines); len(rows) != 1 || rows[0]["count"].(float64) != 230 {
+			t.Errorf("%s: got %v, want 230 calls", name, rows)
+		}
+		if !strings.Contains(said, note) || !strings.Contains(said, reason) {
+			t.Errorf("%s: said %q, want %q and %q", name, said, note, reason)
+		}
+		_, said, err = refused(t, plan.EngineBPF, report())
+		var rejected *bpf.Rejected
+		if !errors.As(err, &rejected) || !strings.Contains(said, reason) {
+			t.Errorf("%s, engine bpf: got %v and %q, want an error with %q", name, err, said, reason)
+		}
+	}
+	f("counted", func() *plan.Group { return count(umask()) }, "the kernel refused the plan's programs")
+	f("sent", func() *plan.Group {
+		// Which filters cannot express, so that programs send the events.
+		g := last()
+		g.In = &plan.Where{In: g.In, Pred: plan.Fn{Text: "id * 2 == 190"}}
+		return g
+	}, "it sends whole records")
+
+	clock := &plan.Source{Kind: plan.Software, Name: "cpu-clock", Period: 1000000}
+	busy := &plan.Where{In: clock, Pred: plan.Fn{Text: "nr_running >= 1"}}
+	_, said, err := refused(t, plan.EngineAuto, &plan.Log{In: busy})
+	var rejected *bpf.Rejected
+	if !errors.As(err, &rejected) || !strings.Contains(said, reason) {
+		t.Errorf("samples: got %v and %q, want an error with %q", err, said, reason)
+	}
+}
