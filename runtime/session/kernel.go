@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"ppscript/bpf"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
@@ -88,12 +86,12 @@ func kernelTarget(t *perf.Target) (target *bpf.Target, no string) {
 
 // cgroupTarget adds cgroups to k. Programs know those of the second version.
 func cgroupTarget(k *bpf.Target, names []string) (target *bpf.Target, no string) {
-	root, dirs, err := perf.Cgroups(names)
-	var fs unix.Statfs_t
+	mounts, err := kernel.ReadMounts(kernel.Roots{})
+	_, dirs, missing := perf.Cgroups(names)
 	switch {
-	case err != nil:
+	case err != nil || missing != nil:
 		return nil, "a cgroup is missing" // perf says which
-	case unix.Statfs(root, &fs) != nil || fs.Type != unix.CGROUP2_SUPER_MAGIC:
+	case mounts.PerfEventV1 != "":
 		return nil, "cgroups of the first version are observed by perf"
 	}
 	k.Cgroups = dirs
