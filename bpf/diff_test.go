@@ -18,6 +18,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
+	"ppscript/runtime/fold"
 	"ppscript/runtime/glob"
 )
 
@@ -50,6 +51,7 @@ var recordSchema = &event.Schema{System: "test", Name: "record", Size: recordSiz
 type random struct {
 	*rand.Rand
 	locals int
+	state  bool // expressions may read the state of a fold
 }
 
 var edges = []int64{0, 1, -1, 2, 3, -3, 7, 10, 63, 64, 127, -128, 255, 256, 32767, 65535, 1 << 20, math.MaxInt32, math.MinInt32,
@@ -99,6 +101,9 @@ var intOps = []expr.Op{expr.OpAdd, expr.OpSub, expr.OpMul, expr.OpDivS, expr.OpD
 
 // num makes an integer expression.
 func (r *random) num(depth int) expr.Node {
+	if r.state && r.Intn(4) == 0 {
+		return must(expr.NewLoadState(r.Intn(foldInts), expr.TInt))
+	}
 	if depth == 0 || r.Intn(6) == 0 {
 		switch r.Intn(3) {
 		case 0:
@@ -229,12 +234,16 @@ type trial struct {
 	table *Table
 	group *agg.Group
 	where *flow.Where
+	fold  *fold.Fold
 	stage flow.Sink
 	text  string
 }
 
 func (r *random) trial() *trial {
-	r.locals = 0
+	r.locals, r.state = 0, false
+	if r.Intn(3) == 0 {
+		return r.foldTrial()
+	}
 	t := &trial{table: &Table{Name: "t", Limit: 256}}
 	feed := Feed{Table: t.table}
 	as := agg.Spec{}
@@ -300,6 +309,9 @@ func (t *trial) errors() uint64 {
 	if t.where != nil {
 		n += t.where.Errs.N
 	}
+	if t.fold != nil {
+		n += t.fold.Errors().N
+	}
 	return n
 }
 
@@ -309,7 +321,7 @@ func TestRandomPrograms(t *testing.T) {
 	host.asRaw = true
 	r := &random{Rand: rand.New(rand.NewSource(7))}
 	stream := &event.Stream{Schema: recordSchema}
-	refused, compared, rows := map[string]int{}, 0, 0
+	refused, compared, folds, rows := map[string]int{}, 0, 0, 0
 	var failed uint64
 	tried := 0
 	for deadline := time.Now().Add(limit); tried < *programs && time.Now().Before(deadline); tried++ {
@@ -346,13 +358,17 @@ func TestRandomPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 		own := loss.Tables[tr.table]
-		if own.Errors != tr.errors() || own.Evicted != 0 {
+		own.Add(loss.Joins) // of folds
+		if own.Errors != tr.errors() || own.Evicted != 0 || own.Lost != 0 {
 			t.Errorf("program %d: got %d errors, %d evicted, want %d, 0\n%s", i, own.Errors, own.Evicted, tr.errors(), tr.text)
 		}
 		if a, b := dump(got, tr), dump(tr.group, tr); a != b {
 			t.Errorf("program %d:\n%s\nkernel:\n%s\nnative:\n%s", i, tr.text, a, b)
 		}
 		compared++
+		if tr.fold != nil {
+			folds++
+		}
 		rows += got.Len()
 		failed += own.Errors
 		if err := run.Close(); err != nil {
@@ -362,15 +378,15 @@ func TestRandomPrograms(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("%d programs compared, %d rows, %d failed evaluations; refused: %v", compared, rows, failed, refused)
-	if compared < tried*3/4 || compared < 20 {
+	t.Logf("%d programs compared, %d with folds, %d rows, %d failed evaluations; refused: %v", compared, folds, rows, failed, refused)
+	if compared < tried*3/4 || compared < 20 || folds < compared/6 {
 		t.Errorf("got %d programs of %d compared, want most", compared, tried)
 	}
 }
 
 // specOf is the spec of the native group again.
 func specOf(tr *trial) agg.Spec {
-	feed := tr.spec.Events[0].Feeds[0]
+	feed := tr.feed()
 	s := agg.Spec{Aggs: tr.table.Aggs}
 	for _, k := range feed.Keys {
 		s.Keys = append(s.Keys, fnOf(k))
@@ -389,7 +405,7 @@ func specOf(tr *trial) agg.Spec {
 // native tier knows the values themselves as long as they are few.
 func dump(g *agg.Group, tr *trial) string {
 	var lines []string
-	keys := len(tr.spec.Events[0].Feeds[0].Keys)
+	keys := len(tr.feed().Keys)
 	for _, row := range g.Rows() {
 		var b strings.Builder
 		for i, v := range row {

@@ -1,0 +1,124 @@
+package bpf
+
+import (
+	"ppscript/runtime/agg"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
+	"ppscript/runtime/fold"
+)
+
+// This file makes random state machines for TestRandomPrograms.
+
+// foldInts are the numbers of a state, beside one text.
+const foldInts = 3
+
+// emittedStream is what random folds emit: two numbers and a text.
+var emittedStream = &event.Stream{Index: 0, Schema: &event.Schema{System: "fold", Name: "test", Fields: []event.Field{
+	{Name: "a", Type: "s64", Place: event.InSlot, Offset: 0, Size: 8, Signed: true},
+	{Name: "b", Type: "s64", Place: event.InSlot, Offset: 1, Size: 8, Signed: true},
+	{Name: "t", Type: "char[]", Kind: event.Str, Place: event.InSlot, Offset: 2},
+}}}
+
+func must(n expr.Node, err error) expr.Node {
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+// feed is what feeds the table.
+func (t *trial) feed() *Feed {
+	if t.spec.Folds != nil {
+		return &t.spec.Folds[0].Feeds[0]
+	}
+	return &t.spec.Events[0].Feeds[0]
+}
+
+// words is a text that a step function may keep or emit.
+func (r *random) words() expr.Node {
+	switch r.Intn(4) {
+	case 0:
+		return expr.NewStr(words3[r.Intn(len(words3))])
+	case 1:
+		return must(expr.NewLoadState(0, expr.TStr))
+	}
+	return r.field(expr.Str)
+}
+
+// signed makes a number what a slot of the state is, as scripts do.
+func (r *random) signed() expr.Node {
+	n, err := expr.NewUnary(expr.OpSigned, r.num(2))
+	if err != nil {
+		return r.field(expr.Int)
+	}
+	return n
+}
+
+func (r *random) emit() expr.Node {
+	return must(expr.NewEmit(0, []string{"a", "b", "t"}, r.signed(), r.signed(), r.words()))
+}
+
+// stmt is a statement of a step function.
+func (r *random) stmt(depth int) expr.Node {
+	if depth > 0 {
+		switch r.Intn(3) {
+		case 0:
+			other := r.stmt(depth - 1)
+			if r.Intn(2) == 0 {
+				other = nil
+			}
+			if n := must(expr.NewIf(r.bool(1), r.stmt(depth-1), other)); n != nil {
+				return n
+			}
+		case 1:
+			return expr.NewBlock(r.stmt(depth-1), r.stmt(depth-1))
+		}
+	}
+	switch r.Intn(6) {
+	case 0, 1:
+		return r.emit()
+	case 2:
+		return must(expr.NewStoreState(0, r.words()))
+	case 3:
+		return expr.NewReturn(nil)
+	}
+	return must(expr.NewStoreState(r.Intn(foldInts), r.signed()))
+}
+
+// foldTrial is a fold whose results are counted.
+func (r *random) foldTrial() *trial {
+	t := &trial{table: &Table{Name: "t", Limit: 256}}
+	fields := emittedStream.Schema.Fields
+	slot := func(i int) expr.Node { return expr.NewField(&fields[i], expr.Self) }
+	feed := Feed{Table: t.table, Args: []Arg{{}, {Fn: slot(1)}}}
+	if r.Intn(2) == 0 {
+		feed.Keys = append(feed.Keys, slot(2))
+	}
+	if r.Intn(2) == 0 {
+		feed.Keys = append(feed.Keys, must(expr.NewBinary(expr.OpAnd, slot(0), expr.NewInt(3))))
+	}
+	t.table.Args, t.table.Aggs = 2, []agg.Agg{{Op: agg.Count}, {Op: agg.Sum, Arg: 1}, {Op: agg.Min, Arg: 1}, {Op: agg.Max, Arg: 1}}
+
+	key := must(expr.NewBinary(expr.OpAnd, r.field(expr.Int), expr.NewInt(3)))
+	switch r.Intn(4) {
+	case 0:
+		key = r.field(expr.Str)
+	case 1:
+		key = must(expr.NewTuple(key, r.field(expr.Str)))
+	}
+	init, texts := []int64{0, r.number(), -1}, []string{words3[r.Intn(len(words3))]}
+	r.state = true
+	step := must(expr.NewFunc(expr.NewBlock(r.stmt(3), r.stmt(2), r.emit()), expr.TVoid))
+	r.state = false
+
+	f := &Fold{Init: init, Texts: texts, Limit: 1 << 12, Feeds: []Feed{feed}}
+	t.spec = &Spec{Tables: []*Table{t.table}, Folds: []*Fold{f},
+		Events: []*Event{{Schema: recordSchema, Label: "record", Feeds: []Feed{{Fold: f, Key: key, Step: step}}}}}
+	fn := func(n expr.Node) *flow.Fn { return flow.NewFn([]*expr.Program{expr.Build(n)}, 0) }
+	t.group = agg.New(specOf(t))
+	t.fold = fold.New(fold.Spec{Key: fn(key), Step: fn(step), Init: init, Texts: texts, Out: emittedStream}, t.group)
+	t.stage = t.fold
+	t.text = "key " + key.String() + "\nstep " + step.String()
+	return t
+}
