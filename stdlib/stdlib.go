@@ -29,10 +29,16 @@ func Names() []string {
 	return names
 }
 
+// called are other names of profilers: what perf-prof came to call them.
+var called = map[string]string{"event_care.star": "event_lost.star"}
+
 // Find returns the file of the profiler that a user calls name, with - or _, and
 // : for the family that perf-prof's bpf:kvm_exit belongs to.
 func Find(name string) (file string, ok bool) {
 	file = strings.NewReplacer("-", "_", "bpf:", "bpf_").Replace(name) + ".star"
+	if other, ok := called[file]; ok {
+		file = other
+	}
 	if path.Base(file) != file {
 		return "", false
 	}

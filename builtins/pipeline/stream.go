@@ -38,10 +38,14 @@ func (s *Stream) Truth() starlark.Bool  { return true }
 func (s *Stream) Hash() (uint32, error) { return 0, errors.New("unhashable: stream") }
 
 // source is what an event string says of the stream; nil if it is not one.
-func (s *Stream) source() *plan.Source {
-	switch s := s.S.(type) {
+func (s *Stream) source() *plan.Source { return sourceOf(s.S) }
+
+func sourceOf(s plan.Stream) *plan.Source {
+	switch s := s.(type) {
 	case *plan.Source:
 		return s
+	case *plan.WithStack:
+		return sourceOf(s.In)
 	case *plan.Profiler:
 		return s.As
 	}

@@ -34,6 +34,7 @@ func commonFlags() []*flag {
 		{name: "tids", short: "t", metavar: "TID,...", group: groupTarget, help: "threads to observe"},
 		{name: "cgroups", metavar: "NAME,...", group: groupTarget, help: "cgroups to observe: names or patterns"},
 		{name: "inherit", group: groupTarget, help: "follow the children of what is observed"},
+		{name: "ptrace", group: groupTarget, help: "the same as --inherit, without ptrace"},
 		{name: "system", group: groupTarget, help: "observe all CPUs while the command runs, not only the command"},
 		{name: "input", metavar: "FILE", file: true, group: groupTarget, help: "read a recording (perf.data) instead of the kernel; - is stdin; several are merged by time"},
 
@@ -114,6 +115,8 @@ func readCommon(fs *flags, workload []string) (*common, error) {
 		if t == "true" {
 			c.target.Inherit = perf.Yes
 		}
+	} else if r.flag("ptrace") {
+		c.target.Inherit = perf.Yes
 	}
 	c.target.System = r.flag("system")
 	c.input = r.path("input")

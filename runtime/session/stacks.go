@@ -224,7 +224,8 @@ func (r *run) tickStacks(lost event.Loss, final bool, now time.Time) error {
 		}
 		s.Group.Reset()
 	}
-	if w := r.stacks; final && w != nil && r.plan.HasStacks && w.table.Len() == 0 && r.plan.Router.Samples > 0 {
+	wanted := len(r.plan.Stacks)+len(r.plan.Logs)+len(r.plan.Slows) > 0
+	if w := r.stacks; final && w != nil && wanted && r.plan.HasStacks && w.table.Len() == 0 && r.plan.Router.Samples > 0 {
 		r.world.sayOnce("none of the events has a call stack" + map[bool]string{true: ": record with perf record -g"}[r.world.file != nil])
 	}
 	if err := r.tickStackFiles(final, now); err != nil {
