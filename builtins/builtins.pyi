@@ -190,6 +190,8 @@ def cache(name: str, *, period: int = None, exclude_user: bool = False, exclude_
     """A counter of a cache of the CPU, by the name that all CPUs share."""
 def pmu(device: str, config: int, *, config1: int = 0, config2: int = 0, period: int = None, exclude_user: bool = False, exclude_kernel: bool = False, exclude_host: bool = False, exclude_guest: bool = False, alias: str = None, cpus: str = None) -> Stream:
     """An event of a PMU by its number, as the CPU's manual gives it."""
+def memory_access(op: str, *, cycles: int = 0, period: int = 1000, alias: str = None) -> Stream:
+    """Samples of the CPU's memory accesses: address, latency, and where the data came from."""
 def event(text: str) -> Stream:
     """The events of one event string in perf-prof's notation."""
 def events(text: Union[list, str]) -> list:
@@ -253,6 +255,8 @@ def errno_name(number: int) -> str:
     """The name of an error number."""
 def cpu_model() -> Any:
     """Whose CPU this machine has, and which."""
+def data_source(data_src: int) -> str:
+    """Where the data of a memory access came from, in words."""
 def by_thread() -> bool:
     """Whether threads are observed, not CPUs."""
 def sysctl(name: str) -> str:

@@ -18,7 +18,7 @@ import (
 
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
-	return []*b.Builtin{tracepoint(), software(), sample(), hardware(), cache(), pmu(), eventString(), eventList(), profiler(), kernelRecords(), splitLocks(), counters()}
+	return []*b.Builtin{tracepoint(), software(), sample(), hardware(), cache(), pmu(), memoryAccess(), eventString(), eventList(), profiler(), kernelRecords(), splitLocks(), counters()}
 }
 
 func tracepoint() *b.Builtin {

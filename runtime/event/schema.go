@@ -57,6 +57,10 @@ const (
 	// FactStack is a copy of the top of the user stack, for arguments that
 	// lie there. It has no number.
 	FactStack
+	// Of a memory access: where its data came from (union perf_mem_data_src),
+	// and its physical address. How long it took is its weight.
+	FactDataSrc
+	FactPhysAddr
 )
 
 // Facts of the moment of the event that samples do not carry: programs in the
@@ -198,6 +202,9 @@ var factList = []Field{
 	{Name: "period", Type: "u64", Fact: FactPeriod, Unit: CountOf, Size: 8},
 	{Name: "addr", Type: "u64", Fact: FactAddr, Unit: AddressU, Size: 8},
 	{Name: "ip", Type: "u64", Fact: FactIP, Unit: AddressU, Size: 8},
+	{Name: "weight", Type: "u64", Fact: FactWeight, Unit: CountOf, Size: 8},
+	{Name: "data_src", Type: "u64", Fact: FactDataSrc, Size: 8},
+	{Name: "phys_addr", Type: "u64", Fact: FactPhysAddr, Unit: AddressU, Size: 8},
 	{Name: "stack", Type: "u32", Fact: FactCallchain, Size: 4},
 	{Name: "irqs_disabled", Type: "int", Fact: FactIRQsOff, Size: 4, Signed: true},
 	{Name: "tif_need_resched", Type: "int", Fact: FactNeedResched, Size: 4, Signed: true},

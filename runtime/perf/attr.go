@@ -133,6 +133,8 @@ func (c *Config) base(e *EventConfig) unix.PerfEventAttr {
 	set(&a, unix.PerfBitExcludeHost, e.ExcludeHost)
 	set(&a, unix.PerfBitExcludeGuest, e.ExcludeGuest)
 	set(&a, unix.PerfBitExcludeIdle, e.ExcludeIdle)
+	set(&a, unix.PerfBitPreciseIPBit1, e.Precise&1 != 0)
+	set(&a, unix.PerfBitPreciseIPBit2, e.Precise&2 != 0)
 	return a
 }
 

@@ -67,6 +67,12 @@ type EventConfig struct {
 	// and cycles DefaultFreq times a second.
 	Period, Freq uint64
 	BPType       uint32 // of breakpoints: attr.bp_type
+	// Precise is attr.precise_ip: how near the sample has to be to the
+	// instruction that it is about; 0 is anywhere behind it.
+	Precise uint8
+	// Leader is the attr.config of an event of the same PMU that has to lead
+	// the event's group, and is not sampled; 0 is none.
+	Leader uint64
 
 	ExcludeUser, ExcludeKernel, ExcludeHost, ExcludeGuest, ExcludeIdle bool
 

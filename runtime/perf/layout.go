@@ -166,6 +166,10 @@ func SampleTypeFor(facts ...event.Fact) uint64 {
 			bits |= unix.PERF_SAMPLE_CGROUP
 		case event.FactWeight:
 			bits |= unix.PERF_SAMPLE_WEIGHT
+		case event.FactDataSrc:
+			bits |= unix.PERF_SAMPLE_DATA_SRC
+		case event.FactPhysAddr:
+			bits |= unix.PERF_SAMPLE_PHYS_ADDR
 		case event.FactCallchain:
 			bits |= unix.PERF_SAMPLE_CALLCHAIN
 		}

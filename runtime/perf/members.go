@@ -51,6 +51,10 @@ func (l *Layout) Member(e *event.Event, f event.Fact) (uint64, bool) {
 			return v & 0xffffffff, ok // var1_dw
 		}
 		return l.word(rec, unix.PERF_SAMPLE_WEIGHT)
+	case event.FactDataSrc:
+		return l.word(rec, unix.PERF_SAMPLE_DATA_SRC)
+	case event.FactPhysAddr:
+		return l.word(rec, unix.PERF_SAMPLE_PHYS_ADDR)
 	}
 	if at == 0 {
 		return 0, false

@@ -28,8 +28,10 @@ type opener struct {
 	noKsym bool // nor records about kernel code (before 5.1)
 	noPoke bool // nor about changes of it (before 5.8)
 	dead   map[int]bool
-	text   []byte // what config1 of the event being opened points to
-	hooked bool   // programs take the samples
+	// leaders lead the groups of events that need one.
+	leaders []int
+	text    []byte // what config1 of the event being opened points to
+	hooked  bool   // programs take the samples
 }
 
 // member is one event of the Config, or the dummy, on its way.
@@ -49,7 +51,10 @@ func (o *opener) close() error {
 	for _, f := range slices.Backward(o.fds) {
 		errs = append(errs, unix.Close(f.fd))
 	}
-	o.fds, o.rings = nil, nil
+	for _, fd := range o.leaders {
+		errs = append(errs, unix.Close(fd))
+	}
+	o.fds, o.rings, o.leaders = nil, nil, nil
 	return errors.Join(errs...)
 }
 
@@ -205,7 +210,11 @@ func (o *opener) openOne(m *member, p place, counting bool) error {
 		o.text = append([]byte(m.ev.Config1Text), 0)
 		m.attr.Ext1 = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(o.text))))
 	}
-	fd, err := o.perfEventOpen(&m.attr, p)
+	leader, err := o.lead(m, p)
+	if err != nil {
+		return o.explainOpen(m, p, err)
+	}
+	fd, err := o.perfEventOpen(&m.attr, p, leader)
 	if err != nil {
 		return o.explainOpen(m, p, err)
 	}
@@ -247,11 +256,27 @@ func (o *opener) openOne(m *member, p place, counting bool) error {
 	return nil
 }
 
+// lead opens the event that has to lead the group of m; -1 if none has. It runs
+// from the beginning, which alone costs nothing.
+func (o *opener) lead(m *member, p place) (int, error) {
+	if m.ev.Leader == 0 {
+		return -1, nil
+	}
+	a := unix.PerfEventAttr{Type: m.attr.Type, Size: m.attr.Size, Config: m.ev.Leader,
+		Bits: m.attr.Bits & (unix.PerfBitInherit | bitInheritThread | unix.PerfBitExcludeUser | unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv |
+			unix.PerfBitExcludeHost | unix.PerfBitExcludeGuest)}
+	fd, err := o.perfEventOpen(&a, p, -1)
+	if err == nil {
+		o.leaders = append(o.leaders, fd)
+	}
+	return fd, err
+}
+
 // perfEventOpen makes the system call, without what this kernel does not know.
-func (o *opener) perfEventOpen(a *unix.PerfEventAttr, p place) (int, error) {
+func (o *opener) perfEventOpen(a *unix.PerfEventAttr, p place, leader int) (int, error) {
 	o.strip(a)
 	for {
-		fd, err := unix.PerfEventOpen(a, p.pid, p.cpu, -1, p.flags|unix.PERF_FLAG_FD_CLOEXEC)
+		fd, err := unix.PerfEventOpen(a, p.pid, p.cpu, leader, p.flags|unix.PERF_FLAG_FD_CLOEXEC)
 		if err != unix.EINTR {
 			return fd, err
 		}

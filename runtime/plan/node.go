@@ -51,6 +51,8 @@ type Source struct {
 	Stack  bool
 	// Probe is where a dynamic probe or breakpoint sits; nil for others.
 	Probe *probe.Spec
+	// Memory is what memory accesses to sample; nil for other events.
+	Memory *Memory
 	// PMU is the event of a PMU; nil for others.
 	PMU      *PMU
 	MaxStack int
@@ -69,6 +71,13 @@ type Source struct {
 type PMU struct {
 	Device string
 	Config [3]uint64
+}
+
+// Memory is accesses to memory, whatever the event is called that samples them
+// on a machine.
+type Memory struct {
+	Op     string // loads or stores
+	Cycles uint64 // loads that took less are left out where the CPU can
 }
 
 // Exclude leaves out what happens in user code, in the kernel, on the host or

@@ -184,7 +184,7 @@ func (b *builder) onlyTables() error {
 		switch {
 		case s.Pull() != "":
 			return not("%s comes from elsewhere", e.Stream.Label)
-		case s.Probe != nil || s.Kind == Cache || s.PMU != nil:
+		case s.Probe != nil || s.Kind == Cache || s.Kind == RawPMU:
 			return not("%s is neither a tracepoint nor an event that is sampled", e.Stream.Label)
 		case e.Stack != nil && e.Stack.Dwarf():
 			return not("user stacks of %s are unwound by unwind tables; --user-callchain fp asks for frame pointers", e.Stream.Label)

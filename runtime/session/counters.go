@@ -40,7 +40,7 @@ func (r *run) openCounters(ctx context.Context, set *plan.CounterSet) (*counterR
 		ev := perf.EventConfig{Schema: schema, Label: s.Alias, Filter: s.Filter, CPUs: s.CPUs, Optional: s.Optional,
 			ExcludeUser: s.Exclude.User, ExcludeKernel: s.Exclude.Kernel, ExcludeHost: s.Exclude.Host, ExcludeGuest: s.Exclude.Guest}
 		r.world.probes.configure(&ev, nil)
-		configurePMU(&ev, s)
+		r.world.configurePMU(&ev, s)
 		cfg.Events = append(cfg.Events, ev)
 	}
 	var err error

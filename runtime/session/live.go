@@ -47,7 +47,7 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 			ExcludeGuest: s.Exclude.Guest, ExcludeIdle: s.Exclude.Idle && e.Stream.Schema.System == "software",
 		}
 		w.probes.configure(&ev, p.Facts)
-		configurePMU(&ev, s)
+		w.configurePMU(&ev, s)
 		c.Prompt = c.Prompt || probe.ReadsMemory(ev.Schema, p.Facts)
 		configureStack(&ev, e.Stack)
 		ev.RegsIntr |= probe.RegsIntr(ev.Schema, p.Facts)

@@ -32,7 +32,10 @@ func (w *world) ofPMU(s *plan.Source) (*event.Schema, error) {
 }
 
 // configurePMU fills in what only events of a PMU have.
-func configurePMU(ev *perf.EventConfig, s *plan.Source) {
+func (w *world) configurePMU(ev *perf.EventConfig, s *plan.Source) {
+	if m, ok := w.accesses[ev.Schema]; ok {
+		configureAccess(ev, &m)
+	}
 	if s.PMU != nil {
 		ev.Config1, ev.Config2 = s.PMU.Config[1], s.PMU.Config[2]
 	}

@@ -59,6 +59,9 @@ func (w *world) sayOnce(line string) {
 
 // recordedAs reports that a recorded event is the one that a source names.
 func recordedAs(s *plan.Source, schema *event.Schema) bool {
+	if s.Memory != nil {
+		return recordedAccesses(s.Memory, schema)
+	}
 	if s.PMU != nil {
 		return schema.System == "pmu" && schema.ID == s.PMU.Config[0]
 	}
@@ -71,6 +74,9 @@ func recordedAs(s *plan.Source, schema *event.Schema) bool {
 // describe gives an event of the kernel's software or of the CPU the facts that
 // tell something, and the text that logs show of it.
 func (w *world) describe(s *event.Schema) *event.Schema {
+	if recordedAccesses(&plan.Memory{Op: "loads"}, s) || recordedAccesses(&plan.Memory{Op: "stores"}, s) {
+		return w.describeAccess(s)
+	}
 	if s.System != "software" && s.System != "hardware" && s.System != "cache" || len(s.Fields) > 0 || s.Text != nil {
 		return s
 	}

@@ -35,6 +35,8 @@ type world struct {
 	probes    probes
 	said      map[string]bool // what was told already
 	remotes   []*remote       // events from elsewhere
+	// accesses are the events of memory accesses that were found.
+	accesses map[*event.Schema]kernel.MemoryEvent
 	// place appends the symbol of an address of an event; nil: of the kernel
 	// only.
 	place func(dst []byte, e *event.Event, ip uint64) []byte
@@ -141,6 +143,9 @@ func (w *world) find(s *plan.Source) ([]*event.Schema, error) {
 	}
 	if s.Probe != nil {
 		return w.findProbes(s)
+	}
+	if s.Memory != nil {
+		return w.memoryEvents(s)
 	}
 	if s.Kind != plan.Tracepoint {
 		schema, err := w.named(s)

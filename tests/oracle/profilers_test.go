@@ -277,7 +277,7 @@ func TestHardwareProfilers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"hwstat"}, {"tlbstat"}, {"llcstat"}, {"split-lock", "--test"}, {"cpu-util", "--cycles"}} {
+	for _, args := range [][]string{{"hwstat"}, {"tlbstat"}, {"llcstat"}, {"split-lock", "--test"}, {"cpu-util", "--cycles"}, {"ldlat-loads"}, {"ldlat-stores"}} {
 		out := testkit.Run(t, append(append([]string{testkit.PPScript(t)}, args...), "--duration", "300ms", "--format", "json")...)
 		switch {
 		case len(has) == 0:

@@ -70,6 +70,13 @@ var runs = map[string][]run{
 		{"", "kvmmmu.data", []string{"--spte", "--mmio"}},
 		{"detail", "kvmmmu.data", []string{"--detail", "--events"}},
 	},
+	"ldlat_loads": {
+		{"", "memory.data", nil},
+		{"than", "memory.data", []string{"--ldlat", "200", "--than", "500", "--perins"}},
+	},
+	"ldlat_stores": {
+		{"", "memory.data", []string{"--perins"}},
+	},
 	"multi_trace": {
 		{"", "load.data", []string{"-e", "sched:sched_wakeup//key=pid/", "-e", "sched:sched_switch//key=next_pid/", "--than", "100us"}},
 		{"perins", "load.data", []string{"-k", "_tid", "--perins", "-e", "raw_syscalls:sys_enter", "-e", "raw_syscalls:sys_exit"}},

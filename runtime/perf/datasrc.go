@@ -1,0 +1,121 @@
+package perf
+
+import "strings"
+
+// This file reads where the data of a memory access came from: the bits of
+// union perf_mem_data_src in include/uapi/linux/perf_event.h (little endian).
+
+// A DataSrc is the value of the member data_src.
+type DataSrc uint64
+
+// part is the bits of a field.
+func (d DataSrc) part(shift, bits uint) uint64 { return uint64(d) >> shift & (1<<bits - 1) }
+
+// IsLoad and IsStore tell what the access did (PERF_MEM_OP_LOAD, _STORE).
+func (d DataSrc) IsLoad() bool  { return d&2 != 0 }
+func (d DataSrc) IsStore() bool { return d&4 != 0 }
+
+// none stands for what the CPU does not tell.
+const none = "N/A"
+
+// The names of bits, from the lowest on; that of "not available" is empty, and
+// hit and miss (PERF_MEM_LVL_HIT, PERF_MEM_TLB_HIT) follow the others.
+var (
+	opNames    = []string{"", "LOAD", "STORE", "PFETCH", "EXEC"}
+	levelNames = []string{"", "", "", "L1", "LFB/MAB", "L2", "L3", "Local RAM", "Remote RAM (1 hop)", "Remote RAM (2 hops)",
+		"Remote Cache (1 hop)", "Remote Cache (2 hops)", "I/O", "Uncached"}
+	// numberNames are by PERF_MEM_LVLNUM.
+	numberNames = map[uint64]string{1: "L1", 2: "L2", 3: "L3", 4: "L4", 5: "L2 MHB", 6: "Memory-side Cache", 7: "L0", 8: "Uncached",
+		9: "CXL", 10: "I/O", 11: "Any cache", 12: "LFB/MAB", 13: "RAM", 14: "PMEM"}
+	// hopNames are by PERF_MEM_HOPS: how far the data was away.
+	hopNames   = []string{"", "core, same node", "node, same socket", "socket, same board", "board"}
+	snoopNames = []string{"", "None", "Hit", "Miss", "HitM"}
+	peerNames  = []string{"Fwd", "Peer"}
+	tlbNames   = []string{"", "", "", "L1", "L2", "Walker", "Fault"}
+	blockNames = []string{"", "Data", "Addr"}
+)
+
+// memoryBits are PERF_MEM_LVL_LOC_RAM and REM_RAM1 and 2, which say whose RAM.
+const memoryBits = 0x80 | 0x100 | 0x200
+
+// bitNames joins the names of the bits that are set.
+func bitNames(bits uint64, names []string, sep string) string {
+	var set []string
+	for i, name := range names {
+		if bits>>i&1 != 0 && name != "" {
+			set = append(set, name)
+		}
+	}
+	return strings.Join(set, sep)
+}
+
+// outcome is hit, miss or nothing, of the levels and of the TLB.
+func outcome(bits uint64) string {
+	switch bits >> 1 & 3 {
+	case 1:
+		return "hit"
+	case 2:
+		return "miss"
+	}
+	return ""
+}
+
+// told is text, or that the CPU does not tell.
+func told(text string) string {
+	if text = strings.TrimSpace(text); text == "" {
+		return none
+	}
+	return text
+}
+
+// Op is what the access did.
+func (d DataSrc) Op() string { return told(bitNames(d.part(0, 5), opNames, "|")) }
+
+// Level is where the data was, or where it was looked for last. Newer CPUs give
+// a number and a distance, older ones a bit for each place.
+func (d DataSrc) Level() string {
+	old := d.part(5, 14)
+	name := ""
+	if n, ok := numberNames[d.part(33, 4)]; ok && !(n == "RAM" && old&memoryBits != 0) {
+		name = n
+		if hops := d.part(43, 3); hops > 0 && int(hops) < len(hopNames) {
+			name = hopNames[hops] + " " + name
+		}
+		if d.part(37, 1) != 0 {
+			name = "Remote " + name
+		}
+	} else {
+		name = bitNames(old, levelNames, " or ")
+	}
+	return told(name + " " + outcome(old))
+}
+
+// Snoop is what other caches said.
+func (d DataSrc) Snoop() string {
+	return told(bitNames(d.part(19, 5), snoopNames, "|") + " " + bitNames(d.part(38, 2), peerNames, "|"))
+}
+
+// TLB is where the address was translated.
+func (d DataSrc) TLB() string {
+	bits := d.part(26, 7)
+	return told(bitNames(bits, tlbNames, " or ") + " " + outcome(bits))
+}
+
+// Lock tells whether the access was part of a locked instruction.
+func (d DataSrc) Lock() string {
+	switch bits := d.part(24, 2); {
+	case bits&1 != 0:
+		return none
+	case bits&2 != 0:
+		return "Yes"
+	}
+	return "No"
+}
+
+// Block is why a load had to wait for a store.
+func (d DataSrc) Block() string { return told(bitNames(d.part(40, 3), blockNames, "|")) }
+
+// String is the access as perf mem has it, without what it did.
+func (d DataSrc) String() string {
+	return d.Level() + "|SNP " + d.Snoop() + "|TLB " + d.TLB() + "|LCK " + d.Lock() + "|BLK " + d.Block()
+}

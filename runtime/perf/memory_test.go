@@ -1,0 +1,56 @@
+package perf
+
+import (
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/event"
+)
+
+func TestMemoryAttr(t *testing.T) {
+	c := Config{Members: []event.Fact{event.FactTime, event.FactAddr, event.FactWeight, event.FactDataSrc, event.FactPhysAddr}}
+	for precise := range uint8(4) {
+		a := c.sampling(&EventConfig{Schema: &event.Schema{Type: unix.PERF_TYPE_RAW, ID: 0x1cd}, Config1: 30, Precise: precise, Period: 1000}, false, false)
+		// precise_ip is bits 15 and 16 behind read_format.
+		if got := a.Bits >> 15 & 3; got != uint64(precise) || a.Config != 0x1cd || a.Ext1 != 30 || a.Sample != 1000 {
+			t.Errorf("precise %d: got %d in attr %+v", precise, got, a)
+		}
+		const want = unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_ADDR | unix.PERF_SAMPLE_WEIGHT | unix.PERF_SAMPLE_DATA_SRC | unix.PERF_SAMPLE_PHYS_ADDR
+		if a.Sample_type != want {
+			t.Errorf("got sample type %#x, want %#x", a.Sample_type, want)
+		}
+	}
+}
+
+// What leads an event is opened for each of its places, and closed with it.
+func TestLeaderIsOpenedAndClosed(t *testing.T) {
+	needRoot(t)
+	descriptors := func() int {
+		list, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	ev := clock("page-faults")
+	ev.Leader, ev.Period = unix.PERF_COUNT_SW_TASK_CLOCK, 1
+	before := descriptors()
+	s, err := Open(t.Context(), Config{Events: []EventConfig{ev}, Target: Target{PIDs: []int{os.Getpid()}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.open.leaders) != len(s.open.fds) || len(s.open.fds) == 0 {
+		t.Errorf("got %d leaders of %d events, want one each", len(s.open.leaders), len(s.open.fds))
+	}
+	if err := s.Poll(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if after := descriptors(); after > before {
+		t.Errorf("got %d descriptors afterwards, want %d", after, before)
+	}
+}

@@ -1,0 +1,85 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/kernel"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/plan"
+)
+
+// This file finds the events that sample memory accesses, of this machine or in
+// a recording.
+
+// memoryEvents are the schemas of a source of memory accesses: two on a hybrid
+// CPU.
+func (w *world) memoryEvents(s *plan.Source) ([]*event.Schema, error) {
+	found, err := kernel.MemoryEvents(kernel.Roots{}, s.Memory.Op, s.Memory.Cycles)
+	if err != nil {
+		return nil, err
+	}
+	var schemas []*event.Schema
+	for _, m := range found {
+		schema := w.describeAccess(&event.Schema{System: m.PMU.Name, Name: s.Name, Type: m.PMU.Type, ID: m.Config[0]})
+		if w.accesses == nil {
+			w.accesses = map[*event.Schema]kernel.MemoryEvent{}
+		}
+		w.accesses[schema] = m
+		schemas = append(schemas, schema)
+	}
+	return schemas, nil
+}
+
+// configureAccess fills in what the event of a memory access needs.
+func configureAccess(ev *perf.EventConfig, m *kernel.MemoryEvent) {
+	ev.Config1, ev.Config2 = m.Config[1], m.Config[2]
+	ev.Precise, ev.Leader = m.Precise, m.Leader
+	if step := m.PeriodStep; step > 0 {
+		ev.Period = max(step, (ev.Period+step-1)/step*step)
+	}
+	switch {
+	case m.CPUs == nil:
+	case ev.CPUs == nil:
+		ev.CPUs = m.CPUs
+	default:
+		ev.CPUs = slices.DeleteFunc(slices.Clone(ev.CPUs), func(cpu int) bool { return !slices.Contains(m.CPUs, cpu) })
+	}
+}
+
+// recordedAccesses reports that a recorded event samples such accesses: by the
+// names that perf and perf-prof give, or by Intel's numbers. IBS samples both.
+func recordedAccesses(m *plan.Memory, s *event.Schema) bool {
+	name := s.FullName()
+	switch {
+	case strings.Contains(name, "mem-"+m.Op) && !strings.Contains(name, "-aux"), strings.Contains(name, "ldlat-"+m.Op), strings.Contains(name, "ibs_op"):
+		return true
+	case s.System != "raw":
+		return false
+	case m.Op == "loads":
+		return s.ID == 0x1cd
+	}
+	return s.ID == 0x82d0 || s.ID == 0x2cd
+}
+
+// describeAccess gives an event of memory accesses its facts, and the text that
+// logs show of it.
+func (w *world) describeAccess(s *event.Schema) *event.Schema {
+	if len(s.Fields) > 0 || s.Text != nil {
+		return s
+	}
+	var facts event.Schema
+	for _, name := range []string{"addr", "phys_addr", "weight", "data_src", "ip"} {
+		f, _ := facts.Field(name)
+		s.Fields = append(s.Fields, *f)
+	}
+	s.Text = func(dst []byte, e *event.Event) []byte {
+		src := perf.DataSrc(member(e, event.FactDataSrc))
+		dst = fmt.Appendf(dst, "%s DATA ADDR %016x PHYS %016x latency %d cycles %s RIP ", src.Op(),
+			member(e, event.FactAddr), member(e, event.FactPhysAddr), member(e, event.FactWeight), src)
+		return w.appendIP(dst, e)
+	}
+	return s
+}
