@@ -57,10 +57,19 @@ func rawPointOf(fullName string) *rawPoint {
 		p := &rawPoint{fullName[6:], map[string]rawField{}}
 		p.task("", 0)
 		return p
+	case "irq:irq_handler_entry":
+		return &rawPoint{fullName[4:], map[string]rawField{"irq": {arg: 0, size: 4, signed: true}}}
+	case "kmem:kmalloc", "kmem:kfree":
+		return &rawPoint{fullName[5:], map[string]rawField{"call_site": {arg: 0, size: 8}, "ptr": {arg: 1, size: 8},
+			"bytes_req": {arg: 2, size: 8}, "bytes_alloc": {arg: 3, size: 8}}}
+	case "kmem:mm_page_alloc", "kmem:mm_page_free":
+		return &rawPoint{fullName[5:], map[string]rawField{"order": {arg: 1, size: 4}}}
 	case "irq:irq_handler_exit":
 		return &rawPoint{fullName[4:], map[string]rawField{"irq": {arg: 0, size: 4, signed: true}, "ret": {arg: 2, size: 4, signed: true}}}
 	}
-	// Of most others nothing is known, which is enough if nothing is read.
+	// Of most others nothing is known, which is enough if nothing is read. What
+	// block, kvm_exit and the state of sched_switch show is computed from their
+	// arguments by code that differs from kernel to kernel.
 	if system, name, ok := strings.Cut(fullName, ":"); ok && slices.Contains(plainSystems, system) {
 		return &rawPoint{name, nil}
 	}

@@ -60,6 +60,9 @@ def main(o):
         switch.where(lambda e: e.prev_pid != e.next_pid).agg(n = agg.count(), least = agg.min("next_prio"), most = agg.max("prev_prio")),
         tracepoint("raw_syscalls:sys_exit").by("id", bad = "ret < 0").count(),
         tracepoint("sched:sched_waking").by("prio").count(),
+        tracepoint("kmem:kmalloc").agg(n = agg.count(), asked = agg.sum("bytes_req"), got = agg.max("bytes_alloc"), at = agg.max("ptr")),
+        tracepoint("kmem:kfree").agg(n = agg.count(), at = agg.max("call_site")),
+        tracepoint("kmem:mm_page_alloc").by("order").count(),
         tracepoint("sched:sched_wakeup").count(),
     ]
 `

@@ -1,0 +1,109 @@
+package oracle
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/tests/testkit"
+)
+
+// Quantiles and histograms that programs count in the kernel are those of the
+// exact values in a recording of the same calls: the buckets to the number, the
+// quantiles within 0.8 %.
+func TestKernelQuantilesAreExact(t *testing.T) {
+	live(t)
+	null, err := os.Open("/dev/null")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	file := filepath.Join(t.TempDir(), "perf.data")
+	const event = "syscalls:sys_enter_lseek"
+	pid := strconv.Itoa(os.Getpid())
+	program := `[
+		tracepoint("` + event + `").where("fd == ` + strconv.Itoa(int(null.Fd())) + `").agg(n = agg.count(), p1 = agg.quantile("offset", 0.01), p50 = agg.quantile("offset", 0.5),
+			p90 = agg.quantile("offset", 0.9), p99 = agg.quantile("offset", 0.99), least = agg.min("offset"), most = agg.max("offset"), total = agg.sum("offset"), mean = agg.avg("offset")),
+		tracepoint("` + event + `").where("fd == ` + strconv.Itoa(int(null.Fd())) + `").hist("offset"),
+		tracepoint("` + event + `").where("fd == ` + strconv.Itoa(int(null.Fd())) + `").hist("offset", low = 0, high = 1000000, step = 50000),
+	]`
+	counts := testkit.Start(t, testkit.PPScript(t), "--engine", "bpf", "--format", "json", "-v", "-p", pid, "-c", program)
+	counts.WaitStderr(" open event")
+	record := testkit.Start(t, testkit.PPScript(t), "record", "-v", "-e", event, "-p", pid, "-o", file)
+	record.WaitStderr(" open event")
+	for i := range int64(2000) {
+		// Small ones and large ones.
+		if _, err := unix.Seek(int(null.Fd()), i*i*i%1000003*(i%7+1), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := counts.Stop().Want(t, 0).Stdout
+	record.Stop().Want(t, 0)
+
+	var exact []int64
+	log := testkit.Run(t, testkit.PPScript(t), "--input", file, "--format", "json", "-c", `tracepoint("`+event+`").log()`).Want(t, 0).Stdout
+	for _, e := range testkit.Events(t, log) {
+		if fd, _ := strconv.Atoi(fmt.Sprint(e.Fields["fd"])); fd != int(null.Fd()) {
+			continue
+		}
+		v, err := strconv.ParseInt(fmt.Sprint(e.Fields["offset"]), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exact = append(exact, v)
+	}
+	if len(exact) != 2000 {
+		t.Fatalf("got %d calls in the recording, want 2000", len(exact))
+	}
+	slices.Sort(exact)
+	row := testkit.Tables(t, out)[0].Rows[0]
+	sum := int64(0)
+	for _, v := range exact {
+		sum += v
+	}
+	for name, want := range map[string]int64{"n": 2000, "least": exact[0], "most": exact[1999], "total": sum} {
+		if got := row.Int(t, name); got != want {
+			t.Errorf("%s: got %d, want %d", name, got, want)
+		}
+	}
+	for name, q := range map[string]float64{"p1": 0.01, "p50": 0.5, "p90": 0.9, "p99": 0.99} {
+		want := float64(exact[int(math.Ceil(q*2000))-1])
+		if got := float64(row.Int(t, name)); math.Abs(got-want) > math.Abs(want)*0.008+1 {
+			t.Errorf("%s: got %v, want %v within 0.8 %%", name, got, want)
+		}
+	}
+	checked := 0
+	for _, r := range testkit.Records(t, out) {
+		var h struct {
+			Rows []struct{ Buckets [][3]*int64 }
+		}
+		if r.Type != "histogram" {
+			continue
+		}
+		if err := json.Unmarshal(r.Data, &h); err != nil || len(h.Rows) != 1 {
+			t.Fatalf("%s: %v", r.Data, err)
+		}
+		for _, b := range h.Rows[0].Buckets {
+			want := int64(0)
+			for _, v := range exact {
+				if (b[0] == nil || v >= *b[0]) && (b[1] == nil || v < *b[1]) {
+					want++
+				}
+			}
+			if *b[2] != want {
+				t.Errorf("bucket from %v to %v: got %d, want %d", b[0], b[1], *b[2], want)
+			}
+			checked++
+		}
+	}
+	if checked < 40 {
+		t.Errorf("got %d buckets in both histograms, want more than 40", checked)
+	}
+}
