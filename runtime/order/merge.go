@@ -124,38 +124,41 @@ func (m *Merge) Round(sink func([]*event.Event), final bool) {
 	m.mark(sink)
 	m.heads.build()
 	m.heads.limitTo(m.holds.limit)
+	h := &m.heads
 	stopped := false
 	before := uint64(none)
-	for waiting > 0 && m.heads.live > 0 {
-		if stopped = m.heads.stopped(); stopped {
-			break
+	for waiting > 0 && h.live > 0 {
+		if h.winner >= h.stop {
+			if stopped = h.stopped(); stopped {
+				break
+			}
 		}
 		if len(m.out) >= chunk {
 			m.flush(sink)
 		}
-		leaf := m.heads.leaf()
-		l := &m.heads.lanes[leaf]
+		leaf := h.leaf()
+		l := &h.lanes[leaf]
 		m.out = append(m.out, &l.evs[l.next])
 		l.next++
 		head := l.second
 		if leaf == before {
 			head = m.run(l, leaf)
 		} else if head != none {
-			l.second = m.heads.key(l, 1, leaf)
+			l.second = h.key(l, 1, leaf)
 		}
 		if head == none {
 			c := l.c
 			m.refill(c, sink, final)
 			l.evs, l.next = c.evs[:c.n], 0
-			if head = m.heads.head(leaf); head == none {
-				m.heads.live--
+			if head = h.head(leaf); head == none {
+				h.live--
 			}
 			if !c.pastKnown && c.done() {
 				c.pastKnown = true
 				waiting--
 			}
 		}
-		m.heads.play(head)
+		h.play(head)
 		before = leaf
 	}
 	for i := range m.heads.lanes {
