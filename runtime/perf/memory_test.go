@@ -2,6 +2,7 @@ package perf
 
 import (
 	"os"
+	"runtime"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -24,9 +25,12 @@ func TestMemoryAttr(t *testing.T) {
 	}
 }
 
-// What leads an event is opened for each of its places, and closed with it.
-func TestLeaderIsOpenedAndClosed(t *testing.T) {
+// An event that something else has to lead is sampled all the same, also if that
+// is of another PMU; and what leads it is closed with it.
+func TestLeader(t *testing.T) {
 	needRoot(t)
+	runtime.LockOSThread() // whose faults are counted
+	defer runtime.UnlockOSThread()
 	descriptors := func() int {
 		list, err := os.ReadDir("/proc/self/fd")
 		if err != nil {
@@ -34,23 +38,40 @@ func TestLeaderIsOpenedAndClosed(t *testing.T) {
 		}
 		return len(list)
 	}
-	ev := clock("page-faults")
-	ev.Leader, ev.Period = unix.PERF_COUNT_SW_TASK_CLOCK, 1
-	before := descriptors()
-	s, err := Open(t.Context(), Config{Events: []EventConfig{ev}, Target: Target{PIDs: []int{os.Getpid()}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(s.open.leaders) != len(s.open.fds) || len(s.open.fds) == 0 {
-		t.Errorf("got %d leaders of %d events, want one each", len(s.open.leaders), len(s.open.fds))
-	}
-	if err := s.Poll(t.Context(), 0); err != nil {
-		t.Error(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if after := descriptors(); after > before {
-		t.Errorf("got %d descriptors afterwards, want %d", after, before)
+	const pages = 100
+	for _, leader := range []uint64{unix.PERF_COUNT_SW_TASK_CLOCK, unix.PERF_COUNT_SW_DUMMY} {
+		ev := clock("page-faults")
+		ev.Leader, ev.Period = leader, 1
+		before := descriptors()
+		s, err := Open(t.Context(), Config{Events: []EventConfig{ev}, Target: Target{TIDs: []int{unix.Gettid()}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.open.leaders) != len(s.open.fds) || len(s.open.fds) == 0 {
+			t.Errorf("got %d leaders of %d events, want one each", len(s.open.leaders), len(s.open.fds))
+		}
+		memory, err := unix.Mmap(-1, 0, pages*os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Madvise(memory, unix.MADV_NOHUGEPAGE); err != nil {
+			t.Log(err) // a kernel without huge pages
+		}
+		for i := 0; i < len(memory); i += os.Getpagesize() {
+			memory[i] = 1
+		}
+		// The kernel may map several pages at one fault.
+		if c := drain(t, s); c.samples[0] < pages/20 {
+			t.Errorf("leader %d: got %d faults of %d pages, want some", leader, c.samples[0], pages)
+		}
+		if err := unix.Munmap(memory); err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if after := descriptors(); after > before {
+			t.Errorf("got %d descriptors afterwards, want %d", after, before)
+		}
 	}
 }

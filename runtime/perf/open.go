@@ -256,18 +256,20 @@ func (o *opener) openOne(m *member, p place, counting bool) error {
 	return nil
 }
 
-// lead opens the event that has to lead the group of m; -1 if none has. It runs
-// from the beginning, which alone costs nothing.
+// lead opens the event that has to lead the group of m; -1 if none has. As perf
+// does it, the leader is what is switched on: a member that is opened disabled
+// stays so on some kernels if its leader is of another PMU.
 func (o *opener) lead(m *member, p place) (int, error) {
 	if m.ev.Leader == 0 {
 		return -1, nil
 	}
 	a := unix.PerfEventAttr{Type: m.attr.Type, Size: m.attr.Size, Config: m.ev.Leader,
-		Bits: m.attr.Bits & (unix.PerfBitInherit | bitInheritThread | unix.PerfBitExcludeUser | unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv |
-			unix.PerfBitExcludeHost | unix.PerfBitExcludeGuest)}
+		Bits: unix.PerfBitDisabled | m.attr.Bits&(unix.PerfBitEnableOnExec|unix.PerfBitInherit|bitInheritThread|unix.PerfBitExcludeUser|unix.PerfBitExcludeKernel|unix.PerfBitExcludeHv|
+			unix.PerfBitExcludeHost|unix.PerfBitExcludeGuest)}
 	fd, err := o.perfEventOpen(&a, p, -1)
 	if err == nil {
 		o.leaders = append(o.leaders, fd)
+		m.attr.Bits &^= unix.PerfBitDisabled
 	}
 	return fd, err
 }
@@ -323,8 +325,13 @@ func (o *opener) probe() {
 // are wanted, because the kernel cannot tell them apart.
 func (o *opener) strays() bool { return o.att.inherit && o.att.thread && o.noTid }
 
-// enable starts all events, each by itself.
+// enable starts all events, each by itself, and what leads them.
 func (o *opener) enable() error {
+	for _, fd := range o.leaders {
+		if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_ENABLE, 0); err != nil {
+			return &diag.Error{Op: "enable", Subject: "leader of a group", Cause: err, Class: diag.Attach}
+		}
+	}
 	for _, f := range o.fds {
 		if err := unix.IoctlSetInt(f.fd, unix.PERF_EVENT_IOC_ENABLE, 0); err != nil {
 			return &diag.Error{Op: "enable", Subject: o.nameOf(f.stream), Cause: err, Class: diag.Attach}
