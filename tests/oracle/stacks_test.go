@@ -3,7 +3,6 @@ package oracle
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -141,6 +140,7 @@ func TestFoldedEqualsPerfScript(t *testing.T) {
 	}
 	f("C", 0, compiled(t, "hot.c", "-O1", "-fno-omit-frame-pointer"), "40000")
 	f("C++", 0.01, compiled(t, "names.cc", "-O1", "-fno-omit-frame-pointer"))
+	f("Rust", 0, compiled(t, "rustnames.c", "-O1", "-fno-omit-frame-pointer"))
 	f("Go", 0.05, "go", "list", "-deps", "ppscript/...")
 }
 
@@ -293,20 +293,6 @@ func TestStackFileErrors(t *testing.T) {
 	f("no such file or directory", "--pprof", "/nonexistent/x.pb.gz")
 }
 
-// A program that frees what it allocates has no leak; of the system calls that
-// never return exactly one is found.
-func TestLeaksAreCounted(t *testing.T) {
-	live(t, testkit.AMD64)
-	out := testkit.Run(t, testkit.PPScript(t), "kmemleak", "--format", "json", "--alloc", "raw_syscalls:sys_enter//ptr=_tid/size=id/",
-		"--free", "raw_syscalls:sys_exit//ptr=_tid/", "--", testkit.Load(t), "-getppid", "100").Want(t, 0)
-	tables := testkit.Tables(t, out.Stdout)
-	leaked := tables[len(tables)-1]
-	const exitGroup = 231
-	if n := len(leaked.Rows); n != 1 || leaked.Rows[0].Int(t, "objects") != 1 && leaked.Rows[0].Int(t, "bytes")%exitGroup == 0 {
-		t.Errorf("got %v, want exit_group, which does not return", leaked.Rows)
-	}
-}
-
 // Stacks of page faults in JSON: addresses, symbols, and the file.
 func TestPageFaultStacks(t *testing.T) {
 	live(t)
@@ -340,57 +326,4 @@ func TestPageFaultStacks(t *testing.T) {
 	if !inMain {
 		t.Errorf("got no fault in %s", program)
 	}
-}
-
-// A program that loses ten of sixty allocations: exactly those are found, with
-// the stack that made them; with their bytes where the entry is seen too.
-func TestUserLeaksAreFound(t *testing.T) {
-	live(t)
-	libc, err := filepath.Glob("/lib/*-linux-gnu/libc.so.6")
-	if err != nil || len(libc) == 0 {
-		testkit.Requires(t, testkit.Optional("a C library", errors.New("none is /lib/*-linux-gnu/libc.so.6")))
-	}
-	program := compiled(t, "leak.c", "-O1", "-fomit-frame-pointer")
-	f := func(want string, more ...string) {
-		t.Helper()
-		args := append([]string{testkit.PPScript(t), "kmemleak", "-m", "4096", "--format", "json", "-g", "--user-callchain=dwarf", "--no-kernel-callchain",
-			"--alloc", fmt.Sprintf(`uretprobe:malloc@"%s"//ptr=retval/`, libc[0]), "--free", fmt.Sprintf(`uprobe:free@"%s"//ptr=arg1/`, libc[0])}, more...)
-		out := testkit.Run(t, append(args, "--", program)...).Want(t, 0)
-		if got := leaksOf(t, out.Stdout); got != want {
-			t.Errorf("got leaks %s, want %s", got, want)
-		}
-	}
-	f("leaky of main: 10 objects, 0 bytes\n")
-	// leaky(1000), leaky(1005), ..., leaky(1045)
-	f("malloc of leaky of main: 10 objects, 10225 bytes\n", "--call", fmt.Sprintf(`uprobe:malloc@"%s"//size=arg1/`, libc[0]))
-}
-
-// leaksOf writes the leaks in the program's own functions, a line each.
-func leaksOf(t *testing.T, output string) string {
-	t.Helper()
-	text := ""
-	for line := range strings.Lines(output) {
-		var r struct {
-			Type string
-			Data struct {
-				Stacks []struct {
-					Count, Value int64
-					Stack        []struct{ Symbol string }
-				}
-			}
-		}
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-		for _, s := range r.Data.Stacks {
-			var names []string
-			for _, fr := range s.Stack {
-				if names = append(names, fr.Symbol); fr.Symbol == "main" {
-					break
-				}
-			}
-			text += fmt.Sprintf("%s: %d objects, %d bytes\n", strings.Join(names, " of "), s.Count, s.Value)
-		}
-	}
-	return text
 }
