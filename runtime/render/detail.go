@@ -140,6 +140,9 @@ func cut(b []byte, n int) []byte { return b[:min(len(b), n)] }
 
 func (w *detailWriter) line(e *event.Event, prefix string) {
 	w.r.line.Marker, w.r.line.Prefix = 0, prefix
+	if w.d.Marker != nil {
+		w.r.line.Marker = w.d.Marker(e)
+	}
 	w.r.buf = append(AppendEventLine(w.r.buf, e, &w.r.line), '\n')
 	w.r.line.Prefix = ""
 	if w.d.Stack == nil {

@@ -23,6 +23,8 @@ type Detail struct {
 	// missing; nil if no event has a stack to show. The frames are valid
 	// until the next call.
 	Stack func(e *event.Event) (frames []*Frame, cut bool)
+	// Marker tells events that come from elsewhere; nil if none do.
+	Marker func(e *event.Event) byte
 	// Evicted says that the listing is not complete: older events had been
 	// pushed out by the bound on memory.
 	Evicted bool

@@ -15,6 +15,9 @@ func (r *run) detail(d *result.Detail) {
 	if r.stacks.shows() {
 		d.Stack = r.stacks.eventStack
 	}
+	if len(r.foreign) > 0 {
+		d.Marker = r.marker
+	}
 	if r.failed == nil {
 		r.failed = r.out.Detail(d)
 	}

@@ -73,6 +73,14 @@ func boot(ctx context.Context, g Guest, kernel kernelDir, dir string, out io.Wri
 		args = append(args, "-chardev", "socket,server=off,id="+p.name+",path="+socket,
 			"-device", "virtserialport,name="+p.name+",chardev="+p.name)
 	}
+	if g.Port != "" {
+		host, number, err := net.SplitHostPort(g.Port)
+		if err != nil {
+			return 0, nil, err
+		}
+		args = append(args, "-chardev", "socket,server=on,wait=off,id=port,host="+host+",port="+number,
+			"-device", "virtserialport,name=org.qemu.perf0,chardev=port")
+	}
 	if g.DiskMiB > 0 {
 		disk := dir + "/disk"
 		if err := os.WriteFile(disk, nil, 0o600); err != nil {

@@ -38,6 +38,7 @@ type Guest struct {
 	Files     map[string]string // path in the guest to path here; shared libraries of programs come along
 	Append    string            // more words for the kernel's command line
 	DiskMiB   int               // size of an empty /dev/vda; none if zero
+	Port      string            // HOST:PORT here that leads to /dev/vport0p3 there; none if empty
 	Timeout   time.Duration     // from start to power-off, two minutes if zero
 	// CountInsns makes time pass with the instructions that the guest runs, so
 	// that its CPU can count them. Rates of samples then mean little.
@@ -50,6 +51,9 @@ type Result struct {
 	Output  []byte // stdout and stderr as they came
 	Console []byte // the kernel's messages
 }
+
+// defaultTimeout is how long a guest may run that does not say.
+const defaultTimeout = 2 * time.Minute
 
 // ErrDied is the error of a guest that ended before the command did.
 var ErrDied = errors.New("guest died")
@@ -151,7 +155,7 @@ func Boot(ctx context.Context, g Guest, command string, out io.Writer) (status i
 	}
 	timeout := g.Timeout
 	if timeout == 0 {
-		timeout = 2 * time.Minute
+		timeout = defaultTimeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

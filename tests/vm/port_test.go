@@ -1,0 +1,52 @@
+package vm
+
+import (
+	"net"
+	"strings"
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+// Events of a guest come to this machine through a virtio port, with the names
+// of the guest's threads, however often somebody here connects.
+func TestEventsOfAGuestThroughAVirtioPort(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := ln.Addr().String()
+	ln.Close()
+	ppscript := build(t, "amd64", "cmd/ppscript")
+	receive := testkit.StartFor(t, 2*defaultTimeout, "sh", "-c", `
+for n in 1 2; do
+	tries=0
+	until "$0" trace -e "raw_syscalls:sys_enter//pull=$1/" -N 30 --format json; do
+		tries=$((tries + 1)); [ $tries -lt 400 ] || exit 1
+		sleep 0.2
+	done
+done`, ppscript, at)
+	r := Run(t, Guest{Files: map[string]string{"/w/ppscript": ppscript}, Port: at}, `
+ppscript trace -e 'raw_syscalls:sys_enter//push="/dev/vport0p3"/' --clock-offset 1000000000000 2>log & tracer=$!
+until [ "$(grep -c 'has hung up' log)" -ge 2 ]; do ls / >/dev/null; sleep 0.1; done
+kill -INT $tracer; wait $tracer; x=$?
+cat log; exit $x`)
+	if r.Status != 0 || !strings.Contains(string(r.Output), "push: /dev/vport0p3 is connected") {
+		t.Fatalf("got status %d", r.Status)
+	}
+	events := testkit.Events(t, receive.Wait().Want(t, 0).Stdout)
+	if len(events) != 60 {
+		t.Fatalf("got %d events, want 30 for each connection", len(events))
+	}
+	names := map[string]int{}
+	for _, e := range events {
+		names[e.Comm]++
+		// A guest that has just been started is younger than the offset.
+		if e.Event != "raw_syscalls:sys_enter" || e.Time < 1e12 || e.Time > 2e12 {
+			t.Errorf("got %+v", e)
+		}
+	}
+	if names["ls"]+names["sh"]+names["sleep"]+names["busybox"] == 0 {
+		t.Errorf("got threads %v, want the guest's ls or sleep", names)
+	}
+}
