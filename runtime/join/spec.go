@@ -68,7 +68,7 @@ type Wakeup struct {
 	PID, CPU *event.Field
 }
 
-// The bounds of a Spec that has none: with 200 bytes each, a million events.
+// The bounds of a Spec that has none: with 250 bytes each, a million events.
 const (
 	DefaultLimit = 1 << 20
 	DefaultBytes = 256 << 20
