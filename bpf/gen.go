@@ -18,6 +18,7 @@ type Image struct {
 	units    []*unit
 	host     *Host
 	follow   bool // of children
+	asks     bool // there is a set of threads
 }
 
 // A Program is the code of one event.
@@ -85,12 +86,20 @@ func Generate(s *Spec, host *Host, t *Target) (im *Image, err error) {
 			panic(r)
 		}
 	}()
-	im = &Image{Spec: s, Target: t, host: host}
+	im = &Image{Spec: s, Target: t, host: host, asks: s.asks()}
 	gens := make([]*gen, len(s.Events))
+	at := t
+	if im.asks {
+		// The programs run for all, and ask whom an event is about.
+		at = &Target{CPUs: t.CPUs, Cgroups: t.Cgroups}
+	}
 	for i, e := range s.Events {
-		if weighted(e.Schema) && (t.sets() || len(t.PIDs)+len(t.TIDs)+len(t.Cgroups) > 0) {
+		if weighted(e.Schema) && (at.sets() || len(at.PIDs)+len(at.TIDs)+len(at.Cgroups) > 0) {
 			// perf brings these to the task that waited, not the one that runs.
 			refuse("%s is about another task than the running one", e.Label)
+		}
+		if e.Sampled && im.asks {
+			refuse("%s samples the target, and the script tells by itself which threads it is about", e.Label)
 		}
 		if !e.Sampled && (e.Schema.System == "" || len(e.Schema.Fields) == 0) {
 			refuse("%s is not a tracepoint", e.Label)
@@ -106,7 +115,7 @@ func Generate(s *Spec, host *Host, t *Target) (im *Image, err error) {
 		if !e.whole() {
 			g.pickRaw(e, s.nodes(i))
 		}
-		g.program(e, t)
+		g.program(e, at)
 		p := Program{Label: e.Label, Kind: g.kind, Attach: e.Schema.FullName(), event: i}
 		if g.raw != nil {
 			p.Attach = g.raw.name

@@ -28,6 +28,7 @@ type Run struct {
 	generation uint64
 	before     []uint64 // statistics of all programs at the last read
 	missed     uint64
+	gone       map[uint32]bool // threads of the set that had ended
 	stopped    bool
 }
 
@@ -170,7 +171,7 @@ func (r *Run) Attach(t *Target) error {
 			}
 		}
 	}
-	if err := r.setCgroups(t); err != nil {
+	if err := errors.Join(r.setCgroups(t), r.setThreads(t)); err != nil {
 		return err
 	}
 	for i := range slices.Backward(r.im.Programs) {
@@ -179,7 +180,7 @@ func (r *Run) Attach(t *Target) error {
 				WithHint("use --engine perf")
 		}
 	}
-	return nil
+	return r.setThreads(t) // those that nobody followed yet
 }
 
 func (r *Run) attach(p *Program, prog *ebpf.Program) error {

@@ -241,8 +241,8 @@ func (r *Run) Loss() (Loss, error) {
 // Sweep forgets processes that have ended, so that the set does not fill up,
 // and a number that is given again does not count.
 func (r *Run) Sweep() error {
-	if !r.im.follow {
-		return nil
+	if r.im.asks || !r.im.follow {
+		return r.sweepThreads()
 	}
 	m := r.maps[pidsMap]
 	var pid, value uint32

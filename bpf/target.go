@@ -205,6 +205,10 @@ func (im *Image) trackers(host *Host, t *Target) {
 	if len(t.Cgroups) > 0 {
 		im.Maps = append(im.Maps, &ebpf.MapSpec{Name: cgroupsMap, Type: ebpf.CGroupArray, KeySize: 4, ValueSize: 4, MaxEntries: uint32(len(t.Cgroups))})
 	}
+	if im.asks {
+		im.threads(host, t)
+		return
+	}
 	traced := slices.ContainsFunc(im.Spec.Events, func(e *Event) bool { return !e.Sampled })
 	if !t.sets() || !traced {
 		return // samples come of the target alone

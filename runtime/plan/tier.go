@@ -83,8 +83,6 @@ func (b *builder) tier() (settle func() error) {
 		p := b.plan
 		switch {
 		case err != nil:
-		case p.Watch:
-			err = not("the script tells by itself which threads it is about")
 		case p.Overwrite:
 			err = not("the last events are wanted")
 		}

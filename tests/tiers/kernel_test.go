@@ -67,6 +67,21 @@ def main(o):
     ]
 `
 
+// asked is about threads that others wake and switch to.
+const asked = `
+switch = tracepoint("sched:sched_switch")
+woken = tracepoint("sched:sched_waking")
+
+def main(o):
+    waits = join([woken.where("traced(pid)").key("pid")], [switch.where("traced(next_pid)").key("next_pid")])
+    return [
+        switch.where("traced(next_pid)").by("next_comm").count(),
+        switch.where("traced(prev_pid)").by("prev_comm", "prev_prio").count(),
+        woken.where("!traced(pid) && pid > 0 && comm ~ \"load*\"").count(),
+        waits.by("end.next_comm").agg(n = agg.count(), some = agg.count(where = "delay > 0")),
+    ]
+`
+
 // run starts a tier on a target; it is attached when it returns.
 func run(t *testing.T, l *testkit.Target, engine, program string, options ...string) *testkit.Process {
 	t.Helper()
@@ -88,7 +103,7 @@ func script(t *testing.T, text string) string {
 // Both tiers observe one run of a program, and make the same tables.
 func TestKernelAndNativeAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
-	for name, program := range map[string]string{"records": pipelines, "arguments": arguments} {
+	for name, program := range map[string]string{"records": pipelines, "arguments": arguments, "asked": asked} {
 		t.Run(name, func(t *testing.T) { agree(t, program) })
 	}
 }

@@ -1,0 +1,170 @@
+package bpf
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/expr"
+)
+
+// This file answers traced(tid): whether a thread is one of the target's. Plans
+// that ask are about threads that others wake and switch to, so their programs
+// run for all, and the target is a set of threads: those that are there at the
+// beginning, and what they start as far as that belongs to it.
+
+const tracedMap = "threads" // by thread number
+
+// mostThreads bounds the set.
+const mostThreads = 1 << 16
+
+// asks reports that some expression asks for threads of the target.
+func (s *Spec) asks() bool {
+	found := false
+	for i := range s.Events {
+		for _, n := range s.nodes(i) {
+			expr.Walk(n, func(n expr.Node) bool {
+				x, ok := n.(*expr.Native)
+				found = found || ok && x.Name == "traced"
+				return !found
+			})
+		}
+	}
+	return found
+}
+
+// named reports that the target is some threads.
+func (t *Target) named() bool { return len(t.PIDs)+len(t.TIDs) > 0 || t.Workload }
+
+// traced leaves in R0 whether the thread in R0 is one of the target's; of all
+// threads if nobody is named. The idle task never is.
+func (g *gen) traced() {
+	c := g.code
+	g.extend(asm.R0, 32, true)
+	no, done := c.label(), c.label()
+	if !g.image.Target.named() {
+		c.ifImm(asm.JSLE, asm.R0, 0, no)
+	} else {
+		mark := c.stack
+		k := c.alloc(8)
+		c.store(k, asm.R0)
+		c.mapPtr(asm.R1, tracedMap)
+		c.addr(asm.R2, k)
+		c.call(asm.FnMapLookupElem)
+		c.stack = mark
+		c.ifImm(asm.JEq, asm.R0, 0, no)
+	}
+	c.emit(asm.Mov.Imm(asm.R0, 1))
+	c.goTo(done)
+	c.place(no)
+	c.emit(asm.Mov.Imm(asm.R0, 0))
+	c.place(done)
+}
+
+// threads adds the set and the program that keeps it: who is made by one of the
+// target's threads, and belongs to it, comes in; a number that is given again
+// to somebody else goes out.
+func (im *Image) threads(host *Host, t *Target) {
+	if !t.named() {
+		return
+	}
+	im.Maps = append(im.Maps, &ebpf.MapSpec{Name: tracedMap, Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: mostThreads})
+	at, ok := host.member("task_struct", "pid")
+	if !ok {
+		refuse("following threads needs the kernel's type information (CONFIG_DEBUG_INFO_BTF)")
+	}
+	const cloneThread = 0x10000 // CLONE_THREAD of sched.h
+	c := newCode()
+	exit, out := c.label(), c.label()
+	parent, child := c.alloc(8), c.alloc(8)
+	c.emit(asm.Mov.Reg(asm.R6, asm.R1))
+	c.zero(child, 8)
+	c.addr(asm.R1, child)
+	c.emit(asm.Mov.Imm(asm.R2, 4), asm.LoadMem(asm.R3, asm.R6, 0, asm.DWord), asm.Add.Imm(asm.R3, int32(at)))
+	c.call(asm.FnProbeReadKernel)
+	c.call(asm.FnGetCurrentPidTgid)
+	c.store(parent, asm.R0) // its lower half is the thread
+	c.mapPtr(asm.R1, tracedMap)
+	c.addr(asm.R2, parent)
+	c.call(asm.FnMapLookupElem)
+	c.ifImm(asm.JEq, asm.R0, 0, out)
+	if !t.Workload && !t.Follow {
+		c.emit(asm.LoadMem(asm.R0, asm.R6, 8, asm.DWord), asm.And.Imm(asm.R0, cloneThread))
+		if len(t.PIDs) == 0 {
+			c.emit(asm.Mov.Imm(asm.R0, 0)) // threads, and nobody else
+		}
+		c.ifImm(asm.JEq, asm.R0, 0, out)
+	}
+	c.mapPtr(asm.R1, tracedMap)
+	c.addr(asm.R2, child)
+	c.addr(asm.R3, child)
+	c.emit(asm.Mov.Imm(asm.R4, int32(ebpf.UpdateAny)))
+	c.call(asm.FnMapUpdateElem)
+	c.goTo(exit)
+	c.place(out)
+	c.mapPtr(asm.R1, tracedMap)
+	c.addr(asm.R2, child)
+	c.call(asm.FnMapDeleteElem)
+	c.place(exit)
+	c.emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
+	im.Programs = append(im.Programs, Program{Label: "threads", Kind: ebpf.RawTracepoint, Attach: "task_newtask", Ins: c.finish(), event: -1})
+}
+
+// setThreads puts the target's threads into the set. It is called before the
+// programs run and after: what threads made meanwhile, nobody followed.
+func (r *Run) setThreads(t *Target) error {
+	m := r.maps[tracedMap]
+	if m == nil {
+		return nil
+	}
+	tids := append([]int(nil), t.TIDs...)
+	if t.Workload {
+		tids = append(tids, t.Root)
+	}
+	for _, pid := range t.PIDs {
+		entries, _ := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "task"))
+		for _, e := range entries {
+			if tid, err := strconv.Atoi(e.Name()); err == nil {
+				tids = append(tids, tid)
+			}
+		}
+	}
+	for _, tid := range tids {
+		if err := m.Put(uint32(tid), uint32(1)); err != nil {
+			return fmt.Errorf("set the target: %w", err)
+		}
+	}
+	return nil
+}
+
+// sweepThreads forgets threads that were gone the last time already: the last
+// switch of a thread comes when its number is free.
+func (r *Run) sweepThreads() error {
+	m := r.maps[tracedMap]
+	if m == nil {
+		return nil
+	}
+	var tid, value uint32
+	gone := map[uint32]bool{}
+	for it := m.Iterate(); it.Next(&tid, &value); {
+		if errors.Is(unix.Kill(int(tid), 0), unix.ESRCH) {
+			gone[tid] = true
+		}
+	}
+	for tid := range gone {
+		if !r.gone[tid] {
+			continue
+		}
+		if err := m.Delete(tid); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+			return fmt.Errorf("forget thread %d: %w", tid, err)
+		}
+	}
+	r.gone = gone
+	return nil
+}
