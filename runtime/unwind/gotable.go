@@ -43,6 +43,13 @@ type goTable struct {
 	infos   []byte
 	// switches are the functions that move to another stack.
 	switches []span
+	sets     map[goDepth]uint32
+}
+
+// goDepth is what rules follow from.
+type goDepth struct {
+	depth int32
+	top   bool // of a function that has no caller
 }
 
 // goRules reads the rules of a Go program, and which functions move to another
@@ -62,7 +69,7 @@ func parseGoTable(a *arch, data []byte, start uint64) (rules *Table, switches []
 	if len(data) < header || data[7] != 8 || data[6] == 0 {
 		return nil, nil, errors.New("section .gopclntab: no header of a 64-bit machine")
 	}
-	t := goTable{arch: a, start: start, quantum: uint64(data[6])}
+	t := goTable{arch: a, start: start, quantum: uint64(data[6]), sets: map[goDepth]uint32{}}
 	switch magic := le.Uint32(data); magic {
 	case goMagic118:
 		t.flag = goFlag118
@@ -150,19 +157,24 @@ func (t *goTable) function(b *tableBuilder, info []byte, from, to uint64) (rows 
 // above the frame; on arm64 it is in the link register until there is a frame,
 // then at its bottom.
 func (t *goTable) set(b *tableBuilder, depth int32, top bool) uint32 {
+	at := goDepth{depth, top}
+	if set, ok := t.sets[at]; ok {
+		return set
+	}
 	s := state{cfaReg: t.arch.sp, cfaOff: depth, cfaSet: true}
 	ra := t.arch.lr
 	switch {
 	case t.arch.machine == elf.EM_X86_64:
 		ra = t.arch.pc
 		s.cfaOff += 8
-		s.rules[ra] = regRule{kind: atOffset, off: -8}
+		s.set(ra, regRule{kind: atOffset, off: -8})
 	case top:
-		s.rules[ra] = regRule{kind: undefined}
+		s.set(ra, regRule{kind: undefined})
 	case depth > 0:
-		s.rules[ra] = regRule{kind: atOffset, off: -depth}
+		s.set(ra, regRule{kind: atOffset, off: -depth})
 	}
-	return b.set(&s, ra, false)
+	t.sets[at] = b.set(&s, ra, false)
+	return t.sets[at]
 }
 
 var le = binary.LittleEndian

@@ -19,6 +19,7 @@ type module struct {
 	switches []span
 	signal   []span // where handlers return to, if the tables do not tell
 	stubs    []span // the procedure linkage table
+	known    [256]place
 	bytes    int
 }
 
@@ -46,10 +47,24 @@ func (m *module) addr(off uint64) (uint64, bool) {
 	return 0, false
 }
 
+// A place is an address whose rules were looked for.
+type place struct {
+	addr  uint64
+	table *Table
+	rules *ruleSet
+}
+
 // rules are those at an address of the image, nil if there are none.
+//
+// Fast path: the same callers come again and again.
 func (m *module) rules(addr uint64) (*Table, *ruleSet) {
+	p := &m.known[(addr^addr>>8)%uint64(len(m.known))]
+	if p.addr == addr && p.rules != nil {
+		return p.table, p.rules
+	}
 	for _, t := range m.tables {
 		if r := t.find(addr); r != nil {
+			*p = place{addr, t, r}
 			return t, r
 		}
 	}

@@ -13,6 +13,7 @@ const numRegs = 34
 // state is the rules at one address.
 type state struct {
 	rules   [numRegs]regRule
+	some    uint64 // bit of each register that has a rule but sameValue
 	cfaOff  int32
 	cfaReg  uint8
 	cfaExpr bool
@@ -87,13 +88,21 @@ func (m *machine) rule(reg uint64, kind ruleKind, off int64) bool {
 	if off != int64(int32(off)) {
 		return false
 	}
-	m.state.rules[reg] = regRule{kind: kind, off: int32(off)}
+	m.state.set(uint8(reg), regRule{kind: kind, off: int32(off)})
 	return true
+}
+
+func (s *state) set(reg uint8, r regRule) {
+	s.rules[reg] = r
+	s.some &^= 1 << reg
+	if r.kind != sameValue {
+		s.some |= 1 << reg
+	}
 }
 
 func (m *machine) restore(reg uint64) {
 	if reg < numRegs {
-		m.state.rules[reg] = m.initial.rules[reg]
+		m.state.set(uint8(reg), m.initial.rules[reg])
 	}
 }
 

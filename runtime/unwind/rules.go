@@ -3,6 +3,7 @@ package unwind
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -149,12 +150,10 @@ func (b *tableBuilder) set(s *state, ra uint8, signal bool) uint32 {
 	}
 	k := append(b.key[:0], s.cfaReg, ra, flags)
 	k = binary.LittleEndian.AppendUint32(k, uint32(s.cfaOff))
-	n := 0
-	for reg := range s.rules {
-		if r := &s.rules[reg]; r.kind != sameValue {
-			k = binary.LittleEndian.AppendUint32(append(k, uint8(reg), uint8(r.kind)), uint32(r.off))
-			n++
-		}
+	for some := s.some; some != 0; some &= some - 1 {
+		reg := bits.TrailingZeros64(some)
+		r := &s.rules[reg]
+		k = binary.LittleEndian.AppendUint32(append(k, uint8(reg), uint8(r.kind)), uint32(r.off))
 	}
 	b.key = k
 	if i, ok := b.index[string(k)]; ok {
@@ -163,7 +162,7 @@ func (b *tableBuilder) set(s *state, ra uint8, signal bool) uint32 {
 	i := uint32(len(b.t.rule))
 	b.index[string(k)] = i
 	b.t.rule = append(b.t.rule, ruleSet{
-		first: uint32(len(b.t.pool)), n: uint8(n), cfaOff: s.cfaOff, cfaReg: s.cfaReg, ra: ra, flags: flags,
+		first: uint32(len(b.t.pool)), n: uint8(bits.OnesCount64(s.some)), cfaOff: s.cfaOff, cfaReg: s.cfaReg, ra: ra, flags: flags,
 	})
 	for reg := range s.rules {
 		if r := s.rules[reg]; r.kind != sameValue {
