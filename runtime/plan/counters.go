@@ -54,6 +54,10 @@ func (b *builder) counterSet(c *Counters) ([]branch, error) {
 	}
 	n := &counterNode{set: &CounterSet{Spec: c}}
 	for _, s := range c.In {
+		if s.Pull() != "" || len(s.Attr("push")) > 0 {
+			return nil, diag.Errorf(diag.Usage, "counters", s.FullName(), "what is counted in the kernel is neither sent nor received").
+				WithHint("leave out push= and pull=")
+		}
 		schemas, err := b.env.Catalog.Find(s)
 		if err != nil {
 			if s.Optional {

@@ -1,0 +1,61 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"ppscript/runtime/event"
+)
+
+func sentTo(name, to string) *Source {
+	s := src(name)
+	s.Attrs = append(s.Attrs, Attr{"push", to})
+	return s
+}
+
+// Events with one address share it; who sends an event does not log it.
+func TestPushesShareTheirAddress(t *testing.T) {
+	p := build(t, Env{}, &Log{In: &Merge{In: []Stream{sentTo("start", "1"), sentTo("end", "1"), src("start")}}})
+	if len(p.Pushes) != 1 || len(p.Pushes[0].Of) != 2 || !p.Order {
+		t.Fatalf("got %d addresses, order %v, want one with two events, in order", len(p.Pushes), p.Order)
+	}
+	var got []string
+	p.Pushes[0].Send = func(id uint64, e *event.Event) { got = append(got, fmt.Sprintf("sent %d@%d", id, e.Time)) }
+	p.Pushes[0].Lose = func(n uint64, _ event.Time) { got = append(got, fmt.Sprintf("lost %d", n)) }
+	for _, l := range p.Logs {
+		l.Emit = func(e *event.Event) { got = append(got, fmt.Sprintf("shown@%d", e.Time)) }
+	}
+	feed(p, "start@1 1 4")
+	p.Router.Events([]*event.Event{{Kind: event.Lost, Count: 3, Ring: 0}})
+	feed(p, "end@2 1 1")
+	if want := "shown@1 sent 1@1 lost 3 sent 2@2"; strings.Join(got, " ") != want {
+		t.Errorf("got %q, want %s", got, want)
+	}
+	if len(p.Logs) != 1 {
+		t.Errorf("got %d logs, want one of what is not sent", len(p.Logs))
+	}
+	if p := build(t, Env{}, &Log{In: sentTo("start", "1")}); len(p.Logs) != 0 {
+		t.Errorf("got %d logs of what is sent, want none", len(p.Logs))
+	}
+}
+
+func TestSpreadRefusals(t *testing.T) {
+	pulled := src("start")
+	pulled.Attrs = []Attr{{"pull", "1"}}
+	soft := &Source{Kind: Software, System: "t", Name: "start", Attrs: []Attr{{"push", "1"}}}
+	for want, r := range map[string]Report{
+		"neither sent nor received":    counted(&Counters{In: []*Source{pulled}}),
+		"only tracepoints can be sent": &Log{In: soft},
+	} {
+		if _, err := Build([]Report{r}, Env{Catalog: shelf{}}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	// What comes from elsewhere is filtered here.
+	pulled.Filter = "n > 2"
+	p := build(t, Env{}, counted(pulled))
+	if p.Events[0].Filter != "" || p.Events[0].Native == nil || !p.Pulls() {
+		t.Errorf("got filter %q for the kernel, want it done here", p.Events[0].Filter)
+	}
+}
