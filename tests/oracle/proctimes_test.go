@@ -169,3 +169,25 @@ func TestTaskStateEqualsTimehist(t *testing.T) {
 		t.Errorf("got no thread load-0 that began, among %v", names)
 	}
 }
+
+// Slots add up to what perf stat counts of the same threads at the same time.
+func TestHrcountEqualsPerfStat(t *testing.T) {
+	live(t, testkit.Perf)
+	l := testkit.StartTarget(t, "-switch", "200", "-sleep", "30", "-getppid", "500")
+	perf := attachPerf(t, l, "stat", "-x,", "-e", "raw_syscalls:sys_enter,sched:sched_switch")
+	ours := attach(t, l, "hrcount", "-e", "raw_syscalls:sys_enter,sched:sched_switch", "--period", "1ms", "-i", "60s", "-m", "1024", "--format", "json")
+	l.Do()
+	table := last(t, ours.Stop().Want(t, 0).Stdout)
+	want := perfCounts(t, perf.end())
+	l.End()
+	noLoss(t, table)
+	got := map[string]int64{}
+	for _, r := range table.Rows {
+		got[r.Text(t, "event")] += r.Int(t, "n")
+	}
+	for name, event := range map[string]string{"sys_enter": "raw_syscalls:sys_enter", "sched_switch": "sched:sched_switch"} {
+		if got[name] != want[event] || want[event] < 200 {
+			t.Errorf("%s: got %d in all slots, want perf's %d", name, got[name], want[event])
+		}
+	}
+}

@@ -35,6 +35,9 @@ const both = "raw_syscalls:sys_enter,raw_syscalls:sys_exit"
 
 // runs has every profiler, with the options that change what it computes.
 var runs = map[string][]run{
+	"irq_off": {
+		{"", "timer.data", []string{"--period", "1ms", "--than", "1004us", "--time", "rel"}},
+	},
 	"kmemleak": {
 		{"", "load.data", []string{"--alloc", "raw_syscalls:sys_enter//ptr=_tid/size=id/", "--free", "raw_syscalls:sys_exit//ptr=_tid/", "--comm"}},
 		{"list", "load.data", []string{"--alloc", "raw_syscalls:sys_enter//ptr=_tid/", "--free", "raw_syscalls:sys_exit//ptr=_tid/", "--than", "1us"}},
@@ -186,7 +189,6 @@ var unrecorded = map[string]string{
 	"misc":       "programs of the kernel are those of one machine",
 	"kcore":      "it reads memory, not events",
 	"watchdog":   "it knows its timers by symbols of the machine that shows them",
-	"irq_off":    "a recording has no samples of idle CPUs",
 	"profile":    "symbols are those of the files of the machine that shows them",
 	"breakpoint": "a recording has no breakpoints: record does not take them",
 	"kmemprof":   "its addresses are those of one boot",

@@ -1,0 +1,119 @@
+package oracle
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+// Late timers are those that perf's samples show, one by one.
+func TestIrqOffEqualsPerfScript(t *testing.T) {
+	live(t, testkit.Perf)
+	file := filepath.Join(t.TempDir(), "perf.data")
+	testkit.Run(t, "perf", "record", "-q", "-a", "-C", "0", "-m", "1024", "-e", "cpu-clock/period=1000000/", "-o", file, "--",
+		testkit.Load(t), "-spin", "50", "-sleep", "20").Want(t, 0)
+	const than = 1_005_000
+	late, longest, total, last0 := int64(0), int64(0), int64(0), int64(0)
+	lines := perfScript(t, file)
+	for _, l := range lines {
+		if gap := l.time - last0; last0 != 0 && gap > than {
+			late++
+			total += gap
+			longest = max(longest, gap)
+		}
+		last0 = l.time
+	}
+	out := testkit.Run(t, testkit.PPScript(t), "irq-off", "--input", file, "--period", "1ms", "--than", "1005us", "--format", "json").Want(t, 0)
+	var got [3]int64
+	for _, r := range last(t, out.Stdout).Rows {
+		got = [3]int64{r.Int(t, "late"), r.Int(t, "longest"), r.Int(t, "total")}
+	}
+	if want := [3]int64{late, longest, total}; got != want || len(lines) < 20 {
+		t.Errorf("got %v late timers, longest gap and sum, want %v, of %d samples", got, want, len(lines))
+	}
+	if n := len(testkit.Events(t, out.Stdout)); int64(n) != late {
+		t.Errorf("got %d lines, want %d", n, late)
+	}
+}
+
+// Softirqs are measured from entry to exit, on each CPU.
+func TestNestedTraceEqualsPerfScript(t *testing.T) {
+	live(t, testkit.Perf)
+	file := filepath.Join(t.TempDir(), "perf.data")
+	testkit.Run(t, "perf", "record", "-q", "-a", "-m", "1024", "-e", "irq:softirq_entry,irq:softirq_exit", "-o", file, "--",
+		testkit.Load(t), "-sleep", "100", "-spin", "20").Want(t, 0)
+	calls, total, longest := int64(0), int64(0), int64(0)
+	began := map[int]int64{}
+	for _, l := range perfScript(t, file) {
+		if l.event == "irq:softirq_entry" {
+			began[l.cpu] = l.time
+		} else if at, ok := began[l.cpu]; ok {
+			calls++
+			total += l.time - at
+			longest = max(longest, l.time-at)
+			delete(began, l.cpu)
+		}
+	}
+	out := testkit.Run(t, testkit.PPScript(t), "nested-trace", "--input", file, "-e", "irq:softirq_entry,irq:softirq_exit", "--format", "json").Want(t, 0)
+	rows := last(t, out.Stdout).Rows
+	if len(rows) != 1 || rows[0].Int(t, "calls") != calls || rows[0].Int(t, "total") != total || rows[0].Int(t, "max") != longest || calls < 10 {
+		t.Errorf("got %v, want %d softirqs, %d ns, at most %d", rows, calls, total, longest)
+	}
+}
+
+// Bytes that are allocated, freed and left are those of perf's lines.
+func TestKmemprofEqualsPerfScript(t *testing.T) {
+	live(t, testkit.Perf)
+	file := filepath.Join(t.TempDir(), "perf.data")
+	testkit.Run(t, "perf", "record", "-q", "-a", "-C", "0", "-m", "4096", "-e", "kmem:kmalloc,kmem:kfree", "-o", file, "--",
+		testkit.Load(t), "-fail", "50", "-spin", "10").Want(t, 0)
+	type sum struct{ count, bytes int64 }
+	var allocated, freed, left sum
+	size := map[string]int64{}
+	replaced := false // freed on the other CPU, and allocated again
+	for _, l := range perfScript(t, file) {
+		ptr := between(l.text, "ptr=", " ")
+		if l.event == "kmem:kmalloc" {
+			n := decimal(t, between(l.text, "bytes_alloc=", " "))
+			if _, known := size[ptr]; known {
+				replaced = true
+			}
+			allocated.count++
+			allocated.bytes += n
+			size[ptr] = n
+		} else if n, ok := size[ptr]; ok {
+			freed.count++
+			freed.bytes += n
+			delete(size, ptr)
+		}
+	}
+	for _, n := range size {
+		left.count++
+		left.bytes += n
+	}
+	out := testkit.Run(t, testkit.PPScript(t), "kmemprof", "--input", file, "-k", "ptr", "-e", "kmem:kmalloc//size=bytes_alloc/", "-e", "kmem:kfree",
+		"--format", "json").Want(t, 0)
+	want := map[string]sum{"allocated": allocated, "freed": freed, "allocated and not freed": left}
+	for _, r := range testkit.Records(t, out.Stdout) {
+		if r.Type != "stacks" {
+			continue
+		}
+		var s struct {
+			Title  string
+			Stacks []struct{ Count, Value int64 }
+		}
+		if err := json.Unmarshal(r.Data, &s); err != nil {
+			t.Fatal(err)
+		}
+		var got sum
+		for _, x := range s.Stacks {
+			got.count += x.Count
+			got.bytes += x.Value
+		}
+		if got != want[s.Title] && !(replaced && s.Title == "allocated and not freed") {
+			t.Errorf("%s: got %v, want %v", s.Title, got, want[s.Title])
+		}
+	}
+}
