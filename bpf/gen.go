@@ -253,6 +253,11 @@ func (g *gen) program(e *Event, t *Target) {
 	}
 	exit := c.label()
 	c.emit(asm.Mov.Reg(asm.R6, asm.R1))
+	preds, e := early(e)
+	g.fail = exit // not used
+	for _, p := range preds {
+		g.test(p, false, exit)
+	}
 	if e.Sampled {
 		g.target(&Target{}, nil, pid, cpu, exit)
 	} else {

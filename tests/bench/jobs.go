@@ -42,6 +42,14 @@ func jobs(ppscript, perfProf string) []*job {
 		exit    = "raw_syscalls:sys_exit"
 		byID    = "raw_syscalls:sys_enter//key=id/"
 		fields  = "three fields of every system call"
+		reject  = "a filter that rejects every system call"
+		kernel  = "count by kernel stack"
+		user    = "count by user stack"
+		machine = "time between a thread's system calls, a state machine"
+		none    = `tracepoint("raw_syscalls:sys_enter").where("id == 9999").count()`
+		kstack  = `tracepoint("raw_syscalls:sys_enter").stack(user = False).stacks()`
+		ustack  = `tracepoint("raw_syscalls:sys_enter").stack(kernel = False).stacks()`
+		gap     = "tests/bench/gap.star"
 		lastOf  = `tracepoint("raw_syscalls:sys_exit").by("id").agg(calls = agg.count(), ret = agg.last("ret"), at = agg.last("_time"))`
 	)
 	if perfProf == "" {
@@ -58,6 +66,26 @@ func jobs(ppscript, perfProf string) []*job {
 		{group: count, name: "perf-prof top", args: []string{perfProf, "top", "-e", byID, "--", loopWord}},
 		{group: count, name: "ppscript top, native", args: []string{ppscript, "top", "--engine", "perf", "-e", byID, "--", loopWord}, ours: true},
 		{group: count, name: "ppscript top", args: []string{ppscript, "top", "--engine", "bpf", "-e", byID, "--", loopWord}, ours: true},
+
+		{group: reject, name: "bpftrace", args: []string{"bpftrace", "-c", loopWord, "-e",
+			"tracepoint:raw_syscalls:sys_enter /args->id == 9999/ { @ = count(); }"}, noCount: true},
+		{group: reject, name: "ppscript, native", args: []string{ppscript, "--engine", "perf", "-c", none, "--", loopWord}, ours: true, noCount: true},
+		{group: reject, name: "ppscript", args: []string{ppscript, "--engine", "bpf", "-c", none, "--", loopWord}, ours: true, noCount: true},
+
+		{group: kernel, name: "bpftrace", args: []string{"bpftrace", "-c", loopWord, "-e",
+			"tracepoint:raw_syscalls:sys_enter { @[kstack] = count(); }"}},
+		{group: kernel, name: "ppscript, native", args: []string{ppscript, "--engine", "perf", "-c", kstack, "--", loopWord}, ours: true},
+		{group: kernel, name: "ppscript", args: []string{ppscript, "--engine", "bpf", "-c", kstack, "--", loopWord}, ours: true},
+
+		{group: user, name: "bpftrace", args: []string{"bpftrace", "-c", loopWord, "-e",
+			"tracepoint:raw_syscalls:sys_enter { @[ustack] = count(); }"}},
+		{group: user, name: "ppscript, native", args: []string{ppscript, "--engine", "perf", "-c", ustack, "--", loopWord}, ours: true},
+		{group: user, name: "ppscript", args: []string{ppscript, "--engine", "bpf", "-c", ustack, "--", loopWord}, ours: true},
+
+		{group: machine, name: "bpftrace", args: []string{"bpftrace", "-c", loopWord, "-e",
+			"tracepoint:raw_syscalls:sys_enter { if (@last[tid]) { @[args->id] = stats(nsecs - @last[tid]); } @last[tid] = nsecs; }"}},
+		{group: machine, name: "ppscript, native", args: []string{ppscript, gap, "--engine", "perf", "--", loopWord}, ours: true},
+		{group: machine, name: "ppscript", args: []string{ppscript, gap, "--engine", "bpf", "--", loopWord}, ours: true},
 
 		{group: fields, name: "perf trace", args: []string{"perf", "trace", "-o", "/dev/null", "-e", "getppid", "--", loopWord}, divide: 20, noCount: true},
 		{group: fields, name: "bpftrace printf", args: []string{"bpftrace", "-o", "/dev/null", "-c", loopWord, "-e",

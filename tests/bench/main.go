@@ -23,6 +23,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 )
 
 func main() {
@@ -32,6 +34,7 @@ func main() {
 	calls := flag.Int("calls", 2_000_000, "system calls of one run")
 	rounds := flag.Int("rounds", 3, "runs of each tracer; the median counts")
 	ppscript := flag.String("ppscript", "./ppscript", "our `binary`")
+	groups := flag.String("groups", "", "measure only groups whose name has this `TEXT`")
 	only := flag.Bool("functions", false, "measure only functions of a script, native beside interpreted; needs no root")
 	flag.Parse()
 
@@ -47,7 +50,7 @@ func main() {
 		err = benchFunctions()
 	default:
 		ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
-		err = bench(ctx, *calls, *rounds, jobs(*ppscript, os.Getenv("PERF_PROF")))
+		err = bench(ctx, *calls, *rounds, chosen(jobs(*ppscript, os.Getenv("PERF_PROF")), *groups))
 		cancel()
 	}
 	if err != nil {
@@ -76,6 +79,11 @@ func bench(ctx context.Context, calls, rounds int, jobs []*job) error {
 	}
 	printTable(os.Stdout, calls, rounds, jobs)
 	return errors.Join(oursFailed(jobs), benchFunctions())
+}
+
+// chosen are the jobs of the groups whose name has text, and the bare loop.
+func chosen(jobs []*job, text string) []*job {
+	return slices.DeleteFunc(jobs, func(j *job) bool { return j.group != bareGroup && !strings.Contains(j.group, text) })
 }
 
 // benchFunctions prints the table of per-event functions.
