@@ -336,31 +336,37 @@ func pseudoTerminal(t *testing.T) (master *os.File, slave string) {
 }
 
 func TestVsock(t *testing.T) {
-	const local = 1 // VMADDR_CID_LOCAL
-	ln, err := listenVsock(address{cid: local, port: 0xffffffff})
+	const local, anyPort = unix.VMADDR_CID_LOCAL, unix.VMADDR_PORT_ANY
+	ln, err := listenVsock(address{cid: local, port: anyPort})
 	if err != nil {
 		t.Skipf("needs vsock with its loopback: modprobe vsock_loopback (%v)", err)
 	}
-	go func() { _, _ = ln.Accept() }()
-	ln.Close()
-	const port = "54873"
-	s, err := NewSender("vsock:1:"+port, streams(), perfdata.WriteOptions{}, Options{Token: "t"})
-	if err != nil {
-		t.Skipf("needs vsock with its loopback: modprobe vsock_loopback (%v)", err)
+	accepted := make(chan struct{})
+	go func() {
+		defer close(accepted)
+		_, _ = ln.Accept()
+	}()
+	if err := ln.Close(); err != nil {
+		t.Fatal(err)
 	}
-	f, err := Receive(t.Context(), "vsock:1:"+port, "t", 0)
+	<-accepted
+
+	const at = "vsock:1:54873"
+	if _, err := NewSender(at, streams(), perfdata.WriteOptions{}, Options{}); err == nil {
+		t.Error("got no refusal to serve other machines without a token")
+	}
+	s, log := sender(t, at, Options{Token: "t"})
+	f, err := Receive(t.Context(), at, "t", 0)
 	if err != nil {
 		t.Fatal(errors.Join(err, s.Close()))
 	}
 	defer f.Close()
+	log.await(t, " connected", 1)
 	send(s, 1, 20)
 	if err := errors.Join(s.Round(0), s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	got, _ := received(t, f)
-	if len(got) > 19 {
-		t.Errorf("got %d events, want at most 19", len(got))
-	}
+	check(t, f, want(1, 20))
 }
 
 func TestAddresses(t *testing.T) {

@@ -50,3 +50,12 @@ cat log; exit $x`)
 		t.Errorf("got threads %v, want the guest's ls or sleep", names)
 	}
 }
+
+// Sockets between hosts and guests, whose loopback a kernel must be asked for.
+func TestVsock(t *testing.T) {
+	file := goProgram(t, "amd64", "spread.test", "test", "-c", module+"runtime/spread")
+	r := Run(t, Guest{Modules: []string{"vsock_loopback"}, Files: map[string]string{"/w/spread.test": file}}, "spread.test -test.v -test.run TestVsock")
+	if r.Status != 0 || !strings.Contains(string(r.Output), "--- PASS: TestVsock") {
+		t.Errorf("got status %d, want the test passed", r.Status)
+	}
+}
