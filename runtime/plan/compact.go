@@ -174,6 +174,9 @@ func (b *builder) sendable() error {
 	if len(p.Pushes) > 0 || p.Pulls() {
 		return not("events are sent elsewhere, or come from there")
 	}
+	if len(p.Databases) > 0 {
+		return not("the columns of a database are read from whole records")
+	}
 	for _, e := range p.Events {
 		switch s := e.Source; {
 		case s.Kind != Tracepoint || s.Probe != nil:

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ppscript/runtime/diag"
@@ -128,10 +129,55 @@ func (b *builder) database(d *Database) error {
 			}
 		}
 	}
+	if d.File == "" && !d.Verify && len(all) == 1 {
+		if err := b.early(&all[0], run.Tables[0], d.Query); err != nil {
+			return err
+		}
+	}
 	b.plan.Databases = append(b.plan.Databases, run)
 	b.plan.errs = append(b.plan.errs, func() (string, *flow.Errors) { return run.Name, &run.errs })
 	b.attach(run.Name, all, run)
 	return nil
+}
+
+// early has events that the query would leave out left out before they are rows:
+// in the kernel, if its filter can do it. Who keeps a file wants all of them.
+func (b *builder) early(br *branch, t *EventTable, query string) error {
+	var terms []string
+	for _, x := range sql.Terms(query, t.Name) {
+		if text := t.condition(x); text != "" {
+			terms = append(terms, text)
+		}
+	}
+	if len(terms) == 0 {
+		return nil
+	}
+	text := strings.Join(terms, " && ")
+	p, err := b.compile(Fn{Text: text}, br, expr.Bool)
+	if err != nil {
+		return err
+	}
+	br.preds = append(br.preds[:len(br.preds):len(br.preds)], &pred{text, p})
+	return nil
+}
+
+// condition is a term in C; "" if it may mean something else there: SQL has no
+// numbers beyond 63 bits, and texts may hold what C escapes.
+func (t *EventTable) condition(x sql.Term) string {
+	for i := range t.Columns {
+		f := t.readers[i].field
+		if !strings.EqualFold(t.Columns[i].Name, x.Column) || f == nil || t.Columns[i].Name != f.Name {
+			continue
+		}
+		switch c := t.Columns[i].Type; {
+		case c == sql.Integer && !x.IsText && (f.Signed || f.Size < 8):
+			return f.Name + " " + x.Op + " " + strconv.FormatInt(x.Int, 10)
+		case c == sql.Text && x.IsText && x.Text != "" && strconv.Quote(x.Text) == `"`+x.Text+`"`:
+			return f.Name + " " + x.Op + ` "` + x.Text + `"`
+		}
+		return ""
+	}
+	return ""
 }
 
 // table finds a table as SQL does, which knows no case.

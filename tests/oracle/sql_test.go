@@ -108,3 +108,28 @@ func TestSQLErrorsComeFirst(t *testing.T) {
 	testkit.Run(t, testkit.PPScript(t), "sql", "-e", "sched:sched_switch", "--output2", "/nonexistent/x.db", "--", "true").Want(t, 2)
 	testkit.Run(t, testkit.PPScript(t), "sql", "-e", "sched:sched_switch", "--output2", "/proc/version", "--", "true").Want(t, 2)
 }
+
+// What a query leaves out for certain is left out by the kernel, with the same
+// answer. The columns that it reads have their values.
+func TestSQLFiltersInTheKernel(t *testing.T) {
+	live(t, testkit.AMD64)
+	query := "select id, min(comm(_tid)) who, count(*) n from sys_enter where id = " + getppid + " and common_pid > 0 group by id"
+	out := testkit.Run(t, testkit.PPScript(t), "explain", "sql", "-e", enter, "--query", query).Want(t, 0).Stdout
+	if want := "filter, in the kernel:  id == " + getppid; !strings.Contains(out, want) {
+		t.Errorf("got\n%s\nwant %s", out, want)
+	}
+	l := testkit.StartTarget(t, "-getppid", "500")
+	ours := attach(t, l, "sql", "--format", "json", "-e", enter, "--query", query)
+	plain := attach(t, l, "sql", "--format", "json", "-e", enter, "--verify", "--query", query)
+	l.Do()
+	for name, p := range map[string]*testkit.Process{"filtered": ours, "all": plain} {
+		table := last(t, p.Stop().Want(t, 0).Stdout)
+		if len(table.Rows) != 1 || table.Rows[0].Int(t, "n") != 500 || table.Rows[0].Int(t, "id") != 110 || table.Rows[0].Text(t, "who") != "load-0" {
+			t.Errorf("%s: got %v, want 500 calls", name, table.Rows)
+		}
+		if name == "filtered" && table.Samples != 500 {
+			t.Errorf("got %d samples, want those of the query only", table.Samples)
+		}
+	}
+	l.End()
+}
