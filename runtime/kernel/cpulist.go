@@ -115,22 +115,6 @@ func OnlineCPUs() ([]int, error) {
 	return c.Online, err
 }
 
-// Select is what an option -C means here: all online CPUs if list is empty,
-// else the CPUs of list, every one of which must be online.
-func (c CPUs) Select(list string) ([]int, error) {
-	if list == "" {
-		return slices.Clone(c.Online), nil
-	}
-	cpus, err := ParseCPUList(list)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.Check(cpus); err != nil {
-		return nil, err
-	}
-	return cpus, nil
-}
-
 // Check returns an error that names the CPUs of the list which are not online.
 // Leaving them out silently would show half of what was asked for.
 func (c CPUs) Check(cpus []int) error {

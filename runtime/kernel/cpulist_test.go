@@ -65,25 +65,19 @@ func TestFormatCPUList(t *testing.T) {
 	f("0-3,8,10-11", 10, 8, 3, 2, 1, 0, 11, 8)
 }
 
-func TestSelectCPUs(t *testing.T) {
+func TestCheckCPUs(t *testing.T) {
 	c := CPUs{Online: []int{0, 1}, Present: []int{0, 1, 2}, Possible: []int{0, 1, 2, 3}}
-	got, err := c.Select("")
-	if err != nil || !slices.Equal(got, []int{0, 1}) {
-		t.Errorf("all: got %v, %v", got, err)
+	f := func(want string, cpus ...int) {
+		t.Helper()
+		err := c.Check(cpus)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("Check(%v): got %v, want %q", cpus, err, want)
+		}
 	}
-	got[0] = 7
-	if c.Online[0] != 0 {
-		t.Error("Select lent out its own list")
-	}
-	if got, err = c.Select("1"); err != nil || !slices.Equal(got, []int{1}) {
-		t.Errorf("one: got %v, %v", got, err)
-	}
-	if _, err = c.Select("0,99"); err == nil || !strings.Contains(err.Error(), "no such CPU 99; online: 0-1") {
-		t.Errorf("absent: got %v", err)
-	}
-	if _, err = c.Select("0-2"); err == nil || !strings.Contains(err.Error(), "CPU 2 is offline; online: 0-1") {
-		t.Errorf("offline: got %v", err)
-	}
+	f("")
+	f("", 1)
+	f("no such CPU 99; online: 0-1", 0, 99)
+	f("CPU 2 is offline; online: 0-1", 0, 1, 2)
 	if got := Intersect([]int{3, 1, 1}, []int{0, 1, 3}); !slices.Equal(got, []int{1, 3}) {
 		t.Errorf("Intersect: got %v", got)
 	}

@@ -12,7 +12,6 @@ import (
 // Bits of perf_event_attr that x/sys has no names for, by their position in
 // struct perf_event_attr of include/uapi/linux/perf_event.h.
 const (
-	bitNamespaces    = 1 << 28
 	bitKsymbol       = 1 << 29
 	bitBPFEvent      = 1 << 30
 	bitCgroup        = 1 << 32
@@ -87,8 +86,6 @@ func (c *Config) dummy(withID, ringCPU bool) unix.PerfEventAttr {
 	set(&a, unix.PerfBitMmap|unix.PerfBitMmap2, s.Mmap)
 	// A cgroup bit alone yields nothing; task makes the kernel look at it.
 	set(&a, unix.PerfBitTask, s.Task || s.Cgroup)
-	set(&a, unix.PerfBitContextSwitch, s.Switch)
-	set(&a, bitNamespaces, s.Namespaces)
 	set(&a, bitCgroup, s.Cgroup)
 	set(&a, bitKsymbol, s.Ksymbol)
 	set(&a, bitBPFEvent, s.BPF)

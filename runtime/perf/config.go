@@ -102,7 +102,7 @@ const DefaultFreq = 4000
 
 // SideBand chooses the records about tasks.
 type SideBand struct {
-	Comm, Mmap, Task, Switch, Namespaces, Cgroup, Ksymbol, BPF, TextPoke bool
+	Comm, Mmap, Task, Cgroup, Ksymbol, BPF, TextPoke bool
 }
 
 func (s SideBand) any() bool { return s != SideBand{} }

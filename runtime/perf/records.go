@@ -47,20 +47,6 @@ type Lost struct {
 	Count uint64
 }
 
-// A Throttle record names the event that was paused or let go.
-type Throttle struct {
-	Time         event.Time
-	ID, StreamID uint64
-}
-
-// A Switch is a context switch. Other is known to CPU-wide events only: the
-// thread switched to (Out) or from.
-type Switch struct {
-	Out, Preempt       bool
-	OtherPID, OtherTID int32
-	Wide               bool
-}
-
 // bodyOf is the record's type, misc bits and what follows the header; ok is
 // false if it is of none of the types, or shorter than least.
 func bodyOf(e *event.Event, least int, types ...uint32) (typ uint32, misc uint16, body []byte, ok bool) {
@@ -166,34 +152,4 @@ func DecodeLost(e *event.Event) (Lost, bool) {
 		return Lost{}, false
 	}
 	return Lost{ID: le64(b, 0), Count: le64(b, 8)}, true
-}
-
-// DecodeThrottle reads a THROTTLE or UNTHROTTLE record.
-func DecodeThrottle(e *event.Event) (Throttle, bool) {
-	_, _, b, ok := bodyOf(e, 24, unix.PERF_RECORD_THROTTLE, unix.PERF_RECORD_UNTHROTTLE)
-	if !ok {
-		return Throttle{}, false
-	}
-	return Throttle{Time: event.Time(le64(b, 0)), ID: le64(b, 8), StreamID: le64(b, 16)}, true
-}
-
-// DecodeSwitch reads a SWITCH or SWITCH_CPU_WIDE record.
-func DecodeSwitch(e *event.Event) (Switch, bool) {
-	typ, misc, b, ok := bodyOf(e, 0, unix.PERF_RECORD_SWITCH, unix.PERF_RECORD_SWITCH_CPU_WIDE)
-	if !ok {
-		return Switch{}, false
-	}
-	s := Switch{
-		Out:      misc&unix.PERF_RECORD_MISC_SWITCH_OUT != 0,
-		Preempt:  misc&unix.PERF_RECORD_MISC_SWITCH_OUT_PREEMPT != 0,
-		OtherPID: -1, OtherTID: -1,
-	}
-	if typ == unix.PERF_RECORD_SWITCH_CPU_WIDE {
-		if len(b) < 8 {
-			return Switch{}, false
-		}
-		s.Wide = true
-		s.OtherPID, s.OtherTID = int32(le32(b, 0)), int32(le32(b, 4))
-	}
-	return s, true
 }

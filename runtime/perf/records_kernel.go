@@ -9,16 +9,6 @@ import (
 // This file reads the records about kernel text, namespaces and cgroups.
 // Their events are of Kind Other.
 
-// A Namespace is one link of /proc/PID/ns, in the order of the NS_INDEX
-// constants of the kernel: net, uts, ipc, pid, user, mnt, cgroup.
-type Namespace struct{ Dev, Ino uint64 }
-
-// Namespaces lists the namespaces that a thread entered.
-type Namespaces struct {
-	PID, TID int32
-	Links    []Namespace
-}
-
 // A Cgroup is a cgroup that was made.
 type Cgroup struct {
 	ID   uint64
@@ -48,23 +38,6 @@ type BPFEvent struct {
 type TextPoke struct {
 	Addr     uint64
 	Old, New []byte
-}
-
-// DecodeNamespaces reads a NAMESPACES record.
-func DecodeNamespaces(e *event.Event) (Namespaces, bool) {
-	_, _, b, ok := bodyOf(e, 16, unix.PERF_RECORD_NAMESPACES)
-	if !ok {
-		return Namespaces{}, false
-	}
-	n := le64(b, 8)
-	if n > uint64(len(b)-16)/16 {
-		return Namespaces{}, false
-	}
-	ns := Namespaces{PID: int32(le32(b, 0)), TID: int32(le32(b, 4)), Links: make([]Namespace, n)}
-	for i := range ns.Links {
-		ns.Links[i] = Namespace{le64(b, 16+16*i), le64(b, 24+16*i)}
-	}
-	return ns, true
 }
 
 // DecodeCgroup reads a CGROUP record.
