@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -76,7 +77,7 @@ func startWith(t testing.TB, bound time.Duration, prepare func(*exec.Cmd), args 
 	ctx, cancel := context.WithTimeout(context.Background(), bound)
 	p := &Process{t: t, args: args, cancel: cancel, bound: bound, start: time.Now()}
 	p.cmd = exec.CommandContext(ctx, args[0], args[1:]...)
-	p.cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC", "NO_COLOR=1")
+	p.cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC", "NO_COLOR=1", "PERF_CONFIG="+perfConfig())
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
 	// A group of its own, so that what a tracer started ends with it.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -94,6 +95,12 @@ func startWith(t testing.TB, bound time.Duration, prepare func(*exec.Cmd), args 
 		p.Wait()
 	})
 	return p
+}
+
+// perfConfig is the path of perf's configuration in tests.
+func perfConfig() string {
+	_, self, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(self), "perfconfig")
 }
 
 // PID is the process's number.

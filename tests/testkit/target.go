@@ -119,6 +119,14 @@ func (l *Target) settle() {
 	}
 }
 
+// Switches is a text that stays the same as long as no thread of the target
+// runs. Who attaches tracers one after the other, or ends them so, compares it:
+// what happens in between is seen by some of them only.
+func (l *Target) Switches() string {
+	text, _ := switches(l.PID())
+	return text
+}
+
 // switches is a text that changes whenever a thread of the process is given a
 // CPU or taken off it. On a busy machine that may take long, so it also tells
 // whether all threads sleep.
