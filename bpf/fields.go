@@ -58,16 +58,16 @@ func (g *gen) field(dst asm.Register, n *expr.Field) {
 	if f.Kind != event.Int {
 		refuse("field %s is not a number", f.Name)
 	}
+	if f.Name == "common_pid" && f.Size == 4 {
+		c.emit(asm.LoadMem(dst, asm.R10, g.pidTgid(), asm.Word))
+		return
+	}
 	if g.raw != nil {
 		g.rawField(dst, f.Name)
 		return
 	}
 	if f.Place != event.InRaw || g.kind == ebpf.PerfEvent {
 		refuse("field %s is not in the record", f.Name)
-	}
-	if f.Name == "common_pid" && f.Size == 4 {
-		c.emit(asm.LoadMem(dst, asm.R10, g.pidTgid(), asm.Word))
-		return
 	}
 	g.ctx(dst, f.Offset, f.Size, f.Signed)
 }

@@ -33,9 +33,15 @@ func TestProgramsHideNothing(t *testing.T) {
 		`tracepoint("sched:sched_switch").stack().stacks()`,
 		`tracepoint("syscalls:sys_enter_getppid").stack(kernel = False).by("stack").count()`,
 		`sample(freq = 997, event = "cpu-clock").stack().stacks()`,
+		`tracepoint("sched:sched_switch").where("traced(next_pid) && next_prio > 1000").count()`,
+		// Programs that send events.
+		`tracepoint("raw_syscalls:sys_exit").where("id * 2 == 19998").agg(x = agg.last("ret"))`,
+		`tracepoint("syscalls:sys_enter_getppid").where("nr_running > 100000").log()`,
+		`tracepoint("sched:sched_switch").where("prev_prio - next_prio > 1000").agg(x = agg.last("next_pid"))`,
 	} {
 		ours = append(ours, attach(t, l, "--engine", "bpf", "-c", program))
 	}
+	ours = append(ours, attach(t, l, "-c", `sample(freq = 997, event = "cpu-clock").where("nr_running > 100000").log()`))
 	quiet := attachPerf(t, l, "stat", "-x,", "-e", "syscalls:sys_enter_getppid", "-e", "sched:sched_switch")
 	native := attach(t, l, "--engine", "perf", "--format", "json", "-c", `tracepoint("sched:sched_switch").count()`)
 	l.Do()

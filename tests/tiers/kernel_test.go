@@ -64,20 +64,20 @@ def main(o):
         tracepoint("kmem:kfree").agg(n = agg.count(), at = agg.max("call_site")),
         tracepoint("kmem:mm_page_alloc").by("order").count(),
         tracepoint("sched:sched_wakeup").count(),
+        tracepoint("raw_syscalls:sys_exit").by("common_pid", "id").count(),
     ]
 `
 
-// asked is about threads that others wake and switch to.
+// asked is about threads that others switch to. (Wake-ups come in interrupts,
+// which the kernel does not let programs see that are in the middle of others.)
 const asked = `
 switch = tracepoint("sched:sched_switch")
-woken = tracepoint("sched:sched_waking")
 
 def main(o):
-    waits = join([woken.where("traced(pid)").key("pid")], [switch.where("traced(next_pid)").key("next_pid")])
+    waits = join([switch.where("traced(prev_pid)").key("prev_pid")], [switch.where("traced(next_pid)").key("next_pid")])
     return [
         switch.where("traced(next_pid)").by("next_comm").count(),
-        switch.where("traced(prev_pid)").by("prev_comm", "prev_prio").count(),
-        woken.where("!traced(pid) && pid > 0 && comm ~ \"load*\"").count(),
+        switch.where("traced(prev_pid) && prev_prio >= 100").by("prev_comm", "prev_prio").count(),
         waits.by("end.next_comm").agg(n = agg.count(), some = agg.count(where = "delay > 0")),
     ]
 `
