@@ -63,7 +63,7 @@ func countStacks() *b.Builtin {
 			{Name: "stack", Type: b.Expression, Named: true, Doc: "another stack than the event's own: start.stack of a pair, what a fold emits as stack or NAME_stack"},
 			{Name: "name", Type: b.String, Named: true, Doc: "what the value is called; else its expression"},
 		},
-		Returns: "stacks", Result: "a block for each stack, largest value or count first; --flame-graph and --pprof write it to files",
+		Returns: "stacks", Result: "a block for each stack, largest value or count first; those of several processes that read the same are one; --flame-graph and --pprof write it to files",
 		Errors: runtimeE, Source: "as stream.stack; names from kallsyms, ELF, perf maps, once for each address",
 		Cost: "100 ns per event; 350 bytes for each stack, of at most 262144; symbols are looked up when the result is shown",
 		Examples: []b.Example{{Code: `sample(freq = 99).stack().stacks().top(10)`, Output: "<stacks by comm>"},

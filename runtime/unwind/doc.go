@@ -17,6 +17,9 @@
 // maps and closures for each address, a thousand times the time that a sample
 // may take, and trusts its input.
 //
+// Go programs have their own tables, which remain when they are stripped: they
+// are turned into the same form.
+//
 // It does not look for what is not there: code without tables is walked by its
 // frame pointer if that leads anywhere, and the result says so.
 package unwind
