@@ -226,7 +226,7 @@ func (r *run) prepare() {
 	r.bindStackFiles()
 	r.readStacks()
 	p.Router.Limit = r.cfg.Options.ExitN
-	if r.live != nil && len(p.Logs) > 0 && !r.cfg.Options.IncludeSelf {
+	if r.live != nil && len(p.Logs)+len(p.Pushes) > 0 && !r.cfg.Options.IncludeSelf {
 		p.Router.SkipPID = int32(os.Getpid())
 	}
 	p.Router.Side = r.side
