@@ -28,7 +28,14 @@ func loopDevice(t *testing.T, scheduler string) (path, name string) {
 		t.Skipf("needs a loop device: %s", out.Stderr)
 	}
 	path = strings.TrimSpace(out.Stdout)
-	t.Cleanup(func() { testkit.Run(t, "losetup", "-d", path) })
+	// Detached while it is open, it goes with the last who has it open: also if
+	// this test is killed.
+	open, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { open.Close() })
+	testkit.Run(t, "losetup", "-d", path).Want(t, 0)
 	name = filepath.Base(path)
 	if err := os.WriteFile("/sys/block/"+name+"/queue/scheduler", []byte(scheduler), 0); err != nil {
 		t.Skipf("needs the I/O scheduler %s: %v", scheduler, err)
