@@ -43,7 +43,7 @@ func TestNamesAgreeWithPerf(t *testing.T) {
 	cpp, data := filepath.Join(dir, "shop"), filepath.Join(dir, "perf.data")
 	run(t, "g++", "-O1", "-fno-omit-frame-pointer", "-o", cpp, "../symbol/testdata/shop.cc")
 	script := "for i in 1 2 3; do " + cpp + " 0.1; ls -lR /usr/share/doc /proc/self >/dev/null; cat /proc/kallsyms >/dev/null; done"
-	run(t, "perf", "record", "-q", "-B", "-N", "-m", "1024", "-g", "-e", "cpu-clock", "-F", "997", "-o", data, "sh", "-c", script)
+	run(t, "perf", "record", "-q", "-B", "-N", "--no-bpf-event", "-m", "1024", "-g", "-e", "cpu-clock", "-F", "997", "-o", data, "sh", "-c", script)
 	r := load(t, data)
 	slices.SortStableFunc(r.events, func(a, b event.Event) int { return int(a.Time - b.Time) })
 	kernel := symbol.NewKernel("")

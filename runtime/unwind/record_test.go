@@ -44,7 +44,7 @@ func recordProgram(t testing.TB, build ...string) (prog, data string) {
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", strings.Join(build, " "), err, text)
 	}
-	run(t, "perf", "record", "-q", "-B", "-N", "-m", "4096", "-e", "cpu-clock:u", "-F", "397", "--call-graph", "dwarf,16384", "-o", data, prog, "0.4")
+	run(t, "perf", "record", "-q", "-B", "-N", "--no-bpf-event", "-m", "4096", "-e", "cpu-clock:u", "-F", "397", "--call-graph", "dwarf,16384", "-o", data, prog, "0.4")
 	return prog, data
 }
 

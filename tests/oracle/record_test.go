@@ -92,7 +92,7 @@ func TestLiveEqualsItsRecording(t *testing.T) {
 	ours := filepath.Join(t.TempDir(), "our.data")
 	events := []string{"-e", enter, "-e", leave, "-e", exited, "-e", "sched:sched_switch"}
 	writer := record(t, l, ours, events...)
-	perf := attachPerf(t, l, "record", append([]string{"-q", "-B", "-N", "-m", "1024"}, events...)...)
+	perf := attachPerf(t, l, "record", append([]string{"-q", "-B", "-N", "--no-bpf-event", "-m", "1024"}, events...)...)
 	var running []*testkit.Process
 	for _, p := range profilers {
 		running = append(running, attach(t, l, append(words(whole), p.args...)...))
