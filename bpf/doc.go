@@ -15,9 +15,10 @@
 // (division by zero, overflow) drops the event from its operator and counts
 // as event.Loss.Errors.
 //
-// Programs always return 1: a program on a tracepoint that returns 0 hides the
-// hit from every other user of perf events on the machine. Those of sampled
-// events return 0, which drops the sample of this event alone, that nobody reads.
+// Programs on tracepoints always return 1: one that returns 0 hides the hit from
+// every other user of perf events on the machine. Those of sampled events return
+// 0, which drops the sample of this event alone, that nobody reads; or, where
+// they decide about samples (Sieve), 1 for those to keep.
 //
 // Nothing is pinned, so nothing outlives the process, however it ends.
 package bpf

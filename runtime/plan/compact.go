@@ -19,8 +19,9 @@ import (
 //
 // It is done where it pays: for facts that only programs see, for predicates
 // that would let many events through, for a few fields of a large record. It is
-// not done where people see whole records, unless they ask for such a fact: the
-// flags of a record (interrupts, preemption) are not made yet when programs run.
+// not done, unless asked for, where joins or folds keep state. And it is not done
+// where people see whole records, unless they ask for such a fact: the flags of a
+// record (interrupts, preemption) are not made yet when programs run.
 
 // fewBytes of a record of fewOf bytes or more, on average, are worth a program.
 const (
@@ -57,6 +58,11 @@ func (b *builder) compact(evaluated map[*expr.Program]bool) {
 	}
 	c := &compactor{b: b, spec: &bpf.Spec{}}
 	err := c.build(evaluated)
+	if t.Engine != EngineBPF && len(b.moments) == 0 && len(p.Joins)+len(p.Folds) > 0 {
+		// An event that comes while programs are busy is counted as lost, but
+		// nobody knows where in a ring: state would not be reset across it.
+		return
+	}
 	if err == nil && c.why == "" {
 		if t.Engine != EngineBPF {
 			return

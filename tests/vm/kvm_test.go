@@ -182,7 +182,7 @@ ppscript record -e kvm:kvm_exit,kvm:kvm_entry -o r.data -- minikvm -mix 200
 $p --input r.data; echo NEXT
 b="ppscript bpf:kvm_exit --threshold 0 --format json"
 $b -- minikvm -mix 200; echo NEXT
-$b --system -- minikvm -vcpus 2 -mix 200; echo NEXT
+$b --system --engine bpf -- minikvm -vcpus 2 -mix 200; echo NEXT
 $b --system --engine perf -- minikvm -vcpus 2 -mix 200; echo NEXT
 set +e`
 
