@@ -2,7 +2,6 @@ package oracle
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"testing"
 
 	"ppscript/tests/testkit"
@@ -11,9 +10,8 @@ import (
 // Late timers are those that perf's samples show, one by one.
 func TestIrqOffEqualsPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
-	file := filepath.Join(t.TempDir(), "perf.data")
-	testkit.Run(t, "perf", "record", "-q", "-a", "-C", "0", "-m", "1024", "-e", "cpu-clock/period=1000000/", "-o", file, "--",
-		testkit.Load(t), "-spin", "50", "-sleep", "20").Want(t, 0)
+	file, _ := perfRecord(t, "-a", "-C", "0", "-e", "cpu-clock/period=1000000/", "--",
+		testkit.Load(t), "-spin", "50", "-sleep", "20")
 	const than = 1_005_000
 	late, longest, total, last0 := int64(0), int64(0), int64(0), int64(0)
 	lines := perfScript(t, file)
@@ -41,9 +39,8 @@ func TestIrqOffEqualsPerfScript(t *testing.T) {
 // Softirqs are measured from entry to exit, on each CPU.
 func TestNestedTraceEqualsPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
-	file := filepath.Join(t.TempDir(), "perf.data")
-	testkit.Run(t, "perf", "record", "-q", "-a", "-m", "1024", "-e", "irq:softirq_entry,irq:softirq_exit", "-o", file, "--",
-		testkit.Load(t), "-sleep", "100", "-spin", "20").Want(t, 0)
+	file, _ := perfRecord(t, "-a", "-e", "irq:softirq_entry,irq:softirq_exit", "--",
+		testkit.Load(t), "-sleep", "100", "-spin", "20")
 	calls, total, longest := int64(0), int64(0), int64(0)
 	began := map[int]int64{}
 	for _, l := range perfScript(t, file) {
@@ -66,9 +63,8 @@ func TestNestedTraceEqualsPerfScript(t *testing.T) {
 // Bytes that are allocated, freed and left are those of perf's lines.
 func TestKmemprofEqualsPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
-	file := filepath.Join(t.TempDir(), "perf.data")
-	testkit.Run(t, "perf", "record", "-q", "-a", "-C", "0", "-m", "4096", "-e", "kmem:kmalloc,kmem:kfree", "-o", file, "--",
-		testkit.Load(t), "-fail", "50", "-spin", "10").Want(t, 0)
+	file, _ := perfRecord(t, "-a", "-C", "0", "-e", "kmem:kmalloc,kmem:kfree", "--",
+		testkit.Load(t), "-fail", "50", "-spin", "10")
 	type sum struct{ count, bytes int64 }
 	var allocated, freed, left sum
 	size := map[string]int64{}

@@ -102,9 +102,8 @@ func TestTaskStateEqualsRusage(t *testing.T) {
 // same recording.
 func TestTaskStateEqualsTimehist(t *testing.T) {
 	live(t, testkit.Perf)
-	file := filepath.Join(t.TempDir(), "perf.data")
-	testkit.Run(t, "perf", "record", "-q", "-a", "-m", "2048", "-e", "sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,sched:sched_process_exec", "-o", file, "--",
-		testkit.Load(t), "-sleep", "50", "-switch", "100", "-spin", "10").Want(t, 0)
+	file, _ := perfRecord(t, "-a", "-e", "sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,sched:sched_process_exec", "--",
+		testkit.Load(t), "-sleep", "50", "-switch", "100", "-spin", "10")
 	hist := testkit.Run(t, "perf", "sched", "timehist", "-i", file).Want(t, 0)
 	//  7310.202359 [0000]  load-0[123]  wait  delay  run
 	row := regexp.MustCompile(`(?m)^ +\d+\.\d+ \[\d+\] +.*?\[(\d+)(?:/\d+)?\] +([\d.]+) +([\d.]+) +([\d.]+) *$`)
