@@ -21,8 +21,9 @@ ppscript -c 'kprobe("do_sys_openat2", args = "int dfd, char *name", filter = "df
 echo BEGIN returns
 ppscript -c 'join([kprobe("do_sys_openat2")], [kretprobe("do_sys_openat2", ret = "int")], key = "tid").latency()' -- sh -c "$loop"
 echo BEGIN knob
-(sleep 2; for v in 77 78 79; do echo $v >/proc/sys/kernel/perf_cpu_time_max_percent; done; sleep 1) &
-ppscript breakpoint sysctl_perf_cpu_time_max_percent/4:w -N 3 -g --filter 'data > 76' --duration 8
+while [ ! -e /tmp/seen ]; do for v in 77 78 79; do echo $v >/proc/sys/kernel/perf_cpu_time_max_percent; done; sleep 0.3; done &
+ppscript breakpoint sysctl_perf_cpu_time_max_percent/4:w -N 3 -g --filter 'data > 76' --duration 40
+touch /tmp/seen
 echo BEGIN refusals
 ppscript kprobe_typo 2>&1
 ppscript -c 'kprobe("do_sys_openat22").log()' 2>&1
