@@ -38,7 +38,7 @@ func TestFoldedPeriodsEqualPerfScript(t *testing.T) {
 func TestTaskStateShowsStacks(t *testing.T) {
 	live(t)
 	out := testkit.Run(t, testkit.PPScript(t), "task-state", "-g", "-S", "--than", "100us", "--filter", "load-0", "-m", "1024", "--format", "json", "--",
-		testkit.Load(t), "-sleep", "20").Want(t, 0)
+		testkit.Load(t), "-sleep", "100").Want(t, 0)
 	has := func(stack []testkit.Frame, part string) bool {
 		return slices.ContainsFunc(stack, func(f testkit.Frame) bool { return strings.Contains(f.Symbol, part) })
 	}
@@ -55,6 +55,6 @@ func TestTaskStateShowsStacks(t *testing.T) {
 		}
 	}
 	if sleeps < 10 {
-		t.Errorf("got %d of 20 sleeps with their stack and that of the timer that ended them", sleeps)
+		t.Errorf("got %d of 100 sleeps with their stack and that of the timer that ended them", sleeps)
 	}
 }
