@@ -335,6 +335,7 @@ func (g *gen) wait(f *Feed, key, now int16, done label) {
 		}
 		put(ebpf.UpdateNoExist)
 		c.ifImm(asm.JEq, asm.R0, 0, done)
+		c.widen()
 		c.ifImm(asm.JNE, asm.R0, -17, full) // EEXIST
 		g.count(statUnmatched)
 		put(ebpf.UpdateAny)

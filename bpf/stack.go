@@ -218,6 +218,7 @@ func (g *gen) keep(key int16, n int, full label) {
 	c.addr(asm.R2, key)
 	c.emit(asm.Mov.Reg(asm.R3, asm.R7), asm.Mov.Imm(asm.R4, int32(ebpf.UpdateNoExist)))
 	c.call(asm.FnMapUpdateElem)
+	c.widen()
 	c.ifImm(asm.JEq, asm.R0, -17, kept) // EEXIST
 	c.ifImm(asm.JNE, asm.R0, 0, full)
 	if _, user := g.spec.chain(); user > 0 {
@@ -233,6 +234,12 @@ func (g *gen) keep(key int16, n int, full label) {
 	}
 	c.place(kept)
 	c.stack = mark
+}
+
+// widen makes a number of 64 bits of what a map's function returned. Up to 6.3
+// it has 32: the kernel calls the function itself, which returned an int.
+func (c *code) widen() {
+	c.emit(asm.LSh.Imm(asm.R0, 32), asm.ArSh.Imm(asm.R0, 32))
 }
 
 func stacksMap(generation int) string { return "stacks_" + itoa(generation) }

@@ -96,7 +96,7 @@ func TestARM64(t *testing.T) {
 begin() { echo; echo BEGIN "$1"; }
 stacks() { # NAME UNWIND PROGRAM
 	begin "$1"
-	ppscript --engine perf --flame-graph /tmp/o.folded -c "sample(freq = 500, exclude_kernel = True).stack(unwind = \"$2\").stacks(\"period\").top(1)" -- $3 0.6 >/tmp/log 2>&1 || cat /tmp/log
+	ppscript --flame-graph /tmp/o.folded -c "sample(freq = 500, exclude_kernel = True).stack(unwind = \"$2\").stacks(\"period\").top(1)" -- $3 0.6 >/tmp/log 2>&1 || cat /tmp/log
 	cat /tmp/o.folded; rm /tmp/o.folded
 }
 begin hwstat; ppscript hwstat --format json -- chain 0.3
