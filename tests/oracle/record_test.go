@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -75,10 +76,7 @@ func toText(v any) string {
 // stamps, so only counts can be compared.)
 func TestLiveEqualsItsRecording(t *testing.T) {
 	live(t, testkit.Perf)
-	profilers := []struct {
-		args    []string
-		columns []string
-	}{
+	profilers := []recorded{
 		{[]string{"top", "-e", enter + "//key=id/", "-e", leave + "//key=id/alias=ret/top-add=ret/"}, []string{"ID", "SYS_ENTER", "RET"}},
 		{[]string{"top", "-e", "sched:sched_switch//key=prev_pid/comm=prev_comm/"}, []string{"PREV_PID", "SCHED_SWITCH", "PREV_COMM"}},
 		{[]string{"num-dist", "-e", enter + "//num=id/"}, []string{"event", "calls", "total", "min", "avg", "p99", "max"}},
@@ -86,6 +84,22 @@ func TestLiveEqualsItsRecording(t *testing.T) {
 		{[]string{"-c", `tracepoint("raw_syscalls:sys_exit").by("_comm", bucket = lambda e: e.ret // 100 if e.ret > 0 else -1).agg(n = agg.count(), s = agg.sum("ret"))`},
 			[]string{"_comm", "bucket", "n", "s"}},
 	}
+	for tries := 1; !recordedAndLive(t, profilers, tries == 8); tries++ {
+		t.Log("again: perf's recording has no name for a thread that began while perf attached")
+	}
+}
+
+// A recorded is a profiler whose table is compared, and its columns.
+type recorded struct {
+	args    []string
+	columns []string
+}
+
+// recordedAndLive runs profilers live and on two recordings of the same run. It
+// compares nothing and returns false if perf missed the begin of a thread,
+// unless this is the last try.
+func recordedAndLive(t *testing.T, profilers []recorded, lastTry bool) bool {
+	t.Helper()
 	// One table each, however long the machine takes.
 	whole := []string{"--format", "json", "-i", "600s"}
 	l := testkit.StartTarget(t, "-getppid", "1500", "-switch", "100", "-fail", "25", "-sleep", "10")
@@ -105,17 +119,25 @@ func TestLiveEqualsItsRecording(t *testing.T) {
 	writer.Stop().Want(t, 0)
 	theirs := perf.end()
 	l.End()
+	var errs []string
 	for i, p := range profilers {
 		got := last(t, outputs[i].Stdout)
 		noLoss(t, got)
 		for _, file := range []string{ours, theirs} {
 			out := testkit.Run(t, append([]string{testkit.PPScript(t), "--format", "json", "--input", file}, words(p.args)...)...).Want(t, 0)
-			want := last(t, out.Stdout)
-			if g, w := rowsOf(got, p.columns...), rowsOf(want, p.columns...); !slices.Equal(g, w) || len(g) == 0 {
-				t.Errorf("%v:\nlive:\n%s\non %s:\n%s", p.args, strings.Join(g, "\n"), filepath.Base(file), strings.Join(w, "\n"))
+			g, w := rowsOf(got, p.columns...), rowsOf(last(t, out.Stdout), p.columns...)
+			if file == theirs && !lastTry && strings.Contains(strings.Join(w, " "), "comm=pid-") {
+				return false
+			}
+			if !slices.Equal(g, w) || len(g) == 0 {
+				errs = append(errs, fmt.Sprintf("%v:\nlive:\n%s\non %s:\n%s", p.args, strings.Join(g, "\n"), filepath.Base(file), strings.Join(w, "\n")))
 			}
 		}
 	}
+	for _, e := range errs {
+		t.Error(e)
+	}
+	return true
 }
 
 func words(args []string) []string { return append([]string(nil), args...) }
