@@ -109,9 +109,12 @@ func (o *ordered) index(entry uint64, e *event.Event) {
 		r = o.ringOf(cpu)
 	}
 	t := e.Time
-	if e.Kind != event.Sample && !timed(t) {
-		// Records that perf made from /proc have no time: they go before
-		// what is pending.
+	if e.Kind != event.Sample {
+		t = o.sideTime(e.Rec)
+	}
+	if !timed(t) {
+		// Records that perf made itself, from /proc or of BPF programs, have
+		// no time: they go before what is pending.
 		t = r.tail
 		r.mixed = r.mixed || t != 0
 	}
@@ -174,16 +177,22 @@ func (o *ordered) record(entry uint64) []byte {
 func (o *ordered) timeOf(entry uint64) event.Time {
 	rec := o.record(entry)
 	if le.Uint32(rec) != unix.PERF_RECORD_SAMPLE {
-		id, _ := o.f.common.SampleID(rec)
-		if !timed(id.Time) {
-			return 0
-		}
-		return id.Time
+		return o.sideTime(rec)
 	}
 	if !o.f.dec.Decode(rec, &o.probe) {
 		return 0
 	}
 	return o.probe.Time
+}
+
+// sideTime is when a record that is no sample was written, 0 if it does not
+// say so. The decoder's time will not do: it is the last one known then.
+func (o *ordered) sideTime(rec []byte) event.Time {
+	id, _ := o.f.common.SampleID(rec)
+	if !timed(id.Time) {
+		return 0
+	}
+	return id.Time
 }
 
 // round is called at a FINISHED_ROUND.
@@ -309,7 +318,7 @@ func (r *cpuRing) Read(dst []event.Event, until uint64) int {
 			e.CPU = r.cpu
 		}
 		if e.Kind != event.Sample {
-			if id, _ := r.o.f.common.SampleID(e.Rec); !timed(id.Time) {
+			if r.o.sideTime(e.Rec) == 0 {
 				e.Time = r.last
 			}
 		}

@@ -14,7 +14,8 @@ import (
 	"ppscript/runtime/event"
 )
 
-// A stamp is a sample at a time on a CPU.
+// A stamp is a sample at a time on a CPU; without a time, a record that perf
+// made itself.
 type stamp struct {
 	time event.Time
 	cpu  int32
@@ -22,6 +23,11 @@ type stamp struct {
 
 // record is the sample's record for sample_type TIME|CPU.
 func (s stamp) record() []byte {
+	if s.time == 0 {
+		b := header(unix.PERF_RECORD_KSYMBOL, 0, 48)
+		b = append(b, make([]byte, 16+8+8)...) // symbol, name, no time
+		return le.AppendUint64(b, uint64(uint32(s.cpu)))
+	}
 	b := header(unix.PERF_RECORD_SAMPLE, 0, 24)
 	b = le.AppendUint64(b, uint64(s.time))
 	return le.AppendUint64(b, uint64(uint32(s.cpu)))
@@ -36,7 +42,7 @@ func writeRounds(t *testing.T, compress bool, rounds ...[]stamp) string {
 		t.Fatal(err)
 	}
 	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_DUMMY,
-		Sample_type: unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU}
+		Sample_type: unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU, Bits: unix.PerfBitSampleIDAll}
 	if err := w.Add(StreamInfo{Attr: attr, IDs: []uint64{7}, Name: "dummy"}); err != nil {
 		t.Fatal(err)
 	}
@@ -102,6 +108,21 @@ func TestRoundsShowWhatIsComplete(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("compressed %v: got %q, want %q", compress, got, want)
 		}
+	}
+}
+
+// A record without a time among others does not show them too early: 35 was
+// written before 40, and comes a round later.
+func TestRecordsWithoutTime(t *testing.T) {
+	path := writeRounds(t, false,
+		[]stamp{{10, 0}, {30, 0}, {20, 1}},
+		[]stamp{{40, 0}, {0, 0}, {50, 0}},
+		[]stamp{{60, 0}, {35, 1}},
+	)
+	got, _ := polls(t, path, Options{})
+	want := []string{"map[0:[0 10 30] 1:[20]]", "map[0:[40 50] 1:[35]]", "map[0:[60]]"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
