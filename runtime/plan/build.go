@@ -294,6 +294,9 @@ func (b *builder) distinct(branches []branch) ([]branch, error) {
 			again := b.events[br.stream]
 			again.Filter, again.Native, again.NativeText = e.Filter, e.Native, e.NativeText
 			again.Stack = e.Stack
+			sc := *br.scope
+			sc.Stream = again.Stream
+			br.scope = &sc
 		}
 		seen = append(seen, br.stream)
 	}

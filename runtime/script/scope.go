@@ -34,7 +34,7 @@ func (f *Func) bind(events []*expr.Scope) (shape Shape, known bool) {
 		f.t.host.services = &events[0].Services
 	}
 	cache := f.views[0].cache // shared by all
-	cache.vars, cache.all, cache.schema = nil, nil, nil
+	cache.vars, cache.all, cache.stream = nil, nil, nil
 	add := func(list []*event.Schema, s *event.Schema) []*event.Schema {
 		if s == nil || slices.Contains(list, s) {
 			return list
@@ -55,12 +55,16 @@ func (f *Func) bind(events []*expr.Scope) (shape Shape, known bool) {
 				if part == "end" {
 					which, extra = expr.End, &shape.EndExtra
 				}
-				if cache.bind(sc.Parts[part], member, expr.Rebind(node, which, expr.Self)) {
+				if cache.bind(varsOf{schema: sc.Parts[part]}, member, expr.Rebind(node, which, expr.Self)) {
 					*extra = append(*extra, member)
 				}
 				continue
 			}
-			if cache.bind(sc.Schema, name, node) {
+			known := cache.bind(varsOf{schema: sc.Schema}, name, node)
+			if sc.Stream != nil {
+				known = cache.bind(varsOf{stream: sc.Stream.Index + 1}, name, node) || known
+			}
+			if known {
 				shape.Extra = append(shape.Extra, name)
 			}
 		}
@@ -68,17 +72,24 @@ func (f *Func) bind(events []*expr.Scope) (shape Shape, known bool) {
 	return shape, true
 }
 
-// bind makes a computed value an attribute of the events of s. Two streams of
-// one schema may compute it differently; an event does not tell which it is,
-// so that the name is then not known.
-func (c *viewCache) bind(s *event.Schema, name string, node expr.Node) bool {
-	byName := c.vars[s]
+// varsOf are the events that have computed values: those of a stream, known by
+// its index and 1, or all of a schema, as parts of pairs are.
+type varsOf struct {
+	stream int
+	schema *event.Schema
+}
+
+// bind makes a computed value an attribute of events. Where two streams of one
+// schema compute it differently and which of them an event is of is not known,
+// the name is not known either.
+func (c *viewCache) bind(of varsOf, name string, node expr.Node) bool {
+	byName := c.vars[of]
 	if byName == nil {
 		if c.vars == nil {
-			c.vars = map[*event.Schema]map[string]*expr.Program{}
+			c.vars = map[varsOf]map[string]*expr.Program{}
 		}
 		byName = map[string]*expr.Program{}
-		c.vars[s] = byName
+		c.vars[of] = byName
 	}
 	have, ok := byName[name]
 	switch {

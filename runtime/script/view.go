@@ -88,7 +88,7 @@ func (v *View) Attr(name string) (starlark.Value, error) {
 	if e == nil {
 		return nil, errStale
 	}
-	a := v.cache.find(schemaOf(e), name)
+	a := v.cache.find(e.Stream, name)
 	if a == nil {
 		return nil, v.unknown(name)
 	}
@@ -142,16 +142,16 @@ func fieldsHint(s *event.Schema) string {
 	return "list its fields: ppscript -e " + s.FullName() + " help"
 }
 
-// A viewCache finds the accessor of an attribute of a schema. The views of
+// A viewCache finds the accessor of an attribute of a stream's events. The views of
 // one Func share it.
 type viewCache struct {
-	schema *event.Schema // of recent
+	stream *event.Stream // of recent
 	recent [8]recent
 	next   uint8
-	all    map[*event.Schema]map[string]*access
+	all    map[*event.Stream]map[string]*access
 	texts  map[string]starlark.Value // texts made before, boxed
-	// vars are the computed values (let) of each schema's events.
-	vars  map[*event.Schema]map[string]*expr.Program
+	// vars are the computed values (let) of events.
+	vars  map[varsOf]map[string]*expr.Program
 	frame expr.Frame
 }
 
@@ -164,9 +164,9 @@ type recent struct {
 	acc  *access
 }
 
-// Fast path: same schema as the last event, a name seen before.
-func (c *viewCache) find(s *event.Schema, name string) *access {
-	if s == c.schema {
+// Fast path: same stream as the last event's, a name seen before.
+func (c *viewCache) find(s *event.Stream, name string) *access {
+	if s == c.stream {
 		p := unsafe.StringData(name)
 		for i := range c.recent {
 			if r := &c.recent[i]; r.data == p && r.n == len(name) {
@@ -177,25 +177,34 @@ func (c *viewCache) find(s *event.Schema, name string) *access {
 	return c.findSlow(s, name)
 }
 
-// Slow path: another schema, or a name that is not among the recent ones.
-func (c *viewCache) findSlow(s *event.Schema, name string) *access {
-	if s != c.schema {
-		c.schema = s
+// Slow path: another stream, or a name that is not among the recent ones.
+func (c *viewCache) findSlow(s *event.Stream, name string) *access {
+	if s != c.stream {
+		c.stream = s
 		c.recent = [8]recent{}
 	}
 	byName := c.all[s]
 	if byName == nil {
 		if c.all == nil {
-			c.all = map[*event.Schema]map[string]*access{}
+			c.all = map[*event.Stream]map[string]*access{}
 		}
 		byName = map[string]*access{}
 		c.all[s] = byName
 	}
 	acc, ok := byName[name]
 	if !ok {
-		if prog := c.vars[s][name]; prog != nil {
+		var schema *event.Schema
+		var prog *expr.Program
+		if s != nil {
+			schema = s.Schema
+			prog = c.vars[varsOf{stream: s.Index + 1}][name]
+		}
+		if prog == nil {
+			prog = c.vars[varsOf{schema: schema}][name]
+		}
+		if prog != nil {
 			acc = &access{how: howVar, prog: prog}
-		} else if acc = accessOf(s, name); acc == nil {
+		} else if acc = accessOf(schema, name); acc == nil {
 			return nil
 		}
 		byName[name] = acc
