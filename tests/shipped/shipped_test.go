@@ -84,6 +84,7 @@ var runs = map[string][]run{
 		{"", "load.data", []string{"-e", "sched:sched_wakeup//key=pid/", "-e", "sched:sched_switch//key=next_pid/", "--than", "100us"}},
 		{"perins", "load.data", []string{"-k", "_tid", "--perins", "-e", "raw_syscalls:sys_enter", "-e", "raw_syscalls:sys_exit"}},
 		{"pair", "load.data", []string{"-k", "_tid", "--impl", "pair", "-e", "raw_syscalls:sys_enter", "-e", "raw_syscalls:sys_exit"}},
+		{"syscalls", "load.data", []string{"--impl", "syscalls", "-e", "raw_syscalls:sys_enter", "-e", "raw_syscalls:sys_exit"}},
 		{"kvm", "kvm.data", []string{"-k", "_tid", "--cycle", "-e", "kvm:kvm_exit", "-e", "kvm:kvm_entry"}},
 	},
 	"nested_trace": {
