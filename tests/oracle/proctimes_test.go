@@ -36,12 +36,20 @@ func threads(t *testing.T, pid int, file string, field *regexp.Regexp) map[int]f
 	return of
 }
 
+// onOneCPU keeps a process on CPU 0, which is never idle for long then: kernels
+// have been seen to lose all switches away from the idle task of another CPU.
+func onOneCPU(t *testing.T, pid int) {
+	t.Helper()
+	testkit.Run(t, "taskset", "-acp", "0", strconv.Itoa(pid)).Want(t, 0)
+}
+
 var sumExec = regexp.MustCompile(`se\.sum_exec_runtime +: +([\d.]+)`)
 
 // A thread's time on the CPUs is what the kernel adds up for it.
 func TestOncpuEqualsProcSched(t *testing.T) {
 	live(t)
 	target := testkit.StartTarget(t, "-getppid", "100000", "-switch", "200", "-sleep", "20")
+	onOneCPU(t, target.PID())
 	ours := testkit.Start(t, testkit.PPScript(t), "oncpu", "-p", strconv.Itoa(target.PID()), "-i", "60s", "-m", "1024", "-v", "--format", "json")
 	ours.WaitStderr(" open event")
 	before := threads(t, target.PID(), "sched", sumExec)
@@ -73,7 +81,7 @@ func TestOncpuEqualsProcSched(t *testing.T) {
 func TestTaskStateEqualsRusage(t *testing.T) {
 	live(t)
 	out := testkit.Run(t, testkit.PPScript(t), "task-state", "--format", "json", "-m", "1024", "--filter", "load*", "--",
-		"bash", "-c", "TIMEFORMAT='used %3U %3S'; time "+testkit.Load(t)+" -getppid 200000 -sleep 100 -switch 50").Want(t, 0)
+		"taskset", "-c", "0", "bash", "-c", "TIMEFORMAT='used %3U %3S'; time "+testkit.Load(t)+" -getppid 200000 -sleep 100 -switch 50").Want(t, 0)
 	m := regexp.MustCompile(`used ([\d.]+) ([\d.]+)`).FindStringSubmatch(out.Stderr)
 	if m == nil {
 		t.Fatalf("bash: got %q, want times", out.Stderr)
@@ -103,7 +111,7 @@ func TestTaskStateEqualsRusage(t *testing.T) {
 func TestTaskStateEqualsTimehist(t *testing.T) {
 	live(t, testkit.Perf)
 	file, _ := perfRecord(t, "-a", "-e", "sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,sched:sched_process_exec", "--",
-		testkit.Load(t), "-sleep", "50", "-switch", "100", "-spin", "10")
+		"taskset", "-c", "0", testkit.Load(t), "-sleep", "50", "-switch", "100", "-spin", "10")
 	hist := testkit.Run(t, "perf", "sched", "timehist", "-i", file).Want(t, 0)
 	//  7310.202359 [0000]  load-0[123]  wait  delay  run
 	row := regexp.MustCompile(`(?m)^ +\d+\.\d+ \[\d+\] +.*?\[(\d+)(?:/\d+)?\] +([\d.]+) +([\d.]+) +([\d.]+) *$`)
