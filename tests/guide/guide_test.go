@@ -95,6 +95,7 @@ func newEnvironment(t *testing.T) *environment {
 	tids := threads(t, target.PID())
 	join(target.PID())
 	t.Cleanup(target.Work())
+	useDisk(t)
 	cpus := "0"
 	if out := testkit.Run(t, "nproc"); strings.TrimSpace(out.Stdout) != "1" {
 		cpus = "0-1"
@@ -105,6 +106,32 @@ func newEnvironment(t *testing.T) *environment {
 		"$OUT", e.out, "$DISK", disk(), "$LIBSTDCXX", library("libstdc++.so.6"),
 		"$PORT", freePort(t))
 	return e
+}
+
+// useDisk has the disk written to, which also makes interrupts, until the test
+// ends: a machine without other work may do nothing for a second.
+func useDisk(t *testing.T) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "written"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, stopped := make(chan bool), make(chan bool)
+	go func() {
+		defer close(stopped)
+		defer f.Close()
+		for tick := time.Tick(20 * time.Millisecond); ; {
+			select {
+			case <-stop:
+				return
+			case <-tick:
+				// If the disk is full, there are fewer events.
+				f.WriteAt([]byte("written\n"), 0)
+				f.Sync()
+			}
+		}
+	}()
+	t.Cleanup(func() { close(stop); <-stopped })
 }
 
 func (e *environment) expand(s string) string { return e.values.Replace(s) }

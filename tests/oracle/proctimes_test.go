@@ -36,20 +36,13 @@ func threads(t *testing.T, pid int, file string, field *regexp.Regexp) map[int]f
 	return of
 }
 
-// onOneCPU keeps a process on CPU 0, which is never idle for long then: kernels
-// have been seen to lose all switches away from the idle task of another CPU.
-func onOneCPU(t *testing.T, pid int) {
-	t.Helper()
-	testkit.Run(t, "taskset", "-acp", "0", strconv.Itoa(pid)).Want(t, 0)
-}
-
 var sumExec = regexp.MustCompile(`se\.sum_exec_runtime +: +([\d.]+)`)
 
 // A thread's time on the CPUs is what the kernel adds up for it.
 func TestOncpuEqualsProcSched(t *testing.T) {
 	live(t)
 	target := testkit.StartTarget(t, "-getppid", "100000", "-switch", "200", "-sleep", "20")
-	onOneCPU(t, target.PID())
+	target.OnOneCPU()
 	ours := testkit.Start(t, testkit.PPScript(t), "oncpu", "-p", strconv.Itoa(target.PID()), "-i", "60s", "-m", "1024", "-v", "--format", "json")
 	ours.WaitStderr(" open event")
 	before := threads(t, target.PID(), "sched", sumExec)

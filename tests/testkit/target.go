@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +41,13 @@ func StartTargetFor(t testing.TB, bound time.Duration, options ...string) *Targe
 	target.WaitStdout("ready\n")
 	target.settle()
 	return target
+}
+
+// OnOneCPU keeps the target on CPU 0, which its work keeps busy: kernels have
+// been seen where perf gets no switch away from the idle task of another CPU.
+func (l *Target) OnOneCPU() {
+	l.t.Helper()
+	Run(l.t, "taskset", "-acp", "0", strconv.Itoa(l.PID())).Want(l.t, 0)
 }
 
 // Do has the target do its work, and returns when it is done and at rest.

@@ -127,6 +127,7 @@ func agree(t *testing.T, program string) {
 func bothTiers(t *testing.T, program string) (a, b []testkit.Table, same bool) {
 	t.Helper()
 	l := testkit.StartTarget(t, "-getppid", "2000", "-sleep", "20", "-fail", "30", "-switch", "50")
+	l.OnOneCPU()
 	before := l.Switches()
 	kernel, native := run(t, l, "bpf", program), run(t, l, "perf", program)
 	same = l.Switches() == before
