@@ -1,0 +1,168 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// This file is what a run does from its first event to its last result.
+
+// pollTime is how long events may lie in a ring before somebody looks: without
+// it a slow trickle would be shown only when the ring is half full.
+const pollTime = 100 * time.Millisecond
+
+// loop runs until something ends it, then shows what there is.
+func (r *run) loop(ctx context.Context) error {
+	r.started = time.Now()
+	r.lastTick = r.started
+	defer r.work()()
+	o := &r.cfg.Options
+	var deadline, tick, usage time.Time
+	if o.Duration > 0 {
+		deadline = r.started.Add(o.Duration)
+	}
+	if o.Interval > 0 && r.world.file == nil {
+		tick = r.started.Add(o.Interval)
+	}
+	self := newUsage()
+	if o.UsageSelf > 0 {
+		usage = r.started.Add(o.UsageSelf)
+	}
+	for {
+		ended, err := r.wait(ctx, earliest(deadline, tick, usage))
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		r.feed(ended)
+		if err := r.sendRound(ended); err != nil {
+			return err
+		}
+		over := ended || r.plan.Watch && r.world.watch.over(now) || r.failed != nil || r.plan.Router.Done() || ctx.Err() != nil ||
+			!deadline.IsZero() && !now.Before(deadline)
+		if over {
+			return r.finish(ended)
+		}
+		if !tick.IsZero() && !now.Before(tick) {
+			if err := r.tick(false); err != nil {
+				return err
+			}
+			// Missed ticks are merged into one.
+			for !tick.After(now) {
+				tick = tick.Add(o.Interval)
+			}
+		}
+		if !usage.IsZero() && !now.Before(usage) {
+			r.world.say("%s", self.line())
+			usage = now.Add(o.UsageSelf)
+		}
+		if err := r.out.Flush(); err != nil {
+			return err
+		}
+	}
+}
+
+// work begins what goes on beside the run; the function that it returns ends it.
+func (r *run) work() (end func()) {
+	stop := make(chan struct{})
+	var working sync.WaitGroup
+	for _, w := range r.plan.Busy {
+		working.Go(func() { w.Work(stop) })
+	}
+	return func() {
+		close(stop)
+		working.Wait()
+	}
+}
+
+func earliest(ts ...time.Time) time.Time {
+	var first time.Time
+	for _, t := range ts {
+		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
+			first = t
+		}
+	}
+	return first
+}
+
+// wait polls the source, at most until next.
+func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) {
+	timeout := pollTime
+	for _, c := range r.counts {
+		next = earliest(next, c.next)
+	}
+	if !next.IsZero() {
+		timeout = max(0, min(timeout, time.Until(next)))
+	}
+	switch {
+	case r.kernel != nil:
+		err = r.kernel.wait(ctx, r, timeout)
+	case r.src != nil:
+		if err = r.sweep(); err == nil {
+			err = r.src.Poll(ctx, timeout)
+		}
+	case len(r.counts) > 0:
+		err = r.counts[0].counters.Wait(ctx, timeout)
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		return true, nil
+	case ctx.Err() != nil:
+		return false, nil
+	}
+	return false, err
+}
+
+// feed brings what is there to the operators.
+func (r *run) feed(final bool) {
+	if r.feeder != nil && !(r.plan.Overwrite && r.live != nil) {
+		r.feeder.Round(r.plan.Router.Events, final)
+	}
+	for _, c := range r.counts {
+		if err := c.due(time.Now()); err != nil && r.failed == nil {
+			r.failed = err
+		}
+	}
+}
+
+// finish stops the sources, takes what is left in them, and shows the last
+// results.
+func (r *run) finish(ended bool) error {
+	if r.live != nil && !r.plan.Router.Done() {
+		if err := r.live.Stop(); err != nil {
+			return err
+		}
+		if err := r.src.Poll(context.Background(), 0); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		r.feeder.Round(r.plan.Router.Events, true)
+	}
+	if err := r.sendRound(true); err != nil {
+		return err
+	}
+	if r.kernel != nil {
+		if err := r.kernel.stop(r); err != nil {
+			return err
+		}
+	}
+	for _, c := range r.counts {
+		if err := c.last(); err != nil {
+			return err
+		}
+	}
+	r.sayHolds()
+	if h := r.cfg.Hooks.Exit; h != nil && r.failed == nil {
+		r.failed = h()
+	}
+	if errors.Is(r.failed, syscall.EPIPE) {
+		return r.failed
+	}
+	if err := r.tick(true); err != nil {
+		return err
+	}
+	return r.out.Flush()
+}
