@@ -36,16 +36,10 @@ func profiler() *b.Builtin {
 		Examples: []b.Example{{Code: `profiler("task-state", "--than 10ms")`, Output: "<stream task-state>"},
 			{Code: `merge(tracepoint("raw_syscalls:sys_enter", filter = "id > 200"), profiler("page-faults", "-N 10")).log()`, Output: "<log>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			words, ok := c.Value("options").(starlark.Tuple)
-			var list []string
-			if ok {
-				for _, w := range words {
-					s, _ := starlark.AsString(w)
-					list = append(list, s)
-				}
-			} else {
+			list := c.Strings("options")
+			if text, ok := starlark.AsString(c.Value("options")); ok {
 				var err error
-				if list, err = splitWords(c.String("options")); err != nil {
+				if list, err = splitWords(text); err != nil {
 					return nil, c.Error("options", err, "close the quote")
 				}
 			}
