@@ -176,11 +176,7 @@ func (p *Process) WaitStderr(word string) {
 // WaitStderrTimes waits until the process said something with word that often.
 func (p *Process) WaitStderrTimes(word string, times int) {
 	p.t.Helper()
-	for deadline := time.Now().Add(limit); strings.Count(p.stderr.String(), word) < times; time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) || zombie(p.PID()) {
-			p.t.Fatalf("%s: did not say %q %d times\nstderr: %s", strings.Join(p.args, " "), word, times, p.stderr.String())
-		}
-	}
+	p.awaitOf(&p.stderr, fmt.Sprintf("%q %d times", word, times), func(text string) bool { return strings.Count(text, word) >= times })
 }
 
 // WaitStdout waits until the process printed something with word.
