@@ -1,7 +1,6 @@
 package oracle
 
 import (
-	"encoding/json"
 	"testing"
 
 	"ppscript/tests/testkit"
@@ -92,17 +91,11 @@ func TestKmemprofEqualsPerfScript(t *testing.T) {
 	out := testkit.Run(t, testkit.PPScript(t), "kmemprof", "--input", file, "-k", "ptr", "-e", "kmem:kmalloc//size=bytes_alloc/", "-e", "kmem:kfree",
 		"--format", "json").Want(t, 0)
 	want := map[string]sum{"allocated": allocated, "freed": freed, "allocated and not freed": left}
-	for _, r := range testkit.Records(t, out.Stdout) {
-		if r.Type != "stacks" {
-			continue
-		}
-		var s struct {
-			Title  string
-			Stacks []struct{ Count, Value int64 }
-		}
-		if err := json.Unmarshal(r.Data, &s); err != nil {
-			t.Fatal(err)
-		}
+	type stacks struct {
+		Title  string
+		Stacks []struct{ Count, Value int64 }
+	}
+	for _, s := range testkit.All[stacks](t, out.Stdout, "stacks") {
 		var got sum
 		for _, x := range s.Stacks {
 			got.count += x.Count

@@ -1,7 +1,6 @@
 package oracle
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -80,15 +79,12 @@ func TestKernelQuantilesAreExact(t *testing.T) {
 		}
 	}
 	checked := 0
-	for _, r := range testkit.Records(t, out) {
-		var h struct {
-			Rows []struct{ Buckets [][3]*int64 }
-		}
-		if r.Type != "histogram" {
-			continue
-		}
-		if err := json.Unmarshal(r.Data, &h); err != nil || len(h.Rows) != 1 {
-			t.Fatalf("%s: %v", r.Data, err)
+	type histogram struct {
+		Rows []struct{ Buckets [][3]*int64 }
+	}
+	for _, h := range testkit.All[histogram](t, out, "histogram") {
+		if len(h.Rows) != 1 {
+			t.Fatalf("got %d rows of a histogram, want 1", len(h.Rows))
 		}
 		for _, b := range h.Rows[0].Buckets {
 			want := int64(0)

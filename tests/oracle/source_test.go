@@ -1,7 +1,6 @@
 package oracle
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -50,22 +49,16 @@ func TestSourceShowsTheMiddleOfAPair(t *testing.T) {
 		"taskset", "-c", "0", "sleep", "0.1").Want(t, 0)
 	const slept = 2 // S, as task-state numbers states
 	found := 0
-	for _, r := range testkit.Records(t, out.Stdout) {
-		if r.Type != "detail" {
-			continue
+	type pair struct {
+		Delay  int64
+		Start  struct{ TID int }
+		Events []struct {
+			Part, Event string
+			Fields      struct{ Task, State, Lasted int64 }
+			Stack       []struct{ Symbol string }
 		}
-		var d struct {
-			Delay  int64
-			Start  struct{ TID int }
-			Events []struct {
-				Part, Event string
-				Fields      struct{ Task, State, Lasted int64 }
-				Stack       []struct{ Symbol string }
-			}
-		}
-		if err := json.Unmarshal(r.Data, &d); err != nil {
-			t.Fatal(err)
-		}
+	}
+	for _, d := range testkit.All[pair](t, out.Stdout, "detail") {
 		for _, e := range d.Events {
 			f := e.Fields
 			if e.Part != "between" || e.Event != "fold:task-state" || f.State != slept || f.Task != int64(d.Start.TID) {
@@ -76,7 +69,7 @@ func TestSourceShowsTheMiddleOfAPair(t *testing.T) {
 				t.Errorf("got a sleep of %d ns in a call of %d", f.Lasted, d.Delay)
 			}
 			if len(e.Stack) == 0 {
-				t.Errorf("the sleep has no stack: %s", r.Data)
+				t.Errorf("the sleep has no stack: %+v", d)
 			}
 		}
 	}
