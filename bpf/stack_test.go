@@ -22,7 +22,7 @@ func TestStacks(t *testing.T) {
 	}
 	enter := schemaOf(t, fs, "raw_syscalls", "sys_enter")
 	const most = 64
-	run := func(spec StackSpec) (found []Stack, counts map[uint64]uint64) {
+	once := func(spec StackSpec) (found []Stack, counts map[uint64]uint64) {
 		t.Helper()
 		table := &Table{Name: "stacks", Args: 1, Aggs: []agg.Agg{{Op: agg.Count}}}
 		s := &Spec{Tables: []*Table{table}, Events: []*Event{{Schema: enter, Label: "enter", Filter: node(t, enter, fmt.Sprintf("id == %d", unix.SYS_GETPPID)), Stack: &spec,
@@ -41,6 +41,17 @@ func TestStacks(t *testing.T) {
 		}, func(_ *Table, p *agg.Partial) { counts[uint64(p.Key[0])] += p.Hits })
 		if err != nil {
 			t.Fatal(err)
+		}
+		return found, counts
+	}
+	// The kernel's way to a tracepoint's programs changes when another tracer
+	// comes to it or leaves: calls around such a moment have two stacks.
+	run := func(spec StackSpec) (found []Stack, counts map[uint64]uint64) {
+		t.Helper()
+		for range 20 {
+			if found, counts = once(spec); len(found) == 1 {
+				break
+			}
 		}
 		return found, counts
 	}
@@ -65,7 +76,8 @@ func TestStacks(t *testing.T) {
 		t.Errorf("got %+v, %v, want the user part alone", found, counts)
 	}
 	found, counts = run(StackSpec{Kernel: true, Max: most})
-	if len(found) != 1 || counts[1] != 1000 || found[0].PID != -1 || len(found[0].Kernel) != len(full.Kernel) {
+	if len(found) != 1 || counts[1] != 1000 || found[0].PID != -1 || len(found[0].User) != 0 || len(found[0].Kernel) == 0 ||
+		found[0].Kernel[len(found[0].Kernel)-1] != full.Kernel[len(full.Kernel)-1] {
 		t.Errorf("got %+v, %v, want the kernel's part alone", found, counts)
 	}
 	short := len(full.Kernel) + 1

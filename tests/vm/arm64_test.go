@@ -2,13 +2,14 @@ package vm
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"ppscript/tests/testkit"
 )
 
 // This file is what only an arm64 guest shows: a CPU with counters, and that
@@ -46,11 +47,8 @@ func share(t *testing.T, folded, frame string) (part float64, lines int) {
 	return float64(those) / float64(max(1, all)), lines
 }
 
-// A row is a row of a table in JSON.
-type row map[string]any
-
 // number is a column that is a number, or a text of one.
-func (r row) number(t *testing.T, column string) float64 {
+func number(t *testing.T, r testkit.Row, column string) float64 {
 	t.Helper()
 	f, err := strconv.ParseFloat(fmt.Sprint(r[column]), 64)
 	if err != nil {
@@ -60,16 +58,10 @@ func (r row) number(t *testing.T, column string) float64 {
 }
 
 // rows are the rows of the last table in JSON.
-func rows(t *testing.T, output string) (rows []row) {
+func rows(t *testing.T, output string) (rows []testkit.Row) {
 	t.Helper()
-	for line := range strings.Lines(output) {
-		var r struct {
-			Type string
-			Data struct{ Rows []row }
-		}
-		if json.Unmarshal([]byte(line), &r) == nil && r.Type == "table" {
-			rows = r.Data.Rows
-		}
+	for _, table := range testkit.Tables(t, output) {
+		rows = table.Rows
 	}
 	if len(rows) == 0 {
 		t.Fatalf("got no rows in\n%s", output)
@@ -120,18 +112,18 @@ exit 0`, calls)
 	got := parts(bytes.ReplaceAll(r.Output, []byte("\r"), nil))
 
 	hw := rows(t, got["hwstat"])[0]
-	if cycles, insns, ipc := hw.number(t, "CYCLES"), hw.number(t, "INSNS"), hw.number(t, "IPC"); cycles < 0.25e9 || cycles > 0.6e9 ||
+	if cycles, insns, ipc := number(t, hw, "CYCLES"), number(t, hw, "INSNS"), number(t, hw, "IPC"); cycles < 0.25e9 || cycles > 0.6e9 ||
 		insns < 0.45*cycles || insns > 0.55*cycles || ipc < 0.45 || ipc > 0.55 {
 		t.Errorf("hwstat of 0.3 s: got %v, want 0.3e9 cycles and half as many instructions", hw)
 	}
 	// The sum of the periods is what was counted, up to the last period.
-	sampled := row{}
+	sampled := testkit.Row{}
 	for _, r := range rows(t, got["cycles"]) {
 		if r["comm"] == "chain" { // it had another name before it was executed
 			sampled = r
 		}
 	}
-	if n, sum := sampled.number(t, "n"), sampled.number(t, "sum"); n < 50 || sum < 0.4e9 || sum > 0.9e9 {
+	if n, sum := number(t, sampled, "n"), number(t, sampled, "sum"); n < 50 || sum < 0.4e9 || sum > 0.9e9 {
 		t.Errorf("samples of 0.5 s: got %v, want hundreds of samples of 0.5e9 cycles", sampled)
 	}
 	want := func(name, pattern string, times int) {
@@ -169,8 +161,8 @@ exit 0`, calls)
 	for _, engine := range []string{"bpf", "perf"} {
 		n := 0.0
 		for _, r := range rows(t, got[engine]) {
-			if r.number(t, "id") == getppid {
-				n = r.number(t, "count")
+			if number(t, r, "id") == getppid {
+				n = number(t, r, "count")
 			}
 		}
 		if n != calls {

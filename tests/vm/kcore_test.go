@@ -29,11 +29,8 @@ grep -o 'text":"kind=text-poke name=get_page_from_freelist.*old=[^"]*\|text":"ki
 echo BEGIN end
 exit 0`
 	r := Run(t, Guest{CPUs: 1, MemoryMiB: 512, Files: map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}}, "cd /w; PATH=/w:$PATH"+script)
-	part := func(name string) string {
-		_, text, _ := strings.Cut(string(r.Output), "BEGIN "+name+"\n")
-		text, _, _ = strings.Cut(text, "BEGIN ")
-		return strings.TrimSpace(text)
-	}
+	got := parts(r.Output)
+	part := func(name string) string { return strings.TrimSpace(got[name]) }
 	if got, want := part("text"), part("want"); got != want || want == "" {
 		t.Errorf("the command line: got %q, want %q", got, want)
 	}
