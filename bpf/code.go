@@ -20,9 +20,20 @@ type Refusal struct{ Why string }
 
 func (r *Refusal) Error() string { return r.Why }
 
-// refuse leaves the generator; Generate turns it into its error.
+// refuse leaves the generator; caught turns it into an error.
 func refuse(format string, args ...any) {
 	panic(&Refusal{fmt.Sprintf(format, args...)})
+}
+
+// caught is deferred by who makes an image: a refusal is its error.
+func caught(im **Image, err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case *Refusal:
+		*im, *err = nil, r
+	default:
+		panic(r)
+	}
 }
 
 // stackSize is the kernel's MAX_BPF_STACK.

@@ -77,15 +77,7 @@ type gen struct {
 // Generate makes the programs of s for a target. The error is a *Refusal if s
 // cannot run in the kernel.
 func Generate(s *Spec, host *Host, t *Target) (im *Image, err error) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case *Refusal:
-			im, err = nil, r
-		default:
-			panic(r)
-		}
-	}()
+	defer caught(&im, &err)
 	im = &Image{Spec: s, Target: t, host: host, asks: s.asks()}
 	gens := make([]*gen, len(s.Events))
 	at := t

@@ -14,15 +14,7 @@ import (
 // Sieve makes the program that keeps the samples for which all of preds hold.
 // The error is a *Refusal if one cannot be evaluated in the kernel.
 func Sieve(label string, preds []expr.Node, host *Host) (im *Image, err error) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case *Refusal:
-			im, err = nil, r
-		default:
-			panic(r)
-		}
-	}()
+	defer caught(&im, &err)
 	im = &Image{host: host, Target: &Target{}, Spec: &Spec{}}
 	g := &gen{code: newCode(), host: host, spec: im.Spec, image: im, kind: ebpf.PerfEvent}
 	c := g.code
