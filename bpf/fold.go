@@ -242,10 +242,7 @@ func (g *gen) findState(f *Fold, key, state int16, full label) {
 	found := c.label()
 	if f.tasks {
 		begun := c.label()
-		c.call(asm.FnGetCurrentTaskBtf)
-		c.emit(asm.Mov.Reg(asm.R2, asm.R0), asm.Mov.Imm(asm.R3, 0), asm.Mov.Imm(asm.R4, 1))
-		c.mapPtr(asm.R1, f.mapName())
-		c.call(asm.FnTaskStorageGet)
+		c.taskValue(f.mapName(), true)
 		c.ifImm(asm.JEq, asm.R0, 0, full)
 		c.emit(asm.LoadMem(asm.R1, asm.R0, foldLock, asm.DWord))
 		c.ifImm(asm.JNE, asm.R1, 0, begun)
@@ -260,21 +257,8 @@ func (g *gen) findState(f *Fold, key, state int16, full label) {
 		c.store(state, asm.R0)
 		return
 	}
-	look := func() {
-		c.mapPtr(asm.R1, f.mapName())
-		c.addr(asm.R2, key)
-		c.call(asm.FnMapLookupElem)
-		c.ifImm(asm.JNE, asm.R0, 0, found)
-	}
-	look()
-	// Slow path: a new key. That another CPU makes it at the same time is no
-	// error.
-	c.mapPtr(asm.R1, f.mapName())
-	c.addr(asm.R2, key)
-	c.mapValue(asm.R3, f.initName(), 0)
-	c.emit(asm.Mov.Imm(asm.R4, int32(ebpf.UpdateNoExist)))
-	c.call(asm.FnMapUpdateElem)
-	look()
+	c.look(f.mapName(), key, found)
+	c.fresh(f.mapName(), f.initName(), key, found) // slow path: a new key
 	c.goTo(full)
 	c.place(found)
 	c.store(state, asm.R0)

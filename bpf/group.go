@@ -128,38 +128,20 @@ func (g *gen) row(u *unit, n int, key, stack int16, found, full label) {
 		c.ifImm(asm.JGE, asm.R0, denseRows, hash)
 		k := c.alloc(8)
 		c.emit(asm.StoreMem(asm.R10, k, asm.R0, asm.Word))
-		c.mapPtr(asm.R1, u.dense[n])
-		c.addr(asm.R2, k)
-		c.call(asm.FnMapLookupElem)
-		c.ifImm(asm.JNE, asm.R0, 0, found)
+		c.look(u.dense[n], k, found)
 		c.place(hash)
 	}
-	look := func(name string) {
-		c.mapPtr(asm.R1, name)
-		c.addr(asm.R2, key)
-		c.call(asm.FnMapLookupElem)
-		c.ifImm(asm.JNE, asm.R0, 0, found)
-	}
-	look(u.rows[n])
-	// Slow path: a new row. That another CPU makes it at the same time is no
-	// error.
+	c.look(u.rows[n], key, found)
+	// Slow path: a new row.
 	if stack != 0 {
 		g.keep(stack, n, full)
 	}
-	fresh := func(name string) {
-		c.mapPtr(asm.R1, name)
-		c.addr(asm.R2, key)
-		c.mapValue(asm.R3, t.zeroMap(), 0)
-		c.emit(asm.Mov.Imm(asm.R4, int32(ebpf.UpdateNoExist)))
-		c.call(asm.FnMapUpdateElem)
-		look(name)
-	}
-	fresh(u.rows[n])
+	c.fresh(u.rows[n], t.zeroMap(), key, found)
 	if len(u.spare) > 0 {
 		// A map that grows has memory for a row or two; for more, interrupts
 		// must be enabled first.
-		look(u.spare[n])
-		fresh(u.spare[n])
+		c.look(u.spare[n], key, found)
+		c.fresh(u.spare[n], t.zeroMap(), key, found)
 	}
 	c.stack = mark
 }
@@ -325,16 +307,9 @@ func (g *gen) sketch(u *unit, arg int, generation int16, full label) {
 	c.store(key, asm.R7)
 	c.store(key+8, asm.R4)
 	bucket := func(n int) {
-		c.mapPtr(asm.R1, u.sketch[n])
-		c.addr(asm.R2, key)
-		c.call(asm.FnMapLookupElem)
-		c.ifImm(asm.JNE, asm.R0, 0, have)
+		c.look(u.sketch[n], key, have)
 		c.emit(storeImm(asm.R10, one, 1))
-		c.mapPtr(asm.R1, u.sketch[n])
-		c.addr(asm.R2, key)
-		c.addr(asm.R3, one)
-		c.emit(asm.Mov.Imm(asm.R4, int32(ebpf.UpdateNoExist)))
-		c.call(asm.FnMapUpdateElem)
+		c.put(u.sketch[n], key, one, ebpf.UpdateNoExist)
 	}
 	done, made := c.label(), c.label()
 	if generation != 0 {

@@ -207,10 +207,7 @@ func (g *gen) end(f *Feed, key, now int16, starting label) {
 	mark := c.stack
 	alone, cancelled := c.label(), c.label()
 	if j.tasks {
-		c.call(asm.FnGetCurrentTaskBtf)
-		c.emit(asm.Mov.Reg(asm.R2, asm.R0), asm.Mov.Imm(asm.R3, 0), asm.Mov.Imm(asm.R4, 0))
-		c.mapPtr(asm.R1, j.mapName())
-		c.call(asm.FnTaskStorageGet)
+		c.taskValue(j.mapName(), false)
 		c.ifImm(asm.JEq, asm.R0, 0, alone)
 		c.emit(asm.LoadMem(asm.R1, asm.R0, waitEvent, asm.DWord))
 		c.ifImm(asm.JEq, asm.R1, 0, alone)
@@ -312,10 +309,7 @@ func (g *gen) wait(f *Feed, key, now int16, done label) {
 		c.store(at, asm.R0)
 	}
 	if j.tasks {
-		c.call(asm.FnGetCurrentTaskBtf)
-		c.emit(asm.Mov.Reg(asm.R2, asm.R0), asm.Mov.Imm(asm.R3, 0), asm.Mov.Imm(asm.R4, 1))
-		c.mapPtr(asm.R1, j.mapName())
-		c.call(asm.FnTaskStorageGet)
+		c.taskValue(j.mapName(), true)
 		c.ifImm(asm.JEq, asm.R0, 0, full)
 		c.emit(asm.Mov.Reg(asm.R7, asm.R0), asm.LoadMem(asm.R1, asm.R7, waitEvent, asm.DWord))
 		c.ifImm(asm.JEq, asm.R1, 0, fresh)
@@ -326,19 +320,12 @@ func (g *gen) wait(f *Feed, key, now int16, done label) {
 			c.emit(asm.StoreMem(asm.R7, int16(o), asm.R1, asm.DWord))
 		}
 	} else {
-		put := func(flags ebpf.MapUpdateFlags) {
-			c.mapPtr(asm.R1, j.mapName())
-			c.addr(asm.R2, key)
-			c.addr(asm.R3, value)
-			c.emit(asm.Mov.Imm(asm.R4, int32(flags)))
-			c.call(asm.FnMapUpdateElem)
-		}
-		put(ebpf.UpdateNoExist)
+		c.put(j.mapName(), key, value, ebpf.UpdateNoExist)
 		c.ifImm(asm.JEq, asm.R0, 0, done)
 		c.widen()
 		c.ifImm(asm.JNE, asm.R0, -17, full) // EEXIST
 		g.count(statUnmatched)
-		put(ebpf.UpdateAny)
+		c.put(j.mapName(), key, value, ebpf.UpdateAny)
 		c.ifImm(asm.JNE, asm.R0, 0, full)
 	}
 	c.goTo(done)

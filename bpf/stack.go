@@ -226,20 +226,10 @@ func (g *gen) keep(key int16, n int, full label) {
 		c.emit(asm.LoadMem(asm.R1, asm.R7, chainTask, asm.DWord))
 		c.ifImm(asm.JEq, asm.R1, 0, kept)
 		c.store(pid, asm.R1)
-		c.mapPtr(asm.R1, freshMap)
-		c.addr(asm.R2, pid)
-		c.addr(asm.R3, pid)
-		c.emit(asm.Mov.Imm(asm.R4, int32(ebpf.UpdateAny)))
-		c.call(asm.FnMapUpdateElem)
+		c.put(freshMap, pid, pid, ebpf.UpdateAny)
 	}
 	c.place(kept)
 	c.stack = mark
-}
-
-// widen makes a number of 64 bits of what a map's function returned. Up to 6.3
-// it has 32: the kernel calls the function itself, which returned an int.
-func (c *code) widen() {
-	c.emit(asm.LSh.Imm(asm.R0, 32), asm.ArSh.Imm(asm.R0, 32))
 }
 
 func stacksMap(generation int) string { return "stacks_" + itoa(generation) }

@@ -199,6 +199,17 @@ func rangesOf(cpus, only []int) [][2]int {
 	return ranges
 }
 
+// cloneThread is CLONE_THREAD of sched.h, a flag of task_newtask.
+const cloneThread = 0x10000
+
+// newTask copies a number of the task that task_newtask is about, in a member
+// of task_struct, to a place of the stack. R6 is the context.
+func (c *code) newTask(to int16, member int) {
+	c.addr(asm.R1, to)
+	c.emit(asm.Mov.Imm(asm.R2, 4), asm.LoadMem(asm.R3, asm.R6, 0, asm.DWord), asm.Add.Imm(asm.R3, int32(member)))
+	c.call(asm.FnProbeReadKernel)
+}
+
 // trackers adds the programs that keep the set of processes: the workload
 // counts from its execve on, children when they are made.
 func (im *Image) trackers(host *Host, t *Target) {
@@ -238,7 +249,6 @@ func (im *Image) trackers(host *Host, t *Target) {
 		refuse("following children needs the kernel's type information (CONFIG_DEBUG_INFO_BTF)")
 	}
 	im.follow = true
-	const cloneThread = 0x10000 // CLONE_THREAD of sched.h
 	g := &gen{code: newCode()}
 	c := g.code
 	exit := c.label()
@@ -248,14 +258,8 @@ func (im *Image) trackers(host *Host, t *Target) {
 	c.call(asm.FnGetCurrentPidTgid)
 	g.tasks(t, exit)
 	k := c.alloc(8)
-	c.addr(asm.R1, k)
-	c.emit(asm.Mov.Imm(asm.R2, 4), asm.LoadMem(asm.R3, asm.R6, 0, asm.DWord), asm.Add.Imm(asm.R3, int32(at)))
-	c.call(asm.FnProbeReadKernel)
-	c.mapPtr(asm.R1, pidsMap)
-	c.addr(asm.R2, k)
-	c.addr(asm.R3, k)
-	c.emit(asm.Mov.Imm(asm.R4, int32(ebpf.UpdateAny)))
-	c.call(asm.FnMapUpdateElem)
+	c.newTask(k, at)
+	c.put(pidsMap, k, k, ebpf.UpdateAny)
 	c.place(exit)
 	c.emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
 	im.Programs = append(im.Programs, Program{Label: "children", Kind: ebpf.RawTracepoint, Attach: "task_newtask", Ins: c.finish(), event: -1})

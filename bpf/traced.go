@@ -79,15 +79,12 @@ func (im *Image) threads(host *Host, t *Target) {
 	if !ok {
 		refuse("following threads needs the kernel's type information (CONFIG_DEBUG_INFO_BTF)")
 	}
-	const cloneThread = 0x10000 // CLONE_THREAD of sched.h
 	c := newCode()
 	exit, out := c.label(), c.label()
 	parent, child := c.alloc(8), c.alloc(8)
 	c.emit(asm.Mov.Reg(asm.R6, asm.R1))
 	c.zero(child, 8)
-	c.addr(asm.R1, child)
-	c.emit(asm.Mov.Imm(asm.R2, 4), asm.LoadMem(asm.R3, asm.R6, 0, asm.DWord), asm.Add.Imm(asm.R3, int32(at)))
-	c.call(asm.FnProbeReadKernel)
+	c.newTask(child, at)
 	c.call(asm.FnGetCurrentPidTgid)
 	c.store(parent, asm.R0) // its lower half is the thread
 	c.mapPtr(asm.R1, tracedMap)
@@ -101,11 +98,7 @@ func (im *Image) threads(host *Host, t *Target) {
 		}
 		c.ifImm(asm.JEq, asm.R0, 0, out)
 	}
-	c.mapPtr(asm.R1, tracedMap)
-	c.addr(asm.R2, child)
-	c.addr(asm.R3, child)
-	c.emit(asm.Mov.Imm(asm.R4, int32(ebpf.UpdateAny)))
-	c.call(asm.FnMapUpdateElem)
+	c.put(tracedMap, child, child, ebpf.UpdateAny)
 	c.goTo(exit)
 	c.place(out)
 	c.mapPtr(asm.R1, tracedMap)

@@ -1,0 +1,51 @@
+package bpf
+
+import (
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+)
+
+// This file generates accesses to maps. Keys and values are places of the stack.
+
+// look jumps to found, with the address of the value in R0, if a map has a key.
+func (c *code) look(name string, key int16, found label) {
+	c.mapPtr(asm.R1, name)
+	c.addr(asm.R2, key)
+	c.call(asm.FnMapLookupElem)
+	c.ifImm(asm.JNE, asm.R0, 0, found)
+}
+
+// fresh gives a key that was not there the only value of an array, and looks
+// again. That another CPU makes it at the same time is no error.
+func (c *code) fresh(name, array string, key int16, found label) {
+	c.mapPtr(asm.R1, name)
+	c.addr(asm.R2, key)
+	c.mapValue(asm.R3, array, 0)
+	c.emit(asm.Mov.Imm(asm.R4, int32(ebpf.UpdateNoExist)))
+	c.call(asm.FnMapUpdateElem)
+	c.look(name, key, found)
+}
+
+// put writes to a map. R0 is 0, or an error.
+func (c *code) put(name string, key, value int16, flags ebpf.MapUpdateFlags) {
+	c.mapPtr(asm.R1, name)
+	c.addr(asm.R2, key)
+	c.addr(asm.R3, value)
+	c.emit(asm.Mov.Imm(asm.R4, int32(flags)))
+	c.call(asm.FnMapUpdateElem)
+}
+
+// widen makes a number of 64 bits of what a map's function returned. Up to 6.3
+// it has 32: the kernel calls the function itself, which returned an int.
+func (c *code) widen() {
+	c.emit(asm.LSh.Imm(asm.R0, 32), asm.ArSh.Imm(asm.R0, 32))
+}
+
+// taskValue leaves in R0 the address of what a map keeps with the running task;
+// 0 is nothing. create makes it.
+func (c *code) taskValue(name string, create bool) {
+	c.call(asm.FnGetCurrentTaskBtf)
+	c.emit(asm.Mov.Reg(asm.R2, asm.R0), asm.Mov.Imm(asm.R3, 0), asm.Mov.Imm(asm.R4, int32(b2i(create))))
+	c.mapPtr(asm.R1, name)
+	c.call(asm.FnTaskStorageGet)
+}
