@@ -19,6 +19,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/perf"
+	"ppscript/tests/testkit"
 )
 
 // spin keeps n threads busy on CPU 0 until the test ends, and returns when all
@@ -134,10 +135,11 @@ func TestTaskOfMoment(t *testing.T) {
 // The kernel counts a task's switches where interrupts are disabled: a
 // breakpoint on the counter sees just that.
 func TestIRQsDisabled(t *testing.T) {
+	testkit.Requires(t, testkit.BTF)
 	h, _ := live(t)
 	off, ok := h.member("task_struct", "nvcsw")
 	if !ok {
-		t.Skip("needs the kernel's types")
+		t.Fatal("the kernel's types have no nvcsw of a task")
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -149,9 +151,7 @@ func TestIRQsDisabled(t *testing.T) {
 			Program: sieved(t, h, watch, text)})
 	}
 	src, err := perf.Open(context.Background(), cfg)
-	if err != nil {
-		t.Skipf("needs breakpoints on kernel data: %v", err)
-	}
+	testkit.Requires(t, testkit.Core("breakpoints on kernel data", err))
 	defer src.Close()
 	var before, after unix.Rusage
 	unix.Getrusage(unix.RUSAGE_THREAD, &before)
@@ -209,9 +209,8 @@ func currentTask(t *testing.T) uint64 {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	if _, err := p.Run(&ebpf.RunOptions{Context: make([]byte, 96)}); err != nil {
-		t.Skipf("needs programs that a test can run: %v", err)
-	}
+	_, err = p.Run(&ebpf.RunOptions{Context: make([]byte, 96)})
+	testkit.Requires(t, testkit.Core("programs that a test can run", err))
 	var task uint64
 	if err := m.Lookup(uint32(0), &task); err != nil {
 		t.Fatal(err)
@@ -298,9 +297,7 @@ func sleeper(t *testing.T, policy, priority uint32) (tid int, wake func()) {
 			unix.Close(fd)
 		}
 	})
-	if err := <-ready; err != nil {
-		t.Skipf("needs threads of other classes: %v", err)
-	}
+	testkit.Requires(t, testkit.Core("threads of other classes", <-ready))
 	var b [1]byte
 	return tid, func() {
 		unix.Write(there[1], b[:])

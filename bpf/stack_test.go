@@ -12,14 +12,13 @@ import (
 	"ppscript/runtime/agg"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/stack"
+	"ppscript/tests/testkit"
 )
 
 // Calls have the stack that led to them, in the kernel and in this test.
 func TestStacks(t *testing.T) {
+	testkit.Requires(t, testkit.BTF)
 	h, fs := live(t)
-	if _, ok := h.member("task_struct", "self_exec_id"); !ok {
-		t.Skip("needs the kernel's types")
-	}
 	enter := schemaOf(t, fs, "raw_syscalls", "sys_enter")
 	const most = 64
 	once := func(spec StackSpec) (found []Stack, counts map[uint64]uint64) {

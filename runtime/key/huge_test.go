@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"ppscript/tests/testkit"
 )
 
 // flagsOf returns what the kernel knows of the memory at p.
 func flagsOf(t *testing.T, p unsafe.Pointer) string {
 	f, err := os.Open("/proc/self/smaps")
-	if err != nil {
-		t.Skip(err)
-	}
+	testkit.Requires(t, testkit.Core("what the kernel knows of mappings", err))
 	defer f.Close()
 	in := false
 	for s := bufio.NewScanner(f); s.Scan(); {
@@ -35,9 +35,8 @@ func flagsOf(t *testing.T, p unsafe.Pointer) string {
 }
 
 func TestLargeTablesAskForHugePages(t *testing.T) {
-	if _, err := os.Stat("/sys/kernel/mm/transparent_hugepage"); err != nil {
-		t.Skip("this kernel has no transparent huge pages")
-	}
+	_, err := os.Stat("/sys/kernel/mm/transparent_hugepage")
+	testkit.Requires(t, testkit.Core("transparent huge pages", err))
 	s := Huge(make([]intSlot, 1<<19))
 	if flags := flagsOf(t, unsafe.Pointer(&s[len(s)/2])); !strings.Contains(flags, " hg ") {
 		t.Errorf("got flags %q, want hg in them", flags)

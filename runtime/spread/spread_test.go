@@ -20,6 +20,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/perfdata"
+	"ppscript/tests/testkit"
 )
 
 const format = `name: tick
@@ -312,9 +313,7 @@ func TestDevice(t *testing.T) {
 func pseudoTerminal(t *testing.T) (master *os.File, slave string) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("needs pseudo-terminals: %v", err)
-	}
+	testkit.Requires(t, testkit.Core("pseudo-terminals", err))
 	t.Cleanup(func() { master.Close() })
 	fd := int(master.Fd())
 	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
@@ -338,9 +337,7 @@ func pseudoTerminal(t *testing.T) (master *os.File, slave string) {
 func TestVsock(t *testing.T) {
 	const local, anyPort = unix.VMADDR_CID_LOCAL, unix.VMADDR_PORT_ANY
 	ln, err := listenVsock(address{cid: local, port: anyPort})
-	if err != nil {
-		t.Skipf("needs vsock with its loopback: modprobe vsock_loopback (%v)", err)
-	}
+	testkit.Requires(t, testkit.Optional("vsock with its loopback: modprobe vsock_loopback", err))
 	accepted := make(chan struct{})
 	go func() {
 		defer close(accepted)

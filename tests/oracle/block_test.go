@@ -25,9 +25,7 @@ func loopDevice(t *testing.T, scheduler string) (path, name string) {
 		t.Fatal(err)
 	}
 	out := testkit.Run(t, "losetup", "--show", "-f", file)
-	if out.Exit != 0 {
-		t.Skipf("needs a loop device: %s", out.Stderr)
-	}
+	testkit.Requires(t, testkit.Core("a loop device", out.Err()))
 	path = strings.TrimSpace(out.Stdout)
 	// Detached while it is open, it goes with the last who has it open: also if
 	// this test is killed.
@@ -38,9 +36,8 @@ func loopDevice(t *testing.T, scheduler string) (path, name string) {
 	t.Cleanup(func() { open.Close() })
 	testkit.Run(t, "losetup", "-d", path).Want(t, 0)
 	name = filepath.Base(path)
-	if err := os.WriteFile("/sys/block/"+name+"/queue/scheduler", []byte(scheduler), 0); err != nil {
-		t.Skipf("needs the I/O scheduler %s: %v", scheduler, err)
-	}
+	err = os.WriteFile("/sys/block/"+name+"/queue/scheduler", []byte(scheduler), 0)
+	testkit.Requires(t, testkit.Core("the I/O scheduler "+scheduler, err))
 	return path, name
 }
 

@@ -60,10 +60,8 @@ func TestUserLeaksAreFound(t *testing.T) {
 // kernel's own list of message queues says how many they are. Of a queue whose
 // messages were all received nothing is left.
 func TestKernelLeaksAreFound(t *testing.T) {
-	live(t, testkit.GCC)
-	if _, err := os.Stat("/proc/sysvipc/msg"); err != nil {
-		t.Skip("needs message queues in the kernel")
-	}
+	_, err := os.Stat("/proc/sysvipc/msg")
+	live(t, testkit.GCC, testkit.Core("message queues", err))
 	program := compiled(t, "msgleak.c", "-O1")
 	f := func(mode string, wantMessages, wantBytes int64) {
 		t.Helper()

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -20,9 +21,10 @@ import (
 func threads(t *testing.T, pid int, file string, field *regexp.Regexp) map[int]float64 {
 	t.Helper()
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/%s", pid, file))
-	if err != nil || len(files) == 0 {
-		t.Skipf("needs /proc/PID/%s (CONFIG_SCHED_DEBUG): %v", file, err)
+	if err == nil && len(files) == 0 {
+		err = errors.New("a kernel with CONFIG_SCHED_DEBUG")
 	}
+	testkit.Requires(t, testkit.Core("/proc/PID/"+file, err))
 	of := map[int]float64{}
 	for _, f := range files {
 		text, err := os.ReadFile(f)

@@ -38,6 +38,14 @@ func (o Output) Want(t testing.TB, exit int) Output {
 	return o
 }
 
+// Err is what the program said if it failed, else nil.
+func (o Output) Err() error {
+	if o.Exit == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: exit status %d: %s", strings.Join(o.Args, " "), o.Exit, strings.TrimSpace(o.Stderr))
+}
+
 // Run runs a program to its end.
 func Run(t testing.TB, args ...string) Output {
 	t.Helper()
