@@ -87,6 +87,8 @@ class Table:
         """Adds a last row with the sums of the columns."""
     def lines(self, fn: Callable, *, header: str = "") -> Table:
         """Shows each row as a line of text of the script's own."""
+    def packed(self, fn: Callable) -> Table:
+        """Shows the whole table as a text of the script's own, on a terminal where it fits."""
 
 class Stacks:
     def top(self, n: int) -> Stacks:

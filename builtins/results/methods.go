@@ -21,7 +21,7 @@ func didYouMean(name string, names []string) string { return diag.DidYouMean(nam
 
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
-	return []*b.Builtin{sortBy(), top(), title(), units(), with(), text(), layout(), hide(), last(), totals(), line()}
+	return []*b.Builtin{sortBy(), top(), title(), units(), with(), text(), layout(), hide(), last(), totals(), line(), packed()}
 }
 
 func sortBy() *b.Builtin {
@@ -302,6 +302,19 @@ func line() *b.Builtin {
 				v.Row, v.Layout.HeaderText = lineCall(c, c.Func("fn")), c.String("header")
 				return nil
 			})
+		},
+	}
+}
+
+func packed() *b.Builtin {
+	return &b.Builtin{
+		Name: "packed", Type: "table", Group: b.Results, Summary: "Shows the whole table as a text of the script's own, on a terminal where it fits.",
+		Params:  []b.Param{{Name: "fn", Type: b.Func, Required: true, Doc: "function of the list of all rows, which have the columns as attributes; returns the lines"}},
+		Returns: "table", Result: "pipes, files and narrow terminals get the table as it is", Errors: "the function fails", Source: computed,
+		Cost:     "one call of the function for each table shown",
+		Examples: []b.Example{{Code: demo + "\n" + `t.packed(lambda rows: " ".join(["%s:%d" % (r.prev_comm, r.count) for r in rows]))`, Output: "<table of prev_comm, count>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			return change(c, func(v *plan.View) error { v.Pack = packCall(c, c.Func("fn")); return nil })
 		},
 	}
 }

@@ -142,15 +142,10 @@ func lineCall(c *b.Call, f starlark.Callable) plan.LinesFunc {
 		wantsAll = fn.NumParams() > 1
 	}
 	return func(names []string, rows [][]event.Value) ([]string, error) {
-		values := make([]starlark.Value, len(rows))
-		for i, row := range rows {
-			values[i] = rowValue(names, row)
-		}
-		all := starlark.NewList(values)
-		all.Freeze()
+		all := rowList(names, rows)
 		lines := make([]string, len(rows))
-		for i, v := range values {
-			args := []starlark.Value{v}
+		for i := range rows {
+			args := []starlark.Value{all.Index(i)}
 			if wantsAll {
 				args = append(args, all)
 			}
@@ -158,14 +153,42 @@ func lineCall(c *b.Call, f starlark.Callable) plan.LinesFunc {
 			if err != nil {
 				return nil, err
 			}
-			text, ok := starlark.AsString(r)
-			if !ok {
-				text = r.String()
-			}
-			lines[i] = text
+			lines[i] = textOf(r)
 		}
 		return lines, nil
 	}
+}
+
+// packCall runs a script's function of all rows, which returns a text.
+func packCall(c *b.Call, f starlark.Callable) plan.PackFunc {
+	h := c.Host()
+	f.Freeze()
+	return func(names []string, rows [][]event.Value) (string, error) {
+		r, err := h.Call(f, rowList(names, rows))
+		if err != nil {
+			return "", err
+		}
+		return textOf(r), nil
+	}
+}
+
+// rowList is all rows as scripts see them.
+func rowList(names []string, rows [][]event.Value) *starlark.List {
+	values := make([]starlark.Value, len(rows))
+	for i, row := range rows {
+		values[i] = rowValue(names, row)
+	}
+	all := starlark.NewList(values)
+	all.Freeze()
+	return all
+}
+
+// textOf is a value as it is shown.
+func textOf(v starlark.Value) string {
+	if text, ok := starlark.AsString(v); ok {
+		return text
+	}
+	return v.String()
 }
 
 // cellFunc runs a script's function of one value.
@@ -177,10 +200,7 @@ func cellFunc(c *b.Call, f starlark.Callable) plan.CellFunc {
 		if err != nil {
 			return "", err
 		}
-		if s, ok := starlark.AsString(r); ok {
-			return s, nil
-		}
-		return r.String(), nil
+		return textOf(r), nil
 	}
 }
 

@@ -210,6 +210,7 @@ func (v *view) open(clock func(event.Time) time.Time) (render.Renderer, error) {
 	o.Width = terminalWidth(v.app.stdout)
 	if v.out.path == "" {
 		o.Notes = v.app.stderr
+		o.Terminal = func() int { return terminalWidth(v.app.stdout) }
 		if colorful(v.app.stdout, o.Color) {
 			o.Color = "always"
 		}

@@ -109,6 +109,8 @@ type View struct {
 	Layout result.Layout
 	// Row replaces the columns in text output by a line of the script's own.
 	Row LinesFunc
+	// Pack makes the text of all rows for a terminal; nil if there is none.
+	Pack PackFunc
 	// OnlyIf names a column; a table in which it is zero everywhere is not
 	// shown.
 	OnlyIf string
@@ -145,6 +147,9 @@ type CellFunc func(v event.Value) (string, error)
 
 // LinesFunc makes a line of each row.
 type LinesFunc func(names []string, rows [][]event.Value) ([]string, error)
+
+// PackFunc makes a text of all rows.
+type PackFunc func(names []string, rows [][]event.Value) (string, error)
 
 // RowFunc computes from a row, given by column names: a new cell, a line.
 type RowFunc func(names []string, row []event.Value) (event.Value, error)

@@ -157,6 +157,13 @@ func (v *View) dress(t *result.Table) error {
 		}
 		t.Columns[i].Text = func(v event.Value) string { return texts[v.String()] }
 	}
+	if v.Pack != nil && len(t.Rows) > 0 {
+		text, err := v.Pack(t.Names(), t.Rows)
+		if err != nil {
+			return err
+		}
+		t.Layout.Packed = text
+	}
 	if v.Row == nil {
 		v.arrange(t)
 		return nil

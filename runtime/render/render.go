@@ -71,6 +71,9 @@ type Options struct {
 	Color  string // auto, always, never
 	Time   string // wall, rel, mono, delta
 	Width  int    // terminal cells for bars; 0 is 80. Tables may be wider.
+	// Terminal is the width that a terminal has now, and 0 if results go
+	// elsewhere, as they do if it is nil.
+	Terminal func() int
 
 	// Clock converts to wall-clock time; nil if nobody knows. Stamps are
 	// then on the source's clock.
@@ -115,7 +118,7 @@ func New(w io.Writer, o Options) (Renderer, error) {
 	case "csv":
 		return &csvRenderer{sink: out, line: line}, nil
 	}
-	return &textRenderer{sink: out, line: line, width: o.Width, color: colored(w, o.Color)}, nil
+	return &textRenderer{sink: out, line: line, width: o.Width, terminal: o.Terminal, color: colored(w, o.Color)}, nil
 }
 
 // choose checks an option against its choices; the first is the default.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"strconv"
+	"strings"
 	"time"
 
 	"ppscript/runtime/event"
@@ -17,6 +18,8 @@ type textRenderer struct {
 	grid  grid
 	width int
 	color bool
+
+	terminal func() int // its width now; nil if there is none
 }
 
 // Colours are SGR sequences; they are written only around cleaned text.
@@ -37,9 +40,12 @@ func (r *textRenderer) Table(t *result.Table) error {
 		r.heading(&t.Meta, grid)
 	}
 	if len(t.Rows) > 0 || grid {
-		if t.Layout.RowText != nil {
+		switch {
+		case r.fits(t.Layout.Packed):
+			r.buf = append(appendCleanLines(r.buf, t.Layout.Packed), '\n')
+		case t.Layout.RowText != nil:
 			r.rowTexts(t)
-		} else {
+		default:
 			r.grid.fill(t, &r.line)
 			r.buf = r.grid.append(r.buf, &t.Layout, r.color)
 		}
@@ -49,6 +55,21 @@ func (r *textRenderer) Table(t *result.Table) error {
 		r.buf = append(r.buf, '\n')
 	}
 	return r.spill()
+}
+
+// fits reports that a packed table has a place: a terminal that is as wide as
+// its longest line. Users resize terminals, so it is asked each time.
+func (r *textRenderer) fits(packed string) bool {
+	if packed == "" || r.terminal == nil {
+		return false
+	}
+	width := r.terminal()
+	for line := range strings.Lines(packed) {
+		if cells([]byte(strings.TrimSuffix(line, "\n"))) > width {
+			return false
+		}
+	}
+	return true
 }
 
 // rowTexts writes rows that format themselves.

@@ -36,6 +36,9 @@ type Layout struct {
 	RowText func(row []event.Value) string
 	// HeaderText is the header line of a table with RowText.
 	HeaderText string
+	// Packed is the whole table in few lines, which takes the place of header
+	// and rows on a terminal that is wide enough for it; "" is none.
+	Packed string
 }
 
 // Names lists the column names.
