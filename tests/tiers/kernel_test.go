@@ -109,17 +109,13 @@ func TestKernelAndNativeAgree(t *testing.T) {
 }
 
 func agree(t *testing.T, program string) {
-	a, b, same := bothTiers(t, program)
-	for tries := 1; !same && tries < 10; tries++ {
-		// The target's runtime did something while only one of them looked.
-		a, b, same = bothTiers(t, program)
-	}
-	if len(a) != len(b) || len(a) == 0 {
-		t.Fatalf("got %d tables, want %d", len(a), len(b))
-	}
-	for i := range a {
-		compare(t, a[i], b[i])
-	}
+	testkit.Again(t, func() []string {
+		a, b, same := bothTiers(t, program)
+		if !same {
+			return []string{"the target's runtime did something while only one of them looked"}
+		}
+		return compareAll(t, a, b)
+	})
 }
 
 // bothTiers are the tables of both tiers on one run; same says that they saw the
@@ -139,25 +135,36 @@ func bothTiers(t *testing.T, program string) (a, b []testkit.Table, same bool) {
 	return a, b, same
 }
 
-func compare(t *testing.T, kernel, native testkit.Table) {
+// compareAll says what is different in the tables of the tiers.
+func compareAll(t *testing.T, kernel, native []testkit.Table) (wrong []string) {
 	t.Helper()
+	if len(kernel) != len(native) || len(kernel) == 0 {
+		t.Fatalf("got %d tables, want %d", len(kernel), len(native))
+	}
+	for i := range kernel {
+		wrong = append(wrong, compare(kernel[i], native[i])...)
+	}
+	return wrong
+}
+
+func compare(kernel, native testkit.Table) (wrong []string) {
 	k, n := cells(kernel), cells(native)
 	if len(k) == 0 || len(n) != len(k) {
-		t.Errorf("%s: got %d rows, want %d\n%v\n%v", native.Name, len(k), len(n), k, n)
-		return
+		return []string{fmt.Sprintf("%s: got %d rows, want %d\n%v\n%v", native.Name, len(k), len(n), k, n)}
 	}
 	for i := range k {
 		if !equal(k[i], n[i]) {
-			t.Errorf("%s: got row %v, want %v", native.Name, k[i], n[i])
+			wrong = append(wrong, fmt.Sprintf("%s: got row %v, want %v", native.Name, k[i], n[i]))
 		}
 	}
 	for _, loss := range []string{"errors", "unmatched", "evicted", "lost"} {
 		// What one tier saw of the time between attaching both, the other
 		// may have missed: halves of calls.
 		if d := kernel.Loss[loss] - native.Loss[loss]; d < -8 || d > 8 || loss != "unmatched" && d != 0 {
-			t.Errorf("%s: got %d %s, want %d", native.Name, kernel.Loss[loss], loss, native.Loss[loss])
+			wrong = append(wrong, fmt.Sprintf("%s: got %d %s, want %d", native.Name, kernel.Loss[loss], loss, native.Loss[loss]))
 		}
 	}
+	return wrong
 }
 
 // cells are the rows of a table as texts, sorted by what comes first.
@@ -248,6 +255,10 @@ def main(o):
 // Wakeups of who does not wait start nothing, in either tier.
 func TestKernelWakeups(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
+	testkit.Again(t, func() []string { return wakeups(t) })
+}
+
+func wakeups(t *testing.T) (wrong []string) {
 	l := testkit.StartTarget(t, "-switch", "300", "-sleep", "30")
 	// Other loads may run beside this one, and the two runs do not end at once.
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", l.PID()))
@@ -281,7 +292,8 @@ def main(o):
 	for i := range a {
 		k, n := cells(a[i]), cells(b[i])
 		if len(k) == 0 || !slices.EqualFunc(k, n, equal) {
-			t.Errorf("got %v, want %v", k, n)
+			wrong = append(wrong, fmt.Sprintf("got %v, want %v", k, n))
 		}
 	}
+	return wrong
 }

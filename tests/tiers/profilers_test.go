@@ -33,23 +33,29 @@ func TestProfilersAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	for _, p := range profilers {
 		t.Run(p.args[0], func(t *testing.T) {
-			l := testkit.StartTarget(t, "-getppid", "500", "-sleep", "20", "-fail", "30", "-switch", "50")
-			var both []*testkit.Process
-			for _, engine := range []string{"bpf", "perf"} {
-				tracer := testkit.Start(t, slices.Concat([]string{testkit.PPScript(t)}, p.args,
-					[]string{"--engine", engine, "--format", "json", "-v", "-p", strconv.Itoa(l.PID())})...)
-				tracer.WaitStderr(" open event")
-				both = append(both, tracer)
-			}
-			l.Do()
-			kernel := chosen(t, both[0].Stop().Want(t, 0).Stdout, p.columns)
-			native := chosen(t, both[1].Stop().Want(t, 0).Stdout, p.columns)
-			if !slices.Equal(kernel, native) {
-				t.Errorf("got\n%s\nwant\n%s", strings.Join(kernel, "\n"), strings.Join(native, "\n"))
-			}
-			l.End()
+			testkit.Again(t, func() []string { return profilerInBoth(t, p.args, p.columns) })
 		})
 	}
+}
+
+func profilerInBoth(t *testing.T, args, columns []string) (wrong []string) {
+	t.Helper()
+	l := testkit.StartTarget(t, "-getppid", "500", "-sleep", "20", "-fail", "30", "-switch", "50")
+	var both []*testkit.Process
+	for _, engine := range []string{"bpf", "perf"} {
+		tracer := testkit.Start(t, slices.Concat([]string{testkit.PPScript(t)}, args,
+			[]string{"--engine", engine, "--format", "json", "-v", "-p", strconv.Itoa(l.PID())})...)
+		tracer.WaitStderr(" open event")
+		both = append(both, tracer)
+	}
+	l.Do()
+	kernel := chosen(t, both[0].Stop().Want(t, 0).Stdout, columns)
+	native := chosen(t, both[1].Stop().Want(t, 0).Stdout, columns)
+	l.End()
+	if !slices.Equal(kernel, native) {
+		wrong = append(wrong, fmt.Sprintf("got\n%s\nwant\n%s", strings.Join(kernel, "\n"), strings.Join(native, "\n")))
+	}
+	return wrong
 }
 
 // chosen are the rows of all tables, as texts of some columns, each once.

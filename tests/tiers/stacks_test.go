@@ -44,6 +44,11 @@ type stackRecord struct {
 // Both tiers find the same stacks, with the same names, as often.
 func TestKernelStacksAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
+	testkit.Again(t, func() []string { return stacksOfBoth(t) })
+}
+
+func stacksOfBoth(t *testing.T) (wrong []string) {
+	t.Helper()
 	l := testkit.StartTarget(t, "-getppid", "2000", "-sleep", "20", "-fail", "30", "-switch", "50", "-fault", "300")
 	kernel, native := run(t, l, "bpf", stacks), run(t, l, "perf", stacks)
 	l.Do()
@@ -56,15 +61,18 @@ func TestKernelStacksAgree(t *testing.T) {
 	for i := range tables {
 		withoutNumbers(tables[i])
 		withoutNumbers(others[i])
-		compare(t, tables[i], others[i])
+		wrong = append(wrong, compare(tables[i], others[i])...)
 	}
-	counts, want := folded(t, a), folded(t, b)
+	counts, losses := folded(t, a)
+	want, more := folded(t, b)
+	wrong = append(append(wrong, losses...), more...)
 	if !slices.Equal(counts, want) {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(counts, "\n"), strings.Join(want, "\n"))
+		wrong = append(wrong, fmt.Sprintf("got\n%s\nwant\n%s", strings.Join(counts, "\n"), strings.Join(want, "\n")))
 	}
 	if n := len(counts); n < 5 || !strings.Contains(strings.Join(counts, "\n"), "main.touch") {
-		t.Errorf("got %d stacks, want some, of main.touch too:\n%s", n, strings.Join(counts, "\n"))
+		wrong = append(wrong, fmt.Sprintf("got %d stacks, want some, of main.touch too:\n%s", n, strings.Join(counts, "\n")))
 	}
+	return wrong
 }
 
 // withoutNumbers leaves of stacks in cells their names: the numbers are of the
@@ -80,14 +88,13 @@ func withoutNumbers(table testkit.Table) {
 }
 
 // folded are the stacks of output, one a line: result, key, addresses and
-// counts.
-func folded(t *testing.T, output string) []string {
+// counts; and what was lost of them.
+func folded(t *testing.T, output string) (lines, losses []string) {
 	t.Helper()
-	var lines []string
 	for _, record := range testkit.All[stackRecord](t, output, "stacks") {
 		for _, loss := range []string{"errors", "evicted", "lost"} {
 			if record.Loss[loss] != 0 {
-				t.Errorf("%s: got %d %s, want none", record.Name, record.Loss[loss], loss)
+				losses = append(losses, fmt.Sprintf("%s: got %d %s, want none", record.Name, record.Loss[loss], loss))
 			}
 		}
 		for _, s := range record.Stacks {
@@ -99,7 +106,7 @@ func folded(t *testing.T, output string) []string {
 		}
 	}
 	slices.Sort(lines)
-	return lines
+	return lines, losses
 }
 
 // Stacks of an interval are those of its events, and add up.
