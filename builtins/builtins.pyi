@@ -257,6 +257,8 @@ def errno_name(number: int) -> str:
     """The name of an error number."""
 def cpu_model() -> Any:
     """Whose CPU this machine has, and which."""
+def cpu_cores() -> list:
+    """Which CPUs share a core."""
 def data_source(data_src: int) -> str:
     """Where the data of a memory access came from, in words."""
 def by_thread() -> bool:

@@ -103,6 +103,7 @@ var runs = map[string][]run{
 		{"threads", "load.data", []string{"--threads"}},
 		{"prio", "load.data", []string{"--prio", "0-99,120"}},
 		{"threads-comm", "load.data", []string{"--threads", "--detail", "--only-comm"}},
+		{"smt", "load.data", []string{"--threads", "--detail", "--smt", "0,1"}},
 	},
 	"page_faults": {
 		{"comm", "stacks.data", []string{"--by-comm"}},
