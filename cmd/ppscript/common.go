@@ -43,6 +43,7 @@ func commonFlags() []*flag {
 		{name: "exit-N", short: "N", metavar: "COUNT", group: groupRun, help: "stop after COUNT samples"},
 		{name: "mmap-pages", short: "m", metavar: "PAGES", group: groupRun, help: "size of each ring in pages of 4 KiB, a power of two", deflt: strconv.Itoa(perf.DefaultPages)},
 		{name: "watermark", metavar: "PERCENT", group: groupRun, help: "read rings when they are that full", deflt: "50"},
+		{name: "sampling-limit", metavar: "COUNT", group: groupRun, help: "end when a CPU, or thread, sends more than COUNT events a second"},
 		{name: "monotonic", group: groupRun, help: "stamp events with CLOCK_MONOTONIC"},
 		{name: "engine", metavar: "ENGINE", group: groupRun, help: "what runs per-event code: " + strings.Join(engines, ", "), choices: engines, deflt: "auto"},
 		{name: "order", group: groupRun, help: "accepted: events are ordered wherever a script needs it"},
@@ -83,6 +84,7 @@ type common struct {
 	interval   time.Duration
 	duration   time.Duration
 	exitN      uint64
+	limit      uint64
 	pages      int
 	watermark  int
 	monotonic  bool
@@ -132,6 +134,7 @@ func readCommon(fs *flags, workload []string) (*common, error) {
 		lower := 1 << (bits.Len(uint(n)) - 1)
 		r.fail(usagef("option", "--mmap-pages", "got %d, want a power of two", n).WithHint("use -m %d or -m %d", lower, 2*lower))
 	}
+	c.limit = uint64(r.number("sampling-limit", 1, 1<<40, "use --sampling-limit 100000"))
 	c.watermark = r.watermark()
 	c.monotonic = r.flag("monotonic")
 	c.engine = r.choice("engine")

@@ -40,10 +40,13 @@ type Options struct {
 	ExitN     uint64        // stop after that many samples; 0: no limit
 	Pages     int           // ring size; 0 is the default
 	Watermark int           // percent of a ring that wakes us; 0 is the default
-	UsageSelf time.Duration // period of reports about ourselves; 0: none
-	Verbose   int           // 1 notices, 2 events
-	Interpret bool          // leave script functions to the interpreter
-	Engine    string        // plan.EngineAuto, EnginePerf or EngineBPF; "" is EnginePerf
+	// SamplingLimit ends the run when a CPU, or thread, sends more events a
+	// second; 0 is no limit.
+	SamplingLimit uint64
+	UsageSelf     time.Duration // period of reports about ourselves; 0: none
+	Verbose       int           // 1 notices, 2 events
+	Interpret     bool          // leave script functions to the interpreter
+	Engine        string        // plan.EngineAuto, EnginePerf or EngineBPF; "" is EnginePerf
 	// OrderBytes bounds what is held of events that come from elsewhere, to
 	// bring them into order, and for receivers of events that are sent
 	// elsewhere; 0 is the bound of their packages.

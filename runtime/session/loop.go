@@ -28,12 +28,13 @@ func (r *run) loop(ctx context.Context) error {
 	if o.Interval > 0 && r.world.file == nil {
 		tick = r.started.Add(o.Interval)
 	}
+	speed := newRate(o.SamplingLimit, r.started)
 	self := newUsage()
 	if o.UsageSelf > 0 {
 		usage = r.started.Add(o.UsageSelf)
 	}
 	for {
-		ended, err := r.wait(ctx, earliest(deadline, tick, usage))
+		ended, err := r.wait(ctx, earliest(deadline, tick, usage, speed.due()))
 		if err != nil {
 			return err
 		}
@@ -43,7 +44,7 @@ func (r *run) loop(ctx context.Context) error {
 			return err
 		}
 		over := ended || r.plan.Watch && r.world.watch.over(now) || r.failed != nil || r.plan.Router.Done() || ctx.Err() != nil ||
-			!deadline.IsZero() && !now.Before(deadline)
+			!deadline.IsZero() && !now.Before(deadline) || r.tooFast(speed, now)
 		if over {
 			return r.finish(ended)
 		}
@@ -64,6 +65,18 @@ func (r *run) loop(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// tooFast reports, and says, that events come faster than the user allows.
+func (r *run) tooFast(speed *rate, now time.Time) bool {
+	if r.live == nil || speed.limit == 0 {
+		return false
+	}
+	why := speed.exceeded(r.live.Stats().Rings, now)
+	if why != "" {
+		r.world.say("%s", why)
+	}
+	return why != ""
 }
 
 // work begins what goes on beside the run; the function that it returns ends it.

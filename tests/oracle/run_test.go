@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -137,6 +138,22 @@ func TestDuration(t *testing.T) {
 	f("stat", "-e", "sched:sched_switch", "--duration", "300ms", "-C", "0")
 	f("record", "-e", "sched:sched_switch", "-C", "0", "--duration", "300ms", "-o", filepath.Join(t.TempDir(), "x.data"))
 	f("top", "-e", enter, "--duration", "0.3", "--", "sleep", "1000")
+}
+
+// --sampling-limit ends a run whose events come too fast, and only such a run.
+func TestSamplingLimit(t *testing.T) {
+	live(t)
+	busy := []string{"--", "sh", "-c", "while :; do kill -0 $$; done"}
+	args := []string{testkit.PPScript(t), "num-dist", "-e", "raw_syscalls:sys_enter//num=id/", "--engine", "perf"}
+	out := testkit.Run(t, slices.Concat(args, []string{"--sampling-limit", "5"}, busy)...)
+	want := regexp.MustCompile(`sampling-limit: CPU \d+ sent \d+ events in [\d.]+s, \d+ a second, more than 5: the run ends\n`)
+	if !want.MatchString(out.Stderr) || !strings.Contains(out.Stdout, "sys_enter") {
+		t.Errorf("got %q and %q, want the results and %v", out.Stdout, out.Stderr, want)
+	}
+	out = testkit.Run(t, slices.Concat(args, []string{"--sampling-limit", "1000000000", "--duration", "1500ms"}, busy)...)
+	if strings.Contains(out.Stderr, "sampling-limit") || out.Took < 1500*time.Millisecond {
+		t.Errorf("got %q after %v, want nothing about the limit, after the duration", out.Stderr, out.Took)
+	}
 }
 
 // SIGINT and SIGTERM end the run in order: results are shown, and the status
