@@ -65,6 +65,16 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 	return c
 }
 
+// sayExcluded tells of options that the kernel ignores: only counters of the
+// CPU know whether they count a guest.
+func (w *world) sayExcluded(p *plan.Plan) {
+	for _, e := range localEvents(p) {
+		if x := e.Source.Exclude; e.Stream.Schema.System == "software" && (x.Host || x.Guest) {
+			w.say("%s: the kernel counts it on the host, and leaves no host or guest out", e.Stream.Label)
+		}
+	}
+}
+
 // openLive opens the plan's events. A filter that the kernel refuses, but that
 // we understand, is done natively: the plan is then built again.
 func (w *world) openLive(ctx context.Context, p *plan.Plan) (*plan.Plan, *perf.Source, error) {

@@ -143,6 +143,9 @@ func (r *run) open(ctx context.Context) (err error) {
 	if w := r.cfg.Target.Workload; w != nil {
 		w.Openers = len(p.Counts) + min(1, len(p.Events))
 	}
+	if r.world.file == nil {
+		r.world.sayExcluded(p)
+	}
 	switch {
 	case r.world.file != nil:
 		if err := r.openRecording(); err != nil {

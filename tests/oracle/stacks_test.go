@@ -293,6 +293,40 @@ func TestStackFileErrors(t *testing.T) {
 	f("no such file or directory", "--pprof", "/nonexistent/x.pb.gz")
 }
 
+// Faults in user code, in the kernel, and both: their addresses say so.
+func TestPageFaultsExclude(t *testing.T) {
+	live(t)
+	count := func(options ...string) (user, kernel int, said string) {
+		t.Helper()
+		out := testkit.Run(t, slices.Concat([]string{testkit.PPScript(t), "page-faults", "--format", "json"}, options,
+			[]string{"--", "sh", "-c", "/bin/true; /bin/true"})...).Want(t, 0)
+		for _, e := range testkit.Events(t, out.Stdout) {
+			if n, err := e.Fields["ip"].(json.Number).Float64(); err == nil && n < 1<<63 {
+				user++
+			} else {
+				kernel++
+			}
+		}
+		return user, kernel, out.Stderr
+	}
+	user, kernel, _ := count("--exclude-kernel")
+	if user == 0 || kernel != 0 {
+		t.Errorf("without the kernel: got %d faults in user code and %d in the kernel, want some and none", user, kernel)
+	}
+	user, kernel, _ = count("--exclude-user")
+	if user != 0 || kernel == 0 {
+		t.Errorf("without user code: got %d faults in user code and %d in the kernel, want none and some", user, kernel)
+	}
+	user, kernel, said := count("-G")
+	if user == 0 || kernel == 0 || !strings.Contains(said, "page-faults: the kernel counts it on the host") {
+		t.Errorf("only guests: got %d faults in user code, %d in the kernel and %q, want both and a warning", user, kernel, said)
+	}
+	out := testkit.Run(t, testkit.PPScript(t), "page-faults", "--exclude-user", "--exclude-kernel", "--", "true")
+	if out.Exit == 0 || !strings.Contains(out.Stderr, "--exclude-user and --exclude-kernel leave nothing") {
+		t.Errorf("both: got status %d and %q, want an error", out.Exit, out.Stderr)
+	}
+}
+
 // Stacks of page faults in JSON: addresses, symbols, and the file.
 func TestPageFaultStacks(t *testing.T) {
 	live(t)
