@@ -20,7 +20,7 @@ func latency() *b.Builtin {
 		Params: []b.Param{
 			{Name: "key", Type: b.Expression, Rest: "*", Doc: "one row for each key in addition"},
 			{Name: "name", Type: b.Expression, Rest: "**", Doc: "the same, with a name for the column"},
-			{Name: "perins", Type: b.Bool, Default: starlark.False, Named: true, Doc: "one row for each key of the join"},
+			{Name: "perins", Type: b.Bool, Default: starlark.False, Named: true, Doc: "one row for each key of the join; where that is the thread, also its name"},
 			{Name: "than", Type: b.Duration, Named: true, Doc: "also count pairs that take longer"},
 			{Name: "lower", Type: b.Duration, Named: true, Doc: "also count pairs that take less"},
 			{Name: "only_than", Type: b.Bool, Default: starlark.False, Named: true, Doc: "show the table only if some pair took longer than than"},
@@ -39,7 +39,11 @@ func latency() *b.Builtin {
 			}
 			g := &plan.Group{In: in(c)}
 			if c.Bool("perins") {
-				g.By = append(g.By, instanceOf(g.In))
+				key := instanceOf(g.In)
+				g.By = append(g.By, key)
+				if key.Fn.Text == plan.Instance && c.Host().ByThread() {
+					g.By = append(g.By, plan.Var{Name: "comm", Fn: plan.Fn{Text: "start._comm"}})
+				}
 			}
 			for i, v := range c.Rest {
 				f, err := FnOf(c, v)

@@ -1,6 +1,8 @@
 package oracle
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"ppscript/tests/testkit"
@@ -105,4 +107,46 @@ func TestKmemprofEqualsPerfScript(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", s.Title, got, want[s.Title])
 		}
 	}
+}
+
+// Where rows are threads, each has its name, and all the calls that it made;
+// with stacks, the lines of slow pairs show what part of it was asked for.
+func TestPairsOfThreads(t *testing.T) {
+	live(t, testkit.AMD64)
+	stages := []string{"-e", enter + "/id == " + getppid + "/", "-e", "raw_syscalls:sys_exit/id == " + getppid + "/"}
+	for _, engine := range []string{"perf", "bpf"} {
+		l := testkit.StartTarget(t, "-getppid", "300")
+		p := attach(t, l, append([]string{"multi-trace", "--perins", "--format", "json", "--engine", engine}, stages...)...)
+		l.Do()
+		l.End()
+		out := p.Wait().Want(t, 0)
+		rows := last(t, out.Stdout).Rows
+		if len(rows) != 1 || rows[0].Text(t, "comm") != "load-0" || rows[0].Int(t, "calls") != 300 {
+			t.Errorf("%s: got %v, want 300 calls of load-0", engine, rows)
+		}
+	}
+
+	f := func(want, no, profiler string, options ...string) {
+		t.Helper()
+		out := testkit.Run(t, slices.Concat([]string{testkit.PPScript(t), profiler, "--than", "1ns", "-g"}, options, []string{"--", testkit.Load(t), "-getppid", "20"})...).Want(t, 0)
+		frames := 0
+		for line := range strings.Lines(out.Stdout) {
+			if strings.HasPrefix(line, "    ") && strings.Contains(line, want) {
+				frames++
+			}
+			if strings.HasPrefix(line, "    ") && strings.Contains(line, no) {
+				t.Errorf("%s %v: got %q, want no frame of %s", profiler, options, line, no)
+			}
+		}
+		if frames < 40 {
+			t.Errorf("%s %v: got %d frames of %s, want 40 at least", profiler, options, frames, want)
+		}
+	}
+	nested := []string{"-e", stages[1] + "," + stages[3]}
+	const kernel, user = "([kernel.kallsyms])", "/load)"
+	f(kernel, user, "multi-trace", stages...)
+	f(kernel, user, "syscalls", stages...)
+	f(kernel, user, "nested-trace", nested...)
+	f(user, kernel, "syscalls", append(stages, "--user-callchain", "--no-kernel-callchain")...)
+	f(user, kernel, "nested-trace", append(nested, "--user-callchain", "--no-kernel-callchain")...)
 }
