@@ -2,8 +2,15 @@ package kernel
 
 import "golang.org/x/sys/unix"
 
-// ErrnoName names an error number, also a negative one as system calls return
-// it; "" if it has no name.
+// internal are errors that programs never see: a call that a signal interrupts
+// returns them, and is made again or fails with EINTR (include/linux/errno.h).
+var internal = map[unix.Errno]string{
+	512: "ERESTARTSYS", 513: "ERESTARTNOINTR", 514: "ERESTARTNOHAND", 515: "ENOIOCTLCMD", 516: "ERESTART_RESTARTBLOCK",
+	517: "EPROBE_DEFER", 518: "EOPENSTALE", 519: "ENOPARAM", 524: "ENOTSUPP", 529: "EIOCBQUEUED",
+}
+
+// ErrnoName names an error number as the kernel does, also a negative one as
+// system calls return it; "" if it has no name.
 func ErrnoName(n int64) string {
 	if n < 0 {
 		n = -n
@@ -11,5 +18,12 @@ func ErrnoName(n int64) string {
 	if n < 1 || n > 4095 {
 		return ""
 	}
-	return unix.ErrnoName(unix.Errno(n))
+	no := unix.Errno(n)
+	if no == unix.EOPNOTSUPP {
+		return "EOPNOTSUPP" // for C's ENOTSUP the same number
+	}
+	if name, ok := internal[no]; ok {
+		return name
+	}
+	return unix.ErrnoName(no)
 }

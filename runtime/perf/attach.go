@@ -151,6 +151,25 @@ func (a *attachment) tasks(tids, cpus []int, pinned bool) {
 	}
 }
 
+// unbind has counters, which need no ring, follow their threads from CPU to CPU.
+// That is fewer of them; and of the tracepoints that are about another task,
+// wake-ups and sched_stat_*, the kernel gives those of a CPU also to that task's
+// events there, even while they do not run: a hit would count twice
+// (perf_tp_event_target_task in kernel/events/core.c).
+func (a *attachment) unbind(c *Config) {
+	if !a.inherit || c.Target.CPUs != nil || slices.ContainsFunc(c.Events, func(ev EventConfig) bool { return ev.CPUs != nil }) {
+		return
+	}
+	var places []place
+	for _, p := range a.places {
+		p.cpu, p.ring = -1, 0
+		if !slices.Contains(places, p) {
+			places = append(places, p)
+		}
+	}
+	a.places = places
+}
+
 // threads lists the threads of processes. Processes that are gone are skipped
 // with a warning as long as one lives.
 func threads(pids []int, warn func(error)) ([]int, error) {

@@ -73,6 +73,9 @@ func (s *Source) attach(ctx context.Context) (err error) {
 		if s.counting && s.att.family != nil {
 			return uncountable()
 		}
+		if s.counting {
+			s.att.unbind(&s.cfg)
+		}
 		s.open = &opener{cfg: &s.cfg, att: s.att, warn: warn, hooked: s.hooked}
 		err = s.open.openAll(ctx, s.counting)
 		s.att.close()

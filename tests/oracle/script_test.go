@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -78,17 +79,23 @@ func readPerfScript(t *testing.T, file string) (lines []line, lost bool) {
 // keeps them in a directory that all its runs share, and breaks in it.
 func perfRecord(t *testing.T, args ...string) (file string, lines []line) {
 	t.Helper()
+	return perfRecordAs(t, []string{"perf", "record"}, args...)
+}
+
+// perfRecordAs is perfRecord by another of perf's commands that record.
+func perfRecordAs(t *testing.T, recorder []string, args ...string) (file string, lines []line) {
+	t.Helper()
 	file = filepath.Join(t.TempDir(), "perf.data")
 	for pages, tries := 1024, 1; ; tries++ {
-		words := []string{"perf", "record", "-q", "-B", "-N", "--no-bpf-event", "-m", strconv.Itoa(pages), "-o", file}
-		testkit.Run(t, append(words, args...)...).Want(t, 0)
+		words := slices.Concat(recorder, []string{"-q", "-B", "-N", "--no-bpf-event", "-m", strconv.Itoa(pages), "-o", file}, args)
+		testkit.Run(t, words...).Want(t, 0)
 		var lost bool
 		if lines, lost = readPerfScript(t, file); !lost {
 			keepIfFailed(t, file)
 			return file, lines
 		}
 		if tries == 8 {
-			t.Fatalf("perf record %v: lost events with rings of %d pages", args, pages)
+			t.Fatalf("%v: lost events with rings of %d pages", words, pages)
 		}
 		pages = min(4*pages, 1<<14)
 	}
