@@ -6,8 +6,9 @@
 // asks a Store for the file of a mapping as soon as it hears of it, and the
 // Store keeps it: once for each device and inode, and once for each build-id,
 // since the same library lies in the images of a hundred containers. At most
-// Options.MaxOpen files are open; beyond that the one that was used least
-// recently is closed and found again by its path when it is needed.
+// Options.MaxOpen files are open; beyond that the one of which nothing was
+// heard for longest is closed, no longer known to who maps it anew, and found
+// again by its path when it is read. What was made of files is in a Cache.
 //
 // runtime/symbol and runtime/unwind read the files: an Image is the ELF file
 // with what both need, addresses to file offsets and sections. Debug finds the

@@ -26,7 +26,7 @@ func (f *File) Image() (*Image, error) {
 		return f.image, f.err
 	}
 	if f.file == nil && f.mem == nil {
-		if err := f.open(nil); err != nil {
+		if err := f.reopen(); err != nil {
 			f.err = err
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package object
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -95,8 +96,8 @@ func TestFilesAreSharedAndBounded(t *testing.T) {
 		write(t, path, elfWith(strings.Repeat(string(rune('a'+i)), 20)))
 		files = append(files, s.Find(Mapping{Path: path, ID: idOf(t, path)}))
 	}
-	if st := s.Stats(); st.Open != 3 || st.Closed != 7 || st.Files != 10 {
-		t.Errorf("got %+v, want 3 of 10 open", st)
+	if st := s.Stats(); st.Open != 3 || st.Closed != 7 || st.Files != 3 || len(s.byBuild) != 3 {
+		t.Errorf("got %+v, want the last 3 of 10 known and open", st)
 	}
 	for i, f := range files {
 		var magic [4]byte
@@ -104,17 +105,31 @@ func TestFilesAreSharedAndBounded(t *testing.T) {
 			t.Errorf("file %d: got %q %v, want it opened again", i, magic, err)
 		}
 	}
-	again := s.Find(Mapping{Path: "/somewhere/else", ID: files[3].ID})
-	if again != files[3] {
+	if again := s.Find(Mapping{Path: files[9].Path, ID: files[9].ID}); again != files[9] {
+		t.Error("read again: got another file")
+	}
+	if again := s.Find(Mapping{Path: "/somewhere/else", ID: files[9].ID}); again != files[9] {
 		t.Error("the same number: got another file")
 	}
 	copied := filepath.Join(dir, "copy")
-	write(t, copied, elfWith(strings.Repeat("d", 20)))
-	if same := s.Find(Mapping{Path: copied, ID: idOf(t, copied)}); same != files[3] {
+	write(t, copied, elfWith(strings.Repeat("j", 20)))
+	if same := s.Find(Mapping{Path: copied, ID: idOf(t, copied)}); same != files[9] {
 		t.Error("the same build-id: got another file")
 	}
 	if s.Stats().Open > 3 {
 		t.Errorf("got %d open, want 3", s.Stats().Open)
+	}
+	// What is heard of stays known, whatever comes and goes, also under the
+	// numbers of many copies.
+	for i := range 1000 {
+		write(t, copied, elfWith(fmt.Sprintf("%020d", i)))
+		s.Find(Mapping{Path: copied, ID: ID{Ino: uint64(1e9 + i)}})
+		if s.Find(Mapping{Path: files[9].Path, ID: ID{Ino: uint64(2e9 + i)}, BuildID: files[9].BuildID}) != files[9] {
+			t.Fatalf("after %d others: got another file", i)
+		}
+	}
+	if st := s.Stats(); st.Files > 3+maxCopies || len(s.byBuild) != 3 {
+		t.Errorf("after many: got %+v, %d build-ids", st, len(s.byBuild))
 	}
 }
 

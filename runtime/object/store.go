@@ -28,7 +28,8 @@ type Options struct {
 	// DebugDirs hold separate debug files; {"/usr/lib/debug"} if nil.
 	DebugDirs []string
 	// MaxOpen bounds the files held open; 0 is 1024, or a quarter of what
-	// the process may open if that is less.
+	// the process may open if that is less. Beyond it the one of which
+	// nothing was heard for longest is closed and no longer known.
 	MaxOpen int
 }
 
@@ -135,16 +136,16 @@ func (s *Store) Find(m Mapping) *File {
 	}
 	if m.BuildID != "" {
 		if f := s.byBuild[m.BuildID]; f != nil {
-			return f
+			return s.again(f)
 		}
 	}
 	key := pathKey{m.Root, m.Path}
 	if m.ID != (ID{}) {
 		if f := s.byID[m.ID]; f != nil {
-			return f
+			return s.again(f)
 		}
 	} else if f := s.byPath[key]; f != nil && (m.BuildID == "" || m.BuildID == f.BuildID) {
-		return f
+		return s.again(f)
 	}
 	f := s.missing[key]
 	if f == nil || f.ID != m.ID || f.BuildID != m.BuildID {
@@ -165,7 +166,7 @@ func (s *Store) Find(m Mapping) *File {
 		if f.BuildID != "" {
 			if same := s.byBuild[f.BuildID]; same != nil {
 				f.close()
-				f = same
+				f = s.again(same)
 			} else {
 				s.byBuild[f.BuildID] = f
 			}
@@ -173,11 +174,27 @@ func (s *Store) Find(m Mapping) *File {
 	} else if m.BuildID != "" {
 		s.byBuild[m.BuildID] = f
 	}
-	switch {
-	case m.ID != (ID{}):
-		s.byID[m.ID] = f
-	default:
+	if m.ID == (ID{}) {
 		s.byPath[key] = f
+		f.keys = append(f.keys, key)
+		return f
+	}
+	s.byID[m.ID] = f
+	if f.ids = append(f.ids, m.ID); len(f.ids) > maxCopies {
+		delete(s.byID, f.ids[0])
+		f.ids = f.ids[1:]
+	}
+	return f
+}
+
+// maxCopies bounds the numbers under which one file is known: it lies in the
+// image of every container.
+const maxCopies = 64
+
+// again notes that something was heard of a file.
+func (s *Store) again(f *File) *File {
+	if f.elem != nil {
+		s.used.MoveToFront(f.elem)
 	}
 	return f
 }
@@ -197,6 +214,7 @@ func (s *Store) Open(r *Root, path string) (*File, error) {
 		return nil, err
 	}
 	s.byPath[key] = f
+	f.keys = append(f.keys, key)
 	return f, nil
 }
 
@@ -209,8 +227,24 @@ func (s *Store) keep(f *File) {
 	}
 	for s.used.Len() > s.opt.MaxOpen {
 		s.stats.Closed++
-		s.used.Back().Value.(*File).close()
+		s.forget(s.used.Back().Value.(*File))
 	}
+}
+
+// forget closes a file. Whoever has it still reads it by its path; who maps it
+// from now on gets another: its inode may be that of a new file.
+func (s *Store) forget(f *File) {
+	f.close()
+	if s.byBuild[f.BuildID] == f {
+		delete(s.byBuild, f.BuildID)
+	}
+	for _, id := range f.ids {
+		delete(s.byID, id)
+	}
+	for _, key := range f.keys {
+		delete(s.byPath, key)
+	}
+	f.ids, f.keys = nil, nil
 }
 
 // A File is one file that code was mapped from.
@@ -221,6 +255,8 @@ type File struct {
 
 	store *Store
 	root  *Root
+	ids   []ID      // under which the store knows it
+	keys  []pathKey // too
 	file  *os.File
 	elem  *list.Element
 	size  int64
@@ -278,6 +314,17 @@ func (f *File) open(m *Mapping) error {
 		}
 	}
 	return first
+}
+
+// reopen opens a file that was closed; who maps it from now on gets it again.
+func (f *File) reopen() error {
+	if err := f.open(nil); err != nil {
+		return err
+	}
+	if s := f.store; f.BuildID != "" && s.byBuild[f.BuildID] == nil {
+		s.byBuild[f.BuildID] = f
+	}
+	return nil
 }
 
 // adopt takes an opened file if it is the one that was mapped. certain says
@@ -346,7 +393,7 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 		return n, nil
 	}
 	if f.file == nil {
-		if err := f.open(nil); err != nil {
+		if err := f.reopen(); err != nil {
 			return 0, err
 		}
 	} else {

@@ -48,8 +48,7 @@ type lineRow struct {
 	line int32
 }
 
-// maxDebug bounds the debug information that is held, in bytes. Beyond it all
-// of it is given up and read again as needed.
+// maxDebug bounds the debug information that is held, in bytes.
 const maxDebug = 2 << 30
 
 // sections of DWARF that are read. The first are required.
@@ -58,17 +57,15 @@ var debugSections = []string{".debug_info", ".debug_abbrev", ".debug_line", ".de
 
 // lineInfo returns what is known of a file, nil if nothing.
 func (s *Symbolizer) lineInfo(f *object.File) *lineInfo {
-	if l, ok := s.lines[f]; ok {
+	if l, ok := s.lines.Of(f); ok {
 		return l
 	}
 	l := loadLines(s.opt.Maps.Files(), f)
+	size := 0
 	if l != nil {
-		if s.debug += l.size; s.debug > maxDebug {
-			clear(s.lines)
-			s.debug = l.size
-		}
+		size = l.size
 	}
-	s.lines[f] = l
+	s.lines.Hold(f, l, size)
 	return l
 }
 

@@ -38,7 +38,7 @@ type Options struct {
 	Lines, Inlines bool
 	// Mangled leaves C++ and Rust names as the linker has them.
 	Mangled bool
-	// MaxFrames bounds the addresses that are remembered; 0 is 1<<20.
+	// MaxFrames bounds the addresses that are remembered; 0 is 1<<17.
 	MaxFrames int
 }
 
@@ -57,11 +57,9 @@ type Symbolizer struct {
 	kernel  map[uint64][]Frame
 	user    map[place][]Frame
 	nowhere map[nowhere][]Frame
-	tables  map[*object.File]*Table
+	tables  *object.Cache[*Table]
 	jit     map[*task.Space]*Table
-	lines   map[*object.File]*lineInfo
-	debug   int               // bytes of lines
-	bytes   int               // of tables
+	lines   *object.Cache[*lineInfo]
 	loaded  []loaded          // kernel code that came since
 	modules map[string]string // "kvm" to "[kvm]"
 	stats   Stats
@@ -85,10 +83,10 @@ type nowhere struct {
 // New makes a Symbolizer.
 func New(o Options) *Symbolizer {
 	if o.MaxFrames <= 0 {
-		o.MaxFrames = 1 << 20
+		o.MaxFrames = 1 << 17
 	}
-	s := &Symbolizer{opt: o, tables: map[*object.File]*Table{}, jit: map[*task.Space]*Table{},
-		lines: map[*object.File]*lineInfo{}, modules: map[string]string{}}
+	s := &Symbolizer{opt: o, tables: object.NewCache[*Table](maxTables), jit: map[*task.Space]*Table{},
+		lines: object.NewCache[*lineInfo](maxDebug), modules: map[string]string{}}
 	s.forget()
 	return s
 }
@@ -99,7 +97,7 @@ func (s *Symbolizer) forget() {
 
 // Stats tells what the Symbolizer did so far.
 func (s *Symbolizer) Stats() Stats {
-	s.stats.Addresses, s.stats.Tables = len(s.kernel)+len(s.user)+len(s.nowhere), len(s.tables)
+	s.stats.Addresses, s.stats.Tables = len(s.kernel)+len(s.user)+len(s.nowhere), s.tables.Len()
 	return s.stats
 }
 
@@ -259,7 +257,7 @@ func (s *Symbolizer) plain(name string) string {
 // Table is the functions of a file, read at the first use; empty if there are
 // none.
 func (s *Symbolizer) Table(f *object.File) *Table {
-	if t, ok := s.tables[f]; ok {
+	if t, ok := s.tables.Of(f); ok {
 		return t
 	}
 	var store *object.Store
@@ -270,17 +268,12 @@ func (s *Symbolizer) Table(f *object.File) *Table {
 	if err != nil {
 		t = &Table{}
 	}
-	if s.bytes += t.Bytes(); s.bytes > maxTables {
-		clear(s.tables)
-		s.bytes = t.Bytes()
-	}
-	s.tables[f] = t
+	s.tables.Hold(f, t, t.Bytes())
 	return t
 }
 
-// maxTables bounds the memory of functions, in bytes. Beyond it all are read
-// again as they are needed.
-const maxTables = 1 << 30
+// maxTables bounds the memory of functions, in bytes.
+const maxTables = 256 << 20
 
 // jitFrame names an address in memory without a file.
 func (s *Symbolizer) jitFrame(space *task.Space, r *task.Region, addr uint64, call bool) Frame {

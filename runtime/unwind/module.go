@@ -3,6 +3,7 @@ package unwind
 import (
 	"debug/elf"
 	"encoding/binary"
+	"unsafe"
 
 	"ppscript/runtime/object"
 	"ppscript/runtime/symbol"
@@ -73,7 +74,7 @@ func (m *module) rules(addr uint64) (*Table, *ruleSet) {
 
 // loadModule reads a file's tables. One that cannot be read has none.
 func loadModule(store *object.Store, f *object.File) *module {
-	m := &module{}
+	m := &module{bytes: int(unsafe.Sizeof(module{}))}
 	im, err := f.Image()
 	if err != nil || im.Class != elf.ELFCLASS64 || im.ByteOrder != binary.LittleEndian {
 		return m

@@ -184,9 +184,10 @@ func (b *tableBuilder) expr(code []byte) int32 {
 	return i
 }
 
+// done returns the table, without the room that growing has left.
 func (b *tableBuilder) done() *Table {
 	t := b.t
-	t.pcs, t.sets = slices.Clip(t.pcs), slices.Clip(t.sets)
-	t.rule, t.pool = slices.Clip(t.rule), slices.Clip(t.pool)
+	t.pcs, t.sets = slices.Clone(t.pcs), slices.Clone(t.sets)
+	t.rule, t.pool = slices.Clone(t.rule), slices.Clone(t.pool)
 	return &t
 }

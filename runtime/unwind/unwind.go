@@ -59,8 +59,8 @@ type Options struct {
 	Machine elf.Machine
 	// Max bounds the addresses of a stack; 0 is 1024.
 	Max int
-	// MaxBytes bounds the memory of tables; 0 is 512 MiB. Beyond it, all are
-	// read again as they are needed.
+	// MaxBytes bounds the memory of tables; 0 is 128 MiB. Beyond it those of
+	// the file that was walked through least recently go.
 	MaxBytes int
 }
 
@@ -77,7 +77,7 @@ type Stats struct {
 type Unwinder struct {
 	opt     Options
 	arch    *arch
-	modules map[*object.File]*module
+	modules *object.Cache[*module]
 	absent  module // of files that are not found
 	stats   Stats
 	walk    walk
@@ -95,14 +95,14 @@ func New(o Options) *Unwinder {
 		o.Max = 1024
 	}
 	if o.MaxBytes <= 0 {
-		o.MaxBytes = 512 << 20
+		o.MaxBytes = 128 << 20
 	}
-	return &Unwinder{opt: o, arch: archOf(o.Machine), modules: map[*object.File]*module{}}
+	return &Unwinder{opt: o, arch: archOf(o.Machine), modules: object.NewCache[*module](o.MaxBytes)}
 }
 
 // Stats tells what the Unwinder did so far.
 func (u *Unwinder) Stats() Stats {
-	u.stats.Modules = len(u.modules)
+	u.stats.Modules, u.stats.Bytes, u.stats.Dropped = u.modules.Len(), u.modules.Bytes(), u.modules.Dropped()
 	return u.stats
 }
 
@@ -233,19 +233,13 @@ func (u *Unwinder) up(dst []uint64, pid int32, when event.Time) ([]uint64, How) 
 
 // module returns the tables of a file, read at the first use.
 func (u *Unwinder) module(f *object.File) *module {
-	if m, ok := u.modules[f]; ok {
+	if m, ok := u.modules.Of(f); ok {
 		return m
 	}
 	if _, err := f.Image(); err != nil && !f.Opened() {
 		return &u.absent // it may turn up with another process
 	}
 	m := loadModule(u.opt.Maps.Files(), f)
-	if u.stats.Bytes+m.bytes > u.opt.MaxBytes && len(u.modules) > 0 {
-		u.stats.Dropped += uint64(len(u.modules))
-		clear(u.modules)
-		u.stats.Bytes = 0
-	}
-	u.modules[f] = m
-	u.stats.Bytes += m.bytes
+	u.modules.Hold(f, m, m.bytes)
 	return m
 }
