@@ -396,6 +396,18 @@ func (f *Fold) keyOf(r int32) event.Value {
 	return v
 }
 
+// Numbers calls fn for each number in the states.
+func (f *Fold) Numbers(fn func(v int64)) {
+	for at := 0; at < len(f.rows); at += f.stride {
+		if f.rows[at+rowMeta] == 0 {
+			continue
+		}
+		for _, v := range f.rows[at+rowHead : at+f.stride] {
+			fn(v)
+		}
+	}
+}
+
 // Len is the number of keys that have a state.
 func (f *Fold) Len() int {
 	if f.ints != nil {

@@ -73,7 +73,7 @@ func (k *kernelRun) look(r *run, final bool) error {
 		return fmt.Errorf("read new processes: %w", err)
 	}
 	for _, pid := range pids {
-		r.stacks.maps.Space(int32(pid), bpf.Now())
+		r.stacks.maps.Hold(int32(pid), bpf.Now())
 	}
 	return nil
 }

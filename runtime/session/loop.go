@@ -57,6 +57,7 @@ func (r *run) loop(ctx context.Context) error {
 				tick = tick.Add(o.Interval)
 			}
 		}
+		r.forgetBetween()
 		if !usage.IsZero() && !now.Before(usage) {
 			r.world.say("%s", self.line())
 			usage = now.Add(o.UsageSelf)

@@ -201,7 +201,7 @@ func (r *run) tickStackFiles(final bool, now time.Time) error {
 		if err := r.writeStacks(f, now); err != nil {
 			return err
 		}
-		f.run.Group.Reset()
+		r.stacks.clearStacks(f.run)
 		f.since = now
 	}
 	return nil

@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -29,9 +30,11 @@ type stackWorld struct {
 	symbols *symbol.Symbolizer
 	show    [][]*event.Field // by stream: the stacks that a log shows, the event's own first
 	frames  map[frameKey][]*result.Frame
+	settled map[*plan.StacksRun]*settled
 	// nameless are the addresses in frames that have no name yet.
 	nameless []frameKey
 	evicted  uint64 // of table, at the last tick
+	forgot   bool   // there were stacks that are let go
 	line     []*result.Frame
 	unwind   *unwind.Unwinder // made at the first need
 	world    *world
@@ -47,8 +50,10 @@ type frameKey struct {
 	exact bool
 }
 
-// maxFrames bounds the frames that are remembered.
-const maxFrames = 1 << 17
+// maxFrames bounds the frames that are remembered: addresses of processes that
+// ended are among them, and what is forgotten is made again from what the
+// Symbolizer remembers of files.
+const maxFrames = 1 << 15
 
 // openStacks prepares for the stacks of the plan's events, before they are
 // opened: the mappings of processes are wanted from the first record on.
@@ -56,12 +61,18 @@ func (r *run) openStacks() {
 	if !r.plan.HasStacks && !r.plan.Mappings {
 		return
 	}
-	w := &stackWorld{world: r.world, foreign: r.world.foreignKernel(), frames: map[frameKey][]*result.Frame{}}
+	w := &stackWorld{world: r.world, foreign: r.world.foreignKernel(), frames: map[frameKey][]*result.Frame{},
+		settled: map[*plan.StacksRun]*settled{}}
 	o, so := symbol.Options{Kernel: r.world.symbols, Lines: r.cfg.Options.Lines, Inlines: r.cfg.Options.Inlines}, stack.Options{}
 	if r.plan.Mappings {
-		w.maps = task.NewMappings(r.world.mappings(w.foreign))
+		mo := r.world.mappings(w.foreign)
+		if len(r.plan.Joins) > 0 {
+			// An event may wait for a long time until its stack is asked for.
+			mo.MaxEnded = math.MaxInt
+		}
+		w.maps = task.NewMappings(mo)
 		o.Maps = w.maps
-		so.Fresh = func(pid int32, when event.Time) { w.maps.Space(pid, when) }
+		so.Fresh = w.maps.Hold
 	}
 	w.table = stack.New(so)
 	w.symbols = symbol.New(o)
@@ -183,6 +194,10 @@ func shownStacks(streams []*event.Stream, quiet bool) [][]*event.Field {
 // result makes the result of a count by stack.
 func (w *stackWorld) result(s *plan.StacksRun, m result.Meta) *result.Stacks {
 	out := &result.Stacks{Meta: m, Keys: s.Keys, Value: s.Value.Name, Unit: s.Value.Unit}
+	if before := w.settled[s]; before != nil {
+		out.Samples = slices.Clone(before.samples)
+		out.Cut, out.Unwound = before.cut, before.unwound
+	}
 	count := len(s.Keys) + plan.StacksKey
 	for _, row := range s.Group.Rows() {
 		x := result.StackSample{PID: int32(row[plan.StacksPID].Int()), Key: row[plan.StacksKey:count], Count: row[count].Uint()}
@@ -200,6 +215,9 @@ func (w *stackWorld) result(s *plan.StacksRun, m result.Meta) *result.Stacks {
 		}
 		out.Samples = append(out.Samples, x)
 	}
+	if w.settled[s] != nil {
+		out.Merge()
+	}
 	out.Sort()
 	return out
 }
@@ -210,7 +228,7 @@ func (r *run) tickStacks(lost event.Loss, final bool, now time.Time) error {
 		if s.Spec.File {
 			continue
 		}
-		loss := s.Group.Loss()
+		loss := r.stacks.stacksLoss(s)
 		r.total.Add(loss)
 		loss.Add(lost)
 		res := r.stacks.result(s, r.meta(s.Name, s.Spec.Title, loss, final, now))
@@ -225,13 +243,15 @@ func (r *run) tickStacks(lost event.Loss, final bool, now time.Time) error {
 		s.Group.Reset()
 	}
 	wanted := len(r.plan.Stacks)+len(r.plan.Logs)+len(r.plan.Slows) > 0
-	if w := r.stacks; final && w != nil && wanted && r.plan.HasStacks && w.table.Len() == 0 && r.plan.Router.Samples > 0 {
+	if w := r.stacks; final && w != nil && wanted && r.plan.HasStacks && w.table.Len() == 0 && !w.forgot && r.plan.Router.Samples > 0 {
 		r.world.sayOnce("none of the events has a call stack" + map[bool]string{true: ": record with perf record -g"}[r.world.file != nil])
 	}
 	if err := r.tickStackFiles(final, now); err != nil {
 		return err
 	}
-	r.forgetStacks()
+	if !final {
+		r.forgetStacks()
+	}
 	r.stacks.refresh()
 	return nil
 }
@@ -258,27 +278,6 @@ func (w *stackWorld) refresh() {
 		delete(w.frames, k)
 	}
 	w.nameless = w.nameless[:0]
-}
-
-// forgetStacks empties the table when it fills up, if nobody holds numbers of it
-// from one interval to the next.
-func (r *run) forgetStacks() {
-	w := r.stacks
-	if w == nil || !w.table.Crowded() || len(r.plan.Joins)+len(r.plan.Databases) > 0 {
-		return
-	}
-	for _, f := range r.plan.Folds {
-		if f.Holds {
-			return
-		}
-	}
-	for _, f := range r.files {
-		if !f.stamped {
-			return
-		}
-	}
-	w.table.Reset()
-	w.evicted = 0
 }
 
 func (w *stackWorld) close() error {

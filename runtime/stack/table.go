@@ -52,6 +52,8 @@ type Table struct {
 	entries []entry
 	blocks  [][]uint64
 	words   int
+	unused  []ID   // that Retain freed
+	left    [2]int // stacks and words that it left
 	evicted uint64
 	parts   []uint64         // of the stack at hand, for Number
 	images  map[int32]uint32 // programs that a process has run, beyond the first
@@ -162,9 +164,13 @@ func (t *Table) Number(pid int32, image uint32, when event.Time, kernel, user []
 	return t.number(pid, image, when, t.parts, fl)
 }
 
-func (t *Table) number(pid int32, image uint32, when event.Time, chain []uint64, fl flags) ID {
+func (t *Table) hash(pid int32, image uint32, chain []uint64) uint32 {
 	sum := maphash.Bytes(t.seed, bytesOf(chain)) ^ (uint64(uint32(pid))|uint64(image)<<32)*0x9E3779B97F4A7C15
-	h := uint32(sum>>32) ^ uint32(sum)
+	return uint32(sum>>32) ^ uint32(sum)
+}
+
+func (t *Table) number(pid int32, image uint32, when event.Time, chain []uint64, fl flags) ID {
+	h := t.hash(pid, image, chain)
 	mask := uint32(len(t.slots) - 1)
 	i := h >> t.shift
 	for ; t.slots[i&mask].id != 0; i++ {
@@ -182,28 +188,44 @@ func (t *Table) number(pid int32, image uint32, when event.Time, chain []uint64,
 
 // Slow path: a new stack.
 func (t *Table) add(h uint32, e entry, chain []uint64) ID {
-	if len(t.entries) >= t.opt.Stacks || t.words+len(chain) > t.opt.Words {
+	if t.Len() >= t.opt.Stacks || t.words+len(chain) > t.opt.Words {
 		t.evicted++
 		return Full
 	}
-	if 2*(len(t.entries)+1) > len(t.slots) {
+	if 2*(t.Len()+1) > len(t.slots) {
 		t.grow()
 	}
+	e.at = t.keep(chain)
+	var id ID
+	if n := len(t.unused); n > 0 {
+		id, t.unused = t.unused[n-1], t.unused[:n-1]
+		t.entries[id-first] = e
+	} else {
+		t.entries = append(t.entries, e)
+		id = ID(len(t.entries)-1) + first
+	}
+	t.put(slot{h, uint32(id)})
+	t.look(&e)
+	return id
+}
+
+// keep copies the words of a chain, and says where.
+func (t *Table) keep(chain []uint64) uint32 {
 	last := len(t.blocks) - 1
 	if last < 0 || len(t.blocks[last])+len(chain) > cap(t.blocks[last]) {
 		t.blocks = append(t.blocks, make([]uint64, 0, blockWords))
 		last++
 	}
-	e.at = uint32(last*blockWords + len(t.blocks[last]))
+	at := uint32(last*blockWords + len(t.blocks[last]))
 	t.blocks[last] = append(t.blocks[last], chain...)
 	t.words += len(chain)
-	t.entries = append(t.entries, e)
-	id := uint32(len(t.entries)-1) + uint32(first)
-	t.put(slot{h, id})
+	return at
+}
+
+func (t *Table) look(e *entry) {
 	if t.opt.Fresh != nil && e.pid >= 0 {
 		t.opt.Fresh(e.pid, e.when)
 	}
-	return ID(id)
 }
 
 func (t *Table) put(s slot) {
@@ -225,14 +247,16 @@ func (t *Table) grow() {
 	}
 }
 
-func (t *Table) chain(e *entry) []uint64 {
+func (t *Table) chain(e *entry) []uint64 { return chainIn(t.blocks, e) }
+
+func chainIn(blocks [][]uint64, e *entry) []uint64 {
 	at := int(e.at % blockWords)
-	return t.blocks[e.at/blockWords][at : at+int(e.n) : at+int(e.n)]
+	return blocks[e.at/blockWords][at : at+int(e.n) : at+int(e.n)]
 }
 
 // At returns a stack; false for None, Full, and numbers of another time.
 func (t *Table) At(id ID) (Stack, bool) {
-	if id < first || int(id-first) >= len(t.entries) {
+	if id < first || int(id-first) >= len(t.entries) || t.entries[id-first].n == 0 {
 		return Stack{}, false
 	}
 	e := &t.entries[id-first]
@@ -240,10 +264,10 @@ func (t *Table) At(id ID) (Stack, bool) {
 }
 
 // Len is the number of stacks.
-func (t *Table) Len() int { return len(t.entries) }
+func (t *Table) Len() int { return len(t.entries) - len(t.unused) }
 
-// Crowded reports that the table is more than half full.
-func (t *Table) Crowded() bool { return 2*len(t.entries) > t.opt.Stacks || 2*t.words > t.opt.Words }
+// Words is the number of addresses and markers in them.
+func (t *Table) Words() int { return t.words }
 
 // Evicted is the number of events since Reset whose stack found no room.
 func (t *Table) Evicted() uint64 { return t.evicted }
@@ -258,16 +282,4 @@ func (t *Table) Exec(pid int32) {
 	if len(t.images) < most {
 		t.images[pid]++
 	}
-}
-
-// Reset forgets all stacks. Their numbers must not be used again.
-func (t *Table) Reset() {
-	clear(t.slots)
-	for i := range t.blocks {
-		t.blocks[i] = t.blocks[i][:0]
-	}
-	if len(t.blocks) > 1 {
-		t.blocks = t.blocks[:1]
-	}
-	t.entries, t.words, t.evicted = t.entries[:0], 0, 0
 }

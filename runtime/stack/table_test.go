@@ -106,6 +106,46 @@ func TestBoundsAreCounted(t *testing.T) {
 	}
 }
 
+// A million stacks pass through a table, of which a few are needed.
+func TestStacksAreLetGo(t *testing.T) {
+	fresh := 0
+	tab := New(Options{Stacks: 16 << 10, Fresh: func(int32, event.Time) { fresh++ }})
+	held, want := map[ID]bool{7 << 20: true, None: true}, map[ID]uint64{}
+	most := 0
+	for i := range uint64(1_000_000) {
+		id := tab.Intern(int32(i), event.Time(i), u(i, 1, 2, 3))
+		if id == Full {
+			t.Fatalf("stack %d: got no room", i)
+		}
+		if i%10_000 == 0 {
+			held[id], want[id] = true, i
+		}
+		most = max(most, tab.Len())
+		if tab.Crowded() {
+			fresh = 0
+			tab.Retain(held)
+			if tab.Len() != len(want) || fresh != len(want) || tab.Words() != 5*len(want) {
+				t.Fatalf("got %d stacks of %d words, %d looked at; want %d", tab.Len(), tab.Words(), fresh, len(want))
+			}
+		}
+	}
+	if most > 2048 {
+		t.Errorf("got %d stacks at once, want at most an eighth of what the table may hold", most)
+	}
+	for id, i := range want {
+		s, ok := tab.At(id)
+		if !ok || s.PID != int32(i) || s.When != event.Time(i) || s.Chain[1] != i {
+			t.Errorf("number %d: got %+v, want the stack of event %d", id, s, i)
+		}
+		if got := tab.Intern(int32(i), 0, u(i, 1, 2, 3)); got != id {
+			t.Errorf("stack %d: got number %d, want %d again", i, got, id)
+		}
+	}
+	if _, ok := tab.At(7 << 20); ok {
+		t.Error("got a stack for a number that was never given")
+	}
+}
+
 // fake decodes nothing: it has one chain.
 type fake struct {
 	chain, regs []uint64

@@ -26,7 +26,10 @@ type MappingsOptions struct {
 	Proc   string // "/proc" if empty
 	// Files finds the files; if nil it is made, and owned by the Mappings.
 	Files *object.Store
-	// MaxSpaces bounds the address spaces; 0 is 65536. Beyond it those of
+	// MaxEnded is how many processes that ended keep their spaces, for events
+	// that come late; 0 is 8192. Those that Hold names stay beyond it.
+	MaxEnded int
+	// MaxSpaces bounds all address spaces; 0 is 65536. Beyond it those of
 	// the processes that ended first are given up.
 	MaxSpaces int
 }
@@ -45,7 +48,8 @@ type Mappings struct {
 	files *object.Store
 	procs map[int32][]*Space // by time, never empty
 	count int
-	dead  []int32 // processes that ended, the first ended first
+	ended []int32 // processes, the first ended first
+	kept  []int32 // those before them that are held
 	stats MappingsStats
 	last  *Space // that Find found last
 }
@@ -54,6 +58,9 @@ type Mappings struct {
 func NewMappings(o MappingsOptions) *Mappings {
 	if o.Proc == "" {
 		o.Proc = "/proc"
+	}
+	if o.MaxEnded <= 0 {
+		o.MaxEnded = 8192
 	}
 	if o.MaxSpaces <= 0 {
 		o.MaxSpaces = 65536
@@ -108,6 +115,9 @@ func (m *Mappings) Map(r *perf.Mapping, when event.Time) {
 	s := m.space(r.PID, when)
 	region := Region{Start: r.Addr, End: r.Addr + r.Len, Off: r.Pgoff, Name: r.Name, From: when}
 	region.File = m.file(s, &region, object.ID{Maj: r.Maj, Min: r.Min, Ino: r.Ino, Gen: r.InoGen}, hex.EncodeToString(r.BuildID))
+	if region.File != nil && region.File.Path == region.Name {
+		region.Name = region.File.Path // one text for all processes
+	}
 	m.add(s, region)
 }
 
@@ -164,15 +174,65 @@ func (m *Mappings) Exec(pid int32, when event.Time) {
 	m.push(s)
 }
 
-// Exit says that a process ended. What it had mapped is kept, for addresses
-// that are looked up later.
+// Exit says that a process ended. What it had mapped is kept for addresses
+// that are looked up later: until MaxEnded others ended, and as long as it is
+// held.
 func (m *Mappings) Exit(pid int32) {
 	list := m.procs[pid]
 	if len(list) == 0 || list[len(list)-1].ended {
 		return
 	}
 	list[len(list)-1].ended = true
-	m.dead = append(m.dead, pid)
+	m.ended = append(m.ended, pid)
+	for len(m.ended) > m.opt.MaxEnded {
+		first := m.ended[0]
+		m.ended = m.ended[1:]
+		if m.held(first) {
+			m.kept = append(m.kept, first)
+		} else {
+			m.evict(first)
+		}
+	}
+}
+
+// Hold says that addresses of a process as it was at that time, such as those
+// of a stack, will have to be named: it is looked at while it is there, and
+// stays until Release.
+func (m *Mappings) Hold(pid int32, when event.Time) {
+	if s := m.Space(pid, when); s != nil {
+		s.held = true
+	}
+}
+
+// Release says that what processes were held for is gone, but for those that
+// again holds.
+func (m *Mappings) Release(again func()) {
+	for _, list := range m.procs {
+		for _, s := range list {
+			s.held = false
+		}
+	}
+	again()
+	kept := m.kept[:0]
+	for _, pid := range m.kept {
+		if m.held(pid) {
+			kept = append(kept, pid)
+		} else {
+			m.evict(pid)
+		}
+	}
+	m.kept = kept
+}
+
+// first counts the spaces of the process that had the number first, 0 if it has
+// not ended.
+func first(list []*Space) int {
+	return 1 + slices.IndexFunc(list, func(s *Space) bool { return s.ended })
+}
+
+func (m *Mappings) held(pid int32) bool {
+	list := m.procs[pid]
+	return slices.ContainsFunc(list[:first(list)], func(s *Space) bool { return s.held })
 }
 
 // Find returns where an address lay in a process at that time. A process that
@@ -274,8 +334,11 @@ func (m *Mappings) push(s *Space) {
 	}
 	m.procs[s.PID] = list
 	m.last = nil
-	for m.count > m.opt.MaxSpaces && len(m.dead) > 0 {
-		m.evict()
+	for _, queue := range []*[]int32{&m.kept, &m.ended} {
+		for m.count > m.opt.MaxSpaces && len(*queue) > 0 {
+			m.evict((*queue)[0])
+			*queue = (*queue)[1:]
+		}
 	}
 	if m.count > 2*m.opt.MaxSpaces {
 		m.sweep(s)
@@ -301,21 +364,13 @@ func (m *Mappings) sweep(keep *Space) {
 			m.stats.Evicted++
 		}
 	}
-	m.dead = m.dead[:0]
+	m.ended, m.kept = nil, nil
 }
 
-// evict gives up the spaces of the process that ended first.
-func (m *Mappings) evict() {
-	pid := m.dead[0]
-	m.dead = m.dead[1:]
+// evict gives up the spaces of the process that had the number first.
+func (m *Mappings) evict(pid int32) {
 	list := m.procs[pid]
-	n := 0
-	for n < len(list) {
-		n++
-		if list[n-1].ended {
-			break
-		}
-	}
+	n := first(list)
 	m.count -= n
 	m.stats.Evicted += uint64(n)
 	if n == len(list) {

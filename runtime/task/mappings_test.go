@@ -152,6 +152,42 @@ func TestMappingsAreBounded(t *testing.T) {
 	}
 }
 
+// What ended goes, but for what somebody holds.
+func TestEndedProcessesAreLetGo(t *testing.T) {
+	m := recordedMaps(MappingsOptions{MaxEnded: 100})
+	m.Map(mapped(1, 0x1000, 0x1000, 0, "/init"), 1)
+	run := func(pid int32, when event.Time) {
+		m.Fork(pid, 1, when)
+		m.Exec(pid, when)
+		m.Map(mapped(pid, 0x5000, 0x1000, 0, "/run"), when)
+	}
+	for i := int32(2); i < 5000; i++ {
+		run(i, event.Time(i))
+		if i%100 == 0 {
+			m.Hold(i, event.Time(i))
+		}
+		m.Exit(i)
+	}
+	if got, want := m.Stats().Spaces, 1+2*(100+48); got != want {
+		t.Errorf("got %d spaces, want %d: of init, and two each, before and after the exec, of the last 100 and of the 48 before them that are held", got, want)
+	}
+	expectMap(t, m, 200, 0x5000, 200, "/run", 0)
+	expectMap(t, m, 4900, 0x5000, 4900, "/run", 0)
+
+	// The number of one that is held is used again.
+	run(300, 6000)
+	m.Release(func() { m.Hold(200, 200) })
+	if got, want := m.Stats().Spaces, 1+2*(100+1+1); got != want {
+		t.Errorf("after Release: got %d spaces, want %d: of init, of the last 100, one held, one alive", got, want)
+	}
+	expectMap(t, m, 200, 0x5000, 200, "/run", 0)
+	expectMap(t, m, 300, 0x5000, 6000, "/run", 0)
+	m.Release(func() {})
+	if got, want := m.Stats().Spaces, 1+2*(100+1); got != want {
+		t.Errorf("after the last Release: got %d spaces, want %d", got, want)
+	}
+}
+
 func TestDataAndKernelAreNoCode(t *testing.T) {
 	m := recordedMaps(MappingsOptions{})
 	data := mapped(1, 0x1000, 0x1000, 0, "/data")

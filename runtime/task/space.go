@@ -38,6 +38,7 @@ type Space struct {
 	shared  bool     // regions and old belong to another space too
 	looked  bool     // at /proc
 	ended   bool
+	held    bool // see Mappings.Hold
 	exec    bool // begun by an exec, not a fork
 }
 

@@ -1,0 +1,66 @@
+package stack
+
+// This file gives up stacks that nobody needs any more. Where programs come and
+// go, each brings stacks of its own: in a run of hours the table would fill up
+// with those of the dead.
+//
+// Who holds numbers of stacks is for the owner of the Table to know. The
+// tempting way, to count who refers to each, would cost something for every
+// event, where this costs something once for a million.
+
+// Crowded reports that it is worth the time to give up what nobody needs: the
+// table holds a sixteenth of what it may, and twice of what was needed when it
+// was last done.
+func (t *Table) Crowded() bool {
+	return t.Len() > max(t.opt.Stacks/16, 2*t.left[0]) || t.words > max(t.opt.Words/16, 2*t.left[1])
+}
+
+// Reset forgets all stacks. Their numbers must not be used again.
+func (t *Table) Reset() {
+	t.Retain(nil)
+	t.evicted = 0
+}
+
+// Retain forgets all stacks but those of the given numbers; what is none of a
+// stack counts for nothing. Those that stay keep their numbers, the others'
+// are used again. Options.Fresh is called for those that stay.
+func (t *Table) Retain(numbers map[ID]bool) {
+	left, pids := 0, map[int32]bool{}
+	for i := range t.entries {
+		e := &t.entries[i]
+		if e.n == 0 || !numbers[ID(i)+first] {
+			*e = entry{}
+			continue
+		}
+		left++
+		pids[e.pid] = true
+	}
+	// Of a process without stacks the next is as good as its first.
+	for pid := range t.images {
+		if !pids[pid] {
+			delete(t.images, pid)
+		}
+	}
+	size := 1 << 10
+	for size < 4*left {
+		size *= 2
+	}
+	t.alloc(size)
+	old := t.blocks
+	t.blocks, t.words, t.unused = nil, 0, t.unused[:0]
+	if left == 0 {
+		t.entries = t.entries[:0]
+	}
+	for i := range t.entries {
+		e := &t.entries[i]
+		if e.n == 0 {
+			t.unused = append(t.unused, ID(i)+first)
+			continue
+		}
+		chain := chainIn(old, e)
+		e.at = t.keep(chain)
+		t.put(slot{t.hash(e.pid, e.image, chain), uint32(i) + uint32(first)})
+		t.look(e)
+	}
+	t.left = [2]int{t.Len(), t.words}
+}
