@@ -97,14 +97,19 @@ func (x *extra) append(g *Group, v event.Value) {
 	x.list = append(x.list, v)
 }
 
-// reset empties the state and keeps what it allocated.
+// reset empties the state and keeps what it allocated, if that was of use.
 func (x *extra) reset() {
 	if x.sketch != nil {
 		x.sketch.Reset()
 	}
 	clear(x.hist)
+	if len(x.set) == 0 {
+		x.set = nil
+	}
 	clear(x.set)
-	if x.top != nil {
+	if x.top != nil && len(x.top.n) == 0 {
+		x.top = nil
+	} else if x.top != nil {
 		x.top.reset()
 	}
 	x.list = nil // handed out with the row

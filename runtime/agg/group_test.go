@@ -85,6 +85,36 @@ func TestEveryAggregator(t *testing.T) {
 	}
 }
 
+// A busy key has another row in each interval: not all rows stay as large as the
+// busiest was once.
+func TestIntervalsDoNotAddUp(t *testing.T) {
+	g := New(Spec{Keys: []*flow.Fn{fn(t, "id")}, Args: []Arg{{Fn: fn(t, "val")}}, Aggs: []Agg{{Op: Quantile, Q: 0.5}}})
+	const keys = 100
+	one := 0
+	for interval := range keys {
+		for k := range int32(keys) {
+			values := int32(1)
+			if int(k) == interval {
+				values = 500
+			}
+			for v := range values {
+				g.Events([]*event.Event{ev(stream, event.Time(interval), k, int64(v)*1000, "")})
+			}
+		}
+		if g.Reset(); interval == 0 {
+			one = g.Bytes()
+		}
+	}
+	if got := g.Bytes(); one < 3000 || got > 2*one {
+		t.Errorf("after %d intervals: got %d bytes, after one %d", keys, got, one)
+	}
+	// Rows that an interval did not need are given up.
+	g.Events([]*event.Event{ev(stream, 1, 1, 1, "")})
+	if g.Reset(); g.Bytes() > 2000 {
+		t.Errorf("after an interval with one key: got %d bytes", g.Bytes())
+	}
+}
+
 func TestKeysOfAllKinds(t *testing.T) {
 	evs := []*event.Event{ev(stream, 1, 1, 0, "a"), ev(stream, 1, 1, 0, "b"), ev(stream, 1, 2, 0, "a"), ev(stream, 1, 1, 0, "a")}
 	for want, keys := range map[string][]*flow.Fn{

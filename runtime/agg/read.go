@@ -160,7 +160,8 @@ func (g *Group) Seen() uint64 { return g.events }
 // Len is the number of rows.
 func (g *Group) Len() int { return len(g.rows) }
 
-// Reset starts a new interval: no rows, no losses; memory is kept.
+// Reset starts a new interval: no rows, no losses. Memory that was of use is
+// kept.
 func (g *Group) Reset() {
 	if g.ints != nil {
 		g.ints.Reset()
@@ -173,6 +174,21 @@ func (g *Group) Reset() {
 			g.extras[r][i].reset()
 		}
 	}
+	clear(g.extras[len(g.extras):cap(g.extras)])
 	g.rows, g.measures, g.extras = g.rows[:0], g.measures[:0], g.extras[:0]
 	g.errs, g.evicted, g.events = flow.Errors{}, 0, 0
+}
+
+// Bytes is about the memory that quantiles take, of the rows of this interval
+// and of those that wait for the next.
+func (g *Group) Bytes() int {
+	n := 0
+	for _, row := range g.extras[:cap(g.extras)] {
+		for i := range row {
+			if s := row[i].sketch; s != nil {
+				n += s.bytes()
+			}
+		}
+	}
+	return n
 }

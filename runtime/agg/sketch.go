@@ -3,6 +3,7 @@ package agg
 import (
 	"math/bits"
 	"slices"
+	"unsafe"
 )
 
 // This file estimates quantiles. A Sketch keeps the first few values as they
@@ -221,9 +222,26 @@ func middle(b int) int64 {
 
 func (s *Sketch) clamp(v int64) int64 { return min(max(v, s.min), s.max) }
 
-// Reset forgets all values and keeps the memory.
+// Reset forgets all values. It keeps memory that was of use since the last
+// Reset: rows serve another key in each interval, and if each kept what the
+// busiest of its keys once needed, all would grow as large in the end.
 func (s *Sketch) Reset() {
+	s.pos.reset()
+	s.neg.reset()
+	if s.n < uint64(cap(s.exact)/4) {
+		s.exact = nil
+	}
 	s.n, s.exact, s.counted = 0, s.exact[:0], false
-	clear(s.pos.counts)
-	clear(s.neg.counts)
+}
+
+func (b *buckets) reset() {
+	if !slices.ContainsFunc(b.counts, func(n uint64) bool { return n > 0 }) {
+		b.counts = nil
+	}
+	clear(b.counts)
+}
+
+// bytes is about the memory that the Sketch takes.
+func (s *Sketch) bytes() int {
+	return int(unsafe.Sizeof(*s)) + 8*(cap(s.exact)+cap(s.pos.counts)+cap(s.neg.counts))
 }
