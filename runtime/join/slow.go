@@ -130,4 +130,10 @@ func (s *Slow) show(e *event.Event) {
 		s.look.list(d, e, s.Select, s.Timeline)
 	}
 	s.Emit(d)
+	if cap(d.Lines) > keptLines {
+		d.Lines = nil
+	}
 }
+
+// keptLines is how long a listing may be for its memory to serve the next.
+const keptLines = 1 << 13

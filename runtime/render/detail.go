@@ -102,6 +102,7 @@ func (w *detailWriter) part(i int, part result.DetailPart) int {
 			continue
 		}
 		w.line(l.Event, w.prefix(l))
+		_ = w.r.spill() // a pair may have a million lines; the error stays until the last
 	}
 	return i
 }

@@ -90,6 +90,9 @@ type Options struct {
 // bufferBytes is how much output is held before it is written unasked.
 const bufferBytes = 64 << 10
 
+// keptBytes is how large a buffer may be to be used again.
+const keptBytes = 1 << 20
+
 var (
 	formats = []string{"text", "json", "csv"}
 	colors  = []string{"auto", "always", "never"}

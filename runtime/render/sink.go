@@ -30,6 +30,9 @@ func (s *sink) Flush() error {
 		s.fail("output", err)
 	}
 	s.buf = s.buf[:0]
+	if cap(s.buf) > keptBytes {
+		s.buf = nil // of one large result
+	}
 	return s.err
 }
 
