@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"ppscript/stdlib"
 	"ppscript/tests/testkit"
@@ -28,12 +32,50 @@ func TestRunsAreProfilers(t *testing.T) {
 func TestMeasure(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	quiet := [][]string{{"sleep", "60"}} // other tests go on beside this one
-	m, err := measure(context.Background(), testkit.PPScript(t), t.TempDir(), quiet, 3*time.Second, []string{"task-state", "-i", "1s"})
+	c, err := measure(context.Background(), testkit.PPScript(t), t.TempDir(), quiet, 3*time.Second, []string{"task-state", "-i", "1s"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.third < 1<<20 || m.end < 1<<20 || m.most < max(m.third, m.end) {
-		t.Errorf("got %+v, want the memory of a program", m)
+	for _, m := range c.at {
+		if m.resident < 1<<20 || c.most < m.resident {
+			t.Errorf("got %+v, want the memory of a program", c)
+		}
+	}
+}
+
+// A run that counts by stack to its end lets stacks go on the way, and each is
+// counted: the target calls getppid twice along each of many chains.
+func TestStacksAreSettled(t *testing.T) {
+	testkit.Requires(t, testkit.Live...)
+	const bits = 14
+	target := testkit.StartTarget(t, "-paths", strconv.Itoa(bits))
+	file := filepath.Join(t.TempDir(), "stacks.folded")
+	run := testkit.Start(t, testkit.PPScript(t), "trace", "-v", "-m", "4096", "-e", "raw_syscalls:sys_enter/id=="+strconv.Itoa(unix.SYS_GETPPID)+"/",
+		"-g", "--user-callchain=fp", "-p", strconv.Itoa(target.PID()), "--flame-graph", file)
+	run.WaitStderr("attached to")
+	target.Do()
+	run.WaitStderr("are let go")
+	target.Do()
+	run.Signal(syscall.SIGINT)
+	out := run.Wait().Want(t, 0)
+	if strings.Contains(out.Stderr, "lost=") {
+		t.Skipf("events were lost: %s", out.Stderr)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chains := 0
+	for line := range strings.Lines(string(text)) {
+		if !strings.Contains(line, ";main.along;") {
+			continue // a signal of Go's runtime came first
+		}
+		if chains++; !strings.HasSuffix(line, " 2\n") {
+			t.Errorf("got %q, want a count of 2", line)
+		}
+	}
+	if chains != 1<<bits {
+		t.Errorf("got %d chains, want %d", chains, 1<<bits)
 	}
 }
 
@@ -60,4 +102,18 @@ func TestStateIsBounded(t *testing.T) {
 	}
 	f("fold", fmt.Sprintf("def step(s, e):\n    s.n = 1\n    emit(n = e.k)\ntracepoint('a:x').fold('k', {'n': 0}, step, limit = %d).by(one = '1').count()", limit))
 	f("join", fmt.Sprintf(`join([tracepoint("a:x")], [tracepoint("a:x").where("0")], key = "k", limit = %d).by(one = "1").count()`, limit))
+}
+
+// What the collector says is understood.
+func TestLiveMemoryIsRead(t *testing.T) {
+	var g gctrace
+	text := "ppscript: attached to CPUs 0-1\ngc 7 @2.104s 1%: 0.05+1.2+0.03 ms clock, 0.1+0.2/0.9/0.1+0.06 ms cpu, 30->33->17 MB, 34 MB goal, 0 MB stacks, 0 MB globals, 2 P\nloss: lost=3\ngc 8 @"
+	for _, part := range []string{text[:40], text[40:90], text[90:]} {
+		if n, err := g.Write([]byte(part)); n != len(part) || err != nil {
+			t.Fatalf("got %d, %v", n, err)
+		}
+	}
+	if got, want := string(g.said), "ppscript: attached to CPUs 0-1\nloss: lost=3\n"; got != want || g.now() != 17<<20 {
+		t.Errorf("got %q and %d, want %q and 17 MiB", got, g.now(), want)
+	}
 }

@@ -5,10 +5,12 @@
 //	go run ./tests/flat -seconds 10 -only syscalls,task-state
 //
 // The load makes system calls, switches, sleeps, page faults and new processes
-// on all CPUs, so that there are always new keys. The resident memory of
-// ppscript is read after a third of the time, when tables and buffers have
-// their size, and at the end; the row says whether it grew by more than a
-// tenth and 8 MiB, and the exit status is 1 if one did.
+// on all CPUs, so that there are always new keys. A row shows the memory that
+// ppscript has after a sixth of the time, after half of it and at the end: what
+// is resident, and behind a slash what is live of the Go heap; then how much
+// the load did, in switches and new processes each second. It says whether
+// both grew by more than a tenth in the second half; the exit status is 1 if
+// that was so of one.
 package main
 
 import (
@@ -56,13 +58,14 @@ func flat(ctx context.Context, ppscript string, length time.Duration, only strin
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", load, "ppscript/tests/testkit/load").CombinedOutput(); err != nil {
 		return fmt.Errorf("build the load: %w\n%s", err, out)
 	}
-	fmt.Println("third MiB   end MiB  most MiB  profiler")
+	fmt.Printf("   MiB at %4.0fs     %4.0fs     %4.0fs  most switches starts  profiler\n",
+		moments[0]*length.Seconds(), moments[1]*length.Seconds(), moments[2]*length.Seconds())
 	var grown []string
 	for _, r := range runs {
 		if only != "" && !slices.Contains(strings.Split(only, ","), r[0]) {
 			continue
 		}
-		m, err := measure(ctx, ppscript, dir, loads(load), length, r)
+		c, err := measure(ctx, ppscript, dir, loads(load), length, r)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -71,19 +74,20 @@ func flat(ctx context.Context, ppscript string, length time.Duration, only strin
 		case err != nil:
 			note = ": " + err.Error()
 			grown = append(grown, r[0])
-		case m.grew():
+		case c.grew():
 			note = ": grew"
 			grown = append(grown, r[0])
 		}
-		fmt.Printf("%9.1f %9.1f %9.1f  %s%s\n", mib(m.third), mib(m.end), mib(m.most), strings.Join(r, " "), note)
+		for _, m := range c.at {
+			fmt.Printf("%9s", fmt.Sprintf("%d/%d", m.resident>>20, m.live>>20))
+		}
+		fmt.Printf(" %5d %8.0f %6.0f  %s%s\n", c.most>>20, c.switches, c.starts, strings.Join(r, " "), note)
 	}
 	if len(grown) > 0 {
 		return fmt.Errorf("not flat: %s", strings.Join(grown, ", "))
 	}
 	return nil
 }
-
-func mib(bytes int64) float64 { return float64(bytes) / (1 << 20) }
 
 // loads are the commands of the load: one that makes events of all kinds on
 // each CPU, and one that makes processes.

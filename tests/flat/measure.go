@@ -12,21 +12,39 @@ import (
 	"time"
 )
 
-// memory is what a run held, in bytes.
-type memory struct{ third, end, most int64 }
+// A memory is what a run held at one time, in bytes: what was resident, and
+// what the program still referred to when the collector last looked.
+type memory struct{ resident, live int64 }
 
-// grew allows for what a garbage collector leaves.
-func (m memory) grew() bool { return m.end > m.third+m.third/10+8<<20 }
+// A course is the memory of a run over its time.
+type course struct {
+	at       [len(moments)]memory
+	most     int64   // resident
+	switches float64 // of the machine, each second
+	starts   float64 // of processes and threads
+}
+
+// moments are the parts of a run's time at which its memory is shown: of a
+// minute 10 s, 30 s and 60 s.
+var moments = [...]float64{1.0 / 6, 1.0 / 2, 1}
+
+// grew says whether memory grew in the second half of the run. What is
+// resident is up to twice of what is live, as the collector comes by when as
+// much again was made; so both count.
+func (c *course) grew() bool {
+	half, end := c.at[len(moments)-2], c.at[len(moments)-1]
+	return end.resident > half.resident+half.resident/10+8<<20 && end.live > half.live+half.live/10
+}
 
 // measure runs a profiler beside the loads. What it prints goes to a file that
 // is thrown away.
-func measure(ctx context.Context, ppscript, dir string, loads [][]string, length time.Duration, args []string) (m memory, err error) {
+func measure(ctx context.Context, ppscript, dir string, loads [][]string, length time.Duration, args []string) (c course, err error) {
 	ctx, cancel := context.WithTimeout(ctx, length+30*time.Second)
 	defer cancel()
 	for _, l := range loads {
 		cmd := group(exec.CommandContext(ctx, l[0], l[1:]...))
 		if err := cmd.Start(); err != nil {
-			return m, err
+			return c, err
 		}
 		defer func() {
 			syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
@@ -35,14 +53,15 @@ func measure(ctx context.Context, ppscript, dir string, loads [][]string, length
 	}
 	out, err := os.Create(filepath.Join(dir, "out"))
 	if err != nil {
-		return m, err
+		return c, err
 	}
 	defer out.Close()
-	var stderr bytes.Buffer
+	var stderr gctrace
 	cmd := group(exec.CommandContext(ctx, ppscript, append(args, "--duration", fmt.Sprintf("%.0fs", length.Seconds()))...))
-	cmd.Stdout, cmd.Stderr = out, &stderr
+	cmd.Stdout, cmd.Stderr, cmd.Env = out, &stderr, append(os.Environ(), "GODEBUG=gctrace=1")
+	before := counted()
 	if err := cmd.Start(); err != nil {
-		return m, err
+		return c, err
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
@@ -52,21 +71,25 @@ func measure(ctx context.Context, ppscript, dir string, loads [][]string, length
 	for {
 		select {
 		case err := <-ended:
+			passed, after := time.Since(began).Seconds(), counted()
+			c.switches, c.starts = float64(after.switches-before.switches)/passed, float64(after.starts-before.starts)/passed
 			if err != nil {
-				err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(stderr.Bytes()))
+				err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(stderr.said))
 			}
-			return m, err
+			return c, err
 		case <-tick.C:
-			now := resident(cmd.Process.Pid)
-			if now == 0 {
+			now := memory{resident(cmd.Process.Pid), stderr.now()}
+			if now.resident == 0 {
 				continue // it is about to end
 			}
-			if m.end, m.most = now, max(m.most, now); time.Since(began) <= length/3 {
-				m.third = now
+			c.most = max(c.most, now.resident)
+			passed := time.Since(began).Seconds() / length.Seconds()
+			for i := len(moments) - 1; i >= 0 && (i == len(moments)-1 || passed <= moments[i]); i-- {
+				c.at[i] = now
 			}
 			// Lines of logs are many: what was printed is not kept.
 			if err := out.Truncate(0); err != nil {
-				return m, err
+				return c, err
 			}
 		}
 	}
@@ -89,4 +112,25 @@ func resident(pid int) int64 {
 		return 0
 	}
 	return pages * int64(os.Getpagesize())
+}
+
+// counts are what /proc/stat counts of the whole machine.
+type counts struct{ switches, starts uint64 }
+
+func counted() (c counts) {
+	text, _ := os.ReadFile("/proc/stat") // without it the rates are 0
+	for line := range bytes.Lines(text) {
+		fields := bytes.Fields(line)
+		if len(fields) != 2 {
+			continue
+		}
+		n, _ := strconv.ParseUint(string(fields[1]), 10, 64)
+		switch string(fields[0]) {
+		case "ctxt":
+			c.switches = n
+		case "processes":
+			c.starts = n
+		}
+	}
+	return c
 }

@@ -1,6 +1,6 @@
 // Load is a program whose events are known by number, to be traced by tests:
 //
-//	load [-cpu N] [-cpus N] [-wait] [-getppid N] [-fail N] [-sleep N] [-switch N] [-fault N] [-spin MS]
+//	load [-cpu N] [-cpus N] [-wait] [-getppid N] [-fail N] [-sleep N] [-switch N] [-fault N] [-paths BITS] [-spin MS]
 //
 // Go's runtime makes system calls, page faults and switches of its own; counts
 // are exact for what it never does:
@@ -11,6 +11,7 @@
 //   - switch: N bytes there and N back between two threads on one CPU, which
 //     switches at least N times
 //   - fault: N pages touched for the first time
+//   - paths: one getppid along each of 2^BITS chains of functions
 //   - spin: milliseconds of work without system calls
 //
 // Each is done by the thread "load-N", one for each of -cpus CPUs, pinned to
@@ -32,6 +33,7 @@ func main() {
 	flag.IntVar(&j.sleep, "sleep", 0, "sleeps of 200 us")
 	flag.IntVar(&j.turns, "switch", 0, "round trips between two threads")
 	flag.IntVar(&j.fault, "fault", 0, "pages to touch")
+	flag.IntVar(&j.paths, "paths", 0, "`bits` of the numbers of chains of functions")
 	flag.IntVar(&j.spinMS, "spin", 0, "milliseconds of computing")
 	first := flag.Int("cpu", 0, "the first `CPU` to run on")
 	cpus := flag.Int("cpus", 1, "CPUs to work on, each with a thread")

@@ -12,7 +12,7 @@ import (
 
 // A job is what each worker does; see the package comment.
 type job struct {
-	getppid, fail, sleep, turns, fault, spinMS int
+	getppid, fail, sleep, turns, fault, paths, spinMS int
 }
 
 // A worker is a thread on one CPU, and an echo: the other end of its switches.
@@ -90,6 +90,7 @@ func (w *worker) work() error {
 	if err := touch(w.fault); err != nil {
 		return err
 	}
+	paths(w.paths)
 	for end := time.Now().Add(time.Duration(w.spinMS) * time.Millisecond); time.Now().Before(end); {
 	}
 	return nil
