@@ -19,7 +19,7 @@ class Stream:
         """Counts the events, or those of each group."""
     def hist(self, value: Union[str, Callable], *, low: Union[Union[Duration, str], Union[Size, str], int] = None, high: Union[Union[Duration, str], Union[Size, str], int] = None, step: Union[Union[Duration, str], Union[Size, str], int] = None) -> Table:
         """Counts a number into power-of-two or equal buckets."""
-    def log(self, *, newest: bool = False, result: Union[str, Callable] = None, fields: dict = None) -> Any:
+    def log(self, *, newest: bool = False, result: Union[str, Callable] = None, fields: dict = None, heading: Union[str, Callable] = None) -> Any:
         """Shows every event as a line, in time order."""
     def each(self, fn: Callable) -> Any:
         """Calls a function of the script for every event, in time order."""
@@ -45,7 +45,7 @@ class Stream:
         """Counts pairs, and the events that found no partner: what leaks shows as waiting."""
     def calls(this, *, times: bool = True, self: bool = False) -> Table:
         """Shows who calls whom, and how long it takes: a tree of nested pairs."""
-    def fold(self, key: Union[str, Callable], state: dict, step: Callable, *, flush: Callable = None, limit: int = None, name: str = None) -> Stream:
+    def fold(self, key: Union[str, Callable], state: dict, step: Callable, *, flush: Callable = None, begin: str = None, limit: int = None, name: str = None) -> Stream:
         """Runs a state machine for each key, and makes a stream of what it emits."""
     def batches(self, fn: Callable) -> Any:
         """Calls a function of the script for lists of events, in time order."""
@@ -89,6 +89,8 @@ class Table:
         """Shows each row as a line of text of the script's own."""
     def packed(self, fn: Callable) -> Table:
         """Shows the whole table as a text of the script's own, on a terminal where it fits."""
+    def to_file(self, path: str) -> Table:
+        """Writes the table to a file, in place of the output."""
 
 class Stacks:
     def top(self, n: int) -> Stacks:

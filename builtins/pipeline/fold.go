@@ -20,6 +20,8 @@ func fold() *b.Builtin {
 				Doc: "step(s, e) reads and assigns s.member, and calls emit(name = value, ...)"},
 			{Name: "flush", Type: b.Func, Named: true,
 				Doc: "flush(s, e) runs at the end of each interval for every key that is not in its initial state; e.key is the key, e.time the end"},
+			{Name: "begin", Type: b.String, Named: true,
+				Doc: "a member that says when the state began: the event that sets it, and the one that emits, are shown by .log(heading = ...)"},
 			{Name: "limit", Type: b.Int, Named: true, Doc: "how many keys may have a state; else a million"},
 			{Name: "name", Type: b.String, Named: true, Doc: "name of the emitted events; else that of the step function"},
 		},
@@ -57,7 +59,7 @@ func foldOf(c *b.Call) (starlark.Value, error) {
 		return nil, err
 	}
 	return &Stream{S: &plan.Fold{In: in(c), Key: *key, Machine: m, Limit: int(c.Int("limit")),
-		Name: c.String("name"), Pos: c.Pos()}}, nil
+		Name: c.String("name"), Begin: c.String("begin"), Pos: c.Pos()}}, nil
 }
 
 func emit() *b.Builtin {

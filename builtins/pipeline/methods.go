@@ -212,7 +212,8 @@ func logLines() *b.Builtin {
 		Params: []b.Param{{Name: "newest", Type: b.Bool, Default: starlark.False, Named: true,
 			Doc: "let full rings drop the oldest events, and show what is left at the end"},
 			{Name: "result", Type: b.Expression, Named: true, Doc: "also show the value of this expression, behind each line"},
-			{Name: "fields", Type: b.Dict, Named: true, Doc: "what to show in place of the event's fields: {name: expression}"}},
+			{Name: "fields", Type: b.Dict, Named: true, Doc: "what to show in place of the event's fields: {name: expression}"},
+			{Name: "heading", Type: b.Expression, Named: true, Doc: "with fields: what text shows instead of them, above the events between which a fold's state lasted (begin = ...)"}},
 		Returns: "log", Result: "date, comm, tid, flags, cpu, time, event and its fields as the kernel prints them; of a pair both events; below it the stack, if the events were asked for it",
 		Errors: "an expression of fields cannot be computed", Source: "the print fmt of the tracepoint", Cost: "about 200 ns per event shown",
 		Examples: []b.Example{{Code: sw + `s.log()`, Output: "<log>"}, {Code: sw + `s.log(fields = {"from": "prev_comm", "to": "next_comm"})`, Output: "<log>"}},
@@ -225,7 +226,14 @@ func logLines() *b.Builtin {
 			if err != nil {
 				return nil, err
 			}
-			return &results.Log{Report: &plan.Log{In: in(c), Pairs: c.Receiver.(*Stream).Pairs, Newest: c.Bool("newest"), Result: result,
+			heading, err := arg(c, "heading")
+			if err != nil {
+				return nil, err
+			}
+			if heading != nil && len(fields) == 0 {
+				return nil, c.Error("heading", errors.New("JSON and CSV need fields"), `write .log(fields = {"task": "task"}, heading = lambda e: "task %d" % e.task)`)
+			}
+			return &results.Log{Report: &plan.Log{In: in(c), Heading: heading, Pairs: c.Receiver.(*Stream).Pairs, Newest: c.Bool("newest"), Result: result,
 				Fields: fields}}, nil
 		},
 	}

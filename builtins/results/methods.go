@@ -21,7 +21,7 @@ func didYouMean(name string, names []string) string { return diag.DidYouMean(nam
 
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
-	return []*b.Builtin{sortBy(), top(), title(), units(), with(), text(), layout(), hide(), last(), totals(), line(), packed()}
+	return []*b.Builtin{sortBy(), top(), title(), units(), with(), text(), layout(), hide(), last(), totals(), line(), packed(), toFile()}
 }
 
 func sortBy() *b.Builtin {
@@ -315,6 +315,22 @@ func packed() *b.Builtin {
 		Examples: []b.Example{{Code: demo + "\n" + `t.packed(lambda rows: " ".join(["%s:%d" % (r.prev_comm, r.count) for r in rows]))`, Output: "<table of prev_comm, count>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return change(c, func(v *plan.View) error { v.Pack = packCall(c, c.Func("fn")); return nil })
+		},
+	}
+}
+
+func toFile() *b.Builtin {
+	return &b.Builtin{
+		Name: "to_file", Type: "table", Group: b.Results, Summary: "Writes the table to a file, in place of the output.",
+		Params:  []b.Param{{Name: "path", Type: b.String, Required: true, Doc: "the file; what is in it stays, and each interval is added"}},
+		Returns: "table", Result: "text, also with --format json", Errors: "the file cannot be written, before anything is opened", Source: computed,
+		Cost:     "a write for each interval",
+		Examples: []b.Example{{Code: demo + "\n" + `t.to_file("/tmp/switches")`, Output: "<table of prev_comm, count>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			if c.String("path") == "" {
+				return nil, c.Errorf("path", "the name is empty, want that of a file")
+			}
+			return change(c, func(v *plan.View) error { v.File = c.String("path"); return nil })
 		},
 	}
 }

@@ -20,6 +20,30 @@ type emitted struct {
 	ptrs   []*event.Event
 	texts  map[string]string // made before; a comm repeats
 	stacks []func(e *event.Event) uint64
+
+	start, end *event.Event // of what is emitted now; nil without Spec.Begin
+	parts      []parts      // of all events, if any has some
+	kept       []*event.Event
+}
+
+// parts are the events between which a state lasted. The start is a copy: the
+// row has the next one before the batch is handed on.
+type parts struct{ start, end *event.Event }
+
+// from notes between which events the one that was just emitted lies.
+func (o *emitted) from() {
+	n := len(o.events)
+	for len(o.kept) < n {
+		o.kept = append(o.kept, new(event.Event))
+	}
+	for len(o.parts) < n {
+		o.parts = append(o.parts, parts{})
+	}
+	if o.start == nil || o.start.Stream == nil {
+		return
+	}
+	o.start.Keep(o.kept[n-1])
+	o.parts[n-1] = parts{o.kept[n-1], o.end}
 }
 
 func (o *emitted) init(st *event.Stream, stacks []func(e *event.Event) uint64) {
@@ -90,6 +114,9 @@ func (o *emitted) emit(f *expr.Frame, _ int, args []expr.Arg) {
 	}
 	e := f.Event
 	o.events = append(o.events, event.Event{Time: e.Time, Stream: o.stream, PID: e.PID, TID: e.TID, CPU: e.CPU, Ring: e.Ring})
+	if o.start != nil {
+		o.from()
+	}
 	for i, a := range args {
 		o.slots = append(o.slots, o.make[i](o, a))
 	}
@@ -113,9 +140,12 @@ func (o *emitted) flush(f *Fold) {
 	width := len(o.slots) / n
 	for i := range n {
 		o.joints[i] = event.Joint{Slots: o.slots[i*width : (i+1)*width : (i+1)*width]}
+		if i < len(o.parts) {
+			o.joints[i].Start, o.joints[i].End = o.parts[i].start, o.parts[i].end
+		}
 		o.events[i].Joint = &o.joints[i]
 		o.ptrs = append(o.ptrs, &o.events[i])
 	}
 	f.next.Events(o.ptrs)
-	o.events, o.slots = o.events[:0], o.slots[:0]
+	o.events, o.slots, o.parts = o.events[:0], o.slots[:0], o.parts[:0]
 }

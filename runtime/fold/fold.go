@@ -29,6 +29,10 @@ type Spec struct {
 	// Stacks, if any, tell the stack of the event at hand, by stream; it is
 	// the last slot of what is emitted. nil is a stream without stacks.
 	Stacks []func(e *event.Event) uint64
+	// Begin, if it is not 0, is one more than the slot that says when the
+	// state began: the event that changes it is kept, and is the Start of what
+	// is emitted from then on, whose End is the event at hand.
+	Begin int
 	// Limit bounds the keys; 0 is key.DefaultLimit.
 	Limit int
 	// ByRing says that no key has events in several rings, so that a loss in
@@ -52,9 +56,10 @@ type Fold struct {
 	// event touches one or two cache lines.
 	rows   []int64
 	stride int
-	names  [][]byte // text slots of all rows
-	hand   int32    // where the search for a victim goes on
-	full   int      // how many rows there may be until they are swept
+	names  [][]byte      // text slots of all rows
+	begins []event.Event // the event that began the state of each row, if they are kept
+	hand   int32         // where the search for a victim goes on
+	full   int           // how many rows there may be until they are swept
 
 	// What grouped works on, and the sum of what it looked at, so that the
 	// looking is not optimised away.
@@ -109,7 +114,7 @@ func New(s Spec, next flow.Sink) *Fold {
 // Events implements flow.Sink.
 func (f *Fold) Events(evs []*event.Event) {
 	// Fast path: one stream with an integer key, and no text in the state.
-	if f.ints != nil && len(f.spec.Texts) == 0 && f.spec.Key.One() != nil && f.spec.Step.One() != nil {
+	if f.ints != nil && len(f.spec.Texts) == 0 && f.spec.Begin == 0 && f.spec.Key.One() != nil && f.spec.Step.One() != nil {
 		if f.ints.Len() < manyKeys || !f.ahead {
 			f.integers(evs)
 		} else {
@@ -132,13 +137,30 @@ func (f *Fold) any(evs []*event.Event) {
 func (f *Fold) step(e *event.Event, r int32) {
 	if r >= 0 {
 		f.point(r)
-		f.spec.Step.For(e).Run(&f.frame)
+		if f.spec.Begin > 0 {
+			f.stepFrom(e, r)
+		} else {
+			f.spec.Step.For(e).Run(&f.frame)
+		}
 	}
 	if f.frame.Err != nil {
 		f.errs.Note(&f.frame)
 	}
 	if len(f.out.events) >= batch {
 		f.out.flush(f)
+	}
+}
+
+// stepFrom runs the step function on a row whose state began with an event that
+// is kept.
+func (f *Fold) stepFrom(e *event.Event, r int32) {
+	since := &f.frame.State[f.spec.Begin-1]
+	before := *since
+	f.out.start, f.out.end = &f.begins[r], e
+	f.spec.Step.For(e).Run(&f.frame)
+	f.out.start, f.out.end = nil, nil
+	if *since != before {
+		e.Keep(&f.begins[r])
 	}
 }
 
@@ -205,6 +227,12 @@ func (f *Fold) fresh(e *event.Event, r int32) {
 		for range f.spec.Texts {
 			f.names = append(f.names, nil)
 		}
+		if f.spec.Begin > 0 {
+			f.begins = append(f.begins, event.Event{})
+		}
+	}
+	if f.spec.Begin > 0 {
+		f.begins[r].Stream = nil // that of another key, or none
 	}
 	f.rows[at+rowMeta] = live | int64(e.Ring)<<ringS
 	copy(f.rows[at+rowHead:], f.spec.Init)

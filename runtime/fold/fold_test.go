@@ -341,3 +341,67 @@ func BenchmarkStep(b *testing.B) {
 		})
 	}
 }
+
+// partsSink notes between which events each emitted one lies.
+type partsSink struct{ got []string }
+
+func (s *partsSink) Events(evs []*event.Event) {
+	for _, e := range evs {
+		start, end := "-", "-"
+		if p := e.Joint.Start; p != nil {
+			start = fmt.Sprintf("%d %s", p.Time, p.Raw)
+		}
+		if p := e.Joint.End; p != nil {
+			end = fmt.Sprintf("%d %s", p.Time, p.Raw)
+		}
+		s.got = append(s.got, start+" to "+end)
+	}
+}
+func (*partsSink) Lost(int32, uint64, event.Time) {}
+
+// What is emitted has the event that began the state, also when the memory of
+// both was used again since, and many are emitted at once.
+func TestBeginOfStates(t *testing.T) {
+	var out partsSink
+	f := newFold(fact("tid"), three(true), &out, func(s *Spec) { s.Begin = 2 })
+	in := &event.Stream{Schema: schema}
+	var want []string
+	last := map[int32]string{}
+	memory := make([]event.Event, 700) // of all batches
+	n := 0
+	feed := func(count int) {
+		var evs []*event.Event
+		for i := range count {
+			n++
+			tid := int32(n % 3)
+			raw := fmt.Sprintf("event %d", n)
+			memory[i] = event.Event{Time: event.Time(10 * n), TID: tid, Stream: in, Raw: []byte(raw)}
+			evs = append(evs, &memory[i])
+			now := fmt.Sprintf("%d %s", 10*n, raw)
+			if begin, ok := last[tid]; ok {
+				want = append(want, begin+" to "+now)
+			} else {
+				want = append(want, "- to -")
+			}
+			last[tid] = now
+		}
+		f.Events(evs)
+		for i := range memory {
+			copy(memory[i].Raw, "#############")
+		}
+	}
+	feed(2)
+	feed(600) // more than a batch
+	feed(1)
+	f.Lost(0, 1, event.Time(10*n))
+	clear(last) // nothing is known across a loss
+	feed(5)
+	if !slices.Equal(out.got, want) {
+		for i := range min(len(out.got), len(want)) {
+			if out.got[i] != want[i] {
+				t.Fatalf("emitted %d: got %s, want %s", i, out.got[i], want[i])
+			}
+		}
+		t.Fatalf("got %d, want %d", len(out.got), len(want))
+	}
+}

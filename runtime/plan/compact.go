@@ -128,8 +128,8 @@ func (c *compactor) build(evaluated map[*expr.Program]bool) error {
 	}
 	c.whole = len(b.plan.Slows)+len(b.plan.Execs)+len(b.plan.Triggers) > 0
 	for _, br := range slices.Concat(b.logged...) {
-		_, made := br.root.(*foldNode)
-		c.whole = c.whole || !made // the events themselves are shown
+		n, made := br.root.(*foldNode)
+		c.whole = c.whole || !made || n.spec.Begin > 0 // the events themselves are shown
 	}
 	for _, u := range b.moments {
 		if !evaluated[u.prog] {

@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
@@ -18,6 +19,7 @@ type Fold struct {
 	Machine Machine
 	Limit   int    // keys; 0 is key.DefaultLimit
 	Name    string // of the events that are emitted
+	Begin   string // member of the state that says since when; "" keeps no events
 	Pos     string
 }
 
@@ -37,6 +39,9 @@ type Machine interface {
 	// settles the rest of the methods.
 	Bind(events []*expr.Scope, flush *expr.Scope) error
 	Initial() (numbers []int64, texts []string)
+	// Slot is where the numbers have a member of the state; false if there
+	// is none of that name.
+	Slot(member string) (int, bool)
 	Emits() []event.Field
 	// LowerStep and LowerFlush translate; the error says why they cannot.
 	LowerStep(sc *expr.Scope) (expr.Node, error)
@@ -100,6 +105,14 @@ func (b *builder) fold(f *Fold) ([]branch, error) {
 		return nil, err
 	}
 	n.spec.Init, n.spec.Texts = f.Machine.Initial()
+	if f.Begin != "" {
+		slot, ok := f.Machine.Slot(f.Begin)
+		if !ok {
+			return nil, diag.Errorf(diag.Run, "fold", "begin", "the state has no number %s", f.Begin).
+				WithHint("name the member that says when the state began")
+		}
+		n.spec.Begin = slot + 1
+	}
 	b.steps(n, brs, flush)
 	fields := f.Machine.Emits()
 	if !slices.ContainsFunc(fields, func(f event.Field) bool { return f.Name == Stack }) {

@@ -25,7 +25,7 @@ func (b *builder) log(l *Log) error {
 		b.plan.errs = append(b.plan.errs, func() (string, *flow.Errors) { return l.Result.label(), &run.Result.errs })
 	}
 	if len(l.Fields) > 0 {
-		if run.shown, err = b.show(l.Fields, brs); err != nil {
+		if run.shown, err = b.show(l, brs); err != nil {
 			return err
 		}
 	}

@@ -124,6 +124,9 @@ type LogRun struct {
 	Name string
 	Spec *Log
 	Emit func(e *event.Event)
+	// EmitAs is Emit for a log that has a heading: text, and the events that
+	// belong to it, nil for none.
+	EmitAs func(e *event.Event, heading string, parts [2]*event.Event)
 	// Exec runs the exec attribute of each event, behind its line.
 	Exec *ExecRun
 	// Result is the value behind each line; nil for none.
@@ -136,8 +139,10 @@ func (l *LogRun) Events(evs []*event.Event) {
 	for i, e := range evs {
 		if l.shown == nil {
 			l.Emit(e)
+		} else if e, heading, parts := l.shown.of(e); l.Spec.Heading == nil {
+			l.Emit(e)
 		} else {
-			l.Emit(l.shown.of(e))
+			l.EmitAs(e, heading, parts)
 		}
 		if l.Exec != nil {
 			l.Exec.Events(evs[i : i+1])

@@ -52,6 +52,9 @@ type Log struct {
 	Newest bool
 	// Fields, if any, are shown in place of the events' own fields.
 	Fields []Var
+	// Heading is what text shows in place of the fields, above the events
+	// between which the event lies; nil shows the fields.
+	Heading *Fn
 	// Result is an expression whose value is shown behind each line.
 	Result *Fn
 }
@@ -117,6 +120,8 @@ type View struct {
 	// Live shows each interval in the place of the one before, where results go
 	// to a terminal.
 	Live bool
+	// File takes the table in place of the output; "" is the output.
+	File string
 	// Last is the column that comes last.
 	Last string
 }

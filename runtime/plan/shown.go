@@ -16,6 +16,8 @@ type shown struct {
 	streams []*event.Stream // by stream of the event
 	stacks  []func(e *event.Event) uint64
 
+	heading *flow.Fn // nil: the fields are what text shows too
+
 	frame expr.Frame
 	errs  flow.Errors
 	event event.Event
@@ -23,9 +25,16 @@ type shown struct {
 }
 
 // show prepares the fields of a log.
-func (b *builder) show(vars []Var, brs []branch) (*shown, error) {
+func (b *builder) show(l *Log, brs []branch) (*shown, error) {
 	s := &shown{stacks: b.carried(brs)}
-	for _, v := range vars {
+	if l.Heading != nil {
+		fn, err := b.fn(*l.Heading, brs, expr.Any)
+		if err != nil {
+			return nil, err
+		}
+		s.heading = fn
+	}
+	for _, v := range l.Fields {
 		fn, err := b.fn(v.Fn, brs, expr.Any)
 		if err != nil {
 			return nil, err
@@ -47,18 +56,15 @@ func (b *builder) show(vars []Var, brs []branch) (*shown, error) {
 	return s, nil
 }
 
-// of is the event as it is shown, valid until the next call. A value that
-// fails is absent, and counted.
-func (s *shown) of(e *event.Event) *event.Event {
+// of is the event as it is shown, valid until the next call, and its heading
+// and parts. A value that fails is absent, and counted.
+func (s *shown) of(e *event.Event) (shown *event.Event, heading string, parts [2]*event.Event) {
 	s.joint.Slots = s.joint.Slots[:0]
 	for _, fn := range s.values {
-		s.frame.Reset(e)
-		v := fn.For(e).Value(&s.frame)
-		if s.frame.Err != nil {
-			s.errs.Note(&s.frame)
-			v = event.Value{}
-		}
-		s.joint.Slots = append(s.joint.Slots, v)
+		s.joint.Slots = append(s.joint.Slots, s.value(fn, e))
+	}
+	if s.heading != nil && e.Joint != nil {
+		heading, parts = s.value(s.heading, e).String(), [2]*event.Event{e.Joint.Start, e.Joint.End}
 	}
 	if s.stacks != nil {
 		var id uint64
@@ -68,5 +74,15 @@ func (s *shown) of(e *event.Event) *event.Event {
 		s.joint.Slots = append(s.joint.Slots, event.UintOf(id))
 	}
 	s.event = event.Event{Time: e.Time, Stream: s.streams[e.Stream.Index], PID: e.PID, TID: e.TID, CPU: e.CPU, Ring: e.Ring, Joint: &s.joint}
-	return &s.event
+	return &s.event, heading, parts
+}
+
+func (s *shown) value(fn *flow.Fn, e *event.Event) event.Value {
+	s.frame.Reset(e)
+	v := fn.For(e).Value(&s.frame)
+	if s.frame.Err != nil {
+		s.errs.Note(&s.frame)
+		return event.Value{}
+	}
+	return v
 }

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -62,6 +63,13 @@ func AppendEventLine(dst []byte, e *event.Event, o *LineOptions) []byte {
 	dst = appendSeconds(append(dst, "] "...), int64(e.Time))
 	dst = append(append(dst, ": "...), nameOf(e, s)...)
 	return appendFieldText(append(dst, ": "...), e, s)
+}
+
+// appendHeading appends the line above the events that belong to one that was
+// made of them: date and marker as theirs, then its text.
+func appendHeading(dst []byte, l *Line, o *LineOptions) []byte {
+	dst = append(o.appendPrefix(dst, l.Event), cmp.Or(o.Marker, ' '))
+	return appendClean(dst, l.Heading)
 }
 
 func (o *LineOptions) appendPrefix(dst []byte, e *event.Event) []byte {

@@ -49,6 +49,11 @@ type Line struct {
 	Cut    bool
 	// More are the other stacks of an event that was made from several.
 	More []NamedStack
+	// Heading, if it is not empty, is what text shows behind the date in place
+	// of the event's line, and Parts are the events below it, with their stacks
+	// in place of the event's own. JSON and CSV have the event's fields.
+	Heading string
+	Parts   []Line
 }
 
 // A NamedStack is a stack in a field of an event.

@@ -123,6 +123,15 @@ func (r *textRenderer) missing(m *result.Meta, omitted int, what string) {
 // Event writes one line, and the frames of its stack below it.
 func (r *textRenderer) Event(l *Line) error {
 	r.line.Marker, r.line.Prefix = l.Marker, l.Prefix
+	if l.Heading != "" {
+		r.buf = append(appendHeading(r.buf, l, &r.line), '\n')
+		for i := range l.Parts {
+			if err := r.Event(&l.Parts[i]); err != nil {
+				return err
+			}
+		}
+		return r.spill()
+	}
 	r.buf = AppendEventLine(r.buf, l.Event, &r.line)
 	r.buf = append(r.buf, '\n')
 	for line := range bytes.Lines(l.Block) {

@@ -207,6 +207,15 @@ func (m *Machine) Initial() (numbers []int64, texts []string) {
 	return numbers, texts
 }
 
+// Slot is where the numbers of Initial have a member.
+func (m *Machine) Slot(member string) (int, bool) {
+	v := m.find(member)
+	if v == nil || v.texts {
+		return 0, false
+	}
+	return v.slot, true
+}
+
 // Emits are the fields of what the functions emit.
 func (m *Machine) Emits() []event.Field { return m.emits }
 

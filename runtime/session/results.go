@@ -124,6 +124,9 @@ func (r *run) show(t *plan.Table, loss event.Loss, final bool, now time.Time) er
 			}
 		}
 	}
+	if path := t.Spec.View.File; path != "" {
+		return r.save(path, table)
+	}
 	return r.output(table)
 }
 

@@ -37,6 +37,7 @@ type run struct {
 	databases []*database
 	stacks    *stackWorld
 	files     []*stackFile
+	tables    map[string]*tableFile // by path
 	outlets   []*outlet
 	heard     chan string     // what other goroutines say
 	foreign   []*event.Stream // of events from elsewhere
@@ -94,6 +95,9 @@ func (r *run) do(ctx context.Context) (err error) {
 	if err = r.openStackFiles(); err != nil {
 		return err
 	}
+	if err = r.openTableFiles(); err != nil {
+		return err
+	}
 	r.openStacks()
 	if err = r.openDatabases(); err != nil {
 		return err
@@ -101,14 +105,7 @@ func (r *run) do(ctx context.Context) (err error) {
 	if err = r.open(ctx); err != nil {
 		return err
 	}
-	clock := r.clock.of
-	if r.world.file != nil && r.clock.wall.IsZero() {
-		clock = nil // the recording does not say
-	}
-	if r.cfg.Options.TSC {
-		clock = nil // cycles are no time
-	}
-	if r.out, err = r.cfg.Output(clock); err != nil {
+	if r.out, err = r.cfg.Output(r.wall()); err != nil {
 		return err
 	}
 	if err = r.openHeats(); err != nil {
@@ -134,6 +131,17 @@ func (r *run) do(ctx context.Context) (err error) {
 		return err
 	}
 	return r.failed
+}
+
+// wall tells the wall-clock time of events; nil if nobody knows.
+func (r *run) wall() func(event.Time) time.Time {
+	switch {
+	case r.world.file != nil && r.clock.wall.IsZero():
+		return nil // the recording does not say
+	case r.cfg.Options.TSC:
+		return nil // cycles are no time
+	}
+	return r.clock.of
 }
 
 // open opens what the plan asks for.
@@ -229,6 +237,7 @@ func (r *run) prepare() {
 	p.Router.Side = r.side
 	for _, l := range p.Logs {
 		l.Emit = r.emitter(l)
+		l.EmitAs = r.headed(l)
 		if l.Result != nil {
 			l.Result.Out = textOut{r}
 		}
@@ -287,38 +296,8 @@ func (r *run) side(e *event.Event) {
 	}
 }
 
-// emitter shows the events of a log; of a pair both.
-func (r *run) emitter(l *plan.LogRun) func(e *event.Event) {
-	line := render.Line{Result: l.Name, Stacks: r.stacks.shows()}
-	if r.cfg.Options.FlameGraph == Stdout {
-		return func(*event.Event) {} // the stacks take the place of the lines
-	}
-	show := func(e *event.Event) {
-		line.Event, line.Marker = e, r.marker(e)
-		line.Block = registers(line.Block[:0], e)
-		if line.Stacks {
-			line.Frames, line.Cut = r.stacks.eventStack(e)
-			line.More = r.stacks.moreStacks(line.More[:0], e)
-		}
-		if r.failed == nil {
-			r.failed = r.out.Event(&line)
-		}
-	}
-	return func(e *event.Event) {
-		switch {
-		case e.Joint == nil || e.Joint.Start == nil:
-			show(e)
-		case e.Joint.End == nil:
-			r.alone(l.Name, e)
-		default:
-			show(e.Joint.Start)
-			show(e.Joint.End)
-		}
-	}
-}
-
 func (r *run) close() error {
-	errs := []error{r.closePushes(), r.closeHeats(), r.closeDatabases(), r.closeStackFiles(), r.stacks.close()}
+	errs := []error{r.closePushes(), r.closeHeats(), r.closeDatabases(), r.closeStackFiles(), r.closeTableFiles(), r.stacks.close()}
 	for _, c := range r.counts {
 		if st, ok := c.counters.WorkloadStatus(); ok {
 			r.status = exitStatus(st)

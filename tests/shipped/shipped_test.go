@@ -164,6 +164,7 @@ var runs = map[string][]run{
 		{"", "load.data", nil},
 		{"perins", "load.data", []string{"--perins", "--filter", "load*,echo*"}},
 		{"sleeping", "load.data", []string{"-S", "--than", "10ms"}},
+		{"than", "load.data", []string{"--than", "1ms"}},
 	},
 	"top": {
 		{"", "load.data", []string{"-e", "raw_syscalls:sys_enter//key=id/"}},

@@ -72,8 +72,8 @@ func TestKVMExitProfiler(t *testing.T) {
 		t.Fatalf("ppscript: got status %d", r.Status)
 	}
 	parts := strings.Split(string(r.Output), "NEXT\n")
-	if len(parts) != 8 {
-		t.Fatalf("got %d parts of output, want 8", len(parts))
+	if len(parts) != 9 {
+		t.Fatalf("got %d parts of output, want 9", len(parts))
 	}
 
 	// minikvm stops after its last port write, whose exit has no entry; its
@@ -96,9 +96,15 @@ func TestKVMExitProfiler(t *testing.T) {
 
 	checkMix(t, "bpf:kvm_exit", exitCalls(t, []byte(parts[4])), 1)
 	// One CPU and two vCPUs: the one waits while the other runs.
-	for i, name := range []string{"programs send", "perf"} {
+	for i, name := range []string{"programs send", "perf", "of threads"} {
 		checkMix(t, name, exitCalls(t, []byte(parts[5+i])), 2)
 		checkWaits(t, name, []byte(parts[5+i]))
+	}
+	if n := strings.Count(parts[7], `"exit_reason":"hlt"`); n != 1 {
+		t.Errorf("of threads: got %d rows for hlt, want one of both", n)
+	}
+	if !regexp.MustCompile(`(?m)^ +PID max-latency\(us\)\n +\d+ +\d+\.\d{3}$`).MatchString(parts[7]) {
+		t.Errorf("of threads: no longest exit in the file")
 	}
 }
 
@@ -184,6 +190,7 @@ b="ppscript bpf:kvm_exit --threshold 0 --format json"
 $b -- minikvm -mix 200; echo NEXT
 $b --system --engine bpf -- minikvm -vcpus 2 -mix 200; echo NEXT
 $b --system --engine perf -- minikvm -vcpus 2 -mix 200; echo NEXT
+$b --rundelay --perins --output2 longest -- minikvm -vcpus 2 -mix 200; cat longest; echo NEXT
 set +e`
 
 // exitCalls adds up the column calls of all tables, by exit reason. The names

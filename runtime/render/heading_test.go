@@ -1,0 +1,40 @@
+package render
+
+import (
+	"bytes"
+	"testing"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+)
+
+// A heading stands in place of the event's line, and its parts below it, with
+// their stacks; JSON has the event and nothing of its parts.
+func TestHeading(t *testing.T) {
+	made := &event.Stream{Schema: &event.Schema{System: "fold", Name: "state", Fields: []event.Field{{Name: "n", Place: event.InSlot, Size: 8, Signed: true}}}}
+	line := &Line{
+		Event:   &event.Event{Time: 2e9, TID: 7, PID: 7, Stream: made, Joint: &event.Joint{Slots: []event.Value{event.IntOf(3)}}},
+		Heading: "state: \x1b[31m 3",
+		Frames:  []*result.Frame{{Symbol: "not_shown"}},
+		Parts: []Line{
+			{Event: &event.Event{Time: 1e9, TID: 8, CPU: 1, Stream: made, Joint: &event.Joint{Slots: []event.Value{event.IntOf(1)}}}, Frames: []*result.Frame{{Addr: 16, Symbol: "slept"}}},
+			{Event: &event.Event{Time: 2e9, TID: 9, Stream: made, Joint: &event.Joint{Slots: []event.Value{event.IntOf(2)}}}},
+		},
+	}
+	f := func(format, want string) {
+		t.Helper()
+		var out bytes.Buffer
+		r := newRenderer(t, &out, Options{Format: format})
+		r.Event(line)
+		r.Flush()
+		if out.String() != want {
+			t.Errorf("%s: got\n%swant\n%s", format, out.String(), want)
+		}
+	}
+	f("text", " state: \\x1b[31m 3\n"+
+		"             pid-8      8 [001] 1.000000: fold:state: n=1\n"+
+		"    0000000000000010 slept+0x0\n"+
+		"             pid-9      9 [000] 2.000000: fold:state: n=2\n")
+	f("json", `{"v":1,"type":"event","data":{"name":"log","time":2000000000,"comm":"pid-7","pid":7,"tid":7,"cpu":0,`+
+		`"event":"fold:state","fields":{"n":3},"text":"n=3"}}`+"\n")
+}

@@ -1,0 +1,70 @@
+package session
+
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/render"
+)
+
+// This file shows the events of logs as lines.
+
+// emitter shows the events of a log; of a pair both.
+func (r *run) emitter(l *plan.LogRun) func(e *event.Event) {
+	line := render.Line{Result: l.Name, Stacks: r.stacks.shows()}
+	if r.cfg.Options.FlameGraph == Stdout {
+		return func(*event.Event) {} // the stacks take the place of the lines
+	}
+	show := func(e *event.Event) {
+		r.fill(&line, e)
+		r.line(&line)
+	}
+	return func(e *event.Event) {
+		switch {
+		case e.Joint == nil || e.Joint.Start == nil:
+			show(e)
+		case e.Joint.End == nil:
+			r.alone(l.Name, e)
+		default:
+			show(e.Joint.Start)
+			show(e.Joint.End)
+		}
+	}
+}
+
+// headed shows the events of a log that has a heading, with their parts.
+func (r *run) headed(l *plan.LogRun) func(e *event.Event, heading string, parts [2]*event.Event) {
+	line := render.Line{Result: l.Name, Stacks: r.stacks.shows()}
+	if r.cfg.Options.FlameGraph == Stdout {
+		return func(*event.Event, string, [2]*event.Event) {}
+	}
+	below := [2]render.Line{line, line}
+	return func(e *event.Event, heading string, parts [2]*event.Event) {
+		r.fill(&line, e)
+		line.Heading, line.Parts = heading, below[:0]
+		for _, p := range parts {
+			if p != nil {
+				n := len(line.Parts)
+				line.Parts = below[:n+1]
+				r.fill(&line.Parts[n], p)
+			}
+		}
+		r.line(&line)
+	}
+}
+
+// fill makes a line show an event.
+func (r *run) fill(line *render.Line, e *event.Event) {
+	line.Event, line.Marker = e, r.marker(e)
+	line.Block = registers(line.Block[:0], e)
+	if line.Stacks {
+		frames, cut := r.stacks.eventStack(e)
+		line.Frames, line.Cut = append(line.Frames[:0], frames...), cut
+		line.More = r.stacks.moreStacks(line.More[:0], e)
+	}
+}
+
+func (r *run) line(l *render.Line) {
+	if r.failed == nil {
+		r.failed = r.out.Event(l)
+	}
+}

@@ -1,0 +1,60 @@
+package session
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/render"
+	"ppscript/runtime/result"
+)
+
+// A tableFile takes tables in place of the output, as text behind what is there.
+type tableFile struct {
+	file *os.File
+	out  render.Renderer // nil before the first table
+}
+
+// openTableFiles opens the files that tables go to, before events are: a wrong
+// name shows at once.
+func (r *run) openTableFiles() error {
+	for _, t := range r.plan.Tables {
+		path := t.Spec.View.File
+		if path == "" || r.tables[path] != nil {
+			continue
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+		if err != nil {
+			if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+				err = pe.Err
+			}
+			return (&diag.Error{Op: "open", Subject: path, Cause: err, Class: diag.Usage}).WithHint("give a file that can be written")
+		}
+		if r.tables == nil {
+			r.tables = map[string]*tableFile{}
+		}
+		r.tables[path] = &tableFile{file: f}
+	}
+	return nil
+}
+
+// save writes a table to its file.
+func (r *run) save(path string, t *result.Table) error {
+	f := r.tables[path]
+	if f.out == nil {
+		var err error
+		if f.out, err = render.New(f.file, render.Options{Color: "never", Clock: r.wall()}); err != nil {
+			return err
+		}
+	}
+	return errors.Join(f.out.Table(t), f.out.Flush())
+}
+
+func (r *run) closeTableFiles() error {
+	var errs []error
+	for _, f := range r.tables {
+		errs = append(errs, f.file.Close())
+	}
+	return errors.Join(errs...)
+}
