@@ -24,8 +24,11 @@ type Record struct {
 	Fields []*expr.Field
 	// Whole sends the whole record, with Fields (facts of the moment) in front.
 	Whole bool
+	// Texts are addresses of texts of the process, which follow all else.
+	Texts []expr.Node
 
 	slots []slot
+	texts int // where it says where the texts are
 	size  int // bytes
 }
 
@@ -65,6 +68,7 @@ func (g *gen) layRecord(r *Record) {
 		r.slots[i].off = r.size
 		r.size += r.slots[i].size
 	}
+	r.layTexts()
 	if r.size > 3*savedLimit/2 {
 		refuse("%d bytes of each event", r.size)
 	}
@@ -87,6 +91,9 @@ func (i *Image) Compact(e int) *perf.Compact {
 			c.Copies = append(c.Copies, perf.Copy{From: s.off, To: f.Offset, Size: f.Size})
 			c.Size = max(c.Size, f.Offset+f.Size)
 		}
+		if len(r.Texts) > 0 {
+			c.Texts = r.size
+		}
 		if r.Whole {
 			c.Skip = r.size
 		} else {
@@ -97,10 +104,10 @@ func (i *Image) Compact(e int) *perf.Compact {
 	return nil
 }
 
-// Sent is how many bytes are sent of an event; -1 is the whole record.
+// Sent is how many bytes are sent of an event; -1 is as many as it has.
 func (i *Image) Sent(e int) int {
 	for k := range i.Spec.Events[e].Feeds {
-		if r := i.Spec.Events[e].Feeds[k].Emit; r != nil && !r.Whole {
+		if r := i.Spec.Events[e].Feeds[k].Emit; r != nil && !r.Whole && len(r.Texts) == 0 {
 			return max(r.size, 8)
 		}
 	}
@@ -115,9 +122,12 @@ func (g *gen) emitFeed(f *Feed) {
 	for _, p := range f.Preds {
 		g.test(p, false, end)
 	}
-	if f.Emit.Whole {
+	switch {
+	case f.Emit.Whole:
 		g.emitWhole(f.Emit)
-	} else {
+	case len(f.Emit.Texts) > 0:
+		g.fillBuffer(f.Emit)
+	default:
 		size := max(f.Emit.size, 8)
 		at := c.alloc(size)
 		if f.Emit.size == 0 {
@@ -126,6 +136,9 @@ func (g *gen) emitFeed(f *Feed) {
 		g.fill(f.Emit, at)
 		c.addr(asm.R4, at)
 		c.emit(asm.Mov.Imm(asm.R5, int32(size)))
+	}
+	if len(f.Emit.Texts) > 0 {
+		g.behind(f.Emit)
 	}
 	lost := c.label()
 	c.emit(asm.Mov.Reg(asm.R1, asm.R6))
@@ -186,15 +199,7 @@ func (g *gen) emitWhole(r *Record) {
 		c.place(shorter)
 	}
 	c.store(length, asm.R7)
-	mark := c.stack
-	k := c.alloc(8)
-	c.zero(k, 8)
-	c.mapPtr(asm.R1, g.image.scratchMap(g.index))
-	c.addr(asm.R2, k)
-	c.call(asm.FnMapLookupElem)
-	c.stack = mark
-	c.ifImm(asm.JEq, asm.R0, 0, g.fail)
-	c.emit(asm.Mov.Reg(asm.R7, asm.R0))
+	g.scratch()
 	for _, s := range r.slots {
 		g.field(asm.R0, s.field)
 		c.emit(asm.StoreMem(asm.R7, int16(s.off), asm.R0, asm.DWord))
@@ -209,6 +214,20 @@ func (g *gen) emitWhole(r *Record) {
 	c.load(asm.R5, length)
 	c.ifImm(asm.JGT, asm.R5, wholeMost, g.fail)
 	c.emit(asm.Add.Imm(asm.R5, int32(r.size)))
+}
+
+// scratch leaves in R7 where records are made that are larger than the stack.
+func (g *gen) scratch() {
+	c := g.code
+	mark := c.stack
+	k := c.alloc(8)
+	c.zero(k, 8)
+	c.mapPtr(asm.R1, g.image.scratchMap(g.index))
+	c.addr(asm.R2, k)
+	c.call(asm.FnMapLookupElem)
+	c.stack = mark
+	c.ifImm(asm.JEq, asm.R0, 0, g.fail)
+	c.emit(asm.Mov.Reg(asm.R7, asm.R0))
 }
 
 func (i *Image) scratchMap(event int) string { return fmt.Sprintf("whole_%d", event) }
@@ -227,9 +246,9 @@ func (i *Image) outputs() {
 				continue
 			}
 			i.Maps = append(i.Maps, &ebpf.MapSpec{Name: i.outMap(n), Type: ebpf.PerfEventArray, KeySize: 4, ValueSize: 4})
-			if r.Whole {
+			if r.Whole || len(r.Texts) > 0 {
 				i.Maps = append(i.Maps, &ebpf.MapSpec{Name: i.scratchMap(n), Type: ebpf.PerCPUArray, KeySize: 4,
-					ValueSize: uint32(r.size + wholeMost), MaxEntries: 1})
+					ValueSize: uint32(r.buffer()), MaxEntries: 1})
 			}
 		}
 	}

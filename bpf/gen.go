@@ -198,6 +198,7 @@ func (s *Spec) nodes(i int) []expr.Node {
 			if f.Emit.Whole {
 				add(tidNode)
 			}
+			add(f.Emit.Texts...)
 		}
 		for _, a := range f.Args {
 			if !a.Off {

@@ -51,6 +51,8 @@ func (g *gen) num(n expr.Node) {
 		g.loadState(n)
 	case *expr.Native:
 		g.native(n)
+	case *expr.Mem:
+		g.recordNumber(n)
 	default:
 		refuse("%s has no code for the kernel", n)
 	}

@@ -110,6 +110,9 @@ func (g *gen) pickRaw(e *Event, nodes []expr.Node) {
 	ok := true
 	for _, n := range nodes {
 		expr.Walk(n, func(n expr.Node) bool {
+			if _, array := n.(*expr.Mem); array {
+				ok = false
+			}
 			f, is := n.(*expr.Field)
 			if !is || f.F.Place == event.InFact || f.F.Place == event.InSlot || f.F.Name == "common_pid" || f.Part == expr.Start {
 				return ok

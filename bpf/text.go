@@ -31,6 +31,10 @@ func (g *gen) room(n expr.Node) int {
 		if g.fold != nil && n.T.Kind == expr.Str {
 			return g.fold.fold.rooms[n.Slot]
 		}
+	case *expr.Native:
+		if g.isUserText(n) {
+			return userRoom
+		}
 	}
 	refuse("%s has no code for the kernel", n)
 	return 0
@@ -79,6 +83,8 @@ func (g *gen) text(off int16, size int, n expr.Node) {
 		g.textField(off, size, n)
 	case *expr.LoadState:
 		g.stateText(off, size, n)
+	case *expr.Native:
+		g.userText(off, size, n)
 	}
 }
 

@@ -289,6 +289,8 @@ def flags(x: int, names: dict, sep: str = "|") -> str:
     """The names of a number's bits."""
 def strncmp(a: str, b: str, n: int) -> int:
     """Compares the first bytes of two texts."""
+def user_string(address: Union[int, str], instead: str = None) -> str:
+    """The text at an address of the process that an event happened in."""
 def run(x: Any, seconds: Union[float, int] = 5, input: str = None, *, limit: int = None) -> Result:
     """Runs pipelines now and returns what came out, as values."""
 def script(which: str, *args: str, **option: Any) -> Any:

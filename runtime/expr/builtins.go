@@ -31,6 +31,7 @@ func makeStandard() map[string]Builtin {
 		"strncmp":         {"strncmp(a, b, n)", 3, 3, lowerStrncmp},
 		"strcmp":          {"strcmp(a, b)", 2, 2, lowerStrncmp},
 		"strlen":          {"strlen(s)", 1, 1, lowerStrlen},
+		UserText:          {"user_string(address)", 1, 2, lowerUserText},
 	}
 	addPrintHelpers(m)
 	return m

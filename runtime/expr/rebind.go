@@ -94,8 +94,11 @@ func Rebind(n Node, from, p Part) Node {
 		if d, ok := n.Data.(*NameOf); ok {
 			c = symbolicOf(d.Schema, c.Args[0].(*Field))
 		}
-		if n.Name == "interpreted" {
+		switch n.Name {
+		case "interpreted":
 			c.rebind(n, from, p)
+		case UserText:
+			c.rebindText()
 		}
 		return &c
 	case *Quantity:

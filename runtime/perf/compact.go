@@ -25,6 +25,9 @@ type Compact struct {
 	// Facts are where in what is sent the facts of the moment lie: words of 8
 	// bytes.
 	Facts map[event.Fact]int
+	// Texts is where the fixed part of what is sent ends, whose last word says
+	// where texts are; 0 if there are none. See usertext.go.
+	Texts int
 }
 
 // A Copy is a field: bytes From on of what is sent are bytes To on of the record.
@@ -116,7 +119,7 @@ func (x *expander) show(sent []byte) []byte {
 		return nil
 	}
 	if x.Size == 0 {
-		return sent[x.Skip:]
+		return sent[x.Skip:x.recordEnd(sent)]
 	}
 	if x.chunk == len(x.chunks) {
 		x.chunks = append(x.chunks, make([]byte, max(chunkSize, x.Size)))

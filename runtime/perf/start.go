@@ -133,7 +133,7 @@ func (s *Source) makeStreams() {
 		ev := &s.cfg.Events[i]
 		s.byEvent[i] = &event.Stream{Index: len(s.streams), Schema: ev.Schema, Label: ev.name(), Members: layouts[i]}
 		if ev.Compact != nil {
-			s.byEvent[i].Members = &compactMembers{layouts[i], ev.Compact.Facts}
+			s.byEvent[i].Members = membersOf(layouts[i], ev.Compact)
 		}
 		s.streams = append(s.streams, s.byEvent[i])
 	}

@@ -248,6 +248,7 @@ func (b *builder) compile(f Fn, br *branch, want expr.Kind) (*expr.Program, erro
 	b.asksFor(br.stream, p)
 	b.readsStack(br, p)
 	b.readsMoment(br, p)
+	b.readsText(br, p)
 	b.explainFn(f, p)
 	return p, nil
 }

@@ -95,6 +95,7 @@ type builder struct {
 	calls     []Callable
 	names     map[string]int
 	moments   []momentUse
+	texts     []textUse
 	fits      bool         // into the kernel
 	bursts    bool         // some operator counts over time
 	logged    [][]branch   // of each log

@@ -58,7 +58,7 @@ func (b *builder) compact(evaluated map[*expr.Program]bool) {
 	}
 	c := &compactor{b: b, spec: &bpf.Spec{}}
 	err := c.build(evaluated)
-	if t.Engine != EngineBPF && len(b.moments) == 0 && len(p.Joins)+len(p.Folds) > 0 {
+	if t.Engine != EngineBPF && len(b.moments)+len(b.texts) == 0 && len(p.Joins)+len(p.Folds) > 0 {
 		// An event that comes while programs are busy is counted as lost, but
 		// nobody knows where in a ring: state would not be reset across it.
 		return
@@ -88,6 +88,9 @@ func (b *builder) compact(evaluated map[*expr.Program]bool) {
 	for _, u := range b.moments {
 		evaluated[u.prog] = true // it is sent, or was checked
 	}
+	for _, u := range b.texts {
+		evaluated[u.prog] = true
+	}
 	for i, e := range p.Events {
 		e.Filter, e.Native, e.NativeText = "", nil, ""
 		e.Sent = c.sent(i)
@@ -100,6 +103,9 @@ func (c *compactor) sent(i int) string {
 	var names []string
 	for _, n := range f.Emit.Fields {
 		names = append(names, n.F.Name)
+	}
+	for _, n := range f.Emit.Texts {
+		names = append(names, fmt.Sprintf("the text at %s", n))
 	}
 	text := "its record"
 	if !f.Emit.Whole {
@@ -133,8 +139,11 @@ func (c *compactor) build(evaluated map[*expr.Program]bool) error {
 	}
 	for _, u := range b.moments {
 		if !evaluated[u.prog] {
-			c.why = "only programs see " + u.field.Name
+			c.why = "only programs see " + u.name
 		}
+	}
+	if len(b.texts) > 0 && c.why == "" {
+		c.why = "only programs see texts of processes"
 	}
 	for _, e := range b.plan.Events {
 		ev := &bpf.Event{Schema: e.Stream.Schema, Label: e.Stream.Label, CPUs: e.Source.CPUs}
@@ -255,6 +264,9 @@ func (c *compactor) fields(evaluated map[*expr.Program]bool) error {
 			}
 		}
 		c.whole = c.whole || j.js.Timeline != nil
+	}
+	if err == nil {
+		err = c.texts(evaluated)
 	}
 	if err != nil {
 		return err

@@ -64,7 +64,7 @@ func (d *deferred) any() bool {
 func hostOnly(n expr.Node) bool {
 	found := false
 	expr.Walk(n, func(n expr.Node) bool {
-		if c, ok := n.(*expr.Native); ok && c.Name != "bswap" {
+		if c, ok := n.(*expr.Native); ok && c.Name != "bswap" && c.Name != expr.UserText {
 			found = true
 		}
 		return !found
@@ -93,7 +93,7 @@ func leavesOf(n expr.Node, part func(expr.Part) *event.Schema) ([]*expr.Field, e
 			add(n)
 		case *expr.Native:
 			switch {
-			case n.Effect || n.Name == "comm_get" || n.Name == "traced":
+			case n.Effect || n.Name == "comm_get" || n.Name == "traced" || n.Name == expr.UserText:
 				err = not("%s() must see the event when it comes", n.Name)
 			case n.Name == "name_of":
 				for _, f := range namedBy(n) {

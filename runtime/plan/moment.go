@@ -16,11 +16,13 @@ import (
 // hardware become a program that decides about each sample in the kernel. What
 // is left over then is an error before anything is opened.
 
-// A momentUse is a function that reads a fact that its events do not carry.
+// A momentUse is a function that reads a fact that its events do not carry, or
+// a text of the process.
 type momentUse struct {
 	prog  *expr.Program
-	field *event.Field
+	name  string
 	label string
+	text  bool
 }
 
 // readsMoment notes what p reads that no sample carries.
@@ -33,15 +35,8 @@ func (b *builder) readsMoment(br *branch, p *expr.Program) {
 		if !ok || f.F.Place != event.InFact || !f.F.Fact.OfMoment() {
 			return true
 		}
-		schema := br.scope.Schema
-		switch f.Part {
-		case expr.Start:
-			schema = br.scope.Parts["start"]
-		case expr.End:
-			schema = br.scope.Parts["end"]
-		}
-		if !carries(schema, f.F.Fact) {
-			b.moments = append(b.moments, momentUse{p, f.F, b.plan.streams[br.stream].Label})
+		if !carries(br.schemaOf(f.Part), f.F.Fact) {
+			b.moments = append(b.moments, momentUse{prog: p, name: f.F.Name, label: b.plan.streams[br.stream].Label})
 		}
 		return true
 	})
@@ -79,6 +74,9 @@ func (b *builder) sieves() (evaluated map[*expr.Program]bool, check func() error
 				b.plan.OnlyKernel = true
 				return nil
 			}
+			if u.text {
+				return b.noText(u)
+			}
 			return b.noMoment(u, why)
 		}
 		return nil
@@ -86,7 +84,7 @@ func (b *builder) sieves() (evaluated map[*expr.Program]bool, check func() error
 }
 
 func (b *builder) noMoment(u momentUse, why string) error {
-	d := diag.Errorf(diag.Run, u.field.Name, u.label, "samples do not carry it")
+	d := diag.Errorf(diag.Run, u.name, u.label, "samples do not carry it")
 	switch {
 	case b.env.Replay:
 		d.Cause = errors.New("recordings do not have it")

@@ -113,7 +113,8 @@ func (b *builder) keptRaw() int {
 				n = -1
 			case *expr.Native:
 				// The print fmt of kvm_exit names a reason by another field.
-				if x.Name == "interpreted" || x.Name == "name_of" {
+				// Texts lie outside of what programs copy.
+				if x.Name == "interpreted" || x.Name == "name_of" || x.Name == expr.UserText {
 					n = -1
 				}
 			}

@@ -34,7 +34,7 @@ func (k *kernelBuilder) step(f *bpf.Feed, n *foldNode, br *branch) (err error) {
 	}
 	var native string
 	expr.Walk(f.Step, func(x expr.Node) bool {
-		if c, ok := x.(*expr.Native); ok && c.Name != "bswap" {
+		if c, ok := x.(*expr.Native); ok && c.Name != "bswap" && c.Name != expr.UserText {
 			native = c.Name
 		}
 		return native == ""

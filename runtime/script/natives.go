@@ -221,11 +221,37 @@ func (s *scopeOf) lowerBuiltin(e *syntax.CallExpr, f starlark.Callable, args []v
 		}
 		node, err = expr.NewNative(expr.Native{Name: "syscall_name", T: expr.TStr, Args: []expr.Node{x(0)},
 			Str1: func(_ *expr.Frame, x int64) []byte { return textView(kernel.SyscallName(runtime.GOARCH, x)) }})
+	case expr.UserText:
+		return s.lowerUserText(e, args)
 	default:
 		return val{}, false
 	}
 	s.must(e.Lparen, err)
 	return val{node: node, unit: unit}, true
+}
+
+// lowerUserText is user_string(address[, instead]); what is a text already, is
+// itself.
+func (s *scopeOf) lowerUserText(e *syntax.CallExpr, args []val) (val, bool) {
+	var instead *expr.Const
+	if len(args) == 2 {
+		text, ok := args[1].c.(starlark.String)
+		if !ok {
+			return val{}, false
+		}
+		instead = expr.NewStr(string(text)).(*expr.Const)
+	}
+	switch {
+	case len(args) < 1 || len(args) > 2:
+		return val{}, false
+	case isText(args[0]):
+		return args[0], true
+	case !isInt(args[0]) || unitOf(args[0]) != event.NoUnit:
+		return val{}, false
+	}
+	n, err := expr.NewUserText(s.nodeOf(e.Lparen, args[0]), instead)
+	s.must(e.Lparen, err)
+	return val{node: n}, true
 }
 
 func (s *scopeOf) lowerFlags(e *syntax.CallExpr, args []val) (val, bool) {
@@ -390,7 +416,7 @@ func builtinKind(f starlark.Callable, args []role) kind {
 	switch f.Name() {
 	case "len", "log2", "ntohs", "ntohl", "strncmp", "int", "syscall_number", "hash", "ord":
 		return kindInt
-	case "str", "repr", "fmt", "ksym", "comm", "flags", "syscall_name", "type", "chr":
+	case "str", "repr", "fmt", "ksym", "comm", "flags", "syscall_name", "type", "chr", expr.UserText:
 		return kindText
 	case "bool", "any", "all", "hasattr":
 		return kindBool

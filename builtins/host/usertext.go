@@ -1,0 +1,36 @@
+package host
+
+import (
+	b "ppscript/builtins"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+
+	"go.starlark.net/starlark"
+)
+
+func userString() *b.Builtin {
+	return &b.Builtin{
+		Name: expr.UserText, Group: b.Hosted, Summary: "The text at an address of the process that an event happened in.",
+		Params: []b.Param{
+			{Name: "address", Type: b.Or(b.As(address, "int"), b.String), Required: true,
+				Doc: "a field of the event such as e.filename of syscalls:sys_enter_openat, or computed from its fields; a text is itself"},
+			{Name: "instead", Type: b.String, Doc: "what it is where no program can read it, under --engine perf and in recordings; none: that is an error"},
+		},
+		Returns: "string",
+		Result: "the bytes up to the NUL, as they were when the event happened: of more than 255 the first 252 and ...; empty for the address 0; " + event.UserTextFault +
+			" where nothing could be read. A page that is not in memory is such a case, since a program cannot wait for it: a constant of a program that has just begun, now and then",
+		Errors: "called outside per-event functions; no program runs, and there is no instead",
+		Source: "bpf_probe_read_user_str, in a program in the kernel; Linux 5.10, root or CAP_BPF and CAP_PERFMON",
+		Cost:   "50 ns and 1 ns for each 4 bytes of the observed thread; 16 bytes more in a ring than the text has",
+		Examples: []b.Example{
+			{Code: `tracepoint("syscalls:sys_enter_openat").by(file = lambda e: user_string(e.filename)).count()`, Output: "<table of file, count>"},
+			{Code: `tracepoint("syscalls:sys_enter_openat").where("user_string(filename) ~ \"/etc/*\"").by("comm").count()`, Output: "<table of comm, count>"},
+		},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			if text, ok := c.Value("address").(starlark.String); ok {
+				return text, nil
+			}
+			return nil, outside(expr.UserText)
+		},
+	}
+}

@@ -1,0 +1,19 @@
+package event
+
+// Texts is what Members implement whose samples may carry texts of the process:
+// what stood at an address of its memory when the event happened. Programs in
+// the kernel send them (package bpf).
+type Texts interface {
+	// Text is the text at an address; ok is false if the sample carries none
+	// of there. It is a view of e.Rec.
+	Text(e *Event, addr uint64) (text []byte, ok bool)
+}
+
+const (
+	// UserTextLimit bounds a text of the process, in bytes; of a longer one,
+	// the last three are dots. Programs have 512 bytes of stack for all.
+	UserTextLimit = 255
+	// UserTextFault stands for a text that could not be read: the address is
+	// wrong, or its page is not in memory.
+	UserTextFault = "<fault>"
+)

@@ -1,0 +1,73 @@
+package perf
+
+import (
+	"encoding/binary"
+
+	"ppscript/runtime/event"
+)
+
+// This file finds the texts of the process that a program sent behind a compact
+// record. The last word in front of Compact.Texts is where they begin and end, 32
+// bits each. A text is its address, how many bytes there are with the NUL, 64
+// bits each, and these bytes, filled up to 8.
+
+// textHead is how many bytes stand in front of a text.
+const textHead = 16
+
+// textMembers are compactMembers of records with texts.
+type textMembers struct {
+	*compactMembers
+	fixedPart int
+}
+
+// membersOf are the members of compact samples.
+func membersOf(l *Layout, c *Compact) event.Members {
+	m := &compactMembers{l, c.Facts}
+	if c.Texts == 0 {
+		return m
+	}
+	return &textMembers{m, c.Texts}
+}
+
+// Text implements event.Texts.
+func (m *textMembers) Text(e *event.Event, addr uint64) (text []byte, ok bool) {
+	begin := m.fixed + 4 // of what was sent
+	if e.Kind != event.Sample || begin > len(e.Rec) {
+		return nil, false
+	}
+	sent := e.Rec[begin:]
+	from, to := textsIn(sent, m.fixedPart)
+	for from+textHead <= to {
+		n := binary.LittleEndian.Uint64(sent[from+8:])
+		if n == 0 || n > uint64(to-from-textHead) {
+			return nil, false
+		}
+		if binary.LittleEndian.Uint64(sent[from:]) == addr {
+			return sent[from+textHead : from+textHead+int(n)-1], true
+		}
+		from += textHead + (int(n)+7)&^7
+	}
+	return nil, false
+}
+
+// textsIn is where the texts in what was sent begin and end.
+func textsIn(sent []byte, fixedPart int) (from, to int) {
+	if fixedPart > len(sent) {
+		return 0, 0
+	}
+	from, to = int(binary.LittleEndian.Uint32(sent[fixedPart-8:])), int(binary.LittleEndian.Uint32(sent[fixedPart-4:]))
+	if from < fixedPart || from > to || to > len(sent) {
+		return 0, 0
+	}
+	return from, to
+}
+
+// recordEnd is where a record that was sent as a whole ends.
+func (c *Compact) recordEnd(sent []byte) int {
+	if c.Texts > 0 {
+		if from, _ := textsIn(sent, c.Texts); from > 0 {
+			return from
+		}
+	}
+	return len(sent)
+}
