@@ -19,6 +19,7 @@ import (
 // numbers of all stacks. So when they are many, what was counted is settled:
 // stacks get their names, and those with equal names are one from then on,
 // whichever processes had them. That is what would be shown at the end anyway.
+// Of those, too, there are at most as many as a table of stacks has.
 
 // settled is what was counted by stack before, since the last result.
 type settled struct {
@@ -92,8 +93,24 @@ func (w *stackWorld) settle(s *plan.StacksRun) {
 	}
 	before.cut, before.unwound = res.Cut, res.Unwound
 	before.loss.Add(s.Group.Loss())
+	before.loss.Evicted += bound(res, stack.DefaultStacks)
 	before.samples = own(res.Samples)
 	s.Group.Reset()
+}
+
+// bound keeps the most frequent stacks of a sorted result; the others are one
+// without functions. It returns how many samples they had.
+func bound(res *result.Stacks, most int) (evicted uint64) {
+	if len(res.Samples) <= most {
+		return 0
+	}
+	for i := most; i < len(res.Samples); i++ {
+		x := &res.Samples[i]
+		evicted += x.Count
+		x.Frames = []*result.Frame{noRoom}
+	}
+	res.Merge()
+	return evicted
 }
 
 // own makes samples independent of what they were made from, with one frame

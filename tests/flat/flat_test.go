@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -109,6 +110,28 @@ func TestStateIsBounded(t *testing.T) {
 	}
 	f("fold", fmt.Sprintf("def step(s, e):\n    s.n = 1\n    emit(n = e.k)\ntracepoint('a:x').fold('k', {'n': 0}, step, limit = %d).by(one = '1').count()", limit))
 	f("join", fmt.Sprintf(`join([tracepoint("a:x")], [tracepoint("a:x").where("0")], key = "k", limit = %d).by(one = "1").count()`, limit))
+}
+
+// Growth is told from what goes up and down, and from what a collector leaves.
+func TestGrowth(t *testing.T) {
+	f := func(want bool, live func(part float64) float64, factor float64) {
+		t.Helper()
+		var c course
+		for i := range 60 {
+			n := live(float64(i) / 60)
+			c.quarters[i/15].add(memory{int64(factor * n * (1 << 20)), int64(n * (1 << 20))})
+		}
+		if got := c.grew(); got != want {
+			t.Errorf("got grew %v, want %v: %+v", got, want, c.quarters)
+		}
+	}
+	f(false, func(float64) float64 { return 100 }, 2)
+	f(true, func(part float64) float64 { return 50 + 50*part }, 2)
+	f(false, func(part float64) float64 { return 10 + 5*part }, 2) // within what is left over
+	f(false, func(part float64) float64 { return 50 + 50*min(part, 0.25) }, 2)
+	f(false, func(part float64) float64 { return 50 + 30*math.Mod(20*part, 1) }, 2)
+	grows := 1.0
+	f(false, func(float64) float64 { grows += 0.02; return 50 / grows }, 2)
 }
 
 // What the collector says is understood.

@@ -9,8 +9,8 @@
 // ppscript has after a sixth of the time, after half of it and at the end: what
 // is resident, and behind a slash what is live of the Go heap; then how much
 // the load did, in switches and new processes each second. It says whether
-// both grew by more than a tenth in the second half; the exit status is 1 if
-// that was so of one.
+// both grew by more than a tenth from the second quarter of the time to the
+// last, on average; the exit status is 1 if that was so of one.
 package main
 
 import (

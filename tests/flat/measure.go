@@ -19,21 +19,37 @@ type memory struct{ resident, live int64 }
 // A course is the memory of a run over its time.
 type course struct {
 	at       [len(moments)]memory
+	quarters [4]mean
 	most     int64   // resident
 	switches float64 // of the machine, each second
 	starts   float64 // of processes and threads
 }
 
+// A mean adds up what a run held in a part of its time.
+type mean struct {
+	sum memory
+	n   int64
+}
+
+func (m *mean) add(now memory) {
+	m.sum.resident += now.resident
+	m.sum.live += now.live
+	m.n++
+}
+
+func (m *mean) of() memory { return memory{m.sum.resident / max(m.n, 1), m.sum.live / max(m.n, 1)} }
+
 // moments are the parts of a run's time at which its memory is shown: of a
 // minute 10 s, 30 s and 60 s.
 var moments = [...]float64{1.0 / 6, 1.0 / 2, 1}
 
-// grew says whether memory grew in the second half of the run. What is
-// resident is up to twice of what is live, as the collector comes by when as
-// much again was made; so both count.
+// grew says whether memory grew from the second quarter of the run to the last,
+// on average: what is kept as long as the slowest event waits goes up and down.
+// What is resident is up to twice of what is live, as the collector comes by
+// when as much again was made; so both count.
 func (c *course) grew() bool {
-	half, end := c.at[len(moments)-2], c.at[len(moments)-1]
-	return end.resident > half.resident+half.resident/10+8<<20 && end.live > half.live+half.live/10
+	before, after := c.quarters[1].of(), c.quarters[3].of()
+	return after.resident > before.resident+before.resident/10+8<<20 && after.live > before.live+before.live/10
 }
 
 // measure runs a profiler beside the loads. What it prints goes to a file that
@@ -84,6 +100,7 @@ func measure(ctx context.Context, ppscript, dir string, loads [][]string, length
 			}
 			c.most = max(c.most, now.resident)
 			passed := time.Since(began).Seconds() / length.Seconds()
+			c.quarters[min(3, int(4*passed))].add(now)
 			for i := len(moments) - 1; i >= 0 && (i == len(moments)-1 || passed <= moments[i]); i-- {
 				c.at[i] = now
 			}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"runtime"
+	"testing"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/stack"
+	"ppscript/runtime/task"
+)
+
+// What a run knows of processes and their stacks stays the same, however many
+// come and go: here a quarter of a million, of which one has a stack that
+// somebody holds all the time.
+func TestProcessesComeAndGo(t *testing.T) {
+	maps := task.NewMappings(task.MappingsOptions{NoProc: true})
+	defer maps.Close()
+	stacks := stack.New(stack.Options{Fresh: maps.Hold})
+	when := event.Time(0)
+	run := func(pid int32) stack.ID {
+		when += 1000
+		maps.Fork(pid, 1, when)
+		maps.Exec(pid, when)
+		stacks.Exec(pid)
+		for i := range uint64(4) {
+			maps.Map(&perf.Mapping{PID: pid, Addr: 0x1000 + i<<20, Len: 1 << 19, Name: "/bin/x", BuildID: []byte{byte(i)}}, when)
+		}
+		var id stack.ID
+		for i := range uint64(3) {
+			id = stacks.Intern(pid, when, []uint64{^uint64(511), 0x1000 + uint64(pid), 0x2000 + i}) // PERF_CONTEXT_USER
+		}
+		maps.Exit(pid)
+		return id
+	}
+	held := run(10)
+	churn := func(from, until int32) {
+		for pid := from; pid < until; pid++ {
+			if run(pid) == stack.Full {
+				t.Fatalf("process %d: no room for its stack", pid)
+			}
+			if stacks.Crowded() {
+				maps.Release(func() { stacks.Retain(map[stack.ID]bool{held: true}) })
+			}
+		}
+	}
+	live := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	churn(1000, 50_000)
+	before := live()
+	churn(50_000, 250_000)
+	after := live()
+	// In between as many stacks, and processes with them, come as are worth
+	// the time to give up.
+	const slack = 16 << 20
+	if after > before+slack || stacks.Len() > stack.DefaultStacks/8 || maps.Stats().Spaces > 2*(8192+stack.DefaultStacks/8) {
+		t.Errorf("got %d bytes after %d, %d stacks, %+v", after, before, stacks.Len(), maps.Stats())
+	}
+	s, ok := stacks.At(held)
+	if r, found := maps.Find(10, 0x1000, s.When); !ok || s.PID != 10 || s.Chain[1] != 0x100a || !found || r.Name != "/bin/x" {
+		t.Errorf("got %+v, %v; want the stack that is held, and what its process had mapped", s, r)
+	}
+	runtime.KeepAlive(maps)
+}
