@@ -17,6 +17,7 @@ import (
 type VM struct {
 	PID   int
 	VCPUs map[int]int // thread of each virtual CPU, by its number
+	tids  []string    // all threads of the process
 }
 
 // vcpuComm are the names that monitors give the threads of virtual CPUs: QEMU,
@@ -61,6 +62,7 @@ func vmOf(r Roots, pid int) (*VM, error) {
 	}
 	vm := &VM{PID: pid, VCPUs: map[int]int{}}
 	for _, e := range entries {
+		vm.tids = append(vm.tids, e.Name())
 		comm, err := os.ReadFile(filepath.Join(dir, e.Name(), "comm"))
 		if err != nil {
 			continue
@@ -81,8 +83,14 @@ func vmOf(r Roots, pid int) (*VM, error) {
 // Counter is how the guest's time stamp counter follows the host's: guest =
 // host * ratio >> bits + offset; bits is 0 if it is not scaled.
 func (vm *VM) Counter(r Roots) (offset, ratio uint64, bits uint, err error) {
-	dirs, err := filepath.Glob(r.SysPath("kernel/debug/kvm", strconv.Itoa(vm.PID)+"-*", "vcpu0"))
-	if err != nil || len(dirs) == 0 {
+	// The directory has the number of the thread that made the machine, which
+	// may be any (kvm_create_vm_debugfs in virt/kvm/kvm_main.c).
+	var dirs []string
+	for _, tid := range vm.tids {
+		found, _ := filepath.Glob(r.SysPath("kernel/debug/kvm", tid+"-*", "vcpu0"))
+		dirs = append(dirs, found...)
+	}
+	if len(dirs) == 0 {
 		return 0, 0, 0, fmt.Errorf("debugfs has no virtual machine of process %d: mount -t debugfs debugfs /sys/kernel/debug", vm.PID)
 	}
 	read := func(name string) (uint64, error) {

@@ -63,7 +63,13 @@ func TestFindVM(t *testing.T) {
 	if _, ratio, bits, err := vm.Counter(r); err != nil || ratio != 3<<31 || bits != 32 {
 		t.Errorf("got ratio %d, %d bits, %v", ratio, bits, err)
 	}
-	if _, _, _, err := (&VM{PID: 60}).Counter(r); err == nil {
+	crosvm, _ := FindVM(r, "60")
+	if _, _, _, err := crosvm.Counter(r); err == nil {
 		t.Error("got a counter of a machine that debugfs does not have")
+	}
+	// Another thread than the main one made it.
+	write("sys/kernel/debug/kvm/61-7/vcpu0/tsc-offset", "5\n")
+	if offset, _, _, err := crosvm.Counter(r); err != nil || offset != 5 {
+		t.Errorf("got offset %d, %v, want that of the machine that thread 61 made", offset, err)
 	}
 }

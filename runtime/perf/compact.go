@@ -82,7 +82,7 @@ func (s *Source) attachPrograms() error {
 	}
 	root := 0
 	if s.workload != nil {
-		root = s.workload.tid
+		root = s.workload.PID() // also of another thread, once it executes the command
 	}
 	return s.cfg.Programs.Attach(root, out)
 }

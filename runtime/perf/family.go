@@ -55,6 +55,10 @@ func (c *Config) noInherit(a *attachment, cpus []int) {
 		for _, p := range a.places {
 			f.tids[int32(p.pid)] = true
 		}
+		if w := c.Target.Workload; w != nil {
+			// Whichever thread executes the command has this number then.
+			f.tids[int32(w.PID())] = true
+		}
 		c.SideBand.Task = true
 	}
 	a.family, a.inherit, a.thread = f, false, false

@@ -242,14 +242,22 @@ func TestUprobeFollows(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv(followEnv, "1")
-	w := &perf.Workload{Args: []string{exe, "-test.run", "^TestFollowed$"}}
 	probes := resolve(t, Spec{Kind: Uprobe, File: exe, Name: method})
-	if n := count(t, probes, perf.Target{Workload: w}); n != 4*50+3*25 {
-		t.Errorf("got %d hits, want %d of threads and children", n, 4*50+3*25)
+	for _, where := range []string{"", "elsewhere"} {
+		t.Setenv(elsewhereEnv, where)
+		w := &perf.Workload{Args: []string{exe, "-test.run", "^TestFollowed$"}}
+		if n := count(t, probes, perf.Target{Workload: w}); n != 4*50+3*25 {
+			t.Errorf("%s: got %d hits, want %d of threads and children", where, n, 4*50+3*25)
+		}
 	}
 }
 
-const followEnv = "PPSCRIPT_TEST_FOLLOWED"
+const (
+	followEnv = "PPSCRIPT_TEST_FOLLOWED"
+	// elsewhereEnv has another thread than the main one execute the command,
+	// which then has the main one's number.
+	elsewhereEnv = "PPSCRIPT_TEST_ELSEWHERE"
+)
 
 // TestFollowed is the program of TestUprobeFollows: 50 calls on each of four
 // threads, 25 in each of three children.
