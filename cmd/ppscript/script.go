@@ -93,6 +93,7 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 		},
 		Services: &expr.Services{Ksym: kernel.Text},
 	}
+	cfg.Hooks.Services = inv.host.SetServices
 	if inv.module == nil {
 		return cfg, nil
 	}

@@ -88,6 +88,8 @@ type Hooks struct {
 	// Lost is called when events were lost, with the number since the last
 	// call.
 	Lost func(n uint64) error
+	// Services is told what expressions can ask in this run.
+	Services func(s *expr.Services)
 	// Result sees every table before it is shown; false keeps it from being
 	// shown.
 	Result func(t *result.Table) (show bool, err error)
