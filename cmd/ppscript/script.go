@@ -136,7 +136,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 		w.before(v.close)
 		defer v.close()
 	}
-	cfg.Output, cfg.Messages = v.open, v.message
+	cfg.Output, cfg.Messages, cfg.Dump = v.open, v.message, w.dump
 	for _, r := range reports {
 		quiet(r, c.quiet)
 	}

@@ -23,6 +23,8 @@ type Config struct {
 	// Messages takes what is said to the user beside the results; nil drops
 	// it. Lines end without newline.
 	Messages func(line string)
+	// Dump asks for the state of the run, which Messages gets; nil never does.
+	Dump     <-chan struct{}
 	Services *expr.Services
 	Hooks    Hooks
 
