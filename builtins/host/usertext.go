@@ -21,7 +21,7 @@ func userString() *b.Builtin {
 			" where nothing could be read. A page that is not in memory is such a case, since a program cannot wait for it: a constant of a program that has just begun, now and then",
 		Errors: "called outside per-event functions; no program runs, and there is no instead",
 		Source: "bpf_probe_read_user_str, in a program in the kernel; Linux 5.10, root or CAP_BPF and CAP_PERFMON",
-		Cost:   "50 ns and 1 ns for each 4 bytes of the observed thread; 16 bytes more in a ring than the text has",
+		Cost:   "0.1 us of the observed thread; in a ring 16 bytes more than the text has",
 		Examples: []b.Example{
 			{Code: `tracepoint("syscalls:sys_enter_openat").by(file = lambda e: user_string(e.filename)).count()`, Output: "<table of file, count>"},
 			{Code: `tracepoint("syscalls:sys_enter_openat").where("user_string(filename) ~ \"/etc/*\"").by("comm").count()`, Output: "<table of comm, count>"},

@@ -3,6 +3,7 @@ package expr
 import (
 	"errors"
 
+	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr/c"
 )
@@ -138,7 +139,7 @@ func lowerUserText(k *Call) (Node, error) {
 	}
 	n, err := NewUserText(addr, instead)
 	if err != nil {
-		return nil, k.Errorf(0, "%v", err)
+		return nil, k.Errorf(0, "%v", err).(*diag.Error).WithHint("name a pointer of the record: %s(filename)", UserText)
 	}
 	return n, nil
 }

@@ -105,7 +105,7 @@ func (c *compactor) sent(i int) string {
 		names = append(names, n.F.Name)
 	}
 	for _, n := range f.Emit.Texts {
-		names = append(names, fmt.Sprintf("the text at %s", n))
+		names = append(names, "the text at "+short(n))
 	}
 	text := "its record"
 	if !f.Emit.Whole {

@@ -83,6 +83,16 @@ func addText(r *bpf.Record, addr expr.Node) {
 	}
 }
 
+// short is an address for people, which may be chosen among many.
+func short(addr expr.Node) string {
+	const most = 60
+	text := addr.String()
+	if len(text) > most {
+		text = text[:most] + "..."
+	}
+	return text
+}
+
 // noText says why nobody reads a text.
 func (b *builder) noText(u momentUse) error {
 	d := diag.Errorf(diag.Run, u.name, u.label, "only a program in the kernel reads texts of a process")

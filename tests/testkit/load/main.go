@@ -1,12 +1,12 @@
 // Load is a program whose events are known by number, to be traced by tests:
 //
-//	load [-cpu N] [-cpus N] [-wait] [-getppid N] [-fail N] [-sleep N] [-switch N] [-fault N] [-paths BITS] [-spin MS]
+//	load [-cpu N] [-cpus N] [-wait] [-getppid N] [-fail N [-name FILE]] [-sleep N] [-switch N] [-fault N] [-paths BITS] [-spin MS]
 //
 // Go's runtime makes system calls, page faults and switches of its own; counts
 // are exact for what it never does:
 //
 //   - getppid: N calls; the first argument, which the kernel ignores, is 0 to N-1
-//   - fail: N openat that fail with ENOENT
+//   - fail: N openat of a file that is not there, /no/such/file or FILE, which fail with ENOENT
 //   - sleep: N clock_nanosleep of 200 us (the runtime uses nanosleep)
 //   - switch: N bytes there and N back between two threads on one CPU, which
 //     switches at least N times
@@ -30,6 +30,7 @@ func main() {
 	var j job
 	flag.IntVar(&j.getppid, "getppid", 0, "calls of getppid")
 	flag.IntVar(&j.fail, "fail", 0, "openat calls that fail")
+	flag.StringVar(&j.name, "name", "/no/such/file", "the `file` that is not there")
 	flag.IntVar(&j.sleep, "sleep", 0, "sleeps of 200 us")
 	flag.IntVar(&j.turns, "switch", 0, "round trips between two threads")
 	flag.IntVar(&j.fault, "fault", 0, "pages to touch")

@@ -13,6 +13,8 @@ import (
 // A job is what each worker does; see the package comment.
 type job struct {
 	getppid, fail, sleep, turns, fault, paths, spinMS int
+
+	name string // that fail opens
 }
 
 // A worker is a thread on one CPU, and an echo: the other end of its switches.
@@ -72,7 +74,7 @@ func (w *worker) work() error {
 		unix.RawSyscallNoError(unix.SYS_GETPPID, uintptr(i), 0, 0)
 	}
 	for range w.fail {
-		if _, err := unix.Openat(unix.AT_FDCWD, "/no/such/file", unix.O_RDONLY, 0); !errors.Is(err, unix.ENOENT) {
+		if _, err := unix.Openat(unix.AT_FDCWD, w.name, unix.O_RDONLY, 0); !errors.Is(err, unix.ENOENT) {
 			return fmt.Errorf("open a file that is not there: got %v", err)
 		}
 	}

@@ -1,0 +1,65 @@
+package oracle
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+// Names of files are those that bpftrace reads, of the same calls, where a
+// predicate asks for them and where they are sent.
+func TestUserTextsEqualBpftrace(t *testing.T) {
+	live(t, testkit.Bpftrace, testkit.AMD64)
+	name := fmt.Sprintf(`/no/such/"é"%d`, os.Getpid()) // bpftrace splits words at spaces
+	opens := `tracepoint("syscalls:sys_enter_openat")`
+	end := func(p *testkit.Process) int {
+		n := 0
+		for _, e := range testkit.Events(t, p.Stop().Want(t, 0).Stdout) {
+			if e.Text == "file="+name {
+				n++
+			}
+		}
+		return n
+	}
+	var ours []*testkit.Process
+	for _, where := range []string{fmt.Sprintf(`lambda e: user_string(e.filename).endswith("%d")`, os.Getpid()), `"comm ~ \"load-*\""`} {
+		p := testkit.Start(t, testkit.PPScript(t), "-c", opens+".where("+where+`).log(fields = {"file": "user_string(filename)"})`, "-v", "--format", "json")
+		p.WaitStderr(" open event")
+		ours = append(ours, p)
+	}
+	theirs := testkit.Run(t, "bpftrace", "-c", fmt.Sprintf("%s -fail %d -name %s", testkit.Load(t), fails, name),
+		"-e", `tracepoint:syscalls:sys_enter_openat /pid == cpid/ { printf("<%s>\n", str(args->filename)); }`).Want(t, 0)
+	want := strings.Count(theirs.Stdout, "<"+name+">\n")
+	for i, p := range ours {
+		if n := end(p); n != want || want != fails {
+			t.Errorf("%d: got %d calls, bpftrace has %d, want %d", i, n, want, fails)
+		}
+	}
+}
+
+// fails is how many calls these tests make.
+const fails = 20
+
+// The texts among the arguments of calls are shown in quotes; without programs,
+// it is where they are.
+func TestSyscallTraceShowsTexts(t *testing.T) {
+	live(t, testkit.AMD64)
+	name := "/no/such/\"file\" \t'é'"
+	for engine, want := range map[string]string{"auto": strconv.Quote(name) + ", flags: RDONLY", "bpf": strconv.Quote(name) + ", flags: RDONLY", "perf": "0x"} {
+		out := testkit.Run(t, testkit.PPScript(t), "syscall-trace", "--engine", engine, "-e", "openat", "--format", "json", "--",
+			testkit.Load(t), "-fail", strconv.Itoa(fails), "-name", name).Want(t, 0)
+		n := 0
+		for _, e := range testkit.Events(t, out.Stdout) {
+			if strings.HasPrefix(e.Comm, "load-") && strings.HasPrefix(e.Text, "call=openat(dfd: CWD, filename: "+want) {
+				n++
+			}
+		}
+		if n != fails {
+			t.Errorf("%s: got %d calls with %s, want %d:\n%.2000s", engine, n, want, fails, out.Stdout)
+		}
+	}
+}
