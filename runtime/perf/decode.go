@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"bytes"
 	"math"
 	"unsafe"
 
@@ -198,7 +199,10 @@ func (l *Layout) Record(rec []byte, e *event.Event) bool {
 	if len(rec) < headerSize {
 		return false
 	}
+	whole := rec
+	rec = l.written(rec)
 	l.fill(rec, e)
+	e.Rec = whole
 	body := l.body(rec)
 	switch le32(rec, 0) {
 	case unix.PERF_RECORD_LOST:
@@ -245,6 +249,29 @@ func (l *Layout) Record(rec []byte, e *event.Event) bool {
 		e.Kind = event.Other
 	}
 	return true
+}
+
+// written is the part of a record that the kernel wrote. For records about loaded
+// code it adds the size of a trailer to that of the header, once for each event
+// that gets the record, whoever opened it, and does not take it back for the next
+// (perf_event_ksymbol_output and perf_event_bpf_output in kernel/events/core.c,
+// seen in Linux 6.18): behind our trailer is what was in the ring before. Who
+// reads the trailer from the end takes that for the time, which may be years
+// ahead, and all that comes after it for late.
+func (l *Layout) written(rec []byte) []byte {
+	const fixed = headerSize + 16
+	n := len(rec)
+	switch le32(rec, 0) {
+	case unix.PERF_RECORD_KSYMBOL:
+		if n > fixed {
+			if name := bytes.IndexByte(rec[fixed:], 0); name >= 0 {
+				n = fixed + (name+1+7)&^7 + l.trailer
+			}
+		}
+	case unix.PERF_RECORD_BPF_EVENT:
+		n = fixed + l.trailer
+	}
+	return rec[:min(n, len(rec))]
 }
 
 // subject reads the pid and tid of a record's own body.

@@ -55,6 +55,10 @@ var sideRecords = []struct {
 		Ksymbol{0xffff0000, 64, 1, true, "bpf_prog"}},
 	{"bpf", newRecord(unix.PERF_RECORD_BPF_EVENT, 0).u16(1).u16(0).u32(9).bytes([]byte("tagtagta")).sideID(), event.Other, 8,
 		BPFEvent{1, 0, 9, [8]byte([]byte("tagtagta"))}},
+	{"ksymbol of a second ring", newRecord(unix.PERF_RECORD_KSYMBOL, 0).u64(0xffff0000).u32(64).u16(1).u16(1).text("bpf_prog").u64(7|8<<32, 500, 1, valID).u64(1<<60, 1<<60, 1<<60).done(),
+		event.Other, 8, Ksymbol{0xffff0000, 64, 1, true, "bpf_prog"}},
+	{"bpf of a second ring", newRecord(unix.PERF_RECORD_BPF_EVENT, 0).u16(1).u16(0).u32(9).bytes([]byte("tagtagta")).u64(7|8<<32, 500, 1, valID).u64(1<<60, 1<<60, 1<<60).done(),
+		event.Other, 8, BPFEvent{1, 0, 9, [8]byte([]byte("tagtagta"))}},
 	{"text poke", newRecord(unix.PERF_RECORD_TEXT_POKE, 0).u64(0xffff1000).u16(2).u16(5).bytes([]byte("ab12345\x00")).u32(0).sideID(), event.Other, 8,
 		TextPoke{0xffff1000, []byte("ab"), []byte("12345")}},
 }
