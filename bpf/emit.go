@@ -14,7 +14,7 @@ import (
 )
 
 // This file sends compact records: what a program read of an event, through
-// the ring of its CPU. What is computed here is only the filter; operators that
+// the buffer of its CPU (buffer.go). What is computed here is only the filter; operators that
 // need the events themselves run in ppscript.
 
 // A Record is what is sent of an event.
@@ -42,8 +42,6 @@ type slot struct {
 
 // wholeMost bounds whole records.
 const wholeMost = 4096
-
-func (i *Image) outMap(event int) string { return fmt.Sprintf("out_%d", event) }
 
 // layRecord settles the places: the largest first, so that all are aligned.
 func (g *gen) layRecord(r *Record) {
@@ -104,16 +102,6 @@ func (i *Image) Compact(e int) *perf.Compact {
 	return nil
 }
 
-// Sent is how many bytes are sent of an event; -1 is as many as it has.
-func (i *Image) Sent(e int) int {
-	for k := range i.Spec.Events[e].Feeds {
-		if r := i.Spec.Events[e].Feeds[k].Emit; r != nil && !r.Whole && len(r.Texts) == 0 {
-			return max(r.size, 8)
-		}
-	}
-	return -1
-}
-
 // emitFeed sends the event if all predicates hold.
 func (g *gen) emitFeed(f *Feed) {
 	c := g.code
@@ -122,35 +110,25 @@ func (g *gen) emitFeed(f *Feed) {
 	for _, p := range f.Preds {
 		g.test(p, false, end)
 	}
+	data := sent{size: perf.HeadSize}
 	switch {
 	case f.Emit.Whole:
 		g.emitWhole(f.Emit)
 	case len(f.Emit.Texts) > 0:
 		g.fillBuffer(f.Emit)
 	default:
-		size := max(f.Emit.size, 8)
-		at := c.alloc(size)
-		if f.Emit.size == 0 {
-			c.zero(at, 8)
-		}
-		g.fill(f.Emit, at)
-		c.addr(asm.R4, at)
-		c.emit(asm.Mov.Imm(asm.R5, int32(size)))
+		data.size += f.Emit.size
+		data.at = c.alloc(data.size)
+		g.fill(f.Emit, data.at+perf.HeadSize)
 	}
 	if len(f.Emit.Texts) > 0 {
 		g.behind(f.Emit)
 	}
-	lost := c.label()
-	c.emit(asm.Mov.Reg(asm.R1, asm.R6))
-	c.mapPtr(asm.R2, g.image.outMap(g.index))
-	c.constant(asm.R3, 1<<32-1) // BPF_F_CURRENT_CPU
-	c.call(asm.FnPerfEventOutput)
-	c.ifImm(asm.JSGE, asm.R0, 0, end)
-	const noSpace = -28 // ENOSPC: the ring counts that by itself
-	c.ifImm(asm.JNE, asm.R0, noSpace, lost)
-	c.goTo(end)
-	c.place(lost)
-	g.count(statLost)
+	if f.Emit.Whole || len(f.Emit.Texts) > 0 {
+		data.length, data.most = c.alloc(8), f.Emit.buffer()
+		c.store(data.length, asm.R5)
+	}
+	g.send(&data)
 	c.goTo(end)
 	c.place(failed)
 	g.count(statErrors)
@@ -172,7 +150,7 @@ func (g *gen) fill(r *Record, at int16) {
 }
 
 // emitWhole copies the record behind the facts, into memory of the CPU: it is
-// larger than the stack. R4 and R5 are left as what is to be sent. The common
+// larger than the stack. R7 is where it is, R5 how long. The common
 // fields are not there yet when programs run: what is known of them is made.
 func (g *gen) emitWhole(r *Record) {
 	c := g.code
@@ -210,7 +188,6 @@ func (g *gen) emitWhole(r *Record) {
 	c.call(asm.FnProbeReadKernel)
 	c.emit(asm.LoadMem(asm.R0, asm.R10, g.pidTgid(), asm.Word), asm.LSh.Imm(asm.R0, 32), asm.Or.Imm(asm.R0, int32(schema.ID&0xffff)),
 		asm.StoreMem(asm.R7, int16(r.size), asm.R0, asm.DWord))
-	c.emit(asm.Mov.Reg(asm.R4, asm.R7))
 	c.load(asm.R5, length)
 	c.ifImm(asm.JGT, asm.R5, wholeMost, g.fail)
 	c.emit(asm.Add.Imm(asm.R5, int32(r.size)))
@@ -227,7 +204,7 @@ func (g *gen) scratch() {
 	c.call(asm.FnMapLookupElem)
 	c.stack = mark
 	c.ifImm(asm.JEq, asm.R0, 0, g.fail)
-	c.emit(asm.Mov.Reg(asm.R7, asm.R0))
+	c.emit(asm.Mov.Reg(asm.R7, asm.R0), asm.Add.Imm(asm.R7, perf.HeadSize))
 }
 
 func (i *Image) scratchMap(event int) string { return fmt.Sprintf("whole_%d", event) }
@@ -239,25 +216,21 @@ func (e *Event) whole() bool {
 
 // outputs adds the maps of what is sent.
 func (i *Image) outputs() {
+	sends := false
 	for n, e := range i.Spec.Events {
 		for k := range e.Feeds {
 			r := e.Feeds[k].Emit
 			if r == nil {
 				continue
 			}
-			i.Maps = append(i.Maps, &ebpf.MapSpec{Name: i.outMap(n), Type: ebpf.PerfEventArray, KeySize: 4, ValueSize: 4})
+			sends = true
 			if r.Whole || len(r.Texts) > 0 {
 				i.Maps = append(i.Maps, &ebpf.MapSpec{Name: i.scratchMap(n), Type: ebpf.PerCPUArray, KeySize: 4,
-					ValueSize: uint32(r.buffer()), MaxEntries: 1})
+					ValueSize: uint32(perf.HeadSize + r.buffer()), MaxEntries: 1})
 			}
 		}
 	}
-}
-
-// Connect has the records of an event of the Spec flow to a perf event on a CPU.
-func (r *Run) Connect(event, cpu, fd int) error {
-	if err := r.maps[r.im.outMap(event)].Put(uint32(cpu), uint32(fd)); err != nil {
-		return fmt.Errorf("connect %s to the ring of CPU %d: %w", r.im.Spec.Events[event].Label, cpu, err)
+	if sends {
+		i.buffers()
 	}
-	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 	"unsafe"
@@ -18,6 +19,7 @@ import (
 	"ppscript/runtime/event/eventtest"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/perf"
+	"ppscript/tests/testkit"
 )
 
 // sending opens the events of s on CPUs, with programs that send them for this
@@ -36,14 +38,8 @@ func sending(t *testing.T, h *Host, s *Spec, cfg perf.Config) (*perf.Source, *Ru
 	for i, e := range s.Events {
 		cfg.Events = append(cfg.Events, perf.EventConfig{Schema: e.Schema, Label: e.Label, Compact: im.Compact(i)})
 	}
-	cfg.Programs = perf.Programs{Detach: run.Stop, Attach: func(_ int, out []perf.Output) error {
-		for _, o := range out {
-			if err := run.Connect(o.Event, o.CPU, o.FD); err != nil {
-				return err
-			}
-		}
-		return run.Attach(target)
-	}}
+	cfg.Clock = perf.ClockMonotonic
+	cfg.Programs = perf.Programs{Buffer: run.Buffer, Attach: func(int) error { return run.Attach(target) }, Detach: run.Stop, Untold: run.Untold}
 	src, err := perf.Open(context.Background(), cfg)
 	if err != nil {
 		t.Fatal(errors.Join(err, run.Close()))
@@ -237,6 +233,81 @@ func TestCompactLoss(t *testing.T) {
 	missed := int(l.Joins.Lost)
 	if err != nil || seen+lost > n || seen+lost+missed < n || seen == 0 || lost == 0 {
 		t.Errorf("got %d events and %d lost, %d in programs (%v), want %d in all", seen, lost, l.Joins.Lost, err, n)
+	}
+}
+
+// The end of a process, or of a thread, is that of a source to which only
+// programs send; until then it goes on.
+func TestCompactEnds(t *testing.T) {
+	h, fs := live(t)
+	exit := schemaOf(t, fs, "raw_syscalls", "sys_exit")
+	for name, target := range map[string]func(pid int) perf.Target{
+		"process": func(pid int) perf.Target { return perf.Target{PIDs: []int{pid}} },
+		"thread":  func(pid int) perf.Target { return perf.Target{TIDs: []int{pid}} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			sleeper := testkit.Start(t, "sleep", "60")
+			spec := &Spec{Events: []*Event{{Schema: exit, Label: "exit", Feeds: []Feed{{Emit: &Record{Fields: fieldsOf(t, exit, "id")}}}}}}
+			src, _ := sending(t, h, spec, perf.Config{Target: target(sleeper.PID())})
+			for range 3 {
+				if err := src.Poll(t.Context(), 10*time.Millisecond); err != nil {
+					t.Fatalf("got %v while it runs", err)
+				}
+			}
+			sleeper.Signal(unix.SIGKILL)
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			for {
+				if err := src.Poll(ctx, time.Second); err == io.EOF {
+					return
+				} else if err != nil {
+					t.Fatalf("got %v, want the end", err)
+				}
+			}
+		})
+	}
+}
+
+// Losses are told before what comes behind them, and programs wake who waits
+// when the buffer is half full, not before.
+func TestCompactLossInOrder(t *testing.T) {
+	h, fs := live(t)
+	exit := schemaOf(t, fs, "raw_syscalls", "sys_exit")
+	spec := &Spec{Events: []*Event{{Schema: exit, Label: "exit", Filter: node(t, exit, fmt.Sprintf("id == %d", unix.SYS_GETPPID)),
+		Feeds: []Feed{{Emit: &Record{Fields: fieldsOf(t, exit, "ret")}}}}}}
+	src, _ := sending(t, h, spec, perf.Config{Pages: 1})
+	kinds := ""
+	look := func() {
+		if err := src.Poll(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		evs := make([]event.Event, 64)
+		for _, r := range src.Rings() {
+			_, visible := r.Bounds()
+			for r.Pos() < visible {
+				for _, e := range evs[:r.Read(evs, visible)] {
+					if k := string("SL"[b2i(e.Kind == event.Lost)]); !strings.HasSuffix(kinds, k) {
+						kinds += k
+					}
+				}
+			}
+			r.Release()
+		}
+	}
+	woken := func() uint64 { return src.Stats().Wakeups }
+	calls(4096/2/48 - 5)
+	if err := src.Poll(t.Context(), 0); err != nil || woken() != 0 {
+		t.Errorf("got %d wake-ups below the mark (%v)", woken(), err)
+	}
+	calls(300)
+	look()
+	if woken() == 0 || kinds != "S" {
+		t.Errorf("got %d wake-ups, %s, want one, and events", woken(), kinds)
+	}
+	calls(5)
+	look()
+	if kinds != "SLS" {
+		t.Errorf("got %s, want the loss in the middle", kinds)
 	}
 }
 

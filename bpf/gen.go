@@ -195,9 +195,7 @@ func (s *Spec) nodes(i int) []expr.Node {
 			for _, field := range f.Emit.Fields {
 				add(field)
 			}
-			if f.Emit.Whole {
-				add(tidNode)
-			}
+			add(tidNode)
 			add(f.Emit.Texts...)
 		}
 		for _, a := range f.Args {

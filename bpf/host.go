@@ -30,6 +30,9 @@ type Host struct {
 	// Offset finds a member of a structure; nil if there is no type
 	// information.
 	Offset func(typ, member string) (bytes int, ok bool)
+	// Function finds the number of a function that programs may call; nil if
+	// there is no type information.
+	Function func(name string) (id int, ok bool)
 
 	// asRaw loads every program as one of a raw tracepoint whose arguments
 	// are the record: a test can run such a program without an event.
@@ -78,7 +81,7 @@ func Find(r kernel.Roots) (*Host, error) {
 	}
 	h := &Host{TaskStorage: v.AtLeast(5, 11), Atomics: v.AtLeast(5, 12), Grows: v.AtLeast(6, 1), Guarded: v.AtLeast(6, 2), NeedResched: needResched(v)}
 	if kernel.HasBTF(r) {
-		h.Offset = offsets()
+		h.Offset, h.Function = lookUps()
 	} else {
 		h.TaskStorage = false
 	}

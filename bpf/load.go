@@ -30,6 +30,9 @@ type Run struct {
 	missed     uint64
 	gone       map[uint32]bool // threads of the set that had ended
 	stopped    bool
+
+	sendKey   [4]byte
+	sendState [sendSize / 8]uint64
 }
 
 // A Rejected is a program that the verifier refused: a fault of the generator,
@@ -63,6 +66,9 @@ func (r *Run) load() (err error) {
 	for _, spec := range r.im.Maps {
 		name := spec.Name
 		spec = spec.Copy()
+		if name == sendMap || name == buffersMap {
+			spec.MaxEntries = uint32(r.cpus)
+		}
 		spec.Name = kernelName(name)
 		m, err := ebpf.NewMap(spec)
 		if err != nil {
@@ -240,6 +246,9 @@ func (r *Run) Stop() error {
 		errs = append(errs, detach())
 	}
 	r.links = nil
+	if r.maps[sendMap] != nil {
+		r.settle() // what they send is all there then
+	}
 	return errors.Join(errs...)
 }
 

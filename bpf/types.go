@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"os"
+	"sync"
+	"unsafe"
 
 	"github.com/cilium/ebpf/btf"
 )
@@ -16,28 +18,37 @@ import (
 // vmlinux is where the kernel shows its types.
 const vmlinux = "/sys/kernel/btf/vmlinux"
 
-// offsets looks members up; the types are read when somebody asks.
-func offsets() func(typ, member string) (int, bool) {
-	var raw []byte
-	known := map[string]int{}
-	return func(typ, member string) (int, bool) {
-		name := typ + "." + member
-		if at, ok := known[name]; ok {
-			return at, at >= 0
-		}
-		if raw == nil {
-			raw, _ = os.ReadFile(vmlinux)
-		}
-		at, ok := memberOf(raw, typ, member)
+// lookUps finds members and functions; the types are read when somebody asks,
+// once.
+func lookUps() (offset func(typ, member string) (int, bool), function func(name string) (int, bool)) {
+	raw := sync.OnceValue(func() []byte {
+		b, _ := os.ReadFile(vmlinux)
+		return b
+	})
+	find := func(known map[string]int, name string, look func() (int, bool)) (int, bool) {
+		at, ok := known[name]
 		if !ok {
-			at, ok = decodedMember(typ, member)
+			if at, ok = look(); !ok {
+				at = -1
+			}
+			known[name] = at
 		}
-		if !ok {
-			at = -1
-		}
-		known[name] = at
-		return at, ok
+		return at, at >= 0
 	}
+	members, called := map[string]int{}, map[string]int{}
+	offset = func(typ, member string) (int, bool) {
+		return find(members, typ+"."+member, func() (int, bool) {
+			at, ok := memberOf(raw(), typ, member)
+			if !ok {
+				at, ok = decodedMember(typ, member)
+			}
+			return at, ok
+		})
+	}
+	function = func(name string) (int, bool) {
+		return find(called, name, func() (int, bool) { return functionOf(raw(), name) })
+	}
+	return offset, function
 }
 
 // Kinds of types, as in uapi/linux/btf.h.
@@ -47,6 +58,7 @@ const (
 	kindStruct    = 4
 	kindUnion     = 5
 	kindEnum      = 6
+	kindFunc      = 12
 	kindFuncProto = 13
 	kindVar       = 14
 	kindDatasec   = 15
@@ -54,49 +66,88 @@ const (
 	kindEnum64    = 19
 )
 
-// memberOf finds a member of a structure in raw BTF: its place in bytes.
-func memberOf(raw []byte, typ, member string) (int, bool) {
+// A rawType is a type as it lies in BTF.
+type rawType struct {
+	id   int
+	name string
+	kind uint32
+	n    int    // of what follows
+	bits bool   // some members may be bit fields
+	body []byte // what follows
+}
+
+// eachType calls visit for all types of that kind until it returns true.
+func eachType(raw []byte, kind uint32, visit func(t *rawType, name func(off uint32) string) bool) {
 	types, names := sections(raw)
 	u32 := binary.LittleEndian.Uint32
-	is := func(off uint32, name string) bool {
-		return uint64(off)+uint64(len(name)) < uint64(len(names)) && names[int(off)+len(name)] == 0 &&
-			string(names[off:int(off)+len(name)]) == name
+	text := func(off uint32) string {
+		if uint64(off) >= uint64(len(names)) {
+			return ""
+		}
+		s, _, _ := bytes.Cut(names[off:], []byte{0})
+		return unsafe.String(unsafe.SliceData(s), len(s))
 	}
-	for len(types) >= 12 {
-		name, info := u32(types), u32(types[4:])
-		n, kind, bits := int(info&0xffff), info>>24&0x1f, info>>31 == 1
+	var t rawType
+	for id := 1; len(types) >= 12; id++ {
+		info := u32(types[4:])
+		t = rawType{id: id, kind: info >> 24 & 0x1f, n: int(info & 0xffff), bits: info>>31 == 1}
 		size := 0
-		switch kind {
+		switch t.kind {
 		case kindInt, kindVar, kindDeclTag:
 			size = 4
 		case kindArray:
 			size = 12
 		case kindStruct, kindUnion, kindEnum64, kindDatasec:
-			size = 12 * n
+			size = 12 * t.n
 		case kindEnum, kindFuncProto:
-			size = 8 * n
+			size = 8 * t.n
 		}
-		types = types[12:]
-		if size > len(types) {
-			return 0, false
+		if size > len(types)-12 {
+			return
 		}
-		if kind == kindStruct && n > 0 && is(name, typ) {
-			for m := types[:size]; len(m) > 0; m = m[12:] {
-				if !is(u32(m), member) {
-					continue
-				}
-				at := u32(m[8:])
-				if bits && at>>24 != 0 {
-					return 0, false // a bit field
-				}
-				at &= 1<<24 - 1
-				return int(at / 8), at%8 == 0
+		if t.kind == kind {
+			t.name, t.body = text(u32(types)), types[12:12+size]
+			if visit(&t, text) {
+				return
 			}
-			return 0, false
 		}
-		types = types[size:]
+		types = types[12+size:]
 	}
-	return 0, false
+}
+
+// memberOf finds a member of a structure in raw BTF: its place in bytes.
+func memberOf(raw []byte, typ, member string) (at int, ok bool) {
+	u32 := binary.LittleEndian.Uint32
+	eachType(raw, kindStruct, func(t *rawType, name func(uint32) string) bool {
+		if t.n == 0 || t.name != typ {
+			return false
+		}
+		for m := t.body; len(m) > 0; m = m[12:] {
+			if name(u32(m)) != member {
+				continue
+			}
+			off := u32(m[8:])
+			if t.bits && off>>24 != 0 {
+				return true // a bit field
+			}
+			off &= 1<<24 - 1
+			at, ok = int(off/8), off%8 == 0
+			return true
+		}
+		return true
+	})
+	return at, ok
+}
+
+// functionOf finds the number of a function's type in raw BTF.
+func functionOf(raw []byte, name string) (id int, ok bool) {
+	eachType(raw, kindFunc, func(t *rawType, _ func(uint32) string) bool {
+		if ok = t.name == name; ok {
+			id = t.id
+		}
+		return ok
+	})
+	return id, ok
 }
 
 // sections are the types and the names, nil if b is damaged; must match struct

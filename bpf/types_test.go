@@ -4,6 +4,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/cilium/ebpf/btf"
+
 	"ppscript/tests/testkit"
 )
 
@@ -27,8 +29,24 @@ func TestMembers(t *testing.T) {
 	}
 	f("list_head", "prev")
 	f("nosuch", "x")
-	if at, ok := offsets()("task_struct", "tgid"); !ok || at <= 0 {
+	offset, function := lookUps()
+	if at, ok := offset("task_struct", "tgid"); !ok || at <= 0 {
 		t.Errorf("got %d %v, want a place", at, ok)
+	}
+	spec, err := btf.LoadKernelSpec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"schedule", "bpf_preempt_disable", "nosuch", ""} {
+		var want btf.TypeID
+		if typ, err := spec.AnyTypeByName(name); err == nil {
+			if want, err = spec.TypeID(typ); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, ok := function(name); ok != (want != 0) || ok && got != int(want) {
+			t.Errorf("%q: got %d %v, want %d", name, got, ok, want)
+		}
 	}
 }
 

@@ -106,8 +106,7 @@ func (r *Record) buffer() int {
 	return pad(n) + len(r.Texts)*(textHead+userRoom)
 }
 
-// behind adds the texts to a record: R7 is where it is, R5 how long. R4 and R5 are
-// left as what is to be sent.
+// behind adds the texts to a record: R7 is where it is, R5 how long.
 //
 // The length is kept with the record: what the verifier reads back from there
 // can be any number, so that it follows each text once, not once for every
@@ -133,7 +132,6 @@ func (g *gen) behind(r *Record) {
 	}
 	c.emit(asm.LoadMem(asm.R5, asm.R7, to, asm.Word))
 	c.ifImm(asm.JGT, asm.R5, int32(r.buffer()), g.fail)
-	c.emit(asm.Mov.Reg(asm.R4, asm.R7))
 }
 
 // fillBuffer puts the fields into memory of the CPU, for texts to follow: R7 is

@@ -121,9 +121,6 @@ func (c *Config) base(e *EventConfig) unix.PerfEventAttr {
 		// group that are opened disabled never count on some kernels.
 		Bits: unix.PerfBitDisabled,
 	}
-	if e.Compact != nil {
-		a.Type, a.Config = unix.PERF_TYPE_SOFTWARE, unix.PERF_COUNT_SW_BPF_OUTPUT
-	}
 	set(&a, unix.PerfBitExcludeUser, e.ExcludeUser)
 	set(&a, unix.PerfBitExcludeKernel, e.ExcludeKernel)
 	set(&a, unix.PerfBitExcludeHv, e.ExcludeKernel)

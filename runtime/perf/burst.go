@@ -55,11 +55,6 @@ func (r *ring) burst(dst []event.Event, pos, end uint64) (int, uint64) {
 				break
 			}
 			raw = unsafe.Slice((*byte)(unsafe.Add(p, fixed+4)), bytes)
-			if ent.expand != nil {
-				if raw = ent.expand.show(raw); raw == nil {
-					break
-				}
-			}
 		}
 		e := &dst[n]
 		e.Time = event.Time(load64(p, timeAt) & timeAnd)

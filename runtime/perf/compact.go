@@ -6,15 +6,13 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file reads compact records: samples that a program in the kernel makes
-// of an event, with no more in them than somebody reads. The program writes
-// them through an event of its own on each CPU (PERF_COUNT_SW_BPF_OUTPUT), so
-// that they lie in the same rings as all others, in their order, and are lost
-// and counted like all others.
+// This file says what compact records are: samples that a program in the kernel
+// makes of an event, with no more in them than somebody reads. The program writes
+// them to a buffer of its CPU (buffer.go), with a time of CLOCK_MONOTONIC.
 //
 // What reads events knows the places of fields in the event's own record, so
 // that is what an Event shows: the sent fields at these places, zeros elsewhere.
-// It is memory of the decoder, which lives as long as the ring's.
+// It is memory of the expander, which lives as long as the buffer's.
 
 // A Compact says what a program sends of an event, and where it belongs.
 type Compact struct {
@@ -35,15 +33,18 @@ type Copy struct{ From, To, Size int }
 
 // Programs start and stop what sends compact records.
 type Programs struct {
-	// Attach is called when the events that carry the records are enabled and
-	// before a workload runs. root is its process, 0 without one.
-	Attach func(root int, out []Output) error
+	// Buffer makes the BPF ring buffer of a CPU, of size bytes, and returns its
+	// descriptor. The programs wake who waits for it when wake bytes wait.
+	Buffer func(cpu, size, wake int) (fd int, err error)
+	// Attach is called when everything can be read and before a workload runs.
+	// root is its process, 0 without one.
+	Attach func(root int) error
+	// Detach returns when nothing is sent any more.
 	Detach func() error
+	// Untold is how many records did not fit into the buffer of a CPU, of
+	// which no record tells yet.
+	Untold func(cpu int) (uint64, error)
 }
-
-// An Output is an event that carries the records of Config.Events[Event] on a
-// CPU.
-type Output struct{ Event, CPU, FD int }
 
 // compact reports that some event is sent by a program.
 func (c *Config) compact() bool {
@@ -74,20 +75,14 @@ func (s *Source) attachPrograms() error {
 	if s.cfg.Programs.Attach == nil {
 		return nil
 	}
-	var out []Output
-	for _, f := range s.open.fds {
-		if f.stream >= 0 && s.cfg.Events[f.stream].Compact != nil {
-			out = append(out, Output{f.stream, f.place.cpu, f.fd})
-		}
-	}
 	root := 0
 	if s.workload != nil {
 		root = s.workload.PID() // also of another thread, once it executes the command
 	}
-	return s.cfg.Programs.Attach(root, out)
+	return s.cfg.Programs.Attach(root)
 }
 
-// An expander shows the records of one stream in one ring.
+// An expander shows the records of one stream in one buffer.
 type expander struct {
 	*Compact
 	need   int // bytes of what is sent
@@ -145,21 +140,17 @@ func (x *expander) show(sent []byte) []byte {
 // release gives the memory of all records back.
 func (x *expander) release() { x.chunk, x.off = 0, 0 }
 
-// compactMembers adds the facts of the moment to the members of a sample.
-type compactMembers struct {
-	*Layout
-	facts map[event.Fact]int
-}
+// compactMembers are the facts of the moment in what was sent.
+type compactMembers struct{ facts map[event.Fact]int }
+
+// Callchain implements event.Members: programs send none.
+func (m *compactMembers) Callchain(*event.Event) []uint64 { return nil }
 
 // Member implements event.Members.
 func (m *compactMembers) Member(e *event.Event, f event.Fact) (uint64, bool) {
 	off, ok := m.facts[f]
-	if !ok || !f.OfMoment() {
-		return m.Layout.Member(e, f)
+	if at := HeadSize + off; ok && e.Kind == event.Sample && at+8 <= len(e.Rec) {
+		return le64(e.Rec, at), true
 	}
-	at := m.fixed + 4 + off
-	if e.Kind != event.Sample || at+8 > len(e.Rec) {
-		return 0, false
-	}
-	return le64(e.Rec, at), true
+	return 0, false
 }

@@ -25,15 +25,12 @@ type Decoder struct {
 	// shared is the one layout of all streams, if it is plain and has a time:
 	// then samples can be read in bursts.
 	shared *Layout
-
-	expanders []*expander
 }
 
 type entry struct {
 	id     uint64
 	stream *event.Stream
 	layout *Layout
-	expand *expander // nil shows records as they are
 }
 
 // NewDecoder makes a Decoder for records whose ids are where common says. All
@@ -49,16 +46,9 @@ func NewDecoder(common *Layout) *Decoder {
 
 // Add says that samples with this id belong to stream and are laid out by l.
 // If records carry no id, the last stream added gets all of them.
-func (d *Decoder) Add(id uint64, stream *event.Stream, l *Layout) { d.add(id, stream, l, nil) }
-
-// add is Add for a stream that may be compact.
-func (d *Decoder) add(id uint64, stream *event.Stream, l *Layout, c *Compact) {
+func (d *Decoder) Add(id uint64, stream *event.Stream, l *Layout) {
 	d.share(l)
 	d.only = entry{id: id, stream: stream, layout: l}
-	if c != nil && l.raw {
-		d.only.expand = newExpander(c)
-		d.expanders = append(d.expanders, d.only.expand)
-	}
 	if d.idOff == 0 {
 		return
 	}
@@ -153,11 +143,6 @@ func (d *Decoder) Decode(rec []byte, e *event.Event) bool {
 	l := ent.layout
 	if l == nil || !l.sample(rec, e, ent.stream) {
 		return false
-	}
-	if ent.expand != nil {
-		if e.Raw = ent.expand.show(e.Raw); e.Raw == nil {
-			return false
-		}
 	}
 	if l.time == 0 {
 		e.Time = d.prev

@@ -114,6 +114,9 @@ func (o *opener) openAll(ctx context.Context, counting bool) error {
 		return err
 	}
 	for i := range ms {
+		if ms[i].ev.Compact != nil {
+			continue // a program sends it
+		}
 		from := len(o.fds)
 		for _, p := range o.att.places {
 			if err := ctx.Err(); err != nil {

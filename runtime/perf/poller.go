@@ -24,7 +24,11 @@ type poller struct {
 	hung    []int
 }
 
-const wakeTag = -1
+// The poller's tags that are no rings'.
+const (
+	wakeTag   = -1
+	bufferTag = -2
+)
 
 func newPoller() (*poller, error) {
 	ep, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
@@ -60,6 +64,12 @@ func (p *poller) add(fd, tag int) error {
 	}
 	p.watched++
 	return nil
+}
+
+// addBuffer watches a buffer: it wakes when the writer wants so, not whenever
+// there is something in it. It never hangs up.
+func (p *poller) addBuffer(fd int) error {
+	return unix.EpollCtl(p.ep, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: bufferTag})
 }
 
 // remove ends the watch: a hung-up descriptor would wake every wait.

@@ -123,9 +123,6 @@ func (r *ring) Release() {
 		// The final record is no part of the ring.
 		r.tail = min(r.pos, r.end())
 		atomic.StoreUint64(&r.page.Data_tail, r.tail)
-		for _, x := range r.dec.expanders {
-			x.release()
-		}
 	}
 }
 

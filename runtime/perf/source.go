@@ -24,7 +24,8 @@ type Source struct {
 	streams []*event.Stream
 	byEvent []*event.Stream // by index in Config.Events, nil if it did not open
 	live    []*ring
-	rings   []event.Ring
+	buffers []*buffer
+	rings   []event.Ring // both
 
 	poll     *poller
 	pollFD   []int // by ring of the attachment: the descriptor that poll watches
@@ -139,7 +140,12 @@ func (s *Source) look() bool {
 		r.first = r.shown()
 		some = some || r.first != r.pos
 	}
-	if some && len(s.live) > 1 && !s.eof {
+	for _, b := range s.buffers {
+		b.first = b.head()
+		some = some || b.first != b.pos
+	}
+	several := len(s.rings) > 1
+	if some && several && !s.eof {
 		for start := time.Now(); time.Since(start) < settle; {
 		}
 	}
@@ -153,11 +159,15 @@ func (s *Source) look() bool {
 		}
 		r.look(visible)
 		r.known = r.first
-		if len(s.live) == 1 {
+		if !several {
 			r.known = r.visible
 		}
 		some = some || r.visible != r.pos
 		r.stat.PeakBytes = max(r.stat.PeakBytes, r.visible-r.pos)
+	}
+	for _, b := range s.buffers {
+		b.look(several)
+		some = some || b.visible != b.pos
 	}
 	return some
 }
@@ -193,6 +203,9 @@ func (s *Source) finish() error {
 		} else {
 			s.appendLoss(r)
 		}
+	}
+	for _, b := range s.buffers {
+		b.final = b.untold()
 	}
 	return nil
 }
@@ -250,6 +263,9 @@ func (s *Source) Close() error {
 	}
 	if s.open != nil {
 		errs = append(errs, s.open.close())
+	}
+	for _, b := range s.buffers {
+		errs = append(errs, b.unmap())
 	}
 	if s.att != nil {
 		s.att.close()

@@ -42,6 +42,9 @@ func (s *Source) start(ctx context.Context, counting bool) (err error) {
 			return err
 		}
 	}
+	if err = s.openBuffers(); err != nil {
+		return err
+	}
 	if err = s.watchTargets(); err != nil {
 		return err
 	}
@@ -127,13 +130,13 @@ func (s *Source) makeStreams() {
 		opened[f.stream] = true
 	}
 	for i := range s.cfg.Events {
-		if !opened[i] {
+		ev := &s.cfg.Events[i]
+		if !opened[i] && ev.Compact == nil {
 			continue
 		}
-		ev := &s.cfg.Events[i]
 		s.byEvent[i] = &event.Stream{Index: len(s.streams), Schema: ev.Schema, Label: ev.name(), Members: layouts[i]}
 		if ev.Compact != nil {
-			s.byEvent[i].Members = membersOf(layouts[i], ev.Compact)
+			s.byEvent[i].Members = membersOf(ev.Compact)
 		}
 		s.streams = append(s.streams, s.byEvent[i])
 	}
@@ -146,7 +149,7 @@ func (s *Source) makeStreams() {
 			r.dec = NewDecoder(layouts[f.stream])
 		}
 		if f.stream >= 0 {
-			r.dec.add(f.id, s.byEvent[f.stream], layouts[f.stream], s.cfg.Events[f.stream].Compact)
+			r.dec.Add(f.id, s.byEvent[f.stream], layouts[f.stream])
 		}
 	}
 	var only []int32

@@ -27,14 +27,21 @@ type Stats struct {
 func (s *Source) Stats() Stats {
 	st := Stats{Mode: s.att.mode, Events: len(s.streams), Opened: s.opened, Wakeups: s.wakeups}
 	for _, r := range s.live {
-		st.Rings = append(st.Rings, r.stat)
-		st.Records += r.stat.Records
-		st.Bytes += r.stat.Bytes
-		st.Lost += r.stat.Lost
-		st.Corrupt += r.stat.Corrupt
-		st.Throttled += r.stat.Throttled
+		st.add(r.stat)
+	}
+	for _, b := range s.buffers {
+		st.add(b.stat)
 	}
 	return st
+}
+
+func (st *Stats) add(r RingStats) {
+	st.Rings = append(st.Rings, r)
+	st.Records += r.Records
+	st.Bytes += r.Bytes
+	st.Lost += r.Lost
+	st.Corrupt += r.Corrupt
+	st.Throttled += r.Throttled
 }
 
 // Describe says in lines what was attached, and where, for -v.
@@ -110,8 +117,17 @@ func (s *Source) describeRings() string {
 	if len(s.live) > 0 && s.live[0].cpu < 0 {
 		per = "thread"
 	}
-	return fmt.Sprintf("%s of %s, one for each %s; %s", plural(len(s.live), "ring"),
-		unit.Size(int64(s.cfg.dataSize())), per, plural(s.opened, "open event"))
+	size := unit.Size(int64(s.cfg.dataSize()))
+	rings := fmt.Sprintf("%s of %s, one for each %s", plural(len(s.live), "ring"), size, per)
+	if len(s.buffers) > 0 {
+		buffers := fmt.Sprintf("%s of %s for what programs send, one for each CPU", plural(len(s.buffers), "buffer"), size)
+		if len(s.live) == 0 {
+			rings = buffers
+		} else {
+			rings += "; " + buffers
+		}
+	}
+	return rings + "; " + plural(s.opened, "open event")
 }
 
 func plural(n int, what string) string {

@@ -17,7 +17,7 @@ func (s *Source) watchTargets() error {
 	switch {
 	case s.workload != nil:
 		pids = []int{s.workload.process.Pid}
-	case s.counting && len(t.TIDs) > 0:
+	case s.alone() && len(t.TIDs) > 0:
 		pids, flags = t.TIDs, unix.O_EXCL // PIDFD_THREAD
 	case s.counting:
 		pids = t.PIDs
@@ -71,6 +71,9 @@ func (s *Source) hangups() {
 	s.poll.hung = s.poll.hung[:0]
 }
 
+// alone reports that there are no rings that tell of the end of their tasks.
+func (s *Source) alone() bool { return s.counting || s.cfg.compact() }
+
 // ended reports that all targets are gone.
 func (s *Source) ended() bool {
 	if s.workload != nil {
@@ -78,7 +81,7 @@ func (s *Source) ended() bool {
 		_, over := s.workload.status()
 		return over
 	}
-	if !s.counting {
+	if !s.alone() {
 		return s.allGone || s.poll.watched == 0
 	}
 	if len(s.pidfds)+len(s.lookFor) == 0 || s.living > 0 {

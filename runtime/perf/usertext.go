@@ -21,8 +21,8 @@ type textMembers struct {
 }
 
 // membersOf are the members of compact samples.
-func membersOf(l *Layout, c *Compact) event.Members {
-	m := &compactMembers{l, c.Facts}
+func membersOf(c *Compact) event.Members {
+	m := &compactMembers{c.Facts}
 	if c.Texts == 0 {
 		return m
 	}
@@ -31,11 +31,10 @@ func membersOf(l *Layout, c *Compact) event.Members {
 
 // Text implements event.Texts.
 func (m *textMembers) Text(e *event.Event, addr uint64) (text []byte, ok bool) {
-	begin := m.fixed + 4 // of what was sent
-	if e.Kind != event.Sample || begin > len(e.Rec) {
+	if e.Kind != event.Sample || len(e.Rec) < HeadSize {
 		return nil, false
 	}
-	sent := e.Rec[begin:]
+	sent := e.Rec[HeadSize:]
 	from, to := textsIn(sent, m.fixedPart)
 	for from+textHead <= to {
 		n := binary.LittleEndian.Uint64(sent[from+8:])

@@ -189,6 +189,9 @@ func (b *builder) sendable() error {
 	if len(p.Pushes) > 0 || p.Pulls() {
 		return not("events are sent elsewhere, or come from there")
 	}
+	if p.Overwrite {
+		return not("the newest events are kept in rings")
+	}
 	if len(p.Databases) > 0 {
 		return not("the columns of a database are read from whole records")
 	}

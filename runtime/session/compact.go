@@ -11,7 +11,7 @@ import (
 	"ppscript/runtime/plan"
 )
 
-// This file runs the programs that send a plan's events through its rings.
+// This file runs the programs that send the events of a plan.
 
 // errCompact is an error of these programs; without them the plan may run.
 type errCompact struct{ error }
@@ -29,18 +29,24 @@ func (w *world) send(p *plan.Plan, cfg *perf.Config) (*bpf.Run, error) {
 		cfg.Events[i].Compact = im.Compact(i)
 		cfg.Events[i].Filter, cfg.Events[i].NoRaw = "", false
 	}
-	cfg.Programs = perf.Programs{Detach: run.Stop, Attach: func(root int, out []perf.Output) error {
-		for _, o := range out {
-			if err := run.Connect(o.Event, o.CPU, o.FD); err != nil {
-				return &errCompact{err}
-			}
-		}
-		im.Target.Root = root
-		if err := run.Attach(im.Target); err != nil {
+	compact := func(err error) error {
+		if err != nil {
 			return &errCompact{err}
 		}
 		return nil
-	}}
+	}
+	cfg.Programs = perf.Programs{
+		Buffer: func(cpu, size, wake int) (int, error) {
+			fd, err := run.Buffer(cpu, size, wake)
+			return fd, compact(err)
+		},
+		Attach: func(root int) error {
+			im.Target.Root = root
+			return compact(run.Attach(im.Target))
+		},
+		Detach: run.Stop,
+		Untold: run.Untold,
+	}
 	return run, nil
 }
 

@@ -36,6 +36,9 @@ type kernelRun struct {
 func (w *world) tier() plan.Tier {
 	o := &w.cfg.Options
 	t := plan.Tier{Engine: o.Engine, NoCompact: w.noCompact, Intervals: o.Interval > 0, MaxStack: maxStack(false)}
+	if t.NoCompact == "" && (o.TSC || o.KVMClock != "") {
+		t.NoCompact = "times are converted from those of perf's own clock"
+	}
 	if t.Engine != plan.EngineAuto && t.Engine != plan.EngineBPF || w.file != nil {
 		t.HostNo = "the engine shall be perf"
 		return t

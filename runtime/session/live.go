@@ -31,7 +31,8 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 	if len(c.Members) == 0 {
 		c.Members = []event.Fact{} // nil would mean the usual ones
 	}
-	if o.Monotonic {
+	if o.Monotonic || p.Compact != nil {
+		// The other clock is perf's alone: programs cannot read it.
 		c.Clock = perf.ClockMonotonic
 	}
 	if w.fs != nil {

@@ -262,13 +262,17 @@ func (r *run) prepare() {
 		if err != nil {
 			r.failed = err
 		}
-	case len(r.world.remotes) == 0 && (len(r.src.Rings()) == 1 || !p.Order):
+	case len(r.world.remotes) == 0 && (len(r.src.Rings()) == 1 || !p.Order && !r.apart()):
 		// One ring is in order by itself.
 		r.feeder = order.NewDrain(r.src)
 	default:
 		r.feeder = order.NewMerge(r.src)
 	}
 }
+
+// apart reports that names come through other rings than the events of their
+// CPU: then order between rings matters always.
+func (r *run) apart() bool { return r.plan.Compact != nil && r.plan.Comm }
 
 // readers is how many readers share the rings.
 func (r *run) readers() int {

@@ -1,0 +1,232 @@
+package bpf
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/runtime/perf"
+)
+
+// This file writes to the buffers through which programs send. Each CPU has one
+// (BPF_MAP_TYPE_RINGBUF), so that nobody waits for another CPU's lock, and its
+// records are in the order of their times. It takes half the time of
+// bpf_perf_event_output, of which most goes to fields of a sample that programs
+// know for less.
+//
+// Where system calls can be preempted in the middle of a program (6.13), they
+// must not be between a record's time and its place in the buffer.
+
+const (
+	buffersMap = "buffers" // by CPU: its buffer
+	sendMap    = "send"    // by CPU: sendState
+)
+
+// sendState is what programs know of a buffer. How many records did not fit
+// only grows; the next one that does is preceded by one that tells. It has a
+// cache line, which no other CPU writes.
+const (
+	sendFailed = 0  // records that did not fit
+	sendTold   = 8  // of these, how many records tell of
+	sendWake   = 16 // bytes that must wait before somebody is woken
+	sendSize   = 64
+)
+
+// Of bpf_ringbuf_output and bpf_ringbuf_query, in uapi/linux/bpf.h.
+const (
+	ringNoWakeup    = 1 // BPF_RB_NO_WAKEUP
+	ringForceWakeup = 2 // BPF_RB_FORCE_WAKEUP
+	ringAvailable   = 0 // BPF_RB_AVAIL_DATA
+	ringHeader      = 8 // BPF_RINGBUF_HDR_SZ
+)
+
+// sent is a record to be sent, behind room for its head: on the stack, or at R7
+// if its length is only known when the program runs.
+type sent struct {
+	at     int16 // of the head, on the stack
+	size   int   // that is known, with the head
+	length int16 // where on the stack it stands how much more it is; 0 is nothing
+	most   int   // of that
+}
+
+// head stores a part of the head.
+func (g *gen) head(s *sent, off int, src asm.Register) {
+	if s.length != 0 {
+		g.code.emit(asm.StoreMem(asm.R7, int16(off-perf.HeadSize), src, asm.DWord))
+	} else {
+		g.code.store(s.at+int16(off), src)
+	}
+}
+
+// send completes a record and sends it. R7 to R9 are lost.
+func (g *gen) send(s *sent) {
+	c := g.code
+	// What a program can say beforehand keeps the time without preemption short.
+	c.load(asm.R0, g.pidTgid())
+	g.head(s, perf.HeadTask, asm.R0)
+	c.emit(asm.Mov.Imm(asm.R0, int32(g.index)))
+	g.head(s, perf.HeadStream, asm.R0)
+	on := g.unpreempted()
+	done, lost, nowhere := c.label(), c.label(), c.label()
+	cpu := c.alloc(8)
+	c.call(asm.FnGetSmpProcessorId)
+	c.store(cpu, asm.R0)
+	c.get(sendMap, cpu, nowhere)
+	c.emit(asm.Mov.Reg(asm.R9, asm.R0))
+	c.get(buffersMap, cpu, nowhere)
+	c.emit(asm.Mov.Reg(asm.R8, asm.R0))
+	g.tell()
+	c.call(asm.FnKtimeGetNs)
+	g.head(s, perf.HeadTime, asm.R0)
+	g.output(s, lost)
+	c.ifImm(asm.JNE, asm.R0, 0, lost)
+	c.goTo(done)
+	c.place(lost)
+	c.emit(asm.Mov.Imm(asm.R1, 1), asm.AddAtomic.Mem(asm.R9, asm.R1, asm.DWord, sendFailed))
+	c.goTo(done)
+	c.place(nowhere) // a CPU that came later
+	g.count(statLost)
+	c.place(done)
+	on()
+}
+
+// output sends a record to the buffer in R8. Who waits is woken when the bytes
+// that nobody has read pass the mark in R9, not for each record beyond it.
+func (g *gen) output(s *sent, lost label) {
+	c := g.code
+	total := c.alloc(8)
+	if s.length == 0 {
+		c.emit(storeImm(asm.R10, total, int32(s.size)))
+	} else {
+		c.load(asm.R1, s.length)
+		c.emit(asm.Add.Imm(asm.R1, int32(s.size)))
+		c.store(total, asm.R1)
+	}
+	quiet := c.label()
+	c.emit(asm.Mov.Reg(asm.R1, asm.R8), asm.Mov.Imm(asm.R2, ringAvailable))
+	c.call(asm.FnRingbufQuery)
+	c.emit(asm.Mov.Imm(asm.R4, ringNoWakeup), asm.LoadMem(asm.R1, asm.R9, sendWake, asm.DWord))
+	c.load(asm.R3, total)
+	c.ifReg(asm.JGE, asm.R0, asm.R1, quiet)
+	c.emit(asm.Add.Reg(asm.R0, asm.R3), asm.Add.Imm(asm.R0, ringHeader))
+	c.ifReg(asm.JLT, asm.R0, asm.R1, quiet)
+	c.emit(asm.Mov.Imm(asm.R4, ringForceWakeup))
+	c.place(quiet)
+	c.emit(asm.Mov.Reg(asm.R1, asm.R8))
+	if s.length != 0 {
+		c.emit(asm.Mov.Reg(asm.R2, asm.R7), asm.Add.Imm(asm.R2, -perf.HeadSize))
+	} else {
+		c.addr(asm.R2, s.at)
+	}
+	if s.length == 0 {
+		c.emit(asm.Mov.Imm(asm.R3, int32(s.size)))
+	} else {
+		c.ifImm(asm.JGT, asm.R3, int32(s.size+s.most), lost) // the verifier wants to see it
+	}
+	c.call(asm.FnRingbufOutput)
+}
+
+// tell sends how many records did not fit, if some did not and no record tells
+// of them yet.
+//
+// Slow path but for the first comparison.
+func (g *gen) tell() {
+	c := g.code
+	fine := c.label()
+	c.emit(asm.LoadMem(asm.R1, asm.R9, sendFailed, asm.DWord), asm.LoadMem(asm.R2, asm.R9, sendTold, asm.DWord))
+	c.ifReg(asm.JEq, asm.R1, asm.R2, fine)
+	c.emit(asm.Sub.Reg(asm.R1, asm.R2))
+	// A program that interrupted this one may have told of the same.
+	c.ifImm(asm.JSLE, asm.R1, 0, fine)
+	mark := c.stack
+	loss := c.alloc(perf.LossSize)
+	c.store(loss+perf.HeadSize, asm.R1)
+	c.emit(asm.AddAtomic.Mem(asm.R9, asm.R1, asm.DWord, sendTold))
+	c.call(asm.FnKtimeGetNs)
+	c.store(loss+perf.HeadTime, asm.R0)
+	c.emit(storeImm(asm.R10, loss+perf.HeadTask, -1), storeImm(asm.R10, loss+perf.HeadStream, perf.LossStream))
+	c.emit(asm.Mov.Reg(asm.R1, asm.R8))
+	c.addr(asm.R2, loss)
+	c.emit(asm.Mov.Imm(asm.R3, perf.LossSize), asm.Mov.Imm(asm.R4, ringNoWakeup))
+	c.call(asm.FnRingbufOutput)
+	c.ifImm(asm.JEq, asm.R0, 0, fine)
+	c.load(asm.R2, loss+perf.HeadSize)
+	c.emit(asm.Mov.Imm(asm.R1, 0), asm.Sub.Reg(asm.R1, asm.R2), asm.AddAtomic.Mem(asm.R9, asm.R1, asm.DWord, sendTold))
+	c.place(fine)
+	c.stack = mark
+}
+
+// unpreempted keeps the program on its CPU, with nobody in between, until the
+// function that it returns has generated the end of that. Programs of ordinary
+// tracepoints are run like that anyway.
+func (g *gen) unpreempted() (on func()) {
+	if g.kind == ebpf.TracePoint || g.host.Function == nil {
+		return func() {}
+	}
+	disable, ok := g.host.Function("bpf_preempt_disable") // 6.10
+	enable, is := g.host.Function("bpf_preempt_enable")
+	if !ok || !is {
+		return func() {}
+	}
+	g.code.kernelFunction(disable)
+	return func() { g.code.kernelFunction(enable) }
+}
+
+// kernelFunction calls a function of the kernel by the number of its type.
+func (c *code) kernelFunction(id int) {
+	c.emit(asm.Instruction{OpCode: asm.OpCode(asm.JumpClass).SetJumpOp(asm.Call), Src: asm.PseudoKfuncCall, Constant: int64(id)})
+}
+
+// get leaves the address of a value in R0.
+func (c *code) get(name string, key int16, missing label) {
+	c.mapPtr(asm.R1, name)
+	c.addr(asm.R2, key)
+	c.call(asm.FnMapLookupElem)
+	c.ifImm(asm.JEq, asm.R0, 0, missing)
+}
+
+// buffers adds the maps that lead to the buffers. Their sizes are for who reads
+// them to say.
+func (i *Image) buffers() {
+	i.Maps = append(i.Maps,
+		&ebpf.MapSpec{Name: sendMap, Type: ebpf.Array, KeySize: 4, ValueSize: sendSize},
+		&ebpf.MapSpec{Name: buffersMap, Type: ebpf.ArrayOfMaps, KeySize: 4, ValueSize: 4,
+			InnerMap: &ebpf.MapSpec{Type: ebpf.RingBuf, MaxEntries: 4096}})
+}
+
+// Buffer makes the buffer of a CPU, of so many bytes, and returns its
+// descriptor, which stays the Run's. Who waits is woken when so many bytes wait.
+func (r *Run) Buffer(cpu, size, wake int) (fd int, err error) {
+	fail := func(err error) (int, error) {
+		return -1, fmt.Errorf("make the buffer of CPU %d: %w", cpu, err)
+	}
+	m, err := ebpf.NewMap(&ebpf.MapSpec{Name: kernelName("buffer"), Type: ebpf.RingBuf, MaxEntries: uint32(size)})
+	if err != nil {
+		return fail(err)
+	}
+	r.maps[fmt.Sprintf("%s_%d", buffersMap, cpu)] = m
+	state := make([]byte, sendSize)
+	binary.LittleEndian.PutUint64(state[sendWake:], uint64(wake))
+	if err := r.maps[sendMap].Put(uint32(cpu), state); err != nil {
+		return fail(err)
+	}
+	if err := r.maps[buffersMap].Put(uint32(cpu), m); err != nil {
+		return fail(err)
+	}
+	return m.FD(), nil
+}
+
+// Untold is how many records did not fit into the buffer of a CPU, of which no
+// record tells yet.
+func (r *Run) Untold(cpu int) (uint64, error) {
+	if r.maps == nil {
+		return 0, nil
+	}
+	binary.LittleEndian.PutUint32(r.sendKey[:], uint32(cpu))
+	if err := r.words(sendMap).lookup(r.sendKey[:], r.sendState[:]); err != nil {
+		return 0, fmt.Errorf("read the losses of CPU %d: %w", cpu, err)
+	}
+	return r.sendState[sendFailed/8] - r.sendState[sendTold/8], nil
+}

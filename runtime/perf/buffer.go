@@ -1,0 +1,273 @@
+package perf
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/event"
+)
+
+// This file reads the BPF ring buffers through which programs send compact
+// records. The kernel gives each record a header; what a program sends begins
+// with a head of its own:
+//
+//	u64 time    CLOCK_MONOTONIC, ns
+//	u64 task    process in the upper half, thread in the lower
+//	s64 stream  index in Config.Events, or LossStream
+//
+// and goes on with what Compact says, or with how many records were lost.
+
+// The places in the head, and the sizes of it and of a record of losses.
+const (
+	HeadTime   = 0
+	HeadTask   = 8
+	HeadStream = 16
+	HeadSize   = 24
+	LossSize   = HeadSize + 8
+	LossStream = -1
+)
+
+// Of a record's header, in uapi/linux/bpf.h: the length and two flags, then
+// where in the buffer it is.
+const (
+	bufferHeader = 8       // BPF_RINGBUF_HDR_SZ
+	bufferBusy   = 1 << 31 // BPF_RINGBUF_BUSY_BIT: it is being written
+	bufferDrop   = 1 << 30 // BPF_RINGBUF_DISCARD_BIT
+)
+
+// A buffer is one mapped ring buffer. Positions are the kernel's own.
+type buffer struct {
+	consumer []byte // page with the position up to which all was read
+	shared   []byte // page with the position where is written next; the data, twice in a row
+	data     unsafe.Pointer
+	mask     uint64 // of positions
+
+	streams []sent // by index in Config.Events
+	untold  func() uint64
+
+	index, cpu     int32
+	pos            uint64
+	known, visible uint64
+	first          uint64 // head at the first of the two looks
+	prev           event.Time
+	tight          bool
+	final          uint64 // records that were lost after the last one that was sent
+	told           bool   // of these
+
+	stat RingStats
+}
+
+// sent is a stream as it comes out of a buffer.
+type sent struct {
+	stream *event.Stream
+	expand *expander
+}
+
+// openBuffers makes the buffers of compact events, one for each CPU.
+func (s *Source) openBuffers() error {
+	if !s.cfg.compact() {
+		return nil
+	}
+	size := s.cfg.dataSize()
+	wake := size / 100 * s.cfg.Watermark
+	if s.cfg.Prompt {
+		wake = 1
+	}
+	for _, key := range s.att.rings {
+		fd, err := s.cfg.Programs.Buffer(key.cpu, size, max(1, wake))
+		if err != nil {
+			return err
+		}
+		b, err := mapBuffer(fd, size)
+		if err != nil {
+			return fmt.Errorf("map the buffer of CPU %d: %w", key.cpu, err)
+		}
+		s.buffers = append(s.buffers, b)
+		b.index, b.cpu, b.stat.CPU = int32(len(s.rings)), int32(key.cpu), key.cpu
+		s.rings = append(s.rings, b)
+		for i, st := range s.byEvent {
+			b.streams = append(b.streams, sent{st, newExpander(s.cfg.Events[i].Compact)})
+		}
+		b.untold = func() uint64 {
+			n, err := s.cfg.Programs.Untold(key.cpu)
+			if err != nil {
+				return 0
+			}
+			return n
+		}
+		if err := s.poll.addBuffer(fd); err != nil {
+			return fmt.Errorf("watch the buffer of CPU %d: %w", key.cpu, err)
+		}
+	}
+	return nil
+}
+
+func mapBuffer(fd, size int) (*buffer, error) {
+	page := os.Getpagesize()
+	b := &buffer{mask: uint64(size - 1), stat: RingStats{TID: -1, SizeBytes: size}}
+	var err error
+	if b.consumer, err = unix.Mmap(fd, 0, page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
+		return nil, err
+	}
+	if b.shared, err = unix.Mmap(fd, int64(page), page+2*size, unix.PROT_READ, unix.MAP_SHARED); err != nil {
+		return nil, errors.Join(err, unix.Munmap(b.consumer))
+	}
+	b.data = unsafe.Pointer(&b.shared[page])
+	return b, nil
+}
+
+func (b *buffer) unmap() error {
+	if b.shared == nil {
+		return nil
+	}
+	err := errors.Join(unix.Munmap(b.shared), unix.Munmap(b.consumer))
+	b.shared, b.consumer, b.data = nil, nil, nil
+	b.known, b.visible = b.pos, b.pos // nothing is left to read
+	return err
+}
+
+// head is where is written next. The load orders the reads of the records after
+// it.
+func (b *buffer) head() uint64 {
+	return atomic.LoadUint64((*uint64)(unsafe.Pointer(unsafe.SliceData(b.shared))))
+}
+
+// look moves the bounds, after the second look.
+func (b *buffer) look(several bool) {
+	if b.shared == nil {
+		return
+	}
+	b.visible = b.head()
+	b.known = b.first
+	if !several {
+		b.known = b.visible
+	}
+	b.tight = b.final == 0 && b.untold() != 0
+	if b.final != 0 {
+		b.visible++ // stands for the record that tells of them
+		b.known = b.visible
+	}
+	b.stat.PeakBytes = max(b.stat.PeakBytes, b.visible-b.pos)
+}
+
+// Bounds implements event.Ring.
+func (b *buffer) Bounds() (known, visible uint64) { return b.known, b.visible }
+
+// Pos implements event.Ring.
+func (b *buffer) Pos() uint64 { return b.pos }
+
+// Tight reports that records were lost behind the last visible one and that no
+// record tells of it yet. Package order asks.
+func (b *buffer) Tight() bool { return b.tight }
+
+// Release implements event.Ring.
+func (b *buffer) Release() {
+	if b.consumer == nil {
+		return
+	}
+	pos := b.pos
+	if b.told {
+		pos--
+	}
+	atomic.StoreUint64((*uint64)(unsafe.Pointer(unsafe.SliceData(b.consumer))), pos)
+	for i := range b.streams {
+		b.streams[i].expand.release()
+	}
+}
+
+// Read implements event.Ring.
+//
+// Fast path: this loop runs for every record.
+func (b *buffer) Read(dst []event.Event, until uint64) int {
+	n := 0
+	pos, end := b.pos, b.visible
+	if b.final != 0 {
+		end--
+	}
+	until = min(until, b.visible)
+	for n < len(dst) && pos < until && pos < end {
+		p := unsafe.Add(b.data, pos&b.mask)
+		header := atomic.LoadUint32((*uint32)(p))
+		if header&bufferBusy != 0 {
+			header = written((*uint32)(p))
+		}
+		length := uint64(header &^ (bufferBusy | bufferDrop))
+		if header&bufferBusy != 0 || length < HeadSize || length > end-pos {
+			// Nothing tells where the next record starts.
+			b.stat.Corrupt++
+			pos = end
+			break
+		}
+		pos += (length + bufferHeader + 7) &^ 7
+		if header&bufferDrop != 0 {
+			continue
+		}
+		p = unsafe.Add(p, bufferHeader)
+		e := &dst[n]
+		rec := unsafe.Slice((*byte)(p), length)
+		stream := load64(p, HeadStream)
+		b.prev = event.Time(load64(p, HeadTime))
+		if stream >= uint64(len(b.streams)) {
+			if int64(stream) == LossStream && length >= LossSize {
+				b.lost(e, load64(p, HeadSize))
+				n++
+			} else {
+				b.stat.Corrupt++
+			}
+			continue
+		}
+		st := &b.streams[stream]
+		raw := st.expand.show(rec[HeadSize:])
+		if raw == nil {
+			b.stat.Corrupt++
+			continue
+		}
+		task := load64(p, HeadTask)
+		e.Time = b.prev
+		e.PID, e.TID = int32(task>>32), int32(task)
+		e.CPU, e.Ring = b.cpu, b.index
+		e.Kind = event.Sample
+		e.Stream, e.Raw, e.Rec, e.Joint = st.stream, raw, rec, nil
+		n++
+	}
+	b.stat.Records += uint64(n)
+	b.stat.Bytes += pos - b.pos
+	b.pos = pos
+	if b.final != 0 && !b.told && n < len(dst) && pos == end && pos < until {
+		b.lost(&dst[n], b.final)
+		b.told = true
+		b.pos++
+		n++
+	}
+	return n
+}
+
+// lost makes e say how many records were lost.
+func (b *buffer) lost(e *event.Event, count uint64) {
+	*e = event.Event{Kind: event.Lost, Time: b.prev, PID: -1, TID: -1, CPU: b.cpu, Ring: b.index, Count: uint32(min(count, math.MaxUint32))}
+	b.stat.Lost += count
+}
+
+// writtenTime bounds how long a record may be incomplete: its writer cannot be
+// preempted, but the machine that it runs on may be.
+const writtenTime = time.Second
+
+// written waits until a record is complete, and returns its header.
+//
+// Slow path: records are incomplete for nanoseconds.
+func written(header *uint32) uint32 {
+	for start := time.Now(); ; {
+		h := atomic.LoadUint32(header)
+		if h&bufferBusy == 0 || time.Since(start) > writtenTime {
+			return h
+		}
+		time.Sleep(time.Microsecond)
+	}
+}
