@@ -255,6 +255,7 @@ func TestCompactEnds(t *testing.T) {
 				}
 			}
 			sleeper.Signal(unix.SIGKILL)
+			sleeper.Wait()
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			for {
