@@ -271,7 +271,7 @@ def read_kernel(place: Union[int, str], size: int) -> Any:
     """Bytes of the kernel's memory, as they are now."""
 def block_device(name: str) -> Any:
     """What block tracepoints call a disk or partition."""
-def evaluate(text: str) -> Any:
+def evaluate(text: str, **name: Union[int, str]) -> Any:
     """Evaluates a C expression of constants."""
 def ksym(address: int) -> str:
     """The kernel symbol at an address."""

@@ -62,7 +62,7 @@ func commonFlags() []*flag {
 		{name: "strict", group: groupOutput, help: "exit with 4 if events were lost"},
 		{name: "usage-self", metavar: "TIME", group: groupOutput, help: "report what ppscript costs every TIME (bare numbers are ms)"},
 
-		{name: "verbose", short: "v", group: groupOther, help: "say what is opened and how"},
+		{name: "verbose", short: "v", group: groupOther, help: "say what is opened and how; SIGUSR2 asks a run how it stands"},
 		{name: "quiet", short: "q", group: groupOther, help: "no notices, no rules; -qq also no dates and headers"},
 		{name: "describe", group: groupOther, help: "print options, events and results as JSON"},
 		{name: "version", short: "V", group: groupOther, help: "show the version"},

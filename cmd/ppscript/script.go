@@ -93,6 +93,7 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 		},
 		Services: &expr.Services{Ksym: kernel.Text},
 	}
+	cfg.Hooks.Services = inv.host.SetServices
 	if inv.module == nil {
 		return cfg, nil
 	}
@@ -135,7 +136,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 		w.before(v.close)
 		defer v.close()
 	}
-	cfg.Output, cfg.Messages = v.open, v.message
+	cfg.Output, cfg.Messages, cfg.Dump = v.open, v.message, w.dump
 	for _, r := range reports {
 		quiet(r, c.quiet)
 	}

@@ -14,11 +14,13 @@ import (
 // A watch handles the signals of a run. The first SIGINT or SIGTERM asks for
 // an orderly end: before events flow it stops the script, then it stops the
 // session, which drains its rings and shows what it has. The second one ends
-// the process at once; the kernel closes what is open.
+// the process at once; the kernel closes what is open. SIGUSR1 opens the output
+// anew, SIGUSR2 asks for the state of the run.
 type watch struct {
 	host   *script.Host
 	signal chan os.Signal
 	done   chan struct{}
+	dump   chan struct{} // somebody asks how the run stands
 	stop   context.CancelFunc
 
 	mu      sync.Mutex
@@ -32,8 +34,8 @@ type watch struct {
 // first SIGINT or SIGTERM.
 func watchSignals(host *script.Host) (context.Context, *watch) {
 	ctx, stop := context.WithCancel(context.Background())
-	w := &watch{host: host, signal: make(chan os.Signal, 8), done: make(chan struct{}), stop: stop}
-	signal.Notify(w.signal, os.Interrupt, syscall.SIGTERM, syscall.SIGUSR1)
+	w := &watch{host: host, signal: make(chan os.Signal, 8), done: make(chan struct{}), dump: make(chan struct{}, 1), stop: stop}
+	signal.Notify(w.signal, os.Interrupt, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2)
 	go w.loop()
 	return ctx, w
 }
@@ -48,6 +50,11 @@ func (w *watch) loop() {
 				w.out.reopen()
 			}
 			w.mu.Unlock()
+		case syscall.SIGUSR2:
+			select {
+			case w.dump <- struct{}{}:
+			default: // it was asked for already
+			}
 		default:
 			if w.interrupted(true) {
 				w.mu.Lock()

@@ -81,6 +81,9 @@ func NewHost(opts HostOptions) *Host {
 	return &Host{opts: opts, modules: map[string]*Module{}, sources: map[string]*source{}}
 }
 
+// SetServices says what functions that run beside events can ask.
+func (h *Host) SetServices(s *expr.Services) { h.services = s }
+
 // SetByThread says whether the run will observe threads, not CPUs.
 func (h *Host) SetByThread(on bool) { h.byThread = on }
 

@@ -23,6 +23,8 @@ type Config struct {
 	// Messages takes what is said to the user beside the results; nil drops
 	// it. Lines end without newline.
 	Messages func(line string)
+	// Dump asks for the state of the run, which Messages gets; nil never does.
+	Dump     <-chan struct{}
 	Services *expr.Services
 	Hooks    Hooks
 
@@ -88,6 +90,8 @@ type Hooks struct {
 	// Lost is called when events were lost, with the number since the last
 	// call.
 	Lost func(n uint64) error
+	// Services is told what expressions can ask in this run.
+	Services func(s *expr.Services)
 	// Result sees every table before it is shown; false keeps it from being
 	// shown.
 	Result func(t *result.Table) (show bool, err error)

@@ -40,6 +40,7 @@ func (r *run) loop(ctx context.Context) error {
 		}
 		now := time.Now()
 		r.feed(ended)
+		r.dumps(now)
 		if err := r.sendRound(ended); err != nil {
 			return err
 		}

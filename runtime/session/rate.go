@@ -47,13 +47,17 @@ func (r *rate) exceeded(rings []perf.RingStats, now time.Time) string {
 		}
 		n := ring.Records - before[i].Records
 		if perSecond := float64(n) / elapsed.Seconds(); perSecond > float64(r.limit) {
-			who := fmt.Sprintf("CPU %d", ring.CPU)
-			if ring.CPU < 0 {
-				who = fmt.Sprintf("thread %d", ring.TID)
-			}
 			return fmt.Sprintf("sampling-limit: %s sent %d events in %s, %.0f a second, more than %d: the run ends",
-				who, n, elapsed.Round(time.Millisecond), perSecond, r.limit)
+				ringName(ring), n, elapsed.Round(time.Millisecond), perSecond, r.limit)
 		}
 	}
 	return ""
+}
+
+// ringName says whose events a ring has.
+func ringName(r perf.RingStats) string {
+	if r.CPU < 0 {
+		return fmt.Sprintf("thread %d", r.TID)
+	}
+	return fmt.Sprintf("CPU %d", r.CPU)
 }

@@ -72,9 +72,13 @@ func (w *world) close() error {
 }
 
 func (w *world) env(cfg *Config) plan.Env {
+	services := w.services()
+	if h := cfg.Hooks.Services; h != nil {
+		h(services)
+	}
 	return plan.Env{
 		Catalog:       w,
-		Services:      w.services(),
+		Services:      services,
 		Replay:        w.file != nil,
 		NativeFilters: w.refused,
 		ByThread:      cfg.Target.ByThread(),
@@ -96,6 +100,9 @@ func (w *world) services() *expr.Services {
 	}
 	if s.SyscallName == nil {
 		s.SyscallName = func(nr int64) string { return kernel.SyscallName(w.arch(), nr) }
+	}
+	if s.ExitReason == nil {
+		s.ExitReason = w.exitReasons()
 	}
 	return &s
 }

@@ -41,6 +41,7 @@ var runs = map[string][]run{
 	"kmemleak": {
 		{"", "load.data", []string{"--alloc", "raw_syscalls:sys_enter//ptr=_tid/size=id/", "--free", "raw_syscalls:sys_exit//ptr=_tid/", "--comm"}},
 		{"list", "load.data", []string{"--alloc", "raw_syscalls:sys_enter//ptr=_tid/", "--free", "raw_syscalls:sys_exit//ptr=_tid/", "--than", "1us"}},
+		{"bytes", "load.data", []string{"--alloc", "kmem:kmalloc", "--free", "raw_syscalls:sys_exit//ptr=_tid/", "--comm"}},
 	},
 	"expr": {
 		{"", "load.data", []string{"-e", "signal:signal_generate", "-N", "3", "sig * 10 + (common_pid > 0)"}},
@@ -85,6 +86,8 @@ var runs = map[string][]run{
 		{"perins", "load.data", []string{"-k", "_tid", "--perins", "-e", "raw_syscalls:sys_enter", "-e", "raw_syscalls:sys_exit"}},
 		{"pair", "load.data", []string{"-k", "_tid", "--impl", "pair", "-e", "raw_syscalls:sys_enter", "-e", "raw_syscalls:sys_exit"}},
 		{"syscalls", "load.data", []string{"--impl", "syscalls", "-e", "raw_syscalls:sys_enter", "-e", "raw_syscalls:sys_exit"}},
+		{"printkey", "load.data", []string{"--perins", "-e", `raw_syscalls:sys_enter//key=id/printkey=printf("%d %s",key,syscall_name(key))/`,
+			"-e", "raw_syscalls:sys_exit//key=id/"}},
 		{"kvm", "kvm.data", []string{"-k", "_tid", "--cycle", "-e", "kvm:kvm_exit", "-e", "kvm:kvm_entry"}},
 	},
 	"nested_trace": {
@@ -134,6 +137,7 @@ var runs = map[string][]run{
 	"signal": {
 		{"", "load.data", nil},
 		{"filter", "load.data", []string{"--filter", "sig == 10"}},
+		{"names", "load.data", []string{"--filter", "nobody,sle*"}},
 	},
 	"sql": {
 		{"", "load.data", []string{"-e", "sched:sched_stat_runtime,raw_syscalls:sys_enter", "--verify", "--query",
@@ -167,6 +171,7 @@ var runs = map[string][]run{
 		{"than", "load.data", []string{"--than", "1ms"}},
 	},
 	"top": {
+		{"printkey", "kvm.data", []string{"-e", "kvm:kvm_exit//key=exit_reason/printkey=exit_reason_str(2, key)/"}},
 		{"", "load.data", []string{"-e", "raw_syscalls:sys_enter//key=id/"}},
 		{"thread", "load.data", []string{"-e", both}},
 		{"by", "load.data", []string{"-e", "sched:sched_stat_runtime//key=pid/comm=comm/top-by=runtime/"}},

@@ -1,0 +1,59 @@
+package session
+
+import (
+	"fmt"
+	"time"
+
+	"ppscript/runtime/unit"
+)
+
+// dumps tells how the run stands, if somebody asked meanwhile.
+func (r *run) dumps(now time.Time) {
+	select {
+	case <-r.cfg.Dump:
+	default:
+		return
+	}
+	for _, line := range r.state(now) {
+		r.world.say("%s", line)
+	}
+}
+
+// state is what was attached, what came, and what is kept of it.
+func (r *run) state(now time.Time) []string {
+	self := newUsage()
+	lines := []string{fmt.Sprintf("state: running for %s, %d samples, %.3f s of CPU time, at most %s of memory",
+		now.Sub(r.started).Round(time.Millisecond), r.plan.Router.Samples, (self.user + self.sys).Seconds(), unit.Size(self.maxRSSKB<<10))}
+	add := func(format string, args ...any) { lines = append(lines, "state: "+fmt.Sprintf(format, args...)) }
+	if r.kernel != nil {
+		add("the work is done by programs in the kernel")
+	}
+	if r.live != nil {
+		for _, line := range r.live.Describe() {
+			add("%s", line)
+		}
+		st := r.live.Stats()
+		add("%s: %d descriptors, %d wakeups", st.Mode, st.Opened, st.Wakeups)
+		for _, ring := range st.Rings {
+			add("ring of %s: %s, %d records (%s) read, at most %s waited, %d lost", ringName(ring), unit.Size(int64(ring.SizeBytes)),
+				ring.Records, unit.Size(int64(ring.Bytes)), unit.Size(int64(ring.PeakBytes)), ring.Lost)
+		}
+	}
+	if r.feeder != nil {
+		st := r.feeder.Stats()
+		add("order: %d samples, %d late, %d times held up by a full ring", st.Events, st.Late, st.Held)
+	}
+	for _, j := range r.plan.Joins {
+		if j.Join != nil {
+			st := j.Join.Stats()
+			add("join by %s: %d events wait, %s", j.Key, st.Waiting, unit.Size(int64(st.Bytes)))
+		}
+	}
+	for _, f := range r.plan.Folds {
+		add("%s by %s: %d keys", f.Name, f.Key, f.Fold.Len())
+	}
+	for _, t := range r.plan.Tables {
+		add("%s: %d rows", t.Name, t.Group.Len())
+	}
+	return lines
+}
