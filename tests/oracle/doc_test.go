@@ -25,6 +25,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 func live(t *testing.T, more ...testkit.Need) {
 	t.Helper()
 	testkit.Requires(t, append(append([]testkit.Need{}, testkit.Live...), more...)...)
+	testkit.PPScript(t) // built now, not while others wait to be observed
 }
 
 // attach starts ppscript on a target and returns when it is attached. args

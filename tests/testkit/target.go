@@ -30,6 +30,7 @@ func StartTarget(t testing.TB, options ...string) *Target {
 // StartTargetFor is StartTarget for a target that is needed longer.
 func StartTargetFor(t testing.TB, bound time.Duration, options ...string) *Target {
 	t.Helper()
+	PPScript(t) // built now, not while the target's time runs
 	target := &Target{}
 	prepare := func(cmd *exec.Cmd) {
 		var err error
