@@ -196,13 +196,19 @@ func TestCompactConforms(t *testing.T) {
 	})
 }
 
-// What does not fit into the ring is counted there, once.
-func TestCompactLoss(t *testing.T) {
+// tiny sends getppid's results through buffers of 4 KiB.
+func tiny(t *testing.T) (*perf.Source, *Run) {
+	t.Helper()
 	h, fs := live(t)
 	exit := schemaOf(t, fs, "raw_syscalls", "sys_exit")
 	spec := &Spec{Events: []*Event{{Schema: exit, Label: "exit", Filter: node(t, exit, fmt.Sprintf("id == %d", unix.SYS_GETPPID)),
 		Feeds: []Feed{{Emit: &Record{Fields: fieldsOf(t, exit, "ret")}}}}}}
-	src, run := sending(t, h, spec, perf.Config{Pages: 1})
+	return sending(t, h, spec, perf.Config{Pages: 1})
+}
+
+// What does not fit into the ring is counted there, once.
+func TestCompactLoss(t *testing.T) {
+	src, run := tiny(t)
 	const n = 5000
 	calls(n)
 	if err := src.Stop(); err != nil {
@@ -272,11 +278,7 @@ func TestCompactEnds(t *testing.T) {
 // Losses are told before what comes behind them, and programs wake who waits
 // when the buffer is half full, not before.
 func TestCompactLossInOrder(t *testing.T) {
-	h, fs := live(t)
-	exit := schemaOf(t, fs, "raw_syscalls", "sys_exit")
-	spec := &Spec{Events: []*Event{{Schema: exit, Label: "exit", Filter: node(t, exit, fmt.Sprintf("id == %d", unix.SYS_GETPPID)),
-		Feeds: []Feed{{Emit: &Record{Fields: fieldsOf(t, exit, "ret")}}}}}}
-	src, _ := sending(t, h, spec, perf.Config{Pages: 1})
+	src, _ := tiny(t)
 	kinds := ""
 	look := func() {
 		if err := src.Poll(t.Context(), 0); err != nil {

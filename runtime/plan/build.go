@@ -43,7 +43,7 @@ func Build(reports []Report, env Env) (*Plan, error) {
 			WithHint("return a result, for example: tracepoint(\"sched:sched_switch\").count()")
 	}
 	b := &builder{env: env, plan: &Plan{Router: &flow.Router{}}, streamsOf: map[*Source][]int{}, memo: map[Stream][]branch{},
-		events: map[int]*Event{}, counters: map[*Counters]*counterNode{}, served: map[int]bool{}, asks: map[int]bool{}}
+		events: map[int]*Event{}, served: map[int]bool{}, asks: map[int]bool{}}
 	// Events that are opened get the first stream indices, in the order in
 	// which the script names them: the source's own numbers then.
 	for _, r := range reports {
@@ -89,7 +89,6 @@ type builder struct {
 	mixed     bool  // a sink takes events of several roots
 	machines  []any // machines and batchers: more interpreted functions
 	attached  []*attachment
-	counters  map[*Counters]*counterNode
 	events    map[int]*Event // by stream index
 	programs  []*expr.Program
 	calls     []Callable

@@ -6,17 +6,11 @@ import (
 	"ppscript/runtime/flow"
 )
 
-// counterNode is a Counters while the plan is built: a root of its own, fed
-// by the session's reads instead of the router.
-type counterNode struct {
-	set  *CounterSet
-	next flow.Fan
-}
+// fedNode is a root that the session feeds, not the router: with what it reads
+// of counters, or with records about the kernel.
+type fedNode struct{ next flow.Fan }
 
-func (n *counterNode) attach(s flow.Sink) {
-	n.next.Next = append(n.next.Next, s)
-	n.set.Sink = &n.next
-}
+func (n *fedNode) attach(s flow.Sink) { n.next.Next = append(n.next.Next, s) }
 
 // Slots of a counter's event.
 const (
@@ -52,7 +46,7 @@ func (b *builder) counterSet(c *Counters) ([]branch, error) {
 		return nil, diag.Errorf(diag.Usage, "counters", "", "a recording holds samples, not counters").
 			WithHint("run it live, without --input")
 	}
-	n := &counterNode{set: &CounterSet{Spec: c}}
+	n, set := &fedNode{}, &CounterSet{Spec: c}
 	for _, s := range c.In {
 		if s.Pull() != "" || len(s.Attr("push")) > 0 {
 			return nil, diag.Errorf(diag.Usage, "counters", s.FullName(), "what is counted in the kernel is neither sent nor received").
@@ -69,16 +63,16 @@ func (b *builder) counterSet(c *Counters) ([]branch, error) {
 			return nil, err
 		}
 		for _, schema := range schemas {
-			n.set.Schemas = append(n.set.Schemas, schema)
-			n.set.Sources = append(n.set.Sources, s)
+			set.Schemas = append(set.Schemas, schema)
+			set.Sources = append(set.Sources, s)
 		}
 	}
-	if len(n.set.Schemas) == 0 {
+	if len(set.Schemas) == 0 {
 		return nil, diag.Errorf(diag.Attach, "counters", "", "none of the events exists here").
 			WithHint("list the events: ppscript list")
 	}
-	n.set.Stream = b.madeStream(counterSchema())
-	n.set.Sink = &n.next
-	b.plan.Counts = append(b.plan.Counts, n.set)
-	return []branch{{root: n, stream: n.set.Stream.Index, scope: b.scope(nil, n.set.Stream.Schema)}}, nil
+	set.Stream = b.madeStream(counterSchema())
+	set.Sink = &n.next
+	b.plan.Counts = append(b.plan.Counts, set)
+	return []branch{{root: n, stream: set.Stream.Index, scope: b.scope(nil, set.Stream.Schema)}}, nil
 }

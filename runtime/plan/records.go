@@ -35,17 +35,6 @@ type RecordSet struct {
 	Sink   flow.Sink
 }
 
-// recordNode is a root, fed by the session as counters are.
-type recordNode struct {
-	set  *RecordSet
-	next flow.Fan
-}
-
-func (n *recordNode) attach(s flow.Sink) {
-	n.next.Next = append(n.next.Next, s)
-	n.set.Sink = &n.next
-}
-
 // recordText shows what the kind has.
 func recordText(dst []byte, e *event.Event) []byte {
 	v := e.Joint.Slots
@@ -82,9 +71,9 @@ func (b *builder) kernelRecords(k *KernelRecords) ([]branch, error) {
 		slot(RecordNew, "new", "char[]", event.Str, event.NoUnit),
 	}}
 	schema.Text = recordText
-	n := &recordNode{set: &RecordSet{}}
-	n.set.Stream = b.madeStream(schema)
-	n.set.Sink = &n.next
-	b.plan.Records = append(b.plan.Records, n.set)
-	return []branch{{root: n, stream: n.set.Stream.Index, scope: b.scope(nil, schema)}}, nil
+	n, set := &fedNode{}, &RecordSet{}
+	set.Stream = b.madeStream(schema)
+	set.Sink = &n.next
+	b.plan.Records = append(b.plan.Records, set)
+	return []branch{{root: n, stream: set.Stream.Index, scope: b.scope(nil, schema)}}, nil
 }
