@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"weak"
@@ -53,6 +54,7 @@ type Host struct {
 	mu      sync.Mutex
 	sources map[string]*source // by file name as it is in positions
 	threads []weak.Pointer[starlark.Thread]
+	full    int // how many threads there may be until those that ended are left out
 }
 
 // A source is the text and tree of a file, kept for excerpts, checks and
@@ -122,13 +124,12 @@ func (h *Host) newThread(name string, max uint64) *thread {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	live := h.threads[:0]
-	for _, w := range h.threads {
-		if w.Value() != nil {
-			live = append(live, w)
-		}
+	// A function that is called for each row of a table makes many.
+	if len(h.threads) >= h.full {
+		h.threads = slices.DeleteFunc(h.threads, func(w weak.Pointer[starlark.Thread]) bool { return w.Value() == nil })
+		h.full = 64 + 2*len(h.threads)
 	}
-	h.threads = append(live, weak.Make(t.Thread))
+	h.threads = append(h.threads, weak.Make(t.Thread))
 	if r := h.cancelled.Load(); r != nil {
 		t.Thread.Cancel(*r)
 	}
