@@ -7,6 +7,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/render"
 	"ppscript/runtime/result"
 	"ppscript/runtime/stack"
 )
@@ -35,7 +36,7 @@ func (r *run) forgetStacks() {
 		return
 	}
 	for _, s := range r.plan.Stacks {
-		w.settle(s)
+		w.settle(s, r.onlyNames(s))
 	}
 	held := map[stack.ID]bool{}
 	for _, f := range r.plan.Folds {
@@ -79,12 +80,21 @@ func (r *run) joinsHold() bool {
 	return len(r.plan.Joins) > 0 && slices.ContainsFunc(shownStacks(r.plan.Streams(), false), func(s []*event.Field) bool { return len(s) > 0 })
 }
 
+// onlyNames reports that what s counts goes to a file that shows names alone:
+// all but pprof's.
+func (r *run) onlyNames(s *plan.StacksRun) bool {
+	return slices.ContainsFunc(r.files, func(f *stackFile) bool { return f.run == s && f.format != render.PprofFormat })
+}
+
 // settle names the stacks that s has counted.
-func (w *stackWorld) settle(s *plan.StacksRun) {
+func (w *stackWorld) settle(s *plan.StacksRun, onlyNames bool) {
 	if s.Group.Len() == 0 {
 		return
 	}
 	res := w.result(s, result.Meta{})
+	if onlyNames {
+		plain(res.Samples)
+	}
 	res.Merge()
 	before := w.settled[s]
 	if before == nil {
@@ -96,6 +106,27 @@ func (w *stackWorld) settle(s *plan.StacksRun) {
 	before.loss.Evicted += bound(res, stack.DefaultStacks)
 	before.samples = own(res.Samples)
 	s.Group.Reset()
+}
+
+// plain takes from frames what pictures and folded text do not show: where in a
+// function the code was. A profile has many such places for each chain of
+// functions.
+func plain(samples []result.StackSample) {
+	frames, same := map[*result.Frame]*result.Frame{}, map[result.Frame]*result.Frame{}
+	for i := range samples {
+		for k, f := range samples[i].Frames {
+			one := frames[f]
+			if one == nil {
+				name := result.Frame{Symbol: f.Symbol, DSO: f.DSO, Inline: f.Inline, Kernel: f.Kernel}
+				if one = same[name]; one == nil {
+					one = &name
+					same[name] = one
+				}
+				frames[f] = one
+			}
+			samples[i].Frames[k] = one
+		}
+	}
 }
 
 // bound keeps the most frequent stacks of a sorted result; the others are one

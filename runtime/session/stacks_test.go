@@ -11,11 +11,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/render"
 	"ppscript/runtime/result"
 	"ppscript/runtime/stack"
 
@@ -336,5 +338,30 @@ func TestSettledStacksShareFrames(t *testing.T) {
 	a, b, c := out[0].Frames, out[1].Frames, out[2].Frames
 	if len(a) != 2 || len(b) != 3 || a[1] != b[1] || a[0] == b[0] || b[2] == c[0] || b[2].Addr != 0x930 {
 		t.Errorf("got %v, %v, %v, want main shared, and what has no name apart", a, b, c)
+	}
+}
+
+// Where only names are shown, places in a function are no difference.
+func TestSettledStacksAreNames(t *testing.T) {
+	place := func(symbol string, off uint64) *result.Frame {
+		return &result.Frame{Addr: 0x1000 + off, Symbol: symbol, Offset: off, DSO: "/bin/x", BuildID: "ab", File: "x.c", Line: int(off)}
+	}
+	main := place("main", 9)
+	res := &result.Stacks{Samples: []result.StackSample{
+		{PID: 1, Frames: []*result.Frame{place("f", 1), main}, Count: 1},
+		{PID: 1, Frames: []*result.Frame{place("f", 2), main}, Count: 2},
+		{PID: 2, Frames: []*result.Frame{place("g", 1), main}, Count: 4},
+		{PID: 2, Frames: []*result.Frame{{Addr: 1}, main}, Count: 8},
+		{PID: 2, Frames: []*result.Frame{{Addr: 2}, main}, Count: 16},
+		{PID: 1, Frames: []*result.Frame{place("f", 3), main}, Count: 32, Cut: true},
+	}}
+	want := string(render.AppendFolded(nil, res, time.Time{}))
+	plain(res.Samples)
+	res.Merge()
+	if got := string(render.AppendFolded(nil, res, time.Time{})); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	if len(res.Samples) != 4 || main.Offset != 9 {
+		t.Errorf("got %d stacks, want 4, and frames of others as they were: %+v", len(res.Samples), main)
 	}
 }
