@@ -54,11 +54,14 @@ func boot(ctx context.Context, g Guest, kernel kernelDir, dir string, out io.Wri
 	ports := []*port{{name: "out", dst: out}, {name: "status", dst: &report}}
 	m := g.machine()
 	args := append(slices.Clip(m.args), "-accel", m.accel(ctx, g),
-		"-smp", strconv.Itoa(max(1, g.CPUs)), "-m", strconv.Itoa(max(g.MemoryMiB, 512)),
+		"-smp", fmt.Sprintf("%d,threads=%d", max(1, g.CPUs), max(1, g.Threads)), "-m", strconv.Itoa(max(g.MemoryMiB, 512)),
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
 		"-kernel", kernel.dir+"/vmlinuz", "-initrd", dir+"/initrd", "-append", bootWords+m.append+g.Append,
 		"-chardev", "file,id=console,path="+dir+"/console", "-serial", "chardev:console",
 		"-device", "virtio-serial-pci")
+	if g.Threads > 1 {
+		args = append(args, "-cpu", "max,vendor=GenuineIntel") // qemu's AMD CPUs have one thread for each core
+	}
 	if g.CountInsns {
 		args = append(args, "-icount", "shift=1") // a CPU of 1 GHz does one in two cycles
 	}

@@ -33,6 +33,7 @@ type Guest struct {
 	Arch      string            // amd64 if empty, or arm64, whose CPU has counters
 	Kernel    string            // series of the Debian kernel, "6.1" if empty; see kernel.sh for those that can be had
 	CPUs      int               // 1 if zero
+	Threads   int               // CPUs of each core, 1 if zero
 	MemoryMiB int               // 512 at least
 	Modules   []string          // loaded with what they depend on, in this order
 	Files     map[string]string // path in the guest to path here; shared libraries of programs come along
