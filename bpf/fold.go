@@ -46,8 +46,10 @@ type Fold struct {
 	locked bool
 	fills  bool // may be full one day
 	tasks  bool // kept with the task, not in a hash
-	// moments are the slots that hold times.
+	// moments are the slots that hold times; rough is set while they are looked
+	// for first, see differences.
 	moments map[int]bool
+	rough   bool
 }
 
 // Places in a state; then texts.
@@ -146,7 +148,9 @@ func (s *Spec) prepareFold(f *Fold, gens []*gen) {
 	if f.size > foldLimit {
 		refuse("a state of %d bytes", f.size)
 	}
-	s.stepsOf(f, gens, func(_ *gen, feed *Feed) { f.differences(feed.Step) })
+	var steps []expr.Node
+	s.stepsOf(f, gens, func(_ *gen, feed *Feed) { steps = append(steps, feed.Step) })
+	f.differences(steps)
 }
 
 // Fills reports that the states of a fold may fill their map one day: they are

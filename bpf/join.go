@@ -117,7 +117,7 @@ func isTID(f *expr.Field) bool {
 // neverIdle names events that idle tasks do not have.
 func neverIdle(system, name string) bool {
 	switch system {
-	case "raw_syscalls", "syscalls":
+	case "raw_syscalls", "syscalls", "filemap":
 		return true
 	case "sched":
 		return name == "sched_process_exit" || name == "sched_process_exec"

@@ -10,9 +10,29 @@ import (
 // show; how long something took does not. What a function may do with times is
 // to keep, to compare and to subtract them, and to ask whether there is one.
 
-// differences refuses a step function that does more.
-func (f *Fold) differences(step expr.Node) {
-	locals := map[int]bool{}
+// differences refuses step functions that do more: steps are all of a fold. One
+// may read from the state what another one, of another event, stores there.
+func (f *Fold) differences(steps []expr.Node) {
+	locals := make([]map[int]bool, len(steps))
+	// What is subtracted from a time may turn out to be one. So those that are
+	// stored as they are come first, and only then what is a time less a number.
+	for _, f.rough = range []bool{true, false} {
+		for known := -1; known < len(f.moments); {
+			known = len(f.moments)
+			for i, step := range steps {
+				locals[i] = f.times(step)
+			}
+		}
+	}
+	for i, step := range steps {
+		f.only(step, locals[i], true)
+	}
+}
+
+// times finds the slots, and returns the locals, that hold times as far as is
+// known.
+func (f *Fold) times(step expr.Node) (locals map[int]bool) {
+	locals = map[int]bool{}
 	// Twice: a function may read a slot before the place where a time is
 	// stored to it.
 	for range 2 {
@@ -30,7 +50,7 @@ func (f *Fold) differences(step expr.Node) {
 			return true
 		})
 	}
-	f.only(step, locals, true)
+	return locals
 }
 
 // moment reports that a number is a time.
@@ -56,7 +76,7 @@ func (f *Fold) moment(n expr.Node, locals map[int]bool) bool {
 		return f.moment(n.Then, locals) || f.moment(n.Else, locals)
 	case *expr.Binary:
 		x, y := f.moment(n.X, locals), f.moment(n.Y, locals)
-		return added(n.Op) && (x || y) || subtracted(n.Op) && x && !y
+		return added(n.Op) && (x || y) || subtracted(n.Op) && x && !y && !f.rough
 	}
 	return false
 }

@@ -3,6 +3,7 @@ package perf
 import (
 	"bytes"
 	"math"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -15,6 +16,7 @@ import (
 // layout. It is used by one goroutine.
 type Decoder struct {
 	only   entry   // the single stream, if records carry no id
+	stray  entry   // who gets samples of unknown ids, see strays
 	table  []entry // open addressing; len is a power of two
 	used   int
 	common *Layout // for records that are not samples
@@ -52,6 +54,7 @@ func (d *Decoder) Add(id uint64, stream *event.Stream, l *Layout) {
 	if d.idOff == 0 {
 		return
 	}
+	d.strays(d.only)
 	if (d.used+1)*2 > len(d.table) {
 		old := d.table
 		d.table, d.used = make([]entry, max(8, 2*len(old))), 0
@@ -63,6 +66,24 @@ func (d *Decoder) Add(id uint64, stream *event.Stream, l *Layout) {
 	}
 	d.insert(d.only)
 }
+
+// strays settles whose samples of unknown ids are. The kernel hands a hit of an
+// event of the software (a page fault, a switch) to all events that count it, one
+// after the other, with what it has found out for the first one: all of them get
+// that one's id, which is another program's if that looks at such hits too (since
+// Linux 6.3). If one stream here can have such samples, they are its own.
+func (d *Decoder) strays(e entry) {
+	switch s := e.stream.Schema; {
+	case s == nil || s.System != "software" || slices.Contains(timers, s.Name):
+	case d.stray.stream == nil || d.stray.stream == e.stream:
+		d.stray = e
+	default:
+		d.stray.layout = nil // nobody knows
+	}
+}
+
+// timers are events of the software that are sampled one by one.
+var timers = []string{"cpu-clock", "task-clock", "dummy", "bpf-output"}
 
 func (d *Decoder) share(l *Layout) {
 	switch {
@@ -116,7 +137,7 @@ func (d *Decoder) Stream(id uint64) *event.Stream {
 
 // Decode fills e from rec, one whole record, and sets every member but Ring.
 // False means that the record is corrupt, or a sample of no known stream; the
-// caller counts it as truncated. The event views rec.
+// caller counts it. The event views rec.
 //
 // Fast path: this runs for every record.
 func (d *Decoder) Decode(rec []byte, e *event.Event) bool {
@@ -136,7 +157,7 @@ func (d *Decoder) Decode(rec []byte, e *event.Event) bool {
 		// An empty entry has no layout, which is seen below.
 		if ent = &d.table[hash(id)&uint64(len(d.table)-1)]; ent.id != id {
 			if ent = d.find(id); ent == nil {
-				return false
+				ent = &d.stray
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -156,6 +157,36 @@ func TestDecoderFindsStreams(t *testing.T) {
 	if got := d.Stream(id(1)); got != streams[1] {
 		t.Errorf("Stream: got %+v, want stream 1", got)
 	}
+}
+
+// A sample with another program's id is that of the one stream that can have it:
+// an event of the software, of which all get the id of the first.
+func TestDecoderTakesStrays(t *testing.T) {
+	l := NewLayout(Format{SampleType: unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_TIME, SampleIDAll: true})
+	sample := newRecord(unix.PERF_RECORD_SAMPLE, 0).u64(0xbad, valTime).done()
+	f := func(want int, names ...string) {
+		t.Helper()
+		d := NewDecoder(l)
+		var streams []*event.Stream
+		for i, name := range names {
+			system, name, _ := strings.Cut(name, ":")
+			streams = append(streams, &event.Stream{Index: i, Schema: &event.Schema{System: system, Name: name}})
+			for thread := range uint64(3) {
+				d.Add(uint64(10*i)+thread, streams[i], l)
+			}
+		}
+		var e event.Event
+		switch ok := d.Decode(sample, &e); {
+		case want < 0 && ok:
+			t.Errorf("%v: got a sample of %s, want none", names, e.Stream.Schema.Name)
+		case want >= 0 && (!ok || e.Stream != streams[want] || e.Time != valTime):
+			t.Errorf("%v: got %+v, want a sample of %s", names, e, names[want])
+		}
+	}
+	f(0, "software:page-faults")
+	f(1, "sched:sched_switch", "software:page-faults", "software:cpu-clock")
+	f(-1, "software:page-faults", "software:context-switches")
+	f(-1, "sched:sched_switch", "software:cpu-clock")
 }
 
 func TestDecoderWithoutIDs(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"ppscript/bpf"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/task"
 )
 
 // This file decides whether programs send the events, where operators in
@@ -215,6 +216,7 @@ func (c *compactor) fields(evaluated map[*expr.Program]bool) error {
 	b := c.b
 	want := map[*event.Field]bool{}
 	moments := map[*event.Field]bool{}
+	named := len(b.plan.Logs) > 0 // a line says whose event it is
 	var err error
 	for _, p := range b.programs {
 		if evaluated[p] || c.isMoved(p) {
@@ -226,6 +228,8 @@ func (c *compactor) fields(evaluated map[*expr.Program]bool) error {
 				switch place := n.F.Place; {
 				case place == event.InFact && n.F.Fact.OfMoment():
 					moments[n.F] = true
+				case place == event.InFact && n.F.Fact == event.FactComm:
+					named = true
 				case place == event.InFact:
 					if n.F.Fact == event.FactPeriod || n.F.Fact == event.FactCallchain {
 						err = not("%s is not sent", n.F.Name)
@@ -276,6 +280,13 @@ func (c *compactor) fields(evaluated map[*expr.Program]bool) error {
 	}
 	size, sent := 0, 0
 	for _, ev := range c.spec.Events {
+		if named {
+			// A thread that was there before may have ended when its name
+			// is asked for: then nothing but its events tells it.
+			for _, f := range task.Tells(ev.Schema) {
+				want[f] = true
+			}
+		}
 		r := ev.Feeds[0].Emit
 		r.Whole = c.whole
 		for f := range moments {

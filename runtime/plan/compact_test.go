@@ -78,6 +78,33 @@ func TestCompactPays(t *testing.T) {
 	}
 }
 
+// Where names of threads are wanted, what tells them is sent as well.
+func TestCompactNames(t *testing.T) {
+	schema := &event.Schema{System: "sched", Name: "woken", Type: 3, Size: 64, Fields: []event.Field{
+		{Name: "comm", Type: "char[16]", Kind: event.Str, Offset: 8, Size: 16},
+		{Name: "pid", Type: "int", Offset: 24, Size: 4, Signed: true},
+		{Name: "n", Type: "long", Offset: 32, Size: 8, Signed: true},
+	}}
+	f := func(sent string, in Stream, of string) {
+		t.Helper()
+		p, err := Build([]Report{last(in, of)}, Env{Catalog: namesOnly{schema}, Tier: Tier{Engine: EngineBPF, Host: &bpf.Host{}, Target: &bpf.Target{}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Compact == nil || p.Events[0].Sent != sent {
+			t.Errorf("got %q, want %q; %s", p.Events[0].Sent, sent, p.CompactNo)
+		}
+	}
+	src := &Source{System: "sched", Name: "woken"}
+	f("n", src, "n")
+	f("comm, pid", src, "_comm")
+}
+
+// A namesOnly is a Catalog of one event.
+type namesOnly struct{ schema *event.Schema }
+
+func (c namesOnly) Find(*Source) ([]*event.Schema, error) { return []*event.Schema{c.schema}, nil }
+
 // A predicate that only some readers have stays with them, and its fields are
 // sent.
 func TestCompactSharedEvents(t *testing.T) {

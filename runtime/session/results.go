@@ -82,6 +82,11 @@ func (r *run) interval() event.Loss {
 		l := f.Loss()
 		loss.Truncated += l.Truncated - r.total.Truncated
 	}
+	if r.live != nil {
+		corrupt := r.live.Stats().Corrupt
+		loss.Truncated += corrupt - r.corruptSeen
+		r.corruptSeen = corrupt
+	}
 	loss.Add(r.stacks.loss())
 	r.total.Add(loss)
 	return loss

@@ -48,10 +48,12 @@ type run struct {
 	started   time.Time
 	seen      flow.Router // the router's counters at the last tick
 	lateSeen  uint64
-	total     event.Loss
-	failed    error // what a script's function or the output said
-	status    int
-	swept     time.Time // when the set of processes was cleaned last
+	// corruptSeen is how many records could not be read.
+	corruptSeen uint64
+	total       event.Loss
+	failed      error // what a script's function or the output said
+	status      int
+	swept       time.Time // when the set of processes was cleaned last
 }
 
 // Run plans, opens, runs, shows and closes. It returns when ctx ends (which is

@@ -44,6 +44,15 @@ func (t *Table) Observe(e *event.Event) {
 	}
 }
 
+// Tells returns the fields of a schema that tell names: of those that want names,
+// who reads only some fields of a record should read these too.
+func Tells(schema *event.Schema) (fields []*event.Field) {
+	for _, p := range pairsOf(schema).pairs {
+		fields = append(fields, p.pid, p.comm)
+	}
+	return fields
+}
+
 func (t *Table) seen(tid int32, comm []byte, when event.Time) {
 	if slot, ok := t.index[tid]; ok {
 		th := &t.slots[slot]

@@ -2,33 +2,47 @@ package task
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 )
 
-// Scan reads the names of the processes that live now, so that those that end
-// before their first event is looked at have one. It stops after limit: on a
-// machine with tens of thousands of processes the others are read when they
-// are asked for. A process costs 10 us.
+// Scan reads the names of the processes that live now, and then of their other
+// threads, so that those that end before their first event is looked at have one.
+// It stops after limit: on a machine with thousands of threads the others are read
+// when they are asked for. Each costs 10 us.
 func (t *Table) Scan(limit time.Duration) {
 	if t.opt.NoProc {
 		return
 	}
 	end := time.Now().Add(limit)
-	dir, err := os.Open(t.opt.Proc)
+	var pids []string
+	t.scan(t.opt.Proc, end, func(pid string) { pids = append(pids, pid) })
+	for _, pid := range pids {
+		if time.Now().After(end) {
+			return
+		}
+		t.scan(filepath.Join(t.opt.Proc, pid, "task"), end, func(string) {})
+	}
+}
+
+// scan reads the names of the threads that a directory lists by number.
+func (t *Table) scan(path string, end time.Time, each func(number string)) {
+	dir, err := os.Open(path)
 	if err != nil {
-		return
+		return // it has ended
 	}
 	defer dir.Close()
 	for {
 		names, err := dir.Readdirnames(256)
 		for _, n := range names {
-			pid, notPID := strconv.ParseInt(n, 10, 32)
-			if notPID != nil {
+			tid, notTID := strconv.ParseInt(n, 10, 32)
+			if notTID != nil {
 				continue
 			}
-			if _, known := t.index[int32(pid)]; !known {
-				t.lookUp(int32(pid))
+			each(n)
+			if _, known := t.index[int32(tid)]; !known {
+				t.lookUp(int32(tid))
 			}
 		}
 		if err != nil || time.Now().After(end) {

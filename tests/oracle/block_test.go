@@ -3,8 +3,6 @@ package oracle
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,33 +11,6 @@ import (
 
 // stages are blktrace's, by number.
 var stages = []string{1: "getrq", 2: "rq_insert", 3: "rq_issue", 4: "rq_complete"}
-
-// loopDevice is a disk of the test's own, and its name in /dev.
-func loopDevice(t *testing.T, scheduler string) (path, name string) {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "disk")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(file, 16<<20); err != nil {
-		t.Fatal(err)
-	}
-	out := testkit.Run(t, "losetup", "--show", "-f", file)
-	testkit.Requires(t, testkit.Core("a loop device", out.Err()))
-	path = strings.TrimSpace(out.Stdout)
-	// Detached while it is open, it goes with the last who has it open: also if
-	// this test is killed.
-	open, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { open.Close() })
-	testkit.Run(t, "losetup", "-d", path).Want(t, 0)
-	name = filepath.Base(path)
-	err = os.WriteFile("/sys/block/"+name+"/queue/scheduler", []byte(scheduler), 0)
-	testkit.Requires(t, testkit.Core("the I/O scheduler "+scheduler, err))
-	return path, name
-}
 
 // Every request of fio goes through the stages, and takes no longer there than
 // fio sees, which also waits for its turn on the CPU.
@@ -65,7 +36,7 @@ func TestBlktraceEqualsFio(t *testing.T) {
 // blktraceAndFio runs both and tells what is wrong.
 func blktraceAndFio(t *testing.T, scheduler string, steps []string) (wrong []string) {
 	t.Helper()
-	path, name := loopDevice(t, scheduler)
+	path, name := testkit.LoopDevice(t, scheduler)
 	ours := testkit.Start(t, testkit.PPScript(t), "blktrace", "-d", name, "--engine", "perf", "-m", "1024", "-v", "--format", "json")
 	ours.WaitStderr(" open event")
 	const reads = 400

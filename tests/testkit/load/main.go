@@ -1,6 +1,6 @@
 // Load is a program whose events are known by number, to be traced by tests:
 //
-//	load [-cpu N] [-cpus N] [-wait] [-getppid N] [-fail N [-name FILE]] [-sleep N] [-switch N] [-fault N] [-paths BITS] [-spin MS]
+//	load [-cpu N] [-cpus N] [-wait] [-getppid N] [-fail N [-name FILE]] [-sleep N] [-switch N] [-fault N] [-paths BITS] [-spin MS] ...
 //
 // Go's runtime makes system calls, page faults and switches of its own; counts
 // are exact for what it never does:
@@ -13,9 +13,22 @@
 //   - fault: N pages touched for the first time
 //   - paths: one getppid along each of 2^BITS chains of functions
 //   - spin: milliseconds of work without system calls
+//   - copy: N pages that the kernel touches for the first time
+//   - signal: N signals that the thread sends itself and the kernel ignores
+//   - exec: N children that execute true
+//   - futex: N waits for a word that has changed, which do not wait
+//   - contend: N calls that take the lock of a pipe, which the echo, on the CPU
+//     behind the worker's, takes at the same time
+//   - connect: N connections to a listener of the thread's own, at -port
+//   - retry: a connection that nobody accepts: its first packet is sent twice
+//   - move: N moves to the CPU behind the worker's, and back
+//   - write: N blocks written to -file, each with fsync, and read
+//   - read: N blocks read from the disk -disk, past the page cache
+//   - reclaim: N times 1 MiB of pages of -file, and -word written to -knob, which
+//     has the kernel reclaim them
 //
-// Each is done by the thread "load-N", one for each of -cpus CPUs, pinned to
-// CPU -cpu and those after it. With -wait, the program prints "ready", does
+// Each is done by the thread "load-N" (-comm), one for each of -cpus CPUs, pinned
+// to CPU -cpu and those after it. With -wait, the program prints "ready", does
 // its work whenever it reads a line, prints "done N", and ends with its input.
 package main
 
@@ -36,6 +49,23 @@ func main() {
 	flag.IntVar(&j.fault, "fault", 0, "pages to touch")
 	flag.IntVar(&j.paths, "paths", 0, "`bits` of the numbers of chains of functions")
 	flag.IntVar(&j.spinMS, "spin", 0, "milliseconds of computing")
+	flag.IntVar(&j.copies, "copy", 0, "pages for the kernel to touch")
+	flag.IntVar(&j.signals, "signal", 0, "ignored signals to itself")
+	flag.IntVar(&j.execs, "exec", 0, "children that execute true")
+	flag.IntVar(&j.futex, "futex", 0, "futex calls that do not wait")
+	flag.IntVar(&j.contend, "contend", 0, "calls that take a lock of two threads")
+	flag.IntVar(&j.connect, "connect", 0, "connections to itself")
+	flag.BoolVar(&j.retry, "retry", false, "a connection that nobody accepts")
+	flag.IntVar(&j.port, "port", 0, "`PORT` of connections")
+	flag.IntVar(&j.moves, "move", 0, "moves to another CPU")
+	flag.IntVar(&j.writes, "write", 0, "blocks to write and to read")
+	flag.StringVar(&j.file, "file", "", "`FILE` to write to")
+	flag.IntVar(&j.reads, "read", 0, "blocks to read from a disk")
+	flag.StringVar(&j.disk, "disk", "", "`DISK` to read from")
+	flag.IntVar(&j.reclaims, "reclaim", 0, "times to have the kernel reclaim pages")
+	flag.StringVar(&j.knob, "knob", "", "`FILE` that has it do so")
+	flag.StringVar(&j.word, "word", "", "`WORD` to write there")
+	flag.StringVar(&j.comm, "comm", "load", "`NAME` of the threads")
 	first := flag.Int("cpu", 0, "the first `CPU` to run on")
 	cpus := flag.Int("cpus", 1, "CPUs to work on, each with a thread")
 	wait := flag.Bool("wait", false, "work when told to")

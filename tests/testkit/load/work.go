@@ -15,6 +15,8 @@ type job struct {
 	getppid, fail, sleep, turns, fault, paths, spinMS int
 
 	name string // that fail opens
+	comm string // of the thread
+	system
 }
 
 // A worker is a thread on one CPU, and an echo: the other end of its switches.
@@ -24,17 +26,18 @@ type worker struct {
 	done  chan error
 	there [2]int // pipes between worker and echo
 	back  [2]int
+	cpu   int
 }
 
 // newWorker starts the threads of a worker; it returns when they are pinned.
 func newWorker(j job, cpu, index int) (*worker, error) {
-	w := &worker{job: j, begin: make(chan struct{}), done: make(chan error)}
+	w := &worker{job: j, cpu: cpu, begin: make(chan struct{}), done: make(chan error)}
 	if err := errors.Join(unix.Pipe2(w.there[:], unix.O_CLOEXEC), unix.Pipe2(w.back[:], unix.O_CLOEXEC)); err != nil {
 		return nil, err
 	}
 	ready := make(chan error)
 	go func() {
-		err := pin(cpu, fmt.Sprintf("load-%d", index))
+		err := pin(cpu, fmt.Sprintf("%s-%d", j.comm, index))
 		ready <- err
 		for err == nil {
 			<-w.begin
@@ -95,7 +98,7 @@ func (w *worker) work() error {
 	paths(w.paths)
 	for end := time.Now().Add(time.Duration(w.spinMS) * time.Millisecond); time.Now().Before(end); {
 	}
-	return nil
+	return w.use()
 }
 
 // turn sends a byte and waits for it to come back.

@@ -1,0 +1,42 @@
+package bpf
+
+import (
+	"testing"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// What is a time is settled by all step functions of a fold together: each is that
+// of one event, and reads what those of others store.
+func TestTimesOfFolds(t *testing.T) {
+	now := expr.NewField(&event.Field{Name: "time", Type: "u64", Place: event.InFact, Fact: event.FactTime, Size: 8}, expr.Self)
+	load := func(slot int) expr.Node { return must(expr.NewLoadState(slot, expr.TInt)) }
+	store := func(slot int, x expr.Node) expr.Node { return must(expr.NewStoreState(slot, x)) }
+	emit := func(x expr.Node) expr.Node { return must(expr.NewEmit(0, []string{"x"}, x)) }
+	sub := func(x, y expr.Node) expr.Node { return must(expr.NewBinary(expr.OpSub, x, y)) }
+	check := func(steps []expr.Node) (err error) {
+		defer caught(new(*Image), &err)
+		(&Fold{moments: map[int]bool{}}).differences(steps)
+		return nil
+	}
+	f := func(refused bool, steps ...expr.Node) {
+		t.Helper()
+		if err := check(steps); (err != nil) != refused {
+			t.Errorf("%v: got error %v, want one: %v", steps, err, refused)
+		}
+	}
+	since := store(0, now)
+	f(false, since, emit(sub(now, load(0))))
+	f(false, emit(sub(now, load(0))), since)
+	f(true, since, emit(load(0)))
+	f(true, emit(load(0)), since)
+	// What was kept of a difference is a number, in any order.
+	took := store(1, sub(now, load(0)))
+	f(false, took, emit(load(1)), since)
+	f(false, since, took, emit(load(1)))
+	f(true, store(1, load(0)), emit(load(1)), since)
+	// A time less a number is a time still.
+	f(true, took, emit(load(1)))
+	f(true, emit(load(2)), store(2, load(1)), store(1, sub(now, load(3))))
+}

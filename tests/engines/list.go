@@ -1,0 +1,122 @@
+package engines
+
+// What stacks are taken of, for scripts that take none unless told otherwise.
+const callchains = " --user-callchain=fp --no-user-callchain --kernel-callchain --no-kernel-callchain --max-stack=10"
+
+const (
+	enter = "--events=raw_syscalls:sys_enter"
+	exit  = "--events=raw_syscalls:sys_exit"
+	calls = enter + " " + exit + " --key=_tid"
+	both  = enter + ",raw_syscalls:sys_exit"
+	heat  = " --heatmap={dir}/{engine}"
+)
+
+// own are the rows of the scene's threads.
+var own = map[string]string{"comm": "{name}-*"}
+
+// Comparisons is every script that fits, with each option with which it does. Logs
+// of switches are not here: each engine leaves out those of its own threads, which
+// are others to the other one.
+var Comparisons = []Comparison{
+	{Script: "blktrace", Args: "--device={disk}", Scene: "disk", Interrupts: true},
+	{Script: "blktrace", Args: "--device={disk} --than=1ns", Scene: "disk", Interrupts: true},
+
+	{Script: "bpf_kvm_exit", Args: "--threshold=0 --perins --detail --filter=exit_reason!=0x64", Scene: "kvm", ByThread: true},
+	{Script: "bpf_kvm_exit", Args: "--threshold=0 --perins --detail --filter=exit_reason!=0x64", Scene: "kvm"},
+
+	{Script: "funccount", Args: "--sampled --perins --events=sched:sched_switch,raw_syscalls:sys_*", Scene: "own", ByThread: true},
+
+	{Script: "hrcount", Args: both + " --period=1s --interval=60s --perins", Scene: "own", ByThread: true, Ignore: []string{"slot"}},
+
+	{Script: "kmemleak", Args: "--alloc=kmem:kmalloc//size=bytes_alloc/ --free=kmem:kfree --comm --than=1ns --top=5" + callchains, Scene: "own", ByThread: true, Interrupts: true},
+	{Script: "kmemleak", Args: "--call=raw_syscalls:sys_enter//size=id/ --alloc=raw_syscalls:sys_exit//ptr=_tid/ --free=sched:sched_switch//ptr=prev_pid/", Scene: "own", ByThread: true},
+
+	{Script: "kvm_exit", Args: "--perins --filter=exit_reason!=0x64", Scene: "kvm"},
+	{Script: "kvm_exit", Args: heat, Scene: "kvm"},
+	{Script: "kvmmmu", Args: "--spte --mmio", Scene: "kvmmmu"},
+	{Script: "kvmmmu", Args: "--detail --spte --mmio", Scene: "kvmmmu"},
+
+	{Script: "multi_trace", Args: calls + " --impl=delay --perins", Scene: "own", ByThread: true},
+	{Script: "multi_trace", Args: calls + " --cycle" + callchains, Scene: "own", ByThread: true},
+	{Script: "multi_trace", Args: calls + " --impl=syscalls", Scene: "own", ByThread: true},
+	{Script: "multi_trace", Args: calls + " --impl=pair", Scene: "own", ByThread: true},
+	{Script: "multi_trace", Args: calls + heat, Scene: "own", ByThread: true},
+	{Script: "multi_trace", Args: "--events=sched:sched_wakeup//key=pid/ --events=sched:sched_switch//key=next_pid/", Scene: "own", ByThread: true, Interrupts: true},
+
+	{Script: "nested_trace", Args: both + " --key=_tid", Scene: "own", ByThread: true},
+	{Script: "nested_trace", Args: both + " --key=_tid --impl=call-delay" + heat, Scene: "own", ByThread: true},
+	{Script: "nested_trace", Args: both + " --key=_tid --impl=call --detail=samecpu", Scene: "own", ByThread: true},
+	{Script: "nested_trace", Args: both + " --key=_tid --impl=delay --perins", Scene: "own", ByThread: true},
+
+	{Script: "num_dist", Args: exit + "//num=ret/ --perins -g --user-callchain=fp --no-user-callchain --kernel-callchain --max-stack=10", Scene: "own", ByThread: true},
+	{Script: "num_dist", Args: exit + "//num=ret/ --no-kernel-callchain", Scene: "own", ByThread: true},
+	{Script: "num_dist", Args: exit + "//num=ret/" + heat, Scene: "own", ByThread: true},
+
+	{Script: "oncpu", Args: "--per-cpu --detail --smt=0,1 --interval=60s", Scene: "own", ByThread: true},
+	{Script: "oncpu", Args: "--only-comm --interval=60s", Scene: "own", ByThread: true, Interrupts: true},
+	{Script: "oncpu", Args: "--only-comm --prio=0-139 --interval=60s", Scene: "own", Mine: own},
+	{Script: "oncpu", Args: "--filter=next_prio>=0 --interval=60s", Scene: "own", Mine: own},
+
+	{Script: "page_faults", Args: "--by-comm --event=minor-faults --exclude-kernel --exclude-guest", Scene: "own", ByThread: true},
+	{Script: "page_faults", Args: "--top=100000 -g --event=page-faults --user-callchain=fp --kernel-callchain --no-kernel-callchain --max-stack=10", Scene: "own", ByThread: true, Alone: true},
+	{Script: "page_faults", Args: "--top=100000 --no-user-callchain --exclude-user --exclude-host", Scene: "own", ByThread: true, Alone: true},
+
+	{Script: "profile", Args: "--top=100000 --event=cpu-clock --freq=499 -g --user-callchain=fp --no-kernel-callchain --max-stack=20 --exclude-kernel --exclude-guest --exclude-pid=1", Scene: "spin", ByThread: true, Sampled: true},
+	{Script: "profile", Args: "--top=100000 --event=cpu-clock --freq=499 --no-user-callchain --kernel-callchain --exclude-user --exclude-host", Scene: "spin", ByThread: true, Sampled: true},
+
+	{Script: "rundelay", Args: "--perins", Scene: "own", ByThread: true, Interrupts: true},
+	{Script: "rundelay", Args: "--filter={name}-* --key=_tid" + callchains, Scene: "own", Interrupts: true},
+	{Script: "rundelay", Args: heat, Scene: "own", ByThread: true, Interrupts: true},
+
+	{Script: "sched_latency", Args: "", Scene: "own", ByThread: true, Interrupts: true},
+	{Script: "sched_map", Args: "--comms --only={name}-* --interval=60s", Scene: "own", Mine: own, Ignore: []string{"time"}},
+	{Script: "sched_migrate", Args: `--filter=comm~"{name}-*"` + callchains, Scene: "move"},
+	{Script: "sched_timehist", Args: "--summary --filter={name}-*", Scene: "own", ByThread: true, Interrupts: true},
+
+	// Only programs can read the texts of a call.
+	{Script: "syscall_trace", Args: "--failed", Scene: "own", ByThread: true, Ignore: []string{"call"}},
+	{Script: "syscalls", Args: "--perins", Scene: "own", ByThread: true},
+	{Script: "syscalls", Args: "--key=_tid", Scene: "own", ByThread: true},
+	{Script: "syscalls", Args: heat, Scene: "own", ByThread: true},
+
+	{Script: "task_state", Args: "--perins --filter={name}-*" + callchains, Scene: "own", ByThread: true, Interrupts: true},
+	{Script: "task_state", Args: "--interruptible --uninterruptible", Scene: "own", ByThread: true, Interrupts: true},
+	{Script: "task_state", Args: "--no-interruptible", Scene: "own", ByThread: true, Interrupts: true},
+
+	{Script: "top", Args: enter + "//key=id/ --interval=60s --key=_tid", Scene: "own", ByThread: true},
+	{Script: "top", Args: enter + "//key=id/comm=_comm/ --only-comm --interval=60s", Scene: "own", ByThread: true},
+	{Script: "top", Args: enter + "//key=id/comm=_comm/ --interval=60s --key=_tid", Scene: "own", ByThread: true},
+
+	{Script: "scripts/block/biolatency.star", Args: "--by=none --filter=dev=={dev}", Scene: "disk", Interrupts: true},
+	{Script: "scripts/block/biolatency.star", Args: "--by=disk --filter=dev=={dev}", Scene: "disk", Interrupts: true},
+	{Script: "scripts/block/biolatency.star", Args: "--by=kind --filter=dev=={dev}", Scene: "disk", Interrupts: true},
+	{Script: "scripts/block/biosnoop.star", Args: "--than=1ns --filter=dev=={dev}", Scene: "disk", Interrupts: true},
+	{Script: "scripts/block/bitesize.star", Args: "--rows=1000 --filter=dev=={dev}", Scene: "disk"},
+	{Script: "scripts/block/ext4slower.star", Args: "--than=1ns", Scene: "ext4", ByThread: true},
+	{Script: "scripts/cpu/execsnoop.star", Args: "--name=*/true --inherit", Scene: "own", ByThread: true},
+	{Script: "scripts/cpu/killsnoop.star", Args: "", Scene: "own", ByThread: true},
+	{Script: "scripts/cpu/killsnoop.star", Args: "--deadly", Scene: "own", ByThread: true},
+	{Script: "scripts/cpu/offcpu.star", Args: "--than=1ns --name={name}-*", Scene: "own"},
+	{Script: "scripts/cpu/syscount.star", Args: "--by=call --rows=1000", Scene: "own", ByThread: true},
+	{Script: "scripts/cpu/syscount.star", Args: "--by=comm", Scene: "own", ByThread: true},
+	{Script: "scripts/cpu/syscount.star", Args: "--by=both --rows=1000", Scene: "own", ByThread: true},
+	{Script: "scripts/lock/contention.star", Args: "--than=1ns", Scene: "lock", ByThread: true, Interrupts: true},
+	{Script: "scripts/lock/futexwait.star", Args: "--perthread", Scene: "own", ByThread: true},
+	{Script: "scripts/mem/cachestat.star", Args: "", Scene: "own", ByThread: true},
+	{Script: "scripts/mem/faults.star", Args: "--rows=1000", Scene: "own", ByThread: true},
+	{Script: "scripts/mem/kmallocs.star", Args: "--by=caller --rows=1000", Scene: "own", ByThread: true, Interrupts: true, Recursive: true,
+		Mine: map[string]string{"caller": "[^_a]*"}},
+	{Script: "scripts/mem/kmallocs.star", Args: "--by=comm", Scene: "own", ByThread: true, Interrupts: true, Recursive: true, Ignore: []string{"waste", "bytes"}},
+	{Script: "scripts/mem/reclaim.star", Args: "", Scene: "reclaim", ByThread: true},
+	{Script: "scripts/net/tcpconnect.star", Args: "--rows=1000", Scene: "net", Mine: map[string]string{"port": "{port}"}, Interrupts: true},
+	{Script: "scripts/net/tcplife.star", Args: "--rows=1000", Scene: "net", ByThread: true, Interrupts: true},
+	{Script: "scripts/net/tcpretrans.star", Args: "", Scene: "retry", Mine: map[string]string{"port": "{port}"}, Interrupts: true},
+	{Script: "scripts/sched/map.star", Args: "--slot=1s", Scene: "own", Mine: own, Ignore: []string{"slot"}},
+	{Script: "scripts/sched/runqlat.star", Args: "--by=none --name={name}-*", Scene: "own", Interrupts: true},
+	{Script: "scripts/sched/runqlat.star", Args: "--by=comm", Scene: "own", Mine: own, Interrupts: true},
+	{Script: "scripts/sched/runqlat.star", Args: "--by=cpu --name={name}-*", Scene: "own", Interrupts: true},
+	{Script: "scripts/sched/timehist.star", Args: "--rows=1000", Scene: "own", Mine: own, Interrupts: true},
+	{Script: "scripts/sched/wakers.star", Args: "--of={name}-* --rows=1000", Scene: "own", Interrupts: true, Mine: map[string]string{"waker": "{name}-*"}},
+	{Script: "scripts/virt/exits.star", Args: "--vcpu", Scene: "kvm"},
+	{Script: "scripts/virt/vcpuwait.star", Args: "--name={name}-*", Scene: "own", Interrupts: true},
+}

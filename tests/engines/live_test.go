@@ -1,0 +1,233 @@
+package engines
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/tests/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// A scene is a program that does something, and the words for command lines.
+type scene struct {
+	load  []string
+	words map[string]string
+	// spread says that the program needs two CPUs; else it stays on one.
+	spread bool
+}
+
+// scenes make the scenes of this machine. They skip what it cannot show.
+var scenes = map[string]func(t *testing.T) scene{
+	"own": func(t *testing.T) scene {
+		return scene{load: []string{"-getppid", "300", "-fail", "20", "-sleep", "20", "-switch", "50", "-fault", "100", "-copy", "30",
+			"-futex", "30", "-signal", "10", "-exec", "3", "-write", "4", "-file", filepath.Join(t.TempDir(), "file")}}
+	},
+	"spin": func(*testing.T) scene { return scene{load: []string{"-spin", "300", "-fail", "60000"}} },
+	"move": func(t *testing.T) scene {
+		testkit.Requires(t, testkit.CPU1)
+		return scene{load: []string{"-move", "20"}, spread: true}
+	},
+	"lock": func(t *testing.T) scene {
+		testkit.Requires(t, testkit.CPU1)
+		return scene{load: []string{"-contend", "20000"}, spread: true}
+	},
+	"disk": func(t *testing.T) scene {
+		disk, name := testkit.LoopDevice(t, "none")
+		var st unix.Stat_t
+		if err := unix.Stat(disk, &st); err != nil {
+			t.Fatal(err)
+		}
+		// As the kernel's tracepoints have it.
+		dev := uint64(unix.Major(st.Rdev))<<20 | uint64(unix.Minor(st.Rdev))
+		return scene{load: []string{"-read", "60", "-disk", disk}, words: map[string]string{"disk": name, "dev": fmt.Sprint(dev)}}
+	},
+	"ext4": func(t *testing.T) scene {
+		dir := t.TempDir()
+		var st unix.Statfs_t
+		if err := unix.Statfs(dir, &st); err == nil && st.Type != unix.EXT4_SUPER_MAGIC {
+			err = fmt.Errorf("%s has another one", dir)
+		} else {
+			testkit.Requires(t, testkit.Optional("an ext4 file system", err))
+		}
+		return scene{load: []string{"-write", "4", "-file", filepath.Join(dir, "file")}}
+	},
+	"net": func(t *testing.T) scene {
+		port := freePort(t)
+		return scene{load: []string{"-connect", "5", "-port", port}, words: map[string]string{"port": port}}
+	},
+	"retry": func(t *testing.T) scene {
+		port := freePort(t)
+		return scene{load: []string{"-retry", "-port", port}, words: map[string]string{"port": port}}
+	},
+	"reclaim": func(t *testing.T) scene {
+		dir, knob, word := memoryCgroup(t)
+		return scene{load: []string{"-reclaim", "3", "-file", filepath.Join(t.TempDir(), "file"), "-knob", filepath.Join(dir, knob), "-word", word},
+			words: map[string]string{"cgroup": dir}}
+	},
+}
+
+// inGuests are the scenes that tests/vm has.
+var inGuests = []string{"kvm", "kvmmmu"}
+
+// freePort is a port that nobody listened at a moment ago.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+}
+
+// memoryCgroup makes a cgroup, and says what has the kernel reclaim its pages.
+func memoryCgroup(t *testing.T) (dir, knob, word string) {
+	t.Helper()
+	for _, v := range []struct{ root, knob, word string }{
+		{"/sys/fs/cgroup", "memory.reclaim", "1M"},
+		{"/sys/fs/cgroup/memory", "memory.force_empty", "0"},
+	} {
+		dir := filepath.Join(v.root, "ppscript-test-"+strconv.Itoa(os.Getpid()))
+		if os.Mkdir(dir, 0o755) != nil {
+			continue
+		}
+		t.Cleanup(func() { os.Remove(dir) })
+		if _, err := os.Stat(filepath.Join(dir, v.knob)); err == nil {
+			return dir, v.knob, v.word
+		}
+	}
+	testkit.Requires(t, testkit.Optional("cgroups of memory", fmt.Errorf("none can be made below /sys/fs/cgroup")))
+	return "", "", ""
+}
+
+// tries is how often a comparison is made at most. Interrupts, and the machine's
+// other work, come between the two engines' looks at the clock now and then.
+const tries = 8
+
+// together is how many comparisons are made of one run of a scene; of events that
+// come in interrupts fewer.
+const together, interrupted = 8, 2
+
+// Both engines at the same time show the same of the same events.
+func TestEnginesAgree(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF, testkit.Taskset)...)
+	by := map[string][]*Comparison{}
+	p := newPlanner(t)
+	for i := range Comparisons {
+		c := &Comparisons[i]
+		// What does not fit any more, TestEachScriptIsCompared names.
+		if p.fits(t, c.Script, p.read(t, c.Script, c.Args, planWords), c.ByThread) != "" {
+			by[c.Scene] = append(by[c.Scene], c)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		if slices.Contains(inGuests, name) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			for _, list := range runs(by[name]) {
+				agree(t, name, list)
+			}
+		})
+	}
+}
+
+// runs are the comparisons that are made of one run of the scene each.
+func runs(list []*Comparison) (runs [][]*Comparison) {
+	most := map[bool]int{false: together, true: interrupted}
+	open := map[bool]int{} // the run that is not full, and 1
+	for _, c := range list {
+		at := open[c.Interrupts]
+		if at == 0 || c.Alone || len(runs[at-1]) == most[c.Interrupts] {
+			runs = append(runs, nil)
+			at = len(runs)
+		}
+		runs[at-1] = append(runs[at-1], c)
+		if !c.Alone {
+			open[c.Interrupts] = at
+		}
+	}
+	return runs
+}
+
+// agree makes comparisons, and those again that something came between.
+func agree(t *testing.T, name string, list []*Comparison) {
+	t.Helper()
+	for try := 1; len(list) > 0; try++ {
+		var again []*Comparison
+		for i, o := range show(t, name, list) {
+			if o.Rows == 0 {
+				o.differ("there is nothing to compare")
+			}
+			switch wrong := strings.Join(o.Wrong, "\n"); {
+			case wrong == "":
+			case try < tries:
+				t.Logf("%s: again, %d events were lost: %s", list[i], o.Lost, wrong)
+				again = append(again, list[i])
+			default:
+				t.Errorf("%s: %d events were lost: %s", list[i], o.Lost, wrong)
+			}
+		}
+		list = again
+	}
+}
+
+// show runs both engines of each comparison beside one run of a scene.
+func show(t *testing.T, name string, list []*Comparison) (results []*Outcome) {
+	t.Helper()
+	s := scenes[name](t)
+	words := map[string]string{"name": fmt.Sprintf("w%d", os.Getpid()), "dir": t.TempDir()}
+	maps.Copy(words, s.words)
+	l := testkit.StartTarget(t, append(s.load, "-comm", words["name"])...)
+	if !s.spread {
+		l.OnOneCPU()
+	}
+	if dir := words["cgroup"]; dir != "" {
+		if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(l.PID())), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var tracers []*testkit.Process
+	for _, c := range list {
+		for _, engine := range []string{"bpf", "perf"} {
+			words["engine"] = engine
+			args := append([]string{testkit.PPScript(t)}, c.Command(words)...)
+			args = append(args, "--engine", engine, "--format", "json", "-v")
+			if c.ByThread {
+				args = append(args, "-p", strconv.Itoa(l.PID()))
+			}
+			tracers = append(tracers, testkit.Start(t, inRepository(args)...))
+		}
+	}
+	for _, p := range tracers {
+		p.WaitStderr(" open event")
+	}
+	l.Do()
+	for _, p := range tracers {
+		p.Signal(unix.SIGINT)
+	}
+	for i, c := range list {
+		kernel, native := tracers[2*i].Wait().Want(t, 0), tracers[2*i+1].Wait().Want(t, 0)
+		results = append(results, c.Compare(t, words, kernel.Stdout, native.Stdout))
+	}
+	l.End()
+	return results
+}
+
+// inRepository makes the path of a script one from here.
+func inRepository(args []string) []string {
+	if strings.HasPrefix(args[1], "scripts/") {
+		args[1] = filepath.Join(repository, args[1])
+	}
+	return args
+}

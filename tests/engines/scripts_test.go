@@ -1,0 +1,357 @@
+package engines
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"ppscript/builtins/all"
+	"ppscript/builtins/pipeline"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/script"
+	"ppscript/runtime/session"
+	"ppscript/runtime/symbol"
+	"ppscript/stdlib"
+	"ppscript/tests/testkit"
+)
+
+// This file asks the planner about every script with each of its options.
+
+// repository is the root of the tree, from here.
+const repository = "../.."
+
+// A planner tells what the planner makes of scripts; it opens nothing.
+type planner struct {
+	host    *script.Host
+	modules map[string]*script.Module
+}
+
+func newPlanner(t *testing.T) *planner {
+	t.Helper()
+	reg, err := all.Registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := script.NewHost(script.HostOptions{Predeclared: reg.Predeclared(), Stdlib: stdlib.FS(), Print: func(string) {}})
+	return &planner{host, map[string]*script.Module{}}
+}
+
+// scripts are the names of all that come along: profilers, and files of scripts/
+// by their path.
+func scripts(t *testing.T) []string {
+	t.Helper()
+	list := stdlib.Names()
+	err := filepath.WalkDir(filepath.Join(repository, "scripts"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(repository, path)
+		if strings.HasSuffix(name, ".star") && !strings.HasSuffix(name, "_test.star") && !strings.HasPrefix(name, "scripts/lib/") {
+			list = append(list, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func (p *planner) load(t *testing.T, name string) *script.Module {
+	t.Helper()
+	if m := p.modules[name]; m != nil {
+		return m
+	}
+	file := filepath.Join(repository, name)
+	if profiler, ok := stdlib.Find(name); ok {
+		file = "@stdlib//" + profiler
+	}
+	m, err := p.host.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Options == nil {
+		m.Options = &script.OptionSet{}
+	}
+	p.modules[name] = m
+	return m
+}
+
+// A choice is what a command line says: options by name, then arguments.
+type choice struct {
+	given map[string][]string
+	words []string
+}
+
+// read reads the arguments of a Comparison.
+func (p *planner) read(t *testing.T, name, args string, words map[string]string) choice {
+	t.Helper()
+	c := choice{given: map[string][]string{}}
+	set := p.load(t, name).Options
+	for _, a := range strings.Fields(args) {
+		flag, value, valued := strings.Cut(Words(a, words), "=")
+		if !strings.HasPrefix(flag, "-") {
+			c.words = append(c.words, Words(a, words))
+			continue
+		}
+		o, ok := set.Find(strings.TrimLeft(flag, "-"))
+		switch {
+		case !ok && slices.Contains(common, flag):
+			continue
+		case !ok:
+			t.Fatalf("%s: no option %s", name, flag)
+		case !valued && o.Type == script.OptFlag:
+			value = "true"
+		case !valued:
+			value = o.Alone
+		}
+		c.given[o.Name] = append(c.given[o.Name], value)
+	}
+	return c
+}
+
+// common are the options of all scripts that comparisons use.
+var common = []string{"--inherit", "-i", "-C"}
+
+// with is c with more options.
+func (c choice) with(more ...option) choice {
+	given := maps.Clone(c.given)
+	for _, o := range more {
+		given[o.name] = []string{o.value}
+	}
+	return choice{given, c.words}
+}
+
+// fits says how a script runs under --engine bpf: "whole" inside the kernel, of
+// records that programs "send", "" not at all; also if no engine runs it.
+func (p *planner) fits(t *testing.T, name string, c choice, byThread bool) string {
+	t.Helper()
+	m := p.load(t, name)
+	p.host.SetByThread(byThread)
+	values, err := m.Options.Values(c.given, c.words)
+	if err != nil {
+		return ""
+	}
+	v, err := p.host.Run(m, values)
+	if err != nil {
+		return ""
+	}
+	reports, err := pipeline.Reports(v, false)
+	if err != nil {
+		return ""
+	}
+	cfg := session.Config{Reports: reports, Services: &expr.Services{Ksym: symbol.NewKernel("").Text}}
+	if byThread {
+		cfg.Target = perf.Target{PIDs: []int{os.Getpid()}}
+	}
+	var text bytes.Buffer
+	cfg.Options.Engine = "bpf"
+	if session.Explain(cfg, &text) != nil {
+		return ""
+	}
+	how := ""
+	switch s := text.String(); {
+	case strings.Contains(s, "\nengine          bpf: "):
+		how = "whole"
+	case strings.Contains(s, "\ncompact records since "):
+		how = "sent"
+	}
+	cfg.Options.Engine = "perf"
+	if how != "" && session.Explain(cfg, &text) != nil {
+		return "" // only programs can
+	}
+	return how
+}
+
+// An option is one with a value.
+type option struct{ name, value string }
+
+func (o option) String() string { return "--" + o.name + "=" + o.value }
+
+// required are the options without which scripts do not run. More than one command
+// line is here where options fit only together, and are many.
+var required = map[string][]string{
+	"blktrace":     {"--device=loop0"},
+	"breakpoint":   {"0x1000/8:w"},
+	"event_lost":   {"--events=sched:sched_switch"},
+	"expr":         {"--events=sched:sched_switch prev_pid"},
+	"funccount":    {"--events=sched:sched_switch"},
+	"hrcount":      {"--events=sched:sched_switch"},
+	"hrtimer":      {"--events=sched:sched_switch --period=10ms"},
+	"kcore":        {"0x1000"},
+	"kmemleak":     {"--alloc=kmem:kmalloc//size=bytes_alloc/ --free=kmem:kfree"},
+	"kmemprof":     {"--events=kmem:kmalloc --events=kmem:kfree --key=ptr"},
+	"multi_trace":  {"--events=raw_syscalls:sys_enter --events=raw_syscalls:sys_exit --key=_tid"},
+	"nested_trace": {"--events=raw_syscalls:sys_enter,raw_syscalls:sys_exit --key=_tid"},
+	"num_dist":     {"--events=raw_syscalls:sys_exit//num=ret/"},
+	"profile":      {"", "--top=5 --event=cpu-clock", "--top=5 --event=cpu-clock --user-callchain=fp"},
+	"page_faults":  {"", "--top=5"},
+	"sql":          {"--events=sched:sched_switch --query=select{sp}1"},
+	"stat":         {"--events=sched:sched_switch"},
+	"top":          {"--events=raw_syscalls:sys_enter//key=id/", "--events=raw_syscalls:sys_enter//key=id/comm=_comm/"},
+	"trace":        {"--events=raw_syscalls:sys_enter"},
+
+	"scripts/cpu/funclatency.star":  {"libc malloc"},
+	"scripts/cpu/offcpu.star":       {"", "--stacks"},
+	"scripts/lock/contention.star":  {"", "--stacks"},
+	"scripts/cpu/killsnoop.star":    {""},
+	"scripts/sched/timehist.star":   {""},
+	"scripts/block/biolatency.star": {""},
+}
+
+// values are what options that are no flags and no choices are given, by their
+// name, or by script and name.
+var values = map[string]string{
+	"blktrace than": "1us", "call": "raw_syscalls:sys_enter//size=id/", "calls": "read", "detail": "samecpu", "device": "loop0", "event": "cpu-clock", "events": "sched:sched_switch",
+	"exclude_pid": "1", "filter": "", "freq": "99", "heatmap": "/nonexistent/x", "interval": "10s", "irq_off than": "1s", "key": "_tid", "kind": "cgroup",
+	"ldlat": "3", "lib": "libc", "lower": "1s", "max_stack": "10", "more": "sched:sched_switch", "name": "x*", "nr_running_max": "9", "nr_running_min": "1",
+	"num_dist than": "1", "of": "x*", "only": "x*", "only_than": "1us", "output2": "/nonexistent/x", "period": "20ms", "prio": "0-120", "profile than": "50",
+	"query": "select 1", "rows": "1000", "sched_policy": "0", "slot": "1s", "smt": "0,1", "state": "S", "than": "1us", "thresh": "1s", "threshold": "0", "top": "5", "trigger": "9",
+	"ldlat_loads than": "1", "ldlat_stores than": "1",
+}
+
+// optionsOf are the options that can be added to a choice, each with each value
+// that makes a difference.
+func (p *planner) optionsOf(t *testing.T, name string, c choice) (list []option) {
+	t.Helper()
+	for _, o := range p.load(t, name).Options.Options {
+		if o.Positional || c.given[o.Name] != nil {
+			continue
+		}
+		switch o.Type {
+		case script.OptFlag:
+			list = append(list, option{o.Name, "true"})
+		case script.OptChoice:
+			for _, v := range o.Choices {
+				list = append(list, option{o.Name, v})
+			}
+		default:
+			v, ok := values[name+" "+o.Name]
+			if !ok {
+				v, ok = values[o.Name]
+			}
+			if !ok {
+				v = map[script.OptionType]string{script.OptInt: "1", script.OptFloat: "1", script.OptDuration: "1ms", script.OptSize: "4k"}[o.Type]
+			}
+			list = append(list, option{o.Name, v})
+		}
+	}
+	return list
+}
+
+// mostNew is how many options may be new, that no comparison has yet.
+const mostNew = 60
+
+// A script that fits into the kernel is in a comparison, and so is each option with
+// which it does, but for a few that are named.
+func TestEachScriptIsCompared(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.BTF)...)
+	of := map[string][]*Comparison{}
+	for i := range Comparisons {
+		c := &Comparisons[i]
+		of[c.Script] = append(of[c.Script], c)
+	}
+	names := scripts(t)
+	for name := range of {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s: there is no such script", name)
+		}
+	}
+	var fitting, lacking atomic.Int64
+	t.Run("scripts", func(t *testing.T) {
+		for _, name := range names {
+			t.Run(strings.ReplaceAll(name, "/", ":"), func(t *testing.T) {
+				t.Parallel()
+				fit, lack := compared(t, name, of[name])
+				fitting.Add(fit)
+				lacking.Add(lack)
+			})
+		}
+	})
+	t.Logf("%d command lines fit, %d are compared, %d have an option that is not", fitting.Load(), len(Comparisons), lacking.Load())
+	if fitting.Load() < 150 || lacking.Load() > mostNew {
+		t.Errorf("got %d command lines that fit, and %d with options that are not compared; want most, and %d at most", fitting.Load(), lacking.Load(), mostNew)
+	}
+}
+
+// compared checks the comparisons of a script, and returns how many of its command
+// lines fit, and how many of its options no comparison has.
+func compared(t *testing.T, name string, list []*Comparison) (fitting, options int64) {
+	t.Helper()
+	p := newPlanner(t)
+	covered := map[string]bool{}
+	for _, c := range list {
+		said := p.read(t, name, c.Args, planWords)
+		how := p.fits(t, name, said, c.ByThread)
+		if how == "" {
+			t.Logf("%s: does not fit into the kernel any more, or does not run", c)
+			continue
+		}
+		covered[how] = true
+		for name, texts := range said.given {
+			for _, v := range texts {
+				covered[how+" "+option{name, v}.String()] = true
+				covered[how+" "+option{name, ""}.String()] = true
+			}
+		}
+	}
+	said := required[name]
+	if said == nil {
+		said = []string{""}
+	}
+	fits, lacking := map[string]string{}, map[string]string{}
+	for _, byThread := range []bool{false, true} {
+		for _, args := range said {
+			c := p.read(t, name, args, nil)
+			for _, o := range append([]option{{}}, p.optionsOf(t, name, c)...) {
+				more := c
+				if o.name != "" {
+					more = c.with(o)
+				}
+				key := p.fits(t, name, more, byThread)
+				if key == "" {
+					continue
+				}
+				fitting++
+				example := fmt.Sprintf("%s %s (by thread: %v)", args, o, byThread)
+				if o.name == "" && !covered[key] {
+					fits[key] = example
+				} else if o.name != "" {
+					if key += " " + o.compared(p.load(t, name)).String(); !covered[key] {
+						lacking[key] = example
+					}
+				}
+			}
+		}
+	}
+	if len(covered) == 0 {
+		for _, key := range slices.Sorted(maps.Keys(fits)) {
+			t.Errorf("fits (%s), and is in no comparison: %s", key, fits[key])
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(lacking)) {
+		t.Logf("%s: no comparison has it, for example %s", key, lacking[key])
+	}
+	return fitting, int64(len(lacking))
+}
+
+// compared is o as comparisons must have it: with the value, if the script has a
+// list of them. How user stacks are found is the same for all scripts, and which
+// faults are sampled is so for programs.
+func (o option) compared(m *script.Module) option {
+	if d, ok := m.Options.Find(o.name); ok && d.Type == script.OptChoice && o.name != "user_callchain" && o.name != "event" {
+		return o
+	}
+	return option{o.name, map[bool]string{true: "true"}[o.value == "true"]}
+}
+
+// planWords are words of scenes that are good enough for a plan.
+var planWords = map[string]string{"disk": "loop0", "dev": "1792", "name": "x", "port": "1", "pid": "1"}
