@@ -8,6 +8,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -124,14 +125,19 @@ func (k check) failure(output, dir string) string {
 	return ""
 }
 
-// inOrder reports that the words come one after the other in line.
+// inOrder reports that the words come one after the other in line; ~ begins a
+// regular expression.
 func inOrder(line string, words []string) bool {
 	for _, w := range words {
-		i := strings.Index(line, w)
-		if i < 0 {
+		pattern, ok := strings.CutPrefix(w, "~")
+		if !ok {
+			pattern = regexp.QuoteMeta(w)
+		}
+		at := regexp.MustCompile(pattern).FindStringIndex(line)
+		if at == nil {
 			return false
 		}
-		line = line[i+len(w):]
+		line = line[at[1]:]
 	}
 	return true
 }
