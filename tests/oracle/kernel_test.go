@@ -18,12 +18,25 @@ import (
 )
 
 // A program on a tracepoint can hide its hits from every other user of the
-// machine. Ours do not, whatever they select: perf stat sees all.
+// machine. Ours do not, whatever they select: perf stat and perf record see all.
 func TestProgramsHideNothing(t *testing.T) {
 	live(t, testkit.Perf, testkit.AMD64)
-	const calls = 3000
-	l := testkit.StartTarget(t, "-getppid", fmt.Sprint(calls), "-switch", "500")
+	const calls, faults = 3000, 200
+	l := testkit.StartTarget(t, "-getppid", fmt.Sprint(calls), "-switch", "500", "-fault", fmt.Sprint(faults))
 	var ours []*testkit.Process
+	fold := filepath.Join(t.TempDir(), "fold.star")
+	if err := os.WriteFile(fold, []byte(`
+def step(s, e):
+    s.n += 1
+    if s.n > 1 << 40:
+        emit(n = s.n)
+
+def main(o):
+    return [tracepoint(e).where("_tid").fold("_tid", {"n": 0}, step).by("n").count() for e in ("sched:sched_switch", "syscalls:sys_enter_getppid")]
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ours = append(ours, attach(t, l, "--engine", "bpf", fold))
 	for _, program := range []string{
 		`tracepoint("raw_syscalls:sys_enter").where("id == 9999").count()`,
 		`tracepoint("syscalls:sys_enter_getppid").where("__syscall_nr == 9999").count()`,
@@ -33,6 +46,7 @@ func TestProgramsHideNothing(t *testing.T) {
 		`tracepoint("sched:sched_switch").stack().stacks()`,
 		`tracepoint("syscalls:sys_enter_getppid").stack(kernel = False).by("stack").count()`,
 		`sample(freq = 997, event = "cpu-clock").stack().stacks()`,
+		`software("page-faults").where("_pid == 0").by("comm").count()`,
 		`tracepoint("sched:sched_switch").where("traced(next_pid) && next_prio > 1000").count()`,
 		// Programs that send events.
 		`tracepoint("raw_syscalls:sys_exit").where("id * 2 == 19998").agg(x = agg.last("ret"))`,
@@ -41,22 +55,41 @@ func TestProgramsHideNothing(t *testing.T) {
 	} {
 		ours = append(ours, attach(t, l, "--engine", "bpf", "-c", program))
 	}
-	ours = append(ours, attach(t, l, "-c", `sample(freq = 997, event = "cpu-clock").where("nr_running > 100000").log()`))
+	for _, source := range []string{`sample(freq = 997, event = "cpu-clock")`, `software("page-faults")`} {
+		ours = append(ours, attach(t, l, "-c", source+`.where("nr_running > 100000").log()`))
+	}
+	recorded := attachPerf(t, l, "record", "-q", "-m", "1024", "-e", "syscalls:sys_enter_getppid", "-e", "sched:sched_switch")
+	// By itself: events that perf tells apart by an id have that of whoever
+	// is first to look at a fault, without programs too.
+	faulty := attachPerf(t, l, "record", "-q", "-c", "1", "-e", "page-faults")
 	quiet := attachPerf(t, l, "stat", "-x,", "-e", "syscalls:sys_enter_getppid", "-e", "sched:sched_switch")
 	native := attach(t, l, "--engine", "perf", "--format", "json", "-c", `tracepoint("sched:sched_switch").count()`)
 	l.Do()
 	counts := perfCounts(t, quiet.end())
+	lines := map[string]int64{}
+	for _, file := range []string{recorded.end(), faulty.end()} {
+		for line := range strings.Lines(testkit.Run(t, "perf", "script", "-i", file, "-F", "comm,event").Want(t, 0).Stdout) {
+			words := strings.Fields(line)
+			lines[strings.TrimSuffix(words[len(words)-1], ":")]++
+		}
+	}
 	switches := last(t, native.Stop().Want(t, 0).Stdout).Rows[0].Int(t, "count")
 	for _, p := range ours {
 		p.Stop().Want(t, 0)
 	}
 	l.End()
-	if counts["syscalls:sys_enter_getppid"] != calls {
-		t.Errorf("perf stat: got %d calls, want %d", counts["syscalls:sys_enter_getppid"], calls)
+	if n := counts["syscalls:sys_enter_getppid"]; n != calls || lines["syscalls:sys_enter_getppid"] != calls {
+		t.Errorf("perf stat: got %d calls, perf record %d, want %d", n, lines["syscalls:sys_enter_getppid"], calls)
+	}
+	if n := lines["page-faults"]; n < faults {
+		t.Errorf("perf record: got %d page faults, want %d at least", n, faults)
 	}
 	// The two are not attached at the same moment.
 	if s := counts["sched:sched_switch"]; s < 1000 || s-switches > 20 || switches-s > 20 {
 		t.Errorf("perf stat: got %d switches, want the %d of our native tier", s, switches)
+	}
+	if s := lines["sched:sched_switch"]; s < 1000 || s-switches > 20 || switches-s > 20 {
+		t.Errorf("perf record: got %d switches, want the %d of our native tier", s, switches)
 	}
 }
 
