@@ -11,6 +11,17 @@
 // the load did, in switches and new processes each second. It says whether
 // both grew by more than a tenth from the second quarter of the time to the
 // last, on average; the exit status is 1 if that was so of one.
+//
+// Some grow for longer than a minute, up to a bound of which more is counted
+// as evicted or is read again:
+//
+//   - events that wait for a partner, as allocations do: a million, and 256 MiB
+//     (limit of join)
+//   - events of the recent past, as long as a pair waits: 64 MiB (limit of detail)
+//   - keys of an interval: a million
+//   - stacks with names, of a run without intervals: 262,144
+//   - functions of files 256 MiB, unwind tables 128 MiB: while others compile,
+//     there is a new program every second
 package main
 
 import (
