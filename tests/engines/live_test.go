@@ -39,7 +39,7 @@ var scenes = map[string]func(t *testing.T) scene{
 	},
 	"lock": func(t *testing.T) scene {
 		testkit.Requires(t, testkit.CPU1)
-		return scene{load: []string{"-contend", "20000"}, spread: true}
+		return scene{load: []string{"-contend", "100000"}, spread: true}
 	},
 	"disk": func(t *testing.T) scene {
 		disk, name := testkit.LoopDevice(t, "none")
