@@ -2,6 +2,7 @@ package host
 
 import (
 	b "ppscript/builtins"
+	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 
@@ -14,12 +15,12 @@ func userString() *b.Builtin {
 		Params: []b.Param{
 			{Name: "address", Type: b.Or(b.As(address, "int"), b.String), Required: true,
 				Doc: "a field of the event such as e.filename of syscalls:sys_enter_openat, or computed from its fields; a text is itself"},
-			{Name: "instead", Type: b.String, Doc: "what it is where no program can read it, under --engine perf and in recordings; none: that is an error"},
+			{Name: "instead", Type: b.String, Doc: "what it is where no program can read it, under --engine perf, in recordings and in functions that stay interpreted; none: that is an error"},
 		},
 		Returns: "string",
 		Result: "the bytes up to the NUL, as they were when the event happened: of more than 255 the first 252 and ...; empty for the address 0; " + event.UserTextFault +
 			" where nothing could be read. A page that is not in memory is such a case, since a program cannot wait for it: a constant of a program that has just begun, now and then",
-		Errors: "called outside per-event functions; no program runs, and there is no instead",
+		Errors: "called outside per-event functions, or in one that stays interpreted (name it with let() before); no program runs, and there is no instead",
 		Source: "bpf_probe_read_user_str, in a program in the kernel; Linux 5.10, root or CAP_BPF and CAP_PERFMON",
 		Cost:   "0.1 us of the observed thread; in a ring 16 bytes more than the text has",
 		Examples: []b.Example{
@@ -30,7 +31,14 @@ func userString() *b.Builtin {
 			if text, ok := c.Value("address").(starlark.String); ok {
 				return text, nil
 			}
-			return nil, outside(expr.UserText)
+			if zero, ok := c.Value("address").(starlark.Int); ok && zero.Sign() == 0 {
+				return starlark.String(""), nil
+			}
+			if c.Has("instead") {
+				return starlark.String(c.String("instead")), nil
+			}
+			return nil, diag.Errorf(diag.Run, expr.UserText, "", "only a function of the event that is compiled can ask for it").
+				WithHint("name it with let() before a function that stays interpreted: .let(file = \"user_string(filename)\")")
 		},
 	}
 }

@@ -18,8 +18,8 @@ import (
 // reads. It is all or nothing, since such events are attached to CPUs, whatever
 // the target is.
 //
-// It is done where it pays: for facts that only programs see, for predicates
-// that would let many events through, for a few fields of a large record. It is
+// It is done where it pays: for facts and texts that only programs see, for
+// predicates that would let many events through, for a few fields of a large record. It is
 // not done, unless asked for, where joins or folds keep state. And it is not done
 // where people see whole records, unless they ask for such a fact: the flags of a
 // record (interrupts, preemption) are not made yet when programs run.

@@ -63,3 +63,22 @@ func TestSyscallTraceShowsTexts(t *testing.T) {
 		}
 	}
 }
+
+// A pair has the text of its start: opensnoop's rows are the calls that are known.
+func TestOpensnoopIsKnown(t *testing.T) {
+	live(t, testkit.AMD64)
+	name := fmt.Sprintf("/no/such/%d", os.Getpid())
+	out := testkit.Run(t, testkit.PPScript(t), "../../scripts/block/opensnoop.star", "--failed", "--name", name, "--format", "json", "--",
+		testkit.Load(t), "-fail", strconv.Itoa(fails), "-name", name).Want(t, 0)
+	rows := 0
+	for _, table := range testkit.Tables(t, out.Stdout) {
+		for _, r := range table.Rows {
+			if rows++; r.Text(t, "file") != name || r.Int(t, "failed") != fails || !strings.HasPrefix(r.Text(t, "comm"), "load-") {
+				t.Errorf("got %v, want %d failed calls of %s", r, fails, name)
+			}
+		}
+	}
+	if rows != 1 {
+		t.Errorf("got %d rows, want 1:\n%s", rows, out.Stdout)
+	}
+}
