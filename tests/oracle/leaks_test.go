@@ -43,10 +43,20 @@ func TestUserLeaksAreFound(t *testing.T) {
 		t.Helper()
 		args := append([]string{testkit.PPScript(t), "kmemleak", "-m", "4096", "--format", "json", "-g", "--user-callchain=dwarf", "--no-kernel-callchain",
 			"--alloc", fmt.Sprintf(`uretprobe:malloc@"%s"//ptr=retval/`, libc[0]), "--free", fmt.Sprintf(`uprobe:free@"%s"//ptr=arg1/`, libc[0])}, more...)
-		out := testkit.Run(t, append(append(args, "--"), command...)...).Want(t, 0)
-		if got := leaksOf(t, out.Stdout, ""); got != want {
-			t.Errorf("got leaks %s, want %s", got, want)
-		}
+		// All programs' calls go through the rings, with their stacks: on a busy
+		// machine some are lost, and nothing is measured across that.
+		testkit.Again(t, func() []string {
+			out := testkit.Run(t, append(append(args[:len(args):len(args)], "--"), command...)...).Want(t, 0)
+			got := leaksOf(t, out.Stdout, "")
+			loss := last(t, out.Stdout).Loss
+			switch {
+			case got == want:
+				return nil
+			case loss["lost"] == 0:
+				t.Errorf("got leaks %s, want %s; losses %v", got, want, loss)
+			}
+			return []string{fmt.Sprintf("got leaks %s, want %s; losses %v", got, want, loss)}
+		})
 	}
 	f("leaky of main: 10 objects, 0 bytes\n")
 	// leaky(1000), leaky(1005), ..., leaky(1045)

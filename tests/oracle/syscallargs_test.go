@@ -83,7 +83,7 @@ func (b *begun) sameEnd(t *testing.T, ms, returned string) bool {
 	value, more, _ := strings.Cut(returned, " ")
 	if value == "-1" && b.ret < 0 {
 		name, _, _ := strings.Cut(more, " ")
-		return b.err == name || b.err == "" && name == "(unknown)"
+		return b.err == name || b.ret <= -512 && name == "(unknown)"
 	}
 	if value == "" || word.MatchString(value) {
 		return b.ret >= 0 && b.err == ""
