@@ -128,7 +128,7 @@ func kallsyms(t *testing.T) func(uint64) (string, uint64, uint64, bool) {
 	defer f.Close()
 	type sym struct {
 		addr uint64
-		name string
+		name string // "" of data where the kernel names functions only
 	}
 	var syms []sym
 	for lines := bufio.NewScanner(f); lines.Scan(); {
@@ -138,6 +138,9 @@ func kallsyms(t *testing.T) func(uint64) (string, uint64, uint64, bool) {
 		}
 		addr, _ := strconv.ParseUint(w[0], 16, 64)
 		name := w[2]
+		if name == "__start_rodata" {
+			name = ""
+		}
 		if len(w) > 3 {
 			name += " " + w[3]
 		}
@@ -160,7 +163,7 @@ func kallsyms(t *testing.T) func(uint64) (string, uint64, uint64, bool) {
 		for at > 0 && syms[at-1].addr == syms[at].addr {
 			at-- // of aliases the first one counts
 		}
-		return syms[at].name, addr - syms[at].addr, syms[next].addr - syms[at].addr, true
+		return syms[at].name, addr - syms[at].addr, syms[next].addr - syms[at].addr, syms[at].name != ""
 	}
 }
 
