@@ -36,6 +36,7 @@ type screen struct {
 
 	mu     sync.Mutex // of what follows; keys, signals and the session draw
 	view   render.ScreenView
+	turned bool // the direction of the sort
 	table  *result.Table
 	frame  []byte
 	said   []string // to be told at the end
@@ -144,6 +145,7 @@ func (s *screen) redraw() {
 
 // paint writes the frame at once, behind what is in the buffer.
 func (s *screen) paint() {
+	s.direct()
 	s.frame = s.draw.Frame(s.frame, s.table, &s.view)
 	s.write(s.frame)
 }
@@ -176,6 +178,8 @@ func (s *screen) last(t *result.Table) error {
 	if len(t.Rows) == 0 && s.table != nil {
 		t = s.table
 	}
+	s.table = t
+	s.direct()
 	if s.view.Sort != "" {
 		// A column that is gone leaves the order as it is.
 		_ = t.Sort(s.view.Sort, s.view.Reverse)
@@ -313,7 +317,7 @@ func (s *screen) obey(key string) {
 	case "p", " ":
 		v.Paused = !v.Paused
 	case "r":
-		v.Reverse = !v.Reverse
+		s.turned = !s.turned
 	case ">", ".", "\x1b[C", "\x1bOC":
 		s.sortBy(1)
 	case "<", ",", "\x1b[D", "\x1bOD":
@@ -336,15 +340,25 @@ func (s *screen) obey(key string) {
 }
 
 // sortBy goes on to the next column, or back. In front of the first one is the
-// order that the script gave. Numbers begin with the largest.
+// order that the script gave.
 func (s *screen) sortBy(step int) {
 	if s.table == nil {
 		return
 	}
 	names := append([]string{""}, s.table.Names()...)
 	i := (slices.Index(names, s.view.Sort) + step + len(names)) % len(names)
-	s.view.Sort, s.view.From = names[i], 0
-	s.view.Reverse = i > 0 && slices.ContainsFunc(s.table.Rows, func(row []event.Value) bool { return i-1 < len(row) && row[i-1].Numeric() })
+	s.view.Sort, s.view.From, s.turned = names[i], 0, false
+}
+
+// direct settles the direction: numbers begin with the largest. Only rows tell
+// that it is numbers, which an interval may lack.
+func (s *screen) direct() {
+	numbers := false
+	if s.table != nil && s.view.Sort != "" {
+		i := slices.Index(s.table.Names(), s.view.Sort)
+		numbers = i >= 0 && slices.ContainsFunc(s.table.Rows, func(row []event.Value) bool { return i < len(row) && row[i].Numeric() })
+	}
+	s.view.Reverse = numbers != s.turned
 }
 
 // suspend stops the process as Ctrl-Z does elsewhere. All threads stop some time

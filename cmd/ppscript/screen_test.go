@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"ppscript/runtime/event"
 	"ppscript/runtime/render"
+	"ppscript/runtime/result"
 	"ppscript/tests/testkit"
 
 	"golang.org/x/sys/unix"
@@ -214,6 +216,29 @@ func TestTopOnPipe(t *testing.T) {
 	if strings.ContainsAny(text, "\x1b\r") {
 		t.Errorf("got %q, want no sequences", text)
 	}
+}
+
+// Numbers begin with the largest, also if the interval in which the key came had
+// no rows.
+func TestSortOfAnEmptyInterval(t *testing.T) {
+	columns := []result.Column{{Name: "id"}, {Name: "comm"}}
+	s := &screen{table: &result.Table{Columns: columns}}
+	row := &result.Table{Columns: columns, Rows: [][]event.Value{{event.IntOf(1), event.StrOf("a")}}}
+	f := func(key string, table *result.Table, sort string, reverse bool) {
+		t.Helper()
+		s.obey(key)
+		s.table = table
+		if s.direct(); s.view.Sort != sort || s.view.Reverse != reverse {
+			t.Errorf("%q: got sort %q, reverse %v, want %q, %v", key, s.view.Sort, s.view.Reverse, sort, reverse)
+		}
+	}
+	f(">", row, "id", true)
+	f("r", row, "id", false)
+	f(">", row, "comm", false)
+	f("r", row, "comm", true)
+	f("<", row, "id", true)
+	f("<", row, "", false)
+	f("r", row, "", true)
 }
 
 func TestKeys(t *testing.T) {
