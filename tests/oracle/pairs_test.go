@@ -41,7 +41,7 @@ func TestIrqOffEqualsPerfScript(t *testing.T) {
 func TestNestedTraceEqualsPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
 	file, _ := perfRecord(t, "-a", "-e", "irq:softirq_entry,irq:softirq_exit", "--",
-		testkit.Load(t), "-sleep", "100", "-spin", "20")
+		testkit.Load(t), "-sleep", "100", "-spin", "200")
 	calls, total, longest := int64(0), int64(0), int64(0)
 	began := map[int]int64{}
 	for _, l := range perfScript(t, file) {
@@ -56,7 +56,7 @@ func TestNestedTraceEqualsPerfScript(t *testing.T) {
 	}
 	out := testkit.Run(t, testkit.PPScript(t), "nested-trace", "--input", file, "-e", "irq:softirq_entry,irq:softirq_exit", "--format", "json").Want(t, 0)
 	rows := last(t, out.Stdout).Rows
-	if len(rows) != 1 || rows[0].Int(t, "calls") != calls || rows[0].Int(t, "total") != total || rows[0].Int(t, "max") != longest || calls < 10 {
+	if len(rows) != 1 || rows[0].Int(t, "calls") != calls || rows[0].Int(t, "total") != total || rows[0].Int(t, "max") != longest || calls < 3 {
 		t.Errorf("got %v, want %d softirqs, %d ns, at most %d", rows, calls, total, longest)
 	}
 }
