@@ -34,6 +34,11 @@ type Comparison struct {
 	// run that interrupts another one, and keeps such an event from perf too: so
 	// few look at the same time.
 	Interrupts bool
+	// Wakes says that it is about threads that wake up. While perf wakes the
+	// readers of its rings it gets no events that this makes, more or fewer of
+	// them as machines have it: what is counted may differ by missed, and times
+	// are compared where as many events were.
+	Wakes bool
 	// Alone says that nobody else may take stacks there: the kernel gives all who
 	// look at a page fault the stack that the first one asked for.
 	Alone bool

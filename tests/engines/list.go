@@ -41,7 +41,7 @@ var Comparisons = []Comparison{
 	{Script: "multi_trace", Args: calls + " --impl=syscalls", Scene: "own", ByThread: true},
 	{Script: "multi_trace", Args: calls + " --impl=pair", Scene: "own", ByThread: true},
 	{Script: "multi_trace", Args: calls + heat, Scene: "own", ByThread: true},
-	{Script: "multi_trace", Args: "--events=sched:sched_wakeup//key=pid/ --events=sched:sched_switch//key=next_pid/", Scene: "own", ByThread: true, Interrupts: true},
+	{Script: "multi_trace", Args: "--events=sched:sched_wakeup//key=pid/ --events=sched:sched_switch//key=next_pid/", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 
 	{Script: "nested_trace", Args: both + " --key=_tid", Scene: "own", ByThread: true},
 	{Script: "nested_trace", Args: both + " --key=_tid --impl=call-delay" + heat, Scene: "own", ByThread: true},
@@ -53,7 +53,7 @@ var Comparisons = []Comparison{
 	{Script: "num_dist", Args: exit + "//num=ret/" + heat, Scene: "own", ByThread: true},
 
 	{Script: "oncpu", Args: "--per-cpu --detail --smt=0,1 --interval=60s", Scene: "own", ByThread: true},
-	{Script: "oncpu", Args: "--only-comm --interval=60s", Scene: "own", ByThread: true, Interrupts: true},
+	{Script: "oncpu", Args: "--only-comm --interval=60s", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 	{Script: "oncpu", Args: "--only-comm --prio=0-139 --interval=60s", Scene: "own", Mine: own},
 	{Script: "oncpu", Args: "--filter=next_prio>=0 --interval=60s", Scene: "own", Mine: own},
 
@@ -64,14 +64,14 @@ var Comparisons = []Comparison{
 	{Script: "profile", Args: "--top=100000 --event=cpu-clock --freq=499 -g --user-callchain=fp --no-kernel-callchain --max-stack=20 --exclude-kernel --exclude-guest --exclude-pid=1", Scene: "spin", ByThread: true, Sampled: true},
 	{Script: "profile", Args: "--top=100000 --event=cpu-clock --freq=499 --no-user-callchain --kernel-callchain --exclude-user --exclude-host", Scene: "spin", ByThread: true, Sampled: true},
 
-	{Script: "rundelay", Args: "--perins", Scene: "own", ByThread: true, Interrupts: true},
-	{Script: "rundelay", Args: "--filter={name}-* --key=_tid" + callchains, Scene: "own", Interrupts: true},
-	{Script: "rundelay", Args: heat, Scene: "own", ByThread: true, Interrupts: true},
+	{Script: "rundelay", Args: "--perins", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
+	{Script: "rundelay", Args: "--filter={name}-* --key=_tid" + callchains, Scene: "own", Wakes: true, Interrupts: true},
+	{Script: "rundelay", Args: heat, Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 
-	{Script: "sched_latency", Args: "", Scene: "own", ByThread: true, Interrupts: true},
+	{Script: "sched_latency", Args: "", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 	{Script: "sched_map", Args: "--comms --only={name}-* --interval=60s", Scene: "own", Mine: own, Ignore: []string{"time"}},
 	{Script: "sched_migrate", Args: `--filter=comm~"{name}-*"` + callchains, Scene: "move"},
-	{Script: "sched_timehist", Args: "--summary --filter={name}-*", Scene: "own", ByThread: true, Interrupts: true},
+	{Script: "sched_timehist", Args: "--summary --filter={name}-*", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 
 	// Only programs can read the texts of a call.
 	{Script: "syscall_trace", Args: "--failed", Scene: "own", ByThread: true, Ignore: []string{"call"}},
@@ -79,9 +79,9 @@ var Comparisons = []Comparison{
 	{Script: "syscalls", Args: "--key=_tid", Scene: "own", ByThread: true},
 	{Script: "syscalls", Args: heat, Scene: "own", ByThread: true},
 
-	{Script: "task_state", Args: "--perins --filter={name}-*" + callchains, Scene: "own", ByThread: true, Interrupts: true},
-	{Script: "task_state", Args: "--interruptible --uninterruptible", Scene: "own", ByThread: true, Interrupts: true},
-	{Script: "task_state", Args: "--no-interruptible", Scene: "own", ByThread: true, Interrupts: true},
+	{Script: "task_state", Args: "--perins --filter={name}-*" + callchains, Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
+	{Script: "task_state", Args: "--interruptible --uninterruptible", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
+	{Script: "task_state", Args: "--no-interruptible", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 
 	{Script: "top", Args: enter + "//key=id/ --interval=60s --key=_tid", Scene: "own", ByThread: true},
 	{Script: "top", Args: enter + "//key=id/comm=_comm/ --only-comm --interval=60s", Scene: "own", ByThread: true},
@@ -112,11 +112,11 @@ var Comparisons = []Comparison{
 	{Script: "scripts/net/tcplife.star", Args: "--rows=1000", Scene: "net", ByThread: true, Interrupts: true},
 	{Script: "scripts/net/tcpretrans.star", Args: "", Scene: "retry", Mine: map[string]string{"port": "{port}"}, Interrupts: true},
 	{Script: "scripts/sched/map.star", Args: "--slot=1s", Scene: "own", Mine: own, Ignore: []string{"slot"}},
-	{Script: "scripts/sched/runqlat.star", Args: "--by=none --name={name}-*", Scene: "own", Interrupts: true},
-	{Script: "scripts/sched/runqlat.star", Args: "--by=comm", Scene: "own", Mine: own, Interrupts: true},
-	{Script: "scripts/sched/runqlat.star", Args: "--by=cpu --name={name}-*", Scene: "own", Interrupts: true},
-	{Script: "scripts/sched/timehist.star", Args: "--rows=1000", Scene: "own", Mine: own, Interrupts: true},
-	{Script: "scripts/sched/wakers.star", Args: "--of={name}-* --rows=1000", Scene: "own", Interrupts: true, Mine: map[string]string{"waker": "{name}-*"}},
+	{Script: "scripts/sched/runqlat.star", Args: "--by=none --name={name}-*", Scene: "own", Wakes: true, Interrupts: true},
+	{Script: "scripts/sched/runqlat.star", Args: "--by=comm", Scene: "own", Mine: own, Wakes: true, Interrupts: true},
+	{Script: "scripts/sched/runqlat.star", Args: "--by=cpu --name={name}-*", Scene: "own", Wakes: true, Interrupts: true},
+	{Script: "scripts/sched/timehist.star", Args: "--rows=1000", Scene: "own", Mine: own, Wakes: true, Interrupts: true},
+	{Script: "scripts/sched/wakers.star", Args: "--of={name}-* --rows=1000", Scene: "own", Wakes: true, Interrupts: true, Mine: map[string]string{"waker": "{name}-*"}},
 	{Script: "scripts/virt/exits.star", Args: "--vcpu", Scene: "kvm"},
-	{Script: "scripts/virt/vcpuwait.star", Args: "--name={name}-*", Scene: "own", Interrupts: true},
+	{Script: "scripts/virt/vcpuwait.star", Args: "--name={name}-*", Scene: "own", Wakes: true, Interrupts: true},
 }
