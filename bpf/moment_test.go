@@ -238,8 +238,8 @@ func TestNeedResched(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.SchedSetaffinity(0, &old)
-	for _, class := range []struct{ policy, priority uint32 }{{unix.SCHED_FIFO, 1}, {unix.SCHED_IDLE, 0}} {
-		tid, wake := sleeper(t, class.policy, class.priority)
+	measure := func(policy, priority uint32) (wrong []string) {
+		tid, wake := sleeper(t, policy, priority)
 		mine := fmt.Sprintf("pid == %d && ", tid)
 		table := &Table{Name: "count", Args: 1, Aggs: []agg.Agg{{Op: agg.Count}}}
 		flag := node(t, wakeup, "tif_need_resched")
@@ -264,11 +264,15 @@ func TestNeedResched(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := [2]uint64{counts[0].Value, counts[1].Value}
-		t.Logf("policy %d: %v wakeups without and with the flag", class.policy, got)
-		if got != want || got[0]+got[1] == 0 || class.policy == unix.SCHED_FIFO && got[1] == 0 {
-			t.Errorf("policy %d: got %v wakeups without and with the flag, want %v", class.policy, got, want)
+		t.Logf("policy %d: %v wakeups without and with the flag", policy, got)
+		// A thread that has not come to sleep yet is not woken.
+		if got != want || got[0]+got[1] == 0 || policy == unix.SCHED_FIFO && got[1] == 0 {
+			wrong = append(wrong, fmt.Sprintf("policy %d: got %v wakeups without and with the flag, want %v and some", policy, got, want))
 		}
+		return wrong
 	}
+	testkit.Again(t, func() []string { return measure(unix.SCHED_FIFO, 1) })
+	testkit.Again(t, func() []string { return measure(unix.SCHED_IDLE, 0) })
 }
 
 // sleeper starts a thread of a class on CPU 0; each call of wake wakes it and
