@@ -15,6 +15,15 @@ func (c *code) look(name string, key int16, found label) {
 	c.ifImm(asm.JNE, asm.R0, 0, found)
 }
 
+// get leaves the address of the value in R0; it jumps to missing if the map has
+// no such key.
+func (c *code) get(name string, key int16, missing label) {
+	c.mapPtr(asm.R1, name)
+	c.addr(asm.R2, key)
+	c.call(asm.FnMapLookupElem)
+	c.ifImm(asm.JEq, asm.R0, 0, missing)
+}
+
 // fresh gives a key that was not there the only value of an array, and looks
 // again. That another CPU makes it at the same time is no error.
 func (c *code) fresh(name, array string, key int16, found label) {

@@ -179,14 +179,6 @@ func (c *code) kernelFunction(id int) {
 	c.emit(asm.Instruction{OpCode: asm.OpCode(asm.JumpClass).SetJumpOp(asm.Call), Src: asm.PseudoKfuncCall, Constant: int64(id)})
 }
 
-// get leaves the address of a value in R0.
-func (c *code) get(name string, key int16, missing label) {
-	c.mapPtr(asm.R1, name)
-	c.addr(asm.R2, key)
-	c.call(asm.FnMapLookupElem)
-	c.ifImm(asm.JEq, asm.R0, 0, missing)
-}
-
 // buffers adds the maps that lead to the buffers. Their sizes are for who reads
 // them to say.
 func (i *Image) buffers() {

@@ -199,11 +199,8 @@ func (g *gen) scratch() {
 	mark := c.stack
 	k := c.alloc(8)
 	c.zero(k, 8)
-	c.mapPtr(asm.R1, g.image.scratchMap(g.index))
-	c.addr(asm.R2, k)
-	c.call(asm.FnMapLookupElem)
+	c.get(g.image.scratchMap(g.index), k, g.fail)
 	c.stack = mark
-	c.ifImm(asm.JEq, asm.R0, 0, g.fail)
 	c.emit(asm.Mov.Reg(asm.R7, asm.R0), asm.Add.Imm(asm.R7, perf.HeadSize))
 }
 

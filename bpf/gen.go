@@ -332,10 +332,7 @@ func (g *gen) count(stat int) {
 	skip := c.label()
 	k := c.alloc(8)
 	c.zero(k, 8)
-	c.mapPtr(asm.R1, g.statsMap())
-	c.addr(asm.R2, k)
-	c.call(asm.FnMapLookupElem)
-	c.ifImm(asm.JEq, asm.R0, 0, skip)
+	c.get(g.statsMap(), k, skip)
 	c.emit(asm.LoadMem(asm.R1, asm.R0, int16(8*stat), asm.DWord), asm.Add.Imm(asm.R1, 1),
 		asm.StoreMem(asm.R0, int16(8*stat), asm.R1, asm.DWord))
 	c.place(skip)

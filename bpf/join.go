@@ -212,10 +212,7 @@ func (g *gen) end(f *Feed, key, now int16, starting label) {
 		c.emit(asm.LoadMem(asm.R1, asm.R0, waitEvent, asm.DWord))
 		c.ifImm(asm.JEq, asm.R1, 0, alone)
 	} else {
-		c.mapPtr(asm.R1, j.mapName())
-		c.addr(asm.R2, key)
-		c.call(asm.FnMapLookupElem)
-		c.ifImm(asm.JEq, asm.R0, 0, alone)
+		c.get(j.mapName(), key, alone)
 	}
 	c.emit(asm.Mov.Reg(asm.R7, asm.R0))
 	// Who waits is copied first: another CPU uses the place as soon as it is
@@ -352,10 +349,7 @@ func (g *gen) runsOn(j *Join, none label) {
 	c := g.code
 	k := c.alloc(8)
 	c.store(k, asm.R0)
-	c.mapPtr(asm.R1, j.runningMap())
-	c.addr(asm.R2, k) // its lower half is the index
-	c.call(asm.FnMapLookupElem)
-	c.ifImm(asm.JEq, asm.R0, 0, none)
+	c.get(j.runningMap(), k, none) // the key's lower half is the index
 }
 
 // running notes who runs on this CPU from now on.

@@ -108,10 +108,7 @@ func (g *gen) stack(key int16, n expr.Node) {
 	mark := c.stack
 	index := c.alloc(8)
 	c.zero(index, 8)
-	c.mapPtr(asm.R1, g.chainMap())
-	c.addr(asm.R2, index)
-	c.call(asm.FnMapLookupElem)
-	g.failIf(asm.JEq, asm.R0, 0)
+	c.get(g.chainMap(), index, g.fail)
 	c.emit(asm.Mov.Reg(asm.R7, asm.R0), storeImm(asm.R7, chainTask, 0), storeImm(asm.R7, chainKernel, 0), storeImm(asm.R7, chainUser, 0),
 		storeImm(asm.R7, chainMax, int32(spec.Max)), asm.Mov.Imm(asm.R8, 0))
 	if spec.Kernel {

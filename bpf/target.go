@@ -108,10 +108,7 @@ func (g *gen) tasks(t *Target, exit label) {
 		mark := c.stack
 		k := c.alloc(8)
 		c.emit(asm.StoreMem(asm.R10, k, asm.R0, asm.Word))
-		c.mapPtr(asm.R1, pidsMap)
-		c.addr(asm.R2, k)
-		c.call(asm.FnMapLookupElem)
-		c.ifImm(asm.JEq, asm.R0, 0, exit)
+		c.get(pidsMap, k, exit)
 		c.place(in)
 		c.stack = mark
 		return

@@ -54,11 +54,8 @@ func (g *gen) traced() {
 		mark := c.stack
 		k := c.alloc(8)
 		c.store(k, asm.R0)
-		c.mapPtr(asm.R1, tracedMap)
-		c.addr(asm.R2, k)
-		c.call(asm.FnMapLookupElem)
+		c.get(tracedMap, k, no)
 		c.stack = mark
-		c.ifImm(asm.JEq, asm.R0, 0, no)
 	}
 	c.emit(asm.Mov.Imm(asm.R0, 1))
 	c.goTo(done)
@@ -87,10 +84,7 @@ func (im *Image) threads(host *Host, t *Target) {
 	c.newTask(child, at)
 	c.call(asm.FnGetCurrentPidTgid)
 	c.store(parent, asm.R0) // its lower half is the thread
-	c.mapPtr(asm.R1, tracedMap)
-	c.addr(asm.R2, parent)
-	c.call(asm.FnMapLookupElem)
-	c.ifImm(asm.JEq, asm.R0, 0, out)
+	c.get(tracedMap, parent, out)
 	if !t.Workload && !t.Follow {
 		c.emit(asm.LoadMem(asm.R0, asm.R6, 8, asm.DWord), asm.And.Imm(asm.R0, cloneThread))
 		if len(t.PIDs) == 0 {
