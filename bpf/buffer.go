@@ -96,35 +96,25 @@ func (g *gen) send(s *sent) {
 // that nobody has read pass the mark in R9, not for each record beyond it.
 func (g *gen) output(s *sent, lost label) {
 	c := g.code
-	total := c.alloc(8)
-	if s.length == 0 {
-		c.emit(storeImm(asm.R10, total, int32(s.size)))
-	} else {
-		c.load(asm.R1, s.length)
-		c.emit(asm.Add.Imm(asm.R1, int32(s.size)))
-		c.store(total, asm.R1)
-	}
 	quiet := c.label()
 	c.emit(asm.Mov.Reg(asm.R1, asm.R8), asm.Mov.Imm(asm.R2, ringAvailable))
 	c.call(asm.FnRingbufQuery)
+	if s.length == 0 {
+		c.addr(asm.R2, s.at)
+		c.emit(asm.Mov.Imm(asm.R3, int32(s.size)))
+	} else {
+		c.emit(asm.Mov.Reg(asm.R2, asm.R7), asm.Add.Imm(asm.R2, -perf.HeadSize))
+		c.load(asm.R3, s.length)
+		c.ifImm(asm.JGT, asm.R3, int32(s.most), lost) // the verifier wants to see it
+		c.emit(asm.Add.Imm(asm.R3, int32(s.size)))
+	}
 	c.emit(asm.Mov.Imm(asm.R4, ringNoWakeup), asm.LoadMem(asm.R1, asm.R9, sendWake, asm.DWord))
-	c.load(asm.R3, total)
 	c.ifReg(asm.JGE, asm.R0, asm.R1, quiet)
 	c.emit(asm.Add.Reg(asm.R0, asm.R3), asm.Add.Imm(asm.R0, ringHeader))
 	c.ifReg(asm.JLT, asm.R0, asm.R1, quiet)
 	c.emit(asm.Mov.Imm(asm.R4, ringForceWakeup))
 	c.place(quiet)
 	c.emit(asm.Mov.Reg(asm.R1, asm.R8))
-	if s.length != 0 {
-		c.emit(asm.Mov.Reg(asm.R2, asm.R7), asm.Add.Imm(asm.R2, -perf.HeadSize))
-	} else {
-		c.addr(asm.R2, s.at)
-	}
-	if s.length == 0 {
-		c.emit(asm.Mov.Imm(asm.R3, int32(s.size)))
-	} else {
-		c.ifImm(asm.JGT, asm.R3, int32(s.size+s.most), lost) // the verifier wants to see it
-	}
 	c.call(asm.FnRingbufOutput)
 }
 

@@ -14,8 +14,8 @@ import (
 )
 
 // This file sends compact records: what a program read of an event, through
-// the buffer of its CPU (buffer.go). What is computed here is only the filter; operators that
-// need the events themselves run in ppscript.
+// the buffer of its CPU (buffer.go). What is computed here is only the filter;
+// operators that need the events themselves run in ppscript.
 
 // A Record is what is sent of an event.
 type Record struct {

@@ -8,6 +8,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/perf"
 )
 
 // This file reads texts of the process: user_string(address). A program reads
@@ -17,10 +18,6 @@ import (
 
 // userRoom is the room for a text of the process, its NUL included.
 const userRoom = event.UserTextLimit + 1
-
-// textHead is what stands in front of a text behind a record; must match
-// textHead of package perf, which reads it.
-const textHead = 16
 
 // isUserText reports that n is a text of the process, which this program can
 // read: not one of the start of a pair, whose moment has passed.
@@ -103,7 +100,7 @@ func (r *Record) buffer() int {
 	if r.Whole {
 		n += wholeMost
 	}
-	return pad(n) + len(r.Texts)*(textHead+userRoom)
+	return pad(n) + len(r.Texts)*(perf.TextHead+userRoom)
 }
 
 // behind adds the texts to a record: R7 is where it is, R5 how long.
@@ -114,7 +111,7 @@ func (r *Record) buffer() int {
 func (g *gen) behind(r *Record) {
 	c := g.code
 	from, to := int16(r.texts), int16(r.texts+4)
-	most := int32(r.buffer() - textHead - userRoom)
+	most := int32(r.buffer() - perf.TextHead - userRoom)
 	c.emit(asm.Add.Imm(asm.R5, 7), asm.And.Imm(asm.R5, -8),
 		asm.StoreMem(asm.R7, from, asm.R5, asm.Word), asm.StoreMem(asm.R7, to, asm.R5, asm.Word))
 	for _, n := range r.Texts {
@@ -124,10 +121,10 @@ func (g *gen) behind(r *Record) {
 		c.emit(asm.LoadMem(asm.R1, asm.R7, to, asm.Word))
 		c.ifImm(asm.JGT, asm.R1, most, g.fail)
 		c.emit(asm.Mov.Reg(asm.R8, asm.R7), asm.Add.Reg(asm.R8, asm.R1), asm.StoreMem(asm.R8, 0, asm.R0, asm.DWord),
-			asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Reg(asm.R1, asm.R8), asm.Add.Imm(asm.R1, textHead))
-		g.readUser(asm.R8, textHead)
+			asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Reg(asm.R1, asm.R8), asm.Add.Imm(asm.R1, perf.TextHead))
+		g.readUser(asm.R8, perf.TextHead)
 		c.emit(asm.StoreMem(asm.R8, 8, asm.R0, asm.DWord), asm.LoadMem(asm.R1, asm.R7, to, asm.Word),
-			asm.Add.Reg(asm.R1, asm.R0), asm.Add.Imm(asm.R1, textHead+7), asm.And.Imm(asm.R1, -8), asm.StoreMem(asm.R7, to, asm.R1, asm.Word))
+			asm.Add.Reg(asm.R1, asm.R0), asm.Add.Imm(asm.R1, perf.TextHead+7), asm.And.Imm(asm.R1, -8), asm.StoreMem(asm.R7, to, asm.R1, asm.Word))
 		c.place(next)
 	}
 	c.emit(asm.LoadMem(asm.R5, asm.R7, to, asm.Word))

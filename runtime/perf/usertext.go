@@ -11,8 +11,8 @@ import (
 // bits each. A text is its address, how many bytes there are with the NUL, 64
 // bits each, and these bytes, filled up to 8.
 
-// textHead is how many bytes stand in front of a text.
-const textHead = 16
+// TextHead is how many bytes stand in front of a text.
+const TextHead = 16
 
 // textMembers are compactMembers of records with texts.
 type textMembers struct {
@@ -36,15 +36,15 @@ func (m *textMembers) Text(e *event.Event, addr uint64) (text []byte, ok bool) {
 	}
 	sent := e.Rec[HeadSize:]
 	from, to := textsIn(sent, m.fixedPart)
-	for from+textHead <= to {
+	for from+TextHead <= to {
 		n := binary.LittleEndian.Uint64(sent[from+8:])
-		if n == 0 || n > uint64(to-from-textHead) {
+		if n == 0 || n > uint64(to-from-TextHead) {
 			return nil, false
 		}
 		if binary.LittleEndian.Uint64(sent[from:]) == addr {
-			return sent[from+textHead : from+textHead+int(n)-1], true
+			return sent[from+TextHead : from+TextHead+int(n)-1], true
 		}
-		from += textHead + (int(n)+7)&^7
+		from += TextHead + (int(n)+7)&^7
 	}
 	return nil, false
 }

@@ -19,10 +19,11 @@ import (
 // the target is.
 //
 // It is done where it pays: for facts and texts that only programs see, for
-// predicates that would let many events through, for a few fields of a large record. It is
-// not done, unless asked for, where joins or folds keep state. And it is not done
-// where people see whole records, unless they ask for such a fact: the flags of a
-// record (interrupts, preemption) are not made yet when programs run.
+// predicates that would let many events through, for a few fields of a large
+// record. It is not done, unless asked for, where joins or folds keep state. And
+// it is not done where people see whole records, unless they ask for such a fact:
+// the flags of a record (interrupts, preemption) are not made yet when programs
+// run.
 
 // fewBytes of a record of fewOf bytes or more, on average, are worth a program.
 const (
