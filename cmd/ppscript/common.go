@@ -59,6 +59,7 @@ func commonFlags() []*flag {
 		{name: "pprof", metavar: "FILE", file: true, group: groupOutput, help: "write stacks to FILE for go tool pprof"},
 		{name: "time", metavar: "TIME", group: groupOutput, help: "wall, rel, mono or delta", choices: []string{"wall", "rel", "mono", "delta"}, deflt: "wall"},
 		{name: "color", metavar: "WHEN", group: groupOutput, help: "auto, always or never", choices: []string{"auto", "always", "never"}, deflt: "auto"},
+		{name: "include-self", group: groupOutput, help: "print and send also what is about ppscript itself"},
 		{name: "strict", group: groupOutput, help: "exit with 4 if events were lost"},
 		{name: "usage-self", metavar: "TIME", group: groupOutput, help: "report what ppscript costs every TIME (bare numbers are ms)"},
 
@@ -94,6 +95,7 @@ type common struct {
 	flameBase  string
 	pprof      string
 	render     render.Options
+	self       bool
 	strict     bool
 	usage      time.Duration
 	verbose    int
@@ -144,6 +146,7 @@ func readCommon(fs *flags, workload []string) (*common, error) {
 		r.fail(usagef("option", "--flame-base", "there is no picture").WithHint("add --flame-graph FILE.svg"))
 	}
 	c.render = render.Options{Format: r.choice("format"), Time: r.choice("time"), Color: r.choice("color")}
+	c.self = r.flag("include-self")
 	c.strict = r.flag("strict")
 	c.verbose, c.quiet = len(fs.texts("verbose")), len(fs.texts("quiet"))
 	c.orderNoted = len(fs.texts("order")) > 0

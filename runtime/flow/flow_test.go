@@ -99,16 +99,56 @@ func TestRouterLimitCountsWhatPasses(t *testing.T) {
 	}
 }
 
+// What only printers read is left out before it counts.
 func TestRouterSkipsOurselves(t *testing.T) {
-	st := streams(1)
+	st := streams(2)
+	var p, q tape
+	printer := &Others{Next: &p, PID: 42}
+	r := &Router{SkipPID: 42, Limit: 2}
+	r.Add(printer, []int{0, 1}, 2)
+	r.Add(&q, []int{1}, 2)
+	mine, other, counted := ev(st[0], 1, 0), ev(st[0], 2, 0), ev(st[1], 3, 0)
+	mine.PID, counted.PID = 42, 42
+	r.Events([]*event.Event{mine, other, counted})
+	if got := p.take() + ", " + q.take(); got != "0@2, 1@3" || r.Skipped != 1 || r.Samples != 2 {
+		t.Errorf("got %s with %d skipped of %d, want the other process's event, and ours where it is counted", got, r.Skipped, r.Samples)
+	}
+}
+
+func TestOthers(t *testing.T) {
+	st := streams(3)
 	var p tape
-	r := &Router{SkipPID: 42, Limit: 1}
-	r.Add(&p, []int{0}, 1)
-	mine, other := ev(st[0], 1, 0), ev(st[0], 2, 0)
-	mine.PID = 42
-	r.Events([]*event.Event{mine, other})
-	if got := p.take(); got != "0@2" || r.Skipped != 1 {
-		t.Errorf("got %s with %d skipped, want the other process's event only", got, r.Skipped)
+	o := &Others{Next: &p, PID: 42, About: []About{{}, {Whom: Thread, Slot: 1}, {Whom: Nobody}},
+		Own: func(_ *event.Event, tid int32) bool { return tid == 43 }}
+	by := func(pid int32, e *event.Event, start ...int32) *event.Event {
+		e.PID = pid
+		if len(start) > 0 {
+			e.Joint = &event.Joint{Start: &event.Event{PID: start[0]}, End: &event.Event{PID: pid}}
+		}
+		return e
+	}
+	about := func(tid int64, pid int32, e *event.Event) *event.Event {
+		e.Joint = &event.Joint{Slots: []event.Value{event.IntOf(42), event.IntOf(tid)}}
+		return by(pid, e)
+	}
+	evs := []*event.Event{
+		by(42, ev(st[0], 1, 0)),
+		by(7, ev(st[0], 2, 0)),
+		by(42, ev(st[0], 3, 0), 42),
+		by(42, ev(st[0], 4, 0), 7),
+		by(7, ev(st[0], 5, 0), 42),
+		about(43, 7, ev(st[1], 6, 0)),
+		about(7, 42, ev(st[1], 7, 0)),
+		by(42, ev(st[2], 8, 0)),
+	}
+	o.Events(evs)
+	if got, want := p.take(), "0@2 0@4 0@5 1@7 2@8"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	o.PID = 0
+	o.Events(evs[:1])
+	if got := p.take(); got != "0@1" {
+		t.Errorf("nothing to hide: got %s, want 0@1", got)
 	}
 }
 

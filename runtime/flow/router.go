@@ -15,13 +15,14 @@ type Router struct {
 	// the operators know: none drops the event, several make copies of it.
 	// Nil means that both are the same.
 	Remap [][]*event.Stream
-	// SkipPID leaves out the samples of a process: our own, whose output
-	// would otherwise be its own input. 0 is nobody.
+	// SkipPID leaves out the samples of a process, our own, of streams that
+	// only printers read (see Others): they are not counted. 0 is nobody.
 	SkipPID int32
 	// Limit stops the flow after that many samples; 0 is no limit.
 	Limit uint64
 
 	filters  []*expr.Program // by stream; nil lets it pass
+	printed  []bool          // by stream: only printers read it
 	splits   []bool          // by stream: its events come alone
 	inner    []bool          // by stream: its events are no samples of the run
 	ends     []event.Time    // by ring: of its last loss
@@ -54,6 +55,13 @@ func (r *Router) Add(s Sink, streams []int, total int) {
 		r.routes[st] = append(r.routes[st], i)
 	}
 	r.all = len(r.sinks) == 1 && len(streams) == total
+	printer, prints := s.(*Others)
+	for len(r.printed) < total {
+		r.printed = append(r.printed, true)
+	}
+	for _, st := range streams {
+		r.printed[st] = r.printed[st] && prints && printer.about(st).Whom == Doer
+	}
 }
 
 // Done reports that the limit is reached.
@@ -112,14 +120,14 @@ func (r *Router) side(e *event.Event) {
 }
 
 func (r *Router) samples(evs []*event.Event) {
-	if r.SkipPID != 0 {
-		evs = r.others(evs)
-	}
 	if len(evs) == 0 {
 		return
 	}
 	if r.Remap != nil {
 		evs = r.remap(evs)
+	}
+	if r.SkipPID != 0 {
+		evs = r.others(evs)
 	}
 	if r.filters != nil {
 		evs = r.filter(evs)
@@ -209,11 +217,11 @@ func (r *Router) route(evs []*event.Event) {
 	}
 }
 
-// others takes the samples of SkipPID out.
+// others takes the samples of SkipPID out that nobody else counts on.
 func (r *Router) others(evs []*event.Event) []*event.Event {
 	r.kept = r.kept[:0]
 	for _, e := range evs {
-		if e.PID != r.SkipPID {
+		if e.PID != r.SkipPID || !r.printed[e.Stream.Index] {
 			r.kept = append(r.kept, e)
 		}
 	}

@@ -20,6 +20,8 @@ type emitted struct {
 	ptrs   []*event.Event
 	texts  map[string]string // made before; a comm repeats
 	stacks []func(e *event.Event) uint64
+	// subject is the key of an event, if it is wanted.
+	subject func(e *event.Event) event.Value
 
 	start, end *event.Event // of what is emitted now; nil without Spec.Begin
 	parts      []parts      // of all events, if any has some
@@ -122,6 +124,9 @@ func (o *emitted) emit(f *expr.Frame, _ int, args []expr.Arg) {
 	}
 	if o.stacks != nil {
 		o.slots = append(o.slots, event.UintOf(o.stack(e)))
+	}
+	if o.subject != nil {
+		o.slots = append(o.slots, o.subject(e))
 	}
 }
 

@@ -29,6 +29,9 @@ type Spec struct {
 	// Stacks, if any, tell the stack of the event at hand, by stream; it is
 	// the last slot of what is emitted. nil is a stream without stacks.
 	Stacks []func(e *event.Event) uint64
+	// Subject makes the key, a number, one more slot of what is emitted, behind
+	// all others.
+	Subject bool
 	// Begin, if it is not 0, is one more than the slot that says when the
 	// state began: the event that changes it is kept, and is the Start of what
 	// is emitted from then on, whose End is the event at hand.
@@ -68,6 +71,7 @@ type Fold struct {
 	touched int64
 
 	frame expr.Frame
+	asked expr.Frame // of subject: the other is at work then
 	out   emitted
 	errs  flow.Errors
 	stats Stats
@@ -108,6 +112,9 @@ func New(s Spec, next flow.Sink) *Fold {
 	}
 	f.out.init(s.Out, s.Stacks)
 	f.frame.Emit = f.out.emit
+	if s.Subject && f.ints != nil {
+		f.out.subject = f.subject
+	}
 	return f
 }
 
@@ -413,6 +420,15 @@ func (f *Fold) Flush(now event.Time) {
 		}
 	}
 	f.out.flush(f)
+}
+
+// subject is the key of the machine that works on e, which has one.
+func (f *Fold) subject(e *event.Event) event.Value {
+	if e.Stream == f.spec.FlushStream {
+		return e.Joint.Slots[0]
+	}
+	f.asked.Reset(e)
+	return event.IntOf(f.spec.Key.For(e).Int(&f.asked))
 }
 
 func (f *Fold) keyOf(r int32) event.Value {

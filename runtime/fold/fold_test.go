@@ -184,6 +184,19 @@ func TestEmittedHasTheStackOfItsEvent(t *testing.T) {
 	}
 }
 
+// The key is one more slot, also of what a flush emits.
+func TestEmittedHasItsSubject(t *testing.T) {
+	var got []int64
+	keep := keeper(func(e *event.Event) { got = append(got, e.Joint.Slots[len(e.Joint.Slots)-1].Int()) })
+	f := newFold(fact("tid"), three(true), keep, func(s *Spec) { s.Subject = true })
+	evs := ticks(3, 1)
+	evs[1].TID, evs[2].TID = 7, 8
+	f.Events(evs)
+	if want := []int64{int64(evs[0].TID), 7, 8}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
 // A keeper calls a function for each event.
 type keeper func(e *event.Event)
 

@@ -112,6 +112,7 @@ type attachment struct {
 	branches []branch
 	sink     flow.Sink
 	name     string
+	prints   bool // what it gets goes out of ppscript
 }
 
 func (b *builder) report(r Report) error {
@@ -182,6 +183,15 @@ func (b *builder) addStream(st *event.Stream) {
 
 // attach feeds sink from branches, through their predicates.
 func (b *builder) attach(name string, branches []branch, sink flow.Sink) {
+	b.attachTo(attachment{name: name, sink: sink}, branches)
+}
+
+// attachPrinter is attach for a sink whose events go out of ppscript.
+func (b *builder) attachPrinter(name string, branches []branch, sink flow.Sink) {
+	b.attachTo(attachment{name: name, sink: sink, prints: true}, branches)
+}
+
+func (b *builder) attachTo(to attachment, branches []branch) {
 	for len(branches) > 0 {
 		r := branches[0].root
 		var same, rest []branch
@@ -192,7 +202,9 @@ func (b *builder) attach(name string, branches []branch, sink flow.Sink) {
 				rest = append(rest, br)
 			}
 		}
-		b.attached = append(b.attached, &attachment{root: r, branches: same, sink: sink, name: name})
+		a := to
+		a.root, a.branches = r, same
+		b.attached = append(b.attached, &a)
 		b.mixed = b.mixed || len(rest) > 0
 		branches = rest
 	}
@@ -208,6 +220,9 @@ func (b *builder) wire() {
 	var routes []route
 	for _, a := range b.attached {
 		sink := b.filtered(a)
+		if a.prints {
+			sink = b.others(a, sink)
+		}
 		if a.root != nil {
 			a.root.attach(sink)
 			continue

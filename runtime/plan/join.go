@@ -25,6 +25,7 @@ type joinNode struct {
 	name   string
 	keys   []*event.Field // of the pairs' schemas
 	feeds  flow.Sink      // what the router feeds: the join itself
+	about  bool           // whom pairs are about is told by their key
 }
 
 func (n *joinNode) attach(s flow.Sink) { n.next.Next = append(n.next.Next, s) }

@@ -31,7 +31,7 @@ func (b *builder) log(l *Log) error {
 	}
 	b.plan.Logs = append(b.plan.Logs, run)
 	b.logged = append(b.logged, brs)
-	b.attach(run.Name, brs, run)
+	b.attachPrinter(run.Name, brs, run)
 	return nil
 }
 

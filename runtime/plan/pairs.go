@@ -138,7 +138,7 @@ func plainFact(f event.Fact) bool {
 
 // readsKey reports that somebody may read the key of a pair.
 func (b *builder) readsKey(n *joinNode) bool {
-	if len(b.calls)+len(b.machines) > 0 || len(b.plan.Logs)+len(b.plan.Eachs) > 0 {
+	if n.about || len(b.calls)+len(b.machines) > 0 || len(b.plan.Logs)+len(b.plan.Eachs) > 0 {
 		return true
 	}
 	for _, p := range b.programs {

@@ -70,6 +70,7 @@ type Plan struct {
 	// Interpreted says which functions could not be compiled, and why.
 	Interpreted []string
 
+	others    []*flow.Others
 	streams   []*event.Stream
 	functions []string // for Explain
 	errs      []func() (string, *flow.Errors)

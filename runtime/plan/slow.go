@@ -76,7 +76,7 @@ func (b *builder) slow(s *Slow) error {
 		}
 		sink := join.NewSlow(one)
 		run.Sinks = append(run.Sinks, sink)
-		b.attach(run.Name, groups[n], sink)
+		b.attachPrinter(run.Name, groups[n], sink)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func (b *builder) pushes() error {
 				mine = append(mine, br)
 			}
 		}
-		b.attach("push "+run.To, mine, run)
+		b.attachPrinter("push "+run.To, mine, run)
 	}
 	return nil
 }

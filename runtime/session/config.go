@@ -72,8 +72,8 @@ type Options struct {
 	// that the compiler merged into others: both read DWARF, for seconds in
 	// large programs.
 	Lines, Inlines bool
-	// IncludeSelf keeps the events of ppscript's own threads, which a log
-	// would otherwise feed with its own output.
+	// IncludeSelf prints and sends also what is about ppscript's own threads:
+	// a log is then fed with its own output.
 	IncludeSelf bool
 }
 

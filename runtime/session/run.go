@@ -233,8 +233,8 @@ func (r *run) prepare() {
 	r.bindStackFiles()
 	r.readStacks()
 	p.Router.Limit = r.cfg.Options.ExitN
-	if r.live != nil && len(p.Logs)+len(p.Pushes) > 0 && !r.cfg.Options.IncludeSelf {
-		p.Router.SkipPID = int32(os.Getpid())
+	if r.live != nil && !r.cfg.Options.IncludeSelf {
+		p.HideSelf(int32(os.Getpid()), ownThreads())
 	}
 	p.Router.Side = r.side
 	for _, l := range p.Logs {

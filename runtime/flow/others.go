@@ -1,0 +1,79 @@
+package flow
+
+import "ppscript/runtime/event"
+
+// Others is in front of what prints or sends: it holds back what is about
+// ppscript itself, whose output would otherwise be its own input. Operators
+// that keep state are not behind it: a switch to another thread that happens
+// while ppscript runs ends that thread's wait all the same.
+type Others struct {
+	Next Sink
+	// About says by stream whom events are about; what is missing is Doer.
+	About []About
+	// PID is the process whose doings are held back, and Own tells its
+	// threads. 0 holds nothing back.
+	PID int32
+	Own func(e *event.Event, tid int32) bool
+
+	kept []*event.Event
+}
+
+// About says whom the events of a stream are about.
+type About struct {
+	Whom Whom
+	Slot int // of Thread
+}
+
+// Whom is what an event is about.
+type Whom uint8
+
+const (
+	// Doer is who did it: the process in whose context it happened, as did
+	// the other event of a pair.
+	Doer Whom = iota
+	// Thread is the one whose number a slot of the event holds.
+	Thread
+	// Nobody is a CPU, or somebody elsewhere.
+	Nobody
+)
+
+// Events implements Sink.
+func (o *Others) Events(evs []*event.Event) {
+	if o.PID == 0 {
+		o.Next.Events(evs)
+		return
+	}
+	o.kept = o.kept[:0]
+	for _, e := range evs {
+		if !o.mine(e) {
+			o.kept = append(o.kept, e)
+		}
+	}
+	if len(o.kept) > 0 {
+		o.Next.Events(o.kept)
+	}
+}
+
+func (o *Others) mine(e *event.Event) bool {
+	about := o.about(e.Stream.Index)
+	switch about.Whom {
+	case Nobody:
+		return false
+	case Thread:
+		return o.Own(e, int32(e.Joint.Slots[about.Slot].Int()))
+	}
+	if j := e.Joint; j != nil && j.Start != nil && j.Start.PID != o.PID {
+		return false
+	}
+	return e.PID == o.PID
+}
+
+func (o *Others) about(stream int) About {
+	if stream < len(o.About) {
+		return o.About[stream]
+	}
+	return About{}
+}
+
+// Lost implements Sink.
+func (o *Others) Lost(ring int32, n uint64, t event.Time) { o.Next.Lost(ring, n, t) }

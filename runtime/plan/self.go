@@ -1,0 +1,118 @@
+package plan
+
+import (
+	"strings"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
+	"ppscript/runtime/join"
+)
+
+// This file keeps ppscript's own doings out of what it prints and sends. What
+// the lines are made of, it keeps: ppscript gives its CPU to others and wakes
+// them up as every process does, and their times depend on it.
+
+// HideSelf holds back what is about the process pid, whose threads own tells.
+func (p *Plan) HideSelf(pid int32, own func(e *event.Event, tid int32) bool) {
+	if len(p.others) == 0 {
+		return
+	}
+	p.Router.SkipPID = pid
+	for _, o := range p.others {
+		o.PID, o.Own = pid, own
+	}
+}
+
+// others is in front of a sink that prints.
+func (b *builder) others(a *attachment, next flow.Sink) flow.Sink {
+	o := &flow.Others{Next: next, About: make([]flow.About, len(b.plan.streams))}
+	for _, br := range a.branches {
+		o.About[br.stream] = b.about(br)
+	}
+	b.plan.others = append(b.plan.others, o)
+	return o
+}
+
+// about says whom the events of a branch are about: what is made by key for
+// each thread is about that thread.
+func (b *builder) about(br branch) flow.About {
+	switch r := br.root.(type) {
+	case nil:
+		if e := b.events[br.stream]; e != nil && e.Source.Pull() != "" {
+			return flow.About{Whom: flow.Nobody}
+		}
+	case *joinNode:
+		return r.subject(b, 0)
+	case *leftRoot:
+		return r.node.subject(b, join.SlotKey)
+	case *foldNode:
+		return r.subject()
+	}
+	return flow.About{}
+}
+
+// subject is whom pairs are about. Those of a CPU are of whoever was on it.
+func (n *joinNode) subject(b *builder, slot int) flow.About {
+	var keys []*expr.Program
+	for _, stage := range n.stages {
+		for _, br := range stage {
+			if e := b.events[br.stream]; e != nil && e.Source.Pull() != "" {
+				return flow.About{Whom: flow.Nobody}
+			}
+			keys = append(keys, br.marks.key)
+		}
+	}
+	if whose(keys) != flow.Thread {
+		return flow.About{}
+	}
+	n.about = true
+	return flow.About{Whom: flow.Thread, Slot: slot}
+}
+
+// subject is whom the emitted events are about.
+func (n *foldNode) subject() flow.About {
+	var keys []*expr.Program
+	n.spec.Key.Each(func(p *expr.Program) { keys = append(keys, p) })
+	whom := whose(keys)
+	if whom != flow.Thread {
+		return flow.About{Whom: whom}
+	}
+	n.spec.Subject = true
+	slot := len(n.spec.Out.Schema.Fields)
+	return flow.About{Whom: flow.Thread, Slot: slot}
+}
+
+// whose says what all of some keys are: the number of a thread, that of a CPU
+// (Nobody), or something else (Doer).
+func whose(keys []*expr.Program) flow.Whom {
+	whom := flow.Doer
+	for i, p := range keys {
+		w := flow.Doer
+		if p.Node != nil && p.Type.Numeric() {
+			expr.Walk(p.Node, func(n expr.Node) bool {
+				if f, ok := n.(*expr.Field); ok && w != flow.Thread {
+					w = of(f.F)
+				}
+				return true
+			})
+		}
+		if w == flow.Doer || i > 0 && w != whom {
+			return flow.Doer
+		}
+		whom = w
+	}
+	return whom
+}
+
+// of says what a field is the number of, as the kernel names its fields.
+func of(f *event.Field) flow.Whom {
+	name := f.Name[strings.LastIndexByte(f.Name, '_')+1:]
+	switch {
+	case f.Place == event.InFact && f.Fact == event.FactCPU:
+		return flow.Nobody
+	case name == "pid" || name == "tid":
+		return flow.Thread
+	}
+	return flow.Doer
+}

@@ -1,0 +1,75 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
+)
+
+func TestWhose(t *testing.T) {
+	sc := &expr.Scope{Schema: &event.Schema{System: "t", Name: "switch", Fields: []event.Field{
+		{Name: "next_pid", Type: "int", Size: 4, Signed: true}, {Name: "cpu", Type: "int", Offset: 4, Size: 4, Signed: true},
+		{Name: "comm", Type: "char[16]", Kind: event.Str, Offset: 8, Size: 16}}}}
+	for _, c := range []struct {
+		keys []string
+		want flow.Whom
+	}{
+		{[]string{"next_pid"}, flow.Thread},
+		{[]string{"next_pid", "_tid"}, flow.Thread},
+		{[]string{"_tid ? _tid : -1 - _cpu"}, flow.Thread},
+		{[]string{"_pid"}, flow.Thread},
+		{[]string{"_cpu"}, flow.Nobody},
+		{[]string{"cpu"}, flow.Doer}, // of the record: it may be any number
+		{[]string{"_cpu", "_tid"}, flow.Doer},
+		{[]string{"next_pid", "cpu"}, flow.Doer},
+		{[]string{"comm"}, flow.Doer},
+		{[]string{"1"}, flow.Doer},
+	} {
+		var keys []*expr.Program
+		for _, text := range c.keys {
+			p, err := expr.CompileC(text, sc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			keys = append(keys, p)
+		}
+		if got := whose(keys); got != c.want {
+			t.Errorf("%v: got %d, want %d", c.keys, got, c.want)
+		}
+	}
+}
+
+// Pairs know their key as soon as it decides whether they are shown.
+func TestHideSelf(t *testing.T) {
+	for _, key := range []string{"id", "_tid"} {
+		var shown []event.Time
+		j := &Join{Stages: []Stream{src("start"), src("end")}, Key: text(key)}
+		p := build(t, Env{}, &Log{In: j})
+		p.Logs[0].Emit = func(e *event.Event) { shown = append(shown, e.Time) }
+		p.HideSelf(42, func(_ *event.Event, tid int32) bool { return tid == 43 })
+		feedAs(p, 1, 42, 43, "start")
+		feedAs(p, 2, 42, 43, "end")
+		feedAs(p, 3, 42, 7, "start") // as if 7 were no thread of it
+		feedAs(p, 4, 42, 7, "end")
+		feedAs(p, 5, 9, 9, "start")
+		feedAs(p, 6, 9, 9, "end")
+		want := []event.Time{6}
+		if key == "_tid" {
+			want = []event.Time{4, 6}
+		}
+		if !slices.Equal(shown, want) {
+			t.Errorf("key %s: got %v, want %v", key, shown, want)
+		}
+	}
+}
+
+func feedAs(p *Plan, at event.Time, pid, tid int32, name string) {
+	for _, e := range p.Events {
+		if e.Stream.Schema.Name == name {
+			p.Router.Events([]*event.Event{{Time: at, Stream: e.Stream, Raw: make([]byte, 12), PID: pid, TID: tid}})
+		}
+	}
+}

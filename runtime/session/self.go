@@ -1,0 +1,33 @@
+package session
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/event"
+)
+
+// knownTime is how long, in time of events, it is believed which threads are
+// ours: the runtime makes new ones, seldom, and the kernel gives numbers away
+// again.
+const knownTime = event.Time(1e9)
+
+// ownThreads returns a function that tells whether a thread is ppscript's own.
+func ownThreads() func(e *event.Event, tid int32) bool {
+	pid := os.Getpid()
+	known := map[int32]bool{}
+	var since event.Time
+	return func(e *event.Event, tid int32) bool {
+		if e.Time < since || e.Time-since > knownTime {
+			clear(known)
+			since = e.Time
+		}
+		own, ok := known[tid]
+		if !ok {
+			own = tid > 0 && unix.Tgkill(pid, int(tid), 0) == nil
+			known[tid] = own
+		}
+		return own
+	}
+}

@@ -1,0 +1,66 @@
+package oracle
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+// A thread that gets its CPU from ppscript itself has a line for that run as for
+// any other: there are as many as another ppscript counts, which shows no lines.
+func TestRunsBehindOurselvesAreShown(t *testing.T) {
+	live(t)
+	target := testkit.StartTarget(t, "-sleep", "500")
+	target.OnOneCPU()
+	counts := attach(t, target, "sched-timehist", "--summary", "-m", "1024", "--format", "json")
+	ours := attach(t, target, "sched-timehist", "-m", "1024", "-i", "2ms", "--format", "json")
+	testkit.Run(t, "taskset", "-acp", "0", strconv.Itoa(ours.PID())).Want(t, 0)
+	target.Do()
+	lines := testkit.Events(t, ours.Stop().Want(t, 0).Stdout)
+	table := last(t, counts.Stop().Want(t, 0).Stdout)
+	target.End()
+	noLoss(t, table)
+	got, want := map[int64]int64{}, map[int64]int64{}
+	for _, e := range lines {
+		got[decimal(t, between(e.Text, " tid=", " "))]++
+	}
+	sum := int64(0)
+	for _, r := range table.Rows {
+		want[r.Int(t, "tid")] = r.Int(t, "sched-in")
+		sum += r.Int(t, "sched-in")
+	}
+	if !maps.Equal(got, want) || sum < 500 {
+		t.Errorf("got runs of threads %v, want %v, at least those of 500 sleeps", got, want)
+	}
+}
+
+// What is about ppscript's own threads has no line, unless it is asked for.
+func TestOurselvesAreNotShown(t *testing.T) {
+	live(t)
+	for _, self := range []bool{false, true} {
+		args := []string{testkit.PPScript(t), "task-state", "--than", "1us", "-v", "-i", "5ms", "--format", "json"}
+		if self {
+			args = append(args, "--include-self")
+		}
+		ours := testkit.Start(t, args...)
+		ours.WaitStderr(" open event")
+		ours.Await("lines", func(out string) bool { return strings.Count(out, `"type":"event"`) > 200 })
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", ours.PID()))
+		out := ours.Stop()
+		own := 0
+		for _, e := range testkit.Events(t, out.Stdout) {
+			if slices.Contains(threads, fmt.Sprintf("/proc/%d/task/%v", ours.PID(), e.Fields["task"])) {
+				own++
+			}
+		}
+		if len(threads) < 2 || own > 0 != self {
+			t.Errorf("--include-self %t: got %d lines of ppscript's threads %v", self, own, threads)
+		}
+	}
+}
