@@ -2,8 +2,7 @@ package session
 
 import (
 	"os"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"ppscript/runtime/event"
 )
@@ -25,7 +24,7 @@ func ownThreads() func(e *event.Event, tid int32) bool {
 		}
 		own, ok := known[tid]
 		if !ok {
-			own = tid > 0 && unix.Tgkill(pid, int(tid), 0) == nil
+			own = tid > 0 && syscall.Tgkill(pid, int(tid), 0) == nil
 			known[tid] = own
 		}
 		return own
