@@ -142,8 +142,8 @@ func TestOthers(t *testing.T) {
 		by(42, ev(st[2], 8, 0)),
 	}
 	o.Events(evs)
-	if got, want := p.take(), "0@2 0@4 0@5 1@7 2@8"; got != want {
-		t.Errorf("got %s, want %s", got, want)
+	if got, want := p.take(), "0@2 0@4 0@5 1@7 2@8"; got != want || o.Held != 3 {
+		t.Errorf("got %s with %d held back, want %s", got, o.Held, want)
 	}
 	o.PID = 0
 	o.Events(evs[:1])

@@ -14,6 +14,8 @@ type Others struct {
 	// threads. 0 holds nothing back.
 	PID int32
 	Own func(e *event.Event, tid int32) bool
+	// Held is how many events were held back.
+	Held uint64
 
 	kept []*event.Event
 }
@@ -49,6 +51,7 @@ func (o *Others) Events(evs []*event.Event) {
 			o.kept = append(o.kept, e)
 		}
 	}
+	o.Held += uint64(len(evs) - len(o.kept))
 	if len(o.kept) > 0 {
 		o.Next.Events(o.kept)
 	}

@@ -24,6 +24,15 @@ func (p *Plan) HideSelf(pid int32, own func(e *event.Event, tid int32) bool) {
 	}
 }
 
+// Hidden is how many events were held back so.
+func (p *Plan) Hidden() uint64 {
+	n := p.Router.Skipped
+	for _, o := range p.others {
+		n += o.Held
+	}
+	return n
+}
+
 // others is in front of a sink that prints.
 func (b *builder) others(a *attachment, next flow.Sink) flow.Sink {
 	o := &flow.Others{Next: next, About: make([]flow.About, len(b.plan.streams))}

@@ -170,6 +170,7 @@ func (r *run) finish(ended bool) error {
 		}
 	}
 	r.sayHolds()
+	r.sayHidden()
 	if h := r.cfg.Hooks.Exit; h != nil && r.failed == nil {
 		r.failed = h()
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"os"
 	"syscall"
 
@@ -28,5 +29,12 @@ func ownThreads() func(e *event.Event, tid int32) bool {
 			known[tid] = own
 		}
 		return own
+	}
+}
+
+// sayHidden tells what was not printed because it is about ppscript.
+func (r *run) sayHidden() {
+	if n := r.plan.Hidden(); n > 0 {
+		r.verbose(1, fmt.Sprintf("self: %d events about ppscript itself are not shown; --include-self shows them", n))
 	}
 }
