@@ -83,7 +83,7 @@ func Generate(s *Spec, host *Host, t *Target) (im *Image, err error) {
 	at := t
 	if im.asks {
 		// The programs run for all, and ask whom an event is about.
-		at = &Target{CPUs: t.CPUs, Cgroups: t.Cgroups}
+		at = &Target{CPUs: t.CPUs}
 	}
 	for i, e := range s.Events {
 		if weighted(e.Schema) && (at.sets() || len(at.PIDs)+len(at.TIDs)+len(at.Cgroups) > 0) {

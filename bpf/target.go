@@ -213,6 +213,10 @@ func (im *Image) trackers(host *Host, t *Target) {
 	if len(t.Cgroups) > 0 {
 		im.Maps = append(im.Maps, &ebpf.MapSpec{Name: cgroupsMap, Type: ebpf.CGroupArray, KeySize: 4, ValueSize: 4, MaxEntries: uint32(len(t.Cgroups))})
 	}
+	if im.asks && len(t.Cgroups) > 0 {
+		// Who enters a cgroup later is found in its files.
+		refuse("which threads are in a cgroup is followed outside of the kernel")
+	}
 	if im.asks {
 		im.threads(host, t)
 		return

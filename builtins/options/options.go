@@ -17,7 +17,7 @@ import (
 
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
-	list := []*b.Builtin{declare()}
+	list := []*b.Builtin{declare(), wholeCPUs()}
 	for _, k := range kinds {
 		list = append(list, k.builtin())
 	}
@@ -46,7 +46,9 @@ func declare() *b.Builtin {
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			set := &script.OptionSet{}
 			for _, v := range c.Rest {
-				set.Options = append(set.Options, v.(*script.OptionSet).Options...)
+				base := v.(*script.OptionSet)
+				set.Options = append(set.Options, base.Options...)
+				set.WholeCPUs = set.WholeCPUs || base.WholeCPUs
 			}
 			for _, kv := range c.KW {
 				o := kv[1].(*option).decl
@@ -62,6 +64,18 @@ func declare() *b.Builtin {
 			}
 			return set, nil
 		},
+	}
+}
+
+// wholeCPUs is whole_cpus().
+func wholeCPUs() *b.Builtin {
+	return &b.Builtin{
+		Name: "whole_cpus", Group: b.Options,
+		Summary: "A declaration that the script is about CPUs, not about the tasks on them.",
+		Returns: "options", Result: "what options(...) includes: -p, -t, --cgroups and a command without --system are then errors, with a hint",
+		Errors: "none", Source: source, Cost: "none",
+		Examples: []b.Example{{Code: `options(whole_cpus(), than = opt.duration(None))`, Output: "<options: 1 declared>"}},
+		Impl:     func(*b.Call) (starlark.Value, error) { return &script.OptionSet{WholeCPUs: true}, nil },
 	}
 }
 

@@ -102,7 +102,7 @@ func serve(h *script.Host, as *plan.Source, words []string) (*pipeline.Stream, e
 	if err != nil {
 		return nil, err
 	}
-	p := &plan.Profiler{As: as}
+	p := &plan.Profiler{As: as, WholeCPUs: m.Options != nil && m.Options.WholeCPUs}
 	own, err := parseWords(m.Options, p, words)
 	if err != nil {
 		return nil, err

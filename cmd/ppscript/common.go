@@ -201,15 +201,7 @@ func (c *common) check() error {
 			}
 		}
 	}
-	var kinds []string
-	for _, x := range []struct {
-		given bool
-		what  string
-	}{{t.PIDs != nil, "-p"}, {t.TIDs != nil, "-t"}, {t.Cgroups != nil, "--cgroups"}, {t.Workload != nil && !t.System, "a command"}} {
-		if x.given {
-			kinds = append(kinds, x.what)
-		}
-	}
+	kinds := t.Named()
 	if w := t.Workload; w != nil {
 		if _, err := exec.LookPath(w.Args[0]); err != nil && !errors.Is(err, exec.ErrDot) {
 			hint := "check the name and the PATH with: command -v " + w.Args[0]

@@ -87,6 +87,9 @@ func flagOf(fl *flags, word string) *flag {
 func completeFlags(fl *flags, word string) []string {
 	var out []string
 	for _, f := range fl.list {
+		if f.hidden {
+			continue
+		}
 		if s := "--" + f.name; strings.HasPrefix(s, word) {
 			out = append(out, s+"\t"+f.help)
 		}

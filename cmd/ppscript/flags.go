@@ -27,6 +27,7 @@ type flag struct {
 	events      bool   // the value is an event string
 	alone       string // the value if none is given; "" if one is needed
 	file        bool   // the value is a path
+	hidden      bool   // parsed, to say that it is of no use here
 
 	texts []string
 }
@@ -79,6 +80,7 @@ func newFlags(own *script.OptionSet) *flags {
 				c.short = ""
 			}
 		}
+		c.hidden = own != nil && own.WholeCPUs && namesTasks[c.name]
 		if !taken {
 			fs.list = append(fs.list, c)
 		}
@@ -91,6 +93,9 @@ func newFlags(own *script.OptionSet) *flags {
 	}
 	return fs
 }
+
+// namesTasks are the options that say which tasks to observe.
+var namesTasks = map[string]bool{"pids": true, "tids": true, "cgroups": true, "inherit": true, "ptrace": true}
 
 // ownFlag is the flag of a script's option.
 func ownFlag(o *script.Option, common []*flag) *flag {

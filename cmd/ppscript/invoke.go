@@ -160,10 +160,14 @@ func (inv *invocation) finish() (err error) {
 			}
 		}
 	}
-	if inv.common, err = readCommon(inv.flags, inv.workload); err == nil {
-		inv.host.SetByThread(inv.common.target.ByThread())
+	if inv.common, err = readCommon(inv.flags, inv.workload); err != nil {
+		return err
 	}
-	return err
+	inv.host.SetByThread(inv.common.target.ByThread())
+	if inv.module != nil && inv.module.Options != nil && inv.module.Options.WholeCPUs {
+		return inv.common.target.CheckWhole(inv.name)
+	}
+	return nil
 }
 
 // words parses options and takes the arguments that the script declares; the

@@ -121,7 +121,7 @@ func printFlags(w io.Writer, list []*flag, width int) {
 			title = "Options"
 		}
 		for _, f := range list {
-			if f.group != group {
+			if f.group != group || f.hidden {
 				continue
 			}
 			if title != "" {

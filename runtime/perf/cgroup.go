@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -61,6 +62,29 @@ func Cgroups(names []string) (root string, dirs []string, err error) {
 		}
 	}
 	return root, dirs, nil
+}
+
+// CgroupThreads are the threads that are in the cgroups now, and in those below.
+func CgroupThreads(names []string) (tids []int, err error) {
+	_, dirs, err := Cgroups(names)
+	for _, dir := range dirs {
+		filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.IsDir() {
+				return nil // one that vanished while we walk
+			}
+			text, err := os.ReadFile(filepath.Join(path, "cgroup.threads"))
+			if err != nil { // version 1
+				text, _ = os.ReadFile(filepath.Join(path, "tasks"))
+			}
+			for _, word := range strings.Fields(string(text)) {
+				if tid, err := strconv.Atoi(word); err == nil {
+					tids = append(tids, tid)
+				}
+			}
+			return nil
+		})
+	}
+	return tids, err
 }
 
 // findCgroups returns the directories that name means below root. A name with

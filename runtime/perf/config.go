@@ -151,6 +151,37 @@ func (t *Target) ByThread() bool {
 	return len(t.PIDs)+len(t.TIDs) > 0 || t.Workload != nil && !t.System
 }
 
+// Named is how the command line names the tasks that are observed, in each of
+// the ways that it did; nil if all of the CPUs are.
+func (t *Target) Named() (ways []string) {
+	for _, x := range []struct {
+		given bool
+		way   string
+	}{{len(t.PIDs) > 0, "-p"}, {len(t.TIDs) > 0, "-t"}, {len(t.Cgroups) > 0, "--cgroups"}, {t.Workload != nil && !t.System, "a command"}} {
+		if x.given {
+			ways = append(ways, x.way)
+		}
+	}
+	return ways
+}
+
+// CheckWhole is an error if not all that CPUs do is observed, which is what a
+// script is about.
+func (t *Target) CheckWhole(script string) error {
+	ways := t.Named()
+	if t.Inherit != Default {
+		ways = append(ways, "--inherit")
+	}
+	if len(ways) == 0 {
+		return nil
+	}
+	hint := "leave out " + ways[0] + "; -C LIST chooses CPUs"
+	if t.Workload != nil {
+		hint = "add --system: the command then says how long"
+	}
+	return diag.Errorf(diag.Usage, "attach", script, "looks at CPUs, not at tasks, and got %s", ways[0]).WithHint("%s", hint)
+}
+
 // check finds what is wrong before anything is opened, and fills defaults.
 func (c *Config) check() error {
 	if len(c.Events) == 0 && !c.SideBand.any() {

@@ -52,6 +52,8 @@ type Plan struct {
 	// Watch says that the plan tells by itself which threads it is about, and
 	// is attached to CPUs.
 	Watch bool
+	// WholeCPUs names the source that is about CPUs, not about tasks; "" if none.
+	WholeCPUs string
 	// Overwrite says that full rings drop their oldest records, and are read
 	// at the end only.
 	Overwrite bool

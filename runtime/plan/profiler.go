@@ -26,6 +26,8 @@ type Profiler struct {
 	As *Source
 	// Limit ends it after that many events; 0 is no limit.
 	Limit uint64
+	// WholeCPUs says that it is about CPUs, not about some tasks.
+	WholeCPUs bool
 	// Notes tell of options that have no effect here.
 	Notes []error
 }
@@ -104,6 +106,9 @@ func (b *builder) profiler(p *Profiler) ([]branch, error) {
 		for _, n := range p.Notes {
 			b.env.Note(n)
 		}
+	}
+	if p.WholeCPUs {
+		b.plan.WholeCPUs = p.As.Name
 	}
 	once := b.once(p)
 	for i := range brs {

@@ -10,7 +10,12 @@ import (
 )
 
 // An OptionSet is what options(...) declares.
-type OptionSet struct{ Options []Option }
+type OptionSet struct {
+	Options []Option
+	// WholeCPUs says that the script is about CPUs: what these do for some tasks
+	// only would not be true of them.
+	WholeCPUs bool
+}
 
 var _ starlark.HasAttrs = (*OptionSet)(nil)
 

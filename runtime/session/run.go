@@ -93,6 +93,9 @@ func (r *run) do(ctx context.Context) (err error) {
 	if r.plan, err = plan.Build(r.cfg.Reports, r.world.env(r.cfg)); err != nil {
 		return err
 	}
+	if err = checkTarget(r.plan, &r.cfg.Target); err != nil {
+		return err
+	}
 	defer func() { err = errors.Join(err, r.close()) }()
 	if err = r.openStackFiles(); err != nil {
 		return err
@@ -175,7 +178,9 @@ func (r *run) open(ctx context.Context) (err error) {
 		}
 		r.src = r.convert(r.live)
 		if p.Watch {
-			r.world.watch.begin(&r.cfg.Target)
+			if err := r.world.watch.begin(&r.cfg.Target); err != nil {
+				return err
+			}
 		}
 	}
 	for _, c := range p.Counts {

@@ -16,12 +16,15 @@ import (
 // switch-in, happens in the context of another, so an attachment to the thread
 // would miss it; such a plan asks traced(tid) instead. Threads made later
 // belong to their process; for a command also the processes that it starts.
+// Those made in a cgroup belong to it; who enters it is seen a second later.
 
 // A watch is a set of threads that grows and shrinks with fork records.
 type watch struct {
 	named bool // the user named somebody; else all threads are traced
 	pids  []int
 	tids  map[int32]bool
+	// cgroups are names and patterns of those whose threads are observed.
+	cgroups []string
 	// children says that processes started by those observed belong to them.
 	children bool
 	checked  time.Time
@@ -38,21 +41,22 @@ func (w *watch) traced(tid int32) bool {
 // widen attaches to CPUs what was meant for threads.
 func (w *watch) widen(c *perf.Config) {
 	t := &c.Target
-	w.named = len(t.PIDs)+len(t.TIDs) > 0 || t.Workload != nil && !t.System
-	t.PIDs, t.TIDs = nil, nil
+	w.named = len(t.Named()) > 0
+	t.PIDs, t.TIDs, t.Cgroups = nil, nil, nil
 	t.System = t.Workload != nil
 	c.SideBand.Task = true
 }
 
 // begin lists the threads that are there now. Records of later ones are in
 // the rings already.
-func (w *watch) begin(t *perf.Target) {
+func (w *watch) begin(t *perf.Target) error {
 	w.tids = map[int32]bool{}
 	for _, tid := range t.TIDs {
 		w.tids[int32(tid)] = true
 	}
 	w.pids = t.PIDs
-	w.children = t.Workload != nil || t.Inherit == perf.Yes
+	w.cgroups = t.Cgroups
+	w.children = t.Workload != nil || len(t.Cgroups) > 0 || t.Inherit == perf.Yes
 	if t.Workload != nil {
 		w.tids[int32(t.Workload.PID())] = true
 	}
@@ -64,6 +68,19 @@ func (w *watch) begin(t *perf.Target) {
 			}
 		}
 	}
+	return w.enter()
+}
+
+// enter takes in the threads that are in the cgroups now.
+func (w *watch) enter() error {
+	if len(w.cgroups) == 0 {
+		return nil
+	}
+	tids, err := perf.CgroupThreads(w.cgroups)
+	for _, tid := range tids {
+		w.tids[int32(tid)] = true
+	}
+	return err
 }
 
 // record takes in a fork. Exits change nothing: the last switch-out of a
@@ -85,12 +102,15 @@ func (w *watch) record(e *event.Event) {
 }
 
 // over reports that all processes that the user named have ended; it looks
-// once a second.
+// once a second, and then also who has entered the cgroups.
 func (w *watch) over(now time.Time) bool {
-	if len(w.pids) == 0 || now.Sub(w.checked) < time.Second {
+	if len(w.pids)+len(w.cgroups) == 0 || now.Sub(w.checked) < time.Second {
 		return false
 	}
 	w.checked = now
+	if len(w.cgroups) > 0 {
+		return w.enter() != nil // gone, with all of their threads
+	}
 	for _, pid := range w.pids {
 		if _, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid))); !errors.Is(err, os.ErrNotExist) {
 			return false

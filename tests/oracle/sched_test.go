@@ -91,7 +91,7 @@ func TestLogsEqualPerfScript(t *testing.T) {
 		"sh", "-c", "for i in 1 2 3; do taskset -c 0 taskset -c $((i % 2)) true; done")
 }
 
-// Counts of a process by CPU add up to perf's.
+// Counts of a process by thread add up to perf's.
 func TestPercpuStatEqualsPerfStat(t *testing.T) {
 	live(t, testkit.Perf)
 	l := testkit.StartTarget(t, "-switch", "200", "-fault", "300", "-sleep", "30", "-getppid", "500")
@@ -101,7 +101,7 @@ func TestPercpuStatEqualsPerfStat(t *testing.T) {
 	table := last(t, ours.Stop().Want(t, 0).Stdout)
 	want := perfCounts(t, perf.end())
 	l.End()
-	at := slices.IndexFunc(table.Rows, func(r testkit.Row) bool { return r["cpu"] == "ALL" })
+	at := slices.IndexFunc(table.Rows, func(r testkit.Row) bool { return r["thread"] == "ALL" })
 	if at < 0 {
 		t.Fatalf("no row ALL in %v", table.Rows)
 	}
@@ -114,7 +114,7 @@ func TestPercpuStatEqualsPerfStat(t *testing.T) {
 			}
 		}
 		if all := table.Rows[at].Int(t, column); all != want[event] || sum != all {
-			t.Errorf("%s: got %s in all, %d by CPU, want perf's %d", column, strconv.FormatInt(all, 10), sum, want[event])
+			t.Errorf("%s: got %s in all, %d by thread, want perf's %d", column, strconv.FormatInt(all, 10), sum, want[event])
 		}
 	}
 	if want["minor-faults"] < 300 || want["context-switches"] < 200 {

@@ -19,6 +19,7 @@
 //   - futex: N waits for a word that has changed, which do not wait
 //   - contend: N calls that take the lock of a pipe, which the echo, on the CPU
 //     behind the worker's, takes at the same time
+//   - thread: N getppid, as -getppid, by a thread "new-CPU" that is made for them
 //   - connect: N connections to a listener of the thread's own, at -port
 //   - retry: a connection that nobody accepts: its first packet is sent twice
 //   - move: N moves to the CPU behind the worker's, and back
@@ -54,6 +55,7 @@ func main() {
 	flag.IntVar(&j.execs, "exec", 0, "children that execute true")
 	flag.IntVar(&j.futex, "futex", 0, "futex calls that do not wait")
 	flag.IntVar(&j.contend, "contend", 0, "calls that take a lock of two threads")
+	flag.IntVar(&j.threaded, "thread", 0, "calls of getppid by a thread that is made for them")
 	flag.IntVar(&j.connect, "connect", 0, "connections to itself")
 	flag.BoolVar(&j.retry, "retry", false, "a connection that nobody accepts")
 	flag.IntVar(&j.port, "port", 0, "`PORT` of connections")

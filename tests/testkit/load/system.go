@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"time"
 	"unsafe"
@@ -18,7 +19,7 @@ import (
 
 // A system is how often it does what.
 type system struct {
-	copies, signals, execs, futex, contend, connect, port, moves, writes, reads, reclaims int
+	copies, signals, execs, futex, contend, threaded, connect, port, moves, writes, reads, reclaims int
 
 	retry                  bool
 	file, disk, knob, word string
@@ -44,7 +45,7 @@ func (w *worker) use() error {
 	for range w.futex {
 		missed()
 	}
-	for _, step := range []func() error{w.contendBoth, w.connectAll, w.unaccepted, w.move, w.write, w.readDisk, w.reclaim} {
+	for _, step := range []func() error{w.contendBoth, w.callNew, w.connectAll, w.unaccepted, w.move, w.write, w.readDisk, w.reclaim} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -108,6 +109,46 @@ func (w *worker) contendBoth() error {
 		_, err = unix.IoctlGetInt(w.there[0], unix.TIOCINQ)
 	}
 	return errors.Join(err, <-other)
+}
+
+// callNew makes calls in a thread that did not exist before. The runtime gives
+// goroutines threads that are idle; one that ends with its goroutine locked to it
+// is gone, so a new one comes in the end.
+func (w *worker) callNew() error {
+	if w.threaded == 0 {
+		return nil
+	}
+	before, err := threads()
+	if err != nil {
+		return err
+	}
+	for {
+		made := make(chan bool)
+		failed := make(chan error, 1)
+		go func() {
+			failed <- pin(w.cpu, "new-"+strconv.Itoa(w.cpu))
+			isNew := !before[unix.Gettid()]
+			for i := 0; isNew && i < w.threaded; i++ {
+				unix.RawSyscallNoError(unix.SYS_GETPPID, uintptr(i), 0, 0)
+			}
+			made <- isNew
+		}()
+		if isNew := <-made; isNew {
+			return <-failed
+		}
+	}
+}
+
+// threads are those of this process.
+func threads() (map[int]bool, error) {
+	entries, err := os.ReadDir("/proc/self/task")
+	tids := map[int]bool{}
+	for _, e := range entries {
+		if tid, err := strconv.Atoi(e.Name()); err == nil {
+			tids[tid] = true
+		}
+	}
+	return tids, err
 }
 
 // listen returns a socket that listens at the port of the loopback device.

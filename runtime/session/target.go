@@ -1,0 +1,29 @@
+package session
+
+import (
+	"ppscript/runtime/diag"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/plan"
+)
+
+// checkTarget finds what the user wants to observe that the plan cannot, or that
+// would give numbers that are not true.
+func checkTarget(p *plan.Plan, t *perf.Target) error {
+	ways := t.Named()
+	if p.WholeCPUs != "" {
+		if err := t.CheckWhole(p.WholeCPUs); err != nil {
+			return err
+		}
+	}
+	if t.CPUs != nil {
+		ways = append(ways, "-C")
+	}
+	if nothing := len(p.Events)+len(p.Counts) == 0; nothing && len(ways) > 0 {
+		return diag.Errorf(diag.Usage, "attach", "target", "got %s, and no event is looked at", ways[0]).WithHint("leave out %s", ways[0])
+	}
+	if p.Watch && len(ways) > 1 && t.CPUs != nil {
+		return diag.Errorf(diag.Usage, "attach", "target", "got %s and -C: threads are followed from CPU to CPU, and what they do elsewhere would be missing", ways[0]).
+			WithHint("leave out -C")
+	}
+	return nil
+}
