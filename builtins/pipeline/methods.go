@@ -213,7 +213,8 @@ func logLines() *b.Builtin {
 			Doc: "let full rings drop the oldest events, and show what is left at the end"},
 			{Name: "result", Type: b.Expression, Named: true, Doc: "also show the value of this expression, behind each line"},
 			{Name: "fields", Type: b.Dict, Named: true, Doc: "what to show in place of the event's fields: {name: expression}"},
-			{Name: "heading", Type: b.Expression, Named: true, Doc: "with fields: what text shows instead of them, above the events between which a fold's state lasted (begin = ...)"}},
+			{Name: "heading", Type: b.Expression, Named: true, Doc: "with fields: what text shows instead of them, above the events between which a fold's state lasted (begin = ...)"},
+			{Name: "text", Type: b.Expression, Named: true, Doc: "with fields: what text shows instead of them behind the event's name; further lines are below it, before the stack"}},
 		Returns: "log", Result: "date, comm, tid, flags, cpu, time, event and its fields as the kernel prints them; of a pair both events; below it the stack, if the events were asked for it",
 		Errors: "an expression of fields cannot be computed", Source: "the print fmt of the tracepoint", Cost: "about 200 ns per event shown",
 		Examples: []b.Example{{Code: sw + `s.log()`, Output: "<log>"}, {Code: sw + `s.log(fields = {"from": "prev_comm", "to": "next_comm"})`, Output: "<log>"}},
@@ -230,10 +231,17 @@ func logLines() *b.Builtin {
 			if err != nil {
 				return nil, err
 			}
+			text, err := arg(c, "text")
+			if err != nil {
+				return nil, err
+			}
+			if text != nil && (len(fields) == 0 || heading != nil) {
+				return nil, c.Error("text", errors.New("goes with fields, and without heading"), `write .log(fields = {"task": "task"}, text = lambda e: "task %d" % e.task)`)
+			}
 			if heading != nil && len(fields) == 0 {
 				return nil, c.Error("heading", errors.New("JSON and CSV need fields"), `write .log(fields = {"task": "task"}, heading = lambda e: "task %d" % e.task)`)
 			}
-			return &results.Log{Report: &plan.Log{In: in(c), Heading: heading, Pairs: c.Receiver.(*Stream).Pairs, Newest: c.Bool("newest"), Result: result,
+			return &results.Log{Report: &plan.Log{In: in(c), Heading: heading, Text: text, Pairs: c.Receiver.(*Stream).Pairs, Newest: c.Bool("newest"), Result: result,
 				Fields: fields}}, nil
 		},
 	}

@@ -152,8 +152,8 @@ type Schema struct {
 
 // FullName is "system:name".
 func (s *Schema) FullName() string {
-	if s.System == "" {
-		return s.Name
+	if s.System == "" || s.System == "fold" {
+		return s.Name // a fold's events have the name that its author gave them
 	}
 	return s.System + ":" + s.Name
 }

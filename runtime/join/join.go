@@ -129,7 +129,7 @@ func (j *Join) Events(evs []*event.Event) {
 	}
 	if t := j.spec.Timeline; t != nil {
 		t.due(t.newest)
-		t.release(j.oldest())
+		t.release(j.list.since())
 	}
 }
 
@@ -191,15 +191,6 @@ func (j *Join) events(evs []*event.Event) {
 			j.sweep()
 		}
 	}
-}
-
-// oldest is the time of the oldest event that waits.
-func (j *Join) oldest() event.Time {
-	n := j.list.oldest()
-	if n == nobody {
-		return event.MaxTime
-	}
-	return j.list.at[n].time
 }
 
 // rights returns what an event with a role, or a wakeup, may be.

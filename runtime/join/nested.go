@@ -95,7 +95,11 @@ func NewNested(spec Spec, tree *Tree, next flow.Sink) *Nested {
 func (n *Nested) Events(evs []*event.Event) {
 	for _, e := range evs {
 		in := &n.spec.In[e.Stream.Index]
-		if in.Stage < 0 || in.Untraced {
+		traced := in.Stage >= 0 && !in.Untraced
+		if t := n.spec.Timeline; t != nil && (traced || in.Untraced && (n.list.count > 0 || !t.idle())) {
+			t.add(e)
+		}
+		if !traced {
 			continue
 		}
 		if e.Time < n.closed {
@@ -127,6 +131,10 @@ func (n *Nested) Events(evs []*event.Event) {
 		n.now = max(n.now, evs[len(evs)-1].Time)
 	}
 	n.flush()
+	if t := n.spec.Timeline; t != nil {
+		t.due(t.newest)
+		t.release(n.list.since())
+	}
 }
 
 func (n *Nested) find(p *expr.Program) int32 {

@@ -43,6 +43,9 @@ func (n *Nested) Lost(ring int32, count uint64, t event.Time) {
 
 // End ends an interval, or the run.
 func (n *Nested) End(final bool) {
+	if t := n.spec.Timeline; t != nil && final {
+		t.due(event.MaxTime)
+	}
 	if n.spec.Left == nil || !final && !n.spec.LeftWaiting {
 		return
 	}

@@ -89,6 +89,15 @@ func (l *list) more() int32 {
 	return int32(n)
 }
 
+// since is the time of the oldest event that waits.
+func (l *list) since() event.Time {
+	n := l.oldest()
+	if n == nobody {
+		return event.MaxTime
+	}
+	return l.at[n].time
+}
+
 func (l *list) free(n ...int32) { l.unused = append(l.unused, n...) }
 
 // put lets e wait in row as the newest, by the number n: it copies all of e, or

@@ -156,6 +156,15 @@ func (l *LogRun) Events(evs []*event.Event) {
 	}
 }
 
+// Text is what text shows in place of the fields of the event that Emit got
+// last; "" shows the fields.
+func (l *LogRun) Text() string {
+	if l.shown == nil {
+		return ""
+	}
+	return l.shown.line
+}
+
 // Lost implements flow.Sink: the session reports losses, once for all.
 func (l *LogRun) Lost(int32, uint64, event.Time) {}
 

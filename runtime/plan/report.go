@@ -55,6 +55,9 @@ type Log struct {
 	// Heading is what text shows in place of the fields, above the events
 	// between which the event lies; nil shows the fields.
 	Heading *Fn
+	// Text is what text shows in place of the fields, its further lines below
+	// the line of the event; nil shows the fields.
+	Text *Fn
 	// Result is an expression whose value is shown behind each line.
 	Result *Fn
 }

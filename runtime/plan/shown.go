@@ -17,6 +17,8 @@ type shown struct {
 	stacks  []func(e *event.Event) uint64
 
 	heading *flow.Fn // nil: the fields are what text shows too
+	text    *flow.Fn // likewise
+	line    string   // the text of the event at hand
 
 	frame expr.Frame
 	errs  flow.Errors
@@ -33,6 +35,13 @@ func (b *builder) show(l *Log, brs []branch) (*shown, error) {
 			return nil, err
 		}
 		s.heading = fn
+	}
+	if l.Text != nil {
+		fn, err := b.fn(*l.Text, brs, expr.Any)
+		if err != nil {
+			return nil, err
+		}
+		s.text = fn
 	}
 	for _, v := range l.Fields {
 		fn, err := b.fn(v.Fn, brs, expr.Any)
@@ -62,6 +71,9 @@ func (s *shown) of(e *event.Event) (shown *event.Event, heading string, parts [2
 	s.joint.Slots = s.joint.Slots[:0]
 	for _, fn := range s.values {
 		s.joint.Slots = append(s.joint.Slots, s.value(fn, e))
+	}
+	if s.text != nil {
+		s.line = s.value(s.text, e).String()
 	}
 	if s.heading != nil && e.Joint != nil {
 		heading, parts = s.value(s.heading, e).String(), [2]*event.Event{e.Joint.Start, e.Joint.End}

@@ -46,7 +46,7 @@ func (b *builder) slow(s *Slow) error {
 	var order []*joinNode
 	for _, br := range brs {
 		n := joinNodeOf(br.root)
-		if n == nil || n.spec.Nested && s.Detail != nil {
+		if n == nil {
 			return diag.Errorf(diag.Run, "slow", "", "the stream has events that are not pairs of a join").
 				WithHint("join two stages first: join([start], [end], key = ...).slow(than = 10 * ms)")
 		}

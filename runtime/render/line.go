@@ -45,6 +45,12 @@ const prefixCells = 27
 // Nothing is allocated once the schema was seen, unless the text holds
 // characters that must be escaped.
 func AppendEventLine(dst []byte, e *event.Event, o *LineOptions) []byte {
+	dst = appendEventName(dst, e, o)
+	return appendFieldText(dst, e, o.of(e))
+}
+
+// appendEventName appends the line up to the fields.
+func appendEventName(dst []byte, e *event.Event, o *LineOptions) []byte {
 	s := o.of(e)
 	dst = o.appendPrefix(dst, e)
 	marker := o.Marker
@@ -62,7 +68,7 @@ func AppendEventLine(dst []byte, e *event.Event, o *LineOptions) []byte {
 	dst = appendCPU(append(dst, " ["...), e.CPU)
 	dst = appendSeconds(append(dst, "] "...), int64(e.Time))
 	dst = append(append(dst, ": "...), nameOf(e, s)...)
-	return appendFieldText(append(dst, ": "...), e, s)
+	return append(dst, ": "...)
 }
 
 // appendHeading appends the line above the events that belong to one that was

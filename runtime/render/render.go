@@ -53,7 +53,10 @@ type Line struct {
 	// of the event's line, and Parts are the events below it, with their stacks
 	// in place of the event's own. JSON and CSV have the event's fields.
 	Heading string
-	Parts   []Line
+	// Text, if it is not empty, is what text shows in place of the event's
+	// fields; its further lines are below the line of the event.
+	Text  string
+	Parts []Line
 }
 
 // A NamedStack is a stack in a field of an event.

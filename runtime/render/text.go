@@ -132,12 +132,17 @@ func (r *textRenderer) Event(l *Line) error {
 		}
 		return r.spill()
 	}
-	r.buf = AppendEventLine(r.buf, l.Event, &r.line)
-	r.buf = append(r.buf, '\n')
+	if l.Text == "" {
+		r.buf = append(AppendEventLine(r.buf, l.Event, &r.line), '\n')
+	} else {
+		first, below, _ := strings.Cut(l.Text, "\n")
+		r.buf = append(appendClean(appendEventName(r.buf, l.Event, &r.line), first), '\n')
+		for line := range strings.Lines(below) {
+			r.below([]byte(line))
+		}
+	}
 	for line := range bytes.Lines(l.Block) {
-		r.buf = append(r.buf, "    "...)
-		from := len(r.buf)
-		r.buf = append(cleanTail(append(r.buf, bytes.TrimRight(line, "\n")...), from), '\n')
+		r.below(line)
 	}
 	r.buf = appendFrameLines(r.buf, l.Frames, l.Cut)
 	for i := range l.More {
@@ -146,6 +151,13 @@ func (r *textRenderer) Event(l *Line) error {
 		r.buf = appendFrameLines(r.buf, s.Frames, s.Cut)
 	}
 	return r.spill()
+}
+
+// below writes a line that belongs to the event above it.
+func (r *textRenderer) below(line []byte) {
+	r.buf = append(r.buf, "    "...)
+	from := len(r.buf)
+	r.buf = append(cleanTail(append(r.buf, bytes.TrimRight(line, "\n")...), from), '\n')
 }
 
 // Note writes "kind: name=value".

@@ -46,9 +46,13 @@ type Column struct {
 	Text func(v event.Value) string
 }
 
-// Title is the column's name with its unit: "total(us)".
+// Title is the column's name with its unit: "total(us)". Shares are of
+// requests, as perf-prof says: "than(reqs)".
 func (c *Column) Title() string {
 	if c.Unit.Symbol == "" {
+		if c.ShareOf != "" {
+			return c.Name + "(reqs)"
+		}
 		return c.Name
 	}
 	return c.Name + "(" + c.Unit.Symbol + ")"

@@ -16,6 +16,7 @@ func (r *run) emitter(l *plan.LogRun) func(e *event.Event) {
 	}
 	show := func(e *event.Event) {
 		r.fill(&line, e)
+		line.Text = l.Text()
 		r.line(&line)
 	}
 	return func(e *event.Event) {

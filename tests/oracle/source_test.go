@@ -28,7 +28,7 @@ func TestProfilersAreSources(t *testing.T) {
 		last = e.Time
 	}
 	profiled := got["hardware:cycles"] + got["software:cpu-clock"]
-	if got["raw_syscalls:sys_enter"] != 20 || got["fold:task-state"] != 5 || got["software:page-faults"] != 10 || profiled != 3 {
+	if got["raw_syscalls:sys_enter"] != 20 || got["task-state"] != 5 || got["software:page-faults"] != 10 || profiled != 3 {
 		t.Errorf("got %v, want 20 system calls, 5 states, 10 faults, 3 samples\nstderr: %s\n%s", got, out.Stderr, out.Stdout[max(0, len(out.Stdout)-500):])
 	}
 
@@ -63,7 +63,7 @@ func TestSourceShowsTheMiddleOfAPair(t *testing.T) {
 	for _, d := range testkit.All[pair](t, out.Stdout, "detail") {
 		for _, e := range d.Events {
 			f := e.Fields
-			if e.Part != "between" || e.Event != "fold:task-state" || f.State != slept || f.Task != int64(d.Start.TID) {
+			if e.Part != "between" || e.Event != "task-state" || f.State != slept || f.Task != int64(d.Start.TID) {
 				continue
 			}
 			found++

@@ -92,6 +92,8 @@ var runs = map[string][]run{
 	},
 	"nested_trace": {
 		{"", "load.data", []string{"-k", "_tid", "-e", "raw_syscalls:sys_enter,raw_syscalls:sys_exit", "-e", "irq:softirq_entry,irq:softirq_exit"}},
+		{"detail", "load.data", []string{"-k", "_tid", "--impl", "delay", "--than", "500us", "--detail=sametid,hide<2us,-20us",
+			"-e", "raw_syscalls:sys_enter/id == 230/,raw_syscalls:sys_exit/id == 230/", "-e", "irq:softirq_entry,irq:softirq_exit,sched:sched_switch//untraced/"}},
 	},
 	"num_dist": {
 		{"", "load.data", []string{"-e", "kmem:kmalloc//num=bytes_alloc/", "-e", "sched:sched_stat_runtime//num=runtime/"}},
