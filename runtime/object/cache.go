@@ -1,60 +1,100 @@
 package object
 
-import "container/list"
+import (
+	"container/list"
 
-// A Cache holds what was made of files, such as the functions of each, up to a
-// number of bytes. Beyond it the file that was asked for least recently gives
-// up what is its own, which has to be made again when it is wanted. One that is
-// larger than the bound by itself is held alone.
+	"ppscript/runtime/event"
+)
+
+// A Cache holds what was made of files, such as the functions of each. As long
+// as all together take little, everything stays. Beyond that, what is idle goes:
+// what was not asked for in a while, and not for as long as it was of use
+// before. Beyond the limit the least recently used goes, however it is used.
+// What went has to be made again when it is wanted. One that is larger than the
+// limit by itself is held alone.
 //
 // A machine that compiles runs a new program every second: what is known of
-// those of an hour ago is of no use any more, while the C library is asked for
-// all the time. (Giving up everything at once would read it again, too.)
+// those of a minute ago is of no use any more, while the C library is asked for
+// all the time. (A low limit alone would read files again for every sample where
+// many are in use; to give up everything at once would read them again, too.)
+//
+// Time is that of the events, so that recordings are read as they were made.
 type Cache[V any] struct {
-	limit, bytes int
-	at           map[*File]*list.Element // of *cached[V]
-	used         *list.List              // the most recent first
-	dropped      uint64
+	little, limit, bytes int
+	at                   map[*File]*list.Element // of *cached[V]
+	used                 *list.List              // the most recent first
+	now                  event.Time
+	before               map[*File]event.Time // of what went: when it was of use first
+	dropped              uint64
 }
 
 type cached[V any] struct {
-	file  *File
-	value V
-	bytes int
+	file        *File
+	value       V
+	bytes       int
+	first, last event.Time // when it was asked for
 }
 
-// NewCache makes a Cache of at most limit bytes.
-func NewCache[V any](limit int) *Cache[V] {
-	return &Cache[V]{limit: limit, at: map[*File]*list.Element{}, used: list.New()}
+// What is idle for leastIdle, in ns, may go; of mostBefore that went is known
+// since when they were of use.
+const (
+	leastIdle  = 2e9
+	mostBefore = 256
+)
+
+// NewCache makes a Cache of at most limit bytes, of which nothing goes as long
+// as there are no more than little.
+func NewCache[V any](little, limit int) *Cache[V] {
+	return &Cache[V]{little: little, limit: limit, at: map[*File]*list.Element{}, used: list.New(), before: map[*File]event.Time{}}
 }
 
-// Of returns what is held of a file.
+// Of returns what is held of a file, for an event of that time.
 //
 // Fast path: this runs for every frame that is unwound.
-func (c *Cache[V]) Of(f *File) (v V, ok bool) {
+func (c *Cache[V]) Of(f *File, now event.Time) (v V, ok bool) {
 	e, ok := c.at[f]
 	if !ok {
 		return v, false
 	}
 	c.used.MoveToFront(e)
-	return e.Value.(*cached[V]).value, true
+	x := e.Value.(*cached[V])
+	c.now = max(c.now, now)
+	x.last = c.now
+	return x.value, true
 }
 
 // Hold takes what was made of a file that has nothing yet.
-func (c *Cache[V]) Hold(f *File, v V, bytes int) {
-	for c.used.Len() > 0 && c.bytes+bytes > c.limit {
-		old := c.used.Remove(c.used.Back()).(*cached[V])
-		delete(c.at, old.file)
-		c.bytes -= old.bytes
-		c.dropped++
+func (c *Cache[V]) Hold(f *File, v V, bytes int, now event.Time) {
+	c.now = max(c.now, now)
+	for e := c.used.Back(); e != nil && c.bytes+bytes > c.little; {
+		x, next := e.Value.(*cached[V]), e.Prev()
+		if c.bytes+bytes > c.limit || c.now-x.last > max(leastIdle, x.last-x.first) {
+			c.drop(e)
+		}
+		e = next
 	}
-	c.at[f] = c.used.PushFront(&cached[V]{f, v, bytes})
+	first, known := c.before[f]
+	if !known {
+		first = c.now
+	}
+	c.at[f] = c.used.PushFront(&cached[V]{f, v, bytes, first, c.now})
 	c.bytes += bytes
+}
+
+func (c *Cache[V]) drop(e *list.Element) {
+	x := c.used.Remove(e).(*cached[V])
+	delete(c.at, x.file)
+	c.bytes -= x.bytes
+	c.dropped++
+	if len(c.before) >= mostBefore {
+		clear(c.before)
+	}
+	c.before[x.file] = x.first
 }
 
 // Len is how many files have something, Bytes what it takes.
 func (c *Cache[V]) Len() int   { return len(c.at) }
 func (c *Cache[V]) Bytes() int { return c.bytes }
 
-// Dropped counts what was given up to stay in the bound.
+// Dropped counts what was given up.
 func (c *Cache[V]) Dropped() uint64 { return c.dropped }

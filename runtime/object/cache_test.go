@@ -1,33 +1,80 @@
 package object
 
-import "testing"
+import (
+	"testing"
+
+	"ppscript/runtime/event"
+)
 
 // What is asked for stays, whatever comes and goes.
 func TestCacheIsBounded(t *testing.T) {
-	c := NewCache[int](1000)
+	c := NewCache[int](1000, 1000)
 	always := &File{Path: "libc"}
-	c.Hold(always, -1, 300)
+	c.Hold(always, -1, 300, 0)
 	var last *File
 	for i := range 10_000 {
 		last = &File{}
-		c.Hold(last, i, 90)
-		if v, ok := c.Of(always); !ok || v != -1 {
+		c.Hold(last, i, 90, 0)
+		if v, ok := c.Of(always, 0); !ok || v != -1 {
 			t.Fatalf("after %d others: got %d, %v, want what is asked for all the time", i, v, ok)
 		}
 	}
 	if c.Len() != 8 || c.Bytes() != 300+7*90 || c.Dropped() != 9993 {
 		t.Errorf("got %d files, %d bytes, %d dropped; want 8, 930, 9993", c.Len(), c.Bytes(), c.Dropped())
 	}
-	if v, ok := c.Of(last); !ok || v != 9999 {
+	if v, ok := c.Of(last, 0); !ok || v != 9999 {
 		t.Errorf("the last: got %d, %v, want 9999", v, ok)
 	}
 	// One that is too large is alone, and gives way.
-	c.Hold(&File{}, 1, 5000)
+	c.Hold(&File{}, 1, 5000, 0)
 	if c.Len() != 1 || c.Bytes() != 5000 {
 		t.Errorf("got %d files, %d bytes, want the large one", c.Len(), c.Bytes())
 	}
-	c.Hold(&File{}, 2, 10)
+	c.Hold(&File{}, 2, 10, 0)
 	if c.Len() != 1 || c.Bytes() != 10 {
 		t.Errorf("got %d files, %d bytes, want the small one", c.Len(), c.Bytes())
+	}
+}
+
+// Of ever new files nothing stays, of those that are used now and then as much
+// as is of use.
+func TestCacheForgetsWhatIsIdle(t *testing.T) {
+	const second = event.Time(1e9)
+	c := NewCache[int](500, 1_000_000)
+	now := event.Time(0)
+	made := map[*File]int{}
+	use := func(f *File) {
+		if _, ok := c.Of(f, now); !ok {
+			c.Hold(f, 0, 100, now)
+			made[f]++
+		}
+	}
+	always, each, seldom, late := &File{Path: "libc"}, &File{Path: "cron"}, &File{Path: "backup"}, &File{Path: "late"}
+	most := 0
+	for i := range 3600 {
+		now = event.Time(i) * second
+		use(always)
+		if i%10 == 0 {
+			use(each)
+		}
+		if i%1000 == 0 {
+			use(seldom)
+		}
+		use(&File{})
+		c.Of(late, now-second) // an event of before changes nothing
+		most = max(most, c.Bytes())
+	}
+	if most > 1000 || made[always] != 1 || made[each] > 4 || made[seldom] != 4 {
+		t.Errorf("got up to %d bytes, files made %d, %d and %d times; want at most 1000, once, a few times, each of 4 times", most, made[always], made[each], made[seldom])
+	}
+	if len(c.before) > mostBefore || c.Len()*100 != c.Bytes() || int(c.Dropped()) < 3500 {
+		t.Errorf("got %d files that went, %d of %d bytes, %d dropped", len(c.before), c.Len(), c.Bytes(), c.Dropped())
+	}
+	// A little stays however long it lies there.
+	few, f := NewCache[int](500, 1000), &File{}
+	few.Hold(f, 7, 100, 0)
+	few.Hold(&File{}, 0, 400, 1e18)
+	if v, ok := few.Of(f, 2e18); !ok || v != 7 {
+		t.Errorf("got %d, %v, want what there was room for", v, ok)
 	}
 }

@@ -20,14 +20,7 @@ import (
 // numbers of all stacks. So when they are many, what was counted is settled:
 // stacks get their names, and those with equal names are one from then on,
 // whichever processes had them. That is what would be shown at the end anyway.
-// Of those, too, there are at most as many as a table of stacks has.
-
-// settled is what was counted by stack before, since the last result.
-type settled struct {
-	samples      []result.StackSample
-	cut, unwound uint64
-	loss         event.Loss
-}
+// Of those, too, there are at most mostSettled.
 
 // forgetStacks gives up what nobody needs if there are many stacks.
 func (r *run) forgetStacks() {
@@ -36,7 +29,7 @@ func (r *run) forgetStacks() {
 		return
 	}
 	for _, s := range r.plan.Stacks {
-		w.settle(s, r.onlyNames(s))
+		w.settle(s, r.shownOf(s))
 	}
 	held := map[stack.ID]bool{}
 	for _, f := range r.plan.Folds {
@@ -80,97 +73,36 @@ func (r *run) joinsHold() bool {
 	return len(r.plan.Joins) > 0 && slices.ContainsFunc(shownStacks(r.plan.Streams(), false), func(s []*event.Field) bool { return len(s) > 0 })
 }
 
-// onlyNames reports that what s counts goes to a file that shows names alone:
-// all but pprof's.
-func (r *run) onlyNames(s *plan.StacksRun) bool {
-	return slices.ContainsFunc(r.files, func(f *stackFile) bool { return f.run == s && f.format != render.PprofFormat })
+// shownOf is what will be seen of the stacks that s counts: those of a file
+// are shown nowhere else.
+func (r *run) shownOf(s *plan.StacksRun) shown {
+	i := slices.IndexFunc(r.files, func(f *stackFile) bool { return f.run == s })
+	switch {
+	case i < 0 || r.files[i].format == render.PprofFormat:
+		return all
+	case r.files[i].format == render.FoldedFormat:
+		return inText
+	}
+	return inPictures
 }
 
 // settle names the stacks that s has counted.
-func (w *stackWorld) settle(s *plan.StacksRun, onlyNames bool) {
+func (w *stackWorld) settle(s *plan.StacksRun, show shown) {
 	if s.Group.Len() == 0 {
 		return
 	}
-	res := w.result(s, result.Meta{})
-	if onlyNames {
-		plain(res.Samples)
-	}
-	res.Merge()
 	before := w.settled[s]
 	if before == nil {
-		before = &settled{}
+		before = newSettled()
 		w.settled[s] = before
 	}
-	before.cut, before.unwound = res.Cut, res.Unwound
+	n := newNames(show)
+	cut, unwound := w.counted(s, func(x *result.StackSample) { before.add(n, x) })
+	before.cut += cut
+	before.unwound += unwound
 	before.loss.Add(s.Group.Loss())
-	before.loss.Evicted += bound(res, stack.DefaultStacks)
-	before.samples = own(res.Samples)
+	before.bound(mostSettled, (&result.Stacks{Value: s.Value.Name}).Weight)
 	s.Group.Reset()
-}
-
-// plain takes from frames what pictures and folded text do not show: where in a
-// function the code was. A profile has many such places for each chain of
-// functions.
-func plain(samples []result.StackSample) {
-	frames, same := map[*result.Frame]*result.Frame{}, map[result.Frame]*result.Frame{}
-	for i := range samples {
-		for k, f := range samples[i].Frames {
-			one := frames[f]
-			if one == nil {
-				name := result.Frame{Symbol: f.Symbol, DSO: f.DSO, Inline: f.Inline, Kernel: f.Kernel}
-				if one = same[name]; one == nil {
-					one = &name
-					same[name] = one
-				}
-				frames[f] = one
-			}
-			samples[i].Frames[k] = one
-		}
-	}
-}
-
-// bound keeps the most frequent stacks of a sorted result; the others are one
-// without functions. It returns how many samples they had.
-func bound(res *result.Stacks, most int) (evicted uint64) {
-	if len(res.Samples) <= most {
-		return 0
-	}
-	for i := most; i < len(res.Samples); i++ {
-		x := &res.Samples[i]
-		evicted += x.Count
-		x.Frames = []*result.Frame{noRoom}
-	}
-	res.Merge()
-	return evicted
-}
-
-// own makes samples independent of what they were made from, with one frame
-// for each function: its address is that of one process.
-func own(samples []result.StackSample) []result.StackSample {
-	frames, same := map[*result.Frame]*result.Frame{}, map[result.Frame]*result.Frame{}
-	out := make([]result.StackSample, len(samples))
-	for i, x := range samples {
-		x.Key = slices.Clone(x.Key)
-		list := make([]*result.Frame, len(x.Frames))
-		for k, f := range x.Frames {
-			one, known := frames[f]
-			if !known {
-				plain := *f
-				if f.Symbol != "" || f.DSO != "" {
-					plain.Addr = 0
-				}
-				if one = same[plain]; one == nil {
-					one = f
-					same[plain] = f
-				}
-				frames[f] = one
-			}
-			list[k] = one
-		}
-		x.Frames = list
-		out[i] = x
-	}
-	return out
 }
 
 // clearStacks begins to count anew.

@@ -20,6 +20,7 @@ func (r *run) loop(ctx context.Context) error {
 	r.started = time.Now()
 	r.lastTick = r.started
 	defer r.work()()
+	defer r.lean()()
 	o := &r.cfg.Options
 	var deadline, tick, usage time.Time
 	if o.Duration > 0 {

@@ -53,7 +53,7 @@ type frameKey struct {
 // maxFrames bounds the frames that are remembered: addresses of processes that
 // ended are among them, and what is forgotten is made again from what the
 // Symbolizer remembers of files.
-const maxFrames = 1 << 15
+const maxFrames = 1 << 14
 
 // openStacks prepares for the stacks of the plan's events, before they are
 // opened: the mappings of processes are wanted from the first record on.
@@ -194,32 +194,45 @@ func shownStacks(streams []*event.Stream, quiet bool) [][]*event.Field {
 // result makes the result of a count by stack.
 func (w *stackWorld) result(s *plan.StacksRun, m result.Meta) *result.Stacks {
 	out := &result.Stacks{Meta: m, Keys: s.Keys, Value: s.Value.Name, Unit: s.Value.Unit}
-	if before := w.settled[s]; before != nil {
-		out.Samples = slices.Clone(before.samples)
-		out.Cut, out.Unwound = before.cut, before.unwound
+	before := w.settled[s]
+	if before != nil {
+		out.Samples, out.Cut, out.Unwound = before.list(), before.cut, before.unwound
 	}
-	count := len(s.Keys) + plan.StacksKey
-	for _, row := range s.Group.Rows() {
-		x := result.StackSample{PID: int32(row[plan.StacksPID].Int()), Key: row[plan.StacksKey:count], Count: row[count].Uint()}
-		if out.Value != "" {
-			x.Value = row[count+1].Int()
-		}
-		var st stack.Stack
-		x.Frames, st = w.of(nil, stack.ID(row[plan.StacksStack].Uint()))
-		x.Cut = st.Cut
-		if st.Cut {
-			out.Cut += x.Count
-		}
-		if st.Unwound {
-			out.Unwound += x.Count
-		}
-		out.Samples = append(out.Samples, x)
-	}
-	if w.settled[s] != nil {
+	cut, unwound := w.counted(s, func(x *result.StackSample) {
+		x.Frames = slices.Clone(x.Frames)
+		out.Samples = append(out.Samples, *x)
+	})
+	out.Cut += cut
+	out.Unwound += unwound
+	if before != nil {
 		out.Merge()
 	}
 	out.Sort()
 	return out
+}
+
+// counted calls fn for what s counted since it was settled, with frames that
+// are valid until it returns. It adds up the samples whose stacks lack outer
+// frames, and those that were unwound.
+func (w *stackWorld) counted(s *plan.StacksRun, fn func(x *result.StackSample)) (cut, unwound uint64) {
+	count := len(s.Keys) + plan.StacksKey
+	for _, row := range s.Group.Rows() {
+		x := result.StackSample{PID: int32(row[plan.StacksPID].Int()), Key: row[plan.StacksKey:count], Count: row[count].Uint()}
+		if s.Value.Name != "" {
+			x.Value = row[count+1].Int()
+		}
+		var st stack.Stack
+		w.line, st = w.of(w.line[:0], stack.ID(row[plan.StacksStack].Uint()))
+		x.Frames, x.Cut = w.line, st.Cut
+		if st.Cut {
+			cut += x.Count
+		}
+		if st.Unwound {
+			unwound += x.Count
+		}
+		fn(&x)
+	}
+	return cut, unwound
 }
 
 // tickStacks shows what was counted by stack in the interval.
@@ -240,7 +253,7 @@ func (r *run) tickStacks(lost event.Loss, final bool, now time.Time) error {
 		if err := r.out.Stacks(res); err != nil {
 			return err
 		}
-		s.Group.Reset()
+		r.stacks.clearStacks(s)
 	}
 	wanted := len(r.plan.Stacks)+len(r.plan.Logs)+len(r.plan.Slows) > 0
 	if w := r.stacks; final && w != nil && wanted && r.plan.HasStacks && w.table.Len() == 0 && !w.forgot && r.plan.Router.Samples > 0 {

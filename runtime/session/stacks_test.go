@@ -4,21 +4,16 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/render"
-	"ppscript/runtime/result"
 	"ppscript/runtime/stack"
 
 	"ppscript/tests/testkit"
@@ -285,83 +280,5 @@ int main(void) { for (int i = 0; i < 30; i++) outer(3000000); return 0; }
 	}
 	if !found {
 		t.Errorf("got no stack with inner, inlined at inl.c:2, in outer: %v", lines)
-	}
-}
-
-// Of stacks that were settled the most frequent stay; the others are counted.
-func TestSettledStacksAreBounded(t *testing.T) {
-	res := &result.Stacks{}
-	for i := range 10 {
-		f := &result.Frame{Symbol: "f" + strconv.Itoa(i), DSO: "/bin/x"}
-		res.Samples = append(res.Samples, result.StackSample{PID: int32(i), Key: []event.Value{event.StrOf("x")}, Frames: []*result.Frame{f}, Count: uint64(i + 1)})
-	}
-	res.Sort()
-	if n := bound(res, 20); n != 0 || len(res.Samples) != 10 {
-		t.Errorf("in the bound: got %d evicted, %d stacks; want 0 and 10", n, len(res.Samples))
-	}
-	if n := bound(res, 3); n != 1+2+3+4+5+6+7 {
-		t.Errorf("got %d samples evicted, want 28", n)
-	}
-	got := ""
-	for _, x := range res.Samples {
-		got += fmt.Sprint(x.Frames[0].Symbol, " ", x.Count, "; ")
-	}
-	if want := "f9 10; f8 9; f7 8; [no room for the stack] 28; "; got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-	if n, _ := res.Total(); n != 55 {
-		t.Errorf("got a total of %d, want 55", n)
-	}
-}
-
-// Samples that are settled do not hold what they were made from, and functions
-// are one for all processes.
-func TestSettledStacksShareFrames(t *testing.T) {
-	frame := func(addr uint64, symbol string) *result.Frame {
-		f := &result.Frame{Addr: addr, Symbol: symbol}
-		if symbol != "" {
-			f.DSO = "/bin/x"
-		}
-		return f
-	}
-	keys := []event.Value{event.IntOf(1), event.IntOf(2)}
-	in := []result.StackSample{
-		{PID: 1, Key: keys[:1], Frames: []*result.Frame{frame(0x10, "f"), frame(0x20, "main")}, Count: 1},
-		{PID: 2, Key: keys[1:], Frames: []*result.Frame{frame(0x910, "g"), frame(0x920, "main"), frame(0x930, "")}, Count: 1},
-		{PID: 3, Key: keys[1:], Frames: []*result.Frame{frame(0x931, "")}, Count: 1},
-	}
-	out := own(in)
-	keys[0] = event.IntOf(7)
-	if got := out[0].Key[0].Int(); got != 1 {
-		t.Errorf("got key %d, want the old one", got)
-	}
-	a, b, c := out[0].Frames, out[1].Frames, out[2].Frames
-	if len(a) != 2 || len(b) != 3 || a[1] != b[1] || a[0] == b[0] || b[2] == c[0] || b[2].Addr != 0x930 {
-		t.Errorf("got %v, %v, %v, want main shared, and what has no name apart", a, b, c)
-	}
-}
-
-// Where only names are shown, places in a function are no difference.
-func TestSettledStacksAreNames(t *testing.T) {
-	place := func(symbol string, off uint64) *result.Frame {
-		return &result.Frame{Addr: 0x1000 + off, Symbol: symbol, Offset: off, DSO: "/bin/x", BuildID: "ab", File: "x.c", Line: int(off)}
-	}
-	main := place("main", 9)
-	res := &result.Stacks{Samples: []result.StackSample{
-		{PID: 1, Frames: []*result.Frame{place("f", 1), main}, Count: 1},
-		{PID: 1, Frames: []*result.Frame{place("f", 2), main}, Count: 2},
-		{PID: 2, Frames: []*result.Frame{place("g", 1), main}, Count: 4},
-		{PID: 2, Frames: []*result.Frame{{Addr: 1}, main}, Count: 8},
-		{PID: 2, Frames: []*result.Frame{{Addr: 2}, main}, Count: 16},
-		{PID: 1, Frames: []*result.Frame{place("f", 3), main}, Count: 32, Cut: true},
-	}}
-	want := string(render.AppendFolded(nil, res, time.Time{}))
-	plain(res.Samples)
-	res.Merge()
-	if got := string(render.AppendFolded(nil, res, time.Time{})); got != want {
-		t.Errorf("got\n%swant\n%s", got, want)
-	}
-	if len(res.Samples) != 4 || main.Offset != 9 {
-		t.Errorf("got %d stacks, want 4, and frames of others as they were: %+v", len(res.Samples), main)
 	}
 }

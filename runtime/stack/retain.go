@@ -9,11 +9,14 @@ package stack
 // event, where this costs something once for a million.
 
 // Crowded reports that it is worth the time to give up what nobody needs: the
-// table holds a sixteenth of what it may, and twice of what was needed when it
-// was last done.
+// table holds a thirty-second part of what it may, and twice of what was needed
+// when it was last done.
 func (t *Table) Crowded() bool {
-	return t.Len() > max(t.opt.Stacks/16, 2*t.left[0]) || t.words > max(t.opt.Words/16, 2*t.left[1])
+	return t.Len() > max(t.opt.Stacks/32, 2*t.left[0]) || t.words > max(t.opt.Words/32, 2*t.left[1])
 }
+
+// maxSpare bounds the blocks of words that are kept to be filled again.
+const maxSpare = 4
 
 // Reset forgets all stacks. Their numbers must not be used again.
 func (t *Table) Reset() {
@@ -41,11 +44,15 @@ func (t *Table) Retain(numbers map[ID]bool) {
 			delete(t.images, pid)
 		}
 	}
-	size := 1 << 10
+	size := max(1<<10, min(len(t.slots), 1<<14))
 	for size < 4*left {
 		size *= 2
 	}
-	t.alloc(size)
+	if size == len(t.slots) {
+		clear(t.slots)
+	} else {
+		t.alloc(size)
+	}
 	old := t.blocks
 	t.blocks, t.words, t.unused = nil, 0, t.unused[:0]
 	if left == 0 {
@@ -63,4 +70,5 @@ func (t *Table) Retain(numbers map[ID]bool) {
 		t.look(e)
 	}
 	t.left = [2]int{t.Len(), t.words}
+	t.spare = old[:min(len(old), maxSpare)]
 }

@@ -51,6 +51,7 @@ type Table struct {
 	shift   uint
 	entries []entry
 	blocks  [][]uint64
+	spare   [][]uint64 // blocks of before
 	words   int
 	unused  []ID   // that Retain freed
 	left    [2]int // stacks and words that it left
@@ -213,13 +214,23 @@ func (t *Table) add(h uint32, e entry, chain []uint64) ID {
 func (t *Table) keep(chain []uint64) uint32 {
 	last := len(t.blocks) - 1
 	if last < 0 || len(t.blocks[last])+len(chain) > cap(t.blocks[last]) {
-		t.blocks = append(t.blocks, make([]uint64, 0, blockWords))
+		t.blocks = append(t.blocks, t.block())
 		last++
 	}
 	at := uint32(last*blockWords + len(t.blocks[last]))
 	t.blocks[last] = append(t.blocks[last], chain...)
 	t.words += len(chain)
 	return at
+}
+
+func (t *Table) block() []uint64 {
+	last := len(t.spare) - 1
+	if last < 0 {
+		return make([]uint64, 0, blockWords)
+	}
+	b := t.spare[last][:0]
+	t.spare = t.spare[:last]
+	return b
 }
 
 func (t *Table) look(e *entry) {

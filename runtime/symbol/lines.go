@@ -48,8 +48,12 @@ type lineRow struct {
 	line int32
 }
 
-// maxDebug bounds the debug information that is held, in bytes.
-const maxDebug = 2 << 30
+// maxDebug bounds the debug information that is held, in bytes; up to littleDebug
+// nothing is given up.
+const (
+	maxDebug    = 2 << 30
+	littleDebug = 64 << 20
+)
 
 // sections of DWARF that are read. The first are required.
 var debugSections = []string{".debug_info", ".debug_abbrev", ".debug_line", ".debug_str",
@@ -57,7 +61,7 @@ var debugSections = []string{".debug_info", ".debug_abbrev", ".debug_line", ".de
 
 // lineInfo returns what is known of a file, nil if nothing.
 func (s *Symbolizer) lineInfo(f *object.File) *lineInfo {
-	if l, ok := s.lines.Of(f); ok {
+	if l, ok := s.lines.Of(f, s.now); ok {
 		return l
 	}
 	l := loadLines(s.opt.Maps.Files(), f)
@@ -65,7 +69,7 @@ func (s *Symbolizer) lineInfo(f *object.File) *lineInfo {
 	if l != nil {
 		size = l.size
 	}
-	s.lines.Hold(f, l, size)
+	s.lines.Hold(f, l, size, s.now)
 	return l
 }
 

@@ -48,7 +48,8 @@ func readImage(im *object.Image) (*Table, error) {
 
 // readTable reads the functions of an image; debug finds its debug file.
 func readTable(im *object.Image, debug func() *object.Image) (*Table, error) {
-	var b builder
+	b := builders.Get().(*builder)
+	defer b.done()
 	var faults []error
 	note := func(err error) {
 		if err != nil {

@@ -38,7 +38,7 @@ type Options struct {
 	Lines, Inlines bool
 	// Mangled leaves C++ and Rust names as the linker has them.
 	Mangled bool
-	// MaxFrames bounds the addresses that are remembered; 0 is 1<<17.
+	// MaxFrames bounds the addresses that are remembered; 0 is 1<<15.
 	MaxFrames int
 }
 
@@ -62,6 +62,7 @@ type Symbolizer struct {
 	lines   *object.Cache[*lineInfo]
 	loaded  []loaded          // kernel code that came since
 	modules map[string]string // "kvm" to "[kvm]"
+	now     event.Time        // of the last event of which a file was looked at
 	stats   Stats
 }
 
@@ -83,10 +84,10 @@ type nowhere struct {
 // New makes a Symbolizer.
 func New(o Options) *Symbolizer {
 	if o.MaxFrames <= 0 {
-		o.MaxFrames = 1 << 17
+		o.MaxFrames = 1 << 15
 	}
-	s := &Symbolizer{opt: o, tables: object.NewCache[*Table](maxTables), jit: map[*task.Space]*Table{},
-		lines: object.NewCache[*lineInfo](maxDebug), modules: map[string]string{}}
+	s := &Symbolizer{opt: o, tables: object.NewCache[*Table](littleTables, maxTables), jit: map[*task.Space]*Table{},
+		lines: object.NewCache[*lineInfo](littleDebug, maxDebug), modules: map[string]string{}}
 	s.forget()
 	return s
 }
@@ -155,6 +156,7 @@ func (s *Symbolizer) resolve(pid int32, addr uint64, when event.Time, call bool)
 		if f, ok := s.user[at]; ok {
 			return f
 		}
+		s.now = when
 		f := s.fileFrames(at)
 		s.user[at] = f
 		return f
@@ -257,7 +259,7 @@ func (s *Symbolizer) plain(name string) string {
 // Table is the functions of a file, read at the first use; empty if there are
 // none.
 func (s *Symbolizer) Table(f *object.File) *Table {
-	if t, ok := s.tables.Of(f); ok {
+	if t, ok := s.tables.Of(f, s.now); ok {
 		return t
 	}
 	var store *object.Store
@@ -268,12 +270,16 @@ func (s *Symbolizer) Table(f *object.File) *Table {
 	if err != nil {
 		t = &Table{}
 	}
-	s.tables.Hold(f, t, t.Bytes())
+	s.tables.Hold(f, t, t.Bytes(), s.now)
 	return t
 }
 
-// maxTables bounds the memory of functions, in bytes.
-const maxTables = 256 << 20
+// maxTables bounds the memory of functions, in bytes; up to littleTables nothing
+// is given up.
+const (
+	maxTables    = 128 << 20
+	littleTables = 8 << 20
+)
 
 // jitFrame names an address in memory without a file.
 func (s *Symbolizer) jitFrame(space *task.Space, r *task.Region, addr uint64, call bool) Frame {

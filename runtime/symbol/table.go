@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // This file keeps the functions of one file: three sorted arrays and one blob
@@ -87,6 +88,16 @@ type rawSym struct {
 	rank       uint8 // of several at an address the lowest rank is taken
 }
 
+// builders keeps the room of builders from one file to the next, until the
+// garbage collector comes by.
+var builders = sync.Pool{New: func() any { return new(builder) }}
+
+// done gives b back.
+func (b *builder) done() {
+	b.syms, b.names = b.syms[:0], b.names[:0]
+	builders.Put(b)
+}
+
 func (b *builder) add(name []byte, addr, size, end uint64, rank uint8) {
 	if len(name) == 0 || len(name) > maxName || len(b.names)+len(name) > math.MaxUint32 || len(b.syms) >= maxFuncs {
 		return
@@ -139,7 +150,6 @@ func (b *builder) table() *Table {
 		t.name[i], t.long[i] = uint32(len(t.names)), s.long
 		t.names = append(t.names, b.text(s)...)
 	}
-	b.syms, b.names = nil, nil
 	return t
 }
 

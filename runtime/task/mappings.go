@@ -27,7 +27,7 @@ type MappingsOptions struct {
 	// Files finds the files; if nil it is made, and owned by the Mappings.
 	Files *object.Store
 	// MaxEnded is how many processes that ended keep their spaces, for events
-	// that come late; 0 is 8192. Those that Hold names stay beyond it.
+	// that come late; 0 is 4096. Those that Hold names stay beyond it.
 	MaxEnded int
 	// MaxSpaces bounds all address spaces; 0 is 65536. Beyond it those of
 	// the processes that ended first are given up.
@@ -60,7 +60,7 @@ func NewMappings(o MappingsOptions) *Mappings {
 		o.Proc = "/proc"
 	}
 	if o.MaxEnded <= 0 {
-		o.MaxEnded = 8192
+		o.MaxEnded = 4096
 	}
 	if o.MaxSpaces <= 0 {
 		o.MaxSpaces = 65536

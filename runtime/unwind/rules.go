@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync"
 )
 
 // This file is the form in which call frame information is kept. For each
@@ -113,11 +114,18 @@ type tableBuilder struct {
 	index map[string]uint32 // sets by their bytes
 	exprs map[string]int32
 	key   []byte
+	room  *room
 }
 
+// A room is where the rows of a table grow. It is used again for the next file,
+// until the garbage collector comes by.
+type room struct{ pcs, sets []uint32 }
+
+var rooms = sync.Pool{New: func() any { return new(room) }}
+
 func newTableBuilder(base uint64) *tableBuilder {
-	b := &tableBuilder{index: map[string]uint32{}, exprs: map[string]int32{}}
-	b.t.base = base
+	b := &tableBuilder{index: map[string]uint32{}, exprs: map[string]int32{}, room: rooms.Get().(*room)}
+	b.t.base, b.t.pcs, b.t.sets = base, b.room.pcs[:0], b.room.sets[:0]
 	b.t.rule = []ruleSet{{}} // noRules
 	return b
 }
@@ -187,7 +195,9 @@ func (b *tableBuilder) expr(code []byte) int32 {
 // done returns the table, without the room that growing has left.
 func (b *tableBuilder) done() *Table {
 	t := b.t
+	b.room.pcs, b.room.sets = t.pcs, t.sets
 	t.pcs, t.sets = slices.Clone(t.pcs), slices.Clone(t.sets)
+	rooms.Put(b.room)
 	t.rule, t.pool = slices.Clone(t.rule), slices.Clone(t.pool)
 	return &t
 }

@@ -60,7 +60,8 @@ type Options struct {
 	// Max bounds the addresses of a stack; 0 is 1024.
 	Max int
 	// MaxBytes bounds the memory of tables; 0 is 128 MiB. Beyond it those of
-	// the file that was walked through least recently go.
+	// the file that was walked through least recently go; beyond a sixteenth
+	// of it those that are idle.
 	MaxBytes int
 }
 
@@ -97,7 +98,7 @@ func New(o Options) *Unwinder {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = 128 << 20
 	}
-	return &Unwinder{opt: o, arch: archOf(o.Machine), modules: object.NewCache[*module](o.MaxBytes)}
+	return &Unwinder{opt: o, arch: archOf(o.Machine), modules: object.NewCache[*module](o.MaxBytes/16, o.MaxBytes)}
 }
 
 // Stats tells what the Unwinder did so far.
@@ -177,7 +178,7 @@ func (u *Unwinder) up(dst []uint64, pid int32, when event.Time) ([]uint64, How) 
 		if region.File == nil {
 			step = w.byPointer(w.pc)
 		} else {
-			m := u.module(region.File)
+			m := u.module(region.File, when)
 			addr, ok := m.addr(region.Offset(at))
 			switch {
 			case !ok:
@@ -232,14 +233,14 @@ func (u *Unwinder) up(dst []uint64, pid int32, when event.Time) ([]uint64, How) 
 }
 
 // module returns the tables of a file, read at the first use.
-func (u *Unwinder) module(f *object.File) *module {
-	if m, ok := u.modules.Of(f); ok {
+func (u *Unwinder) module(f *object.File, when event.Time) *module {
+	if m, ok := u.modules.Of(f, when); ok {
 		return m
 	}
 	if _, err := f.Image(); err != nil && !f.Opened() {
 		return &u.absent // it may turn up with another process
 	}
 	m := loadModule(u.opt.Maps.Files(), f)
-	u.modules.Hold(f, m, m.bytes)
+	u.modules.Hold(f, m, m.bytes, when)
 	return m
 }

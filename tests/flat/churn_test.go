@@ -57,7 +57,7 @@ func TestProcessesComeAndGo(t *testing.T) {
 	// In between as many stacks, and processes with them, come as are worth
 	// the time to give up.
 	const slack = 16 << 20
-	if after > before+slack || stacks.Len() > stack.DefaultStacks/8 || maps.Stats().Spaces > 2*(8192+stack.DefaultStacks/8) {
+	if after > before+slack || stacks.Len() > stack.DefaultStacks/16 || maps.Stats().Spaces > 2*(4096+stack.DefaultStacks/16) {
 		t.Errorf("got %d bytes after %d, %d stacks, %+v", after, before, stacks.Len(), maps.Stats())
 	}
 	s, ok := stacks.At(held)
