@@ -107,9 +107,7 @@ func (g *gen) emitFeed(f *Feed) {
 	c := g.code
 	end, failed := c.label(), c.label()
 	g.fail = failed
-	for _, p := range f.Preds {
-		g.test(p, false, end)
-	}
+	g.takes(f, end)
 	data := sent{size: perf.HeadSize}
 	switch {
 	case f.Emit.Whole:

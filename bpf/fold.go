@@ -203,9 +203,7 @@ func (g *gen) foldFeed(feed *Feed) {
 	mark := c.stack
 	end, failed, free, full := c.label(), c.label(), c.label(), c.label()
 	g.fail = failed
-	for _, p := range feed.Preds {
-		g.test(p, false, end)
-	}
+	g.takes(feed, end)
 	key := c.alloc(f.keyLen)
 	g.keys(key, f.cols, keysOf(feed.Key))
 	state := c.alloc(8)

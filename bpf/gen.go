@@ -72,6 +72,9 @@ type gen struct {
 	pair  *pairEnv
 	fold  *foldEnv
 	out   *emitEnv
+	// counted is the one feed of an event that is counted: what its predicates
+	// leave out does not count. Events that feed several count for all.
+	counted *Feed
 }
 
 // Generate makes the programs of s for a target. The error is a *Refusal if s
@@ -255,6 +258,9 @@ func (g *gen) program(e *Event, t *Target) {
 		g.target(t, e.CPUs, pid, cpu, exit)
 	}
 	g.moment(g.spec.nodes(g.index))
+	if g.spec.Counted && len(e.Feeds) == 1 {
+		g.counted = &e.Feeds[0]
+	}
 	if e.Filter != nil {
 		fail, pass := c.label(), c.label()
 		g.fail = fail
@@ -264,6 +270,9 @@ func (g *gen) program(e *Event, t *Target) {
 		g.count(statErrors)
 		c.goTo(exit)
 		c.place(pass)
+	}
+	if g.spec.Counted && g.counted == nil {
+		g.count(statTaken)
 	}
 	if time {
 		c.call(asm.FnKtimeGetNs)
@@ -276,6 +285,17 @@ func (g *gen) program(e *Event, t *Target) {
 	c.place(exit)
 	c.dead = false // it is reached at least from above
 	c.emit(asm.Mov.Imm(asm.R0, int32(b2i(!e.Sampled))), asm.Return())
+}
+
+// takes goes on with what f's predicates let through. One that cannot be
+// evaluated goes where failures go.
+func (g *gen) takes(f *Feed, others label) {
+	for _, p := range f.Preds {
+		g.test(p, false, others)
+	}
+	if f == g.counted {
+		g.count(statTaken)
+	}
 }
 
 // feed brings the event, or the pair, to where it goes.
@@ -301,6 +321,7 @@ const (
 	statUnmatched
 	statEvicted
 	statLost
+	statTaken
 	statTables
 )
 

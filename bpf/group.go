@@ -48,9 +48,7 @@ func (g *gen) tableFeed(f *Feed) {
 	mark := c.stack
 	end, failed, full, found := c.label(), c.label(), c.label(), c.label()
 	g.fail = failed
-	for _, p := range f.Preds {
-		g.test(p, false, end)
-	}
+	g.takes(f, end)
 	key, stack := c.alloc(t.keyLen), int16(0)
 	if len(t.cols) == 0 {
 		c.zero(key, t.keyLen)

@@ -134,9 +134,7 @@ func (g *gen) joinFeed(f *Feed) {
 	mark := c.stack
 	done, failed, starting := c.label(), c.label(), c.label()
 	g.fail = failed
-	for _, p := range f.Preds {
-		g.test(p, false, done)
-	}
+	g.takes(f, done)
 	if f.Next != nil {
 		g.running(f)
 	}

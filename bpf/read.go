@@ -200,6 +200,25 @@ type Loss struct {
 	Tables map[*Table]event.Loss
 }
 
+// Taken is how many events the programs have taken so far, by CPU; Spec.Counted
+// has them counted.
+func (r *Run) Taken() ([]uint64, error) {
+	s := r.im.Spec
+	n := s.stats()
+	taken := make([]uint64, r.cpus)
+	for i := range s.Events {
+		err := r.words(fmt.Sprintf("stat_%d", i)).each(func(_ int, values []uint64) {
+			for cpu := range taken {
+				taken[cpu] += values[cpu*n+statTaken]
+			}
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read what was taken: %w", err)
+		}
+	}
+	return taken, nil
+}
+
 // Loss returns what was lost since the last call.
 func (r *Run) Loss() (Loss, error) {
 	s := r.im.Spec

@@ -15,6 +15,8 @@ type Spec struct {
 	// Intervals says that tables are read and emptied while events come;
 	// each then has two generations of maps.
 	Intervals bool
+	// Counted has each program count the events that it takes, by CPU.
+	Counted bool
 }
 
 // An Event is one tracepoint, or one event of perf that is sampled. The latter

@@ -43,7 +43,9 @@ func commonFlags() []*flag {
 		{name: "exit-N", short: "N", metavar: "COUNT", group: groupRun, help: "stop after COUNT samples"},
 		{name: "mmap-pages", short: "m", metavar: "PAGES", group: groupRun, help: "size of each ring in pages of 4 KiB, a power of two", deflt: strconv.Itoa(perf.DefaultPages)},
 		{name: "watermark", metavar: "PERCENT", group: groupRun, help: "read rings when they are that full", deflt: "50"},
-		{name: "sampling-limit", metavar: "COUNT", group: groupRun, help: "end when a CPU, or thread, sends more than COUNT events a second"},
+		{name: "sampling-limit", metavar: "COUNT", group: groupRun, help: "end when a CPU, or thread, sends more than COUNT events a second; with --perfeval-*, one of those"},
+		{name: "perfeval-cpus", metavar: "LIST", group: groupRun, help: "with each report, say how many of the events occurred on these CPUs, whatever the filters, and how many of them reached ppscript"},
+		{name: "perfeval-pids", metavar: "PID,...", group: groupRun, help: "the same of the threads that these processes have at the begin"},
 		{name: "monotonic", group: groupRun, help: "stamp events with CLOCK_MONOTONIC"},
 		{name: "engine", metavar: "ENGINE", group: groupRun, help: "what runs per-event code: " + strings.Join(engines, ", "), choices: engines, deflt: "auto"},
 		{name: "order", group: groupRun, help: "accepted: events are ordered wherever a script needs it"},
@@ -86,6 +88,8 @@ type common struct {
 	duration   time.Duration
 	exitN      uint64
 	limit      uint64
+	evalCPUs   []int
+	evalPIDs   []int
 	pages      int
 	watermark  int
 	monotonic  bool
@@ -108,7 +112,7 @@ type common struct {
 func readCommon(fs *flags, workload []string) (*common, error) {
 	c := &common{}
 	r := &reader{flags: fs}
-	c.target.CPUs = r.cpus()
+	c.target.CPUs = r.cpus("cpus")
 	c.target.PIDs = r.ids("pids", "process")
 	c.target.TIDs = r.ids("tids", "thread")
 	for _, s := range fs.texts("cgroups") {
@@ -137,6 +141,10 @@ func readCommon(fs *flags, workload []string) (*common, error) {
 		r.fail(usagef("option", "--mmap-pages", "got %d, want a power of two", n).WithHint("use -m %d or -m %d", lower, 2*lower))
 	}
 	c.limit = uint64(r.number("sampling-limit", 1, 1<<40, "use --sampling-limit 100000"))
+	c.evalCPUs, c.evalPIDs = r.cpus("perfeval-cpus"), r.ids("perfeval-pids", "process")
+	if c.evalCPUs != nil && c.evalPIDs != nil {
+		r.fail(usagef("option", "--perfeval-pids", "--perfeval-cpus is given too").WithHint("give one of them"))
+	}
 	c.watermark = r.watermark()
 	c.monotonic = r.flag("monotonic")
 	c.engine = r.choice("engine")
@@ -188,6 +196,10 @@ func (c *common) check() error {
 	t := &c.target
 	if c.engine == "bpf" && c.input != "" {
 		return usagef("option", "--engine", "bpf runs in the kernel, and a recording is read").WithHint("leave out --engine")
+	}
+	if c.input != "" && (c.limit > 0 || c.evalCPUs != nil || c.evalPIDs != nil) {
+		return usagef("option", "--input", "what is in a recording was sampled before, and --sampling-limit or --perfeval-* is given").
+			WithHint("leave that out, or observe the kernel")
 	}
 	if c.input != "" {
 		for _, x := range []struct {
@@ -341,15 +353,15 @@ func (r *reader) ids(name, what string) []int {
 }
 
 // cpus reads the list and compares it with the CPUs that are online.
-func (r *reader) cpus() []int {
-	t, ok := r.text("cpus")
+func (r *reader) cpus(name string) []int {
+	t, ok := r.text(name)
 	if !ok {
 		return nil
 	}
 	cpus, err := kernel.ParseCPUList(t)
 	if err != nil {
-		e := usagef("option", "--cpus", "%w", err)
-		r.fail(e.WithHint("write -C 0-3,8"))
+		e := usagef("option", "--"+name, "%w", err)
+		r.fail(e.WithHint("write --%s 0-3,8", name))
 		return nil
 	}
 	online, err := kernel.OnlineCPUs()
@@ -363,7 +375,7 @@ func (r *reader) cpus() []int {
 				off = append(off, c)
 			}
 		}
-		r.fail(usagef("option", "--cpus", "not online: CPU %s", kernel.FormatCPUList(off)).
+		r.fail(usagef("option", "--"+name, "not online: CPU %s", kernel.FormatCPUList(off)).
 			WithHint("online are %s", kernel.FormatCPUList(online)))
 	}
 	return cpus

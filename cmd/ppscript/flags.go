@@ -178,9 +178,6 @@ func flagError(err error, set *pflag.FlagSet, where string) error {
 			}
 			return e.WithHint("%s", help)
 		}
-		if why, ok := notYet[name]; ok {
-			return usagef("option", "--"+name, "not supported yet").WithHint("%s", why)
-		}
 		return usagef("option", "--"+name, "unknown%s", nearestFlag(name, set)).WithHint("%s", help)
 	case errors.As(err, &needs):
 		f := needs.GetFlag()
@@ -200,10 +197,4 @@ func nearestFlag(name string, set *pflag.FlagSet) string {
 		return fmt.Sprintf(" (did you mean --%s?)", n)
 	}
 	return ""
-}
-
-// notYet are options of perf-prof that ppscript does not have, and what to do.
-var notYet = map[string]string{
-	"sampling-limit": "leave it out",
-	"perfeval-cpus":  "leave it out", "perfeval-pids": "leave it out",
 }

@@ -93,6 +93,9 @@ func (a *app) repl(args []string) (err error) {
 	if err != nil {
 		return err
 	}
+	if c.evalCPUs != nil || c.evalPIDs != nil {
+		return usagef("repl", "--perfeval-*", "results are shown here, and nothing beside them").WithHint("write a file, and: ppscript FILE --perfeval-cpus LIST")
+	}
 	a.quiet = c.quiet
 	s := &replSession{app: a}
 	s.begin()
@@ -139,7 +142,8 @@ func (a *app) newShop(c *common, ctx func() context.Context) *explore.Shop {
 		Base: session.Config{
 			Target: c.target,
 			Options: session.Options{Input: c.input, Pages: c.pages, Watermark: c.watermark, Verbose: c.verbose,
-				Interpret: c.engine == "interp", Engine: cmp.Or(c.engine, plan.EngineAuto), Monotonic: c.monotonic},
+				SamplingLimit: c.limit,
+				Interpret:     c.engine == "interp", Engine: cmp.Or(c.engine, plan.EngineAuto), Monotonic: c.monotonic},
 			Services: &expr.Services{Ksym: kernel.Text},
 		},
 		Reports: pipeline.ReportsOrStreams, Context: ctx, Say: a.say, Load: a.load,

@@ -86,6 +86,7 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 		Target:  c.target,
 		Options: session.Options{
 			Input: c.input, More: more, Interval: c.interval, Duration: c.duration, ExitN: c.exitN, SamplingLimit: c.limit, Pages: c.pages,
+			EvalCPUs: c.evalCPUs, EvalPIDs: c.evalPIDs,
 			Watermark: c.watermark, UsageSelf: c.usage, Verbose: c.verbose, Interpret: c.engine == "interp",
 			Engine:     cmp.Or(c.engine, plan.EngineAuto),
 			OrderBytes: c.orderBytes, ClockOffset: c.offset, TSC: c.tsc, KVMClock: c.kvmclock, Token: os.Getenv("PPSCRIPT_TOKEN"),

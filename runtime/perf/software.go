@@ -115,10 +115,14 @@ func namedSchema(system string, typ uint32, as []alias, name string) (*event.Sch
 		WithHint("the %s events are %s", system, strings.Join(firstNames(as), " "))
 }
 
+// CountsHits reports that a counter of the schema adds 1 for each occurrence, and
+// not the time or the cycles that passed.
+func CountsHits(s *event.Schema) bool { return counts(s) && !weighted(s) }
+
 // CountUnit is the unit of what a counter of the schema counts: nanoseconds
-// for the clocks, else occurrences.
+// for the clocks, and what sched_stat_* tell, else occurrences.
 func CountUnit(s *event.Schema) event.Unit {
-	if s.Type == unix.PERF_TYPE_SOFTWARE && !counts(s) {
+	if s.Type == unix.PERF_TYPE_SOFTWARE && !counts(s) || weighted(s) {
 		return event.Nanos
 	}
 	return event.CountOf

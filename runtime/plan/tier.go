@@ -39,6 +39,10 @@ type Tier struct {
 	NoCompact string
 	// Intervals says that there are results while the run goes on.
 	Intervals bool
+	// Counted has programs count the events that they take, by CPU; NoKernel
+	// says why events must come out of the kernel, "" if they need not.
+	Counted  bool
+	NoKernel string
 	// MaxStack is the most addresses that the kernel finds in a stack.
 	MaxStack int
 }
@@ -113,7 +117,7 @@ func (b *builder) kernel() (*Kernel, error) {
 	if err := b.onlyTables(); err != nil {
 		return nil, err
 	}
-	k := &kernelBuilder{b: b, spec: &bpf.Spec{Intervals: t.Intervals}, out: &Kernel{groups: map[*bpf.Table]*agg.Group{}, pairs: map[*bpf.Table]bool{}, deferred: map[*bpf.Table]*deferred{}},
+	k := &kernelBuilder{b: b, spec: &bpf.Spec{Intervals: t.Intervals, Counted: t.Counted}, out: &Kernel{groups: map[*bpf.Table]*agg.Group{}, pairs: map[*bpf.Table]bool{}, deferred: map[*bpf.Table]*deferred{}},
 		events: map[int]int{}, fed: map[*bpf.Table]int{}, tables: map[*agg.Group]*kernelTable{}, joins: map[*joinNode]*bpf.Join{}, folds: map[*foldNode]*bpf.Fold{}}
 	if err := k.build(); err != nil {
 		return nil, err
@@ -138,6 +142,9 @@ func (b *builder) kernel() (*Kernel, error) {
 		if t.Engine == EngineAuto && f.Fills() && f.Limit == 0 {
 			return nil, not("the states of a fold are never given up there, and may be too many one day; limit = bounds them, --engine bpf takes them as they are")
 		}
+	}
+	if t.NoKernel != "" {
+		return nil, not("%s", t.NoKernel) // what else is against it was said first
 	}
 	k.out.Image = image
 	return k.out, nil

@@ -43,12 +43,15 @@ type Options struct {
 	Pages     int           // ring size; 0 is the default
 	Watermark int           // percent of a ring that wakes us; 0 is the default
 	// SamplingLimit ends the run when a CPU, or thread, sends more events a
-	// second; 0 is no limit.
+	// second; 0 is no limit. With EvalCPUs or EvalPIDs it is about those.
 	SamplingLimit uint64
-	UsageSelf     time.Duration // period of reports about ourselves; 0: none
-	Verbose       int           // 1 notices, 2 events
-	Interpret     bool          // leave script functions to the interpreter
-	Engine        string        // plan.EngineAuto, EnginePerf or EngineBPF; "" is EnginePerf
+	// EvalCPUs, or the threads of EvalPIDs, are where it is counted how many
+	// events occur, and how many of them reach ppscript. One may be given.
+	EvalCPUs, EvalPIDs []int
+	UsageSelf          time.Duration // period of reports about ourselves; 0: none
+	Verbose            int           // 1 notices, 2 events
+	Interpret          bool          // leave script functions to the interpreter
+	Engine             string        // plan.EngineAuto, EnginePerf or EngineBPF; "" is EnginePerf
 	// OrderBytes bounds what is held of events that come from elsewhere, to
 	// bring them into order, and for receivers of events that are sent
 	// elsewhere; 0 is the bound of their packages.

@@ -36,6 +36,7 @@ type kernelRun struct {
 func (w *world) tier() plan.Tier {
 	o := &w.cfg.Options
 	t := plan.Tier{Engine: o.Engine, NoCompact: w.noCompact, Intervals: o.Interval > 0, MaxStack: maxStack(false)}
+	o.evalTier(&t)
 	if t.NoCompact == "" && (o.TSC || o.KVMClock != "") {
 		t.NoCompact = "times are converted from those of perf's own clock"
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"slices"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
@@ -31,6 +32,7 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 	if len(c.Members) == 0 {
 		c.Members = []event.Fact{} // nil would mean the usual ones
 	}
+	c.Members = append(slices.Clip(c.Members), o.evalFacts()...)
 	if o.Monotonic || p.Compact != nil {
 		// The other clock is perf's alone: programs cannot read it.
 		c.Clock = perf.ClockMonotonic

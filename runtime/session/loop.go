@@ -72,14 +72,30 @@ func (r *run) loop(ctx context.Context) error {
 
 // tooFast reports, and says, that events come faster than the user allows.
 func (r *run) tooFast(speed *rate, now time.Time) bool {
-	if r.live == nil || speed.limit == 0 {
+	due := speed.due()
+	if due.IsZero() || now.Before(due) {
 		return false
 	}
-	why := speed.exceeded(r.live.Stats().Rings, now)
-	if why != "" {
-		r.world.say("%s", why)
+	var senders []sender
+	switch {
+	case r.eval != nil:
+		var err error
+		if senders, err = r.eval.senders(); err != nil {
+			r.failed = err
+			return true
+		}
+	case r.live != nil:
+		senders = ringSenders(r.live.Stats().Rings)
 	}
-	return why != ""
+	why := speed.exceeded(senders, now)
+	if why == "" {
+		return false
+	}
+	r.world.say("%s", why)
+	if r.eval != nil {
+		r.eval.exceeded = true
+	}
+	return true
 }
 
 // work begins what goes on beside the run; the function that it returns ends it.
@@ -136,7 +152,7 @@ func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) 
 // feed brings what is there to the operators.
 func (r *run) feed(final bool) {
 	if r.feeder != nil && !(r.plan.Overwrite && r.live != nil) {
-		r.feeder.Round(r.plan.Router.Events, final)
+		r.feeder.Round(r.sink(), final)
 	}
 	for _, c := range r.counts {
 		if err := c.due(time.Now()); err != nil && r.failed == nil {
@@ -148,6 +164,9 @@ func (r *run) feed(final bool) {
 // finish stops the sources, takes what is left in them, and shows the last
 // results.
 func (r *run) finish(ended bool) error {
+	if err := r.eval.stop(); err != nil {
+		return err
+	}
 	if r.live != nil && !r.plan.Router.Done() {
 		if err := r.live.Stop(); err != nil {
 			return err
@@ -155,7 +174,7 @@ func (r *run) finish(ended bool) error {
 		if err := r.src.Poll(context.Background(), 0); err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
-		r.feeder.Round(r.plan.Router.Events, true)
+		r.feeder.Round(r.sink(), true)
 	}
 	if err := r.sendRound(true); err != nil {
 		return err

@@ -59,6 +59,11 @@ func (r *run) tick(final bool) error {
 			return err
 		}
 	}
+	if r.eval != nil {
+		if err := r.eval.report(now); err != nil {
+			return err
+		}
+	}
 	r.lastTick, r.lastEvent, r.seen.Samples = now, r.plan.Router.Last, r.plan.Router.Samples
 	return nil
 }

@@ -28,6 +28,7 @@ type run struct {
 	src       event.Source // nil if there are only counters
 	live      *perf.Source
 	kernel    *kernelRun // instead of src
+	eval      *eval      // nil if nobody asked
 	counts    []*counterRun
 	feeder    order.Feeder
 	tasks     *task.Table
@@ -155,6 +156,9 @@ func (r *run) open(ctx context.Context) (err error) {
 	r.tasks = r.world.tasks
 	if w := r.cfg.Target.Workload; w != nil {
 		w.Openers = len(p.Counts) + min(1, len(p.Events))
+		if r.cfg.Options.evaluates() {
+			w.Openers++
+		}
 	}
 	if r.world.file == nil {
 		r.world.sayExcluded(p)
@@ -196,6 +200,9 @@ func (r *run) open(ctx context.Context) (err error) {
 			r.clock.clock = perf.ClockMonotonic // of programs
 		}
 		r.clock.refresh()
+	}
+	if err := r.openEval(ctx); err != nil {
+		return err
 	}
 	return r.openPushes()
 }
@@ -283,7 +290,7 @@ func (r *run) apart() bool { return r.plan.Compact != nil && r.plan.Comm }
 
 // readers is how many readers share the rings.
 func (r *run) readers() int {
-	if r.live == nil || r.cfg.Options.ExitN > 0 || !r.plan.Shareable() {
+	if r.live == nil || r.eval != nil || r.cfg.Options.ExitN > 0 || !r.plan.Shareable() {
 		return 1
 	}
 	return readersFor(len(r.src.Rings()))
@@ -327,6 +334,7 @@ func (r *run) close() error {
 		}
 		errs = append(errs, r.live.Close())
 	}
+	errs = append(errs, r.eval.close()) // which would end a command that runs
 	if r.world.sender != nil {
 		errs = append(errs, r.world.sender.Close())
 	}

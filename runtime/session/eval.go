@@ -1,0 +1,398 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/kernel"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/render"
+)
+
+// This file tells what a run asks of the machine: --perfeval-cpus and
+// --perfeval-pids. Counters of the run's events are opened on some CPUs or
+// threads, without the run's filters: they say how often an event occurred there
+// at all, and so how often somebody had to look at it. Beside that stands how many
+// events reached ppscript from there: those that passed the filters, were of the
+// target, and found room. Where programs keep the tables it is what they let
+// through.
+//
+// Tempting and wrong: to give the counters the filters too. They would count what
+// passes, which is what arrives anyway, and nothing at all where a program in the
+// kernel does the filter's work.
+
+// An eval counts on one list of CPUs, or of threads. Both sides count the same
+// time: counters are read at its ends, and events of outside are left out.
+type eval struct {
+	run      *run
+	counters *perf.Counters
+	hold     *perf.Watch // of the command, until everything counts; nil without one
+	byThread bool
+	list     render.NoteField
+
+	at    []evalPlace
+	index map[int32]int // in at, by CPU or thread
+	hits  bool          // some counter counts how often its event occurred
+	// other is what counters hold that is no number of events: ns of clocks,
+	// cycles. By name, with what was counted before.
+	other []evalOther
+
+	local       int        // streams of this machine; those of others come behind
+	from, until event.Time // on the clock of the events
+	taken       []uint64   // by programs, at the begin; by CPU
+	stopped     bool
+	reported    time.Time
+	exceeded    bool
+}
+
+// An evalPlace is a CPU or a thread: what was counted so far, and what of it was
+// reported.
+type evalPlace struct {
+	id int
+	evalCount
+	told evalCount
+	base uint64 // what its counters held at the begin
+}
+
+type evalCount struct{ occurred, reached uint64 }
+
+type evalOther struct {
+	name    string
+	n, told uint64
+}
+
+// evaluates reports that the user asks how many events occur somewhere.
+func (o *Options) evaluates() bool { return len(o.EvalCPUs)+len(o.EvalPIDs) > 0 }
+
+// openEval starts the counters, when all else has been opened.
+func (r *run) openEval(ctx context.Context) (err error) {
+	o := &r.cfg.Options
+	if !o.evaluates() {
+		return nil
+	}
+	if r.live == nil && r.kernel == nil {
+		return diag.Errorf(diag.Usage, "option", "--perfeval-"+evalKind(o), "no event of this machine is sampled that could reach ppscript").
+			WithHint("leave it out, or choose a profiler that takes events; see: ppscript explain")
+	}
+	e := &eval{run: r, byThread: len(o.EvalPIDs) > 0, index: map[int32]int{}, until: math.MaxInt64}
+	cfg := r.world.perfConfig(r.plan)
+	cfg.Target = perf.Target{CPUs: o.EvalCPUs}
+	e.list = render.NoteField{Name: "cpus", Value: event.StrOf(kernel.FormatCPUList(o.EvalCPUs))}
+	if e.byThread {
+		cfg.Target = perf.Target{PIDs: o.EvalPIDs, Inherit: perf.No}
+		var ids []string
+		for _, pid := range o.EvalPIDs {
+			ids = append(ids, strconv.Itoa(pid))
+		}
+		e.list = render.NoteField{Name: "pids", Value: event.StrOf(strings.Join(ids, ","))}
+	}
+	if r.live != nil {
+		e.local = len(r.live.Streams())
+	}
+	if r.plan.KernelNo == evalByThread {
+		r.world.say("%s: events are read instead", evalByThread)
+	}
+	if w := r.cfg.Target.Workload; w != nil {
+		if e.hold, err = perf.OpenWatch(r.cfg.Target); err != nil {
+			return err
+		}
+	}
+	r.eval = e
+	if err = e.open(ctx, cfg); err != nil || e.hold == nil {
+		return err
+	}
+	return e.hold.Release()
+}
+
+func evalKind(o *Options) string {
+	if len(o.EvalPIDs) > 0 {
+		return "pids"
+	}
+	return "cpus"
+}
+
+// open starts the counters and begins to count what reaches ppscript.
+func (e *eval) open(ctx context.Context, cfg perf.Config) (err error) {
+	if cfg.Events, err = e.events(cfg.Events, &cfg.Target); err != nil {
+		return err
+	}
+	if len(cfg.Events) == 0 {
+		return diag.Errorf(diag.Usage, "option", "--perfeval-cpus", "cpus= keeps every event from these CPUs").
+			WithHint("name CPUs on which an event is observed")
+	}
+	if e.counters, err = perf.OpenCounters(ctx, cfg); err != nil {
+		return err
+	}
+	if err = e.read(); err != nil {
+		return err
+	}
+	for i := range e.at {
+		p := &e.at[i]
+		p.base, p.occurred = p.occurred, 0
+	}
+	for i := range e.other {
+		e.other[i].told = e.other[i].n
+	}
+	if !e.run.cfg.Options.converts() {
+		e.from = e.run.clock.now()
+	}
+	if k := e.run.kernel; k != nil {
+		if e.taken, err = k.run.Taken(); err != nil {
+			return err
+		}
+	}
+	e.reported = time.Now()
+	where := "CPUs " + e.list.Value.String()
+	if e.byThread {
+		where = fmt.Sprintf("the threads of processes %s, now %d", e.list.Value, len(e.at))
+	}
+	e.run.verbose(1, fmt.Sprintf("perfeval: counters of events: %d, on %s", len(cfg.Events), where))
+	return nil
+}
+
+// events are those of the run, as they are counted: each occurrence, on those of
+// their CPUs that are meant.
+func (e *eval) events(all []perf.EventConfig, t *perf.Target) (list []perf.EventConfig, err error) {
+	for _, ev := range all {
+		ev.Filter = ""
+		switch {
+		case ev.CPUs == nil:
+		case e.byThread:
+			// Their counters have to be of one CPU each.
+			if t.CPUs, err = kernel.OnlineCPUs(); err != nil {
+				return nil, err
+			}
+		default:
+			if ev.CPUs = kernel.Intersect(ev.CPUs, t.CPUs); len(ev.CPUs) == 0 {
+				continue
+			}
+		}
+		list = append(list, ev)
+	}
+	return list, nil
+}
+
+// read takes what the counters hold.
+func (e *eval) read() error {
+	counts, err := e.counters.Read(nil)
+	if err != nil {
+		return err
+	}
+	for i := range e.at {
+		e.at[i].occurred = 0
+	}
+	for i := range e.other {
+		e.other[i].n = 0
+	}
+	for _, c := range counts {
+		id := c.CPU
+		if e.byThread {
+			id = c.TID
+		}
+		p := e.place(id)
+		if perf.CountsHits(c.Stream.Schema) {
+			p.occurred += c.Value
+			e.hits = true
+			continue
+		}
+		name := c.Stream.Label
+		if perf.CountUnit(c.Stream.Schema) == event.Nanos {
+			name += "_ns"
+		}
+		e.otherOf(name).n += c.Value
+	}
+	for i := range e.at {
+		e.at[i].occurred -= min(e.at[i].base, e.at[i].occurred)
+	}
+	return nil
+}
+
+func (e *eval) place(id int) *evalPlace {
+	i, ok := e.index[int32(id)]
+	if !ok {
+		i = len(e.at)
+		e.index[int32(id)] = i
+		e.at = append(e.at, evalPlace{id: id})
+	}
+	return &e.at[i]
+}
+
+func (e *eval) otherOf(name string) *evalOther {
+	i := slices.IndexFunc(e.other, func(o evalOther) bool { return o.name == name })
+	if i < 0 {
+		i = len(e.other)
+		e.other = append(e.other, evalOther{name: name})
+	}
+	return &e.other[i]
+}
+
+// facts are what must be known of an event to count it.
+func (o *Options) evalFacts() []event.Fact {
+	switch {
+	case len(o.EvalCPUs) > 0:
+		return []event.Fact{event.FactTime, event.FactCPU}
+	case len(o.EvalPIDs) > 0:
+		return []event.Fact{event.FactTime, event.FactTID}
+	}
+	return nil
+}
+
+// sink is where events go: through the eval, if there is one.
+func (r *run) sink() func([]*event.Event) {
+	if r.eval == nil {
+		return r.plan.Router.Events
+	}
+	return r.eval.pass
+}
+
+// pass counts what reaches ppscript and hands it on.
+func (e *eval) pass(evs []*event.Event) {
+	for _, ev := range evs {
+		if ev.Kind != event.Sample || ev.Stream.Index >= e.local || ev.Time < e.from || ev.Time > e.until {
+			continue
+		}
+		id := ev.CPU
+		if e.byThread {
+			id = ev.TID
+		}
+		if i, ok := e.index[id]; ok {
+			e.at[i].reached++
+		}
+	}
+	e.run.plan.Router.Events(evs)
+}
+
+// update brings both sides up to date. Events on their way to us belong to the
+// next interval.
+func (e *eval) update() error {
+	if e.stopped {
+		return nil
+	}
+	if err := e.read(); err != nil {
+		return err
+	}
+	k := e.run.kernel
+	if k == nil {
+		return nil
+	}
+	taken, err := k.run.Taken()
+	for i := range e.at {
+		if cpu := e.at[i].id; err == nil && cpu < len(taken) {
+			e.at[i].reached = taken[cpu] - e.taken[cpu]
+		}
+	}
+	return err
+}
+
+// stop ends the time that is counted: what is in the rings still comes.
+func (e *eval) stop() error {
+	if e == nil {
+		return nil
+	}
+	// The inner one of two moments bounds events, so that no more of them reach
+	// us than occurred.
+	if e.from != 0 {
+		e.until = e.run.clock.now()
+	}
+	err := e.update()
+	e.stopped = true
+	return err
+}
+
+// report says what came since the last report.
+func (e *eval) report(now time.Time) error {
+	if err := e.update(); err != nil {
+		return err
+	}
+	var occurred, reached uint64
+	for i := range e.at {
+		occurred += e.at[i].occurred - e.at[i].told.occurred
+		reached += e.at[i].reached - e.at[i].told.reached
+	}
+	fields := []render.NoteField{
+		{Name: "time", Value: event.StrOf(now.Format("2006-01-02T15:04:05.000000"))},
+		e.list,
+		{Name: "instances", Value: event.IntOf(int64(len(e.at)))},
+		{Name: "seconds", Value: event.FloatOf(math.Round(now.Sub(e.reported).Seconds()*1e3) / 1e3)},
+	}
+	if e.hits {
+		fields = append(fields, render.NoteField{Name: "occurred", Value: event.UintOf(occurred)})
+	}
+	for i := range e.other {
+		o := &e.other[i]
+		fields = append(fields, render.NoteField{Name: o.name, Value: event.UintOf(o.n - o.told)})
+		o.told = o.n
+	}
+	fields = append(fields, render.NoteField{Name: "reached", Value: event.UintOf(reached)})
+	if e.exceeded {
+		fields = append(fields, render.NoteField{Name: "exceeds", Value: event.UintOf(e.run.cfg.Options.SamplingLimit)})
+	}
+	err := e.run.out.Note("perfeval", fields...)
+	e.reported = now
+	kind := "cpu"
+	if e.byThread {
+		kind = "tid"
+	}
+	for i := range e.at {
+		p := &e.at[i]
+		fields := []render.NoteField{{Name: kind, Value: event.IntOf(int64(p.id))}}
+		if e.hits {
+			fields = append(fields, render.NoteField{Name: "occurred", Value: event.UintOf(p.occurred - p.told.occurred)})
+		}
+		fields = append(fields, render.NoteField{Name: "reached", Value: event.UintOf(p.reached - p.told.reached)})
+		if err == nil && (e.exceeded || e.run.cfg.Options.Verbose > 0) {
+			err = e.run.out.Note("perfeval_instance", fields...)
+		}
+		p.told = p.evalCount
+	}
+	return err
+}
+
+// senders are the CPUs or threads that are evaluated, as a rate looks at them.
+func (e *eval) senders() ([]sender, error) {
+	if e.run.kernel != nil {
+		if err := e.update(); err != nil {
+			return nil, err
+		}
+	}
+	var list []sender
+	for i := range e.at {
+		list = append(list, sender{instanceName(e.byThread, e.at[i].id), e.at[i].reached})
+	}
+	return list, nil
+}
+
+func (e *eval) close() error {
+	if e == nil {
+		return nil
+	}
+	var err error
+	if e.counters != nil {
+		err = e.counters.Close()
+	}
+	if e.hold != nil {
+		if closed := e.hold.Close(); err == nil {
+			err = closed
+		}
+	}
+	return err
+}
+
+// evalByThread is why a plan whose programs could keep the tables does not run there.
+const evalByThread = "programs do not count by thread, as --perfeval-pids asks"
+
+// evalTier has the plan's programs count what is asked for.
+func (o *Options) evalTier(t *plan.Tier) {
+	t.Counted = len(o.EvalCPUs) > 0
+	if len(o.EvalPIDs) > 0 {
+		t.NoKernel = evalByThread
+	}
+}
