@@ -190,11 +190,11 @@ def software(name: str, *, period: int = None, freq: int = None, alias: str = No
     """The events of a counter that the kernel keeps in software."""
 def sample(freq: int = None, *, period: Union[Union[Duration, str], int] = None, event: str = None, idle: bool = False, exclude_user: bool = False, exclude_kernel: bool = False, exclude_host: bool = False, exclude_guest: bool = False, alias: str = None) -> Stream:
     """Samples what the CPUs do, so many times a second."""
-def hardware(name: str, *, period: int = None, exclude_user: bool = False, exclude_kernel: bool = False, exclude_host: bool = False, exclude_guest: bool = False, alias: str = None, cpus: str = None) -> Stream:
+def hardware(name: str, *, period: int = None, exclude_user: bool = False, exclude_kernel: bool = False, exclude_host: bool = False, exclude_guest: bool = False, alias: str = None, cpus: str = None, optional: bool = False) -> Stream:
     """One of the CPU's own counters, by the name that all CPUs share."""
-def cache(name: str, *, period: int = None, exclude_user: bool = False, exclude_kernel: bool = False, exclude_host: bool = False, exclude_guest: bool = False, alias: str = None, cpus: str = None) -> Stream:
+def cache(name: str, *, period: int = None, exclude_user: bool = False, exclude_kernel: bool = False, exclude_host: bool = False, exclude_guest: bool = False, alias: str = None, cpus: str = None, optional: bool = False) -> Stream:
     """A counter of a cache of the CPU, by the name that all CPUs share."""
-def pmu(device: str, config: int, *, config1: int = 0, config2: int = 0, period: int = None, exclude_user: bool = False, exclude_kernel: bool = False, exclude_host: bool = False, exclude_guest: bool = False, alias: str = None, cpus: str = None) -> Stream:
+def pmu(device: str, config: int, *, config1: int = 0, config2: int = 0, period: int = None, exclude_user: bool = False, exclude_kernel: bool = False, exclude_host: bool = False, exclude_guest: bool = False, alias: str = None, cpus: str = None, optional: bool = False) -> Stream:
     """An event of a PMU by its number, as the CPU's manual gives it."""
 def memory_access(op: str, *, cycles: int = 0, period: int = 1000, alias: str = None) -> Stream:
     """Samples of the CPU's memory accesses: address, latency, and where the data came from."""
@@ -267,6 +267,10 @@ def data_source(data_src: int) -> str:
     """Where the data of a memory access came from, in words."""
 def by_thread() -> bool:
     """Whether threads are observed, not CPUs."""
+def recorded() -> bool:
+    """Whether events come from a recording, which has samples but no counters."""
+def verbosity() -> int:
+    """How much the user wants to be told beside the results."""
 def sysctl(name: str) -> str:
     """A setting of the kernel, as sysctl prints it."""
 def read_kernel(place: Union[int, str], size: int) -> Any:

@@ -13,7 +13,7 @@ const source = "computed in ppscript; any kernel; no privilege"
 
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
-	list := []*b.Builtin{fmtBuiltin(), stateBuiltin(), tryBuiltin(), structBuiltin(), syscallName(), syscallNumber(), syscallParams(), errnoName(), cpuModel(), cpuCores(), dataSource(), byThread(), sysctl(), readKernel(), blockDevice(), evaluate()}
+	list := []*b.Builtin{fmtBuiltin(), stateBuiltin(), tryBuiltin(), structBuiltin(), syscallName(), syscallNumber(), syscallParams(), errnoName(), cpuModel(), cpuCores(), dataSource(), byThread(), recorded(), verbosity(), sysctl(), readKernel(), blockDevice(), evaluate()}
 	return append(list, natives()...)
 }
 

@@ -19,6 +19,26 @@ func byThread() *b.Builtin {
 	}
 }
 
+func recorded() *b.Builtin {
+	return &b.Builtin{
+		Name: "recorded", Group: b.Hosted, Summary: "Whether events come from a recording, which has samples but no counters.",
+		Returns: "bool", Result: "True with --input", Errors: "none",
+		Source: "the command line", Cost: "none",
+		Examples: []b.Example{{Code: `recorded()`, Output: "False"}},
+		Impl:     func(c *b.Call) (starlark.Value, error) { return starlark.Bool(c.Host().Recorded()), nil },
+	}
+}
+
+func verbosity() *b.Builtin {
+	return &b.Builtin{
+		Name: "verbosity", Group: b.Hosted, Summary: "How much the user wants to be told beside the results.",
+		Returns: "int", Result: "how often -v was given", Errors: "none",
+		Source: "the command line", Cost: "none",
+		Examples: []b.Example{{Code: `verbosity() > 0`, Output: "False"}},
+		Impl:     func(c *b.Call) (starlark.Value, error) { return starlark.MakeInt(c.Host().Verbosity()), nil },
+	}
+}
+
 func blockDevice() *b.Builtin {
 	return &b.Builtin{
 		Name: "block_device", Group: b.Hosted, Summary: "What block tracepoints call a disk or partition.",

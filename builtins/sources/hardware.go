@@ -91,12 +91,13 @@ func counterParams() []b.Param {
 		flag("exclude_host", "only in guests"), flag("exclude_guest", "not in guests"),
 		{Name: "alias", Type: b.String, Named: true, Doc: "what results call the event"},
 		{Name: "cpus", Type: b.String, Named: true, Doc: "only these CPUs, such as 0-3,8"},
+		flag("optional", "left out, with a note, where the CPU lacks it"),
 	}
 }
 
 // counter fills in what counterParams ask for.
 func counter(c *b.Call, s *plan.Source) (starlark.Value, error) {
-	s.Alias, s.Pos = c.String("alias"), c.Pos()
+	s.Alias, s.Pos, s.Optional = c.String("alias"), c.Pos(), c.Bool("optional")
 	s.Exclude = plan.Exclude{User: c.Bool("exclude_user"), Kernel: c.Bool("exclude_kernel"), Host: c.Bool("exclude_host"), Guest: c.Bool("exclude_guest")}
 	if s.Exclude.User && s.Exclude.Kernel {
 		return nil, c.Error("exclude_kernel", errors.New("exclude_user is given too: nothing is left"), "give one of both")

@@ -164,6 +164,8 @@ func (inv *invocation) finish() (err error) {
 		return err
 	}
 	inv.host.SetByThread(inv.common.target.ByThread())
+	inv.host.SetRecorded(inv.common.input != "")
+	inv.host.SetVerbosity(inv.common.verbose)
 	if inv.module != nil && inv.module.Options != nil && inv.module.Options.WholeCPUs {
 		return inv.common.target.CheckWhole(inv.name)
 	}

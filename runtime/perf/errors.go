@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,13 +36,13 @@ func (o *opener) explainOpen(m *member, p place, err error) error {
 		e.Cause = fmt.Errorf("the kernel keeps no events for this cgroup yet: %w", err)
 		return e.WithHint("switch any controller on once, and make the cgroup anew: echo +pids > /sys/fs/cgroup/cgroup.subtree_control")
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP):
-		return explainAbsent(m, e)
+		return o.explainAbsent(m, e)
 	case errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):
 		if p.cpu >= 0 {
 			e.Cause = fmt.Errorf("CPU %d is offline, or its PMU is not there: %w", p.cpu, err)
 			return e.WithHint("see which are online with: cat /sys/devices/system/cpu/online")
 		}
-		return explainAbsent(m, e)
+		return o.explainAbsent(m, e)
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
 		n := len(o.att.places) * (len(o.cfg.Events) + 1)
 		e.Cause = fmt.Errorf("too many open files: %d events on %d places need %d: %w",
@@ -94,19 +95,38 @@ func (o *opener) explainPermission(m *member, e *diag.Error) error {
 	return e.WithHint("run as root, or: setcap cap_perfmon,cap_dac_read_search+ep %s", self())
 }
 
-func explainAbsent(m *member, e *diag.Error) error {
+func (o *opener) explainAbsent(m *member, e *diag.Error) error {
 	hint := "see what there is with: ls /sys/bus/event_source/devices"
 	what := "no such event"
-	switch m.attr.Type {
-	case unix.PERF_TYPE_TRACEPOINT:
+	switch {
+	case m.attr.Type == unix.PERF_TYPE_TRACEPOINT:
 		what = fmt.Sprintf("this kernel has no tracepoint with id %d", m.attr.Config)
 		hint = "see what there is with: ppscript list"
-	case unix.PERF_TYPE_HARDWARE, unix.PERF_TYPE_HW_CACHE, unix.PERF_TYPE_RAW:
-		what = "this machine has no hardware counter for it; virtual machines often have none at all"
-		hint = "use software:cpu-clock instead"
+	case ofCPU(&m.attr):
+		what = fmt.Sprintf("this machine has no hardware counter of %s; virtual machines often have none at all", strings.Join(o.absent(), ", "))
+		hint = "see what the CPU counts with: ls /sys/bus/event_source/devices/*/events"
+		if m.attr.Type == unix.PERF_TYPE_HARDWARE && m.attr.Config == unix.PERF_COUNT_HW_CPU_CYCLES {
+			hint = "use software:cpu-clock instead"
+		}
 	}
 	e.Cause = fmt.Errorf("%s: %w", what, e.Cause)
 	return e.WithHint("%s", hint)
+}
+
+// ofCPU says that an event is a counter of the CPU.
+func ofCPU(a *unix.PerfEventAttr) bool {
+	return a.Type == unix.PERF_TYPE_HARDWARE || a.Type == unix.PERF_TYPE_HW_CACHE || a.Type == unix.PERF_TYPE_RAW
+}
+
+// absent are all counters that were asked for and that the CPU lacks: who
+// looks for another machine wants to know them at once.
+func (o *opener) absent() (names []string) {
+	for _, m := range o.members(true) {
+		if m.ev.Schema != nil && ofCPU(&m.attr) && !opens(&m.attr) && !slices.Contains(names, m.ev.Schema.Name) {
+			names = append(names, m.ev.Schema.Name)
+		}
+	}
+	return names
 }
 
 func (o *opener) explainInvalid(m *member, p place, e *diag.Error) error {
@@ -117,7 +137,7 @@ func (o *opener) explainInvalid(m *member, p place, e *diag.Error) error {
 		e.Cause = fmt.Errorf("frequency: got %d Hz, want at most %d", m.attr.Sample, limit)
 		return e.WithHint("use -F %d, or raise the limit with: sysctl kernel.perf_event_max_sample_rate=%d", limit, m.attr.Sample)
 	case m.attr.Type == unix.PERF_TYPE_TRACEPOINT && !known(&m.attr):
-		return explainAbsent(m, e)
+		return o.explainAbsent(m, e)
 	case m.attr.Type == unix.PERF_TYPE_BREAKPOINT:
 		e.Cause = fmt.Errorf("the CPU has no breakpoint of this type and length at this address: %w", e.Cause)
 		return e.WithHint("use an aligned address, a length of 1, 2, 4 or 8, and w or rw; x needs length 8 on x86")
@@ -134,13 +154,18 @@ func (o *opener) explainInvalid(m *member, p place, e *diag.Error) error {
 
 // known reports whether the event opens on ourselves with nothing asked for,
 // so that EINVAL was about something else.
-func known(a *unix.PerfEventAttr) bool {
+func known(a *unix.PerfEventAttr) bool { return try(a) != unix.EINVAL }
+
+// opens reports whether the event opens on ourselves with nothing asked for.
+func opens(a *unix.PerfEventAttr) bool { return try(a) == nil }
+
+func try(a *unix.PerfEventAttr) error {
 	fd, err := unix.PerfEventOpen(&unix.PerfEventAttr{Type: a.Type, Config: a.Config, Size: a.Size,
 		Bits: unix.PerfBitDisabled}, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if err == nil {
 		unix.Close(fd)
 	}
-	return err != unix.EINVAL
+	return err
 }
 
 // explainMap says why a ring was not mapped.

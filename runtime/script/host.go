@@ -46,6 +46,8 @@ type Host struct {
 	modules   map[string]*Module
 	services  *expr.Services // of the plan that was made last
 	byThread  bool
+	recorded  bool
+	verbosity int
 	checked   map[*starlark.Function]starlark.Callable
 	loading   []string  // names of the modules being loaded, outermost first
 	serving   []*Module // whose main runs for another's
@@ -91,6 +93,18 @@ func (h *Host) SetByThread(on bool) { h.byThread = on }
 
 // ByThread reports what SetByThread said.
 func (h *Host) ByThread() bool { return h.byThread }
+
+// SetRecorded says whether the events of the run come from a recording.
+func (h *Host) SetRecorded(on bool) { h.recorded = on }
+
+// Recorded reports what SetRecorded said.
+func (h *Host) Recorded() bool { return h.recorded }
+
+// SetVerbosity says how much the user wants to be told beside the results.
+func (h *Host) SetVerbosity(n int) { h.verbosity = n }
+
+// Verbosity reports what SetVerbosity said.
+func (h *Host) Verbosity() int { return h.verbosity }
 
 // Predeclared are the names that every file sees, apart from Starlark's own.
 func (h *Host) Predeclared() starlark.StringDict { return h.opts.Predeclared }

@@ -2,7 +2,9 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/kernel"
@@ -63,7 +65,7 @@ func recordedAs(s *plan.Source, schema *event.Schema) bool {
 		return recordedAccesses(s.Memory, schema)
 	}
 	if s.PMU != nil {
-		return schema.System == "pmu" && schema.ID == s.PMU.Config[0]
+		return schema.ID == s.PMU.Config[0] && (schema.System == "raw" || strings.HasPrefix(schema.Name, s.PMU.Device+"/"))
 	}
 	is := func(want *event.Schema, err error) bool {
 		return err == nil && want.Type == schema.Type && want.ID == schema.ID
@@ -77,7 +79,7 @@ func (w *world) describe(s *event.Schema) *event.Schema {
 	if recordedAccesses(&plan.Memory{Op: "loads"}, s) || recordedAccesses(&plan.Memory{Op: "stores"}, s) {
 		return w.describeAccess(s)
 	}
-	if s.System != "software" && s.System != "hardware" && s.System != "cache" || len(s.Fields) > 0 || s.Text != nil {
+	if !slices.Contains([]string{"software", "hardware", "cache", "pmu", "raw"}, s.System) || len(s.Fields) > 0 || s.Text != nil {
 		return s
 	}
 	var fields event.Schema

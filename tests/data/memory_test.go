@@ -1,11 +1,8 @@
 package data
 
 import (
-	"bytes"
 	"encoding/binary"
 	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -97,25 +94,4 @@ func makeMemory(path string) error {
 }
 
 // memory.data is what makeMemory writes.
-func TestMemoryIsAsWritten(t *testing.T) {
-	if *update {
-		if err := makeMemory("memory.data"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	file := filepath.Join(t.TempDir(), "memory.data")
-	if err := makeMemory(file); err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile("memory.data")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("memory.data has %d bytes, written are %d others; make it anew with -update", len(got), len(want))
-	}
-}
+func TestMemoryIsAsWritten(t *testing.T) { asWritten(t, "memory.data", makeMemory) }

@@ -141,6 +141,10 @@ var runs = map[string][]run{
 		{"filter", "load.data", []string{"--filter", "sig == 10"}},
 		{"names", "load.data", []string{"--filter", "nobody,sle*"}},
 	},
+	"split_lock": {
+		{"", "locks.data", []string{"--exclude-guest"}},
+		{"perins", "locks.data", []string{"-v", "--perins"}},
+	},
 	"sql": {
 		{"", "load.data", []string{"-e", "sched:sched_stat_runtime,raw_syscalls:sys_enter", "--verify", "--query",
 			"select comm, count(*) n, sum(runtime) ran from sched_stat_runtime group by comm order by ran desc limit 5;" +
@@ -192,7 +196,7 @@ var runs = map[string][]run{
 }
 
 // liveOnly cannot run on recordings: what they count are counters.
-var liveOnly = []string{"stat", "percpu_stat", "event_lost", "cpu_util", "hwstat", "llcstat", "tlbstat", "split_lock"}
+var liveOnly = []string{"stat", "percpu_stat", "event_lost", "cpu_util", "hwstat", "llcstat", "tlbstat"}
 
 // unrecorded says of the others why no recording shows them.
 var unrecorded = map[string]string{

@@ -69,6 +69,41 @@ func rows(t *testing.T, output string) (rows []testkit.Row) {
 	return rows
 }
 
+// countsTheLoop says what the counters must tell of a loop of 10^8 instructions,
+// and what is said of those that the CPU lacks.
+func countsTheLoop(t *testing.T, got map[string]string) {
+	t.Helper()
+	const insns = 100_000_000
+	r := rows(t, got["counted"])[0]
+	if n := number(t, r, "INSNS"); n < insns || n > insns+insns/1000 || r["IPC"] != "0.50" || r["RUN%"] != "100.00" {
+		t.Errorf("hwstat of a loop: got %v, want %d instructions, those of the start, and half as many in a cycle", r, insns)
+	}
+	sum := func(part string, columns ...string) (n float64) {
+		for _, table := range testkit.Tables(t, got[part]) {
+			for _, r := range table.Rows {
+				for _, c := range columns {
+					n += number(t, r, c)
+				}
+			}
+		}
+		return n
+	}
+	if n := sum("whole", "INSNS"); n < insns || n > 2*insns {
+		t.Errorf("hwstat of CPUs: got %.0f instructions, want %d and those of the kernel", n, insns)
+	}
+	if n := sum("cpuutil", "user cycles", "sys cycles"); n < 2*insns || n > 4*insns {
+		t.Errorf("cpu-util: got %.0f cycles, want %d and those of the kernel", n, 2*insns)
+	}
+	for part, missing := range map[string]string{
+		"llcstat": "no hardware counter of cache-references, cache-misses;",
+		"tlbstat": "no hardware counter of dTLB-loads, dTLB-load-misses, dTLB-stores, dTLB-store-misses;",
+	} {
+		if !strings.Contains(got[part], missing) {
+			t.Errorf("%s: got %q, want %s", part, got[part], missing)
+		}
+	}
+}
+
 // The whole program on arm64. The guest's CPU runs 10^9 cycles in a second and
 // half as many instructions, so what it counts is known.
 func TestARM64(t *testing.T) {
@@ -81,6 +116,7 @@ func TestARM64(t *testing.T) {
 		"/w/load":     build(t, arch, "tests/testkit/load"),
 		"/w/target":   cProgram(t, arch, "../../runtime/probe/testdata/target.c"),
 		"/w/chain":    chain,
+		"/w/counted":  cProgram(t, arch, "testdata/counted.c"),
 		"/w/shop":     goProgram(t, arch, "shop", "build", shop),
 		"/w/stripped": goProgram(t, arch, "stripped", "build", "-ldflags=-s -w", shop),
 	}
@@ -92,6 +128,11 @@ stacks() { # NAME UNWIND PROGRAM
 	cat /tmp/o.folded; rm /tmp/o.folded
 }
 begin hwstat; ppscript hwstat --format json -- chain 0.3
+begin counted; ppscript hwstat --exclude-kernel --format json -- counted 50000000
+begin whole; ppscript hwstat --system --format json -- counted 50000000
+begin cpuutil; ppscript cpu-util --cycles --system --format json -- counted 50000000
+begin llcstat; ppscript llcstat --duration 1 2>&1
+begin tlbstat; ppscript tlbstat --duration 1 2>&1
 begin cycles; ppscript --format json -c 'sample(freq = 500).by("comm").agg(n = agg.count(), sum = agg.sum("period"))' -- chain 0.5
 begin profile; ppscript profile -F 200 -N 20 -- chain 0.5
 begin clock; ppscript profile -F 200 -N 20 --event cpu-clock -- chain 0.5
@@ -116,6 +157,7 @@ exit 0`, calls)
 		insns < 0.45*cycles || insns > 0.55*cycles || ipc < 0.45 || ipc > 0.55 {
 		t.Errorf("hwstat of 0.3 s: got %v, want 0.3e9 cycles and half as many instructions", hw)
 	}
+	countsTheLoop(t, got)
 	// The sum of the periods is what was counted, up to the last period.
 	sampled := testkit.Row{}
 	for _, r := range rows(t, got["cycles"]) {
