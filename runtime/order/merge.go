@@ -72,6 +72,10 @@ func NewMerge(src event.Source) *Merge { return &Merge{src: src} }
 // Stats returns the counters.
 func (m *Merge) Stats() Stats { return m.stats }
 
+// Limit is the time up to which the last round may have handed out all events:
+// what is newer was held back. It is event.MaxTime if nothing was.
+func (m *Merge) Limit() event.Time { return m.holds.limit }
+
 // Round hands out, in time order, every event that is known to be complete;
 // a final round hands out everything visible.
 func (m *Merge) Round(sink func([]*event.Event), final bool) {

@@ -74,6 +74,16 @@ func (l *Layout) word(rec []byte, bit uint64) (uint64, bool) {
 	return le64(b, 0), true
 }
 
+// StreamID is the stream id of a sample, 0 if it carries none.
+//
+// Fast path: one load.
+func (l *Layout) StreamID(e *event.Event) uint64 {
+	if l.streamID == 0 || e.Kind != event.Sample || len(e.Rec) < l.fixed {
+		return 0
+	}
+	return le64(e.Rec, l.streamID)
+}
+
 // Callchain implements event.Members.
 func (l *Layout) Callchain(e *event.Event) []uint64 {
 	if !l.chain || e.Kind != event.Sample {

@@ -26,6 +26,10 @@ type Options struct {
 	// MaxPending bounds the bytes that ordered reading of piped or
 	// compressed input holds back; 0 means 256 MiB.
 	MaxPending int
+	// Update takes the EVENT_UPDATE records of kinds that perf does not have:
+	// what is said of the event with that id. Body is valid during the call;
+	// an error ends reading. Nil: they are skipped, as perf does.
+	Update func(kind, id uint64, body []byte) error
 }
 
 // A File is an open recording. It implements event.Source.

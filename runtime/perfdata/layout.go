@@ -59,5 +59,6 @@ const (
 	recFinishedInit  = 82
 	recCompressed2   = 83
 
-	eventUpdateName = 2 // PERF_EVENT_UPDATE__NAME
+	eventUpdateName = 2  // PERF_EVENT_UPDATE__NAME
+	eventUpdateLast = 63 // perf's own kinds, with room for more
 )

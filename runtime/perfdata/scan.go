@@ -156,7 +156,7 @@ func (f *File) special(rec []byte) (skip uint64, err error) {
 	case recHeaderAttr:
 		return 0, f.headerAttr(body)
 	case recEventUpdate:
-		f.eventUpdate(c)
+		return 0, f.eventUpdate(c)
 	case recHeaderFeature:
 		id := c.u64()
 		if c.err == nil && id < featBits && id != featTracingData {
@@ -197,20 +197,25 @@ func (f *File) headerAttr(body []byte) error {
 	return nil
 }
 
-// eventUpdate takes the name of an event.
-func (f *File) eventUpdate(c *cursor) {
+// eventUpdate takes the name of an event. What else is told of it is for who
+// knows the kind.
+func (f *File) eventUpdate(c *cursor) error {
 	kind, id := c.u64(), c.u64()
+	if c.err == nil && f.opt.Update != nil && kind > eventUpdateLast {
+		return f.opt.Update(kind, id, c.b)
+	}
 	if c.err != nil || kind != eventUpdateName || !f.metadata {
-		return
+		return c.err
 	}
 	for i := range f.attrs {
 		for _, have := range f.attrs[i].ids {
 			if have == id {
 				f.attrs[i].name = text(c.b)
-				return
+				return nil
 			}
 		}
 	}
+	return nil
 }
 
 // idIndex takes the CPU of each id, for samples that do not tell theirs.

@@ -163,6 +163,9 @@ func (b *builder) stacks(n *need) {
 		}
 		p.HasStacks = true
 		n.add(event.FactTID, event.FactTime)
+		if e.Source.Pull() != "" {
+			continue // the stacks come with names
+		}
 		if e.Stack.User {
 			p.Mappings = true
 		}

@@ -25,7 +25,7 @@ import (
 // forgetStacks gives up what nobody needs if there are many stacks.
 func (r *run) forgetStacks() {
 	w := r.stacks
-	if w == nil || !w.table.Crowded() || len(r.plan.Databases) > 0 || r.joinsHold() {
+	if w == nil || !w.table.Crowded() && !w.named.crowded() || len(r.plan.Databases) > 0 || r.joinsHold() {
 		return
 	}
 	for _, s := range r.plan.Stacks {
@@ -46,7 +46,11 @@ func (r *run) forgetStacks() {
 	}
 	before := w.table.Len()
 	w.forgot = true
-	retain := func() { w.table.Retain(held) }
+	w.generation++
+	retain := func() {
+		w.table.Retain(held)
+		w.named.retain(w.table, held)
+	}
 	if w.maps == nil {
 		retain()
 	} else {

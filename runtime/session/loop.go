@@ -135,6 +135,7 @@ func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) 
 		err = r.kernel.wait(ctx, r, timeout)
 	case r.src != nil:
 		if err = r.sweep(); err == nil {
+			r.polled = r.clock.now()
 			err = r.src.Poll(ctx, timeout)
 		}
 	case len(r.counts) > 0:

@@ -10,7 +10,6 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/order"
-	"ppscript/runtime/perfdata"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/spread"
 	"ppscript/runtime/task"
@@ -23,7 +22,7 @@ import (
 // A remote is a source of events from elsewhere.
 type remote struct {
 	name  string
-	file  *perfdata.File
+	file  *spread.Source
 	tasks *task.Table
 	shift event.Time
 	host  *host // what the guest's CPUs are on this machine; nil if it does not matter
@@ -46,7 +45,7 @@ func (w *world) pull(from string) (*remote, error) {
 	return m, nil
 }
 
-func (w *world) addRemote(name string, file *perfdata.File) *remote {
+func (w *world) addRemote(name string, file *spread.Source) *remote {
 	r := &remote{name: name, file: file, tasks: task.New(task.Options{NoProc: true})}
 	w.remotes = append(w.remotes, r)
 	return r

@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/order"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/spread"
+	"ppscript/runtime/stack"
 )
 
 // This file sends the events that the plan wants sent.
@@ -19,17 +21,41 @@ type outlet struct {
 	run    *plan.PushRun
 	sender *spread.Sender
 	seen   uint64 // dropped, at the last look
+	// numbers are those under which stacks were sent, as of a generation of
+	// the table; nameless have functions without names.
+	numbers  map[stack.ID]uint64
+	as       int
+	nameless []stack.ID
+	looked   time.Time // at the names that are new
 }
 
-// sendLag is how far behind now a silent sender says that nothing older will
-// come: what happened has been read and ordered by then.
+// sendLag is how far behind the last look at the rings a sender says that nothing
+// older will come: an event is in its ring by then.
 const sendLag = 50 * event.Time(time.Millisecond)
+
+// sentUntil is the time up to which everything has been sent. Of now nobody
+// knows: this thread may have waited for its CPU since the rings were read.
+func (r *run) sentUntil(final bool) event.Time {
+	last := r.plan.Router.Last
+	if final || r.live == nil || r.polled <= sendLag {
+		return last
+	}
+	until := r.polled - sendLag
+	if m, ok := r.feeder.(*order.Merge); ok {
+		until = min(until, m.Limit())
+	}
+	return max(last, until)
+}
 
 func (r *run) openPushes() error {
 	for _, p := range r.plan.Pushes {
 		var streams []perfdata.StreamInfo
+		stacks := map[*event.Schema]bool{} // all streams of an event look the same
+		for _, e := range p.Of {
+			stacks[e.Stream.Schema] = stacks[e.Stream.Schema] || e.Stack != nil
+		}
 		for i, e := range p.Of {
-			s := spread.Describe(uint64(i+1), e.Stream.Schema, e.Stream.Label)
+			s := spread.Describe(uint64(i+1), e.Stream.Schema, e.Stream.Label, stacks[e.Stream.Schema])
 			s.System, s.Format = r.world.formatOf(e.Stream.Schema)
 			streams = append(streams, s)
 		}
@@ -44,13 +70,60 @@ func (r *run) openPushes() error {
 		if err != nil {
 			return err
 		}
-		r.outlets = append(r.outlets, &outlet{run: p, sender: sender})
+		o := &outlet{run: p, sender: sender, looked: r.started}
+		r.outlets = append(r.outlets, o)
 		p.Lose = sender.Lost
 		p.Send = func(id uint64, e *event.Event) {
-			sender.Send(id, e, member(e, event.FactPeriod), e.Stream.Comm(e))
+			number := uint64(0)
+			if p.Of[id-1].Stack != nil {
+				number = o.number(r.stacks, stack.ID(member(e, event.FactCallchain)))
+			}
+			sender.Send(id, e, member(e, event.FactPeriod), e.Stream.Comm(e), number)
 		}
 	}
 	return nil
+}
+
+// number is what a stack is sent as.
+//
+// Fast path: it was sent before.
+func (o *outlet) number(w *stackWorld, id stack.ID) uint64 {
+	if id == stack.None {
+		return 0
+	}
+	if o.as != w.generation || o.numbers == nil {
+		o.numbers, o.nameless, o.as = map[stack.ID]uint64{}, nil, w.generation
+	}
+	if n, ok := o.numbers[id]; ok && o.sender.Knows(n) {
+		return n
+	}
+	s, named := w.sendable(id)
+	if s == nil {
+		return 0
+	}
+	n := o.sender.Stack(s)
+	o.numbers[id] = n
+	if !named {
+		o.nameless = append(o.nameless, id)
+	}
+	return n
+}
+
+// nameTime is how often functions without a name are looked up again: code that
+// a compiler makes at run time has one as soon as the compiler says it.
+const nameTime = time.Second
+
+// nameAgain forgets what was sent without names.
+func (o *outlet) nameAgain(w *stackWorld, now time.Time) {
+	if len(o.nameless) == 0 || now.Sub(o.looked) < nameTime {
+		return
+	}
+	o.looked = now
+	w.refresh()
+	for _, id := range o.nameless {
+		delete(o.numbers, id)
+	}
+	o.nameless = o.nameless[:0]
 }
 
 // said tells what happens in other goroutines: it is shown by ours.
@@ -79,11 +152,8 @@ func (r *run) sayHeard() {
 func (r *run) sendRound(final bool) error {
 	var errs []error
 	for _, o := range r.outlets {
-		now := r.plan.Router.Last
-		if !final && r.live != nil && r.clock.now() > sendLag {
-			now = r.clock.now() - sendLag
-		}
-		errs = append(errs, o.sender.Round(now))
+		o.nameAgain(r.stacks, time.Now())
+		errs = append(errs, o.sender.Round(r.sentUntil(final)))
 		if n := o.sender.Dropped(); n > o.seen {
 			r.world.say("push %s: %d events were dropped for a slow receiver (%d together); give it more memory: --order-mem", o.run.To, n-o.seen, n)
 			o.seen = n

@@ -5,6 +5,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/perfdata"
+	"ppscript/runtime/spread"
 )
 
 // openRecording has the recording deliver the plan's events. It is read in
@@ -14,7 +15,7 @@ func (r *run) openRecording() error {
 	if !r.plan.Order && !w.file.Info().Pipe && len(w.remotes) == 0 {
 		// The schemas of the plan are those of the first opening; streams are
 		// related by position, which is the same.
-		again, err := perfdata.Open(w.cfg.Options.Input, perfdata.Options{})
+		again, err := spread.Open(w.cfg.Options.Input, perfdata.Options{})
 		if err != nil {
 			return err
 		}

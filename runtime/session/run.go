@@ -40,6 +40,7 @@ type run struct {
 	files     []*stackFile
 	tables    map[string]*tableFile // by path
 	outlets   []*outlet
+	polled    event.Time      // when the source was polled last
 	heard     chan string     // what other goroutines say
 	foreign   []*event.Stream // of events from elsewhere
 
@@ -232,6 +233,7 @@ func (r *run) prepare() {
 		st.Comm = r.tasks.Of
 	}
 	if p.Comm && r.live != nil {
+		r.tasks.ScanTarget(r.cfg.Target.PIDs, r.cfg.Target.TIDs)
 		r.tasks.Scan(scanTime)
 	}
 	r.connect()

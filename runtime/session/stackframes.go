@@ -50,6 +50,9 @@ var noRoom = &result.Frame{Symbol: "[no room for the stack]"}
 
 // at is the frames of one address.
 func (w *stackWorld) at(s *stack.Stack, addr uint64, in stack.Context, exact bool) []*result.Frame {
+	if in == stack.Named {
+		return w.named.at(addr).frames
+	}
 	key := frameKey{addr: addr, pid: s.PID, image: s.Image, exact: exact}
 	if in == stack.Kernel {
 		key.pid, key.image = -1, 0

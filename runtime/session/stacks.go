@@ -37,8 +37,12 @@ type stackWorld struct {
 	forgot   bool   // there were stacks that are let go
 	line     []*result.Frame
 	unwind   *unwind.Unwinder // made at the first need
-	world    *world
-	foreign  bool // the kernel is not the one that runs: it has no names here
+	named    namedPlaces
+	// generation grows when numbers of stacks are given up: they may be used
+	// again for others.
+	generation int
+	world      *world
+	foreign    bool // the kernel is not the one that runs: it has no names here
 }
 
 // frameKey is an address as the frames of results need it: two processes may
@@ -58,6 +62,11 @@ const maxFrames = 1 << 14
 // openStacks prepares for the stacks of the plan's events, before they are
 // opened: the mappings of processes are wanted from the first record on.
 func (r *run) openStacks() {
+	if !r.plan.HasStacks {
+		for _, src := range r.world.others() {
+			src.Stacks.Ignore()
+		}
+	}
 	if !r.plan.HasStacks && !r.plan.Mappings {
 		return
 	}
@@ -88,8 +97,19 @@ func (r *run) readStacks() {
 	}
 	quiet := r.cfg.Options.FlameGraph != ""
 	w.show = shownStacks(r.plan.Streams(), quiet)
+	if w.maps != nil && r.world.file == nil {
+		// They may end before their first stack is looked at.
+		for _, pid := range r.cfg.Target.PIDs {
+			w.maps.Space(int32(pid), 0)
+		}
+	}
 	limit := maxStack(r.world.file != nil)
-	for i, e := range localEvents(r.plan) {
+	local := 0 // index among the events of the kernel that runs here
+	for _, e := range r.plan.Events {
+		i := local
+		if e.Source.Pull() == "" {
+			local++
+		}
 		if e.Stack == nil || e.Stream.Members == nil {
 			continue
 		}
@@ -97,15 +117,26 @@ func (r *run) readStacks() {
 		if e.Stack.Max > 0 {
 			s.Max = min(limit, e.Stack.Max)
 		}
-		if e.Stack.Dwarf() {
-			s.Unwinder = r.stacks.unwinder()
-		}
-		reader := stack.NewReader(e.Stream.Members, w.table, s)
-		e.Stream.Members = reader
-		if r.live != nil {
-			// Without a map of streams, events come with the source's own.
-			if st := r.live.StreamOf(i); st != nil {
-				st.Members = reader
+		if from := r.world.carrier(e.Stream); from != nil {
+			ids, ok := e.Stream.Members.(streamIDs)
+			if !ok {
+				panic("BUG: samples of a recording without a layout")
+			}
+			e.Stream.Members = &namedReader{Members: e.Stream.Members, ids: ids, stacks: from.Stacks, world: w, spec: s}
+		} else if e.Source.Pull() != "" {
+			r.world.sayStackless(e)
+			continue
+		} else {
+			if e.Stack.Dwarf() {
+				s.Unwinder = r.stacks.unwinder()
+			}
+			reader := stack.NewReader(e.Stream.Members, w.table, s)
+			e.Stream.Members = reader
+			if r.live != nil {
+				// Without a map of streams, events come with the source's own.
+				if st := r.live.StreamOf(i); st != nil {
+					st.Members = reader
+				}
 			}
 		}
 		if own, _ := e.Stream.Schema.Field(event.StackName); e.Stack.Show && !quiet && own.Stack() {
@@ -256,7 +287,7 @@ func (r *run) tickStacks(lost event.Loss, final bool, now time.Time) error {
 		r.stacks.clearStacks(s)
 	}
 	wanted := len(r.plan.Stacks)+len(r.plan.Logs)+len(r.plan.Slows) > 0
-	if w := r.stacks; final && w != nil && wanted && r.plan.HasStacks && w.table.Len() == 0 && !w.forgot && r.plan.Router.Samples > 0 {
+	if w := r.stacks; final && w != nil && wanted && r.hasOwnStacks() && w.table.Len() == 0 && !w.forgot && r.plan.Router.Samples > 0 {
 		r.world.sayOnce("none of the events has a call stack" + map[bool]string{true: ": record with perf record -g"}[r.world.file != nil])
 	}
 	if err := r.tickStackFiles(final, now); err != nil {
@@ -269,12 +300,18 @@ func (r *run) tickStacks(lost event.Loss, final bool, now time.Time) error {
 	return nil
 }
 
+// hasOwnStacks reports that events of the kernel, or of the recording, are to
+// have stacks; of others it was said at their beginning if they have none.
+func (r *run) hasOwnStacks() bool {
+	return slices.ContainsFunc(localEvents(r.plan), func(e *plan.Event) bool { return e.Stack != nil })
+}
+
 // loss is what found no room in the table since the last tick.
 func (w *stackWorld) loss() event.Loss {
 	if w == nil {
 		return event.Loss{}
 	}
-	n := w.table.Evicted()
+	n := w.table.Evicted() + w.named.full + w.named.gone
 	l := event.Loss{Evicted: n - w.evicted}
 	w.evicted = n
 	return l

@@ -14,6 +14,7 @@ import (
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/spread"
 	"ppscript/runtime/symbol"
 	"ppscript/runtime/task"
 	"ppscript/runtime/tracefs"
@@ -23,7 +24,7 @@ import (
 type world struct {
 	cfg     *Config
 	fs      *tracefs.FS // found at the first tracepoint
-	file    *perfdata.File
+	file    *spread.Source
 	symbols *symbol.Kernel
 	tasks   *task.Table
 	watch   watch
@@ -50,11 +51,11 @@ func open(cfg *Config) (*world, error) {
 	}
 	var err error
 	opt := perfdata.Options{Ordered: true, MaxPending: cfg.Options.OrderBytes}
-	if w.file, err = perfdata.Open(cfg.Options.Input, opt); err != nil {
+	if w.file, err = spread.Open(cfg.Options.Input, opt); err != nil {
 		return w, err
 	}
 	for _, path := range cfg.Options.More {
-		file, err := perfdata.Open(path, opt)
+		file, err := spread.Open(path, opt)
 		if err != nil {
 			return w, errors.Join(err, w.close())
 		}

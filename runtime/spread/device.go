@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/diag"
-	"ppscript/runtime/event"
 )
 
 // This file sends into a character device, which has one reader that comes and
@@ -58,7 +57,7 @@ func (p *port) run() {
 			time.Sleep(portTime / 5) // a device that hung up is ready at once
 			continue
 		}
-		q := newQueue(p.sender.head, len(p.sender.head)+p.sender.opt.Bytes)
+		q := newQueue(p.sender)
 		p.mu.Lock()
 		if p.ending {
 			p.mu.Unlock()
@@ -119,11 +118,11 @@ func (p *port) writable() bool {
 	}
 }
 
-func (p *port) send(b []byte, n uint64, t event.Time) error {
+func (p *port) send(x *piece) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.q != nil {
-		p.q.put(b, n, t)
+		p.q.put(x)
 	}
 	return nil
 }

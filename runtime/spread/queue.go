@@ -2,13 +2,14 @@ package spread
 
 import (
 	"sync"
-
-	"ppscript/runtime/event"
+	"sync/atomic"
 )
 
 // A queue is what a receiver has not taken yet. It is bounded: what finds no
 // room is counted, and the receiver told as soon as there is some.
 type queue struct {
+	form   form
+	fresh  *atomic.Bool // the sender's: names of threads are sent again
 	mu     sync.Mutex
 	ready  sync.Cond
 	buf    []byte
@@ -16,33 +17,37 @@ type queue struct {
 	limit  int
 	lost   uint64
 	total  uint64 // of lost
-	since  event.Time
 	closed bool
+	known  known // definitions of stacks
 }
 
-func newQueue(head []byte, limit int) *queue {
-	q := &queue{limit: limit, buf: append([]byte(nil), head...)}
+func newQueue(s *Sender) *queue {
+	q := &queue{form: s.form, fresh: &s.fresh, limit: len(s.head) + s.opt.Bytes, buf: append([]byte(nil), s.head...)}
 	q.ready.L = &q.mu
 	return q
 }
 
-// put adds a piece of n events that begins at time t; all of it or nothing.
-func (q *queue) put(b []byte, n uint64, t event.Time) {
+// put adds a piece, with what it needs; all of it or nothing. Who has taken
+// everything gets a piece of any size.
+func (q *queue) put(p *piece) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
 		return
 	}
-	if len(q.buf)+len(b) > q.limit {
-		q.lost += n
-		q.total += n
+	defs := q.known.missing(p)
+	if len(q.buf) > 0 && len(q.buf)+len(defs)+len(p.records) > q.limit {
+		q.lost += p.events
+		q.total += p.events
+		q.fresh.Store(true) // there may have been names in it
 		return
 	}
 	if q.lost > 0 {
-		q.buf = appendLost(q.buf, q.lost, t)
+		q.buf = q.form.appendLost(q.buf, q.lost, p.first)
 		q.lost = 0
 	}
-	q.buf = append(q.buf, b...)
+	q.buf = append(append(q.buf, defs...), p.records...)
+	q.known.have(p)
 	q.ready.Signal()
 }
 

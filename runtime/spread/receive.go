@@ -17,17 +17,41 @@ import (
 // dialTime is how long a connection, and the description behind it, may take.
 const dialTime = 10 * time.Second
 
+// A Source is events from elsewhere, or a recording, and what came with it of
+// the stacks of its events.
+type Source struct {
+	*perfdata.File
+	Stacks *Stacks
+}
+
+// open reads what describes the events of a source.
+func open(opt perfdata.Options, read func(perfdata.Options) (*perfdata.File, error)) (*Source, error) {
+	s := &Source{Stacks: NewStacks(opt.MaxPending)}
+	opt.Update = s.Stacks.Update
+	var err error
+	s.File, err = read(opt)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Open opens a recording: events that were sent to a file, or perf's.
+func Open(path string, opt perfdata.Options) (*Source, error) {
+	return open(opt, func(opt perfdata.Options) (*perfdata.File, error) { return perfdata.Open(path, opt) })
+}
+
 // Receive connects to an address, or opens a file, and reads what describes the
 // events that come from there. Bytes bounds what is held to bring them into
 // order; 0 is perfdata's bound.
-func Receive(ctx context.Context, from, token string, bytes int) (*perfdata.File, error) {
+func Receive(ctx context.Context, from, token string, bytes int) (*Source, error) {
 	a, err := parse(from)
 	if err != nil {
 		return nil, err
 	}
 	opt := perfdata.Options{Ordered: true, MaxPending: bytes}
 	if a.kind == file {
-		return perfdata.Open(from, opt)
+		return Open(from, opt)
 	}
 	f, err := connect(ctx, a)
 	if err != nil {
@@ -46,11 +70,11 @@ func Receive(ctx context.Context, from, token string, bytes int) (*perfdata.File
 		return nil, errors.Join(diag.Errorf(diag.Attach, "pull", from, "%w", err).
 			WithHint("is it ppscript that sends there, and with the same PPSCRIPT_TOKEN?"), f.Close())
 	}
-	p, err := perfdata.OpenReader(f, from, opt)
+	s, err := open(opt, func(opt perfdata.Options) (*perfdata.File, error) { return perfdata.OpenReader(f, from, opt) })
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return p, nil
+	return s, nil
 }
 
 // connect returns a file that can be waited for.

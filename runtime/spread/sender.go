@@ -36,13 +36,15 @@ type Sender struct {
 	last  event.Time
 	comms map[int32]string
 	fresh atomic.Bool // a receiver has come, which knows no names yet
+	form  form
+	defs  *definitions // of stacks; nil if no event carries one
 	err   error
 }
 
 // An output takes pieces of a stream that consists of whole records.
 type output interface {
-	// send hands on a piece with n events, the first at time t.
-	send(b []byte, n uint64, t event.Time) error
+	// send hands on a piece. It keeps nothing of it.
+	send(p *piece) error
 	// lost is how many events found no room.
 	lost() uint64
 	close() error
@@ -64,9 +66,17 @@ func NewSender(to string, streams []perfdata.StreamInfo, about perfdata.WriteOpt
 		return nil, diag.Errorf(diag.Usage, "push", to, "other machines can connect there, and there is no token").
 			WithHint("set the same secret on both sides: export PPSCRIPT_TOKEN=...")
 	}
-	s := &Sender{opt: opt, comms: map[int32]string{}}
+	s := &Sender{opt: opt, comms: map[int32]string{}, form: formOf(streams)}
 	if s.head, err = perfdata.PipeHead(streams, about); err != nil {
 		return nil, err
+	}
+	for i := range streams {
+		if id := streams[i].IDs[0]; s.form.stacks[id] {
+			s.head = appendUpdate(s.head, id, nil)
+			if s.defs == nil {
+				s.defs = newDefinitions(id, min(opt.Bytes/4, maxDefinitions))
+			}
+		}
 	}
 	// Readers know by the first record that the description is complete.
 	s.head = perfdata.AppendRound(s.head)
@@ -84,11 +94,27 @@ func NewSender(to string, streams []perfdata.StreamInfo, about perfdata.WriteOpt
 // maxBatch is from where on events are handed on before the round ends.
 const maxBatch = 256 << 10
 
+// maxDefinitions bounds the definitions of stacks that a receiver must keep.
+const maxDefinitions = 4 << 20
+
 // maxComms bounds the names that are remembered.
 const maxComms = 1 << 16
 
-// Send sends a sample of stream id. comm is the name of its thread.
-func (s *Sender) Send(id uint64, e *event.Event, period uint64, comm string) {
+// Stack is the number of a stack, for Send, as long as Knows says so.
+func (s *Sender) Stack(st *Stack) uint64 {
+	if s.defs.full() {
+		s.flush() // what it has refers to the epoch that ends
+		s.defs.begin()
+	}
+	return s.defs.stack(st)
+}
+
+// Knows reports that the number of a stack can still be sent.
+func (s *Sender) Knows(number uint64) bool { return s.defs.knows(number) }
+
+// Send sends a sample of stream id. comm is the name of its thread, stack the
+// number of its stack, 0 if it has none.
+func (s *Sender) Send(id uint64, e *event.Event, period uint64, comm string, stack uint64) {
 	if s.n == 0 {
 		s.first = e.Time
 	}
@@ -101,12 +127,12 @@ func (s *Sender) Send(id uint64, e *event.Event, period uint64, comm string) {
 			clear(s.comms)
 		}
 		s.comms[e.TID] = comm
-		s.batch = appendComm(s.batch, e.PID, e.TID, comm, e.Time)
+		s.batch = s.form.appendComm(s.batch, e.PID, e.TID, comm, e.Time)
 	}
 	var ok bool
-	s.batch, ok = appendSample(s.batch, id, e, period)
+	s.batch, ok = s.form.appendSample(s.batch, id, e, period, stack)
 	if !ok {
-		s.batch = appendLost(s.batch, 1, e.Time)
+		s.batch = s.form.appendLost(s.batch, 1, e.Time)
 	}
 	s.n++
 	s.last = max(s.last, e.Time)
@@ -116,13 +142,15 @@ func (s *Sender) Send(id uint64, e *event.Event, period uint64, comm string) {
 }
 
 // Lost sends that n events are missing.
-func (s *Sender) Lost(n uint64, t event.Time) { s.batch = appendLost(s.batch, n, max(t, s.last)) }
+func (s *Sender) Lost(n uint64, t event.Time) {
+	s.batch = s.form.appendLost(s.batch, n, max(t, s.last))
+}
 
 // Round ends a batch. Nothing older than now will be sent any more.
 func (s *Sender) Round(now event.Time) error {
 	s.last = max(s.last, now)
 	pid := int32(os.Getpid())
-	s.batch = appendComm(s.batch, pid, pid, "ppscript", s.last)
+	s.batch = s.form.appendComm(s.batch, pid, pid, "ppscript", s.last)
 	// What came before the last but one round is shown: all of it.
 	s.batch = perfdata.AppendRound(perfdata.AppendRound(s.batch))
 	s.flush()
@@ -130,7 +158,11 @@ func (s *Sender) Round(now event.Time) error {
 }
 
 func (s *Sender) flush() {
-	if err := s.out.send(s.batch, s.n, s.first); err != nil && s.err == nil {
+	p := piece{records: s.batch, events: s.n, first: s.first}
+	if s.defs != nil {
+		p.defs, p.epoch = s.defs.records(), s.defs.epoch
+	}
+	if err := s.out.send(&p); err != nil && s.err == nil {
 		s.err = err
 	}
 	s.batch, s.n = s.batch[:0], 0
@@ -144,8 +176,9 @@ func (s *Sender) Close() error { return errors.Join(s.err, s.out.close()) }
 
 // A stream is a file that takes everything.
 type stream struct {
-	path string
-	w    io.WriteCloser
+	path  string
+	w     io.WriteCloser
+	known known
 }
 
 func createFile(path string, head []byte) (*stream, error) {
@@ -157,14 +190,20 @@ func createFile(path string, head []byte) (*stream, error) {
 		}
 		return nil, diag.Errorf(diag.Usage, "push", path, "%w", err).WithHint("give a file in a directory that can be written to")
 	}
-	o := &stream{path, f}
-	return o, o.send(head, 0, 0)
+	o := &stream{path: path, w: f}
+	return o, o.send(&piece{records: head})
 }
 
-func (o *stream) send(b []byte, _ uint64, _ event.Time) error {
-	if _, err := o.w.Write(b); err != nil {
-		return diag.Errorf(diag.Run, "push", o.path, "%w", err)
+func (o *stream) send(p *piece) error {
+	for _, b := range [][]byte{o.known.missing(p), p.records} {
+		if len(b) == 0 {
+			continue
+		}
+		if _, err := o.w.Write(b); err != nil {
+			return diag.Errorf(diag.Run, "push", o.path, "%w", err)
+		}
 	}
+	o.known.have(p)
 	return nil
 }
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"ppscript/runtime/diag"
-	"ppscript/runtime/event"
 )
 
 // A server sends to everybody who connects.
@@ -76,7 +75,7 @@ func (v *server) serve(conn net.Conn) {
 		say("push: %s does not know the token", conn.RemoteAddr())
 		return
 	}
-	c := &client{conn, newQueue(v.sender.head, len(v.sender.head)+v.sender.opt.Bytes)}
+	c := &client{conn, newQueue(v.sender)}
 	v.mu.Lock()
 	if v.closed || len(v.clients) >= maxClients {
 		v.mu.Unlock()
@@ -110,11 +109,11 @@ func (v *server) admit(conn net.Conn) bool {
 	return err == nil && subtle.ConstantTimeCompare([]byte(strings.TrimSuffix(string(line), "\n")), []byte(token)) == 1
 }
 
-func (v *server) send(b []byte, n uint64, t event.Time) error {
+func (v *server) send(p *piece) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for c := range v.clients {
-		c.q.put(b, n, t)
+		c.q.put(p)
 	}
 	return nil
 }

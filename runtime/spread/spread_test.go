@@ -37,7 +37,7 @@ print fmt: "n=%d", REC->n
 `
 
 func streams() []perfdata.StreamInfo {
-	s := Describe(1, &event.Schema{System: "test", Name: "tick", ID: 77}, "test:tick")
+	s := Describe(1, &event.Schema{System: "test", Name: "tick", ID: 77}, "test:tick", false)
 	s.System, s.Format = "test", format
 	return []perfdata.StreamInfo{s}
 }
@@ -98,7 +98,7 @@ func (s *said) at(t *testing.T) string {
 }
 
 // received reads a source to its end: what came, in order, and what was lost.
-func received(t *testing.T, f *perfdata.File) (texts []string, lost uint64) {
+func received(t *testing.T, f event.Source) (texts []string, lost uint64) {
 	t.Helper()
 	comms := map[int32]string{}
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
@@ -125,7 +125,8 @@ func received(t *testing.T, f *perfdata.File) (texts []string, lost uint64) {
 				n, _ := e.Stream.Schema.Field("n")
 				v, _ := n.Int(e)
 				period, _ := e.Stream.Members.Member(e, event.FactPeriod)
-				texts = append(texts, fmt.Sprintf("%s@%d n=%d pid %d tid %d cpu %d x%d %s", e.Stream.Schema.FullName(), e.Time, v, e.PID, e.TID, e.CPU, period, comms[e.TID]))
+				texts = append(texts, fmt.Sprintf("%s@%d n=%d pid %d tid %d cpu %d x%d %s%s", e.Stream.Schema.FullName(), e.Time, v, e.PID, e.TID, e.CPU, period, comms[e.TID],
+					stackOf(f, e)))
 			case event.Comm:
 				if c, ok := perf.DecodeComm(e); ok {
 					comms[c.TID] = c.Name
@@ -154,11 +155,11 @@ func want(from, to int) (texts []string) {
 
 func send(s *Sender, from, to int) {
 	for n := from; n < to; n++ {
-		s.Send(1, tick(n), 1, fmt.Sprintf("name%d", n%2))
+		s.Send(1, tick(n), 1, fmt.Sprintf("name%d", n%2), 0)
 	}
 }
 
-func check(t *testing.T, f *perfdata.File, want []string) {
+func check(t *testing.T, f event.Source, want []string) {
 	t.Helper()
 	got, lost := received(t, f)
 	if !slices.Equal(got, want) || lost != 0 {
@@ -175,7 +176,7 @@ func TestReceiversGetWhatIsSentSinceTheyCame(t *testing.T) {
 	if err != nil || !strings.HasPrefix(at, "127.0.0.1:") {
 		t.Fatalf("got %s, want an address of this machine only", at)
 	}
-	receive := func(from string, nth int) *perfdata.File {
+	receive := func(from string, nth int) *Source {
 		f, err := Receive(t.Context(), from, "", 0)
 		if err != nil {
 			t.Fatal(err)
@@ -394,10 +395,10 @@ func TestAddresses(t *testing.T) {
 }
 
 func TestSendDoesNotAllocate(t *testing.T) {
-	s := &Sender{out: &stream{w: nowhere{}}, comms: map[int32]string{}}
+	s := &Sender{out: &stream{w: nowhere{}}, comms: map[int32]string{}, form: formOf(streams())}
 	e := tick(1)
 	s.batch = make([]byte, 0, maxBatch+1024)
-	if n := testing.AllocsPerRun(20000, func() { s.Send(1, e, 1, "name") }); n != 0 {
+	if n := testing.AllocsPerRun(20000, func() { s.Send(1, e, 1, "name", 0) }); n != 0 {
 		t.Errorf("got %v allocations, want none", n)
 	}
 }

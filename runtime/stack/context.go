@@ -14,9 +14,10 @@ const (
 	Hypervisor
 	GuestKernel
 	GuestUser
+	Named // not an address but what Table.Named was given
 )
 
-var contextNames = [...]string{"", "kernel", "user", "hypervisor", "guest kernel", "guest user"}
+var contextNames = [...]string{"", "kernel", "user", "hypervisor", "guest kernel", "guest user", "named"}
 
 func (c Context) String() string { return contextNames[c] }
 
@@ -29,6 +30,7 @@ const (
 	markGuest        = ^uint64(2048 - 1) // PERF_CONTEXT_GUEST
 	markGuestKernel  = ^uint64(2176 - 1) // PERF_CONTEXT_GUEST_KERNEL
 	markGuestUser    = ^uint64(2560 - 1) // PERF_CONTEXT_GUEST_USER
+	markNamed        = ^uint64(3584 - 1) // of our own; the kernel has none here
 	// markLeast is PERF_CONTEXT_MAX: what is not below it is no address.
 	markLeast = ^uint64(4095 - 1)
 )
@@ -49,6 +51,8 @@ func marker(word uint64) (Context, bool) {
 		return GuestKernel, true
 	case markGuestUser:
 		return GuestUser, true
+	case markNamed:
+		return Named, true
 	}
 	return Unknown, true // also markUserDeferred, behind which stands a cookie
 }

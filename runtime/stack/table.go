@@ -165,6 +165,23 @@ func (t *Table) Number(pid int32, image uint32, when event.Time, kernel, user []
 	return t.number(pid, image, when, t.parts, fl)
 }
 
+// Named is Intern for a stack whose places the caller has names for, by numbers
+// of its own from 1. It belongs to no process.
+func (t *Table) Named(when event.Time, places []uint64, wasCut, wasUnwound bool) ID {
+	if len(places) == 0 || len(places) >= 1<<16-1 {
+		return None
+	}
+	var fl flags
+	if wasCut {
+		fl |= cut
+	}
+	if wasUnwound {
+		fl |= unwound
+	}
+	t.parts = append(append(t.parts[:0], markNamed), places...)
+	return t.number(-1, 0, when, t.parts, fl)
+}
+
 func (t *Table) hash(pid int32, image uint32, chain []uint64) uint32 {
 	sum := maphash.Bytes(t.seed, bytesOf(chain)) ^ (uint64(uint32(pid))|uint64(image)<<32)*0x9E3779B97F4A7C15
 	return uint32(sum>>32) ^ uint32(sum)

@@ -22,8 +22,26 @@ func (t *Table) Scan(limit time.Duration) {
 		if time.Now().After(end) {
 			return
 		}
-		t.scan(filepath.Join(t.opt.Proc, pid, "task"), end, func(string) {})
+		t.threads(pid, end)
 	}
+}
+
+// ScanTarget reads the names of what is observed, however long it takes:
+// processes with all of their threads, and threads.
+func (t *Table) ScanTarget(pids, tids []int) {
+	if t.opt.NoProc {
+		return
+	}
+	for _, pid := range pids {
+		t.threads(strconv.Itoa(pid), time.Now().Add(time.Hour))
+	}
+	for _, tid := range tids {
+		t.Comm(int32(tid))
+	}
+}
+
+func (t *Table) threads(pid string, end time.Time) {
+	t.scan(filepath.Join(t.opt.Proc, pid, "task"), end, func(string) {})
 }
 
 // scan reads the names of the threads that a directory lists by number.
