@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -137,18 +138,33 @@ func template(o *script.Option) string {
 	return "[" + s + "]"
 }
 
-// attributes are the attributes of events that a script reads.
+// attrRead is where a script reads an attribute, itself or by a helper.
+var attrRead = regexp.MustCompile(`attr\((?:\w+, )?"([a-z-]+)"`)
+
+// joins is where a script relates events.
+var joins = regexp.MustCompile(`[^.\w](?:join|nested)\(`)
+
+// attributes are the attributes of events that a script uses: all events may
+// have another name, a script reads some by itself, and joins know theirs.
 func attributes(src string) string {
-	var names []string
-	for _, part := range strings.Split(src, `.attr("`)[1:] {
-		if name, _, ok := strings.Cut(part, `"`); ok && !slices.Contains(names, name) {
-			names = append(names, name)
+	names := []string{"alias"}
+	for _, m := range attrRead.FindAllStringSubmatch(src, -1) {
+		names = append(names, m[1])
+	}
+	if joins.MatchString(src) {
+		names = append(names, "key", "role", "untraced", "trigger")
+	}
+	text, seen := "", map[string]bool{}
+	for _, name := range names {
+		if value, known := plan.AttrTakesValue(name); known && !seen[name] {
+			seen[name] = true
+			if text += name; value {
+				text += "=."
+			}
+			text += "/"
 		}
 	}
-	if len(names) == 0 {
-		return ""
-	}
-	return "[" + strings.Join(names, "=./") + "=./]"
+	return "[" + text + "]"
 }
 
 // firesIn says which task is current when an event fires, where that is known

@@ -16,8 +16,8 @@ import (
 //
 // Options before the name are the script's as well as those behind it. The
 // first word that is none begins the command, as in perf-prof, but a script
-// that declares arguments takes those first. The word help in place of the
-// command explains the script, or the events of its -e.
+// that declares arguments takes those first. The word help among
+// them explains the script, or the events of its -e.
 
 // An invocation is a script with what its command line says.
 type invocation struct {
@@ -33,6 +33,8 @@ type invocation struct {
 	// One of these is what the user asked for, if not to run.
 	version, help, noName, describe bool
 	helpEvents                      []string
+
+	asked bool // the word help is among the others
 }
 
 // topFlags are the options that may come before the name: those whose values
@@ -117,7 +119,7 @@ func (a *app) invokeScript(inv *invocation, before []string, name string, after 
 	case len(inv.flags.texts("help")) > 0:
 		inv.help = true
 		return nil
-	case len(words) > 0 && words[len(words)-1] == "help" || len(inv.workload) == 1 && inv.workload[0] == "help":
+	case inv.asked:
 		inv.helpEvents = inv.eventTexts()
 		inv.help = len(inv.helpEvents) == 0
 		return nil
@@ -195,6 +197,10 @@ func (inv *invocation) words(args []string) (taken []string, err error) {
 		rest, dash, err := inv.flags.parse(args)
 		if err != nil {
 			return nil, err
+		}
+		if !dash && len(rest) > 0 && rest[0] == "help" {
+			inv.asked, args = true, rest[1:]
+			continue
 		}
 		if dash || len(rest) == 0 || left == 0 {
 			inv.workload = rest

@@ -28,6 +28,13 @@ var attrNames = map[string]bool{
 	"trigger": false, "push": true, "pull": true, "vm": true, "index": true,
 }
 
+// AttrTakesValue says whether an attribute has a value, and whether there is such
+// an attribute.
+func AttrTakesValue(name string) (value, known bool) {
+	value, known = attrNames[name]
+	return value, known
+}
+
 // ParseEvents reads an event list. CPU lists are checked by parseCPUs, so
 // that this package needs no kernel facts.
 func ParseEvents(text string, parseCPUs func(string) ([]int, error)) ([]*Source, error) {
