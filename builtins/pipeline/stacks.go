@@ -65,7 +65,7 @@ func countStacks() *b.Builtin {
 		},
 		Returns: "stacks", Result: "a block for each stack, largest value or count first; those of several processes that read the same are one; --flame-graph and --pprof write it to files",
 		Errors: runtimeE, Source: "as stream.stack; names from kallsyms, ELF, perf maps, once for each address",
-		Cost: "100 ns per event; 350 bytes for each stack, of at most 262144. Symbols are looked up when the result is shown, and whenever 16384 stacks have come since: those with equal names are one from then on",
+		Cost: "100 ns per event; 350 bytes for each stack. Symbols are looked up when the result is shown, and whenever 8192 stacks have come since: those with equal names are one from then on, 200 bytes each, of which the 65536 heaviest stay",
 		Examples: []b.Example{{Code: `sample(freq = 99).stack().stacks().top(10)`, Output: "<stacks by comm>"},
 			{Code: `tracepoint("kmem:kmalloc").stack(user = False).stacks("bytes_alloc", by = [])`, Output: "<stacks, adding up bytes_alloc>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {

@@ -41,6 +41,7 @@ type Join struct {
 	closed  event.Time
 	losses  losses
 	running []int64 // by CPU: the task that runs there, -1 if not known
+	endings endings
 
 	left    pair
 	leftOut [1]*event.Event
@@ -127,6 +128,7 @@ func (j *Join) Events(evs []*event.Event) {
 	if n := len(evs); n > 0 {
 		j.now = max(j.now, evs[n-1].Time)
 	}
+	j.endings.due(j.now, j.forget)
 	if t := j.spec.Timeline; t != nil {
 		t.due(t.newest)
 		t.release(j.list.since())

@@ -18,6 +18,9 @@ type Spec struct {
 	// ByRing says that pairs never span rings, so that a loss in one leaves
 	// the others alone.
 	ByRing bool
+	// ByThread says that all keys are the number of the thread that is at
+	// work.
+	ByThread bool
 	// NeedKey fills the pair's key slot.
 	NeedKey bool
 	// Limit bounds how many events wait, LimitBytes what they occupy; 0 is
@@ -84,6 +87,7 @@ type Stats struct {
 	InLoss      uint64 // events inside a loss, which neither start nor end anything
 	Evicted     uint64 // starts pushed out by a bound
 	Unnecessary uint64 // wakeups of tasks that were not asleep
+	Gone        uint64 // starts of threads that ended
 	Waiting     int    // starts that wait now
 	WaitingPeak int
 	Bytes       int // of what waits

@@ -189,8 +189,25 @@ func (b *builder) joinKeys(n *joinNode, all []branch) error {
 	}
 	cpuKey := key.Call == nil && (key.Text == Instance || key.Text == "_cpu") && !b.env.ByThread
 	n.js.ByRing = cpuKey && !own
+	n.js.ByThread = true
+	for _, br := range all {
+		nested := n.spec.Nested && n.spec.Key == nil && br.marks.key != nil && !own
+		n.js.ByThread = n.js.ByThread && (br.marks.untraced || nested || threadKey(br.marks.key))
+	}
 	n.js.Cycle, n.js.Limit = n.spec.Cycle, n.spec.Limit
 	return nil
+}
+
+// threadKey reports that a key is the number of the thread that is at work.
+func threadKey(p *expr.Program) bool {
+	f, ok := p.Node.(*expr.Field)
+	if !ok || f.Part != expr.Self {
+		return false
+	}
+	if f.F.Place == event.InFact {
+		return f.F.Fact == event.FactTID
+	}
+	return f.F.Place == event.InRaw && f.F.Name == "common_pid"
 }
 
 // inputs says what each stream is to the join, once all streams of the join

@@ -226,6 +226,30 @@ type JoinRun struct {
 	kept  int // bytes of a waiting event's record; negative is all
 }
 
+// Forgets reports that the join wants to know of threads that begin and end.
+func (j *JoinRun) Forgets() bool {
+	return j.Join != nil && j.Join.Forgets() || j.Nested != nil && j.Nested.Forgets()
+}
+
+// Ended says that a thread of this machine ended, Began that one began.
+func (j *JoinRun) Ended(tid int32, at event.Time) {
+	switch {
+	case j.Join != nil:
+		j.Join.Ended(tid, at)
+	case j.Nested != nil:
+		j.Nested.Ended(tid, at)
+	}
+}
+
+func (j *JoinRun) Began(tid int32) {
+	switch {
+	case j.Join != nil:
+		j.Join.Began(tid)
+	case j.Nested != nil:
+		j.Nested.Began(tid)
+	}
+}
+
 // Streams lists all streams, by index: of the events to open and of those that
 // operators make.
 func (p *Plan) Streams() []*event.Stream { return p.streams }

@@ -22,7 +22,7 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 		Pages:     o.Pages,
 		Watermark: o.Watermark,
 		Overwrite: p.Overwrite,
-		SideBand: perf.SideBand{Comm: p.Comm || p.Mappings, Task: p.Comm || p.Mappings, Mmap: p.Mappings, Ksymbol: p.HasStacks || len(p.Records) > 0,
+		SideBand: perf.SideBand{Comm: p.Comm || p.Mappings, Task: p.Comm || p.Mappings || slices.ContainsFunc(p.Joins, (*plan.JoinRun).Forgets), Mmap: p.Mappings, Ksymbol: p.HasStacks || len(p.Records) > 0,
 			BPF: len(p.Records) > 0, Cgroup: len(p.Records) > 0, TextPoke: len(p.Records) > 0},
 		Warn: func(err error) { w.say("%v", err) },
 	}

@@ -314,6 +314,26 @@ func (r *run) side(e *event.Event) {
 	if r.plan.Watch {
 		r.world.watch.record(e)
 	}
+	if r.live != nil && len(r.plan.Joins) > 0 {
+		r.comesOrGoes(e)
+	}
+}
+
+// comesOrGoes tells joins of threads that begin and end. Those of other machines
+// have numbers of their own.
+func (r *run) comesOrGoes(e *event.Event) {
+	if e.Kind != event.Fork && e.Kind != event.Exit || r.plan.Pulls() {
+		return
+	}
+	if f, ok := perf.DecodeFork(e); ok {
+		for _, j := range r.plan.Joins {
+			j.Began(f.TID)
+		}
+	} else if x, ok := perf.DecodeExit(e); ok {
+		for _, j := range r.plan.Joins {
+			j.Ended(x.TID, e.Time)
+		}
+	}
 }
 
 func (r *run) close() error {

@@ -21,7 +21,7 @@ import (
 
 // mostSettled bounds the stacks of a count; a picture of as many is not read by
 // anybody.
-const mostSettled = stack.DefaultStacks / 2
+const mostSettled = stack.DefaultStacks / 4
 
 // A settled is what a count by stack had before, since the last result.
 type settled struct {

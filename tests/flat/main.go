@@ -19,9 +19,10 @@
 //     (limit of join)
 //   - events of the recent past, as long as a pair waits: 64 MiB (limit of detail)
 //   - keys of an interval: a million
-//   - stacks with names, of a run without intervals: 262,144
-//   - functions of files 256 MiB, unwind tables 128 MiB: while others compile,
-//     there is a new program every second
+//   - stacks with names, of a run without intervals: 65,536, about 15 MiB
+//   - functions and unwind tables of the files that are in use, 128 MiB each; of
+//     those that are idle, as there is a new program every second while others
+//     compile, 8 MiB each
 package main
 
 import (
