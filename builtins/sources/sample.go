@@ -30,7 +30,7 @@ func sample() *b.Builtin {
 			flag("exclude_host", "only in guests"), flag("exclude_guest", "not in guests"),
 			{Name: "alias", Type: b.String, Named: true, Doc: "what results call the event"},
 		},
-		Returns: "stream", Result: "events with time, pid, tid, cpu, comm, ip, and period: ns of a clock, else how often the event happened; " +
+		Returns: "stream", Result: "events with time, pid, tid, cpu, comm, ip, cpumode (1 the kernel, 2 user code, 4 and 5 those of a guest), and period: ns of a clock, else how often the event happened; " +
 			"a .where() can ask for nr_running, irqs_disabled, tif_need_resched, sched_policy and prio of the moment, which a program in the kernel checks",
 		Errors:   "no such event, with the nearest name; both freq and period; a frequency above the kernel's limit; no such counter on this CPU",
 		Source:   "perf_event_open; any kernel; CAP_PERFMON for other users' tasks; the counters of the CPU are missing in most virtual machines",

@@ -61,6 +61,9 @@ const (
 	// and its physical address. How long it took is its weight.
 	FactDataSrc
 	FactPhysAddr
+	// FactMode is what the CPU ran when the sample was taken, by the header of
+	// its record: PERF_RECORD_MISC_KERNEL (1) to _GUEST_USER (5).
+	FactMode
 )
 
 // Facts of the moment of the event that samples do not carry: programs in the
@@ -205,6 +208,7 @@ var factList = []Field{
 	{Name: "weight", Type: "u64", Fact: FactWeight, Unit: CountOf, Size: 8},
 	{Name: "data_src", Type: "u64", Fact: FactDataSrc, Size: 8},
 	{Name: "phys_addr", Type: "u64", Fact: FactPhysAddr, Unit: AddressU, Size: 8},
+	{Name: "cpumode", Type: "u32", Fact: FactMode, Size: 4},
 	{Name: "stack", Type: "u32", Fact: FactCallchain, Size: 4},
 	{Name: "irqs_disabled", Type: "int", Fact: FactIRQsOff, Size: 4, Signed: true},
 	{Name: "tif_need_resched", Type: "int", Fact: FactNeedResched, Size: 4, Signed: true},

@@ -43,6 +43,8 @@ func (l *Layout) Member(e *event.Event, f event.Fact) (uint64, bool) {
 		return uint64(int64(e.TID)), l.tid != 0
 	case event.FactCPU:
 		return uint64(int64(e.CPU)), l.cpu != 0
+	case event.FactMode:
+		return uint64(le32(rec, 4) & unix.PERF_RECORD_MISC_CPUMODE_MASK), true
 	case event.FactCgroup:
 		return l.word(rec, unix.PERF_SAMPLE_CGROUP)
 	case event.FactWeight:

@@ -232,7 +232,7 @@ func (c *compactor) fields(evaluated map[*expr.Program]bool) error {
 				case place == event.InFact && n.F.Fact == event.FactComm:
 					named = true
 				case place == event.InFact:
-					if n.F.Fact == event.FactPeriod || n.F.Fact == event.FactCallchain {
+					if n.F.Fact == event.FactPeriod || n.F.Fact == event.FactMode || n.F.Fact == event.FactCallchain {
 						err = not("%s is not sent", n.F.Name)
 					}
 				case place == event.InSlot:

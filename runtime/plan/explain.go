@@ -13,7 +13,7 @@ import (
 var factNames = map[event.Fact]string{
 	event.FactTime: "time", event.FactTID: "pid and tid", event.FactCPU: "cpu", event.FactPeriod: "period",
 	event.FactAddr: "addr", event.FactIP: "ip", event.FactComm: "comm (from comm records)",
-	event.FactCgroup: "cgroup", event.FactWeight: "weight", event.FactDataSrc: "data_src", event.FactPhysAddr: "phys_addr", event.FactCallchain: "callchain", event.FactID: "id", event.FactStack: "user stack",
+	event.FactCgroup: "cgroup", event.FactWeight: "weight", event.FactDataSrc: "data_src", event.FactPhysAddr: "phys_addr", event.FactMode: "cpumode", event.FactCallchain: "callchain", event.FactID: "id", event.FactStack: "user stack",
 }
 
 // Explain describes the plan to a person: what is opened, where predicates

@@ -202,6 +202,22 @@ func taskStateAndTimehist(t *testing.T) (wrong []string) {
 	return wrong
 }
 
+// Slots without events are 0, not left out: an event that never comes has rows.
+func TestHrcountShowsQuietSlots(t *testing.T) {
+	live(t)
+	out := testkit.Run(t, testkit.PPScript(t), "hrcount", "-C", "0", "-e", "sched:sched_process_hang//alias=hangs/", "--period", "10ms", "-i", "60s",
+		"--system", "--format", "json", "--", testkit.Load(t), "-spin", "100").Want(t, 0)
+	rows := last(t, out.Stdout).Rows
+	for _, r := range rows {
+		if r.Text(t, "event") != "hangs" || r.Int(t, "n") != 0 {
+			t.Errorf("got %v, want 0 hangs", r)
+		}
+	}
+	if len(rows) == 0 {
+		t.Error("got no slot")
+	}
+}
+
 // Slots add up to what perf stat counts of the same threads at the same time.
 func TestHrcountEqualsPerfStat(t *testing.T) {
 	live(t, testkit.Perf)
