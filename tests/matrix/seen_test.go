@@ -1,0 +1,173 @@
+package matrix
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+// This file finds in results what the target did.
+
+// A seen is how often something was seen, by the thread that did it; under "" if
+// the result does not say who. Others than the target's may be there as well.
+type seen func(t *testing.T, stdout string) map[string]int64
+
+// rows adds up a column of a table: of all rows, or by a column with the thread.
+func rows(table, column, by string) seen {
+	return rowsWhere(table, column, by, func(testkit.Row) bool { return true })
+}
+
+func rowsWhere(table, column, by string, where func(testkit.Row) bool) seen {
+	return func(t *testing.T, stdout string) map[string]int64 {
+		t.Helper()
+		sums := map[string]int64{}
+		for _, x := range testkit.Tables(t, stdout) {
+			if x.Name != table {
+				continue
+			}
+			for _, r := range x.Rows {
+				if !where(r) {
+					continue
+				}
+				who := ""
+				if by != "" {
+					who = fmt.Sprint(r[by])
+				}
+				n := int64(1)
+				if column != "" {
+					n = r.Int(t, column)
+				}
+				sums[who] += n
+			}
+		}
+		return sums
+	}
+}
+
+// is keeps rows with a value in a column.
+func is(column, value string) func(testkit.Row) bool {
+	return func(r testkit.Row) bool { return fmt.Sprint(r[column]) == value }
+}
+
+// notAll leaves sums of all rows out.
+func notAll(r testkit.Row) bool { return r["cpu"] != "ALL" && r["thread"] != "ALL" }
+
+// anybody has what was seen of all threads.
+func anybody(s seen) seen {
+	return func(t *testing.T, stdout string) map[string]int64 {
+		t.Helper()
+		n := map[string]int64{}
+		for _, v := range s(t, stdout) {
+			n[""] += v
+		}
+		return n
+	}
+}
+
+// hrtimerCalls adds up the calls of the periods that hrtimer shows.
+func hrtimerCalls(t *testing.T, stdout string) map[string]int64 {
+	t.Helper()
+	n := map[string]int64{}
+	for _, e := range testkit.Events(t, stdout) {
+		if count, ok := e.Fields["sys_enter"].(json.Number); ok {
+			v, err := count.Int64()
+			if err != nil {
+				t.Fatal(err)
+			}
+			n[""] += v
+		}
+	}
+	return n
+}
+
+// lines counts those of a log, by thread.
+func lines(event string) seen {
+	return linesBy(event, func(e testkit.Event) string { return e.Comm })
+}
+
+func linesBy(event string, by func(testkit.Event) string) seen {
+	return func(t *testing.T, stdout string) map[string]int64 {
+		t.Helper()
+		n := map[string]int64{}
+		for _, e := range testkit.Events(t, stdout) {
+			if ok, err := regexp.MatchString("^(?:"+event+")$", e.Event); err != nil {
+				t.Fatal(err)
+			} else if ok {
+				n[by(e)]++
+			}
+		}
+		return n
+	}
+}
+
+// field is a text of an event.
+func field(name string) func(testkit.Event) string {
+	return func(e testkit.Event) string { return fmt.Sprint(e.Fields[name]) }
+}
+
+// samples counts those of a result with stacks.
+func samples(name string) seen {
+	return func(t *testing.T, stdout string) map[string]int64 {
+		t.Helper()
+		n := map[string]int64{}
+		for _, x := range testkit.All[struct {
+			Name   string
+			Stacks []struct{ Count int64 }
+		}](t, stdout, "stacks") {
+			for _, s := range x.Stacks {
+				if x.Name == name {
+					n[""] += s.Count
+				}
+			}
+		}
+		return n
+	}
+}
+
+// columns are the names of a run's tables, in order.
+func columns(t *testing.T, stdout string) (tables [][]string) {
+	t.Helper()
+	known := map[string]bool{}
+	for _, x := range testkit.All[struct {
+		Name    string
+		Columns []struct{ Name string }
+	}](t, stdout, "table") {
+		if known[x.Name] {
+			continue
+		}
+		known[x.Name] = true
+		var names []string
+		for _, c := range x.Columns {
+			names = append(names, c.Name)
+		}
+		tables = append(tables, names)
+	}
+	return tables
+}
+
+// inOrder is a line with the words, one after the other.
+func inOrder(words []string) *regexp.Regexp {
+	var quoted []string
+	for _, w := range words {
+		quoted = append(quoted, regexp.QuoteMeta(w))
+	}
+	return regexp.MustCompile("(?m)^.*" + strings.Join(quoted, ".*") + ".*$")
+}
+
+// notJSON is the first line that is not one object; "" if there is none.
+func notJSON(stdout string) string {
+	for line := range strings.Lines(stdout) {
+		var o map[string]any
+		if !strings.HasSuffix(line, "\n") || json.Unmarshal([]byte(line), &o) != nil {
+			return line
+		}
+	}
+	return ""
+}
+
+// logLine is how a line of a log begins.
+const logLine = `(?m)^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6} .* +\d+ [^[]*\[\d{3}\] \d+\.\d{6}: `
