@@ -127,6 +127,9 @@ func (s *Source) describeRings() string {
 			rings += "; " + buffers
 		}
 	}
+	if !s.counting {
+		rings += fmt.Sprintf(", read when %d %% full", s.cfg.Watermark)
+	}
 	return rings + "; " + plural(s.opened, "open event")
 }
 

@@ -17,7 +17,7 @@ func TestDescribe(t *testing.T) {
 		"calls = raw_syscalls:sys_enter if " + ev.Filter,
 		"software:cpu-clock, 99 times a second, with stack",
 		"attached to CPUs 0",
-		"1 ring of 16KiB, one for each CPU; 2 open events",
+		"1 ring of 16KiB, one for each CPU, read when 50 % full; 2 open events",
 	}
 	if got := s.Describe(); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

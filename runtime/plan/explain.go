@@ -59,20 +59,7 @@ func (p *Plan) Explain() string {
 	p.explainTier(&b)
 	p.explainCompact(&b)
 	if len(p.Events) > 0 && p.Kernel == nil {
-		b.WriteString("sample members  ")
-		var names []string
-		for _, f := range p.Facts {
-			switch name := factNames[f]; {
-			case name != "":
-				names = append(names, name)
-			case f >= event.FactReg && f < event.FactArg:
-				names = append(names, "register "+strconv.Itoa(int(f-event.FactReg)))
-			}
-		}
-		if len(names) == 0 {
-			names = []string{"none"}
-		}
-		fmt.Fprintf(&b, "%s\n", strings.Join(names, ", "))
+		fmt.Fprintf(&b, "sample members  %s\n", p.Members())
 		if p.Order {
 			fmt.Fprintf(&b, "order           by time over all rings: %s\n", p.OrderWhy)
 		} else {
@@ -146,4 +133,21 @@ func (b *builder) explainFn(f Fn, p *expr.Program) {
 	if !slices.Contains(b.plan.functions, line) {
 		b.plan.functions = append(b.plan.functions, line)
 	}
+}
+
+// Members names the members of samples that somebody reads.
+func (p *Plan) Members() string {
+	var names []string
+	for _, f := range p.Facts {
+		switch name := factNames[f]; {
+		case name != "":
+			names = append(names, name)
+		case f >= event.FactReg && f < event.FactArg:
+			names = append(names, "register "+strconv.Itoa(int(f-event.FactReg)))
+		}
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
 }

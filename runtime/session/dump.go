@@ -26,14 +26,18 @@ func (r *run) state(now time.Time) []string {
 		now.Sub(r.started).Round(time.Millisecond), r.plan.Router.Samples, (self.user + self.sys).Seconds(), unit.Size(self.maxRSSKB<<10))}
 	add := func(format string, args ...any) { lines = append(lines, "state: "+fmt.Sprintf(format, args...)) }
 	if r.kernel != nil {
-		add("the work is done by programs in the kernel")
+		add("the work is done by programs in the kernel, which keep what is read at the next result")
+		for _, line := range r.kernel.run.Describe() {
+			add("%s", line)
+		}
+		return lines
 	}
 	if r.live != nil {
 		for _, line := range r.live.Describe() {
 			add("%s", line)
 		}
 		st := r.live.Stats()
-		add("%s: %d descriptors, %d wakeups", st.Mode, st.Opened, st.Wakeups)
+		add("%s: %d descriptors, %d wakeups; members of samples: %s", st.Mode, st.Opened, st.Wakeups, r.plan.Members())
 		for _, ring := range st.Rings {
 			add("ring of %s: %s, %d records (%s) read, at most %s waited, %d lost", ringName(ring), unit.Size(int64(ring.SizeBytes)),
 				ring.Records, unit.Size(int64(ring.Bytes)), unit.Size(int64(ring.PeakBytes)), ring.Lost)
@@ -46,7 +50,15 @@ func (r *run) state(now time.Time) []string {
 	for _, j := range r.plan.Joins {
 		if j.Join != nil {
 			st := j.Join.Stats()
-			add("join by %s: %d events wait, %s", j.Key, st.Waiting, unit.Size(int64(st.Bytes)))
+			add("join by %s: %d pairs, %d events wait (at most %d), %s, %d wake-ups of tasks that were awake", j.Key, st.Pairs, st.Waiting, st.WaitingPeak,
+				unit.Size(int64(st.Bytes)), st.Unnecessary)
+		}
+	}
+	for _, s := range r.plan.Slows {
+		for _, sink := range s.Sinks {
+			if sink.Timeline != nil {
+				add("%s: the timeline holds %s of at most %s", s.Name, unit.Size(int64(sink.Timeline.Bytes())), unit.Size(int64(sink.Timeline.Limit())))
+			}
 		}
 	}
 	for _, f := range r.plan.Folds {
