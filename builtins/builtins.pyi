@@ -184,7 +184,7 @@ def options(*base: Any, **name: Any) -> Any:
     """Declares the options of a script, which main receives as attributes."""
 def whole_cpus() -> Any:
     """A declaration that the script is about CPUs, not about the tasks on them."""
-def tracepoint(name: str, filter: str = "", *, alias: str = None, cpus: str = None, optional: bool = False, or_else: str = None) -> Stream:
+def tracepoint(name: str, filter: str = "", *, alias: str = None, cpus: str = None, optional: bool = False, or_else: str = None, having: str = None) -> Stream:
     """The events of a kernel tracepoint, or of several."""
 def software(name: str, *, period: int = None, freq: int = None, alias: str = None) -> Stream:
     """The events of a counter that the kernel keeps in software."""

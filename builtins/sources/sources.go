@@ -31,6 +31,7 @@ func tracepoint() *b.Builtin {
 			{Name: "cpus", Type: b.String, Named: true, Doc: "only these CPUs, such as 0-3,8"},
 			{Name: "optional", Type: b.Bool, Default: starlark.False, Named: true, Doc: "left out, with a note, where it does not exist"},
 			{Name: "or_else", Type: b.String, Named: true, Doc: "the tracepoint to take where it does not exist, here or in the recording"},
+			{Name: "having", Type: b.String, Named: true, Doc: "only where it has this field; for events that machines and kernels lay out differently, of which a script merges the variants"},
 		},
 		Returns: "stream", Result: "one event for each hit, with the fields of its format file; and irqs_disabled and tif_need_resched of the moment",
 		Errors:   "no such event, with the nearest name; a filter that the kernel refuses, with its message; no permission",
@@ -39,7 +40,7 @@ func tracepoint() *b.Builtin {
 		Examples: []b.Example{{Code: `tracepoint("sched:sched_switch", filter = "prev_pid > 0")`, Output: "<stream sched:sched_switch>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			s := &plan.Source{Kind: plan.Tracepoint, Filter: c.String("filter"), Alias: c.String("alias"),
-				Optional: c.Bool("optional"), OrElse: c.String("or_else"), Pos: c.Pos()}
+				Optional: c.Bool("optional"), OrElse: c.String("or_else"), Having: c.String("having"), Pos: c.Pos()}
 			for _, p := range []string{"name", "or_else"} {
 				if !c.Has(p) {
 					continue

@@ -127,6 +127,9 @@ func (b *builder) source(s *Source) ([]branch, error) {
 	}
 	var brs []branch
 	for _, schema := range schemas {
+		if _, ok := schema.Field(s.Having); !ok && s.Having != "" {
+			continue
+		}
 		br := branch{stream: b.newStream(s, schema), scope: b.scope(s, schema)}
 		br.scope.Stream = b.plan.streams[br.stream]
 		if err := b.filter(b.events[br.stream], br.scope); err != nil {

@@ -61,6 +61,9 @@ type Source struct {
 	// OrElse is the event to take where Name does not exist: for one of the
 	// hardware a software event, for a tracepoint another, system:name.
 	OrElse string
+	// Having leaves the source out, without a note, where it has no such
+	// field: another variant of it is then there.
+	Having string
 	// Optional leaves the source out, with a note, where it does not exist.
 	Optional bool
 	Pos      string // file:line:col of the script, or the event string
