@@ -75,14 +75,6 @@ func (c *counterRun) due(now time.Time) error {
 	return c.read()
 }
 
-// last reads what was counted since the last read.
-func (c *counterRun) last() error {
-	if err := c.counters.Stop(); err != nil {
-		return err
-	}
-	return c.read()
-}
-
 func (c *counterRun) read() error {
 	var err error
 	if c.now, err = c.counters.Read(c.now[:0]); err != nil {

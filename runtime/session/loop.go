@@ -168,6 +168,13 @@ func (r *run) finish(ended bool) error {
 	if err := r.eval.stop(); err != nil {
 		return err
 	}
+	// Counters stop with the events: what comes while the rings are emptied is
+	// in neither.
+	for _, c := range r.counts {
+		if err := c.counters.Stop(); err != nil {
+			return err
+		}
+	}
 	if r.live != nil && !r.plan.Router.Done() {
 		if err := r.live.Stop(); err != nil {
 			return err
@@ -186,7 +193,7 @@ func (r *run) finish(ended bool) error {
 		}
 	}
 	for _, c := range r.counts {
-		if err := c.last(); err != nil {
+		if err := c.read(); err != nil {
 			return err
 		}
 	}

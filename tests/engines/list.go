@@ -70,7 +70,7 @@ var Comparisons = []Comparison{
 
 	{Script: "sched_latency", Args: "", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 	{Script: "sched_map", Args: "--comms --only={name}-* --interval=60s", Scene: "own", Mine: own, Ignore: []string{"time"}},
-	{Script: "sched_migrate", Args: `--filter=comm~"{name}-*"` + callchains, Scene: "move"},
+	{Script: "sched_migrate", Args: `--table --filter=comm~"{name}-*"` + callchains, Scene: "move"},
 	{Script: "sched_timehist", Args: "--summary --filter={name}-*", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 
 	// Only programs can read the texts of a call.

@@ -87,7 +87,7 @@ func TestLogsEqualPerfScript(t *testing.T) {
 		}
 	}
 	f("signal", []string{"-e", "signal:signal_generate"}, "", "sh", "-c", "sleep 9 & kill -USR1 $!; kill -0 $$; wait || :")
-	f("sched-migrate", []string{"-e", "sched:sched_migrate_task", "--filter", `comm == "taskset" || comm == "sh" || comm == "true"`}, "--events",
+	f("sched-migrate", []string{"-e", "sched:sched_migrate_task", "--filter", `comm == "taskset" || comm == "sh" || comm == "true"`}, "",
 		"sh", "-c", "for i in 1 2 3; do taskset -c 0 taskset -c $((i % 2)) true; done")
 }
 

@@ -134,7 +134,7 @@ var runs = map[string][]run{
 	},
 	"sched_migrate": {
 		{"", "cpus.data", nil},
-		{"events", "cpus.data", []string{"--events"}},
+		{"table", "cpus.data", []string{"--table"}},
 	},
 	"signal": {
 		{"", "load.data", nil},
