@@ -48,7 +48,7 @@ func (b *builder) counterSet(c *Counters) ([]branch, error) {
 	}
 	n, set := &fedNode{}, &CounterSet{Spec: c}
 	for _, s := range c.In {
-		if s.Pull() != "" || len(s.Attr("push")) > 0 {
+		if s.Pulled() || len(s.Attr("push")) > 0 {
 			return nil, diag.Errorf(diag.Usage, "counters", s.FullName(), "what is counted in the kernel is neither sent nor received").
 				WithHint("leave out push= and pull=")
 		}

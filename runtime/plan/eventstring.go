@@ -120,7 +120,7 @@ func (p *eventParser) event() (*Source, error) {
 			return nil, err
 		}
 	}
-	if len(s.Attr("vm")) > 0 && s.Pull() == "" {
+	if len(s.Attr("vm")) > 0 && !s.Pulled() {
 		return nil, p.fail(start, "vm= tells what the CPUs of a guest are here: it goes with pull=")
 	}
 	return s, nil

@@ -46,7 +46,7 @@ func (b *builder) push() {
 
 // native reports that nothing of e's filter can be left to the kernel.
 func (b *builder) native(e *Event) bool {
-	return b.env.Replay || e.Source.Pull() != "" || b.env.NativeFilters[e.Stream.Label]
+	return b.env.Replay || e.Source.Pulled() || b.env.NativeFilters[e.Stream.Label]
 }
 
 func (b *builder) pushBranch(e *Event, br *branch) {

@@ -48,7 +48,7 @@ func (b *builder) others(a *attachment, next flow.Sink) flow.Sink {
 func (b *builder) about(br branch) flow.About {
 	switch r := br.root.(type) {
 	case nil:
-		if e := b.events[br.stream]; e != nil && e.Source.Pull() != "" {
+		if e := b.events[br.stream]; e != nil && e.Source.Pulled() {
 			return flow.About{Whom: flow.Nobody}
 		}
 	case *joinNode:
@@ -66,7 +66,7 @@ func (n *joinNode) subject(b *builder, slot int) flow.About {
 	var keys []*expr.Program
 	for _, stage := range n.stages {
 		for _, br := range stage {
-			if e := b.events[br.stream]; e != nil && e.Source.Pull() != "" {
+			if e := b.events[br.stream]; e != nil && e.Source.Pulled() {
 				return flow.About{Whom: flow.Nobody}
 			}
 			keys = append(keys, br.marks.key)

@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"slices"
+	"strings"
+
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/flow"
@@ -10,12 +13,23 @@ import (
 // that are sent elsewhere (push=ADDRESS).
 
 // Pull is where the events of a source come from, in place of the kernel that
-// runs here; "" is this kernel.
-func (s *Source) Pull() string {
-	if from := s.Attr("pull"); len(from) > 0 {
-		return from[0]
+// runs here; none is this kernel.
+func (s *Source) Pull() []string { return s.addresses("pull") }
+
+// Pulled reports that the events of a source come from elsewhere.
+func (s *Source) Pulled() bool { return len(s.Attr("pull")) > 0 }
+
+// addresses are those of an attribute, each once: it may be there several times,
+// and name several with commas.
+func (s *Source) addresses(attr string) (list []string) {
+	for _, value := range s.Attr(attr) {
+		for a := range strings.SplitSeq(value, ",") {
+			if a = strings.TrimSpace(a); !slices.Contains(list, a) {
+				list = append(list, a)
+			}
+		}
 	}
-	return ""
+	return list
 }
 
 // A PushRun sends events to an address. Session sets Send and Lose before
@@ -33,24 +47,26 @@ func (b *builder) pushes() error {
 	byAddress := map[string]*PushRun{}
 	var brs []branch
 	for _, e := range b.plan.Events {
-		to := e.Source.Attr("push")
-		if len(to) == 0 {
+		all := e.Source.addresses("push")
+		if len(all) == 0 {
 			continue
 		}
 		if e.Source.Kind != Tracepoint {
 			return diag.Errorf(diag.Usage, "push", e.Stream.Label, "only tracepoints can be sent").WithHint("leave out push=")
 		}
-		run := byAddress[to[0]]
-		if run == nil {
-			run = &PushRun{To: to[0]}
-			byAddress[to[0]] = run
-			b.plan.Pushes = append(b.plan.Pushes, run)
+		for _, to := range all {
+			run := byAddress[to]
+			if run == nil {
+				run = &PushRun{To: to}
+				byAddress[to] = run
+				b.plan.Pushes = append(b.plan.Pushes, run)
+			}
+			for len(run.ids) <= e.Stream.Index {
+				run.ids = append(run.ids, 0)
+			}
+			run.Of = append(run.Of, e)
+			run.ids[e.Stream.Index] = uint64(len(run.Of))
 		}
-		for len(run.ids) <= e.Stream.Index {
-			run.ids = append(run.ids, 0)
-		}
-		run.Of = append(run.Of, e)
-		run.ids[e.Stream.Index] = uint64(len(run.Of))
 		brs = append(brs, branch{stream: e.Stream.Index, scope: b.scope(e.Source, e.Stream.Schema)})
 	}
 	for _, run := range b.plan.Pushes {
@@ -100,7 +116,7 @@ func (b *builder) unsent(brs []branch) []branch {
 // Pulls reports that some events come from elsewhere.
 func (p *Plan) Pulls() bool {
 	for _, e := range p.Events {
-		if e.Source.Pull() != "" {
+		if e.Source.Pulled() {
 			return true
 		}
 	}

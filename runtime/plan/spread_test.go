@@ -40,6 +40,27 @@ func TestPushesShareTheirAddress(t *testing.T) {
 	}
 }
 
+// One event goes to several addresses, and comes from several.
+func TestSeveralAddresses(t *testing.T) {
+	p := build(t, Env{}, &Log{In: &Merge{In: []Stream{sentTo("start", "1, 2,1"), sentTo("end", "2")}}})
+	if len(p.Pushes) != 2 || p.Pushes[0].To != "1" || p.Pushes[1].To != "2" || len(p.Pushes[0].Of) != 1 || len(p.Pushes[1].Of) != 2 {
+		t.Fatalf("got %d addresses, want 1 with one event and 2 with both", len(p.Pushes))
+	}
+	var got []string
+	for _, run := range p.Pushes {
+		run.Send = func(id uint64, e *event.Event) { got = append(got, fmt.Sprintf("%s:%d@%d", run.To, id, e.Time)) }
+	}
+	feed(p, "start@1 1 4", "end@2 1 1")
+	if want := "1:1@1 2:1@1 2:2@2"; strings.Join(got, " ") != want {
+		t.Errorf("got %q, want %s", got, want)
+	}
+	s := src("start")
+	s.Attrs = []Attr{{"pull", "1,2"}, {"pull", "3"}}
+	if from := strings.Join(s.Pull(), " "); from != "1 2 3" || !s.Pulled() || src("start").Pulled() {
+		t.Errorf("got %s, want 1 2 3", from)
+	}
+}
+
 func TestSpreadRefusals(t *testing.T) {
 	pulled := src("start")
 	pulled.Attrs = []Attr{{"pull", "1"}}

@@ -163,7 +163,7 @@ func (b *builder) stacks(n *need) {
 		}
 		p.HasStacks = true
 		n.add(event.FactTID, event.FactTime)
-		if e.Source.Pull() != "" {
+		if e.Source.Pulled() {
 			continue // the stacks come with names
 		}
 		if e.Stack.User {

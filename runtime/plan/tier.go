@@ -187,7 +187,7 @@ func (b *builder) onlyTables() error {
 	for _, e := range p.Events {
 		s := e.Source
 		switch {
-		case s.Pull() != "":
+		case s.Pulled():
 			return not("%s comes from elsewhere", e.Stream.Label)
 		case s.Probe != nil || s.Kind == Cache || s.Kind == RawPMU:
 			return not("%s is neither a tracepoint nor an event that is sampled", e.Stream.Label)

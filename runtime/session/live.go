@@ -110,7 +110,7 @@ func localEvents(p *plan.Plan) []*plan.Event {
 	}
 	var list []*plan.Event
 	for _, e := range p.Events {
-		if e.Source.Pull() == "" {
+		if !e.Source.Pulled() {
 			list = append(list, e)
 		}
 	}

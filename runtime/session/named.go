@@ -3,6 +3,7 @@ package session
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
@@ -279,10 +280,11 @@ func (w *world) carrier(e *event.Stream) *spread.Source {
 
 // sayStackless tells why a pulled event has no stacks.
 func (w *world) sayStackless(e *plan.Event) {
-	r, err := w.pull(e.Source.Pull())
-	if err != nil {
-		return // it was opened before
+	at := slices.IndexFunc(w.remotes, func(r *remote) bool { return r.gives(e) })
+	if at < 0 {
+		return
 	}
+	r := w.remotes[at]
 	if v := r.file.Stacks.Newer(); v != 0 {
 		w.sayOnce(fmt.Sprintf("pull %s: the call stacks come in form %d, which this ppscript does not know: use one as new as the sender's", r.name, v))
 		return

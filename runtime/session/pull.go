@@ -56,13 +56,25 @@ func (w *world) pulled(s *plan.Source) ([]*event.Schema, error) {
 	if s.Kind != plan.Tracepoint {
 		return nil, diag.Errorf(diag.Usage, "pull", s.FullName(), "only tracepoints can be received").WithHint("leave out pull=")
 	}
-	r, err := w.pull(s.Pull())
+	var found []*event.Schema
+	for _, from := range s.Pull() {
+		one, err := w.pulledFrom(s, from)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, one...)
+	}
+	return found, nil
+}
+
+func (w *world) pulledFrom(s *plan.Source, from string) ([]*event.Schema, error) {
+	r, err := w.pull(from)
 	if err != nil {
 		return nil, err
 	}
 	if vm := s.Attr("vm"); len(vm) > 0 && r.host == nil {
 		if r.host, err = findHost(vm[0]); err != nil {
-			return nil, diag.Errorf(diag.Attach, "pull", s.Pull(), "%w", err).WithHint("give the process of the virtual machine's monitor, or its UUID")
+			return nil, diag.Errorf(diag.Attach, "pull", from, "%w", err).WithHint("give the process of the virtual machine's monitor, or its UUID")
 		}
 	}
 	var found []*event.Schema
@@ -74,7 +86,7 @@ func (w *world) pulled(s *plan.Source) ([]*event.Schema, error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, diag.Errorf(diag.Attach, "pull "+s.Pull(), s.FullName(), "is not sent there%s", diag.DidYouMean(s.FullName(), names)).
+		return nil, diag.Errorf(diag.Attach, "pull "+from, s.FullName(), "is not sent there%s", diag.DidYouMean(s.FullName(), names)).
 			WithHint("what comes is: %s", strings.Join(names, ", "))
 	}
 	return found, nil

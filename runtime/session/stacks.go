@@ -107,7 +107,7 @@ func (r *run) readStacks() {
 	local := 0 // index among the events of the kernel that runs here
 	for _, e := range r.plan.Events {
 		i := local
-		if e.Source.Pull() == "" {
+		if !e.Source.Pulled() {
 			local++
 		}
 		if e.Stack == nil || e.Stream.Members == nil {
@@ -123,7 +123,7 @@ func (r *run) readStacks() {
 				panic("BUG: samples of a recording without a layout")
 			}
 			e.Stream.Members = &namedReader{Members: e.Stream.Members, ids: ids, stacks: from.Stacks, world: w, spec: s}
-		} else if e.Source.Pull() != "" {
+		} else if e.Source.Pulled() {
 			r.world.sayStackless(e)
 			continue
 		} else {

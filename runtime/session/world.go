@@ -143,7 +143,7 @@ func (w *world) Find(s *plan.Source) ([]*event.Schema, error) {
 }
 
 func (w *world) find(s *plan.Source) ([]*event.Schema, error) {
-	if s.Pull() != "" {
+	if s.Pulled() {
 		return w.pulled(s)
 	}
 	if w.file != nil {

@@ -14,6 +14,7 @@ type kind uint8
 
 const (
 	tcp kind = iota
+	unixSocket
 	vsock
 	device
 	file
@@ -26,9 +27,13 @@ type address struct {
 	host string // of tcp; "" is this machine
 	port uint64
 	cid  uint64 // of vsock
+	path string // of unixSocket
 }
 
-const forms = "give PORT, IP:PORT, vsock:PORT, vsock:CID:PORT, a character device or a file"
+const forms = "give PORT, IP:PORT, unix:PATH, vsock:PORT, vsock:CID:PORT, a character device or a file"
+
+// maxSocketPath is what fits into sockaddr_un.
+const maxSocketPath = 107
 
 // parse never takes what looks like a port for the name of a file.
 func parse(text string) (address, error) {
@@ -52,6 +57,12 @@ func parse(text string) (address, error) {
 			return bad("port: got %q, want a number", rest)
 		}
 		return a, nil
+	case strings.HasPrefix(text, "unix:"):
+		a.kind, a.path = unixSocket, strings.TrimPrefix(text, "unix:")
+		if a.path == "" || len(a.path) > maxSocketPath {
+			return bad("path: got %d bytes, want 1 to %d", len(a.path), maxSocketPath)
+		}
+		return a, nil
 	case strings.Trim(text, "0123456789") == "":
 		if a.port, err = strconv.ParseUint(text, 10, 16); err != nil {
 			return bad("port: got %s, want at most 65535", text)
@@ -69,6 +80,8 @@ func parse(text string) (address, error) {
 	switch st, err := os.Stat(text); {
 	case err == nil && st.Mode()&os.ModeCharDevice != 0:
 		a.kind = device
+	case err == nil && st.Mode()&os.ModeSocket != 0:
+		a.kind, a.path = unixSocket, text
 	case err == nil && st.IsDir():
 		return bad("is a directory")
 	case err != nil && !errors.Is(err, os.ErrNotExist):

@@ -8,10 +8,13 @@
 // the time goes with them ten times a second, so that who merges them with
 // events of its own need not wait for a silent sender.
 //
-// Addresses are PORT (of this machine only), IP:PORT, vsock:PORT or
-// vsock:CID:PORT, a character device such as a virtio port, or a file. There is
-// no encryption. Ports that other machines can reach need a token, which both
-// sides take from the same place.
+// Stacks travel by the names of their functions, see stacks.go: a receiver has
+// neither the kernel nor the files of the sender.
+//
+// Addresses are PORT (of this machine only), IP:PORT, unix:PATH (of this user
+// only), vsock:PORT or vsock:CID:PORT, a character device such as a virtio port,
+// or a file. There is no encryption. Ports that other machines can reach need a
+// token, which both sides take from the same place.
 //
 // Package session calls it; it opens no events.
 package spread

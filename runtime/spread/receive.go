@@ -91,16 +91,20 @@ func connect(ctx context.Context, a address) (*os.File, error) {
 	}
 	d := net.Dialer{Timeout: dialTime}
 	// "localhost" is every address of this machine that it has.
-	conn, err := d.DialContext(ctx, "tcp", a.join("localhost"))
+	network, at := "tcp", a.join("localhost")
+	if a.kind == unixSocket {
+		network, at = "unix", a.path
+	}
+	conn, err := d.DialContext(ctx, network, at)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
-	tcp, ok := conn.(*net.TCPConn)
+	f, ok := conn.(interface{ File() (*os.File, error) })
 	if !ok {
-		return nil, fmt.Errorf("got a %T, want TCP", conn)
+		return nil, fmt.Errorf("got a %T, want one with a descriptor", conn)
 	}
-	return tcp.File()
+	return f.File()
 }
 
 // await waits for the first byte: everything up to it is the sender's answer to

@@ -5,9 +5,12 @@ import (
 	"crypto/subtle"
 	"errors"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/diag"
 )
@@ -40,9 +43,12 @@ const maxClients = 64
 func listen(a address, s *Sender) (*server, error) {
 	var ln net.Listener
 	var err error
-	if a.kind == vsock {
+	switch a.kind {
+	case vsock:
 		ln, err = listenVsock(a)
-	} else {
+	case unixSocket:
+		ln, err = listenUnix(a.path)
+	default:
 		ln, err = net.Listen("tcp", a.join("127.0.0.1"))
 	}
 	if err != nil {
@@ -50,12 +56,36 @@ func listen(a address, s *Sender) (*server, error) {
 		if errors.As(err, &op) {
 			err = op.Err
 		}
-		return nil, diag.Errorf(diag.Run, "push", a.text, "%w", err).WithHint("is another program listening there? give another port")
+		return nil, diag.Errorf(diag.Run, "push", a.text, "%w", err).WithHint("is another program listening there? give another address")
 	}
 	v := &server{ln: ln, sender: s, clients: map[*client]bool{}}
 	s.opt.Say("push: listening at %s", ln.Addr())
 	v.work.Go(v.accept)
 	return v, nil
+}
+
+// listenUnix listens at a path, for this user only. What a sender left there that
+// was killed is in the way of nobody.
+func listenUnix(path string) (net.Listener, error) {
+	if st, err := os.Lstat(path); err == nil && st.Mode()&os.ModeSocket != 0 {
+		conn, err := net.Dial("unix", path)
+		switch {
+		case err == nil:
+			return nil, errors.Join(unix.EADDRINUSE, conn.Close())
+		case errors.Is(err, unix.ECONNREFUSED):
+			if err := os.Remove(path); err != nil {
+				return nil, err
+			}
+		}
+	}
+	ln, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, ln.Close())
+	}
+	return ln, nil
 }
 
 func (v *server) accept() {
@@ -72,7 +102,7 @@ func (v *server) serve(conn net.Conn) {
 	defer conn.Close()
 	say := v.sender.opt.Say
 	if !v.admit(conn) {
-		say("push: %s does not know the token", conn.RemoteAddr())
+		say("push: %s does not know the token", nameOf(conn))
 		return
 	}
 	c := &client{conn, newQueue(v.sender)}
@@ -84,7 +114,7 @@ func (v *server) serve(conn net.Conn) {
 	v.clients[c] = true
 	v.sender.fresh.Store(true)
 	v.mu.Unlock()
-	say("push: %s connected", conn.RemoteAddr())
+	say("push: %s connected", nameOf(conn))
 	for b := c.q.take(); b != nil; b = c.q.take() {
 		if _, err := conn.Write(b); err != nil {
 			break
@@ -95,7 +125,15 @@ func (v *server) serve(conn net.Conn) {
 	delete(v.clients, c)
 	v.gone += c.q.dropped()
 	v.mu.Unlock()
-	say("push: %s hung up", conn.RemoteAddr())
+	say("push: %s hung up", nameOf(conn))
+}
+
+// nameOf is who connected; at a unix socket receivers have no names.
+func nameOf(conn net.Conn) string {
+	if a := conn.RemoteAddr().String(); a != "" && a != "@" {
+		return a
+	}
+	return "a receiver at " + conn.LocalAddr().String()
 }
 
 // admit reads the token, if there is one to know.

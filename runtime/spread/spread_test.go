@@ -287,6 +287,46 @@ func TestToken(t *testing.T) {
 	check(t, f, want(1, 10))
 }
 
+// A unix socket is for this user; what a sender left there is in nobody's way.
+func TestUnixSocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "socket")
+	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left.SetUnlinkOnClose(false)
+	if _, err := NewSender("unix:"+path, streams(), perfdata.WriteOptions{}, Options{}); err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("got %v, want the address in use", err)
+	}
+	if err := left.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, log := sender(t, "unix:"+path, Options{})
+	if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("got mode %v, %v; want 0600", st.Mode(), err)
+	}
+	var got []*Source
+	for i, from := range []string{path, "unix:" + path} {
+		f, err := Receive(t.Context(), from, "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		log.await(t, "a receiver at "+path+" connected", i+1)
+		got = append(got, f)
+	}
+	send(s, 1, 40)
+	if err := errors.Join(s.Round(0), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range got {
+		check(t, f, want(1, 40))
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want no socket left behind", err)
+	}
+}
+
 // A character device has one reader that comes and goes.
 func TestDevice(t *testing.T) {
 	master, slave := pseudoTerminal(t)
@@ -381,8 +421,9 @@ func TestAddresses(t *testing.T) {
 	f("vsock:9900", vsock, "", 9900)
 	f("vsock:3:9900", vsock, "", 9900)
 	f("/dev/null", device, "", 0)
+	f("unix:/run/x", unixSocket, "", 0)
 	f(filepath.Join(t.TempDir(), "new"), file, "", 0)
-	for text, why := range map[string]string{"": "is empty", "99999": "at most 65535", "vsock:x": "want a number", "vsock:x:1": "want a number",
+	for text, why := range map[string]string{"": "is empty", "99999": "at most 65535", "vsock:x": "want a number", "unix:": "got 0 bytes", "unix:" + strings.Repeat("x", 108): "want 1 to 107", "vsock:x:1": "want a number",
 		"1.2.3.4:70000": "at most 65535", t.TempDir(): "is a directory"} {
 		if _, err := parse(text); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%q: got %v, want %s", text, err, why)

@@ -20,15 +20,17 @@ func TestPushedStacksArrive(t *testing.T) {
 	enter, exit := "raw_syscalls:sys_enter", "raw_syscalls:sys_exit"
 	of110 := "/id == 110/"
 	l := testkit.StartTarget(t, "-getppid", strconv.Itoa(calls))
-	first := attach(t, l, "trace", "-g", "-e", enter+of110+"push=0/", "--flame-graph", file("first.folded"))
+	first := attach(t, l, "trace", "-g", "-e", enter+of110+"push=\"0,unix:"+file("socket")+"\"/", "--flame-graph", file("first.folded"))
 	second := attach(t, l, "trace", "-g", "-e", exit+of110+"push=0/", "--flame-graph", file("second.folded"))
 	kept := attach(t, l, "trace", "-g", "-e", enter+of110+"push=\""+file("events")+"\"/", "--flame-graph", file("kept.folded"))
 	at := func(p *testkit.Process) string {
 		p.WaitStderr("listening at ")
 		return between(p.Stderr(), "listening at ", "\n")
 	}
+	// Of both.
+	first.WaitStderrTimes("listening at ", 2)
 	one := enter + "//pull=" + at(first) + "/"
-	two := exit + "//pull=" + at(second) + "/"
+	two := "raw_syscalls:sys_*//pull=\"" + at(first) + "," + at(second) + "\"/"
 
 	// Of both senders, in a directory with nothing but the program: no /proc,
 	// no /sys, no file that was traced.
@@ -43,8 +45,8 @@ func TestPushedStacksArrive(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(jail, "ppscript"), program, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	jailed := testkit.Start(t, "chroot", jail, "/ppscript", "trace", "-g", "-e", one+","+two, "--flame-graph", "/both.folded")
-	shown := testkit.Start(t, testkit.PPScript(t), "trace", "-g", "-e", one, "--format", "json")
+	jailed := testkit.Start(t, "chroot", jail, "/ppscript", "trace", "-g", "-e", two, "--flame-graph", "/both.folded")
+	shown := testkit.Start(t, testkit.PPScript(t), "trace", "-g", "-e", enter+"//pull=\""+file("socket")+"\"/", "--format", "json")
 	graph := testkit.Start(t, testkit.PPScript(t), "trace", "-g", "-e", one, "--flame-graph", file("graph.folded"))
 	first.WaitStderrTimes(" connected", 3)
 	second.WaitStderrTimes(" connected", 1)
