@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	b "ppscript/builtins"
+	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
@@ -270,7 +271,7 @@ func (r *Result) save(path string) error {
 		return err
 	}
 	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
-		return cause(err)
+		return diag.Reason(err)
 	}
 	return nil
 }

@@ -225,7 +225,7 @@ func (s *Shop) use() *b.Builtin {
 			case starlark.String:
 				path := beside(c, string(v))
 				if _, err := os.Stat(path); err != nil {
-					return nil, c.Error("recording", &diag.Error{Op: "open", Subject: path, Cause: cause(err)}, "record one: record(seconds = 5)")
+					return nil, c.Error("recording", &diag.Error{Op: "open", Subject: path, Cause: diag.Reason(err)}, "record one: record(seconds = 5)")
 				}
 				s.recording = &Recording{Path: path}
 			default:

@@ -146,14 +146,6 @@ func (s *Shop) directory() (string, error) {
 	return dir, err
 }
 
-// cause is what the system said, without the path that the message has.
-func cause(err error) error {
-	if pe, ok := err.(*os.PathError); ok {
-		return pe.Err
-	}
-	return err
-}
-
 // Evaluate runs a value that is a pipeline or a result to be, and shows it
 // while it runs. ok is false for values of other kinds.
 func (s *Shop) Evaluate(v starlark.Value, l Limit) (out starlark.Value, ok bool, err error) {

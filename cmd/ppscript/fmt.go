@@ -70,7 +70,7 @@ func (a *app) formatFile(f formatter, name string) (changed bool, err error) {
 		src, err = os.ReadFile(name)
 	}
 	if err != nil {
-		return false, &diag.Error{Op: "read", Subject: name, Cause: pathCause(err), Hint: "check the name: ls -l " + name}
+		return false, &diag.Error{Op: "read", Subject: name, Cause: diag.Reason(err), Hint: "check the name: ls -l " + name}
 	}
 	out, err := formatted(name, src)
 	if err != nil {
@@ -89,7 +89,7 @@ func (a *app) formatFile(f formatter, name string) (changed bool, err error) {
 			return changed, e
 		}
 		if e := os.WriteFile(name, out, st.Mode().Perm()); e != nil {
-			return changed, &diag.Error{Op: "write", Subject: name, Cause: pathCause(e), Hint: "check its permissions: ls -l " + name}
+			return changed, &diag.Error{Op: "write", Subject: name, Cause: diag.Reason(e), Hint: "check its permissions: ls -l " + name}
 		}
 	}
 	if !f.diff && !f.list && !f.write {
@@ -121,7 +121,7 @@ func starTree(arg, suffix string) ([]string, error) {
 		return []string{arg}, nil
 	}
 	if err != nil {
-		return nil, usagef("read", arg, "%w", pathCause(err)).WithHint("give a .star file or a directory")
+		return nil, usagef("read", arg, "%w", diag.Reason(err)).WithHint("give a .star file or a directory")
 	}
 	var files []string
 	err = filepath.WalkDir(arg, func(p string, d fs.DirEntry, err error) error {
@@ -136,13 +136,4 @@ func starTree(arg, suffix string) ([]string, error) {
 		return nil
 	})
 	return files, err
-}
-
-// pathCause is what the system said, without the path.
-func pathCause(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
 }

@@ -72,11 +72,7 @@ func find(name string) (string, error) {
 	case err == nil:
 		return name, nil
 	case !errors.Is(err, fs.ErrNotExist):
-		var pe *fs.PathError
-		if errors.As(err, &pe) {
-			err = pe.Err
-		}
-		return "", usagef("load", name, "%w", err).WithHint("check its permissions: ls -l %s", name)
+		return "", usagef("load", name, "%w", diag.Reason(err)).WithHint("check its permissions: ls -l %s", name)
 	case strings.ContainsRune(name, '/') || filepath.Ext(name) == ".star":
 		return "", usagef("load", name, "no such file%s", diag.DidYouMean(filepath.Base(name), starFiles(filepath.Dir(name)))).
 			WithHint("list the scripts that come with ppscript: ppscript list")

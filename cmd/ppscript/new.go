@@ -78,7 +78,7 @@ func create(path, text string) error {
 	case errors.Is(err, fs.ErrExist):
 		return usagef("new", path, "there is such a file already").WithHint("choose another name")
 	case err != nil:
-		return (&diag.Error{Op: "write", Subject: path, Cause: pathCause(err), Class: diag.Usage}).WithHint("choose a directory that can be written to")
+		return (&diag.Error{Op: "write", Subject: path, Cause: diag.Reason(err), Class: diag.Usage}).WithHint("choose a directory that can be written to")
 	}
 	_, err = f.WriteString(text)
 	return errors.Join(err, f.Close())

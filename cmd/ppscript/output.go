@@ -39,11 +39,7 @@ func openOutput(path string, stdout *os.File) (*output, error) {
 }
 
 func outputError(path string, err error, class diag.Class) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		err = pe.Err
-	}
-	return (&diag.Error{Op: "open output", Subject: path, Cause: err, Class: class}).
+	return (&diag.Error{Op: "open output", Subject: path, Cause: diag.Reason(err), Class: class}).
 		WithHint("give -o a file that can be written")
 }
 

@@ -8,6 +8,8 @@ package diag
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 )
 
 // Class says what kind of failure an error is, which decides the exit code.
@@ -89,6 +91,20 @@ func ClassOf(err error) Class {
 		return e.Class
 	}
 	return Run
+}
+
+// Reason is what the system said of a file, without the path that the message has
+// anyway. Other errors stay as they are.
+func Reason(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
 }
 
 // Unsupported says that this machine lacks something: what, since which

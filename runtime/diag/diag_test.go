@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"syscall"
 	"testing"
 )
 
@@ -42,5 +44,18 @@ func TestUnsupported(t *testing.T) {
 	u := &Unsupported{What: "kprobes", Since: "4.17", Instead: "tracepoints work"}
 	if got, want := u.Error(), "kprobes: not supported by this kernel (requires 4.17); tracepoints work"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestReasonLeavesThePathOut(t *testing.T) {
+	_, err := os.Open("/nonexistent/file")
+	link := os.Rename("/nonexistent/file", "/nonexistent/other")
+	plain := errors.New("plain")
+	for _, c := range []struct{ err, want error }{
+		{err, syscall.ENOENT}, {fmt.Errorf("read: %w", err), syscall.ENOENT}, {link, syscall.ENOENT}, {plain, plain}, {nil, nil},
+	} {
+		if got := Reason(c.err); got != c.want {
+			t.Errorf("%v: got %v, want %v", c.err, got, c.want)
+		}
 	}
 }

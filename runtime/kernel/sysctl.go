@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"strings"
+
+	"ppscript/runtime/diag"
 )
 
 // Sysctl reads a setting, kernel.watchdog say, from /proc/sys.
@@ -16,11 +18,7 @@ func Sysctl(r Roots, name string) (string, error) {
 	}
 	text, err := os.ReadFile(r.ProcPath("sys/" + path))
 	if err != nil {
-		var path *os.PathError
-		if errors.As(err, &path) {
-			err = path.Err
-		}
-		return "", err
+		return "", diag.Reason(err)
 	}
 	return strings.TrimSuffix(string(text), "\n"), nil
 }

@@ -77,11 +77,7 @@ func Open(path string, opt Options) (*File, error) {
 	}
 	of, err := os.Open(path)
 	if err != nil {
-		var pe *os.PathError
-		if errors.As(err, &pe) {
-			err = pe.Err
-		}
-		return nil, diag.Errorf(diag.Usage, "open recording", path, "%w", err).
+		return nil, diag.Errorf(diag.Usage, "open recording", path, "%w", diag.Reason(err)).
 			WithHint("give the file that perf record wrote, or - for standard input")
 	}
 	f, err := openOS(of, path, opt)

@@ -3,7 +3,6 @@ package perfdata
 import (
 	"bufio"
 	"encoding/binary"
-	"errors"
 	"os"
 	"time"
 	"unsafe"
@@ -87,11 +86,7 @@ type Writer struct {
 func Create(path string, opt WriteOptions) (*Writer, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		var pe *os.PathError
-		if errors.As(err, &pe) {
-			err = pe.Err
-		}
-		return nil, diag.Errorf(diag.Usage, "create recording", path, "%w", err).
+		return nil, diag.Errorf(diag.Usage, "create recording", path, "%w", diag.Reason(err)).
 			WithHint("give a file name in a directory that can be written to: -o FILE")
 	}
 	w := &Writer{path: path, opt: opt, file: file, out: bufio.NewWriterSize(file, 256<<10)}

@@ -216,18 +216,10 @@ func Delete(root string, defs []Definition) error {
 func define(root, line string) error {
 	f, err := os.OpenFile(root+"/uprobe_events", os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
-		return unwrapPath(err)
+		return diag.Reason(err)
 	}
 	_, err = f.WriteString(line + "\n")
-	return errors.Join(unwrapPath(err), f.Close())
-}
-
-func unwrapPath(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
+	return errors.Join(diag.Reason(err), f.Close())
 }
 
 // Line is how usdt list shows a note: "provider:name@file", and with verbose

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,11 +38,7 @@ func (r *Resolver) open(s *Spec) (m *image, path, shown string, err error) {
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		var p *fs.PathError
-		if errors.As(err, &p) {
-			err = p.Err
-		}
-		return nil, "", "", fail(err, "see whether it is there with: ls -l %s", path)
+		return nil, "", "", fail(diag.Reason(err), "see whether it is there with: ls -l %s", path)
 	}
 	if !info.Mode().IsRegular() {
 		return nil, "", "", fail(errors.New("not a regular file"), "name the program or library itself")

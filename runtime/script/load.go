@@ -52,11 +52,7 @@ func (h *Host) read(name string) ([]byte, error) {
 	if err == nil {
 		return src, nil
 	}
-	cause := err
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		cause = pe.Err
-	}
+	cause := diag.Reason(err)
 	if errors.Is(err, fs.ErrNotExist) {
 		names := h.siblings(name)
 		cause = fmt.Errorf("no such file%s", diag.DidYouMean(path.Base(name), names))

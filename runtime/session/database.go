@@ -76,11 +76,7 @@ func writable(path string) error {
 }
 
 func databaseError(path string, err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		err = pe.Err
-	}
-	return (&diag.Error{Op: "open database", Subject: path, Cause: err, Class: diag.Usage}).
+	return (&diag.Error{Op: "open database", Subject: path, Cause: diag.Reason(err), Class: diag.Usage}).
 		WithHint("give a new file, or a database of SQLite, in a directory that you may write to")
 }
 

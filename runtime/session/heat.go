@@ -65,11 +65,7 @@ func createHeat(path string) (*os.File, error) {
 }
 
 func heatError(path string, err error) error {
-	var pe *os.PathError
-	if errors.As(err, &pe) {
-		err = pe.Err
-	}
-	return (&diag.Error{Op: "write heat map", Subject: path, Cause: err, Class: diag.Usage}).
+	return (&diag.Error{Op: "write heat map", Subject: path, Cause: diag.Reason(err), Class: diag.Usage}).
 		WithHint("give a prefix in a directory that you may write to")
 }
 

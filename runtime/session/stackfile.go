@@ -179,15 +179,7 @@ func (f *stackFile) fail(err error) error {
 	if err == nil {
 		return nil
 	}
-	var pe *os.PathError
-	var le *os.LinkError
-	switch {
-	case errors.As(err, &pe):
-		err = pe.Err
-	case errors.As(err, &le):
-		err = le.Err
-	}
-	return (&diag.Error{Op: "write stacks", Subject: f.path, Cause: err, Class: diag.Usage}).
+	return (&diag.Error{Op: "write stacks", Subject: f.path, Cause: diag.Reason(err), Class: diag.Usage}).
 		WithHint("give a file in a directory that exists and that you may write to: %s", filepath.Dir(f.path))
 }
 

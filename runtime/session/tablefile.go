@@ -2,7 +2,6 @@ package session
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 
 	"ppscript/runtime/diag"
@@ -26,10 +25,7 @@ func (r *run) openTableFiles() error {
 		}
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
 		if err != nil {
-			if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
-				err = pe.Err
-			}
-			return (&diag.Error{Op: "open", Subject: path, Cause: err, Class: diag.Usage}).WithHint("give a file that can be written")
+			return (&diag.Error{Op: "open", Subject: path, Cause: diag.Reason(err), Class: diag.Usage}).WithHint("give a file that can be written")
 		}
 		if r.tables == nil {
 			r.tables = map[string]*tableFile{}

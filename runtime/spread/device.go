@@ -1,7 +1,6 @@
 package spread
 
 import (
-	"errors"
 	"os"
 	"sync"
 	"time"
@@ -32,11 +31,7 @@ const portTime = 50 * time.Millisecond
 func openDevice(path string, s *Sender) (*port, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
-		var pe *os.PathError
-		if errors.As(err, &pe) {
-			err = pe.Err
-		}
-		return nil, diag.Errorf(diag.Run, "push", path, "%w", err).WithHint("is it open elsewhere? look with: fuser %s", path)
+		return nil, diag.Errorf(diag.Run, "push", path, "%w", diag.Reason(err)).WithHint("is it open elsewhere? look with: fuser %s", path)
 	}
 	p := &port{path: path, f: f, sender: s, stop: make(chan struct{})}
 	s.opt.Say("push: opened %s", path)

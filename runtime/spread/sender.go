@@ -184,11 +184,7 @@ type stream struct {
 func createFile(path string, head []byte) (*stream, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		var pe *os.PathError
-		if errors.As(err, &pe) {
-			err = pe.Err
-		}
-		return nil, diag.Errorf(diag.Usage, "push", path, "%w", err).WithHint("give a file in a directory that can be written to")
+		return nil, diag.Errorf(diag.Usage, "push", path, "%w", diag.Reason(err)).WithHint("give a file in a directory that can be written to")
 	}
 	o := &stream{path: path, w: f}
 	return o, o.send(&piece{records: head})

@@ -123,10 +123,6 @@ func unescape(s string) string {
 
 // noAccess is the error for a tracefs that this user may not read.
 func noAccess(path string, err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		err = pe.Err
-	}
-	e := diag.Errorf(diag.Attach, "read", path, "%w", err)
+	e := diag.Errorf(diag.Attach, "read", path, "%w", diag.Reason(err))
 	return e.WithHint("run as root, or as root once: setcap cap_perfmon,cap_dac_read_search+ep ppscript")
 }
