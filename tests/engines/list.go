@@ -19,7 +19,6 @@ var own = map[string]string{"comm": "{name}-*"}
 // are others to the other one.
 var Comparisons = []Comparison{
 	{Script: "blktrace", Args: "--device={disk}", Scene: "disk", Interrupts: true},
-	{Script: "blktrace", Args: "--device={disk} --than=1ns", Scene: "disk", Interrupts: true},
 
 	{Script: "bpf_kvm_exit", Args: "--threshold=0 --perins --detail --filter=exit_reason!=0x64", Scene: "kvm", ByThread: true},
 	{Script: "bpf_kvm_exit", Args: "--threshold=0 --perins --detail --filter=exit_reason!=0x64", Scene: "kvm"},

@@ -48,7 +48,7 @@ func TestBlktraceNotes(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.ReplaceAll(requests, "DEV", number(t, strings.TrimSpace(string(text))))), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	out := testkit.Run(t, testkit.PPScript(t), "blktrace", "-d", disk, "--input", file, "-v", "--than", "6us", "--time", "mono", "--color", "never").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "blktrace", "-d", disk, "--input", file, "-vv", "--than", "6us", "--time", "mono", "--color", "never").Want(t, 0)
 	const want = `                dd      7 [000] 0.000013: block-step: start=block_getrq end=block_rq_issue took=3000 sector=200 note=BYPASS_INSERT
                 dd      7 [000] 0.000020: block-step: start=block_rq_issue end=block_rq_complete took=7000 sector=200 note=
                 dd      7 [000] 0.000031: block-step: start=block_getrq end=block_rq_complete took=1000 sector=300 note=LOST
@@ -59,6 +59,7 @@ func TestBlktraceNotes(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", out.Stdout, want)
 	}
 	for _, row := range []string{
+		"BYPASS_INSERT           1\n", "LOST                    1\n", "EXIST                   1\n",
 		"      block_getrq => block_rq_complete        1            1.000        1.000        1.000        1.000       0 (  0%)\n",
 		"      block_getrq => block_rq_insert          2           11.000        1.000        5.500       10.000       1 ( 50%)\n",
 		"      block_getrq => block_rq_issue           1            3.000        3.000        3.000        3.000       0 (  0%)\n",
