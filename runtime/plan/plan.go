@@ -226,6 +226,17 @@ type JoinRun struct {
 	kept  int // bytes of a waiting event's record; negative is all
 }
 
+// Stats tells what became of the events.
+func (j *JoinRun) Stats() join.Stats {
+	switch {
+	case j.Join != nil:
+		return j.Join.Stats()
+	case j.Nested != nil:
+		return j.Nested.Stats()
+	}
+	return join.Stats{}
+}
+
 // Forgets reports that the join wants to know of threads that begin and end.
 func (j *JoinRun) Forgets() bool {
 	return j.Join != nil && j.Join.Forgets() || j.Nested != nil && j.Nested.Forgets()

@@ -48,11 +48,9 @@ func (r *run) state(now time.Time) []string {
 		add("order: %d samples, %d late, %d times held up by a full ring", st.Events, st.Late, st.Held)
 	}
 	for _, j := range r.plan.Joins {
-		if j.Join != nil {
-			st := j.Join.Stats()
-			add("join by %s: %d pairs, %d events wait (at most %d), %s, %d wake-ups of tasks that were awake", j.Key, st.Pairs, st.Waiting, st.WaitingPeak,
-				unit.Size(int64(st.Bytes)), st.Unnecessary)
-		}
+		st := j.Stats()
+		add("join by %s: %d pairs, %d events wait (at most %d), %s, %d wake-ups of tasks that were awake, %d of threads that ended", j.Key, st.Pairs, st.Waiting,
+			st.WaitingPeak, unit.Size(int64(st.Bytes)), st.Unnecessary, st.Gone)
 	}
 	for _, s := range r.plan.Slows {
 		for _, sink := range s.Sinks {

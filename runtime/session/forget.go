@@ -29,7 +29,9 @@ func (r *run) forgetStacks() {
 		return
 	}
 	for _, s := range r.plan.Stacks {
-		w.settle(s, r.shownOf(s))
+		if evicted := w.settle(s, r.shownOf(s)); s.Spec.File {
+			r.total.Evicted += evicted // others show it with their result
+		}
 	}
 	held := map[stack.ID]bool{}
 	for _, f := range r.plan.Folds {
@@ -90,10 +92,11 @@ func (r *run) shownOf(s *plan.StacksRun) shown {
 	return inPictures
 }
 
-// settle names the stacks that s has counted.
-func (w *stackWorld) settle(s *plan.StacksRun, show shown) {
+// settle names the stacks that s has counted. It returns the samples whose stacks
+// there was no room for.
+func (w *stackWorld) settle(s *plan.StacksRun, show shown) (evicted uint64) {
 	if s.Group.Len() == 0 {
-		return
+		return 0
 	}
 	before := w.settled[s]
 	if before == nil {
@@ -105,8 +108,16 @@ func (w *stackWorld) settle(s *plan.StacksRun, show shown) {
 	before.cut += cut
 	before.unwound += unwound
 	before.loss.Add(s.Group.Loss())
-	before.bound(mostSettled, (&result.Stacks{Value: s.Value.Name}).Weight)
 	s.Group.Reset()
+	return before.bound(mostSettled, weightOf(s))
+}
+
+// weightOf is what a stack counts for: its value if there is one.
+func weightOf(s *plan.StacksRun) func(t *tally) int64 {
+	if s.Value.Name != "" {
+		return func(t *tally) int64 { return t.value }
+	}
+	return func(t *tally) int64 { return int64(t.count) }
 }
 
 // clearStacks begins to count anew.

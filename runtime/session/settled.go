@@ -131,29 +131,37 @@ func (s *settled) nameOf(n *names, f *result.Frame) uint32 {
 
 // add counts a sample, of which nothing is kept but names.
 func (s *settled) add(n *names, x *result.StackSample) {
-	at := path{key: s.keyOf(x.Key), cut: x.Cut}
+	inner := uint32(0)
 	for i := range slices.Backward(x.Frames) {
-		next := node{at.inner, s.nameOf(n, x.Frames[i])}
-		inner, ok := s.node[next]
-		if !ok {
-			inner = uint32(len(s.nodes))
-			s.node[next] = inner
-			s.nodes = append(s.nodes, next)
-		}
-		at.inner = inner
+		inner = s.nodeOf(node{inner, s.nameOf(n, x.Frames[i])})
 	}
+	s.count(path{inner, s.keyOf(x.Key), x.Cut}, &tally{pid: x.PID, count: x.Count, value: x.Value})
+}
+
+func (s *settled) nodeOf(n node) uint32 {
+	i, ok := s.node[n]
+	if !ok {
+		i = uint32(len(s.nodes))
+		s.node[n] = i
+		s.nodes = append(s.nodes, n)
+	}
+	return i
+}
+
+// count adds the numbers of a tally to those of a path.
+func (s *settled) count(at path, more *tally) {
 	i, ok := s.at[at]
 	if !ok {
 		s.at[at] = uint32(len(s.samples))
-		s.samples = append(s.samples, tally{at, x.PID, x.Count, x.Value})
+		s.samples = append(s.samples, tally{at, more.pid, more.count, more.value})
 		return
 	}
 	t := &s.samples[i]
-	if t.pid != x.PID {
+	if t.pid != more.pid {
 		t.pid = -1
 	}
-	t.count += x.Count
-	t.value += x.Value
+	t.count += more.count
+	t.value += more.value
 }
 
 func (s *settled) keyOf(key []event.Value) uint32 {
@@ -201,40 +209,71 @@ func (s *settled) frames(inner uint32) []*result.Frame {
 
 // bound keeps the heaviest stacks if there are more than most, and leaves room
 // for new ones; the others become one without functions. The samples that they
-// had are counted as evicted.
-func (s *settled) bound(most int, weight func(x *result.StackSample) int64) {
+// had are counted as evicted, and returned.
+func (s *settled) bound(most int, weight func(t *tally) int64) (evicted uint64) {
 	if len(s.samples) <= most {
-		return
+		return 0
 	}
 	spare := most / 4
-	samples := s.list()
-	slices.SortStableFunc(samples, func(a, b result.StackSample) int {
-		if x, y := nowhere(&a), nowhere(&b); x != y {
+	old := *s
+	s.reset()
+	m := mover{from: &old, to: s, node: make([]uint32, len(old.nodes)), names: newNames(all), keys: map[uint32]bool{}}
+	slices.SortStableFunc(old.samples, func(a, b tally) int {
+		if x, y := old.nowhere(&a), old.nowhere(&b); x != y {
 			return map[bool]int{true: -1, false: 1}[x]
 		}
 		return cmp.Compare(weight(&b), weight(&a))
 	})
-	s.reset()
-	n, keys := newNames(all), map[string]bool{}
-	for i := range samples {
-		x := &samples[i]
-		if i >= most-spare && !nowhere(x) {
-			s.loss.Evicted += x.Count
-			x.Frames, x.Cut = []*result.Frame{noRoom}, false
+	for i := range old.samples {
+		t := &old.samples[i]
+		switch gone := i >= most-spare; {
+		case old.nowhere(t):
+			m.nowhere(t, spare)
+		case gone:
+			evicted += t.count
+			m.nowhere(t, spare)
+		default:
+			key := old.keys[t.key]
+			s.count(path{m.inner(t.inner), s.keyOf(key), t.cut}, t)
 		}
-		if nowhere(x) {
-			// Where each thread has a name of its own, nor is there room for names.
-			if text := string(s.packed(x.Key)); keys[text] || len(keys) < spare {
-				keys[text] = true
-			} else {
-				x.Key = make([]event.Value, len(x.Key))
-			}
-		}
-		s.add(n, x)
 	}
+	s.loss.Evicted += evicted
+	return evicted
 }
 
 // nowhere reports that a sample is of stacks that there was no room for.
-func nowhere(x *result.StackSample) bool {
-	return len(x.Frames) == 1 && x.Frames[0].Symbol == noRoom.Symbol
+func (s *settled) nowhere(t *tally) bool {
+	n := s.nodes[t.inner]
+	return t.inner != 0 && n.caller == 0 && s.names[n.name].Symbol == noRoom.Symbol
+}
+
+// A mover takes what is kept of one settled to another.
+type mover struct {
+	from, to *settled
+	node     []uint32 // where those of from are, 0 is not yet
+	names    *names
+	keys     map[uint32]bool // of from, of stacks that there is no room for
+}
+
+// inner moves a function and those that called it.
+func (m *mover) inner(at uint32) uint32 {
+	if at == 0 || m.node[at] != 0 {
+		return m.node[at]
+	}
+	n := m.from.nodes[at]
+	m.node[at] = m.to.nodeOf(node{m.inner(n.caller), m.to.nameOf(m.names, m.from.names[n.name])})
+	return m.node[at]
+}
+
+// nowhere counts a sample without its functions, and without its key if there
+// are many: where each thread has a name of its own, there is no room for names
+// either.
+func (m *mover) nowhere(t *tally, most int) {
+	key := m.from.keys[t.key]
+	if m.keys[t.key] || len(m.keys) < most {
+		m.keys[t.key] = true
+	} else {
+		key = make([]event.Value, len(key))
+	}
+	m.to.count(path{inner: m.to.nodeOf(node{0, m.to.nameOf(m.names, noRoom)}), key: m.to.keyOf(key)}, t)
 }

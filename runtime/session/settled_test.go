@@ -21,6 +21,8 @@ func settle(show shown, samples ...result.StackSample) *settled {
 	return s
 }
 
+func byCount(t *tally) int64 { return int64(t.count) }
+
 // Of stacks that were settled the heaviest stay; the others are counted.
 func TestSettledStacksAreBounded(t *testing.T) {
 	s := newSettled()
@@ -31,7 +33,7 @@ func TestSettledStacksAreBounded(t *testing.T) {
 	}
 	f := func(most int, evicted uint64, want string) {
 		t.Helper()
-		s.bound(most, (&result.Stacks{}).Weight)
+		s.bound(most, byCount)
 		got, total := "", uint64(0)
 		for _, x := range s.list() {
 			got += fmt.Sprint(x.Frames[0].Symbol, " ", x.Count, "; ")
@@ -54,7 +56,7 @@ func TestSettledKeysAreBounded(t *testing.T) {
 		n := newNames(all)
 		f := &result.Frame{Symbol: "f" + strconv.Itoa(int(i)), DSO: "/bin/x"}
 		s.add(n, &result.StackSample{Key: []event.Value{event.IntOf(int64(i))}, Frames: []*result.Frame{f}, Count: 1})
-		s.bound(most, (&result.Stacks{}).Weight)
+		s.bound(most, byCount)
 		if len(s.samples) > most+1 || len(s.keys) > most+1 || len(s.names) > most+1 || len(s.nodes) > most+2 {
 			t.Fatalf("after %d: got %d stacks, %d keys, %d names, %d functions; want at most %d", i, len(s.samples), len(s.keys), len(s.names), len(s.nodes), most)
 		}
