@@ -82,10 +82,11 @@ const (
 	noOpenat = "syscalls:sys_enter_openat/dfd == 77/"
 )
 
-// --perfeval-cpus and -pids tell the known number of events that occurred, and
-// the known number that passed the filters, however the events come.
+// --perfeval-cpus and -pids tell the known number of events that occurred, which
+// is perf stat's, and the known number that passed the filters, however the
+// events come.
 func TestPerfevalIsKnown(t *testing.T) {
-	live(t, testkit.AMD64)
+	live(t, testkit.Perf, testkit.AMD64)
 	if _, err := os.Stat("/sys/kernel/tracing/events/syscalls/sys_enter_getppid"); err != nil {
 		t.Skip("needs a kernel with CONFIG_FTRACE_SYSCALLS")
 	}
@@ -137,8 +138,13 @@ pipeline.by("common_pid").count()`, "--format", "json", "-v"}
 		f("compact records", "sends compact records", moments, false, "--perfeval-cpus", "0", "-p", pid),
 		f("compact records of threads", "sends compact records", moments, true, "--perfeval-pids", pid, "-p", pid),
 	}
+	perf := attachPerf(t, l, "stat", "-x,", "-e", getppidCall+",syscalls:sys_enter_openat")
 	for range rounds {
 		l.Do()
+	}
+	counts := perfCounts(t, perf.end())
+	if n := counts[getppidCall] + counts["syscalls:sys_enter_openat"]; n != happened {
+		t.Errorf("perf stat counts %d events, want %d", n, happened)
 	}
 	for _, check := range checks {
 		check()
