@@ -57,7 +57,7 @@ func TestAfterIsShownAtTheEnd(t *testing.T) {
 	j := newJoin(t, "A,-X B")
 	j.showSlow(Slow{Than: 5, Lower: -1, Select: &Select{After: 50}})
 	j.run("100 A 1; 120 B 1; 130 X 1")
-	j.join.End(true)
+	j.join.End(true, 0)
 	j.wantDetails("100-120 [ | | X@130 ]")
 }
 

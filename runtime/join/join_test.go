@@ -183,11 +183,15 @@ func TestUnpairedSayWhy(t *testing.T) {
 	// B 9, an end that came alone, waits for C all the same: it is the oldest.
 	j.wantLeft("A@10 replaced age=10", "A@20 cancelled age=10", "B@40 alone age=0", "B@40 evicted age=10", "C@70 alone age=0")
 	j.left = nil
-	j.join.End(false)
+	j.join.End(false, 0)
 	j.wantLeft("A@50 waiting age=20", "A@60 waiting age=10")
 	j.left = nil
-	j.join.End(true)
+	j.join.End(true, 0)
 	j.wantLeft("A@50 exit age=20", "A@60 exit age=10")
+	// Nothing may have happened for long.
+	j.left = nil
+	j.join.End(true, 1060)
+	j.wantLeft("A@50 exit age=1010", "A@60 exit age=1000")
 }
 
 func TestKeysThatNeverComeAgainDoNotGrow(t *testing.T) {

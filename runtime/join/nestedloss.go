@@ -41,8 +41,8 @@ func (n *Nested) Lost(ring int32, count uint64, t event.Time) {
 	}
 }
 
-// End ends an interval, or the run.
-func (n *Nested) End(final bool) {
+// End ends an interval, or the run: as of a Join.
+func (n *Nested) End(final bool, now event.Time) {
 	if t := n.spec.Timeline; t != nil && final {
 		t.due(event.MaxTime)
 	}
@@ -53,7 +53,7 @@ func (n *Nested) End(final bool) {
 	if final {
 		why = Exit
 	}
-	n.list.each(func(w int32) { n.leaves(n.list.event(w, &n.gone), why, n.now) })
+	n.list.each(func(w int32) { n.leaves(n.list.event(w, &n.gone), why, max(n.now, now)) })
 }
 
 // leaves hands out an event that stays without a partner.

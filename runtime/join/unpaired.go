@@ -37,8 +37,9 @@ func (p *pair) fill(e *event.Event, s *event.Stream, key *expr.Program, why Reas
 }
 
 // End ends an interval, or the run: what waits is handed to those who want to
-// know of it, and pairs that wait for events after them are shown.
-func (j *Join) End(final bool) {
+// know of it, and pairs that wait for events after them are shown. now is the
+// time, if it is known: what waits may be older than the last event tells.
+func (j *Join) End(final bool, now event.Time) {
 	if t := j.spec.Timeline; t != nil && final {
 		t.due(event.MaxTime)
 	}
@@ -49,5 +50,5 @@ func (j *Join) End(final bool) {
 	if final {
 		why = Exit
 	}
-	j.list.each(func(n int32) { j.leaves(j.list.event(n, &j.gone), why, j.now) })
+	j.list.each(func(n int32) { j.leaves(j.list.event(n, &j.gone), why, max(j.now, now)) })
 }

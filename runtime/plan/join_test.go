@@ -53,7 +53,7 @@ func TestUnpairedBesideItsPairs(t *testing.T) {
 		Aggs: []AggCol{{Name: "n", Op: "count"}, {Name: "age", Op: "sum", Arg: text("age")}, {Name: "v", Op: "sum", Arg: text("start.n")}}}
 	p := build(t, Env{}, delays(j), left)
 	feed(p, "start@10 1 5", "start@20 1 6", "end@30 1 7", "end@35 2 8", "start@40 3 9", "end@45 4 1")
-	p.End(false)
+	p.End(false, 0)
 	if got, want := rows(t, p, 0), "start end 1 10"; got != want {
 		t.Errorf("pairs: got %s, want %s", got, want)
 	}
@@ -72,12 +72,12 @@ func TestPairsAndUnpairedInOneTable(t *testing.T) {
 	p := build(t, Env{}, g)
 	// Each interval tells what waits.
 	feed(p, "start@10 1 5", "start@20 2 6", "end@30 1 7")
-	p.End(false)
+	p.End(false, 0)
 	if got, want := rows(t, p, 0), "start end paired 1; start  waiting 1"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	p.Tables[0].Group.Reset()
-	p.End(false)
+	p.End(false, 0)
 	if got, want := rows(t, p, 0), "start  waiting 1"; got != want {
 		t.Errorf("second interval: got %s, want %s", got, want)
 	}
@@ -220,7 +220,7 @@ func TestUnpairedStartsOnly(t *testing.T) {
 	}
 	p := build(t, Env{}, count(&Unpaired{Starts: true}), count(&Unpaired{Ends: true}), count(&Unpaired{}))
 	feed(p, "start@10 1 5", "start@20 1 6", "end@35 2 8")
-	p.End(true)
+	p.End(true, 0)
 	for i, want := range []string{"start replaced 1; start exit 1", "end alone 1", "start replaced 1; end alone 1; start exit 1"} {
 		if got := rows(t, p, i); got != want {
 			t.Errorf("table %d: got %s, want %s", i, got, want)
@@ -233,7 +233,7 @@ func TestUnfinishedStartsCanBeSlow(t *testing.T) {
 	p := build(t, Env{}, &Slow{In: &Unpaired{Of: j, Starts: true}, Than: 15, Lower: -1, Detail: &Detail{}})
 	got := showSlow(p)
 	feed(p, "start@10 1 5", "start@20 2 6", "start@30 3 7")
-	p.End(true)
+	p.End(true, 0)
 	if g, w := strings.Join(*got, "; "), "slow start 20 20 30"; g != w {
 		t.Errorf("got %q, want %q", g, w)
 	}

@@ -94,9 +94,11 @@ func joinNodeOf(r root) *joinNode {
 
 // End ends an interval or the run: joins hand out what waits, folds show
 // what is open.
-func (p *Plan) End(final bool) {
+//
+// now is the time on the clock of the events, 0 if nobody knows.
+func (p *Plan) End(final bool, now event.Time) {
 	for _, j := range p.Joins {
-		j.End(final)
+		j.End(final, now)
 	}
 	for _, f := range p.Folds {
 		f.Fold.Flush(p.Router.Last)
@@ -104,12 +106,12 @@ func (p *Plan) End(final bool) {
 }
 
 // End hands out what waits.
-func (j *JoinRun) End(final bool) {
+func (j *JoinRun) End(final bool, now event.Time) {
 	switch {
 	case j.Join != nil:
-		j.Join.End(final)
+		j.Join.End(final, now)
 	case j.Nested != nil:
-		j.Nested.End(final)
+		j.Nested.End(final, now)
 	}
 }
 

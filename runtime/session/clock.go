@@ -52,6 +52,15 @@ func (c *wallClock) of(t event.Time) time.Time {
 	return c.wall.Add(time.Duration(t - c.at))
 }
 
+// present is the time of events that happen now; 0 for recordings, whose
+// present is their last event.
+func (r *run) present() event.Time {
+	if r.world.file != nil {
+		return 0
+	}
+	return r.clock.now()
+}
+
 // now is the time of events that happen now.
 func (c *wallClock) now() event.Time {
 	if c.wall.IsZero() {

@@ -17,7 +17,7 @@ func (r *run) tick(final bool) error {
 	if r.world.file == nil {
 		r.clock.refresh()
 	}
-	r.plan.End(final)
+	r.plan.End(final, r.present())
 	if s, ok := r.feeder.(*shared); ok {
 		s.absorb()
 	}

@@ -115,10 +115,10 @@ func (p *player) feed(pl *plan.Plan) {
 	for i := range p.capture.Events {
 		pl.Router.Events([]*event.Event{&p.capture.Events[i]})
 		if i+1 == p.end {
-			pl.End(false)
+			pl.End(false, 0)
 		}
 	}
-	pl.End(true)
+	pl.End(true, 0)
 }
 
 func (p *player) finish(pl *plan.Plan) error {

@@ -85,6 +85,8 @@ var runs = map[string][]run{
 		{"", "load.data", []string{"-e", "sched:sched_wakeup//key=pid/", "-e", "sched:sched_switch//key=next_pid/", "--than", "100us"}},
 		{"perins", "load.data", []string{"-k", "_tid", "--perins", "-e", "raw_syscalls:sys_enter", "-e", "raw_syscalls:sys_exit"}},
 		{"pair", "load.data", []string{"-k", "_tid", "--impl", "pair", "-e", "raw_syscalls:sys_enter", "-e", "raw_syscalls:sys_exit"}},
+		{"unfinished", "load.data", []string{"--than", "5ms", "--unfinished", "--detail=samekey",
+			"-e", "sched:sched_switch//key=prev_pid/", "-e", "sched:sched_wakeup//key=pid/"}},
 		{"syscalls", "load.data", []string{"--impl", "syscalls", "-e", "raw_syscalls:sys_enter", "-e", "raw_syscalls:sys_exit"}},
 		{"printkey", "load.data", []string{"--perins", "-e", `raw_syscalls:sys_enter//key=id/printkey=printf("%d %s",key,syscall_name(key))/`,
 			"-e", "raw_syscalls:sys_exit//key=id/"}},
