@@ -105,15 +105,31 @@ func usageLine(host *script.Host, name string, events []string) string {
 			words = append(words, template(o))
 		}
 	}
-	if !takes && !slices.ContainsFunc(events, func(e string) bool { return strings.Contains(string(src), `"`+e+`"`) }) {
-		return ""
+	if !takes {
+		text := withLibraries(string(src))
+		if !slices.ContainsFunc(events, func(e string) bool { return strings.Contains(text, `"`+e+`"`) }) {
+			return ""
+		}
 	}
 	for _, c := range []struct{ name, text string }{{"cpus", "[-C .]"}, {"pids", "[-p .]"}, {"interval", "[-i .]"}, {"mmap_pages", "[-m .]"}} {
-		if !own[c.name] {
+		if whole := m.Options != nil && m.Options.WholeCPUs; !own[c.name] && !(whole && namesTasks[c.name]) {
 			words = append(words, c.text)
 		}
 	}
 	return "ppscript " + display(name) + " " + strings.Join(words, " ")
+}
+
+var loaded = regexp.MustCompile(`load\("@stdlib//([^"]+)"`)
+
+// withLibraries is the text of a script and of what it loads of stdlib/, which
+// may name its events.
+func withLibraries(src string) string {
+	for _, m := range loaded.FindAllStringSubmatch(src, -1) {
+		if lib, err := fs.ReadFile(stdlib.FS(), m[1]); err == nil {
+			src += string(lib)
+		}
+	}
+	return src
 }
 
 func dashed(o *script.Option) string {

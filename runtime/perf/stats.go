@@ -73,7 +73,10 @@ func (s *Source) Describe() []string {
 		}
 		lines = append(lines, line)
 	}
-	return append(lines, s.describeTarget(), s.describeRings())
+	if len(s.open.fds) > 0 { // else programs send all of them
+		lines = append(lines, s.describeTarget())
+	}
+	return append(lines, s.describeRings())
 }
 
 func (s *Source) describeTarget() string {

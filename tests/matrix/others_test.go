@@ -37,6 +37,9 @@ func TestHelp(t *testing.T) {
 		if !strings.HasPrefix(out, "ppscript "+dashed+" -e ") || !strings.Contains(out, "\n"+enter+"\n") {
 			t.Errorf("%s help: got\n%s\nwant a command line, and the fields of its events", name, head(out))
 		}
+		if line, _, _ := strings.Cut(out, "\n"); strings.Contains(line, "[-p .]") == r.whole {
+			t.Errorf("%s help: got %q, want -p in it: %v", name, line, !r.whole)
+		}
 	}
 }
 
