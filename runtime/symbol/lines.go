@@ -52,7 +52,7 @@ type lineRow struct {
 // nothing is given up.
 const (
 	maxDebug    = 2 << 30
-	littleDebug = 64 << 20
+	littleDebug = 512 << 20 // it takes seconds to read
 )
 
 // sections of DWARF that are read. The first are required.
