@@ -172,7 +172,7 @@ func (r *Resolver) breakAddress(s *Spec) (uint64, error) {
 		e.Cause = err
 		return 0, e.WithHint("%s", diag.HintOf(err))
 	}
-	return 0, e.WithHint("kernels without CONFIG_KALLSYMS_ALL list no data: give the address, or pid = N for a variable of a program")
+	return 0, e.WithHint("kernels without CONFIG_KALLSYMS_ALL list no data: give the address; for a variable of a program observe it with -p PID, pid = N in scripts")
 }
 
 // userVariable finds a variable or function in the memory of a process.

@@ -71,7 +71,7 @@ func TestFunccountEqualsPerf(t *testing.T) {
 func TestFunccountOfFunctions(t *testing.T) {
 	live(t, testkit.GCC)
 	program := compiled(t, "calls.c", "-O1")
-	out := testkit.Run(t, testkit.PPScript(t), "funccount", "--sampled", "-e", fmt.Sprintf("uprobe:work_*@%q", program), "--format", "json", "--", program).Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "funccount", "-e", fmt.Sprintf("uprobe:work_*@%q", program), "--format", "json", "--", program).Want(t, 0)
 	if got, want := hits(t, out.Stdout), map[string]int64{"work_a": 10, "work_b": 25}; !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
