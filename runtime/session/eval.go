@@ -271,25 +271,24 @@ func (e *eval) pass(evs []*event.Event) {
 }
 
 // update brings both sides up to date. Events on their way to us belong to the
-// next interval.
+// next interval; what came is read first, so that it never exceeds what occurred
+// since the begin.
 func (e *eval) update() error {
 	if e.stopped {
 		return nil
 	}
-	if err := e.read(); err != nil {
-		return err
-	}
-	k := e.run.kernel
-	if k == nil {
-		return nil
-	}
-	taken, err := k.run.Taken()
-	for i := range e.at {
-		if cpu := e.at[i].id; err == nil && cpu < len(taken) {
-			e.at[i].reached = taken[cpu] - e.taken[cpu]
+	if k := e.run.kernel; k != nil {
+		taken, err := k.run.Taken()
+		if err != nil {
+			return err
+		}
+		for i := range e.at {
+			if cpu := e.at[i].id; cpu < len(taken) {
+				e.at[i].reached = taken[cpu] - e.taken[cpu]
+			}
 		}
 	}
-	return err
+	return e.read()
 }
 
 // stop ends the time that is counted: what is in the rings still comes.
