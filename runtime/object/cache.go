@@ -9,7 +9,7 @@ import (
 // A Cache holds what was made of files, such as the functions of each. As long
 // as all together take little, everything stays. Beyond that, what is idle goes:
 // what was not asked for in a while, and not for as long as it was of use
-// before. Beyond the limit the least recently used goes, however it is used.
+// before, if that was short. Beyond the limit the least recently used goes, however it is used.
 // What went has to be made again when it is wanted. One that is larger than the
 // limit by itself is held alone.
 //
@@ -35,10 +35,12 @@ type cached[V any] struct {
 	first, last event.Time // when it was asked for
 }
 
-// What is idle for leastIdle, in ns, may go; of mostBefore that went is known
-// since when they were of use.
+// What is idle for leastIdle, in ns, may go, and for mostIdle, whatever it was
+// used for: tests that ran for a minute do not run again. Of mostBefore that went
+// is known since when they were of use.
 const (
 	leastIdle  = 2e9
+	mostIdle   = 10e9
 	mostBefore = 256
 )
 
@@ -68,7 +70,7 @@ func (c *Cache[V]) Hold(f *File, v V, bytes int, now event.Time) {
 	c.now = max(c.now, now)
 	for e := c.used.Back(); e != nil && c.bytes+bytes > c.little; {
 		x, next := e.Value.(*cached[V]), e.Prev()
-		if c.bytes+bytes > c.limit || c.now-x.last > max(leastIdle, x.last-x.first) {
+		if c.bytes+bytes > c.limit || c.now-x.last > min(max(leastIdle, x.last-x.first), mostIdle) {
 			c.drop(e)
 		}
 		e = next

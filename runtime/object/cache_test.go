@@ -70,6 +70,27 @@ func TestCacheForgetsWhatIsIdle(t *testing.T) {
 	if len(c.before) > mostBefore || c.Len()*100 != c.Bytes() || int(c.Dropped()) < 3500 {
 		t.Errorf("got %d files that went, %d of %d bytes, %d dropped", len(c.before), c.Len(), c.Bytes(), c.Dropped())
 	}
+	// Nor is what was of use for long kept for as long.
+	old := NewCache[int](500, 1_000_000)
+	for i := range 600 {
+		for range 10 {
+			now += second
+			if f := (&File{}); i%60 == 0 {
+				old.Hold(f, 0, 100, now)
+			} else {
+				for held := range old.at {
+					old.Of(held, now)
+				}
+			}
+		}
+	}
+	for i := range 20 {
+		now += second
+		old.Hold(&File{}, i, 100, now)
+	}
+	if old.Bytes() > 1000 {
+		t.Errorf("got %d bytes 20 s after files were used for minutes, want at most 1000", old.Bytes())
+	}
 	// A little stays however long it lies there.
 	few, f := NewCache[int](500, 1000), &File{}
 	few.Hold(f, 7, 100, 0)
