@@ -75,11 +75,11 @@ func TestNewThreads(t *testing.T) {
 		each int64  // 1 is at least one
 	}{
 		{"perf's events", []string{"trace", "--engine", "perf", "-e", getppid}, lines(enter), "new-0", 25},
-		{"counters", []string{"stat", "-e", getppid}, rows("table", "total", ""), "", 25},
-		{"programs that count", []string{"num-dist", "-e", getppid + "num=args[0]/"}, rows("table", "calls", ""), "", 25},
-		{"compact records", []string{"top", "-e", getppid}, rows("table", "SYS_ENTER", "COMM"), "new-0", 25},
+		{"counters", []string{"stat", "-e", getppid}, rows("total", ""), "", 25},
+		{"programs that count", []string{"num-dist", "-e", getppid + "num=args[0]/"}, rows("calls", ""), "", 25},
+		{"compact records", []string{"top", "-e", getppid}, rows("SYS_ENTER", "COMM"), "new-0", 25},
 		{"CPUs, and asking who it is", []string{"sched-timehist", "--engine", "perf", "-m", "4096"}, linesBy("run", field("tid")), "new", 1},
-		{"programs that ask who it is", []string{"rundelay", "--perins"}, rows("table", "calls", "thread"), "new", 1},
+		{"programs that ask who it is", []string{"rundelay", "--perins"}, rows("calls", "thread"), "new", 1},
 	}
 	for _, at := range []string{"-p", "--cgroups"} {
 		testkit.Again(t, func() (wrong []string) {
@@ -154,7 +154,7 @@ func TestCgroupsFollowTheirThreads(t *testing.T) {
 				l.End()
 				return nil
 			}
-			ran = append(ran, rows("table", "runtime", "task")(t, out)[comm+"-0"])
+			ran = append(ran, rows("runtime", "task")(t, out)[comm+"-0"])
 		}
 		l.End()
 		if ran[1] < ran[0]*9/10 || ran[0] == 0 {

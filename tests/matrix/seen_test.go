@@ -16,21 +16,19 @@ import (
 // the result does not say who. Others than the target's may be there as well.
 type seen func(t *testing.T, stdout string) map[string]int64
 
-// rows adds up a column of a table: of all rows, or by a column with the thread.
-func rows(table, column, by string) seen {
-	return rowsWhere(table, column, by, func(testkit.Row) bool { return true })
+// rows adds up a column of the table that has it: of all rows, or by a column with
+// the thread.
+func rows(column, by string) seen {
+	return rowsWhere(column, by, func(testkit.Row) bool { return true })
 }
 
-func rowsWhere(table, column, by string, where func(testkit.Row) bool) seen {
+func rowsWhere(column, by string, where func(testkit.Row) bool) seen {
 	return func(t *testing.T, stdout string) map[string]int64 {
 		t.Helper()
 		sums := map[string]int64{}
 		for _, x := range testkit.Tables(t, stdout) {
-			if x.Name != table {
-				continue
-			}
 			for _, r := range x.Rows {
-				if !where(r) {
+				if column != "" && r[column] == nil || !where(r) {
 					continue
 				}
 				who := ""
