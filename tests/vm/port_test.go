@@ -9,7 +9,8 @@ import (
 )
 
 // Events of a guest come to this machine through a virtio port, with the names
-// of the guest's threads, however often somebody here connects.
+// of the guest's threads and of its kernel's functions, however often somebody
+// here connects.
 func TestEventsOfAGuestThroughAVirtioPort(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -21,13 +22,13 @@ func TestEventsOfAGuestThroughAVirtioPort(t *testing.T) {
 	receive := testkit.StartFor(t, 2*defaultTimeout, "sh", "-c", `
 for n in 1 2; do
 	tries=0
-	until "$0" trace -e "raw_syscalls:sys_enter//pull=$1/" -N 30 --format json; do
+	until "$0" trace -g -e "raw_syscalls:sys_enter//pull=$1/" -N 30 --format json; do
 		tries=$((tries + 1)); [ $tries -lt 400 ] || exit 1
 		sleep 0.2
 	done
 done`, ppscript, at)
 	r := Run(t, Guest{Files: map[string]string{"/w/ppscript": ppscript}, Port: at}, `
-ppscript trace -e 'raw_syscalls:sys_enter//push="/dev/vport0p3"/' --clock-offset 1000000000000 2>log & tracer=$!
+ppscript trace -g -e 'raw_syscalls:sys_enter//push="/dev/vport0p3"/' --clock-offset 1000000000000 2>log & tracer=$!
 until [ "$(grep -c 'has hung up' log)" -ge 2 ]; do ls / >/dev/null; sleep 0.1; done
 kill -INT $tracer; wait $tracer; x=$?
 cat log; exit $x`)
@@ -44,6 +45,10 @@ cat log; exit $x`)
 		// A guest that has just been started is younger than the offset.
 		if e.Event != "raw_syscalls:sys_enter" || e.Time < 1e12 || e.Time > 2e12 {
 			t.Errorf("got %+v", e)
+		}
+		// The innermost function is one of the kernel on the way into the call.
+		if len(e.Stack) == 0 || !strings.HasPrefix(e.Stack[0].Addr, "0xffffffff") || !strings.Contains(e.Stack[0].Symbol, "sys") {
+			t.Errorf("got stack %+v, want that of a system call in the guest's kernel", e.Stack)
 		}
 	}
 	// Sending makes system calls of its own, which are not sent.
