@@ -30,7 +30,7 @@ func (r *run) forgetStacks() {
 	}
 	for _, s := range r.plan.Stacks {
 		if evicted := w.settle(s, r.shownOf(s)); s.Spec.File {
-			r.total.Evicted += evicted // others show it with their result
+			w.settledOut += evicted // others show it with their result
 		}
 	}
 	held := map[stack.ID]bool{}

@@ -34,10 +34,13 @@ type stackWorld struct {
 	// nameless are the addresses in frames that have no name yet.
 	nameless []frameKey
 	evicted  uint64 // of table, at the last tick
-	forgot   bool   // there were stacks that are let go
-	line     []*result.Frame
-	unwind   *unwind.Unwinder // made at the first need
-	named    namedPlaces
+	// settledOut are the samples of rare stacks that gave way in files, since
+	// the last tick.
+	settledOut uint64
+	forgot     bool // there were stacks that are let go
+	line       []*result.Frame
+	unwind     *unwind.Unwinder // made at the first need
+	named      namedPlaces
 	// generation grows when numbers of stacks are given up: they may be used
 	// again for others.
 	generation int
@@ -306,14 +309,14 @@ func (r *run) hasOwnStacks() bool {
 	return slices.ContainsFunc(localEvents(r.plan), func(e *plan.Event) bool { return e.Stack != nil })
 }
 
-// loss is what found no room in the table since the last tick.
+// loss is what found no room in the table, or in files, since the last tick.
 func (w *stackWorld) loss() event.Loss {
 	if w == nil {
 		return event.Loss{}
 	}
 	n := w.table.Evicted() + w.named.full + w.named.gone
-	l := event.Loss{Evicted: n - w.evicted}
-	w.evicted = n
+	l := event.Loss{Evicted: n - w.evicted + w.settledOut}
+	w.evicted, w.settledOut = n, 0
 	return l
 }
 
