@@ -57,9 +57,9 @@ func pmu() *b.Builtin {
 		Name: "pmu", Group: b.Sources, Summary: "An event of a PMU by its number, as the CPU's manual gives it.",
 		Params: append([]b.Param{
 			{Name: "device", Type: b.String, Required: true, Doc: "cpu, amd_l3, uncore_imc_0, ... as in /sys/bus/event_source/devices"},
-			{Name: "config", Type: b.Int, Required: true, Doc: "event, unit mask and the like, laid out as the PMU's format folder says"},
-			{Name: "config1", Type: b.Int, Default: starlark.MakeInt(0), Named: true, Doc: "more of them"},
-			{Name: "config2", Type: b.Int, Default: starlark.MakeInt(0), Named: true, Doc: "more of them"}},
+			{Name: "config", Type: b.Is("int"), Required: true, Doc: "event, unit mask and the like, laid out as the PMU's format folder says"},
+			{Name: "config1", Type: b.Is("int"), Default: starlark.MakeInt(0), Named: true, Doc: "more of them"},
+			{Name: "config2", Type: b.Is("int"), Default: starlark.MakeInt(0), Named: true, Doc: "more of them"}},
 			counterParams()...),
 		Returns: "stream", Result: "counted by counters(...), or sampled: time, pid, tid, cpu, comm, ip, period",
 		Errors: "no such PMU, with those that there are; an event that the PMU refuses", Source: "perf_event_open; CAP_PERFMON for other users' tasks; most virtual machines have none",
