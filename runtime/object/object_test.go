@@ -85,6 +85,51 @@ func TestBuildIDAgreesWithReadelf(t *testing.T) {
 	}
 }
 
+// Deleted files do not hold the disk's space for ever; others stay open.
+func TestDeletedFilesAreClosed(t *testing.T) {
+	dir := t.TempDir()
+	const size, most = 1 << 16, 10
+	s := NewStore(Options{MaxDeleted: most * size})
+	defer s.Close()
+	find := func(name string) *File {
+		path := filepath.Join(dir, name)
+		write(t, path, append(elfWith(fmt.Sprintf("%20s", name)), make([]byte, size)...)[:size])
+		return s.Find(Mapping{Path: path, ID: idOf(t, path)})
+	}
+	var stay, gone []*File
+	for i := range 5 * sweepEvery {
+		if i%sweepEvery == 0 {
+			stay = append(stay, find(fmt.Sprintf("stays%d", i)))
+			continue
+		}
+		gone = append(gone, find(fmt.Sprintf("goes%d", i)))
+		if err := os.Remove(gone[len(gone)-1].Path); err != nil {
+			t.Fatal(err)
+		}
+		open := 0
+		for _, f := range gone {
+			if f.file != nil {
+				open++
+			}
+		}
+		if open > most+sweepEvery {
+			t.Fatalf("after %d files: got %d deleted ones open, want at most %d until the next are looked at", i, open, most)
+		}
+	}
+	for _, f := range stay {
+		if f.file == nil {
+			t.Errorf("%s: got it closed, though it is still there", f.Path)
+		}
+	}
+	var magic [4]byte
+	if _, err := gone[len(gone)-1].ReadAt(magic[:], 0); err != nil || string(magic[1:]) != "ELF" {
+		t.Errorf("the last deleted: got %q %v, want it open", magic, err)
+	}
+	if st := s.Stats(); st.Closed == 0 || st.Open > len(stay)+most+sweepEvery {
+		t.Errorf("got %+v", st)
+	}
+}
+
 // Files are one by number and by build-id, and few stay open.
 func TestFilesAreSharedAndBounded(t *testing.T) {
 	dir := t.TempDir()

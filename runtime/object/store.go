@@ -31,6 +31,10 @@ type Options struct {
 	// the process may open if that is less. Beyond it the one of which
 	// nothing was heard for longest is closed and no longer known.
 	MaxOpen int
+	// MaxDeleted bounds the bytes of files that were deleted, whose disk space
+	// is only given back when they are closed; 0 is 256 MiB. Beyond it they are
+	// closed as above.
+	MaxDeleted int64
 }
 
 // Stats counts what a Store did.
@@ -55,6 +59,7 @@ type Store struct {
 	byPath  map[pathKey]*File
 	missing map[pathKey]*File // not found yet, with the reason
 	used    *list.List        // of *File that are open, the most recent first
+	opened  int               // so many were
 	roots   []*Root
 	own     rootKey
 	stats   Stats
@@ -81,6 +86,9 @@ func NewStore(o Options) *Store {
 		if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil {
 			o.MaxOpen = int(min(1024, max(16, limit.Cur/4)))
 		}
+	}
+	if o.MaxDeleted <= 0 {
+		o.MaxDeleted = 256 << 20
 	}
 	return &Store{opt: o, byID: map[ID]*File{}, byBuild: map[string]*File{}, byPath: map[pathKey]*File{}, missing: map[pathKey]*File{}, used: list.New()}
 }
@@ -220,14 +228,38 @@ func (s *Store) Open(r *Root, path string) (*File, error) {
 
 // keep puts an opened file in front and closes what is too much.
 func (s *Store) keep(f *File) {
-	if f.elem == nil {
-		f.elem = s.used.PushFront(f)
-	} else {
+	if f.elem != nil {
 		s.used.MoveToFront(f.elem)
+		return
+	}
+	f.elem = s.used.PushFront(f)
+	if s.opened++; s.opened%sweepEvery == 0 {
+		s.sweep()
 	}
 	for s.used.Len() > s.opt.MaxOpen {
 		s.stats.Closed++
 		s.forget(s.used.Back().Value.(*File))
+	}
+}
+
+// sweepEvery is after how many opened files it is looked for deleted ones.
+const sweepEvery = 16
+
+// sweep closes deleted files that hold too much of the disk, but for the one
+// that was opened just now.
+func (s *Store) sweep() {
+	held := int64(0)
+	for e := s.used.Front().Next(); e != nil; {
+		f, next := e.Value.(*File), e.Next()
+		var st unix.Stat_t
+		if unix.Fstat(int(f.file.Fd()), &st) == nil && st.Nlink == 0 {
+			if held += st.Size; held > s.opt.MaxDeleted {
+				held -= st.Size
+				s.stats.Closed++
+				s.forget(f)
+			}
+		}
+		e = next
 	}
 }
 
