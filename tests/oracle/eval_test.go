@@ -87,9 +87,8 @@ const (
 // events come.
 func TestPerfevalIsKnown(t *testing.T) {
 	live(t, testkit.Perf, testkit.AMD64)
-	if _, err := os.Stat("/sys/kernel/tracing/events/syscalls/sys_enter_getppid"); err != nil {
-		t.Skip("needs a kernel with CONFIG_FTRACE_SYSCALLS")
-	}
+	_, err := os.Stat("/sys/kernel/tracing/events/syscalls/sys_enter_getppid")
+	testkit.Requires(t, testkit.Core("a kernel with CONFIG_FTRACE_SYSCALLS", err))
 	l := testkit.StartTarget(t, "-getppid", "300", "-fail", "20")
 	const rounds, passed, happened = 3, 3 * 300, 3 * 320
 	pid := strconv.Itoa(l.PID())

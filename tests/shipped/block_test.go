@@ -1,6 +1,7 @@
 package shipped
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,9 +37,10 @@ block:block_rq_complete dev:u32 sector:u64
 
 func TestBlktraceNotes(t *testing.T) {
 	disks, err := filepath.Glob("/sys/class/block/*/queue")
-	if err != nil || len(disks) == 0 {
-		t.Skip("needs a block device, to have its name")
+	if err == nil && len(disks) == 0 {
+		err = errors.New("its name is needed")
 	}
+	testkit.Requires(t, testkit.Core("a block device", err))
 	disk := filepath.Base(filepath.Dir(disks[0]))
 	text, err := os.ReadFile(filepath.Join("/sys/class/block", disk, "dev"))
 	if err != nil {
