@@ -20,14 +20,28 @@ type ending struct {
 	at  event.Time
 }
 
-// endings are the threads that ended a moment ago.
+// endings are the threads that ended a moment ago. It is a part of a join.
 type endings struct {
-	queue []ending // by time
-	at    map[int64]event.Time
+	forgets bool
+	drop    func(tid int64) // lets go of what waits for a thread
+	queue   []ending        // by time
+	at      map[int64]event.Time
 }
 
-// add notes the end of a thread.
-func (e *endings) add(tid int32, at event.Time) {
+// follow begins to, if what waits for threads that ended is of no interest: the
+// join has keys of numbers, and drop takes one.
+func (e *endings) follow(s *Spec, drop func(tid int64)) {
+	e.forgets, e.drop = s.ByThread && s.Left == nil, drop
+}
+
+// Forgets reports that somebody wants to know of threads that begin and end.
+func (e *endings) Forgets() bool { return e.forgets }
+
+// Ended says that a thread ended.
+func (e *endings) Ended(tid int32, at event.Time) {
+	if !e.forgets {
+		return
+	}
 	if e.at == nil {
 		e.at = map[int64]event.Time{}
 	}
@@ -35,13 +49,21 @@ func (e *endings) add(tid int32, at event.Time) {
 	e.queue = append(e.queue, ending{int64(tid), at})
 }
 
-// due calls fn for threads of which nothing will come any more.
-func (e *endings) due(now event.Time, fn func(tid int64)) {
+// Began says that a thread began, maybe with the number of one that ended.
+func (e *endings) Began(tid int32) {
+	if _, ended := e.at[int64(tid)]; ended {
+		delete(e.at, int64(tid))
+		e.drop(int64(tid))
+	}
+}
+
+// due lets go of threads of which nothing will come any more.
+func (e *endings) due(now event.Time) {
 	n := 0
 	for ; n < len(e.queue) && e.queue[n].at+linger <= now; n++ {
 		if x := e.queue[n]; e.at[x.tid] == x.at {
 			delete(e.at, x.tid)
-			fn(x.tid)
+			e.drop(x.tid)
 		}
 	}
 	if n > 0 {
@@ -49,48 +71,10 @@ func (e *endings) due(now event.Time, fn func(tid int64)) {
 	}
 }
 
-// again reports that a thread with the number of one that ended begins.
-func (e *endings) again(tid int32) bool {
-	_, ended := e.at[int64(tid)]
-	delete(e.at, int64(tid))
-	return ended
-}
-
-// Forgets reports that what waits for threads that ended is of no interest.
-func (j *Join) Forgets() bool { return j.integer && j.spec.ByThread && j.spec.Left == nil }
-
-// Ended says that a thread ended, Began that one began.
-func (j *Join) Ended(tid int32, at event.Time) {
-	if j.Forgets() {
-		j.endings.add(tid, at)
-	}
-}
-
-func (j *Join) Began(tid int32) {
-	if j.endings.again(tid) {
-		j.forget(int64(tid))
-	}
-}
-
 func (j *Join) forget(tid int64) {
 	if row := j.rows.ints.Find(tid); row >= 0 && j.rows.at[row] >= 0 {
 		j.stats.Gone++
 		j.discard(j.rows.at[row], Exit, j.now)
-	}
-}
-
-// Forgets, Ended and Began are those of a Join.
-func (n *Nested) Forgets() bool { return n.integer && n.spec.ByThread && n.spec.Left == nil }
-
-func (n *Nested) Ended(tid int32, at event.Time) {
-	if n.Forgets() {
-		n.endings.add(tid, at)
-	}
-}
-
-func (n *Nested) Began(tid int32) {
-	if n.endings.again(tid) {
-		n.forget(int64(tid))
 	}
 }
 

@@ -41,7 +41,7 @@ type Join struct {
 	closed  event.Time
 	losses  losses
 	running []int64 // by CPU: the task that runs there, -1 if not known
-	endings endings
+	endings
 
 	left    pair
 	leftOut [1]*event.Event
@@ -105,6 +105,9 @@ func New(spec Spec, next flow.Sink) *Join {
 		})
 	}
 	j.rows = newRows(j.integer)
+	if j.integer {
+		j.endings.follow(&j.spec, j.forget)
+	}
 	j.list = newList(spec.KeepRaw)
 	j.pairs = make([]pair, batch)
 	for i := range j.pairs {
@@ -128,7 +131,7 @@ func (j *Join) Events(evs []*event.Event) {
 	if n := len(evs); n > 0 {
 		j.now = max(j.now, evs[n-1].Time)
 	}
-	j.endings.due(j.now, j.forget)
+	j.endings.due(j.now)
 	if t := j.spec.Timeline; t != nil {
 		t.due(t.newest)
 		t.release(j.list.since())

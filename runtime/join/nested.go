@@ -33,15 +33,15 @@ type Nested struct {
 	left    pair
 	leftOut [1]*event.Event
 
-	closed  event.Time
-	losses  losses
-	endings endings
-	now     event.Time
-	frame   expr.Frame
-	errs    flow.Errors
-	stats   Stats
-	told    Stats
-	failed  uint64
+	closed event.Time
+	losses losses
+	endings
+	now    event.Time
+	frame  expr.Frame
+	errs   flow.Errors
+	stats  Stats
+	told   Stats
+	failed uint64
 }
 
 // The slots of a nested pair behind its key.
@@ -87,6 +87,9 @@ func NewNested(spec Spec, tree *Tree, next flow.Sink) *Nested {
 		}
 	}
 	n.rows = newRows(n.integer)
+	if n.integer {
+		n.endings.follow(&n.spec, n.forget)
+	}
 	n.list = newList(spec.KeepRaw)
 	n.left.frame = new(expr.Frame)
 	return n
@@ -132,7 +135,7 @@ func (n *Nested) Events(evs []*event.Event) {
 		n.now = max(n.now, evs[len(evs)-1].Time)
 	}
 	n.flush()
-	n.endings.due(n.now, n.forget)
+	n.endings.due(n.now)
 	if t := n.spec.Timeline; t != nil {
 		t.due(t.newest)
 		t.release(n.list.since())

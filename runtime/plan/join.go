@@ -24,7 +24,6 @@ type joinNode struct {
 	tree   *join.Tree     // of nested pairs
 	name   string
 	keys   []*event.Field // of the pairs' schemas
-	feeds  flow.Sink      // what the router feeds: the join itself
 	about  bool           // whom pairs are about is told by their key
 }
 
@@ -32,8 +31,8 @@ func (n *joinNode) attach(s flow.Sink) { n.next.Next = append(n.next.Next, s) }
 
 // Events and Lost make the node the sink of its inputs until the join is
 // made, behind all of its own sinks.
-func (n *joinNode) Events(evs []*event.Event)                   { n.feeds.Events(evs) }
-func (n *joinNode) Lost(ring int32, count uint64, t event.Time) { n.feeds.Lost(ring, count, t) }
+func (n *joinNode) Events(evs []*event.Event)                   { n.run.Events(evs) }
+func (n *joinNode) Lost(ring int32, count uint64, t event.Time) { n.run.Lost(ring, count, t) }
 
 // wire makes the join, now that everybody who wants its pairs is known.
 func (n *joinNode) wire(b *builder) {
@@ -54,12 +53,10 @@ func (n *joinNode) wire(b *builder) {
 	n.run.kept = n.js.KeepRaw
 	n.run.Notes = n.notes()
 	if n.spec.Nested {
-		n.run.Nested = join.NewNested(n.js, n.tree, next)
-		n.feeds = n.run.Nested
-		return
+		n.run.joiner = join.NewNested(n.js, n.tree, next)
+	} else {
+		n.run.joiner = join.New(n.js, next)
 	}
-	n.run.Join = join.New(n.js, next)
-	n.feeds = n.run.Join
 }
 
 func (b *builder) join(j *Join) ([]branch, error) {

@@ -215,50 +215,31 @@ func (x *EachRun) Lost(int32, uint64, event.Time) {}
 
 // A JoinRun is a join that runs.
 type JoinRun struct {
-	Spec   *Join
-	Join   *join.Join // nil if the pairs nest
-	Nested *join.Nested
-	Key    string   // what relates the events, for people
-	Names  []string // of the pairs
+	joiner
+	Spec  *Join
+	Key   string   // what relates the events, for people
+	Names []string // of the pairs
 	// Notes say what else the join does, for Explain.
 	Notes []string
 	name  string
 	kept  int // bytes of a waiting event's record; negative is all
 }
 
-// Stats tells what became of the events.
-func (j *JoinRun) Stats() join.Stats {
-	switch {
-	case j.Join != nil:
-		return j.Join.Stats()
-	case j.Nested != nil:
-		return j.Nested.Stats()
-	}
-	return join.Stats{}
-}
-
-// Forgets reports that the join wants to know of threads that begin and end.
-func (j *JoinRun) Forgets() bool {
-	return j.Join != nil && j.Join.Forgets() || j.Nested != nil && j.Nested.Forgets()
-}
-
-// Ended says that a thread of this machine ended, Began that one began.
-func (j *JoinRun) Ended(tid int32, at event.Time) {
-	switch {
-	case j.Join != nil:
-		j.Join.Ended(tid, at)
-	case j.Nested != nil:
-		j.Nested.Ended(tid, at)
-	}
-}
-
-func (j *JoinRun) Began(tid int32) {
-	switch {
-	case j.Join != nil:
-		j.Join.Began(tid)
-	case j.Nested != nil:
-		j.Nested.Began(tid)
-	}
+// A joiner is what does the work of a join: a join.Join, or a join.Nested if the
+// pairs nest.
+type joiner interface {
+	flow.Sink
+	// Stats tells what became of the events.
+	Stats() join.Stats
+	// Loss is what the pairs since the last call do not contain.
+	Loss() event.Loss
+	// End hands out what waits, at the end of an interval or of the run.
+	End(final bool, now event.Time)
+	// Forgets reports that the join wants to know of threads of this machine
+	// that begin and end.
+	Forgets() bool
+	Ended(tid int32, at event.Time)
+	Began(tid int32)
 }
 
 // Streams lists all streams, by index: of the events to open and of those that

@@ -104,24 +104,3 @@ func (p *Plan) End(final bool, now event.Time) {
 		f.Fold.Flush(p.Router.Last)
 	}
 }
-
-// End hands out what waits.
-func (j *JoinRun) End(final bool, now event.Time) {
-	switch {
-	case j.Join != nil:
-		j.Join.End(final, now)
-	case j.Nested != nil:
-		j.Nested.End(final, now)
-	}
-}
-
-// Loss is what the pairs since the last call do not contain.
-func (j *JoinRun) Loss() event.Loss {
-	switch {
-	case j.Join != nil:
-		return j.Join.Loss()
-	case j.Nested != nil:
-		return j.Nested.Loss()
-	}
-	return event.Loss{}
-}

@@ -31,6 +31,7 @@ type run struct {
 	eval      *eval      // nil if nobody asked
 	counts    []*counterRun
 	feeder    order.Feeder
+	forgetful []*plan.JoinRun // that want to know of threads that end
 	tasks     *task.Table
 	clock     wallClock
 	out       render.Renderer
@@ -250,6 +251,13 @@ func (r *run) prepare() {
 	if r.live != nil && !r.cfg.Options.IncludeSelf {
 		p.HideSelf(int32(os.Getpid()), ownThreads())
 	}
+	if r.live != nil && !p.Pulls() { // threads of other machines have numbers of their own
+		for _, j := range p.Joins {
+			if j.Forgets() {
+				r.forgetful = append(r.forgetful, j)
+			}
+		}
+	}
 	p.Router.Side = r.side
 	for _, l := range p.Logs {
 		l.Emit = r.emitter(l)
@@ -314,23 +322,22 @@ func (r *run) side(e *event.Event) {
 	if r.plan.Watch {
 		r.world.watch.record(e)
 	}
-	if r.live != nil && len(r.plan.Joins) > 0 {
+	if len(r.forgetful) > 0 {
 		r.comesOrGoes(e)
 	}
 }
 
-// comesOrGoes tells joins of threads that begin and end. Those of other machines
-// have numbers of their own.
+// comesOrGoes tells joins of threads that begin and end.
 func (r *run) comesOrGoes(e *event.Event) {
-	if e.Kind != event.Fork && e.Kind != event.Exit || r.plan.Pulls() {
+	if e.Kind != event.Fork && e.Kind != event.Exit {
 		return
 	}
 	if f, ok := perf.DecodeFork(e); ok {
-		for _, j := range r.plan.Joins {
+		for _, j := range r.forgetful {
 			j.Began(f.TID)
 		}
 	} else if x, ok := perf.DecodeExit(e); ok {
-		for _, j := range r.plan.Joins {
+		for _, j := range r.forgetful {
 			j.Ended(x.TID, e.Time)
 		}
 	}
