@@ -28,7 +28,7 @@ func Check(tables []*Table, query string, f Functions) error {
 		return err
 	}
 	read := map[string]map[string]bool{}
-	err = d.authorize(func(table, column string) {
+	err = d.guard(func(table, column string) {
 		table = strings.ToLower(table)
 		if read[table] == nil {
 			read[table] = map[string]bool{}

@@ -30,6 +30,7 @@ type DB struct {
 	// do not fit are counted in dropped.
 	used, limit int
 	dropped     uint64
+	denied      string // what guard refused, and nobody was told yet
 }
 
 // An Error is what SQLite said.
@@ -69,6 +70,9 @@ func Open(path string) (*DB, error) {
 		// is read from it while it is written, so that the cache is small.
 		err = d.Exec("PRAGMA page_size=65536; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" +
 			"PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY; PRAGMA user_version")
+	}
+	if err == nil {
+		err = errors.Join(d.defend(), d.guard(nil))
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
@@ -112,6 +116,9 @@ func (d *DB) check(rc int32) error {
 	}
 	if d.h == 0 {
 		return fmt.Errorf("SQLite: error %d", rc)
+	}
+	if err := d.deniedError(); err != nil {
+		return err
 	}
 	return &Error{Text: libc.GoString(lite.Xsqlite3_errmsg(d.tls, d.h)), Offset: int(lite.Xsqlite3_error_offset(d.tls, d.h))}
 }
@@ -218,19 +225,6 @@ func (st *statement) name(i int) string {
 // readonly reports that the statement changes nothing.
 func (st *statement) readonly() bool { return lite.Xsqlite3_stmt_readonly(st.db.tls, st.h) != 0 }
 
-// authorize has fn see every column that statements read when they are
-// prepared: of table t, "" for a table that is only counted.
-func (d *DB) authorize(fn func(table, column string)) error {
-	ask := func(_ *libc.TLS, _ uintptr, action int32, a, b, _, _ uintptr) int32 {
-		if action == lite.SQLITE_READ {
-			fn(libc.GoString(a), libc.GoString(b))
-		}
-		return lite.SQLITE_OK
-	}
-	d.keep = append(d.keep, ask)
-	return d.check(lite.Xsqlite3_set_authorizer(d.tls, d.h, function(&ask), 0))
-}
-
 // function is the address by which translated C calls *f, which is what f
 // points to; the caller keeps it.
 func function[F any](f *F) uintptr { return *(*uintptr)(unsafe.Pointer(f)) }
@@ -286,5 +280,5 @@ func (d *DB) define(name string, n int, fn func(args []Arg) (string, error)) err
 	d.keep = append(d.keep, call)
 	z := cstring(name)
 	defer runtime.KeepAlive(z)
-	return d.check(lite.Xsqlite3_create_function_v2(d.tls, d.h, address(z), int32(n), lite.SQLITE_UTF8, 0, function(&call), 0, 0, 0))
+	return d.check(lite.Xsqlite3_create_function_v2(d.tls, d.h, address(z), int32(n), lite.SQLITE_UTF8|lite.SQLITE_INNOCUOUS, 0, function(&call), 0, 0, 0))
 }

@@ -1,0 +1,86 @@
+package sql
+
+import (
+	"fmt"
+	"strings"
+
+	"modernc.org/libc"
+	lite "modernc.org/sqlite/lib"
+)
+
+// This file keeps queries to the rows. SQLite asks the authorizer while it
+// prepares a statement: the answer depends on what the statement does, not on
+// how its text is written, so that comments, case and views hide nothing.
+//
+// A query may make tables, views and indexes of its own in the database that
+// it is about. It may not open other files (ATTACH, VACUUM INTO, which attaches
+// as well) nor change how SQLite works (PRAGMA, which can name directories and
+// make SQLite believe a spoilt file).
+
+// refused are the functions of SQLite that reach beyond the database: code from
+// files, and addresses as numbers.
+var refused = map[string]bool{"load_extension": true, "fts3_tokenizer": true}
+
+// guard has SQLite refuse what queries may not do. seen, if not nil, is told of
+// every column that statements read: of table t, and of column "" for a table
+// that is only counted.
+func (d *DB) guard(seen func(table, column string)) error {
+	ask := func(_ *libc.TLS, _ uintptr, action int32, a, b, _, _ uintptr) int32 {
+		switch action {
+		case lite.SQLITE_READ:
+			table := libc.GoString(a)
+			switch {
+			case strings.HasPrefix(strings.ToLower(table), "pragma_"):
+				d.denied = table + " is a PRAGMA as a table"
+			case seen != nil:
+				seen(table, libc.GoString(b))
+			}
+		case lite.SQLITE_ATTACH:
+			d.denied = "ATTACH and VACUUM open files"
+		case lite.SQLITE_DETACH:
+			d.denied = "DETACH closes databases"
+		case lite.SQLITE_PRAGMA:
+			d.denied = "PRAGMA " + libc.GoString(a) + " changes how SQLite works"
+		case lite.SQLITE_FUNCTION:
+			if name := strings.ToLower(libc.GoString(b)); refused[name] {
+				d.denied = name + "() reaches beyond the database"
+			}
+		}
+		if d.denied != "" {
+			return lite.SQLITE_DENY
+		}
+		return lite.SQLITE_OK
+	}
+	d.keep = append(d.keep, ask)
+	// Whatever the authorizer did not see: there is no place for a second file.
+	lite.Xsqlite3_limit(d.tls, d.h, lite.SQLITE_LIMIT_ATTACHED, 0)
+	return d.check(lite.Xsqlite3_set_authorizer(d.tls, d.h, function(&ask), 0))
+}
+
+// deniedError is the error of a statement that guard refused; nil if it refused
+// none.
+func (d *DB) deniedError() error {
+	why := d.denied
+	d.denied = ""
+	if why == "" {
+		return nil
+	}
+	return &Error{Text: fmt.Sprintf("not allowed in a query: %s", why), Offset: -1}
+}
+
+// defend has SQLite distrust what a file says about itself: its schema may have
+// been written by others.
+func (d *DB) defend() error {
+	for _, what := range []struct{ option, on int32 }{
+		{lite.SQLITE_DBCONFIG_DEFENSIVE, 1}, {lite.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+	} {
+		// The arguments of a variadic function lie in SQLite's memory.
+		list := libc.NewVaList(what.on, uintptr(0))
+		rc := lite.Xsqlite3_db_config(d.tls, d.h, what.option, list)
+		libc.Xfree(d.tls, list)
+		if err := d.check(rc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
