@@ -31,6 +31,7 @@ type app struct {
 	stdout *os.File
 	stderr io.Writer
 	color  bool // of messages
+	token  string
 	quiet  int
 
 	ctx  context.Context // of what fetches libraries; nil: until the process ends

@@ -20,9 +20,20 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
+// tokenVariable holds the secret that both sides of push= and pull= know.
+const tokenVariable = "PPSCRIPT_TOKEN"
+
+// takeToken moves the secret out of the environment: what we start (the command
+// that is traced, git) must not have it, nor whoever reads their /proc files.
+func takeToken() string {
+	token := os.Getenv(tokenVariable)
+	os.Unsetenv(tokenVariable)
+	return token
+}
+
 // run is main without the end of the process.
 func run(args []string) int {
-	a := &app{stdout: os.Stdout, stderr: os.Stderr}
+	a := &app{stdout: os.Stdout, stderr: os.Stderr, token: takeToken()}
 	// Caught, a write to a pipe that nobody reads fails with EPIPE instead of
 	// ending us; what we start gets the default back.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)

@@ -103,6 +103,7 @@ func (a *app) repl(args []string) (err error) {
 	defer stop()
 	s.shop = a.newShop(c, s.context)
 	s.shop.Stdout, s.shop.Save = a.stdout, true
+	s.shop.Base.Options.Token = a.token
 	s.shop.Record = func(ctx context.Context, events []string, path string, d time.Duration) error {
 		return a.recordFor(ctx, *c, events, path, d)
 	}

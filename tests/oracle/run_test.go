@@ -271,3 +271,17 @@ func TestWorkloadHasNoFilesOfOurs(t *testing.T) {
 		}
 	}
 }
+
+// The secret of push= and pull= stays with us: the command's environment, which
+// its user can read in /proc, is the caller's without it.
+func TestWorkloadDoesNotInheritTheToken(t *testing.T) {
+	live(t)
+	t.Setenv("PPSCRIPT_TOKEN", "secret-of-ours")
+	for _, name := range []string{"top", "stat", "trace", "record"} {
+		r := testkit.Run(t, testkit.PPScript(t), name, "-o", filepath.Join(t.TempDir(), "out"), "-e", "sched:sched_process_exit",
+			"--", "env").Want(t, 0)
+		if strings.Contains(r.Stdout, "secret-of-ours") || !strings.Contains(r.Stdout, "PATH=") {
+			t.Errorf("%s: the command's environment is %q, want all but PPSCRIPT_TOKEN", name, r.Stdout)
+		}
+	}
+}
