@@ -259,7 +259,7 @@ func (r *random) trial() *trial {
 		as.Keys = append(as.Keys, fn(n))
 		say = append(say, "key "+n.String())
 	}
-	ops := []agg.Op{agg.Count, agg.Sum, agg.Min, agg.Max, agg.Avg, agg.Quantile, agg.Hist, agg.LHist}
+	ops := []*agg.Op{agg.Count, agg.Sum, agg.Min, agg.Max, agg.Avg, agg.Quantile, agg.Hist, agg.LHist}
 	for i := range 1 + r.Intn(3) {
 		var arg Arg
 		var a agg.Arg
@@ -278,7 +278,7 @@ func (r *random) trial() *trial {
 		hist := false
 		for range 1 + r.Intn(4) {
 			g := agg.Agg{Op: ops[r.Intn(len(ops))], Arg: i, Q: 0.5, Lo: -50, Hi: 1000, Step: 75}
-			isHist := g.Op == agg.Hist || g.Op == agg.LHist
+			isHist := g.Op.Histogram()
 			if isHist && hist || arg.Fn == nil && g.Op != agg.Count {
 				continue
 			}
@@ -421,7 +421,7 @@ func dump(g *agg.Group, tr *trial) string {
 					n, sign = -n, "-"
 				}
 				fmt.Fprintf(&b, " q%s%d", sign, agg.Bucket(uint64(n)))
-			case i >= keys && (a.Op == agg.Hist || a.Op == agg.LHist):
+			case i >= keys && a.Op.Histogram():
 			default:
 				fmt.Fprintf(&b, " %q", v.String())
 			}
@@ -429,7 +429,7 @@ func dump(g *agg.Group, tr *trial) string {
 		lines = append(lines, b.String())
 	}
 	for i, a := range tr.table.Aggs {
-		if a.Op == agg.Hist || a.Op == agg.LHist {
+		if a.Op.Histogram() {
 			for _, h := range g.Histograms(i) {
 				lines = append(lines, fmt.Sprintf("hist %d %v %v", i, h.Key, h.Buckets))
 			}

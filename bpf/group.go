@@ -233,7 +233,7 @@ func (g *gen) extreme(at int, keeps asm.JumpOp) {
 func (g *gen) histogram(at *argLayout, a *agg.Agg) {
 	c := g.code
 	done := c.label()
-	if a.Op == agg.Hist {
+	if !a.Op.Kernel.Linear {
 		// By bit length; what is not above 0 goes to bucket 0.
 		some := c.label()
 		c.ifImm(asm.JSGT, asm.R0, 0, some)

@@ -162,35 +162,33 @@ func (t *Table) layout() {
 					*at = word()
 				}
 			}
-			switch g.Op {
-			case agg.Count:
-			case agg.Sum, agg.Avg:
-				need(&a.sum)
-			case agg.Min:
-				need(&a.min)
-			case agg.Max:
-				need(&a.max)
-			case agg.Quantile:
-				need(&a.min)
-				need(&a.max)
-				a.sketch, v.sketch = true, true
-			case agg.Hist, agg.LHist:
-				if a.hist >= 0 {
-					refuse("two histograms of one argument")
-				}
-				a.nhist, a.agg = 65, k
-				if g.Op == agg.LHist {
-					steps := (g.Hi-g.Lo+g.Step-1)/g.Step + 2
-					if g.Step <= 0 || g.Hi-g.Lo <= 0 || steps > 2048 {
-						refuse("a histogram of %d steps", steps)
-					}
-					a.nhist = int(steps)
-				}
-				a.hist = v.size
-				v.size += 8 * a.nhist
-			default:
-				refuse("%s needs the events themselves", opName(g.Op))
+			kept := g.Op.Kernel
+			if kept == nil {
+				refuse("%s needs the events themselves", g.Op.Name)
 			}
+			if kept.Sum {
+				need(&a.sum)
+			}
+			if kept.Min {
+				need(&a.min)
+			}
+			if kept.Max {
+				need(&a.max)
+			}
+			if kept.Sketch {
+				a.sketch, v.sketch = true, true
+			}
+			if kept.Counters == nil {
+				continue
+			}
+			if a.hist >= 0 {
+				refuse("two histograms of one argument")
+			}
+			a.agg, a.hist, a.nhist = k, v.size, kept.Counters(g)
+			if a.nhist < 2 || a.nhist > 2048 {
+				refuse("a histogram of %d counters", a.nhist)
+			}
+			v.size += 8 * a.nhist
 		}
 	}
 	if v.sketch {
@@ -200,20 +198,6 @@ func (t *Table) layout() {
 		refuse("rows of %d bytes", v.size)
 	}
 	v.dense = len(t.cols) == 1 && !t.cols[0].text && !t.cols[0].stack && v.size <= denseSize
-}
-
-func opName(op agg.Op) string {
-	switch op {
-	case agg.Last:
-		return "last"
-	case agg.First:
-		return "first"
-	case agg.Distinct:
-		return "distinct"
-	case agg.List:
-		return "list"
-	}
-	return "this aggregator"
 }
 
 // columnsOf settles the layout of a key from all that feeds its table or fold.

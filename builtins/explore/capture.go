@@ -53,7 +53,7 @@ func resultNames(reports []plan.Report) []string {
 		switch r := r.(type) {
 		case *plan.Group:
 			n = name("table")
-			if len(r.Aggs) == 1 && (r.Aggs[0].Op == "hist" || r.Aggs[0].Op == "lhist") {
+			if r.Histogram() {
 				n = name("histogram")
 			}
 		case *plan.Log:

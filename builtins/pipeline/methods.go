@@ -7,6 +7,7 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/builtins/results"
+	"ppscript/runtime/agg"
 	"ppscript/runtime/plan"
 
 	"go.starlark.net/starlark"
@@ -154,7 +155,7 @@ func count() *b.Builtin {
 }
 
 func countOf(s plan.Stream, by []plan.Var) starlark.Value {
-	g := &plan.Group{In: s, By: by, Aggs: []plan.AggCol{{Name: "count", Op: "count"}}}
+	g := &plan.Group{In: s, By: by, Aggs: []plan.AggCol{{Name: "count", Agg: agg.Agg{Op: agg.Count}}}}
 	if len(by) > 0 {
 		g.View.Steps = []plan.Step{{Sort: "count", Reverse: true}}
 	}
@@ -190,16 +191,16 @@ func histOf(c *b.Call, s plan.Stream, by []plan.Var) (starlark.Value, error) {
 	if f.Text != "" {
 		name = f.Text
 	}
-	col := plan.AggCol{Name: name, Op: "hist", Arg: f, Pos: c.Pos()}
+	col := plan.AggCol{Name: name, Agg: agg.Agg{Op: agg.Hist}, Arg: f, Pos: c.Pos()}
 	if c.Has("step") {
-		col.Op = "lhist"
-		col.Lo, col.Hi, col.Step = base(c.Value("low")), base(c.Value("high")), base(c.Value("step"))
+		a := &col.Agg
+		*a = agg.Agg{Op: agg.LHist, Lo: base(c.Value("low")), Hi: base(c.Value("high")), Step: base(c.Value("step"))}
 		switch {
-		case col.Step < 1:
+		case a.Step < 1:
 			return nil, c.Errorf("step", "got %v, want more than 0", c.Value("step"))
-		case col.Hi <= col.Lo:
+		case a.Hi <= a.Lo:
 			return nil, c.Error("high", fmt.Errorf("got %v, want more than low", c.Value("high")), "write low = 0, high = 100, step = 10")
-		case (col.Hi-col.Lo)/col.Step > 1000:
+		case (a.Hi-a.Lo)/a.Step > 1000:
 			return nil, c.Errorf("step", "makes more than 1000 buckets")
 		}
 	}

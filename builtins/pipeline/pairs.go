@@ -6,6 +6,7 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/builtins/results"
+	"ppscript/runtime/agg"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/unit"
 
@@ -65,7 +66,7 @@ func latency() *b.Builtin {
 				if !c.Has(p.name) {
 					continue
 				}
-				g.Aggs = append(g.Aggs, plan.AggCol{Name: p.name, Op: "count",
+				g.Aggs = append(g.Aggs, plan.AggCol{Name: p.name, Agg: agg.Agg{Op: agg.Count},
 					Where: &plan.Fn{Text: fmt.Sprintf("delay %s %d", p.op, c.Duration(p.name))}})
 				g.View.Widths[p.name] = plan.Width{Min: 14, ShareOf: "calls", Alarm: true}
 			}
@@ -88,16 +89,20 @@ func latency() *b.Builtin {
 // delays are the standard columns of how long pairs take.
 func delays(quantiles bool) []plan.AggCol {
 	delay := &plan.Fn{Text: "delay"}
-	cols := []plan.AggCol{{Name: "calls", Op: "count"}, {Name: "total", Op: "sum", Arg: delay}, {Name: "min", Op: "min", Arg: delay}}
+	cols := []plan.AggCol{
+		{Name: "calls", Agg: agg.Agg{Op: agg.Count}},
+		{Name: "total", Agg: agg.Agg{Op: agg.Sum}, Arg: delay},
+		{Name: "min", Agg: agg.Agg{Op: agg.Min}, Arg: delay},
+	}
 	if quantiles {
 		for _, q := range []struct {
 			name string
 			q    float64
 		}{{"p50", 0.50}, {"p95", 0.95}, {"p99", 0.99}} {
-			cols = append(cols, plan.AggCol{Name: q.name, Op: "quantile", Q: q.q, Arg: delay})
+			cols = append(cols, plan.AggCol{Name: q.name, Agg: agg.Agg{Op: agg.Quantile, Q: q.q}, Arg: delay})
 		}
 	}
-	return append(cols, plan.AggCol{Name: "max", Op: "max", Arg: delay})
+	return append(cols, plan.AggCol{Name: "max", Agg: agg.Agg{Op: agg.Max}, Arg: delay})
 }
 
 // instanceOf is the key of the join that the pairs of s come from, as a column
@@ -192,7 +197,7 @@ func paired() *b.Builtin {
 			g := &plan.Group{In: &plan.Merge{In: []plan.Stream{s, &plan.Unpaired{Of: s, Waiting: true}}},
 				By: []plan.Var{{Name: "start", Fn: plan.Fn{Text: "start.event"}}, {Name: "end", Fn: plan.Fn{Text: "end.event"}},
 					{Name: "state", Fn: plan.Fn{Text: "reason"}}},
-				Aggs: []plan.AggCol{{Name: "count", Op: "count"}}}
+				Aggs: []plan.AggCol{{Name: "count", Agg: agg.Agg{Op: agg.Count}}}}
 			g.View.Steps = []plan.Step{{Sort: "start"}, {Sort: "end"}, {Sort: "state"}}
 			return &results.Table{Group: g}, nil
 		},
@@ -219,11 +224,11 @@ func calls() *b.Builtin {
 				return nil, errNoPairs
 			}
 			g := &plan.Group{In: in(c), Tree: true, By: []plan.Var{{Name: "function call", Fn: plan.Fn{Text: "node"}}},
-				Aggs: []plan.AggCol{{Name: "R", Op: "count"}}}
+				Aggs: []plan.AggCol{{Name: "R", Agg: agg.Agg{Op: agg.Count}}}}
 			g.Aggs = append(g.Aggs, delays(true)...)
 			g.View.Widths = map[string]plan.Width{"function call": {Min: 13, Left: true}, "R": {Min: 1, Left: true}}
 			if c.Bool("self") {
-				g.Aggs = append(g.Aggs, plan.AggCol{Name: "self", Op: "sum", Arg: &plan.Fn{Text: "self"}})
+				g.Aggs = append(g.Aggs, plan.AggCol{Name: "self", Agg: agg.Agg{Op: agg.Sum}, Arg: &plan.Fn{Text: "self"}})
 			}
 			if !c.Bool("times") {
 				g.View.Hidden = map[string]bool{}

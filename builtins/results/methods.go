@@ -75,7 +75,7 @@ func top() *b.Builtin {
 }
 
 func histogram(g *plan.Group) bool {
-	return len(g.Aggs) == 1 && (g.Aggs[0].Op == "hist" || g.Aggs[0].Op == "lhist")
+	return g.Histogram()
 }
 
 func title() *b.Builtin {

@@ -92,10 +92,10 @@ func describeResult(r plan.Report) resultDescription {
 			d.Columns = append(d.Columns, columnDescription{Name: v.Name, Kind: "key"})
 		}
 		for _, c := range r.Aggs {
-			if c.Op == "hist" || c.Op == "lhist" {
+			if c.Agg.Op.Histogram() {
 				d.Type = "histogram"
 			}
-			d.Columns = append(d.Columns, columnDescription{Name: c.Name, Kind: "value", Op: c.Op})
+			d.Columns = append(d.Columns, columnDescription{Name: c.Name, Kind: "value", Op: c.Agg.Op.Name})
 		}
 		for _, s := range r.View.Steps {
 			if s.With != "" {

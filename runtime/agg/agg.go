@@ -2,43 +2,128 @@
 // quantiles, histograms. Plan builds a Group, flow feeds it, session reads
 // its rows at every interval.
 //
+// Each aggregator is an Op with a file of its own. To add one, write its file
+// and add its line to Ops: the builtin agg.NAME, its help, its column and its
+// place in the kernel's rows follow from what the Op says of itself.
+//
 // The number of keys is bounded; what does not fit is counted as evicted.
 package agg
 
 import "ppscript/runtime/event"
 
-// Op is what an aggregator computes.
-type Op uint8
+// Ops lists the aggregators in the order of the reference.
+var Ops = []*Op{
+	Count, Sum, Min, Max, Avg, Quantile, Last, First, Distinct, Top, List,
+	Hist, LHist,
+}
 
-const (
-	Count Op = iota
-	Sum
-	Min
-	Max
-	Avg
-	Quantile // Agg.Q
-	Hist     // power-of-two buckets
-	LHist    // linear buckets of Agg.Step from Agg.Lo to Agg.Hi
-	Last     // the newest value
-	First    // the oldest value
-	Distinct // number of different values, up to a bound
-	List     // all values in order, up to a bound
-	Top      // the Agg.N most frequent values, each with its count
-)
+// An Op is one aggregator: what it keeps for each row, and the cell that it
+// makes of it. A row has a Measure for each argument, which all aggregators
+// of the argument share. An Op that needs more has a State for each row.
+type Op struct {
+	Name string
 
-// extra reports that the aggregator needs more than a measure.
-func (o Op) extra() bool { return o >= Quantile }
+	// Summary, Result and Cost are its lines in the reference.
+	Summary, Result, Cost string
+
+	// Bare says that it takes no argument: it counts the events themselves.
+	Bare bool
+	// Numeric says that its argument is a number; else texts are taken too.
+	Numeric bool
+	// Param is what it takes besides its argument; nil is nothing.
+	Param *Param
+
+	// Width is how many characters its column has at least.
+	Width int
+	// Plain says that its cells are numbers of things, whatever the argument
+	// measures.
+	Plain bool
+	// Stacks says that its cell shows the stacks that the argument yields.
+	Stacks bool
+	// Ordered says that its cell depends on the order of the events.
+	Ordered bool
+
+	// Cell makes the cell of a row from the measure, if that is enough.
+	Cell func(a *Agg, m *Measure) event.Value
+	// New makes the state of a row beyond its measure; nil if there is none.
+	New func(a *Agg, w *Workspace) State
+	// Bounds says which values the i-th of n counters counts: lo <= v < hi.
+	// Only histograms have it.
+	Bounds func(a *Agg, i, n int) (lo, hi int64)
+
+	// Kernel is what a row inside the kernel keeps for it; nil says that it
+	// needs the events themselves, in user space.
+	Kernel *Kept
+}
+
+// Histogram says whether the aggregator makes a histogram: a result of its
+// own, not a column.
+func (o *Op) Histogram() bool { return o.Bounds != nil }
+
+// Kept is what the kernel keeps for an argument besides its number of values.
+type Kept struct {
+	Sum, Min, Max bool
+	// Sketch counts into log-linear buckets, see Bucket.
+	Sketch bool
+	// Counters is the number of counters of a histogram; nil is no histogram.
+	Counters func(a *Agg) int
+	// Linear says that they are of equal width, of Agg.Step; else there is
+	// one for each bit length.
+	Linear bool
+}
+
+// A Param is a number that an aggregator takes besides its argument.
+type Param struct {
+	Name, Doc string
+	Whole     bool    // an integer
+	Required  bool    // else Default is taken
+	Default   float64 // of what is not required
+	Example   string  // as the reference's example writes it; "" leaves it out
+	// Set checks the number and puts it into the Agg. Its error says what is
+	// wanted; the hint may be empty.
+	Set func(a *Agg, v float64) (hint string, err error)
+}
 
 // An Agg is one aggregated column.
 type Agg struct {
-	Op  Op
-	Arg int // index in Spec.Args
-	Q   float64
-	N   int // Top
+	Op  *Op
+	Arg int     // index in Spec.Args
+	Q   float64 // Quantile: the share
+	N   int     // Top: how many values
 	// Lo, Hi and Step are the bounds of a linear histogram.
 	Lo, Hi, Step int64
 	// Kind is what the values are, so that a maximum of durations is one.
 	Kind event.ValueKind
+}
+
+// A State is what an aggregator keeps for one row beyond the measure. One that
+// takes texts is a TextState as well; one that can be the sum of others that
+// saw parts of the events is a Merger; one whose parts the kernel can count is
+// a PartialState.
+type State interface {
+	Add(v int64)
+	// Cell is called after at least one value was added.
+	Cell() event.Value
+	// Reset empties the state. It keeps memory that was of use.
+	Reset()
+}
+
+// A TextState takes values that are not numbers.
+type TextState interface {
+	State
+	AddValue(v event.Value)
+}
+
+// A Merger adds what o, a State of the same Agg, holds.
+type Merger interface{ Merge(o State) }
+
+// A PartialState adds the part of argument arg of p.
+type PartialState interface{ AddPartial(p *Partial, arg int) }
+
+// A Workspace is what the states of a Group share.
+type Workspace struct {
+	pack    []byte // where a value is packed that is looked up
+	evicted uint64 // values that a bound kept out
 }
 
 // value makes a Value of the aggregator's kind.

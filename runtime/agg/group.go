@@ -19,16 +19,19 @@ type Group struct {
 	// into bytes. No keys is row 0.
 	ints  *key.Ints
 	texts *key.Texts
-	pack  []byte
 
 	rows     []row
-	measures []measure // len(spec.Args) for each row
-	extras   [][]extra // by row: what only some aggregators need
+	measures []Measure // len(spec.Args) for each row
+	// states are what some aggregators keep beyond the measure: stride for
+	// each row, in which the i-th aggregator has place slots[i], -1 if none.
+	states []State
+	slots  []int
+	stride int
 
-	frame   expr.Frame
-	errs    flow.Errors
-	evicted uint64
-	events  uint64
+	work   Workspace
+	frame  expr.Frame
+	errs   flow.Errors
+	events uint64
 }
 
 // A Spec says what a Group computes.
@@ -48,18 +51,13 @@ type Arg struct {
 	Where *flow.Fn // nil: always
 	// Only says which streams contribute, by index; nil is all. A table
 	// with a column for each event uses it.
-	Only   []bool
-	extras []int // aggregators that keep more than the measure
+	Only []bool
+
+	slots []int // places of the aggregators that keep more than the measure
 }
 
 type row struct {
 	first event.Time
-}
-
-type measure struct {
-	n        uint64
-	sum      int64
-	min, max int64
 }
 
 // New returns a Group. It does not keep a reference to s.Args.
@@ -68,10 +66,14 @@ func New(s Spec) *Group {
 	g.spec.Args = append([]Arg(nil), s.Args...)
 	for i := range g.spec.Aggs {
 		a := &g.spec.Aggs[i]
-		if a.Op.extra() {
+		slot := -1
+		if a.Op.New != nil {
+			slot = g.stride
+			g.stride++
 			arg := &g.spec.Args[a.Arg]
-			arg.extras = append(arg.extras, i)
+			arg.slots = append(arg.slots, slot)
 		}
+		g.slots = append(g.slots, slot)
 	}
 	switch {
 	case len(s.Keys) == 0:
@@ -112,7 +114,7 @@ func (g *Group) Events(evs []*event.Event) {
 			continue
 		}
 		if r == key.None {
-			g.evicted++
+			g.work.evicted++
 			continue
 		}
 		g.update(e, r)
@@ -120,7 +122,7 @@ func (g *Group) Events(evs []*event.Event) {
 }
 
 func (a *Arg) plainCount() bool {
-	return a.Fn == nil && a.Where == nil && a.Only == nil && len(a.extras) == 0
+	return a.Fn == nil && a.Where == nil && a.Only == nil && len(a.slots) == 0
 }
 
 func (g *Group) countInts(p *expr.Program, evs []*event.Event) {
@@ -135,10 +137,10 @@ func (g *Group) countInts(p *expr.Program, evs []*event.Event) {
 		if fresh {
 			g.fresh(r, e)
 		} else if r == key.None {
-			g.evicted++
+			g.work.evicted++
 			continue
 		}
-		g.measures[r].n++
+		g.measures[r].N++
 	}
 }
 
@@ -154,14 +156,14 @@ func (g *Group) row(e *event.Event) int32 {
 		}
 		r, fresh = g.ints.Insert(k)
 	case g.texts != nil:
-		g.pack = g.pack[:0]
+		g.work.pack = g.work.pack[:0]
 		for _, k := range g.spec.Keys {
-			g.pack = key.Append(g.pack, k.For(e), &g.frame)
+			g.work.pack = key.Append(g.work.pack, k.For(e), &g.frame)
 		}
 		if g.frame.Err != nil {
 			return key.None
 		}
-		r, fresh = g.texts.Insert(g.pack)
+		r, fresh = g.texts.Insert(g.work.pack)
 	default:
 		fresh = len(g.rows) == 0
 	}
@@ -175,30 +177,32 @@ func (g *Group) row(e *event.Event) int32 {
 func (g *Group) fresh(r int32, e *event.Event) {
 	g.rows = append(g.rows, row{first: e.Time})
 	for range g.spec.Args {
-		g.measures = append(g.measures, measure{})
+		g.measures = append(g.measures, Measure{})
+	}
+	if g.stride > 0 {
+		g.freshStates()
+	}
+}
+
+func (g *Group) freshStates() {
+	// A row of an earlier interval, which Reset left empty, serves again.
+	if n := len(g.states) + g.stride; n <= cap(g.states) && g.states[:n][n-1] != nil {
+		g.states = g.states[:n]
+		return
 	}
 	for i := range g.spec.Aggs {
-		if g.spec.Aggs[i].Op.extra() {
-			g.freshExtras()
-			break
+		if a := &g.spec.Aggs[i]; a.Op.New != nil {
+			g.states = append(g.states, a.Op.New(a, &g.work))
 		}
 	}
 }
 
-func (g *Group) freshExtras() {
-	if n := len(g.extras); n < cap(g.extras) {
-		g.extras = g.extras[:n+1]
-		// A row of an earlier interval, which Reset left empty, serves again.
-		if g.extras[n] == nil {
-			g.extras[n] = make([]extra, len(g.spec.Aggs))
-		}
-		return
-	}
-	g.extras = append(g.extras, make([]extra, len(g.spec.Aggs)))
-}
+// state is what the i-th aggregator keeps for row r beyond the measure.
+func (g *Group) state(r int32, i int) State { return g.states[int(r)*g.stride+g.slots[i]] }
 
 func (g *Group) update(e *event.Event, r int32) {
 	base := int(r) * len(g.spec.Args)
+	states := g.states[int(r)*g.stride:]
 	for i := range g.spec.Args {
 		a := &g.spec.Args[i]
 		if a.Only != nil && !a.Only[e.Stream.Index] {
@@ -216,23 +220,25 @@ func (g *Group) update(e *event.Event, r int32) {
 		}
 		m := &g.measures[base+i]
 		if a.Fn == nil {
-			m.n++
-			for _, x := range a.extras {
-				g.extras[r][x].add(&g.spec.Aggs[x], g, 0)
+			m.N++
+			for _, slot := range a.slots {
+				states[slot].Add(0)
 			}
 			continue
 		}
 		p := a.Fn.For(e)
 		if !p.Type.Numeric() {
-			// Text arguments: last, first, distinct.
-			for _, x := range a.extras {
-				g.extras[r][x].addText(&g.spec.Aggs[x], g, p.Value(&g.frame))
-			}
+			v := p.Value(&g.frame)
 			if g.frame.Err != nil {
 				g.errs.Note(&g.frame)
 				continue
 			}
-			m.n++
+			m.N++
+			for _, slot := range a.slots {
+				if s, ok := states[slot].(TextState); ok {
+					s.AddValue(v)
+				}
+			}
 			continue
 		}
 		v := p.Int(&g.frame)
@@ -240,16 +246,9 @@ func (g *Group) update(e *event.Event, r int32) {
 			g.errs.Note(&g.frame)
 			continue
 		}
-		if m.n == 0 || v < m.min {
-			m.min = v
-		}
-		if m.n == 0 || v > m.max {
-			m.max = v
-		}
-		m.n++
-		m.sum += v
-		for _, x := range a.extras {
-			g.extras[r][x].add(&g.spec.Aggs[x], g, v)
+		m.add(v)
+		for _, slot := range a.slots {
+			states[slot].Add(v)
 		}
 	}
 }

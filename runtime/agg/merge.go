@@ -9,8 +9,11 @@ import (
 // saw parts of the events: nothing in it depends on their order.
 func (s *Spec) Mergeable() bool {
 	for i := range s.Aggs {
-		switch s.Aggs[i].Op {
-		case First, Last, List, Top:
+		a := &s.Aggs[i]
+		if a.Op.New == nil {
+			continue // a Measure adds up
+		}
+		if _, ok := a.Op.New(a, new(Workspace)).(Merger); !ok {
 			return false
 		}
 	}
@@ -21,7 +24,7 @@ func (s *Spec) Mergeable() bool {
 // come behind those that it has, in o's order.
 func (g *Group) Merge(o *Group) {
 	g.events += o.events
-	g.evicted += o.evicted
+	g.work.evicted += o.work.evicted
 	if g.errs.N += o.errs.N; g.errs.First == nil {
 		g.errs.First = o.errs.First
 	}
@@ -48,7 +51,7 @@ func (g *Group) mergeRow(o *Group, from, to int32, fresh bool) {
 	if to == key.None {
 		// As if its events had come one by one.
 		for i := range o.measures[int(from)*n : int(from)*n+min(n, 1)] {
-			g.evicted += o.measures[int(from)*n+i].n
+			g.work.evicted += o.measures[int(from)*n+i].N
 		}
 		return
 	}
@@ -56,38 +59,9 @@ func (g *Group) mergeRow(o *Group, from, to int32, fresh bool) {
 		g.fresh(to, &event.Event{Time: o.rows[from].first})
 	}
 	for i := range n {
-		m := &o.measures[int(from)*n+i]
-		g.addMeasure(&g.measures[int(to)*n+i], &Measure{N: m.n, Sum: m.sum, Min: m.min, Max: m.max})
-		for _, x := range g.spec.Args[i].extras {
-			g.extras[to][x].merge(g, &o.extras[from][x])
+		g.measures[int(to)*n+i].Merge(&o.measures[int(from)*n+i])
+		for _, slot := range g.spec.Args[i].slots {
+			g.states[int(to)*g.stride+slot].(Merger).Merge(o.states[int(from)*g.stride+slot])
 		}
-	}
-}
-
-// merge adds what another row of the same aggregator holds.
-func (x *extra) merge(g *Group, o *extra) {
-	if o.sketch != nil {
-		if x.sketch == nil {
-			x.sketch = new(Sketch)
-		}
-		x.sketch.Merge(o.sketch)
-	}
-	if o.hist != nil {
-		if x.hist == nil {
-			x.hist = make([]uint64, len(o.hist))
-		}
-		for i, n := range o.hist {
-			x.hist[i] += n
-		}
-	}
-	for v := range o.set {
-		if x.set == nil {
-			x.set = make(map[string]struct{})
-		}
-		if _, there := x.set[v]; !there && len(x.set) >= distinctLimit {
-			g.evicted++
-			continue
-		}
-		x.set[v] = struct{}{}
 	}
 }

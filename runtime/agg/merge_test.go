@@ -50,10 +50,10 @@ func TestMergeHistograms(t *testing.T) {
 }
 
 func TestOrderForbidsMerging(t *testing.T) {
-	for op, want := range map[Op]bool{Count: true, Quantile: true, Distinct: true, Last: false, First: false, List: false} {
+	for op, want := range map[*Op]bool{Count: true, Quantile: true, Distinct: true, Last: false, First: false, List: false} {
 		s := Spec{Aggs: []Agg{{Op: op}}}
 		if got := s.Mergeable(); got != want {
-			t.Errorf("op %d: got %v, want %v", op, got, want)
+			t.Errorf("%s: got %v, want %v", op.Name, got, want)
 		}
 	}
 }

@@ -29,6 +29,33 @@ type Measure struct {
 	Sum, Min, Max int64
 }
 
+// add adds one value.
+func (m *Measure) add(v int64) {
+	if m.N == 0 || v < m.Min {
+		m.Min = v
+	}
+	if m.N == 0 || v > m.Max {
+		m.Max = v
+	}
+	m.N++
+	m.Sum += v
+}
+
+// Merge adds all values of o.
+func (m *Measure) Merge(o *Measure) {
+	if o.N == 0 {
+		return
+	}
+	if m.N == 0 || o.Min < m.Min {
+		m.Min = o.Min
+	}
+	if m.N == 0 || o.Max > m.Max {
+		m.Max = o.Max
+	}
+	m.N += o.N
+	m.Sum += o.Sum
+}
+
 // A BucketCount is a counter of a Sketch: of the values whose magnitude is in
 // a Bucket.
 type BucketCount struct {
@@ -52,16 +79,20 @@ func (g *Group) AddPartial(p *Partial) {
 		fresh = len(g.rows) == 0
 	}
 	if r == key.None {
-		g.evicted += p.Hits
+		g.work.evicted += p.Hits
 		return
 	}
 	if fresh {
 		g.fresh(r, &event.Event{Time: p.First})
 	}
 	for i := range g.spec.Args {
-		g.addMeasure(&g.measures[int(r)*len(g.spec.Args)+i], &p.Measures[i])
-		for _, x := range g.spec.Args[i].extras {
-			g.extras[r][x].addPartial(&g.spec.Aggs[x], p, i)
+		g.measures[int(r)*len(g.spec.Args)+i].Merge(&p.Measures[i])
+		if p.Measures[i].N == 0 {
+			continue
+		}
+		for _, slot := range g.spec.Args[i].slots {
+			// The kernel keeps only what has a Kept, and that adds up.
+			g.states[int(r)*g.stride+slot].(PartialState).AddPartial(p, i)
 		}
 	}
 }
@@ -71,45 +102,8 @@ var errElsewhere = errors.New("an expression failed inside the kernel: a divisio
 
 // AddLoss adds what the partials do not contain.
 func (g *Group) AddLoss(l event.Loss) {
-	g.evicted += l.Evicted
+	g.work.evicted += l.Evicted
 	if g.errs.N += l.Errors; l.Errors > 0 && g.errs.First == nil {
 		g.errs.First = errElsewhere
-	}
-}
-
-func (g *Group) addMeasure(m *measure, p *Measure) {
-	if p.N == 0 {
-		return
-	}
-	if m.n == 0 || p.Min < m.min {
-		m.min = p.Min
-	}
-	if m.n == 0 || p.Max > m.max {
-		m.max = p.Max
-	}
-	m.n += p.N
-	m.sum += p.Sum
-}
-
-func (x *extra) addPartial(a *Agg, p *Partial, arg int) {
-	m := &p.Measures[arg]
-	if m.N == 0 {
-		return
-	}
-	switch a.Op {
-	case Quantile:
-		if x.sketch == nil {
-			x.sketch = new(Sketch)
-		}
-		x.sketch.AddBuckets(m.Min, m.Max, p.Buckets[arg])
-	case Hist, LHist:
-		if x.hist == nil {
-			x.hist = make([]uint64, len(p.Hists[arg]))
-		}
-		for i, n := range p.Hists[arg] {
-			x.hist[i] += n
-		}
-	default:
-		panic("BUG: partial of an aggregator that needs the events")
 	}
 }

@@ -1,12 +1,9 @@
 package agg
 
 import (
-	"slices"
-
 	"ppscript/runtime/event"
 	"ppscript/runtime/flow"
 	"ppscript/runtime/key"
-	"ppscript/runtime/result"
 )
 
 // Rows returns the groups in the order in which they first appeared: the key
@@ -53,102 +50,22 @@ func (g *Group) keys(rows [][]event.Value) {
 
 func (g *Group) cell(r, i int) event.Value {
 	a := &g.spec.Aggs[i]
-	var m measure
+	var m Measure
 	if r < len(g.rows) {
 		m = g.measures[r*len(g.spec.Args)+a.Arg]
 	}
-	switch a.Op {
-	case Count:
-		return event.IntOf(int64(m.n))
-	case Sum:
-		return a.value(m.sum)
-	}
-	if m.n == 0 {
+	switch {
+	case a.Op.Cell != nil:
+		return a.Op.Cell(a, &m)
+	case m.N == 0:
 		return event.Value{}
 	}
-	switch a.Op {
-	case Min:
-		return a.value(m.min)
-	case Max:
-		return a.value(m.max)
-	case Avg:
-		return a.value(m.sum / int64(m.n))
-	}
-	x := &g.extras[r][i]
-	switch a.Op {
-	case Quantile:
-		return a.value(x.sketch.Quantile(a.Q))
-	case Distinct:
-		return event.IntOf(int64(len(x.set)))
-	case List:
-		return event.ListOf(x.list...)
-	case Top:
-		return x.top.most(a.N)
-	}
-	return x.value
-}
-
-// Histograms returns the rows of the i-th aggregator, a Hist or LHist.
-func (g *Group) Histograms(i int) []result.HistRow {
-	keys := make([][]event.Value, len(g.rows))
-	g.keys(keys)
-	rows := make([]result.HistRow, 0, len(g.rows))
-	for r := range g.rows {
-		if x := &g.extras[r][i]; x.hist != nil {
-			rows = append(rows, result.HistRow{Key: keys[r], Buckets: g.spec.Aggs[i].buckets(x.hist)})
-		}
-	}
-	slices.SortStableFunc(rows, func(a, b result.HistRow) int {
-		return slices.CompareFunc(a.Key, b.Key, event.Value.Compare)
-	})
-	return rows
-}
-
-// buckets cuts the empty ends off and gives the counters their bounds.
-func (a *Agg) buckets(hist []uint64) []result.Bucket {
-	first, last := len(hist), -1
-	for i, n := range hist {
-		if n > 0 {
-			first, last = min(first, i), i
-		}
-	}
-	var bs []result.Bucket
-	for i := first; i <= last; i++ {
-		b := result.Bucket{Count: hist[i]}
-		if a.Op == Hist {
-			b.Lo, b.Hi = powerBounds(i)
-		} else {
-			b.Lo, b.Hi = a.linearBounds(i, len(hist))
-		}
-		bs = append(bs, b)
-	}
-	return bs
-}
-
-func powerBounds(i int) (lo, hi int64) {
-	switch i {
-	case 0:
-		return result.OpenLo, 1
-	case 63, 64:
-		return 1 << 62, result.OpenHi
-	}
-	return 1 << (i - 1), 1 << i
-}
-
-func (a *Agg) linearBounds(i, n int) (lo, hi int64) {
-	switch i {
-	case 0:
-		return result.OpenLo, a.Lo
-	case n - 1:
-		return a.Hi, result.OpenHi
-	}
-	lo = a.Lo + int64(i-1)*a.Step
-	return lo, min(lo+a.Step, a.Hi)
+	return g.state(int32(r), i).Cell()
 }
 
 // Loss returns what the result does not contain.
 func (g *Group) Loss() event.Loss {
-	return event.Loss{Errors: g.errs.N, Evicted: g.evicted}
+	return event.Loss{Errors: g.errs.N, Evicted: g.work.evicted}
 }
 
 // Errors returns the failed evaluations.
@@ -169,25 +86,22 @@ func (g *Group) Reset() {
 	if g.texts != nil {
 		g.texts.Reset()
 	}
-	for r := range g.extras {
-		for i := range g.extras[r] {
-			g.extras[r][i].reset()
-		}
+	for _, state := range g.states {
+		state.Reset()
 	}
-	clear(g.extras[len(g.extras):cap(g.extras)])
-	g.rows, g.measures, g.extras = g.rows[:0], g.measures[:0], g.extras[:0]
-	g.errs, g.evicted, g.events = flow.Errors{}, 0, 0
+	clear(g.states[len(g.states):cap(g.states)])
+	g.rows, g.measures, g.states = g.rows[:0], g.measures[:0], g.states[:0]
+	g.errs, g.events = flow.Errors{}, 0
+	g.work.evicted = 0
 }
 
 // Bytes is about the memory that quantiles take, of the rows of this interval
 // and of those that wait for the next.
 func (g *Group) Bytes() int {
 	n := 0
-	for _, row := range g.extras[:cap(g.extras)] {
-		for i := range row {
-			if s := row[i].sketch; s != nil {
-				n += s.bytes()
-			}
+	for _, state := range g.states[:cap(g.states)] {
+		if q, ok := state.(*quantile); ok {
+			n += q.bytes()
 		}
 	}
 	return n

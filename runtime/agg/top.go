@@ -2,53 +2,83 @@ package agg
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/key"
 )
 
-// counts is how often each value came: the state of a Top. Nothing is
-// allocated for a value that came before.
-type counts struct {
+// Top finds the Agg.N most frequent values, each with its count.
+var Top = &Op{
+	Name:    "top",
+	Summary: "Finds the most frequent values of a number or text.",
+	Result:  "a list of (value, count), most frequent first; at most 65536 values are told apart",
+	Cost:    "40 ns per event; 100 bytes for each value",
+	Param: &Param{
+		Name: "n", Doc: "how many", Whole: true, Default: 3,
+		Set: func(a *Agg, v float64) (string, error) {
+			if v < 1 {
+				return "", fmt.Errorf("got %.0f, want at least 1", v)
+			}
+			a.N = int(v)
+			return "", nil
+		},
+	},
+	Stacks: true,
+	New:    func(a *Agg, w *Workspace) State { return &top{agg: a, work: w} },
+}
+
+// top counts how often each value came. Nothing is allocated for a value that
+// came before.
+type top struct {
+	agg    *Agg
+	work   *Workspace
 	keys   *key.Texts
 	values []event.Value // by row of keys
 	n      []uint64
 }
 
-// count adds one to a value's count.
-func (x *extra) count(g *Group, v event.Value) {
-	if x.top == nil {
-		x.top = &counts{keys: key.NewTexts(distinctLimit)}
+func (t *top) Add(v int64) { t.AddValue(t.agg.value(v)) }
+
+func (t *top) AddValue(v event.Value) {
+	if t.keys == nil {
+		t.keys = key.NewTexts(distinctLimit)
 	}
-	g.pack = key.AppendValue(g.pack[:0], v)
-	row, fresh := x.top.keys.Insert(g.pack)
+	t.work.pack = key.AppendValue(t.work.pack[:0], v)
+	row, fresh := t.keys.Insert(t.work.pack)
 	switch {
 	case row == key.None:
-		g.evicted++
+		t.work.evicted++
 	case fresh:
-		x.top.values, x.top.n = append(x.top.values, v), append(x.top.n, 1)
+		t.values, t.n = append(t.values, v), append(t.n, 1)
 	default:
-		x.top.n[row]++
+		t.n[row]++
 	}
 }
 
-// most is the n most frequent values as a list of (value, count); of equal
+// Cell is the most frequent values as a list of (value, count); of equal
 // counts the one that came first.
-func (c *counts) most(n int) event.Value {
-	order := make([]int, len(c.n))
+func (t *top) Cell() event.Value {
+	order := make([]int, len(t.n))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(c.n[j], c.n[i]) })
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(t.n[j], t.n[i]) })
+
 	var list []event.Value
-	for _, i := range order[:min(n, len(order))] {
-		list = append(list, event.ListOf(c.values[i], event.UintOf(c.n[i])))
+	for _, i := range order[:min(t.agg.N, len(order))] {
+		list = append(list, event.ListOf(t.values[i], event.UintOf(t.n[i])))
 	}
 	return event.ListOf(list...)
 }
 
-func (c *counts) reset() {
-	c.keys.Reset()
-	c.values, c.n = c.values[:0], c.n[:0]
+// Reset gives the memory of a table that was of no use back.
+func (t *top) Reset() {
+	if len(t.n) == 0 {
+		t.keys, t.values, t.n = nil, nil, nil
+		return
+	}
+	t.keys.Reset()
+	t.values, t.n = t.values[:0], t.n[:0]
 }

@@ -8,39 +8,38 @@ import (
 )
 
 func TestTopOrdersByCount(t *testing.T) {
-	g := &Group{}
-	var x extra
+	x := Top.New(&Agg{Op: Top, N: 2}, new(Workspace)).(*top)
 	f := func(want string) {
 		t.Helper()
-		if got := x.top.most(2).String(); got != want {
+		if got := x.Cell().String(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 	for _, v := range []int64{5, 7, 7, 9, 9, 3} {
-		x.count(g, event.IntOf(v))
+		x.AddValue(event.IntOf(v))
 	}
 	f("((7, 2), (9, 2))") // of equal counts the first
-	x.count(g, event.StrOf("7"))
-	x.count(g, event.IntOf(9))
+	x.AddValue(event.StrOf("7"))
+	x.AddValue(event.IntOf(9))
 	f("((9, 3), (7, 2))")
-	if x.reset(); x.top.most(3).String() != "()" {
-		t.Errorf("after reset: got %s, want nothing", x.top.most(3))
+	if x.Reset(); x.Cell().String() != "()" {
+		t.Errorf("after reset: got %s, want nothing", x.Cell())
 	}
-	x.count(g, event.IntOf(1))
+	x.AddValue(event.IntOf(1))
 	f("((1, 1))")
 	v := event.IntOf(1)
-	if n := testing.AllocsPerRun(100, func() { x.count(g, v) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { x.AddValue(v) }); n != 0 {
 		t.Errorf("got %v allocations for a known value, want 0", n)
 	}
 }
 
 func TestTopIsBounded(t *testing.T) {
-	g := &Group{}
-	var x extra
+	work := new(Workspace)
+	x := Top.New(&Agg{Op: Top, N: 2}, work).(*top)
 	for v := range int64(distinctLimit + 10) {
-		x.count(g, event.IntOf(v))
+		x.AddValue(event.IntOf(v))
 	}
-	if g.evicted != 10 || len(x.top.n) != distinctLimit {
-		t.Errorf("got %d evicted of %d values, want 10 of %s", g.evicted, len(x.top.n), fmt.Sprint(distinctLimit))
+	if work.evicted != 10 || len(x.n) != distinctLimit {
+		t.Errorf("got %d evicted of %d values, want 10 of %s", work.evicted, len(x.n), fmt.Sprint(distinctLimit))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ppscript/bpf"
+	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 )
 
@@ -34,7 +35,7 @@ func compactPlan(t *testing.T, engine string, reports ...Report) *Plan {
 }
 
 func last(in Stream, of string) *Group {
-	return &Group{In: in, Aggs: []AggCol{{Name: "x", Op: "last", Arg: text(of)}}}
+	return &Group{In: in, Aggs: []AggCol{{Name: "x", Agg: agg.Agg{Op: agg.Last}, Arg: text(of)}}}
 }
 
 func TestCompactPays(t *testing.T) {

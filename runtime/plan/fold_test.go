@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -55,7 +56,7 @@ func (c *counter) Run(f *expr.Frame) {
 }
 
 func tally(in Stream, by ...string) *Group {
-	g := &Group{In: in, Aggs: []AggCol{{Name: "count", Op: "count"}}}
+	g := &Group{In: in, Aggs: []AggCol{{Name: "count", Agg: agg.Agg{Op: agg.Count}}}}
 	for _, k := range by {
 		g.By = append(g.By, Var{Name: k, Fn: *text(k)})
 	}

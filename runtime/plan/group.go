@@ -13,18 +13,6 @@ import (
 	"ppscript/runtime/unit"
 )
 
-// aggOps names the aggregators and says which argument they take.
-var aggOps = map[string]struct {
-	op      agg.Op
-	numeric bool
-	width   int
-}{
-	"count": {agg.Count, false, 8}, "sum": {agg.Sum, true, 16}, "min": {agg.Min, true, 12},
-	"max": {agg.Max, true, 12}, "avg": {agg.Avg, true, 12}, "quantile": {agg.Quantile, true, 12},
-	"hist": {agg.Hist, true, 0}, "lhist": {agg.LHist, true, 0}, "last": {agg.Last, false, 12},
-	"first": {agg.First, false, 12}, "distinct": {agg.Distinct, false, 8}, "list": {agg.List, false, 0}, "top": {agg.Top, false, 0},
-}
-
 func (b *builder) group(g *Group) error {
 	brs, err := b.existing("group", g.In)
 	if err != nil {
@@ -53,7 +41,7 @@ func (b *builder) group(g *Group) error {
 		if err != nil {
 			return err
 		}
-		if a.Op == agg.Hist || a.Op == agg.LHist {
+		if a.Op.Histogram() {
 			if len(g.Aggs) > 1 {
 				return located(diag.Errorf(diag.Run, "agg", c.Name, "a histogram stands alone").
 					WithHint("return it as a result of its own: .hist(...)"), c.Pos)
@@ -128,11 +116,7 @@ func (c *AggCol) identity() string {
 }
 
 func (b *builder) aggregate(c *AggCol, brs []branch) (agg.Agg, agg.Arg, error) {
-	kind, ok := aggOps[c.Op]
-	if !ok {
-		panic("BUG: aggregator " + c.Op)
-	}
-	a := agg.Agg{Op: kind.op, Q: c.Q, N: c.N, Lo: c.Lo, Hi: c.Hi, Step: c.Step}
+	a := c.Agg
 	var arg agg.Arg
 	mine := brs
 	if c.Of != nil {
@@ -150,7 +134,7 @@ func (b *builder) aggregate(c *AggCol, brs []branch) (agg.Agg, agg.Arg, error) {
 	}
 	if c.Arg != nil {
 		want := expr.Any
-		if kind.numeric {
+		if a.Op.Numeric {
 			want = expr.Int
 		}
 		fn, err := b.fn(*c.Arg, mine, want)
@@ -235,18 +219,15 @@ func columnUnit(p *expr.Program) unit.Unit {
 }
 
 func aggColumn(c *AggCol, a agg.Agg, arg agg.Arg) result.Column {
-	col := result.Column{Name: c.Name, Prec: result.UnitPrec, Width: aggOps[c.Op].width}
-	switch a.Op {
-	case agg.Count, agg.Distinct:
+	col := result.Column{Name: c.Name, Prec: result.UnitPrec, Width: a.Op.Width}
+	if a.Op.Plain || arg.Fn == nil {
 		return col
-	case agg.Last, agg.First, agg.List, agg.Top:
-		col.Left = arg.Fn != nil && !arg.Fn.Any().Type.Numeric()
-		if arg.Fn != nil && isStack(arg.Fn.Any()) && a.Op != agg.List {
-			col.Stack, col.Left, col.Width = true, true, 0
-		}
 	}
-	if arg.Fn != nil {
-		col.Unit = columnUnit(arg.Fn.Any())
+	p := arg.Fn.Any()
+	col.Left = !p.Type.Numeric()
+	if isStack(p) && a.Op.Stacks {
+		col.Stack, col.Left, col.Width = true, true, 0
 	}
+	col.Unit = columnUnit(p)
 	return col
 }

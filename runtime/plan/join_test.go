@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/join"
 	"ppscript/runtime/result"
@@ -14,7 +15,7 @@ func idJoin(stages ...Stream) *Join { return &Join{Stages: stages, Key: text("id
 
 func delays(in Stream) *Group {
 	return &Group{In: in, By: []Var{{"start", *text("start.event")}, {"end", *text("end.event")}},
-		Aggs: []AggCol{{Name: "calls", Op: "count"}, {Name: "total", Op: "sum", Arg: text("delay")}}}
+		Aggs: []AggCol{{Name: "calls", Agg: agg.Agg{Op: agg.Count}}, {Name: "total", Agg: agg.Agg{Op: agg.Sum}, Arg: text("delay")}}}
 }
 
 func TestMarksAreForTheJoinBehind(t *testing.T) {
@@ -50,7 +51,7 @@ func TestStageOfUntracedEventsIsAnError(t *testing.T) {
 func TestUnpairedBesideItsPairs(t *testing.T) {
 	j := idJoin(src("start"), src("end"))
 	left := &Group{In: &Unpaired{Of: j, Waiting: true}, By: []Var{{"event", *text("event")}, {"reason", *text("reason")}},
-		Aggs: []AggCol{{Name: "n", Op: "count"}, {Name: "age", Op: "sum", Arg: text("age")}, {Name: "v", Op: "sum", Arg: text("start.n")}}}
+		Aggs: []AggCol{{Name: "n", Agg: agg.Agg{Op: agg.Count}}, {Name: "age", Agg: agg.Agg{Op: agg.Sum}, Arg: text("age")}, {Name: "v", Agg: agg.Agg{Op: agg.Sum}, Arg: text("start.n")}}}
 	p := build(t, Env{}, delays(j), left)
 	feed(p, "start@10 1 5", "start@20 1 6", "end@30 1 7", "end@35 2 8", "start@40 3 9", "end@45 4 1")
 	p.End(false, 0)
@@ -68,7 +69,7 @@ func TestUnpairedBesideItsPairs(t *testing.T) {
 func TestPairsAndUnpairedInOneTable(t *testing.T) {
 	j := idJoin(src("start"), src("end"))
 	g := &Group{In: &Merge{In: []Stream{j, &Unpaired{Of: j, Waiting: true}}}, By: []Var{{"start", *text("start.event")}, {"end", *text("end.event")},
-		{"state", *text("reason")}}, Aggs: []AggCol{{Name: "count", Op: "count"}}}
+		{"state", *text("reason")}}, Aggs: []AggCol{{Name: "count", Agg: agg.Agg{Op: agg.Count}}}}
 	p := build(t, Env{}, g)
 	// Each interval tells what waits.
 	feed(p, "start@10 1 5", "start@20 2 6", "end@30 1 7")
@@ -121,8 +122,8 @@ func nested() *Join {
 
 func TestCallsAreATree(t *testing.T) {
 	j := nested()
-	g := &Group{In: j, Tree: true, By: []Var{{"function call", *text("node")}}, Aggs: []AggCol{{Name: "R", Op: "count"}, {Name: "calls", Op: "count"},
-		{Name: "self", Op: "sum", Arg: text("self")}}}
+	g := &Group{In: j, Tree: true, By: []Var{{"function call", *text("node")}}, Aggs: []AggCol{{Name: "R", Agg: agg.Agg{Op: agg.Count}}, {Name: "calls", Agg: agg.Agg{Op: agg.Count}},
+		{Name: "self", Agg: agg.Agg{Op: agg.Sum}, Arg: text("self")}}}
 	p := build(t, Env{}, g)
 	feed(p, "start@10 1 7", "start@20 1 7", "end@30 1 7", "end@50 1 7", "start@60 1 8", "end@65 1 8")
 	table, err := p.Tables[0].Result(result.Meta{})
@@ -143,7 +144,7 @@ func TestCallerThatHasNotReturnedHasARow(t *testing.T) {
 	j := &Join{Nested: true, Key: text("id"), Stages: []Stream{&Merge{In: []Stream{&Where{In: s, Pred: *text("n == 1")}, &Where{In: e, Pred: *text("n == 1")}}},
 		&Merge{In: []Stream{&Where{In: inner.In[0], Pred: *text("n == 2")}, &Where{In: inner.In[1], Pred: *text("n == 2")}}}}}
 	s.Alias, e.Alias = "outer", "outer_end"
-	g := &Group{In: j, Tree: true, By: []Var{{"function call", *text("node")}}, Aggs: []AggCol{{Name: "R", Op: "count"}, {Name: "calls", Op: "count"}}}
+	g := &Group{In: j, Tree: true, By: []Var{{"function call", *text("node")}}, Aggs: []AggCol{{Name: "R", Agg: agg.Agg{Op: agg.Count}}, {Name: "calls", Agg: agg.Agg{Op: agg.Count}}}}
 	p := build(t, Env{Replay: true}, g)
 	feed(p, "start@10 1 1", "start@20 1 2", "end@30 1 2")
 	if got, want := rows(t, p, 0), "outer  ; outer;start  1"; got != want {
@@ -174,7 +175,7 @@ func TestTriggerEndsTheIntervalBeforeItsEvent(t *testing.T) {
 
 func TestOnlyIfShowsTheTableOnlyThen(t *testing.T) {
 	g := delays(idJoin(src("start"), src("end")))
-	g.Aggs = append(g.Aggs, AggCol{Name: "than", Op: "count", Where: text("delay > 100")})
+	g.Aggs = append(g.Aggs, AggCol{Name: "than", Agg: agg.Agg{Op: agg.Count}, Where: text("delay > 100")})
 	g.View.OnlyIf = "than"
 	p := build(t, Env{}, g)
 	feed(p, "start@10 1 1", "end@20 1 1")
@@ -196,8 +197,8 @@ func TestStartsKeepOnlyWhatIsRead(t *testing.T) {
 	}
 	j := func() Stream { return idJoin(src("start"), src("end")) }
 	f(0, delays(j()))
-	f(12, &Group{In: j(), By: []Var{{"n", *text("start.n")}}, Aggs: []AggCol{{Name: "c", Op: "count"}}})
-	f(4, &Group{In: j(), By: []Var{{"n", *text("start.id")}}, Aggs: []AggCol{{Name: "c", Op: "count"}}})
+	f(12, &Group{In: j(), By: []Var{{"n", *text("start.n")}}, Aggs: []AggCol{{Name: "c", Agg: agg.Agg{Op: agg.Count}}}})
+	f(4, &Group{In: j(), By: []Var{{"n", *text("start.id")}}, Aggs: []AggCol{{Name: "c", Agg: agg.Agg{Op: agg.Count}}}})
 	f(-1, delays(j()), &Log{In: j()})
 }
 
@@ -216,7 +217,7 @@ func TestUnpairedStartsOnly(t *testing.T) {
 	j := idJoin(src("start"), src("end"))
 	count := func(u *Unpaired) *Group {
 		u.Of = j
-		return &Group{In: u, By: []Var{{"event", *text("event")}, {"reason", *text("reason")}}, Aggs: []AggCol{{Name: "n", Op: "count"}}}
+		return &Group{In: u, By: []Var{{"event", *text("event")}, {"reason", *text("reason")}}, Aggs: []AggCol{{Name: "n", Agg: agg.Agg{Op: agg.Count}}}}
 	}
 	p := build(t, Env{}, count(&Unpaired{Starts: true}), count(&Unpaired{Ends: true}), count(&Unpaired{}))
 	feed(p, "start@10 1 5", "start@20 1 6", "end@35 2 8")

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ppscript/bpf"
+	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 )
 
@@ -56,7 +57,7 @@ func TestSieve(t *testing.T) {
 	f(types, true, countedBy(in), "recordings do not have it")
 	f(bare, false, countedBy(in), "kernel's types do not show task_struct.se")
 	f(bare, false, countedBy(&Where{clock(), *text("tif_need_resched")}), "not known")
-	f(types, false, &Group{In: clock(), Aggs: []AggCol{{Name: "x", Op: "last", Arg: text("nr_running")}}}, "only a program in the kernel can tell")
+	f(types, false, &Group{In: clock(), Aggs: []AggCol{{Name: "x", Agg: agg.Agg{Op: agg.Last}, Arg: text("nr_running")}}}, "only a program in the kernel can tell")
 	f(types, false, &Log{In: &Where{clock(), *text("nr_running / (_pid - 1)")}}, "can fail")
 	if p, err := momentPlan(types, false, countedBy(clock(), "nr_running")); err != nil || !p.OnlyKernel {
 		t.Errorf("got %v, want a plan for the kernel alone", err)

@@ -3,7 +3,6 @@ package plan
 import (
 	"slices"
 
-	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -84,10 +83,9 @@ func (b *builder) needs() error {
 	}
 	for _, t := range p.Tables {
 		for _, a := range t.Spec.Aggs {
-			switch aggOps[a.Op].op {
-			case agg.Last, agg.First, agg.List:
+			if op := a.Agg.Op; op.Ordered {
 				n.add(event.FactTime)
-				n.order(a.Op + " depends on the order of events")
+				n.order(op.Name + " depends on the order of events")
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppscript/runtime/agg"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -86,7 +87,7 @@ func rows(t *testing.T, p *Plan, i int) string {
 }
 
 func counted(in Stream, by ...string) *Group {
-	g := &Group{In: in, Aggs: []AggCol{{Name: "count", Op: "count"}, {Name: "sum", Op: "sum", Arg: text("n")}}}
+	g := &Group{In: in, Aggs: []AggCol{{Name: "count", Agg: agg.Agg{Op: agg.Count}}, {Name: "sum", Agg: agg.Agg{Op: agg.Sum}, Arg: text("n")}}}
 	for _, k := range by {
 		g.By = append(g.By, Var{Name: k, Fn: *text(k)})
 	}
@@ -105,7 +106,7 @@ func TestMergedBranchesKeepTheirPredicates(t *testing.T) {
 func TestLetsAreNamesForEverythingBehind(t *testing.T) {
 	l := &Let{In: src("start"), Vars: []Var{{"half", *text("n / 2")}, {"odd", *text("half & 1")}}}
 	p := build(t, Env{}, &Group{In: &Where{In: l, Pred: *text("odd")}, By: []Var{{"half", *text("half")}},
-		Aggs: []AggCol{{Name: "s", Op: "sum", Arg: text("half * 10")}}})
+		Aggs: []AggCol{{Name: "s", Agg: agg.Agg{Op: agg.Sum}, Arg: text("half * 10")}}})
 	feed(p, "start@1 1 6", "start@2 1 8", "start@3 1 7")
 	if got, want := rows(t, p, 0), "3 60"; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -116,7 +117,7 @@ func TestJoinPairsAndPartsWithLets(t *testing.T) {
 	start := &Let{In: src("start"), Vars: []Var{{"kind", *text("n % 10")}}}
 	j := &Join{Stages: []Stream{start, src("end")}, Key: text("id")}
 	p := build(t, Env{}, &Group{In: j, By: []Var{{"kind", *text("start.kind")}}, Aggs: []AggCol{
-		{Name: "calls", Op: "count"}, {Name: "total", Op: "sum", Arg: text("delay")}, {Name: "n", Op: "sum", Arg: text("end.n - start.n")}}})
+		{Name: "calls", Agg: agg.Agg{Op: agg.Count}}, {Name: "total", Agg: agg.Agg{Op: agg.Sum}, Arg: text("delay")}, {Name: "n", Agg: agg.Agg{Op: agg.Sum}, Arg: text("end.n - start.n")}}})
 	feed(p, "start@10 1 13", "start@11 2 25", "end@15 1 20", "end@31 2 30", "end@40 9 1", "start@50 3 3")
 	if got, want := rows(t, p, 0), "3 1 5 7; 5 1 20 5"; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -173,12 +174,12 @@ func TestOnlyWhatIsReadIsAskedFor(t *testing.T) {
 		raw   bool
 		order bool
 	}{
-		{"count", &Group{In: src("start"), Aggs: []AggCol{{Name: "c", Op: "count"}}}, "[]", false, false},
+		{"count", &Group{In: src("start"), Aggs: []AggCol{{Name: "c", Agg: agg.Agg{Op: agg.Count}}}}, "[]", false, false},
 		{"by field", counted(src("start"), "id"), "[]", true, false},
-		{"by thread", &Group{In: src("start"), By: []Var{{"tid", *text("tid")}}, Aggs: []AggCol{{Name: "c", Op: "count"}}},
+		{"by thread", &Group{In: src("start"), By: []Var{{"tid", *text("tid")}}, Aggs: []AggCol{{Name: "c", Agg: agg.Agg{Op: agg.Count}}}},
 			fmt.Sprint([]event.Fact{event.FactTID}), false, false},
 		{"log", &Log{In: src("start")}, fmt.Sprint([]event.Fact{event.FactTime, event.FactTID, event.FactCPU, event.FactComm}), true, true},
-		{"list", &Group{In: src("start"), Aggs: []AggCol{{Name: "l", Op: "list", Arg: text("n")}}},
+		{"list", &Group{In: src("start"), Aggs: []AggCol{{Name: "l", Agg: agg.Agg{Op: agg.List}, Arg: text("n")}}},
 			fmt.Sprint([]event.Fact{event.FactTime}), true, true},
 	} {
 		p := build(t, Env{}, c.in)
@@ -192,7 +193,7 @@ func TestColumnsOfSomeStreamsOnly(t *testing.T) {
 	s, e := src("start"), src("end")
 	g := &Group{In: &Merge{In: []Stream{&Let{In: s, Vars: []Var{{"k", *text("id")}}}, &Let{In: e, Vars: []Var{{"k", *text("n")}}}}},
 		By:   []Var{{"k", *text("k")}},
-		Aggs: []AggCol{{Name: "starts", Op: "count", Of: s}, {Name: "ends", Op: "count", Of: e}, {Name: "sum", Op: "sum", Arg: text("n"), Of: s}}}
+		Aggs: []AggCol{{Name: "starts", Agg: agg.Agg{Op: agg.Count}, Of: s}, {Name: "ends", Agg: agg.Agg{Op: agg.Count}, Of: e}, {Name: "sum", Agg: agg.Agg{Op: agg.Sum}, Arg: text("n"), Of: s}}}
 	p := build(t, Env{}, g)
 	feed(p, "start@1 5 100", "end@2 9 5", "end@3 9 5")
 	if got, want := rows(t, p, 0), "5 1 2 100"; got != want {
@@ -207,9 +208,9 @@ func TestErrorsNameTheScript(t *testing.T) {
 	}{
 		{counted(src("start"), "idd"), "idd"},
 		{counted(src("nosuch")), "no such event"},
-		{&Group{In: src("start"), Aggs: []AggCol{{Name: "s", Op: "sum", Arg: text(`"text"`), Pos: "x"}}}, "want a number"},
-		{&Group{In: &Join{Stages: []Stream{src("start")}}, Aggs: []AggCol{{Name: "c", Op: "count"}}}, "at least two"},
-		{&Group{In: src("start"), Aggs: []AggCol{{Name: "c", Op: "count", Of: src("end"), Pos: "x"}}}, "not part of the group"},
+		{&Group{In: src("start"), Aggs: []AggCol{{Name: "s", Agg: agg.Agg{Op: agg.Sum}, Arg: text(`"text"`), Pos: "x"}}}, "want a number"},
+		{&Group{In: &Join{Stages: []Stream{src("start")}}, Aggs: []AggCol{{Name: "c", Agg: agg.Agg{Op: agg.Count}}}}, "at least two"},
+		{&Group{In: src("start"), Aggs: []AggCol{{Name: "c", Agg: agg.Agg{Op: agg.Count}, Of: src("end"), Pos: "x"}}}, "not part of the group"},
 	} {
 		_, err := Build([]Report{c.in}, Env{Catalog: shelf{}})
 		var d *diag.Error
@@ -263,7 +264,7 @@ func TestInterpretedFunctionsWorkEverywhere(t *testing.T) {
 	odd := slow{func(e *event.Event) event.Value { return event.BoolOf(e.TID%2 == 1) }}
 	name := slow{func(e *event.Event) event.Value { return event.StrOf(fmt.Sprint("t", e.TID)) }}
 	p := build(t, Env{}, &Group{In: &Where{In: src("start"), Pred: Fn{Call: odd}}, By: []Var{{"name", Fn{Call: name}}},
-		Aggs: []AggCol{{Name: "sum", Op: "sum", Arg: &Fn{Call: id}}}})
+		Aggs: []AggCol{{Name: "sum", Agg: agg.Agg{Op: agg.Sum}, Arg: &Fn{Call: id}}}})
 	feed(p, "start@1 3 0", "start@2 4 0", "start@3 3 0", "start@4 5 0")
 	if got, want := rows(t, p, 0), "t3 6; t5 5"; got != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/result"
@@ -16,17 +17,16 @@ type Report interface {
 // An AggCol is one aggregated column.
 type AggCol struct {
 	Name  string
-	Op    string // count sum min max avg quantile hist lhist last first distinct list
-	Arg   *Fn    // nil for count
+	Agg   agg.Agg // its Arg and Kind are settled by Build
+	Arg   *Fn     // nil for count
 	Where *Fn
 	Of    Stream // only events of this stream; nil is all
-	Q     float64
-	N     int   // top: how many values
-	Lo    int64 // lhist
-	Hi    int64
-	Step  int64
 	Pos   string
 }
+
+// Histogram says that the group's only aggregator makes a histogram, which is
+// no table.
+func (g *Group) Histogram() bool { return len(g.Aggs) == 1 && g.Aggs[0].Agg.Op.Histogram() }
 
 // Group aggregates by key into a table, or into a histogram if its only
 // aggregator is one.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 )
 
@@ -19,9 +20,9 @@ func TestOnlyEventsWhoseStackIsReadHaveOne(t *testing.T) {
 		{"nobody", counted(&Merge{In: []Stream{src("start"), src("end")}}, "id"), "[false false]", false},
 		{"key", counted(&Merge{In: []Stream{src("start"), &Where{In: src("end"), Pred: *text("n > 1")}}}, "stack"), "[true true]", true},
 		{"one of a join", &Group{In: &Join{Stages: []Stream{&WithStack{In: src("start"), Spec: StackSpec{Kernel: true}}, src("end")}, Key: text("id")},
-			Aggs: []AggCol{{Name: "c", Op: "count"}}}, "[true false]", true},
+			Aggs: []AggCol{{Name: "c", Agg: agg.Agg{Op: agg.Count}}}}, "[true false]", true},
 		{"of a pair", &Group{In: &Join{Stages: []Stream{src("start"), src("end")}, Key: text("id")}, By: []Var{{"s", *text("start.stack")}},
-			Aggs: []AggCol{{Name: "c", Op: "count"}}}, "[true true]", true},
+			Aggs: []AggCol{{Name: "c", Agg: agg.Agg{Op: agg.Count}}}}, "[true true]", true},
 		{"count by stack", &Stacks{In: src("start")}, "[true]", true},
 	} {
 		p := build(t, Env{}, c.in)

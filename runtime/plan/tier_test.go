@@ -35,7 +35,7 @@ func tierPlan(t *testing.T, engine string, reports ...Report) (*Plan, error) {
 func made() *Source { return &Source{System: "sched", Name: "made_up"} }
 
 func countedBy(in Stream, keys ...string) *Group {
-	g := &Group{In: in, Aggs: []AggCol{{Name: "count", Op: "count"}}}
+	g := &Group{In: in, Aggs: []AggCol{{Name: "count", Agg: agg.Agg{Op: agg.Count}}}}
 	for _, k := range keys {
 		g.By = append(g.By, Var{k, *text(k)})
 	}
@@ -59,7 +59,7 @@ func TestTierFits(t *testing.T) {
 	f(countedBy(made(), "id", "name", "_comm"))
 	f(countedBy(&Where{made(), *text("id / n > 3 && name ~ \"a*\" && common_pid != 7 && name ~ \"*x?[a-c]*\"")}, "n % 10"))
 	f(countedBy(&Join{Stages: []Stream{made(), made()}, Key: text("id")}, "start.name", "end.id", "delay / 1000"))
-	f(&Group{In: made(), Aggs: []AggCol{{Name: "p", Op: "quantile", Q: 0.5, Arg: text("n")}, {Name: "m", Op: "max", Arg: text("n"), Where: text("id")}}})
+	f(&Group{In: made(), Aggs: []AggCol{{Name: "p", Agg: agg.Agg{Op: agg.Quantile, Q: 0.5}, Arg: text("n")}, {Name: "m", Agg: agg.Agg{Op: agg.Max}, Arg: text("n"), Where: text("id")}}})
 }
 
 func TestTierSaysWhyNot(t *testing.T) {
@@ -89,7 +89,7 @@ func TestTierSaysWhyNot(t *testing.T) {
 	f("a log shows events", countedBy(made()), &Log{In: made()})
 	f("times", countedBy(made(), "_time / 1000"))
 	f("is sampled", countedBy(&Source{System: "sched", Name: "made_up", Period: 100}))
-	f("last needs the events", &Group{In: made(), Aggs: []AggCol{{Name: "x", Op: "last", Arg: text("n")}}})
+	f("last needs the events", &Group{In: made(), Aggs: []AggCol{{Name: "x", Agg: agg.Agg{Op: agg.Last}, Arg: text("n")}}})
 	f("at 13 of the record", countedBy(made(), "odd"))
 	f("a pattern of", countedBy(&Where{made(), *text("name ~ \"*[a-c]23456789012345678901234567890123*\"")}))
 	f("unwind tables", countedBy(&WithStack{made(), StackSpec{User: true, Unwind: "auto"}}, "stack"))

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ppscript/bpf"
+	"ppscript/runtime/agg"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
 
@@ -49,8 +50,8 @@ func TestRefusedPrograms(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	const reason = "last insn is not an exit or jmp"
 	last := func() *plan.Group {
-		return &plan.Group{In: umask(), Aggs: []plan.AggCol{{Name: "count", Op: "count"},
-			{Name: "last", Op: "last", Arg: &plan.Fn{Text: "id"}}}}
+		return &plan.Group{In: umask(), Aggs: []plan.AggCol{{Name: "count", Agg: agg.Agg{Op: agg.Count}},
+			{Name: "last", Agg: agg.Agg{Op: agg.Last}, Arg: &plan.Fn{Text: "id"}}}}
 	}
 	f := func(name string, report func() *plan.Group, note string) {
 		t.Helper()

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"ppscript/runtime/agg"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
@@ -66,7 +67,7 @@ func tracepoint(full string) *plan.Source {
 }
 
 func count(in plan.Stream, by ...string) *plan.Group {
-	g := &plan.Group{In: in, Aggs: []plan.AggCol{{Name: "count", Op: "count"}}}
+	g := &plan.Group{In: in, Aggs: []plan.AggCol{{Name: "count", Agg: agg.Agg{Op: agg.Count}}}}
 	for _, k := range by {
 		g.By = append(g.By, plan.Var{Name: k, Fn: plan.Fn{Text: k}})
 	}

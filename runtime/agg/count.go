@@ -1,0 +1,16 @@
+package agg
+
+import "ppscript/runtime/event"
+
+// Count counts events.
+var Count = &Op{
+	Name:    "count",
+	Summary: "Counts events.",
+	Result:  "a number of events",
+	Cost:    "1 ns per event",
+	Bare:    true,
+	Width:   8,
+	Plain:   true,
+	Cell:    func(_ *Agg, m *Measure) event.Value { return event.IntOf(int64(m.N)) },
+	Kernel:  &Kept{},
+}

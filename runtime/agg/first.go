@@ -1,0 +1,36 @@
+package agg
+
+import "ppscript/runtime/event"
+
+// First keeps the oldest value.
+var First = &Op{
+	Name:    "first",
+	Summary: "Keeps the oldest value, number or text.",
+	Result:  "the value of the oldest event",
+	Cost:    "20 ns per event",
+	Width:   12,
+	Stacks:  true,
+	Ordered: true,
+	New:     func(a *Agg, _ *Workspace) State { return &first{agg: a} },
+}
+
+type first struct {
+	agg   *Agg
+	value event.Value
+	seen  bool
+}
+
+func (f *first) Add(v int64) {
+	if !f.seen {
+		f.value, f.seen = f.agg.value(v), true
+	}
+}
+
+func (f *first) AddValue(v event.Value) {
+	if !f.seen {
+		f.value, f.seen = v, true
+	}
+}
+
+func (f *first) Cell() event.Value { return f.value }
+func (f *first) Reset()            { f.value, f.seen = event.Value{}, false }

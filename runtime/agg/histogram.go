@@ -1,0 +1,75 @@
+package agg
+
+import (
+	"slices"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+)
+
+// histogram is the state of Hist and LHist: counters, and which one counts v.
+type histogram struct {
+	agg    *Agg
+	bucket func(a *Agg, v int64) int
+	counts []uint64
+	some   bool // a value came since Reset
+}
+
+func (h *histogram) Add(v int64) {
+	h.counts[h.bucket(h.agg, v)]++
+	h.some = true
+}
+
+// Cell is empty: the counters are a result of their own.
+func (h *histogram) Cell() event.Value { return event.Value{} }
+
+func (h *histogram) Reset() {
+	clear(h.counts)
+	h.some = false
+}
+
+func (h *histogram) Merge(o State) { h.add(o.(*histogram).counts) }
+
+func (h *histogram) AddPartial(p *Partial, arg int) { h.add(p.Hists[arg]) }
+
+func (h *histogram) add(counts []uint64) {
+	for i, n := range counts {
+		h.counts[i] += n
+		h.some = h.some || n > 0
+	}
+}
+
+// Histograms returns the rows of the i-th aggregator, which makes histograms.
+func (g *Group) Histograms(i int) []result.HistRow {
+	keys := make([][]event.Value, len(g.rows))
+	g.keys(keys)
+
+	rows := make([]result.HistRow, 0, len(g.rows))
+	for r := range g.rows {
+		if h := g.state(int32(r), i).(*histogram); h.some {
+			rows = append(rows, result.HistRow{Key: keys[r], Buckets: h.agg.buckets(h.counts)})
+		}
+	}
+
+	slices.SortStableFunc(rows, func(a, b result.HistRow) int {
+		return slices.CompareFunc(a.Key, b.Key, event.Value.Compare)
+	})
+	return rows
+}
+
+// buckets cuts the empty ends off and gives the counters their bounds.
+func (a *Agg) buckets(counts []uint64) []result.Bucket {
+	first, last := len(counts), -1
+	for i, n := range counts {
+		if n > 0 {
+			first, last = min(first, i), i
+		}
+	}
+
+	var bs []result.Bucket
+	for i := first; i <= last; i++ {
+		lo, hi := a.Op.Bounds(a, i, len(counts))
+		bs = append(bs, result.Bucket{Lo: lo, Hi: hi, Count: counts[i]})
+	}
+	return bs
+}

@@ -1,0 +1,25 @@
+package agg
+
+import "ppscript/runtime/event"
+
+// Last keeps the newest value.
+var Last = &Op{
+	Name:    "last",
+	Summary: "Keeps the newest value, number or text.",
+	Result:  "the value of the newest event",
+	Cost:    "20 ns per event",
+	Width:   12,
+	Stacks:  true,
+	Ordered: true,
+	New:     func(a *Agg, _ *Workspace) State { return &last{agg: a} },
+}
+
+type last struct {
+	agg   *Agg
+	value event.Value
+}
+
+func (l *last) Add(v int64)            { l.value = l.agg.value(v) }
+func (l *last) AddValue(v event.Value) { l.value = v }
+func (l *last) Cell() event.Value      { return l.value }
+func (l *last) Reset()                 { l.value = event.Value{} }

@@ -1,0 +1,37 @@
+package agg
+
+import "ppscript/runtime/event"
+
+// listLimit bounds what one List remembers.
+const listLimit = 1 << 12
+
+// List keeps all values in order, up to a bound.
+var List = &Op{
+	Name:    "list",
+	Summary: "Collects all values in order.",
+	Result:  "a list, of at most 4096 values",
+	Cost:    "20 ns per event; 56 bytes for each value",
+	Ordered: true,
+	New:     func(a *Agg, w *Workspace) State { return &list{agg: a, work: w} },
+}
+
+type list struct {
+	agg    *Agg
+	work   *Workspace
+	values []event.Value
+}
+
+func (l *list) Add(v int64) { l.AddValue(l.agg.value(v)) }
+
+func (l *list) AddValue(v event.Value) {
+	if len(l.values) >= listLimit {
+		l.work.evicted++
+		return
+	}
+	l.values = append(l.values, v)
+}
+
+func (l *list) Cell() event.Value { return event.ListOf(l.values...) }
+
+// Reset leaves the values alone: the row that was handed out has them.
+func (l *list) Reset() { l.values = nil }

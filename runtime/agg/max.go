@@ -1,0 +1,20 @@
+package agg
+
+import "ppscript/runtime/event"
+
+// Max keeps the largest number.
+var Max = &Op{
+	Name:    "max",
+	Summary: "Keeps the largest number.",
+	Result:  "the largest; nothing if there was none",
+	Cost:    "1 ns per event",
+	Numeric: true,
+	Width:   12,
+	Cell: func(a *Agg, m *Measure) event.Value {
+		if m.N == 0 {
+			return event.Value{}
+		}
+		return a.value(m.Max)
+	},
+	Kernel: &Kept{Max: true},
+}

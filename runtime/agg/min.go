@@ -1,0 +1,20 @@
+package agg
+
+import "ppscript/runtime/event"
+
+// Min keeps the smallest number.
+var Min = &Op{
+	Name:    "min",
+	Summary: "Keeps the smallest number.",
+	Result:  "the smallest; nothing if there was none",
+	Cost:    "1 ns per event",
+	Numeric: true,
+	Width:   12,
+	Cell: func(a *Agg, m *Measure) event.Value {
+		if m.N == 0 {
+			return event.Value{}
+		}
+		return a.value(m.Min)
+	},
+	Kernel: &Kept{Min: true},
+}

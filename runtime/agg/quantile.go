@@ -1,0 +1,49 @@
+package agg
+
+import (
+	"errors"
+
+	"ppscript/runtime/event"
+)
+
+// Quantile estimates the value that a share Agg.Q of the values does not
+// exceed, by a Sketch.
+var Quantile = &Op{
+	Name:    "quantile",
+	Summary: "Estimates a quantile of a number.",
+	Result: "the value that a share q of the values does not exceed: exact up to 64 values, " +
+		"within 0.8 % beyond",
+	Cost:    "3 ns per event; up to 30 KB for each key",
+	Numeric: true,
+	Param: &Param{
+		Name: "q", Doc: "share between 0 and 1: 0.99 for p99", Required: true, Example: "0.99",
+		Set: func(a *Agg, v float64) (string, error) {
+			if !(v >= 0 && v <= 1) {
+				return "write 0.99 for p99", errors.New("want a share between 0 and 1")
+			}
+			a.Q = v
+			return "", nil
+		},
+	},
+	Width:  12,
+	New:    func(a *Agg, _ *Workspace) State { return &quantile{agg: a} },
+	Kernel: &Kept{Min: true, Max: true, Sketch: true},
+}
+
+type quantile struct {
+	agg    *Agg
+	sketch Sketch
+}
+
+func (q *quantile) Add(v int64)       { q.sketch.Add(v) }
+func (q *quantile) Cell() event.Value { return q.agg.value(q.sketch.Quantile(q.agg.Q)) }
+func (q *quantile) Reset()            { q.sketch.Reset() }
+func (q *quantile) Merge(o State)     { q.sketch.Merge(&o.(*quantile).sketch) }
+
+func (q *quantile) AddPartial(p *Partial, arg int) {
+	m := &p.Measures[arg]
+	q.sketch.AddBuckets(m.Min, m.Max, p.Buckets[arg])
+}
+
+// bytes is about the memory that the state takes.
+func (q *quantile) bytes() int { return q.sketch.bytes() }

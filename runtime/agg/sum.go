@@ -1,0 +1,15 @@
+package agg
+
+import "ppscript/runtime/event"
+
+// Sum adds numbers up. The sum of nothing is 0.
+var Sum = &Op{
+	Name:    "sum",
+	Summary: "Adds up a number.",
+	Result:  "the sum, signed, in the number's unit",
+	Cost:    "1 ns per event",
+	Numeric: true,
+	Width:   16,
+	Cell:    func(a *Agg, m *Measure) event.Value { return a.value(m.Sum) },
+	Kernel:  &Kept{Sum: true},
+}
