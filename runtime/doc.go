@@ -103,4 +103,6 @@
 //	evicted    the state of a key was pushed out by a bound
 //	errors     a per-event function failed
 //	throttled  the kernel paused sampling, since it took too long
+//	ended early  a sender, connection or recording ended before its writer
+//	           said so; how much is missing is not known
 package runtime

@@ -154,12 +154,8 @@ func (r *Result) stackRow(s *result.StackSample) starlark.Value {
 func (r *Result) loss() starlark.Value {
 	l := r.meta.Loss
 	d := starlark.StringDict{}
-	for _, c := range []struct {
-		name string
-		n    uint64
-	}{{"lost", l.Lost}, {"dropped", l.Dropped}, {"late", l.Late}, {"truncated", l.Truncated},
-		{"unmatched", l.Unmatched}, {"evicted", l.Evicted}, {"errors", l.Errors}, {"throttled", l.Throttled}} {
-		d[c.name] = starlark.MakeUint64(c.n)
+	for _, c := range l.Counts() {
+		d[c.Name] = starlark.MakeUint64(c.N)
 	}
 	return starlarkstruct.FromStringDict(starlark.String("loss"), d)
 }

@@ -162,12 +162,21 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	if outcome.Status > 0 {
 		a.say(ended(c.target.Workload.Args[0], outcome.Status))
 	}
-	if n := outcome.Loss.Missing(); c.strict && n > 0 {
-		a.report(diag.Errorf(diag.Run, "run", inv.name, "%d events were lost", n).
-			WithHint("use larger rings: -m %d", 4*max(c.pages, 128)))
+	if c.strict && outcome.Loss.Incomplete() {
+		a.report(incomplete(inv.name, outcome.Loss, c.pages))
 		return exitError(exitLost)
 	}
 	return nil
+}
+
+// incomplete is what --strict says of a result that lacks events.
+func incomplete(name string, l event.Loss, pages int) error {
+	if n := l.Missing(); n > 0 {
+		return diag.Errorf(diag.Run, "run", name, "%d events were lost", n).
+			WithHint("use larger rings: -m %d", 4*max(pages, 128))
+	}
+	return diag.Errorf(diag.Run, "run", name, "what it read ended early").
+		WithHint("look for the end of the sender, the connection or the recorder: it was killed, or its disk is full")
 }
 
 // ended says how a command ended that did not end well.

@@ -11,6 +11,25 @@ type Loss struct {
 	Evicted   uint64 `json:"evicted,omitempty"`   // keys or pending state pushed out
 	Errors    uint64 `json:"errors,omitempty"`    // a per-event function failed
 	Throttled uint64 `json:"throttled,omitempty"` // times that the kernel paused sampling
+	// EndedEarly counts inputs that ended before their writers ended them: a
+	// sender was killed, a connection broke, a recording was cut. How many
+	// events that took, nobody knows.
+	EndedEarly uint64 `json:"ended_early,omitempty"`
+}
+
+// A LossCount is one counter of a Loss. Name is that of its JSON member.
+type LossCount struct {
+	Name string
+	N    uint64
+}
+
+// Counts lists all counters, the kernel's own first: everything that shows a
+// Loss goes through it.
+func (l *Loss) Counts() [9]LossCount {
+	return [9]LossCount{
+		{"lost", l.Lost}, {"dropped", l.Dropped}, {"late", l.Late}, {"truncated", l.Truncated}, {"unmatched", l.Unmatched},
+		{"evicted", l.Evicted}, {"errors", l.Errors}, {"throttled", l.Throttled}, {"ended_early", l.EndedEarly},
+	}
 }
 
 // Add adds o to l.
@@ -23,6 +42,7 @@ func (l *Loss) Add(o Loss) {
 	l.Evicted += o.Evicted
 	l.Errors += o.Errors
 	l.Throttled += o.Throttled
+	l.EndedEarly += o.EndedEarly
 }
 
 // Zero reports that nothing was lost.
@@ -30,6 +50,9 @@ func (l Loss) Zero() bool { return l == Loss{} }
 
 // Missing is the number of events that were generated and not seen.
 func (l Loss) Missing() uint64 { return l.Lost + l.Dropped + l.Truncated + l.Errors }
+
+// Incomplete reports that events are missing, counted or not.
+func (l Loss) Incomplete() bool { return l.Missing() > 0 || l.EndedEarly > 0 }
 
 // LossEnd is when the loss that a Lost record tells of was over: the time of
 // the next record of the ring. Time is when it began: that of the record

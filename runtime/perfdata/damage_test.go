@@ -2,6 +2,7 @@ package perfdata
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -31,7 +32,9 @@ func TestOpenErrors(t *testing.T) {
 		}
 		for _, open := range []func() (*File, error){
 			func() (*File, error) { return Open(path, Options{}) },
-			func() (*File, error) { return OpenReader(strings.NewReader(content), path, Options{}) },
+			func() (*File, error) {
+				return OpenReader(context.Background(), strings.NewReader(content), path, Options{})
+			},
 		} {
 			_, err := open()
 			if !isClear(err) || !strings.Contains(err.Error(), want) {
@@ -52,7 +55,7 @@ func TestOpenErrors(t *testing.T) {
 			t.Errorf("open %s: got %v", path, err)
 		}
 	}
-	if _, err := OpenReader(bytes.NewReader(load(t, "trace")), "stdin", Options{}); !isClear(err) ||
+	if _, err := OpenReader(context.Background(), bytes.NewReader(load(t, "trace")), "stdin", Options{}); !isClear(err) ||
 		!strings.Contains(err.Error(), "cannot be read from a pipe") {
 		t.Errorf("file through a pipe: got %v", err)
 	}
@@ -100,7 +103,7 @@ func TestEveryPrefix(t *testing.T) {
 	for _, name := range recordings {
 		b := load(t, name)
 		for n := 0; n < len(b); n += 1 + len(b)/300 {
-			f, err := openMapped(&mapped{b: b[:n], end: n}, name, Options{})
+			f, err := openMapped(context.Background(), &mapped{b: b[:n], end: n}, name, Options{})
 			if err != nil {
 				if !isClear(err) {
 					t.Errorf("%s: %d bytes: open: %v", name, n, err)
@@ -184,8 +187,8 @@ func checkPipe(t *testing.T, b []byte) {
 		}
 		return len(rings[0]), err.Error()
 	}
-	n, err := read(OpenReader(&slowReader{b: b, step: 500}, "x", Options{}))
-	fileN, fileErr := read(openMapped(&mapped{b: b, end: len(b)}, "x", Options{}))
+	n, err := read(OpenReader(context.Background(), &slowReader{b: b, step: 500}, "x", Options{}))
+	fileN, fileErr := read(openMapped(context.Background(), &mapped{b: b, end: len(b)}, "x", Options{}))
 	if n != fileN || err != fileErr {
 		t.Fatalf("got %d events and %s, as a file %d and %s", n, err, fileN, fileErr)
 	}
@@ -198,7 +201,7 @@ func checkBytes(t *testing.T, b []byte) {
 	var counts [2]int
 	var ends [2]error
 	for i, ordered := range []bool{false, true} {
-		f, err := openMapped(&mapped{b: b, end: len(b)}, "fuzz", Options{Ordered: ordered, MaxPending: 1 << 20})
+		f, err := openMapped(context.Background(), &mapped{b: b, end: len(b)}, "fuzz", Options{Ordered: ordered, MaxPending: 1 << 20})
 		if err != nil {
 			if !isClear(err) {
 				t.Fatalf("open: %v (hint %q)", err, diag.HintOf(err))

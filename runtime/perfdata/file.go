@@ -54,6 +54,8 @@ type File struct {
 	common   *perf.Layout
 	dec      *perf.Decoder
 	metadata bool // still in front of the first record of the kernel
+	promised bool // an end mark will come
+	finished bool // it has come, or its lack is counted
 
 	z         *inflater
 	inflating bool    // a COMPRESSED record is not used up
@@ -72,22 +74,27 @@ type File struct {
 //
 // A pipe is read up to the first record, which waits for it to come.
 func Open(path string, opt Options) (*File, error) {
+	return OpenContext(context.Background(), path, opt)
+}
+
+// OpenContext is Open that waits no longer than ctx lasts.
+func OpenContext(ctx context.Context, path string, opt Options) (*File, error) {
 	if path == "-" {
-		return openOS(os.Stdin, "standard input", opt)
+		return openOS(ctx, os.Stdin, "standard input", opt)
 	}
 	of, err := os.Open(path)
 	if err != nil {
 		return nil, diag.Errorf(diag.Usage, "open recording", path, "%w", diag.Reason(err)).
 			WithHint("give the file that perf record wrote, or - for standard input")
 	}
-	f, err := openOS(of, path, opt)
+	f, err := openOS(ctx, of, path, opt)
 	if err != nil {
 		of.Close()
 	}
 	return f, err
 }
 
-func openOS(of *os.File, name string, opt Options) (*File, error) {
+func openOS(ctx context.Context, of *os.File, name string, opt Options) (*File, error) {
 	st, err := of.Stat()
 	switch {
 	case err != nil:
@@ -96,13 +103,13 @@ func openOS(of *os.File, name string, opt Options) (*File, error) {
 		return nil, diag.Errorf(diag.Usage, "open recording", name, "is a directory").
 			WithHint("give one of its data files: ls %s", name)
 	case !st.Mode().IsRegular():
-		return OpenReader(of, name, opt)
+		return OpenReader(ctx, of, name, opt)
 	}
 	m, err := mapFile(of)
 	if err != nil {
 		return nil, diag.Errorf(diag.Run, "map recording", name, "%w", err)
 	}
-	f, err := openMapped(m, name, opt)
+	f, err := openMapped(ctx, m, name, opt)
 	if err != nil {
 		m.close()
 	}
@@ -110,15 +117,16 @@ func openOS(of *os.File, name string, opt Options) (*File, error) {
 }
 
 // OpenReader reads a recording in pipe mode (perf record -o -) from r; name is
-// for messages. If r is an *os.File, Poll keeps its timeout, and Close closes
-// r if it is an io.Closer.
-func OpenReader(r io.Reader, name string, opt Options) (*File, error) {
+// for messages. What describes the events is waited for as long as ctx lasts, if
+// r is an *os.File; Poll keeps its timeout then. Close closes r if it is an
+// io.Closer.
+func OpenReader(ctx context.Context, r io.Reader, name string, opt Options) (*File, error) {
 	f := newFile(name, opt)
 	p := &piped{r: r, pool: &f.pool}
 	p.file, _ = r.(*os.File)
 	f.in = p
 	f.info.Pipe = true
-	b, _, err := p.window(context.Background(), time.Time{}, pipeHeaderSize)
+	b, _, err := p.window(ctx, time.Time{}, pipeHeaderSize)
 	if err != nil {
 		return nil, diag.Errorf(diag.Run, "read recording", name, "%w", err)
 	}
@@ -131,12 +139,12 @@ func OpenReader(r io.Reader, name string, opt Options) (*File, error) {
 			WithHint("give the file's name, or record to a pipe: perf record -o - ...")
 	}
 	p.take(pipeHeaderSize)
-	return f.start()
+	return f.start(ctx)
 }
 
 // openMapped opens a recording in memory, of a file or of a pipe that went
 // into a file.
-func openMapped(m *mapped, name string, opt Options) (*File, error) {
+func openMapped(ctx context.Context, m *mapped, name string, opt Options) (*File, error) {
 	f := newFile(name, opt)
 	f.in = m
 	size, err := f.checkMagic(m.b)
@@ -149,7 +157,7 @@ func openMapped(m *mapped, name string, opt Options) (*File, error) {
 	} else if err := f.readHeader(m); err != nil {
 		return nil, err
 	}
-	return f.start()
+	return f.start(ctx)
 }
 
 func newFile(name string, opt Options) *File {
@@ -160,9 +168,9 @@ func newFile(name string, opt Options) *File {
 }
 
 // start reads what describes the recording and makes the rings.
-func (f *File) start() (*File, error) {
+func (f *File) start(ctx context.Context) (*File, error) {
 	if f.info.Pipe {
-		if err := f.readMetadata(); err != nil {
+		if err := f.readMetadata(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -223,6 +231,8 @@ func (f *File) Poll(ctx context.Context, timeout time.Duration) error {
 		}
 		err := f.step(ctx, until)
 		switch {
+		case err == nil && !until.IsZero() && !time.Now().Before(until):
+			return nil // records come that show nothing
 		case errors.Is(err, errWait):
 			return nil
 		case err == nil:

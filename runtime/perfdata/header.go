@@ -139,9 +139,9 @@ func (f *File) readFeatures(b []byte, at uint64, set []uint64) {
 }
 
 // readMetadata reads a pipe up to the first record that is not a description.
-func (f *File) readMetadata() error {
+func (f *File) readMetadata(ctx context.Context) error {
 	for {
-		b, _, err := f.in.window(context.Background(), time.Time{}, recHeaderSize)
+		b, _, err := f.in.window(ctx, time.Time{}, recHeaderSize)
 		if err != nil {
 			return f.bad("at offset %d: %w", f.in.off(), err)
 		}
@@ -155,7 +155,7 @@ func (f *File) readMetadata() error {
 		if size < recHeaderSize {
 			return nil // the first Poll tells
 		}
-		if b, _, err = f.in.window(context.Background(), time.Time{}, size); err != nil {
+		if b, _, err = f.in.window(ctx, time.Time{}, size); err != nil {
 			return f.bad("at offset %d: %w", f.in.off(), err)
 		}
 		if len(b) < size {
@@ -170,9 +170,9 @@ func (f *File) readMetadata() error {
 		}
 		f.in.take(size)
 		if le.Uint32(rec) == recTracingData {
-			err = f.readTracing(skip)
+			err = f.readTracing(ctx, skip)
 		} else {
-			err = f.discard(skip)
+			err = f.discard(ctx, skip)
 		}
 		if err != nil {
 			return err
@@ -191,13 +191,13 @@ func describes(typ uint32) bool {
 }
 
 // readTracing reads the payload behind a TRACING_DATA record.
-func (f *File) readTracing(size uint64) error {
+func (f *File) readTracing(ctx context.Context, size uint64) error {
 	off := f.in.off()
 	if size > maxTracing {
 		return f.bad("at offset %d: tracing data: got %d bytes, want at most %d", off, size, maxTracing).
 			WithHint("record again; the recording is damaged")
 	}
-	b, _, err := f.in.window(context.Background(), time.Time{}, int(size))
+	b, _, err := f.in.window(ctx, time.Time{}, int(size))
 	if err != nil {
 		return f.bad("at offset %d: %w", off, err)
 	}
@@ -210,9 +210,9 @@ func (f *File) readTracing(size uint64) error {
 }
 
 // discard skips bytes of the input.
-func (f *File) discard(n uint64) error {
+func (f *File) discard(ctx context.Context, n uint64) error {
 	for n > 0 {
-		b, _, err := f.in.window(context.Background(), time.Time{}, 1)
+		b, _, err := f.in.window(ctx, time.Time{}, 1)
 		if err != nil {
 			return f.bad("at offset %d: %w", f.in.off(), err)
 		}

@@ -165,6 +165,10 @@ func (p *piped) window(ctx context.Context, until time.Time, n int) ([]byte, *bu
 		if err := p.fill(n); err != nil {
 			return nil, nil, err
 		}
+		// Who sends byte by byte does not keep us beyond the time.
+		if len(p.buf.b)-p.at < n && !p.eof && p.file != nil && !until.IsZero() && !time.Now().Before(until) {
+			return nil, nil, errWait
+		}
 	}
 }
 
@@ -193,16 +197,19 @@ func (p *piped) fill(n int) error {
 }
 
 // wait waits until there is something to read, as long as the reader can be
-// waited for. It looks at ctx ten times a second.
+// waited for; without a time until ctx ends. It looks at ctx ten times a second.
 func (p *piped) wait(ctx context.Context, until time.Time) error {
-	if p.file == nil || until.IsZero() {
+	if p.file == nil {
 		return ctx.Err()
 	}
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		left := min(time.Until(until), 100*time.Millisecond)
+		left := 100 * time.Millisecond
+		if !until.IsZero() {
+			left = min(time.Until(until), left)
+		}
 		fds := []unix.PollFd{{Fd: int32(p.file.Fd()), Events: unix.POLLIN}}
 		n, err := unix.Poll(fds, int(max(left, 0)/time.Millisecond))
 		switch {
@@ -210,7 +217,7 @@ func (p *piped) wait(ctx context.Context, until time.Time) error {
 			return nil
 		case err != nil && err != unix.EINTR:
 			return nil // cannot be waited for: let the read block
-		case !time.Now().Before(until):
+		case !until.IsZero() && !time.Now().Before(until):
 			return errWait
 		}
 	}

@@ -9,7 +9,8 @@ import (
 // head is made once; every reader that comes gets it first.
 
 // PipeHead is what a recording in pipe mode begins with. Streams must have
-// different ids, and be tracepoints, whose formats it has.
+// different ids, and be tracepoints, whose formats it has. What is written to
+// it ends with AppendEnd.
 func PipeHead(streams []StreamInfo, opt WriteOptions) ([]byte, error) {
 	w := &Writer{path: "pipe", opt: opt, streams: streams}
 	for i := range w.streams {
@@ -45,7 +46,7 @@ func PipeHead(streams []StreamInfo, opt WriteOptions) ([]byte, error) {
 		b = le.AppendUint64(b, uint64(f.id))
 		b = append(append(b, f.body...), make([]byte, -len(f.body)&7)...)
 	}
-	return b, nil
+	return appendEndMark(b, streams, endPromised), nil
 }
 
 // AppendRound says that everything older than the records before has been

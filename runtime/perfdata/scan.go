@@ -2,9 +2,12 @@ package perfdata
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
+
+	"ppscript/runtime/diag"
 )
 
 // This file cuts the input into records. Consecutive records of the kernel
@@ -24,7 +27,7 @@ func (f *File) step(ctx context.Context, until time.Time) error {
 	}
 	b, buf, err := f.in.window(ctx, until, recHeaderSize)
 	if err != nil {
-		return err
+		return f.broken(ctx, err)
 	}
 	if len(b) == 0 {
 		return f.atEnd()
@@ -33,7 +36,7 @@ func (f *File) step(ctx context.Context, until time.Time) error {
 		// All of the first record.
 		if size := int(le.Uint16(b[6:])); size > len(b) {
 			if b, buf, err = f.in.window(ctx, until, size); err != nil {
-				return err
+				return f.broken(ctx, err)
 			}
 		}
 	}
@@ -46,7 +49,7 @@ func (f *File) step(ctx context.Context, until time.Time) error {
 		return f.damaged(err)
 	}
 	if skip > 0 {
-		return f.discard(skip)
+		return f.discard(ctx, skip)
 	}
 	if used == 0 {
 		// The window had the whole record if the input has it.
@@ -54,7 +57,7 @@ func (f *File) step(ctx context.Context, until time.Time) error {
 		if f.info.Pipe && !f.cut {
 			// The end of a pipe is where its writer stopped.
 			f.cut = true
-			f.loss.Truncated++
+			f.early("its last record is cut")
 		}
 		return f.damaged(err)
 	}
@@ -77,6 +80,19 @@ func (f *File) atEnd() error {
 		f.warn("the compressed records end within a record")
 		f.loss.Truncated++
 	}
+	if f.promised {
+		f.early("its writer did not say that it was done")
+	}
+	return io.EOF
+}
+
+// broken is what an input that cannot be read any more means: a connection
+// that broke is the early end of what came through it.
+func (f *File) broken(ctx context.Context, err error) error {
+	if errors.Is(err, errWait) || ctx.Err() != nil || !f.promised {
+		return err
+	}
+	f.early(diag.Reason(err).Error())
 	return io.EOF
 }
 
@@ -201,6 +217,9 @@ func (f *File) headerAttr(body []byte) error {
 // knows the kind.
 func (f *File) eventUpdate(c *cursor) error {
 	kind, id := c.u64(), c.u64()
+	if c.err == nil && kind == endKind {
+		return f.endMark(c)
+	}
 	if c.err == nil && f.opt.Update != nil && kind > eventUpdateLast {
 		return f.opt.Update(kind, id, c.b)
 	}

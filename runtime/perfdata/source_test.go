@@ -61,7 +61,7 @@ func TestSourceFromPipe(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		eventtest.Run(t, eventtest.Suite{
 			Open: func(t *testing.T) event.Source {
-				f, err := OpenReader(&slowReader{b: b, step: 777}, "pipe", Options{Ordered: ordered})
+				f, err := OpenReader(context.Background(), &slowReader{b: b, step: 777}, "pipe", Options{Ordered: ordered})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -134,7 +134,7 @@ func TestPollWaitsForPipe(t *testing.T) {
 		_, err := w.Write(b[:half])
 		wrote <- err
 	}()
-	f, err := OpenReader(r, "pipe", Options{})
+	f, err := OpenReader(context.Background(), r, "pipe", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func TestLabels(t *testing.T) {
 // The recording of a pipe that was put into a file reads like the pipe.
 func TestPipeInFileEqualsPipe(t *testing.T) {
 	file := all(t, open(t, "pipe", Options{}))
-	f, err := OpenReader(bytes.NewReader(load(t, "pipe")), "pipe", Options{})
+	f, err := OpenReader(context.Background(), bytes.NewReader(load(t, "pipe")), "pipe", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -178,10 +178,10 @@ func (r *csvRenderer) missing(m *result.Meta, omitted int) error {
 	if omitted > 0 {
 		line = strconv.AppendInt(append(line, " omitted="...), int64(omitted), 10)
 	}
-	for _, c := range lossCounts(&m.Loss) {
-		if c.n > 0 || c.name == "lost" && !m.Loss.Zero() {
-			line = append(append(line, ' '), c.name...)
-			line = strconv.AppendUint(append(line, '='), c.n, 10)
+	for _, c := range m.Loss.Counts() {
+		if c.N > 0 || c.Name == "lost" && !m.Loss.Zero() {
+			line = append(append(line, ' '), c.Name...)
+			line = strconv.AppendUint(append(line, '='), c.N, 10)
 		}
 	}
 	return r.note("# ", csvEOL, line)

@@ -114,16 +114,16 @@ func (r *jsonRenderer) meta(m *result.Meta) {
 	r.buf = strconv.AppendUint(append(r.buf, `,"total_samples":`...), m.TotalSamples, 10)
 	r.buf = append(r.buf, `,"loss":{`...)
 	first := true
-	for _, c := range lossCounts(&m.Loss) {
-		if c.n == 0 {
+	for _, c := range m.Loss.Counts() {
+		if c.N == 0 {
 			continue
 		}
 		if !first {
 			r.buf = append(r.buf, ',')
 		}
 		first = false
-		r.buf = append(appendJSONString(r.buf, c.name), ':')
-		r.buf = strconv.AppendUint(r.buf, c.n, 10)
+		r.buf = append(appendJSONString(r.buf, c.Name), ':')
+		r.buf = strconv.AppendUint(r.buf, c.N, 10)
 	}
 	r.buf = append(r.buf, '}')
 }

@@ -6,44 +6,41 @@ import (
 	"ppscript/runtime/event"
 )
 
-// A lossCount is one counter of a Loss under its name in the output.
-type lossCount struct {
-	name string
-	n    uint64
-}
-
-// lossCounts lists all counters, the kernel's own first.
-func lossCounts(l *event.Loss) [8]lossCount {
-	return [8]lossCount{
-		{"lost", l.Lost}, {"dropped", l.Dropped}, {"late", l.Late}, {"truncated", l.Truncated},
-		{"unmatched", l.Unmatched}, {"evicted", l.Evicted}, {"errors", l.Errors}, {"throttled", l.Throttled},
-	}
-}
-
 // appendLoss appends "lost 12 events, 3 unmatched", or "3 events unmatched".
 func appendLoss(dst []byte, l *event.Loss) []byte {
 	first := true
-	for i, c := range lossCounts(l) {
+	for i, c := range l.Counts() {
 		switch {
-		case c.n == 0:
+		case c.N == 0:
 			continue
 		case i == 0:
-			dst = append(strconv.AppendUint(append(dst, "lost "...), c.n, 10), plural(c.n)...)
+			dst = append(strconv.AppendUint(append(dst, "lost "...), c.N, 10), plural(c.N, " event")...)
+		case c.Name == "ended_early":
+			dst = appendEarly(dst, c.N, first)
 		case first:
-			dst = append(strconv.AppendUint(dst, c.n, 10), plural(c.n)...)
-			dst = append(append(dst, ' '), c.name...)
+			dst = append(strconv.AppendUint(dst, c.N, 10), plural(c.N, " event")...)
+			dst = append(append(dst, ' '), c.Name...)
 		default:
-			dst = strconv.AppendUint(append(dst, ", "...), c.n, 10)
-			dst = append(append(dst, ' '), c.name...)
+			dst = strconv.AppendUint(append(dst, ", "...), c.N, 10)
+			dst = append(append(dst, ' '), c.Name...)
 		}
 		first = false
 	}
 	return dst
 }
 
-func plural(n uint64) string {
-	if n == 1 {
-		return " event"
+// appendEarly appends "1 source ended early": what it did not bring is not
+// counted in events.
+func appendEarly(dst []byte, n uint64, first bool) []byte {
+	if !first {
+		dst = append(dst, ", "...)
 	}
-	return " events"
+	return append(append(strconv.AppendUint(dst, n, 10), plural(n, " source")...), " ended early"...)
+}
+
+func plural(n uint64, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
 }

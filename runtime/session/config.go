@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"io"
 	"time"
 
@@ -115,7 +116,7 @@ type Outcome struct {
 
 // Explain builds the plan of cfg and describes it, without opening events.
 func Explain(cfg Config, w io.Writer) error {
-	wd, err := open(&cfg)
+	wd, err := open(context.Background(), &cfg)
 	if err != nil {
 		return err
 	}

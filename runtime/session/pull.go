@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -36,7 +35,7 @@ func (w *world) pull(from string) (*remote, error) {
 			return r, nil
 		}
 	}
-	file, err := spread.Receive(context.Background(), from, w.cfg.Options.Token, w.cfg.Options.OrderBytes)
+	file, err := spread.Receive(w.opening, from, w.cfg.Options.Token, w.cfg.Options.OrderBytes)
 	if err != nil {
 		return nil, err
 	}

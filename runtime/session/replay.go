@@ -15,7 +15,7 @@ func (r *run) openRecording() error {
 	if !r.plan.Order && !w.file.Info().Pipe && len(w.remotes) == 0 {
 		// The schemas of the plan are those of the first opening; streams are
 		// related by position, which is the same.
-		again, err := spread.Open(w.cfg.Options.Input, perfdata.Options{})
+		again, err := spread.Open(w.opening, w.cfg.Options.Input, perfdata.Options{})
 		if err != nil {
 			return err
 		}

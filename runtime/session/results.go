@@ -83,10 +83,10 @@ func (r *run) interval() event.Loss {
 	for _, f := range r.plan.Folds {
 		loss.Add(f.Fold.Loss())
 	}
-	if f := r.world.file; f != nil {
-		l := f.Loss()
-		loss.Truncated += l.Truncated - r.total.Truncated
-	}
+	read := r.world.readLoss()
+	loss.Truncated += read.Truncated - r.readSeen.Truncated
+	loss.EndedEarly += read.EndedEarly - r.readSeen.EndedEarly
+	r.readSeen = read
 	if r.live != nil {
 		corrupt := r.live.Stats().Corrupt
 		loss.Truncated += corrupt - r.corruptSeen
@@ -153,13 +153,9 @@ func (r *run) showHistogram(t *plan.Table, m result.Meta) error {
 // lossFields are the losses that are not zero, as a note shows them.
 func lossFields(l event.Loss) []render.NoteField {
 	var fields []render.NoteField
-	for _, c := range []struct {
-		name string
-		n    uint64
-	}{{"lost", l.Lost}, {"dropped", l.Dropped}, {"late", l.Late}, {"truncated", l.Truncated},
-		{"unmatched", l.Unmatched}, {"evicted", l.Evicted}, {"errors", l.Errors}, {"throttled", l.Throttled}} {
-		if c.n > 0 {
-			fields = append(fields, render.NoteField{Name: c.name, Value: event.UintOf(c.n)})
+	for _, c := range l.Counts() {
+		if c.N > 0 {
+			fields = append(fields, render.NoteField{Name: c.Name, Value: event.UintOf(c.N)})
 		}
 	}
 	return fields

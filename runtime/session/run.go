@@ -53,6 +53,7 @@ type run struct {
 	lateSeen  uint64
 	// corruptSeen is how many records could not be read.
 	corruptSeen uint64
+	readSeen    event.Loss // of recordings and streams from elsewhere, at the last tick
 	total       event.Loss
 	failed      error // what a script's function or the output said
 	status      int
@@ -63,7 +64,13 @@ type run struct {
 // the orderly way to stop: results are shown), when the target ends, or when
 // a limit is reached.
 func Run(ctx context.Context, cfg Config) (Outcome, error) {
-	wd, err := open(&cfg)
+	opening := ctx
+	if d := cfg.Options.Duration; d > 0 {
+		var stop context.CancelFunc
+		opening, stop = context.WithTimeout(ctx, d)
+		defer stop()
+	}
+	wd, err := open(opening, &cfg)
 	if err != nil {
 		return Outcome{Status: -1}, err
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -22,7 +23,10 @@ import (
 
 // A world is where events come from: the running kernel, or a recording.
 type world struct {
-	cfg     *Config
+	cfg *Config
+	// opening ends when nobody wants to wait any longer for what describes the
+	// events that come from elsewhere: a plan asks for them by name.
+	opening context.Context
 	fs      *tracefs.FS // found at the first tracepoint
 	file    *spread.Source
 	symbols *symbol.Kernel
@@ -43,19 +47,19 @@ type world struct {
 	place func(dst []byte, e *event.Event, ip uint64) []byte
 }
 
-func open(cfg *Config) (*world, error) {
-	w := &world{cfg: cfg, refused: map[string]bool{}, symbols: symbol.NewKernel(""),
+func open(ctx context.Context, cfg *Config) (*world, error) {
+	w := &world{opening: ctx, cfg: cfg, refused: map[string]bool{}, symbols: symbol.NewKernel(""),
 		tasks: task.New(task.Options{NoProc: cfg.Options.Input != ""})}
 	if cfg.Options.Input == "" {
 		return w, nil
 	}
 	var err error
 	opt := perfdata.Options{Ordered: true, MaxPending: cfg.Options.OrderBytes}
-	if w.file, err = spread.Open(cfg.Options.Input, opt); err != nil {
+	if w.file, err = spread.Open(ctx, cfg.Options.Input, opt); err != nil {
 		return w, err
 	}
 	for _, path := range cfg.Options.More {
-		file, err := spread.Open(path, opt)
+		file, err := spread.Open(ctx, path, opt)
 		if err != nil {
 			return w, errors.Join(err, w.close())
 		}
@@ -70,6 +74,19 @@ func (w *world) close() error {
 		err = errors.Join(err, w.file.Close())
 	}
 	return err
+}
+
+// readLoss is what could not be read of all recordings, and of what is sent
+// from elsewhere.
+func (w *world) readLoss() event.Loss {
+	var l event.Loss
+	if w.file != nil {
+		l.Add(w.file.Loss())
+	}
+	for _, r := range w.remotes {
+		l.Add(r.file.Loss())
+	}
+	return l
 }
 
 func (w *world) env(cfg *Config) plan.Env {

@@ -37,8 +37,8 @@ func open(opt perfdata.Options, read func(perfdata.Options) (*perfdata.File, err
 }
 
 // Open opens a recording: events that were sent to a file, or perf's.
-func Open(path string, opt perfdata.Options) (*Source, error) {
-	return open(opt, func(opt perfdata.Options) (*perfdata.File, error) { return perfdata.Open(path, opt) })
+func Open(ctx context.Context, path string, opt perfdata.Options) (*Source, error) {
+	return open(opt, func(opt perfdata.Options) (*perfdata.File, error) { return perfdata.OpenContext(ctx, path, opt) })
 }
 
 // Receive connects to an address, or opens a file, and reads what describes the
@@ -51,7 +51,7 @@ func Receive(ctx context.Context, from, token string, bytes int) (*Source, error
 	}
 	opt := perfdata.Options{Ordered: true, MaxPending: bytes}
 	if a.kind == file {
-		return Open(from, opt)
+		return Open(ctx, from, opt)
 	}
 	f, err := connect(ctx, a)
 	if err != nil {
@@ -70,7 +70,7 @@ func Receive(ctx context.Context, from, token string, bytes int) (*Source, error
 		return nil, errors.Join(diag.Errorf(diag.Attach, "pull", from, "%w", err).
 			WithHint("is it ppscript that sends there, and with the same PPSCRIPT_TOKEN?"), f.Close())
 	}
-	s, err := open(opt, func(opt perfdata.Options) (*perfdata.File, error) { return perfdata.OpenReader(f, from, opt) })
+	s, err := open(opt, func(opt perfdata.Options) (*perfdata.File, error) { return perfdata.OpenReader(ctx, f, from, opt) })
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

@@ -28,6 +28,7 @@ type Options struct {
 // then on.
 type Sender struct {
 	head  []byte
+	end   []byte // the end mark
 	opt   Options
 	out   output
 	batch []byte
@@ -70,6 +71,7 @@ func NewSender(to string, streams []perfdata.StreamInfo, about perfdata.WriteOpt
 	if s.head, err = perfdata.PipeHead(streams, about); err != nil {
 		return nil, err
 	}
+	s.end = perfdata.AppendEnd(nil, streams)
 	for i := range streams {
 		if id := streams[i].IDs[0]; s.form.stacks[id] {
 			s.head = appendUpdate(s.head, id, nil)
@@ -172,7 +174,11 @@ func (s *Sender) flush() {
 func (s *Sender) Dropped() uint64 { return s.out.lost() }
 
 // Close sends what is left and ends the stream.
-func (s *Sender) Close() error { return errors.Join(s.err, s.out.close()) }
+func (s *Sender) Close() error {
+	s.batch = append(s.batch, s.end...)
+	s.flush()
+	return errors.Join(s.err, s.out.close())
+}
 
 // A stream is a file that takes everything.
 type stream struct {

@@ -343,7 +343,7 @@ func TestDevice(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-read
-	f, err := perfdata.OpenReader(&got, "device", perfdata.Options{Ordered: true})
+	f, err := perfdata.OpenReader(t.Context(), &got, "device", perfdata.Options{Ordered: true})
 	if err != nil {
 		t.Fatal(err)
 	}

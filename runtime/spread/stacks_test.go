@@ -254,7 +254,7 @@ func TestStacksThroughADevice(t *testing.T) {
 	}
 	<-read
 	src, err := open(perfdata.Options{Ordered: true}, func(opt perfdata.Options) (*perfdata.File, error) {
-		return perfdata.OpenReader(&got, "device", opt)
+		return perfdata.OpenReader(t.Context(), &got, "device", opt)
 	})
 	if err != nil {
 		t.Fatal(err)

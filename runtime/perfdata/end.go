@@ -1,0 +1,53 @@
+package perfdata
+
+// This file tells a recording in pipe mode that was ended from one that broke
+// off: the sender was killed, the connection or the disk failed. A pipe of perf
+// just stops, and both look alike. Ours say in their head that an end mark will
+// come, and write it last; a reader that was promised one and did not get it
+// counts the recording as ended early. What came before is read either way.
+//
+// Both are EVENT_UPDATE records of a kind of our own, which perf and versions
+// that do not know it skip.
+
+const (
+	endKind = 'p' | 'p'<<8 | 's'<<16 | 'e'<<24 | 'n'<<32 | 'd'<<40 | 1<<56
+
+	endPromised = 0
+	endReached  = 1
+)
+
+// AppendEnd appends the end mark: the writer has written all it had. Streams
+// are those of the head, which has promised it.
+func AppendEnd(b []byte, streams []StreamInfo) []byte { return appendEndMark(b, streams, endReached) }
+
+func appendEndMark(b []byte, streams []StreamInfo, what uint64) []byte {
+	if len(streams) == 0 || len(streams[0].IDs) == 0 {
+		return b
+	}
+	b = append(b, header(recEventUpdate, 0, recHeaderSize+3*8)...)
+	b = le.AppendUint64(b, endKind)
+	b = le.AppendUint64(b, streams[0].IDs[0]) // perf refuses ids that it does not know
+	return le.AppendUint64(b, what)
+}
+
+// endMark takes either.
+func (f *File) endMark(c *cursor) error {
+	switch c.u64() {
+	case endPromised:
+		f.promised = true
+	case endReached:
+		f.finished = true
+	}
+	return c.err
+}
+
+// early counts that the recording ended before its writer ended it, once; why
+// goes to the warnings.
+func (f *File) early(why string) {
+	if f.finished {
+		return
+	}
+	f.finished = true
+	f.loss.EndedEarly++
+	f.warn("it ended early: %s", why)
+}
