@@ -200,7 +200,7 @@ def memory_access(op: str, *, cycles: int = 0, period: int = 1000, alias: str = 
     """Samples of the CPU's memory accesses: address, latency, and where the data came from."""
 def event(text: str) -> Stream:
     """The events of one event string in perf-prof's notation."""
-def events(text: Union[list, str]) -> list:
+def events(text: Union[list, str], *, or_else: dict = None, optional: list = None) -> list:
     """The events of event strings in perf-prof's notation, as a list."""
 def profiler(name: str, options: Union[list, str] = "", *, alias: str = None) -> Stream:
     """The events that a profiler shows, as a source of others."""

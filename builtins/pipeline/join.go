@@ -26,7 +26,7 @@ func joinStages() *b.Builtin {
 		Result: "pairs with start, end, delay (duration) and key; an end takes the newest start of its key, if that is of the stage before " +
 			"and strictly older. Starts and ends that find none are counted as unmatched (see unpaired), the oldest are evicted at the limit, " +
 			"and nothing is related across a loss. Nested pairs also have depth, self (duration without the calls inside) and node. " +
-			"The attributes key, role, untraced and trigger of event strings are obeyed. A sched_wakeup of a task that is not asleep starts nothing",
+			"The attributes key, role, untraced and trigger of event strings are obeyed. A sched_wakeup or sched_waking of a task that is not asleep starts nothing",
 		Errors: "fewer than two stages; a stage without a traced event; keys of different kinds", Source: computed,
 		Cost: "20 to 40 ns per event, up to 100 with a million open keys; for each start that waits 150 bytes and what is read of its record, or 260 and all of it",
 		Examples: []b.Example{

@@ -5,11 +5,13 @@ package sources
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	b "ppscript/builtins"
 	"ppscript/builtins/pipeline"
 	"ppscript/runtime/diag"
+	"ppscript/runtime/glob"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/plan"
 
@@ -128,6 +130,8 @@ func eventList() *b.Builtin {
 		Name: "events", Group: b.Sources, Summary: "The events of event strings in perf-prof's notation, as a list.",
 		Params: []b.Param{
 			{Name: "text", Type: b.Or(b.String, b.ListOf(b.String)), Required: true, Doc: "EVENT,EVENT,... or several such texts, as an events option gives them"},
+			{Name: "or_else", Type: b.Dict, Named: true, Doc: "tracepoints to take for others that do not exist, here or in the recording: {\"sched:sched_wakeup\": \"sched:sched_waking\"}"},
+			{Name: "optional", Type: b.ListOf(b.String), Named: true, Doc: "tracepoints that are left out, with a note, where they do not exist"},
 		},
 		Returns: "list of streams", Result: "one stream for each event, in order",
 		Errors: "what does not fit the notation, with its place", Source: "as tracepoint and software", Cost: "as tracepoint and software",
@@ -141,6 +145,9 @@ func eventList() *b.Builtin {
 					return nil, err
 				}
 				for _, s := range list {
+					if err := mayLack(c, s); err != nil {
+						return nil, err
+					}
 					st, err := stream(c, s)
 					if err != nil {
 						return nil, err
@@ -151,6 +158,30 @@ func eventList() *b.Builtin {
 			return starlark.NewList(out), nil
 		},
 	}
+}
+
+// mayLack says what happens where the event of s does not exist.
+func mayLack(c *b.Call, s *plan.Source) error {
+	if s.Kind != plan.Tracepoint {
+		return nil
+	}
+	if c.Has("optional") {
+		s.Optional = slices.Contains(c.Strings("optional"), s.FullName())
+	}
+	if !c.Has("or_else") {
+		return nil
+	}
+	for _, item := range c.Value("or_else").(*starlark.Dict).Items() {
+		name, ok := starlark.AsString(item[0])
+		instead, isText := starlark.AsString(item[1])
+		if !ok || !isText || !strings.Contains(name, ":") || !strings.Contains(instead, ":") {
+			return c.Error("or_else", fmt.Errorf("got %s: %s, want system:name of both", item[0], item[1]), "list the events: ppscript list")
+		}
+		if glob.Match(s.FullName(), name) {
+			s.OrElseOf, s.OrElse = name, instead
+		}
+	}
+	return nil
 }
 
 func counters() *b.Builtin {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 
@@ -114,13 +115,23 @@ func (b *builder) flatten(s Stream) ([]branch, error) {
 	panic(fmt.Sprintf("BUG: stream %T", s))
 }
 
+// leaveOut says that an optional event is not there. That is no error, and does
+// not read like one.
+func (b *builder) leaveOut(s *Source, why error) {
+	var e *diag.Error
+	if errors.As(why, &e) && e.Cause != nil {
+		why = e.Cause
+	}
+	if b.env.Note != nil {
+		b.env.Note(fmt.Errorf("goes on without %s: %w", s.FullName(), why))
+	}
+}
+
 func (b *builder) source(s *Source) ([]branch, error) {
 	schemas, err := b.env.Catalog.Find(s)
 	if err != nil {
 		if s.Optional {
-			if b.env.Note != nil {
-				b.env.Note(err)
-			}
+			b.leaveOut(s, err)
 			return nil, nil
 		}
 		return nil, err

@@ -55,9 +55,7 @@ func (b *builder) counterSet(c *Counters) ([]branch, error) {
 		schemas, err := b.env.Catalog.Find(s)
 		if err != nil {
 			if s.Optional {
-				if b.env.Note != nil {
-					b.env.Note(err)
-				}
+				b.leaveOut(s, err)
 				continue
 			}
 			return nil, err

@@ -249,7 +249,7 @@ func (b *builder) trick(n *joinNode, in *join.In, br branch) {
 		return f
 	}
 	switch s.FullName() {
-	case "sched:sched_wakeup":
+	case "sched:sched_wakeup", "sched:sched_waking":
 		if f := field("pid"); f != nil && !in.Untraced {
 			in.Wakeup = &join.Wakeup{PID: f, CPU: field("target_cpu")}
 		}

@@ -61,6 +61,9 @@ type Source struct {
 	// OrElse is the event to take where Name does not exist: for one of the
 	// hardware a software event, for a tracepoint another, system:name.
 	OrElse string
+	// OrElseOf is the event that OrElse stands for where Name is a pattern,
+	// which may find others; system:name.
+	OrElseOf string
 	// Having leaves the source out, without a note, where it has no such
 	// field: another variant of it is then there.
 	Having string

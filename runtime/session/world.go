@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -148,15 +149,23 @@ func (w *world) say(format string, args ...any) {
 // Find implements plan.Catalog.
 func (w *world) Find(s *plan.Source) ([]*event.Schema, error) {
 	schemas, err := w.find(s)
-	if err == nil || s.Kind != plan.Tracepoint || s.OrElse == "" {
+	if s.Kind != plan.Tracepoint || s.OrElse == "" {
 		return schemas, err
+	}
+	lacking := cmp.Or(s.OrElseOf, s.FullName())
+	for _, have := range schemas {
+		if name := have.FullName(); name == lacking || name == s.OrElse {
+			return schemas, err
+		}
 	}
 	other := &plan.Source{Kind: plan.Tracepoint}
 	other.System, other.Name, _ = strings.Cut(s.OrElse, ":")
-	if schemas, otherErr := w.find(other); otherErr == nil {
-		return schemas, nil
+	instead, otherErr := w.find(other)
+	if otherErr != nil {
+		return schemas, err
 	}
-	return nil, err
+	w.sayOnce(lacking + " is not there: " + s.OrElse + " is taken instead")
+	return append(schemas, instead...), nil
 }
 
 func (w *world) find(s *plan.Source) ([]*event.Schema, error) {
@@ -234,6 +243,9 @@ func (w *world) recorded(s *plan.Source) ([]*event.Schema, error) {
 				found = append(found, w.describe(st.Schema))
 			}
 		}
+	}
+	if len(found) == 0 && s.Optional {
+		return nil, &diag.Error{Op: "event", Subject: s.FullName(), Class: diag.Attach, Cause: errors.New("not in the recording")}
 	}
 	if len(found) == 0 {
 		e := &diag.Error{Op: "event", Subject: s.FullName(), Class: diag.Attach,
