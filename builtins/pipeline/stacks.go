@@ -11,7 +11,7 @@ import (
 )
 
 // defaultStackBytes is how much of the user stack is copied for unwinding.
-const defaultStackBytes = 16 << 10
+const defaultStackBytes = 8 << 10
 
 // stackBuiltins are the declarations of what streams do with call stacks.
 func stackBuiltins() []*b.Builtin { return []*b.Builtin{withStack(), countStacks(), burst()} }
@@ -25,11 +25,11 @@ func withStack() *b.Builtin {
 			{Name: "max", Type: b.Int, Default: starlark.MakeInt(127), Named: true, Unit: "frames", Doc: "frames to take; what is deeper is cut, and said to be"},
 			{Name: "unwind", Type: b.OneOf("fp", "dwarf", "auto"), Default: starlark.String("fp"), Named: true,
 				Doc: "how user code is unwound: by frame pointers, by unwind tables (also where there are no frame pointers), by both"},
-			{Name: "copy", Type: b.Size, Default: b.Text("16 KiB"), Named: true, Doc: "of the user stack, for unwind tables"},
+			{Name: "copy", Type: b.Size, Default: b.Text("8 KiB"), Named: true, Doc: "of the user stack, for unwind tables"},
 		},
 		Returns: "stream", Result: "the events; .log() shows the frames below each line, .stacks() counts by stack, and the field stack is a key",
 		Errors: "neither kernel nor user; the events are made here, as pairs are: what a fold emits has the stack of the event that it looks at", Source: "perf_event_open: PERF_SAMPLE_CALLCHAIN, REGS_USER, STACK_USER; any kernel",
-		Cost:     "1 to 4 us per event for the traced program; with unwind tables a copy of the stack, 10 us and 17 KiB of ring",
+		Cost:     "1 to 4 us per event for the traced program; with unwind tables a copy of the stack, 10 us and 9 KiB of ring",
 		Examples: []b.Example{{Code: sw + `s.stack(user = False).log()`, Output: "<log>"}, {Code: sw + `s.stack().by("stack").count().top(10)`, Output: "<table of stack, count>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			spec := plan.StackSpec{Kernel: c.Bool("kernel"), User: c.Bool("user"), Unwind: c.String("unwind"), UserBytes: defaultStackBytes, Show: true}

@@ -23,7 +23,7 @@ func (r *ring) burst(dst []event.Event, pos, end uint64) (int, uint64) {
 	d := r.dec
 	l := d.shared
 	base := unsafe.Pointer(unsafe.SliceData(r.data))
-	size := uint64(len(r.data))
+	size, begin := uint64(len(r.data)), r.base
 	least, fixed := uint64(l.least), l.fixed
 	timeAt, tidAt, cpuAt := l.time, l.tid, l.cpu
 	timeAnd, tidOr, cpuOr := l.timeAnd, l.tidOr, l.cpuOr
@@ -31,7 +31,7 @@ func (r *ring) burst(dst []event.Event, pos, end uint64) (int, uint64) {
 	ent := &d.only
 	n := 0
 	for n < len(dst) && pos < end {
-		off := pos & (size - 1)
+		off := (pos - begin) & (size - 1)
 		p := unsafe.Add(base, off)
 		header := load64(p, 0) // u32 type, u16 misc, u16 size
 		length := header >> 48

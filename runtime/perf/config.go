@@ -31,7 +31,11 @@ type Config struct {
 	Watermark int // percent of a ring that wakes Poll; 0 is 50
 	// Prompt wakes Poll for every record, where what it tells of must be
 	// looked at before it changes: the memory of the process.
-	Prompt    bool
+	Prompt bool
+	// Spool bounds the memory, in bytes, that takes what the rings hold while
+	// nobody polls for longer than they last; 0 is none. It is for who may be
+	// busy for long.
+	Spool     int
 	Overwrite bool // keep the newest records instead of the oldest; read after Stop
 
 	Clock Clock

@@ -119,7 +119,7 @@ func (r *ring) forked(dst []forked) []forked {
 	}
 	mask, end := uint64(len(r.data)-1), r.shown()-uint64(len(r.final))
 	for r.looked < end && end-r.looked >= headerSize {
-		off := r.looked & mask
+		off := r.at(r.looked)
 		size := uint64(le32(r.data, int(off+4)) >> 16)
 		if size < headerSize || size > end-r.looked {
 			break

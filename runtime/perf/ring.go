@@ -2,6 +2,7 @@ package perf
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -23,7 +24,11 @@ type ring struct {
 	mem  []byte                  // the whole mapping
 	page *unix.PerfEventMmapPage // its first page
 	data []byte                  // the rest; len is a power of two
-	dec  *Decoder
+	// spool, if not nil, is where the records are read from: data is its memory,
+	// in which base is at the beginning.
+	spool *spool
+	base  uint64
+	dec   *Decoder
 
 	// only, if not empty, are the processes whose samples are wanted.
 	only []int32
@@ -92,7 +97,11 @@ func (r *ring) unmap() error {
 	if r.mem == nil {
 		return nil
 	}
-	err := unix.Munmap(r.mem)
+	var err error
+	if r.spool != nil {
+		err = r.spool.close(r)
+	}
+	err = errors.Join(err, unix.Munmap(r.mem))
 	r.mem, r.page, r.data, r.final = nil, nil, nil, nil
 	r.known, r.visible = r.pos, r.pos // nothing is left to read
 	return err
@@ -103,12 +112,23 @@ func (r *ring) shown() uint64 {
 	if r.backward && !r.frozen {
 		return 0
 	}
+	if r.spool != nil {
+		r.spool.take(r)
+	}
 	return r.head() + uint64(len(r.final))
 }
 
-// head is where the kernel writes next. The load orders the reads of the
-// records after it.
-func (r *ring) head() uint64 { return atomic.LoadUint64(&r.page.Data_head) }
+// head is where the kernel, or the spool, writes next. The load orders the reads
+// of the records after it.
+func (r *ring) head() uint64 {
+	if r.spool != nil {
+		return r.spool.taken.Load()
+	}
+	return atomic.LoadUint64(&r.page.Data_head)
+}
+
+// at is where in data a position is.
+func (r *ring) at(pos uint64) uint64 { return (pos - r.base) & uint64(len(r.data)-1) }
 
 // Bounds implements event.Ring.
 func (r *ring) Bounds() (known, visible uint64) { return r.known, r.visible }
@@ -122,6 +142,10 @@ func (r *ring) Release() {
 		r.suspectLoss()
 		// The final record is no part of the ring.
 		r.tail = min(r.pos, r.end())
+		if r.spool != nil {
+			r.spool.released.Store(r.tail)
+			return
+		}
 		atomic.StoreUint64(&r.page.Data_tail, r.tail)
 	}
 }
@@ -130,6 +154,13 @@ func (r *ring) Release() {
 // the kernel says so only with the next record that does.
 func (r *ring) suspectLoss() {
 	if r.backward {
+		return
+	}
+	if r.spool != nil {
+		if h := r.spool.suspect.Load(); h > r.suspect {
+			r.suspect = h
+			r.tight = r.tight || h == r.visible
+		}
 		return
 	}
 	if h := r.head(); h-r.tail+min(uint64(len(r.data))/8, 64<<10) > uint64(len(r.data)) {
@@ -161,7 +192,10 @@ func (r *ring) Read(dst []event.Event, until uint64) int {
 	pos := r.pos
 	end := r.end() // until may lie inside a record, which is then read
 	until = min(until, r.visible)
-	mask := uint64(len(r.data) - 1)
+	if pos >= until {
+		return 0 // base may be about to change
+	}
+	mask, base := uint64(len(r.data)-1), r.base
 	for n < len(dst) && pos < until && pos < end {
 		if r.dec.shared != nil && len(r.only) == 0 && r.family == nil {
 			var k int
@@ -171,7 +205,7 @@ func (r *ring) Read(dst []event.Event, until uint64) int {
 				break
 			}
 		}
-		off := pos & mask
+		off := (pos - base) & mask
 		// Headers are aligned to 8 bytes and never wrap.
 		size := uint64(binary.LittleEndian.Uint16(r.data[off+6:]))
 		if size < headerSize || size&7 != 0 || size > end-pos {
@@ -264,7 +298,7 @@ func (r *ring) lostWaiting() uint64 {
 	var n uint64
 	mask, head := uint64(len(r.data)-1), r.head()
 	for pos := r.pos; head-pos >= headerSize; {
-		off := pos & mask
+		off := r.at(pos)
 		size := uint64(binary.LittleEndian.Uint16(r.data[off+6:]))
 		if size < headerSize || size > head-pos {
 			break

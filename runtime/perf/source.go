@@ -27,6 +27,7 @@ type Source struct {
 	buffers []*buffer
 	rings   []event.Ring // both
 
+	pump     *pump // of the rings with spools; nil if there are none
 	poll     *poller
 	pollFD   []int // by ring of the attachment: the descriptor that poll watches
 	cursor   []int // and where in open.fds to look for the next one
@@ -90,6 +91,15 @@ const drainEvery = 100 * time.Millisecond
 // targets are gone or Stop was called it returns io.EOF, and ctx's error when
 // that is done; the bounds are set in either case.
 func (s *Source) Poll(ctx context.Context, timeout time.Duration) error {
+	s.pump.end()
+	err := s.wait(ctx, timeout)
+	if !s.eof {
+		s.pump.begin()
+	}
+	return err
+}
+
+func (s *Source) wait(ctx context.Context, timeout time.Duration) error {
 	if s.eof {
 		if s.poll != nil { // not closed
 			s.look()
@@ -198,6 +208,9 @@ func (s *Source) finish() error {
 	}
 	s.eof = true
 	for _, r := range s.live {
+		if r.spool != nil {
+			r.spool.end(r)
+		}
 		if r.backward {
 			r.freeze()
 		} else {
@@ -257,6 +270,7 @@ func (s *Source) Signal(sig os.Signal) error {
 // Close disables and closes everything. Views of ring memory die.
 func (s *Source) Close() error {
 	var errs []error
+	s.pump.end()
 	if s.poll != nil {
 		errs = append(errs, s.poll.close())
 		s.poll = nil

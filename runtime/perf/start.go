@@ -25,6 +25,7 @@ func (s *Source) start(ctx context.Context, counting bool) (err error) {
 		return err
 	}
 	s.makeStreams()
+	s.addSpools(s.cfg.Spool)
 	if len(s.streams) == 0 && len(s.live) == 0 {
 		return errors.Join(s.warnings...) // all are optional
 	}
@@ -53,6 +54,7 @@ func (s *Source) start(ctx context.Context, counting bool) (err error) {
 			return err
 		}
 	} // else the command's execve enables
+	s.pump.begin() // it may take a while until somebody polls
 	if err = s.attachPrograms(); err != nil || w == nil {
 		return err
 	}

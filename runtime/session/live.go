@@ -13,6 +13,10 @@ import (
 	"ppscript/runtime/probe"
 )
 
+// spoolBytes bounds what waits while the files of programs are read: on two CPUs
+// the samples of four seconds at 1 kHz, each with a copy of 8 KiB of its stack.
+const spoolBytes = 64 << 20
+
 // perfConfig says what the plan needs of the kernel.
 func (w *world) perfConfig(p *plan.Plan) perf.Config {
 	o := &w.cfg.Options
@@ -29,6 +33,11 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 	if p.Watch {
 		w.watch.widen(&c)
 	}
+	if p.HasStacks || p.Mappings {
+		// Symbols and unwind tables are read as programs are seen for the first
+		// time: seconds for a large one.
+		c.Spool = spoolBytes
+	}
 	if len(c.Members) == 0 {
 		c.Members = []event.Fact{} // nil would mean the usual ones
 	}
@@ -40,7 +49,6 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 	if w.fs != nil {
 		c.Tracefs = w.fs.Root()
 	}
-	copied := false // parts of user stacks are
 	for _, e := range localEvents(p) {
 		s := e.Source
 		ev := perf.EventConfig{
@@ -55,15 +63,9 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 		configureStack(&ev, e.Stack)
 		ev.RegsIntr |= probe.RegsIntr(ev.Schema, p.Facts)
 		c.Events = append(c.Events, ev)
-		copied = copied || ev.StackUser > 0
 	}
 	if c.Pages == 0 {
 		c.Pages = defaultPages(len(w.cfg.Target.CPUs))
-		if copied {
-			// A sample is several KiB then, and the first ones wait until
-			// the tables for unwinding have been read.
-			c.Pages *= 4
-		}
 	}
 	return c
 }
