@@ -131,7 +131,7 @@ func (s *Shop) Run(reports []plan.Report, l Limit, live bool) ([]starlark.Value,
 	if err != nil {
 		return nil, err
 	}
-	if live && outcome.Samples == 0 && s.Say != nil {
+	if live && outcome.Samples == 0 && outcome.Loss.Zero() && s.Say != nil {
 		s.Say("no events came")
 	}
 	return cap.results(outcome), nil

@@ -156,7 +156,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	if err := v.end(outcome); err != nil {
 		return err
 	}
-	if outcome.Observed && outcome.Samples == 0 && !out.broken.Load() {
+	if outcome.Observed && outcome.Samples == 0 && outcome.Loss.Zero() && !out.broken.Load() {
 		a.say("no events came")
 	}
 	if outcome.Status > 0 {

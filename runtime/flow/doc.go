@@ -101,3 +101,12 @@ func (x *Errors) Note(f *expr.Frame) {
 	}
 	f.Err = nil
 }
+
+// Absorb moves what o counted to x.
+func (x *Errors) Absorb(o *Errors) {
+	x.N += o.N
+	if x.First == nil {
+		x.First = o.First
+	}
+	*o = Errors{}
+}

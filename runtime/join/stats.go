@@ -12,9 +12,9 @@ func (j *Join) Stats() Stats {
 	return s
 }
 
-// Errors are the evaluations of keys and roles that failed.
-func (j *Join) Errors() *flow.Errors   { return &j.errs }
-func (n *Nested) Errors() *flow.Errors { return &n.errs }
+// Failures are the evaluations of keys and roles that failed.
+func (j *Join) Failures() *flow.Errors   { return &j.errs }
+func (n *Nested) Failures() *flow.Errors { return &n.errs }
 
 // since is what was lost after told.
 func (s *Stats) since(told *Stats) event.Loss {

@@ -240,7 +240,7 @@ func (b *builder) wire() {
 		j.wire(b)
 	}
 	for _, f := range b.folds {
-		f.wire()
+		f.wire(b)
 	}
 	if b.mixed {
 		// What a join or fold makes of a slice of events comes when it has seen
@@ -266,7 +266,7 @@ func (b *builder) filtered(a *attachment) flow.Sink {
 		return a.sink
 	}
 	w := &flow.Where{Pred: flow.NewFn(each, sole(a.branches)), Next: a.sink}
-	b.plan.errs = append(b.plan.errs, func() (string, *flow.Errors) { return a.name, &w.Errs })
+	b.fails(&w.Errs, false, func() string { return a.name })
 	return w
 }
 

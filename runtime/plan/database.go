@@ -135,7 +135,7 @@ func (b *builder) database(d *Database) error {
 		}
 	}
 	b.plan.Databases = append(b.plan.Databases, run)
-	b.plan.errs = append(b.plan.errs, func() (string, *flow.Errors) { return run.Name, &run.errs })
+	b.fails(&run.errs, false, func() string { return run.Name })
 	b.attach(run.Name, all, run)
 	return nil
 }

@@ -39,7 +39,7 @@ func (b *builder) execs() error {
 		return nil
 	}
 	b.plan.Execs = append(b.plan.Execs, run)
-	b.plan.errs = append(b.plan.errs, func() (string, *flow.Errors) { return "exec", &run.errs })
+	b.fails(&run.errs, false, func() string { return "exec" })
 	for i, brs := range b.logged {
 		for _, br := range brs {
 			for k := range mine {

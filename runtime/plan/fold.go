@@ -78,12 +78,13 @@ func (n *foldNode) Events(evs []*event.Event)                   { n.run.Fold.Eve
 func (n *foldNode) Lost(ring int32, count uint64, t event.Time) { n.run.Fold.Lost(ring, count, t) }
 
 // wire makes the fold, now that everybody who wants its events is known.
-func (n *foldNode) wire() {
+func (n *foldNode) wire(b *builder) {
 	var next flow.Sink = &n.next
 	if len(n.next.Next) == 1 {
 		next = n.next.Next[0]
 	}
 	n.run.Fold = fold.New(n.spec, next)
+	b.fails(n.run.Fold.Errors(), true, func() string { return n.run.Name })
 }
 
 func (b *builder) fold(f *Fold) ([]branch, error) {
@@ -125,7 +126,6 @@ func (b *builder) fold(f *Fold) ([]branch, error) {
 	n.spec.Out = st
 	b.folds = append(b.folds, n)
 	b.plan.Folds = append(b.plan.Folds, n.run)
-	b.plan.errs = append(b.plan.errs, func() (string, *flow.Errors) { return n.run.Name, n.run.Fold.Errors() })
 	b.attach(n.run.Name, brs, n)
 	return []branch{{root: n, stream: st.Index, scope: b.scope(nil, st.Schema)}}, nil
 }

@@ -69,7 +69,7 @@ func (b *builder) group(g *Group) error {
 	}
 	t.Group, t.spec = agg.New(spec), spec
 	b.plan.Tables = append(b.plan.Tables, t)
-	b.plan.errs = append(b.plan.errs, func() (string, *flow.Errors) { return t.Name, t.Group.Errors() })
+	b.fails(t.Group.Errors(), true, func() string { return t.Name })
 	b.attach(t.Name, brs, t.Group)
 	return nil
 }

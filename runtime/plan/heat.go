@@ -37,7 +37,7 @@ func (b *builder) heat(h *Heat) error {
 	}
 	name := b.name("heatmap")
 	b.plan.Heats = append(b.plan.Heats, run)
-	b.plan.errs = append(b.plan.errs, func() (string, *flow.Errors) { return name, &run.errs })
+	b.fails(&run.errs, false, func() string { return name })
 	b.attach(name, brs, run)
 	return nil
 }

@@ -57,6 +57,7 @@ func (n *joinNode) wire(b *builder) {
 	} else {
 		n.run.joiner = join.New(n.js, next)
 	}
+	b.fails(n.run.Failures(), true, func() string { return n.run.name })
 }
 
 func (b *builder) join(j *Join) ([]branch, error) {

@@ -4,7 +4,6 @@ import (
 	"reflect"
 
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
 )
 
 func (b *builder) log(l *Log) error {
@@ -22,7 +21,7 @@ func (b *builder) log(l *Log) error {
 			return err
 		}
 		run.Result = &ResultRun{fn: fn}
-		b.plan.errs = append(b.plan.errs, func() (string, *flow.Errors) { return l.Result.label(), &run.Result.errs })
+		b.fails(&run.Result.errs, false, func() string { return l.Result.label() })
 	}
 	if len(l.Fields) > 0 {
 		if run.shown, err = b.show(l, brs); err != nil {

@@ -75,7 +75,7 @@ type Plan struct {
 	others    []*flow.Others
 	streams   []*event.Stream
 	functions []string // for Explain
-	errs      []func() (string, *flow.Errors)
+	failures  []failures
 }
 
 // An Event is one event to open.
@@ -233,6 +233,8 @@ type joiner interface {
 	Stats() join.Stats
 	// Loss is what the pairs since the last call do not contain.
 	Loss() event.Loss
+	// Failures are the evaluations that failed, which Loss counts too.
+	Failures() *flow.Errors
 	// End hands out what waits, at the end of an interval or of the run.
 	End(final bool, now event.Time)
 	// Forgets reports that the join wants to know of threads of this machine
@@ -245,12 +247,3 @@ type joiner interface {
 // Streams lists all streams, by index: of the events to open and of those that
 // operators make.
 func (p *Plan) Streams() []*event.Stream { return p.streams }
-
-// Errors calls fn for each operator whose functions ever failed, with its name.
-func (p *Plan) Errors(fn func(where string, errs *flow.Errors)) {
-	for _, e := range p.errs {
-		if name, errs := e(); errs.First != nil {
-			fn(name, errs)
-		}
-	}
-}

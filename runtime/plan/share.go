@@ -25,5 +25,6 @@ func (p *Plan) Absorb(o *Plan) {
 		t.Group.Merge(o.Tables[i].Group)
 		o.Tables[i].Group.Reset()
 	}
+	p.absorbFailures(o)
 	p.Router.Absorb(o.Router)
 }

@@ -61,7 +61,7 @@ func (b *builder) show(l *Log, brs []branch) (*shown, error) {
 		}
 		s.streams[br.stream] = b.madeStream(schema)
 	}
-	b.plan.errs = append(b.plan.errs, func() (string, *flow.Errors) { return "log", &s.errs })
+	b.fails(&s.errs, false, func() string { return "log" })
 	return s, nil
 }
 

@@ -90,7 +90,7 @@ func (b *builder) countStacks(s *Stacks) error {
 	}
 	run.Group, run.spec = agg.New(spec), spec
 	b.plan.Stacks = append(b.plan.Stacks, run)
-	b.plan.errs = append(b.plan.errs, func() (string, *flow.Errors) { return run.Name, run.Group.Errors() })
+	b.fails(run.Group.Errors(), true, func() string { return run.Name })
 	b.attach(run.Name, brs, run.Group)
 	return nil
 }

@@ -92,6 +92,9 @@ func (r *run) interval() event.Loss {
 		loss.Truncated += corrupt - r.corruptSeen
 		r.corruptSeen = corrupt
 	}
+	failed := r.plan.Failed()
+	loss.Errors += failed - r.failedSeen
+	r.failedSeen = failed
 	loss.Add(r.stacks.loss())
 	r.total.Add(loss)
 	return loss

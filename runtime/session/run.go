@@ -54,6 +54,7 @@ type run struct {
 	// corruptSeen is how many records could not be read.
 	corruptSeen uint64
 	readSeen    event.Loss // of recordings and streams from elsewhere, at the last tick
+	failedSeen  uint64     // evaluations
 	total       event.Loss
 	failed      error // what a script's function or the output said
 	status      int

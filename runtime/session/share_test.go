@@ -116,6 +116,34 @@ func TestSharedReadersCountTheSame(t *testing.T) {
 	}
 }
 
+// Conditions that fail are told of once, whichever reader met them.
+func TestSharedReadersCountFailures(t *testing.T) {
+	failing := func() (*plan.Plan, error) {
+		in := &plan.Where{In: &plan.Source{System: "t", Name: "ev"}, Pred: plan.Fn{Text: "1000 / (id % 5) > 0"}}
+		g := &plan.Group{In: in, Aggs: []plan.AggCol{{Name: "count", Agg: agg.Agg{Op: agg.Count}}}}
+		return plan.Build([]plan.Report{g}, plan.Env{Catalog: playedCatalog{}})
+	}
+	for _, readers := range []int{1, 2, 3} {
+		p, err := failing()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := played(t, p, 20, 100)
+		s, err := share(d, p, readers, failing)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 3 {
+			d.advance(100)
+			s.Round(p.Router.Events, false)
+			s.absorb()
+			if got, want := p.Failed(), uint64(20*100/5*(i+1)); got != want {
+				t.Errorf("%d readers: got %d failed conditions, want %d", readers, got, want)
+			}
+		}
+	}
+}
+
 func TestReadersFor(t *testing.T) {
 	for _, rings := range []int{0, 1, 2, 8, 15} {
 		if got := readersFor(rings); got != 1 {
