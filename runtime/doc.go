@@ -99,6 +99,8 @@
 //	dropped    dropped by us: a bound on memory was hit
 //	late       came after its time had passed: order could not place it
 //	truncated  shorter than its schema says: not decoded
+//	broken     seen, but a loss may have touched it: the state of a key, the
+//	           waiting half of a pair; given up, and not among the missing
 //	unmatched  one half of a pair, whose other half was not seen
 //	evicted    the state of a key was pushed out by a bound
 //	errors     a per-event function failed

@@ -28,7 +28,7 @@ func fold() *b.Builtin {
 		Returns: "stream",
 		Result: "the emitted events, with the values as fields, and the time, pid, tid and cpu of the event at hand; " +
 			"keys beyond the limit push out those not used for long, counted as evicted; after a loss of events the " +
-			"states that it may have touched are dropped and counted; inside the kernel a key beyond the limit has no state, " +
+			"states that it may have touched are given up and counted as broken; inside the kernel a key beyond the limit has no state, " +
 			"which is counted as evicted as well",
 		Errors: "a member that state does not have; a member or an emitted name with values of several kinds; " +
 			"different names in two calls of emit; all found before anything is opened",

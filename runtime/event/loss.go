@@ -8,6 +8,7 @@ type Loss struct {
 	Late      uint64 `json:"late,omitempty"`      // arrived after their time was passed
 	Truncated uint64 `json:"truncated,omitempty"` // record shorter than its schema
 	Unmatched uint64 `json:"unmatched,omitempty"` // one half of a pair
+	Broken    uint64 `json:"broken,omitempty"`    // seen, given up with what else a loss touched
 	Evicted   uint64 `json:"evicted,omitempty"`   // keys or pending state pushed out
 	Errors    uint64 `json:"errors,omitempty"`    // a per-event function failed
 	Throttled uint64 `json:"throttled,omitempty"` // times that the kernel paused sampling
@@ -25,9 +26,9 @@ type LossCount struct {
 
 // Counts lists all counters, the kernel's own first: everything that shows a
 // Loss goes through it.
-func (l *Loss) Counts() [9]LossCount {
-	return [9]LossCount{
-		{"lost", l.Lost}, {"dropped", l.Dropped}, {"late", l.Late}, {"truncated", l.Truncated}, {"unmatched", l.Unmatched},
+func (l *Loss) Counts() [10]LossCount {
+	return [10]LossCount{
+		{"lost", l.Lost}, {"dropped", l.Dropped}, {"late", l.Late}, {"truncated", l.Truncated}, {"unmatched", l.Unmatched}, {"broken", l.Broken},
 		{"evicted", l.Evicted}, {"errors", l.Errors}, {"throttled", l.Throttled}, {"ended_early", l.EndedEarly},
 	}
 }
@@ -39,6 +40,7 @@ func (l *Loss) Add(o Loss) {
 	l.Late += o.Late
 	l.Truncated += o.Truncated
 	l.Unmatched += o.Unmatched
+	l.Broken += o.Broken
 	l.Evicted += o.Evicted
 	l.Errors += o.Errors
 	l.Throttled += o.Throttled
@@ -48,7 +50,9 @@ func (l *Loss) Add(o Loss) {
 // Zero reports that nothing was lost.
 func (l Loss) Zero() bool { return l == Loss{} }
 
-// Missing is the number of events that were generated and not seen.
+// Missing is the number of events that were generated and not used. Broken is
+// not in it: those events were seen, and it counts states, which may stand for
+// any number of events.
 func (l Loss) Missing() uint64 { return l.Lost + l.Dropped + l.Truncated + l.Errors }
 
 // Incomplete reports that events are missing, counted or not.

@@ -468,7 +468,7 @@ func (f *Fold) Errors() *flow.Errors { return &f.errs }
 
 // Loss returns what is missing in what was emitted since the last call.
 func (f *Fold) Loss() event.Loss {
-	l := event.Loss{Dropped: f.stats.Broken, Evicted: f.stats.Evicted, Errors: f.errs.N}
+	l := event.Loss{Broken: f.stats.Broken, Evicted: f.stats.Evicted, Errors: f.errs.N}
 	f.stats = Stats{}
 	f.errs.N = 0
 	return l

@@ -260,14 +260,14 @@ func TestLossDropsState(t *testing.T) {
 	f := newFold(fact("tid"), three(false), out, func(s *Spec) { s.ByRing = true })
 	f.Events(ticks(100, 8))
 	f.Lost(1, 5, 200_000)
-	if l := f.Loss(); l.Dropped != 2 || f.Len() != 6 || out.lost != 1 {
-		t.Errorf("by ring: got %d dropped, %d keys, %d told, want 2, 6, 1", l.Dropped, f.Len(), out.lost)
+	if l := f.Loss(); l.Broken != 2 || f.Len() != 6 || out.lost != 1 {
+		t.Errorf("by ring: got %d broken, %d keys, %d told, want 2, 6, 1", l.Broken, f.Len(), out.lost)
 	}
 	f = newFold(fact("tid"), three(false), out, nil)
 	f.Events(ticks(100, 8))
 	f.Lost(1, 5, 200_000)
-	if l := f.Loss(); l.Dropped != 8 || f.Len() != 0 {
-		t.Errorf("got %d dropped, %d keys, want 8, 0", l.Dropped, f.Len())
+	if l := f.Loss(); l.Broken != 8 || f.Len() != 0 {
+		t.Errorf("got %d broken, %d keys, want 8, 0", l.Broken, f.Len())
 	}
 	// The next event of a key begins anew.
 	f.Events(ticks(1, 1))

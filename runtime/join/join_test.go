@@ -63,8 +63,8 @@ func TestNothingStartsOrEndsInsideALoss(t *testing.T) {
 	if s := j.join.Stats(); s.InLoss != 3 {
 		t.Errorf("got %d events inside the loss, want 3", s.InLoss)
 	}
-	if l := j.join.Loss(); l.Dropped != 3 || l.Unmatched != 1 {
-		t.Errorf("got %+v, want 3 dropped and 1 unmatched", l)
+	if l := j.join.Loss(); l.Broken != 3 || l.Unmatched != 1 {
+		t.Errorf("got %+v, want 3 broken and 1 unmatched", l)
 	}
 }
 

@@ -100,8 +100,8 @@ func TestNestedLossDropsStacks(t *testing.T) {
 	j := newNested(t, "A B")
 	j.call("10 A 1; 20 B 1; LOST 30 40 0; 35 A 2; 50 b 1; 60 a 1; 70 A 1; 80 a 1")
 	j.want("A 70+10 self=10 depth=0")
-	if l := j.nested.Loss(); l.Dropped != 3 || l.Unmatched != 2 {
-		t.Errorf("got %+v, want 3 dropped and 2 unmatched", l)
+	if l := j.nested.Loss(); l.Broken != 3 || l.Unmatched != 2 {
+		t.Errorf("got %+v, want 3 broken and 2 unmatched", l)
 	}
 }
 

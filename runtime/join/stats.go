@@ -20,7 +20,7 @@ func (n *Nested) Failures() *flow.Errors { return &n.errs }
 func (s *Stats) since(told *Stats) event.Loss {
 	return event.Loss{
 		Unmatched: s.Replaced + s.Cancelled + s.EndsAlone - (told.Replaced + told.Cancelled + told.EndsAlone),
-		Dropped:   s.Broken + s.InLoss - (told.Broken + told.InLoss),
+		Broken:    s.Broken + s.InLoss - (told.Broken + told.InLoss),
 		Evicted:   s.Evicted - told.Evicted,
 	}
 }

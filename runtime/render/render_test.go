@@ -46,7 +46,7 @@ func TestOptionErrors(t *testing.T) {
 // rows.
 func TestLossIsAlwaysShown(t *testing.T) {
 	losses := map[string]event.Loss{
-		"lost": {Lost: 7}, "dropped": {Dropped: 7}, "late": {Late: 7}, "truncated": {Truncated: 7},
+		"lost": {Lost: 7}, "dropped": {Dropped: 7}, "broken": {Broken: 7}, "late": {Late: 7}, "truncated": {Truncated: 7},
 		"unmatched": {Unmatched: 7}, "evicted": {Evicted: 7}, "errors": {Errors: 7}, "throttled": {Throttled: 7}, "ended": {EndedEarly: 7},
 	}
 	for name, loss := range losses {

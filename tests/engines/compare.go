@@ -109,7 +109,7 @@ func (c *Comparison) records(o *Outcome, words map[string]string, k, n *record) 
 		o.differ("got %s %q, want %s %q", k.Name, k.Title, n.Name, n.Title)
 		return
 	}
-	o.Lost += k.Loss["lost"] + k.Loss["dropped"] + n.Loss["lost"] + n.Loss["dropped"]
+	o.Lost += k.Loss["lost"] + k.Loss["dropped"] + k.Loss["broken"] + n.Loss["lost"] + n.Loss["dropped"] + n.Loss["broken"]
 	for _, loss := range []string{"errors", "evicted", "unmatched"} {
 		// Halves of pairs whose other halves came before an engine looked,
 		// or behind.

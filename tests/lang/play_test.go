@@ -142,7 +142,7 @@ func (p *player) finish(pl *plan.Plan) error {
 	for _, c := range []struct {
 		name string
 		n    uint64
-	}{{"dropped", p.loss.Dropped}, {"evicted", p.loss.Evicted}, {"errors", p.loss.Errors}} {
+	}{{"dropped", p.loss.Dropped}, {"broken", p.loss.Broken}, {"evicted", p.loss.Evicted}, {"errors", p.loss.Errors}} {
 		if c.n > 0 {
 			p.lines = append(p.lines, fmt.Sprintf("loss %s %d", c.name, c.n))
 		}

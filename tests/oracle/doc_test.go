@@ -146,7 +146,7 @@ func noLoss(t *testing.T, table testkit.Table) {
 	if n := table.Loss["late"]; n > 2 {
 		t.Errorf("got %d events late, want none", n)
 	}
-	for _, name := range []string{"lost", "dropped", "truncated", "evicted", "errors"} {
+	for _, name := range []string{"lost", "dropped", "broken", "truncated", "evicted", "errors"} {
 		if n := table.Loss[name]; n != 0 {
 			t.Errorf("got %d events %s, want none", n, name)
 		}
