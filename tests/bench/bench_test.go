@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestExpand(t *testing.T) {
@@ -38,6 +40,35 @@ func TestMentions(t *testing.T) {
 	f("2021", false)
 	f("20000", false)
 	f("", false)
+	// A table for each interval: the sum of the rows of the loop's call.
+	nr := strconv.Itoa(unix.SYS_GETPPID)
+	f("sample 1900 events\n   ID  SYS_ENTER\n  "+nr+"  1,200\n  9  700\n\n  "+nr+"  803\n", true)
+	f("getppid("+nr+")  1200  8.5  3\nread(0) 800\ngetppid("+nr+")  800  7.5  3\n", true)
+	f("  "+nr+"  1200\n  9  800\n", false)
+	f("  "+nr+"  1200\n  "+nr+"  700\n", false)
+}
+
+// The environment names binaries in place of the installed one, or beside it.
+func TestPeers(t *testing.T) {
+	version := func(path string) string {
+		return map[string]string{"bpftrace": "v0.17", "/a/bpftrace": "v0.26", "/b/bpftrace": "v0.26"}[path]
+	}
+	f := func(list, want string) {
+		t.Helper()
+		table := []*job{{name: "bare", args: []string{loopWord}}, {name: "bpftrace printf", args: []string{"bpftrace", "-c", loopWord}}}
+		var got []string
+		for _, j := range measured(table, "bpftrace", peersOf("bpftrace", list, version)) {
+			got = append(got, j.name+"="+strings.Join(j.args, " "))
+		}
+		if all := strings.Join(got[1:], ", "); all != want || got[0] != "bare="+loopWord {
+			t.Errorf("%q: got %q, want %q", list, all, want)
+		}
+	}
+	f("", "bpftrace printf=bpftrace -c "+loopWord)
+	f("/a/bpftrace", "bpftrace v0.26 printf=/a/bpftrace -c "+loopWord)
+	f("bpftrace:/a/bpftrace", "bpftrace v0.17 printf=bpftrace -c "+loopWord+", bpftrace v0.26 printf=/a/bpftrace -c "+loopWord)
+	f("/a/bpftrace:/b/bpftrace", "bpftrace v0.26 printf=/a/bpftrace -c "+loopWord+", bpftrace /b/bpftrace printf=/b/bpftrace -c "+loopWord)
+	f("/c/x", "bpftrace printf=/c/x -c "+loopWord)
 }
 
 func TestMedian(t *testing.T) {

@@ -31,9 +31,8 @@ const loopWord = "{loop}"
 
 const bareGroup = "bare"
 
-// jobs is the table of what is compared. An empty perfProf leaves its rows to
-// be named as missing.
-func jobs(ppscript, perfProf string) []*job {
+// jobs is the table of what is compared, with the tracers that are installed.
+func jobs(ppscript string) []*job {
 	const (
 		total   = "count system calls"
 		count   = "count by system call"
@@ -52,9 +51,6 @@ func jobs(ppscript, perfProf string) []*job {
 		gap     = "tests/bench/gap.star"
 		lastOf  = `tracepoint("raw_syscalls:sys_exit").by("id").agg(calls = agg.count(), ret = agg.last("ret"), at = agg.last("_time"))`
 	)
-	if perfProf == "" {
-		perfProf = "$PERF_PROF"
-	}
 	return []*job{
 		{group: bareGroup, name: "bare", args: []string{loopWord}, noCount: true},
 
@@ -63,7 +59,7 @@ func jobs(ppscript, perfProf string) []*job {
 
 		{group: count, name: "bpftrace", args: []string{"bpftrace", "-c", loopWord, "-e",
 			"tracepoint:raw_syscalls:sys_enter { @[args->id] = count(); }"}},
-		{group: count, name: "perf-prof top", args: []string{perfProf, "top", "-e", byID, "--", loopWord}},
+		{group: count, name: "perf-prof top", args: []string{"perf-prof", "top", "-e", byID, "--", loopWord}},
 		{group: count, name: "ppscript top, native", args: []string{ppscript, "top", "--engine", "perf", "-e", byID, "--", loopWord}, ours: true},
 		{group: count, name: "ppscript top", args: []string{ppscript, "top", "--engine", "bpf", "-e", byID, "--", loopWord}, ours: true},
 
@@ -97,7 +93,7 @@ func jobs(ppscript, perfProf string) []*job {
 		{group: latency, name: "bpftrace", args: []string{"bpftrace", "-c", loopWord, "-e",
 			"tracepoint:raw_syscalls:sys_enter { @begun[tid] = nsecs; } " +
 				"tracepoint:raw_syscalls:sys_exit /@begun[tid]/ { @[args->id] = stats(nsecs - @begun[tid]); delete(@begun[tid]); }"}},
-		{group: latency, name: "perf-prof syscalls", args: []string{perfProf, "syscalls", "-e", enter, "-e", exit, "--", loopWord}},
+		{group: latency, name: "perf-prof syscalls", args: []string{"perf-prof", "syscalls", "-e", enter, "-e", exit, "--", loopWord}},
 		{group: latency, name: "ppscript syscalls, native", args: []string{ppscript, "syscalls", "--engine", "perf", "-e", enter, "-e", exit, "--", loopWord}, ours: true},
 		{group: latency, name: "ppscript syscalls", args: []string{ppscript, "syscalls", "--engine", "bpf", "-e", enter, "-e", exit, "--", loopWord}, ours: true},
 	}

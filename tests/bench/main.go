@@ -12,8 +12,11 @@
 // A second table shows what functions of a script cost for each event, native
 // beside interpreted; -functions prints only that.
 //
-// $PERF_PROF names a perf-prof binary to compare with. Tracers that are not
-// here are named and left out.
+// $BPFTRACE and $PERF_PROF name binaries to compare with in place of those that
+// are installed, separated by colons; a word "bpftrace" or "perf-prof" among them
+// is the installed one. Tracers that are not here are named and left out.
+//
+//	BPFTRACE=bpftrace:/opt/bpftrace-0.26 PERF_PROF=/opt/perf-prof make bench
 package main
 
 import (
@@ -50,7 +53,9 @@ func main() {
 		err = benchFunctions()
 	default:
 		ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
-		err = bench(ctx, *calls, *rounds, chosen(jobs(*ppscript, os.Getenv("PERF_PROF")), *groups))
+		all := measured(jobs(*ppscript), "bpftrace", peersOf("bpftrace", os.Getenv("BPFTRACE"), versionOf))
+		all = measured(all, "perf-prof", peersOf("perf-prof", os.Getenv("PERF_PROF"), versionOf))
+		err = bench(ctx, *calls, *rounds, chosen(all, *groups))
 		cancel()
 	}
 	if err != nil {
