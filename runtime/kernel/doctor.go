@@ -38,10 +38,10 @@ type DoctorOptions struct {
 }
 
 // Doctor tries out what tracing needs and says for each thing whether it
-// works, what is missing, and which command fixes it. It really opens events,
-// maps a ring and loads BPF programs, all of them released again, and works as
-// an ordinary user. It takes some tens of milliseconds; after ctx is done the
-// checks that are left are Unknown.
+// works, what is missing, and which command fixes it. It really opens events
+// and makes them happen, maps a ring and loads BPF programs, all of them
+// released again, and works as an ordinary user. It takes some tenths of a
+// second; after ctx is done the checks that are left are Unknown.
 func Doctor(ctx context.Context, o DoctorOptions) []Check {
 	if o.Program == "" {
 		o.Program = "ppscript"
@@ -56,6 +56,7 @@ func Doctor(ctx context.Context, o DoctorOptions) []Check {
 	if o.Tracefs == nil {
 		d.opts.Tracefs = d.mountedTracefs
 	}
+	d.try = d.trials()
 
 	var checks []Check
 	for _, c := range []struct {
@@ -70,9 +71,13 @@ func Doctor(ctx context.Context, o DoctorOptions) []Check {
 		{"lockdown", d.lockdown},
 		{"tracefs", d.tracefs},
 		{"tracepoint events", d.tracepoint},
+		{"switches", d.switches},
 		{"software events", d.software},
+		{"samples", d.sampling},
+		{"event clock", d.eventClock},
 		{"hardware events", d.hardware},
 		{"PMUs", d.pmus},
+		{"breakpoints", d.breakpoints},
 		{"kprobes", d.kprobes},
 		{"uprobes", d.uprobes},
 		{"sample rate", d.sampleRate},
@@ -104,6 +109,7 @@ type doctor struct {
 	Facts
 	opts DoctorOptions
 	root bool
+	try  trials
 }
 
 func ok(detail string) Check          { return Check{Status: OK, Detail: detail} }

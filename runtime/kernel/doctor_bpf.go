@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file loads the smallest program of each type that ppscript attaches,
-// and attaches none. The kernel's answer is better than its configuration: a
+// This file loads the smallest program of each type that ppscript attaches;
+// one of them is attached, and runs. The kernel's answer is better than its configuration: a
 // locked-down kernel has the feature and refuses it.
 
 func (d *doctor) bpfTracepoint() Check {
@@ -18,7 +18,8 @@ func (d *doctor) bpfTracepoint() Check {
 }
 
 func (d *doctor) bpfRawTracepoint() Check {
-	return d.load(Warn, "4.17", &ebpf.ProgramSpec{Type: ebpf.RawTracepoint})
+	loads := d.load(Warn, "4.17", &ebpf.ProgramSpec{Type: ebpf.RawTracepoint})
+	return delivers(loads, d.try.program, "it is attached and does not run", "use --engine perf")
 }
 
 func (d *doctor) bpfTypedTracepoint() Check {

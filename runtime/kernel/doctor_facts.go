@@ -161,7 +161,7 @@ func (d *doctor) kprobes() Check {
 	if _, ok := FindPMU(d.PMUs, "kprobe"); !ok {
 		return warn("this kernel has none", "use a kernel with CONFIG_KPROBE_EVENTS; tracepoints and uprobes work without")
 	}
-	return ok("there is a kprobe PMU")
+	return d.fires("kprobe", d.try.kprobe)
 }
 
 func (d *doctor) uprobes() Check {
@@ -171,7 +171,7 @@ func (d *doctor) uprobes() Check {
 	if _, ok := FindPMU(d.PMUs, "uprobe"); !ok {
 		return warn("this kernel has none", "use a kernel with CONFIG_UPROBE_EVENTS")
 	}
-	return ok("there is a uprobe PMU")
+	return d.fires("uprobe", d.try.uprobe)
 }
 
 func (d *doctor) sampleRate() Check {
@@ -248,14 +248,18 @@ func (d *doctor) addressesShown() (bool, error) {
 }
 
 func (d *doctor) cgroups() Check {
-	switch at := d.Mounts.PerfCgroup(); {
-	case at == "":
+	at, version := d.Mounts.PerfCgroup(), "2"
+	if at == "" {
 		return warn("no hierarchy that perf events can use", d.command("mount -t cgroup2 cgroup2 /sys/fs/cgroup"))
-	case d.Mounts.PerfEventV1 != "":
-		return ok(at + " (version 1)")
-	default:
-		return ok(at + " (version 2)")
 	}
+	if d.Mounts.PerfEventV1 != "" {
+		version = "1"
+	}
+	there := ok(fmt.Sprintf("%s (version %s)", at, version))
+	if !d.Caps.CanTrace() {
+		return there
+	}
+	return delivers(there, d.try.cgroup, "the kernel does not count by cgroup here", "see whether the kernel can with: grep CGROUP_PERF /boot/config-$(uname -r)")
 }
 
 func (d *doctor) btf() Check {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -86,7 +85,8 @@ func (d *doctor) hardware() Check {
 		detail += ": the hypervisor offers none"
 		fix += ", or give the guest a PMU (for example: qemu -cpu host,pmu=on)"
 	}
-	return d.reach("cycles", unix.PerfEventAttr{Type: unix.PERF_TYPE_HARDWARE, Config: unix.PERF_COUNT_HW_CPU_CYCLES}, warn(detail, fix))
+	opens := d.reach("cycles", unix.PerfEventAttr{Type: unix.PERF_TYPE_HARDWARE, Config: unix.PERF_COUNT_HW_CPU_CYCLES}, warn(detail, fix))
+	return delivers(opens, d.try.cycles, "the counters stand still", "sample with cpu-clock instead of cycles")
 }
 
 func (d *doctor) tracepoint() Check {
@@ -94,19 +94,16 @@ func (d *doctor) tracepoint() Check {
 	if err != nil {
 		return unsure("tracefs: "+err.Error(), d.command("mount -t tracefs tracefs /sys/kernel/tracing"))
 	}
-	text, err := readLine(dir + "/events/sched/sched_switch/id")
+	id, err := tracepointID(dir, "sched/sched_switch")
 	if errors.Is(err, os.ErrPermission) {
 		return fail("this user may not read the numbers of events", "run as root, or: "+d.command("mount -o remount,mode=755 "+dir))
 	}
 	if err != nil {
 		return unsure(err.Error(), "")
 	}
-	id, err := strconv.ParseUint(text, 10, 32)
-	if err != nil {
-		return unsure(fmt.Sprintf("read %s: %v", dir, err), "")
-	}
-	return d.reach("sched:sched_switch", unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: id},
+	opens := d.reach("sched:sched_switch", unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: id},
 		fail("this kernel has no tracepoints for perf", "use a kernel with CONFIG_EVENT_TRACING"))
+	return delivers(opens, d.try.tracepoint, "system calls are not told", "use a kernel with CONFIG_HAVE_SYSCALL_TRACEPOINTS")
 }
 
 // ringPages is the data part of the ring that is tried: the size that most

@@ -1,0 +1,161 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// This file has the checks that make hits and count those that come, see
+// try.go.
+
+// trials are the tries of a doctor; nil ones are left out, as tests do.
+type trials struct {
+	breakpoint, uprobe, kprobe, tracepoint, switches, sampling, samplingCPUs, cycles, clock, cgroup, program func() Trial
+}
+
+// trials are those of the running machine.
+func (d *doctor) trials() trials {
+	roots := d.opts.Roots
+	inTracefs := func(try func(dir string) Trial) func() Trial {
+		return func() Trial {
+			dir, err := d.opts.Tracefs()
+			if err != nil {
+				return Trial{Err: err}
+			}
+			return try(dir)
+		}
+	}
+	return trials{
+		breakpoint:   TryBreakpoint,
+		uprobe:       func() Trial { return TryUprobe(roots) },
+		kprobe:       func() Trial { return TryKprobe(roots) },
+		tracepoint:   inTracefs(TryTracepoint),
+		switches:     inTracefs(func(dir string) Trial { return TrySwitches(dir, d.CPUs.Online) }),
+		sampling:     TrySampling,
+		samplingCPUs: func() Trial { return TrySamplingCPUs(d.CPUs.Online) },
+		cycles:       TryCycles,
+		clock:        TryClock,
+		cgroup:       func() Trial { return TryCgroup(d.Mounts.PerfCgroup(), d.CPUs.Online) },
+		program:      TryProgram,
+	}
+}
+
+// delivers adds to the check of what opens whether it also comes. silent says
+// what it means if it does not, fix what to do then.
+func delivers(opens Check, try func() Trial, silent, fix string) Check {
+	if opens.Status != OK || try == nil {
+		return opens
+	}
+	switch t := try(); {
+	case t.Silent():
+		return warn(fmt.Sprintf("%s: %d of %d hits came; %s", opens.Detail, t.Came, t.Made, silent), fix)
+	case t.Err != nil:
+		return unsure(fmt.Sprintf("%s; it could not be tried: %v", opens.Detail, t.Err), "")
+	}
+	return opens
+}
+
+// Silence is what it means that breakpoints open and never fire, and what to use
+// instead.
+const (
+	SilentBreakpoints    = "open, but do not fire here: the hypervisor hides the debug registers"
+	SilentBreakpointsFix = "use uprobe or kprobe for code; for memory, run on the host or on a machine whose hypervisor has debug registers"
+)
+
+func (d *doctor) breakpoints() Check {
+	if d.try.breakpoint == nil {
+		return unsure("not tried", "")
+	}
+	switch t := d.try.breakpoint(); {
+	case t.Works():
+		return ok("fire at writes to memory")
+	case t.Silent():
+		return warn(fmt.Sprintf("%s (%d of %d writes were told)", SilentBreakpoints, t.Came, t.Made), SilentBreakpointsFix)
+	case absent(t.Err):
+		return warn("this kernel has none", "use a kernel with CONFIG_HAVE_HW_BREAKPOINT")
+	case denied(t.Err):
+		return fail("not allowed to this user", d.grant(d.traceCap().String()))
+	default:
+		return unsure(fmt.Sprintf("open a breakpoint: %v", t.Err), "")
+	}
+}
+
+// fires is the check of probes whose PMU is there. Their cost differs between
+// machines more than anything else that is tried.
+func (d *doctor) fires(name string, try func() Trial) Check {
+	there := "there is a " + name + " PMU"
+	if try == nil {
+		return ok(there)
+	}
+	switch t := try(); {
+	case t.Works():
+		return ok(fmt.Sprintf("fire; a hit costs about %v", (t.Elapsed / time.Duration(max(t.Made, 1))).Round(100*time.Nanosecond)))
+	case t.Silent():
+		return warn(fmt.Sprintf("open, but %d of %d hits came", t.Came, t.Made), "report it, with the kernel and the hypervisor, since nothing is known to cause it")
+	case denied(t.Err):
+		return warn(there+", which this user may not use", d.grant(d.traceCap().String()))
+	default:
+		return unsure(fmt.Sprintf("%s; open a probe: %v", there, t.Err), "")
+	}
+}
+
+func (d *doctor) eventClock() Check {
+	if d.try.clock == nil {
+		return unsure("not tried", "")
+	}
+	switch t := d.try.clock(); {
+	case t.Works():
+		return ok("times of events lie between readings of the monotonic clock")
+	case t.Silent():
+		return warn(fmt.Sprintf("times of %d in %d events are not between readings of the monotonic clock", t.Made-t.Came, t.Made),
+			"see the clocksource with: cat /sys/devices/system/clocksource/clocksource0/*")
+	case denied(t.Err):
+		return warn("not allowed to this user", d.grant(d.traceCap().String()))
+	default:
+		return unsure(fmt.Sprintf("stamp events with the monotonic clock: %v", t.Err), "")
+	}
+}
+
+// sampling tells whether timers sample, of a thread and of each CPU.
+func (d *doctor) sampling() Check {
+	if d.try.sampling == nil {
+		return unsure("not tried", "")
+	}
+	const slow = "the hypervisor takes the CPU away, or its timers are late; take other numbers of samples for the share of time that they are"
+	thread := d.try.sampling()
+	switch {
+	case thread.Silent():
+		return warn(fmt.Sprintf("of a busy thread %d of %d samples came", thread.Came, thread.Made), slow)
+	case denied(thread.Err):
+		return fail("not allowed to this user", d.grant(d.traceCap().String()))
+	case thread.Err != nil:
+		return unsure(fmt.Sprintf("sample with cpu-clock: %v", thread.Err), "")
+	}
+	cpus := d.try.samplingCPUs()
+	switch {
+	case cpus.Silent():
+		return warn(fmt.Sprintf("of a CPU %d of %d samples came", cpus.Came, cpus.Made), slow)
+	case errors.Is(cpus.Err, nil):
+		return ok(fmt.Sprintf("of a busy thread %d of %d samples came, of the worst CPU %d of %d", thread.Came, thread.Made, cpus.Came, cpus.Made))
+	}
+	return ok(fmt.Sprintf("of a busy thread %d of %d samples came", thread.Came, thread.Made))
+}
+
+// switches tells whether switches are told, those from the idle task above all.
+func (d *doctor) switches() Check {
+	if d.try.switches == nil {
+		return unsure("not tried", "")
+	}
+	switch t := d.try.switches(); {
+	case t.Works():
+		return ok("a thread that sleeps and wakes is seen each time")
+	case t.Silent():
+		return warn(fmt.Sprintf("a thread was switched to %d times, and %d were told", t.Made, t.Came),
+			"take results about sleeping tasks for incomplete, and report the kernel")
+	case denied(t.Err):
+		return warn("not allowed to this user", d.grant(d.traceCap().String()))
+	default:
+		return unsure(t.Err.Error(), "")
+	}
+}

@@ -1,0 +1,153 @@
+package kernel
+
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// This file tries what the scheduler tells, and events of a cgroup.
+
+// tryComm names the thread while its switches are counted: numbers of threads
+// differ between a container and the kernel's filters.
+const tryComm = "ppscript-try"
+
+// TrySwitches counts on all CPUs how often this thread is switched to while it
+// sleeps again and again: mostly from the idle task, whose switches come from
+// code that tracing has to be told of. dir is where tracefs is.
+func TrySwitches(dir string, cpus []int) Trial {
+	id, err := tracepointID(dir, "sched/sched_switch")
+	if err != nil {
+		return Trial{Err: err}
+	}
+	if len(cpus) == 0 {
+		return untried("no CPU is known to be online")
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var fds []int
+	defer func() {
+		for _, fd := range fds {
+			unix.Close(fd)
+		}
+	}()
+	for _, cpu := range cpus {
+		fd, err := unix.PerfEventOpen(&unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: id, Size: attrSize}, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		if err != nil {
+			return Trial{Err: err}
+		}
+		fds = append(fds, fd)
+		filter, err := unix.BytePtrFromString(`next_comm == "` + tryComm + `"`)
+		if err != nil {
+			return Trial{Err: err}
+		}
+		if err := ioctl(fd, unix.PERF_EVENT_IOC_SET_FILTER, unsafe.Pointer(filter)); err != nil {
+			return untried("set a filter: %w", err)
+		}
+	}
+	restore, err := rename(tryComm)
+	if err != nil {
+		return Trial{Err: err}
+	}
+	defer restore()
+	return sumSwitches(fds)
+}
+
+// sumSwitches sleeps, and adds up what the events counted meanwhile.
+func sumSwitches(fds []int) Trial {
+	var before, after unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_THREAD, &before)
+	for range tryHits {
+		_ = unix.Nanosleep(&unix.Timespec{Nsec: 200_000}, nil)
+	}
+	_ = unix.Getrusage(unix.RUSAGE_THREAD, &after)
+	t := Trial{Made: after.Nvcsw - before.Nvcsw}
+	t.Least = t.Made
+	for _, fd := range fds {
+		n, err := readCount(fd)
+		if err != nil {
+			return Trial{Err: err}
+		}
+		t.Came += n
+	}
+	return t
+}
+
+// rename gives this thread a name and returns what gives it the old one.
+func rename(comm string) (restore func(), err error) {
+	var old, text [16]byte
+	copy(text[:], comm)
+	if err := unix.Prctl(unix.PR_GET_NAME, uintptr(unsafe.Pointer(&old)), 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("read the thread's name: %w", err)
+	}
+	if err := unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&text)), 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("name the thread: %w", err)
+	}
+	return func() { _ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&old)), 0, 0, 0) }, nil
+}
+
+// TryTracepoint counts system calls of this thread at their tracepoint.
+func TryTracepoint(dir string) Trial {
+	id, err := tracepointID(dir, "raw_syscalls/sys_enter")
+	if err != nil {
+		return Trial{Err: err}
+	}
+	return tally(unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: id}, tryHits, func() { callKernel(tryHits) })
+}
+
+// TryCgroup counts page faults of this process through the cgroup at the root of
+// a hierarchy, to which every task belongs that it knows.
+func TryCgroup(root string, cpus []int) Trial {
+	if root == "" {
+		return untried("no hierarchy that perf events can use")
+	}
+	if len(cpus) == 0 {
+		return untried("no CPU is known to be online")
+	}
+	fd, err := unix.Open(root, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return untried("open %s: %w", root, err)
+	}
+	defer unix.Close(fd)
+	page := unix.Getpagesize()
+	mem, err := unix.Mmap(-1, 0, tryHits*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return untried("map pages: %w", err)
+	}
+	defer unix.Munmap(mem)
+	_ = unix.Madvise(mem, unix.MADV_NOHUGEPAGE)
+	var spots []spot
+	for _, cpu := range cpus {
+		spots = append(spots, spot{fd, cpu, unix.PERF_FLAG_PID_CGROUP})
+	}
+	return tallyOn(unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_PAGE_FAULTS}, tryHits, func() {
+		for i := range tryHits {
+			mem[i*page] = 1
+		}
+	}, spots...)
+}
+
+// tracepointID is the number of an event by its directory below events/.
+func tracepointID(dir, event string) (uint64, error) {
+	text, err := readLine(dir + "/events/" + event + "/id")
+	if err != nil {
+		return 0, err
+	}
+	id, err := strconv.ParseUint(text, 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("read %s: %w", dir, err)
+	}
+	return id, nil
+}
+
+func ioctl(fd int, request uintptr, arg unsafe.Pointer) error {
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), request, uintptr(arg)); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+func addressOf(mem []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(mem)))) }

@@ -1,0 +1,124 @@
+package kernel
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// A breakpoint that opens is silent if no write is told, as where a hypervisor
+// hides the debug registers: here nothing is written.
+func TestSilentBreakpoint(t *testing.T) {
+	f := func(writes int64, want bool) {
+		t.Helper()
+		got := tryBreakpoint(func(word *int64) {
+			for i := range writes {
+				poke(word, i)
+			}
+		})
+		if got.Err != nil || TryBreakpoint().Silent() {
+			t.Skipf("needs breakpoints that fire (%v)", TryBreakpoint().Missing())
+		}
+		if got.Silent() != want || got.Came != writes || got.Works() == want {
+			t.Errorf("%d writes: got %+v, silent %v, want %v", writes, got, got.Silent(), want)
+		}
+	}
+	f(0, true)
+	f(tryHits-1, true)
+	f(tryHits, false)
+}
+
+// What a trial says to those who need the facility.
+func TestTrialMissing(t *testing.T) {
+	f := func(trial Trial, want string) {
+		t.Helper()
+		got := ""
+		if err := trial.Missing(); err != nil {
+			got = err.Error()
+		}
+		if got != want || trial.Works() != (want == "") {
+			t.Errorf("%+v: got %q, works %v, want %q", trial, got, trial.Works(), want)
+		}
+	}
+	f(Trial{Made: 8, Least: 8, Came: 8}, "")
+	f(Trial{Made: 8, Least: 2, Came: 3}, "")
+	f(Trial{Made: 8, Least: 8, Came: 3}, "opens, but 3 of 8 hits came")
+	f(Trial{Err: unix.ENOENT}, unix.ENOENT.Error())
+}
+
+// Whatever a try finds here, it ends, counts no more than it made (but for
+// programs and tracepoints, which others hit too), and leaves no file open.
+func TestTriesLeaveNothing(t *testing.T) {
+	files := func() int {
+		entries, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(entries)
+	}
+	// The first reading starts what stays open, such as Go's poller.
+	TryProgram()
+	before := files()
+	facts, _ := Read(Roots{})
+	d := &doctor{Facts: facts}
+	d.opts.Tracefs = d.mountedTracefs
+	all := d.trials()
+	for name, try := range map[string]func() Trial{"breakpoint": all.breakpoint, "uprobe": all.uprobe, "kprobe": all.kprobe,
+		"tracepoint": all.tracepoint, "switches": all.switches, "sampling": all.sampling, "samplingCPUs": all.samplingCPUs,
+		"cycles": all.cycles, "clock": all.clock, "cgroup": all.cgroup, "program": all.program} {
+		got := try()
+		t.Logf("%-12s %+v", name, got)
+		if got.Err == nil && (got.Made <= 0 || got.Least <= 0 || got.Came < 0) {
+			t.Errorf("%s: got %+v, want hits that were made", name, got)
+		}
+		if name == "breakpoint" && got.Came > got.Made {
+			t.Errorf("%s: got %+v, want no more than were made", name, got)
+		}
+	}
+	if after := files(); after != before {
+		t.Errorf("got %d open files, want the %d of before", after, before)
+	}
+}
+
+// Each facility that opens and stays silent is a warning that says so, with a
+// way out; one that cannot be tried is not called silent.
+func TestDoctorSilence(t *testing.T) {
+	silent := func() Trial { return Trial{Made: 8, Least: 8} }
+	refused := func() Trial { return Trial{Err: unix.EPERM} }
+	works := func() Trial { return Trial{Made: 8, Least: 8, Came: 8} }
+	odd := func() Trial { return Trial{Err: errors.New("odd")} }
+	all := func(try func() Trial) *doctor {
+		d := &doctor{root: true}
+		d.PMUs = []PMU{{Name: "uprobe"}, {Name: "kprobe"}}
+		d.try = trials{breakpoint: try, uprobe: try, kprobe: try, switches: try, sampling: try, samplingCPUs: try, clock: try}
+		return d
+	}
+	f := func(try func() Trial, want Status, words string) {
+		t.Helper()
+		d := all(try)
+		for name, check := range map[string]func() Check{"breakpoints": d.breakpoints, "kprobes": d.kprobes, "uprobes": d.uprobes,
+			"switches": d.switches, "samples": d.sampling, "event clock": d.eventClock} {
+			c := check()
+			if c.Status != want && !(want == Warn && c.Status == Fail) || !strings.Contains(c.Detail, words) {
+				t.Errorf("%s: got %+v, want %v and %q", name, c, want, words)
+			}
+			if (c.Status == Warn || c.Status == Fail) && c.Fix == "" {
+				t.Errorf("%s: got %+v without a way out", name, c)
+			}
+		}
+		opens := ok("opens")
+		if c := delivers(opens, try, "nothing comes", "do this"); want == Unknown && c.Status != Unknown || want == OK && c != opens {
+			t.Errorf("got %+v, want %v", c, want)
+		}
+	}
+	f(works, OK, "")
+	f(silent, Warn, "8")
+	f(refused, Warn, "user")
+	f(odd, Unknown, "odd")
+	if c := all(silent).breakpoints(); !strings.HasPrefix(c.Detail, SilentBreakpoints) || c.Fix != SilentBreakpointsFix {
+		t.Errorf("got %+v, want what breakpoint says as well", c)
+	}
+}

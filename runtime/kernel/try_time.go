@@ -1,0 +1,129 @@
+package kernel
+
+import (
+	"encoding/binary"
+	"os"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// This file tries what depends on timers and clocks: samples, counters of the
+// CPU, and the times of events.
+
+// Samples of a busy thread and of a CPU: as a hypervisor takes time away, some
+// timers of a CPU come late and as one.
+const (
+	tryPeriod = time.Millisecond
+	tryBusy   = 20 * time.Millisecond
+	tryShare  = 4 // of so many samples one must come
+)
+
+// TrySampling samples this thread while it is busy.
+func TrySampling() Trial {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return trySampling(onTask(0), unix.PerfBitExcludeKernel, func() { burn(tryBusy) }, tryBusy)
+}
+
+// TrySamplingCPUs samples each of the CPUs, most of which are idle: a timer that
+// stops with the CPU would show nothing of them. The worst CPU counts.
+func TrySamplingCPUs(cpus []int) Trial {
+	if len(cpus) == 0 {
+		return untried("no CPU is known to be online")
+	}
+	var worst Trial
+	for i, cpu := range cpus {
+		t := trySampling(spot{-1, cpu, 0}, 0, func() { time.Sleep(tryBusy) }, 0)
+		if i == 0 || t.Err != nil || worst.Err == nil && t.Came*worst.Made < worst.Came*t.Made {
+			worst = t
+		}
+	}
+	return worst
+}
+
+// trySampling samples by the CPU's clock while work runs, which takes busy, or
+// as long as it takes if that is 0.
+func trySampling(s spot, bits uint64, work func(), busy time.Duration) Trial {
+	ring, err := openRing(unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK,
+		Sample: uint64(tryPeriod), Sample_type: unix.PERF_SAMPLE_TIME, Bits: bits}, s)
+	if err != nil {
+		return Trial{Err: err}
+	}
+	defer ring.close()
+	start := time.Now()
+	work()
+	t := Trial{Elapsed: time.Since(start)}
+	if busy == 0 {
+		busy = t.Elapsed
+	}
+	t.Made = int64(busy / tryPeriod)
+	t.Least = t.Made / tryShare
+	if err := ring.samples(func([]byte) { t.Came++ }); err != nil {
+		return Trial{Err: err}
+	}
+	return t
+}
+
+// TryCycles counts the cycles of this thread while it is busy. There are
+// counters that open and stay 0.
+func TryCycles() Trial {
+	const few = 1000 // in a millisecond, of any CPU
+	return tally(unix.PerfEventAttr{Type: unix.PERF_TYPE_HARDWARE, Config: unix.PERF_COUNT_HW_CPU_CYCLES,
+		Bits: unix.PerfBitExcludeKernel}, few, func() { burn(time.Millisecond) })
+}
+
+// TryClock stamps page faults of this thread with the monotonic clock, and
+// counts those whose time lies between two readings of that clock here: an
+// unsteady counter of the CPU gives others.
+func TryClock() Trial {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	page := os.Getpagesize()
+	mem, err := unix.Mmap(-1, 0, tryHits*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return untried("map pages: %w", err)
+	}
+	defer unix.Munmap(mem)
+	// One page, one fault: transparent huge pages would be fewer.
+	_ = unix.Madvise(mem, unix.MADV_NOHUGEPAGE)
+	ring, err := openRing(unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_PAGE_FAULTS, Sample: 1,
+		Sample_type: unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_ADDR, Clockid: unix.CLOCK_MONOTONIC,
+		Bits: unix.PerfBitUseClockID | unix.PerfBitExcludeKernel}, onTask(0))
+	if err != nil {
+		return Trial{Err: err}
+	}
+	defer ring.close()
+	var readings [tryHits + 1]int64
+	for i := range readings {
+		if i > 0 {
+			mem[(i-1)*page] = 1
+		}
+		if readings[i], err = monotonic(); err != nil {
+			return Trial{Err: err}
+		}
+	}
+	t := Trial{Made: tryHits, Least: tryHits, Elapsed: time.Duration(readings[tryHits] - readings[0])}
+	base := addressOf(mem)
+	err = ring.samples(func(body []byte) {
+		if len(body) < 16 {
+			return
+		}
+		at, addr := int64(binary.NativeEndian.Uint64(body)), binary.NativeEndian.Uint64(body[8:])
+		n := int(addr-base) / page
+		if addr >= base && n < tryHits && readings[n] <= at && at <= readings[n+1] {
+			t.Came++
+		}
+	})
+	if err != nil {
+		return Trial{Err: err}
+	}
+	return t
+}
+
+func monotonic() (int64, error) {
+	var ts unix.Timespec
+	err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
+	return ts.Nano(), err
+}
