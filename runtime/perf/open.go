@@ -11,6 +11,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/kernel"
 )
 
 // An opener opens every event on every place, or nothing: what it has opened
@@ -111,6 +112,9 @@ func (o *opener) openAll(ctx context.Context, counting bool) error {
 	o.probe()
 	ms := o.members(counting)
 	if err := o.checkCPUs(ms); err != nil {
+		return err
+	}
+	if err := refuseSilent(ms, kernel.TryBreakpoint); err != nil {
 		return err
 	}
 	for i := range ms {
