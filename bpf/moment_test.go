@@ -141,7 +141,7 @@ func TestTaskOfMoment(t *testing.T) {
 // The kernel counts a task's switches where interrupts are disabled: a
 // breakpoint on the counter sees just that.
 func TestIRQsDisabled(t *testing.T) {
-	testkit.Requires(t, testkit.BTF)
+	testkit.Requires(t, testkit.BTF, testkit.Breakpoints)
 	h, _ := live(t)
 	off, ok := h.member("task_struct", "nvcsw")
 	if !ok {

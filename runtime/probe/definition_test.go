@@ -48,7 +48,7 @@ func TestParseUSDT(t *testing.T) {
 // Add makes a tracepoint of a probe, Delete takes exactly that away.
 func TestAddDelete(t *testing.T) {
 	const root = "/sys/kernel/tracing"
-	needPMU(t, "uprobe")
+	testkit.Requires(t, testkit.Root, testkit.Uprobes)
 	_, err := os.Stat(root + "/uprobe_events")
 	testkit.Requires(t, testkit.Optional("uprobes in tracefs", err))
 	bin := buildTarget(t)

@@ -34,17 +34,6 @@ func resolver(t testing.TB) *Resolver {
 	return r
 }
 
-// needPMU skips where the kernel has no such PMU or the test is not root.
-func needPMU(t testing.TB, name string) {
-	t.Helper()
-	_, err := (&Resolver{}).pmu(name)
-	pmu := testkit.Core("the "+name+" PMU", err)
-	if name == "kprobe" {
-		pmu = testkit.Optional("the "+name+" PMU", err)
-	}
-	testkit.Requires(t, testkit.Root, pmu)
-}
-
 // targetEnv names testdata/target.c as a static program, for machines without
 // a compiler: the guests of tests/vm.
 const targetEnv = "PPSCRIPT_PROBE_TARGET"

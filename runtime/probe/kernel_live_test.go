@@ -38,7 +38,7 @@ func onThread(t testing.TB) int {
 }
 
 func TestKprobe(t *testing.T) {
-	needPMU(t, "kprobe")
+	testkit.Requires(t, testkit.Root, testkit.Kprobes)
 	tid := onThread(t)
 	const calls = 1000
 	fn := syscallFunction("getpgid")
@@ -92,7 +92,7 @@ func TestKprobe(t *testing.T) {
 
 // The first argument of a function of the kernel, known from here.
 func TestKprobeArgument(t *testing.T) {
-	needPMU(t, "kprobe")
+	testkit.Requires(t, testkit.Root, testkit.Kprobes)
 	tid := onThread(t)
 	ps := resolve(t, Spec{Kind: Kprobe, Name: "do_sys_openat2", Args: "int dfd, char *path"})
 	const path = "/ppscript/no such file"
@@ -128,7 +128,7 @@ func TestKprobeRefusals(t *testing.T) {
 
 // A kernel variable that every fork counts up.
 func TestBreakpointKernel(t *testing.T) {
-	testkit.Requires(t, testkit.Root)
+	testkit.Requires(t, testkit.Root, testkit.Breakpoints)
 	r := resolver(t)
 	r.Kernel = symbol.NewKernel("")
 	if _, ok := r.Kernel.Address("total_forks"); !ok {
@@ -178,7 +178,7 @@ const method = "ppscript/runtime/probe.(*worker).Method"
 // Go functions by name, with arguments and results in Go's registers. The
 // kernel's return probes would kill this very process.
 func TestGoFunction(t *testing.T) {
-	needPMU(t, "uprobe")
+	testkit.Requires(t, testkit.Root, testkit.Uprobes)
 	if hostMachine() != elf.EM_X86_64 && hostMachine() != elf.EM_AARCH64 {
 		testkit.Requires(t, testkit.Optional("a known calling convention", errors.New("this is "+runtime.GOARCH)))
 	}
@@ -236,7 +236,7 @@ func TestGoFunction(t *testing.T) {
 // Threads and children that a traced program makes, which inherited probes
 // would break.
 func TestUprobeFollows(t *testing.T) {
-	needPMU(t, "uprobe")
+	testkit.Requires(t, testkit.Root, testkit.Uprobes)
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -294,7 +294,7 @@ func TestFollowed(t *testing.T) {
 }
 
 func TestKillLeavesNothing(t *testing.T) {
-	needPMU(t, "uprobe")
+	testkit.Requires(t, testkit.Root, testkit.Uprobes)
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -365,7 +365,7 @@ func definitions(t testing.TB, program string) string {
 }
 
 func TestNoDescriptorsLeak(t *testing.T) {
-	needPMU(t, "uprobe")
+	testkit.Requires(t, testkit.Root, testkit.Uprobes)
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

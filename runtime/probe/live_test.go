@@ -17,7 +17,7 @@ import (
 )
 
 func TestUprobeArguments(t *testing.T) {
-	needPMU(t, "uprobe")
+	testkit.Requires(t, testkit.Root, testkit.Uprobes)
 	bin := buildTarget(t)
 	p := start(t, exec.Command(bin, "10"))
 	probes := resolve(t, Spec{Kind: Uprobe, File: bin, Name: "work", Args: "int a, const char *s, long b"})
@@ -41,7 +41,7 @@ func TestUprobeArguments(t *testing.T) {
 }
 
 func TestUretprobe(t *testing.T) {
-	needPMU(t, "uprobe")
+	testkit.Requires(t, testkit.Root, testkit.Uprobes)
 	bin := buildTarget(t)
 	p := start(t, exec.Command(bin, "6"))
 	i := 0
@@ -63,7 +63,7 @@ func TestUretprobe(t *testing.T) {
 
 // The same function by address, by file offset and inside another root.
 func TestUprobePlaces(t *testing.T) {
-	needPMU(t, "uprobe")
+	testkit.Requires(t, testkit.Root, testkit.Uprobes)
 	bin := buildTarget(t, "-static")
 	jail := t.TempDir()
 	data, err := os.ReadFile(bin)
@@ -117,7 +117,7 @@ func TestUprobePlaces(t *testing.T) {
 }
 
 func TestUSDTOperands(t *testing.T) {
-	needPMU(t, "uprobe")
+	testkit.Requires(t, testkit.Root, testkit.Uprobes)
 	bin := buildTarget(t)
 	p := start(t, exec.Command(bin, "9"))
 	probes := resolve(t, Spec{Kind: USDT, File: bin, Name: "demo:args", Args: "int small, char *text"})
@@ -143,7 +143,7 @@ func TestUSDTOperands(t *testing.T) {
 
 // A probe with a semaphore fires only while it is watched.
 func TestUSDTSemaphore(t *testing.T) {
-	needPMU(t, "uprobe")
+	testkit.Requires(t, testkit.Root, testkit.Uprobes)
 	bin := buildTarget(t)
 	p := start(t, exec.Command(bin, "8"))
 	probes := resolve(t, Spec{Kind: USDT, File: bin, Name: "gate"})
@@ -163,7 +163,7 @@ func TestUSDTSemaphore(t *testing.T) {
 }
 
 func TestBreakpointWrites(t *testing.T) {
-	testkit.Requires(t, testkit.Root)
+	testkit.Requires(t, testkit.Root, testkit.Breakpoints)
 	bin := buildTarget(t)
 	p := start(t, exec.Command(bin, "12"))
 	pid := p.cmd.Process.Pid
@@ -194,7 +194,7 @@ func TestBreakpointWrites(t *testing.T) {
 
 // 100 throws are 100 hits, and as many catches.
 func TestLibstdcxx(t *testing.T) {
-	needPMU(t, "uprobe")
+	testkit.Requires(t, testkit.Root, testkit.Uprobes)
 	testkit.Requires(t, testkit.GXX)
 	bin := filepath.Join(t.TempDir(), "throws")
 	cmd := exec.Command("g++", "-x", "c++", "-o", bin, "-")
@@ -217,7 +217,7 @@ int main() { std::puts("ready 0"); std::fflush(stdout); std::getchar();
 }
 
 func TestPython(t *testing.T) {
-	needPMU(t, "uprobe")
+	testkit.Requires(t, testkit.Root, testkit.Uprobes)
 	const python = "/usr/bin/python3.11"
 	testkit.Requires(t, testkit.Python)
 	p := start(t, exec.Command(python, "-ISc", `
@@ -239,7 +239,7 @@ sys.stdin.read()
 
 // A stripped program whose symbols are in a file of its own.
 func TestDebugFile(t *testing.T) {
-	needPMU(t, "uprobe")
+	testkit.Requires(t, testkit.Root, testkit.Uprobes)
 	bin := buildTarget(t, "-Wl,--build-id", "-g")
 	testkit.Requires(t, testkit.Binutils)
 	for _, args := range [][]string{{"--only-keep-debug", bin, bin + ".debug"}, {"--strip-all", bin}, {"--add-gnu-debuglink=" + bin + ".debug", bin}} {

@@ -99,6 +99,9 @@ func TestMatrix(t *testing.T) {
 	}
 	for name, names := range by {
 		t.Run("scene "+name, func(t *testing.T) {
+			for _, n := range names {
+				testkit.Requires(t, matrix[n].needs...)
+			}
 			s := scenes[name](t)
 			n := together
 			if s.few || s.apart {

@@ -208,28 +208,34 @@ func TestSources(t *testing.T) {
 		if r.noSource != "" {
 			continue
 		}
-		s := scenes[r.scene](t)
-		load, target := s.load, []string(nil)
-		if s.command != nil {
-			load = s.command
-		}
-		command := append([]string{"--", testkit.Load(t)}, load...)
-		if r.whole {
-			target, command = []string{"-C", "0", "--duration", "30s"}, nil
-		}
-		options := s.fill(t, []string{r.source})[0]
-		if !strings.HasPrefix(options, `"`) && options != "" {
-			options = "'" + options + "'"
-		}
-		testkit.Again(t, func() []string {
-			args := slices.Concat([]string{testkit.PPScript(t), "trace", "-m", "4096", "--format", "json", "-N", "1"}, target,
-				[]string{"-e", dashed + "/" + options + "/"}, command)
-			out := testkit.Run(t, args...)
-			// Pairs are shown by both of their events.
-			if out.Exit != 0 || len(testkit.Events(t, out.Stdout)) == 0 {
-				return []string{fmt.Sprintf("%s: got status %d, want an event\n%s\n%s", dashed, out.Exit, head(out.Stdout), out.Stderr)}
-			}
-			return nil
-		})
+		t.Run(name, func(t *testing.T) { source(t, dashed, r) })
 	}
+}
+
+// source runs a trace that has a profiler as its source.
+func source(t *testing.T, dashed string, r row) {
+	testkit.Requires(t, r.needs...)
+	s := scenes[r.scene](t)
+	load, target := s.load, []string(nil)
+	if s.command != nil {
+		load = s.command
+	}
+	command := append([]string{"--", testkit.Load(t)}, load...)
+	if r.whole {
+		target, command = []string{"-C", "0", "--duration", "30s"}, nil
+	}
+	options := s.fill(t, []string{r.source})[0]
+	if !strings.HasPrefix(options, `"`) && options != "" {
+		options = "'" + options + "'"
+	}
+	testkit.Again(t, func() []string {
+		args := slices.Concat([]string{testkit.PPScript(t), "trace", "-m", "4096", "--format", "json", "-N", "1"}, target,
+			[]string{"-e", dashed + "/" + options + "/"}, command)
+		out := testkit.Run(t, args...)
+		// Pairs are shown by both of their events.
+		if out.Exit != 0 || len(testkit.Events(t, out.Stdout)) == 0 {
+			return []string{fmt.Sprintf("%s: got status %d, want an event\n%s\n%s", dashed, out.Exit, head(out.Stdout), out.Stderr)}
+		}
+		return nil
+	})
 }

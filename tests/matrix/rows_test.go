@@ -1,5 +1,7 @@
 package matrix
 
+import "ppscript/tests/testkit"
+
 // A row is a profiler: how it is asked about a target, and what the target does
 // that it must show.
 type row struct {
@@ -21,6 +23,9 @@ type row struct {
 	// rests.
 	await bool
 	opens int // how often it says what it has opened, if more than once
+
+	// needs are what not every machine delivers; tests/vm has a guest that does.
+	needs []testkit.Need
 
 	// record is what record takes of the target, or of CPU 0, for --input;
 	// recording one in tests/data, with number in it; else unrecorded is why
@@ -90,7 +95,7 @@ var matrix = map[string]row{
 	"signal": {args: []string{"--filter", "sig == 15 || sig == 28"}, seen: lines("signal:signal_generate"), each: signals, text: logLine,
 		record: "signal:signal_generate"},
 	"page_faults": {seen: lines("software:page-faults"), each: faults, least: true, text: logLine, record: "page-faults"},
-	"breakpoint": {scene: "apart", args: []string{"{left address}/8:x"}, seen: lines("breakpoint.*"), each: lefts, text: logLine,
+	"breakpoint": {scene: "apart", needs: []testkit.Need{testkit.Breakpoints}, args: []string{"{left address}/8:x"}, seen: lines("breakpoint.*"), each: lefts, text: logLine,
 		unrecorded: "record takes no breakpoints",
 		no: map[string]string{
 			"cpu":    "a CPU has four breakpoints, which other tests use",

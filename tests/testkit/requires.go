@@ -7,14 +7,17 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
 )
 
-// requireEnv makes needs that CI meets errors rather than skips, so that no
-// test is skipped on every machine. CI sets it on machines that can trace.
+// requireEnv makes needs errors rather than skips, so that no test is skipped
+// on every machine: with "1" those that CI meets, else those that it names,
+// separated by commas. CI sets it on machines that can trace, tests/vm in guests
+// for what other machines may lack.
 const requireEnv = "PPSCRIPT_REQUIRE"
 
 // A Need is something that a test cannot do without.
@@ -50,16 +53,16 @@ var (
 )
 
 // Live is what every test on real events needs.
-var Live = []Need{Root, Tracefs, CPU0}
+var Live = []Need{Root, Tracefs, CPU0, Tracepoints}
 
-// Requires skips the test, naming everything that is missing of needs. With
-// PPSCRIPT_REQUIRE=1 it fails if CI should have what is missing.
+// Requires skips the test, naming everything that is missing of needs. It fails
+// if PPSCRIPT_REQUIRE says that this is here.
 func Requires(t testing.TB, needs ...Need) {
 	t.Helper()
 	if have, err := Have(needs...); err != nil {
 		t.Fatal(err)
 	} else if !have {
-		missing, _ := lacking(needs)
+		missing, _ := lacking(needs, "")
 		t.Skipf("needs %s", strings.Join(missing, "; "))
 	}
 }
@@ -74,12 +77,13 @@ func Program(name string) Need {
 	return program(name, name, true)
 }
 
-// Have reports that nothing of needs is missing. With PPSCRIPT_REQUIRE=1 it is
-// an error if CI should have what is.
+// Have reports that nothing of needs is missing. It is an error if
+// PPSCRIPT_REQUIRE says that what is missing is here.
 func Have(needs ...Need) (bool, error) {
-	missing, core := lacking(needs)
-	if core && os.Getenv(requireEnv) == "1" {
-		return false, fmt.Errorf("%s=1, and this machine lacks: %s", requireEnv, strings.Join(missing, "; "))
+	required := os.Getenv(requireEnv)
+	missing, must := lacking(needs, required)
+	if must {
+		return false, fmt.Errorf("%s=%s, and this machine lacks: %s", requireEnv, required, strings.Join(missing, "; "))
 	}
 	return len(missing) == 0, nil
 }
@@ -101,14 +105,16 @@ func found(name string, core bool, err error) Need {
 	}}
 }
 
-func lacking(needs []Need) (missing []string, core bool) {
+// lacking lists what is missing of needs; must says that something of it is
+// required: "1" are those that CI has, else a list of names.
+func lacking(needs []Need, required string) (missing []string, must bool) {
 	for _, n := range needs {
 		if why := n.missing(); why != "" {
 			missing = append(missing, n.name+" ("+why+")")
-			core = core || n.core
+			must = must || n.core && required == "1" || slices.Contains(strings.Split(required, ","), n.name)
 		}
 	}
-	return missing, core
+	return missing, must
 }
 
 func missingRoot() string {

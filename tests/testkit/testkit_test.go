@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ppscript/runtime/kernel"
 )
 
 func TestMain(m *testing.M) { Main(m) }
@@ -15,17 +17,34 @@ func TestLacking(t *testing.T) {
 	here := Need{"here", true, func() string { return "" }}
 	tool := Need{"tool", false, func() string { return "apt-get install tool" }}
 	core := Need{"core", true, func() string { return "be root" }}
-	f := func(want string, wantCore bool, needs ...Need) {
+	f := func(required, want string, wantMust bool, needs ...Need) {
 		t.Helper()
-		missing, isCore := lacking(needs)
-		if got := strings.Join(missing, "; "); got != want || isCore != wantCore {
-			t.Errorf("got %q, %v, want %q, %v", got, isCore, want, wantCore)
+		missing, must := lacking(needs, required)
+		if got := strings.Join(missing, "; "); got != want || must != wantMust {
+			t.Errorf("got %q, %v, want %q, %v", got, must, want, wantMust)
 		}
 	}
-	f("", false)
-	f("", false, here)
-	f("tool (apt-get install tool)", false, here, tool)
-	f("core (be root); tool (apt-get install tool)", true, core, here, tool)
+	f("1", "", false)
+	f("1", "", false, here)
+	f("1", "tool (apt-get install tool)", false, here, tool)
+	f("1", "core (be root); tool (apt-get install tool)", true, core, here, tool)
+	f("", "core (be root)", false, core)
+	f("here,tool", "tool (apt-get install tool)", true, here, tool)
+	f("here,tool", "core (be root)", false, core)
+}
+
+// A facility that opens and stays silent is missing, and is tried once.
+func TestNeedOfFacility(t *testing.T) {
+	tries := 0
+	n := tried("breakpoints", false, func() kernel.Trial { tries++; return kernel.Trial{Made: 8, Least: 8} })
+	for range 2 {
+		if missing, _ := lacking([]Need{n}, ""); len(missing) != 1 || missing[0] != "breakpoints (opens, but 0 of 8 hits came)" {
+			t.Errorf("got %q", missing)
+		}
+	}
+	if tries != 1 {
+		t.Errorf("got %d tries, want 1", tries)
+	}
 }
 
 func TestNeedOfProgram(t *testing.T) {

@@ -17,17 +17,21 @@ type machine struct {
 	cc        string // compiles C for it
 	args      []string
 	append    string // words for the kernel's command line
+	delivers  string // what its guests deliver, for PPSCRIPT_REQUIRE
 }
+
+// delivered is what each guest delivers, by the names of testkit's needs.
+const delivered = "root,tracefs,tracepoints,samples,uprobes,kprobes,breakpoints"
 
 var machines = []machine{
 	// Without tsc=reliable a guest with two CPUs up to 6.1 distrusts its TSC
 	// and reads time from a slow device.
 	{"amd64", "qemu-system-x86_64", "qemu-system-x86", "x86_64-linux-gnu-gcc", []string{"-machine", "q35", "-cpu", "max"},
-		"console=ttyS0 tsc=reliable no_timer_check "},
+		"console=ttyS0 tsc=reliable no_timer_check ", delivered},
 	// mitigations=off leaves page tables apart, which makes system calls and
 	// the PMU's interrupts ten times as slow.
 	{"arm64", "qemu-system-aarch64", "qemu-system-arm", "aarch64-linux-gnu-gcc", []string{"-machine", "virt", "-cpu", "cortex-a57"},
-		"console=ttyAMA0 kpti=off "},
+		"console=ttyAMA0 kpti=off ", delivered + ",counters"},
 }
 
 // bootWords are the words that all kernels get.
