@@ -77,7 +77,7 @@ class Table:
         """Adds columns that are computed from the others."""
     def text(self, **column: Callable) -> Table:
         """Shows the cells of columns through functions."""
-    def format(self, column: str = None, *, width: int = None, left: bool = None, decimals: int = None, sep: str = None, share_of: str = None, alarm: bool = None, rule: bool = None, header: bool = None, date: bool = None, upper: bool = None, live: bool = None) -> Table:
+    def format(self, column: str = None, *, width: int = None, left: bool = None, decimals: int = None, sep: str = None, share_of: str = None, alarm: bool = None, title: str = None, shown: Callable = None, rule: bool = None, header: bool = None, date: bool = None, upper: bool = None, live: bool = None) -> Table:
         """Says how text output arranges the table, or one of its columns."""
     def hide(self, *column: str) -> Table:
         """Leaves columns out of the output; sorting and computing still see them."""

@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"slices"
 
 	b "ppscript/builtins"
 	"ppscript/runtime/diag"
@@ -163,17 +164,22 @@ func text() *b.Builtin {
 	}
 }
 
+// ofColumn are the arguments of format that are about a column.
+var ofColumn = []string{"width", "left", "decimals", "sep", "share_of", "alarm", "title", "shown"}
+
 func layout() *b.Builtin {
 	return &b.Builtin{
 		Name: "format", Type: "table", Group: b.Results, Summary: "Says how text output arranges the table, or one of its columns.",
 		Params: []b.Param{
-			{Name: "column", Type: b.String, Doc: "the column that width to alarm are about"},
+			{Name: "column", Type: b.String, Doc: "the column that width to shown are about"},
 			{Name: "width", Type: b.Int, Named: true, Doc: "least width of the column"},
 			{Name: "left", Type: b.Bool, Named: true, Doc: "align left, or right"},
 			{Name: "decimals", Type: b.Int, Named: true, Doc: "digits behind the point"},
 			{Name: "sep", Type: b.String, Named: true, Doc: "what stands between the column before and this one"},
 			{Name: "share_of", Type: b.String, Named: true, Doc: "column of which this one is a part: shows a percentage"},
 			{Name: "alarm", Type: b.Bool, Named: true, Doc: "red where it is not zero"},
+			{Name: "title", Type: b.String, Named: true, Doc: "what stands above the column in place of its name and unit"},
+			{Name: "shown", Type: b.Func, Named: true, Doc: "function of a cell's value: how it is shown, such as [003]"},
 			{Name: "rule", Type: b.Bool, Named: true, Doc: "dashes under the header"},
 			{Name: "header", Type: b.Bool, Named: true, Doc: "the header"},
 			{Name: "date", Type: b.Bool, Named: true, Doc: "the line with date and title"},
@@ -189,7 +195,7 @@ func layout() *b.Builtin {
 				if err := hasColumn(c, "column", name); err != nil {
 					return nil, err
 				}
-			} else if c.Has("width") || c.Has("left") || c.Has("decimals") || c.Has("sep") || c.Has("share_of") || c.Has("alarm") {
+			} else if slices.ContainsFunc(ofColumn, c.Has) {
 				return nil, c.Error("column", fmt.Errorf("missing, and an argument is about a column"), `write t.format("total", width = 16)`)
 			}
 			return change(c, func(v *plan.View) error {
@@ -232,6 +238,12 @@ func width(c *b.Call, w plan.Width) plan.Width {
 	}
 	if c.Has("alarm") {
 		w.Alarm = c.Bool("alarm")
+	}
+	if c.Has("title") {
+		w.Title = c.String("title")
+	}
+	if c.Has("shown") {
+		w.Shape = cellFunc(c, c.Func("shown"))
 	}
 	return w
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"ppscript/runtime/agg"
 	"ppscript/runtime/diag"
@@ -28,7 +29,7 @@ func (b *builder) group(g *Group) error {
 		spec.Keys = append(spec.Keys, fn)
 		c := keyColumn(v.Name, fn)
 		if v.Fn.Text == Instance {
-			c.Name = b.instanceName(v.Name)
+			c.Name, c.Head = b.instanceName(v.Name)
 			g = g.renamed(v.Name, c.Name)
 			t.Spec = g
 		}
@@ -74,17 +75,18 @@ func (b *builder) group(g *Group) error {
 	return nil
 }
 
-// instanceName is the title of a column of instances: in brackets, unless the
-// script asks for CPU.
-func (b *builder) instanceName(as string) string {
-	name := "CPU"
+// instanceName is the name of a column of instances, and its title: in
+// brackets, unless the script asks for CPU.
+func (b *builder) instanceName(as string) (name, title string) {
+	name = "cpu"
 	if b.env.ByThread {
-		name = "THREAD"
+		name = "thread"
 	}
+	title = strings.ToUpper(name)
 	if as == "CPU" {
-		return name
+		return name, title
 	}
-	return "[" + name + "]"
+	return name, "[" + title + "]"
 }
 
 // renamed is g with another name of a column in its view.

@@ -141,6 +141,7 @@ type Step struct {
 }
 
 // Width is how a column looks in text output; zero members leave it as it is.
+// Shape makes the text of a cell, which JSON and CSV do not have.
 type Width struct {
 	Min         int
 	Left, Right bool
@@ -148,6 +149,8 @@ type Width struct {
 	Sep         string
 	ShareOf     string // the column that this one is a part of
 	Alarm       bool   // red when it is not zero
+	Title       string // above the column
+	Shape       CellFunc
 }
 
 // CellFunc shows a cell: the script's function of one value.

@@ -54,7 +54,8 @@ func (b *builder) show(l *Log, brs []branch) (*shown, error) {
 	for _, br := range brs {
 		schema := &event.Schema{System: br.scope.Schema.System, Name: br.scope.Schema.Name}
 		for i, name := range s.names {
-			schema.Fields = append(schema.Fields, event.Field{Name: name, Place: event.InSlot, Offset: i, Size: 8, Signed: true})
+			unit := unitOf(s.values[i].At(br.stream))
+			schema.Fields = append(schema.Fields, event.Field{Name: name, Place: event.InSlot, Offset: i, Size: 8, Signed: true, Unit: unit})
 		}
 		if s.stacks != nil && !slices.Contains(s.names, Stack) {
 			schema.Fields = append(schema.Fields, event.Field{Name: Stack, Place: event.InSlot, Offset: len(s.names), Size: 4})

@@ -140,22 +140,22 @@ func (v *View) dress(t *result.Table) error {
 			c.Prec = *w.Prec
 		}
 		c.ShareOf, c.Alarm = w.ShareOf, w.Alarm
+		c.Head = cmp.Or(w.Title, c.Head)
+		if w.Shape != nil {
+			if err := setText(t, i, w.Shape); err != nil {
+				return err
+			}
+			c.Shape = true
+		}
 	}
 	for _, name := range sorted(v.Texts) {
 		i, err := t.Index(name)
 		if err != nil {
 			return err
 		}
-		// A column's text has no way to fail: work it out now.
-		texts := map[string]string{}
-		for _, row := range t.Rows {
-			text, err := v.Texts[name](row[i])
-			if err != nil {
-				return err
-			}
-			texts[row[i].String()] = text
+		if err := setText(t, i, v.Texts[name]); err != nil {
+			return err
 		}
-		t.Columns[i].Text = func(v event.Value) string { return texts[v.String()] }
 	}
 	if v.Pack != nil && len(t.Rows) > 0 {
 		text, err := v.Pack(t.Names(), t.Rows)
@@ -187,6 +187,21 @@ func (v *View) dress(t *result.Table) error {
 		}
 		return lines[&row[0]]
 	}
+	return nil
+}
+
+// setText makes the texts of column i. A column's text has no way to fail: they
+// are worked out now.
+func setText(t *result.Table, i int, fn CellFunc) error {
+	texts := map[string]string{}
+	for _, row := range t.Rows {
+		text, err := fn(row[i])
+		if err != nil {
+			return err
+		}
+		texts[row[i].String()] = text
+	}
+	t.Columns[i].Text = func(v event.Value) string { return texts[v.String()] }
 	return nil
 }
 

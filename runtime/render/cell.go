@@ -23,6 +23,8 @@ func appendCell(dst []byte, c *result.Column, v, of event.Value, o *LineOptions)
 		return append(dst, '-')
 	case v.Kind == event.BoolValue:
 		return strconv.AppendBool(dst, v.Bool())
+	case v.Kind == event.ListValue:
+		return appendList(dst, c, v, o)
 	case !v.Numeric():
 		return append(dst, v.String()...)
 	case c.Hex:
@@ -33,6 +35,18 @@ func appendCell(dst []byte, c *result.Column, v, of event.Value, o *LineOptions)
 		return appendShare(dst, v, of)
 	}
 	return appendNumber(dst, v, c.Unit, c.Prec)
+}
+
+// appendList appends the members of a list, each in the unit of the column.
+func appendList(dst []byte, c *result.Column, v event.Value, o *LineOptions) []byte {
+	dst = append(dst, '(')
+	for i, m := range v.List() {
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		dst = appendCell(dst, c, m, event.Value{}, o)
+	}
+	return append(dst, ')')
 }
 
 // appendMomentCell appends a moment: as a date, or as seconds of the clock.

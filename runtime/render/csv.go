@@ -14,15 +14,18 @@ import (
 
 // csvRenderer writes RFC 4180. Every line starts with the time and the name
 // of the result. The header comes before the first line, and again when
-// another result with other columns follows. Numbers are in the unit of the
-// header with all their digits; control characters are escaped, so that a row
-// is always one line.
+// another result with other columns follows. Each of its names stands once.
+// Numbers are in the unit of the header with all their digits; control
+// characters are escaped, so that a row is always one line. docs/formats.md says
+// it all.
 type csvRenderer struct {
 	*sink
 	line    LineOptions
-	header  []string // that the last row had
-	events  bool     // header is that of events
-	stacks  bool     // and with a column for stacks
+	header  []string   // that the last row had
+	events  bool       // header is that of events
+	stacks  bool       // and with a column for stacks
+	prev    event.Time // of the last line, for times since it
+	seen    bool
 	scratch []byte
 }
 
@@ -30,12 +33,9 @@ const csvEOL = "\r\n"
 
 // Table writes one line for each row.
 func (r *csvRenderer) Table(t *result.Table) error {
-	header := []string{r.timeTitle(t.Wall), "result"}
-	for i := range t.Columns {
-		header = append(header, t.Columns[i].Title())
-	}
 	if len(t.Rows) > 0 {
-		r.head(header)
+		lead := r.titles(t.Wall)
+		r.head(append(lead, csvTitles(t.Columns, t.Rows, r.line.dates(time.Time{}), leadNames...)...))
 	}
 	when := r.moment(&t.Meta, len(t.Rows) > 0)
 	for _, row := range t.Rows {
@@ -49,16 +49,11 @@ func (r *csvRenderer) Table(t *result.Table) error {
 // Histogram writes one line for each bucket, with its bounds in the unit;
 // an open bound is empty.
 func (r *csvRenderer) Histogram(h *result.Histogram) error {
-	header := []string{r.timeTitle(h.Wall), "result"}
-	for i := range h.Keys {
-		header = append(header, h.Keys[i].Title())
-	}
-	for _, bound := range []string{"lo", "hi"} {
-		c := result.Column{Name: bound, Unit: h.Unit}
-		header = append(header, c.Title())
-	}
 	if len(h.Rows) > 0 {
-		r.head(append(header, "count"))
+		lead := r.titles(h.Wall)
+		columns := append(slices.Clone(h.Keys), result.Column{Name: "lo", Unit: h.Unit}, result.Column{Name: "hi", Unit: h.Unit},
+			result.Column{Name: "count"})
+		r.head(append(lead, csvTitles(columns, histKeys(h), r.line.dates(time.Time{}), leadNames...)...))
 	}
 	when := r.moment(&h.Meta, len(h.Rows) > 0)
 	for i := range h.Rows {
@@ -81,14 +76,14 @@ func (r *csvRenderer) Event(l *Line) error {
 	e := l.Event
 	s := r.line.of(e)
 	if !r.events {
-		head := []string{r.timeTitle(time.Time{}), "result", "comm", "pid", "tid", "cpu", "event", "text"}
+		head := append(r.titles(time.Time{}), "comm", "pid", "tid", "cpu", "event", "text")
 		if l.Stacks {
 			head = append(head, "stack")
 		}
 		r.head(head)
 		r.events, r.stacks = true, l.Stacks
 	}
-	r.scratch = r.line.stamp.appendMoment(r.scratch[:0], e.Time, time.Time{}, &r.line)
+	r.scratch = r.appendMoment(r.scratch[:0], e.Time, time.Time{})
 	name := l.Result
 	if name == "" {
 		name = "log"
@@ -115,12 +110,16 @@ func (r *csvRenderer) Note(kind string, fields ...NoteField) error {
 	return r.note("# ", csvEOL, appendNote(nil, kind, fields))
 }
 
-// timeTitle heads the first column: a date, or seconds of some clock.
-func (r *csvRenderer) timeTitle(wall time.Time) string {
-	if r.line.Time == "wall" && (r.line.Clock != nil || !wall.IsZero()) {
-		return "time"
+// leadNames are the first columns of all lines.
+var leadNames = []string{"time", "result"}
+
+// titles head the first columns; the time is a date, or seconds of some clock.
+func (r *csvRenderer) titles(wall time.Time) []string {
+	titles := slices.Clone(leadNames)
+	if !r.line.dates(wall) {
+		titles[0] += "(s)"
 	}
-	return "time(s)"
+	return titles
 }
 
 // moment is the time of a result as the first cell of its rows.
@@ -128,7 +127,20 @@ func (r *csvRenderer) moment(m *result.Meta, needed bool) string {
 	if !needed {
 		return ""
 	}
-	return string(r.line.stamp.appendMoment(nil, m.End, m.Wall, &r.line))
+	return string(r.appendMoment(nil, m.End, m.Wall))
+}
+
+// appendMoment appends the time of a line.
+func (r *csvRenderer) appendMoment(dst []byte, t event.Time, wall time.Time) []byte {
+	if r.line.Time != "delta" {
+		return appendExactMoment(dst, t, wall, &r.line)
+	}
+	d := t - r.prev
+	if !r.seen {
+		d = 0
+	}
+	r.prev, r.seen = t, true
+	return appendFixed(dst, event.IntOf(int64(d)), 9)
 }
 
 func (r *csvRenderer) head(header []string) {
@@ -187,15 +199,24 @@ func (r *csvRenderer) missing(m *result.Meta, omitted int) error {
 	return r.note("# ", csvEOL, line)
 }
 
-// appendCSVCell appends a cell in the unit of its header.
+// appendCSVCell appends a cell in the unit of its header. The members of a list
+// stand apart by blanks.
 func appendCSVCell(dst []byte, c *result.Column, v event.Value, o *LineOptions) []byte {
 	switch {
-	case c.Text != nil:
+	case c.Text != nil && !c.Shape:
 		return append(dst, c.Text(v)...)
 	case c.Hex && v.Numeric():
 		return strconv.AppendUint(append(dst, "0x"...), v.Uint(), 16)
 	case v.Kind == event.TimeValue && c.Unit.Scale == 0:
-		return appendMomentCell(dst, event.Time(v.Int()), o)
+		return appendExactMoment(dst, event.Time(v.Int()), time.Time{}, o)
+	case v.Kind == event.ListValue:
+		for i, m := range v.List() {
+			if i > 0 {
+				dst = append(dst, ' ')
+			}
+			dst = appendCSVCell(dst, c, m, o)
+		}
+		return dst
 	case v.Numeric() && v.Kind != event.BoolValue:
 		return appendExact(dst, v, c.Unit)
 	}

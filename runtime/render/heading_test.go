@@ -50,7 +50,7 @@ func TestTextOfFields(t *testing.T) {
 	}
 	for format, want := range map[string]string{
 		"text": "             pid-7      7 [000] 2.000000: gap: clock 3 \\x1b ns\n    switches 4\n    wakeups 5\n    0000000000000010 late+0x0\n",
-		"csv":  "time(s),result,comm,pid,tid,cpu,event,text\r\n2.000000,log,pid-7,7,7,0,gap,n=3\r\n",
+		"csv":  "time(s),result,comm,pid,tid,cpu,event,text\r\n2.000000000,log,pid-7,7,7,0,gap,n=3\r\n",
 	} {
 		var out bytes.Buffer
 		r := newRenderer(t, &out, Options{Format: format})

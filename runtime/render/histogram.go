@@ -141,3 +141,12 @@ func boundText(v int64, u unit.Unit) string {
 	}
 	return strconv.FormatInt(v, 10) + suffix
 }
+
+// histKeys are the keys of all rows.
+func histKeys(h *result.Histogram) [][]event.Value {
+	keys := make([][]event.Value, len(h.Rows))
+	for i := range h.Rows {
+		keys[i] = h.Rows[i].Key
+	}
+	return keys
+}

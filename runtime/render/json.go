@@ -10,7 +10,8 @@ import (
 
 // This file writes JSON: one object for each line, {"v":1,"type":T,"data":D}.
 // Numbers stand in their base units; beside each number that people would see
-// in another form stands NAME_text with that form.
+// in another form stands NAME_text with that form. docs/formats.md has all
+// records and their members.
 
 type jsonRenderer struct {
 	*sink
@@ -34,7 +35,7 @@ func (r *jsonRenderer) Table(t *result.Table) error {
 	r.begin("table")
 	r.meta(&t.Meta)
 	names := memberNames(t.Columns)
-	r.buf = appendColumns(r.buf, "columns", t.Columns, names)
+	r.buf = appendColumns(r.buf, "columns", t.Columns, names, t.Rows)
 	r.buf = append(r.buf, `,"rows":[`...)
 	of := shareOf(t.Columns)
 	for i, row := range t.Rows {
@@ -56,9 +57,9 @@ func (r *jsonRenderer) Histogram(h *result.Histogram) error {
 	r.begin("histogram")
 	r.meta(&h.Meta)
 	names := memberNames(h.Keys)
-	r.buf = appendColumns(r.buf, "keys", h.Keys, names)
+	r.buf = appendColumns(r.buf, "keys", h.Keys, names, histKeys(h))
 	r.buf = appendJSONString(append(r.buf, `,"value":`...), h.Value)
-	r.buf = appendUnit(r.buf, h.Unit.Symbol, h.Unit.Base)
+	r.buf = appendUnit(r.buf, h.Unit)
 	r.buf = append(r.buf, `,"rows":[`...)
 	for i := range h.Rows {
 		row := &h.Rows[i]
@@ -144,16 +145,30 @@ func (r *jsonRenderer) cells(columns []result.Column, names []string, row []even
 		r.buf = append(appendJSONString(r.buf, names[i]), ':')
 		r.buf = appendJSONValue(r.buf, v)
 		if twin(c, v) {
-			r.scratch = trimLeft(appendCell(r.scratch[:0], c, v, cellOf(row, of[i]), &r.line))
+			r.scratch = trimLeft(r.appendTwin(r.scratch[:0], c, v, cellOf(row, of[i])))
 			r.buf = append(appendJSONString(append(r.buf, ','), names[i]+"_text"), ':')
 			r.buf = appendJSONString(r.buf, string(r.scratch))
 		}
 	}
 }
 
+// appendTwin appends what people see of a cell, not in the shape of a column;
+// of points in time the date.
+func (r *jsonRenderer) appendTwin(dst []byte, c *result.Column, v, of event.Value) []byte {
+	if c.Shape {
+		own := *c
+		own.Text = nil
+		c = &own
+	}
+	if c.Text == nil && v.Kind == event.TimeValue && c.Unit.Scale == 0 {
+		return appendExactMoment(dst, event.Time(v.Int()), time.Time{}, &r.line)
+	}
+	return appendCell(dst, c, v, of, &r.line)
+}
+
 // twin tells whether people see the cell in another form than its value.
 func twin(c *result.Column, v event.Value) bool {
-	if c.Text != nil {
+	if c.Text != nil && !c.Shape {
 		return true
 	}
 	if !v.Numeric() || v.Kind == event.BoolValue {
@@ -162,55 +177,11 @@ func twin(c *result.Column, v event.Value) bool {
 	return c.Hex || c.ShareOf != "" || c.Unit.Scale != 0 || v.Kind == event.DurationValue || v.Kind == event.TimeValue
 }
 
-// memberNames makes the column names unique: a second "count" is "count_2".
-func memberNames(columns []result.Column) []string {
-	seen := make(map[string]int, len(columns))
-	names := make([]string, len(columns))
-	for i := range columns {
-		name := columns[i].Name
-		for n := 2; seen[name] > 0; n++ {
-			name = columns[i].Name + "_" + strconv.Itoa(n)
-		}
-		seen[name]++
-		names[i] = name
-	}
-	return names
-}
-
-func appendColumns(dst []byte, member string, columns []result.Column, names []string) []byte {
-	dst = append(appendJSONString(append(dst, ','), member), ":["...)
-	for i := range columns {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendJSONString(append(dst, `{"name":`...), names[i])
-		kind := "value"
-		if columns[i].Kind == result.KeyColumn {
-			kind = "key"
-		}
-		dst = appendJSONString(append(dst, `,"kind":`...), kind)
-		dst = appendUnit(dst, columns[i].Unit.Symbol, columns[i].Unit.Base)
-		dst = append(dst, '}')
-	}
-	return append(dst, ']')
-}
-
-// appendUnit appends the unit of the text form and that of the numbers.
-func appendUnit(dst []byte, symbol, base string) []byte {
-	if symbol == "" {
-		return dst
-	}
-	dst = appendJSONString(append(dst, `,"unit":`...), symbol)
-	return appendJSONString(append(dst, `,"base":`...), base)
-}
-
 func appendWallJSON(dst []byte, t time.Time) []byte {
 	if t.IsZero() {
 		return dst
 	}
-	dst = append(dst, `,"wall":"`...)
-	dst = t.UTC().AppendFormat(dst, "2006-01-02T15:04:05.000000000Z07:00")
-	return append(dst, '"')
+	return append(appendDate(append(dst, `,"wall":"`...), t), '"')
 }
 
 func appendBound(dst []byte, v int64) []byte {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/unit"
 )
 
 // Event writes a record of type event: who, where, when, the fields by name,
@@ -63,8 +64,31 @@ func (r *jsonRenderer) fields(e *event.Event, s *lineSchema) {
 		r.field(e, f)
 	}
 	r.buf = append(r.buf, '}')
+	if len(s.units) > 0 {
+		r.buf = append(append(append(r.buf, `,"units":{`...), s.units...), '}')
+	}
 	r.scratch = appendFieldText(r.scratch[:0], e, s)
 	r.buf = appendJSONString(append(r.buf, `,"text":`...), r.scratch)
+}
+
+// appendFieldUnit appends the unit of a field's numbers as a member, if they
+// have one.
+func appendFieldUnit(dst []byte, f *event.Field) []byte {
+	symbol := ""
+	switch f.Unit {
+	case event.Nanos, event.Moment:
+		symbol = unit.NS.Symbol
+	case event.SizeB:
+		symbol = unit.Bytes.Symbol
+	case event.Percent:
+		symbol = unit.Percent.Symbol
+	default:
+		return dst
+	}
+	if len(dst) > 0 {
+		dst = append(dst, ',')
+	}
+	return appendJSONString(append(appendJSONString(dst, f.Name), ':'), symbol)
 }
 
 // field writes the value of one field; what the record is too short for is

@@ -33,6 +33,7 @@ type lineSchema struct {
 	flags   *event.Field
 	preempt *event.Field
 	fields  []*event.Field // own ones without the common header
+	units   []byte         // JSON members of those that measure something
 }
 
 // prefixCells is the room of the date column with the blank behind it.
@@ -126,6 +127,7 @@ func learn(schema *event.Schema) *lineSchema {
 		// The number of a stack says nothing: its frames are below the line.
 		if !strings.HasPrefix(f.Name, "common_") && !(f.Place == event.InSlot && f.Stack()) {
 			s.fields = append(s.fields, f)
+			s.units = appendFieldUnit(s.units, f)
 		}
 	}
 	return s

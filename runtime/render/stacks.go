@@ -5,7 +5,6 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/result"
-	"ppscript/runtime/unit"
 )
 
 // This file writes samples by stack as the other results are written. Files
@@ -87,10 +86,10 @@ func (r *jsonRenderer) Stacks(s *result.Stacks) error {
 	r.begin("stacks")
 	r.meta(&s.Meta)
 	names := memberNames(s.Keys)
-	r.buf = appendColumns(r.buf, "keys", s.Keys, names)
+	r.buf = appendColumns(r.buf, "keys", s.Keys, names, stackKeys(s))
 	if s.Value != "" {
 		r.buf = appendJSONString(append(r.buf, `,"value":`...), s.Value)
-		r.buf = appendUnit(r.buf, s.Unit.Symbol, s.Unit.Base)
+		r.buf = appendUnit(r.buf, s.Unit)
 	}
 	r.buf = append(r.buf, `,"stacks":[`...)
 	of := shareOf(s.Keys)
@@ -120,13 +119,22 @@ func (r *jsonRenderer) Stacks(s *result.Stacks) error {
 	return r.end()
 }
 
+// stackKeys are the keys of all samples.
+func stackKeys(s *result.Stacks) [][]event.Value {
+	keys := make([][]event.Value, len(s.Samples))
+	for i := range s.Samples {
+		keys[i] = s.Samples[i].Key
+	}
+	return keys
+}
+
 // Stacks writes a table: the keys, pid, count, value, and the stack as one
 // text, outermost frame first.
 func (r *csvRenderer) Stacks(s *result.Stacks) error {
 	t := &result.Table{Meta: s.Meta, Columns: append([]result.Column(nil), s.Keys...), Omitted: s.Omitted}
 	t.Columns = append(t.Columns, result.Column{Name: "pid"}, result.Column{Name: "count"})
 	if s.Value != "" {
-		t.Columns = append(t.Columns, result.Column{Name: s.Value, Unit: unit.Unit{}})
+		t.Columns = append(t.Columns, result.Column{Name: s.Value, Unit: s.Unit})
 	}
 	t.Columns = append(t.Columns, result.Column{Name: "stack", Left: true})
 	for i := range s.Samples {
@@ -134,7 +142,7 @@ func (r *csvRenderer) Stacks(s *result.Stacks) error {
 		row := append([]event.Value(nil), x.Key...)
 		row = append(row, event.IntOf(int64(x.PID)), event.UintOf(x.Count))
 		if s.Value != "" {
-			row = append(row, event.IntOf(x.Value))
+			row = append(row, amount(s, x.Value))
 		}
 		t.Rows = append(t.Rows, append(row, event.StrOf(StackText(x.Frames))))
 	}

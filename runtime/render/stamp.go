@@ -87,6 +87,35 @@ func (s *stamper) appendMoment(dst []byte, t event.Time, wall time.Time, o *Line
 	return appendSeconds(dst, int64(t))
 }
 
+// dateLayoutExact is that of programs: RFC 3339, in UTC, to the nanosecond.
+const dateLayoutExact = "2006-01-02T15:04:05.000000000Z07:00"
+
+// Date is a date as JSON and CSV have it.
+func Date(t time.Time) string { return string(appendDate(nil, t)) }
+
+// appendDate appends a date as JSON and CSV have it.
+func appendDate(dst []byte, t time.Time) []byte { return t.UTC().AppendFormat(dst, dateLayoutExact) }
+
+// appendExactMoment appends a time as JSON and CSV have it: a date, or seconds
+// with all digits, of the source's clock or since the start.
+func appendExactMoment(dst []byte, t event.Time, wall time.Time, o *LineOptions) []byte {
+	if o.dates(wall) {
+		if wall.IsZero() {
+			wall = o.Clock(t)
+		}
+		return appendDate(dst, wall)
+	}
+	if o.Time == "rel" {
+		t -= o.Start
+	}
+	return appendFixed(dst, event.IntOf(int64(t)), 9)
+}
+
+// dates tells whether times are dates, as they are if somebody knows them.
+func (o *LineOptions) dates(wall time.Time) bool {
+	return (o.Time == "wall" || o.Time == "") && (o.Clock != nil || !wall.IsZero())
+}
+
 // appendSeconds appends ns as seconds, rounded to the nearest microsecond.
 func appendSeconds(dst []byte, ns int64) []byte {
 	n := uint64(ns)

@@ -217,7 +217,8 @@ func (g *grid) header(i int, c *result.Column, l *result.Layout) {
 	}
 	title := c.Title()
 	if l.Upper {
-		title = upper(c.Name) + title[len(c.Name):]
+		name := len(cmp.Or(c.Head, c.Name)) // the unit stays as it is
+		title = upper(title[:name]) + title[name:]
 	}
 	g.text = append(g.text, title...)
 	g.add(i, start, false)

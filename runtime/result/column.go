@@ -20,6 +20,9 @@ const UnitPrec = -1
 // The cells themselves are in the unit's base, not in the unit.
 type Column struct {
 	Name string
+	// Head is what text shows above the cells in place of name and unit, such
+	// as [CPU] for cpu; "" is name and unit.
+	Head string
 	Kind ColumnKind
 	Unit unit.Unit // the zero Unit shows the number, or the duration, as it is
 	Hex  bool      // numbers as 0x...
@@ -44,16 +47,21 @@ type Column struct {
 	// Text overrides how people see a cell; the number stays in JSON beside
 	// it. It may be nil.
 	Text func(v event.Value) string
+	// Shape says that Text only arranges the number, as in [003]: it means
+	// nothing to programs, so JSON and CSV have the number alone.
+	Shape bool
 }
 
-// Title is the column's name with its unit: "total(us)". Shares are of
-// requests, as perf-prof says: "than(reqs)".
+// Title is what text shows above the column: its name with its unit,
+// "total(us)". Shares are of requests, as perf-prof says: "than(reqs)".
 func (c *Column) Title() string {
-	if c.Unit.Symbol == "" {
-		if c.ShareOf != "" {
-			return c.Name + "(reqs)"
-		}
-		return c.Name
+	switch {
+	case c.Head != "":
+		return c.Head
+	case c.Unit.Symbol != "":
+		return c.Name + "(" + c.Unit.Symbol + ")"
+	case c.ShareOf != "":
+		return c.Name + "(reqs)"
 	}
-	return c.Name + "(" + c.Unit.Symbol + ")"
+	return c.Name
 }

@@ -317,7 +317,7 @@ func (e *eval) report(now time.Time) error {
 		reached += e.at[i].reached - e.at[i].told.reached
 	}
 	fields := []render.NoteField{
-		{Name: "time", Value: event.StrOf(now.Format("2006-01-02T15:04:05.000000"))},
+		{Name: "time", Value: event.StrOf(render.Date(now))},
 		e.list,
 		{Name: "instances", Value: event.IntOf(int64(len(e.at)))},
 		{Name: "seconds", Value: event.FloatOf(math.Round(now.Sub(e.reported).Seconds()*1e3) / 1e3)},

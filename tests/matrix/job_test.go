@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppscript/tests/formats"
 	"ppscript/tests/testkit"
 )
 
@@ -181,6 +182,7 @@ func (j *job) check(t *testing.T, stdout string, titles [][]string) [][]string {
 			}
 		}
 	case "csv":
+		j.fits(formats.Read(t).CSV(stdout))
 		if j.each == 0 {
 			break
 		}
@@ -196,6 +198,7 @@ func (j *job) check(t *testing.T, stdout string, titles [][]string) [][]string {
 			j.failf("got %q, want one object a line", bad)
 			break
 		}
+		j.fits(formats.Read(t).JSON(stdout))
 		now := columns(t, stdout)
 		if titles == nil {
 			titles = now
@@ -208,6 +211,13 @@ func (j *job) check(t *testing.T, stdout string, titles [][]string) [][]string {
 		}
 	}
 	return titles
+}
+
+// fits takes what docs/formats.md finds wrong; the first is enough.
+func (j *job) fits(wrong []string) {
+	if len(wrong) > 0 {
+		j.failf("%s", wrong[0])
+	}
 }
 
 // lossy are results that say that something is missing.

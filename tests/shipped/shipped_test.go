@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"ppscript/stdlib"
+	"ppscript/tests/formats"
 	"ppscript/tests/testkit"
 )
 
@@ -229,11 +230,14 @@ func TestProfilers(t *testing.T) {
 }
 
 func golden(t *testing.T, script string, r run) {
+	outputs := map[string]string{}
+	defer func() { fits(t, outputs) }()
 	for _, format := range []string{"text", "json", "csv"} {
 		args := append([]string{testkit.PPScript(t), script, "--input", filepath.Join("../data", r.data), "--format", format}, r.args...)
 		out := testkit.Run(t, args...).Want(t, 0)
 		file := filepath.Join("testdata", strings.TrimSuffix(script+"-"+r.name, "-")+"."+strings.Replace(format, "text", "txt", 1))
 		got := out.Stdout
+		outputs[format] = got
 		if out.Stderr != "" {
 			got += "stderr:\n" + out.Stderr
 		}
@@ -250,6 +254,15 @@ func golden(t *testing.T, script string, r run) {
 		if got != string(want) {
 			t.Errorf("%s: %s", file, firstDifference(got, string(want)))
 		}
+	}
+}
+
+// fits checks that programs can read what is printed, by docs/formats.md, and
+// that CSV and JSON have the same numbers.
+func fits(t *testing.T, outputs map[string]string) {
+	f := formats.Read(t)
+	for _, wrong := range slices.Concat(f.JSON(outputs["json"]), f.CSV(outputs["csv"]), f.Agree(outputs["json"], outputs["csv"])) {
+		t.Error(wrong)
 	}
 }
 

@@ -1,0 +1,8 @@
+// Package formats checks what ppscript prints for programs against
+// docs/formats.md, which is the contract: it reads the tables of that page, and
+// says where JSON and CSV do not fit them. tests/shipped and tests/matrix ask it
+// of every profiler, over recordings and live.
+//
+//	f := formats.Read(t)
+//	for _, wrong := range f.JSON(out.Stdout) { t.Error(wrong) }
+package formats

@@ -1,0 +1,91 @@
+package formats
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What the renderers write of all that a result can hold fits the page.
+func TestRenderersFitThePage(t *testing.T) {
+	f := Read(t)
+	dir := filepath.Join(root(t), "runtime", "render", "testdata")
+	kinds := map[string]bool{}
+	for _, name := range []string{"all", "detail", "stacks"} {
+		for _, ext := range []string{"json", "csv"} {
+			text, err := os.ReadFile(filepath.Join(dir, name+"."+ext))
+			if err != nil {
+				t.Fatal(err)
+			}
+			check := f.CSV
+			if ext == "json" {
+				check = f.JSON
+				for line := range strings.Lines(string(text)) {
+					if _, kind, err := decode(line); err == nil {
+						kinds[kind] = true
+					}
+				}
+			}
+			// A note of a kind that only this test has.
+			output := strings.ReplaceAll(string(text), `{"v":1,"type":"attached","data":{"events":2,"what":"sched:*\n"}}`+"\n", "")
+			for _, w := range check(output) {
+				t.Errorf("%s.%s: %s", name, ext, w)
+			}
+		}
+	}
+	for _, kind := range []string{"table", "histogram", "stacks", "event", "detail"} {
+		if !kinds[kind] {
+			t.Errorf("no golden has a record of type %s", kind)
+		}
+	}
+}
+
+// The checks find what they are for.
+func TestChecksFind(t *testing.T) {
+	f := Read(t)
+	table := func(columns, rows string) string {
+		return `{"v":1,"type":"table","data":{"name":"t","seq":0,"final":true,"begin":0,"end":0,"samples":0,"total_samples":0,"loss":{},"columns":[` +
+			columns + `],"rows":[` + rows + `]}}` + "\n"
+	}
+	json := func(output, want string) {
+		t.Helper()
+		expect(t, f.JSON(output), want)
+	}
+	n := `{"name":"n","kind":"value","unit":"ns","text_unit":"us"}`
+	json(table(n, `{"n":1500,"n_text":"1.500"}`), "")
+	json(table(n, `{"n":1500,"n_text":"1500"}`), "is shown as 1500 us")
+	json(table(n+","+n, `{"n":1}`), "two columns are called n")
+	json(table(`{"name":"n","kind":"value","unit":"us"}`, `{"n":1}`), "want a base unit")
+	json(table(`{"name":"n","kind":"value"}`, `{"n":"99.50"}`), `got the text "99.50"`)
+	json(table(`{"name":"n","kind":"value"}`, `{"m":1}`), "has no n")
+	json(table(`{"name":"cpu","kind":"key"}`, `{"cpu":"[003]"},{"cpu":3}`), `got the text "[003]"`)
+	json(`{"v":1,"type":"odd","data":{}}`, "not documented")
+	json(`{"v":1,"type":"message","data":{"text":"x","more":1}}`, "more, which is not documented")
+	json(`{"v":1,"type":"message","data":{}}`, "has no text")
+	json(`{"v":1,"type":"end","data":{"samples":"1","missing":0}}`, "want integer")
+
+	csv := func(output, want string) {
+		t.Helper()
+		expect(t, f.CSV(output), want)
+	}
+	at := "2026-01-02T10:00:00.000000000Z"
+	csv("time,result,cpu,time_2(us)\n"+at+",t,0,1.5\n", "")
+	csv("time,result,comm,time(us)\n"+at+",t,x,1.5\n", "two columns are called time")
+	csv("time,result,n\n2026-01-02 10:00:00.000000,t,1\n", "RFC 3339")
+	csv("time,result,a,n\n"+at+",t,x,(460)\n", `got "(460)"`)
+	csv("time,result,comm,n(us)\n"+at+",t,x,1.5us\n", "want a number")
+	csv("time,result,comm,cpu\n"+at+",t,x,[000]\n", `got "[000]"`)
+
+	columns := `{"name":"n","kind":"value","unit":"ns","text_unit":"us"}`
+	expect(t, f.Agree(table(columns, `{"n":1500}`), "time,result,n(us)\n"+at+",t,1.5\n"), "")
+	expect(t, f.Agree(table(columns, `{"n":1500}`), "time,result,n(us)\n"+at+",t,1500\n"), "CSV has 1500 us, JSON 1500 ns")
+}
+
+func expect(t *testing.T, wrong []string, want string) {
+	t.Helper()
+	got := strings.Join(wrong, "\n")
+	if (got == "") != (want == "") || !strings.Contains(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

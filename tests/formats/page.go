@@ -1,0 +1,105 @@
+package formats
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// This file reads docs/formats.md: a heading of the third level names an object,
+// or a record where it begins with that word; the table below it has a line for
+// each member.
+
+// A Format is what the page says.
+type Format struct {
+	objects map[string]*object // "event", "record event"
+}
+
+// An object is one table of the page.
+type object struct {
+	members []member
+	base    string // "result": it has the members of that object too
+}
+
+// A member is one line of a table.
+type member struct {
+	name   string
+	any    *regexp.Regexp // of the names that NAME in it stands for; nil if there is no NAME
+	kind   string
+	always bool
+}
+
+// Read reads the page.
+func Read(t testing.TB) *Format {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root(t), "docs", "formats.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := parse(string(text))
+	if f.objects["record table"] == nil || f.objects["column"] == nil {
+		t.Fatalf("docs/formats.md: got %d objects without table and column", len(f.objects))
+	}
+	return f
+}
+
+// root is the directory of the module.
+func root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			t.Fatal("no go.mod above the working directory")
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+func parse(page string) *Format {
+	f := &Format{objects: map[string]*object{}}
+	var at *object
+	for line := range strings.Lines(page) {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(line, "### "):
+			at = &object{}
+			f.objects[strings.TrimPrefix(line, "### ")] = at
+		case strings.HasPrefix(line, "## "):
+			at = nil
+		case at != nil && line == "A result, and":
+			at.base = "result"
+		case at != nil && strings.HasPrefix(line, "| "):
+			if cells := strings.Split(strings.Trim(line, "|"), "|"); len(cells) >= 4 && strings.TrimSpace(cells[0]) != "member" {
+				at.members = append(at.members, memberOf(cells))
+			}
+		}
+	}
+	return f
+}
+
+func memberOf(cells []string) member {
+	for i := range cells {
+		cells[i] = strings.TrimSpace(cells[i])
+	}
+	m := member{name: cells[0], kind: cells[1], always: cells[2] == "always"}
+	if strings.Contains(m.name, "NAME") {
+		m.any = regexp.MustCompile("^" + strings.Replace(regexp.QuoteMeta(m.name), "NAME", ".+", 1) + "$")
+	}
+	return m
+}
+
+// membersOf are all members of an object.
+func (f *Format) membersOf(o *object) []member {
+	if o.base == "" {
+		return o.members
+	}
+	return append(append([]member(nil), f.objects[o.base].members...), o.members...)
+}
