@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ppscript/runtime/diag"
 	"ppscript/runtime/library"
 )
 
@@ -22,6 +23,10 @@ type libraries struct {
 
 // resolve implements script.HostOptions.Resolve.
 func (a *app) resolve(module, from string) (string, []byte, error) {
+	if lib, _, _ := strings.Cut(module, "//"); from != "" && strings.HasSuffix(lib, "@"+library.Latest) {
+		return "", nil, diag.Errorf(diag.Run, "load", module, "a script loads one version, not the latest").
+			WithHint("require it, and load it without a version: ppscript mod get %s", lib)
+	}
 	l, err := a.libraryOf(from)
 	if err != nil {
 		return "", nil, err
@@ -64,6 +69,8 @@ func (a *app) library(dir string) (*library.Library, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Who sees what is pinned may have it pinned by using it.
+	s.Pin, s.Note = isTerminal(os.Stdin) && isTerminal(os.Stderr), a.say
 	l, err := library.Open(dir, s)
 	if err != nil {
 		return nil, err

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/mod/module"
 )
 
-const modUse = "mod init PATH | get LIB[@VERSION]... | tidy | vendor | verify | why LIB | list"
+const modUse = "mod init PATH | get LIB[@VERSION]... | tidy | vendor | verify | why LIB | list | work DIR..."
 
-var modWords = []string{"get", "init", "list", "tidy", "vendor", "verify", "why"}
+var modWords = []string{"get", "init", "list", "tidy", "vendor", "verify", "why", "work"}
 
 func (a *app) modCommand() *cobra.Command {
 	return &cobra.Command{
@@ -29,17 +29,35 @@ ppscript.mod and theirs ask for (the highest of them, never a newer one).
     get LIB[@VERSION]  require a library; without a version, or @latest, the newest
     tidy               require what the scripts load, and nothing else
     vendor             copy everything needed into vendor/, which is then used
-    verify             check what was fetched against ppscript.sum
+    verify             check what was fetched, and vendor/, against ppscript.sum
     why LIB            who asks for a library
     list               the libraries in use, with versions
+    work DIR...        make this directory a workspace: the libraries in these directories use each other as they are
+
+A ppscript.mod has lines of three kinds:
+
+    module git.example.com/perf/mine
+    require git.example.com/perf/disk v1.2.0
+    replace git.example.com/perf/disk => ../disk        # or => git.example.com/fork/disk v1.2.1
+
+A library can be a directory of a repository; its tags begin with the directory then: net/v1.2.0 is the version v1.2.0 of
+git.example.com/perf/lib/net. A ppscript.work has lines with use DIR; PPSCRIPTWORK=off leaves it out.
+
+Every file of a library is hashed before one of its scripts runs. The hash has to be the one in ppscript.sum, which get, tidy
+and vendor write; a run adds to it only where somebody sees it, on a terminal. What is named with a version or @latest outside of any library is pinned
+in ppscript/ppscript.sum of the user's configuration directory.
 
 PPSCRIPTPROXY names where they come from: file:///DIR, https://HOST, direct (git), off; several with commas.
 PPSCRIPTCACHE is where they are kept; PPSCRIPTNOSUM lists patterns of those that ppscript.sum does not pin.`,
-		Example: "    ppscript mod init git.example.com/perf/mine\n    ppscript mod get git.example.com/perf/disk@v1.2.0\n    ppscript git.example.com/perf/disk//latency",
-		Args:    cobra.ArbitraryArgs,
+		Example: "    ppscript mod init git.example.com/perf/mine\n    ppscript mod get git.example.com/perf/disk@v1.2.0\n    ppscript git.example.com/perf/disk//latency\n" +
+			"    ppscript git.example.com/perf/disk@latest//latency",
+		Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
 				return startingWith(modWords, word), cobra.ShellCompDirectiveNoFileComp
+			}
+			if args[0] == "work" {
+				return nil, cobra.ShellCompDirectiveFilterDirs
 			}
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		},
@@ -56,7 +74,7 @@ func (a *app) mod(args []string) error {
 	switch word {
 	case "init", "why":
 		least, most = 1, 1
-	case "get":
+	case "get", "work":
 		least, most = 1, -1
 	case "tidy", "vendor", "verify", "list":
 	default:
@@ -67,6 +85,13 @@ func (a *app) mod(args []string) error {
 	}
 	if word == "init" {
 		return a.modInit(args[0])
+	}
+	if word == "work" {
+		dirs, err := library.Work(".", args)
+		for _, d := range dirs {
+			fmt.Fprintf(a.stdout, "use %s\n", d)
+		}
+		return err
 	}
 	ctx, w := watchSignals(nil)
 	defer w.close()
@@ -108,6 +133,13 @@ func (a *app) mod(args []string) error {
 		}
 		fmt.Fprintln(a.stdout, l.Mod.Path)
 		return a.versions(chain, nil)
+	}
+	dirs := l.Dirs()
+	for _, d := range dirs {
+		fmt.Fprintln(a.stdout, d)
+	}
+	if l.Mod == nil && dirs != nil {
+		return nil // the workspace itself is no library
 	}
 	list, err := l.List(ctx)
 	return a.versions(list, err)

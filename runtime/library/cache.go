@@ -10,8 +10,6 @@ import (
 
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
-	"golang.org/x/mod/sumdb/dirhash"
-	modzip "golang.org/x/mod/zip"
 
 	"ppscript/runtime/diag"
 )
@@ -26,11 +24,21 @@ type Settings struct {
 	// NoSum lists patterns of libraries that are not pinned: PPSCRIPTNOSUM,
 	// for those of one's own that still move.
 	NoSum string
+	// NoWork says that ppscript.work does not count: PPSCRIPTWORK=off.
+	NoWork bool
+	// Own is the user's ppscript.sum: for libraries that were named with their
+	// version, outside of any library that would pin them.
+	Own string
+	// Pin says that using a library may add lines to its ppscript.sum, which
+	// Note is told. Without it only Get, Tidy and Vendor add some.
+	Pin  bool
+	Note func(line string)
 }
 
 // SettingsFrom reads the settings of an environment.
 func SettingsFrom(getenv func(string) string) (Settings, error) {
-	s := Settings{Cache: getenv("PPSCRIPTCACHE"), Proxy: getenv("PPSCRIPTPROXY"), NoSum: getenv("PPSCRIPTNOSUM")}
+	s := Settings{Cache: getenv("PPSCRIPTCACHE"), Proxy: getenv("PPSCRIPTPROXY"), NoSum: getenv("PPSCRIPTNOSUM"),
+		NoWork: getenv("PPSCRIPTWORK") == "off"}
 	if s.Cache == "" {
 		dir, err := os.UserCacheDir()
 		if err != nil {
@@ -38,35 +46,12 @@ func SettingsFrom(getenv func(string) string) (Settings, error) {
 		}
 		s.Cache = filepath.Join(dir, "ppscript", "mod")
 	}
+	s.Own = filepath.Join(s.Cache, SumName)
+	if dir, err := os.UserConfigDir(); err == nil {
+		s.Own = filepath.Join(dir, "ppscript", SumName)
+	}
 	return s, nil
 }
-
-// A store is the cache with what fills it.
-type store struct {
-	settings Settings
-	from     []fetcher
-	mods     map[module.Version]*Mod
-	scratch  string
-}
-
-func newStore(s Settings) (*store, error) {
-	st := &store{settings: s, mods: map[module.Version]*Mod{}}
-	if err := os.MkdirAll(s.Cache, 0o755); err != nil {
-		return nil, (&diag.Error{Op: "make", Subject: s.Cache, Cause: err}).WithHint("set PPSCRIPTCACHE to a directory that can be written")
-	}
-	var err error
-	if st.scratch, err = os.MkdirTemp(s.Cache, "tmp-"); err != nil {
-		return nil, (&diag.Error{Op: "write", Subject: s.Cache, Cause: err}).WithHint("set PPSCRIPTCACHE to a directory that can be written")
-	}
-	st.from, err = fetchers(s.Proxy, st.scratch)
-	if err != nil {
-		os.RemoveAll(st.scratch)
-		return nil, err
-	}
-	return st, nil
-}
-
-func (st *store) close() error { return os.RemoveAll(st.scratch) }
 
 // file is the path of a downloaded file of a version.
 func (st *store) file(v module.Version, ext string) (string, error) {
@@ -105,98 +90,6 @@ func (st *store) each(v module.Version, ask func(f fetcher) error) error {
 	return e.WithHint("check the path and the network, or name another source: PPSCRIPTPROXY")
 }
 
-// mod returns the ppscript.mod of a version.
-func (st *store) mod(ctx context.Context, v module.Version, sum *Sum) (*Mod, error) {
-	if m := st.mods[v]; m != nil {
-		return m, nil
-	}
-	if err := checkVersion(v); err != nil {
-		return nil, err
-	}
-	name, err := st.file(v, ".mod")
-	if err != nil {
-		return nil, err
-	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		err = st.each(v, func(f fetcher) error {
-			var err error
-			text, err = f.mod(ctx, v)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		if err := write(name, text); err != nil {
-			return nil, err
-		}
-	}
-	if st.pinned(v.Path) {
-		hash, err := hashMod(text)
-		if err != nil {
-			return nil, err
-		}
-		if err := sum.check(modKey(v), hash); err != nil {
-			return nil, err
-		}
-	}
-	m, err := ParseMod(v.Path+"@"+v.Version+"/"+ModName, text)
-	if err != nil {
-		return nil, err
-	}
-	if m.Path != v.Path {
-		return nil, diag.Errorf(diag.Run, "library", v.Path+"@"+v.Version, "its %s says that it is %s", ModName, m.Path).
-			WithHint("require it as %s", m.Path)
-	}
-	st.mods[v] = m
-	return m, nil
-}
-
-// dir returns the directory with the contents of a version, read-only.
-func (st *store) dir(ctx context.Context, v module.Version, sum *Sum) (string, error) {
-	zipName, err := st.file(v, ".zip")
-	if err != nil {
-		return "", err
-	}
-	if _, err := os.Stat(zipName); err != nil {
-		if err := st.download(ctx, v, zipName); err != nil {
-			return "", err
-		}
-	}
-	if st.pinned(v.Path) {
-		hash, err := dirhash.HashZip(zipName, dirhash.Hash1)
-		if err != nil {
-			return "", &diag.Error{Op: "read", Subject: zipName, Cause: err, Hint: "remove the file: it is fetched again"}
-		}
-		if err := sum.check(zipKey(v), hash); err != nil {
-			return "", err
-		}
-	}
-	escaped, err := module.EscapePath(v.Path)
-	if err != nil {
-		return "", err
-	}
-	dir := filepath.Join(st.settings.Cache, filepath.FromSlash(escaped)+"@"+v.Version)
-	if _, err := os.Stat(dir); err == nil {
-		return dir, nil
-	}
-	// Unpacked beside its place and renamed: what is there is whole.
-	tmp := filepath.Join(st.scratch, "unzip")
-	if err := os.RemoveAll(tmp); err != nil {
-		return "", err
-	}
-	if err := modzip.Unzip(tmp, v, zipName); err != nil {
-		return "", &diag.Error{Op: "unpack", Subject: v.Path + "@" + v.Version, Cause: err}
-	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return "", err
-	}
-	if err := os.Rename(tmp, dir); err != nil && !errors.Is(err, os.ErrExist) {
-		return "", err
-	}
-	return dir, readOnly(dir)
-}
-
 // readOnly takes the right to write from everything below dir.
 func readOnly(dir string) error {
 	var dirs []string
@@ -217,7 +110,11 @@ func readOnly(dir string) error {
 }
 
 func (st *store) download(ctx context.Context, v module.Version, name string) error {
-	tmp, err := os.CreateTemp(st.scratch, "zip-")
+	scratch, err := st.scratch.path()
+	if err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(scratch, "zip-")
 	if err != nil {
 		return err
 	}

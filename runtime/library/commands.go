@@ -1,18 +1,15 @@
 package library
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
 	"golang.org/x/mod/module"
-	"golang.org/x/mod/semver"
 
 	"ppscript/runtime/diag"
 )
@@ -20,18 +17,21 @@ import (
 // Init makes dir a library.
 func Init(dir, path string) error {
 	if err := module.CheckPath(path); err != nil {
-		return diag.Errorf(diag.Usage, "mod init", path, "not a library path").WithHint("write host/path, such as git.example.com/perf/lib")
+		return diag.Errorf(diag.Usage, "mod init", path, "not a library path").
+			WithHint("write host/path, such as git.example.com/perf/lib")
 	}
 	name := filepath.Join(dir, ModName)
-	if _, err := os.Stat(name); err == nil {
-		return diag.Errorf(diag.Usage, "mod init", dir, "there is a %s already", ModName).WithHint("edit it, or remove it first")
+	if exists(name) {
+		return diag.Errorf(diag.Usage, "mod init", dir, "there is a %s already", ModName).
+			WithHint("edit it, or remove it first")
 	}
 	return write(name, []byte("module "+path+"\n"))
 }
 
 func (l *Library) need() error {
 	if l.Mod == nil {
-		return diag.Errorf(diag.Usage, "mod", "", "this directory is in no library").WithHint("make one: ppscript mod init host/path")
+		return diag.Errorf(diag.Usage, "mod", "", "this directory is in no library").
+			WithHint("make one: ppscript mod init host/path")
 	}
 	return nil
 }
@@ -42,7 +42,7 @@ func (l *Library) chooseAnew(ctx context.Context) (*choice, error) {
 	if err := l.need(); err != nil {
 		return nil, err
 	}
-	l.vendor, l.chosen = false, nil
+	l.vendored, l.chosen = nil, nil
 	return l.choose(ctx)
 }
 
@@ -58,30 +58,33 @@ func (l *Library) Get(ctx context.Context, args []string) ([]module.Version, err
 		if err != nil {
 			return nil, err
 		}
-		if version == "" || version == "latest" {
+		if version == "" || version == Latest {
 			if version, err = l.store.latest(ctx, path); err != nil {
 				return nil, err
 			}
 		}
-		v := module.Version{Path: path, Version: version}
-		if _, err := l.store.dir(ctx, v, l.sum); err != nil {
-			return nil, err
-		}
 		reqs = slices.DeleteFunc(reqs, func(r module.Version) bool { return r.Path == path })
-		reqs = append(reqs, v)
+		reqs = append(reqs, module.Version{Path: path, Version: version})
 	}
 	return reqs, l.require(ctx, reqs)
 }
 
-// require writes requirements, after they were found to be complete.
+// require writes requirements, after everything that they need was found and
+// pinned.
 func (l *Library) require(ctx context.Context, reqs []module.Version) error {
 	text, err := l.Mod.setRequires(reqs)
 	if err != nil {
 		return err
 	}
-	l.chosen, l.vendor = nil, false
-	if _, err := l.choose(ctx); err != nil {
+	l.chosen, l.vendored, l.sum.fixed, l.sum.note = nil, nil, false, nil
+	c, err := l.choose(ctx)
+	if err != nil {
 		return err
+	}
+	for _, v := range c.list() {
+		if _, err := l.tree(ctx, v); err != nil {
+			return err
+		}
 	}
 	return write(filepath.Join(l.Dir, ModName), text)
 }
@@ -97,25 +100,16 @@ func (l *Library) Tidy(ctx context.Context) (added, dropped []module.Version, er
 		return nil, nil, err
 	}
 	used := map[string]bool{}
-	err = filepath.WalkDir(l.Dir, func(p string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (d.Name() == vendorDir || strings.HasPrefix(d.Name(), ".") && p != l.Dir):
-			return filepath.SkipDir
-		case d.IsDir() || filepath.Ext(p) != ".star":
-			return nil
+	for _, name := range localScripts(l.Dir) {
+		src, err := readRegular(filepath.Join(l.Dir, name), maxScript)
+		if err != nil {
+			return nil, nil, &diag.Error{Op: "read", Subject: name, Cause: diag.Reason(err)}
 		}
-		src, err := os.ReadFile(p)
 		for _, m := range loads.FindAllSubmatch(src, -1) {
 			if path := string(m[1]); path != l.Mod.Path {
 				used[path] = true
 			}
 		}
-		return err
-	})
-	if err != nil {
-		return nil, nil, err
 	}
 	var reqs []module.Version
 	for _, r := range l.Mod.Requires {
@@ -127,129 +121,108 @@ func (l *Library) Tidy(ctx context.Context) (added, dropped []module.Version, er
 		}
 	}
 	for path := range used {
-		version, err := l.store.latest(ctx, path)
+		version, err := l.newest(ctx, path)
 		if err != nil {
 			return nil, nil, err
 		}
-		added = append(added, module.Version{Path: path, Version: version})
+		if version != "" {
+			added = append(added, module.Version{Path: path, Version: version})
+		}
 	}
+	slices.SortFunc(added, func(a, b module.Version) int { return strings.Compare(a.Path, b.Path) })
 	if err := l.require(ctx, append(reqs, added...)); err != nil {
 		return nil, nil, err
 	}
 	return added, dropped, l.prune(ctx)
 }
 
-// prune fetches everything chosen, and keeps the hashes of nothing else.
+// newest is the version to require of a library that is loaded: "" for one of
+// the workspace that has none yet.
+func (l *Library) newest(ctx context.Context, path string) (string, error) {
+	for _, r := range l.replaces {
+		if r.Old.Path == path && r.New.Version == "" {
+			return cmp.Or(r.Old.Version, "v0.0.0"), nil
+		}
+	}
+	version, err := l.store.latest(ctx, path)
+	if err != nil && l.work.dir(path) != "" {
+		return "", nil
+	}
+	return version, err
+}
+
+// prune keeps the hashes of what is needed, and of nothing else.
 func (l *Library) prune(ctx context.Context) error {
 	old := l.sum
-	l.sum = &Sum{lines: map[string]string{}, changed: true}
-	keep := func(key string) {
-		if h, ok := old.lines[key]; ok {
-			l.sum.lines[key] = h
+	l.sum = &Sum{path: old.path, lines: map[string]string{}, changed: true}
+	keep := func(v module.Version, key func(module.Version) string) {
+		for _, v := range []module.Version{v, l.replaced(v)} {
+			if h, ok := old.lines[key(v)]; ok {
+				l.sum.lines[key(v)] = h
+			}
 		}
 	}
 	for v := range l.chosen.asked {
-		keep(modKey(v))
+		keep(v, modKey)
 	}
 	for _, v := range l.chosen.list() {
-		keep(zipKey(v))
-		if _, err := l.store.dir(ctx, v, l.sum); err != nil {
-			return err
+		keep(v, zipKey)
+	}
+	for key, h := range old.lines {
+		if strings.HasSuffix(key, vendorKey) {
+			l.sum.lines[key] = h
 		}
 	}
 	return nil
 }
 
-// Vendor copies everything needed into vendor/.
-func (l *Library) Vendor(ctx context.Context) ([]module.Version, error) {
-	c, err := l.chooseAnew(ctx)
-	if err != nil {
-		return nil, err
-	}
-	root := filepath.Join(l.Dir, vendorDir)
-	if err := os.RemoveAll(root); err != nil {
-		return nil, err
-	}
-	var list strings.Builder
-	for _, v := range c.list() {
-		dir, err := l.store.dir(ctx, v, l.sum)
-		if err != nil {
-			return nil, err
-		}
-		if err := copyTree(filepath.Join(root, filepath.FromSlash(v.Path)), dir); err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(&list, "%s %s\n", v.Path, v.Version)
-	}
-	return c.list(), write(filepath.Join(l.Dir, vendorList), []byte(list.String()))
-}
-
-func copyTree(to, from string) error {
-	return filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(from, p)
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			return os.MkdirAll(filepath.Join(to, rel), 0o755)
-		}
-		b, err := os.ReadFile(p)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(to, rel), b, 0o644)
-	})
-}
-
-// vendored reads the versions in vendor/.
-func (l *Library) vendored() (*choice, error) {
-	b, err := os.ReadFile(filepath.Join(l.Dir, vendorList))
-	if err != nil {
-		return nil, &diag.Error{Op: "read", Subject: vendorList, Cause: err}
-	}
-	c := &choice{version: map[string]string{}, asked: map[module.Version][]module.Version{}}
-	for _, line := range strings.Split(strings.TrimSpace(string(b)), "\n") {
-		if path, version, ok := strings.Cut(line, " "); ok {
-			c.version[path] = version
-		}
-	}
-	for _, r := range l.Mod.Requires {
-		if have := c.version[r.Path]; have == "" || semver.Compare(have, r.Version) < 0 {
-			return nil, diag.Errorf(diag.Run, "library", r.Path, "vendor/ has %s, %s requires %s", orNone(have), ModName, r.Version).
-				WithHint("copy it again: ppscript mod vendor")
-		}
-	}
-	return c, nil
-}
-
-func orNone(v string) string {
-	if v == "" {
-		return "none of it"
-	}
-	return v
-}
-
-// Verify checks everything in the cache against ppscript.sum and returns how
-// many libraries it checked.
+// Verify checks everything needed, in vendor/ and in the cache, against
+// ppscript.sum and returns how many libraries it checked. It pins nothing.
 func (l *Library) Verify(ctx context.Context) (int, error) {
-	c, err := l.chooseAnew(ctx)
+	if err := l.need(); err != nil {
+		return 0, err
+	}
+	l.sum.fixed = true
+	c, err := l.choose(ctx)
 	if err != nil {
 		return 0, err
 	}
 	var errs []error
 	for _, v := range c.list() {
-		if _, pinned := l.sum.lines[zipKey(v)]; !pinned && l.store.pinned(v.Path) {
-			errs = append(errs, diag.Errorf(diag.Run, "verify", v.Path+"@"+v.Version, "not in %s", SumName).WithHint("pin it: ppscript mod tidy"))
+		if _, err := l.tree(ctx, v); err != nil {
+			errs = append(errs, err)
 			continue
 		}
-		if _, err := l.store.dir(ctx, v, l.sum); err != nil {
+		if err := l.verifyCached(ctx, v); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	return len(c.list()), errors.Join(errs...)
+}
+
+// verifyCached checks what the cache has of a version; with vendor/ that may be
+// nothing.
+func (l *Library) verifyCached(ctx context.Context, v module.Version) error {
+	if l.local(v) != "" {
+		return nil
+	}
+	v = l.replaced(v)
+	zipName, err := l.store.file(v, ".zip")
+	if err != nil {
+		return err
+	}
+	dir, err := l.store.place(v)
+	if err != nil {
+		return err
+	}
+	if exists(zipName) {
+		err = l.store.checkZip(v, zipName, l.sum)
+	}
+	if exists(dir) {
+		_, e := l.store.tree(ctx, v, l.sum)
+		err = errors.Join(err, e)
+	}
+	return err
 }
 
 // Why explains why a library is needed: the chain of those that ask for it.
@@ -265,7 +238,7 @@ func (l *Library) Why(ctx context.Context, path string) ([]module.Version, error
 			names = append(names, p)
 		}
 		return nil, diag.Errorf(diag.Usage, "mod why", path, "not needed%s", diag.DidYouMean(path, names)).
-			WithHint("list what is: ppscript mod why")
+			WithHint("list what is: ppscript mod list")
 	}
 	return c.why(module.Version{Path: path, Version: version}), nil
 }

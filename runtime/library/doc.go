@@ -11,6 +11,16 @@
 // git, are kept read-only in the user's cache, and are pinned by hash in
 // ppscript.sum. With everything in the cache or in vendor/ no network is used.
 //
+// What a library has is not trusted before it was compared with ppscript.sum:
+// all files of the directory that runs are hashed, and the scripts run as they
+// were hashed. From git only regular files are read, out of its objects; sizes
+// and times have bounds. A run adds no line to ppscript.sum, unless Settings.Pin
+// says that somebody sees it; versions that the user names outside of a library
+// are pinned in a ppscript.sum of the user's.
+//
+// Libraries may also be directories of the user's: by replace lines, or in a
+// workspace (ppscript.work).
+//
 // Package script loads through Resolve; cmd/ppscript has the mod commands. The
 // package runs no script.
 package library

@@ -28,23 +28,20 @@ type fetcher interface {
 
 var errAbsent = errors.New("not found")
 
-// maxZip bounds what a library may weigh; scripts are small.
-const maxZip = 64 << 20
-
 // fetchers reads PPSCRIPTPROXY: a list of file:// and https:// addresses,
 // direct (git), and off. Empty is direct.
-func fetchers(setting, scratch string) ([]fetcher, error) {
+func fetchers(setting string, s *scratch) ([]fetcher, error) {
+	list, direct := []fetcher(nil), newGit(s)
 	if setting == "" {
 		setting = "direct"
 	}
-	var list []fetcher
 	for _, s := range strings.Split(setting, ",") {
 		s = strings.TrimSpace(s)
 		switch {
 		case s == "off":
 			list = append(list, offline{})
 		case s == "direct":
-			list = append(list, &git{scratch: scratch})
+			list = append(list, direct)
 		case strings.HasPrefix(s, "file://"), strings.HasPrefix(s, "https://"), strings.HasPrefix(s, "http://"):
 			u, err := url.Parse(s)
 			if err != nil {
@@ -81,7 +78,7 @@ func (p *proxy) versions(ctx context.Context, path string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := p.read(ctx, escaped+"/@v/list", 1<<20)
+	b, err := p.read(ctx, escaped+"/@v/list", maxMod)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +105,7 @@ func (p *proxy) mod(ctx context.Context, v module.Version) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.read(ctx, name, 1<<20)
+	return p.read(ctx, name, maxMod)
 }
 
 func (p *proxy) zip(ctx context.Context, v module.Version, w io.Writer) error {
@@ -134,12 +131,12 @@ func (p *proxy) read(ctx context.Context, name string, limit int64) ([]byte, err
 		return nil, err
 	}
 	defer r.Close()
-	return io.ReadAll(io.LimitReader(r, limit))
+	return readAll(r, limit)
 }
 
 func (p *proxy) open(ctx context.Context, name string) (io.ReadCloser, error) {
 	if p.base.Scheme == "file" {
-		f, err := os.Open(filepath.Join(p.base.Path, filepath.FromSlash(name)))
+		f, err := openRegular(filepath.Join(p.base.Path, filepath.FromSlash(name)))
 		if errors.Is(err, os.ErrNotExist) {
 			return nil, errAbsent
 		}

@@ -5,101 +5,152 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"time"
-
-	"golang.org/x/mod/module"
-	"golang.org/x/mod/semver"
-	modzip "golang.org/x/mod/zip"
 )
 
-// git gets libraries straight from their repositories: the path is the
-// address, a tag is a version. A repository is cloned once for each run, into
-// scratch. Where it really is can be told to git itself: url.X.insteadOf.
-type git struct{ scratch string }
+// This file runs git for libraries that come straight from repositories. What a
+// repository has is somebody else's: git may take so long and so much room as
+// is said here, its words are not shown, and of what it fetches no file is made
+// on the disk (gittree.go reads its objects).
 
-// gitTime bounds one git command.
-const gitTime = 2 * time.Minute
+const (
+	gitTime   = 2 * time.Minute
+	gitOutput = 64 << 20 // of one command
+	// maxClone bounds a repository with what is needed of it: one commit.
+	maxClone  = 256 << 20
+	cloneTick = 100 * time.Millisecond
+)
 
-func (g *git) run(ctx context.Context, dir string, args ...string) ([]byte, error) {
+// Reasons why a repository cannot be read.
+var (
+	errNoRepository = errors.New("no such repository, or it asks for a login")
+	errNoHost       = errors.New("no such host")
+	errNoConnection = errors.New("no connection to the host")
+)
+
+// saysGit is how git tells these, in LC_ALL=C.
+var saysGit = []struct {
+	text string
+	err  error
+}{
+	{"couldn't find remote ref", errAbsent},
+	{"Could not resolve host", errNoHost},
+	{"Connection refused", errNoConnection},
+	{"Connection timed out", errNoConnection},
+	{"Failed to connect", errNoConnection},
+	{"unable to access", errNoRepository},
+	{"could not read Username", errNoRepository},
+	{"could not read Password", errNoRepository},
+	{"terminal prompts disabled", errNoRepository},
+	{"Authentication failed", errNoRepository},
+	{"Permission denied", errNoRepository},
+	{"not found", errNoRepository},
+	{"does not exist", errNoRepository},
+	{"does not appear to be a git repository", errNoRepository},
+	{"Could not read from remote repository", errNoRepository},
+}
+
+// run runs a git command in dir. grows is a directory that may not exceed
+// maxClone while it runs; "" for none.
+func (g *git) run(ctx context.Context, dir, grows string, input []byte, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
+	args = append([]string{"-c", "core.hooksPath=/dev/null"}, args...)
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = dir
 	// Asking for a password would hang where nobody is there to answer.
-	cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_SSH_COMMAND=ssh -o BatchMode=yes")
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		if errors.Is(err, exec.ErrNotFound) {
-			return nil, errors.New("git is not installed")
+	cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_SSH_COMMAND=ssh -o BatchMode=yes", "LC_ALL=C")
+	cmd.Stdin = bytes.NewReader(input)
+	// git has children, which do the work.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second
+	out, errs := &bounded{limit: gitOutput, full: cancel}, &bounded{limit: 1 << 20}
+	cmd.Stdout, cmd.Stderr = out, errs
+	var tooLarge atomic.Bool
+	done, watched := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(watched)
+		if grows != "" {
+			tooLarge.Store(growsBeyond(grows, maxClone, done))
+			if tooLarge.Load() {
+				cancel()
+			}
 		}
-		line, _, _ := strings.Cut(strings.TrimSpace(errs.String()), "\n")
-		return nil, fmt.Errorf("git %s: %s", args[0], line)
+	}()
+	err := cmd.Run()
+	timedOut := errors.Is(ctx.Err(), context.DeadlineExceeded)
+	close(done)
+	<-watched
+	switch {
+	case tooLarge.Load():
+		return nil, fmt.Errorf("the repository is larger than %d MiB", maxClone>>20)
+	case out.dropped:
+		return nil, fmt.Errorf("git says more than %d MiB", gitOutput>>20)
+	case err == nil:
+		return out.Bytes(), nil
+	case timedOut:
+		return nil, fmt.Errorf("git took longer than %v", gitTime)
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, exec.ErrNotFound):
+		return nil, errors.New("git is not installed")
 	}
-	return out.Bytes(), nil
-}
-
-// address is where the repository of a path is. The path must name the
-// repository: libraries below its root are not supported.
-func address(path string) string { return "https://" + strings.TrimSuffix(path, "/") }
-
-func (g *git) versions(ctx context.Context, path string) ([]string, error) {
-	out, err := g.run(ctx, g.scratch, "ls-remote", "--tags", "--refs", "--", address(path))
-	if err != nil {
-		return nil, err
-	}
-	var vs []string
-	for _, line := range strings.Split(string(out), "\n") {
-		_, tag, ok := strings.Cut(line, "refs/tags/")
-		if ok && semver.IsValid(tag) && semver.Canonical(tag) == tag {
-			vs = append(vs, tag)
+	said := errs.String()
+	for _, s := range saysGit {
+		if strings.Contains(said, s.text) {
+			return nil, s.err
 		}
 	}
-	return vs, nil
+	return nil, errors.New("git could not do it")
 }
 
-// clone makes a checkout of a version, or finds the one that it made.
-func (g *git) clone(ctx context.Context, v module.Version) (string, error) {
-	escaped, err := module.EscapePath(v.Path)
-	if err != nil {
-		return "", err
+// growsBeyond waits until a directory holds more than limit bytes, or done.
+func growsBeyond(dir string, limit int64, done <-chan struct{}) bool {
+	tick := time.NewTicker(cloneTick)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return false
+		case <-tick.C:
+		}
+		sum := int64(0)
+		_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() {
+				if st, err := d.Info(); err == nil {
+					sum += st.Size()
+				}
+			}
+			return nil
+		})
+		if sum > limit {
+			return true
+		}
 	}
-	dir := filepath.Join(g.scratch, filepath.FromSlash(escaped)+"@"+v.Version)
-	if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
-		return dir, nil
-	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return "", err
-	}
-	_, err = g.run(ctx, g.scratch, "clone", "--quiet", "--depth", "1", "--branch", v.Version, "-c", "advice.detachedHead=false",
-		"--", address(v.Path), dir)
-	if err != nil && strings.Contains(err.Error(), "not found in upstream") {
-		return "", errAbsent
-	}
-	return dir, err
 }
 
-func (g *git) mod(ctx context.Context, v module.Version) ([]byte, error) {
-	dir, err := g.clone(ctx, v)
-	if err != nil {
-		return nil, err
-	}
-	b, err := os.ReadFile(filepath.Join(dir, ModName))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("the repository has no %s", ModName)
-	}
-	return b, err
+// A bounded buffer keeps so many bytes, and notes that there were more.
+type bounded struct {
+	bytes.Buffer
+	limit   int
+	full    func() // called when there are more; nil: the rest is dropped
+	dropped bool
 }
 
-func (g *git) zip(ctx context.Context, v module.Version, w io.Writer) error {
-	dir, err := g.clone(ctx, v)
-	if err != nil {
-		return err
+func (b *bounded) Write(p []byte) (int, error) {
+	n := min(len(p), b.limit-b.Len())
+	b.Buffer.Write(p[:n])
+	if n < len(p) && b.full != nil && !b.dropped {
+		b.dropped = true
+		b.full()
 	}
-	return modzip.CreateFromVCS(w, v, dir, "HEAD", "")
+	return len(p), nil
 }

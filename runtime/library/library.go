@@ -20,46 +20,72 @@ type Library struct {
 	Dir string // its root; "" outside of any library
 	Mod *Mod   // nil outside
 
-	store  *store
-	sum    *Sum
-	chosen *choice
-	vendor bool // contents come from vendor/
+	settings Settings
+	store    *store
+	sum      *Sum
+	own      *Sum // the user's; nil until it is needed
+	work     *workspace
+	replaces []Replace // of the library or of its workspace; directories are absolute
+	chosen   *choice
+	vendored *vendored // nil: contents do not come from vendor/
+	trees    map[string]*tree
 }
 
 // Open finds the library that dir lies in. Without one, libraries are found by
 // full version only (path@version//file.star).
 func Open(dir string, s Settings) (*Library, error) {
-	root, err := findRoot(dir)
+	root, err := findUp(dir, ModName)
 	if err != nil {
 		return nil, err
 	}
-	l := &Library{Dir: root, sum: &Sum{lines: map[string]string{}}}
+	l := &Library{Dir: root, settings: s, sum: &Sum{lines: map[string]string{}}, trees: map[string]*tree{}}
+	if l.store, err = newStore(s); err != nil {
+		return nil, err
+	}
+	if !s.NoWork {
+		if l.work, err = openWork(dir, root); err != nil {
+			return nil, err
+		}
+	}
+	if l.work != nil {
+		l.replaces = l.work.replaces
+	}
 	if root == "" {
-		l.store, err = newStore(s)
-		return l, err
+		return l, nil
 	}
-	text, err := os.ReadFile(filepath.Join(root, ModName))
-	if err != nil {
-		return nil, &diag.Error{Op: "read", Subject: filepath.Join(root, ModName), Cause: err}
-	}
-	if l.Mod, err = ParseMod(filepath.Join(root, ModName), text); err != nil {
+	if l.Mod, err = readMod(root); err != nil {
 		return nil, err
 	}
+	l.replaces = append(l.replaces, absolute(l.Mod.Replaces, root)...)
 	if l.sum, err = readSum(filepath.Join(root, SumName)); err != nil {
 		return nil, err
 	}
-	_, err = os.Stat(filepath.Join(root, vendorList))
-	l.vendor = err == nil
-	l.store, err = newStore(s)
+	l.sum.fixed, l.sum.note = !s.Pin, s.Note
+	if l.work == nil {
+		l.vendored, err = openVendor(root)
+	}
 	return l, err
 }
 
-// Close removes scratch files and writes new hashes to ppscript.sum.
+// readMod reads the ppscript.mod of a directory.
+func readMod(dir string) (*Mod, error) {
+	name := filepath.Join(dir, ModName)
+	text, err := readRegular(name, maxMod)
+	if err != nil {
+		return nil, (&diag.Error{Op: "read", Subject: name, Cause: diag.Reason(err)}).
+			WithHint("look at it: ls -l %s", name)
+	}
+	return ParseMod(name, text)
+}
+
+// Close removes scratch files and writes new hashes.
 func (l *Library) Close() error {
-	err := l.store.close()
-	if l.Dir != "" && l.sum.changed {
-		err = errors.Join(err, write(filepath.Join(l.Dir, SumName), l.sum.format()))
-		l.sum.changed = false
+	err := errors.Join(l.store.close(), l.sum.save())
+	if l.own != nil {
+		// A user without a directory of settings has nothing pinned.
+		if e := l.own.merge(); e != nil && !errors.Is(e, fs.ErrPermission) && !errors.Is(e, fs.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
 	}
 	return err
 }
@@ -73,13 +99,16 @@ func (l *Library) choose(ctx context.Context) (*choice, error) {
 	if l.Mod != nil {
 		main = l.Mod.Requires
 	}
-	if l.vendor {
-		c, err := l.vendored()
+	if l.vendored != nil {
+		c, err := l.vendored.choice(l.Mod)
 		l.chosen = c
 		return c, err
 	}
+	if l.work != nil {
+		main = append(main[:len(main):len(main)], l.work.requires...)
+	}
 	c, err := choose(main, func(v module.Version) ([]module.Version, error) {
-		m, err := l.store.mod(ctx, v, l.sum)
+		m, err := l.modOf(ctx, v)
 		if err != nil {
 			return nil, err
 		}
@@ -87,6 +116,15 @@ func (l *Library) choose(ctx context.Context) (*choice, error) {
 	})
 	l.chosen = c
 	return c, err
+}
+
+// modOf is the ppscript.mod of a version, or of what stands in its place.
+func (l *Library) modOf(ctx context.Context, v module.Version) (*Mod, error) {
+	if dir := l.local(v); dir != "" {
+		return readMod(dir)
+	}
+	real := l.replaced(v)
+	return l.store.mod(ctx, real, l.sum, real != v)
 }
 
 // Resolve finds a file of a library, "path//file.star" or
@@ -100,52 +138,100 @@ func (l *Library) Resolve(ctx context.Context, name string) (full string, src []
 	}
 	if lib == "" || l.Mod != nil && lib == l.Mod.Path {
 		if l.Dir == "" {
-			return "", nil, diag.Errorf(diag.Usage, "load", name, "this file is in no library").WithHint("make one: ppscript mod init host/path")
+			return "", nil, diag.Errorf(diag.Usage, "load", name, "this file is in no library").
+				WithHint("make one: ppscript mod init host/path")
 		}
 		full = filepath.ToSlash(filepath.Join(l.Dir, filepath.FromSlash(file)))
-		src, err = readScript(filepath.Join(l.Dir, filepath.FromSlash(file)), name)
+		src, err = (&tree{dir: l.Dir, local: true}).read(file, name)
 		return full, src, err
 	}
-	v, dir, err := l.locate(ctx, lib)
+	v, t, err := l.locate(ctx, lib)
 	if err != nil {
 		return "", nil, err
 	}
-	src, err = readScript(filepath.Join(dir, filepath.FromSlash(file)), name)
+	src, err = t.read(file, name)
 	return v.Path + "@" + v.Version + "//" + path.Clean(file), src, err
 }
 
-// locate returns the version of a library and its directory.
-func (l *Library) locate(ctx context.Context, lib string) (module.Version, string, error) {
+// Latest is what path@latest means for a user who asks for it now.
+const Latest = "latest"
+
+// locate returns the version of a library and its contents.
+func (l *Library) locate(ctx context.Context, lib string) (module.Version, *tree, error) {
 	p, version, explicit := strings.Cut(lib, "@")
 	v := module.Version{Path: p, Version: version}
-	if explicit {
-		if err := checkVersion(v); err != nil {
-			return v, "", err
+	if dir := l.work.dir(p); dir != "" && (!explicit || version == local || version == Latest) {
+		return module.Version{Path: p, Version: local}, &tree{dir: dir, local: true}, nil
+	}
+	switch {
+	case explicit && version == Latest:
+		if err := module.CheckPath(p); err != nil {
+			return v, nil, checkVersion(v)
 		}
-	} else {
+		latest, err := l.store.latest(ctx, p)
+		if err != nil {
+			return v, nil, err
+		}
+		v.Version = latest
+	case explicit:
+		if err := checkVersion(v); err != nil {
+			return v, nil, err
+		}
+	default:
 		c, err := l.choose(ctx)
 		if err != nil {
-			return v, "", err
+			return v, nil, err
 		}
 		found, ok := c.find(p)
 		if !ok || found.Path != p {
 			e := diag.Errorf(diag.Run, "library", p, "not required by %s", l.where())
 			if l.Dir == "" {
-				return v, "", e.WithHint("name a version: %s@v1.0.0//..., or make a library here: ppscript mod init", p)
+				return v, nil, e.WithHint("name a version: %s@v1.0.0//... or %[1]s@latest//..., "+
+					"or make a library here: ppscript mod init", p)
 			}
-			return v, "", e.WithHint("add it: ppscript mod get %s@latest", p)
+			return v, nil, e.WithHint("add it: ppscript mod get %s@latest", p)
 		}
 		v = found
 	}
-	if l.vendor {
-		dir := filepath.Join(l.Dir, vendorDir, filepath.FromSlash(v.Path))
-		if _, err := os.Stat(dir); err != nil {
-			return v, "", diag.Errorf(diag.Run, "library", v.Path, "not in vendor/").WithHint("copy it there: ppscript mod vendor")
-		}
-		return v, dir, nil
+	t, err := l.tree(ctx, v)
+	return v, t, err
+}
+
+// tree is the contents of a version, checked, wherever they are.
+func (l *Library) tree(ctx context.Context, v module.Version) (*tree, error) {
+	// vendor/ has one version of a library. Who names another gets that one.
+	if l.vendored != nil && l.vendored.version(v.Path) == v.Version {
+		return l.vendored.tree(v, l.store, l.sum)
 	}
-	dir, err := l.store.dir(ctx, v, l.sum)
-	return v, dir, err
+	if dir := l.local(v); dir != "" {
+		return &tree{dir: dir, local: true}, nil
+	}
+	v = l.replaced(v)
+	sum, err := l.sumOf(v)
+	if err != nil {
+		return nil, err
+	}
+	return l.store.tree(ctx, v, sum)
+}
+
+// sumOf is where a version is pinned: what the library needs in its own
+// ppscript.sum, what the user has named beyond that in the user's.
+func (l *Library) sumOf(v module.Version) (*Sum, error) {
+	needed := l.chosen != nil && l.chosen.has(v, l.replaced)
+	if l.Dir != "" && (needed || l.sum.has(zipKey(v))) {
+		return l.sum, nil
+	}
+	if l.own == nil {
+		own, err := readSum(l.settings.Own)
+		if err != nil && !errors.Is(err, fs.ErrPermission) {
+			return nil, err
+		}
+		if err != nil {
+			own = &Sum{path: l.settings.Own, lines: map[string]string{}}
+		}
+		l.own = own
+	}
+	return l.own, nil
 }
 
 func (l *Library) where() string {
@@ -155,21 +241,8 @@ func (l *Library) where() string {
 	return filepath.Join(l.Dir, ModName)
 }
 
-func readScript(name, shown string) ([]byte, error) {
-	src, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		var names []string
-		entries, _ := os.ReadDir(filepath.Dir(name))
-		for _, e := range entries {
-			if path.Ext(e.Name()) == ".star" {
-				names = append(names, e.Name())
-			}
-		}
-		e := &diag.Error{Op: "load", Subject: shown, Cause: errors.New("no such file" + diag.DidYouMean(filepath.Base(name), names))}
-		return nil, e.WithHint("the library has: %s", strings.Join(names, " "))
-	}
-	if err != nil {
-		return nil, &diag.Error{Op: "load", Subject: shown, Cause: err}
-	}
-	return src, nil
+// exists reports that there is a file.
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
 }

@@ -14,8 +14,6 @@ import (
 	modzip "golang.org/x/mod/zip"
 
 	"ppscript/runtime/diag"
-
-	"ppscript/tests/testkit"
 )
 
 // shelf is a module proxy in a directory.
@@ -60,7 +58,7 @@ func world(t *testing.T) (*shelf, string, Settings) {
 	}
 	cache := t.TempDir()
 	t.Cleanup(func() { exec.Command("chmod", "-R", "u+w", cache).Run() })
-	return s, dir, Settings{Cache: cache, Proxy: "file://" + s.dir}
+	return s, dir, Settings{Cache: cache, Proxy: "file://" + s.dir, Own: filepath.Join(cache, SumName)}
 }
 
 func open(t *testing.T, dir string, s Settings) *Library {
@@ -199,41 +197,10 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-func TestStraightFromGit(t *testing.T) {
-	testkit.Requires(t, testkit.Git)
-	repo := t.TempDir()
-	for name, text := range map[string]string{ModName: "module git.example.com/perf/lib\n", "disk.star": "x = 7\n"} {
-		if err := os.WriteFile(filepath.Join(repo, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-qm", "one"},
-		{"tag", "v1.0.0"}, {"tag", "v1.1.0-rc1"}, {"tag", "not-a-version"}} {
-		cmd := exec.Command("git", args...)
-		cmd.Dir = repo
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %s", args, out)
-		}
-	}
-	t.Setenv("GIT_CONFIG_COUNT", "1")
-	t.Setenv("GIT_CONFIG_KEY_0", "url.file://"+repo+".insteadOf")
-	t.Setenv("GIT_CONFIG_VALUE_0", "https://git.example.com/perf/lib")
-	dir, cache := t.TempDir(), t.TempDir()
-	t.Cleanup(func() { exec.Command("chmod", "-R", "u+w", cache).Run() })
-	if err := Init(dir, "ex.com/mine"); err != nil {
-		t.Fatal(err)
-	}
-	s := Settings{Cache: cache, Proxy: "direct"}
-	get(t, dir, s, "git.example.com/perf/lib@latest")
-	name, src, err := open(t, dir, s).Resolve(context.Background(), "git.example.com/perf/lib//disk.star")
-	if err != nil || name != "git.example.com/perf/lib@v1.0.0//disk.star" || string(src) != "x = 7\n" {
-		t.Errorf("got %s %q, %v; want the release, not the candidate", name, src, err)
-	}
-}
-
 func FuzzParseMod(f *testing.F) {
 	f.Add("module a.b/c\nrequire d.e/f v1.0.0\n")
 	f.Add("module \"x\"\nrequire (\n)\n")
+	f.Add("module a.b/c\nreplace d.e/f => ../f\nuse ./x\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := ParseMod("m", []byte(text))
 		if (err == nil) != (m != nil) {

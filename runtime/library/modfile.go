@@ -2,6 +2,7 @@ package library
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,28 +20,116 @@ import (
 type Mod struct {
 	Path     string // of the library itself
 	Requires []module.Version
+	// Replaces says what stands in the place of a library: a version of
+	// another one or, without a version, a directory. It counts in the library
+	// that the user works in only.
+	Replaces []Replace
 	file     *modfile.File
 }
 
+// A Replace puts New in the place of Old; Old without a version is any.
+type Replace struct{ Old, New module.Version }
+
+// modLines are the words that a ppscript.mod's lines begin with.
+var modLines = []string{"module", "require", "replace"}
+
+const modExample = "write it as: module git.example.com/perf/lib, then: require git.example.com/perf/base v1.2.0"
+
 // ParseMod reads a ppscript.mod; name is for messages.
 func ParseMod(name string, text []byte) (*Mod, error) {
-	f, err := modfile.ParseLax(name, text, nil)
+	f, err := modfile.Parse(name, text, nil)
 	if err != nil {
-		return nil, &diag.Error{Op: "read", Subject: name, Cause: err, Class: diag.Usage,
-			Hint: "write it as: module git.example.com/perf/lib, then: require git.example.com/perf/base v1.2.0"}
+		return nil, wrongLine(name, text, err, modLines, modExample)
+	}
+	if err := onlyLines(f.Syntax, text, modLines); err != nil {
+		return nil, err
 	}
 	if f.Module == nil || f.Module.Mod.Path == "" {
 		return nil, diag.Errorf(diag.Usage, "read", name, "no module line").
 			WithHint("begin it with: module git.example.com/perf/lib")
 	}
-	m := &Mod{Path: f.Module.Mod.Path, file: f}
+	m := &Mod{Path: f.Module.Mod.Path, file: f, Replaces: replaces(f.Replace)}
 	for _, r := range f.Require {
 		if err := checkVersion(r.Mod); err != nil {
-			return nil, err
+			return nil, atLine(f.Syntax, text, r.Syntax.Start, err)
 		}
 		m.Requires = append(m.Requires, r.Mod)
 	}
 	return m, nil
+}
+
+func replaces(list []*modfile.Replace) []Replace {
+	var out []Replace
+	for _, r := range list {
+		out = append(out, Replace{r.Old, r.New})
+	}
+	return out
+}
+
+// onlyLines finds a line that begins with none of words: those of go.mod that
+// mean nothing here, which the parser knows.
+func onlyLines(f *modfile.FileSyntax, text []byte, words []string) error {
+	for _, st := range f.Stmt {
+		var tokens []string
+		switch st := st.(type) {
+		case *modfile.Line:
+			tokens = st.Token
+		case *modfile.LineBlock:
+			tokens = st.Token
+		}
+		if len(tokens) == 0 || slices.Contains(words, tokens[0]) {
+			continue
+		}
+		at, _ := st.Span()
+		return atLine(f, text, at, diag.Errorf(diag.Usage, "", "", "a line with %s means nothing here", tokens[0]).
+			WithHint("remove the line; there are: %s", strings.Join(words, ", ")))
+	}
+	return nil
+}
+
+// wrongLine is the first of the parser's errors, with its line.
+func wrongLine(name string, text []byte, err error, words []string, example string) error {
+	var list modfile.ErrorList
+	if !errors.As(err, &list) || len(list) == 0 {
+		return (&diag.Error{Op: "read", Subject: name, Cause: err, Class: diag.Usage}).WithHint("%s", example)
+	}
+	e := list[0]
+	cause := e.Err
+	for _, unknown := range []string{"unknown directive: ", "unknown block type: "} {
+		if word, ok := strings.CutPrefix(e.Err.Error(), unknown); ok {
+			cause = fmt.Errorf("unknown line: %s%s", word, diag.DidYouMean(word, words))
+		}
+	}
+	if e.ModPath != "" {
+		cause = fmt.Errorf("%s %s: %w", e.Verb, e.ModPath, cause)
+	}
+	d := &diag.Error{Cause: cause, Class: diag.Usage, Hint: example}
+	return atLine(&modfile.FileSyntax{Name: name}, text, e.Pos, d)
+}
+
+// atLine puts a place in a file and its line on an error.
+func atLine(f *modfile.FileSyntax, text []byte, at modfile.Position, err error) error {
+	var d *diag.Error
+	if !errors.As(err, &d) || at.Line < 1 {
+		return err
+	}
+	d.Pos = fmt.Sprintf("%s:%d:%d", f.Name, at.Line, max(at.LineRune, 1))
+	if lines := strings.Split(string(text), "\n"); at.Line <= len(lines) {
+		line := strings.Map(printable, strings.ToValidUTF8(strings.TrimRight(lines[at.Line-1], "\r\t "), "?"))
+		if runes := []rune(line); len(runes) > 100 {
+			line = string(runes[:100]) + "..."
+		}
+		d.Excerpt = "    " + line
+	}
+	return d
+}
+
+// printable keeps what would move the terminal's cursor out of messages.
+func printable(r rune) rune {
+	if r < ' ' && r != '\t' || r == 0x7f {
+		return '?'
+	}
+	return r
 }
 
 func checkVersion(v module.Version) error {
@@ -68,20 +157,20 @@ func (m *Mod) setRequires(vs []module.Version) ([]byte, error) {
 	return m.file.Format()
 }
 
-// findRoot returns the directory, at or above dir, that holds a ppscript.mod;
-// "" if none does.
-func findRoot(dir string) (string, error) {
+// findUp returns the directory, at or above dir, that holds a file; "" if none
+// does.
+func findUp(dir, file string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
 	}
 	for {
-		_, err := os.Stat(filepath.Join(dir, ModName))
+		_, err := os.Stat(filepath.Join(dir, file))
 		if err == nil {
 			return dir, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return "", &diag.Error{Op: "read", Subject: filepath.Join(dir, ModName), Cause: err}
+			return "", &diag.Error{Op: "read", Subject: filepath.Join(dir, file), Cause: diag.Reason(err)}
 		}
 		up := filepath.Dir(dir)
 		if up == dir {

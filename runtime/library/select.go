@@ -49,6 +49,20 @@ func choose(main []module.Version, reqs func(module.Version) ([]module.Version, 
 	return c, nil
 }
 
+// has reports that a version is needed, or that what stands in the place of one
+// that is needed is.
+func (c *choice) has(v module.Version, replaced func(module.Version) module.Version) bool {
+	if c.version[v.Path] == v.Version {
+		return true
+	}
+	for p, version := range c.version {
+		if replaced(module.Version{Path: p, Version: version}) == v {
+			return true
+		}
+	}
+	return false
+}
+
 // list is the chosen versions, sorted by path.
 func (c *choice) list() []module.Version {
 	var vs []module.Version
