@@ -67,7 +67,7 @@ func (b *builder) branchesOf(s Stream) ([]branch, error) {
 	if have, ok := b.memo[s]; ok {
 		return append([]branch(nil), have...), nil
 	}
-	brs, err := b.flatten(s)
+	brs, err := s.branches(b)
 	if err != nil {
 		return nil, err
 	}
@@ -75,44 +75,16 @@ func (b *builder) branchesOf(s Stream) ([]branch, error) {
 	return append([]branch(nil), brs...), nil
 }
 
-func (b *builder) flatten(s Stream) ([]branch, error) {
-	switch s := s.(type) {
-	case *Source:
-		return b.source(s)
-	case *Where:
-		return b.where(s)
-	case *Let:
-		return b.let(s)
-	case *Merge:
-		var all []branch
-		for _, in := range s.In {
-			brs, err := b.branchesOf(in)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, brs...)
+func (m *Merge) branches(b *builder) ([]branch, error) {
+	var all []branch
+	for _, in := range m.In {
+		brs, err := b.branchesOf(in)
+		if err != nil {
+			return nil, err
 		}
-		return b.distinct(all)
-	case *Profiler:
-		return b.profiler(s)
-	case *Mark:
-		return b.mark(s)
-	case *WithStack:
-		return b.withStack(s)
-	case *Burst:
-		return b.burst(s)
-	case *Unpaired:
-		return b.unpaired(s)
-	case *Join:
-		return b.join(s)
-	case *KernelRecords:
-		return b.kernelRecords(s)
-	case *Counters:
-		return b.counterSet(s)
-	case *Fold:
-		return b.fold(s)
+		all = append(all, brs...)
 	}
-	panic(fmt.Sprintf("BUG: stream %T", s))
+	return b.distinct(all)
 }
 
 // leaveOut says that an optional event is not there. That is no error, and does
@@ -127,7 +99,7 @@ func (b *builder) leaveOut(s *Source, why error) {
 	}
 }
 
-func (b *builder) source(s *Source) ([]branch, error) {
+func (s *Source) branches(b *builder) ([]branch, error) {
 	schemas, err := b.env.Catalog.Find(s)
 	if err != nil {
 		if s.Optional {
@@ -155,7 +127,7 @@ func (b *builder) source(s *Source) ([]branch, error) {
 	return brs, nil
 }
 
-func (b *builder) where(w *Where) ([]branch, error) {
+func (w *Where) branches(b *builder) ([]branch, error) {
 	brs, err := b.branchesOf(w.In)
 	if err != nil {
 		return nil, err
@@ -174,7 +146,7 @@ func (b *builder) where(w *Where) ([]branch, error) {
 	return brs, nil
 }
 
-func (b *builder) let(l *Let) ([]branch, error) {
+func (l *Let) branches(b *builder) ([]branch, error) {
 	brs, err := b.branchesOf(l.In)
 	if err != nil {
 		return nil, err

@@ -52,7 +52,7 @@ func Build(reports []Report, env Env) (*Plan, error) {
 		}
 	}
 	for _, r := range reports {
-		if err := b.report(r); err != nil {
+		if err := r.build(b); err != nil {
 			return nil, err
 		}
 	}
@@ -97,7 +97,6 @@ type builder struct {
 	texts     []textUse
 	fits      bool         // into the kernel
 	bursts    bool         // some operator counts over time
-	logged    [][]branch   // of each log
 	inner     bool         // what is built now belongs to a script among the sources
 	served    map[int]bool // streams that do
 	asks      map[int]bool // streams whose events are checked for their thread
@@ -108,37 +107,12 @@ type root interface{ attach(s flow.Sink) }
 
 // An attachment is a sink with the branches that feed it from one root.
 type attachment struct {
+	op       Operator // whose sink it is; nil for what belongs to none
 	root     root
 	branches []branch
 	sink     flow.Sink
 	name     string
 	prints   bool // what it gets goes out of ppscript
-}
-
-func (b *builder) report(r Report) error {
-	switch r := r.(type) {
-	case *Group:
-		return b.group(r)
-	case *Log:
-		return b.log(r)
-	case *Stacks:
-		return b.countStacks(r)
-	case *Each:
-		return b.each(r)
-	case *Heat:
-		return b.heat(r)
-	case *Database:
-		return b.database(r)
-	case *Text:
-		b.plan.Texts = append(b.plan.Texts, r.Text)
-		return nil
-	case *Busy:
-		b.plan.Busy = append(b.plan.Busy, r)
-		return nil
-	case *Slow:
-		return b.slow(r)
-	}
-	panic(fmt.Sprintf("BUG: report %T", r))
 }
 
 // name makes the name of a report unique: table, table2, ...

@@ -27,7 +27,7 @@ type window struct {
 // maxWindows bounds the keys; beyond it all begin anew.
 const maxWindows = 1 << 16
 
-func (b *builder) burst(w *Burst) ([]branch, error) {
+func (w *Burst) branches(b *builder) ([]branch, error) {
 	brs, err := b.branchesOf(w.In)
 	if err != nil {
 		return nil, err

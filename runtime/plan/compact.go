@@ -60,7 +60,7 @@ func (b *builder) compact(evaluated map[*expr.Program]bool) {
 	}
 	c := &compactor{b: b, spec: &bpf.Spec{}}
 	err := c.build(evaluated)
-	if t.Engine != EngineBPF && len(b.moments)+len(b.texts) == 0 && len(p.Joins)+len(p.Folds) > 0 {
+	if t.Engine != EngineBPF && len(b.moments)+len(b.texts) == 0 && (Has[*JoinRun](p) || Has[*FoldRun](p)) {
 		// An event that comes while programs are busy is counted as lost, but
 		// nobody knows where in a ring: state would not be reset across it.
 		return
@@ -134,11 +134,7 @@ func (c *compactor) build(evaluated map[*expr.Program]bool) error {
 	if err := b.sendable(); err != nil {
 		return err
 	}
-	c.whole = len(b.plan.Slows)+len(b.plan.Execs)+len(b.plan.Triggers) > 0
-	for _, br := range slices.Concat(b.logged...) {
-		n, made := br.root.(*foldNode)
-		c.whole = c.whole || !made || n.spec.Begin > 0 // the events themselves are shown
-	}
+	c.whole = b.plan.sees().records
 	for _, u := range b.moments {
 		if !evaluated[u.prog] {
 			c.why = "only programs see " + u.name
@@ -182,20 +178,28 @@ func (c *compactor) runs(ev *bpf.Event, n expr.Node) bool {
 	return err == nil
 }
 
+// What several operators say of compact records.
+const (
+	notOnlyTracepoints = "there is more than tracepoints"
+	sentElsewhere      = "events are sent elsewhere, or come from there"
+)
+
 // sendable checks that programs can stand for all events.
 func (b *builder) sendable() error {
 	p := b.plan
-	if len(p.Events) == 0 || len(p.Counts)+len(p.Records)+len(p.Stacks) > 0 {
-		return not("there is more than tracepoints")
+	if len(p.Events) == 0 {
+		return not(notOnlyTracepoints)
 	}
-	if len(p.Pushes) > 0 || p.Pulls() {
-		return not("events are sent elsewhere, or come from there")
+	if p.Pulls() {
+		return not(sentElsewhere)
+	}
+	for _, op := range p.Operators {
+		if why := op.notSent(); why != "" {
+			return not("%s", why)
+		}
 	}
 	if p.Overwrite {
 		return not("the newest events are kept in rings")
-	}
-	if len(p.Databases) > 0 {
-		return not("the columns of a database are read from whole records")
 	}
 	for _, e := range p.Events {
 		switch s := e.Source; {
@@ -217,7 +221,7 @@ func (c *compactor) fields(evaluated map[*expr.Program]bool) error {
 	b := c.b
 	want := map[*event.Field]bool{}
 	moments := map[*event.Field]bool{}
-	named := len(b.plan.Logs) > 0 // a line says whose event it is
+	named := Has[*LogRun](b.plan) // a line says whose event it is
 	var err error
 	for _, p := range b.programs {
 		if evaluated[p] || c.isMoved(p) {

@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"fmt"
+	"strings"
+
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/flow"
@@ -41,7 +44,20 @@ func counterSchema() *event.Schema {
 	}}
 }
 
-func (b *builder) counterSet(c *Counters) ([]branch, error) {
+// A CounterSet is the counters of one Counters stream.
+type CounterSet struct {
+	operator
+	Spec    *Counters
+	Schemas []*event.Schema
+	Sources []*Source
+	Stream  *event.Stream // of the events made from reads
+	Sink    flow.Sink
+}
+
+func (*CounterSet) outside() string { return "counters are read" }
+func (*CounterSet) notSent() string { return notOnlyTracepoints }
+
+func (c *Counters) branches(b *builder) ([]branch, error) {
 	if b.env.Replay {
 		return nil, diag.Errorf(diag.Usage, "counters", "", "a recording holds samples, not counters").
 			WithHint("run it live, without --input")
@@ -71,6 +87,17 @@ func (b *builder) counterSet(c *Counters) ([]branch, error) {
 	}
 	set.Stream = b.madeStream(counterSchema())
 	set.Sink = &n.next
-	b.plan.Counts = append(b.plan.Counts, set)
+	b.add(set)
 	return []branch{{root: n, stream: set.Stream.Index, scope: b.scope(nil, set.Stream.Schema)}}, nil
+}
+
+// explainSources writes what is opened as counters.
+func (c *CounterSet) explainSources(w *strings.Builder) {
+	for i, s := range c.Schemas {
+		fmt.Fprintf(w, "  counter %s", s.FullName())
+		if f := c.Sources[i].Filter; f != "" {
+			fmt.Fprintf(w, "  filter, in the kernel: %s", f)
+		}
+		w.WriteByte('\n')
+	}
 }

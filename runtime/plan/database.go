@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +39,7 @@ func (d *Database) Input() Stream { return &Merge{In: d.In} }
 // A DatabaseRun is a database that is filled. Session sets Rows of its tables
 // before events flow.
 type DatabaseRun struct {
+	operator
 	Spec   *Database
 	Name   string
 	Tables []*EventTable
@@ -80,7 +82,7 @@ type reader struct {
 	prog  *expr.Program
 }
 
-func (b *builder) database(d *Database) error {
+func (d *Database) build(b *builder) error {
 	run := &DatabaseRun{Spec: d, Name: b.name(d.ResultName())}
 	var all []branch
 	for _, in := range d.In {
@@ -134,7 +136,7 @@ func (b *builder) database(d *Database) error {
 			return err
 		}
 	}
-	b.plan.Databases = append(b.plan.Databases, run)
+	b.add(run)
 	b.fails(&run.errs, false, func() string { return run.Name })
 	b.attach(run.Name, all, run)
 	return nil
@@ -345,22 +347,32 @@ func (d *DatabaseRun) computed(p *expr.Program, rows *sql.Rows) {
 // namesThreads reports that a query asks for names of threads.
 func (d *Database) namesThreads() bool { return strings.Contains(strings.ToLower(d.Query), "comm(") }
 
-// databases adds what the columns that are filled need of the sources.
-func (b *builder) databases(n *need) {
-	for _, d := range b.plan.Databases {
-		b.plan.Comm = b.plan.Comm || d.Spec.namesThreads()
-		for _, t := range d.Tables {
-			n.add(event.FactTime) // of the first and last row
-			for i, r := range t.readers {
-				if t.Columns[i].Unused && !d.Spec.Verify || r.field == nil {
-					continue
-				}
-				n.field(r.field)
-				switch r.field.Place {
-				case event.InRaw, event.DataLoc, event.RelLoc:
-					n.raw = true
-				}
+// needs adds what the columns that are filled need of the sources.
+func (d *DatabaseRun) needs(b *builder, n *need) {
+	b.plan.Comm = b.plan.Comm || d.Spec.namesThreads()
+	for _, t := range d.Tables {
+		n.add(event.FactTime) // of the first and last row
+		for i, r := range t.readers {
+			if t.Columns[i].Unused && !d.Spec.Verify || r.field == nil {
+				continue
+			}
+			n.field(r.field)
+			switch r.field.Place {
+			case event.InRaw, event.DataLoc, event.RelLoc:
+				n.raw = true
 			}
 		}
+	}
+}
+
+func (*DatabaseRun) outside() string { return "a database has every event" }
+
+func (*DatabaseRun) notSent() string {
+	return "the columns of a database are read from whole records"
+}
+
+func (d *DatabaseRun) explain(w *strings.Builder) {
+	for _, t := range d.Tables {
+		fmt.Fprintf(w, "result %-8s table %s: %s\n", d.Name, t.Name, t.filled())
 	}
 }

@@ -11,6 +11,7 @@ import (
 // An ExecRun evaluates the exec attributes of events for what they print.
 // Session sets Out before events flow.
 type ExecRun struct {
+	operator
 	Out   io.Writer
 	progs []*expr.Program // by stream
 	frame expr.Frame
@@ -38,24 +39,27 @@ func (b *builder) execs() error {
 	if len(mine) == 0 {
 		return nil
 	}
-	b.plan.Execs = append(b.plan.Execs, run)
 	b.fails(&run.errs, false, func() string { return "exec" })
-	for i, brs := range b.logged {
-		for _, br := range brs {
+	for _, l := range Of[*LogRun](b.plan) {
+		for _, br := range l.branches {
 			for k := range mine {
 				if mine[k].stream == br.stream {
-					b.plan.Logs[i].Exec = run
+					l.Exec = run
 					mine = append(mine[:k], mine[k+1:]...)
 					break
 				}
 			}
 		}
 	}
+	b.add(run)
 	if len(mine) > 0 {
 		b.attach("exec", mine, run)
 	}
 	return nil
 }
+
+func (*ExecRun) sees() sight     { return sight{starts: true, records: true} }
+func (*ExecRun) outside() string { return "exec= sees every event" }
 
 // Events implements flow.Sink.
 func (x *ExecRun) Events(evs []*event.Event) {

@@ -47,14 +47,8 @@ func (p *Plan) Explain() string {
 			fmt.Fprintf(&b, "    filter, in ppscript:    %s\n", e.NativeText)
 		}
 	}
-	for _, c := range p.Counts {
-		for i, s := range c.Schemas {
-			fmt.Fprintf(&b, "  counter %s", s.FullName())
-			if f := c.Sources[i].Filter; f != "" {
-				fmt.Fprintf(&b, "  filter, in the kernel: %s", f)
-			}
-			b.WriteByte('\n')
-		}
+	for _, c := range Of[*CounterSet](p) {
+		c.explainSources(&b)
 	}
 	p.explainTier(&b)
 	p.explainCompact(&b)
@@ -72,50 +66,8 @@ func (p *Plan) Explain() string {
 	for _, why := range slices.Compact(slices.Clone(p.Interpreted)) {
 		fmt.Fprintf(&b, "                %s\n", why)
 	}
-	for _, j := range p.Joins {
-		fmt.Fprintf(&b, "join            by %s: %s\n", j.Key, strings.Join(j.Names, "; "))
-		for _, note := range j.Notes {
-			fmt.Fprintf(&b, "                %s\n", note)
-		}
-	}
-	for _, f := range p.Folds {
-		numbers, texts := f.Spec.Machine.Initial()
-		fmt.Fprintf(&b, "%-15s by %s: %d members, at most %d keys\n", f.Name, f.Key, len(numbers)+len(texts), f.limit())
-	}
-	for _, t := range p.Tables {
-		var keys, aggs []string
-		for _, v := range t.Spec.By {
-			keys = append(keys, v.Name)
-		}
-		for _, a := range t.Spec.Aggs {
-			aggs = append(aggs, a.Name)
-		}
-		if len(keys) == 0 {
-			keys = []string{"nothing"}
-		}
-		fmt.Fprintf(&b, "result %-8s by %s: %s\n", t.Name, strings.Join(keys, ", "), strings.Join(aggs, ", "))
-	}
-	for _, s := range p.Slows {
-		fmt.Fprintf(&b, "result %-8s a listing for each slow pair\n", s.Name)
-	}
-	for _, s := range p.Stacks {
-		var keys []string
-		for _, k := range s.Keys {
-			keys = append(keys, k.Name)
-		}
-		fmt.Fprintf(&b, "result %-8s by %s: count", s.Name, strings.Join(append([]string{"stack", "pid"}, keys...), ", "))
-		if s.Value.Name != "" {
-			fmt.Fprintf(&b, ", sum of %s", s.Value.Name)
-		}
-		b.WriteByte('\n')
-	}
-	for _, d := range p.Databases {
-		for _, t := range d.Tables {
-			fmt.Fprintf(&b, "result %-8s table %s: %s\n", d.Name, t.Name, t.filled())
-		}
-	}
-	for _, l := range p.Logs {
-		fmt.Fprintf(&b, "result %-8s one line for each event\n", l.Name)
+	for _, op := range p.Operators {
+		op.explain(&b)
 	}
 	return b.String()
 }

@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
@@ -55,12 +57,14 @@ type Machine interface {
 
 // A FoldRun is a fold that runs.
 type FoldRun struct {
+	operator
 	Spec *Fold
 	Fold *fold.Fold
 	Key  string // what tells the machines apart, for people
 	Name string
 	// Holds says that states may hold numbers of stacks.
 	Holds bool
+	node  *foldNode
 }
 
 // A foldNode is a Fold while the plan is built.
@@ -87,12 +91,13 @@ func (n *foldNode) wire(b *builder) {
 	b.fails(n.run.Fold.Errors(), true, func() string { return n.run.Name })
 }
 
-func (b *builder) fold(f *Fold) ([]branch, error) {
+func (f *Fold) branches(b *builder) ([]branch, error) {
 	brs, err := b.existing("fold", f.In)
 	if err != nil {
 		return nil, err
 	}
 	n := &foldNode{run: &FoldRun{Spec: f, Key: f.Key.label(), Name: b.name("fold")}}
+	n.run.node = n
 	n.spec = fold.Spec{Limit: f.Limit, ByRing: b.perRing(f.Key, brs)}
 	if n.spec.Key, err = b.keyFn(f.Key, brs); err != nil {
 		return nil, err
@@ -125,8 +130,8 @@ func (b *builder) fold(f *Fold) ([]branch, error) {
 	st := b.madeStream(&event.Schema{System: "fold", Name: f.label(), Fields: fields})
 	n.spec.Out = st
 	b.folds = append(b.folds, n)
-	b.plan.Folds = append(b.plan.Folds, n.run)
-	b.attach(n.run.Name, brs, n)
+	b.add(n.run)
+	b.attachTo(attachment{op: n.run, name: n.run.Name, sink: n}, brs)
 	return []branch{{root: n, stream: st.Index, scope: b.scope(nil, st.Schema)}}, nil
 }
 
@@ -230,4 +235,18 @@ func (r *FoldRun) limit() int {
 		return r.Spec.Limit
 	}
 	return key.DefaultLimit
+}
+
+func (r *FoldRun) needs(b *builder, n *need) {
+	n.add(event.FactTime)
+	if !r.node.spec.ByRing {
+		n.order("fold: the state of a key depends on the order of events")
+	}
+	b.readerOfStack(r.Spec.In, r.Spec.Machine)
+}
+
+func (r *FoldRun) explain(w *strings.Builder) {
+	numbers, texts := r.Spec.Machine.Initial()
+	members := len(numbers) + len(texts)
+	fmt.Fprintf(w, "%-15s by %s: %d members, at most %d keys\n", r.Name, r.Key, members, r.limit())
 }

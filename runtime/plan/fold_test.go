@@ -109,7 +109,7 @@ func TestFoldBesideItsEvents(t *testing.T) {
 	both := &Merge{In: []Stream{foldOf(s, "id", &counter{}), s}}
 	p := build(t, Env{Replay: true}, &Log{In: both})
 	var got []string
-	p.Logs[0].Emit = func(e *event.Event) { got = append(got, fmt.Sprintf("%s@%d", e.Stream.Schema.Name, e.Time)) }
+	Of[*LogRun](p)[0].Emit = func(e *event.Event) { got = append(got, fmt.Sprintf("%s@%d", e.Stream.Schema.Name, e.Time)) }
 	feed(p, "start@1 7 1", "start@2 7 1", "start@3 7 1")
 	if s, want := strings.Join(got, " "), "count@1 start@1 count@2 start@2 count@3 start@3"; s != want {
 		t.Errorf("got  %s\nwant %s", s, want)

@@ -1,20 +1,67 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"ppscript/bpf"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
+	"ppscript/runtime/join"
 	"ppscript/runtime/result"
 	"ppscript/runtime/unit"
 )
 
-func (b *builder) group(g *Group) error {
+// An AggCol is one aggregated column.
+type AggCol struct {
+	Name  string
+	Agg   agg.Agg // its Arg and Kind are settled by Build
+	Arg   *Fn     // nil for count
+	Where *Fn
+	Of    Stream // only events of this stream; nil is all
+	Pos   string
+}
+
+// Histogram says that the group's only aggregator makes a histogram, which is
+// no table.
+func (g *Group) Histogram() bool { return len(g.Aggs) == 1 && g.Aggs[0].Agg.Op.Histogram() }
+
+// Group aggregates by key into a table, or into a histogram if its only
+// aggregator is one.
+type Group struct {
+	In   Stream
+	By   []Var
+	Aggs []AggCol
+	// Limit bounds the rows; 0 is the default.
+	Limit int
+	// Tree shows the rows, which are by node, as a tree of calls.
+	Tree bool
+	View View
+}
+
+// Input implements Report.
+func (g *Group) Input() Stream { return g.In }
+
+// A Table is a Group that runs, with what its results look like.
+type Table struct {
+	operator
+	Name    string
+	Spec    *Group
+	Group   *agg.Group
+	Columns []result.Column
+	// Tree is the tree of calls that the rows are nodes of; nil if none.
+	Tree *join.Tree
+	// Hist is the index of the aggregator that is a histogram, else -1.
+	Hist int
+	spec agg.Spec
+}
+
+func (g *Group) build(b *builder) error {
 	brs, err := b.existing("group", g.In)
 	if err != nil {
 		return err
@@ -69,10 +116,57 @@ func (b *builder) group(g *Group) error {
 		}
 	}
 	t.Group, t.spec = agg.New(spec), spec
-	b.plan.Tables = append(b.plan.Tables, t)
+	b.add(t)
 	b.fails(t.Group.Errors(), true, func() string { return t.Name })
-	b.attach(t.Name, brs, t.Group)
+	b.attachTo(attachment{op: t, name: t.Name, sink: t.Group}, brs)
 	return nil
+}
+
+func (t *Table) needs(_ *builder, n *need) {
+	for _, a := range t.Spec.Aggs {
+		if op := a.Agg.Op; op.Ordered {
+			n.add(event.FactTime)
+			n.order(op.Name + " depends on the order of events")
+		}
+	}
+}
+
+func (t *Table) outside() string {
+	if t.Tree != nil {
+		return t.Name + " is a tree of calls"
+	}
+	return ""
+}
+
+func (t *Table) layKernel(k *kernelBuilder) error {
+	k.table(t.Name, t.Group, &t.spec)
+	return nil
+}
+
+func (t *Table) feedKernel(k *kernelBuilder, _ string, f *bpf.Feed, br *branch) error {
+	return k.feedTable(t.Group, f, br)
+}
+
+func (t *Table) mergeable() bool { return t.spec.Mergeable() && t.Tree == nil }
+
+func (t *Table) absorb(other Operator) {
+	o := other.(*Table)
+	t.Group.Merge(o.Group)
+	o.Group.Reset()
+}
+
+func (t *Table) explain(w *strings.Builder) {
+	var keys, aggs []string
+	for _, v := range t.Spec.By {
+		keys = append(keys, v.Name)
+	}
+	for _, a := range t.Spec.Aggs {
+		aggs = append(aggs, a.Name)
+	}
+	if len(keys) == 0 {
+		keys = []string{"nothing"}
+	}
+	fmt.Fprintf(w, "result %-8s by %s: %s\n", t.Name, strings.Join(keys, ", "), strings.Join(aggs, ", "))
 }
 
 // instanceName is the name of a column of instances, and its title: in

@@ -7,9 +7,21 @@ import (
 	"ppscript/runtime/unit"
 )
 
+// Heat writes the time and a number of every event to files that heat map
+// tools read, one file for each kind of event or pair: PREFIX-EVENT.lat.
+type Heat struct {
+	In     Stream
+	Value  Fn
+	Prefix string
+}
+
+// Input implements Report.
+func (h *Heat) Input() Stream { return h.In }
+
 // A HeatRun writes the time and a number of each event. Session sets Write
 // before events flow.
 type HeatRun struct {
+	operator
 	Spec *Heat
 	// Names are the events' names in the names of the files, by stream.
 	Names map[int]string
@@ -22,7 +34,7 @@ type HeatRun struct {
 	errs  flow.Errors
 }
 
-func (b *builder) heat(h *Heat) error {
+func (h *Heat) build(b *builder) error {
 	brs, err := b.existing("heatmap", h.In)
 	if err != nil {
 		return err
@@ -36,7 +48,7 @@ func (b *builder) heat(h *Heat) error {
 		run.Names[br.stream] = b.fileName(br)
 	}
 	name := b.name("heatmap")
-	b.plan.Heats = append(b.plan.Heats, run)
+	b.add(run)
 	b.fails(&run.errs, false, func() string { return name })
 	b.attach(name, brs, run)
 	return nil
@@ -67,6 +79,8 @@ func (h *HeatRun) Events(evs []*event.Event) {
 		h.Write(e.Stream.Index, e.Time, v)
 	}
 }
+
+func (*HeatRun) outside() string { return "a heat map has every event" }
 
 // Lost implements flow.Sink.
 func (h *HeatRun) Lost(int32, uint64, event.Time) {}

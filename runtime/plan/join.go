@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
@@ -9,6 +10,39 @@ import (
 	"ppscript/runtime/flow"
 	"ppscript/runtime/join"
 )
+
+// A JoinRun is a join that runs.
+type JoinRun struct {
+	operator
+	joiner
+	Spec  *Join
+	Key   string   // what relates the events, for people
+	Names []string // of the pairs
+	// Notes say what else the join does, for Explain.
+	Notes []string
+	name  string
+	node  *joinNode
+	kept  int // bytes of a waiting event's record; negative is all
+}
+
+// A joiner is what does the work of a join: a join.Join, or a join.Nested if the
+// pairs nest.
+type joiner interface {
+	flow.Sink
+	// Stats tells what became of the events.
+	Stats() join.Stats
+	// Loss is what the pairs since the last call do not contain.
+	Loss() event.Loss
+	// Failures are the evaluations that failed, which Loss counts too.
+	Failures() *flow.Errors
+	// End hands out what waits, at the end of an interval or of the run.
+	End(final bool, now event.Time)
+	// Forgets reports that the join wants to know of threads of this machine
+	// that begin and end.
+	Forgets() bool
+	Ended(tid int32, at event.Time)
+	Began(tid int32)
+}
 
 // A joinNode is a Join while the plan is built.
 type joinNode struct {
@@ -60,12 +94,13 @@ func (n *joinNode) wire(b *builder) {
 	b.fails(n.run.Failures(), true, func() string { return n.run.name })
 }
 
-func (b *builder) join(j *Join) ([]branch, error) {
+func (j *Join) branches(b *builder) ([]branch, error) {
 	if len(j.Stages) < 2 && !j.Cycle && !j.Nested {
 		return nil, diag.Errorf(diag.Run, "join", "", "got %d stage, want at least two", len(j.Stages)).
 			WithHint("give the starts and the ends: join([a], [b], key = \"tid\")")
 	}
 	n := &joinNode{spec: j, run: &JoinRun{Spec: j}}
+	n.run.node = n
 	all, err := b.stages(n)
 	if err != nil {
 		return nil, err
@@ -85,8 +120,8 @@ func (b *builder) join(j *Join) ([]branch, error) {
 	b.inputs(n)
 	n.run.name = n.name
 	b.joins = append(b.joins, n)
-	b.plan.Joins = append(b.plan.Joins, n.run)
-	b.attach(n.name, all, n)
+	b.add(n.run)
+	b.attachTo(attachment{op: n.run, name: n.name, sink: n}, all)
 	return pairs, nil
 }
 
@@ -305,4 +340,25 @@ func (n *joinNode) notes() []string {
 		notes = append(notes, "untraced events are not used: no result shows what happens during a pair")
 	}
 	return notes
+}
+
+func (j *JoinRun) needs(_ *builder, n *need) {
+	n.add(event.FactTime)
+	for i := range j.node.js.In {
+		in := &j.node.js.In[i]
+		if in.Wakeup != nil || in.NextPID != nil {
+			n.add(event.FactTID, event.FactCPU)
+			n.raw = true
+		}
+	}
+	if !j.node.js.ByRing {
+		n.order("join: starts and ends of one key may be in different rings")
+	}
+}
+
+func (j *JoinRun) explain(w *strings.Builder) {
+	fmt.Fprintf(w, "join            by %s: %s\n", j.Key, strings.Join(j.Names, "; "))
+	for _, note := range j.Notes {
+		fmt.Fprintf(w, "                %s\n", note)
+	}
 }

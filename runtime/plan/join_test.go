@@ -61,7 +61,7 @@ func TestUnpairedBesideItsPairs(t *testing.T) {
 	if got, want := rows(t, p, 1), "start replaced 1 10 5; end alone 2 0 9; start waiting 1 5 9"; got != want {
 		t.Errorf("unpaired: got %s, want %s", got, want)
 	}
-	if l := p.Joins[0].Loss(); l.Unmatched != 3 {
+	if l := Of[*JoinRun](p)[0].Loss(); l.Unmatched != 3 {
 		t.Errorf("got %d unmatched, want 3", l.Unmatched)
 	}
 }
@@ -77,7 +77,7 @@ func TestPairsAndUnpairedInOneTable(t *testing.T) {
 	if got, want := rows(t, p, 0), "start end paired 1; start  waiting 1"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	p.Tables[0].Group.Reset()
+	Of[*Table](p)[0].Group.Reset()
 	p.End(false, 0)
 	if got, want := rows(t, p, 0), "start  waiting 1"; got != want {
 		t.Errorf("second interval: got %s, want %s", got, want)
@@ -86,7 +86,7 @@ func TestPairsAndUnpairedInOneTable(t *testing.T) {
 
 func showSlow(p *Plan) *[]string {
 	var got []string
-	p.Slows[0].Emit = func(d *result.Detail) {
+	Of[*SlowRun](p)[0].Emit = func(d *result.Detail) {
 		s := fmt.Sprintf("%s %s %d", d.Name, d.Pair, d.DelayNS())
 		for _, l := range d.Lines {
 			s += fmt.Sprintf(" %d", l.Event.Time)
@@ -126,7 +126,7 @@ func TestCallsAreATree(t *testing.T) {
 		{Name: "self", Agg: agg.Agg{Op: agg.Sum}, Arg: text("self")}}}
 	p := build(t, Env{}, g)
 	feed(p, "start@10 1 7", "start@20 1 7", "end@30 1 7", "end@50 1 7", "start@60 1 8", "end@65 1 8")
-	table, err := p.Tables[0].Result(result.Meta{})
+	table, err := Of[*Table](p)[0].Result(result.Meta{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,9 +163,9 @@ func TestTriggerEndsTheIntervalBeforeItsEvent(t *testing.T) {
 	s := src("start")
 	p := build(t, Env{}, counted(&Merge{In: []Stream{s, &Mark{In: src("end"), Trigger: true}}}))
 	var at []string
-	p.Triggers[0].Fire = func(e *event.Event) {
+	Of[*TriggerRun](p)[0].Fire = func(e *event.Event) {
 		at = append(at, fmt.Sprintf("%d: %s", e.Time, rows(t, p, 0)))
-		p.Tables[0].Group.Reset()
+		Of[*Table](p)[0].Group.Reset()
 	}
 	feed(p, "start@1 1 4", "start@2 1 1", "end@3 1 100", "start@4 1 6", "end@5 1 200", "end@6 1 300")
 	if got, want := strings.Join(at, "; "), "3: 2 5; 5: 2 106; 6: 1 200"; got != want {
@@ -191,7 +191,7 @@ func TestOnlyIfShowsTheTableOnlyThen(t *testing.T) {
 func TestStartsKeepOnlyWhatIsRead(t *testing.T) {
 	f := func(want int, reports ...Report) {
 		t.Helper()
-		if got := build(t, Env{}, reports...).Joins[0].kept; got != want {
+		if got := Of[*JoinRun](build(t, Env{}, reports...))[0].kept; got != want {
 			t.Errorf("got %d bytes, want %d", got, want)
 		}
 	}

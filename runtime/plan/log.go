@@ -1,12 +1,87 @@
 package plan
 
 import (
-	"reflect"
+	"fmt"
+	"strings"
 
+	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
 
-func (b *builder) log(l *Log) error {
+// Log shows every event as a line.
+type Log struct {
+	In    Stream
+	Title string
+	// Pairs shows both events of a pair; else the pair's own line.
+	Pairs bool
+	// Newest keeps the newest events in the rings, instead of losing them
+	// when a ring is full, and shows them at the end.
+	Newest bool
+	// Fields, if any, are shown in place of the events' own fields.
+	Fields []Var
+	// Heading is what text shows in place of the fields, above the events
+	// between which the event lies; nil shows the fields.
+	Heading *Fn
+	// Text is what text shows in place of the fields, its further lines below
+	// the line of the event; nil shows the fields.
+	Text *Fn
+	// Result is an expression whose value is shown behind each line.
+	Result *Fn
+}
+
+// Input implements Report.
+func (l *Log) Input() Stream { return l.In }
+
+// A LogRun is a log that runs. Session sets Emit before events flow.
+type LogRun struct {
+	operator
+	Name string
+	Spec *Log
+	Emit func(e *event.Event)
+	// EmitAs is Emit for a log that has a heading: text, and the events that
+	// belong to it, nil for none.
+	EmitAs func(e *event.Event, heading string, parts [2]*event.Event)
+	// Exec runs the exec attribute of each event, behind its line.
+	Exec *ExecRun
+	// Result is the value behind each line; nil for none.
+	Result *ResultRun
+	shown  *shown // nil: the events as they are
+
+	branches []branch
+}
+
+// Events implements flow.Sink.
+func (l *LogRun) Events(evs []*event.Event) {
+	for i, e := range evs {
+		if l.shown == nil {
+			l.Emit(e)
+		} else if e, heading, parts := l.shown.of(e); l.Spec.Heading == nil {
+			l.Emit(e)
+		} else {
+			l.EmitAs(e, heading, parts)
+		}
+		if l.Exec != nil {
+			l.Exec.Events(evs[i : i+1])
+		}
+		if l.Result != nil {
+			l.Result.show(e)
+		}
+	}
+}
+
+// Text is what text shows in place of the fields of the event that Emit got
+// last; "" shows the fields.
+func (l *LogRun) Text() string {
+	if l.shown == nil {
+		return ""
+	}
+	return l.shown.line
+}
+
+// Lost implements flow.Sink: the session reports losses, once for all.
+func (l *LogRun) Lost(int32, uint64, event.Time) {}
+
+func (l *Log) build(b *builder) error {
 	brs, err := b.existing("log", l.In)
 	if err != nil {
 		return err
@@ -28,40 +103,44 @@ func (b *builder) log(l *Log) error {
 			return err
 		}
 	}
-	b.plan.Logs = append(b.plan.Logs, run)
-	b.logged = append(b.logged, brs)
+	run.branches = brs
+	b.add(run)
 	b.attachPrinter(run.Name, brs, run)
 	return nil
 }
 
-func (b *builder) each(x *Each) error {
-	brs, err := b.branchesOf(x.In)
-	if err != nil {
-		return err
-	}
-	if x.Batch != nil {
-		scopes := make([]*expr.Scope, len(brs))
-		for i := range brs {
-			scopes[i] = brs[i].scope
+func (l *LogRun) needs(b *builder, n *need) {
+	n.add(event.FactTime, event.FactTID, event.FactCPU, event.FactComm)
+	n.raw = true
+	n.probes(b.plan.Events, nil)
+	n.order("a log shows events in time order")
+	b.plan.Overwrite = b.plan.Overwrite || l.Spec.Newest
+
+	// Of an event without a record it shows the facts.
+	for _, e := range b.plan.Events {
+		fields := e.Stream.Schema.Fields
+		for i := range fields {
+			if n.field(&fields[i]); fields[i].Fact == event.FactIP && fields[i].Place == event.InFact {
+				n.add(event.FactTID)
+				b.plan.Mappings = true
+			}
 		}
-		x.Batch.Bind(scopes)
-		b.machines = append(b.machines, x.Batch)
-	} else {
-		if err := (Fn{Call: x.Fn}).check(brs); err != nil {
-			return err
-		}
-		b.calls = append(b.calls, x.Fn)
 	}
-	run := &EachRun{Spec: x}
-	b.plan.Eachs = append(b.plan.Eachs, run)
-	b.attach(b.name("each"), brs, run)
-	return nil
 }
 
-// identityOf tells streams apart; nil is 0.
-func identityOf(s Stream) uintptr {
-	if s == nil {
-		return 0
+// sees says that the events themselves are shown, but for those that a fold
+// emits without keeping the event at which the state began.
+func (l *LogRun) sees() sight {
+	s := sight{key: true, starts: true}
+	for _, br := range l.branches {
+		n, made := br.root.(*foldNode)
+		s.records = s.records || !made || n.spec.Begin > 0
 	}
-	return reflect.ValueOf(s).Pointer()
+	return s
+}
+
+func (*LogRun) outside() string { return "a log shows events" }
+
+func (l *LogRun) explain(w *strings.Builder) {
+	fmt.Fprintf(w, "result %-8s one line for each event\n", l.Name)
 }

@@ -26,7 +26,7 @@ type marks struct {
 	untraced bool
 }
 
-func (b *builder) mark(m *Mark) ([]branch, error) {
+func (m *Mark) branches(b *builder) ([]branch, error) {
 	brs, err := b.branchesOf(m.In)
 	if err != nil {
 		return nil, err
@@ -65,13 +65,13 @@ func (b *builder) trigger(br *branch) {
 	if br.root != nil {
 		return // pairs come when their end does: nothing to split there
 	}
-	for _, t := range b.plan.Triggers {
+	for _, t := range Of[*TriggerRun](b.plan) {
 		if t.stream == br.stream {
 			return
 		}
 	}
 	run := &TriggerRun{stream: br.stream}
-	b.plan.Triggers = append(b.plan.Triggers, run)
+	b.add(run)
 	b.attach("trigger", []branch{*br}, run)
 	b.plan.Router.Split(br.stream)
 }

@@ -31,65 +31,13 @@ func (b *builder) needs() error {
 		n.call(m)
 		n.callOfProbe(b.plan.Events, m)
 	}
-	for _, f := range b.folds {
-		n.add(event.FactTime)
-		if !f.spec.ByRing {
-			n.order("fold: the state of a key depends on the order of events")
-		}
-	}
 	p := b.plan
-	if len(p.Slows)+len(p.Triggers) > 0 {
-		n.add(event.FactTime, event.FactTID, event.FactCPU, event.FactComm)
-		n.raw = true
-		n.order("what happened around a pair, or before a trigger, is shown in time order")
-	}
-	if len(p.Logs)+len(p.Slows) > 0 {
-		n.probes(p.Events, nil)
-	}
-	if len(p.Logs) > 0 {
-		n.add(event.FactTime, event.FactTID, event.FactCPU, event.FactComm)
-		n.raw = true
-		n.order("a log shows events in time order")
-	}
-	for _, l := range p.Logs {
-		p.Overwrite = p.Overwrite || l.Spec.Newest
-	}
-	if len(p.Pushes) > 0 {
-		n.add(event.FactTime, event.FactTID, event.FactCPU, event.FactPeriod, event.FactComm)
-		n.raw = true
-		n.order("events are sent in time order")
+	for _, op := range p.Operators {
+		op.needs(b, &n)
 	}
 	if p.Pulls() {
 		n.order("events of several machines are related by time")
 	}
-	if len(p.Eachs) > 0 {
-		n.order("a script function sees events in time order")
-	}
-	if len(p.Joins) > 0 {
-		n.add(event.FactTime)
-		for _, j := range b.joins {
-			for i := range j.js.In {
-				in := &j.js.In[i]
-				if in.Wakeup != nil || in.NextPID != nil {
-					n.add(event.FactTID, event.FactCPU)
-					n.raw = true
-				}
-			}
-			if j.js.ByRing {
-				continue
-			}
-			n.order("join: starts and ends of one key may be in different rings")
-		}
-	}
-	for _, t := range p.Tables {
-		for _, a := range t.Spec.Aggs {
-			if op := a.Agg.Op; op.Ordered {
-				n.add(event.FactTime)
-				n.order(op.Name + " depends on the order of events")
-			}
-		}
-	}
-	b.databases(&n)
 	b.stacks(&n)
 	if n.facts[event.FactComm] {
 		n.add(event.FactTID)
@@ -141,6 +89,13 @@ func (n *need) order(why string) {
 	if n.why == "" {
 		n.why = why
 	}
+}
+
+// showsAround adds what is shown of the events around another.
+func (n *need) showsAround() {
+	n.add(event.FactTime, event.FactTID, event.FactCPU, event.FactComm)
+	n.raw = true
+	n.order("what happened around a pair, or before a trigger, is shown in time order")
 }
 
 func (n *need) program(p *expr.Program) {

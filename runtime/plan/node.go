@@ -11,6 +11,8 @@ import (
 type Stream interface {
 	// Inputs lists the streams that this one reads.
 	Inputs() []Stream
+	// branches adds what makes its events, and returns them.
+	branches(b *builder) ([]branch, error)
 }
 
 // Kind says which door a Source's events come through.

@@ -89,8 +89,7 @@ func joinKeyField(p *expr.Program, slot int) event.Field {
 // keptRaw is how many bytes of the record of a waiting start somebody reads;
 // negative if that cannot be told.
 func (b *builder) keptRaw() int {
-	p := b.plan
-	if len(b.calls)+len(b.machines) > 0 || len(p.Logs)+len(p.Eachs)+len(p.Slows)+len(p.Execs) > 0 {
+	if len(b.calls)+len(b.machines) > 0 || b.plan.sees().starts {
 		return -1
 	}
 	n := 0
@@ -138,7 +137,7 @@ func plainFact(f event.Fact) bool {
 
 // readsKey reports that somebody may read the key of a pair.
 func (b *builder) readsKey(n *joinNode) bool {
-	if n.about || len(b.calls)+len(b.machines) > 0 || len(b.plan.Logs)+len(b.plan.Eachs) > 0 {
+	if n.about || len(b.calls)+len(b.machines) > 0 || b.plan.sees().key {
 		return true
 	}
 	for _, p := range b.programs {

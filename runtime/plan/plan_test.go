@@ -71,7 +71,7 @@ func feed(p *Plan, lines ...string) {
 
 func rows(t *testing.T, p *Plan, i int) string {
 	t.Helper()
-	table, err := p.Tables[i].Result(result.Meta{})
+	table, err := Of[*Table](p)[i].Result(result.Meta{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,10 +94,10 @@ func counts(s Stream) bool {
 }
 
 // profiler is the branches of a script's events, as the outer plan sees them.
-func (b *builder) profiler(p *Profiler) ([]branch, error) {
+func (p *Profiler) branches(b *builder) ([]branch, error) {
 	outer := b.inner
 	b.inner = true
-	brs, err := b.flatten(&Merge{In: p.In})
+	brs, err := (&Merge{In: p.In}).branches(b)
 	b.inner = outer
 	if err != nil {
 		return nil, err

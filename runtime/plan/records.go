@@ -31,9 +31,13 @@ const (
 
 // A RecordSet is one KernelRecords that runs: the session makes its events.
 type RecordSet struct {
+	operator
 	Stream *event.Stream
 	Sink   flow.Sink
 }
+
+func (*RecordSet) outside() string { return "records of the kernel are read" }
+func (*RecordSet) notSent() string { return notOnlyTracepoints }
 
 // recordText shows what the kind has.
 func recordText(dst []byte, e *event.Event) []byte {
@@ -52,9 +56,9 @@ func recordText(dst []byte, e *event.Event) []byte {
 	return dst
 }
 
-func (b *builder) kernelRecords(k *KernelRecords) ([]branch, error) {
+func (k *KernelRecords) branches(b *builder) ([]branch, error) {
 	if !b.env.Replay {
-		if _, err := b.source(k.Carrier); err != nil {
+		if _, err := k.Carrier.branches(b); err != nil {
 			return nil, err
 		}
 	}
@@ -74,6 +78,6 @@ func (b *builder) kernelRecords(k *KernelRecords) ([]branch, error) {
 	n, set := &fedNode{}, &RecordSet{}
 	set.Stream = b.madeStream(schema)
 	set.Sink = &n.next
-	b.plan.Records = append(b.plan.Records, set)
+	b.add(set)
 	return []branch{{root: n, stream: set.Stream.Index, scope: b.scope(nil, schema)}}, nil
 }

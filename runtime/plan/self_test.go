@@ -48,7 +48,7 @@ func TestHideSelf(t *testing.T) {
 		var shown []event.Time
 		j := &Join{Stages: []Stream{src("start"), src("end")}, Key: text(key)}
 		p := build(t, Env{}, &Log{In: j})
-		p.Logs[0].Emit = func(e *event.Event) { shown = append(shown, e.Time) }
+		Of[*LogRun](p)[0].Emit = func(e *event.Event) { shown = append(shown, e.Time) }
 		p.HideSelf(42, func(_ *event.Event, tid int32) bool { return tid == 43 })
 		feedAs(p, 1, 42, 43, "start")
 		feedAs(p, 2, 42, 43, "end")

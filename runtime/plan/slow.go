@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"fmt"
+	"strings"
+
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -29,19 +32,20 @@ type Detail struct {
 
 // A SlowRun is a Slow that runs. Session sets Emit before events flow.
 type SlowRun struct {
+	operator
 	Name  string
 	Spec  *Slow
 	Emit  func(d *result.Detail)
 	Sinks []*join.Slow
 }
 
-func (b *builder) slow(s *Slow) error {
+func (s *Slow) build(b *builder) error {
 	brs, err := b.branchesOf(s.In)
 	if err != nil {
 		return err
 	}
 	run := &SlowRun{Spec: s, Name: b.name("slow")}
-	b.plan.Slows = append(b.plan.Slows, run)
+	b.add(run)
 	groups := map[*joinNode][]branch{}
 	var order []*joinNode
 	for _, br := range brs {
@@ -81,6 +85,18 @@ func (b *builder) slow(s *Slow) error {
 	return nil
 }
 
+func (*SlowRun) needs(b *builder, n *need) {
+	n.showsAround()
+	n.probes(b.plan.Events, nil)
+}
+
+func (*SlowRun) sees() sight     { return sight{starts: true, records: true} }
+func (*SlowRun) outside() string { return "slow pairs are shown with their events" }
+
+func (s *SlowRun) explain(w *strings.Builder) {
+	fmt.Fprintf(w, "result %-8s a listing for each slow pair\n", s.Name)
+}
+
 // joinNodeOf is the join that a root belongs to.
 func joinNodeOf(r root) *joinNode {
 	switch r := r.(type) {
@@ -97,10 +113,10 @@ func joinNodeOf(r root) *joinNode {
 //
 // now is the time on the clock of the events, 0 if nobody knows.
 func (p *Plan) End(final bool, now event.Time) {
-	for _, j := range p.Joins {
+	for _, j := range Of[*JoinRun](p) {
 		j.End(final, now)
 	}
-	for _, f := range p.Folds {
+	for _, f := range Of[*FoldRun](p) {
 		f.Fold.Flush(p.Router.Last)
 	}
 }

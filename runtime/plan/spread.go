@@ -35,6 +35,7 @@ func (s *Source) addresses(attr string) (list []string) {
 // A PushRun sends events to an address. Session sets Send and Lose before
 // events flow.
 type PushRun struct {
+	operator
 	To   string
 	Of   []*Event // their ids are their places, from 1
 	Send func(id uint64, e *event.Event)
@@ -59,7 +60,7 @@ func (b *builder) pushes() error {
 			if run == nil {
 				run = &PushRun{To: to}
 				byAddress[to] = run
-				b.plan.Pushes = append(b.plan.Pushes, run)
+				b.add(run)
 			}
 			for len(run.ids) <= e.Stream.Index {
 				run.ids = append(run.ids, 0)
@@ -69,7 +70,7 @@ func (b *builder) pushes() error {
 		}
 		brs = append(brs, branch{stream: e.Stream.Index, scope: b.scope(e.Source, e.Stream.Schema)})
 	}
-	for _, run := range b.plan.Pushes {
+	for _, run := range Of[*PushRun](b.plan) {
 		var mine []branch
 		for _, br := range brs {
 			if run.id(br.stream) > 0 {
@@ -80,6 +81,15 @@ func (b *builder) pushes() error {
 	}
 	return nil
 }
+
+func (*PushRun) needs(_ *builder, n *need) {
+	n.add(event.FactTime, event.FactTID, event.FactCPU, event.FactPeriod, event.FactComm)
+	n.raw = true
+	n.order("events are sent in time order")
+}
+
+func (*PushRun) outside() string { return "events are sent elsewhere" }
+func (*PushRun) notSent() string { return sentElsewhere }
 
 func (p *PushRun) id(stream int) uint64 {
 	if stream < len(p.ids) {

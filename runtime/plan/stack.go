@@ -55,7 +55,7 @@ func (w *WithStack) Inputs() []Stream { return []Stream{w.In} }
 // Stack is the name of an event's stack among its fields.
 const Stack = event.StackName
 
-func (b *builder) withStack(w *WithStack) ([]branch, error) {
+func (w *WithStack) branches(b *builder) ([]branch, error) {
 	brs, err := b.branchesOf(w.In)
 	if err != nil {
 		return nil, err
@@ -150,12 +150,6 @@ func (b *builder) readerOfStack(in Stream, call any) {
 // stacks settles what the plan needs beside the stacks themselves.
 func (b *builder) stacks(n *need) {
 	p := b.plan
-	for _, f := range p.Folds {
-		b.readerOfStack(f.Spec.In, f.Spec.Machine)
-	}
-	for _, x := range p.Eachs {
-		b.readerOfStack(x.Spec.In, x.Spec.Fn)
-	}
 	delete(n.facts, event.FactCallchain) // asked for by event, not for all
 	for _, e := range p.Events {
 		if e.Stack == nil {
@@ -173,26 +167,8 @@ func (b *builder) stacks(n *need) {
 			n.order("user stacks are unwound by the mappings of their time")
 		}
 	}
-	if len(p.Logs) > 0 {
-		// What a log shows of an event without a record are its facts.
-		for _, e := range p.Events {
-			fields := e.Stream.Schema.Fields
-			for i := range fields {
-				if n.field(&fields[i]); fields[i].Fact == event.FactIP && fields[i].Place == event.InFact {
-					n.add(event.FactTID)
-					p.Mappings = true
-				}
-			}
-		}
-	}
 	if b.bursts {
 		n.order("burst: events are counted over time")
-	}
-	for _, s := range p.Stacks {
-		if s.Spec.By == nil {
-			n.add(event.FactComm)
-			n.order("stacks are counted by the name at their time")
-		}
 	}
 }
 

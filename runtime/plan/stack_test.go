@@ -61,7 +61,7 @@ func TestStackErrors(t *testing.T) {
 		}
 	}
 	p := build(t, Env{}, &Stacks{In: pairs})
-	if p.Stacks[0].Spec.Stack != nil || len(p.Events) != 2 || p.Events[0].Stack == nil {
+	if Of[*StacksRun](p)[0].Spec.Stack != nil || len(p.Events) != 2 || p.Events[0].Stack == nil {
 		t.Error("stacks of pairs: want those of their starts")
 	}
 }

@@ -1,6 +1,10 @@
 package plan
 
 import (
+	"fmt"
+	"strings"
+
+	"ppscript/bpf"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
@@ -32,6 +36,7 @@ func (s *Stacks) Input() Stream { return s.In }
 
 // A StacksRun is a Stacks that runs.
 type StacksRun struct {
+	operator
 	Name  string
 	Spec  *Stacks
 	Group *agg.Group // by stack, pid and Keys
@@ -47,7 +52,7 @@ const (
 	StacksKey
 )
 
-func (b *builder) countStacks(s *Stacks) error {
+func (s *Stacks) build(b *builder) error {
 	brs, err := b.existing("stacks", s.In)
 	if err != nil {
 		return err
@@ -89,10 +94,40 @@ func (b *builder) countStacks(s *Stacks) error {
 		run.Value = result.Column{Name: s.Name, Unit: b.stacksUnit(fn, brs)}
 	}
 	run.Group, run.spec = agg.New(spec), spec
-	b.plan.Stacks = append(b.plan.Stacks, run)
+	b.add(run)
 	b.fails(run.Group.Errors(), true, func() string { return run.Name })
-	b.attach(run.Name, brs, run.Group)
+	b.attachTo(attachment{op: run, name: run.Name, sink: run.Group}, brs)
 	return nil
+}
+
+func (s *StacksRun) needs(_ *builder, n *need) {
+	if s.Spec.By == nil {
+		n.add(event.FactComm)
+		n.order("stacks are counted by the name at their time")
+	}
+}
+
+func (s *StacksRun) layKernel(k *kernelBuilder) error {
+	k.table(s.Name, s.Group, &s.spec)
+	return nil
+}
+
+func (s *StacksRun) feedKernel(k *kernelBuilder, _ string, f *bpf.Feed, br *branch) error {
+	return k.feedTable(s.Group, f, br)
+}
+
+func (*StacksRun) notSent() string { return notOnlyTracepoints }
+
+func (s *StacksRun) explain(w *strings.Builder) {
+	keys := []string{"stack", "pid"}
+	for _, k := range s.Keys {
+		keys = append(keys, k.Name)
+	}
+	fmt.Fprintf(w, "result %-8s by %s: count", s.Name, strings.Join(keys, ", "))
+	if s.Value.Name != "" {
+		fmt.Fprintf(w, ", sum of %s", s.Value.Name)
+	}
+	w.WriteByte('\n')
 }
 
 // stackKey compiles the stack that events are counted by.

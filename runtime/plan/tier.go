@@ -169,16 +169,9 @@ func longText(n expr.Node) (found *expr.Field) {
 // onlyTables checks that nobody wants the events themselves.
 func (b *builder) onlyTables() error {
 	p := b.plan
-	for _, x := range []struct {
-		n    int
-		what string
-	}{{len(p.Logs), "a log shows events"}, {len(p.Eachs), "a script function sees every event"},
-		{len(p.Heats), "a heat map has every event"}, {len(p.Databases), "a database has every event"}, {len(p.Execs), "exec= sees every event"},
-		{len(p.Slows), "slow pairs are shown with their events"},
-		{len(p.Triggers), "events end intervals"}, {len(p.Counts), "counters are read"}, {len(p.Records), "records of the kernel are read"},
-		{len(p.Pushes), "events are sent elsewhere"}} {
-		if x.n > 0 {
-			return not("%s", x.what)
+	for _, op := range p.Operators {
+		if why := op.outside(); why != "" {
+			return not("%s", why)
 		}
 	}
 	if len(p.Events) == 0 {
@@ -255,22 +248,8 @@ func (k *kernelBuilder) build() error {
 		k.events[e.Stream.Index] = len(k.spec.Events)
 		k.spec.Events = append(k.spec.Events, ev)
 	}
-	for _, t := range b.plan.Tables {
-		if t.Tree != nil {
-			return not("%s is a tree of calls", t.Name)
-		}
-		k.table(t.Name, t.Group, &t.spec)
-	}
-	for _, s := range b.plan.Stacks {
-		k.table(s.Name, s.Group, &s.spec)
-	}
-	for _, n := range b.joins {
-		if err := k.join(n); err != nil {
-			return err
-		}
-	}
-	for _, n := range b.folds {
-		if err := k.fold(n); err != nil {
+	for _, op := range b.plan.Operators {
+		if err := op.layKernel(k); err != nil {
 			return err
 		}
 	}
@@ -284,33 +263,6 @@ func (k *kernelBuilder) build() error {
 	return nil
 }
 
-func (k *kernelBuilder) join(n *joinNode) error {
-	switch {
-	case n.spec.Nested:
-		return not("%s nests", n.name)
-	case n.left != nil:
-		return not("events without a partner are wanted")
-	case n.js.Timeline != nil:
-		return not("what happens during a pair is wanted")
-	}
-	for _, in := range n.js.In {
-		if in.Untraced {
-			return not("there are untraced events")
-		}
-	}
-	j := &bpf.Join{Stages: len(n.stages), Cycle: n.js.Cycle, Limit: n.js.Limit}
-	k.spec.Joins = append(k.spec.Joins, j)
-	k.joins[n] = j
-	for s, ends := range n.js.Pairs {
-		for e, st := range ends {
-			if st != nil {
-				j.Pairs = append(j.Pairs, bpf.Pair{Start: k.events[s], End: k.events[e]})
-			}
-		}
-	}
-	return nil
-}
-
 // feed brings a branch to the sink of its attachment.
 func (k *kernelBuilder) feed(a *attachment, br *branch) error {
 	f := bpf.Feed{}
@@ -318,42 +270,12 @@ func (k *kernelBuilder) feed(a *attachment, br *branch) error {
 	if f.Preds, err = predicates(br); err != nil {
 		return err
 	}
-	switch sink := a.sink.(type) {
-	case *agg.Group:
-		t := k.tables[sink]
-		f.Table = t.Table
-		if err := k.columns(&f, t.spec, br.stream); err != nil {
-			return err
-		}
-	case *joinNode:
-		if br.root != nil {
-			return not("a join of pairs")
-		}
-		in := &sink.js.In[br.stream]
-		f.Join, f.Stage = k.joins[sink], in.Stage
-		if f.Key, err = nodeOf(in.Key); err != nil {
-			return err
-		}
-		if w := in.Wakeup; w != nil {
-			f.Wakes = expr.NewField(w.PID, expr.Self)
-			if w.CPU != nil {
-				f.WakesOn = expr.NewField(w.CPU, expr.Self)
-			}
-		}
-		if in.NextPID != nil {
-			f.Next = expr.NewField(in.NextPID, expr.Self)
-		}
-		if in.Role != nil {
-			if f.Role, err = nodeOf(in.Role); err != nil {
-				return err
-			}
-		}
-	case *foldNode:
-		if err := k.step(&f, sink, br); err != nil {
-			return err
-		}
-	default:
-		return not("%s runs in ppscript", a.name)
+	var op Operator = operatorless{}
+	if a.op != nil {
+		op = a.op
+	}
+	if err := op.feedKernel(k, a.name, &f, br); err != nil {
+		return err
 	}
 	switch root := br.root.(type) {
 	case nil:
@@ -376,22 +298,11 @@ func (k *kernelBuilder) feed(a *attachment, br *branch) error {
 	return nil
 }
 
-func (k *kernelBuilder) pairFeed(n *joinNode, stream int, f bpf.Feed) error {
-	j := k.joins[n]
-	for s, ends := range n.js.Pairs {
-		for e, st := range ends {
-			if st == nil || st.Index != stream {
-				continue
-			}
-			for i := range j.Pairs {
-				if p := &j.Pairs[i]; p.Start == k.events[s] && p.End == k.events[e] {
-					p.Feeds = append(p.Feeds, f)
-					return nil
-				}
-			}
-		}
-	}
-	panic("BUG: pairs of no join")
+// feedTable brings the events of a branch to the table of a group.
+func (k *kernelBuilder) feedTable(g *agg.Group, f *bpf.Feed, br *branch) error {
+	t := k.tables[g]
+	f.Table = t.Table
+	return k.columns(f, t.spec, br.stream)
 }
 
 // columns are the keys and arguments of a table for one stream.

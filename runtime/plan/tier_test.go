@@ -115,7 +115,7 @@ func TestTierDefersKeys(t *testing.T) {
 		if !p.Kernel.Partial(table, part) {
 			t.Fatal("got no key")
 		}
-		p.Tables[0].Group.AddPartial(part)
+		Of[*Table](p)[0].Group.AddPartial(part)
 	}
 	if got, want := rows(t, p, 0), "a even 7 20; b odd 7 10; a odd 7 10"; got != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -9,7 +9,9 @@ import (
 // compiled, and whose results are counted. A flush function sees all states at
 // the end of an interval, which no program can.
 
-func (k *kernelBuilder) fold(n *foldNode) error {
+// layKernel gives a fold its place in the programs.
+func (r *FoldRun) layKernel(k *kernelBuilder) error {
+	n := r.node
 	s := &n.spec
 	switch {
 	case s.Flush != nil:
@@ -23,8 +25,9 @@ func (k *kernelBuilder) fold(n *foldNode) error {
 	return nil
 }
 
-// step makes f bring the events of a branch to a fold.
-func (k *kernelBuilder) step(f *bpf.Feed, n *foldNode, br *branch) (err error) {
+// feedKernel brings the events of a branch to the fold.
+func (r *FoldRun) feedKernel(k *kernelBuilder, _ string, f *bpf.Feed, br *branch) (err error) {
+	n := r.node
 	f.Fold = k.folds[n]
 	if f.Key, err = nodeOf(n.spec.Key.At(br.stream)); err != nil {
 		return err

@@ -5,6 +5,7 @@ import "ppscript/runtime/event"
 // A TriggerRun ends the interval at each of its events. Session sets Fire
 // before events flow.
 type TriggerRun struct {
+	operator
 	stream int
 	Fire   func(e *event.Event)
 }
@@ -15,6 +16,10 @@ func (t *TriggerRun) Events(evs []*event.Event) {
 		t.Fire(e)
 	}
 }
+
+func (*TriggerRun) needs(_ *builder, n *need) { n.showsAround() }
+func (*TriggerRun) sees() sight               { return sight{records: true} }
+func (*TriggerRun) outside() string           { return "events end intervals" }
 
 // Lost implements flow.Sink.
 func (t *TriggerRun) Lost(int32, uint64, event.Time) {}

@@ -73,7 +73,7 @@ func (n *joinNode) leftSink() flow.Sink {
 	return fan
 }
 
-func (b *builder) unpaired(u *Unpaired) ([]branch, error) {
+func (u *Unpaired) branches(b *builder) ([]branch, error) {
 	nodes, err := b.joinsOf(u.Of, "unpaired")
 	if err != nil {
 		return nil, err

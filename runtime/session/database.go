@@ -33,7 +33,7 @@ type database struct {
 // openDatabases opens the databases: that a file cannot be written is better
 // known before events are opened.
 func (r *run) openDatabases() error {
-	for _, run := range r.plan.Databases {
+	for _, run := range plan.Of[*plan.DatabaseRun](r.plan) {
 		d := &database{spec: run.Spec}
 		r.databases = append(r.databases, d)
 		path := sql.Memory
@@ -84,7 +84,7 @@ func databaseError(path string, err error) error {
 // made anew since.
 func (r *run) fillDatabases() error {
 	services := r.world.services()
-	for i, run := range r.plan.Databases {
+	for i, run := range plan.Of[*plan.DatabaseRun](r.plan) {
 		d := r.databases[i]
 		d.run = run
 		f := sql.Functions{Ksymbol: services.Ksym, Syscall: services.SyscallName, Comm: services.Comm, Schemas: map[string]*event.Schema{}}

@@ -25,16 +25,16 @@ import (
 // forgetStacks gives up what nobody needs if there are many stacks.
 func (r *run) forgetStacks() {
 	w := r.stacks
-	if w == nil || !w.table.Crowded() && !w.named.crowded() || len(r.plan.Databases) > 0 || r.joinsHold() {
+	if w == nil || !w.table.Crowded() && !w.named.crowded() || plan.Has[*plan.DatabaseRun](r.plan) || r.joinsHold() {
 		return
 	}
-	for _, s := range r.plan.Stacks {
+	for _, s := range plan.Of[*plan.StacksRun](r.plan) {
 		if evicted := w.settle(s, r.shownOf(s)); s.Spec.File {
 			w.settledOut += evicted // others show it with their result
 		}
 	}
 	held := map[stack.ID]bool{}
-	for _, f := range r.plan.Folds {
+	for _, f := range plan.Of[*plan.FoldRun](r.plan) {
 		if !f.Holds {
 			continue
 		}
@@ -68,7 +68,7 @@ func (r *run) forgetStacks() {
 // forgetBetween is forgetStacks within an interval, when no table may have
 // stacks in its rows.
 func (r *run) forgetBetween() {
-	if len(r.plan.Tables) == 0 {
+	if !plan.Has[*plan.Table](r.plan) {
 		r.forgetStacks()
 	}
 }
@@ -76,7 +76,7 @@ func (r *run) forgetBetween() {
 // joinsHold reports that what waits in a join may hold numbers of stacks:
 // events that were made here do. Others have their stack in the record.
 func (r *run) joinsHold() bool {
-	return len(r.plan.Joins) > 0 && slices.ContainsFunc(shownStacks(r.plan.Streams(), false), func(s []*event.Field) bool { return len(s) > 0 })
+	return plan.Has[*plan.JoinRun](r.plan) && slices.ContainsFunc(shownStacks(r.plan.Streams(), false), func(s []*event.Field) bool { return len(s) > 0 })
 }
 
 // shownOf is what will be seen of the stacks that s counts: those of a file

@@ -28,7 +28,7 @@ type heatFile struct {
 // openHeats creates the files of heat maps: that one cannot be written is
 // better known before than after.
 func (r *run) openHeats() error {
-	for _, h := range r.plan.Heats {
+	for _, h := range plan.Of[*plan.HeatRun](r.plan) {
 		files := map[int]*heatFile{}
 		for stream, name := range h.Names {
 			path := h.Spec.Prefix + "-" + name

@@ -38,7 +38,7 @@ func (r *run) kernelRecord(e *event.Event) {
 	} else {
 		return
 	}
-	for _, set := range r.plan.Records {
+	for _, set := range plan.Of[*plan.RecordSet](r.plan) {
 		made := event.Event{Stream: set.Stream, Time: e.Time, PID: e.PID, TID: e.TID, CPU: e.CPU, Ring: e.Ring, Joint: &event.Joint{Slots: slots}}
 		r.plan.Router.Samples++
 		set.Sink.Events([]*event.Event{&made})

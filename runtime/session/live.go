@@ -26,8 +26,8 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 		Pages:     o.Pages,
 		Watermark: o.Watermark,
 		Overwrite: p.Overwrite,
-		SideBand: perf.SideBand{Comm: p.Comm || p.Mappings, Task: p.Comm || p.Mappings || slices.ContainsFunc(p.Joins, (*plan.JoinRun).Forgets), Mmap: p.Mappings, Ksymbol: p.HasStacks || len(p.Records) > 0,
-			BPF: len(p.Records) > 0, Cgroup: len(p.Records) > 0, TextPoke: len(p.Records) > 0},
+		SideBand: perf.SideBand{Comm: p.Comm || p.Mappings, Task: p.Comm || p.Mappings || slices.ContainsFunc(plan.Of[*plan.JoinRun](p), (*plan.JoinRun).Forgets), Mmap: p.Mappings, Ksymbol: p.HasStacks || plan.Has[*plan.RecordSet](p),
+			BPF: plan.Has[*plan.RecordSet](p), Cgroup: plan.Has[*plan.RecordSet](p), TextPoke: plan.Has[*plan.RecordSet](p)},
 		Warn: func(err error) { w.say("%v", err) },
 	}
 	if p.Watch {

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"ppscript/runtime/plan"
 )
 
 // This file is what a run does from its first event to its last result.
@@ -102,7 +104,7 @@ func (r *run) tooFast(speed *rate, now time.Time) bool {
 func (r *run) work() (end func()) {
 	stop := make(chan struct{})
 	var working sync.WaitGroup
-	for _, w := range r.plan.Busy {
+	for _, w := range plan.Of[*plan.Busy](r.plan) {
 		working.Go(func() { w.Work(stop) })
 	}
 	return func() {

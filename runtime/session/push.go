@@ -48,7 +48,7 @@ func (r *run) sentUntil(final bool) event.Time {
 }
 
 func (r *run) openPushes() error {
-	for _, p := range r.plan.Pushes {
+	for _, p := range plan.Of[*plan.PushRun](r.plan) {
 		var streams []perfdata.StreamInfo
 		stacks := map[*event.Schema]bool{} // all streams of an event look the same
 		for _, e := range p.Of {

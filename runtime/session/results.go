@@ -42,7 +42,7 @@ func (r *run) tick(final bool) error {
 	if h := r.cfg.Hooks.Lost; h != nil && loss.Missing() > 0 && r.failed == nil {
 		r.failed = h(loss.Missing())
 	}
-	for _, t := range r.plan.Tables {
+	for _, t := range plan.Of[*plan.Table](r.plan) {
 		if err := r.show(t, loss, final, now); err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (r *run) tick(final bool) error {
 	if err := r.tickStacks(loss, final, now); err != nil {
 		return err
 	}
-	if len(r.plan.Tables)+len(r.plan.Databases)+len(r.plan.Stacks)-len(r.files) == 0 && !loss.Zero() {
+	if len(plan.Of[*plan.Table](r.plan))+len(plan.Of[*plan.DatabaseRun](r.plan))+len(plan.Of[*plan.StacksRun](r.plan))-len(r.files) == 0 && !loss.Zero() {
 		if err := r.out.Note("loss", lossFields(loss)...); err != nil {
 			return err
 		}
@@ -77,10 +77,10 @@ func (r *run) interval() event.Loss {
 		late := r.feeder.Stats().Late
 		loss.Late, r.lateSeen = late-r.lateSeen, late
 	}
-	for _, j := range r.plan.Joins {
+	for _, j := range plan.Of[*plan.JoinRun](r.plan) {
 		loss.Add(j.Loss())
 	}
-	for _, f := range r.plan.Folds {
+	for _, f := range plan.Of[*plan.FoldRun](r.plan) {
 		loss.Add(f.Fold.Loss())
 	}
 	read := r.world.readLoss()

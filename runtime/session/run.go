@@ -127,12 +127,12 @@ func (r *run) do(ctx context.Context) (err error) {
 	if err = r.openHeats(); err != nil {
 		return err
 	}
-	for _, t := range r.plan.Texts {
-		if err = r.out.Print([]byte(t + "\n")); err != nil {
+	for _, t := range plan.Of[*plan.Text](r.plan) {
+		if err = r.out.Print([]byte(t.Text + "\n")); err != nil {
 			return err
 		}
 	}
-	if r.src == nil && r.kernel == nil && len(r.counts) == 0 && len(r.plan.Texts) > 0 {
+	if r.src == nil && r.kernel == nil && len(r.counts) == 0 && plan.Has[*plan.Text](r.plan) {
 		return r.out.Flush()
 	}
 	if err = r.fillDatabases(); err != nil {
@@ -165,7 +165,7 @@ func (r *run) open(ctx context.Context) (err error) {
 	p := r.plan
 	r.tasks = r.world.tasks
 	if w := r.cfg.Target.Workload; w != nil {
-		w.Openers = len(p.Counts) + min(1, len(p.Events))
+		w.Openers = len(plan.Of[*plan.CounterSet](p)) + min(1, len(p.Events))
 		if r.cfg.Options.evaluates() {
 			w.Openers++
 		}
@@ -197,7 +197,7 @@ func (r *run) open(ctx context.Context) (err error) {
 			}
 		}
 	}
-	for _, c := range p.Counts {
+	for _, c := range plan.Of[*plan.CounterSet](p) {
 		n, err := r.openCounters(ctx, c)
 		if err != nil {
 			return err
@@ -260,30 +260,30 @@ func (r *run) prepare() {
 		p.HideSelf(int32(os.Getpid()), ownThreads())
 	}
 	if r.live != nil && !p.Pulls() { // threads of other machines have numbers of their own
-		for _, j := range p.Joins {
+		for _, j := range plan.Of[*plan.JoinRun](p) {
 			if j.Forgets() {
 				r.forgetful = append(r.forgetful, j)
 			}
 		}
 	}
 	p.Router.Side = r.side
-	for _, l := range p.Logs {
+	for _, l := range plan.Of[*plan.LogRun](p) {
 		l.Emit = r.emitter(l)
 		l.EmitAs = r.headed(l)
 		if l.Result != nil {
 			l.Result.Out = textOut{r}
 		}
 	}
-	for _, s := range p.Slows {
+	for _, s := range plan.Of[*plan.SlowRun](p) {
 		s.Emit = r.detail
 	}
-	for _, t := range p.Triggers {
+	for _, t := range plan.Of[*plan.TriggerRun](p) {
 		t.Fire = r.trigger
 	}
-	for _, x := range p.Execs {
+	for _, x := range plan.Of[*plan.ExecRun](p) {
 		x.Out = textOut{r}
 	}
-	for _, x := range p.Eachs {
+	for _, x := range plan.Of[*plan.EachRun](p) {
 		x.Stop = func(err error) { r.failed = err }
 	}
 	switch n := r.readers(); {
@@ -324,7 +324,7 @@ func (r *run) verbose(level int, line string) {
 func (r *run) side(e *event.Event) {
 	r.tasks.Record(e)
 	r.stacks.record(e)
-	if len(r.plan.Records) > 0 {
+	if plan.Has[*plan.RecordSet](r.plan) {
 		r.kernelRecord(e)
 	}
 	if r.plan.Watch {

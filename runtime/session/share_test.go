@@ -99,7 +99,7 @@ func TestSharedReadersCountTheSame(t *testing.T) {
 			s.Round(p.Router.Events, false)
 		}
 		s.absorb()
-		table, err := p.Tables[0].Result(result.Meta{})
+		table, err := plan.Of[*plan.Table](p)[0].Result(result.Meta{})
 		if err == nil {
 			err = table.Sort("id", false)
 		}

@@ -107,7 +107,7 @@ func (r *run) openStackFiles() error {
 // bindStackFiles gives each file its count, now that the plan is final.
 func (r *run) bindStackFiles() {
 	i := 0
-	for _, s := range r.plan.Stacks {
+	for _, s := range plan.Of[*plan.StacksRun](r.plan) {
 		if s.Spec.File {
 			r.files[i].run = s
 			i++

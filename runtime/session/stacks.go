@@ -78,7 +78,7 @@ func (r *run) openStacks() {
 	o, so := symbol.Options{Kernel: r.world.symbols, Lines: r.cfg.Options.Lines, Inlines: r.cfg.Options.Inlines}, stack.Options{}
 	if r.plan.Mappings {
 		mo := r.world.mappings(w.foreign)
-		if len(r.plan.Joins) > 0 {
+		if plan.Has[*plan.JoinRun](r.plan) {
 			// An event may wait for a long time until its stack is asked for.
 			mo.MaxEnded = math.MaxInt
 		}
@@ -271,7 +271,7 @@ func (w *stackWorld) counted(s *plan.StacksRun, fn func(x *result.StackSample)) 
 
 // tickStacks shows what was counted by stack in the interval.
 func (r *run) tickStacks(lost event.Loss, final bool, now time.Time) error {
-	for _, s := range r.plan.Stacks {
+	for _, s := range plan.Of[*plan.StacksRun](r.plan) {
 		if s.Spec.File {
 			continue
 		}
@@ -289,7 +289,7 @@ func (r *run) tickStacks(lost event.Loss, final bool, now time.Time) error {
 		}
 		r.stacks.clearStacks(s)
 	}
-	wanted := len(r.plan.Stacks)+len(r.plan.Logs)+len(r.plan.Slows) > 0
+	wanted := plan.Has[*plan.StacksRun](r.plan) || plan.Has[*plan.LogRun](r.plan) || plan.Has[*plan.SlowRun](r.plan)
 	if w := r.stacks; final && w != nil && wanted && r.hasOwnStacks() && w.table.Len() == 0 && !w.forgot && r.plan.Router.Samples > 0 {
 		r.world.sayOnce("none of the events has a call stack" + map[bool]string{true: ": record with perf record -g"}[r.world.file != nil])
 	}

@@ -221,7 +221,7 @@ func TestCountingStacksDoesNotAllocate(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { p.Router.Events(evs) }); n != 0 {
 		t.Errorf("got %v allocations for %d samples, want 0", n, len(evs))
 	}
-	if rows := p.Stacks[0].Group.Rows(); len(rows) != 8 || rows[0][3].Int() < 32*100 {
+	if rows := plan.Of[*plan.StacksRun](p)[0].Group.Rows(); len(rows) != 8 || rows[0][3].Int() < 32*100 {
 		t.Errorf("got %v, want eight rows that count all", rows)
 	}
 }
@@ -232,7 +232,7 @@ func BenchmarkCountStacks(b *testing.B) {
 	for n := 0; n < b.N; n += len(evs) {
 		p.Router.Events(evs)
 	}
-	if len(p.Stacks[0].Group.Rows()) != 200 {
+	if len(plan.Of[*plan.StacksRun](p)[0].Group.Rows()) != 200 {
 		b.Fatal("samples were not counted")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
 )
@@ -18,7 +19,7 @@ type tableFile struct {
 // openTableFiles opens the files that tables go to, before events are: a wrong
 // name shows at once.
 func (r *run) openTableFiles() error {
-	for _, t := range r.plan.Tables {
+	for _, t := range plan.Of[*plan.Table](r.plan) {
 		path := t.Spec.View.File
 		if path == "" || r.tables[path] != nil {
 			continue

@@ -9,7 +9,7 @@ import (
 // Work beside a run has ended when the run has.
 func TestWorkEndsWithTheRun(t *testing.T) {
 	began, ended := make(chan struct{}), false
-	r := &run{plan: &plan.Plan{Busy: []*plan.Busy{{Work: func(stop <-chan struct{}) {
+	r := &run{plan: &plan.Plan{Operators: []plan.Operator{&plan.Busy{Work: func(stop <-chan struct{}) {
 		close(began)
 		<-stop
 		ended = true

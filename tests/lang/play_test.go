@@ -87,11 +87,11 @@ func (p *player) run(what starlark.Value, interpret bool) ([]string, error) {
 	if p.native && len(pl.Interpreted) > 0 {
 		return nil, fmt.Errorf("%s", pl.Interpreted[0])
 	}
-	for _, l := range pl.Logs {
+	for _, l := range plan.Of[*plan.LogRun](pl) {
 		l.Emit = func(e *event.Event) { p.lines = append(p.lines, line(e)) }
 	}
 	var failed error
-	for _, x := range pl.Eachs {
+	for _, x := range plan.Of[*plan.EachRun](pl) {
 		x.Stop = func(err error) { failed = err }
 	}
 	p.feed(pl)
@@ -122,7 +122,7 @@ func (p *player) feed(pl *plan.Plan) {
 }
 
 func (p *player) finish(pl *plan.Plan) error {
-	for _, t := range pl.Tables {
+	for _, t := range plan.Of[*plan.Table](pl) {
 		r, err := t.Result(result.Meta{})
 		if err != nil {
 			return err
@@ -136,7 +136,7 @@ func (p *player) finish(pl *plan.Plan) error {
 		}
 		p.loss.Add(t.Group.Loss())
 	}
-	for _, f := range pl.Folds {
+	for _, f := range plan.Of[*plan.FoldRun](pl) {
 		p.loss.Add(f.Fold.Loss())
 	}
 	for _, c := range []struct {

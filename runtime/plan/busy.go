@@ -1,0 +1,16 @@
+package plan
+
+// Busy is work of ppscript's own that goes on as long as the run: something
+// for a profiler to see.
+type Busy struct {
+	operator
+	Work func(stop <-chan struct{})
+}
+
+// Input implements Report.
+func (*Busy) Input() Stream { return &Merge{} }
+
+func (w *Busy) build(b *builder) error {
+	b.add(w)
+	return nil
+}

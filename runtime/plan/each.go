@@ -1,0 +1,104 @@
+package plan
+
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
+)
+
+// Each calls a script function for every event, interpreted.
+type Each struct {
+	In Stream
+	Fn Callable
+	// Batch, if set, gets slices of events instead.
+	Batch Batcher
+}
+
+// A Batcher is a function of the script of a list of events.
+type Batcher interface {
+	// Bind comes first: the events that can arrive.
+	Bind(events []*expr.Scope)
+	// CallBatch calls the function; the events die with the call.
+	CallBatch(evs []*event.Event) error
+}
+
+// Input implements Report.
+func (x *Each) Input() Stream { return x.In }
+
+// An EachRun calls a script function for every event.
+type EachRun struct {
+	operator
+	Spec *Each
+	Errs flow.Errors
+	// Stop is called with the first error: a script's function that fails is
+	// a failure of the script.
+	Stop func(error)
+}
+
+// Events implements flow.Sink.
+func (x *EachRun) Events(evs []*event.Event) {
+	if x.Spec.Batch != nil {
+		x.batch(evs)
+		return
+	}
+	for _, e := range evs {
+		if x.Errs.N > 0 {
+			return
+		}
+		if _, err := x.Spec.Fn.Call(e); err != nil {
+			x.Errs.N++
+			x.Errs.First = err
+			if x.Stop != nil {
+				x.Stop(err)
+			}
+		}
+	}
+}
+
+func (x *EachRun) batch(evs []*event.Event) {
+	if x.Errs.N > 0 {
+		return
+	}
+	if err := x.Spec.Batch.CallBatch(evs); err != nil {
+		x.Errs.N++
+		x.Errs.First = err
+		if x.Stop != nil {
+			x.Stop(err)
+		}
+	}
+}
+
+// Lost implements flow.Sink.
+func (x *EachRun) Lost(int32, uint64, event.Time) {}
+
+func (x *Each) build(b *builder) error {
+	brs, err := b.branchesOf(x.In)
+	if err != nil {
+		return err
+	}
+	if x.Batch != nil {
+		scopes := make([]*expr.Scope, len(brs))
+		for i := range brs {
+			scopes[i] = brs[i].scope
+		}
+		x.Batch.Bind(scopes)
+		b.machines = append(b.machines, x.Batch)
+	} else {
+		if err := (Fn{Call: x.Fn}).check(brs); err != nil {
+			return err
+		}
+		b.calls = append(b.calls, x.Fn)
+	}
+	run := &EachRun{Spec: x}
+	b.add(run)
+	b.attach(b.name("each"), brs, run)
+	return nil
+}
+
+func (x *EachRun) needs(b *builder, n *need) {
+	n.order("a script function sees events in time order")
+	b.readerOfStack(x.Spec.In, x.Spec.Fn)
+}
+
+func (*EachRun) sees() sight     { return sight{key: true, starts: true} }
+func (*EachRun) outside() string { return "a script function sees every event" }

@@ -1,0 +1,15 @@
+package plan
+
+// Text is shown as it is: an answer that needs no events.
+type Text struct {
+	operator
+	Text string
+}
+
+// Input implements Report.
+func (*Text) Input() Stream { return &Merge{} }
+
+func (t *Text) build(b *builder) error {
+	b.add(t)
+	return nil
+}

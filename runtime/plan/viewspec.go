@@ -1,0 +1,69 @@
+package plan
+
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+	"ppscript/runtime/unit"
+)
+
+// A View is how a table is shown: what .sort, .top, .unit, .title, .with_ and
+// .format say. Steps run in order on each finished table.
+type View struct {
+	Title  string
+	Steps  []Step
+	Units  map[string]unit.Unit // by column; "" for all
+	Texts  map[string]CellFunc
+	Widths map[string]Width
+	Hidden map[string]bool
+	Layout result.Layout
+	// Row replaces the columns in text output by a line of the script's own.
+	Row LinesFunc
+	// Pack makes the text of all rows for a terminal; nil if there is none.
+	Pack PackFunc
+	// OnlyIf names a column; a table in which it is zero everywhere is not
+	// shown.
+	OnlyIf string
+	// Live shows each interval in the place of the one before, where results go
+	// to a terminal.
+	Live bool
+	// File takes the table in place of the output; "" is the output.
+	File string
+	// Last is the column that comes last.
+	Last string
+}
+
+// A Step changes a finished table: sort, top, with.
+type Step struct {
+	Sort    string // column
+	Reverse bool
+	Top     int    // rows to keep, if > 0
+	Totals  string // what the first column of a row of sums says
+	With    string // column to add
+	Fn      RowFunc
+	Unit    unit.Unit
+}
+
+// Width is how a column looks in text output; zero members leave it as it is.
+// Shape makes the text of a cell, which JSON and CSV do not have.
+type Width struct {
+	Min         int
+	Left, Right bool
+	Prec        *int // decimals
+	Sep         string
+	ShareOf     string // the column that this one is a part of
+	Alarm       bool   // red when it is not zero
+	Title       string // above the column
+	Shape       CellFunc
+}
+
+// CellFunc shows a cell: the script's function of one value.
+type CellFunc func(v event.Value) (string, error)
+
+// LinesFunc makes a line of each row.
+type LinesFunc func(names []string, rows [][]event.Value) ([]string, error)
+
+// PackFunc makes a text of all rows.
+type PackFunc func(names []string, rows [][]event.Value) (string, error)
+
+// RowFunc computes from a row, given by column names: a new cell, a line.
+type RowFunc func(names []string, row []event.Value) (event.Value, error)
