@@ -38,8 +38,10 @@ func commonFlags() []*flag {
 		{name: "system", group: groupTarget, help: "observe all CPUs while the command runs, not only the command"},
 		{name: "input", metavar: "FILE", file: true, group: groupTarget, help: "read a recording (perf.data) instead of the kernel; - is stdin; several are merged by time"},
 
-		{name: "interval", short: "i", metavar: "TIME", group: groupRun, help: "report every TIME (bare numbers are ms)", deflt: "only at the end"},
-		{name: "duration", metavar: "TIME", group: groupRun, help: "stop after TIME (bare numbers are s)"},
+		{name: "interval", short: "i", metavar: "TIME", group: groupRun, help: "report every TIME (bare numbers are ms); of a recording by its own time", deflt: "only at the end"},
+		{name: "duration", metavar: "TIME", group: groupRun, help: "stop after TIME (bare numbers are s); of a recording by its own time"},
+		{name: "from", metavar: "WHEN", group: groupRun, help: "leave out what a recording has before WHEN: 2s after its begin, -2s before its end, 10:20:30, 2026-01-02T10:20:30Z, or seconds of its clock as printed"},
+		{name: "to", metavar: "WHEN", group: groupRun, help: "leave out what a recording has from WHEN on"},
 		{name: "exit-N", short: "N", metavar: "COUNT", group: groupRun, help: "stop after COUNT samples"},
 		{name: "mmap-pages", short: "m", metavar: "PAGES", group: groupRun, help: "size of each ring in pages of 4 KiB, a power of two", deflt: strconv.Itoa(perf.DefaultPages)},
 		{name: "watermark", metavar: "PERCENT", group: groupRun, help: "read rings when they are that full", deflt: "50"},
@@ -86,6 +88,7 @@ type common struct {
 	kvmclock   string
 	interval   time.Duration
 	duration   time.Duration
+	from, to   session.Moment // within a recording
 	exitN      uint64
 	limit      uint64
 	evalCPUs   []int
@@ -133,6 +136,7 @@ func readCommon(fs *flags, workload []string) (*common, error) {
 	}
 	c.interval = r.duration("interval", time.Millisecond)
 	c.duration = r.duration("duration", time.Second)
+	c.from, c.to = r.moment("from"), r.moment("to")
 	c.usage = r.duration("usage-self", time.Millisecond)
 	c.exitN = uint64(r.number("exit-N", 0, 1<<62, "leave it out for no limit"))
 	c.pages = int(r.number("mmap-pages", 1, 1<<20, "use -m "+strconv.Itoa(perf.DefaultPages)))
@@ -200,6 +204,14 @@ func (c *common) check() error {
 	if c.input != "" && (c.limit > 0 || c.evalCPUs != nil || c.evalPIDs != nil) {
 		return usagef("option", "--input", "what is in a recording was sampled before, and --sampling-limit or --perfeval-* is given").
 			WithHint("leave that out, or observe the kernel")
+	}
+	for _, x := range []struct {
+		option string
+		given  bool
+	}{{"--from", c.from.Given()}, {"--to", c.to.Given()}} {
+		if x.given && c.input == "" {
+			return usagef("option", x.option, "it is a time within a recording, and none is read").WithHint("add --input FILE, or bound the run with --duration")
+		}
 	}
 	if c.input != "" {
 		for _, x := range []struct {
@@ -306,6 +318,19 @@ func (r *reader) duration(name string, bare time.Duration) time.Duration {
 		r.fail(usagef("option", "--"+name, "%w", err).WithHint("write --%s 500ms, or --%[1]s 2s", name))
 	}
 	return time.Duration(n)
+}
+
+// moment is a time within a recording.
+func (r *reader) moment(name string) session.Moment {
+	t, ok := r.text(name)
+	if !ok {
+		return session.Moment{}
+	}
+	m, err := session.ParseMoment(t)
+	if err != nil {
+		r.fail(usagef("option", "--"+name, "%w", err).WithHint("write --%s 2s for two seconds after its begin", name))
+	}
+	return m
 }
 
 func (r *reader) number(name string, low, high int64, hint string) int64 {

@@ -85,7 +85,7 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 		Reports: reports,
 		Target:  c.target,
 		Options: session.Options{
-			Input: c.input, More: more, Interval: c.interval, Duration: c.duration, ExitN: c.exitN, SamplingLimit: c.limit, Pages: c.pages,
+			Input: c.input, More: more, Interval: c.interval, Duration: c.duration, From: c.from, To: c.to, ExitN: c.exitN, SamplingLimit: c.limit, Pages: c.pages,
 			EvalCPUs: c.evalCPUs, EvalPIDs: c.evalPIDs,
 			Watermark: c.watermark, UsageSelf: c.usage, Verbose: c.verbose, Interpret: c.engine == "interp",
 			Engine:     cmp.Or(c.engine, plan.EngineAuto),
@@ -263,8 +263,8 @@ func (v *view) start(clock func(event.Time) time.Time) event.Time {
 		return 0
 	}
 	if v.common.input != "" {
-		if v.common.input == "-" {
-			return 0
+		if st, err := os.Stat(v.common.input); err != nil || !st.Mode().IsRegular() {
+			return 0 // of a pipe nothing is known yet, and it is read once
 		}
 		f, err := perfdata.Open(v.common.input, perfdata.Options{})
 		if err != nil {

@@ -133,6 +133,10 @@ func Recording(input string, dir func() (string, error)) (string, error) {
 	}
 	text := []byte(input)
 	if !strings.Contains(input, "\n") {
+		// What is read of a pipe is gone, and nobody may write to it yet.
+		if st, err := os.Stat(input); err != nil || !st.Mode().IsRegular() {
+			return input, nil // who opens it will say what is wrong
+		}
 		f, err := os.Open(input)
 		if err != nil {
 			return input, nil // who opens it will say so
@@ -140,8 +144,8 @@ func Recording(input string, dir func() (string, error)) (string, error) {
 		defer f.Close()
 		head := make([]byte, 4096)
 		n, _ := io.ReadFull(f, head)
-		if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() || !Looks(head[:n]) {
-			return input, err
+		if !Looks(head[:n]) {
+			return input, nil
 		}
 		if text, err = os.ReadFile(input); err != nil {
 			return "", err

@@ -88,7 +88,7 @@ func TestKilledRecording(t *testing.T) {
 		if n := numSamples(all(t, f)); n < want-1 || n > want {
 			t.Errorf("ordered %v: got %d samples, want about %d", ordered, n, want)
 		}
-		if f.Loss().Truncated == 0 || len(f.Warnings()) == 0 {
+		if f.Loss().EndedEarly == 0 || len(f.Warnings()) == 0 {
 			t.Errorf("ordered %v: loss %+v and warnings %q do not tell", ordered, f.Loss(), f.Warnings())
 		}
 		if len(asked) != 4 || asked[0] == 0 {
@@ -115,7 +115,7 @@ func TestEveryPrefix(t *testing.T) {
 			switch {
 			case err != io.EOF && !isClear(err):
 				t.Errorf("%s: %d bytes: %v", name, n, err)
-			case name != "pipe" && !whole && f.Loss().Truncated == 0:
+			case name != "pipe" && !whole && f.Loss().EndedEarly == 0:
 				t.Errorf("%s: %d bytes: not reported as cut", name, n)
 			case name != "pipe" && len(f.Warnings()) == 0:
 				t.Errorf("%s: %d bytes: no warning", name, n)

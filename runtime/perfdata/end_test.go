@@ -166,3 +166,43 @@ func TestSlowSendersAreNotWaitedFor(t *testing.T) {
 		}
 	}
 }
+
+// A pipe of perf has no end mark. One that is cut behind a sample ends within a
+// pass over the rings, which a whole one does not.
+func TestPipeEndsWithinARound(t *testing.T) {
+	b := load(t, "pipe")
+	if f := openBytes(t, b, Options{}); numSamples(all(t, f)) == 0 || f.Loss().EndedEarly != 0 {
+		t.Errorf("whole: got %d ended early, want 0", f.Loss().EndedEarly)
+	}
+	rounds, open, cuts := false, false, 0
+	for at := pipeHeaderSize; at < len(b); {
+		typ, size := le.Uint32(b[at:]), int(le.Uint16(b[at+6:]))
+		if typ == recTracingData {
+			size += int(le.Uint32(b[at+8:]))
+		}
+		at += size
+		switch typ {
+		case unix.PERF_RECORD_SAMPLE:
+			open = true
+		case recFinishedRound:
+			rounds, open = true, false
+		}
+		if !rounds {
+			continue
+		}
+		f := openBytes(t, b[:at], Options{Ordered: true})
+		all(t, f)
+		want := uint64(0)
+		if open {
+			want = 1
+			cuts++
+		}
+		if got := f.Loss().EndedEarly; got != want {
+			t.Errorf("cut at %d, behind a record of type %d: got %d ended early, want %d", at, typ, got, want)
+		}
+		f.Close()
+	}
+	if cuts == 0 {
+		t.Error("no cut was within a round")
+	}
+}

@@ -56,6 +56,8 @@ type File struct {
 	metadata bool // still in front of the first record of the kernel
 	promised bool // an end mark will come
 	finished bool // it has come, or its lack is counted
+	rounds   bool // the recording has rounds
+	open     bool // samples have come since the last one
 
 	z         *inflater
 	inflating bool    // a COMPRESSED record is not used up
@@ -82,7 +84,9 @@ func OpenContext(ctx context.Context, path string, opt Options) (*File, error) {
 	if path == "-" {
 		return openOS(ctx, os.Stdin, "standard input", opt)
 	}
-	of, err := os.Open(path)
+	// Opening a pipe that nobody writes to yet would wait, deaf to everything;
+	// reading it waits as well, and no longer than ctx.
+	of, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, diag.Errorf(diag.Usage, "open recording", path, "%w", diag.Reason(err)).
 			WithHint("give the file that perf record wrote, or - for standard input")
@@ -128,7 +132,7 @@ func OpenReader(ctx context.Context, r io.Reader, name string, opt Options) (*Fi
 	f.info.Pipe = true
 	b, _, err := p.window(ctx, time.Time{}, pipeHeaderSize)
 	if err != nil {
-		return nil, diag.Errorf(diag.Run, "read recording", name, "%w", err)
+		return nil, f.silent(err)
 	}
 	size, err := f.checkMagic(b)
 	if err != nil {
@@ -140,6 +144,15 @@ func OpenReader(ctx context.Context, r io.Reader, name string, opt Options) (*Fi
 	}
 	p.take(pipeHeaderSize)
 	return f.start(ctx)
+}
+
+// silent is the error of a pipe of which the head could not be read.
+func (f *File) silent(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return f.bad("nothing came in the time that was given: %w", err).
+			WithHint("look whether somebody writes to it: perf record -o - ..., and give it more time: --duration")
+	}
+	return f.bad("%w", err)
 }
 
 // openMapped opens a recording in memory, of a file or of a pipe that went
@@ -202,6 +215,13 @@ func (f *File) Early() uint64 {
 		return 0
 	}
 	return f.sorted.early
+}
+
+// Live reports that records may come while they are read: the recording is no
+// regular file.
+func (f *File) Live() bool {
+	_, live := f.in.(*piped)
+	return live
 }
 
 // Loss counts records that could not be decoded as truncated. What the kernel

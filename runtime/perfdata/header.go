@@ -2,6 +2,7 @@ package perfdata
 
 import (
 	"context"
+	"fmt"
 	"math/bits"
 	"time"
 )
@@ -101,16 +102,13 @@ func (f *File) readHeader(m *mapped) error {
 	case data.size == 0:
 		// perf record fills the size in at its end.
 		f.cut = true
-		f.warn("the recording was not finished: perf record was killed")
+		f.early("it was not finished, perf record was killed")
 	case data.size > uint64(len(m.b))-data.off:
 		f.cut = true
-		f.warn("the recording is cut: got %d bytes of records, want %d", uint64(len(m.b))-data.off, data.size)
+		f.early(fmt.Sprintf("it is cut: got %d bytes of records, want %d", uint64(len(m.b))-data.off, data.size))
 	default:
 		m.end = int(data.off + data.size)
 		f.readFeatures(m.b, uint64(m.end), features[:])
-	}
-	if f.cut {
-		f.loss.Truncated++
 	}
 	return nil
 }
@@ -143,7 +141,7 @@ func (f *File) readMetadata(ctx context.Context) error {
 	for {
 		b, _, err := f.in.window(ctx, time.Time{}, recHeaderSize)
 		if err != nil {
-			return f.bad("at offset %d: %w", f.in.off(), err)
+			return f.silent(err)
 		}
 		if len(b) < recHeaderSize {
 			return nil // nothing but a description
@@ -156,7 +154,7 @@ func (f *File) readMetadata(ctx context.Context) error {
 			return nil // the first Poll tells
 		}
 		if b, _, err = f.in.window(ctx, time.Time{}, size); err != nil {
-			return f.bad("at offset %d: %w", f.in.off(), err)
+			return f.silent(err)
 		}
 		if len(b) < size {
 			return f.bad("at offset %d: the recording ends in its description", f.in.off()).

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/diag"
 )
@@ -80,10 +83,19 @@ func (f *File) atEnd() error {
 		f.warn("the compressed records end within a record")
 		f.loss.Truncated++
 	}
-	if f.promised {
+	switch {
+	case f.promised:
 		f.early("its writer did not say that it was done")
+	case f.info.Pipe && f.rounds && f.open && !f.appended():
+		f.early("it ends within a pass over the rings, its writer was killed")
 	}
 	return io.EOF
+}
+
+// appended reports that perf puts samples behind the last round, which it does of
+// what its own programs count (perf record --off-cpu).
+func (f *File) appended() bool {
+	return slices.ContainsFunc(f.attrs, func(a attr) bool { return a.name == "offcpu-time" })
 }
 
 // broken is what an input that cannot be read any more means: a connection
@@ -113,6 +125,7 @@ func (f *File) scan(b []byte, buf *buffer, off uint64, top bool) (used int, skip
 		}
 		typ := le.Uint32(b[p:])
 		if typ < userTypeStart {
+			f.open = f.open || typ == unix.PERF_RECORD_SAMPLE
 			p += size
 			continue
 		}
@@ -153,6 +166,7 @@ func (f *File) special(rec []byte) (skip uint64, err error) {
 	c := &cursor{b: body}
 	switch le.Uint32(rec) {
 	case recFinishedRound:
+		f.rounds, f.open = true, false
 		if f.sorted != nil {
 			f.sorted.round()
 		}

@@ -245,8 +245,8 @@ func TestUnfinishedWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if got := all(t, f)[0]; len(got) != len(events) || f.Loss().Truncated == 0 {
-		t.Errorf("got %d events and loss %+v, want %d and truncated", len(got), f.Loss(), len(events))
+	if got := all(t, f)[0]; len(got) != len(events) || f.Loss().EndedEarly == 0 {
+		t.Errorf("got %d events and loss %+v, want %d and ended early", len(got), f.Loss(), len(events))
 	}
 	w.Finish()
 }

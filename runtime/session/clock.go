@@ -52,11 +52,11 @@ func (c *wallClock) of(t event.Time) time.Time {
 	return c.wall.Add(time.Duration(t - c.at))
 }
 
-// present is the time of events that happen now; 0 for recordings, whose
-// present is their last event.
+// present is the time of events that happen now; for recordings the end of the
+// interval, or 0 if that is their last event.
 func (r *run) present() event.Time {
 	if r.world.file != nil {
-		return 0
+		return r.playback.ended()
 	}
 	return r.clock.now()
 }
@@ -67,4 +67,12 @@ func (c *wallClock) now() event.Time {
 		return 0
 	}
 	return c.at + event.Time(time.Since(c.wall))
+}
+
+// began is when the run began, of a recording when its first event happened.
+func (r *run) began() time.Time {
+	if r.world.file != nil {
+		return r.clock.of(r.plan.Router.First)
+	}
+	return r.started
 }

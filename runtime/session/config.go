@@ -36,13 +36,16 @@ type Config struct {
 
 // Options are the options that all profilers share.
 type Options struct {
-	Input     string        // a recording instead of the kernel
-	More      []string      // other recordings, merged with Input by time
-	Interval  time.Duration // 0: only at the end
-	Duration  time.Duration // stop after that time; 0: no limit
-	ExitN     uint64        // stop after that many samples; 0: no limit
-	Pages     int           // ring size; 0 is the default
-	Watermark int           // percent of a ring that wakes us; 0 is the default
+	Input    string        // a recording instead of the kernel
+	More     []string      // other recordings, merged with Input by time
+	Interval time.Duration // 0: only at the end
+	Duration time.Duration // stop after that time; 0: no limit
+	// From and To bound what is read of a recording; Interval and Duration go
+	// by the times of its events.
+	From, To  Moment
+	ExitN     uint64 // stop after that many samples; 0: no limit
+	Pages     int    // ring size; 0 is the default
+	Watermark int    // percent of a ring that wakes us; 0 is the default
 	// SamplingLimit ends the run when a CPU, or thread, sends more events a
 	// second; 0 is no limit. With EvalCPUs or EvalPIDs it is about those.
 	SamplingLimit uint64

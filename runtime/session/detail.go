@@ -45,6 +45,7 @@ func (r *run) trigger(e *event.Event) {
 // sayHolds tells how often full rings held up the merge, and where memory was
 // too small to bring events into order.
 func (r *run) sayHolds() {
+	r.world.sayWarnings()
 	sayEarly := func(name string, f *spread.Source) {
 		if n := f.Early(); n > 0 {
 			r.world.say("%s: %d events went on before their order was certain; give it more memory: --order-mem", name, n)

@@ -245,12 +245,15 @@ func (o *Options) evalFacts() []event.Fact {
 	return nil
 }
 
-// sink is where events go: through the eval, if there is one.
+// sink is where events go: through the eval, or the playback, if there is one.
 func (r *run) sink() func([]*event.Event) {
-	if r.eval == nil {
-		return r.plan.Router.Events
+	switch {
+	case r.eval != nil:
+		return r.eval.pass
+	case r.playback != nil:
+		return r.playback.pass
 	}
-	return r.eval.pass
+	return r.plan.Router.Events
 }
 
 // pass counts what reaches ppscript and hands it on.

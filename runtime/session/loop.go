@@ -25,7 +25,7 @@ func (r *run) loop(ctx context.Context) error {
 	defer r.lean()()
 	o := &r.cfg.Options
 	var deadline, tick, usage time.Time
-	if o.Duration > 0 {
+	if o.Duration > 0 && !r.recordedInFull() {
 		deadline = r.started.Add(o.Duration)
 	}
 	if o.Interval > 0 && r.world.file == nil {
@@ -43,11 +43,15 @@ func (r *run) loop(ctx context.Context) error {
 		}
 		now := time.Now()
 		r.feed(ended)
+		if p := r.playback; p != nil && p.wrong != nil {
+			return p.wrong
+		}
 		r.dumps(now)
 		if err := r.sendRound(ended); err != nil {
 			return err
 		}
 		over := ended || r.plan.Watch && r.world.watch.over(now) || r.failed != nil || r.plan.Router.Done() || ctx.Err() != nil ||
+			r.playback != nil && r.playback.over ||
 			!deadline.IsZero() && !now.Before(deadline) || r.tooFast(speed, now)
 		if over {
 			return r.finish(ended)

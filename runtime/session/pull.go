@@ -196,7 +196,7 @@ func (w *world) closeRemotes() error {
 	var errs []error
 	for _, r := range w.remotes {
 		for _, line := range r.file.Warnings() {
-			w.say("%s: %s", r.name, line)
+			w.sayOnce(r.name + ": " + line)
 		}
 		errs = append(errs, r.file.Close())
 	}

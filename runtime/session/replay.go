@@ -12,6 +12,7 @@ import (
 // file order, which is faster, where order does not matter.
 func (r *run) openRecording() error {
 	w := r.world
+	r.openPlayback()
 	if !r.plan.Order && !w.file.Info().Pipe && len(w.remotes) == 0 {
 		// The schemas of the plan are those of the first opening; streams are
 		// related by position, which is the same.
@@ -25,9 +26,7 @@ func (r *run) openRecording() error {
 			return err
 		}
 	}
-	for _, line := range w.file.Warnings() {
-		w.say("%s: %s", w.cfg.Options.Input, line)
-	}
+	w.sayWarnings()
 	c := w.file.Info().Clock
 	r.clock.at, r.clock.wall = c.At, c.Wall
 	r.src = w.file
@@ -55,3 +54,21 @@ func (r *run) openRecording() error {
 	}
 	return nil
 }
+
+// sayWarnings says what is odd about the recordings, each thing once.
+func (w *world) sayWarnings() {
+	if w.file != nil {
+		for _, line := range w.file.Warnings() {
+			w.sayOnce(w.cfg.Options.Input + ": " + line)
+		}
+	}
+	for _, m := range w.remotes {
+		for _, line := range m.file.Warnings() {
+			w.sayOnce(m.name + ": " + line)
+		}
+	}
+}
+
+// recordedInFull reports that all there will be of the events is there: no time
+// of ours passes while they are read.
+func (r *run) recordedInFull() bool { return r.world.file != nil && !r.world.file.Live() }

@@ -16,6 +16,8 @@ func (r *run) tick(final bool) error {
 	now := time.Now()
 	if r.world.file == nil {
 		r.clock.refresh()
+	} else if end := r.present(); end != 0 {
+		now = r.clock.of(end)
 	}
 	r.plan.End(final, r.present())
 	if s, ok := r.feeder.(*shared); ok {
@@ -65,6 +67,9 @@ func (r *run) tick(final bool) error {
 		}
 	}
 	r.lastTick, r.lastEvent, r.seen.Samples = now, r.plan.Router.Last, r.plan.Router.Samples
+	if r.world.file != nil {
+		r.lastEvent = max(r.lastEvent, r.present())
+	}
 	return nil
 }
 
@@ -105,11 +110,14 @@ func (r *run) meta(name, title string, loss event.Loss, final bool, now time.Tim
 	router := r.plan.Router
 	m := result.Meta{Name: name, Title: title, Final: final, Loss: loss, Wall: now, TotalSamples: router.Samples,
 		Samples: router.Samples - r.seen.Samples, Begin: r.lastEvent, End: router.Last}
-	if r.cfg.Options.Interval > 0 && r.world.file == nil {
+	if r.cfg.Options.Interval > 0 {
 		m.Seq = r.tickNo
 	}
 	if r.world.file != nil {
-		m.Wall = r.clock.of(router.Last)
+		if end := r.present(); end != 0 {
+			m.End = end
+		}
+		m.Wall = r.clock.of(m.End)
 	}
 	if m.Begin == 0 {
 		m.Begin = router.First

@@ -29,6 +29,7 @@ type run struct {
 	live      *perf.Source
 	kernel    *kernelRun // instead of src
 	eval      *eval      // nil if nobody asked
+	playback  *playback  // nil unless something depends on the time of a recording
 	counts    []*counterRun
 	feeder    order.Feeder
 	forgetful []*plan.JoinRun // that want to know of threads that end

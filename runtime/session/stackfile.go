@@ -99,7 +99,7 @@ func (r *run) openStackFiles() error {
 				return err
 			}
 		}
-		f.stamped = f.format == render.FoldedFormat && o.Interval > 0 && r.world.file == nil
+		f.stamped = f.format == render.FoldedFormat && o.Interval > 0
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ func (r *run) writeStacks(f *stackFile, now time.Time) error {
 	if f.stamped {
 		start = f.since
 		if start.IsZero() {
-			start = r.started
+			start = r.began()
 		}
 	}
 	if f.path == Stdout {

@@ -1,0 +1,158 @@
+package session
+
+import (
+	"fmt"
+	"time"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+)
+
+// This file is the time of a run over a recording. Intervals, --from, --to and
+// --duration go by the times of its events, however fast it is read, so that
+// the results are those that a live run would have had, and the same each time.
+//
+// Events come in order of time, in slices. A slice is cut where an interval ends:
+// what is before goes on, the interval's results are shown, then comes the rest.
+//
+// Tempting and wrong: to end the intervals of a pipe by our clock, since it
+// brings events while they happen. What writes it holds them back in buffers, so
+// events would be counted in the interval in which they are read.
+
+// quietIntervals is how many intervals without an event are shown one by one. A
+// live run merges those that it could not show in time; a clock that jumps by
+// days would make millions of them.
+const quietIntervals = 1000
+
+// A playback follows the time of a recording.
+type playback struct {
+	run      *run
+	interval event.Time // 0: one result, at the end
+	from, to event.Time // what is before, and from to on, is left out
+	begun    bool
+	tick     event.Time // where the interval ends that has begun
+	present  event.Time // while an interval ends, and behind the window
+	over     bool       // all of the window has been read
+	wrong    error      // with the window
+}
+
+// openPlayback follows the time of the recording, if anything depends on it.
+func (r *run) openPlayback() {
+	o := &r.cfg.Options
+	if r.world.file == nil || o.Interval == 0 && o.Duration == 0 && !o.From.Given() && !o.To.Given() {
+		return
+	}
+	r.playback = &playback{run: r, interval: event.Time(o.Interval), to: event.MaxTime}
+	r.plan.Order = true
+}
+
+// begin settles the window, with the first sample.
+func (p *playback) begin(first event.Time) error {
+	p.begun = true
+	o := &p.run.cfg.Options
+	s := span{first: first, clock: &p.run.clock}
+	if last := p.run.world.file.Info().LastSample; last != 0 {
+		s.last = last
+		if conv := p.run.clock.conv; conv != nil {
+			s.last = conv(last)
+		}
+	}
+	for _, x := range []struct {
+		option string
+		moment Moment
+		to     *event.Time
+	}{{"--from", o.From, &p.from}, {"--to", o.To, &p.to}} {
+		if !x.moment.Given() {
+			continue
+		}
+		t, err := x.moment.in(s)
+		if err != nil {
+			return diag.Errorf(diag.Usage, "option", x.option, "%w", err).
+				WithHint("give seconds of its clock, as ppscript info %s shows them: %s 12.5", o.Input, x.option)
+		}
+		*x.to = t
+	}
+	p.from = max(p.from, first)
+	if d := event.Time(o.Duration); d > 0 && p.to-p.from > d {
+		p.to = p.from + d
+	}
+	if p.to <= p.from {
+		return diag.Errorf(diag.Usage, "option", "--to", "nothing is left: what is read begins at %s, and --to is %s", seconds(p.from), seconds(p.to)).
+			WithHint("the first sample is at %s; see: ppscript info %s", seconds(first), o.Input)
+	}
+	p.tick = p.from + p.interval
+	return nil
+}
+
+// seconds is a time as perf script prints it.
+func seconds(t event.Time) string {
+	return fmt.Sprintf("%.6f", time.Duration(t).Seconds())
+}
+
+// pass hands on what is within the window, and ends the intervals.
+func (p *playback) pass(evs []*event.Event) {
+	r := p.run
+	start := 0
+	hand := func(end int) {
+		if end > start && r.failed == nil {
+			r.plan.Router.Events(evs[start:end])
+		}
+		start = end
+	}
+	for i, e := range evs {
+		if p.over || p.wrong != nil || r.failed != nil {
+			return
+		}
+		if e.Kind == event.Sample && !p.begun {
+			if p.wrong = p.begin(e.Time); p.wrong != nil {
+				return
+			}
+		}
+		switch {
+		case !p.begun || !dated(e):
+			// Who there was before: it has no time, or comes before any sample.
+		case e.Time >= p.to:
+			hand(i)
+			p.present, p.over = p.to, true
+			return
+		case e.Time < p.from:
+			hand(i)
+			if e.Kind != event.Sample && e.Kind != event.Lost {
+				r.plan.Router.Events(evs[i : i+1]) // names and mappings count from the begin
+			}
+			start = i + 1
+		case p.interval > 0 && e.Time >= p.tick:
+			hand(i)
+			p.endIntervals(e.Time)
+		}
+	}
+	hand(len(evs))
+}
+
+// dated reports that the time of e is its own.
+func dated(e *event.Event) bool { return e.Time > 0 }
+
+// endIntervals shows the results of all intervals that end before t or at t.
+func (p *playback) endIntervals(t event.Time) {
+	r := p.run
+	for n := 0; t >= p.tick && r.failed == nil; n++ {
+		if left := (t - p.tick) / p.interval; n == quietIntervals && left > 0 {
+			r.world.say("nothing came for %s: %d intervals are not shown", time.Duration(left*p.interval), left)
+			p.tick += left * p.interval
+		}
+		p.present = p.tick
+		if err := r.tick(false); err != nil {
+			r.failed = err
+		}
+		p.present = 0
+		p.tick += min(p.interval, event.MaxTime-p.tick)
+	}
+}
+
+// ended is where the recording's last interval ends, or what was read of it.
+func (p *playback) ended() event.Time {
+	if p == nil {
+		return 0
+	}
+	return p.present
+}
