@@ -115,7 +115,7 @@ class Result:
 class _Opt:
     def string(self, default: Union[list, str] = None, *, help: str = "", metavar: str = None, required: bool = False, short: str = "", repeated: bool = False, alone: str = None) -> Any:
         """An option whose value is text."""
-    def int(self, default: Union[int, list] = None, *, help: str = "", metavar: str = None, required: bool = False, short: str = "", repeated: bool = False, min: Union[Union[Duration, str], Union[Size, str], int] = None, max: Union[Union[Duration, str], Union[Size, str], int] = None) -> Any:
+    def int(self, default: Union[int, list] = None, *, help: str = "", metavar: str = None, required: bool = False, short: str = "", repeated: bool = False, times: bool = False, min: Union[Union[Duration, str], Union[Size, str], int] = None, max: Union[Union[Duration, str], Union[Size, str], int] = None) -> Any:
         """An option whose value is a whole number."""
     def float(self, default: Union[float, list] = None, *, help: str = "", metavar: str = None, required: bool = False, short: str = "", repeated: bool = False) -> Any:
         """An option whose value is a number."""

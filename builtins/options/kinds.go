@@ -27,7 +27,7 @@ var kinds = []kind{
 		deflt: b.String, result: "text as given", extra: []string{"repeated", "alone"},
 		example: b.Example{Code: `opt.string("", help = "kernel filter")`, Output: "<option: string>"}},
 	{name: "int", typ: script.OptInt, summary: "An option whose value is a whole number.",
-		deflt: b.Int, result: "an int; 0x and 0o are understood", extra: []string{"min", "max", "repeated"},
+		deflt: b.Int, result: "an int; 0x and 0o are understood", extra: []string{"min", "max", "repeated", "times"},
 		example: b.Example{Code: `opt.int(10, min = 1, help = "how many rows")`, Output: "<option: int>"}},
 	{name: "float", typ: script.OptFloat, summary: "An option whose value is a number.",
 		deflt: b.Float, result: "a float", extra: []string{"repeated"},
@@ -108,6 +108,10 @@ func (k kind) builtin() *b.Builtin {
 		x.Params = append(x.Params, b.Param{Name: "bare", Type: b.UnitType, Default: script.Duration(1), Named: true,
 			Doc: "unit of a number without one, such as --than 1000"})
 	}
+	if has("times") {
+		x.Params = append(x.Params, b.Param{Name: "times", Type: b.Bool, Default: starlark.False, Named: true,
+			Doc: "a length of time is understood too: 1ms is 1000000, its ns"})
+	}
 	for _, name := range []string{"min", "max"} {
 		if has(name) {
 			x.Params = append(x.Params, b.Param{Name: name, Type: b.Or(b.Int, b.Is("duration"), b.Is("size")), Named: true,
@@ -128,6 +132,8 @@ func (k kind) make(c *b.Call) (starlark.Value, error) {
 		switch name {
 		case "repeated":
 			o.decl.List = c.Bool("repeated")
+		case "times":
+			o.decl.Times = c.Bool("times")
 		case "alone":
 			o.decl.Alone = c.String("alone")
 		case "choices":

@@ -8,12 +8,27 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/unit"
 )
 
 var factNames = map[event.Fact]string{
 	event.FactTime: "time", event.FactTID: "pid and tid", event.FactCPU: "cpu", event.FactPeriod: "period",
 	event.FactAddr: "addr", event.FactIP: "ip", event.FactComm: "comm (from comm records)",
 	event.FactCgroup: "cgroup", event.FactWeight: "weight", event.FactDataSrc: "data_src", event.FactPhysAddr: "phys_addr", event.FactMode: "cpumode", event.FactCallchain: "callchain", event.FactID: "id", event.FactStack: "user stack",
+}
+
+// often says which of its events a source samples; "" is every one.
+func (s *Source) often() string {
+	clock := s.Kind == Software && (s.Name == "cpu-clock" || s.Name == "task-clock")
+	switch {
+	case s.Freq > 0:
+		return fmt.Sprintf("%d times a second", s.Freq)
+	case clock && s.Period > 0:
+		return "every " + unit.Duration(int64(s.Period))
+	case s.Period > 1:
+		return fmt.Sprintf("one of %d", s.Period)
+	}
+	return ""
 }
 
 // Explain describes the plan to a person: what is opened, where predicates
@@ -26,6 +41,9 @@ func (p *Plan) Explain() string {
 		fmt.Fprintf(&b, " %s", e.Stream.Schema.FullName())
 		if e.Stream.Label != e.Stream.Schema.FullName() {
 			fmt.Fprintf(&b, " as %s", e.Stream.Label)
+		}
+		if often := e.Source.often(); often != "" {
+			fmt.Fprintf(&b, "  [%s]", often)
 		}
 		if e.NoRaw {
 			b.WriteString("  [without its record: nobody reads it]")

@@ -17,7 +17,7 @@ type OptionType string
 
 const (
 	OptString   OptionType = "string"
-	OptInt      OptionType = "int"
+	OptInt      OptionType = "int" // Times: 1ms is a number of ns
 	OptFloat    OptionType = "float"
 	OptFlag     OptionType = "flag"     // no argument; False unless given
 	OptDuration OptionType = "duration" // 10ms; Bare is the unit of 10
@@ -44,6 +44,7 @@ type Option struct {
 	// Bare is the unit of a number without one, in ns: 1 for --than, 1e6
 	// where perf-prof counts in ms.
 	Bare     int64
+	Times    bool   // ints: a length of time is its number of ns
 	Min, Max *int64 // of ints, and of durations and sizes in base units
 	Metavar  string // what --help shows for the value
 	// Alone is the text of an option that is given without a value, as
@@ -155,6 +156,11 @@ func (o *Option) scalar(text string) (starlark.Value, error) {
 	switch o.Type {
 	case OptInt:
 		n, err := strconv.ParseInt(text, 0, 64)
+		if err != nil && o.Times {
+			if n, err = unit.ParseDuration(text, 1); err != nil {
+				return nil, fmt.Errorf("got %q, want an integer, or a length of time such as 1ms", text)
+			}
+		}
 		if err != nil {
 			return nil, fmt.Errorf("got %q, want an integer", text)
 		}

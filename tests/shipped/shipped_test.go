@@ -38,6 +38,7 @@ const both = "raw_syscalls:sys_enter,raw_syscalls:sys_exit"
 var runs = map[string][]run{
 	"irq_off": {
 		{"", "timer.data", []string{"--period", "1ms", "--than", "1004us", "--time", "rel"}},
+		{"kernel", "timer.data", []string{"--period", "1ms", "--than", "1004us", "--exclude-user"}},
 	},
 	"kmemleak": {
 		{"", "load.data", []string{"--alloc", "raw_syscalls:sys_enter//ptr=_tid/size=id/", "--free", "raw_syscalls:sys_exit//ptr=_tid/", "--comm"}},
@@ -102,6 +103,7 @@ var runs = map[string][]run{
 		{"", "load.data", []string{"-e", "kmem:kmalloc//num=bytes_alloc/", "-e", "sched:sched_stat_runtime//num=runtime/"}},
 		{"perins", "load.data", []string{"-e", "sched:sched_stat_runtime//num=runtime/alias=ran/", "--perins"}},
 		{"than", "load.data", []string{"-e", "kmem:kmalloc//num=bytes_req/", "--than", "2000"}},
+		{"times", "load.data", []string{"-e", "sched:sched_stat_runtime//num=runtime/", "--than", "1ms"}},
 		{"filter", "zstd.data", []string{"-e", "raw_syscalls:sys_exit/id == 1/num=ret/"}},
 	},
 	"oncpu": {
