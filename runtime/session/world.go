@@ -102,7 +102,7 @@ func (w *world) env(cfg *Config) plan.Env {
 		NativeFilters: w.refused,
 		ByThread:      cfg.Target.ByThread(),
 		Interpret:     cfg.Options.Interpret,
-		Note:          func(err error) { w.say("%v", err) },
+		Note:          func(err error) { w.sayOnce(err.Error()) },
 		Tier:          w.tier(),
 	}
 }
