@@ -10,6 +10,7 @@
 //	unit       quantities: read "10ms", print "1.5MiB"
 //	diag       errors with a subject and a hint; missing kernel support
 //	glob       patterns of names: * ? [a-z]
+//	outfile    the files that results go to
 //	event      the waist: Schema, Event, Stream, Source, Ring, Loss
 //	kernel     facts of this kernel; the doctor
 //	expr       per-event code: one typed program, from C text or from Starlark

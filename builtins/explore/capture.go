@@ -2,6 +2,7 @@ package explore
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,12 +31,12 @@ type capture struct {
 	names   []string // of the results, by report; "" for one that shows nothing
 	got     map[string]*Result
 	notes   []string
-	// mayWrite is for the results.
-	mayWrite bool
+	// writing is for the results.
+	writing func() context.Context
 }
 
-func newCapture(o render.Options, reports []plan.Report, mayWrite bool) *capture {
-	return &capture{options: o, mayWrite: mayWrite, names: resultNames(reports), got: map[string]*Result{}}
+func newCapture(o render.Options, reports []plan.Report, writing func() context.Context) *capture {
+	return &capture{options: o, writing: writing, names: resultNames(reports), got: map[string]*Result{}}
 }
 
 // resultNames are the names that package plan gives.
@@ -79,7 +80,7 @@ func (c *capture) open(o render.Options) error {
 func (c *capture) of(name string) *Result {
 	r := c.got[name]
 	if r == nil {
-		r = &Result{name: name, options: c.options, mayWrite: c.mayWrite}
+		r = &Result{name: name, options: c.options, writing: c.writing}
 		c.got[name] = r
 	}
 	return r

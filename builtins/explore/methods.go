@@ -91,10 +91,10 @@ func resultSave() *b.Builtin {
 		Examples: []b.Example{{Code: `r = run(tracepoint("sched:sched_switch").by("prev_comm").count()); r.save("switches.json")`, Live: true}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			r := c.Receiver.(*Result)
-			if !r.mayWrite {
+			if r.writing == nil {
 				return nil, needs(c, "results are written in the REPL, or with: ppscript -o FILE --format json")
 			}
-			if err := r.save(c.String("file")); err != nil {
+			if err := r.save(r.writing(), c.String("file")); err != nil {
 				return nil, c.Error("file", err, `write r.save("x.json")`)
 			}
 			return starlark.None, nil

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	b "ppscript/builtins"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/outfile"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
 	"ppscript/runtime/script"
@@ -28,9 +30,10 @@ type Result struct {
 	name    string
 	meta    result.Meta
 	options render.Options
-	// sorted says that the user chose the order of the rows; mayWrite that
-	// save may make files.
-	sorted, mayWrite bool
+	sorted  bool // the user chose the order of the rows
+	// writing is what the files of save are written in, which ends at Ctrl-C;
+	// nil: save may make none.
+	writing func() context.Context
 
 	// One of them is what it is; a log without events has none.
 	table  *result.Table
@@ -261,13 +264,15 @@ func (r *Result) write(w io.Writer, path string) error {
 }
 
 // save writes the file only when its text is complete.
-func (r *Result) save(path string) error {
+func (r *Result) save(ctx context.Context, path string) error {
 	var out bytes.Buffer
 	if err := r.write(&out, path); err != nil {
 		return err
 	}
-	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+	f, err := outfile.Open(ctx, path, os.O_CREATE|os.O_TRUNC)
+	if err != nil {
 		return diag.Reason(err)
 	}
-	return nil
+	_, err = f.Write(out.Bytes())
+	return diag.Reason(errors.Join(err, f.Close()))
 }

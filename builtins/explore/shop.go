@@ -107,7 +107,11 @@ func (s *Shop) Run(reports []plan.Report, l Limit, live bool) ([]starlark.Value,
 			WithHint(`name a recording, input = "trace.data", or write events down: input = """...""" (ppscript help test)`)
 	}
 	s.last = reports
-	cap := newCapture(s.Render, reports, s.Save)
+	var writing func() context.Context
+	if s.Save {
+		writing = s.Context
+	}
+	cap := newCapture(s.Render, reports, writing)
 	var out render.Renderer
 	cfg.Messages = s.Say
 	cfg.Output = func(clock func(event.Time) time.Time) (render.Renderer, error) {

@@ -8,22 +8,11 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
+	"sync/atomic"
 
 	"ppscript/runtime/diag"
 
 	"github.com/spf13/cobra"
-)
-
-// Exit codes.
-const (
-	exitOK     = 0
-	exitRun    = 1
-	exitUsage  = 2
-	exitAttach = 3
-	exitLost   = 4
-	// As shells show a process that SIGINT ended.
-	exitInterrupted = 130
 )
 
 // An app is one invocation of the program.
@@ -38,13 +27,9 @@ type app struct {
 	libs libraries
 
 	scratch []string // directories to remove
+
+	watching atomic.Bool // a watch has the signals
 }
-
-// An exitError ends the program with a code and without a message: what there
-// was to say has been said.
-type exitError int
-
-func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
 // dispatch runs the subcommand that args name, else the script.
 //
@@ -110,41 +95,6 @@ func words(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// exitCode reports err and says how the program ends.
-func (a *app) exitCode(err error) int {
-	var code exitError
-	switch {
-	case err == nil:
-		return exitOK
-	case errors.As(err, &code):
-		return int(code)
-	case errors.Is(err, syscall.EPIPE):
-		return exitOK // the reader has what it wanted
-	}
-	for _, e := range flatten(err) {
-		a.report(e)
-	}
-	switch diag.ClassOf(err) {
-	case diag.Usage:
-		return exitUsage
-	case diag.Attach:
-		return exitAttach
-	}
-	return exitRun
-}
-
-// flatten lists the errors that were joined.
-func flatten(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []error
-		for _, e := range joined.Unwrap() {
-			all = append(all, flatten(e)...)
-		}
-		return all
-	}
-	return []error{err}
-}
-
 // report tells the user what is wrong: message, place, hint.
 func (a *app) report(err error) {
 	var b strings.Builder
@@ -152,7 +102,7 @@ func (a *app) report(err error) {
 	if x := excerptOf(err); x != "" {
 		b.WriteString(x + "\n")
 	}
-	if hint := diag.HintOf(err); hint != "" {
+	if hint := hintOf(err); hint != "" {
 		b.WriteString(a.paint("1", "hint:") + " " + hint + "\n")
 	}
 	io.WriteString(a.stderr, b.String())

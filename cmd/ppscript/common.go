@@ -1,11 +1,9 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math/bits"
-	"os/exec"
 	"strconv"
 	"strings"
 	"time"
@@ -227,15 +225,8 @@ func (c *common) check() error {
 	}
 	kinds := t.Named()
 	if w := t.Workload; w != nil {
-		if _, err := exec.LookPath(w.Args[0]); err != nil && !errors.Is(err, exec.ErrDot) {
-			hint := "check the name and the PATH with: command -v " + w.Args[0]
-			if _, err := strconv.Atoi(w.Args[0]); err == nil && len(kinds) > 0 {
-				hint = "separate the ids with commas, without blanks"
-			}
-			if strings.HasPrefix(w.Args[0], "-") {
-				hint = "options of ppscript go before the --"
-			}
-			return usagef("start", strconv.Quote(w.Args[0]), "no such program").WithHint("%s", hint)
+		if err := checkProgram(w.Args[0], kinds); err != nil {
+			return err
 		}
 	}
 	if len(kinds) > 1 {

@@ -93,13 +93,19 @@ func (a *app) directory() (string, error) {
 
 // close writes new hashes and removes scratch files.
 func (a *app) close() error {
-	var errs []error
-	for _, dir := range a.scratch {
-		errs = append(errs, os.RemoveAll(dir))
-	}
+	errs := []error{a.removeScratch()}
 	for _, l := range a.libs.open {
 		errs = append(errs, l.Close())
 	}
 	a.libs = libraries{}
+	return errors.Join(errs...)
+}
+
+// removeScratch removes the directories that go with the process.
+func (a *app) removeScratch() error {
+	var errs []error
+	for _, dir := range a.scratch {
+		errs = append(errs, os.RemoveAll(dir))
+	}
 	return errors.Join(errs...)
 }

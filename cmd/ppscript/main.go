@@ -37,6 +37,19 @@ func run(args []string) int {
 	// Caught, a write to a pipe that nobody reads fails with EPIPE instead of
 	// ending us; what we start gets the default back.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	quit := make(chan os.Signal, 1)
+	signal.Notify(quit, syscall.SIGQUIT)
+	go a.leaveOn(quit)
 	err := a.dispatch(args)
 	return a.exitCode(errors.Join(err, a.close()))
+}
+
+// leaveOn ends the process on SIGQUIT, without the stacks of goroutines that
+// Go shows; a run that watches its signals ends in order.
+func (a *app) leaveOn(quit <-chan os.Signal) {
+	for range quit {
+		if !a.watching.Load() {
+			os.Exit(128 + int(syscall.SIGQUIT))
+		}
+	}
 }

@@ -93,7 +93,7 @@ func (a *app) mod(args []string) error {
 		}
 		return err
 	}
-	ctx, w := watchSignals(nil)
+	ctx, w := a.watchSignals(nil)
 	defer w.close()
 	a.ctx = ctx
 	l, err := a.library(".")

@@ -1,14 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/outfile"
 )
 
 // An output is where results go: stdout, or the file of -o. It remembers that
@@ -25,22 +28,21 @@ type output struct {
 
 // openOutput opens the file for writing, which tells at once if that cannot
 // be. What is in it stays until begin: a run that fails early destroys nothing.
-func openOutput(path string, stdout *os.File) (*output, error) {
+func openOutput(ctx context.Context, path string, stdout *os.File) (*output, error) {
 	if path == "" {
 		return &output{file: stdout, begun: true}, nil
 	}
 	_, err := os.Stat(path)
 	o := &output{path: path, made: errors.Is(err, fs.ErrNotExist)}
-	o.file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	o.file, err = outfile.Open(ctx, path, os.O_CREATE|os.O_APPEND)
 	if err != nil {
-		return nil, outputError(path, err, diag.Usage)
+		return nil, outputError(path, err)
 	}
 	return o, nil
 }
 
-func outputError(path string, err error, class diag.Class) error {
-	return (&diag.Error{Op: "open output", Subject: path, Cause: diag.Reason(err), Class: class}).
-		WithHint("give -o a file that can be written")
+func outputError(path string, err error) *diag.Error {
+	return diag.FileError("open output", path, err).OrHint("give -o a file that can be written")
 }
 
 // begin empties the file: results are about to come.
@@ -70,16 +72,23 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// reopenTime is how long a pipe that is opened anew may have no reader.
+const reopenTime = time.Second
+
 // reopen opens the file anew, for log rotation: it was moved away.
 func (o *output) reopen() {
 	if o.path == "" {
 		return
 	}
-	f, err := os.OpenFile(o.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	ctx, cancel := context.WithTimeout(context.Background(), reopenTime)
+	defer cancel()
+	f, err := outfile.Open(ctx, o.path, os.O_CREATE|os.O_APPEND)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err != nil {
-		o.err = outputError(o.path, err, diag.Run)
+		e := outputError(o.path, err)
+		e.Class = diag.Run // its name was good before
+		o.err = e
 		return
 	}
 	old := o.file

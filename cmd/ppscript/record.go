@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/session"
 	"ppscript/runtime/tracefs"
 
 	"github.com/spf13/cobra"
@@ -87,19 +87,25 @@ func (a *app) record(fl *flags, command []string) (err error) {
 		return err
 	}
 	cfg.Warn = func(err error) { a.say(err.Error()) }
-	ctx, w := watchSignals(nil)
+	ctx, w := a.watchSignals(nil)
 	defer w.close()
 	w.run(nil)
+	w.dog.limitTo(c.duration)
+	w.at("open the events")
 	src, err := perf.Open(ctx, cfg)
 	if err != nil {
 		return w.blame(err)
 	}
-	defer func() { err = errors.Join(err, src.Close()) }()
+	defer func() {
+		w.at("close the events")
+		err = errors.Join(err, src.Close())
+	}()
 	if c.verbose > 0 {
 		for _, line := range src.Describe() {
 			a.say(line)
 		}
 	}
+	w.at("begin the recording " + c.output)
 	r, err := newRecording(ctx, src, c, cfg.Clock, len(fl.texts("compress")) > 0)
 	if err != nil {
 		return err
@@ -109,17 +115,22 @@ func (a *app) record(fl *flags, command []string) (err error) {
 		ctx, cancel = context.WithTimeout(ctx, c.duration)
 		defer cancel()
 	}
-	if err := errors.Join(r.loop(ctx), r.file.Finish()); err != nil {
+	w.at(session.Observing)
+	err = r.loop(ctx)
+	w.at("end the recording " + c.output)
+	if err := errors.Join(err, r.file.Finish()); err != nil {
 		return err
 	}
 	a.say(r.summary(c.output))
-	if st, ok := src.WorkloadStatus(); ok && st.ExitCode() != 0 {
-		a.say(fmt.Sprintf("%s: %s", command[0], st))
+	var status error
+	if st, ok := src.WorkloadStatus(); ok && !w.interrupted() {
+		code, signal := perf.ExitStatus(st)
+		status = a.commandEnded(command[0], code, signal)
 	}
 	if c.strict && r.lost > 0 {
 		return exitError(exitLost)
 	}
-	return nil
+	return status
 }
 
 // recordPages is the size of rings: writing a file makes pauses that reading

@@ -178,7 +178,8 @@ func (s *replSession) context() context.Context {
 // script code stops. The second one stops what did not stop.
 func (s *replSession) watch() (stop func()) {
 	ch, done := make(chan os.Signal, 8), make(chan struct{})
-	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	dog := &watchdog{hung: func(string, time.Duration) { os.Exit(exitInterrupted) }}
 	go func() {
 		defer close(done)
 		for sig := range ch {
@@ -189,12 +190,13 @@ func (s *replSession) watch() (stop func()) {
 			if s.host != nil && (again || s.shop == nil || !s.shop.Running()) {
 				s.host.Cancel("interrupted")
 			}
-			if sig == syscall.SIGTERM {
+			if sig != os.Interrupt {
+				dog.end()
 				os.Stdin.Close()
 			}
 		}
 	}()
-	return func() { signal.Stop(ch); close(ch); <-done }
+	return func() { dog.close(); signal.Stop(ch); close(ch); <-done }
 }
 
 // eval runs a statement and shows its value.

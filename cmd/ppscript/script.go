@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"sync/atomic"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"ppscript/builtins/pipeline"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/notation"
@@ -31,13 +29,15 @@ func (a *app) script(args []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, w := watchSignals(host)
+	ctx, w := a.watchSignals(host)
 	defer w.close()
 	a.ctx = ctx
+	w.dog.limitTo(durationIn(args))
+	w.at("load the script")
 	inv, err := a.invoke(host, args)
 	switch {
 	case err == nil:
-	case w.interrupted(false):
+	case w.interrupted():
 		return exitError(exitInterrupted)
 	default:
 		return err
@@ -58,9 +58,11 @@ func (a *app) script(args []string) error {
 	case inv.noName:
 		return usagef("", "", "no script named").WithHint("name a profiler or a file: ppscript NAME [options]; ppscript list shows the profilers")
 	}
+	w.dog.limitTo(inv.common.duration)
+	w.at("run the script's main")
 	reports, err := inv.reports()
 	if err != nil {
-		if w.interrupted(false) {
+		if w.interrupted() {
 			return exitError(exitInterrupted)
 		}
 		return err
@@ -126,9 +128,10 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	if err != nil {
 		return err
 	}
-	out, err := openOutput(c.output, a.stdout)
+	w.at("open the output " + c.output)
+	out, err := openOutput(ctx, c.output, a.stdout)
 	if err != nil {
-		return err
+		return w.blame(err)
 	}
 	defer func() { err = errors.Join(err, out.close()) }()
 	v := &view{app: a, common: c, out: out, began: time.Now()}
@@ -137,7 +140,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 		w.before(v.close)
 		defer v.close()
 	}
-	cfg.Output, cfg.Messages, cfg.Dump = v.open, v.message, w.dump
+	cfg.Output, cfg.Messages, cfg.Dump, cfg.Stage = v.open, v.message, w.dump, w.at
 	for _, r := range reports {
 		quiet(r, c.quiet)
 	}
@@ -159,33 +162,15 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	if outcome.Observed && outcome.Samples == 0 && outcome.Loss.Zero() && !out.broken.Load() {
 		a.say("no events came")
 	}
-	if outcome.Status > 0 {
-		a.say(ended(c.target.Workload.Args[0], outcome.Status))
+	var status error
+	if outcome.Status > 0 && !w.interrupted() && !out.broken.Load() {
+		status = a.commandEnded(c.target.Workload.Args[0], outcome.Status, outcome.Signal)
 	}
 	if c.strict && outcome.Loss.Incomplete() {
 		a.report(incomplete(inv.name, outcome.Loss, c.pages))
 		return exitError(exitLost)
 	}
-	return nil
-}
-
-// incomplete is what --strict says of a result that lacks events.
-func incomplete(name string, l event.Loss, pages int) error {
-	if n := l.Missing(); n > 0 {
-		return diag.Errorf(diag.Run, "run", name, "%d events were lost", n).
-			WithHint("use larger rings: -m %d", 4*max(pages, 128))
-	}
-	return diag.Errorf(diag.Run, "run", name, "what it read ended early").
-		WithHint("look for the end of the sender, the connection or the recorder: it was killed, or its disk is full")
-}
-
-// ended says how a command ended that did not end well.
-func ended(command string, status int) string {
-	if status > 128 {
-		sig := syscall.Signal(status - 128)
-		return fmt.Sprintf("%s: ended by signal %d (%s)", command, int(sig), sig)
-	}
-	return fmt.Sprintf("%s: exit status %d", command, status)
+	return status
 }
 
 // quiet leaves out what decorates tables.

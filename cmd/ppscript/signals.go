@@ -3,39 +3,57 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"ppscript/runtime/script"
+	"ppscript/runtime/session"
 )
 
-// A watch handles the signals of a run. The first SIGINT or SIGTERM asks for
-// an orderly end: before events flow it stops the script, then it stops the
-// session, which drains its rings and shows what it has. The second one ends
-// the process at once; the kernel closes what is open. SIGUSR1 opens the output
-// anew, SIGUSR2 asks for the state of the run.
+// A watch handles the signals of a run. SIGINT, SIGTERM, SIGHUP and SIGQUIT ask
+// for an orderly end: before events flow it stops the script, then it stops the
+// session, which drains its rings and shows what it has. The same signal often
+// comes twice, to us and to our process group, from timeout for example: what
+// comes within a second is the same wish. A later one ends the process at once
+// and says what it cuts off; the kernel closes what is open. An end that hangs
+// is the watchdog's. SIGUSR1 opens the output anew, SIGUSR2 asks for the state
+// of the run.
 type watch struct {
+	app    *app
 	host   *script.Host
 	signal chan os.Signal
 	done   chan struct{}
 	dump   chan struct{} // somebody asks how the run stands
 	stop   context.CancelFunc
+	dog    watchdog
 
 	mu      sync.Mutex
 	running bool
-	caught  bool
+	caught  time.Time // when the first signal to end came
 	out     *output
 	atExit  func()
 }
 
+// sameWish is how long after a signal to end another one means the same.
+const sameWish = time.Second
+
 // watchSignals starts to handle signals until close. The context ends with the
-// first SIGINT or SIGTERM.
-func watchSignals(host *script.Host) (context.Context, *watch) {
+// first signal to end.
+func (a *app) watchSignals(host *script.Host) (context.Context, *watch) {
 	ctx, stop := context.WithCancel(context.Background())
-	w := &watch{host: host, signal: make(chan os.Signal, 8), done: make(chan struct{}), dump: make(chan struct{}, 1), stop: stop}
-	signal.Notify(w.signal, os.Interrupt, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2)
+	w := &watch{app: a, host: host, signal: make(chan os.Signal, 8), done: make(chan struct{}), dump: make(chan struct{}, 1), stop: stop}
+	w.dog.hung = w.hung
+	w.dog.at("start", false)
+	list := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		list = append(list, syscall.SIGHUP)
+	}
+	signal.Notify(w.signal, list...)
+	a.watching.Store(true)
 	go w.loop()
 	return ctx, w
 }
@@ -56,52 +74,76 @@ func (w *watch) loop() {
 			default: // it was asked for already
 			}
 		default:
-			if w.interrupted(true) {
-				w.mu.Lock()
-				fn := w.atExit
-				w.mu.Unlock()
-				if fn != nil {
-					fn()
-				}
-				os.Exit(exitInterrupted)
-			}
-			w.mu.Lock()
-			if !w.running && w.host != nil {
-				w.host.Cancel("interrupted")
-			}
-			w.mu.Unlock()
-			w.stop()
+			w.end()
 		}
 	}
 }
 
-// quit ends the run as SIGINT does.
-func (w *watch) quit() {
-	w.interrupted(true)
-	w.stop()
+// end is the wish to end.
+func (w *watch) end() {
+	w.mu.Lock()
+	first := w.caught
+	if first.IsZero() {
+		w.caught = time.Now()
+	}
+	running := w.running
+	w.mu.Unlock()
+	switch {
+	case first.IsZero():
+		w.dog.end()
+		if !running && w.host != nil {
+			w.host.Cancel("interrupted")
+		}
+		w.stop()
+	case time.Since(first) > sameWish:
+		stage, _ := w.dog.doing()
+		w.abandon(exitInterrupted, fmt.Errorf("cut off by a second signal: %s", stage))
+	}
 }
 
-// before has fn run before a second signal ends the process.
+// hung ends what does not end.
+func (w *watch) hung(stage string, since time.Duration) {
+	code := exitRun
+	if _, begun := w.dog.doing(); !begun && w.interrupted() {
+		code = exitInterrupted
+	}
+	w.abandon(code, fmt.Errorf("cut off: told to end, and for %s nothing moved: %s", since.Round(100*time.Millisecond), stage))
+}
+
+// abandon ends the process without waiting for anything.
+func (w *watch) abandon(code int, why error) {
+	w.mu.Lock()
+	fn := w.atExit
+	w.mu.Unlock()
+	if fn != nil {
+		fn()
+	}
+	w.app.report(why)
+	w.app.removeScratch()
+	os.Exit(code)
+}
+
+// quit ends the run as SIGINT does.
+func (w *watch) quit() { w.end() }
+
+// before has fn run before the process is ended in the middle of something.
 func (w *watch) before(fn func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.atExit = fn
 }
 
-// interrupted reports whether a signal to end came before, and notes one that
-// comes now.
-func (w *watch) interrupted(now bool) bool {
+// interrupted reports whether a signal to end came.
+func (w *watch) interrupted() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	was := w.caught
-	w.caught = w.caught || now
-	return was
+	return !w.caught.IsZero()
 }
 
 // blame is err, but if a signal made something fail that was not ready yet,
 // the signal is all there is to say.
 func (w *watch) blame(err error) error {
-	if err != nil && w.interrupted(false) && errors.Is(err, context.Canceled) {
+	if err != nil && w.interrupted() && errors.Is(err, context.Canceled) {
 		return exitError(exitInterrupted)
 	}
 	return err
@@ -114,7 +156,11 @@ func (w *watch) run(out *output) {
 	w.running, w.out = true, out
 }
 
+// at says what the run does from now on.
+func (w *watch) at(stage string) { w.dog.at(stage, stage == session.Observing) }
+
 func (w *watch) close() {
+	w.dog.close()
 	signal.Stop(w.signal)
 	close(w.signal)
 	<-w.done

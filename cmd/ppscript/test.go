@@ -78,7 +78,7 @@ func (t *tester) run(args []string) error {
 	if len(files) == 0 {
 		return usagef("test", strings.Join(args, " "), "no *_test.star here").WithHint("write one: ppscript help test")
 	}
-	ctx, w := watchSignals(nil)
+	ctx, w := t.app.watchSignals(nil)
 	defer w.close()
 	t.app.ctx = ctx
 	for _, f := range files {

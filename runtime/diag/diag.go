@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 )
 
 // Class says what kind of failure an error is, which decides the exit code.
@@ -91,6 +92,32 @@ func ClassOf(err error) Class {
 		return e.Class
 	}
 	return Run
+}
+
+// FileError is a failed operation on a file that the user named. A wrong name is
+// the user's mistake; a full or broken disk, or a full table of descriptors, is not.
+func FileError(op, path string, err error) *Error {
+	e := &Error{Op: op, Subject: path, Cause: Reason(err), Class: Usage}
+	for _, errno := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
+		if errors.Is(err, errno) {
+			e.Class = Run
+		}
+	}
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		e.Hint = "make room: df -h"
+	case errors.Is(err, syscall.EMFILE):
+		e.Hint = "raise the limit with: ulimit -n 4096"
+	}
+	return e
+}
+
+// OrHint sets the hint if there is none, and returns e.
+func (e *Error) OrHint(format string, args ...any) *Error {
+	if e.Hint == "" {
+		e.Hint = fmt.Sprintf(format, args...)
+	}
+	return e
 }
 
 // Reason is what the system said of a file, without the path that the message has

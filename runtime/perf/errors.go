@@ -45,7 +45,7 @@ func (o *opener) explainOpen(m *member, p place, err error) error {
 		return o.explainAbsent(m, e)
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
 		n := len(o.att.places) * (len(o.cfg.Events) + 1)
-		e.Cause = fmt.Errorf("too many open files: %d events on %d places need %d: %w",
+		e.Cause = fmt.Errorf("%d events on %d CPUs or threads need %d descriptors: %w",
 			len(o.cfg.Events), len(o.att.places), n, err)
 		return e.WithHint("raise the limit with: ulimit -n %d", n+256)
 	case errors.Is(err, unix.ENOSPC):

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/diag"
 )
 
 // A poller waits for rings, for tasks that end and for a context, with one
@@ -33,12 +35,12 @@ const (
 func newPoller() (*poller, error) {
 	ep, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
-		return nil, err
+		return nil, waitError(err)
 	}
 	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
 		unix.Close(ep)
-		return nil, err
+		return nil, waitError(err)
 	}
 	p := &poller{ep: ep, wake: &waker{fd: wake}}
 	if err := p.add(wake, wakeTag); err != nil {
@@ -47,6 +49,10 @@ func newPoller() (*poller, error) {
 	}
 	p.watched = 0
 	return p, nil
+}
+
+func waitError(err error) error {
+	return &diag.Error{Op: "wait for", Subject: "events", Cause: err, Class: diag.Attach}
 }
 
 func (p *poller) close() error {

@@ -252,6 +252,15 @@ func (w *Workload) status() (*os.ProcessState, bool) {
 	}
 }
 
+// ExitStatus is how a process ended, as a shell shows it: its status, or 128 and
+// the signal, which is 0 if none ended it.
+func ExitStatus(st *os.ProcessState) (status int, signal syscall.Signal) {
+	if ws, ok := st.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return 128 + int(ws.Signal()), ws.Signal()
+	}
+	return st.ExitCode(), 0
+}
+
 func or(f, g *os.File) *os.File {
 	if f != nil {
 		return f

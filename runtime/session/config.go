@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"io"
+	"syscall"
 	"time"
 
 	"ppscript/bpf"
@@ -24,6 +25,9 @@ type Config struct {
 	// Messages takes what is said to the user beside the results; nil drops
 	// it. Lines end without newline.
 	Messages func(line string)
+	// Stage is told what the run does from now on, for whoever watches over
+	// it: Observing, and other words that a user understands; nil ignores it.
+	Stage func(stage string)
 	// Dump asks for the state of the run, which Messages gets; nil never does.
 	Dump     <-chan struct{}
 	Services *expr.Services
@@ -32,6 +36,15 @@ type Config struct {
 	// spoil changes programs before they are loaded: a test then sees what
 	// happens when the kernel refuses them.
 	spoil func(*bpf.Image)
+}
+
+// Observing is the stage in which events flow.
+const Observing = "observe the events"
+
+func (c *Config) stage(name string) {
+	if c.Stage != nil {
+		c.Stage(name)
+	}
 }
 
 // Options are the options that all profilers share.
@@ -110,9 +123,11 @@ type Outcome struct {
 	Loss    event.Loss
 	// Observed says that events were opened: a script may only compute.
 	Observed bool
-	// Status is the exit status of the workload; -1 if there was none, or it
-	// still runs.
+	// Status is the exit status of the workload as a shell shows it, 128 and
+	// Signal if one ended it; -1 if there was none, or it was still running
+	// when the run was over.
 	Status int
+	Signal syscall.Signal
 	// Stats is set for live runs.
 	Stats *perf.Stats
 }

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/outfile"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
@@ -66,8 +66,7 @@ func (r *run) openDatabases() error {
 func writable(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		_, err = os.Stat(filepath.Dir(path))
-		return err
+		f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, outfile.Mode)
 	}
 	if err != nil {
 		return err
@@ -76,8 +75,8 @@ func writable(path string) error {
 }
 
 func databaseError(path string, err error) error {
-	return (&diag.Error{Op: "open database", Subject: path, Cause: diag.Reason(err), Class: diag.Usage}).
-		WithHint("give a new file, or a database of SQLite, in a directory that you may write to")
+	return diag.FileError("open database", path, err).
+		OrHint("give a new file, or a database of SQLite, in a directory that you may write to")
 }
 
 // fillDatabases connects the open databases with the plan, which may have been

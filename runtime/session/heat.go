@@ -2,6 +2,7 @@ package session
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"os"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"ppscript/runtime/agg"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/outfile"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
 )
@@ -27,12 +29,12 @@ type heatFile struct {
 
 // openHeats creates the files of heat maps: that one cannot be written is
 // better known before than after.
-func (r *run) openHeats() error {
+func (r *run) openHeats(ctx context.Context) error {
 	for _, h := range plan.Of[*plan.HeatRun](r.plan) {
 		files := map[int]*heatFile{}
 		for stream, name := range h.Names {
 			path := h.Spec.Prefix + "-" + name
-			lat, err := createHeat(path + ".lat")
+			lat, err := createHeat(ctx, path+".lat")
 			if err != nil {
 				return err
 			}
@@ -53,11 +55,11 @@ func (r *run) openHeats() error {
 }
 
 // createHeat creates a file; one that is there already is kept as .old.
-func createHeat(path string) (*os.File, error) {
+func createHeat(ctx context.Context, path string) (*os.File, error) {
 	if err := os.Rename(path, path+".old"); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, heatError(path, err)
 	}
-	f, err := os.Create(path)
+	f, err := outfile.Open(ctx, path, os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return nil, heatError(path, err)
 	}
@@ -65,14 +67,15 @@ func createHeat(path string) (*os.File, error) {
 }
 
 func heatError(path string, err error) error {
-	return (&diag.Error{Op: "write heat map", Subject: path, Cause: diag.Reason(err), Class: diag.Usage}).
-		WithHint("give a prefix in a directory that you may write to")
+	return diag.FileError("write heat map", path, err).
+		OrHint("give a prefix in a directory that you may write to")
 }
 
 func (r *run) closeHeats() error {
 	var errs []error
 	slices.SortFunc(r.heats, func(a, b *heatFile) int { return strings.Compare(a.svg, b.svg) })
 	for _, h := range r.heats {
+		r.cfg.stage("write " + h.svg)
 		errs = append(errs, h.w.Flush(), h.lat.Close(), h.draw(r.total))
 		r.world.say("wrote %s, and %s for trace2heatmap.pl --unitstime=ns --unitslatency=ns", h.svg, h.lat.Name())
 	}
@@ -83,7 +86,7 @@ func (h *heatFile) draw(loss event.Loss) error {
 	m := h.grid.Result(render.HeatRows)
 	m.Title, m.Loss, m.Final = h.title, loss, true
 	m.Value, m.Unit = h.run.Spec.Value.Text, h.run.Unit
-	f, err := createHeat(h.svg)
+	f, err := createHeat(context.Background(), h.svg)
 	if err != nil {
 		return err
 	}

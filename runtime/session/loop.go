@@ -19,6 +19,7 @@ const pollTime = 100 * time.Millisecond
 
 // loop runs until something ends it, then shows what there is.
 func (r *run) loop(ctx context.Context) error {
+	r.cfg.stage(Observing)
 	r.started = time.Now()
 	r.lastTick = r.started
 	defer r.work()()
@@ -171,6 +172,7 @@ func (r *run) feed(final bool) {
 // finish stops the sources, takes what is left in them, and shows the last
 // results.
 func (r *run) finish(ended bool) error {
+	r.cfg.stage("read the events that are left")
 	if err := r.eval.stop(); err != nil {
 		return err
 	}
@@ -211,6 +213,7 @@ func (r *run) finish(ended bool) error {
 	if errors.Is(r.failed, syscall.EPIPE) {
 		return r.failed
 	}
+	r.cfg.stage("show the results")
 	if err := r.tick(true); err != nil {
 		return err
 	}

@@ -57,9 +57,10 @@ type run struct {
 	readSeen    event.Loss // of recordings and streams from elsewhere, at the last tick
 	failedSeen  uint64     // evaluations
 	total       event.Loss
-	failed      error // what a script's function or the output said
-	status      int
-	swept       time.Time // when the set of processes was cleaned last
+	failed      error          // what a script's function or the output said
+	status      int            // of the workload; -1 if it is not over
+	signal      syscall.Signal // that ended the workload
+	swept       time.Time      // when the set of processes was cleaned last
 }
 
 // Run plans, opens, runs, shows and closes. It returns when ctx ends (which is
@@ -83,7 +84,7 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 	cfg.Reports = append(slices.Clip(cfg.Reports), files...)
 	r := &run{world: wd, cfg: &cfg, status: -1, heard: make(chan string, 64)}
 	err = errors.Join(r.do(ctx), wd.close())
-	o := Outcome{Samples: r.samples(), Loss: r.total, Status: r.status, Observed: r.src != nil || r.kernel != nil || len(r.counts) > 0}
+	o := Outcome{Samples: r.samples(), Loss: r.total, Status: r.status, Signal: r.signal, Observed: r.src != nil || r.kernel != nil || len(r.counts) > 0}
 	if r.live != nil {
 		st := r.live.Stats()
 		o.Stats = &st
@@ -109,23 +110,25 @@ func (r *run) do(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	if err = r.openStackFiles(); err != nil {
+	r.cfg.stage("open the files of results")
+	if err = r.openStackFiles(ctx); err != nil {
 		return err
 	}
-	if err = r.openTableFiles(); err != nil {
+	if err = r.openTableFiles(ctx); err != nil {
 		return err
 	}
 	r.openStacks()
 	if err = r.openDatabases(); err != nil {
 		return err
 	}
+	r.cfg.stage("open the events")
 	if err = r.open(ctx); err != nil {
 		return err
 	}
 	if r.out, err = r.cfg.Output(r.wall()); err != nil {
 		return err
 	}
-	if err = r.openHeats(); err != nil {
+	if err = r.openHeats(ctx); err != nil {
 		return err
 	}
 	for _, t := range plan.Of[*plan.Text](r.plan) {
@@ -354,21 +357,22 @@ func (r *run) comesOrGoes(e *event.Event) {
 
 func (r *run) close() error {
 	errs := []error{r.closePushes(), r.closeHeats(), r.closeDatabases(), r.closeStackFiles(), r.closeTableFiles(), r.stacks.close()}
+	r.cfg.stage("close the events")
 	for _, c := range r.counts {
 		if st, ok := c.counters.WorkloadStatus(); ok {
-			r.status = exitStatus(st)
+			r.status, r.signal = perf.ExitStatus(st)
 		}
 		errs = append(errs, c.counters.Close())
 	}
 	if r.kernel != nil {
 		if st, ok := r.kernel.watch.WorkloadStatus(); ok {
-			r.status = exitStatus(st)
+			r.status, r.signal = perf.ExitStatus(st)
 		}
 		errs = append(errs, r.kernel.close())
 	}
 	if r.live != nil {
 		if st, ok := r.live.WorkloadStatus(); ok {
-			r.status = exitStatus(st)
+			r.status, r.signal = perf.ExitStatus(st)
 		}
 		errs = append(errs, r.live.Close())
 	}
@@ -377,12 +381,4 @@ func (r *run) close() error {
 		errs = append(errs, r.world.sender.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// exitStatus is what a shell would show: the code, or 128 and the signal.
-func exitStatus(st *os.ProcessState) int {
-	if ws, ok := st.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		return 128 + int(ws.Signal())
-	}
-	return st.ExitCode()
 }

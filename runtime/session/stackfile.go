@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/outfile"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
@@ -80,7 +82,7 @@ func stacksOf(reports []plan.Report) *plan.Stacks {
 
 // openStackFiles finds out that a file cannot be written before anything is
 // opened, and moves an older file of folded stacks out of the way.
-func (r *run) openStackFiles() error {
+func (r *run) openStackFiles(ctx context.Context) error {
 	o := &r.cfg.Options
 	for _, x := range []struct {
 		path  string
@@ -91,7 +93,7 @@ func (r *run) openStackFiles() error {
 		}
 		f := &stackFile{path: x.path}
 		r.files = append(r.files, f)
-		if err := f.open(x.pprof); err != nil {
+		if err := f.open(ctx, x.pprof); err != nil {
 			return err
 		}
 		if o.FlameBase != "" && !x.pprof {
@@ -115,7 +117,7 @@ func (r *run) bindStackFiles() {
 	}
 }
 
-func (f *stackFile) open(pprof bool) error {
+func (f *stackFile) open(ctx context.Context, pprof bool) error {
 	if f.path == Stdout {
 		if pprof {
 			return diag.Errorf(diag.Usage, "write", "pprof", "got no file").WithHint("name it, for example: --pprof cpu.pb.gz")
@@ -142,7 +144,7 @@ func (f *stackFile) open(pprof bool) error {
 	}
 	_, err = os.Stat(f.path)
 	f.fresh = errors.Is(err, os.ErrNotExist)
-	f.f, err = os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE, 0o644)
+	f.f, err = outfile.Open(ctx, f.path, os.O_CREATE)
 	return f.fail(err)
 }
 
@@ -179,8 +181,8 @@ func (f *stackFile) fail(err error) error {
 	if err == nil {
 		return nil
 	}
-	return (&diag.Error{Op: "write stacks", Subject: f.path, Cause: diag.Reason(err), Class: diag.Usage}).
-		WithHint("give a file in a directory that exists and that you may write to: %s", filepath.Dir(f.path))
+	return diag.FileError("write stacks", f.path, err).
+		OrHint("give a file in a directory that exists and that you may write to: %s", filepath.Dir(f.path))
 }
 
 // tickStackFiles appends the stacks of the interval that ends to the files that
@@ -248,6 +250,7 @@ func (r *run) closeStackFiles() error {
 	for _, f := range r.files {
 		ran := !r.started.IsZero() && f.run != nil
 		if ran && f.path != Stdout {
+			r.cfg.stage("write " + f.path)
 			errs = append(errs, r.writeStacks(f, time.Now()))
 			if errs[len(errs)-1] == nil {
 				r.world.say("wrote %s%s", f.path, f.advice())

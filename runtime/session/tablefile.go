@@ -1,10 +1,12 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"os"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/outfile"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
@@ -18,15 +20,15 @@ type tableFile struct {
 
 // openTableFiles opens the files that tables go to, before events are: a wrong
 // name shows at once.
-func (r *run) openTableFiles() error {
+func (r *run) openTableFiles(ctx context.Context) error {
 	for _, t := range plan.Of[*plan.Table](r.plan) {
 		path := t.Spec.View.File
 		if path == "" || r.tables[path] != nil {
 			continue
 		}
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+		f, err := outfile.Open(ctx, path, os.O_CREATE|os.O_APPEND)
 		if err != nil {
-			return (&diag.Error{Op: "open", Subject: path, Cause: diag.Reason(err), Class: diag.Usage}).WithHint("give a file that can be written")
+			return diag.FileError("open", path, err).OrHint("give a file that can be written")
 		}
 		if r.tables == nil {
 			r.tables = map[string]*tableFile{}

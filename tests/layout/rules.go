@@ -19,6 +19,8 @@ var layers = [][]string{
 
 	// Words that everything uses.
 	{"runtime/unit", "runtime/diag", "runtime/glob"},
+	// Files that results go to.
+	{"runtime/outfile"},
 	// The waist.
 	{"runtime/event"},
 	{"runtime/event/eventtest"},

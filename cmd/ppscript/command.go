@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"ppscript/runtime/unit"
+)
+
+// checkProgram finds out that a command cannot be started. kinds are the
+// targets that are given beside it.
+func checkProgram(name string, kinds []string) error {
+	if name == "" {
+		return usagef("start", `""`, "the name of the command is empty").WithHint("give a command after --")
+	}
+	_, err := exec.LookPath(name)
+	switch {
+	case err == nil, errors.Is(err, exec.ErrDot):
+		return nil
+	case errors.Is(err, fs.ErrPermission):
+		return usagef("start", strconv.Quote(name), "not executable").WithHint("make it executable: chmod +x %s", name)
+	case errors.Is(err, syscall.EISDIR):
+		return usagef("start", strconv.Quote(name), "is a directory").WithHint("give a command after --")
+	}
+	hint := "check the name and the PATH with: command -v " + name
+	if _, err := strconv.Atoi(name); err == nil && len(kinds) > 0 {
+		hint = "separate the ids with commas, without blanks"
+	}
+	if strings.HasPrefix(name, "-") {
+		hint = "options of ppscript go before the --"
+	}
+	return usagef("start", strconv.Quote(name), "no such program").WithHint("%s", hint)
+}
+
+// durationIn is the --duration among words, before they are parsed: even a
+// script that is never there must not take longer. 0 is none.
+func durationIn(args []string) time.Duration {
+	for i, word := range args {
+		if word == "--" {
+			break
+		}
+		text, given := strings.CutPrefix(word, "--duration=")
+		if word == "--duration" && i+1 < len(args) {
+			text, given = args[i+1], true
+		}
+		if !given {
+			continue
+		}
+		if n, err := unit.ParseDuration(text, int64(time.Second)); err == nil {
+			return time.Duration(n)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+)
+
+// This file says how the program ends. What went wrong in ppscript itself comes
+// first; else the status is that of the command that was observed, as with env,
+// timeout and perf, so that a build or a test can be observed without a change
+// of the script that runs it. A command that was still running when the run was
+// over, or that a signal to us ended, has no status.
+
+// Exit codes.
+const (
+	exitOK     = 0
+	exitRun    = 1
+	exitUsage  = 2
+	exitAttach = 3
+	exitLost   = 4
+	// As shells show a process that SIGINT ended.
+	exitInterrupted = 130
+)
+
+// An exitError ends the program with a code and without a message: what there
+// was to say has been said.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// exitCode reports err and says how the program ends.
+func (a *app) exitCode(err error) int {
+	var code exitError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, syscall.EPIPE):
+		return exitOK // the reader has what it wanted
+	}
+	var told []string
+	for _, e := range flatten(err) {
+		if errors.As(e, &code) {
+			continue
+		}
+		if text := e.Error(); !slices.Contains(told, text) {
+			told = append(told, text)
+			a.report(e)
+		}
+	}
+	switch class := diag.ClassOf(err); {
+	case len(told) == 0:
+		return int(code)
+	case class == diag.Usage:
+		return exitUsage
+	case class == diag.Attach:
+		return exitAttach
+	}
+	return exitRun
+}
+
+// flatten lists the errors that were joined.
+func flatten(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		for _, e := range joined.Unwrap() {
+			all = append(all, flatten(e)...)
+		}
+		return all
+	}
+	return []error{err}
+}
+
+// commandEnded says how a command ended that did not end well, and ends with
+// its status. It is nil for one that ended well, or that is not over.
+func (a *app) commandEnded(name string, status int, signal syscall.Signal) error {
+	switch {
+	case signal > 0:
+		a.say(fmt.Sprintf("%s: ended by signal %d (%s)", name, int(signal), signal))
+	case status > 0:
+		a.say(fmt.Sprintf("%s: exit status %d", name, status))
+	default:
+		return nil
+	}
+	return exitError(status)
+}
+
+// incomplete is what --strict says of a result that lacks events.
+func incomplete(name string, l event.Loss, pages int) error {
+	if n := l.Missing(); n > 0 {
+		return diag.Errorf(diag.Run, "run", name, "%d events were lost", n).
+			WithHint("use larger rings: -m %d", 4*max(pages, 128))
+	}
+	return diag.Errorf(diag.Run, "run", name, "what it read ended early").
+		WithHint("look for the end of the sender, the connection or the recorder: it was killed, or its disk is full")
+}
+
+// hintOf is what the user can do about err.
+func hintOf(err error) string {
+	hint := diag.HintOf(err)
+	if hint == "" && (errors.Is(err, syscall.EMFILE) || strings.Contains(err.Error(), syscall.EMFILE.Error())) {
+		hint = "raise the limit with: ulimit -n 4096"
+	}
+	return hint
+}

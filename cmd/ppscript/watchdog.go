@@ -1,0 +1,165 @@
+package main
+
+import (
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// This file ends a process that was told to end and does not. A signal or
+// --duration asks for an orderly end, which takes the time that it takes: rings
+// are read, stacks get names, files are written, events are closed. Each of
+// these can hang: a pipe that nobody reads, a file of a file system that does
+// not answer, a loop in a script.
+//
+// The watchdog looks after a while whether anything moves: the run went on to
+// another stage, descriptors were opened or closed, or the CPU was used. Only a
+// CPU in use could be an endless loop, so that it is believed for a while and no
+// longer. A fixed time is tempting and wrong: a thousand events take the kernel
+// half a minute to close, and a hang at the begin need not last so long.
+
+// How long the watchdog waits.
+const (
+	// idleEnd is how long an end may take in which nothing moves, and busyEnd
+	// one that uses the CPU.
+	idleEnd = 5 * time.Second
+	busyEnd = time.Minute
+	// Before events flow there is nothing to lose.
+	idleStart = time.Second
+	busyStart = 10 * time.Second
+)
+
+// A watchdog watches over the end of a run.
+type watchdog struct {
+	hung func(stage string, since time.Duration)
+
+	mu     sync.Mutex
+	limit  time.Duration // --duration; 0: only a signal makes the end due
+	stage  string
+	since  time.Time // when the stage began, or when its end became due
+	due    time.Time // when the end is due; zero if nobody waits for it
+	begun  bool      // events flow
+	seen   progress
+	timer  *time.Timer
+	closed bool
+}
+
+// A progress is what tells that a process does something.
+type progress struct {
+	descriptors int
+	cpu         time.Duration
+}
+
+// at says what the run does from now on. A run that lasts for a time has that
+// time from the moment when its events flow; before, each stage has it.
+func (d *watchdog) at(stage string, begins bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	if d.limit > 0 && !d.begun && (d.due.IsZero() || d.due.After(now)) {
+		d.due = now.Add(d.limit)
+	}
+	d.stage, d.since, d.begun = stage, now, d.begun || begins
+	d.wait(now)
+}
+
+// limitTo says how long the run may last; 0 is no limit.
+func (d *watchdog) limitTo(limit time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.limit > 0 && limit == 0 && d.due.After(time.Now()) {
+		d.due = time.Time{} // the text was another's option
+		d.timer.Stop()
+	}
+	d.limit = limit
+}
+
+// doing is the stage.
+func (d *watchdog) doing() (stage string, begun bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.stage, d.begun
+}
+
+// end says that the end is due now.
+func (d *watchdog) end() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	d.since, d.due = now, now
+	d.wait(now)
+}
+
+// bounds are how long an end may take.
+func (d *watchdog) bounds() (idle, busy time.Duration) {
+	if d.begun {
+		return idleEnd, busyEnd
+	}
+	return idleStart, busyStart
+}
+
+// wait sets the timer. The lock is held.
+func (d *watchdog) wait(now time.Time) {
+	if d.due.IsZero() || d.closed {
+		return
+	}
+	idle, _ := d.bounds()
+	after := idle
+	if left := d.due.Sub(now); left > 0 {
+		after += left
+	}
+	d.seen = progressNow()
+	if d.timer == nil {
+		d.timer = time.AfterFunc(after, d.look)
+		return
+	}
+	d.timer.Reset(after)
+}
+
+// look is called when nothing was heard for a while.
+func (d *watchdog) look() {
+	d.mu.Lock()
+	now := time.Now()
+	if d.closed || now.Before(d.due) {
+		d.mu.Unlock()
+		return
+	}
+	idle, busy := d.bounds()
+	since := now.Sub(d.since)
+	if d.due.After(d.since) {
+		since = now.Sub(d.due)
+	}
+	is := progressNow()
+	moves := is.descriptors != d.seen.descriptors || is.cpu-d.seen.cpu > idle/10 && since < busy
+	stage := d.stage
+	if moves {
+		d.wait(now)
+	}
+	d.mu.Unlock()
+	if !moves {
+		d.hung(stage, since)
+	}
+}
+
+func (d *watchdog) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	if d.timer != nil {
+		d.timer.Stop()
+	}
+}
+
+func progressNow() (p progress) {
+	if dir, err := os.Open("/proc/self/fd"); err == nil {
+		names, _ := dir.Readdirnames(-1)
+		dir.Close()
+		p.descriptors = len(names)
+	}
+	var ru syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &ru) == nil {
+		p.cpu = time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
+	}
+	return p
+}

@@ -1,0 +1,51 @@
+// Package outfile opens the files that results are written to: of -o, of flame
+// graphs, heat maps, tables. Session and the command line call it.
+//
+// Results tell what other users of the machine do, so that a new file is for
+// its owner alone, as recordings are. A pipe without a reader is waited for as
+// long as the run is, and no longer: open(2) would wait for ever, and hold a
+// thread that no signal of ours reaches.
+//
+// The package decides nothing about names: not whether a file may be written,
+// nor what becomes of one that is there.
+package outfile
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+)
+
+// Mode is that of new files.
+const Mode fs.FileMode = 0o600
+
+// readerLook is how often it is tried whether a pipe has a reader.
+const readerLook = 20 * time.Millisecond
+
+// Open opens path for writing, and makes it if flag says so; flag is that of
+// os.OpenFile, without O_RDWR. The caller closes the file.
+func Open(ctx context.Context, path string, flag int) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK|flag, Mode)
+		if err == nil || !waits(path, err) {
+			return f, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, &fs.PathError{Op: "wait for a reader of", Path: path, Err: context.Cause(ctx)}
+		case <-time.After(readerLook):
+		}
+	}
+}
+
+// waits reports that a pipe has no reader yet.
+func waits(path string, err error) bool {
+	if !errors.Is(err, syscall.ENXIO) {
+		return false
+	}
+	st, err := os.Stat(path)
+	return err == nil && st.Mode()&fs.ModeNamedPipe != 0
+}
