@@ -411,14 +411,13 @@ func (g *gen) absolute(r asm.Register) {
 // native is the natives that are simple enough.
 func (g *gen) native(n *expr.Native) {
 	c := g.code
-	size, ok := n.Data.(int)
-	if n.Name == "bswap" && ok && (size == 2 || size == 4) {
+	if size := n.SwappedSize(); size > 0 {
 		g.num(n.Args[0])
 		g.extend(asm.R0, 8*size, false)
 		c.emit(asm.HostTo(asm.BE, asm.R0, map[int]asm.Size{2: asm.Half, 4: asm.Word}[size]))
 		return
 	}
-	if n.Name == "traced" {
+	if n.Is(expr.AsksThreads) {
 		g.num(n.Args[0])
 		g.traced()
 		return

@@ -29,11 +29,7 @@ func (s *Spec) asks() bool {
 	found := false
 	for i := range s.Events {
 		for _, n := range s.nodes(i) {
-			expr.Walk(n, func(n expr.Node) bool {
-				x, ok := n.(*expr.Native)
-				found = found || ok && x.Name == "traced"
-				return !found
-			})
+			found = found || expr.HasNative(n, expr.AsksThreads)
 		}
 	}
 	return found

@@ -22,7 +22,7 @@ const userRoom = event.UserTextLimit + 1
 // isUserText reports that n is a text of the process, which this program can
 // read: not one of the start of a pair, whose moment has passed.
 func (g *gen) isUserText(n *expr.Native) bool {
-	if n.Name != expr.UserText {
+	if !n.Is(expr.ReadsProcess) {
 		return false
 	}
 	if p := expr.UserTextPart(n); p != expr.Self && p != expr.End || g.pair != nil && p != expr.End {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"ppscript/runtime/script"
+
 	"go.starlark.net/starlark"
 )
 
@@ -49,6 +51,9 @@ type Builtin struct {
 
 	// Impl does the work. Arguments have been checked.
 	Impl func(c *Call) (starlark.Value, error)
+	// Native is how calls of it in per-event functions are compiled; nil if such
+	// functions stay interpreted.
+	Native *script.Native
 	// Const is the value of a constant; then there is no Impl.
 	Const starlark.Value
 }

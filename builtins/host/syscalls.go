@@ -7,7 +7,9 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/runtime/diag"
+	"ppscript/runtime/expr"
 	"ppscript/runtime/kernel"
+	"ppscript/runtime/script"
 
 	"go.starlark.net/starlark"
 )
@@ -22,6 +24,16 @@ func syscallName() *b.Builtin {
 		Examples: []b.Example{{Code: `syscall_name(syscall_number("read"))`, Output: `"read"`}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return starlark.String(kernel.SyscallName(runtime.GOARCH, c.Int("number"))), nil
+		},
+		Native: &script.Native{
+			Returns: script.TextKind,
+			Compile: func(c *script.NativeCall) (script.NativeValue, bool) {
+				if c.Len() != 1 || !c.Plain(0) {
+					return script.NativeValue{}, false
+				}
+				name := func(number int64) string { return kernel.SyscallName(runtime.GOARCH, number) }
+				return c.Of(expr.NewSyscallName(c.Node(0), name))
+			},
 		},
 	}
 }
@@ -41,6 +53,15 @@ func syscallNumber() *b.Builtin {
 					"write it as in the manual's section 2")
 			}
 			return starlark.MakeInt64(nr), nil
+		},
+		Native: &script.Native{
+			Returns: script.IntKind,
+			Compile: func(c *script.NativeCall) (v script.NativeValue, ok bool) {
+				if c.Len() != 1 || c.Const(0) == nil {
+					return v, false
+				}
+				return c.Evaluate()
+			},
 		},
 	}
 }

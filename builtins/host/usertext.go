@@ -5,6 +5,7 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/script"
 
 	"go.starlark.net/starlark"
 )
@@ -40,5 +41,27 @@ func userString() *b.Builtin {
 			return nil, diag.Errorf(diag.Run, expr.UserText, "", "only a function of the event that is compiled can ask for it").
 				WithHint("name it with let() before a function that stays interpreted: .let(file = \"user_string(filename)\")")
 		},
+		Native: &script.Native{Returns: script.TextKind, Compile: compileUserText},
 	}
+}
+
+// compileUserText makes the node; what is a text already is itself.
+func compileUserText(c *script.NativeCall) (v script.NativeValue, ok bool) {
+	var instead *expr.Const
+	if c.Len() == 2 {
+		text, ok := c.Const(1).(starlark.String)
+		if !ok {
+			return v, false
+		}
+		instead = expr.NewStr(string(text)).(*expr.Const)
+	}
+	switch {
+	case c.Len() < 1 || c.Len() > 2:
+		return v, false
+	case c.Text(0):
+		return c.Arg(0)
+	case !c.Int(0) || c.Unit(0) != event.NoUnit:
+		return v, false
+	}
+	return c.Of(expr.NewUserText(c.Node(0), instead))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	b "ppscript/builtins"
+	"ppscript/runtime/event"
 	"ppscript/runtime/script"
 	"ppscript/runtime/unit"
 
@@ -62,6 +63,20 @@ func dur() *b.Builtin {
 			}
 			return script.Duration(ns), nil
 		},
+		Native: &script.Native{
+			Returns: script.DurationKind,
+			Compile: func(c *script.NativeCall) (v script.NativeValue, ok bool) {
+				switch {
+				case c.Len() != 1:
+					return v, false
+				case c.Const(0) != nil:
+					return c.Evaluate()
+				case !c.Plain(0):
+					return v, false
+				}
+				return c.Measured(c.Node(0), event.Nanos)
+			},
+		},
 	}
 }
 
@@ -93,6 +108,15 @@ func size() *b.Builtin {
 				return nil, c.Error("value", err, `write for example size("64k")`)
 			}
 			return script.Size(n), nil
+		},
+		Native: &script.Native{
+			Returns: script.SizeKind,
+			Compile: func(c *script.NativeCall) (v script.NativeValue, ok bool) {
+				if c.Len() != 1 || c.Const(0) == nil {
+					return v, false
+				}
+				return c.Evaluate()
+			},
 		},
 	}
 }

@@ -2,7 +2,6 @@ package expr
 
 import (
 	"bytes"
-	"math/bits"
 	"sort"
 	"strings"
 	"sync"
@@ -76,8 +75,7 @@ func lowerKsymbol(k *Call) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewNative(Native{Name: "ksymbol", T: TStr, Args: []Node{x},
-		Str1: func(_ *Frame, x int64) []byte { return view(fn(uint64(x))) }})
+	return NewKsymbol(x, fn)
 }
 
 func lowerComm(k *Call) (Node, error) {
@@ -89,8 +87,7 @@ func lowerComm(k *Call) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewNative(Native{Name: "comm_get", T: TStr, Args: []Node{x},
-		Str1: func(_ *Frame, x int64) []byte { return view(fn(int32(x))) }})
+	return NewCommOf(x, fn)
 }
 
 // lowerTraced is traced(tid): the thread is of the processes, threads or the
@@ -106,7 +103,7 @@ func lowerTraced(k *Call) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewNative(Native{Name: "traced", T: TBool, Args: []Node{x},
+	return NewNative(Native{Name: "traced", Traits: AsksThreads | ReadsNow | HasProgram, T: TBool, Args: []Node{x},
 		Int1: func(_ *Frame, x int64) int64 {
 			if fn(int32(x)) {
 				return 1
@@ -124,8 +121,7 @@ func lowerSyscall(k *Call) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewNative(Native{Name: "syscall_name", T: TStr, Args: []Node{x},
-		Str1: func(_ *Frame, x int64) []byte { return view(fn(x)) }})
+	return NewSyscallName(x, fn)
 }
 
 func lowerExitReason(k *Call) (Node, error) {
@@ -154,11 +150,7 @@ func swapBytes(size int) func(*Call) (Node, error) {
 			return nil, err
 		}
 		k.As(c.Basic(size, true))
-		fn := func(_ *Frame, x int64) int64 { return int64(bits.ReverseBytes32(uint32(x))) }
-		if size == 2 {
-			fn = func(_ *Frame, x int64) int64 { return int64(bits.ReverseBytes16(uint16(x))) }
-		}
-		n, err := NewNative(Native{Name: "bswap", T: TUint, Args: []Node{x}, Data: size, Int1: fn})
+		n, err := NewSwapped(x, size, TUint)
 		if err != nil {
 			return nil, err
 		}

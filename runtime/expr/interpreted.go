@@ -30,16 +30,16 @@ func Interpreted(call func(*event.Event) (event.Value, error), want Kind) *Progr
 	}
 	switch want {
 	case Int:
-		return Build(&Native{Name: "interpreted", T: TInt, Effect: true, Int: number})
+		return Build(&Native{Name: "interpreted", Traits: Interprets, T: TInt, Effect: true, Int: number})
 	case Bool:
-		return Build(&Native{Name: "interpreted", T: TBool, Effect: true, Int: func(f *Frame, _ []Arg) int64 {
+		return Build(&Native{Name: "interpreted", Traits: Interprets, T: TBool, Effect: true, Int: func(f *Frame, _ []Arg) int64 {
 			if value(f).Bool() {
 				return 1
 			}
 			return 0
 		}})
 	case Str:
-		return Build(&Native{Name: "interpreted", T: TStr, Effect: true, Str: func(f *Frame, _ []Arg) []byte {
+		return Build(&Native{Name: "interpreted", Traits: Interprets, T: TStr, Effect: true, Str: func(f *Frame, _ []Arg) []byte {
 			return f.Keep(append(f.Scratch(), value(f).String()...))
 		}})
 	}
@@ -54,7 +54,7 @@ func Interpreted(call func(*event.Event) (event.Value, error), want Kind) *Progr
 // InterpretedStep makes a Program of a fold's step function that cannot be
 // compiled. call works on the frame's event and state, and fails the frame.
 func InterpretedStep(call func(f *Frame)) *Program {
-	return Build(&Native{Name: "interpreted", T: TInt, Effect: true, Int: func(f *Frame, _ []Arg) int64 {
+	return Build(&Native{Name: "interpreted", Traits: Interprets, T: TInt, Effect: true, Int: func(f *Frame, _ []Arg) int64 {
 		call(f)
 		return 0
 	}})
@@ -66,14 +66,7 @@ func (p *Program) IsInterpreted() bool {
 	if p.Node == nil {
 		return true
 	}
-	found := false
-	Walk(p.Node, func(n Node) bool {
-		if c, ok := n.(*Native); ok && c.Name == "interpreted" {
-			found = true
-		}
-		return !found
-	})
-	return found
+	return HasNative(p.Node, Interprets)
 }
 
 // All is the conjunction of predicates, evaluated in order until one fails.

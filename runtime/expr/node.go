@@ -174,13 +174,14 @@ type (
 		Args  []Node
 	}
 
-	// Native calls Go code; Name tells other back ends what it does, Data
-	// what its table is (an *event.Symbols, say).
+	// Native calls Go code. Name is for people, Traits tell others what it does,
+	// Data is what its table is (an *event.Symbols, say).
 	Native struct {
-		Name string
-		T    Type
-		Args []Node
-		Data any
+		Traits Trait
+		Name   string
+		T      Type
+		Args   []Node
+		Data   any
 		// Effect says that the call does more than return a value: it is
 		// not folded, not moved, and not made after an error.
 		Effect bool

@@ -94,10 +94,10 @@ func Rebind(n Node, from, p Part) Node {
 		if d, ok := n.Data.(*NameOf); ok {
 			c = symbolicOf(d.Schema, c.Args[0].(*Field))
 		}
-		switch n.Name {
-		case "interpreted":
+		switch {
+		case n.Is(Interprets):
 			c.rebind(n, from, p)
-		case UserText:
+		case n.Is(ReadsProcess):
 			c.rebindText()
 		}
 		return &c

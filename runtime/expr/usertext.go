@@ -17,7 +17,7 @@ import (
 // A text is found by its address: that is all that an expression knows of it,
 // wherever and whenever it is evaluated.
 
-// UserText is the Name of the native.
+// UserText is the name of the function in both languages.
 const UserText = "user_string"
 
 // NewUserText is the text at an address, which is a number that is computed
@@ -28,7 +28,7 @@ func NewUserText(addr Node, instead *Const) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := Native{Name: UserText, T: TStr, Args: []Node{addr}, Data: instead, Str1: userText(part, instead)}
+	n := Native{Name: UserText, Traits: ReadsProcess | ReadsNow | HasProgram, T: TStr, Args: []Node{addr}, Data: instead, Str1: userText(part, instead)}
 	return NewNative(n)
 }
 

@@ -248,10 +248,10 @@ func (c *compactor) fields(evaluated map[*expr.Program]bool) error {
 			case *expr.Mem, *expr.CStr, *expr.MemBytes:
 				c.whole = true
 			case *expr.Native:
-				switch n.Name {
-				case "traced":
+				switch {
+				case n.Is(expr.AsksThreads):
 					err = not("the script tells by itself which threads it is about")
-				case "name_of":
+				case n.Is(expr.ReadsRecord):
 					for _, f := range namedBy(n) {
 						want[f.F] = true
 					}

@@ -64,7 +64,7 @@ func (d *deferred) any() bool {
 func hostOnly(n expr.Node) bool {
 	found := false
 	expr.Walk(n, func(n expr.Node) bool {
-		if c, ok := n.(*expr.Native); ok && c.Name != "bswap" && c.Name != expr.UserText {
+		if c, ok := n.(*expr.Native); ok && (!c.Is(expr.HasProgram) || c.Is(expr.AsksThreads)) {
 			found = true
 		}
 		return !found
@@ -93,9 +93,9 @@ func leavesOf(n expr.Node, part func(expr.Part) *event.Schema) ([]*expr.Field, e
 			add(n)
 		case *expr.Native:
 			switch {
-			case n.Effect || n.Name == "comm_get" || n.Name == "traced" || n.Name == expr.UserText:
+			case n.Effect || n.Is(expr.ReadsNow):
 				err = not("%s() must see the event when it comes", n.Name)
-			case n.Name == "name_of":
+			case n.Is(expr.ReadsRecord):
 				for _, f := range namedBy(n) {
 					add(f)
 				}

@@ -112,7 +112,7 @@ func (n *need) program(p *expr.Program) {
 		case *expr.Mem, *expr.CStr, *expr.MemBytes:
 			n.raw = true
 		case *expr.Native:
-			n.traced = n.traced || x.Name == "traced"
+			n.traced = n.traced || x.Is(expr.AsksThreads)
 		}
 		return true
 	})

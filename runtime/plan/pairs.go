@@ -113,7 +113,7 @@ func (b *builder) keptRaw() int {
 			case *expr.Native:
 				// The print fmt of kvm_exit names a reason by another field.
 				// Texts lie outside of what programs copy.
-				if x.Name == "interpreted" || x.Name == "name_of" || x.Name == expr.UserText {
+				if x.Is(expr.Interprets | expr.ReadsRecord | expr.ReadsProcess) {
 					n = -1
 				}
 			}

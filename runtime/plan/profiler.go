@@ -182,10 +182,7 @@ func (b *builder) asksFor(stream int, p *expr.Program) {
 	if p.Node == nil {
 		return
 	}
-	expr.Walk(p.Node, func(x expr.Node) bool {
-		if n, ok := x.(*expr.Native); ok && n.Name == "traced" {
-			b.asks[stream] = true
-		}
-		return true
-	})
+	if expr.HasNative(p.Node, expr.AsksThreads) {
+		b.asks[stream] = true
+	}
 }

@@ -37,7 +37,7 @@ func (r *FoldRun) feedKernel(k *kernelBuilder, _ string, f *bpf.Feed, br *branch
 	}
 	var native string
 	expr.Walk(f.Step, func(x expr.Node) bool {
-		if c, ok := x.(*expr.Native); ok && c.Name != "bswap" && c.Name != expr.UserText {
+		if c, ok := x.(*expr.Native); ok && (!c.Is(expr.HasProgram) || c.Is(expr.AsksThreads)) {
 			native = c.Name
 		}
 		return native == ""

@@ -30,7 +30,7 @@ func (b *builder) readsText(br *branch, p *expr.Program) {
 	}
 	expr.Walk(p.Node, func(n expr.Node) bool {
 		t, ok := n.(*expr.Native)
-		if !ok || t.Name != expr.UserText {
+		if !ok || !t.Is(expr.ReadsProcess) {
 			return true
 		}
 		b.texts = append(b.texts, textUse{p, t, br.schemaOf(expr.UserTextPart(t))})

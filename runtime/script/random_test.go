@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -227,12 +228,27 @@ def bump(s, by):
     return old + s.m
 `
 
+// testLog2 is a builtin that can be compiled.
+type testLog2 struct{ *starlark.Builtin }
+
+func log2(x int64) int64 { return int64(bits.Len64(uint64(max(x, 0)))) - 1 }
+
+func (testLog2) Native() *Native {
+	return &Native{Returns: IntKind, Compile: func(c *NativeCall) (NativeValue, bool) {
+		if c.Len() != 1 || !c.Signed(0) {
+			return NativeValue{}, false
+		}
+		return c.Make(expr.Native{Name: "log2", T: expr.TInt, Args: []expr.Node{c.Node(0)},
+			Int1: func(_ *expr.Frame, x int64) int64 { return log2(x) }})
+	}}
+}
+
 func randomNames() starlark.StringDict {
 	names := Units()
-	names["log2"] = starlark.NewBuiltin("log2", func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	names["log2"] = testLog2{starlark.NewBuiltin("log2", func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 		n, _ := toWord(args[0])
-		return starlark.MakeInt64(Log2(n)), nil
-	})
+		return starlark.MakeInt64(log2(n)), nil
+	})}
 	names["emit"] = starlark.NewBuiltin("emit", func(t *starlark.Thread, _ *starlark.Builtin, _ starlark.Tuple, kw []starlark.Tuple) (starlark.Value, error) {
 		return starlark.None, Emit(t, kw)
 	})
