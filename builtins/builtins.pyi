@@ -85,6 +85,8 @@ class Table:
         """Moves a column to the end."""
     def totals(self, label: str = "total") -> Table:
         """Adds a last row with the sums of the columns."""
+    def whole(self, column: str, period: Union[Duration, str]) -> Table:
+        """Keeps slots of time whole, which intervals would cut in two."""
     def lines(self, fn: Callable, *, header: str = "") -> Table:
         """Shows each row as a line of text of the script's own."""
     def packed(self, fn: Callable) -> Table:

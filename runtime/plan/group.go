@@ -58,7 +58,11 @@ type Table struct {
 	Tree *join.Tree
 	// Hist is the index of the aggregator that is a histogram, else -1.
 	Hist int
-	spec agg.Spec
+	// Until is up to when all events of the interval have come; 0 is its end.
+	// Rows of slots that end later wait for the next one.
+	Until   event.Time
+	waiting [][]event.Value
+	spec    agg.Spec
 }
 
 func (g *Group) build(b *builder) error {
@@ -109,6 +113,9 @@ func (g *Group) build(b *builder) error {
 	}
 	if t.Hist >= 0 {
 		t.Name = b.name("histogram")
+	}
+	if err := g.checkWhole(); err != nil {
+		return err
 	}
 	if g.Tree {
 		if t.Tree, err = b.treeOf(g.In); err != nil {

@@ -18,7 +18,7 @@ func (t *Table) Result(m result.Meta) (*result.Table, error) {
 	v := &t.Spec.View
 	m.Title = strings.NewReplacer("{samples}", strconv.FormatUint(m.Samples, 10),
 		"{total}", strconv.FormatUint(m.TotalSamples, 10)).Replace(m.Title)
-	table := &result.Table{Meta: m, Columns: slices.Clone(t.Columns), Rows: t.Group.Rows(), Layout: v.Layout}
+	table := &result.Table{Meta: m, Columns: slices.Clone(t.Columns), Rows: t.wholeRows(t.Group.Rows()), Layout: v.Layout}
 	if t.Tree != nil {
 		treeRows(table, t.Tree)
 	}

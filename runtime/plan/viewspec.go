@@ -20,6 +20,8 @@ type View struct {
 	Row LinesFunc
 	// Pack makes the text of all rows for a terminal; nil if there is none.
 	Pack PackFunc
+	// Whole keeps slots of time whole; nil if there are none.
+	Whole *Whole
 	// OnlyIf names a column; a table in which it is zero everywhere is not
 	// shown.
 	OnlyIf string

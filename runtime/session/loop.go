@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 
+	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
 )
 
@@ -58,7 +60,7 @@ func (r *run) loop(ctx context.Context) error {
 			return r.finish(ended)
 		}
 		if !tick.IsZero() && !now.Before(tick) {
-			if err := r.tick(false); err != nil {
+			if err := r.endInterval(tick); err != nil {
 				return err
 			}
 			// Missed ticks are merged into one.
@@ -75,6 +77,24 @@ func (r *run) loop(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// endInterval shows the results of the interval that ended at that time. What is
+// shown by slots of time needs all events of it, and knows which are of the next.
+func (r *run) endInterval(at time.Time) error {
+	whole := slices.ContainsFunc(plan.Of[*plan.Table](r.plan), func(t *plan.Table) bool { return t.Spec.View.Whole != nil })
+	if whole && r.src != nil {
+		r.polled = r.clock.now()
+		if err := r.src.Poll(context.Background(), 0); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		r.feed(false)
+	}
+	if now := r.clock.now(); now != 0 {
+		r.until = now - event.Time(time.Since(at))
+	}
+	defer func() { r.until = 0 }()
+	return r.tick(false)
 }
 
 // tooFast reports, and says, that events come faster than the user allows.

@@ -140,11 +140,11 @@ func (p *playback) endIntervals(t event.Time) {
 			r.world.say("nothing came for %s: %d intervals are not shown", time.Duration(left*p.interval), left)
 			p.tick += left * p.interval
 		}
-		p.present = p.tick
+		p.present, r.until = p.tick, p.tick
 		if err := r.tick(false); err != nil {
 			r.failed = err
 		}
-		p.present = 0
+		p.present, r.until = 0, 0
 		p.tick += min(p.interval, event.MaxTime-p.tick)
 	}
 }

@@ -133,6 +133,9 @@ func (r *run) show(t *plan.Table, loss event.Loss, final bool, now time.Time) er
 	if t.Hist >= 0 {
 		return r.showHistogram(t, m)
 	}
+	if t.Until = 0; !final {
+		t.Until = r.until
+	}
 	table, err := t.Result(m)
 	if err != nil {
 		return err

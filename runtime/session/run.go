@@ -43,6 +43,7 @@ type run struct {
 	tables    map[string]*tableFile // by path
 	outlets   []*outlet
 	polled    event.Time      // when the source was polled last
+	until     event.Time      // the end of the interval that is being shown; 0 if that is now
 	heard     chan string     // what other goroutines say
 	foreign   []*event.Stream // of events from elsewhere
 

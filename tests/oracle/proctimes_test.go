@@ -218,6 +218,32 @@ func TestHrcountShowsQuietSlots(t *testing.T) {
 	}
 }
 
+// Every slot is in one report, whole: ten of ten in each interval but the last.
+func TestHrcountKeepsSlotsWhole(t *testing.T) {
+	live(t)
+	out := testkit.Run(t, testkit.PPScript(t), "hrcount", "-e", "sched:sched_switch", "-C", "0", "--period", "10ms", "-i", "100", "--duration", "750ms",
+		"-m", "1024", "--format", "json")
+	tables := testkit.Tables(t, out.Want(t, 0).Stdout)
+	next := int64(0)
+	for i, table := range tables {
+		noLoss(t, table)
+		slots := map[int64]bool{}
+		first, last := int64(math.MaxInt64), int64(0)
+		for _, r := range table.Rows {
+			n := r.Int(t, "slot")
+			slots[n], first, last = true, min(first, n), max(last, n)
+		}
+		if next > 0 && len(slots) > 0 && first != next {
+			t.Errorf("report %d: got slots from %d, want from %d", i, first, next)
+		}
+		// Intervals that a busy machine misses are shown as one.
+		if len(slots) != max(1, (len(slots)+5)/10)*10 && i < len(tables)-1 {
+			t.Errorf("report %d: got %d slots, want 10", i, len(slots))
+		}
+		next = last + 1
+	}
+}
+
 // Slots add up to what perf stat counts of the same threads at the same time.
 func TestHrcountEqualsPerfStat(t *testing.T) {
 	live(t, testkit.Perf)

@@ -149,7 +149,7 @@ func TestHrcountEqualsPerfScript(t *testing.T) {
 	for _, table := range testkit.Tables(t, out.Stdout) {
 		noLoss(t, table)
 		for _, r := range table.Rows {
-			got[fmt.Sprintf("%s %d %d", r.Text(t, "event"), r.Int(t, "on"), r.Int(t, "slot"))] += r.Int(t, "n")
+			got[fmt.Sprintf("%s %d %d", r.Text(t, "event"), r.Int(t, "cpu"), r.Int(t, "slot"))] += r.Int(t, "n")
 		}
 	}
 	if len(got) != len(want) || len(want) < 10 {

@@ -56,6 +56,7 @@ var runs = map[string][]run{
 	"hrcount": {
 		{"", "load.data", []string{"-e", "sched:sched_switch,sched:sched_wakeup", "--period", "2ms"}},
 		{"perins", "load.data", []string{"-e", "sched:sched_switch,sched:sched_wakeup//alias=woken/", "--period", "2ms", "--perins"}},
+		{"intervals", "load.data", []string{"-e", "sched:sched_switch,sched:sched_wakeup", "--period", "2ms", "-i", "10ms"}},
 	},
 	"hrtimer": {
 		{"", "timer.data", []string{"--period", "1ms", "-e", "sched:sched_switch", "-e", "raw_syscalls:sys_enter//alias=calls/", "sched_switch > 5 && calls < 20"}},
