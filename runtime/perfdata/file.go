@@ -26,6 +26,8 @@ type Options struct {
 	// MaxPending bounds the bytes that ordered reading of piped or
 	// compressed input holds back; 0 means 256 MiB.
 	MaxPending int
+	// Begun is what has been read of the input already, for OpenReader.
+	Begun []byte
 	// Update takes the EVENT_UPDATE records of kinds that perf does not have:
 	// what is said of the event with that id. Body is valid during the call;
 	// an error ends reading. Nil: they are skipped, as perf does.
@@ -128,6 +130,7 @@ func OpenReader(ctx context.Context, r io.Reader, name string, opt Options) (*Fi
 	f := newFile(name, opt)
 	p := &piped{r: r, pool: &f.pool}
 	p.file, _ = r.(*os.File)
+	p.begin(opt.Begun)
 	f.in = p
 	f.info.Pipe = true
 	b, _, err := p.window(ctx, time.Time{}, pipeHeaderSize)

@@ -172,6 +172,14 @@ func (p *piped) window(ctx context.Context, until time.Time, n int) ([]byte, *bu
 	}
 }
 
+// begin puts in front what has been read already.
+func (p *piped) begin(b []byte) {
+	if len(b) > 0 {
+		p.buf = p.pool.get(len(b))
+		p.buf.b = append(p.buf.b, b...)
+	}
+}
+
 // fill reads once, into a new buffer if the rest of this one is too small. A
 // large n may be a damaged size: memory grows with what really comes.
 func (p *piped) fill(n int) error {

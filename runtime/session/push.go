@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -47,7 +48,7 @@ func (r *run) sentUntil(final bool) event.Time {
 	return max(last, until)
 }
 
-func (r *run) openPushes() error {
+func (r *run) openPushes(ctx context.Context) error {
 	for _, p := range plan.Of[*plan.PushRun](r.plan) {
 		var streams []perfdata.StreamInfo
 		stacks := map[*event.Schema]bool{} // all streams of an event look the same
@@ -66,7 +67,7 @@ func (r *run) openPushes() error {
 		if r.world.file != nil {
 			about.Info = r.world.file.Info()
 		}
-		sender, err := spread.NewSender(p.To, streams, about, spread.Options{Bytes: r.cfg.Options.OrderBytes, Token: r.cfg.Options.Token, Say: r.said()})
+		sender, err := spread.NewSender(ctx, p.To, streams, about, spread.Options{Bytes: r.cfg.Options.OrderBytes, Token: r.cfg.Options.Token, Say: r.said()})
 		if err != nil {
 			return err
 		}

@@ -219,7 +219,7 @@ func (r *run) open(ctx context.Context) (err error) {
 	if err := r.openEval(ctx); err != nil {
 		return err
 	}
-	return r.openPushes()
+	return r.openPushes(ctx)
 }
 
 // connect relates the streams of the sources to those of the plan.

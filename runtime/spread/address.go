@@ -13,7 +13,8 @@ import (
 type kind uint8
 
 const (
-	tcp kind = iota
+	tcp   kind = iota
+	local      // a port of this machine, which is a unix socket
 	unixSocket
 	vsock
 	device
@@ -24,7 +25,7 @@ const (
 type address struct {
 	kind kind
 	text string // as the user wrote it
-	host string // of tcp; "" is this machine
+	host string // of tcp
 	port uint64
 	cid  uint64 // of vsock
 	path string // of unixSocket
@@ -67,12 +68,17 @@ func parse(text string) (address, error) {
 		if a.port, err = strconv.ParseUint(text, 10, 16); err != nil {
 			return bad("port: got %s, want at most 65535", text)
 		}
+		a.kind = local
 		return a, nil
 	}
-	if host, port, err := net.SplitHostPort(text); err == nil && !strings.Contains(text, "/") && port != "" && strings.Trim(port, "0123456789") == "" {
+	host, port, err := net.SplitHostPort(text)
+	if err == nil && !strings.Contains(text, "/") && port != "" && strings.Trim(port, "0123456789") == "" {
 		a.host = host
 		if a.port, err = strconv.ParseUint(port, 10, 16); err != nil {
 			return bad("port: got %s, want at most 65535", port)
+		}
+		if host == "" {
+			a.kind = local
 		}
 		return a, nil
 	}
@@ -90,20 +96,11 @@ func parse(text string) (address, error) {
 	return a, nil
 }
 
-// local reports that only this machine can reach the address.
-func (a *address) local() bool {
-	if a.kind != tcp || a.host == "" || a.host == "localhost" {
-		return a.kind != vsock
-	}
-	ip := net.ParseIP(a.host)
-	return ip != nil && ip.IsLoopback()
-}
+// needsToken reports that others than we and root can connect to the address, or
+// listen there.
+func (a *address) needsToken() bool { return a.kind == tcp || a.kind == vsock }
 
-// join is the address as package net writes it.
-func (a *address) join(deflt string) string {
-	host := a.host
-	if host == "" {
-		host = deflt
-	}
-	return net.JoinHostPort(host, strconv.FormatUint(a.port, 10))
+// endpoint is the address as package net writes it.
+func (a *address) endpoint() string {
+	return net.JoinHostPort(a.host, strconv.FormatUint(a.port, 10))
 }

@@ -25,7 +25,7 @@ func newDefinitions(id uint64, limit int) *definitions {
 // begin begins the next epoch.
 func (d *definitions) begin() {
 	d.epoch++
-	d.log = d.log[:0]
+	d.log = nil // receivers that are behind have the last one
 	d.texts, d.places, d.stacks = map[string]uint64{}, map[string]uint64{}, map[string]uint64{}
 	d.open = appendNumbers(d.open[:0], defBegin, uint64(d.epoch))
 }
@@ -36,7 +36,7 @@ func (d *definitions) full() bool { return len(d.log)+len(d.open) >= d.limit }
 // knows reports that a stack's number is of this epoch.
 func (d *definitions) knows(number uint64) bool { return uint32(number>>32) == d.epoch }
 
-// records is what was defined in the epoch. It is valid until the next stack.
+// records is what was defined in the epoch. The bytes do not change any more.
 func (d *definitions) records() []byte {
 	if len(d.open) > 0 {
 		d.log = appendUpdate(d.log, d.id, d.open)
@@ -125,8 +125,8 @@ func (k *known) missing(p *piece) []byte {
 	return p.defs[k.at:]
 }
 
-// have says that the receiver got them.
-func (k *known) have(p *piece) { k.epoch, k.at = p.epoch, len(p.defs) }
+// have says that the receiver got them, but for the last bytes of them.
+func (k *known) have(p *piece, but int) { k.epoch, k.at = p.epoch, len(p.defs)-but }
 
 // A piece is a part of the stream, of whole records.
 type piece struct {

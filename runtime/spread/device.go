@@ -1,6 +1,7 @@
 package spread
 
 import (
+	"errors"
 	"os"
 	"sync"
 	"time"
@@ -17,9 +18,9 @@ type port struct {
 	path   string
 	f      *os.File
 	sender *Sender
+	secret *secret // that the reader must know; nil: who has the other end may read
+	log    *backlog
 	mu     sync.Mutex
-	q      *queue // nil while nobody reads
-	gone   uint64
 	ending bool // no further reader is served
 	stop   chan struct{}
 	work   sync.WaitGroup
@@ -33,7 +34,12 @@ func openDevice(path string, s *Sender) (*port, error) {
 	if err != nil {
 		return nil, diag.Errorf(diag.Run, "push", path, "%w", diag.Reason(err)).WithHint("is it open elsewhere? look with: fuser %s", path)
 	}
-	p := &port{path: path, f: f, sender: s, stop: make(chan struct{})}
+	p := &port{path: path, f: f, sender: s, log: newBacklog(s), stop: make(chan struct{})}
+	if s.opt.Token != "" {
+		if p.secret, err = newSecret(s.opt.Token); err != nil {
+			return nil, errors.Join(diag.Errorf(diag.Run, "push", path, "token: %w", err), f.Close())
+		}
+	}
 	s.opt.Say("push: opened %s", path)
 	p.work.Go(p.run)
 	return p, nil
@@ -52,21 +58,13 @@ func (p *port) run() {
 			time.Sleep(portTime / 5) // a device that hung up is ready at once
 			continue
 		}
-		q := newQueue(p.sender)
-		p.mu.Lock()
-		if p.ending {
-			p.mu.Unlock()
-			return
+		if p.secret != nil && !p.admit() {
+			continue
 		}
-		p.q = q
-		p.sender.fresh.Store(true)
-		p.mu.Unlock()
+		r := p.log.join()
 		p.sender.opt.Say("push: %s is connected", p.path)
-		p.feed(q)
-		q.close()
-		p.mu.Lock()
-		p.q, p.gone = nil, p.gone+q.dropped()
-		p.mu.Unlock()
+		p.feed(r)
+		p.log.leave(r)
 		p.sender.opt.Say("push: %s has hung up", p.path)
 	}
 }
@@ -78,29 +76,91 @@ func (p *port) ends() bool {
 }
 
 // feed writes until the reader leaves or the sender ends.
-func (p *port) feed(q *queue) {
-	for b := q.take(); b != nil; b = q.take() {
-		for len(b) > 0 {
-			n, err := unix.Write(int(p.f.Fd()), b)
-			switch {
-			case err == nil:
-				b = b[n:]
-			case err == unix.EINTR:
-			case err == unix.EAGAIN:
-				if !p.writable() {
-					return
-				}
-			default:
-				return
-			}
+func (p *port) feed(r *reader) {
+	for b := r.take(); b != nil; b = r.take() {
+		if !p.write(b) {
+			return
 		}
 	}
 }
 
-// writable waits for room; false if the reader left or everything ends.
-func (p *port) writable() bool {
+// write writes all of b; false if the reader left or everything ends.
+func (p *port) write(b []byte) bool {
+	for len(b) > 0 {
+		n, err := unix.Write(int(p.f.Fd()), b)
+		switch {
+		case err == nil:
+			b = b[n:]
+		case err == unix.EINTR:
+		case err == unix.EAGAIN:
+			if !p.ready(unix.POLLOUT) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// read fills b; false if the reader left or everything ends.
+func (p *port) read(b []byte) bool {
+	for len(b) > 0 {
+		n, err := unix.Read(int(p.f.Fd()), b)
+		switch {
+		case err == nil && n > 0:
+			b = b[n:]
+		case err == unix.EINTR:
+		case err == unix.EAGAIN:
+			if !p.ready(unix.POLLIN) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// wrongPause is how long who gave a wrong answer waits for its next greeting.
+const wrongPause = time.Second
+
+// admit has the reader prove that it knows the token. There is no time limit: a
+// device does not always tell when somebody reads.
+func (p *port) admit() bool {
+	p.discard()
+	g, err := p.secret.greeting()
+	answer := make([]byte, answerSize)
+	if err != nil || !p.write(g) || !p.read(answer) {
+		return false
+	}
+	if w := p.secret.welcome(g, answer); w != nil {
+		return p.write(w)
+	}
+	p.write([]byte{verdictWrong})
+	p.sender.opt.Say("push: %s: its reader %v", p.path, errWrongToken)
+	select {
+	case <-p.stop:
+	case <-time.After(wrongPause):
+	}
+	return false
+}
+
+// discard reads what an earlier reader left.
+func (p *port) discard() {
+	var b [512]byte
 	for {
-		fds := []unix.PollFd{{Fd: int32(p.f.Fd()), Events: unix.POLLOUT}}
+		if n, err := unix.Read(int(p.f.Fd()), b[:]); n <= 0 && err != unix.EINTR {
+			return
+		}
+	}
+}
+
+// ready waits for room, or for something to read; false if the reader left or
+// everything ends.
+func (p *port) ready(what int16) bool {
+	for {
+		fds := []unix.PollFd{{Fd: int32(p.f.Fd()), Events: what}}
 		n, err := unix.Poll(fds, int(portTime/time.Millisecond))
 		if err == nil && n > 0 {
 			return fds[0].Revents&(unix.POLLHUP|unix.POLLERR) == 0
@@ -110,35 +170,25 @@ func (p *port) writable() bool {
 			return false
 		default:
 		}
+		if what == unix.POLLIN && p.ends() {
+			return false
+		}
 	}
 }
 
 func (p *port) send(x *piece) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.q != nil {
-		p.q.put(x)
-	}
+	p.log.put(x)
 	return nil
 }
 
-func (p *port) lost() uint64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.q != nil {
-		return p.gone + p.q.dropped()
-	}
-	return p.gone
-}
+func (p *port) lost() uint64 { return p.log.dropped() }
 
 // close lets the reader take what is left for a while.
 func (p *port) close() error {
 	p.mu.Lock()
 	p.ending = true
-	if p.q != nil {
-		p.q.close()
-	}
 	p.mu.Unlock()
+	p.log.close()
 	late := time.AfterFunc(drainTime, func() { close(p.stop) })
 	p.work.Wait()
 	late.Stop()

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -43,7 +45,8 @@ func Open(ctx context.Context, path string, opt perfdata.Options) (*Source, erro
 
 // Receive connects to an address, or opens a file, and reads what describes the
 // events that come from there. Bytes bounds what is held to bring them into
-// order; 0 is perfdata's bound.
+// order; 0 is perfdata's bound. Connecting, proofs and description take dialTime
+// at most, and end with ctx.
 func Receive(ctx context.Context, from, token string, bytes int) (*Source, error) {
 	a, err := parse(from)
 	if err != nil {
@@ -53,71 +56,164 @@ func Receive(ctx context.Context, from, token string, bytes int) (*Source, error
 	if a.kind == file {
 		return Open(ctx, from, opt)
 	}
-	f, err := connect(ctx, a)
+	in, stop := context.WithTimeout(ctx, dialTime)
+	defer stop()
+	c, err := connect(in, a)
 	if err != nil {
-		for e := errors.Unwrap(err); e != nil; e = errors.Unwrap(e) {
-			err = e // the address is said already
-		}
-		return nil, diag.Errorf(diag.Attach, "pull", from, "%w", err).
-			WithHint("is somebody sending there? ppscript trace -e 'sys:name//push=%s/'", from)
+		return nil, refused(ctx, from, err)
 	}
-	if token != "" && a.kind != device {
-		if _, err := f.WriteString(token + "\n"); err != nil {
-			return nil, errors.Join(diag.Errorf(diag.Run, "pull", from, "%w", err), f.Close())
-		}
+	if opt.Begun, err = c.begin(token); err != nil {
+		return nil, errors.Join(refused(ctx, from, err), c.Close())
 	}
-	if err := await(ctx, f); err != nil {
-		return nil, errors.Join(diag.Errorf(diag.Attach, "pull", from, "%w", err).
-			WithHint("is it ppscript that sends there, and with the same PPSCRIPT_TOKEN?"), f.Close())
+	s, err := open(opt, func(opt perfdata.Options) (*perfdata.File, error) { return perfdata.OpenReader(in, c.File, from, opt) })
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = refused(ctx, from, errSlow)
 	}
-	s, err := open(opt, func(opt perfdata.Options) (*perfdata.File, error) { return perfdata.OpenReader(ctx, f, from, opt) })
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, c.Close())
 	}
 	return s, nil
 }
 
-// connect returns a file that can be waited for.
-func connect(ctx context.Context, a address) (*os.File, error) {
+var (
+	errSlow     = fmt.Errorf("its events were not described within %v", dialTime)
+	errNothing  = errors.New("nothing comes")
+	errGone     = errors.New("the sender hung up before it sent anything")
+	errBroken   = errors.New("the sender hung up during the proof of the token")
+	errUnproven = errors.New("what comes there is not proven to be of who knows the token")
+)
+
+// refused is an error with what the user can do about it.
+func refused(ctx context.Context, from string, err error) error {
+	hint := fmt.Sprintf("is somebody sending there? ppscript trace -e 'sys:name//push=%s/'", from)
+	switch {
+	case ctx.Err() != nil:
+		hint = "the run was ended before the sender had described its events; try again with more time"
+		err = ctx.Err()
+	case errors.Is(err, errNoToken), errors.Is(err, errRefused):
+		hint = "take the token of the sender: export PPSCRIPT_TOKEN=..., or --token-file FILE"
+	case errors.Is(err, errImpostor):
+		hint = "find out who listens there: ss -lp"
+	case errors.Is(err, errUnproven):
+		hint = "have the sender ask for the token: export PPSCRIPT_TOKEN=... there too, also in a guest that sends through a port of its monitor; " +
+			"or have the monitor listen at a unix socket: pull=unix:PATH"
+	case errors.As(err, new(errStranger)):
+		hint = "have it send as root, or as you, or over TCP with a token: export PPSCRIPT_TOKEN=..."
+	case errors.Is(err, errNothing), errors.Is(err, errSlow):
+		hint = "is it ppscript that sends there?"
+	case errors.Is(err, errGone):
+		hint = "did it end? else it serves as many receivers as it can"
+	}
+	return diag.Errorf(diag.Attach, "pull", from, "%w", cause(err)).WithHint("%s", hint)
+}
+
+// cause leaves out what package net says of the address, which is said already.
+func cause(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return reasonOf(op.Err)
+	}
+	return diag.Reason(err)
+}
+
+// A connection is a file that can be waited for, for as long as ctx lasts.
+type connection struct {
+	*os.File
+	ctx context.Context
+	// known says that the kernel vouches for who sends.
+	known bool
+}
+
+// connect opens an address.
+func connect(ctx context.Context, a address) (*connection, error) {
+	c := &connection{ctx: ctx}
+	var err error
 	switch a.kind {
 	case vsock:
-		return dialVsock(a)
+		c.File, err = dialVsock(a)
 	case device:
-		fd, err := unix.Open(a.text, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return nil, err
+		c.known = true
+		var fd int
+		if fd, err = unix.Open(a.text, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0); err == nil {
+			c.File = os.NewFile(uintptr(fd), a.text)
 		}
-		return os.NewFile(uintptr(fd), a.text), nil
+	case unixSocket:
+		c.known = true
+		c.File, err = dial(ctx, "unix", a.path, a.path)
+	case local:
+		c.known = true
+		c.File, err = dial(ctx, "unix", localName(a.port), "")
+		if errors.Is(err, unix.ECONNREFUSED) {
+			// Of a monitor, or the end of a tunnel.
+			c.known, a.host = false, "localhost"
+			c.File, err = dial(ctx, "tcp", a.endpoint(), "")
+		}
+	default:
+		c.File, err = dial(ctx, "tcp", a.endpoint(), "")
 	}
-	d := net.Dialer{Timeout: dialTime}
-	// "localhost" is every address of this machine that it has.
-	network, at := "tcp", a.join("localhost")
-	if a.kind == unixSocket {
-		network, at = "unix", a.path
-	}
-	conn, err := d.DialContext(ctx, network, at)
+	return c, err
+}
+
+// dial connects a socket. At a unix socket it looks who listens; path is that
+// of one that is a file.
+func dial(ctx context.Context, network, at, path string) (*os.File, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, at)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
-	f, ok := conn.(interface{ File() (*os.File, error) })
+	f, ok := conn.(interface {
+		syscall.Conn
+		File() (*os.File, error)
+	})
 	if !ok {
 		return nil, fmt.Errorf("got a %T, want one with a descriptor", conn)
+	}
+	if network == "unix" {
+		if err := checkPeer(f, path); err != nil {
+			return nil, err
+		}
 	}
 	return f.File()
 }
 
-// await waits for the first byte: everything up to it is the sender's answer to
-// being connected to.
-func await(ctx context.Context, f *os.File) error {
-	for deadline := time.Now().Add(dialTime); time.Now().Before(deadline); {
-		if err := ctx.Err(); err != nil {
-			return err
+// Read implements io.Reader; it ends with ctx.
+func (c *connection) Read(b []byte) (int, error) {
+	for {
+		if c.ctx.Err() != nil {
+			return 0, errNothing
 		}
-		fds := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLIN}}
+		fds := []unix.PollFd{{Fd: int32(c.Fd()), Events: unix.POLLIN}}
 		if n, err := unix.Poll(fds, 100); err == nil && n > 0 {
-			return nil
+			return c.File.Read(b)
 		}
 	}
-	return errors.New("nothing comes")
+}
+
+// orEnd is what an end of the stream means at this point; err if it is none.
+func orEnd(err, end error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return end
+	}
+	return err
+}
+
+// begin has both sides prove themselves, and returns what was read of the
+// recording.
+func (c *connection) begin(token string) ([]byte, error) {
+	first := make([]byte, len(greetingMagic), greetingSize)
+	if _, err := io.ReadFull(c, first); err != nil {
+		return nil, orEnd(err, errGone)
+	}
+	if string(first) == greetingMagic {
+		g := first[:greetingSize]
+		if _, err := io.ReadFull(c, g[len(first):]); err != nil {
+			return nil, orEnd(err, errGone)
+		}
+		return nil, orEnd(prove(c, g, token), errBroken)
+	}
+	if !c.known {
+		return nil, errUnproven
+	}
+	return first, nil
 }

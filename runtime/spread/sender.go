@@ -1,25 +1,29 @@
 package spread
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
-	"sync/atomic"
+	"time"
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/perfdata"
 )
 
-// DefaultBytes bounds what is held for a receiver that is slow.
+// DefaultBytes bounds what is held for receivers that are slow.
 const DefaultBytes = 8 << 20
 
 // Options of a Sender.
 type Options struct {
-	// Bytes bounds what is held for each receiver; 0 is DefaultBytes.
+	// Bytes bounds what is held for all receivers together; 0 is DefaultBytes.
 	Bytes int
-	// Token is what receivers must know; "" is nothing.
+	// Token is what sender and receivers prove to each other that they know,
+	// where the kernel does not say who they are.
 	Token string
+	// Stall is how long a receiver may take nothing; 0 is stallTime.
+	Stall time.Duration
 	// Say tells of receivers that come and go; nil drops it.
 	Say func(format string, args ...any)
 }
@@ -36,10 +40,14 @@ type Sender struct {
 	first event.Time
 	last  event.Time
 	comms map[int32]string
-	fresh atomic.Bool // a receiver has come, which knows no names yet
+	// alone says that receivers may get a piece without those before it: each
+	// names its threads.
+	alone bool
 	form  form
 	defs  *definitions // of stacks; nil if no event carries one
 	err   error
+
+	reported bool // the caller knows err
 }
 
 // An output takes pieces of a stream that consists of whole records.
@@ -51,8 +59,12 @@ type output interface {
 	close() error
 }
 
+// newTokenHint makes a token.
+const newTokenHint = "set the same secret on both sides: export PPSCRIPT_TOKEN=$(od -An -tx8 -N16 /dev/urandom | tr -d ' '); " +
+	"or stay on this machine: push=PORT"
+
 // NewSender opens an address and sends what the streams describe.
-func NewSender(to string, streams []perfdata.StreamInfo, about perfdata.WriteOptions, opt Options) (*Sender, error) {
+func NewSender(ctx context.Context, to string, streams []perfdata.StreamInfo, about perfdata.WriteOptions, opt Options) (*Sender, error) {
 	if opt.Bytes <= 0 {
 		opt.Bytes = DefaultBytes
 	}
@@ -63,9 +75,12 @@ func NewSender(to string, streams []perfdata.StreamInfo, about perfdata.WriteOpt
 	if err != nil {
 		return nil, err
 	}
-	if !a.local() && opt.Token == "" {
-		return nil, diag.Errorf(diag.Usage, "push", to, "other machines can connect there, and there is no token").
-			WithHint("set the same secret on both sides: export PPSCRIPT_TOKEN=...")
+	if opt.Stall <= 0 {
+		opt.Stall = stallTime
+	}
+	if a.needsToken() && opt.Token == "" {
+		return nil, diag.Errorf(diag.Usage, "push", to, "other users can connect there, and there is no token").
+			WithHint("%s", newTokenHint)
 	}
 	s := &Sender{opt: opt, comms: map[int32]string{}, form: formOf(streams)}
 	if s.head, err = perfdata.PipeHead(streams, about); err != nil {
@@ -82,13 +97,14 @@ func NewSender(to string, streams []perfdata.StreamInfo, about perfdata.WriteOpt
 	}
 	// Readers know by the first record that the description is complete.
 	s.head = perfdata.AppendRound(s.head)
+	s.alone = a.kind != file
 	switch a.kind {
 	case file:
 		s.out, err = createFile(a.text, s.head)
 	case device:
 		s.out, err = openDevice(a.text, s)
 	default:
-		s.out, err = listen(a, s)
+		s.out, err = listen(ctx, a, s)
 	}
 	return s, err
 }
@@ -119,10 +135,6 @@ func (s *Sender) Knows(number uint64) bool { return s.defs.knows(number) }
 func (s *Sender) Send(id uint64, e *event.Event, period uint64, comm string, stack uint64) {
 	if s.n == 0 {
 		s.first = e.Time
-	}
-	if s.fresh.Load() {
-		s.fresh.Store(false)
-		clear(s.comms)
 	}
 	if have, ok := s.comms[e.TID]; !ok || have != comm {
 		if len(s.comms) >= maxComms {
@@ -156,6 +168,15 @@ func (s *Sender) Round(now event.Time) error {
 	// What came before the last but one round is shown: all of it.
 	s.batch = perfdata.AppendRound(perfdata.AppendRound(s.batch))
 	s.flush()
+	return s.failure()
+}
+
+// failure is why sending failed, once: who got it ends the run.
+func (s *Sender) failure() error {
+	if s.reported {
+		return nil
+	}
+	s.reported = s.err != nil
 	return s.err
 }
 
@@ -168,6 +189,9 @@ func (s *Sender) flush() {
 		s.err = err
 	}
 	s.batch, s.n = s.batch[:0], 0
+	if s.alone {
+		clear(s.comms)
+	}
 }
 
 // Dropped is how many events receivers did not get because they were slow.
@@ -177,7 +201,7 @@ func (s *Sender) Dropped() uint64 { return s.out.lost() }
 func (s *Sender) Close() error {
 	s.batch = append(s.batch, s.end...)
 	s.flush()
-	return errors.Join(s.err, s.out.close())
+	return errors.Join(s.failure(), s.out.close())
 }
 
 // A stream is a file that takes everything.
@@ -205,7 +229,7 @@ func (o *stream) send(p *piece) error {
 			return diag.Errorf(diag.Run, "push", o.path, "%w", err)
 		}
 	}
-	o.known.have(p)
+	o.known.have(p, 0)
 	return nil
 }
 

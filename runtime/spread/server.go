@@ -1,55 +1,66 @@
 package spread
 
 import (
-	"bufio"
-	"crypto/subtle"
+	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
-	"strings"
 	"sync"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/diag"
 )
 
-// A server sends to everybody who connects.
+// A server sends to everybody who connects and may have it.
 type server struct {
-	ln      net.Listener
-	sender  *Sender
+	ln     net.Listener
+	sender *Sender
+	secret *secret // that receivers must know; nil: the kernel says who they are
+	log    *backlog
+	name   string // of the place, for messages
+
 	mu      sync.Mutex
-	clients map[*client]bool
-	gone    uint64 // lost by clients that have left
+	waiting []net.Conn // not admitted yet, the oldest first
+	clients map[net.Conn]bool
 	closed  bool
 	work    sync.WaitGroup
 }
 
-type client struct {
-	conn net.Conn
-	q    *queue
-}
-
-// Times that a client may take.
+// Times that a receiver may take.
 const (
-	tokenTime = 5 * time.Second
-	drainTime = 2 * time.Second
+	admitTime = 5 * time.Second  // to prove itself
+	stallTime = 30 * time.Second // to take maxTake bytes
+	drainTime = 2 * time.Second  // to take what is left at the end
 )
 
-// maxClients bounds who is served at once.
-const maxClients = 64
+// Bounds: of who is served at once, and of who has not proved itself yet. The
+// oldest of these goes when there is another, since an honest one takes some
+// milliseconds.
+const (
+	maxClients = 64
+	maxWaiting = 64
+)
 
-func listen(a address, s *Sender) (*server, error) {
-	var ln net.Listener
+func listen(ctx context.Context, a address, s *Sender) (*server, error) {
+	v := &server{sender: s, log: newBacklog(s), clients: map[net.Conn]bool{}, name: a.text}
 	var err error
+	if a.needsToken() {
+		if v.secret, err = newSecret(s.opt.Token); err != nil {
+			return nil, diag.Errorf(diag.Run, "push", a.text, "token: %w", err)
+		}
+	}
+	port := a.port
 	switch a.kind {
 	case vsock:
-		ln, err = listenVsock(a)
+		v.ln, err = listenVsock(a)
 	case unixSocket:
-		ln, err = listenUnix(a.path)
+		v.ln, err = listenUnix(ctx, a.path)
+	case local:
+		v.ln, port, err = listenLocal(ctx, a.port)
 	default:
-		ln, err = net.Listen("tcp", a.join("127.0.0.1"))
+		v.ln, err = (&net.ListenConfig{}).Listen(ctx, "tcp", a.endpoint())
 	}
 	if err != nil {
 		var op *net.OpError
@@ -58,124 +69,186 @@ func listen(a address, s *Sender) (*server, error) {
 		}
 		return nil, diag.Errorf(diag.Run, "push", a.text, "%w", err).WithHint("is another program listening there? give another address")
 	}
-	v := &server{ln: ln, sender: s, clients: map[*client]bool{}}
-	s.opt.Say("push: listening at %s", ln.Addr())
+	if v.name = v.ln.Addr().String(); a.kind == local {
+		v.name = fmt.Sprint(port)
+	}
+	s.opt.Say("push: listening at %s", v.name)
 	v.work.Go(v.accept)
 	return v, nil
 }
 
-// listenUnix listens at a path, for this user only. What a sender left there that
-// was killed is in the way of nobody.
-func listenUnix(path string) (net.Listener, error) {
-	if st, err := os.Lstat(path); err == nil && st.Mode()&os.ModeSocket != 0 {
-		conn, err := net.Dial("unix", path)
-		switch {
-		case err == nil:
-			return nil, errors.Join(unix.EADDRINUSE, conn.Close())
-		case errors.Is(err, unix.ECONNREFUSED):
-			if err := os.Remove(path); err != nil {
-				return nil, err
-			}
-		}
-	}
-	ln, err := net.Listen("unix", path)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, errors.Join(err, ln.Close())
-	}
-	return ln, nil
-}
+// Pauses between attempts to accept, when the system has no room for another
+// connection.
+const (
+	firstPause = 10 * time.Millisecond
+	lastPause  = time.Second
+)
 
+// accept serves who comes until the listener is closed. That a connection could
+// not be accepted (there are too many open files) is said, and tried again.
 func (v *server) accept() {
+	pause := firstPause
 	for {
 		conn, err := v.ln.Accept()
-		if err != nil {
-			return // closed
+		switch {
+		case err == nil:
+			pause = firstPause
+			v.begin(conn)
+			continue
+		case errors.Is(err, net.ErrClosed):
+			return
+		case pause == firstPause:
+			v.sender.opt.Say("push: %s: receivers have to wait: %v", v.name, reasonOf(err))
 		}
-		v.work.Go(func() { v.serve(conn) })
+		time.Sleep(pause)
+		pause = min(2*pause, lastPause)
 	}
+}
+
+// reasonOf is what the system said, without addresses.
+func reasonOf(err error) error {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno
+	}
+	return err
+}
+
+// begin has a connection served.
+func (v *server) begin(conn net.Conn) {
+	v.evict(maxWaiting - 1)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.closed {
+		conn.Close()
+		return
+	}
+	v.waiting = append(v.waiting, conn)
+	v.work.Go(func() { v.serve(conn) })
+}
+
+// evict closes the oldest of those who have not proved themselves, but for some.
+func (v *server) evict(keep int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for len(v.waiting) > keep {
+		_ = v.waiting[0].Close() // who serves it takes note
+		v.waiting = v.waiting[1:]
+	}
+}
+
+// admitted moves a connection from those that wait to the clients; false if it
+// was evicted, or everything ends.
+func (v *server) admitted(conn net.Conn, ok bool) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for i, c := range v.waiting {
+		if c == conn {
+			v.waiting = append(v.waiting[:i:i], v.waiting[i+1:]...)
+			if ok = ok && !v.closed && len(v.clients) < maxClients; ok {
+				v.clients[conn] = true
+			}
+			return ok
+		}
+	}
+	return false
+}
+
+func (v *server) full() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return len(v.clients) >= maxClients
 }
 
 func (v *server) serve(conn net.Conn) {
 	defer conn.Close()
 	say := v.sender.opt.Say
-	if !v.admit(conn) {
-		say("push: %s does not know the token", nameOf(conn))
-		return
-	}
-	c := &client{conn, newQueue(v.sender)}
-	v.mu.Lock()
-	if v.closed || len(v.clients) >= maxClients {
-		v.mu.Unlock()
-		return
-	}
-	v.clients[c] = true
-	v.sender.fresh.Store(true)
-	v.mu.Unlock()
-	say("push: %s connected", nameOf(conn))
-	for b := c.q.take(); b != nil; b = c.q.take() {
-		if _, err := conn.Write(b); err != nil {
-			break
+	err := v.admit(conn)
+	if ok := v.admitted(conn, err == nil); !ok {
+		var stranger errStranger
+		switch {
+		case errors.Is(err, errWrongToken):
+			say("push: %s %v", v.nameOf(conn), errWrongToken)
+		case errors.As(err, &stranger):
+			say("push: %s: refused a receiver: %v", v.name, stranger)
+		case errors.Is(err, errFull) || err == nil && v.full():
+			say("push: %s: refused a receiver: %d are served already", v.name, maxClients)
 		}
+		return
 	}
-	c.q.close()
+	r := v.log.join()
+	say("push: %s connected", v.nameOf(conn))
+	err = v.feed(conn, r)
+	v.log.leave(r)
 	v.mu.Lock()
-	delete(v.clients, c)
-	v.gone += c.q.dropped()
+	delete(v.clients, conn)
 	v.mu.Unlock()
-	say("push: %s hung up", nameOf(conn))
-}
-
-// nameOf is who connected; at a unix socket receivers have no names.
-func nameOf(conn net.Conn) string {
-	if a := conn.RemoteAddr().String(); a != "" && a != "@" {
-		return a
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		say("push: %s took nothing for %v: it is cut off", v.nameOf(conn), v.sender.opt.Stall)
+		return
 	}
-	return "a receiver at " + conn.LocalAddr().String()
+	say("push: %s hung up", v.nameOf(conn))
 }
 
-// admit reads the token, if there is one to know.
-func (v *server) admit(conn net.Conn) bool {
-	token := v.sender.opt.Token
-	if token == "" {
-		return true
+// admit finds out whether who connected may have what is sent.
+func (v *server) admit(conn net.Conn) error {
+	if v.secret == nil {
+		c, ok := conn.(syscall.Conn)
+		if !ok {
+			return fmt.Errorf("got a %T, want one with a descriptor", conn)
+		}
+		return checkPeer(c, "")
 	}
-	_ = conn.SetReadDeadline(time.Now().Add(tokenTime))
-	line, err := bufio.NewReaderSize(conn, 1024).ReadSlice('\n')
-	return err == nil && subtle.ConstantTimeCompare([]byte(strings.TrimSuffix(string(line), "\n")), []byte(token)) == 1
+	if err := conn.SetDeadline(time.Now().Add(admitTime)); err != nil {
+		return err
+	}
+	if err := v.secret.admit(conn, v.full); err != nil {
+		return err
+	}
+	return conn.SetDeadline(time.Time{})
 }
 
-func (v *server) send(p *piece) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for c := range v.clients {
-		c.q.put(p)
+// feed writes until the receiver leaves, stalls, or has everything.
+func (v *server) feed(conn net.Conn, r *reader) error {
+	for b := r.take(); b != nil; b = r.take() {
+		v.mu.Lock()
+		if !v.closed { // else close has set the last one
+			_ = conn.SetWriteDeadline(time.Now().Add(v.sender.opt.Stall))
+		}
+		v.mu.Unlock()
+		if _, err := conn.Write(b); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func (v *server) lost() uint64 {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	n := v.gone
-	for c := range v.clients {
-		n += c.q.dropped()
+// nameOf is who connected; at a unix socket receivers have no names.
+func (v *server) nameOf(conn net.Conn) string {
+	if a := conn.RemoteAddr().String(); a != "" && a != "@" {
+		return a
 	}
-	return n
+	return "a receiver at " + v.name
 }
+
+func (v *server) send(p *piece) error {
+	v.log.put(p)
+	return nil
+}
+
+func (v *server) lost() uint64 { return v.log.dropped() }
 
 // close lets clients take what is left for a while.
 func (v *server) close() error {
-	err := v.ln.Close()
 	v.mu.Lock()
 	v.closed = true
-	for c := range v.clients {
-		_ = c.conn.SetWriteDeadline(time.Now().Add(drainTime))
-		c.q.close()
+	for conn := range v.clients {
+		_ = conn.SetWriteDeadline(time.Now().Add(drainTime))
 	}
 	v.mu.Unlock()
+	err := v.ln.Close()
+	v.log.close()
+	v.evict(0)
 	v.work.Wait()
 	return err
 }

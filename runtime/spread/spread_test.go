@@ -85,7 +85,7 @@ func sender(t *testing.T, to string, opt Options) (*Sender, *said) {
 	t.Helper()
 	log := &said{}
 	opt.Say = log.add
-	s, err := NewSender(to, streams(), perfdata.WriteOptions{Version: "test"}, opt)
+	s, err := NewSender(t.Context(), to, streams(), perfdata.WriteOptions{Version: "test"}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,9 +172,8 @@ func check(t *testing.T, f event.Source, want []string) {
 func TestReceiversGetWhatIsSentSinceTheyCame(t *testing.T) {
 	s, log := sender(t, "0", Options{})
 	at := log.at(t)
-	_, port, err := net.SplitHostPort(at)
-	if err != nil || !strings.HasPrefix(at, "127.0.0.1:") {
-		t.Fatalf("got %s, want an address of this machine only", at)
+	if strings.Trim(at, "0123456789") != "" {
+		t.Fatalf("got %s, want a port of this machine only", at)
 	}
 	receive := func(from string, nth int) *Source {
 		f, err := Receive(t.Context(), from, "", 0)
@@ -185,12 +184,12 @@ func TestReceiversGetWhatIsSentSinceTheyCame(t *testing.T) {
 		log.await(t, " connected", nth)
 		return f
 	}
-	first := receive(port, 1)
+	first := receive(at, 1)
 	send(s, 1, 50)
 	if err := s.Round(50_500); err != nil {
 		t.Fatal(err)
 	}
-	second := receive(at, 2)
+	second := receive(":"+at, 2)
 	send(s, 51, 100)
 	if err := errors.Join(s.Round(200_000), s.Close()); err != nil {
 		t.Fatal(err)
@@ -264,29 +263,6 @@ func TestSlowReceiverLosesAndIsTold(t *testing.T) {
 	}
 }
 
-func TestToken(t *testing.T) {
-	if _, err := NewSender("0.0.0.0:0", streams(), perfdata.WriteOptions{}, Options{}); err == nil || !strings.Contains(err.Error(), "no token") {
-		t.Errorf("got %v, want a refusal to serve other machines without a token", err)
-	}
-	s, log := sender(t, "127.0.0.1:0", Options{Token: "secret"})
-	at := log.at(t)
-	if f, err := Receive(t.Context(), at, "wrong", 0); err == nil {
-		f.Close()
-		t.Error("got in with a wrong token")
-	}
-	f, err := Receive(t.Context(), at, "secret", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	log.await(t, " connected", 1)
-	send(s, 1, 10)
-	if err := errors.Join(s.Round(0), s.Close()); err != nil {
-		t.Fatal(err)
-	}
-	check(t, f, want(1, 10))
-}
-
 // A unix socket is for this user; what a sender left there is in nobody's way.
 func TestUnixSocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "socket")
@@ -295,7 +271,7 @@ func TestUnixSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	left.SetUnlinkOnClose(false)
-	if _, err := NewSender("unix:"+path, streams(), perfdata.WriteOptions{}, Options{}); err == nil || !strings.Contains(err.Error(), "in use") {
+	if _, err := NewSender(t.Context(), "unix:"+path, streams(), perfdata.WriteOptions{}, Options{}); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("got %v, want the address in use", err)
 	}
 	if err := left.Close(); err != nil {
@@ -390,7 +366,7 @@ func TestVsock(t *testing.T) {
 	<-accepted
 
 	const at = "vsock:1:54873"
-	if _, err := NewSender(at, streams(), perfdata.WriteOptions{}, Options{}); err == nil {
+	if _, err := NewSender(t.Context(), at, streams(), perfdata.WriteOptions{}, Options{}); err == nil {
 		t.Error("got no refusal to serve other machines without a token")
 	}
 	s, log := sender(t, at, Options{Token: "t"})
@@ -415,7 +391,9 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("%s: got %+v, %v", text, a, err)
 		}
 	}
-	f("9900", tcp, "", 9900)
+	f("9900", local, "", 9900)
+	f(":9900", local, "", 9900)
+	f("127.0.0.1:9900", tcp, "127.0.0.1", 9900)
 	f("10.0.0.1:9900", tcp, "10.0.0.1", 9900)
 	f("[::1]:9900", tcp, "::1", 9900)
 	f("vsock:9900", vsock, "", 9900)

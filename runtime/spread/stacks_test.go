@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -69,7 +68,7 @@ func stackSender(t *testing.T, to string, opt Options) (*Sender, *said) {
 	t.Helper()
 	log := &said{}
 	opt.Say = log.add
-	s, err := NewSender(to, stackStreams(), perfdata.WriteOptions{Version: "test"}, opt)
+	s, err := NewSender(t.Context(), to, stackStreams(), perfdata.WriteOptions{Version: "test"}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -484,11 +483,7 @@ func TestStacksOfTwoSenders(t *testing.T) {
 	var sources []*Source
 	for i := range 2 {
 		s, log := stackSender(t, "0", Options{})
-		_, port, err := net.SplitHostPort(log.at(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		src, err := Receive(t.Context(), port, "", 0)
+		src, err := Receive(t.Context(), log.at(t), "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -53,8 +53,12 @@ func (l *vsockListener) Accept() (net.Conn, error) {
 			continue
 		}
 		fd, from, err := unix.Accept4(l.fd, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
-		if err != nil {
+		switch err {
+		case nil:
+		case unix.EAGAIN, unix.EINTR, unix.ECONNABORTED:
 			continue
+		default:
+			return nil, os.NewSyscallError("accept4", err)
 		}
 		name := "vsock"
 		if vm, ok := from.(*unix.SockaddrVM); ok {
