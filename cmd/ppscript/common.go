@@ -49,7 +49,8 @@ func commonFlags() []*flag {
 		{name: "monotonic", group: groupRun, help: "stamp events with CLOCK_MONOTONIC"},
 		{name: "engine", metavar: "ENGINE", group: groupRun, help: "what runs per-event code: " + strings.Join(engines, ", "), choices: engines, deflt: "auto"},
 		{name: "order", group: groupRun, help: "accepted: events are ordered wherever a script needs it"},
-		{name: "order-mem", metavar: "SIZE", group: groupRun, help: "bound on what is held of events from elsewhere (pull=, a pipe) to order them, and for a slow receiver (push=); the rings of this machine are ordered in place", deflt: "256m, 8m"},
+		{name: "order-mem", metavar: "SIZE", group: groupRun, help: "bound on what is held of events from elsewhere (pull=, a pipe) to order them, and for all slow receivers together (push=); the rings of this machine are ordered in place", deflt: "256m, 8m"},
+		{name: "token-file", metavar: "FILE", file: true, group: groupRun, help: "the secret that both sides of push= and pull= must know where others can connect; else it is $PPSCRIPT_TOKEN"},
 		{name: "tsc", group: groupRun, help: "times are the CPU's time stamp counter: tables are in thousands of cycles"},
 		{name: "kvmclock", metavar: "VM", group: groupRun, help: "times are those of a guest's clock: the process of its monitor, or its UUID; waits for an update of the clock"},
 		{name: "clock-offset", metavar: "N", group: groupRun, help: "add N ns to the times of events"},
@@ -81,6 +82,7 @@ type common struct {
 	input      string
 	inputs     []string // all of them
 	orderBytes int
+	token      string // of --token-file
 	offset     int64
 	tsc        bool
 	kvmclock   string
@@ -169,6 +171,12 @@ func readCommon(fs *flags, workload []string) (*common, error) {
 			r.fail(usagef("option", "--order-mem", "%w", err).WithHint("write --order-mem 64m, or leave it out"))
 		}
 		c.orderBytes = int(n)
+	}
+	if path := r.path("token-file"); path != "" {
+		var err error
+		if c.token, err = readToken(path); err != nil {
+			r.fail(err)
+		}
 	}
 	c.tsc = r.flag("tsc")
 	c.kvmclock, _ = r.text("kvmclock")

@@ -20,17 +20,6 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
-// tokenVariable holds the secret that both sides of push= and pull= know.
-const tokenVariable = "PPSCRIPT_TOKEN"
-
-// takeToken moves the secret out of the environment: what we start (the command
-// that is traced, git) must not have it, nor whoever reads their /proc files.
-func takeToken() string {
-	token := os.Getenv(tokenVariable)
-	os.Unsetenv(tokenVariable)
-	return token
-}
-
 // run is main without the end of the process.
 func run(args []string) int {
 	a := &app{stdout: os.Stdout, stderr: os.Stderr, token: takeToken()}

@@ -91,7 +91,7 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 			EvalCPUs: c.evalCPUs, EvalPIDs: c.evalPIDs,
 			Watermark: c.watermark, UsageSelf: c.usage, Verbose: c.verbose, Interpret: c.engine == "interp",
 			Engine:     cmp.Or(c.engine, plan.EngineAuto),
-			OrderBytes: c.orderBytes, ClockOffset: c.offset, TSC: c.tsc, KVMClock: c.kvmclock, Token: a.token,
+			OrderBytes: c.orderBytes, ClockOffset: c.offset, TSC: c.tsc, KVMClock: c.kvmclock, Token: cmp.Or(c.token, a.token),
 			Monotonic: c.monotonic, FlameGraph: c.flame, FlameBase: c.flameBase, Pprof: c.pprof, IncludeSelf: c.self,
 		},
 		Services: &expr.Services{Ksym: kernel.Text},

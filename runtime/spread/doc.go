@@ -11,10 +11,18 @@
 // Stacks travel by the names of their functions, see stacks.go: a receiver has
 // neither the kernel nor the files of the sender.
 //
-// Addresses are PORT (of this machine only), IP:PORT, unix:PATH (of this user
-// only), vsock:PORT or vsock:CID:PORT, a character device such as a virtio port,
-// or a file. There is no encryption. Ports that other machines can reach need a
-// token, which both sides take from the same place.
+// Addresses are PORT (of this machine only), IP:PORT, unix:PATH, vsock:PORT or
+// vsock:CID:PORT, a character device such as a virtio port, or a file. Nothing is
+// sent to strangers, and nothing believed of them. PORT and unix:PATH are unix
+// sockets: the kernel tells the user at the other end, who must be root or us
+// (peer.go). Where anybody can connect or listen, TCP on loopback too, both sides
+// prove that they know the same token (proof.go). Devices and files have owners;
+// with a token, the reader of a device proves that it knows it. There is no
+// encryption.
+//
+// What is held for receivers is bounded for all of them together (backlog.go).
+// The last record says that the sender is done; without it the stream has ended
+// early.
 //
 // Package session calls it; it opens no events.
 package spread

@@ -262,3 +262,35 @@ func FuzzGreetings(f *testing.F) {
 		}
 	})
 }
+
+// With a token, who has the other end of a device must know it too.
+func TestDeviceAsksForTheToken(t *testing.T) {
+	master, slave := pseudoTerminal(t)
+	s, log := sender(t, slave, Options{Token: "secret"})
+	c := &connection{File: master, ctx: t.Context(), known: true}
+	if first, err := c.begin("wrong"); !errors.Is(err, errRefused) {
+		t.Fatalf("got %q, %v; want the wrong token refused", first, err)
+	}
+	log.await(t, "does not know the token", 1)
+	first, err := c.begin("secret")
+	if err != nil || len(first) != 0 {
+		t.Fatalf("got %q, %v; want the proof and nothing before it", first, err)
+	}
+	log.await(t, "is connected", 1)
+	send(s, 1, 300)
+	var got bytes.Buffer
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(&got, master) // ends when the other side closes
+	}()
+	if err := errors.Join(s.Round(0), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	<-read
+	f, err := perfdata.OpenReader(t.Context(), &got, "device", perfdata.Options{Ordered: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, f, want(1, 300))
+}

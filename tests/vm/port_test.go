@@ -2,6 +2,7 @@ package vm
 
 import (
 	"net"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,22 +13,37 @@ import (
 // of the guest's threads and of its kernel's functions, however often somebody
 // here connects.
 func TestEventsOfAGuestThroughAVirtioPort(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := ln.Addr().String()
-	ln.Close()
+	t.Run("TCP with a token", func(t *testing.T) {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := ln.Addr().String()
+		ln.Close()
+		_, port, err := net.SplitHostPort(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eventsOfAGuest(t, at, port, "export PPSCRIPT_TOKEN=of-both-sides")
+	})
+	t.Run("a unix socket", func(t *testing.T) {
+		at := "unix:" + filepath.Join(t.TempDir(), "port")
+		eventsOfAGuest(t, at, at, "true")
+	})
+}
+
+// eventsOfAGuest has a guest's monitor listen at a port, and receives from there.
+func eventsOfAGuest(t *testing.T, port, at, before string) {
 	ppscript := build(t, "amd64", "cmd/ppscript")
-	receive := testkit.StartFor(t, 2*defaultTimeout, "sh", "-c", `
+	receive := testkit.StartFor(t, 2*defaultTimeout, "sh", "-c", before+`
 for n in 1 2; do
 	tries=0
-	until "$0" trace -g -e "raw_syscalls:sys_enter//pull=$1/" -N 30 --format json; do
+	until "$0" trace -g -e "raw_syscalls:sys_enter//pull=\"$1\"/" -N 30 --format json; do
 		tries=$((tries + 1)); [ $tries -lt 400 ] || exit 1
 		sleep 0.2
 	done
 done`, ppscript, at)
-	r := Run(t, Guest{Files: map[string]string{"/w/ppscript": ppscript}, Port: at}, `
+	r := Run(t, Guest{Files: map[string]string{"/w/ppscript": ppscript}, Port: port}, before+`
 ppscript trace -g -e 'raw_syscalls:sys_enter//push="/dev/vport0p3"/' --clock-offset 1000000000000 2>log & tracer=$!
 until [ "$(grep -c 'has hung up' log)" -ge 2 ]; do ls / >/dev/null; sleep 0.1; done
 kill -INT $tracer; wait $tracer; x=$?

@@ -77,11 +77,11 @@ func boot(ctx context.Context, g Guest, kernel kernelDir, dir string, out io.Wri
 			"-device", "virtserialport,name="+p.name+",chardev="+p.name)
 	}
 	if g.Port != "" {
-		host, number, err := net.SplitHostPort(g.Port)
+		at, err := socketOf(g.Port)
 		if err != nil {
 			return 0, nil, err
 		}
-		args = append(args, "-chardev", "socket,server=on,wait=off,id=port,host="+host+",port="+number,
+		args = append(args, "-chardev", "socket,server=on,wait=off,id=port,"+at,
 			"-device", "virtserialport,name=org.qemu.perf0,chardev=port")
 	}
 	if g.DiskMiB > 0 {
@@ -136,4 +136,13 @@ func (p *port) copy() {
 	}
 	defer conn.Close()
 	_, p.err = io.Copy(p.dst, conn)
+}
+
+// socketOf is where a port leads to, as qemu's options have it.
+func socketOf(port string) (string, error) {
+	if path, ok := strings.CutPrefix(port, "unix:"); ok {
+		return "path=" + path, nil
+	}
+	host, number, err := net.SplitHostPort(port)
+	return "host=" + host + ",port=" + number, err
 }

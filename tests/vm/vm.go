@@ -39,7 +39,7 @@ type Guest struct {
 	Files     map[string]string // path in the guest to path here; shared libraries of programs come along
 	Append    string            // more words for the kernel's command line
 	DiskMiB   int               // size of an empty /dev/vda; none if zero
-	Port      string            // HOST:PORT here that leads to /dev/vport0p3 there; none if empty
+	Port      string            // HOST:PORT or unix:PATH here that leads to /dev/vport0p3 there; none if empty
 	Timeout   time.Duration     // from start to power-off, two minutes if zero
 	// CountInsns makes time pass with the instructions that the guest runs, so
 	// that its CPU can count them. Rates of samples then mean little.
