@@ -8,8 +8,8 @@ import (
 // This file generates accesses to maps. Keys and values are places of the stack.
 
 // look jumps to found, with the address of the value in R0, if a map has a key.
-func (c *code) look(name string, key int16, found label) {
-	c.mapPtr(asm.R1, name)
+func (c *code) look(m mapID, key int16, found label) {
+	c.mapPtr(asm.R1, m)
 	c.addr(asm.R2, key)
 	c.call(asm.FnMapLookupElem)
 	c.ifImm(asm.JNE, asm.R0, 0, found)
@@ -17,8 +17,8 @@ func (c *code) look(name string, key int16, found label) {
 
 // get leaves the address of the value in R0; it jumps to missing if the map has
 // no such key.
-func (c *code) get(name string, key int16, missing label) {
-	c.mapPtr(asm.R1, name)
+func (c *code) get(m mapID, key int16, missing label) {
+	c.mapPtr(asm.R1, m)
 	c.addr(asm.R2, key)
 	c.call(asm.FnMapLookupElem)
 	c.ifImm(asm.JEq, asm.R0, 0, missing)
@@ -26,18 +26,18 @@ func (c *code) get(name string, key int16, missing label) {
 
 // fresh gives a key that was not there the only value of an array, and looks
 // again. That another CPU makes it at the same time is no error.
-func (c *code) fresh(name, array string, key int16, found label) {
-	c.mapPtr(asm.R1, name)
+func (c *code) fresh(m, array mapID, key int16, found label) {
+	c.mapPtr(asm.R1, m)
 	c.addr(asm.R2, key)
 	c.mapValue(asm.R3, array, 0)
 	c.emit(asm.Mov.Imm(asm.R4, int32(ebpf.UpdateNoExist)))
 	c.call(asm.FnMapUpdateElem)
-	c.look(name, key, found)
+	c.look(m, key, found)
 }
 
 // put writes to a map. R0 is 0, or an error.
-func (c *code) put(name string, key, value int16, flags ebpf.MapUpdateFlags) {
-	c.mapPtr(asm.R1, name)
+func (c *code) put(m mapID, key, value int16, flags ebpf.MapUpdateFlags) {
+	c.mapPtr(asm.R1, m)
 	c.addr(asm.R2, key)
 	c.addr(asm.R3, value)
 	c.emit(asm.Mov.Imm(asm.R4, int32(flags)))
@@ -52,9 +52,9 @@ func (c *code) widen() {
 
 // taskValue leaves in R0 the address of what a map keeps with the running task;
 // 0 is nothing. create makes it.
-func (c *code) taskValue(name string, create bool) {
+func (c *code) taskValue(m mapID, create bool) {
 	c.call(asm.FnGetCurrentTaskBtf)
 	c.emit(asm.Mov.Reg(asm.R2, asm.R0), asm.Mov.Imm(asm.R3, 0), asm.Mov.Imm(asm.R4, int32(b2i(create))))
-	c.mapPtr(asm.R1, name)
+	c.mapPtr(asm.R1, m)
 	c.call(asm.FnTaskStorageGet)
 }

@@ -19,11 +19,6 @@ import (
 // Where system calls can be preempted in the middle of a program (6.13), they
 // must not be between a record's time and its place in the buffer.
 
-const (
-	buffersMap = "buffers" // by CPU: its buffer
-	sendMap    = "send"    // by CPU: sendState
-)
-
 // sendState is what programs know of a buffer. How many records did not fit
 // only grows; the next one that does is preceded by one that tells. It has a
 // cache line, which no other CPU writes.
@@ -73,9 +68,9 @@ func (g *gen) send(s *sent) {
 	cpu := c.alloc(8)
 	c.call(asm.FnGetSmpProcessorId)
 	c.store(cpu, asm.R0)
-	c.get(sendMap, cpu, nowhere)
+	c.get(sendMap.of(), cpu, nowhere)
 	c.emit(asm.Mov.Reg(asm.R9, asm.R0))
-	c.get(buffersMap, cpu, nowhere)
+	c.get(buffersMap.of(), cpu, nowhere)
 	c.emit(asm.Mov.Reg(asm.R8, asm.R0))
 	g.tell()
 	c.call(asm.FnKtimeGetNs)
@@ -172,10 +167,9 @@ func (c *code) kernelFunction(id int) {
 // buffers adds the maps that lead to the buffers. Their sizes are for who reads
 // them to say.
 func (i *Image) buffers() {
-	i.Maps = append(i.Maps,
-		&ebpf.MapSpec{Name: sendMap, Type: ebpf.Array, KeySize: 4, ValueSize: sendSize},
-		&ebpf.MapSpec{Name: buffersMap, Type: ebpf.ArrayOfMaps, KeySize: 4, ValueSize: 4,
-			InnerMap: &ebpf.MapSpec{Type: ebpf.RingBuf, MaxEntries: 4096}})
+	i.define(sendMap.of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: sendSize})
+	i.define(buffersMap.of(), &ebpf.MapSpec{Type: ebpf.ArrayOfMaps, KeySize: 4, ValueSize: 4,
+		InnerMap: &ebpf.MapSpec{Type: ebpf.RingBuf, MaxEntries: 4096}})
 }
 
 // Buffer makes the buffer of a CPU, of so many bytes, and returns its
@@ -188,13 +182,13 @@ func (r *Run) Buffer(cpu, size, wake int) (fd int, err error) {
 	if err != nil {
 		return fail(err)
 	}
-	r.maps[fmt.Sprintf("%s_%d", buffersMap, cpu)] = m
+	r.maps[bufferMap.of(cpu)] = m
 	state := make([]byte, sendSize)
 	binary.LittleEndian.PutUint64(state[sendWake:], uint64(wake))
-	if err := r.maps[sendMap].Put(uint32(cpu), state); err != nil {
+	if err := r.maps[sendMap.of()].Put(uint32(cpu), state); err != nil {
 		return fail(err)
 	}
-	if err := r.maps[buffersMap].Put(uint32(cpu), m); err != nil {
+	if err := r.maps[buffersMap.of()].Put(uint32(cpu), m); err != nil {
 		return fail(err)
 	}
 	return m.FD(), nil
@@ -207,7 +201,7 @@ func (r *Run) Untold(cpu int) (uint64, error) {
 		return 0, nil
 	}
 	binary.LittleEndian.PutUint32(r.sendKey[:], uint32(cpu))
-	if err := r.words(sendMap).lookup(r.sendKey[:], r.sendState[:]); err != nil {
+	if err := r.words(sendMap.of()).lookup(r.sendKey[:], r.sendState[:]); err != nil {
 		return 0, fmt.Errorf("read the losses of CPU %d: %w", cpu, err)
 	}
 	return r.sendState[sendFailed/8] - r.sendState[sendTold/8], nil

@@ -123,13 +123,13 @@ func (c *code) constant(dst asm.Register, v int64) {
 func (c *code) call(fn asm.BuiltinFunc) { c.emit(fn.Call()) }
 
 // mapPtr loads a map that Open will make.
-func (c *code) mapPtr(dst asm.Register, name string) {
-	c.emit(asm.LoadMapPtr(dst, 0).WithReference(name))
+func (c *code) mapPtr(dst asm.Register, m mapID) {
+	c.emit(asm.LoadMapPtr(dst, 0).WithReference(m.String()))
 }
 
 // mapValue loads the address of the only value of an array map, plus off.
-func (c *code) mapValue(dst asm.Register, name string, off uint32) {
-	c.emit(asm.LoadMapValue(dst, 0, off).WithReference(name))
+func (c *code) mapValue(dst asm.Register, m mapID, off uint32) {
+	c.emit(asm.LoadMapValue(dst, 0, off).WithReference(m.String()))
 }
 
 // alloc reserves n bytes of stack, 8-aligned; the offset from R10 is

@@ -2,7 +2,6 @@ package bpf
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/cilium/ebpf"
@@ -197,12 +196,10 @@ func (g *gen) scratch() {
 	mark := c.stack
 	k := c.alloc(8)
 	c.zero(k, 8)
-	c.get(g.image.scratchMap(g.index), k, g.fail)
+	c.get(wholeMap.of(g.index), k, g.fail)
 	c.stack = mark
 	c.emit(asm.Mov.Reg(asm.R7, asm.R0), asm.Add.Imm(asm.R7, perf.HeadSize))
 }
-
-func (i *Image) scratchMap(event int) string { return fmt.Sprintf("whole_%d", event) }
 
 // whole reports that somebody wants the whole record.
 func (e *Event) whole() bool {
@@ -220,7 +217,7 @@ func (i *Image) outputs() {
 			}
 			sends = true
 			if r.Whole || len(r.Texts) > 0 {
-				i.Maps = append(i.Maps, &ebpf.MapSpec{Name: i.scratchMap(n), Type: ebpf.PerCPUArray, KeySize: 4,
+				i.define(wholeMap.of(n), &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4,
 					ValueSize: uint32(perf.HeadSize + r.buffer()), MaxEntries: 1})
 			}
 		}

@@ -77,8 +77,6 @@ type emitEnv struct {
 	places []int16
 }
 
-func (f *Fold) mapName() string  { return "fold_" + itoa(f.index) }
-func (f *Fold) initName() string { return "init_" + itoa(f.index) }
 func (f *Fold) slot(i int) int16 { return foldSlots + int16(8*i) }
 
 // stepsOf calls fn for each feed of f, with the generator of its event.
@@ -244,7 +242,7 @@ func (g *gen) findState(f *Fold, key, state int16, full label) {
 	found := c.label()
 	if f.tasks {
 		begun := c.label()
-		c.taskValue(f.mapName(), true)
+		c.taskValue(foldMap.of(f.index), true)
 		c.ifImm(asm.JEq, asm.R0, 0, full)
 		c.emit(asm.LoadMem(asm.R1, asm.R0, foldLock, asm.DWord))
 		c.ifImm(asm.JNE, asm.R1, 0, begun)
@@ -259,8 +257,8 @@ func (g *gen) findState(f *Fold, key, state int16, full label) {
 		c.store(state, asm.R0)
 		return
 	}
-	c.look(f.mapName(), key, found)
-	c.fresh(f.mapName(), f.initName(), key, found) // slow path: a new key
+	c.look(foldMap.of(f.index), key, found)
+	c.fresh(foldMap.of(f.index), initialMap.of(f.index), key, found) // slow path: a new key
 	c.goTo(full)
 	c.place(found)
 	c.store(state, asm.R0)
@@ -408,15 +406,15 @@ func (g *gen) slot(n *expr.Field) (at int16, size int) {
 func (im *Image) foldMaps() {
 	for _, f := range im.Spec.Folds {
 		if f.tasks {
-			im.Maps = append(im.Maps, taskMap(f.mapName(), f.size))
+			im.define(foldMap.of(f.index), taskMap(f.size))
 			continue
 		}
-		im.Maps = append(im.Maps, im.host.grows(&ebpf.MapSpec{Name: f.mapName(), Type: ebpf.Hash, KeySize: uint32(f.keyLen), ValueSize: uint32(f.size)}, f.Limit, defaultRows))
+		im.define(foldMap.of(f.index), im.host.grows(&ebpf.MapSpec{Type: ebpf.Hash, KeySize: uint32(f.keyLen), ValueSize: uint32(f.size)}, f.Limit, defaultRows))
 		value := make([]byte, f.size)
 		for i, w := range f.initial() {
 			binary.LittleEndian.PutUint64(value[foldSlots+8*i:], w)
 		}
-		im.Maps = append(im.Maps, &ebpf.MapSpec{Name: f.initName(), Type: ebpf.Array, KeySize: 4, ValueSize: uint32(f.size), MaxEntries: 1,
+		im.define(initialMap.of(f.index), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: uint32(f.size), MaxEntries: 1,
 			Contents: []ebpf.MapKV{{Key: uint32(0), Value: value}}})
 	}
 }

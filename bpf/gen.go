@@ -1,8 +1,6 @@
 package bpf
 
 import (
-	"strconv"
-
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
@@ -14,7 +12,7 @@ type Image struct {
 	Spec     *Spec
 	Target   *Target
 	Programs []Program
-	Maps     []*ebpf.MapSpec
+	Maps     []Map
 	units    []*unit
 	host     *Host
 	follow   bool // of children
@@ -49,10 +47,10 @@ func (p *Program) Where() string {
 type unit struct {
 	table   *Table
 	program int
-	rows    []string // by generation
-	spare   []string // where rows are made for which the kernel has no memory at hand
-	dense   []string
-	sketch  []string
+	rows    []mapID // by generation
+	spare   []mapID
+	dense   []mapID
+	sketch  []mapID
 }
 
 // gen generates one program.
@@ -331,10 +329,6 @@ func (t *Table) statEvicted() int { return statTables + 2*t.index + 1 }
 // stats is the number of statistics of each program.
 func (s *Spec) stats() int { return statTables + 2*len(s.Tables) }
 
-func (g *gen) statsMap() string { return "stat_" + itoa(g.index) }
-
-func itoa(n int) string { return strconv.Itoa(n) }
-
 // generations is how many maps there are of what is read while events come.
 func (s *Spec) generations() int {
 	if s.Intervals {
@@ -353,7 +347,7 @@ func (g *gen) count(stat int) {
 	skip := c.label()
 	k := c.alloc(8)
 	c.zero(k, 8)
-	c.get(g.statsMap(), k, skip)
+	c.get(statsMap.of(g.index), k, skip)
 	c.emit(asm.LoadMem(asm.R1, asm.R0, int16(8*stat), asm.DWord), asm.Add.Imm(asm.R1, 1),
 		asm.StoreMem(asm.R0, int16(8*stat), asm.R1, asm.DWord))
 	c.place(skip)

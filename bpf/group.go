@@ -1,8 +1,6 @@
 package bpf
 
 import (
-	"fmt"
-
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
@@ -22,23 +20,20 @@ func (g *gen) unitOf(t *Table) *unit {
 	}
 	u := &unit{table: t, program: g.index}
 	for n := range g.spec.generations() {
-		name := func(kind string) string { return fmt.Sprintf("%s_%d_%d_%d", kind, g.index, t.index, n) }
-		u.rows = append(u.rows, name("rows"))
+		u.rows = append(u.rows, rowsMap.of(g.index, t.index, n))
 		if g.host.Grows {
-			u.spare = append(u.spare, name("spare"))
+			u.spare = append(u.spare, spareMap.of(g.index, t.index, n))
 		}
 		if t.value.dense {
-			u.dense = append(u.dense, name("few"))
+			u.dense = append(u.dense, denseMap.of(g.index, t.index, n))
 		}
 		if t.value.sketch {
-			u.sketch = append(u.sketch, name("dist"))
+			u.sketch = append(u.sketch, sketchMap.of(g.index, t.index, n))
 		}
 	}
 	g.image.units = append(g.image.units, u)
 	return u
 }
-
-func (t *Table) zeroMap() string { return fmt.Sprintf("zero_%d", t.index) }
 
 // tableFeed adds the event, or the pair, to a table.
 func (g *gen) tableFeed(f *Feed) {
@@ -69,7 +64,7 @@ func (g *gen) tableFeed(f *Feed) {
 	if len(u.rows) > 1 {
 		generation = c.alloc(8)
 		second := c.label()
-		c.mapValue(asm.R1, genMap, 0)
+		c.mapValue(asm.R1, generationMap.of(), 0)
 		c.emit(asm.LoadMem(asm.R1, asm.R1, 0, asm.DWord))
 		c.store(generation, asm.R1)
 		c.ifImm(asm.JNE, asm.R1, 0, second)
@@ -134,12 +129,12 @@ func (g *gen) row(u *unit, n int, key, stack int16, found, full label) {
 	if stack != 0 {
 		g.keep(stack, n, full)
 	}
-	c.fresh(u.rows[n], t.zeroMap(), key, found)
+	c.fresh(u.rows[n], zeroMap.of(t.index), key, found)
 	if len(u.spare) > 0 {
 		// A map that grows has memory for a row or two; for more, interrupts
 		// must be enabled first.
 		c.look(u.spare[n], key, found)
-		c.fresh(u.spare[n], t.zeroMap(), key, found)
+		c.fresh(u.spare[n], zeroMap.of(t.index), key, found)
 	}
 	c.stack = mark
 }

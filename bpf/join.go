@@ -1,8 +1,6 @@
 package bpf
 
 import (
-	"fmt"
-
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
@@ -125,8 +123,6 @@ func neverIdle(system, name string) bool {
 	return false
 }
 
-func (j *Join) mapName() string { return fmt.Sprintf("wait_%d", j.index) }
-
 // joinFeed brings the event to a join.
 func (g *gen) joinFeed(f *Feed) {
 	c := g.code
@@ -205,12 +201,12 @@ func (g *gen) end(f *Feed, key, now int16, starting label) {
 	mark := c.stack
 	alone, cancelled := c.label(), c.label()
 	if j.tasks {
-		c.taskValue(j.mapName(), false)
+		c.taskValue(waitMap.of(j.index), false)
 		c.ifImm(asm.JEq, asm.R0, 0, alone)
 		c.emit(asm.LoadMem(asm.R1, asm.R0, waitEvent, asm.DWord))
 		c.ifImm(asm.JEq, asm.R1, 0, alone)
 	} else {
-		c.get(j.mapName(), key, alone)
+		c.get(waitMap.of(j.index), key, alone)
 	}
 	c.emit(asm.Mov.Reg(asm.R7, asm.R0))
 	// Who waits is copied first: another CPU uses the place as soon as it is
@@ -234,7 +230,7 @@ func (g *gen) end(f *Feed, key, now int16, starting label) {
 	if j.tasks {
 		c.emit(storeImm(asm.R7, waitEvent, 0))
 	} else {
-		c.mapPtr(asm.R1, j.mapName())
+		c.mapPtr(asm.R1, waitMap.of(j.index))
 		c.addr(asm.R2, key)
 		c.call(asm.FnMapDeleteElem)
 		c.ifImm(asm.JNE, asm.R0, 0, alone) // another CPU was faster
@@ -304,7 +300,7 @@ func (g *gen) wait(f *Feed, key, now int16, done label) {
 		c.store(at, asm.R0)
 	}
 	if j.tasks {
-		c.taskValue(j.mapName(), true)
+		c.taskValue(waitMap.of(j.index), true)
 		c.ifImm(asm.JEq, asm.R0, 0, full)
 		c.emit(asm.Mov.Reg(asm.R7, asm.R0), asm.LoadMem(asm.R1, asm.R7, waitEvent, asm.DWord))
 		c.ifImm(asm.JEq, asm.R1, 0, fresh)
@@ -315,12 +311,12 @@ func (g *gen) wait(f *Feed, key, now int16, done label) {
 			c.emit(asm.StoreMem(asm.R7, int16(o), asm.R1, asm.DWord))
 		}
 	} else {
-		c.put(j.mapName(), key, value, ebpf.UpdateNoExist)
+		c.put(waitMap.of(j.index), key, value, ebpf.UpdateNoExist)
 		c.ifImm(asm.JEq, asm.R0, 0, done)
 		c.widen()
 		c.ifImm(asm.JNE, asm.R0, -17, full) // EEXIST
 		g.count(statUnmatched)
-		c.put(j.mapName(), key, value, ebpf.UpdateAny)
+		c.put(waitMap.of(j.index), key, value, ebpf.UpdateAny)
 		c.ifImm(asm.JNE, asm.R0, 0, full)
 	}
 	c.goTo(done)
@@ -339,15 +335,13 @@ func factNode(name string, f event.Fact) *expr.Field {
 	return &expr.Field{F: &event.Field{Name: name, Place: event.InFact, Fact: f, Size: 4, Signed: true}}
 }
 
-func (j *Join) runningMap() string { return fmt.Sprintf("runs_%d", j.index) }
-
 // runsOn looks up who runs on the CPU in R0, as the task's number and 1; 0 is
 // not known. It jumps to none if there is no such CPU.
 func (g *gen) runsOn(j *Join, none label) {
 	c := g.code
 	k := c.alloc(8)
 	c.store(k, asm.R0)
-	c.get(j.runningMap(), k, none) // the key's lower half is the index
+	c.get(runningMap.of(j.index), k, none) // the key's lower half is the index
 }
 
 // running notes who runs on this CPU from now on.

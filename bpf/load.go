@@ -20,7 +20,7 @@ import (
 // held by descriptors, so that it is gone when the process is.
 type Run struct {
 	im    *Image
-	maps  map[string]*ebpf.Map
+	maps  map[mapID]*ebpf.Map
 	progs []*ebpf.Program
 	links []func() error // detach
 	cpus  int
@@ -52,7 +52,7 @@ func (r *Rejected) Unwrap() error { return r.Err }
 // Load makes the maps and loads the programs; nothing runs yet. On an error
 // nothing stays.
 func Load(im *Image) (*Run, error) {
-	r := &Run{im: im, maps: map[string]*ebpf.Map{}}
+	r := &Run{im: im, maps: map[mapID]*ebpf.Map{}}
 	if err := r.load(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -63,18 +63,17 @@ func (r *Run) load() (err error) {
 	if r.cpus, err = possibleCPUs(); err != nil {
 		return err
 	}
-	for _, spec := range r.im.Maps {
-		name := spec.Name
-		spec = spec.Copy()
-		if name == sendMap || name == buffersMap {
+	for _, m := range r.im.Maps {
+		spec := m.Spec.Copy()
+		if k := m.id.kind; k == sendMap || k == buffersMap {
 			spec.MaxEntries = uint32(r.cpus)
 		}
-		spec.Name = kernelName(name)
-		m, err := ebpf.NewMap(spec)
+		spec.Name = kernelName(m.id.String())
+		made, err := ebpf.NewMap(spec)
 		if err != nil {
-			return &diag.Error{Op: "create map", Subject: name, Cause: err, Class: diag.Attach}
+			return &diag.Error{Op: "create map", Subject: m.id.String(), Cause: err, Class: diag.Attach}
 		}
-		r.maps[name] = m
+		r.maps[m.id] = made
 	}
 	// All together: the library then reads the kernel's types once.
 	set := &ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{}}
@@ -124,8 +123,8 @@ func kernelName(s string) string {
 // program is p as the library takes it.
 func (r *Run) program(p *Program) (*ebpf.ProgramSpec, error) {
 	ins := append(asm.Instructions(nil), p.Ins...)
-	for name, m := range r.maps {
-		if err := ins.AssociateMap(name, m); err != nil && !errors.Is(err, asm.ErrUnreferencedSymbol) {
+	for id, m := range r.maps {
+		if err := ins.AssociateMap(id.String(), m); err != nil && !errors.Is(err, asm.ErrUnreferencedSymbol) {
 			return nil, fmt.Errorf("load program for %s: %w", p.Label, err)
 		}
 	}
@@ -160,7 +159,7 @@ func useful(log []string) string {
 // Attach starts the programs, those of our own first. root is the process of a
 // workload target, which must not have executed its command yet.
 func (r *Run) Attach(t *Target) error {
-	if t.sets() && r.maps[ctlMap] != nil {
+	if t.sets() && r.maps[controlMap.of()] != nil {
 		ctl := make([]uint64, 2)
 		ctl[0], ctl[1] = nobody, nobody
 		if t.Workload {
@@ -168,11 +167,11 @@ func (r *Run) Attach(t *Target) error {
 		} else {
 			ctl[0] = uint64(t.PIDs[0])
 		}
-		if err := r.words(ctlMap).update(make([]byte, 4), ctl); err != nil {
+		if err := r.words(controlMap.of()).update(make([]byte, 4), ctl); err != nil {
 			return fmt.Errorf("set the target: %w", err)
 		}
 		for _, pid := range t.PIDs {
-			if err := r.maps[pidsMap].Put(uint32(pid), uint32(1)); err != nil {
+			if err := r.maps[processesMap.of()].Put(uint32(pid), uint32(1)); err != nil {
 				return fmt.Errorf("set the target: %w", err)
 			}
 		}
@@ -246,7 +245,7 @@ func (r *Run) Stop() error {
 		errs = append(errs, detach())
 	}
 	r.links = nil
-	if r.maps[sendMap] != nil {
+	if r.maps[sendMap.of()] != nil {
 		r.settle() // what they send is all there then
 	}
 	return errors.Join(errs...)
@@ -266,9 +265,9 @@ func (r *Run) Close() error {
 	return errors.Join(errs...)
 }
 
-// words is a map by name, to be read.
-func (r *Run) words(name string) *words64 {
-	m := r.maps[name]
+// words is a map, to be read.
+func (r *Run) words(id mapID) *words64 {
+	m := r.maps[id]
 	w := &words64{fd: m.FD(), key: int(m.KeySize()), value: int(m.ValueSize()) / 8, cpus: 1, entries: int(m.MaxEntries())}
 	if t := m.Type(); t == ebpf.PerCPUArray || t == ebpf.PerCPUHash {
 		w.cpus = r.cpus

@@ -1,8 +1,6 @@
 package bpf
 
 import (
-	"fmt"
-
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
 )
@@ -44,21 +42,21 @@ func (im *Image) common() {
 	s := im.Spec
 	h := im.host
 	if s.Intervals {
-		im.Maps = append(im.Maps, &ebpf.MapSpec{Name: genMap, Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+		im.define(generationMap.of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
 	}
 	for i := range s.Events {
-		im.Maps = append(im.Maps, &ebpf.MapSpec{Name: fmt.Sprintf("stat_%d", i), Type: ebpf.PerCPUArray,
+		im.define(statsMap.of(i), &ebpf.MapSpec{Type: ebpf.PerCPUArray,
 			KeySize: 4, ValueSize: uint32(8 * s.stats()), MaxEntries: 1})
 	}
 	im.stackMaps()
 	im.foldMaps()
 	for _, t := range s.Tables {
-		im.Maps = append(im.Maps, &ebpf.MapSpec{Name: t.zeroMap(), Type: ebpf.Array, KeySize: 4,
+		im.define(zeroMap.of(t.index), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4,
 			ValueSize: uint32(t.value.size), MaxEntries: 1})
 	}
 	for _, u := range im.units {
 		for n := range u.rows {
-			im.Maps = append(im.Maps, h.grows(&ebpf.MapSpec{Name: u.rows[n], Type: ebpf.PerCPUHash,
+			im.define(u.rows[n], h.grows(&ebpf.MapSpec{Type: ebpf.PerCPUHash,
 				KeySize: uint32(u.table.keyLen), ValueSize: uint32(u.table.value.size)}, u.table.Limit, defaultRows))
 		}
 		for _, name := range u.spare {
@@ -66,23 +64,23 @@ func (im *Image) common() {
 			if limit == 0 {
 				limit = spareRows
 			}
-			im.Maps = append(im.Maps, &ebpf.MapSpec{Name: name, Type: ebpf.PerCPUHash, KeySize: uint32(u.table.keyLen),
+			im.define(name, &ebpf.MapSpec{Type: ebpf.PerCPUHash, KeySize: uint32(u.table.keyLen),
 				ValueSize: uint32(u.table.value.size), MaxEntries: uint32(limit)})
 		}
 		for _, name := range u.dense {
-			im.Maps = append(im.Maps, &ebpf.MapSpec{Name: name, Type: ebpf.PerCPUArray, KeySize: 4,
+			im.define(name, &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4,
 				ValueSize: uint32(u.table.value.size), MaxEntries: denseRows})
 		}
 		for _, name := range u.sketch {
-			im.Maps = append(im.Maps, h.grows(&ebpf.MapSpec{Name: name, Type: ebpf.Hash, KeySize: 16, ValueSize: 8}, 0, defaultBuckets))
+			im.define(name, h.grows(&ebpf.MapSpec{Type: ebpf.Hash, KeySize: 16, ValueSize: 8}, 0, defaultBuckets))
 		}
 	}
 	for _, j := range s.Joins {
 		if s.wakes(j) {
-			im.Maps = append(im.Maps, &ebpf.MapSpec{Name: j.runningMap(), Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: maxCPUs})
+			im.define(runningMap.of(j.index), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: maxCPUs})
 		}
 		if j.tasks {
-			im.Maps = append(im.Maps, taskMap(j.mapName(), j.size))
+			im.define(waitMap.of(j.index), taskMap(j.size))
 			continue
 		}
 		// Pairs come and go: memory that is set aside serves faster.
@@ -90,15 +88,15 @@ func (im *Image) common() {
 		if limit == 0 {
 			limit = defaultWaiting
 		}
-		im.Maps = append(im.Maps, &ebpf.MapSpec{Name: j.mapName(), Type: ebpf.Hash, KeySize: uint32(j.keyRoom),
+		im.define(waitMap.of(j.index), &ebpf.MapSpec{Type: ebpf.Hash, KeySize: uint32(j.keyRoom),
 			ValueSize: uint32(j.size), MaxEntries: uint32(min(limit, 1<<20))})
 	}
 }
 
 // taskMap keeps size bytes with each task.
-func taskMap(name string, size int) *ebpf.MapSpec {
+func taskMap(size int) *ebpf.MapSpec {
 	word := &btf.Int{Name: "unsigned long long", Size: 8}
-	return &ebpf.MapSpec{Name: name, Type: ebpf.TaskStorage, KeySize: 4, ValueSize: uint32(size), Flags: noPrealloc,
+	return &ebpf.MapSpec{Type: ebpf.TaskStorage, KeySize: 4, ValueSize: uint32(size), Flags: noPrealloc,
 		Key: &btf.Int{Name: "int", Size: 4, Encoding: btf.Signed}, Value: &btf.Array{Index: word, Type: word, Nelems: uint32(size / 8)}}
 }
 

@@ -30,7 +30,7 @@ func (r *Run) Rows(number func(s *Stack) uint64, add func(t *Table, p *agg.Parti
 	old := r.generation
 	if r.im.Spec.Intervals && !r.stopped {
 		r.generation = 1 - old
-		if err := r.words(genMap).update(make([]byte, 4), []uint64{r.generation}); err != nil {
+		if err := r.words(generationMap.of()).update(make([]byte, 4), []uint64{r.generation}); err != nil {
 			return fmt.Errorf("switch maps: %w", err)
 		}
 	}
@@ -117,8 +117,8 @@ func (r *Run) unit(u *unit, n int, stacks stackIDs, add func(p *agg.Partial)) er
 }
 
 // dense reads and empties the rows of small keys.
-func (r *Run) dense(name string, each func(key []byte, values []uint64)) error {
-	m := r.words(name)
+func (r *Run) dense(id mapID, each func(key []byte, values []uint64)) error {
+	m := r.words(id)
 	var used []uint32
 	var key [8]byte
 	err := m.each(func(i int, values []uint64) {
@@ -207,7 +207,7 @@ func (r *Run) Taken() ([]uint64, error) {
 	n := s.stats()
 	taken := make([]uint64, r.cpus)
 	for i := range s.Events {
-		err := r.words(fmt.Sprintf("stat_%d", i)).each(func(_ int, values []uint64) {
+		err := r.words(statsMap.of(i)).each(func(_ int, values []uint64) {
 			for cpu := range taken {
 				taken[cpu] += values[cpu*n+statTaken]
 			}
@@ -225,7 +225,7 @@ func (r *Run) Loss() (Loss, error) {
 	n := s.stats()
 	now := make([]uint64, n)
 	for i := range s.Events {
-		err := r.words(fmt.Sprintf("stat_%d", i)).each(func(_ int, values []uint64) {
+		err := r.words(statsMap.of(i)).each(func(_ int, values []uint64) {
 			for k, v := range values {
 				now[k%n] += v
 			}
@@ -263,7 +263,7 @@ func (r *Run) Sweep() error {
 	if r.im.asks || !r.im.follow {
 		return r.sweepThreads()
 	}
-	m := r.maps[pidsMap]
+	m := r.maps[processesMap.of()]
 	var pid, value uint32
 	var gone []uint32
 	for it := m.Iterate(); it.Next(&pid, &value); {

@@ -25,12 +25,12 @@ type stackIDs map[[stackKey]byte]uint64
 
 // stacks numbers the stacks of a generation, by number, and empties it.
 func (r *Run) stacks(n int, number func(s *Stack) uint64) (stackIDs, error) {
-	if number == nil || r.maps[stacksMap(n)] == nil {
+	if number == nil || r.maps[stacksMap.of(n)] == nil {
 		return nil, nil
 	}
 	ids := stackIDs{}
 	kernel, _ := r.im.Spec.chain()
-	err := r.words(stacksMap(n)).drain(func(key []byte, v []uint64) {
+	err := r.words(stacksMap.of(n)).drain(func(key []byte, v []uint64) {
 		s := Stack{PID: -1, Max: int(v[chainMax/8]), Time: event.Time(v[chainTime/8])}
 		words := v[chainWords/8:]
 		s.Kernel, s.User = words[:v[chainKernel/8]/8], words[kernel:][:v[chainUser/8]/8]
@@ -51,11 +51,11 @@ func (ids stackIDs) id(hash []byte) []byte {
 // call: who will have to name its addresses can look at them while they are
 // there.
 func (r *Run) Fresh() ([]int, error) {
-	if r.maps[freshMap] == nil {
+	if r.maps[freshMap.of()] == nil {
 		return nil, nil
 	}
 	var pids []int
-	err := r.words(freshMap).drain(func(key []byte, _ []uint64) {
+	err := r.words(freshMap.of()).drain(func(key []byte, _ []uint64) {
 		pids = append(pids, int(binary.LittleEndian.Uint32(key)))
 	})
 	slices.Sort(pids)

@@ -52,7 +52,6 @@ const (
 const stackKey = 16
 
 const (
-	freshMap      = "fresh" // u32: processes with new user stacks
 	maxFresh      = 4096
 	userStackFlag = 1 << 8 // BPF_F_USER_STACK
 )
@@ -108,7 +107,7 @@ func (g *gen) stack(key int16, n expr.Node) {
 	mark := c.stack
 	index := c.alloc(8)
 	c.zero(index, 8)
-	c.get(g.chainMap(), index, g.fail)
+	c.get(chainMap.of(g.index), index, g.fail)
 	c.emit(asm.Mov.Reg(asm.R7, asm.R0), storeImm(asm.R7, chainTask, 0), storeImm(asm.R7, chainKernel, 0), storeImm(asm.R7, chainUser, 0),
 		storeImm(asm.R7, chainMax, int32(spec.Max)), asm.Mov.Imm(asm.R8, 0))
 	if spec.Kernel {
@@ -124,8 +123,6 @@ func (g *gen) stack(key int16, n expr.Node) {
 	g.hash(key, kernel, user)
 	c.stack = mark
 }
-
-func (g *gen) chainMap() string { return "chain_" + itoa(g.index) }
 
 // walk has the kernel write addresses to R7+at, at most as many as most leaves
 // beside the R8 bytes that are there, and their size to R7+size and R8.
@@ -211,7 +208,7 @@ func (g *gen) keep(key int16, n int, full label) {
 	c.ifImm(asm.JEq, asm.R1, 0, kept) // no stack
 	c.call(asm.FnKtimeGetNs)
 	c.emit(asm.StoreMem(asm.R7, chainTime, asm.R0, asm.DWord))
-	c.mapPtr(asm.R1, stacksMap(n))
+	c.mapPtr(asm.R1, stacksMap.of(n))
 	c.addr(asm.R2, key)
 	c.emit(asm.Mov.Reg(asm.R3, asm.R7), asm.Mov.Imm(asm.R4, int32(ebpf.UpdateNoExist)))
 	c.call(asm.FnMapUpdateElem)
@@ -223,13 +220,11 @@ func (g *gen) keep(key int16, n int, full label) {
 		c.emit(asm.LoadMem(asm.R1, asm.R7, chainTask, asm.DWord))
 		c.ifImm(asm.JEq, asm.R1, 0, kept)
 		c.store(pid, asm.R1)
-		c.put(freshMap, pid, pid, ebpf.UpdateAny)
+		c.put(freshMap.of(), pid, pid, ebpf.UpdateAny)
 	}
 	c.place(kept)
 	c.stack = mark
 }
-
-func stacksMap(generation int) string { return "stacks_" + itoa(generation) }
 
 // stackMaps are the maps of all stacks.
 func (im *Image) stackMaps() {
@@ -240,13 +235,13 @@ func (im *Image) stackMaps() {
 	}
 	for i, e := range s.Events {
 		if e.stacked {
-			im.Maps = append(im.Maps, &ebpf.MapSpec{Name: "chain_" + itoa(i), Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: size, MaxEntries: 1})
+			im.define(chainMap.of(i), &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: size, MaxEntries: 1})
 		}
 	}
 	for n := range s.generations() {
-		im.Maps = append(im.Maps, im.host.grows(&ebpf.MapSpec{Name: stacksMap(n), Type: ebpf.Hash, KeySize: stackKey, ValueSize: size}, 0, defaultStacks))
+		im.define(stacksMap.of(n), im.host.grows(&ebpf.MapSpec{Type: ebpf.Hash, KeySize: stackKey, ValueSize: size}, 0, defaultStacks))
 	}
 	if _, user := s.chain(); user > 0 {
-		im.Maps = append(im.Maps, &ebpf.MapSpec{Name: freshMap, Type: ebpf.Hash, KeySize: 4, ValueSize: 8, MaxEntries: maxFresh})
+		im.define(freshMap.of(), &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 4, ValueSize: 8, MaxEntries: maxFresh})
 	}
 }

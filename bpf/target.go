@@ -37,14 +37,6 @@ func (t *Target) sets() bool { return t.Workload || t.Follow || len(t.PIDs) > li
 // with one by one.
 const listed = 8
 
-const (
-	genMap  = "generation" // u64: 0 or 1
-	ctlMap  = "control"    // u64: the process that counts; the one whose execve makes it count
-	pidsMap = "processes"  // u32: further ones
-
-	cgroupsMap = "cgroups" // cgroups, by their place in Target.Cgroups
-)
-
 // nobody is a process number that no process has.
 const nobody = 1 << 32
 
@@ -98,7 +90,7 @@ func (g *gen) tasks(t *Target, exit label) {
 		} else {
 			c.emit(asm.RSh.Imm(asm.R0, 32))
 		}
-		c.mapValue(asm.R1, ctlMap, 0)
+		c.mapValue(asm.R1, controlMap.of(), 0)
 		c.emit(asm.LoadMem(asm.R1, asm.R1, 0, asm.DWord))
 		if t.Workload && !t.Follow {
 			c.ifReg(asm.JNE, asm.R0, asm.R1, exit)
@@ -108,7 +100,7 @@ func (g *gen) tasks(t *Target, exit label) {
 		mark := c.stack
 		k := c.alloc(8)
 		c.emit(asm.StoreMem(asm.R10, k, asm.R0, asm.Word))
-		c.get(pidsMap, k, exit)
+		c.get(processesMap.of(), k, exit)
 		c.place(in)
 		c.stack = mark
 		return
@@ -141,7 +133,7 @@ func (g *gen) cgroups(t *Target, exit label) {
 	c := g.code
 	in := c.label()
 	for i := range t.Cgroups {
-		c.mapPtr(asm.R1, cgroupsMap)
+		c.mapPtr(asm.R1, cgroupsMap.of())
 		c.emit(asm.Mov.Imm(asm.R2, int32(i)))
 		c.call(asm.FnCurrentTaskUnderCgroup)
 		if i == len(t.Cgroups)-1 {
@@ -155,7 +147,7 @@ func (g *gen) cgroups(t *Target, exit label) {
 
 // setCgroups puts the target's cgroups where programs look.
 func (r *Run) setCgroups(t *Target) error {
-	m := r.maps[cgroupsMap]
+	m := r.maps[cgroupsMap.of()]
 	for i, dir := range t.Cgroups {
 		f, err := os.Open(dir)
 		if err != nil {
@@ -211,7 +203,7 @@ func (c *code) newTask(to int16, member int) {
 // counts from its execve on, children when they are made.
 func (im *Image) trackers(host *Host, t *Target) {
 	if len(t.Cgroups) > 0 {
-		im.Maps = append(im.Maps, &ebpf.MapSpec{Name: cgroupsMap, Type: ebpf.CGroupArray, KeySize: 4, ValueSize: 4, MaxEntries: uint32(len(t.Cgroups))})
+		im.define(cgroupsMap.of(), &ebpf.MapSpec{Type: ebpf.CGroupArray, KeySize: 4, ValueSize: 4, MaxEntries: uint32(len(t.Cgroups))})
 	}
 	if im.asks && len(t.Cgroups) > 0 {
 		// Who enters a cgroup later is found in its files.
@@ -225,15 +217,14 @@ func (im *Image) trackers(host *Host, t *Target) {
 	if !t.sets() || !traced {
 		return // samples come of the target alone
 	}
-	im.Maps = append(im.Maps,
-		&ebpf.MapSpec{Name: ctlMap, Type: ebpf.Array, KeySize: 4, ValueSize: 16, MaxEntries: 1},
-		&ebpf.MapSpec{Name: pidsMap, Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: 1 << 14})
+	im.define(controlMap.of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 16, MaxEntries: 1})
+	im.define(processesMap.of(), &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: 1 << 14})
 	if t.Workload {
 		c := newCode()
 		end := c.label()
 		c.call(asm.FnGetCurrentPidTgid)
 		c.emit(asm.RSh.Imm(asm.R0, 32))
-		c.mapValue(asm.R2, ctlMap, 0)
+		c.mapValue(asm.R2, controlMap.of(), 0)
 		c.emit(asm.LoadMem(asm.R1, asm.R2, 8, asm.DWord))
 		c.ifReg(asm.JNE, asm.R0, asm.R1, end)
 		c.emit(asm.StoreMem(asm.R2, 0, asm.R0, asm.DWord))
@@ -260,7 +251,7 @@ func (im *Image) trackers(host *Host, t *Target) {
 	g.tasks(t, exit)
 	k := c.alloc(8)
 	c.newTask(k, at)
-	c.put(pidsMap, k, k, ebpf.UpdateAny)
+	c.put(processesMap.of(), k, k, ebpf.UpdateAny)
 	c.place(exit)
 	c.emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
 	im.Programs = append(im.Programs, Program{Label: "children", Kind: ebpf.RawTracepoint, Attach: "task_newtask", Ins: c.finish(), event: -1})

@@ -19,8 +19,6 @@ import (
 // run for all, and the target is a set of threads: those that are there at the
 // beginning, and what they start as far as that belongs to it.
 
-const tracedMap = "threads" // by thread number
-
 // mostThreads bounds the set.
 const mostThreads = 1 << 16
 
@@ -50,7 +48,7 @@ func (g *gen) traced() {
 		mark := c.stack
 		k := c.alloc(8)
 		c.store(k, asm.R0)
-		c.get(tracedMap, k, no)
+		c.get(threadsMap.of(), k, no)
 		c.stack = mark
 	}
 	c.emit(asm.Mov.Imm(asm.R0, 1))
@@ -67,7 +65,7 @@ func (im *Image) threads(host *Host, t *Target) {
 	if !t.named() {
 		return
 	}
-	im.Maps = append(im.Maps, &ebpf.MapSpec{Name: tracedMap, Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: mostThreads})
+	im.define(threadsMap.of(), &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: mostThreads})
 	at, ok := host.member("task_struct", "pid")
 	if !ok {
 		refuse("following threads needs the kernel's type information (CONFIG_DEBUG_INFO_BTF)")
@@ -80,7 +78,7 @@ func (im *Image) threads(host *Host, t *Target) {
 	c.newTask(child, at)
 	c.call(asm.FnGetCurrentPidTgid)
 	c.store(parent, asm.R0) // its lower half is the thread
-	c.get(tracedMap, parent, out)
+	c.get(threadsMap.of(), parent, out)
 	if !t.Workload && !t.Follow {
 		c.emit(asm.LoadMem(asm.R0, asm.R6, 8, asm.DWord), asm.And.Imm(asm.R0, cloneThread))
 		if len(t.PIDs) == 0 {
@@ -88,10 +86,10 @@ func (im *Image) threads(host *Host, t *Target) {
 		}
 		c.ifImm(asm.JEq, asm.R0, 0, out)
 	}
-	c.put(tracedMap, child, child, ebpf.UpdateAny)
+	c.put(threadsMap.of(), child, child, ebpf.UpdateAny)
 	c.goTo(exit)
 	c.place(out)
-	c.mapPtr(asm.R1, tracedMap)
+	c.mapPtr(asm.R1, threadsMap.of())
 	c.addr(asm.R2, child)
 	c.call(asm.FnMapDeleteElem)
 	c.place(exit)
@@ -102,7 +100,7 @@ func (im *Image) threads(host *Host, t *Target) {
 // setThreads puts the target's threads into the set. It is called before the
 // programs run and after: what threads made meanwhile, nobody followed.
 func (r *Run) setThreads(t *Target) error {
-	m := r.maps[tracedMap]
+	m := r.maps[threadsMap.of()]
 	if m == nil {
 		return nil
 	}
@@ -129,7 +127,7 @@ func (r *Run) setThreads(t *Target) error {
 // sweepThreads forgets threads that were gone the last time already: the last
 // switch of a thread comes when its number is free.
 func (r *Run) sweepThreads() error {
-	m := r.maps[tracedMap]
+	m := r.maps[threadsMap.of()]
 	if m == nil {
 		return nil
 	}
