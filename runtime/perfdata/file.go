@@ -67,6 +67,7 @@ type File struct {
 	zbuf      *buffer // output; records may end in the next payload
 	zat       int     // start of the incomplete record in zbuf
 
+	split  *splitter // of samples that bring the values of counters; nil: none do
 	rings  []event.Ring
 	plain  *fileRing // unordered
 	sorted *ordered  // ordered
@@ -229,7 +230,16 @@ func (f *File) Live() bool {
 
 // Loss counts records that could not be decoded as truncated. What the kernel
 // lost is in the recording as Lost events.
-func (f *File) Loss() event.Loss { return f.loss }
+func (f *File) Loss() event.Loss {
+	l := f.loss
+	if f.split != nil {
+		l.Truncated += f.split.damaged
+	}
+	return l
+}
+
+// copied reports that records lie in buffers although the input is a mapping.
+func (f *File) copied() bool { return f.info.Compressed || f.split != nil }
 
 // Streams implements event.Source.
 func (f *File) Streams() []*event.Stream { return f.streams }

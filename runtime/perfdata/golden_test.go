@@ -99,8 +99,8 @@ func TestEqualsPerfScript(t *testing.T) {
 	for _, name := range recordings {
 		f := open(t, name, Options{Ordered: true})
 		defer f.Close()
-		stacks := name == "stacks"
-		got := script(byTime(t, f), !stacks, !stacks && name != "cpus", stacks)
+		stacks, group := name == "stacks", name == "group"
+		got := script(byTime(t, f), !stacks, !stacks && !group && name != "cpus", stacks || group)
 		want := goldenLines(t, name)
 		compare(t, name, got, want)
 	}

@@ -200,7 +200,7 @@ func (o *ordered) round() {
 	o.show(o.complete)
 	o.complete = o.latest
 	m, ok := o.f.in.(*mapped)
-	if !ok || o.f.info.Compressed {
+	if !ok || o.f.copied() {
 		return
 	}
 	// What all rings have released is not needed any more. Entries are in

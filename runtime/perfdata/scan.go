@@ -152,6 +152,15 @@ func (f *File) scan(b []byte, buf *buffer, off uint64, top bool) (used int, skip
 func (f *File) emit(b []byte, buf *buffer) {
 	switch {
 	case len(b) == 0:
+	case f.split != nil:
+		f.split.run(b, f.give)
+	default:
+		f.give(b, buf)
+	}
+}
+
+func (f *File) give(b []byte, buf *buffer) {
+	switch {
 	case f.sorted != nil:
 		f.sorted.add(run{b, buf})
 	case f.plain != nil:

@@ -21,6 +21,8 @@ type attr struct {
 	unix.PerfEventAttr
 	ids  []uint64
 	name string // from EVENT_UPDATE
+	// counter says that it was never sampled itself, see counted.go.
+	counter bool
 }
 
 // A desc is an entry of EVENT_DESC.
@@ -66,6 +68,7 @@ func (f *File) openStreams() error {
 			WithHint("record again; the file's head is damaged or was never written")
 	}
 	f.nameAttrs()
+	f.splitCounters()
 	layouts := map[perf.Format]*perf.Layout{}
 	schemas := map[schemaKey]*event.Schema{}
 	for i := range f.attrs {
@@ -134,19 +137,33 @@ type schemaKey struct {
 	typ    uint32
 	config uint64
 	name   string
+	bare   bool
+}
+
+// bare reports that samples of a tracepoint are without its record, and so
+// without its fields.
+func (a *attr) bare() bool {
+	return a.Type == unix.PERF_TYPE_TRACEPOINT && a.Sample_type&unix.PERF_SAMPLE_RAW == 0
 }
 
 // schema finds the schema of an attr. Tracepoints have theirs in the tracing
 // data; all other events have the facts of the sample only.
 func (f *File) schema(a *attr, seen map[schemaKey]*event.Schema) (*event.Schema, error) {
-	key := schemaKey{a.Type, a.Config, ""}
+	key := schemaKey{typ: a.Type, config: a.Config}
 	if a.Type != unix.PERF_TYPE_TRACEPOINT {
 		key.name = a.name
 	}
+	key.bare = a.bare()
 	if s := seen[key]; s != nil {
 		return s, nil
 	}
 	s, err := f.newSchema(a)
+	if err == nil && a.bare() {
+		if a.counter {
+			f.warn("%s: was counted, not sampled: it has the facts of its group's first event, and no fields of its own", s.FullName())
+		}
+		s = &event.Schema{System: s.System, Name: s.Name, Type: s.Type, ID: s.ID}
+	}
 	if err == nil {
 		seen[key] = s
 	}

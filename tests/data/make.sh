@@ -34,6 +34,11 @@ perf record -q -e sched:sched_process_exec,sched:sched_process_exit,sched:sched_
 	sh -c 'taskset -c 0 sh -c "/bin/true; taskset -c 1 /bin/true" & taskset -c 1 sh -c "taskset -c 0 /bin/true; /bin/true" & wait; sleep 0.05; /bin/true; sleep 0.05; /bin/true'
 perf script -i cpus.data --ns -F comm,pid,tid,cpu,time,event > cpus.txt
 
+# A group whose leader alone is sampled, with callchains.
+taskset -c 0 perf record -q -g -e '{sched:sched_switch,raw_syscalls:sys_enter,page-faults}:S' -o group.data -- \
+	sh -c 'i=0; while [ $i -lt 20 ]; do i=$((i+1)); echo $i; /bin/true; done'
+perf script -i group.data --ns -F comm,pid,tid,cpu,time,period,event,ip > group.txt
+
 # The kernel's release is text in the header; a neutral one of its length.
 release=$(uname -r)
 neutral=$(printf '%.*s' ${#release} 6.18.0-testing-kernel-of-some-length)
