@@ -115,7 +115,7 @@ class Result:
         """Writes the result to a file, in the format that its name asks for."""
 
 class _Opt:
-    def string(self, default: Union[list, str] = None, *, help: str = "", metavar: str = None, required: bool = False, short: str = "", repeated: bool = False, alone: str = None) -> Any:
+    def string(self, default: Union[list, str] = None, *, help: str = "", metavar: str = None, required: bool = False, short: str = "", repeated: bool = False, alone: str = None, words: list = None) -> Any:
         """An option whose value is text."""
     def int(self, default: Union[int, list] = None, *, help: str = "", metavar: str = None, required: bool = False, short: str = "", repeated: bool = False, times: bool = False, min: Union[Union[Duration, str], Union[Size, str], int] = None, max: Union[Union[Duration, str], Union[Size, str], int] = None) -> Any:
         """An option whose value is a whole number."""
@@ -127,7 +127,7 @@ class _Opt:
         """An option whose value is a length of time."""
     def size(self, default: Union[Union[Size, str], list] = None, *, help: str = "", metavar: str = None, required: bool = False, short: str = "", repeated: bool = False, min: Union[Union[Duration, str], Union[Size, str], int] = None, max: Union[Union[Duration, str], Union[Size, str], int] = None) -> Any:
         """An option whose value is a number of bytes."""
-    def choice(self, choices: list, default: Union[list, str] = None, *, help: str = "", metavar: str = None, required: bool = False, short: str = "", repeated: bool = False, alone: str = None) -> Any:
+    def choice(self, choices: list, default: Union[list, str] = None, *, help: str = "", metavar: str = None, required: bool = False, short: str = "", repeated: bool = False, alone: str = None, suffix: bool = False) -> Any:
         """An option whose value is one of some words."""
     def list(self, default: list = None, *, help: str = "", metavar: str = None, required: bool = False, short: str = "") -> Any:
         """An option whose value is a list of texts, separated by commas or repeated."""

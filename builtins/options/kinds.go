@@ -24,7 +24,7 @@ type kind struct {
 
 var kinds = []kind{
 	{name: "string", typ: script.OptString, summary: "An option whose value is text.",
-		deflt: b.String, result: "text as given", extra: []string{"repeated", "alone"},
+		deflt: b.String, result: "text as given", extra: []string{"repeated", "alone", "words"},
 		example: b.Example{Code: `opt.string("", help = "kernel filter")`, Output: "<option: string>"}},
 	{name: "int", typ: script.OptInt, summary: "An option whose value is a whole number.",
 		deflt: b.Int, result: "an int; 0x and 0o are understood", extra: []string{"min", "max", "repeated", "times"},
@@ -42,7 +42,7 @@ var kinds = []kind{
 		deflt: b.Size, result: "a size; suffixes are powers of 1024", extra: []string{"min", "max", "repeated"},
 		example: b.Example{Code: `opt.size(64 * KiB, help = "only larger ones")`, Output: "<option: size>"}},
 	{name: "choice", typ: script.OptChoice, summary: "An option whose value is one of some words.",
-		deflt: b.String, result: "the word", extra: []string{"choices", "repeated", "alone"},
+		deflt: b.String, result: "the word", extra: []string{"choices", "repeated", "alone", "suffix"},
 		example: b.Example{Code: `opt.choice(["pid", "comm"], "comm", help = "group by")`, Output: "<option: choice>"}},
 	{name: "list", typ: script.OptString, summary: "An option whose value is a list of texts, separated by commas or repeated.",
 		deflt: b.ListOf(b.String), list: true, result: "a tuple of texts; empty if not given",
@@ -102,7 +102,15 @@ func (k kind) builtin() *b.Builtin {
 	}
 	if has("alone") {
 		x.Params = append(x.Params, b.Param{Name: "alone", Type: b.String, Named: true,
-			Doc: "value if the option is given without one: --name, else --name=VALUE"})
+			Doc: "value if the option is given without one: --name, else --name=VALUE, or --name WORD if it is one of the known words"})
+	}
+	if has("words") {
+		x.Params = append(x.Params, b.Param{Name: "words", Type: b.ListOf(b.String), Named: true,
+			Doc: "the usual texts, which completion offers; others are values as well"})
+	}
+	if has("suffix") {
+		x.Params = append(x.Params, b.Param{Name: "suffix", Type: b.Bool, Default: starlark.False, Named: true,
+			Doc: "a comma and more text may follow the word, and are a part of the value: dwarf,8192"})
 	}
 	if has("bare") {
 		x.Params = append(x.Params, b.Param{Name: "bare", Type: b.UnitType, Default: script.Duration(1), Named: true,
@@ -136,6 +144,12 @@ func (k kind) make(c *b.Call) (starlark.Value, error) {
 			o.decl.Times = c.Bool("times")
 		case "alone":
 			o.decl.Alone = c.String("alone")
+		case "words":
+			if c.Has("words") {
+				o.decl.Words = c.Strings("words")
+			}
+		case "suffix":
+			o.decl.Suffix = c.Bool("suffix")
 		case "choices":
 			if o.decl.Choices = c.Strings("choices"); len(o.decl.Choices) == 0 {
 				return nil, c.Error("choices", fmt.Errorf("got none, want at least 1"), `write opt.choice(["a", "b"])`)

@@ -230,7 +230,7 @@ func parseWords(set *script.OptionSet, p *plan.Profiler, words []string) (*parse
 			add(o.name, o.short, o.alone)
 		}
 	}
-	if err := fs.Parse(words); err != nil {
+	if err := fs.Parse(set.Join(words)); err != nil {
 		return nil, diag.Errorf(diag.Usage, "options of", p.As.Name, "%w", err).
 			WithHint("list them: ppscript %s --help; what is observed is what the command observes", p.As.Name)
 	}

@@ -119,7 +119,12 @@ func readCommon(fs *flags, workload []string) (*common, error) {
 	c.target.PIDs = r.ids("pids", "process")
 	c.target.TIDs = r.ids("tids", "thread")
 	for _, s := range fs.texts("cgroups") {
-		c.target.Cgroups = append(c.target.Cgroups, strings.Split(s, ",")...)
+		for _, name := range strings.Split(s, ",") {
+			if strings.TrimSpace(name) == "" {
+				r.fail(usagef("option", "--cgroups", "got %q, want the name or the pattern of a cgroup", s).WithHint("list them: find /sys/fs/cgroup -type d"))
+			}
+			c.target.Cgroups = append(c.target.Cgroups, name)
+		}
 	}
 	if t, ok := r.text("inherit"); ok {
 		c.target.Inherit = perf.No
@@ -179,7 +184,9 @@ func readCommon(fs *flags, workload []string) (*common, error) {
 		}
 	}
 	c.tsc = r.flag("tsc")
-	c.kvmclock, _ = r.text("kvmclock")
+	if c.kvmclock, _ = r.text("kvmclock"); c.kvmclock == "" && len(fs.texts("kvmclock")) > 0 {
+		r.fail(usagef("option", "--kvmclock", "no virtual machine is named").WithHint("write --kvmclock PID"))
+	}
 	if c.tsc && (c.kvmclock != "" || c.monotonic) || c.kvmclock != "" && c.monotonic {
 		r.fail(usagef("option", "--tsc", "only one clock is possible").WithHint("give one of --tsc, --kvmclock, --monotonic"))
 	}

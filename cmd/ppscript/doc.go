@@ -16,12 +16,12 @@ func (a *app) docCommand() *cobra.Command {
 		Use: "doc [NAME | --stubs]", Short: "Explain a word of the language, or list them",
 		Example: "    ppscript doc join\n    ppscript doc stream.by\n    ppscript doc agg\n    ppscript doc --stubs > builtins.pyi",
 		Args:    words(0, 1),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			reg, err := all.Tests(nil)
 			if err != nil || len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return reg.Names(), cobra.ShellCompDirectiveNoFileComp
+			return startingWith(reg.Names(), word), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return a.doc(args, stubs) },
 	}

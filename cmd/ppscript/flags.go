@@ -24,10 +24,11 @@ type flag struct {
 	deflt       string // as --help shows it
 	group       string
 	choices     []string
-	events      bool   // the value is an event string
-	alone       string // the value if none is given; "" if one is needed
-	file        bool   // the value is a path
-	hidden      bool   // parsed, to say that it is of no use here
+	events      bool                   // the value is an event string
+	alone       string                 // the value if none is given; "" if one is needed
+	takes       func(word string) bool // of alone: the next word is the value all the same
+	file        bool                   // the value is a path
+	hidden      bool                   // parsed, to say that it is of no use here
 
 	texts []string
 }
@@ -100,7 +101,10 @@ var namesTasks = map[string]bool{"pids": true, "tids": true, "cgroups": true, "i
 // ownFlag is the flag of a script's option.
 func ownFlag(o *script.Option, common []*flag) *flag {
 	f := &flag{name: o.Flag(), short: o.Short, metavar: o.Placeholder(), help: o.Help, deflt: o.DefaultText(),
-		choices: o.Choices, events: o.Type == script.OptEvents, alone: o.Alone}
+		choices: o.Choices, events: o.Type == script.OptEvents, alone: o.Alone, takes: o.Takes}
+	if len(f.choices) == 0 {
+		f.choices = o.Words
+	}
 	// "TIME (default unit ms)": the unit is for the help.
 	if value, unit, ok := strings.Cut(f.metavar, " ("); ok && o.Metavar == "" {
 		f.metavar, f.help = value, strings.TrimPrefix(f.help+" ("+unit, " ")
@@ -151,10 +155,26 @@ func (fs *flags) texts(name string) []string {
 // parse reads options up to the first word that is none, or to "--". It
 // returns the words that are left, and whether "--" came before them.
 func (fs *flags) parse(args []string) (rest []string, dash bool, err error) {
-	if err := fs.set.Parse(args); err != nil {
-		return nil, false, flagError(err, fs.set, "")
+	for {
+		given := map[*flag]int{}
+		for _, f := range fs.list {
+			given[f] = len(f.texts)
+		}
+		if err := fs.set.Parse(args); err != nil {
+			return nil, false, flagError(err, fs.set, "")
+		}
+		rest, dash = fs.set.Args(), fs.set.ArgsLenAtDash() == 0
+		if dash || len(rest) == 0 || len(rest) == len(args) {
+			return rest, dash, nil
+		}
+		// --user-callchain dwarf: pflag takes a value only behind =.
+		f := flagOf(fs, args[len(args)-len(rest)-1])
+		if f == nil || f.alone == "" || len(f.texts) == given[f] || !f.takes(rest[0]) {
+			return rest, dash, nil
+		}
+		f.texts[len(f.texts)-1] = rest[0]
+		args = rest[1:]
 	}
-	return fs.set.Args(), fs.set.ArgsLenAtDash() == 0, nil
 }
 
 // flagError says what is wrong with an option, in our words. where is the

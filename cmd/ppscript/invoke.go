@@ -67,6 +67,9 @@ func (a *app) invoke(host *script.Host, args []string) (*invocation, error) {
 	case oneLine:
 		inv.name, inv.program, inv.workload = "-c", program, rest
 		inv.help = len(inv.flags.texts("help")) > 0
+		if err := noCommand(rest, dash); err != nil {
+			return nil, err
+		}
 		return inv, inv.finish()
 	case len(rest) == 0 || dash:
 		inv.noName = true
@@ -204,12 +207,21 @@ func (inv *invocation) words(args []string) (taken []string, err error) {
 		}
 		if dash || len(rest) == 0 || left == 0 {
 			inv.workload = rest
-			return taken, nil
+			return taken, noCommand(rest, dash)
 		}
 		taken = append(taken, rest[0])
 		left--
 		args = rest[1:]
 	}
+}
+
+// noCommand is the error of a "--" with nothing behind it, as an empty variable
+// of a shell makes it: without the command the whole machine would be observed.
+func noCommand(rest []string, dash bool) error {
+	if dash && len(rest) == 0 {
+		return usagef("start", "command", "none behind --").WithHint("give a command after --, or leave out the --")
+	}
+	return nil
 }
 
 // negative reports that a word is a negative number, not an option.

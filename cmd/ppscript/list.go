@@ -21,11 +21,11 @@ func (a *app) listCommand() *cobra.Command {
 tracepoints whose sys:name contains it.`,
 		Example: "    ppscript list\n    ppscript list events sched\n    ppscript list kvm:",
 		Args:    words(0, 2),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return []string{"scripts", "events"}, cobra.ShellCompDirectiveNoFileComp
+			return startingWith([]string{"scripts", "events"}, word), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return a.list(args) },
 	}

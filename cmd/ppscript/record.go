@@ -30,6 +30,9 @@ func (a *app) recordCommand() *cobra.Command {
 --duration.`,
 		Example: "    ppscript record -e sched:sched_switch -o sched.data -- sleep 1\n    ppscript --input sched.data trace -e sched:sched_switch",
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := noCommand(args, c.ArgsLenAtDash() == 0); err != nil {
+				return err
+			}
 			return a.record(fl, args)
 		},
 	}

@@ -50,11 +50,26 @@ type Option struct {
 	// Alone is the text of an option that is given without a value, as
 	// --detail for --detail=LIST; empty: it needs one.
 	Alone string
-	Help  string
+	// Words are the usual texts of a string; others are values as well.
+	Words []string
+	// Suffix says that a comma and more text may follow one of Choices:
+	// dwarf,8192.
+	Suffix bool
+	Help   string
 }
 
 // Flag is the option's name on the command line.
 func (o *Option) Flag() string { return strings.ReplaceAll(o.Name, "_", "-") }
+
+// Takes reports that a word behind an option which needs no value is its value
+// all the same: --user-callchain dwarf. Other words begin what comes next.
+func (o *Option) Takes(word string) bool {
+	if o.Alone == "" {
+		return false
+	}
+	first, _, more := strings.Cut(word, ",")
+	return slices.Contains(o.Words, first) || slices.Contains(o.Choices, first) && (o.Suffix || !more)
+}
 
 // Label is what messages call the option: --than, or the name of arguments.
 func (o *Option) Label() string {
@@ -184,7 +199,11 @@ func (o *Option) scalar(text string) (starlark.Value, error) {
 		n, err := unit.ParseSize(text)
 		return Size(n), err
 	case OptChoice:
-		if !slices.Contains(o.Choices, text) {
+		word := text
+		if o.Suffix {
+			word, _, _ = strings.Cut(text, ",")
+		}
+		if !slices.Contains(o.Choices, word) {
 			return nil, fmt.Errorf("got %q, want one of %s%s", text,
 				strings.Join(o.Choices, ", "), diag.DidYouMean(text, o.Choices))
 		}

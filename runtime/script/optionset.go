@@ -3,6 +3,7 @@ package script
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"ppscript/runtime/diag"
 
@@ -44,6 +45,22 @@ func (s *OptionSet) Find(name string) (*Option, bool) {
 		}
 	}
 	return nil, false
+}
+
+// Join writes --name WORD as --name=WORD where a word behind an option that needs
+// no value is its value all the same. No command may be among the words.
+func (s *OptionSet) Join(words []string) []string {
+	var joined []string
+	for i := 0; i < len(words); i++ {
+		name, long := strings.CutPrefix(words[i], "--")
+		if o, ok := s.Find(strings.ReplaceAll(name, "_", "-")); long && ok && i+1 < len(words) && o.Takes(words[i+1]) {
+			joined = append(joined, words[i]+"="+words[i+1])
+			i++
+			continue
+		}
+		joined = append(joined, words[i])
+	}
+	return joined
 }
 
 // Values makes what main receives. given holds the texts of each option that
