@@ -99,6 +99,8 @@ class Stacks:
         """Shows the largest stacks only; files get all of them."""
     def title(self, text: str) -> Stacks:
         """Says what the stacks are about, beside their date and in flame graphs."""
+    def totals(self) -> Stacks:
+        """Says above the stacks what all of them add up to."""
 
 class Result:
     rows: list

@@ -79,5 +79,14 @@ func StackBuiltins() []*b.Builtin {
 			s.Title = c.String("text")
 			return &Stacks{&s}, nil
 		},
+	}, {
+		Name: "totals", Type: "stacks", Group: b.Results, Summary: "Says above the stacks what all of them add up to.",
+		Returns: "stacks", Result: "the stacks with a line of totals in text; JSON has them anyway", Errors: "none", Source: computed, Cost: perRow,
+		Examples: []b.Example{{Code: stackDemo + "\nt.top(10).totals()", Output: "<stacks by comm>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			s := *c.Receiver.(*Stacks).Report
+			s.Totals = true
+			return &Stacks{&s}, nil
+		},
 	}}
 }

@@ -26,7 +26,9 @@ type Stacks struct {
 	By    []Var
 	Title string
 	Top   int // stacks to show; 0 is all
-	Limit int
+	// Totals says in text what all of them add up to.
+	Totals bool
+	Limit  int
 	// File says that the counts are for files alone: nothing is shown.
 	File bool
 }

@@ -20,23 +20,14 @@ func (r *textRenderer) Stacks(s *result.Stacks) error {
 	}
 	r.heading(&s.Meta, false)
 	count, value := s.Total()
+	if s.Totals {
+		r.buf = append(r.buf, "total "...)
+		r.amounts(s, count, value, 0, 0)
+		r.buf = append(r.buf, '\n')
+	}
 	for i := range s.Samples {
 		x := &s.Samples[i]
-		if s.Value != "" {
-			r.buf = appendNumber(r.buf, amount(s, x.Value), s.Unit, result.UnitPrec)
-			if s.Unit.Symbol != "" {
-				r.buf = appendClean(append(r.buf, ' '), s.Unit.Symbol)
-			}
-			r.buf = appendPercent(r.buf, float64(x.Value), float64(value))
-			r.buf = appendClean(append(r.buf, ' '), s.Value)
-			r.buf = append(r.buf, " in "...)
-		}
-		r.buf = strconv.AppendUint(r.buf, x.Count, 10)
-		r.buf = append(r.buf, " sample"...)
-		if x.Count != 1 {
-			r.buf = append(r.buf, 's')
-		}
-		r.buf = appendPercent(r.buf, float64(x.Count), float64(count))
+		r.amounts(s, x.Count, x.Value, count, value)
 		for k := range s.Keys {
 			if k < len(x.Key) {
 				r.buf = appendClean(append(r.buf, ", "...), s.Keys[k].Name)
@@ -63,6 +54,26 @@ func (r *textRenderer) Stacks(s *result.Stacks) error {
 	}
 	r.missing(&s.Meta, 0, "stack")
 	return r.spill()
+}
+
+// amounts writes "4096 bytes in 40 samples", with the shares of totals that are
+// not 0.
+func (r *textRenderer) amounts(s *result.Stacks, count uint64, value int64, allCount uint64, allValue int64) {
+	if s.Value != "" {
+		r.buf = appendNumber(r.buf, amount(s, value), s.Unit, result.UnitPrec)
+		if s.Unit.Symbol != "" {
+			r.buf = appendClean(append(r.buf, ' '), s.Unit.Symbol)
+		}
+		r.buf = appendPercent(r.buf, float64(value), float64(allValue))
+		r.buf = appendClean(append(r.buf, ' '), s.Value)
+		r.buf = append(r.buf, " in "...)
+	}
+	r.buf = strconv.AppendUint(r.buf, count, 10)
+	r.buf = append(r.buf, " sample"...)
+	if count != 1 {
+		r.buf = append(r.buf, 's')
+	}
+	r.buf = appendPercent(r.buf, float64(count), float64(allCount))
 }
 
 // amount is a sum of values as a Value that prints in the unit.
@@ -108,7 +119,11 @@ func (r *jsonRenderer) Stacks(s *result.Stacks) error {
 		r.frames(x.Frames, x.Cut)
 		r.buf = append(r.buf, '}')
 	}
-	r.buf = append(r.buf, ']')
+	count, value := s.Total()
+	r.buf = strconv.AppendUint(append(r.buf, `],"total_count":`...), count, 10)
+	if s.Value != "" {
+		r.buf = strconv.AppendInt(append(r.buf, `,"total_value":`...), value, 10)
+	}
 	if s.Cut > 0 {
 		r.buf = strconv.AppendUint(append(r.buf, `,"cut":`...), s.Cut, 10)
 	}

@@ -52,6 +52,7 @@ func TestStacksGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Top(1)
+		s.Totals = true
 		if err := r.Stacks(s); err != nil {
 			t.Fatal(err)
 		}

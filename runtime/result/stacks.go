@@ -19,6 +19,8 @@ type Stacks struct {
 	// counted; Unit is what it measures.
 	Value string
 	Unit  unit.Unit
+	// Totals says that text tells what all samples add up to.
+	Totals bool
 	// Cut counts the samples whose stack lacks outer frames.
 	Cut uint64
 	// Unwound counts the samples whose user part was found with unwind tables.

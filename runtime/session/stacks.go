@@ -227,7 +227,7 @@ func shownStacks(streams []*event.Stream, quiet bool) [][]*event.Field {
 
 // result makes the result of a count by stack.
 func (w *stackWorld) result(s *plan.StacksRun, m result.Meta) *result.Stacks {
-	out := &result.Stacks{Meta: m, Keys: s.Keys, Value: s.Value.Name, Unit: s.Value.Unit}
+	out := &result.Stacks{Meta: m, Keys: s.Keys, Value: s.Value.Name, Unit: s.Value.Unit, Totals: s.Spec.Totals}
 	before := w.settled[s]
 	if before != nil {
 		out.Samples, out.Cut, out.Unwound = before.list(), before.cut, before.unwound

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -94,8 +95,10 @@ func TestKmemprofEqualsPerfScript(t *testing.T) {
 		"--format", "json").Want(t, 0)
 	want := map[string]sum{"allocated": allocated, "freed": freed, "allocated and not freed": left}
 	type stacks struct {
-		Title  string
-		Stacks []struct{ Count, Value int64 }
+		Title      string
+		TotalCount int64 `json:"total_count"`
+		TotalValue int64 `json:"total_value"`
+		Stacks     []struct{ Count, Value int64 }
 	}
 	for _, s := range testkit.All[stacks](t, out.Stdout, "stacks") {
 		var got sum
@@ -106,6 +109,13 @@ func TestKmemprofEqualsPerfScript(t *testing.T) {
 		if got != want[s.Title] && !(replaced && s.Title == "allocated and not freed") {
 			t.Errorf("%s: got %v, want %v", s.Title, got, want[s.Title])
 		}
+		if all := (sum{s.TotalCount, s.TotalValue}); all != got {
+			t.Errorf("%s: got the total %v, want the sum of the stacks, %v", s.Title, all, got)
+		}
+	}
+	text := testkit.Run(t, testkit.PPScript(t), "kmemprof", "--input", file, "-k", "ptr", "-e", "kmem:kmalloc//size=bytes_alloc/", "-e", "kmem:kfree").Want(t, 0)
+	if line := fmt.Sprintf(" allocated\ntotal %d bytes in %d samples\n", allocated.bytes, allocated.count); !strings.Contains(text.Stdout, line) {
+		t.Errorf("got no line %q in\n%s", line, text.Stdout)
 	}
 }
 
