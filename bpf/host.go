@@ -10,6 +10,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/kernel"
+	"ppscript/runtime/privilege"
 )
 
 // A Host is what this kernel can do for generated programs. The zero Host is
@@ -62,7 +63,7 @@ func Find(r kernel.Roots) (*Host, error) {
 	}
 	if !caps.CanBPF() {
 		return nil, diag.Errorf(diag.Attach, "bpf", "privilege", "programs need CAP_BPF and CAP_PERFMON").
-			WithHint("run as root, or: setcap cap_bpf,cap_perfmon+ep ppscript")
+			WithHint("%s", privilege.Advice("cap_bpf,cap_perfmon", "ppscript"))
 	}
 	v, err := kernel.ReadVersion(r)
 	if err != nil {

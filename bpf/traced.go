@@ -3,7 +3,6 @@ package bpf
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 
@@ -12,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/expr"
+	"ppscript/runtime/privilege"
 )
 
 // This file answers traced(tid): whether a thread is one of the target's. Plans
@@ -109,7 +109,7 @@ func (r *Run) setThreads(t *Target) error {
 		tids = append(tids, t.Root)
 	}
 	for _, pid := range t.PIDs {
-		entries, _ := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "task"))
+		entries, _ := privilege.ReadDir(privilege.Processes, filepath.Join("/proc", strconv.Itoa(pid), "task"))
 		for _, e := range entries {
 			if tid, err := strconv.Atoi(e.Name()); err == nil {
 				tids = append(tids, tid)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/privilege"
 	"ppscript/runtime/script"
 	"ppscript/runtime/tracefs"
 	"ppscript/stdlib"
@@ -60,7 +60,7 @@ func (a *app) helpEvents(inv *invocation) error {
 	}
 	for _, name := range slices.Compact(names) {
 		system, event, _ := strings.Cut(name, ":")
-		format, err := os.ReadFile(filepath.Join(tfs.Root(), "events", system, event, "format"))
+		format, err := privilege.ReadFile(privilege.Kernel, filepath.Join(tfs.Root(), "events", system, event, "format"))
 		if err != nil {
 			return err
 		}

@@ -13,9 +13,15 @@ import (
 	"syscall"
 
 	"ppscript/runtime/perf"
+	"ppscript/runtime/privilege"
 )
 
 func main() {
+	// Before anything else: a set-uid program must not become a command, either.
+	if err := privilege.Begin(); err != nil {
+		a := &app{stderr: os.Stderr}
+		os.Exit(a.exitCode(err))
+	}
 	perf.MaybeExecChild() // does not return in the child that becomes a command
 	os.Exit(run(os.Args[1:]))
 }

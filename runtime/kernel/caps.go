@@ -49,14 +49,15 @@ func (s Caps) CanTrace() bool { return s.Has(CapPerfmon) || s.Has(CapSysAdmin) }
 // CanBPF reports whether the set suffices to load tracing programs.
 func (s Caps) CanBPF() bool { return s.Has(CapSysAdmin) || s.Has(CapBPF) && s.Has(CapPerfmon) }
 
-// ReadCaps reads the effective capabilities of this process.
+// ReadCaps reads the capabilities that this process can use: the permitted ones,
+// since package privilege keeps some of them from being effective all the time.
 func ReadCaps(r Roots) (Caps, error) {
 	status, err := readLine(r.ProcPath("self/status"))
 	if err != nil {
 		return 0, fmt.Errorf("read capabilities: %w", err)
 	}
 	for line := range strings.Lines(status) {
-		if hex, ok := strings.CutPrefix(line, "CapEff:"); ok {
+		if hex, ok := strings.CutPrefix(line, "CapPrm:"); ok {
 			set, err := strconv.ParseUint(strings.TrimSpace(hex), 16, 64)
 			if err != nil {
 				return 0, fmt.Errorf("read capabilities: %w", err)
@@ -64,5 +65,5 @@ func ReadCaps(r Roots) (Caps, error) {
 			return Caps(set), nil
 		}
 	}
-	return 0, fmt.Errorf("read capabilities: no CapEff in /proc/self/status")
+	return 0, fmt.Errorf("read capabilities: no CapPrm in /proc/self/status")
 }

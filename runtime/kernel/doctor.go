@@ -3,6 +3,10 @@ package kernel
 import (
 	"context"
 	"os"
+	"slices"
+	"strings"
+
+	"ppscript/runtime/privilege"
 )
 
 // Status is the outcome of one check.
@@ -125,12 +129,19 @@ func (d *doctor) command(cmd string) string {
 	return "sudo " + cmd
 }
 
-// grant is the instruction that gives caps to the program.
+// grant is the instruction that gives caps to the program, beside those that it
+// has: setcap replaces them all.
 func (d *doctor) grant(caps string) string {
 	if d.root {
 		return "give the container or service " + caps
 	}
-	return "run as root, or: sudo setcap " + caps + "+ep " + d.opts.Program
+	list := d.haves()
+	for _, c := range strings.Split(caps, ",") {
+		if !slices.Contains(list, c) {
+			list = append(list, c)
+		}
+	}
+	return privilege.Advice(strings.Join(list, ","), d.opts.Program)
 }
 
 // traceCap is the capability for events of all processes.

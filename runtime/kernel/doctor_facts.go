@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"ppscript/runtime/privilege"
 	"ppscript/runtime/unit"
 )
 
@@ -59,15 +60,13 @@ func (d *doctor) capabilities() Check {
 	if _, err := ReadCaps(d.opts.Roots); err != nil {
 		return unsure(err.Error(), "")
 	}
-	var have []string
-	for _, c := range relevantCaps {
-		if d.Caps.Has(c) {
-			have = append(have, c.String())
-		}
-	}
 	detail := "none that tracing uses"
-	if len(have) > 0 {
+	if have := d.haves(); len(have) > 0 {
 		detail = strings.Join(have, " ")
+	}
+	if privilege.OpenToAll(d.opts.Program) {
+		return warn(detail+"; every user of this machine has them, who can execute "+d.opts.Program,
+			"sudo sh -c '"+privilege.Restrict(d.opts.Program, strings.Join(d.haves(), ","))+"'")
 	}
 	if d.Caps.CanTrace() && d.Caps.CanBPF() {
 		return ok(detail)
@@ -77,6 +76,17 @@ func (d *doctor) capabilities() Check {
 		want = "cap_sys_admin,cap_sys_ptrace,cap_syslog,cap_dac_read_search"
 	}
 	return warn(detail, d.grant(want))
+}
+
+// haves are the names of the capabilities that matter and are there.
+func (d *doctor) haves() []string {
+	var have []string
+	for _, c := range relevantCaps {
+		if d.Caps.Has(c) {
+			have = append(have, c.String())
+		}
+	}
+	return have
 }
 
 func (d *doctor) paranoid() Check {
@@ -134,7 +144,7 @@ func (d *doctor) tracefs() Check {
 	if err != nil {
 		return fail(err.Error()+"; tracepoints have no names and fields without it", d.command("mount -t tracefs tracefs /sys/kernel/tracing"))
 	}
-	if _, err := os.ReadDir(dir + "/events"); err != nil {
+	if _, err := privilege.ReadDir(privilege.Kernel, dir+"/events"); err != nil {
 		if errors.Is(err, fs.ErrPermission) {
 			return fail(dir+": this user may not read it", "run as root, or: "+d.command("mount -o remount,mode=755 "+dir))
 		}

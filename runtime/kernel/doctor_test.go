@@ -10,6 +10,8 @@ import (
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/privilege"
 )
 
 func byName(t *testing.T, checks []Check, name string) Check {
@@ -78,7 +80,7 @@ func TestDoctorTracefsMissing(t *testing.T) {
 // An ordinary user on a machine of fixtures; what is really opened is left out.
 func TestDoctorOrdinaryUser(t *testing.T) {
 	r := fixture(t)
-	write(t, r.Proc, "self/status", "CapEff:\t0000000000000000\n")
+	write(t, r.Proc, "self/status", "CapPrm:\t0000000000000000\n")
 	write(t, r.Proc, "sys/kernel/perf_event_paranoid", "3\n")
 	write(t, r.Proc, "sys/kernel/kptr_restrict", "0\n")
 	write(t, r.Proc, "sys/kernel/unprivileged_bpf_disabled", "2\n")
@@ -91,20 +93,20 @@ func TestDoctorOrdinaryUser(t *testing.T) {
 			t.Errorf("got %v %q fix %q, want %v %q fix %q", got.Status, got.Detail, got.Fix, status, detail, fix)
 		}
 	}
-	setcap := "run as root, or: sudo setcap "
-	check(d.capabilities(), Warn, "none", setcap+"cap_perfmon,cap_bpf,cap_sys_ptrace,cap_syslog,cap_dac_read_search+ep /bin/ppscript")
+	setcap := func(caps string) string { return privilege.Advice(caps, "/bin/ppscript") }
+	check(d.capabilities(), Warn, "none", setcap("cap_perfmon,cap_bpf,cap_sys_ptrace,cap_syslog,cap_dac_read_search"))
 	check(d.paranoid(), Warn, "3: ordinary users may trace nothing", "sudo sysctl kernel.perf_event_paranoid=-1")
-	check(d.symbols(), Warn, "hidden", setcap+"cap_syslog+ep /bin/ppscript")
+	check(d.symbols(), Warn, "hidden", setcap("cap_syslog"))
 	check(d.lockdown(), Warn, "integrity", "boot with lockdown=none, or switch off Secure Boot")
 	check(d.kprobes(), Warn, "none", "use a kernel with CONFIG_KPROBE_EVENTS; tracepoints and uprobes work without")
 	check(d.uprobes(), OK, "uprobe", "")
 	check(d.cgroups(), OK, "/sys/fs/cgroup/perf_event (version 1)", "")
-	check(d.bpfRefused(Warn, "5.5", unix.EPERM), Fail, "unprivileged_bpf_disabled is 2", setcap+"cap_bpf,cap_perfmon+ep /bin/ppscript")
+	check(d.bpfRefused(Warn, "5.5", unix.EPERM), Fail, "unprivileged_bpf_disabled is 2", setcap("cap_bpf,cap_perfmon"))
 	check(d.bpfRefused(Warn, "5.5", ebpf.ErrNotSupported), Warn, "not in this kernel", "use Linux 5.5 or newer, with CONFIG_BPF_EVENTS")
 	check(d.bpfRefused(Warn, "5.5", unix.ENOMEM), Unknown, "memory", "")
 
 	d.Version = Version{Major: 5, Minor: 4, Release: "5.4.0"}
-	check(d.bpfRefused(Warn, "5.5", unix.EPERM), Fail, "not allowed", setcap+"cap_sys_admin+ep /bin/ppscript")
+	check(d.bpfRefused(Warn, "5.5", unix.EPERM), Fail, "not allowed", setcap("cap_sys_admin"))
 	check(d.kernel(), Warn, "older", "use Linux 5.10 or newer")
 	d.Limits.OpenFiles = Limit{64, 64}
 	check(d.openFiles(), Warn, "64;", "ulimit -Hn 192 as root, or LimitNOFILE=192 in the service")

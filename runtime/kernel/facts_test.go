@@ -52,7 +52,7 @@ func fixture(t *testing.T) Roots {
 	write(t, proc, "sys/kernel/perf_event_paranoid", "-1\n")
 	write(t, proc, "sys/kernel/perf_event_mlock_kb", "516\n")
 	write(t, proc, "sys/kernel/kptr_restrict", "x\n")
-	write(t, proc, "self/status", "Name:\tx\nCapPrm:\t0000000000000000\nCapEff:\t000000c000004000\n")
+	write(t, proc, "self/status", "Name:\tx\nCapPrm:\t000000c000004000\nCapEff:\t0000000000000000\n")
 	write(t, proc, "self/limits", "Limit                     Soft Limit           Hard Limit           Units\n"+
 		"Max open files            1024                 20000                files\n"+
 		"Max locked memory         8388608              unlimited            bytes\n")

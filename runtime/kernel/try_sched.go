@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"runtime"
 	"strconv"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/privilege"
 )
 
 // This file tries what the scheduler tells, and events of a cgroup.
@@ -132,11 +135,11 @@ func TryCgroup(root string, cpus []int) Trial {
 
 // tracepointID is the number of an event by its directory below events/.
 func tracepointID(dir, event string) (uint64, error) {
-	text, err := readLine(dir + "/events/" + event + "/id")
+	text, err := privilege.ReadFile(privilege.Kernel, dir+"/events/"+event+"/id")
 	if err != nil {
 		return 0, err
 	}
-	id, err := strconv.ParseUint(text, 10, 32)
+	id, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 32)
 	if err != nil {
 		return 0, fmt.Errorf("read %s: %w", dir, err)
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"ppscript/runtime/privilege"
 )
 
 // This file finds virtual machines of this host: their process, the threads of
@@ -86,15 +88,17 @@ func (vm *VM) Counter(r Roots) (offset, ratio uint64, bits uint, err error) {
 	// The directory has the number of the thread that made the machine, which
 	// may be any (kvm_create_vm_debugfs in virt/kvm/kvm_main.c).
 	var dirs []string
-	for _, tid := range vm.tids {
-		found, _ := filepath.Glob(r.SysPath("kernel/debug/kvm", tid+"-*", "vcpu0"))
-		dirs = append(dirs, found...)
-	}
+	privilege.Raise(privilege.Kernel, func() {
+		for _, tid := range vm.tids {
+			found, _ := filepath.Glob(r.SysPath("kernel/debug/kvm", tid+"-*", "vcpu0"))
+			dirs = append(dirs, found...)
+		}
+	})
 	if len(dirs) == 0 {
 		return 0, 0, 0, fmt.Errorf("debugfs has no virtual machine of process %d: mount -t debugfs debugfs /sys/kernel/debug", vm.PID)
 	}
 	read := func(name string) (uint64, error) {
-		text, err := os.ReadFile(filepath.Join(dirs[0], name))
+		text, err := privilege.ReadFile(privilege.Kernel, filepath.Join(dirs[0], name))
 		if err != nil {
 			return 0, err
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/privilege"
 )
 
 // A Root is the root directory of a process, held open: paths of its mappings
@@ -85,7 +87,10 @@ func (s *Store) rootOf(proc string) (*Root, error) {
 			return r, nil
 		}
 	}
-	fd, err := unix.Open(filepath.Join(proc, "root"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	var fd int
+	privilege.Raise(privilege.Processes, func() {
+		fd, err = unix.Open(filepath.Join(proc, "root"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -102,13 +107,12 @@ func (s *Store) rootOf(proc string) (*Root, error) {
 // maxRoots bounds the roots that are held open: containers, roughly.
 const maxRoots = 128
 
-func keyOf(proc string) (rootKey, error) {
+func keyOf(proc string) (key rootKey, err error) {
 	var root, ns unix.Stat_t
-	if err := unix.Stat(filepath.Join(proc, "root")+"/", &root); err != nil {
-		return rootKey{}, err
-	}
-	if err := unix.Stat(filepath.Join(proc, "ns/mnt"), &ns); err != nil {
-		return rootKey{}, err
-	}
-	return rootKey{ns.Ino, uint64(root.Dev), root.Ino}, nil
+	privilege.Raise(privilege.Processes, func() {
+		if err = unix.Stat(filepath.Join(proc, "root")+"/", &root); err == nil {
+			err = unix.Stat(filepath.Join(proc, "ns/mnt"), &ns)
+		}
+	})
+	return rootKey{ns.Ino, uint64(root.Dev), root.Ino}, err
 }

@@ -334,7 +334,7 @@ func (f *File) open(m *Mapping) error {
 	}
 	var first error
 	for i, try := range tries {
-		file, err := try()
+		file, err := f.mapped(try)
 		if err == nil {
 			if err = f.adopt(file, exact && i == 0); err == nil {
 				return nil

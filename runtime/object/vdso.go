@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"ppscript/runtime/privilege"
 )
 
 // VDSO is the code that the kernel maps into every process. All of one word
@@ -30,7 +31,7 @@ func (s *Store) VDSO() *File {
 }
 
 func readVDSO(proc string) ([]byte, error) {
-	maps, err := os.ReadFile(filepath.Join(proc, "self/maps"))
+	maps, err := privilege.ReadFile(privilege.Processes, filepath.Join(proc, "self/maps"))
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +43,7 @@ func readVDSO(proc string) ([]byte, error) {
 		if _, err := fmt.Sscanf(string(line), "%x-%x", &start, &end); err != nil || end <= start || end-start > 1<<20 {
 			break
 		}
-		mem, err := os.Open(filepath.Join(proc, "self/mem"))
+		mem, err := privilege.Open(privilege.Programs, filepath.Join(proc, "self/mem"))
 		if err != nil {
 			return nil, err
 		}

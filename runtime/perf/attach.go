@@ -12,6 +12,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/kernel"
+	"ppscript/runtime/privilege"
 )
 
 // This file turns a Target into places: what perf_event_open is called with,
@@ -213,7 +214,7 @@ func (a *attachment) newThreads() int {
 // taskDir lists /proc/PID/task. A directory that vanishes meanwhile is an
 // error like one that never was.
 func taskDir(pid int) ([]int, error) {
-	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	entries, err := privilege.ReadDir(privilege.Processes, fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/kernel"
+	"ppscript/runtime/privilege"
 	"ppscript/runtime/unit"
 )
 
@@ -84,6 +86,11 @@ func (o *opener) where(p place) string {
 }
 
 func (o *opener) explainPermission(m *member, e *diag.Error) error {
+	if caps, err := kernel.ReadCaps(kernel.Roots{}); err == nil && caps.Has(kernel.CapPerfmon) && !caps.Has(kernel.CapSysAdmin) {
+		// Probes in programs, for one: perf_uprobe_event_init.
+		e.Cause = fmt.Errorf("not permitted: this kernel wants CAP_SYS_ADMIN for it, not only CAP_PERFMON: %w", e.Cause)
+		return e.WithHint("%s", privilege.Advice("cap_sys_admin,"+privilege.Tracing, self()))
+	}
 	level := readInt("/proc/sys/kernel/perf_event_paranoid", 2)
 	what := fmt.Sprintf("kernel.perf_event_paranoid is %d", level)
 	if m.attr.Type == unix.PERF_TYPE_TRACEPOINT {
@@ -92,7 +99,7 @@ func (o *opener) explainPermission(m *member, e *diag.Error) error {
 		what = "whole CPUs need CAP_PERFMON while " + what
 	}
 	e.Cause = fmt.Errorf("not permitted: %s: %w", what, e.Cause)
-	return e.WithHint("run as root, or: setcap cap_perfmon,cap_dac_read_search+ep %s", self())
+	return e.WithHint("%s", privilege.Advice("cap_perfmon,cap_dac_read_search", self()))
 }
 
 func (o *opener) explainAbsent(m *member, e *diag.Error) error {
@@ -203,7 +210,9 @@ func (o *opener) explainFilter(m *member, err error) error {
 		e.Cause = fmt.Errorf("only tracepoints and probes have kernel filters: %w", err)
 		return e.WithHint("use .where() instead")
 	}
-	if why := kernelFilterError(o.cfg.Tracefs, m.ev.Schema, m.ev.Filter); why != "" {
+	var why string
+	privilege.Raise(privilege.Kernel, func() { why = kernelFilterError(o.cfg.Tracefs, m.ev.Schema, m.ev.Filter) })
+	if why != "" {
 		e.Cause = fmt.Errorf("%s: %w", why, err)
 	} else {
 		e.Cause = fmt.Errorf("the kernel does not understand it: %w", err)

@@ -12,6 +12,7 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/kernel"
+	"ppscript/runtime/privilege"
 )
 
 // An opener opens every event on every place, or nothing: what it has opened
@@ -285,7 +286,12 @@ func (o *opener) lead(m *member, p place) (int, error) {
 func (o *opener) perfEventOpen(a *unix.PerfEventAttr, p place, leader int) (int, error) {
 	o.strip(a)
 	for {
-		fd, err := unix.PerfEventOpen(a, p.pid, p.cpu, leader, p.flags|unix.PERF_FLAG_FD_CLOEXEC)
+		var fd int
+		var err error
+		// Before Linux 5.8 a task of another user is a matter of ptrace.
+		privilege.Raise(privilege.Processes, func() {
+			fd, err = unix.PerfEventOpen(a, p.pid, p.cpu, leader, p.flags|unix.PERF_FLAG_FD_CLOEXEC)
+		})
 		if err != unix.EINTR {
 			return fd, err
 		}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/kernel"
+	"ppscript/runtime/privilege"
 )
 
 // This file writes the features: the tail of a recording that tells where and
@@ -217,7 +218,7 @@ func (w *Writer) readFormat(s *StreamInfo) error {
 	if s.Schema != nil {
 		system, name = s.Schema.System, s.Schema.Name
 	}
-	b, err := os.ReadFile(filepath.Join(w.tracefs(), "events", filepath.Base(system), filepath.Base(name), "format"))
+	b, err := privilege.ReadFile(privilege.Kernel, filepath.Join(w.tracefs(), "events", filepath.Base(system), filepath.Base(name), "format"))
 	if err != nil {
 		return w.fail("format of %s: %w", s.Name, err).WithHint("mount tracefs: mount -t tracefs tracefs %s", w.tracefs())
 	}
@@ -248,7 +249,7 @@ func (w *Writer) tracing() *tracing {
 		if in.PageSize > 0 {
 			t.pageSize = in.PageSize
 		}
-	} else if b, err := os.ReadFile(filepath.Join(w.tracefs(), "printk_formats")); err == nil {
+	} else if b, err := privilege.ReadFile(privilege.Kernel, filepath.Join(w.tracefs(), "printk_formats")); err == nil {
 		t.printk = string(b)
 	}
 	t.headerPage = headerPage

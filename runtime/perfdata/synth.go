@@ -2,12 +2,13 @@ package perfdata
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/privilege"
 )
 
 // This file makes records of what was there before recording began: the
@@ -36,7 +37,7 @@ func (w *Writer) Synthesize(pids []int) error {
 
 // numbers are the directories of dir whose names are numbers.
 func numbers(dir string) (ns []int) {
-	entries, err := os.ReadDir(dir)
+	entries, err := privilege.ReadDir(privilege.Processes, dir)
 	if err != nil {
 		return nil
 	}
@@ -51,7 +52,7 @@ func numbers(dir string) (ns []int) {
 func (w *Writer) process(pid int) {
 	dir := w.opt.Roots.ProcPath(strconv.Itoa(pid))
 	for _, tid := range numbers(filepath.Join(dir, "task")) {
-		comm, err := os.ReadFile(filepath.Join(dir, "task", strconv.Itoa(tid), "comm"))
+		comm, err := privilege.ReadFile(privilege.Processes, filepath.Join(dir, "task", strconv.Itoa(tid), "comm"))
 		if err != nil {
 			continue
 		}
@@ -62,7 +63,7 @@ func (w *Writer) process(pid int) {
 		w.fork(pid, tid, parent)
 		w.comm(pid, tid, strings.TrimSuffix(string(comm), "\n"))
 	}
-	maps, err := os.ReadFile(filepath.Join(dir, "maps"))
+	maps, err := privilege.ReadFile(privilege.Processes, filepath.Join(dir, "maps"))
 	if err != nil {
 		return
 	}
@@ -74,7 +75,7 @@ func (w *Writer) process(pid int) {
 // parentOf is the parent's pid. The name before it may hold blanks and
 // parentheses, so it is looked for behind the last one.
 func parentOf(dir string) int {
-	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
+	stat, err := privilege.ReadFile(privilege.Processes, filepath.Join(dir, "stat"))
 	if err != nil {
 		return 0
 	}
@@ -155,7 +156,7 @@ func (w *Writer) mapping(pid int, line string) {
 // kernelMap writes the mapping of the kernel's text, if this user may know
 // its address. It tells readers how far the kernel was moved at boot.
 func (w *Writer) kernelMap() {
-	f, err := os.ReadFile(w.opt.Roots.ProcPath("kallsyms"))
+	f, err := privilege.ReadFile(privilege.Processes, w.opt.Roots.ProcPath("kallsyms"))
 	if err != nil {
 		return
 	}

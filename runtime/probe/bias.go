@@ -4,11 +4,12 @@ import (
 	"bufio"
 	"debug/elf"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/privilege"
 )
 
 // bias is how far above its linked addresses a file lies in a process. It is
@@ -19,7 +20,7 @@ func (r *Resolver) bias(s *Spec, m *image, path string) (uint64, error) {
 	if err := unix.Stat(path, &want); err != nil {
 		return 0, err
 	}
-	f, err := os.Open(fmt.Sprintf("%s/%d/maps", r.proc(), s.PID))
+	f, err := privilege.Open(privilege.Processes, fmt.Sprintf("%s/%d/maps", r.proc(), s.PID))
 	if err != nil {
 		return 0, err
 	}

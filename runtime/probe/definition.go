@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/privilege"
 )
 
 // This file keeps USDT probes as tracepoints, for users of other tools and of
@@ -214,7 +215,7 @@ func Delete(root string, defs []Definition) error {
 // define writes one line. The file is opened without truncation, which would
 // delete everybody's definitions.
 func define(root, line string) error {
-	f, err := os.OpenFile(root+"/uprobe_events", os.O_WRONLY|os.O_APPEND, 0)
+	f, err := privilege.OpenFile(privilege.Kernel, root+"/uprobe_events", os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return diag.Reason(err)
 	}

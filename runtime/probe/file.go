@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/privilege"
 )
 
 // This file finds the files that specs name.
@@ -22,7 +23,8 @@ var libraryDirs = []string{
 // open finds and reads the file of s. path is what the kernel is given, shown
 // what people are.
 func (r *Resolver) open(s *Spec) (m *image, path, shown string, err error) {
-	path, err = r.path(s)
+	rights := r.rights(s)
+	privilege.Raise(rights, func() { path, err = r.path(s) })
 	if err != nil {
 		return nil, "", "", err
 	}
@@ -36,14 +38,14 @@ func (r *Resolver) open(s *Spec) (m *image, path, shown string, err error) {
 	fail := func(cause error, hint string, args ...any) error {
 		return (&diag.Error{Op: "open " + s.Kind.String(), Subject: s.in(shown), Class: diag.Attach, Cause: cause}).WithHint(hint, args...)
 	}
-	info, err := os.Stat(path)
+	info, err := privilege.Stat(rights, path)
 	if err != nil {
 		return nil, "", "", fail(diag.Reason(err), "see whether it is there with: ls -l %s", path)
 	}
 	if !info.Mode().IsRegular() {
 		return nil, "", "", fail(errors.New("not a regular file"), "name the program or library itself")
 	}
-	f, err := os.Open(path)
+	f, err := privilege.Open(rights, path)
 	if err != nil {
 		return nil, "", "", fail(err, "run as root, or as a user who may read the file")
 	}
@@ -69,6 +71,19 @@ func (r *Resolver) Close() error {
 	}
 	r.images = nil
 	return errors.Join(errs...)
+}
+
+// rights are what finding the file of s takes beside the caller's own: a program
+// that runs may be read wherever it is; a path below a process's root that the
+// caller chose only as he may.
+func (r *Resolver) rights(s *Spec) privilege.Set {
+	switch {
+	case s.File == "":
+		return privilege.Programs
+	case s.PID > 0:
+		return privilege.Processes
+	}
+	return 0
 }
 
 // path finds the file of s, as we can open it.

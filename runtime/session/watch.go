@@ -9,6 +9,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
+	"ppscript/runtime/privilege"
 )
 
 // This file knows which threads the user wants to observe, for plans that are
@@ -61,7 +62,7 @@ func (w *watch) begin(t *perf.Target) error {
 		w.tids[int32(t.Workload.PID())] = true
 	}
 	for _, pid := range t.PIDs {
-		entries, _ := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "task"))
+		entries, _ := privilege.ReadDir(privilege.Processes, filepath.Join("/proc", strconv.Itoa(pid), "task"))
 		for _, e := range entries {
 			if tid, err := strconv.Atoi(e.Name()); err == nil {
 				w.tids[int32(tid)] = true

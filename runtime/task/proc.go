@@ -1,10 +1,11 @@
 package task
 
 import (
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"ppscript/runtime/privilege"
 )
 
 // Slow path: lookUp answers for a thread that nothing was heard of, once.
@@ -23,7 +24,7 @@ func (t *Table) lookUp(tid int32) string {
 	if !t.opt.NoProc {
 		t.stats.ProcReads++
 		// Threads are there by number although the directory does not list them.
-		b, err := os.ReadFile(filepath.Join(t.opt.Proc, number, "comm"))
+		b, err := privilege.ReadFile(privilege.Processes, filepath.Join(t.opt.Proc, number, "comm"))
 		if name := ownName(strings.TrimSuffix(string(b), "\n")); err == nil && name != "" {
 			th.name, th.state = name, alive
 			return name

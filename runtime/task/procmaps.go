@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"ppscript/runtime/object"
+	"ppscript/runtime/privilege"
 )
 
 // This file reads what /proc knows of a process that was there before the
@@ -24,7 +24,7 @@ func (m *Mappings) look(s *Space) {
 	}
 	s.looked = true
 	m.stats.ProcReads++
-	b, err := os.ReadFile(filepath.Join(m.opt.Proc, strconv.Itoa(int(s.PID)), "maps"))
+	b, err := privilege.ReadFile(privilege.Processes, filepath.Join(m.opt.Proc, strconv.Itoa(int(s.PID)), "maps"))
 	if err != nil {
 		return
 	}
@@ -63,7 +63,7 @@ func (m *Mappings) identify(s *Space) {
 	if root, err := m.files.Root(s.PID); err == nil {
 		s.Root = root
 	}
-	b, err := os.ReadFile(filepath.Join(m.opt.Proc, strconv.Itoa(int(s.PID)), "status"))
+	b, err := privilege.ReadFile(privilege.Processes, filepath.Join(m.opt.Proc, strconv.Itoa(int(s.PID)), "status"))
 	if err != nil {
 		return
 	}

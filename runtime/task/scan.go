@@ -1,10 +1,11 @@
 package task
 
 import (
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"ppscript/runtime/privilege"
 )
 
 // Scan reads the names of the processes that live now, and then of their other
@@ -46,7 +47,7 @@ func (t *Table) threads(pid string, end time.Time) {
 
 // scan reads the names of the threads that a directory lists by number.
 func (t *Table) scan(path string, end time.Time, each func(number string)) {
-	dir, err := os.Open(path)
+	dir, err := privilege.Open(privilege.Processes, path)
 	if err != nil {
 		return // it has ended
 	}

@@ -3,7 +3,6 @@ package tracefs
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/glob"
+	"ppscript/runtime/privilege"
 )
 
 // This file lists events from directory names alone: a format file costs the
@@ -74,7 +74,7 @@ func (f *FS) Schema(sys, name string) (*event.Schema, error) {
 		return nil, f.unknown(sys, name)
 	}
 	path := filepath.Join(f.root, "events", sys, name, "format")
-	text, err := os.ReadFile(path)
+	text, err := privilege.ReadFile(privilege.Kernel, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, f.unknown(sys, name)
@@ -99,7 +99,7 @@ func plain(s string) bool {
 // dirs lists the directories in events/sub, sorted.
 func (f *FS) dirs(sub string) ([]string, error) {
 	path := filepath.Join(f.root, "events", sub)
-	entries, err := os.ReadDir(path)
+	entries, err := privilege.ReadDir(privilege.Kernel, path)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return nil, noAccess(path, err)
@@ -183,7 +183,7 @@ func (f *FS) homes(name string) []string {
 	}
 	var list []string
 	for _, s := range systems {
-		if fi, err := os.Stat(filepath.Join(f.root, "events", s, name)); err == nil && fi.IsDir() {
+		if fi, err := privilege.Stat(privilege.Kernel, filepath.Join(f.root, "events", s, name)); err == nil && fi.IsDir() {
 			list = append(list, s+":"+name)
 		}
 	}

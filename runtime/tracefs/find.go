@@ -13,6 +13,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/privilege"
 )
 
 // An FS is a mounted tracefs, or a directory that looks like one. Its methods
@@ -37,7 +38,7 @@ func Find() (*FS, error) {
 	places := append([]string{mountPoint, "/sys/kernel/debug/tracing"}, mounted("/proc/self/mounts")...)
 	var denied error
 	for _, dir := range places {
-		_, err := os.Stat(filepath.Join(dir, "events"))
+		_, err := privilege.Stat(privilege.Kernel, filepath.Join(dir, "events"))
 		if err == nil {
 			return onThisMachine(dir), nil
 		}
@@ -64,7 +65,7 @@ func Find() (*FS, error) {
 // Open uses a directory with tracefs's layout (events/SYS/NAME/format): a
 // mount at another place, or a copy of one.
 func Open(dir string) (*FS, error) {
-	if _, err := os.Stat(filepath.Join(dir, "events")); err != nil {
+	if _, err := privilege.Stat(privilege.Kernel, filepath.Join(dir, "events")); err != nil {
 		if errors.Is(err, fs.ErrPermission) {
 			return nil, noAccess(dir, err)
 		}
@@ -124,5 +125,5 @@ func unescape(s string) string {
 // noAccess is the error for a tracefs that this user may not read.
 func noAccess(path string, err error) error {
 	e := diag.Errorf(diag.Attach, "read", path, "%w", diag.Reason(err))
-	return e.WithHint("run as root, or as root once: setcap cap_perfmon,cap_dac_read_search+ep ppscript")
+	return e.WithHint("%s", privilege.Advice("cap_perfmon,cap_dac_read_search", "ppscript"))
 }

@@ -1,11 +1,12 @@
 package tracefs
 
 import (
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+
+	"ppscript/runtime/privilege"
 )
 
 // ParseStrings reads the text of tracefs's printk_formats, also of the copy in
@@ -42,7 +43,7 @@ func unescapeC(s string) string {
 // kernelStrings reads this kernel's table at the first question.
 func kernelStrings(root string) func(addr uint64) (string, bool) {
 	table := sync.OnceValue(func() func(uint64) (string, bool) {
-		text, _ := os.ReadFile(filepath.Join(root, "printk_formats"))
+		text, _ := privilege.ReadFile(privilege.Kernel, filepath.Join(root, "printk_formats"))
 		return ParseStrings(string(text))
 	})
 	return func(addr uint64) (string, bool) { return table()(addr) }

@@ -21,6 +21,8 @@ var layers = [][]string{
 	{"runtime/unit", "runtime/diag", "runtime/glob"},
 	// Files that results go to.
 	{"runtime/outfile"},
+	// What the caller may do with files, apart from what we may do.
+	{"runtime/privilege"},
 	// The waist.
 	{"runtime/event"},
 	{"runtime/event/eventtest"},
@@ -93,7 +95,7 @@ var planned = []string{}
 var owners = map[string][]string{
 	"go.starlark.net":                    {"runtime/script", "builtins"},
 	"github.com/cilium/ebpf":             {"runtime/kernel", "bpf"},
-	"golang.org/x/sys":                   {"runtime/kernel", "runtime/tracefs", "runtime/perf", "runtime/perfdata", "runtime/notation", "runtime/spread", "runtime/object", "runtime/probe", "bpf", "cmd/ppscript"},
+	"golang.org/x/sys":                   {"runtime/privilege", "runtime/kernel", "runtime/tracefs", "runtime/perf", "runtime/perfdata", "runtime/notation", "runtime/spread", "runtime/object", "runtime/probe", "bpf", "cmd/ppscript"},
 	"golang.org/x/arch":                  {"runtime/probe"},
 	"github.com/klauspost/compress":      {"runtime/perfdata"},
 	"github.com/ianlancetaylor/demangle": {"runtime/symbol", "runtime/probe"},
