@@ -90,6 +90,10 @@ func TestFileCapabilitiesTrace(t *testing.T) {
 	if st, err := os.Stat(filepath.Dir(testkit.Load(t))); err != nil || st.Mode().Perm()&0o077 != 0 {
 		t.Fatalf("%v, %v: want a directory that others cannot look into", st.Mode(), err)
 	}
+	said := testkit.StartOrdinary(t, dir, program, "doctor").Wait().Stdout
+	if !strings.Contains(said, "every user of this machine has them") || !strings.Contains(said, "chmod 750 "+program) {
+		t.Errorf("doctor: got %q, want a word about the mode of the program", said)
+	}
 	l := testkit.StartTarget(t, "-spin", "500")
 	p := testkit.StartOrdinary(t, dir, program, "profile", "-F", "997", "-g", "-v", "-p", strconv.Itoa(l.PID()), "--flame-graph", "-")
 	p.WaitStderr(" open event")
