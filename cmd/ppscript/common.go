@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -60,6 +61,9 @@ func commonFlags() []*flag {
 		{name: "flame-base", metavar: "FILE", file: true, group: groupOutput, help: "--flame-graph FILE.svg shows what grew and shrank since the folded stacks in FILE"},
 		{name: "flame-graph", metavar: "FILE", file: true, group: groupOutput, help: "write stacks to FILE: a flame graph if it ends in .svg or .html, else folded; - is stdout"},
 		{name: "pprof", metavar: "FILE", file: true, group: groupOutput, help: "write stacks to FILE for go tool pprof"},
+		{name: "lines", metavar: "WHEN", group: groupOutput, help: "yes or no: name source files, lines and inlined functions in stacks", choices: []string{"yes", "no"}, alone: "yes", deflt: "yes with --pprof and --flame-graph"},
+		{name: "symfs", metavar: "DIR", group: groupOutput, help: "look for the files of programs below DIR, by their paths"},
+		{name: "debug-dir", metavar: "DIR", group: groupOutput, help: "look for files by build-id, and for debug files, in DIR", deflt: "~/.debug, /usr/lib/debug"},
 		{name: "time", metavar: "TIME", group: groupOutput, help: "wall, rel, mono or delta", choices: []string{"wall", "rel", "mono", "delta"}, deflt: "wall"},
 		{name: "color", metavar: "WHEN", group: groupOutput, help: "auto, always or never", choices: []string{"auto", "always", "never"}, deflt: "auto"},
 		{name: "include-self", group: groupOutput, help: "print and send also what is about ppscript itself"},
@@ -101,6 +105,9 @@ type common struct {
 	flame      string
 	flameBase  string
 	pprof      string
+	lines      string
+	symRoot    string
+	debugDirs  []string
 	render     render.Options
 	self       bool
 	strict     bool
@@ -159,6 +166,12 @@ func readCommon(fs *flags, workload []string) (*common, error) {
 	c.engine = r.choice("engine")
 	c.output = r.path("output")
 	c.flame, c.pprof, c.flameBase = r.flame(), r.path("pprof"), r.path("flame-base")
+	c.lines, c.symRoot, c.debugDirs = r.choice("lines"), r.path("symfs"), fs.texts("debug-dir")
+	for _, dir := range append([]string{c.symRoot}, c.debugDirs...) {
+		if st, err := os.Stat(dir); dir != "" && (err != nil || !st.IsDir()) {
+			r.fail(usagef("option", dir, "no such directory").WithHint("give a directory with the files of programs"))
+		}
+	}
 	if c.flameBase != "" && c.flame == "" {
 		r.fail(usagef("option", "--flame-base", "there is no picture").WithHint("add --flame-graph FILE.svg"))
 	}

@@ -93,6 +93,7 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 			Engine:     cmp.Or(c.engine, plan.EngineAuto),
 			OrderBytes: c.orderBytes, ClockOffset: c.offset, TSC: c.tsc, KVMClock: c.kvmclock, Token: cmp.Or(c.token, a.token),
 			Monotonic: c.monotonic, FlameGraph: c.flame, FlameBase: c.flameBase, Pprof: c.pprof, IncludeSelf: c.self,
+			Lines: c.lines, SymRoot: c.symRoot, DebugDirs: c.debugDirs,
 		},
 		Services: &expr.Services{Ksym: kernel.Text},
 	}

@@ -13,12 +13,10 @@ import (
 // An Image is an ELF file, opened for reading its sections.
 type Image struct {
 	*elf.File
+	of   *File            // nil for an image in memory
 	size int64            // of the file
 	load []elf.ProgHeader // PT_LOAD, in the order of the file
 }
-
-// maxSection bounds a section that is read into memory, after decompression.
-const maxSection = 1 << 31
 
 // Image reads the headers of the file, once.
 func (f *File) Image() (*Image, error) {
@@ -35,12 +33,17 @@ func (f *File) Image() (*Image, error) {
 	if f.mem != nil {
 		size = int64(len(f.mem))
 	}
-	f.image, f.err = newImage(f, size)
+	if f.image, f.err = newImage(f, size); f.err == nil {
+		f.image.of = f
+	}
 	return f.image, f.err
 }
 
 // newImage reads ELF headers from r. It never panics on bad bytes.
 func newImage(r io.ReaderAt, size int64) (*Image, error) {
+	if err := modest(r, size); err != nil {
+		return nil, err
+	}
 	e, err := elf.NewFile(io.NewSectionReader(r, 0, size))
 	if err != nil {
 		return nil, err
@@ -137,11 +140,25 @@ func (im *Image) Data(name string) ([]byte, error) {
 }
 
 // SectionData reads a section after checking its size against the file's.
-func (im *Image) SectionData(s *elf.Section) ([]byte, error) {
+func (im *Image) SectionData(s *elf.Section) ([]byte, error) { return im.section(s, MaxSection) }
+
+// Wide is Data of a section that may have up to most bytes.
+func (im *Image) Wide(name string, most uint64) ([]byte, error) {
+	s := im.Section(name)
+	if s == nil {
+		return nil, fmt.Errorf("no section %s", name)
+	}
+	return im.section(s, most)
+}
+
+func (im *Image) section(s *elf.Section, most uint64) ([]byte, error) {
 	if s.Type == elf.SHT_NOBITS {
 		return nil, fmt.Errorf("section %s has no bytes", s.Name)
 	}
-	if s.Size > maxSection || s.FileSize > uint64(im.size) || s.Offset > uint64(im.size) {
+	if s.Size > most {
+		return nil, &TooLarge{"section " + s.Name, s.Size, most}
+	}
+	if s.FileSize > uint64(im.size) || s.Offset > uint64(im.size) {
 		return nil, fmt.Errorf("section %s: got %d bytes, more than the file has", s.Name, s.Size)
 	}
 	// No compressor gets below a thousandth.
@@ -158,9 +175,13 @@ func (im *Image) Go() bool {
 
 // BuildID is the GNU build-id in hex, empty if there is none.
 func (im *Image) BuildID() string {
+	notes := 0
 	for _, s := range im.Sections {
 		if s.Type != elf.SHT_NOTE || s.Size > 1<<16 {
 			continue
+		}
+		if notes++; notes > maxNotes {
+			break
 		}
 		if b, err := im.SectionData(s); err == nil {
 			if id := NoteBuildID(b, im.ByteOrder, int(s.Addralign)); id != "" {

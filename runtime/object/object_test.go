@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"bytes"
+	"debug/elf"
 	"ppscript/tests/testkit"
 )
 
@@ -256,7 +259,12 @@ func TestRootIsNoWayOut(t *testing.T) {
 	}
 	f := func(path, want string) {
 		t.Helper()
-		b, _, err := r.ReadFile(path, 1000)
+		var b []byte
+		file, err := r.Open(path)
+		if err == nil {
+			b, err = io.ReadAll(file)
+			file.Close()
+		}
 		if string(b) != want || (err == nil) != (want != "") {
 			t.Errorf("%s: got %q %v, want %q", path, b, err, want)
 		}
@@ -348,4 +356,90 @@ func TestFilesOfRecording(t *testing.T) {
 	if f := open(); !f.Opened() || f.Name() != path {
 		t.Error("got no file, want that of the path")
 	}
+}
+
+// A file that is gone is found in perf's cache of the user, and in that of the
+// distribution; symbols of one without are in a copy below another root.
+func TestFilesFoundElsewhere(t *testing.T) {
+	id := strings.Repeat("61", 20)
+	whole := elfWith(strings.Repeat("a", 20))
+	for _, place := range []string{".build-id/61/" + id[2:] + "/elf", ".build-id/61/" + id[2:]} {
+		cache := t.TempDir()
+		write(t, filepath.Join(cache, place), whole)
+		s := NewStore(Options{DebugDirs: []string{cache}})
+		f := s.Find(Mapping{Path: "/gone", BuildID: id})
+		if f == nil || !f.Opened() {
+			t.Errorf("%s: got nothing, want the cached file", place)
+		}
+		if other := s.Find(Mapping{Path: "/gone", BuildID: strings.Repeat("62", 20)}); other.Opened() {
+			t.Errorf("%s: got a file for another build-id", place)
+		}
+		s.Close()
+	}
+	cache := t.TempDir()
+	write(t, filepath.Join(cache, ".build-id/61", id[2:], "kallsyms"), []byte("0 T x\n"))
+	if got := Cached([]string{t.TempDir(), cache}, id, "kallsyms"); !strings.HasPrefix(got, cache) {
+		t.Errorf("kallsyms: got %q, want that below %s", got, cache)
+	}
+	root := t.TempDir()
+	write(t, filepath.Join(root, "/gone"), whole)
+	s := NewStore(Options{SysRoot: root})
+	defer s.Close()
+	if f := s.Find(Mapping{Path: "/gone"}); !f.Opened() {
+		t.Error("got nothing, want the file below the other root")
+	}
+}
+
+// Neither pipes nor devices are opened, and nothing waits for them.
+func TestOnlyFilesAreOpened(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := pipe + ".link"
+	if err := os.Symlink("/etc/passwd", link); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{pipe, "/dev/zero", "/dev/tty", "/tmp"} {
+		if f, err := (*Root)(nil).Open(path); err == nil || !errors.Is(err, errIrregular) && !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: got %v %v, want that it is not a regular file", path, f, err)
+		}
+	}
+	if _, err := (*Root)(nil).OpenPlain(link); err == nil {
+		t.Error("link: got a file, want that it is not followed")
+	}
+	s := NewStore(Options{})
+	defer s.Close()
+	if f := s.Find(Mapping{Path: pipe}); f.Opened() {
+		t.Error("mapped pipe: got a file")
+	}
+}
+
+// Headers that promise more sections, or longer names, than there may be.
+func TestHostileHeaders(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "elf")
+	f := func(what, want string, header elf.Header64, first elf.Section64) {
+		t.Helper()
+		header.Ident = [16]byte{0x7f, 'E', 'L', 'F', 2, 1, 1}
+		header.Shoff, header.Shentsize = 4096, 64
+		var b bytes.Buffer
+		binary.Write(&b, binary.LittleEndian, header)
+		b.Write(make([]byte, 4096-b.Len()))
+		binary.Write(&b, binary.LittleEndian, first)
+		write(t, path, b.Bytes())
+		if err := os.Truncate(path, 3<<30); err != nil {
+			t.Fatal(err)
+		}
+		s := NewStore(Options{})
+		defer s.Close()
+		file, err := s.Open(nil, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := file.Image(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", what, err, want)
+		}
+	}
+	f("sections", "more than 65535 sections", elf.Header64{}, elf.Section64{Size: 40e6})
+	f("names", "names of sections too large", elf.Header64{Shnum: 1}, elf.Section64{Type: uint32(elf.SHT_STRTAB), Size: 2 << 30})
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -31,27 +32,47 @@ type rootKey struct{ mounts, dev, ino uint64 }
 func (r *Root) Own() bool { return r == nil }
 
 // Open opens a regular file by its path below r.
-func (r *Root) Open(path string) (*os.File, error) {
-	const flags = unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOCTTY
+func (r *Root) Open(path string) (*os.File, error) { return r.open(path, 0) }
+
+// OpenPlain is Open of a file that is no link, for directories that everybody may
+// write to.
+func (r *Root) OpenPlain(path string) (*os.File, error) { return r.open(path, unix.O_NOFOLLOW) }
+
+// open looks at the file before it opens it: to open a pipe or a device may block,
+// or do something.
+func (r *Root) open(path string, more uint64) (*os.File, error) {
+	look := unix.O_PATH | unix.O_CLOEXEC | more
 	var fd int
 	var err error
 	if r == nil {
-		fd, err = unix.Open(path, flags, 0)
+		fd, err = unix.Open(path, int(look), 0)
 	} else {
-		fd, err = r.below(path, flags)
+		fd, err = r.below(path, look)
+	}
+	if err == nil {
+		fd, err = reopen(fd)
 	}
 	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: path, Err: err}
-	}
-	var st unix.Stat_t
-	if err = unix.Fstat(fd, &st); err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
-		err = errors.New("not a regular file")
-	}
-	if err != nil {
-		unix.Close(fd)
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
 	return os.NewFile(uintptr(fd), path), nil
+}
+
+var errIrregular = errors.New("not a regular file")
+
+// reopen opens what a descriptor that was opened with O_PATH stands for, and
+// closes that.
+func reopen(path int) (int, error) {
+	defer unix.Close(path)
+	var st unix.Stat_t
+	if err := unix.Fstat(path, &st); err != nil {
+		return -1, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return -1, errIrregular
+	}
+	// A lease on the file would make the opening wait, but for O_NONBLOCK.
+	return unix.Open("/proc/self/fd/"+strconv.Itoa(path), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 }
 
 func (r *Root) below(path string, flags uint64) (int, error) {

@@ -20,12 +20,14 @@ type Options struct {
 	// SameKernel says that a recording is of the kernel that runs now: the
 	// vDSO of its processes is ours.
 	SameKernel bool
-	// SysRoot is put before the paths of a recording's files.
+	// SysRoot is put before the paths of files: there they are looked for first
+	// if they are a recording's, else where those that are mapped have no symbols.
 	SysRoot string
 	// BuildIDs are the build-ids, in hex, that a recording tells of its files
 	// by path. A file with another one is not taken for the recorded.
 	BuildIDs map[string]string
-	// DebugDirs hold separate debug files; {"/usr/lib/debug"} if nil.
+	// DebugDirs hold separate debug files, and files by build-id;
+	// {"/usr/lib/debug"} if nil.
 	DebugDirs []string
 	// MaxOpen bounds the files held open; 0 is 1024, or a quarter of what
 	// the process may open if that is less. Beyond it the one of which
@@ -35,6 +37,12 @@ type Options struct {
 	// is only given back when they are closed; 0 is 256 MiB. Beyond it they are
 	// closed as above.
 	MaxDeleted int64
+	// Expired is asked again and again while a file is read; true ends that. Nil
+	// never does.
+	Expired func() bool
+	// Note is told what of a file was not read although it is there. Nil drops
+	// it.
+	Note func(f *File, err error)
 }
 
 // Stats counts what a Store did.
@@ -78,7 +86,10 @@ func NewStore(o Options) *Store {
 		o.Proc = "/proc"
 	}
 	if o.DebugDirs == nil {
-		o.DebugDirs = []string{"/usr/lib/debug"}
+		o.DebugDirs = []string{systemDebug}
+	}
+	if o.SysRoot != "" {
+		o.DebugDirs = append([]string{filepath.Join(o.SysRoot, systemDebug)}, o.DebugDirs...)
 	}
 	if o.MaxOpen <= 0 {
 		o.MaxOpen = 1024
@@ -316,19 +327,21 @@ func (f *File) open(m *Mapping) error {
 		})
 	}
 	path := strings.TrimSuffix(f.Path, " (deleted)")
-	if s.opt.SysRoot != "" {
+	if s.opt.SysRoot != "" && s.opt.NoProc {
 		tries = append(tries, func() (*os.File, error) { return (*Root)(nil).Open(filepath.Join(s.opt.SysRoot, path)) })
 	}
 	tries = append(tries, func() (*os.File, error) { return f.root.Open(path) })
-	if id := f.BuildID; s.opt.NoProc && len(id) > 2 {
-		// What was recorded elsewhere may have been copied here, as perf's
-		// own cache has it.
-		for _, dir := range s.opt.DebugDirs {
-			at := filepath.Join(dir, ".build-id", id[:2], id[2:])
-			tries = append(tries, func() (*os.File, error) { return (*Root)(nil).Open(at) },
-				func() (*os.File, error) { return (*Root)(nil).Open(filepath.Join(at, "elf")) })
+	// What was recorded elsewhere, or is gone, may have been copied.
+	known := len(tries)
+	for _, dir := range s.opt.DebugDirs {
+		for _, at := range byID(dir, f.BuildID, "/elf", "", ".debug") {
+			tries = append(tries, func() (*os.File, error) { return (*Root)(nil).Open(at) })
 		}
 	}
+	if s.opt.SysRoot != "" && !s.opt.NoProc {
+		tries = append(tries, func() (*os.File, error) { return (*Root)(nil).Open(filepath.Join(s.opt.SysRoot, path)) })
+	}
+	cached := len(tries)
 	if f.root != nil && m != nil {
 		tries = append(tries, func() (*os.File, error) { return (*Root)(nil).Open(path) })
 	}
@@ -336,7 +349,7 @@ func (f *File) open(m *Mapping) error {
 	for i, try := range tries {
 		file, err := f.mapped(try)
 		if err == nil {
-			if err = f.adopt(file, exact && i == 0); err == nil {
+			if err = f.adopt(file, exact && i == 0 || i >= known && i < cached); err == nil {
 				return nil
 			}
 			file.Close()

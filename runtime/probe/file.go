@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/object"
 	"ppscript/runtime/privilege"
 )
 
@@ -137,7 +138,7 @@ func (r *Resolver) path(s *Spec) (string, error) {
 // isELF tells programs from scripts and from the linker scripts that lie
 // beside libraries.
 func isELF(path string) bool {
-	f, err := os.Open(path)
+	f, err := (*object.Root)(nil).Open(path)
 	if err != nil {
 		return false
 	}

@@ -88,10 +88,16 @@ type Options struct {
 	// what grew and shrank since.
 	FlameBase string
 	Pprof     string
-	// Lines names the source file and line of frames, Inlines the functions
-	// that the compiler merged into others: both read DWARF, for seconds in
-	// large programs.
-	Lines, Inlines bool
+	// Lines, "yes" or "no", says whether frames have their source file and line,
+	// and the functions that the compiler merged into others are frames: for that
+	// DWARF is read, for seconds in large programs. "" is yes for the files of
+	// stacks.
+	Lines string
+	// SymRoot is a directory that holds the files of the programs by their paths,
+	// of another machine for example; "" is none. DebugDirs are searched for files
+	// by build-id, and for separate debug files, before the usual ones.
+	SymRoot   string
+	DebugDirs []string
 	// IncludeSelf prints and sends also what is about ppscript's own threads:
 	// a log is then fed with its own output.
 	IncludeSelf bool
@@ -99,6 +105,11 @@ type Options struct {
 
 // converts reports that the user says how clocks are related.
 func (o *Options) converts() bool { return o.ClockOffset != 0 || o.TSC || o.KVMClock != "" }
+
+// lines reports whether source lines are wanted.
+func (o *Options) lines() bool {
+	return o.Lines == "yes" || o.Lines == "" && (o.FlameGraph != "" || o.Pprof != "")
+}
 
 // Hooks are a script's callbacks; nil ones are not called.
 type Hooks struct {

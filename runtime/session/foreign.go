@@ -4,11 +4,13 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"os"
+	"slices"
 	"strings"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/object"
 	"ppscript/runtime/perf"
+	"ppscript/runtime/symbol"
 	"ppscript/runtime/task"
 )
 
@@ -33,18 +35,43 @@ func (w *world) foreignKernel() bool {
 	return err == nil && info.OSRelease != "" && info.OSRelease != strings.TrimSpace(string(release))
 }
 
-// mappings says where the code of processes is found.
-func (w *world) mappings(foreign bool) task.MappingsOptions {
-	if w.file == nil {
-		return task.MappingsOptions{}
+// mappings are the options for following what processes map, and for finding the
+// files: those of a recording are looked for by path and build-id.
+func (r *run) mappings(foreign bool) task.MappingsOptions {
+	o := object.Options{SysRoot: r.cfg.Options.SymRoot, DebugDirs: r.debugDirs(), Expired: r.patience.expired, Note: r.note}
+	if r.world.file == nil {
+		return task.MappingsOptions{Files: object.NewStore(o)}
 	}
-	o := object.Options{NoProc: true, SameKernel: !foreign, BuildIDs: map[string]string{}}
-	for _, b := range w.file.Info().BuildIDs {
+	o.NoProc, o.SameKernel, o.BuildIDs = true, !foreign, map[string]string{}
+	for _, b := range r.world.file.Info().BuildIDs {
 		if !b.Kernel {
 			o.BuildIDs[b.Path] = hex.EncodeToString(b.ID)
 		}
 	}
 	return task.MappingsOptions{NoProc: true, Files: object.NewStore(o)}
+}
+
+// debugDirs are where files are found by build-id.
+func (r *run) debugDirs() []string {
+	return append(slices.Clone(r.cfg.Options.DebugDirs), object.UsualDebugDirs()...)
+}
+
+// cachedKernel finds the symbols of a recording's kernel among those that were
+// cached, and reports whether they are used from now on.
+func (r *run) cachedKernel() bool {
+	w := r.world
+	for _, b := range w.file.Info().BuildIDs {
+		if !b.Kernel || !strings.HasPrefix(b.Path, "[kernel.kallsyms]") {
+			continue
+		}
+		if path := object.Cached(r.debugDirs(), hex.EncodeToString(b.ID), "kallsyms"); path != "" {
+			if k := symbol.NewKernel(path); k.Err() == nil {
+				w.symbols = k
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // kernelBuildID is the build-id in the notes of a kernel.

@@ -30,6 +30,7 @@ func (r *run) loop(ctx context.Context) error {
 	var deadline, tick, usage time.Time
 	if o.Duration > 0 && !r.recordedInFull() {
 		deadline = r.started.Add(o.Duration)
+		r.patience.due = deadline
 	}
 	if o.Interval > 0 && r.world.file == nil {
 		tick = r.started.Add(o.Interval)
@@ -193,6 +194,9 @@ func (r *run) feed(final bool) {
 // results.
 func (r *run) finish(ended bool) error {
 	r.cfg.stage("read the events that are left")
+	if r.world.file == nil {
+		r.patience.end()
+	}
 	if err := r.eval.stop(); err != nil {
 		return err
 	}

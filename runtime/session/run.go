@@ -62,6 +62,7 @@ type run struct {
 	status      int            // of the workload; -1 if it is not over
 	signal      syscall.Signal // that ended the workload
 	swept       time.Time      // when the set of processes was cleaned last
+	patience    patience
 }
 
 // Run plans, opens, runs, shows and closes. It returns when ctx ends (which is
@@ -83,7 +84,7 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 		return Outcome{Status: -1}, errors.Join(err, wd.close())
 	}
 	cfg.Reports = append(slices.Clip(cfg.Reports), files...)
-	r := &run{world: wd, cfg: &cfg, status: -1, heard: make(chan string, 64)}
+	r := &run{world: wd, cfg: &cfg, status: -1, heard: make(chan string, 64), patience: patience{ctx: ctx}}
 	err = errors.Join(r.do(ctx), wd.close())
 	o := Outcome{Samples: r.samples(), Loss: r.total, Status: r.status, Signal: r.signal, Observed: r.src != nil || r.kernel != nil || len(r.counts) > 0}
 	if r.live != nil {

@@ -21,7 +21,8 @@ func (w *stackWorld) place(dst []byte, e *event.Event, ip uint64) []byte {
 	if ip >= 1<<63 && w.foreign {
 		return fmt.Appendf(dst, "%016x", ip)
 	}
-	f := w.symbols.Resolve(e.PID, e.TID, ip, e.Time)[0]
+	frames := w.symbols.Resolve(e.PID, e.TID, ip, e.Time)
+	f := frames[len(frames)-1] // inlined functions have no offset
 	switch {
 	case f.Symbol != symbol.Unknown:
 		return strconv.AppendUint(append(append(dst, f.Symbol...), "+0x"...), f.Offset, 16)

@@ -73,11 +73,16 @@ func (r *run) openStacks() {
 	if !r.plan.HasStacks && !r.plan.Mappings {
 		return
 	}
-	w := &stackWorld{world: r.world, foreign: r.world.foreignKernel(), frames: map[frameKey][]*result.Frame{},
+	lines := r.cfg.Options.lines()
+	foreign := r.world.foreignKernel()
+	if foreign && r.cachedKernel() {
+		foreign = false
+	}
+	w := &stackWorld{world: r.world, foreign: foreign, frames: map[frameKey][]*result.Frame{},
 		settled: map[*plan.StacksRun]*settled{}}
-	o, so := symbol.Options{Kernel: r.world.symbols, Lines: r.cfg.Options.Lines, Inlines: r.cfg.Options.Inlines}, stack.Options{}
+	o, so := symbol.Options{Kernel: r.world.symbols, Lines: lines, Inlines: lines}, stack.Options{}
 	if r.plan.Mappings {
-		mo := r.world.mappings(w.foreign)
+		mo := r.mappings(w.foreign)
 		if plan.Has[*plan.JoinRun](r.plan) {
 			// An event may wait for a long time until its stack is asked for.
 			mo.MaxEnded = math.MaxInt

@@ -33,6 +33,9 @@ func goLines(im *object.Image) (table *gosym.Table, err error) {
 	if data == nil || err != nil {
 		return nil, err
 	}
+	if err := modestGoTable(im.ByteOrder, data); err != nil {
+		return nil, err
+	}
 	// gosym trusts its input.
 	defer func() {
 		if r := recover(); r != nil {

@@ -25,9 +25,6 @@ type inlined struct {
 	origin   dwarf.Offset // of the entry with the name
 }
 
-// maxInlines bounds what is kept of a unit.
-const maxInlines = 1 << 22
-
 // inlined puts the functions inlined at addr in front of f. file and line are
 // those of addr itself, which belong to the innermost.
 func (s *Symbolizer) inlined(f Frame, l *lineInfo, u *unit, addr uint64, file string, line int) []Frame {
@@ -84,6 +81,7 @@ func (l *lineInfo) readFunctions(addr uint64, u *unit) (err error) {
 	}
 	w := treeWalk{l: l, r: r}
 	w.children(root, -1, 0)
+	l.left -= w.count
 	for k := range w.subs {
 		if n := w.subs[k].inlines; len(n) > 0 {
 			// Outer ones first, also where a span was split.
@@ -117,9 +115,12 @@ func (w *treeWalk) children(e *dwarf.Entry, sub int, depth int32) {
 		depth int32
 	}
 	levels := []level{{sub, depth}}
-	for len(levels) > 0 {
+	for n := 1; len(levels) > 0; n++ {
+		if n%4096 == 0 && w.l.expired() {
+			return
+		}
 		c, err := w.r.Next()
-		if err != nil || c == nil || w.count > maxInlines {
+		if err != nil || c == nil || w.count >= w.l.left {
 			return
 		}
 		top := levels[len(levels)-1]

@@ -24,6 +24,10 @@ type lineInfo struct {
 	units  map[dwarf.Offset]*unit
 	golang *gosym.Table // instead of DWARF
 	size   int
+	// left is how many rows and inlined functions there is room for: beyond it
+	// units have none.
+	left    int
+	expired func() bool
 }
 
 // unitSpan says that [lo, hi) is code of a unit.
@@ -49,10 +53,14 @@ type lineRow struct {
 }
 
 // maxDebug bounds the debug information that is held, in bytes; up to littleDebug
-// nothing is given up.
+// nothing is given up. That of one file may be maxOfFile, in which maxUnits spans
+// of code are found, and maxRows rows and inlined functions, some 24 bytes each.
 const (
-	maxDebug    = 2 << 30
-	littleDebug = 512 << 20 // it takes seconds to read
+	maxDebug    = 192 << 20
+	littleDebug = 64 << 20 // it takes seconds to read
+	maxOfFile   = 160 << 20
+	maxUnits    = 1 << 20
+	maxRows     = 1 << 22
 )
 
 // sections of DWARF that are read. The first are required.
@@ -64,7 +72,8 @@ func (s *Symbolizer) lineInfo(f *object.File) *lineInfo {
 	if l, ok := s.lines.Of(f, s.now); ok {
 		return l
 	}
-	l := loadLines(s.opt.Maps.Files(), f)
+	l, err := loadLines(s.opt.Maps.Files(), f)
+	s.opt.Maps.Files().Tell(f, err)
 	size := 0
 	if l != nil {
 		size = l.size
@@ -73,10 +82,12 @@ func (s *Symbolizer) lineInfo(f *object.File) *lineInfo {
 	return l
 }
 
-func loadLines(store *object.Store, f *object.File) *lineInfo {
+// loadLines reads the lines of a file, nil if there are none; the error says what
+// was not read.
+func loadLines(store *object.Store, f *object.File) (*lineInfo, error) {
 	im, err := f.Image()
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	from := im
 	if im.Section(".debug_info") == nil {
@@ -86,22 +97,31 @@ func loadLines(store *object.Store, f *object.File) *lineInfo {
 			}
 		}
 	}
-	if l, err := readDWARF(from); err == nil && len(l.spans) > 0 {
-		return l
+	l, err := readDWARF(from)
+	if l != nil && len(l.spans) > 0 {
+		return l, err
 	}
 	if t, err := goLines(im); err == nil && t != nil {
-		return &lineInfo{golang: t}
+		return &lineInfo{golang: t}, nil
 	}
-	return nil
+	return nil, err
 }
 
 // readDWARF reads the sections and indexes the units.
 func readDWARF(im *object.Image) (l *lineInfo, err error) {
 	defer guard(&err)
 	parts := map[string][]byte{}
-	size := 0
+	size, whole := 0, uint64(0)
+	for _, name := range debugSections {
+		if s := im.Section(name); s != nil {
+			whole += s.Size
+		}
+	}
+	if whole > maxOfFile {
+		return nil, &object.TooLarge{What: "debug information", Bytes: whole, Most: maxOfFile}
+	}
 	for i, name := range debugSections {
-		b, err := im.Data(name)
+		b, err := im.Wide(name, maxOfFile)
 		if err != nil && i < 3 {
 			return nil, err
 		}
@@ -117,9 +137,17 @@ func readDWARF(im *object.Image) (l *lineInfo, err error) {
 			return nil, err
 		}
 	}
-	l = &lineInfo{data: d, units: map[dwarf.Offset]*unit{}, size: size}
+	l = &lineInfo{data: d, units: map[dwarf.Offset]*unit{}, size: 2 * size, left: maxRows, expired: im.Expired}
 	r := d.Reader()
 	for _, off := range unitOffsets(im, parts[".debug_info"]) {
+		if im.Expired() {
+			err = object.ErrExpired
+			break
+		}
+		if len(l.spans) > maxUnits {
+			err = &object.TooLarge{What: "index of debug information", Bytes: uint64(24 * len(l.spans)), Most: 24 * maxUnits}
+			break
+		}
 		r.Seek(off)
 		e, err := r.Next()
 		if err != nil || e == nil || e.Tag != dwarf.TagCompileUnit {
@@ -136,7 +164,7 @@ func readDWARF(im *object.Image) (l *lineInfo, err error) {
 		}
 	}
 	sort.Slice(l.spans, func(i, j int) bool { return l.spans[i].lo < l.spans[j].lo })
-	return l, nil
+	return l, err
 }
 
 // unitOffsets walks the headers of units: the offsets of their first entries.
@@ -222,7 +250,10 @@ func (l *lineInfo) readLines(off dwarf.Offset, u *unit) (err error) {
 	}
 	index := map[*dwarf.LineFile]int32{}
 	var le dwarf.LineEntry
-	for lr.Next(&le) == nil {
+	for n := 0; lr.Next(&le) == nil; n++ {
+		if len(u.rows) >= l.left || n%4096 == 0 && l.expired() {
+			break
+		}
 		row := lineRow{addr: le.Address, file: -1}
 		if !le.EndSequence && le.File != nil {
 			i, ok := index[le.File]
@@ -240,6 +271,7 @@ func (l *lineInfo) readLines(off dwarf.Offset, u *unit) (err error) {
 		}
 		u.rows = append(u.rows, row)
 	}
+	l.left -= len(u.rows)
 	if !sort.SliceIsSorted(u.rows, func(i, j int) bool { return u.rows[i].addr < u.rows[j].addr }) {
 		// Sequences come in any order; where one ends and another begins, the
 		// beginning counts.

@@ -18,7 +18,7 @@ import (
 // the local functions, and Go's own table, which Go needs at run time.
 
 // maxMini bounds the uncompressed size of .gnu_debugdata.
-const maxMini = 256 << 20
+const maxMini = object.MaxSection
 
 // ReadTable reads all functions that are known of f; store finds its debug
 // file, nil does not look. If some part is damaged the rest still counts; the
@@ -28,7 +28,7 @@ func ReadTable(store *object.Store, f *object.File) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readTable(im, func() *object.Image {
+	t, err := readTable(im, func() *object.Image {
 		if store == nil {
 			return nil
 		}
@@ -39,14 +39,24 @@ func ReadTable(store *object.Store, f *object.File) (*Table, error) {
 		dim, _ := d.Image()
 		return dim
 	})
+	store.Tell(f, err)
+	if t == nil {
+		return nil, err
+	}
+	return t, nil
 }
 
 // readImage is ReadTable without a debug file.
 func readImage(im *object.Image) (*Table, error) {
-	return readTable(im, func() *object.Image { return nil })
+	t, err := readTable(im, func() *object.Image { return nil })
+	if t == nil {
+		return nil, err
+	}
+	return t, nil
 }
 
-// readTable reads the functions of an image; debug finds its debug file.
+// readTable reads the functions of an image; debug finds its debug file. The
+// error is about what is not in the table; without a table, about all.
 func readTable(im *object.Image, debug func() *object.Image) (*Table, error) {
 	b := builders.Get().(*builder)
 	defer b.done()
@@ -69,10 +79,11 @@ func readTable(im *object.Image, debug func() *object.Image) (*Table, error) {
 	}
 	note(b.elfSymbols(im, elf.SHT_DYNSYM))
 	note(b.plt(im))
-	if len(b.syms) == 0 && len(faults) > 0 {
-		return nil, errors.Join(faults...)
+	err := errors.Join(faults...)
+	if len(b.syms) == 0 && err != nil {
+		return nil, err
 	}
-	return b.table(), nil
+	return b.table(), err
 }
 
 // mini adds the functions of .gnu_debugdata.

@@ -1,13 +1,18 @@
 package symbol
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"path"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
+	"ppscript/runtime/object"
 	"ppscript/runtime/task"
 )
 
@@ -15,43 +20,78 @@ import (
 // /tmp/perf-PID.map: a line "START SIZE name" in hex for each function. PID is
 // the number in the process's own namespace, and /tmp that of its own root.
 
-// maxMap bounds a map file, in bytes.
-const maxMap = 512 << 20
+// maxMap bounds what is read of a map file, in bytes, maxMapFuncs the functions of
+// it, maxMapText the bytes of their names: large ones of Java have 100,000, and 10
+// MB in all.
+const (
+	maxMap      = 128 << 20
+	maxMapFuncs = 1 << 18
+	maxMapText  = 16 << 20
+)
 
 // ParsePerfMap reads the text of a perf-PID.map. Lines that are not whole, as
 // the last one of a process that still writes, are skipped and counted. Where
 // functions overlap, the code was made again: the later line counts.
 func ParsePerfMap(text []byte) (t *Table, skipped int) {
-	var b builder
-	for len(text) > 0 {
-		line, rest, whole := bytes.Cut(text, []byte("\n"))
-		text = rest
+	t, skipped, _ = readPerfMap(bytes.NewReader(text), func() bool { return false })
+	return t, skipped
+}
+
+// readPerfMap reads a map to its end, as far as there is room for its functions,
+// or until it took too long.
+func readPerfMap(r io.Reader, expired func() bool) (t *Table, skipped int, err error) {
+	b := builders.Get().(*builder)
+	defer b.done()
+	in := bufio.NewReaderSize(r, maxMapLine)
+	for n := 0; ; n++ {
+		line, e := in.ReadSlice('\n')
+		if e == bufio.ErrBufferFull {
+			for e == bufio.ErrBufferFull {
+				_, e = in.ReadSlice('\n')
+			}
+			line = nil
+			skipped++
+		}
+		if e != nil {
+			if len(bytes.TrimSpace(line)) > 0 {
+				skipped++
+			}
+			if e != io.EOF {
+				err = e
+			}
+			break
+		}
+		if n%1024 == 0 && expired() {
+			err = object.ErrExpired
+			break
+		}
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		start, size, name, ok := mapLine(line)
-		if !ok || !whole {
+		start, size, name, ok := mapLine(line[:len(line)-1])
+		if !ok {
 			skipped++
 			continue
 		}
 		b.add(name, start, size, start+size, rankGlobal)
+		if len(b.syms) > maxMapFuncs || len(b.names) > maxMapText {
+			err = &object.TooLarge{What: "map of a JIT compiler", Bytes: uint64(len(b.names)), Most: maxMapText}
+			break
+		}
 	}
-	return b.latest(), skipped
+	return b.latest(), skipped, err
 }
+
+// maxMapLine bounds a line, in bytes; longer ones are left out.
+const maxMapLine = 64 << 10
 
 // latest is table for symbols of which later ones replace earlier ones.
 func (b *builder) latest() *Table {
-	at := make(map[uint64]int, len(b.syms))
-	kept := b.syms[:0]
-	for _, s := range b.syms {
-		if i, ok := at[s.addr]; ok {
-			kept[i] = s
-			continue
-		}
-		at[s.addr] = len(kept)
-		kept = append(kept, s)
+	for i := range b.syms {
+		b.syms[i].seq = uint32(len(b.syms) - i)
 	}
-	b.syms = kept
+	b.late = true
+	defer func() { b.late = false }()
 	return b.table()
 }
 
@@ -67,23 +107,88 @@ func mapLine(line []byte) (start, size uint64, name []byte, ok bool) {
 	return start, size, name, true
 }
 
-// perfMap finds and reads the map of a process, nil if it has none. Only the
-// process's own user and root are believed.
-func perfMap(s *task.Space) *Table {
-	pid := s.InnerPID
+// A jitMap is what was read of a process's map.
+type jitMap struct {
+	table *Table // nil if there is none
+	size  int64  // of the file when it was read
+	since time.Time
+	stale bool // the file may have changed since
+}
+
+// perfMap finds and reads the map of a process, nil if it has none. It is read
+// again only if it changed: before is what it was.
+//
+// Only the process's own root is believed, no link, and no file of anybody but
+// root and the user of the process: others could give its code wrong names.
+func (s *Symbolizer) perfMap(sp *task.Space, before *jitMap) *jitMap {
+	pid := sp.InnerPID
 	if pid <= 0 {
-		pid = s.PID
+		pid = sp.PID
 	}
-	text, info, err := s.Root.ReadFile(path.Join("/tmp", fmt.Sprintf("perf-%d.map", pid)), maxMap)
+	f, err := sp.Root.OpenPlain(path.Join("/tmp", fmt.Sprintf("perf-%d.map", pid)))
 	if err != nil {
-		return nil
+		return &jitMap{}
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && s.UID >= 0 && int64(st.Uid) != s.UID {
-		return nil
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return &jitMap{}
 	}
-	t, _ := ParsePerfMap(text)
-	if t.Len() == 0 {
-		return nil
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && sp.UID >= 0 && int64(st.Uid) != sp.UID {
+		return &jitMap{}
 	}
-	return t
+	if before != nil && before.size == info.Size() && before.since.Equal(info.ModTime()) {
+		before.stale = false
+		return before
+	}
+	m := &jitMap{size: info.Size(), since: info.ModTime()}
+	files := s.opt.Maps.Files()
+	t, _, err := readPerfMap(io.LimitReader(f, maxMap), files.Expired)
+	if large := (*object.TooLarge)(nil); errors.As(err, &large) {
+		large.Bytes = uint64(info.Size())
+	} else if err == nil && info.Size() > maxMap {
+		err = &object.TooLarge{What: "map of a JIT compiler", Bytes: uint64(info.Size()), Most: maxMap}
+	}
+	files.Tell(&object.File{Path: f.Name()}, err)
+	if t.Len() > 0 {
+		m.table = t
+	}
+	return m
+}
+
+// jitTable is the functions that a process made at run time, nil if it has none.
+func (s *Symbolizer) jitTable(sp *task.Space) *Table {
+	m := s.jit[sp]
+	if m == nil || m.stale {
+		if m != nil {
+			s.jitBytes -= m.bytes()
+		}
+		m = s.perfMap(sp, m)
+		for other := range s.jit {
+			if s.jitBytes+m.bytes() <= maxJIT && len(s.jit) < maxJITs {
+				break
+			}
+			if other != sp {
+				s.jitBytes -= s.jit[other].bytes()
+				delete(s.jit, other)
+			}
+		}
+		s.jit[sp] = m
+		s.jitBytes += m.bytes()
+	}
+	return m.table
+}
+
+// maxJIT bounds the memory of all maps, in bytes, maxJITs the processes of which
+// it is known what they have.
+const (
+	maxJIT  = 64 << 20
+	maxJITs = 4096
+)
+
+func (m *jitMap) bytes() int {
+	if m.table == nil {
+		return 0
+	}
+	return m.table.Bytes()
 }

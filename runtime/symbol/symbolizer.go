@@ -53,17 +53,18 @@ type Stats struct {
 // A Symbolizer turns addresses into frames. Each distinct address is worked
 // out once. It is used by one goroutine.
 type Symbolizer struct {
-	opt     Options
-	kernel  map[uint64][]Frame
-	user    map[place][]Frame
-	nowhere map[nowhere][]Frame
-	tables  *object.Cache[*Table]
-	jit     map[*task.Space]*Table
-	lines   *object.Cache[*lineInfo]
-	loaded  []loaded          // kernel code that came since
-	modules map[string]string // "kvm" to "[kvm]"
-	now     event.Time        // of the last event of which a file was looked at
-	stats   Stats
+	opt      Options
+	kernel   map[uint64][]Frame
+	user     map[place][]Frame
+	nowhere  map[nowhere][]Frame
+	tables   *object.Cache[*Table]
+	jit      map[*task.Space]*jitMap
+	jitBytes int
+	lines    *object.Cache[*lineInfo]
+	loaded   []loaded          // kernel code that came since
+	modules  map[string]string // "kvm" to "[kvm]"
+	now      event.Time        // of the last event of which a file was looked at
+	stats    Stats
 }
 
 // place is an address in a file: the same in every process. call tells an
@@ -86,7 +87,7 @@ func New(o Options) *Symbolizer {
 	if o.MaxFrames <= 0 {
 		o.MaxFrames = 1 << 15
 	}
-	s := &Symbolizer{opt: o, tables: object.NewCache[*Table](littleTables, maxTables), jit: map[*task.Space]*Table{},
+	s := &Symbolizer{opt: o, tables: object.NewCache[*Table](littleTables, maxTables), jit: map[*task.Space]*jitMap{},
 		lines: object.NewCache[*lineInfo](littleDebug, maxDebug), modules: map[string]string{}}
 	s.forget()
 	return s
@@ -105,7 +106,9 @@ func (s *Symbolizer) Stats() Stats {
 // Refresh forgets what may have changed since: the maps of JIT compilers, which
 // grow, and addresses that had no name. Call it between intervals.
 func (s *Symbolizer) Refresh() {
-	clear(s.jit)
+	for _, m := range s.jit {
+		m.stale = true
+	}
 	clear(s.nowhere)
 }
 
@@ -277,7 +280,7 @@ func (s *Symbolizer) Table(f *object.File) *Table {
 // maxTables bounds the memory of functions, in bytes; up to littleTables nothing
 // is given up.
 const (
-	maxTables    = 128 << 20
+	maxTables    = 64 << 20
 	littleTables = 8 << 20
 )
 
@@ -291,12 +294,7 @@ func (s *Symbolizer) jitFrame(space *task.Space, r *task.Region, addr uint64, ca
 		}
 	}
 	if space != nil {
-		t, ok := s.jit[space]
-		if !ok {
-			t = perfMap(space)
-			s.jit[space] = t
-		}
-		if t != nil {
+		if t := s.jitTable(space); t != nil {
 			if i, ok := t.Find(addr - back(call)); ok {
 				f.Symbol, f.Offset, f.DSO = s.plain(string(t.nameOf(i))), addr-t.addr[i], "[jit]"
 				return f

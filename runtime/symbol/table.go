@@ -30,10 +30,12 @@ type Func struct {
 	Size uint64 // bytes
 }
 
-// maxName bounds a name, maxFuncs the functions of a file.
+// maxName bounds a name, maxFuncs the functions of a file, maxText the bytes of
+// their names: a browser has some 700,000 with 60 MB of names.
 const (
 	maxName  = math.MaxUint16
-	maxFuncs = 1 << 26
+	maxFuncs = 1 << 20
+	maxText  = 48 << 20
 )
 
 // Len is the number of functions.
@@ -77,33 +79,49 @@ func (t *Table) Find(addr uint64) (int, bool) {
 type builder struct {
 	syms  []rawSym
 	names []byte
+	late  bool // of symbols at one address the least seq is taken
 }
 
 // rawSym is a symbol before sorting.
 type rawSym struct {
-	addr, size uint64
-	end        uint64 // of the section, which bounds a symbol without a size
-	at         uint32
-	long       uint16
-	rank       uint8 // of several at an address the lowest rank is taken
+	addr  uint64
+	end   uint64 // of the section, which bounds a symbol without a size
+	size  uint32 // bytes
+	at    uint32 // of the name in names
+	seq   uint32 // in the order of the file
+	long  uint16
+	rank  uint8 // of several at an address the lowest rank is taken
+	label bool  // rather than a function
 }
+
+// bytes32 is a size as a table keeps it.
+func bytes32(size uint64) uint32 { return uint32(min(size, math.MaxUint32)) }
 
 // builders keeps the room of builders from one file to the next, until the
 // garbage collector comes by.
 var builders = sync.Pool{New: func() any { return new(builder) }}
 
-// done gives b back.
+// mostRoom bounds the room that is kept, in bytes.
+const mostRoom = 16 << 20
+
+// done gives b back, unless its room is that of a file as few are.
 func (b *builder) done() {
+	if cap(b.names) > mostRoom || cap(b.syms) > mostRoom/64 {
+		return
+	}
 	b.syms, b.names = b.syms[:0], b.names[:0]
 	builders.Put(b)
 }
 
-func (b *builder) add(name []byte, addr, size, end uint64, rank uint8) {
-	if len(name) == 0 || len(name) > maxName || len(b.names)+len(name) > math.MaxUint32 || len(b.syms) >= maxFuncs {
-		return
+// add takes a function. It returns false if there is no room for more.
+func (b *builder) add(name []byte, addr, size, end uint64, rank uint8) bool {
+	if len(name) == 0 || len(name) > maxName || len(b.names)+len(name) > maxText || len(b.syms) >= maxFuncs {
+		return len(name) == 0 || len(name) > maxName
 	}
-	b.syms = append(b.syms, rawSym{addr, size, end, uint32(len(b.names)), uint16(len(name)), rank})
+	b.syms = append(b.syms, rawSym{addr: addr, end: end, size: bytes32(size), at: uint32(len(b.names)), seq: uint32(len(b.syms)),
+		long: uint16(len(name)), rank: rank})
 	b.names = append(b.names, name...)
+	return true
 }
 
 func (b *builder) text(s *rawSym) []byte { return b.names[s.at : s.at+uint32(s.long)] }
@@ -118,13 +136,18 @@ func (b *builder) table() *Table {
 		if c := cmp.Compare(x.rank, y.rank); c != 0 {
 			return c
 		}
+		if b.late {
+			return cmp.Compare(x.seq, y.seq)
+		}
 		return b.prefer(&x, &y)
 	})
 	kept := b.syms[:0]
 	names := 0
 	for i := range b.syms {
 		if n := len(kept); n > 0 && kept[n-1].addr == b.syms[i].addr {
-			kept[n-1].size = max(kept[n-1].size, b.syms[i].size)
+			if !b.late {
+				kept[n-1].size = max(kept[n-1].size, b.syms[i].size)
+			}
 			continue
 		}
 		kept = append(kept, b.syms[i])
@@ -143,10 +166,10 @@ func (b *builder) table() *Table {
 				end = kept[i+1].addr
 			}
 			if end > s.addr {
-				s.size = end - s.addr
+				s.size = bytes32(end - s.addr)
 			}
 		}
-		t.addr[i], t.size[i] = s.addr, uint32(min(s.size, math.MaxUint32))
+		t.addr[i], t.size[i] = s.addr, s.size
 		t.name[i], t.long[i] = uint32(len(t.names)), s.long
 		t.names = append(t.names, b.text(s)...)
 	}
@@ -168,7 +191,7 @@ func (b *builder) prefer(x, y *rawSym) int {
 	if c := cmp.Compare(len(q), len(p)); c != 0 {
 		return c
 	}
-	return cmp.Compare(x.at, y.at)
+	return cmp.Compare(x.seq, y.seq)
 }
 
 func underscores(s string) int { return len(s) - len(strings.TrimLeft(s, "_")) }

@@ -43,8 +43,8 @@ type fde struct {
 	program    []byte
 }
 
-// maxFDEs bounds the functions of a section.
-const maxFDEs = 1 << 24
+// maxFDEs bounds the functions of a section: a browser has 700,000.
+const maxFDEs = 1 << 20
 
 // Parse reads a section. Entries that are damaged are left out; the error is
 // for a section without any good one.

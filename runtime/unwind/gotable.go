@@ -29,7 +29,7 @@ const (
 	goTopFrame = 1  // flag: this function has no caller
 	goSPWrite  = 2  // flag: it moves to another stack, of which the table says nothing
 
-	maxGoRows = 1 << 24
+	maxGoRows = maxTableRows
 )
 
 // A goTable is where things are in .gopclntab.

@@ -178,7 +178,7 @@ func ehFrame(im *object.Image) (Section, bool) {
 			return s, false
 		}
 		for _, l := range im.Progs {
-			if l.Type == elf.PT_LOAD && at >= l.Vaddr && at-l.Vaddr < l.Filesz && l.Filesz < 1<<31 {
+			if l.Type == elf.PT_LOAD && at >= l.Vaddr && at-l.Vaddr < l.Filesz && l.Filesz-(at-l.Vaddr) <= object.MaxSection {
 				s.Data, s.Addr = im.Bytes(at, int(l.Filesz-(at-l.Vaddr))), at
 				return s, len(s.Data) > 0
 			}

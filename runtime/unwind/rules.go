@@ -108,6 +108,13 @@ func (t *Table) savedFP(r *ruleSet, a *arch) (off int32, ok bool) {
 	return 0, false
 }
 
+// maxTableRows bounds the rows of a file, 8 bytes each, maxSets the different
+// rules that it has: code behind them is walked by frame pointers.
+const (
+	maxTableRows = 1 << 22
+	maxSets      = 1 << 16
+)
+
 // A tableBuilder makes a Table out of rows in the order of their addresses.
 type tableBuilder struct {
 	t     Table
@@ -144,6 +151,12 @@ func (b *tableBuilder) row(addr uint64, set uint32) {
 	if n > 0 && b.t.sets[n-1] == set {
 		return
 	}
+	if n > maxTableRows {
+		return
+	}
+	if n == maxTableRows {
+		set = noRules // from here on
+	}
 	b.t.pcs, b.t.sets = append(b.t.pcs, pc), append(b.t.sets, set)
 }
 
@@ -168,6 +181,9 @@ func (b *tableBuilder) set(s *state, ra uint8, signal bool) uint32 {
 		return i
 	}
 	i := uint32(len(b.t.rule))
+	if i >= maxSets {
+		return noRules
+	}
 	b.index[string(k)] = i
 	b.t.rule = append(b.t.rule, ruleSet{
 		first: uint32(len(b.t.pool)), n: uint8(bits.OnesCount64(s.some)), cfaOff: s.cfaOff, cfaReg: s.cfaReg, ra: ra, flags: flags,

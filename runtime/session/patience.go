@@ -1,0 +1,68 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"ppscript/runtime/object"
+)
+
+// This file bounds what naming costs: programs belong to whoever runs them, and
+// one whose symbols are endless must not keep a run from its end.
+
+// graceTime is how long files may still be read after the run's end was due, in
+// all: what was counted by stack gets its names only then.
+const graceTime = 10 * time.Second
+
+// mostNotes bounds the files of which it is said that they were not read whole.
+const mostNotes = 8
+
+// A patience tells whether files may still be read.
+type patience struct {
+	ctx   context.Context
+	due   time.Time // the end that was asked for; zero is none
+	ended time.Time // since the end was due; zero before
+	notes int
+}
+
+// expired is object.Options.Expired.
+func (p *patience) expired() bool {
+	now := time.Now()
+	if p.ended.IsZero() {
+		switch {
+		case !p.due.IsZero() && now.After(p.due):
+			p.ended = p.due
+		case p.ctx.Err() != nil:
+			p.ended = now
+		}
+	}
+	return !p.ended.IsZero() && now.Sub(p.ended) > graceTime
+}
+
+// end says that the run ends now.
+func (p *patience) end() {
+	if p.ended.IsZero() {
+		p.ended = time.Now()
+	}
+}
+
+// note is object.Options.Note.
+func (r *run) note(f *object.File, err error) {
+	p := &r.patience
+	if p.notes >= mostNotes {
+		return
+	}
+	text := fmt.Sprintf("symbols of %s: %v: some of its code has no names", f.Name(), err)
+	if errors.Is(err, object.ErrExpired) {
+		text = fmt.Sprintf("symbols of %s and others: %v: some code has no names", f.Name(), err)
+	}
+	if r.world.said[text] {
+		return
+	}
+	if p.notes++; p.notes == mostNotes {
+		text += "; of others it is not said"
+	}
+	r.world.sayOnce(text)
+}
