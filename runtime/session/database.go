@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -23,6 +24,7 @@ import (
 
 // A database is one that is open.
 type database struct {
+	undelivered
 	spec  *plan.Database
 	db    *sql.DB
 	plain *sql.DB // to compare with; nil if nobody asked
@@ -30,30 +32,26 @@ type database struct {
 	rows  []*sql.Rows
 }
 
-// openDatabases opens the databases: that a file cannot be written is better
-// known before events are opened.
-func (r *run) openDatabases() error {
-	for _, run := range plan.Of[*plan.DatabaseRun](r.plan) {
-		d := &database{spec: run.Spec}
-		r.databases = append(r.databases, d)
-		path := sql.Memory
-		if d.spec.File != "" {
-			path = d.spec.File
-			if err := writable(path); err != nil {
-				return databaseError(path, err)
-			}
-		}
-		var err error
-		if d.db, err = sql.Open(path); err != nil {
+// open opens the database: that a file cannot be written is better known before
+// events are opened.
+func (d *database) open(_ context.Context, r *run, op plan.Operator) error {
+	d.spec = op.(*plan.DatabaseRun).Spec
+	path := sql.Memory
+	if d.spec.File != "" {
+		path = d.spec.File
+		if err := writable(path); err != nil {
 			return databaseError(path, err)
 		}
-		if !d.spec.Verify {
-			continue
-		}
-		if d.spec.File != "" {
-			r.world.say("--verify compares databases in memory, and is left out: rows go to %s", path)
-			continue
-		}
+	}
+	var err error
+	if d.db, err = sql.Open(path); err != nil {
+		return databaseError(path, err)
+	}
+	switch {
+	case !d.spec.Verify:
+	case d.spec.File != "":
+		r.world.say("--verify compares databases in memory, and is left out: rows go to %s", path)
+	default:
 		if d.plain, err = sql.Open(sql.Memory); err != nil {
 			return databaseError(sql.Memory, err)
 		}
@@ -79,46 +77,51 @@ func databaseError(path string, err error) error {
 		OrHint("give a new file, or a database of SQLite, in a directory that you may write to")
 }
 
-// fillDatabases connects the open databases with the plan, which may have been
-// made anew since.
-func (r *run) fillDatabases() error {
+// begin connects the database with what fills it.
+func (d *database) begin(_ context.Context, r *run, op plan.Operator) error {
+	d.run = op.(*plan.DatabaseRun)
 	services := r.world.services()
-	for i, run := range plan.Of[*plan.DatabaseRun](r.plan) {
-		d := r.databases[i]
-		d.run = run
-		f := sql.Functions{Ksymbol: services.Ksym, Syscall: services.SyscallName, Comm: services.Comm, Schemas: map[string]*event.Schema{}}
-		for _, t := range run.Tables {
-			f.Schemas[t.Name] = t.Schema
-		}
-		for _, db := range []*sql.DB{d.db, d.plain} {
-			if db == nil {
-				continue
-			}
-			if err := errors.Join(db.Create(d.tables(), time.Now().Unix()), db.Define(f)); err != nil {
-				return databaseError(d.spec.File, err)
-			}
-		}
-		for _, t := range run.Tables {
-			var err error
-			if t.Rows, err = d.db.Rows(&t.Table, false); err != nil {
-				return databaseError(d.spec.File, err)
-			}
-			d.rows = append(d.rows, t.Rows)
-			if d.plain == nil {
-				continue
-			}
-			all := t.Table
-			all.Columns = slices.Clone(t.Columns)
-			for i := range all.Columns {
-				all.Columns[i].Unused = false
-			}
-			if t.Plain, err = d.plain.Rows(&all, true); err != nil {
-				return err
-			}
-			d.rows = append(d.rows, t.Plain)
+	f := sql.Functions{Ksymbol: services.Ksym, Syscall: services.SyscallName, Comm: services.Comm, Schemas: map[string]*event.Schema{}}
+	for _, t := range d.run.Tables {
+		f.Schemas[t.Name] = t.Schema
+	}
+	for _, db := range d.both() {
+		if err := errors.Join(db.Create(d.tables(), time.Now().Unix()), db.Define(f)); err != nil {
+			return databaseError(d.spec.File, err)
 		}
 	}
+
+	for _, t := range d.run.Tables {
+		var err error
+		if t.Rows, err = d.db.Rows(&t.Table, false); err != nil {
+			return databaseError(d.spec.File, err)
+		}
+		d.rows = append(d.rows, t.Rows)
+		if d.plain == nil {
+			continue
+		}
+		all := t.Table
+		all.Columns = slices.Clone(t.Columns)
+		for i := range all.Columns {
+			all.Columns[i].Unused = false
+		}
+		if t.Plain, err = d.plain.Rows(&all, true); err != nil {
+			return err
+		}
+		d.rows = append(d.rows, t.Plain)
+	}
 	return nil
+}
+
+// both are the database, and the one to compare with if somebody asked for it.
+func (d *database) both() []*sql.DB {
+	var list []*sql.DB
+	for _, db := range []*sql.DB{d.db, d.plain} {
+		if db != nil {
+			list = append(list, db)
+		}
+	}
+	return list
 }
 
 func (d *database) tables() []*sql.Table {
@@ -129,26 +132,20 @@ func (d *database) tables() []*sql.Table {
 	return list
 }
 
-// tickDatabases ends an interval: what the rows since the last one answer is
-// shown, and they are forgotten. What a file keeps at the end is the last
-// interval then; without a query it keeps all rows.
-func (r *run) tickDatabases(loss event.Loss, final bool, now time.Time) error {
-	for _, d := range r.databases {
-		if err := r.tickDatabase(d, loss, final, now); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (d *database) showsLoss() bool { return true }
 
-func (r *run) tickDatabase(d *database, loss event.Loss, final bool, now time.Time) error {
+// tick ends an interval: what the rows since the last one answer is shown, and
+// they are forgotten. What a file keeps at the end is the last interval then;
+// without a query it keeps all rows.
+func (d *database) tick(r *run, t *interval) error {
 	if err := d.settle(r.stacks); err != nil {
 		return err
 	}
 	own := event.Loss{Dropped: d.db.Dropped()}
 	r.total.Add(own)
+	loss := t.loss
 	loss.Add(own)
-	meta := func(name, title string) result.Meta { return r.meta(name, title, loss, final, now) }
+	meta := func(name, title string) result.Meta { return r.meta(name, title, loss, t) }
 	if d.spec.Query == "" {
 		return r.output(d.inserts(meta))
 	}
@@ -173,17 +170,15 @@ func (r *run) tickDatabase(d *database, loss event.Loss, final bool, now time.Ti
 			return err
 		}
 	}
-	if final {
+	if t.final {
 		return nil
 	}
 	for _, t := range d.run.Tables {
 		t.Reset()
 	}
-	for _, db := range []*sql.DB{d.db, d.plain} {
-		if db != nil {
-			if err := db.Clear(d.tables()); err != nil {
-				return err
-			}
+	for _, db := range d.both() {
+		if err := db.Clear(d.tables()); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -208,10 +203,7 @@ func (d *database) settle(stacks *stackWorld) error {
 			return queryError(d.spec.File, err)
 		}
 	}
-	for _, db := range []*sql.DB{d.db, d.plain} {
-		if db == nil {
-			continue
-		}
+	for _, db := range d.both() {
 		for _, t := range d.run.Tables {
 			if err := db.Seen(t.Name, t.Count, int64(t.First), int64(t.Last)); err != nil {
 				return err
@@ -288,17 +280,13 @@ func differ(got, want *result.Table) string {
 	return ""
 }
 
-func (r *run) closeDatabases() error {
+func (d *database) close(*run) error {
+	for _, rows := range d.rows {
+		rows.Close()
+	}
 	var errs []error
-	for _, d := range r.databases {
-		for _, rows := range d.rows {
-			rows.Close()
-		}
-		for _, db := range []*sql.DB{d.db, d.plain} {
-			if db != nil {
-				errs = append(errs, db.Close())
-			}
-		}
+	for _, db := range d.both() {
+		errs = append(errs, db.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -27,31 +27,50 @@ type heatFile struct {
 	run   *plan.HeatRun
 }
 
-// openHeats creates the files of heat maps: that one cannot be written is
-// better known before than after.
-func (r *run) openHeats(ctx context.Context) error {
-	for _, h := range plan.Of[*plan.HeatRun](r.plan) {
-		files := map[int]*heatFile{}
-		for stream, name := range h.Names {
-			path := h.Spec.Prefix + "-" + name
-			lat, err := createHeat(ctx, path+".lat")
-			if err != nil {
-				return err
-			}
-			files[stream] = &heatFile{lat: lat, w: bufio.NewWriterSize(lat, 64<<10), svg: path + ".svg", title: name, run: h}
-			r.heats = append(r.heats, files[stream])
+// heatMaps is the delivery of a heat map: a file for each kind of event.
+type heatMaps struct {
+	undelivered
+	files []*heatFile
+}
+
+// begin creates the files: that one cannot be written is better known before
+// than after.
+func (d *heatMaps) begin(ctx context.Context, _ *run, op plan.Operator) error {
+	h := op.(*plan.HeatRun)
+	byStream := map[int]*heatFile{}
+	for stream, name := range h.Names {
+		path := h.Spec.Prefix + "-" + name
+		lat, err := createHeat(ctx, path+".lat")
+		if err != nil {
+			return err
 		}
-		var line []byte
-		h.Write = func(stream int, at event.Time, value int64) {
-			f := files[stream]
-			line = strconv.AppendInt(line[:0], int64(at), 10)
-			line = append(line, ' ')
-			line = append(strconv.AppendInt(line, value, 10), '\n')
-			f.w.Write(line) // an error stays, and comes with Flush
-			f.grid.Add(at, value)
-		}
+		f := &heatFile{lat: lat, w: bufio.NewWriterSize(lat, 64<<10), svg: path + ".svg", title: name, run: h}
+		byStream[stream] = f
+		d.files = append(d.files, f)
+	}
+
+	var line []byte
+	h.Write = func(stream int, at event.Time, value int64) {
+		f := byStream[stream]
+		line = strconv.AppendInt(line[:0], int64(at), 10)
+		line = append(line, ' ')
+		line = append(strconv.AppendInt(line, value, 10), '\n')
+		f.w.Write(line) // an error stays, and comes with Flush
+		f.grid.Add(at, value)
 	}
 	return nil
+}
+
+// close writes the pictures.
+func (d *heatMaps) close(r *run) error {
+	var errs []error
+	slices.SortFunc(d.files, func(a, b *heatFile) int { return strings.Compare(a.svg, b.svg) })
+	for _, f := range d.files {
+		r.cfg.stage("write " + f.svg)
+		errs = append(errs, f.w.Flush(), f.lat.Close(), f.draw(r.total))
+		r.world.say("wrote %s, and %s for trace2heatmap.pl --unitstime=ns --unitslatency=ns", f.svg, f.lat.Name())
+	}
+	return errors.Join(errs...)
 }
 
 // createHeat creates a file; one that is there already is kept as .old.
@@ -71,17 +90,6 @@ func heatError(path string, err error) error {
 		OrHint("give a prefix in a directory that you may write to")
 }
 
-func (r *run) closeHeats() error {
-	var errs []error
-	slices.SortFunc(r.heats, func(a, b *heatFile) int { return strings.Compare(a.svg, b.svg) })
-	for _, h := range r.heats {
-		r.cfg.stage("write " + h.svg)
-		errs = append(errs, h.w.Flush(), h.lat.Close(), h.draw(r.total))
-		r.world.say("wrote %s, and %s for trace2heatmap.pl --unitstime=ns --unitslatency=ns", h.svg, h.lat.Name())
-	}
-	return errors.Join(errs...)
-}
-
 func (h *heatFile) draw(loss event.Loss) error {
 	m := h.grid.Result(render.HeatRows)
 	m.Title, m.Loss, m.Final = h.title, loss, true
@@ -91,14 +99,4 @@ func (h *heatFile) draw(loss event.Loss) error {
 		return err
 	}
 	return errors.Join(render.HeatMap(f, m), f.Close())
-}
-
-// textOut takes what exec attributes print.
-type textOut struct{ r *run }
-
-func (t textOut) Write(b []byte) (int, error) {
-	if t.r.failed == nil {
-		t.r.failed = t.r.out.Print(b)
-	}
-	return len(b), nil
 }

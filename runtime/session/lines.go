@@ -1,12 +1,26 @@
 package session
 
 import (
+	"context"
+
 	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
 )
 
 // This file shows the events of logs as lines.
+
+// logLines is the delivery of a log.
+type logLines struct{ undelivered }
+
+func (logLines) begin(_ context.Context, r *run, op plan.Operator) error {
+	l := op.(*plan.LogRun)
+	l.Emit, l.EmitAs = r.emitter(l), r.headed(l)
+	if l.Result != nil {
+		l.Result.Out = textOut{r}
+	}
+	return nil
+}
 
 // emitter shows the events of a log; of a pair both.
 func (r *run) emitter(l *plan.LogRun) func(e *event.Event) {

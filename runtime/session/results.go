@@ -7,7 +7,6 @@ import (
 	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
-	"ppscript/runtime/unit"
 )
 
 // tick ends an interval: tables are made, shown and emptied.
@@ -44,19 +43,14 @@ func (r *run) tick(final bool) error {
 	if h := r.cfg.Hooks.Lost; h != nil && loss.Missing() > 0 && r.failed == nil {
 		r.failed = h(loss.Missing())
 	}
-	for _, t := range plan.Of[*plan.Table](r.plan) {
-		if err := r.show(t, loss, final, now); err != nil {
-			return err
-		}
-		t.Group.Reset()
-	}
-	if err := r.tickDatabases(loss, final, now); err != nil {
+	t := &interval{loss, final, now}
+	if err := r.deliver(t); err != nil {
 		return err
 	}
-	if err := r.tickStacks(loss, final, now); err != nil {
+	if err := r.tickStacks(t); err != nil {
 		return err
 	}
-	if len(plan.Of[*plan.Table](r.plan))+len(plan.Of[*plan.DatabaseRun](r.plan))+len(plan.Of[*plan.StacksRun](r.plan))-len(r.files) == 0 && !loss.Zero() {
+	if !r.resultsShowLoss() && !loss.Zero() {
 		if err := r.out.Note("loss", lossFields(loss)...); err != nil {
 			return err
 		}
@@ -106,9 +100,9 @@ func (r *run) interval() event.Loss {
 }
 
 // meta is what all results of this interval share.
-func (r *run) meta(name, title string, loss event.Loss, final bool, now time.Time) result.Meta {
+func (r *run) meta(name, title string, loss event.Loss, t *interval) result.Meta {
 	router := r.plan.Router
-	m := result.Meta{Name: name, Title: title, Final: final, Loss: loss, Wall: now, TotalSamples: router.Samples,
+	m := result.Meta{Name: name, Title: title, Final: t.final, Loss: loss, Wall: t.now, TotalSamples: router.Samples,
 		Samples: router.Samples - r.seen.Samples, Begin: r.lastEvent, End: router.Last}
 	if r.cfg.Options.Interval > 0 {
 		m.Seq = r.tickNo
@@ -123,45 +117,6 @@ func (r *run) meta(name, title string, loss event.Loss, final bool, now time.Tim
 		m.Begin = router.First
 	}
 	return m
-}
-
-func (r *run) show(t *plan.Table, loss event.Loss, final bool, now time.Time) error {
-	own := t.Group.Loss()
-	r.total.Add(own)
-	loss.Add(own)
-	m := r.meta(t.Name, t.Spec.View.Title, loss, final, now)
-	if t.Hist >= 0 {
-		return r.showHistogram(t, m)
-	}
-	if t.Until = 0; !final {
-		t.Until = r.until
-	}
-	table, err := t.Result(m)
-	if err != nil {
-		return err
-	}
-	r.stacks.text(table, render.StackText)
-	if r.cfg.Options.TSC {
-		for i := range table.Columns {
-			if c := &table.Columns[i]; c.Unit == unit.US {
-				c.Unit = kcyc
-			}
-		}
-	}
-	if path := t.Spec.View.File; path != "" {
-		return r.save(path, table)
-	}
-	return r.output(table)
-}
-
-func (r *run) showHistogram(t *plan.Table, m result.Meta) error {
-	keys := t.Columns[:len(t.Columns)-1]
-	c := t.Columns[len(t.Columns)-1]
-	h := &result.Histogram{Meta: m, Keys: keys, Rows: t.Group.Histograms(t.Hist), Value: c.Name, Unit: c.Unit}
-	if n := t.Spec.View.TopN(); n > 0 {
-		h.Top(n)
-	}
-	return r.out.Histogram(h)
 }
 
 // lossFields are the losses that are not zero, as a note shows them.

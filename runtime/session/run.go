@@ -22,30 +22,29 @@ const scanTime = 20 * time.Millisecond
 
 // A run is a session while it runs.
 type run struct {
-	world     *world
-	cfg       *Config
-	plan      *plan.Plan
-	src       event.Source // nil if there are only counters
-	live      *perf.Source
-	kernel    *kernelRun // instead of src
-	eval      *eval      // nil if nobody asked
-	playback  *playback  // nil unless something depends on the time of a recording
-	counts    []*counterRun
-	feeder    order.Feeder
-	forgetful []*plan.JoinRun // that want to know of threads that end
-	tasks     *task.Table
-	clock     wallClock
-	out       render.Renderer
-	heats     []*heatFile
-	databases []*database
-	stacks    *stackWorld
-	files     []*stackFile
-	tables    map[string]*tableFile // by path
-	outlets   []*outlet
-	polled    event.Time      // when the source was polled last
-	until     event.Time      // the end of the interval that is being shown; 0 if that is now
-	heard     chan string     // what other goroutines say
-	foreign   []*event.Stream // of events from elsewhere
+	world      *world
+	cfg        *Config
+	plan       *plan.Plan
+	src        event.Source // nil if there are only counters
+	live       *perf.Source
+	kernel     *kernelRun // instead of src
+	eval       *eval      // nil if nobody asked
+	playback   *playback  // nil unless something depends on the time of a recording
+	counts     []*counterRun
+	feeder     order.Feeder
+	forgetful  []*plan.JoinRun // that want to know of threads that end
+	tasks      *task.Table
+	clock      wallClock
+	out        render.Renderer
+	deliveries []delivery // by the plan's operators; nil for those without
+	stacks     *stackWorld
+	files      []*stackFile
+	tables     map[string]*tableFile // by path
+	outlets    []*outlet
+	polled     event.Time      // when the source was polled last
+	until      event.Time      // the end of the interval that is being shown; 0 if that is now
+	heard      chan string     // what other goroutines say
+	foreign    []*event.Stream // of events from elsewhere
 
 	tickNo    int
 	lastTick  time.Time
@@ -116,11 +115,8 @@ func (r *run) do(ctx context.Context) (err error) {
 	if err = r.openStackFiles(ctx); err != nil {
 		return err
 	}
-	if err = r.openTableFiles(ctx); err != nil {
-		return err
-	}
 	r.openStacks()
-	if err = r.openDatabases(); err != nil {
+	if err = r.openDeliveries(ctx); err != nil {
 		return err
 	}
 	r.cfg.stage("open the events")
@@ -130,21 +126,13 @@ func (r *run) do(ctx context.Context) (err error) {
 	if r.out, err = r.cfg.Output(r.wall()); err != nil {
 		return err
 	}
-	if err = r.openHeats(ctx); err != nil {
+	r.prepare()
+	if err = r.beginDeliveries(ctx); err != nil {
 		return err
-	}
-	for _, t := range plan.Of[*plan.Text](r.plan) {
-		if err = r.out.Print([]byte(t.Text + "\n")); err != nil {
-			return err
-		}
 	}
 	if r.src == nil && r.kernel == nil && len(r.counts) == 0 && plan.Has[*plan.Text](r.plan) {
 		return r.out.Flush()
 	}
-	if err = r.fillDatabases(); err != nil {
-		return err
-	}
-	r.prepare()
 	err = r.loop(ctx)
 	r.plan.Errors(func(where string, errs *flow.Errors) {
 		r.world.say("%s: an evaluation failed, and left its event out: %v", where, errs.First)
@@ -273,25 +261,6 @@ func (r *run) prepare() {
 		}
 	}
 	p.Router.Side = r.side
-	for _, l := range plan.Of[*plan.LogRun](p) {
-		l.Emit = r.emitter(l)
-		l.EmitAs = r.headed(l)
-		if l.Result != nil {
-			l.Result.Out = textOut{r}
-		}
-	}
-	for _, s := range plan.Of[*plan.SlowRun](p) {
-		s.Emit = r.detail
-	}
-	for _, t := range plan.Of[*plan.TriggerRun](p) {
-		t.Fire = r.trigger
-	}
-	for _, x := range plan.Of[*plan.ExecRun](p) {
-		x.Out = textOut{r}
-	}
-	for _, x := range plan.Of[*plan.EachRun](p) {
-		x.Stop = func(err error) { r.failed = err }
-	}
 	switch n := r.readers(); {
 	case r.src == nil:
 	case n > 1:
@@ -358,7 +327,7 @@ func (r *run) comesOrGoes(e *event.Event) {
 }
 
 func (r *run) close() error {
-	errs := []error{r.closePushes(), r.closeHeats(), r.closeDatabases(), r.closeStackFiles(), r.closeTableFiles(), r.stacks.close()}
+	errs := []error{r.closePushes(), r.closeDeliveries(), r.closeStackFiles(), r.closeTableFiles(), r.stacks.close()}
 	r.cfg.stage("close the events")
 	for _, c := range r.counts {
 		if st, ok := c.counters.WorkloadStatus(); ok {

@@ -203,7 +203,7 @@ func (r *run) tickStackFiles(final bool, now time.Time) error {
 
 // writeStacks writes what a file's count has.
 func (r *run) writeStacks(f *stackFile, now time.Time) error {
-	m := r.meta(f.run.Name, f.run.Spec.Title, r.total, true, now)
+	m := r.meta(f.run.Name, f.run.Spec.Title, r.total, &interval{final: true, now: now})
 	m.Begin, m.Samples = r.plan.Router.First, m.TotalSamples
 	res := r.stacks.result(f.run, m)
 	start := time.Time{}

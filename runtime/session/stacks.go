@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
@@ -275,7 +274,8 @@ func (w *stackWorld) counted(s *plan.StacksRun, fn func(x *result.StackSample)) 
 }
 
 // tickStacks shows what was counted by stack in the interval.
-func (r *run) tickStacks(lost event.Loss, final bool, now time.Time) error {
+func (r *run) tickStacks(t *interval) error {
+	lost, final, now := t.loss, t.final, t.now
 	for _, s := range plan.Of[*plan.StacksRun](r.plan) {
 		if s.Spec.File {
 			continue
@@ -283,7 +283,7 @@ func (r *run) tickStacks(lost event.Loss, final bool, now time.Time) error {
 		loss := r.stacks.stacksLoss(s)
 		r.total.Add(loss)
 		loss.Add(lost)
-		res := r.stacks.result(s, r.meta(s.Name, s.Spec.Title, loss, final, now))
+		res := r.stacks.result(s, r.meta(s.Name, s.Spec.Title, loss, t))
 		res.Merge()
 		res.Sort()
 		if s.Spec.Top > 0 {

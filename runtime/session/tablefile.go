@@ -7,7 +7,6 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/outfile"
-	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
 )
@@ -18,23 +17,20 @@ type tableFile struct {
 	out  render.Renderer // nil before the first table
 }
 
-// openTableFiles opens the files that tables go to, before events are: a wrong
-// name shows at once.
-func (r *run) openTableFiles(ctx context.Context) error {
-	for _, t := range plan.Of[*plan.Table](r.plan) {
-		path := t.Spec.View.File
-		if path == "" || r.tables[path] != nil {
-			continue
-		}
-		f, err := outfile.Open(ctx, path, os.O_CREATE|os.O_APPEND)
-		if err != nil {
-			return diag.FileError("open", path, err).OrHint("give a file that can be written")
-		}
-		if r.tables == nil {
-			r.tables = map[string]*tableFile{}
-		}
-		r.tables[path] = &tableFile{file: f}
+// openTableFile opens a file that tables go to, unless it is open or there is
+// none.
+func (r *run) openTableFile(ctx context.Context, path string) error {
+	if path == "" || r.tables[path] != nil {
+		return nil
 	}
+	f, err := outfile.Open(ctx, path, os.O_CREATE|os.O_APPEND)
+	if err != nil {
+		return diag.FileError("open", path, err).OrHint("give a file that can be written")
+	}
+	if r.tables == nil {
+		r.tables = map[string]*tableFile{}
+	}
+	r.tables[path] = &tableFile{file: f}
 	return nil
 }
 

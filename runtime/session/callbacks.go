@@ -1,0 +1,42 @@
+package session
+
+import (
+	"context"
+
+	"ppscript/runtime/plan"
+)
+
+// callbacks is the delivery of operators that call the session when an event
+// comes.
+type callbacks struct{ undelivered }
+
+func (callbacks) begin(_ context.Context, r *run, op plan.Operator) error {
+	switch op := op.(type) {
+	case *plan.SlowRun:
+		op.Emit = r.detail
+	case *plan.TriggerRun:
+		op.Fire = r.trigger
+	case *plan.ExecRun:
+		op.Out = textOut{r}
+	case *plan.EachRun:
+		op.Stop = func(err error) { r.failed = err }
+	}
+	return nil
+}
+
+// An answer is the delivery of a text that needs no events.
+type answer struct{ undelivered }
+
+func (answer) begin(_ context.Context, r *run, op plan.Operator) error {
+	return r.out.Print([]byte(op.(*plan.Text).Text + "\n"))
+}
+
+// textOut takes what exec attributes print.
+type textOut struct{ r *run }
+
+func (t textOut) Write(b []byte) (int, error) {
+	if t.r.failed == nil {
+		t.r.failed = t.r.out.Print(b)
+	}
+	return len(b), nil
+}

@@ -1,0 +1,120 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/plan"
+)
+
+// A delivery is what the session does for one operator of the plan: it opens
+// the files that the operator's results go to, shows them at each interval, and
+// closes. Each kind is a file of its own and a line in newDelivery.
+type delivery interface {
+	// open comes before events are opened: that something cannot be written is
+	// better known then.
+	open(ctx context.Context, r *run, op plan.Operator) error
+	// begin comes when the plan is final: it may have been built anew since,
+	// with an operator of the same kind in the same place.
+	begin(ctx context.Context, r *run, op plan.Operator) error
+	// tick shows the interval that ends, and begins the next.
+	tick(r *run, t *interval) error
+	// close frees what open and begin made, also after they failed.
+	close(r *run) error
+	// showsLoss says that losses are seen with its results.
+	showsLoss() bool
+}
+
+// An interval is what results of one interval have in common.
+type interval struct {
+	loss  event.Loss // of the sources and of what is in front of the results
+	final bool
+	now   time.Time
+}
+
+// undelivered is what most deliveries leave out.
+type undelivered struct{}
+
+func (undelivered) open(context.Context, *run, plan.Operator) error  { return nil }
+func (undelivered) begin(context.Context, *run, plan.Operator) error { return nil }
+func (undelivered) tick(*run, *interval) error                       { return nil }
+func (undelivered) close(*run) error                                 { return nil }
+func (undelivered) showsLoss() bool                                  { return false }
+
+// newDelivery makes the delivery of an operator; nil if it needs none.
+func newDelivery(op plan.Operator) delivery {
+	switch op.(type) {
+	case *plan.Table:
+		return &tableDelivery{}
+	case *plan.DatabaseRun:
+		return &database{}
+	case *plan.HeatRun:
+		return &heatMaps{}
+	case *plan.Text:
+		return answer{}
+	case *plan.LogRun:
+		return logLines{}
+	case *plan.SlowRun, *plan.TriggerRun, *plan.ExecRun, *plan.EachRun:
+		return callbacks{}
+	}
+	return nil
+}
+
+// openDeliveries opens the deliveries of all operators.
+func (r *run) openDeliveries(ctx context.Context) error {
+	for _, op := range r.plan.Operators {
+		d := newDelivery(op)
+		r.deliveries = append(r.deliveries, d)
+		if d == nil {
+			continue
+		}
+		if err := d.open(ctx, r, op); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beginDeliveries connects them with the operators of the final plan.
+func (r *run) beginDeliveries(ctx context.Context) error {
+	for i, op := range r.plan.Operators {
+		if d := r.deliveries[i]; d != nil {
+			if err := d.begin(ctx, r, op); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// resultsShowLoss reports that some result is seen with its losses.
+func (r *run) resultsShowLoss() bool {
+	return slices.ContainsFunc(r.deliveries, func(d delivery) bool { return d != nil && d.showsLoss() }) ||
+		len(plan.Of[*plan.StacksRun](r.plan)) > len(r.files)
+}
+
+// deliver has all deliveries show an interval.
+func (r *run) deliver(t *interval) error {
+	for _, d := range r.deliveries {
+		if d == nil {
+			continue
+		}
+		if err := d.tick(r, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) closeDeliveries() error {
+	var errs []error
+	for _, d := range r.deliveries {
+		if d != nil {
+			errs = append(errs, d.close(r))
+		}
+	}
+	return errors.Join(errs...)
+}

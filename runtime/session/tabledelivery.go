@@ -1,0 +1,78 @@
+package session
+
+import (
+	"context"
+
+	"ppscript/runtime/plan"
+	"ppscript/runtime/render"
+	"ppscript/runtime/result"
+	"ppscript/runtime/unit"
+)
+
+// tableDelivery shows a table, or a histogram, at each interval.
+type tableDelivery struct {
+	undelivered
+	table *plan.Table
+}
+
+// open opens the file that the table goes to, if there is one; several tables
+// may share it.
+func (d *tableDelivery) open(ctx context.Context, r *run, op plan.Operator) error {
+	return r.openTableFile(ctx, op.(*plan.Table).Spec.View.File)
+}
+
+func (d *tableDelivery) begin(_ context.Context, _ *run, op plan.Operator) error {
+	d.table = op.(*plan.Table)
+	return nil
+}
+
+func (d *tableDelivery) showsLoss() bool { return true }
+
+func (d *tableDelivery) tick(r *run, t *interval) error {
+	defer d.table.Group.Reset()
+
+	own := d.table.Group.Loss()
+	r.total.Add(own)
+	loss := t.loss
+	loss.Add(own)
+	m := r.meta(d.table.Name, d.table.Spec.View.Title, loss, t)
+	if d.table.Hist >= 0 {
+		return r.out.Histogram(d.histogram(m))
+	}
+
+	if d.table.Until = 0; !t.final {
+		d.table.Until = r.until
+	}
+	table, err := d.table.Result(m)
+	if err != nil {
+		return err
+	}
+	r.stacks.text(table, render.StackText)
+	if r.cfg.Options.TSC {
+		inCycles(table)
+	}
+	if path := d.table.Spec.View.File; path != "" {
+		return r.save(path, table)
+	}
+	return r.output(table)
+}
+
+func (d *tableDelivery) histogram(m result.Meta) *result.Histogram {
+	columns := d.table.Columns
+	value := columns[len(columns)-1]
+	h := &result.Histogram{Meta: m, Keys: columns[:len(columns)-1], Rows: d.table.Group.Histograms(d.table.Hist),
+		Value: value.Name, Unit: value.Unit}
+	if n := d.table.Spec.View.TopN(); n > 0 {
+		h.Top(n)
+	}
+	return h
+}
+
+// inCycles says that times were told in cycles.
+func inCycles(t *result.Table) {
+	for i := range t.Columns {
+		if c := &t.Columns[i]; c.Unit == unit.US {
+			c.Unit = kcyc
+		}
+	}
+}
