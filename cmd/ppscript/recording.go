@@ -24,6 +24,7 @@ type recording struct {
 	path          string
 	samples, lost uint64
 	batch         []event.Event
+	changed       []byte // a record with another id
 	sampleType    uint64 // of all events: they share the members that ids have
 }
 
@@ -97,6 +98,8 @@ func (r *recording) round() error {
 				rec := e.Rec
 				if e.Kind == event.Lost && len(rec) == bareLost {
 					rec = r.withID(e)
+				} else {
+					rec = r.sameID(rec)
 				}
 				if err := r.file.Write(rec); err != nil {
 					return err
@@ -109,6 +112,27 @@ func (r *recording) round() error {
 		}
 	}
 	return r.file.FinishedRound()
+}
+
+// sameID has a record of an event that was opened anew, since its CPU was
+// offline, look as those of before: the file lists ids at its beginning.
+func (r *recording) sameID(rec []byte) []byte {
+	if r.src.Gaps() == 0 || r.sampleType&unix.PERF_SAMPLE_IDENTIFIER == 0 || len(rec) < 16 {
+		return rec
+	}
+	at := len(rec) - 8 // of a record that is no sample
+	if binary.LittleEndian.Uint32(rec) == unix.PERF_RECORD_SAMPLE {
+		at = 8
+	}
+	id := binary.LittleEndian.Uint64(rec[at:])
+	same := r.src.SameID(id)
+	if same == id {
+		return rec
+	}
+	// The ring's memory cannot be written.
+	r.changed = append(r.changed[:0], rec...)
+	binary.LittleEndian.PutUint64(r.changed[at:], same)
+	return r.changed
 }
 
 // bareLost is the size of a lost record that the source made of what the

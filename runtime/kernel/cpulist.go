@@ -2,9 +2,11 @@ package kernel
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"ppscript/runtime/diag"
 )
@@ -113,6 +115,40 @@ func ReadCPUs(r Roots) (CPUs, error) {
 func OnlineCPUs() ([]int, error) {
 	c, err := ReadCPUs(Roots{})
 	return c.Online, err
+}
+
+// OnlineSince maps each online CPU to a number that is another one each time
+// that the CPU comes online; nothing else is to be read from it. The kernel makes
+// the CPU's directory of its topology anew then, whose inode numbers do not
+// repeat (topology_add_dev in drivers/base/topology.c). Where there is no such
+// directory, a CPU that went and came back between two calls looks the same.
+func OnlineSince(r Roots) (map[int]uint64, error) {
+	text, err := readLine(r.SysPath("devices/system/cpu/online"))
+	if err != nil {
+		return nil, fmt.Errorf("read online CPUs: %w", err)
+	}
+	cpus, err := ParseCPUList(text)
+	if err != nil {
+		return nil, fmt.Errorf("read online CPUs: %w", err)
+	}
+	since := make(map[int]uint64, len(cpus))
+	for _, cpu := range cpus {
+		since[cpu] = inode(r.SysPath("devices/system/cpu/cpu"+strconv.Itoa(cpu), "topology"))
+	}
+	return since, nil
+}
+
+// inode is the number of a file, 0 if there is none.
+func inode(path string) uint64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0
+	}
+	return st.Ino
 }
 
 // Check returns an error that names the CPUs of the list which are not online.

@@ -40,11 +40,16 @@ type attachment struct {
 	inherit bool
 	thread  bool // inherit only to threads of the same process
 	mode    string
-	files   []*os.File // cgroup directories, to be closed once all is open
+	files   []*os.File // cgroup directories
 	watch   []int      // processes whose end ends the source; only a backstop
 	pids    []int      // of mode pid
 	tids    []int      // their threads, as listed
 	family  *family    // tasks that are picked from those of whole CPUs; usually nil
+}
+
+// onCPUs reports that events are opened for CPUs, of which more may come.
+func (a *attachment) onCPUs() bool {
+	return slices.ContainsFunc(a.places, func(p place) bool { return p.cpu >= 0 })
 }
 
 func (a *attachment) close() {

@@ -75,36 +75,43 @@ func (s *Source) openBuffers() error {
 	if !s.cfg.compact() {
 		return nil
 	}
+	for _, key := range s.att.rings {
+		if err := s.openBuffer(key.cpu); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Source) openBuffer(cpu int) error {
 	size := s.cfg.dataSize()
 	wake := size / 100 * s.cfg.Watermark
 	if s.cfg.Prompt {
 		wake = 1
 	}
-	for _, key := range s.att.rings {
-		fd, err := s.cfg.Programs.Buffer(key.cpu, size, max(1, wake))
+	fd, err := s.cfg.Programs.Buffer(cpu, size, max(1, wake))
+	if err != nil {
+		return err
+	}
+	b, err := mapBuffer(fd, size)
+	if err != nil {
+		return fmt.Errorf("map the buffer of CPU %d: %w", cpu, err)
+	}
+	s.buffers = append(s.buffers, b)
+	b.index, b.cpu, b.stat.CPU = int32(len(s.rings)), int32(cpu), cpu
+	s.rings = append(s.rings, b)
+	for i, st := range s.byEvent {
+		b.streams = append(b.streams, sent{st, newExpander(s.cfg.Events[i].Compact)})
+	}
+	b.untold = func() uint64 {
+		n, err := s.cfg.Programs.Untold(cpu)
 		if err != nil {
-			return err
+			return 0
 		}
-		b, err := mapBuffer(fd, size)
-		if err != nil {
-			return fmt.Errorf("map the buffer of CPU %d: %w", key.cpu, err)
-		}
-		s.buffers = append(s.buffers, b)
-		b.index, b.cpu, b.stat.CPU = int32(len(s.rings)), int32(key.cpu), key.cpu
-		s.rings = append(s.rings, b)
-		for i, st := range s.byEvent {
-			b.streams = append(b.streams, sent{st, newExpander(s.cfg.Events[i].Compact)})
-		}
-		b.untold = func() uint64 {
-			n, err := s.cfg.Programs.Untold(key.cpu)
-			if err != nil {
-				return 0
-			}
-			return n
-		}
-		if err := s.poll.addBuffer(fd); err != nil {
-			return fmt.Errorf("watch the buffer of CPU %d: %w", key.cpu, err)
-		}
+		return n
+	}
+	if err := s.poll.addBuffer(fd); err != nil {
+		return fmt.Errorf("watch the buffer of CPU %d: %w", cpu, err)
 	}
 	return nil
 }

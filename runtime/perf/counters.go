@@ -76,9 +76,13 @@ func (c *Counters) StreamOf(i int) *event.Stream { return c.src.byEvent[i] }
 func (c *Counters) Warnings() []error { return c.src.warnings }
 
 // Read appends the present value of every counter to dst, by stream, thread
-// and CPU. An inherited counter includes the children, running or ended.
+// and CPU; those of CPUs that came later follow. An inherited counter includes the
+// children, running or ended.
 func (c *Counters) Read(dst []Count) ([]Count, error) {
 	var b [24]byte // value, time enabled, time running
+	for i := len(c.order); i < len(c.src.open.fds); i++ {
+		c.order = append(c.order, i) // of CPUs that came
+	}
 	for _, i := range c.order {
 		f := &c.src.open.fds[i]
 		n, err := unix.Read(f.fd, b[:])
@@ -95,9 +99,9 @@ func (c *Counters) Read(dst []Count) ([]Count, error) {
 			Stream:  c.src.byEvent[f.stream],
 			CPU:     f.place.cpu,
 			TID:     f.place.pid,
-			Value:   binary.LittleEndian.Uint64(b[0:]),
-			Enabled: time.Duration(binary.LittleEndian.Uint64(b[8:])),
-			Running: time.Duration(binary.LittleEndian.Uint64(b[16:])),
+			Value:   f.base[0] + binary.LittleEndian.Uint64(b[0:]),
+			Enabled: time.Duration(f.base[1] + binary.LittleEndian.Uint64(b[8:])),
+			Running: time.Duration(f.base[2] + binary.LittleEndian.Uint64(b[16:])),
 		}
 		if f.place.flags != 0 {
 			ct.TID = -1
@@ -111,6 +115,12 @@ func (c *Counters) Read(dst []Count) ([]Count, error) {
 // in the former case and ctx's error in the latter; the counters can still be
 // read.
 func (c *Counters) Wait(ctx context.Context, d time.Duration) error { return c.src.Poll(ctx, d) }
+
+// Follow counts on CPUs that came online as well. Wait does so by itself.
+func (c *Counters) Follow() { c.src.follow(time.Now()) }
+
+// Gaps is Source.Gaps.
+func (c *Counters) Gaps() uint64 { return c.src.Gaps() }
 
 // Stop disables the counters; their values stay.
 func (c *Counters) Stop() error { return c.src.Stop() }

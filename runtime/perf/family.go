@@ -117,18 +117,11 @@ func (r *ring) forked(dst []forked) []forked {
 	if r.backward && !r.frozen || r.page == nil {
 		return dst
 	}
-	mask, end := uint64(len(r.data)-1), r.shown()-uint64(len(r.final))
-	for r.looked < end && end-r.looked >= headerSize {
-		off := r.at(r.looked)
-		size := uint64(le32(r.data, int(off+4)) >> 16)
-		if size < headerSize || size > end-r.looked {
-			break
+	r.looked = r.walk(r.looked, r.shown()-uint64(len(r.final)), func(data []byte, off uint64) {
+		if mask := uint64(len(data) - 1); le32(data, int(off)) == unix.PERF_RECORD_FORK && recordSize(data, off) >= forkSize {
+			ids := le64(data, int((off+16)&mask))
+			dst = append(dst, forked{time: le64(data, int((off+24)&mask)), tid: int32(ids), ptid: int32(ids >> 32)})
 		}
-		if le32(r.data, int(off)) == unix.PERF_RECORD_FORK && size >= forkSize {
-			ids := le64(r.data, int((off+16)&mask))
-			dst = append(dst, forked{time: le64(r.data, int((off+24)&mask)), tid: int32(ids), ptid: int32(ids >> 32)})
-		}
-		r.looked += size
-	}
+	})
 	return dst
 }

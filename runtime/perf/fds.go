@@ -20,6 +20,9 @@ type eventFD struct {
 	ring   int
 	place  place
 	counts bool // PERF_FORMAT_LOST works
+	// base is what earlier counters of the place have counted: value, time
+	// enabled, time running.
+	base [3]uint64
 }
 
 func ioctlID(fd int) (uint64, error) {

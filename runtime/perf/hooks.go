@@ -3,6 +3,7 @@ package perf
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // Hooks are events whose samples programs of the kernel take: no rings, no
@@ -26,6 +27,13 @@ func OpenHooks(ctx context.Context, cfg Config) (*Hooks, error) {
 
 // Opened is the number of events, each on each of its CPUs and tasks.
 func (h *Hooks) Opened() int { return h.src.opened }
+
+// Follow opens the events on CPUs that came online as well; it is to be called
+// from time to time.
+func (h *Hooks) Follow() { h.src.follow(time.Now()) }
+
+// Gaps is Source.Gaps.
+func (h *Hooks) Gaps() uint64 { return h.src.Gaps() }
 
 // Stop disables the events.
 func (h *Hooks) Stop() error { return h.src.Stop() }

@@ -24,11 +24,17 @@ type ring struct {
 	mem  []byte                  // the whole mapping
 	page *unix.PerfEventMmapPage // its first page
 	data []byte                  // the rest; len is a power of two
-	// spool, if not nil, is where the records are read from: data is its memory,
-	// in which base is at the beginning.
+	// spool, if not nil, is where the records are read from: data is its memory.
 	spool *spool
-	base  uint64
+	base  uint64 // the position that is at the beginning of data
+	begin uint64 // the position of the first record in mem
 	dec   *Decoder
+
+	// What continues the ring of a CPU that was offline, see continued.go.
+	marks   []mark
+	retired [][]byte // mappings that were read, and may have views
+	carried uint64   // lost records that are told for good
+	ended   bool     // nothing more will come
 
 	// only, if not empty, are the processes whose samples are wanted.
 	only []int32
@@ -101,7 +107,7 @@ func (r *ring) unmap() error {
 	if r.spool != nil {
 		err = r.spool.close(r)
 	}
-	err = errors.Join(err, unix.Munmap(r.mem))
+	err = errors.Join(err, r.unmapOthers(), unix.Munmap(r.mem))
 	r.mem, r.page, r.data, r.final = nil, nil, nil, nil
 	r.known, r.visible = r.pos, r.pos // nothing is left to read
 	return err
@@ -115,7 +121,7 @@ func (r *ring) shown() uint64 {
 	if r.spool != nil {
 		r.spool.take(r)
 	}
-	return r.head() + uint64(len(r.final))
+	return r.whole(r.head()) + uint64(len(r.final))
 }
 
 // head is where the kernel, or the spool, writes next. The load orders the reads
@@ -124,7 +130,10 @@ func (r *ring) head() uint64 {
 	if r.spool != nil {
 		return r.spool.taken.Load()
 	}
-	return atomic.LoadUint64(&r.page.Data_head)
+	if m := r.last(); m != nil {
+		return m.head()
+	}
+	return r.begin + atomic.LoadUint64(&r.page.Data_head)
 }
 
 // at is where in data a position is.
@@ -146,14 +155,17 @@ func (r *ring) Release() {
 			r.spool.released.Store(r.tail)
 			return
 		}
-		atomic.StoreUint64(&r.page.Data_tail, r.tail)
+		r.retire()
+		if r.tail >= r.begin {
+			atomic.StoreUint64(&r.page.Data_tail, r.tail-r.begin)
+		}
 	}
 }
 
 // suspectLoss notes where the ring is full: what comes next does not fit, and
 // the kernel says so only with the next record that does.
 func (r *ring) suspectLoss() {
-	if r.backward {
+	if r.backward || r.last() != nil {
 		return
 	}
 	if r.spool != nil {
@@ -163,7 +175,7 @@ func (r *ring) suspectLoss() {
 		}
 		return
 	}
-	if h := r.head(); h-r.tail+min(uint64(len(r.data))/8, 64<<10) > uint64(len(r.data)) {
+	if h := r.head(); h-max(r.tail, r.begin)+min(uint64(len(r.data))/8, 64<<10) > uint64(len(r.data)) {
 		r.suspect = h
 		r.tight = r.tight || h == r.visible
 	}
@@ -185,12 +197,19 @@ func (r *ring) Tight() bool { return r.tight }
 func (r *ring) end() uint64 { return r.visible - uint64(len(r.final)) }
 
 // Read implements event.Ring.
+func (r *ring) Read(dst []event.Event, until uint64) int {
+	if len(r.marks) > 0 {
+		return r.readOver(dst, until)
+	}
+	return r.read(dst, until, r.end())
+}
+
+// read reads records of one mapping, which end at end.
 //
 // Fast path: this loop runs for every record.
-func (r *ring) Read(dst []event.Event, until uint64) int {
+func (r *ring) read(dst []event.Event, until, end uint64) int {
 	n := 0
-	pos := r.pos
-	end := r.end() // until may lie inside a record, which is then read
+	pos := r.pos // until may lie inside a record, which is then read
 	until = min(until, r.visible)
 	if pos >= until {
 		return 0 // base may be about to change
@@ -283,32 +302,44 @@ func (r *ring) note(e *event.Event) {
 // addFinal appends a LOST record that the kernel did not write, for count
 // records lost since its last one.
 func (r *ring) addFinal(id, count uint64) {
-	b := make([]byte, 24)
-	binary.LittleEndian.PutUint32(b, unix.PERF_RECORD_LOST)
-	binary.LittleEndian.PutUint16(b[6:], uint16(len(b)))
-	binary.LittleEndian.PutUint64(b[8:], id)
-	binary.LittleEndian.PutUint64(b[16:], count)
-	r.final = b
-	r.visible += uint64(len(b))
+	r.final = lostRecord(id, count)
+	r.visible += uint64(len(r.final))
 	r.known = r.visible
 }
 
 // lostWaiting is what LOST records say that have not been read yet.
 func (r *ring) lostWaiting() uint64 {
 	var n uint64
-	mask, head := uint64(len(r.data)-1), r.head()
-	for pos := r.pos; head-pos >= headerSize; {
-		off := r.at(pos)
-		size := uint64(binary.LittleEndian.Uint16(r.data[off+6:]))
-		if size < headerSize || size > head-pos {
-			break
+	r.walk(r.pos, r.head(), func(data []byte, off uint64) {
+		if le32(data, int(off)) == unix.PERF_RECORD_LOST && recordSize(data, off) >= 24 {
+			n += le64(data, int((off+16)&uint64(len(data)-1)))
 		}
-		if le32(r.data, int(off)) == unix.PERF_RECORD_LOST && size >= 24 {
-			n += le64(r.data, int((off+16)&mask))
+	})
+	return n
+}
+
+func recordSize(data []byte, off uint64) uint64 {
+	return uint64(binary.LittleEndian.Uint16(data[off+6:]))
+}
+
+// walk calls fn for each record from pos up to end, wherever it lies, and returns
+// the position after the last one that is whole. Headers do not wrap.
+func (r *ring) walk(pos, end uint64, fn func(data []byte, off uint64)) uint64 {
+	for pos < end {
+		data, base, until := r.span(pos, end)
+		if until == pos {
+			pos += markSize
+			continue
 		}
+		off := (pos - base) & uint64(len(data)-1)
+		size := recordSize(data, off)
+		if until-pos < headerSize || size < headerSize || size > until-pos {
+			return pos
+		}
+		fn(data, off)
 		pos += size
 	}
-	return n
+	return pos
 }
 
 func (r *ring) readFinal(e *event.Event) {

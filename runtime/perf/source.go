@@ -45,6 +45,9 @@ type Source struct {
 	lookFor  []int // tasks without a pidfd
 
 	wakeups uint64
+
+	layouts map[int]*Layout // by index in Config.Events, -1 for the dummy
+	plug    *plug           // nil if the events are on no CPU's own
 }
 
 // pidTag and below are the poller's tags of pidfds.
@@ -124,6 +127,7 @@ func (s *Source) wait(ctx context.Context, timeout time.Duration) error {
 			s.wakeups++
 		}
 		s.hangups()
+		s.follow(time.Now())
 		if s.stopped || s.ended() {
 			if err := s.finish(); err != nil {
 				return err
@@ -208,11 +212,15 @@ func (s *Source) finish() error {
 	}
 	s.eof = true
 	for _, r := range s.live {
+		r.ended = true
 		if r.spool != nil {
 			r.spool.end(r)
 		}
 		if r.backward {
 			r.freeze()
+			if r.carried > 0 {
+				r.addFinal(0, r.carried)
+			}
 		} else {
 			s.appendLoss(r)
 		}
@@ -241,7 +249,7 @@ func (s *Source) appendLoss(r *ring) {
 		}
 		total += n
 	}
-	if said := r.lostSeen + r.lostWaiting(); total > said {
+	if said := r.lostSeen + r.lostWaiting() - r.carried; total > said {
 		r.addFinal(id, total-said)
 	}
 }

@@ -2,6 +2,7 @@ package perf
 
 import (
 	"encoding/binary"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +27,9 @@ type spool struct {
 	mu     sync.Mutex
 	kernel []byte // data of the kernel's ring; nil after the end
 	page   *unix.PerfEventMmapPage
+	begin  uint64 // the position of the first record in kernel
+	mem    []byte // of a buffer that followed the first one, which the ring has
+	next   []*mapping
 	final  bool   // the kernel writes no more
 	used   uint64 // of the memory, since it was given back last
 
@@ -52,7 +56,8 @@ func (r *ring) addSpool(size int) error {
 	if err != nil {
 		return err
 	}
-	r.spool = &spool{kernel: r.data, page: r.page}
+	r.spool = &spool{kernel: r.data, page: r.page, begin: r.begin}
+	r.spool.taken.Store(r.begin)
 	r.data = mem
 	return nil
 }
@@ -64,7 +69,53 @@ func (p *spool) close(r *ring) error {
 	p.kernel, p.page = nil, nil
 	mem := r.data
 	r.data = nil
-	return unix.Munmap(mem)
+	err := unix.Munmap(mem)
+	if p.mem != nil {
+		err = errors.Join(err, unix.Munmap(p.mem))
+	}
+	for _, m := range p.next {
+		err = errors.Join(err, unix.Munmap(m.mem))
+	}
+	p.mem, p.next = nil, nil
+	return err
+}
+
+// head is where the kernel writes next in its present buffer.
+func (p *spool) head() uint64 { return p.begin + atomic.LoadUint64(&p.page.Data_head) }
+
+// follow has the records of another buffer come behind those of the present one,
+// which is not written to any more, and returns where that ends.
+func (p *spool) follow(to *mapping) (end uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	end = p.head()
+	if n := len(p.next); n > 0 {
+		end = p.next[n-1].head()
+	}
+	to.begin = end + markSize
+	p.next = append(p.next, to)
+	return end
+}
+
+// turn goes on with the next buffer once all of the present one was taken; the
+// mark between them is left blank. It reports whether there is more to take.
+func (p *spool) turn(r *ring) bool {
+	taken := p.taken.Load()
+	if len(p.next) == 0 || taken != p.head() || !p.final && p.next[0].head() == p.next[0].begin {
+		return false
+	}
+	if taken+markSize-p.released.Load() > uint64(len(r.data)) {
+		return false
+	}
+	if p.mem != nil {
+		unix.Munmap(p.mem)
+	}
+	m := p.next[0]
+	p.next = p.next[1:]
+	p.kernel, p.page, p.begin, p.mem = m.data, m.page, m.begin, m.mem
+	p.used += markSize
+	p.taken.Store(m.begin)
+	return true
 }
 
 // take copies the records that have come, as far as there is room. It is called
@@ -75,7 +126,15 @@ func (p *spool) take(r *ring) {
 	if p.kernel == nil {
 		return
 	}
-	head, from := atomic.LoadUint64(&p.page.Data_head), p.taken.Load()
+	p.copy(r)
+	for p.turn(r) {
+		p.copy(r)
+	}
+}
+
+// copy copies the records of the present buffer.
+func (p *spool) copy(r *ring) {
+	head, from := p.head(), p.taken.Load()
 	if head == from {
 		return
 	}
@@ -101,12 +160,12 @@ func (p *spool) take(r *ring) {
 		until = p.whole(from, head, room)
 	}
 	for pos := from; pos < until; {
-		src := p.kernel[pos&(size-1):]
+		src := p.kernel[(pos-p.begin)&(size-1):]
 		dst := r.data[(pos-r.base)&uint64(len(r.data)-1):]
 		pos += uint64(copy(dst[:min(uint64(len(dst)), until-pos)], src))
 	}
 	p.used = max(p.used, min(until-r.base, uint64(len(r.data))))
-	atomic.StoreUint64(&p.page.Data_tail, until)
+	atomic.StoreUint64(&p.page.Data_tail, until-p.begin)
 	p.taken.Store(until)
 }
 
@@ -123,7 +182,7 @@ func (p *spool) whole(from, head, room uint64) uint64 {
 	pos := from
 	for pos < head {
 		// Headers are aligned to 8 bytes and never wrap.
-		n := uint64(binary.LittleEndian.Uint16(p.kernel[pos&uint64(len(p.kernel)-1)+6:]))
+		n := uint64(binary.LittleEndian.Uint16(p.kernel[(pos-p.begin)&uint64(len(p.kernel)-1)+6:]))
 		if n < headerSize || pos+n-from > room {
 			break
 		}
@@ -172,8 +231,18 @@ func (p *pump) end() {
 	}
 }
 
+// add has a ring that was made later emptied as well.
+func (p *pump) add(r *ring) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rings = append(p.rings, r)
+}
+
 func (p *pump) work() {
-	for _, r := range p.rings {
+	p.mu.Lock()
+	rings := p.rings
+	p.mu.Unlock()
+	for _, r := range rings {
 		r.spool.take(r)
 	}
 	p.mu.Lock()
@@ -196,4 +265,14 @@ func (s *Source) addSpools(bytes int) {
 		}
 	}
 	s.pump = p
+}
+
+// spoolLater gives a ring that was made after the others a spool like theirs.
+func (s *Source) spoolLater(r *ring) {
+	if s.pump == nil || len(s.pump.rings) == 0 {
+		return
+	}
+	if err := r.addSpool(len(s.pump.rings[0].data)); err == nil {
+		s.pump.add(r)
+	}
 }

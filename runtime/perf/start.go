@@ -70,6 +70,7 @@ const attachTries = 5
 // and nothing tells: with any such thread all is opened again.
 func (s *Source) attach(ctx context.Context) (err error) {
 	for try := 1; ; try++ {
+		s.plug = newPlug(&s.cfg) // before they are opened
 		var warnings []error
 		warn := func(err error) { warnings = append(warnings, err) }
 		if s.att, err = s.cfg.resolve(warn); err != nil {
@@ -82,17 +83,19 @@ func (s *Source) attach(ctx context.Context) (err error) {
 			s.att.unbind(&s.cfg)
 		}
 		s.open = &opener{cfg: &s.cfg, att: s.att, warn: warn, hooked: s.hooked}
-		err = s.open.openAll(ctx, s.counting)
-		s.att.close()
-		if err != nil {
+		if err = s.open.openAll(ctx, s.counting); err != nil {
 			return err
 		}
 		fresh := s.att.newThreads()
 		if fresh > 0 && try < attachTries {
+			s.att.close()
 			if err = s.open.close(); err != nil {
 				return err
 			}
 			continue
+		}
+		if !s.att.onCPUs() {
+			s.plug = nil
 		}
 		for _, w := range warnings {
 			s.warn(w)
@@ -120,12 +123,12 @@ func (s *Source) warn(err error) {
 // that knows the ids in it.
 func (s *Source) makeStreams() {
 	s.byEvent = make([]*event.Stream, len(s.cfg.Events))
-	layouts := make(map[int]*Layout)
+	s.layouts = make(map[int]*Layout)
 	for _, m := range s.open.members(false) {
 		if s.open.noLost {
 			m.attr.Read_format &^= unix.PERF_FORMAT_LOST
 		}
-		layouts[m.index] = NewLayout(FormatOf(&m.attr))
+		s.layouts[m.index] = NewLayout(FormatOf(&m.attr))
 	}
 	opened := make(map[int]bool)
 	for _, f := range s.open.fds {
@@ -136,37 +139,43 @@ func (s *Source) makeStreams() {
 		if !opened[i] && ev.Compact == nil {
 			continue
 		}
-		s.byEvent[i] = &event.Stream{Index: len(s.streams), Schema: ev.Schema, Label: ev.name(), Members: layouts[i]}
+		s.byEvent[i] = &event.Stream{Index: len(s.streams), Schema: ev.Schema, Label: ev.name(), Members: s.layouts[i]}
 		if ev.Compact != nil {
 			s.byEvent[i].Members = membersOf(ev.Compact)
 		}
 		s.streams = append(s.streams, s.byEvent[i])
 	}
-	for _, f := range s.open.fds {
-		r := s.open.rings[f.ring]
-		if r == nil {
-			continue // counting
+	for i := range s.open.fds {
+		if f := &s.open.fds[i]; s.open.rings[f.ring] != nil { // else it is counted
+			s.decodes(s.open.rings[f.ring], f)
 		}
-		if r.dec == nil {
-			r.dec = NewDecoder(layouts[f.stream])
-		}
-		if f.stream >= 0 {
-			r.dec.Add(f.id, s.byEvent[f.stream], layouts[f.stream])
-		}
-	}
-	var only []int32
-	for _, pid := range s.att.pids {
-		only = append(only, int32(pid))
 	}
 	for _, r := range s.open.rings {
 		if r != nil {
-			r.index = int32(len(s.live))
-			r.family = s.att.family
-			if s.open.strays() {
-				r.only = only
-			}
-			s.live = append(s.live, r)
-			s.rings = append(s.rings, r)
+			s.addRing(r)
 		}
 	}
+}
+
+// decodes has the ring know the event's samples.
+func (s *Source) decodes(r *ring, f *eventFD) {
+	if r.dec == nil {
+		r.dec = NewDecoder(s.layouts[f.stream])
+	}
+	if f.stream >= 0 {
+		r.dec.Add(f.id, s.byEvent[f.stream], s.layouts[f.stream])
+	}
+}
+
+// addRing makes a ring of the kernel one of the source.
+func (s *Source) addRing(r *ring) {
+	r.index = int32(len(s.rings))
+	r.family = s.att.family
+	if s.open.strays() {
+		for _, pid := range s.att.pids {
+			r.only = append(r.only, int32(pid))
+		}
+	}
+	s.live = append(s.live, r)
+	s.rings = append(s.rings, r)
 }

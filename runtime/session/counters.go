@@ -21,6 +21,7 @@ type counterRun struct {
 	next     time.Time
 	before   []perf.Count
 	now      []perf.Count
+	gaps     uint64 // of the counters, as told
 
 	evs   []event.Event
 	joint []event.Joint
@@ -80,8 +81,17 @@ func (c *counterRun) read() error {
 	if c.now, err = c.counters.Read(c.now[:0]); err != nil {
 		return err
 	}
+	for len(c.before) < len(c.now) {
+		c.before = append(c.before, perf.Count{}) // of a CPU that came
+	}
 	c.evs, c.joint = c.evs[:0], c.joint[:0]
 	at := c.run.clock.now()
+	if gaps := c.counters.Gaps(); gaps > c.gaps {
+		lost := event.Event{Kind: event.Lost, Time: at, Count: uint32(gaps - c.gaps), PID: -1, TID: -1, CPU: -1, Ring: -1}
+		c.gaps = gaps
+		c.run.plan.Router.Events([]*event.Event{&lost})
+		c.set.Sink.Lost(lost.Ring, uint64(lost.Count), at)
+	}
 	for i := range c.now {
 		n, b := &c.now[i], &c.before[i]
 		if c.byThread {

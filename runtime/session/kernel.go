@@ -30,6 +30,7 @@ type kernelRun struct {
 	hooks *perf.Hooks // events that perf samples; nil if there are none
 	side  *sideBand   // nil if nobody must know what processes map
 	swept time.Time
+	gaps  uint64 // of the hooks, as told
 }
 
 // tier says what the plan needs to know to decide about the kernel.
@@ -203,6 +204,9 @@ func (k *kernelRun) wait(ctx context.Context, r *run, timeout time.Duration) err
 	if err != nil {
 		return err
 	}
+	if k.hooks != nil {
+		k.hooks.Follow()
+	}
 	if now := time.Now(); now.Sub(k.swept) > sweepTime {
 		k.swept = now
 		if err := k.run.Sweep(); err != nil {
@@ -235,6 +239,11 @@ func (k *kernelRun) collect(r *run) (event.Loss, error) {
 		k.plan.Group(t).AddLoss(l)
 	}
 	router := r.plan.Router
+	if k.hooks != nil {
+		gaps := k.hooks.Gaps()
+		loss.Joins.Lost += gaps - k.gaps
+		k.gaps = gaps
+	}
 	router.Samples += samples + loss.Joins.Unmatched
 	router.Last = r.clock.now()
 	if router.First == 0 {

@@ -153,6 +153,7 @@ func earliest(ts ...time.Time) time.Time {
 func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) {
 	timeout := pollTime
 	for _, c := range r.counts {
+		c.counters.Follow()
 		next = earliest(next, c.next)
 	}
 	if !next.IsZero() {

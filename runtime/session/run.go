@@ -10,6 +10,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/flow"
+	"ppscript/runtime/kernel"
 	"ppscript/runtime/order"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
@@ -269,7 +270,7 @@ func (r *run) prepare() {
 		if err != nil {
 			r.failed = err
 		}
-	case len(r.world.remotes) == 0 && (len(r.src.Rings()) == 1 || !p.Order && !r.apart()):
+	case len(r.world.remotes) == 0 && (len(r.src.Rings()) == 1 && !r.growing() || !p.Order && !r.apart()):
 		// One ring is in order by itself.
 		r.feeder = order.NewDrain(r.src)
 	default:
@@ -280,6 +281,15 @@ func (r *run) prepare() {
 // apart reports that names come through other rings than the events of their
 // CPU: then order between rings matters always.
 func (r *run) apart() bool { return r.plan.Compact != nil && r.plan.Comm }
+
+// growing reports that rings of other CPUs may come: those that are offline now.
+func (r *run) growing() bool {
+	if r.live == nil {
+		return false
+	}
+	cpus, err := kernel.ReadCPUs(kernel.Roots{})
+	return err != nil || len(cpus.Possible) > len(cpus.Online)
+}
 
 // readers is how many readers share the rings.
 func (r *run) readers() int {

@@ -1,0 +1,327 @@
+package perf
+
+import (
+	"encoding/binary"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/kernel"
+)
+
+// This file follows CPUs that go offline and come back, or come for the first
+// time. The kernel detaches what is opened on a CPU when that goes, and says
+// nothing; nobody else attaches it again. So the mask of online CPUs is looked at
+// from time to time, and the events are opened anew. What happened on the CPU
+// between its coming and that is lost: nobody knows how much, so it counts as one
+// lost event at least.
+//
+// Events of tasks that are bound to a CPU outlive its absence; they are only
+// missing on CPUs that were not there when they were opened.
+
+// plugEvery is how often is looked. Reading the mask takes some microseconds.
+const plugEvery = 100 * time.Millisecond
+
+// plug is what is known of the CPUs.
+type plug struct {
+	next time.Time
+	// since is, for each CPU that is online and wanted, when it came, as
+	// kernel.OnlineSince says.
+	since map[int]uint64
+	gaps  uint64       // times that a CPU came and its first events were missed
+	said  map[int]bool // CPUs whose events did not open, as was said
+	same  map[uint64]uint64
+}
+
+// newPlug reads what is online now; nil if that cannot be read.
+func newPlug(c *Config) *plug {
+	p := &plug{said: map[int]bool{}, same: map[uint64]uint64{}}
+	var err error
+	if p.since, err = p.online(c); err != nil {
+		return nil
+	}
+	return p
+}
+
+// online are the CPUs that are online and wanted.
+func (p *plug) online(c *Config) (map[int]uint64, error) {
+	since, err := kernel.OnlineSince(kernel.Roots{})
+	if t := &c.Target; t.CPUs != nil {
+		maps.DeleteFunc(since, func(cpu int, _ uint64) bool { return !slices.Contains(t.CPUs, cpu) })
+	}
+	return since, err
+}
+
+// follow opens the events on CPUs that have come.
+func (s *Source) follow(now time.Time) {
+	p := s.plug
+	if p == nil || s.stopped || now.Before(p.next) {
+		return
+	}
+	p.next = now.Add(plugEvery)
+	since, err := p.online(&s.cfg)
+	if err != nil {
+		return // the next look may tell
+	}
+	for _, cpu := range slices.Sorted(maps.Keys(p.since)) {
+		if _, ok := since[cpu]; !ok {
+			delete(p.since, cpu)
+			s.warn(diag.Errorf(diag.Run, "watch", "CPUs", "CPU %d went offline; nothing is missed while it is", cpu))
+		}
+	}
+	for _, cpu := range slices.Sorted(maps.Keys(since)) {
+		if was, ok := p.since[cpu]; ok && was == since[cpu] {
+			continue
+		}
+		gap, err := s.openCPU(cpu)
+		switch {
+		case errors.Is(err, unix.ENODEV): // gone again
+		case err != nil && !p.said[cpu]:
+			p.said[cpu] = true
+			s.warn(err)
+		case err == nil:
+			p.since[cpu] = since[cpu]
+			delete(p.said, cpu)
+			if gap {
+				p.gaps++
+				s.warn(diag.Errorf(diag.Run, "watch", "CPUs", "CPU %d came online; its events until now are missing, how many nobody knows: they count as 1 lost", cpu))
+			}
+		}
+	}
+}
+
+// Gaps is how often a CPU came online and its first events were missed. Rings
+// tell it themselves, as losses.
+func (s *Source) Gaps() uint64 {
+	if s.plug == nil {
+		return 0
+	}
+	return s.plug.gaps
+}
+
+// SameID is the id of the event among those that Opened lists, if id is that of
+// an event that was opened later in its place, on a CPU that came.
+func (s *Source) SameID(id uint64) uint64 {
+	if s.plug != nil {
+		if known, ok := s.plug.same[id]; ok {
+			return known
+		}
+	}
+	return id
+}
+
+// openCPU opens the events on a CPU that came online. gap says that events of
+// before may be missing.
+func (s *Source) openCPU(cpu int) (gap bool, err error) {
+	i := slices.IndexFunc(s.att.rings, func(k ringKey) bool { return k.cpu == cpu })
+	known := i >= 0
+	if known && s.att.inherit {
+		return false, nil // these events are the tasks'
+	}
+	if !known {
+		i = s.addPlaces(cpu)
+	}
+	if s.cfg.compact() && !known {
+		// Programs count what they could not send.
+		if err := s.openBuffer(cpu); err != nil {
+			return false, err
+		}
+	}
+	old := s.open.rings[i]
+	s.open.rings[i] = nil
+	from := len(s.open.fds)
+	if err := s.openAgain(cpu); err != nil {
+		s.open.drop(from)
+		s.open.rings[i] = old
+		if !known {
+			s.dropPlaces(i)
+		}
+		return false, err
+	}
+	if len(s.open.fds) == from {
+		s.open.rings[i] = old
+		return false, nil // programs send all
+	}
+	err = s.takeOver(i, from, old)
+	s.opened = len(s.open.fds)
+	return true, err
+}
+
+// addPlaces adds a CPU to the attachment: the places are those of another CPU.
+func (s *Source) addPlaces(cpu int) (ring int) {
+	a := s.att
+	ring = len(a.rings)
+	a.rings = append(a.rings, ringKey{cpu, -1})
+	like := a.places[slices.IndexFunc(a.places, func(p place) bool { return p.cpu >= 0 })].cpu
+	for _, p := range a.places {
+		if p.cpu == like {
+			p.cpu, p.ring = cpu, ring
+			a.places = append(a.places, p)
+		}
+	}
+	for _, tid := range a.later() {
+		a.places = append(a.places, place{pid: tid, cpu: cpu, ring: ring})
+	}
+	s.open.rings = append(s.open.rings, nil)
+	s.open.owner = append(s.open.owner, 0)
+	s.pollFD, s.cursor = append(s.pollFD, -1), append(s.cursor, 0)
+	return ring
+}
+
+// dropPlaces undoes addPlaces.
+func (s *Source) dropPlaces(ring int) {
+	s.att.rings = s.att.rings[:ring]
+	s.att.places = slices.DeleteFunc(s.att.places, func(p place) bool { return p.ring == ring })
+	s.open.rings, s.open.owner = s.open.rings[:ring], s.open.owner[:ring]
+	s.pollFD, s.cursor = s.pollFD[:ring], s.cursor[:ring]
+}
+
+// later are threads of the target's processes that were made after it was
+// resolved: on a CPU that is new they have no event to inherit.
+func (a *attachment) later() (tids []int) {
+	if !a.inherit {
+		return nil
+	}
+	for _, pid := range a.pids {
+		all, _ := taskDir(pid)
+		for _, tid := range all {
+			if !slices.Contains(a.tids, tid) {
+				tids = append(tids, tid)
+			}
+		}
+	}
+	return tids
+}
+
+// openAgain opens the events of a CPU, and starts them.
+func (s *Source) openAgain(cpu int) error {
+	o := s.open
+	from, leaders := len(o.fds), len(o.leaders)
+	ms := o.members(s.counting)
+	for i := range ms {
+		m := &ms[i]
+		if m.ev.Compact != nil || m.ev.CPUs != nil && !slices.Contains(m.ev.CPUs, cpu) || m.index >= 0 && s.byEvent[m.index] == nil {
+			continue
+		}
+		for _, p := range s.att.places {
+			if p.cpu != cpu {
+				continue
+			}
+			err := o.openOne(m, p, s.counting)
+			if err != nil && !(errors.Is(err, unix.ESRCH) && p.pid > 0 && p.flags == 0) {
+				return err
+			}
+		}
+	}
+	for _, fd := range o.leaders[leaders:] {
+		if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_ENABLE, 0); err != nil {
+			return err
+		}
+	}
+	for _, f := range o.fds[from:] {
+		if err := unix.IoctlSetInt(f.fd, unix.PERF_EVENT_IOC_ENABLE, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeOver puts what was opened from index from on in the place of the events of
+// the ring that the kernel has detached, if there are any.
+func (s *Source) takeOver(i, from int, old *ring) error {
+	o := s.open
+	fresh := slices.Clone(o.fds[from:])
+	o.fds = o.fds[:from]
+	var lost uint64
+	for _, f := range fresh {
+		at := slices.IndexFunc(o.fds, func(have eventFD) bool { return have.stream == f.stream && have.place == f.place })
+		if at < 0 {
+			s.alias(&f)
+			o.fds = append(o.fds, f)
+			continue
+		}
+		was := &o.fds[at]
+		if was.counts && old != nil {
+			n, _ := was.readLost()
+			lost += n
+		}
+		if s.counting {
+			f.carry(was)
+		}
+		s.plug.same[f.id] = s.SameID(was.id)
+		delete(s.plug.same, was.id)
+		if old != nil && s.pollFD[i] == was.fd {
+			s.poll.remove(was.fd)
+			s.pollFD[i] = -1
+		}
+		unix.Close(was.fd)
+		*was = f
+	}
+	if s.counting {
+		return nil
+	}
+	made := o.rings[i]
+	id := fresh[0].id
+	if old == nil {
+		made.beginWithLoss(s.SameID(id))
+		for k := range fresh {
+			s.decodes(made, &fresh[k])
+		}
+		s.addRing(made)
+		s.spoolLater(made)
+	} else {
+		for k := range fresh {
+			s.decodes(old, &fresh[k])
+		}
+		o.rings[i] = old
+		if err := old.continueIn(made, s.SameID(id), 1+old.untold(lost)); err != nil {
+			return err
+		}
+	}
+	if s.pollFD[i] < 0 {
+		s.pollFD[i], s.cursor[i] = o.owner[i], 0
+		return s.poll.add(o.owner[i], i)
+	}
+	return nil
+}
+
+// alias has samples of an event on a new CPU told from others' by the id of the
+// same event on another CPU.
+func (s *Source) alias(f *eventFD) {
+	for _, have := range s.open.fds {
+		if have.stream == f.stream {
+			s.plug.same[f.id] = s.SameID(have.id)
+			return
+		}
+	}
+}
+
+// untold is how many of the lost records, of events that were closed, no LOST
+// record of the ring tells of. Those that do are settled then.
+func (r *ring) untold(lost uint64) uint64 {
+	if r.backward {
+		return lost
+	}
+	if r.spool != nil {
+		r.spool.take(r)
+	}
+	said := r.lostSeen + r.lostWaiting()
+	before := said - r.carried
+	r.carried = said
+	return lost - min(lost, before)
+}
+
+// carry has a counter go on from the value of the one that it replaces.
+func (f *eventFD) carry(was *eventFD) {
+	f.base = was.base
+	var b [24]byte // value, time enabled, time running
+	if n, err := unix.Read(was.fd, b[:]); err == nil && n == len(b) {
+		for i := range f.base {
+			f.base[i] += binary.LittleEndian.Uint64(b[8*i:])
+		}
+	}
+}

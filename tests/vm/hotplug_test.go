@@ -1,0 +1,83 @@
+package vm
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// hotplugWays are ways to count the calls of a target, each with what it prints
+// for that many, and whether events are lost while a CPU comes back: programs at
+// tracepoints stay attached.
+var hotplugWays = []struct {
+	name, args string
+	loses      bool
+}{
+	{"rings", "top --engine perf -e 'raw_syscalls:sys_enter/id==110/key=id/' -i 60s", true},
+	{"order", "syscalls --engine perf -e 'raw_syscalls:sys_enter/id==110/' -e 'raw_syscalls:sys_exit/id==110/' -i 60s", true},
+	{"counters", "stat -e 'raw_syscalls:sys_enter/id==110/' -i 60s", true},
+	{"programs", "top --engine bpf -e 'raw_syscalls:sys_enter/id==110/key=id/' -i 60s", false},
+	{"compact", `--engine bpf -c 'tracepoint("raw_syscalls:sys_exit").where("id == 110").by("id").agg(calls = agg.count(), ret = agg.last("ret"), at = agg.last("_time"))'`, false},
+	// The rings of those have spools.
+	{"stacks", `--engine perf -c 'tracepoint("raw_syscalls:sys_enter").where("id == 110").stack(user = False).stacks()'`, true},
+	{"record", "record -e 'raw_syscalls:sys_enter/id==110/,sched:sched_process_exit' -o /tmp/x.data", true},
+	{"sampled", `--engine bpf -c 'software("cpu-clock", period = 1000000).where("cpu == 1").count()'`, true},
+}
+
+// A CPU that goes and comes back, and one that comes later, are seen again: what
+// happens on it is counted, and that its first events were missed is a loss.
+func TestCPUsComeAndGo(t *testing.T) {
+	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript"), "/w/load": build(t, "amd64", "tests/testkit/load")}
+	const calls = 500
+	script := `cd /w
+cpu=/sys/devices/system/cpu/cpu1/online
+work() { load -cpu $1 -getppid ` + strconv.Itoa(calls) + `; }
+begin() { # NAME COMMAND...
+	echo BEGIN $1; shift
+	"$@" >out 2>err &
+	pid=$!
+	until grep -q 'attached\|sends compact' err; do sleep 0.1; done
+	sleep 0.3
+}
+end() {
+	kill -INT $pid; wait $pid; status=$?
+	cat err out
+	if [ -e /tmp/x.data ]; then ppscript --input /tmp/x.data top -e 'raw_syscalls:sys_enter//key=id/'; rm /tmp/x.data; fi
+	echo EXIT $status
+}
+`
+	for _, w := range hotplugWays {
+		script += fmt.Sprintf(`begin %s-back ppscript %s -v --strict
+work 0; work 1; echo 0 >$cpu; echo 1 >$cpu; sleep 0.7; work 0; work 1; end
+echo 0 >$cpu
+begin %[1]s-later ppscript %[2]s -v --strict
+work 0; echo 1 >$cpu; sleep 0.7; work 0; work 1; work 1; end
+`, w.name, w.args)
+	}
+	r := Run(t, Guest{CPUs: 2, MemoryMiB: 768, Files: files}, script+"exit 0\n")
+	parts := regexp.MustCompile(`(?s)BEGIN (\S+)\n(.*?)EXIT (\d+)\n`).FindAllStringSubmatch(string(r.Output), -1)
+	if len(parts) != 2*len(hotplugWays) {
+		t.Fatalf("got %d runs, want %d", len(parts), 2*len(hotplugWays))
+	}
+	for i, p := range parts {
+		w := hotplugWays[i/2]
+		want := 0
+		if w.loses {
+			want = 4
+		}
+		if p[3] != strconv.Itoa(want) {
+			t.Errorf("%s: got status %s, want %d", p[1], p[3], want)
+		}
+		if w.name == "sampled" {
+			continue
+		}
+		if !regexp.MustCompile(`\b` + strconv.Itoa(4*calls) + `\b`).MatchString(p[2]) {
+			t.Errorf("%s: got\n%s\nwant %d calls", p[1], p[2], 4*calls)
+		}
+		if lost := strings.Contains(p[2], "lost"); lost != w.loses {
+			t.Errorf("%s: got\n%s\nwant that events were lost: %v", p[1], p[2], w.loses)
+		}
+	}
+}
