@@ -113,7 +113,7 @@ func (s *Shop) Run(reports []plan.Report, l Limit, live bool) ([]starlark.Value,
 	}
 	cap := newCapture(s.Render, reports, writing)
 	var out render.Renderer
-	cfg.Messages = s.Say
+	cfg.Messages, cfg.Notes = s.Say, s.Say
 	cfg.Output = func(clock func(event.Time) time.Time) (render.Renderer, error) {
 		o := s.Render
 		o.Clock = clock

@@ -45,7 +45,7 @@ func (a *app) explain(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	cfg.Messages = func(line string) { a.say(line) }
+	cfg.Messages, cfg.Notes = a.say, a.say
 	var text bytes.Buffer
 	if err := session.Explain(cfg, &text); err != nil {
 		return err

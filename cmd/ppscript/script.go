@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"slices"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -14,9 +13,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/notation"
-	"ppscript/runtime/perfdata"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/render"
 	"ppscript/runtime/session"
 	"ppscript/runtime/symbol"
 )
@@ -93,6 +90,7 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 			Engine:     cmp.Or(c.engine, plan.EngineAuto),
 			OrderBytes: c.orderBytes, ClockOffset: c.offset, TSC: c.tsc, KVMClock: c.kvmclock, Token: cmp.Or(c.token, a.token),
 			Monotonic: c.monotonic, FlameGraph: c.flame, FlameBase: c.flameBase, Pprof: c.pprof, IncludeSelf: c.self,
+			NoLog: c.output == "" && c.render.Format == "",
 			Lines: c.lines, SymRoot: c.symRoot, DebugDirs: c.debugDirs,
 		},
 		Services: &expr.Services{Ksym: kernel.Text},
@@ -141,7 +139,8 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 		w.before(v.close)
 		defer v.close()
 	}
-	cfg.Output, cfg.Messages, cfg.Dump, cfg.Stage = v.open, v.message, w.dump, w.at
+	cfg.Output, cfg.Messages, cfg.Notes, cfg.Stage = v.open, v.message, v.friendly, w.at
+	cfg.Dump, cfg.State = w.dump, v.state
 	for _, r := range reports {
 		quiet(r, c.quiet)
 	}
@@ -161,7 +160,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 		return err
 	}
 	if outcome.Observed && outcome.Samples == 0 && outcome.Loss.Zero() && !out.broken.Load() {
-		a.say("no events came")
+		v.friendly("no events came")
 	}
 	var status error
 	if outcome.Status > 0 && !w.interrupted() && !out.broken.Load() {
@@ -183,126 +182,4 @@ func quiet(r plan.Report, level int) {
 	g.View.Layout.NoRule = g.View.Layout.NoRule || level > 0
 	g.View.Layout.NoHeader = g.View.Layout.NoHeader || level > 1
 	g.View.Layout.NoDate = g.View.Layout.NoDate || level > 1
-}
-
-// A view is where a session shows results and messages.
-type view struct {
-	app      *app
-	common   *common
-	out      *output
-	renderer render.Renderer
-	early    []string // messages before there was a renderer
-	began    time.Time
-
-	live   string // what redraws on the terminal; "" prints
-	quit   func()
-	screen atomic.Pointer[screen]
-}
-
-// open makes the renderer: events are about to come.
-func (v *view) open(clock func(event.Time) time.Time) (render.Renderer, error) {
-	o := v.common.render
-	o.Clock = clock
-	o.Start = v.start(clock)
-	o.Width = terminalWidth(v.app.stdout)
-	if v.out.path == "" {
-		o.Notes = v.app.stderr
-		o.Terminal = func() int { return terminalWidth(v.app.stdout) }
-		if colorful(v.app.stdout, o.Color) {
-			o.Color = "always"
-		}
-	}
-	if err := v.out.begin(); err != nil {
-		return nil, err
-	}
-	var err error
-	if v.live != "" {
-		s, err := newScreen(v.out, v.app.stdout, o, v.live, v.common.interval, v.app.stderr, v.quit)
-		if err != nil {
-			return nil, err
-		}
-		v.screen.Store(s)
-		v.renderer = s
-	} else if v.renderer, err = render.New(v.out, o); err != nil {
-		return nil, err
-	}
-	for _, line := range v.early {
-		if err := v.note(line); err != nil {
-			return nil, err
-		}
-	}
-	v.early = nil
-	return v.renderer, nil
-}
-
-// close gives the terminal back if results were redrawn on it.
-func (v *view) close() {
-	if s := v.screen.Load(); s != nil {
-		s.close()
-	}
-}
-
-// start is the zero of --time rel: the beginning of the run, or the first
-// sample of a recording.
-func (v *view) start(clock func(event.Time) time.Time) event.Time {
-	if v.common.render.Time != "rel" {
-		return 0
-	}
-	if v.common.input != "" {
-		if st, err := os.Stat(v.common.input); err != nil || !st.Mode().IsRegular() {
-			return 0 // of a pipe nothing is known yet, and it is read once
-		}
-		f, err := perfdata.Open(v.common.input, perfdata.Options{})
-		if err != nil {
-			return 0 // the session has read it: it will say so
-		}
-		defer f.Close()
-		return f.Info().FirstSample
-	}
-	if zero := clock(0); !zero.IsZero() {
-		return event.Time(v.began.Sub(zero))
-	}
-	return 0
-}
-
-// message shows a line of the session on stderr, and in JSON as a record too.
-func (v *view) message(line string) {
-	if s := v.screen.Load(); s != nil && v.app.quiet == 0 {
-		s.say(line)
-		return
-	}
-	v.app.say(line)
-	if v.common.render.Format != "json" {
-		return
-	}
-	if v.renderer == nil {
-		v.early = append(v.early, line)
-		return
-	}
-	// A reader that is gone shows at the next result.
-	_ = v.note(line)
-}
-
-func (v *view) note(line string) error {
-	return v.renderer.Note("message", render.NoteField{Name: "text", Value: event.StrOf(line)})
-}
-
-// end writes the record that closes JSON output.
-func (v *view) end(o session.Outcome) error {
-	if v.renderer == nil || v.common.render.Format != "json" || v.out.broken.Load() {
-		return nil
-	}
-	fields := []render.NoteField{
-		{Name: "samples", Value: event.UintOf(o.Samples)},
-		{Name: "missing", Value: event.UintOf(o.Loss.Missing())},
-	}
-	if st := o.Stats; st != nil {
-		fields = append(fields, render.NoteField{Name: "attached", Value: event.StrOf(st.Mode)},
-			render.NoteField{Name: "opened", Value: event.IntOf(int64(st.Opened))},
-			render.NoteField{Name: "rings", Value: event.IntOf(int64(len(st.Rings)))})
-	}
-	if o.Status >= 0 {
-		fields = append(fields, render.NoteField{Name: "status", Value: event.IntOf(int64(o.Status))})
-	}
-	return errors.Join(v.renderer.Note("end", fields...), v.renderer.Flush())
 }

@@ -81,14 +81,14 @@ func (r *run) guestClock(ctx context.Context, vm *kernel.VM) (pv *perf.PVClock, 
 		return nil, err
 	}
 	defer src.Close()
-	r.world.say("kvmclock: waiting for an update of the guest's clock")
+	r.world.note("kvmclock: waiting for an update of the guest's clock")
 	for {
 		err := src.Poll(ctx, pollTime)
 		if ctx.Err() != nil || err != nil {
 			return nil, fail(errors.Join(err, ctx.Err()), "the clock is updated when the guest sets it, or its first CPU moves to another of the host's")
 		}
 		if updated(src, schema, pv) {
-			r.world.say("kvmclock: updated")
+			r.world.note("kvmclock: updated")
 			return pv, nil
 		}
 	}

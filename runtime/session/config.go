@@ -25,11 +25,16 @@ type Config struct {
 	// Messages takes what is said to the user beside the results; nil drops
 	// it. Lines end without newline.
 	Messages func(line string)
+	// Notes takes what is only kind to know: that all went as it should, and
+	// what to do next. nil drops it.
+	Notes func(line string)
 	// Stage is told what the run does from now on, for whoever watches over
 	// it: Observing, and other words that a user understands; nil ignores it.
 	Stage func(stage string)
-	// Dump asks for the state of the run, which Messages gets; nil never does.
+	// Dump asks for the state of the run, which State gets line by line; nil
+	// never does.
 	Dump     <-chan struct{}
+	State    func(line string) error
 	Services *expr.Services
 	Hooks    Hooks
 
@@ -84,6 +89,9 @@ type Options struct {
 	// flame graph if it ends in .svg or .html, or pprof's form (.pb.gz).
 	// Stdout prints folded text; "" is none. Pprof writes pprof's form.
 	FlameGraph string
+	// NoLog leaves out the lines of events: those who want their stacks in a
+	// file do not want them as text as well. Tables are shown all the same.
+	NoLog bool
 	// FlameBase is a file of folded stacks: FlameGraph, an SVG, then shows
 	// what grew and shrank since.
 	FlameBase string

@@ -8,7 +8,8 @@ import (
 	"ppscript/runtime/unit"
 )
 
-// dumps tells how the run stands, if somebody asked meanwhile.
+// dumps tells how the run stands, if somebody asked meanwhile. It is told among
+// the results: who watches stderr takes what is there for a failure.
 func (r *run) dumps(now time.Time) {
 	select {
 	case <-r.cfg.Dump:
@@ -16,7 +17,9 @@ func (r *run) dumps(now time.Time) {
 		return
 	}
 	for _, line := range r.state(now) {
-		r.world.say("%s", line)
+		if err := r.cfg.State(line); err != nil && r.failed == nil {
+			r.failed = err
+		}
 	}
 }
 

@@ -83,6 +83,9 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 	if err != nil {
 		return Outcome{Status: -1}, errors.Join(err, wd.close())
 	}
+	if len(files) > 0 && cfg.Options.NoLog {
+		cfg.Reports = slices.DeleteFunc(slices.Clone(cfg.Reports), func(r plan.Report) bool { _, is := r.(*plan.Log); return is })
+	}
 	cfg.Reports = append(slices.Clip(cfg.Reports), files...)
 	r := &run{world: wd, cfg: &cfg, status: -1, heard: make(chan string, 64), patience: patience{ctx: ctx}}
 	err = errors.Join(r.do(ctx), wd.close())

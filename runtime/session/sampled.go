@@ -20,7 +20,7 @@ import (
 // counter of the CPU where there is such a thing.
 func (w *world) named(s *plan.Source) (*event.Schema, error) {
 	if s.OrElse != "" && !w.hasCounters() {
-		w.sayOnce("the CPU has no counters here (a virtual machine?): sampling by " + s.OrElse + " instead of " + s.Name)
+		w.noteOnce("the CPU has no counters here (a virtual machine?): sampling by " + s.OrElse + " instead of " + s.Name)
 		s = &plan.Source{Kind: plan.Software, Name: s.OrElse}
 	}
 	if s.PMU != nil {
@@ -50,13 +50,25 @@ func (w *world) hasCounters() bool {
 
 // sayOnce says what a plan that is built again would say again.
 func (w *world) sayOnce(line string) {
+	if w.first(line) {
+		w.say("%s", line)
+	}
+}
+
+func (w *world) noteOnce(line string) {
+	if w.first(line) {
+		w.note("%s", line)
+	}
+}
+
+// first reports that a line was not told before.
+func (w *world) first(line string) bool {
 	if w.said == nil {
 		w.said = map[string]bool{}
 	}
-	if !w.said[line] {
-		w.said[line] = true
-		w.say("%s", line)
-	}
+	told := w.said[line]
+	w.said[line] = true
+	return !told
 }
 
 // recordedAs reports that a recorded event is the one that a source names.

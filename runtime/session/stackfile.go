@@ -253,7 +253,7 @@ func (r *run) closeStackFiles() error {
 			r.cfg.stage("write " + f.path)
 			errs = append(errs, r.writeStacks(f, time.Now()))
 			if errs[len(errs)-1] == nil {
-				r.world.say("wrote %s%s", f.path, f.advice())
+				r.world.note("wrote %s%s", f.path, f.advice())
 			}
 		}
 		if f.f == nil {

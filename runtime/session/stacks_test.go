@@ -87,7 +87,7 @@ func TestStackFilesOfAReplay(t *testing.T) {
 	svg, pb := filepath.Join(dir, "a.svg"), filepath.Join(dir, "a.pb.gz")
 	var said []string
 	_, _, err := runJSON(t, Config{Options: Options{Input: withStacks, FlameGraph: svg, Pprof: pb},
-		Messages: func(l string) { said = append(said, l) }, Reports: []plan.Report{&plan.Log{In: faults()}}})
+		Notes: func(l string) { said = append(said, l) }, Reports: []plan.Report{&plan.Log{In: faults()}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -146,6 +146,13 @@ func (w *world) say(format string, args ...any) {
 	}
 }
 
+// note is say for what is only kind to know.
+func (w *world) note(format string, args ...any) {
+	if w.cfg.Notes != nil {
+		w.cfg.Notes(fmt.Sprintf(format, args...))
+	}
+}
+
 // Find implements plan.Catalog.
 func (w *world) Find(s *plan.Source) ([]*event.Schema, error) {
 	schemas, err := w.find(s)

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/perfdata"
+	"ppscript/runtime/render"
+	"ppscript/runtime/session"
+)
+
+// A view is where a session shows results and messages.
+type view struct {
+	app      *app
+	common   *common
+	out      *output
+	renderer render.Renderer
+	early    []string // messages before there was a renderer
+	began    time.Time
+
+	live   string // what redraws on the terminal; "" prints
+	quit   func()
+	screen atomic.Pointer[screen]
+}
+
+// open makes the renderer: events are about to come.
+func (v *view) open(clock func(event.Time) time.Time) (render.Renderer, error) {
+	o := v.common.render
+	o.Clock = clock
+	o.Start = v.start(clock)
+	o.Width = terminalWidth(v.app.stdout)
+	if v.out.path == "" {
+		o.Notes = v.app.stderr
+		o.Terminal = func() int { return terminalWidth(v.app.stdout) }
+		if colorful(v.app.stdout, o.Color) {
+			o.Color = "always"
+		}
+	}
+	if err := v.out.begin(); err != nil {
+		return nil, err
+	}
+	var err error
+	if v.live != "" {
+		s, err := newScreen(v.out, v.app.stdout, o, v.live, v.common.interval, v.app.stderr, v.quit)
+		if err != nil {
+			return nil, err
+		}
+		v.screen.Store(s)
+		v.renderer = s
+	} else if v.renderer, err = render.New(v.out, o); err != nil {
+		return nil, err
+	}
+	for _, line := range v.early {
+		if err := v.note(line); err != nil {
+			return nil, err
+		}
+	}
+	v.early = nil
+	return v.renderer, nil
+}
+
+// close gives the terminal back if results were redrawn on it.
+func (v *view) close() {
+	if s := v.screen.Load(); s != nil {
+		s.close()
+	}
+}
+
+// start is the zero of --time rel: the beginning of the run, or the first
+// sample of a recording.
+func (v *view) start(clock func(event.Time) time.Time) event.Time {
+	if v.common.render.Time != "rel" {
+		return 0
+	}
+	if v.common.input != "" {
+		if st, err := os.Stat(v.common.input); err != nil || !st.Mode().IsRegular() {
+			return 0 // of a pipe nothing is known yet, and it is read once
+		}
+		f, err := perfdata.Open(v.common.input, perfdata.Options{})
+		if err != nil {
+			return 0 // the session has read it: it will say so
+		}
+		defer f.Close()
+		return f.Info().FirstSample
+	}
+	if zero := clock(0); !zero.IsZero() {
+		return event.Time(v.began.Sub(zero))
+	}
+	return 0
+}
+
+// message shows a line of the session on stderr, and in JSON as a record too.
+func (v *view) message(line string) {
+	if s := v.screen.Load(); s != nil && v.app.quiet == 0 {
+		s.say(line)
+		return
+	}
+	v.app.say(line)
+	v.record(line)
+}
+
+// friendly is message for what is only kind to know: a person at a terminal is
+// told, and who asks with -v. Programs take each line on stderr for a failure.
+func (v *view) friendly(line string) {
+	if v.common.verbose > 0 || isTerminal(os.Stderr) {
+		v.message(line)
+		return
+	}
+	v.record(line)
+}
+
+// state shows a line about how the run stands, among the results.
+func (v *view) state(line string) error {
+	if s := v.screen.Load(); s != nil {
+		s.say(line)
+		return nil
+	}
+	if v.common.render.Format == "json" {
+		return v.note(line)
+	}
+	return v.renderer.Print([]byte(line + "\n"))
+}
+
+// record has a message in JSON.
+func (v *view) record(line string) {
+	if v.common.render.Format != "json" {
+		return
+	}
+	if v.renderer == nil {
+		v.early = append(v.early, line)
+		return
+	}
+	// A reader that is gone shows at the next result.
+	_ = v.note(line)
+}
+
+func (v *view) note(line string) error {
+	return v.renderer.Note("message", render.NoteField{Name: "text", Value: event.StrOf(line)})
+}
+
+// end writes the record that closes JSON output.
+func (v *view) end(o session.Outcome) error {
+	if v.renderer == nil || v.common.render.Format != "json" || v.out.broken.Load() {
+		return nil
+	}
+	fields := []render.NoteField{
+		{Name: "samples", Value: event.UintOf(o.Samples)},
+		{Name: "missing", Value: event.UintOf(o.Loss.Missing())},
+	}
+	if st := o.Stats; st != nil {
+		fields = append(fields, render.NoteField{Name: "attached", Value: event.StrOf(st.Mode)},
+			render.NoteField{Name: "opened", Value: event.IntOf(int64(st.Opened))},
+			render.NoteField{Name: "rings", Value: event.IntOf(int64(len(st.Rings)))})
+	}
+	if o.Status >= 0 {
+		fields = append(fields, render.NoteField{Name: "status", Value: event.IntOf(int64(o.Status))})
+	}
+	return errors.Join(v.renderer.Note("end", fields...), v.renderer.Flush())
+}
