@@ -3,16 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
+	"time"
 
-	"ppscript/runtime/event"
-	"ppscript/runtime/kernel"
 	"ppscript/runtime/perf"
-	"ppscript/runtime/plan"
 	"ppscript/runtime/session"
-	"ppscript/runtime/tracefs"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -25,10 +21,13 @@ import (
 func (a *app) recordCommand() *cobra.Command {
 	fl := recordFlags()
 	c := &cobra.Command{
-		Use: "record -e EVENT,... [-o FILE] [options] [-- command]", Short: "Record events into a perf.data file",
-		Long: `Records events into a file that --input and perf script read. It stops with the command, with Ctrl-C, or after
---duration.`,
-		Example: "    ppscript record -e sched:sched_switch -o sched.data -- sleep 1\n    ppscript --input sched.data trace -e sched:sched_switch",
+		Use: "record [-e EVENT,...] [-o FILE] [options] [-- command]", Short: "Record events into a perf.data file",
+		Long: `Records events into a file that --input, perf script and perf report read. It stops with the command, with Ctrl-C, or after
+--duration. Without -e it samples where the CPUs compute. -o - writes to a pipe, as perf record does.`,
+		Example: `    ppscript record -e sched:sched_switch -o sched.data -- sleep 1
+    ppscript --input sched.data trace -e sched:sched_switch
+    ppscript record -F 99 -a -g -- sleep 10
+    ppscript record -e sched:sched_switch -o - | ppscript --input - top -e sched:sched_switch -i 1s`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := noCommand(args, c.ArgsLenAtDash() == 0); err != nil {
 				return err
@@ -60,8 +59,13 @@ func (a *app) recordCommand() *cobra.Command {
 func recordFlags() *flags {
 	fl := &flags{set: pflag.NewFlagSet("", pflag.ContinueOnError)}
 	fl.list = []*flag{
-		{name: "event", short: "e", metavar: "EVENT,...", events: true, help: "events to record: sys:name/filter/,..."},
-		{name: "output", short: "o", metavar: "FILE", file: true, help: "the recording", deflt: "perf.data"},
+		{name: "event", short: "e", metavar: "EVENT,...", events: true, help: "events to record: sys:name/filter/,...", deflt: "cycles, or cpu-clock where the CPU has no counters"},
+		{name: "output", short: "o", metavar: "FILE", file: true, help: "the recording; - is standard output, and a pipe is written as it comes", deflt: "perf.data"},
+		{name: "freq", short: "F", metavar: "HZ", help: "sample so many times a second"},
+		{name: "count", short: "c", metavar: "N", help: "sample every N occurrences, or ns of a clock"},
+		{name: "g", short: "g", help: "with call stacks, as --call-graph fp"},
+		{name: "call-graph", metavar: "HOW", help: "with call stacks: fp (frame pointers), dwarf, dwarf,BYTES"},
+		{name: "all-cpus", short: "a", group: groupTarget, help: "all CPUs, also while a command runs, as --system"},
 		{name: "compress", short: "z", help: "compress with zstd"},
 	}
 	keep := "cpus pids tids cgroups inherit system duration mmap-pages watermark monotonic strict verbose quiet "
@@ -76,6 +80,8 @@ func recordFlags() *flags {
 	return fl
 }
 
+var errDuration = errors.New("the time of --duration is over")
+
 func (a *app) record(fl *flags, command []string) (err error) {
 	c, err := readCommon(fl, command)
 	if err != nil {
@@ -85,7 +91,21 @@ func (a *app) record(fl *flags, command []string) (err error) {
 	if c.output == "" {
 		c.output = "perf.data"
 	}
-	cfg, err := recordConfig(fl.texts("event"), c)
+	if len(fl.texts("all-cpus")) > 0 {
+		if ways := c.target.Named(); len(ways) > 0 && c.target.Workload == nil {
+			return usagef("option", "--all-cpus", "%s is given too", ways[0]).WithHint("leave one of them out")
+		}
+		c.target.System = c.target.Workload != nil
+	}
+	how, err := sampled(fl)
+	if err != nil {
+		return err
+	}
+	events := fl.texts("event")
+	if len(events) == 0 {
+		events = usualEvents()
+	}
+	cfg, err := recordConfig(events, how, c)
 	if err != nil {
 		return err
 	}
@@ -109,19 +129,24 @@ func (a *app) record(fl *flags, command []string) (err error) {
 		}
 	}
 	w.at("begin the recording " + c.output)
+	// The time begins anew when the recording has begun: a pipe may have to wait
+	// for its reader.
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	rest := func() {}
+	if c.duration > 0 {
+		over := time.AfterFunc(c.duration, func() { stop(errDuration) })
+		rest = func() { over.Reset(c.duration) }
+	}
 	r, err := newRecording(ctx, src, c, cfg.Clock, len(fl.texts("compress")) > 0)
 	if err != nil {
-		return err
+		return w.blame(err)
 	}
-	if c.duration > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.duration)
-		defer cancel()
-	}
+	rest()
 	w.at(session.Observing)
 	err = r.loop(ctx)
 	w.at("end the recording " + c.output)
-	if err := errors.Join(err, r.file.Finish()); err != nil {
+	if err := r.finish(err); err != nil {
 		return err
 	}
 	a.say(r.summary(c.output))
@@ -134,92 +159,4 @@ func (a *app) record(fl *flags, command []string) (err error) {
 		return exitError(exitLost)
 	}
 	return status
-}
-
-// recordPages is the size of rings: writing a file makes pauses that reading
-// does not.
-const recordPages = 512
-
-// recordConfig finds the events.
-func recordConfig(events []string, c *common) (perf.Config, error) {
-	cfg := perf.Config{
-		Target: c.target, Pages: c.pages, Watermark: c.watermark, SampleCPU: true,
-		SideBand: perf.SideBand{Comm: true, Mmap: true, Task: true},
-		Members:  []event.Fact{event.FactTime, event.FactTID, event.FactCPU, event.FactPeriod},
-	}
-	if c.monotonic {
-		cfg.Clock = perf.ClockMonotonic
-	}
-	if cfg.Pages == 0 {
-		cfg.Pages = recordPages
-	}
-	var tfs *tracefs.FS
-	for _, text := range events {
-		sources, err := plan.ParseEvents(text, kernel.ParseCPUList)
-		if err != nil {
-			return cfg, err
-		}
-		for _, s := range sources {
-			var schemas []*event.Schema
-			if s.Kind == plan.Tracepoint {
-				if tfs == nil {
-					if tfs, err = tracefs.Find(); err != nil {
-						return cfg, err
-					}
-					cfg.Tracefs = tfs.Root()
-				}
-				schemas, err = tracepoints(tfs, s.FullName())
-			} else {
-				var schema *event.Schema
-				schema, err = counted(s)
-				schemas = append(schemas, schema)
-			}
-			if err != nil {
-				return cfg, err
-			}
-			for _, schema := range schemas {
-				cfg.Events = append(cfg.Events, perf.EventConfig{Schema: schema, Label: s.Alias, Filter: s.Filter, CPUs: s.CPUs,
-					Callchain: s.Stack, MaxStack: s.MaxStack})
-				if s.Stack && !slices.Contains(cfg.Members, event.FactIP) {
-					cfg.Members = append(cfg.Members, event.FactIP) // perf prints chains only of samples that have it
-				}
-			}
-		}
-	}
-	if len(cfg.Events) == 0 {
-		return cfg, usagef("record", "events", "none given").WithHint("add -e sched:sched_switch")
-	}
-	return cfg, nil
-}
-
-func counted(s *plan.Source) (*event.Schema, error) {
-	switch s.Kind {
-	case plan.Hardware:
-		return perf.HardwareSchema(s.Name)
-	case plan.Cache:
-		return perf.CacheSchema(s.Name)
-	case plan.Script:
-		return nil, usagef("record", s.FullName(), "is not an event; want system:name").WithHint("list the events: ppscript list events")
-	case plan.Probe:
-		return nil, usagef("record", s.FullName(), "probes and breakpoints cannot be recorded yet").
-			WithHint("observe them live: ppscript trace -e ...")
-	}
-	return perf.SoftwareSchema(s.Name)
-}
-
-func tracepoints(tfs *tracefs.FS, pattern string) ([]*event.Schema, error) {
-	names, err := tfs.Match(pattern)
-	if err != nil {
-		return nil, err
-	}
-	var all []*event.Schema
-	for _, n := range names {
-		sys, name, _ := strings.Cut(n, ":")
-		s, err := tfs.Schema(sys, name)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, s)
-	}
-	return all, nil
 }

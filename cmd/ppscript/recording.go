@@ -35,7 +35,7 @@ func newRecording(ctx context.Context, src *perf.Source, c *common, clock perf.C
 			opt.Clock = perfdata.Clock{At: at, Wall: wall}
 		}
 	}
-	file, err := perfdata.Create(c.output, opt)
+	file, err := perfdata.CreateContext(ctx, c.output, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -159,9 +159,20 @@ func (r *recording) withID(e *event.Event) []byte {
 	return rec
 }
 
+// finish ends the file; err is what the loop ended with.
+func (r *recording) finish(err error) error {
+	if last := r.file.Finish(); !errors.Is(err, last) {
+		err = errors.Join(err, last)
+	}
+	return err
+}
+
 func (r *recording) summary(path string) string {
+	if path == "-" {
+		path = "standard output"
+	}
 	s := fmt.Sprintf("%s: %d samples", path, r.samples)
-	if st, err := os.Stat(path); err == nil {
+	if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
 		s += fmt.Sprintf(", %.1f MiB", float64(st.Size())/(1<<20))
 	}
 	if r.lost > 0 {

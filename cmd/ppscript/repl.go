@@ -227,7 +227,7 @@ func (a *app) recordFor(ctx context.Context, c common, events []string, path str
 		return diag.Errorf(diag.Usage, "record", "", "these pipelines read %s, not the kernel", c.input).WithHint("start without --input")
 	}
 	c.output, c.duration = path, d
-	cfg, err := recordConfig(events, &c)
+	cfg, err := recordConfig(events, sampling{}, &c)
 	if err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func (a *app) recordFor(ctx context.Context, c common, events []string, path str
 	}
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	if err := errors.Join(r.loop(ctx), r.file.Finish()); err != nil {
+	if err := r.finish(r.loop(ctx)); err != nil {
 		return err
 	}
 	a.say(r.summary(path))

@@ -84,6 +84,7 @@ func (c *Config) dummy(withID, ringCPU bool) unix.PerfEventAttr {
 	s := c.SideBand
 	set(&a, unix.PerfBitComm|unix.PerfBitCommExec, s.Comm)
 	set(&a, unix.PerfBitMmap|unix.PerfBitMmap2, s.Mmap)
+	set(&a, unix.PerfBitMmapData, s.MmapData)
 	// A cgroup bit alone yields nothing; task makes the kernel look at it.
 	set(&a, unix.PerfBitTask, s.Task || s.Cgroup)
 	set(&a, bitCgroup, s.Cgroup)

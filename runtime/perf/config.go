@@ -107,6 +107,9 @@ const DefaultFreq = 4000
 // SideBand chooses the records about tasks.
 type SideBand struct {
 	Comm, Mmap, Task, Cgroup, Ksymbol, BPF, TextPoke bool
+	// MmapData asks for mappings of data, too: perf finds the unwind tables of a
+	// file by its lowest mapping.
+	MmapData bool
 }
 
 func (s SideBand) any() bool { return s != SideBand{} }

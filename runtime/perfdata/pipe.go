@@ -20,6 +20,19 @@ func PipeHead(streams []StreamInfo, opt WriteOptions) ([]byte, error) {
 			}
 		}
 	}
+	return w.pipeHead(), nil
+}
+
+// startPipe writes the head, so that readers know what comes before it does.
+func (w *Writer) startPipe() error {
+	w.put(w.pipeHead())
+	if err := w.out.Flush(); err != nil && w.err == nil {
+		w.err = w.fail("%w", err)
+	}
+	return w.err
+}
+
+func (w *Writer) pipeHead() []byte {
 	b := append([]byte(nil), magic...)
 	b = le.AppendUint64(b, pipeHeaderSize)
 	for i := range w.streams {
@@ -46,7 +59,7 @@ func PipeHead(streams []StreamInfo, opt WriteOptions) ([]byte, error) {
 		b = le.AppendUint64(b, uint64(f.id))
 		b = append(append(b, f.body...), make([]byte, -len(f.body)&7)...)
 	}
-	return appendEndMark(b, streams, endPromised), nil
+	return appendEndMark(b, w.streams, endPromised)
 }
 
 // AppendRound says that everything older than the records before has been

@@ -3,6 +3,7 @@ package perfdata
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -111,15 +112,28 @@ func (w *Writer) comm(pid, tid int, name string) {
 	w.synth(unix.PERF_RECORD_COMM, 0, append(append(b, name...), 0))
 }
 
-// mapping writes a line of /proc/PID/maps if it is executable:
+// mapsData reports that an event asks for mappings of data.
+func (w *Writer) mapsData() bool {
+	return slices.ContainsFunc(w.streams, func(s StreamInfo) bool { return s.Attr.Bits&unix.PerfBitMmapData != 0 })
+}
+
+// mapping writes a line of /proc/PID/maps if it is executable, or data if they are
+// asked for:
 // "start-end rwxp offset major:minor inode  name".
 func (w *Writer) mapping(pid int, line string) {
 	var start, end, off, ino uint64
 	var maj, minor uint32
 	var perm string
 	if n, err := fmt.Sscanf(line, "%x-%x %4s %x %x:%x %d", &start, &end, &perm, &off, &maj, &minor, &ino); n != 7 || err != nil ||
-		len(perm) != 4 || perm[2] != 'x' || end <= start {
+		len(perm) != 4 || end <= start {
 		return
+	}
+	misc := uint16(unix.PERF_RECORD_MISC_USER)
+	if perm[2] != 'x' {
+		if ino == 0 || !w.mapsData() {
+			return
+		}
+		misc |= unix.PERF_RECORD_MISC_MMAP_DATA
 	}
 	name := "//anon"
 	// The name is the rest, which may hold blanks, after the sixth field.
@@ -150,7 +164,7 @@ func (w *Writer) mapping(pid int, line string) {
 	b = le.AppendUint64(b, 0) // generation
 	b = le.AppendUint32(b, prot)
 	b = le.AppendUint32(b, flags)
-	w.synth(unix.PERF_RECORD_MMAP2, unix.PERF_RECORD_MISC_USER, append(append(b, name...), 0))
+	w.synth(unix.PERF_RECORD_MMAP2, misc, append(append(b, name...), 0))
 }
 
 // kernelMap writes the mapping of the kernel's text, if this user may know

@@ -3,6 +3,7 @@ package perfdata
 import (
 	"bufio"
 	"encoding/binary"
+	"io"
 	"os"
 	"time"
 	"unsafe"
@@ -72,6 +73,7 @@ type Writer struct {
 	dec     *perf.Decoder
 	trailer int // size of the SampleID of synthesized records
 	started bool
+	pipe    bool // in pipe mode: what describes it comes first
 	z       *deflater
 	data    section
 	dirty   bool // records since the last round
@@ -89,8 +91,13 @@ func Create(path string, opt WriteOptions) (*Writer, error) {
 		return nil, diag.Errorf(diag.Usage, "create recording", path, "%w", diag.Reason(err)).
 			WithHint("give a file name in a directory that can be written to: -o FILE")
 	}
-	w := &Writer{path: path, opt: opt, file: file, out: bufio.NewWriterSize(file, 256<<10)}
+	return newWriter(file, file, path, opt, false)
+}
+
+func newWriter(file *os.File, out io.Writer, path string, opt WriteOptions, pipe bool) (*Writer, error) {
+	w := &Writer{path: path, opt: opt, file: file, out: bufio.NewWriterSize(out, 256<<10), pipe: pipe}
 	if opt.Compress {
+		var err error
 		if w.z, err = newDeflater(opt.Level); err != nil {
 			file.Close()
 			return nil, diag.Errorf(diag.Usage, "create recording", path, "compression: %w", err).
@@ -151,6 +158,9 @@ func (w *Writer) start() error {
 				return w.err
 			}
 		}
+	}
+	if w.pipe {
+		return w.startPipe()
 	}
 	w.put(w.head())
 	for _, s := range w.streams {
@@ -274,6 +284,12 @@ func (w *Writer) FinishedRound() error {
 	w.dirty = false
 	w.flush()
 	w.put(header(recFinishedRound, 0, recHeaderSize))
+	if w.pipe && w.err == nil {
+		// Somebody waits for it.
+		if err := w.out.Flush(); err != nil {
+			w.err = w.fail("%w", err)
+		}
+	}
 	return w.err
 }
 
@@ -299,7 +315,11 @@ func (w *Writer) Finish() error {
 	if w.file == nil {
 		return w.err
 	}
-	if err := w.FinishedRound(); err == nil {
+	switch err := w.FinishedRound(); {
+	case err != nil:
+	case w.pipe:
+		w.put(AppendEnd(nil, w.streams))
+	default:
 		w.data.size = w.off - w.data.off
 		w.writeFeatures()
 	}
@@ -309,8 +329,10 @@ func (w *Writer) Finish() error {
 	if w.z != nil {
 		w.z.close()
 	}
-	if err := w.file.Close(); err != nil && w.err == nil {
-		w.err = w.fail("%w", err)
+	if w.file != os.Stdout {
+		if err := w.file.Close(); err != nil && w.err == nil {
+			w.err = w.fail("%w", err)
+		}
 	}
 	w.file = nil
 	return w.err

@@ -181,7 +181,7 @@ func configureStack(ev *perf.EventConfig, s *plan.StackSpec) {
 	ev.Callchain, ev.MaxStack = true, s.Max
 	ev.ExcludeChainKernel, ev.ExcludeChainUser = !s.Kernel, !s.User
 	if s.Dwarf() {
-		ev.RegsUser |= userRegs
+		ev.RegsUser |= perf.UnwindRegs()
 		ev.StackUser = max(ev.StackUser, uint32(s.UserBytes))
 	}
 }

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/kernel"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/tracefs"
+	"ppscript/runtime/unit"
+
+	"golang.org/x/sys/unix"
+)
+
+// This file finds the events of a recording, and settles how they are sampled.
+
+// recordPages is the size of rings: writing a file makes pauses that reading
+// does not.
+const recordPages = 512
+
+// A sampling is how often events are sampled, and with which stacks.
+type sampling struct {
+	period, freq uint64
+	stack        bool
+	dwarf        uint32 // bytes of user stack to copy, for unwinding by tables; 0: frame pointers
+}
+
+// sampled reads -F, -c, -g and --call-graph.
+func sampled(fl *flags) (s sampling, err error) {
+	r := &reader{flags: fl}
+	s.freq = uint64(r.number("freq", 1, 1<<20, "write -F 99"))
+	s.period = uint64(r.number("count", 1, 1<<62, "write -c 1000"))
+	if s.freq > 0 && s.period > 0 {
+		r.fail(usagef("option", "--freq", "--count is given too").WithHint("give one of them"))
+	}
+	s.stack = r.flag("g")
+	text, given := r.text("call-graph")
+	if !given || r.err != nil {
+		return s, r.err
+	}
+	s.stack = true
+	kind, size, sized := strings.Cut(text, ",")
+	switch {
+	case kind == "fp" && !sized:
+	case kind == "dwarf":
+		s.dwarf = dwarfBytes
+		if sized {
+			n, err := unit.ParseSize(size)
+			if err != nil || n < 8 || n >= 1<<16 {
+				return s, usagef("option", "--call-graph", "got %q bytes of stack, want 8 to 65528", size).WithHint("write --call-graph dwarf,8192")
+			}
+			s.dwarf = uint32(n) &^ 7
+		}
+	default:
+		return s, usagef("option", "--call-graph", "got %q, want fp, dwarf or dwarf,BYTES", text).WithHint("write --call-graph fp; frame pointers are what -g takes")
+	}
+	return s, nil
+}
+
+// dwarfBytes is how much of the user stack perf copies if it is not told.
+const dwarfBytes = 8192
+
+// apply has an event sampled as s says. What counts occurrences one by one keeps
+// doing so, unless it is told how often.
+func (s *sampling) apply(ev *perf.EventConfig) {
+	ev.Period, ev.Freq = s.period, s.freq
+	if s.stack {
+		ev.Callchain = true
+	}
+	if s.dwarf > 0 {
+		ev.ExcludeChainUser, ev.RegsUser, ev.StackUser = true, perf.UnwindRegs(), s.dwarf
+	}
+}
+
+// usualEvents are recorded if none is named: what perf record takes, too.
+func usualEvents() []string {
+	if pmus, err := kernel.ReadPMUs(kernel.Roots{}); err == nil && kernel.HasCPU(pmus) {
+		return []string{"hardware:cycles"}
+	}
+	return []string{"cpu-clock"}
+}
+
+// recordConfig finds the events.
+func recordConfig(events []string, how sampling, c *common) (perf.Config, error) {
+	cfg := perf.Config{
+		Target: c.target, Pages: c.pages, Watermark: c.watermark, SampleCPU: true,
+		SideBand: perf.SideBand{Comm: true, Mmap: true, Task: true},
+		Members:  []event.Fact{event.FactTime, event.FactTID, event.FactCPU, event.FactPeriod},
+	}
+	cfg.SideBand.MmapData = how.dwarf > 0
+	if c.monotonic {
+		cfg.Clock = perf.ClockMonotonic
+	}
+	if cfg.Pages == 0 {
+		cfg.Pages = recordPages
+	}
+	var tfs *tracefs.FS
+	for _, text := range events {
+		sources, err := plan.ParseEvents(text, kernel.ParseCPUList)
+		if err != nil {
+			return cfg, err
+		}
+		for _, s := range sources {
+			var schemas []*event.Schema
+			if s.Kind == plan.Tracepoint {
+				if tfs == nil {
+					if tfs, err = tracefs.Find(); err != nil {
+						return cfg, err
+					}
+					cfg.Tracefs = tfs.Root()
+				}
+				schemas, err = tracepoints(tfs, s.FullName())
+			} else {
+				var schema *event.Schema
+				schema, err = counted(s)
+				schemas = append(schemas, schema)
+			}
+			if err != nil {
+				return cfg, err
+			}
+			for _, schema := range schemas {
+				ev := perf.EventConfig{Schema: schema, Label: s.Alias, Filter: s.Filter, CPUs: s.CPUs, Callchain: s.Stack, MaxStack: s.MaxStack}
+				how.apply(&ev)
+				cfg.Events = append(cfg.Events, ev)
+				if ip := ev.Callchain || schema.Type != unix.PERF_TYPE_TRACEPOINT; ip && !slices.Contains(cfg.Members, event.FactIP) {
+					cfg.Members = append(cfg.Members, event.FactIP) // perf prints chains only of samples that have it
+				}
+			}
+		}
+	}
+	if len(cfg.Events) == 0 {
+		return cfg, usagef("record", "events", "none given").WithHint("add -e sched:sched_switch")
+	}
+	return cfg, nil
+}
+
+func counted(s *plan.Source) (*event.Schema, error) {
+	switch s.Kind {
+	case plan.Hardware:
+		return perf.HardwareSchema(s.Name)
+	case plan.Cache:
+		return perf.CacheSchema(s.Name)
+	case plan.Script:
+		if schema, err := perf.HardwareSchema(s.Name); err == nil {
+			return schema, nil // cycles, as perf's users write it
+		}
+		return nil, usagef("record", s.FullName(), "is not an event; want system:name").WithHint("list the events: ppscript list events")
+	case plan.Probe:
+		return nil, usagef("record", s.FullName(), "probes and breakpoints cannot be recorded yet").
+			WithHint("observe them live: ppscript trace -e ...")
+	}
+	return perf.SoftwareSchema(s.Name)
+}
+
+func tracepoints(tfs *tracefs.FS, pattern string) ([]*event.Schema, error) {
+	names, err := tfs.Match(pattern)
+	if err != nil {
+		return nil, err
+	}
+	var all []*event.Schema
+	for _, n := range names {
+		sys, name, _ := strings.Cut(n, ":")
+		s, err := tfs.Schema(sys, name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
