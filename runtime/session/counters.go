@@ -58,10 +58,15 @@ func (r *run) openCounters(ctx context.Context, set *plan.CounterSet) (*counterR
 		return nil, err
 	}
 	clear(c.before)
-	if c.period > 0 {
-		c.next = time.Now().Add(c.period)
-	}
 	return c, nil
+}
+
+// begin starts the first period where the run's first interval starts, so that
+// both end together.
+func (c *counterRun) begin(at time.Time) {
+	if c.period > 0 {
+		c.next = at.Add(c.period)
+	}
 }
 
 // due reads the counters if their time has come. Reads that were missed are

@@ -23,7 +23,10 @@ const pollTime = 100 * time.Millisecond
 func (r *run) loop(ctx context.Context) error {
 	r.cfg.stage(Observing)
 	r.started = time.Now()
-	r.lastTick = r.started
+	r.lastTick, r.lastEvent = r.started, r.undated()
+	for _, c := range r.counts {
+		c.begin(r.started)
+	}
 	defer r.work()()
 	defer r.lean()()
 	o := &r.cfg.Options
@@ -59,6 +62,11 @@ func (r *run) loop(ctx context.Context) error {
 			!deadline.IsZero() && !now.Before(deadline) || r.tooFast(speed, now)
 		if over {
 			return r.finish(ended)
+		}
+		// Not before the end, which reads them anyway: a read just before it
+		// would leave a period without length.
+		if err := r.countersDue(now); err != nil {
+			return err
 		}
 		if !tick.IsZero() && !now.Before(tick) {
 			if err := r.endInterval(tick); err != nil {
@@ -179,15 +187,20 @@ func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) 
 	return false, err
 }
 
+// countersDue reads the counters whose period is over.
+func (r *run) countersDue(now time.Time) error {
+	for _, c := range r.counts {
+		if err := c.due(now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // feed brings what is there to the operators.
 func (r *run) feed(final bool) {
 	if r.feeder != nil && !(r.plan.Overwrite && r.live != nil) {
 		r.feeder.Round(r.sink(), final)
-	}
-	for _, c := range r.counts {
-		if err := c.due(time.Now()); err != nil && r.failed == nil {
-			r.failed = err
-		}
 	}
 }
 

@@ -64,6 +64,7 @@ func (r *run) tick(final bool) error {
 	if r.world.file != nil {
 		r.lastEvent = max(r.lastEvent, r.present())
 	}
+	r.lastEvent = max(r.lastEvent, r.undated())
 	return nil
 }
 
@@ -113,10 +114,20 @@ func (r *run) meta(name, title string, loss event.Loss, t *interval) result.Meta
 		}
 		m.Wall = r.clock.of(m.End)
 	}
+	m.End = max(m.End, r.undated())
 	if m.Begin == 0 {
 		m.Begin = router.First
 	}
 	return m
+}
+
+// undated is the present where no event tells the time of a live run: counters
+// and programs in the kernel only count.
+func (r *run) undated() event.Time {
+	if r.world.file == nil && (r.kernel != nil || len(r.counts) > 0) {
+		return r.present()
+	}
+	return 0
 }
 
 // lossFields are the losses that are not zero, as a note shows them.

@@ -1,6 +1,10 @@
 package oracle
 
 import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
 	"testing"
 
 	"ppscript/tests/testkit"
@@ -44,6 +48,77 @@ func TestStatEqualsPerfStat(t *testing.T) {
 	f("sched:sched_switch", "sched:sched_switch", -1, 200)
 	f("software:page-faults", "page-faults", -1, 300)
 	f("software:context-switches", "context-switches", -1, 200)
+}
+
+// The sums over intervals are perf stat -I's, and what is known; an interval has
+// its periods, of which the last run's are not followed by one without length.
+func TestStatIntervalsEqualPerfStat(t *testing.T) {
+	live(t, testkit.Perf, testkit.AMD64)
+	l := testkit.StartTarget(t, "-getppid", "400", "-sleep", "100")
+	perf := attachPerf(t, l, "stat", "-x,", "-I", "50", "-e", enter, "--filter", "id == "+getppid)
+	ours := attach(t, l, "stat", "--format", "json", "-i", "50", "--period", "10ms", "-e", enter+"/id == "+getppid+"/")
+	for range 3 {
+		l.Do()
+	}
+	ours.Await("six intervals", func(stdout string) bool { return strings.Count(stdout, `"type":"table"`) >= 6 })
+	tables := testkit.Tables(t, ours.Stop().Want(t, 0).Stdout)
+	lines, err := os.ReadFile(perf.end())
+	l.End()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := int64(0)
+	for line := range strings.Lines(string(lines)) {
+		// time,count,unit,event,...
+		if words := strings.Split(line, ","); len(words) > 3 && words[3] == enter && words[1] != "<not counted>" {
+			n, err := strconv.ParseInt(words[1], 10, 64)
+			if err != nil {
+				t.Fatalf("perf stat: got %q", line)
+			}
+			want += n
+		}
+	}
+	got := int64(0)
+	for i, table := range tables {
+		for _, r := range table.Rows {
+			got += r.Int(t, "total")
+			counts, _ := r["counts"].([]any)
+			// Reads that a busy machine misses are one.
+			if len(counts) < 1 || len(counts) > 5 {
+				t.Errorf("interval %d: got %v, want at most 5 periods", i+1, counts)
+			}
+		}
+	}
+	if got != want || got != 3*400 {
+		t.Errorf("got %d in all intervals, want perf's %d, and 1200", got, want)
+	}
+}
+
+// A run that ends with a period has none behind it, and says when it was.
+func TestStatEndsWithItsPeriod(t *testing.T) {
+	live(t)
+	testkit.Again(t, func() (wrong []string) {
+		out := testkit.Run(t, testkit.PPScript(t), "stat", "-C", "0", "-e", "cpu-clock", "-i", "100", "--period", "50ms", "--duration", "300ms", "--format", "json").Want(t, 0)
+		before := int64(0)
+		for i, x := range testkit.All[struct {
+			Begin, End int64
+			Rows       []testkit.Row
+		}](t, out.Stdout, "table") {
+			counts, _ := x.Rows[0]["counts"].([]any)
+			if len(counts) != 2 {
+				wrong = append(wrong, fmt.Sprintf("interval %d: got %v, want 2 periods", i+1, counts))
+			}
+			if x.Begin < before || x.End <= x.Begin {
+				wrong = append(wrong, fmt.Sprintf("interval %d: got from %d to %d, after %d", i+1, x.Begin, x.End, before))
+			}
+			// What the CPU's clock counted is how long the interval was.
+			if ns, long := x.Rows[0].Int(t, "total"), x.End-x.Begin; ns < 80e6 || ns > 150e6 || max(ns-long, long-ns) > 10e6 {
+				wrong = append(wrong, fmt.Sprintf("interval %d: got %d ns in %d ns, want 100 ms", i+1, ns, long))
+			}
+			before = x.End
+		}
+		return wrong
+	})
 }
 
 // A command is counted from its first instruction to its last, however short
