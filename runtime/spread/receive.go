@@ -66,7 +66,7 @@ func Receive(ctx context.Context, from, token string, bytes int) (*Source, error
 		return nil, errors.Join(refused(ctx, from, err), c.Close())
 	}
 	s, err := open(opt, func(opt perfdata.Options) (*perfdata.File, error) { return perfdata.OpenReader(in, c.File, from, opt) })
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+	if err != nil && in.Err() != nil {
 		err = refused(ctx, from, errSlow)
 	}
 	if err != nil {
@@ -88,8 +88,8 @@ func refused(ctx context.Context, from string, err error) error {
 	hint := fmt.Sprintf("is somebody sending there? ppscript trace -e 'sys:name//push=%s/'", from)
 	switch {
 	case ctx.Err() != nil:
-		hint = "the run was ended before the sender had described its events; try again with more time"
-		err = ctx.Err()
+		hint = "give it more time: --duration, or none"
+		err = fmt.Errorf("the run ended before its events were described: %w", ctx.Err())
 	case errors.Is(err, errNoToken), errors.Is(err, errRefused):
 		hint = "take the token of the sender: export PPSCRIPT_TOKEN=..., or --token-file FILE"
 	case errors.Is(err, errImpostor):

@@ -226,7 +226,8 @@ func (o *stream) send(p *piece) error {
 			continue
 		}
 		if _, err := o.w.Write(b); err != nil {
-			return diag.Errorf(diag.Run, "push", o.path, "%w", err)
+			return diag.Errorf(diag.Run, "push", o.path, "%w", diag.Reason(err)).
+				WithHint("what is in the file is whole up to there; is there room? df %s", o.path)
 		}
 	}
 	o.known.have(p, 0)

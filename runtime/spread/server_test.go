@@ -2,9 +2,12 @@ package spread
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -14,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ppscript/runtime/perfdata"
 	"ppscript/tests/testkit"
 )
 
@@ -267,4 +271,30 @@ func TestTooManyReceivers(t *testing.T) {
 		t.Errorf("got %v, want to be told that there is no room", err)
 	}
 	log.await(t, "64 are served already", 1)
+}
+
+// A sender whose description comes byte by byte is waited for no longer than the
+// run lasts, and the user learns why there is nothing.
+func TestSlowDescriptionsEndWithTheRun(t *testing.T) {
+	head, err := perfdata.PipeHead(streams(), perfdata.WriteOptions{Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := listener(t, "unix", filepath.Join(t.TempDir(), "s"), func(c net.Conn) {
+		for i := 0; ; i = (i + 1) % len(head) {
+			if _, err := c.Write(head[i : i+1]); err != nil {
+				return
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	})
+	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer stop()
+	src, err := Receive(ctx, "unix:"+at, "", 0)
+	if err == nil {
+		src.Close()
+	}
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "pull unix:"+at+": the run ended before") {
+		t.Errorf("got %v, want the end of the run", err)
+	}
 }

@@ -426,3 +426,19 @@ type nowhere struct{}
 
 func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
 func (nowhere) Close() error                { return nil }
+
+type full struct{ nowhere }
+
+func (full) Write([]byte) (int, error) { return 0, unix.ENOSPC }
+
+// Why sending failed is said once.
+func TestFailuresAreSaidOnce(t *testing.T) {
+	s := &Sender{out: &stream{path: "x", w: full{}}, comms: map[int32]string{}, form: formOf(streams())}
+	send(s, 1, 2)
+	if err := s.Round(0); !errors.Is(err, unix.ENOSPC) {
+		t.Errorf("got %v, want no space", err)
+	}
+	if err := errors.Join(s.Round(0), s.Close()); err != nil {
+		t.Errorf("got %v again", err)
+	}
+}
