@@ -123,6 +123,7 @@ func serve(h *script.Host, as *plan.Source, words []string) (*pipeline.Stream, e
 		return nil, diag.Errorf(diag.Usage, "profiler", as.Name, "cannot be a source: it reads counters, or answers without events").
 			WithHint("those that show or relate events can: task-state, profile, page-faults, breakpoint, kvm-exit, syscalls, ...")
 	}
+	p.Texts = plan.Texts(reports)
 	return &pipeline.Stream{S: p}, onlyOn(p, own.cpus)
 }
 

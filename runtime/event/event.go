@@ -50,6 +50,9 @@ type Stream struct {
 	Index  int // dense within the source, the position in Source.Streams
 	Schema *Schema
 	Label  string // alias, or the schema's full name
+	// Title is what lines call its events: of samples the name that their
+	// profiler has; "" is the schema's full name.
+	Title string
 	// Members decodes sample members that are not in Event; nil if the
 	// source has none.
 	Members Members

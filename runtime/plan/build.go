@@ -134,6 +134,9 @@ func (b *builder) newStream(s *Source, schema *event.Schema) int {
 		label = s.Alias
 	}
 	st := &event.Stream{Index: len(b.plan.streams), Schema: schema, Label: label}
+	if s.Alias != "" && s.Kind.sampled() {
+		st.Title = label
+	}
 	b.addStream(st)
 	e := &Event{Stream: st, Source: s, Stack: sourceStack(s)}
 	b.plan.Events = append(b.plan.Events, e)

@@ -110,22 +110,9 @@ func (l *Log) build(b *builder) error {
 }
 
 func (l *LogRun) needs(b *builder, n *need) {
-	n.add(event.FactTime, event.FactTID, event.FactCPU, event.FactComm)
-	n.raw = true
-	n.probes(b.plan.Events, nil)
+	n.lines(b)
 	n.order("a log shows events in time order")
 	b.plan.Overwrite = b.plan.Overwrite || l.Spec.Newest
-
-	// Of an event without a record it shows the facts.
-	for _, e := range b.plan.Events {
-		fields := e.Stream.Schema.Fields
-		for i := range fields {
-			if n.field(&fields[i]); fields[i].Fact == event.FactIP && fields[i].Place == event.InFact {
-				n.add(event.FactTID)
-				b.plan.Mappings = true
-			}
-		}
-	}
 }
 
 // sees says that the events themselves are shown, but for those that a fold

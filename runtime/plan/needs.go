@@ -91,10 +91,25 @@ func (n *need) order(why string) {
 	}
 }
 
-// showsAround adds what is shown of the events around another.
-func (n *need) showsAround() {
+// lines adds what the lines of the plan's events have: of events without a
+// record they show the facts.
+func (n *need) lines(b *builder) {
 	n.add(event.FactTime, event.FactTID, event.FactCPU, event.FactComm)
 	n.raw = true
+	n.probes(b.plan.Events, nil)
+	for _, e := range b.plan.Events {
+		fields := e.Stream.Schema.Fields
+		for i := range fields {
+			if n.field(&fields[i]); fields[i].Fact == event.FactIP && fields[i].Place == event.InFact {
+				b.plan.Mappings = true
+			}
+		}
+	}
+}
+
+// showsAround adds what is shown of the events around another.
+func (n *need) showsAround(b *builder) {
+	n.lines(b)
 	n.order("what happened around a pair, or before a trigger, is shown in time order")
 }
 

@@ -34,6 +34,10 @@ func (k Kind) String() string {
 	return [...]string{"tracepoint", "software", "hardware", "cache", "pmu", "probe", "profiler"}[k]
 }
 
+// sampled reports that an event is one of the software or of the CPU, which has
+// no record of its own.
+func (k Kind) sampled() bool { return k >= Software && k <= RawPMU }
+
 // A Source is one event to open, or several if Name is a glob.
 type Source struct {
 	Kind   Kind

@@ -28,6 +28,8 @@ type Profiler struct {
 	Limit uint64
 	// WholeCPUs says that it is about CPUs, not about some tasks.
 	WholeCPUs bool
+	// Texts are what its tables show in place of the numbers of fields.
+	Texts map[string]CellFunc
 	// Notes tell of options that have no effect here.
 	Notes []error
 }
@@ -114,6 +116,9 @@ func (p *Profiler) branches(b *builder) ([]branch, error) {
 	for i := range brs {
 		br := &brs[i]
 		br.as, br.marks = p.As, marks{}
+		if _, made := br.root.(*foldNode); made {
+			p.name(b.plan.streams[br.stream].Schema)
+		}
 		br.preds = append(br.preds[:len(br.preds):len(br.preds)], &pred{"of " + p.As.Name, once})
 		if p.As.Alias != "" {
 			b.plan.streams[br.stream].Label = p.As.Alias

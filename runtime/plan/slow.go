@@ -85,10 +85,7 @@ func (s *Slow) build(b *builder) error {
 	return nil
 }
 
-func (*SlowRun) needs(b *builder, n *need) {
-	n.showsAround()
-	n.probes(b.plan.Events, nil)
-}
+func (*SlowRun) needs(b *builder, n *need) { n.showsAround(b) }
 
 func (*SlowRun) sees() sight     { return sight{starts: true, records: true} }
 func (*SlowRun) outside() string { return "slow pairs are shown with their events" }

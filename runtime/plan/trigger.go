@@ -17,7 +17,7 @@ func (t *TriggerRun) Events(evs []*event.Event) {
 	}
 }
 
-func (*TriggerRun) needs(_ *builder, n *need) { n.showsAround() }
+func (*TriggerRun) needs(b *builder, n *need) { n.showsAround(b) }
 func (*TriggerRun) sees() sight               { return sight{records: true} }
 func (*TriggerRun) outside() string           { return "events end intervals" }
 

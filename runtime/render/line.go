@@ -68,7 +68,12 @@ func appendEventName(dst []byte, e *event.Event, o *LineOptions) []byte {
 	}
 	dst = appendCPU(append(dst, " ["...), e.CPU)
 	dst = appendSeconds(append(dst, "] "...), int64(e.Time))
-	dst = append(append(dst, ": "...), nameOf(e, s)...)
+	dst = append(dst, ": "...)
+	if e.Stream != nil && e.Stream.Title != "" && e.Kind == event.Sample {
+		dst = appendClean(dst, e.Stream.Title)
+	} else {
+		dst = append(dst, nameOf(e, s)...)
+	}
 	return append(dst, ": "...)
 }
 

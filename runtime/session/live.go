@@ -132,7 +132,7 @@ func mapLive(p *plan.Plan, src *perf.Source) (to [][]*event.Stream, same bool) {
 		to[st.Index] = []*event.Stream{e.Stream}
 		same = same && st.Index == e.Stream.Index
 		e.Stream.Members = st.Members
-		st.Comm = e.Stream.Comm
+		st.Comm, st.Title = e.Stream.Comm, e.Stream.Title
 	}
 	return to, same
 }

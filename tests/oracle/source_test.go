@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"testing"
 
@@ -162,5 +163,53 @@ func TestInputsAreMerged(t *testing.T) {
 	}
 	if len(cpus) != 2 {
 		t.Errorf("got events of CPUs %v, want both", cpus)
+	}
+}
+
+// Samples around a slow pair tell where the code was, as those of a log do: the
+// target computes, and touches its pages, between two system calls. In text they
+// have their profiler's name, and states and times are words.
+func TestSamplesAroundAPairTellTheirPlace(t *testing.T) {
+	live(t, testkit.AMD64)
+	args := func(format string) []string {
+		return []string{testkit.PPScript(t), "multi-trace", "-m", "2048", "-e", "raw_syscalls:sys_exit", "-e",
+			"raw_syscalls:sys_enter,profile/-F 2000/untraced/,page-faults//untraced/,task-state//untraced/", "--than", "200us", "--detail=sametid",
+			"--format", format, "--", testkit.Load(t), "-fault", "2000", "-spin", "300", "-sleep", "10"}
+	}
+	out := testkit.Run(t, args("json")...).Want(t, 0)
+	type pair struct {
+		Events []struct {
+			Event  string
+			Fields struct{ IP, Addr, Period uint64 }
+		}
+	}
+	n := map[string]int{}
+	for _, d := range testkit.All[pair](t, out.Stdout, "detail") {
+		for _, e := range d.Events {
+			f := e.Fields
+			switch {
+			case e.Event == "software:cpu-clock" || e.Event == "hardware:cycles":
+				if f.IP == 0 || f.Period == 0 {
+					t.Errorf("got a sample at %x for %d ns, want both", f.IP, f.Period)
+				}
+			case e.Event == "software:page-faults":
+				if f.IP == 0 || f.Addr == 0 {
+					t.Errorf("got a fault of %x at %x, want both", f.Addr, f.IP)
+				}
+			default:
+				continue
+			}
+			n[e.Event]++
+		}
+	}
+	if n["software:cpu-clock"]+n["hardware:cycles"] < 10 || n["software:page-faults"] < 10 {
+		t.Errorf("got %v between the calls, want samples and faults", n)
+	}
+	text := testkit.Run(t, args("text")...).Want(t, 0).Stdout
+	for _, want := range []string{`: profile: \d+ (ns|cycles) ip \S*[^0\s]`, `: software:page-faults: addr 0000[0-9a-f]*[1-9a-f][0-9a-f]* ip \S`,
+		`: task-state: task=\d+ comm=\S+ state=(R|S|D|RD) lasted=[\d.]+(ns|us|ms|s) open=`} {
+		if !regexp.MustCompile(want).MatchString(text) {
+			t.Errorf("got no line like %s in\n%.2000s", want, text)
+		}
 	}
 }
