@@ -110,6 +110,13 @@ func (b *Builtin) check(p *Param, v starlark.Value, at *script.ArgError) (starla
 	if v == starlark.None && !p.Required && p.Rest == "" {
 		return v, nil
 	}
+	if p.Type.Name == Any.Name {
+		// Who takes any value may show it.
+		if err := script.Walkable(v); err != nil {
+			at.Err = &diag.Error{Op: b.FullName(), Subject: p.Name, Cause: err, Hint: b.helpHint()}
+			return nil, at
+		}
+	}
 	if w, ok := p.Type.accept(v); ok {
 		return w, nil
 	}

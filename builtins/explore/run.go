@@ -42,7 +42,9 @@ func (s *Shop) run() *b.Builtin {
 			if l.Time <= 0 {
 				return nil, c.Errorf("seconds", "got %s, want more than 0", c.Value("seconds"))
 			}
+			watch := c.Host().Unwatched()
 			list, err := s.Run(reports, l, false)
+			watch()
 			if err != nil {
 				return nil, err
 			}

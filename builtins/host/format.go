@@ -8,6 +8,7 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/runtime/diag"
+	"ppscript/runtime/script"
 
 	"go.starlark.net/starlark"
 )
@@ -85,6 +86,9 @@ func (f *formatter) format(s string, depth int) (string, error) {
 		text, err := f.field(s[i+1:i+end], depth)
 		if err != nil {
 			return "", err
+		}
+		if out.Len()+len(text) > script.MaxText {
+			return "", fmt.Errorf("the text would have more than %d bytes", script.MaxText)
 		}
 		out.WriteString(text)
 		s = s[i+end+1:]

@@ -11,6 +11,7 @@ import (
 	"ppscript/runtime/script"
 
 	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
 	"go.starlark.net/syntax"
 )
 
@@ -70,7 +71,7 @@ func (s *State) String() string {
 			continue
 		}
 		switch s.vals[i].(type) {
-		case *State, *starlark.List, *starlark.Dict, starlark.Tuple:
+		case *State, *starlark.List, *starlark.Dict, *starlark.Set, starlark.Tuple, *starlarkstruct.Struct:
 			// May contain s again: show what it is, not what is in it.
 			fmt.Fprintf(&out, "<%s>", s.vals[i].Type())
 		default:
@@ -99,6 +100,11 @@ func (s *State) Attr(name string) (starlark.Value, error) {
 func (s *State) SetField(name string, v starlark.Value) error {
 	for i, n := range s.names {
 		if n == name {
+			if _, ok := v.(starlark.Tuple); ok {
+				if err := script.Walkable(v); err != nil {
+					return &diag.Error{Op: "state", Subject: name, Cause: err, Hint: "keep less"}
+				}
+			}
 			if err := keepable(name, v); err != nil {
 				return err
 			}

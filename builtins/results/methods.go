@@ -164,6 +164,12 @@ func text() *b.Builtin {
 	}
 }
 
+// Bounds on what a column may be given: what is printed of each cell.
+const (
+	maxWidth    = 1000
+	maxDecimals = 100
+)
+
 // ofColumn are the arguments of format that are about a column.
 var ofColumn = []string{"width", "left", "decimals", "sep", "share_of", "alarm", "title", "shown"}
 
@@ -194,6 +200,14 @@ func layout() *b.Builtin {
 			if name != "" {
 				if err := hasColumn(c, "column", name); err != nil {
 					return nil, err
+				}
+				for _, p := range []struct {
+					name string
+					most int64
+				}{{"width", maxWidth}, {"decimals", maxDecimals}} {
+					if n := c.Int(p.name); c.Has(p.name) && (n < 0 || n > p.most) {
+						return nil, c.Errorf(p.name, "got %d, want 0 to %d", n, p.most)
+					}
 				}
 			} else if slices.ContainsFunc(ofColumn, c.Has) {
 				return nil, c.Error("column", fmt.Errorf("missing, and an argument is about a column"), `write t.format("total", width = 16)`)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"ppscript/runtime/diag"
 
@@ -29,6 +30,10 @@ type app struct {
 	scratch []string // directories to remove
 
 	watching atomic.Bool // a watch has the signals
+
+	// scriptTime bounds what loads and asks scripts without running them; 0 is
+	// no limit but that of the steps.
+	scriptTime time.Duration
 }
 
 // dispatch runs the subcommand that args name, else the script.

@@ -22,6 +22,7 @@ every event, at ten times the cost, are named with the reason.`,
 			return []string{"star"}, cobra.ShellCompDirectiveFilterFileExt
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
+			a.scriptTime = lookTime
 			worst := error(nil)
 			for _, name := range args {
 				if err := a.check(name, input); err != nil {

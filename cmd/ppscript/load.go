@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"ppscript/builtins"
 	"ppscript/builtins/all"
@@ -13,6 +14,10 @@ import (
 	"ppscript/runtime/script"
 	"ppscript/stdlib"
 )
+
+// lookTime is how long a script may take to say what it would do: for check,
+// explain and the tests.
+const lookTime = 20 * time.Second
 
 // newHost makes the host of this program's scripts.
 func (a *app) newHost() (*script.Host, *builtins.Registry, error) {
@@ -30,6 +35,7 @@ func (a *app) hostOf(reg *builtins.Registry) *script.Host {
 		Stdlib:      stdlib.FS(),
 		Resolve:     a.resolve,
 		Print:       func(msg string) { a.stderr.Write([]byte(msg + "\n")) },
+		MaxTime:     a.scriptTime,
 		StepsHint:   "if it does not loop for ever, let it do less: a script may take %d steps at most",
 	})
 }

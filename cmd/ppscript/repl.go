@@ -217,7 +217,11 @@ func (s *replSession) eval(text string, limit explore.Limit) error {
 	case v.Type() == "NoneType":
 		return nil
 	}
-	_, err = fmt.Fprintln(s.app.stdout, v.String())
+	shown, err := script.TextOf(v)
+	if err != nil {
+		return (&diag.Error{Op: "show", Subject: v.Type(), Cause: err}).WithHint("show a part of it")
+	}
+	_, err = fmt.Fprintln(s.app.stdout, shown)
 	return err
 }
 

@@ -16,6 +16,7 @@ var (
 	ErrMissing  = errors.New("event does not carry this member")
 	ErrShift    = errors.New("shift count is negative")
 	ErrKind     = errors.New("a text is used as a number")
+	ErrTexts    = errors.New("the texts made for one event are larger than 64 MiB")
 	ErrLong     = errors.New("a text of the state is longer than 4096 bytes")
 )
 
@@ -51,6 +52,7 @@ type Frame struct {
 	strs    [][]byte
 	args    []Arg
 	scratch []byte
+	kept    int // bytes of texts since Reset
 	ret     Arg
 }
 
@@ -59,6 +61,7 @@ func (f *Frame) Reset(e *event.Event) {
 	f.Event = e
 	f.Err = nil
 	f.scratch = f.scratch[:0]
+	f.kept = 0
 }
 
 // Fail records an error of this evaluation; the first one stays.
@@ -75,12 +78,20 @@ func (f *Frame) Fail(err error) {
 //	return f.Keep(buf)
 func (f *Frame) Scratch() []byte { return f.scratch[len(f.scratch):] }
 
+// maxKept bounds the texts that code makes for one event: a loop that doubles
+// one would take all memory.
+const maxKept = 64 << 20
+
 // Keep takes what was appended to Scratch and returns it as a view.
 //
 // Slow path: what did not fit has moved to memory of its own; the scratch is
 // replaced by a larger one, so that soon everything fits. Older views keep the
 // old memory.
 func (f *Frame) Keep(b []byte) []byte {
+	if f.kept += len(b); f.kept > maxKept {
+		f.Fail(ErrTexts)
+		return nil
+	}
 	if room := cap(f.scratch) - len(f.scratch); cap(b) > room {
 		f.scratch = make([]byte, 0, max(256, 2*(cap(f.scratch)+len(b))))
 	} else {

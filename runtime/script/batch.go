@@ -30,7 +30,9 @@ func (h *Host) NewBatchFunc(fn starlark.Callable) (*BatchFunc, error) {
 			Cause: fmt.Errorf("function %s takes %d arguments, want 1: the list of events", f.Name(), required1(f)),
 			Hint:  "write it as def " + f.Name() + "(events):"})
 	}
-	fn.Freeze()
+	if err := h.freeze(fn); err != nil {
+		return nil, err
+	}
 	return &BatchFunc{f: h.prepare(fn), args: make(starlark.Tuple, 1)}, nil
 }
 

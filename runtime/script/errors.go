@@ -117,6 +117,8 @@ func (t *thread) explain(err error) error {
 // it is, with its class and hint.
 func (t *thread) cause(err error, ee *starlark.EvalError) *diag.Error {
 	switch {
+	case t.stopped.Load() != nil:
+		return stoppedError(*t.stopped.Load())
 	case t.limited:
 		return &diag.Error{
 			Cause: fmt.Errorf("stopped after %d steps: does it loop for ever?", t.max),

@@ -25,11 +25,11 @@ func (h *Host) spanAt(pos syntax.Position) span {
 	syntax.Walk(src.tree, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.DotExpr:
-			if n.Dot == pos {
+			if samePlace(n.Dot, pos) {
 				sp = nodeSpan(n.Name)
 			}
 		case *syntax.CallExpr:
-			if n.Lparen == pos {
+			if samePlace(n.Lparen, pos) {
 				fn := n.Fn
 				if dot, ok := fn.(*syntax.DotExpr); ok {
 					fn = dot.Name
@@ -39,11 +39,11 @@ func (h *Host) spanAt(pos syntax.Position) span {
 				}
 			}
 		case *syntax.Ident:
-			if n.NamePos == pos {
+			if samePlace(n.NamePos, pos) {
 				sp = nodeSpan(n)
 			}
 		case *syntax.LoadStmt:
-			if n.Module.TokenPos == pos || n.Load == pos {
+			if samePlace(n.Module.TokenPos, pos) || samePlace(n.Load, pos) {
 				sp = nodeSpan(n.Module)
 			}
 		}
@@ -71,7 +71,7 @@ func (h *Host) argSpan(pos syntax.Position, ae *ArgError, otherwise span) span {
 	sp := otherwise
 	syntax.Walk(src.tree, func(n syntax.Node) bool {
 		call, ok := n.(*syntax.CallExpr)
-		if !ok || call.Lparen != pos {
+		if !ok || !samePlace(call.Lparen, pos) {
 			return true
 		}
 		at := 0

@@ -101,7 +101,9 @@ func (h *Host) newStep(m *Machine, fn starlark.Callable, what string) (*stepFunc
 		}
 		return nil, d
 	}
-	fn.Freeze()
+	if err := h.freeze(fn); err != nil {
+		return nil, err
+	}
 	sf := &stepFunc{Func: h.prepare(fn), args: make(starlark.Tuple, 2)}
 	sf.state.m = m
 	sf.t.SetLocal(foldKey, &sf.state)

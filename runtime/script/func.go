@@ -42,8 +42,29 @@ func (h *Host) NewFunc(fn starlark.Callable) (*Func, error) {
 			Cause: fmt.Errorf("function %s takes %d arguments, want 1: the event", f.Name(), required1(f)),
 			Hint:  "write it as lambda e: ..."})
 	}
-	fn.Freeze()
+	if err := h.freeze(fn); err != nil {
+		return nil, err
+	}
 	return h.prepare(fn), nil
+}
+
+// freeze freezes a function with what it captures, which is no deeper than can
+// be walked through.
+func (h *Host) freeze(fn starlark.Callable) error {
+	if f, ok := fn.(*starlark.Function); ok {
+		for i := range f.NumFreeVars() {
+			if b, v := f.FreeVar(i); nested(v, MaxDepth) {
+				return h.at(f.Position(), deep(b.Name))
+			}
+		}
+		for i := range f.NumParams() {
+			if v := f.ParamDefault(i); v != nil && nested(v, MaxDepth) {
+				return h.at(f.Position(), deep("default of a parameter"))
+			}
+		}
+	}
+	fn.Freeze()
+	return nil
 }
 
 // prepare makes what the calls of fn use.
@@ -197,11 +218,11 @@ func (h *Host) Syntax(fn *starlark.Function) *Syntax {
 	syntax.Walk(src.tree, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.DefStmt:
-			if n.Def == pos {
+			if samePlace(n.Def, pos) {
 				found = &Syntax{src.tree, pos, n.Params, n.Body, n}
 			}
 		case *syntax.LambdaExpr:
-			if n.Lambda == pos {
+			if samePlace(n.Lambda, pos) {
 				body := []syntax.Stmt{&syntax.ReturnStmt{Return: n.Lambda, Result: n.Body}}
 				found = &Syntax{src.tree, pos, n.Params, body, n}
 			}

@@ -101,6 +101,9 @@ func runMessage(msg string) string {
 
 // runHint explains Starlark's messages.
 func runHint(msg string) string {
+	if strings.HasPrefix(msg, "too large: ") {
+		return "make less of it at a time; events are counted and kept by pipelines, such as stream.by(\"comm\").count()"
+	}
 	has := func(parts ...string) bool {
 		for _, p := range parts {
 			if !strings.Contains(msg, p) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 	"weak"
 
 	"ppscript/runtime/expr"
@@ -38,11 +39,19 @@ type HostOptions struct {
 	MaxSteps, MaxCallSteps uint64
 	// StepsHint tells the user how to raise a limit; "" names --max-steps.
 	StepsHint string
+	// MaxMemory bounds how much the heap grows while a file is loaded, or main
+	// or a statement runs; 0: DefaultMaxMemory.
+	MaxMemory int64
+	// MaxTime bounds these in time, without sessions that they run; 0: none.
+	MaxTime time.Duration
 }
 
 // A Host runs scripts. Files are loaded once and kept.
 type Host struct {
 	opts      HostOptions
+	guards    starlark.StringDict // what guarded code calls
+	names     starlark.StringDict // what code sees, with guards
+	watchdog  watchdog
 	modules   map[string]*Module
 	services  *expr.Services // of the plan that was made last
 	byThread  bool
@@ -81,8 +90,14 @@ func NewHost(opts HostOptions) *Host {
 	if opts.Print == nil {
 		opts.Print = func(msg string) { fmt.Fprintln(os.Stderr, msg) }
 	}
+	if opts.MaxMemory == 0 {
+		opts.MaxMemory = DefaultMaxMemory
+	}
 	opts.Predeclared.Freeze()
-	return &Host{opts: opts, modules: map[string]*Module{}, sources: map[string]*source{}}
+	h := &Host{opts: opts, modules: map[string]*Module{}, sources: map[string]*source{}, guards: guards()}
+	h.names = withGuards(opts.Predeclared, h.guards)
+	h.watchdog.memory, h.watchdog.time = opts.MaxMemory, opts.MaxTime
+	return h
 }
 
 // SetServices says what functions that run beside events can ask.
@@ -122,7 +137,8 @@ type thread struct {
 	*starlark.Thread
 	host    *Host
 	max     uint64
-	limited bool // the step limit stopped the call
+	limited bool                  // the step limit stopped the call
+	stopped atomic.Pointer[error] // by the watchdog, and why
 }
 
 func (h *Host) newThread(name string, max uint64) *thread {
@@ -198,7 +214,7 @@ const limitKey = "ppscript.thread"
 
 func limitReached(t *starlark.Thread) bool {
 	own, _ := t.Local(limitKey).(*thread)
-	return own != nil && own.limited
+	return own != nil && (own.limited || own.stopped.Load() != nil)
 }
 
 // Call calls a script's function, main for example, under the step limit.
@@ -210,9 +226,17 @@ func (h *Host) Call(fn starlark.Callable, args ...starlark.Value) (starlark.Valu
 // CallNamed is Call with keyword arguments.
 func (h *Host) CallNamed(fn starlark.Callable, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	t := h.newThread(fn.Name(), h.opts.MaxSteps)
-	return t.run(func() (starlark.Value, error) {
+	v, err := t.run(func() (starlark.Value, error) {
 		return starlark.Call(t.Thread, fn, args, kwargs)
 	})
+	if err == nil && nested(v, MaxDepth) {
+		d := deep(fn.Name())
+		if f, ok := fn.(*starlark.Function); ok {
+			return nil, h.at(f.Position(), d)
+		}
+		return nil, d
+	}
+	return v, err
 }
 
 // run executes script code on t. A Go panic below it is our bug, and is
@@ -223,7 +247,12 @@ func (t *thread) run(f func() (starlark.Value, error)) (v starlark.Value, err er
 			v, err = nil, t.host.bug(p)
 		}
 	}()
+	t.host.watchdog.enter(t)
+	defer t.host.watchdog.leave()
 	v, err = f()
+	if err == nil && t.stopped.Load() != nil {
+		err = *t.stopped.Load() // it ended just then
+	}
 	if err != nil {
 		return nil, t.explain(err)
 	}

@@ -214,7 +214,7 @@ func (s *scopeOf) constantMethod(e *syntax.CallExpr, c starlark.Value, name stri
 		if m == nil {
 			s.refuse(e.Lparen, "method %s of a %s", name, c.Type())
 		}
-		v, err := starlark.Call(&starlark.Thread{Name: name}, m, all, nil)
+		v, err := starlark.Call(&starlark.Thread{Name: name}, askedMethod(m), all, nil)
 		s.must(e.Lparen, err)
 		return val{c: v}
 	}

@@ -134,7 +134,7 @@ func (s *scopeOf) unary(e *syntax.UnaryExpr) val {
 	x := s.expr(e.X)
 	if x.c != nil {
 		c, err := starlark.Unary(e.Op, x.c)
-		if err == nil && !isLiteral(e) {
+		if err == nil && !isNumber(e) {
 			c, err = fits(c, x.c, nil)
 		}
 		s.must(e.OpPos, err)
@@ -182,7 +182,7 @@ func (s *scopeOf) constant(e *syntax.BinaryExpr, x, y starlark.Value) val {
 		return val{c: starlark.Bool(b)}
 	}
 	compute := starlark.Binary
-	if arithmetic[e.Op] != nil && !isLiteral(e) {
+	if arithmetic[e.Op] != nil && !isNumber(e) {
 		compute = checkedBinary // the interpreter fails here, too
 	}
 	c, err := compute(e.Op, x, y)

@@ -24,12 +24,15 @@ type Module struct {
 
 // exec runs a parsed file and collects what it declares.
 func (h *Host) exec(name string, text string) (*Module, error) {
+	if err := h.readable(name, text); err != nil {
+		return nil, err
+	}
 	tree, err := dialect().Parse(name, text, 0)
 	h.remember(name, text, tree)
 	if err != nil {
 		return nil, h.explainStatic(err)
 	}
-	prog, err := starlark.FileProgram(tree, h.opts.Predeclared.Has)
+	prog, err := h.program(name, text, tree)
 	if err != nil {
 		return nil, h.explainStatic(err)
 	}
@@ -37,11 +40,16 @@ func (h *Host) exec(name string, text string) (*Module, error) {
 	t := h.newThread(name, h.opts.MaxSteps)
 	_, err = t.run(func() (starlark.Value, error) {
 		var err error
-		m.Globals, err = prog.Init(t.Thread, h.opts.Predeclared)
+		m.Globals, err = prog.Init(t.Thread, h.names)
 		return starlark.None, err
 	})
 	if err != nil {
 		return nil, err
+	}
+	for _, name := range m.Globals.Keys() {
+		if nested(m.Globals[name], MaxDepth) {
+			return nil, h.atGlobal(tree, name, deep(name))
+		}
 	}
 	m.Globals.Freeze()
 	return m, m.collect()

@@ -56,7 +56,7 @@ func (s *scopeOf) lowerUniversal(e *syntax.CallExpr, name string, args []val) (v
 			for i, a := range args {
 				vs[i] = a.c
 			}
-			v, err := starlark.Call(&starlark.Thread{Name: name}, starlark.Universe[name], vs, nil)
+			v, err := starlark.Call(&starlark.Thread{Name: name}, s.host.guardOf(name, starlark.Universe[name]), vs, nil)
 			s.must(e.Lparen, err)
 			return val{c: v}, true
 		}

@@ -60,11 +60,11 @@ func (h *Host) checkedCopy(fn *starlark.Function) starlark.Callable {
 				need = need || c != starlark.Callable(g)
 				v = c
 			}
-			env[n.Name] = v
+			env[n.Name] = h.guardOf(n.Name, v)
 		case *syntax.BinaryExpr:
-			need = need || arithmetic[n.Op] != nil && !isLiteral(n)
+			need = need || arithmetic[n.Op] != nil && !isNumber(n)
 		case *syntax.UnaryExpr:
-			need = need || negations[n.Op] != nil && !isLiteral(n)
+			need = need || negations[n.Op] != nil && !isNumber(n)
 		case *syntax.AssignStmt:
 			need = need || n.Op != syntax.EQ
 		}
@@ -106,6 +106,11 @@ func (h *Host) recompile(fn *starlark.Function, tree *Syntax, env starlark.Strin
 		return nil, fmt.Errorf("no function at %s", tree.Pos)
 	}
 	delete(env, result) // it is defined, not given
+	for name, g := range h.guards {
+		if isGuard(name) {
+			env[name] = g
+		}
+	}
 	for op, b := range arithmetic {
 		env[opName(op)] = b
 	}
@@ -150,16 +155,16 @@ func samePlace(a, b syntax.Position) bool { return a.Line == b.Line && a.Col == 
 
 func opName(op syntax.Token) string { return "operator " + op.String() }
 
-// isLiteral reports an expression of literals only: 1 << 63 is as good as the
+// isNumber reports an expression of numbers only: 1 << 63 is as good as the
 // number written out, and is not checked.
-func isLiteral(e syntax.Expr) bool {
+func isNumber(e syntax.Expr) bool {
 	switch e := unparen(e).(type) {
 	case *syntax.Literal:
-		return true
+		return e.Token != syntax.STRING && e.Token != syntax.BYTES
 	case *syntax.UnaryExpr:
-		return e.X != nil && isLiteral(e.X)
+		return e.X != nil && isNumber(e.X)
 	case *syntax.BinaryExpr:
-		return e.Op != syntax.EQ && isLiteral(e.X) && isLiteral(e.Y)
+		return e.Op != syntax.EQ && isNumber(e.X) && isNumber(e.Y)
 	}
 	return false
 }
@@ -203,7 +208,7 @@ func checkedBinary(op syntax.Token, x, y starlark.Value) (starlark.Value, error)
 			return starlark.MakeInt(0), nil
 		}
 	}
-	v, err := starlark.Binary(op, x, y)
+	v, err := boundedBinary(op, x, y)
 	if err != nil {
 		return nil, err
 	}
@@ -226,8 +231,12 @@ func fits(v, x, y starlark.Value) (starlark.Value, error) {
 	return nil, expr.ErrOverflow
 }
 
-// A rewriter replaces operators by calls.
-type rewriter struct{ env starlark.StringDict }
+// A rewriter replaces operators by calls: with guard those that may make
+// something large (guard.go), else all arithmetic.
+type rewriter struct {
+	env   starlark.StringDict
+	guard bool
+}
 
 // params keeps the defaults that the function has: evaluating them again would
 // need names that it does not capture.
@@ -264,6 +273,9 @@ func (r *rewriter) stmts(list []syntax.Stmt) []syntax.Stmt {
 				st.Result = r.expr(st.Result)
 			}
 		case *syntax.DefStmt:
+			if r.guard {
+				r.defaults(st.Params)
+			}
 			st.Body = r.stmts(st.Body)
 		}
 	}
@@ -273,7 +285,12 @@ func (r *rewriter) stmts(list []syntax.Stmt) []syntax.Stmt {
 // assign makes x = x + y of x += y where evaluating x twice changes nothing.
 // Lists are left alone: += changes them in place.
 func (r *rewriter) assign(st *syntax.AssignStmt) {
+	st.LHS = r.target(st.LHS)
 	st.RHS = r.expr(st.RHS)
+	if r.guard {
+		r.guardAssign(st)
+		return
+	}
 	op := st.Op - syntax.PLUS_EQ + syntax.PLUS
 	if st.Op == syntax.EQ || arithmetic[op] == nil {
 		return
@@ -311,6 +328,9 @@ var inPlaceOps = map[syntax.Token]*starlark.Builtin{
 		if !ok || !iter {
 			return checkedBinary(syntax.PLUS, args[0], args[1])
 		}
+		if err := boundedLen(more); err != nil {
+			return nil, err
+		}
 		for _, v := range slices.Collect(starlark.Elements(more)) {
 			if err := list.Append(v); err != nil {
 				return nil, err
@@ -333,6 +353,28 @@ var inPlaceOps = map[syntax.Token]*starlark.Builtin{
 	}),
 }
 
+// target rewrites what is evaluated to find out where to assign: x[f()].
+func (r *rewriter) target(e syntax.Expr) syntax.Expr {
+	switch e := e.(type) {
+	case *syntax.IndexExpr:
+		e.X, e.Y = r.expr(e.X), r.expr(e.Y)
+	case *syntax.DotExpr:
+		e.X = r.expr(e.X)
+	case *syntax.ParenExpr:
+		e.X = r.target(e.X)
+	}
+	return e
+}
+
+// defaults rewrites those of parameters.
+func (r *rewriter) defaults(params []syntax.Expr) {
+	for _, p := range params {
+		if b, ok := p.(*syntax.BinaryExpr); ok {
+			b.Y = r.expr(b.Y)
+		}
+	}
+}
+
 func (r *rewriter) exprs(list []syntax.Expr) {
 	for i, e := range list {
 		list[i] = r.expr(e)
@@ -348,28 +390,33 @@ func (r *rewriter) expr(e syntax.Expr) syntax.Expr {
 			e.Y = r.expr(e.Y)
 			return e
 		}
-		if isLiteral(e) {
+		if isNumber(e) {
 			return e
 		}
 		e.X, e.Y = r.expr(e.X), r.expr(e.Y)
-		if arithmetic[e.Op] != nil {
+		switch {
+		case r.guard && slices.Contains(guardedOps, e.Op):
+			return r.call(guardName(e.Op), e.OpPos, e.X, e.Y)
+		case !r.guard && arithmetic[e.Op] != nil:
 			return r.call(opName(e.Op), e.OpPos, e.X, e.Y)
 		}
 	case *syntax.UnaryExpr:
-		if e.X == nil || isLiteral(e) {
+		if e.X == nil || isNumber(e) {
 			return e
 		}
 		e.X = r.expr(e.X)
-		if negations[e.Op] != nil {
+		if negations[e.Op] != nil && !r.guard {
 			return r.call("unary "+opName(e.Op), e.OpPos, e.X)
 		}
 	case *syntax.CondExpr:
 		e.Cond, e.True, e.False = r.expr(e.Cond), r.expr(e.True), r.expr(e.False)
 	case *syntax.CallExpr:
 		e.Fn = r.expr(e.Fn)
+		r.guardArgs(e)
 		r.exprs(e.Args)
 	case *syntax.DotExpr:
 		e.X = r.expr(e.X)
+		return r.guardDot(e)
 	case *syntax.IndexExpr:
 		e.X, e.Y = r.expr(e.X), r.expr(e.Y)
 	case *syntax.SliceExpr:
@@ -388,6 +435,9 @@ func (r *rewriter) expr(e syntax.Expr) syntax.Expr {
 	case *syntax.DictEntry:
 		e.Key, e.Value = r.expr(e.Key), r.expr(e.Value)
 	case *syntax.LambdaExpr:
+		if r.guard {
+			r.defaults(e.Params)
+		}
 		e.Body = r.expr(e.Body)
 	case *syntax.Comprehension:
 		e.Body = r.expr(e.Body)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"go.starlark.net/resolve"
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 )
@@ -22,11 +23,7 @@ type REPL struct {
 
 // NewREPL starts with the predeclared names.
 func (h *Host) NewREPL() *REPL {
-	g := maps.Clone(h.opts.Predeclared)
-	if g == nil {
-		g = starlark.StringDict{}
-	}
-	return &REPL{host: h, globals: g}
+	return &REPL{host: h, globals: withGuards(h.opts.Predeclared, h.guards)}
 }
 
 // Globals are the names that chunks see and change.
@@ -60,35 +57,61 @@ func (r *REPL) ExecNamed(name, text string) (starlark.Value, error) {
 	opts := dialect()
 	// load() in one chunk serves the next.
 	opts.LoadBindsGlobally = true
+	if err := h.readable(name, text); err != nil {
+		return nil, err
+	}
 	tree, err := opts.Parse(name, text, 0)
 	h.remember(name, text, tree)
 	h.sourceOf(name).names = r.globals
 	if err != nil {
 		return nil, h.explainStatic(err)
 	}
-	var last syntax.Expr
-	chunk := *tree
-	if n := len(tree.Stmts); n > 0 {
-		if e, ok := tree.Stmts[n-1].(*syntax.ExprStmt); ok {
-			last, chunk.Stmts = e.X, tree.Stmts[:n-1]
-		}
+	code, err := guarded(name, text, opts)
+	if err != nil {
+		return nil, h.explainStatic(err)
 	}
+	written, writtenLast := split(tree)
+	chunk, last := split(code)
 	t := h.newThread(name, h.opts.MaxSteps)
 	v, err := t.run(func() (starlark.Value, error) {
 		if len(chunk.Stmts) > 0 {
-			if err := starlark.ExecREPLChunk(&chunk, t.Thread, r.globals); err != nil {
+			// Checks and lowering read the tree as it was written.
+			if err := resolve.REPLChunk(written, r.globals.Has, none, starlark.Universe.Has); err != nil {
+				return nil, err
+			}
+			if err := starlark.ExecREPLChunk(chunk, t.Thread, r.globals); err != nil {
 				return nil, err
 			}
 		}
 		if last == nil {
 			return starlark.None, nil
 		}
+		if _, err := resolve.ExprOptions(opts, writtenLast, r.globals.Has, starlark.Universe.Has); err != nil {
+			return nil, err
+		}
 		return starlark.EvalExprOptions(opts, t.Thread, last, r.globals)
 	})
+	if err == nil && nested(v, MaxDepth) {
+		return nil, deep("result")
+	}
 	if err == nil && v != starlark.None {
 		r.globals["_"] = v
 	}
 	return v, err
+}
+
+func none(string) bool { return false }
+
+// split takes the value of a chunk, its last statement if that is an expression,
+// from the rest.
+func split(tree *syntax.File) (rest *syntax.File, last syntax.Expr) {
+	chunk := *tree
+	if n := len(tree.Stmts); n > 0 {
+		if e, ok := tree.Stmts[n-1].(*syntax.ExprStmt); ok {
+			last, chunk.Stmts = e.X, tree.Stmts[:n-1]
+		}
+	}
+	return &chunk, last
 }
 
 // Incomplete reports that text is the beginning of a statement which goes on
@@ -124,7 +147,7 @@ func (r *REPL) Complete(text string) []string {
 	i := strings.LastIndexByte(path, '.')
 	var names []string
 	if i < 0 {
-		names = append(r.globals.Keys(), starlark.Universe.Keys()...)
+		names = append(visibleNames(r.globals), starlark.Universe.Keys()...)
 	} else {
 		parts := strings.Split(path[:i], ".")
 		v := r.globals[parts[0]]
@@ -162,6 +185,9 @@ func identByte(ch byte) bool {
 
 // Check parses and resolves a file without running it.
 func (h *Host) Check(name, text string) error {
+	if err := h.readable(name, text); err != nil {
+		return err
+	}
 	tree, err := dialect().Parse(name, text, 0)
 	h.remember(name, text, tree)
 	if err == nil {

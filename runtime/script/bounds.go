@@ -1,0 +1,300 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
+	"go.starlark.net/syntax"
+)
+
+// This file bounds what one operation of a script makes. Starlark counts steps,
+// but a step may make a list of 10^9 elements, and Go ends the process when there
+// is no memory for it. So operators and functions whose result may be much larger
+// than their operands are asked before (guard.go has them called), and what grows
+// step by step is left to the watchdog (memory.go).
+//
+// The bounds are far beyond what a script that looks at results needs.
+const (
+	MaxText     = 64 << 20 // bytes of one text
+	MaxElements = 2 << 20  // of one list, tuple, dict or set that one operation makes
+	MaxDepth    = 1000     // of lists in lists
+	maxBits     = 1 << 16  // of an int
+	maxDigits   = 20_000   // of a text that becomes an int
+)
+
+// errNested is what is wrong with a value that cannot be walked through.
+var errNested = fmt.Errorf("lists are nested more than %d deep, or one is in itself", MaxDepth)
+
+func tooLong(n, most int, what string) error {
+	return fmt.Errorf("too large: %d %s, at most %d are possible", n, what, most)
+}
+
+// bounded checks x op y before it is computed.
+func bounded(op syntax.Token, x, y starlark.Value) error {
+	switch op {
+	case syntax.STAR:
+		if a, ok := x.(starlark.Int); ok {
+			if b, ok := y.(starlark.Int); ok {
+				return boundedInts(a, b)
+			}
+			x, y = y, x
+		}
+		n, ok := y.(starlark.Int)
+		if !ok {
+			return nil
+		}
+		return boundedRepeat(x, n)
+	case syntax.PERCENT:
+		format, ok := x.(starlark.String)
+		if !ok {
+			return nil
+		}
+		if _, isDict := y.(*starlark.Dict); isDict {
+			return boundedFormat(string(format), '%', []starlark.Value{y})
+		}
+		return boundedTexts(len(format), y)
+	case syntax.LTLT:
+		a, isInt := x.(starlark.Int)
+		n, err := starlark.AsInt32(y)
+		if isInt && err == nil && n > 0 && n < 512 && a.BigInt().BitLen()+n > maxBits {
+			return tooLong(a.BigInt().BitLen()+n, maxBits, "bits")
+		}
+	case syntax.PLUS:
+		switch x.(type) {
+		case starlark.String, starlark.Bytes:
+			if n := starlark.Len(x) + starlark.Len(y); n > MaxText {
+				return tooLong(n, MaxText, "bytes")
+			}
+		case *starlark.List, starlark.Tuple:
+			if n := starlark.Len(x) + starlark.Len(y); n > MaxElements {
+				return tooLong(n, MaxElements, "elements")
+			}
+		}
+	}
+	return nil
+}
+
+func boundedInts(a, b starlark.Int) error {
+	if _, ok := a.Int64(); ok {
+		if _, ok := b.Int64(); ok {
+			return nil
+		}
+	}
+	if n := a.BigInt().BitLen() + b.BigInt().BitLen(); n > maxBits {
+		return tooLong(n, maxBits, "bits")
+	}
+	return nil
+}
+
+func boundedRepeat(x starlark.Value, n starlark.Int) error {
+	most, what := MaxElements, "elements"
+	switch x.(type) {
+	case starlark.String, starlark.Bytes:
+		most, what = MaxText, "bytes"
+	case *starlark.List, starlark.Tuple:
+	default:
+		return nil
+	}
+	size := starlark.Len(x)
+	if size == 0 || n.Sign() <= 0 {
+		return nil
+	}
+	if times, ok := n.Int64(); !ok || times > int64(most/size) {
+		return fmt.Errorf("too large: %d times %s %s, at most %d are possible", size, n, what, most)
+	}
+	return nil
+}
+
+// boundedLen checks how many elements a function would take from a value.
+func boundedLen(v starlark.Value) error {
+	n := starlark.Len(v)
+	switch v.(type) {
+	case starlark.String, starlark.Bytes:
+		if n > MaxText {
+			return tooLong(n, MaxText, "bytes")
+		}
+		return nil
+	}
+	if n > MaxElements {
+		return tooLong(n, MaxElements, "elements")
+	}
+	return nil
+}
+
+// boundedTexts checks that values can be written into one text of already bytes
+// more: that it is not too long, and that they are not nested too deeply.
+func boundedTexts(already int, values ...starlark.Value) error {
+	m := measure{left: MaxText - already, visits: maxVisits}
+	for _, v := range values {
+		if err := m.value(v, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// members are the values of a struct.
+func members(s *starlarkstruct.Struct) []starlark.Value {
+	var list []starlark.Value
+	for _, name := range s.AttrNames() {
+		if v, err := s.Attr(name); err == nil {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// Walkable says why a value cannot be gone through, as all do that print it: it
+// is nested too deeply, or its text would be too long.
+func Walkable(v starlark.Value) error { return boundedTexts(0, v) }
+
+// TextOf is how a value is shown to a person, if it can be.
+func TextOf(v starlark.Value) (string, error) {
+	if err := boundedTexts(0, v); err != nil {
+		return "", err
+	}
+	return v.String(), nil
+}
+
+// boundedFormat checks a template in which a value may come several times.
+func boundedFormat(format string, mark byte, values []starlark.Value) error {
+	fields, largest := 0, 0
+	for i := range len(format) {
+		if format[i] == mark {
+			fields++
+		}
+	}
+	for _, v := range values {
+		m := measure{left: MaxText - len(format), visits: maxVisits}
+		if err := m.value(v, 0); err != nil {
+			return err
+		}
+		largest = max(largest, MaxText-len(format)-m.left)
+	}
+	if fields > 0 && largest > (MaxText-len(format))/fields {
+		return tooLong(len(format)+fields*largest, MaxText, "bytes")
+	}
+	return nil
+}
+
+// A measure counts how much text a value is, at least, until nothing is left.
+type measure struct{ left, visits int }
+
+// maxVisits bounds the values that are looked at: a list may have the same list
+// twice, which has another one twice.
+const maxVisits = 2 * MaxElements
+
+var errLongText = errors.New("too large: the text would have more than " + fmt.Sprint(MaxText) + " bytes, or too many parts")
+
+func (m *measure) value(v starlark.Value, depth int) error {
+	switch v := v.(type) {
+	case starlark.String:
+		m.left -= len(v)
+	case starlark.Bytes:
+		m.left -= len(v)
+	case starlark.Int:
+		m.left--
+		if _, ok := v.Int64(); !ok {
+			m.left -= v.BigInt().BitLen() / 4
+		}
+	case *starlark.Dict:
+		if depth++; depth > MaxDepth {
+			return errNested
+		}
+		for _, kv := range v.Items() {
+			for _, x := range kv {
+				if err := m.value(x, depth); err != nil {
+					return err
+				}
+			}
+		}
+	case *starlark.List, starlark.Tuple, *starlark.Set:
+		if depth++; depth > MaxDepth {
+			return errNested
+		}
+		m.left--
+		for x := range starlark.Elements(v.(starlark.Iterable)) {
+			if err := m.value(x, depth); err != nil {
+				return err
+			}
+		}
+	case *starlarkstruct.Struct:
+		if depth++; depth > MaxDepth {
+			return errNested
+		}
+		for _, x := range members(v) {
+			m.left--
+			if err := m.value(x, depth); err != nil {
+				return err
+			}
+		}
+	default:
+		m.left--
+	}
+	if m.visits--; m.left < 0 || m.visits < 0 {
+		return errLongText
+	}
+	return nil
+}
+
+// maxWalk bounds the lists and tuples that are visited of one value. Tuples that
+// have the same tuple twice, which has another one twice, are more than a walk
+// comes to the end of.
+const maxWalk = 8 << 20
+
+// nested reports that v cannot be walked through: lists, tuples, dicts and sets
+// that lie in each other more than most deep, or in themselves. It does not call
+// itself, and goes once through a list for each depth that it has.
+func nested(v starlark.Value, most int) bool {
+	type place struct {
+		v     starlark.Value
+		depth int
+	}
+	deepest := map[starlark.Value]int{} // of what is compared by identity
+	todo := []place{{v, 1}}
+	for n := 0; len(todo) > 0; n++ {
+		if n > maxWalk {
+			return true
+		}
+		p := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		switch p.v.(type) {
+		case *starlark.List, *starlark.Dict, *starlark.Set:
+			if deepest[p.v] >= p.depth {
+				continue
+			}
+			deepest[p.v] = p.depth
+		case starlark.Tuple, *starlarkstruct.Struct:
+		default:
+			continue
+		}
+		if p.depth > most {
+			return true
+		}
+		add := func(x starlark.Value) {
+			switch x.(type) {
+			case *starlark.List, *starlark.Dict, *starlark.Set, starlark.Tuple, *starlarkstruct.Struct:
+				todo = append(todo, place{x, p.depth + 1})
+			}
+		}
+		switch v := p.v.(type) {
+		case *starlark.Dict:
+			for k, x := range v.Entries() {
+				add(k)
+				add(x)
+			}
+			continue
+		case *starlarkstruct.Struct:
+			for _, x := range members(v) {
+				add(x)
+			}
+			continue
+		}
+		for x := range starlark.Elements(p.v.(starlark.Iterable)) {
+			add(x)
+		}
+	}
+	return false
+}

@@ -1,0 +1,199 @@
+package script
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+
+	"go.starlark.net/starlark"
+)
+
+// loaded runs a program's main under small limits and returns the error.
+func loaded(t *testing.T, text string) error {
+	t.Helper()
+	h := NewHost(HostOptions{MaxMemory: 64 << 20, MaxSteps: 200_000_000})
+	m, err := h.LoadSource("x.star", text)
+	if err == nil && m.Main != nil {
+		_, err = h.Call(m.Main)
+	}
+	return err
+}
+
+// Each of these would take more memory, stack or time than there is. The error
+// points at the line.
+func TestWhatIsTooLarge(t *testing.T) {
+	before := heapInUse()
+	f := func(text, pos, want string) {
+		t.Helper()
+		began := time.Now()
+		err := loaded(t, text)
+		var d *diag.Error
+		if !errors.As(err, &d) || !strings.Contains(err.Error(), want) || !strings.HasPrefix(d.Pos, "x.star:"+pos) {
+			t.Errorf("%s: got %v, want %q at %s", text, err, want, pos)
+		}
+		if took := time.Since(began); took > 20*time.Second {
+			t.Errorf("%s: took %v", text, took)
+		}
+	}
+	large := "too large"
+	f("x = [0] * 1000000000", "1:9", large)
+	f("x = 1000000000 * (0, 1)", "1:16", large)
+	f("x = 'ab' * 1000000000", "1:10", large)
+	f("x = b'ab' * 1000000000", "1:11", large)
+	f("x = [0]\nx *= 1000000000", "2:3", large)
+	f("d = {'a': [0]}\nd['a'] *= 1000000000", "2:8", large)
+	f("def f(x = [0] * 1000000000):\n    return x", "1:15", large)
+	f("f = lambda x = [0] * 1000000000: x", "1:20", large)
+	f("x = [i for i in [0] * 1000000000]", "1:21", large)
+	f("x = 3\nfor i in range(100):\n    x *= x", "3:7", large)
+	for _, fn := range []string{"list", "tuple", "set", "sorted", "reversed", "enumerate", "zip", "max", "min", "any", "all", "bytes"} {
+		f("x = "+fn+"(range(1000000000000))", "1:5", large)
+	}
+	f("x = []\nx += range(1000000000000)", "2:3", large)
+	f("x = []\nx.extend(range(1000000000000))", "2:3", large)
+	f("x = getattr([], 'extend')(range(1000000000000))", "1:5", large)
+	f("x = set([1]).union(range(1000000000000))", "1:14", large)
+	f("print(*range(1000000000000))", "1:7", large)
+	big := "b = 'x' * 60000000\n"
+	f(big+"x = b.replace('x', 'yyyyyyyyyy')", "2:7", large)
+	f(big+"x = b.join(['a', 'b', 'c'])", "2:7", large)
+	f(big+"x = '{0}{0}{0}'.format(b)", "2:17", large)
+	f(big+"x = '%s%s' % (b, b)", "2:12", large)
+	f(big+"x = '%(a)s%(a)s' % {'a': b}", "2:18", large)
+	f(big+"x = '%s %s'\nx %= (b, b)", "3:3", large)
+	f(big+"x = str([b, b])", "2:5", large)
+	f(big+"x = b.split('x')", "2:7", large)
+	f(big+"x = int(b)", "2:5", large)
+	f("l = [0]\nfor i in range(40):\n    l = [l, l]\nx = str(l)", "4:5", large)
+	f("t = (0,)\nfor i in range(60):\n    t = (t, t)", "1:1", "nested")
+
+	f("def main():\n    l = []\n    l.append(l)\n    return l", "1:1", "in itself")
+	f("def main():\n    l = []\n    for i in range(1000000):\n        l = [l]\n    return l", "1:1", "nested")
+	f("l = []\nfor i in range(1000000):\n    l = [l]", "1:1", "nested")
+	f("t = ()\nfor i in range(1000000):\n    t = (t,)\nprint(t)", "4:1", "nested")
+	f("t = ()\nfor i in range(1000000):\n    t = (t,)\nx = '%s' % (t,)", "4:10", "nested")
+
+	holds := "what it holds is larger than 64 MiB"
+	f("def main():\n    s = 'x'\n    while True:\n        s = s + s", "4:15", large)
+	f("def main():\n    l = [0]\n    while True:\n        l = l + l", "4:15", large)
+	f("def main():\n    s = 'x'\n    while True:\n        s += s", "4:11", holds)
+	f("def main():\n    l = [0]\n    while True:\n        l += l", "4:11", holds)
+	f("def main():\n    s = 1000000 * 'x'\n    l = []\n    while True:\n        l.append(s + 'y')", "5:", holds)
+	f("l = []\nwhile True:\n    l.append(1)", "3:", holds)
+	f("x = [[i, i, i] for i in range(1000000000000)]", "1:", holds)
+	f("x = 1\nwhile True:\n    x = x << 500", "3:11", large)
+	f("x = 1\nwhile True:\n    x <<= 500", "3:7", large)
+
+	f("x = "+strings.Repeat("(", 100_000), "1:505", "brackets")
+	f("x = \"\"\""+strings.Repeat("(", 100_000)+"\n\"\"\"\ny = [0] * 1000000000", "3:9", large)
+	f("# "+strings.Repeat("(", 100_000)+"\ny = [0] * 1000000000", "2:9", large)
+	if err := loaded(t, strings.Repeat("#", maxSource+1)); err == nil || !strings.Contains(err.Error(), "want at most") {
+		t.Errorf("got %v, want that the file is too long", err)
+	}
+	runtime.GC()
+	if now := heapInUse(); now > before+32<<20 {
+		t.Errorf("%d MiB are still in use", (now-before)>>20)
+	}
+}
+
+// What scripts do is as it was.
+func TestGuardedCodeIsTheSame(t *testing.T) {
+	err := loaded(t, `
+def f(a, b = 2 * 3, *args, **kwargs):
+    return a + b + len(args)
+x = [1] * 3 + [2]
+x *= 2
+x += (5,)
+x += range(2)
+d = {"a": 3, "l": [1]}
+d["a"] *= 4
+d["l"] *= 2
+d |= {"z": 1}
+n = 0
+def next():
+    return "a"
+d[next()] += 1
+s = "-".join(["a", "b"]).replace("-", "+") + "%s %d" % ("x", 3) + "{} {x}".format(1, x = 2)
+s += "%s %s"
+s %= ("a", 1)
+n <<= 3
+t = "a,b".split(",") + " a b ".split() + "a\nb".splitlines()
+u = set([1]).union([2], (3,))
+g = getattr("a", "join")(["x", "y"])
+y = f(*[1, 2, 3], **{"k": 1})
+z = sorted([3, 1, 2], key = lambda v: -v, reverse = True)
+m = max(3, 1), min([2, 3]), list(zip([1], [2])), dict([("a", 1)]), str([1, "a"]), int("12"), list("ab".elems())
+def main():
+    want = [x, d, s, t, u, g, y, z, m]
+    got = str(want)
+    if got != '[[1, 1, 1, 2, 1, 1, 1, 2, 5, 0, 1], {"a": 13, "l": [1, 1], "z": 1}, "a+bx 31 2a 1", ["a", "b", "a", "b", "a", "b"], ' + \
+      'set([1, 2, 3]), "xay", 4, [1, 2, 3], (3, 2, [(1, 2)], {"a": 1}, "[1, \\"a\\"]", 12, ["a", "b"])]':
+        fail(got)
+`)
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// Texts that a function makes for an event are bounded, however it runs.
+func TestTextsOfAnEvent(t *testing.T) {
+	h := NewHost(HostOptions{})
+	m, err := h.LoadSource("x.star", "def f(e):\n    s = 'x'\n    for i in range(40):\n        s = s + s\n    return s != ''")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := h.NewFunc(m.Globals["f"].(*starlark.Function))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Call(&event.Event{}); err == nil || !strings.Contains(err.Error(), "too large") {
+		t.Errorf("interpreted: got %v, want that the text is too large", err)
+	}
+	low, err := f.Lower(&expr.Scope{Schema: &event.Schema{}}, expr.Bool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var frame expr.Frame
+	frame.Reset(&event.Event{})
+	expr.Build(low).Int(&frame)
+	if !errors.Is(frame.Err, expr.ErrTexts) {
+		t.Errorf("natively: got %v, want %v", frame.Err, expr.ErrTexts)
+	}
+}
+
+func TestTimeLimit(t *testing.T) {
+	h := NewHost(HostOptions{MaxTime: 50 * time.Millisecond})
+	_, err := h.LoadSource("x.star", "while True:\n    pass")
+	if err == nil || !strings.Contains(err.Error(), "stopped after 50ms") {
+		t.Errorf("got %v, want that it took too long", err)
+	}
+}
+
+// The prompt goes on after a statement that was stopped.
+func TestPromptGoesOn(t *testing.T) {
+	h := NewHost(HostOptions{MaxMemory: 64 << 20})
+	r := h.NewREPL()
+	for _, text := range []string{"x = [0] * 1000000000\n", "l = []\nwhile True:\n    l.append(1)\n", "l = []; l.append(l); l\n"} {
+		if _, err := r.Exec(text); err == nil {
+			t.Errorf("%q: no error", text)
+		}
+	}
+	if _, err := r.Exec("l = None\n"); err != nil {
+		t.Fatal(err)
+	}
+	v, err := r.Exec("[1] * 2\n")
+	if err != nil || v.String() != "[1, 1]" {
+		t.Errorf("got %v, %v", v, err)
+	}
+	for _, n := range r.Complete("g") {
+		if isGuard(n) {
+			t.Errorf("%q is completed", n)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package script
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"ppscript/runtime/diag"
+
+	"go.starlark.net/syntax"
+)
+
+// maxSource bounds the text of a script. The parser, and all that walks its
+// trees, calls itself for what lies in brackets; how deep these may lie in each
+// other has a bound, too.
+const (
+	maxSource   = 1 << 20
+	maxBrackets = 500
+)
+
+// readable checks what the parser cannot be given.
+func (h *Host) readable(name, text string) error {
+	if len(text) > maxSource {
+		return diag.Errorf(diag.Run, "load", name, "got %d bytes, want at most %d", len(text), maxSource).
+			WithHint("is it a script? what is data belongs in a recording or a database")
+	}
+	if line, col := deepest(text); line > 0 {
+		h.remember(name, text, nil)
+		d := diag.Errorf(diag.Run, "", "", "more than %d brackets are open here", maxBrackets).
+			WithHint("close some, or give what is in them names")
+		return h.at(syntax.MakePosition(&name, line, col), d)
+	}
+	return nil
+}
+
+// deepest finds where more than maxBrackets are open; 0 if that is nowhere. Those
+// in texts and comments do not count.
+func deepest(text string) (line, col int32) {
+	line = 1
+	begin, depth := 0, 0
+	for i := 0; i < len(text); i++ {
+		switch ch := text[i]; ch {
+		case '\n':
+			line, begin = line+1, i+1
+		case '#':
+			for i+1 < len(text) && text[i+1] != '\n' {
+				i++
+			}
+		case '"', '\'':
+			end := textEnd(text, i)
+			for ; i < end; i++ {
+				if text[i] == '\n' {
+					line, begin = line+1, i+1
+				}
+			}
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth = max(depth-1, 0)
+		}
+		if depth > maxBrackets {
+			return line, int32(utf8.RuneCountInString(text[begin:i])) + 1
+		}
+	}
+	return 0, 0
+}
+
+// textEnd is the last byte of the text that begins at i.
+func textEnd(s string, i int) int {
+	quote := s[i : i+1]
+	if strings.HasPrefix(s[i:], strings.Repeat(quote, 3)) {
+		quote = s[i : i+3]
+	}
+	for j := i + len(quote); j < len(s); j++ {
+		switch {
+		case s[j] == '\\':
+			j++
+		case strings.HasPrefix(s[j:], quote):
+			return j + len(quote) - 1
+		case len(quote) == 1 && s[j] == '\n':
+			return j - 1 // the parser says what is wrong with it
+		}
+	}
+	return len(s) - 1
+}
+
+// atGlobal puts the place where a file binds a global on an error.
+func (h *Host) atGlobal(tree *syntax.File, name string, d *diag.Error) error {
+	var at *syntax.Ident
+	syntax.Walk(tree, func(n syntax.Node) bool {
+		if as, ok := n.(*syntax.AssignStmt); ok && at == nil {
+			if id, ok := as.LHS.(*syntax.Ident); ok && id.Name == name {
+				at = id
+			}
+		}
+		return at == nil
+	})
+	if at == nil {
+		return d
+	}
+	return h.at(at.NamePos, d)
+}
