@@ -33,10 +33,11 @@ type capture struct {
 	notes   []string
 	// writing is for the results.
 	writing func() context.Context
+	permit  func(session.Use) error
 }
 
-func newCapture(o render.Options, reports []plan.Report, writing func() context.Context) *capture {
-	return &capture{options: o, writing: writing, names: resultNames(reports), got: map[string]*Result{}}
+func newCapture(o render.Options, reports []plan.Report, writing func() context.Context, permit func(session.Use) error) *capture {
+	return &capture{options: o, writing: writing, permit: permit, names: resultNames(reports), got: map[string]*Result{}}
 }
 
 // resultNames are the names that package plan gives.
@@ -80,7 +81,7 @@ func (c *capture) open(o render.Options) error {
 func (c *capture) of(name string) *Result {
 	r := c.got[name]
 	if r == nil {
-		r = &Result{name: name, options: c.options, writing: c.writing}
+		r = &Result{name: name, options: c.options, writing: c.writing, permit: c.permit}
 		c.got[name] = r
 	}
 	return r

@@ -19,6 +19,7 @@ import (
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
 	"ppscript/runtime/script"
+	"ppscript/runtime/session"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
@@ -34,6 +35,8 @@ type Result struct {
 	// writing is what the files of save are written in, which ends at Ctrl-C;
 	// nil: save may make none.
 	writing func() context.Context
+	// permit is asked for each of them; nil permits all.
+	permit func(session.Use) error
 
 	// One of them is what it is; a log without events has none.
 	table  *result.Table
@@ -268,6 +271,11 @@ func (r *Result) save(ctx context.Context, path string) error {
 	var out bytes.Buffer
 	if err := r.write(&out, path); err != nil {
 		return err
+	}
+	if r.permit != nil {
+		if err := r.permit(session.Use{Kind: session.Writes, Name: path, Given: path}); err != nil {
+			return err
+		}
 	}
 	f, err := outfile.Open(ctx, path, os.O_CREATE|os.O_TRUNC)
 	if err != nil {

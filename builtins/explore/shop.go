@@ -89,6 +89,7 @@ func (s *Shop) Run(reports []plan.Report, l Limit, live bool) ([]starlark.Value,
 	cfg := s.Base
 	cfg.Reports = reports
 	cfg.Options.Duration, cfg.Options.ExitN = l.Time, l.Events
+	cfg.Options.NoFiles = s.Replay
 	switch {
 	case l.Input != "":
 		cfg.Options.Input = l.Input
@@ -111,7 +112,7 @@ func (s *Shop) Run(reports []plan.Report, l Limit, live bool) ([]starlark.Value,
 	if s.Save {
 		writing = s.Context
 	}
-	cap := newCapture(s.Render, reports, writing)
+	cap := newCapture(s.Render, reports, writing, cfg.Permit)
 	var out render.Renderer
 	cfg.Messages, cfg.Notes = s.Say, s.Say
 	cfg.Output = func(clock func(event.Time) time.Time) (render.Renderer, error) {

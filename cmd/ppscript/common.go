@@ -51,6 +51,7 @@ func commonFlags() []*flag {
 		{name: "engine", metavar: "ENGINE", group: groupRun, help: "what runs per-event code: " + strings.Join(engines, ", "), choices: engines, deflt: "auto"},
 		{name: "order", group: groupRun, help: "accepted: events are ordered wherever a script needs it"},
 		{name: "order-mem", metavar: "SIZE", group: groupRun, help: "bound on what is held of events from elsewhere (pull=, a pipe) to order them, and for all slow receivers together (push=); the rings of this machine are ordered in place", deflt: "256m, 8m"},
+		{name: "allow", metavar: "WHAT", group: groupRun, help: "let the script write files (write=DIR) and talk to others (net=ADDRESS) that it names itself; several with commas"},
 		{name: "token-file", metavar: "FILE", file: true, group: groupRun, help: "the secret that both sides of push= and pull= must know where others can connect; else it is $PPSCRIPT_TOKEN"},
 		{name: "tsc", group: groupRun, help: "times are the CPU's time stamp counter: tables are in thousands of cycles"},
 		{name: "kvmclock", metavar: "VM", group: groupRun, help: "times are those of a guest's clock: the process of its monitor, or its UUID; waits for an update of the clock"},
@@ -87,34 +88,37 @@ type common struct {
 	inputs     []string // all of them
 	orderBytes int
 	token      string // of --token-file
-	offset     int64
-	tsc        bool
-	kvmclock   string
-	interval   time.Duration
-	duration   time.Duration
-	from, to   session.Moment // within a recording
-	exitN      uint64
-	limit      uint64
-	evalCPUs   []int
-	evalPIDs   []int
-	pages      int
-	watermark  int
-	monotonic  bool
-	engine     string
-	output     string
-	flame      string
-	flameBase  string
-	pprof      string
-	lines      string
-	symRoot    string
-	debugDirs  []string
-	render     render.Options
-	self       bool
-	strict     bool
-	usage      time.Duration
-	verbose    int
-	quiet      int
-	orderNoted bool
+	// What the script may write and whom it may talk to beyond what the command
+	// line names.
+	allowFiles, allowPeers []string
+	offset                 int64
+	tsc                    bool
+	kvmclock               string
+	interval               time.Duration
+	duration               time.Duration
+	from, to               session.Moment // within a recording
+	exitN                  uint64
+	limit                  uint64
+	evalCPUs               []int
+	evalPIDs               []int
+	pages                  int
+	watermark              int
+	monotonic              bool
+	engine                 string
+	output                 string
+	flame                  string
+	flameBase              string
+	pprof                  string
+	lines                  string
+	symRoot                string
+	debugDirs              []string
+	render                 render.Options
+	self                   bool
+	strict                 bool
+	usage                  time.Duration
+	verbose                int
+	quiet                  int
+	orderNoted             bool
 }
 
 // readCommon checks the common options and the command. What can be known to
@@ -195,6 +199,10 @@ func readCommon(fs *flags, workload []string) (*common, error) {
 		if c.token, err = readToken(path); err != nil {
 			r.fail(err)
 		}
+	}
+	var err error
+	if c.allowFiles, c.allowPeers, err = readAllow(fs.texts("allow")); err != nil {
+		r.fail(err)
 	}
 	c.tsc = r.flag("tsc")
 	if c.kvmclock, _ = r.text("kvmclock"); c.kvmclock == "" && len(fs.texts("kvmclock")) > 0 {

@@ -35,6 +35,9 @@ type invocation struct {
 	helpEvents                      []string
 
 	asked bool // the word help is among the others
+
+	typed  []string // values of the script's options, by the user
+	writes []string // values of common options that name files, by the script
 }
 
 // topFlags are the options that may come before the name: those whose values
@@ -128,8 +131,10 @@ func (a *app) invokeScript(inv *invocation, before []string, name string, after 
 		return nil
 	}
 	given := map[string][]string{}
+	inv.typed = words
 	for _, f := range inv.flags.list {
 		if _, own := set.Find(f.name); own && len(f.texts) > 0 {
+			inv.typed = append(inv.typed, f.texts...)
 			given[optionName(set, f.name)] = f.texts
 		}
 	}
@@ -160,8 +165,13 @@ func (inv *invocation) finish() (err error) {
 		// What the script says about a common option is its default.
 		for i := range inv.module.Options.Options {
 			o := &inv.module.Options.Options[i]
-			if f := inv.flags.find(o.Flag()); f != nil && f.group != "" && len(f.texts) == 0 && o.DefaultText() != "" {
-				f.texts = []string{o.DefaultText()}
+			f := inv.flags.find(o.Flag())
+			if f == nil || f.group == "" || len(f.texts) > 0 || o.DefaultText() == "" || ownWords[f.name] {
+				continue
+			}
+			f.texts = []string{o.DefaultText()}
+			if writers[f.name] {
+				inv.writes = append(inv.writes, f.texts...)
 			}
 		}
 	}

@@ -103,8 +103,15 @@ func (a *app) repl(args []string) (err error) {
 	defer stop()
 	s.shop = a.newShop(c, s.context)
 	s.shop.Stdout, s.shop.Save = a.stdout, true
-	s.shop.Base.Options.Token = a.token
+	s.shop.Base.Options.Token = cmp.Or(c.token, a.token)
+	// The user's lines are his own words; those of a file that is loaded are not.
+	may := &permits{files: c.allowFiles, peers: c.allowPeers, verbose: c.verbose > 0, say: a.say,
+		typed: func() bool { return len(s.host.Files()) == 0 }}
+	s.shop.Base.Permit = may.check
 	s.shop.Record = func(ctx context.Context, events []string, path string, d time.Duration) error {
+		if err := may.check(session.Use{Kind: session.Writes, Name: path, Given: path}); err != nil {
+			return err
+		}
 		return a.recordFor(ctx, *c, events, path, d)
 	}
 	s.shop.Doctor = func() (string, error) {

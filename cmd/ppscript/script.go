@@ -95,6 +95,8 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 		},
 		Services: &expr.Services{Ksym: kernel.Text},
 	}
+	may := a.permitsOf(inv)
+	cfg.Permit = may.check
 	cfg.Hooks.Services = inv.host.SetServices
 	if inv.module == nil {
 		return cfg, nil
@@ -125,6 +127,9 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	a.color = colorful(os.Stderr, c.render.Color)
 	cfg, err := a.config(inv, reports)
 	if err != nil {
+		return err
+	}
+	if err := permitOptions(inv, cfg.Permit); err != nil {
 		return err
 	}
 	w.at("open the output " + c.output)

@@ -8,7 +8,10 @@ import (
 	"time"
 
 	"ppscript/builtins/all"
+	"ppscript/runtime/diag"
 	"ppscript/runtime/script"
+	"ppscript/runtime/session"
+	"ppscript/runtime/spread"
 	"ppscript/stdlib"
 
 	"github.com/spf13/cobra"
@@ -113,6 +116,14 @@ func (t *tester) file(ctx context.Context, name string) {
 		}
 	}
 	shop := t.app.newShop(&common{}, func() context.Context { return ctx })
+	// What a script would write is among its results; others are not talked to.
+	shop.Base.Permit = func(u session.Use) error {
+		if u.Kind == session.Receives && spread.IsFile(u.Name) && !spread.IsDevice(u.Name) {
+			return nil
+		}
+		return diag.Errorf(diag.Run, u.Kind.String(), u.Name, "a test talks to nobody and writes nothing").
+			WithHint("give the test a recording, or events written down: ppscript help test")
+	}
 	shop.Replay, shop.Render.Color, shop.Render.Width, shop.Say = true, "never", 80, nil
 	defer shop.Close()
 	reg, err := all.Tests(shop)

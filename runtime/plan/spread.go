@@ -16,6 +16,9 @@ import (
 // runs here; none is this kernel.
 func (s *Source) Pull() []string { return s.addresses("pull") }
 
+// Push lists the addresses that the events of a source are sent to.
+func (s *Source) Push() []string { return s.addresses("push") }
+
 // Pulled reports that the events of a source come from elsewhere.
 func (s *Source) Pulled() bool { return len(s.Attr("pull")) > 0 }
 
@@ -48,7 +51,7 @@ func (b *builder) pushes() error {
 	byAddress := map[string]*PushRun{}
 	var brs []branch
 	for _, e := range b.plan.Events {
-		all := e.Source.addresses("push")
+		all := e.Source.Push()
 		if len(all) == 0 {
 			continue
 		}

@@ -31,6 +31,9 @@ type Config struct {
 	// Stage is told what the run does from now on, for whoever watches over
 	// it: Observing, and other words that a user understands; nil ignores it.
 	Stage func(stage string)
+	// Permit is asked before the run writes a file or talks to another machine
+	// that a report names; its error ends the run. Nil permits all.
+	Permit func(u Use) error
 	// Dump asks for the state of the run, which State gets line by line; nil
 	// never does.
 	Dump     <-chan struct{}
@@ -106,6 +109,9 @@ type Options struct {
 	// by build-id, and for separate debug files, before the usual ones.
 	SymRoot   string
 	DebugDirs []string
+	// NoFiles writes none of the files that reports name: their tables are
+	// among the results, databases are in memory, heat maps are left out.
+	NoFiles bool
 	// IncludeSelf prints and sends also what is about ppscript's own threads:
 	// a log is then fed with its own output.
 	IncludeSelf bool
@@ -158,6 +164,7 @@ func Explain(cfg Config, w io.Writer) error {
 		return err
 	}
 	defer wd.close()
+	wd.dry = true
 	p, err := plan.Build(cfg.Reports, wd.env(&cfg))
 	if err != nil {
 		return err

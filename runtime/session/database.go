@@ -37,8 +37,11 @@ type database struct {
 func (d *database) open(_ context.Context, r *run, op plan.Operator) error {
 	d.spec = op.(*plan.DatabaseRun).Spec
 	path := sql.Memory
-	if d.spec.File != "" {
+	if d.spec.File != "" && !r.cfg.Options.NoFiles {
 		path = d.spec.File
+		if err := r.world.permit(Writes, path, path); err != nil {
+			return err
+		}
 		if err := writable(path); err != nil {
 			return databaseError(path, err)
 		}
@@ -49,7 +52,7 @@ func (d *database) open(_ context.Context, r *run, op plan.Operator) error {
 	}
 	switch {
 	case !d.spec.Verify:
-	case d.spec.File != "":
+	case path != sql.Memory:
 		r.world.say("--verify compares databases in memory, and is left out: rows go to %s", path)
 	default:
 		if d.plain, err = sql.Open(sql.Memory); err != nil {

@@ -35,11 +35,20 @@ type heatMaps struct {
 
 // begin creates the files: that one cannot be written is better known before
 // than after.
-func (d *heatMaps) begin(ctx context.Context, _ *run, op plan.Operator) error {
+func (d *heatMaps) begin(ctx context.Context, r *run, op plan.Operator) error {
 	h := op.(*plan.HeatRun)
+	if r.cfg.Options.NoFiles {
+		h.Write = func(int, event.Time, int64) {}
+		return nil
+	}
 	byStream := map[int]*heatFile{}
 	for stream, name := range h.Names {
 		path := h.Spec.Prefix + "-" + name
+		for _, file := range []string{path + ".lat", path + ".svg"} {
+			if err := r.world.permit(Writes, file, h.Spec.Prefix); err != nil {
+				return err
+			}
+		}
 		lat, err := createHeat(ctx, path+".lat")
 		if err != nil {
 			return err

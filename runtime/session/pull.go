@@ -35,6 +35,9 @@ func (w *world) pull(from string) (*remote, error) {
 			return r, nil
 		}
 	}
+	if err := w.permit(Receives, from, from); err != nil {
+		return nil, err
+	}
 	file, err := spread.Receive(w.opening, from, w.cfg.Options.Token, w.cfg.Options.OrderBytes)
 	if err != nil {
 		return nil, err
@@ -55,6 +58,9 @@ func (w *world) pulled(s *plan.Source) ([]*event.Schema, error) {
 	if s.Kind != plan.Tracepoint {
 		return nil, diag.Errorf(diag.Usage, "pull", s.FullName(), "only tracepoints can be received").WithHint("leave out pull=")
 	}
+	if w.dry {
+		return w.asHere(s)
+	}
 	var found []*event.Schema
 	for _, from := range s.Pull() {
 		one, err := w.pulledFrom(s, from)
@@ -63,6 +69,20 @@ func (w *world) pulled(s *plan.Source) ([]*event.Schema, error) {
 		}
 		found = append(found, one...)
 	}
+	return found, nil
+}
+
+// asHere takes events for what they are on this machine: who describes a plan
+// does not talk to others.
+func (w *world) asHere(s *plan.Source) ([]*event.Schema, error) {
+	here := *s
+	here.Attrs = slices.DeleteFunc(slices.Clone(s.Attrs), func(a plan.Attr) bool { return a.Name == "pull" || a.Name == "vm" })
+	found, err := w.find(&here)
+	if err != nil {
+		return nil, (&diag.Error{Op: "describe", Subject: s.FullName(), Cause: err, Class: diag.ClassOf(err)}).
+			WithHint("its sender is not asked for its fields here; the run asks")
+	}
+	w.sayOnce("pull " + strings.Join(s.Pull(), ", ") + ": nobody is asked here; the fields are those of this machine's events")
 	return found, nil
 }
 

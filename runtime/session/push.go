@@ -50,6 +50,9 @@ func (r *run) sentUntil(final bool) event.Time {
 
 func (r *run) openPushes(ctx context.Context) error {
 	for _, p := range plan.Of[*plan.PushRun](r.plan) {
+		if err := r.world.permit(Sends, p.To, p.To); err != nil {
+			return err
+		}
 		var streams []perfdata.StreamInfo
 		stacks := map[*event.Schema]bool{} // all streams of an event look the same
 		for _, e := range p.Of {

@@ -51,7 +51,7 @@ func (d *tableDelivery) tick(r *run, t *interval) error {
 	if r.cfg.Options.TSC {
 		inCycles(table)
 	}
-	if path := d.table.Spec.View.File; path != "" {
+	if path := d.table.Spec.View.File; path != "" && !r.cfg.Options.NoFiles {
 		return r.save(path, table)
 	}
 	return r.output(table)

@@ -20,8 +20,11 @@ type tableFile struct {
 // openTableFile opens a file that tables go to, unless it is open or there is
 // none.
 func (r *run) openTableFile(ctx context.Context, path string) error {
-	if path == "" || r.tables[path] != nil {
+	if path == "" || r.tables[path] != nil || r.cfg.Options.NoFiles {
 		return nil
+	}
+	if err := r.world.permit(Writes, path, path); err != nil {
+		return err
 	}
 	f, err := outfile.Open(ctx, path, os.O_CREATE|os.O_APPEND)
 	if err != nil {

@@ -41,6 +41,8 @@ type world struct {
 	probes    probes
 	said      map[string]bool // what was told already
 	remotes   []*remote       // events from elsewhere
+	// dry says that nothing is connected to: a plan is only described.
+	dry bool
 	// accesses are the events of memory accesses that were found.
 	accesses map[*event.Schema]kernel.MemoryEvent
 	// place appends the symbol of an address of an event; nil: of the kernel
