@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ppscript/runtime/perf"
+	"ppscript/runtime/perfdata"
 	"ppscript/runtime/session"
 
 	"github.com/spf13/cobra"
@@ -65,6 +66,7 @@ func recordFlags() *flags {
 		{name: "count", short: "c", metavar: "N", help: "sample every N occurrences, or ns of a clock"},
 		{name: "g", short: "g", help: "with call stacks, as --call-graph fp"},
 		{name: "call-graph", metavar: "HOW", help: "with call stacks: fp (frame pointers), dwarf, dwarf,BYTES"},
+		{name: "no-buildid-cache", short: "N", help: "do not keep the files that samples hit in ~/.debug, where perf archive looks for them"},
 		{name: "all-cpus", short: "a", group: groupTarget, help: "all CPUs, also while a command runs, as --system"},
 		{name: "compress", short: "z", help: "compress with zstd"},
 	}
@@ -146,8 +148,20 @@ func (a *app) record(fl *flags, command []string) (err error) {
 	w.at(session.Observing)
 	err = r.loop(ctx)
 	w.at("end the recording " + c.output)
+	var kept []perfdata.BuildID
+	if err == nil {
+		kept, err = r.identify()
+	}
 	if err := r.finish(err); err != nil {
 		return err
+	}
+	if len(fl.texts("no-buildid-cache")) == 0 && len(kept) > 0 {
+		dir, err := keepInCache(kept)
+		if err != nil {
+			a.say("not all files that were hit are kept in " + dir + ": " + strings.ReplaceAll(err.Error(), "\n", ", "))
+		} else if c.verbose > 0 && dir != "" {
+			a.say("the files that were hit are kept in " + dir)
+		}
 	}
 	a.say(r.summary(c.output))
 	var status error

@@ -159,6 +159,28 @@ func (r *recording) withID(e *event.Event) []byte {
 	return rec
 }
 
+// identify has the recording name the files that its samples hit. A pipe is gone
+// by then. It returns what there is to keep.
+func (r *recording) identify() ([]perfdata.BuildID, error) {
+	if st, err := os.Stat(r.path); err != nil || !st.Mode().IsRegular() {
+		return nil, nil
+	}
+	if err := r.file.Flush(); err != nil {
+		return nil, nil // the end of the file says so
+	}
+	h, err := hitsOf(r.path)
+	if err != nil {
+		return nil, err
+	}
+	ids := h.buildIDs()
+	r.file.SetBuildIDs(ids)
+	if !h.kernel {
+		// No symbol of it is needed.
+		ids = slices.DeleteFunc(slices.Clone(ids), func(b perfdata.BuildID) bool { return b.Kernel })
+	}
+	return ids, nil
+}
+
 // finish ends the file; err is what the loop ended with.
 func (r *recording) finish(err error) error {
 	if last := r.file.Finish(); !errors.Is(err, last) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 )
 
 // An Image is an ELF file, opened for reading its sections.
@@ -190,6 +191,24 @@ func (im *Image) BuildID() string {
 		}
 	}
 	return ""
+}
+
+// ReadBuildID is the build-id of the file at path in hex, empty if there is none or
+// it cannot be read; inode, if not 0, is what the file must be.
+func ReadBuildID(path string, inode uint64) string {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil || !st.Mode().IsRegular() {
+		return ""
+	}
+	if sys, ok := st.Sys().(*syscall.Stat_t); inode != 0 && (!ok || sys.Ino != inode) {
+		return ""
+	}
+	return buildIDOf(f, st.Size())
 }
 
 // buildIDOf reads the build-id of an opened file with a few small reads:

@@ -86,6 +86,11 @@ func (w *Writer) features() []feature {
 		add(featCmdline, b)
 	}
 	add(featEventDesc, w.eventDesc())
+	for _, id := range machineFeatures {
+		if body := info.Machine[id]; len(body) > 0 {
+			add(id, body)
+		}
+	}
 	if w.first != 0 {
 		add(featSampleTime, le.AppendUint64(le.AppendUint64(nil, uint64(w.first)), uint64(w.last)))
 	}
@@ -137,6 +142,8 @@ func (w *Writer) describe() Info {
 	} else {
 		in.CPUsOnline, in.CPUsAvail = runtime.NumCPU(), runtime.NumCPU()
 	}
+	in.CPUID, in.Machine = cpuID(w.opt.Roots), readMachine(w.opt.Roots, in.CPUsAvail)
+	in.BuildIDs = w.opt.BuildIDs
 	in.CPUDesc = procValue(w.opt.Roots.ProcPath("cpuinfo"), "model name")
 	if kb, _, ok := strings.Cut(procValue(w.opt.Roots.ProcPath("meminfo"), "MemTotal"), " "); ok {
 		in.TotalMemKB, _ = strconv.ParseUint(kb, 10, 64)

@@ -1,6 +1,7 @@
 package perfdata
 
 import (
+	"bytes"
 	"encoding/binary"
 	"time"
 
@@ -59,6 +60,11 @@ func (f *File) feature(id int, b []byte) error {
 		}
 	case featCompressed:
 		in.Compressed = true
+	case featCPUTopology, featNUMATopology, featPMUMappings:
+		if in.Machine == nil {
+			in.Machine = map[int][]byte{}
+		}
+		in.Machine[id] = bytes.Clone(b)
 	case featEventDesc:
 		return f.eventDesc(c)
 	}

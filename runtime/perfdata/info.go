@@ -24,6 +24,10 @@ type Info struct {
 	// sample that perf saw; both 0 if it did not look.
 	FirstSample, LastSample event.Time
 
+	// Machine is features about the machine that nothing here reads: its CPUs,
+	// memory nodes and PMUs, by their number, as they lie in the file.
+	Machine map[int][]byte
+
 	Clock    Clock
 	BuildIDs []BuildID
 

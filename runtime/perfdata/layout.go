@@ -24,23 +24,26 @@ const (
 
 // Features: bits of the file header and ids of HEADER_FEATURE records.
 const (
-	featTracingData = 1
-	featBuildID     = 2
-	featHostname    = 3
-	featOSRelease   = 4
-	featVersion     = 5
-	featArch        = 6
-	featNrCPUs      = 7
-	featCPUDesc     = 8
-	featCPUID       = 9
-	featTotalMem    = 10
-	featCmdline     = 11
-	featEventDesc   = 12
-	featSampleTime  = 21
-	featClockID     = 23
-	featCompressed  = 27
-	featClockData   = 29
-	featBits        = 256
+	featTracingData  = 1
+	featBuildID      = 2
+	featHostname     = 3
+	featOSRelease    = 4
+	featVersion      = 5
+	featArch         = 6
+	featNrCPUs       = 7
+	featCPUDesc      = 8
+	featCPUID        = 9
+	featTotalMem     = 10
+	featCmdline      = 11
+	featEventDesc    = 12
+	featCPUTopology  = 13
+	featNUMATopology = 14
+	featPMUMappings  = 16
+	featSampleTime   = 21
+	featClockID      = 23
+	featCompressed   = 27
+	featClockData    = 29
+	featBits         = 256
 )
 
 // Record types that perf adds to those of the kernel (PERF_RECORD_*).

@@ -30,6 +30,9 @@ type WriteOptions struct {
 	// is written if Wall is zero.
 	Clock Clock
 
+	// BuildIDs name the files that samples hit.
+	BuildIDs []BuildID
+
 	// Tracefs is where formats come from that StreamInfo does not bring;
 	// "/sys/kernel/tracing" if empty.
 	Tracefs string
@@ -307,6 +310,21 @@ func header(typ uint32, misc, size uint16) []byte {
 	b := le.AppendUint32(make([]byte, 0, size), typ)
 	b = le.AppendUint16(b, misc)
 	return le.AppendUint16(b, size)
+}
+
+// SetBuildIDs says which files samples hit, before Finish.
+func (w *Writer) SetBuildIDs(ids []BuildID) { w.opt.BuildIDs = ids }
+
+// Flush writes out what was given so far: the file can then be read as one that is
+// not finished.
+func (w *Writer) Flush() error {
+	if err := w.FinishedRound(); err != nil {
+		return err
+	}
+	if err := w.out.Flush(); err != nil && w.err == nil {
+		w.err = w.fail("%w", err)
+	}
+	return w.err
 }
 
 // Finish writes what describes the recording and closes the file. Calling it
