@@ -3,6 +3,7 @@ package formats
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -87,5 +88,36 @@ func expect(t *testing.T, wrong []string, want string) {
 	got := strings.Join(wrong, "\n")
 	if (got == "") != (want == "") || !strings.Contains(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Each kind of record that the program writes has its table on the page.
+func TestKindsAreDocumented(t *testing.T) {
+	f := Read(t)
+	kind := regexp.MustCompile(`\.(?:Note|begin)\("([a-z_]+)"`)
+	found := 0
+	for _, dir := range []string{"cmd/ppscript", "runtime/render", "runtime/session"} {
+		files, err := filepath.Glob(filepath.Join(root(t), dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range kind.FindAllStringSubmatch(string(text), -1) {
+				found++
+				if f.objects["record "+m[1]] == nil {
+					t.Errorf("%s writes records of type %s, which docs/formats.md lacks", file, m[1])
+				}
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("got %d kinds, want ten at least: does the search still fit the sources?", found)
 	}
 }
