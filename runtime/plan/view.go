@@ -16,8 +16,7 @@ import (
 // Result makes the table of the interval that ends now.
 func (t *Table) Result(m result.Meta) (*result.Table, error) {
 	v := &t.Spec.View
-	m.Title = strings.NewReplacer("{samples}", strconv.FormatUint(m.Samples, 10),
-		"{total}", strconv.FormatUint(m.TotalSamples, 10)).Replace(m.Title)
+	m.Title = titleOf(m.Title, &m)
 	table := &result.Table{Meta: m, Columns: slices.Clone(t.Columns), Rows: t.wholeRows(t.Group.Rows()), Layout: v.Layout}
 	if t.Tree != nil {
 		treeRows(table, t.Tree)
@@ -29,6 +28,12 @@ func (t *Table) Result(m result.Meta) (*result.Table, error) {
 		return nil, err
 	}
 	return table, nil
+}
+
+// titleOf fills the numbers of an interval into a title.
+func titleOf(title string, m *result.Meta) string {
+	return strings.NewReplacer("{samples}", strconv.FormatUint(m.Samples, 10),
+		"{total}", strconv.FormatUint(m.TotalSamples, 10)).Replace(title)
 }
 
 func (v *View) apply(t *result.Table) error {

@@ -37,7 +37,11 @@ func (d *tableDelivery) tick(r *run, t *interval) error {
 	loss.Add(own)
 	m := r.meta(d.table.Name, d.table.Spec.View.Title, loss, t)
 	if d.table.Hist >= 0 {
-		return r.out.Histogram(d.histogram(m))
+		h, err := d.table.Histogram(m)
+		if err != nil {
+			return err
+		}
+		return r.out.Histogram(h)
 	}
 
 	if d.table.Until = 0; !t.final {
@@ -55,17 +59,6 @@ func (d *tableDelivery) tick(r *run, t *interval) error {
 		return r.save(path, table)
 	}
 	return r.output(table)
-}
-
-func (d *tableDelivery) histogram(m result.Meta) *result.Histogram {
-	columns := d.table.Columns
-	value := columns[len(columns)-1]
-	h := &result.Histogram{Meta: m, Keys: columns[:len(columns)-1], Rows: d.table.Group.Histograms(d.table.Hist),
-		Value: value.Name, Unit: value.Unit}
-	if n := d.table.Spec.View.TopN(); n > 0 {
-		h.Top(n)
-	}
-	return h
 }
 
 // inCycles says that times were told in cycles.

@@ -1,0 +1,84 @@
+package plan
+
+import (
+	"slices"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+)
+
+// This file makes the finished histogram of an interval: what .sort, .text,
+// .unit and .title say is about its keys, and the unit also about its bounds.
+
+// Histogram makes the histogram of the interval that ends now.
+func (t *Table) Histogram(m result.Meta) (*result.Histogram, error) {
+	v := &t.Spec.View
+	m.Title = titleOf(v.Title, &m)
+	keys, value := slices.Clone(t.Columns[:len(t.Columns)-1]), t.Columns[len(t.Columns)-1]
+	h := &result.Histogram{Meta: m, Rows: t.Group.Histograms(t.Hist), Value: value.Name, Unit: value.Unit}
+	for _, name := range []string{"", value.Name} {
+		if u, ok := v.Units[name]; ok && u.Base == value.Unit.Base {
+			h.Unit = u
+		}
+	}
+	shown := &result.Table{Columns: keys}
+	for i := range h.Rows {
+		shown.Rows = append(shown.Rows, h.Rows[i].Key)
+	}
+	if err := v.ofKeys(shown.Names()).dress(shown); err != nil {
+		return nil, err
+	}
+	h.Keys = shown.Columns
+	v.sortHistograms(h)
+	if n := v.TopN(); n > 0 {
+		h.Top(n)
+	}
+	return h, nil
+}
+
+// ofKeys is what the view says of columns of these names, and nothing else.
+func (v *View) ofKeys(names []string) *View {
+	own := &View{}
+	for _, name := range names {
+		if fn, ok := v.Texts[name]; ok {
+			setIn(&own.Texts, name, fn)
+		}
+		if w, ok := v.Widths[name]; ok {
+			setIn(&own.Widths, name, w)
+		}
+		if u, ok := v.Units[name]; ok {
+			setIn(&own.Units, name, u)
+		}
+	}
+	return own
+}
+
+func setIn[V any](m *map[string]V, k string, v V) {
+	if *m == nil {
+		*m = map[string]V{}
+	}
+	(*m)[k] = v
+}
+
+// sortHistograms orders by keys; the most important sort comes first.
+func (v *View) sortHistograms(h *result.Histogram) {
+	for _, s := range slices.Backward(v.Steps) {
+		at := slices.IndexFunc(h.Keys, func(c result.Column) bool { return c.Name == s.Sort })
+		if s.Sort == "" || at < 0 {
+			continue
+		}
+		slices.SortStableFunc(h.Rows, func(a, b result.HistRow) int {
+			if s.Reverse {
+				a, b = b, a
+			}
+			return keyAt(a, at).Compare(keyAt(b, at))
+		})
+	}
+}
+
+func keyAt(r result.HistRow, i int) event.Value {
+	if i >= len(r.Key) {
+		return event.Value{}
+	}
+	return r.Key[i]
+}
