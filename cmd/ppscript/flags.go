@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,6 +30,9 @@ type flag struct {
 	takes       func(word string) bool // of alone: the next word is the value all the same
 	file        bool                   // the value is a path
 	hidden      bool                   // parsed, to say that it is of no use here
+	recorded    bool                   // the subcommand record has it too
+	brief       bool                   // --help shows it, although every script has it
+	read        func(*reader, *flag)   // takes the texts of an option that is given
 
 	texts []string
 }
@@ -47,24 +51,33 @@ func (f *flag) last() (string, bool) {
 	return f.texts[len(f.texts)-1], true
 }
 
+// isValue reports that a word behind an option which needs no value is its value.
+func (f *flag) isValue(word string) bool {
+	if f.takes != nil {
+		return f.takes(word)
+	}
+	return slices.Contains(f.choices, word)
+}
+
 // A flags is the options that one command line may have.
 type flags struct {
-	list []*flag
-	set  *pflag.FlagSet
+	list   []*flag
+	set    *pflag.FlagSet
+	common *common // what the common options set
 }
 
 // newFlags makes the options of a script (nil: none) and the common ones. A
 // script may declare a common option once more, for its default and help, and
 // may take a letter away from the common ones.
 func newFlags(own *script.OptionSet) *flags {
-	fs := &flags{set: pflag.NewFlagSet("", pflag.ContinueOnError)}
+	fs := &flags{set: pflag.NewFlagSet("", pflag.ContinueOnError), common: &common{}}
 	fs.set.SortFlags = false
 	fs.set.SetInterspersed(false)
 	fs.set.Usage = func() {}
 	fs.set.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 	})
-	common := commonFlags()
+	common := commonOptions(fs.common)
 	if own != nil {
 		for i := range own.Options {
 			if o := &own.Options[i]; !o.Positional {
@@ -121,7 +134,7 @@ func ownFlag(o *script.Option, common []*flag) *flag {
 		if c.name != f.name {
 			continue
 		}
-		f.group = c.group
+		f.group, f.read = c.group, c.read
 		if f.short == "" {
 			f.short = c.short
 		}
@@ -169,7 +182,7 @@ func (fs *flags) parse(args []string) (rest []string, dash bool, err error) {
 		}
 		// --user-callchain dwarf: pflag takes a value only behind =.
 		f := flagOf(fs, args[len(args)-len(rest)-1])
-		if f == nil || f.alone == "" || len(f.texts) == given[f] || !f.takes(rest[0]) {
+		if f == nil || f.alone == "" || len(f.texts) == given[f] || !f.isValue(rest[0]) {
 			return rest, dash, nil
 		}
 		f.texts[len(f.texts)-1] = rest[0]
@@ -218,3 +231,6 @@ func nearestFlag(name string, set *pflag.FlagSet) string {
 	}
 	return ""
 }
+
+// asksHelp reports that --help or --help-all is given.
+func (fs *flags) asksHelp() bool { return len(fs.texts("help"))+len(fs.texts("help-all")) > 0 }

@@ -69,14 +69,14 @@ func (a *app) invoke(host *script.Host, args []string) (*invocation, error) {
 		return inv, nil
 	case oneLine:
 		inv.name, inv.program, inv.workload = "-c", program, rest
-		inv.help = len(inv.flags.texts("help")) > 0
+		inv.help = inv.flags.asksHelp()
 		if err := noCommand(rest, dash); err != nil {
 			return nil, err
 		}
 		return inv, inv.finish()
 	case len(rest) == 0 || dash:
 		inv.noName = true
-		inv.help = len(inv.flags.texts("help")) > 0
+		inv.help = inv.flags.asksHelp()
 		return inv, nil
 	case rest[0] == "help" && len(inv.flags.texts("event")) > 0:
 		inv.helpEvents = inv.flags.texts("event")
@@ -122,7 +122,7 @@ func (a *app) invokeScript(inv *invocation, before []string, name string, after 
 	case len(inv.flags.texts("version")) > 0:
 		inv.version = true
 		return nil
-	case len(inv.flags.texts("help")) > 0:
+	case inv.flags.asksHelp():
 		inv.help = true
 		return nil
 	case inv.asked:
@@ -180,7 +180,7 @@ func (inv *invocation) finish() (err error) {
 	}
 	inv.host.SetByThread(inv.common.target.ByThread())
 	inv.host.SetRecorded(inv.common.input != "")
-	inv.host.SetVerbosity(inv.common.verbose)
+	inv.host.SetVerbosity(inv.common.options.Verbose)
 	if inv.module != nil && inv.module.Options != nil && inv.module.Options.WholeCPUs {
 		return inv.common.target.CheckWhole(inv.name)
 	}

@@ -63,7 +63,7 @@ func readAllow(texts []string) (files, peers []string, err error) {
 // permitsOf is what an invocation may do.
 func (a *app) permitsOf(inv *invocation) *permits {
 	p := &permits{typed: typedIn(inv.host), given: map[string]bool{}, say: a.say,
-		files: inv.common.allowFiles, peers: inv.common.allowPeers, verbose: inv.common.verbose > 0}
+		files: inv.common.allowFiles, peers: inv.common.allowPeers, verbose: inv.common.options.Verbose > 0}
 	for _, text := range inv.typed {
 		p.given[text] = true
 	}

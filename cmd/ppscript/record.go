@@ -20,7 +20,7 @@ import (
 // are.
 
 func (a *app) recordCommand() *cobra.Command {
-	fl := recordFlags()
+	fl, how := recordFlags()
 	c := &cobra.Command{
 		Use: "record [-e EVENT,...] [-o FILE] [options] [-- command]", Short: "Record events into a perf.data file",
 		Long: `Records events into a file that --input, perf script and perf report read. It stops with the command, with Ctrl-C, or after
@@ -33,7 +33,7 @@ func (a *app) recordCommand() *cobra.Command {
 			if err := noCommand(args, c.ArgsLenAtDash() == 0); err != nil {
 				return err
 			}
-			return a.record(fl, args)
+			return a.record(fl, how, args)
 		},
 	}
 	c.Flags().SetInterspersed(false)
@@ -57,34 +57,33 @@ func (a *app) recordCommand() *cobra.Command {
 
 // recordFlags are those of the common options that a recording has, and its
 // own.
-func recordFlags() *flags {
-	fl := &flags{set: pflag.NewFlagSet("", pflag.ContinueOnError)}
+func recordFlags() (*flags, *sampling) {
+	fl, how := &flags{set: pflag.NewFlagSet("", pflag.ContinueOnError), common: &common{}}, &sampling{}
 	fl.list = []*flag{
 		{name: "event", short: "e", metavar: "EVENT,...", events: true, help: "events to record: sys:name/filter/,...", deflt: "cycles, or cpu-clock where the CPU has no counters"},
-		{name: "output", short: "o", metavar: "FILE", file: true, help: "the recording; - is standard output, and a pipe is written as it comes", deflt: "perf.data"},
-		{name: "freq", short: "F", metavar: "HZ", help: "sample so many times a second"},
-		{name: "count", short: "c", metavar: "N", help: "sample every N occurrences, or ns of a clock"},
-		{name: "g", short: "g", help: "with call stacks, as --call-graph fp"},
-		{name: "call-graph", metavar: "HOW", help: "with call stacks: fp (frame pointers), dwarf, dwarf,BYTES"},
+		{name: "output", short: "o", metavar: "FILE", file: true, read: readPath(&fl.common.output), help: "the recording; - is standard output, and a pipe is written as it comes", deflt: "perf.data"},
+		{name: "freq", short: "F", metavar: "HZ", read: readCount(&how.freq, 1, "write -F 99"), help: "sample so many times a second"},
+		{name: "count", short: "c", metavar: "N", read: readCount(&how.period, 1, "write -c 1000"), help: "sample every N occurrences, or ns of a clock"},
+		{name: "g", short: "g", read: readFlag(&how.stack), help: "with call stacks, as --call-graph fp"},
+		{name: "call-graph", metavar: "HOW", read: how.readCallGraph, help: "with call stacks: fp (frame pointers), dwarf, dwarf,BYTES"},
 		{name: "no-buildid-cache", short: "N", help: "do not keep the files that samples hit in ~/.debug, where perf archive looks for them"},
 		{name: "all-cpus", short: "a", group: groupTarget, help: "all CPUs, also while a command runs, as --system"},
 		{name: "compress", short: "z", help: "compress with zstd"},
 	}
-	keep := "cpus pids tids cgroups inherit system duration mmap-pages watermark monotonic strict verbose quiet "
-	for _, f := range commonFlags() {
+	for _, f := range commonOptions(fl.common) {
 		if f.name == "mmap-pages" {
 			f.deflt = strconv.Itoa(recordPages)
 		}
-		if strings.Contains(keep, f.name+" ") {
+		if f.recorded {
 			fl.list = append(fl.list, f)
 		}
 	}
-	return fl
+	return fl, how
 }
 
 var errDuration = errors.New("the time of --duration is over")
 
-func (a *app) record(fl *flags, command []string) (err error) {
+func (a *app) record(fl *flags, how *sampling, command []string) (err error) {
 	c, err := readCommon(fl, command)
 	if err != nil {
 		return err
@@ -99,15 +98,14 @@ func (a *app) record(fl *flags, command []string) (err error) {
 		}
 		c.target.System = c.target.Workload != nil
 	}
-	how, err := sampled(fl)
-	if err != nil {
+	if err := how.check(); err != nil {
 		return err
 	}
 	events := fl.texts("event")
 	if len(events) == 0 {
 		events = usualEvents()
 	}
-	cfg, err := recordConfig(events, how, c)
+	cfg, err := recordConfig(events, *how, c)
 	if err != nil {
 		return err
 	}
@@ -115,7 +113,7 @@ func (a *app) record(fl *flags, command []string) (err error) {
 	ctx, w := a.watchSignals(nil)
 	defer w.close()
 	w.run(nil)
-	w.dog.limitTo(c.duration)
+	w.dog.limitTo(c.options.Duration)
 	w.at("open the events")
 	src, err := perf.Open(ctx, cfg)
 	if err != nil {
@@ -125,7 +123,7 @@ func (a *app) record(fl *flags, command []string) (err error) {
 		w.at("close the events")
 		err = errors.Join(err, src.Close())
 	}()
-	if c.verbose > 0 {
+	if c.options.Verbose > 0 {
 		for _, line := range src.Describe() {
 			a.say(line)
 		}
@@ -136,9 +134,9 @@ func (a *app) record(fl *flags, command []string) (err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	rest := func() {}
-	if c.duration > 0 {
-		over := time.AfterFunc(c.duration, func() { stop(errDuration) })
-		rest = func() { over.Reset(c.duration) }
+	if c.options.Duration > 0 {
+		over := time.AfterFunc(c.options.Duration, func() { stop(errDuration) })
+		rest = func() { over.Reset(c.options.Duration) }
 	}
 	r, err := newRecording(ctx, src, c, cfg.Clock, len(fl.texts("compress")) > 0)
 	if err != nil {
@@ -159,7 +157,7 @@ func (a *app) record(fl *flags, command []string) (err error) {
 		dir, err := keepInCache(kept)
 		if err != nil {
 			a.say("not all files that were hit are kept in " + dir + ": " + strings.ReplaceAll(err.Error(), "\n", ", "))
-		} else if c.verbose > 0 && dir != "" {
+		} else if c.options.Verbose > 0 && dir != "" {
 			a.say("the files that were hit are kept in " + dir)
 		}
 	}

@@ -27,19 +27,17 @@ type sampling struct {
 	dwarf        uint32 // bytes of user stack to copy, for unwinding by tables; 0: frame pointers
 }
 
-// sampled reads -F, -c, -g and --call-graph.
-func sampled(fl *flags) (s sampling, err error) {
-	r := &reader{flags: fl}
-	s.freq = uint64(r.number("freq", 1, 1<<20, "write -F 99"))
-	s.period = uint64(r.number("count", 1, 1<<62, "write -c 1000"))
+// check finds options that do not go together.
+func (s *sampling) check() error {
 	if s.freq > 0 && s.period > 0 {
-		r.fail(usagef("option", "--freq", "--count is given too").WithHint("give one of them"))
+		return usagef("option", "--freq", "--count is given too").WithHint("give one of them")
 	}
-	s.stack = r.flag("g")
-	text, given := r.text("call-graph")
-	if !given || r.err != nil {
-		return s, r.err
-	}
+	return nil
+}
+
+// readCallGraph reads --call-graph.
+func (s *sampling) readCallGraph(r *reader, f *flag) {
+	text, _ := f.last()
 	s.stack = true
 	kind, size, sized := strings.Cut(text, ",")
 	switch {
@@ -49,14 +47,13 @@ func sampled(fl *flags) (s sampling, err error) {
 		if sized {
 			n, err := unit.ParseSize(size)
 			if err != nil || n < 8 || n >= 1<<16 {
-				return s, usagef("option", "--call-graph", "got %q bytes of stack, want 8 to 65528", size).WithHint("write --call-graph dwarf,8192")
+				r.fail(usagef("option", "--call-graph", "got %q bytes of stack, want 8 to 65528", size).WithHint("write --call-graph dwarf,8192"))
 			}
 			s.dwarf = uint32(n) &^ 7
 		}
 	default:
-		return s, usagef("option", "--call-graph", "got %q, want fp, dwarf or dwarf,BYTES", text).WithHint("write --call-graph fp; frame pointers are what -g takes")
+		r.fail(usagef("option", "--call-graph", "got %q, want fp, dwarf or dwarf,BYTES", text).WithHint("write --call-graph fp; frame pointers are what -g takes"))
 	}
-	return s, nil
 }
 
 // dwarfBytes is how much of the user stack perf copies if it is not told.
@@ -85,12 +82,12 @@ func usualEvents() []string {
 // recordConfig finds the events.
 func recordConfig(events []string, how sampling, c *common) (perf.Config, error) {
 	cfg := perf.Config{
-		Target: c.target, Pages: c.pages, Watermark: c.watermark, SampleCPU: true,
+		Target: c.target, Pages: c.options.Pages, Watermark: c.options.Watermark, SampleCPU: true,
 		SideBand: perf.SideBand{Comm: true, Mmap: true, Task: true},
 		Members:  []event.Fact{event.FactTime, event.FactTID, event.FactCPU, event.FactPeriod},
 	}
 	cfg.SideBand.MmapData = how.dwarf > 0
-	if c.monotonic {
+	if c.options.Monotonic {
 		cfg.Clock = perf.ClockMonotonic
 	}
 	if cfg.Pages == 0 {

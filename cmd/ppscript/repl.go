@@ -93,7 +93,7 @@ func (a *app) repl(args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	if c.evalCPUs != nil || c.evalPIDs != nil {
+	if c.options.EvalCPUs != nil || c.options.EvalPIDs != nil {
 		return usagef("repl", "--perfeval-*", "results are shown here, and nothing beside them").WithHint("write a file, and: ppscript FILE --perfeval-cpus LIST")
 	}
 	a.quiet = c.quiet
@@ -105,7 +105,7 @@ func (a *app) repl(args []string) (err error) {
 	s.shop.Stdout, s.shop.Save = a.stdout, true
 	s.shop.Base.Options.Token = cmp.Or(c.token, a.token)
 	// The user's lines are his own words; those of a file that is loaded are not.
-	may := &permits{files: c.allowFiles, peers: c.allowPeers, verbose: c.verbose > 0, say: a.say,
+	may := &permits{files: c.allowFiles, peers: c.allowPeers, verbose: c.options.Verbose > 0, say: a.say,
 		typed: func() bool { return len(s.host.Files()) == 0 }}
 	s.shop.Base.Permit = may.check
 	s.shop.Record = func(ctx context.Context, events []string, path string, d time.Duration) error {
@@ -133,7 +133,7 @@ func (a *app) repl(args []string) (err error) {
 			return err
 		}
 	}
-	limit := explore.Limit{Time: c.duration, Events: c.exitN}
+	limit := explore.Limit{Time: c.options.Duration, Events: c.options.ExitN}
 	if limit.Time == 0 {
 		limit.Time = explore.DefaultTime
 	}
@@ -149,9 +149,9 @@ func (a *app) newShop(c *common, ctx func() context.Context) *explore.Shop {
 	shop := &explore.Shop{
 		Base: session.Config{
 			Target: c.target,
-			Options: session.Options{Input: c.input, Pages: c.pages, Watermark: c.watermark, Verbose: c.verbose,
-				SamplingLimit: c.limit,
-				Interpret:     c.engine == "interp", Engine: cmp.Or(c.engine, plan.EngineAuto), Monotonic: c.monotonic},
+			Options: session.Options{Input: c.input, Pages: c.options.Pages, Watermark: c.options.Watermark, Verbose: c.options.Verbose,
+				SamplingLimit: c.options.SamplingLimit,
+				Interpret:     c.options.Engine == "interp", Engine: cmp.Or(c.options.Engine, plan.EngineAuto), Monotonic: c.options.Monotonic},
 			Services: &expr.Services{Ksym: kernel.Text},
 		},
 		Reports: pipeline.ReportsOrStreams, Context: ctx, Say: a.say, Load: a.load,
@@ -237,7 +237,7 @@ func (a *app) recordFor(ctx context.Context, c common, events []string, path str
 	if c.input != "" {
 		return diag.Errorf(diag.Usage, "record", "", "these pipelines read %s, not the kernel", c.input).WithHint("start without --input")
 	}
-	c.output, c.duration = path, d
+	c.output, c.options.Duration = path, d
 	cfg, err := recordConfig(events, sampling{}, &c)
 	if err != nil {
 		return err

@@ -62,7 +62,7 @@ func (a *app) livesOnScreen(inv *invocation, reports []plan.Report) bool {
 	if !ok || len(reports) != 1 || !g.View.Live {
 		return false
 	}
-	if c.interval == 0 || c.input != "" || c.output != "" || c.render.Format != "text" && c.render.Format != "" || c.target.Workload != nil {
+	if c.options.Interval == 0 || c.input != "" || c.output != "" || c.render.Format != "text" && c.render.Format != "" || c.target.Workload != nil {
 		return false
 	}
 	if slices.ContainsFunc(inv.eventTexts(), func(s string) bool { return strings.Contains(s, "exec=") }) {

@@ -55,7 +55,7 @@ func (a *app) script(args []string) error {
 	case inv.noName:
 		return usagef("", "", "no script named").WithHint("name a profiler or a file: ppscript NAME [options]; ppscript list shows the profilers")
 	}
-	w.dog.limitTo(inv.common.duration)
+	w.dog.limitTo(inv.common.options.Duration)
 	w.at("run the script's main")
 	reports, err := inv.reports()
 	if err != nil {
@@ -79,20 +79,15 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 	if len(more) > 0 && slices.Contains(c.inputs, "-") {
 		return session.Config{}, usagef("option", "--input", "standard input cannot be merged with files").WithHint("write it to a file first")
 	}
+	o := c.options
+	o.Input, o.More, o.Token = c.input, more, cmp.Or(c.token, a.token)
+	o.Interpret, o.Engine = o.Engine == "interp", cmp.Or(o.Engine, plan.EngineAuto)
+	o.NoLog = c.output == "" && c.render.Format == ""
 	kernel := symbol.NewKernel("")
 	cfg := session.Config{
-		Reports: reports,
-		Target:  c.target,
-		Options: session.Options{
-			Input: c.input, More: more, Interval: c.interval, Duration: c.duration, From: c.from, To: c.to, ExitN: c.exitN, SamplingLimit: c.limit, Pages: c.pages,
-			EvalCPUs: c.evalCPUs, EvalPIDs: c.evalPIDs,
-			Watermark: c.watermark, UsageSelf: c.usage, Verbose: c.verbose, Interpret: c.engine == "interp",
-			Engine:     cmp.Or(c.engine, plan.EngineAuto),
-			OrderBytes: c.orderBytes, ClockOffset: c.offset, TSC: c.tsc, KVMClock: c.kvmclock, Token: cmp.Or(c.token, a.token),
-			Monotonic: c.monotonic, FlameGraph: c.flame, FlameBase: c.flameBase, Pprof: c.pprof, IncludeSelf: c.self,
-			NoLog: c.output == "" && c.render.Format == "",
-			Lines: c.lines, SymRoot: c.symRoot, DebugDirs: c.debugDirs,
-		},
+		Reports:  reports,
+		Target:   c.target,
+		Options:  o,
 		Services: &expr.Services{Ksym: kernel.Text},
 	}
 	may := a.permitsOf(inv)
@@ -149,7 +144,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	for _, r := range reports {
 		quiet(r, c.quiet)
 	}
-	if c.orderNoted && c.verbose > 0 {
+	if c.orderNoted && c.options.Verbose > 0 {
 		v.message("--order: events are ordered by time wherever the script needs it, without being told")
 	}
 	w.run(out)
@@ -172,7 +167,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 		status = a.commandEnded(c.target.Workload.Args[0], outcome.Status, outcome.Signal)
 	}
 	if c.strict && outcome.Loss.Incomplete() {
-		a.report(incomplete(inv.name, outcome.Loss, c.pages))
+		a.report(incomplete(inv.name, outcome.Loss, c.options.Pages))
 		return exitError(exitLost)
 	}
 	return status

@@ -6,6 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// colorModes are the values of --color.
+var colorModes = []string{"auto", "always", "never"}
+
 // colorful decides about colour on f: as told, else only on a terminal whose
 // user has not set NO_COLOR.
 func colorful(f *os.File, mode string) bool {

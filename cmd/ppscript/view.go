@@ -44,7 +44,7 @@ func (v *view) open(clock func(event.Time) time.Time) (render.Renderer, error) {
 	}
 	var err error
 	if v.live != "" {
-		s, err := newScreen(v.out, v.app.stdout, o, v.live, v.common.interval, v.app.stderr, v.quit)
+		s, err := newScreen(v.out, v.app.stdout, o, v.live, v.common.options.Interval, v.app.stderr, v.quit)
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +105,7 @@ func (v *view) message(line string) {
 // friendly is message for what is only kind to know: a person at a terminal is
 // told, and who asks with -v. Programs take each line on stderr for a failure.
 func (v *view) friendly(line string) {
-	if v.common.verbose > 0 || isTerminal(os.Stderr) {
+	if v.common.options.Verbose > 0 || isTerminal(os.Stderr) {
 		v.message(line)
 		return
 	}

@@ -65,7 +65,7 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 		c.Events = append(c.Events, ev)
 	}
 	if c.Pages == 0 {
-		c.Pages = defaultPages(len(w.cfg.Target.CPUs))
+		c.Pages = DefaultPages(len(w.cfg.Target.CPUs))
 	}
 	return c
 }
@@ -137,12 +137,12 @@ func mapLive(p *plan.Plan, src *perf.Source) (to [][]*event.Stream, same bool) {
 	return to, same
 }
 
-// defaultPages is the size of a ring where the user says nothing. At two
+// DefaultPages is the size of a ring where the user says nothing. At two
 // million events a second a ring of 2 MiB is full after 20 ms, which is more
 // than we sleep on a busy machine; the 512 KiB that an ordinary user may map
 // are full after 5. Machines with many CPUs get smaller rings: they share the
-// load.
-func defaultPages(cpus int) int {
+// load. 0 is the default of perf.
+func DefaultPages(cpus int) int {
 	if os.Geteuid() != 0 {
 		return 0
 	}

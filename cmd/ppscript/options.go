@@ -1,0 +1,202 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"ppscript/runtime/perf"
+	"ppscript/runtime/session"
+)
+
+// Groups of options, in the order of --help-all.
+const (
+	groupTarget = "Target"
+	groupRun    = "Run"
+	groupOutput = "Output"
+	groupOther  = "Other"
+)
+
+var engines = []string{"auto", "perf", "bpf", "interp"}
+
+// commonOptions is the one table of the options that every script has: how they
+// are called, what --help-all says of them, and what they set in c.
+func commonOptions(c *common) []*flag {
+	var list []*flag
+	for _, group := range []struct {
+		name  string
+		flags []*flag
+	}{{groupTarget, c.targetOptions()}, {groupRun, c.runOptions()}, {groupOutput, c.outputOptions()}, {groupOther, c.otherOptions()}} {
+		for _, f := range group.flags {
+			f.group = group.name
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+func (c *common) targetOptions() []*flag {
+	t := &c.target
+	return []*flag{
+		{name: "cpus", short: "C", metavar: "LIST", deflt: "all online", recorded: true, read: readCPUs(&t.CPUs),
+			help: "CPUs to observe, such as 0-3,8"},
+		{name: "pids", short: "p", metavar: "PID,...", recorded: true, read: readIDs(&t.PIDs, "process"),
+			help: "processes to observe, with all their threads"},
+		{name: "tids", short: "t", metavar: "TID,...", recorded: true, read: readIDs(&t.TIDs, "thread"),
+			help: "threads to observe"},
+		{name: "cgroups", metavar: "NAME,...", recorded: true, read: c.readCgroups,
+			help: "cgroups to observe: names or patterns"},
+		{name: "inherit", recorded: true, read: c.readInherit,
+			help: "follow the children of what is observed"},
+		{name: "ptrace", read: c.readInherit,
+			help: "the same as --inherit: no process is stopped for it"},
+		{name: "system", recorded: true, read: readFlag(&t.System),
+			help: "observe all CPUs while the command runs, not only the command"},
+		{name: "input", metavar: "FILE", file: true, read: c.readInput,
+			help: "read a recording (perf.data) instead of the kernel; - is stdin; several are merged by time"},
+	}
+}
+
+func (c *common) runOptions() []*flag {
+	o := &c.options
+	return []*flag{
+		{name: "interval", short: "i", metavar: "TIME", deflt: "only at the end", read: readTime(&o.Interval, time.Millisecond),
+			help: "report every TIME (bare numbers are ms); the time of a recording is its own"},
+		{name: "duration", metavar: "TIME", recorded: true, read: readTime(&o.Duration, time.Second),
+			help: "stop after TIME (bare numbers are s); the time of a recording is its own"},
+		{name: "from", metavar: "WHEN", read: readMoment(&o.From),
+			help: "leave out what a recording has before WHEN: 2s after its start, -2s before its end, 10:20:30, 2026-01-02T10:20:30Z, or seconds of its clock as printed"},
+		{name: "to", metavar: "WHEN", read: readMoment(&o.To),
+			help: "leave out what a recording has from WHEN on"},
+		{name: "exit-N", short: "N", metavar: "COUNT", read: readCount(&o.ExitN, 0, "leave it out for no limit"),
+			help: "stop after COUNT samples"},
+		{name: "mmap-pages", short: "m", metavar: "PAGES", recorded: true, read: c.readPages, deflt: defaultPages(),
+			help: "size of each ring in pages of 4 KiB, a power of two"},
+		{name: "watermark", metavar: "PERCENT", deflt: "50", recorded: true, read: readWatermark(&o.Watermark),
+			help: "read rings when they are that full"},
+		{name: "sampling-limit", metavar: "COUNT", read: readCount(&o.SamplingLimit, 1, "use --sampling-limit 100000"),
+			help: "stop when a CPU, or thread, sends more than COUNT events a second; with --perfeval-*, one of those"},
+		{name: "perfeval-cpus", metavar: "LIST", read: readCPUs(&o.EvalCPUs),
+			help: "with each report, say how many of the events occurred on these CPUs, whatever the filters, and how many of them reached ppscript"},
+		{name: "perfeval-pids", metavar: "PID,...", read: readIDs(&o.EvalPIDs, "process"),
+			help: "the same for the threads that these processes have at the start"},
+		{name: "monotonic", recorded: true, read: readFlag(&o.Monotonic),
+			help: "stamp events with CLOCK_MONOTONIC"},
+		{name: "engine", metavar: "ENGINE", choices: engines, deflt: "auto", read: readChoice(&o.Engine),
+			help: "what runs the code that each event needs: " + strings.Join(engines, ", ")},
+		{name: "order", read: readFlag(&c.orderNoted),
+			help: "accepted and not needed: events are ordered wherever a script needs it"},
+		{name: "order-mem", metavar: "SIZE", deflt: "256m, 8m", read: c.readOrderMemory,
+			help: "memory for events from elsewhere (pull=, a pipe) while they are put in order, and for all slow receivers together (push=); the rings of this machine need none"},
+		{name: "allow", metavar: "WHAT", read: c.readAllow,
+			help: "let the script write files (write=DIR) and talk to others (net=ADDRESS) that it names itself; several with commas"},
+		{name: "token-file", metavar: "FILE", file: true, read: c.readTokenFile,
+			help: "the secret that both sides of push= and pull= must know where others can connect; else it is $PPSCRIPT_TOKEN"},
+		{name: "tsc", read: readFlag(&o.TSC),
+			help: "times are the CPU's time stamp counter: tables are in thousands of cycles"},
+		{name: "kvmclock", metavar: "VM", read: c.readKVMClock,
+			help: "times are those of a guest's clock. VM is the process of its monitor, or its UUID; waits until the guest's clock is updated"},
+		{name: "clock-offset", metavar: "N", read: c.readClockOffset,
+			help: "add N ns to the times of events"},
+	}
+}
+
+func (c *common) outputOptions() []*flag {
+	o := &c.options
+	return []*flag{
+		{name: "output", short: "o", metavar: "FILE", file: true, read: readPath(&c.output),
+			help: "write results to FILE; SIGUSR1 opens it anew"},
+		{name: "format", metavar: "FORMAT", choices: []string{"text", "json", "csv"}, deflt: "text", read: readChoice(&c.render.Format),
+			help: "text, json or csv"},
+		{name: "flame-graph", metavar: "FILE", file: true, read: c.readFlameGraph,
+			help: "write stacks to FILE: a flame graph if it ends in .svg or .html, else folded; - is stdout. Lines of events are then printed only with -o or --format"},
+		{name: "flame-base", metavar: "FILE", file: true, read: readPath(&o.FlameBase),
+			help: "--flame-graph FILE.svg shows what grew and shrank since the folded stacks in FILE"},
+		{name: "pprof", metavar: "FILE", file: true, read: readPath(&o.Pprof),
+			help: "write stacks to FILE for go tool pprof"},
+		{name: "lines", metavar: "WHEN", choices: []string{"yes", "no"}, alone: "yes", deflt: "yes with --pprof and --flame-graph", read: readChoice(&o.Lines),
+			help: "yes or no: name source files, lines and inlined functions in stacks"},
+		{name: "symfs", metavar: "DIR", file: true, read: c.readSymRoot,
+			help: "look for the files of programs below DIR, by their paths"},
+		{name: "debug-dir", metavar: "DIR", file: true, deflt: "~/.debug, /usr/lib/debug", read: c.readDebugDirs,
+			help: "look for files by build-id, and for debug files, in DIR"},
+		{name: "time", metavar: "TIME", choices: []string{"wall", "rel", "mono", "delta"}, deflt: "wall", read: readChoice(&c.render.Time),
+			help: "wall, rel, mono or delta"},
+		{name: "color", metavar: "WHEN", choices: colorModes, deflt: "auto", read: readChoice(&c.render.Color),
+			help: "auto, always or never"},
+		{name: "include-self", read: readFlag(&o.IncludeSelf),
+			help: "also print and send events of ppscript itself"},
+		{name: "strict", recorded: true, read: readFlag(&c.strict),
+			help: "exit with 4 if events were lost"},
+		{name: "usage-self", metavar: "TIME", read: readTime(&o.UsageSelf, time.Millisecond),
+			help: "report what ppscript costs every TIME (bare numbers are ms)"},
+	}
+}
+
+func (c *common) otherOptions() []*flag {
+	return []*flag{
+		{name: "verbose", short: "v", recorded: true, read: readTimes(&c.options.Verbose),
+			help: "say what is opened and how, and what was written; SIGUSR2 asks a run how it stands"},
+		{name: "quiet", short: "q", recorded: true, read: readTimes(&c.quiet),
+			help: "no messages, no rules; -qq also no dates and headers"},
+		{name: "describe",
+			help: "print options, events and results as JSON"},
+		{name: "version", short: "V",
+			help: "show the version"},
+		{name: "help", short: "h", brief: true,
+			help: "show this help"},
+		{name: "help-all", brief: true,
+			help: "show the options of every script as well"},
+	}
+}
+
+// defaultPages tells the sizes of rings as --help-all shows them.
+func defaultPages() string {
+	return fmt.Sprintf("%d; %d where stacks are copied", pagesOr(session.DefaultPages(runtime.NumCPU())), 4*pagesOr(session.DefaultPages(runtime.NumCPU())))
+}
+
+func pagesOr(n int) int {
+	if n == 0 {
+		return perf.DefaultPages
+	}
+	return n
+}
+
+func (c *common) readCgroups(r *reader, f *flag) {
+	for _, s := range f.texts {
+		for _, name := range strings.Split(s, ",") {
+			if strings.TrimSpace(name) == "" {
+				r.fail(usagef("option", "--cgroups", "got %q, want the name or the pattern of a cgroup", s).WithHint("list them: find /sys/fs/cgroup -type d"))
+			}
+			c.target.Cgroups = append(c.target.Cgroups, name)
+		}
+	}
+}
+
+// readInherit reads --inherit, and --ptrace, which perf-prof has for it.
+func (c *common) readInherit(_ *reader, f *flag) {
+	switch text, _ := f.last(); {
+	case text != "false":
+		c.target.Inherit = perf.Yes
+	case f.name == "inherit":
+		c.target.Inherit = perf.No
+	}
+}
+
+func (c *common) readInput(r *reader, f *flag) {
+	c.inputs = f.texts
+	c.input = f.texts[0]
+	for _, path := range f.texts {
+		if path == "" {
+			r.fail(usagef("option", "--input", "the name of the file is empty").WithHint("write --input FILE"))
+		}
+	}
+}
+
+func (c *common) readPages(r *reader, f *flag) {
+	n := int(r.number(f, 1, 1<<20, "use -m "+strconv.Itoa(perf.DefaultPages)))
+	r.powerOfTwo(n)
+	c.options.Pages = n
+}

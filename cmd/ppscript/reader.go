@@ -1,0 +1,159 @@
+package main
+
+import (
+	"math/bits"
+	"strconv"
+	"strings"
+	"time"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/kernel"
+	"ppscript/runtime/session"
+	"ppscript/runtime/unit"
+)
+
+// This file reads the texts of options into values of the usual kinds.
+
+// A reader keeps the first error.
+type reader struct{ err error }
+
+func (r *reader) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+func readFlag(to *bool) func(*reader, *flag) {
+	return func(_ *reader, f *flag) { text, _ := f.last(); *to = text != "false" }
+}
+
+// readTimes counts how often an option is given.
+func readTimes(to *int) func(*reader, *flag) {
+	return func(_ *reader, f *flag) { *to = len(f.texts) }
+}
+
+func readPath(to *string) func(*reader, *flag) {
+	return func(r *reader, f *flag) { *to = r.path(f) }
+}
+
+// path is an option that names a file.
+func (r *reader) path(f *flag) string {
+	text, _ := f.last()
+	if text == "" {
+		r.fail(usagef("option", "--"+f.name, "the name of the file is empty").WithHint("write --%s FILE", f.name))
+	}
+	return text
+}
+
+func readChoice(to *string) func(*reader, *flag) {
+	return func(r *reader, f *flag) {
+		text, _ := f.last()
+		for _, c := range f.choices {
+			if text == c {
+				*to = text
+				return
+			}
+		}
+		r.fail(usagef("option", "--"+f.name, "got %q, want one of %s%s", text, strings.Join(f.choices, ", "), diag.DidYouMean(text, f.choices)).
+			WithHint("write --%s %s", f.name, f.choices[0]))
+	}
+}
+
+// readTime reads a length of time; bare is the unit of a number without one.
+func readTime(to *time.Duration, bare time.Duration) func(*reader, *flag) {
+	return func(r *reader, f *flag) {
+		text, _ := f.last()
+		n, err := unit.ParseDuration(text, int64(bare))
+		if err != nil {
+			r.fail(usagef("option", "--"+f.name, "%w", err).WithHint("write --%s 500ms, or --%[1]s 2s", f.name))
+		}
+		*to = time.Duration(n)
+	}
+}
+
+// readMoment reads a time within a recording.
+func readMoment(to *session.Moment) func(*reader, *flag) {
+	return func(r *reader, f *flag) {
+		text, _ := f.last()
+		var err error
+		if *to, err = session.ParseMoment(text); err != nil {
+			r.fail(usagef("option", "--"+f.name, "%w", err).WithHint("write --%s 2s for two seconds after its start", f.name))
+		}
+	}
+}
+
+func readCount(to *uint64, low int64, hint string) func(*reader, *flag) {
+	return func(r *reader, f *flag) { *to = uint64(r.number(f, low, 1<<62, hint)) }
+}
+
+// readWatermark reads the percentage; 0 on the command line means: wake at
+// once, which is the smallest there is.
+func readWatermark(to *int) func(*reader, *flag) {
+	return func(r *reader, f *flag) { *to = max(1, int(r.number(f, 0, 100, "use --watermark 50"))) }
+}
+
+func (r *reader) number(f *flag, low, high int64, hint string) int64 {
+	text, _ := f.last()
+	n, err := strconv.ParseInt(text, 0, 64)
+	switch {
+	case err != nil:
+		r.fail(usagef("option", "--"+f.name, "got %q, want a number", text).WithHint("%s", hint))
+	case n < low:
+		r.fail(usagef("option", "--"+f.name, "got %d, want at least %d", n, low).WithHint("%s", hint))
+	case n > high:
+		r.fail(usagef("option", "--"+f.name, "got %d, want at most %d", n, high).WithHint("%s", hint))
+	}
+	return n
+}
+
+// powerOfTwo refuses sizes of rings that are none.
+func (r *reader) powerOfTwo(n int) {
+	if n > 0 && bits.OnesCount(uint(n)) > 1 {
+		lower := 1 << (bits.Len(uint(n)) - 1)
+		r.fail(usagef("option", "--mmap-pages", "got %d, want a power of two", n).WithHint("use -m %d or -m %d", lower, 2*lower))
+	}
+}
+
+// readIDs reads lists of process or thread ids.
+func readIDs(to *[]int, what string) func(*reader, *flag) {
+	return func(r *reader, f *flag) {
+		for _, list := range f.texts {
+			for _, text := range strings.Split(list, ",") {
+				n, err := strconv.Atoi(strings.TrimSpace(text))
+				if err != nil || n < 1 {
+					r.fail(usagef("option", "--"+f.name, "got %q, want the number of a %s", text, what).
+						WithHint("write --%s 123, or several: 123,456", f.name))
+					return
+				}
+				*to = append(*to, n)
+			}
+		}
+	}
+}
+
+// readCPUs reads a list and compares it with the CPUs that are online.
+func readCPUs(to *[]int) func(*reader, *flag) {
+	return func(r *reader, f *flag) {
+		text, _ := f.last()
+		cpus, err := kernel.ParseCPUList(text)
+		if err != nil {
+			r.fail(usagef("option", "--"+f.name, "%w", err).WithHint("write --%s 0-3,8", f.name))
+			return
+		}
+		*to = cpus
+		online, err := kernel.OnlineCPUs()
+		if err != nil {
+			return // the kernel will say what it thinks of them
+		}
+		if both := kernel.Intersect(cpus, online); len(both) < len(cpus) {
+			var off []int
+			for _, c := range cpus {
+				if len(kernel.Intersect([]int{c}, both)) == 0 {
+					off = append(off, c)
+				}
+			}
+			r.fail(usagef("option", "--"+f.name, "not online: CPU %s", kernel.FormatCPUList(off)).
+				WithHint("online are %s", kernel.FormatCPUList(online)))
+		}
+	}
+}
