@@ -99,6 +99,21 @@ func (im *Image) Addr(off uint64) (uint64, bool) {
 	return addr, found
 }
 
+// A Segment is a part of a file that is mapped: its first address and its bytes, and
+// where it is in the file.
+type Segment struct{ Addr, Size, Offset uint64 }
+
+// Segment is that of an address of the file's own tables, in whole pages.
+func (im *Image) Segment(addr uint64) Segment {
+	for i := range im.load {
+		p := &im.load[i]
+		if lead := p.Off & 0xfff; addr >= p.Vaddr-lead && addr-(p.Vaddr-lead) < p.Memsz+lead {
+			return Segment{p.Vaddr - lead, (p.Memsz + lead + 0xfff) &^ 0xfff, p.Off - lead}
+		}
+	}
+	return Segment{}
+}
+
 // Offset is the file offset of an address of the file's own tables.
 func (im *Image) Offset(addr uint64) (uint64, bool) {
 	for i := range im.load {

@@ -29,7 +29,7 @@ type Options struct {
 	// DebugDirs hold separate debug files, and files by build-id;
 	// {"/usr/lib/debug"} if nil.
 	DebugDirs []string
-	// MaxOpen bounds the files held open; 0 is 1024, or a quarter of what
+	// MaxOpen bounds the files held open; 0 is 256, or a quarter of what
 	// the process may open if that is less. Beyond it the one of which
 	// nothing was heard for longest is closed and no longer known.
 	MaxOpen int
@@ -92,10 +92,10 @@ func NewStore(o Options) *Store {
 		o.DebugDirs = append([]string{filepath.Join(o.SysRoot, systemDebug)}, o.DebugDirs...)
 	}
 	if o.MaxOpen <= 0 {
-		o.MaxOpen = 1024
+		o.MaxOpen = 256
 		var limit unix.Rlimit
 		if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil {
-			o.MaxOpen = int(min(1024, max(16, limit.Cur/4)))
+			o.MaxOpen = int(min(256, max(16, limit.Cur/4)))
 		}
 	}
 	if o.MaxDeleted <= 0 {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ppscript/bpf"
@@ -31,6 +32,9 @@ type Stacks struct {
 	Limit  int
 	// File says that the counts are for files alone: nothing is shown.
 	File bool
+	// Periods adds up what the samples of clocks and counters stand for, if there
+	// is no other Value.
+	Periods bool
 }
 
 // Input implements Report.
@@ -44,7 +48,10 @@ type StacksRun struct {
 	Group *agg.Group // by stack, pid and Keys
 	Keys  []result.Column
 	Value result.Column
-	spec  agg.Spec
+	// Periods says that Value adds up what samples stand for: it is what they
+	// were taken by.
+	Periods bool
+	spec    agg.Spec
 }
 
 // The first columns of StacksRun.Group.
@@ -86,14 +93,20 @@ func (s *Stacks) build(b *builder) error {
 		spec.Keys = append(spec.Keys, fn)
 		run.Keys = append(run.Keys, keyColumn(v.Name, fn))
 	}
-	if s.Value != nil {
-		fn, err := b.fn(*s.Value, brs, expr.Int)
+	value, name := s.Value, s.Name
+	if value == nil && s.Periods {
+		value, name = b.periods(brs)
+	}
+	if value != nil {
+		fn, err := b.fn(*value, brs, expr.Int)
 		if err != nil {
 			return err
 		}
 		spec.Args = append(spec.Args, agg.Arg{Fn: fn})
 		spec.Aggs = append(spec.Aggs, agg.Agg{Op: agg.Sum, Arg: 1})
-		run.Value = result.Column{Name: s.Name, Unit: b.stacksUnit(fn, brs)}
+		run.Value = result.Column{Name: name, Unit: b.stacksUnit(fn, brs)}
+		f, ok := fn.Any().Field()
+		run.Periods = ok && f.Fact == event.FactPeriod && f.Place == event.InFact
 	}
 	run.Group, run.spec = agg.New(spec), spec
 	b.add(run)
@@ -130,6 +143,22 @@ func (s *StacksRun) explain(w *strings.Builder) {
 		fmt.Fprintf(w, ", sum of %s", s.Value.Name)
 	}
 	w.WriteByte('\n')
+}
+
+// periods is what samples stand for, and what it is called; nil if events are
+// looked at one by one, or were made here.
+func (b *builder) periods(brs []branch) (value *Fn, name string) {
+	for i := range brs {
+		s := b.plan.streams[brs[i].stream].Schema
+		clock := s.System == "software" && (s.Name == "cpu-clock" || s.Name == "task-clock")
+		if brs[i].root != nil || !clock && !slices.Contains([]string{"hardware", "cache", "pmu", "raw"}, s.System) {
+			return nil, ""
+		}
+		if name = s.Name; clock {
+			name = "cpu"
+		}
+	}
+	return &Fn{Text: "_period"}, name
 }
 
 // stackKey compiles the stack that events are counted by.

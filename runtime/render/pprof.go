@@ -13,8 +13,8 @@ import (
 
 // This file writes samples by stack in the form that pprof reads.
 //
-// Names are resolved already, so the mappings say that functions, files and
-// lines are known, and pprof looks for no binaries. Equal addresses in two
+// Names are resolved already, so the mappings say that functions are known, and
+// lines where they are: pprof looks for no binaries. Equal addresses in two
 // processes may be different functions: locations are told apart by what they
 // show as well.
 
@@ -23,16 +23,25 @@ import (
 func Pprof(w io.Writer, s *result.Stacks) error {
 	b := &pprofBuilder{
 		p:         &profile.Profile{},
-		mappings:  map[[2]string]*profile.Mapping{},
+		mappings:  map[pprofFile]*profile.Mapping{},
 		functions: map[[2]string]*profile.Function{},
 		locations: map[pprofKey]*profile.Location{},
 	}
 	p := b.p
 	p.SampleType = []*profile.ValueType{{Type: "samples", Unit: "count"}}
 	if s.Value != "" {
-		p.SampleType = append(p.SampleType, &profile.ValueType{Type: s.Value, Unit: pprofUnit(s)})
-		p.DefaultSampleType = s.Value
+		value := &profile.ValueType{Type: s.Value, Unit: pprofUnit(s)}
+		if s.Periods && s.Unit.Base == "ns" {
+			value.Type = "cpu" // as Go's own profiles call it
+		}
+		p.SampleType = append(p.SampleType, value)
+		p.DefaultSampleType = value.Type
+		if n, sum := s.Total(); s.Periods && n > 0 {
+			// Frequencies vary the period: it is that of the mean.
+			p.PeriodType, p.Period = value, (sum+int64(n)/2)/int64(n)
+		}
 	}
+	b.kernel = s.KernelID
 	p.TimeNanos = s.Wall.UnixNano()
 	if s.Wall.IsZero() {
 		p.TimeNanos = 0
@@ -68,7 +77,8 @@ func pprofUnit(s *result.Stacks) string {
 
 type pprofBuilder struct {
 	p         *profile.Profile
-	mappings  map[[2]string]*profile.Mapping
+	kernel    string // its build-id
+	mappings  map[pprofFile]*profile.Mapping
 	functions map[[2]string]*profile.Function
 	locations map[pprofKey]*profile.Location
 }
@@ -129,12 +139,16 @@ func (b *pprofBuilder) number(sample *profile.Sample, name string, v event.Value
 // location is that of frames with one address, innermost first.
 func (b *pprofBuilder) location(frames []*result.Frame) *profile.Location {
 	outer := frames[len(frames)-1]
-	key := pprofKey{b.mapping(outer), outer.Addr, FrameName(frames[0]), frames[0].Line}
+	m := b.mapping(outer)
+	key := pprofKey{m, b.address(m, outer), FrameName(frames[0]), frames[0].Line}
 	if l := b.locations[key]; l != nil {
 		return l
 	}
-	l := &profile.Location{ID: uint64(len(b.p.Location) + 1), Mapping: key.mapping, Address: outer.Addr}
+	l := &profile.Location{ID: uint64(len(b.p.Location) + 1), Mapping: m, Address: key.addr}
 	for i := range frames {
+		if frames[i].File != "" {
+			m.HasFilenames, m.HasLineNumbers, m.HasInlineFrames = true, true, true
+		}
 		l.Line = append(l.Line, profile.Line{Function: b.function(frames[i]), Line: int64(frames[i].Line)})
 	}
 	b.locations[key] = l
@@ -154,18 +168,42 @@ func (b *pprofBuilder) function(f *result.Frame) *profile.Function {
 	return fn
 }
 
+// pprofFile tells mappings apart. Addresses are those of the files: the processes
+// of a program, and those that have a library, share what is known of it.
+type pprofFile struct {
+	dso, build string
+	segment    result.Segment
+}
+
 func (b *pprofBuilder) mapping(f *result.Frame) *profile.Mapping {
-	key := [2]string{f.DSO, f.BuildID}
+	key := pprofFile{f.DSO, f.BuildID, f.Segment}
+	if f.DSO == "[kernel.kallsyms]" {
+		key.build = b.kernel
+	}
 	m := b.mappings[key]
 	if m == nil {
 		name := f.DSO
 		if name == "" {
 			name = "[unknown]"
 		}
-		m = &profile.Mapping{ID: uint64(len(b.p.Mapping) + 1), File: strings.ToValidUTF8(string(appendClean(nil, name)), "?"), BuildID: f.BuildID,
-			HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}
+		m = &profile.Mapping{ID: uint64(len(b.p.Mapping) + 1), File: strings.ToValidUTF8(string(appendClean(nil, name)), "?"), BuildID: key.build,
+			HasFunctions: true, Start: f.Segment.Addr, Limit: f.Segment.Addr + f.Segment.Size, Offset: f.Segment.Offset}
 		b.mappings[key] = m
 		b.p.Mapping = append(b.p.Mapping, m)
 	}
 	return m
+}
+
+// address is that of a frame in its mapping, which grows to have it if it is of no
+// file: code of the kernel, and of JIT compilers.
+func (b *pprofBuilder) address(at *profile.Mapping, f *result.Frame) uint64 {
+	if f.Segment != (result.Segment{}) || f.Addr == 0 {
+		return f.FileAddr
+	}
+	const page = 4096
+	if first := f.Addr &^ (page - 1); at.Limit == 0 || first < at.Start {
+		at.Start = first
+	}
+	at.Limit = max(at.Limit, (f.Addr|(page-1))+1)
+	return f.Addr
 }

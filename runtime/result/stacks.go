@@ -19,6 +19,10 @@ type Stacks struct {
 	// counted; Unit is what it measures.
 	Value string
 	Unit  unit.Unit
+	// Periods says that Value is what the samples stand for.
+	Periods bool
+	// KernelID is the build-id of the kernel, in hex; "" if unknown.
+	KernelID string
 	// Totals says that text tells what all samples add up to.
 	Totals bool
 	// Cut counts the samples whose stack lacks outer frames.
@@ -55,7 +59,15 @@ type Frame struct {
 	Line    int
 	Inline  bool
 	Kernel  bool
+	// FileAddr is the address as DSO itself counts, and Segment the part of DSO
+	// that it is in: the same in every process. Zero if DSO is no file.
+	FileAddr uint64
+	Segment  Segment
 }
+
+// A Segment is a part of a file that is mapped: its first address, as the file
+// counts, the number of bytes, and where it is in the file.
+type Segment struct{ Addr, Size, Offset uint64 }
 
 // Weight is what a sample counts for: its value if there is one.
 func (s *Stacks) Weight(x *StackSample) int64 {

@@ -74,6 +74,23 @@ func (r *run) cachedKernel() bool {
 	return false
 }
 
+// kernelID is the build-id of the kernel of the events, "" if it is not known.
+func (w *world) kernelID() string {
+	if w.file == nil {
+		notes, err := os.ReadFile("/sys/kernel/notes")
+		if err != nil {
+			return ""
+		}
+		return kernelBuildID(notes)
+	}
+	for _, b := range w.file.Info().BuildIDs {
+		if b.Kernel && strings.HasPrefix(b.Path, "[kernel.kallsyms]") {
+			return hex.EncodeToString(b.ID)
+		}
+	}
+	return ""
+}
+
 // kernelBuildID is the build-id in the notes of a kernel.
 func kernelBuildID(notes []byte) string { return object.NoteBuildID(notes, binary.LittleEndian, 4) }
 

@@ -53,7 +53,7 @@ func fileReports(o *Options, reports []plan.Report) ([]plan.Report, error) {
 	for _, path := range []string{o.FlameGraph, o.Pprof} {
 		if path != "" {
 			s := *spec
-			s.File, s.Top = true, 0
+			s.File, s.Top, s.Periods = true, 0, path == o.Pprof
 			list = append(list, &s)
 		}
 	}
@@ -206,6 +206,9 @@ func (r *run) writeStacks(f *stackFile, now time.Time) error {
 	m := r.meta(f.run.Name, f.run.Spec.Title, r.total, &interval{final: true, now: now})
 	m.Begin, m.Samples = r.plan.Router.First, m.TotalSamples
 	res := r.stacks.result(f.run, m)
+	if f.format == render.PprofFormat {
+		res.KernelID = r.world.kernelID()
+	}
 	start := time.Time{}
 	if f.stamped {
 		start = f.since

@@ -7,6 +7,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
 	"ppscript/runtime/stack"
@@ -21,8 +22,7 @@ func (w *stackWorld) place(dst []byte, e *event.Event, ip uint64) []byte {
 	if ip >= 1<<63 && w.foreign {
 		return fmt.Appendf(dst, "%016x", ip)
 	}
-	frames := w.symbols.Resolve(e.PID, e.TID, ip, e.Time)
-	f := frames[len(frames)-1] // inlined functions have no offset
+	f := w.symbols.Function(e.PID, e.TID, ip, e.Time)
 	switch {
 	case f.Symbol != symbol.Unknown:
 		return strconv.AppendUint(append(append(dst, f.Symbol...), "+0x"...), f.Offset, 16)
@@ -45,6 +45,33 @@ func (w *stackWorld) of(dst []*result.Frame, id stack.ID) (frames []*result.Fram
 		dst = append(dst, w.at(&s, addr, in, exact)...)
 	})
 	return dst, s
+}
+
+// prepare names the addresses of stacks that are about to be shown, where that is
+// better done of all of them.
+func (w *stackWorld) prepare(rows [][]event.Value) {
+	if !w.lines {
+		return
+	}
+	var list []symbol.Address
+	known := map[frameKey]bool{}
+	for _, row := range rows {
+		s, ok := w.table.At(stack.ID(row[plan.StacksStack].Uint()))
+		if !ok {
+			continue
+		}
+		stack.Each(s.Chain, func(addr uint64, in stack.Context, exact bool) {
+			key := frameKey{addr: addr, pid: s.PID, image: s.Image, exact: exact}
+			if in != stack.User || known[key] {
+				return
+			}
+			known[key] = true
+			if _, ok := w.frames[key]; !ok {
+				list = append(list, symbol.Address{PID: s.PID, Addr: addr, When: s.When, Call: !exact})
+			}
+		})
+	}
+	w.symbols.Prepare(list)
 }
 
 var noRoom = &result.Frame{Symbol: "[no room for the stack]"}
@@ -104,7 +131,8 @@ func (w *stackWorld) hidden() {
 
 func frameOf(addr uint64, f symbol.Frame) *result.Frame {
 	out := &result.Frame{Addr: addr, Symbol: f.Symbol, Offset: f.Offset, DSO: f.DSO, BuildID: f.BuildID,
-		File: f.File, Line: f.Line, Inline: f.Inline, Kernel: f.Kernel}
+		File: f.File, Line: f.Line, Inline: f.Inline, Kernel: f.Kernel,
+		FileAddr: f.FileAddr, Segment: result.Segment(f.Segment)}
 	if f.Symbol == symbol.Unknown {
 		out.Symbol = ""
 	}

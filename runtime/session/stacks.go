@@ -44,6 +44,7 @@ type stackWorld struct {
 	// again for others.
 	generation int
 	world      *world
+	lines      bool // frames have source lines
 	foreign    bool // the kernel is not the one that runs: it has no names here
 }
 
@@ -77,7 +78,7 @@ func (r *run) openStacks() {
 	if foreign && r.cachedKernel() {
 		foreign = false
 	}
-	w := &stackWorld{world: r.world, foreign: foreign, frames: map[frameKey][]*result.Frame{},
+	w := &stackWorld{world: r.world, lines: lines, foreign: foreign, frames: map[frameKey][]*result.Frame{},
 		settled: map[*plan.StacksRun]*settled{}}
 	o, so := symbol.Options{Kernel: r.world.symbols, Lines: lines, Inlines: lines}, stack.Options{}
 	if r.plan.Mappings {
@@ -231,7 +232,7 @@ func shownStacks(streams []*event.Stream, quiet bool) [][]*event.Field {
 
 // result makes the result of a count by stack.
 func (w *stackWorld) result(s *plan.StacksRun, m result.Meta) *result.Stacks {
-	out := &result.Stacks{Meta: m, Keys: s.Keys, Value: s.Value.Name, Unit: s.Value.Unit, Totals: s.Spec.Totals}
+	out := &result.Stacks{Meta: m, Keys: s.Keys, Value: s.Value.Name, Unit: s.Value.Unit, Periods: s.Periods, Totals: s.Spec.Totals}
 	before := w.settled[s]
 	if before != nil {
 		out.Samples, out.Cut, out.Unwound = before.list(), before.cut, before.unwound
@@ -254,7 +255,9 @@ func (w *stackWorld) result(s *plan.StacksRun, m result.Meta) *result.Stacks {
 // frames, and those that were unwound.
 func (w *stackWorld) counted(s *plan.StacksRun, fn func(x *result.StackSample)) (cut, unwound uint64) {
 	count := len(s.Keys) + plan.StacksKey
-	for _, row := range s.Group.Rows() {
+	rows := s.Group.Rows()
+	w.prepare(rows)
+	for _, row := range rows {
 		x := result.StackSample{PID: int32(row[plan.StacksPID].Int()), Key: row[plan.StacksKey:count], Count: row[count].Uint()}
 		if s.Value.Name != "" {
 			x.Value = row[count+1].Int()

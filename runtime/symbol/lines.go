@@ -56,7 +56,7 @@ type lineRow struct {
 // nothing is given up. That of one file may be maxOfFile, in which maxUnits spans
 // of code are found, and maxRows rows and inlined functions, some 24 bytes each.
 const (
-	maxDebug    = 192 << 20
+	maxDebug    = 96 << 20
 	littleDebug = 64 << 20 // it takes seconds to read
 	maxOfFile   = 160 << 20
 	maxUnits    = 1 << 20
@@ -102,9 +102,18 @@ func loadLines(store *object.Store, f *object.File) (*lineInfo, error) {
 		return l, err
 	}
 	if t, err := goLines(im); err == nil && t != nil {
-		return &lineInfo{golang: t}, nil
+		return &lineInfo{golang: t, size: goSize(im, t)}, nil
 	}
 	return nil, err
+}
+
+// goSize is about what Go's table takes with what was made of it, in bytes.
+func goSize(im *object.Image, t *gosym.Table) int {
+	size := 200 * len(t.Funcs)
+	if data, _, err := GoTable(im); err == nil {
+		size += len(data)
+	}
+	return size
 }
 
 // readDWARF reads the sections and indexes the units.

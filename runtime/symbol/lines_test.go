@@ -82,7 +82,7 @@ func framesAt(t testing.TB, store *object.Store, f *object.File, addrs []uint64)
 	for _, addr := range addrs {
 		off, _ := im.Offset(addr)
 		var frames []string
-		for _, fr := range s.fileFrames(place{f, off, false}) {
+		for _, fr := range s.fileFrames(place{f, off, false, false}) {
 			at := "??"
 			if fr.File != "" {
 				at = filepath.Clean(fr.File)

@@ -1,7 +1,9 @@
 package symbol
 
 import (
+	"cmp"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ppscript/runtime/event"
@@ -25,6 +27,10 @@ type Frame struct {
 	Line    int
 	Inline  bool // the compiler put it into the frame behind it
 	Kernel  bool
+	// FileAddr is the address as DSO counts, and Segment the part of it that the
+	// address is in; zero if DSO is no file.
+	FileAddr uint64
+	Segment  object.Segment
 }
 
 // Options of a Symbolizer. The zero value knows the running kernel and no
@@ -38,9 +44,12 @@ type Options struct {
 	Lines, Inlines bool
 	// Mangled leaves C++ and Rust names as the linker has them.
 	Mangled bool
-	// MaxFrames bounds the addresses that are remembered; 0 is 1<<15.
+	// MaxFrames bounds the addresses that are remembered; 0 is 1<<15, with
+	// lines 1<<16.
 	MaxFrames int
 }
+
+func (o *Options) lines() bool { return o.Lines || o.Inlines }
 
 // Stats counts what a Symbolizer did.
 type Stats struct {
@@ -70,9 +79,10 @@ type Symbolizer struct {
 // place is an address in a file: the same in every process. call tells an
 // address that a call returns to from one where code stopped.
 type place struct {
-	file *object.File
-	off  uint64
-	call bool
+	file  *object.File
+	off   uint64
+	call  bool
+	plain bool // without lines
 }
 
 // nowhere is an address without a file.
@@ -85,7 +95,9 @@ type nowhere struct {
 // New makes a Symbolizer.
 func New(o Options) *Symbolizer {
 	if o.MaxFrames <= 0 {
-		o.MaxFrames = 1 << 15
+		if o.MaxFrames = 1 << 15; o.lines() {
+			o.MaxFrames = 1 << 16 // it takes long to read them again
+		}
 	}
 	s := &Symbolizer{opt: o, tables: object.NewCache[*Table](littleTables, maxTables), jit: map[*task.Space]*jitMap{},
 		lines: object.NewCache[*lineInfo](littleDebug, maxDebug), modules: map[string]string{}}
@@ -117,17 +129,65 @@ func (s *Symbolizer) Refresh() {
 // innermost first. It is never empty. The slice is shared and must not be
 // changed.
 func (s *Symbolizer) Resolve(pid, tid int32, addr uint64, when event.Time) []Frame {
-	return s.resolve(pid, addr, when, false)
+	return s.resolve(pid, addr, when, false, false)
+}
+
+// Function is the function that has code at an address where it was interrupted,
+// without line and what was inlined: cheaper than Resolve.
+func (s *Symbolizer) Function(pid, tid int32, addr uint64, when event.Time) Frame {
+	return s.resolve(pid, addr, when, false, true)[0]
 }
 
 // ResolveReturn is Resolve for an address that a call returns to: all but the
 // innermost of a stack. The frame is that of the call, which may be the last
 // instruction of its function; the offset is that of addr.
 func (s *Symbolizer) ResolveReturn(pid, tid int32, addr uint64, when event.Time) []Frame {
-	return s.resolve(pid, addr, when, true)
+	return s.resolve(pid, addr, when, true, false)
 }
 
-func (s *Symbolizer) resolve(pid int32, addr uint64, when event.Time, call bool) []Frame {
+// An Address is one to be named: of a process at that time, where code was or, with
+// Call, where a call returns to.
+type Address struct {
+	PID  int32
+	Addr uint64
+	When event.Time
+	Call bool
+}
+
+// Prepare names addresses, so that Resolve and ResolveReturn know them: those of one
+// file after another. Of several large files the debug information is then read
+// once, and only one of them is held.
+func (s *Symbolizer) Prepare(list []Address) {
+	if s.opt.Maps == nil || !s.opt.lines() {
+		return
+	}
+	number := map[*object.File]int{}
+	in := make([]int, len(list)) // number of the file of each
+	order := make([]int, len(list))
+	for i, a := range list {
+		order[i] = i
+		if a.Addr >= kernelHalf {
+			continue
+		}
+		if r, ok := s.opt.Maps.Find(a.PID, a.Addr, a.When); ok && r.File != nil {
+			n, known := number[r.File]
+			if !known {
+				n = len(number) + 1
+				number[r.File] = n
+			}
+			in[i] = n
+		}
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(in[a], in[b]) })
+	for _, i := range order {
+		if in[i] > 0 {
+			s.resolve(list[i].PID, list[i].Addr, list[i].When, list[i].Call, false)
+		}
+	}
+	s.lines = object.NewCache[*lineInfo](littleDebug, maxDebug) // until the next time
+}
+
+func (s *Symbolizer) resolve(pid int32, addr uint64, when event.Time, call, plain bool) []Frame {
 	if s.full() {
 		s.stats.Forgotten += uint64(len(s.kernel) + len(s.user) + len(s.nowhere))
 		s.forget()
@@ -155,7 +215,7 @@ func (s *Symbolizer) resolve(pid int32, addr uint64, when event.Time, call bool)
 		space = s.opt.Maps.Space(pid, when)
 	}
 	if region != nil && region.File != nil {
-		at := place{region.File, region.Offset(addr), call}
+		at := place{region.File, region.Offset(addr), call, plain && s.opt.lines()}
 		if f, ok := s.user[at]; ok {
 			return f
 		}
@@ -224,6 +284,7 @@ func (s *Symbolizer) fileFrames(at place) []Frame {
 		s.stats.Unnamed++
 		return []Frame{f}
 	}
+	f.FileAddr, f.Segment = addr+back(at.call), im.Segment(addr)
 	t := s.Table(at.file)
 	if i, ok := t.Find(addr + back(at.call)); ok && at.call && t.addr[i] == addr+1 && handlerReturn(string(t.nameOf(i))) {
 		f.Symbol, f.Offset = string(t.nameOf(i)), 0
@@ -234,7 +295,7 @@ func (s *Symbolizer) fileFrames(at place) []Frame {
 	} else {
 		s.stats.Unnamed++
 	}
-	if s.opt.Lines || s.opt.Inlines {
+	if s.opt.lines() && !at.plain {
 		return s.withLines(f, at.file, addr)
 	}
 	return []Frame{f}

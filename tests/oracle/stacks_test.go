@@ -216,10 +216,10 @@ func TestProfileOfKnownProgram(t *testing.T) {
 	if value != total {
 		t.Errorf("got %d ns in pprof's file, want the %d of the folded one", value, total)
 	}
-	if out := testkit.Run(t, "go", "tool", "pprof", "-top", pb); !strings.Contains(out.Stdout, "hot_a") || !strings.Contains(out.Stdout, "Type: time") {
+	if out := testkit.Run(t, "go", "tool", "pprof", "-top", pb); !strings.Contains(out.Stdout, "hot_a") || !strings.Contains(out.Stdout, "Type: cpu") {
 		t.Errorf("go tool pprof -top: got\n%s%s", out.Stdout, out.Stderr)
 	}
-	if out := testkit.Run(t, "go", "tool", "pprof", "-raw", pb).Want(t, 0); !strings.Contains(out.Stdout, "samples/count time/nanoseconds") {
+	if out := testkit.Run(t, "go", "tool", "pprof", "-raw", pb).Want(t, 0); !strings.Contains(out.Stdout, "samples/count cpu/nanoseconds") {
 		t.Errorf("go tool pprof -raw: got\n%.300s", out.Stdout)
 	}
 }
