@@ -80,7 +80,7 @@ func (a *app) root() *cobra.Command {
 	root.SetHelpCommand(a.helpCommand())
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { a.commandHelp(c) })
 	root.AddCommand(a.listCommand(), a.helpCommand(), a.explainCommand(), a.checkCommand(), a.docCommand(),
-		a.recordCommand(), a.doctorCommand(), a.replCommand(), a.modCommand(), a.fmtCommand(), a.newCommand(), a.testCommand(), a.usdtCommand(), a.versionCommand(), a.completionCommand())
+		a.recordCommand(), a.infoCommand(), a.doctorCommand(), a.replCommand(), a.modCommand(), a.fmtCommand(), a.newCommand(), a.testCommand(), a.usdtCommand(), a.versionCommand(), a.completionCommand())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return flagError(err, c.Flags(), c.CommandPath()) })
 	return root
 }

@@ -28,6 +28,7 @@ const shortUsage = `ppscript: scripts that observe the kernel
     ppscript mod init|get|tidy|vendor|...        libraries of scripts, with versions
     ppscript doc [NAME]                          the words of the language
     ppscript record -e EVENTS -o FILE            record events for later: --input FILE
+    ppscript info FILE                           what a recording has, and what can be asked of it
     ppscript usdt list FILE                      the probes that a program or library has
     ppscript --symbols FILE                      name addresses, as pprof --symbols does
     ppscript doctor                              what works on this machine

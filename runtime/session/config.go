@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"io"
 	"syscall"
 	"time"
@@ -155,6 +156,20 @@ type Outcome struct {
 	Signal syscall.Signal
 	// Stats is set for live runs.
 	Stats *perf.Stats
+}
+
+// Events builds the plan of cfg and counts the events that it would read, without
+// opening them.
+func Events(cfg Config) (int, error) {
+	wd, err := open(context.Background(), &cfg)
+	if err != nil {
+		return 0, err
+	}
+	p, err := plan.Build(cfg.Reports, wd.env(&cfg))
+	if err = errors.Join(err, wd.close()); err != nil {
+		return 0, err
+	}
+	return len(p.Events), nil
 }
 
 // Explain builds the plan of cfg and describes it, without opening events.

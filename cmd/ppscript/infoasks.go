@@ -1,0 +1,65 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"ppscript/runtime/session"
+	"ppscript/stdlib"
+)
+
+// profilersOver are the profilers that can run over a recording: by themselves, and
+// with events of it that the user names. They are tried: their plans are made for
+// the recording, and nothing of it is read.
+func (a *app) profilersOver(path string, events []aboutEvent) (alone, named []string) {
+	defer func(before int) { a.quiet = before }(a.quiet)
+	a.quiet = 2     // what they would say is about a run that is none
+	var some string // the event that came most often
+	most := uint64(0)
+	for _, e := range events {
+		if strings.Contains(e.Name, ":") && e.Fields > 0 && e.Samples >= most {
+			some, most = e.Name, e.Samples
+		}
+	}
+	for _, name := range stdlib.Names() {
+		name = display(name)
+		switch {
+		case a.runsOver(path, name):
+			alone = append(alone, name)
+		case some != "" && slices.ContainsFunc(ways(some), func(options []string) bool { return a.runsOver(path, name, options...) }):
+			named = append(named, name)
+		}
+	}
+	slices.Sort(alone)
+	slices.Sort(named)
+	return alone, named
+}
+
+// ways are how profilers are told of an event: alone, with a number of it, as both
+// stages of a pair, with an expression, with a question.
+func ways(name string) [][]string {
+	return [][]string{{"-e", name}, {"-e", name + "//num=cpu/"}, {"-e", name, "-e", name}, {"-e", name, "cpu"}, {"-e", name, "--query", "select 1"}}
+}
+
+// runsOver reports that a profiler finds what it needs in a recording.
+func (a *app) runsOver(path, name string, options ...string) bool {
+	host, _, err := a.newHost()
+	if err != nil {
+		return false
+	}
+	inv, err := a.invoke(host, append([]string{name, "--input", path}, options...))
+	if err != nil || inv.values == nil {
+		return false
+	}
+	reports, err := inv.reports()
+	if err != nil {
+		return false
+	}
+	cfg, err := a.config(inv, reports)
+	if err != nil {
+		return false
+	}
+	cfg.Messages, cfg.Notes = nil, nil
+	n, err := session.Events(cfg)
+	return err == nil && n > 0
+}
