@@ -152,6 +152,9 @@ func (d *database) tick(r *run, t *interval) error {
 	if d.spec.Query == "" {
 		return r.output(d.inserts(meta))
 	}
+	for _, db := range d.both() {
+		db.Until(r.queryEnd())
+	}
 	if err := d.db.Index(d.tables()); err != nil {
 		return queryError(d.spec.Query, err)
 	}

@@ -41,6 +41,36 @@ func (p *patience) expired() bool {
 	return !p.ended.IsZero() && now.Sub(p.ended) > graceTime
 }
 
+// queryGrace is how long a query may go on that was asked before the run was told
+// to end.
+const queryGrace = time.Second
+
+// errToldToEnd is why a query has no answer.
+var errToldToEnd = errors.New("stopped: the run was told to end, and the query did not")
+
+// queryEnd says when a query that begins now has to stop: at the end of patience,
+// or soon after the run was told to end.
+func (r *run) queryEnd() func() error {
+	p := &r.patience
+	late := p.ctx.Err() != nil // it is one of the end
+	var told time.Time
+	return func() error {
+		if p.ctx.Err() != nil && !late {
+			now := time.Now()
+			if told.IsZero() {
+				told = now
+			}
+			if now.Sub(told) > queryGrace {
+				return errToldToEnd
+			}
+		}
+		if p.expired() {
+			return errToldToEnd
+		}
+		return nil
+	}
+}
+
 // end says that the run ends now.
 func (p *patience) end() {
 	if p.ended.IsZero() {

@@ -18,11 +18,13 @@ import (
 
 // A DB is an open database.
 type DB struct {
-	tls  *libc.TLS
-	h    uintptr    // sqlite3 *
-	out  [2]uintptr // where SQLite writes results; part of the DB since stacks move
-	keep []any      // functions that SQLite calls
-	path string
+	tls     *libc.TLS
+	h       uintptr                         // sqlite3 *
+	out     [2]uintptr                      // where SQLite writes results; part of the DB since stacks move
+	keep    []any                           // functions that SQLite calls
+	ask     *func(*libc.TLS, uintptr) int32 // whether to go on
+	stopped error                           // why a statement was not gone on with
+	path    string
 
 	open bool // a transaction is
 	rows int  // inserted since it began
@@ -51,6 +53,8 @@ const Memory = ":memory:"
 // memoryLimit bounds the rows of a database in memory, in bytes.
 const memoryLimit = 1 << 30
 
+const pageSize = 64 << 10
+
 // flushRows is how many rows of a file become durable together.
 const flushRows = 20000
 
@@ -68,10 +72,16 @@ func Open(path string) (*DB, error) {
 	if err == nil {
 		// What is kept can be made again; the file needs no journal. Nothing
 		// is read from it while it is written, so that the cache is small.
-		err = d.Exec("PRAGMA page_size=65536; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" +
-			"PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY; PRAGMA user_version")
+		setup := "PRAGMA page_size=65536; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" +
+			"PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY; PRAGMA user_version"
+		if path == Memory {
+			// Rows end before; this is for what a query puts in.
+			setup += fmt.Sprintf("; PRAGMA max_page_count=%d", 2*memoryLimit/pageSize)
+		}
+		err = d.Exec(setup)
 	}
 	if err == nil {
+		d.defaults()
 		err = errors.Join(d.defend(), d.guard(nil))
 	}
 	if err != nil {
@@ -110,6 +120,10 @@ func address(b []byte) uintptr {
 
 // check is the error behind a result code.
 func (d *DB) check(rc int32) error {
+	if why := d.stopped; why != nil && rc&0xff == lite.SQLITE_INTERRUPT {
+		d.stopped = nil
+		return why
+	}
 	switch rc {
 	case lite.SQLITE_OK, lite.SQLITE_ROW, lite.SQLITE_DONE:
 		return nil

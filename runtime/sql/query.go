@@ -2,6 +2,7 @@ package sql
 
 import (
 	"encoding/hex"
+	"fmt"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/result"
@@ -30,6 +31,7 @@ func (st *statement) answer() (*result.Table, error) {
 	t := &result.Table{Layout: result.Layout{Grid: true}}
 	t.Title = "=== " + st.text + " ==="
 	n := st.columns()
+	size := 0
 	for i := range n {
 		t.Columns = append(t.Columns, result.Column{Name: st.name(i), Prec: result.UnitPrec, Left: true})
 	}
@@ -41,12 +43,30 @@ func (st *statement) answer() (*result.Table, error) {
 		row := make([]event.Value, n)
 		for i := range row {
 			row[i] = st.value(i)
+			size += valueSize + st.size(i)
 			if row[i].Numeric() {
 				t.Columns[i].Left = false
 			}
 		}
+		if size > answerLimit {
+			return t, fmt.Errorf("the answer is larger than %d MiB", answerLimit>>20)
+		}
 		t.Rows = append(t.Rows, row)
 	}
+}
+
+// valueSize is what a cell takes, beside its text.
+const valueSize = 48
+
+// size is the bytes of a text or blob of the row at hand.
+func (st *statement) size(i int) int {
+	switch ArgKind(lite.Xsqlite3_column_type(st.db.tls, st.h, int32(i))) {
+	case TextArg:
+		return int(lite.Xsqlite3_column_bytes(st.db.tls, st.h, int32(i)))
+	case BlobArg: // two digits for each byte
+		return 2 * int(lite.Xsqlite3_column_bytes(st.db.tls, st.h, int32(i)))
+	}
+	return 0
 }
 
 // Numbers is the first column of what a statement answers.

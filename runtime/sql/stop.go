@@ -1,0 +1,106 @@
+package sql
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"modernc.org/libc"
+	lite "modernc.org/sqlite/lib"
+)
+
+// This file stops statements that do not end by themselves: a recursion without
+// a last row, a join of everything with everything. SQLite asks a function every
+// so many of its steps whether to go on. Its own limit of memory counts nothing
+// in this build, so that what the process has grown by is asked, too.
+
+const (
+	// stepsBetween is how many steps of SQLite's machine pass until it asks, a
+	// few microseconds.
+	stepsBetween = 500
+	// checkSteps is how long a statement may take on empty tables, in these
+	// steps: about a second.
+	checkSteps = 20_000_000
+	// memoryGrowth bounds what a query may take beside the rows, and answerLimit
+	// what it answers, in bytes.
+	memoryGrowth = 2 << 30
+	answerLimit  = 256 << 20
+	// valueLimit bounds one text or blob.
+	valueLimit = 16 << 20
+	lookEvery  = 20 * time.Millisecond
+)
+
+// errEndless is the error of a statement that does not end on empty tables.
+var errEndless = errors.New("does not end on empty tables: does the recursion have a last row?")
+
+// Until has statements end when stop returns an error, which is then theirs. It
+// is asked from the goroutine that runs them, often: it has to be fast.
+func (d *DB) Until(stop func() error) {
+	m := memory{}
+	ask := func(*libc.TLS, uintptr) int32 {
+		if d.stopped = stop(); d.stopped == nil {
+			d.stopped = m.check(time.Now())
+		}
+		if d.stopped != nil {
+			return 1
+		}
+		return 0
+	}
+	d.stopped = nil
+	d.ask = &ask // in use as long as SQLite may call it
+	lite.Xsqlite3_progress_handler(d.tls, d.h, stepsBetween, function(d.ask), 0)
+}
+
+// defaults are the bounds of every database.
+func (d *DB) defaults() {
+	lite.Xsqlite3_limit(d.tls, d.h, lite.SQLITE_LIMIT_LENGTH, valueLimit)
+	d.Until(func() error { return nil })
+}
+
+// A memory watches what the process takes.
+type memory struct {
+	begin  int64 // when it was first looked at
+	looked time.Time
+}
+
+func (m *memory) check(now time.Time) error {
+	if now.Sub(m.looked) < lookEvery {
+		return nil
+	}
+	m.looked = now
+	size := resident()
+	if m.begin == 0 {
+		m.begin = size
+	}
+	if size-m.begin > memoryGrowth {
+		return fmt.Errorf("it takes more than %d MiB of memory", memoryGrowth>>20)
+	}
+	return nil
+}
+
+// resident is the memory of the process, in bytes; 0 if it cannot be read.
+func resident() int64 {
+	b, err := os.ReadFile("/proc/self/statm") // size resident shared ...
+	if err != nil {
+		return 0
+	}
+	f := bytes.Fields(b)
+	if len(f) < 2 {
+		return 0
+	}
+	n, _ := strconv.ParseInt(string(f[1]), 10, 64)
+	return n * int64(os.Getpagesize())
+}
+
+// stepLimit stops after so many steps.
+func stepLimit(steps int) func() error {
+	return func() error {
+		if steps -= stepsBetween; steps < 0 {
+			return errEndless
+		}
+		return nil
+	}
+}
