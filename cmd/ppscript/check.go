@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ppscript/runtime/session"
@@ -10,9 +11,9 @@ import (
 )
 
 func (a *app) checkCommand() *cobra.Command {
-	input := ""
+	input, format := "", ""
 	c := &cobra.Command{
-		Use: "check [--input FILE] SCRIPT...", Short: "Find mistakes in scripts without running them",
+		Use: "check [--input FILE] [--format text|json] SCRIPT...", Short: "Find mistakes in scripts without running them",
 		Long: `Loads each script, calls its main with the options' defaults, and builds the plan: names, types, events, filters and
 fields are checked against this kernel, or against a recording. Nothing is opened. Functions that will be interpreted for
 every event, at ten times the cost, are named with the reason.`,
@@ -22,68 +23,106 @@ every event, at ten times the cost, are named with the reason.`,
 			return []string{"star"}, cobra.ShellCompDirectiveFilterFileExt
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
+			if !slices.Contains(checkFormats, format) {
+				return usagef("option", "--format", "got %q, want text or json", format).WithHint("write --format json")
+			}
 			a.scriptTime = lookTime
 			worst := error(nil)
 			for _, name := range args {
-				if err := a.check(name, input); err != nil {
-					for _, e := range flatten(err) {
-						a.report(e)
-					}
+				v, err := a.check(name, input)
+				if err != nil {
 					worst = exitError(exitRun)
+				}
+				if err := a.showVerdict(name, format, v, err); err != nil {
+					return err
 				}
 			}
 			return worst
 		},
 	}
 	c.Flags().StringVar(&input, "input", "", "a recording, in place of the kernel")
+	c.Flags().StringVar(&format, "format", "text", "text, or json: a line for each script")
+	completeChoices(c, "format", checkFormats)
 	return c
 }
 
-func (a *app) check(name, input string) error {
-	host, _, err := a.newHost()
-	if err != nil {
+var checkFormats = []string{"text", "json"}
+
+// A verdict is what check found out about a script without mistakes.
+type verdict struct {
+	text        string
+	interpreted []string // functions, with the reason
+}
+
+// showVerdict tells what is wrong with a script, or that nothing is.
+func (a *app) showVerdict(name, format string, v verdict, wrong error) error {
+	if format == "json" {
+		r := checkRecord{V: 1, File: name, OK: wrong == nil, Verdict: v.text, Interpreted: v.interpreted}
+		if wrong != nil {
+			r.Errors = problemsOf(wrong)
+		}
+		return writeJSON(a.stdout, r)
+	}
+	if wrong != nil {
+		for _, e := range flatten(wrong) {
+			a.report(e)
+		}
+		return nil
+	}
+	if _, err := fmt.Fprintf(a.stdout, "%s: %s\n", name, v.text); err != nil {
 		return err
 	}
-	m, err := a.load(host, name)
-	if err != nil {
-		return err
-	}
-	verdict := func(text string) error {
-		_, err := fmt.Fprintf(a.stdout, "%s: %s\n", name, text)
-		return err
-	}
-	if m.Main == nil {
-		return verdict("ok (a library: functions are checked where they are used)")
-	}
-	if missing := required(m.Options); missing != "" {
-		return verdict("ok as far as can be seen without " + missing + " (ppscript explain " + name + " " + missing + " ... checks the rest)")
-	}
-	inv := &invocation{name: name, host: host}
-	if err := a.invokeScript(inv, nil, name, nil); err != nil {
-		return err
-	}
-	reports, err := inv.reports()
-	if err != nil {
-		return err
-	}
-	inv.common.input = input
-	cfg, err := a.config(inv, reports)
-	if err != nil {
-		return err
-	}
-	var text strings.Builder
-	if err := session.Explain(cfg, &text); err != nil {
-		return err
-	}
-	if err := verdict("ok"); err != nil {
-		return err
-	}
-	for _, why := range interpreted(text.String()) {
+	for _, why := range v.interpreted {
 		if _, err := fmt.Fprintln(a.stdout, "    interpreted, ten times slower: "+why); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+type checkRecord struct {
+	V           int       `json:"v"`
+	File        string    `json:"file"`
+	OK          bool      `json:"ok"`
+	Verdict     string    `json:"verdict,omitempty"`
+	Interpreted []string  `json:"interpreted,omitempty"`
+	Errors      []problem `json:"errors,omitempty"`
+}
+
+func (a *app) check(name, input string) (verdict, error) {
+	host, _, err := a.newHost()
+	if err != nil {
+		return verdict{}, err
+	}
+	m, err := a.load(host, name)
+	if err != nil {
+		return verdict{}, err
+	}
+	if m.Main == nil {
+		return verdict{text: "ok (a library: functions are checked where they are used)"}, nil
+	}
+	if missing := required(m.Options); missing != "" {
+		return verdict{text: "ok as far as can be seen without " + missing +
+			" (ppscript explain " + name + " " + missing + " ... checks the rest)"}, nil
+	}
+	inv := &invocation{name: name, host: host}
+	if err := a.invokeScript(inv, nil, name, nil); err != nil {
+		return verdict{}, err
+	}
+	reports, err := inv.reports()
+	if err != nil {
+		return verdict{}, err
+	}
+	inv.common.input = input
+	cfg, err := a.config(inv, reports)
+	if err != nil {
+		return verdict{}, err
+	}
+	var text strings.Builder
+	if err := session.Explain(cfg, &text); err != nil {
+		return verdict{}, err
+	}
+	return verdict{text: "ok", interpreted: interpreted(text.String())}, nil
 }
 
 // interpreted takes the functions that could not be compiled out of the plan's

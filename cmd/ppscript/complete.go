@@ -148,6 +148,13 @@ func completeEvents(word string) ([]string, cobra.ShellCompDirective) {
 	return out, more
 }
 
+// completeChoices completes the values of a subcommand's option.
+func completeChoices(c *cobra.Command, option string, choices []string) {
+	_ = c.RegisterFlagCompletionFunc(option, func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+		return startingWith(choices, word), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
 func startingWith(words []string, prefix string) []string {
 	var out []string
 	for _, w := range words {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/script"
 
 	"github.com/bazelbuild/buildtools/build"
 	"github.com/rogpeppe/go-internal/diff"
@@ -20,7 +21,7 @@ import (
 func (a *app) fmtCommand() *cobra.Command {
 	var f formatter
 	c := &cobra.Command{
-		Use: "fmt [-d|-l|-w] FILE|DIR...", Short: "Format scripts in the usual style",
+		Use: "fmt [-d|-l|-w|--check] FILE|DIR...", Short: "Format scripts in the usual style",
 		Long: `Writes scripts in the one style that all have: four spaces, double quotes, aligned arguments. Without an option the
 result goes to the output; - is the input.`,
 		Example: "    ppscript fmt -w disk.star\n    ppscript fmt -l scripts",
@@ -28,15 +29,19 @@ result goes to the output; - is the input.`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return []string{"star"}, cobra.ShellCompDirectiveFilterFileExt
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.format(f, args) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			f.list = f.list || f.check
+			return a.format(f, args)
+		},
 	}
 	c.Flags().BoolVarP(&f.diff, "diff", "d", false, "show what would change")
 	c.Flags().BoolVarP(&f.list, "list", "l", false, "name the files that would change; exit with 1 if there are any")
+	c.Flags().BoolVar(&f.check, "check", false, "the same as --list: for scripts that check others")
 	c.Flags().BoolVarP(&f.write, "write", "w", false, "write the files")
 	return c
 }
 
-type formatter struct{ diff, list, write bool }
+type formatter struct{ diff, list, check, write bool }
 
 func (a *app) format(f formatter, args []string) error {
 	var files []string
@@ -100,7 +105,20 @@ func (a *app) formatFile(f formatter, name string) (changed bool, err error) {
 
 // formatted is src in our style. The rewrites that buildifier knows for build
 // files are not for scripts: only the layout changes.
-func formatted(name string, src []byte) ([]byte, error) {
+func formatted(name string, src []byte) (out []byte, err error) {
+	// The formatter's parser is another one, which panics on some of what is
+	// none of Starlark.
+	if err := script.WellFormed(name, string(src)); err != nil {
+		if diag.HintOf(err) == "" {
+			err = (&diag.Error{Cause: err}).WithHint("see what is wrong: ppscript check %s", name)
+		}
+		return nil, err
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = diag.Errorf(diag.Run, "format", name, "BUG: %v", p).WithHint("please report it with the script")
+		}
+	}()
 	file, err := build.ParseDefault(name, src)
 	var wrong build.ParseError
 	if errors.As(err, &wrong) {

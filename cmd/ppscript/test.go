@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,20 +39,28 @@ The words of tests: ppscript doc run, ppscript doc assert. Tests cannot look at 
 
 func (a *app) testCommand() *cobra.Command {
 	var t tester
-	var pattern string
+	var pattern, format string
+	var verbose bool
 	c := &cobra.Command{
-		Use: "test [-v] [-r PATTERN] [FILE|DIR...]", Short: "Run the tests of scripts", Long: testHelp,
-		Example: "    ppscript test scripts\n    ppscript test -v -r late scripts/sched",
+		Use: "test [-v] [-r PATTERN] [--format text|json|junit] [FILE|DIR...]", Short: "Run the tests of scripts", Long: testHelp,
+		Example: "    ppscript test scripts\n    ppscript test -v -r late scripts/sched\n    ppscript test --format junit scripts > tests.xml",
 		Args:    words(0, -1),
 		RunE: func(_ *cobra.Command, args []string) (err error) {
 			t.app = a
 			if t.pattern, err = regexp.Compile(pattern); err != nil {
 				return usagef("option", "--run", "%w", err).WithHint("write a part of the tests' names: -r late")
 			}
+			if !slices.Contains(testFormats, format) {
+				return usagef("option", "--format", "got %q, want one of %s%s", format, strings.Join(testFormats, ", "),
+					diag.DidYouMean(format, testFormats)).WithHint("write --format junit")
+			}
+			t.report = newTestReporter(format, a.stdout, verbose)
 			return t.run(args)
 		},
 	}
-	c.Flags().BoolVarP(&t.verbose, "verbose", "v", false, "name every test, and show what it prints")
+	c.Flags().StringVar(&format, "format", "text", "text, json (a line for each test), or junit (XML for build servers)")
+	completeChoices(c, "format", testFormats)
+	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "name every test, and show what it prints")
 	c.Flags().StringVarP(&pattern, "run", "r", "", "only tests whose names the pattern fits")
 	return c
 }
@@ -60,8 +68,8 @@ func (a *app) testCommand() *cobra.Command {
 // A tester runs test files, each in a host of its own.
 type tester struct {
 	app     *app
-	verbose bool
 	pattern *regexp.Regexp
+	report  testReporter
 
 	ran, failed int
 }
@@ -88,33 +96,25 @@ func (t *tester) run(args []string) error {
 		if ctx.Err() != nil {
 			return exitError(exitInterrupted)
 		}
+		began, ran, failed := time.Now(), t.ran, t.failed
 		t.file(ctx, f)
+		t.report.file(f, t.ran-ran, t.failed-failed, time.Since(began))
 	}
-	switch {
-	case t.failed > 0:
-		fmt.Fprintf(t.app.stdout, "%d of %d tests failed\n", t.failed, t.ran)
-		return exitError(exitRun)
-	case t.ran == 0:
+	if t.ran == 0 {
 		return usagef("test", strings.Join(args, " "), "no test fits %q", t.pattern.String()).WithHint("list them: ppscript test -v")
+	}
+	if err := t.report.end(t.ran, t.failed); err != nil {
+		return err
+	}
+	if t.failed > 0 {
+		return exitError(exitRun)
 	}
 	return nil
 }
 
-// file runs the tests of one file.
+// file runs the tests of one file. One that cannot be loaded counts as a test
+// that failed.
 func (t *tester) file(ctx context.Context, name string) {
-	began := time.Now()
-	out := t.app.stdout
-	fail := func(what string, err error) {
-		t.failed++
-		fmt.Fprintf(out, "--- FAIL: %s\n", what)
-		for _, e := range flatten(err) {
-			text := e.Error()
-			if x := excerptOf(e); x != "" {
-				text += "\n" + x
-			}
-			fmt.Fprintln(out, "    "+strings.ReplaceAll(text, "\n", "\n    "))
-		}
-	}
 	shop := t.app.newShop(&common{}, func() context.Context { return ctx })
 	// What a script would write is among its results; others are not talked to.
 	shop.Base.Permit = func(u session.Use) error {
@@ -126,9 +126,16 @@ func (t *tester) file(ctx context.Context, name string) {
 	}
 	shop.Replay, shop.Render.Color, shop.Render.Width, shop.Say = true, "never", 80, nil
 	defer shop.Close()
+	result := func(r testResult) {
+		t.ran++
+		if r.file = name; r.err != nil {
+			t.failed++
+		}
+		t.report.test(&r)
+	}
 	reg, err := all.Tests(shop)
 	if err != nil {
-		fail(name, err)
+		result(testResult{err: err})
 		return
 	}
 	var prints []string
@@ -138,36 +145,16 @@ func (t *tester) file(ctx context.Context, name string) {
 	})
 	m, err := host.Load(name)
 	if err != nil {
-		t.ran++
-		fail(name, err)
+		result(testResult{err: err, prints: prints})
 		return
 	}
-	n, before := 0, t.failed
 	for _, fn := range m.Functions("test_") {
 		if !t.pattern.MatchString(fn.Name) {
 			continue
 		}
-		n++
-		t.ran++
 		prints = nil
 		start := time.Now()
 		_, err := host.Call(fn.Fn)
-		if err != nil {
-			fail(fmt.Sprintf("%s (%s)", fn.Name, fn.Pos), err)
-		} else if t.verbose {
-			fmt.Fprintf(out, "--- ok: %s (%s)\n", fn.Name, time.Since(start).Round(time.Millisecond))
-		}
-		if t.verbose || err != nil {
-			for _, p := range prints {
-				fmt.Fprintln(out, "    "+p)
-			}
-		}
-	}
-	verdict := "ok  "
-	if t.failed > before {
-		verdict = "FAIL"
-	}
-	if n > 0 {
-		fmt.Fprintf(out, "%s  %s  %d tests  %s\n", verdict, name, n, time.Since(began).Round(time.Millisecond))
+		result(testResult{name: fn.Name, pos: fn.Pos, err: err, prints: prints, took: time.Since(start)})
 	}
 }

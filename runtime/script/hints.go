@@ -70,6 +70,10 @@ func syntaxMessage(msg string) string {
 			return "syntax: got " + got + ", want " + want
 		}
 	}
+	if strings.HasPrefix(msg, "invalid escape sequence") {
+		// The scanner shows the first byte of a character as one.
+		msg = "invalid escape sequence: a backslash before what needs none"
+	}
 	return "syntax: " + msg
 }
 
@@ -86,6 +90,8 @@ func syntaxHint(msg string) string {
 		return "this statement of Python does not exist in Starlark"
 	case has("got '='"), has("got ="):
 		return "write == to compare"
+	case has("escape sequence"):
+		return `write \\ for a backslash, or the text as r"..."`
 	case has("indent"):
 		return "indent with four spaces"
 	}

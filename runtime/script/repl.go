@@ -183,6 +183,20 @@ func identByte(ch byte) bool {
 	return ch == '_' || ch >= 'a' && ch <= 'z' || ch >= 'A' && ch <= 'Z' || ch >= '0' && ch <= '9'
 }
 
+// WellFormed parses a file: the error is that of its syntax.
+func WellFormed(name, text string) error {
+	h := NewHost(HostOptions{})
+	if err := h.readable(name, text); err != nil {
+		return err
+	}
+	tree, err := dialect().Parse(name, text, 0)
+	h.remember(name, text, tree)
+	if err != nil {
+		return h.explainStatic(err)
+	}
+	return nil
+}
+
 // Check parses and resolves a file without running it.
 func (h *Host) Check(name, text string) error {
 	if err := h.readable(name, text); err != nil {
