@@ -184,6 +184,9 @@ func (t texts) String() string     { return "" }
 func (t texts) Type() string       { return "" }
 func (t texts) Set(s string) error { *t.list = append(*t.list, s); return nil }
 
+// followed is why a source cannot follow children by itself.
+const followed = "all sources of a run observe the same threads; give it to the run itself"
+
 // shared are the options of every command that sources accept; why says why a
 // source has no such option of its own.
 var shared = []struct{ name, short, alone, why string }{
@@ -192,6 +195,8 @@ var shared = []struct{ name, short, alone, why string }{
 	{"order", "", "true", ""},
 	{"order-mem", "", "", ""},
 	{"interval", "i", "", "the tables of a source are not shown"},
+	{"ptrace", "", "true", followed},
+	{"inherit", "", "true", followed},
 	{"cpus", "C", "", ""},
 	{"exit-N", "N", "", ""},
 }

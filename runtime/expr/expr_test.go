@@ -265,6 +265,7 @@ func TestPrintf(t *testing.T) {
 	f(`printf("%x %#x %X %#o", 255, 255, 255, 8)`, "ff 0xff FF 010")
 	f(`printf("%c%c%%", 'o', 'k')`, "ok%")
 	f(`printf("%hhd %hu", 300, -1)`, "44 65535")
+	f(`printf("%10=|%-5=|%5%|%=%d|% =|%08=|%.3=|%+,", 7)`, "%10=|%-5=|%|%=7|% =|%08=|%.3=|%+,") // as glibc
 	f(`printf("%.3d %+d", 7, 7)`, "007 +7")
 	f(`printf("%12x", ptr)`, "    81000000")
 }
@@ -302,6 +303,7 @@ func TestCErrors(t *testing.T) {
 	f(`printf("%s %s", comm)`, 8, "no argument for conversion 2", "")
 	f(`printf("%d", 1, 2)`, 17, "no conversion", "")
 	f(`printf("%f", 1)`, 8, "unknown conversion %f", "")
+	f(`printf("%10")`, 8, "the format ends inside a conversion", "")
 	f(`printf(comm)`, 8, "string literal", "")
 	f(`comm ~ 3`, 8, "want a text", "")
 	f(`"a" + "b"`, 1, "text is used as a number", "")

@@ -15,7 +15,7 @@ import (
 // spec is one conversion of a format, or text before one.
 type spec struct {
 	text  string // printed before the conversion
-	verb  byte   // 0 at the end of the format
+	verb  byte   // 0 at the end of the format, % where there is only text
 	minus bool
 	zero  bool
 	plus  bool
@@ -26,8 +26,8 @@ type spec struct {
 	bits  int // of the argument: 8, 16, 32, 64
 }
 
-// parseFormat splits a format; at is the index of the conversion with an
-// error.
+// parseFormat splits a format. What no letter ends stands for itself, as in C;
+// an unknown letter is an error, since it is a slip.
 func parseFormat(format string) (specs []spec, err string) {
 	for {
 		i := strings.IndexByte(format, '%')
@@ -79,6 +79,15 @@ func parseFormat(format string) (specs []spec, err string) {
 			return nil, "the format ends inside a conversion"
 		}
 		s.verb = rest[0]
+		if s.verb == '%' || !letter(s.verb) {
+			text := format[:len(format)-len(rest)+1] // as C has it: "load %10=%d"
+			if s.verb == '%' {
+				text = format[:i+1]
+			}
+			specs = append(specs, spec{text: text, verb: '%'})
+			format = rest[1:]
+			continue
+		}
 		if strings.IndexByte("diouxXcsp", s.verb) < 0 {
 			return nil, "unknown conversion %" + rest[:1]
 		}
@@ -92,6 +101,8 @@ func parseFormat(format string) (specs []spec, err string) {
 		format = rest[1:]
 	}
 }
+
+func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 func digits(s string) (int, string) {
 	n := 0
