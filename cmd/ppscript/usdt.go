@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"slices"
 	"strings"
 
 	"ppscript/runtime/probe"
@@ -13,12 +14,13 @@ import (
 func (a *app) usdtCommand() *cobra.Command {
 	var verbose bool
 	c := &cobra.Command{
-		Use: "usdt list|add|del [[PROVIDER:]NAME@]FILE[@ADDR] [FORMAT ...]", Short: "List the USDT probes of a program or library, or keep them as tracepoints",
+		Use: "usdt list|add|del [[PROVIDER:]NAME@]FILE[@ADDR] [FORMAT ...] ...", Short: "List the USDT probes of a program or library, or keep them as tracepoints",
 		Long: `list shows the probes that the programmer put into FILE (USDT, DTRACE_PROBE); names may have * ? [a-z]. They need no
 preparation: -e 'usdt:PROVIDER:NAME@"FILE"', or usdt("PROVIDER:NAME", "FILE") in scripts.
 
 add makes tracepoints PROVIDER:NAME of them, which other tools see too and which stay until del. A FORMAT stands for the
-argument at its place, in the notation of the kernel's uprobe_events, with %s for where the argument is: '+0(%s):string'.`,
+argument of the probe before it at its place, in the notation of the kernel's uprobe_events, with %s for where the argument
+is: '+0(%s):string'. Several probes are added all, or none.`,
 		Example: "    ppscript usdt list /usr/lib/x86_64-linux-gnu/libstdc++.so.6\n" +
 			"    ppscript usdt list -v libstdcxx:throw@/usr/lib/x86_64-linux-gnu/libstdc++.so.6\n" +
 			"    ppscript usdt add libstdcxx:throw@/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
@@ -33,14 +35,25 @@ argument at its place, in the notation of the kernel's uprobe_events, with %s fo
 }
 
 func (a *app) usdt(verb, text string, verbose bool) error {
-	spec, addr, formats, err := probe.ParseUSDT(text)
+	chosen, err := probe.ParseUSDT(text)
 	if err != nil {
 		return err
 	}
 	var r probe.Resolver
-	notes, defs, err := r.Definitions(spec, addr, formats)
-	if err != nil {
-		return err
+	var lines []string
+	var defs []probe.Definition
+	for _, c := range chosen {
+		notes, own, err := r.Definitions(c.Spec, c.Addr, c.Formats)
+		if err != nil {
+			return err
+		}
+		for i, d := range own {
+			if slices.ContainsFunc(defs, func(have probe.Definition) bool { return have.Text == d.Text }) {
+				continue // named twice
+			}
+			defs = append(defs, d)
+			lines = append(lines, notes[i].Line(c.Spec.File, d, verbose || verb == "add"))
+		}
 	}
 	if verb != "list" {
 		fs, err := tracefs.Find()
@@ -56,8 +69,8 @@ func (a *app) usdt(verb, text string, verbose bool) error {
 		}
 	}
 	w := bufio.NewWriter(a.stdout)
-	for i := range notes {
-		w.WriteString(notes[i].Line(spec.File, defs[i], verbose || verb == "add"))
+	for i := range defs {
+		w.WriteString(lines[i])
 		w.WriteByte('\n')
 		for _, s := range defs[i].Skipped {
 			if verbose || verb == "add" {

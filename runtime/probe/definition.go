@@ -24,19 +24,54 @@ type Definition struct {
 	Skipped      []string // arguments that the kernel's notation cannot say
 }
 
-// ParseUSDT reads perf-prof's notation of usdt add, del and list:
-// [[PROVIDER:]NAME@]FILE[@ADDR], then formats of arguments.
-func ParseUSDT(text string) (s Spec, addr uint64, formats []string, err error) {
+// A Chosen is what one notation of a probe stands for.
+type Chosen struct {
+	Spec    Spec
+	Addr    uint64   // of one of several of the name; 0 is all
+	Formats []string // of its arguments
+}
+
+// ParseUSDT reads perf-prof's notation of usdt add, del and list, of one probe
+// or several: [[PROVIDER:]NAME@]FILE[@ADDR], then formats of its arguments.
+func ParseUSDT(text string) ([]Chosen, error) {
 	words := strings.Fields(text)
 	if len(words) == 0 {
-		return s, 0, nil, diag.Errorf(diag.Usage, "usdt", `""`, "no file given").
+		return nil, diag.Errorf(diag.Usage, "usdt", `""`, "no file given").
 			WithHint("write [[PROVIDER:]NAME@]FILE, as in libstdcxx:throw@/usr/lib/x86_64-linux-gnu/libstdc++.so.6")
 	}
+	var list []Chosen
+	for _, word := range words {
+		if n := len(list); n > 0 && isFormat(word) {
+			list[n-1].Formats = append(list[n-1].Formats, word)
+			continue
+		}
+		one, err := parseChosen(word)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// isFormat tells the format of an argument from the next probe, by how the
+// kernel's notation begins: [NAME=] and one of %REG @ADDR +OFFS(...) -OFFS(...)
+// $stack \IMMEDIATE, or %s for where the argument is.
+func isFormat(word string) bool {
+	if name, rest, ok := strings.Cut(word, "="); ok && name != "" && name == identifier(name) {
+		word = rest
+	}
+	return word != "" && strings.IndexByte("%@+-$\\", word[0]) >= 0
+}
+
+// parseChosen reads the notation of one probe.
+func parseChosen(word string) (c Chosen, err error) {
+	s := &c.Spec
 	s.Kind = USDT
-	parts := strings.Split(words[0], "@")
+	parts := strings.Split(word, "@")
 	if n := len(parts); n > 1 {
 		if a, ok := parseAddress(parts[n-1]); ok {
-			addr, parts = a, parts[:n-1]
+			c.Addr, parts = a, parts[:n-1]
 		}
 	}
 	switch len(parts) {
@@ -45,12 +80,12 @@ func ParseUSDT(text string) (s Spec, addr uint64, formats []string, err error) {
 	case 2:
 		s.Name, s.File = parts[0], parts[1]
 	default:
-		return s, 0, nil, diag.Errorf(diag.Usage, "usdt", words[0], "too many @").WithHint("write [[PROVIDER:]NAME@]FILE[@ADDR]")
+		return c, diag.Errorf(diag.Usage, "usdt", word, "too many @").WithHint("write [[PROVIDER:]NAME@]FILE[@ADDR]")
 	}
 	if s.File == "" {
-		return s, 0, nil, diag.Errorf(diag.Usage, "usdt", words[0], "the file is missing").WithHint("write [[PROVIDER:]NAME@]FILE[@ADDR]")
+		return c, diag.Errorf(diag.Usage, "usdt", word, "the file is missing").WithHint("write [[PROVIDER:]NAME@]FILE[@ADDR]")
 	}
-	return s, addr, words[1:], nil
+	return c, nil
 }
 
 // Definition describes the note to tracefs. Each format stands for the
@@ -167,6 +202,14 @@ func (r *Resolver) Definitions(s Spec, addr uint64, formats []string) ([]Note, [
 			d.Event = name
 		}
 		notes, defs = append(notes, *n), append(defs, d)
+	}
+	most := 0
+	for i := range notes {
+		most = max(most, len(notes[i].Operands))
+	}
+	if len(defs) > 0 && len(formats) > most {
+		return nil, nil, diag.Errorf(diag.Usage, "usdt", s.Name, "format %q: got %d formats of %d arguments", formats[most], len(formats), most).
+			WithHint("see the arguments: ppscript usdt list -v %s", s.File)
 	}
 	if len(defs) == 0 {
 		return nil, nil, s.fail(s.Name, shown, fmt.Errorf("no USDT probe at 0x%x", addr)).

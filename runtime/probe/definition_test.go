@@ -2,6 +2,7 @@ package probe
 
 import (
 	"debug/elf"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -30,18 +31,30 @@ func TestDefinitionText(t *testing.T) {
 func TestParseUSDT(t *testing.T) {
 	f := func(text, name, file string, addr uint64, formats int) {
 		t.Helper()
-		s, a, words, err := ParseUSDT(text)
-		if err != nil || s.Name != name || s.File != file || a != addr || len(words) != formats {
-			t.Errorf("%s: got %+v %#x %v %v, want %q %q %#x %d", text, s, a, words, err, name, file, addr, formats)
+		got, err := ParseUSDT(text)
+		if err != nil || len(got) != 1 {
+			t.Errorf("%s: got %+v, %v, want one probe", text, got, err)
+			return
+		}
+		if c := got[0]; c.Spec.Name != name || c.Spec.File != file || c.Addr != addr || len(c.Formats) != formats {
+			t.Errorf("%s: got %+v, want %q %q %#x %d", text, c, name, file, addr, formats)
 		}
 	}
 	f("/lib/c.so", "", "/lib/c.so", 0, 0)
 	f("libc:free@/lib/c.so@0x40 +0(%s):string", "libc:free", "/lib/c.so", 0x40, 1)
 	f("free@/lib/c.so", "free", "/lib/c.so", 0, 0)
 	for _, bad := range []string{"", "a@b@c@d", "a@"} {
-		if _, _, _, err := ParseUSDT(bad); err == nil {
+		if _, err := ParseUSDT(bad); err == nil {
 			t.Errorf("%q: got no error", bad)
 		}
+	}
+	got, err := ParseUSDT(`free@/lib/c.so +0(%s):string size=%s:u32 libc:x@/lib/d.so /lib/e.so \1 who=$comm:string libc:f@/lib/g=1.so`)
+	var texts []string
+	for _, c := range got {
+		texts = append(texts, fmt.Sprintf("%s %s %d", c.Spec.Name, c.Spec.File, len(c.Formats)))
+	}
+	if want := "free /lib/c.so 2, libc:x /lib/d.so 0,  /lib/e.so 2, libc:f /lib/g=1.so 0"; err != nil || strings.Join(texts, ", ") != want {
+		t.Errorf("got %q, %v, want %q", texts, err, want)
 	}
 }
 
