@@ -18,8 +18,10 @@ type Router struct {
 	// SkipPID leaves out the samples of a process, our own, of streams that
 	// only printers read (see Others): they are not counted. 0 is nobody.
 	SkipPID int32
-	// Limit stops the flow after that many samples; 0 is no limit.
+	// Limit stops the flow after that many samples; 0 is no limit. With Lines
+	// it is of events that are shown: who shows them asks Show.
 	Limit uint64
+	Lines bool
 
 	filters  []*expr.Program // by stream; nil lets it pass
 	printed  []bool          // by stream: only printers read it
@@ -35,6 +37,7 @@ type Router struct {
 	passed   []*event.Event
 	frame    expr.Frame
 	copies   []event.Event
+	shown    uint64
 	Samples  uint64
 	Skipped  uint64 // of SkipPID
 	LostN    uint64
@@ -65,7 +68,21 @@ func (r *Router) Add(s Sink, streams []int, total int) {
 }
 
 // Done reports that the limit is reached.
-func (r *Router) Done() bool { return r.Limit > 0 && r.Samples >= r.Limit }
+func (r *Router) Done() bool {
+	if r.Lines {
+		return r.Limit > 0 && r.shown >= r.Limit
+	}
+	return r.Limit > 0 && r.Samples >= r.Limit
+}
+
+// Show counts an event that is to be shown; false if it is beyond the limit.
+func (r *Router) Show() bool {
+	if r.Lines && r.Done() {
+		return false
+	}
+	r.shown++
+	return true
+}
 
 // Split has every event of a stream come to its sinks in a slice of its own,
 // after all sinks have seen everything before it.
@@ -132,7 +149,26 @@ func (r *Router) samples(evs []*event.Event) {
 	if r.filters != nil {
 		evs = r.filter(evs)
 	}
-	evs = r.count(evs)
+	if r.Lines && r.Limit > 0 {
+		r.oneByOne(evs)
+		return
+	}
+	r.deliver(r.count(evs))
+}
+
+// oneByOne has everything end with the event that makes the last line: results
+// beside the lines are of the same events.
+func (r *Router) oneByOne(evs []*event.Event) {
+	for i := range evs {
+		if r.Done() {
+			return
+		}
+		r.deliver(r.count(evs[i : i+1]))
+	}
+}
+
+// deliver hands samples to the sinks.
+func (r *Router) deliver(evs []*event.Event) {
 	if len(evs) == 0 {
 		return
 	}
@@ -150,7 +186,7 @@ func (r *Router) samples(evs []*event.Event) {
 // count counts samples and ends them at the limit.
 func (r *Router) count(evs []*event.Event) []*event.Event {
 	left := uint64(len(evs))
-	if r.Limit > 0 {
+	if r.Limit > 0 && !r.Lines {
 		left = r.Limit - min(r.Limit, r.Samples)
 	}
 	// Fast path: everything is a sample.

@@ -42,7 +42,7 @@ func Build(reports []Report, env Env) (*Plan, error) {
 		return nil, diag.Errorf(diag.Run, "main", "", "returned nothing to run").
 			WithHint("return a result, for example: tracepoint(\"sched:sched_switch\").count()")
 	}
-	b := &builder{env: env, plan: &Plan{Router: &flow.Router{}}, streamsOf: map[*Source][]int{}, memo: map[Stream][]branch{},
+	b := &builder{env: env, plan: &Plan{Router: &flow.Router{}, first: reports[0]}, streamsOf: map[*Source][]int{}, memo: map[Stream][]branch{},
 		events: map[int]*Event{}, served: map[int]bool{}, asks: map[int]bool{}}
 	// Events that are opened get the first stream indices, in the order in
 	// which the script names them: the source's own numbers then.

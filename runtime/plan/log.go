@@ -6,6 +6,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
 )
 
 // Log shows every event as a line.
@@ -46,6 +47,7 @@ type LogRun struct {
 	// Result is the value behind each line; nil for none.
 	Result *ResultRun
 	shown  *shown // nil: the events as they are
+	router *flow.Router
 
 	branches []branch
 }
@@ -53,6 +55,9 @@ type LogRun struct {
 // Events implements flow.Sink.
 func (l *LogRun) Events(evs []*event.Event) {
 	for i, e := range evs {
+		if !l.router.Show() {
+			return
+		}
 		if l.shown == nil {
 			l.Emit(e)
 		} else if e, heading, parts := l.shown.of(e); l.Spec.Heading == nil {
@@ -89,7 +94,7 @@ func (l *Log) build(b *builder) error {
 	if brs = b.unsent(brs); len(brs) == 0 {
 		return nil
 	}
-	run := &LogRun{Spec: l, Name: b.name("log")}
+	run := &LogRun{Spec: l, Name: b.name("log"), router: b.plan.Router}
 	if l.Result != nil {
 		fn, err := b.fn(*l.Result, brs, expr.Any)
 		if err != nil {
@@ -130,4 +135,17 @@ func (*LogRun) outside() string { return "a log shows events" }
 
 func (l *LogRun) explain(w *strings.Builder) {
 	fmt.Fprintf(w, "result %-8s one line for each event\n", l.Name)
+}
+
+// Limit ends the run after n samples; 0 is no limit. Where the first result is
+// lines, what counts is the events that are shown: not those that a condition,
+// or what hides ppscript itself, keeps from being shown. A result that counts
+// events counts all samples.
+func (p *Plan) Limit(n uint64) {
+	p.Router.Limit = n
+	for _, op := range p.Operators {
+		if l, ok := op.(*LogRun); ok && Report(l.Spec) == p.first {
+			p.Router.Lines = true
+		}
+	}
 }

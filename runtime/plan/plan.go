@@ -16,6 +16,7 @@ type Plan struct {
 	// Operators are all parts that run behind it, those that others read of
 	// before these.
 	Operators []Operator
+	first     Report // of what was asked for
 
 	// Facts are the members of samples that somebody reads.
 	Facts []event.Fact

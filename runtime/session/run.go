@@ -253,7 +253,7 @@ func (r *run) prepare() {
 	}
 	r.bindStackFiles()
 	r.readStacks()
-	p.Router.Limit = r.cfg.Options.ExitN
+	p.Limit(r.cfg.Options.ExitN)
 	if r.live != nil && !r.cfg.Options.IncludeSelf {
 		p.HideSelf(int32(os.Getpid()), ownThreads())
 	}

@@ -81,6 +81,27 @@ func TestExitN(t *testing.T) {
 	if got := len(testkit.Events(t, out.Stdout)); got != 37 {
 		t.Errorf("trace -N 37: got %d lines", got)
 	}
+
+	// Where the result is lines, those are counted: not what a condition leaves
+	// out, nor what is about ppscript itself; and what is beside them is of the
+	// same events.
+	lines := func(args ...string) string {
+		t.Helper()
+		out := testkit.Run(t, append([]string{testkit.PPScript(t), "--format", "json", "-N", "20"}, args...)...).Want(t, 0)
+		if got := len(testkit.Events(t, out.Stdout)); got != 20 {
+			t.Errorf("%v: got %d lines, want 20", args, got)
+		}
+		return out.Stdout
+	}
+	lines("-c", `tracepoint("raw_syscalls:sys_enter").where(lambda e: e.id == 110 and e.time.ns % 3 == 0).log()`, "--", testkit.Load(t), "-getppid", "5000")
+	lines("trace", "-m", "2048", "-e", "sched:sched_switch", "--system", "--", testkit.Load(t), "-getppid", "20000", "-sleep", "2000")
+	both := lines("-c", `[tracepoint("raw_syscalls:sys_enter").where("id == 110").log(), tracepoint("raw_syscalls:sys_enter").by("id").count()]`,
+		"--", testkit.Load(t), "-getppid", "5000")
+	for _, r := range last(t, both).Rows {
+		if r.Int(t, "id") == 110 && r.Int(t, "count") != 20 {
+			t.Errorf("got %d calls in the table beside 20 lines", r.Int(t, "count"))
+		}
+	}
 }
 
 // Processes that the command starts, one after the other and at the same time,
