@@ -13,6 +13,7 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/glob"
+	"ppscript/runtime/kernel"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/session"
@@ -126,7 +127,7 @@ func (s *Shop) explain() *b.Builtin {
 func (s *Shop) fields() *b.Builtin {
 	return &b.Builtin{
 		Name: "fields", Group: b.Workshop, Summary: "The fields of an event: name, type, and what every event has.",
-		Params:  []b.Param{{Name: "event", Type: b.Or(b.String, b.Is("stream")), Required: true, Doc: "system:name, or a stream"}},
+		Params:  []b.Param{{Name: "event", Type: b.Or(b.String, b.Is("stream")), Required: true, Doc: "system:name, cpu-clock and the like, or a stream"}},
 		Returns: "help", Result: "one line for each field of the event's own; the facts that all events have",
 		Errors: "no such event, with the nearest name", Source: "the format file in tracefs, or the recording in use", Cost: "none for events",
 		Examples: []b.Example{{Code: `fields("sched:sched_switch")`, Live: true}},
@@ -135,12 +136,19 @@ func (s *Shop) fields() *b.Builtin {
 			if text, ok := starlark.AsString(c.Value("event")); ok {
 				names = append(names, text)
 			}
-			for _, src := range Sources(c.Value("event")) {
-				names = append(names, src.FullName())
-			}
+			sources := Sources(c.Value("event"))
 			var text strings.Builder
 			for _, name := range names {
 				schemas, err := s.Schemas(name)
+				if err != nil {
+					return nil, c.Error("event", err, diag.HintOf(err))
+				}
+				for _, x := range schemas {
+					describe(&text, x)
+				}
+			}
+			for _, src := range sources {
+				schemas, err := s.schemasOf(src)
 				if err != nil {
 					return nil, c.Error("event", err, diag.HintOf(err))
 				}
@@ -176,9 +184,23 @@ func describe(w *strings.Builder, s *event.Schema) {
 	fmt.Fprintf(w, "    and of every event: %s\n", strings.Join(facts, " "))
 }
 
-// Schemas finds tracepoints by name or pattern: in the recording in use, else
-// in the kernel.
+// schemasOf finds the events of a source: those that are no tracepoints have no
+// format in tracefs, but fields all the same.
+func (s *Shop) schemasOf(src *plan.Source) ([]*event.Schema, error) {
+	if src.Kind == plan.Tracepoint {
+		return s.Schemas(src.FullName())
+	}
+	cfg := s.Base
+	cfg.Options.Input = s.input()
+	return session.Schemas(s.Context(), cfg, src)
+}
+
+// Schemas finds events by name, tracepoints also by pattern: in the recording in
+// use, else in the kernel.
 func (s *Shop) Schemas(name string) ([]*event.Schema, error) {
+	if list, err := plan.ParseEvents(name, kernel.ParseCPUList); err == nil && len(list) == 1 && list[0].Kind != plan.Tracepoint && list[0].Kind != plan.Script {
+		return s.schemasOf(list[0])
+	}
 	system, ev, _ := strings.Cut(name, ":")
 	if input := s.input(); input != "" {
 		f, err := perfdata.Open(input, perfdata.Options{})

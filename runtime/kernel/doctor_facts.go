@@ -142,7 +142,7 @@ func (d *doctor) mountedTracefs() (string, error) {
 func (d *doctor) tracefs() Check {
 	dir, err := d.opts.Tracefs()
 	if err != nil {
-		return fail(err.Error()+"; tracepoints have no names and fields without it", d.command("mount -t tracefs tracefs /sys/kernel/tracing"))
+		return fail(err.Error()+"; tracepoints have no names and fields without it", d.tracefsFix(err))
 	}
 	if _, err := privilege.ReadDir(privilege.Kernel, dir+"/events"); err != nil {
 		if errors.Is(err, fs.ErrPermission) {
@@ -151,6 +151,15 @@ func (d *doctor) tracefs() Check {
 		return fail(fmt.Sprintf("%s: %v", dir, errors.Unwrap(err)), d.command("mount -t tracefs tracefs /sys/kernel/tracing"))
 	}
 	return ok(dir)
+}
+
+// tracefsFix is what makes a tracefs usable that was not found, or that is there
+// and may not be read.
+func (d *doctor) tracefsFix(err error) string {
+	if errors.Is(err, fs.ErrPermission) {
+		return "run as root, or: " + privilege.Advice("cap_perfmon,cap_dac_read_search", d.opts.Program)
+	}
+	return d.command("mount -t tracefs tracefs /sys/kernel/tracing")
 }
 
 func (d *doctor) pmus() Check {

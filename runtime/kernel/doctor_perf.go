@@ -92,7 +92,7 @@ func (d *doctor) hardware() Check {
 func (d *doctor) tracepoint() Check {
 	dir, err := d.opts.Tracefs()
 	if err != nil {
-		return unsure("tracefs: "+err.Error(), d.command("mount -t tracefs tracefs /sys/kernel/tracing"))
+		return unsure("tracefs: "+err.Error(), d.tracefsFix(err))
 	}
 	id, err := tracepointID(dir, "sched/sched_switch")
 	if errors.Is(err, os.ErrPermission) {

@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,6 +75,14 @@ func TestDoctorTracefsMissing(t *testing.T) {
 	}
 	if c := byName(t, checks, "tracepoint events"); c.Status != Unknown {
 		t.Errorf("tracepoint events: got %+v, want unknown", c)
+	}
+	// One that is mounted, and that this user may not read, needs no mount.
+	denied := fmt.Errorf("read /sys/kernel/tracing: %w", unix.EACCES)
+	d := &doctor{opts: DoctorOptions{Program: "/bin/ppscript", Tracefs: func() (string, error) { return "", denied }}}
+	for _, c := range []Check{d.tracefs(), d.tracepoint()} {
+		if strings.Contains(c.Fix, "mount") || !strings.Contains(c.Fix, "setcap") {
+			t.Errorf("tracefs that may not be read: got fix %q, want permission", c.Fix)
+		}
 	}
 }
 

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
@@ -20,7 +23,7 @@ func kernelFilterError(tracefs string, s *event.Schema, filter string) string {
 	if tracefs == "" {
 		return ""
 	}
-	dir, err := os.MkdirTemp(filepath.Join(tracefs, "instances"), fmt.Sprintf("ppscript-%d-", os.Getpid()))
+	dir, err := os.MkdirTemp(filepath.Join(tracefs, "instances"), fmt.Sprintf("%s%d-", instancePrefix, os.Getpid()))
 	if err != nil {
 		return ""
 	}
@@ -35,6 +38,37 @@ func kernelFilterError(tracefs string, s *event.Schema, filter string) string {
 		return ""
 	}
 	return parseFilterError(string(b), fieldNames(s))
+}
+
+// instancePrefix begins the names of our instances; the owner's process follows.
+const instancePrefix = "ppscript-"
+
+// instanceAge is how old an instance is at least whose owner is taken for dead:
+// a process of another container has no number here.
+const instanceAge = 10 * time.Second
+
+// removeInstances removes the instances of tracefs that were left behind when
+// their owner was killed. One that is in use cannot be removed.
+func removeInstances(tracefs string) {
+	if tracefs == "" {
+		return
+	}
+	dir := filepath.Join(tracefs, "instances")
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		rest, ours := strings.CutPrefix(e.Name(), instancePrefix)
+		number, _, _ := strings.Cut(rest, "-")
+		pid, err := strconv.Atoi(number)
+		if !ours || err != nil || syscall.Kill(pid, 0) != syscall.ESRCH {
+			continue
+		}
+		if st, err := e.Info(); err == nil && time.Since(st.ModTime()) > instanceAge {
+			os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
 }
 
 // parseFilterError reads what the kernel leaves in the file: the filter, a

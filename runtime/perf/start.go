@@ -14,6 +14,7 @@ import (
 // start opens and starts everything; counting leaves out rings and records.
 func (s *Source) start(ctx context.Context, counting bool) (err error) {
 	s.counting = counting
+	removeInstances(s.cfg.Tracefs)
 	w := s.cfg.Target.Workload
 	if w != nil {
 		if err = w.start(); err != nil {

@@ -172,6 +172,18 @@ func Events(cfg Config) (int, error) {
 	return len(p.Events), nil
 }
 
+// Schemas finds the events that a source names, on this machine or in the
+// recording of cfg, without opening them.
+func Schemas(ctx context.Context, cfg Config, s *plan.Source) ([]*event.Schema, error) {
+	wd, err := open(ctx, &cfg)
+	if err != nil {
+		return nil, err
+	}
+	wd.dry = true
+	schemas, err := wd.Find(s)
+	return schemas, errors.Join(err, wd.close())
+}
+
 // Explain builds the plan of cfg and describes it, without opening events.
 func Explain(cfg Config, w io.Writer) error {
 	wd, err := open(context.Background(), &cfg)
