@@ -8,13 +8,33 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"ppscript/scripts"
 )
 
 //go:embed *.star lib/*.star
 var files embed.FS
 
-// FS is the root of @stdlib//.
-func FS() fs.FS { return files }
+// FS is the root of @stdlib//: the profilers and, in scripts/, the library that
+// comes along.
+func FS() fs.FS { return both{} }
+
+// both are two trees, one below the other.
+type both struct{}
+
+// below is where the library is.
+const below = "scripts"
+
+// Open implements fs.FS.
+func (both) Open(name string) (fs.File, error) {
+	if name == below {
+		return scripts.FS().Open(".")
+	}
+	if rest, ok := strings.CutPrefix(name, below+"/"); ok {
+		return scripts.FS().Open(rest)
+	}
+	return files.Open(name)
+}
 
 // Names lists the profilers, sorted, as their files are called without the
 // ending: kvm_exit.

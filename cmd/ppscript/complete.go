@@ -46,7 +46,7 @@ func (a *app) completeScript(_ *cobra.Command, args []string, word string) ([]st
 		return completeFlags(fl, word), none
 	}
 	if name == "" {
-		return startingWith(append(profilers(), "help"), display(word)), cobra.ShellCompDirectiveDefault
+		return startingWith(append(shipped(), "help"), display(word)), cobra.ShellCompDirectiveDefault
 	}
 	return nil, cobra.ShellCompDirectiveDefault
 }

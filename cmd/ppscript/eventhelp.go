@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"ppscript/runtime/privilege"
 	"ppscript/runtime/script"
 	"ppscript/runtime/tracefs"
+	"ppscript/scripts"
 	"ppscript/stdlib"
 )
 
@@ -45,15 +47,15 @@ func (a *app) helpEvents(inv *invocation) error {
 		names = append(names, found...)
 	}
 	w := bufio.NewWriter(a.stdout)
-	scripts := stdlib.Names()
+	users := append(stdlib.Names(), scripts.Names()...)
 	if inv.module != nil {
-		scripts = []string{strings.ReplaceAll(inv.name, "-", "_")}
+		users = []string{strings.ReplaceAll(inv.name, "-", "_")}
 	}
 	host, _, err := a.newHost()
 	if err != nil {
 		return err
 	}
-	for _, name := range scripts {
+	for _, name := range users {
 		if line := usageLine(host, name, names); line != "" {
 			fmt.Fprintln(w, line)
 		}
@@ -77,7 +79,10 @@ func (a *app) helpEvents(inv *invocation) error {
 func usageLine(host *script.Host, name string, events []string) string {
 	file, ok := stdlib.Find(name)
 	if !ok {
-		return ""
+		if file, ok = scripts.Find(name); !ok {
+			return ""
+		}
+		file = "scripts/" + file
 	}
 	src, err := fs.ReadFile(stdlib.FS(), file)
 	if err != nil {
@@ -106,7 +111,7 @@ func usageLine(host *script.Host, name string, events []string) string {
 		}
 	}
 	if !takes {
-		text := withLibraries(string(src))
+		text := withLibraries(file, string(src))
 		if !slices.ContainsFunc(events, func(e string) bool { return strings.Contains(text, `"`+e+`"`) }) {
 			return ""
 		}
@@ -119,13 +124,17 @@ func usageLine(host *script.Host, name string, events []string) string {
 	return "ppscript " + display(name) + " " + strings.Join(words, " ")
 }
 
-var loaded = regexp.MustCompile(`load\("@stdlib//([^"]+)"`)
+var loaded = regexp.MustCompile(`load\("(?:@stdlib//([^"]+)|(\.[^"]+))"`)
 
 // withLibraries is the text of a script and of what it loads of stdlib/, which
 // may name its events.
-func withLibraries(src string) string {
+func withLibraries(file, src string) string {
 	for _, m := range loaded.FindAllStringSubmatch(src, -1) {
-		if lib, err := fs.ReadFile(stdlib.FS(), m[1]); err == nil {
+		name := m[1]
+		if m[2] != "" {
+			name = path.Join(path.Dir(file), m[2])
+		}
+		if lib, err := fs.ReadFile(stdlib.FS(), name); err == nil {
 			src += string(lib)
 		}
 	}

@@ -15,7 +15,7 @@ func (a *app) helpCommand() *cobra.Command {
 		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			switch {
 			case len(args) == 0:
-				return startingWith(append(append(profilers(), commandNames...), "event"), display(word)), cobra.ShellCompDirectiveNoFileComp
+				return startingWith(append(append(shipped(), commandNames...), "event"), display(word)), cobra.ShellCompDirectiveNoFileComp
 			case len(args) == 1 && args[0] == "event":
 				return completeEvents(word)
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/tracefs"
+	"ppscript/scripts"
 	"ppscript/stdlib"
 
 	"github.com/spf13/cobra"
@@ -67,7 +69,7 @@ func (a *app) list(args []string) error {
 			return err
 		}
 		if what == "scripts" || text == "" {
-			return usagef("list", text, "no such profiler%s", diag.DidYouMean(text, profilers())).WithHint("list all: ppscript list")
+			return usagef("list", text, "no such profiler%s", diag.DidYouMean(text, shipped())).WithHint("list all: ppscript list")
 		}
 	}
 	return a.listEvents(text)
@@ -76,12 +78,12 @@ func (a *app) list(args []string) error {
 func (a *app) listScripts(text string) (n int, err error) {
 	w := bufio.NewWriter(a.stdout)
 	width := 0
-	for _, name := range stdlib.Names() {
+	for _, name := range shipped() {
 		width = max(width, len(name))
 	}
 	text = strings.ToLower(display(text))
-	for _, name := range stdlib.Names() {
-		summary := stdlib.Summary(name)
+	for _, name := range append(stdlib.Names(), scripts.Names()...) {
+		summary := cmp.Or(stdlib.Summary(name), scripts.Summary(name))
 		if !strings.Contains(display(name), text) && !strings.Contains(strings.ToLower(summary), text) {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"ppscript/builtins/all"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/script"
+	"ppscript/scripts"
 	"ppscript/stdlib"
 )
 
@@ -57,7 +58,8 @@ func (a *app) load(host *script.Host, name string) (*script.Module, error) {
 }
 
 // find says which file a user means: the name of a profiler, or a path. A
-// profiler's name wins over a file of the same name without ending.
+// profiler's name wins over a file of the same name without ending, and that
+// over a script of the library that comes along.
 func find(name string) (string, error) {
 	if file, ok := stdlib.Find(name); ok {
 		return "@stdlib//" + file, nil
@@ -66,6 +68,9 @@ func find(name string) (string, error) {
 		return name, nil
 	}
 	st, err := os.Stat(name)
+	if file, ok := scripts.Find(name); ok && (err != nil || st.IsDir()) {
+		return "@stdlib//scripts/" + file, nil
+	}
 	if err != nil && strings.Contains(name, "//") { // of a library
 		if filepath.Ext(name) != ".star" {
 			name += ".star"
@@ -83,7 +88,7 @@ func find(name string) (string, error) {
 		return "", usagef("load", name, "no such file%s", diag.DidYouMean(filepath.Base(name), starFiles(filepath.Dir(name)))).
 			WithHint("list the scripts that come with ppscript: ppscript list")
 	}
-	known := append(profilers(), commandNames...)
+	known := append(shipped(), commandNames...)
 	return "", usagef("script", name, "no such profiler, command or file%s", diag.DidYouMean(name, known)).
 		WithHint("list the profilers: ppscript list")
 }
@@ -98,6 +103,15 @@ func profilers() []string {
 	names := stdlib.Names()
 	for i, n := range names {
 		names[i] = display(n)
+	}
+	return names
+}
+
+// shipped are the names of the profilers and of the library's scripts.
+func shipped() []string {
+	names := profilers()
+	for _, n := range scripts.Names() {
+		names = append(names, display(n))
 	}
 	return names
 }

@@ -135,7 +135,7 @@ var lastKeyword = regexp.MustCompile(`(\w+)\s*=\s*$`)
 
 func (c *completer) scripts(callee string) []string {
 	if callee == "script" {
-		return profilers()
+		return shipped()
 	}
 	return nil
 }
