@@ -99,6 +99,7 @@ type EventConfig struct {
 
 	CPUs     []int // only these of the target's CPUs; nil is all
 	Optional bool  // if it does not open, warn and go on
+	Matched  bool  // found by a pattern: likewise if the kernel lets it be counted only
 }
 
 // DefaultFreq is the sampling frequency in Hz where none is given.

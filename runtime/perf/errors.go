@@ -85,7 +85,20 @@ func (o *opener) where(p place) string {
 	return fmt.Sprintf(" on CPU %d", p.cpu)
 }
 
+// errOnlyCounted is why some tracepoints are refused to everybody: a sample of
+// them would make the next one, as that of irq_vectors:irq_work_exit.
+var errOnlyCounted = errors.New("the kernel lets it be counted, not sampled")
+
+// onlyCounted tells whether the kernel opens the event if it is not sampled.
+func onlyCounted(m *member) bool {
+	return m.attr.Type == unix.PERF_TYPE_TRACEPOINT && m.attr.Sample > 0 && opens(&m.attr)
+}
+
 func (o *opener) explainPermission(m *member, e *diag.Error) error {
+	if onlyCounted(m) {
+		e.Cause = fmt.Errorf("%w: %w", errOnlyCounted, e.Cause)
+		return e.WithHint("count it: ppscript stat -e %s", m.ev.Schema.FullName())
+	}
 	if caps, err := kernel.ReadCaps(kernel.Roots{}); err == nil && caps.Has(kernel.CapPerfmon) && !caps.Has(kernel.CapSysAdmin) {
 		// Probes in programs, for one: perf_uprobe_event_init.
 		e.Cause = fmt.Errorf("not permitted: this kernel wants CAP_SYS_ADMIN for it, not only CAP_PERFMON: %w", e.Cause)

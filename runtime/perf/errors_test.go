@@ -141,6 +141,22 @@ func TestAbsentEvents(t *testing.T) {
 	refused(t, Config{Events: []EventConfig{gone}}, diag.Attach, "no tracepoint with id 999999")
 }
 
+// What the kernel lets nobody sample is an error with its cause; found by a
+// pattern, it is left out.
+func TestEventsThatAreCountedOnly(t *testing.T) {
+	needRoot(t)
+	if _, err := os.Stat("/sys/kernel/tracing/events/irq_vectors/irq_work_exit"); err != nil {
+		t.Skip("needs irq_vectors:irq_work_exit, of x86")
+	}
+	ev := EventConfig{Schema: tracepoint(t, "irq_vectors:irq_work_exit", "vector")}
+	refused(t, Config{Events: []EventConfig{ev}}, diag.Attach, "lets it be counted, not sampled", "ppscript stat -e irq_vectors:irq_work_exit")
+	ev.Matched = true
+	src := openSource(t, Config{Events: []EventConfig{ev, clock("cpu-clock")}})
+	if len(src.Streams()) != 1 || len(src.Warnings()) != 1 {
+		t.Errorf("got %d streams, warnings %v; want one of each", len(src.Streams()), src.Warnings())
+	}
+}
+
 func TestEventOnOtherCPUs(t *testing.T) {
 	needRoot(t)
 	ev := clock("cpu-clock")

@@ -138,7 +138,7 @@ func (o *opener) openAll(ctx context.Context, counting bool) error {
 			if err == nil {
 				continue
 			}
-			if !ms[i].ev.Optional {
+			if !ms[i].ev.Optional && !(ms[i].ev.Matched && errors.Is(err, errOnlyCounted)) {
 				return err
 			}
 			o.warn(err)

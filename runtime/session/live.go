@@ -54,6 +54,7 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 		ev := perf.EventConfig{
 			Schema: e.Stream.Schema, Label: e.Stream.Label, Filter: e.Filter,
 			Period: s.Period, Freq: s.Freq, NoRaw: e.NoRaw, CPUs: s.CPUs, Optional: s.Optional,
+			Matched:     isPattern(s),
 			ExcludeUser: s.Exclude.User, ExcludeKernel: s.Exclude.Kernel, ExcludeHost: s.Exclude.Host,
 			ExcludeGuest: s.Exclude.Guest, ExcludeIdle: s.Exclude.Idle && e.Stream.Schema.System == "software",
 		}

@@ -200,7 +200,7 @@ func (w *world) find(s *plan.Source) ([]*event.Schema, error) {
 	if err := w.tracefs(); err != nil {
 		return nil, err
 	}
-	if !strings.ContainsAny(s.System+s.Name, "*?[") {
+	if !isPattern(s) {
 		schema, err := w.fs.Schema(s.System, s.Name)
 		if err != nil {
 			return nil, err
@@ -221,6 +221,11 @@ func (w *world) find(s *plan.Source) ([]*event.Schema, error) {
 		schemas = append(schemas, schema)
 	}
 	return schemas, nil
+}
+
+// isPattern reports that a source stands for all tracepoints that it fits.
+func isPattern(s *plan.Source) bool {
+	return s.Kind == plan.Tracepoint && strings.ContainsAny(s.System+s.Name, "*?[")
 }
 
 func (w *world) tracefs() error {

@@ -20,12 +20,22 @@ import (
 func (f *FS) Systems() ([]string, error) { return f.dirs("") }
 
 // Events lists all events as "sys:name", sorted.
-func (f *FS) Events() ([]string, error) { return f.Match("*:*") }
+func (f *FS) Events() ([]string, error) { return f.match("*:*", "") }
+
+// noTracepoints is the system of the events that the kernel's own tracers write:
+// they have formats, but nobody can open them.
+const noTracepoints = "ftrace"
 
 // Match lists the events that a pattern names, sorted. In both halves of
 // "sys:name" may stand * ? [a-z] [^a]; a pattern without any of them names
-// one event. That nothing matches is an error with the nearest name.
+// one event. That nothing matches is an error with the nearest name. A pattern of
+// systems finds tracepoints only.
 func (f *FS) Match(pattern string) ([]string, error) {
+	return f.match(pattern, noTracepoints)
+}
+
+// match is Match without the systems called except, unless the pattern says so.
+func (f *FS) match(pattern, except string) ([]string, error) {
 	sys, name, ok := strings.Cut(pattern, ":")
 	if !ok || sys == "" || name == "" {
 		return nil, f.notAnEvent(pattern)
@@ -36,7 +46,7 @@ func (f *FS) Match(pattern string) ([]string, error) {
 	}
 	var list []string
 	for _, s := range systems {
-		if !glob.Match(sys, s) {
+		if !glob.Match(sys, s) || s == except && s != sys {
 			continue
 		}
 		names, err := f.dirs(s)

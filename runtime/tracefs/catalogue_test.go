@@ -18,6 +18,7 @@ func fixture(t *testing.T) *FS {
 	for _, name := range []string{
 		"sched:sched_switch", "sched:sched_wakeup", "sched:sched_waking", "irq:softirq_entry",
 		"irq_vectors:reschedule_entry", "syscalls:sys_enter_open", "syscalls:sys_enter_read", "syscalls:sys_exit_read",
+		"ftrace:irq_print",
 	} {
 		sys, ev, _ := strings.Cut(name, ":")
 		path := filepath.Join(dir, "events", sys, ev)
@@ -58,8 +59,11 @@ func TestMatch(t *testing.T) {
 	f("sched:sched_wak[!e]*", "sched:sched_waking")
 	f("irq*:*_entry", "irq:softirq_entry", "irq_vectors:reschedule_entry")
 	f("irq:softirq_entry", "irq:softirq_entry")
-	if all, err := fs.Events(); err != nil || len(all) != 8 {
-		t.Errorf("Events: got %d, %v, want 8", len(all), err)
+	// What the kernel's tracers write is no tracepoint, but it can be named.
+	f("*:*irq_*", "irq:softirq_entry")
+	f("ftrace:*", "ftrace:irq_print")
+	if all, err := fs.Events(); err != nil || len(all) != 9 {
+		t.Errorf("Events: got %d, %v, want 9", len(all), err)
 	}
 }
 
