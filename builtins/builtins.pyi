@@ -283,8 +283,8 @@ def block_device(name: str) -> Any:
     """What block tracepoints call a disk or partition."""
 def evaluate(text: str, **name: Union[int, str]) -> Any:
     """Evaluates a C expression of constants."""
-def ksym(address: int) -> str:
-    """The kernel symbol at an address."""
+def ksym(address: int, *, offset: bool = False) -> str:
+    """The kernel function at an address."""
 def comm(tid: int) -> str:
     """The name of a thread."""
 def ntohs(x: int) -> int:

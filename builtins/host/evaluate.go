@@ -63,6 +63,7 @@ func services(c *b.Call) expr.Services {
 	}
 	return expr.Services{
 		Ksym:        func(uint64) string { return "" },
+		KsymOffset:  func(uint64) string { return "" },
 		Comm:        func(int32) string { return "" },
 		SyscallName: func(int64) string { return "" },
 		ExitReason:  func(int64, int64) string { return "" },

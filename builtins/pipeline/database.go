@@ -19,7 +19,7 @@ func sqlQuery() *b.Builtin {
 			{Name: "file", Type: b.String, Named: true, Doc: "where to keep the database; else it is in memory"},
 			{Name: "verify", Type: b.Bool, Default: starlark.False, Named: true, Doc: "also put the rows in the plain way, and compare the answers"},
 		},
-		Returns: "log", Result: "a table for each statement that answers something. Columns are _pid, _tid, _time (ns), _cpu, _period, the event's fields and the names that .let(...) gave; with a stack _stack, which is stacks.id. event_metadata tells about the tables; ksymbol(addr), syscall(nr), comm(tid), symbolic(field, value), ipv4_str, ipv6_str, ipsa_str, mac_str, uuid_str and guid_str name values",
+		Returns: "log", Result: "a table for each statement that answers something. Columns are _pid, _tid, _time (ns), _cpu, _period, the event's fields and the names that .let(...) gave; with a stack _stack, which is stacks.id. event_metadata tells about the tables; ksymbol(addr) (and ksymbol_offset), syscall(nr), comm(tid), symbolic(field, value), ipv4_str, ipv6_str, ipsa_str, mac_str, uuid_str and guid_str name values",
 		Errors: "wrong SQL, with the tables and columns there are; two tables of one name; a file that cannot be written", Source: computed + "; SQLite",
 		Cost: "0.2 to 0.6 us per event, by the number of columns that the query reads; 1 GiB at most in memory, further rows are counted as dropped; an answer has 256 MiB at most, and a query that does not end is stopped when the run ends",
 		Examples: []b.Example{{Code: `x = sql(tracepoint("sched:sched_switch"), query = "SELECT prev_comm, count(*) n FROM sched_switch GROUP BY 1")

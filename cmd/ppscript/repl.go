@@ -152,7 +152,7 @@ func (a *app) newShop(c *common, ctx func() context.Context) *explore.Shop {
 			Options: session.Options{Input: c.input, Pages: c.options.Pages, Watermark: c.options.Watermark, Verbose: c.options.Verbose,
 				SamplingLimit: c.options.SamplingLimit,
 				Interpret:     c.options.Engine == "interp", Engine: cmp.Or(c.options.Engine, plan.EngineAuto), Monotonic: c.options.Monotonic},
-			Services: &expr.Services{Ksym: kernel.Text},
+			Services: &expr.Services{Ksym: kernel.Name, KsymOffset: kernel.Text},
 		},
 		Reports: pipeline.ReportsOrStreams, Context: ctx, Say: a.say, Load: a.load,
 		Render: render.Options{Time: c.render.Time, Color: "never", Width: terminalWidth(a.stdout)},

@@ -88,7 +88,7 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 		Reports:  reports,
 		Target:   c.target,
 		Options:  o,
-		Services: &expr.Services{Ksym: kernel.Text},
+		Services: &expr.Services{Ksym: kernel.Name, KsymOffset: kernel.Text},
 	}
 	may := a.permitsOf(inv)
 	cfg.Permit = may.check

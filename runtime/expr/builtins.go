@@ -18,6 +18,7 @@ func makeStandard() map[string]Builtin {
 		"printf":          {"printf(format, ...)", 1, -1, lowerPrintf},
 		"system":          {"system(format, ...)", 1, -1, lowerSystem},
 		"ksymbol":         {"ksymbol(address)", 1, 1, lowerKsymbol},
+		"ksymbol_offset":  {"ksymbol_offset(address)", 1, 1, lowerKsymbolOffset},
 		"comm_get":        {"comm_get(tid)", 1, 1, lowerComm},
 		"traced":          {"traced(tid)", 1, 1, lowerTraced},
 		"syscall_name":    {"syscall_name(number)", 1, 1, lowerSyscall},
@@ -66,8 +67,11 @@ func missing(k *Call, what string) error {
 	return k.Errorf(-1, "%s not available here", what)
 }
 
-func lowerKsymbol(k *Call) (Node, error) {
-	fn := k.l.sc.Services.Ksym
+func lowerKsymbol(k *Call) (Node, error) { return lowerKsym(k, k.l.sc.Services.Ksym) }
+
+func lowerKsymbolOffset(k *Call) (Node, error) { return lowerKsym(k, k.l.sc.Services.KsymOffset) }
+
+func lowerKsym(k *Call, fn func(uint64) string) (Node, error) {
 	if fn == nil {
 		return nil, missing(k, "kernel symbols are")
 	}

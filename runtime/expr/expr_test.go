@@ -70,6 +70,7 @@ func testEvent() *event.Event {
 func testScope() *Scope {
 	return &Scope{Schema: testSchema(), Services: Services{
 		Ksym:        func(a uint64) string { return map[uint64]string{0xffffffff81000000: "_text"}[a] },
+		KsymOffset:  func(a uint64) string { return map[uint64]string{0xffffffff81000000: "_text+0x0"}[a] },
 		Comm:        func(tid int32) string { return map[int32]string{1234: "init"}[tid] },
 		SyscallName: func(nr int64) string { return map[int64]string{0: "read"}[nr] },
 		ExitReason:  func(isa, code int64) string { return map[[2]int64]string{{1, 12}: "HLT"}[[2]int64{isa, code}] },
@@ -221,6 +222,7 @@ func TestC(t *testing.T) {
 	f("ntohl(0x01020304)", "67305985")
 	f("ntohs(0x0102)", "513")
 	f("ksymbol(ptr)", "_text")
+	f("ksymbol_offset(ptr)", "_text+0x0")
 	f("comm_get(common_pid)", "init")
 	f("syscall_name(0)", "read")
 	f("exit_reason_str(1, 12)", "HLT")

@@ -8,7 +8,8 @@ type Services struct {
 	// Traced tells whether a thread belongs to what the user wants to
 	// observe, where that is more than the attachment says: see traced().
 	Traced      func(tid int32) bool
-	Ksym        func(addr uint64) string          // kernel symbol+offset
+	Ksym        func(addr uint64) string          // kernel function; the address in hex if there is none
+	KsymOffset  func(addr uint64) string          // the same with +offset
 	Comm        func(tid int32) string            // name of a thread
 	SyscallName func(nr int64) string             // "read"
 	ExitReason  func(isa, code int64) string      // KVM exit reason; isa 1 VMX, 2 SVM, 3 ARM

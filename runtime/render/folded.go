@@ -22,21 +22,25 @@ import (
 //
 //	comm;main;work;page_fault 12
 //
-// A ; or a blank inside a name would change the meaning of the line: both are
-// written \x3b and \x20, as are the backslash itself and all bytes of characters
-// that cannot be seen.
+// The last blank of a line is in front of the count, so names may hold blanks. A ;
+// inside a name would end it, and is written as :, which is what other tools do.
+// Bytes of characters that cannot be seen are written \x0a, the backslash \x5c.
 
 // appendFolded appends a name.
 func appendFolded(dst []byte, name string) []byte {
 	if name == "" {
-		return append(dst, "Unknown"...)
+		return append(dst, unknownName...)
 	}
 	for i, r := range name {
 		n := utf8.RuneLen(r)
 		if r == utf8.RuneError {
 			_, n = utf8.DecodeRuneInString(name[i:])
 		}
-		if r != ';' && r != ' ' && r != '\\' && unicode.IsGraphic(r) && (r != utf8.RuneError || n > 1) {
+		if r == ';' {
+			dst = append(dst, ':')
+			continue
+		}
+		if r != '\\' && unicode.IsGraphic(r) && (r == ' ' || !unicode.IsSpace(r)) && (r != utf8.RuneError || n > 1) {
 			dst = append(dst, name[i:i+n]...)
 			continue
 		}

@@ -58,7 +58,7 @@ func appendFrameLines(dst []byte, frames []*result.Frame, cut bool) []byte {
 }
 
 // FrameName is what a frame is called where there is room for one name: the
-// symbol, the file that has none for the address, Unknown.
+// symbol, the file that has none for the address, [unknown].
 func FrameName(f *result.Frame) string {
 	switch {
 	case f.Symbol != "":
@@ -68,8 +68,11 @@ func FrameName(f *result.Frame) string {
 	case f.DSO != "":
 		return "[" + path.Base(f.DSO) + "]"
 	}
-	return "Unknown"
+	return unknownName
 }
+
+// unknownName is what stands for code of which nothing is known, as in perf.
+const unknownName = "[unknown]"
 
 // StackText is a stack in one line, as folded stacks show it: outermost first.
 func StackText(frames []*result.Frame) string {

@@ -99,16 +99,16 @@ func TestFolded(t *testing.T) {
 	s := someStacks()
 	s.Samples = append(s.Samples, s.Samples[0]) // equal lines are added up
 	start := time.Date(2026, 11, 20, 15, 46, 33, 0, time.UTC)
-	want := `app;Unknown;[libx.so];main 1024
-app;main;inlined<int>(char\x20const*);vfs_read;ext4_read 8192
-my\x20app\x3b;a\x3bb\x20c\x5cd\x0a\x1b[31m]]></script><img\x20src=x>&"'\xe2\x80\xae\xff 0
+	want := `app;[unknown];[libx.so];main 1024
+app;main;inlined<int>(char const*);vfs_read;ext4_read 8192
+my app:;a:b c\x5cd\x0a\x1b[31m]]></script><img src=x>&"'\xe2\x80\xae\xff 0
 `
 	if got := string(AppendFolded(nil, s, time.Time{})); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	for line := range strings.Lines(string(AppendFolded(nil, s, start))) {
-		if !strings.HasPrefix(line, "2026-11-20;15:46:33;") || strings.Count(line, " ") != 1 {
-			t.Errorf("got stamped line %q, want the period's start and one blank", line)
+		if !strings.HasPrefix(line, "2026-11-20;15:46:33;") || strings.Contains(line[:20], " ") {
+			t.Errorf("got stamped line %q, want the period's start", line)
 		}
 	}
 	s.Value = "" // counts then

@@ -84,7 +84,7 @@ func databaseError(path string, err error) error {
 func (d *database) begin(_ context.Context, r *run, op plan.Operator) error {
 	d.run = op.(*plan.DatabaseRun)
 	services := r.world.services()
-	f := sql.Functions{Ksymbol: services.Ksym, Syscall: services.SyscallName, Comm: services.Comm, Schemas: map[string]*event.Schema{}}
+	f := sql.Functions{Ksymbol: services.Ksym, KsymbolOffset: services.KsymOffset, Syscall: services.SyscallName, Comm: services.Comm, Schemas: map[string]*event.Schema{}}
 	for _, t := range d.run.Tables {
 		f.Schemas[t.Name] = t.Schema
 	}

@@ -97,6 +97,9 @@ func (w *stackWorld) at(s *stack.Stack, addr uint64, in stack.Context, exact boo
 	case in == stack.Kernel && w.foreign:
 		w.world.sayOnce("kernel functions have no names: the recording is of another kernel than the one that runs here")
 		list = []*result.Frame{{Addr: addr, DSO: symbol.KernelDSO, Kernel: true}}
+	case in == stack.User && addr >= 1<<63:
+		// Frame pointers led to something that is no address of a user's.
+		list = []*result.Frame{{Addr: addr}}
 	case in == stack.Kernel, in == stack.User:
 		resolve := w.symbols.ResolveReturn
 		if exact {

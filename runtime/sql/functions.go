@@ -13,9 +13,10 @@ import (
 
 // Functions is what SQL asks of the outside. Members may be nil.
 type Functions struct {
-	Ksymbol func(addr uint64) string
-	Syscall func(nr int64) string
-	Comm    func(tid int32) string
+	Ksymbol       func(addr uint64) string
+	KsymbolOffset func(addr uint64) string
+	Syscall       func(nr int64) string
+	Comm          func(tid int32) string
 	// Schemas are those of the tables, by name: their print fmts name values.
 	Schemas map[string]*event.Schema
 }
@@ -44,6 +45,12 @@ func (d *DB) Define(f Functions) error {
 				return nobody, nil
 			}
 			return cmp.Or(f.Ksymbol(uint64(a[0].Int)), nobody), nil
+		}),
+		d.define("ksymbol_offset", 1, func(a []Arg) (string, error) {
+			if f.KsymbolOffset == nil {
+				return nobody, nil
+			}
+			return cmp.Or(f.KsymbolOffset(uint64(a[0].Int)), nobody), nil
 		}),
 		d.define("syscall", 1, func(a []Arg) (string, error) {
 			if f.Syscall == nil {

@@ -227,6 +227,15 @@ func (k *Kernel) AppendName(dst []byte, addr uint64) []byte {
 	return append(dst, k.text(s)...)
 }
 
+// Name is the name of the symbol that addr is in, the address in hex if there is
+// none. Names of symbols allocate nothing.
+func (k *Kernel) Name(addr uint64) string {
+	if s, _, ok := k.find(addr); ok {
+		return k.text(s)[:s.name]
+	}
+	return k.Text(addr)
+}
+
 // Text is "name+0xoff", or "name" at the very start; the address in hex if it
 // is in no symbol. Texts are kept: asking for the same few thousand addresses
 // allocates nothing.

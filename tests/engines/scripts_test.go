@@ -148,7 +148,7 @@ func (p *planner) fits(t *testing.T, name string, c choice, byThread bool) strin
 	if err != nil {
 		return ""
 	}
-	cfg := session.Config{Reports: reports, Services: &expr.Services{Ksym: symbol.NewKernel("").Text}}
+	cfg := session.Config{Reports: reports, Services: &expr.Services{Ksym: symbol.NewKernel("").Name}}
 	if byThread {
 		cfg.Target = perf.Target{PIDs: []int{os.Getpid()}}
 	}

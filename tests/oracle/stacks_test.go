@@ -62,7 +62,7 @@ func perfFolded(t *testing.T, data string) map[string]int64 {
 	t.Helper()
 	out := testkit.Run(t, "perf", "script", "-i", data, "-F", "comm,ip,sym,symoff,dso", "--no-inline").Want(t, 0)
 	sums := map[string]int64{}
-	escape := strings.NewReplacer(" ", `\x20`, ";", `\x3b`)
+	escape := strings.NewReplacer(";", ":")
 	for _, sample := range strings.Split(strings.TrimSpace(out.Stdout), "\n\n") {
 		lines := strings.Split(sample, "\n")
 		path := []string{escape.Replace(strings.TrimSpace(lines[0]))}
@@ -96,7 +96,7 @@ func nameless(sums map[string]int64) map[string]int64 {
 	for path, n := range sums {
 		names := strings.Split(path, ";")
 		for i, name := range names {
-			if i > 0 && (name == "Unknown" || strings.HasPrefix(name, "[") && strings.HasSuffix(name, "]")) {
+			if i > 0 && (name == "[unknown]" || strings.HasPrefix(name, "[") && strings.HasSuffix(name, "]")) {
 				names[i] = "?"
 			}
 			names[i] = comparable(names[i])
