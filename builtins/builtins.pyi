@@ -19,7 +19,7 @@ class Stream:
         """Counts the events, or those of each group."""
     def hist(self, value: Union[str, Callable], *, low: Union[Union[Duration, str], Union[Size, str], int] = None, high: Union[Union[Duration, str], Union[Size, str], int] = None, step: Union[Union[Duration, str], Union[Size, str], int] = None) -> Table:
         """Counts a number into power-of-two or equal buckets."""
-    def log(self, *, newest: bool = False, result: Union[str, Callable] = None, fields: dict = None, heading: Union[str, Callable] = None, text: Union[str, Callable] = None) -> Any:
+    def log(self, *, newest: bool = False, registers: bool = True, result: Union[str, Callable] = None, fields: dict = None, heading: Union[str, Callable] = None, text: Union[str, Callable] = None) -> Any:
         """Shows every event as a line, in time order."""
     def each(self, fn: Callable) -> Any:
         """Calls a function of the script for every event, in time order."""

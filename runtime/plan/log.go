@@ -18,6 +18,8 @@ type Log struct {
 	// Newest keeps the newest events in the rings, instead of losing them
 	// when a ring is full, and shows them at the end.
 	Newest bool
+	// NoRegisters leaves out the block of registers that some events have.
+	NoRegisters bool
 	// Fields, if any, are shown in place of the events' own fields.
 	Fields []Var
 	// Heading is what text shows in place of the fields, above the events

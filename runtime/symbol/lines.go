@@ -58,7 +58,7 @@ type lineRow struct {
 const (
 	maxDebug    = 96 << 20
 	littleDebug = 64 << 20 // it takes seconds to read
-	maxOfFile   = 160 << 20
+	maxOfFile   = 96 << 20
 	maxUnits    = 1 << 20
 	maxRows     = 1 << 22
 )
