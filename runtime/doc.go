@@ -98,7 +98,8 @@
 //
 //	lost       dropped by the kernel: the ring was full
 //	dropped    dropped by us: a bound on memory was hit
-//	late       came after its time had passed: order could not place it
+//	late       came after its time had passed: order could not place it, since
+//	           the CPU was interrupted for long while it wrote the record
 //	truncated  shorter than its schema says: not decoded
 //	broken     seen, but a loss may have touched it: the state of a key, the
 //	           waiting half of a pair; given up, and not among the missing

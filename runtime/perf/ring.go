@@ -263,11 +263,34 @@ func (r *ring) read(dst []event.Event, until, end uint64) int {
 	}
 	r.stat.Bytes += pos - r.pos
 	r.pos = pos
+	inOrder(dst[:n])
 	if len(r.final) != 0 && n < len(dst) && pos == end && pos < until {
 		r.readFinal(&dst[n])
 		n++
 	}
 	return n
+}
+
+// inOrder puts records that were written late in their places. The kernel stamps
+// a record before it makes room for it in the ring; what interrupts it in between
+// writes records of its own, which come first and have later times. FORK, EXIT and
+// the like take longest: some 10 us, and of a guest the hypervisor may take the CPU
+// away there. Nothing moves across a loss, which is told by its place. One whose
+// place is in an earlier batch stays behind; package order counts it as late.
+//
+// Fast path: the loop runs for every record; what is in it, rarely.
+func inOrder(evs []event.Event) {
+	for i := 1; i < len(evs); i++ {
+		if evs[i].Time >= evs[i-1].Time || evs[i].Time == 0 {
+			continue
+		}
+		e := evs[i]
+		at := i
+		for ; e.Kind != event.Lost && at > 0 && evs[at-1].Kind != event.Lost && evs[at-1].Time > e.Time; at-- {
+			evs[at] = evs[at-1]
+		}
+		evs[at] = e
+	}
 }
 
 // unwrap copies the record at off that continues at the ring's start.

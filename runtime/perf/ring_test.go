@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -116,6 +117,35 @@ func TestFinalLossIsReadOnce(t *testing.T) {
 	if r.page.Data_tail != uint64(len(rec)) {
 		t.Errorf("tail: got %d, want %d: the final record is no part of the ring", r.page.Data_tail, len(rec))
 	}
+}
+
+// A record that was stamped before others and written behind them, since they
+// interrupted it, is read in its place, but for losses, whose place tells.
+func TestInterruptedRecordsAreInOrder(t *testing.T) {
+	d, _ := tracepointDecoder()
+	at := func(time uint64) []byte {
+		return newRecord(unix.PERF_RECORD_SAMPLE, 0).u64(valID, valPID|valTID<<32, time, valCPU).u32(12).bytes(make([]byte, 12)).done()
+	}
+	lost := newRecord(unix.PERF_RECORD_LOST, 0).u64(valID, 3, valPID|valTID<<32, 55, valCPU, valID).done()
+	f := func(records [][]byte, want ...event.Time) {
+		t.Helper()
+		r := memoryRing(4096, d)
+		for _, rec := range records {
+			r.put(rec)
+		}
+		r.show()
+		batch := make([]event.Event, 16)
+		var got []event.Time
+		for _, e := range batch[:r.Read(batch, r.visible)] {
+			got = append(got, e.Time)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got times %v, want %v", got, want)
+		}
+	}
+	f([][]byte{at(10), at(20), at(30), at(12), at(40)}, 10, 12, 20, 30, 40)
+	f([][]byte{at(50), at(60), at(20), at(10)}, 10, 20, 50, 60)
+	f([][]byte{at(20), lost, at(10), at(60), at(58)}, 20, 55, 10, 58, 60)
 }
 
 func TestCorruptRingIsSkipped(t *testing.T) {

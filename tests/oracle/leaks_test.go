@@ -79,24 +79,33 @@ func TestKernelLeaksAreFound(t *testing.T) {
 			"--", program, mode).Want(t, 0)
 		first, rest, _ := strings.Cut(out.Stdout, "\n")
 		queue := strings.TrimPrefix(first, "queue ")
-		defer testkit.Run(t, program, "remove", queue)
+		t.Cleanup(func() { testkit.Run(t, program, "remove", queue) })
 		messages, bytes := queued(t, queue)
 		if messages != wantMessages || bytes != wantBytes {
 			t.Fatalf("%s: the queue has %d messages of %d bytes, want %d of %d", mode, messages, bytes, wantMessages, wantBytes)
 		}
 		var objects, leaked int64
-		for _, m := range regexp.MustCompile(`(?m)^.*\bload_msg\b.*: (\d+) objects, (\d+) bytes$`).FindAllStringSubmatch(leaksOf(t, rest, "do_msgsnd"), -1) {
-			n, _ := strconv.ParseInt(m[1], 10, 64)
-			b, _ := strconv.ParseInt(m[2], 10, 64)
+		all := leaksOf(t, rest, "do_msgsnd")
+		for _, m := range regexp.MustCompile(`(?m)^(.*)\bload_msg\b.*: (\d+) objects, (\d+) bytes$`).FindAllStringSubmatch(all, -1) {
+			// A message may be the first of a new slab, to which the allocator
+			// adds a list of whose objects they are: that stays with the slab.
+			if strings.Contains(m[1], "slab") {
+				continue
+			}
+			n, _ := strconv.ParseInt(m[2], 10, 64)
+			b, _ := strconv.ParseInt(m[3], 10, 64)
 			objects, leaked = objects+n, leaked+b
 		}
 		// A message has a header, struct msg_msg, in front of it.
 		if head := (leaked - bytes) / max(1, messages); objects != messages || leaked != bytes+messages*head || messages > 0 && (head < 24 || head > 128) {
-			t.Errorf("%s: got %d objects of %d bytes, want the %d messages of %d bytes and their headers", mode, objects, leaked, messages, bytes)
+			t.Errorf("%s: got %d objects of %d bytes, want the %d messages of %d bytes and their headers, of\n%s", mode, objects, leaked, messages, bytes, all)
 		}
 	}
-	f("keep", 15, 10*1000+5*500)
 	f("none", 0, 0)
+	// The messages of several queues need new slabs.
+	for range 4 {
+		f("keep", 15, 10*1000+5*500)
+	}
 }
 
 // queued is what the kernel says of a message queue.
