@@ -257,6 +257,11 @@ func (r *Run) Loss() (Loss, error) {
 	return l, nil
 }
 
+// LeftOut is how many hits the kernel left the programs out for, as Loss last found
+// it: it runs none while another one runs on the same CPU, or a system call that
+// changes a map (bpf_prog_active in kernel/trace/bpf_trace.c).
+func (r *Run) LeftOut() uint64 { return r.missed }
+
 // Sweep forgets processes that have ended, so that the set does not fill up,
 // and a number that is given again does not count.
 func (r *Run) Sweep() error {

@@ -167,7 +167,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 		status = a.commandEnded(c.target.Workload.Args[0], outcome.Status, outcome.Signal)
 	}
 	if c.strict && outcome.Loss.Incomplete() {
-		a.report(incomplete(inv.name, outcome.Loss, c.options.Pages))
+		a.report(incomplete(inv.name, outcome, c.options.Pages))
 		return exitError(exitLost)
 	}
 	return status

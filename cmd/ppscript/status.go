@@ -8,7 +8,7 @@ import (
 	"syscall"
 
 	"ppscript/runtime/diag"
-	"ppscript/runtime/event"
+	"ppscript/runtime/session"
 )
 
 // This file says how the program ends. What went wrong in ppscript itself comes
@@ -91,10 +91,16 @@ func (a *app) commandEnded(name string, status int, signal syscall.Signal) error
 }
 
 // incomplete is what --strict says of a result that lacks events.
-func incomplete(name string, l event.Loss, pages int) error {
-	if n := l.Missing(); n > 0 {
-		return diag.Errorf(diag.Run, "run", name, "%d events were lost", n).
-			WithHint("use larger rings: -m %d", 4*max(pages, 128))
+func incomplete(name string, o session.Outcome, pages int) error {
+	if n := o.Loss.Missing(); n > 0 {
+		err := diag.Errorf(diag.Run, "run", name, "%d events were lost", n)
+		switch st := o.Stats; {
+		case o.Gaps >= n:
+			return err.WithHint("run it again while no CPU comes online")
+		case st != nil && len(st.Rings) == 0:
+			return err.WithHint("programs do the work; to read the events instead: --engine perf -m %d", 4*max(pages, 128))
+		}
+		return err.WithHint("use larger rings: -m %d", 4*max(pages, 128))
 	}
 	return diag.Errorf(diag.Run, "run", name, "what it read ended early").
 		WithHint("look for the end of the sender, the connection or the recorder: it was killed, or its disk is full")

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -122,7 +123,24 @@ func OnlineCPUs() ([]int, error) {
 // the CPU's directory of its topology anew then, whose inode numbers do not
 // repeat (topology_add_dev in drivers/base/topology.c). Where there is no such
 // directory, a CPU that went and came back between two calls looks the same.
+//
+// A CPU that is listed was online after its number was read: its directory is made
+// a while before it runs, and what is opened on it meanwhile never starts.
 func OnlineSince(r Roots) (map[int]uint64, error) {
+	before, err := onlineCPUs(r)
+	if err != nil {
+		return nil, err
+	}
+	since := make(map[int]uint64, len(before))
+	for _, cpu := range before {
+		since[cpu] = inode(r.SysPath("devices/system/cpu/cpu"+strconv.Itoa(cpu), "topology"))
+	}
+	after, err := onlineCPUs(r)
+	maps.DeleteFunc(since, func(cpu int, _ uint64) bool { return !slices.Contains(after, cpu) })
+	return since, err
+}
+
+func onlineCPUs(r Roots) ([]int, error) {
 	text, err := readLine(r.SysPath("devices/system/cpu/online"))
 	if err != nil {
 		return nil, fmt.Errorf("read online CPUs: %w", err)
@@ -131,11 +149,7 @@ func OnlineSince(r Roots) (map[int]uint64, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read online CPUs: %w", err)
 	}
-	since := make(map[int]uint64, len(cpus))
-	for _, cpu := range cpus {
-		since[cpu] = inode(r.SysPath("devices/system/cpu/cpu"+strconv.Itoa(cpu), "topology"))
-	}
-	return since, nil
+	return cpus, nil
 }
 
 // inode is the number of a file, 0 if there is none.

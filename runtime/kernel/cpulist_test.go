@@ -134,3 +134,31 @@ func FuzzParseCPUList(f *testing.F) {
 		}
 	})
 }
+
+// A CPU that went and came back has another number, one that stayed the same.
+func TestOnlineSince(t *testing.T) {
+	r := Roots{Sys: t.TempDir()}
+	write(t, r.Sys, "devices/system/cpu/online", "0-1\n")
+	topology := func(cpu string) string { return filepath.Join(r.Sys, "devices/system/cpu", cpu, "topology") }
+	for _, cpu := range []string{"cpu0", "cpu1"} {
+		if err := os.MkdirAll(topology(cpu), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, err := OnlineSince(r)
+	if err != nil || len(before) != 2 {
+		t.Fatalf("got %v, %v, want two CPUs", before, err)
+	}
+	// The new one is made before the old one goes, so that the number differs.
+	if err := errors.Join(os.Rename(topology("cpu1"), topology("cpu1")+".old"), os.Mkdir(topology("cpu1"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	after, err := OnlineSince(r)
+	if err != nil || after[0] != before[0] || after[1] == before[1] {
+		t.Errorf("got %v, %v, want CPU 1 to differ from %v", after, err, before)
+	}
+	write(t, r.Sys, "devices/system/cpu/online", "0\n")
+	if after, err = OnlineSince(r); err != nil || len(after) != 1 {
+		t.Errorf("got %v, %v, want CPU 0", after, err)
+	}
+}

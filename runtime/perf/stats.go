@@ -20,12 +20,13 @@ type Stats struct {
 	Lost      uint64      `json:"lost,omitempty"`
 	Corrupt   uint64      `json:"corrupt,omitempty"`
 	Throttled uint64      `json:"throttled,omitempty"`
+	Gaps      uint64      `json:"gaps,omitempty"` // times that a CPU came online and its first events were missed
 	Rings     []RingStats `json:"rings"`
 }
 
 // Stats adds up what the rings have seen. It is a copy.
 func (s *Source) Stats() Stats {
-	st := Stats{Mode: s.att.mode, Events: len(s.streams), Opened: s.opened, Wakeups: s.wakeups}
+	st := Stats{Mode: s.att.mode, Events: len(s.streams), Opened: s.opened, Wakeups: s.wakeups, Gaps: s.Gaps()}
 	for _, r := range s.live {
 		st.add(r.stat)
 	}

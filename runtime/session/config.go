@@ -147,6 +147,9 @@ type Hooks struct {
 type Outcome struct {
 	Samples uint64
 	Loss    event.Loss
+	// Gaps is how many of the lost events stand for what a CPU did between its
+	// coming online and the opening of the events there.
+	Gaps uint64
 	// Observed says that events were opened: a script may only compute.
 	Observed bool
 	// Status is the exit status of the workload as a shell shows it, 128 and

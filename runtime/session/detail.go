@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 
+	"ppscript/bpf"
 	"ppscript/runtime/event"
 	"ppscript/runtime/join"
 	"ppscript/runtime/render"
@@ -63,4 +64,25 @@ func (r *run) sayHolds() {
 	if s := r.feeder.Stats(); s.Suspected > 0 {
 		r.verbose(1, fmt.Sprintf("order: %d times a ring was full, and what it may have lost was not waited for: starts were discarded; give it more pages (-m)", s.Suspected))
 	}
+}
+
+// sayLeftOut tells why programs lost events, although there is no ring that could
+// be full.
+func (r *run) sayLeftOut() {
+	for _, p := range r.programs() {
+		if n := p.LeftOut(); n > 0 {
+			r.world.say("%d of the lost events: the kernel left programs out, since others ran on the CPU at that moment", n)
+		}
+	}
+}
+
+// programs are those that do the run's work, or send its events.
+func (r *run) programs() (list []*bpf.Run) {
+	if r.kernel != nil {
+		list = append(list, r.kernel.run)
+	}
+	if r.world.sender != nil {
+		list = append(list, r.world.sender)
+	}
+	return list
 }

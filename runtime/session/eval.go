@@ -142,7 +142,7 @@ func (e *eval) open(ctx context.Context, cfg perf.Config) (err error) {
 		e.other[i].told = e.other[i].n
 	}
 	if !e.run.cfg.Options.converts() {
-		e.from = e.run.clock.now()
+		e.from = e.moment(ctx)
 	}
 	if k := e.run.kernel; k != nil {
 		if e.taken, err = k.run.Taken(); err != nil {
@@ -302,11 +302,21 @@ func (e *eval) stop() error {
 	// The inner one of two moments bounds events, so that no more of them reach
 	// us than occurred.
 	if e.from != 0 {
-		e.until = e.run.clock.now()
+		e.until = e.moment(context.Background())
 	}
 	err := e.update()
 	e.stopped = true
 	return err
+}
+
+// moment is a time on the clock of the events between this call and its return.
+// The run's own clock is not near enough: its readings may be milliseconds apart
+// on a busy machine, and in that time events reach us that no counter has.
+func (e *eval) moment(ctx context.Context) event.Time {
+	if at, _, ok := perf.ReadClock(ctx, e.run.clock.clock); ok {
+		return at
+	}
+	return e.run.clock.now()
 }
 
 // report says what came since the last report.

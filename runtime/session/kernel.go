@@ -282,6 +282,7 @@ func (k *kernelRun) stats(t *perf.Target) *perf.Stats {
 	st := &perf.Stats{Mode: "cpu", Events: len(k.plan.Image.Spec.Events), Opened: len(k.plan.Image.Programs)}
 	if k.hooks != nil {
 		st.Opened += k.hooks.Opened()
+		st.Gaps = k.hooks.Gaps()
 	}
 	switch {
 	case t.Workload != nil && !t.System:

@@ -160,6 +160,9 @@ func earliest(ts ...time.Time) time.Time {
 // wait polls the source, at most until next.
 func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) {
 	timeout := pollTime
+	if r.eval != nil {
+		r.eval.counters.Follow()
+	}
 	for _, c := range r.counts {
 		c.counters.Follow()
 		next = earliest(next, c.next)
@@ -255,5 +258,6 @@ func (r *run) finish(ended bool) error {
 	if err := r.tick(true); err != nil {
 		return err
 	}
+	r.sayLeftOut()
 	return r.out.Flush()
 }

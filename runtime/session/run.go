@@ -89,7 +89,7 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 	cfg.Reports = append(slices.Clip(cfg.Reports), files...)
 	r := &run{world: wd, cfg: &cfg, status: -1, heard: make(chan string, 64), patience: patience{ctx: ctx}}
 	err = errors.Join(r.do(ctx), wd.close())
-	o := Outcome{Samples: r.samples(), Loss: r.total, Status: r.status, Signal: r.signal, Observed: r.src != nil || r.kernel != nil || len(r.counts) > 0}
+	o := Outcome{Samples: r.samples(), Loss: r.total, Gaps: r.gaps(), Status: r.status, Signal: r.signal, Observed: r.src != nil || r.kernel != nil || len(r.counts) > 0}
 	if r.live != nil {
 		st := r.live.Stats()
 		o.Stats = &st
@@ -284,6 +284,21 @@ func (r *run) prepare() {
 // apart reports that names come through other rings than the events of their
 // CPU: then order between rings matters always.
 func (r *run) apart() bool { return r.plan.Compact != nil && r.plan.Comm }
+
+// gaps is how often a CPU came online and its first events were missed.
+func (r *run) gaps() uint64 {
+	var n uint64
+	if r.live != nil {
+		n += r.live.Gaps()
+	}
+	if r.kernel != nil && r.kernel.hooks != nil {
+		n += r.kernel.hooks.Gaps()
+	}
+	for _, c := range r.counts {
+		n += c.counters.Gaps()
+	}
+	return n
+}
 
 // growing reports that rings of other CPUs may come: those that are offline now.
 func (r *run) growing() bool {

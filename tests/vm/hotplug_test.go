@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // hotplugWays are ways to count the calls of a target, each with what it prints
@@ -41,22 +42,26 @@ begin() { # NAME COMMAND...
 	until grep -q 'attached\|sends compact' err; do sleep 0.1; done
 	sleep 0.3
 }
+followed() { # LOSES: waits until the CPU is observed again
+	[ $1 = false ] && return
+	n=0; until grep -q 'came online' err || [ $n = 100 ]; do sleep 0.1; n=$((n+1)); done
+}
 end() {
 	kill -INT $pid; wait $pid; status=$?
 	cat err out
-	if [ -e /tmp/x.data ]; then ppscript --input /tmp/x.data top -e 'raw_syscalls:sys_enter//key=id/'; rm /tmp/x.data; fi
+	if [ -e /tmp/x.data ]; then ppscript --input /tmp/x.data top -i 60s -e 'raw_syscalls:sys_enter//key=id/'; rm /tmp/x.data; fi
 	echo EXIT $status
 }
 `
 	for _, w := range hotplugWays {
-		script += fmt.Sprintf(`begin %s-back ppscript %s -v --strict
-work 0; work 1; echo 0 >$cpu; echo 1 >$cpu; sleep 0.7; work 0; work 1; end
+		script += fmt.Sprintf(`begin %[1]s-back ppscript %[2]s -v --strict
+work 0; work 1; echo 0 >$cpu; echo 1 >$cpu; followed %[3]v; work 0; work 1; end
 echo 0 >$cpu
 begin %[1]s-later ppscript %[2]s -v --strict
-work 0; echo 1 >$cpu; sleep 0.7; work 0; work 1; work 1; end
-`, w.name, w.args)
+work 0; echo 1 >$cpu; followed %[3]v; work 0; work 1; work 1; end
+`, w.name, w.args, w.loses)
 	}
-	r := Run(t, Guest{CPUs: 2, MemoryMiB: 768, Files: files}, script+"exit 0\n")
+	r := Run(t, Guest{CPUs: 2, MemoryMiB: 768, Files: files, Timeout: 4 * time.Minute}, script+"exit 0\n")
 	parts := regexp.MustCompile(`(?s)BEGIN (\S+)\n(.*?)EXIT (\d+)\n`).FindAllStringSubmatch(string(r.Output), -1)
 	if len(parts) != 2*len(hotplugWays) {
 		t.Fatalf("got %d runs, want %d", len(parts), 2*len(hotplugWays))
@@ -75,6 +80,9 @@ work 0; echo 1 >$cpu; sleep 0.7; work 0; work 1; work 1; end
 		}
 		if !regexp.MustCompile(`\b` + strconv.Itoa(4*calls) + `\b`).MatchString(p[2]) {
 			t.Errorf("%s: got\n%s\nwant %d calls", p[1], p[2], 4*calls)
+		}
+		if strings.Contains(p[2], "use larger rings: ") && w.name != "record" {
+			t.Errorf("%s: got\n%s\nwant no hint at larger rings", p[1], p[2])
 		}
 		if lost := strings.Contains(p[2], "lost"); lost != w.loses {
 			t.Errorf("%s: got\n%s\nwant that events were lost: %v", p[1], p[2], w.loses)

@@ -1,0 +1,33 @@
+package perf
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The moment lies between the call and its end, exactly: who counts what happened
+// until then must not be off by what a busy machine does in between. Its wall-clock
+// time is near to it.
+func TestReadClockIsWithinTheCall(t *testing.T) {
+	monotonic := func() int64 {
+		var ts unix.Timespec
+		if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
+			t.Fatal(err)
+		}
+		return ts.Nano()
+	}
+	for range 20 {
+		begin, wallBegin := monotonic(), time.Now()
+		at, wall, ok := ReadClock(context.Background(), ClockMonotonic)
+		end, wallEnd := monotonic(), time.Now()
+		if !ok {
+			t.Skip("needs permission to take records of this thread's name")
+		}
+		if int64(at) < begin || int64(at) > end || wall.Before(wallBegin) || wall.After(wallEnd) {
+			t.Errorf("got %d and %v, want a moment between %d and %d", at, wall, begin, end)
+		}
+	}
+}
