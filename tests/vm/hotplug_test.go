@@ -36,7 +36,7 @@ func TestCPUsComeAndGo(t *testing.T) {
 cpu=/sys/devices/system/cpu/cpu1/online
 work() { load -cpu $1 -getppid ` + strconv.Itoa(calls) + `; }
 begin() { # NAME COMMAND...
-	echo BEGIN $1; shift
+	echo BEGIN $1; shift; rm -f out err; touch out err
 	"$@" >out 2>err &
 	pid=$!
 	until grep -q 'attached\|sends compact' err; do sleep 0.1; done
