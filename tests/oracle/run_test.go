@@ -306,3 +306,19 @@ func TestWorkloadDoesNotInheritTheToken(t *testing.T) {
 		}
 	}
 }
+
+// What is left in overwritten rings is shown in order of time, oldest first.
+func TestOverwrittenRingsAreInOrder(t *testing.T) {
+	live(t)
+	out := testkit.Run(t, testkit.PPScript(t), "trace", "-e", "sched:sched_switch,raw_syscalls:sys_enter", "--overwrite", "-m", "1", "--format", "json", "--system",
+		"--", testkit.Load(t), "-switch", "200", "-getppid", "2000").Want(t, 0)
+	events := testkit.Events(t, out.Stdout)
+	if len(events) < 10 {
+		t.Fatalf("got %d events, want those of full rings", len(events))
+	}
+	for i, e := range events[1:] {
+		if e.Time < events[i].Time {
+			t.Fatalf("event %d: got the time %d behind %d", i+1, e.Time, events[i].Time)
+		}
+	}
+}
