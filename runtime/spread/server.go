@@ -182,12 +182,16 @@ func (v *server) serve(conn net.Conn) {
 	v.log.leave(r)
 	v.mu.Lock()
 	delete(v.clients, conn)
+	ending := v.closed
 	v.mu.Unlock()
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	switch late := errors.Is(err, os.ErrDeadlineExceeded); {
+	case late && ending:
+		say("push: %s did not take what was left at the end", v.nameOf(conn))
+	case late:
 		say("push: %s took nothing for %v: it is cut off", v.nameOf(conn), v.sender.opt.Stall)
-		return
+	default:
+		say("push: %s hung up", v.nameOf(conn))
 	}
-	say("push: %s hung up", v.nameOf(conn))
 }
 
 // admit finds out whether who connected may have what is sent.
