@@ -10,6 +10,8 @@
 //	unit       quantities: read "10ms", print "1.5MiB"
 //	diag       errors with a subject and a hint; missing kernel support
 //	glob       patterns of names: * ? [a-z]
+//	plain      text from elsewhere, made harmless
+//	privilege  what the caller may do with files, apart from what we may do
 //	outfile    the files that results go to
 //	event      the waist: Schema, Event, Stream, Source, Ring, Loss
 //	kernel     facts of this kernel; the doctor

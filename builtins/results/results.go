@@ -12,6 +12,7 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/runtime/event"
+	"ppscript/runtime/plain"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/script"
 	"ppscript/runtime/unit"
@@ -142,7 +143,7 @@ func lineCall(c *b.Call, f starlark.Callable) plan.LinesFunc {
 		wantsAll = fn.NumParams() > 1
 	}
 	return func(names []string, rows [][]event.Value) ([]string, error) {
-		all := rowList(names, rows)
+		all := rowList(names, shown(rows))
 		lines := make([]string, len(rows))
 		for i := range rows {
 			args := []starlark.Value{all.Index(i)}
@@ -164,12 +165,37 @@ func packCall(c *b.Call, f starlark.Callable) plan.PackFunc {
 	h := c.Host()
 	f.Freeze()
 	return func(names []string, rows [][]event.Value) (string, error) {
-		r, err := h.Call(f, rowList(names, rows))
+		r, err := h.Call(f, rowList(names, shown(rows)))
 		if err != nil {
 			return "", err
 		}
 		return textOf(r), nil
 	}
+}
+
+// shown is rows for functions that make lines of them: a text in a cell begins no
+// line of its own.
+func shown(rows [][]event.Value) [][]event.Value {
+	clean := func(v event.Value) (event.Value, bool) {
+		if v.Kind != event.StrValue {
+			return v, false
+		}
+		text := v.String()
+		c := plain.Line(text)
+		return event.StrOf(c), c != text
+	}
+	out := slices.Clone(rows)
+	for i, row := range rows {
+		for j := range row {
+			if c, changed := clean(row[j]); changed {
+				if &out[i][0] == &row[0] {
+					out[i] = slices.Clone(row)
+				}
+				out[i][j] = c
+			}
+		}
+	}
+	return out
 }
 
 // rowList is all rows as scripts see them.

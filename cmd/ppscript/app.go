@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/plain"
 
 	"github.com/spf13/cobra"
 )
@@ -100,15 +101,22 @@ func words(least, most int) cobra.PositionalArgs {
 	}
 }
 
+// further stands in front of the further lines of a message: what it quotes, the
+// names of others above all, begins no line.
+const further = "    "
+
+// text is where commands print what files and other people have said.
+func (a *app) text() io.Writer { return plain.NewWriter(a.stdout) }
+
 // report tells the user what is wrong: message, place, hint.
 func (a *app) report(err error) {
 	var b strings.Builder
-	b.WriteString(a.paint("1;31", "ppscript:") + " " + err.Error() + "\n")
+	b.WriteString(a.paint("1;31", "ppscript:") + " " + plain.Text(err.Error(), further) + "\n")
 	if x := excerptOf(err); x != "" {
-		b.WriteString(x + "\n")
+		b.WriteString(plain.Text(x, "") + "\n")
 	}
 	if hint := hintOf(err); hint != "" {
-		b.WriteString(a.paint("1", "hint:") + " " + hint + "\n")
+		b.WriteString(a.paint("1", "hint:") + " " + plain.Text(hint, further) + "\n")
 	}
 	io.WriteString(a.stderr, b.String())
 }
@@ -128,7 +136,7 @@ func excerptOf(err error) string {
 // say prints a message that is not an error.
 func (a *app) say(line string) {
 	if a.quiet == 0 {
-		fmt.Fprintln(a.stderr, "ppscript: "+line)
+		fmt.Fprintln(a.stderr, "ppscript: "+plain.Text(line, further))
 	}
 }
 

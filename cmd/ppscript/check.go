@@ -69,11 +69,11 @@ func (a *app) showVerdict(name, format string, v verdict, wrong error) error {
 		}
 		return nil
 	}
-	if _, err := fmt.Fprintf(a.stdout, "%s: %s\n", name, v.text); err != nil {
+	if _, err := fmt.Fprintf(a.text(), "%s: %s\n", name, v.text); err != nil {
 		return err
 	}
 	for _, why := range v.interpreted {
-		if _, err := fmt.Fprintln(a.stdout, "    interpreted, ten times slower: "+why); err != nil {
+		if _, err := fmt.Fprintln(a.text(), "    interpreted, ten times slower: "+why); err != nil {
 			return err
 		}
 	}

@@ -46,7 +46,7 @@ func (a *app) helpEvents(inv *invocation) error {
 		}
 		names = append(names, found...)
 	}
-	w := bufio.NewWriter(a.stdout)
+	w := bufio.NewWriter(a.text())
 	users := append(stdlib.Names(), scripts.Names()...)
 	if inv.module != nil {
 		users = []string{strings.ReplaceAll(inv.name, "-", "_")}

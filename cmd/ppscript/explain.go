@@ -51,7 +51,7 @@ func (a *app) explain(c *cobra.Command, args []string) error {
 	if err := session.Explain(cfg, &text); err != nil {
 		return err
 	}
-	_, err = a.stdout.Write(text.Bytes())
+	_, err = a.text().Write(text.Bytes())
 	return err
 }
 

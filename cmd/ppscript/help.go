@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"ppscript/runtime/diag"
 	"ppscript/stdlib"
 
@@ -50,7 +51,7 @@ func (a *app) help(c *cobra.Command, args []string) error {
 	inv, err := a.invoke(host, []string{args[0], "--help"})
 	if err != nil {
 		if text, ok := reg.HelpOfName(args[0]); ok && diag.ClassOf(err) == diag.Usage {
-			_, err := a.stdout.WriteString(text)
+			_, err := io.WriteString(a.text(), text)
 			return err
 		}
 		return err

@@ -95,7 +95,7 @@ func (a *app) info(path, format string) error {
 			Data *about `json:"data"`
 		}{1, "recording", t})
 	}
-	out := bufio.NewWriter(a.stdout)
+	out := bufio.NewWriter(a.text())
 	t.print(out)
 	return out.Flush()
 }

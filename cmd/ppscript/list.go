@@ -76,7 +76,7 @@ func (a *app) list(args []string) error {
 }
 
 func (a *app) listScripts(text string) (n int, err error) {
-	w := bufio.NewWriter(a.stdout)
+	w := bufio.NewWriter(a.text())
 	width := 0
 	for _, name := range shipped() {
 		width = max(width, len(name))
@@ -109,7 +109,7 @@ func (a *app) listLibrary(dir, text string) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	w := bufio.NewWriter(a.stdout)
+	w := bufio.NewWriter(a.text())
 	width := 0
 	for i := range names {
 		names[i] = filepath.Join(dir, names[i])
@@ -140,7 +140,7 @@ func (a *app) listEvents(text string) error {
 			return err
 		}
 	}
-	w := bufio.NewWriter(a.stdout)
+	w := bufio.NewWriter(a.text())
 	n := 0
 	for _, name := range found {
 		if glob || strings.Contains(name, text) {

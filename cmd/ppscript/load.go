@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"ppscript/builtins"
 	"ppscript/builtins/all"
 	"ppscript/runtime/diag"
+	"ppscript/runtime/plain"
 	"ppscript/runtime/script"
 	"ppscript/scripts"
 	"ppscript/stdlib"
@@ -35,7 +37,7 @@ func (a *app) hostOf(reg *builtins.Registry) *script.Host {
 		Predeclared: reg.Predeclared(),
 		Stdlib:      stdlib.FS(),
 		Resolve:     a.resolve,
-		Print:       func(msg string) { a.stderr.Write([]byte(msg + "\n")) },
+		Print:       func(msg string) { io.WriteString(a.stderr, plain.Text(msg, "")+"\n") },
 		MaxTime:     a.scriptTime,
 		StepsHint:   "if it does not loop for ever, let it do less: a script may take %d steps at most",
 	})

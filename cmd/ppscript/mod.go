@@ -89,7 +89,7 @@ func (a *app) mod(args []string) error {
 	if word == "work" {
 		dirs, err := library.Work(".", args)
 		for _, d := range dirs {
-			fmt.Fprintf(a.stdout, "use %s\n", d)
+			fmt.Fprintf(a.text(), "use %s\n", d)
 		}
 		return err
 	}
@@ -110,10 +110,10 @@ func (a *app) mod(args []string) error {
 			return err
 		}
 		for _, v := range added {
-			fmt.Fprintf(a.stdout, "added %s %s\n", v.Path, v.Version)
+			fmt.Fprintf(a.text(), "added %s %s\n", v.Path, v.Version)
 		}
 		for _, v := range dropped {
-			fmt.Fprintf(a.stdout, "dropped %s %s\n", v.Path, v.Version)
+			fmt.Fprintf(a.text(), "dropped %s %s\n", v.Path, v.Version)
 		}
 		return nil
 	case "vendor":
@@ -124,19 +124,19 @@ func (a *app) mod(args []string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.stdout, "all right: %d libraries are what %s says\n", n, library.SumName)
+		fmt.Fprintf(a.text(), "all right: %d libraries are what %s says\n", n, library.SumName)
 		return nil
 	case "why":
 		chain, err := l.Why(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(a.stdout, l.Mod.Path)
+		fmt.Fprintln(a.text(), l.Mod.Path)
 		return a.versions(chain, nil)
 	}
 	dirs := l.Dirs()
 	for _, d := range dirs {
-		fmt.Fprintln(a.stdout, d)
+		fmt.Fprintln(a.text(), d)
 	}
 	if l.Mod == nil && dirs != nil {
 		return nil // the workspace itself is no library
@@ -148,7 +148,7 @@ func (a *app) mod(args []string) error {
 func (a *app) versions(list []module.Version, err error) error {
 	for _, v := range list {
 		if err == nil {
-			_, err = fmt.Fprintf(a.stdout, "%s %s\n", v.Path, v.Version)
+			_, err = fmt.Fprintf(a.text(), "%s %s\n", v.Path, v.Version)
 		}
 	}
 	return err

@@ -33,7 +33,7 @@ func (a *app) symbolize(args []string) error {
 	maps := task.NewMappings(task.MappingsOptions{NoProc: true})
 	defer maps.Close()
 	names := symbol.New(symbol.Options{Maps: maps})
-	w := bufio.NewWriter(a.stdout)
+	w := bufio.NewWriter(a.text())
 	in := bufio.NewReader(os.Stdin)
 	for {
 		line, err := in.ReadString('\n')

@@ -54,7 +54,7 @@ func (a *app) testCommand() *cobra.Command {
 				return usagef("option", "--format", "got %q, want one of %s%s", format, strings.Join(testFormats, ", "),
 					diag.DidYouMean(format, testFormats)).WithHint("write --format junit")
 			}
-			t.report = newTestReporter(format, a.stdout, verbose)
+			t.report = newTestReporter(format, a.text(), verbose)
 			return t.run(args)
 		},
 	}

@@ -46,7 +46,7 @@ Examples
 
 // usage is what a user gets who asks for nothing in particular.
 func (a *app) usage() error {
-	w := bufio.NewWriter(a.stdout)
+	w := bufio.NewWriter(a.text())
 	w.WriteString(shortUsage)
 	w.WriteString(shortExamples)
 	w.WriteString("\nOptions of every script\n")
@@ -68,7 +68,7 @@ func (a *app) commandHelp(c *cobra.Command) {
 
 // scriptHelp explains one script: its docstring, then its options.
 func (a *app) scriptHelp(inv *invocation) error {
-	w := bufio.NewWriter(a.stdout)
+	w := bufio.NewWriter(a.text())
 	m := inv.module
 	doc := m.Doc
 	if doc == "" {

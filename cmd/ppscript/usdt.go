@@ -68,7 +68,7 @@ func (a *app) usdt(verb, text string, verbose bool) error {
 			return err
 		}
 	}
-	w := bufio.NewWriter(a.stdout)
+	w := bufio.NewWriter(a.text())
 	for i := range defs {
 		w.WriteString(lines[i])
 		w.WriteByte('\n')

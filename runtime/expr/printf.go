@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/expr/c"
+	"ppscript/runtime/plain"
 )
 
 // This file is printf and system: the format is checked when the expression
@@ -215,7 +216,9 @@ func (s *spec) append(b []byte, a Arg) []byte {
 		if s.prec >= 0 && len(text) > s.prec {
 			text = text[:s.prec]
 		}
-		return s.pad(b, "", text, false)
+		// A text of a process begins no line of its own.
+		var scratch [64]byte
+		return s.pad(b, "", plain.Tail(append(scratch[:0], text...), 0), false)
 	case 'c':
 		return s.pad(b, "", []byte{byte(a.I)}, false)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/plain"
 	"ppscript/runtime/result"
 	"ppscript/runtime/unit"
 )
@@ -185,7 +186,7 @@ func (r *csvRenderer) missing(m *result.Meta, omitted int) error {
 	if omitted == 0 && m.Loss.Zero() {
 		return r.spill()
 	}
-	line := appendClean(nil, m.Name)
+	line := plain.Append(nil, m.Name)
 	line = append(line, ':')
 	if omitted > 0 {
 		line = strconv.AppendInt(append(line, " omitted="...), int64(omitted), 10)
@@ -255,11 +256,26 @@ func trimZeros(b []byte, prec int) []byte {
 	return b
 }
 
+// formula reports that a field begins as formulas of spreadsheets do and is no
+// number. The tab and the line end, which some skip, are escaped by then.
+func formula(field []byte) bool {
+	if len(field) < 2 || field[0] != '=' && field[0] != '+' && field[0] != '-' && field[0] != '@' {
+		return false
+	}
+	_, err := strconv.ParseFloat(string(field), 64)
+	return err != nil
+}
+
 // appendCSV appends a cleaned field, quoted where RFC 4180 wants it; a
-// leading '#' too, because readers take it for a comment.
+// leading '#' too, because readers take it for a comment. Text that a
+// spreadsheet would take for a formula gets an apostrophe in front of it: names
+// of threads and files are chosen by whoever runs them.
 func appendCSV[S string | []byte](dst []byte, s S) []byte {
 	from := len(dst)
-	dst = cleanTail(append(dst, s...), from)
+	dst = plain.Tail(append(dst, s...), from)
+	if formula(dst[from:]) {
+		dst = slices.Insert(dst, from, '\'')
+	}
 	field := dst[from:]
 	if len(field) == 0 || bytes.IndexByte(field, ',') < 0 && bytes.IndexByte(field, '"') < 0 &&
 		field[0] != '#' && field[0] != ' ' && field[len(field)-1] != ' ' {

@@ -2,6 +2,7 @@ package render
 
 import (
 	"ppscript/runtime/event"
+	"ppscript/runtime/plain"
 )
 
 // The bits of common_flags: must match enum trace_flag_type in
@@ -32,10 +33,10 @@ func appendFlags(dst []byte, e *event.Event, s *lineSchema) []byte {
 	// The low half is the preemption depth, the high half the migrate-disable
 	// depth.
 	if low := depth & 15; low != 0 {
-		dst = append(dst, hexDigits[low])
+		dst = append(dst, plain.Hex[low])
 	}
 	if high := depth >> 4 & 15; high != 0 {
-		dst = append(dst, hexDigits[high])
+		dst = append(dst, plain.Hex[high])
 	}
 	return dst
 }

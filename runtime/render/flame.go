@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/plain"
 	"ppscript/runtime/result"
 	"ppscript/runtime/unit"
 )
@@ -65,7 +66,7 @@ func DiffFlameGraph(w io.Writer, before, after *result.Stacks, o FlameOptions) e
 
 // FlameHTML writes the same picture as a page.
 func FlameHTML(w io.Writer, s *result.Stacks, o FlameOptions) error {
-	title := html.EscapeString(string(appendClean(nil, flameTitle(o, nil))))
+	title := html.EscapeString(string(plain.Append(nil, flameTitle(o, nil))))
 	if _, err := fmt.Fprintf(w, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"+
 		"<meta name=\"viewport\" content=\"width=device-width\"><title>%s</title>"+
 		"<style>body{margin:0}</style></head><body>\n", title); err != nil {
@@ -230,7 +231,7 @@ var flamePalette = [...][4]int{
 
 // xmlText escapes text from elsewhere: control characters are made visible,
 // what XML knows is quoted.
-func xmlText(s string) string { return html.EscapeString(string(appendClean(nil, s))) }
+func xmlText(s string) string { return html.EscapeString(string(plain.Append(nil, s))) }
 
 // data writes the tree as JSON: names, and for each node, in the order in
 // which they are drawn, its depth, its label and its own samples.

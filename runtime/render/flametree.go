@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 
+	"ppscript/runtime/plain"
 	"ppscript/runtime/result"
 )
 
@@ -78,7 +79,7 @@ func (t *flameTree) add(s *result.Stacks, side int) {
 		n.total[side] += w
 		names := pathOf(s, x)
 		for d, name := range names {
-			n = t.child(n, t.label(labelOf(x, d, len(names), string(appendClean(nil, name)))))
+			n = t.child(n, t.label(labelOf(x, d, len(names), string(plain.Append(nil, name)))))
 			n.total[side] += w
 		}
 		n.self[side] += w
@@ -110,7 +111,7 @@ func labelOf(x *result.StackSample, d, n int, name string) flameLabel {
 		return l
 	}
 	f := x.Frames[at]
-	l.dso = string(appendClean(nil, f.DSO))
+	l.dso = string(plain.Append(nil, f.DSO))
 	switch {
 	case f.Inline:
 		l.kind = flameInline

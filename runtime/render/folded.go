@@ -13,6 +13,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/plain"
 	"ppscript/runtime/result"
 )
 
@@ -45,7 +46,7 @@ func appendFolded(dst []byte, name string) []byte {
 			continue
 		}
 		for _, c := range []byte(name[i : i+n]) {
-			dst = append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
+			dst = append(dst, '\\', 'x', plain.Hex[c>>4], plain.Hex[c&15])
 		}
 	}
 	return dst

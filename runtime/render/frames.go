@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/plain"
 	"ppscript/runtime/result"
 )
 
@@ -17,12 +18,12 @@ import (
 func appendFrameLine(dst []byte, f *result.Frame) []byte {
 	dst = append(dst, "    "...)
 	for shift := 60; shift >= 0; shift -= 4 {
-		dst = append(dst, hexDigits[f.Addr>>shift&15])
+		dst = append(dst, plain.Hex[f.Addr>>shift&15])
 	}
 	dst = append(dst, ' ')
 	switch {
 	case f.Symbol != "":
-		dst = appendClean(dst, f.Symbol)
+		dst = plain.Append(dst, f.Symbol)
 		if !f.Inline {
 			dst = strconv.AppendUint(append(dst, "+0x"...), f.Offset, 16)
 		}
@@ -34,10 +35,10 @@ func appendFrameLine(dst []byte, f *result.Frame) []byte {
 	if f.Inline {
 		dst = append(dst, " (inlined)"...)
 	} else if f.DSO != "" {
-		dst = append(appendClean(append(dst, " ("...), f.DSO), ')')
+		dst = append(plain.Append(append(dst, " ("...), f.DSO), ')')
 	}
 	if f.File != "" {
-		dst = append(appendClean(append(dst, ' '), f.File), ':')
+		dst = append(plain.Append(append(dst, ' '), f.File), ':')
 		dst = strconv.AppendInt(dst, int64(f.Line), 10)
 	}
 	return dst

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/plain"
 	"ppscript/runtime/result"
 	"ppscript/runtime/unit"
 )
@@ -58,9 +59,9 @@ func appendHistHeader(dst []byte, h *result.Histogram, row *result.HistRow, o *L
 		if i > 0 {
 			dst = append(dst, ' ')
 		}
-		dst = append(appendClean(dst, h.Keys[i].Name), '=')
+		dst = append(plain.Append(dst, h.Keys[i].Name), '=')
 		from := len(dst)
-		dst = cleanTail(appendCell(dst, &h.Keys[i], cellOf(row.Key, i), event.Value{}, o), from)
+		dst = plain.Tail(appendCell(dst, &h.Keys[i], cellOf(row.Key, i), event.Value{}, o), from)
 	}
 	if len(h.Keys) > 0 {
 		dst = append(dst, ": "...)
@@ -69,7 +70,7 @@ func appendHistHeader(dst []byte, h *result.Histogram, row *result.HistRow, o *L
 	if value == "" {
 		value = "value"
 	}
-	dst = append(appendClean(dst, value), ", "...)
+	dst = append(plain.Append(dst, value), ", "...)
 	n := row.Total()
 	dst = append(strconv.AppendUint(dst, n, 10), " event"...)
 	if n != 1 {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/plain"
 	"ppscript/runtime/unit"
 )
 
@@ -121,7 +122,7 @@ func (r *jsonRenderer) field(e *event.Event, f *event.Field) {
 	}
 	r.buf = append(r.buf, '"')
 	for _, c := range f.Loc(e) {
-		r.buf = append(r.buf, hexDigits[c>>4], hexDigits[c&15])
+		r.buf = append(r.buf, plain.Hex[c>>4], plain.Hex[c&15])
 	}
 	r.buf = append(r.buf, '"')
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/plain"
 )
 
 // LineOptions says how event lines look, and keeps what was learnt about the
@@ -59,7 +60,7 @@ func appendEventName(dst []byte, e *event.Event, o *LineOptions) []byte {
 		marker = ' '
 	}
 	dst = append(dst, marker, ' ')
-	o.scratch = cleanTail(appendComm(o.scratch[:0], e), 0)
+	o.scratch = plain.Tail(appendComm(o.scratch[:0], e), 0)
 	dst = append(appendPad(dst, 16-cells(o.scratch)), o.scratch...)
 	dst = append(dst, ' ')
 	dst = appendIntRight(dst, int64(e.TID), 6)
@@ -70,7 +71,7 @@ func appendEventName(dst []byte, e *event.Event, o *LineOptions) []byte {
 	dst = appendSeconds(append(dst, "] "...), int64(e.Time))
 	dst = append(dst, ": "...)
 	if e.Stream != nil && e.Stream.Title != "" && e.Kind == event.Sample {
-		dst = appendClean(dst, e.Stream.Title)
+		dst = plain.Append(dst, e.Stream.Title)
 	} else {
 		dst = append(dst, nameOf(e, s)...)
 	}
@@ -81,14 +82,14 @@ func appendEventName(dst []byte, e *event.Event, o *LineOptions) []byte {
 // made of them: date and marker as theirs, then its text.
 func appendHeading(dst []byte, l *Line, o *LineOptions) []byte {
 	dst = append(o.appendPrefix(dst, l.Event), cmp.Or(o.Marker, ' '))
-	return appendClean(dst, l.Heading)
+	return plain.Append(dst, l.Heading)
 }
 
 func (o *LineOptions) appendPrefix(dst []byte, e *event.Event) []byte {
 	if o.Prefix == "" {
 		return o.stamp.appendColumn(dst, e.Time, o)
 	}
-	o.scratch = appendClean(o.scratch[:0], o.Prefix)
+	o.scratch = plain.Append(o.scratch[:0], o.Prefix)
 	return appendPad(append(dst, o.scratch...), prefixCells-cells(o.scratch))
 }
 
@@ -119,7 +120,7 @@ func learn(schema *event.Schema) *lineSchema {
 	if schema == nil {
 		return s
 	}
-	s.event = string(appendClean(nil, schema.FullName()))
+	s.event = string(plain.Append(nil, schema.FullName()))
 	s.text = schema.Text
 	for i := range schema.Fields {
 		f := &schema.Fields[i]
@@ -175,7 +176,7 @@ func appendIntRight(dst []byte, n int64, width int) []byte {
 func appendFieldText(dst []byte, e *event.Event, s *lineSchema) []byte {
 	from := len(dst)
 	if s.text != nil {
-		return cleanTail(s.text(dst, e), from)
+		return plain.Tail(s.text(dst, e), from)
 	}
 	if e.Kind == event.Lost {
 		return append(strconv.AppendUint(dst, uint64(e.Count), 10), " events"...)
@@ -187,7 +188,7 @@ func appendFieldText(dst []byte, e *event.Event, s *lineSchema) []byte {
 		dst = append(append(dst, f.Name...), '=')
 		dst = appendField(dst, e, f)
 	}
-	return cleanTail(dst, from)
+	return plain.Tail(dst, from)
 }
 
 // appendField appends one field's value as plain text.
@@ -215,7 +216,7 @@ func appendField(dst []byte, e *event.Event, f *event.Field) []byte {
 		}
 	}
 	for _, c := range f.Loc(e) {
-		dst = append(dst, hexDigits[c>>4], hexDigits[c&15])
+		dst = append(dst, plain.Hex[c>>4], plain.Hex[c&15])
 	}
 	return dst
 }

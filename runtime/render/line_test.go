@@ -152,20 +152,3 @@ func BenchmarkEventLine(b *testing.B) {
 	}
 	b.SetBytes(int64(len(buf)))
 }
-
-func FuzzClean(f *testing.F) {
-	for _, s := range []string{"", "plain", "\x1b]0;x\a", "\xff\xfe", "é\u202e日本", "a\nb\tc"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		out := appendClean([]byte("x"), s)
-		for _, r := range string(out) {
-			if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u202e' {
-				t.Errorf("clean %q: got %q, which still has %q", s, out, r)
-			}
-		}
-		if again := appendClean(nil, string(out)); string(again) != string(out) {
-			t.Errorf("clean %q twice: got %q, want %q", s, again, out)
-		}
-	})
-}

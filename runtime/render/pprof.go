@@ -8,6 +8,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/plain"
 	"ppscript/runtime/result"
 )
 
@@ -116,7 +117,7 @@ func (b *pprofBuilder) sample(s *result.Stacks, x *result.StackSample) {
 		name := s.Keys[k].Name
 		if v := x.Key[k]; v.Numeric() {
 			b.number(sample, name, v)
-		} else if text := string(appendClean(nil, v.String())); text != "" {
+		} else if text := string(plain.Append(nil, v.String())); text != "" {
 			if sample.Label == nil {
 				sample.Label = map[string][]string{}
 			}
@@ -160,8 +161,8 @@ func (b *pprofBuilder) function(f *result.Frame) *profile.Function {
 	key := [2]string{FrameName(f), f.File}
 	fn := b.functions[key]
 	if fn == nil {
-		name := string(appendClean(nil, key[0]))
-		fn = &profile.Function{ID: uint64(len(b.p.Function) + 1), Name: name, SystemName: name, Filename: string(appendClean(nil, f.File))}
+		name := string(plain.Append(nil, key[0]))
+		fn = &profile.Function{ID: uint64(len(b.p.Function) + 1), Name: name, SystemName: name, Filename: string(plain.Append(nil, f.File))}
 		b.functions[key] = fn
 		b.p.Function = append(b.p.Function, fn)
 	}
@@ -186,7 +187,7 @@ func (b *pprofBuilder) mapping(f *result.Frame) *profile.Mapping {
 		if name == "" {
 			name = "[unknown]"
 		}
-		m = &profile.Mapping{ID: uint64(len(b.p.Mapping) + 1), File: strings.ToValidUTF8(string(appendClean(nil, name)), "?"), BuildID: key.build,
+		m = &profile.Mapping{ID: uint64(len(b.p.Mapping) + 1), File: strings.ToValidUTF8(string(plain.Append(nil, name)), "?"), BuildID: key.build,
 			HasFunctions: true, Start: f.Segment.Addr, Limit: f.Segment.Addr + f.Segment.Size, Offset: f.Segment.Offset}
 		b.mappings[key] = m
 		b.p.Mapping = append(b.p.Mapping, m)

@@ -1,13 +1,17 @@
 package render
 
-import "bytes"
+import (
+	"bytes"
+
+	"ppscript/runtime/plain"
+)
 
 // Print writes a script's own text as it is, except that control characters
 // other than line ends and tabs are escaped.
 func (r *textRenderer) Print(text []byte) error {
 	for len(text) > 0 {
 		line, rest, ended := bytes.Cut(text, []byte{'\n'})
-		r.buf = appendClean(r.buf, string(line))
+		r.buf = plain.Append(r.buf, string(line))
 		if ended {
 			r.buf = append(r.buf, '\n')
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"ppscript/runtime/plain"
 	"ppscript/runtime/result"
 )
 
@@ -120,7 +121,7 @@ func (s *Screen) layout(t *result.Table, v *ScreenView) (header []byte, rows [][
 
 // heading is the first line: what runs, when, and what was missed.
 func (s *Screen) heading(t *result.Table, v *ScreenView) []byte {
-	line := appendClean(nil, v.Name)
+	line := plain.Append(nil, v.Name)
 	if t == nil {
 		line = append(line, " - waiting for the first interval"...)
 	} else {
@@ -131,7 +132,7 @@ func (s *Screen) heading(t *result.Table, v *ScreenView) []byte {
 			line = w.AppendFormat(append(line, " - "...), "15:04:05")
 		}
 		if t.Title != "" {
-			line = appendClean(append(line, "  "...), strings.ReplaceAll(t.Title, "\n", " "))
+			line = plain.Append(append(line, "  "...), strings.ReplaceAll(t.Title, "\n", " "))
 		}
 		if !t.Loss.Zero() {
 			line = appendLoss(append(line, "  "...), &t.Loss)
@@ -166,11 +167,11 @@ func (s *Screen) inverse(dst []byte, t *result.Table, header []byte, v *ScreenVi
 	dst = append(dst, inverse...)
 	if from, to := titleOf(t, header, v.Sort); to > 0 {
 		dst = append(dst, header[:from]...)
-		dst = append(append(append(dst, underline...), header[from:to]...), plain+inverse...)
+		dst = append(append(append(dst, underline...), header[from:to]...), normal+inverse...)
 		header = header[to:]
 	}
 	dst = appendPad(append(dst, header...), pad)
-	return append(dst, plain+toEOL+"\r\n"...)
+	return append(dst, normal+toEOL+"\r\n"...)
 }
 
 // titleOf finds the title of a column in the header.
@@ -184,7 +185,7 @@ func titleOf(t *result.Table, header []byte, column string) (from, to int) {
 		if t.Layout.Upper {
 			title = upper(t.Columns[i].Name) + title[len(t.Columns[i].Name):]
 		}
-		clean := appendClean(nil, title)
+		clean := plain.Append(nil, title)
 		n := bytes.Index(header[at:], clean)
 		if n < 0 {
 			return 0, 0
@@ -207,7 +208,7 @@ func (s *Screen) help(dst []byte, t *result.Table, v *ScreenView, shown, all int
 	if by == "" {
 		by = "as given"
 	}
-	add("< >", "sort: "+string(appendClean(nil, by)))
+	add("< >", "sort: "+string(plain.Append(nil, by)))
 	add("r", "reverse")
 	right := ""
 	if all > shown {
@@ -217,7 +218,7 @@ func (s *Screen) help(dst []byte, t *result.Table, v *ScreenView, shown, all int
 		right = strconv.Itoa(t.Omitted) + " more rows"
 	}
 	if v.Message != "" {
-		return append(append(dst, apart(cutCells(appendClean(nil, v.Message), v.Width), right, v.Width)...), toEOL+toEnd...)
+		return append(append(dst, apart(cutCells(plain.Append(nil, v.Message), v.Width), right, v.Width)...), toEOL+toEnd...)
 	}
 	width, room := 0, v.Width
 	if right != "" {
@@ -234,7 +235,7 @@ func (s *Screen) help(dst []byte, t *result.Table, v *ScreenView, shown, all int
 		if i > 0 {
 			dst = append(dst, "  "...)
 		}
-		dst = append(append(append(dst, bold...), keys[i]...), plain...)
+		dst = append(append(append(dst, bold...), keys[i]...), normal...)
 		dst = append(append(dst, ' '), texts[i]...)
 		width += n
 	}

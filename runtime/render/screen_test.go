@@ -20,7 +20,7 @@ func processes() *result.Table {
 
 // shown is a frame with its sequences in words.
 func shown(s *Screen, t *result.Table, v *ScreenView) string {
-	return strings.NewReplacer(home, "", toEOL, "", toEnd, "", inverse, "<", plain, ">", bold, "*", underline, "_", "\r\n", "|\n").
+	return strings.NewReplacer(home, "", toEOL, "", toEnd, "", inverse, "<", normal, ">", bold, "*", underline, "_", "\r\n", "|\n").
 		Replace(string(s.Frame(nil, t, v)))
 }
 

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/plain"
 )
 
 // A sink is the output buffer that all renderers share. Its first error
@@ -57,13 +58,13 @@ func (s *sink) note(prefix, eol string, line []byte) error {
 
 // appendNote appends "kind: name=value name=value".
 func appendNote(dst []byte, kind string, fields []NoteField) []byte {
-	dst = appendClean(dst, kind)
+	dst = plain.Append(dst, kind)
 	dst = append(dst, ':')
 	for _, f := range fields {
 		dst = append(dst, ' ')
-		dst = appendClean(dst, f.Name)
+		dst = plain.Append(dst, f.Name)
 		dst = append(dst, '=')
-		dst = appendClean(dst, f.Value.String())
+		dst = plain.Append(dst, f.Value.String())
 	}
 	return dst
 }

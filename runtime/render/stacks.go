@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/plain"
 	"ppscript/runtime/result"
 )
 
@@ -30,10 +31,10 @@ func (r *textRenderer) Stacks(s *result.Stacks) error {
 		r.amounts(s, x.Count, x.Value, count, value)
 		for k := range s.Keys {
 			if k < len(x.Key) {
-				r.buf = appendClean(append(r.buf, ", "...), s.Keys[k].Name)
+				r.buf = plain.Append(append(r.buf, ", "...), s.Keys[k].Name)
 				r.buf = append(r.buf, ' ')
 				from := len(r.buf)
-				r.buf = cleanTail(appendCell(r.buf, &s.Keys[k], x.Key[k], event.Value{}, &r.line), from)
+				r.buf = plain.Tail(appendCell(r.buf, &s.Keys[k], x.Key[k], event.Value{}, &r.line), from)
 			}
 		}
 		r.buf = append(r.buf, ":\n"...)
@@ -62,10 +63,10 @@ func (r *textRenderer) amounts(s *result.Stacks, count uint64, value int64, allC
 	if s.Value != "" {
 		r.buf = appendNumber(r.buf, amount(s, value), s.Unit, result.UnitPrec)
 		if s.Unit.Symbol != "" {
-			r.buf = appendClean(append(r.buf, ' '), s.Unit.Symbol)
+			r.buf = plain.Append(append(r.buf, ' '), s.Unit.Symbol)
 		}
 		r.buf = appendPercent(r.buf, float64(value), float64(allValue))
-		r.buf = appendClean(append(r.buf, ' '), s.Value)
+		r.buf = plain.Append(append(r.buf, ' '), s.Value)
 		r.buf = append(r.buf, " in "...)
 	}
 	r.buf = strconv.AppendUint(r.buf, count, 10)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/plain"
 	"ppscript/runtime/result"
 )
 
@@ -26,7 +27,7 @@ type textRenderer struct {
 const (
 	red    = "\x1b[31m"
 	yellow = "\x1b[33m"
-	plain  = "\x1b[0m"
+	normal = "\x1b[0m"
 )
 
 // Table writes date and title, header, rule, rows, and what is missing. A
@@ -42,7 +43,7 @@ func (r *textRenderer) Table(t *result.Table) error {
 	if len(t.Rows) > 0 || grid {
 		switch {
 		case r.fits(t.Layout.Packed):
-			r.buf = append(appendCleanLines(r.buf, t.Layout.Packed), '\n')
+			r.buf = append(plain.AppendLines(r.buf, t.Layout.Packed), '\n')
 		case t.Layout.RowText != nil:
 			r.rowTexts(t)
 		default:
@@ -75,12 +76,12 @@ func (r *textRenderer) fits(packed string) bool {
 // rowTexts writes rows that format themselves.
 func (r *textRenderer) rowTexts(t *result.Table) {
 	if t.Layout.HeaderText != "" && !t.Layout.NoHeader {
-		r.buf = append(appendCleanLines(r.buf, t.Layout.HeaderText), '\n')
+		r.buf = append(plain.AppendLines(r.buf, t.Layout.HeaderText), '\n')
 	}
 	for _, row := range t.Rows {
 		// Several rows may share the line of one of them.
 		if line := t.Layout.RowText(row); line != "" {
-			r.buf = append(appendCleanLines(r.buf, line), '\n')
+			r.buf = append(plain.AppendLines(r.buf, line), '\n')
 		}
 	}
 }
@@ -93,7 +94,7 @@ func (r *textRenderer) heading(m *result.Meta, apart bool) {
 		if apart {
 			sep = '\n'
 		}
-		r.buf = appendCleanLines(append(r.buf, sep), m.Title)
+		r.buf = plain.AppendLines(append(r.buf, sep), m.Title)
 	}
 	r.buf = append(r.buf, '\n')
 }
@@ -114,7 +115,7 @@ func (r *textRenderer) missing(m *result.Meta, omitted int, what string) {
 		}
 		r.buf = appendLoss(r.buf, &m.Loss)
 		if r.color {
-			r.buf = append(r.buf, plain...)
+			r.buf = append(r.buf, normal...)
 		}
 		r.buf = append(r.buf, '\n')
 	}
@@ -136,7 +137,7 @@ func (r *textRenderer) Event(l *Line) error {
 		r.buf = append(AppendEventLine(r.buf, l.Event, &r.line), '\n')
 	} else {
 		first, below, _ := strings.Cut(l.Text, "\n")
-		r.buf = append(appendClean(appendEventName(r.buf, l.Event, &r.line), first), '\n')
+		r.buf = append(plain.Append(appendEventName(r.buf, l.Event, &r.line), first), '\n')
 		for line := range strings.Lines(below) {
 			r.below([]byte(line))
 		}
@@ -147,7 +148,7 @@ func (r *textRenderer) Event(l *Line) error {
 	r.buf = appendFrameLines(r.buf, l.Frames, l.Cut)
 	for i := range l.More {
 		s := &l.More[i]
-		r.buf = append(appendClean(append(r.buf, "  "...), s.Name), ":\n"...)
+		r.buf = append(plain.Append(append(r.buf, "  "...), s.Name), ":\n"...)
 		r.buf = appendFrameLines(r.buf, s.Frames, s.Cut)
 	}
 	return r.spill()
@@ -157,7 +158,7 @@ func (r *textRenderer) Event(l *Line) error {
 func (r *textRenderer) below(line []byte) {
 	r.buf = append(r.buf, "    "...)
 	from := len(r.buf)
-	r.buf = append(cleanTail(append(r.buf, bytes.TrimRight(line, "\n")...), from), '\n')
+	r.buf = append(plain.Tail(append(r.buf, bytes.TrimRight(line, "\n")...), from), '\n')
 }
 
 // Note writes "kind: name=value".
@@ -196,7 +197,7 @@ func (g *grid) fill(t *result.Table, o *LineOptions) {
 		if i == 0 {
 			sep = ""
 		}
-		g.cols = append(g.cols, gridColumn{c.Left, width, string(appendClean(nil, sep))})
+		g.cols = append(g.cols, gridColumn{c.Left, width, string(plain.Append(nil, sep))})
 		g.header(i, c, &t.Layout)
 	}
 	of := shareOf(t.Columns)
@@ -226,7 +227,7 @@ func (g *grid) header(i int, c *result.Column, l *result.Layout) {
 
 // add ends the cell that starts at start.
 func (g *grid) add(col, start int, alarm bool) {
-	g.text = cleanTail(g.text, start)
+	g.text = plain.Tail(g.text, start)
 	g.ends = append(g.ends, len(g.text))
 	g.alarm = append(g.alarm, alarm)
 	g.cols[col].width = max(g.cols[col].width, cells(g.text[start:]))
@@ -248,7 +249,7 @@ func (g *grid) append(dst []byte, l *result.Layout, color bool) []byte {
 			dst = appendPad(dst, pad)
 		}
 		if color && g.alarm[i] {
-			dst = append(append(append(dst, red...), cell...), plain...)
+			dst = append(append(append(dst, red...), cell...), normal...)
 		} else {
 			dst = append(dst, cell...)
 		}

@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"runtime"}, // the map; no code
 
 	// Words that everything uses.
-	{"runtime/unit", "runtime/diag", "runtime/glob"},
+	{"runtime/unit", "runtime/diag", "runtime/glob", "runtime/plain"},
 	// Files that results go to.
 	{"runtime/outfile"},
 	// What the caller may do with files, apart from what we may do.

@@ -1,0 +1,61 @@
+package plain
+
+import (
+	"bytes"
+	"testing"
+)
+
+func FuzzClean(f *testing.F) {
+	for _, s := range []string{"", "plain", "\x1b]0;x\a", "\xff\xfe", "é\u202e日本", "a\nb\tc"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		out := Append([]byte("x"), s)
+		for _, r := range string(out) {
+			if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u202e' {
+				t.Errorf("clean %q: got %q, which still has %q", s, out, r)
+			}
+		}
+		if again := Append(nil, string(out)); string(again) != string(out) {
+			t.Errorf("clean %q twice: got %q, want %q", s, again, out)
+		}
+	})
+}
+
+func TestText(t *testing.T) {
+	f := func(in, line, text string) {
+		t.Helper()
+		if got := Line(in); got != line {
+			t.Errorf("Line(%q): got %q, want %q", in, got, line)
+		}
+		if got := Text(in, "    "); got != text {
+			t.Errorf("Text(%q): got %q, want %q", in, got, text)
+		}
+	}
+	f("", "", "")
+	f("a comm", "a comm", "a comm")
+	f("é\\n", "é\\n", "é\\n")
+	f("x\nppscript: ok", `x\nppscript: ok`, "x\n    ppscript: ok")
+	f("\x1b[31ma\tb\r", `\x1b[31ma\tb\r`, "\\x1b[31ma\tb\\r")
+	f("\u202eexe", `\u202eexe`, `\u202eexe`)
+}
+
+// Whatever the pieces, what is written is the same.
+func TestWriter(t *testing.T) {
+	const text = "é\x1b[31m日本\tx\n\xff\u202e€\r\n"
+	want := string(AppendLines(nil, text))
+	for size := 1; size <= len(text); size++ {
+		var out bytes.Buffer
+		w := NewWriter(&out)
+		for rest := []byte(text); len(rest) > 0; {
+			n, err := w.Write(rest[:min(size, len(rest))])
+			if err != nil || n == 0 {
+				t.Fatal(n, err)
+			}
+			rest = rest[n:]
+		}
+		if out.String() != want {
+			t.Errorf("pieces of %d: got %q, want %q", size, out.String(), want)
+		}
+	}
+}
