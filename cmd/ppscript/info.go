@@ -170,6 +170,9 @@ func (t *about) describe(in *perfdata.Info) {
 	if in.Pipe {
 		t.Form = append(t.Form, "pipe")
 	}
+	if in.Directory {
+		t.Form = append(t.Form, "directory")
+	}
 	if in.Compressed {
 		t.Form = append(t.Form, "compressed")
 	}

@@ -11,8 +11,7 @@
 //
 // Files are mapped, not copied: events are views of the mapping. Compressed
 // and piped input lives in heap buffers that are reused after Release.
-// What it does not do: it reads neither directories (perf record --threads)
-// nor recordings of big-endian machines.
+// What it does not do: it reads no recordings of big-endian machines.
 //
 // Truncating a file while it is being read kills the process (SIGBUS), as it
 // does for every program that maps files.

@@ -106,9 +106,15 @@ func openOS(ctx context.Context, of *os.File, name string, opt Options) (*File, 
 	switch {
 	case err != nil:
 		return nil, diag.Errorf(diag.Usage, "open recording", name, "%w", err)
+	case st.IsDir() && isDirectory(of.Name()):
+		f, err := openDirectory(ctx, of.Name(), opt)
+		if err == nil {
+			of.Close()
+		}
+		return f, err
 	case st.IsDir():
 		return nil, diag.Errorf(diag.Usage, "open recording", name, "is a directory").
-			WithHint("give one of its data files: ls %s", name)
+			WithHint("give the recording in it: ls %s", name)
 	case !st.Mode().IsRegular():
 		return OpenReader(ctx, of, name, opt)
 	}
@@ -164,6 +170,7 @@ func (f *File) silent(err error) error {
 func openMapped(ctx context.Context, m *mapped, name string, opt Options) (*File, error) {
 	f := newFile(name, opt)
 	f.in = m
+	f.info.Directory = m.parts != nil
 	size, err := f.checkMagic(m.b)
 	if err != nil {
 		return nil, err

@@ -33,6 +33,7 @@ type Info struct {
 
 	Pipe       bool // the recording is a pipe's, not a file's
 	Compressed bool
+	Directory  bool // of files, one for each thread of perf
 
 	// PageSize is the page size of the recorded machine, 0 if unknown.
 	PageSize int

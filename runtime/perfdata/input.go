@@ -80,6 +80,8 @@ func (p *pool) unref(b *buffer) {
 // mapped is a part of a mapping, or of any memory that stays.
 type mapped struct {
 	b     []byte // the whole file
+	all   []byte // of a directory: all its files
+	parts []part // that are not read to their end; nil for one file
 	at    int
 	end   int
 	unmap func() error
@@ -107,12 +109,20 @@ func (m *mapped) window(_ context.Context, _ time.Time, n int) ([]byte, *buffer,
 }
 func (m *mapped) take(n int)  { m.at += n }
 func (m *mapped) off() uint64 { return uint64(m.at) }
+
+// memory is what offsets are in.
+func (m *mapped) memory() []byte {
+	if m.all != nil {
+		return m.all
+	}
+	return m.b
+}
 func (m *mapped) close() error {
 	if m.unmap == nil {
 		return nil
 	}
 	err := m.unmap()
-	m.unmap, m.b, m.at, m.end = nil, nil, 0, 0
+	m.unmap, m.b, m.all, m.parts, m.at, m.end = nil, nil, nil, nil, 0, 0
 	return err
 }
 

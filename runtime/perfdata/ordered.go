@@ -54,7 +54,7 @@ type ordered struct {
 func newOrdered(f *File) *ordered {
 	o := &ordered{f: f}
 	if m, ok := f.in.(*mapped); ok {
-		o.base = m.b
+		o.base = m.memory()
 	}
 	return o
 }

@@ -92,7 +92,7 @@ func (r *fileRing) Release() {
 	if m, ok := r.f.in.(*mapped); ok && !r.f.copied() {
 		off := m.at
 		if len(r.runs) > 0 {
-			off = offsetIn(m.b, r.runs[0].b) + r.at
+			off = offsetIn(m.memory(), r.runs[0].b) + r.at
 		}
 		m.done(off)
 	}

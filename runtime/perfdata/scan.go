@@ -33,6 +33,9 @@ func (f *File) step(ctx context.Context, until time.Time) error {
 		return f.broken(ctx, err)
 	}
 	if len(b) == 0 {
+		if f.nextPart() {
+			return nil
+		}
 		return f.atEnd()
 	}
 	if len(b) >= recHeaderSize {
@@ -176,7 +179,7 @@ func (f *File) special(rec []byte) (skip uint64, err error) {
 	switch le.Uint32(rec) {
 	case recFinishedRound:
 		f.rounds, f.open = true, false
-		if f.sorted != nil {
+		if f.sorted != nil && !f.info.Directory {
 			f.sorted.round()
 		}
 	case recCompressed:
