@@ -64,6 +64,9 @@ const (
 	// FactMode is what the CPU ran when the sample was taken, by the header of
 	// its record: PERF_RECORD_MISC_KERNEL (1) to _GUEST_USER (5).
 	FactMode
+	// Sizes of the pages that hold addr and ip, in bytes.
+	FactDataPage
+	FactCodePage
 )
 
 // Facts of the moment of the event that samples do not carry: programs in the
@@ -209,6 +212,9 @@ var factList = []Field{
 	{Name: "data_src", Type: "u64", Fact: FactDataSrc, Size: 8},
 	{Name: "phys_addr", Type: "u64", Fact: FactPhysAddr, Unit: AddressU, Size: 8},
 	{Name: "cpumode", Type: "u32", Fact: FactMode, Size: 4},
+	{Name: "cgroup", Type: "u64", Fact: FactCgroup, Size: 8},
+	{Name: "data_page_size", Type: "u64", Fact: FactDataPage, Unit: SizeB, Size: 8},
+	{Name: "code_page_size", Type: "u64", Fact: FactCodePage, Unit: SizeB, Size: 8},
 	{Name: "stack", Type: "u32", Fact: FactCallchain, Size: 4},
 	{Name: "irqs_disabled", Type: "int", Fact: FactIRQsOff, Size: 4, Signed: true},
 	{Name: "tif_need_resched", Type: "int", Fact: FactNeedResched, Size: 4, Signed: true},

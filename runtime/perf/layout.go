@@ -164,6 +164,10 @@ func SampleTypeFor(facts ...event.Fact) uint64 {
 			bits |= unix.PERF_SAMPLE_IDENTIFIER
 		case event.FactCgroup:
 			bits |= unix.PERF_SAMPLE_CGROUP
+		case event.FactDataPage:
+			bits |= unix.PERF_SAMPLE_ADDR | unix.PERF_SAMPLE_DATA_PAGE_SIZE
+		case event.FactCodePage:
+			bits |= unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_CODE_PAGE_SIZE
 		case event.FactWeight:
 			bits |= unix.PERF_SAMPLE_WEIGHT
 		case event.FactDataSrc:

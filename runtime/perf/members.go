@@ -47,6 +47,10 @@ func (l *Layout) Member(e *event.Event, f event.Fact) (uint64, bool) {
 		return uint64(le32(rec, 4) & unix.PERF_RECORD_MISC_CPUMODE_MASK), true
 	case event.FactCgroup:
 		return l.word(rec, unix.PERF_SAMPLE_CGROUP)
+	case event.FactDataPage:
+		return l.word(rec, unix.PERF_SAMPLE_DATA_PAGE_SIZE)
+	case event.FactCodePage:
+		return l.word(rec, unix.PERF_SAMPLE_CODE_PAGE_SIZE)
 	case event.FactWeight:
 		if l.SampleType&unix.PERF_SAMPLE_WEIGHT_STRUCT != 0 {
 			v, ok := l.word(rec, unix.PERF_SAMPLE_WEIGHT_STRUCT)

@@ -14,7 +14,8 @@ import (
 var factNames = map[event.Fact]string{
 	event.FactTime: "time", event.FactTID: "pid and tid", event.FactCPU: "cpu", event.FactPeriod: "period",
 	event.FactAddr: "addr", event.FactIP: "ip", event.FactComm: "comm (from comm records)",
-	event.FactCgroup: "cgroup", event.FactWeight: "weight", event.FactDataSrc: "data_src", event.FactPhysAddr: "phys_addr", event.FactMode: "cpumode", event.FactCallchain: "callchain", event.FactID: "id", event.FactStack: "user stack",
+	event.FactCgroup: "cgroup", event.FactWeight: "weight", event.FactDataSrc: "data_src", event.FactPhysAddr: "phys_addr", event.FactMode: "cpumode",
+	event.FactDataPage: "data_page_size", event.FactCodePage: "code_page_size", event.FactCallchain: "callchain", event.FactID: "id", event.FactStack: "user stack",
 }
 
 // often says which of its events a source samples; "" is every one.

@@ -61,6 +61,9 @@ func (r *run) sayHolds() {
 	if r.feeder == nil {
 		return
 	}
+	if late := r.feeder.Stats().Late; late > 0 && r.world.file != nil {
+		r.world.say("late: %d events lay in the recording behind newer ones, more than reading it in order could mend: they are in the results, in that place", late)
+	}
 	if s := r.feeder.Stats(); s.Suspected > 0 {
 		r.verbose(1, fmt.Sprintf("order: %d times a ring was full, and what it may have lost was not waited for: starts were discarded; give it more pages (-m)", s.Suspected))
 	}

@@ -72,15 +72,15 @@ func (p *playback) begin(first event.Time) error {
 		}
 		*x.to = t
 	}
-	p.from = max(p.from, first)
-	if d := event.Time(o.Duration); d > 0 && p.to-p.from > d {
-		p.to = p.from + d
+	begin := max(p.from, first) // what is late may lie before
+	if d := event.Time(o.Duration); d > 0 && p.to-begin > d {
+		p.to = begin + d
 	}
-	if p.to <= p.from {
-		return diag.Errorf(diag.Usage, "option", "--to", "nothing is left: what is read begins at %s, and --to is %s", seconds(p.from), seconds(p.to)).
+	if p.to <= begin {
+		return diag.Errorf(diag.Usage, "option", "--to", "nothing is left: what is read begins at %s, and --to is %s", seconds(begin), seconds(p.to)).
 			WithHint("the first sample is at %s; see: ppscript info %s", seconds(first), o.Input)
 	}
-	p.tick = p.from + p.interval
+	p.tick = begin + p.interval
 	return nil
 }
 
