@@ -275,7 +275,7 @@ func heatmap() *b.Builtin {
 			{Name: "value", Type: b.Expression, Default: starlark.String("delay"), Doc: "the number"},
 		},
 		Returns: "log", Result: "a picture of how often each range of the number came in each span of time, and beside it a .lat file for other tools: a line \"TIME NUMBER\" for each event, both in ns for delays; an existing file is kept as .old",
-		Errors: "a file cannot be written; the number does not exist", Source: computed, Cost: "80 ns per event",
+		Errors: "a file cannot be written; a prefix that the command line does not name, without --allow write=DIR; the number does not exist", Source: computed, Cost: "80 ns per event",
 		Examples: []b.Example{{Code: `tracepoint("sched:sched_stat_runtime").heatmap("/tmp/run", "runtime")`, Output: "<log>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			f, err := FnOf(c, c.Value("value"))

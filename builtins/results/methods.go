@@ -349,7 +349,7 @@ func toFile() *b.Builtin {
 	return &b.Builtin{
 		Name: "to_file", Type: "table", Group: b.Results, Summary: "Writes the table to a file, in place of the output.",
 		Params:  []b.Param{{Name: "path", Type: b.String, Required: true, Doc: "the file; what is in it stays, and each interval is added"}},
-		Returns: "table", Result: "text, also with --format json", Errors: "the file cannot be written, before anything is opened", Source: computed,
+		Returns: "table", Result: "text, also with --format json", Errors: "the file cannot be written, before anything is opened; a file that the command line does not name, without --allow write=DIR", Source: computed,
 		Cost:     "a write for each interval",
 		Examples: []b.Example{{Code: demo + "\n" + `t.to_file("/tmp/switches")`, Output: "<table of prev_comm, count>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {

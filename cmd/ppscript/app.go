@@ -28,6 +28,8 @@ type app struct {
 	ctx  context.Context // of what fetches libraries; nil: until the process ends
 	libs libraries
 
+	offline bool // nothing is fetched: a script is only looked at
+
 	scratch []string // directories to remove
 
 	watching atomic.Bool // a watch has the signals

@@ -90,6 +90,7 @@ type checkRecord struct {
 }
 
 func (a *app) check(name, input string) (verdict, error) {
+	a.offline = true
 	host, _, err := a.newHost()
 	if err != nil {
 		return verdict{}, err

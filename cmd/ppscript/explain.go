@@ -20,6 +20,7 @@ func (a *app) explainCommand() *cobra.Command {
 }
 
 func (a *app) explain(c *cobra.Command, args []string) error {
+	a.offline = true
 	a.scriptTime = lookTime
 	host, _, err := a.newHost()
 	if err != nil {

@@ -69,6 +69,9 @@ func (a *app) library(dir string) (*library.Library, error) {
 	if err != nil {
 		return nil, err
 	}
+	if a.offline {
+		s.Proxy = onDisk(s.Proxy)
+	}
 	// Who sees what is pinned may have it pinned by using it.
 	s.Pin, s.Note = isTerminal(os.Stdin) && isTerminal(os.Stderr), a.say
 	l, err := library.Open(dir, s)
@@ -80,6 +83,17 @@ func (a *app) library(dir string) (*library.Library, error) {
 	}
 	a.libs.open[dir], a.libs.last = l, l
 	return l, nil
+}
+
+// onDisk is what of PPSCRIPTPROXY needs no other machine.
+func onDisk(proxy string) string {
+	var list []string
+	for part := range strings.SplitSeq(proxy, ",") {
+		if strings.HasPrefix(strings.TrimSpace(part), "file://") {
+			list = append(list, part)
+		}
+	}
+	return strings.Join(append(list, "off"), ",")
 }
 
 // directory makes one that goes with the process.

@@ -75,6 +75,7 @@ type tester struct {
 }
 
 func (t *tester) run(args []string) error {
+	t.app.offline = true
 	if len(args) == 0 {
 		args = []string{"."}
 	}

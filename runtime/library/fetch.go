@@ -63,7 +63,7 @@ func badProxy(s string) error {
 // offline has nothing, and says why.
 type offline struct{}
 
-var errOff = errors.New("not in the cache, and PPSCRIPTPROXY=off forbids fetching")
+var errOff = errors.New("not in the cache, and nothing is fetched by check, explain and test, or with PPSCRIPTPROXY=off")
 
 func (offline) versions(context.Context, string) ([]string, error)   { return nil, errOff }
 func (offline) mod(context.Context, module.Version) ([]byte, error)  { return nil, errOff }
