@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/perfdata"
+	"ppscript/runtime/plain"
 	"ppscript/runtime/unit"
 
 	"github.com/spf13/cobra"
@@ -134,6 +134,7 @@ func readAbout(ctx context.Context, path string) (t *about, err error) {
 	}
 	if damage != nil {
 		t.Notes = append(t.Notes, damage.Error())
+		t.Loss.EndedEarly = 1
 	}
 	t.Notes = append(t.Notes, f.Warnings()...)
 	t.Loss.Add(f.Loss())
@@ -207,9 +208,9 @@ func (t *about) print(w *bufio.Writer) {
 	if made != "" && made[0] >= '0' && made[0] <= '9' {
 		made = "perf " + made
 	}
-	line("recording", append([]string{printed(t.File), size, made}, t.Form...)...)
-	line("host", printed(t.Host), printed(t.Kernel), t.Arch, cpus, printed(t.CPU))
-	line("command", printed(strings.Join(t.Command, " ")))
+	line("recording", append([]string{plain.Line(t.File), size, made}, t.Form...)...)
+	line("host", plain.Line(t.Host), plain.Line(t.Kernel), t.Arch, cpus, plain.Line(t.CPU))
+	line("command", plain.Line(strings.Join(t.Command, " ")))
 	if t.Last > 0 {
 		line("time", t.Begin, unit.Duration(int64(t.Last-t.First)), fmt.Sprintf("%s to %s of the clock %s", secondsOf(t.First), secondsOf(t.Last), t.Clock))
 	}
@@ -224,16 +225,16 @@ func (t *about) print(w *bufio.Writer) {
 	}
 	line("losses", losses...)
 	for _, note := range t.Notes {
-		line("note", printed(note))
+		line("note", plain.Line(note))
 	}
 	fmt.Fprintf(w, "\n%10s  event\n", "samples")
 	for _, e := range t.Events {
 		if e.Samples == 0 && e.Name == "software:dummy" {
 			continue // it carries what is told of tasks
 		}
-		name := printed(e.Name)
+		name := plain.Line(e.Name)
 		if e.Alias != "" {
-			name += " (" + printed(e.Alias) + ")"
+			name += " (" + plain.Line(e.Alias) + ")"
 		}
 		if e.Stacks {
 			name += ", with stacks"
@@ -241,10 +242,10 @@ func (t *about) print(w *bufio.Writer) {
 		fmt.Fprintf(w, "%10d  %s\n", e.Samples, name)
 	}
 	if len(t.Asks) > 0 {
-		fmt.Fprintf(w, "\nppscript --input %s NAME\n    %s\n", t.File, strings.Join(t.Asks, " "))
+		fmt.Fprintf(w, "\nppscript --input %s NAME\n    %s\n", plain.Line(t.File), strings.Join(t.Asks, " "))
 	}
 	if len(t.AsksOf) > 0 {
-		fmt.Fprintf(w, "\nppscript --input %s NAME -e EVENT\n    %s\n", t.File, strings.Join(t.AsksOf, " "))
+		fmt.Fprintf(w, "\nppscript --input %s NAME -e EVENT\n    %s\n", plain.Line(t.File), strings.Join(t.AsksOf, " "))
 	}
 }
 
@@ -266,14 +267,4 @@ func clockName(id int32) string {
 		return "CLOCK_TAI"
 	}
 	return fmt.Sprintf("clock %d", id)
-}
-
-// printed is a text of the recording as a terminal may see it.
-func printed(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, s)
 }

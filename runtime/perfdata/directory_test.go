@@ -2,6 +2,8 @@ package perfdata
 
 import (
 	"bytes"
+	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/tests/testkit"
 )
@@ -95,6 +98,40 @@ func TestDirectory(t *testing.T) {
 	}
 	if _, err := Open(t.TempDir(), Options{}); !isClear(err) {
 		t.Errorf("an empty directory: got %v", err)
+	}
+}
+
+// Damaged files of a directory are an error, or are read; nothing else.
+func TestDamagedDirectory(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, name := range []string{"trace", "group"} {
+		dir := intoDirectory(t, name)
+		for _, file := range []string{"data", "data.0", "data.2"} {
+			whole, err := os.ReadFile(filepath.Join(dir, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 100 {
+				b := bytes.Clone(whole)
+				for range 1 + rng.IntN(8) {
+					b[rng.IntN(len(b))] = byte(rng.Uint32())
+				}
+				if err := os.WriteFile(filepath.Join(dir, file), b[:rng.IntN(len(b)+1)], 0o600); err != nil {
+					t.Fatal(err)
+				}
+				f, err := Open(dir, Options{Ordered: rng.IntN(2) == 0, MaxPending: 1 << 20})
+				if err == nil {
+					_, err = drain(f)
+					f.Close()
+				}
+				if err != io.EOF && !isClear(err) {
+					t.Fatalf("%s/%s: got %v (hint %q)", name, file, err, diag.HintOf(err))
+				}
+			}
+			if err := os.WriteFile(filepath.Join(dir, file), whole, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 
