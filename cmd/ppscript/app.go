@@ -22,8 +22,11 @@ type app struct {
 	stdout *os.File
 	stderr io.Writer
 	color  bool // of messages
-	token  string
-	quiet  int
+	// colorMode is --color, known before anything else is.
+	colorMode string
+	helpError error // of writing the help of a subcommand
+	token     string
+	quiet     int
 
 	ctx  context.Context // of what fetches libraries; nil: until the process ends
 	libs libraries
@@ -44,7 +47,8 @@ type app struct {
 // cobra looks for subcommands behind options too; here only the first word can
 // be one, so that no script's option value is taken for a subcommand.
 func (a *app) dispatch(args []string) error {
-	a.color = colorful(os.Stderr, "auto")
+	a.colorMode = colorIn(args)
+	a.color = colorful(os.Stderr, a.colorMode)
 	root := a.root()
 	root.SetArgs(args)
 	if len(args) > 0 && args[0] == "--symbols" {
@@ -56,7 +60,7 @@ func (a *app) dispatch(args []string) error {
 	if len(args) == 0 && interactive() {
 		return a.repl(nil)
 	}
-	return root.Execute()
+	return errors.Join(root.Execute(), a.helpError)
 }
 
 func isCommand(root *cobra.Command, word string) bool {
@@ -74,14 +78,14 @@ func (a *app) root() *cobra.Command {
 		SilenceUsage:       true,
 		DisableFlagParsing: true,
 		Args:               cobra.ArbitraryArgs,
-		RunE:               func(*cobra.Command, []string) error { return a.usage() },
+		RunE:               func(*cobra.Command, []string) error { return a.usage(false) },
 		ValidArgsFunction:  a.completeScript,
 		CompletionOptions:  cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetHelpCommand(a.helpCommand())
-	root.SetHelpFunc(func(c *cobra.Command, _ []string) { a.commandHelp(c) })
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { a.helpError = a.commandHelp(c, nil) })
 	root.AddCommand(a.listCommand(), a.helpCommand(), a.explainCommand(), a.checkCommand(), a.docCommand(),
 		a.recordCommand(), a.infoCommand(), a.doctorCommand(), a.replCommand(), a.modCommand(), a.fmtCommand(), a.newCommand(), a.testCommand(), a.usdtCommand(), a.versionCommand(), a.completionCommand())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return flagError(err, c.Flags(), c.CommandPath()) })

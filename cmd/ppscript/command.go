@@ -57,3 +57,20 @@ func durationIn(args []string) time.Duration {
 	}
 	return 0
 }
+
+// colorIn is the --color among words, before they are parsed: of what is wrong
+// with them, too, is told in colour or not.
+func colorIn(args []string) string {
+	for i, word := range args {
+		if word == "--" {
+			break
+		}
+		if text, given := strings.CutPrefix(word, "--color="); given {
+			return text
+		}
+		if word == "--color" && i+1 < len(args) {
+			return args[i+1]
+		}
+	}
+	return "auto"
+}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"strings"
 
 	"ppscript/builtins/all"
@@ -45,6 +44,10 @@ func (a *app) doc(args []string, stubs bool) error {
 				WithHint("list them: ppscript doc")
 		}
 	}
-	_, err = io.WriteString(a.stdout, strings.TrimRight(text, "\n")+"\n")
-	return err
+	text = strings.TrimRight(text, "\n") + "\n"
+	if stubs {
+		_, err = a.stdout.WriteString(text)
+		return err
+	}
+	return a.page(layout{width: pageWidth(a.stdout), hang: true}.text(text))
 }

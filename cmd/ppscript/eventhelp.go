@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"io/fs"
 	"path"
@@ -46,7 +45,6 @@ func (a *app) helpEvents(inv *invocation) error {
 		}
 		names = append(names, found...)
 	}
-	w := bufio.NewWriter(a.text())
 	users := append(stdlib.Names(), scripts.Names()...)
 	if inv.module != nil {
 		users = []string{strings.ReplaceAll(inv.name, "-", "_")}
@@ -55,23 +53,73 @@ func (a *app) helpEvents(inv *invocation) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range users {
-		if line := usageLine(host, name, names); line != "" {
-			fmt.Fprintln(w, line)
-		}
-	}
+	var w strings.Builder
+	l := layout{width: pageWidth(a.stdout), hang: true}
 	for _, name := range slices.Compact(names) {
-		system, event, _ := strings.Cut(name, ":")
-		format, err := privilege.ReadFile(privilege.Kernel, filepath.Join(tfs.Root(), "events", system, event, "format"))
-		if err != nil {
+		if err := a.explainEvent(&w, l, tfs, name); err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "\n%s\n%s", name, format)
-		if c := firesIn(system, event); c != "" {
-			fmt.Fprintf(w, "\nfires in the context of %s\n", c)
+	}
+	fmt.Fprintf(&w, "%s\n\n", a.title("Who can use it, with a dot for what you fill in"))
+	for _, name := range users {
+		if line := usageLine(host, name, names); line != "" {
+			w.WriteString(l.text("    " + line))
 		}
 	}
-	return w.Flush()
+	return a.page(w.String())
+}
+
+// explainEvent shows the fields of an event as a table, how its lines are
+// printed, and in whose context it fires.
+func (a *app) explainEvent(w *strings.Builder, l layout, tfs *tracefs.FS, name string) error {
+	system, event, _ := strings.Cut(name, ":")
+	schema, err := tfs.Schema(system, event)
+	if err != nil {
+		return err
+	}
+	format, err := privilege.ReadFile(privilege.Kernel, filepath.Join(tfs.Root(), "events", system, event, "format"))
+	if err != nil {
+		return err
+	}
+	rows := [][4]string{{"field", "type", "bytes", "offset"}}
+	for _, f := range schema.Fields {
+		for _, m := range formatField.FindAllStringSubmatch(string(format), -1) {
+			if fieldName(m[1]) == f.Name {
+				rows = append(rows, [4]string{f.Name, f.Type, m[3], m[2]})
+				break
+			}
+		}
+	}
+	var wide [2]int
+	for _, r := range rows {
+		wide[0], wide[1] = max(wide[0], len(r[0])), max(wide[1], len(r[1]))
+	}
+	fmt.Fprintf(w, "%s\n\n", a.title(name))
+	for _, r := range rows {
+		fmt.Fprintf(w, "    %-*s  %-*s  %5s  %6s\n", wide[0], r[0], wide[1], r[1], r[2], r[3])
+	}
+	if _, text, ok := strings.Cut(string(format), "print fmt: "); ok {
+		w.WriteString("\n")
+		twoColumns(w, "    printed as", strings.TrimSpace(text), 20, l.width)
+	}
+	if c := firesIn(system, event); c != "" {
+		w.WriteString("\n")
+		twoColumns(w, "    fires in", "the context of "+c, 20, l.width)
+	}
+	w.WriteString("\n")
+	return nil
+}
+
+// formatField is a field in a format file: what it is, where it is, how long.
+var formatField = regexp.MustCompile(`field:([^;]+);\s+offset:(\d+);\s+size:(\d+);`)
+
+// fieldName is the name in a C declaration: the last word, without an array.
+func fieldName(declaration string) string {
+	name, _, _ := strings.Cut(declaration, "[")
+	if i := strings.LastIndexAny(strings.TrimSpace(name), " *"); i >= 0 {
+		name = strings.TrimSpace(name)[i+1:]
+	}
+	return name
 }
 
 // usageLine is the command line with which a profiler uses the events; "" if

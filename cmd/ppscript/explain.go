@@ -34,8 +34,7 @@ func (a *app) explain(c *cobra.Command, args []string) error {
 	case inv.help && inv.module != nil:
 		return a.scriptHelp(inv)
 	case inv.help:
-		a.commandHelp(c)
-		return nil
+		return a.commandHelp(c, newFlags(nil).list)
 	case inv.noName || len(inv.helpEvents) > 0 || inv.version:
 		return usagef("", "", "no script named").WithHint("name a profiler or a file: ppscript explain NAME [options]")
 	}

@@ -31,6 +31,7 @@ type flag struct {
 	file        bool                   // the value is a path
 	hidden      bool                   // parsed, to say that it is of no use here
 	recorded    bool                   // the subcommand record has it too
+	own         bool                   // the script declares it
 	brief       bool                   // --help shows it, although every script has it
 	read        func(*reader, *flag)   // takes the texts of an option that is given
 
@@ -113,7 +114,7 @@ var namesTasks = map[string]bool{"pids": true, "tids": true, "cgroups": true, "i
 
 // ownFlag is the flag of a script's option.
 func ownFlag(o *script.Option, common []*flag) *flag {
-	f := &flag{name: o.Flag(), short: o.Short, metavar: o.Placeholder(), help: o.Help, deflt: o.DefaultText(),
+	f := &flag{own: true, name: o.Flag(), short: o.Short, metavar: o.Placeholder(), help: o.Help, deflt: o.DefaultText(),
 		choices: o.Choices, events: o.Type == script.OptEvents, alone: o.Alone, takes: o.Takes}
 	if len(f.choices) == 0 {
 		f.choices = o.Words

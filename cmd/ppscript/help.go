@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"ppscript/runtime/diag"
 	"ppscript/stdlib"
 
@@ -29,7 +28,7 @@ func (a *app) helpCommand() *cobra.Command {
 func (a *app) help(c *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
-		return a.usage()
+		return a.usage(false)
 	case args[0] == "event" && len(args) == 2:
 		return a.helpEvents(&invocation{helpEvents: args[1:]})
 	case args[0] == "event":
@@ -51,8 +50,7 @@ func (a *app) help(c *cobra.Command, args []string) error {
 	inv, err := a.invoke(host, []string{args[0], "--help"})
 	if err != nil {
 		if text, ok := reg.HelpOfName(args[0]); ok && diag.ClassOf(err) == diag.Usage {
-			_, err := io.WriteString(a.text(), text)
-			return err
+			return a.page(layout{width: pageWidth(a.stdout), hang: true}.text(text))
 		}
 		return err
 	}

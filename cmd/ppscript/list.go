@@ -3,13 +3,14 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"ppscript/runtime/diag"
-	"ppscript/runtime/tracefs"
 	"ppscript/scripts"
 	"ppscript/stdlib"
 
@@ -18,10 +19,11 @@ import (
 
 func (a *app) listCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "list [scripts|events|DIR] [TEXT]", Short: "List the profilers, the scripts of a library, or the kernel's tracepoints",
-		Long: `Lists the profilers, and the scripts of the library in this directory or in scripts/, or of the library DIR, whose name or description contains TEXT. If none does, or TEXT has a colon, lists the kernel's
-tracepoints whose sys:name contains it.`,
-		Example: "    ppscript list\n    ppscript list events sched\n    ppscript list kvm:",
+		Use: "list [scripts|events|DIR] [TEXT]", Short: "List the profilers, the scripts of a library, and the kernel's events",
+		Long: `Lists the profilers, the scripts of the library in this directory or in scripts/, or of the library DIR, and the kernel's events, as -e takes them. With TEXT only profilers and scripts whose name or description contains it, and events whose system:name does; TEXT may have * ? [a-z].
+
+Without TEXT a terminal gets the systems of the events, with how many each has; a pipe gets all events, one a line.`,
+		Example: "    ppscript list\n    ppscript list sched\n    ppscript list events 'kvm:*exit*'\n    ppscript list | grep sched:",
 		Args:    words(0, 2),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
@@ -56,23 +58,37 @@ func (a *app) list(args []string) error {
 		}
 		return err
 	}
+	n := 0
 	if what != "events" && (what == "scripts" || !strings.Contains(text, ":")) {
-		n, err := a.listScripts(text)
-		for _, dir := range []string{".", "scripts"} {
-			if err == nil && isLibrary(dir) {
-				more := 0
-				more, err = a.listLibrary(dir, text)
-				n += more
-			}
-		}
-		if n > 0 || err != nil {
+		var err error
+		if n, err = a.listAllScripts(text); err != nil {
 			return err
 		}
-		if what == "scripts" || text == "" {
+	}
+	if what == "scripts" {
+		if n == 0 {
 			return usagef("list", text, "no such profiler%s", diag.DidYouMean(text, shipped())).WithHint("list all: ppscript list")
 		}
+		return nil
 	}
-	return a.listEvents(text)
+	if err := a.listEvents(text, what == "events", n > 0); err != nil && (n == 0 || errors.Is(err, syscall.EPIPE)) {
+		return err // who may not read tracefs, or has no such event, has the profilers
+	}
+	return nil
+}
+
+// listAllScripts lists the profilers, and the scripts of the library that is
+// here.
+func (a *app) listAllScripts(text string) (n int, err error) {
+	n, err = a.listScripts(text)
+	for _, dir := range []string{".", "scripts"} {
+		if err == nil && isLibrary(dir) {
+			more := 0
+			more, err = a.listLibrary(dir, text)
+			n += more
+		}
+	}
+	return n, err
 }
 
 func (a *app) listScripts(text string) (n int, err error) {
@@ -123,34 +139,4 @@ func (a *app) listLibrary(dir, text string) (n int, err error) {
 		}
 	}
 	return n, w.Flush()
-}
-
-func (a *app) listEvents(text string) error {
-	fs, err := tracefs.Find()
-	if err != nil {
-		return err
-	}
-	names, err := fs.Events()
-	if err != nil {
-		return err
-	}
-	found, glob := names, strings.ContainsAny(text, "*?[")
-	if glob {
-		if found, err = fs.Match(text); err != nil {
-			return err
-		}
-	}
-	w := bufio.NewWriter(a.text())
-	n := 0
-	for _, name := range found {
-		if glob || strings.Contains(name, text) {
-			n++
-			w.WriteString(name + "\n")
-		}
-	}
-	if n == 0 {
-		return usagef("list", text, "no profiler and no event is called so%s", diag.DidYouMean(text, names)).
-			WithHint("list all events: ppscript list events")
-	}
-	return w.Flush()
 }

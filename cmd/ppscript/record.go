@@ -48,9 +48,8 @@ func (a *app) recordCommand() *cobra.Command {
 		})
 	}
 	c.SetHelpFunc(func(c *cobra.Command, _ []string) {
-		a.commandHelp(c)
 		help := &flag{name: "help", short: "h", group: groupOther, help: "show this help"}
-		printFlags(a.stdout, append(fl.list, help), terminalWidth(a.stdout))
+		a.helpError = a.commandHelp(c, append(fl.list, help))
 	})
 	return c
 }

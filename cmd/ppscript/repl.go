@@ -47,9 +47,7 @@ parameters, events and their fields. Without a terminal it reads statements from
 		RunE: func(c *cobra.Command, args []string) error {
 			for _, w := range args {
 				if w == "-h" || w == "--help" {
-					a.commandHelp(c)
-					printFlags(a.stdout, newFlags(nil).list, terminalWidth(a.stdout))
-					return nil
+					return a.commandHelp(c, newFlags(nil).list)
 				}
 			}
 			return a.repl(args)
@@ -269,7 +267,7 @@ func (s *replSession) piped(in io.Reader, limit explore.Limit) error {
 		return err
 	}
 	if len(src) == 0 && s.file == "" {
-		return s.app.usage()
+		return s.app.usage(false)
 	}
 	return s.statements(string(src), func(text string) error { return s.eval(text, limit) })
 }

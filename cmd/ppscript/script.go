@@ -39,6 +39,9 @@ func (a *app) script(args []string) error {
 	default:
 		return err
 	}
+	if inv.version || inv.help || len(inv.helpEvents) > 0 || inv.describe {
+		w.close() // what is asked for is text, which may be read in a pager
+	}
 	switch {
 	case inv.version:
 		return a.version()
@@ -47,11 +50,11 @@ func (a *app) script(args []string) error {
 	case inv.help && inv.module != nil:
 		return a.scriptHelp(inv)
 	case inv.help:
-		return a.usage()
+		return a.usage(len(inv.flags.texts("help-all")) > 0)
 	case inv.describe:
 		return a.describe(inv)
 	case inv.noName && len(args) == 0:
-		return a.usage()
+		return a.usage(false)
 	case inv.noName:
 		return usagef("", "", "no script named").WithHint("name a profiler or a file: ppscript NAME [options]; ppscript list shows the profilers")
 	}

@@ -30,6 +30,7 @@ type watch struct {
 	dump   chan struct{} // somebody asks how the run stands
 	stop   context.CancelFunc
 	dog    watchdog
+	closed bool
 
 	mu      sync.Mutex
 	running bool
@@ -160,7 +161,12 @@ func (w *watch) run(out *output) {
 func (w *watch) at(stage string) { w.dog.at(stage, stage == session.Observing) }
 
 func (w *watch) close() {
+	if w.closed {
+		return
+	}
+	w.closed = true
 	w.dog.close()
+	w.app.watching.Store(false)
 	signal.Stop(w.signal)
 	close(w.signal)
 	<-w.done

@@ -1,40 +1,39 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"strings"
 
+	"ppscript/runtime/plain"
 	"ppscript/runtime/script"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
-const shortUsage = `ppscript: scripts that observe the kernel
-
-    ppscript NAME|FILE [options] [-- command]    run a profiler or a script
-    ppscript -c PROGRAM [options] [-- command]   run one line
-    ppscript                                     try things out: a prompt for the language
-    ppscript list                                the profilers
-    ppscript list events [TEXT]                  the kernel's tracepoints
-    ppscript help NAME                           what a profiler answers, its options, an example
-    ppscript -e EVENT help                       who can use an event, and its fields
-    ppscript explain NAME|FILE [options]         what would run, and where
-    ppscript new NAME -e EVENTS                  write a script to begin with
-    ppscript check FILE...                       find mistakes without running
-    ppscript test [FILE|DIR...]                  run the tests of scripts
-    ppscript fmt FILE|DIR...                     format scripts
-    ppscript mod init|get|tidy|vendor|...        libraries of scripts, with versions
-    ppscript doc [NAME]                          the words of the language
-    ppscript record -e EVENTS -o FILE            record events for later: --input FILE
-    ppscript info FILE                           what a recording has, and what can be asked of it
-    ppscript usdt list FILE                      the probes that a program or library has
-    ppscript --symbols FILE                      name addresses, as pprof --symbols does
-    ppscript doctor                              what works on this machine
-    ppscript version
-    ppscript completion bash|zsh|fish            completion for a shell
-`
+// tasks are what can be asked of ppscript.
+var tasks = [][2]string{
+	{"NAME|FILE [options] [-- command]", "run a profiler or a script"},
+	{"-c PROGRAM [options] [-- command]", "run one line"},
+	{"", "try things out: a prompt for the language"},
+	{"list [TEXT]", "the profilers and the kernel's events"},
+	{"list events [TEXT]", "the kernel's events only"},
+	{"help NAME", "what a profiler answers, its options, an example"},
+	{"-e EVENT help", "the fields of an event, and who can use it"},
+	{"explain NAME|FILE [options]", "what would run, and where"},
+	{"new NAME -e EVENTS", "write a script to start with"},
+	{"check FILE...", "find mistakes without running"},
+	{"test [FILE|DIR...]", "run the tests of scripts"},
+	{"fmt FILE|DIR...", "format scripts"},
+	{"mod init|get|tidy|vendor|...", "libraries of scripts, with versions"},
+	{"doc [NAME]", "the words of the language"},
+	{"record -e EVENTS -o FILE", "record events for later: --input FILE"},
+	{"usdt list FILE", "the probes that a program or library has"},
+	{"--symbols FILE", "name addresses, as pprof --symbols does"},
+	{"doctor", "what works on this machine"},
+	{"version", "the version"},
+	{"completion bash|zsh|fish", "completion for a shell"},
+}
 
 const shortExamples = `
 Examples
@@ -42,50 +41,93 @@ Examples
     ppscript kvm-exit -p 1234 -i 1s
     ppscript trace -e sched:sched_wakeup -N 10
     ppscript -c 'tracepoint("sched:sched_wakeup").by("comm").count().top(10)' -- make
+
+Every script has more options: where to look (-C, -p, -t, --cgroups, --input), how long (-i, --duration, -N), where results go (-o, --format, --flame-graph). All of them: ppscript --help-all
 `
 
-// usage is what a user gets who asks for nothing in particular.
-func (a *app) usage() error {
-	w := bufio.NewWriter(a.text())
-	w.WriteString(shortUsage)
-	w.WriteString(shortExamples)
-	w.WriteString("\nOptions of every script\n")
-	printFlags(w, newFlags(nil).list, terminalWidth(a.stdout))
-	return w.Flush()
+// usage is what a user gets who asks for nothing in particular; all is
+// --help-all.
+func (a *app) usage(all bool) error {
+	var w strings.Builder
+	l := layout{width: pageWidth(a.stdout)}
+	w.WriteString("ppscript: scripts that observe the kernel\n\n")
+	for _, t := range tasks {
+		twoColumns(&w, strings.TrimRight("    ppscript "+t[0], " "), t[1], 48, l.width)
+	}
+	w.WriteString(l.text(shortExamples))
+	if all {
+		w.WriteString("\nOptions of every script\n")
+		a.printFlags(&w, newFlags(nil).list, true)
+	}
+	return a.page(w.String())
 }
 
-// commandHelp explains a subcommand.
-func (a *app) commandHelp(c *cobra.Command) {
+// commandHelp explains a subcommand; more are options that cobra does not know.
+func (a *app) commandHelp(c *cobra.Command, more []*flag) error {
 	text := c.Long
 	if text == "" {
 		text = c.Short + "."
 	}
-	fmt.Fprintf(a.stdout, "%s\n\nUsage\n\n    ppscript %s\n", text, c.Use)
+	var w strings.Builder
+	l := layout{width: pageWidth(a.stdout), hang: true}
+	w.WriteString(l.text(text))
+	fmt.Fprintf(&w, "\n%s\n\n%s", a.title("Usage"), l.text("    ppscript "+c.Use))
 	if c.Example != "" {
-		fmt.Fprintf(a.stdout, "\nExamples\n\n%s\n", c.Example)
+		fmt.Fprintf(&w, "\n%s\n\n%s", a.title("Examples"), l.text(c.Example))
 	}
+	if more == nil {
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Name == "help" {
+				return // it is how one came here
+			}
+			metavar := ""
+			if f.NoOptDefVal == "" {
+				metavar = strings.ToUpper(f.Name)
+			}
+			more = append(more, &flag{name: f.Name, short: f.Shorthand, metavar: metavar, help: f.Usage})
+		})
+	}
+	a.printFlags(&w, more, true)
+	return a.page(w.String())
 }
 
 // scriptHelp explains one script: its docstring, then its options.
 func (a *app) scriptHelp(inv *invocation) error {
-	w := bufio.NewWriter(a.text())
+	var w strings.Builder
+	l := layout{width: pageWidth(a.stdout)}
 	m := inv.module
 	doc := m.Doc
 	if doc == "" {
 		doc = m.Name + ": a script without docstring"
 	}
-	fmt.Fprintf(w, "%s\n\nUsage\n\n    ppscript %s [options]%s [-- command]\n", doc, inv.name, arguments(m.Options))
+	w.WriteString(l.text(cleaned(doc)))
+	fmt.Fprintf(&w, "\n%s\n\n%s", a.title("Usage"), l.text(fmt.Sprintf("    ppscript %s [options]%s [-- command]", inv.name, arguments(m.Options))))
 	if m.Options != nil {
 		var args []*flag
 		for i := range m.Options.Options {
 			if o := &m.Options.Options[i]; o.Positional {
-				args = append(args, &flag{name: o.Placeholder(), help: o.Help, group: "Arguments", metavar: "-"})
+				args = append(args, &flag{name: o.Placeholder(), help: o.Help, group: "Arguments", metavar: "-", own: true})
 			}
 		}
-		printFlags(w, args, terminalWidth(a.stdout))
+		a.printFlags(&w, args, true)
 	}
-	printFlags(w, inv.flags.list, terminalWidth(a.stdout))
-	return w.Flush()
+	all := len(inv.flags.texts("help-all")) > 0
+	a.printFlags(&w, inv.flags.list, all)
+	if !all {
+		w.WriteString("\n" + l.text(fmt.Sprintf("Options of every script, such as -C, -p, -i, --duration, -o and --format: ppscript %s --help-all", inv.name)))
+	}
+	return a.page(w.String())
+}
+
+// cleaned is a text of other people without what would steer a terminal.
+func cleaned(text string) string { return string(plain.AppendLines(nil, text)) }
+
+// title is a heading.
+func (a *app) title(text string) string {
+	if colorful(a.stdout, a.colorMode) {
+		return "\x1b[1m" + text + "\x1b[0m"
+	}
+	return text
 }
 
 // arguments is how the usage line shows a script's arguments.
@@ -111,22 +153,25 @@ func arguments(set *script.OptionSet) string {
 	return s
 }
 
-// printFlags prints options in groups: name, value, help with the default.
-func printFlags(w io.Writer, list []*flag, width int) {
-	if width < 60 || width > 120 {
-		width = 100
-	}
+// printFlags prints options in groups: name, value, help with the default; the
+// common ones only if all is set.
+func (a *app) printFlags(w *strings.Builder, list []*flag, all bool) {
+	width := pageWidth(a.stdout)
 	for _, group := range []string{"Arguments", "", groupTarget, groupRun, groupOutput, groupOther} {
 		title := group
 		if title == "" {
 			title = "Options"
 		}
 		for _, f := range list {
-			if f.group != group || f.hidden {
+			in := f.group
+			if !all && f.own && in != "Arguments" {
+				in = ""
+			}
+			if in != group || f.hidden || !all && in != "" && !f.own && !f.brief {
 				continue
 			}
 			if title != "" {
-				fmt.Fprintf(w, "\n%s\n", title)
+				fmt.Fprintf(w, "\n%s\n", a.title(title))
 				title = ""
 			}
 			printFlag(w, f, width)
@@ -134,9 +179,7 @@ func printFlags(w io.Writer, list []*flag, width int) {
 	}
 }
 
-const helpColumn = 32
-
-func printFlag(w io.Writer, f *flag, width int) {
+func printFlag(w *strings.Builder, f *flag, width int) {
 	left := "        --" + f.name
 	switch {
 	case f.group == "Arguments":
@@ -144,21 +187,35 @@ func printFlag(w io.Writer, f *flag, width int) {
 	case f.short != "":
 		left = "    -" + f.short + ", --" + f.name
 	}
-	if f.metavar != "" && f.group != "Arguments" {
+	switch {
+	case f.metavar == "" || f.group == "Arguments":
+	case f.alone != "":
+		left += "[=" + f.metavar + "]"
+	default:
 		left += " " + f.metavar
 	}
 	help := f.help
 	if f.deflt != "" {
 		help += " [" + f.deflt + "]"
 	}
-	for i, line := range wrap(help, width-helpColumn) {
+	twoColumns(w, left, help, 32, width)
+}
+
+// twoColumns prints what something is called, and beside it, or below if there is
+// no room, what it is.
+func twoColumns(w *strings.Builder, left, right string, column, width int) {
+	if column > width/2+width/8 {
+		column = 12
+	}
+	left = cleaned(left)
+	for i, line := range wrap(cleaned(right), width-column) {
 		switch {
-		case i == 0 && len(left) < helpColumn-1:
-			fmt.Fprintf(w, "%-*s%s\n", helpColumn, left, line)
+		case i == 0 && len(left) < column-1:
+			fmt.Fprintf(w, "%-*s%s\n", column, left, line)
 		case i == 0:
-			fmt.Fprintf(w, "%s\n%*s%s\n", left, helpColumn, "", line)
+			fmt.Fprintf(w, "%s\n%*s%s\n", left, column, "", line)
 		default:
-			fmt.Fprintf(w, "%*s%s\n", helpColumn, "", line)
+			fmt.Fprintf(w, "%*s%s\n", column, "", line)
 		}
 	}
 }
