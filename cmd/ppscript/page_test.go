@@ -16,5 +16,5 @@ func TestLayout(t *testing.T) {
 	f(layout{width: 30}, "    ppscript trace -e 'a b' -N 10\n", "    ppscript trace -e 'a b' \\\n        -N 10\n")
 	f(layout{width: 24}, "    ppscript x [--than .] [-g]\n", "    ppscript x \\\n        [--than .] \\\n        [-g]\n")
 	// Columns hang.
-	f(layout{width: 24, hang: true}, "  by  keys that tell them apart\n", "  by  keys that tell\n      them apart\n")
+	f(layout{width: 28, hang: true}, "  by  keys that tell them apart\n", "  by  keys that tell them\n      apart\n")
 }
