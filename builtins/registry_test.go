@@ -111,3 +111,17 @@ func TestIncompleteDeclarationIsRejected(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A parameter that may be left out may be None, which its type has to say:
+// checkers of types believe it.
+func TestStubsAllowNone(t *testing.T) {
+	r, err := NewRegistry([]*Builtin{wait()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "def wait(what: str, than: Optional[Union[Duration, str]] = ..., pages: Optional[int] = None, *, " +
+		"where: Optional[Union[str, Callable]] = None) -> str:"
+	if !strings.Contains(r.Stubs(), want) {
+		t.Errorf("got\n%s\nwant %s", r.Stubs(), want)
+	}
+}

@@ -13,7 +13,7 @@ func (a *app) docCommand() *cobra.Command {
 	stubs := false
 	c := &cobra.Command{
 		Use: "doc [NAME | --stubs]", Short: "Explain a word of the language, or list them",
-		Example: "    ppscript doc join\n    ppscript doc stream.by\n    ppscript doc agg\n    ppscript doc --stubs > builtins.pyi",
+		Example: "    ppscript doc join\n    ppscript doc stream.by\n    ppscript doc agg\n    ppscript doc --stubs > __builtins__.pyi",
 		Args:    words(0, 1),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			reg, err := all.Tests(nil)
@@ -24,7 +24,7 @@ func (a *app) docCommand() *cobra.Command {
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return a.doc(args, stubs) },
 	}
-	c.Flags().BoolVar(&stubs, "stubs", false, "write the words as a Python stub file, for editors: ppscript doc --stubs > builtins.pyi")
+	c.Flags().BoolVar(&stubs, "stubs", false, "write the words as a Python stub file, for editors: ppscript doc --stubs > __builtins__.pyi")
 	return c
 }
 
