@@ -1,8 +1,10 @@
 package main
 
 import (
+	"os"
 	"strings"
 
+	"ppscript/runtime/script"
 	"ppscript/runtime/tracefs"
 
 	"github.com/spf13/cobra"
@@ -15,15 +17,11 @@ func (a *app) completeScript(_ *cobra.Command, args []string, word string) ([]st
 	fl := topFlags()
 	name := scriptName(args)
 	if name != "" {
-		host, _, err := a.newHost()
+		set, err := a.optionsOf(name)
 		if err != nil {
 			return nil, none
 		}
-		m, err := a.load(host, name)
-		if err != nil {
-			return nil, none
-		}
-		fl = newFlags(m.Options)
+		fl = newFlags(set)
 	}
 	if n := len(args); n > 0 {
 		if args[n-1] == "--" {
@@ -50,6 +48,42 @@ func (a *app) completeScript(_ *cobra.Command, args []string, word string) ([]st
 	}
 	return nil, cobra.ShellCompDirectiveDefault
 }
+
+// optionsOf are the options of the script that a user calls name. A script that
+// comes along is loaded; others are only read: a key that completes a word must
+// not run what is in a file.
+func (a *app) optionsOf(name string) (*script.OptionSet, error) {
+	file, err := find(name)
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(file, "@stdlib//") {
+		host, _, err := a.newHost()
+		if err != nil {
+			return nil, err
+		}
+		m, err := host.Load(file)
+		if err != nil {
+			return nil, err
+		}
+		return m.Options, nil
+	}
+	if strings.Contains(file, "//") {
+		return nil, nil // fetching it is not for completion
+	}
+	st, err := os.Stat(file)
+	if err != nil || !st.Mode().IsRegular() || st.Size() > maxCompleted {
+		return nil, err
+	}
+	src, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return script.DeclaredOptions(file, string(src)), nil
+}
+
+// maxCompleted is how large a script may be whose options are completed.
+const maxCompleted = 1 << 20
 
 // scriptName is the first word that is neither an option nor the value of one.
 func scriptName(args []string) string {

@@ -208,7 +208,7 @@ func (s *replSession) watch() (stop func()) {
 func (s *replSession) eval(text string, limit explore.Limit) error {
 	s.begin()
 	s.host.Resume()
-	v, err := s.lang.Exec(text)
+	v, err := s.lang.Exec(helpCall(text))
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"ppscript/builtins"
@@ -29,7 +31,7 @@ func (s *replSession) interactive(reg *builtins.Registry, limit explore.Limit) e
 		fmt.Fprintln(s.app.stdout, "ppscript: help() lists the words, TAB completes, Ctrl-C stops, Ctrl-D ends")
 	}
 	for {
-		line, err := rl.Readline()
+		line, err := rl.ReadlineWithDefault(indentation(comp.before))
 		switch {
 		case errors.Is(err, readline.ErrInterrupt):
 			comp.before = ""
@@ -39,6 +41,9 @@ func (s *replSession) interactive(reg *builtins.Registry, limit explore.Limit) e
 			return nil
 		case err != nil:
 			return err
+		}
+		if strings.TrimSpace(line) == "" {
+			line = "" // the indentation alone ends a block as nothing does
 		}
 		text := comp.before + line + "\n"
 		switch strings.TrimSpace(text) {
@@ -61,6 +66,43 @@ func (s *replSession) interactive(reg *builtins.Registry, limit explore.Limit) e
 			}
 		}
 	}
+}
+
+// indentation is what the next line of a statement begins with: as the last one,
+// deeper after a colon or an open bracket, and less deep after what ends a block.
+func indentation(before string) string {
+	lines := strings.Split(strings.TrimRight(before, "\n"), "\n")
+	last := lines[len(lines)-1]
+	depth := len(last) - len(strings.TrimLeft(last, " "))
+	word, _, _ := strings.Cut(strings.TrimSpace(last), " ")
+	switch at := scan(before); {
+	case at.quote >= 0:
+		return ""
+	case len(at.open) > 0:
+		line := before[strings.LastIndexByte(before[:at.open[len(at.open)-1]], '\n')+1:]
+		depth = len(line) - len(strings.TrimLeft(line, " ")) + 4
+	case strings.HasSuffix(strings.TrimSpace(last), ":"):
+		depth += 4
+	case slices.Contains([]string{"return", "pass", "break", "continue"}, word):
+		depth = max(depth-4, 0)
+	}
+	return strings.Repeat(" ", depth)
+}
+
+// asksHelp are the ways to ask for help that other prompts have.
+var asksHelp = regexp.MustCompile(`^(?:\?\s*([\w.:-]*)|help(?:\s+([\w.:-]+))?|([\w.:-]+)\?)$`)
+
+// helpCall is the call that a statement means which asks for help: ?, help,
+// help join, ?join, join?; other statements are themselves.
+func helpCall(statement string) string {
+	m := asksHelp.FindStringSubmatch(strings.TrimSpace(statement))
+	switch {
+	case m == nil:
+		return statement
+	case m[1]+m[2]+m[3] == "":
+		return "help()\n"
+	}
+	return fmt.Sprintf("help(%q)\n", m[1]+m[2]+m[3])
 }
 
 const (

@@ -1,0 +1,121 @@
+package script
+
+import (
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+// DeclaredOptions reads the options that a file declares out of its text, as
+// far as they are written there: completion must not run code. Names, kinds,
+// letters and choices are enough for it; what is computed is left out.
+func DeclaredOptions(name, text string) *OptionSet {
+	h := NewHost(HostOptions{})
+	if h.readable(name, text) != nil {
+		return nil
+	}
+	tree, err := dialect().Parse(name, text, 0)
+	if err != nil {
+		return nil
+	}
+	var set *OptionSet
+	for _, st := range tree.Stmts {
+		as, ok := st.(*syntax.AssignStmt)
+		if !ok {
+			continue
+		}
+		if call, ok := unparen(as.RHS).(*syntax.CallExpr); ok && calls(call, "options") {
+			found := &OptionSet{}
+			for _, a := range call.Args {
+				if kw, ok := a.(*syntax.BinaryExpr); ok && kw.Op == syntax.EQ {
+					if o, ok := declaredOption(kw); ok {
+						found.Options = append(found.Options, o)
+					}
+				}
+			}
+			if id, ok := as.LHS.(*syntax.Ident); ok && (set == nil || id.Name == "opts") {
+				set = found
+			}
+		}
+	}
+	return set
+}
+
+func calls(call *syntax.CallExpr, name string) bool {
+	id, ok := call.Fn.(*syntax.Ident)
+	return ok && id.Name == name
+}
+
+// declaredOption reads name = opt.kind(...).
+func declaredOption(kw *syntax.BinaryExpr) (o Option, ok bool) {
+	name, isName := kw.X.(*syntax.Ident)
+	call, isCall := unparen(kw.Y).(*syntax.CallExpr)
+	if !isName || !isCall {
+		return o, false
+	}
+	dot, isDot := call.Fn.(*syntax.DotExpr)
+	if space, isIdent := dotted(dot, isDot); !isIdent || space != "opt" {
+		return o, false
+	}
+	o = Option{Name: name.Name, Type: OptionType(dot.Name.Name), Default: starlark.None}
+	switch dot.Name.Name {
+	case "list", "args", "arg":
+		o.Type = OptString
+		o.List, o.Positional = dot.Name.Name != "arg", dot.Name.Name != "list"
+	}
+	for i, a := range call.Args {
+		arg, isNamed := a.(*syntax.BinaryExpr)
+		if !isNamed || arg.Op != syntax.EQ {
+			if i == 0 && o.Type == OptChoice {
+				o.Choices = texts(a)
+			}
+			continue
+		}
+		switch key, _ := arg.X.(*syntax.Ident); key.Name {
+		case "short":
+			o.Short = text(arg.Y)
+		case "help":
+			o.Help = text(arg.Y)
+		case "metavar":
+			o.Metavar = text(arg.Y)
+		case "choices":
+			o.Choices = texts(arg.Y)
+		}
+	}
+	return o, true
+}
+
+func dotted(dot *syntax.DotExpr, ok bool) (string, bool) {
+	if !ok {
+		return "", false
+	}
+	id, ok := dot.X.(*syntax.Ident)
+	if !ok {
+		return "", false
+	}
+	return id.Name, true
+}
+
+// text is a text that is written out; "" for others.
+func text(e syntax.Expr) string {
+	lit, ok := unparen(e).(*syntax.Literal)
+	if !ok || lit.Token != syntax.STRING {
+		return ""
+	}
+	s, _ := lit.Value.(string)
+	return s
+}
+
+func texts(e syntax.Expr) []string {
+	var list []string
+	switch e := unparen(e).(type) {
+	case *syntax.ListExpr:
+		for _, x := range e.List {
+			list = append(list, text(x))
+		}
+	case *syntax.TupleExpr:
+		for _, x := range e.List {
+			list = append(list, text(x))
+		}
+	}
+	return list
+}
