@@ -31,7 +31,8 @@ func (s *replSession) interactive(reg *builtins.Registry, limit explore.Limit) e
 		fmt.Fprintln(s.app.stdout, "ppscript: help() lists the words, TAB completes, Ctrl-C stops, Ctrl-D ends")
 	}
 	for {
-		line, err := rl.ReadlineWithDefault(indentation(comp.before))
+		indent := indentation(comp.before)
+		line, err := rl.ReadlineWithDefault(indent)
 		switch {
 		case errors.Is(err, readline.ErrInterrupt):
 			comp.before = ""
@@ -41,6 +42,10 @@ func (s *replSession) interactive(reg *builtins.Registry, limit explore.Limit) e
 			return nil
 		case err != nil:
 			return err
+		}
+		// What is pasted brings its own indentation.
+		if own, ok := strings.CutPrefix(line, indent); ok && indent != "" && strings.HasPrefix(own, " ") {
+			line = own
 		}
 		if strings.TrimSpace(line) == "" {
 			line = "" // the indentation alone ends a block as nothing does
