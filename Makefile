@@ -12,8 +12,15 @@ GOFILES = $(shell find . -name '*.go' -not -path './.git/*')
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# The first build compiles everything, SQLite and Go's own library among it, for a minute or two: it says how far it is. Later ones take
+# seconds and compile little, so they say nothing. Whatever is no name of a package is a message of the compiler, and stays.
 build: ## build ./ppscript, a static binary
-	$(GO) build -trimpath -o ppscript ./cmd/ppscript
+	@echo "$(GO) build -trimpath -o ppscript ./cmd/ppscript"
+	@{ $(GO) build -v -trimpath -o ppscript ./cmd/ppscript 2>&1; echo "exit $$?"; } | awk ' \
+		/^exit [0-9]+$$/ { exit $$2 } \
+		/^[A-Za-z0-9._\/-]+$$/ { if (++n == 1) print "compiling; the first time it takes a minute or two"; \
+			if (n % 25 == 0) print "  " n " packages compiled, the last one " $$0; fflush(); next } \
+		{ print; fflush() }'
 
 demo: build ## show why virtual CPUs leave the guest: live if a guest runs here, else over a recording
 	@if ./ppscript kvm-exit --duration 2s >demo.out 2>demo.err && grep -q . demo.out; then \
