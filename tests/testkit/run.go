@@ -253,3 +253,14 @@ func (p *Process) Stderr() string { return p.stderr.String() }
 
 // Stdout is what the process printed so far.
 func (p *Process) Stdout() string { return p.stdout.String() }
+
+// RunAs is Run as another user, without groups and, unless the program's file has
+// some, without capabilities. The test is root.
+func RunAs(t testing.TB, uid uint32, args ...string) Output {
+	t.Helper()
+	p := startWith(t, limit, func(cmd *exec.Cmd) {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uid, Gid: uid}
+		cmd.Dir = "/"
+	}, args...)
+	return p.Wait()
+}
