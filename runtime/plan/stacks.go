@@ -111,7 +111,7 @@ func (s *Stacks) build(b *builder) error {
 	run.Group, run.spec = agg.New(spec), spec
 	b.add(run)
 	b.fails(run.Group.Errors(), true, func() string { return run.Name })
-	b.attachTo(attachment{op: run, name: run.Name, sink: run.Group}, brs)
+	b.attachTo(attachment{op: run, name: run.Name, sink: run.Group, prints: true}, brs)
 	return nil
 }
 

@@ -30,7 +30,9 @@ type kernelRun struct {
 	hooks *perf.Hooks // events that perf samples; nil if there are none
 	side  *sideBand   // nil if nobody must know what processes map
 	swept time.Time
-	gaps  uint64 // of the hooks, as told
+	// hidden is how many events about ppscript itself were not counted by stack.
+	hidden uint64
+	gaps   uint64 // of the hooks, as told
 }
 
 // tier says what the plan needs to know to decide about the kernel.
@@ -219,8 +221,13 @@ func (k *kernelRun) wait(ctx context.Context, r *run, timeout time.Duration) err
 // collect brings the interval's rows to the tables, and returns what was lost.
 func (k *kernelRun) collect(r *run) (event.Loss, error) {
 	hits := map[*bpf.Table]uint64{}
+	ours := r.ownStacks()
 	err := k.run.Rows(r.stacks.number, func(t *bpf.Table, p *agg.Partial) {
 		hits[t] += p.Hits
+		if ours(k.plan.Group(t), p) {
+			k.hidden += p.Hits
+			return
+		}
 		if k.plan.Partial(t, p) {
 			k.plan.Group(t).AddPartial(p)
 		}

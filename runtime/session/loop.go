@@ -247,7 +247,6 @@ func (r *run) finish(ended bool) error {
 		}
 	}
 	r.sayHolds()
-	r.sayHidden()
 	if h := r.cfg.Hooks.Exit; h != nil && r.failed == nil {
 		r.failed = h()
 	}
@@ -259,5 +258,6 @@ func (r *run) finish(ended bool) error {
 		return err
 	}
 	r.sayLeftOut()
+	r.sayHidden()
 	return r.out.Flush()
 }

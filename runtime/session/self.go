@@ -1,11 +1,14 @@
 package session
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"syscall"
 
+	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
+	"ppscript/runtime/plan"
 )
 
 // knownTime is how long, in time of events, it is believed which threads are
@@ -32,9 +35,29 @@ func ownThreads() func(e *event.Event, tid int32) bool {
 	}
 }
 
+// ownStacks tells rows of counts by stack that are about ppscript itself, where
+// programs count.
+func (r *run) ownStacks() func(g *agg.Group, p *agg.Partial) bool {
+	counts := map[*agg.Group]bool{}
+	if !r.cfg.Options.IncludeSelf {
+		for _, s := range plan.Of[*plan.StacksRun](r.plan) {
+			counts[s.Group] = true
+		}
+	}
+	pid := int64(os.Getpid())
+	return func(g *agg.Group, p *agg.Partial) bool {
+		const at = 8 * plan.StacksPID // numbers in front of it are packed in 8 bytes
+		return counts[g] && len(p.Key) >= at+8 && int64(binary.LittleEndian.Uint64(p.Key[at:])) == pid
+	}
+}
+
 // sayHidden tells what was not printed because it is about ppscript.
 func (r *run) sayHidden() {
-	if n := r.plan.Hidden(); n > 0 {
+	n := r.plan.Hidden()
+	if r.kernel != nil {
+		n += r.kernel.hidden
+	}
+	if n > 0 {
 		r.verbose(1, fmt.Sprintf("self: %d events about ppscript itself are not shown; --include-self shows them", n))
 	}
 }

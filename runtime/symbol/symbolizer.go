@@ -3,6 +3,7 @@ package symbol
 import (
 	"cmp"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -184,7 +185,13 @@ func (s *Symbolizer) Prepare(list []Address) {
 			s.resolve(list[i].PID, list[i].Addr, list[i].When, list[i].Call, false)
 		}
 	}
+	read := s.lines.Bytes()
 	s.lines = object.NewCache[*lineInfo](littleDebug, maxDebug) // until the next time
+	if read > littleDebug/4 {
+		// It is garbage now, several times what the run needs otherwise, and the
+		// collector would let as much of it come together again.
+		debug.FreeOSMemory()
+	}
 }
 
 func (s *Symbolizer) resolve(pid int32, addr uint64, when event.Time, call, plain bool) []Frame {

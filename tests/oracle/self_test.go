@@ -65,3 +65,31 @@ func TestOurselvesAreNotShown(t *testing.T) {
 		}
 	}
 }
+
+// Nor are there stacks of ppscript itself, whoever counts them, unless they are
+// asked for.
+func TestOurselvesAreInNoStacks(t *testing.T) {
+	live(t)
+	for _, how := range []string{"fp", "dwarf"} { // counted by programs, and here
+		for _, self := range []bool{false, true} {
+			args := []string{testkit.PPScript(t), "profile", "-F", "1999", "--user-callchain=" + how, "--top", "100000", "--duration", "1s", "-v", "--format", "json"}
+			if self {
+				args = append(args, "--include-self")
+			}
+			p := testkit.Start(t, args...)
+			out := p.Wait().Want(t, 0)
+			own := 0
+			for _, r := range testkit.All[struct{ Stacks []struct{ PID int } }](t, out.Stdout, "stacks") {
+				for _, s := range r.Stacks {
+					if s.PID == p.PID() {
+						own++
+					}
+				}
+			}
+			said := strings.Contains(out.Stderr, " events about ppscript itself are not shown")
+			if own > 0 != self || said == self {
+				t.Errorf("%s, --include-self %t: got %d stacks of ppscript, said so: %t", how, self, own, said)
+			}
+		}
+	}
+}
