@@ -3,9 +3,12 @@ package spread
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
@@ -100,7 +103,7 @@ func NewSender(ctx context.Context, to string, streams []perfdata.StreamInfo, ab
 	s.alone = a.kind != file
 	switch a.kind {
 	case file:
-		s.out, err = createFile(a.text, s.head)
+		s.out, err = createFile(ctx, a.text, s.head)
 	case device:
 		s.out, err = openDevice(a.text, s)
 	default:
@@ -211,13 +214,28 @@ type stream struct {
 	known known
 }
 
-func createFile(path string, head []byte) (*stream, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+func createFile(ctx context.Context, path string, head []byte) (*stream, error) {
+	f, err := openForWriting(ctx, path)
 	if err != nil {
 		return nil, diag.Errorf(diag.Usage, "push", path, "%w", diag.Reason(err)).WithHint("give a file in a directory that can be written to")
 	}
 	o := &stream{path: path, w: f}
 	return o, o.send(&piece{records: head})
+}
+
+// openForWriting makes a file. A pipe waits for its reader, as long as ctx lasts.
+func openForWriting(ctx context.Context, path string) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NONBLOCK, 0o600)
+		if !errors.Is(err, unix.ENXIO) {
+			return f, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("nobody reads it: %w", ctx.Err())
+		case <-time.After(portTime):
+		}
+	}
 }
 
 func (o *stream) send(p *piece) error {

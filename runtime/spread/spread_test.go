@@ -442,3 +442,32 @@ func TestFailuresAreSaidOnce(t *testing.T) {
 		t.Errorf("got %v again", err)
 	}
 }
+
+// A pipe that nobody reads is waited for no longer than the run lasts; who reads
+// it gets the recording.
+func TestPipesWaitForTheirReader(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer stop()
+	if _, err := NewSender(ctx, path, streams(), perfdata.WriteOptions{}, Options{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want the end of the run", err)
+	}
+	got := make(chan []byte, 1)
+	go func() {
+		b, _ := os.ReadFile(path)
+		got <- b
+	}()
+	s, _ := sender(t, path, Options{})
+	send(s, 1, 5000)
+	if err := errors.Join(s.Round(0), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := perfdata.OpenReader(t.Context(), bytes.NewReader(<-got), "pipe", perfdata.Options{Ordered: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, f, want(1, 5000))
+}
