@@ -170,7 +170,7 @@ func TestErrors(t *testing.T) {
 		},
 		"not required by":     func() error { _, _, err := open(t, dir, s).Resolve(ctx, "ex.com/disk//disk.star"); return err },
 		"did you mean b.star": func() error { _, _, err := open(t, dir, s).Resolve(ctx, "ex.com/base//bb.star"); return err },
-		"forbids fetching": func() error {
+		"nothing is fetched": func() error {
 			_, err := open(t, dir, Settings{Cache: s.Cache, Proxy: "off"}).Get(ctx, []string{"ex.com/disk@v0.3.0"})
 			return err
 		},
