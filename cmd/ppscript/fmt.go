@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -70,9 +69,9 @@ func (a *app) format(f formatter, args []string) error {
 func (a *app) formatFile(f formatter, name string) (changed bool, err error) {
 	var src []byte
 	if name == "-" {
-		src, err = io.ReadAll(os.Stdin)
+		src, err = script.ReadSource(os.Stdin)
 	} else {
-		src, err = os.ReadFile(name)
+		src, err = script.ReadFile(name)
 	}
 	if err != nil {
 		return false, &diag.Error{Op: "read", Subject: name, Cause: diag.Reason(err), Hint: "check the name: ls -l " + name}

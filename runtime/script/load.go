@@ -43,7 +43,7 @@ func (h *Host) read(name string) ([]byte, error) {
 	var hint string
 	switch {
 	case !std:
-		src, err = os.ReadFile(name)
+		src, err = ReadFile(name)
 	case h.opts.Stdlib == nil || !fs.ValidPath(rest):
 		err = fs.ErrNotExist
 	default:
