@@ -20,25 +20,26 @@ import (
 func TestHelp(t *testing.T) {
 	for _, name := range stdlib.Names() {
 		r, dashed := matrix[name], strings.ReplaceAll(name, "_", "-")
-		out := testkit.Run(t, testkit.PPScript(t), dashed, "-h").Want(t, 0).Stdout
+		out := testkit.Run(t, testkit.PPScript(t), dashed, "--help-all").Want(t, 0).Stdout
 		// The family bpf: is a part of its name.
 		example := regexp.MustCompile(`(?m)^    ppscript (` + dashed + `|bpf:kvm_exit)( |$)`)
 		if !example.MatchString(out) || !strings.Contains(out, "\nUsage\n") || !strings.Contains(out, "\nOutput\n") {
-			t.Errorf("%s -h: got\n%s\nwant an example, its usage and its options", name, head(out))
+			t.Errorf("%s --help-all: got\n%s\nwant an example, its usage and its options", name, head(out))
 		}
 		if tasks := strings.Contains(out, "-p, --pids"); tasks == r.whole {
-			t.Errorf("%s -h: got an option -p %v, want %v", name, tasks, !r.whole)
+			t.Errorf("%s --help-all: got an option -p %v, want %v", name, tasks, !r.whole)
 		}
 		if !slices.Contains(r.args, "-e") || name == "syscall_trace" { // whose -e is names of calls
 			continue
 		}
 		testkit.Requires(t, testkit.Root, testkit.Tracefs)
 		out = testkit.Run(t, slices.Concat([]string{testkit.PPScript(t), dashed}, r.args, []string{"help"})...).Want(t, 0).Stdout
-		if !strings.HasPrefix(out, "ppscript "+dashed+" -e ") || !strings.Contains(out, "\n"+enter+"\n") {
+		_, command, ok := strings.Cut(out, "\n    ppscript "+dashed+" -e ")
+		if !ok || !strings.HasPrefix(out, enter+"\n") {
 			t.Errorf("%s help: got\n%s\nwant a command line, and the fields of its events", name, head(out))
 		}
-		if line, _, _ := strings.Cut(out, "\n"); strings.Contains(line, "[-p .]") == r.whole {
-			t.Errorf("%s help: got %q, want -p in it: %v", name, line, !r.whole)
+		if strings.Contains(command, "[-p .]") == r.whole {
+			t.Errorf("%s help: got %q, want -p in it: %v", name, command, !r.whole)
 		}
 	}
 }
