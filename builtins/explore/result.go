@@ -252,7 +252,7 @@ func (r *Result) write(w io.Writer, path string) error {
 		if r.stacks == nil {
 			return fmt.Errorf("got %s, want .json, .csv or .txt: only stacks become a flame graph", filepath.Ext(path))
 		}
-		return render.WriteStacks(w, f, r.stacks, r.meta.Wall)
+		return render.WriteStacks(w, f, r.stacks, r.meta.Wall, "")
 	}
 	format, ok := map[string]string{".json": "json", ".csv": "csv", ".txt": "text"}[filepath.Ext(path)]
 	if !ok {

@@ -113,7 +113,7 @@ func (c *common) outputOptions() []*flag {
 		{name: "flame-graph", metavar: "FILE", file: true, read: c.readFlameGraph,
 			help: "write stacks to FILE: a flame graph if it ends in .svg or .html, else folded; - is stdout. Lines of events are then printed only with -o or --format"},
 		{name: "flame-base", metavar: "FILE", file: true, read: readPath(&o.FlameBase),
-			help: "--flame-graph FILE.svg shows what grew and shrank since the folded stacks in FILE"},
+			help: "--flame-graph FILE.svg or .html shows what grew and shrank since the folded stacks in FILE"},
 		{name: "pprof", metavar: "FILE", file: true, read: readPath(&o.Pprof),
 			help: "write stacks to FILE for go tool pprof"},
 		{name: "lines", metavar: "WHEN", choices: []string{"yes", "no"}, alone: "yes", deflt: "yes with --pprof and --flame-graph", read: readChoice(&o.Lines),

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -85,6 +86,7 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 	o := c.options
 	o.Input, o.More, o.Token = c.input, more, cmp.Or(c.token, a.token)
 	o.Interpret, o.Engine = o.Engine == "interp", cmp.Or(o.Engine, plan.EngineAuto)
+	o.Command = strings.Join(append([]string{"ppscript"}, os.Args[1:]...), " ")
 	o.NoLog = c.output == "" && c.render.Format == ""
 	kernel := symbol.NewKernel("")
 	cfg := session.Config{

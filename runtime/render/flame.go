@@ -29,6 +29,7 @@ var flameStyle string
 // FlameOptions say how a flame graph looks. The zero value works.
 type FlameOptions struct {
 	Title   string // "Flame graph" if empty
+	About   string // what was recorded, where and how; may be empty
 	Icicle  bool   // the outermost frame on top
 	Reverse bool   // merged from the innermost frame on
 }
@@ -58,24 +59,33 @@ func DiffFlameGraph(w io.Writer, before, after *result.Stacks, o FlameOptions) e
 		return diag.Errorf(diag.Run, "compare stacks", "before", "got no samples").
 			WithHint("compare two recordings that have stacks")
 	}
+	before, after = alike(before, after)
 	t := newFlameTree()
 	t.add(after, 0)
 	t.add(before, 1)
 	return writeFlame(w, t, after, before, o)
 }
 
-// FlameHTML writes the same picture as a page.
-func FlameHTML(w io.Writer, s *result.Stacks, o FlameOptions) error {
-	title := html.EscapeString(string(plain.Append(nil, flameTitle(o, nil))))
+// FlameHTML writes the picture as a page; with stacks of before, that of what
+// changed.
+func FlameHTML(w io.Writer, before, s *result.Stacks, o FlameOptions) error {
+	title := html.EscapeString(string(plain.Append(nil, flameTitle(o, before))))
 	if _, err := fmt.Fprintf(w, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"+
 		"<meta name=\"viewport\" content=\"width=device-width\"><title>%s</title>"+
-		"<style>body{margin:0}</style></head><body>\n", title); err != nil {
+		"<meta name=\"color-scheme\" content=\"light dark\"><style>body{margin:0;background:#fbfbfa}"+
+		"@media (prefers-color-scheme:dark){body{background:#14171c}}</style></head><body>\n", title); err != nil {
 		return flameError(err)
 	}
-	if err := FlameGraph(w, s, o); err != nil {
+	var err error
+	if before == nil {
+		err = FlameGraph(w, s, o)
+	} else {
+		err = DiffFlameGraph(w, before, s, o)
+	}
+	if err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, "</body></html>\n")
+	_, err = io.WriteString(w, "</body></html>\n")
 	return flameError(err)
 }
 
@@ -126,7 +136,7 @@ func writeFlame(w io.Writer, t *flameTree, s, before *result.Stacks, o FlameOpti
 	f.printf("<style><![CDATA[\n%s]]></style>\n", flameStyle)
 	f.printf(`<rect class="bg" width="100%%" height="100%%"/>` + "\n")
 	f.printf(`<text class="title" x="12" y="25">%s</text>`+"\n", xmlText(flameTitle(o, before)))
-	f.printf(`<text class="sub" x="12" y="46">%s</text>`+"\n", xmlText(f.summary(s, before)))
+	f.printf(`<text class="sub" x="12" y="46">%s</text>`+"\n", xmlText(f.summary(s, before, o.About)))
 	f.printf("<g class=\"static\">\n")
 	f.static(t.root, 0, 0, float64(max(t.root.total[0], 1)), height)
 	f.printf("</g>\n<g class=\"frames\"/>\n")
@@ -142,7 +152,7 @@ func (f *flameWriter) printf(format string, args ...any) {
 }
 
 // summary is the line under the title: how much, and what is missing.
-func (f *flameWriter) summary(s, before *result.Stacks) string {
+func (f *flameWriter) summary(s, before *result.Stacks, about string) string {
 	n, _ := s.Total()
 	text := grouped(int64(n)) + " samples"
 	if s.Value != "" {
@@ -157,6 +167,9 @@ func (f *flameWriter) summary(s, before *result.Stacks) string {
 	}
 	if !s.Loss.Zero() {
 		text += " \u2014 " + string(appendLoss(nil, &s.Loss))
+	}
+	if about != "" {
+		text = about + " \u2014 " + text
 	}
 	return text
 }

@@ -35,13 +35,13 @@ func StackFormatOf(path string) (StackFormat, bool) {
 }
 
 // WriteStacks writes the samples in a form. Start, if not zero, stamps the
-// lines of folded stacks.
-func WriteStacks(w io.Writer, f StackFormat, s *result.Stacks, start time.Time) error {
+// lines of folded stacks; about tells in pictures what was recorded.
+func WriteStacks(w io.Writer, f StackFormat, s *result.Stacks, start time.Time, about string) error {
 	switch f {
 	case SVGFormat:
-		return FlameGraph(w, s, FlameOptions{Title: s.Title})
+		return FlameGraph(w, s, FlameOptions{Title: s.Title, About: about})
 	case HTMLFormat:
-		return FlameHTML(w, s, FlameOptions{Title: s.Title})
+		return FlameHTML(w, nil, s, FlameOptions{Title: s.Title, About: about})
 	case PprofFormat:
 		return Pprof(w, s)
 	}

@@ -212,7 +212,7 @@ func TestFlameGraphIsWholeAndHarmless(t *testing.T) {
 		t.Errorf("got %d %s in %d nodes, want 5121 bytes in 11", sum, d.Unit, nodes)
 	}
 	var page bytes.Buffer
-	if err := FlameHTML(&page, s, FlameOptions{Title: "</title><script>"}); err != nil {
+	if err := FlameHTML(&page, nil, s, FlameOptions{Title: "</title><script>"}); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(page.String(), "</title><script>") || strings.Count(page.String(), "<script") != 2 {

@@ -105,6 +105,8 @@ type Options struct {
 	// DWARF is read, for seconds in large programs. "" is yes for the files of
 	// stacks.
 	Lines string
+	// Command is what the user wrote, for pictures; "" is not known.
+	Command string
 	// SymRoot is a directory that holds the files of the programs by their paths,
 	// of another machine for example; "" is none. DebugDirs are searched for files
 	// by build-id, and for separate debug files, before the usual ones.

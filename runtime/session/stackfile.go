@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -31,6 +32,7 @@ type stackFile struct {
 	run     *plan.StacksRun
 	since   time.Time // begin of the interval
 	wrote   bool
+	about   string
 	base    *result.Stacks // of before, if the picture shows the difference
 }
 
@@ -150,9 +152,9 @@ func (f *stackFile) open(ctx context.Context, pprof bool) error {
 
 // compare reads the folded stacks that the picture shows the difference to.
 func (f *stackFile) compare(base string) error {
-	if f.format != render.SVGFormat {
+	if f.format != render.SVGFormat && f.format != render.HTMLFormat {
 		return diag.Errorf(diag.Usage, "compare stacks", f.path, "only a flame graph can show a difference").
-			WithHint("give --flame-graph a name that ends in .svg")
+			WithHint("give --flame-graph a name that ends in .svg or .html")
 	}
 	file, err := os.Open(base)
 	if err != nil {
@@ -174,7 +176,11 @@ func (f *stackFile) writeDiff(w io.Writer, res *result.Stacks) error {
 		return err
 	}
 	after.Loss = res.Loss
-	return render.DiffFlameGraph(w, f.base, after, render.FlameOptions{Title: res.Title})
+	o := render.FlameOptions{Title: res.Title, About: f.about}
+	if f.format == render.HTMLFormat {
+		return render.FlameHTML(w, f.base, after, o)
+	}
+	return render.DiffFlameGraph(w, f.base, after, o)
 }
 
 func (f *stackFile) fail(err error) error {
@@ -219,14 +225,38 @@ func (r *run) writeStacks(f *stackFile, now time.Time) error {
 	if f.path == Stdout {
 		return r.out.Print(render.AppendFolded(nil, res, start))
 	}
+	f.about = r.about()
 	return f.write(res, start)
+}
+
+// about is what a picture tells of the run: the command, the host, how often was
+// sampled.
+func (r *run) about() string {
+	var parts []string
+	if c := r.cfg.Options.Command; c != "" {
+		parts = append(parts, c)
+	}
+	host, _ := os.Hostname()
+	if r.world.file != nil {
+		host = r.world.file.Info().Hostname
+	}
+	if host != "" {
+		parts = append(parts, "on "+host)
+	}
+	for _, e := range r.plan.Events {
+		if s := e.Source; r.world.file == nil && s.Freq > 0 {
+			parts = append(parts, fmt.Sprintf("%d Hz", s.Freq))
+			break
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (f *stackFile) write(res *result.Stacks, start time.Time) error {
 	var b bytes.Buffer
 	var err error
 	if f.base == nil {
-		err = render.WriteStacks(&b, f.format, res, start)
+		err = render.WriteStacks(&b, f.format, res, start, f.about)
 	} else {
 		err = f.writeDiff(&b, res)
 	}

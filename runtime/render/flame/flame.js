@@ -144,11 +144,13 @@
   }
 
   function matcher() {
+    state.bad = "";
     if (!state.find) return null;
     try {
       const re = new RegExp(state.find, "i");
       return (s) => re.test(s);
     } catch (e) {
+      state.bad = "Not a regular expression, searched for as it is: " + e.message;
       const low = state.find.toLowerCase();
       return (s) => s.toLowerCase().includes(low);
     }
@@ -192,9 +194,37 @@
     for (const n of line) put(n, pad, inner, true);
     for (const n of shown) put(n, pad + (n.x - zoom.x) * scale, n.total[state.by] * scale, false);
     note.setAttribute("y", height - 8);
-    note.textContent = fit(matched(match, zoom) || (zoom.parent ? "Zoomed to " + name(zoom) + ", " +
+    remember();
+    note.textContent = fit(state.bad || matched(match, zoom) || (zoom.parent ? "Zoomed to " + name(zoom) + ", " +
       percent(zoom.total[state.by], tree.total[state.by]) + " of all" : hint), inner);
     hide();
+  }
+
+  // The picture as it is now is in its address, so that it can be passed on: the
+  // search, and the labels of the frames from the root to the one zoomed to.
+  function remember() {
+    const path = [], parts = [];
+    for (let n = state.zoom; n && n.parent; n = n.parent) path.unshift(n.label);
+    if (path.length) parts.push("zoom=" + path.join("."));
+    if (state.find) parts.push("find=" + encodeURIComponent(state.find));
+    if (state.reverse !== data.reverse) parts.push("reverse=" + state.reverse);
+    const hash = "#" + parts.join("&");
+    if (hash === (location.hash || "#")) return;
+    try { history.replaceState(null, "", hash); } catch (e) { /* a page without address */ }
+  }
+  function recall() {
+    const known = new Map(location.hash.slice(1).split("&").map((p) => p.split("=")));
+    if (known.has("reverse")) state.reverse = known.get("reverse") === "true";
+    tree = settle(state.reverse ? reversed() : forward());
+    try { state.find = input.value = decodeURIComponent(known.get("find") || ""); } catch (e) { state.find = ""; }
+    let at = tree;
+    for (const label of (known.get("zoom") || "").split(".")) {
+      const next = at.kids.find((k) => String(k.label) === label);
+      if (!next) break;
+      at = next;
+    }
+    state.zoom = at.parent ? at : null;
+    draw();
   }
 
   const hint = "Click a frame to zoom, Esc to reset, / to search.";
@@ -311,7 +341,8 @@
   });
   window.addEventListener("resize", draw);
   svg.flame = { state, draw, rebuild };
-  rebuild();
+  window.addEventListener("hashchange", recall);
+  recall();
   // The root and the title of a tall picture belong on one screen.
   if (!state.icicle && +svg.getAttribute("height") > window.innerHeight) {
     state.icicle = true;
