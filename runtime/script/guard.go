@@ -118,6 +118,9 @@ func (h *Host) guardOf(name string, v starlark.Value) starlark.Value {
 
 // guardAssign guards what x op= y adds to x.
 func (r *rewriter) guardAssign(st *syntax.AssignStmt) {
+	if isNumber(st.RHS) && st.Op != syntax.STAR_EQ && st.Op != syntax.LTLT_EQ {
+		return
+	}
 	switch st.Op {
 	case syntax.STAR_EQ:
 		st.RHS = r.call(guardOperand, st.OpPos, st.RHS)
@@ -133,6 +136,20 @@ func (r *rewriter) guardAssign(st *syntax.AssignStmt) {
 	case syntax.PLUS_EQ, syntax.PIPE_EQ:
 		st.RHS = r.call(guardElements, st.OpPos, st.RHS)
 	}
+}
+
+// needsGuard reports that x op y may be large: with a number written out on a
+// side, sums are numbers, and what % makes is as long as its template.
+func needsGuard(e *syntax.BinaryExpr) bool {
+	switch x, y := isNumber(e.X), isNumber(e.Y); {
+	case !slices.Contains(guardedOps, e.Op), x && y:
+		return false
+	case e.Op == syntax.PLUS:
+		return !x && !y
+	case e.Op == syntax.PERCENT:
+		return !y
+	}
+	return true
 }
 
 // guardArgs guards f(*args), which collects them.

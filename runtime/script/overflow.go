@@ -393,9 +393,10 @@ func (r *rewriter) expr(e syntax.Expr) syntax.Expr {
 		if isNumber(e) {
 			return e
 		}
+		guard := r.guard && needsGuard(e)
 		e.X, e.Y = r.expr(e.X), r.expr(e.Y)
 		switch {
-		case r.guard && slices.Contains(guardedOps, e.Op):
+		case guard:
 			return r.call(guardName(e.Op), e.OpPos, e.X, e.Y)
 		case !r.guard && arithmetic[e.Op] != nil:
 			return r.call(opName(e.Op), e.OpPos, e.X, e.Y)
