@@ -32,9 +32,13 @@ type wallClock struct {
 // refresh takes a new pair if the old one is too old. Without one, times stay
 // on perf's clock.
 func (c *wallClock) refresh() {
-	if !c.taken.IsZero() && time.Since(c.taken) < clockAge {
-		return
+	if c.taken.IsZero() || time.Since(c.taken) >= clockAge {
+		c.refreshNow()
 	}
+}
+
+// refreshNow takes a new pair.
+func (c *wallClock) refreshNow() {
 	c.taken = time.Now()
 	if at, wall, ok := perf.ReadClock(context.Background(), c.clock); ok {
 		if c.conv != nil {

@@ -19,6 +19,7 @@ type counterRun struct {
 	period   time.Duration
 	byThread bool // instances are threads, not CPUs
 	next     time.Time
+	ended    bool // what comes is no longer counted
 	before   []perf.Count
 	now      []perf.Count
 	gaps     uint64 // of the counters, as told
@@ -81,7 +82,23 @@ func (c *counterRun) due(now time.Time) error {
 	return c.read()
 }
 
+// restart leaves out what was counted until now.
+func (c *counterRun) restart() (err error) {
+	c.before, err = c.counters.Read(c.before[:0])
+	return err
+}
+
+// end reads the counters for the last time.
+func (c *counterRun) end() error {
+	err := c.read()
+	c.ended = true
+	return err
+}
+
 func (c *counterRun) read() error {
+	if c.ended {
+		return nil
+	}
 	var err error
 	if c.now, err = c.counters.Read(c.now[:0]); err != nil {
 		return err

@@ -252,6 +252,8 @@ func (r *run) sink() func([]*event.Event) {
 		return r.eval.pass
 	case r.playback != nil:
 		return r.playback.pass
+	case r.counted != nil:
+		return r.counted.pass
 	}
 	return r.plan.Router.Events
 }

@@ -219,6 +219,9 @@ func (r *run) finish(ended bool) error {
 	}
 	// Counters stop with the events: what comes while the rings are emptied is
 	// in neither.
+	if err := r.counted.stop(); err != nil {
+		return err
+	}
 	for _, c := range r.counts {
 		if err := c.counters.Stop(); err != nil {
 			return err

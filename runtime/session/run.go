@@ -32,6 +32,7 @@ type run struct {
 	eval       *eval      // nil if nobody asked
 	playback   *playback  // nil unless something depends on the time of a recording
 	counts     []*counterRun
+	counted    *counted // nil unless there are events beside the counters
 	feeder     order.Feeder
 	forgetful  []*plan.JoinRun // that want to know of threads that end
 	tasks      *task.Table
@@ -208,6 +209,9 @@ func (r *run) open(ctx context.Context) (err error) {
 			r.clock.clock = perf.ClockMonotonic // of programs
 		}
 		r.clock.refresh()
+	}
+	if err := r.countTogether(); err != nil {
+		return err
 	}
 	if err := r.openEval(ctx); err != nil {
 		return err

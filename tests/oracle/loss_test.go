@@ -183,3 +183,24 @@ func TestLossInventsNoPair(t *testing.T) {
 	f(false, "8192", 1)
 	f(true, "1", 0)
 }
+
+// What is counted and what is seen are of the same time, however long opening
+// takes: of whole CPUs, where events come all the time.
+func TestEventLostCountsWhatItSees(t *testing.T) {
+	live(t)
+	testkit.Again(t, func() (wrong []string) {
+		out := testkit.Run(t, testkit.PPScript(t), "event-lost", "-e", "sched:sched_switch,raw_syscalls:sys_enter,sched:sched_waking", "-m", "2048",
+			"--format", "json", "--duration", "300ms").Want(t, 0)
+		table := last(t, out.Stdout)
+		for _, r := range table.Rows {
+			counted, missing := r.Int(t, "counted"), r.Int(t, "missing")
+			if table.Loss["lost"] == 0 && (missing > 10 || -missing > 100+counted/50) {
+				wrong = append(wrong, fmt.Sprintf("%v: got %d of %d missing, and nothing lost", r["event"], missing, counted))
+			}
+		}
+		if len(table.Rows) != 3 {
+			wrong = append(wrong, fmt.Sprintf("got %d rows, want 3", len(table.Rows)))
+		}
+		return wrong
+	})
+}
