@@ -166,7 +166,7 @@ type buffered struct {
 
 func newLog(o render.Options) (*log, error) {
 	l := &log{formats: map[string]*buffered{}}
-	for _, format := range []string{"text", "json", "csv"} {
+	for _, format := range render.Formats() {
 		f := &buffered{}
 		o.Format = format
 		var err error

@@ -250,13 +250,15 @@ func (r *Result) render(format string) ([]byte, error) {
 func (r *Result) write(w io.Writer, path string) error {
 	if f, ok := render.StackFormatOf(path); ok {
 		if r.stacks == nil {
-			return fmt.Errorf("got %s, want .json, .csv or .txt: only stacks become a flame graph", filepath.Ext(path))
+			return fmt.Errorf("got %s, want one of %s: only stacks become a flame graph", filepath.Ext(path),
+				strings.Join(render.Extensions(), ", "))
 		}
 		return render.WriteStacks(w, f, r.stacks, r.meta.Wall, "")
 	}
-	format, ok := map[string]string{".json": "json", ".csv": "csv", ".txt": "text"}[filepath.Ext(path)]
+	format, ok := render.FormatOf(filepath.Ext(path))
 	if !ok {
-		return fmt.Errorf("got %q, want a name that ends in .json, .csv, .txt, and for stacks .svg, .html, .folded or .pb.gz", path)
+		return fmt.Errorf("got %q, want a name that ends in %s, and for stacks %s", path,
+			strings.Join(render.Extensions(), ", "), strings.Join(render.StackExtensions(), ", "))
 	}
 	text, err := r.render(format)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ppscript/runtime/perf"
+	"ppscript/runtime/render"
 	"ppscript/runtime/session"
 )
 
@@ -108,7 +109,7 @@ func (c *common) outputOptions() []*flag {
 	return []*flag{
 		{name: "output", short: "o", metavar: "FILE", file: true, read: readPath(&c.output),
 			help: "write results to FILE; SIGUSR1 opens it anew"},
-		{name: "format", metavar: "FORMAT", choices: []string{"text", "json", "csv"}, deflt: "text", read: readChoice(&c.render.Format),
+		{name: "format", metavar: "FORMAT", choices: render.Formats(), deflt: render.Formats()[0], read: readChoice(&c.render.Format),
 			help: "text, json or csv"},
 		{name: "flame-graph", metavar: "FILE", file: true, read: c.readFlameGraph,
 			help: "write stacks to FILE: a flame graph if it ends in .svg or .html, else folded; - is stdout. Lines of events are then printed only with -o or --format"},
@@ -122,7 +123,7 @@ func (c *common) outputOptions() []*flag {
 			help: "look for the files of programs below DIR, by their paths"},
 		{name: "debug-dir", metavar: "DIR", file: true, deflt: "~/.debug, /usr/lib/debug", read: c.readDebugDirs,
 			help: "look for files by build-id, and for debug files, in DIR"},
-		{name: "time", metavar: "TIME", choices: []string{"wall", "rel", "mono", "delta"}, deflt: "wall", read: readChoice(&c.render.Time),
+		{name: "time", metavar: "TIME", choices: render.Times(), deflt: render.Times()[0], read: readChoice(&c.render.Time),
 			help: "wall, rel, mono or delta"},
 		{name: "color", metavar: "WHEN", choices: colorModes, deflt: "auto", read: readChoice(&c.render.Color),
 			help: "auto, always or never"},

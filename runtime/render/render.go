@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,9 +103,8 @@ const bufferBytes = 64 << 10
 const keptBytes = 1 << 20
 
 var (
-	formats = []string{"text", "json", "csv"}
-	colors  = []string{"auto", "always", "never"}
-	times   = []string{"wall", "rel", "mono", "delta"}
+	colors = []string{"auto", "always", "never"}
+	times  = []string{"wall", "rel", "mono", "delta"}
 )
 
 // New makes the Renderer that o describes. It writes nothing yet.
@@ -113,7 +113,7 @@ func New(w io.Writer, o Options) (Renderer, error) {
 		name    string
 		value   *string
 		choices []string
-	}{{"--format", &o.Format, formats}, {"--color", &o.Color, colors}, {"--time", &o.Time, times}} {
+	}{{"--format", &o.Format, Formats()}, {"--color", &o.Color, colors}, {"--time", &o.Time, times}} {
 		if err := choose(c.name, c.value, c.choices); err != nil {
 			return nil, err
 		}
@@ -123,13 +123,8 @@ func New(w io.Writer, o Options) (Renderer, error) {
 	}
 	out := &sink{w: w, notes: o.Notes}
 	line := LineOptions{Time: o.Time, Clock: o.Clock, Start: o.Start, Location: o.Location}
-	switch o.Format {
-	case "json":
-		return &jsonRenderer{sink: out, line: line}, nil
-	case "csv":
-		return &csvRenderer{sink: out, line: line}, nil
-	}
-	return &textRenderer{sink: out, line: line, width: o.Width, terminal: o.Terminal, color: colored(w, o.Color)}, nil
+	i := slices.IndexFunc(formatList, func(f format) bool { return f.name == o.Format })
+	return formatList[i].make(out, line, &o), nil
 }
 
 // choose checks an option against its choices; the first is the default.

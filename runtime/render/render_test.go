@@ -50,7 +50,7 @@ func TestLossIsAlwaysShown(t *testing.T) {
 		"unmatched": {Unmatched: 7}, "evicted": {Evicted: 7}, "errors": {Errors: 7}, "throttled": {Throttled: 7}, "ended": {EndedEarly: 7},
 	}
 	for name, loss := range losses {
-		for _, format := range formats {
+		for _, format := range Formats() {
 			var tabOut, histOut, notes bytes.Buffer
 			m := result.Meta{Name: "r", Loss: loss}
 			r := newRenderer(t, &tabOut, Options{Format: format, Notes: &notes})
@@ -96,7 +96,7 @@ func TestNotesAreKeptApart(t *testing.T) {
 // A reader that went away is an error that callers can tell from others, at
 // once and at every later call.
 func TestClosedPipe(t *testing.T) {
-	for _, format := range formats {
+	for _, format := range Formats() {
 		rd, wr, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)
@@ -202,7 +202,7 @@ func TestCells(t *testing.T) {
 
 func TestRenderingEventsDoesNotAllocate(t *testing.T) {
 	e := wakeup(wakeupSchema(), "worker", "db", 0x25, 1)
-	for _, format := range formats {
+	for _, format := range Formats() {
 		r := newRenderer(t, io.Discard, Options{Format: format, Clock: clock, Location: time.UTC})
 		l := &Line{Event: e}
 		n := testing.AllocsPerRun(2000, func() {

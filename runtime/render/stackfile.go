@@ -23,6 +23,15 @@ var stackSuffixes = []struct {
 	format StackFormat
 }{{".folded", FoldedFormat}, {".svg", SVGFormat}, {".html", HTMLFormat}, {".pb.gz", PprofFormat}}
 
+// StackExtensions lists the ends of names that say a form of stacks.
+func StackExtensions() []string {
+	var list []string
+	for _, s := range stackSuffixes {
+		list = append(list, s.suffix)
+	}
+	return list
+}
+
 // StackFormatOf is the form that a file's name asks for; false if it has none
 // of the suffixes.
 func StackFormatOf(path string) (StackFormat, bool) {
