@@ -136,7 +136,8 @@ func keepable(name string, v starlark.Value) error {
 	return nil
 }
 
-// Equality is identity; this only gives a better message than the default.
+// CompareSameType refuses an order with a better message than the default; equality
+// is identity.
 func (s *State) CompareSameType(op syntax.Token, y starlark.Value, _ int) (bool, error) {
 	switch op {
 	case syntax.EQL:

@@ -93,7 +93,7 @@ type Stats struct {
 	Bytes       int // of what waits
 }
 
-// Why an event stays without a partner.
+// A Reason is why an event stays without a partner.
 type Reason uint8
 
 const (

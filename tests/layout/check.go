@@ -84,6 +84,7 @@ func (c *checker) file(name string, src []byte) {
 		c.fault("%s: package %s is in no layer; decide what may import it", name, pkg)
 		return
 	}
+	c.comments(name, file)
 	for _, spec := range file.Imports {
 		imp, _ := strconv.Unquote(spec.Path.Value)
 		c.imported(name, pkg, imp)

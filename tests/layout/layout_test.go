@@ -2,6 +2,7 @@ package layout
 
 import (
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,48 @@ func TestTree(t *testing.T) {
 	}
 	for _, f := range faults {
 		t.Error(f)
+	}
+}
+
+// What documents say of the tree is there.
+func TestDocuments(t *testing.T) {
+	tree := os.DirFS("../..")
+	for _, name := range []string{"README.md", "HACKING.md", "tests/README.md", "docs/security.md", "docs/formats.md"} {
+		text, err := os.ReadFile("../../" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, fault := range paths(tree, name, string(text)) {
+			t.Error(fault)
+		}
+	}
+
+	text, err := os.ReadFile("../../runtime/doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	journey, _, _ := strings.Cut(string(text), "// # Words")
+	for _, m := range regexp.MustCompile(`(?m)^//\t([a-z]+) +`).FindAllStringSubmatch(journey, -1) {
+		if !isDir(tree, "runtime/"+m[1]) {
+			t.Errorf("runtime/doc.go names %s, which does not exist", m[1])
+		}
+	}
+	entries, err := os.ReadDir("../../runtime")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() && !strings.Contains(journey, "//\t"+e.Name()+" ") {
+			t.Errorf("runtime/doc.go leaves out %s", e.Name())
+		}
+	}
+}
+
+func TestPathsOfDocuments(t *testing.T) {
+	tree := fstest.MapFS{"runtime/agg/a.go": &fstest.MapFile{}}
+	got := paths(tree, "X.md", "`runtime/agg`, `runtime/agg/a.go`, `runtime/gone/b.go`, `go test ./runtime`, `other/x`, `runtime/*.go`")
+	if want := []string{"X.md names runtime/gone/b.go, which does not exist"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -57,6 +100,8 @@ func TestRules(t *testing.T) {
 	f("low/b.go", "package low\nimport _ \"ppscript/mid\"\n", "low/b.go imports mid, which is not in a lower layer than low")
 	f("mid/b.go", "package mid\nimport _ \"ppscript/beside\"\n", "imports beside, which is not in a lower layer")
 	f("mid/b.go", "package mid\nimport _ \"ppscript/tests/t\"\n", "imports tests/t, which is not in a lower layer")
+	f("low/b.go", "package low\n// Prints it.\nfunc Show() {}\n", "low/b.go: the comment of Show begins with \"Prints\"")
+	f("low/b.go", "package low\n// Show prints it.\nfunc Show() {}\n// A Thing is one.\ntype Thing int\n", "")
 	f("new/a.go", "// Package new is a thing.\npackage new\n", "new is in no layer")
 	f("mid/b.go", "package mid\nimport _ \"example.com/x\"\n", "imports example.com/x, which only [top] and tests may")
 	f("top/b.go", "package top\nimport _ \"example.com/other\"\n", "has no owner")
