@@ -96,7 +96,6 @@ type builder struct {
 	moments   []momentUse
 	texts     []textUse
 	fits      bool         // into the kernel
-	bursts    bool         // some operator counts over time
 	inner     bool         // what is built now belongs to a script among the sources
 	served    map[int]bool // streams that do
 	asks      map[int]bool // streams whose events are checked for their thread

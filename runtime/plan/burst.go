@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"fmt"
+
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -18,13 +20,21 @@ type Burst struct {
 // Inputs implements Stream.
 func (w *Burst) Inputs() []Stream { return []Stream{w.In} }
 
+// A BurstRun is a Burst that runs.
+type BurstRun struct {
+	operator
+	spec    *Burst
+	windows map[int64]window
+	evicted uint64 // windows that were forgotten before their time
+}
+
 // A window is where a key is.
 type window struct {
 	start event.Time
 	n     int64
 }
 
-// maxWindows bounds the keys; beyond it all begin anew.
+// maxWindows bounds the keys; beyond it all begin anew, and are counted as evicted.
 const maxWindows = 1 << 16
 
 func (w *Burst) branches(b *builder) ([]branch, error) {
@@ -39,7 +49,8 @@ func (w *Burst) branches(b *builder) ([]branch, error) {
 	if err := by.check(brs); err != nil {
 		return nil, err
 	}
-	windows := map[int64]window{}
+	run := &BurstRun{spec: w, windows: map[int64]window{}}
+	b.add(run)
 	for i := range brs {
 		br := &brs[i]
 		key, err := b.compile(by, br, expr.Int)
@@ -47,24 +58,40 @@ func (w *Burst) branches(b *builder) ([]branch, error) {
 			return nil, err
 		}
 		busy := func(f *expr.Frame, _ []expr.Arg) int64 {
-			k := key.Int(f)
-			x, known := windows[k]
-			if at := f.Event.Time; !known || at-x.start >= event.Time(w.WithinNS) || at < x.start {
-				if !known && len(windows) >= maxWindows {
-					clear(windows)
-				}
-				x = window{start: at}
-			}
-			x.n++
-			windows[k] = x
-			if x.n >= w.Count {
+			if k := key.Int(f); f.Err == nil && run.busy(k, f.Event.Time) {
 				return 1
 			}
 			return 0
 		}
 		p := expr.Build(&expr.Native{Name: "burst", T: expr.TBool, Effect: true, Int: busy})
 		br.preds = append(br.preds[:len(br.preds):len(br.preds)], &pred{"burst", p})
-		b.bursts = true
 	}
 	return brs, nil
 }
+
+// busy counts an event of a key, and reports that it is one of a busy time.
+func (r *BurstRun) busy(key int64, at event.Time) bool {
+	x, known := r.windows[key]
+	if !known || at-x.start >= event.Time(r.spec.WithinNS) || at < x.start {
+		if !known && len(r.windows) >= maxWindows {
+			r.evicted += uint64(len(r.windows))
+			clear(r.windows)
+		}
+		x = window{start: at}
+	}
+	x.n++
+	r.windows[key] = x
+	return x.n >= r.spec.Count
+}
+
+func (*BurstRun) needs(_ *builder, n *need) { n.order("burst: events are counted over time") }
+
+// Loss implements Operator.
+func (r *BurstRun) Loss() event.Loss {
+	n := r.evicted
+	r.evicted = 0
+	return event.Loss{Evicted: n}
+}
+
+// State implements Operator.
+func (r *BurstRun) State() []string { return []string{fmt.Sprintf("burst: %d keys", len(r.windows))} }

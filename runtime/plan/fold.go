@@ -250,3 +250,14 @@ func (r *FoldRun) explain(w *strings.Builder) {
 	members := len(numbers) + len(texts)
 	fmt.Fprintf(w, "%-15s by %s: %d members, at most %d keys\n", r.Name, r.Key, members, r.limit())
 }
+
+// End implements Operator: the flush function sees all states.
+func (r *FoldRun) End(_ bool, last, _ event.Time) { r.Fold.Flush(last) }
+
+// Loss implements Operator.
+func (r *FoldRun) Loss() event.Loss { return r.Fold.Loss() }
+
+// State implements Operator.
+func (r *FoldRun) State() []string {
+	return []string{fmt.Sprintf("%s by %s: %d keys", r.Name, r.Key, r.Fold.Len())}
+}

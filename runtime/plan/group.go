@@ -334,3 +334,6 @@ func aggColumn(c *AggCol, a agg.Agg, arg agg.Arg) result.Column {
 	col.Unit = columnUnit(p)
 	return col
 }
+
+// State implements Operator.
+func (t *Table) State() []string { return []string{fmt.Sprintf("%s: %d rows", t.Name, t.Group.Len())} }

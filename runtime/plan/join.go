@@ -9,6 +9,7 @@ import (
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
 	"ppscript/runtime/join"
+	"ppscript/runtime/unit"
 )
 
 // A JoinRun is a join that runs.
@@ -361,4 +362,18 @@ func (j *JoinRun) explain(w *strings.Builder) {
 	for _, note := range j.Notes {
 		fmt.Fprintf(w, "                %s\n", note)
 	}
+}
+
+// End implements Operator: what waits is handed out.
+func (j *JoinRun) End(final bool, _, now event.Time) { j.joiner.End(final, now) }
+
+// Loss implements Operator.
+func (j *JoinRun) Loss() event.Loss { return j.joiner.Loss() }
+
+// State implements Operator.
+func (j *JoinRun) State() []string {
+	st := j.Stats()
+	return []string{fmt.Sprintf("join by %s: %d pairs, %d events wait (at most %d), %s, "+
+		"%d wake-ups of tasks that were awake, %d of threads that ended", j.Key, st.Pairs, st.Waiting,
+		st.WaitingPeak, unit.Size(int64(st.Bytes)), st.Unnecessary, st.Gone)}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"ppscript/bpf"
+	"ppscript/runtime/event"
 )
 
 // An Operator is a part of a plan that runs: it relates events, keeps state,
@@ -36,6 +37,16 @@ type Operator interface {
 	// explain writes its lines.
 	explain(w *strings.Builder)
 
+	// End ends an interval or the run: what waits is handed out. last is the
+	// time of the last event, now that on the clock of the events, 0 if nobody
+	// knows.
+	End(final bool, last, now event.Time)
+	// Loss is what the events that it made since the last call do not contain.
+	// Results have their own, beside this.
+	Loss() event.Loss
+	// State tells in lines what is kept at the moment.
+	State() []string
+
 	// mergeable says whether several instances may each see a part of the
 	// events and be added up by absorb, which empties the other.
 	mergeable() bool
@@ -56,14 +67,17 @@ type sight struct {
 // programs read, run in ppscript alone, say nothing and cannot be added up.
 type operator struct{}
 
-func (operator) needs(*builder, *need)          {}
-func (operator) sees() sight                    { return sight{} }
-func (operator) outside() string                { return "" }
-func (operator) layKernel(*kernelBuilder) error { return nil }
-func (operator) notSent() string                { return "" }
-func (operator) explain(*strings.Builder)       {}
-func (operator) mergeable() bool                { return false }
-func (operator) absorb(Operator)                { panic("BUG: operator cannot be added up") }
+func (operator) needs(*builder, *need)            {}
+func (operator) sees() sight                      { return sight{} }
+func (operator) outside() string                  { return "" }
+func (operator) layKernel(*kernelBuilder) error   { return nil }
+func (operator) notSent() string                  { return "" }
+func (operator) explain(*strings.Builder)         {}
+func (operator) End(bool, event.Time, event.Time) {}
+func (operator) Loss() event.Loss                 { return event.Loss{} }
+func (operator) State() []string                  { return nil }
+func (operator) mergeable() bool                  { return false }
+func (operator) absorb(Operator)                  { panic("BUG: operator cannot be added up") }
 
 func (operator) feedKernel(_ *kernelBuilder, name string, _ *bpf.Feed, _ *branch) error {
 	return not("%s runs in ppscript", name)

@@ -80,6 +80,24 @@ type Event struct {
 	Stack *StackSpec
 }
 
+// End ends an interval or the run. now is the time on the clock of the events, 0
+// if nobody knows.
+func (p *Plan) End(final bool, now event.Time) {
+	for _, op := range p.Operators {
+		op.End(final, p.Router.Last, now)
+	}
+}
+
+// Loss is what was lost in operators since the last call, beside what results
+// tell of themselves.
+func (p *Plan) Loss() event.Loss {
+	var all event.Loss
+	for _, op := range p.Operators {
+		all.Add(op.Loss())
+	}
+	return all
+}
+
 // Streams lists all streams, by index: of the events to open and of those that
 // operators make.
 func (p *Plan) Streams() []*event.Stream { return p.streams }

@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"ppscript/runtime/diag"
-	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/join"
 	"ppscript/runtime/result"
+	"ppscript/runtime/unit"
 )
 
 // Slow shows pairs that take longer than Than or less than Lower, with what
@@ -105,15 +105,14 @@ func joinNodeOf(r root) *joinNode {
 	return nil
 }
 
-// End ends an interval or the run: joins hand out what waits, folds show
-// what is open.
-//
-// now is the time on the clock of the events, 0 if nobody knows.
-func (p *Plan) End(final bool, now event.Time) {
-	for _, j := range Of[*JoinRun](p) {
-		j.End(final, now)
+// State implements Operator.
+func (s *SlowRun) State() []string {
+	var lines []string
+	for _, sink := range s.Sinks {
+		if t := sink.Timeline; t != nil {
+			lines = append(lines, fmt.Sprintf("%s: the timeline holds %s of at most %s", s.Name,
+				unit.Size(int64(t.Bytes())), unit.Size(int64(t.Limit()))))
+		}
 	}
-	for _, f := range Of[*FoldRun](p) {
-		f.Fold.Flush(p.Router.Last)
-	}
+	return lines
 }

@@ -167,9 +167,6 @@ func (b *builder) stacks(n *need) {
 			n.order("user stacks are unwound by the mappings of their time")
 		}
 	}
-	if b.bursts {
-		n.order("burst: events are counted over time")
-	}
 }
 
 // isStack reports that the values of a program are numbers of stacks: those of

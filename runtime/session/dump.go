@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"ppscript/runtime/plan"
 	"ppscript/runtime/unit"
 )
 
@@ -51,23 +50,10 @@ func (r *run) state(now time.Time) []string {
 		st := r.feeder.Stats()
 		add("order: %d samples, %d late, %d times held up by a full ring", st.Events, st.Late, st.Held)
 	}
-	for _, j := range plan.Of[*plan.JoinRun](r.plan) {
-		st := j.Stats()
-		add("join by %s: %d pairs, %d events wait (at most %d), %s, %d wake-ups of tasks that were awake, %d of threads that ended", j.Key, st.Pairs, st.Waiting,
-			st.WaitingPeak, unit.Size(int64(st.Bytes)), st.Unnecessary, st.Gone)
-	}
-	for _, s := range plan.Of[*plan.SlowRun](r.plan) {
-		for _, sink := range s.Sinks {
-			if sink.Timeline != nil {
-				add("%s: the timeline holds %s of at most %s", s.Name, unit.Size(int64(sink.Timeline.Bytes())), unit.Size(int64(sink.Timeline.Limit())))
-			}
+	for _, op := range r.plan.Operators {
+		for _, line := range op.State() {
+			add("%s", line)
 		}
-	}
-	for _, f := range plan.Of[*plan.FoldRun](r.plan) {
-		add("%s by %s: %d keys", f.Name, f.Key, f.Fold.Len())
-	}
-	for _, t := range plan.Of[*plan.Table](r.plan) {
-		add("%s: %d rows", t.Name, t.Group.Len())
 	}
 	return lines
 }

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
 )
@@ -77,12 +76,7 @@ func (r *run) interval() event.Loss {
 		late := r.feeder.Stats().Late
 		loss.Late, r.lateSeen = late-r.lateSeen, late
 	}
-	for _, j := range plan.Of[*plan.JoinRun](r.plan) {
-		loss.Add(j.Loss())
-	}
-	for _, f := range plan.Of[*plan.FoldRun](r.plan) {
-		loss.Add(f.Fold.Loss())
-	}
+	loss.Add(r.plan.Loss())
 	read := r.world.readLoss()
 	loss.Truncated += read.Truncated - r.readSeen.Truncated
 	loss.EndedEarly += read.EndedEarly - r.readSeen.EndedEarly
