@@ -51,11 +51,11 @@ func TestBlktraceNotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := testkit.Run(t, testkit.PPScript(t), "blktrace", "-d", disk, "--input", file, "-vv", "--than", "6us", "--time", "mono", "--color", "never").Want(t, 0)
-	const want = `                dd      7 [000] 0.000013: block-step: start=block_getrq end=block_rq_issue took=3000 sector=200 note=BYPASS_INSERT
-                dd      7 [000] 0.000020: block-step: start=block_rq_issue end=block_rq_complete took=7000 sector=200 note=
-                dd      7 [000] 0.000031: block-step: start=block_getrq end=block_rq_complete took=1000 sector=300 note=LOST
-                dd      7 [000] 0.000050: block-step: start=block_getrq end=block_getrq took=10000 sector=400 note=EXIST
-                dd      7 [000] 0.000060: block-step: start=block_getrq end=block_rq_insert took=10000 sector=400 note=
+	const want = `                dd      7 [000] 0.000013: block-step: block_getrq => block_rq_issue 3.000 us sector 200 BYPASS_INSERT
+                dd      7 [000] 0.000020: block-step: block_rq_issue => block_rq_complete 7.000 us sector 200
+                dd      7 [000] 0.000031: block-step: block_getrq => block_rq_complete 1.000 us sector 300 LOST
+                dd      7 [000] 0.000050: block-step: block_getrq => block_getrq 10.000 us sector 400 EXIST
+                dd      7 [000] 0.000060: block-step: block_getrq => block_rq_insert 10.000 us sector 400
 `
 	if !strings.HasPrefix(out.Stdout, want) {
 		t.Errorf("got\n%s\nwant\n%s", out.Stdout, want)
