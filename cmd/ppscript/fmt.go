@@ -21,7 +21,8 @@ func (a *app) fmtCommand() *cobra.Command {
 	var f formatter
 	c := &cobra.Command{
 		Use: "fmt [-d|-l|-w|--check] FILE|DIR...", Short: "Format scripts in the usual style",
-		Long: `Writes scripts in the one style that all have: four spaces, double quotes, aligned arguments. Without an option the
+		Long: `Writes scripts in the one style that all have: four spaces, double quotes, one argument a line where there are several
+lines, the links of a chain below its head. The rows of a table and blank lines before comments stay as they are. Without an option the
 result goes to the output; - is the input.`,
 		Example: "    ppscript fmt -w disk.star\n    ppscript fmt -l scripts",
 		Args:    words(1, -1),
@@ -127,7 +128,10 @@ func formatted(name string, src []byte) (out []byte, err error) {
 	if err != nil {
 		return nil, (&diag.Error{Op: "format", Subject: name, Cause: err}).WithHint("see what is wrong: ppscript check %s", name)
 	}
-	return build.FormatWithoutRewriting(file), nil
+	if bytes.IndexByte(src, 0) < 0 {
+		markLayout(file, src)
+	}
+	return unmark(build.FormatWithoutRewriting(file)), nil
 }
 
 // starTree lists the scripts whose names end in suffix.star: the file itself,

@@ -47,3 +47,10 @@ func TestScriptsFitTheFormats(t *testing.T) {
 		t.Errorf("got %d runs with %v, want 8 at least, with histograms", ran, kinds)
 	}
 }
+
+func TestShippedScriptsAreFormatted(t *testing.T) {
+	out := testkit.Run(t, testkit.PPScript(t), "fmt", "--check", "../../stdlib", "../../scripts")
+	if out.Exit != 0 || out.Stdout != "" {
+		t.Errorf("got exit %d, want 0; these are not formatted (ppscript fmt -w FILE):\n%s%s", out.Exit, out.Stdout, out.Stderr)
+	}
+}
