@@ -60,7 +60,7 @@ type record struct {
 	Columns     []column
 	Rows        []testkit.Row
 	Keys        []column
-	Base        string
+	Unit        string
 	Stacks      []struct {
 		Key          map[string]any
 		Count, Value int64
@@ -68,7 +68,7 @@ type record struct {
 	}
 }
 
-type column struct{ Name, Kind, Base string }
+type column struct{ Name, Kind, Unit string }
 
 // An Outcome is what came of a comparison.
 type Outcome struct {
@@ -260,7 +260,7 @@ func (o *Outcome) cell(n *record, key string, col column, k, row testkit.Row, lo
 	switch {
 	case err1 != nil || err2 != nil:
 		say()
-	case col.Base == "ns":
+	case col.Unit == "ns":
 		events := max(1, events(row))
 		if quantile.MatchString(col.Name) || col.Name == "min" || col.Name == "max" || col.Name == "avg" {
 			events = 1
@@ -288,7 +288,7 @@ func (o *Outcome) compareBuckets(n *record, key string, k, row []any) {
 		}
 		return sums
 	}
-	if n.Base != "ns" {
+	if n.Unit != "ns" {
 		if fmt.Sprint(k) != fmt.Sprint(row) {
 			o.differ("%s %s: got buckets %v, want %v", n.Name, key, k, row)
 		}
