@@ -27,7 +27,7 @@ func TestEndedThreadsAreForgotten(t *testing.T) {
 			waiting := regexp.MustCompile(`state: join by \S.*: \d+ pairs, (\d+) events wait`)
 			asked := 0
 			// Asked again and again: the last of them ended less than a second ago.
-			run.AwaitStderr("that few events wait", func(said string) bool {
+			run.Await("that few events wait", func(said string) bool {
 				found := waiting.FindAllStringSubmatch(said, -1)
 				if len(found) < asked {
 					return false // the answer is on its way

@@ -64,7 +64,7 @@ func TestStacksAreSettled(t *testing.T) {
 			t.Fatal(err)
 		}
 		return strings.Split(string(text), "\n")
-	}, "trace", "-e", "raw_syscalls:sys_enter/id=="+getppid+"/", "-g", "--user-callchain=fp", "--flame-graph", file)
+	}, "--engine", "perf", "trace", "-e", "raw_syscalls:sys_enter/id=="+getppid+"/", "-g", "--user-callchain=fp", "--flame-graph", file)
 	f("intervals", func(stdout string) (folded []string) {
 		rows, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
 		if err != nil || len(rows) == 0 || !slices.Equal(rows[0], []string{"time", "result", "comm", "pid", "count", "stack"}) {

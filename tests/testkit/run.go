@@ -201,12 +201,6 @@ func (p *Process) Await(what string, enough func(stdout string) bool) {
 	p.awaitOf(&p.stdout, what, func(text string) bool { return enough(text[:strings.LastIndexByte(text, '\n')+1]) })
 }
 
-// AwaitStderr is Await for its messages.
-func (p *Process) AwaitStderr(what string, enough func(stderr string) bool) {
-	p.t.Helper()
-	p.awaitOf(&p.stderr, what, func(text string) bool { return enough(text[:strings.LastIndexByte(text, '\n')+1]) })
-}
-
 func (p *Process) await(b *buffer, word string) {
 	p.t.Helper()
 	p.awaitOf(b, strconv.Quote(word), func(text string) bool { return strings.Contains(text, word) })
