@@ -151,7 +151,8 @@ func (f *flameWriter) printf(format string, args ...any) {
 	f.buf = fmt.Appendf(f.buf, format, args...)
 }
 
-// summary is the line under the title: how much, and what is missing.
+// summary is the line under the title: how much, and what is missing; then what
+// was recorded, which may be long and is cut where there is no room.
 func (f *flameWriter) summary(s, before *result.Stacks, about string) string {
 	n, _ := s.Total()
 	text := grouped(int64(n)) + " samples"
@@ -169,7 +170,7 @@ func (f *flameWriter) summary(s, before *result.Stacks, about string) string {
 		text += " \u2014 " + string(appendLoss(nil, &s.Loss))
 	}
 	if about != "" {
-		text = about + " \u2014 " + text
+		text += " \u2014 " + about
 	}
 	return text
 }

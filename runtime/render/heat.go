@@ -29,15 +29,19 @@ const (
 	heatWidth, heatHeight = heatLeft + heatWide + 44, heatTop + heatTall + 64
 )
 
-// heatColours are from few to many: dark enough on white, light enough on
-// black, and ordered in lightness for who sees no hues.
-var heatColours = [...]string{"#f6d77a", "#f6c063", "#f5a552", "#f18a47", "#e86f44", "#db5547", "#c93d4f", "#b02a59", "#931f62", "#731b68", "#521a68"}
+// heatColours are from few to many on a light background, and heatDark on a
+// dark one: many stands out from either, few can be seen on it, and both are
+// ordered in lightness for who sees no hues.
+var (
+	heatColours = [...]string{"#f6d77a", "#f6c063", "#f5a552", "#f18a47", "#e86f44", "#db5547", "#c93d4f", "#b02a59", "#931f62", "#731b68", "#521a68"}
+	heatDark    = [...]string{"#7a52ab", "#8c52a6", "#a04fa0", "#b54e96", "#cb5086", "#de5772", "#ed6560", "#f57c54", "#f89650", "#f8b65a", "#fbe08a"}
+)
 
 // HeatMap writes the picture as an SVG that needs nothing else.
 func HeatMap(w io.Writer, h *result.Heatmap) error {
 	p := heatWriter{h: h}
 	p.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="pp-heat" width="100%%" viewBox="0 0 %d %d" font-family="system-ui,-apple-system,'Segoe UI',Roboto,sans-serif" font-size="12">`+"\n", heatWidth, heatHeight)
-	p.printf("<style><![CDATA[\n%s]]></style>\n", heatStyle)
+	p.style()
 	p.printf(`<rect class="bg" width="100%%" height="100%%"/>` + "\n")
 	p.printf(`<text class="title" x="12" y="25">%s</text>`+"\n", xmlText(h.Label()))
 	p.printf(`<text x="12" y="44">%s</text>`+"\n", xmlText(p.summary()))
@@ -52,6 +56,16 @@ func HeatMap(w io.Writer, h *result.Heatmap) error {
 		return &diag.Error{Op: "write", Subject: "heat map", Cause: err}
 	}
 	return nil
+}
+
+// style has the colours of cells as classes for a dark background; what does
+// not know of such backgrounds takes those that the cells carry.
+func (p *heatWriter) style() {
+	p.printf("<style><![CDATA[\n%s@media (prefers-color-scheme: dark) {\n", heatStyle)
+	for i, c := range heatDark {
+		p.printf("  .pp-heat .h%d { fill: %s; }\n", i, c)
+	}
+	p.printf("}\n]]></style>\n")
 }
 
 type heatWriter struct {
@@ -181,12 +195,13 @@ func (p *heatWriter) most() uint64 {
 	return most
 }
 
-func heatColour(n, most uint64) string {
+// heatLevel is the place of a count among the colours.
+func heatLevel(n, most uint64) int {
 	if most <= 1 {
-		return heatColours[len(heatColours)/2]
+		return len(heatColours) / 2
 	}
 	share := math.Log(float64(n)) / math.Log(float64(most))
-	return heatColours[min(int(share*float64(len(heatColours))), len(heatColours)-1)]
+	return min(int(share*float64(len(heatColours))), len(heatColours)-1)
 }
 
 func (p *heatWriter) cells() {
@@ -201,8 +216,9 @@ func (p *heatWriter) cells() {
 				continue
 			}
 			from := event.Time(c) * p.h.Step
-			p.printf(`<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" fill="%s"><title>%s: %s, %s to %s</title></rect>`+"\n",
-				heatLeft+float64(c)*wide, p.y(i)-tall, wide, tall, heatColour(n, most),
+			level := heatLevel(n, most)
+			p.printf(`<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" class="h%d" fill="%s"><title>%s: %s, %s to %s</title></rect>`+"\n",
+				heatLeft+float64(c)*wide, p.y(i)-tall, wide, tall, level, heatColours[level],
 				grouped(int64(n)), bounds, heatTime(from), heatTime(from+p.h.Step))
 		}
 	}
@@ -216,7 +232,7 @@ func (p *heatWriter) legend() {
 	x, y := heatLeft+heatWide-len(heatColours)*wide-60, heatTop+heatTall+38
 	p.printf(`<text x="%d" y="%d" text-anchor="end">1</text>`+"\n", x-6, y+tall)
 	for i, c := range heatColours {
-		p.printf(`<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>`, x+i*wide, y, wide, tall, c)
+		p.printf(`<rect x="%d" y="%d" width="%d" height="%d" class="h%d" fill="%s"/>`, x+i*wide, y, wide, tall, i, c)
 	}
 	p.printf("\n"+`<text x="%d" y="%d">%s</text>`+"\n", x+len(heatColours)*wide+6, y+tall, strconv.FormatUint(most, 10))
 }

@@ -237,10 +237,10 @@ func TestDiffFlameGraph(t *testing.T) {
 	before, _ := ParseFolded(strings.NewReader("app;main;old 30\napp;main;same 10\n"))
 	after, _ := ParseFolded(strings.NewReader("app;main;new 10\napp;main;same 10\n"))
 	var b bytes.Buffer
-	if err := DiffFlameGraph(&b, before, after, FlameOptions{}); err != nil {
+	if err := DiffFlameGraph(&b, before, after, FlameOptions{About: "make, on host, 99 Hz"}); err != nil {
 		t.Fatal(err)
 	}
-	if seen := texts(t, b.Bytes()); !strings.Contains(seen, "20 samples after, 40 before") {
+	if seen := texts(t, b.Bytes()); !strings.Contains(seen, "20 samples after, 40 before \u2014 make, on host, 99 Hz") {
 		t.Errorf("got %q, want both totals", seen[:200])
 	}
 	d := flameData(t, b.Bytes())

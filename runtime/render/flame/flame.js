@@ -227,7 +227,7 @@
     draw();
   }
 
-  const hint = "Click a frame to zoom, Esc to reset, / to search.";
+  const hint = (data.diff ? "Red frames grew, blue ones shrank, as shares of all. " : "") + "Click a frame to zoom, Esc to reset, / to search.";
 
   // What a search found: frames inside a found one do not count again.
   function matched(match, zoom) {
@@ -261,7 +261,7 @@
   button("Reset", reset, () => false);
   button("Icicle", () => { state.icicle = !state.icicle; draw(); }, () => state.icicle);
   button("Reverse", () => { state.reverse = !state.reverse; rebuild(); }, () => state.reverse);
-  if (data.diff) button("By before", () => { state.by = 1 - state.by; rebuild(); }, () => state.by === 1);
+  if (data.diff) button("Widths before", () => { state.by = 1 - state.by; rebuild(); }, () => state.by === 1);
   const box = el("foreignObject", { height: 28 }, bar);
   const input = document.createElementNS("http://www.w3.org/1999/xhtml", "input");
   input.setAttribute("placeholder", "Search (regular expression)");
@@ -280,6 +280,7 @@
       if (t.full === undefined) t.full = t.textContent;
       const ratio = t.classList.contains("title") ? 1.5 : 1;
       t.textContent = fit(t.full, room / ratio);
+      if (t.textContent !== t.full) el("title", {}, t).textContent = t.full;
     });
     const field = beside ? 190 : Math.max(90, width - 24 - all);
     let x = beside ? width - 12 - all - field : 12;
