@@ -72,7 +72,8 @@ func (c *common) runOptions() []*flag {
 		{name: "to", metavar: "WHEN", read: readMoment(&o.To),
 			help: "leave out what a recording has from WHEN on"},
 		{name: "exit-N", short: "N", metavar: "COUNT", read: readCount(&o.ExitN, 0, "leave it out for no limit"),
-			help: "stop after COUNT samples; where the result is lines, after COUNT events that are shown"},
+			help: "stop after COUNT samples; where the result is lines, after COUNT events that are shown, or " +
+				"whose stacks are written instead"},
 		{name: "mmap-pages", short: "m", metavar: "PAGES", recorded: true, read: c.readPages, deflt: defaultPages(),
 			help: "size of each ring in pages of 4 KiB, a power of two"},
 		{name: "watermark", metavar: "PERCENT", deflt: "50", recorded: true, read: readWatermark(&o.Watermark),

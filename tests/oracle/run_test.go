@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -102,6 +103,40 @@ func TestExitN(t *testing.T) {
 			t.Errorf("got %d calls in the table beside 20 lines", r.Int(t, "count"))
 		}
 	}
+}
+
+// A flame graph takes the place of the lines: the events whose stacks it adds up
+// are counted.
+func TestExitNOfStacks(t *testing.T) {
+	live(t, testkit.AMD64)
+	f := func(n int, args ...string) {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), "out.folded")
+		command := append([]string{testkit.PPScript(t)}, args...)
+		command = append(command, "-g", "--flame-graph", file, "-N", fmt.Sprint(n), "--", testkit.Load(t), "-getppid", "3000000")
+		started := time.Now()
+		out := testkit.Run(t, command...).Want(t, 0)
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := 0
+		for line := range strings.Lines(string(text)) {
+			fields := strings.Fields(line)
+			count, err := strconv.Atoi(fields[len(fields)-1])
+			if err != nil {
+				t.Fatalf("%v: %q: %v", args, line, err)
+			}
+			sum += count
+		}
+		if sum != n || out.Stdout != "" {
+			t.Errorf("%v -N %d: got stacks of %d events after %v, and %q", args, n, sum, time.Since(started), out.Stdout)
+		}
+	}
+	f(10, "profile", "-F", "997")
+	f(10, "profile", "-F", "997", "--user-callchain=fp")
+	f(37, "trace", "-e", enter)
+	f(20, "trace", "-e", "raw_syscalls:sys_enter/id == 110/,"+leave)
 }
 
 // Processes that the command starts, one after the other and at the same time,
