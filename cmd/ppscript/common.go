@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,7 +53,7 @@ func readCommon(fs *flags, workload []string) (*common, error) {
 
 // check finds options that do not go together.
 func (c *common) check() error {
-	t, o := &c.target, &c.options
+	o := &c.options
 	switch {
 	case o.EvalCPUs != nil && o.EvalPIDs != nil:
 		return usagef("option", "--perfeval-pids", "--perfeval-cpus is given too").WithHint("give one of them")
@@ -64,21 +65,34 @@ func (c *common) check() error {
 	if err := c.checkInput(); err != nil {
 		return err
 	}
+	if err := c.checkTarget(); err != nil {
+		return err
+	}
+	_, err := render.New(io.Discard, c.render)
+	return err
+}
+
+// checkTarget finds ways to say what is observed that do not go together. Where
+// one is given, a command only says how long, as perf has it.
+func (c *common) checkTarget() error {
+	t := &c.target
 	kinds := t.Named()
 	if w := t.Workload; w != nil {
 		if err := checkProgram(w.Args[0], kinds); err != nil {
 			return err
 		}
 	}
-	if len(kinds) > 1 {
-		return usagef("attach", "target", "got %s", strings.Join(kinds, " and ")).
-			WithHint("give one of -p, -t, --cgroups and a command")
-	}
-	if t.System && t.Workload == nil {
+	named := slices.DeleteFunc(kinds, func(kind string) bool { return kind == perf.NamedCommand })
+	switch {
+	case len(named) > 1:
+		return usagef("attach", "target", "got %s", strings.Join(named, " and ")).WithHint("give one of -p, -t and --cgroups")
+	case t.System && len(named) > 0:
+		return usagef("option", "--system", "%s is given too", named[0]).WithHint("leave one of them out")
+	case t.System && t.Workload == nil:
 		return usagef("option", "--system", "there is no command").WithHint("give a command after --, or leave out --system: all CPUs are observed anyway")
 	}
-	_, err := render.New(io.Discard, c.render)
-	return err
+	t.System = t.Workload != nil && (t.System || len(named) > 0)
+	return nil
 }
 
 // checkInput finds options that do not go with a recording, or without one.

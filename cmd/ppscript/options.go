@@ -44,7 +44,7 @@ func (c *common) targetOptions() []*flag {
 		{name: "cpus", short: "C", metavar: "LIST", deflt: "all online", recorded: true, read: readCPUs(&t.CPUs),
 			help: "CPUs to observe, such as 0-3,8"},
 		{name: "pids", short: "p", metavar: "PID,...", recorded: true, read: readIDs(&t.PIDs, "process"),
-			help: "processes to observe, with all their threads"},
+			help: "processes to observe, with all their threads; a command then only says how long"},
 		{name: "tids", short: "t", metavar: "TID,...", recorded: true, read: readIDs(&t.TIDs, "thread"),
 			help: "threads to observe"},
 		{name: "cgroups", metavar: "NAME,...", recorded: true, read: c.readCgroups,

@@ -92,7 +92,7 @@ func (a *app) record(fl *flags, how *sampling, command []string) (err error) {
 		c.output = "perf.data"
 	}
 	if len(fl.texts("all-cpus")) > 0 {
-		if ways := c.target.Named(); len(ways) > 0 && c.target.Workload == nil {
+		if ways := c.target.Named(); len(ways) > 0 && ways[0] != perf.NamedCommand {
 			return usagef("option", "--all-cpus", "%s is given too", ways[0]).WithHint("leave one of them out")
 		}
 		c.target.System = c.target.Workload != nil

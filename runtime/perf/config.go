@@ -146,8 +146,8 @@ type Target struct {
 	Cgroups []string
 	// Workload is started, held until all is attached, and observed.
 	Workload *Workload
-	// System observes the CPUs although there is a Workload, which only says
-	// how long.
+	// System observes the others, or the CPUs, although there is a Workload,
+	// which only says how long.
 	System bool
 	// Inherit follows children: processes of a Workload (default yes), of
 	// PIDs (default only threads) and TIDs (default no).
@@ -159,13 +159,16 @@ func (t *Target) ByThread() bool {
 	return len(t.PIDs)+len(t.TIDs) > 0 || t.Workload != nil && !t.System
 }
 
+// NamedCommand is what Named calls a Workload that is observed.
+const NamedCommand = "a command"
+
 // Named is how the command line names the tasks that are observed, in each of
 // the ways that it did; nil if all of the CPUs are.
 func (t *Target) Named() (ways []string) {
 	for _, x := range []struct {
 		given bool
 		way   string
-	}{{len(t.PIDs) > 0, "-p"}, {len(t.TIDs) > 0, "-t"}, {len(t.Cgroups) > 0, "--cgroups"}, {t.Workload != nil && !t.System, "a command"}} {
+	}{{len(t.PIDs) > 0, "-p"}, {len(t.TIDs) > 0, "-t"}, {len(t.Cgroups) > 0, "--cgroups"}, {t.Workload != nil && !t.System, NamedCommand}} {
 		if x.given {
 			ways = append(ways, x.way)
 		}
@@ -184,7 +187,7 @@ func (t *Target) CheckWhole(script string) error {
 		return nil
 	}
 	hint := "leave out " + ways[0] + "; -C LIST chooses CPUs"
-	if t.Workload != nil {
+	if t.Workload != nil && !t.System {
 		hint = "add --system: the command then says how long"
 	}
 	return diag.Errorf(diag.Usage, "attach", script, "looks at CPUs, not at tasks, and got %s", ways[0]).WithHint("%s", hint)

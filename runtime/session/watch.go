@@ -57,8 +57,9 @@ func (w *watch) begin(t *perf.Target) error {
 	}
 	w.pids = t.PIDs
 	w.cgroups = t.Cgroups
-	w.children = t.Workload != nil || len(t.Cgroups) > 0 || t.Inherit == perf.Yes
-	if t.Workload != nil {
+	command := t.Workload != nil && !t.System
+	w.children = command || len(t.Cgroups) > 0 || t.Inherit == perf.Yes
+	if command {
 		w.tids[int32(t.Workload.PID())] = true
 	}
 	for _, pid := range t.PIDs {
