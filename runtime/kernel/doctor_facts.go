@@ -157,7 +157,7 @@ func (d *doctor) tracefs() Check {
 // and may not be read.
 func (d *doctor) tracefsFix(err error) string {
 	if errors.Is(err, fs.ErrPermission) {
-		return "run as root, or: " + privilege.Advice("cap_perfmon,cap_dac_read_search", d.opts.Program)
+		return privilege.Advice("cap_perfmon,cap_dac_read_search", d.opts.Program)
 	}
 	return d.command("mount -t tracefs tracefs /sys/kernel/tracing")
 }

@@ -83,6 +83,9 @@ func TestDoctorTracefsMissing(t *testing.T) {
 		if strings.Contains(c.Fix, "mount") || !strings.Contains(c.Fix, "setcap") {
 			t.Errorf("tracefs that may not be read: got fix %q, want permission", c.Fix)
 		}
+		if strings.Count(c.Fix, "run as root") != 1 {
+			t.Errorf("tracefs that may not be read: got fix %q, want one advice", c.Fix)
+		}
 	}
 }
 

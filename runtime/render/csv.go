@@ -96,7 +96,8 @@ func (r *csvRenderer) Event(l *Line) error {
 	for _, n := range []int32{e.PID, e.TID, e.CPU} {
 		r.buf = strconv.AppendInt(append(r.buf, ','), int64(n), 10)
 	}
-	r.buf = appendCSV(append(r.buf, ','), nameOf(e, s))
+	r.scratch = appendTitle(r.scratch[:0], e, s)
+	r.text(r.scratch)
 	r.scratch = appendFieldText(r.scratch[:0], e, s)
 	r.text(r.scratch)
 	if r.stacks {

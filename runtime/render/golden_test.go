@@ -154,6 +154,7 @@ func everything(t *testing.T, o Options) []byte {
 		r.Histogram(sizes()),
 		r.Event(&Line{Event: wakeup(schema, "worker", "db", 0x25|8, 4)}),
 		r.Event(&Line{Event: wakeup(schema, "worker", "a \"b\", c\x1b\n", 0, 0), Marker: 'G', Result: "wakeups"}),
+		r.Event(&Line{Event: titled(wakeup(schema, "worker", "db", 0, 0), "profile")}),
 		r.Flush(),
 	}
 	for i, err := range steps {

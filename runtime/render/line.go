@@ -70,12 +70,7 @@ func appendEventName(dst []byte, e *event.Event, o *LineOptions) []byte {
 	dst = appendCPU(append(dst, " ["...), e.CPU)
 	dst = appendSeconds(append(dst, "] "...), int64(e.Time))
 	dst = append(dst, ": "...)
-	if e.Stream != nil && e.Stream.Title != "" && e.Kind == event.Sample {
-		dst = plain.Append(dst, e.Stream.Title)
-	} else {
-		dst = append(dst, nameOf(e, s)...)
-	}
-	return append(dst, ": "...)
+	return append(appendTitle(dst, e, s), ": "...)
 }
 
 // appendHeading appends the line above the events that belong to one that was
@@ -149,6 +144,14 @@ func nameOf(e *event.Event, s *lineSchema) string {
 		return recordNames[e.Kind]
 	}
 	return s.event
+}
+
+// appendTitle appends what lines call the event: of a profiler's samples its name.
+func appendTitle(dst []byte, e *event.Event, s *lineSchema) []byte {
+	if e.Stream != nil && e.Stream.Title != "" && e.Kind == event.Sample {
+		return plain.Append(dst, e.Stream.Title)
+	}
+	return append(dst, nameOf(e, s)...)
 }
 
 // appendComm appends the name of the event's thread, as it is.

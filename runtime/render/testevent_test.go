@@ -43,6 +43,12 @@ func wakeup(schema *event.Schema, waker, comm string, flags, preempt byte) *even
 	return &event.Event{Time: 2206475150600, Stream: stream, Raw: raw, PID: 4700, TID: 4711, CPU: 1}
 }
 
+// titled is an event that lines call by another name than the kernel.
+func titled(e *event.Event, title string) *event.Event {
+	e.Kind, e.Stream.Title = event.Sample, title
+	return e
+}
+
 // bootAt is when the test machine's clock was 0.
 var bootAt = time.Date(2026, 1, 2, 9, 23, 13, 0, time.UTC)
 

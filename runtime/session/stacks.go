@@ -298,7 +298,7 @@ func (r *run) tickStacks(t *interval) error {
 		r.stacks.clearStacks(s)
 	}
 	wanted := plan.Has[*plan.StacksRun](r.plan) || plan.Has[*plan.LogRun](r.plan) || plan.Has[*plan.SlowRun](r.plan)
-	if w := r.stacks; final && w != nil && wanted && r.hasOwnStacks() && w.table.Len() == 0 && !w.forgot && r.plan.Router.Samples > 0 {
+	if w := r.stacks; final && w != nil && wanted && r.hasOwnStacks() && w.table.Len() == 0 && !w.forgot && w.table.Without() > 0 {
 		r.world.sayOnce("none of the events has a call stack" + map[bool]string{true: ": record with perf record -g"}[r.world.file != nil])
 	}
 	if err := r.tickStackFiles(final, now); err != nil {

@@ -58,6 +58,7 @@ type Table struct {
 	evicted uint64
 	parts   []uint64         // of the stack at hand, for Number
 	images  map[int32]uint32 // programs that a process has run, beyond the first
+	without uint64           // events that came without a stack
 }
 
 type slot struct {
@@ -132,6 +133,7 @@ func (t *Table) Intern(pid int32, when event.Time, chain []uint64) ID {
 
 func (t *Table) intern(pid int32, when event.Time, chain []uint64, fl flags) ID {
 	if len(chain) == 0 || len(chain) > 1<<16-1 {
+		t.without++
 		return None
 	}
 	var image uint32
@@ -147,6 +149,7 @@ func (t *Table) intern(pid int32, when event.Time, chain []uint64, fl flags) ID 
 // many programs the process ran before. One with most addresses is cut.
 func (t *Table) Number(pid int32, image uint32, when event.Time, kernel, user []uint64, most int) ID {
 	if len(kernel)+len(user) == 0 {
+		t.without++
 		return None
 	}
 	var fl flags
@@ -296,6 +299,9 @@ func (t *Table) Len() int { return len(t.entries) - len(t.unused) }
 
 // Words is the number of addresses and markers in them.
 func (t *Table) Words() int { return t.words }
+
+// Without is how many events came without a stack.
+func (t *Table) Without() uint64 { return t.without }
 
 // Evicted is the number of events since Reset whose stack found no room.
 func (t *Table) Evicted() uint64 { return t.evicted }

@@ -14,7 +14,7 @@ func TestRegistersOfFaultsAreAskedFor(t *testing.T) {
 	for _, x := range []struct {
 		options []string
 		want    bool
-	}{{nil, false}, {[]string{"-g"}, false}, {[]string{"--regs"}, true}, {[]string{"-g", "--regs"}, true}} {
+	}{{nil, false}, {[]string{"-g"}, true}, {[]string{"--regs"}, true}, {[]string{"-g", "--regs"}, true}} {
 		args := append([]string{testkit.PPScript(t), "page-faults", "-N", "3"}, x.options...)
 		out := testkit.Run(t, append(args, "--", "true")...).Want(t, 0).Stdout
 		if got := strings.Contains(out, "RSP: "); got != x.want || !strings.Contains(out, " addr ") {
