@@ -120,7 +120,7 @@ class Stream:
         """Counts the events, or those of each group."""
     def hist(self, value: Union[str, Callable], *, low: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None, high: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None, step: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None) -> Table:
         """Counts a number into power-of-two or equal buckets."""
-    def log(self, *, newest: Optional[bool] = False, registers: Optional[bool] = True, result: Optional[Union[str, Callable]] = None, fields: Optional[dict] = None, heading: Optional[Union[str, Callable]] = None, text: Optional[Union[str, Callable]] = None) -> Any:
+    def log(self, *, newest: Optional[bool] = False, registers: Optional[bool] = None, result: Optional[Union[str, Callable]] = None, fields: Optional[dict] = None, heading: Optional[Union[str, Callable]] = None, text: Optional[Union[str, Callable]] = None) -> Any:
         """Shows every event as a line, in time order."""
     def each(self, fn: Callable) -> Any:
         """Calls a function of the script for every event, in time order."""

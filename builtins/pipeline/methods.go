@@ -212,7 +212,7 @@ func logLines() *b.Builtin {
 		Name: "log", Type: "stream", Group: b.StreamMethods, Summary: "Shows every event as a line, in time order.",
 		Params: []b.Param{{Name: "newest", Type: b.Bool, Default: starlark.False, Named: true,
 			Doc: "let full rings drop the oldest events, and show what is left at the end"},
-			{Name: "registers", Type: b.Bool, Default: starlark.True, Named: true, Doc: "show the registers of breakpoints and faults below their lines"},
+			{Name: "registers", Type: b.Bool, Named: true, Doc: "show the registers of breakpoints and faults below their lines; else those of breakpoints"},
 			{Name: "result", Type: b.Expression, Named: true, Doc: "also show the value of this expression, behind each line"},
 			{Name: "fields", Type: b.Dict, Named: true, Doc: "what to show in place of the event's fields: {name: expression}"},
 			{Name: "heading", Type: b.Expression, Named: true, Doc: "with fields: what text shows instead of them, above the events between which a fold's state lasted (begin = ...)"},
@@ -244,8 +244,8 @@ func logLines() *b.Builtin {
 				return nil, c.Error("heading", errors.New("JSON and CSV need fields"), `write .log(fields = {"task": "task"}, heading = lambda e: "task %d" % e.task)`)
 			}
 			return &results.Log{Report: &plan.Log{In: in(c), Heading: heading, Text: text, Pairs: c.Receiver.(*Stream).Pairs, Newest: c.Bool("newest"), Result: result,
-				NoRegisters: !c.Bool("registers"),
-				Fields:      fields}}, nil
+				NoRegisters: c.Has("registers") && !c.Bool("registers"), Registers: c.Bool("registers"),
+				Fields: fields}}, nil
 		},
 	}
 }

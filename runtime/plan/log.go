@@ -18,8 +18,9 @@ type Log struct {
 	// Newest keeps the newest events in the rings, instead of losing them
 	// when a ring is full, and shows them at the end.
 	Newest bool
-	// NoRegisters leaves out the block of registers that some events have.
-	NoRegisters bool
+	// NoRegisters leaves out the block of registers that some events have,
+	// Registers shows it; with neither, breakpoints have theirs, faults have not.
+	NoRegisters, Registers bool
 	// Fields, if any, are shown in place of the events' own fields.
 	Fields []Var
 	// Heading is what text shows in place of the fields, above the events

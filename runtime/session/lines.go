@@ -25,13 +25,15 @@ func (logLines) begin(_ context.Context, r *run, op plan.Operator) error {
 // emitter shows the events of a log; of a pair both.
 func (r *run) emitter(l *plan.LogRun) func(e *event.Event) {
 	line := render.Line{Result: l.Name, Stacks: r.stacks.shows()}
-	noRegisters := l.Spec.NoRegisters
+	hidden := func(e *event.Event) bool {
+		return l.Spec.NoRegisters || !l.Spec.Registers && e.Stream != nil && e.Stream.Schema.System == "software"
+	}
 	if r.cfg.Options.FlameGraph == Stdout {
 		return func(*event.Event) {} // the stacks take the place of the lines
 	}
 	show := func(e *event.Event) {
 		r.fill(&line, e)
-		if noRegisters {
+		if hidden(e) {
 			line.Block = line.Block[:0]
 		}
 		line.Text = l.Text()

@@ -11,14 +11,20 @@ import (
 // without.
 func TestRegistersOfFaultsAreAskedFor(t *testing.T) {
 	live(t)
+	f := func(name, options []string, want bool) {
+		t.Helper()
+		args := append(append([]string{testkit.PPScript(t)}, name...), "-N", "3")
+		out := testkit.Run(t, append(append(args, options...), "--", "true")...).Want(t, 0).Stdout
+		if got := strings.Contains(out, "RSP: "); got != want || !strings.Contains(out, " addr ") {
+			t.Errorf("%v %v: got registers %t, want %t:\n%.300s", name, options, got, want, out)
+		}
+	}
 	for _, x := range []struct {
 		options []string
 		want    bool
 	}{{nil, false}, {[]string{"-g"}, true}, {[]string{"--regs"}, true}, {[]string{"-g", "--regs"}, true}} {
-		args := append([]string{testkit.PPScript(t), "page-faults", "-N", "3"}, x.options...)
-		out := testkit.Run(t, append(args, "--", "true")...).Want(t, 0).Stdout
-		if got := strings.Contains(out, "RSP: "); got != x.want || !strings.Contains(out, " addr ") {
-			t.Errorf("%v: got registers %t, want %t:\n%.300s", x.options, got, x.want, out)
-		}
+		f([]string{"page-faults"}, x.options, x.want)
 	}
+	f([]string{"trace", "-e", "page-faults"}, nil, false)
+	f([]string{"trace", "-e", "page-faults"}, []string{"-g"}, true)
 }
