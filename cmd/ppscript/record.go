@@ -108,7 +108,7 @@ func (a *app) record(fl *flags, how *sampling, command []string) (err error) {
 	if err != nil {
 		return err
 	}
-	cfg.Warn = func(err error) { a.say(err.Error()) }
+	cfg.Warn = a.warner(c.options.Verbose)
 	ctx, w := a.watchSignals(nil)
 	defer w.close()
 	w.run(nil)

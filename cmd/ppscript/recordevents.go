@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -119,6 +120,9 @@ func recordConfig(events []string, how sampling, c *common) (perf.Config, error)
 			}
 			for _, schema := range schemas {
 				ev := perf.EventConfig{Schema: schema, Label: s.Alias, Filter: s.Filter, CPUs: s.CPUs, Callchain: s.Stack, MaxStack: s.MaxStack}
+				if s.Kind == plan.Tracepoint && s.FullName() != schema.FullName() {
+					ev.Pattern = s.FullName()
+				}
 				how.apply(&ev)
 				cfg.Events = append(cfg.Events, ev)
 				if ip := ev.Callchain || schema.Type != unix.PERF_TYPE_TRACEPOINT; ip && !slices.Contains(cfg.Members, event.FactIP) {
@@ -131,6 +135,16 @@ func recordConfig(events []string, how sampling, c *common) (perf.Config, error)
 		return cfg, usagef("record", "events", "none given").WithHint("add -e sched:sched_switch")
 	}
 	return cfg, nil
+}
+
+// warner says what perf leaves out: of events that a pattern found, only to who
+// asks for notes.
+func (a *app) warner(verbose int) func(error) {
+	return func(err error) {
+		if left := (*perf.LeftOut)(nil); verbose > 0 || !errors.As(err, &left) {
+			a.say(err.Error())
+		}
+	}
 }
 
 func counted(s *plan.Source) (*event.Schema, error) {

@@ -240,7 +240,7 @@ func (a *app) recordFor(ctx context.Context, c common, events []string, path str
 	if err != nil {
 		return err
 	}
-	cfg.Warn = func(err error) { a.say(err.Error()) }
+	cfg.Warn = a.warner(c.options.Verbose)
 	src, err := perf.Open(ctx, cfg)
 	if err != nil {
 		return err

@@ -99,7 +99,10 @@ type EventConfig struct {
 
 	CPUs     []int // only these of the target's CPUs; nil is all
 	Optional bool  // if it does not open, warn and go on
-	Matched  bool  // found by a pattern: likewise if the kernel lets it be counted only
+	// Pattern is what the event was found by, "" if it was named: one of a
+	// pattern that the kernel opens for nobody is left out with a *LeftOut, as
+	// long as others of the pattern open.
+	Pattern string
 }
 
 // DefaultFreq is the sampling frequency in Hz where none is given.

@@ -89,6 +89,21 @@ func (o *opener) where(p place) string {
 // them would make the next one, as that of irq_vectors:irq_work_exit.
 var errOnlyCounted = errors.New("the kernel lets it be counted, not sampled")
 
+// errNoTracepoint is why the events of the kernel's own tracers, those of system
+// ftrace, are refused to everybody: they have a format, and no tracepoint.
+var errNoTracepoint = errors.New("no such tracepoint")
+
+// An absentTracepoint is an errNoTracepoint with what the kernel said.
+type absentTracepoint struct {
+	id  uint64
+	err error
+}
+
+func (e *absentTracepoint) Error() string {
+	return fmt.Sprintf("this kernel has no tracepoint with id %d: %v", e.id, e.err)
+}
+func (e *absentTracepoint) Unwrap() []error { return []error{errNoTracepoint, e.err} }
+
 // onlyCounted tells whether the kernel opens the event if it is not sampled.
 func onlyCounted(m *member) bool {
 	return m.attr.Type == unix.PERF_TYPE_TRACEPOINT && m.attr.Sample > 0 && opens(&m.attr)
@@ -120,8 +135,8 @@ func (o *opener) explainAbsent(m *member, e *diag.Error) error {
 	what := "no such event"
 	switch {
 	case m.attr.Type == unix.PERF_TYPE_TRACEPOINT:
-		what = fmt.Sprintf("this kernel has no tracepoint with id %d", m.attr.Config)
-		hint = "see what there is with: ppscript list"
+		e.Cause = &absentTracepoint{id: m.attr.Config, err: e.Cause}
+		return e.WithHint("see what there is with: ppscript list")
 	case ofCPU(&m.attr):
 		what = fmt.Sprintf("this machine has no hardware counter of %s; virtual machines often have none at all", strings.Join(o.absent(), ", "))
 		hint = "see what the CPU counts with: ls /sys/bus/event_source/devices/*/events"

@@ -150,11 +150,32 @@ func TestEventsThatAreCountedOnly(t *testing.T) {
 	}
 	ev := EventConfig{Schema: tracepoint(t, "irq_vectors:irq_work_exit", "vector")}
 	refused(t, Config{Events: []EventConfig{ev}}, diag.Attach, "lets it be counted, not sampled", "ppscript stat -e irq_vectors:irq_work_exit")
-	ev.Matched = true
-	src := openSource(t, Config{Events: []EventConfig{ev, clock("cpu-clock")}})
-	if len(src.Streams()) != 1 || len(src.Warnings()) != 1 {
-		t.Errorf("got %d streams, warnings %v; want one of each", len(src.Streams()), src.Warnings())
+	leftOut(t, ev, "lets it be counted")
+}
+
+// The formats that the kernel's own tracers have in tracefs are no tracepoints.
+func TestEventsWithoutTracepoint(t *testing.T) {
+	needRoot(t)
+	ev := EventConfig{Schema: tracepoint(t, "ftrace:bprint", "ip")}
+	refused(t, Config{Events: []EventConfig{ev}}, diag.Attach, "no tracepoint with id", "ppscript list")
+	leftOut(t, ev, "no tracepoint with id")
+}
+
+// leftOut opens an event that nobody can open, found by a pattern: it is left out
+// with a warning, unless nothing is left of the pattern.
+func leftOut(t *testing.T, ev EventConfig, why string) {
+	t.Helper()
+	ev.Pattern = "irq_vectors:*"
+	other := EventConfig{Schema: tracepoint(t, "sched:sched_switch", "next_pid"), Pattern: ev.Pattern}
+	src := openSource(t, Config{Events: []EventConfig{ev, other}})
+	if src.StreamOf(0) != nil || src.StreamOf(1) == nil || len(src.Warnings()) != 1 {
+		t.Fatalf("got streams %v %v, warnings %v; want the second and one warning", src.StreamOf(0), src.StreamOf(1), src.Warnings())
 	}
+	var left *LeftOut
+	if err := src.Warnings()[0]; !errors.As(err, &left) || left.Pattern != ev.Pattern || !strings.Contains(err.Error(), why) {
+		t.Errorf("got the warning %v, want that %s", err, why)
+	}
+	refused(t, Config{Events: []EventConfig{ev, clock("cpu-clock")}}, diag.Attach, why)
 }
 
 func TestEventOnOtherCPUs(t *testing.T) {

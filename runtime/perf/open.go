@@ -118,6 +118,7 @@ func (o *opener) openAll(ctx context.Context, counting bool) error {
 	if err := refuseSilent(ms, kernel.TryBreakpoint); err != nil {
 		return err
 	}
+	var left []*LeftOut
 	for i := range ms {
 		if ms[i].ev.Compact != nil {
 			continue // a program sends it
@@ -138,13 +139,20 @@ func (o *opener) openAll(ctx context.Context, counting bool) error {
 			if err == nil {
 				continue
 			}
-			if !ms[i].ev.Optional && !(ms[i].ev.Matched && errors.Is(err, errOnlyCounted)) {
+			switch {
+			case ms[i].ev.Optional:
+				o.warn(err)
+			case ms[i].ev.Pattern != "" && isNobodys(ms[i].ev, err):
+				left = append(left, &LeftOut{Pattern: ms[i].ev.Pattern, Err: err})
+			default:
 				return err
 			}
-			o.warn(err)
 			o.drop(from)
 			break
 		}
+	}
+	if err := o.leaveOut(ms, left); err != nil {
+		return err
 	}
 	return o.checkAlive()
 }

@@ -39,7 +39,7 @@ func (r *run) openCounters(ctx context.Context, set *plan.CounterSet) (*counterR
 	}
 	for i, schema := range set.Schemas {
 		s := set.Sources[i]
-		ev := perf.EventConfig{Schema: schema, Label: s.Alias, Filter: s.Filter, CPUs: s.CPUs, Optional: s.Optional,
+		ev := perf.EventConfig{Schema: schema, Label: s.Alias, Filter: s.Filter, CPUs: s.CPUs, Optional: s.Optional, Pattern: patternOf(s),
 			ExcludeUser: s.Exclude.User, ExcludeKernel: s.Exclude.Kernel, ExcludeHost: s.Exclude.Host, ExcludeGuest: s.Exclude.Guest}
 		r.world.probes.configure(&ev, nil)
 		r.world.configurePMU(&ev, s)

@@ -28,7 +28,7 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 		Overwrite: p.Overwrite,
 		SideBand: perf.SideBand{Comm: p.Comm || p.Mappings, Task: p.Comm || p.Mappings || slices.ContainsFunc(plan.Of[*plan.JoinRun](p), (*plan.JoinRun).Forgets), Mmap: p.Mappings, Ksymbol: p.HasStacks || plan.Has[*plan.RecordSet](p),
 			BPF: plan.Has[*plan.RecordSet](p), Cgroup: plan.Has[*plan.RecordSet](p), TextPoke: plan.Has[*plan.RecordSet](p)},
-		Warn: func(err error) { w.say("%v", err) },
+		Warn: w.sayWarning,
 	}
 	if p.Watch {
 		w.watch.widen(&c)
@@ -54,7 +54,7 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 		ev := perf.EventConfig{
 			Schema: e.Stream.Schema, Label: e.Stream.Label, Filter: e.Filter,
 			Period: s.Period, Freq: s.Freq, NoRaw: e.NoRaw, CPUs: s.CPUs, Optional: s.Optional,
-			Matched:     isPattern(s),
+			Pattern:     patternOf(s),
 			ExcludeUser: s.Exclude.User, ExcludeKernel: s.Exclude.Kernel, ExcludeHost: s.Exclude.Host,
 			ExcludeGuest: s.Exclude.Guest, ExcludeIdle: s.Exclude.Idle && e.Stream.Schema.System == "software",
 		}
@@ -69,6 +69,16 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 		c.Pages = DefaultPages(len(w.cfg.Target.CPUs))
 	}
 	return c
+}
+
+// sayWarning says what perf leaves out: of events that a pattern found, only to
+// who asks for notes.
+func (w *world) sayWarning(err error) {
+	if left := (*perf.LeftOut)(nil); errors.As(err, &left) {
+		w.note("%v", left)
+		return
+	}
+	w.say("%v", err)
 }
 
 // sayExcluded tells of options that the kernel ignores: only counters of the

@@ -228,6 +228,15 @@ func isPattern(s *plan.Source) bool {
 	return s.Kind == plan.Tracepoint && strings.ContainsAny(s.System+s.Name, "*?[")
 }
 
+// patternOf is the pattern by which a source's events are found, "" if it names
+// one.
+func patternOf(s *plan.Source) string {
+	if !isPattern(s) {
+		return ""
+	}
+	return s.FullName()
+}
+
 func (w *world) tracefs() error {
 	if w.fs != nil {
 		return nil
