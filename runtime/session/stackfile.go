@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/infile"
 	"ppscript/runtime/outfile"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
@@ -99,7 +100,7 @@ func (r *run) openStackFiles(ctx context.Context) error {
 			return err
 		}
 		if o.FlameBase != "" && !x.pprof {
-			if err := f.compare(o.FlameBase); err != nil {
+			if err := f.compare(ctx, o.FlameBase); err != nil {
 				return err
 			}
 		}
@@ -150,22 +151,31 @@ func (f *stackFile) open(ctx context.Context, pprof bool) error {
 	return f.fail(err)
 }
 
-// compare reads the folded stacks that the picture shows the difference to.
-func (f *stackFile) compare(base string) error {
+// maxBase bounds the folded stacks of before: as many as a run can count.
+const maxBase = 128 << 20
+
+// compare reads the folded stacks that the picture shows the difference to. A
+// pipe is waited for as long as the run lasts.
+func (f *stackFile) compare(ctx context.Context, base string) error {
 	if f.format != render.SVGFormat && f.format != render.HTMLFormat {
 		return diag.Errorf(diag.Usage, "compare stacks", f.path, "only a flame graph can show a difference").
 			WithHint("give --flame-graph a name that ends in .svg or .html")
 	}
-	file, err := os.Open(base)
-	if err != nil {
-		return (&diag.Error{Op: "read folded stacks", Subject: base, Cause: errors.Unwrap(err), Class: diag.Usage}).
+	fail := func(err error) error {
+		return (&diag.Error{Op: "read folded stacks", Subject: base, Cause: diag.Reason(err), Class: diag.Usage}).
 			WithHint("write one with: --flame-graph %s", base)
 	}
-	defer file.Close()
-	if f.base, err = render.ParseFolded(file); err != nil {
-		return err
+	file, err := infile.Open(base, maxBase)
+	if err != nil {
+		return fail(err)
 	}
-	return nil
+	defer file.Close()
+	var text bytes.Buffer
+	if err := file.CopyTo(ctx, &text); err != nil {
+		return fail(err)
+	}
+	f.base, err = render.ParseFolded(&text)
+	return err
 }
 
 // writeDiff compares folded stacks with folded stacks: names are all that those

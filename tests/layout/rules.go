@@ -19,8 +19,8 @@ var layers = [][]string{
 
 	// Words that everything uses.
 	{"runtime/unit", "runtime/diag", "runtime/glob", "runtime/plain"},
-	// Files that results go to.
-	{"runtime/outfile"},
+	// Files that results go to, and that are read whole.
+	{"runtime/outfile", "runtime/infile"},
 	// What the caller may do with files, apart from what we may do.
 	{"runtime/privilege"},
 	// The waist.
@@ -96,7 +96,7 @@ var planned = []string{}
 var owners = map[string][]string{
 	"go.starlark.net":                    {"runtime/script", "builtins"},
 	"github.com/cilium/ebpf":             {"runtime/kernel", "bpf"},
-	"golang.org/x/sys":                   {"runtime/privilege", "runtime/kernel", "runtime/tracefs", "runtime/perf", "runtime/perfdata", "runtime/notation", "runtime/spread", "runtime/object", "runtime/probe", "bpf", "cmd/ppscript"},
+	"golang.org/x/sys":                   {"runtime/infile", "runtime/privilege", "runtime/kernel", "runtime/tracefs", "runtime/perf", "runtime/perfdata", "runtime/notation", "runtime/spread", "runtime/object", "runtime/probe", "bpf", "cmd/ppscript"},
 	"golang.org/x/arch":                  {"runtime/probe"},
 	"github.com/klauspost/compress":      {"runtime/perfdata"},
 	"github.com/ianlancetaylor/demangle": {"runtime/symbol", "runtime/probe"},
