@@ -401,7 +401,7 @@ func TestOnlyFilesAreOpened(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{pipe, "/dev/zero", "/dev/tty", "/tmp"} {
-		if f, err := (*Root)(nil).Open(path); err == nil || !errors.Is(err, errIrregular) && !errors.Is(err, os.ErrNotExist) {
+		if f, err := (*Root)(nil).Open(path); err == nil || !errors.Is(err, ErrIrregular) && !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: got %v %v, want that it is not a regular file", path, f, err)
 		}
 	}

@@ -58,7 +58,8 @@ func (r *Root) open(path string, more uint64) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-var errIrregular = errors.New("not a regular file")
+// ErrIrregular is the reason when something else than a file is not opened.
+var ErrIrregular = errors.New("not a regular file")
 
 // reopen opens what a descriptor that was opened with O_PATH stands for, and
 // closes that.
@@ -69,7 +70,7 @@ func reopen(path int) (int, error) {
 		return -1, err
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return -1, errIrregular
+		return -1, ErrIrregular
 	}
 	// A lease on the file would make the opening wait, but for O_NONBLOCK.
 	return unix.Open("/proc/self/fd/"+strconv.Itoa(path), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,16 +40,16 @@ func (r *Resolver) open(s *Spec) (m *image, path, shown string, err error) {
 	fail := func(cause error, hint string, args ...any) error {
 		return (&diag.Error{Op: "open " + s.Kind.String(), Subject: s.in(shown), Class: diag.Attach, Cause: cause}).WithHint(hint, args...)
 	}
-	info, err := privilege.Stat(rights, path)
-	if err != nil {
+	// What is opened is what was looked at, and a pipe is not opened at all.
+	var f *os.File
+	privilege.Raise(rights, func() { f, err = (*object.Root)(nil).Open(path) })
+	switch {
+	case errors.Is(err, object.ErrIrregular):
+		return nil, "", "", fail(object.ErrIrregular, "name the program or library itself")
+	case errors.Is(err, fs.ErrPermission):
+		return nil, "", "", fail(diag.Reason(err), "run as root, or as a user who may read the file")
+	case err != nil:
 		return nil, "", "", fail(diag.Reason(err), "see whether it is there with: ls -l %s", path)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, "", "", fail(errors.New("not a regular file"), "name the program or library itself")
-	}
-	f, err := privilege.Open(rights, path)
-	if err != nil {
-		return nil, "", "", fail(err, "run as root, or as a user who may read the file")
 	}
 	// The image reads on from the file: it stays open as long as the Resolver.
 	m, err = openImage(f)

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
@@ -154,6 +157,56 @@ func TestUserRefusals(t *testing.T) {
 	f(Spec{Kind: Uprobe, File: exe, Name: ""}, "no name")
 	f(Spec{Kind: Uprobe, File: exe, Name: "main.main", Args: "int"}, "a type and a name")
 	f(Spec{Kind: Uprobe, File: exe, Name: "main.main", Args: "int a,int b,int c,int d,int e,int f,int g,int h,int i,int j"}, "in registers")
+}
+
+// A file that becomes a pipe between two looks at it is not waited for.
+func TestFileThatBecomesAPipe(t *testing.T) {
+	dir := t.TempDir()
+	exe, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, pipe := filepath.Join(dir, "program"), filepath.Join(dir, "pipe")
+	if err := os.WriteFile(program, exe[:min(len(exe), 4096)], 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	swapped := make(chan error)
+	go func() {
+		for {
+			select {
+			case <-done:
+				swapped <- nil
+				return
+			default:
+			}
+			if err := unix.Renameat2(unix.AT_FDCWD, program, unix.AT_FDCWD, pipe, unix.RENAME_EXCHANGE); err != nil {
+				swapped <- err
+				return
+			}
+		}
+	}()
+	opened := make(chan struct{})
+	go func() {
+		defer close(opened)
+		for range 20_000 {
+			r := Resolver{}
+			_, _ = r.Resolve(Spec{Kind: Uprobe, File: program, Name: "f"})
+			r.Close()
+		}
+	}()
+	select {
+	case <-opened:
+	case <-time.After(time.Minute):
+		t.Error("got no answer: it waits for a writer of the pipe")
+	}
+	close(done)
+	if err := <-swapped; err != nil {
+		t.Skipf("cannot exchange files here: %v", err)
+	}
 }
 
 // Absolute links inside a root stay inside it.
