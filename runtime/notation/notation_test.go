@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/event/eventtest"
 	"ppscript/runtime/perfdata"
@@ -126,6 +128,29 @@ func TestErrorsNameTheLine(t *testing.T) {
 	f("a:b\nsoon 0 1", "line 2:")
 	f("a:b\na:b", "declared twice")
 	f("a:b x:u64[4096] y:u8", "larger than")
+}
+
+// A file that is held as a whole has a bound; recordings have none.
+func TestRecordingIsBounded(t *testing.T) {
+	f := func(head string, want string) {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "input")
+		if err := os.WriteFile(path, []byte(head), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(path, maxEvents+1); err != nil { // the rest is a hole
+			t.Fatal(err)
+		}
+		got, err := Recording(path, func() (string, error) { return t.TempDir(), nil })
+		switch {
+		case want == "" && (err != nil || got != path):
+			t.Errorf("%q: got %q, %v; want the file itself", head, got, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want) || diag.HintOf(err) == ""):
+			t.Errorf("%q: got %v, want %q and a hint", head, err, want)
+		}
+	}
+	f("a:b x:u8\n", "too large: it has more than 16MiB")
+	f("PERFILE2", "")
 }
 
 func FuzzParse(f *testing.F) {

@@ -2,15 +2,16 @@ package notation
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/infile"
 	"ppscript/runtime/perfdata"
 )
 
@@ -124,6 +125,53 @@ func finish(b []byte) []byte {
 	return b
 }
 
+// maxEvents bounds a file of events, which is held as a whole, several times as
+// large as its text: these are some 200,000 events.
+const maxEvents = 16 << 20
+
+// eventsIn is the text of a file of events; nil if that is no such file, or
+// cannot be opened, which who opens it as a recording will say.
+func eventsIn(input string) ([]byte, error) {
+	f, err := infile.Open(input, maxEvents)
+	if err != nil {
+		return nil, nil
+	}
+	defer f.Close()
+	// What is read of a pipe is gone, and nobody may write to it yet.
+	if !f.Regular() {
+		return nil, nil
+	}
+	var text bytes.Buffer
+	head := &headed{to: &text}
+	err = f.CopyTo(context.Background(), head)
+	switch {
+	case head.other:
+		return nil, nil
+	case err != nil:
+		return nil, diag.Errorf(diag.Usage, "events", input, "%w", diag.Reason(err)).
+			WithHint("keep less in one file, or record: ppscript record -o trace.data -e EVENT")
+	}
+	return text.Bytes(), nil
+}
+
+// A headed writes on what begins like events, and ends the copying of anything
+// else.
+type headed struct {
+	to    *bytes.Buffer
+	known bool
+	other bool
+}
+
+func (h *headed) Write(b []byte) (int, error) {
+	if !h.known {
+		h.known = true
+		if h.other = !Looks(b[:min(len(b), 4096)]); h.other {
+			return 0, errors.New("not events")
+		}
+	}
+	return h.to.Write(b)
+}
+
 // Recording is the recording that an input names: itself, unless it is a file
 // of events written down, or such a text (of several lines). Then it is made, in
 // a directory that dir gives and its owner removes.
@@ -133,22 +181,9 @@ func Recording(input string, dir func() (string, error)) (string, error) {
 	}
 	text := []byte(input)
 	if !strings.Contains(input, "\n") {
-		// What is read of a pipe is gone, and nobody may write to it yet.
-		if st, err := os.Stat(input); err != nil || !st.Mode().IsRegular() {
-			return input, nil // who opens it will say what is wrong
-		}
-		f, err := os.Open(input)
-		if err != nil {
-			return input, nil // who opens it will say so
-		}
-		defer f.Close()
-		head := make([]byte, 4096)
-		n, _ := io.ReadFull(f, head)
-		if !Looks(head[:n]) {
-			return input, nil
-		}
-		if text, err = os.ReadFile(input); err != nil {
-			return "", err
+		var err error
+		if text, err = eventsIn(input); text == nil || err != nil {
+			return input, err
 		}
 	}
 	d, err := dir()
