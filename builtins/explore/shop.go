@@ -55,11 +55,12 @@ type Shop struct {
 	recording *Recording // in use; nil: the kernel, or Base's input
 	last      []plan.Report
 	scratch   []string
+	kept      map[string]*keptPipe // by the name that was given
 }
 
 // Close removes the recordings that were made.
 func (s *Shop) Close() error {
-	var err error
+	err := s.closePipes()
 	for _, dir := range s.scratch {
 		if e := os.RemoveAll(dir); e != nil && err == nil {
 			err = e
@@ -98,7 +99,11 @@ func (s *Shop) Run(reports []plan.Report, l Limit, live bool) ([]starlark.Value,
 	}
 	if cfg.Options.Input != "" {
 		cfg.Target, cfg.Options.Duration = perf.Target{}, 0
-		input, err := notation.Recording(cfg.Options.Input, s.directory)
+		input, err := s.lasting(cfg.Options.Input)
+		if err != nil {
+			return nil, err
+		}
+		input, err = notation.Recording(input, s.directory)
 		if err != nil {
 			return nil, err
 		}

@@ -114,8 +114,8 @@ func (s *Shop) explain() *b.Builtin {
 			}
 			cfg := s.Base
 			cfg.Reports = reports
-			if s.recording != nil {
-				cfg.Options.Input = s.recording.Path
+			if cfg.Options.Input, err = s.input(); err != nil {
+				return nil, err
 			}
 			var text bytes.Buffer
 			err = session.Explain(cfg, &text)
@@ -191,7 +191,10 @@ func (s *Shop) schemasOf(src *plan.Source) ([]*event.Schema, error) {
 		return s.Schemas(src.FullName())
 	}
 	cfg := s.Base
-	cfg.Options.Input = s.input()
+	var err error
+	if cfg.Options.Input, err = s.input(); err != nil {
+		return nil, err
+	}
 	return session.Schemas(s.Context(), cfg, src)
 }
 
@@ -202,7 +205,11 @@ func (s *Shop) Schemas(name string) ([]*event.Schema, error) {
 		return s.schemasOf(list[0])
 	}
 	system, ev, _ := strings.Cut(name, ":")
-	if input := s.input(); input != "" {
+	input, err := s.input()
+	if err != nil {
+		return nil, err
+	}
+	if input != "" {
 		f, err := perfdata.Open(input, perfdata.Options{})
 		if err != nil {
 			return nil, err
@@ -242,11 +249,12 @@ func (s *Shop) Schemas(name string) ([]*event.Schema, error) {
 	return found, nil
 }
 
-func (s *Shop) input() string {
+// input is the recording in use, "" for the kernel.
+func (s *Shop) input() (string, error) {
 	if s.recording != nil {
-		return s.recording.Path
+		return s.recording.Path, nil
 	}
-	return s.Base.Options.Input
+	return s.lasting(s.Base.Options.Input)
 }
 
 func (s *Shop) findEvents() *b.Builtin {

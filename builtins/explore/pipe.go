@@ -1,0 +1,90 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/infile"
+)
+
+// This file lets many runs read one pipe: each statement of the REPL reads the
+// input from its begin, and a pipe has that once. So it is read to its end when it
+// is wanted first, into a file that goes with the shop.
+
+// maxPipe bounds what is kept of a pipe, on disk.
+const maxPipe = 1 << 30
+
+// A keptPipe is a pipe with what was read of it.
+type keptPipe struct {
+	in   *infile.File // nil when all was read
+	path string
+	fail error // why it cannot be had
+}
+
+// lasting is a recording that can be read as often as one likes: input itself, or
+// a copy of what comes out of a pipe. When the statement is interrupted while it
+// comes, the next one goes on.
+func (s *Shop) lasting(input string) (string, error) {
+	k := s.kept[input]
+	if k == nil {
+		st, err := os.Stat(input)
+		if err != nil || st.Mode()&fs.ModeNamedPipe == 0 {
+			return input, nil // who opens it will say what is wrong
+		}
+		in, err := infile.Open(input, maxPipe)
+		if err != nil {
+			return input, nil
+		}
+		dir, err := s.directory()
+		if err != nil {
+			return "", errors.Join(err, in.Close())
+		}
+		if s.kept == nil {
+			s.kept = map[string]*keptPipe{}
+		}
+		k = &keptPipe{in: in, path: filepath.Join(dir, "pipe")}
+		s.kept[input] = k
+		if s.Say != nil {
+			s.Say(input + " is a pipe: it is read to its end now, once for all runs")
+		}
+	}
+	if k.in == nil {
+		return k.path, k.fail
+	}
+	return k.path, k.read(s.Context(), input)
+}
+
+// read takes what is left of the pipe.
+func (k *keptPipe) read(ctx context.Context, input string) error {
+	out, err := os.OpenFile(k.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(k.in.CopyTo(ctx, out), out.Close())
+	if ctx.Err() != nil {
+		return err // there may be more of it
+	}
+	if err != nil {
+		k.fail = diag.Errorf(diag.Usage, "read pipe", input, "%w", diag.Reason(err)).
+			WithHint("save the recording, and name its file: perf record -o trace.data ...; ppscript repl --input trace.data")
+	}
+	err = k.in.Close()
+	k.in = nil
+	return errors.Join(k.fail, err)
+}
+
+// closePipes closes those that were not read to their end.
+func (s *Shop) closePipes() error {
+	var errs []error
+	for _, k := range s.kept {
+		if k.in != nil {
+			errs = append(errs, k.in.Close())
+		}
+	}
+	s.kept = nil
+	return errors.Join(errs...)
+}
