@@ -178,9 +178,9 @@ func (c *common) readCgroups(r *reader, f *flag) {
 }
 
 // readInherit reads --inherit, and --ptrace, which perf-prof has for it.
-func (c *common) readInherit(_ *reader, f *flag) {
-	switch text, _ := f.last(); {
-	case text != "false":
+func (c *common) readInherit(r *reader, f *flag) {
+	switch {
+	case r.on(f):
 		c.target.Inherit = perf.Yes
 	case f.name == "inherit":
 		c.target.Inherit = perf.No

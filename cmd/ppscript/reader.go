@@ -24,7 +24,20 @@ func (r *reader) fail(err error) {
 }
 
 func readFlag(to *bool) func(*reader, *flag) {
-	return func(_ *reader, f *flag) { text, _ := f.last(); *to = text != "false" }
+	return func(r *reader, f *flag) { *to = r.on(f) }
+}
+
+// on is an option that is there, or says that it is not: --system, --system=no.
+func (r *reader) on(f *flag) bool {
+	switch text, _ := f.last(); text {
+	case "", "true", "yes", "on", "1":
+		return true
+	case "false", "no", "off", "0":
+		return false
+	default:
+		r.fail(usagef("option", "--"+f.name, "got %q, want yes or no", text).WithHint("write --%s or --%[1]s=no", f.name))
+		return false
+	}
 }
 
 // readTimes counts how often an option is given.
