@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/kernel"
@@ -135,7 +136,9 @@ func (p *permits) check(u session.Use) error {
 func (p *permits) refuse(u session.Use, what string) error {
 	value := u.Name
 	if what == "write" {
-		if path, err := filepath.Abs(u.Name); err == nil {
+		if dir, _, err := realPlace(u.Name); err == nil {
+			value = dir
+		} else if path, err := filepath.Abs(u.Name); err == nil {
 			value = filepath.Dir(path)
 		}
 	}
@@ -143,10 +146,44 @@ func (p *permits) refuse(u session.Use, what string) error {
 		WithHint("if you trust the script: --allow %s=%s", what, value)
 }
 
+// realPlace is the directory in which a file is made or written, and its name
+// there, once links are followed as the kernel follows them: a link that is the
+// file itself, also to what is not there yet, and .. behind a link, which is not
+// the directory before it.
+func realPlace(path string) (dir, name string, err error) {
+	if !filepath.IsAbs(path) {
+		at, err := os.Getwd()
+		if err != nil {
+			return "", "", err
+		}
+		path = at + "/" + path
+	}
+	for range 40 { // as many links as the kernel follows
+		i := strings.LastIndexByte(path, '/')
+		// No Join or Abs: they take a/link/../b for a/b.
+		dir, name = path[:i+1], path[i+1:]
+		if name == "" || name == "." || name == ".." {
+			dir, err = filepath.EvalSymlinks(path)
+			return dir, "", err
+		}
+		if dir, err = filepath.EvalSymlinks(dir); err != nil {
+			return "", "", err
+		}
+		to, err := os.Readlink(dir + "/" + name)
+		if err != nil {
+			return dir, name, nil
+		}
+		if path = to; !filepath.IsAbs(to) {
+			path = dir + "/" + to
+		}
+	}
+	return "", "", syscall.ELOOP
+}
+
 // within reports that a file to write lies below a directory, or is the one that
 // is named, once links are followed.
 func within(path, dir string) bool {
-	path, err1 := filepath.Abs(path)
+	parent, name, err1 := realPlace(path)
 	dir, err2 := filepath.Abs(dir)
 	if err1 != nil || err2 != nil {
 		return false
@@ -154,16 +191,6 @@ func within(path, dir string) bool {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	parent, err := filepath.EvalSymlinks(filepath.Dir(path))
-	if err != nil {
-		return false
-	}
-	path = filepath.Join(parent, filepath.Base(path))
-	if st, err := os.Lstat(path); err == nil && st.Mode()&os.ModeSymlink != 0 {
-		if path, err = filepath.EvalSymlinks(path); err != nil {
-			return false
-		}
-	}
-	rel, err := filepath.Rel(dir, path)
+	rel, err := filepath.Rel(dir, filepath.Join(parent, name))
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
 }

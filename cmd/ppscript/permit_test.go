@@ -1,0 +1,84 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/session"
+)
+
+// What lies below a directory is decided as the kernel follows links: out/up/../x
+// is beside what up names.
+func TestWithinFollowsLinks(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	err = errors.Join(os.MkdirAll("out/sub", 0o755), os.MkdirAll("other/sub", 0o755),
+		os.Symlink(dir+"/other/sub", "out/up"), os.Symlink("../other/new", "out/new"), os.Symlink("new", "out/new2"),
+		os.Symlink("sub/here", "out/here"), os.Symlink("loop", "out/loop"), os.Symlink("out", "way"),
+		os.WriteFile("other/file", nil, 0o600), os.Symlink("../other/file", "out/file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(path, allow string, want bool) {
+		t.Helper()
+		for _, p := range []string{path, dir + "/" + path} {
+			for _, a := range []string{allow, dir + "/" + allow} {
+				if got := within(p, a); got != want {
+					t.Errorf("%s within %s: got %v, want %v", p, a, got, want)
+				}
+			}
+		}
+	}
+	f("out/x", "out", true)
+	f("out/x", "way", true)
+	f("way/x", "out", true)
+	f("out/x", "out/x", true)
+	f("out/sub/../x", "out", true)
+	f("out/here", "out", true)
+	f("outer", "out", false)
+	f("out/../x", "out", false)
+	f("out/up/x", "out", false)
+	f("out/up/../x", "out", false) // other/x
+	f("out/up/../x", "other", true)
+	f("out/file", "out", false)
+	f("out/file", "other", true)
+	f("out/new", "out", false) // a file that is not there yet
+	f("out/new2", "out", false)
+	f("out/new2", "other", true)
+	f("out/loop", "out", false)
+	f("out/none/x", "out", false)
+}
+
+// The hint allows what was refused.
+func TestHintOfRefusedWrites(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	err = errors.Join(os.MkdirAll("out", 0o755), os.MkdirAll("other/sub", 0o755),
+		os.Symlink(dir+"/other/new", "out/new"), os.Symlink(dir+"/other/sub", "out/up"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"out/x", "out/new", "out/up/../x", "none/x"} {
+		p := &permits{typed: func() bool { return false }, say: func(string) {}}
+		u := session.Use{Kind: session.Writes, Name: name, Given: name}
+		refused := p.check(u)
+		_, value, ok := strings.Cut(diag.HintOf(refused), "--allow write=")
+		if !ok {
+			t.Fatalf("%s: got %v, hint %q", name, refused, diag.HintOf(refused))
+		}
+		p.files = []string{value}
+		if err := p.check(u); (err == nil) != (name != "none/x") {
+			t.Errorf("%s: with what the hint says: got %v", name, err)
+		}
+	}
+}
