@@ -21,13 +21,18 @@ type port struct {
 	secret *secret // that the reader must know; nil: who has the other end may read
 	log    *backlog
 	mu     sync.Mutex
-	ending bool // no further reader is served
+	ending bool  // no further reader is served
+	failed error // why writing ended, if not because the reader left; of run alone
 	stop   chan struct{}
 	work   sync.WaitGroup
 }
 
 // portTime is how often a device is looked at that nobody reads.
 const portTime = 50 * time.Millisecond
+
+// readerPause is how long it takes at least from one reader of a device to the
+// next.
+const readerPause = time.Second
 
 func openDevice(path string, s *Sender) (*port, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
@@ -61,11 +66,27 @@ func (p *port) run() {
 		if p.secret != nil && !p.admit() {
 			continue
 		}
+		came := time.Now()
 		r := p.log.join()
 		p.sender.opt.Say("push: %s is connected", p.path)
 		p.feed(r)
 		p.log.leave(r)
-		p.sender.opt.Say("push: %s has hung up", p.path)
+		why := ""
+		if p.failed != nil {
+			why = ": " + p.failed.Error()
+		}
+		p.sender.opt.Say("push: %s has hung up%s", p.path, why)
+		p.failed = nil
+		// A device that takes nothing, and a reader that comes and goes, are not
+		// served more often than this.
+		p.pause(readerPause - time.Since(came))
+	}
+}
+
+// pause waits, unless everything ends.
+func (p *port) pause(d time.Duration) {
+	for late := time.Now().Add(d); !p.ends() && time.Now().Before(late); {
+		time.Sleep(portTime / 5)
 	}
 }
 
@@ -97,6 +118,9 @@ func (p *port) write(b []byte) bool {
 				return false
 			}
 		default:
+			if err != unix.EPIPE && err != unix.EIO { // as a reader leaves
+				p.failed = err
+			}
 			return false
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -85,7 +87,11 @@ var (
 
 // refused is an error with what the user can do about it.
 func refused(ctx context.Context, from string, err error) error {
-	hint := fmt.Sprintf("is somebody sending there? ppscript trace -e 'sys:name//push=%s/'", from)
+	to := from
+	if strings.ContainsAny(to, "/:") {
+		to = strconv.Quote(to) // else the / ends the attribute
+	}
+	hint := fmt.Sprintf("is somebody sending there? ppscript trace -e 'sys:name//push=%s/'", to)
 	switch {
 	case ctx.Err() != nil:
 		hint = "give it more time: --duration, or none"
