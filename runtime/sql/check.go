@@ -38,6 +38,7 @@ func Check(tables []*Table, query string, f Functions) error {
 	if err != nil {
 		return err
 	}
+	d.growth = checkGrowth
 	d.Until(stepLimit(checkSteps))
 	asks := false
 	err = d.each(query, func(st *statement) error {

@@ -24,6 +24,7 @@ type DB struct {
 	keep    []any                           // functions that SQLite calls
 	ask     *func(*libc.TLS, uintptr) int32 // whether to go on
 	stopped error                           // why a statement was not gone on with
+	growth  int64                           // what the process may take more for statements; 0: memoryGrowth
 	path    string
 
 	open bool // a transaction is

@@ -28,6 +28,8 @@ const (
 	// what it answers, in bytes.
 	memoryGrowth = 2 << 30
 	answerLimit  = 256 << 20
+	// checkGrowth is that of a check, which has empty tables.
+	checkGrowth = 256 << 20
 	// valueLimit bounds one text or blob.
 	valueLimit = 16 << 20
 	lookEvery  = 20 * time.Millisecond
@@ -39,7 +41,10 @@ var errEndless = errors.New("does not end on empty tables: does the recursion ha
 // Until has statements end when stop returns an error, which is then theirs. It
 // is asked from the goroutine that runs them, often: it has to be fast.
 func (d *DB) Until(stop func() error) {
-	m := memory{}
+	m := memory{most: d.growth}
+	if m.most == 0 {
+		m.most = memoryGrowth
+	}
 	ask := func(*libc.TLS, uintptr) int32 {
 		if d.stopped = stop(); d.stopped == nil {
 			d.stopped = m.check(time.Now())
@@ -62,6 +67,7 @@ func (d *DB) defaults() {
 
 // A memory watches what the process takes.
 type memory struct {
+	most   int64
 	begin  int64 // when it was first looked at
 	looked time.Time
 }
@@ -75,8 +81,8 @@ func (m *memory) check(now time.Time) error {
 	if m.begin == 0 {
 		m.begin = size
 	}
-	if size-m.begin > memoryGrowth {
-		return fmt.Errorf("it takes more than %d MiB of memory", memoryGrowth>>20)
+	if size-m.begin > m.most {
+		return fmt.Errorf("it takes more than %d MiB of memory", m.most>>20)
 	}
 	return nil
 }

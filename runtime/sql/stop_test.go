@@ -23,6 +23,18 @@ func TestCheckEnds(t *testing.T) {
 	}
 }
 
+// A check has empty tables, and needs little memory.
+func TestCheckTakesLittleMemory(t *testing.T) {
+	before := resident()
+	err := Check([]*Table{wakeups()}, "CREATE TABLE x(n); INSERT INTO x "+endless+"SELECT zeroblob(100000) FROM c; SELECT * FROM x", Functions{})
+	if err == nil || !strings.Contains(err.Error(), "it takes more than 256 MiB of memory") {
+		t.Errorf("got %v", err)
+	}
+	if grown := resident() - before; grown > checkGrowth+256<<20 {
+		t.Errorf("it took %d MiB", grown>>20)
+	}
+}
+
 func TestStatementsStop(t *testing.T) {
 	d := filled(t, wakeups(), Memory, 300, true)
 	told := errors.New("told to end")
