@@ -43,6 +43,7 @@ func (a *app) help(c *cobra.Command, args []string) error {
 		}
 		return sub.Help()
 	}
+	a.scriptTime = lookTime
 	host, reg, err := a.newHost()
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 )
 
 // lookTime is how long a script may take to say what it would do: for check,
-// explain and the tests.
+// explain, help and the tests.
 const lookTime = 20 * time.Second
 
 // newHost makes the host of this program's scripts.
@@ -39,8 +39,17 @@ func (a *app) hostOf(reg *builtins.Registry) *script.Host {
 		Resolve:     a.resolve,
 		Print:       func(msg string) { io.WriteString(a.stderr, plain.Text(msg, "")+"\n") },
 		MaxTime:     a.scriptTime,
+		Hung:        a.hung,
 		StepsHint:   "if it does not loop for ever, let it do less: a script may take %d steps at most",
 	})
+}
+
+// hung ends the process: a script is asked what it would do, and does not answer.
+func (a *app) hung(why error) {
+	a.report(diag.Errorf(diag.Run, "load", "the script", "%w", why).
+		WithHint("look for values that are in themselves many times, such as x = (x, x) in a loop"))
+	a.removeScratch()
+	os.Exit(exitRun)
 }
 
 // load loads the script that a user calls name.

@@ -141,7 +141,7 @@ func (t *tester) file(ctx context.Context, name string) {
 	}
 	var prints []string
 	host := script.NewHost(script.HostOptions{
-		Predeclared: reg.Predeclared(), Stdlib: stdlib.FS(), Resolve: t.app.resolve, MaxTime: lookTime,
+		Predeclared: reg.Predeclared(), Stdlib: stdlib.FS(), Resolve: t.app.resolve, MaxTime: lookTime, Hung: t.app.hung,
 		Print: func(msg string) { prints = append(prints, msg) },
 	})
 	m, err := host.Load(name)

@@ -6,8 +6,8 @@ import "strings"
 // if none is close. Case and the choice of '-' or '_' do not count.
 func Nearest(name string, candidates []string) string {
 	// One edit in a short name, more in longer ones: two of three letters
-	// would make "pid" of "nix".
-	best, bestCost := "", max(len(name)/3+1, 2)
+	// would make "pid" of "nix". Of one letter an edit leaves nothing.
+	best, bestCost := "", max(len(name)/3+1, min(len(name), 2))
 	want := fold(name)
 	for _, c := range candidates {
 		if cost := distance(want, fold(c), bestCost); cost < bestCost {

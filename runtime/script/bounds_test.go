@@ -175,6 +175,34 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
+// One step that does not end cannot be cancelled: who asked is told.
+func TestHungIsTold(t *testing.T) {
+	told := make(chan error)
+	ended := make(chan struct{})
+	d := starlark.NewBuiltin("endless", func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
+		<-ended
+		return starlark.None, nil
+	})
+	h := NewHost(HostOptions{MaxTime: time.Millisecond, Predeclared: starlark.StringDict{"endless": d},
+		Hung: func(why error) {
+			select {
+			case told <- why:
+			case <-ended:
+			}
+		}})
+	h.watchdog.grace = time.Millisecond
+	done := make(chan error)
+	go func() {
+		_, err := h.LoadSource("x.star", "endless()")
+		done <- err
+	}()
+	if err := <-told; !strings.Contains(err.Error(), "stopped after 1ms") {
+		t.Errorf("got %v", err)
+	}
+	close(ended)
+	<-done
+}
+
 // The prompt goes on after a statement that was stopped.
 func TestPromptGoesOn(t *testing.T) {
 	h := NewHost(HostOptions{MaxMemory: 64 << 20})

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"slices"
 	"strings"
 
 	"ppscript/runtime/diag"
@@ -42,6 +43,8 @@ func (h *Host) nearestName(name, file string) string {
 			return true
 		})
 	}
+	// A name of another function is not known here, though it is written so.
+	names = slices.DeleteFunc(names, func(n string) bool { return n == name })
 	return diag.Nearest(name, names)
 }
 

@@ -44,6 +44,10 @@ type HostOptions struct {
 	MaxMemory int64
 	// MaxTime bounds these in time, without sessions that they run; 0: none.
 	MaxTime time.Duration
+	// Hung is called with the reason when a call goes on for long after MaxTime,
+	// in one step that cannot be cancelled: the process has to end. Nil: it
+	// goes on.
+	Hung func(why error)
 }
 
 // A Host runs scripts. Files are loaded once and kept.
@@ -96,7 +100,7 @@ func NewHost(opts HostOptions) *Host {
 	opts.Predeclared.Freeze()
 	h := &Host{opts: opts, modules: map[string]*Module{}, sources: map[string]*source{}, guards: guards()}
 	h.names = withGuards(opts.Predeclared, h.guards)
-	h.watchdog.memory, h.watchdog.time = opts.MaxMemory, opts.MaxTime
+	h.watchdog = watchdog{memory: opts.MaxMemory, time: opts.MaxTime, hung: opts.Hung, grace: hungAfter}
 	return h
 }
 

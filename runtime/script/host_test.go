@@ -46,6 +46,7 @@ func TestErrorsPointAtTheScript(t *testing.T) {
 			t.Errorf("%q: hint: got %q, want %q", src, d.Hint, wantHint)
 		}
 	}
+	f("def g():\n    x = 1\ny = x\n", "t.star:3:5: undefined name x", "    y = x\n        ^", "help()")
 	f("x = 1\ny = lenn(x)\n", "t.star:2:5: undefined name lenn (did you mean len?)",
 		"    y = lenn(x)\n        ^^^^", "")
 	f("x = (1\n", "t.star:2:1: syntax: got end of file, want ')'", "    \n    ^", "")

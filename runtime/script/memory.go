@@ -27,6 +27,8 @@ const watchTick = 5 * time.Millisecond
 type watchdog struct {
 	memory int64
 	time   time.Duration // 0: no limit
+	hung   func(error)   // a call took grace longer than the time; nil: nobody wants to know
+	grace  time.Duration
 
 	mu      sync.Mutex
 	threads []*thread // that run, the outermost first
@@ -37,6 +39,11 @@ type watchdog struct {
 	base    int64 // what was in use when the outermost began
 	next    int64 // when to collect garbage the next time
 }
+
+// hungAfter is how much longer than its time a call may take. Starlark looks
+// between its steps whether it is cancelled, and one step can last for ever:
+// hashing a tuple that has the same tuple twice, which has another one twice.
+const hungAfter = 5 * time.Second
 
 func heapInUse() int64 {
 	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
@@ -95,8 +102,12 @@ func (w *watchdog) tick() {
 	if w.paused > 0 {
 		return
 	}
-	if w.time > 0 && time.Since(w.began) > w.time {
-		w.stop(fmt.Errorf("stopped after %v: does it loop for ever?", w.time))
+	if late := time.Since(w.began) - w.time; w.time > 0 && late > 0 {
+		why := fmt.Errorf("stopped after %v: does it loop for ever?", w.time)
+		w.stop(why)
+		if late > w.grace && w.hung != nil {
+			w.hung(why)
+		}
 		return
 	}
 	now := heapInUse()
