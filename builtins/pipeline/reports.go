@@ -16,7 +16,11 @@ import (
 func Reports(v starlark.Value, streams bool) ([]plan.Report, error) {
 	list, err := reports(v, streams)
 	if err == nil && len(list) == 0 {
-		err = noResult("got %s, want at least one result", v.Type())
+		got := "an empty " + v.Type()
+		if v == starlark.None {
+			got = "None"
+		}
+		err = diag.Errorf(diag.Run, "result", "", "got %s, want at least one result", got).WithHint(resultHint)
 	}
 	return list, err
 }
@@ -55,5 +59,7 @@ func reports(v starlark.Value, streams bool) ([]plan.Report, error) {
 
 func noResult(format string, args ...any) error {
 	return diag.Errorf(diag.Run, "result", "", "%w, which is not a result", fmt.Errorf(format, args...)).
-		WithHint("end with a result, for example stream.log() or stream.by(\"comm\").count()")
+		WithHint(resultHint)
 }
+
+const resultHint = `end with a result, for example stream.log() or stream.by("comm").count()`

@@ -95,6 +95,9 @@ func incomplete(name string, o session.Outcome, pages int) error {
 	if n := o.Loss.Missing(); n > 0 {
 		err := diag.Errorf(diag.Run, "run", name, "%d events were lost", n)
 		switch st := o.Stats; {
+		case o.Loss.Errors == n:
+			return diag.Errorf(diag.Run, "run", name, "%d events were left out: what is evaluated for them failed", n).
+				WithHint("leave these events out before, for example with where(), or have the expression be right for them")
 		case o.Gaps >= n:
 			return err.WithHint("run it again while no CPU comes online")
 		case st != nil && len(st.Rings) == 0:
