@@ -50,8 +50,13 @@ func (r *run) loop(ctx context.Context) error {
 		}
 		now := time.Now()
 		r.feed(ended)
-		if p := r.playback; p != nil && p.wrong != nil {
-			return p.wrong
+		if p := r.playback; p != nil {
+			if ended {
+				p.end()
+			}
+			if p.wrong != nil {
+				return p.wrong
+			}
 		}
 		r.dumps(now)
 		if err := r.sendRound(ended); err != nil {

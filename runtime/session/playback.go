@@ -33,6 +33,8 @@ type playback struct {
 	tick     event.Time // where the interval ends that has begun
 	present  event.Time // while an interval ends, and behind the window
 	over     bool       // all of the window has been read
+	before   event.Time // the last sample before the window
+	inside   bool       // a sample was in the window
 	wrong    error      // with the window
 }
 
@@ -117,6 +119,9 @@ func (p *playback) pass(evs []*event.Event) {
 			return
 		case e.Time < p.from:
 			hand(i)
+			if e.Kind == event.Sample {
+				p.before = e.Time
+			}
 			if e.Kind != event.Sample && e.Kind != event.Lost {
 				r.plan.Router.Events(evs[i : i+1]) // names and mappings count from the begin
 			}
@@ -125,8 +130,17 @@ func (p *playback) pass(evs []*event.Event) {
 			hand(i)
 			p.endIntervals(e.Time)
 		}
+		p.inside = p.inside || p.begun && e.Kind == event.Sample && e.Time >= p.from
 	}
 	hand(len(evs))
+}
+
+// end finds a window that begins behind all that was read.
+func (p *playback) end() {
+	if p.wrong == nil && p.before > 0 && !p.inside && !p.over {
+		p.wrong = diag.Errorf(diag.Usage, "option", "--from", "nothing is left: what is read ends at %s, and --from is %s", seconds(p.before), seconds(p.from)).
+			WithHint("give an earlier time; see: ppscript info %s", p.run.cfg.Options.Input)
+	}
 }
 
 // dated reports that the time of e is its own.
