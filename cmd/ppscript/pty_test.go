@@ -185,8 +185,30 @@ func TestREPLErrorsComeBackToThePrompt(t *testing.T) {
 	m.line("fail(\"on purpose\")", "on purpose")
 	m.line("1", "1")
 	m.send("\x04")
+	for deadline := time.After(60 * time.Second); m.text != nil; {
+		select {
+		case _, ok := <-m.text:
+			if !ok {
+				m.text = nil
+			}
+		case <-deadline:
+			t.Fatal("Ctrl-D: got no end")
+		}
+	}
 	if err := m.cmd.Wait(); err != nil {
 		t.Errorf("Ctrl-D: %v", err)
+	}
+}
+
+// Keys that come as soon as the prompt is there are for the REPL: the terminal
+// would take a Ctrl-D as the end of a file, and nobody would see it.
+func TestREPLHasTheTerminalAtThePrompt(t *testing.T) {
+	m := startTerminal(t, "repl", "--input", "../../tests/data/trace.data")
+	for i := range 50 {
+		if mode, err := unix.IoctlGetTermios(int(m.ptm.Fd()), unix.TCGETS); err != nil || mode.Lflag&unix.ICANON != 0 {
+			t.Fatalf("prompt %d: the terminal still edits lines (%v)", i, err)
+		}
+		m.line("1", "1")
 	}
 }
 

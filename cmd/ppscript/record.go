@@ -64,7 +64,7 @@ func recordFlags() (*flags, *sampling) {
 		{name: "freq", short: "F", metavar: "HZ", read: readCount(&how.freq, 1, "write -F 99"), help: "sample so many times a second"},
 		{name: "count", short: "c", metavar: "N", read: readCount(&how.period, 1, "write -c 1000"), help: "sample every N occurrences, or ns of a clock"},
 		{name: "g", short: "g", read: readFlag(&how.stack), help: "with call stacks, as --call-graph fp"},
-		{name: "call-graph", metavar: "HOW", read: how.readCallGraph, help: "with call stacks: fp (frame pointers), dwarf, dwarf,BYTES"},
+		{name: "call-graph", metavar: "HOW", choices: []string{"fp", "dwarf"}, read: how.readCallGraph, help: "with call stacks: fp (frame pointers), dwarf, dwarf,BYTES"},
 		{name: "no-buildid-cache", short: "N", help: "do not keep the files that samples hit in ~/.debug, where perf archive looks for them"},
 		{name: "all-cpus", short: "a", group: groupTarget, help: "all CPUs, also while a command runs, as --system"},
 		{name: "compress", short: "z", help: "compress with zstd"},

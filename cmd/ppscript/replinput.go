@@ -32,7 +32,13 @@ func (s *replSession) interactive(reg *builtins.Registry, limit explore.Limit) e
 	}
 	for {
 		indent := indentation(comp.before)
-		line, err := rl.ReadlineWithDefault(indent)
+		read := rl.Readline
+		if indent != "" {
+			// This shows the line before it takes the terminal over: a Ctrl-D in
+			// between is lost, which is nothing where the line has something.
+			read = func() (string, error) { return rl.ReadlineWithDefault(indent) }
+		}
+		line, err := read()
 		switch {
 		case errors.Is(err, readline.ErrInterrupt):
 			comp.before = ""
