@@ -56,8 +56,8 @@ func FlameGraph(w io.Writer, s *result.Stacks, o FlameOptions) error {
 // compared by their shares, since they are rarely of equal length.
 func DiffFlameGraph(w io.Writer, before, after *result.Stacks, o FlameOptions) error {
 	if n, v := before.Total(); n == 0 && v == 0 {
-		return diag.Errorf(diag.Run, "compare stacks", "before", "got no samples").
-			WithHint("compare two recordings that have stacks")
+		return diag.Errorf(diag.Run, "compare stacks", flameTitle(o, before), "there are no samples from before").
+			WithHint("compare with a recording that has stacks")
 	}
 	before, after = alike(before, after)
 	t := newFlameTree()

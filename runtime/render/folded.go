@@ -147,7 +147,7 @@ func ParseFolded(r io.Reader) (*result.Stacks, error) {
 }
 
 func foldedError(line int, cause string) error {
-	return diag.Errorf(diag.Run, "read folded stacks", "line "+strconv.Itoa(line), "%s", cause).
+	return diag.Errorf(diag.Run, "line", strconv.Itoa(line), "%s", cause).
 		WithHint("give a file with lines such as: comm;main;work 12")
 }
 

@@ -174,8 +174,14 @@ func (f *stackFile) compare(ctx context.Context, base string) error {
 	if err := file.CopyTo(ctx, &text); err != nil {
 		return fail(err)
 	}
-	f.base, err = render.ParseFolded(&text)
-	return err
+	if f.base, err = render.ParseFolded(&text); err != nil {
+		return (&diag.Error{Op: "read folded stacks", Subject: base, Cause: err}).WithHint("%s", diag.HintOf(err))
+	}
+	if n, v := f.base.Total(); n == 0 && v == 0 {
+		return diag.Errorf(diag.Usage, "read folded stacks", base, "it has no samples to compare with").
+			WithHint("record it for longer, or with more samples a second: ppscript profile -g -F 997 --flame-graph %s", base)
+	}
+	return nil
 }
 
 // writeDiff compares folded stacks with folded stacks: names are all that those
