@@ -99,7 +99,7 @@ func words(least, most int) cobra.PositionalArgs {
 		case most >= 0 && len(args) > most:
 			return usagef(c.Name(), args[most], "not expected").WithHint("write: ppscript %s", c.Use)
 		case len(args) < least:
-			return usagef(c.Name(), "", "something is missing").WithHint("write: ppscript %s", c.Use)
+			return usagef(c.Name(), "", "arguments: got %d, want at least %d", len(args), least).WithHint("write: ppscript %s", c.Use)
 		case len(args) == 0 || c.ValidArgs == nil || slices.Contains(c.ValidArgs, args[0]):
 			return nil
 		}

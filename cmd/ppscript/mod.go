@@ -67,7 +67,7 @@ PPSCRIPTCACHE is where they are kept; PPSCRIPTNOSUM lists patterns of those that
 
 func (a *app) mod(args []string) error {
 	if len(args) == 0 {
-		return usagef("mod", "", "something is missing").WithHint("write: ppscript %s", modUse)
+		return usagef("mod", "", "arguments: got 0, want at least 1").WithHint("write: ppscript %s", modUse)
 	}
 	word, args := args[0], args[1:]
 	least, most := 0, 0

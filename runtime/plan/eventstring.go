@@ -85,7 +85,7 @@ func (p *eventParser) event() (*Source, error) {
 	case strings.TrimSpace(name) == "":
 		return nil, p.fail(start, "an event name is missing")
 	case !ok:
-		if !s.software(sys) && !s.profiler(sys) {
+		if !s.alone(sys) && !s.profiler(sys) {
 			return nil, p.fail(start, "%q is not an event; want system:name", sys)
 		}
 	case fault != "":
@@ -136,9 +136,14 @@ func kindOf(sys string) Kind {
 	return Cache
 }
 
-// software lets the well-known names of software events stand alone.
-func (s *Source) software(name string) bool {
+// alone lets the well-known names of software events, and of the CPU's counters,
+// stand without a system.
+func (s *Source) alone(name string) bool {
 	switch name {
+	case "cycles", "cpu-cycles", "instructions", "cache-references", "cache-misses", "branches", "branch-instructions",
+		"branch-misses", "bus-cycles", "ref-cycles":
+		s.Kind, s.Name = Hardware, name
+		return true
 	case "cpu-clock", "task-clock", "page-faults", "faults", "context-switches", "cs", "cpu-migrations",
 		"migrations", "minor-faults", "major-faults", "alignment-faults", "emulation-faults":
 		s.Kind, s.Name = Software, name

@@ -48,6 +48,7 @@ func TestParseEvents(t *testing.T) {
 		`s:w/(a/2)>1/key=(a,b)/`:                                         `s:w filter{(a/2)>1} key{(a,b)}`,
 		`s:w/'pid > 0'/`:                                                 `s:w filter{pid > 0}`,
 		`page-faults,software:cpu-clock`:                                 `software:page-faults; software:cpu-clock`,
+		`cycles,branch-misses//alias=missed/`:                            `hardware:cycles; hardware:branch-misses alias{missed}`,
 	} {
 		list, err := ParseEvents(text, cpus)
 		if err != nil {

@@ -18,7 +18,7 @@ func (r *Resolver) userProbe(s Spec) ([]*Probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	places, err := r.places(&s, m, shown)
+	places, err := r.places(&s, m, path, shown)
 	if err != nil {
 		return nil, err
 	}
@@ -67,10 +67,11 @@ type place struct {
 	fn   function // zero if the address is in none
 }
 
-// places finds the addresses that a Spec names in a file.
-func (r *Resolver) places(s *Spec, m *image, shown string) ([]place, error) {
+// places finds the addresses that a Spec names in the file at path, which
+// messages call shown.
+func (r *Resolver) places(s *Spec, m *image, path, shown string) ([]place, error) {
 	if off, ok := parseAddress(trimPlus(s.Name)); ok {
-		return s.numericPlace(m, shown, off)
+		return s.numericPlace(m, path, shown, off)
 	}
 	var places []place
 	if fns := m.find(s.Name); len(fns) > 0 {
@@ -96,7 +97,7 @@ func (r *Resolver) places(s *Spec, m *image, shown string) ([]place, error) {
 			e.Cause = errors.New("the file has no symbols: it is stripped")
 			return nil, e.WithHint("install its debug symbols, or give an address: %s(%q, \"0x...\")", s.Kind, s.File)
 		}
-		return nil, e.WithHint("list functions with: nm -DC %s; nm -C %s", s.File, s.File)
+		return nil, e.WithHint("list functions with: nm -DC %s; nm -C %s", path, path)
 	}
 	for _, fn := range fns {
 		if err := s.checkInside(m, shown, fn, off); err != nil {
@@ -116,11 +117,11 @@ func trimPlus(name string) string {
 }
 
 // numericPlace is an address as nm prints it, or with + an offset in the file.
-func (s *Spec) numericPlace(m *image, shown string, addr uint64) ([]place, error) {
+func (s *Spec) numericPlace(m *image, path, shown string, addr uint64) ([]place, error) {
 	if s.Name[0] == '+' {
 		a, err := m.address(addr)
 		if err != nil {
-			return nil, s.fail(s.Name, shown, err).WithHint("see the segments with: readelf -lW %s", s.File)
+			return nil, s.fail(s.Name, shown, err).WithHint("see the segments with: readelf -lW %s", path)
 		}
 		addr = a
 	}

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -74,9 +75,17 @@ func (o *Option) Takes(word string) bool {
 // Label is what messages call the option: --than, or the name of arguments.
 func (o *Option) Label() string {
 	if o.Positional {
-		return "argument " + o.Name
+		return cmp.Or(o.Metavar, o.Name)
 	}
 	return "--" + o.Flag()
+}
+
+// sort is what messages call it, in front of its label.
+func (o *Option) sort() string {
+	if o.Positional {
+		return "argument"
+	}
+	return "option"
 }
 
 // Placeholder is what --help shows for the value; "" for flags.
@@ -161,7 +170,7 @@ func (o *Option) one(text string) (starlark.Value, error) {
 		err = o.inRange(v)
 	}
 	if err != nil {
-		d := &diag.Error{Op: "option", Subject: o.Label(), Cause: err, Class: diag.Usage, Hint: o.hint()}
+		d := &diag.Error{Op: o.sort(), Subject: o.Label(), Cause: err, Class: diag.Usage, Hint: o.hint()}
 		return nil, d
 	}
 	return v, nil

@@ -93,7 +93,7 @@ func (s *OptionSet) Values(given map[string][]string, args []string) (*OptionVal
 	if s != nil {
 		for i := range s.Options {
 			if o := &s.Options[i]; o.Required && !vals.given[o.Name] {
-				return nil, diag.Errorf(diag.Usage, "option", o.Label(), "missing").
+				return nil, diag.Errorf(diag.Usage, o.sort(), o.Label(), "missing").
 					WithHint("%s", required(o))
 			}
 		}
