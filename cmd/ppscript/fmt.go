@@ -151,8 +151,11 @@ func starTree(arg, suffix string) ([]string, error) {
 			return err
 		case d.IsDir() && p != arg && (d.Name() == "vendor" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")):
 			return filepath.SkipDir
-		case !d.IsDir() && strings.HasSuffix(d.Name(), suffix+".star"):
-			files = append(files, p)
+		case strings.HasSuffix(d.Name(), suffix+".star"):
+			// Whoever made a pipe of that name need not write into it.
+			if st, err := os.Stat(p); err != nil || st.Mode().IsRegular() {
+				files = append(files, p)
+			}
 		}
 		return nil
 	})

@@ -102,7 +102,11 @@ func (t *tester) run(args []string) error {
 		t.report.file(f, t.ran-ran, t.failed-failed, time.Since(began))
 	}
 	if t.ran == 0 {
-		return usagef("test", strings.Join(args, " "), "no test fits %q", t.pattern.String()).WithHint("list them: ppscript test -v")
+		name := strings.Join(args, " ")
+		if t.pattern.String() == "" {
+			return usagef("test", name, "there are no tests").WithHint("write one: def test_NAME(): assert.eq(1 + 1, 2)")
+		}
+		return usagef("test", name, "no test fits %q", t.pattern.String()).WithHint("list them: ppscript test -v")
 	}
 	if err := t.report.end(t.ran, t.failed); err != nil {
 		return err
