@@ -53,6 +53,9 @@ func (h *Host) read(name string) ([]byte, error) {
 		return src, nil
 	}
 	cause := diag.Reason(err)
+	if errors.Is(err, fs.ErrPermission) {
+		hint = "see who may read it: ls -l " + name
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		names := h.siblings(name)
 		cause = fmt.Errorf("no such file%s", diag.DidYouMean(path.Base(name), names))

@@ -108,7 +108,7 @@ func refused(ctx context.Context, from string, err error) error {
 	case errors.Is(err, errNothing), errors.Is(err, errSlow):
 		hint = "is it ppscript that sends there?"
 	case errors.Is(err, errGone):
-		hint = "did it end? else it serves as many receivers as it can"
+		hint = "did it end? else it serves as many receivers as it can, or only root and its own user: it says so"
 	}
 	return diag.Errorf(diag.Attach, "pull", from, "%w", cause(err)).WithHint("%s", hint)
 }
