@@ -19,7 +19,7 @@ import (
 )
 
 // dialTime is how long a connection, and the description behind it, may take.
-const dialTime = 10 * time.Second
+const dialTime = 20 * time.Second
 
 // A Source is events from elsewhere, or a recording, and what came with it of
 // the stacks of its events.

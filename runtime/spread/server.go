@@ -30,7 +30,8 @@ type server struct {
 
 // Times that a receiver may take.
 const (
-	admitTime = 5 * time.Second  // to prove itself
+	// An emulated machine takes seconds to make a key of its token.
+	admitTime = 30 * time.Second // to prove itself
 	stallTime = 30 * time.Second // to take maxTake bytes
 	drainTime = 2 * time.Second  // to take what is left at the end
 )

@@ -121,3 +121,21 @@ func TestKindsAreDocumented(t *testing.T) {
 		t.Errorf("got %d kinds, want ten at least: does the search still fit the sources?", found)
 	}
 }
+
+// root is the directory of the module.
+func root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			t.Fatal("no go.mod above the working directory")
+		}
+		dir = filepath.Dir(dir)
+	}
+}

@@ -1,11 +1,11 @@
 package formats
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"ppscript/docs"
 )
 
 // This file reads docs/formats.md: a heading of the third level names an object,
@@ -34,33 +34,11 @@ type member struct {
 // Read reads the page.
 func Read(t testing.TB) *Format {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root(t), "docs", "formats.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := parse(string(text))
+	f := parse(docs.Formats) // guests have no tree to read it from
 	if f.objects["record table"] == nil || f.objects["column"] == nil {
 		t.Fatalf("docs/formats.md: got %d objects without table and column", len(f.objects))
 	}
 	return f
-}
-
-// root is the directory of the module.
-func root(t testing.TB) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-		if dir == filepath.Dir(dir) {
-			t.Fatal("no go.mod above the working directory")
-		}
-		dir = filepath.Dir(dir)
-	}
 }
 
 func parse(page string) *Format {

@@ -76,6 +76,7 @@ var layers = [][]string{
 	// What a pipeline ends in, the pipeline, what it starts with.
 	{"builtins/results"},
 	{"builtins/pipeline"},
+	{"docs"},
 	{"scripts"},
 	{"stdlib"}, // profilers are sources too
 	{"builtins/sources"},

@@ -175,8 +175,8 @@ exit 0`, calls)
 			t.Errorf("%s: got %d times %s, want %d, in\n%s", name, n, pattern, times, got[name])
 		}
 	}
-	want("profile", `hardware:cpu-cycles: \d+ cpu-cycles ip `, 20)
-	want("clock", `cpu-clock: `, 20)
+	want("profile", `profile: \d+ cpu-cycles ip `, 20)
+	want("clock", `profile: `, 20)
 
 	for _, c := range []struct {
 		name, frames string
