@@ -116,7 +116,7 @@ func TestErrorsNameTheLine(t *testing.T) {
 	f("", "no event is declared")
 	f("a:b x\n", `line 1: field x: got type ""`)
 	f("a:b x:u9\n", `got type "u9"`)
-	f("a:b x:u8\n1us 0 1 b y=1", "line 2: event b: no field y (did you mean x?)")
+	f("a:b size:u8\n1us 0 1 b sise=1", "line 2: event b: no field sise (did you mean size?)")
 	f("a:b x:u8\n1us 0 1 b x=256", "256 does not fit u8")
 	f("a:b x:s8\n1us 0 1 b x=-129", "-129 does not fit s8")
 	f("a:b x:u8\n1us 0 1 b x=-1", "got -1, want at least 0")

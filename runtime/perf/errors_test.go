@@ -153,10 +153,13 @@ func TestEventsThatAreCountedOnly(t *testing.T) {
 	leftOut(t, ev, "lets it be counted")
 }
 
-// The formats that the kernel's own tracers have in tracefs are no tracepoints.
+// The formats that the kernel's own tracers have in tracefs, ftrace:bprint among
+// them, have numbers that are no tracepoint's.
 func TestEventsWithoutTracepoint(t *testing.T) {
 	needRoot(t)
-	ev := EventConfig{Schema: tracepoint(t, "ftrace:bprint", "ip")}
+	schema := *tracepoint(t, "sched:sched_switch", "next_pid")
+	schema.System, schema.Name, schema.ID = "ftrace", "bprint", 999999
+	ev := EventConfig{Schema: &schema}
 	refused(t, Config{Events: []EventConfig{ev}}, diag.Attach, "no tracepoint with id", "ppscript list")
 	leftOut(t, ev, "no tracepoint with id")
 }
