@@ -122,11 +122,6 @@ func (a *app) record(fl *flags, how *sampling, command []string) (err error) {
 		w.at("close the events")
 		err = errors.Join(err, src.Close())
 	}()
-	if c.options.Verbose > 0 {
-		for _, line := range src.Describe() {
-			a.say(line)
-		}
-	}
 	w.at("begin the recording " + c.output)
 	// The time begins anew when the recording has begun: a pipe may have to wait
 	// for its reader.
@@ -142,6 +137,11 @@ func (a *app) record(fl *flags, how *sampling, command []string) (err error) {
 		return w.blame(err)
 	}
 	rest()
+	if c.options.Verbose > 0 {
+		for _, line := range src.Describe() {
+			a.say(line)
+		}
+	}
 	w.at(session.Observing)
 	err = r.loop(ctx)
 	w.at("end the recording " + c.output)

@@ -135,6 +135,29 @@ func (p *Process) Suspend() {
 	}
 }
 
+// Stutter has the process stop and go on, again and again, each for so long,
+// until steady is called; it goes on then.
+func (p *Process) Stutter(stops, goes time.Duration) (steady func()) {
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			p.cmd.Process.Signal(syscall.SIGSTOP)
+			time.Sleep(stops)
+			p.cmd.Process.Signal(syscall.SIGCONT)
+			select {
+			case <-end:
+				return
+			case <-time.After(goes):
+			}
+		}
+	}()
+	return func() {
+		close(end)
+		<-ended
+	}
+}
+
 // suspended reports that each thread of a process is stopped.
 func suspended(pid int) bool {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
