@@ -189,3 +189,6 @@ func (r *partRing) Tight() bool {
 	t, ok := r.Ring.(Tight)
 	return ok && t.Tight()
 }
+
+// lagGroup implements grouped.
+func (r *partRing) lagGroup() *group { return r.part.group }

@@ -66,6 +66,21 @@ type cursor struct {
 	group     *group // of a source that lags; nil for others
 }
 
+// A grouped ring belongs to a source that may lag behind others.
+type grouped interface {
+	event.Ring
+	// lagGroup is the rings of that source; nil if it does not lag.
+	lagGroup() *group
+}
+
+func newCursor(r event.Ring, index int) *cursor {
+	c := &cursor{ring: r, index: int32(index)}
+	if g, ok := r.(grouped); ok {
+		c.group = g.lagGroup()
+	}
+	return c
+}
+
 // NewMerge returns a Merge over src.
 func NewMerge(src event.Source) *Merge { return &Merge{src: src} }
 
@@ -82,11 +97,7 @@ func (m *Merge) Round(sink func([]*event.Event), final bool) {
 	rings := m.src.Rings()
 	for len(m.rings) < len(rings) {
 		i := len(m.rings)
-		c := &cursor{ring: rings[i], index: int32(i)}
-		if p, ok := rings[i].(*partRing); ok {
-			c.group = p.part.group
-		}
-		m.rings = append(m.rings, c)
+		m.rings = append(m.rings, newCursor(rings[i], i))
 	}
 	m.blocks.fit(len(rings))
 	m.heads.reset()
