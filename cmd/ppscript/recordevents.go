@@ -1,6 +1,7 @@
 package main
 
 import (
+	"debug/elf"
 	"errors"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"ppscript/runtime/plan"
 	"ppscript/runtime/tracefs"
 	"ppscript/runtime/unit"
+	"ppscript/runtime/unwind"
 
 	"golang.org/x/sys/unix"
 )
@@ -68,7 +70,7 @@ func (s *sampling) apply(ev *perf.EventConfig) {
 		ev.Callchain = true
 	}
 	if s.dwarf > 0 {
-		ev.ExcludeChainUser, ev.RegsUser, ev.StackUser = true, perf.UnwindRegs(), s.dwarf
+		ev.ExcludeChainUser, ev.RegsUser, ev.StackUser = true, unwind.Mask(elf.EM_NONE), s.dwarf
 	}
 }
 

@@ -2,11 +2,11 @@ package perf
 
 import "runtime"
 
-// UnwindRegs are the user registers that unwinding needs: all general ones. The
-// bits are those of enum perf_event_x86_regs and perf_event_arm_regs in
+// UserRegs are the user registers that can be sampled; unwind.Mask says which of
+// them unwinding needs. The bits are those of enum perf_event_x86_regs and perf_event_arm_regs in
 // arch/*/include/uapi/asm/perf_regs.h; the segment registers ds to gs of
 // x86-64 cannot be sampled.
-func UnwindRegs() uint64 {
+func UserRegs() uint64 {
 	if runtime.GOARCH == "arm64" {
 		return 1<<33 - 1
 	}

@@ -132,7 +132,7 @@ func (w *world) describe(s *event.Schema) *event.Schema {
 // allRegs are the registers that can be sampled.
 func allRegs() (facts []event.Fact) {
 	for r := range event.Fact(64) {
-		if perf.UnwindRegs()&(1<<r) != 0 {
+		if perf.UserRegs()&(1<<r) != 0 {
 			facts = append(facts, event.FactReg+r)
 		}
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"debug/elf"
 	"math"
 	"os"
 	"slices"
@@ -182,7 +183,7 @@ func configureStack(ev *perf.EventConfig, s *plan.StackSpec) {
 	ev.Callchain, ev.MaxStack = true, s.Max
 	ev.ExcludeChainKernel, ev.ExcludeChainUser = !s.Kernel, !s.User
 	if s.Dwarf() {
-		ev.RegsUser |= perf.UnwindRegs()
+		ev.RegsUser |= unwind.Mask(elf.EM_NONE)
 		ev.StackUser = max(ev.StackUser, uint32(s.UserBytes))
 	}
 }

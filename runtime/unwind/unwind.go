@@ -86,11 +86,8 @@ type Unwinder struct {
 
 // New makes an Unwinder.
 func New(o Options) *Unwinder {
-	if o.Machine == 0 {
-		o.Machine = elf.EM_X86_64
-		if runtime.GOARCH == "arm64" {
-			o.Machine = elf.EM_AARCH64
-		}
+	if o.Machine == elf.EM_NONE {
+		o.Machine = ownMachine()
 	}
 	if o.Max <= 0 {
 		o.Max = 1024
@@ -99,6 +96,14 @@ func New(o Options) *Unwinder {
 		o.MaxBytes = 128 << 20
 	}
 	return &Unwinder{opt: o, arch: archOf(o.Machine), modules: object.NewCache[*module](o.MaxBytes/16, o.MaxBytes)}
+}
+
+// ownMachine is the machine that runs this.
+func ownMachine() elf.Machine {
+	if runtime.GOARCH == "arm64" {
+		return elf.EM_AARCH64
+	}
+	return elf.EM_X86_64
 }
 
 // Stats tells what the Unwinder did so far.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"ppscript/runtime/perf"
 )
 
 // cfiBytes makes a section with one CIE and one FDE.
@@ -204,6 +206,9 @@ func TestEval(t *testing.T) {
 func TestMask(t *testing.T) {
 	if Mask(elf.EM_X86_64) != 0xff01ff || Mask(elf.EM_AARCH64) != 1<<33-1 || Mask(elf.EM_S390) != 0 {
 		t.Errorf("got %#x, %#x, %#x", Mask(elf.EM_X86_64), Mask(elf.EM_AARCH64), Mask(elf.EM_S390))
+	}
+	if Mask(elf.EM_NONE) == 0 || Mask(elf.EM_NONE)&^perf.UserRegs() != 0 {
+		t.Errorf("of this machine: got %#x, want some of those that can be sampled, %#x", Mask(elf.EM_NONE), perf.UserRegs())
 	}
 }
 

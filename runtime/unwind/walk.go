@@ -53,8 +53,11 @@ func archOf(m elf.Machine) *arch {
 }
 
 // Mask is the sample_regs_user that unwinding needs; 0 for a machine that is
-// not known.
+// not known. EM_NONE is the machine that runs this.
 func Mask(m elf.Machine) uint64 {
+	if m == elf.EM_NONE {
+		m = ownMachine()
+	}
 	switch m {
 	case elf.EM_X86_64:
 		return 0xff01ff // all but flags and segments
