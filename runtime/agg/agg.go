@@ -4,9 +4,9 @@
 //
 // Each aggregator is an Op with a file of its own. To add one, write its file
 // and add its line to Ops: the builtin agg.NAME, its help, its column and its
-// place in the kernel's rows follow from what the Op says of itself.
+// place in the kernel's rows follow from the Op's members.
 //
-// The number of keys is bounded; what does not fit is counted as evicted.
+// The number of keys is bounded; keys that do not fit are counted as evicted.
 package agg
 
 import "ppscript/runtime/event"
@@ -17,9 +17,10 @@ var Ops = []*Op{
 	Hist, LHist,
 }
 
-// An Op is one aggregator: what it keeps for each row, and the cell that it
-// makes of it. A row has a Measure for each argument, which all aggregators
-// of the argument share. An Op that needs more has a State for each row.
+// An Op is one aggregator: the state that it keeps for each row, and the
+// cell that it makes of it. A row has a Measure for each argument, which
+// all aggregators of the argument share. An Op that needs more has a State
+// for each row.
 type Op struct {
 	Name string
 
@@ -30,13 +31,13 @@ type Op struct {
 	Bare bool
 	// Numeric says that its argument is a number; else texts are taken too.
 	Numeric bool
-	// Param is what it takes besides its argument; nil is nothing.
+	// Param is a parameter besides the argument; nil is none.
 	Param *Param
 
 	// Width is how many characters its column has at least.
 	Width int
-	// Plain says that its cells are numbers of things, whatever the argument
-	// measures.
+	// Plain says that its cells are counts, without the unit of the
+	// argument.
 	Plain bool
 	// Stacks says that its cell shows the stacks that the argument yields.
 	Stacks bool
@@ -51,8 +52,8 @@ type Op struct {
 	// Only histograms have it.
 	Bounds func(a *Agg, i, n int) (lo, hi int64)
 
-	// Kernel is what a row inside the kernel keeps for it; nil says that it
-	// needs the events themselves, in user space.
+	// Kernel describes the part of a row inside the kernel that is for it;
+	// nil says that it needs the events themselves, in user space.
 	Kernel *Kept
 }
 
@@ -60,7 +61,7 @@ type Op struct {
 // own, not a column.
 func (o *Op) Histogram() bool { return o.Bounds != nil }
 
-// Kept is what the kernel keeps for an argument besides its number of values.
+// Kept lists the numbers that the kernel keeps for an argument besides its count of values.
 type Kept struct {
 	Sum, Min, Max bool
 	// Sketch counts into log-linear buckets, see Bucket.
@@ -77,10 +78,10 @@ type Param struct {
 	Name, Doc string
 	Whole     bool    // an integer
 	Required  bool    // else Default is taken
-	Default   float64 // of what is not required
+	Default   float64 // of a parameter that is not required
 	Example   string  // as the reference's example writes it; "" leaves it out
-	// Set checks the number and puts it into the Agg. Its error says what is
-	// wanted; the hint may be empty.
+	// Set checks the number and puts it into the Agg. Its error tells the
+	// wanted range; the hint may be empty.
 	Set func(a *Agg, v float64) (hint string, err error)
 }
 
@@ -92,14 +93,14 @@ type Agg struct {
 	N   int     // Top: how many values
 	// Lo, Hi and Step are the bounds of a linear histogram.
 	Lo, Hi, Step int64
-	// Kind is what the values are, so that a maximum of durations is one.
+	// Kind is the kind of the values, so that a maximum of durations is a duration.
 	Kind event.ValueKind
 }
 
-// A State is what an aggregator keeps for one row beyond the measure. One that
-// takes texts is a TextState as well; one that can be the sum of others that
-// saw parts of the events is a Merger; one whose parts the kernel can count is
-// a PartialState.
+// A State is the memory of an aggregator for one row, beyond the measure. A
+// State that takes texts is a TextState as well. One that can be added up from
+// States that saw parts of the events is a Merger, and one whose parts the
+// kernel can count is a PartialState.
 type State interface {
 	Add(v int64)
 	// Cell is called after at least one value was added.
@@ -114,13 +115,13 @@ type TextState interface {
 	AddValue(v event.Value)
 }
 
-// A Merger adds what o, a State of the same Agg, holds.
+// A Merger adds the content of o, a State of the same Agg.
 type Merger interface{ Merge(o State) }
 
 // A PartialState adds the part of argument arg of p.
 type PartialState interface{ AddPartial(p *Partial, arg int) }
 
-// A Workspace is what the states of a Group share.
+// A Workspace is scratch memory that the states of a Group share.
 type Workspace struct {
 	pack    []byte // where a value is packed that is looked up
 	evicted uint64 // values that a bound kept out

@@ -22,8 +22,9 @@ type Group struct {
 
 	rows     []row
 	measures []Measure // len(spec.Args) for each row
-	// states are what some aggregators keep beyond the measure: stride for
-	// each row, in which the i-th aggregator has place slots[i], -1 if none.
+	// states are those that some aggregators keep beyond the measure: stride
+	// for each row, in which the i-th aggregator has place slots[i], -1 if
+	// none.
 	states []State
 	slots  []int
 	stride int
@@ -34,7 +35,7 @@ type Group struct {
 	events uint64
 }
 
-// A Spec says what a Group computes.
+// A Spec describes a Group: its keys and aggregators.
 type Spec struct {
 	Keys []*flow.Fn
 	Aggs []Agg
@@ -45,7 +46,7 @@ type Spec struct {
 	Limit int
 }
 
-// An Arg is what aggregators aggregate: a number, under a condition.
+// An Arg is the argument of aggregators: a number, under a condition.
 type Arg struct {
 	Fn    *flow.Fn // nil: only the count matters
 	Where *flow.Fn // nil: always
@@ -197,7 +198,7 @@ func (g *Group) freshStates() {
 	}
 }
 
-// state is what the i-th aggregator keeps for row r beyond the measure.
+// state is the State of the i-th aggregator for row r.
 func (g *Group) state(r int32, i int) State { return g.states[int(r)*g.stride+g.slots[i]] }
 
 func (g *Group) update(e *event.Event, r int32) {

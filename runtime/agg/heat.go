@@ -87,9 +87,9 @@ func heatLow(row int) int64 {
 	return int64(heatSubs+row%heatSubs) << e
 }
 
-// Result returns what was counted: the rows from the least value to the
-// greatest, at most so many; more are joined to wider ones. It fills no Meta
-// but Begin and End.
+// Result returns the counts: the rows from the least value to the greatest,
+// at most so many; more are joined to wider ones. It fills no Meta but Begin
+// and End.
 func (h *Heat) Result(rows int) *result.Heatmap {
 	m := &result.Heatmap{Step: h.step, Columns: h.used}
 	m.Begin = event.Time(h.first) * h.step

@@ -9,8 +9,8 @@ import (
 	"ppscript/runtime/result"
 )
 
-// Every value is in the cell whose bounds hold it, whatever the order and the
-// range of times and values.
+// Every value is in the cell whose bounds hold it, for any order and range of
+// times and values.
 func TestHeatCountsEveryValueOnce(t *testing.T) {
 	rnd := rand.New(rand.NewSource(1))
 	for round := range 200 {

@@ -2,7 +2,7 @@ package agg
 
 import "ppscript/runtime/event"
 
-// listLimit bounds what one List remembers.
+// listLimit bounds the memory of one List.
 const listLimit = 1 << 12
 
 // List keeps all values in order, up to a bound.

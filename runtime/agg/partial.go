@@ -23,7 +23,7 @@ type Partial struct {
 	Buckets [][]BucketCount
 }
 
-// A Measure is what an argument amounts to. Min and Max mean nothing if N is 0.
+// A Measure holds the sums of an argument. Min and Max mean nothing if N is 0.
 type Measure struct {
 	N             uint64
 	Sum, Min, Max int64
@@ -91,7 +91,7 @@ func (g *Group) AddPartial(p *Partial) {
 			continue
 		}
 		for _, slot := range g.spec.Args[i].slots {
-			// The kernel keeps only what has a Kept, and that adds up.
+			// The kernel keeps only numbers that have a Kept, and these add up.
 			g.states[int(r)*g.stride+slot].(PartialState).AddPartial(p, i)
 		}
 	}
@@ -100,7 +100,7 @@ func (g *Group) AddPartial(p *Partial) {
 // errElsewhere is the first error where nobody knows more.
 var errElsewhere = errors.New("an expression failed inside the kernel: a division by zero, an overflow, or a text that is too long")
 
-// AddLoss adds what the partials do not contain.
+// AddLoss adds the events that the partials do not contain.
 func (g *Group) AddLoss(l event.Loss) {
 	g.work.evicted += l.Evicted
 	if g.errs.N += l.Errors; l.Errors > 0 && g.errs.First == nil {

@@ -63,7 +63,7 @@ func (g *Group) cell(r, i int) event.Value {
 	return g.state(int32(r), i).Cell()
 }
 
-// Loss returns what the result does not contain.
+// Loss returns the losses of the result.
 func (g *Group) Loss() event.Loss {
 	return event.Loss{Errors: g.errs.N, Evicted: g.work.evicted}
 }

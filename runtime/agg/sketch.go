@@ -28,8 +28,8 @@ type Sketch struct {
 	neg   buckets // values < 0, by magnitude
 	min   int64
 	max   int64
-	// counted says that some values came as buckets, so that exact does not
-	// have all, whatever their number.
+	// counted says that some values came as buckets, so that exact lacks
+	// values even if there are few.
 	counted bool
 }
 
@@ -222,9 +222,10 @@ func middle(b int) int64 {
 
 func (s *Sketch) clamp(v int64) int64 { return min(max(v, s.min), s.max) }
 
-// Reset forgets all values. It keeps memory that was of use since the last
-// Reset: rows serve another key in each interval, and if each kept what the
-// busiest of its keys once needed, all would grow as large in the end.
+// Reset forgets all values. It keeps only the memory that was in use since
+// the last Reset: a row serves another key in each interval, and if it kept
+// the memory of its busiest key, all rows would grow to that size in the
+// end.
 func (s *Sketch) Reset() {
 	s.pos.reset()
 	s.neg.reset()

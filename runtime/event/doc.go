@@ -1,5 +1,5 @@
-// Package event is the waist of the runtime: whatever the door, what comes in
-// is events with a schema.
+// Package event is the waist of the runtime: every source delivers events
+// with a schema.
 //
 // Sources (runtime/perf, runtime/perfdata, later bpf and spread) deliver them,
 // everything above reads them. The package knows neither the kernel nor

@@ -1,7 +1,7 @@
 package event
 
-// RecordKind says what an Event is: a sample of a stream, or one of the
-// records that the kernel adds beside the samples.
+// RecordKind is the kind of an Event: a sample of a stream, or one of
+// the records that the kernel adds beside the samples.
 type RecordKind uint8
 
 const (
@@ -21,8 +21,8 @@ const (
 // its ring is released; who keeps a value copies it (see Keep).
 //
 // Fast path: sources fill an array of Events in place, so the struct holds
-// only what nearly every plan reads. The rest stays in Rec, from where Layout
-// methods of the source's package fetch it on demand.
+// only the members that nearly every plan reads. The rest stays in Rec, from
+// where Layout methods of the source's package fetch it on demand.
 type Event struct {
 	Time   Time
 	Stream *Stream // nil unless Kind is Sample
@@ -37,7 +37,7 @@ type Event struct {
 	Count  uint32 // of a Lost record: how many were lost
 }
 
-// A Joint is what an event made by the runtime has instead of a record.
+// A Joint holds the parts of an event that the runtime made; it has them instead of a record.
 type Joint struct {
 	Start *Event // of a pair; nil otherwise
 	End   *Event
@@ -50,8 +50,8 @@ type Stream struct {
 	Index  int // dense within the source, the position in Source.Streams
 	Schema *Schema
 	Label  string // alias, or the schema's full name
-	// Title is what lines call its events: of samples the name that their
-	// profiler has; "" is the schema's full name.
+	// Title is the name of its events in lines: for samples that of their
+	// profiler; "" is the schema's full name.
 	Title string
 	// Members decodes sample members that are not in Event; nil if the
 	// source has none.

@@ -9,8 +9,9 @@ import (
 // serves printing, interpreted functions and tests. Per-event code of a plan
 // uses expr, which settles the switch when the plan is built.
 
-// Loc returns the bytes of a field in Raw; nil if the record is too short.
-// A fixed field is its Size bytes, a dynamic one what its locator points to.
+// Loc returns the bytes of a field in Raw; nil if the record is too short. A
+// fixed field is its Size bytes, a dynamic one the bytes that its locator
+// points to.
 func (f *Field) Loc(e *Event) []byte {
 	end := f.Offset + f.Size
 	if end > len(e.Raw) || f.Offset < 0 {

@@ -1,14 +1,14 @@
 package event
 
-// Loss counts what a result does not contain. Every result carries one and
-// every renderer shows it when it is not zero.
+// Loss counts the events that a result does not contain. Every result
+// carries one and every renderer shows it when it is not zero.
 type Loss struct {
 	Lost      uint64 `json:"lost,omitempty"`      // dropped by the kernel: ring full
 	Dropped   uint64 `json:"dropped,omitempty"`   // dropped by us: a bound was hit
 	Late      uint64 `json:"late,omitempty"`      // arrived after their time was passed
 	Truncated uint64 `json:"truncated,omitempty"` // record shorter than its schema
 	Unmatched uint64 `json:"unmatched,omitempty"` // one half of a pair
-	Broken    uint64 `json:"broken,omitempty"`    // seen, given up with what else a loss touched
+	Broken    uint64 `json:"broken,omitempty"`    // seen, given up with all else that a loss touched
 	Evicted   uint64 `json:"evicted,omitempty"`   // keys or pending state pushed out
 	Errors    uint64 `json:"errors,omitempty"`    // a per-event function failed
 	Throttled uint64 `json:"throttled,omitempty"` // times that the kernel paused sampling

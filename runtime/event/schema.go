@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Kind says what a field's value is.
+// Kind says how a field's value is read: as a number, a text, a list.
 type Kind uint8
 
 const (
@@ -61,8 +61,8 @@ const (
 	// and its physical address. How long it took is its weight.
 	FactDataSrc
 	FactPhysAddr
-	// FactMode is what the CPU ran when the sample was taken, by the header of
-	// its record: PERF_RECORD_MISC_KERNEL (1) to _GUEST_USER (5).
+	// FactMode is the mode of the CPU when the sample was taken, by the header
+	// of its record: PERF_RECORD_MISC_KERNEL (1) to _GUEST_USER (5).
 	FactMode
 	// Sizes of the pages that hold addr and ip, in bytes.
 	FactDataPage
@@ -246,7 +246,7 @@ const BoolType = "bool"
 const StackName = "stack"
 
 // Stack reports that the field's numbers stand for call stacks: the fact of a
-// sample, or what an event made here carries as stack or NAME_stack.
+// sample, or a field stack or NAME_stack of an event made here.
 func (f *Field) Stack() bool {
 	switch f.Place {
 	case InFact:

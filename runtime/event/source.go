@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// A Source delivers events, whatever the door they come through: perf rings,
-// a perf.data file, BPF maps, the network. All of them pass the suite in
-// package eventtest.
+// A Source delivers events from anywhere: perf rings, a perf.data file, BPF
+// maps, the network. All of them pass the suite in package eventtest.
 //
 // A Source is used by one goroutine.
 type Source interface {
-	// Streams lists what was opened. The slice does not change.
+	// Streams lists the opened streams. The slice does not change.
 	Streams() []*Stream
 
 	// Rings lists the rings. It may grow at Poll, never shrink.
@@ -22,7 +21,7 @@ type Source interface {
 	// there will ever be is now visible; the rings still have to be read.
 	Poll(ctx context.Context, timeout time.Duration) error
 
-	// Close releases everything, also what the source left in the kernel.
+	// Close releases everything, also in the kernel.
 	Close() error
 }
 
@@ -38,8 +37,8 @@ type Ring interface {
 	//
 	// Known exists because rings are filled independently: a record may be
 	// in one ring while an older one is still being written to another. A
-	// live source looks at all rings twice; what the first look saw is
-	// known once the second has been taken.
+	// live source looks at all rings twice; the records that the first
+	// look saw are known once the second has been taken.
 	Bounds() (known, visible uint64)
 
 	// Read decodes records up to position until into dst and returns how

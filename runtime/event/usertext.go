@@ -1,8 +1,8 @@
 package event
 
-// Texts is what Members implement whose samples may carry texts of the process:
-// what stood at an address of its memory when the event happened. Programs in
-// the kernel send them (package bpf).
+// Texts is implemented by Members whose samples may carry texts of the process:
+// the text at an address of its memory when the event happened. Programs in the
+// kernel send them (package bpf).
 type Texts interface {
 	// Text is the text at an address; ok is false if the sample carries none
 	// of there. It is a view of e.Rec.

@@ -21,7 +21,7 @@ const (
 )
 
 // A Value is a number, a text or a list outside the hot path: a group key, a
-// cell of a table, what an interpreted function returned. The zero Value is
+// cell of a table, the result of an interpreted function. The zero Value is
 // "nothing".
 type Value struct {
 	Kind ValueKind

@@ -102,7 +102,7 @@ func (x *Errors) Note(f *expr.Frame) {
 	f.Err = nil
 }
 
-// Absorb moves what o counted to x.
+// Absorb moves the counts of o to x.
 func (x *Errors) Absorb(o *Errors) {
 	x.N += o.N
 	if x.First == nil {

@@ -24,7 +24,7 @@ func ev(s *event.Stream, at event.Time, id int32) *event.Event {
 	return &event.Event{Time: at, Stream: s, Raw: binary.LittleEndian.AppendUint32(nil, uint32(id))}
 }
 
-// tape writes down what a sink receives: "stream@time" and losses.
+// tape writes down the events that a sink receives: "stream@time" and losses.
 type tape struct{ log []string }
 
 func (p *tape) Events(evs []*event.Event) {
@@ -76,8 +76,8 @@ func TestRouterLimitIsExact(t *testing.T) {
 	}
 }
 
-// What a recording has beside the plan's events, and what a filter rejects,
-// uses up nothing of the limit.
+// Events of a recording that are not the plan's, and those that a filter
+// rejects, use up nothing of the limit.
 func TestRouterLimitCountsWhatPasses(t *testing.T) {
 	st := streams(2)
 	other := &event.Stream{Index: 1, Schema: schema}
@@ -99,7 +99,7 @@ func TestRouterLimitCountsWhatPasses(t *testing.T) {
 	}
 }
 
-// What only printers read is left out before it counts.
+// Events that only printers read are left out before they count.
 func TestRouterSkipsOurselves(t *testing.T) {
 	st := streams(2)
 	var p, q tape

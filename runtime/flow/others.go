@@ -2,13 +2,13 @@ package flow
 
 import "ppscript/runtime/event"
 
-// Others is in front of what prints or sends: it holds back what is about
-// ppscript itself, whose output would otherwise be its own input. Operators
-// that keep state are not behind it: a switch to another thread that happens
-// while ppscript runs ends that thread's wait all the same.
+// Others is in front of operators that print or send: it holds back events
+// about ppscript itself, whose output would otherwise be its own input.
+// Operators that keep state are not behind it: a switch to another thread
+// that happens while ppscript runs ends that thread's wait all the same.
 type Others struct {
 	Next Sink
-	// About says by stream whom events are about; what is missing is Doer.
+	// About says by stream whom events are about; a stream that is missing is Doer.
 	About []About
 	// PID is the process whose doings are held back, and Own tells its
 	// threads. 0 holds nothing back.
@@ -26,7 +26,7 @@ type About struct {
 	Slot int // of Thread
 }
 
-// Whom is what an event is about.
+// Whom tells which thread an event is about.
 type Whom uint8
 
 const (

@@ -5,7 +5,7 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// A Router is the head of the flow: it takes what a source delivers, hands
+// A Router is the head of the flow: it takes the events of a source, hands
 // side-band records to Side, and samples to the sinks that want their stream.
 type Router struct {
 	// Side takes every record that is not a sample, in its place in the
@@ -208,8 +208,8 @@ func (r *Router) count(evs []*event.Event) []*event.Event {
 	return evs
 }
 
-// Inner says that the events of a stream are what others are made of: whoever
-// makes them counts them, not the router.
+// Inner says that other events are made from those of a stream: the operator
+// that makes them counts them, not the router.
 func (r *Router) Inner(stream int) {
 	for len(r.inner) <= stream {
 		r.inner = append(r.inner, false)
@@ -275,8 +275,8 @@ func (r *Router) Filter(stream int, p *expr.Program) {
 	r.filters[stream] = p
 }
 
-// filter keeps what passes its stream's filter. One that cannot be evaluated
-// does not pass, as in the kernel.
+// filter keeps the events that pass their stream's filter. One that cannot
+// be evaluated does not pass, as in the kernel.
 func (r *Router) filter(evs []*event.Event) []*event.Event {
 	r.passed = r.passed[:0]
 	for _, e := range evs {

@@ -10,7 +10,7 @@ import (
 // batch is how many emitted events are handed on at once, at least.
 const batch = 256
 
-// emitted collects what the functions emit until it is handed on.
+// emitted collects the events that the functions emit until they are handed on.
 type emitted struct {
 	stream *event.Stream
 	make   []func(o *emitted, a expr.Arg) event.Value // by field
@@ -23,7 +23,7 @@ type emitted struct {
 	// subject is the key of an event, if it is wanted.
 	subject func(e *event.Event) event.Value
 
-	start, end *event.Event // of what is emitted now; nil without Spec.Begin
+	start, end *event.Event // of the events that are emitted now; nil without Spec.Begin
 	parts      []parts      // of all events, if any has some
 	kept       []*event.Event
 }
@@ -70,7 +70,7 @@ func (o *emitted) stack(e *event.Event) uint64 {
 	return o.stacks[e.Stream.Index](e)
 }
 
-// maker turns the bits of a value into what its field says that they are.
+// maker turns the bits of a value into a Value of its field's kind.
 func maker(f *event.Field) func(o *emitted, a expr.Arg) event.Value {
 	switch {
 	case f.Kind == event.Float:

@@ -23,18 +23,18 @@ type Spec struct {
 	// Init and Texts are the initial state.
 	Init  []int64
 	Texts []string
-	// Out is the stream of what the functions emit, whose fields are slots
-	// in the order of the values; nil if they emit nothing.
+	// Out is the stream of emitted events, whose fields are slots in the
+	// order of the values; nil if the functions emit nothing.
 	Out *event.Stream
 	// Stacks, if any, tell the stack of the event at hand, by stream; it is
-	// the last slot of what is emitted. nil is a stream without stacks.
+	// the last slot of an emitted event. nil is a stream without stacks.
 	Stacks []func(e *event.Event) uint64
-	// Subject makes the key, a number, one more slot of what is emitted, behind
+	// Subject makes the key, a number, one more slot of emitted events, behind
 	// all others.
 	Subject bool
 	// Begin, if it is not 0, is one more than the slot that says when the
-	// state began: the event that changes it is kept, and is the Start of what
-	// is emitted from then on, whose End is the event at hand.
+	// state began: the event that changes it is kept, and is the Start of all
+	// events emitted from then on, whose End is the event at hand.
 	Begin int
 	// Limit bounds the keys; 0 is key.DefaultLimit.
 	Limit int
@@ -64,8 +64,8 @@ type Fold struct {
 	hand   int32         // where the search for a victim goes on
 	full   int           // how many rows there may be until they are swept
 
-	// What grouped works on, and the sum of what it looked at, so that the
-	// looking is not optimised away.
+	// Working memory of grouped, and the sum of the values that it looked
+	// at, so that the looking is not optimised away.
 	keys    [group]int64
 	found   [group]int32
 	touched int64
@@ -88,14 +88,14 @@ const (
 	ringS = 8 // shift of the ring
 )
 
-// Stats counts what became of the keys since the last call of Loss.
+// Stats counts emitted events, and evicted and broken keys, since the last call of Loss.
 type Stats struct {
 	Emitted uint64
 	Evicted uint64 // keys pushed out by the limit
 	Broken  uint64 // keys whose state was dropped because of a loss
 }
 
-// New returns a Fold that hands what is emitted to next.
+// New returns a Fold that hands emitted events to next.
 func New(s Spec, next flow.Sink) *Fold {
 	f := &Fold{spec: s, next: next, limit: s.Limit, stride: rowHead + len(s.Init)}
 	if f.limit <= 0 {
@@ -398,7 +398,7 @@ func (f *Fold) evict() {
 }
 
 // Flush runs the flush function for every key that is not in its initial
-// state, oldest rows first, and hands on what it emits.
+// state, oldest rows first, and hands on the emitted events.
 func (f *Fold) Flush(now event.Time) {
 	if f.spec.Flush == nil {
 		return
@@ -466,7 +466,7 @@ func (f *Fold) Stats() Stats { return f.stats }
 // Errors returns the failed evaluations since the last call of Loss.
 func (f *Fold) Errors() *flow.Errors { return &f.errs }
 
-// Loss returns what is missing in what was emitted since the last call.
+// Loss returns the losses of the emitted events since the last call.
 func (f *Fold) Loss() event.Loss {
 	l := event.Loss{Broken: f.stats.Broken, Evicted: f.stats.Evicted, Errors: f.errs.N}
 	f.stats = Stats{}

@@ -50,7 +50,7 @@ var outStream = &event.Stream{Index: 1, Schema: &event.Schema{Name: "out", Field
 	{Name: "total", Kind: event.Int, Place: event.InSlot, Offset: 1, Size: 8, Signed: true, Unit: event.Nanos},
 }}}
 
-// sink copies what it gets, as text.
+// sink keeps the events that it gets, as text.
 type sink struct {
 	lines []string
 	lost  int
@@ -184,7 +184,7 @@ func TestEmittedHasTheStackOfItsEvent(t *testing.T) {
 	}
 }
 
-// The key is one more slot, also of what a flush emits.
+// The key is one more slot, also of events that a flush emits.
 func TestEmittedHasItsSubject(t *testing.T) {
 	var got []int64
 	keep := keeper(func(e *event.Event) { got = append(got, e.Joint.Slots[len(e.Joint.Slots)-1].Int()) })
@@ -372,8 +372,8 @@ func (s *partsSink) Events(evs []*event.Event) {
 }
 func (*partsSink) Lost(int32, uint64, event.Time) {}
 
-// What is emitted has the event that began the state, also when the memory of
-// both was used again since, and many are emitted at once.
+// An emitted event has the event that began the state, also when the memory
+// of both was used again since, and many are emitted at once.
 func TestBeginOfStates(t *testing.T) {
 	var out partsSink
 	f := newFold(fact("tid"), three(true), &out, func(s *Spec) { s.Begin = 2 })

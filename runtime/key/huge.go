@@ -27,7 +27,7 @@ func Huge[T any](s []T) []T {
 }
 
 // Grow returns s with room for one more, at least: append, but with huge pages
-// under what becomes large.
+// under slices that become large.
 func Grow[T any](s []T) []T {
 	if len(s) < cap(s) {
 		return s

@@ -11,7 +11,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// flagsOf returns what the kernel knows of the memory at p.
+// flagsOf returns the kernel's flags for the memory at p.
 func flagsOf(t *testing.T, p unsafe.Pointer) string {
 	f, err := os.Open("/proc/self/smaps")
 	testkit.Requires(t, testkit.Core("what the kernel knows of mappings", err))

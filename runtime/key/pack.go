@@ -12,7 +12,7 @@ import (
 // texts their length and bytes, so that ("ab", "c") is not ("a", "bc");
 // values whose kind is only known at run time carry it in front.
 
-// Append packs what p yields for the frame's event.
+// Append packs the values of p for the frame's event.
 func Append(dst []byte, p *expr.Program, f *expr.Frame) []byte {
 	switch {
 	case p.Type.Numeric():

@@ -2,10 +2,9 @@ package order
 
 import "ppscript/runtime/event"
 
-// A block is records of one ring, decoded one after the other. Reading a few
-// at a time is what makes many rings affordable: neighbours come into the cache
-// together, while the same records in the order of time would each be waited
-// for.
+// A block is records of one ring, decoded one after the other. Reading a few at
+// a time makes many rings affordable: neighbours come into the cache together,
+// while the same records in the order of time would each be waited for.
 type block struct {
 	evs     []event.Event
 	windows []window // of the Lost records in evs

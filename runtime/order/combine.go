@@ -12,17 +12,17 @@ import (
 // This file makes one source of several: recordings of several hosts, a
 // recording beside a live stream. The times must be of one clock.
 //
-// What one source promises of its rings says nothing about another's. Two
+// One source's promise about its rings holds for its own rings only. Two
 // cases differ:
 //
-//   - Live sources of one machine show what has happened. They are looked at
-//     twice: what the first look at one of them saw is known once all others
-//     have been looked at again.
-//   - Sources that lag (recordings, streams from elsewhere) show what has been
-//     read. When such a source runs dry before its end, nothing of the others
-//     may go that is newer than the last of what it showed. One that is silent
+//   - Live sources of one machine show events as they happen. They are looked
+//     at twice: events that the first look at one of them saw are known once
+//     all others have been looked at again.
+//   - Sources that lag (recordings, streams from elsewhere) show events as they
+//     are read. When such a source runs dry before its end, events of the
+//     others wait if they are newer than its last one. A source that is silent
 //     for stallTime is not waited for: the others would lose events in full
-//     rings. What it brings later is late, and counted.
+//     rings. Its later events are late, and counted.
 
 // A Lagging source shows events later than they happen.
 type Lagging interface{ Lags() bool }

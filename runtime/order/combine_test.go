@@ -132,7 +132,7 @@ func TestCombinedIsSortedAndComplete(t *testing.T) {
 		var want []event.Time
 		var sources []event.Source
 		for range 2 + rnd.Intn(3) {
-			// All rings of a recording show what is up to the same time.
+			// All rings of a recording show events up to the same time.
 			s := &scriptSource{lags: true}
 			for range 1 + rnd.Intn(3) {
 				f := &fakeRing{}

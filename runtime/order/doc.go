@@ -18,10 +18,10 @@ const (
 	chunkBytes = 64 << 10
 )
 
-// Stats counts what the merge had to put right.
+// Stats counts the records that the merge found out of order.
 type Stats struct {
 	Events uint64 // samples handed out
-	Late   uint64 // older than what was handed out before them
+	Late   uint64 // older than events that were handed out before them
 	// Held counts how often a full ring held up the others, Suspected how
 	// often that was given up: then a loss of unknown size is assumed.
 	Held      uint64
@@ -36,8 +36,9 @@ func (s *Stats) Add(o Stats) {
 	s.Suspected += o.Suspected
 }
 
-// A Feeder hands the events of a source to sink. Final rounds hand out what
-// is visible, others may keep back what is not known to be complete.
+// A Feeder hands the events of a source to sink. Final rounds hand out
+// everything visible; others may keep back events up to a time that is not
+// known to be complete.
 type Feeder interface {
 	Round(sink func([]*event.Event), final bool)
 	Stats() Stats

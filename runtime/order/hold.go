@@ -7,13 +7,13 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file holds back what may be inside a loss that nobody knows of yet.
+// This file holds back events that may lie inside a loss that nobody knows of yet.
 //
 // When a ring is full, the kernel drops records and says so with the next one
 // that it can write. Merging the other rings meanwhile hands out events from
 // inside the loss, and a join would relate them across it: A in ring 1, [the
-// end of A and another A lost in ring 0], an end in ring 1. So what is newer
-// than the last record of a ring that was full waits until that ring shows
+// end of A and another A lost in ring 0], an end in ring 1. So events that
+// are newer than the last record of a full ring wait until that ring shows
 // another one.
 //
 // That is bounded, since the ring's CPU may have nothing to say for hours:
@@ -48,8 +48,8 @@ type held struct {
 	on    bool  // nothing behind its last record may go
 	open  bool  // given up: a loss without end has been handed out
 	since time.Time
-	// settled says that a round since then was not held up by others: what
-	// happened before has been handed out.
+	// settled says that a round since then was not held up by others: all
+	// events before it have been handed out.
 	settled bool
 }
 
@@ -69,8 +69,8 @@ func (m *Merge) look(c *cursor, final bool) {
 		h.known = true
 	}
 	if h.open && (h.settled || c.next < c.n || final) {
-		// Whatever was in flight has been handed out, or the ring itself
-		// tells what there was: the loss is over.
+		// All events in flight have been handed out, or the ring itself tells
+		// of them: the loss is over.
 		h.open = false
 		m.addMark(c, m.last, m.last)
 	}
@@ -111,7 +111,7 @@ func (m *Merge) ranDry(c *cursor) {
 }
 
 // crowded reports that a ring that is being held up is full itself: it would
-// lose more than what there is to win.
+// lose more than holding it up can win.
 func (m *Merge) crowded() bool {
 	for _, c := range m.rings {
 		if h := &c.held; !h.on && h.tight != nil && c.next < c.n && h.tight.Tight() {

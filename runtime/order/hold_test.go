@@ -21,7 +21,7 @@ func (r *tightRing) Tight() bool { return r.tight }
 // show makes records up to n visible and known.
 func (r *fakeRing) show(n int) { r.known, r.visible = uint64(n), uint64(n) }
 
-// trace is what a merge handed out: "ring:time", losses as "ring:from-end".
+// trace lists the events that a merge handed out: "ring:time", losses as "ring:from-end".
 type trace struct{ got []string }
 
 func (t *trace) sink(evs []*event.Event) {

@@ -21,7 +21,7 @@ import "ppscript/runtime/event"
 // on one CPU comes in runs, and a run costs one comparison for each record.
 //
 // Order within a ring is the ring's own. A record that is older than its
-// predecessor in the same ring, or than what was handed out already, is
+// predecessor in the same ring, or than the last one handed out, is
 // counted late and delivered in its place with its time unchanged.
 //
 // A ring that was full may have lost records behind its last one, which the
@@ -87,8 +87,8 @@ func NewMerge(src event.Source) *Merge { return &Merge{src: src} }
 // Stats returns the counters.
 func (m *Merge) Stats() Stats { return m.stats }
 
-// Limit is the time up to which the last round may have handed out all events:
-// what is newer was held back. It is event.MaxTime if nothing was.
+// Limit is the time up to which the last round may have handed out all events;
+// it held newer ones back. It is event.MaxTime if nothing was held back.
 func (m *Merge) Limit() event.Time { return m.holds.limit }
 
 // Round hands out, in time order, every event that is known to be complete;
@@ -115,10 +115,10 @@ func (m *Merge) Round(sink func([]*event.Event), final bool) {
 		}
 		if c.next == c.n {
 			if m.fill(c); c.n == 0 {
-				c.release() // of what was for nobody
+				c.release() // events that no sink took
 			}
 		} else {
-			// What was kept back last time was visible then.
+			// Events that were kept back last time were visible then.
 			c.readKnown = c.ring.Pos() <= c.known
 		}
 		c.pastKnown = c.done()

@@ -38,8 +38,8 @@ func (s *fakeSource) Rings() []event.Ring                       { return s.rings
 func (s *fakeSource) Poll(context.Context, time.Duration) error { return nil }
 func (s *fakeSource) Close() error                              { return nil }
 func (s *fakeSource) look(at event.Time, inFlight int, r *rand.Rand) {
-	// The first look sees what was published by at; while the second look is
-	// taken, some more records arrive.
+	// The first look sees the records that were published by at; while the
+	// second look is taken, some more records arrive.
 	for _, ring := range s.rings {
 		f := ring.(*fakeRing)
 		f.known = max(f.visible, uint64(upTo(f.times, at)))

@@ -13,12 +13,11 @@ import (
 // its path, with one comparison a level.
 //
 // With hundreds of rings whose events interleave, a comparison goes either way
-// and a branch would be mispredicted half of the time, which costs more than
-// all the rest. So a head is one number, its time above its leaf, and a match is
-// the lesser and the greater of two numbers, for which processors need no
-// branch. Times take part as what they are more than base, so that they fit
-// above the leaf; what is later waits as "far" until its turn comes, and then
-// base moves.
+// and a branch would be mispredicted half of the time, which costs more than all
+// the rest. So a head is one number, its time above its leaf, and a match is the
+// lesser and the greater of two numbers, for which processors need no branch.
+// Times count from base, so that they fit above the leaf; a later head waits as
+// "far" until its turn comes, and then base moves.
 type tournament struct {
 	nodes  []uint64 // 1 is the root; 0 is unused
 	lanes  []lane   // by leaf
@@ -33,8 +32,9 @@ type tournament struct {
 	built  []uint64 // where build plays
 }
 
-// A lane is the records of a ring that are next, by what the merge needs for
-// every event and nothing else: those of all rings fit the first-level cache.
+// A lane is the next records of a ring, with only those members that the
+// merge needs for every event, so that the lanes of all rings fit the
+// first-level cache.
 type lane struct {
 	evs  []event.Event
 	next int

@@ -15,12 +15,13 @@ import (
 	"ppscript/runtime/privilege"
 )
 
-// This file turns a Target into places: what perf_event_open is called with,
-// and which ring the records go to.
+// This file turns a Target into places: the pid and CPU for each call of
+// perf_event_open, and the ring that takes its records.
 //
 // The kernel maps no ring for an event that is inherited and bound to no CPU.
-// So whatever is inherited is opened once for each thread and CPU, all into
-// the ring of that CPU; what is not gets a ring for each thread.
+// So an inherited event is opened once for each thread and CPU, all into the
+// ring of that CPU; an event that is not inherited gets a ring for each
+// thread.
 
 // A place is one perf_event_open of each event.
 type place struct {

@@ -133,7 +133,7 @@ func (c *Config) base(e *EventConfig) unix.PerfEventAttr {
 	return a
 }
 
-// ringed fills what all events that share rings have in common.
+// ringed fills the members of attr that are the same for all events that share rings.
 func (c *Config) ringed(a *unix.PerfEventAttr) {
 	a.Read_format = unix.PERF_FORMAT_ID | unix.PERF_FORMAT_LOST
 	a.Bits |= unix.PerfBitSampleIDAll | unix.PerfBitWatermark

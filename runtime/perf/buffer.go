@@ -15,14 +15,14 @@ import (
 )
 
 // This file reads the BPF ring buffers through which programs send compact
-// records. The kernel gives each record a header; what a program sends begins
-// with a head of its own:
+// records. The kernel gives each record a header; behind it, the program's
+// data begins with a head of its own:
 //
 //	u64 time    CLOCK_MONOTONIC, ns
 //	u64 task    process in the upper half, thread in the lower
 //	s64 stream  index in Config.Events, or LossStream
 //
-// and goes on with what Compact says, or with how many records were lost.
+// and goes on with the fields that Compact lists, or with the number of lost records.
 
 // The places in the head, and the sizes of it and of a record of losses.
 const (

@@ -44,7 +44,7 @@ func (f *fake) put(flags uint32, words ...uint64) (header *uint32) {
 	return header
 }
 
-// all reads what is there.
+// all reads all visible records.
 func (f *fake) all() (evs []event.Event) {
 	f.look(false)
 	evs = make([]event.Event, 100)
@@ -114,7 +114,7 @@ func TestBufferBusy(t *testing.T) {
 	}
 }
 
-// A length that cannot be ends what can be read.
+// An impossible length ends the readable part.
 func TestBufferCorrupt(t *testing.T) {
 	for _, length := range []uint32{0, 8, 4000, bufferDrop - 1} {
 		f := newFake()
@@ -127,8 +127,8 @@ func TestBufferCorrupt(t *testing.T) {
 	}
 }
 
-// What was lost and nothing tells of makes the buffer tight, and is told at the
-// end, once.
+// Losses that no record has reported yet make the buffer tight; they are
+// reported at the end, once.
 func TestBufferLoss(t *testing.T) {
 	f := newFake()
 	f.put(0, 1, 0, 0)

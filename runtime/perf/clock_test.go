@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The moment lies between the call and its end, exactly: who counts what happened
-// until then must not be off by what a busy machine does in between. Its wall-clock
-// time is near to it.
+// The moment lies between the call and its end, exactly: who counts events up to
+// that moment must not be off by the events that a busy machine has in between. Its
+// wall-clock time is near to it.
 func TestReadClockIsWithinTheCall(t *testing.T) {
 	monotonic := func() int64 {
 		var ts unix.Timespec

@@ -10,28 +10,28 @@ import (
 // makes of an event, with no more in them than somebody reads. The program writes
 // them to a buffer of its CPU (buffer.go), with a time of CLOCK_MONOTONIC.
 //
-// What reads events knows the places of fields in the event's own record, so
-// that is what an Event shows: the sent fields at these places, zeros elsewhere.
+// Readers of events know the places of fields in the event's own record. So an
+// Event shows such a record: the sent fields at their places, zeros elsewhere.
 // It is memory of the expander, which lives as long as the buffer's.
 
-// A Compact says what a program sends of an event, and where it belongs.
+// A Compact lists the fields of an event that a program sends, and their places in the event's record.
 type Compact struct {
 	// Size is that of the record that events show. 0 says that the record is
 	// sent as a whole: behind the first Skip bytes.
 	Size, Skip int
 	Copies     []Copy
-	// Facts are where in what is sent the facts of the moment lie: words of 8
-	// bytes.
+	// Facts are the offsets of the facts of the moment in the sent record:
+	// words of 8 bytes.
 	Facts map[event.Fact]int
-	// Texts is where the fixed part of what is sent ends, whose last word says
-	// where texts are; 0 if there are none. See usertext.go.
+	// Texts is the end of the fixed part of the sent record, whose last word
+	// says where texts are; 0 if there are none. See usertext.go.
 	Texts int
 }
 
-// A Copy is a field: bytes From on of what is sent are bytes To on of the record.
+// A Copy is a field: the bytes at From of the sent record are the bytes at To of the event's record.
 type Copy struct{ From, To, Size int }
 
-// Programs start and stop what sends compact records.
+// Programs starts and stops the programs that send compact records.
 type Programs struct {
 	// Buffer makes the BPF ring buffer of a CPU, of size bytes, and returns its
 	// descriptor. The programs wake who waits for it when wake bytes wait.
@@ -85,7 +85,7 @@ func (s *Source) attachPrograms() error {
 // An expander shows the records of one stream in one buffer.
 type expander struct {
 	*Compact
-	need   int // bytes of what is sent
+	need   int // bytes of the sent record
 	chunks [][]byte
 	chunk  int // in use
 	off    int // and how much of it
@@ -105,10 +105,10 @@ func newExpander(c *Compact) *expander {
 	return x
 }
 
-// show is the record for what was sent; nil if that is too short.
+// show makes the event's record from the sent one; nil if that is too short.
 //
-// Fast path: this runs for every sample of such a stream. What lies between the
-// fields is never written, so it stays zero.
+// Fast path: this runs for every sample of such a stream. The bytes between the
+// fields are never written, so they stay zero.
 func (x *expander) show(sent []byte) []byte {
 	if len(sent) < x.need {
 		return nil
@@ -140,7 +140,7 @@ func (x *expander) show(sent []byte) []byte {
 // release gives the memory of all records back.
 func (x *expander) release() { x.chunk, x.off = 0, 0 }
 
-// compactMembers are the facts of the moment in what was sent.
+// compactMembers are the facts of the moment in a sent record.
 type compactMembers struct{ facts map[event.Fact]int }
 
 // Callchain implements event.Members: programs send none.

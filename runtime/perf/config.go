@@ -11,8 +11,8 @@ import (
 	"ppscript/runtime/unit"
 )
 
-// A Config says what to open, where, and how big the rings are. The zero
-// value of every member but Events works.
+// A Config says which events to open, where, and how big the rings are.
+// The zero value of every member but Events works.
 type Config struct {
 	Events []EventConfig
 	Target Target
@@ -29,12 +29,13 @@ type Config struct {
 
 	Pages     int // of 4 KiB in each ring, a power of two; 0 is DefaultPages
 	Watermark int // percent of a ring that wakes Poll; 0 is 50
-	// Prompt wakes Poll for every record, where what it tells of must be
-	// looked at before it changes: the memory of the process.
+	// Prompt wakes Poll for every record. It is for records about things
+	// that change soon, such as the memory of the process, and have to be
+	// looked at before.
 	Prompt bool
-	// Spool bounds the memory, in bytes, that takes what the rings hold while
-	// nobody polls for longer than they last; 0 is none. It is for who may be
-	// busy for long.
+	// Spool bounds the memory, in bytes, into which full rings are emptied
+	// while nobody polls; 0 is none. It is for callers that may be busy for
+	// longer than the rings last.
 	Spool     int
 	Overwrite bool // keep the newest records instead of the oldest; read after Stop
 
@@ -46,8 +47,9 @@ type Config struct {
 	// Tracefs is the root of tracefs. With it, the error about a filter that
 	// the kernel refuses carries the kernel's words.
 	Tracefs string
-	// Warn is told what is skipped: threads that are gone, optional events.
-	// Nil drops the warnings; Source.Warnings has them too.
+	// Warn is called for everything that is skipped: threads that are gone,
+	// optional events. Nil drops the warnings; Source.Warnings has them
+	// too.
 	Warn func(error)
 }
 
@@ -62,8 +64,8 @@ type EventConfig struct {
 	Filter string        // the kernel's filter language; empty passes all
 
 	Config1, Config2 uint64 // attr.config1 and config2: breakpoints, probes
-	// Config1Text is what config1 points to instead: the file of a uprobe,
-	// the function of a kprobe.
+	// Config1Text is a text for config1 to point to, in place of its
+	// number: the file of a uprobe, the function of a kprobe.
 	Config1Text string
 
 	// Period samples every so many occurrences, Freq so many times a second.
@@ -99,9 +101,9 @@ type EventConfig struct {
 
 	CPUs     []int // only these of the target's CPUs; nil is all
 	Optional bool  // if it does not open, warn and go on
-	// Pattern is what the event was found by, "" if it was named: one of a
-	// pattern that the kernel opens for nobody is left out with a *LeftOut, as
-	// long as others of the pattern open.
+	// Pattern is the pattern that matched the event; "" if it was named. An
+	// event of a pattern that the kernel opens for nobody is left out with a
+	// *LeftOut, as long as others of the pattern open.
 	Pattern string
 }
 
@@ -162,7 +164,7 @@ func (t *Target) ByThread() bool {
 	return len(t.PIDs)+len(t.TIDs) > 0 || t.Workload != nil && !t.System
 }
 
-// NamedCommand is what Named calls a Workload that is observed.
+// NamedCommand is the name that Named has for a Workload.
 const NamedCommand = "a command"
 
 // Named is how the command line names the tasks that are observed, in each of
@@ -179,8 +181,8 @@ func (t *Target) Named() (ways []string) {
 	return ways
 }
 
-// CheckWhole is an error if not all that CPUs do is observed, which is what a
-// script is about.
+// CheckWhole is an error unless all that CPUs do is observed. The error names
+// script, which is about CPUs.
 func (t *Target) CheckWhole(script string) error {
 	ways := t.Named()
 	if t.Inherit != Default {
@@ -196,7 +198,7 @@ func (t *Target) CheckWhole(script string) error {
 	return diag.Errorf(diag.Usage, "attach", script, "looks at CPUs, not at tasks, and got %s", ways[0]).WithHint("%s", hint)
 }
 
-// check finds what is wrong before anything is opened, and fills defaults.
+// check finds mistakes before anything is opened, and fills defaults.
 func (c *Config) check() error {
 	if len(c.Events) == 0 && !c.SideBand.any() {
 		return diag.Errorf(diag.Usage, "open", "events", "none given")
@@ -264,12 +266,13 @@ func (c *EventConfig) name() string {
 	return c.Schema.FullName()
 }
 
-// dataSize is the size of a ring's data in bytes. Pages are of 4 KiB whatever
-// the machine's page size is, which can only round up.
+// dataSize is the size of a ring's data in bytes. Pages count as 4 KiB on
+// every machine; a larger page size of the machine can only round the ring
+// up.
 func (c *Config) dataSize() int { return max(c.Pages<<12, os.Getpagesize()) }
 
-// counts reports that the event counts occurrences, so that one sample for
-// each is what a user expects; the others tick all the time.
+// counts reports that the event counts occurrences, so that a user expects
+// one sample for each; the others tick all the time.
 func counts(s *event.Schema) bool {
 	switch s.Type {
 	case unix.PERF_TYPE_SOFTWARE:

@@ -15,9 +15,9 @@ import (
 // CPU's events then, so they are opened anew when the CPU is back, with a new
 // buffer. To the reader it is the same ring: positions go on, and between the
 // records of the old buffer and those of the new one is a mark, which is read as
-// a loss: what happened on the CPU from its return until the events were open
-// again. Whoever relates events discards what spans a loss of a ring, so the new
-// buffer must not look like a ring of its own.
+// a loss: nothing is known of the CPU from its return until the events were open
+// again. Operators that relate events discard all state that spans a loss of a
+// ring, so the new buffer must not look like a ring of its own.
 //
 // The old buffer stays until its records were read and released.
 

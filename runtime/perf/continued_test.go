@@ -20,7 +20,7 @@ func TestContinuedRing(t *testing.T) {
 			r = spooledRing(t, 4096, 1, d)
 		}
 		rnd := rand.New(rand.NewPCG(3, 4))
-		// The kernel's side: the buffer that is written to, and what it holds.
+		// The kernel's side: the buffer that is written to, and its records.
 		into := memoryRing(4096, d)
 		into.page, into.data = r.page, r.data
 		if spooled {
@@ -125,7 +125,7 @@ func TestRingThatBeginsWithALoss(t *testing.T) {
 	}
 }
 
-// What the events of the old buffer lost is told once: by LOST records that were
+// The losses of the old buffer's events are told once: by LOST records that were
 // read or wait, or with the loss that the new buffer begins with.
 func TestUntoldLosses(t *testing.T) {
 	d, _ := tracepointDecoder()

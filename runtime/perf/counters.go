@@ -17,7 +17,7 @@ import (
 )
 
 // Counters are events that are only counted: no rings, no records, next to no
-// cost. They take the same Config as a Source; what is about records in it has
+// cost. They take the same Config as a Source; its members about records have
 // no effect. A Counters is used by one goroutine.
 type Counters struct {
 	src   Source // for its target and its workload; it has no rings
@@ -72,7 +72,7 @@ func (c *Counters) Streams() []*event.Stream { return c.src.streams }
 // optional and did not open.
 func (c *Counters) StreamOf(i int) *event.Stream { return c.src.byEvent[i] }
 
-// Warnings are what was skipped at OpenCounters.
+// Warnings lists the events and threads that OpenCounters skipped.
 func (c *Counters) Warnings() []error { return c.src.warnings }
 
 // Read appends the present value of every counter to dst, by stream, thread
@@ -131,7 +131,7 @@ func (c *Counters) WorkloadStatus() (*os.ProcessState, bool) { return c.src.Work
 // Signal is Source.Signal.
 func (c *Counters) Signal(sig os.Signal) error { return c.src.Signal(sig) }
 
-// Describe says in lines what was attached, and where.
+// Describe lists the attached events and where they are attached, one a line.
 func (c *Counters) Describe() []string { return c.src.Describe() }
 
 // Close ends and closes everything.

@@ -11,11 +11,11 @@ type DataSrc uint64
 // part is the bits of a field.
 func (d DataSrc) part(shift, bits uint) uint64 { return uint64(d) >> shift & (1<<bits - 1) }
 
-// IsLoad and IsStore tell what the access did (PERF_MEM_OP_LOAD, _STORE).
+// IsLoad and IsStore report whether the access loaded or stored (PERF_MEM_OP_LOAD, _STORE).
 func (d DataSrc) IsLoad() bool  { return d&2 != 0 }
 func (d DataSrc) IsStore() bool { return d&4 != 0 }
 
-// none stands for what the CPU does not tell.
+// none stands for a value that the CPU does not tell.
 const none = "N/A"
 
 // The names of bits, from the lowest on; that of "not available" is empty, and
@@ -68,7 +68,7 @@ func told(text string) string {
 	return text
 }
 
-// Op is what the access did.
+// Op is the kind of access: a load, a store.
 func (d DataSrc) Op() string { return told(bitNames(d.part(0, 5), opNames, "|")) }
 
 // Level is where the data was, or where it was looked for last. Newer CPUs give
@@ -90,7 +90,7 @@ func (d DataSrc) Level() string {
 	return told(name + " " + outcome(old))
 }
 
-// Snoop is what other caches said.
+// Snoop is the answer of other caches.
 func (d DataSrc) Snoop() string {
 	return told(bitNames(d.part(19, 5), snoopNames, "|") + " " + bitNames(d.part(38, 2), peerNames, "|"))
 }
@@ -115,7 +115,7 @@ func (d DataSrc) Lock() string {
 // Block is why a load had to wait for a store.
 func (d DataSrc) Block() string { return told(bitNames(d.part(40, 3), blockNames, "|")) }
 
-// String is the access as perf mem has it, without what it did.
+// String is the access as perf mem prints it, without Op.
 func (d DataSrc) String() string {
 	return d.Level() + "|SNP " + d.Snoop() + "|TLB " + d.TLB() + "|LCK " + d.Lock() + "|BLK " + d.Block()
 }

@@ -3,7 +3,7 @@ package perf
 import "testing"
 
 // The values are built from the constants of include/uapi/linux/perf_event.h:
-// what a shift moves, and by how much, is written out.
+// which bits a shift moves, and by how much, is written out.
 func TestDataSrc(t *testing.T) {
 	const (
 		load, store                  = 0x02, 0x04

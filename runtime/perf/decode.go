@@ -67,11 +67,12 @@ func (d *Decoder) Add(id uint64, stream *event.Stream, l *Layout) {
 	d.insert(d.only)
 }
 
-// strays settles whose samples of unknown ids are. The kernel hands a hit of an
-// event of the software (a page fault, a switch) to all events that count it, one
-// after the other, with what it has found out for the first one: all of them get
-// that one's id, which is another program's if that looks at such hits too (since
-// Linux 6.3). If one stream here can have such samples, they are its own.
+// strays decides which stream samples of unknown ids belong to. The kernel hands
+// a hit of a software event (a page fault, a switch) to all events that count it,
+// one after the other, with the data that it prepared for the first one. So all
+// of them get the first one's id, which may be of another program that observes
+// the same event (since Linux 6.3). If one stream here can have such samples,
+// they are its own.
 func (d *Decoder) strays(e entry) {
 	switch s := e.stream.Schema; {
 	case s == nil || s.System != "software" || slices.Contains(timers, s.Name):
@@ -173,7 +174,7 @@ func (d *Decoder) Decode(rec []byte, e *event.Event) bool {
 	return true
 }
 
-// other decodes what is not a sample.
+// other decodes records that are not samples.
 //
 // Slow path: such records are rare.
 func (d *Decoder) other(rec []byte, e *event.Event) bool {
@@ -261,9 +262,9 @@ func (l *Layout) Record(rec []byte, e *event.Event) bool {
 // code it adds the size of a trailer to that of the header, once for each event
 // that gets the record, whoever opened it, and does not take it back for the next
 // (perf_event_ksymbol_output and perf_event_bpf_output in kernel/events/core.c,
-// seen in Linux 6.18): behind our trailer is what was in the ring before. Who
-// reads the trailer from the end takes that for the time, which may be years
-// ahead, and all that comes after it for late.
+// seen in Linux 6.18): behind our trailer are old bytes of the ring. A reader
+// that looks for the trailer at the end of the record takes these bytes for the
+// time; it may be years ahead, and all later records then count as late.
 func (l *Layout) written(rec []byte) []byte {
 	const fixed = headerSize + 16
 	n := len(rec)

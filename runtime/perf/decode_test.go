@@ -219,7 +219,7 @@ func TestDecodeAllocatesNothing(t *testing.T) {
 	}
 }
 
-// tracepointDecoder is what two events in one ring need, and one record.
+// tracepointDecoder returns a decoder of two events in one ring, and one record.
 func tracepointDecoder() (*Decoder, []byte) {
 	f := Format{SampleType: unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME |
 		unix.PERF_SAMPLE_CPU | unix.PERF_SAMPLE_RAW, SampleIDAll: true}
@@ -271,7 +271,7 @@ func FuzzDecode(f *testing.F) {
 		if !d.Decode(rec, &e) {
 			return
 		}
-		// What is decoded lies inside the record.
+		// All decoded data lie inside the record.
 		if len(e.Raw) > len(rec) || len(e.Rec) != len(rec) {
 			t.Errorf("raw %d, rec %d of %d bytes", len(e.Raw), len(e.Rec), len(rec))
 		}

@@ -1,5 +1,5 @@
 // Package perf is perf_event_open: attributes, attaching to CPUs, threads,
-// workloads and cgroups, the rings, and the layout of what comes out of them.
+// workloads and cgroups, the rings, and the layout of their records.
 //
 // It has two halves. Layout and Decoder turn the bytes of perf records into
 // events; they know no live kernel, so that package perfdata reads recordings

@@ -17,7 +17,8 @@ import (
 )
 
 // This file turns errno into words. perf_event_open uses few numbers for many
-// causes, so each is looked up in what was asked for.
+// causes, so the cause is derived from the number and the attributes of the
+// call.
 
 // explainOpen says why m did not open on p.
 func (o *opener) explainOpen(m *member, p place, err error) error {
@@ -93,7 +94,7 @@ var errOnlyCounted = errors.New("the kernel lets it be counted, not sampled")
 // ftrace, are refused to everybody: they have a format, and no tracepoint.
 var errNoTracepoint = errors.New("no such tracepoint")
 
-// An absentTracepoint is an errNoTracepoint with what the kernel said.
+// An absentTracepoint is an errNoTracepoint with the kernel's own error.
 type absentTracepoint struct {
 	id  uint64
 	err error

@@ -141,8 +141,8 @@ func TestAbsentEvents(t *testing.T) {
 	refused(t, Config{Events: []EventConfig{gone}}, diag.Attach, "no tracepoint with id 999999")
 }
 
-// What the kernel lets nobody sample is an error with its cause; found by a
-// pattern, it is left out.
+// An event that the kernel lets nobody sample is an error with its cause;
+// one found by a pattern is left out.
 func TestEventsThatAreCountedOnly(t *testing.T) {
 	needRoot(t)
 	if _, err := os.Stat("/sys/kernel/tracing/events/irq_vectors/irq_work_exit"); err != nil {

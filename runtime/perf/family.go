@@ -9,7 +9,7 @@ import (
 	"ppscript/runtime/diag"
 )
 
-// This file observes tasks and what they start where events must not be
+// This file observes tasks and their children where events must not be
 // inherited.
 //
 // The kprobe and uprobe PMUs are given the function or file as a pointer. When
@@ -29,7 +29,7 @@ type family struct {
 	forks []forked // scratch
 }
 
-// forked is what a FORK record says.
+// forked is the content of a FORK record.
 type forked struct {
 	time      uint64
 	tid, ptid int32
@@ -69,7 +69,7 @@ func (c *Config) noInherit(a *attachment, cpus []int) {
 	}
 }
 
-// uncountable is the refusal to count what only samples can tell apart.
+// uncountable is the refusal to count events that only samples can tell apart.
 func uncountable() error {
 	return (&diag.Error{Op: "count", Subject: "probes", Class: diag.Attach,
 		Cause: &diag.Unsupported{What: "counting probes in tasks and what they start",

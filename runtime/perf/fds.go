@@ -20,7 +20,7 @@ type eventFD struct {
 	ring   int
 	place  place
 	counts bool // PERF_FORMAT_LOST works
-	// base is what earlier counters of the place have counted: value, time
+	// base holds the counts of earlier counters of the place: value, time
 	// enabled, time running.
 	base [3]uint64
 }

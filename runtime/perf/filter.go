@@ -13,10 +13,10 @@ import (
 	"ppscript/runtime/event"
 )
 
-// kernelFilterError asks the kernel what is wrong with a filter: it is written
-// to the event's filter file in a tracefs instance made for the purpose, which
-// then holds the text with a marker and the reason. Empty if that cannot be
-// done.
+// kernelFilterError asks the kernel why it refuses a filter. It writes the
+// filter to the event's filter file in a tracefs instance made for the
+// purpose; the file then holds the text with a marker and the reason. The
+// result is empty if that cannot be done.
 //
 // Slow path: only after the filter was refused.
 func kernelFilterError(tracefs string, s *event.Schema, filter string) string {
@@ -27,7 +27,7 @@ func kernelFilterError(tracefs string, s *event.Schema, filter string) string {
 	if err != nil {
 		return ""
 	}
-	// An instance is removed as a directory, whatever it contains.
+	// An instance is removed as a directory, though it has files.
 	defer os.Remove(dir)
 	file := filepath.Join(dir, "events", s.System, s.Name, "filter")
 	if os.WriteFile(file, []byte(filter), 0) == nil {
@@ -71,7 +71,7 @@ func removeInstances(tracefs string) {
 	}
 }
 
-// parseFilterError reads what the kernel leaves in the file: the filter, a
+// parseFilterError reads the kernel's answer in the file: the filter, a
 // line with a caret below the error, and "parse_error: " with the reason.
 func parseFilterError(text string, fields []string) string {
 	head, reason, ok := strings.Cut(text, "parse_error:")

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestInstancesOfTheDeadAreRemoved: what a killed process left in tracefs goes
-// with the next start; what is another's, or young, stays.
+// TestInstancesOfTheDeadAreRemoved: the instances that a killed process left
+// in tracefs go with the next start; others' and young ones stay.
 func TestInstancesOfTheDeadAreRemoved(t *testing.T) {
 	tracefs := t.TempDir() // instances are directories there, too
 	c := exec.Command("true")

@@ -217,11 +217,11 @@ func getppid(t testing.TB, tid int) EventConfig {
 	return EventConfig{Schema: tracepoint(t, "raw_syscalls:sys_enter", "id"), Filter: filter}
 }
 
-// A tally is what a drained source delivered.
+// A tally counts the events of a drained source.
 type tally struct {
 	samples  map[int]int // by stream index
 	byTID    map[int32]int
-	side     []any // what the accessors made of other records
+	side     []any // other records, as the accessors decode them
 	lost     int
 	backward int // samples older than their predecessor in the ring
 }
@@ -240,7 +240,7 @@ func openSource(t testing.TB, cfg Config) *Source {
 	return s
 }
 
-// drain stops the source and reads what is left.
+// drain stops the source and reads the rest.
 func drain(t testing.TB, s *Source) tally {
 	t.Helper()
 	if err := s.Stop(); err != nil {

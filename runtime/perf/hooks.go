@@ -7,8 +7,8 @@ import (
 )
 
 // Hooks are events whose samples programs of the kernel take: no rings, no
-// records. They take the same Config as a Source; what is about records in it
-// has no effect. A Hooks is used by one goroutine.
+// records. They take the same Config as a Source; its members about records
+// have no effect. A Hooks is used by one goroutine.
 type Hooks struct{ src Source }
 
 // OpenHooks opens the events of cfg, each with its Program, on the target and

@@ -11,8 +11,8 @@ import (
 // This file settles, once per set of attributes, where the members of a sample
 // lie. The kernel writes them in a fixed order (enum perf_event_type in
 // include/uapi/linux/perf_event.h), each present or not by sample_type. Up to
-// the period all have a fixed offset; callchain, raw data and what follows
-// them move with the record and are walked.
+// the period all have a fixed offset; callchain, raw data and all members
+// behind them have other offsets in each record and are walked.
 
 // A Format is the part of perf_event_attr that decides how records look.
 type Format struct {
@@ -30,9 +30,9 @@ type Format struct {
 // An offset of 0 means that the member is absent, since every record starts
 // with its header.
 type Layout struct {
-	// Fast path: what Sample reads is together. Absent members are read from
-	// the header and made 0 or -1 by the masks, which is cheaper than asking
-	// whether they are there.
+	// Fast path: the members that Sample reads lie together. Absent members
+	// are read from the header and made 0 or -1 by the masks, which is
+	// cheaper than asking whether they are there.
 	least          int // size of the shortest sample
 	fixed          int // size of header and fixed members
 	time, tid, cpu int
@@ -142,8 +142,9 @@ func groupSize(readFormat, members uint64) (int, bool) {
 	return 8 + 8*bits.OnesCount64(readFormat&once) + int(members)*each, true
 }
 
-// SampleTypeFor returns the PERF_SAMPLE_* bits that carry the facts. Facts
-// that no record carries (comm) add what they are resolved from.
+// SampleTypeFor returns the PERF_SAMPLE_* bits that carry the facts. A
+// fact that no record carries (comm) adds the members that it is resolved
+// from.
 func SampleTypeFor(facts ...event.Fact) uint64 {
 	var bits uint64
 	for _, f := range facts {

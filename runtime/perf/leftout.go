@@ -9,15 +9,15 @@ import "errors"
 // A LeftOut is the warning that an event of a pattern is left out.
 type LeftOut struct {
 	Pattern string
-	Err     error // what the kernel says of the event
+	Err     error // the kernel's error for the event
 }
 
 func (e *LeftOut) Error() string { return e.Pattern + ": left out: " + e.Err.Error() }
 func (e *LeftOut) Unwrap() error { return e.Err }
 
-// isNobodys reports that an event is refused to everybody, whatever their rights
-// and however they ask. One of those of ftrace, function, has a tracepoint, which
-// is not for samples like others.
+// isNobodys reports that an event is refused to everybody, with any rights and
+// attributes. One of ftrace's events, function, has a tracepoint, which cannot be
+// sampled like others.
 func isNobodys(ev *EventConfig, err error) bool {
 	return errors.Is(err, errOnlyCounted) || errors.Is(err, errNoTracepoint) || ev.Schema != nil && ev.Schema.System == "ftrace"
 }

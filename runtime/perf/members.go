@@ -10,7 +10,7 @@ import (
 )
 
 // This file fetches the members of a sample that few plans read. The fixed
-// ones are one load; what lies behind callchain and raw data is found by
+// ones are one load; members behind callchain and raw data are found by
 // walking the record each time, which costs some ten nanoseconds.
 
 // Member implements event.Members.
@@ -161,8 +161,8 @@ func (l *Layout) UserStack(e *event.Event) []byte {
 	return data
 }
 
-// words views b as numbers; it copies only what is not aligned, which happens
-// in files but not in rings.
+// words views b as numbers; it copies b only if it is not aligned, which
+// happens in files but not in rings.
 func words(b []byte) []uint64 {
 	n := len(b) / 8
 	if n == 0 {

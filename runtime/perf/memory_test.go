@@ -25,8 +25,8 @@ func TestMemoryAttr(t *testing.T) {
 	}
 }
 
-// An event that something else has to lead is sampled all the same, also if that
-// is of another PMU; and what leads it is closed with it.
+// An event that needs a group leader is sampled all the same, also if the leader
+// is of another PMU; the leader is closed with it.
 func TestLeader(t *testing.T) {
 	needRoot(t)
 	runtime.LockOSThread() // whose faults are counted

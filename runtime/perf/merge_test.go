@@ -49,7 +49,7 @@ func mergeKnown(t *testing.T) (seen, late int) {
 		}
 	}()
 	batch := make([]event.Event, 512)
-	var newest event.Time // of what was merged
+	var newest event.Time // of the merged events
 	for end := time.Now().Add(400 * time.Millisecond); time.Now().Before(end) || seen < 1000; {
 		if err := s.Poll(t.Context(), time.Millisecond); err != nil {
 			t.Fatal(err)

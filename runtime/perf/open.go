@@ -15,8 +15,8 @@ import (
 	"ppscript/runtime/privilege"
 )
 
-// An opener opens every event on every place, or nothing: what it has opened
-// when something fails is closed again, last first.
+// An opener opens every event on every place, or nothing: when something
+// fails, it closes all that it has opened, last first.
 type opener struct {
 	cfg    *Config
 	att    *attachment
@@ -32,7 +32,7 @@ type opener struct {
 	dead   map[int]bool
 	// leaders lead the groups of events that need one.
 	leaders []int
-	text    []byte // what config1 of the event being opened points to
+	text    []byte // config1 of the event being opened points to it
 	hooked  bool   // programs take the samples
 }
 
@@ -272,9 +272,9 @@ func (o *opener) openOne(m *member, p place, counting bool) error {
 	return nil
 }
 
-// lead opens the event that has to lead the group of m; -1 if none has. As perf
-// does it, the leader is what is switched on: a member that is opened disabled
-// stays so on some kernels if its leader is of another PMU.
+// lead opens the event that has to lead the group of m; -1 if none has. As in
+// perf, only the leader is switched on: a member that is opened disabled stays
+// so on some kernels if its leader is of another PMU.
 func (o *opener) lead(m *member, p place) (int, error) {
 	if m.ev.Leader == 0 {
 		return -1, nil
@@ -290,7 +290,7 @@ func (o *opener) lead(m *member, p place) (int, error) {
 	return fd, err
 }
 
-// perfEventOpen makes the system call, without what this kernel does not know.
+// perfEventOpen makes the system call, without the flags that this kernel does not know.
 func (o *opener) perfEventOpen(a *unix.PerfEventAttr, p place, leader int) (int, error) {
 	o.strip(a)
 	for {
@@ -306,7 +306,7 @@ func (o *opener) perfEventOpen(a *unix.PerfEventAttr, p place, leader int) (int,
 	}
 }
 
-// strip takes away what this kernel does not know.
+// strip takes away the bits of attr that this kernel does not know.
 func (o *opener) strip(a *unix.PerfEventAttr) {
 	if o.noLost {
 		a.Read_format &^= unix.PERF_FORMAT_LOST
@@ -322,8 +322,9 @@ func (o *opener) strip(a *unix.PerfEventAttr) {
 	}
 }
 
-// probe finds out what this kernel does not know, by opening an event that
-// does nothing on ourselves. Another answer than EINVAL decides nothing.
+// probe finds out which bits this kernel does not know, by opening an
+// event that does nothing on ourselves. Another answer than EINVAL decides
+// nothing.
 func (o *opener) probe() {
 	refused := func(readFormat, bits uint64) bool {
 		fd, err := unix.PerfEventOpen(&unix.PerfEventAttr{
@@ -346,7 +347,7 @@ func (o *opener) probe() {
 // are wanted, because the kernel cannot tell them apart.
 func (o *opener) strays() bool { return o.att.inherit && o.att.thread && o.noTid }
 
-// enable starts all events, each by itself, and what leads them.
+// enable starts all events, each by itself, and their leaders.
 func (o *opener) enable() error {
 	for _, fd := range o.leaders {
 		if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_ENABLE, 0); err != nil {

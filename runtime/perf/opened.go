@@ -9,16 +9,15 @@ import (
 )
 
 // An Opened is one attr as the kernel took it, with the ids of all descriptors
-// that were opened with it: what a recording of the rings has to say about
-// its events.
+// that were opened with it. A recording of the rings has to list them.
 type Opened struct {
 	Attr   unix.PerfEventAttr
 	IDs    []uint64
 	Stream *event.Stream // nil for the event that only carries SideBand records
 }
 
-// Opened lists what was opened, in the order of Streams, the SideBand event
-// last.
+// Opened lists the opened attrs, in the order of Streams, the SideBand
+// event last.
 func (s *Source) Opened() []Opened {
 	var all []Opened
 	for _, m := range s.open.members(false) {

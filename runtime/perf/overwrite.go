@@ -12,7 +12,7 @@ import (
 // there meets ever older ones until the walk comes to where the writing began,
 // or to a record whose end is overwritten.
 //
-// That can be done only while nothing writes: after Stop. What is found is
+// That can be done only while nothing writes: after Stop. The records are
 // copied, oldest first, so that the ring reads like any other; the copy is no
 // larger than the ring.
 

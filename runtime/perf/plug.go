@@ -14,11 +14,11 @@ import (
 )
 
 // This file follows CPUs that go offline and come back, or come for the first
-// time. The kernel detaches what is opened on a CPU when that goes, and says
-// nothing; nobody else attaches it again. So the mask of online CPUs is looked at
-// from time to time, and the events are opened anew. What happened on the CPU
-// between its coming and that is lost: nobody knows how much, so it counts as one
-// lost event at least.
+// time. When a CPU goes, the kernel detaches its events and says nothing; nobody
+// else attaches them again. So the mask of online CPUs is looked at from time to
+// time, and the events are opened anew. Events of the CPU between its return and
+// that moment are lost. Nobody knows how many, so they count as one lost event at
+// least.
 //
 // Events of tasks that are bound to a CPU outlive its absence; they are only
 // missing on CPUs that were not there when they were opened.
@@ -26,7 +26,7 @@ import (
 // plugEvery is how often is looked. Reading the mask takes some microseconds.
 const plugEvery = 100 * time.Millisecond
 
-// plug is what is known of the CPUs.
+// plug holds the state of the CPUs.
 type plug struct {
 	next time.Time
 	// since is, for each CPU that is online and wanted, when it came, as
@@ -37,7 +37,7 @@ type plug struct {
 	same  map[uint64]uint64
 }
 
-// newPlug reads what is online now; nil if that cannot be read.
+// newPlug reads which CPUs are online now; nil if that cannot be read.
 func newPlug(c *Config) *plug {
 	p := &plug{said: map[int]bool{}, same: map[uint64]uint64{}}
 	var err error
@@ -126,7 +126,7 @@ func (s *Source) openCPU(cpu int) (gap bool, err error) {
 		i = s.addPlaces(cpu)
 	}
 	if s.cfg.compact() && !known {
-		// Programs count what they could not send.
+		// Programs count the records that they could not send.
 		if err := s.openBuffer(cpu); err != nil {
 			return false, err
 		}
@@ -230,8 +230,8 @@ func (s *Source) openAgain(cpu int) error {
 	return nil
 }
 
-// takeOver puts what was opened from index from on in the place of the events of
-// the ring that the kernel has detached, if there are any.
+// takeOver replaces the events of the ring that the kernel has detached, if
+// there are any, with those that were opened at index from and later.
 func (s *Source) takeOver(i, from int, old *ring) error {
 	o := s.open
 	fresh := slices.Clone(o.fds[from:])

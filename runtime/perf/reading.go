@@ -7,8 +7,9 @@ import (
 )
 
 // This file is about samples that bring the values of counters with them
-// (PERF_SAMPLE_READ): of their own, or of a whole group. Who reads them makes
-// samples of what each counter counted in between, and needs them without it.
+// (PERF_SAMPLE_READ): of their own, or of a whole group. A reader makes
+// samples of the differences between such values, and needs the samples
+// themselves without values.
 
 // A Reading is the value that a counter had when a sample was taken.
 type Reading struct{ ID, Value uint64 }

@@ -37,7 +37,7 @@ func TestCounted(t *testing.T) {
 		if !ok || !slices.Equal(out, counted) {
 			t.Errorf("%+v: got % x and %v, want % x", format, out, ok, counted)
 		}
-		// It is what the layout of such samples says.
+		// The layout of such samples says the same.
 		e := &event.Event{Kind: event.Sample, Rec: out}
 		as := NewLayout(format.Counted(raw))
 		if p, ok := as.Member(e, event.FactPeriod); !ok || p != 5 {

@@ -47,8 +47,8 @@ type Lost struct {
 	Count uint64
 }
 
-// bodyOf is the record's type, misc bits and what follows the header; ok is
-// false if it is of none of the types, or shorter than least.
+// bodyOf is the record's type, misc bits and the bytes behind the header;
+// ok is false if it is of none of the types, or shorter than least.
 func bodyOf(e *event.Event, least int, types ...uint32) (typ uint32, misc uint16, body []byte, ok bool) {
 	if len(e.Rec) < headerSize+least {
 		return 0, 0, nil, false

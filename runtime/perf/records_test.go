@@ -15,7 +15,7 @@ var sideFormat = Format{SampleType: unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMP
 // sideID is the SampleID of sideFormat, from thread 8 of 7.
 func (r *recordBuilder) sideID() []byte { return r.u64(7|8<<32, 500, 1, valID).done() }
 
-// sideRecords have one record of each type with what it must decode to.
+// sideRecords have one record of each type with the value that it must decode to.
 var sideRecords = []struct {
 	name string
 	rec  []byte
@@ -63,7 +63,7 @@ var sideRecords = []struct {
 		TextPoke{0xffff1000, []byte("ab"), []byte("12345")}},
 }
 
-// decodeAll returns what the one fitting accessor makes of e.
+// decodeAll returns the value that the one fitting accessor decodes from e.
 func decodeAll(e *event.Event) (got []any) {
 	add := func(v any, ok bool) {
 		if ok {

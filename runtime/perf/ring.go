@@ -30,7 +30,7 @@ type ring struct {
 	begin uint64 // the position of the first record in mem
 	dec   *Decoder
 
-	// What continues the ring of a CPU that was offline, see continued.go.
+	// The buffers that continue the ring of a CPU that was offline, see continued.go.
 	marks   []mark
 	retired [][]byte // mappings that were read, and may have views
 	carried uint64   // lost records that are told for good
@@ -53,15 +53,15 @@ type ring struct {
 
 	// suspect is the position behind which records may have been lost: that of
 	// the head when there was hardly any room left. tight says that it is the
-	// end of what is visible.
+	// end of the visible part.
 	suspect uint64
 	tight   bool
-	tail    uint64 // what was released
+	tail    uint64 // the released part ends here
 
 	scratch []uint64 // aligned, so that callchains in it are views too
 
-	// lostSeen is what LOST records said. After Stop, final holds a record
-	// for what the kernel lost and had no chance to say.
+	// lostSeen adds up the LOST records. After Stop, final holds a record
+	// for the losses that the kernel had no chance to report.
 	lostSeen uint64
 	final    []byte
 
@@ -162,8 +162,8 @@ func (r *ring) Release() {
 	}
 }
 
-// suspectLoss notes where the ring is full: what comes next does not fit, and
-// the kernel says so only with the next record that does.
+// suspectLoss notes where the ring is full: the next record does not fit, and
+// the kernel says so only with a later one that does.
 func (r *ring) suspectLoss() {
 	if r.backward || r.last() != nil {
 		return
@@ -181,8 +181,8 @@ func (r *ring) suspectLoss() {
 	}
 }
 
-// look moves the end of what is visible. Until there is more to see, a ring that
-// was full stays tight: it may be empty by then, and full again.
+// look moves the end of the visible part. Until there is more to see, a ring
+// that was full stays tight: it may be empty by then, and full again.
 func (r *ring) look(visible uint64) {
 	r.tight = visible == r.suspect && visible != 0 || r.tight && visible == r.visible
 	r.visible = visible
@@ -271,14 +271,14 @@ func (r *ring) read(dst []event.Event, until, end uint64) int {
 	return n
 }
 
-// inOrder puts records that were written late in their places. The kernel stamps
-// a record before it makes room for it in the ring; what interrupts it in between
-// writes records of its own, which come first and have later times. FORK, EXIT and
-// the like take longest: some 10 us, and of a guest the hypervisor may take the CPU
+// inOrder puts records that were written late in their places. The kernel stamps a
+// record before it makes room for it in the ring; an interrupt in between writes
+// records of its own, which come first and have later times. FORK, EXIT and the
+// like take longest: some 10 us, and of a guest the hypervisor may take the CPU
 // away there. Nothing moves across a loss, which is told by its place. One whose
 // place is in an earlier batch stays behind; package order counts it as late.
 //
-// Fast path: the loop runs for every record; what is in it, rarely.
+// Fast path: the loop's conditions run for every record, its body rarely.
 func inOrder(evs []event.Event) {
 	for i := 1; i < len(evs); i++ {
 		if evs[i].Time >= evs[i-1].Time || evs[i].Time == 0 {
@@ -330,7 +330,7 @@ func (r *ring) addFinal(id, count uint64) {
 	r.known = r.visible
 }
 
-// lostWaiting is what LOST records say that have not been read yet.
+// lostWaiting adds up the LOST records that have not been read yet.
 func (r *ring) lostWaiting() uint64 {
 	var n uint64
 	r.walk(r.pos, r.head(), func(data []byte, off uint64) {

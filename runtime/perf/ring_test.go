@@ -243,7 +243,7 @@ func BenchmarkRingRead(b *testing.B) {
 	}
 }
 
-// A ring that was full is tight until it shows what came behind; then it is a
+// A ring that was full is tight until it shows later records; then it is a
 // ring like any other, and holds nobody up.
 func TestFullRingIsTightUntilThereIsMore(t *testing.T) {
 	d, rec := tracepointDecoder()
@@ -277,7 +277,7 @@ func TestFullRingIsTightUntilThereIsMore(t *testing.T) {
 	read()
 	f("read again", false)
 
-	// Full behind what is visible, which is found when that is released.
+	// Full behind the visible part, which is found when that is released.
 	r.put(rec)
 	s.look()
 	for r.put(rec) {

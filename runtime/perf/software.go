@@ -89,8 +89,8 @@ func CacheSchema(name string) (*event.Schema, error) {
 	return namedSchema("cache", unix.PERF_TYPE_HW_CACHE, cacheEvents, name)
 }
 
-// SoftwareNames lists what SoftwareSchema knows, HardwareNames and CacheNames
-// likewise; each event once.
+// SoftwareNames lists the names that SoftwareSchema knows, HardwareNames and
+// CacheNames likewise; each event once.
 func SoftwareNames() []string { return firstNames(softwareEvents) }
 func HardwareNames() []string { return firstNames(hardwareEvents) }
 func CacheNames() []string    { return firstNames(cacheEvents) }
@@ -119,8 +119,8 @@ func namedSchema(system string, typ uint32, as []alias, name string) (*event.Sch
 // not the time or the cycles that passed.
 func CountsHits(s *event.Schema) bool { return counts(s) && !weighted(s) }
 
-// CountUnit is the unit of what a counter of the schema counts: nanoseconds
-// for the clocks, and what sched_stat_* tell, else occurrences.
+// CountUnit is the unit of a counter of the schema: nanoseconds for the
+// clocks and for sched_stat_*, else occurrences.
 func CountUnit(s *event.Schema) event.Unit {
 	if s.Type == unix.PERF_TYPE_SOFTWARE && !counts(s) || weighted(s) {
 		return event.Nanos

@@ -16,7 +16,7 @@ import (
 // A Source is the live door: it implements event.Source over the rings of
 // perf_event_open. It is used by one goroutine. To end it from elsewhere, the
 // context of Poll is cancelled; the owner then calls Stop, polls once more and
-// reads what is left.
+// reads the rest.
 type Source struct {
 	cfg     Config
 	att     *attachment
@@ -33,7 +33,7 @@ type Source struct {
 	cursor   []int // and where in open.fds to look for the next one
 	opened   int   // descriptors
 	warnings []error
-	stopped  bool // the events are disabled, what is in the rings is all
+	stopped  bool // the events are disabled, the rings get no more
 	eof      bool
 	counting bool // for Counters, and for Hooks
 	hooked   bool // for Hooks
@@ -72,7 +72,7 @@ func Open(ctx context.Context, cfg Config) (*Source, error) {
 	return s, nil
 }
 
-// Streams implements event.Source: what was opened, in the order of
+// Streams implements event.Source: the opened events, in the order of
 // Config.Events.
 func (s *Source) Streams() []*event.Stream { return s.streams }
 
@@ -83,7 +83,7 @@ func (s *Source) StreamOf(i int) *event.Stream { return s.byEvent[i] }
 // Rings implements event.Source.
 func (s *Source) Rings() []event.Ring { return s.rings }
 
-// Warnings are what was skipped at Open.
+// Warnings lists the events and threads that Open skipped.
 func (s *Source) Warnings() []error { return s.warnings }
 
 // drainEvery bounds how long records below the watermark wait.
@@ -186,7 +186,7 @@ func (s *Source) look() bool {
 	return some
 }
 
-// Stop disables the events. The next Poll shows what is left and returns
+// Stop disables the events. The next Poll shows the rest and returns
 // io.EOF.
 func (s *Source) Stop() error {
 	if s.stopped {
@@ -231,8 +231,8 @@ func (s *Source) finish() error {
 	return nil
 }
 
-// appendLoss compares what LOST records said, read or still in the ring, with
-// the events' own counters.
+// appendLoss compares the sum of all LOST records, read or still in the ring,
+// with the events' own counters.
 func (s *Source) appendLoss(r *ring) {
 	var total, id uint64
 	for i := range s.open.fds {

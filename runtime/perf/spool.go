@@ -38,8 +38,8 @@ type spool struct {
 	suspect  atomic.Uint64 // see ring
 }
 
-// leastSpool is the least memory of a spool, in rings: what is left in the ring
-// at the end has to find room as well.
+// leastSpool is the least memory of a spool, in rings: the last content of the
+// ring has to find room as well.
 const leastSpool = 4
 
 // keptSpool is how much of its memory a spool keeps when it is empty, in bytes.

@@ -118,7 +118,7 @@ func TestSpoolBesideTheReader(t *testing.T) {
 }
 
 // TestSpoolIsSuspected: a ring that was full when it was emptied may have lost
-// what came next.
+// the next records.
 func TestSpoolIsSuspected(t *testing.T) {
 	d, _ := tracepointDecoder()
 	r := spooledRing(t, 4096, 1, d)
@@ -155,8 +155,8 @@ func TestBusyReaderLosesNothing(t *testing.T) {
 	}
 }
 
-// TestSpoolWithoutRoomLosesAsTheRing: what finds no room is counted, and what is
-// left at the end is read.
+// TestSpoolWithoutRoomLosesAsTheRing: records that find no room are counted, and
+// the last ones are read.
 func TestSpoolWithoutRoomLosesAsTheRing(t *testing.T) {
 	needRoot(t)
 	h := startHelper(t)

@@ -24,7 +24,7 @@ type Stats struct {
 	Rings     []RingStats `json:"rings"`
 }
 
-// Stats adds up what the rings have seen. It is a copy.
+// Stats adds up the counters of the rings. It is a copy.
 func (s *Source) Stats() Stats {
 	st := Stats{Mode: s.att.mode, Events: len(s.streams), Opened: s.opened, Wakeups: s.wakeups, Gaps: s.Gaps()}
 	for _, r := range s.live {
@@ -45,7 +45,7 @@ func (st *Stats) add(r RingStats) {
 	st.Throttled += r.Throttled
 }
 
-// Describe says in lines what was attached, and where, for -v.
+// Describe lists the attached events and where they are attached, one a line, for -v.
 func (s *Source) Describe() []string {
 	var lines []string
 	for i, ev := range s.cfg.Events {

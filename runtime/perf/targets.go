@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file finds out when what is observed has ended.
+// This file finds out when all observed processes have ended.
 
 // watchTargets has Poll look out for the end of the workload, or of all
 // processes. Rings tell that too, but not those of whole CPUs, nor when
@@ -57,7 +57,7 @@ func (s *Source) hangups() {
 			continue
 		}
 		s.poll.remove(s.pollFD[tag])
-		// What was found dead before stays dead.
+		// A process that was found dead stays dead.
 		for ; s.cursor[tag] < len(s.open.fds); s.cursor[tag]++ {
 			f := &s.open.fds[s.cursor[tag]]
 			if f.ring == tag && !hungUp(f.fd) {

@@ -7,8 +7,8 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file converts times of perf's clock to the CPU's time stamp counter, by
-// what the kernel tells in the first page of a ring (struct
+// This file converts times of perf's clock to the CPU's time stamp counter,
+// with the factors that the kernel keeps in the first page of a ring (struct
 // perf_event_mmap_page, its comment on time_zero).
 
 // A TSC is the relation of the two clocks.
@@ -18,7 +18,7 @@ type TSC struct {
 	Zero  uint64
 }
 
-// Capabilities of the page that say what it tells.
+// Capabilities of the page: which of its members are valid.
 const capUserTimeZero = 1 << 4
 
 // errNoTSC says why there is no relation.
@@ -38,8 +38,8 @@ func (s *Source) TSC() (TSC, error) {
 
 // Cycles is the counter at time t.
 //
-// Fast path: this runs for every event. The remainder keeps what the division
-// would lose; both products fit, since shift is at most 32.
+// Fast path: this runs for every event. The remainder keeps the bits that the
+// division would lose; both products fit, since shift is at most 32.
 func (c TSC) Cycles(t event.Time) uint64 {
 	ns := uint64(t) - c.Zero
 	q, r := ns/uint64(c.Mult), ns%uint64(c.Mult)

@@ -49,7 +49,7 @@ func (m *textMembers) Text(e *event.Event, addr uint64) (text []byte, ok bool) {
 	return nil, false
 }
 
-// textsIn is where the texts in what was sent begin and end.
+// textsIn is where the texts of a sent record begin and end.
 func textsIn(sent []byte, fixedPart int) (from, to int) {
 	if fixedPart > len(sent) {
 		return 0, 0

@@ -49,7 +49,7 @@ func enlarge(t testing.TB, name string, n int) []byte {
 	}
 	end := uint64(out.Len())
 	le.PutUint64(out.Bytes()[48:], end-off)
-	// The table of features points into what followed the data.
+	// The table of features points behind the data.
 	tail := bytes.Clone(b[off+size:])
 	shift := end - (off + size)
 	bitsSet := 0

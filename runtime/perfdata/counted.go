@@ -8,9 +8,10 @@ import (
 
 // This file makes samples of groups that were recorded with leader sampling
 // ({a,b}:S): only the leader a was sampled, and each of its samples has the values
-// of all counters of the group. What each counted since the sample before is a
-// sample of it, with that as its period, and none if it counted nothing
-// (deliver_sample_group in tools/perf/util/session.c does the same).
+// of all counters of the group. The difference to the sample before becomes a
+// sample of each counter, with the difference as its period; a counter that
+// counted nothing has none (deliver_sample_group in tools/perf/util/session.c does
+// the same).
 //
 // Such records are written anew, with the id of their event and its period, and
 // without the values: whoever reads them afterwards sees samples as any others.

@@ -13,7 +13,7 @@ import (
 // checks once at its end.
 type cursor struct {
 	b   []byte
-	off int // of b[0] in what was given, for messages
+	off int // of b[0] in the input, for messages
 	err error
 }
 

@@ -15,8 +15,8 @@ import (
 	"ppscript/runtime/event"
 )
 
-// isClear reports that err is what a user may be shown: a diag.Error that
-// names the recording and has a hint.
+// isClear reports that err is fit for a user: a diag.Error that names the
+// recording and has a hint.
 func isClear(err error) bool {
 	var e *diag.Error
 	return errors.As(err, &e) && diag.HintOf(err) != "" && e.Subject != "" && !strings.Contains(e.Error(), "\n")
@@ -72,7 +72,7 @@ func numSamples(rings [][]event.Event) (n int) {
 	return n
 }
 
-// What killing perf record leaves: no size, no features, half a record.
+// A killed perf record leaves no size, no features, and half a record.
 func TestKilledRecording(t *testing.T) {
 	b := load(t, "trace")
 	off, size := le.Uint64(b[40:]), le.Uint64(b[48:])
@@ -125,8 +125,8 @@ func TestEveryPrefix(t *testing.T) {
 	}
 }
 
-// One damaged record is one error that tells where, and what comes before it
-// is read.
+// One damaged record is one error that tells where; all records before it
+// are read.
 func TestBadRecord(t *testing.T) {
 	b := bytes.Clone(load(t, "trace"))
 	at := int(le.Uint64(b[40:]))
@@ -240,7 +240,7 @@ func touch(e *event.Event) {
 	e.Stream.Members.Member(e, event.FactPeriod)
 }
 
-// A message stays on one line whatever the file holds.
+// A message stays on one line though the file holds line ends.
 func TestControlCharacters(t *testing.T) {
 	b := load(t, "trace")
 	hostile := bytes.Replace(bytes.Clone(b), []byte("raw_syscalls\x00"), []byte("raw\x1b[2Jcalls\x00"), 1)

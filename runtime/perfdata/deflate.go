@@ -19,10 +19,10 @@ type deflater struct {
 	done uint64
 }
 
-// The reader has one buffer for what comes out of one COMPRESSED record, of
-// the size that the COMPRESSED feature tells. So little is flushed at a time
-// that a payload usually fits into one record (64 KiB), and the buffer holds
-// all of it in any case.
+// The reader unpacks each COMPRESSED record into one buffer, of the size
+// that the COMPRESSED feature tells. So little is flushed at a time that a
+// payload usually fits into one record (64 KiB), and the buffer holds all of
+// it in any case.
 const (
 	flushEvery   = 48 << 10
 	inflateBound = 256 << 10

@@ -17,7 +17,7 @@ import (
 // how it was made, and the formats of its tracepoints.
 
 // writeFeatures writes the table of sections, the sections, and then the
-// header with what is known by now.
+// header, whose members are known by now.
 func (w *Writer) writeFeatures() {
 	all := w.features()
 	var bits [featBits / 64]uint64
@@ -50,7 +50,7 @@ type feature struct {
 	body []byte
 }
 
-// features are what is known, in order of id, as readers expect.
+// features are the feature sections that can be filled, in order of id, as readers expect.
 func (w *Writer) features() []feature {
 	info := w.describe()
 	var all []feature
@@ -120,7 +120,7 @@ func (w *Writer) features() []feature {
 
 func (w *Writer) level() int { return max(w.opt.Level, 1) }
 
-// describe is what is known of the machine.
+// describe is the description of the machine.
 func (w *Writer) describe() Info {
 	if w.opt.Info != nil {
 		in := *w.opt.Info

@@ -13,7 +13,7 @@ import (
 )
 
 // This file reads recordings that are directories (perf record --threads): a file
-// data with the head, the features and what came first, and data.0, data.1, ...
+// data with the head, the features and the first records, and data.0, data.1, ...
 // with the records of one thread of perf each, and nothing else. There are no
 // rounds: nothing is in order before all has been read.
 //

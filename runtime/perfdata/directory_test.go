@@ -83,7 +83,7 @@ func TestDirectory(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		// A file that is cut costs what is behind the cut.
+		// A file that is cut costs the records behind the cut.
 		if err := os.Truncate(filepath.Join(dir, "data.2"), 4); err != nil {
 			t.Fatal(err)
 		}
@@ -135,8 +135,8 @@ func TestDamagedDirectory(t *testing.T) {
 	}
 }
 
-// What perf writes with a thread for each CPU, compressed or not, is what perf
-// script reads.
+// A recording that perf wrote with a thread for each CPU, compressed or not,
+// reads as in perf script.
 func TestThreadsOfPerf(t *testing.T) {
 	testkit.Requires(t, testkit.Root, testkit.Perf)
 	for _, more := range [][]string{nil, {"-z"}} {

@@ -1,10 +1,11 @@
 package perfdata
 
-// This file tells a recording in pipe mode that was ended from one that broke
-// off: the sender was killed, the connection or the disk failed. A pipe of perf
-// just stops, and both look alike. Ours say in their head that an end mark will
-// come, and write it last; a reader that was promised one and did not get it
-// counts the recording as ended early. What came before is read either way.
+// This file tells a recording in pipe mode that its writer ended from one that
+// broke off, since the sender was killed or the connection or the disk failed.
+// A pipe of perf just stops, so that both look alike. Ours say in their head
+// that an end mark will come, and write it last; a reader that was promised one
+// and did not get it counts the recording as ended early. All records before
+// are read either way.
 //
 // Both are EVENT_UPDATE records of a kind of our own, which perf and versions
 // that do not know it skip.

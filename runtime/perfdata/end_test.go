@@ -94,7 +94,7 @@ func (r *breaking) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// What came before a connection broke is shown, and that it broke is counted.
+// Records from before a connection broke are shown, and the break is counted.
 func TestBrokenConnectionEndsEarly(t *testing.T) {
 	b, _ := ticks(t, 10)
 	f, err := OpenReader(context.Background(), &breaking{b}, "x", Options{})

@@ -26,10 +26,10 @@ type Options struct {
 	// MaxPending bounds the bytes that ordered reading of piped or
 	// compressed input holds back; 0 means 256 MiB.
 	MaxPending int
-	// Begun is what has been read of the input already, for OpenReader.
+	// Begun is the beginning of the input, which the caller has read already, for OpenReader.
 	Begun []byte
-	// Update takes the EVENT_UPDATE records of kinds that perf does not have:
-	// what is said of the event with that id. Body is valid during the call;
+	// Update takes the EVENT_UPDATE records of kinds that perf does not have,
+	// which are about the event with that id. Body is valid during the call;
 	// an error ends reading. Nil: they are skipped, as perf does.
 	Update func(kind, id uint64, body []byte) error
 }
@@ -130,9 +130,9 @@ func openOS(ctx context.Context, of *os.File, name string, opt Options) (*File, 
 }
 
 // OpenReader reads a recording in pipe mode (perf record -o -) from r; name is
-// for messages. What describes the events is waited for as long as ctx lasts, if
-// r is an *os.File; Poll keeps its timeout then. Close closes r if it is an
-// io.Closer.
+// for messages. If r is an *os.File, it waits for the records that describe the
+// events as long as ctx lasts, and Poll keeps its timeout. Close closes r if it
+// is an io.Closer.
 func OpenReader(ctx context.Context, r io.Reader, name string, opt Options) (*File, error) {
 	f := newFile(name, opt)
 	p := &piped{r: r, pool: &f.pool}
@@ -191,7 +191,7 @@ func newFile(name string, opt Options) *File {
 	return &File{name: name, opt: opt, metadata: true}
 }
 
-// start reads what describes the recording and makes the rings.
+// start reads the description of the recording and makes the rings.
 func (f *File) start(ctx context.Context) (*File, error) {
 	if f.info.Pipe {
 		if err := f.readMetadata(ctx); err != nil {
@@ -211,11 +211,11 @@ func (f *File) start(ctx context.Context) (*File, error) {
 	return f, nil
 }
 
-// Info is what the recording says about itself. In a pipe the build ids come
-// last, so they are complete only at the end.
+// Info returns the recording's description of itself. In a pipe the build
+// ids come last, so they are complete only at the end.
 func (f *File) Info() *Info { return &f.info }
 
-// Warnings are sentences about what is missing or odd in the recording. They
+// Warnings are sentences about missing and odd parts of the recording. They
 // grow while it is read.
 func (f *File) Warnings() []string { return f.warnings }
 
@@ -235,8 +235,8 @@ func (f *File) Live() bool {
 	return live
 }
 
-// Loss counts records that could not be decoded as truncated. What the kernel
-// lost is in the recording as Lost events.
+// Loss counts records that could not be decoded as truncated. The kernel's
+// own losses are in the recording as Lost events.
 func (f *File) Loss() event.Loss {
 	l := f.loss
 	if f.split != nil {
@@ -255,7 +255,7 @@ func (f *File) Streams() []*event.Stream { return f.streams }
 func (f *File) Rings() []event.Ring { return f.rings }
 
 // Poll implements event.Source. It makes a piece of the recording visible;
-// after a piece that is damaged it returns the error, and what came before
+// after a piece that is damaged it returns the error, and all before it
 // can still be read.
 func (f *File) Poll(ctx context.Context, timeout time.Duration) error {
 	if f.end != nil {
@@ -297,7 +297,7 @@ func (f *File) shown() uint64 {
 	return f.plain.visible
 }
 
-// finish ends reading; what is there becomes visible.
+// finish ends reading; all pending records become visible.
 func (f *File) finish(err error) {
 	f.end = err
 	if f.sorted != nil {

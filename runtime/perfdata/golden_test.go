@@ -13,8 +13,8 @@ import (
 	"ppscript/runtime/perf"
 )
 
-// goldenLines is what perf script printed for a recording when it was made,
-// one string per sample, blanks squeezed.
+// goldenLines is the output of perf script for a recording when it was
+// made, one string per sample, blanks squeezed.
 func goldenLines(t testing.TB, name string) []string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dataDir, name+".txt"))

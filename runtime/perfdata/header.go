@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// This file reads what stands around the records: the file header with its
+// This file reads the parts around the records: the file header with its
 // sections, and the describing records at the start of a pipe.
 
 // checkMagic returns the size that the header gives, which tells files from
@@ -113,8 +113,9 @@ func (f *File) readHeader(m *mapped) error {
 	return nil
 }
 
-// readFeatures reads the table behind the data and what it points to. A
-// damaged feature costs what it would have told, not the recording.
+// readFeatures reads the table behind the data and the sections that it
+// points to. A damaged feature is left out; the recording is read all
+// the same.
 func (f *File) readFeatures(b []byte, at uint64, set []uint64) {
 	for w, word := range set {
 		for ; word != 0; word &= word - 1 {

@@ -20,7 +20,7 @@ import (
 
 // An inflater decompresses a stream that is fed piecewise.
 type inflater struct {
-	in   []byte // what the decoder has not taken yet
+	in   []byte // not taken by the decoder yet
 	next func() ([]byte, bool)
 	stop func()
 	err  error

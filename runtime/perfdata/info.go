@@ -6,8 +6,8 @@ import (
 	"ppscript/runtime/event"
 )
 
-// Info is what a recording says about itself: where, when and how it was
-// made. Members that the recording lacks are zero.
+// Info is a recording's description of itself: where, when and how it
+// was made. Members that the recording lacks are zero.
 type Info struct {
 	Hostname   string
 	OSRelease  string
@@ -44,7 +44,7 @@ type Info struct {
 	Kallsyms string
 }
 
-// Clock says what event.Time of a recording means.
+// Clock relates event.Time of a recording to the wall clock.
 type Clock struct {
 	// Set says that the events use clock ID and not perf's own clock.
 	Set bool

@@ -17,7 +17,7 @@ var le = binary.LittleEndian
 // read into buffers.
 type input interface {
 	// window returns what lies at the cursor, at least n bytes of it unless
-	// the input ends before (then what is left). It may return less, also
+	// the input ends before (then the rest). It may return less, also
 	// nothing, with errWait when a pipe is slow. buf is the buffer that the
 	// bytes lie in, nil for a mapping.
 	window(ctx context.Context, until time.Time, n int) (b []byte, buf *buffer, err error)
@@ -34,7 +34,7 @@ var errWait = errors.New("no input yet")
 // A buffer is heap memory that records are views of. It is reused when nobody
 // refers to it any more.
 type buffer struct {
-	b    []byte // what has been filled
+	b    []byte // the filled part
 	refs int    // its filler, and every run or index entry in it
 	slot int    // of ordered.bufs
 }
@@ -110,7 +110,7 @@ func (m *mapped) window(_ context.Context, _ time.Time, n int) ([]byte, *buffer,
 func (m *mapped) take(n int)  { m.at += n }
 func (m *mapped) off() uint64 { return uint64(m.at) }
 
-// memory is what offsets are in.
+// memory is the buffer that offsets count in.
 func (m *mapped) memory() []byte {
 	if m.all != nil {
 		return m.all
@@ -145,8 +145,8 @@ func mapFile(f *os.File) (*mapped, error) {
 	return &mapped{b: b, end: len(b), unmap: func() error { return unix.Munmap(b) }}, nil
 }
 
-// piped reads a stream into buffers. A record is never split over two: what
-// is left of one at the end of a buffer moves to the next.
+// piped reads a stream into buffers. A record is never split over two: the
+// part of one at the end of a buffer moves to the next.
 type piped struct {
 	r     io.Reader
 	file  *os.File // r, if it can be waited for
@@ -182,7 +182,7 @@ func (p *piped) window(ctx context.Context, until time.Time, n int) ([]byte, *bu
 	}
 }
 
-// begin puts in front what has been read already.
+// begin puts bytes that have been read already in front.
 func (p *piped) begin(b []byte) {
 	if len(b) > 0 {
 		p.buf = p.pool.get(len(b))
@@ -191,7 +191,7 @@ func (p *piped) begin(b []byte) {
 }
 
 // fill reads once, into a new buffer if the rest of this one is too small. A
-// large n may be a damaged size: memory grows with what really comes.
+// large n may be a damaged size, so memory grows only as bytes really come.
 func (p *piped) fill(n int) error {
 	if p.buf != nil {
 		n = min(n, 2*(len(p.buf.b)-p.at)+bufferSize)

@@ -53,7 +53,7 @@ func (c *calling) calls(n int) {
 	<-c.done
 }
 
-// openLive opens the system calls of c, and what happens to tasks.
+// openLive opens the system calls of c, with records about tasks.
 func openLive(t *testing.T, c *calling) *perf.Source {
 	t.Helper()
 	testkit.Requires(t, append(testkit.Live, testkit.Perf)...)
@@ -84,7 +84,7 @@ func openLive(t *testing.T, c *calling) *perf.Source {
 	return src
 }
 
-// What comes out of live rings and goes into a file is what perf script reads
+// Records of live rings that go into a file are those that perf script reads
 // from it.
 func TestRecordLive(t *testing.T) {
 	c := startCalling(t)

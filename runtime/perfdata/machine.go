@@ -84,7 +84,7 @@ func cpuTopology(roots kernel.Roots, cpus int) []byte {
 	return b
 }
 
-// numaTopology is each node's memory in KiB, what of it is free, and its CPUs.
+// numaTopology is each node's total and free memory in KiB, and its CPUs.
 func numaTopology(roots kernel.Roots) []byte {
 	dirs, _ := filepath.Glob(roots.SysPath("devices/system/node", "node[0-9]*"))
 	if len(dirs) == 0 {
@@ -128,8 +128,8 @@ func pmuMappings(roots kernel.Roots) []byte {
 	return append(le.AppendUint32(nil, n), b...)
 }
 
-// cpuID is how perf names the model of the CPU: vendor, family, model, stepping, or
-// what the CPU calls itself.
+// cpuID is perf's name of the CPU's model: vendor, family, model, stepping, or the
+// CPU's own name.
 func cpuID(roots kernel.Roots) string {
 	if runtime.GOARCH == "arm64" {
 		return oneLine(roots.SysPath("devices/system/cpu/cpu0/regs/identification/midr_el1"))

@@ -23,7 +23,7 @@ func (m *fixedPeriod) Member(e *event.Event, f event.Fact) (uint64, bool) {
 	return m.Layout.Member(e, f)
 }
 
-// members is what decodes the rare members of the samples of a.
+// members decodes the rare members of the samples of a.
 func (a *attr) members(l *perf.Layout) event.Members {
 	if a.Sample_type&unix.PERF_SAMPLE_PERIOD == 0 && a.Bits&unix.PerfBitFreq == 0 {
 		return &fixedPeriod{l, a.Sample}

@@ -81,9 +81,9 @@ func TestAgainstPerfRecord(t *testing.T) {
 	f("pipe", both, "-o", "-", "-a", "-e", sched)
 }
 
-// perfRecords records; false if perf script cannot read what perf made: it
-// breaks off over symbols of BPF programs that others load and unload
-// meanwhile.
+// perfRecords records; false if perf script cannot read perf's own
+// recording: it breaks off over symbols of BPF programs that others load
+// and unload meanwhile.
 func perfRecords(t *testing.T, path, script string, args ...string) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -23,14 +23,14 @@ import (
 // complete at its own end would be wrong: a ring that was read early in the
 // pass may have got older records than one that was read late.
 //
-// The rings show only what is complete, so known and visible are equal: what
-// has been shown is never reordered, even where a file's rings were not per
-// CPU (perf record --per-thread) and have to be sorted to be.
+// The rings show only complete rounds, so known and visible are equal: shown
+// records are never reordered, even where a file's rings were not per CPU
+// (perf record --per-thread) and have to be sorted to be.
 //
 // Records are indexed by 8 bytes each, not copied. A recording without rounds
 // is indexed as a whole. Input that does not stay in memory (pipe, compressed)
 // is held back up to MaxPending bytes; then the older half is shown, as perf
-// does, and what comes after it with older times is late.
+// does, and later records with older times are late.
 
 // maxRings bounds what damaged CPU numbers can make us allocate; the ring of
 // CPU -1 takes the rest.
@@ -114,7 +114,7 @@ func (o *ordered) index(entry uint64, e *event.Event) {
 	}
 	if !timed(t) {
 		// Records that perf made itself, from /proc or of BPF programs, have
-		// no time: they go before what is pending.
+		// no time: they go before the pending ones.
 		t = r.tail
 		r.mixed = r.mixed || t != 0
 	}
@@ -203,9 +203,9 @@ func (o *ordered) round() {
 	if !ok || o.f.copied() {
 		return
 	}
-	// What all rings have released is not needed any more. Entries are in
-	// order of time, so a later one may lie a little before; it is read
-	// again from the page cache then.
+	// Input that all rings have released is not needed any more. Entries
+	// are in order of time, so a later one may lie a little before; it is
+	// read again from the page cache then.
 	off := m.at
 	for _, r := range o.rings {
 		if live := r.entries[r.released-r.first:]; len(live) > 0 {
@@ -218,8 +218,8 @@ func (o *ordered) round() {
 // finish shows the rest.
 func (o *ordered) finish() { o.show(event.MaxTime) }
 
-// flushHalf gives up order to stay within memory: it shows what is older than
-// the middle of what is held back.
+// flushHalf gives up order to stay within memory: it shows the older half of
+// the records that are held back.
 func (o *ordered) flushHalf() {
 	defer func(before uint64) { o.early += o.shown - before }(o.shown)
 	oldest := event.MaxTime
@@ -344,7 +344,7 @@ func (r *cpuRing) Release() {
 		}
 		r.o.f.pool.unref(buf)
 	}
-	// Forget what is released once it is half of the index.
+	// Forget released entries once they are half of the index.
 	if gone := r.released - r.first; gone > 1024 && gone*2 > uint64(len(r.entries)) {
 		r.entries = r.entries[:copy(r.entries, r.entries[gone:])]
 		r.first = r.released

@@ -62,8 +62,8 @@ func writeRounds(t *testing.T, compress bool, rounds ...[]stamp) string {
 	return path
 }
 
-// polls opens a recording in time order and tells what each Poll showed, by
-// CPU.
+// polls opens a recording in time order and returns the times that each
+// Poll showed, by CPU.
 func polls(t *testing.T, path string, opt Options) (shown []string, biggest int) {
 	t.Helper()
 	opt.Ordered = true
@@ -94,8 +94,8 @@ func polls(t *testing.T, path string, opt Options) (shown []string, biggest int)
 	return shown, biggest
 }
 
-// A Poll shows what was complete when the round before began, no more: 25 came
-// in the second round though 30 of another CPU was in the first.
+// A Poll shows only records that were complete when the round before began: 25
+// came in the second round though 30 of another CPU was in the first.
 func TestRoundsShowWhatIsComplete(t *testing.T) {
 	for _, compress := range []bool{false, true} {
 		path := writeRounds(t, compress,

@@ -8,9 +8,9 @@ import (
 // while they happen: a head that describes them, then records one by one. The
 // head is made once; every reader that comes gets it first.
 
-// PipeHead is what a recording in pipe mode begins with. Streams must have
-// different ids, and be tracepoints, whose formats it has. What is written to
-// it ends with AppendEnd.
+// PipeHead is the beginning of a recording in pipe mode. Streams must have
+// different ids, and be tracepoints, whose formats it has. The recording ends
+// with AppendEnd.
 func PipeHead(streams []StreamInfo, opt WriteOptions) ([]byte, error) {
 	w := &Writer{path: "pipe", opt: opt, streams: streams}
 	for i := range w.streams {
@@ -23,7 +23,7 @@ func PipeHead(streams []StreamInfo, opt WriteOptions) ([]byte, error) {
 	return w.pipeHead(), nil
 }
 
-// startPipe writes the head, so that readers know what comes before it does.
+// startPipe writes the head, so that readers know the events before the first record comes.
 func (w *Writer) startPipe() error {
 	w.put(w.pipeHead())
 	if err := w.out.Flush(); err != nil && w.err == nil {
@@ -63,5 +63,5 @@ func (w *Writer) pipeHead() []byte {
 }
 
 // AppendRound says that everything older than the records before has been
-// written. Readers show what came before the last but one.
+// written. Readers show the records before the last mark but one.
 func AppendRound(b []byte) []byte { return append(b, header(recFinishedRound, 0, recHeaderSize)...) }

@@ -7,7 +7,7 @@ import (
 )
 
 // A fileRing is the whole recording in the order of the file: the fast way,
-// for what does not depend on the order of events of different CPUs.
+// for plans that do not depend on the order of events of different CPUs.
 //
 // Positions count bytes of records. Since nothing is ordered between rings,
 // all that is visible is known.

@@ -20,7 +20,7 @@ import (
 // A run is a sequence of whole records in memory.
 type run struct {
 	b   []byte
-	buf *buffer // what b lies in; nil if it stays
+	buf *buffer // holds b; nil if b stays valid
 }
 
 // step reads one piece of input.
@@ -70,8 +70,8 @@ func (f *File) step(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// damaged turns what is wrong with the bytes into the end of reading: an
-// error, or only a warning where the recording is known to be cut.
+// damaged ends reading at bytes that cannot be decoded: with an error,
+// or only a warning where the recording is known to be cut.
 func (f *File) damaged(err error) error {
 	if f.cut {
 		f.warn("reading stopped %v", err)
@@ -95,14 +95,14 @@ func (f *File) atEnd() error {
 	return io.EOF
 }
 
-// appended reports that perf puts samples behind the last round, which it does of
-// what its own programs count (perf record --off-cpu).
+// appended reports that perf puts samples behind the last round, as it does with
+// the counts of its own programs (perf record --off-cpu).
 func (f *File) appended() bool {
 	return slices.ContainsFunc(f.attrs, func(a attr) bool { return a.name == "offcpu-time" })
 }
 
-// broken is what an input that cannot be read any more means: a connection
-// that broke is the early end of what came through it.
+// broken is the error for an input that cannot be read any more. A
+// connection that broke is no error but an early end of the recording.
 func (f *File) broken(ctx context.Context, err error) error {
 	if errors.Is(err, errWait) || ctx.Err() != nil || !f.promised {
 		return err
@@ -239,8 +239,8 @@ func (f *File) headerAttr(body []byte) error {
 	return nil
 }
 
-// eventUpdate takes the name of an event. What else is told of it is for who
-// knows the kind.
+// eventUpdate takes the name of an event. Other kinds of updates are for a
+// caller that knows them.
 func (f *File) eventUpdate(c *cursor) error {
 	kind, id := c.u64(), c.u64()
 	if c.err == nil && kind == endKind {

@@ -12,11 +12,11 @@ import (
 	"ppscript/runtime/diag"
 )
 
-// This file writes recordings in pipe mode into pipes, devices and sockets. Who
-// reads them may be slow, or not be there yet; both are waited for, and no longer
-// than the context lasts, but for what is written at the end.
+// This file writes recordings in pipe mode into pipes, devices and sockets.
+// Readers may be slow, or not be there yet. A write waits for them, but no longer
+// than the context lasts; only the last writes get graceTime more.
 
-// graceTime is how long a reader has after the end to take what is left.
+// graceTime is how long a reader has after the end to take the rest.
 const graceTime = 2 * time.Second
 
 // errStuck says that the reader of a pipe takes nothing any more.
@@ -103,7 +103,7 @@ func (s *sink) wait() error {
 		}
 		fds := []unix.PollFd{{Fd: int32(s.file.Fd()), Events: unix.POLLOUT}}
 		if n, err := unix.Poll(fds, 100); n > 0 || err != nil && err != unix.EINTR {
-			return nil // the write says what is wrong
+			return nil // the write returns the error
 		}
 	}
 }

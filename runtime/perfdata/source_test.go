@@ -209,7 +209,7 @@ func TestInfo(t *testing.T) {
 		if in.Pipe != (name == "pipe") || in.Compressed != (name == "zstd") {
 			t.Errorf("%s: got Pipe %v, Compressed %v", name, in.Pipe, in.Compressed)
 		}
-		// perf does not look into what it compresses.
+		// perf does not look into compressed data.
 		if name != "pipe" && name != "zstd" && (in.FirstSample == 0 || in.LastSample <= in.FirstSample) {
 			t.Errorf("%s: got samples from %d to %d", name, in.FirstSample, in.LastSample)
 		}

@@ -31,8 +31,8 @@ type desc struct {
 	ids  []uint64
 }
 
-// parseAttr reads a perf_event_attr of any size: older ones are shorter, what
-// newer ones add at the end does not matter for decoding.
+// parseAttr reads a perf_event_attr of any size: older ones are shorter, and
+// the members that newer ones add at the end do not matter for decoding.
 func parseAttr(b []byte) (a attr, err error) {
 	if len(b) < minAttrSize {
 		return a, fmt.Errorf("attr: got %d bytes, want at least %d", len(b), minAttrSize)

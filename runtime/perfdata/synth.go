@@ -12,9 +12,9 @@ import (
 	"ppscript/runtime/privilege"
 )
 
-// This file makes records of what was there before recording began: the
-// threads with their names, the mappings of processes, and the kernel's text.
-// The kernel reports only changes.
+// This file makes records of the state before recording began: the threads
+// with their names, the mappings of processes, and the kernel's text. The
+// kernel reports only changes.
 //
 // They look like the kernel's own with a SampleID of zeros, so their time is
 // 0: before everything else.

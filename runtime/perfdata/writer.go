@@ -16,11 +16,11 @@ import (
 	"ppscript/runtime/perf"
 )
 
-// WriteOptions says what goes into a recording beside the records. The zero
-// value describes the running machine.
+// WriteOptions describes the content of a recording beside the records. Its
+// zero value describes the running machine.
 type WriteOptions struct {
-	// Compress writes COMPRESSED records; Level is zstd's, 0 means 1, which
-	// is what perf takes.
+	// Compress writes COMPRESSED records; Level is zstd's; 0 means 1, as in
+	// perf.
 	Compress bool
 	Level    int
 
@@ -76,7 +76,7 @@ type Writer struct {
 	dec     *perf.Decoder
 	trailer int // size of the SampleID of synthesized records
 	started bool
-	pipe    bool // in pipe mode: what describes it comes first
+	pipe    bool // in pipe mode: the description comes first
 	z       *deflater
 	data    section
 	dirty   bool // records since the last round
@@ -186,8 +186,9 @@ func (w *Writer) start() error {
 
 const attrSize = int(unsafe.Sizeof(unix.PerfEventAttr{}))
 
-// encodeAttr gives the bytes of a, with its size as we know it. What the
-// kernel of another machine had behind that is lost, and decodes nothing.
+// encodeAttr gives the bytes of a, with its size as we know it. Members
+// that the kernel of another machine had behind that are lost; nothing is
+// decoded with them.
 func encodeAttr(a *unix.PerfEventAttr) []byte {
 	out := *a
 	out.Size = uint32(attrSize)
@@ -296,7 +297,7 @@ func (w *Writer) FinishedRound() error {
 	return w.err
 }
 
-// flush writes what compression holds back.
+// flush writes the data that compression holds back.
 func (w *Writer) flush() {
 	if w.z != nil {
 		for _, out := range w.z.flush() {
@@ -315,7 +316,7 @@ func header(typ uint32, misc, size uint16) []byte {
 // SetBuildIDs says which files samples hit, before Finish.
 func (w *Writer) SetBuildIDs(ids []BuildID) { w.opt.BuildIDs = ids }
 
-// Flush writes out what was given so far: the file can then be read as one that is
+// Flush writes out all records so far: the file can then be read as one that is
 // not finished.
 func (w *Writer) Flush() error {
 	if err := w.FinishedRound(); err != nil {
@@ -327,8 +328,8 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
-// Finish writes what describes the recording and closes the file. Calling it
-// again does nothing.
+// Finish writes the description of the recording and closes the file.
+// Calling it again does nothing.
 func (w *Writer) Finish() error {
 	if w.file == nil {
 		return w.err

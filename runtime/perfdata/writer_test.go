@@ -19,7 +19,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// copyRecording writes what f holds to path, a round for each Poll.
+// copyRecording writes the records of f to path, a round for each Poll.
 func copyRecording(t testing.TB, f *File, path string, opt WriteOptions) {
 	t.Helper()
 	opt.Info = f.Info()
@@ -60,7 +60,7 @@ func copyRecording(t testing.TB, f *File, path string, opt WriteOptions) {
 	}
 }
 
-// What was written is read again as it was.
+// Written records are read again unchanged.
 func TestWriteRead(t *testing.T) {
 	for _, name := range recordings {
 		for _, compress := range []bool{false, true} {

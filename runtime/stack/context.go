@@ -14,7 +14,7 @@ const (
 	Hypervisor
 	GuestKernel
 	GuestUser
-	Named // not an address but what Table.Named was given
+	Named // not an address but a name given to Table.Named
 )
 
 var contextNames = [...]string{"", "kernel", "user", "hypervisor", "guest kernel", "guest user", "named"}
@@ -31,11 +31,11 @@ const (
 	markGuestKernel  = ^uint64(2176 - 1) // PERF_CONTEXT_GUEST_KERNEL
 	markGuestUser    = ^uint64(2560 - 1) // PERF_CONTEXT_GUEST_USER
 	markNamed        = ^uint64(3584 - 1) // of our own; the kernel has none here
-	// markLeast is PERF_CONTEXT_MAX: what is not below it is no address.
+	// markLeast is PERF_CONTEXT_MAX: words from there on are no addresses.
 	markLeast = ^uint64(4095 - 1)
 )
 
-// marker reports that a word of a chain is no address, and what follows it.
+// marker reports that a word of a chain is no address, and the context that follows it.
 func marker(word uint64) (Context, bool) {
 	if word < markLeast {
 		return Unknown, false

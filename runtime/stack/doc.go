@@ -7,5 +7,5 @@
 // Table, where it stays until Reset. The numbers are only good for the Table
 // that made them.
 //
-// Memory is bounded: what finds no room is counted, and shown as such.
+// Memory is bounded: stacks that find no room are counted, and shown as such.
 package stack

@@ -13,7 +13,7 @@ type Spec struct {
 	// many is taken to be cut. 0 is not known.
 	Max int
 	// Unwinder finds the user part from registers and a copy of the stack;
-	// nil leaves what the frame pointers say.
+	// nil keeps the frames found by frame pointers.
 	Unwinder Unwinder
 }
 
@@ -79,7 +79,7 @@ func (r *Reader) ID(e *event.Event) ID {
 	return r.table.intern(e.PID, e.Time, chain, fl)
 }
 
-// Callchain implements event.Members: what is wanted of the chain.
+// Callchain implements event.Members: the wanted parts of the chain.
 func (r *Reader) Callchain(e *event.Event) []uint64 {
 	if s, ok := r.table.At(r.ID(e)); ok {
 		return s.Chain
@@ -87,8 +87,8 @@ func (r *Reader) Callchain(e *event.Event) []uint64 {
 	return nil
 }
 
-// parts is the chain without what is not wanted. A live chain comes without
-// it; recordings have what was recorded.
+// parts is the chain without the parts that are not wanted. A live chain
+// comes without them; a recording has all that was recorded.
 func (r *Reader) parts(chain []uint64) []uint64 {
 	r.scratch = r.scratch[:0]
 	if r.spec.Kernel {
@@ -164,10 +164,10 @@ const (
 	joined // outer functions by frame pointers
 )
 
-// lead continues a walk, which begins with its marker at from, by what frame
-// pointers found. The two meet at the end of the walk, or a few frames before:
-// of a function that a signal interrupted, frame pointers do not know. Where
-// they do not meet, the longer one stays.
+// lead continues a walk, which begins with its marker at from, with the frames
+// that frame pointers found. The two meet at the end of the walk, or a few
+// frames before: of a function that a signal interrupted, frame pointers do
+// not know. Where they do not meet, the longer one stays.
 func lead(walk []uint64, from int, chain []uint64) ([]uint64, part) {
 	const before = 3
 	own := walk[from:]

@@ -8,9 +8,9 @@ package stack
 // tempting way, to count who refers to each, would cost something for every
 // event, where this costs something once for a million.
 
-// Crowded reports that it is worth the time to give up what nobody needs: the
-// table holds a thirty-second part of what it may, and twice of what was needed
-// when it was last done.
+// Crowded reports that it is worth the time to give up stacks that nobody
+// needs: the table is full to a thirty-second part, and holds twice the stacks
+// that were needed when this was last done.
 func (t *Table) Crowded() bool {
 	return t.Len() > max(t.opt.Stacks/32, 2*t.left[0]) || t.words > max(t.opt.Words/32, 2*t.left[1])
 }
@@ -24,8 +24,8 @@ func (t *Table) Reset() {
 	t.evicted = 0
 }
 
-// Retain forgets all stacks but those of the given numbers; what is none of a
-// stack counts for nothing. Those that stay keep their numbers, the others'
+// Retain forgets all stacks but those of the given numbers; a number without
+// a stack counts for nothing. Those that stay keep their numbers, the others'
 // are used again. Options.Fresh is called for those that stay.
 func (t *Table) Retain(numbers map[ID]bool) {
 	left, pids := 0, map[int32]bool{}

@@ -82,7 +82,7 @@ const (
 	cut                       // outer frames are missing
 )
 
-// A Stack is what a Table knows of an ID. Chain is a view until Reset.
+// A Stack is the entry of a Table for an ID. Chain is a view until Reset.
 type Stack struct {
 	// PID is the process that user addresses belong to, -1 if there are none.
 	PID int32

@@ -24,7 +24,7 @@ type checker struct {
 	latestKnown event.Time
 }
 
-// A ringState is what must not go back.
+// A ringState holds the positions and times that must not go back.
 type ringState struct {
 	ring           event.Ring
 	known, visible uint64
@@ -32,7 +32,7 @@ type ringState struct {
 	last           event.Time
 }
 
-// round reads what the last Poll made visible, in batches of size.
+// round reads the records that the last Poll made visible, in batches of size.
 func (c *checker) round(size int) {
 	c.t.Helper()
 	rings := c.src.Rings()

@@ -9,7 +9,7 @@
 //		})
 //	}
 //
-// The suite checks what the interface promises, not what the events mean.
+// The suite checks the interface's promises, not the meaning of the events.
 package eventtest
 
 import (
@@ -24,13 +24,13 @@ import (
 	"ppscript/runtime/event"
 )
 
-// A Suite says what to run over.
+// A Suite names the source to test.
 type Suite struct {
 	// Open opens the source anew. The suite closes it.
 	Open func(t *testing.T) event.Source
 	// Repeatable says that every Open delivers the same events, as a
-	// recording does; then reading in small steps must give what reading
-	// in large ones gives.
+	// recording does; then reading in small steps must give the same
+	// events as reading in large ones.
 	Repeatable bool
 	// Unordered says that rings are not in time order: their times are not
 	// checked.
@@ -170,7 +170,7 @@ func (s Suite) streams(t *testing.T) {
 	}
 }
 
-// partial checks reads that stop short of what is visible.
+// partial checks reads that stop before the visible end.
 func (s Suite) partial(t *testing.T) {
 	src := s.Open(t)
 	defer closeOnce(t, src)
@@ -210,7 +210,7 @@ func (s Suite) partial(t *testing.T) {
 		if n := r.Read(dst[:1], middle); n != 0 {
 			t.Errorf("ring %d: Read until %d at position %d: got %d events, want 0", i, middle, r.Pos(), n)
 		}
-		// Beyond the end of what is visible there is nothing to be had.
+		// Behind the visible end there is nothing to read.
 		for last = r.Pos(); r.Read(dst, 1<<62) == len(dst) && r.Pos() > last; {
 			last = r.Pos()
 		}

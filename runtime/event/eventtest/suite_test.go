@@ -125,7 +125,7 @@ func (r *fakeRing) Read(dst []event.Event, until uint64) int {
 			e.Time = event.Time(1000 - k)
 		case "known too early":
 			if r.index == 1 {
-				e.Time -= 5000 // older than what ring 0 showed as known
+				e.Time -= 5000 // older than the known end of ring 0
 			}
 		case "wrong ring":
 			e.Ring = 0
