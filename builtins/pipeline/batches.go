@@ -25,7 +25,7 @@ def add(events):
 
 tracepoint("sched:sched_switch").batches(add)`[1:], Output: "<log>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			f, err := c.Host().NewBatchFunc(c.Func("fn"))
+			f, err := script.NewBatchFunc(c.Host(), c.Func("fn"))
 			if err != nil {
 				return nil, err
 			}

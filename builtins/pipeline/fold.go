@@ -54,7 +54,7 @@ func foldOf(c *b.Call) (starlark.Value, error) {
 	if n := c.Int("limit"); c.Has("limit") && n < 1 {
 		return nil, c.Errorf("limit", "got %d, want at least 1", n)
 	}
-	m, err := c.Host().NewMachine(c.Value("state").(*starlark.Dict), c.Func("step"), c.Func("flush"))
+	m, err := script.NewMachine(c.Host(), c.Value("state").(*starlark.Dict), c.Func("step"), c.Func("flush"))
 	if err != nil {
 		return nil, err
 	}

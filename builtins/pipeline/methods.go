@@ -258,7 +258,7 @@ func each() *b.Builtin {
 		Source: computed, Cost: "about 100 ns per event and line of the function: interpreted",
 		Examples: []b.Example{{Code: sw + `s.each(lambda e: print(e.prev_comm))`, Output: "<log>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			f, err := c.Host().NewFunc(c.Func("fn"))
+			f, err := script.NewFunc(c.Host(), c.Func("fn"))
 			if err != nil {
 				return nil, err
 			}

@@ -87,7 +87,7 @@ func FnOf(c *b.Call, v starlark.Value) (plan.Fn, error) {
 	if s, ok := starlark.AsString(v); ok {
 		return plan.Fn{Text: s, Pos: c.Pos()}, nil
 	}
-	f, err := c.Host().NewFunc(v.(starlark.Callable))
+	f, err := script.NewFunc(c.Host(), v.(starlark.Callable))
 	if err != nil {
 		return plan.Fn{}, err
 	}

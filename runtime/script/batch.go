@@ -24,16 +24,16 @@ type BatchFunc struct {
 const maxBatch = 1024
 
 // NewBatchFunc freezes fn and prepares it. fn must accept one argument.
-func (h *Host) NewBatchFunc(fn starlark.Callable) (*BatchFunc, error) {
+func NewBatchFunc(h *Host, fn starlark.Callable) (*BatchFunc, error) {
 	if f, ok := fn.(*starlark.Function); ok && !acceptsOne(f) {
 		return nil, h.at(f.Position(), &diag.Error{
 			Cause: fmt.Errorf("function %s takes %d arguments, want 1: the list of events", f.Name(), required1(f)),
 			Hint:  "write it as def " + f.Name() + "(events):"})
 	}
-	if err := h.freeze(fn); err != nil {
+	if err := h.Freeze(fn); err != nil {
 		return nil, err
 	}
-	return &BatchFunc{f: h.prepare(fn), args: make(starlark.Tuple, 1)}, nil
+	return &BatchFunc{f: prepare(h, fn), args: make(starlark.Tuple, 1)}, nil
 }
 
 // Bind makes the computed values (let) of the events known as attributes.

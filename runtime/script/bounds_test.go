@@ -148,7 +148,7 @@ func TestTextsOfAnEvent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := h.NewFunc(m.Globals["f"].(*starlark.Function))
+	f, err := NewFunc(h, m.Globals["f"].(*starlark.Function))
 	if err != nil {
 		t.Fatal(err)
 	}

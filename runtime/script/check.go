@@ -77,11 +77,11 @@ func (s *Shape) subject() string {
 
 // CheckFields checks what fn reads from its first parameter. The error is a
 // *diag.Error for the first unknown field; the others follow in its excerpt.
-func (h *Host) CheckFields(fn starlark.Callable, shape Shape) error {
-	return h.checkFields(fn, 0, shape)
+func CheckFields(h *Host, fn starlark.Callable, shape Shape) error {
+	return checkFields(h, fn, 0, shape)
 }
 
-func (h *Host) checkFields(fn starlark.Callable, param int, shape Shape) error {
+func checkFields(h *Host, fn starlark.Callable, param int, shape Shape) error {
 	f, ok := fn.(*starlark.Function)
 	if !ok {
 		return nil

@@ -71,7 +71,7 @@ func fromStarlark(v starlark.Value, depth int) (event.Value, error) {
 		return event.IntOf(int64(v)), nil
 	case starlark.NoneType:
 		return event.Value{}, nil
-	case *View:
+	case interface{ Event() *event.Event }: // a view
 		return event.Value{}, errors.New("an event is not a value: return one of its fields")
 	case starlark.Indexable: // lists and tuples
 		if depth >= maxNesting {

@@ -23,7 +23,7 @@ func DeclaredOptions(name, text string) *OptionSet {
 		if !ok {
 			continue
 		}
-		if call, ok := unparen(as.RHS).(*syntax.CallExpr); ok && calls(call, "options") {
+		if call, ok := Unparen(as.RHS).(*syntax.CallExpr); ok && calls(call, "options") {
 			found := &OptionSet{}
 			for _, a := range call.Args {
 				if kw, ok := a.(*syntax.BinaryExpr); ok && kw.Op == syntax.EQ {
@@ -48,7 +48,7 @@ func calls(call *syntax.CallExpr, name string) bool {
 // declaredOption reads name = opt.kind(...).
 func declaredOption(kw *syntax.BinaryExpr) (o Option, ok bool) {
 	name, isName := kw.X.(*syntax.Ident)
-	call, isCall := unparen(kw.Y).(*syntax.CallExpr)
+	call, isCall := Unparen(kw.Y).(*syntax.CallExpr)
 	if !isName || !isCall {
 		return o, false
 	}
@@ -97,7 +97,7 @@ func dotted(dot *syntax.DotExpr, ok bool) (string, bool) {
 
 // text is a text that is written out; "" for others.
 func text(e syntax.Expr) string {
-	lit, ok := unparen(e).(*syntax.Literal)
+	lit, ok := Unparen(e).(*syntax.Literal)
 	if !ok || lit.Token != syntax.STRING {
 		return ""
 	}
@@ -107,7 +107,7 @@ func text(e syntax.Expr) string {
 
 func texts(e syntax.Expr) []string {
 	var list []string
-	switch e := unparen(e).(type) {
+	switch e := Unparen(e).(type) {
 	case *syntax.ListExpr:
 		for _, x := range e.List {
 			list = append(list, text(x))

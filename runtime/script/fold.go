@@ -45,7 +45,7 @@ type stepFunc struct {
 
 // NewMachine checks the functions' parameters and the members of the state,
 // and prepares them. flush may be nil.
-func (h *Host) NewMachine(state *starlark.Dict, step, flush starlark.Callable) (*Machine, error) {
+func NewMachine(h *Host, state *starlark.Dict, step, flush starlark.Callable) (*Machine, error) {
 	m := &Machine{host: h}
 	if state.Len() == 0 {
 		return nil, diag.Errorf(diag.Run, "fold", "state", "is empty").WithHint("write for example state = {\"since\": 0}")
@@ -58,11 +58,11 @@ func (h *Host) NewMachine(state *starlark.Dict, step, flush starlark.Callable) (
 		m.vars = append(m.vars, v)
 	}
 	var err error
-	if m.step, err = h.newStep(m, step, "step"); err != nil {
+	if m.step, err = newStep(h, m, step, "step"); err != nil {
 		return nil, err
 	}
 	if flush != nil {
-		m.flush, err = h.newStep(m, flush, "flush")
+		m.flush, err = newStep(h, m, flush, "flush")
 	}
 	return m, err
 }
@@ -91,7 +91,7 @@ func newStateVar(name, init starlark.Value) (*stateVar, error) {
 	return v, nil
 }
 
-func (h *Host) newStep(m *Machine, fn starlark.Callable, what string) (*stepFunc, error) {
+func newStep(h *Host, m *Machine, fn starlark.Callable, what string) (*stepFunc, error) {
 	f, ok := fn.(*starlark.Function)
 	if !ok || f.NumParams() != 2 || f.HasVarargs() || f.HasKwargs() || f.NumKwonlyParams() > 0 {
 		d := diag.Errorf(diag.Run, "fold", what, "%s does not take a state and an event", fn.Name()).
@@ -101,10 +101,10 @@ func (h *Host) newStep(m *Machine, fn starlark.Callable, what string) (*stepFunc
 		}
 		return nil, d
 	}
-	if err := h.freeze(fn); err != nil {
+	if err := h.Freeze(fn); err != nil {
 		return nil, err
 	}
-	sf := &stepFunc{Func: h.prepare(fn), args: make(starlark.Tuple, 2)}
+	sf := &stepFunc{Func: prepare(h, fn), args: make(starlark.Tuple, 2)}
 	sf.state.m = m
 	sf.t.SetLocal(foldKey, &sf.state)
 	return sf, nil
@@ -360,7 +360,7 @@ func fromWord(k kind, n int64) starlark.Value {
 
 // isEmit reports that v is the builtin emit.
 func isEmit(h *Host, v starlark.Value) bool {
-	return v != nil && v == h.opts.Predeclared["emit"]
+	return v != nil && v == h.Predeclared()["emit"]
 }
 
 const foldKey = "ppscript.fold"

@@ -7,7 +7,6 @@ import (
 	"ppscript/runtime/event"
 
 	"go.starlark.net/starlark"
-	"go.starlark.net/syntax"
 )
 
 // A Func is a script's function made ready to run once per event: the thread,
@@ -36,40 +35,21 @@ const viewTurns = 8
 
 // NewFunc freezes fn, with all it captures, and prepares it. fn must accept
 // one argument.
-func (h *Host) NewFunc(fn starlark.Callable) (*Func, error) {
+func NewFunc(h *Host, fn starlark.Callable) (*Func, error) {
 	if f, ok := fn.(*starlark.Function); ok && !acceptsOne(f) {
 		return nil, h.at(f.Position(), &diag.Error{
 			Cause: fmt.Errorf("function %s takes %d arguments, want 1: the event", f.Name(), required1(f)),
 			Hint:  "write it as lambda e: ..."})
 	}
-	if err := h.freeze(fn); err != nil {
+	if err := h.Freeze(fn); err != nil {
 		return nil, err
 	}
-	return h.prepare(fn), nil
-}
-
-// freeze freezes a function with what it captures, which is no deeper than can
-// be walked through.
-func (h *Host) freeze(fn starlark.Callable) error {
-	if f, ok := fn.(*starlark.Function); ok {
-		for i := range f.NumFreeVars() {
-			if b, v := f.FreeVar(i); nested(v, MaxDepth) {
-				return h.at(f.Position(), deep(b.Name))
-			}
-		}
-		for i := range f.NumParams() {
-			if v := f.ParamDefault(i); v != nil && nested(v, MaxDepth) {
-				return h.at(f.Position(), deep("default of a parameter"))
-			}
-		}
-	}
-	fn.Freeze()
-	return nil
+	return prepare(h, fn), nil
 }
 
 // prepare makes what the calls of fn use.
-func (h *Host) prepare(fn starlark.Callable) *Func {
-	f := &Func{fn: fn, t: h.newThread(fn.Name(), h.opts.MaxCallSteps), args: make(starlark.Tuple, 1)}
+func prepare(h *Host, fn starlark.Callable) *Func {
+	f := &Func{fn: fn, t: h.EventThread(fn.Name()), args: make(starlark.Tuple, 1)}
 	cache := &viewCache{}
 	for i := range f.views {
 		f.views[i] = &View{cache: cache}
@@ -168,16 +148,16 @@ func (f *Func) invoke(args starlark.Tuple, view *View) (v starlark.Value, err er
 	defer func() {
 		view.Show(nil)
 		if p := recover(); p != nil {
-			v, err = nil, t.host.bug(p)
+			v, err = nil, t.Host().bug(p)
 		}
 	}()
 	if f.exec == nil {
-		f.exec = t.host.checkedFn(f.fn)
+		f.exec = t.Host().CheckedFn(f.fn)
 	}
 	v, err = starlark.Call(t.Thread, f.exec, args, nil)
 	if err != nil {
 		f.failures++
-		if f.failures > explained && !t.limited && t.host.cancelled.Load() == nil {
+		if f.failures > explained && !t.Halted() {
 			return nil, f.last
 		}
 		f.last = t.explain(err)
@@ -192,42 +172,7 @@ func (f *Func) blame(err error) error {
 	d := &diag.Error{Op: "function", Subject: f.Name(), Cause: err,
 		Hint: "return a number, a text, a duration, or a tuple of these"}
 	if fn, ok := f.fn.(*starlark.Function); ok {
-		return f.t.host.at(fn.Position(), d)
+		return f.t.Host().at(fn.Position(), d)
 	}
 	return d
-}
-
-// A Syntax is what lowering starts from: the tree of one function, resolved
-// (identifiers carry *resolve.Binding).
-type Syntax struct {
-	File   *syntax.File
-	Pos    syntax.Position
-	Params []syntax.Expr
-	Body   []syntax.Stmt
-	Node   syntax.Node // *syntax.DefStmt or *syntax.LambdaExpr
-}
-
-// Syntax returns the tree of fn; nil if its file is not known to the host.
-func (h *Host) Syntax(fn *starlark.Function) *Syntax {
-	pos := fn.Position()
-	src := h.sourceOf(pos.Filename())
-	if src == nil || src.tree == nil {
-		return nil
-	}
-	var found *Syntax
-	syntax.Walk(src.tree, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.DefStmt:
-			if samePlace(n.Def, pos) {
-				found = &Syntax{src.tree, pos, n.Params, n.Body, n}
-			}
-		case *syntax.LambdaExpr:
-			if samePlace(n.Lambda, pos) {
-				body := []syntax.Stmt{&syntax.ReturnStmt{Return: n.Lambda, Result: n.Body}}
-				found = &Syntax{src.tree, pos, n.Params, body, n}
-			}
-		}
-		return found == nil
-	})
-	return found
 }

@@ -53,7 +53,7 @@ func FuzzStep(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		m, err := h.NewMachine(d, fn, nil)
+		m, err := NewMachine(h, d, fn, nil)
 		if err == nil {
 			err = m.Bind([]*expr.Scope{sc}, nil)
 		}

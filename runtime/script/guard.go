@@ -118,7 +118,7 @@ func (h *Host) guardOf(name string, v starlark.Value) starlark.Value {
 
 // guardAssign guards what x op= y adds to x.
 func (r *rewriter) guardAssign(st *syntax.AssignStmt) {
-	if isNumber(st.RHS) && st.Op != syntax.STAR_EQ && st.Op != syntax.LTLT_EQ {
+	if IsNumber(st.RHS) && st.Op != syntax.STAR_EQ && st.Op != syntax.LTLT_EQ {
 		return
 	}
 	switch st.Op {
@@ -127,7 +127,7 @@ func (r *rewriter) guardAssign(st *syntax.AssignStmt) {
 	case syntax.LTLT_EQ:
 		// Shifts do not ask their operand; elsewhere they stay as they are, and
 		// grow by 511 bits at a time.
-		if id, ok := unparen(st.LHS).(*syntax.Ident); ok {
+		if id, ok := Unparen(st.LHS).(*syntax.Ident); ok {
 			again := &syntax.Ident{NamePos: id.NamePos, Name: id.Name}
 			st.Op, st.RHS = syntax.EQ, r.call(guardName(syntax.LTLT), st.OpPos, again, st.RHS)
 		}
@@ -141,7 +141,7 @@ func (r *rewriter) guardAssign(st *syntax.AssignStmt) {
 // needsGuard reports that x op y may be large: with a number written out on a
 // side, sums are numbers, and what % makes is as long as its template.
 func needsGuard(e *syntax.BinaryExpr) bool {
-	switch x, y := isNumber(e.X), isNumber(e.Y); {
+	switch x, y := IsNumber(e.X), IsNumber(e.Y); {
 	case !slices.Contains(guardedOps, e.Op), x && y:
 		return false
 	case e.Op == syntax.PLUS:

@@ -107,6 +107,9 @@ func NewHost(opts HostOptions) *Host {
 // SetServices says what functions that run beside events can ask.
 func (h *Host) SetServices(s *expr.Services) { h.services = s }
 
+// Services are what SetServices said.
+func (h *Host) Services() *expr.Services { return h.services }
+
 // SetByThread says whether the run will observe threads, not CPUs.
 func (h *Host) SetByThread(on bool) { h.byThread = on }
 
@@ -169,6 +172,16 @@ func (h *Host) newThread(name string, max uint64) *thread {
 	}
 	return t
 }
+
+// EventThread is the thread of a function that is called per event.
+func (h *Host) EventThread(name string) *thread { return h.newThread(name, h.opts.MaxCallSteps) }
+
+// Host is the host that the thread belongs to.
+func (t *thread) Host() *Host { return t.host }
+
+// Halted reports that no further call succeeds: the last one ran into the step
+// limit, or the host was cancelled.
+func (t *thread) Halted() bool { return t.limited || t.host.cancelled.Load() != nil }
 
 // restart makes t ready for another top-level call.
 func (t *thread) restart() {

@@ -4,7 +4,6 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 
-	"go.starlark.net/resolve"
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 )
@@ -103,34 +102,10 @@ func (s *scan) ident(id *syntax.Ident) role {
 			return r
 		}
 	}
-	if c := valueOf(s.m.host, s.fn, id); c != nil {
+	if c := s.m.host.ValueOf(s.fn, id); c != nil {
 		return role{kind: kindOf(c), c: c}
 	}
 	return role{}
-}
-
-// valueOf is what a name that is no local variable stands for in fn; nil if
-// that is not known.
-func valueOf(h *Host, fn *starlark.Function, id *syntax.Ident) starlark.Value {
-	b, _ := id.Binding.(*resolve.Binding)
-	if b == nil {
-		return nil
-	}
-	switch b.Scope {
-	case resolve.Free:
-		for i := range fn.NumFreeVars() {
-			if bind, x := fn.FreeVar(i); bind.Name == id.Name {
-				return x
-			}
-		}
-	case resolve.Global:
-		return fn.Globals()[id.Name]
-	case resolve.Predeclared:
-		return h.opts.Predeclared[id.Name]
-	case resolve.Universal:
-		return starlark.Universe[id.Name]
-	}
-	return nil
 }
 
 func (s *scan) dot(e *syntax.DotExpr) role {

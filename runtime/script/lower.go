@@ -56,7 +56,7 @@ func (f *Func) Lower(sc *expr.Scope, want expr.Kind) (node expr.Node, err error)
 		return nil, &NotLowered{Pos: f.Pos(), Reason: f.Name() + " is a builtin"}
 	}
 	self := val{ev: &part{expr.Self, sc.Schema, sc.Parts["start"] != nil || sc.Parts["end"] != nil}}
-	l := &lowerer{host: f.t.host, sc: sc, budget: maxNodes}
+	l := &lowerer{host: f.t.Host(), sc: sc, budget: maxNodes}
 	err = l.try(func() {
 		s := l.enter(fn, []val{self}, fn.Position())
 		node = s.result(fn.Position(), s.body(want == expr.Bool), want)
@@ -65,7 +65,7 @@ func (f *Func) Lower(sc *expr.Scope, want expr.Kind) (node expr.Node, err error)
 		return node, err
 	}
 	// Statement by statement; what it refuses is the better reason.
-	l = &lowerer{host: f.t.host, sc: sc, budget: maxNodes}
+	l = &lowerer{host: f.t.Host(), sc: sc, budget: maxNodes}
 	err = l.try(func() {
 		s := l.enter(fn, []val{self}, fn.Position())
 		_, v := s.newProc(true, want == expr.Bool).whole()

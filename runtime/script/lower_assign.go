@@ -18,13 +18,13 @@ type localKey struct {
 
 // assign is = and += and their like.
 func (p *proc) assign(st *syntax.AssignStmt) {
-	lhs := unparen(st.LHS)
+	lhs := Unparen(st.LHS)
 	if t, ok := lhs.(*syntax.TupleExpr); ok && st.Op == syntax.EQ {
 		p.unpack(st, t)
 		return
 	}
 	var v val
-	if c, ok := unparen(st.RHS).(*syntax.CondExpr); ok && st.Op == syntax.EQ && p.isMember(lhs) {
+	if c, ok := Unparen(st.RHS).(*syntax.CondExpr); ok && st.Op == syntax.EQ && p.isMember(lhs) {
 		// Each side is converted to what the member is.
 		side := func(x syntax.Expr) []syntax.Stmt {
 			return []syntax.Stmt{&syntax.AssignStmt{OpPos: st.OpPos, Op: syntax.EQ, LHS: st.LHS, RHS: x}}
@@ -54,20 +54,10 @@ func (p *proc) isMember(e syntax.Expr) bool {
 	return ok && firstOf(id) != nil && p.vars[firstOf(id)].state
 }
 
-func unparen(e syntax.Expr) syntax.Expr {
-	for {
-		x, ok := e.(*syntax.ParenExpr)
-		if !ok {
-			return e
-		}
-		e = x.X
-	}
-}
-
 // unpack is a, b = x, y: all right sides come first.
 func (p *proc) unpack(st *syntax.AssignStmt, t *syntax.TupleExpr) {
 	var vals []val
-	if r, ok := unparen(st.RHS).(*syntax.TupleExpr); ok {
+	if r, ok := Unparen(st.RHS).(*syntax.TupleExpr); ok {
 		for _, x := range r.List {
 			v := p.expr(x)
 			if v.node != nil {
@@ -88,7 +78,7 @@ func (p *proc) unpack(st *syntax.AssignStmt, t *syntax.TupleExpr) {
 		p.refuse(st.OpPos, "unpacking what is known only when it runs")
 	}
 	for i, x := range t.List {
-		p.put(st.OpPos, unparen(x), vals[i])
+		p.put(st.OpPos, Unparen(x), vals[i])
 	}
 }
 

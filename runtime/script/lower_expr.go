@@ -117,7 +117,7 @@ func (s *scopeOf) ident(id *syntax.Ident) val {
 			return x
 		}
 	}
-	c := valueOf(s.host, s.fn, id)
+	c := s.host.ValueOf(s.fn, id)
 	if c == nil {
 		s.refuse(id.NamePos, "%s has no value yet", id.Name)
 	}

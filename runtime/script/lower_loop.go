@@ -56,7 +56,7 @@ func (p *proc) loop(st *syntax.ForStmt) exit {
 
 // turn binds the variables of one turn, as constants.
 func (p *proc) turn(st *syntax.ForStmt, x starlark.Value) {
-	vars := unparen(st.Vars)
+	vars := Unparen(st.Vars)
 	if id, ok := vars.(*syntax.Ident); ok && firstOf(id) != nil {
 		p.vars[firstOf(id)] = val{c: x}
 		return
@@ -68,7 +68,7 @@ func (p *proc) turn(st *syntax.ForStmt, x starlark.Value) {
 	}
 	values := slices.Collect(starlark.Elements(seq))
 	for i, v := range t.List {
-		id, ok := unparen(v).(*syntax.Ident)
+		id, ok := Unparen(v).(*syntax.Ident)
 		if !ok || firstOf(id) == nil {
 			p.refuse(st.For, "the variables of the loop")
 		}

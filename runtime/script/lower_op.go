@@ -134,8 +134,8 @@ func (s *scopeOf) unary(e *syntax.UnaryExpr) val {
 	x := s.expr(e.X)
 	if x.c != nil {
 		c, err := starlark.Unary(e.Op, x.c)
-		if err == nil && !isNumber(e) {
-			c, err = fits(c, x.c, nil)
+		if err == nil && !IsNumber(e) {
+			c, err = Fits(c, x.c, nil)
 		}
 		s.must(e.OpPos, err)
 		return val{c: c}
@@ -182,8 +182,8 @@ func (s *scopeOf) constant(e *syntax.BinaryExpr, x, y starlark.Value) val {
 		return val{c: starlark.Bool(b)}
 	}
 	compute := starlark.Binary
-	if arithmetic[e.Op] != nil && !isNumber(e) {
-		compute = checkedBinary // the interpreter fails here, too
+	if IsArithmetic(e.Op) && !IsNumber(e) {
+		compute = CheckedBinary // the interpreter fails here, too
 	}
 	c, err := compute(e.Op, x, y)
 	s.must(e.OpPos, err)

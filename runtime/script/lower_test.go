@@ -183,7 +183,7 @@ func lowerHost(t *testing.T, fn string) *Func {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := h.NewFunc(m.Globals["f"].(starlark.Callable))
+	f, err := NewFunc(h, m.Globals["f"].(starlark.Callable))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,7 +333,7 @@ func BenchmarkLowered(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	f, _ := h.NewFunc(m.Globals["f"].(starlark.Callable))
+	f, _ := NewFunc(h, m.Globals["f"].(starlark.Callable))
 	n, err := f.Lower(&expr.Scope{Schema: s}, expr.Bool)
 	if err != nil {
 		b.Fatal(err)

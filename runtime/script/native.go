@@ -115,11 +115,11 @@ func (c *NativeCall) Evaluate() (NativeValue, bool) {
 	return NativeValue{val{c: v}}, true
 }
 
-// native is how calls of f are compiled; nil if they are not. Only builtins of
+// nativeOf is how calls of f are compiled; nil if they are not. Only builtins of
 // the host count, not values that a script made.
-func (h *Host) native(f starlark.Callable) *Native {
+func nativeOf(h *Host, f starlark.Callable) *Native {
 	n, ok := f.(HasNative)
-	if !ok || h.opts.Predeclared[f.Name()] != f {
+	if !ok || h.Predeclared()[f.Name()] != f {
 		return nil
 	}
 	return n.Native()

@@ -24,7 +24,7 @@ func ServicesOf(t *starlark.Thread) *expr.Services {
 		return s
 	}
 	if h := HostOf(t); h != nil {
-		return h.services
+		return h.Services()
 	}
 	return nil
 }
@@ -34,7 +34,7 @@ func (s *scopeOf) lowerBuiltin(e *syntax.CallExpr, f starlark.Callable, args []v
 	if starlark.Universe[f.Name()] == f {
 		return s.lowerUniversal(e, f.Name(), args)
 	}
-	n := s.host.native(f)
+	n := nativeOf(s.host, f)
 	if n == nil || n.Compile == nil {
 		return val{}, false
 	}

@@ -218,28 +218,3 @@ func (v *OptionValues) Attr(name string) (starlark.Value, error) {
 	return nil, diag.Errorf(diag.Run, "option", name, "not declared%s", diag.DidYouMean(name, v.AttrNames())).
 		WithHint("declare it: opts = options(%s = opt.string(...))", name)
 }
-
-// Serve is Run for a module whose results are to be a part of another's, which
-// runs now. A module cannot be a part of itself.
-func (h *Host) Serve(m *Module, o *OptionValues) (starlark.Value, error) {
-	if slices.Contains(h.serving, m) {
-		return nil, diag.Errorf(diag.Run, "profiler", m.Name, "is a source of itself").WithHint("name another profiler")
-	}
-	h.serving = append(h.serving, m)
-	defer func() { h.serving = h.serving[:len(h.serving)-1] }()
-	return h.Run(m, o)
-}
-
-// Run calls main with the values; main may leave the parameter out. The
-// result is what main returned.
-func (h *Host) Run(m *Module, o *OptionValues) (starlark.Value, error) {
-	if m.Main == nil {
-		return nil, diag.Errorf(diag.Usage, "run", m.Name, "no main: the file is a library").
-			WithHint("define it: def main(o): return [...]")
-	}
-	if fn, ok := m.Main.(*starlark.Function); ok && fn.NumParams() == 0 {
-		return h.Call(fn)
-	}
-	o.Freeze()
-	return h.Call(m.Main, o)
-}

@@ -20,8 +20,8 @@ import (
 // Only functions with arithmetic pay for it, about 50 ns for each operator.
 // The copy is compiled from the function's own text, with its positions.
 
-// checkedFn returns fn as it runs per event: fn itself if it needs no check.
-func (h *Host) checkedFn(fn starlark.Callable) starlark.Callable {
+// CheckedFn returns fn as it runs per event: fn itself if it needs no check.
+func (h *Host) CheckedFn(fn starlark.Callable) starlark.Callable {
 	f, ok := fn.(*starlark.Function)
 	if !ok {
 		return fn
@@ -51,20 +51,20 @@ func (h *Host) checkedCopy(fn *starlark.Function) starlark.Callable {
 	syntax.Walk(tree.Node, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Ident:
-			v := valueOf(h, fn, n)
+			v := h.ValueOf(fn, n)
 			if v == nil {
 				return true
 			}
 			if g, ok := v.(*starlark.Function); ok {
-				c := h.checkedFn(g)
+				c := h.CheckedFn(g)
 				need = need || c != starlark.Callable(g)
 				v = c
 			}
 			env[n.Name] = h.guardOf(n.Name, v)
 		case *syntax.BinaryExpr:
-			need = need || arithmetic[n.Op] != nil && !isNumber(n)
+			need = need || arithmetic[n.Op] != nil && !IsNumber(n)
 		case *syntax.UnaryExpr:
-			need = need || negations[n.Op] != nil && !isNumber(n)
+			need = need || negations[n.Op] != nil && !IsNumber(n)
 		case *syntax.AssignStmt:
 			need = need || n.Op != syntax.EQ
 		}
@@ -155,19 +155,22 @@ func samePlace(a, b syntax.Position) bool { return a.Line == b.Line && a.Col == 
 
 func opName(op syntax.Token) string { return "operator " + op.String() }
 
-// isNumber reports an expression of numbers only: 1 << 63 is as good as the
+// IsNumber reports an expression of numbers only: 1 << 63 is as good as the
 // number written out, and is not checked.
-func isNumber(e syntax.Expr) bool {
-	switch e := unparen(e).(type) {
+func IsNumber(e syntax.Expr) bool {
+	switch e := Unparen(e).(type) {
 	case *syntax.Literal:
 		return e.Token != syntax.STRING && e.Token != syntax.BYTES
 	case *syntax.UnaryExpr:
-		return e.X != nil && isNumber(e.X)
+		return e.X != nil && IsNumber(e.X)
 	case *syntax.BinaryExpr:
-		return e.Op != syntax.EQ && isNumber(e.X) && isNumber(e.Y)
+		return e.Op != syntax.EQ && IsNumber(e.X) && IsNumber(e.Y)
 	}
 	return false
 }
+
+// IsArithmetic reports that the result of an operator is checked.
+func IsArithmetic(op syntax.Token) bool { return arithmetic[op] != nil }
 
 // arithmetic are the checked operators, negations those with one operand.
 var arithmetic, negations = func() (two, one map[syntax.Token]*starlark.Builtin) {
@@ -175,7 +178,7 @@ var arithmetic, negations = func() (two, one map[syntax.Token]*starlark.Builtin)
 	for _, op := range []syntax.Token{syntax.PLUS, syntax.MINUS, syntax.STAR, syntax.SLASHSLASH, syntax.PERCENT,
 		syntax.AMP, syntax.PIPE, syntax.CIRCUMFLEX, syntax.LTLT, syntax.GTGT} {
 		two[op] = starlark.NewBuiltin(opName(op), func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-			return checkedBinary(op, args[0], args[1])
+			return CheckedBinary(op, args[0], args[1])
 		})
 	}
 	for _, op := range []syntax.Token{syntax.MINUS, syntax.TILDE} {
@@ -184,13 +187,14 @@ var arithmetic, negations = func() (two, one map[syntax.Token]*starlark.Builtin)
 			if err != nil {
 				return nil, err
 			}
-			return fits(v, args[0], nil)
+			return Fits(v, args[0], nil)
 		})
 	}
 	return two, one
 }()
 
-func checkedBinary(op syntax.Token, x, y starlark.Value) (starlark.Value, error) {
+// CheckedBinary is x op y as per-event functions compute it.
+func CheckedBinary(op syntax.Token, x, y starlark.Value) (starlark.Value, error) {
 	// Starlark's own limits on shifts are others.
 	if op == syntax.LTLT || op == syntax.GTGT {
 		a, ok := x.(starlark.Int)
@@ -212,12 +216,12 @@ func checkedBinary(op syntax.Token, x, y starlark.Value) (starlark.Value, error)
 	if err != nil {
 		return nil, err
 	}
-	return fits(v, x, y)
+	return Fits(v, x, y)
 }
 
-// fits checks an integer result: 64 bits with sign, or without if an operand
+// Fits checks an integer result: 64 bits with sign, or without if an operand
 // needed them already.
-func fits(v, x, y starlark.Value) (starlark.Value, error) {
+func Fits(v, x, y starlark.Value) (starlark.Value, error) {
 	i, ok := v.(starlark.Int)
 	if !ok {
 		return v, nil
@@ -225,10 +229,21 @@ func fits(v, x, y starlark.Value) (starlark.Value, error) {
 	if _, ok := i.Int64(); ok {
 		return v, nil
 	}
-	if _, ok := i.Uint64(); ok && (kindOf(x) == kindUint || y != nil && kindOf(y) == kindUint) {
+	if _, ok := i.Uint64(); ok && (isUint(x) || isUint(y)) {
 		return v, nil
 	}
 	return nil, expr.ErrOverflow
+}
+
+// isUint reports an integer that only fits in 64 bits without sign.
+func isUint(v starlark.Value) bool {
+	i, ok := v.(starlark.Int)
+	if !ok {
+		return false
+	}
+	_, signed := i.Int64()
+	_, unsigned := i.Uint64()
+	return unsigned && !signed
 }
 
 // A rewriter replaces operators by calls: with guard those that may make
@@ -296,7 +311,7 @@ func (r *rewriter) assign(st *syntax.AssignStmt) {
 		return
 	}
 	var again syntax.Expr
-	switch l := unparen(st.LHS).(type) {
+	switch l := Unparen(st.LHS).(type) {
 	case *syntax.Ident:
 		again = &syntax.Ident{NamePos: l.NamePos, Name: l.Name}
 	case *syntax.DotExpr:
@@ -326,7 +341,7 @@ var inPlaceOps = map[syntax.Token]*starlark.Builtin{
 		list, ok := args[0].(*starlark.List)
 		more, iter := args[1].(starlark.Iterable)
 		if !ok || !iter {
-			return checkedBinary(syntax.PLUS, args[0], args[1])
+			return CheckedBinary(syntax.PLUS, args[0], args[1])
 		}
 		if err := boundedLen(more); err != nil {
 			return nil, err
@@ -342,7 +357,7 @@ var inPlaceOps = map[syntax.Token]*starlark.Builtin{
 		d, ok := args[0].(*starlark.Dict)
 		more, dict := args[1].(*starlark.Dict)
 		if !ok || !dict {
-			return checkedBinary(syntax.PIPE, args[0], args[1])
+			return CheckedBinary(syntax.PIPE, args[0], args[1])
 		}
 		for _, kv := range more.Items() {
 			if err := d.SetKey(kv[0], kv[1]); err != nil {
@@ -390,7 +405,7 @@ func (r *rewriter) expr(e syntax.Expr) syntax.Expr {
 			e.Y = r.expr(e.Y)
 			return e
 		}
-		if isNumber(e) {
+		if IsNumber(e) {
 			return e
 		}
 		guard := r.guard && needsGuard(e)
@@ -402,7 +417,7 @@ func (r *rewriter) expr(e syntax.Expr) syntax.Expr {
 			return r.call(opName(e.Op), e.OpPos, e.X, e.Y)
 		}
 	case *syntax.UnaryExpr:
-		if e.X == nil || isNumber(e) {
+		if e.X == nil || IsNumber(e) {
 			return e
 		}
 		e.X = r.expr(e.X)

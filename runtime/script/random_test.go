@@ -343,7 +343,7 @@ func loadRandom(t *testing.T, src string) *Func {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, src)
 	}
-	f, err := h.NewFunc(m.Globals["f"].(starlark.Callable))
+	f, err := NewFunc(h, m.Globals["f"].(starlark.Callable))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -410,7 +410,7 @@ func randomMachine(t *testing.T, src string, sc *expr.Scope) *Machine {
 			t.Fatal(err)
 		}
 	}
-	m, err := h.NewMachine(d, mod.Globals["step"].(starlark.Callable), nil)
+	m, err := NewMachine(h, d, mod.Globals["step"].(starlark.Callable), nil)
 	if err == nil {
 		err = m.Bind([]*expr.Scope{sc}, nil)
 	}

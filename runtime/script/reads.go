@@ -21,7 +21,7 @@ func (f *Func) reads(param int) (names []string, exact bool) {
 	if !ok {
 		return nil, false
 	}
-	r := &reads{host: f.t.host, exact: true, names: map[string]bool{}, seen: map[checked]bool{}}
+	r := &reads{host: f.t.Host(), exact: true, names: map[string]bool{}, seen: map[checked]bool{}}
 	r.function(fn, param)
 	for n := range r.names {
 		names = append(names, n)

@@ -22,7 +22,7 @@ func (f *Func) check(events []*expr.Scope, param int) error {
 	if !known {
 		return nil
 	}
-	return f.t.host.checkFields(f.fn, param, shape)
+	return checkFields(f.t.Host(), f.fn, param, shape)
 }
 
 // bind makes the computed values of the scopes attributes of the events, and
@@ -31,7 +31,7 @@ func (f *Func) check(events []*expr.Scope, param int) error {
 func (f *Func) bind(events []*expr.Scope) (shape Shape, known bool) {
 	if len(events) > 0 {
 		f.t.SetLocal(servicesKey, &events[0].Services)
-		f.t.host.services = &events[0].Services
+		f.t.Host().SetServices(&events[0].Services)
 	}
 	cache := f.views[0].cache // shared by all
 	cache.vars, cache.all, cache.stream = nil, nil, nil
@@ -112,7 +112,7 @@ func (f *Func) Result(events []*expr.Scope) (expr.Kind, event.Unit) {
 	if !ok {
 		return expr.Any, event.NoUnit
 	}
-	in := &inference{m: &Machine{host: f.t.host}}
+	in := &inference{m: &Machine{host: f.t.Host()}}
 	k := in.function(fn, []role{{events: events, kind: kindOther}})
 	switch {
 	case k == kindBool:

@@ -58,7 +58,7 @@ func newFunc(t testing.TB, src string) (*Host, *Func) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := h.NewFunc(m.Globals["f"].(starlark.Callable))
+	f, err := NewFunc(h, m.Globals["f"].(starlark.Callable))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestKeptEventIsRejected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fn, _ := h.NewFunc(m.Globals["g"].(starlark.Callable))
+	fn, _ := NewFunc(h, m.Globals["g"].(starlark.Callable))
 	e := sample(wakeup(), 1, "x")
 	if _, err := fn.Call(e); err != nil {
 		t.Fatal(err)
@@ -150,14 +150,14 @@ func TestStepLimitOfOneCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fn, _ := h.NewFunc(m.Globals["f"].(starlark.Callable))
+	fn, _ := NewFunc(h, m.Globals["f"].(starlark.Callable))
 	e := sample(wakeup(), 1, "x")
 	for range 100 { // the limit is for each call, not for all
 		if _, err := fn.Call(e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	gn, _ := h.NewFunc(m.Globals["g"].(starlark.Callable))
+	gn, _ := NewFunc(h, m.Globals["g"].(starlark.Callable))
 	for range 2 {
 		if _, err := gn.Call(e); err == nil || !strings.Contains(err.Error(), "stopped after 1000 steps") {
 			t.Errorf("got %v", err)
@@ -173,7 +173,7 @@ func TestFuncArguments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.NewFunc(m.Globals["f"].(starlark.Callable)); (err == nil) != ok {
+		if _, err := NewFunc(h, m.Globals["f"].(starlark.Callable)); (err == nil) != ok {
 			t.Errorf("%s: got %v, want accepted = %v", src, err, ok)
 		}
 	}
@@ -198,7 +198,7 @@ func TestCheckFields(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = h.CheckFields(m.Globals["f"].(starlark.Callable), shape)
+		err = CheckFields(h, m.Globals["f"].(starlark.Callable), shape)
 		if got := errText(err); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", src, got, want)
 		}

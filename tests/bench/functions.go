@@ -159,7 +159,7 @@ func best(runs int, run func()) float64 {
 }
 
 func (b *functionBench) function(name, fn string, runs int) (timing, error) {
-	f, err := b.host.NewFunc(b.globals[fn].(starlark.Callable))
+	f, err := script.NewFunc(b.host, b.globals[fn].(starlark.Callable))
 	if err != nil {
 		return timing{}, err
 	}
@@ -265,7 +265,7 @@ func (b *functionBench) newFold(fn string, interpret bool) (*fold.Fold, *none, e
 			return nil, nil, err
 		}
 	}
-	m, err := b.host.NewMachine(state, b.globals[fn].(starlark.Callable), nil)
+	m, err := script.NewMachine(b.host, state, b.globals[fn].(starlark.Callable), nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,0 +1,98 @@
+package script
+
+import (
+	"go.starlark.net/resolve"
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+// This file gives the functions of scripts to those that compile them.
+
+// A Syntax is what lowering starts from: the tree of one function, resolved
+// (identifiers carry *resolve.Binding).
+type Syntax struct {
+	File   *syntax.File
+	Pos    syntax.Position
+	Params []syntax.Expr
+	Body   []syntax.Stmt
+	Node   syntax.Node // *syntax.DefStmt or *syntax.LambdaExpr
+}
+
+// Syntax returns the tree of fn; nil if its file is not known to the host.
+func (h *Host) Syntax(fn *starlark.Function) *Syntax {
+	pos := fn.Position()
+	src := h.sourceOf(pos.Filename())
+	if src == nil || src.tree == nil {
+		return nil
+	}
+	var found *Syntax
+	syntax.Walk(src.tree, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.DefStmt:
+			if samePlace(n.Def, pos) {
+				found = &Syntax{src.tree, pos, n.Params, n.Body, n}
+			}
+		case *syntax.LambdaExpr:
+			if samePlace(n.Lambda, pos) {
+				body := []syntax.Stmt{&syntax.ReturnStmt{Return: n.Lambda, Result: n.Body}}
+				found = &Syntax{src.tree, pos, n.Params, body, n}
+			}
+		}
+		return found == nil
+	})
+	return found
+}
+
+// ValueOf is what a name that is no local variable stands for in fn; nil if
+// that is not known.
+func (h *Host) ValueOf(fn *starlark.Function, id *syntax.Ident) starlark.Value {
+	b, _ := id.Binding.(*resolve.Binding)
+	if b == nil {
+		return nil
+	}
+	switch b.Scope {
+	case resolve.Free:
+		for i := range fn.NumFreeVars() {
+			if bind, x := fn.FreeVar(i); bind.Name == id.Name {
+				return x
+			}
+		}
+	case resolve.Global:
+		return fn.Globals()[id.Name]
+	case resolve.Predeclared:
+		return h.opts.Predeclared[id.Name]
+	case resolve.Universal:
+		return starlark.Universe[id.Name]
+	}
+	return nil
+}
+
+// Unparen is e without the parentheses around it.
+func Unparen(e syntax.Expr) syntax.Expr {
+	for {
+		x, ok := e.(*syntax.ParenExpr)
+		if !ok {
+			return e
+		}
+		e = x.X
+	}
+}
+
+// Freeze freezes a function with what it captures, which is no deeper than can
+// be walked through.
+func (h *Host) Freeze(fn starlark.Callable) error {
+	if f, ok := fn.(*starlark.Function); ok {
+		for i := range f.NumFreeVars() {
+			if b, v := f.FreeVar(i); nested(v, MaxDepth) {
+				return h.at(f.Position(), deep(b.Name))
+			}
+		}
+		for i := range f.NumParams() {
+			if v := f.ParamDefault(i); v != nil && nested(v, MaxDepth) {
+				return h.at(f.Position(), deep("default of a parameter"))
+			}
+		}
+	}
+	fn.Freeze()
+	return nil
+}
