@@ -6,6 +6,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/script"
+	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
 )
@@ -141,7 +142,7 @@ func describe(v starlark.Value) string {
 	switch v.(type) {
 	case starlark.NoneType:
 		return "None"
-	case starlark.String, starlark.Int, starlark.Float, starlark.Bool, script.Duration, script.Size:
+	case starlark.String, starlark.Int, starlark.Float, starlark.Bool, value.Duration, value.Size:
 		if s := v.String(); len(s) <= 40 {
 			return v.Type() + " " + s
 		}

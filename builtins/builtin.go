@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"ppscript/runtime/script"
+	"ppscript/runtime/frontend"
 
 	"go.starlark.net/starlark"
 )
@@ -53,7 +53,7 @@ type Builtin struct {
 	Impl func(c *Call) (starlark.Value, error)
 	// Native is how calls of it in per-event functions are compiled; nil if such
 	// functions stay interpreted.
-	Native *script.Native
+	Native *frontend.Native
 	// Const is the value of a constant; then there is no Impl.
 	Const starlark.Value
 }

@@ -6,6 +6,7 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/script"
 	"ppscript/runtime/unit"
+	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
 )
@@ -78,13 +79,13 @@ func (c *Call) Bool(name string) bool { return bool(c.Value(name).Truth()) }
 
 // Duration is a duration argument in ns; 0 if absent.
 func (c *Call) Duration(name string) int64 {
-	d, _ := c.Value(name).(script.Duration)
+	d, _ := c.Value(name).(value.Duration)
 	return int64(d)
 }
 
 // Size is a size argument in bytes; 0 if absent.
 func (c *Call) Size(name string) int64 {
-	n, _ := c.Value(name).(script.Size)
+	n, _ := c.Value(name).(value.Size)
 	return int64(n)
 }
 
@@ -94,7 +95,7 @@ func (c *Call) Unit(name string) (u unit.Unit, ok bool) {
 	if v == starlark.None {
 		return unit.Unit{}, false
 	}
-	u, err := script.UnitOf(v)
+	u, err := value.UnitOf(v)
 	return u, err == nil
 }
 

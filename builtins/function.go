@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"ppscript/runtime/diag"
-	"ppscript/runtime/script"
+	"ppscript/runtime/frontend"
 
 	"go.starlark.net/starlark"
 )
@@ -16,14 +16,14 @@ type Function struct {
 	recv starlark.Value
 }
 
-var _ script.HasNative = (*Function)(nil)
+var _ frontend.HasNative = (*Function)(nil)
 
 // Decl is the declaration, which help shows.
 func (f *Function) Decl() *Builtin { return f.decl }
 
 // Native is how calls of it in per-event functions are compiled; nil if they
 // are not.
-func (f *Function) Native() *script.Native { return f.decl.Native }
+func (f *Function) Native() *frontend.Native { return f.decl.Native }
 
 func (f *Function) Name() string          { return f.decl.FullName() }
 func (f *Function) String() string        { return "<builtin " + f.decl.FullName() + ">" }

@@ -7,6 +7,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/script"
+	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
 )
@@ -17,7 +18,7 @@ func wait() *Builtin {
 		Name: "wait", Group: Hosted, Summary: "Waits.",
 		Params: []Param{
 			{Name: "what", Type: String, Required: true, Doc: "for what"},
-			{Name: "than", Type: Duration, Default: script.Duration(5e6), Doc: "how long"},
+			{Name: "than", Type: Duration, Default: value.Duration(5e6), Doc: "how long"},
 			{Name: "pages", Type: Int, Unit: "pages", Default: Text("as many as needed"), Doc: "memory"},
 			{Name: "where", Type: Expression, Named: true, Doc: "which"},
 		},
@@ -30,7 +31,7 @@ func wait() *Builtin {
 			if c.String("what") == "bad" {
 				return nil, c.Errorf("what", "got bad, want good")
 			}
-			return starlark.String(c.String("what") + " " + script.Duration(c.Duration("than")).String() + " " +
+			return starlark.String(c.String("what") + " " + value.Duration(c.Duration("than")).String() + " " +
 				c.Value("pages").String()), nil
 		},
 	}
@@ -42,7 +43,7 @@ func TestArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := r.Predeclared()
-	for k, v := range script.Units() {
+	for k, v := range value.Units() {
 		d[k] = v
 	}
 	h := script.NewHost(script.HostOptions{Predeclared: d})

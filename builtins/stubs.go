@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"ppscript/runtime/script"
+	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
 )
@@ -145,7 +145,7 @@ func (p *Param) python() string {
 	switch d := p.Default.(type) {
 	case starlark.String, starlark.Int, starlark.Bool, starlark.Float:
 		return d.String()
-	case script.Duration, script.Size:
+	case value.Duration, value.Size:
 		return "..."
 	}
 	return "None"

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"ppscript/runtime/script"
 	"ppscript/runtime/unit"
+	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
 )
@@ -142,7 +142,7 @@ var (
 		Name: "duration",
 		accept: func(v starlark.Value) (starlark.Value, bool) {
 			switch v := v.(type) {
-			case script.Duration:
+			case value.Duration:
 				return v, true
 			case starlark.String:
 				// A text without a unit is as ambiguous as a number.
@@ -150,7 +150,7 @@ var (
 					return nil, false
 				}
 				ns, err := unit.ParseDuration(string(v), 1)
-				return script.Duration(ns), err == nil
+				return value.Duration(ns), err == nil
 			}
 			return nil, false
 		},
@@ -166,14 +166,14 @@ var (
 		Name: "size",
 		accept: func(v starlark.Value) (starlark.Value, bool) {
 			switch v := v.(type) {
-			case script.Size:
+			case value.Size:
 				return v, true
 			case starlark.String:
 				if strings.Trim(string(v), "0123456789. ") == "" {
 					return nil, false
 				}
 				n, err := unit.ParseSize(string(v))
-				return script.Size(n), err == nil
+				return value.Size(n), err == nil
 			}
 			return nil, false
 		},
@@ -208,7 +208,7 @@ var (
 	UnitType = Type{
 		Name: "unit",
 		accept: func(v starlark.Value) (starlark.Value, bool) {
-			_, err := script.UnitOf(v)
+			_, err := value.UnitOf(v)
 			return v, err == nil
 		},
 		hint: func(starlark.Value) string { return "write one of ns, us, ms, s, KiB, MiB, GiB" },

@@ -39,7 +39,10 @@
 //	render     results as text, JSON, CSV
 //	plan       what a script asked for, checked and optimised; opens nothing
 //	session    opens a plan, runs it, drains it, closes it
-//	script     the Starlark host; turns script functions into expr
+//	value      durations, times and sizes as scripts compute with them
+//	option     the options that scripts declare
+//	script     the Starlark host
+//	frontend   per-event functions of scripts, typed and turned into expr
 //	library    libraries of scripts, with versions
 //
 // What a script author sees is builtins/, stdlib/ is written with it, and

@@ -11,8 +11,8 @@ import (
 	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
-	"ppscript/runtime/script"
 	"ppscript/runtime/session"
+	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
@@ -212,7 +212,7 @@ func (c *capture) results(o session.Outcome) []starlark.Value {
 func eventRow(e *event.Event) starlark.Value {
 	d := starlark.StringDict{
 		"event": starlark.String(e.Stream.Schema.Name),
-		"time":  script.Time(e.Time), "cpu": starlark.MakeInt(int(e.CPU)),
+		"time":  value.Time(e.Time), "cpu": starlark.MakeInt(int(e.CPU)),
 		"pid": starlark.MakeInt(int(e.PID)), "tid": starlark.MakeInt(int(e.TID)),
 	}
 	if e.Stream.Comm != nil {
@@ -221,14 +221,14 @@ func eventRow(e *event.Event) starlark.Value {
 	for i := range e.Stream.Schema.Fields {
 		f := &e.Stream.Schema.Fields[i]
 		if !strings.HasPrefix(f.Name, "common_") {
-			d[f.Name] = own(script.ToStarlark(f.Value(e)))
+			d[f.Name] = own(value.ToStarlark(f.Value(e)))
 		}
 	}
 	return starlarkstruct.FromStringDict(starlark.String("event"), d)
 }
 
 func detailRow(d *result.Detail) starlark.Value {
-	row := starlark.StringDict{"pair": starlark.String(d.Pair), "delay": script.Duration(d.DelayNS()),
+	row := starlark.StringDict{"pair": starlark.String(d.Pair), "delay": value.Duration(d.DelayNS()),
 		"start": eventRow(d.Start), "end": starlark.None, "lines": starlark.MakeInt(len(d.Lines))}
 	if d.End != nil {
 		row["end"] = eventRow(d.End)

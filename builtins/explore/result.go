@@ -18,8 +18,8 @@ import (
 	"ppscript/runtime/outfile"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
-	"ppscript/runtime/script"
 	"ppscript/runtime/session"
+	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
@@ -91,7 +91,7 @@ func (r *Result) rows() *starlark.List {
 			d := starlark.StringDict{}
 			for i, n := range names {
 				if i < len(row) {
-					d[n] = script.ToStarlark(row[i])
+					d[n] = value.ToStarlark(row[i])
 				}
 			}
 			out = append(out, starlarkstruct.FromStringDict(starlark.String("row"), d))
@@ -116,7 +116,7 @@ func keysOf(columns []result.Column, key []event.Value) starlark.StringDict {
 	d := starlark.StringDict{}
 	for i, v := range key {
 		if i < len(columns) {
-			d[columns[i].Name] = script.ToStarlark(v)
+			d[columns[i].Name] = value.ToStarlark(v)
 		}
 	}
 	return d
@@ -136,9 +136,9 @@ func (r *Result) bucketRow(row *result.HistRow) starlark.Value {
 func (r *Result) bound(n int64) starlark.Value {
 	switch r.hist.Unit.Base {
 	case "ns":
-		return script.Duration(n)
+		return value.Duration(n)
 	case "B":
-		return script.Size(n)
+		return value.Size(n)
 	}
 	return starlark.MakeInt64(n)
 }

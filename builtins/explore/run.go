@@ -10,7 +10,7 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/runtime/diag"
-	"ppscript/runtime/script"
+	"ppscript/runtime/option"
 
 	"go.starlark.net/starlark"
 )
@@ -103,7 +103,7 @@ func (s *Shop) script() *b.Builtin {
 }
 
 // optionValues gives the arguments of script to the script's options.
-func optionValues(set *script.OptionSet, c *b.Call) (*script.OptionValues, error) {
+func optionValues(set *option.Set, c *b.Call) (*option.Values, error) {
 	given := map[string][]string{}
 	for _, kv := range c.KW {
 		name := string(kv[0].(starlark.String))

@@ -7,7 +7,8 @@ import (
 	b "ppscript/builtins"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/script"
+	"ppscript/runtime/frontend"
+	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
 )
@@ -39,11 +40,11 @@ func bucket() *b.Builtin {
 			low, err := bucketOf(n, width)
 			return wrap(low), err
 		},
-		Native: &script.Native{Returns: script.AsFirst, Compile: compileBucket},
+		Native: &frontend.Native{Returns: frontend.AsFirst, Compile: compileBucket},
 	}
 }
 
-func compileBucket(c *script.NativeCall) (v script.NativeValue, ok bool) {
+func compileBucket(c *frontend.NativeCall) (v frontend.NativeValue, ok bool) {
 	if c.Len() < 1 || c.Len() > 2 || !c.Signed(0) || c.Unit(0) == event.Moment {
 		return v, false
 	}
@@ -94,10 +95,10 @@ func bucketOf(x, width int64) (int64, error) {
 // value of its kind.
 func number(v starlark.Value) (int64, func(int64) starlark.Value) {
 	switch v := v.(type) {
-	case script.Duration:
-		return int64(v), func(n int64) starlark.Value { return script.Duration(n) }
-	case script.Size:
-		return int64(v), func(n int64) starlark.Value { return script.Size(n) }
+	case value.Duration:
+		return int64(v), func(n int64) starlark.Value { return value.Duration(n) }
+	case value.Size:
+		return int64(v), func(n int64) starlark.Value { return value.Size(n) }
 	case starlark.Int:
 		n, _ := v.Int64()
 		return n, func(n int64) starlark.Value { return starlark.MakeInt64(n) }

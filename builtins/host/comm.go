@@ -3,7 +3,7 @@ package host
 import (
 	b "ppscript/builtins"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/script"
+	"ppscript/runtime/frontend"
 
 	"go.starlark.net/starlark"
 )
@@ -16,18 +16,18 @@ func comm() *b.Builtin {
 		Source: "comm records of the run, else /proc", Cost: "10 ns; 2 us for a thread seen first",
 		Examples: []b.Example{{Code: `tracepoint("sched:sched_waking").by(waker = "comm", woken = lambda e: comm(e.pid)).count()`, Output: "<table of waker, woken, count>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			s := script.ServicesOf(c.Thread)
+			s := frontend.ServicesOf(c.Thread)
 			if s == nil || s.Comm == nil {
 				return nil, outside("comm")
 			}
 			return starlark.String(s.Comm(int32(c.Int("tid")))), nil
 		},
-		Native: &script.Native{
-			Returns: script.TextKind,
-			Compile: func(c *script.NativeCall) (script.NativeValue, bool) {
+		Native: &frontend.Native{
+			Returns: frontend.TextKind,
+			Compile: func(c *frontend.NativeCall) (frontend.NativeValue, bool) {
 				find := c.Services().Comm
 				if c.Len() != 1 || !c.Plain(0) || find == nil {
-					return script.NativeValue{}, false
+					return frontend.NativeValue{}, false
 				}
 				return c.Of(expr.NewCommOf(c.Node(0), find))
 			},

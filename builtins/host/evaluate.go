@@ -5,7 +5,8 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/script"
+	"ppscript/runtime/frontend"
+	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
 )
@@ -50,7 +51,7 @@ func evaluate() *b.Builtin {
 			if printed.Len() > 0 {
 				return starlark.String(printed.String()), nil
 			}
-			return script.ToStarlark(v), nil
+			return value.ToStarlark(v), nil
 		},
 	}
 }
@@ -58,7 +59,7 @@ func evaluate() *b.Builtin {
 // services are what the expression's functions ask: those of the run, and before
 // it begins some that know nothing.
 func services(c *b.Call) expr.Services {
-	if s := script.ServicesOf(c.Thread); s != nil {
+	if s := frontend.ServicesOf(c.Thread); s != nil {
 		return *s
 	}
 	return expr.Services{

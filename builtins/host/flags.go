@@ -7,7 +7,7 @@ import (
 	b "ppscript/builtins"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/script"
+	"ppscript/runtime/frontend"
 
 	"go.starlark.net/starlark"
 )
@@ -30,11 +30,11 @@ func flags() *b.Builtin {
 			}
 			return starlark.String(table.append(nil, uint64(c.Int("x")))), nil
 		},
-		Native: &script.Native{Returns: script.TextKind, Compile: compileFlags},
+		Native: &frontend.Native{Returns: frontend.TextKind, Compile: compileFlags},
 	}
 }
 
-func compileFlags(c *script.NativeCall) (v script.NativeValue, ok bool) {
+func compileFlags(c *frontend.NativeCall) (v frontend.NativeValue, ok bool) {
 	if c.Len() < 2 || c.Len() > 3 || !c.Int(0) || c.Unit(0) != event.NoUnit {
 		return v, false
 	}

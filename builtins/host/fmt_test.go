@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"ppscript/runtime/script"
+	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
 )
@@ -16,8 +16,8 @@ func FuzzFmt(f *testing.F) {
 	for _, s := range []string{"{}", "{:>8.2f}", "{0} {1}", "{{}}", "{:{}}", "{a.ms:.1us}", "{!r:>5}", "{:=+#012_x}", "}{", "{:é>9}", "{:.3MiB}"} {
 		f.Add(s)
 	}
-	args := starlark.Tuple{starlark.MakeInt(255), starlark.Float(-1.5), starlark.String("é"), script.Duration(1500)}
-	named := []starlark.Tuple{{starlark.String("a"), script.Duration(2500)}}
+	args := starlark.Tuple{starlark.MakeInt(255), starlark.Float(-1.5), starlark.String("é"), value.Duration(1500)}
+	named := []starlark.Tuple{{starlark.String("a"), value.Duration(2500)}}
 	f.Fuzz(func(t *testing.T, template string) {
 		fm := formatter{args: args, named: named}
 		got, err := fm.format(template, 0)

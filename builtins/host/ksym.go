@@ -6,7 +6,7 @@ import (
 	b "ppscript/builtins"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/script"
+	"ppscript/runtime/frontend"
 
 	"go.starlark.net/starlark"
 )
@@ -23,7 +23,7 @@ func ksym() *b.Builtin {
 		Source: "/proc/kallsyms; root, or kptr_restrict = 0", Cost: "100 ns for each look-up; 20 MB once",
 		Examples: []b.Example{{Code: `tracepoint("kmem:kfree").by(where = lambda e: ksym(e.call_site)).count()`, Output: "<table of where, count>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			s := script.ServicesOf(c.Thread)
+			s := frontend.ServicesOf(c.Thread)
 			if s == nil || s.Ksym == nil {
 				return nil, outside("ksym")
 			}
@@ -38,12 +38,12 @@ func ksym() *b.Builtin {
 			}
 			return starlark.String(s.Ksym(n)), nil
 		},
-		Native: &script.Native{
-			Returns: script.TextKind,
-			Compile: func(c *script.NativeCall) (script.NativeValue, bool) {
+		Native: &frontend.Native{
+			Returns: frontend.TextKind,
+			Compile: func(c *frontend.NativeCall) (frontend.NativeValue, bool) {
 				find := c.Services().Ksym
 				if c.Len() != 1 || !c.Int(0) || find == nil {
-					return script.NativeValue{}, false
+					return frontend.NativeValue{}, false
 				}
 				return c.Of(expr.NewKsymbol(c.Node(0), find))
 			},

@@ -5,7 +5,7 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/script"
+	"ppscript/runtime/frontend"
 
 	"go.starlark.net/starlark"
 )
@@ -20,11 +20,11 @@ func log2() *b.Builtin {
 			n, _ := number(c.Value("x"))
 			return starlark.MakeInt64(powerOf(n)), nil
 		},
-		Native: &script.Native{
-			Returns: script.IntKind,
-			Compile: func(c *script.NativeCall) (script.NativeValue, bool) {
+		Native: &frontend.Native{
+			Returns: frontend.IntKind,
+			Compile: func(c *frontend.NativeCall) (frontend.NativeValue, bool) {
 				if c.Len() != 1 || !c.Signed(0) {
-					return script.NativeValue{}, false
+					return frontend.NativeValue{}, false
 				}
 				return c.Make(expr.Native{Name: "log2", T: expr.TInt, Args: []expr.Node{c.Node(0)},
 					Int1: func(_ *expr.Frame, x int64) int64 { return powerOf(x) }})

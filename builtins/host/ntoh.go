@@ -5,7 +5,7 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/script"
+	"ppscript/runtime/frontend"
 
 	"go.starlark.net/starlark"
 )
@@ -20,11 +20,11 @@ func ntoh(name, width string, size int, example string) *b.Builtin {
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return starlark.MakeInt64(expr.SwapBytes(c.Int("x"), size)), nil
 		},
-		Native: &script.Native{
-			Returns: script.IntKind,
-			Compile: func(c *script.NativeCall) (script.NativeValue, bool) {
+		Native: &frontend.Native{
+			Returns: frontend.IntKind,
+			Compile: func(c *frontend.NativeCall) (frontend.NativeValue, bool) {
 				if c.Len() != 1 || !c.Plain(0) {
-					return script.NativeValue{}, false
+					return frontend.NativeValue{}, false
 				}
 				return c.Of(expr.NewSwapped(c.Node(0), size, expr.TInt))
 			},

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 
 	"ppscript/runtime/diag"
-	"ppscript/runtime/script"
 	"ppscript/runtime/unit"
+	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
 )
@@ -96,9 +96,9 @@ func parseSpec(s string) (spec, error) {
 // print formats v.
 func (sp spec) print(v starlark.Value) (string, error) {
 	switch v := v.(type) {
-	case script.Duration:
+	case value.Duration:
 		return sp.quantity(float64(v), "ns", v)
-	case script.Size:
+	case value.Size:
 		return sp.quantity(float64(v), "B", v)
 	case starlark.Bool:
 		if sp.typ == "" || sp.typ == "s" {

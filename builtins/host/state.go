@@ -8,6 +8,7 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/runtime/diag"
+	"ppscript/runtime/frontend"
 	"ppscript/runtime/script"
 
 	"go.starlark.net/starlark"
@@ -120,7 +121,7 @@ func (s *State) SetField(name string, v starlark.Value) error {
 func keepable(name string, v starlark.Value) error {
 	bad := false
 	switch v := v.(type) {
-	case *script.View:
+	case *frontend.View:
 		bad = true
 	case starlark.Tuple:
 		for _, m := range v {

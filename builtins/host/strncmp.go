@@ -5,7 +5,7 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/script"
+	"ppscript/runtime/frontend"
 
 	"go.starlark.net/starlark"
 )
@@ -23,11 +23,11 @@ func strncmp() *b.Builtin {
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return starlark.MakeInt64(compareBytes(c.String("a"), c.String("b"), c.Int("n"))), nil
 		},
-		Native: &script.Native{
-			Returns: script.IntKind,
-			Compile: func(c *script.NativeCall) (script.NativeValue, bool) {
+		Native: &frontend.Native{
+			Returns: frontend.IntKind,
+			Compile: func(c *frontend.NativeCall) (frontend.NativeValue, bool) {
 				if c.Len() != 3 || !c.Text(0) || !c.Text(1) || !c.Plain(2) {
-					return script.NativeValue{}, false
+					return frontend.NativeValue{}, false
 				}
 				args := []expr.Node{c.Node(0), c.Node(1), c.Node(2)}
 				return c.Make(expr.Native{Name: "strncmp", T: expr.TInt, Args: args,

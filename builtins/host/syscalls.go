@@ -8,8 +8,8 @@ import (
 	b "ppscript/builtins"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/frontend"
 	"ppscript/runtime/kernel"
-	"ppscript/runtime/script"
 
 	"go.starlark.net/starlark"
 )
@@ -25,11 +25,11 @@ func syscallName() *b.Builtin {
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return starlark.String(kernel.SyscallName(runtime.GOARCH, c.Int("number"))), nil
 		},
-		Native: &script.Native{
-			Returns: script.TextKind,
-			Compile: func(c *script.NativeCall) (script.NativeValue, bool) {
+		Native: &frontend.Native{
+			Returns: frontend.TextKind,
+			Compile: func(c *frontend.NativeCall) (frontend.NativeValue, bool) {
 				if c.Len() != 1 || !c.Plain(0) {
-					return script.NativeValue{}, false
+					return frontend.NativeValue{}, false
 				}
 				name := func(number int64) string { return kernel.SyscallName(runtime.GOARCH, number) }
 				return c.Of(expr.NewSyscallName(c.Node(0), name))
@@ -54,9 +54,9 @@ func syscallNumber() *b.Builtin {
 			}
 			return starlark.MakeInt64(nr), nil
 		},
-		Native: &script.Native{
-			Returns: script.IntKind,
-			Compile: func(c *script.NativeCall) (v script.NativeValue, ok bool) {
+		Native: &frontend.Native{
+			Returns: frontend.IntKind,
+			Compile: func(c *frontend.NativeCall) (v frontend.NativeValue, ok bool) {
 				if c.Len() != 1 || c.Const(0) == nil {
 					return v, false
 				}

@@ -5,7 +5,7 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/script"
+	"ppscript/runtime/frontend"
 
 	"go.starlark.net/starlark"
 )
@@ -41,12 +41,12 @@ func userString() *b.Builtin {
 			return nil, diag.Errorf(diag.Run, expr.UserText, "", "only a function of the event that is compiled can ask for it").
 				WithHint("name it with let() before a function that stays interpreted: .let(file = \"user_string(filename)\")")
 		},
-		Native: &script.Native{Returns: script.TextKind, Compile: compileUserText},
+		Native: &frontend.Native{Returns: frontend.TextKind, Compile: compileUserText},
 	}
 }
 
 // compileUserText makes the node; what is a text already is itself.
-func compileUserText(c *script.NativeCall) (v script.NativeValue, ok bool) {
+func compileUserText(c *frontend.NativeCall) (v frontend.NativeValue, ok bool) {
 	var instead *expr.Const
 	if c.Len() == 2 {
 		text, ok := c.Const(1).(starlark.String)

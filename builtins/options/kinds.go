@@ -4,7 +4,8 @@ import (
 	"fmt"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/script"
+	"ppscript/runtime/option"
+	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
 )
@@ -12,7 +13,7 @@ import (
 // A kind is one of opt.*: what differs between them.
 type kind struct {
 	name    string
-	typ     script.OptionType
+	typ     option.Type
 	summary string
 	deflt   b.Type   // of the default; its zero value: there is none
 	extra   []string // names of the extra parameters that it has
@@ -23,37 +24,37 @@ type kind struct {
 }
 
 var kinds = []kind{
-	{name: "string", typ: script.OptString, summary: "An option whose value is text.",
+	{name: "string", typ: option.String, summary: "An option whose value is text.",
 		deflt: b.String, result: "text as given", extra: []string{"repeated", "alone", "words"},
 		example: b.Example{Code: `opt.string("", help = "kernel filter")`, Output: "<option: string>"}},
-	{name: "int", typ: script.OptInt, summary: "An option whose value is a whole number.",
+	{name: "int", typ: option.Int, summary: "An option whose value is a whole number.",
 		deflt: b.Int, result: "an int; 0x and 0o are understood", extra: []string{"min", "max", "repeated", "times"},
 		example: b.Example{Code: `opt.int(10, min = 1, help = "how many rows")`, Output: "<option: int>"}},
-	{name: "float", typ: script.OptFloat, summary: "An option whose value is a number.",
+	{name: "float", typ: option.Float, summary: "An option whose value is a number.",
 		deflt: b.Float, result: "a float", extra: []string{"repeated"},
 		example: b.Example{Code: `opt.float(0.99, help = "quantile")`, Output: "<option: float>"}},
-	{name: "flag", typ: script.OptFlag, summary: "An option without a value: given or not.",
+	{name: "flag", typ: option.Flag, summary: "An option without a value: given or not.",
 		result:  "True if given",
 		example: b.Example{Code: `opt.flag(help = "one row per instance")`, Output: "<option: flag>"}},
-	{name: "duration", typ: script.OptDuration, summary: "An option whose value is a length of time.",
+	{name: "duration", typ: option.Duration, summary: "An option whose value is a length of time.",
 		deflt: b.Duration, result: "a duration", extra: []string{"bare", "min", "max", "repeated"},
 		example: b.Example{Code: `opt.duration(None, bare = ns, help = "only longer ones")`, Output: "<option: duration>"}},
-	{name: "size", typ: script.OptSize, summary: "An option whose value is a number of bytes.",
+	{name: "size", typ: option.Size, summary: "An option whose value is a number of bytes.",
 		deflt: b.Size, result: "a size; suffixes are powers of 1024", extra: []string{"min", "max", "repeated"},
 		example: b.Example{Code: `opt.size(64 * KiB, help = "only larger ones")`, Output: "<option: size>"}},
-	{name: "choice", typ: script.OptChoice, summary: "An option whose value is one of some words.",
+	{name: "choice", typ: option.Choice, summary: "An option whose value is one of some words.",
 		deflt: b.String, result: "the word", extra: []string{"choices", "repeated", "alone", "suffix"},
 		example: b.Example{Code: `opt.choice(["pid", "comm"], "comm", help = "group by")`, Output: "<option: choice>"}},
-	{name: "list", typ: script.OptString, summary: "An option whose value is a list of texts, separated by commas or repeated.",
+	{name: "list", typ: option.String, summary: "An option whose value is a list of texts, separated by commas or repeated.",
 		deflt: b.ListOf(b.String), list: true, result: "a tuple of texts; empty if not given",
 		example: b.Example{Code: `opt.list(help = "threads to leave out")`, Output: "<option: string>"}},
-	{name: "events", typ: script.OptEvents, summary: "An option whose values are events in perf-prof's syntax; it may be repeated.",
+	{name: "events", typ: option.Events, summary: "An option whose values are events in perf-prof's syntax; it may be repeated.",
 		deflt: b.Or(b.ListOf(b.String), b.String), list: true, result: "a tuple of texts, one for each time it is given",
 		example: b.Example{Code: `opt.events(short = "e", help = "events to relate")`, Output: "<option: events>"}},
-	{name: "args", typ: script.OptString, summary: "The arguments after the options.",
+	{name: "args", typ: option.String, summary: "The arguments after the options.",
 		deflt: b.ListOf(b.String), list: true, args: true, result: "a tuple of texts",
 		example: b.Example{Code: `opt.args(metavar = "EXPR", help = "expressions to print")`, Output: "<option: string>"}},
-	{name: "arg", typ: script.OptString, summary: "One argument after the options.",
+	{name: "arg", typ: option.String, summary: "One argument after the options.",
 		deflt: b.String, args: true, result: "text",
 		example: b.Example{Code: `opt.arg(metavar = "ADDR", required = True)`, Output: "<option: string>"}},
 }
@@ -113,7 +114,7 @@ func (k kind) builtin() *b.Builtin {
 			Doc: "a comma and more text may follow the word, and are a part of the value: dwarf,8192"})
 	}
 	if has("bare") {
-		x.Params = append(x.Params, b.Param{Name: "bare", Type: b.UnitType, Default: script.Duration(1), Named: true,
+		x.Params = append(x.Params, b.Param{Name: "bare", Type: b.UnitType, Default: value.Duration(1), Named: true,
 			Doc: "unit of a number without one, such as --than 1000"})
 	}
 	if has("times") {

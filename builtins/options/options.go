@@ -1,5 +1,5 @@
 // Package options declares what scripts say about their own options:
-// options(...) and opt.*. The declaration becomes data (script.Option) that
+// options(...) and opt.*. The declaration becomes data (option.Option) that
 // the command line turns into flags and --help.
 package options
 
@@ -9,8 +9,9 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/runtime/diag"
-	"ppscript/runtime/script"
+	"ppscript/runtime/option"
 	"ppscript/runtime/unit"
+	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
 )
@@ -44,14 +45,14 @@ func declare() *b.Builtin {
 			Output: "<options: 2 declared>",
 		}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			set := &script.OptionSet{}
+			set := &option.Set{}
 			for _, v := range c.Rest {
-				base := v.(*script.OptionSet)
+				base := v.(*option.Set)
 				set.Options = append(set.Options, base.Options...)
 				set.WholeCPUs = set.WholeCPUs || base.WholeCPUs
 			}
 			for _, kv := range c.KW {
-				o := kv[1].(*option).decl
+				o := kv[1].(*declaration).decl
 				o.Name = string(kv[0].(starlark.String))
 				if i := find(set.Options, o.Name); i >= 0 {
 					set.Options[i] = o // a script's own option replaces the library's
@@ -75,11 +76,11 @@ func wholeCPUs() *b.Builtin {
 		Returns: "options", Result: "what options(...) includes: -p, -t, --cgroups and a command without --system are then errors, with a hint",
 		Errors: "none", Source: source, Cost: "none",
 		Examples: []b.Example{{Code: `options(whole_cpus(), than = opt.duration(None))`, Output: "<options: 1 declared>"}},
-		Impl:     func(*b.Call) (starlark.Value, error) { return &script.OptionSet{WholeCPUs: true}, nil },
+		Impl:     func(*b.Call) (starlark.Value, error) { return &option.Set{WholeCPUs: true}, nil },
 	}
 }
 
-func find(list []script.Option, name string) int {
+func find(list []option.Option, name string) int {
 	for i := range list {
 		if list[i].Name == name {
 			return i
@@ -88,7 +89,7 @@ func find(list []script.Option, name string) int {
 	return -1
 }
 
-func consistent(list []script.Option) error {
+func consistent(list []option.Option) error {
 	letters := map[string]string{}
 	names := map[string]bool{}
 	rest := ""
@@ -119,18 +120,18 @@ func consistent(list []script.Option) error {
 	return nil
 }
 
-// An option is what opt.* returns: a declaration that has no name yet.
-type option struct{ decl script.Option }
+// A declaration is what opt.* returns: an option that has no name yet.
+type declaration struct{ decl option.Option }
 
-func (o *option) String() string        { return "<option: " + string(o.decl.Type) + ">" }
-func (o *option) Type() string          { return "option" }
-func (o *option) Freeze()               {} // does not change once made
-func (o *option) Truth() starlark.Bool  { return true }
-func (o *option) Hash() (uint32, error) { return 0, fmt.Errorf("unhashable: option") }
+func (o *declaration) String() string        { return "<option: " + string(o.decl.Type) + ">" }
+func (o *declaration) Type() string          { return "option" }
+func (o *declaration) Freeze()               {} // does not change once made
+func (o *declaration) Truth() starlark.Bool  { return true }
+func (o *declaration) Hash() (uint32, error) { return 0, fmt.Errorf("unhashable: option") }
 
 // common makes the declaration from the parameters that all opt.* share.
-func common(c *b.Call, typ script.OptionType) (*option, error) {
-	o := script.Option{
+func common(c *b.Call, typ option.Type) (*declaration, error) {
+	o := option.Option{
 		Type: typ, Default: c.Value("default"), Short: c.String("short"),
 		Metavar: c.String("metavar"), Help: strings.TrimSpace(c.String("help")),
 		Required: c.Bool("required"), Bare: 1,
@@ -141,7 +142,7 @@ func common(c *b.Call, typ script.OptionType) (*option, error) {
 	if o.Required && c.Has("default") {
 		return nil, c.Error("required", fmt.Errorf("the option has a default"), "leave out default or required")
 	}
-	return &option{o}, nil
+	return &declaration{o}, nil
 }
 
 func letter(ch byte) bool {
@@ -149,7 +150,7 @@ func letter(ch byte) bool {
 }
 
 // finish checks the default against the finished declaration.
-func (o *option) finish(c *b.Call) (starlark.Value, error) {
+func (o *declaration) finish(c *b.Call) (starlark.Value, error) {
 	if o.decl.Required {
 		o.decl.Default = starlark.None
 	}
@@ -161,13 +162,13 @@ func (o *option) finish(c *b.Call) (starlark.Value, error) {
 	return o, nil
 }
 
-func example(o *script.Option) string {
+func example(o *option.Option) string {
 	switch o.Type {
-	case script.OptDuration:
+	case option.Duration:
 		return "write for example 10 * ms"
-	case script.OptSize:
+	case option.Size:
 		return "write for example 64 * KiB"
-	case script.OptChoice:
+	case option.Choice:
 		return fmt.Sprintf("write one of %s", strings.Join(o.Choices, ", "))
 	}
 	if o.List {
@@ -177,7 +178,7 @@ func example(o *script.Option) string {
 }
 
 // bound reads min or max, in the base unit of the option.
-func bound(c *b.Call, name string, typ script.OptionType) (*int64, error) {
+func bound(c *b.Call, name string, typ option.Type) (*int64, error) {
 	if !c.Has(name) {
 		return nil, nil
 	}
@@ -185,17 +186,17 @@ func bound(c *b.Call, name string, typ script.OptionType) (*int64, error) {
 	switch v := c.Value(name).(type) {
 	case starlark.Int:
 		n, _ = v.Int64()
-		if typ != script.OptInt {
+		if typ != option.Int {
 			return nil, c.Error(name, fmt.Errorf("got int %s, want %s", v, typ), "give the unit")
 		}
-	case script.Duration:
+	case value.Duration:
 		n = int64(v)
-		if typ != script.OptDuration {
+		if typ != option.Duration {
 			return nil, c.Errorf(name, "got duration %s, want %s", v, typ)
 		}
-	case script.Size:
+	case value.Size:
 		n = int64(v)
-		if typ != script.OptSize {
+		if typ != option.Size {
 			return nil, c.Errorf(name, "got size %s, want %s", v, typ)
 		}
 	}

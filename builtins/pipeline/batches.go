@@ -3,6 +3,7 @@ package pipeline
 import (
 	b "ppscript/builtins"
 	"ppscript/builtins/results"
+	"ppscript/runtime/frontend"
 	"ppscript/runtime/plan"
 
 	"go.starlark.net/starlark"
@@ -25,7 +26,7 @@ def add(events):
 
 tracepoint("sched:sched_switch").batches(add)`[1:], Output: "<log>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			f, err := script.NewBatchFunc(c.Host(), c.Func("fn"))
+			f, err := frontend.NewBatchFunc(c.Host(), c.Func("fn"))
 			if err != nil {
 				return nil, err
 			}

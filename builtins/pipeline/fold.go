@@ -2,8 +2,8 @@ package pipeline
 
 import (
 	b "ppscript/builtins"
+	"ppscript/runtime/frontend"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/script"
 
 	"go.starlark.net/starlark"
 )
@@ -54,7 +54,7 @@ func foldOf(c *b.Call) (starlark.Value, error) {
 	if n := c.Int("limit"); c.Has("limit") && n < 1 {
 		return nil, c.Errorf("limit", "got %d, want at least 1", n)
 	}
-	m, err := script.NewMachine(c.Host(), c.Value("state").(*starlark.Dict), c.Func("step"), c.Func("flush"))
+	m, err := frontend.NewMachine(c.Host(), c.Value("state").(*starlark.Dict), c.Func("step"), c.Func("flush"))
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +76,6 @@ def step(s, e):
 
 tracepoint("sched:sched_switch").fold("prev_pid", {"n": 0}, step).where("nth == 2").count()`[1:],
 			Output: "<table of count>"}},
-		Impl: func(c *b.Call) (starlark.Value, error) { return starlark.None, script.Emit(c.Thread, c.KW) },
+		Impl: func(c *b.Call) (starlark.Value, error) { return starlark.None, frontend.Emit(c.Thread, c.KW) },
 	}
 }

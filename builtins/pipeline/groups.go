@@ -6,7 +6,7 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/script"
+	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
 )
@@ -60,9 +60,9 @@ func GroupBuiltins() []*b.Builtin {
 // base is a number in base units: ns, bytes, or as it is.
 func base(v starlark.Value) int64 {
 	switch v := v.(type) {
-	case script.Duration:
+	case value.Duration:
 		return int64(v)
-	case script.Size:
+	case value.Size:
 		return int64(v)
 	case starlark.Int:
 		n, _ := v.Int64()

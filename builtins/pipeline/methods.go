@@ -8,6 +8,7 @@ import (
 	b "ppscript/builtins"
 	"ppscript/builtins/results"
 	"ppscript/runtime/agg"
+	"ppscript/runtime/frontend"
 	"ppscript/runtime/plan"
 
 	"go.starlark.net/starlark"
@@ -258,7 +259,7 @@ func each() *b.Builtin {
 		Source: computed, Cost: "about 100 ns per event and line of the function: interpreted",
 		Examples: []b.Example{{Code: sw + `s.each(lambda e: print(e.prev_comm))`, Output: "<log>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			f, err := script.NewFunc(c.Host(), c.Func("fn"))
+			f, err := frontend.NewFunc(c.Host(), c.Func("fn"))
 			if err != nil {
 				return nil, err
 			}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	b "ppscript/builtins"
+	"ppscript/runtime/frontend"
 	"ppscript/runtime/plan"
 
 	"go.starlark.net/starlark"
@@ -87,7 +88,7 @@ func FnOf(c *b.Call, v starlark.Value) (plan.Fn, error) {
 	if s, ok := starlark.AsString(v); ok {
 		return plan.Fn{Text: s, Pos: c.Pos()}, nil
 	}
-	f, err := script.NewFunc(c.Host(), v.(starlark.Callable))
+	f, err := frontend.NewFunc(c.Host(), v.(starlark.Callable))
 	if err != nil {
 		return plan.Fn{}, err
 	}

@@ -14,8 +14,8 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/plain"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/script"
 	"ppscript/runtime/unit"
+	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
@@ -120,7 +120,7 @@ func rowCall(c *b.Call, f starlark.Callable) plan.RowFunc {
 		if err != nil {
 			return event.Value{}, err
 		}
-		return script.FromStarlark(v)
+		return value.FromStarlark(v)
 	}
 }
 
@@ -128,7 +128,7 @@ func rowCall(c *b.Call, f starlark.Callable) plan.RowFunc {
 func rowValue(names []string, row []event.Value) starlark.Value {
 	d := make(starlark.StringDict, len(names))
 	for i, n := range names {
-		d[n] = script.ToStarlark(row[i])
+		d[n] = value.ToStarlark(row[i])
 	}
 	return starlarkstruct.FromStringDict(starlark.String("row"), d)
 }
@@ -222,7 +222,7 @@ func cellFunc(c *b.Call, f starlark.Callable) plan.CellFunc {
 	h := c.Host()
 	f.Freeze()
 	return func(v event.Value) (string, error) {
-		r, err := h.Call(f, script.ToStarlark(v))
+		r, err := h.Call(f, value.ToStarlark(v))
 		if err != nil {
 			return "", err
 		}

@@ -10,6 +10,7 @@ import (
 	"ppscript/builtins/pipeline"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/kernel"
+	"ppscript/runtime/option"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/script"
 	"ppscript/stdlib"
@@ -202,7 +203,7 @@ var shared = []struct{ name, short, alone, why string }{
 }
 
 // parseWords reads options as a command line has them.
-func parseWords(set *script.OptionSet, p *plan.Profiler, words []string) (*parsed, error) {
+func parseWords(set *option.Set, p *plan.Profiler, words []string) (*parsed, error) {
 	out := &parsed{given: map[string][]string{}}
 	fs := pflag.NewFlagSet(p.As.Name, pflag.ContinueOnError)
 	fs.Usage = func() {}
@@ -225,7 +226,7 @@ func parseWords(set *script.OptionSet, p *plan.Profiler, words []string) (*parse
 				continue
 			}
 			alone := o.Alone
-			if o.Type == script.OptFlag {
+			if o.Type == option.Flag {
 				alone = "true"
 			}
 			add(o.Flag(), o.Short, alone)
@@ -245,7 +246,7 @@ func parseWords(set *script.OptionSet, p *plan.Profiler, words []string) (*parse
 }
 
 // take sorts what was given: the script's own options, and those of sources.
-func (out *parsed) take(set *script.OptionSet, p *plan.Profiler, values map[string]*[]string) error {
+func (out *parsed) take(set *option.Set, p *plan.Profiler, values map[string]*[]string) error {
 	for name, list := range values {
 		if len(*list) == 0 {
 			continue

@@ -7,8 +7,9 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/runtime/event"
-	"ppscript/runtime/script"
+	"ppscript/runtime/frontend"
 	"ppscript/runtime/unit"
+	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
 )
@@ -17,7 +18,7 @@ const source = "computed in ppscript; any kernel; no privilege"
 
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
-	units := script.Units()
+	units := value.Units()
 	constant := func(name, summary, code, output string) *b.Builtin {
 		return &b.Builtin{Name: name, Group: b.Values, Summary: summary, Const: units[name],
 			Examples: []b.Example{{Code: code, Output: output}}}
@@ -53,19 +54,19 @@ func dur() *b.Builtin {
 				if !ok {
 					return nil, c.Errorf("value", "%s does not fit in 64 bits", v)
 				}
-				return script.Duration(n), nil
-			case script.Duration:
+				return value.Duration(n), nil
+			case value.Duration:
 				return v, nil
 			}
 			ns, err := unit.ParseDuration(c.String("value"), 1)
 			if err != nil {
 				return nil, c.Error("value", err, `write for example dur("10ms")`)
 			}
-			return script.Duration(ns), nil
+			return value.Duration(ns), nil
 		},
-		Native: &script.Native{
-			Returns: script.DurationKind,
-			Compile: func(c *script.NativeCall) (v script.NativeValue, ok bool) {
+		Native: &frontend.Native{
+			Returns: frontend.DurationKind,
+			Compile: func(c *frontend.NativeCall) (v frontend.NativeValue, ok bool) {
 				switch {
 				case c.Len() != 1:
 					return v, false
@@ -99,19 +100,19 @@ func size() *b.Builtin {
 				if !ok {
 					return nil, fmt.Errorf("%s does not fit in 64 bits", v)
 				}
-				return script.Size(n), nil
-			case script.Size:
+				return value.Size(n), nil
+			case value.Size:
 				return v, nil
 			}
 			n, err := unit.ParseSize(c.String("value"))
 			if err != nil {
 				return nil, c.Error("value", err, `write for example size("64k")`)
 			}
-			return script.Size(n), nil
+			return value.Size(n), nil
 		},
-		Native: &script.Native{
-			Returns: script.SizeKind,
-			Compile: func(c *script.NativeCall) (v script.NativeValue, ok bool) {
+		Native: &frontend.Native{
+			Returns: frontend.SizeKind,
+			Compile: func(c *frontend.NativeCall) (v frontend.NativeValue, ok bool) {
 				if c.Len() != 1 || c.Const(0) == nil {
 					return v, false
 				}

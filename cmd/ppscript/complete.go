@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 
+	"ppscript/runtime/option"
 	"ppscript/runtime/script"
 	"ppscript/runtime/tracefs"
 
@@ -52,7 +53,7 @@ func (a *app) completeScript(_ *cobra.Command, args []string, word string) ([]st
 // optionsOf are the options of the script that a user calls name. A script that
 // comes along is loaded; others are only read: a key that completes a word must
 // not run what is in a file.
-func (a *app) optionsOf(name string) (*script.OptionSet, error) {
+func (a *app) optionsOf(name string) (*option.Set, error) {
 	file, err := find(name)
 	if err != nil {
 		return nil, err

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 
 	"ppscript/builtins/explore"
+	"ppscript/runtime/option"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/script"
 )
 
 // This file describes a script to programs: what it can be told, which events
@@ -79,7 +79,7 @@ func (a *app) describe(inv *invocation) error {
 	return e.Encode(&d)
 }
 
-func describeOption(o *script.Option) optionDescription {
+func describeOption(o *option.Option) optionDescription {
 	return optionDescription{Name: o.Flag(), Short: o.Short, Type: string(o.Type), List: o.List, Choices: o.Choices,
 		Default: o.DefaultText(), Required: o.Required, Positional: o.Positional, Help: o.Help}
 }

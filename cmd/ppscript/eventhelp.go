@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/kernel"
+	"ppscript/runtime/option"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/privilege"
 	"ppscript/runtime/script"
@@ -147,7 +148,7 @@ func usageLine(host *script.Host, name string, events []string) string {
 		for i := range m.Options.Options {
 			o := &m.Options.Options[i]
 			own[o.Name] = true
-			if o.Type == script.OptEvents && !takes {
+			if o.Type == option.Events && !takes {
 				takes = true
 				if any := o.DefaultText(); any != "" && !slices.ContainsFunc(events, func(e string) bool { return strings.Contains(any, e) }) {
 					return "" // made for its own events
@@ -189,7 +190,7 @@ func withLibraries(file, src string) string {
 	return src
 }
 
-func dashed(o *script.Option) string {
+func dashed(o *option.Option) string {
 	if o.Short != "" {
 		return "-" + o.Short
 	}
@@ -197,12 +198,12 @@ func dashed(o *script.Option) string {
 }
 
 // template is an option in a command line to fill in.
-func template(o *script.Option) string {
+func template(o *option.Option) string {
 	s := dashed(o)
 	switch {
 	case o.Positional:
 		s = o.Placeholder()
-	case o.Type != script.OptFlag:
+	case o.Type != option.Flag:
 		s += " ."
 	}
 	if o.Required {

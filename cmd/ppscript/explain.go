@@ -3,7 +3,7 @@ package main
 import (
 	"bytes"
 
-	"ppscript/runtime/script"
+	"ppscript/runtime/option"
 	"ppscript/runtime/session"
 
 	"github.com/spf13/cobra"
@@ -56,7 +56,7 @@ func (a *app) explain(c *cobra.Command, args []string) error {
 }
 
 // required names the first option without which a script does not run.
-func required(set *script.OptionSet) string {
+func required(set *option.Set) string {
 	if set == nil {
 		return ""
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/diag"
-	"ppscript/runtime/script"
+	"ppscript/runtime/option"
 
 	"github.com/spf13/pflag"
 )
@@ -70,7 +70,7 @@ type flags struct {
 // newFlags makes the options of a script (nil: none) and the common ones. A
 // script may declare a common option once more, for its default and help, and
 // may take a letter away from the common ones.
-func newFlags(own *script.OptionSet) *flags {
+func newFlags(own *option.Set) *flags {
 	fs := &flags{set: pflag.NewFlagSet("", pflag.ContinueOnError), common: &common{}}
 	fs.set.SortFlags = false
 	fs.set.SetInterspersed(false)
@@ -113,9 +113,9 @@ func newFlags(own *script.OptionSet) *flags {
 var namesTasks = map[string]bool{"pids": true, "tids": true, "cgroups": true, "inherit": true, "ptrace": true}
 
 // ownFlag is the flag of a script's option.
-func ownFlag(o *script.Option, common []*flag) *flag {
+func ownFlag(o *option.Option, common []*flag) *flag {
 	f := &flag{own: true, name: o.Flag(), short: o.Short, metavar: o.Placeholder(), help: o.Help, deflt: o.DefaultText(),
-		choices: o.Choices, events: o.Type == script.OptEvents, alone: o.Alone, takes: o.Takes}
+		choices: o.Choices, events: o.Type == option.Events, alone: o.Alone, takes: o.Takes}
 	if len(f.choices) == 0 {
 		f.choices = o.Words
 	}
@@ -123,7 +123,7 @@ func ownFlag(o *script.Option, common []*flag) *flag {
 	if value, unit, ok := strings.Cut(f.metavar, " ("); ok && o.Metavar == "" {
 		f.metavar, f.help = value, strings.TrimPrefix(f.help+" ("+unit, " ")
 	}
-	if o.Type == script.OptFlag {
+	if o.Type == option.Flag {
 		f.metavar = ""
 	} else if f.metavar == "" {
 		f.metavar = "VALUE"

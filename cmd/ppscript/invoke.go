@@ -5,6 +5,7 @@ import (
 
 	"ppscript/builtins/sources"
 	"ppscript/runtime/kernel"
+	"ppscript/runtime/option"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/script"
 )
@@ -26,7 +27,7 @@ type invocation struct {
 	module   *script.Module
 	program  string // of -c; then module is nil
 	flags    *flags
-	values   *script.OptionValues
+	values   *option.Values
 	common   *common
 	workload []string
 
@@ -43,9 +44,9 @@ type invocation struct {
 // topFlags are the options that may come before the name: those whose values
 // must not be taken for it. Others that take a value go behind the name.
 func topFlags() *flags {
-	own := &script.OptionSet{Options: []script.Option{
-		{Name: "command", Short: "c", Type: script.OptString, Help: "run PROGRAM, one line of a script", Metavar: "PROGRAM"},
-		{Name: "event", Short: "e", Type: script.OptEvents, Help: "events, with: help"},
+	own := &option.Set{Options: []option.Option{
+		{Name: "command", Short: "c", Type: option.String, Help: "run PROGRAM, one line of a script", Metavar: "PROGRAM"},
+		{Name: "event", Short: "e", Type: option.Events, Help: "events, with: help"},
 	}}
 	return newFlags(own)
 }
@@ -259,7 +260,7 @@ func (inv *invocation) eventTexts() []string {
 }
 
 // optionName is the name of the option in the script.
-func optionName(set *script.OptionSet, flag string) string {
+func optionName(set *option.Set, flag string) string {
 	if o, ok := set.Find(flag); ok {
 		return o.Name
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"ppscript/runtime/option"
 	"ppscript/runtime/plain"
-	"ppscript/runtime/script"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -131,7 +131,7 @@ func (a *app) title(text string) string {
 }
 
 // arguments is how the usage line shows a script's arguments.
-func arguments(set *script.OptionSet) string {
+func arguments(set *option.Set) string {
 	if set == nil {
 		return ""
 	}

@@ -2,7 +2,7 @@
 // lower to it, and the native back end that makes closures of it.
 //
 //	C text ──c.Parse──► c.Node ──Lower──► Node ──Build──► Program
-//	Starlark (runtime/script) ────────────►  │
+//	Starlark (runtime/frontend) ──────────►  │
 //	                                         └─► eBPF (bpf), kernel filter (KernelFilter)
 //
 // # Using a C expression

@@ -3,6 +3,7 @@ package script
 import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
 )
@@ -27,7 +28,7 @@ func (h *Host) Callback(m *Module, name string, want int) (func(args ...event.Va
 	return func(args ...event.Value) error {
 		vs := make([]starlark.Value, len(args))
 		for i, a := range args {
-			vs[i] = ToStarlark(a)
+			vs[i] = value.ToStarlark(a)
 		}
 		_, err := h.Call(fn, vs...)
 		return err

@@ -1,6 +1,8 @@
 package script
 
 import (
+	"ppscript/runtime/option"
+
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 )
@@ -8,7 +10,7 @@ import (
 // DeclaredOptions reads the options that a file declares out of its text, as
 // far as they are written there: completion must not run code. Names, kinds,
 // letters and choices are enough for it; what is computed is left out.
-func DeclaredOptions(name, text string) *OptionSet {
+func DeclaredOptions(name, text string) *option.Set {
 	h := NewHost(HostOptions{})
 	if h.readable(name, text) != nil {
 		return nil
@@ -17,14 +19,14 @@ func DeclaredOptions(name, text string) *OptionSet {
 	if err != nil {
 		return nil
 	}
-	var set *OptionSet
+	var set *option.Set
 	for _, st := range tree.Stmts {
 		as, ok := st.(*syntax.AssignStmt)
 		if !ok {
 			continue
 		}
 		if call, ok := Unparen(as.RHS).(*syntax.CallExpr); ok && calls(call, "options") {
-			found := &OptionSet{}
+			found := &option.Set{}
 			for _, a := range call.Args {
 				if kw, ok := a.(*syntax.BinaryExpr); ok && kw.Op == syntax.EQ {
 					if o, ok := declaredOption(kw); ok {
@@ -46,7 +48,7 @@ func calls(call *syntax.CallExpr, name string) bool {
 }
 
 // declaredOption reads name = opt.kind(...).
-func declaredOption(kw *syntax.BinaryExpr) (o Option, ok bool) {
+func declaredOption(kw *syntax.BinaryExpr) (o option.Option, ok bool) {
 	name, isName := kw.X.(*syntax.Ident)
 	call, isCall := Unparen(kw.Y).(*syntax.CallExpr)
 	if !isName || !isCall {
@@ -56,16 +58,16 @@ func declaredOption(kw *syntax.BinaryExpr) (o Option, ok bool) {
 	if space, isIdent := dotted(dot, isDot); !isIdent || space != "opt" {
 		return o, false
 	}
-	o = Option{Name: name.Name, Type: OptionType(dot.Name.Name), Default: starlark.None}
+	o = option.Option{Name: name.Name, Type: option.Type(dot.Name.Name), Default: starlark.None}
 	switch dot.Name.Name {
 	case "list", "args", "arg":
-		o.Type = OptString
+		o.Type = option.String
 		o.List, o.Positional = dot.Name.Name != "arg", dot.Name.Name != "list"
 	}
 	for i, a := range call.Args {
 		arg, isNamed := a.(*syntax.BinaryExpr)
 		if !isNamed || arg.Op != syntax.EQ {
-			if i == 0 && o.Type == OptChoice {
+			if i == 0 && o.Type == option.Choice {
 				o.Choices = texts(a)
 			}
 			continue

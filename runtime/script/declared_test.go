@@ -3,6 +3,8 @@ package script
 import (
 	"slices"
 	"testing"
+
+	"ppscript/runtime/option"
 )
 
 func TestDeclaredOptions(t *testing.T) {
@@ -22,8 +24,8 @@ opts = options(
 		t.Fatalf("got %+v, want five options", set)
 	}
 	o := set.Options
-	if o[0].Name != "pid" || o[0].Type != OptInt || o[0].Help != "the process" || o[1].Short != "b" ||
-		!slices.Equal(o[1].Choices, []string{"comm", "pid"}) || o[2].Type != OptFlag || o[3].Type != OptEvents || !o[4].Positional {
+	if o[0].Name != "pid" || o[0].Type != option.Int || o[0].Help != "the process" || o[1].Short != "b" ||
+		!slices.Equal(o[1].Choices, []string{"comm", "pid"}) || o[2].Type != option.Flag || o[3].Type != option.Events || !o[4].Positional {
 		t.Errorf("got %+v", o)
 	}
 	for _, text := range []string{"", "opts = 1", "opts = options(", "opts = options(a = b, c = d.e(), f = opt.int)"} {

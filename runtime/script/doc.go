@@ -2,11 +2,10 @@
 // modules, runs them under limits, and turns whatever goes wrong into errors
 // that point at the script's own line.
 //
-// Only this package and builtins know go.starlark.net. A Host is made by
-// cmd/ppscript with the names that scripts see (builtins) and the embedded
-// stdlib; a plan asks it for per-event functions (Func) and for the syntax
-// trees that lowering to expr starts from. The package opens no event and
-// knows no source.
+// A Host is made by cmd/ppscript with the names that scripts see (builtins)
+// and the embedded stdlib. The package opens no event and knows no source;
+// runtime/frontend makes per-event functions of what a script defines, from
+// the syntax trees that the Host keeps.
 //
 // # The dialect
 //
@@ -16,15 +15,10 @@
 // rest. A file's globals are frozen when it has been loaded; what has to
 // change later lives in state().
 //
-// # Per-event functions
-//
-// A Func is checked (Check), translated to expr IR if that is certain to give
-// the same results (Lower), and else called by the interpreter (Call), at
-// about ten times the cost.
-//
 // # Threads
 //
-// A Host loads and calls from one goroutine at a time. Each Func has a thread
-// of its own, so that different Funcs may run on different goroutines; one
-// Func may not. Cancel may be called from any goroutine.
+// A Host loads and calls from one goroutine at a time. A function that is
+// called per event has a thread of its own (EventThread), so that different
+// ones may run on different goroutines. Cancel may be called from any
+// goroutine.
 package script

@@ -33,7 +33,7 @@ func (h *Host) sourceOf(name string) *source {
 func (h *Host) explainStatic(err error) error {
 	var se syntax.Error
 	if errors.As(err, &se) {
-		return h.at(se.Pos, &diag.Error{Cause: errors.New(syntaxMessage(se.Msg)), Hint: syntaxHint(se.Msg)})
+		return h.At(se.Pos, &diag.Error{Cause: errors.New(syntaxMessage(se.Msg)), Hint: syntaxHint(se.Msg)})
 	}
 	var list resolve.ErrorList
 	if !errors.As(err, &list) || len(list) == 0 {
@@ -62,23 +62,23 @@ func (h *Host) resolveError(e resolve.Error) *diag.Error {
 		d.Cause = fmt.Errorf("undefined name %s%s", name, didYouMean(near))
 		d.Hint = undefinedHint(name, near)
 	}
-	return h.at(e.Pos, d)
+	return h.At(e.Pos, d)
 }
 
-// at completes d with the position and excerpt.
-func (h *Host) at(pos syntax.Position, d *diag.Error) *diag.Error {
+// At completes d with the position and excerpt.
+func (h *Host) At(pos syntax.Position, d *diag.Error) *diag.Error {
 	sp := h.spanAt(pos)
-	return h.atSpan(sp, d)
+	return h.AtSpan(sp, d)
 }
 
-func (h *Host) atSpan(sp span, d *diag.Error) *diag.Error {
-	d.Pos = sp.pos.String()
+func (h *Host) AtSpan(sp Span, d *diag.Error) *diag.Error {
+	d.Pos = sp.Pos.String()
 	d.Excerpt = h.excerpt(sp)
 	return d
 }
 
-// explain converts an error of running code on t.
-func (t *thread) explain(err error) error {
+// Explain converts an error of running code on t.
+func (t *Thread) Explain(err error) error {
 	h := t.host
 	var static resolve.ErrorList
 	if errors.As(err, &static) { // a chunk of the REPL is resolved as it runs
@@ -107,7 +107,7 @@ func (t *thread) explain(err error) error {
 		if errors.As(err, &ae) {
 			sp = h.argSpan(pos, ae, sp)
 		}
-		h.atSpan(sp, d)
+		h.AtSpan(sp, d)
 		d.Excerpt += callLines(frames)
 	}
 	return d
@@ -115,7 +115,7 @@ func (t *thread) explain(err error) error {
 
 // cause finds what to tell: what a builtin reported as a diag.Error stays as
 // it is, with its class and hint.
-func (t *thread) cause(err error, ee *starlark.EvalError) *diag.Error {
+func (t *Thread) cause(err error, ee *starlark.EvalError) *diag.Error {
 	switch {
 	case t.stopped.Load() != nil:
 		return stoppedError(*t.stopped.Load())
@@ -191,8 +191,8 @@ func callLines(frames []starlark.CallFrame) string {
 	return b.String()
 }
 
-// bug reports a Go panic that reached the host.
-func (h *Host) bug(p any) error {
+// Bug reports a Go panic that reached the host.
+func (h *Host) Bug(p any) error {
 	if d, ok := p.(*diag.Error); ok {
 		return d
 	}

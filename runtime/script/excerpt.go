@@ -7,17 +7,17 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// A span is what an error points at: a place in one line and how many
+// A Span is what an error points at: a place in one line and how many
 // characters are underlined.
-type span struct {
-	pos   syntax.Position
+type Span struct {
+	Pos   syntax.Position
 	width int
 }
 
 // spanAt widens a position of the interpreter to what a reader looks for:
 // the attribute after the dot, the function before the parenthesis.
-func (h *Host) spanAt(pos syntax.Position) span {
-	sp := span{pos, 1}
+func (h *Host) spanAt(pos syntax.Position) Span {
+	sp := Span{pos, 1}
 	src := h.sourceOf(pos.Filename())
 	if src == nil || src.tree == nil {
 		return sp
@@ -26,7 +26,7 @@ func (h *Host) spanAt(pos syntax.Position) span {
 		switch n := n.(type) {
 		case *syntax.DotExpr:
 			if samePlace(n.Dot, pos) {
-				sp = nodeSpan(n.Name)
+				sp = NodeSpan(n.Name)
 			}
 		case *syntax.CallExpr:
 			if samePlace(n.Lparen, pos) {
@@ -34,17 +34,17 @@ func (h *Host) spanAt(pos syntax.Position) span {
 				if dot, ok := fn.(*syntax.DotExpr); ok {
 					fn = dot.Name
 				}
-				if s := nodeSpan(fn); s.pos.Line == pos.Line {
+				if s := NodeSpan(fn); s.Pos.Line == pos.Line {
 					sp = s
 				}
 			}
 		case *syntax.Ident:
 			if samePlace(n.NamePos, pos) {
-				sp = nodeSpan(n)
+				sp = NodeSpan(n)
 			}
 		case *syntax.LoadStmt:
 			if samePlace(n.Module.TokenPos, pos) || samePlace(n.Load, pos) {
-				sp = nodeSpan(n.Module)
+				sp = NodeSpan(n.Module)
 			}
 		}
 		return true
@@ -52,18 +52,18 @@ func (h *Host) spanAt(pos syntax.Position) span {
 	return sp
 }
 
-// nodeSpan underlines a node as far as its first line goes.
-func nodeSpan(n syntax.Node) span {
+// NodeSpan underlines a node as far as its first line goes.
+func NodeSpan(n syntax.Node) Span {
 	start, end := n.Span()
 	w := int(end.Col - start.Col)
 	if end.Line != start.Line || w < 1 {
 		w = 1
 	}
-	return span{start, w}
+	return Span{start, w}
 }
 
 // argSpan finds the argument of the call at pos that ae blames.
-func (h *Host) argSpan(pos syntax.Position, ae *ArgError, otherwise span) span {
+func (h *Host) argSpan(pos syntax.Position, ae *ArgError, otherwise Span) Span {
 	src := h.sourceOf(pos.Filename())
 	if src == nil || src.tree == nil {
 		return otherwise
@@ -79,15 +79,15 @@ func (h *Host) argSpan(pos syntax.Position, ae *ArgError, otherwise span) span {
 			if kw, ok := a.(*syntax.BinaryExpr); ok && kw.Op == syntax.EQ {
 				if id, ok := kw.X.(*syntax.Ident); ok && id.Name == ae.Keyword {
 					if ae.InName {
-						sp = nodeSpan(id)
+						sp = NodeSpan(id)
 					} else {
-						sp = nodeSpan(kw.Y)
+						sp = NodeSpan(kw.Y)
 					}
 				}
 				continue
 			}
 			if ae.Keyword == "" && at == ae.Index {
-				sp = nodeSpan(a)
+				sp = NodeSpan(a)
 			}
 			at++
 		}
@@ -111,13 +111,13 @@ func (e *ArgError) Unwrap() error { return e.Err }
 const maxExcerpt = 100
 
 // excerpt is the line of sp and a line with carets below it.
-func (h *Host) excerpt(sp span) string {
-	src := h.sourceOf(sp.pos.Filename())
-	if src == nil || sp.pos.Line < 1 {
+func (h *Host) excerpt(sp Span) string {
+	src := h.sourceOf(sp.Pos.Filename())
+	if src == nil || sp.Pos.Line < 1 {
 		return ""
 	}
 	text := src.text
-	for i := int32(1); i < sp.pos.Line; i++ {
+	for i := int32(1); i < sp.Pos.Line; i++ {
 		_, rest, ok := strings.Cut(text, "\n")
 		if !ok {
 			return ""
@@ -132,7 +132,7 @@ func (h *Host) excerpt(sp span) string {
 			runes[i] = '?' // would otherwise reach the terminal
 		}
 	}
-	col := max(int(sp.pos.Col)-1, 0)
+	col := max(int(sp.Pos.Col)-1, 0)
 	// A long line, such as a program given with -c, shows what is around.
 	if len(runes) > maxExcerpt && col > maxExcerpt/2 {
 		cut := min(col-maxExcerpt/2, len(runes))

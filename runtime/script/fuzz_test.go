@@ -6,8 +6,7 @@ import (
 	"testing"
 
 	"ppscript/runtime/diag"
-
-	"go.starlark.net/starlark"
+	"ppscript/runtime/value"
 )
 
 // FuzzLoad: whatever the text, loading it gives a module or one diag.Error
@@ -24,7 +23,7 @@ func FuzzLoad(f *testing.F) {
 		if strings.ContainsAny(text, "*") {
 			return // repetition may ask for gigabytes
 		}
-		h := NewHost(HostOptions{Predeclared: Units(), MaxSteps: 10_000, Print: func(string) {},
+		h := NewHost(HostOptions{Predeclared: value.Units(), MaxSteps: 10_000, Print: func(string) {},
 			Resolve: func(string, string) (string, []byte, error) { return "", nil, errors.New("none") }})
 		m, err := h.LoadSource("f.star", text)
 		if (err == nil) == (m == nil) {
@@ -39,38 +38,6 @@ func FuzzLoad(f *testing.F) {
 		}
 		if strings.Contains(err.Error(), "BUG") || strings.Contains(err.Error(), "goroutine") {
 			t.Fatalf("got %v", err)
-		}
-	})
-}
-
-// FuzzOption: a text is a value of the option's type or a Usage error with
-// the option's name; a value's own text gives the value again.
-func FuzzOption(f *testing.F) {
-	for _, s := range []string{"1", "10ms", "1.5us", "64k", "-1", "0x10", "1e400", "nan", "", "a,b", "99999999999999999999s", "µs", "true"} {
-		f.Add(s)
-	}
-	types := []OptionType{OptString, OptInt, OptFloat, OptFlag, OptDuration, OptSize, OptChoice, OptEvents}
-	f.Fuzz(func(t *testing.T, text string) {
-		for _, typ := range types {
-			for _, list := range []bool{false, true} {
-				o := Option{Name: "x", Type: typ, List: list, Choices: []string{"a", "b"}, Bare: 1e6}
-				v, err := o.Parse(text)
-				if err != nil {
-					if diag.ClassOf(err) != diag.Usage || !strings.Contains(err.Error(), "--x") {
-						t.Fatalf("%s %q: got %v", typ, text, err)
-					}
-					continue
-				}
-				if list {
-					if v.(starlark.Tuple).Len() == 0 {
-						t.Fatalf("%s %q: got an empty list", typ, text)
-					}
-					continue
-				}
-				if w, err := o.Convert(v); err != nil || w != v {
-					t.Fatalf("%s %q: value %v converts to %v, %v", typ, text, v, w, err)
-				}
-			}
 		}
 	})
 }

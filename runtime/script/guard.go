@@ -35,7 +35,7 @@ func guards() starlark.StringDict {
 			return boundedBinary(op, args[0], args[1])
 		})
 	}
-	d[guardMethod] = builtin(guardMethod, func(args starlark.Tuple) (starlark.Value, error) { return askedMethod(args[0]), nil })
+	d[guardMethod] = builtin(guardMethod, func(args starlark.Tuple) (starlark.Value, error) { return AskedMethod(args[0]), nil })
 	d[guardOperand] = builtin(guardOperand, func(args starlark.Tuple) (starlark.Value, error) { return operand{args[0]}, nil })
 	d[guardElements] = builtin(guardElements, func(args starlark.Tuple) (starlark.Value, error) { return args[0], boundedLen(args[0]) })
 	d[guardTexts] = builtin(guardTexts, func(args starlark.Tuple) (starlark.Value, error) {
@@ -108,8 +108,8 @@ func withGuards(names, guards starlark.StringDict) starlark.StringDict {
 	return all
 }
 
-// guardOf is the asked form of one of Starlark's functions; v if it has none.
-func (h *Host) guardOf(name string, v starlark.Value) starlark.Value {
+// GuardOf is the asked form of one of Starlark's functions; v if it has none.
+func (h *Host) GuardOf(name string, v starlark.Value) starlark.Value {
 	if g, ok := h.guards[name]; ok && starlark.Universe[name] == v {
 		return g
 	}

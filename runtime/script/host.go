@@ -139,8 +139,8 @@ func HostOf(t *starlark.Thread) *Host {
 	return h
 }
 
-// A thread is a Starlark thread with a step limit.
-type thread struct {
+// A Thread is a Starlark thread with a step limit.
+type Thread struct {
 	*starlark.Thread
 	host    *Host
 	max     uint64
@@ -148,8 +148,8 @@ type thread struct {
 	stopped atomic.Pointer[error] // by the watchdog, and why
 }
 
-func (h *Host) newThread(name string, max uint64) *thread {
-	t := &thread{Thread: &starlark.Thread{Name: name}, host: h, max: max}
+func (h *Host) newThread(name string, max uint64) *Thread {
+	t := &Thread{Thread: &starlark.Thread{Name: name}, host: h, max: max}
 	t.Thread.Print = func(_ *starlark.Thread, msg string) { h.opts.Print(msg) }
 	t.Thread.Load = h.load
 	t.Thread.SetLocal(hostKey, h)
@@ -174,17 +174,17 @@ func (h *Host) newThread(name string, max uint64) *thread {
 }
 
 // EventThread is the thread of a function that is called per event.
-func (h *Host) EventThread(name string) *thread { return h.newThread(name, h.opts.MaxCallSteps) }
+func (h *Host) EventThread(name string) *Thread { return h.newThread(name, h.opts.MaxCallSteps) }
 
 // Host is the host that the thread belongs to.
-func (t *thread) Host() *Host { return t.host }
+func (t *Thread) Host() *Host { return t.host }
 
 // Halted reports that no further call succeeds: the last one ran into the step
 // limit, or the host was cancelled.
-func (t *thread) Halted() bool { return t.limited || t.host.cancelled.Load() != nil }
+func (t *Thread) Halted() bool { return t.limited || t.host.cancelled.Load() != nil }
 
-// restart makes t ready for another top-level call.
-func (t *thread) restart() {
+// Restart makes t ready for another top-level call.
+func (t *Thread) Restart() {
 	t.Thread.Steps = 0
 	if t.limited {
 		t.limited = false
@@ -230,7 +230,7 @@ func Stopped(t *starlark.Thread) bool {
 const limitKey = "ppscript.thread"
 
 func limitReached(t *starlark.Thread) bool {
-	own, _ := t.Local(limitKey).(*thread)
+	own, _ := t.Local(limitKey).(*Thread)
 	return own != nil && (own.limited || own.stopped.Load() != nil)
 }
 
@@ -249,7 +249,7 @@ func (h *Host) CallNamed(fn starlark.Callable, args starlark.Tuple, kwargs []sta
 	if err == nil && nested(v, MaxDepth) {
 		d := deep(fn.Name())
 		if f, ok := fn.(*starlark.Function); ok {
-			return nil, h.at(f.Position(), d)
+			return nil, h.At(f.Position(), d)
 		}
 		return nil, d
 	}
@@ -258,10 +258,10 @@ func (h *Host) CallNamed(fn starlark.Callable, args starlark.Tuple, kwargs []sta
 
 // run executes script code on t. A Go panic below it is our bug, and is
 // reported as one without a Go stack.
-func (t *thread) run(f func() (starlark.Value, error)) (v starlark.Value, err error) {
+func (t *Thread) run(f func() (starlark.Value, error)) (v starlark.Value, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			v, err = nil, t.host.bug(p)
+			v, err = nil, t.host.Bug(p)
 		}
 	}()
 	t.host.watchdog.enter(t)
@@ -271,7 +271,7 @@ func (t *thread) run(f func() (starlark.Value, error)) (v starlark.Value, err er
 		err = *t.stopped.Load() // it ended just then
 	}
 	if err != nil {
-		return nil, t.explain(err)
+		return nil, t.Explain(err)
 	}
 	return v, nil
 }

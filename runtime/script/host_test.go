@@ -7,13 +7,14 @@ import (
 	"testing/fstest"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
 )
 
 func load(t *testing.T, src string) (*Host, *Module, error) {
 	t.Helper()
-	h := NewHost(HostOptions{Predeclared: Units(), MaxSteps: 100_000})
+	h := NewHost(HostOptions{Predeclared: value.Units(), MaxSteps: 100_000})
 	m, err := h.LoadSource("t.star", src)
 	return h, m, err
 }

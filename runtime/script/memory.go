@@ -31,7 +31,7 @@ type watchdog struct {
 	grace  time.Duration
 
 	mu      sync.Mutex
-	threads []*thread // that run, the outermost first
+	threads []*Thread // that run, the outermost first
 	paused  int       // how many sessions run inside
 	timer   *time.Timer
 	began   time.Time
@@ -52,7 +52,7 @@ func heapInUse() int64 {
 }
 
 // enter begins a call on t; leave ends it.
-func (w *watchdog) enter(t *thread) {
+func (w *watchdog) enter(t *Thread) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.threads = append(w.threads, t)

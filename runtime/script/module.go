@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/option"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
@@ -19,7 +20,7 @@ type Module struct {
 	Main starlark.Callable
 	// Options is the options(...) declaration among the globals; nil if there
 	// is none.
-	Options *OptionSet
+	Options *option.Set
 }
 
 // exec runs a parsed file and collects what it declares.
@@ -72,20 +73,20 @@ func (m *Module) collect() error {
 // declared finds the declaration of options: opts if there is one of that
 // name, else the only one. Names with an underscore are parts of another.
 func (m *Module) declared() error {
-	if set, ok := m.Globals["opts"].(*OptionSet); ok {
+	if set, ok := m.Globals["opts"].(*option.Set); ok {
 		m.Options = set
 		return nil
 	}
 	var names []string
 	for _, name := range m.Globals.Keys() {
-		if _, ok := m.Globals[name].(*OptionSet); ok && !strings.HasPrefix(name, "_") {
+		if _, ok := m.Globals[name].(*option.Set); ok && !strings.HasPrefix(name, "_") {
 			names = append(names, name)
 		}
 	}
 	switch len(names) {
 	case 0:
 	case 1:
-		m.Options = m.Globals[names[0]].(*OptionSet)
+		m.Options = m.Globals[names[0]].(*option.Set)
 	default:
 		return &diag.Error{Op: "load", Subject: m.Name,
 			Cause: errorf("%d option declarations: %s", len(names), strings.Join(names, ", ")),
@@ -165,7 +166,7 @@ func (m *Module) Functions(prefix string) []NamedFunc {
 
 // Serve is Run for a module whose results are to be a part of another's, which
 // runs now. A module cannot be a part of itself.
-func (h *Host) Serve(m *Module, o *OptionValues) (starlark.Value, error) {
+func (h *Host) Serve(m *Module, o *option.Values) (starlark.Value, error) {
 	if slices.Contains(h.serving, m) {
 		return nil, diag.Errorf(diag.Run, "profiler", m.Name, "is a source of itself").WithHint("name another profiler")
 	}
@@ -176,7 +177,7 @@ func (h *Host) Serve(m *Module, o *OptionValues) (starlark.Value, error) {
 
 // Run calls main with the values; main may leave the parameter out. The
 // result is what main returned.
-func (h *Host) Run(m *Module, o *OptionValues) (starlark.Value, error) {
+func (h *Host) Run(m *Module, o *option.Values) (starlark.Value, error) {
 	if m.Main == nil {
 		return nil, diag.Errorf(diag.Usage, "run", m.Name, "no main: the file is a library").
 			WithHint("define it: def main(o): return [...]")

@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"ppscript/runtime/diag"
-	"ppscript/runtime/event"
+	"ppscript/runtime/option"
+	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
 )
@@ -31,7 +32,7 @@ func TestModule(t *testing.T) {
 }
 
 func TestRunPassesOptions(t *testing.T) {
-	set := &OptionSet{Options: []Option{{Name: "n", Type: OptInt, Default: starlark.MakeInt(2)}}}
+	set := &option.Set{Options: []option.Option{{Name: "n", Type: option.Int, Default: starlark.MakeInt(2)}}}
 	vals, err := set.Values(map[string][]string{"n": {"3"}}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +116,7 @@ func TestLoadFromDisk(t *testing.T) {
 }
 
 func TestREPL(t *testing.T) {
-	h := NewHost(HostOptions{Predeclared: Units()})
+	h := NewHost(HostOptions{Predeclared: value.Units()})
 	r := h.NewREPL()
 	f := func(text, want string) {
 		t.Helper()
@@ -164,42 +165,4 @@ func TestREPL(t *testing.T) {
 	if got := r.Complete("nothing.x"); got != nil {
 		t.Errorf("got %v", got)
 	}
-}
-
-func TestConversionsRoundTrip(t *testing.T) {
-	for _, v := range []event.Value{
-		{}, event.IntOf(-5), event.IntOf(1 << 40), event.UintOf(1<<63 + 1), event.BoolOf(true), event.FloatOf(1.5),
-		event.StrOf("x"), event.DurationOf(-7), event.TimeOf(1 << 50),
-		event.ListOf(event.IntOf(1), event.StrOf("a"), event.ListOf(event.BoolOf(false))),
-	} {
-		got, err := FromStarlark(ToStarlark(v))
-		if err != nil || got.Kind != v.Kind || got.Compare(v) != 0 {
-			t.Errorf("%v %s: got %v %s, %v", v.Kind, v, got.Kind, got, err)
-		}
-	}
-	deep := starlark.Value(starlark.Tuple{})
-	for range maxNesting + 1 {
-		deep = starlark.Tuple{deep}
-	}
-	for _, v := range []starlark.Value{deep, starlark.NewDict(0), starlark.MakeInt64(1).Mul(starlark.MakeUint64(1 << 63)).Mul(starlark.MakeInt(4))} {
-		if got, err := FromStarlark(v); err == nil {
-			t.Errorf("got %v, want an error", got)
-		}
-	}
-}
-
-func TestOptionTexts(t *testing.T) {
-	one := int64(1)
-	f := func(o Option, flag, placeholder, deflt string) {
-		t.Helper()
-		if o.Flag() != flag || o.Placeholder() != placeholder || o.DefaultText() != deflt {
-			t.Errorf("got %q %q %q, want %q %q %q", o.Flag(), o.Placeholder(), o.DefaultText(), flag, placeholder, deflt)
-		}
-	}
-	f(Option{Name: "only_than", Type: OptDuration, Bare: 1, Default: Duration(5e6)}, "only-than", "TIME", "5ms")
-	f(Option{Name: "i", Type: OptDuration, Bare: 1e6}, "i", "TIME (default unit ms)", "")
-	f(Option{Name: "n", Type: OptInt, Min: &one, Default: starlark.MakeInt(3)}, "n", "N", "3")
-	f(Option{Name: "by", Type: OptChoice, Choices: []string{"a", "b"}, Default: starlark.String("a")}, "by", "a|b", "a")
-	f(Option{Name: "v", Type: OptFlag, Default: starlark.False}, "v", "", "")
-	f(Option{Name: "l", List: true, Type: OptString, Metavar: "NAME", Default: starlark.Tuple{starlark.String("x"), starlark.String("y")}}, "l", "NAME", "x,y")
 }

@@ -60,7 +60,7 @@ func (h *Host) checkedCopy(fn *starlark.Function) starlark.Callable {
 				need = need || c != starlark.Callable(g)
 				v = c
 			}
-			env[n.Name] = h.guardOf(n.Name, v)
+			env[n.Name] = h.GuardOf(n.Name, v)
 		case *syntax.BinaryExpr:
 			need = need || arithmetic[n.Op] != nil && !IsNumber(n)
 		case *syntax.UnaryExpr:

@@ -27,7 +27,7 @@ func (h *Host) readable(name, text string) error {
 		h.remember(name, text, nil)
 		d := diag.Errorf(diag.Run, "", "", "more than %d brackets are open here", maxBrackets).
 			WithHint("close some, or give what is in them names")
-		return h.at(syntax.MakePosition(&name, line, col), d)
+		return h.At(syntax.MakePosition(&name, line, col), d)
 	}
 	return nil
 }
@@ -97,5 +97,5 @@ func (h *Host) atGlobal(tree *syntax.File, name string, d *diag.Error) error {
 	if at == nil {
 		return d
 	}
-	return h.at(at.NamePos, d)
+	return h.At(at.NamePos, d)
 }

@@ -84,12 +84,12 @@ func (h *Host) Freeze(fn starlark.Callable) error {
 	if f, ok := fn.(*starlark.Function); ok {
 		for i := range f.NumFreeVars() {
 			if b, v := f.FreeVar(i); nested(v, MaxDepth) {
-				return h.at(f.Position(), deep(b.Name))
+				return h.At(f.Position(), deep(b.Name))
 			}
 		}
 		for i := range f.NumParams() {
 			if v := f.ParamDefault(i); v != nil && nested(v, MaxDepth) {
-				return h.at(f.Position(), deep("default of a parameter"))
+				return h.At(f.Position(), deep("default of a parameter"))
 			}
 		}
 	}

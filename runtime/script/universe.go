@@ -39,7 +39,7 @@ func universal() starlark.StringDict {
 		if err != nil {
 			return nil, err
 		}
-		return askedMethod(v), nil
+		return AskedMethod(v), nil
 	})
 	return out
 }
@@ -107,8 +107,8 @@ var methods = map[string]check{
 	"update":                      ofElements,
 }
 
-// askedMethod is v, or if v is such a method one that is asked.
-func askedMethod(v starlark.Value) starlark.Value {
+// AskedMethod is v, or if v is such a method one that is asked.
+func AskedMethod(v starlark.Value) starlark.Value {
 	b, ok := v.(*starlark.Builtin)
 	if !ok {
 		return v

@@ -14,7 +14,9 @@ import (
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
 	"ppscript/runtime/fold"
+	"ppscript/runtime/frontend"
 	"ppscript/runtime/script"
+	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
 )
@@ -159,7 +161,7 @@ func best(runs int, run func()) float64 {
 }
 
 func (b *functionBench) function(name, fn string, runs int) (timing, error) {
-	f, err := script.NewFunc(b.host, b.globals[fn].(starlark.Callable))
+	f, err := frontend.NewFunc(b.host, b.globals[fn].(starlark.Callable))
 	if err != nil {
 		return timing{}, err
 	}
@@ -256,16 +258,16 @@ func (b *functionBench) fold(name, fn string, keys, runs int) (timing, error) {
 
 func (b *functionBench) newFold(fn string, interpret bool) (*fold.Fold, *none, error) {
 	state := starlark.NewDict(3)
-	members := map[string]starlark.Value{"n": starlark.MakeInt(0), "since": starlark.MakeInt(0), "total": script.Duration(0)}
+	members := map[string]starlark.Value{"n": starlark.MakeInt(0), "since": starlark.MakeInt(0), "total": value.Duration(0)}
 	if fn == "busy" {
-		members = map[string]starlark.Value{"on": starlark.False, "since": starlark.MakeInt(0), "slow": script.Duration(1)}
+		members = map[string]starlark.Value{"on": starlark.False, "since": starlark.MakeInt(0), "slow": value.Duration(1)}
 	}
 	for k, v := range members {
 		if err := state.SetKey(starlark.String(k), v); err != nil {
 			return nil, nil, err
 		}
 	}
-	m, err := script.NewMachine(b.host, state, b.globals[fn].(starlark.Callable), nil)
+	m, err := frontend.NewMachine(b.host, state, b.globals[fn].(starlark.Callable), nil)
 	if err != nil {
 		return nil, nil, err
 	}

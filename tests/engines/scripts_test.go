@@ -15,6 +15,7 @@ import (
 	"ppscript/builtins/all"
 	"ppscript/builtins/pipeline"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/option"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/script"
 	"ppscript/runtime/session"
@@ -79,7 +80,7 @@ func (p *planner) load(t *testing.T, name string) *script.Module {
 		t.Fatal(err)
 	}
 	if m.Options == nil {
-		m.Options = &script.OptionSet{}
+		m.Options = &option.Set{}
 	}
 	p.modules[name] = m
 	return m
@@ -108,7 +109,7 @@ func (p *planner) read(t *testing.T, name, args string, words map[string]string)
 			continue
 		case !ok:
 			t.Fatalf("%s: no option %s", name, flag)
-		case !valued && o.Type == script.OptFlag:
+		case !valued && o.Type == option.Flag:
 			value = "true"
 		case !valued:
 			value = o.Alone
@@ -122,7 +123,7 @@ func (p *planner) read(t *testing.T, name, args string, words map[string]string)
 var common = []string{"--inherit", "-i", "-C"}
 
 // with is c with more options.
-func (c choice) with(more ...option) choice {
+func (c choice) with(more ...setting) choice {
 	given := maps.Clone(c.given)
 	for _, o := range more {
 		given[o.name] = []string{o.value}
@@ -171,10 +172,10 @@ func (p *planner) fits(t *testing.T, name string, c choice, byThread bool) strin
 	return how
 }
 
-// An option is one with a value.
-type option struct{ name, value string }
+// A setting is an option with its value.
+type setting struct{ name, value string }
 
-func (o option) String() string { return "--" + o.name + "=" + o.value }
+func (o setting) String() string { return "--" + o.name + "=" + o.value }
 
 // required are the options without which scripts do not run. More than one command
 // line is here where options fit only together, and are many.
@@ -220,18 +221,18 @@ var values = map[string]string{
 
 // optionsOf are the options that can be added to a choice, each with each value
 // that makes a difference.
-func (p *planner) optionsOf(t *testing.T, name string, c choice) (list []option) {
+func (p *planner) optionsOf(t *testing.T, name string, c choice) (list []setting) {
 	t.Helper()
 	for _, o := range p.load(t, name).Options.Options {
 		if o.Positional || c.given[o.Name] != nil {
 			continue
 		}
 		switch o.Type {
-		case script.OptFlag:
-			list = append(list, option{o.Name, "true"})
-		case script.OptChoice:
+		case option.Flag:
+			list = append(list, setting{o.Name, "true"})
+		case option.Choice:
 			for _, v := range o.Choices {
-				list = append(list, option{o.Name, v})
+				list = append(list, setting{o.Name, v})
 			}
 		default:
 			v, ok := values[name+" "+o.Name]
@@ -239,9 +240,9 @@ func (p *planner) optionsOf(t *testing.T, name string, c choice) (list []option)
 				v, ok = values[o.Name]
 			}
 			if !ok {
-				v = map[script.OptionType]string{script.OptInt: "1", script.OptFloat: "1", script.OptDuration: "1ms", script.OptSize: "4k"}[o.Type]
+				v = map[option.Type]string{option.Int: "1", option.Float: "1", option.Duration: "1ms", option.Size: "4k"}[o.Type]
 			}
-			list = append(list, option{o.Name, v})
+			list = append(list, setting{o.Name, v})
 		}
 	}
 	return list
@@ -298,8 +299,8 @@ func compared(t *testing.T, name string, list []*Comparison) (fitting, options i
 		covered[how] = true
 		for name, texts := range said.given {
 			for _, v := range texts {
-				covered[how+" "+option{name, v}.String()] = true
-				covered[how+" "+option{name, ""}.String()] = true
+				covered[how+" "+setting{name, v}.String()] = true
+				covered[how+" "+setting{name, ""}.String()] = true
 			}
 		}
 	}
@@ -311,7 +312,7 @@ func compared(t *testing.T, name string, list []*Comparison) (fitting, options i
 	for _, byThread := range []bool{false, true} {
 		for _, args := range said {
 			c := p.read(t, name, args, nil)
-			for _, o := range append([]option{{}}, p.optionsOf(t, name, c)...) {
+			for _, o := range append([]setting{{}}, p.optionsOf(t, name, c)...) {
 				more := c
 				if o.name != "" {
 					more = c.with(o)
@@ -346,11 +347,11 @@ func compared(t *testing.T, name string, list []*Comparison) (fitting, options i
 // compared is o as comparisons must have it: with the value, if the script has a
 // list of them. How user stacks are found is the same for all scripts, and which
 // faults are sampled is so for programs.
-func (o option) compared(m *script.Module) option {
-	if d, ok := m.Options.Find(o.name); ok && d.Type == script.OptChoice && o.name != "user_callchain" && o.name != "event" {
+func (o setting) compared(m *script.Module) setting {
+	if d, ok := m.Options.Find(o.name); ok && d.Type == option.Choice && o.name != "user_callchain" && o.name != "event" {
 		return o
 	}
-	return option{o.name, map[bool]string{true: "true"}[o.value == "true"]}
+	return setting{o.name, map[bool]string{true: "true"}[o.value == "true"]}
 }
 
 // planWords are words of scenes that are good enough for a plan.

@@ -10,6 +10,7 @@ import (
 
 	"ppscript/builtins/all"
 	"ppscript/runtime/diag"
+	"ppscript/runtime/option"
 	"ppscript/runtime/script"
 	"ppscript/stdlib"
 
@@ -178,7 +179,7 @@ func values(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs
 	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 1, &decl, &line); err != nil {
 		return nil, err
 	}
-	set, ok := decl.(*script.OptionSet)
+	set, ok := decl.(*option.Set)
 	if !ok {
 		return nil, fmt.Errorf("got %s, want options", decl.Type())
 	}
@@ -194,7 +195,7 @@ func values(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs
 		name, text, glued := strings.Cut(name, "=")
 		if o, ok := set.Find(name); ok {
 			name = o.Name // a letter and a name are one option
-			if !glued && o.Type == script.OptFlag {
+			if !glued && o.Type == option.Flag {
 				text = "true"
 			} else if !glued && i+1 < len(words) {
 				i++

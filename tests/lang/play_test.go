@@ -11,7 +11,7 @@ import (
 	"ppscript/runtime/expr"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/result"
-	"ppscript/runtime/script"
+	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
 )
@@ -130,7 +130,7 @@ func (p *player) finish(pl *plan.Plan) error {
 		for _, row := range r.Rows {
 			var cells []string
 			for _, v := range row {
-				cells = append(cells, value(v))
+				cells = append(cells, valueText(v))
 			}
 			p.lines = append(p.lines, strings.Join(cells, " "))
 		}
@@ -151,19 +151,19 @@ func (p *player) finish(pl *plan.Plan) error {
 }
 
 func line(e *event.Event) string {
-	out := []string{value(event.DurationOf(int64(e.Time)))}
+	out := []string{valueText(event.DurationOf(int64(e.Time)))}
 	for i := range e.Stream.Schema.Fields {
 		f := &e.Stream.Schema.Fields[i]
-		out = append(out, f.Name+"="+value(f.Value(e)))
+		out = append(out, f.Name+"="+valueText(f.Value(e)))
 	}
 	return strings.Join(out, " ")
 }
 
-func value(v event.Value) string {
+func valueText(v event.Value) string {
 	if v.Kind == event.TimeValue {
 		v = event.DurationOf(v.Int())
 	}
-	x := script.ToStarlark(v)
+	x := value.ToStarlark(v)
 	if s, ok := starlark.AsString(x); ok {
 		return s
 	}

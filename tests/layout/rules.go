@@ -65,7 +65,10 @@ var layers = [][]string{
 	// From a script's wish to a run.
 	{"runtime/plan"},
 	{"runtime/session"},
+	{"runtime/value"},
+	{"runtime/option"},
 	{"runtime/script", "runtime/library"},
+	{"runtime/frontend"},
 
 	// The language's words. builtins is the form of a declaration and the
 	// registry, which every group uses; builtins/all is the table of them.
@@ -95,7 +98,7 @@ var planned = []string{}
 // owners names, for each third-party module, the packages (with those below
 // them) that may import it. The tests/ tree may import all of them.
 var owners = map[string][]string{
-	"go.starlark.net":                    {"runtime/script", "builtins"},
+	"go.starlark.net":                    {"runtime/value", "runtime/option", "runtime/script", "runtime/frontend", "builtins"},
 	"github.com/cilium/ebpf":             {"runtime/kernel", "bpf"},
 	"golang.org/x/sys":                   {"runtime/infile", "runtime/privilege", "runtime/kernel", "runtime/tracefs", "runtime/perf", "runtime/perfdata", "runtime/notation", "runtime/spread", "runtime/object", "runtime/probe", "bpf", "cmd/ppscript"},
 	"golang.org/x/arch":                  {"runtime/probe"},

@@ -1,0 +1,429 @@
+package frontend
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"unsafe"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/script"
+	"ppscript/runtime/value"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+// A Machine is the state machine of a fold as the script gave it: the members
+// of its state, the step function, and the flush function if there is one. It
+// belongs to one goroutine.
+type Machine struct {
+	host  *script.Host
+	vars  []*stateVar
+	step  *stepFunc
+	flush *stepFunc // nil: none
+	emits []event.Field
+	pos   syntax.Position
+}
+
+// A stateVar is one member of the state.
+type stateVar struct {
+	name  string
+	init  starlark.Value
+	kind  kind
+	weak  bool // its 0 may turn out to be an unset time
+	slot  int  // in Frame.Texts for texts, else in Frame.State
+	texts bool
+}
+
+// A stepFunc is a function of a state and an event, with what its calls use.
+type stepFunc struct {
+	*Func
+	state stateView
+	args  starlark.Tuple
+}
+
+// NewMachine checks the functions' parameters and the members of the state,
+// and prepares them. flush may be nil.
+func NewMachine(h *script.Host, state *starlark.Dict, step, flush starlark.Callable) (*Machine, error) {
+	m := &Machine{host: h}
+	if state.Len() == 0 {
+		return nil, diag.Errorf(diag.Run, "fold", "state", "is empty").WithHint("write for example state = {\"since\": 0}")
+	}
+	for _, kv := range state.Items() {
+		v, err := newStateVar(kv[0], kv[1])
+		if err != nil {
+			return nil, err
+		}
+		m.vars = append(m.vars, v)
+	}
+	var err error
+	if m.step, err = newStep(h, m, step, "step"); err != nil {
+		return nil, err
+	}
+	if flush != nil {
+		m.flush, err = newStep(h, m, flush, "flush")
+	}
+	return m, err
+}
+
+func newStateVar(name, init starlark.Value) (*stateVar, error) {
+	s, ok := starlark.AsString(name)
+	if !ok || s == "" {
+		return nil, diag.Errorf(diag.Run, "fold", "state", "got name %s, want a text", name).
+			WithHint("write for example state = {\"since\": 0}")
+	}
+	v := &stateVar{name: s, init: init, kind: kindOf(init)}
+	if i, ok := init.(starlark.Int); ok {
+		v.weak = i.Sign() == 0
+	}
+	v.texts = v.kind == kindText
+	switch {
+	case v.kind == kindNone:
+		return nil, diag.Errorf(diag.Run, "fold", "state "+s, "got None, want a value").
+			WithHint("what is unset is 0, \"\" or False; ask with: if s.%s", s)
+	case !v.kind.number() && !v.texts:
+		return nil, diag.Errorf(diag.Run, "fold", "state "+s, "got a %s, want an int, bool, duration, time, size or string", init.Type()).
+			WithHint("a state holds numbers and texts; keep a list in state()")
+	case v.texts && len(string(init.(starlark.String))) > expr.MaxStateText:
+		return nil, diag.Errorf(diag.Run, "fold", "state "+s, "is longer than %d bytes", expr.MaxStateText).WithHint("shorten it")
+	}
+	return v, nil
+}
+
+func newStep(h *script.Host, m *Machine, fn starlark.Callable, what string) (*stepFunc, error) {
+	f, ok := fn.(*starlark.Function)
+	if !ok || f.NumParams() != 2 || f.HasVarargs() || f.HasKwargs() || f.NumKwonlyParams() > 0 {
+		d := diag.Errorf(diag.Run, "fold", what, "%s does not take a state and an event", fn.Name()).
+			WithHint("define it: def %s(s, e):", what)
+		if ok {
+			return nil, h.At(f.Position(), d)
+		}
+		return nil, d
+	}
+	if err := h.Freeze(fn); err != nil {
+		return nil, err
+	}
+	sf := &stepFunc{Func: prepare(h, fn), args: make(starlark.Tuple, 2)}
+	sf.state.m = m
+	sf.t.SetLocal(foldKey, &sf.state)
+	return sf, nil
+}
+
+func (m *Machine) find(name string) *stateVar {
+	for _, v := range m.vars {
+		if v.name == name {
+			return v
+		}
+	}
+	return nil
+}
+
+func (m *Machine) names() []string {
+	names := make([]string, len(m.vars))
+	for i, v := range m.vars {
+		names[i] = v.name
+	}
+	return names
+}
+
+// Name and Pos are the step function's.
+func (m *Machine) Name() string { return m.step.Name() }
+func (m *Machine) Pos() string  { return m.step.Pos() }
+
+// FlushPos is where the flush function is; "" if there is none.
+func (m *Machine) FlushPos() string {
+	if m.flush == nil {
+		return ""
+	}
+	return m.flush.Pos()
+}
+
+// Bind settles the kinds of the state and of what is emitted, for the events
+// that step and flush will get, and reports what must be wrong.
+func (m *Machine) Bind(events []*expr.Scope, flush *expr.Scope) error {
+	if err := m.step.check(events, 1); err != nil {
+		return err
+	}
+	if m.flush != nil {
+		if err := m.flush.check([]*expr.Scope{flush}, 1); err != nil {
+			return err
+		}
+	}
+	var in *inference
+	for range 8 {
+		in = &inference{m: m}
+		in.function(m.step.fn.(*starlark.Function), []role{{state: true, kind: kindOther}, {events: events, kind: kindOther}})
+		if m.flush != nil {
+			in.function(m.flush.fn.(*starlark.Function), []role{{state: true, kind: kindOther}, {events: []*expr.Scope{flush}, kind: kindOther}})
+		}
+		if !in.changed {
+			break
+		}
+	}
+	m.emits = in.fields()
+	if len(in.errs) > 0 {
+		first := in.errs[0]
+		for _, e := range in.errs[1:] {
+			first.Excerpt += "\n" + e.Error() + "\n" + e.Excerpt
+		}
+		return first
+	}
+	if m.emits == nil {
+		fn := m.step.fn.(*starlark.Function)
+		return m.host.At(fn.Position(), diag.Errorf(diag.Run, "fold", fn.Name(), "emits nothing").
+			WithHint("call emit(name = value) where there is something to tell"))
+	}
+	return m.place()
+}
+
+// place gives the members their slots.
+func (m *Machine) place() error {
+	texts, numbers := 0, 0
+	for _, v := range m.vars {
+		if v.texts {
+			v.slot = texts
+			texts++
+			continue
+		}
+		v.slot = numbers
+		numbers++
+		if i, ok := v.init.(starlark.Int); ok && v.kind == kindUint && i.Sign() < 0 {
+			return diag.Errorf(diag.Run, "fold", "state "+v.name, "is %s and is assigned unsigned 64-bit numbers", i).
+				WithHint("use 0 for what is unset")
+		}
+	}
+	return nil
+}
+
+// Initial is the initial state: numbers and texts.
+func (m *Machine) Initial() (numbers []int64, texts []string) {
+	for _, v := range m.vars {
+		if v.texts {
+			texts = append(texts, string(v.init.(starlark.String)))
+		} else {
+			n, _ := toWord(v.init)
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers, texts
+}
+
+// Slot is where the numbers of Initial have a member.
+func (m *Machine) Slot(member string) (int, bool) {
+	v := m.find(member)
+	if v == nil || v.texts {
+		return 0, false
+	}
+	return v.slot, true
+}
+
+// Emits are the fields of what the functions emit.
+func (m *Machine) Emits() []event.Field { return m.emits }
+
+// Reads lists what the step function reads of its event; see Func.Reads.
+func (m *Machine) Reads() (names []string, exact bool) { return m.step.reads(1) }
+
+// Run calls the step function, interpreted, on the frame's event and state;
+// RunFlush the flush function. A failure is in f.Err.
+func (m *Machine) Run(f *expr.Frame)      { m.step.run(f) }
+func (m *Machine) RunFlush(f *expr.Frame) { m.flush.run(f) }
+
+func (sf *stepFunc) run(f *expr.Frame) {
+	v := sf.views[sf.turn%viewTurns]
+	sf.turn++
+	v.ev = f.Event
+	sf.state.f = f
+	sf.args[0], sf.args[1] = &sf.state, v
+	if _, err := sf.invoke(sf.args, v); err != nil {
+		f.Fail(err)
+	}
+	sf.state.f = nil
+}
+
+// A stateView is the state of one key as interpreted functions see it. It is
+// valid during the call that received it.
+type stateView struct {
+	m *Machine
+	f *expr.Frame
+}
+
+var _ starlark.HasSetField = (*stateView)(nil)
+
+func (s *stateView) String() string        { return "<fold state>" }
+func (s *stateView) Type() string          { return "fold state" }
+func (s *stateView) Freeze()               {}
+func (s *stateView) Truth() starlark.Bool  { return true }
+func (s *stateView) AttrNames() []string   { return s.m.names() }
+func (s *stateView) Hash() (uint32, error) { return 0, fmt.Errorf("unhashable: fold state") }
+
+var errStaleState = (&diag.Error{Op: "fold state", Cause: fmt.Errorf("used after the call that received it"),
+	Hint: "copy the members that you need"})
+
+// Attr reads a member.
+func (s *stateView) Attr(name string) (starlark.Value, error) {
+	v := s.m.find(name)
+	if v == nil {
+		return nil, nil
+	}
+	if s.f == nil {
+		return nil, errStaleState
+	}
+	if v.texts {
+		return s.m.step.views[0].cache.text(s.f.Texts[v.slot]), nil
+	}
+	return fromWord(v.kind, s.f.State[v.slot]), nil
+}
+
+// SetField assigns a member. A kind other than its own is an error, but 0
+// unsets any number.
+func (s *stateView) SetField(name string, val starlark.Value) error {
+	v := s.m.find(name)
+	switch {
+	case v == nil:
+		return starlark.NoSuchAttrError(fmt.Sprintf("fold state: no member %s%s", name, diag.DidYouMean(name, s.m.names())))
+	case s.f == nil:
+		return errStaleState
+	case v.texts:
+		t, ok := val.(starlark.String)
+		if !ok {
+			return s.wrong(v, val)
+		}
+		if len(t) > expr.MaxStateText {
+			return expr.ErrLong
+		}
+		s.f.Texts[v.slot] = append(s.f.Texts[v.slot][:0], t...)
+		return nil
+	}
+	k := kindOf(val)
+	n, ok := toWord(val)
+	switch {
+	case !ok && k == kindOther: // an integer beyond 64 bits, or no number
+		if _, isInt := val.(starlark.Int); isInt {
+			return expr.ErrOverflow
+		}
+		return s.wrong(v, val)
+	case k == v.kind, k == kindInt && n == 0 && v.kind != kindBool, v.kind == kindUint && k == kindInt && n >= 0:
+	case v.kind == kindUint && k == kindInt, v.kind == kindInt && k == kindUint:
+		return expr.ErrOverflow
+	default:
+		return s.wrong(v, val)
+	}
+	s.f.State[v.slot] = n
+	return nil
+}
+
+func (s *stateView) wrong(v *stateVar, val starlark.Value) error {
+	return fmt.Errorf("state %s: is a %s and is assigned a %s", v.name, v.kind, val.Type())
+}
+
+// toWord is a number as 64 bits.
+func toWord(v starlark.Value) (int64, bool) {
+	switch v := v.(type) {
+	case starlark.Bool:
+		if v {
+			return 1, true
+		}
+		return 0, true
+	case starlark.Int:
+		if n, ok := v.Int64(); ok {
+			return n, true
+		}
+		n, ok := v.Uint64()
+		return int64(n), ok
+	case value.Duration:
+		return int64(v), true
+	case value.Time:
+		return int64(v), true
+	case value.Size:
+		return int64(v), true
+	}
+	return 0, false
+}
+
+// fromWord makes a value of 64 bits of the state.
+func fromWord(k kind, n int64) starlark.Value {
+	switch k {
+	case kindBool:
+		return starlark.Bool(n != 0)
+	case kindUint:
+		return value.BigUint(uint64(n))
+	case kindNanos:
+		return value.Duration(n)
+	case kindMoment:
+		return value.Time(n)
+	case kindSize:
+		return value.Size(n)
+	}
+	return starlark.MakeInt64(n)
+}
+
+// isEmit reports that v is the builtin emit.
+func isEmit(h *script.Host, v starlark.Value) bool {
+	return v != nil && v == h.Predeclared()["emit"]
+}
+
+const foldKey = "ppscript.fold"
+
+// Emit is the builtin emit, called by an interpreted step function: values
+// are given by name. It fails anywhere else.
+func Emit(t *starlark.Thread, kw []starlark.Tuple) error {
+	s, _ := t.Local(foldKey).(*stateView)
+	if s == nil || s.f == nil {
+		return diag.Errorf(diag.Run, "emit", "", "called outside a step function").
+			WithHint("call it in the step function of stream.fold(...)")
+	}
+	m := s.m
+	args := make([]expr.Arg, len(m.emits))
+	if len(kw) != len(args) {
+		return diag.Errorf(diag.Run, "emit", "", "got %d values, want %d", len(kw), len(args)).
+			WithHint("every emit of a fold gives the same names")
+	}
+	for _, nv := range kw {
+		name := string(nv[0].(starlark.String))
+		i := slices.IndexFunc(m.emits, func(f event.Field) bool { return f.Name == name })
+		if i < 0 {
+			return diag.Errorf(diag.Run, "emit", name, "not given elsewhere").
+				WithHint("every emit of a fold gives the same names")
+		}
+		a, err := emitArg(&m.emits[i], nv[1])
+		if err != nil {
+			return err
+		}
+		args[i] = a
+	}
+	if s.f.Emit != nil {
+		s.f.Emit(s.f, 0, args)
+	}
+	return nil
+}
+
+// emitArg converts a value to what its field holds.
+func emitArg(f *event.Field, v starlark.Value) (expr.Arg, error) {
+	want := kindOfField(f)
+	if f.Unit == event.SizeB {
+		want = kindSize
+	}
+	k := kindOf(v)
+	switch {
+	case want == kindText && k == kindText:
+		s := string(v.(starlark.String))
+		return expr.Arg{Kind: expr.Str, S: unsafe.Slice(unsafe.StringData(s), len(s))}, nil
+	case want == kindFloat && (k == kindFloat || k == kindInt || k == kindUint):
+		x, _ := starlark.AsFloat(v)
+		return expr.Arg{Kind: expr.Float, I: int64(math.Float64bits(x))}, nil
+	}
+	n, ok := toWord(v)
+	i, isInt := v.(starlark.Int)
+	switch {
+	case isInt && (!ok || want == kindInt && k == kindUint || want == kindUint && i.Sign() < 0):
+		if want == kindInt || want == kindUint {
+			return expr.Arg{}, expr.ErrOverflow
+		}
+	case isInt && i.Sign() == 0 && want.number() && want != kindBool, ok && (k == want || want == kindUint && k == kindInt):
+		return expr.Arg{Kind: expr.Int, I: n}, nil
+	}
+	return expr.Arg{}, fmt.Errorf("emit %s: got a %s, want a %s", f.Name, v.Type(), want)
+}

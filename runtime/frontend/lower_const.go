@@ -1,0 +1,224 @@
+package frontend
+
+import (
+	"errors"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/script"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+// This file lowers what involves constants that are not numbers: look-ups in
+// dictionaries, parts of texts, methods of constants, and the members of a
+// fold's state.
+
+// loadState reads a member of the state.
+func (s *scopeOf) loadState(e *syntax.DotExpr, name string) val {
+	m := s.machine.find(name)
+	if m == nil {
+		s.refuse(e.Name.NamePos, "the state has no member %s", name)
+	}
+	n, err := expr.NewLoadState(m.slot, m.kind.irType())
+	s.must(e.Dot, err)
+	return val{node: n, unit: m.kind.unit()}
+}
+
+// named is a computed value that has a name (let).
+func (s *scopeOf) named(n expr.Node) val {
+	v := val{node: n}
+	if q, ok := n.(*expr.Quantity); ok {
+		v.node = q.X
+	}
+	if unit := expr.UnitOf(n); unit == event.Nanos || unit == event.Moment {
+		v.unit = unit
+	}
+	return v
+}
+
+// slice is text[lo:hi] with constants.
+func (s *scopeOf) slice(e *syntax.SliceExpr) val {
+	x := s.expr(e.X)
+	bound := func(b syntax.Expr) (n int, given bool) {
+		if b == nil {
+			return 0, false
+		}
+		v := s.expr(b)
+		i, ok := v.c.(starlark.Int)
+		small, fits := i.Int64()
+		if !ok || !fits || small > 1<<30 || small < -1<<30 {
+			s.refuse(e.Lbrack, "a slice with bounds that are no constants")
+		}
+		return int(small), true
+	}
+	lo, _ := bound(e.Lo)
+	hi, given := bound(e.Hi)
+	if e.Step != nil || !isText(x) {
+		s.refuse(e.Lbrack, "a slice of a %s", typeOf(x))
+	}
+	n, err := expr.NewSlice(s.nodeOf(e.Lbrack, x), lo, hi, !given)
+	s.must(e.Lbrack, err)
+	return val{node: n}
+}
+
+// dict is a dictionary written out, of constants.
+func (s *scopeOf) dict(e *syntax.DictExpr) val {
+	d := starlark.NewDict(len(e.List))
+	for _, x := range e.List {
+		kv := x.(*syntax.DictEntry)
+		k, v := s.expr(kv.Key), s.expr(kv.Value)
+		if k.c == nil || v.c == nil {
+			s.refuse(e.Lbrace, "a dict is made for each event")
+		}
+		s.must(e.Lbrace, d.SetKey(k.c, v.c))
+	}
+	d.Freeze()
+	return val{c: d}
+}
+
+// index is D[x], or a member of a constant list.
+func (s *scopeOf) index(e *syntax.IndexExpr) val {
+	x, y := s.expr(e.X), s.expr(e.Y)
+	switch c := x.c.(type) {
+	case *starlark.Dict:
+		if y.c == nil {
+			return s.lookUp(e.Lbrack, c, y, nil)
+		}
+		v, found, err := c.Get(y.c)
+		s.must(e.Lbrack, err)
+		if found {
+			return val{c: v}
+		}
+	case starlark.Indexable:
+		i, err := starlark.AsInt32(orNone(y.c))
+		s.must(e.Lbrack, err)
+		if i < 0 {
+			i += c.Len()
+		}
+		if i >= 0 && i < c.Len() {
+			return val{c: c.Index(i)}
+		}
+	}
+	s.refuse(e.Lbrack, "an index into a %s", typeOf(x))
+	return val{}
+}
+
+func orNone(v starlark.Value) starlark.Value {
+	if v == nil {
+		return starlark.None
+	}
+	return v
+}
+
+// errKey is what a look-up of a key that is not there fails with.
+var errKey = errors.New("key is not in the dictionary")
+
+// lookUp finds a key that depends on the event in a constant dictionary. With
+// otherwise, that is the value of keys that are not there.
+func (s *scopeOf) lookUp(at syntax.Position, d *starlark.Dict, k val, otherwise starlark.Value) val {
+	if d.Len() == 0 || k.node == nil {
+		s.refuse(at, "a look-up in an empty dict")
+	}
+	ints, texts := map[int64]int{}, map[string]int{}
+	var numbers []int64
+	var words [][]byte
+	var first starlark.Value
+	members := d.Items()
+	if otherwise != nil {
+		members = append([]starlark.Tuple{{nil, otherwise}}, members...)
+	}
+	for i, kv := range members {
+		v := kv[1]
+		if first == nil {
+			first = v
+		}
+		if kindOf(v) != kindOf(first) || kindOf(v) != kindText && (!kindOf(v).number() || kindOf(v) == kindUint) {
+			s.refuse(at, "a dict whose values are not all numbers or all texts")
+		}
+		n, _ := toWord(v)
+		numbers = append(numbers, n)
+		t, _ := v.(starlark.String)
+		words = append(words, []byte(t))
+		switch key := kv[0].(type) {
+		case nil:
+		case starlark.Int:
+			n, fits := key.Int64()
+			if !isInt(k) || unitOf(k) != event.NoUnit || !fits {
+				s.refuse(at, "a look-up of a %s", typeOf(k))
+			}
+			ints[n] = i
+		case starlark.String:
+			if !isText(k) {
+				s.refuse(at, "a look-up of a %s", typeOf(k))
+			}
+			texts[string(key)] = i
+		default:
+			s.refuse(at, "a dict with keys of type %s", key.Type())
+		}
+	}
+	if len(ints) > 0 && len(texts) > 0 {
+		s.refuse(at, "a dict with keys of several types")
+	}
+	node := s.nodeOf(at, k)
+	if node.Type().Unsigned {
+		s.refuse(at, "a look-up of an unsigned 64-bit number")
+	}
+	find := func(f *expr.Frame, a []expr.Arg) int {
+		var i int
+		var ok bool
+		if a[0].Kind == expr.Str {
+			i, ok = texts[string(a[0].S)]
+		} else {
+			i, ok = ints[a[0].I]
+		}
+		if !ok && otherwise == nil {
+			f.Fail(errKey)
+		}
+		return i
+	}
+	native := expr.Native{Name: "lookup", Args: []expr.Node{node}, Data: d}
+	kind := kindOf(first)
+	native.T = kind.irType()
+	if kind == kindText {
+		native.Str = func(f *expr.Frame, a []expr.Arg) []byte { return words[find(f, a)] }
+	} else {
+		native.Int = func(f *expr.Frame, a []expr.Arg) int64 { return numbers[find(f, a)] }
+	}
+	n, err := expr.NewNative(native)
+	s.must(at, err)
+	return val{node: n, unit: kind.unit()}
+}
+
+// constantMethod is a method of a constant: d.get(x), d.items(), "a".upper().
+func (s *scopeOf) constantMethod(e *syntax.CallExpr, c starlark.Value, name string) val {
+	switch c.(type) {
+	case *starlark.Dict, starlark.String, *starlark.List, starlark.Tuple:
+	default:
+		s.refuse(e.Lparen, "method %s of a %s", name, c.Type())
+	}
+	args := make([]val, len(e.Args))
+	all := make(starlark.Tuple, len(e.Args))
+	constant := true
+	for i, a := range e.Args {
+		args[i] = s.expr(a)
+		all[i] = args[i].c
+		constant = constant && args[i].c != nil
+	}
+	if d, ok := c.(*starlark.Dict); ok && name == "get" && len(args) == 2 && args[0].node != nil && args[1].c != nil {
+		return s.lookUp(e.Lparen, d, args[0], args[1].c)
+	}
+	if constant {
+		m, err := c.(starlark.HasAttrs).Attr(name)
+		s.must(e.Lparen, err)
+		if m == nil {
+			s.refuse(e.Lparen, "method %s of a %s", name, c.Type())
+		}
+		v, err := starlark.Call(&starlark.Thread{Name: name}, script.AskedMethod(m), all, nil)
+		s.must(e.Lparen, err)
+		return val{c: v}
+	}
+	s.refuse(e.Lparen, "method %s", name)
+	return val{}
+}

@@ -1,0 +1,71 @@
+package frontend
+
+import (
+	"ppscript/runtime/expr"
+
+	"go.starlark.net/syntax"
+)
+
+// This file keeps operands that do something in the order of the text. The IR
+// turns x > y into y < x, and x in (1, 2) into x == 1 or x == 2, which is the
+// same only for operands that do nothing but give a value: not for calls of
+// functions that change the state.
+
+// hasEffect reports that evaluating n changes the state or emits.
+func hasEffect(n expr.Node) bool {
+	found := false
+	expr.Walk(n, func(n expr.Node) bool {
+		switch n := n.(type) {
+		case *expr.StoreState, *expr.Emit:
+			found = true
+		case *expr.Native:
+			found = found || n.Effect
+		}
+		return !found
+	})
+	return found
+}
+
+// sequenced builds a value of operands. If one of them has effects, all are
+// evaluated first, in order, into locals.
+func (s *scopeOf) sequenced(at syntax.Position, vals []val, build func(vals []val) val) val {
+	effects := false
+	for _, v := range vals {
+		effects = effects || v.node != nil && hasEffect(v.node)
+	}
+	if !effects {
+		return build(vals)
+	}
+	held := make([]val, len(vals))
+	var list []expr.Node
+	for i, v := range vals {
+		set, local := s.hold(at, v)
+		if set != nil {
+			list = append(list, set)
+		}
+		held[i] = local
+	}
+	r := build(held)
+	n, err := expr.NewSeq(append(list, s.nodeOf(at, r))...)
+	s.must(at, err)
+	return val{node: n, unit: unitOf(r)}
+}
+
+// hold makes a local of a value, and the node that assigns it; constants and
+// what is the same throughout the call stay as they are.
+func (s *scopeOf) hold(at syntax.Position, v val) (set expr.Node, local val) {
+	if v.node == nil || stable(v.node) {
+		return nil, v
+	}
+	n := s.operand(at, v)
+	if n.Type().Kind == expr.Tuple {
+		s.refuse(at, "a tuple is an operand")
+	}
+	if n.Type().Kind == expr.Str && readsState(n) {
+		n = copied(n) // the slot may be overwritten
+	}
+	l := expr.NewLocal(s.newLocal(), "held", n.Type())
+	set, err := expr.NewSet(l.(*expr.Local).Index, "held", n)
+	s.must(at, err)
+	return set, val{node: l, unit: v.unit}
+}

@@ -1,0 +1,239 @@
+package frontend
+
+import (
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/script"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+// This file lowers calls of functions: those of Starlark itself here, those of
+// package builtins by their Native.
+
+const servicesKey = "ppscript.services"
+
+// ServicesOf is what builtins of a per-event function may ask the outside
+// for; nil outside of one.
+func ServicesOf(t *starlark.Thread) *expr.Services {
+	if s, ok := t.Local(servicesKey).(*expr.Services); ok {
+		return s
+	}
+	if h := script.HostOf(t); h != nil {
+		return h.Services()
+	}
+	return nil
+}
+
+// lowerBuiltin lowers a call of a builtin; ok is false if it has no rule.
+func (s *scopeOf) lowerBuiltin(e *syntax.CallExpr, f starlark.Callable, args []val) (v val, ok bool) {
+	if starlark.Universe[f.Name()] == f {
+		return s.lowerUniversal(e, f.Name(), args)
+	}
+	n := nativeOf(s.host, f)
+	if n == nil || n.Compile == nil {
+		return val{}, false
+	}
+	made, ok := n.Compile(&NativeCall{s: s, at: e.Lparen, f: f, args: args})
+	return made.v, ok
+}
+
+// lowerUniversal lowers Starlark's own functions.
+func (s *scopeOf) lowerUniversal(e *syntax.CallExpr, name string, args []val) (val, bool) {
+	x := func(i int) expr.Node { return s.nodeOf(e.Lparen, args[i]) }
+	constant := len(args) > 0
+	for _, a := range args {
+		constant = constant && a.c != nil
+	}
+	if constant {
+		switch name {
+		case "len", "bool", "int", "str", "min", "max", "abs", "range", "float", "tuple", "sorted", "reversed", "enumerate", "zip", "list":
+			vs := make(starlark.Tuple, len(args))
+			for i, a := range args {
+				vs[i] = a.c
+			}
+			v, err := starlark.Call(&starlark.Thread{Name: name}, s.host.GuardOf(name, starlark.Universe[name]), vs, nil)
+			s.must(e.Lparen, err)
+			return val{c: v}, true
+		}
+		return val{}, false
+	}
+	var n expr.Node
+	var err error
+	switch name {
+	case "bool":
+		if len(args) == 1 {
+			return val{node: s.truth(e.Lparen, args[0])}, true
+		}
+		return val{}, false
+	case "len":
+		if len(args) != 1 || !isText(args[0]) {
+			return val{}, false
+		}
+		n, err = expr.NewUnary(expr.OpStrLen, x(0))
+	case "int":
+		switch {
+		case len(args) == 1 && isInt(args[0]) && unitOf(args[0]) == event.NoUnit:
+			n = x(0)
+		case len(args) == 1 && isBool(args[0]):
+			n, err = expr.NewUnary(expr.OpToInt, x(0))
+		default:
+			return val{}, false
+		}
+	case "abs":
+		if len(args) != 1 || !isInt(args[0]) || unitOf(args[0]) != event.NoUnit || x(0).Type().Unsigned {
+			return val{}, false
+		}
+		n, err = expr.NewNative(expr.Native{Name: name, T: expr.TInt, Args: []expr.Node{x(0)},
+			Int1: func(f *expr.Frame, x int64) int64 {
+				if x == -x && x != 0 {
+					f.Fail(expr.ErrOverflow)
+				}
+				return max(x, -x)
+			}})
+	case "min", "max":
+		return s.extreme(e, name, args)
+	case "str":
+		return s.str(e, args)
+	default:
+		return val{}, false
+	}
+	s.must(e.Lparen, err)
+	return val{node: n}, true
+}
+
+// extreme is min or max of numbers of one unit.
+func (s *scopeOf) extreme(e *syntax.CallExpr, name string, args []val) (val, bool) {
+	if len(args) < 2 {
+		return val{}, false
+	}
+	nodes := make([]expr.Node, len(args))
+	for i, a := range args {
+		if !isInt(a) || unitOf(a) != unitOf(args[0]) {
+			return val{}, false
+		}
+		if nodes[i] = s.nodeOf(e.Lparen, a); nodes[i].Type().Unsigned {
+			return val{}, false
+		}
+	}
+	low := name == "min"
+	n, err := expr.NewNative(expr.Native{Name: name, T: expr.TInt, Args: nodes, Int: func(_ *expr.Frame, a []expr.Arg) int64 {
+		best := a[0].I
+		for _, x := range a[1:] {
+			if low && x.I < best || !low && x.I > best {
+				best = x.I
+			}
+		}
+		return best
+	}})
+	s.must(e.Lparen, err)
+	return val{node: n, unit: unitOf(args[0])}, true
+}
+
+// str is the text of a number or text.
+func (s *scopeOf) str(e *syntax.CallExpr, args []val) (val, bool) {
+	if len(args) != 1 || unitOf(args[0]) != event.NoUnit {
+		return val{}, false
+	}
+	x := s.nodeOf(e.Lparen, args[0])
+	var n expr.Node
+	var err error
+	switch {
+	case isText(args[0]):
+		return args[0], true
+	case isInt(args[0]) && x.Type().Unsigned:
+		n, err = expr.NewNative(expr.Native{Name: "str", T: expr.TStr, Args: []expr.Node{x}, Data: true,
+			Str1: func(f *expr.Frame, x int64) []byte { return f.Keep(strconv.AppendUint(f.Scratch(), uint64(x), 10)) }})
+	case isInt(args[0]):
+		n, err = expr.NewNative(expr.Native{Name: "str", T: expr.TStr, Args: []expr.Node{x},
+			Str1: func(f *expr.Frame, x int64) []byte { return f.Keep(strconv.AppendInt(f.Scratch(), x, 10)) }})
+	default:
+		return val{}, false
+	}
+	s.must(e.Lparen, err)
+	return val{node: n}, true
+}
+
+// concat is x + y of texts.
+func (s *scopeOf) concat(at syntax.Position, x, y val) val {
+	return s.sequenced(at, []val{x, y}, func(v []val) val {
+		n, err := expr.NewNative(expr.Native{Name: "concat", T: expr.TStr, Args: []expr.Node{s.nodeOf(at, v[0]), s.nodeOf(at, v[1])},
+			Str: func(f *expr.Frame, a []expr.Arg) []byte {
+				return f.Keep(append(append(f.Scratch(), a[0].S...), a[1].S...))
+			}})
+		s.must(at, err)
+		return val{node: n}
+	})
+}
+
+// textView is the bytes of a text, not to be written.
+func textView(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
+// builtinKind is the kind of what a builtin returns, as far as it is known.
+func builtinKind(f starlark.Callable, args []role) kind {
+	if k, ok := nativeKind(f, args); ok {
+		return k
+	}
+	first := kindUnknown
+	if len(args) > 0 {
+		first = args[0].kind
+	}
+	switch f.Name() {
+	case "len", "int", "hash", "ord":
+		return kindInt
+	case "str", "repr", "type", "chr":
+		return kindText
+	case "bool", "any", "all", "hasattr":
+		return kindBool
+	case "float":
+		return kindFloat
+	case "abs":
+		return first
+	case "min", "max":
+		k := kindUnknown
+		for _, a := range args {
+			k = joinKinds(k, a.kind)
+		}
+		if k >= kindMixed {
+			return kindUnknown
+		}
+		return k
+	}
+	return kindUnknown
+}
+
+// methodKind is the kind of what x.name(args) returns.
+func methodKind(x role, name string, args []role) kind {
+	switch {
+	case x.events != nil && (strings.TrimPrefix(name, "_") == "symbolic" || strings.TrimPrefix(name, "_") == "text"):
+		return kindText
+	case x.kind == kindText:
+		switch name {
+		case "startswith", "endswith", "isdigit", "isalpha", "isalnum", "isspace", "isupper", "islower", "istitle":
+			return kindBool
+		case "find", "rfind", "index", "rindex", "count":
+			return kindInt
+		case "upper", "lower", "strip", "lstrip", "rstrip", "replace", "join", "format", "capitalize", "title", "removeprefix", "removesuffix":
+			return kindText
+		}
+	case name == "get" && x.c != nil:
+		d, ok := x.c.(*starlark.Dict)
+		if !ok {
+			return kindUnknown
+		}
+		k := kindUnknown
+		for _, kv := range d.Items() {
+			k = joinKinds(k, kindOf(kv[1]))
+		}
+		if len(args) > 1 {
+			k = joinKinds(k, args[1].kind)
+		}
+		return k
+	}
+	return kindUnknown
+}

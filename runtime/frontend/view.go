@@ -1,0 +1,248 @@
+package frontend
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unsafe"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+
+	"go.starlark.net/starlark"
+)
+
+// This file shows events to interpreted functions.
+//
+// A View is reused for many events: making a value for each would cost more
+// than the call. It is valid only during the call that received it; a script
+// that keeps one gets an error when it uses it later. The Views of a Func
+// take turns for that: one View would quietly show the next event to a script
+// that kept the last.
+
+// A View is an event as scripts see it. Attributes are, in this order: values
+// computed by let, the fields of the schema, start, end, delay and key of a
+// pair, the facts of the sample, and name, system, symbolic(field), text().
+// Fields of the record hide the rest; _name, _system, _time, _pid, ... are
+// never hidden.
+type View struct {
+	ev    *event.Event
+	start *View // of a pair; made on first use, reused
+	end   *View
+	cache *viewCache
+}
+
+var _ starlark.HasAttrs = (*View)(nil)
+
+// NewView makes a View that shows nothing until Show.
+func NewView() *View { return &View{cache: &viewCache{}} }
+
+// Show points the view at e; nil ends its validity.
+//
+// Fast path: nothing else happens per event.
+func (v *View) Show(e *event.Event) {
+	v.ev = e
+	if v.start != nil {
+		v.start.ev = nil
+	}
+	if v.end != nil {
+		v.end.ev = nil
+	}
+}
+
+// Event returns the event shown; nil outside a call.
+func (v *View) Event() *event.Event { return v.ev }
+
+func (v *View) Type() string         { return "event" }
+func (v *View) Freeze()              {}
+func (v *View) Truth() starlark.Bool { return v.ev != nil }
+func (v *View) Hash() (uint32, error) {
+	return 0, errors.New("unhashable: event; use one of its fields")
+}
+
+func (v *View) String() string {
+	if v.ev == nil {
+		return "<event, no longer valid>"
+	}
+	s := schemaOf(v.ev)
+	if s == nil {
+		return "<event>"
+	}
+	return "<event " + s.FullName() + ">"
+}
+
+func schemaOf(e *event.Event) *event.Schema {
+	if e == nil || e.Stream == nil {
+		return nil
+	}
+	return e.Stream.Schema
+}
+
+var errStale = (&diag.Error{Op: "event", Cause: errors.New("used after the call that received it"),
+	Hint: "keep the fields that you need, for example state(last = e.time), not the event"})
+
+// Attr returns a field, fact or method.
+func (v *View) Attr(name string) (starlark.Value, error) {
+	e := v.ev
+	if e == nil {
+		return nil, errStale
+	}
+	a := v.cache.find(e.Stream, name)
+	if a == nil {
+		return nil, v.unknown(name)
+	}
+	return a.load(v, e)
+}
+
+// AttrNames lists what dir() shows.
+func (v *View) AttrNames() []string {
+	s := schemaOf(v.ev)
+	names := []string{"name", "system", "symbolic", "text"}
+	if s == nil {
+		return names
+	}
+	if v.ev.Joint != nil && (v.ev.Joint.Start != nil || v.ev.Joint.End != nil) {
+		names = append(names, pairNames...)
+	}
+	return append(names, s.Names()...)
+}
+
+var pairNames = []string{"start", "end", "delay"}
+
+func (v *View) unknown(name string) error {
+	s := schemaOf(v.ev)
+	if s == nil {
+		return diag.Errorf(diag.Run, "event", "", "no field %s: the event has no schema", name)
+	}
+	return UnknownField(s, name, v.AttrNames())
+}
+
+// UnknownField is the error for a field that schema s does not have; names
+// are those that exist.
+func UnknownField(s *event.Schema, name string, names []string) *diag.Error {
+	err := diag.Errorf(diag.Run, "event", s.FullName(), "no field %s%s", name, diag.DidYouMean(name, names))
+	err.Hint = fieldsHint(s)
+	return err
+}
+
+// fieldsHint tells how to see what an event has. Those that operators make
+// have few fields of their own.
+func fieldsHint(s *event.Schema) string {
+	switch s.System {
+	case "pair":
+		return "a pair has start, end, delay and key; fields of the events are start.FIELD and end.FIELD"
+	case "fold", "counter":
+		var names []string
+		for i := range s.Fields {
+			names = append(names, s.Fields[i].Name)
+		}
+		return "it has " + strings.Join(names, ", ")
+	}
+	return "list its fields: ppscript -e " + s.FullName() + " help"
+}
+
+// A viewCache finds the accessor of an attribute of a stream's events. The views of
+// one Func share it.
+type viewCache struct {
+	stream *event.Stream // of recent
+	recent [8]recent
+	next   uint8
+	all    map[*event.Stream]map[string]*access
+	texts  map[string]starlark.Value // texts made before, boxed
+	// vars are the computed values (let) of events.
+	vars  map[varsOf]map[string]*expr.Program
+	frame expr.Frame
+}
+
+// recent remembers accessors by the identity of the name's bytes: an
+// attribute name in compiled code is the same string each time, and comparing
+// a pointer is cheaper than hashing.
+type recent struct {
+	data *byte
+	n    int
+	acc  *access
+}
+
+// Fast path: same stream as the last event's, a name seen before.
+func (c *viewCache) find(s *event.Stream, name string) *access {
+	if s == c.stream {
+		p := unsafe.StringData(name)
+		for i := range c.recent {
+			if r := &c.recent[i]; r.data == p && r.n == len(name) {
+				return r.acc
+			}
+		}
+	}
+	return c.findSlow(s, name)
+}
+
+// Slow path: another stream, or a name that is not among the recent ones.
+func (c *viewCache) findSlow(s *event.Stream, name string) *access {
+	if s != c.stream {
+		c.stream = s
+		c.recent = [8]recent{}
+	}
+	byName := c.all[s]
+	if byName == nil {
+		if c.all == nil {
+			c.all = map[*event.Stream]map[string]*access{}
+		}
+		byName = map[string]*access{}
+		c.all[s] = byName
+	}
+	acc, ok := byName[name]
+	if !ok {
+		var schema *event.Schema
+		var prog *expr.Program
+		if s != nil {
+			schema = s.Schema
+			prog = c.vars[varsOf{stream: s.Index + 1}][name]
+		}
+		if prog == nil {
+			prog = c.vars[varsOf{schema: schema}][name]
+		}
+		if prog != nil {
+			acc = &access{how: howVar, prog: prog}
+		} else if acc = accessOf(schema, name); acc == nil {
+			return nil
+		}
+		byName[name] = acc
+	}
+	c.recent[c.next] = recent{unsafe.StringData(name), len(name), acc}
+	c.next = (c.next + 1) % uint8(len(c.recent))
+	return acc
+}
+
+const maxTexts = 1024
+
+// text is b as a Starlark string. Event texts repeat (comm, device names), so
+// the value made before is used again.
+func (c *viewCache) text(b []byte) starlark.Value {
+	if v, ok := c.texts[string(b)]; ok {
+		return v
+	}
+	if c.texts == nil || len(c.texts) >= maxTexts {
+		c.texts = make(map[string]starlark.Value)
+	}
+	s := string(b)
+	var v starlark.Value = starlark.String(s)
+	c.texts[s] = v
+	return v
+}
+
+// part shows one event of a pair through a view of its own; nil is None.
+func (v *View) part(slot **View, e *event.Event) starlark.Value {
+	if e == nil {
+		return starlark.None
+	}
+	if *slot == nil {
+		*slot = NewView()
+	}
+	(*slot).Show(e)
+	return *slot
+}
+
+func fieldText(f *event.Field, e *event.Event) string {
+	return fmt.Sprintf("%x", f.Loc(e))
+}
