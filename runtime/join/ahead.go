@@ -18,8 +18,9 @@ type lookAhead struct {
 	loads int64 // keeps the loads from being left out
 }
 
-// evaluate sets the keys of all events, which are at most ahead, and loads what
-// they need. False means that not all keys can be had so.
+// evaluate sets the keys of all events, which are at most ahead, and loads the
+// entries of the table for them. False means that not all keys can be computed
+// ahead.
 //
 // Fast path: these loops run for every event.
 func (j *Join) evaluate(evs []*event.Event) bool {

@@ -2,10 +2,10 @@ package join
 
 import "ppscript/runtime/event"
 
-// This file lets go of what waits for threads that ended. Each ends in a call
-// from which it does not return: without this, programs that come and go leave
-// an event each, which would wait, and hold the events after it in the timeline,
-// until a bound is hit.
+// This file drops the waiting events of threads that ended. A thread ends in a
+// call from which it does not return. Without this file each thread would leave
+// an event behind, which would wait, and keep the events after it in the
+// timeline, until a bound is hit.
 //
 // It is for joins whose events are all keyed by the thread that is at work: of
 // one that ended none will come.
@@ -23,13 +23,13 @@ type ending struct {
 // endings are the threads that ended a moment ago. It is a part of a join.
 type endings struct {
 	forgets bool
-	drop    func(tid int64) // lets go of what waits for a thread
+	drop    func(tid int64) // drops the events that wait for a thread
 	queue   []ending        // by time
 	at      map[int64]event.Time
 }
 
-// follow begins to, if what waits for threads that ended is of no interest: the
-// join has keys of numbers, and drop takes one.
+// follow turns the dropping on, if nobody asks for the waiting events of
+// ended threads. The join's keys must be numbers, and drop takes one.
 func (e *endings) follow(s *Spec, drop func(tid int64)) {
 	e.forgets, e.drop = s.ByThread && s.Left == nil, drop
 }

@@ -14,8 +14,8 @@ type ends interface {
 	Stats() Stats
 }
 
-// What a thread leaves behind that ends in a call goes a moment later, with no
-// loss counted; what it still does in that moment counts.
+// The waiting event of a thread that ends in a call goes a moment later, with
+// no loss counted; the thread's events within that moment count.
 func TestThreadsThatEnded(t *testing.T) {
 	f := func(what string, j *testJoin, feed func(text string), to ends) {
 		t.Helper()

@@ -22,7 +22,7 @@ func testSchema(name string) *event.Schema {
 		{Name: "k", Type: "long", Size: 8, Signed: true}, {Name: "v", Type: "long", Offset: 8, Size: 8, Signed: true}}}
 }
 
-// A bench is a join over streams named by letters, and what came out.
+// A bench is a join over streams named by letters, with its output.
 type testJoin struct {
 	t       *testing.T
 	streams map[string]*event.Stream

@@ -9,14 +9,14 @@ import (
 
 // This file implements the matching rules:
 //
-//   - an event that may be an end looks for a partner: what waits under its
-//     key is taken away, whatever it is, and makes a pair if it is of the
-//     stage before and strictly older;
+//   - an event that may be an end looks for a partner: the event that waits
+//     under its key is taken away in any case, and makes a pair if it is of
+//     the stage before and strictly older;
 //   - then it waits itself, if it may be a start. Whoever waited under the key
 //     gives way: only the last start before an end counts.
 //
 // The tempting alternative, to keep an older start when a newer comes, reports
-// latencies across whatever made the end of the first one invisible.
+// latencies that are too long whenever the end of the first one was not seen.
 
 // A Join makes pairs of events. It implements flow.Sink.
 type Join struct {
@@ -50,13 +50,13 @@ type Join struct {
 	errs  flow.Errors
 	now   event.Time // of the newest event
 	stats Stats
-	// What Loss has told.
+	// The counts that Loss has reported.
 	counted Stats
 	failed  uint64
 	pushed  uint64
 }
 
-// input is an In with what does not change worked out.
+// input is an In with all that does not change computed ahead.
 type input struct {
 	In
 	arrives bool
@@ -198,7 +198,7 @@ func (j *Join) events(evs []*event.Event) {
 	}
 }
 
-// rights returns what an event with a role, or a wakeup, may be.
+// rights returns the stages that an event with a role, or a wakeup, may take.
 func (j *Join) rights(in *input, e *event.Event) (starts, ends bool) {
 	starts, ends = in.starts, in.ends
 	if in.Role != nil {
@@ -245,7 +245,7 @@ func (j *Join) match(n int32, e *event.Event) {
 	}
 	j.stats.Pairs++
 	p := &j.pairs[len(j.out)]
-	// Only what differs from pair to pair is written.
+	// Only the members that differ from pair to pair are written.
 	p.ev.Time, p.ev.Stream = e.Time, stream
 	p.ev.PID, p.ev.TID, p.ev.CPU, p.ev.Ring = e.PID, e.TID, e.CPU, e.Ring
 	p.joint.Start, p.joint.End = j.list.event(n, &p.start), e

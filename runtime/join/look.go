@@ -9,10 +9,10 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file makes the listing of a pair: it walks the timeline, selects, and
-// says what became of the task that the pair is about. The task is followed:
-// where it was woken to, moved to or runs is its CPU, and what happens there
-// is why it waits.
+// This file makes the listing of a pair: it walks the timeline, selects
+// events, and tells the states of the task that the pair is about. The task
+// is followed: the CPU to which it was woken or moved, or on which it runs,
+// is its CPU, and the events there are the reason why it waits.
 
 // A looker makes listings. It is used again for each.
 type looker struct {
@@ -143,8 +143,8 @@ func (l *looker) event(e *event.Event) {
 	l.lines = append(l.lines, line)
 }
 
-// reveal ends a run of hidden events: the last of them is shown, since what
-// came next took long.
+// reveal ends a run of hidden events: the last of them is shown, since the
+// next event came long after it.
 func (l *looker) reveal() {
 	if l.hidden > 1 {
 		l.lines = append(l.lines, result.DetailLine{Part: result.Between, Hidden: l.hidden - 1})
@@ -164,7 +164,7 @@ func (l *looker) closeHidden(t event.Time) {
 	l.reveal()
 }
 
-// follow moves the followed task and notes what became of it.
+// follow moves the followed task and notes its state.
 func (l *looker) follow(e *event.Event, line *result.DetailLine) {
 	state := ""
 	in := l.info(e)

@@ -21,9 +21,9 @@ func (l *losses) add(ring int32, end event.Time) event.Time {
 	return last
 }
 
-// Lost implements flow.Sink: the lost events may have been the ends of what
-// waits, or newer starts; pairing across them would report latencies that
-// never were. Starts in the ring, or all if pairs span rings, are discarded,
+// Lost implements flow.Sink: the lost events may have been the ends of
+// waiting starts, or newer starts; pairing across them would report wrong
+// latencies. Starts in the ring, or all if pairs span rings, are discarded,
 // and until the loss is over nothing starts or ends.
 func (j *Join) Lost(ring int32, lost uint64, t event.Time) {
 	j.list.each(func(n int32) {

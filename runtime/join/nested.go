@@ -8,9 +8,9 @@ import (
 )
 
 // This file relates entries and returns that nest, as calls do: each key has a
-// stack. A return ends the newest entry of its own function; what was entered
-// after that and has not returned lost its return, and is counted. So one
-// lost event spoils the calls that it is about, not all that come later.
+// stack. A return ends the newest entry of its own function; entries above it
+// lost their returns, and are counted. So one lost event spoils only its own
+// calls, not all later ones.
 
 // A Nested makes pairs of entries and returns. It implements flow.Sink. In the
 // Spec, In.Stage is the function and In.Return tells its two streams apart.
@@ -59,7 +59,7 @@ type call struct {
 	slots [callSlots]event.Value
 }
 
-// An entry is what a waiting is to a Nested.
+// An entry is a function that was entered and has not returned, the waiting of a Nested.
 type entry struct {
 	below  int32 // who waits below it in its stack
 	stage  int32
@@ -68,8 +68,8 @@ type entry struct {
 	inside int64 // how long calls inside it took
 }
 
-// maxDepth bounds a stack: what is deeper is a stream of entries whose returns
-// do not come.
+// maxDepth bounds a stack: a deeper one comes from entries whose returns do
+// not come.
 const maxDepth = 256
 
 // NewNested returns a Nested that hands its pairs to next.
@@ -264,7 +264,7 @@ func (n *Nested) Stats() Stats {
 	return s
 }
 
-// Loss returns what the pairs since the last call do not contain.
+// Loss returns the losses of the pairs since the last call.
 func (n *Nested) Loss() event.Loss {
 	l := n.stats.since(&n.told)
 	l.Errors = n.errs.N - n.failed

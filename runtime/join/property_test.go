@@ -26,7 +26,7 @@ type happening struct {
 	lost      bool
 }
 
-// A rule is what the reference knows of a join.
+// A rule is a join's definition in the reference.
 type rule struct {
 	stage  []int // by stream; -1 untraced
 	last   int
@@ -53,7 +53,7 @@ func (r *rule) follows(a, b *happening) bool {
 
 // reference finds the pairs by looking at all events before each end.
 func (r *rule) reference(hs []happening) []string {
-	// What is inside a loss takes no part.
+	// Events inside a loss take no part.
 	var in []*happening
 	var ends [3]event.Time
 	for i := range hs {
@@ -94,7 +94,7 @@ func (r *rule) reference(hs []happening) []string {
 				break
 			}
 			if r.ends(s) {
-				break // it took what waited
+				break // it took the waiting one
 			}
 		}
 	}

@@ -14,8 +14,8 @@ import (
 )
 
 // This file runs joins behind simulated rings: small ones, which the "kernel"
-// fills while they are read, and which lose what does not fit. Whatever is
-// lost, every pair that is reported must be one of the pairs that there were.
+// fills while they are read, and which lose events that do not fit. With any
+// losses, every reported pair must be a true one.
 
 // A simRing is a ring of so many records.
 type simRing struct {
@@ -32,7 +32,7 @@ type simRing struct {
 
 func (r *simRing) free() int { return r.size - (len(r.recs) - r.tail) }
 
-// write is what the kernel does.
+// write is the kernel's side.
 func (r *simRing) write(e event.Event) {
 	need := 1
 	if r.lost > 0 {
@@ -184,7 +184,7 @@ func TestPairsBehindLossyRingsAreTrue(t *testing.T) {
 			s.Poll(context.Background(), 0)
 			m.Round(router.Events, false)
 		}
-		// The source says at the end what the kernel had no chance to say.
+		// The source reports at the end the losses that the kernel had no chance to report.
 		for _, ring := range s.rings {
 			if ring.lost > 0 {
 				ring.recs = append(ring.recs, event.Event{Kind: event.Lost, Count: ring.lost, Time: at})

@@ -25,7 +25,7 @@ const sweepAt = 4096
 
 func newRows(integer bool) *rows {
 	t := &rows{}
-	// The bound on what waits is the join's: the table must not refuse before.
+	// The join itself bounds the waiting events: the table must not refuse before.
 	const noLimit = 1<<31 - 1
 	if integer {
 		t.ints = key.NewInts(noLimit)

@@ -35,8 +35,7 @@ const (
 	migrateEvent
 )
 
-// eventInfo is what a looker knows of a schema: which fields name a task or a
-// CPU.
+// eventInfo holds the fields of a schema that name a task or a CPU.
 type eventInfo struct {
 	kind  taskEvent
 	tasks []*event.Field
@@ -48,7 +47,7 @@ type eventInfo struct {
 	comm       *event.Field // of who leaves
 }
 
-// Names of fields that hold a thread or a CPU, in whatever event.
+// Names of fields that hold a thread or a CPU, in any event.
 var (
 	taskFields = []string{"pid", "tid", "task", "prev_pid", "next_pid", "parent_pid", "child_pid", "old_pid", "target_pid", "parent_tid", "child_tid"}
 	cpuFields  = []string{"cpu", "target_cpu", "orig_cpu", "dest_cpu", "src_cpu", "dst_cpu"}

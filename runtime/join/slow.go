@@ -5,8 +5,8 @@ import (
 	"ppscript/runtime/result"
 )
 
-// A Slow shows pairs that take too long, or not long enough, with what
-// happened meanwhile. It implements flow.Sink.
+// A Slow shows pairs that take too long, or not long enough, with the
+// events in between. It implements flow.Sink.
 //
 // With After, a pair is kept until events that much younger have been seen.
 type Slow struct {

@@ -8,7 +8,7 @@ import (
 
 // A Spec describes a Join.
 type Spec struct {
-	// In says what each stream is to the join, by stream index.
+	// In tells the part of each stream in the join, by stream index.
 	In []In
 	// Pairs are the streams of the pairs, by start and end stream index; nil
 	// where the two make no pair.
@@ -23,15 +23,15 @@ type Spec struct {
 	ByThread bool
 	// NeedKey fills the pair's key slot.
 	NeedKey bool
-	// Limit bounds how many events wait, LimitBytes what they occupy; 0 is
-	// DefaultLimit and DefaultBytes.
+	// Limit bounds the number of waiting events, LimitBytes their memory;
+	// 0 is DefaultLimit and DefaultBytes.
 	Limit      int
 	LimitBytes int
 	// KeepRaw is how many bytes of the record of a waiting event somebody
 	// reads; negative is all of the sample.
 	KeepRaw int
-	// Timeline takes all events, for those who show what happened during a
-	// pair; nil if nobody does.
+	// Timeline takes all events, for operators that show the events during
+	// a pair; nil if there is none.
 	Timeline *Timeline
 	// LossEnd returns when the last loss of a ring ended; nil if nobody
 	// knows.
@@ -40,11 +40,11 @@ type Spec struct {
 	// index of their own stream; nil if nobody wants them. They go to LeftTo.
 	Left   []*event.Stream
 	LeftTo flow.Sink
-	// LeftWaiting also hands out what waits whenever an interval ends.
+	// LeftWaiting also hands out the waiting events whenever an interval ends.
 	LeftWaiting bool
 }
 
-// In is what a stream is to a join.
+// In is the part of a stream in a join.
 type In struct {
 	// Stage is the place in the chain; negative for streams that do not
 	// arrive, and for those that only the timeline wants.
@@ -55,8 +55,8 @@ type In struct {
 	Untraced bool
 	// Key relates the events. Untraced events may have none.
 	Key *expr.Program
-	// Role says what an event may be: bit 0 a start, bit 1 an end; nil is
-	// both. It only takes rights away.
+	// Role is the set of parts that an event may take: bit 0 a start, bit
+	// 1 an end; nil is both. It only takes rights away.
 	Role *expr.Program
 	// Wakeup marks sched_wakeup events, some of which are never followed by
 	// their task being switched in.
@@ -77,7 +77,7 @@ const (
 	DefaultBytes = 256 << 20
 )
 
-// Stats counts what became of the events.
+// Stats counts the events by their fate.
 type Stats struct {
 	Pairs       uint64
 	Replaced    uint64 // starts that gave way to a newer one of the same key
@@ -90,7 +90,7 @@ type Stats struct {
 	Gone        uint64 // starts of threads that ended
 	Waiting     int    // starts that wait now
 	WaitingPeak int
-	Bytes       int // of what waits
+	Bytes       int // of the waiting events
 }
 
 // A Reason is why an event stays without a partner.

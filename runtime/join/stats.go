@@ -16,7 +16,7 @@ func (j *Join) Stats() Stats {
 func (j *Join) Failures() *flow.Errors   { return &j.errs }
 func (n *Nested) Failures() *flow.Errors { return &n.errs }
 
-// since is what was lost after told.
+// since is the loss after told.
 func (s *Stats) since(told *Stats) event.Loss {
 	return event.Loss{
 		Unmatched: s.Replaced + s.Cancelled + s.EndsAlone - (told.Replaced + told.Cancelled + told.EndsAlone),
@@ -25,7 +25,7 @@ func (s *Stats) since(told *Stats) event.Loss {
 	}
 }
 
-// Loss returns what the pairs since the last call do not contain.
+// Loss returns the losses of the pairs since the last call.
 func (j *Join) Loss() event.Loss {
 	l := j.stats.since(&j.counted)
 	l.Errors = j.errs.N - j.failed

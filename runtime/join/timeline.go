@@ -8,17 +8,18 @@ import (
 )
 
 // This file keeps the events of the recent past, so that when a pair turns
-// out to be slow, what happened during it can be shown.
+// out to be slow, the events during it can be shown.
 //
-// Events are copied into chunks, the newest chunk last. A chunk is let go as
-// a whole once everything in it is older than whatever may still be shown:
-// the oldest start that waits, less what is wanted before it. What a start
-// that never finds its end would hold for ever is bounded by bytes and by
-// age; then the oldest chunk goes although it is needed, and is counted.
+// Events are copied into chunks, the newest chunk last. A chunk is freed as
+// a whole once everything in it is older than all that may still be shown:
+// the oldest waiting start, less the time that is wanted before it. A start
+// that never finds its end would keep all chunks for ever. So their bytes
+// and their age are bounded; beyond that the oldest chunk goes although it
+// is needed, and is counted.
 
 // A Timeline is filled by one Join and read by the Details behind it.
 type Timeline struct {
-	// LimitBytes and MaxAge bound what is kept; 0 is the default.
+	// LimitBytes and MaxAge bound the kept events; 0 is the default.
 	LimitBytes int
 	MaxAge     int64 // ns
 	// Before and After are the longest that any reader wants, in ns.
@@ -153,7 +154,7 @@ func (t *Timeline) drop() {
 	t.pool = append(t.pool, c)
 }
 
-// release lets go what is older than need and than what age allows.
+// release frees chunks that are older than need, or than age allows.
 func (t *Timeline) release(need event.Time) {
 	need = min(need, t.newest)
 	for _, r := range t.readers {
@@ -212,5 +213,5 @@ func (t *Timeline) between(from, until event.Time, fn func(e *event.Event)) {
 	}
 }
 
-// Bytes is what is kept now.
+// Bytes is the memory that is in use now.
 func (t *Timeline) Bytes() int { return t.bytes }

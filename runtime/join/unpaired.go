@@ -36,9 +36,10 @@ func (p *pair) fill(e *event.Event, s *event.Stream, key *expr.Program, why Reas
 	p.joint.Slots = p.slots[:]
 }
 
-// End ends an interval, or the run: what waits is handed to those who want to
-// know of it, and pairs that wait for events after them are shown. now is the
-// time, if it is known: what waits may be older than the last event tells.
+// End ends an interval, or the run: waiting events are handed to operators
+// that asked for them, and pairs that wait for events after them are shown.
+// now is the time, if it is known: an event may have waited longer than the
+// time of the last event tells.
 func (j *Join) End(final bool, now event.Time) {
 	if t := j.spec.Timeline; t != nil && final {
 		t.due(event.MaxTime)

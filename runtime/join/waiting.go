@@ -5,11 +5,12 @@ import (
 	"ppscript/runtime/key"
 )
 
-// This file holds what waits.
+// This file holds the waiting events.
 //
-// A million of them can wait, and each is written and read once: memory is what
-// they cost. So of an event is kept what its users read and no more, in arrays
-// without pointers, which the garbage collector does not look into.
+// A million of them can wait, and each is written and read once, so they cost
+// memory above all. Therefore only those parts of an event are kept that its
+// users read, in arrays without pointers, which the garbage collector does not
+// look into.
 
 // A waiting is an event that waits for its partner. It is known by its number,
 // the place in the arrays of its list.
@@ -18,7 +19,7 @@ type waiting struct {
 	stream, pid, tid, cpu, ring int32
 	row                         int32  // of its key
 	place                       uint32 // in the queue
-	size                        int32  // what it counts for the bound on memory
+	size                        int32  // its part of the bound on memory
 	raw                         int32  // bytes kept of the record; whole is all of the event
 	begin                       [inlineRaw]byte
 }
@@ -62,8 +63,8 @@ func (l *list) unlink(n int32) {
 	l.bytes -= int(w.size)
 }
 
-// What a waiting costs beside its record: itself, its row and its place in the
-// table of keys, of which half is empty; and a whole event.
+// The memory of a waiting beside its record: itself, its row and its place in
+// the table of keys, of which half is empty; and a whole event.
 const (
 	structBytes = 144
 	wholeBytes  = 112
@@ -139,7 +140,7 @@ func (l *list) put(n, row int32, e *event.Event) {
 	}
 }
 
-// load loads what is kept of n.
+// load loads the kept parts of n.
 func (l *list) load(n int32) int64 {
 	sum := int64(l.at[n].time)
 	if at := int(n) * l.stride; at < len(l.records) {

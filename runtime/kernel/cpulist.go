@@ -124,8 +124,9 @@ func OnlineCPUs() ([]int, error) {
 // repeat (topology_add_dev in drivers/base/topology.c). Where there is no such
 // directory, a CPU that went and came back between two calls looks the same.
 //
-// A CPU that is listed was online after its number was read: its directory is made
-// a while before it runs, and what is opened on it meanwhile never starts.
+// A CPU counts only if it is online after its number was read: its directory is
+// made a while before it runs, and events that are opened on it meanwhile never
+// start.
 func OnlineSince(r Roots) (map[int]uint64, error) {
 	before, err := onlineCPUs(r)
 	if err != nil {
@@ -166,7 +167,7 @@ func inode(path string) uint64 {
 }
 
 // Check returns an error that names the CPUs of the list which are not online.
-// Leaving them out silently would show half of what was asked for.
+// Leaving them out silently would show half of the wanted CPUs.
 func (c CPUs) Check(cpus []int) error {
 	var absent, offline []int
 	for _, cpu := range cpus {

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// A CPUModel says whose CPU it is, and which, by what x86 calls vendor, family
-// and model. On other architectures it is empty.
+// A CPUModel identifies the CPU by x86's vendor, family and model. On other
+// architectures it is empty.
 type CPUModel struct {
 	Vendor        string
 	Family, Model int
 }
 
-// ReadCPUModel reads the model of the first CPU from /proc/cpuinfo; what it
-// does not say stays empty.
+// ReadCPUModel reads the model of the first CPU from /proc/cpuinfo; members
+// that it does not tell stay empty.
 func ReadCPUModel(r Roots) CPUModel {
 	text, err := os.ReadFile(r.ProcPath("cpuinfo"))
 	if err != nil {

@@ -1,8 +1,8 @@
 // Package kernel holds the facts of the kernel that ppscript runs on: its
-// version, CPUs, limits, privileges and features, and Doctor, which says what
-// is missing and which command fixes it.
+// version, CPUs, limits, privileges and features, and Doctor, which lists
+// missing features with the commands that fix them.
 //
-// runtime/perf asks it for CPU lists, plan and session for what is possible,
+// runtime/perf asks it for CPU lists, plan and session for features,
 // cmd/ppscript for `doctor`. It reads files and makes a few probing system
 // calls when asked, keeps nothing between calls, and knows neither events nor
 // scripts.

@@ -27,7 +27,7 @@ func (s Status) String() string { return [...]string{"unknown", "ok", "warn", "f
 type Check struct {
 	Name   string
 	Status Status
-	Detail string // what was found
+	Detail string // the finding
 	Fix    string // a command or an instruction that would make it OK; empty if there is none
 }
 
@@ -41,8 +41,8 @@ type DoctorOptions struct {
 	Program string
 }
 
-// Doctor tries out what tracing needs and says for each thing whether it
-// works, what is missing, and which command fixes it. It really opens events
+// Doctor tries out each feature that tracing needs and says whether it
+// works, what it lacks, and which command fixes it. It really opens events
 // and makes them happen, maps a ring and loads BPF programs, all of them
 // released again, and works as an ordinary user. It takes some tenths of a
 // second; after ctx is done the checks that are left are Unknown.
@@ -53,8 +53,8 @@ func Doctor(ctx context.Context, o DoctorOptions) []Check {
 			o.Program = path
 		}
 	}
-	// What cannot be read is missing from the facts, and the check for it says
-	// so; the joined error adds nothing.
+	// A file that cannot be read leaves its facts empty, and the check for it
+	// says so; the joined error adds nothing.
 	facts, _ := Read(o.Roots)
 	d := &doctor{Facts: facts, opts: o, root: os.Geteuid() == 0}
 	if o.Tracefs == nil {
@@ -108,7 +108,7 @@ func Doctor(ctx context.Context, o DoctorOptions) []Check {
 	return checks
 }
 
-// doctor is one run: the facts, and what its checks share.
+// doctor is one run: the facts, and the state that its checks share.
 type doctor struct {
 	Facts
 	opts DoctorOptions

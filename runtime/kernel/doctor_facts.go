@@ -153,8 +153,8 @@ func (d *doctor) tracefs() Check {
 	return ok(dir)
 }
 
-// tracefsFix is what makes a tracefs usable that was not found, or that is there
-// and may not be read.
+// tracefsFix is the command that makes a tracefs usable: one that is not
+// mounted, or that may not be read.
 func (d *doctor) tracefsFix(err error) string {
 	if errors.Is(err, fs.ErrPermission) {
 		return privilege.Advice("cap_perfmon,cap_dac_read_search", d.opts.Program)

@@ -26,8 +26,8 @@ func byName(t *testing.T, checks []Check, name string) Check {
 	return Check{}
 }
 
-// Whatever the machine and the user, each check has a name, says something,
-// and offers a way out when the answer is no.
+// On every machine and for every user, each check has a name, says
+// something, and offers a way out when the answer is no.
 func TestDoctorHere(t *testing.T) {
 	checks := Doctor(context.Background(), DoctorOptions{})
 	seen := map[string]bool{}
@@ -89,7 +89,7 @@ func TestDoctorTracefsMissing(t *testing.T) {
 	}
 }
 
-// An ordinary user on a machine of fixtures; what is really opened is left out.
+// An ordinary user on a machine of fixtures; checks that really open events are left out.
 func TestDoctorOrdinaryUser(t *testing.T) {
 	r := fixture(t)
 	write(t, r.Proc, "self/status", "CapPrm:\t0000000000000000\n")

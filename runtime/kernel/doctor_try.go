@@ -41,8 +41,8 @@ func (d *doctor) trials() trials {
 	}
 }
 
-// delivers adds to the check of what opens whether it also comes. silent says
-// what it means if it does not, fix what to do then.
+// delivers adds to the check of an event that opens whether its samples also
+// come. If they do not, silent explains the meaning and fix says what to do.
 func delivers(opens Check, try func() Trial, silent, fix string) Check {
 	if opens.Status != OK || try == nil {
 		return opens
@@ -56,7 +56,7 @@ func delivers(opens Check, try func() Trial, silent, fix string) Check {
 	return opens
 }
 
-// Silence is what it means that breakpoints open and never fire, and what to use
+// Silence explains breakpoints that open and never fire, and names what to use
 // instead.
 const (
 	SilentBreakpoints    = "open, but do not fire here: the hypervisor hides the debug registers"

@@ -32,8 +32,8 @@ type Settings struct {
 	UnprivilegedBPFDisabled Setting // 0 no, 1 yes until reboot, 2 yes
 }
 
-// Read reads all facts. What could be read is there even if err is not nil;
-// err joins what could not.
+// Read reads all facts. If some files cannot be read, the other facts are
+// set all the same; err joins the errors.
 func Read(r Roots) (Facts, error) {
 	var errs [6]error
 	f := Facts{

@@ -9,7 +9,7 @@ func Clocksource(r Roots) string {
 	return name
 }
 
-// Hypervisor names what this kernel runs under: "kvm", "xen", "hyperv",
+// Hypervisor names the hypervisor below this kernel: "kvm", "xen", "hyperv",
 // "vmware", "guest" if there is one that does not say, "" on bare metal as far
 // as can be seen. Container managers do not count.
 func Hypervisor(r Roots) string {

@@ -14,8 +14,8 @@ import (
 )
 
 // This file finds the events that sample memory accesses with their address,
-// latency and data source. What they are called, and which bits of the attr
-// their parameters fill, the kernel says in the PMU's folders events and format:
+// latency and data source. The PMU's folders events and format tell their names,
+// and which bits of the attr their parameters fill:
 //
 //   - Intel: mem-loads and mem-stores of the PMU cpu, on hybrid CPUs of cpu_core
 //     and cpu_atom. Where the PMU lists mem-loads-aux, that event has to lead

@@ -11,7 +11,7 @@ import (
 )
 
 // sysfs makes a tree of PMUs, as those of the machines named in the tests have
-// it: "cpu/events/mem-loads" and what is in it.
+// it: "cpu/events/mem-loads" and its content.
 func sysfs(t *testing.T, files map[string]string) Roots {
 	t.Helper()
 	root := t.TempDir()
@@ -27,7 +27,7 @@ func sysfs(t *testing.T, files map[string]string) Roots {
 	return Roots{Sys: root}
 }
 
-// intel is what all PMUs of Intel's cores list.
+// intel has the files that all PMUs of Intel's cores have.
 func intel(pmu, typ string, more map[string]string) map[string]string {
 	files := map[string]string{"type": typ, "format/event": "config:0-7", "format/umask": "config:8-15", "format/ldlat": "config1:0-15", "caps/max_precise": "3"}
 	for k, v := range more {

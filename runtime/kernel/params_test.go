@@ -24,8 +24,8 @@ func TestSyscallParams(t *testing.T) {
 	if _, ok := SyscallParams("amd64", "nosuch"); ok {
 		t.Error("nosuch: got parameters")
 	}
-	// Nearly all calls that have a number are known; what is not was removed
-	// long ago, or has no event.
+	// Nearly all calls that have a number are known; the others were removed
+	// long ago, or have no event.
 	for arch, most := range map[string]int{"amd64": 26, "arm64": 9} {
 		var unknown []string
 		for _, name := range SyscallNames(arch) {

@@ -17,8 +17,9 @@ import (
 // come. Doctor shows the outcomes to users, tests/testkit skips tests by them,
 // and runtime/perf refuses breakpoints that would stay silent.
 //
-// A try takes some milliseconds, needs what the event itself needs, and leaves
-// nothing behind. Nothing is remembered: who needs the answer often keeps it.
+// A try takes some milliseconds, needs the same privileges as the event, and
+// leaves nothing behind. Nothing is remembered: a caller that needs the answer
+// often keeps it.
 
 // A Trial is the outcome of one try.
 type Trial struct {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file tries what stops at a place: breakpoints, uprobes and kprobes.
+// This file tries events that stop at a place: breakpoints, uprobes and kprobes.
 
 // tryHits is how many hits such a try makes.
 const tryHits = 8
@@ -45,7 +45,7 @@ func tryBreakpoint(write func(word *int64)) Trial {
 func poke(word *int64, v int64) { *word = v }
 
 // TryUprobe puts a probe at a function of this program and calls it. Elapsed
-// tells what a hit costs, which differs between hypervisors by a factor of 30.
+// is the cost of a hit, which differs between hypervisors by a factor of 30.
 func TryUprobe(r Roots) Trial {
 	pmu, err := probePMU(r, "uprobe")
 	if err != nil {

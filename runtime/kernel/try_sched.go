@@ -12,7 +12,7 @@ import (
 	"ppscript/runtime/privilege"
 )
 
-// This file tries what the scheduler tells, and events of a cgroup.
+// This file tries events of the scheduler and of a cgroup.
 
 // tryComm names the thread while its switches are counted: numbers of threads
 // differ between a container and the kernel's filters.
@@ -59,7 +59,7 @@ func TrySwitches(dir string, cpus []int) Trial {
 	return sumSwitches(fds)
 }
 
-// sumSwitches sleeps, and adds up what the events counted meanwhile.
+// sumSwitches sleeps, and adds up the counts of the events meanwhile.
 func sumSwitches(fds []int) Trial {
 	var before, after unix.Rusage
 	_ = unix.Getrusage(unix.RUSAGE_THREAD, &before)
@@ -79,7 +79,7 @@ func sumSwitches(fds []int) Trial {
 	return t
 }
 
-// rename gives this thread a name and returns what gives it the old one.
+// rename gives this thread a name and returns a function that restores the old one.
 func rename(comm string) (restore func(), err error) {
 	var old, text [16]byte
 	copy(text[:], comm)

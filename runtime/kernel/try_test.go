@@ -31,7 +31,7 @@ func TestSilentBreakpoint(t *testing.T) {
 	f(tryHits, false)
 }
 
-// What a trial says to those who need the facility.
+// The messages of a trial, for callers that need the facility.
 func TestTrialMissing(t *testing.T) {
 	f := func(trial Trial, want string) {
 		t.Helper()
@@ -49,7 +49,7 @@ func TestTrialMissing(t *testing.T) {
 	f(Trial{Err: unix.ENOENT}, unix.ENOENT.Error())
 }
 
-// Whatever a try finds here, it ends, counts no more than it made (but for
+// With any result, a try ends, counts no more than it made (but for
 // programs and tracepoints, which others hit too), and leaves no file open.
 func TestTriesLeaveNothing(t *testing.T) {
 	files := func() int {
@@ -59,7 +59,7 @@ func TestTriesLeaveNothing(t *testing.T) {
 		}
 		return len(entries)
 	}
-	// The first reading starts what stays open, such as Go's poller.
+	// The first reading opens files that stay open, such as Go's poller.
 	TryProgram()
 	before := files()
 	facts, _ := Read(Roots{})

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file tries what depends on timers and clocks: samples, counters of the
-// CPU, and the times of events.
+// This file tries features that depend on timers and clocks: samples,
+// counters of the CPU, and the times of events.
 
 // Samples of a busy thread and of a CPU: as a hypervisor takes time away, some
 // timers of a CPU come late and as one.

@@ -7,8 +7,8 @@ import (
 )
 
 // Version is a kernel's version. Distributions keep the third number at 0 and
-// backport features, so a version is a hint for messages; what decides is a
-// probe.
+// backport features, so a version is only a hint for messages; a probe
+// decides.
 type Version struct {
 	Major, Minor, Patch int
 	Release             string // as uname -r prints it: "6.1.0-50-cloud-amd64"
@@ -23,8 +23,8 @@ func ReadVersion(r Roots) (Version, error) {
 	return ParseVersion(release)
 }
 
-// ParseVersion reads what uname -r prints. A missing third number is 0; what
-// follows the numbers is kept in Release only.
+// ParseVersion reads the output of uname -r. A missing third number is 0;
+// the text behind the numbers is kept in Release only.
 func ParseVersion(release string) (Version, error) {
 	v := Version{Release: release}
 	rest, ok := number(release, &v.Major)

@@ -126,7 +126,7 @@ func (w *watch) access(s *Spec) error {
 	return nil
 }
 
-// check refuses what the CPU would.
+// check refuses what the CPU would refuse: lengths and addresses.
 func (w *watch) check(s *Spec) error {
 	if w.typ != hwX && w.addr%uint64(w.size) != 0 {
 		return diag.Errorf(diag.Usage, "breakpoint", s.Name, "address 0x%x is not a multiple of its length %d", w.addr, w.size).

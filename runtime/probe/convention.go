@@ -11,8 +11,8 @@ import (
 // This file knows where functions find their arguments. The numbers are the
 // kernel's: enum perf_event_x86_regs and enum perf_event_arm_regs.
 
-// A convention says which registers hold what when a function is entered and
-// when it has returned.
+// A convention names the registers of the arguments when a function is
+// entered, and of the result when it has returned.
 type convention struct {
 	args []uint8 // integers and pointers, in order
 	rets []uint8

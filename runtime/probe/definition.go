@@ -15,7 +15,7 @@ import (
 // This file keeps USDT probes as tracepoints, for users of other tools and of
 // event strings: "usdt add" writes a definition to tracefs' uprobe_events, and
 // the probe is then PROVIDER:NAME until "usdt del". Unlike everything else
-// here it leaves state in the kernel, which is what it is for.
+// here it leaves state in the kernel, on purpose.
 
 // A Definition is one line of uprobe_events.
 type Definition struct {
@@ -24,7 +24,7 @@ type Definition struct {
 	Skipped      []string // arguments that the kernel's notation cannot say
 }
 
-// A Chosen is what one notation of a probe stands for.
+// A Chosen is a probe in perf-prof's notation, parsed.
 type Chosen struct {
 	Spec    Spec
 	Addr    uint64   // of one of several of the name; 0 is all
@@ -218,8 +218,8 @@ func (r *Resolver) Definitions(s Spec, addr uint64, formats []string) ([]Note, [
 	return notes, defs, nil
 }
 
-// Add writes definitions to the tracefs at root. All are written, or none: what
-// came before one that the kernel refuses is deleted again.
+// Add writes definitions to the tracefs at root. All are written, or none: when
+// the kernel refuses one, those before it are deleted again.
 func Add(root string, defs []Definition) error {
 	for i, d := range defs {
 		if err := define(root, d.Text); err != nil {
@@ -267,7 +267,7 @@ func define(root, line string) error {
 }
 
 // Line is how usdt list shows a note: "provider:name@file", and with verbose
-// what the note says and the definition.
+// the note's content and the definition.
 func (n *Note) Line(file string, d Definition, verbose bool) string {
 	line := n.FullName() + "@" + file
 	if !verbose {

@@ -14,10 +14,11 @@ import (
 	"ppscript/runtime/symbol"
 )
 
-// This file reads what probes need of an ELF file: functions with their
-// addresses, the program headers that turn an address into a file offset,
-// whether the program is Go, and raw sections. Files come from anywhere: a
-// corrupt one is an error, and what is read of it is bounded.
+// This file reads the parts of an ELF file that probes need: functions
+// with their addresses, the program headers that turn an address into a
+// file offset, whether the program is Go, and raw sections. Files come
+// from anywhere: a corrupt one is an error, and the amount that is read
+// is bounded.
 
 // A function is a symbol that code can be probed at.
 type function struct {
@@ -26,7 +27,7 @@ type function struct {
 	size uint64 // 0 if unknown
 }
 
-// maxSection bounds what is read of a section, in bytes.
+// maxSection bounds the bytes that are read of a section.
 const maxSection = 512 << 20
 
 // An image is an open ELF file.
@@ -60,8 +61,8 @@ func (m *image) data(s *elf.Section) ([]byte, error) {
 	return s.Data()
 }
 
-// functions lists the functions by address. What cannot be read is left out:
-// a stripped file has no symbols, which is no fault.
+// functions lists the functions by address. Tables that cannot be read are
+// left out: a stripped file has no symbols, which is no fault.
 func (m *image) functions() []function {
 	if m.funcs != nil {
 		return m.funcs
@@ -110,10 +111,10 @@ func (m *image) inText(s elf.Symbol) bool {
 	return int(s.Section) < len(m.f.Sections) && m.f.Sections[s.Section].Flags&elf.SHF_EXECINSTR != 0 && s.Size > 0
 }
 
-// extend adds what the file's own symbol tables do not list, but its debug
-// file, its compressed symbols or Go's table do. Package symbol reads those; it
-// keeps one name of each address, so the own tables, with all their aliases, go
-// first.
+// extend adds functions that the file's own symbol tables do not list, but its
+// debug file, its compressed symbols or Go's table do. Package symbol reads
+// those; it keeps one name of each address, so the own tables, with all their
+// aliases, go first.
 func (m *image) extend() {
 	if m.extended || m.path == "" {
 		return

@@ -22,8 +22,8 @@ var libraryDirs = []string{
 	"/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib",
 }
 
-// open finds and reads the file of s. path is what the kernel is given, shown
-// what people are.
+// open finds and reads the file of s. path is for the kernel, shown for
+// people.
 func (r *Resolver) open(s *Spec) (m *image, path, shown string, err error) {
 	rights := r.rights(s)
 	privilege.Raise(rights, func() { path, err = r.path(s) })
@@ -40,7 +40,7 @@ func (r *Resolver) open(s *Spec) (m *image, path, shown string, err error) {
 	fail := func(cause error, hint string, args ...any) error {
 		return (&diag.Error{Op: "open " + s.Kind.String(), Subject: s.in(shown), Class: diag.Attach, Cause: cause}).WithHint(hint, args...)
 	}
-	// What is opened is what was looked at, and a pipe is not opened at all.
+	// The opened file is the one that was looked at, and a pipe is not opened at all.
 	var f *os.File
 	privilege.Raise(rights, func() { f, err = (*object.Root)(nil).Open(path) })
 	switch {
@@ -75,9 +75,9 @@ func (r *Resolver) Close() error {
 	return errors.Join(errs...)
 }
 
-// rights are what finding the file of s takes beside the caller's own: a program
-// that runs may be read wherever it is; a path below a process's root that the
-// caller chose only as he may.
+// rights are those that finding the file of s takes beside the caller's own: a
+// running program may be read anywhere; a path below a process's root that the
+// caller chose is read with his own rights.
 func (r *Resolver) rights(s *Spec) privilege.Set {
 	switch {
 	case s.File == "":

@@ -389,7 +389,7 @@ func TestNoDescriptorsLeak(t *testing.T) {
 		}
 	}
 	once()       // the first use of the network poller makes some
-	runtime.GC() // what is collected in between was no leak of theirs
+	runtime.GC() // files that are collected in between are no leak of theirs
 	before := open()
 	for range 5 {
 		once()

@@ -81,7 +81,7 @@ func (r *Resolver) kernelAddress(s Spec, typ uint32, addr uint64) ([]*Probe, err
 }
 
 // kernelConvention tells where arguments are: inside a function the registers
-// hold whatever they hold, and are named all the same.
+// may hold other values by then, and are named all the same.
 func kernelConvention(uint64) *convention { return conventionOf(hostMachine(), false) }
 
 // kernelFunctions lists the functions of the kernel and its modules, which are

@@ -10,8 +10,8 @@ import (
 )
 
 // This file reads memory of observed processes. It happens when the event is
-// looked at, microseconds to milliseconds after it happened: what changes fast
-// may have changed. A process that has ended has no memory.
+// looked at, microseconds to milliseconds after it happened, so memory that
+// changes fast may have changed. A process that has ended has no memory.
 
 // maxText bounds a text that an argument points to, in bytes.
 const maxText = 256

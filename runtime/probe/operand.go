@@ -11,7 +11,7 @@ import (
 )
 
 // This file decodes the arguments of USDT notes: SIZE@OPERAND, where OPERAND
-// is what the compiler would write in assembly:
+// is written as in the compiler's assembly:
 //
 //	amd64  $5  %eax  8(%rbp)  (%rax,%rsi,8)  counter+4(%rip)
 //	arm64  5   w0    [sp, 8]  [x0, x1, lsl 3]
@@ -47,7 +47,7 @@ const (
 var sized = regexp.MustCompile(`(?:^|\s)(-?[0-9]+)(f?)@`)
 
 // parseOperands splits and decodes the arguments of a note. It never fails as
-// a whole: what is not understood has an Err.
+// a whole: an argument that it does not understand has an Err.
 func parseOperands(args string, m elf.Machine, symbol func(string) (uint64, bool)) []Operand {
 	if strings.TrimSpace(args) == "" {
 		return nil

@@ -137,7 +137,7 @@ func TestReadingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Whatever a note says: an operand has an error, or can be read and described.
+// For any text of a note, an operand has an error, or can be read and described.
 func FuzzOperands(f *testing.F) {
 	for _, seed := range []string{"-4@%edi 8@-8(%rbp)", "8@[sp, 12]", "8@(%rax,%rsi,8)", "@", "8@", "8@$", "4@x+8(%rip)", "-1@%", "8@[x0,x1,lsl 9]"} {
 		f.Add(seed, true)

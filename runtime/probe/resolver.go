@@ -42,8 +42,8 @@ type KernelSymbols interface {
 	Err() error
 }
 
-// Resolve finds what a Spec names: one Probe, or several for a pattern and
-// for the return instructions of a Go function.
+// Resolve finds the Probes that a Spec names: one, or several for a
+// pattern and for the return instructions of a Go function.
 func (r *Resolver) Resolve(s Spec) ([]*Probe, error) {
 	if s.PID < 0 {
 		return nil, diag.Errorf(diag.Usage, s.Kind.String(), s.Name, "pid: got %d, want a process", s.PID).WithHint("see processes with: ps -e")
@@ -136,5 +136,5 @@ func (s *Spec) arguments(b *builder, c *convention) error {
 	return nil
 }
 
-// inThread is what reading the memory of an event's process needs.
+// inThread is the context for reading the memory of an event's process.
 var inThread = []event.Fact{event.FactTID}

@@ -88,7 +88,7 @@ func (b *builder) schema() *event.Schema {
 	return b.s
 }
 
-// lineOf prints what the kernel prints for a probe, "(func+0x10) arg1=1", and
+// lineOf prints a probe's line as the kernel does, "(func+0x10) arg1=1", and
 // leaves out arguments that the sample does not tell.
 func lineOf(s *event.Schema) func(dst []byte, e *event.Event) []byte {
 	ip, _ := s.Field("ip")
@@ -116,8 +116,7 @@ func lineOf(s *event.Schema) func(dst []byte, e *event.Event) []byte {
 	}
 }
 
-// appendNumber prints small numbers as such and what looks like an address in
-// hex.
+// appendNumber prints small numbers in decimal and likely addresses in hex.
 func appendNumber(dst []byte, n int64) []byte {
 	if n >= -1<<31 && n < 1<<32 {
 		return strconv.AppendInt(dst, n, 10)

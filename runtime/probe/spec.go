@@ -9,7 +9,7 @@ import (
 	"ppscript/runtime/event"
 )
 
-// Kind says what a Spec asks for.
+// Kind is the kind of a Spec.
 type Kind uint8
 
 const (
@@ -27,7 +27,7 @@ func (k Kind) String() string {
 
 func (k Kind) returns() bool { return k == Kretprobe || k == Uretprobe }
 
-// A Spec is what a user asks for.
+// A Spec is a probe as the user wrote it.
 type Spec struct {
 	Kind Kind
 	// Name is a function, "func+0x10", a pattern of functions, or an address
@@ -40,7 +40,7 @@ type Spec struct {
 	// PID is the process whose files, or memory, are meant; 0 is none. Paths
 	// are those of its mount namespace.
 	PID int
-	// Limit bounds what a pattern may match; 0 is DefaultLimit.
+	// Limit bounds the matches of a pattern; 0 is DefaultLimit.
 	Limit int
 	// Args declares the arguments in C, "int fd, char *name", and Ret the
 	// result: they become fields of these names and types.

@@ -19,7 +19,7 @@ type Note struct {
 	Provider, Name string
 	Args           string // "-4@%edi 8@(%rsi)"; empty if none
 	Addr           uint64 // of the nop, as linked
-	Base           uint64 // what the note says .stapsdt.base was
+	Base           uint64 // address of .stapsdt.base by the note
 	Semaphore      uint64 // address of the counter that switches the probe on, 0 if none
 	Offset         uint64 // of the nop in the file
 	SemOffset      uint64 // of the semaphore in the file, 0 if none
@@ -61,7 +61,7 @@ func (m *image) notes() ([]Note, error) {
 	}
 	for i := range list {
 		n := &list[i]
-		// prelink moves code and data, but not what notes say.
+		// prelink moves code and data, but does not change notes.
 		if base != 0 && n.Base != 0 {
 			n.Addr += base - n.Base
 			if n.Semaphore != 0 {

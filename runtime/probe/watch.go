@@ -12,12 +12,13 @@ import (
 
 // This file finds the value that a write to watched memory has left there.
 //
-// The CPU tells where and when, not what. The memory itself holds the value
-// when we look, which is after the trap: if the program writes fast, it holds
-// a later one. So the instruction in front of the trap is decoded first: a
-// plain store has its value in a register that was sampled, or in itself.
-// Only where it does not (inc, add to memory, a copying instruction, other
-// machines) memory is read, and the value is the one at the time of reading.
+// The CPU tells the place and the time of an access, but not the value. The
+// memory itself holds the value when we look, which is after the trap: if the
+// program writes fast, it holds a later one. So the instruction in front of
+// the trap is decoded first: a plain store has its value in a register that
+// was sampled, or in itself. Only where it does not (inc, add to memory, a
+// copying instruction, other machines) memory is read, and the value is the
+// one at the time of reading.
 
 // A watch is an open breakpoint.
 type watch struct {

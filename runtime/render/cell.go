@@ -9,8 +9,8 @@ import (
 	"ppscript/runtime/unit"
 )
 
-// appendCell appends what text shows for a cell, not padded and not cleaned.
-// of is the value of the column that c is a share of; o tells how moments are
+// appendCell appends a cell as text shows it, not padded and not cleaned. of
+// is the value of the column that c is a share of; o tells how moments are
 // written.
 func appendCell(dst []byte, c *result.Column, v, of event.Value, o *LineOptions) []byte {
 	switch {

@@ -9,7 +9,7 @@ import (
 	"ppscript/runtime/unit"
 )
 
-// This file is what JSON and CSV say of columns. Programs find a column by its
+// This file describes columns for JSON and CSV. Programs find a column by its
 // name, so each name stands once, and the unit beside it is that of the numbers:
 // in JSON always the base unit, in CSV the unit that text has too.
 
@@ -37,8 +37,8 @@ func uniqueNames(columns []result.Column, behind string, taken ...string) []stri
 // NAME_text.
 func memberNames(columns []result.Column) []string { return uniqueNames(columns, "_text") }
 
-// measured is the unit of column i: its own, else what its cells are measured
-// in, times and durations in ns. moment says that they are points in time.
+// measured is the unit of column i: its own, else that of its cells; times
+// and durations are in ns. moment says that they are points in time.
 func measured(c *result.Column, rows [][]event.Value, i int) (u unit.Unit, moment bool) {
 	v := event.Value{}
 	for _, row := range rows {
@@ -56,7 +56,7 @@ func measured(c *result.Column, rows [][]event.Value, i int) (u unit.Unit, momen
 	return u, moment
 }
 
-// shareUnit is what numbers that are a part of another column's count.
+// shareUnit is the unit of numbers that are shares of another column.
 const shareUnit = "reqs"
 
 // csvTitles are the columns' names in CSV, each with its unit. Moments are
@@ -78,8 +78,8 @@ func csvTitles(columns []result.Column, rows [][]event.Value, dates bool, taken 
 	return titles
 }
 
-// appendColumns writes what JSON says of columns: name, kind, the unit of the
-// numbers, and that of the texts beside them.
+// appendColumns writes the description of columns in JSON: name, kind, the
+// unit of the numbers, and that of the texts beside them.
 func appendColumns(dst []byte, member string, columns []result.Column, names []string, rows [][]event.Value) []byte {
 	dst = append(appendJSONString(append(dst, ','), member), ":["...)
 	for i := range columns {

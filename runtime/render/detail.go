@@ -8,15 +8,15 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file writes what happened around a pair. In text the first column has
-// the date of the start and of the end; everything else has a bar there, with
-// what there is to say about the event:
+// This file writes a pair with the events around it. In text the first column
+// has the date of the start and of the end; all other lines have a bar there,
+// followed by the event:
 //
 //	-Previous -5.758 us
 //	|                          an event before the start
 //	2026-01-02 10:00:00.123456 the start
 //	|+ 52.100 us               the first event between; the number is the delay
-//	|        1.234 [wakeup]    since the start, and what became of the task
+//	|        1.234 [wakeup]    since the start, and the task's new state
 //	|       18.160 db          how long the thread that leaves the CPU ran
 //	|                12 hidden
 //	|- 50.000 us               since the start, now and then
@@ -28,7 +28,7 @@ import (
 // is given.
 const sinceEvery = 50
 
-// Detail writes a pair and what happened around it.
+// Detail writes a pair and the events around it.
 func (r *textRenderer) Detail(d *result.Detail) error {
 	w := detailWriter{r: r, d: d}
 	if d.Before > 0 {
@@ -84,7 +84,7 @@ func lateText(reason string) string {
 type detailWriter struct {
 	r     *textRenderer
 	d     *result.Detail
-	first string // what the next line between says first
+	first string // begins the next line of an event between start and end
 	quiet int    // lines without a word
 }
 
@@ -154,7 +154,7 @@ func (w *detailWriter) line(e *event.Event, prefix string) {
 		w.r.buf = appendFrameLines(w.r.buf, frames, cut)
 		return
 	}
-	// What is between stays behind the bar.
+	// The part between start and end stays behind the bar.
 	for line := range bytes.Lines(appendFrameLines(nil, frames, cut)) {
 		w.r.buf = append(append(w.r.buf, '|'), line[1:]...)
 	}

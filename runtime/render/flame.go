@@ -16,9 +16,10 @@ import (
 
 // This file writes flame graphs: one SVG file that needs nothing else. Its
 // script draws from the tree of stacks, which the file carries as data: every
-// frame can be zoomed to and searched for however narrow it is, and drawing
-// stays fast because what is too narrow to see is not drawn. Programs that show
-// SVG without running scripts get the widest frames as they are.
+// frame can be zoomed to and searched for, also if it is very narrow, and
+// drawing stays fast because frames that are too narrow to see are not drawn.
+// Programs that show SVG without running scripts get the widest frames as they
+// are.
 
 //go:embed flame/flame.js
 var flameScript string
@@ -29,7 +30,7 @@ var flameStyle string
 // FlameOptions say how a flame graph looks. The zero value works.
 type FlameOptions struct {
 	Title   string // "Flame graph" if empty
-	About   string // what was recorded, where and how; may be empty
+	About   string // the recording: its events, where and how; may be empty
 	Icicle  bool   // the outermost frame on top
 	Reverse bool   // merged from the innermost frame on
 }
@@ -66,8 +67,8 @@ func DiffFlameGraph(w io.Writer, before, after *result.Stacks, o FlameOptions) e
 	return writeFlame(w, t, after, before, o)
 }
 
-// FlameHTML writes the picture as a page; with stacks of before, that of what
-// changed.
+// FlameHTML writes the picture as a page; with stacks of before, it is the
+// picture of the changes.
 func FlameHTML(w io.Writer, before, s *result.Stacks, o FlameOptions) error {
 	title := html.EscapeString(string(plain.Append(nil, flameTitle(o, before))))
 	if _, err := fmt.Fprintf(w, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"+
@@ -111,8 +112,8 @@ type flameWriter struct {
 	t    *flameTree
 	diff bool
 	buf  []byte
-	unit string // what is counted
-	base string // what it is measured in: ns, B or nothing
+	unit string // of the counts
+	base string // base unit: ns, B or nothing
 }
 
 // amount writes how much of the unit something is.
@@ -151,8 +152,9 @@ func (f *flameWriter) printf(format string, args ...any) {
 	f.buf = fmt.Appendf(f.buf, format, args...)
 }
 
-// summary is the line under the title: how much, and what is missing; then what
-// was recorded, which may be long and is cut where there is no room.
+// summary is the line under the title: the total and the losses; then the
+// description of the recording, which may be long and is cut where there is no
+// room.
 func (f *flameWriter) summary(s, before *result.Stacks, about string) string {
 	n, _ := s.Total()
 	text := grouped(int64(n)) + " samples"
@@ -244,7 +246,7 @@ var flamePalette = [...][4]int{
 }
 
 // xmlText escapes text from elsewhere: control characters are made visible,
-// what XML knows is quoted.
+// XML's own characters are quoted.
 func xmlText(s string) string { return html.EscapeString(string(plain.Append(nil, s))) }
 
 // data writes the tree as JSON: names, and for each node, in the order in

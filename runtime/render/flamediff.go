@@ -10,8 +10,8 @@ import (
 // This file makes two sets of folded stacks comparable that were not written by
 // the same command, or the same tool.
 
-// marks are what stackcollapse-perf.pl --all puts behind names, to tell code of
-// the kernel, inlined, compiled at run time and woken up apart.
+// marks are the suffixes of names by stackcollapse-perf.pl --all, which tell
+// code of the kernel, inlined, compiled at run time and woken up apart.
 var marks = []string{"_[k]", "_[i]", "_[j]", "_[w]"}
 
 // alike is before and after, with names that can be compared: without marks, and

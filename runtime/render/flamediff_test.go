@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Stacks of before are compared by what they are, not by how they were written:
-// marks behind names, and names of programs of which none is the same.
+// Stacks of before are compared by their functions, not by the way they were
+// written: marks behind names, and names of programs of which none is the same.
 func TestStacksOfOtherCommandsAreAlike(t *testing.T) {
 	f := func(before, after string, changed bool) {
 		t.Helper()

@@ -27,7 +27,7 @@ const (
 	flameUnknown
 )
 
-// A flameLabel is what frames of one function share.
+// A flameLabel is the name and colour that frames of one function share.
 type flameLabel struct {
 	name string
 	dso  string

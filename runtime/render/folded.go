@@ -24,8 +24,8 @@ import (
 //	comm;main;work;page_fault 12
 //
 // The last blank of a line is in front of the count, so names may hold blanks. A ;
-// inside a name would end it, and is written as :, which is what other tools do.
-// Bytes of characters that cannot be seen are written \x0a, the backslash \x5c.
+// inside a name would end it, and is written as :, as other tools do. Bytes of
+// characters that cannot be seen are written \x0a, the backslash \x5c.
 
 // appendFolded appends a name.
 func appendFolded(dst []byte, name string) []byte {

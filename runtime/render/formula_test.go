@@ -2,7 +2,7 @@ package render
 
 import "testing"
 
-// Numbers stay what they are; what a spreadsheet would compute is text for it.
+// Numbers stay numbers; a text that a spreadsheet would compute stays text.
 func TestFormulasAreText(t *testing.T) {
 	f := func(in, want string) {
 		t.Helper()

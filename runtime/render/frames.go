@@ -58,8 +58,8 @@ func appendFrameLines(dst []byte, frames []*result.Frame, cut bool) []byte {
 	return dst
 }
 
-// FrameName is what a frame is called where there is room for one name: the
-// symbol, the file that has none for the address, [unknown].
+// FrameName is the name of a frame where there is room for one: the symbol,
+// the file that has none for the address, [unknown].
 func FrameName(f *result.Frame) string {
 	switch {
 	case f.Symbol != "":
@@ -72,7 +72,7 @@ func FrameName(f *result.Frame) string {
 	return unknownName
 }
 
-// unknownName is what stands for code of which nothing is known, as in perf.
+// unknownName stands for unknown code, as in perf.
 const unknownName = "[unknown]"
 
 // StackText is a stack in one line, as folded stacks show it: outermost first.

@@ -58,8 +58,8 @@ func HeatMap(w io.Writer, h *result.Heatmap) error {
 	return nil
 }
 
-// style has the colours of cells as classes for a dark background; what does
-// not know of such backgrounds takes those that the cells carry.
+// style has the colours of cells as classes for a dark background; viewers
+// without such backgrounds take the colours that the cells carry.
 func (p *heatWriter) style() {
 	p.printf("<style><![CDATA[\n%s@media (prefers-color-scheme: dark) {\n", heatStyle)
 	for i, c := range heatDark {
@@ -225,7 +225,7 @@ func (p *heatWriter) cells() {
 	p.printf("</g>\n")
 }
 
-// legend says what the colours mean.
+// legend explains the colours.
 func (p *heatWriter) legend() {
 	const wide, tall = 22, 10
 	most := p.most()

@@ -10,7 +10,7 @@ import (
 	"ppscript/runtime/unit"
 )
 
-// The bar is what is left of the width, within these bounds in cells.
+// The bar takes the rest of the width, within these bounds in cells.
 const (
 	minBar = 20
 	maxBar = 52

@@ -100,7 +100,7 @@ func (r *jsonRenderer) Note(kind string, fields ...NoteField) error {
 	return r.end()
 }
 
-// meta writes what every result has. Times are ns on the source's clock.
+// meta writes the members that every result has. Times are ns on the source's clock.
 func (r *jsonRenderer) meta(m *result.Meta) {
 	r.buf = appendJSONString(append(r.buf, `"name":`...), m.Name)
 	if m.Title != "" {
@@ -152,8 +152,8 @@ func (r *jsonRenderer) cells(columns []result.Column, names []string, row []even
 	}
 }
 
-// appendTwin appends what people see of a cell, not in the shape of a column;
-// of points in time the date.
+// appendTwin appends a cell as people read it, not padded to a column; points
+// in time get their date.
 func (r *jsonRenderer) appendTwin(dst []byte, c *result.Column, v, of event.Value) []byte {
 	if c.Shape {
 		own := *c

@@ -92,8 +92,8 @@ func appendFieldUnit(dst []byte, f *event.Field) []byte {
 	return appendJSONString(append(appendJSONString(dst, f.Name), ':'), symbol)
 }
 
-// field writes the value of one field; what the record is too short for is
-// null.
+// field writes the value of one field; null if the record is too short for
+// it.
 func (r *jsonRenderer) field(e *event.Event, f *event.Field) {
 	if f.Place == event.InSlot || f.Place == event.InFact {
 		r.buf = appendJSONValue(r.buf, f.Value(e))

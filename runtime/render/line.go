@@ -10,8 +10,8 @@ import (
 	"ppscript/runtime/plain"
 )
 
-// LineOptions says how event lines look, and keeps what was learnt about the
-// schemas on the way. It is used by one goroutine.
+// LineOptions says how event lines look, and caches names and widths of each
+// schema. It is used by one goroutine.
 type LineOptions struct {
 	Time     string // wall, rel, mono, delta; "" is wall
 	Clock    func(event.Time) time.Time
@@ -27,7 +27,7 @@ type LineOptions struct {
 	schemas map[*event.Schema]*lineSchema
 }
 
-// lineSchema is what a line needs of a schema, looked up once.
+// lineSchema holds the parts of a schema that a line needs, looked up once.
 type lineSchema struct {
 	event   string // full name; empty if the event has no schema
 	text    func(dst []byte, e *event.Event) []byte
@@ -88,8 +88,8 @@ func (o *LineOptions) appendPrefix(dst []byte, e *event.Event) []byte {
 	return appendPad(append(dst, o.scratch...), prefixCells-cells(o.scratch))
 }
 
-// of returns what is known of the event's schema. Runs of one event, which
-// are usual, do not even look into the map.
+// of returns the cached entry of the event's schema. Runs of one event,
+// which are usual, do not even look into the map.
 func (o *LineOptions) of(e *event.Event) *lineSchema {
 	var schema *event.Schema
 	if e.Stream != nil {
@@ -134,7 +134,7 @@ func learn(schema *event.Schema) *lineSchema {
 	return s
 }
 
-// recordNames are what records that are not samples are called.
+// recordNames are the names of records that are not samples.
 var recordNames = [...]string{event.Lost: "lost", event.Comm: "comm", event.Fork: "fork", event.Exit: "exit", event.Mmap: "mmap",
 	event.Throttle: "throttle", event.Unthrottle: "unthrottle", event.Switch: "switch", event.Other: "record"}
 
@@ -146,7 +146,7 @@ func nameOf(e *event.Event, s *lineSchema) string {
 	return s.event
 }
 
-// appendTitle appends what lines call the event: of a profiler's samples its name.
+// appendTitle appends the event's name in lines: for a profiler's samples the profiler's.
 func appendTitle(dst []byte, e *event.Event, s *lineSchema) []byte {
 	if e.Stream != nil && e.Stream.Title != "" && e.Kind == event.Sample {
 		return plain.Append(dst, e.Stream.Title)

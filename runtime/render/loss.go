@@ -29,8 +29,8 @@ func appendLoss(dst []byte, l *event.Loss) []byte {
 	return dst
 }
 
-// appendEarly appends "1 source ended early": what it did not bring is not
-// counted in events.
+// appendEarly appends "1 source ended early": nobody knows how many events
+// it would have brought.
 func appendEarly(dst []byte, n uint64, first bool) []byte {
 	if !first {
 		dst = append(dst, ", "...)

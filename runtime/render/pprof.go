@@ -16,8 +16,8 @@ import (
 //
 // Names are resolved already, so the mappings say that functions are known, and
 // lines where they are: pprof looks for no binaries. Equal addresses in two
-// processes may be different functions: locations are told apart by what they
-// show as well.
+// processes may be different functions: locations are told apart by their names
+// as well.
 
 // Pprof writes the samples as a gzipped protobuf. Its first sample type is the
 // number of samples; the values follow if there are any.
@@ -170,7 +170,7 @@ func (b *pprofBuilder) function(f *result.Frame) *profile.Function {
 }
 
 // pprofFile tells mappings apart. Addresses are those of the files: the processes
-// of a program, and those that have a library, share what is known of it.
+// of a program, and those that have a library, share its mapping.
 type pprofFile struct {
 	dso, build string
 	segment    result.Segment

@@ -17,16 +17,16 @@ import (
 // nothing more to write for the moment. After the first error every call
 // returns it; errors.Is(err, syscall.EPIPE) tells that the reader went away.
 //
-// A Renderer is used by one goroutine. It does not keep what it is given.
+// A Renderer is used by one goroutine. It does not keep its arguments.
 type Renderer interface {
 	Table(t *result.Table) error
 	Histogram(h *result.Histogram) error
 	Stacks(s *result.Stacks) error
 	Event(l *Line) error
-	// Detail writes a pair with what happened around it.
+	// Detail writes a pair with the events around it.
 	Detail(d *result.Detail) error
 	// Note writes a fact about the run that is not a result: losses between
-	// results, what was attached. JSON has it as a record of type kind; text
+	// results, attached events. JSON has it as a record of type kind; text
 	// and CSV write it to Options.Notes.
 	Note(kind string, fields ...NoteField) error
 	// Print writes text of the script's own: of exec attributes.
@@ -50,11 +50,11 @@ type Line struct {
 	Cut    bool
 	// More are the other stacks of an event that was made from several.
 	More []NamedStack
-	// Heading, if it is not empty, is what text shows behind the date in place
-	// of the event's line, and Parts are the events below it, with their stacks
-	// in place of the event's own. JSON and CSV have the event's fields.
+	// Heading, if it is not empty, stands in text behind the date in place of
+	// the event's line, and Parts are the events below it, with their stacks in
+	// place of the event's own. JSON and CSV have the event's fields.
 	Heading string
-	// Text, if it is not empty, is what text shows in place of the event's
+	// Text, if it is not empty, stands in text in place of the event's
 	// fields; its further lines are below the line of the event.
 	Text  string
 	Parts []Line

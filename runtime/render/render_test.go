@@ -114,7 +114,7 @@ func TestClosedPipe(t *testing.T) {
 	}
 }
 
-// A long log reaches the writer without Flush, and what is buffered stays
+// A long log reaches the writer without Flush, and the buffer stays
 // bounded.
 func TestBufferIsBounded(t *testing.T) {
 	var out bytes.Buffer
@@ -217,8 +217,8 @@ func TestRenderingEventsDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// JSON is valid, is valid UTF-8 and reads back as what went in, whatever text
-// the events hold; CSV keeps its columns; text keeps its lines.
+// JSON is valid, is valid UTF-8 and reads back unchanged, with any text in
+// the events; CSV keeps its columns; text keeps its lines.
 func FuzzHostileText(f *testing.F) {
 	for _, s := range []string{"", "db", "a\"b\\c", "\x1b[2J\xff", "x,y\r\n\"z\"", "\u2028é日本", "#x"} {
 		f.Add(s)

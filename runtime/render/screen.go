@@ -14,8 +14,8 @@ import (
 
 // This file draws a table in the place of the one before: a frame fills the
 // terminal from its first cell, overwrites every line up to its end and clears
-// what is below, so that nothing flickers and nothing of the last frame stays.
-// A frame is written at once.
+// the lines below, so that nothing flickers and nothing of the last frame
+// stays. A frame is written at once.
 //
 //	top - 17:03:22  sample 82 events                                every 1s
 //	     PID      RUNTIME COMM           (inverse)
@@ -28,10 +28,10 @@ type Screen struct {
 	lines [][]byte
 }
 
-// A ScreenView is what the user chose to see, and where.
+// A ScreenView is the user's choice of rows, columns and place.
 type ScreenView struct {
 	Width, Height int
-	Name          string // of what runs
+	Name          string // of the script
 	Every         string // time between frames
 	Sort          string // column; "" is the order of the table
 	Reverse       bool
@@ -119,7 +119,7 @@ func (s *Screen) layout(t *result.Table, v *ScreenView) (header []byte, rows [][
 	return nil, s.lines
 }
 
-// heading is the first line: what runs, when, and what was missed.
+// heading is the first line: the script's name, the time and the losses.
 func (s *Screen) heading(t *result.Table, v *ScreenView) []byte {
 	line := plain.Append(nil, v.Name)
 	if t == nil {
@@ -245,7 +245,7 @@ func (s *Screen) help(dst []byte, t *result.Table, v *ScreenView, shown, all int
 	return append(dst, toEOL+toEnd...)
 }
 
-// cutCells keeps what fits into so many cells. Text is clean: it has no sequences.
+// cutCells keeps the beginning that fits into so many cells. Text is clean: it has no sequences.
 func cutCells(text []byte, width int) []byte {
 	n := 0
 	for i := 0; i < len(text); {

@@ -24,7 +24,7 @@ func (s *sink) spill() error {
 	return s.err
 }
 
-// Flush writes what is buffered.
+// Flush writes the buffer.
 func (s *sink) Flush() error {
 	if s.err == nil && len(s.buf) > 0 {
 		_, err := s.w.Write(s.buf)

@@ -44,7 +44,7 @@ func StackFormatOf(path string) (StackFormat, bool) {
 }
 
 // WriteStacks writes the samples in a form. Start, if not zero, stamps the
-// lines of folded stacks; about tells in pictures what was recorded.
+// lines of folded stacks; about describes the recording in pictures.
 func WriteStacks(w io.Writer, f StackFormat, s *result.Stacks, start time.Time, about string) error {
 	switch f {
 	case SVGFormat:

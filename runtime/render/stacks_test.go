@@ -140,7 +140,7 @@ func TestFoldedIsReadBack(t *testing.T) {
 	}
 }
 
-// texts reads an XML document to its end and returns what can be seen of it.
+// texts reads an XML document to its end and returns its visible texts.
 func texts(t *testing.T, doc []byte) string {
 	t.Helper()
 	d := xml.NewDecoder(bytes.NewReader(doc))
@@ -327,7 +327,7 @@ func TestStackFormatOf(t *testing.T) {
 	}
 }
 
-// FuzzParseFolded: what is read can be written and read again, unchanged.
+// FuzzParseFolded: stacks that were read can be written and read again, unchanged.
 func FuzzParseFolded(f *testing.F) {
 	f.Add("a;b 1\n")
 	f.Add("a\\x3bb;c d 12\n\\x 3")

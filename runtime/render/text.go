@@ -30,8 +30,9 @@ const (
 	normal = "\x1b[0m"
 )
 
-// Table writes date and title, header, rule, rows, and what is missing. A
-// table without rows is not written, unless something was lost.
+// Table writes date and title, header, rule, rows, and a line about
+// missing rows and losses. A table without rows is not written, unless
+// something was lost.
 func (r *textRenderer) Table(t *result.Table) error {
 	grid := t.Layout.Grid
 	if len(t.Rows) == 0 && t.Omitted == 0 && t.Loss.Zero() && !grid {
@@ -99,7 +100,7 @@ func (r *textRenderer) heading(m *result.Meta, apart bool) {
 	r.buf = append(r.buf, '\n')
 }
 
-// missing says how many rows are not shown and what was lost.
+// missing says how many rows are not shown and how many events were lost.
 func (r *textRenderer) missing(m *result.Meta, omitted int, what string) {
 	if omitted > 0 {
 		r.buf = strconv.AppendInt(append(r.buf, '('), int64(omitted), 10)

@@ -1,10 +1,10 @@
 // Package task knows the names of threads, and the code that processes have
 // mapped, over time.
 //
-// Events carry thread ids; people want names. A Table collects them from where
-// they are known first: the event's own fields (next_comm beside next_pid),
-// the comm, fork and exit records of the run, then /proc, read once for each
-// thread. What nobody knows is "pid-N"; a name is never empty.
+// Events carry thread ids; people want names. A Table collects them from the
+// earliest source: the event's own fields (next_comm beside next_pid), the
+// comm, fork and exit records of the run, then /proc, read once for each
+// thread. An unknown name is "pid-N"; a name is never empty.
 //
 // The session feeds it every record that is not a sample and sets Stream.Comm
 // to Table.Of:

@@ -9,11 +9,11 @@ import (
 	"ppscript/runtime/perf"
 )
 
-// This file follows what code is mapped where, in each process over time. A
-// process is a list of address spaces, one after another: the first comes from
-// its parent or from /proc, each exec begins a new one, and a number that is
-// used again begins the next. A space is the mappings that it has now, sorted,
-// and those that something else replaced.
+// This file follows the mappings of code in each process over time. A process
+// is a list of address spaces, one after another: the first comes from its
+// parent or from /proc, each exec begins a new one, and so does a new process
+// with the same number. A space is the mappings that it has now, sorted, and
+// those that others replaced.
 //
 // The tempting way, to read /proc/PID/maps when an address has to be named,
 // finds nothing of a process that lived for a millisecond, and the wrong file
@@ -34,7 +34,7 @@ type MappingsOptions struct {
 	MaxSpaces int
 }
 
-// MappingsStats counts what a Mappings did.
+// MappingsStats counts the work of a Mappings.
 type MappingsStats struct {
 	Spaces    int    // address spaces held now
 	Evicted   uint64 // given up to stay in the bound
@@ -74,7 +74,7 @@ func NewMappings(o MappingsOptions) *Mappings {
 // Files is the store that files come from.
 func (m *Mappings) Files() *object.Store { return m.files }
 
-// Stats tells what the Mappings did so far.
+// Stats returns the counts so far.
 func (m *Mappings) Stats() MappingsStats {
 	m.stats.Spaces = m.count
 	return m.stats
@@ -174,8 +174,8 @@ func (m *Mappings) Exec(pid int32, when event.Time) {
 	m.push(s)
 }
 
-// Exit says that a process ended. What it had mapped is kept for addresses
-// that are looked up later: until MaxEnded others ended, and as long as it is
+// Exit says that a process ended. Its mappings are kept for addresses that
+// are looked up later: until MaxEnded others ended, and as long as it is
 // held.
 func (m *Mappings) Exit(pid int32) {
 	list := m.procs[pid]
@@ -204,8 +204,7 @@ func (m *Mappings) Hold(pid int32, when event.Time) {
 	}
 }
 
-// Release says that what processes were held for is gone, but for those that
-// again holds.
+// Release ends all holds, but for the processes that again holds.
 func (m *Mappings) Release(again func()) {
 	for _, list := range m.procs {
 		for _, s := range list {

@@ -52,7 +52,7 @@ func TestMappingsReplaceEachOther(t *testing.T) {
 	expectMap(t, m, 1, 0x2010, 20, "/b", 0x8010)
 	// Rings' clocks differ: a little before anything was mapped.
 	expectMap(t, m, 1, 0x9010, 29, "/far", 0x10)
-	// A record that comes late does not hide what came after it.
+	// A record that comes late does not hide newer mappings.
 	m.Map(mapped(1, 0x2000, 0x1000, 0, "/late"), 12)
 	expectMap(t, m, 1, 0x2010, 40, "/b", 0x8010)
 	expectMap(t, m, 1, 0x2010, 13, "/late", 0x10)
@@ -152,7 +152,7 @@ func TestMappingsAreBounded(t *testing.T) {
 	}
 }
 
-// What ended goes, but for what somebody holds.
+// Ended processes go, but for those that somebody holds.
 func TestEndedProcessesAreLetGo(t *testing.T) {
 	m := recordedMaps(MappingsOptions{MaxEnded: 100})
 	m.Map(mapped(1, 0x1000, 0x1000, 0, "/init"), 1)

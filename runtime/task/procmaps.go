@@ -12,7 +12,7 @@ import (
 	"ppscript/runtime/privilege"
 )
 
-// This file reads what /proc knows of a process that was there before the
+// This file reads from /proc the state of a process that began before the
 // first record: its mappings, its root directory, its number in its own pid
 // namespace.
 
@@ -55,7 +55,7 @@ func (m *Mappings) read(s *Space, maps []byte) (bad int) {
 }
 
 // identify learns the root, the user and the inner pid of a process if it still runs;
-// else what the space has of its parent stays.
+// else the space keeps its parent's.
 func (m *Mappings) identify(s *Space) {
 	if m.opt.NoProc {
 		return

@@ -27,8 +27,8 @@ func (t *Table) Scan(limit time.Duration) {
 	}
 }
 
-// ScanTarget reads the names of what is observed, however long it takes:
-// processes with all of their threads, and threads.
+// ScanTarget reads the names of all observed tasks, without a bound on
+// time: processes with all of their threads, and threads.
 func (t *Table) ScanTarget(pids, tids []int) {
 	if t.opt.NoProc {
 		return

@@ -7,8 +7,9 @@ import (
 	"ppscript/runtime/object"
 )
 
-// This file is one address space: what is mapped now, sorted, and what was
-// replaced and since when, so that an address of an older event is still found.
+// This file is one address space: the mappings of now, sorted, and those that
+// were replaced, with the time, so that an address of an older event is still
+// found.
 
 // A Region is one mapping of code.
 type Region struct {
@@ -48,7 +49,7 @@ const (
 	maxRegions = 1 << 17
 )
 
-// add maps r in s; what it covers is replaced from then on.
+// add maps r in s; mappings below it are replaced from then on.
 func (m *Mappings) add(s *Space, r Region) {
 	if s.shared {
 		s.regions, s.old, s.shared = slices.Clone(s.regions), slices.Clone(s.old), false
@@ -65,7 +66,7 @@ func (m *Mappings) add(s *Space, r Region) {
 	for ; hi < len(s.regions) && s.regions[hi].Start < r.End; hi++ {
 		x := s.regions[hi]
 		if x.From > r.From {
-			// Late: what is there now came after it.
+			// Late: the mapping of now is newer.
 			r.until = x.From
 			m.retire(s, r)
 			return
@@ -146,5 +147,5 @@ func (s *Space) Find(addr uint64, when event.Time) (*Region, bool) {
 	return now, now != nil
 }
 
-// Regions lists what is mapped now, by address; for the space's owner to read.
+// Regions lists the mappings of now, by address; for the space's owner to read.
 func (s *Space) Regions() []Region { return s.regions }

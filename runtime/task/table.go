@@ -22,7 +22,7 @@ type Options struct {
 	MaxThreads int
 }
 
-// Stats counts what a Table did.
+// Stats counts the work of a Table.
 type Stats struct {
 	Threads   int    // names held now
 	Evicted   uint64 // names given up to stay in the bounds
@@ -89,7 +89,7 @@ func New(o Options) *Table {
 	return &Table{opt: o, index: make(map[int32]int32), schemas: make(map[*event.Schema]*named)}
 }
 
-// Stats tells what the Table did so far.
+// Stats returns the counts so far.
 func (t *Table) Stats() Stats {
 	t.stats.Threads = len(t.index)
 	return t.stats
@@ -99,7 +99,8 @@ func (t *Table) Stats() Stats {
 func (t *Table) Comm(tid int32) string { return t.at(tid, event.MaxTime) }
 
 // Of is the name of the thread that e is about at the time of e: that of
-// e.TID, or the idle task of its CPU. It also learns what e's fields tell.
+// e.TID, or the idle task of its CPU. It also learns names from e's
+// fields.
 //
 // Fast path: nothing is allocated for a thread that is known.
 func (t *Table) Of(e *event.Event) string {

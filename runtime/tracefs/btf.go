@@ -8,8 +8,8 @@ import (
 
 // This file finds the values of enumerators in the kernel's BTF. Most print
 // fmts hold numbers, but where the kernel's author forgot TRACE_DEFINE_ENUM
-// they hold names: {I_DIRTY_SYNC, "I_DIRTY_SYNC"}, and names are what such
-// events would be printed without.
+// they hold names: {I_DIRTY_SYNC, "I_DIRTY_SYNC"}, and without their values
+// such events would be printed without names.
 //
 // It walks the raw types once, for a handful of names, and keeps nothing. A
 // BTF library would first decode 100,000 types, which takes longer than
@@ -104,7 +104,7 @@ func scanEnums(b []byte, strOff uint32, names []string, found map[string]int64) 
 		info := u32(types[4:])
 		kind, members, signed := info>>24&31, int(info&0xffff), info>>31 == 1
 		if int(kind) >= len(btfFixed) {
-			return // a kind newer than this code: what follows has an unknown size
+			return // a kind newer than this code: its size, and so the place of the next one, is unknown
 		}
 		each := btfPerMember[kind]
 		n := btfFixed[kind] + members*each

@@ -157,8 +157,8 @@ func (b *builder) fail(err error) {
 	}
 }
 
-// stableEnums are enumerators of the kernel's user interface, which never
-// change: what print fmts of recordings can be resolved with.
+// stableEnums are enumerators of the kernel's user interface. They never
+// change, so print fmts of recordings can be resolved with them.
 var stableEnums = map[string]int64{
 	"TCP_ESTABLISHED": 1, "TCP_SYN_SENT": 2, "TCP_SYN_RECV": 3, "TCP_FIN_WAIT1": 4, "TCP_FIN_WAIT2": 5,
 	"TCP_TIME_WAIT": 6, "TCP_CLOSE": 7, "TCP_CLOSE_WAIT": 8, "TCP_LAST_ACK": 9, "TCP_LISTEN": 10,

@@ -182,7 +182,7 @@ func (f *FS) notAnEvent(text string) error {
 	return e.WithHint("list the events: ppscript list")
 }
 
-// homes lists the events called name, whatever their system.
+// homes lists the events called name, of all systems.
 func (f *FS) homes(name string) []string {
 	if !plain(name) || isGlob(name) {
 		return nil

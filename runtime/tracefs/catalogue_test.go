@@ -59,7 +59,7 @@ func TestMatch(t *testing.T) {
 	f("sched:sched_wak[!e]*", "sched:sched_waking")
 	f("irq*:*_entry", "irq:softirq_entry", "irq_vectors:reschedule_entry")
 	f("irq:softirq_entry", "irq:softirq_entry")
-	// What the kernel's tracers write is no tracepoint, but it can be named.
+	// The records of the kernel's tracers are no tracepoints, but they can be named.
 	f("*:*irq_*", "irq:softirq_entry")
 	f("ftrace:*", "ftrace:irq_print")
 	if all, err := fs.Events(); err != nil || len(all) != 9 {

@@ -7,8 +7,8 @@ import (
 )
 
 // appendFields prints the fields of a record as "name=value", without the
-// common ones: what is shown of events whose print fmt calls kernel functions
-// that cannot be had here.
+// common ones. Events whose print fmt calls functions of the kernel that this
+// package lacks are shown so.
 func appendFields(dst []byte, s *event.Schema, e *event.Event) []byte {
 	first := true
 	for i := range s.Fields {

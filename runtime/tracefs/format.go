@@ -107,7 +107,7 @@ func parseField(text string) (event.Field, error) {
 	return f, classify(&f, decl)
 }
 
-// classify fills in what the C declaration tells: name, type, place, kind.
+// classify fills in name, type, place and kind from the C declaration.
 func classify(f *event.Field, decl string) error {
 	typ, name, dims, isArray := splitDecl(decl)
 	if name == "" {
@@ -150,7 +150,7 @@ func classify(f *event.Field, decl string) error {
 }
 
 // sequence classifies an array of elements of a type and size. A char array
-// is text whatever its sign: kernels from 6.2 on compile with unsigned char
+// is text, signed or not: kernels from 6.2 on compile with unsigned char
 // and say signed:0 for every comm.
 func sequence(elem string, size int) (event.Kind, int) {
 	switch {
@@ -167,7 +167,7 @@ func sequence(elem string, size int) (event.Kind, int) {
 }
 
 // splitDecl takes "const char * name", "u8 name[16]" or "__data_loc char[]
-// name" apart. dims is what stands in the brackets after the name.
+// name" apart. dims is the text in the brackets after the name.
 func splitDecl(decl string) (typ, name, dims string, isArray bool) {
 	decl = strings.TrimSpace(decl)
 	if strings.HasSuffix(decl, "]") {

@@ -7,8 +7,8 @@ import (
 	"ppscript/runtime/event"
 )
 
-// FuzzText renders random records by random print fmts: no panic, what was
-// there before stays, and the same record gives the same text.
+// FuzzText renders random records by random print fmts: no panic, the text
+// before stays, and the same record gives the same text.
 func FuzzText(f *testing.F) {
 	for _, printFmt := range []string{
 		`"a=%d s=%s", REC->a, REC->s`,

@@ -135,7 +135,7 @@ func TestLiveFindMounts(t *testing.T) {
 	}
 }
 
-// BenchmarkSchema is what opening one event costs, the kernel's part included.
+// BenchmarkSchema measures the cost of opening one event, the kernel's part included.
 func BenchmarkSchema(b *testing.B) {
 	f := live(b)
 	b.ReportAllocs()

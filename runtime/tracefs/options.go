@@ -6,9 +6,11 @@ import (
 	"ppscript/runtime/event"
 )
 
-// Options is what rendering needs beyond the record. The zero value works.
-// FS fills in what this machine knows. Set members before the first event of
-// a schema is rendered; they are called from the goroutine that renders.
+// Options gives rendering the facts that a record lacks: the kernel's
+// functions, strings and enumerators, its timer frequency. The zero value
+// works. FS fills in those of this machine. Set members before the first
+// event of a schema is rendered; they are called from the goroutine that
+// renders.
 type Options struct {
 	// Ksym finds the kernel function of an address: its name (with
 	// " [module]" after it where there is one), the offset of addr in it

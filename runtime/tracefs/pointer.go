@@ -6,12 +6,12 @@ import (
 	"strconv"
 )
 
-// This file prints what the kernel's %p conversions print. They are of two
-// sorts: those of an address (%p %px %pS), which get a number, and those of
-// the data behind it (%pI4 %pM %pU), which get bytes of the record. A record
-// that is too short prints zeros for what it lacks.
+// This file prints the kernel's %p conversions. They are of two sorts: those
+// of an address (%p %px %pS), which get a number, and those of the data
+// behind it (%pI4 %pM %pU), which get bytes of the record. Bytes that a
+// short record lacks are printed as zeros.
 
-// pointerKind says what the argument of a %p conversion is.
+// pointerKind is the kind of argument of a %p conversion.
 type pointerKind uint8
 
 const (

@@ -23,7 +23,7 @@ import (
 //
 // A value that a record is too short or too damaged for is "?" too.
 
-// unknownText stands for what cannot be known.
+// unknownText stands for a text that cannot be known.
 const unknownText = "?"
 
 // A printer renders the events of one schema. It has scratch memory, so one
@@ -38,7 +38,7 @@ type printer struct {
 
 	mu     sync.Mutex
 	frame  expr.Frame
-	texts  map[string]string // what SymbolicOf returned, bounded by maxTexts
+	texts  map[string]string // results of SymbolicOf, bounded by maxTexts
 	symbol map[string]int    // field to op, for SymbolicOf
 }
 

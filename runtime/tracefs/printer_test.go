@@ -160,7 +160,7 @@ func TestText(t *testing.T) {
 	f("00010203-0405-0607-0809-0a0b0c0d0e0f", `"%pUb", &REC->u`, "u8 u[16]",
 		v{"u": []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}})
 	f("0x[01-02]", `"0x[%*phD]", (int) REC->n, __get_dynamic_array(d)`, "long n; __data_loc u8[] d", v{"n": 2, "d": []byte{1, 2}})
-	// What cannot be known.
+	// Values that cannot be known.
 	f("page=? pfn=5", `"page=%p pfn=%lx", (((struct page *)vmemmap_base) + (REC->a)), REC->a`, "u64 a", v{"a": 5})
 	f("d=? a=5", `"d=%pd a=%ld", REC->a, REC->a`, "u64 a", v{"a": 5})
 	f("a=5 p=0x10 s=x m=0-1 b={0x7} h={0x3,0x0}", `"%s", scsi_trace_parse_cdb(p, REC->a)`,

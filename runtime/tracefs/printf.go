@@ -4,8 +4,8 @@ import "strings"
 
 // This file is the kernel's vsnprintf for numbers and texts. It follows the
 // kernel where that differs from C: "%#x" of 0 is 0x0, a NUL in a char array
-// ends it, "%p" takes letters that say what the pointer points to. Pointers
-// are in pointer.go.
+// ends it, "%p" takes letters for the type of its target. Pointers are in
+// pointer.go.
 
 // A spec is one conversion of a format string.
 type spec struct {
@@ -26,7 +26,7 @@ type piece struct {
 }
 
 // parsePieces splits a format string. An unknown conversion ends the output
-// in the kernel; here it stands for itself, so that what follows is seen.
+// in the kernel; here it stands for itself, so that the rest is seen.
 func parsePieces(format string) []piece {
 	var pieces []piece
 	var lit strings.Builder
@@ -56,8 +56,8 @@ func parsePieces(format string) []piece {
 	return pieces
 }
 
-// parseSpec reads what follows a percent sign and returns its length, 0 if it
-// is no conversion.
+// parseSpec reads the conversion behind a percent sign and returns its
+// length, 0 if it is none.
 func parseSpec(f string) (s spec, n int) {
 	i := 0
 	at := func() byte {
@@ -270,7 +270,7 @@ func (s *spec) appendChar(dst []byte, c byte) []byte {
 	return s.justify(append(dst, c), start)
 }
 
-// justify pads what was appended from start on to the width.
+// justify pads the text from start on to the width.
 func (s *spec) justify(dst []byte, start int) []byte {
 	n := len(dst) - start
 	pad := s.width - n

@@ -15,8 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// workload makes many sorts of tracepoints fire on CPU 0. What a machine does
-// not offer is left out: the caller looks at what came.
+// workload makes many sorts of tracepoints fire on CPU 0. Sorts that a
+// machine does not offer are left out: the caller looks at the events that
+// came.
 func workload(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
