@@ -44,10 +44,9 @@ func TestCgroupTarget(t *testing.T) {
 	h, fs := live(t)
 	outer, inner := cgroup(t)
 	executed := schemaOf(t, fs, "sched", "sched_process_exec")
-	counted := func(dir string) (hits uint64) {
-		table := &Table{Name: "count", Args: 1, Aggs: []agg.Agg{{Op: agg.Count}}}
-		spec := &Spec{Tables: []*Table{table}, Events: []*Event{{Schema: executed, Label: "exec", Feeds: []Feed{{Table: table, Args: []Arg{{}}}}}}}
-		r := startOn(t, h, spec, &Target{Cgroups: []string{dir}})
+	hitsOf := func(dir string) (hits uint64) {
+		part := partOf([]*Event{{Schema: executed, Label: "exec"}}, &Edge{Group: counted()})
+		r := startOn(t, h, part, &Target{Cgroups: []string{dir}})
 		// Two programs inside, and others outside.
 		script := "true; /bin/true; echo $$ >" + inner + "/cgroup.procs && (/bin/true); exec /bin/true"
 		if text, err := exec.Command("/bin/sh", "-c", script).CombinedOutput(); err != nil {
@@ -56,15 +55,15 @@ func TestCgroupTarget(t *testing.T) {
 		if err := errors.Join(r.Stop(), exec.Command("/bin/true").Run()); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Rows(nil, func(_ *Table, p *agg.Partial) { hits += p.Hits }); err != nil {
+		if err := r.Rows(nil, func(_ *agg.Spec, p *agg.Partial) { hits += p.Hits }); err != nil {
 			t.Fatal(err)
 		}
 		return hits
 	}
-	if got := counted(outer); got != 2 {
+	if got := hitsOf(outer); got != 2 {
 		t.Errorf("got %d programs in the outer cgroup, want 2", got)
 	}
-	if got := counted(inner); got != 2 {
+	if got := hitsOf(inner); got != 2 {
 		t.Errorf("got %d programs in the inner cgroup, want 2", got)
 	}
 	other := filepath.Join(outer, "other")
@@ -72,7 +71,7 @@ func TestCgroupTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Remove(other)
-	if got := counted(other); got != 0 {
+	if got := hitsOf(other); got != 0 {
 		t.Errorf("got %d programs in a cgroup beside, want 0", got)
 	}
 }

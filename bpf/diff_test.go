@@ -231,8 +231,8 @@ func (r *random) glob(s string) string {
 
 // A trial is one random pipeline, for both tiers.
 type trial struct {
-	spec  *Spec
-	table *Table
+	part  *Part
+	spec  *agg.Spec // of the group that counts
 	group *agg.Group
 	where *flow.Where
 	fold  *fold.Fold
@@ -245,9 +245,9 @@ func (r *random) trial() *trial {
 	if r.folds && r.Intn(3) == 0 {
 		return r.foldTrial()
 	}
-	t := &trial{table: &Table{Name: "t", Limit: 256}}
-	feed := Feed{Table: t.table}
-	as := agg.Spec{}
+	as := &agg.Spec{Limit: 256}
+	t := &trial{spec: as}
+	feed := &Edge{Group: as}
 	fn := func(n expr.Node) *flow.Fn { return flow.NewFn([]*expr.Program{expr.Build(n)}, 0) }
 	var say []string
 	for range r.Intn(4) {
@@ -255,31 +255,28 @@ func (r *random) trial() *trial {
 		if r.Intn(3) == 0 {
 			n = r.field(expr.Str)
 		}
-		feed.Keys = append(feed.Keys, n)
 		as.Keys = append(as.Keys, fn(n))
 		say = append(say, "key "+n.String())
 	}
 	ops := []*agg.Op{agg.Count, agg.Sum, agg.Min, agg.Max, agg.Avg, agg.Quantile, agg.Hist, agg.LHist}
 	for i := range 1 + r.Intn(3) {
-		var arg Arg
 		var a agg.Arg
 		if i > 0 || r.Intn(2) == 0 {
-			arg.Fn = r.num(3)
-			a.Fn = fn(arg.Fn)
-			say = append(say, "arg "+arg.Fn.String())
+			n := r.num(3)
+			a.Fn = fn(n)
+			say = append(say, "arg "+n.String())
 		}
 		if r.Intn(3) == 0 {
-			arg.Where = r.bool(2)
-			a.Where = fn(arg.Where)
-			say = append(say, "if "+arg.Where.String())
+			n := r.bool(2)
+			a.Where = fn(n)
+			say = append(say, "if "+n.String())
 		}
-		feed.Args = append(feed.Args, arg)
 		as.Args = append(as.Args, a)
 		hist := false
 		for range 1 + r.Intn(4) {
 			g := agg.Agg{Op: ops[r.Intn(len(ops))], Arg: i, Q: 0.5, Lo: -50, Hi: 1000, Step: 75}
 			isHist := g.Op.Histogram()
-			if isHist && hist || arg.Fn == nil && g.Op != agg.Count {
+			if isHist && hist || a.Fn == nil && g.Op != agg.Count {
 				continue
 			}
 			hist = hist || isHist
@@ -289,7 +286,7 @@ func (r *random) trial() *trial {
 	if len(as.Aggs) == 0 {
 		as.Aggs = []agg.Agg{{Op: agg.Count}}
 	}
-	t.group = agg.New(as)
+	t.group = agg.New(*as)
 	t.stage = t.group
 	if r.Intn(2) == 0 {
 		p := r.bool(3)
@@ -298,8 +295,7 @@ func (r *random) trial() *trial {
 		t.stage = t.where
 		say = append(say, "where "+p.String())
 	}
-	t.table.Args, t.table.Aggs = len(as.Args), as.Aggs
-	t.spec = &Spec{Tables: []*Table{t.table}, Events: []*Event{{Schema: recordSchema, Label: "record", Feeds: []Feed{feed}}}}
+	t.part = partOf([]*Event{{Schema: recordSchema, Label: "record"}}, feed)
 	t.text = strings.Join(say, "\n")
 	return t
 }
@@ -327,7 +323,7 @@ func TestRandomPrograms(t *testing.T) {
 	tried := 0
 	for deadline := time.Now().Add(limit); tried < *programs && time.Now().Before(deadline); tried++ {
 		i, tr := tried, r.trial()
-		im, err := Generate(tr.spec, &host, &Target{})
+		im, err := Generate(tr.part, &host, &Target{})
 		var no *Refusal
 		if errors.As(err, &no) {
 			refused[no.Why]++
@@ -349,16 +345,16 @@ func TestRandomPrograms(t *testing.T) {
 				t.Fatalf("run: %v", err)
 			}
 		}
-		got := agg.New(specOf(tr))
+		got := agg.New(*tr.spec)
 		run.stopped = true
-		if err := run.Rows(nil, func(_ *Table, p *agg.Partial) { got.AddPartial(p) }); err != nil {
+		if err := run.Rows(nil, func(_ *agg.Spec, p *agg.Partial) { got.AddPartial(p) }); err != nil {
 			t.Fatal(err)
 		}
 		loss, err := run.Loss()
 		if err != nil {
 			t.Fatal(err)
 		}
-		own := loss.Tables[tr.table]
+		own := loss.Groups[tr.spec]
 		own.Add(loss.Joins) // of folds
 		if own.Errors != tr.errors() || own.Evicted != 0 || own.Lost != 0 {
 			t.Errorf("program %d: got %d errors, %d evicted, want %d, 0\n%s", i, own.Errors, own.Evicted, tr.errors(), tr.text)
@@ -385,34 +381,17 @@ func TestRandomPrograms(t *testing.T) {
 	}
 }
 
-// specOf is the spec of the native group again.
-func specOf(tr *trial) agg.Spec {
-	feed := tr.feed()
-	s := agg.Spec{Aggs: tr.table.Aggs}
-	for _, k := range feed.Keys {
-		s.Keys = append(s.Keys, fnOf(k))
-	}
-	for _, a := range feed.Args {
-		var x agg.Arg
-		if a.Fn != nil {
-			x.Fn = fnOf(a.Fn)
-		}
-		s.Args = append(s.Args, x)
-	}
-	return s
-}
-
 // dump is the rows of a group, sorted. A quantile is shown as its bucket: the
 // native tier knows the values themselves as long as they are few.
 func dump(g *agg.Group, tr *trial) string {
 	var lines []string
-	keys := len(tr.feed().Keys)
+	keys := len(tr.spec.Keys)
 	for _, row := range g.Rows() {
 		var b strings.Builder
 		for i, v := range row {
 			a := agg.Agg{}
 			if i >= keys {
-				a = tr.table.Aggs[i-keys]
+				a = tr.spec.Aggs[i-keys]
 			}
 			switch {
 			case i >= keys && a.Op == agg.Quantile && v.Kind != event.None:
@@ -428,7 +407,7 @@ func dump(g *agg.Group, tr *trial) string {
 		}
 		lines = append(lines, b.String())
 	}
-	for i, a := range tr.table.Aggs {
+	for i, a := range tr.spec.Aggs {
 		if a.Op.Histogram() {
 			for _, h := range g.Histograms(i) {
 				lines = append(lines, fmt.Sprintf("hist %d %v %v", i, h.Key, h.Buckets))

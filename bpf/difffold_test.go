@@ -14,7 +14,7 @@ import (
 const foldInts = 3
 
 // emittedStream is what random folds emit: two numbers and a text.
-var emittedStream = &event.Stream{Index: 0, Schema: &event.Schema{System: "fold", Name: "test", Fields: []event.Field{
+var emittedStream = &event.Stream{Index: 1, Schema: &event.Schema{System: "fold", Name: "test", Fields: []event.Field{
 	{Name: "a", Type: "s64", Place: event.InSlot, Offset: 0, Size: 8, Signed: true},
 	{Name: "b", Type: "s64", Place: event.InSlot, Offset: 1, Size: 8, Signed: true},
 	{Name: "t", Type: "char[]", Kind: event.Str, Place: event.InSlot, Offset: 2},
@@ -25,14 +25,6 @@ func must(n expr.Node, err error) expr.Node {
 		panic(err)
 	}
 	return n
-}
-
-// feed is what feeds the table.
-func (t *trial) feed() *Feed {
-	if t.spec.Folds != nil {
-		return &t.spec.Folds[0].Feeds[0]
-	}
-	return &t.spec.Events[0].Feeds[0]
 }
 
 // words is a text that a step function may keep or emit.
@@ -88,17 +80,18 @@ func (r *random) stmt(depth int) expr.Node {
 
 // foldTrial is a fold whose results are counted.
 func (r *random) foldTrial() *trial {
-	t := &trial{table: &Table{Name: "t", Limit: 256}}
+	out := func(n expr.Node) *flow.Fn { return flow.NewFn([]*expr.Program{1: expr.Build(n)}, 1) }
 	fields := emittedStream.Schema.Fields
 	slot := func(i int) expr.Node { return expr.NewField(&fields[i], expr.Self) }
-	feed := Feed{Table: t.table, Args: []Arg{{}, {Fn: slot(1)}}}
+	group := &agg.Spec{Limit: 256, Args: []agg.Arg{{}, {Fn: out(slot(1))}},
+		Aggs: []agg.Agg{{Op: agg.Count}, {Op: agg.Sum, Arg: 1}, {Op: agg.Min, Arg: 1}, {Op: agg.Max, Arg: 1}}}
+	t := &trial{spec: group}
 	if r.Intn(2) == 0 {
-		feed.Keys = append(feed.Keys, slot(2))
+		group.Keys = append(group.Keys, out(slot(2)))
 	}
 	if r.Intn(2) == 0 {
-		feed.Keys = append(feed.Keys, must(expr.NewBinary(expr.OpAnd, slot(0), expr.NewInt(3))))
+		group.Keys = append(group.Keys, out(must(expr.NewBinary(expr.OpAnd, slot(0), expr.NewInt(3)))))
 	}
-	t.table.Args, t.table.Aggs = 2, []agg.Agg{{Op: agg.Count}, {Op: agg.Sum, Arg: 1}, {Op: agg.Min, Arg: 1}, {Op: agg.Max, Arg: 1}}
 
 	key := must(expr.NewBinary(expr.OpAnd, r.field(expr.Int), expr.NewInt(3)))
 	switch r.Intn(4) {
@@ -112,12 +105,10 @@ func (r *random) foldTrial() *trial {
 	step := must(expr.NewFunc(expr.NewBlock(r.stmt(3), r.stmt(2), r.emit()), expr.TVoid))
 	r.state = false
 
-	f := &Fold{Init: init, Texts: texts, Limit: 1 << 12, Feeds: []Feed{feed}}
-	t.spec = &Spec{Tables: []*Table{t.table}, Folds: []*Fold{f},
-		Events: []*Event{{Schema: recordSchema, Label: "record", Feeds: []Feed{{Fold: f, Key: key, Step: step}}}}}
-	fn := func(n expr.Node) *flow.Fn { return flow.NewFn([]*expr.Program{expr.Build(n)}, 0) }
-	t.group = agg.New(specOf(t))
-	t.fold = fold.New(fold.Spec{Key: fn(key), Step: fn(step), Init: init, Texts: texts, Out: emittedStream}, t.group)
+	f := &fold.Spec{Key: fnOf(key), Step: fnOf(step), Init: init, Texts: texts, Limit: 1 << 12, Out: emittedStream}
+	t.part = partOf([]*Event{{Schema: recordSchema, Label: "record"}}, &Edge{Fold: f}, &Edge{Stream: 1, Group: group})
+	t.group = agg.New(*group)
+	t.fold = fold.New(*f, t.group)
 	t.stage = t.fold
 	t.text = "key " + key.String() + "\nstep " + step.String()
 	return t

@@ -3,12 +3,11 @@
 // on any machine), loads them, attaches them to tracepoints and reads what
 // they counted.
 //
-// It has two halves. The pure one (Generate) turns a Spec into programs; plan
-// calls it to find out whether the kernel can do the whole job, and a Refusal
-// says what is in the way. The other (Open) touches the kernel; session calls
-// it.
+// It has two halves. The pure one (Generate) turns a Part of a plan, whose
+// operators it reads as they are, into programs; a Refusal says what is in the way.
+// The other (Load) touches the kernel; session calls it.
 //
-//	spec ──Generate──► Image ──Open──► Run ──Read──► agg.Partial ──► agg.Group
+//	Part ──Generate──► Image ──Load──► Run ──Rows──► agg.Partial ──► agg.Group
 //
 // What a program does with an event is what the native tier does with it: the
 // same rounding, the same buckets, the same errors. An evaluation that fails

@@ -13,22 +13,23 @@ import (
 
 // early takes the predicates with which e begins, and returns the event without
 // them.
-func early(e *Event) (preds []expr.Node, rest *Event) {
-	c := *e
+func early(e *source) (preds []expr.Node, rest *source) {
+	ev := *e.Event
+	c := &source{Event: &ev, feeds: e.feeds, stacked: e.stacked}
 	if c.Filter != nil {
 		if !plain(c.Filter) {
 			return nil, e
 		}
 		preds, c.Filter = append(preds, c.Filter), nil
 	}
-	if len(c.Feeds) == 1 {
-		c.Feeds = slices.Clone(c.Feeds)
-		f := &c.Feeds[0]
-		for len(f.Preds) > 0 && plain(f.Preds[0]) {
-			preds, f.Preds = append(preds, f.Preds[0]), f.Preds[1:]
+	if len(c.feeds) == 1 {
+		c.feeds = slices.Clone(c.feeds)
+		f := &c.feeds[0]
+		for len(f.preds) > 0 && plain(f.preds[0]) {
+			preds, f.preds = append(preds, f.preds[0]), f.preds[1:]
 		}
 	}
-	return preds, &c
+	return preds, c
 }
 
 // plain reports that n reads and compares numbers of the event, and calls

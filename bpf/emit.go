@@ -16,16 +16,9 @@ import (
 // the buffer of its CPU (buffer.go). What is computed here is only the filter;
 // operators that need the events themselves run in ppscript.
 
-// A Record is what is sent of an event.
-type Record struct {
-	// Fields are those that somebody reads, of the event itself: numbers and
-	// texts of its record, facts of the moment.
-	Fields []*expr.Field
-	// Whole sends the whole record, with Fields (facts of the moment) in front.
-	Whole bool
-	// Texts are addresses of texts of the process, which follow all else.
-	Texts []expr.Node
-
+// A record is what is sent of an event, and where that stands.
+type record struct {
+	*Record
 	slots []slot
 	texts int // where it says where the texts are
 	size  int // bytes
@@ -43,7 +36,7 @@ type slot struct {
 const wholeMost = 4096
 
 // layRecord settles the places: the largest first, so that all are aligned.
-func (g *gen) layRecord(r *Record) {
+func (g *gen) layRecord(r *record) {
 	r.slots, r.size = nil, 0
 	for _, f := range r.Fields {
 		s := slot{field: f, size: f.F.Size}
@@ -73,8 +66,8 @@ func (g *gen) layRecord(r *Record) {
 
 // Compact says how what is sent of an event becomes its record again.
 func (i *Image) Compact(e int) *perf.Compact {
-	for k := range i.Spec.Events[e].Feeds {
-		r := i.Spec.Events[e].Feeds[k].Emit
+	for k := range i.graph.sources[e].feeds {
+		r := i.graph.sources[e].feeds[k].emit
 		if r == nil {
 			continue
 		}
@@ -94,7 +87,7 @@ func (i *Image) Compact(e int) *perf.Compact {
 		if r.Whole {
 			c.Skip = r.size
 		} else {
-			c.Size = max(c.Size, i.Spec.Events[e].Schema.Size, 8)
+			c.Size = max(c.Size, i.graph.sources[e].Schema.Size, 8)
 		}
 		return c
 	}
@@ -102,27 +95,27 @@ func (i *Image) Compact(e int) *perf.Compact {
 }
 
 // emitFeed sends the event if all predicates hold.
-func (g *gen) emitFeed(f *Feed) {
+func (g *gen) emitFeed(f *feed) {
 	c := g.code
 	end, failed := c.label(), c.label()
 	g.fail = failed
 	g.takes(f, end)
 	data := sent{size: perf.HeadSize}
 	switch {
-	case f.Emit.Whole:
-		g.emitWhole(f.Emit)
-	case len(f.Emit.Texts) > 0:
-		g.fillBuffer(f.Emit)
+	case f.emit.Whole:
+		g.emitWhole(f.emit)
+	case len(f.emit.Texts) > 0:
+		g.fillBuffer(f.emit)
 	default:
-		data.size += f.Emit.size
+		data.size += f.emit.size
 		data.at = c.alloc(data.size)
-		g.fill(f.Emit, data.at+perf.HeadSize)
+		g.fill(f.emit, data.at+perf.HeadSize)
 	}
-	if len(f.Emit.Texts) > 0 {
-		g.behind(f.Emit)
+	if len(f.emit.Texts) > 0 {
+		g.behind(f.emit)
 	}
-	if f.Emit.Whole || len(f.Emit.Texts) > 0 {
-		data.length, data.most = c.alloc(8), f.Emit.buffer()
+	if f.emit.Whole || len(f.emit.Texts) > 0 {
+		data.length, data.most = c.alloc(8), f.emit.buffer()
 		c.store(data.length, asm.R5)
 	}
 	g.send(&data)
@@ -133,7 +126,7 @@ func (g *gen) emitFeed(f *Feed) {
 }
 
 // fill puts the fields to a place of the stack.
-func (g *gen) fill(r *Record, at int16) {
+func (g *gen) fill(r *record, at int16) {
 	c := g.code
 	for _, s := range r.slots {
 		to := at + int16(s.off)
@@ -149,9 +142,9 @@ func (g *gen) fill(r *Record, at int16) {
 // emitWhole copies the record behind the facts, into memory of the CPU: it is
 // larger than the stack. R7 is where it is, R5 how long. The common
 // fields are not there yet when programs run: what is known of them is made.
-func (g *gen) emitWhole(r *Record) {
+func (g *gen) emitWhole(r *record) {
 	c := g.code
-	schema := g.spec.Events[g.index].Schema
+	schema := g.graph.sources[g.index].Schema
 	if g.kind != ebpf.TracePoint {
 		panic("BUG: a whole record of a raw tracepoint")
 	}
@@ -202,16 +195,16 @@ func (g *gen) scratch() {
 }
 
 // whole reports that somebody wants the whole record.
-func (e *Event) whole() bool {
-	return slices.ContainsFunc(e.Feeds, func(f Feed) bool { return f.Emit != nil && f.Emit.Whole })
+func (e *source) whole() bool {
+	return slices.ContainsFunc(e.feeds, func(f feed) bool { return f.emit != nil && f.emit.Whole })
 }
 
 // outputs adds the maps of what is sent.
 func (i *Image) outputs() {
 	sends := false
-	for n, e := range i.Spec.Events {
-		for k := range e.Feeds {
-			r := e.Feeds[k].Emit
+	for n, e := range i.graph.sources {
+		for k := range e.feeds {
+			r := e.feeds[k].emit
 			if r == nil {
 				continue
 			}

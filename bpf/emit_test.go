@@ -22,12 +22,12 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// sending opens the events of s on CPUs, with programs that send them for this
+// sending opens the events of p on CPUs, with programs that send them for this
 // process.
-func sending(t *testing.T, h *Host, s *Spec, cfg perf.Config) (*perf.Source, *Run) {
+func sending(t *testing.T, h *Host, p *Part, cfg perf.Config) (*perf.Source, *Run) {
 	t.Helper()
 	target := &Target{PIDs: []int{os.Getpid()}}
-	im, err := Generate(s, h, target)
+	im, err := Generate(p, h, target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func sending(t *testing.T, h *Host, s *Spec, cfg perf.Config) (*perf.Source, *Ru
 	if err != nil {
 		t.Fatalf("%v\n%s\n%v", err, logOf(err), im.Programs[0].Ins)
 	}
-	for i, e := range s.Events {
+	for i, e := range p.Events {
 		cfg.Events = append(cfg.Events, perf.EventConfig{Schema: e.Schema, Label: e.Label, Compact: im.Compact(i)})
 	}
 	cfg.Clock = perf.ClockMonotonic
@@ -86,11 +86,9 @@ func TestCompact(t *testing.T) {
 	exit, enter := schemaOf(t, fs, "raw_syscalls", "sys_exit"), schemaOf(t, fs, "syscalls", "sys_enter_sched_getaffinity")
 	mine := node(t, exit, fmt.Sprintf("id == %d", unix.SYS_GETPPID))
 	odd := node(t, enter, "len / 3 * 3 == len")
-	spec := &Spec{Events: []*Event{
-		{Schema: exit, Label: "exit", Filter: mine, Feeds: []Feed{{Emit: &Record{Fields: fieldsOf(t, exit, "id", "ret", "nr_running")}}}},
-		{Schema: enter, Label: "enter", Feeds: []Feed{{Preds: []expr.Node{odd}, Emit: &Record{Fields: fieldsOf(t, enter, "pid", "len", "common_pid")}}}},
-	}}
-	src, run := sending(t, h, spec, perf.Config{Pages: 64})
+	part := recordsOf([]*Event{{Schema: exit, Label: "exit", Filter: mine}, {Schema: enter, Label: "enter"}},
+		[]*Record{{Fields: fieldsOf(t, exit, "id", "ret", "nr_running")}, {Fields: fieldsOf(t, enter, "pid", "len", "common_pid")}}, nil, []expr.Node{odd})
+	src, run := sending(t, h, part, perf.Config{Pages: 64})
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	tid, from := unix.Gettid(), 1000
@@ -144,11 +142,13 @@ func TestCompact(t *testing.T) {
 func TestCompactWhole(t *testing.T) {
 	h, fs := live(t)
 	exec, comm := schemaOf(t, fs, "sched", "sched_process_exec"), schemaOf(t, fs, "task", "task_rename")
-	spec := &Spec{}
+	var events []*Event
+	var records []*Record
 	for _, s := range []*event.Schema{exec, comm} {
-		spec.Events = append(spec.Events, &Event{Schema: s, Label: s.Name, Feeds: []Feed{{Emit: &Record{Whole: true, Fields: fieldsOf(t, s, "nr_running")}}}})
+		events, records = append(events, &Event{Schema: s, Label: s.Name}), append(records, &Record{Whole: true, Fields: fieldsOf(t, s, "nr_running")})
 	}
-	src, _ := sending(t, h, spec, perf.Config{Pages: 64})
+	part := recordsOf(events, records)
+	src, _ := sending(t, h, part, perf.Config{Pages: 64})
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	name, _ := unix.BytePtrFromString("renamed")
@@ -180,12 +180,14 @@ func TestCompactConforms(t *testing.T) {
 	exit, enter := schemaOf(t, fs, "raw_syscalls", "sys_exit"), schemaOf(t, fs, "raw_syscalls", "sys_enter")
 	eventtest.Run(t, eventtest.Suite{
 		Open: func(t *testing.T) event.Source {
-			spec := &Spec{}
+			var events []*Event
+			var records []*Record
 			for _, s := range []*event.Schema{exit, enter} {
-				spec.Events = append(spec.Events, &Event{Schema: s, Label: s.Name, Filter: node(t, s, fmt.Sprintf("id == %d", unix.SYS_GETPPID)),
-					Feeds: []Feed{{Emit: &Record{Fields: fieldsOf(t, s, "id")}}}})
+				events = append(events, &Event{Schema: s, Label: s.Name, Filter: node(t, s, fmt.Sprintf("id == %d", unix.SYS_GETPPID))})
+				records = append(records, &Record{Fields: fieldsOf(t, s, "id")})
 			}
-			src, _ := sending(t, h, spec, perf.Config{Pages: 2, SideBand: perf.SideBand{Comm: true, Task: true}})
+			part := recordsOf(events, records)
+			src, _ := sending(t, h, part, perf.Config{Pages: 2, SideBand: perf.SideBand{Comm: true, Task: true}})
 			calls(400) // so that there is something, and a loss
 			return src
 		},
@@ -201,9 +203,9 @@ func tiny(t *testing.T) (*perf.Source, *Run) {
 	t.Helper()
 	h, fs := live(t)
 	exit := schemaOf(t, fs, "raw_syscalls", "sys_exit")
-	spec := &Spec{Events: []*Event{{Schema: exit, Label: "exit", Filter: node(t, exit, fmt.Sprintf("id == %d", unix.SYS_GETPPID)),
-		Feeds: []Feed{{Emit: &Record{Fields: fieldsOf(t, exit, "ret")}}}}}}
-	return sending(t, h, spec, perf.Config{Pages: 1})
+	getppid := node(t, exit, fmt.Sprintf("id == %d", unix.SYS_GETPPID))
+	part := recordsOf([]*Event{{Schema: exit, Label: "exit", Filter: getppid}}, []*Record{{Fields: fieldsOf(t, exit, "ret")}})
+	return sending(t, h, part, perf.Config{Pages: 1})
 }
 
 // What does not fit into the ring is counted there, once.
@@ -253,8 +255,8 @@ func TestCompactEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			sleeper := testkit.Start(t, "sleep", "60")
-			spec := &Spec{Events: []*Event{{Schema: exit, Label: "exit", Feeds: []Feed{{Emit: &Record{Fields: fieldsOf(t, exit, "id")}}}}}}
-			src, _ := sending(t, h, spec, perf.Config{Target: target(sleeper.PID())})
+			part := recordsOf([]*Event{{Schema: exit, Label: "exit"}}, []*Record{{Fields: fieldsOf(t, exit, "id")}})
+			src, _ := sending(t, h, part, perf.Config{Target: target(sleeper.PID())})
 			for range 3 {
 				if err := src.Poll(t.Context(), 10*time.Millisecond); err != nil {
 					t.Fatalf("got %v while it runs", err)

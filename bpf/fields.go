@@ -144,8 +144,8 @@ func (g *gen) period(dst asm.Register) {
 	switch {
 	case g.kind == ebpf.PerfEvent:
 		g.code.emit(asm.LoadMem(dst, asm.R6, samplePeriod, asm.DWord))
-	case weighted(g.spec.Events[g.index].Schema):
-		refuse("the period of %s", g.spec.Events[g.index].Label)
+	case weighted(g.graph.sources[g.index].Schema):
+		refuse("the period of %s", g.graph.sources[g.index].Label)
 	default:
 		g.code.emit(asm.Mov.Imm(dst, 1))
 	}

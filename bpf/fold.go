@@ -3,12 +3,14 @@ package bpf
 import (
 	"encoding/binary"
 	"runtime"
+	"slices"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/fold"
 )
 
 // This file generates fold.Fold.Events: the state of an event's key is found or
@@ -29,14 +31,12 @@ import (
 // fold: events of further keys are counted as evicted. A state is not deleted,
 // since another CPU may be about to work on it.
 
-// A Fold is a state machine for each key.
-type Fold struct {
-	Init  []int64 // the initial state: numbers
-	Texts []string
-	Limit int    // of keys; 0 is the default
-	Feeds []Feed // of what is emitted, to tables
+// A foldOp is a state machine for each key.
+type foldOp struct {
+	spec  *fold.Spec
+	index int
+	feeds []feed // of what is emitted, to tables
 
-	index  int
 	cols   []column // of the key
 	keyLen int
 	texts  []int // where the texts lie in the state, and how long they can get
@@ -44,8 +44,8 @@ type Fold struct {
 	emits  []int // bytes of what is emitted, by field; a number has 8
 	size   int
 	locked bool
-	fills  bool // may be full one day
 	tasks  bool // kept with the task, not in a hash
+	fills  bool // may be full one day
 	// moments are the slots that hold times; rough is set while they are looked
 	// for first, see differences.
 	moments map[int]bool
@@ -67,34 +67,34 @@ const foldLimit = 2048
 
 // foldEnv is what the functions of a fold work on, while they run.
 type foldEnv struct {
-	fold  *Fold
+	fold  *foldOp
 	state int16 // place of the state's address
 }
 
 // emitEnv is what expressions on what was emitted can read.
 type emitEnv struct {
-	fold   *Fold
+	fold   *foldOp
 	places []int16
 }
 
-func (f *Fold) slot(i int) int16 { return foldSlots + int16(8*i) }
+func (f *foldOp) slot(i int) int16 { return foldSlots + int16(8*i) }
 
 // stepsOf calls fn for each feed of f, with the generator of its event.
-func (s *Spec) stepsOf(f *Fold, gens []*gen, fn func(g *gen, feed *Feed)) {
-	for i, e := range s.Events {
-		for k := range e.Feeds {
-			if e.Feeds[k].Fold == f {
-				fn(gens[i], &e.Feeds[k])
+func (s *graph) stepsOf(f *foldOp, gens []*gen, fn func(g *gen, feed *feed)) {
+	for i, e := range s.sources {
+		for k := range e.feeds {
+			if e.feeds[k].fold == f {
+				fn(gens[i], &e.feeds[k])
 			}
 		}
 	}
-	for _, j := range s.Joins {
-		for _, p := range j.Pairs {
-			for k := range p.Feeds {
-				if p.Feeds[k].Fold == f {
-					g := *gens[p.End]
-					g.pair = &pairEnv{join: j, start: p.Start}
-					fn(&g, &p.Feeds[k])
+	for _, j := range s.joins {
+		for _, p := range j.pairs {
+			for k := range p.feeds {
+				if p.feeds[k].fold == f {
+					g := *gens[p.end]
+					g.pair = &pairEnv{join: j, start: p.start}
+					fn(&g, &p.feeds[k])
 				}
 			}
 		}
@@ -102,11 +102,10 @@ func (s *Spec) stepsOf(f *Fold, gens []*gen, fn func(g *gen, feed *Feed)) {
 }
 
 // prepareFold settles the layout of states and of what is emitted.
-func (s *Spec) prepareFold(f *Fold, gens []*gen) {
-	*f = Fold{Init: f.Init, Texts: f.Texts, Limit: f.Limit, Feeds: f.Feeds, index: f.index, moments: map[int]bool{}}
+func (s *graph) prepareFold(f *foldOp, gens []*gen) {
 	host := s.host(gens)
-	f.rooms = make([]int, len(f.Texts))
-	for i, t := range f.Texts {
+	f.rooms = make([]int, len(f.spec.Texts))
+	for i, t := range f.spec.Texts {
 		if indexNUL(t) >= 0 {
 			refuse("a text with a NUL inside")
 		}
@@ -114,31 +113,31 @@ func (s *Spec) prepareFold(f *Fold, gens []*gen) {
 	}
 	own, cpus := true, true
 	var keys []keyed
-	s.stepsOf(f, gens, func(g *gen, feed *Feed) {
-		k := keyed{g, keysOf(feed.Key)}
+	s.stepsOf(f, gens, func(g *gen, feed *feed) {
+		k := keyed{g, keysOf(feed.key)}
 		keys = append(keys, k)
 		cpus = cpus && len(k.keys) == 1 && isCPU(k.keys[0])
-		own = own && g.pair == nil && len(k.keys) == 1 && isThread(k.keys[0]) && neverIdle(s.Events[g.index].Schema.System, s.Events[g.index].Schema.Name)
+		own = own && g.pair == nil && len(k.keys) == 1 && isThread(k.keys[0]) && neverIdle(s.sources[g.index].Schema.System, s.sources[g.index].Schema.Name)
 	})
 	if len(keys) == 0 {
 		refuse("nothing feeds a fold")
 	}
 	f.cols, f.keyLen = columnsOf(keys)
 	f.locked, f.tasks = !own, own && host.TaskStorage
-	f.fills = !f.tasks && !cpus
+	f.fills = !f.tasks && !cpus && f.spec.Limit == 0
 	if f.locked && !host.Atomics {
 		refuse("states that several CPUs work on need Linux 5.12")
 	}
 	// Texts of the state may be copied from one to another: twice settles it.
 	for range 2 {
-		s.stepsOf(f, gens, func(g *gen, feed *Feed) {
+		s.stepsOf(f, gens, func(g *gen, feed *feed) {
 			g2 := *g
 			g2.fold = &foldEnv{fold: f}
-			g2.roomsOf(feed.Step)
+			g2.roomsOf(feed.step)
 		})
 	}
-	f.size = foldSlots + 8*len(f.Init)
-	f.texts = make([]int, len(f.Texts))
+	f.size = foldSlots + 8*len(f.spec.Init)
+	f.texts = make([]int, len(f.rooms))
 	for i, room := range f.rooms {
 		f.texts[i] = f.size
 		f.size += room
@@ -147,13 +146,15 @@ func (s *Spec) prepareFold(f *Fold, gens []*gen) {
 		refuse("a state of %d bytes", f.size)
 	}
 	var steps []expr.Node
-	s.stepsOf(f, gens, func(_ *gen, feed *Feed) { steps = append(steps, feed.Step) })
+	s.stepsOf(f, gens, func(_ *gen, feed *feed) { steps = append(steps, feed.step) })
 	f.differences(steps)
 }
 
-// Fills reports that the states of a fold may fill their map one day: they are
-// never given up.
-func (f *Fold) Fills() bool { return f.fills }
+// Fills reports that some fold has no limit of its own, and states that may fill
+// their map one day: they are never given up.
+func (im *Image) Fills() bool {
+	return slices.ContainsFunc(im.graph.folds, func(f *foldOp) bool { return f.fills })
+}
 
 func isCPU(n expr.Node) bool {
 	f, ok := n.(*expr.Field)
@@ -195,15 +196,15 @@ func (g *gen) roomsOf(step expr.Node) {
 }
 
 // foldFeed brings the event, or the pair, to a fold.
-func (g *gen) foldFeed(feed *Feed) {
+func (g *gen) foldFeed(feed *feed) {
 	c := g.code
-	f := feed.Fold
+	f := feed.fold
 	mark := c.stack
 	end, failed, free, full := c.label(), c.label(), c.label(), c.label()
 	g.fail = failed
 	g.takes(feed, end)
 	key := c.alloc(f.keyLen)
-	g.keys(key, f.cols, keysOf(feed.Key))
+	g.keys(key, f.cols, keysOf(feed.key))
 	state := c.alloc(8)
 	g.findState(f, key, state, full)
 	broken := failed
@@ -212,8 +213,8 @@ func (g *gen) foldFeed(feed *Feed) {
 		broken = c.label()
 	}
 	g.fold, g.fail = &foldEnv{f, state}, broken
-	leave := g.enter(feed.Step)
-	g.stmt(feed.Step)
+	leave := g.enter(feed.step)
+	g.stmt(feed.step)
 	leave()
 	g.fold = nil
 	c.goTo(free)
@@ -237,7 +238,7 @@ func (g *gen) foldFeed(feed *Feed) {
 }
 
 // findState leaves the address of the key's state at a place of the stack.
-func (g *gen) findState(f *Fold, key, state int16, full label) {
+func (g *gen) findState(f *foldOp, key, state int16, full label) {
 	c := g.code
 	found := c.label()
 	if f.tasks {
@@ -265,12 +266,12 @@ func (g *gen) findState(f *Fold, key, state int16, full label) {
 }
 
 // initial is the initial state behind its first word.
-func (f *Fold) initial() []uint64 {
+func (f *foldOp) initial() []uint64 {
 	var ws []uint64
-	for _, n := range f.Init {
+	for _, n := range f.spec.Init {
 		ws = append(ws, uint64(n))
 	}
-	for i, t := range f.Texts {
+	for i, t := range f.spec.Texts {
 		ws = append(ws, words(t, f.rooms[i])...)
 	}
 	return ws
@@ -380,8 +381,8 @@ func (g *gen) emitted(n *expr.Emit) {
 	}
 	fail, pair := g.fail, g.pair
 	g.fold, g.pair, g.out = nil, nil, out
-	for i := range env.fold.Feeds {
-		g.tableFeed(&env.fold.Feeds[i])
+	for i := range env.fold.feeds {
+		g.tableFeed(&env.fold.feeds[i])
 	}
 	g.fold, g.pair, g.out, g.fail = env, pair, nil, fail
 	c.stack = mark
@@ -404,12 +405,12 @@ func (g *gen) slot(n *expr.Field) (at int16, size int) {
 
 // foldMaps are the maps of all folds.
 func (im *Image) foldMaps() {
-	for _, f := range im.Spec.Folds {
+	for _, f := range im.graph.folds {
 		if f.tasks {
 			im.define(foldMap.of(f.index), taskMap(f.size))
 			continue
 		}
-		im.define(foldMap.of(f.index), im.host.grows(&ebpf.MapSpec{Type: ebpf.Hash, KeySize: uint32(f.keyLen), ValueSize: uint32(f.size)}, f.Limit, defaultRows))
+		im.define(foldMap.of(f.index), im.host.grows(&ebpf.MapSpec{Type: ebpf.Hash, KeySize: uint32(f.keyLen), ValueSize: uint32(f.size)}, f.spec.Limit, defaultRows))
 		value := make([]byte, f.size)
 		for i, w := range f.initial() {
 			binary.LittleEndian.PutUint64(value[foldSlots+8*i:], w)

@@ -7,12 +7,13 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// An Image is a Spec as programs and maps, ready to be loaded.
+// An Image is a Part as programs and maps, ready to be loaded.
 type Image struct {
-	Spec     *Spec
+	Part     *Part
 	Target   *Target
 	Programs []Program
 	Maps     []Map
+	graph    *graph
 	units    []*unit
 	host     *Host
 	follow   bool // of children
@@ -25,7 +26,7 @@ type Program struct {
 	Kind   ebpf.ProgramType // TracePoint, RawTracepoint, PerfEvent, or Tracing: a typed raw one
 	Attach string           // "system:name", or the raw tracepoint's name
 	Ins    asm.Instructions
-	event  int // in Spec.Events, -1 for those of our own
+	event  int // in Part.Events, -1 for those of our own
 }
 
 // Where says what the program is called by.
@@ -45,7 +46,7 @@ func (p *Program) Where() string {
 // programs share rows: one that interrupts another on its CPU would spoil
 // what that one is about to write. They are added up when they are read.
 type unit struct {
-	table   *Table
+	table   *table
 	program int
 	rows    []mapID // by generation
 	spare   []mapID
@@ -57,7 +58,7 @@ type unit struct {
 type gen struct {
 	code  *code
 	host  *Host
-	spec  *Spec
+	graph *graph
 	image *Image
 	index int // of the program
 
@@ -72,21 +73,22 @@ type gen struct {
 	out   *emitEnv
 	// counted is the one feed of an event that is counted: what its predicates
 	// leave out does not count. Events that feed several count for all.
-	counted *Feed
+	counted *feed
 }
 
-// Generate makes the programs of s for a target. The error is a *Refusal if s
-// cannot run in the kernel.
-func Generate(s *Spec, host *Host, t *Target) (im *Image, err error) {
+// Generate makes the programs of a part for a target. The error is a *Refusal if
+// it cannot run in the kernel.
+func Generate(p *Part, host *Host, t *Target) (im *Image, err error) {
 	defer caught(&im, &err)
-	im = &Image{Spec: s, Target: t, host: host, asks: s.asks()}
-	gens := make([]*gen, len(s.Events))
+	s := p.followed()
+	im = &Image{Part: p, Target: t, graph: s, host: host, asks: s.asks()}
+	gens := make([]*gen, len(s.sources))
 	at := t
 	if im.asks {
 		// The programs run for all, and ask whom an event is about.
 		at = &Target{CPUs: t.CPUs}
 	}
-	for i, e := range s.Events {
+	for i, e := range s.sources {
 		if weighted(e.Schema) && (at.sets() || len(at.PIDs)+len(at.TIDs)+len(at.Cgroups) > 0) {
 			// perf brings these to the task that waited, not the one that runs.
 			refuse("%s is about another task than the running one", e.Label)
@@ -97,13 +99,13 @@ func Generate(s *Spec, host *Host, t *Target) (im *Image, err error) {
 		if !e.Sampled && (e.Schema.System == "" || len(e.Schema.Fields) == 0) {
 			refuse("%s is not a tracepoint", e.Label)
 		}
-		gens[i] = &gen{code: newCode(), host: host, spec: s, image: im, index: i, kind: ebpf.TracePoint}
+		gens[i] = &gen{code: newCode(), host: host, graph: s, image: im, index: i, kind: ebpf.TracePoint}
 		if e.Sampled {
 			gens[i].kind = ebpf.PerfEvent
 		}
 	}
 	s.prepare(gens)
-	for i, e := range s.Events {
+	for i, e := range s.sources {
 		g := gens[i]
 		if !e.whole() {
 			g.pickRaw(e, s.nodes(i))
@@ -123,56 +125,50 @@ func Generate(s *Spec, host *Host, t *Target) (im *Image, err error) {
 }
 
 // prepare settles the layouts that several programs share.
-func (s *Spec) prepare(gens []*gen) {
-	feeds := map[*Table][]keyed{}
-	for i, j := range s.Joins {
-		j.index = i
+func (s *graph) prepare(gens []*gen) {
+	feeds := map[*table][]keyed{}
+	for _, j := range s.joins {
 		s.prepareJoin(j, gens)
-		for _, p := range j.Pairs {
-			env := &pairEnv{join: j, start: p.Start}
-			for _, f := range p.Feeds {
-				if f.Table == nil {
+		for _, p := range j.pairs {
+			env := &pairEnv{join: j, start: p.start}
+			for _, f := range p.feeds {
+				if f.table == nil {
 					continue
 				}
-				g := *gens[p.End]
+				g := *gens[p.end]
 				g.pair = env
-				feeds[f.Table] = append(feeds[f.Table], keyed{&g, f.Keys})
+				feeds[f.table] = append(feeds[f.table], keyed{&g, f.keys})
 			}
 		}
 	}
-	for i, e := range s.Events {
-		for _, f := range e.Feeds {
-			if f.Emit != nil {
-				gens[i].layRecord(f.Emit)
+	for i, e := range s.sources {
+		for _, f := range e.feeds {
+			if f.emit != nil {
+				gens[i].layRecord(f.emit)
 			}
-			if f.Table != nil {
-				feeds[f.Table] = append(feeds[f.Table], keyed{gens[i], f.Keys})
+			if f.table != nil {
+				feeds[f.table] = append(feeds[f.table], keyed{gens[i], f.keys})
 			}
 		}
 	}
-	for i, f := range s.Folds {
-		f.index = i
+	for _, f := range s.folds {
 		s.prepareFold(f, gens)
-		s.stepsOf(f, gens, func(g *gen, _ *Feed) {
+		s.stepsOf(f, gens, func(g *gen, _ *feed) {
 			out := *g
 			out.pair, out.out = nil, &emitEnv{fold: f}
-			for _, e := range f.Feeds {
-				feeds[e.Table] = append(feeds[e.Table], keyed{&out, e.Keys})
+			for _, e := range f.feeds {
+				feeds[e.table] = append(feeds[e.table], keyed{&out, e.keys})
 			}
 		})
 	}
-	for i, t := range s.Tables {
-		*t = Table{Name: t.Name, Aggs: t.Aggs, Args: t.Args, Limit: t.Limit, index: i}
-		if len(feeds[t]) == 0 {
-			refuse("nothing feeds %s", t.Name)
-		}
+	for _, t := range s.tables {
 		t.cols, t.keyLen = columnsOf(feeds[t])
 		t.layout()
 	}
 }
 
 // nodes lists all that event i's program evaluates.
-func (s *Spec) nodes(i int) []expr.Node {
+func (s *graph) nodes(i int) []expr.Node {
 	var all []expr.Node
 	add := func(ns ...expr.Node) {
 		for _, n := range ns {
@@ -181,49 +177,49 @@ func (s *Spec) nodes(i int) []expr.Node {
 			}
 		}
 	}
-	var feed func(f *Feed)
-	feed = func(f *Feed) {
-		add(f.Preds...)
-		add(f.Keys...)
-		add(f.Key, f.Role, f.Wakes, f.WakesOn, f.Next)
-		if f.Wakes != nil {
+	var reads func(f *feed)
+	reads = func(f *feed) {
+		add(f.preds...)
+		add(f.keys...)
+		add(f.key, f.role, f.wakes, f.wakesOn, f.next)
+		if f.wakes != nil {
 			add(tidNode)
 		}
-		if f.Next != nil {
+		if f.next != nil {
 			add(cpuNode)
 		}
-		if f.Emit != nil {
-			for _, field := range f.Emit.Fields {
+		if f.emit != nil {
+			for _, field := range f.emit.Fields {
 				add(field)
 			}
 			add(tidNode)
-			add(f.Emit.Texts...)
+			add(f.emit.Texts...)
 		}
-		for _, a := range f.Args {
-			if !a.Off {
-				add(a.Fn, a.Where)
+		for _, a := range f.args {
+			if !a.off {
+				add(a.fn, a.where)
 			}
 		}
-		if f.Fold == nil {
+		if f.fold == nil {
 			return
 		}
-		add(f.Step)
-		if f.Fold.locked {
+		add(f.step)
+		if f.fold.locked {
 			add(cpuNode)
 		}
-		for k := range f.Fold.Feeds {
-			feed(&f.Fold.Feeds[k])
+		for k := range f.fold.feeds {
+			reads(&f.fold.feeds[k])
 		}
 	}
-	add(s.Events[i].Filter)
-	for k := range s.Events[i].Feeds {
-		feed(&s.Events[i].Feeds[k])
+	add(s.sources[i].Filter)
+	for k := range s.sources[i].feeds {
+		reads(&s.sources[i].feeds[k])
 	}
-	for _, j := range s.Joins {
-		for k := range j.Pairs {
-			if j.Pairs[k].End == i {
-				for f := range j.Pairs[k].Feeds {
-					feed(&j.Pairs[k].Feeds[f])
+	for _, j := range s.joins {
+		for k := range j.pairs {
+			if j.pairs[k].end == i {
+				for f := range j.pairs[k].feeds {
+					reads(&j.pairs[k].feeds[f])
 				}
 			}
 		}
@@ -237,10 +233,10 @@ func (s *Spec) nodes(i int) []expr.Node {
 }
 
 // program generates the program of e.
-func (g *gen) program(e *Event, t *Target) {
+func (g *gen) program(e *source, t *Target) {
 	c := g.code
 	var pid, cpu, time bool
-	for _, n := range g.spec.nodes(g.index) {
+	for _, n := range g.graph.nodes(g.index) {
 		g.needs(n, &pid, &cpu, &time)
 	}
 	exit := c.label()
@@ -255,9 +251,9 @@ func (g *gen) program(e *Event, t *Target) {
 	} else {
 		g.target(t, e.CPUs, pid, cpu, exit)
 	}
-	g.moment(g.spec.nodes(g.index))
-	if g.spec.Counted && len(e.Feeds) == 1 {
-		g.counted = &e.Feeds[0]
+	g.moment(g.graph.nodes(g.index))
+	if g.graph.counted && len(e.feeds) == 1 {
+		g.counted = &e.feeds[0]
 	}
 	if e.Filter != nil {
 		fail, pass := c.label(), c.label()
@@ -269,7 +265,7 @@ func (g *gen) program(e *Event, t *Target) {
 		c.goTo(exit)
 		c.place(pass)
 	}
-	if g.spec.Counted && g.counted == nil {
+	if g.graph.counted && g.counted == nil {
 		g.count(statTaken)
 	}
 	if time {
@@ -277,8 +273,8 @@ func (g *gen) program(e *Event, t *Target) {
 		g.facts.time = c.alloc(8)
 		c.store(g.facts.time, asm.R0)
 	}
-	for i := range e.Feeds {
-		g.feed(&e.Feeds[i])
+	for i := range e.feeds {
+		g.feed(&e.feeds[i])
 	}
 	c.place(exit)
 	c.dead = false // it is reached at least from above
@@ -287,8 +283,8 @@ func (g *gen) program(e *Event, t *Target) {
 
 // takes goes on with what f's predicates let through. One that cannot be
 // evaluated goes where failures go.
-func (g *gen) takes(f *Feed, others label) {
-	for _, p := range f.Preds {
+func (g *gen) takes(f *feed, others label) {
+	for _, p := range f.preds {
 		g.test(p, false, others)
 	}
 	if f == g.counted {
@@ -297,14 +293,14 @@ func (g *gen) takes(f *Feed, others label) {
 }
 
 // feed brings the event, or the pair, to where it goes.
-func (g *gen) feed(f *Feed) {
+func (g *gen) feed(f *feed) {
 	mark := g.code.stack
 	switch {
-	case f.Emit != nil:
+	case f.emit != nil:
 		g.emitFeed(f)
-	case f.Join != nil:
+	case f.join != nil:
 		g.joinFeed(f)
-	case f.Fold != nil:
+	case f.fold != nil:
 		g.foldFeed(f)
 	default:
 		g.tableFeed(f)
@@ -323,15 +319,15 @@ const (
 	statTables
 )
 
-func (t *Table) statErrors() int  { return statTables + 2*t.index }
-func (t *Table) statEvicted() int { return statTables + 2*t.index + 1 }
+func (t *table) statErrors() int  { return statTables + 2*t.index }
+func (t *table) statEvicted() int { return statTables + 2*t.index + 1 }
 
 // stats is the number of statistics of each program.
-func (s *Spec) stats() int { return statTables + 2*len(s.Tables) }
+func (s *graph) stats() int { return statTables + 2*len(s.tables) }
 
 // generations is how many maps there are of what is read while events come.
-func (s *Spec) generations() int {
-	if s.Intervals {
+func (s *graph) generations() int {
+	if s.intervals {
 		return 2
 	}
 	return 1

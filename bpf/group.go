@@ -12,14 +12,14 @@ import (
 // and of this program alone, so that plain additions do.
 
 // unitOf returns the maps of a table in this program.
-func (g *gen) unitOf(t *Table) *unit {
+func (g *gen) unitOf(t *table) *unit {
 	for _, u := range g.image.units {
 		if u.table == t && u.program == g.index {
 			return u
 		}
 	}
 	u := &unit{table: t, program: g.index}
-	for n := range g.spec.generations() {
+	for n := range g.graph.generations() {
 		u.rows = append(u.rows, rowsMap.of(g.index, t.index, n))
 		if g.host.Grows {
 			u.spare = append(u.spare, spareMap.of(g.index, t.index, n))
@@ -36,9 +36,9 @@ func (g *gen) unitOf(t *Table) *unit {
 }
 
 // tableFeed adds the event, or the pair, to a table.
-func (g *gen) tableFeed(f *Feed) {
+func (g *gen) tableFeed(f *feed) {
 	c := g.code
-	t := f.Table
+	t := f.table
 	u := g.unitOf(t)
 	mark := c.stack
 	end, failed, full, found := c.label(), c.label(), c.label(), c.label()
@@ -56,9 +56,9 @@ func (g *gen) tableFeed(f *Feed) {
 			refuse("two stacks in one key")
 		}
 		stack = key + int16(col.off)
-		g.stack(stack, f.Keys[i])
+		g.stack(stack, f.keys[i])
 	}
-	g.keys(key, t.cols, f.Keys)
+	g.keys(key, t.cols, f.keys)
 	// The generation that counts now; it must not change under way.
 	generation := int16(0)
 	if len(u.rows) > 1 {
@@ -79,9 +79,9 @@ func (g *gen) tableFeed(f *Feed) {
 	c.place(found)
 	c.emit(asm.Mov.Reg(asm.R7, asm.R0))
 	g.hit(t)
-	for i := range f.Args {
-		if !f.Args[i].Off {
-			g.arg(&f.Args[i], t, i, u, generation)
+	for i := range f.args {
+		if !f.args[i].off {
+			g.arg(&f.args[i], t, i, u, generation)
 		}
 	}
 	c.goTo(end)
@@ -140,7 +140,7 @@ func (g *gen) row(u *unit, n int, key, stack int16, found, full label) {
 }
 
 // hit counts the event in its row, and when the row began.
-func (g *gen) hit(t *Table) {
+func (g *gen) hit(t *table) {
 	c := g.code
 	old := c.label()
 	c.emit(asm.LoadMem(asm.R1, asm.R7, hitsAt, asm.DWord))
@@ -156,22 +156,22 @@ func (g *gen) hit(t *Table) {
 
 // arg adds to one argument. One that cannot be evaluated is an error of its
 // own, and the others go on.
-func (g *gen) arg(a *Arg, t *Table, i int, u *unit, generation int16) {
+func (g *gen) arg(a *arg, t *table, i int, u *unit, generation int16) {
 	c := g.code
 	at := &t.value.args[i]
 	next, failed := c.label(), c.label()
 	g.fail = failed
-	if a.Where != nil {
-		g.test(a.Where, false, next)
+	if a.where != nil {
+		g.test(a.where, false, next)
 	}
-	if a.Fn != nil {
-		if !a.Fn.Type().Numeric() {
+	if a.fn != nil {
+		if !a.fn.Type().Numeric() {
 			refuse("an aggregate of texts")
 		}
-		g.value(a.Fn)
+		g.value(a.fn)
 	}
 	c.emit(asm.LoadMem(asm.R1, asm.R7, int16(at.n), asm.DWord))
-	if a.Fn != nil {
+	if a.fn != nil {
 		g.extreme(at.min, asm.JSGE)
 		g.extreme(at.max, asm.JSLE)
 		if at.sum >= 0 {
@@ -190,7 +190,7 @@ func (g *gen) arg(a *Arg, t *Table, i int, u *unit, generation int16) {
 		c.store(v, asm.R0)
 	}
 	if at.hist >= 0 {
-		g.histogram(at, &t.Aggs[at.agg])
+		g.histogram(at, &t.spec.Aggs[at.agg])
 	}
 	if at.sketch {
 		if v != 0 {

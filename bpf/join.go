@@ -19,7 +19,7 @@ import (
 
 // pairEnv is what expressions on a pair can read.
 type pairEnv struct {
-	join   *Join
+	join   *joinOp
 	start  int     // index of the event
 	fields []int16 // places of join.saved
 	delay  int16
@@ -30,35 +30,34 @@ type pairEnv struct {
 const savedLimit = 192
 
 // prepareJoin settles what waits: the fields of starts that pairs read.
-func (s *Spec) prepareJoin(j *Join, gens []*gen) {
-	*j = Join{Stages: j.Stages, Cycle: j.Cycle, Limit: j.Limit, Pairs: j.Pairs, index: j.index, size: waitSaved}
+func (s *graph) prepareJoin(j *joinOp, gens []*gen) {
 	tasks := s.host(gens).TaskStorage
 	first := true
-	for i, e := range s.Events {
-		for k := range e.Feeds {
-			f := &e.Feeds[k]
-			if f.Join != j {
+	for i, e := range s.sources {
+		for k := range e.feeds {
+			f := &e.feeds[k]
+			if f.join != j {
 				continue
 			}
-			text := f.Key.Type().Kind == expr.Str
-			if !text && !f.Key.Type().Numeric() {
-				refuse("join key %s is a %s", f.Key, f.Key.Type())
+			text := f.key.Type().Kind == expr.Str
+			if !text && !f.key.Type().Numeric() {
+				refuse("join key %s is a %s", f.key, f.key.Type())
 			}
 			if !first && text != j.text {
-				refuse("join key %s has two kinds", f.Key)
+				refuse("join key %s has two kinds", f.key)
 			}
 			first, j.text = false, text
 			j.keyRoom = max(j.keyRoom, 8)
 			if text {
-				j.keyRoom = max(j.keyRoom, gens[i].room(f.Key))
+				j.keyRoom = max(j.keyRoom, gens[i].room(f.key))
 			}
-			tasks = tasks && isThread(f.Key) && neverIdle(e.Schema.System, e.Schema.Name)
+			tasks = tasks && isThread(f.key) && neverIdle(e.Schema.System, e.Schema.Name)
 		}
 	}
 	j.tasks = tasks
-	for _, p := range j.Pairs {
-		for k := range p.Feeds {
-			s.saves(j, p.Start, gens[p.Start], &p.Feeds[k])
+	for _, p := range j.pairs {
+		for k := range p.feeds {
+			s.saves(j, p.start, gens[p.start], &p.feeds[k])
 		}
 	}
 	if j.size-waitSaved > savedLimit {
@@ -66,14 +65,14 @@ func (s *Spec) prepareJoin(j *Join, gens []*gen) {
 	}
 }
 
-func (s *Spec) host(gens []*gen) *Host { return gens[0].host }
+func (s *graph) host(gens []*gen) *Host { return gens[0].host }
 
 // saves notes the fields of the start that a feed of its pairs reads.
-func (s *Spec) saves(j *Join, start int, g *gen, f *Feed) {
-	nodes := append([]expr.Node(nil), f.Preds...)
-	nodes = append(append(nodes, f.Keys...), f.Key, f.Step)
-	for _, a := range f.Args {
-		nodes = append(nodes, a.Fn, a.Where)
+func (s *graph) saves(j *joinOp, start int, g *gen, f *feed) {
+	nodes := append([]expr.Node(nil), f.preds...)
+	nodes = append(append(nodes, f.keys...), f.key, f.step)
+	for _, a := range f.args {
+		nodes = append(nodes, a.fn, a.where)
 	}
 	for _, n := range nodes {
 		if n == nil {
@@ -124,21 +123,21 @@ func neverIdle(system, name string) bool {
 }
 
 // joinFeed brings the event to a join.
-func (g *gen) joinFeed(f *Feed) {
+func (g *gen) joinFeed(f *feed) {
 	c := g.code
-	j := f.Join
+	j := f.join
 	mark := c.stack
 	done, failed, starting := c.label(), c.label(), c.label()
 	g.fail = failed
 	g.takes(f, done)
-	if f.Next != nil {
+	if f.next != nil {
 		g.running(f)
 	}
-	starts, ends := f.Stage < j.Stages-1 || j.Cycle, f.Stage > 0 || j.Cycle
+	starts, ends := f.stage < j.stages-1 || j.spec.Cycle, f.stage > 0 || j.spec.Cycle
 	var role int16
-	if f.Role != nil {
+	if f.role != nil {
 		role = c.alloc(8)
-		g.value(f.Role)
+		g.value(f.role)
 		if starts != ends {
 			bit := int32(1)
 			if ends {
@@ -152,7 +151,7 @@ func (g *gen) joinFeed(f *Feed) {
 			c.store(role, asm.R0)
 		}
 	}
-	if f.Wakes != nil {
+	if f.wakes != nil {
 		if ends {
 			refuse("a wakeup that ends a pair")
 		}
@@ -160,9 +159,9 @@ func (g *gen) joinFeed(f *Feed) {
 	}
 	key := c.alloc(j.keyRoom)
 	if j.text {
-		g.text(key, j.keyRoom, f.Key)
+		g.text(key, j.keyRoom, f.key)
 	} else {
-		g.value(f.Key)
+		g.value(f.key)
 		c.store(key, asm.R0)
 	}
 	c.call(asm.FnKtimeGetNs)
@@ -195,9 +194,9 @@ func (g *gen) joinFeed(f *Feed) {
 
 // end takes away what waits and makes pairs; it falls through, or jumps to
 // starting, when that is done.
-func (g *gen) end(f *Feed, key, now int16, starting label) {
+func (g *gen) end(f *feed, key, now int16, starting label) {
 	c := g.code
-	j := f.Join
+	j := f.join
 	mark := c.stack
 	alone, cancelled := c.label(), c.label()
 	if j.tasks {
@@ -241,17 +240,17 @@ func (g *gen) end(f *Feed, key, now int16, starting label) {
 	c.ifReg(asm.JLE, asm.R0, asm.R1, cancelled)
 	c.emit(asm.Sub.Reg(asm.R0, asm.R1))
 	c.store(delay, asm.R0)
-	for i := range j.Pairs {
-		p := &j.Pairs[i]
-		if p.End != g.index {
+	for i := range j.pairs {
+		p := &j.pairs[i]
+		if p.end != g.index {
 			continue
 		}
 		other := c.label()
 		c.load(asm.R0, who)
-		c.ifImm(asm.JNE, asm.R0, int32(p.Start+1), other)
-		g.pair = &pairEnv{join: j, start: p.Start, fields: fields, delay: delay, key: key}
-		for k := range p.Feeds {
-			g.feed(&p.Feeds[k])
+		c.ifImm(asm.JNE, asm.R0, int32(p.start+1), other)
+		g.pair = &pairEnv{join: j, start: p.start, fields: fields, delay: delay, key: key}
+		for k := range p.feeds {
+			g.feed(&p.feeds[k])
 		}
 		g.pair = nil
 		c.goTo(starting)
@@ -261,15 +260,15 @@ func (g *gen) end(f *Feed, key, now int16, starting label) {
 	g.count(statUnmatched)
 	c.goTo(starting)
 	c.place(alone)
-	if f.Stage > 0 {
+	if f.stage > 0 {
 		g.count(statUnmatched)
 	}
 	c.stack = mark
 }
 
-func (g *gen) makesPairWith(j *Join, start int) bool {
-	for i := range j.Pairs {
-		if j.Pairs[i].End == g.index && j.Pairs[i].Start == start {
+func (g *gen) makesPairWith(j *joinOp, start int) bool {
+	for i := range j.pairs {
+		if j.pairs[i].end == g.index && j.pairs[i].start == start {
 			return true
 		}
 	}
@@ -277,9 +276,9 @@ func (g *gen) makesPairWith(j *Join, start int) bool {
 }
 
 // wait lets the event wait under its key; who waits there gives way.
-func (g *gen) wait(f *Feed, key, now int16, done label) {
+func (g *gen) wait(f *feed, key, now int16, done label) {
 	c := g.code
-	j := f.Join
+	j := f.join
 	mark := c.stack
 	full, fresh := c.label(), c.label()
 	value := c.alloc(j.size)
@@ -337,7 +336,7 @@ func factNode(name string, f event.Fact) *expr.Field {
 
 // runsOn looks up who runs on the CPU in R0, as the task's number and 1; 0 is
 // not known. It jumps to none if there is no such CPU.
-func (g *gen) runsOn(j *Join, none label) {
+func (g *gen) runsOn(j *joinOp, none label) {
 	c := g.code
 	k := c.alloc(8)
 	c.store(k, asm.R0)
@@ -345,14 +344,14 @@ func (g *gen) runsOn(j *Join, none label) {
 }
 
 // running notes who runs on this CPU from now on.
-func (g *gen) running(f *Feed) {
+func (g *gen) running(f *feed) {
 	c := g.code
 	mark := c.stack
 	none := c.label()
 	g.field(asm.R0, cpuNode)
-	g.runsOn(f.Join, none)
+	g.runsOn(f.join, none)
 	c.emit(asm.Mov.Reg(asm.R7, asm.R0))
-	g.value(f.Next)
+	g.value(f.next)
 	c.emit(asm.Add.Imm(asm.R0, 1), asm.StoreMem(asm.R7, 0, asm.R0, asm.DWord))
 	c.place(none)
 	c.stack = mark
@@ -360,18 +359,18 @@ func (g *gen) running(f *Feed) {
 
 // unnecessary jumps to done if the event wakes who does not wait: the running
 // task, or one that runs where it is woken and had only prepared to sleep.
-func (g *gen) unnecessary(f *Feed, done label) {
+func (g *gen) unnecessary(f *feed, done label) {
 	c := g.code
 	mark := c.stack
 	woken, waits := c.alloc(8), c.label()
-	g.value(f.Wakes)
+	g.value(f.wakes)
 	c.store(woken, asm.R0)
 	g.field(asm.R1, tidNode)
 	c.ifReg(asm.JEq, asm.R0, asm.R1, done)
-	if f.WakesOn != nil {
+	if f.wakesOn != nil {
 		c.ifImm(asm.JSLE, asm.R0, 0, waits)
-		g.value(f.WakesOn)
-		g.runsOn(f.Join, waits)
+		g.value(f.wakesOn)
+		g.runsOn(f.join, waits)
 		c.emit(asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), asm.Sub.Imm(asm.R1, 1))
 		c.load(asm.R0, woken)
 		c.ifReg(asm.JEq, asm.R0, asm.R1, done)

@@ -68,16 +68,46 @@ func calls(n int) {
 	unix.SchedSetaffinity(0, &old)
 }
 
-// start loads and attaches s on this process, to be ended with the test.
-func start(t testing.TB, h *Host, s *Spec) *Run {
+// partOf is a part whose events have the streams 0, 1 and so on.
+func partOf(events []*Event, edges ...*Edge) *Part {
+	for i, e := range events {
+		e.Stream = i
+	}
+	return &Part{Events: events, Edges: edges}
+}
+
+// counted is a group that counts the events of stream 0 by keys.
+func counted(keys ...expr.Node) *agg.Spec {
+	s := &agg.Spec{Aggs: []agg.Agg{{Op: agg.Count}}, Args: []agg.Arg{{}}}
+	for _, k := range keys {
+		s.Keys = append(s.Keys, fnOf(k))
+	}
+	return s
+}
+
+// recordsOf is a part whose events are sent as records say, if all of preds hold.
+func recordsOf(events []*Event, records []*Record, preds ...[]expr.Node) *Part {
+	p := partOf(events)
+	for i, r := range records {
+		e := &Edge{Stream: i, Send: r}
+		if i < len(preds) {
+			e.Preds = preds[i]
+		}
+		p.Edges = append(p.Edges, e)
+	}
+	return p
+}
+
+// start loads and attaches p on this process, to be ended with the test.
+func start(t testing.TB, h *Host, p *Part) *Run {
 	t.Helper()
-	return startOn(t, h, s, &Target{PIDs: []int{os.Getpid()}})
+	return startOn(t, h, p, &Target{PIDs: []int{os.Getpid()}})
 }
 
 // startOn is start for another target.
-func startOn(t testing.TB, h *Host, s *Spec, target *Target) *Run {
+func startOn(t testing.TB, h *Host, p *Part, target *Target) *Run {
 	t.Helper()
-	im, err := Generate(s, h, target)
+	im, err := Generate(p, h, target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,16 +137,14 @@ func TestCount(t *testing.T) {
 	h, fs := live(t)
 	enter := schemaOf(t, fs, "raw_syscalls", "sys_enter")
 	id := node(t, enter, "id")
-	table := &Table{Name: "count", Args: 1, Aggs: []agg.Agg{{Op: agg.Count}}}
-	spec := &Spec{Tables: []*Table{table}, Events: []*Event{{Schema: enter, Label: "enter",
-		Feeds: []Feed{{Table: table, Keys: []expr.Node{id}, Args: []Arg{{}}}}}}}
-	r := start(t, h, spec)
+	group := counted(id)
+	r := start(t, h, partOf([]*Event{{Schema: enter, Label: "enter"}}, &Edge{Group: group}))
 	calls(1000)
 	if err := r.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	g := agg.New(agg.Spec{Keys: []*flow.Fn{fnOf(id)}, Aggs: []agg.Agg{{Op: agg.Count}}, Args: []agg.Arg{{}}})
-	if err := r.Rows(nil, func(_ *Table, p *agg.Partial) { g.AddPartial(p) }); err != nil {
+	g := agg.New(*group)
+	if err := r.Rows(nil, func(_ *agg.Spec, p *agg.Partial) { g.AddPartial(p) }); err != nil {
 		t.Fatal(err)
 	}
 	for _, row := range g.Rows() {

@@ -212,7 +212,7 @@ func (r *Run) attach(p *Program, prog *ebpf.Program) error {
 // the program runs all the same, for every task on every CPU, and the kernel
 // spends no time on counting a hit for us.
 func (r *Run) tracepoint(p *Program, prog *ebpf.Program) error {
-	schema := r.im.Spec.Events[p.event].Schema
+	schema := r.im.graph.sources[p.event].Schema
 	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: schema.ID,
 		Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Bits: unix.PerfBitDisabled}
 	fd, err := unix.PerfEventOpen(&attr, -1, 0, -1, unix.PERF_FLAG_FD_CLOEXEC)

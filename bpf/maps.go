@@ -39,28 +39,28 @@ func (h *Host) grows(m *ebpf.MapSpec, limit, deflt int) *ebpf.MapSpec {
 
 // common adds the maps that the events' programs use.
 func (im *Image) common() {
-	s := im.Spec
+	s := im.graph
 	h := im.host
-	if s.Intervals {
+	if s.intervals {
 		im.define(generationMap.of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
 	}
-	for i := range s.Events {
+	for i := range s.sources {
 		im.define(statsMap.of(i), &ebpf.MapSpec{Type: ebpf.PerCPUArray,
 			KeySize: 4, ValueSize: uint32(8 * s.stats()), MaxEntries: 1})
 	}
 	im.stackMaps()
 	im.foldMaps()
-	for _, t := range s.Tables {
+	for _, t := range s.tables {
 		im.define(zeroMap.of(t.index), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4,
 			ValueSize: uint32(t.value.size), MaxEntries: 1})
 	}
 	for _, u := range im.units {
 		for n := range u.rows {
 			im.define(u.rows[n], h.grows(&ebpf.MapSpec{Type: ebpf.PerCPUHash,
-				KeySize: uint32(u.table.keyLen), ValueSize: uint32(u.table.value.size)}, u.table.Limit, defaultRows))
+				KeySize: uint32(u.table.keyLen), ValueSize: uint32(u.table.value.size)}, u.table.spec.Limit, defaultRows))
 		}
 		for _, name := range u.spare {
-			limit := min(spareRows, u.table.Limit)
+			limit := min(spareRows, u.table.spec.Limit)
 			if limit == 0 {
 				limit = spareRows
 			}
@@ -75,7 +75,7 @@ func (im *Image) common() {
 			im.define(name, h.grows(&ebpf.MapSpec{Type: ebpf.Hash, KeySize: 16, ValueSize: 8}, 0, defaultBuckets))
 		}
 	}
-	for _, j := range s.Joins {
+	for _, j := range s.joins {
 		if s.wakes(j) {
 			im.define(runningMap.of(j.index), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: maxCPUs})
 		}
@@ -84,7 +84,7 @@ func (im *Image) common() {
 			continue
 		}
 		// Pairs come and go: memory that is set aside serves faster.
-		limit := j.Limit
+		limit := j.spec.Limit
 		if limit == 0 {
 			limit = defaultWaiting
 		}
@@ -104,10 +104,10 @@ func taskMap(size int) *ebpf.MapSpec {
 const maxCPUs = 1 << 13
 
 // wakes reports that somebody asks who runs where.
-func (s *Spec) wakes(j *Join) bool {
-	for _, e := range s.Events {
-		for i := range e.Feeds {
-			if f := &e.Feeds[i]; f.Join == j && (f.Wakes != nil || f.Next != nil) {
+func (s *graph) wakes(j *joinOp) bool {
+	for _, e := range s.sources {
+		for i := range e.feeds {
+			if f := &e.feeds[i]; f.join == j && (f.wakes != nil || f.next != nil) {
 				return true
 			}
 		}

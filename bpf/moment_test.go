@@ -241,11 +241,9 @@ func TestNeedResched(t *testing.T) {
 	measure := func(policy, priority uint32) (wrong []string) {
 		tid, wake := sleeper(t, policy, priority)
 		mine := fmt.Sprintf("pid == %d && ", tid)
-		table := &Table{Name: "count", Args: 1, Aggs: []agg.Agg{{Op: agg.Count}}}
 		flag := node(t, wakeup, "tif_need_resched")
-		spec := &Spec{Tables: []*Table{table}, Events: []*Event{{Schema: wakeup, Label: "wakeup", Filter: node(t, wakeup, mine+"_tid == "+fmt.Sprint(unix.Gettid())),
-			Feeds: []Feed{{Table: table, Keys: []expr.Node{flag}, Args: []Arg{{}}}}}}}
-		r := start(t, h, spec)
+		ours := node(t, wakeup, mine+"_tid == "+fmt.Sprint(unix.Gettid()))
+		r := start(t, h, partOf([]*Event{{Schema: wakeup, Label: "wakeup", Filter: ours}}, &Edge{Group: counted(flag)}))
 		src, err := perf.OpenCounters(context.Background(), perf.Config{Target: perf.Target{TIDs: []int{unix.Gettid()}}, Events: []perf.EventConfig{
 			{Schema: wakeup, Filter: mine + "!(common_flags & 4)"}, {Schema: wakeup, Filter: mine + "common_flags & 4"}}})
 		if err != nil {
@@ -259,7 +257,7 @@ func TestNeedResched(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got [2]uint64
-		err = r.Rows(nil, func(_ *Table, p *agg.Partial) { got[p.Key[0]&1] += p.Hits })
+		err = r.Rows(nil, func(_ *agg.Spec, p *agg.Partial) { got[p.Key[0]&1] += p.Hits })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -92,7 +92,7 @@ func (p *rawPoint) task(prefix string, arg int) {
 // pickRaw decides whether e's program can be a raw one: every field of the
 // record that somebody reads must be known. Without BTF, structures cannot be
 // read.
-func (g *gen) pickRaw(e *Event, nodes []expr.Node) {
+func (g *gen) pickRaw(e *source, nodes []expr.Node) {
 	if g.host.asRaw {
 		g.kind = ebpf.RawTracepoint
 		return

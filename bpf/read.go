@@ -23,12 +23,12 @@ import (
 // needs no second maps, but cannot do minima and maxima, never forgets a key,
 // and sees rows in the middle of an update.
 
-// Rows fetches the rows of all tables since the last call, and calls add for
+// Rows fetches the rows of all groups since the last call, and calls add for
 // each part of a row, in the order in which the parts began. A stack in a key is
 // the number that number returns for it; it may be nil where there are none.
-func (r *Run) Rows(number func(s *Stack) uint64, add func(t *Table, p *agg.Partial)) error {
+func (r *Run) Rows(number func(s *Stack) uint64, add func(of *agg.Spec, p *agg.Partial)) error {
 	old := r.generation
-	if r.im.Spec.Intervals && !r.stopped {
+	if r.im.graph.intervals && !r.stopped {
 		r.generation = 1 - old
 		if err := r.words(generationMap.of()).update(make([]byte, 4), []uint64{r.generation}); err != nil {
 			return fmt.Errorf("switch maps: %w", err)
@@ -36,8 +36,8 @@ func (r *Run) Rows(number func(s *Stack) uint64, add func(t *Table, p *agg.Parti
 	}
 	r.settle()
 	type part struct {
-		t *Table
-		p *agg.Partial
+		of *agg.Spec
+		p  *agg.Partial
 	}
 	var parts []part
 	stacks, err := r.stacks(int(old), number)
@@ -45,14 +45,14 @@ func (r *Run) Rows(number func(s *Stack) uint64, add func(t *Table, p *agg.Parti
 		return fmt.Errorf("read stacks: %w", err)
 	}
 	for _, u := range r.im.units {
-		err := r.unit(u, int(old), stacks, func(p *agg.Partial) { parts = append(parts, part{u.table, p}) })
+		err := r.unit(u, int(old), stacks, func(p *agg.Partial) { parts = append(parts, part{u.table.spec, p}) })
 		if err != nil {
-			return fmt.Errorf("read %s: %w", u.table.Name, err)
+			return fmt.Errorf("read %s: %w", u.table.name, err)
 		}
 	}
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(a.p.First, b.p.First) })
 	for _, p := range parts {
-		add(p.t, p.p)
+		add(p.of, p.p)
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func (r *Run) unit(u *unit, n int, stacks stackIDs, add func(p *agg.Partial)) er
 			row, rest := binary.LittleEndian.Uint64(key), binary.LittleEndian.Uint64(key[8:])
 			lists := buckets[row]
 			if lists == nil {
-				lists = make([][]agg.BucketCount, t.Args)
+				lists = make([][]agg.BucketCount, len(t.spec.Args))
 				buckets[row] = lists
 			}
 			arg := rest >> sketchArg
@@ -97,7 +97,7 @@ func (r *Run) unit(u *unit, n int, stacks stackIDs, add func(p *agg.Partial)) er
 			if t.value.sketch {
 				p.Buckets = buckets[values[t.value.self/8]]
 				if p.Buckets == nil {
-					p.Buckets = make([][]agg.BucketCount, t.Args)
+					p.Buckets = make([][]agg.BucketCount, len(t.spec.Args))
 				}
 			}
 			add(p)
@@ -145,9 +145,9 @@ func (r *Run) dense(id mapID, each func(key []byte, values []uint64)) error {
 }
 
 // partial decodes the value of a row.
-func (t *Table) partial(key []byte, v []uint64, stacks stackIDs) *agg.Partial {
+func (t *table) partial(key []byte, v []uint64, stacks stackIDs) *agg.Partial {
 	p := &agg.Partial{Key: t.pack(key, stacks), First: event.Time(v[firstAt/8]), Hits: v[hitsAt/8],
-		Measures: make([]agg.Measure, t.Args)}
+		Measures: make([]agg.Measure, len(t.spec.Args))}
 	word := func(at int) int64 {
 		if at < 0 {
 			return 0
@@ -159,7 +159,7 @@ func (t *Table) partial(key []byte, v []uint64, stacks stackIDs) *agg.Partial {
 		p.Measures[i] = agg.Measure{N: v[a.n/8], Sum: word(a.sum), Min: word(a.min), Max: word(a.max)}
 		if a.hist >= 0 {
 			if p.Hists == nil {
-				p.Hists = make([][]uint64, t.Args)
+				p.Hists = make([][]uint64, len(t.spec.Args))
 			}
 			p.Hists[i] = slices.Clone(v[a.hist/8 : a.hist/8+a.nhist])
 		}
@@ -168,7 +168,7 @@ func (t *Table) partial(key []byte, v []uint64, stacks stackIDs) *agg.Partial {
 }
 
 // pack turns a key of the map into one of agg.Group, as key.Append does.
-func (t *Table) pack(k []byte, stacks stackIDs) []byte {
+func (t *table) pack(k []byte, stacks stackIDs) []byte {
 	var b []byte
 	for _, c := range t.cols {
 		cell := k[c.off : c.off+c.size]
@@ -196,17 +196,17 @@ type Loss struct {
 	// found no room, halves of pairs; and events that came while a program
 	// interrupted itself.
 	Joins event.Loss
-	// Tables are evaluations that failed and rows that found no room.
-	Tables map[*Table]event.Loss
+	// Groups are evaluations that failed and rows that found no room.
+	Groups map[*agg.Spec]event.Loss
 }
 
-// Taken is how many events the programs have taken so far, by CPU; Spec.Counted
+// Taken is how many events the programs have taken so far, by CPU; Part.Counted
 // has them counted.
 func (r *Run) Taken() ([]uint64, error) {
-	s := r.im.Spec
+	s := r.im.graph
 	n := s.stats()
 	taken := make([]uint64, r.cpus)
-	for i := range s.Events {
+	for i := range s.sources {
 		err := r.words(statsMap.of(i)).each(func(_ int, values []uint64) {
 			for cpu := range taken {
 				taken[cpu] += values[cpu*n+statTaken]
@@ -221,10 +221,10 @@ func (r *Run) Taken() ([]uint64, error) {
 
 // Loss returns what was lost since the last call.
 func (r *Run) Loss() (Loss, error) {
-	s := r.im.Spec
+	s := r.im.graph
 	n := s.stats()
 	now := make([]uint64, n)
-	for i := range s.Events {
+	for i := range s.sources {
 		err := r.words(statsMap.of(i)).each(func(_ int, values []uint64) {
 			for k, v := range values {
 				now[k%n] += v
@@ -238,10 +238,10 @@ func (r *Run) Loss() (Loss, error) {
 		r.before = make([]uint64, n)
 	}
 	since := func(stat int) uint64 { return now[stat] - r.before[stat] }
-	l := Loss{Tables: map[*Table]event.Loss{}, Joins: event.Loss{Errors: since(statErrors),
+	l := Loss{Groups: map[*agg.Spec]event.Loss{}, Joins: event.Loss{Errors: since(statErrors),
 		Unmatched: since(statUnmatched), Evicted: since(statEvicted)}}
-	for _, t := range s.Tables {
-		l.Tables[t] = event.Loss{Errors: since(t.statErrors()), Evicted: since(t.statEvicted())}
+	for _, t := range s.tables {
+		l.Groups[t.spec] = event.Loss{Errors: since(t.statErrors()), Evicted: since(t.statEvicted())}
 	}
 	var missed uint64
 	for i, p := range r.progs {

@@ -29,7 +29,7 @@ func (r *Run) stacks(n int, number func(s *Stack) uint64) (stackIDs, error) {
 		return nil, nil
 	}
 	ids := stackIDs{}
-	kernel, _ := r.im.Spec.chain()
+	kernel, _ := r.im.graph.chain()
 	err := r.words(stacksMap.of(n)).drain(func(key []byte, v []uint64) {
 		s := Stack{PID: -1, Max: int(v[chainMax/8]), Time: event.Time(v[chainTime/8])}
 		words := v[chainWords/8:]

@@ -15,8 +15,8 @@ import (
 // The error is a *Refusal if one cannot be evaluated in the kernel.
 func Sieve(label string, preds []expr.Node, host *Host) (im *Image, err error) {
 	defer caught(&im, &err)
-	im = &Image{host: host, Target: &Target{}, Spec: &Spec{}}
-	g := &gen{code: newCode(), host: host, spec: im.Spec, image: im, kind: ebpf.PerfEvent}
+	im = &Image{host: host, Target: &Target{}, graph: &graph{}}
+	g := &gen{code: newCode(), host: host, graph: im.graph, image: im, kind: ebpf.PerfEvent}
 	c := g.code
 	var pid, cpu, time bool
 	for _, n := range preds {

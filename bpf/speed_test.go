@@ -7,15 +7,15 @@ import (
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
+	"ppscript/runtime/join"
 	"ppscript/runtime/tracefs"
 )
 
 // countByID counts system calls by number.
-func countByID(t testing.TB, fs *tracefs.FS) *Spec {
+func countByID(t testing.TB, fs *tracefs.FS) *Part {
 	enter := schemaOf(t, fs, "raw_syscalls", "sys_enter")
-	table := &Table{Name: "count", Args: 1, Aggs: []agg.Agg{{Op: agg.Count}}}
-	return &Spec{Tables: []*Table{table}, Events: []*Event{{Schema: enter, Label: "enter",
-		Feeds: []Feed{{Table: table, Keys: []expr.Node{node(t, enter, "id")}, Args: []Arg{{}}}}}}}
+	return partOf([]*Event{{Schema: enter, Label: "enter"}}, &Edge{Group: counted(node(t, enter, "id"))})
 }
 
 // pairField is a field that pairs have.
@@ -24,16 +24,16 @@ func delayOf(part expr.Part) expr.Node {
 }
 
 // latencyByID is the time from entry to exit, by number.
-func latencyByID(t testing.TB, fs *tracefs.FS, aggs ...agg.Agg) *Spec {
+func latencyByID(t testing.TB, fs *tracefs.FS, aggs ...agg.Agg) *Part {
 	enter, exit := schemaOf(t, fs, "raw_syscalls", "sys_enter"), schemaOf(t, fs, "raw_syscalls", "sys_exit")
-	table := &Table{Name: "latency", Args: 1, Aggs: aggs}
 	id := expr.Rebind(node(t, enter, "id"), expr.Self, expr.Start)
-	pair := Pair{Start: 0, End: 1, Feeds: []Feed{{Table: table, Keys: []expr.Node{id}, Args: []Arg{{Fn: delayOf(expr.Self)}}}}}
-	j := &Join{Stages: 2, Pairs: []Pair{pair}}
-	return &Spec{Tables: []*Table{table}, Joins: []*Join{j}, Events: []*Event{
-		{Schema: enter, Label: "enter", Feeds: []Feed{{Join: j, Key: node(t, enter, "_tid")}}},
-		{Schema: exit, Label: "exit", Feeds: []Feed{{Join: j, Stage: 1, Key: node(t, exit, "_tid")}}},
-	}}
+	const pairs = 2 // their stream
+	of := func(n expr.Node) *flow.Fn { return flow.NewFn([]*expr.Program{pairs: expr.Build(n)}, pairs) }
+	group := &agg.Spec{Aggs: aggs, Keys: []*flow.Fn{of(id)}, Args: []agg.Arg{{Fn: of(delayOf(expr.Self))}}}
+	j := &join.Spec{In: []join.In{{Key: expr.Build(node(t, enter, "_tid"))}, {Stage: 1, Key: expr.Build(node(t, exit, "_tid"))}},
+		Pairs: [][]*event.Stream{{nil, {Index: pairs}}}}
+	return partOf([]*Event{{Schema: enter, Label: "enter"}, {Schema: exit, Label: "exit"}},
+		&Edge{Stream: 0, Join: j}, &Edge{Stream: 1, Join: j}, &Edge{Stream: pairs, Group: group})
 }
 
 var basic = []agg.Agg{{Op: agg.Count}, {Op: agg.Sum}, {Op: agg.Min}, {Op: agg.Avg}, {Op: agg.Max}}
@@ -42,7 +42,7 @@ var basic = []agg.Agg{{Op: agg.Count}, {Op: agg.Sum}, {Op: agg.Min}, {Op: agg.Av
 // bare.
 func BenchmarkGetppid(b *testing.B) {
 	h, fs := live(b)
-	run := func(name string, h *Host, spec func() *Spec) {
+	run := func(name string, h *Host, spec func() *Part) {
 		b.Run(name, func(b *testing.B) {
 			if spec != nil {
 				defer start(b, h, spec()).Stop()
@@ -59,17 +59,17 @@ func BenchmarkGetppid(b *testing.B) {
 		})
 	}
 	run("bare", h, nil)
-	run("count", h, func() *Spec { return countByID(b, fs) })
-	run("reject", h, func() *Spec {
+	run("count", h, func() *Part { return countByID(b, fs) })
+	run("reject", h, func() *Part {
 		s := countByID(b, fs)
-		s.Events[0].Feeds[0].Preds = []expr.Node{node(b, s.Events[0].Schema, "id == 9999")}
+		s.Edges[0].Preds = []expr.Node{node(b, s.Events[0].Schema, "id == 9999")}
 		return s
 	})
-	run("count/intervals", h, func() *Spec { s := countByID(b, fs); s.Intervals = true; return s })
-	run("latency/tasks", h, func() *Spec { return latencyByID(b, fs, basic...) })
+	run("count/intervals", h, func() *Part { s := countByID(b, fs); s.Intervals = true; return s })
+	run("latency/tasks", h, func() *Part { return latencyByID(b, fs, basic...) })
 	hash := *h
 	hash.TaskStorage = false
-	run("latency/hash", &hash, func() *Spec { return latencyByID(b, fs, basic...) })
-	run("latency/p99", h, func() *Spec { return latencyByID(b, fs, append(basic, agg.Agg{Op: agg.Quantile, Q: 0.99})...) })
+	run("latency/hash", &hash, func() *Part { return latencyByID(b, fs, basic...) })
+	run("latency/p99", h, func() *Part { return latencyByID(b, fs, append(basic, agg.Agg{Op: agg.Quantile, Q: 0.99})...) })
 	run("bare2", h, nil)
 }

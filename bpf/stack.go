@@ -71,7 +71,7 @@ func (g *gen) stackSpec(n expr.Node) *StackSpec {
 	if n.(*expr.Field).Part == expr.Start {
 		refuse("the stack of a start is forgotten when its pair ends")
 	}
-	s := g.spec.Events[g.index].Stack
+	s := g.graph.sources[g.index].Stack
 	if s == nil || s.Max <= 0 || !s.Kernel && !s.User {
 		refuse("stacks that nobody asked for")
 	}
@@ -79,8 +79,8 @@ func (g *gen) stackSpec(n expr.Node) *StackSpec {
 }
 
 // chain is the layout of the stacks of all events.
-func (s *Spec) chain() (kernel, user int) {
-	for _, e := range s.Events {
+func (s *graph) chain() (kernel, user int) {
+	for _, e := range s.sources {
 		if st := e.Stack; st != nil && e.stacked {
 			if st.Kernel {
 				kernel = max(kernel, st.Max)
@@ -93,7 +93,7 @@ func (s *Spec) chain() (kernel, user int) {
 	return kernel, user
 }
 
-func (s *Spec) chainSize() int {
+func (s *graph) chainSize() int {
 	kernel, user := s.chain()
 	return chainWords + 8*(kernel+user)
 }
@@ -103,7 +103,7 @@ func (s *Spec) chainSize() int {
 func (g *gen) stack(key int16, n expr.Node) {
 	c := g.code
 	spec := g.stackSpec(n)
-	kernel, user := g.spec.chain()
+	kernel, user := g.graph.chain()
 	mark := c.stack
 	index := c.alloc(8)
 	c.zero(index, 8)
@@ -215,7 +215,7 @@ func (g *gen) keep(key int16, n int, full label) {
 	c.widen()
 	c.ifImm(asm.JEq, asm.R0, -17, kept) // EEXIST
 	c.ifImm(asm.JNE, asm.R0, 0, full)
-	if _, user := g.spec.chain(); user > 0 {
+	if _, user := g.graph.chain(); user > 0 {
 		pid := c.alloc(8)
 		c.emit(asm.LoadMem(asm.R1, asm.R7, chainTask, asm.DWord))
 		c.ifImm(asm.JEq, asm.R1, 0, kept)
@@ -228,12 +228,12 @@ func (g *gen) keep(key int16, n int, full label) {
 
 // stackMaps are the maps of all stacks.
 func (im *Image) stackMaps() {
-	s := im.Spec
+	s := im.graph
 	size := uint32(s.chainSize())
 	if size == chainWords {
 		return
 	}
-	for i, e := range s.Events {
+	for i, e := range s.sources {
 		if e.stacked {
 			im.define(chainMap.of(i), &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: size, MaxEntries: 1})
 		}

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/agg"
-	"ppscript/runtime/expr"
 	"ppscript/runtime/stack"
 	"ppscript/tests/testkit"
 )
@@ -23,10 +22,8 @@ func TestStacks(t *testing.T) {
 	const most = 64
 	once := func(spec StackSpec) (found []Stack, counts map[uint64]uint64) {
 		t.Helper()
-		table := &Table{Name: "stacks", Args: 1, Aggs: []agg.Agg{{Op: agg.Count}}}
-		s := &Spec{Tables: []*Table{table}, Events: []*Event{{Schema: enter, Label: "enter", Filter: node(t, enter, fmt.Sprintf("id == %d", unix.SYS_GETPPID)), Stack: &spec,
-			Feeds: []Feed{{Table: table, Keys: []expr.Node{node(t, enter, "stack")}, Args: []Arg{{}}}}}}}
-		r := start(t, h, s)
+		getppid := node(t, enter, fmt.Sprintf("id == %d", unix.SYS_GETPPID))
+		r := start(t, h, partOf([]*Event{{Schema: enter, Label: "enter", Filter: getppid, Stack: &spec}}, &Edge{Group: counted(node(t, enter, "stack"))}))
 		calls(1000)
 		if err := r.Stop(); err != nil {
 			t.Fatal(err)
@@ -37,7 +34,7 @@ func TestStacks(t *testing.T) {
 			c.Kernel, c.User = append([]uint64(nil), s.Kernel...), append([]uint64(nil), s.User...)
 			found = append(found, c)
 			return uint64(len(found))
-		}, func(_ *Table, p *agg.Partial) { counts[uint64(p.Key[0])] += p.Hits })
+		}, func(_ *agg.Spec, p *agg.Partial) { counts[uint64(p.Key[0])] += p.Hits })
 		if err != nil {
 			t.Fatal(err)
 		}

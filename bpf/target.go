@@ -213,7 +213,7 @@ func (im *Image) trackers(host *Host, t *Target) {
 		im.threads(host, t)
 		return
 	}
-	traced := slices.ContainsFunc(im.Spec.Events, func(e *Event) bool { return !e.Sampled })
+	traced := slices.ContainsFunc(im.graph.sources, func(e *source) bool { return !e.Sampled })
 	if !t.sets() || !traced {
 		return // samples come of the target alone
 	}

@@ -12,7 +12,7 @@ import (
 
 // differences refuses step functions that do more: steps are all of a fold. One
 // may read from the state what another one, of another event, stores there.
-func (f *Fold) differences(steps []expr.Node) {
+func (f *foldOp) differences(steps []expr.Node) {
 	locals := make([]map[int]bool, len(steps))
 	// What is subtracted from a time may turn out to be one. So those that are
 	// stored as they are come first, and only then what is a time less a number.
@@ -31,7 +31,7 @@ func (f *Fold) differences(steps []expr.Node) {
 
 // times finds the slots, and returns the locals, that hold times as far as is
 // known.
-func (f *Fold) times(step expr.Node) (locals map[int]bool) {
+func (f *foldOp) times(step expr.Node) (locals map[int]bool) {
 	locals = map[int]bool{}
 	// Twice: a function may read a slot before the place where a time is
 	// stored to it.
@@ -54,7 +54,7 @@ func (f *Fold) times(step expr.Node) (locals map[int]bool) {
 }
 
 // moment reports that a number is a time.
-func (f *Fold) moment(n expr.Node, locals map[int]bool) bool {
+func (f *foldOp) moment(n expr.Node, locals map[int]bool) bool {
 	switch n := n.(type) {
 	case *expr.Field:
 		return isTime(n)
@@ -82,7 +82,7 @@ func (f *Fold) moment(n expr.Node, locals map[int]bool) bool {
 }
 
 // returns reports that a function returns a time.
-func (f *Fold) returns(n *expr.Func, locals map[int]bool) (found bool) {
+func (f *foldOp) returns(n *expr.Func, locals map[int]bool) (found bool) {
 	expr.Walk(n.Body, func(n expr.Node) bool {
 		if r, ok := n.(*expr.Return); ok && r.X != nil {
 			found = found || f.moment(r.X, locals)
@@ -100,7 +100,7 @@ func added(op expr.Op) bool      { return op == expr.OpAdd || op == expr.OpAddC 
 func subtracted(op expr.Op) bool { return op == expr.OpSub || op == expr.OpSubC }
 
 // only refuses times that leave the fold; kept says that n is kept by it.
-func (f *Fold) only(n expr.Node, locals map[int]bool, kept bool) {
+func (f *foldOp) only(n expr.Node, locals map[int]bool, kept bool) {
 	if !kept && f.moment(n, locals) {
 		refuse("times: the kernel's programs have another clock than perf, and only differences are the same")
 	}
@@ -110,7 +110,7 @@ func (f *Fold) only(n expr.Node, locals map[int]bool, kept bool) {
 }
 
 // keeps reports that what is made of n's operands is no time, or is kept.
-func (f *Fold) keeps(n expr.Node, locals map[int]bool) bool {
+func (f *foldOp) keeps(n expr.Node, locals map[int]bool) bool {
 	switch n := n.(type) {
 	case *expr.StoreState, *expr.Set, *expr.Seq, *expr.If, *expr.Func, *expr.Return, *expr.Quantity, *expr.Cond:
 		return true

@@ -17,7 +17,7 @@ func TestTimesOfFolds(t *testing.T) {
 	sub := func(x, y expr.Node) expr.Node { return must(expr.NewBinary(expr.OpSub, x, y)) }
 	check := func(steps []expr.Node) (err error) {
 		defer caught(new(*Image), &err)
-		(&Fold{moments: map[int]bool{}}).differences(steps)
+		(&foldOp{moments: map[int]bool{}}).differences(steps)
 		return nil
 	}
 	f := func(refused bool, steps ...expr.Node) {

@@ -23,9 +23,9 @@ import (
 const mostThreads = 1 << 16
 
 // asks reports that some expression asks for threads of the target.
-func (s *Spec) asks() bool {
+func (s *graph) asks() bool {
 	found := false
-	for i := range s.Events {
+	for i := range s.sources {
 		for _, n := range s.nodes(i) {
 			found = found || expr.HasNative(n, expr.AsksThreads)
 		}

@@ -87,7 +87,7 @@ func wordOf(s string) uint64 {
 }
 
 // layTexts adds to a record the word that says where its texts are.
-func (r *Record) layTexts() {
+func (r *record) layTexts() {
 	if r.texts = 0; len(r.Texts) > 0 {
 		r.texts = pad(r.size)
 		r.size = r.texts + 8
@@ -95,7 +95,7 @@ func (r *Record) layTexts() {
 }
 
 // buffer is how large a record can become.
-func (r *Record) buffer() int {
+func (r *record) buffer() int {
 	n := r.size
 	if r.Whole {
 		n += wholeMost
@@ -108,7 +108,7 @@ func (r *Record) buffer() int {
 // The length is kept with the record: what the verifier reads back from there
 // can be any number, so that it follows each text once, not once for every
 // combination of lengths before it.
-func (g *gen) behind(r *Record) {
+func (g *gen) behind(r *record) {
 	c := g.code
 	from, to := int16(r.texts), int16(r.texts+4)
 	most := int32(r.buffer() - perf.TextHead - userRoom)
@@ -133,7 +133,7 @@ func (g *gen) behind(r *Record) {
 
 // fillBuffer puts the fields into memory of the CPU, for texts to follow: R7 is
 // where, R5 how long.
-func (g *gen) fillBuffer(r *Record) {
+func (g *gen) fillBuffer(r *record) {
 	c := g.code
 	mark := c.stack
 	at := c.alloc(r.texts)

@@ -13,7 +13,6 @@ import (
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
 	"ppscript/runtime/perf"
 )
 
@@ -100,14 +99,10 @@ func TestUserTextIsKey(t *testing.T) {
 	h, fs := live(t)
 	enter := schemaOf(t, fs, "syscalls", "sys_enter_openat")
 	key := node(t, enter, "user_string(filename)")
-	table := &Table{Name: "all", Args: 1, Aggs: []agg.Agg{{Op: agg.Count}}}
-	few := &Table{Name: "few", Args: 1, Aggs: []agg.Agg{{Op: agg.Count}}}
+	all, few := counted(key), counted(key)
 	ours := node(t, enter, fmt.Sprintf("mode == %d", openMode))
 	some := node(t, enter, `user_string(filename) ~ "/*" || user_string(filename) == "<fault>" || user_string(filename) ~ "*h?"`)
-	spec := &Spec{Tables: []*Table{table, few}, Events: []*Event{{Schema: enter, Label: "enter", Filter: ours, Feeds: []Feed{
-		{Table: table, Keys: []expr.Node{key}, Args: []Arg{{}}},
-		{Table: few, Preds: []expr.Node{some}, Keys: []expr.Node{key}, Args: []Arg{{}}}}}}}
-	r := start(t, h, spec)
+	r := start(t, h, partOf([]*Event{{Schema: enter, Label: "enter", Filter: ours}}, &Edge{Group: all}, &Edge{Preds: []expr.Node{some}, Group: few}))
 	want := openThem(t)
 	if err := r.Stop(); err != nil {
 		t.Fatal(err)
@@ -118,20 +113,17 @@ func TestUserTextIsKey(t *testing.T) {
 			wantFew[s] = n
 		}
 	}
-	got := map[*Table]map[string]int{table: {}, few: {}}
-	groups := map[*Table]*agg.Group{}
-	for t := range got {
-		groups[t] = agg.New(agg.Spec{Keys: []*flow.Fn{fnOf(key)}, Aggs: []agg.Agg{{Op: agg.Count}}, Args: []agg.Arg{{}}})
-	}
-	if err := r.Rows(nil, func(t *Table, p *agg.Partial) { groups[t].AddPartial(p) }); err != nil {
+	got := map[*agg.Spec]map[string]int{all: {}, few: {}}
+	groups := map[*agg.Spec]*agg.Group{all: agg.New(*all), few: agg.New(*few)}
+	if err := r.Rows(nil, func(of *agg.Spec, p *agg.Partial) { groups[of].AddPartial(p) }); err != nil {
 		t.Fatal(err)
 	}
-	for table, g := range groups {
+	for of, g := range groups {
 		for _, row := range g.Rows() {
-			got[table][row[0].String()] += int(row[1].Int())
+			got[of][row[0].String()] += int(row[1].Int())
 		}
 	}
-	sameTexts(t, got[table], want)
+	sameTexts(t, got[all], want)
 	sameTexts(t, got[few], wantFew)
 }
 
@@ -151,14 +143,15 @@ func TestUserTextIsSent(t *testing.T) {
 		{"whole", "user_string(filename)", &Record{Whole: true, Texts: addr}, &Event{Schema: enter, Filter: ours}},
 		{"several", fmt.Sprintf("user_string(id == %d ? args[1] : 0)", unix.SYS_OPENAT), &Record{Whole: true, Fields: fieldsOf(t, raw, "nr_running"), Texts: several}, &Event{Schema: raw, Filter: called}},
 	}
-	spec := &Spec{}
+	var all []*Event
+	var records []*Record
 	programs := map[string]*expr.Program{}
 	for _, x := range events {
-		x.e.Label, x.e.Feeds = x.label, []Feed{{Emit: x.record}}
-		spec.Events = append(spec.Events, x.e)
+		x.e.Label = x.label
+		all, records = append(all, x.e), append(records, x.record)
 		programs[x.label] = expr.Build(node(t, x.e.Schema, x.text))
 	}
-	src, _ := sending(t, h, spec, perf.Config{Pages: 64})
+	src, _ := sending(t, h, recordsOf(all, records), perf.Config{Pages: 64})
 	want := openThem(t)
 	got := map[string]map[string]int{"fields": {}, "whole": {}, "several": {}}
 	var frame expr.Frame

@@ -41,7 +41,7 @@ type Compaction struct {
 // compactor settles whether and how.
 type compactor struct {
 	b     *builder
-	spec  *bpf.Spec
+	part  *bpf.Part
 	moved [][]*pred // by event
 	whole bool
 	why   string
@@ -58,7 +58,7 @@ func (b *builder) compact(evaluated map[*expr.Program]bool) {
 		p.CompactNo = t.NoCompact
 		return
 	}
-	c := &compactor{b: b, spec: &bpf.Spec{}}
+	c := &compactor{b: b, part: &bpf.Part{}}
 	err := c.build(evaluated)
 	if t.Engine != EngineBPF && len(b.moments)+len(b.texts) == 0 && (Has[*JoinRun](p) || Has[*FoldRun](p)) {
 		// An event that comes while programs are busy is counted as lost, but
@@ -73,7 +73,7 @@ func (b *builder) compact(evaluated map[*expr.Program]bool) {
 	}
 	var im *bpf.Image
 	if err == nil {
-		im, err = bpf.Generate(c.spec, t.Host, t.Target)
+		im, err = bpf.Generate(c.part, t.Host, t.Target)
 	}
 	if err != nil {
 		if c.why != "" {
@@ -101,19 +101,19 @@ func (b *builder) compact(evaluated map[*expr.Program]bool) {
 
 // sent says what is sent of an event.
 func (c *compactor) sent(i int) string {
-	f := c.spec.Events[i].Feeds[0]
+	send := c.part.Edges[i].Send
 	var names []string
-	for _, n := range f.Emit.Fields {
+	for _, n := range send.Fields {
 		names = append(names, n.F.Name)
 	}
-	for _, n := range f.Emit.Texts {
+	for _, n := range send.Texts {
 		names = append(names, "the text at "+short(n))
 	}
 	text := "its record"
-	if !f.Emit.Whole {
+	if !send.Whole {
 		text = "no field"
 	}
-	if len(names) > 0 && f.Emit.Whole {
+	if len(names) > 0 && send.Whole {
 		text += " and "
 	}
 	if len(names) > 0 {
@@ -144,37 +144,32 @@ func (c *compactor) build(evaluated map[*expr.Program]bool) error {
 		c.why = "only programs see texts of processes"
 	}
 	for _, e := range b.plan.Events {
-		ev := &bpf.Event{Schema: e.Stream.Schema, Label: e.Stream.Label, CPUs: e.Source.CPUs}
-		if f := e.Source.Filter; f != "" {
-			p, err := expr.CompileFilter(f, b.scope(e.Source, e.Stream.Schema))
-			if err != nil {
-				return not("filter %s: %v", f, err)
-			}
-			ev.Filter = p.Node
+		ev, err := b.kernelEvent(e)
+		if err != nil {
+			return err
 		}
-		feed := bpf.Feed{Emit: &bpf.Record{Whole: c.whole}}
+		edge := &bpf.Edge{Name: e.Stream.Label, Stream: e.Stream.Index, Send: &bpf.Record{Whole: c.whole}}
 		var moved []*pred
 		for _, p := range b.common(e) {
 			if p.prog.Node == nil || !expr.Pure(p.prog.Node) || !c.runs(ev, p.prog.Node) {
 				continue
 			}
-			feed.Preds = append(feed.Preds, p.prog.Node)
+			edge.Preds = append(edge.Preds, p.prog.Node)
 			moved = append(moved, p)
 			if _, rest, _ := expr.KernelFilter(p.prog.Node); rest != nil && c.why == "" && !c.whole {
 				c.why = "the kernel's filters cannot express " + p.text
 			}
 		}
-		ev.Feeds = []bpf.Feed{feed}
-		c.spec.Events, c.moved = append(c.spec.Events, ev), append(c.moved, moved)
+		c.part.Events, c.part.Edges = append(c.part.Events, ev), append(c.part.Edges, edge)
+		c.moved = append(c.moved, moved)
 	}
 	return c.fields(evaluated)
 }
 
 // runs reports that a program can check a predicate.
 func (c *compactor) runs(ev *bpf.Event, n expr.Node) bool {
-	one := *ev
-	one.Feeds = []bpf.Feed{{Preds: []expr.Node{n}, Emit: &bpf.Record{}}}
-	_, err := bpf.Generate(&bpf.Spec{Events: []*bpf.Event{&one}}, c.b.env.Tier.Host, c.b.env.Tier.Target)
+	one := &bpf.Part{Events: []*bpf.Event{ev}, Edges: []*bpf.Edge{{Stream: ev.Stream, Preds: []expr.Node{n}, Send: &bpf.Record{}}}}
+	_, err := bpf.Generate(one, c.b.env.Tier.Host, c.b.env.Tier.Target)
 	return err == nil
 }
 
@@ -284,7 +279,7 @@ func (c *compactor) fields(evaluated map[*expr.Program]bool) error {
 		return err
 	}
 	size, sent := 0, 0
-	for _, ev := range c.spec.Events {
+	for i, ev := range c.part.Events {
 		if named {
 			// A thread that was there before may have ended when its name
 			// is asked for: then nothing but its events tells it.
@@ -292,7 +287,7 @@ func (c *compactor) fields(evaluated map[*expr.Program]bool) error {
 				want[f] = true
 			}
 		}
-		r := ev.Feeds[0].Emit
+		r := c.part.Edges[i].Send
 		r.Whole = c.whole
 		for f := range moments {
 			if !carries(ev.Schema, f.Fact) || !c.whole {
@@ -309,7 +304,7 @@ func (c *compactor) fields(evaluated map[*expr.Program]bool) error {
 		slices.SortStableFunc(r.Fields, func(a, b *expr.Field) int { return strings.Compare(a.F.Name, b.F.Name) })
 		size += ev.Schema.Size
 	}
-	if n := len(c.spec.Events); !c.whole && size >= fewOf*n && sent <= fewBytes*n && c.why == "" {
+	if n := len(c.part.Events); !c.whole && size >= fewOf*n && sent <= fewBytes*n && c.why == "" {
 		c.why = "few fields of large records are read"
 	}
 	if c.whole && !strings.HasPrefix(c.why, "only programs") {

@@ -54,8 +54,8 @@ type CounterSet struct {
 	Sink    flow.Sink
 }
 
-func (*CounterSet) outside() string { return "counters are read" }
-func (*CounterSet) notSent() string { return notOnlyTracepoints }
+func (*CounterSet) inKernel() (kernelOp, string) { return kernelOp{}, "counters are read" }
+func (*CounterSet) notSent() string              { return notOnlyTracepoints }
 
 func (c *Counters) branches(b *builder) ([]branch, error) {
 	if b.env.Replay {

@@ -365,7 +365,7 @@ func (d *DatabaseRun) needs(b *builder, n *need) {
 	}
 }
 
-func (*DatabaseRun) outside() string { return "a database has every event" }
+func (*DatabaseRun) inKernel() (kernelOp, string) { return kernelOp{}, "a database has every event" }
 
 func (*DatabaseRun) notSent() string {
 	return "the columns of a database are read from whole records"

@@ -3,11 +3,11 @@ package plan
 import (
 	"encoding/binary"
 
-	"ppscript/bpf"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/expr/c"
+	"ppscript/runtime/flow"
 	"ppscript/runtime/key"
 )
 
@@ -33,41 +33,52 @@ type deferredCol struct {
 // maxLeaves bounds the numbers of one key.
 const maxLeaves = 4
 
-// key adds the nodes by which the kernel groups for p to keys.
-func (d *deferred) key(p *expr.Program, n expr.Node, part func(expr.Part) *event.Schema, keys []expr.Node) ([]expr.Node, error) {
-	if !hostOnly(n) {
-		d.cols = append(d.cols, deferredCol{text: n.Type().Kind == expr.Str})
-		return append(keys, n), nil
-	}
-	leaves, err := leavesOf(n, part)
-	if err != nil {
-		return nil, err
-	}
-	d.cols = append(d.cols, deferredCol{prog: p, leaves: leaves})
-	for _, l := range leaves {
-		keys = append(keys, l)
-	}
-	return keys, nil
-}
-
-// any reports that some column is computed here.
-func (d *deferred) any() bool {
-	for i := range d.cols {
-		if d.cols[i].prog != nil {
-			return true
+// deferKeys is the group that programs count by for events of a stream: spec
+// itself, or one whose keys are numbers, of which d makes those of spec.
+func deferKeys(spec *agg.Spec, stream int, part func(expr.Part) *event.Schema) (*agg.Spec, *deferred, error) {
+	d := &deferred{}
+	numbers := *spec
+	numbers.Keys = nil
+	some := false
+	for _, fn := range spec.Keys {
+		p := fn.At(stream)
+		n, err := nodeOf(p)
+		if err != nil {
+			return nil, nil, err
+		}
+		if hostCall(n) == nil {
+			d.cols = append(d.cols, deferredCol{text: n.Type().Kind == expr.Str})
+			numbers.Keys = append(numbers.Keys, fn)
+			continue
+		}
+		leaves, err := leavesOf(n, part)
+		if err != nil {
+			return nil, nil, err
+		}
+		some = true
+		d.cols = append(d.cols, deferredCol{prog: p, leaves: leaves})
+		for _, l := range leaves {
+			each := make([]*expr.Program, stream+1)
+			each[stream] = expr.Build(l)
+			numbers.Keys = append(numbers.Keys, flow.NewFn(each, stream))
 		}
 	}
-	return false
+	if !some {
+		return spec, nil, nil
+	}
+	return &numbers, d, nil
 }
 
-// hostOnly reports that n calls what has no code for the kernel.
-func hostOnly(n expr.Node) bool {
-	found := false
+// hostCall finds a call in n that has no code for the kernel; nil if there is none.
+func hostCall(n expr.Node) (found *expr.Native) {
+	if n == nil {
+		return nil
+	}
 	expr.Walk(n, func(n expr.Node) bool {
 		if c, ok := n.(*expr.Native); ok && (!c.Is(expr.HasProgram) || c.Is(expr.AsksThreads)) {
-			found = true
+			found = c
 		}
-		return !found
+		return found == nil
 	})
 	return found
 }
@@ -155,10 +166,10 @@ func namedBy(n *expr.Native) []*expr.Field {
 	return found
 }
 
-// Partial gives p the key of the plan's table, where the kernel has another
+// Partial gives p the key of the plan's group, where the kernel has another
 // one. It returns false, and counts an error, if the key cannot be computed.
-func (k *Kernel) Partial(t *bpf.Table, p *agg.Partial) bool {
-	d := k.deferred[t]
+func (k *Kernel) Partial(of *agg.Spec, p *agg.Partial) bool {
+	d := k.groups[of].deferred
 	if d == nil {
 		return true
 	}
@@ -181,7 +192,7 @@ func (k *Kernel) Partial(t *bpf.Table, p *agg.Partial) bool {
 		d.frame.Reset(d.parts[expr.Self])
 		packed = key.Append(packed, col.prog, &d.frame)
 		if d.frame.Err != nil {
-			k.groups[t].AddLoss(event.Loss{Errors: p.Hits})
+			k.groups[of].group.AddLoss(event.Loss{Errors: p.Hits})
 			return false
 		}
 	}

@@ -100,5 +100,7 @@ func (x *EachRun) needs(b *builder, n *need) {
 	b.readerOfStack(x.Spec.In, x.Spec.Fn)
 }
 
-func (*EachRun) sees() sight     { return sight{key: true, starts: true} }
-func (*EachRun) outside() string { return "a script function sees every event" }
+func (*EachRun) sees() sight { return sight{key: true, starts: true} }
+func (*EachRun) inKernel() (kernelOp, string) {
+	return kernelOp{}, "a script function sees every event"
+}

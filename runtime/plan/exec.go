@@ -58,8 +58,8 @@ func (b *builder) execs() error {
 	return nil
 }
 
-func (*ExecRun) sees() sight     { return sight{starts: true, records: true} }
-func (*ExecRun) outside() string { return "exec= sees every event" }
+func (*ExecRun) sees() sight                  { return sight{starts: true, records: true} }
+func (*ExecRun) inKernel() (kernelOp, string) { return kernelOp{}, "exec= sees every event" }
 
 // Events implements flow.Sink.
 func (x *ExecRun) Events(evs []*event.Event) {

@@ -261,3 +261,21 @@ func (r *FoldRun) Loss() event.Loss { return r.Fold.Loss() }
 func (r *FoldRun) State() []string {
 	return []string{fmt.Sprintf("%s by %s: %d keys", r.Name, r.Key, r.Fold.Len())}
 }
+
+func (r *FoldRun) inKernel() (kernelOp, string) {
+	n := r.node
+	switch {
+	case n.spec.Flush != nil:
+		// It sees all states at the end of an interval, which no program can.
+		return kernelOp{}, n.run.Name + " has a flush function, which sees the states of all keys"
+	case n.spec.Stacks != nil || n.run.Holds:
+		return kernelOp{}, n.run.Name + " keeps or emits stacks"
+	}
+	no := ""
+	n.spec.Step.Each(func(p *expr.Program) {
+		if c := hostCall(p.Node); c != nil {
+			no = "the step function calls " + c.Name + "(), which runs in ppscript"
+		}
+	})
+	return kernelOp{fold: &n.spec}, no
+}

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"ppscript/bpf"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
@@ -138,20 +137,11 @@ func (t *Table) needs(_ *builder, n *need) {
 	}
 }
 
-func (t *Table) outside() string {
+func (t *Table) inKernel() (kernelOp, string) {
 	if t.Tree != nil {
-		return t.Name + " is a tree of calls"
+		return kernelOp{}, t.Name + " is a tree of calls"
 	}
-	return ""
-}
-
-func (t *Table) layKernel(k *kernelBuilder) error {
-	k.table(t.Name, t.Group, &t.spec)
-	return nil
-}
-
-func (t *Table) feedKernel(k *kernelBuilder, _ string, f *bpf.Feed, br *branch) error {
-	return k.feedTable(t.Group, f, br)
+	return kernelOp{group: &t.spec, counts: t.Group}, ""
 }
 
 func (t *Table) mergeable() bool { return t.spec.Mergeable() && t.Tree == nil }

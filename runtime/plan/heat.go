@@ -80,7 +80,7 @@ func (h *HeatRun) Events(evs []*event.Event) {
 	}
 }
 
-func (*HeatRun) outside() string { return "a heat map has every event" }
+func (*HeatRun) inKernel() (kernelOp, string) { return kernelOp{}, "a heat map has every event" }
 
 // Lost implements flow.Sink.
 func (h *HeatRun) Lost(int32, uint64, event.Time) {}

@@ -377,3 +377,21 @@ func (j *JoinRun) State() []string {
 		"%d wake-ups of tasks that were awake, %d of threads that ended", j.Key, st.Pairs, st.Waiting,
 		st.WaitingPeak, unit.Size(int64(st.Bytes)), st.Unnecessary, st.Gone)}
 }
+
+func (j *JoinRun) inKernel() (kernelOp, string) {
+	n := j.node
+	switch {
+	case n.spec.Nested:
+		return kernelOp{}, n.name + " nests"
+	case n.left != nil:
+		return kernelOp{}, "events without a partner are wanted"
+	case n.js.Timeline != nil:
+		return kernelOp{}, "what happens during a pair is wanted"
+	}
+	for i := range n.js.In {
+		if n.js.In[i].Untraced {
+			return kernelOp{}, "there are untraced events"
+		}
+	}
+	return kernelOp{join: &n.js}, ""
+}

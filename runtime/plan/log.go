@@ -134,7 +134,7 @@ func (l *LogRun) sees() sight {
 	return s
 }
 
-func (*LogRun) outside() string { return "a log shows events" }
+func (*LogRun) inKernel() (kernelOp, string) { return kernelOp{}, "a log shows events" }
 
 func (l *LogRun) explain(w *strings.Builder) {
 	fmt.Fprintf(w, "result %-8s one line for each event\n", l.Name)

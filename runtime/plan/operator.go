@@ -3,8 +3,10 @@ package plan
 import (
 	"strings"
 
-	"ppscript/bpf"
+	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
+	"ppscript/runtime/fold"
+	"ppscript/runtime/join"
 )
 
 // An Operator is a part of a plan that runs: it relates events, keeps state,
@@ -24,12 +26,9 @@ type Operator interface {
 	// programs read.
 	sees() sight
 
-	// outside says why no program of the kernel can do its work; "" if one may.
-	outside() string
-	// layKernel gives it its place in the programs; feedKernel then brings it
-	// the events of a branch.
-	layKernel(k *kernelBuilder) error
-	feedKernel(k *kernelBuilder, name string, f *bpf.Feed, br *branch) error
+	// inKernel is what a program needs to do its work, and why none can; "" if
+	// one may.
+	inKernel() (op kernelOp, no string)
 	// notSent says why its events must come from the kernel itself, not as
 	// compact records of a program; "" if programs may send them.
 	notSent() string
@@ -69,8 +68,7 @@ type operator struct{}
 
 func (operator) needs(*builder, *need)            {}
 func (operator) sees() sight                      { return sight{} }
-func (operator) outside() string                  { return "" }
-func (operator) layKernel(*kernelBuilder) error   { return nil }
+func (operator) inKernel() (kernelOp, string)     { return kernelOp{}, "" }
 func (operator) notSent() string                  { return "" }
 func (operator) explain(*strings.Builder)         {}
 func (operator) End(bool, event.Time, event.Time) {}
@@ -79,12 +77,14 @@ func (operator) State() []string                  { return nil }
 func (operator) mergeable() bool                  { return false }
 func (operator) absorb(Operator)                  { panic("BUG: operator cannot be added up") }
 
-func (operator) feedKernel(_ *kernelBuilder, name string, _ *bpf.Feed, _ *branch) error {
-	return not("%s runs in ppscript", name)
+// A kernelOp is an operator as programs know it: one of join, fold and group, which
+// counts for a group of the plan.
+type kernelOp struct {
+	join   *join.Spec
+	fold   *fold.Spec
+	group  *agg.Spec
+	counts *agg.Group
 }
-
-// operatorless is what a sink belongs to that is no operator's.
-type operatorless struct{ operator }
 
 // Of returns the operators of one kind, in the order in which they were made.
 func Of[T Operator](p *Plan) []T {

@@ -36,8 +36,8 @@ type RecordSet struct {
 	Sink   flow.Sink
 }
 
-func (*RecordSet) outside() string { return "records of the kernel are read" }
-func (*RecordSet) notSent() string { return notOnlyTracepoints }
+func (*RecordSet) inKernel() (kernelOp, string) { return kernelOp{}, "records of the kernel are read" }
+func (*RecordSet) notSent() string              { return notOnlyTracepoints }
 
 // recordText shows what the kind has.
 func recordText(dst []byte, e *event.Event) []byte {

@@ -87,8 +87,10 @@ func (s *Slow) build(b *builder) error {
 
 func (*SlowRun) needs(b *builder, n *need) { n.showsAround(b) }
 
-func (*SlowRun) sees() sight     { return sight{starts: true, records: true} }
-func (*SlowRun) outside() string { return "slow pairs are shown with their events" }
+func (*SlowRun) sees() sight { return sight{starts: true, records: true} }
+func (*SlowRun) inKernel() (kernelOp, string) {
+	return kernelOp{}, "slow pairs are shown with their events"
+}
 
 func (s *SlowRun) explain(w *strings.Builder) {
 	fmt.Fprintf(w, "result %-8s a listing for each slow pair\n", s.Name)

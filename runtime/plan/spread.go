@@ -91,8 +91,8 @@ func (*PushRun) needs(_ *builder, n *need) {
 	n.order("events are sent in time order")
 }
 
-func (*PushRun) outside() string { return "events are sent elsewhere" }
-func (*PushRun) notSent() string { return sentElsewhere }
+func (*PushRun) inKernel() (kernelOp, string) { return kernelOp{}, "events are sent elsewhere" }
+func (*PushRun) notSent() string              { return sentElsewhere }
 
 func (p *PushRun) id(stream int) uint64 {
 	if stream < len(p.ids) {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"ppscript/bpf"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
@@ -122,13 +121,8 @@ func (s *StacksRun) needs(_ *builder, n *need) {
 	}
 }
 
-func (s *StacksRun) layKernel(k *kernelBuilder) error {
-	k.table(s.Name, s.Group, &s.spec)
-	return nil
-}
-
-func (s *StacksRun) feedKernel(k *kernelBuilder, _ string, f *bpf.Feed, br *branch) error {
-	return k.feedTable(s.Group, f, br)
+func (s *StacksRun) inKernel() (kernelOp, string) {
+	return kernelOp{group: &s.spec, counts: s.Group}, ""
 }
 
 func (*StacksRun) notSent() string { return notOnlyTracepoints }

@@ -10,7 +10,6 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
 )
 
 // This file decides whether the whole plan can run inside the kernel: events,
@@ -50,18 +49,23 @@ type Tier struct {
 // A Kernel is a plan that runs inside the kernel.
 type Kernel struct {
 	Image  *bpf.Image
-	groups map[*bpf.Table]*agg.Group
-	pairs  map[*bpf.Table]bool // fed by pairs
-	// deferred are the keys that are computed when rows are read.
-	deferred map[*bpf.Table]*deferred
+	groups map[*agg.Spec]*kernelGroup
 }
 
-// Group is the plan's group whose rows t has.
-func (k *Kernel) Group(t *bpf.Table) *agg.Group { return k.groups[t] }
+// A kernelGroup is a group whose events programs count.
+type kernelGroup struct {
+	group *agg.Group
+	pairs bool // of pairs
+	// deferred is the key, if it is computed when rows are read.
+	deferred *deferred
+}
 
-// EventsOf is how many events a hit of t stands for.
-func (k *Kernel) EventsOf(t *bpf.Table) uint64 {
-	if k.pairs[t] {
+// Group is the plan's group that programs know as spec.
+func (k *Kernel) Group(spec *agg.Spec) *agg.Group { return k.groups[spec].group }
+
+// EventsOf is how many events a hit of a group stands for.
+func (k *Kernel) EventsOf(spec *agg.Spec) uint64 {
+	if k.groups[spec].pairs {
 		return 2
 	}
 	return 1
@@ -117,8 +121,7 @@ func (b *builder) kernel() (*Kernel, error) {
 	if err := b.onlyTables(); err != nil {
 		return nil, err
 	}
-	k := &kernelBuilder{b: b, spec: &bpf.Spec{Intervals: t.Intervals, Counted: t.Counted}, out: &Kernel{groups: map[*bpf.Table]*agg.Group{}, pairs: map[*bpf.Table]bool{}, deferred: map[*bpf.Table]*deferred{}},
-		events: map[int]int{}, fed: map[*bpf.Table]int{}, tables: map[*agg.Group]*kernelTable{}, joins: map[*joinNode]*bpf.Join{}, folds: map[*foldNode]*bpf.Fold{}}
+	k := &kernelBuilder{b: b, part: &bpf.Part{Intervals: t.Intervals, Counted: t.Counted}, out: &Kernel{groups: map[*agg.Spec]*kernelGroup{}}}
 	if err := k.build(); err != nil {
 		return nil, err
 	}
@@ -130,7 +133,7 @@ func (b *builder) kernel() (*Kernel, error) {
 			}
 		}
 	}
-	image, err := bpf.Generate(k.spec, t.Host, t.Target)
+	image, err := bpf.Generate(k.part, t.Host, t.Target)
 	if err != nil {
 		var no *bpf.Refusal
 		if errors.As(err, &no) {
@@ -138,10 +141,8 @@ func (b *builder) kernel() (*Kernel, error) {
 		}
 		return nil, err
 	}
-	for _, f := range k.spec.Folds {
-		if t.Engine == EngineAuto && f.Fills() && f.Limit == 0 {
-			return nil, not("the states of a fold are never given up there, and may be too many one day; limit = bounds them, --engine bpf takes them as they are")
-		}
+	if t.Engine == EngineAuto && image.Fills() {
+		return nil, not("the states of a fold are never given up there, and may be too many one day; limit = bounds them, --engine bpf takes them as they are")
 	}
 	if t.NoKernel != "" {
 		return nil, not("%s", t.NoKernel) // what else is against it was said first
@@ -170,7 +171,7 @@ func longText(n expr.Node) (found *expr.Field) {
 func (b *builder) onlyTables() error {
 	p := b.plan
 	for _, op := range p.Operators {
-		if why := op.outside(); why != "" {
+		if _, why := op.inKernel(); why != "" {
 			return not("%s", why)
 		}
 	}
@@ -197,154 +198,111 @@ func (b *builder) onlyTables() error {
 	return nil
 }
 
-// A kernelBuilder translates the plan's graph.
+// A kernelBuilder collects what goes into the kernel: the events and the edges
+// between them and the operators, which stay those of the plan.
 type kernelBuilder struct {
-	b      *builder
-	spec   *bpf.Spec
-	out    *Kernel
-	events map[int]int // by stream: index in spec
-	fed    map[*bpf.Table]int
-	tables map[*agg.Group]*kernelTable
-	joins  map[*joinNode]*bpf.Join
-	folds  map[*foldNode]*bpf.Fold
-}
-
-// A kernelTable is a group, and what it counts.
-type kernelTable struct {
-	*bpf.Table
-	spec *agg.Spec
-}
-
-func (k *kernelBuilder) table(name string, g *agg.Group, spec *agg.Spec) {
-	t := &bpf.Table{Name: name, Aggs: spec.Aggs, Args: len(spec.Args), Limit: spec.Limit}
-	k.spec.Tables = append(k.spec.Tables, t)
-	k.tables[g], k.out.groups[t] = &kernelTable{t, spec}, g
+	b    *builder
+	part *bpf.Part
+	out  *Kernel
 }
 
 // stackSpec is s as programs need it.
-func (k *kernelBuilder) stackSpec(s *StackSpec) *bpf.StackSpec {
+func (b *builder) stackSpec(s *StackSpec) *bpf.StackSpec {
 	if s == nil {
 		return nil
 	}
-	most := k.b.env.Tier.MaxStack
+	most := b.env.Tier.MaxStack
 	if s.Max > 0 {
 		most = min(most, s.Max)
 	}
 	return &bpf.StackSpec{Kernel: s.Kernel, User: s.User, Max: most}
 }
 
+// kernelEvent is an event of the plan as programs take it.
+func (b *builder) kernelEvent(e *Event) (*bpf.Event, error) {
+	ev := &bpf.Event{Stream: e.Stream.Index, Schema: e.Stream.Schema, Label: e.Stream.Label, CPUs: e.Source.CPUs,
+		Sampled: e.Source.Kind != Tracepoint, Stack: b.stackSpec(e.Stack)}
+	if f := e.Source.Filter; f != "" {
+		p, err := expr.CompileFilter(f, b.scope(e.Source, e.Stream.Schema))
+		if err != nil {
+			return nil, not("filter %s: %v", f, err)
+		}
+		ev.Filter = p.Node
+	}
+	return ev, nil
+}
+
 func (k *kernelBuilder) build() error {
 	b := k.b
 	for _, e := range b.plan.Events {
-		ev := &bpf.Event{Schema: e.Stream.Schema, Label: e.Stream.Label, CPUs: e.Source.CPUs, Sampled: e.Source.Kind != Tracepoint,
-			Stack: k.stackSpec(e.Stack)}
-		if f := e.Source.Filter; f != "" {
-			p, err := expr.CompileFilter(f, b.scope(e.Source, e.Stream.Schema))
-			if err != nil {
-				return not("filter %s: %v", f, err)
-			}
-			ev.Filter = p.Node
-		}
-		k.events[e.Stream.Index] = len(k.spec.Events)
-		k.spec.Events = append(k.spec.Events, ev)
-	}
-	for _, op := range b.plan.Operators {
-		if err := op.layKernel(k); err != nil {
-			return err
-		}
-	}
-	for _, a := range b.attached {
-		for i := range a.branches {
-			if err := k.feed(a, &a.branches[i]); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// feed brings a branch to the sink of its attachment.
-func (k *kernelBuilder) feed(a *attachment, br *branch) error {
-	f := bpf.Feed{}
-	var err error
-	if f.Preds, err = predicates(br); err != nil {
-		return err
-	}
-	var op Operator = operatorless{}
-	if a.op != nil {
-		op = a.op
-	}
-	if err := op.feedKernel(k, a.name, &f, br); err != nil {
-		return err
-	}
-	switch root := br.root.(type) {
-	case nil:
-		ev := k.spec.Events[k.events[br.stream]]
-		ev.Feeds = append(ev.Feeds, f)
-	case *joinNode:
-		if f.Table != nil {
-			k.out.pairs[f.Table] = true
-		}
-		return k.pairFeed(root, br.stream, f)
-	case *foldNode:
-		if f.Table == nil {
-			return not("%s works on what a fold emits", a.name)
-		}
-		to := k.folds[root]
-		to.Feeds = append(to.Feeds, f)
-	default:
-		return not("%s is made of events in ppscript", k.b.plan.streams[br.stream].Label)
-	}
-	return nil
-}
-
-// feedTable brings the events of a branch to the table of a group.
-func (k *kernelBuilder) feedTable(g *agg.Group, f *bpf.Feed, br *branch) error {
-	t := k.tables[g]
-	f.Table = t.Table
-	return k.columns(f, t.spec, br.stream)
-}
-
-// columns are the keys and arguments of a table for one stream.
-func (k *kernelBuilder) columns(f *bpf.Feed, spec *agg.Spec, stream int) error {
-	d := &deferred{}
-	part := k.partOf(stream)
-	for _, fn := range spec.Keys {
-		n, err := nodeOf(fn.At(stream))
+		ev, err := b.kernelEvent(e)
 		if err != nil {
 			return err
 		}
-		if f.Keys, err = d.key(fn.At(stream), n, part, f.Keys); err != nil {
-			return err
-		}
+		k.part.Events = append(k.part.Events, ev)
 	}
-	k.fed[f.Table]++
-	if d.any() {
-		d.finish(k.b.plan.streams[stream], part)
-		k.out.deferred[f.Table] = d
-	}
-	if k.out.deferred[f.Table] != nil && k.fed[f.Table] > 1 {
-		return not("a key of several events is computed in ppscript")
-	}
-	for i := range spec.Args {
-		a := &spec.Args[i]
-		arg := bpf.Arg{Off: a.Only != nil && !(stream < len(a.Only) && a.Only[stream])}
-		for _, x := range []struct {
-			fn *flow.Fn
-			to *expr.Node
-		}{{a.Fn, &arg.Fn}, {a.Where, &arg.Where}} {
-			if arg.Off || x.fn == nil {
-				continue
-			}
-			n, err := nodeOf(x.fn.At(stream))
-			if err != nil {
+	for _, a := range b.attached {
+		for i := range a.branches {
+			if err := k.edge(a, &a.branches[i]); err != nil {
 				return err
 			}
-			*x.to = n
 		}
-		f.Args = append(f.Args, arg)
 	}
 	return nil
+}
+
+// edge brings the events of a branch to the operator of its attachment.
+func (k *kernelBuilder) edge(a *attachment, br *branch) error {
+	switch br.root.(type) {
+	case nil, *joinNode, *foldNode:
+	default:
+		return not("%s is made of events in ppscript", k.b.plan.streams[br.stream].Label)
+	}
+	preds, err := predicates(br)
+	if err != nil {
+		return err
+	}
+	var to kernelOp
+	if a.op != nil {
+		to, _ = a.op.inKernel()
+	}
+	e := &bpf.Edge{Name: a.name, Stream: br.stream, Preds: preds, Join: to.join, Fold: to.fold}
+	switch {
+	case to.group != nil:
+		if e.Group, err = k.group(to, br); err != nil {
+			return err
+		}
+	case to.join == nil && to.fold == nil:
+		return not("%s runs in ppscript", a.name)
+	}
+	k.part.Edges = append(k.part.Edges, e)
+	return nil
+}
+
+// group is the group that programs count by for the events of a branch: that of
+// the plan, or one of other keys, from which that of the plan is computed.
+func (k *kernelBuilder) group(to kernelOp, br *branch) (*agg.Spec, error) {
+	spec, d, err := deferKeys(to.group, br.stream, k.partOf(br.stream))
+	if err != nil {
+		return nil, err
+	}
+	if d != nil {
+		d.finish(k.b.plan.streams[br.stream], k.partOf(br.stream))
+	}
+	c := k.out.groups[spec]
+	if c == nil {
+		for _, other := range k.out.groups {
+			if other.group == to.counts {
+				return nil, not("a key of several events is computed in ppscript")
+			}
+		}
+		c = &kernelGroup{group: to.counts, deferred: d}
+		k.out.groups[spec] = c
+	}
+	if _, ok := br.root.(*joinNode); ok {
+		c.pairs = true
+	}
+	return spec, nil
 }
 
 // partOf returns the schemas of a stream's parts: its own, or those of the
@@ -355,7 +313,7 @@ func (k *kernelBuilder) partOf(stream int) func(expr.Part) *event.Schema {
 		if p == expr.Self {
 			return streams[stream].Schema
 		}
-		for n := range k.joins {
+		for _, n := range k.b.joins {
 			for s, ends := range n.js.Pairs {
 				for e, st := range ends {
 					switch {

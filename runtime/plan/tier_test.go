@@ -106,13 +106,13 @@ func TestTierDefersKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := p.Kernel.Image.Spec.Tables[0]
+	counts := p.Kernel.Image.Part.Edges[0].Group
 	for id, comm := range []string{"a", "b", "a", "a"} {
 		k := append(binary.LittleEndian.AppendUint32(nil, uint32(len(comm))), comm...)
 		k = binary.LittleEndian.AppendUint64(k, uint64(id))
 		k = binary.LittleEndian.AppendUint64(k, 7)
 		part := &agg.Partial{Key: k, Hits: 10, Measures: []agg.Measure{{N: 10}}}
-		if !p.Kernel.Partial(table, part) {
+		if !p.Kernel.Partial(counts, part) {
 			t.Fatal("got no key")
 		}
 		Of[*Table](p)[0].Group.AddPartial(part)

@@ -17,9 +17,9 @@ func (t *TriggerRun) Events(evs []*event.Event) {
 	}
 }
 
-func (*TriggerRun) needs(b *builder, n *need) { n.showsAround(b) }
-func (*TriggerRun) sees() sight               { return sight{records: true} }
-func (*TriggerRun) outside() string           { return "events end intervals" }
+func (*TriggerRun) needs(b *builder, n *need)    { n.showsAround(b) }
+func (*TriggerRun) sees() sight                  { return sight{records: true} }
+func (*TriggerRun) inKernel() (kernelOp, string) { return kernelOp{}, "events end intervals" }
 
 // Lost implements flow.Sink.
 func (t *TriggerRun) Lost(int32, uint64, event.Time) {}

@@ -63,9 +63,9 @@ func (c *compactor) texts(evaluated map[*expr.Program]bool) error {
 		}
 		addr := expr.Rebind(u.native.Args[0], expr.UserTextPart(u.native), expr.Self)
 		sent := false
-		for _, ev := range c.spec.Events {
+		for i, ev := range c.part.Events {
 			if ev.Schema == u.schema {
-				addText(ev.Feeds[0].Emit, addr)
+				addText(c.part.Edges[i].Send, addr)
 				sent = true
 			}
 		}

@@ -220,9 +220,9 @@ func (k *kernelRun) wait(ctx context.Context, r *run, timeout time.Duration) err
 
 // collect brings the interval's rows to the tables, and returns what was lost.
 func (k *kernelRun) collect(r *run) (event.Loss, error) {
-	hits := map[*bpf.Table]uint64{}
+	hits := map[*agg.Spec]uint64{}
 	ours := r.ownStacks()
-	err := k.run.Rows(r.stacks.number, func(t *bpf.Table, p *agg.Partial) {
+	err := k.run.Rows(r.stacks.number, func(t *agg.Spec, p *agg.Partial) {
 		hits[t] += p.Hits
 		if ours(k.plan.Group(t), p) {
 			k.hidden += p.Hits
@@ -242,7 +242,7 @@ func (k *kernelRun) collect(r *run) (event.Loss, error) {
 	for t, n := range hits {
 		samples = max(samples, n*k.plan.EventsOf(t))
 	}
-	for t, l := range loss.Tables {
+	for t, l := range loss.Groups {
 		k.plan.Group(t).AddLoss(l)
 	}
 	router := r.plan.Router
@@ -286,7 +286,7 @@ func (k *kernelRun) close() error {
 
 // stats says where the programs are attached. There are no rings.
 func (k *kernelRun) stats(t *perf.Target) *perf.Stats {
-	st := &perf.Stats{Mode: "cpu", Events: len(k.plan.Image.Spec.Events), Opened: len(k.plan.Image.Programs)}
+	st := &perf.Stats{Mode: "cpu", Events: len(k.plan.Image.Part.Events), Opened: len(k.plan.Image.Programs)}
 	if k.hooks != nil {
 		st.Opened += k.hooks.Opened()
 		st.Gaps = k.hooks.Gaps()

@@ -1,0 +1,409 @@
+package bpf
+
+import (
+	"slices"
+
+	"ppscript/runtime/agg"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
+	"ppscript/runtime/fold"
+	"ppscript/runtime/join"
+)
+
+// This file follows the edges of a Part. What comes of it, a graph, says beside
+// the operators where programs keep what; it is made anew each time, so that a
+// Part stays what it was.
+
+// A graph is a Part whose edges were followed.
+type graph struct {
+	sources []*source
+	joins   []*joinOp
+	folds   []*foldOp
+	tables  []*table
+
+	intervals bool
+	counted   bool
+}
+
+// A source is an event, and where it goes.
+type source struct {
+	*Event
+	feeds   []feed
+	stacked bool // somebody counts by its stack
+}
+
+// A feed is where events, or pairs, go if all of preds hold: to a table, into a
+// join, to a fold, or out of the kernel.
+type feed struct {
+	preds []expr.Node
+
+	emit *record
+
+	table *table
+	keys  []expr.Node // of the table's columns
+	args  []arg       // one for each of the table's arguments
+
+	join  *joinOp
+	stage int
+	key   expr.Node
+	role  expr.Node // nil is both
+
+	fold *foldOp   // of key, which may have several columns
+	step expr.Node // its function
+
+	// wakes is the task that the event wakes, and wakesOn its CPU: one that
+	// runs there, or is the running task itself, is not waiting. next is the
+	// task that the event lets run, for that. All may be nil.
+	wakes, wakesOn, next expr.Node
+}
+
+// An arg is what one event contributes to an argument of the aggregators.
+type arg struct {
+	off   bool      // nothing
+	fn    expr.Node // nil: only the count matters
+	where expr.Node // nil: always
+}
+
+// A joinOp relates events by key. Its key is an integer, or a text.
+type joinOp struct {
+	spec   *join.Spec
+	index  int
+	stages int
+	pairs  []pair
+
+	keyRoom int // bytes
+	text    bool
+	tasks   bool // kept with the task, not in a hash
+	saved   []savedField
+	size    int // of what waits, in bytes
+}
+
+// A pair is what a start (by index in graph.sources) and an end make.
+type pair struct {
+	start, end int
+	feeds      []feed
+}
+
+// A table is a group whose rows the kernel keeps.
+type table struct {
+	spec  *agg.Spec
+	name  string
+	index int
+
+	cols   []column
+	keyLen int
+	value  valueLayout
+}
+
+// followed is the graph of a Part.
+func (p *Part) followed() *graph {
+	b := &follower{graph: &graph{intervals: p.Intervals, counted: p.Counted}, part: p,
+		joins: map[*join.Spec]*joinOp{}, folds: map[*fold.Spec]*foldOp{}, tables: map[*agg.Spec]*table{}}
+	for _, e := range p.Events {
+		b.graph.sources = append(b.graph.sources, &source{Event: e})
+	}
+
+	// Operators come first: an edge may lead away from one that a later edge
+	// leads to.
+	for _, e := range p.Edges {
+		b.operator(e)
+	}
+	for _, e := range p.Edges {
+		feeds := b.from(e)
+		*feeds = append(*feeds, b.feed(e))
+	}
+	return b.graph
+}
+
+// A follower follows edges.
+type follower struct {
+	graph  *graph
+	part   *Part
+	joins  map[*join.Spec]*joinOp
+	folds  map[*fold.Spec]*foldOp
+	tables map[*agg.Spec]*table
+}
+
+// operator makes the operator that an edge leads to, if it is the first one.
+func (b *follower) operator(e *Edge) {
+	g := b.graph
+	switch {
+	case e.Join != nil && b.joins[e.Join] == nil:
+		j := &joinOp{spec: e.Join, index: len(g.joins), size: waitSaved}
+		for i := range e.Join.In {
+			j.stages = max(j.stages, e.Join.In[i].Stage+1)
+		}
+		for s, start := range g.sources {
+			for e, end := range g.sources {
+				if pairsOf(j.spec, start.Stream, end.Stream) != nil {
+					j.pairs = append(j.pairs, pair{start: s, end: e})
+				}
+			}
+		}
+		g.joins, b.joins[e.Join] = append(g.joins, j), j
+	case e.Fold != nil && b.folds[e.Fold] == nil:
+		f := &foldOp{spec: e.Fold, index: len(g.folds), moments: map[int]bool{}}
+		g.folds, b.folds[e.Fold] = append(g.folds, f), f
+	case e.Group != nil && b.tables[e.Group] == nil:
+		t := &table{spec: e.Group, name: e.Name, index: len(g.tables)}
+		g.tables, b.tables[e.Group] = append(g.tables, t), t
+	}
+}
+
+// pairsOf is the stream of the pairs that events of two streams make; nil if they
+// make none.
+func pairsOf(s *join.Spec, start, end int) *event.Stream {
+	if start >= len(s.Pairs) || end >= len(s.Pairs[start]) {
+		return nil
+	}
+	return s.Pairs[start][end]
+}
+
+// from is where the edges of a stream are kept: with its event, with the pairs of a
+// join, or with the fold that makes it.
+func (b *follower) from(e *Edge) *[]feed {
+	for _, s := range b.graph.sources {
+		if s.Stream == e.Stream {
+			return &s.feeds
+		}
+	}
+	for _, j := range b.graph.joins {
+		for i := range j.pairs {
+			p := &j.pairs[i]
+			if pairsOf(j.spec, b.graph.sources[p.start].Stream, b.graph.sources[p.end].Stream).Index == e.Stream {
+				return &p.feeds
+			}
+		}
+	}
+	for _, f := range b.graph.folds {
+		if f.spec.Out != nil && f.spec.Out.Index == e.Stream {
+			if e.Group == nil {
+				refuse("%s works on what a fold emits", e.Name)
+			}
+			return &f.feeds
+		}
+	}
+	panic("BUG: an edge from nowhere")
+}
+
+// feed is an edge with the expressions of its stream.
+func (b *follower) feed(e *Edge) feed {
+	f := feed{preds: e.Preds}
+	switch {
+	case e.Send != nil:
+		f.emit = &record{Record: e.Send}
+	case e.Join != nil:
+		if !slices.ContainsFunc(b.part.Events, func(ev *Event) bool { return ev.Stream == e.Stream }) {
+			refuse("a join of pairs")
+		}
+		f.join = b.joins[e.Join]
+		f.into(&e.Join.In[e.Stream])
+	case e.Fold != nil:
+		f.fold, f.key, f.step = b.folds[e.Fold], nodeAt(e.Fold.Key, e.Stream), nodeAt(e.Fold.Step, e.Stream)
+	default:
+		f.table = b.tables[e.Group]
+		for _, fn := range e.Group.Keys {
+			f.keys = append(f.keys, nodeAt(fn, e.Stream))
+		}
+		for i := range e.Group.Args {
+			f.args = append(f.args, argOf(&e.Group.Args[i], e.Stream))
+		}
+	}
+	return f
+}
+
+// into is what an event is to a join.
+func (f *feed) into(in *join.In) {
+	f.stage, f.key = in.Stage, nodeOf(in.Key)
+	if in.Role != nil {
+		f.role = nodeOf(in.Role)
+	}
+	if w := in.Wakeup; w != nil {
+		f.wakes = expr.NewField(w.PID, expr.Self)
+		if w.CPU != nil {
+			f.wakesOn = expr.NewField(w.CPU, expr.Self)
+		}
+	}
+	if in.NextPID != nil {
+		f.next = expr.NewField(in.NextPID, expr.Self)
+	}
+}
+
+// argOf is what events of a stream contribute to an argument.
+func argOf(a *agg.Arg, stream int) arg {
+	if a.Only != nil && !(stream < len(a.Only) && a.Only[stream]) {
+		return arg{off: true}
+	}
+	var x arg
+	if a.Fn != nil {
+		x.fn = nodeAt(a.Fn, stream)
+	}
+	if a.Where != nil {
+		x.where = nodeAt(a.Where, stream)
+	}
+	return x
+}
+
+func nodeAt(fn *flow.Fn, stream int) expr.Node { return nodeOf(fn.At(stream)) }
+
+// nodeOf is what a program evaluates.
+func nodeOf(p *expr.Program) expr.Node {
+	if p == nil || p.IsInterpreted() {
+		refuse("a function stays interpreted")
+	}
+	return p.Node
+}
+
+// A column of a key.
+type column struct {
+	text  bool
+	stack bool
+	off   int
+	size  int
+}
+
+// valueLayout is where a row keeps what; offsets in bytes, -1 is nowhere.
+//
+//	u64 hits   events of the row
+//	u64 first  when the row was made, ns
+//	for each argument: n, sum, min, max, a histogram, as far as needed
+type valueLayout struct {
+	size   int
+	args   []argLayout
+	dense  bool // small integer keys have an array
+	sketch bool // some argument has log-linear buckets, in a map of their own
+	self   int  // with sketch: the address of the row, the key of its buckets
+}
+
+type argLayout struct {
+	n, sum, min, max int
+	hist, nhist      int // first counter, number of them
+	agg              int // index of the histogram's aggregator
+	sketch           bool
+}
+
+const (
+	hitsAt  = 0
+	firstAt = 8
+)
+
+// denseRows is how many rows the array has that small integer keys use:
+// system calls, interrupts, CPUs. An array costs a fraction of a hash.
+const denseRows = 512
+
+// denseSize bounds the value of such rows.
+const denseSize = 160
+
+// layout settles where the rows of t keep what.
+func (t *table) layout() {
+	v := &t.value
+	v.size = 16
+	word := func() int {
+		v.size += 8
+		return v.size - 8
+	}
+	v.args = make([]argLayout, len(t.spec.Args))
+	for i := range v.args {
+		a := &v.args[i]
+		*a = argLayout{n: word(), sum: -1, min: -1, max: -1, hist: -1}
+		for k := range t.spec.Aggs {
+			g := &t.spec.Aggs[k]
+			if g.Arg != i {
+				continue
+			}
+			need := func(at *int) {
+				if *at < 0 {
+					*at = word()
+				}
+			}
+			kept := g.Op.Kernel
+			if kept == nil {
+				refuse("%s needs the events themselves", g.Op.Name)
+			}
+			if kept.Sum {
+				need(&a.sum)
+			}
+			if kept.Min {
+				need(&a.min)
+			}
+			if kept.Max {
+				need(&a.max)
+			}
+			if kept.Sketch {
+				a.sketch, v.sketch = true, true
+			}
+			if kept.Counters == nil {
+				continue
+			}
+			if a.hist >= 0 {
+				refuse("two histograms of one argument")
+			}
+			a.agg, a.hist, a.nhist = k, v.size, kept.Counters(g)
+			if a.nhist < 2 || a.nhist > 2048 {
+				refuse("a histogram of %d counters", a.nhist)
+			}
+			v.size += 8 * a.nhist
+		}
+	}
+	if v.sketch {
+		v.self = word()
+	}
+	if v.size > 30<<10 {
+		refuse("rows of %d bytes", v.size)
+	}
+	v.dense = len(t.cols) == 1 && !t.cols[0].text && !t.cols[0].stack && v.size <= denseSize
+}
+
+// columnsOf settles the layout of a key from all that feeds its table or fold.
+func columnsOf(feeds []keyed) (cols []column, size int) {
+	for i := range feeds[0].keys {
+		col := column{off: size}
+		for k, f := range feeds {
+			n := f.keys[i]
+			switch {
+			case isStack(n):
+				col.stack, col.size = true, stackKey
+				f.g.stackSpec(n)
+				f.g.graph.sources[f.g.index].stacked = true
+			case n.Type().Kind == expr.Str:
+				col.text, col.size = true, max(col.size, f.g.room(n))
+			case n.Type().Numeric():
+				col.size = 8
+			default:
+				refuse("key %s is a %s", n, n.Type())
+			}
+			if k > 0 && (col.text != (n.Type().Kind == expr.Str) || col.stack != isStack(n)) {
+				refuse("key %s has two kinds", n)
+			}
+		}
+		size += col.size
+		cols = append(cols, col)
+	}
+	if size == 0 {
+		size = 8 // one row: key 0
+	}
+	return cols, size
+}
+
+type keyed struct {
+	g    *gen
+	keys []expr.Node
+}
+
+// A savedField is a field of starts that somebody reads of the pair.
+type savedField struct {
+	name  string
+	field *expr.Field // as the start itself reads it
+	event int         // whose field it is; the same field of others is separate
+	off   int         // in what waits
+	size  int
+	text  bool
+}
+
+// What waits: when, and which event, 0 if nobody; then the saved fields.
+const (
+	waitTime  = 0
+	waitEvent = 8
+	waitSaved = 16
+)

@@ -1,0 +1,62 @@
+package bpf
+
+import (
+	"ppscript/runtime/agg"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/fold"
+	"ppscript/runtime/join"
+)
+
+// A Part is the part of a plan that shall run inside the kernel: the events that
+// it begins with, and the edges along which they, and what operators make of
+// them, go on. The operators are those of the plan, as it gives them to the native
+// tier too. Generate reads all of it and changes none of it.
+type Part struct {
+	Events []*Event
+	// Edges lead to operators, or out of the kernel; those of one stream are
+	// followed in this order. Their streams are those of Events, or are made by
+	// operators that other edges lead to.
+	Edges []*Edge
+	// Intervals says that groups are read and emptied while events come;
+	// each then has two generations of maps.
+	Intervals bool
+	// Counted has each program count the events that it takes, by CPU.
+	Counted bool
+}
+
+// An Event is one tracepoint, or one event of perf that is sampled. The latter
+// is opened by somebody else, on the target, and has the program set.
+type Event struct {
+	Stream  int // index of its stream in the plan
+	Schema  *event.Schema
+	Sampled bool
+	Label   string
+	Filter  expr.Node  // nil passes all
+	CPUs    []int      // nil is all of the target's
+	Stack   *StackSpec // nil if nobody asks for it
+}
+
+// An Edge brings the events of a stream for which all of Preds hold to an
+// operator, or out of the kernel. One of Group, Join, Fold and Send is given.
+type Edge struct {
+	Name   string // of the operator, for people
+	Stream int
+	Preds  []expr.Node
+
+	Group *agg.Spec
+	Join  *join.Spec
+	Fold  *fold.Spec
+	Send  *Record
+}
+
+// A Record is what is sent of an event.
+type Record struct {
+	// Fields are those that somebody reads, of the event itself: numbers and
+	// texts of its record, facts of the moment.
+	Fields []*expr.Field
+	// Whole sends the whole record, with Fields (facts of the moment) in front.
+	Whole bool
+	// Texts are addresses of texts of the process, which follow all else.
+	Texts []expr.Node
+}

@@ -1,0 +1,126 @@
+package bpf
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"ppscript/runtime/agg"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
+	"ppscript/runtime/fold"
+	"ppscript/runtime/join"
+)
+
+// everything is a part with each kind of operator, on two events.
+func everything() *Part {
+	const pairs, emitted = 2, 3
+	at := func(stream int, n expr.Node) *flow.Fn {
+		each := make([]*expr.Program, stream+1)
+		each[stream] = expr.Build(n)
+		return flow.NewFn(each, stream)
+	}
+	field := func(name string, part expr.Part) *expr.Field {
+		f, _ := recordSchema.Field(name)
+		return expr.NewField(f, part).(*expr.Field)
+	}
+	tid := expr.Build(tidNode)
+	j := &join.Spec{In: []join.In{{Key: tid}, {Stage: 1, Key: tid}}, Pairs: [][]*event.Stream{{nil, {Index: pairs}}}}
+	out := &event.Stream{Index: emitted, Schema: emittedStream.Schema}
+	slot := expr.NewField(&emittedStream.Schema.Fields[0], expr.Self)
+	step := must(expr.NewFunc(expr.NewBlock(must(expr.NewStoreState(0, field("x", expr.Self))),
+		must(expr.NewEmit(0, []string{"a", "b", "t"}, field("s8", expr.Self), field("x", expr.Self), field("text", expr.Self)))), expr.TVoid))
+	f := &fold.Spec{Key: at(0, field("text", expr.Self)), Step: at(0, step), Init: []int64{3}, Out: out}
+	count := []agg.Agg{{Op: agg.Count}, {Op: agg.Quantile, Q: 0.5, Arg: 1}}
+	byStart := &agg.Spec{Keys: []*flow.Fn{at(pairs, field("text", expr.Start)), at(pairs, delayOf(expr.Self))}, Aggs: count,
+		Args: []agg.Arg{{}, {Fn: at(pairs, field("s64", expr.Start))}}}
+	bySlot := &agg.Spec{Keys: []*flow.Fn{at(emitted, slot)}, Aggs: count[:1], Args: []agg.Arg{{}}}
+	byStack := &agg.Spec{Keys: []*flow.Fn{at(0, expr.NewField(&event.Field{Name: "stack", Place: event.InFact, Fact: event.FactCallchain, Size: 8}, expr.Self))},
+		Aggs: count[:1], Args: []agg.Arg{{}}}
+	p := partOf([]*Event{
+		{Schema: recordSchema, Label: "first", Filter: must(expr.Compare("<", field("u8", expr.Self), expr.NewInt(3))), Stack: &StackSpec{Kernel: true, Max: 20}},
+		{Schema: recordSchema, Label: "second"},
+	},
+		&Edge{Stream: 0, Join: j, Preds: []expr.Node{must(expr.Compare("<", field("u16", expr.Self), expr.NewInt(3)))}},
+		&Edge{Stream: 1, Join: j}, &Edge{Stream: 0, Fold: f},
+		&Edge{Stream: pairs, Group: byStart}, &Edge{Stream: emitted, Group: bySlot}, &Edge{Stream: 0, Group: byStack},
+		&Edge{Stream: 1, Send: &Record{Fields: []*expr.Field{field("x", expr.Self), field("u8", expr.Self), field("text", expr.Self)}}})
+	p.Intervals = true
+	return p
+}
+
+// Generate changes nothing of what it is given: two images of one part, for
+// different kernels, are those of two parts.
+func TestGenerateChangesNothing(t *testing.T) {
+	new := &Host{TaskStorage: true, Grows: true, Atomics: true, Guarded: true, Offset: func(string, string) (int, bool) { return 8, true }}
+	old := &Host{Atomics: true}
+	generated := func(p *Part, h *Host) string {
+		t.Helper()
+		target := &Target{PIDs: []int{7}}
+		before := shape(p) + shape(target)
+		im, err := Generate(p, h, target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after := shape(p) + shape(target); after != before {
+			t.Errorf("got another part\n%s\nthan the one that was given\n%s", after, before)
+		}
+		var b strings.Builder
+		for _, prog := range im.Programs {
+			fmt.Fprintf(&b, "%s %v\n", prog.Label, prog.Ins)
+		}
+		return b.String()
+	}
+	p := everything()
+	f := func(h *Host) {
+		t.Helper()
+		if got, want := generated(p, h), generated(everything(), h); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+	f(new)
+	f(old)
+	f(new)
+}
+
+// shape is all that can be reached from v, in text.
+func shape(v any) string {
+	var b strings.Builder
+	seen := map[uintptr]bool{}
+	var walk func(v reflect.Value)
+	walk = func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Pointer:
+			if v.IsNil() || seen[v.Pointer()] {
+				fmt.Fprintf(&b, "%x ", v.Pointer())
+				return
+			}
+			seen[v.Pointer()] = true
+			walk(v.Elem())
+		case reflect.Interface:
+			if !v.IsNil() {
+				walk(v.Elem())
+			}
+		case reflect.Struct:
+			b.WriteString(v.Type().Name() + "{")
+			for i := range v.NumField() {
+				walk(v.Field(i))
+			}
+			b.WriteString("} ")
+		case reflect.Slice, reflect.Array:
+			fmt.Fprintf(&b, "%d[", v.Len())
+			for i := range v.Len() {
+				walk(v.Index(i))
+			}
+			b.WriteString("] ")
+		case reflect.Func, reflect.Map, reflect.Chan, reflect.UnsafePointer:
+			fmt.Fprintf(&b, "%x ", v.Pointer())
+		default:
+			fmt.Fprintf(&b, "%v ", v)
+		}
+	}
+	walk(reflect.ValueOf(v))
+	return b.String()
+}
