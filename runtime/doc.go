@@ -37,6 +37,7 @@
 //	fold       a state machine for each key, which emits events
 //	sql        events as rows of tables, and questions to them
 //	render     results as text, JSON, CSV
+//	naming     stacks to functions: what names need, and how long it is kept
 //	plan       what a script asked for, checked and optimised; opens nothing
 //	session    opens a plan, runs it, drains it, closes it
 //	value      durations, times and sizes as scripts compute with them

@@ -202,7 +202,7 @@ func (r *run) output(t *result.Table) error {
 
 // settle brings all rows, and what there is to say about them, into the
 // databases.
-func (d *database) settle(stacks *stackWorld) error {
+func (d *database) settle(stacks *runStacks) error {
 	for _, rows := range d.rows {
 		rows.Flush()
 		if err := rows.Err(); err != nil {
@@ -222,7 +222,7 @@ func (d *database) settle(stacks *stackWorld) error {
 				return err
 			}
 			for _, id := range ids {
-				frames, _ := stacks.of(nil, stack.ID(id))
+				frames, _ := stacks.Frames(nil, stack.ID(id))
 				if err := db.Stack(id, render.StackText(frames)); err != nil {
 					return err
 				}

@@ -1,36 +1,34 @@
 package session
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/naming"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
 	"ppscript/runtime/stack"
 )
 
-// This file lets go of the stacks that nobody needs any more, and with them of
-// the processes that ended: each new process brings stacks and mappings of its
-// own, and a run that lasts for days sees millions of them.
+// This file says which stacks nobody needs any more: naming lets go of them.
 //
 // What counts by stack over the whole run, as flame graphs do, holds the
-// numbers of all stacks. So when they are many, what was counted is settled:
+// numbers of all stacks. So when they are many, what was counted is symbolized:
 // stacks get their names, and those with equal names are one from then on,
 // whichever processes had them. That is what would be shown at the end anyway.
-// Of those, too, there are at most mostSettled.
+// Of those, too, there are at most naming.MostSymbolized.
 
 // forgetStacks gives up what nobody needs if there are many stacks.
 func (r *run) forgetStacks() {
 	w := r.stacks
-	if w == nil || !w.table.Crowded() && !w.named.crowded() || plan.Has[*plan.DatabaseRun](r.plan) || r.joinsHold() {
+	if w == nil || !w.Crowded() || plan.Has[*plan.DatabaseRun](r.plan) || r.joinsHold() {
 		return
 	}
 	for _, s := range plan.Of[*plan.StacksRun](r.plan) {
-		if evicted := w.settle(s, r.shownOf(s)); s.Spec.File {
-			w.settledOut += evicted // others show it with their result
+		if evicted := w.symbolize(s, r.shownOf(s)); s.Spec.File {
+			w.evicted += evicted // others show it with their result
 		}
 	}
 	held := map[stack.ID]bool{}
@@ -46,23 +44,7 @@ func (r *run) forgetStacks() {
 			}
 		})
 	}
-	before := w.table.Len()
-	w.forgot = true
-	w.generation++
-	retain := func() {
-		w.table.Retain(held)
-		w.named.retain(w.table, held)
-	}
-	if w.maps == nil {
-		retain()
-	} else {
-		w.maps.Release(retain)
-	}
-	r.verbose(1, fmt.Sprintf("stacks: %d are let go, %d are held", before-w.table.Len(), w.table.Len()))
-	// A process with the number of another has frames of its own.
-	clear(w.frames)
-	w.nameless = w.nameless[:0]
-	w.symbols.Refresh()
+	r.verbose(1, w.Forget(held))
 }
 
 // forgetBetween is forgetStacks within an interval, when no table may have
@@ -81,56 +63,56 @@ func (r *run) joinsHold() bool {
 
 // shownOf is what will be seen of the stacks that s counts: those of a file
 // are shown nowhere else.
-func (r *run) shownOf(s *plan.StacksRun) shown {
+func (r *run) shownOf(s *plan.StacksRun) naming.Shown {
 	i := slices.IndexFunc(r.files, func(f *stackFile) bool { return f.run == s })
 	switch {
 	case i < 0 || r.files[i].format == render.PprofFormat:
-		return all
+		return naming.All
 	case r.files[i].format == render.FoldedFormat:
-		return inText
+		return naming.InText
 	}
-	return inPictures
+	return naming.InPictures
 }
 
-// settle names the stacks that s has counted. It returns the samples whose stacks
-// there was no room for.
-func (w *stackWorld) settle(s *plan.StacksRun, show shown) (evicted uint64) {
+// symbolize names the stacks that s has counted. It returns the samples whose
+// stacks there was no room for.
+func (w *runStacks) symbolize(s *plan.StacksRun, show naming.Shown) (evicted uint64) {
 	if s.Group.Len() == 0 {
 		return 0
 	}
-	before := w.settled[s]
+	before := w.symbolized[s]
 	if before == nil {
-		before = newSettled()
-		w.settled[s] = before
+		before = naming.NewSymbolized()
+		w.symbolized[s] = before
 	}
-	n := newNames(show)
-	cut, unwound := w.counted(s, func(x *result.StackSample) { before.add(n, x) })
-	before.cut += cut
-	before.unwound += unwound
-	before.loss.Add(s.Group.Loss())
+	names := naming.NewNames(show)
+	cut, unwound := w.counted(s, func(x *result.StackSample) { before.Add(names, x) })
+	before.Cut += cut
+	before.Unwound += unwound
+	before.Loss.Add(s.Group.Loss())
 	s.Group.Reset()
-	return before.bound(mostSettled, weightOf(s))
+	return before.Bound(naming.MostSymbolized, weightOf(s))
 }
 
 // weightOf is what a stack counts for: its value if there is one.
-func weightOf(s *plan.StacksRun) func(t *tally) int64 {
+func weightOf(s *plan.StacksRun) func(t *naming.Tally) int64 {
 	if s.Value.Name != "" {
-		return func(t *tally) int64 { return t.value }
+		return func(t *naming.Tally) int64 { return t.Value }
 	}
-	return func(t *tally) int64 { return int64(t.count) }
+	return func(t *naming.Tally) int64 { return int64(t.Count) }
 }
 
 // clearStacks begins to count anew.
-func (w *stackWorld) clearStacks(s *plan.StacksRun) {
+func (w *runStacks) clearStacks(s *plan.StacksRun) {
 	s.Group.Reset()
-	delete(w.settled, s)
+	delete(w.symbolized, s)
 }
 
 // stacksLoss is what is missing in what s counted.
-func (w *stackWorld) stacksLoss(s *plan.StacksRun) event.Loss {
+func (w *runStacks) stacksLoss(s *plan.StacksRun) event.Loss {
 	loss := s.Group.Loss()
-	if before := w.settled[s]; before != nil {
-		loss.Add(before.loss)
+	if before := w.symbolized[s]; before != nil {
+		loss.Add(before.Loss)
 	}
 	return loss
 }

@@ -91,17 +91,17 @@ func (r *run) openPushes(ctx context.Context) error {
 // number is what a stack is sent as.
 //
 // Fast path: it was sent before.
-func (o *outlet) number(w *stackWorld, id stack.ID) uint64 {
+func (o *outlet) number(w *runStacks, id stack.ID) uint64 {
 	if id == stack.None {
 		return 0
 	}
-	if o.as != w.generation || o.numbers == nil {
-		o.numbers, o.nameless, o.as = map[stack.ID]uint64{}, nil, w.generation
+	if o.as != w.Generation() || o.numbers == nil {
+		o.numbers, o.nameless, o.as = map[stack.ID]uint64{}, nil, w.Generation()
 	}
 	if n, ok := o.numbers[id]; ok && o.sender.Knows(n) {
 		return n
 	}
-	s, named := w.sendable(id)
+	s, named := w.Sendable(id)
 	if s == nil {
 		return 0
 	}
@@ -118,7 +118,7 @@ func (o *outlet) number(w *stackWorld, id stack.ID) uint64 {
 const nameTime = time.Second
 
 // nameAgain forgets what was sent without names.
-func (o *outlet) nameAgain(w *stackWorld, now time.Time) {
+func (o *outlet) nameAgain(w *runStacks, now time.Time) {
 	if len(o.nameless) == 0 || now.Sub(o.looked) < nameTime {
 		return
 	}

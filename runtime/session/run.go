@@ -39,7 +39,7 @@ type run struct {
 	clock      wallClock
 	out        render.Renderer
 	deliveries []delivery // by the plan's operators; nil for those without
-	stacks     *stackWorld
+	stacks     *runStacks
 	files      []*stackFile
 	tables     map[string]*tableFile // by path
 	outlets    []*outlet

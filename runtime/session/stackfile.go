@@ -13,6 +13,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/infile"
+	"ppscript/runtime/naming"
 	"ppscript/runtime/outfile"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
@@ -229,7 +230,7 @@ func (r *run) writeStacks(f *stackFile, now time.Time) error {
 	m.Begin, m.Samples = r.plan.Router.First, m.TotalSamples
 	res := r.stacks.result(f.run, m)
 	if f.format == render.PprofFormat {
-		res.KernelID = r.world.kernelID()
+		res.KernelID = naming.KernelID(r.world.recording())
 	}
 	start := time.Time{}
 	if f.stamped {

@@ -2,69 +2,36 @@ package session
 
 import (
 	"cmp"
-	"debug/elf"
-	"math"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/naming"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/result"
 	"ppscript/runtime/stack"
-	"ppscript/runtime/symbol"
-	"ppscript/runtime/task"
-	"ppscript/runtime/unwind"
 )
 
 // This file connects the stacks of samples with their names: a Reader in front
 // of each stream's decoder numbers them, and the numbers are turned into frames
 // when a result is shown.
 
-// A stackWorld is what a run knows of stacks; nil if no event has any.
-type stackWorld struct {
-	table   *stack.Table
-	maps    *task.Mappings // nil without user stacks
-	symbols *symbol.Symbolizer
-	show    [][]*event.Field // by stream: the stacks that a log shows, the event's own first
-	frames  map[frameKey][]*result.Frame
-	settled map[*plan.StacksRun]*settled
-	// nameless are the addresses in frames that have no name yet.
-	nameless []frameKey
-	evicted  uint64 // of table, at the last tick
-	// settledOut are the samples of rare stacks that gave way in files, since
-	// the last tick.
-	settledOut uint64
-	forgot     bool // there were stacks that are let go
-	line       []*result.Frame
-	unwind     *unwind.Unwinder // made at the first need
-	named      namedPlaces
-	// generation grows when numbers of stacks are given up: they may be used
-	// again for others.
-	generation int
-	world      *world
-	lines      bool // frames have source lines
-	foreign    bool // the kernel is not the one that runs: it has no names here
+// runStacks is the stacks of a run; nil if no event has any.
+type runStacks struct {
+	*naming.Namer
+	show       [][]*event.Field // by stream: the stacks that a log shows, the event's own first
+	symbolized map[*plan.StacksRun]*naming.Symbolized
+	// evicted are the samples of rare stacks that gave way in files, since the last
+	// tick.
+	evicted uint64
+	line    []*result.Frame
 }
-
-// frameKey is an address as the frames of results need it: two processes may
-// have one function at two addresses.
-type frameKey struct {
-	addr  uint64
-	pid   int32
-	image uint32
-	exact bool
-}
-
-// maxFrames bounds the frames that are remembered: addresses of processes that
-// ended are among them, and what is forgotten is made again from what the
-// Symbolizer remembers of files.
-const maxFrames = 1 << 14
 
 // openStacks prepares for the stacks of the plan's events, before they are
-// opened: the mappings of processes are wanted from the first record on.
+// opened.
 func (r *run) openStacks() {
 	if !r.plan.HasStacks {
 		for _, src := range r.world.others() {
@@ -74,28 +41,20 @@ func (r *run) openStacks() {
 	if !r.plan.HasStacks && !r.plan.Mappings {
 		return
 	}
-	lines := r.cfg.Options.lines()
-	foreign := r.world.foreignKernel()
-	if foreign && r.cachedKernel() {
-		foreign = false
+	o := naming.Options{
+		Kernel:    r.world.symbols,
+		Recording: r.world.recording(),
+		User:      r.plan.Mappings,
+		Patient:   plan.Has[*plan.JoinRun](r.plan),
+		Lines:     r.cfg.Options.lines(),
+		SymRoot:   r.cfg.Options.SymRoot,
+		DebugDirs: r.cfg.Options.DebugDirs,
+		Expired:   r.patience.expired,
+		Note:      r.note,
+		Say:       r.world.sayOnce,
 	}
-	w := &stackWorld{world: r.world, lines: lines, foreign: foreign, frames: map[frameKey][]*result.Frame{},
-		settled: map[*plan.StacksRun]*settled{}}
-	o, so := symbol.Options{Kernel: r.world.symbols, Lines: lines, Inlines: lines}, stack.Options{}
-	if r.plan.Mappings {
-		mo := r.mappings(w.foreign)
-		if plan.Has[*plan.JoinRun](r.plan) {
-			// An event may wait for a long time until its stack is asked for.
-			mo.MaxEnded = math.MaxInt
-		}
-		w.maps = task.NewMappings(mo)
-		o.Maps = w.maps
-		so.Fresh = w.maps.Hold
-	}
-	w.table = stack.New(so)
-	w.symbols = symbol.New(o)
-	r.stacks = w
-	r.world.place = w.place
+	r.stacks = &runStacks{Namer: naming.New(o), symbolized: map[*plan.StacksRun]*naming.Symbolized{}}
+	r.world.symbols, r.world.place = r.stacks.Kernel(), r.stacks.Place
 }
 
 // readStacks puts the Readers in front of the decoders.
@@ -106,10 +65,9 @@ func (r *run) readStacks() {
 	}
 	quiet := r.cfg.Options.FlameGraph != ""
 	w.show = shownStacks(r.plan.Streams(), quiet)
-	if w.maps != nil && r.world.file == nil {
-		// They may end before their first stack is looked at.
+	if r.world.file == nil {
 		for _, pid := range r.cfg.Target.PIDs {
-			w.maps.Space(int32(pid), 0)
+			w.Look(int32(pid))
 		}
 	}
 	limit := maxStack(r.world.file != nil)
@@ -127,19 +85,16 @@ func (r *run) readStacks() {
 			s.Max = min(limit, e.Stack.Max)
 		}
 		if from := r.world.carrier(e.Stream); from != nil {
-			ids, ok := e.Stream.Members.(streamIDs)
+			ids, ok := e.Stream.Members.(naming.StreamIDs)
 			if !ok {
 				panic("BUG: samples of a recording without a layout")
 			}
-			e.Stream.Members = &namedReader{Members: e.Stream.Members, ids: ids, stacks: from.Stacks, world: w, spec: s}
+			e.Stream.Members = w.RemoteReader(e.Stream.Members, ids, from.Stacks, s)
 		} else if e.Source.Pulled() {
 			r.world.sayStackless(e)
 			continue
 		} else {
-			if e.Stack.Dwarf() {
-				s.Unwinder = r.stacks.unwinder()
-			}
-			reader := stack.NewReader(e.Stream.Members, w.table, s)
+			reader := w.Reader(e.Stream.Members, s, e.Stack.Dwarf())
 			e.Stream.Members = reader
 			if r.live != nil {
 				// Without a map of streams, events come with the source's own.
@@ -152,14 +107,6 @@ func (r *run) readStacks() {
 			w.show[e.Stream.Index] = []*event.Field{own}
 		}
 	}
-}
-
-// unwinder is how user code is unwound from registers and a copy of its stack.
-func (w *stackWorld) unwinder() stack.Unwinder {
-	if w.unwind == nil {
-		w.unwind = unwind.New(unwind.Options{Maps: w.maps})
-	}
-	return w.unwind
 }
 
 // maxStack is the most addresses that the kernel puts into a chain.
@@ -183,32 +130,20 @@ func configureStack(ev *perf.EventConfig, s *plan.StackSpec) {
 	ev.Callchain, ev.MaxStack = true, s.Max
 	ev.ExcludeChainKernel, ev.ExcludeChainUser = !s.Kernel, !s.User
 	if s.Dwarf() {
-		ev.RegsUser |= unwind.Mask(elf.EM_NONE)
+		ev.RegsUser |= naming.UnwindRegs()
 		ev.StackUser = max(ev.StackUser, uint32(s.UserBytes))
 	}
 }
 
 // record takes the records that are not samples.
-func (w *stackWorld) record(e *event.Event) {
-	if w == nil {
-		return
-	}
-	if w.maps != nil {
-		w.maps.Record(e)
-	}
-	w.symbols.Record(e)
-	if e.Kind == event.Mmap && w.world.file != nil {
-		w.moved(e)
-	}
-	if e.Kind == event.Comm {
-		if c, ok := perf.DecodeComm(e); ok && c.Exec {
-			w.table.Exec(c.PID)
-		}
+func (w *runStacks) record(e *event.Event) {
+	if w != nil {
+		w.Record(e)
 	}
 }
 
 // shows reports that some stream of a log has stacks to show.
-func (w *stackWorld) shows() bool {
+func (w *runStacks) shows() bool {
 	if w == nil {
 		return false
 	}
@@ -232,11 +167,11 @@ func shownStacks(streams []*event.Stream, quiet bool) [][]*event.Field {
 }
 
 // result makes the result of a count by stack.
-func (w *stackWorld) result(s *plan.StacksRun, m result.Meta) *result.Stacks {
+func (w *runStacks) result(s *plan.StacksRun, m result.Meta) *result.Stacks {
 	out := &result.Stacks{Meta: m, Keys: s.Keys, Value: s.Value.Name, Unit: s.Value.Unit, Periods: s.Periods, Totals: s.Spec.Totals}
-	before := w.settled[s]
+	before := w.symbolized[s]
 	if before != nil {
-		out.Samples, out.Cut, out.Unwound = before.list(), before.cut, before.unwound
+		out.Samples, out.Cut, out.Unwound = before.List(), before.Cut, before.Unwound
 	}
 	cut, unwound := w.counted(s, func(x *result.StackSample) {
 		x.Frames = slices.Clone(x.Frames)
@@ -251,20 +186,26 @@ func (w *stackWorld) result(s *plan.StacksRun, m result.Meta) *result.Stacks {
 	return out
 }
 
-// counted calls fn for what s counted since it was settled, with frames that
+// counted calls fn for what s counted since stacks were let go, with frames that
 // are valid until it returns. It adds up the samples whose stacks lack outer
 // frames, and those that were unwound.
-func (w *stackWorld) counted(s *plan.StacksRun, fn func(x *result.StackSample)) (cut, unwound uint64) {
+func (w *runStacks) counted(s *plan.StacksRun, fn func(x *result.StackSample)) (cut, unwound uint64) {
 	count := len(s.Keys) + plan.StacksKey
 	rows := s.Group.Rows()
-	w.prepare(rows)
+	w.Prepare(func(yield func(stack.ID) bool) {
+		for _, row := range rows {
+			if !yield(stack.ID(row[plan.StacksStack].Uint())) {
+				return
+			}
+		}
+	})
 	for _, row := range rows {
 		x := result.StackSample{PID: int32(row[plan.StacksPID].Int()), Key: row[plan.StacksKey:count], Count: row[count].Uint()}
 		if s.Value.Name != "" {
 			x.Value = row[count+1].Int()
 		}
 		var st stack.Stack
-		w.line, st = w.of(w.line[:0], stack.ID(row[plan.StacksStack].Uint()))
+		w.line, st = w.Frames(w.line[:0], stack.ID(row[plan.StacksStack].Uint()))
 		x.Frames, x.Cut = w.line, st.Cut
 		if st.Cut {
 			cut += x.Count
@@ -299,7 +240,7 @@ func (r *run) tickStacks(t *interval) error {
 		r.stacks.clearStacks(s)
 	}
 	wanted := plan.Has[*plan.StacksRun](r.plan) || plan.Has[*plan.LogRun](r.plan) || plan.Has[*plan.SlowRun](r.plan)
-	if w := r.stacks; final && w != nil && wanted && r.hasOwnStacks() && w.table.Len() == 0 && !w.forgot && w.table.Without() > 0 {
+	if w := r.stacks; final && w != nil && wanted && r.hasOwnStacks() && w.Stackless() {
 		r.world.sayOnce("none of the events has a call stack" + map[bool]string{true: ": record with perf record -g"}[r.world.file != nil])
 	}
 	if err := r.tickStackFiles(final, now); err != nil {
@@ -319,32 +260,26 @@ func (r *run) hasOwnStacks() bool {
 }
 
 // loss is what found no room in the table, or in files, since the last tick.
-func (w *stackWorld) loss() event.Loss {
+func (w *runStacks) loss() event.Loss {
 	if w == nil {
 		return event.Loss{}
 	}
-	n := w.table.Evicted() + w.named.full + w.named.gone
-	l := event.Loss{Evicted: n - w.evicted + w.settledOut}
-	w.evicted, w.settledOut = n, 0
+	l := w.Loss()
+	l.Evicted += w.evicted
+	w.evicted = 0
 	return l
 }
 
-// refresh forgets names that may have changed: code that a compiler makes at
-// run time has one as soon as the compiler says it.
-func (w *stackWorld) refresh() {
-	if w == nil {
-		return
+// refresh forgets names that may have changed.
+func (w *runStacks) refresh() {
+	if w != nil {
+		w.Refresh()
 	}
-	w.symbols.Refresh()
-	for _, k := range w.nameless {
-		delete(w.frames, k)
-	}
-	w.nameless = w.nameless[:0]
 }
 
-func (w *stackWorld) close() error {
-	if w == nil || w.maps == nil {
+func (w *runStacks) close() error {
+	if w == nil {
 		return nil
 	}
-	return w.maps.Close()
+	return w.Close()
 }

@@ -92,6 +92,14 @@ func (w *world) readLoss() event.Loss {
 	return l
 }
 
+// recording describes the recording that events come from; nil if there is none.
+func (w *world) recording() *perfdata.Info {
+	if w.file == nil {
+		return nil
+	}
+	return w.file.Info()
+}
+
 func (w *world) env(cfg *Config) plan.Env {
 	services := w.services()
 	if h := cfg.Hooks.Services; h != nil {

@@ -61,6 +61,8 @@ var layers = [][]string{
 	// What of all that runs in the kernel: plan asks whether it can.
 	{"bpf"},
 	{"runtime/render"},
+	// Stacks get their names, for results of all kinds.
+	{"runtime/naming"},
 
 	// From a script's wish to a run.
 	{"runtime/plan"},

@@ -1,4 +1,4 @@
-package session
+package naming
 
 import (
 	"cmp"
@@ -17,14 +17,14 @@ import (
 //
 // Stacks share their outer functions, so they are kept as a tree, 8 bytes for
 // each function and what is found by it. (As lists of frames they took four
-// times as much, and each settling compared all of them again.)
+// times as much, and each letting go compared all of them again.)
 
-// mostSettled bounds the stacks of a count; a picture of as many is not read by
-// anybody.
-const mostSettled = stack.DefaultStacks / 4
+// MostSymbolized bounds the stacks of a count; nobody reads a picture of as many.
+const MostSymbolized = stack.DefaultStacks / 4
 
-// A settled is what a count by stack had before, since the last result.
-type settled struct {
+// A Symbolized is a count by stack whose stacks have been let go: it holds what
+// was counted since the last result by names. It is used by one goroutine.
+type Symbolized struct {
 	names   []*result.Frame
 	name    map[uint64]uint32 // in names, by their hash
 	seed    maphash.Seed
@@ -32,12 +32,15 @@ type settled struct {
 	node    map[node]uint32 // in nodes
 	keys    [][]event.Value
 	key     map[string]uint32 // in keys
-	samples []tally
+	samples []Tally
 	at      map[path]uint32 // in samples
 	pack    []byte
 
-	cut, unwound uint64
-	loss         event.Loss
+	// Cut are the samples whose stacks lack outer frames, Unwound those that were
+	// unwound.
+	Cut, Unwound uint64
+	// Loss is what is missing in the counts.
+	Loss event.Loss
 }
 
 // A node is a function that another one called.
@@ -50,53 +53,56 @@ type path struct {
 	cut        bool
 }
 
-// A tally is the samples of a path.
-type tally struct {
+// A Tally is the samples of a stack.
+type Tally struct {
 	path
 	pid   int32 // -1 if several processes have it
-	count uint64
-	value int64
+	Count uint64
+	Value int64
 }
 
-func newSettled() *settled {
-	s := &settled{seed: maphash.MakeSeed()}
+// NewSymbolized makes an empty one.
+func NewSymbolized() *Symbolized {
+	s := &Symbolized{seed: maphash.MakeSeed()}
 	s.reset()
 	return s
 }
 
-func (s *settled) reset() {
+func (s *Symbolized) reset() {
 	s.names, s.name = nil, map[uint64]uint32{}
 	s.nodes, s.node = []node{{}}, map[node]uint32{}
 	s.keys, s.key = nil, map[string]uint32{}
 	s.samples, s.at = nil, map[path]uint32{}
 }
 
-// names is how the frames of results are called here.
-type names struct {
-	shown shown
+// Names is how the frames of results are called in a Symbolized.
+type Names struct {
+	shown Shown
 	of    map[*result.Frame]uint32
 }
 
-func newNames(s shown) *names { return &names{s, map[*result.Frame]uint32{}} }
+// NewNames makes names for one round of Add.
+func NewNames(s Shown) *Names { return &Names{s, map[*result.Frame]uint32{}} }
 
-// shown is what will be seen of a frame.
-type shown uint8
+// Shown is the part of a frame that will be seen.
+type Shown uint8
 
 const (
-	// all but the address of what has a name: it is that of one process.
-	all shown = iota
-	// inPictures is not where in a function the code was, of which a profile
-	// has many for each chain of functions.
-	inPictures
-	// inText is one word: functions of one name in several files are the same.
-	inText
+	// All is everything but the address of code that has a name: it is that of one
+	// process.
+	All Shown = iota
+	// InPictures leaves out the place in a function: a profile has many of them for
+	// each chain of functions.
+	InPictures
+	// InText is one word: functions of one name in several files are the same.
+	InText
 )
 
-func (n *names) plain(f *result.Frame) result.Frame {
+func (n *Names) plain(f *result.Frame) result.Frame {
 	switch {
-	case n.shown == inText && f.Symbol != "":
+	case n.shown == InText && f.Symbol != "":
 		return result.Frame{Symbol: f.Symbol}
-	case n.shown != all:
+	case n.shown != All:
 		return result.Frame{Symbol: f.Symbol, DSO: f.DSO, Inline: f.Inline, Kernel: f.Kernel}
 	}
 	same := *f
@@ -106,7 +112,7 @@ func (n *names) plain(f *result.Frame) result.Frame {
 	return same
 }
 
-func (s *settled) nameOf(n *names, f *result.Frame) uint32 {
+func (s *Symbolized) nameOf(n *Names, f *result.Frame) uint32 {
 	if i, ok := n.of[f]; ok {
 		return i
 	}
@@ -120,7 +126,7 @@ func (s *settled) nameOf(n *names, f *result.Frame) uint32 {
 		i = uint32(len(s.names))
 		s.name[h] = i
 		first := f // with its address
-		if n.shown != all {
+		if n.shown != All {
 			first = &same
 		}
 		s.names = append(s.names, first)
@@ -129,16 +135,16 @@ func (s *settled) nameOf(n *names, f *result.Frame) uint32 {
 	return i
 }
 
-// add counts a sample, of which nothing is kept but names.
-func (s *settled) add(n *names, x *result.StackSample) {
+// Add counts a sample, of which nothing is kept but names.
+func (s *Symbolized) Add(n *Names, x *result.StackSample) {
 	inner := uint32(0)
 	for i := range slices.Backward(x.Frames) {
 		inner = s.nodeOf(node{inner, s.nameOf(n, x.Frames[i])})
 	}
-	s.count(path{inner, s.keyOf(x.Key), x.Cut}, &tally{pid: x.PID, count: x.Count, value: x.Value})
+	s.count(path{inner, s.keyOf(x.Key), x.Cut}, &Tally{pid: x.PID, Count: x.Count, Value: x.Value})
 }
 
-func (s *settled) nodeOf(n node) uint32 {
+func (s *Symbolized) nodeOf(n node) uint32 {
 	i, ok := s.node[n]
 	if !ok {
 		i = uint32(len(s.nodes))
@@ -148,23 +154,23 @@ func (s *settled) nodeOf(n node) uint32 {
 	return i
 }
 
-// count adds the numbers of a tally to those of a path.
-func (s *settled) count(at path, more *tally) {
+// count adds the numbers of a Tally to those of a path.
+func (s *Symbolized) count(at path, more *Tally) {
 	i, ok := s.at[at]
 	if !ok {
 		s.at[at] = uint32(len(s.samples))
-		s.samples = append(s.samples, tally{at, more.pid, more.count, more.value})
+		s.samples = append(s.samples, Tally{at, more.pid, more.Count, more.Value})
 		return
 	}
 	t := &s.samples[i]
 	if t.pid != more.pid {
 		t.pid = -1
 	}
-	t.count += more.count
-	t.value += more.value
+	t.Count += more.Count
+	t.Value += more.Value
 }
 
-func (s *settled) keyOf(key []event.Value) uint32 {
+func (s *Symbolized) keyOf(key []event.Value) uint32 {
 	packed := s.packed(key)
 	i, ok := s.key[string(packed)]
 	if !ok {
@@ -176,7 +182,7 @@ func (s *settled) keyOf(key []event.Value) uint32 {
 }
 
 // packed is a key as bytes, valid until the next call.
-func (s *settled) packed(key []event.Value) []byte {
+func (s *Symbolized) packed(key []event.Value) []byte {
 	s.pack = s.pack[:0]
 	for _, v := range key {
 		text := v.String()
@@ -185,17 +191,17 @@ func (s *settled) packed(key []event.Value) []byte {
 	return s.pack
 }
 
-// list is the samples, independent of s but for their frames.
-func (s *settled) list() []result.StackSample {
+// List is the samples, independent of s but for their frames.
+func (s *Symbolized) List() []result.StackSample {
 	out := make([]result.StackSample, len(s.samples))
 	for i := range s.samples {
 		t := &s.samples[i]
-		out[i] = result.StackSample{Key: s.keys[t.key], PID: t.pid, Count: t.count, Value: t.value, Cut: t.cut, Frames: s.frames(t.inner)}
+		out[i] = result.StackSample{Key: s.keys[t.key], PID: t.pid, Count: t.Count, Value: t.Value, Cut: t.cut, Frames: s.frames(t.inner)}
 	}
 	return out
 }
 
-func (s *settled) frames(inner uint32) []*result.Frame {
+func (s *Symbolized) frames(inner uint32) []*result.Frame {
 	depth := 0
 	for at := inner; at != 0; at = s.nodes[at].caller {
 		depth++
@@ -207,18 +213,18 @@ func (s *settled) frames(inner uint32) []*result.Frame {
 	return frames
 }
 
-// bound keeps the heaviest stacks if there are more than most, and leaves room
+// Bound keeps the heaviest stacks if there are more than most, and leaves room
 // for new ones; the others become one without functions. The samples that they
 // had are counted as evicted, and returned.
-func (s *settled) bound(most int, weight func(t *tally) int64) (evicted uint64) {
+func (s *Symbolized) Bound(most int, weight func(t *Tally) int64) (evicted uint64) {
 	if len(s.samples) <= most {
 		return 0
 	}
 	spare := most / 4
 	old := *s
 	s.reset()
-	m := mover{from: &old, to: s, node: make([]uint32, len(old.nodes)), names: newNames(all), keys: map[uint32]bool{}}
-	slices.SortStableFunc(old.samples, func(a, b tally) int {
+	m := mover{from: &old, to: s, node: make([]uint32, len(old.nodes)), names: NewNames(All), keys: map[uint32]bool{}}
+	slices.SortStableFunc(old.samples, func(a, b Tally) int {
 		if x, y := old.nowhere(&a), old.nowhere(&b); x != y {
 			return map[bool]int{true: -1, false: 1}[x]
 		}
@@ -230,28 +236,28 @@ func (s *settled) bound(most int, weight func(t *tally) int64) (evicted uint64) 
 		case old.nowhere(t):
 			m.nowhere(t, spare)
 		case gone:
-			evicted += t.count
+			evicted += t.Count
 			m.nowhere(t, spare)
 		default:
 			key := old.keys[t.key]
 			s.count(path{m.inner(t.inner), s.keyOf(key), t.cut}, t)
 		}
 	}
-	s.loss.Evicted += evicted
+	s.Loss.Evicted += evicted
 	return evicted
 }
 
 // nowhere reports that a sample is of stacks that there was no room for.
-func (s *settled) nowhere(t *tally) bool {
+func (s *Symbolized) nowhere(t *Tally) bool {
 	n := s.nodes[t.inner]
-	return t.inner != 0 && n.caller == 0 && s.names[n.name].Symbol == noRoom.Symbol
+	return t.inner != 0 && n.caller == 0 && s.names[n.name].Symbol == NoRoom.Symbol
 }
 
-// A mover takes what is kept of one settled to another.
+// A mover takes what is kept of one Symbolized to another.
 type mover struct {
-	from, to *settled
+	from, to *Symbolized
 	node     []uint32 // where those of from are, 0 is not yet
-	names    *names
+	names    *Names
 	keys     map[uint32]bool // of from, of stacks that there is no room for
 }
 
@@ -268,12 +274,12 @@ func (m *mover) inner(at uint32) uint32 {
 // nowhere counts a sample without its functions, and without its key if there
 // are many: where each thread has a name of its own, there is no room for names
 // either.
-func (m *mover) nowhere(t *tally, most int) {
+func (m *mover) nowhere(t *Tally, most int) {
 	key := m.from.keys[t.key]
 	if m.keys[t.key] || len(m.keys) < most {
 		m.keys[t.key] = true
 	} else {
 		key = make([]event.Value, len(key))
 	}
-	m.to.count(path{inner: m.to.nodeOf(node{0, m.to.nameOf(m.names, noRoom)}), key: m.to.keyOf(key)}, t)
+	m.to.count(path{inner: m.to.nodeOf(node{0, m.to.nameOf(m.names, NoRoom)}), key: m.to.keyOf(key)}, t)
 }

@@ -1,4 +1,4 @@
-package session
+package naming
 
 import (
 	"fmt"
@@ -22,8 +22,8 @@ func sentStack(n int) *spread.Stack {
 
 var wholeStack = stack.Spec{Kernel: true, User: true}
 
-func namedText(w *stackWorld, id stack.ID) string {
-	frames, _ := w.of(nil, id)
+func namedText(w *Namer, id stack.ID) string {
+	frames, _ := w.Frames(nil, id)
 	var names []string
 	for _, f := range frames {
 		names = append(names, fmt.Sprintf("%s+%d %s", f.Symbol, f.Offset, f.DSO))
@@ -33,7 +33,7 @@ func namedText(w *stackWorld, id stack.ID) string {
 
 // Equal stacks of two senders are one; of each, only what is wanted counts.
 func TestStacksThatCameWithNames(t *testing.T) {
-	w := &stackWorld{table: stack.New(stack.Options{})}
+	w := &Namer{table: stack.New(stack.Options{})}
 	one := w.nameStack(sentStack(1), wholeStack, 7)
 	if again := w.nameStack(sentStack(1), wholeStack, 8); again != one || w.nameStack(sentStack(2), wholeStack, 9) == one {
 		t.Errorf("got number %d for stack %d, or the same for another", again, one)
@@ -56,11 +56,11 @@ func TestStacksThatCameWithNames(t *testing.T) {
 		t.Errorf("got number %d for a stack of which nothing is wanted", id)
 	}
 	// Who hands it on sends what came.
-	back, named := w.sendable(one)
+	back, named := w.Sendable(one)
 	if named || fmt.Sprintf("%+v", flat(back)) != fmt.Sprintf("%+v", flat(sentStack(1))) {
 		t.Errorf("got %+v, want %+v, not all of it with names", flat(back), flat(sentStack(1)))
 	}
-	if back, _ := w.sendable(stack.Full); len(back.Places) != 1 || back.Places[0].Functions[0].Name == "" {
+	if back, _ := w.Sendable(stack.Full); len(back.Places) != 1 || back.Places[0].Functions[0].Name == "" {
 		t.Errorf("got %+v for a stack without room, want it said", back)
 	}
 }
@@ -74,7 +74,7 @@ func flat(s *spread.Stack) (list []any) {
 
 // Places go with the last stack that has them, and their numbers are used again.
 func TestNamedPlacesAreLetGo(t *testing.T) {
-	w := &stackWorld{table: stack.New(stack.Options{})}
+	w := &Namer{table: stack.New(stack.Options{})}
 	var ids []stack.ID
 	for n := range 1000 {
 		ids = append(ids, w.nameStack(sentStack(n), wholeStack, 1))
@@ -82,32 +82,32 @@ func TestNamedPlacesAreLetGo(t *testing.T) {
 	held := map[stack.ID]bool{ids[10]: true, ids[20]: true}
 	want := namedText(w, ids[10]) + namedText(w, ids[20])
 	w.table.Retain(held)
-	w.named.retain(w.table, held)
-	if got := namedText(w, ids[10]) + namedText(w, ids[20]); got != want || len(w.named.index) != 5 || len(w.named.free) != 998 {
-		t.Errorf("got %s with %d places, %d are free; want %s with 5 and 998", got, len(w.named.index), len(w.named.free), want)
+	w.places.retain(w.table, held)
+	if got := namedText(w, ids[10]) + namedText(w, ids[20]); got != want || len(w.places.index) != 5 || len(w.places.free) != 998 {
+		t.Errorf("got %s with %d places, %d are free; want %s with 5 and 998", got, len(w.places.index), len(w.places.free), want)
 	}
 	for n := 1000; n < 1998; n++ {
 		if id := w.nameStack(sentStack(n), wholeStack, 1); !strings.Contains(namedText(w, id), fmt.Sprintf(";f%d+3 ", n)) {
 			t.Fatalf("stack %d: got %s", n, namedText(w, id))
 		}
 	}
-	if len(w.named.list) != 1003 || namedText(w, ids[10])+namedText(w, ids[20]) != want {
-		t.Errorf("got %d places, want those of before used again", len(w.named.list))
+	if len(w.places.list) != 1003 || namedText(w, ids[10])+namedText(w, ids[20]) != want {
+		t.Errorf("got %d places, want those of before used again", len(w.places.list))
 	}
 }
 
 // Where a bound is hit, stacks are counted as such.
 func TestNamedPlacesAreBounded(t *testing.T) {
-	w := &stackWorld{table: stack.New(stack.Options{})}
-	w.named.list = make([]namedPlace, maxNamed-1)
+	w := &Namer{table: stack.New(stack.Options{})}
+	w.places.list = make([]place, maxPlaces-1)
 	if id := w.nameStack(sentStack(1), wholeStack, 1); id != stack.Full {
 		t.Errorf("got number %d, want no room", id)
 	}
-	r := &namedReader{stacks: spread.NewStacks(0), world: w, ids: always(1<<32 | 1)}
+	r := &namedReader{stacks: spread.NewStacks(0), names: w, ids: always(1<<32 | 1)}
 	if id := r.id(&event.Event{}); id != stack.Full {
 		t.Errorf("got number %d for a stack that was never defined", id)
 	}
-	if l := w.loss(); l.Evicted != 2 || w.loss().Evicted != 0 {
+	if l := w.Loss(); l.Evicted != 2 || w.Loss().Evicted != 0 {
 		t.Errorf("got %d without room, want 2, told once", l.Evicted)
 	}
 	r.ids = always(0)

@@ -1,0 +1,117 @@
+package naming
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"os"
+	"slices"
+	"strings"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/object"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/perfdata"
+	"ppscript/runtime/symbol"
+)
+
+// This file finds out whether the kernel of a recording is the one that runs:
+// its symbols are read from this machine, and those of another kernel, or of
+// the same one after it was loaded elsewhere, would be plausible and wrong.
+
+// kernelName is how recordings call the file of the kernel.
+const kernelName = "[kernel.kallsyms]"
+
+// recordedID is the build-id of a recording's kernel.
+func recordedID(info *perfdata.Info) (id string, known bool) {
+	for _, b := range info.BuildIDs {
+		if b.Kernel && strings.HasPrefix(b.Path, kernelName) {
+			return hex.EncodeToString(b.ID), true
+		}
+	}
+	return "", false
+}
+
+// KernelID is the build-id of the kernel of a recording's events, or of the one
+// that runs if info is nil; "" if it is not known.
+func KernelID(info *perfdata.Info) string {
+	if info == nil {
+		id, _ := runningID()
+		return id
+	}
+	id, _ := recordedID(info)
+	return id
+}
+
+// runningID is the build-id of the kernel that runs.
+func runningID() (string, error) {
+	notes, err := os.ReadFile("/sys/kernel/notes")
+	if err != nil {
+		return "", err
+	}
+	return kernelBuildID(notes), nil
+}
+
+// kernelBuildID is the build-id in the notes of a kernel.
+func kernelBuildID(notes []byte) string { return object.NoteBuildID(notes, binary.LittleEndian, 4) }
+
+// foreignKernel reports that the recording is of another kernel, as far as its
+// head tells.
+func (o *Options) foreignKernel() bool {
+	if o.Recording == nil {
+		return false
+	}
+	if id, known := recordedID(o.Recording); known {
+		running, err := runningID()
+		return err == nil && id != running
+	}
+	release, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	of := o.Recording.OSRelease
+	return err == nil && of != "" && of != strings.TrimSpace(string(release))
+}
+
+// cachedKernel finds the symbols of a recording's kernel among those that were
+// cached; nil if there are none.
+func (o *Options) cachedKernel() *symbol.Kernel {
+	id, known := recordedID(o.Recording)
+	if !known {
+		return nil
+	}
+	path := object.Cached(o.debugDirs(), id, "kallsyms")
+	if path == "" {
+		return nil
+	}
+	if k := symbol.NewKernel(path); k.Err() == nil {
+		return k
+	}
+	return nil
+}
+
+// debugDirs are where files are found by build-id.
+func (o *Options) debugDirs() []string {
+	return append(slices.Clone(o.DebugDirs), object.UsualDebugDirs()...)
+}
+
+// fileIDs are the build-ids of a recording's files, by path.
+func (o *Options) fileIDs() map[string]string {
+	ids := map[string]string{}
+	for _, b := range o.Recording.BuildIDs {
+		if !b.Kernel {
+			ids[b.Path] = hex.EncodeToString(b.ID)
+		}
+	}
+	return ids
+}
+
+// moved looks at the record of the kernel's own mapping: perf writes the
+// address that a symbol had behind the symbol's name.
+func (n *Namer) moved(e *event.Event) {
+	m, ok := perf.DecodeMmap(e)
+	if !ok || !m.Kernel {
+		return
+	}
+	if name, ok := strings.CutPrefix(m.Name, kernelName); ok && name != "" {
+		if addr, ok := n.kernel.Address(name); ok && addr != m.Pgoff {
+			n.foreign = true
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package naming
+
+import (
+	"debug/elf"
+	"fmt"
+	"math"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/object"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/perfdata"
+	"ppscript/runtime/result"
+	"ppscript/runtime/stack"
+	"ppscript/runtime/symbol"
+	"ppscript/runtime/task"
+	"ppscript/runtime/unwind"
+)
+
+// Options of a Namer.
+type Options struct {
+	// Kernel has the symbols of the kernel that runs.
+	Kernel *symbol.Kernel
+	// Recording is where the events come from; nil is this machine, now.
+	Recording *perfdata.Info
+	// User says that stacks have a user part, or single addresses of users are
+	// named: it is followed what processes map.
+	User bool
+	// Patient says that an event may wait for long until its stack is asked for.
+	Patient bool
+	// Lines asks for source lines and inlined functions.
+	Lines bool
+
+	// SymRoot and DebugDirs are where files are found.
+	SymRoot   string
+	DebugDirs []string
+	// Expired and Note are those of object.Options.
+	Expired func() bool
+	Note    func(f *object.File, err error)
+	// Say tells the user why names are missing. It may be told the same again.
+	Say func(text string)
+}
+
+// A Namer names the stacks of a run. It is used by one goroutine.
+type Namer struct {
+	opt     Options
+	kernel  *symbol.Kernel // of the events
+	foreign bool           // the kernel is not the one that runs: it has no names here
+	table   *stack.Table
+	maps    *task.Mappings // nil without user stacks
+	symbols *symbol.Symbolizer
+	unwind  *unwind.Unwinder // made at the first need
+	frames  map[frameKey][]*result.Frame
+	// nameless are the addresses in frames that have no name yet.
+	nameless []frameKey
+	places   places
+	evicted  uint64 // of table and places, at the last call of Loss
+	forgot   bool   // there were stacks that are let go
+	// generation grows when numbers of stacks are given up: they may be used
+	// again for others.
+	generation int
+}
+
+// New makes a Namer. It is wanted before events are opened: the mappings of
+// processes count from the first record on.
+func New(o Options) *Namer {
+	n := &Namer{opt: o, kernel: o.Kernel, frames: map[frameKey][]*result.Frame{}}
+	n.foreign = o.foreignKernel()
+	if n.foreign {
+		if k := o.cachedKernel(); k != nil {
+			n.kernel, n.foreign = k, false
+		}
+	}
+	so, to := symbol.Options{Kernel: n.kernel, Lines: o.Lines, Inlines: o.Lines}, stack.Options{}
+	if o.User {
+		n.maps = task.NewMappings(o.mappings(n.foreign))
+		so.Maps = n.maps
+		to.Fresh = n.maps.Hold
+	}
+	n.table = stack.New(to)
+	n.symbols = symbol.New(so)
+	return n
+}
+
+// Close closes the files.
+func (n *Namer) Close() error {
+	if n.maps == nil {
+		return nil
+	}
+	return n.maps.Close()
+}
+
+// Kernel has the symbols of the kernel that the events are of.
+func (n *Namer) Kernel() *symbol.Kernel { return n.kernel }
+
+// mappings are the options for following what processes map, and for finding the
+// files: those of a recording are looked for by path and build-id.
+func (o *Options) mappings(foreign bool) task.MappingsOptions {
+	oo := object.Options{SysRoot: o.SymRoot, DebugDirs: o.debugDirs(), Expired: o.Expired, Note: o.Note}
+	mo := task.MappingsOptions{}
+	if o.Patient {
+		mo.MaxEnded = math.MaxInt
+	}
+	if o.Recording != nil {
+		mo.NoProc, oo.NoProc = true, true
+		oo.SameKernel, oo.BuildIDs = !foreign, o.fileIDs()
+	}
+	mo.Files = object.NewStore(oo)
+	return mo
+}
+
+// Record takes a record that is not a sample.
+func (n *Namer) Record(e *event.Event) {
+	if n.maps != nil {
+		n.maps.Record(e)
+	}
+	n.symbols.Record(e)
+	if e.Kind == event.Mmap && n.opt.Recording != nil {
+		n.moved(e)
+	}
+	if e.Kind == event.Comm {
+		if c, ok := perf.DecodeComm(e); ok && c.Exec {
+			n.table.Exec(c.PID)
+		}
+	}
+}
+
+// Look looks at a process that may end before its first stack is named.
+func (n *Namer) Look(pid int32) {
+	if n.maps != nil {
+		n.maps.Space(pid, 0)
+	}
+}
+
+// Hold looks at a process that had a stack at that time, and keeps what it has
+// mapped until stacks are forgotten.
+func (n *Namer) Hold(pid int32, when event.Time) {
+	if n.maps != nil {
+		n.maps.Hold(pid, when)
+	}
+}
+
+// Reader numbers the stacks in front of a decoder of samples; with dwarf user
+// code is unwound from registers and a copy of its stack.
+func (n *Namer) Reader(m event.Members, spec stack.Spec, dwarf bool) event.Members {
+	if dwarf {
+		if n.unwind == nil {
+			n.unwind = unwind.New(unwind.Options{Maps: n.maps})
+		}
+		spec.Unwinder = n.unwind
+	}
+	return stack.NewReader(m, n.table, spec)
+}
+
+// UnwindRegs are the registers that stacks need which are unwound.
+func UnwindRegs() uint64 { return unwind.Mask(elf.EM_NONE) }
+
+// Number numbers a stack whose parts are apart: see stack.Table.Number.
+func (n *Namer) Number(pid int32, image uint32, when event.Time, kernel, user []uint64, most int) stack.ID {
+	return n.table.Number(pid, image, when, kernel, user, most)
+}
+
+// Stackless reports that events came, and none of them had a stack.
+func (n *Namer) Stackless() bool {
+	return n.table.Len() == 0 && !n.forgot && n.table.Without() > 0
+}
+
+// Loss is what found no room since the last call.
+func (n *Namer) Loss() event.Loss {
+	now := n.table.Evicted() + n.places.full + n.places.gone
+	l := event.Loss{Evicted: now - n.evicted}
+	n.evicted = now
+	return l
+}
+
+// Generation tells the times apart in which a number means one stack.
+func (n *Namer) Generation() int { return n.generation }
+
+// Crowded reports that it is worth the time to forget stacks.
+func (n *Namer) Crowded() bool { return n.table.Crowded() || n.places.crowded() }
+
+// Forget lets go of all stacks but those of the given numbers, and with them of
+// the processes that ended: each new process brings stacks and mappings of its
+// own, and a run that lasts for days sees millions of them. It returns what it
+// did, for people.
+func (n *Namer) Forget(held map[stack.ID]bool) string {
+	before := n.table.Len()
+	n.forgot = true
+	n.generation++
+	retain := func() {
+		n.table.Retain(held)
+		n.places.retain(n.table, held)
+	}
+	if n.maps == nil {
+		retain()
+	} else {
+		n.maps.Release(retain)
+	}
+	// A process with the number of another has frames of its own.
+	n.clearFrames()
+	n.symbols.Refresh()
+	return fmt.Sprintf("stacks: %d are let go, %d are held", before-n.table.Len(), n.table.Len())
+}
+
+// Refresh forgets names that may have changed: code that a compiler makes at run
+// time has one as soon as the compiler says it.
+func (n *Namer) Refresh() {
+	n.symbols.Refresh()
+	for _, k := range n.nameless {
+		delete(n.frames, k)
+	}
+	n.nameless = n.nameless[:0]
+}

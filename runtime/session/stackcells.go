@@ -1,0 +1,83 @@
+package session
+
+import (
+	"strings"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/render"
+	"ppscript/runtime/result"
+	"ppscript/runtime/stack"
+)
+
+// This file shows stacks in the lines of logs and in the cells of tables.
+
+// eventStack is the frames of an event's stack, valid until the next call.
+func (w *runStacks) eventStack(e *event.Event) ([]*result.Frame, bool) {
+	if e.Stream.Index >= len(w.show) || len(w.show[e.Stream.Index]) == 0 {
+		return nil, false
+	}
+	frames, s := w.Frames(w.line[:0], stackIn(e, w.show[e.Stream.Index][0]))
+	w.line = frames
+	return frames, s.Cut
+}
+
+// moreStacks are the other stacks of an event that was made here.
+func (w *runStacks) moreStacks(dst []render.NamedStack, e *event.Event) []render.NamedStack {
+	if e.Stream.Index >= len(w.show) || len(w.show[e.Stream.Index]) < 2 {
+		return dst
+	}
+	for _, f := range w.show[e.Stream.Index][1:] {
+		if id := stackIn(e, f); id != stack.None {
+			frames, s := w.Frames(nil, id)
+			dst = append(dst, render.NamedStack{Name: f.Name, Frames: frames, Cut: s.Cut})
+		}
+	}
+	return dst
+}
+
+func stackIn(e *event.Event, f *event.Field) stack.ID {
+	if f.Place == event.InSlot {
+		return stack.ID(e.Joint.Slots[f.Offset].Uint())
+	}
+	id, _ := e.Stream.Members.Member(e, event.FactCallchain)
+	return stack.ID(id)
+}
+
+// text names the stacks in a table's cells.
+func (w *runStacks) text(t *result.Table, name func(frames []*result.Frame) string) {
+	if w == nil {
+		return
+	}
+	for i := range t.Columns {
+		if c := &t.Columns[i]; c.Stack && c.Text == nil {
+			one := func(v event.Value) string {
+				frames, _ := w.Frames(nil, stack.ID(v.Uint()))
+				return name(frames)
+			}
+			c.Text = func(v event.Value) string {
+				if v.Kind != event.ListValue {
+					return one(v)
+				}
+				var parts []string
+				for _, m := range v.List() {
+					if pair := m.List(); len(pair) == 2 {
+						parts = append(parts, pair[1].String()+" "+one(pair[0]))
+					}
+				}
+				return strings.Join(parts, ", ")
+			}
+		}
+	}
+}
+
+// registers is the block of an event that has a field of that kind.
+func registers(dst []byte, e *event.Event) []byte {
+	if e.Stream == nil || e.Kind != event.Sample {
+		return dst
+	}
+	f, ok := e.Stream.Schema.Field("regs")
+	if !ok || f.Place != event.InFact || f.Kind != event.Str {
+		return dst
+	}
+	return append(dst, f.Text(e)...)
+}
