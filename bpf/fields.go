@@ -202,21 +202,17 @@ func savedName(n *expr.Field) string {
 
 // needs finds what n reads: facts to be fetched.
 func (g *gen) needs(n expr.Node, pid, cpu, time *bool) {
-	expr.Walk(n, func(n expr.Node) bool {
-		f, ok := n.(*expr.Field)
-		if !ok || f.Part == expr.Start {
-			return true
-		}
+	for _, f := range expr.UsesOf(n).Fields {
 		switch {
-		case f.F.Place == event.InFact && f.F.Fact == event.FactCPU:
+		case f.Part == expr.Start:
+		case f.Is(event.FactCPU):
 			*cpu = true
 		case isStack(f):
 			*pid = true
 		case isTime(f):
 			*time = true
-		case f.F.Place == event.InFact && (f.F.Fact == event.FactPID || f.F.Fact == event.FactTID), f.F.Name == "common_pid":
+		case f.Is(event.FactPID), f.Is(event.FactTID), f.F.Name == "common_pid":
 			*pid = true
 		}
-		return true
-	})
+	}
 }

@@ -18,13 +18,15 @@ type Program struct {
 	Value func(*Frame) event.Value
 	// Run evaluates for the effect: fold steps, exec=.
 	Run func(*Frame)
+	// Uses is what the evaluation looks at; empty if that is not known: Node is nil.
+	Uses Uses
 	// Elems are the members of a Tuple.
 	Elems []*Program
 }
 
 // Build compiles an IR node.
 func Build(n Node) *Program {
-	p := &Program{Type: n.Type(), Node: n}
+	p := &Program{Type: n.Type(), Node: n, Uses: UsesOf(n)}
 	slots := Locals(n)
 	switch p.Type.Kind {
 	case Int, Bool:

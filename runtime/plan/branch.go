@@ -231,10 +231,7 @@ func (b *builder) compile(f Fn, br *branch, want expr.Kind) (*expr.Program, erro
 		return nil, err
 	}
 	b.programs = append(b.programs, p)
-	b.asksFor(br.stream, p)
-	b.readsStack(br, p)
-	b.readsMoment(br, p)
-	b.readsText(br, p)
+	b.uses(br, p)
 	b.explainFn(f, p)
 	return p, nil
 }

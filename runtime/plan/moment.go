@@ -25,23 +25,6 @@ type momentUse struct {
 	text  bool
 }
 
-// readsMoment notes what p reads that no sample carries.
-func (b *builder) readsMoment(br *branch, p *expr.Program) {
-	if p.Node == nil {
-		return
-	}
-	expr.Walk(p.Node, func(n expr.Node) bool {
-		f, ok := n.(*expr.Field)
-		if !ok || f.F.Place != event.InFact || !f.F.Fact.OfMoment() {
-			return true
-		}
-		if !carries(br.schemaOf(f.Part), f.F.Fact) {
-			b.moments = append(b.moments, momentUse{prog: p, name: f.F.Name, label: b.plan.streams[br.stream].Label})
-		}
-		return true
-	})
-}
-
 // carries reports that the records of a schema tell a fact of the moment.
 func carries(s *event.Schema, f event.Fact) bool {
 	if s == nil || f != event.FactIRQsOff && f != event.FactNeedResched {

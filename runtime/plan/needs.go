@@ -114,23 +114,17 @@ func (n *need) showsAround(b *builder) {
 }
 
 func (n *need) program(p *expr.Program) {
-	expr.Walk(p.Node, func(x expr.Node) bool {
-		switch x := x.(type) {
-		case *expr.Field:
-			switch x.F.Place {
-			case event.InFact:
-				n.field(x.F)
-			case event.InSlot:
-			default:
-				n.raw = true
-			}
-		case *expr.Mem, *expr.CStr, *expr.MemBytes:
+	for _, f := range p.Uses.Fields {
+		switch f.F.Place {
+		case event.InFact:
+			n.field(f.F)
+		case event.InSlot:
+		default:
 			n.raw = true
-		case *expr.Native:
-			n.traced = n.traced || x.Is(expr.AsksThreads)
 		}
-		return true
-	})
+	}
+	n.raw = n.raw || p.Uses.Memory
+	n.traced = n.traced || p.Uses.Any(expr.AsksThreads)
 }
 
 // call adds what a script function reads. Names that are not facts are fields

@@ -181,13 +181,3 @@ func (b *builder) restrict(n *need) error {
 	}
 	return nil
 }
-
-// asksFor notes that the events of a stream are checked for their thread.
-func (b *builder) asksFor(stream int, p *expr.Program) {
-	if p.Node == nil {
-		return
-	}
-	if expr.HasNative(p.Node, expr.AsksThreads) {
-		b.asks[stream] = true
-	}
-}

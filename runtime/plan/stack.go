@@ -83,19 +83,6 @@ func sourceStack(s *Source) *StackSpec {
 	return &StackSpec{Kernel: true, User: true, Max: s.MaxStack, Unwind: "fp", Show: true}
 }
 
-// readsStack marks the events whose stack a program over a branch reads.
-func (b *builder) readsStack(br *branch, p *expr.Program) {
-	if p.Node == nil {
-		return
-	}
-	expr.Walk(p.Node, func(x expr.Node) bool {
-		if f, ok := x.(*expr.Field); ok && f.F.Place == event.InFact && f.F.Fact == event.FactCallchain {
-			b.needStack(br)
-		}
-		return true
-	})
-}
-
 // needStack marks the events of a branch, or all that those which are made
 // here come from.
 func (b *builder) needStack(br *branch) {
@@ -117,7 +104,7 @@ func (b *builder) needStack(br *branch) {
 	}
 }
 
-// callReadsStack is readsStack for a function that stays interpreted.
+// callReadsStack is uses for a function that stays interpreted, as to stacks.
 func (b *builder) callReadsStack(br *branch, call Callable) {
 	r, ok := call.(Reader)
 	if !ok {

@@ -23,24 +23,6 @@ type textUse struct {
 	schema *event.Schema // of the event in whose process it is; nil is not known
 }
 
-// readsText notes the texts that p reads.
-func (b *builder) readsText(br *branch, p *expr.Program) {
-	if p.Node == nil {
-		return
-	}
-	expr.Walk(p.Node, func(n expr.Node) bool {
-		t, ok := n.(*expr.Native)
-		if !ok || !t.Is(expr.ReadsProcess) {
-			return true
-		}
-		b.texts = append(b.texts, textUse{p, t, br.schemaOf(expr.UserTextPart(t))})
-		if t.Data.(*expr.Const) == nil {
-			b.moments = append(b.moments, momentUse{prog: p, name: expr.UserText + "()", label: b.plan.streams[br.stream].Label, text: true})
-		}
-		return true
-	})
-}
-
 // schemaOf is the schema of a branch's events, or of a part of its pairs.
 func (br *branch) schemaOf(p expr.Part) *event.Schema {
 	switch p {

@@ -1,0 +1,70 @@
+package expr
+
+import "ppscript/runtime/event"
+
+// Uses is what the evaluation of a node looks at: its own parts and all below
+// it. It is computed once, when a Program is built; planners and generators of
+// programs ask it instead of walking the tree themselves.
+type Uses struct {
+	// Fields are the fields that are read, each once, in the order in which
+	// the tree has them.
+	Fields []*Field
+	// Natives are the calls, in the same order.
+	Natives []*Native
+	// Memory says that bytes of the record are read at a place that is known
+	// when it runs: elements of arrays, parts of structures.
+	Memory bool
+	// State says that members of a fold's state are read.
+	State bool
+}
+
+// UsesOf finds what n looks at; n may be nil.
+func UsesOf(n Node) Uses {
+	var u Uses
+	Walk(n, func(n Node) bool {
+		switch n := n.(type) {
+		case *Field:
+			u.field(n)
+		case *Native:
+			u.Natives = append(u.Natives, n)
+		case *Mem, *CStr, *MemBytes:
+			u.Memory = true
+		case *LoadState:
+			u.State = true
+		}
+		return true
+	})
+	return u
+}
+
+func (u *Uses) field(f *Field) {
+	for _, have := range u.Fields {
+		if have.F == f.F && have.Part == f.Part && have.View == f.View {
+			return
+		}
+	}
+	u.Fields = append(u.Fields, f)
+}
+
+// Any reports whether one of the calls has one of some traits.
+func (u *Uses) Any(traits Trait) bool {
+	for _, n := range u.Natives {
+		if n.Is(traits) {
+			return true
+		}
+	}
+	return false
+}
+
+// Fact reports whether a fact is read, of whatever part.
+func (u *Uses) Fact(fact event.Fact) bool {
+	for _, f := range u.Fields {
+		if f.Is(fact) {
+			return true
+		}
+	}
+	return false
+}
+
+// Is reports that the field is a fact.
+func (f *Field) Is(fact event.Fact) bool { return f.F.Place == event.InFact && f.F.Fact == fact }

@@ -1,0 +1,33 @@
+package plan
+
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// uses notes what a program over a branch looks at beyond the record: stacks,
+// facts that samples do not carry, texts of the process, and which threads are
+// traced.
+func (b *builder) uses(br *branch, p *expr.Program) {
+	label := func() string { return b.plan.streams[br.stream].Label }
+	if p.Uses.Any(expr.AsksThreads) {
+		b.asks[br.stream] = true
+	}
+	for _, f := range p.Uses.Fields {
+		switch {
+		case f.Is(event.FactCallchain):
+			b.needStack(br)
+		case f.F.Place == event.InFact && f.F.Fact.OfMoment() && !carries(br.schemaOf(f.Part), f.F.Fact):
+			b.moments = append(b.moments, momentUse{prog: p, name: f.F.Name, label: label()})
+		}
+	}
+	for _, n := range p.Uses.Natives {
+		if !n.Is(expr.ReadsProcess) {
+			continue
+		}
+		b.texts = append(b.texts, textUse{p, n, br.schemaOf(expr.UserTextPart(n))})
+		if n.Data.(*expr.Const) == nil {
+			b.moments = append(b.moments, momentUse{prog: p, name: expr.UserText + "()", label: label(), text: true})
+		}
+	}
+}
