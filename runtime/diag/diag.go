@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// Class says what kind of failure an error is, which decides the exit code.
+// Class is the kind of failure, which decides the exit code.
 type Class uint8
 
 const (
@@ -120,7 +120,7 @@ func (e *Error) OrHint(format string, args ...any) *Error {
 	return e
 }
 
-// Reason is what the system said of a file, without the path that the message has
+// Reason is the system's error for a file, without the path that the message has
 // anyway. Other errors stay as they are.
 func Reason(err error) error {
 	var path *fs.PathError
@@ -134,8 +134,8 @@ func Reason(err error) error {
 	return err
 }
 
-// Unsupported says that this machine lacks something: what, since which
-// kernel it exists, and what can be used here instead.
+// Unsupported names a feature that this machine lacks, the kernel that
+// first has it, and the means to use here instead.
 type Unsupported struct {
 	What    string
 	Since   string // "5.13"; empty if it is not a matter of version

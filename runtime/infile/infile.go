@@ -1,10 +1,10 @@
 // Package infile reads files that the user names and that may be anything: a
 // file, a pipe that nobody writes to yet, a device without an end. Session,
-// notation and the REPL call it for what they read whole.
+// notation and the REPL call it for files that they read whole.
 //
 // A pipe is waited for as long as the run is, and no longer: open(2) would wait
-// for ever, and hold a thread that no signal of ours reaches. What is read has a
-// bound. outfile is the same for what is written.
+// for ever, and hold a thread that no signal of ours reaches. The size has a
+// bound. outfile is the same for writing.
 //
 // The package looks at no bytes, and keeps none.
 package infile
@@ -61,9 +61,9 @@ func (f *File) Regular() bool { return f.regular }
 // Close closes the file.
 func (f *File) Close() error { return f.f.Close() }
 
-// CopyTo writes what is left of the file to w, as it comes, until its end or that
-// of ctx. What was read is written also if an error is returned, so that a later
-// call goes on behind it.
+// CopyTo writes the rest of the file to w, as it comes, until its end or that of
+// ctx. All bytes that were read are written even if an error is returned, so that
+// a later call goes on behind them.
 func (f *File) CopyTo(ctx context.Context, w io.Writer) error {
 	const piece = 64 << 10
 	buf := make([]byte, piece)

@@ -47,7 +47,7 @@ func TestPipeWithoutWriter(t *testing.T) {
 	}
 }
 
-// What came before the end of the first call is not lost to the second.
+// Bytes from before the end of the first call are not lost to the second.
 func TestPipeIsReadOn(t *testing.T) {
 	path := pipe(t)
 	f := open(t, path, 100)

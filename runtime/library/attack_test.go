@@ -17,8 +17,8 @@ import (
 	"ppscript/runtime/diag"
 )
 
-// This file tries what somebody who can write to a cache, to vendor/, to
-// ppscript.sum or to a proxy could do to have other scripts run.
+// This file plays an attacker who can write to a cache, to vendor/, to
+// ppscript.sum or to a proxy, and who wants other scripts to run.
 
 // overwrite gives a read-only file other contents.
 func overwrite(t *testing.T, name, text string) {
@@ -149,7 +149,7 @@ func TestLostSumIsNotPinnedAgain(t *testing.T) {
 	}
 }
 
-// An edited copy is not what is pinned first, if the archive is there.
+// If the archive is there, an edited copy beside it is never pinned.
 func TestFirstPinIsOfTheArchive(t *testing.T) {
 	_, dir, s := world(t)
 	get(t, dir, s, "ex.com/base@v1.0.0")

@@ -36,8 +36,8 @@ func (l *Library) need() error {
 	return nil
 }
 
-// chooseAnew settles the versions without what vendor/ holds or was settled
-// before.
+// chooseAnew settles the versions without regard to vendor/ and to earlier
+// choices.
 func (l *Library) chooseAnew(ctx context.Context) (*choice, error) {
 	if err := l.need(); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (l *Library) chooseAnew(ctx context.Context) (*choice, error) {
 }
 
 // Get adds libraries, path@version or path@latest, or changes their versions.
-// It returns what is required now.
+// It returns the requirements of now.
 func (l *Library) Get(ctx context.Context, args []string) ([]module.Version, error) {
 	if err := l.need(); err != nil {
 		return nil, err
@@ -90,11 +90,13 @@ func (l *Library) require(ctx context.Context, reqs []module.Version) error {
 }
 
 // loads finds the libraries that load statements name. A full parse is not
-// needed: what only looks like a load costs a requirement, nothing else.
+// needed: text that only looks like a load costs a requirement, nothing
+// else.
 var loads = regexp.MustCompile(`(?m)^\s*load\(\s*["']([^"'@/][^"'@]*?)(?:@[^"'/]*)?//`)
 
-// Tidy requires what the library's files load and nothing else; what is new
-// comes in its latest version. It returns what was added and dropped.
+// Tidy requires the libraries that the library's files load and no others;
+// new ones come in their latest versions. It returns the added and the
+// dropped ones.
 func (l *Library) Tidy(ctx context.Context) (added, dropped []module.Version, err error) {
 	if err := l.need(); err != nil {
 		return nil, nil, err
@@ -151,7 +153,7 @@ func (l *Library) newest(ctx context.Context, path string) (string, error) {
 	return version, err
 }
 
-// prune keeps the hashes of what is needed, and of nothing else.
+// prune keeps the hashes of needed versions, and no others.
 func (l *Library) prune(ctx context.Context) error {
 	old := l.sum
 	l.sum = &Sum{path: old.path, lines: map[string]string{}, changed: true}
@@ -200,8 +202,8 @@ func (l *Library) Verify(ctx context.Context) (int, error) {
 	return len(c.list()), errors.Join(errs...)
 }
 
-// verifyCached checks what the cache has of a version; with vendor/ that may be
-// nothing.
+// verifyCached checks the cache's files of a version; with vendor/ there may be
+// none.
 func (l *Library) verifyCached(ctx context.Context, v module.Version) error {
 	if l.local(v) != "" {
 		return nil

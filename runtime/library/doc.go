@@ -1,6 +1,6 @@
 // Package library keeps script libraries: directories with a ppscript.mod, in
-// the syntax of go.mod, which name what other libraries they need and in which
-// versions.
+// the syntax of go.mod, which name the other libraries that they need, and in
+// which versions.
 //
 //	module git.example.com/perf/disk
 //	require git.example.com/perf/base v1.2.0
@@ -11,12 +11,12 @@
 // git, are kept read-only in the user's cache, and are pinned by hash in
 // ppscript.sum. With everything in the cache or in vendor/ no network is used.
 //
-// What a library has is not trusted before it was compared with ppscript.sum:
-// all files of the directory that runs are hashed, and the scripts run as they
-// were hashed. From git only regular files are read, out of its objects; sizes
-// and times have bounds. A run adds no line to ppscript.sum, unless Settings.Pin
-// says that somebody sees it; versions that the user names outside of a library
-// are pinned in a ppscript.sum of the user's.
+// The files of a library are not trusted before they were compared with
+// ppscript.sum: all files of the directory that runs are hashed, and the scripts
+// run as they were hashed. From git only regular files are read, out of its
+// objects; sizes and times have bounds. A run adds no line to ppscript.sum,
+// unless Settings.Pin says that somebody sees it; versions that the user names
+// outside of a library are pinned in a ppscript.sum of the user's.
 //
 // Libraries may also be directories of the user's: by replace lines, or in a
 // workspace (ppscript.work).

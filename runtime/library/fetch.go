@@ -18,8 +18,8 @@ import (
 	"ppscript/runtime/diag"
 )
 
-// A fetcher gets what a cache lacks. errAbsent means that this one does not
-// have it, and the next may be asked.
+// A fetcher gets libraries that a cache lacks. errAbsent means that this
+// one does not have it, and the next may be asked.
 type fetcher interface {
 	versions(ctx context.Context, path string) ([]string, error)
 	mod(ctx context.Context, v module.Version) ([]byte, error)

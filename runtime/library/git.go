@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// This file runs git for libraries that come straight from repositories. What a
-// repository has is somebody else's: git may take so long and so much room as
-// is said here, its words are not shown, and of what it fetches no file is made
+// This file runs git for libraries that come straight from repositories. The
+// content of a repository is somebody else's. So git's time and room are
+// bounded here, its messages are not shown, and its files are never checked out
 // on the disk (gittree.go reads its objects).
 
 const (
 	gitTime   = 2 * time.Minute
 	gitOutput = 64 << 20 // of one command
-	// maxClone bounds a repository with what is needed of it: one commit.
+	// maxClone bounds the needed part of a repository: one commit.
 	maxClone  = 256 << 20
 	cloneTick = 100 * time.Millisecond
 )

@@ -138,8 +138,8 @@ func TestLibraryInADirectory(t *testing.T) {
 	}
 }
 
-// What a repository has in the place of files stays what it is: nothing on this
-// machine is read through it.
+// Links and submodules in a repository are not followed: nothing on this
+// machine is read through them.
 func TestLinksOfRepositories(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("module "+gitLib+"\n"), 0o600); err != nil {

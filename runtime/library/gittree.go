@@ -23,16 +23,16 @@ import (
 // git gets libraries straight from their repositories: a tag is a version, the
 // path is the address of the repository or of a directory in it, whose tags
 // then begin with the directory: sub/dir/v1.2.0. A repository is cloned once
-// for each run, without a checkout: what a library has is read from git's
-// objects, where a symbolic link is a link and not what it points to. Where a
-// repository really is can be told to git itself: url.X.insteadOf.
+// for each run, without a checkout: the files of a library are read from git's
+// objects, where a symbolic link is a link and not its target. Git itself can
+// be told the true address of a repository: url.X.insteadOf.
 type git struct {
 	scratch *scratch
 	roots   map[string]repository // by the path of a library
 	clones  map[module.Version]string
 }
 
-// gitRef is what a fetched version is called in its clone.
+// gitRef is the name of a fetched version in its clone.
 const gitRef = "refs/ppscript/version"
 
 // A repository is where a library is.
@@ -42,7 +42,7 @@ type repository struct {
 	tags []string
 }
 
-// tag is what the version of a library is called.
+// tag is the tag of a library's version.
 func (r *repository) tag(version string) string {
 	if r.sub == "" {
 		return version
@@ -128,7 +128,7 @@ func (g *git) versions(ctx context.Context, libPath string) ([]string, error) {
 	return vs, nil
 }
 
-// clone fetches a version without its history, or finds what was fetched. Only a
+// clone fetches a version without its history, or finds an earlier clone. Only a
 // tag is a version: a branch of the same name is not asked for.
 func (g *git) clone(ctx context.Context, v module.Version) (dir string, r *repository, err error) {
 	if r, err = g.find(ctx, v.Path); err != nil {

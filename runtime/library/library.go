@@ -118,7 +118,7 @@ func (l *Library) choose(ctx context.Context) (*choice, error) {
 	return c, err
 }
 
-// modOf is the ppscript.mod of a version, or of what stands in its place.
+// modOf is the ppscript.mod of a version, or of its replacement.
 func (l *Library) modOf(ctx context.Context, v module.Version) (*Mod, error) {
 	if dir := l.local(v); dir != "" {
 		return readMod(dir)
@@ -129,7 +129,7 @@ func (l *Library) modOf(ctx context.Context, v module.Version) (*Mod, error) {
 
 // Resolve finds a file of a library, "path//file.star" or
 // "path@version//file.star". The name that it returns has the version, and is
-// what relative loads inside the library are based on.
+// the base of relative loads inside the library.
 func (l *Library) Resolve(ctx context.Context, name string) (full string, src []byte, err error) {
 	lib, file, ok := strings.Cut(name, "//")
 	if !ok || file == "" || !fs.ValidPath(file) {
@@ -153,7 +153,7 @@ func (l *Library) Resolve(ctx context.Context, name string) (full string, src []
 	return v.Path + "@" + v.Version + "//" + path.Clean(file), src, err
 }
 
-// Latest is what path@latest means for a user who asks for it now.
+// Latest is the meaning of path@latest now.
 const Latest = "latest"
 
 // locate returns the version of a library and its contents.
@@ -214,8 +214,9 @@ func (l *Library) tree(ctx context.Context, v module.Version) (*tree, error) {
 	return l.store.tree(ctx, v, sum)
 }
 
-// sumOf is where a version is pinned: what the library needs in its own
-// ppscript.sum, what the user has named beyond that in the user's.
+// sumOf is the file in which a version is pinned: the library's own
+// ppscript.sum for the versions that it needs, the user's for those
+// that the user named beyond that.
 func (l *Library) sumOf(v module.Version) (*Sum, error) {
 	needed := l.chosen != nil && l.chosen.has(v, l.replaced)
 	if l.Dir != "" && (needed || l.sum.has(zipKey(v))) {

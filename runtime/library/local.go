@@ -24,8 +24,8 @@ const WorkName = "ppscript.work"
 // local is the version of a workspace's libraries, which have none yet.
 const local = "v0.0.0-workspace"
 
-// A workspace is what a ppscript.work says: the libraries in some directories
-// are used as they are there, whatever version of them somebody requires.
+// A workspace is the content of a ppscript.work: the libraries in some
+// directories are used as they are there, in place of any required version.
 type workspace struct {
 	dirs     map[string]string // by the path of the library
 	requires []module.Version  // of all of them
@@ -107,8 +107,8 @@ func absolute(list []Replace, dir string) []Replace {
 	return out
 }
 
-// replaced is what stands in the place of a version: itself, or what a replace
-// line says. One for this very version comes before one for all.
+// replaced is the version that is used in place of a required one: itself, or
+// that of a replace line. One for this very version comes before one for all.
 func (l *Library) replaced(v module.Version) module.Version {
 	for _, version := range []string{v.Version, ""} {
 		for _, r := range l.replaces {

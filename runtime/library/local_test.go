@@ -59,7 +59,7 @@ func TestReplace(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.Close()
-		put(t, mod, plain+line+"\n") // what loads nothing was dropped
+		put(t, mod, plain+line+"\n") // an unused requirement was dropped
 		name, src, err := open(t, dir, s).Resolve(ctx, "ex.com/base//b.star")
 		if err != nil || string(src) != want || name != "ex.com/base@v1.1.0//b.star" {
 			t.Errorf("%s: got %s %q, %v, want %q", line, name, src, err, want)
@@ -120,7 +120,7 @@ func TestWorkspace(t *testing.T) {
 				t.Errorf("in %s: got %s %q, %v", at, full, src, err)
 				continue
 			}
-			// What a script of it loads beside itself.
+			// A script of it loads a file beside itself.
 			if _, again, err := open(t, filepath.Join(top, at), s).Resolve(ctx, full); err != nil || string(again) != want {
 				t.Errorf("in %s: %s: got %q, %v", at, full, again, err)
 			}

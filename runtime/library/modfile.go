@@ -16,13 +16,13 @@ import (
 	"ppscript/runtime/diag"
 )
 
-// A Mod is what a ppscript.mod says.
+// A Mod is the content of a ppscript.mod.
 type Mod struct {
 	Path     string // of the library itself
 	Requires []module.Version
-	// Replaces says what stands in the place of a library: a version of
-	// another one or, without a version, a directory. It counts in the library
-	// that the user works in only.
+	// Replaces maps a library to its replacement: a version of another one or,
+	// without a version, a directory. It counts in the library that the user
+	// works in only.
 	Replaces []Replace
 	file     *modfile.File
 }
@@ -124,7 +124,7 @@ func atLine(f *modfile.FileSyntax, text []byte, at modfile.Position, err error) 
 	return d
 }
 
-// printable keeps what would move the terminal's cursor out of messages.
+// printable keeps terminal sequences out of messages.
 func printable(r rune) rune {
 	if r < ' ' && r != '\t' || r == 0x7f {
 		return '?'

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// This file reads files that somebody else may have put where they are. What is
-// opened is a regular file, or nothing: opening a FIFO would wait for ever, and
-// reading a device need not end. How much is read has a bound.
+// This file reads files that somebody else may have put where they are. Only a
+// regular file is opened: opening a FIFO would wait for ever, and reading a
+// device need not end. The size has a bound.
 
-// Bounds on what is read.
+// Bounds on the sizes of files.
 const (
 	maxMod    = 1 << 20  // a ppscript.mod, a ppscript.sum, a list of versions
 	maxScript = 16 << 20 // a script
@@ -20,7 +20,7 @@ const (
 	maxFiles  = 10_000   // of a library
 )
 
-// errIrregular is the cause for what is not a regular file.
+// errIrregular is the cause for other files than regular ones.
 var errIrregular = errors.New("not a regular file")
 
 // openRegular opens a regular file for reading.
@@ -53,7 +53,7 @@ func readRegular(path string, limit int64) ([]byte, error) {
 	return readAll(f, limit)
 }
 
-// readAll reads what may not have more than limit bytes.
+// readAll reads all of it, at most limit bytes.
 func readAll(r io.Reader, limit int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err == nil && int64(len(b)) > limit {

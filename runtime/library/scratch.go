@@ -11,10 +11,10 @@ import (
 	"ppscript/runtime/diag"
 )
 
-// A scratch is a directory in the cache for what is being fetched. It is made
-// when it is needed and removed at the end. One that a killed process left goes
-// when the next one is made: its owner held a lock on it, which no dead process
-// holds.
+// A scratch is a directory in the cache for files that are being fetched. It is
+// made when it is needed and removed at the end. One that a killed process left
+// goes when the next one is made: its owner held a lock on it, which no dead
+// process holds.
 type scratch struct {
 	cache string
 	dir   string
@@ -58,8 +58,8 @@ func (s *scratch) close() error {
 	return err
 }
 
-// removeStale removes the directories of processes that were killed. What
-// cannot be removed stays: the next process tries again.
+// removeStale removes the directories of processes that were killed. A
+// directory that cannot be removed stays: the next process tries again.
 func removeStale(cache string) {
 	entries, _ := os.ReadDir(cache)
 	for _, e := range entries {

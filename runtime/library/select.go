@@ -49,8 +49,7 @@ func choose(main []module.Version, reqs func(module.Version) ([]module.Version, 
 	return c, nil
 }
 
-// has reports that a version is needed, or that what stands in the place of one
-// that is needed is.
+// has reports that a version is needed, itself or as a replacement.
 func (c *choice) has(v module.Version, replaced func(module.Version) module.Version) bool {
 	if c.version[v.Path] == v.Version {
 		return true

@@ -15,7 +15,7 @@ import (
 	"ppscript/runtime/diag"
 )
 
-// A store is the cache with what fills it.
+// A store is the cache with the fetchers that fill it.
 type store struct {
 	settings Settings
 	from     []fetcher
@@ -86,8 +86,8 @@ func (st *store) readMod(ctx context.Context, v module.Version, sum *Sum) (*Mod,
 		}
 	}
 	if !kept {
-		// What is no ppscript.mod, or not the one that was pinned, does not
-		// come into the cache.
+		// Bytes that are no ppscript.mod, or not the pinned one, do not come
+		// into the cache.
 		err = write(name, text)
 	}
 	return m, err
@@ -142,7 +142,7 @@ func (st *store) place(v module.Version) (string, error) {
 	return filepath.Join(st.settings.Cache, filepath.FromSlash(escaped)+"@"+v.Version), err
 }
 
-// checkZip compares what came with what is pinned, before it is unpacked.
+// checkZip compares the archive that came with the pinned hash, before it is unpacked.
 func (st *store) checkZip(v module.Version, zipName string, sum *Sum) error {
 	if !st.pinned(v.Path) {
 		return nil
@@ -154,8 +154,8 @@ func (st *store) checkZip(v module.Version, zipName string, sum *Sum) error {
 	return sum.check(zipKey(v), hash)
 }
 
-// checkTree compares the directory that runs with what is pinned. What is not
-// pinned yet is compared with the archive that it came in, if that is there.
+// checkTree compares the directory that runs with the pinned hash. A version
+// that is not pinned yet is compared with its archive, if that is there.
 func (st *store) checkTree(v module.Version, t *tree, zipName string, sum *Sum) error {
 	if !st.pinned(v.Path) {
 		return nil
@@ -177,7 +177,7 @@ func (st *store) checkTree(v module.Version, t *tree, zipName string, sum *Sum) 
 
 // unpack makes the directory of a version from its archive.
 func (st *store) unpack(v module.Version, zipName, dir string) error {
-	// Unpacked beside its place and renamed: what is there is whole.
+	// Unpacked beside its place and renamed, so that a directory in its place is whole.
 	scratch, err := st.scratch.path()
 	if err != nil {
 		return err
@@ -201,8 +201,8 @@ func (st *store) unpack(v module.Version, zipName, dir string) error {
 	return readOnly(dir)
 }
 
-// smallEnough checks what an archive says that it unpacks to; Unzip holds it to
-// that.
+// smallEnough checks the unpacked size that an archive declares; Unzip holds it
+// to that.
 func smallEnough(zipName string) error {
 	z, err := zip.OpenReader(zipName)
 	if err != nil {

@@ -25,8 +25,8 @@ type Sum struct {
 	path    string
 	lines   map[string]string // "path version" or "path version/ppscript.mod" to hash
 	changed bool
-	// fixed says that what has no line is an error: a line that was lost, or
-	// taken away, is not made anew from whatever is there now.
+	// fixed makes a version without a line an error: a line that was lost,
+	// or taken away, is not made anew from the files of now.
 	fixed bool
 	// note is told of lines that are added; nil for nobody.
 	note func(line string)

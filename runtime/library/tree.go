@@ -17,17 +17,18 @@ import (
 	"ppscript/runtime/diag"
 )
 
-// This file reads what a library has. Of a library that was fetched all files
-// are read once, hashed, and the scripts among them kept: what runs is what was
-// hashed, whoever writes to the directory in between. To hash the archive that
-// it came in and to run the files beside it would not notice an edited file.
+// This file reads the files of a library. All files of a fetched library are
+// read once and hashed, and the scripts among them kept: the scripts run as
+// they were hashed, even if somebody writes to the directory in between. The
+// tempting alternative, to hash the archive and to run the files beside it,
+// would not notice an edited file.
 
 // A tree is the contents of a library. A local one, which its user edits, is
 // read when it is asked for a file and has no hash.
 type tree struct {
 	dir     string
 	local   bool
-	scripts map[string][]byte // of what is hashed, by path with slashes
+	scripts map[string][]byte // the hashed ones, by path with slashes
 	hash    string
 }
 
@@ -82,7 +83,7 @@ func readTree(dir, prefix string, skip func(rel string) bool) (*tree, error) {
 	return t, nil
 }
 
-// read returns a script; shown is what the user calls it.
+// read returns a script; shown is the user's name for it.
 func (t *tree) read(name, shown string) ([]byte, error) {
 	if t.local {
 		b, err := readRegular(filepath.Join(t.dir, filepath.FromSlash(name)), maxScript)
@@ -143,8 +144,8 @@ func (t *tree) list() []string {
 }
 
 // localScripts lists the .star files below a directory, without those of
-// vendor/, hidden directories and other libraries. What cannot be read is left
-// out: this is for hints, and for what tidy looks at.
+// vendor/, hidden directories and other libraries. Unreadable directories are
+// left out: the list is for hints and for tidy.
 func localScripts(dir string) []string {
 	var names []string
 	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {

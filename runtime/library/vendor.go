@@ -80,7 +80,7 @@ func (vd *vendored) version(path string) string {
 	return ""
 }
 
-// choice is what is in vendor/, if that is what the library requires.
+// choice is the set of versions in vendor/, if the library requires just these.
 func (vd *vendored) choice(m *Mod) (*choice, error) {
 	c := &choice{version: map[string]string{}, asked: map[module.Version][]module.Version{}}
 	for _, v := range vd.list {
@@ -133,8 +133,8 @@ func (vd *vendored) tree(v module.Version, st *store, sum *Sum) (*tree, error) {
 	return t, nil
 }
 
-// key is the line of ppscript.sum. A copy of a directory is not what the
-// version is elsewhere, and has a line of its own.
+// key is the line of ppscript.sum. A copy of a directory differs from
+// the published version, and has a line of its own.
 func (vd *vendored) key(v module.Version) string {
 	if vd.local[v] {
 		return zipKey(v) + vendorKey

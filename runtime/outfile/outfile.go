@@ -1,13 +1,13 @@
 // Package outfile opens the files that results are written to: of -o, of flame
 // graphs, heat maps, tables. Session and the command line call it.
 //
-// Results tell what other users of the machine do, so that a new file is for
-// its owner alone, as recordings are. A pipe without a reader is waited for as
+// Results tell about other users of the machine, so a new file is for its
+// owner alone, as recordings are. A pipe without a reader is waited for as
 // long as the run is, and no longer: open(2) would wait for ever, and hold a
 // thread that no signal of ours reaches.
 //
-// The package decides nothing about names: not whether a file may be written,
-// nor what becomes of one that is there.
+// The package decides nothing about names: neither whether a file may be
+// written, nor whether an old one may be replaced.
 package outfile
 
 import (

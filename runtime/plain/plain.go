@@ -1,7 +1,7 @@
 // Package plain makes text from elsewhere harmless: the name of a thread, a path
 // or a message can hold terminal escape sequences, line ends that fake further
-// lines, or characters that reverse the direction of the line. Whatever is not a
-// graphic character is shown as \n, \x1b or \u202e. Backslashes themselves stay:
+// lines, or characters that reverse the direction of the line. A character that
+// is not graphic is shown as \n, \x1b or \u202e. Backslashes themselves stay:
 // text output is for reading, JSON is the exact form.
 //
 // Whoever writes text for people calls it: renderers, messages, the functions
@@ -47,7 +47,7 @@ func suspect(s string) int {
 	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// Tail escapes what stands behind dst[:from] in place.
+// Tail escapes the text behind dst[:from] in place.
 //
 // Fast path: text that is all printable ASCII costs one pass and no copy.
 func Tail(dst []byte, from int) []byte {
@@ -109,8 +109,8 @@ func AppendLines(dst []byte, s string) []byte {
 	}
 }
 
-// A Writer passes on what plain text may hold: graphic characters, line ends and
-// tabs; all else is escaped.
+// A Writer passes on graphic characters, line ends and tabs; all else is
+// escaped.
 type Writer struct {
 	w    io.Writer
 	rest []byte // the begin of a character, whose end comes with the next write

@@ -40,7 +40,7 @@ func TestText(t *testing.T) {
 	f("\u202eexe", `\u202eexe`, `\u202eexe`)
 }
 
-// Whatever the pieces, what is written is the same.
+// The output does not depend on the pieces.
 func TestWriter(t *testing.T) {
 	const text = "é\x1b[31m日本\tx\n\xff\u202e€\r\n"
 	want := string(AppendLines(nil, text))

@@ -1,5 +1,5 @@
-// Package privilege keeps what a caller may do with files apart from what the
-// program may do with the kernel. The command calls Begin first of all; the
+// Package privilege keeps the caller's rights to files apart from the
+// program's rights in the kernel. The command calls Begin first of all; the
 // packages that read the kernel's own files and those of traced processes call
 // Raise, or its forms for one file; nobody else gets more than the caller has.
 //
@@ -7,9 +7,9 @@
 // Those that open perf events and load programs do no harm to files, and stay
 // effective. Those that read any file (CAP_DAC_READ_SEARCH) or look into any
 // process (CAP_SYS_PTRACE) would make scripts, recordings and outputs, whose
-// names the caller chooses, the means to read and write what is not his: they
-// are taken out of every thread's effective set at the start and come back for
-// single calls, on one thread.
+// names the caller chooses, the means to read and write other people's files:
+// they are taken out of every thread's effective set at the start and come
+// back for single calls, on one thread.
 //
 // Root is root: it has these rights without us, and nothing changes. A program
 // that is set-uid or set-gid does not start at all: files would be opened with
@@ -32,9 +32,9 @@ import (
 // A Set is a set of capabilities, one bit each.
 type Set uint64
 
-// What Raise raises.
+// The capabilities that Raise raises.
 const (
-	// Processes looks into processes of other users: what /proc has of them,
+	// Processes looks into processes of other users: their files in /proc,
 	// and their root directories. Files below these are opened with the
 	// caller's own rights.
 	Processes Set = 1 << unix.CAP_SYS_PTRACE
@@ -87,8 +87,8 @@ func Begin() error {
 }
 
 // Raise calls f with the capabilities of s, as far as the program has them, on
-// a thread that has them as long as f runs. f opens what must be opened, by a
-// name that the caller of the program did not choose, and starts nothing.
+// a thread that has them as long as f runs. f only opens files, by names that
+// the caller of the program did not choose, and starts nothing.
 //
 // The state is the thread's own, in the kernel. Threads that the runtime starts
 // meanwhile do not inherit it: from a locked thread it starts none.
@@ -103,7 +103,7 @@ func Raise(s Set, f func()) {
 	raised := now
 	raised.effective |= now.permitted & s
 	if set(raised) != nil {
-		f() // and see what the caller's own rights are worth
+		f() // with the caller's own rights, which may suffice
 		return
 	}
 	defer func() {
@@ -141,13 +141,13 @@ func (s state) encode() (*unix.CapUserHeader, *[2]unix.CapUserData) {
 	}
 }
 
-// Tracing is what setcap needs for tracing of all processes.
+// Tracing is the text for setcap that allows tracing of all processes.
 const Tracing = "cap_perfmon,cap_bpf,cap_sys_ptrace,cap_syslog,cap_dac_read_search,cap_ipc_lock"
 
 // Advice is the command by which root lets a group trace without being root.
-// The group comes first: whoever can execute a program with these capabilities
-// sees what all processes do. setcap comes last, since chgrp takes capabilities
-// away.
+// The group comes first: everybody who can execute a program with these
+// capabilities can watch all processes. setcap comes last, since chgrp takes
+// capabilities away.
 func Advice(capabilities, program string) string {
 	return fmt.Sprintf("run as root, or let the group perf trace: sudo sh -c '%s'", Restrict(program, capabilities))
 }

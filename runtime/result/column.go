@@ -5,7 +5,7 @@ import (
 	"ppscript/runtime/unit"
 )
 
-// ColumnKind tells what identifies a row from what was measured for it.
+// ColumnKind tells the columns that identify a row from those that were measured for it.
 type ColumnKind uint8
 
 const (
@@ -20,8 +20,8 @@ const UnitPrec = -1
 // The cells themselves are in the unit's base, not in the unit.
 type Column struct {
 	Name string
-	// Head is what text shows above the cells in place of name and unit, such
-	// as [CPU] for cpu; "" is name and unit.
+	// Head stands above the cells in text in place of name and unit, such as
+	// [CPU] for cpu; "" is name and unit.
 	Head string
 	Kind ColumnKind
 	Unit unit.Unit // the zero Unit shows the number, or the duration, as it is
@@ -52,7 +52,7 @@ type Column struct {
 	Shape bool
 }
 
-// Title is what text shows above the column: its name with its unit,
+// Title is the column's title in text: its name with its unit,
 // "total(us)". Shares are of requests, as perf-prof says: "than(reqs)".
 func (c *Column) Title() string {
 	switch {

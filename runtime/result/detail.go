@@ -2,8 +2,8 @@ package result
 
 import "ppscript/runtime/event"
 
-// A Detail is one pair of events with what happened before, between and
-// after. It is a view: the events live as long as the call that hands it out.
+// A Detail is one pair of events with the events before, between and after.
+// It is a view: the events live as long as the call that hands it out.
 type Detail struct {
 	Name   string // of the result in the script
 	Pair   string // "start => end"
@@ -46,8 +46,8 @@ type DetailLine struct {
 	Event *event.Event // nil: Hidden events are left out here
 	// Hidden is how many are left out.
 	Hidden int
-	// State is what became of the observed task: wakeup, running, preempt,
-	// sleeping, waiting, migrate; "" for nothing.
+	// State is the new state of the observed task: wakeup, running,
+	// preempt, sleeping, waiting, migrate; "" for nothing.
 	State string
 	// RanNS is how long the thread that leaves the CPU had run, if Ran says
 	// that it is known; RanComm is its name.

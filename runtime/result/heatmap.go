@@ -8,7 +8,7 @@ import (
 // A Heatmap counts the values of a number by time and by size.
 type Heatmap struct {
 	Meta
-	// Value names what was counted, "delay"; Unit is how it is shown.
+	// Value names the counted field, "delay"; Unit is the unit that it is shown in.
 	Value string
 	Unit  unit.Unit
 	// Column i holds the times from Begin + i*Step to Begin + (i+1)*Step.

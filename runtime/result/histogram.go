@@ -10,9 +10,9 @@ import (
 // A Histogram counts a number into ranges, once for each key.
 type Histogram struct {
 	Meta
-	Keys []Column // what tells the rows apart; none for a single histogram
+	Keys []Column // tell the rows apart; none for a single histogram
 	Rows []HistRow
-	// Value names what was counted, "delay"; Unit is how its bounds are shown.
+	// Value names the counted field, "delay"; Unit is the unit of the shown bounds.
 	Value string
 	Unit  unit.Unit
 	// Omitted counts the rows that were taken away from the end.

@@ -6,7 +6,7 @@ import (
 	"ppscript/runtime/event"
 )
 
-// Meta is what every result carries, whatever its shape.
+// Meta is the part that results of all shapes have.
 type Meta struct {
 	Name  string // of the result in the script; unique within a run
 	Title string // for people, may be empty
@@ -22,12 +22,12 @@ type Meta struct {
 	Samples      uint64 // events seen in this interval
 	TotalSamples uint64 // events seen since the start
 
-	// Loss counts what this interval does not contain. Every renderer shows
+	// Loss counts the events that this interval lacks. Every renderer shows
 	// it when it is not zero.
 	Loss event.Loss
 }
 
-// Label is what names the result to a person: the title, else the name.
+// Label is the result's name for a person: the title, else the name.
 func (m *Meta) Label() string {
 	if m.Title != "" {
 		return m.Title

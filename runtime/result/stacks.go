@@ -11,26 +11,26 @@ import (
 // Stacks is samples by call stack.
 type Stacks struct {
 	Meta
-	// Keys are what tells samples of one stack apart: comm, unless the script
-	// chose others.
+	// Keys tell samples of one stack apart: comm, unless the script chose
+	// others.
 	Keys    []Column
 	Samples []StackSample
-	// Value names what StackSample.Value adds up, "" if only samples are
-	// counted; Unit is what it measures.
+	// Value names the field that StackSample.Value adds up, "" if only
+	// samples are counted; Unit is its unit.
 	Value string
 	Unit  unit.Unit
-	// Periods says that Value is what the samples stand for.
+	// Periods says that Value adds up the periods of the samples.
 	Periods bool
 	// KernelID is the build-id of the kernel, in hex; "" if unknown.
 	KernelID string
-	// Totals says that text tells what all samples add up to.
+	// Totals has text show the sum of all samples.
 	Totals bool
 	// Cut counts the samples whose stack lacks outer frames.
 	Cut uint64
 	// Unwound counts the samples whose user part was found with unwind tables.
 	Unwound uint64
 	// Omitted counts the stacks that Top took away, OmittedCount and
-	// OmittedValue add up what they had.
+	// OmittedValue add up theirs.
 	Omitted      int
 	OmittedCount uint64
 	OmittedValue int64
@@ -69,7 +69,7 @@ type Frame struct {
 // counts, the number of bytes, and where it is in the file.
 type Segment struct{ Addr, Size, Offset uint64 }
 
-// Weight is what a sample counts for: its value if there is one.
+// Weight is the weight of a sample: its value if there is one, else its count.
 func (s *Stacks) Weight(x *StackSample) int64 {
 	if s.Value != "" {
 		return x.Value

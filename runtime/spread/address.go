@@ -33,10 +33,10 @@ type address struct {
 
 const forms = "give PORT, IP:PORT, unix:PATH, vsock:PORT, vsock:CID:PORT, a character device or a file"
 
-// maxSocketPath is what fits into sockaddr_un.
+// maxSocketPath is the longest path that fits into sockaddr_un.
 const maxSocketPath = 107
 
-// parse never takes what looks like a port for the name of a file.
+// parse never takes a likely port for the name of a file.
 func parse(text string) (address, error) {
 	a := address{text: text}
 	bad := func(format string, args ...any) (address, error) {

@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file keeps what was sent lately until all receivers have taken it.
+// This file keeps the latest sent bytes until all receivers have taken them.
 //
 // All share one copy, so its bound holds for all of them together, and one that
-// does not read takes nothing from the others. What is beyond the bound goes,
-// the oldest first: a receiver that had not taken it has lost these events, is
-// told so, and goes on with the oldest that is left. The tempting queue for each
+// does not read takes nothing from the others. Bytes beyond the bound go, the
+// oldest first: a receiver that had not taken it has lost these events, is told
+// so, and goes on with the oldest that is left. The tempting queue for each
 // receiver multiplies the memory by their number, or divides the bound by it.
 //
 // Each piece names the threads of its events, and has the definitions that its
@@ -23,7 +23,7 @@ import (
 // maxTake is about how much a receiver takes at a time.
 const maxTake = 32 << 10
 
-// A backlog is what was sent to several readers.
+// A backlog holds the bytes that several readers still have to take.
 type backlog struct {
 	form  form
 	head  []byte
@@ -52,7 +52,7 @@ type chunk struct {
 // the backlog's lock.
 type reader struct {
 	log     *backlog
-	head    []byte // what it has not got of it
+	head    []byte // the rest of it that the reader has not got
 	next    uint64 // the number of its next chunk
 	at      int    // in its records
 	seen    uint64 // events that it got or lost
@@ -69,7 +69,7 @@ func newBacklog(s *Sender) *backlog {
 	return b
 }
 
-// join adds a reader of what is sent from now on.
+// join adds a reader of everything sent from now on.
 func (b *backlog) join() *reader {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -148,7 +148,7 @@ func (b *backlog) drop() {
 	}
 }
 
-// trim forgets what all readers have.
+// trim forgets chunks that all readers have.
 func (b *backlog) trim() {
 	least := b.first + uint64(len(b.chunks))
 	for r := range b.readers {
@@ -159,8 +159,8 @@ func (b *backlog) trim() {
 	}
 }
 
-// catchUp counts what went before the reader took it. There is a chunk after it:
-// the last one stays.
+// catchUp counts the losses of a reader: events that went before it took them.
+// There is a chunk after it: the last one stays.
 func (r *reader) catchUp() {
 	b := r.log
 	if r.next >= b.first {
@@ -197,7 +197,7 @@ func (r *reader) take() []byte {
 		r.buf = b.form.appendLost(r.buf, r.untold, c.first)
 		r.untold = 0
 	}
-	// Events come after what they refer to, all of it.
+	// Events come after all definitions that they refer to.
 	if defs := r.known.missing(&c.piece); len(defs) > 0 {
 		n := wholeRecords(defs)
 		r.known.have(&c.piece, len(defs)-n)
@@ -250,7 +250,7 @@ func (b *backlog) dropped() uint64 {
 	return n
 }
 
-// close ends the backlog: what is in it can still be taken.
+// close ends the backlog: its content can still be taken.
 func (b *backlog) close() {
 	b.mu.Lock()
 	b.closed = true

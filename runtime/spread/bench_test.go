@@ -6,8 +6,8 @@ import (
 	"ppscript/runtime/perfdata"
 )
 
-// What an event costs the sender, without a stack, with one that was sent
-// before, and with a new one; bytes are those of the sample.
+// The cost of an event for the sender: without a stack, with one that was
+// sent before, and with a new one; bytes are those of the sample.
 func BenchmarkSend(b *testing.B) {
 	run := func(name string, infos []perfdata.StreamInfo, number func(s *Sender, n int) uint64) {
 		b.Run(name, func(b *testing.B) {

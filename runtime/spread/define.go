@@ -2,7 +2,7 @@ package spread
 
 import "ppscript/runtime/event"
 
-// Definitions are what a sender has told of stacks in this epoch.
+// Definitions are the stacks and functions that a sender has defined in this epoch.
 type definitions struct {
 	id     uint64 // of an event that carries stacks
 	limit  int    // bytes of an epoch
@@ -36,7 +36,7 @@ func (d *definitions) full() bool { return len(d.log)+len(d.open) >= d.limit }
 // knows reports that a stack's number is of this epoch.
 func (d *definitions) knows(number uint64) bool { return uint32(number>>32) == d.epoch }
 
-// records is what was defined in the epoch. The bytes do not change any more.
+// records holds the definitions of the epoch. The bytes do not change any more.
 func (d *definitions) records() []byte {
 	if len(d.open) > 0 {
 		d.log = appendUpdate(d.log, d.id, d.open)
@@ -117,7 +117,7 @@ type known struct {
 	at    int
 }
 
-// missing is what of a piece's definitions the receiver has not.
+// missing is the part of a piece's definitions that the receiver has not.
 func (k *known) missing(p *piece) []byte {
 	if k.epoch != p.epoch {
 		return p.defs

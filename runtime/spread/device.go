@@ -170,7 +170,7 @@ func (p *port) admit() bool {
 	return false
 }
 
-// discard reads what an earlier reader left.
+// discard reads the bytes that an earlier reader left.
 func (p *port) discard() {
 	var b [512]byte
 	for {
@@ -207,7 +207,7 @@ func (p *port) send(x *piece) error {
 
 func (p *port) lost() uint64 { return p.log.dropped() }
 
-// close lets the reader take what is left for a while.
+// close gives the reader a while to take the rest.
 func (p *port) close() error {
 	p.mu.Lock()
 	p.ending = true

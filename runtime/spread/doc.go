@@ -1,12 +1,12 @@
 // Package spread sends events to other machines and programs while they happen,
 // and receives them: between a host and its guests, between hosts, into a file.
 //
-// What is sent is a perf.data recording in pipe mode, so that everything else
-// that reads recordings reads it too (perf script among them), and whatever
-// perf record -o - writes can be received. It describes itself: formats of the
+// A sender sends a perf.data recording in pipe mode, so that every reader of
+// recordings reads it too (perf script among them), and a receiver reads the
+// output of perf record -o - as well. It describes itself: formats of the
 // events, host, clock. The sender's events are in time order, and a record with
-// the time goes with them ten times a second, so that who merges them with
-// events of its own need not wait for a silent sender.
+// the time goes with them ten times a second, so that a receiver that merges
+// them with events of its own need not wait for a silent sender.
 //
 // Stacks travel by the names of their functions, see stacks.go: a receiver has
 // neither the kernel nor the files of the sender.
@@ -20,7 +20,7 @@
 // with a token, the reader of a device proves that it knows it. There is no
 // encryption.
 //
-// What is held for receivers is bounded for all of them together (backlog.go).
+// The memory for receivers is bounded for all of them together (backlog.go).
 // The last record says that the sender is done; without it the stream has ended
 // early.
 //

@@ -9,20 +9,20 @@ import (
 
 // Stacks are the stacks that a sender told of.
 //
-// What of them is kept is bounded: when samples of an epoch are looked at, all
-// but it and the one before are forgotten, since nothing refers to them any
-// more but events that were kept for long. While nothing is looked at (a
-// recording that is far ahead of others) the oldest go when the bound is hit.
+// Their memory is bounded: when samples of an epoch are looked at, all but it
+// and the one before are forgotten, since nothing refers to them any more but
+// events that were kept for long. While nothing is looked at (a recording that
+// is far ahead of others) the oldest go when the bound is hit.
 type Stacks struct {
 	bound   int
 	events  map[uint64]bool // ids of those that carry stacks
 	epochs  []*epoch        // by number
 	size    int             // of all
 	idle    bool            // nobody asks
-	version uint64          // of a sender that tells what we do not understand
+	version uint64          // of a sender whose form of stacks we do not know
 }
 
-// An epoch is what was defined between two begins.
+// An epoch holds the definitions between two begins.
 type epoch struct {
 	number uint32
 	size   int
@@ -31,8 +31,8 @@ type epoch struct {
 	stacks []*Stack
 }
 
-// Bounds of what is kept of a sender's stacks, in bytes: if nobody says one, and
-// the least, which is what one epoch of any sender may take.
+// Bounds on the memory for a sender's stacks, in bytes: the default, and the
+// least, which is the size that one epoch of any sender may have.
 const (
 	defaultLearnt = 256 << 20
 	leastLearnt   = 16 * maxDefinitions

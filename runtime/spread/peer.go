@@ -53,8 +53,8 @@ func peerOf(conn syscall.Conn) (uid uint32, err error) {
 	return cred.Uid, nil
 }
 
-// trusted reports that a user may see what we trace, and that we believe what
-// it sends.
+// trusted reports that a user may see our events, and that we believe the
+// user's events.
 func trusted(uid uint32) bool { return uid == 0 || uid == uint32(os.Geteuid()) }
 
 // checkPeer refuses strangers. At a path that only its owner can have made, the
@@ -105,8 +105,8 @@ func ownerOf(path string) (uid uint32, mode fs.FileMode, err error) {
 }
 
 // listenUnix listens at a path, for this user only: the socket has its mode
-// before it has its name. What a sender left there that was killed is in the way
-// of nobody.
+// before it has its name. The socket of a sender that was killed is in nobody's
+// way.
 func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if st, err := os.Lstat(path); err == nil && st.Mode()&os.ModeSocket != 0 {
 		conn, err := net.Dial("unix", path)

@@ -17,12 +17,12 @@ import (
 //	receiver  answer    a nonce, HMAC(key, "receiver", greeting, nonce)
 //	sender    verdict   a byte; if it is good: HMAC(key, "sender", greeting, nonce, answer's HMAC)
 //
-// Both nonces are in both proofs, so what was heard once proves nothing later;
-// the names of the sides are in them, so neither side's proof serves as the
-// other's. The receiver sends its proof first: who connects without the token
-// gets nothing that was computed with it. The key is the token stretched, which
-// makes guessing a poor one from a proof cost 20 ms a guess; a good token is
-// random anyway. What follows is not encrypted.
+// Both nonces are in both proofs, so an overheard proof is of no use later; the
+// names of the sides are in them, so neither side's proof serves as the
+// other's. The receiver sends its proof first: a peer without the token gets
+// nothing that was computed with it. The key is the token stretched, so that
+// guessing a poor token from a proof costs 20 ms a guess; a good token is
+// random anyway. The recording itself is not encrypted.
 
 // magic begins greetings; recordings begin with another.
 const greetingMagic = "ppscrip\x01"
@@ -48,7 +48,7 @@ var (
 	errFull       = errors.New("too many receivers")
 )
 
-// A secret is what a sender has of the token.
+// A secret is the token as a sender keeps it.
 type secret struct {
 	salt [saltSize]byte
 	key  []byte
@@ -86,7 +86,7 @@ func (s *secret) greeting() ([]byte, error) {
 	return g, err
 }
 
-// welcome is what an answer to a greeting deserves; nil if it is wrong.
+// welcome is the reply to an answer to a greeting; nil if the answer is wrong.
 func (s *secret) welcome(greeting, answer []byte) []byte {
 	if len(answer) != answerSize {
 		return nil

@@ -50,7 +50,7 @@ func TestToken(t *testing.T) {
 	check(t, f, want(1, 10))
 }
 
-// listener takes connections and does with each what a hostile sender would.
+// listener takes connections and treats each as a hostile sender would.
 func listener(t *testing.T, network, at string, serve func(net.Conn)) string {
 	t.Helper()
 	ln, err := net.Listen(network, at)
@@ -217,7 +217,7 @@ func TestAnswersAreGoodOnce(t *testing.T) {
 	}
 }
 
-// Nothing but the right answer is welcome, whatever comes.
+// Nothing but the right answer is welcome.
 func FuzzAnswers(f *testing.F) {
 	s := &secret{key: bytes.Repeat([]byte{1}, 32)}
 	g, err := s.greeting()
@@ -239,7 +239,7 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// What a hostile sender says first never passes for a proof, and ends.
+// The first bytes of a hostile sender never pass for a proof, and end.
 func FuzzGreetings(f *testing.F) {
 	f.Add([]byte(greetingMagic))
 	f.Add([]byte("PERFILE2\x10\x00\x00\x00\x00\x00\x00\x00"))

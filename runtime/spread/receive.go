@@ -21,14 +21,14 @@ import (
 // dialTime is how long a connection, and the description behind it, may take.
 const dialTime = 20 * time.Second
 
-// A Source is events from elsewhere, or a recording, and what came with it of
-// the stacks of its events.
+// A Source is events from elsewhere, or a recording, with the stacks of its
+// events if they came along.
 type Source struct {
 	*perfdata.File
 	Stacks *Stacks
 }
 
-// open reads what describes the events of a source.
+// open reads the description of a source's events.
 func open(opt perfdata.Options, read func(perfdata.Options) (*perfdata.File, error)) (*Source, error) {
 	s := &Source{Stacks: NewStacks(opt.MaxPending)}
 	opt.Update = s.Stacks.Update
@@ -45,10 +45,10 @@ func Open(ctx context.Context, path string, opt perfdata.Options) (*Source, erro
 	return open(opt, func(opt perfdata.Options) (*perfdata.File, error) { return perfdata.OpenContext(ctx, path, opt) })
 }
 
-// Receive connects to an address, or opens a file, and reads what describes the
-// events that come from there. Bytes bounds what is held to bring them into
-// order; 0 is perfdata's bound. Connecting, proofs and description take dialTime
-// at most, and end with ctx.
+// Receive connects to an address, or opens a file, and reads the description of
+// its events. Bytes bounds the memory for bringing them into order; 0 is
+// perfdata's bound. Connecting, proofs and description take dialTime at most,
+// and end with ctx.
 func Receive(ctx context.Context, from, token string, bytes int) (*Source, error) {
 	a, err := parse(from)
 	if err != nil {
@@ -85,7 +85,7 @@ var (
 	errUnproven = errors.New("what comes there is not proven to be of who knows the token")
 )
 
-// refused is an error with what the user can do about it.
+// refused is an error with a hint.
 func refused(ctx context.Context, from string, err error) error {
 	to := from
 	if strings.ContainsAny(to, "/:") {
@@ -113,7 +113,7 @@ func refused(ctx context.Context, from string, err error) error {
 	return diag.Errorf(diag.Attach, "pull", from, "%w", cause(err)).WithHint("%s", hint)
 }
 
-// cause leaves out what package net says of the address, which is said already.
+// cause leaves out the address that package net puts into errors, since the message has it already.
 func cause(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) {
@@ -196,7 +196,7 @@ func (c *connection) Read(b []byte) (int, error) {
 	}
 }
 
-// orEnd is what an end of the stream means at this point; err if it is none.
+// orEnd replaces an end of the stream by its meaning at this point; other errors stay.
 func orEnd(err, end error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return end
@@ -204,8 +204,8 @@ func orEnd(err, end error) error {
 	return err
 }
 
-// begin has both sides prove themselves, and returns what was read of the
-// recording.
+// begin has both sides prove themselves, and returns the bytes of the
+// recording that it has read.
 func (c *connection) begin(token string) ([]byte, error) {
 	first := make([]byte, len(greetingMagic), greetingSize)
 	if _, err := io.ReadFull(c, first); err != nil {

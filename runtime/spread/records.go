@@ -10,7 +10,7 @@ import (
 )
 
 // This file makes the records that are sent. Events are written anew rather
-// than copied, so that all have the same members, whatever they came with.
+// than copied, so that all have the same members.
 
 var le = binary.LittleEndian
 

@@ -15,15 +15,15 @@ import (
 	"ppscript/runtime/perfdata"
 )
 
-// DefaultBytes bounds what is held for receivers that are slow.
+// DefaultBytes bounds the memory for slow receivers.
 const DefaultBytes = 8 << 20
 
 // Options of a Sender.
 type Options struct {
-	// Bytes bounds what is held for all receivers together; 0 is DefaultBytes.
+	// Bytes bounds the memory for all receivers together; 0 is DefaultBytes.
 	Bytes int
-	// Token is what sender and receivers prove to each other that they know,
-	// where the kernel does not say who they are.
+	// Token is the secret that sender and receivers prove to each other to
+	// know, where the kernel does not say who they are.
 	Token string
 	// Stall is how long a receiver may take nothing; 0 is stallTime.
 	Stall time.Duration
@@ -66,7 +66,7 @@ type output interface {
 const newTokenHint = "set the same secret on both sides: export PPSCRIPT_TOKEN=$(od -An -tx8 -N16 /dev/urandom | tr -d ' '); " +
 	"or stay on this machine: push=PORT"
 
-// NewSender opens an address and sends what the streams describe.
+// NewSender opens an address, to send events of the streams.
 func NewSender(ctx context.Context, to string, streams []perfdata.StreamInfo, about perfdata.WriteOptions, opt Options) (*Sender, error) {
 	if opt.Bytes <= 0 {
 		opt.Bytes = DefaultBytes
@@ -124,7 +124,7 @@ const maxComms = 1 << 16
 // Stack is the number of a stack, for Send, as long as Knows says so.
 func (s *Sender) Stack(st *Stack) uint64 {
 	if s.defs.full() {
-		s.flush() // what it has refers to the epoch that ends
+		s.flush() // its events refer to the epoch that ends
 		s.defs.begin()
 	}
 	return s.defs.stack(st)
@@ -168,7 +168,7 @@ func (s *Sender) Round(now event.Time) error {
 	s.last = max(s.last, now)
 	pid := int32(os.Getpid())
 	s.batch = s.form.appendComm(s.batch, pid, pid, "ppscript", s.last)
-	// What came before the last but one round is shown: all of it.
+	// Receivers show events before the last round but one: two rounds show all.
 	s.batch = perfdata.AppendRound(perfdata.AppendRound(s.batch))
 	s.flush()
 	return s.failure()
@@ -200,7 +200,7 @@ func (s *Sender) flush() {
 // Dropped is how many events receivers did not get because they were slow.
 func (s *Sender) Dropped() uint64 { return s.out.lost() }
 
-// Close sends what is left and ends the stream.
+// Close sends the rest and ends the stream.
 func (s *Sender) Close() error {
 	s.batch = append(s.batch, s.end...)
 	s.flush()

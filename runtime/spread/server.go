@@ -33,7 +33,7 @@ const (
 	// An emulated machine takes seconds to make a key of its token.
 	admitTime = 30 * time.Second // to prove itself
 	stallTime = 30 * time.Second // to take maxTake bytes
-	drainTime = 2 * time.Second  // to take what is left at the end
+	drainTime = 2 * time.Second  // to take the rest at the end
 )
 
 // Bounds: of who is served at once, and of who has not proved itself yet. The
@@ -106,7 +106,7 @@ func (v *server) accept() {
 	}
 }
 
-// reasonOf is what the system said, without addresses.
+// reasonOf is the system's error, without addresses.
 func reasonOf(err error) error {
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
@@ -195,7 +195,7 @@ func (v *server) serve(conn net.Conn) {
 	}
 }
 
-// admit finds out whether who connected may have what is sent.
+// admit finds out whether a peer may have the events.
 func (v *server) admit(conn net.Conn) error {
 	if v.secret == nil {
 		c, ok := conn.(syscall.Conn)
@@ -243,7 +243,7 @@ func (v *server) send(p *piece) error {
 
 func (v *server) lost() uint64 { return v.log.dropped() }
 
-// close lets clients take what is left for a while.
+// close gives clients a while to take the rest.
 func (v *server) close() error {
 	v.mu.Lock()
 	v.closed = true

@@ -35,8 +35,8 @@ func (l *failing) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// A sender that had too many open files accepts again when it can, and says what
-// was wrong.
+// A sender that had too many open files accepts again when it can, and reports
+// the cause.
 func TestAcceptsAgainAfterTooManyFiles(t *testing.T) {
 	log := &said{}
 	s := &Sender{opt: Options{Bytes: 1 << 20, Say: log.add, Stall: time.Minute}, form: formOf(streams()), comms: map[int32]string{}}
@@ -90,8 +90,8 @@ func TestStalledReceiversAreCutOff(t *testing.T) {
 	}
 }
 
-// However many receivers do not read, the sender holds what it was allowed, once,
-// and who reads gets everything.
+// With any number of receivers that do not read, the sender keeps within its
+// bound, and those that read get everything.
 func TestStalledReceiversShareOneBound(t *testing.T) {
 	const bound, stalled = 1 << 20, maxClients - 1
 	s, log := sender(t, "0", Options{Bytes: bound})
@@ -153,7 +153,7 @@ func TestStalledReceiversShareOneBound(t *testing.T) {
 		t.Errorf("got %d events and %d lost, want all %d", len(got), lost, all)
 	}
 	// Each of the stalled has a buffer of its own of maxTake, and a record more.
-	// What the receiver has collected here is not the sender's.
+	// The memory that the receiver has collected here is not the sender's.
 	held := int64(after.HeapAlloc) - int64(before.HeapAlloc) - int64(len(got))*300
 	if most := int64(4*bound + maxClients*2*maxTake); held > most {
 		t.Errorf("got %d bytes more than before, want at most %d", held, most)

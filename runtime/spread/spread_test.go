@@ -49,7 +49,7 @@ func tick(n int) *event.Event {
 	return &event.Event{Time: event.Time(1000 * n), PID: 7, TID: int32(7 + n%2), CPU: int32(n % 3), Raw: raw}
 }
 
-// said collects what a sender tells.
+// said collects the messages of a sender.
 type said struct {
 	mu    sync.Mutex
 	lines []string
@@ -97,7 +97,7 @@ func (s *said) at(t *testing.T) string {
 	return strings.TrimPrefix(s.await(t, "listening at", 1), "push: listening at ")
 }
 
-// received reads a source to its end: what came, in order, and what was lost.
+// received reads a source to its end and returns the events in order, and the losses.
 func received(t *testing.T, f event.Source) (texts []string, lost uint64) {
 	t.Helper()
 	comms := map[int32]string{}
@@ -167,8 +167,8 @@ func check(t *testing.T, f event.Source, want []string) {
 	}
 }
 
-// Everybody gets what is sent from the moment on when they connected, with the
-// names of its threads.
+// Every receiver gets the events from the moment when it connected, with the
+// names of their threads.
 func TestReceiversGetWhatIsSentSinceTheyCame(t *testing.T) {
 	s, log := sender(t, "0", Options{})
 	at := log.at(t)
@@ -216,8 +216,8 @@ func TestFilesAreRecordings(t *testing.T) {
 	}
 }
 
-// A receiver that does not read holds no more than the bound; what it does not
-// get is counted and told to it.
+// A receiver that does not read holds no more than the bound; the events that
+// it does not get are counted and told to it.
 func TestSlowReceiverLosesAndIsTold(t *testing.T) {
 	s, log := sender(t, "0", Options{Bytes: 64 << 10})
 	f, err := Receive(t.Context(), log.at(t), "", 0)
@@ -239,7 +239,7 @@ func TestSlowReceiverLosesAndIsTold(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		// What is told comes with the next piece that finds room.
+		// The count comes with the next piece that finds room.
 		for n := all + 1; ; n++ {
 			send(s, n, n+1)
 			if err := s.Round(0); err != nil {
@@ -263,7 +263,7 @@ func TestSlowReceiverLosesAndIsTold(t *testing.T) {
 	}
 }
 
-// A unix socket is for this user; what a sender left there is in nobody's way.
+// A unix socket is for this user; the socket that a sender left is in nobody's way.
 func TestUnixSocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "socket")
 	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -407,7 +407,7 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("%q: got %v, want %s", text, err, why)
 		}
 	}
-	// What looks like a port is never a file.
+	// A text like a port is never a file.
 	if _, err := Receive(t.Context(), "1", "", 0); err == nil || !strings.Contains(err.Error(), "pull 1: connection refused") {
 		t.Errorf("got %v, want a refused connection", err)
 	}

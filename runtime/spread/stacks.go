@@ -11,14 +11,14 @@ import (
 // Addresses mean nothing to a receiver: it has neither the kernel's symbols nor
 // the files and mappings of the sender's processes, which may have ended since.
 // So functions travel by name, as the sender resolved them when the event came;
-// what has no name travels as address, file and offset in it.
+// code without a name travels as address, file and offset in it.
 //
 // A sample has the number of its stack where perf has the stream id, 8 bytes;
-// events that were opened without stacks have nothing. What numbers mean is
-// defined before their first use, in EVENT_UPDATE records of a kind of our own:
-// everybody who does not know it (perf, versions of ppscript without stacks)
-// skips it, and has the events without their stacks. The records have these
-// definitions, numbered by their order, each kind from 1:
+// events that were opened without stacks have nothing. A number is defined
+// before its first use, in EVENT_UPDATE records of a kind of our own: a reader
+// that does not know it (perf, versions of ppscript without stacks) skips it,
+// and has the events without their stacks. The records have these definitions,
+// numbered by their order, each kind from 1:
 //
 //	text   a name: of a function, a file, a build-id
 //	place  an address: the world it is in, and its functions, innermost first
@@ -33,11 +33,12 @@ import (
 // and another with its number would break.
 //
 // Each receiver has a place in the definitions of the epoch up to which it got
-// them. Events bring what is behind it. Thus who comes later gets those that it
-// missed, and who was too slow for some events misses no definition of others.
+// them. Events bring those behind it. Thus a receiver that comes later gets the
+// definitions that it missed, and one that was too slow for some events misses
+// no definition of others.
 
 // stackKind is the kind of our EVENT_UPDATE records; its last byte is the
-// version of what is in them.
+// version of their content.
 const (
 	stackKind    = 'p' | 'p'<<8 | 's'<<16 | 't'<<24 | 'a'<<32 | 'c'<<40 | 'k'<<48
 	stackVersion = 1
@@ -47,7 +48,7 @@ const (
 // recEventUpdate is PERF_RECORD_EVENT_UPDATE of perf.
 const recEventUpdate = 78
 
-// Kinds of definitions. What follows the last one in a record are zeros.
+// Kinds of definitions. Zeros follow the last one in a record.
 const (
 	defEnd   = iota
 	defText  // length, bytes
@@ -80,8 +81,8 @@ const (
 	InUser
 )
 
-// A Function is one of those at an address: what was inlined there, and what
-// contains it.
+// A Function is one of those at an address: the inlined ones, and the one
+// that contains them.
 type Function struct {
 	Name           string // "" if unknown
 	Offset         uint64 // from the start of the function; of the file if unknown

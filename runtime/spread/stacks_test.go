@@ -44,7 +44,7 @@ func textOf(s *Stack) string {
 	return b.String()
 }
 
-// callers is stack n of many, with what stacks can have.
+// callers is stack n of many, with all kinds of frames.
 func callers(n int) *Stack {
 	return &Stack{Cut: n%5 == 0, Unwound: n%3 == 0, Places: []*Place{
 		{In: InKernel, Addr: 0xffffffff81000000 + uint64(n%7), Functions: []Function{{Name: "sys_tick", Offset: uint64(n % 7), File: "[kernel.kallsyms]", Kernel: true}}},
@@ -143,7 +143,7 @@ func TestStacksOfManyEpochs(t *testing.T) {
 	}
 }
 
-// Who comes later knows what was defined before.
+// A receiver that comes later knows the earlier definitions.
 func TestLateReceiverKnowsOlderStacks(t *testing.T) {
 	s, log := stackSender(t, "0", Options{})
 	at := log.at(t)
@@ -302,7 +302,7 @@ func TestOtherVersionsHaveTheEvents(t *testing.T) {
 	}
 }
 
-// What definitions look like: other machines have other versions.
+// The bytes of definitions: other machines have other versions.
 func TestDefinitionsOnTheWire(t *testing.T) {
 	d := newDefinitions(3, 0)
 	s := &Stack{Cut: true, Places: []*Place{{In: InUser, Addr: 0x1234, Functions: []Function{{Name: "f", Offset: 0x34, File: "/x", Line: 9, Inline: true}}}}}
@@ -324,7 +324,7 @@ func TestDefinitionsOnTheWire(t *testing.T) {
 	}
 }
 
-// What is too large is cut at its inner or outer end, and stays decodable.
+// A stack that is too large is cut at its inner or outer end, and stays decodable.
 func TestLargeStacksAreCut(t *testing.T) {
 	d := newDefinitions(1, 0)
 	long := &Stack{}
@@ -358,7 +358,7 @@ func learn(t *testing.T, s *Stacks, records []byte) {
 	}
 }
 
-// Memory is bounded whatever is sent, and whether anybody looks at it.
+// Memory is bounded for any input, whether anybody looks at it or not.
 func TestLearntStacksAreBounded(t *testing.T) {
 	s := NewStacks(1)
 	s.bound = 1 << 20
@@ -422,8 +422,8 @@ func TestDamagedDefinitions(t *testing.T) {
 	}
 }
 
-// FuzzStacks decodes any bytes: within bounds, without a panic, and what is
-// decoded can be defined again and is the same.
+// FuzzStacks decodes any bytes: within bounds, without a panic, and decoded
+// stacks can be defined again and are the same.
 func FuzzStacks(f *testing.F) {
 	d := newDefinitions(1, 0)
 	for n := range 20 {

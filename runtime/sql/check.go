@@ -9,12 +9,12 @@ import (
 	"ppscript/runtime/diag"
 )
 
-// This file checks a query before anything is opened: on empty tables. What
-// SQLite reads while it prepares the statements are the columns that have to be
-// filled.
+// This file checks a query before anything is opened: on empty tables. The
+// columns that SQLite reads while it prepares the statements are those that
+// have to be filled.
 
 // Check marks the columns that a query does not read as unused. The error of a
-// wrong query points at its place and lists what there is.
+// wrong query points at its place and lists the tables or columns.
 func Check(tables []*Table, query string, f Functions) error {
 	d, err := Open(Memory)
 	if err != nil {
@@ -46,7 +46,7 @@ func Check(tables []*Table, query string, f Functions) error {
 		if st.readonly() {
 			return nil
 		}
-		// Later statements may ask for what this one makes.
+		// Later statements may ask for tables that this one makes.
 		_, err := st.step()
 		return err
 	})

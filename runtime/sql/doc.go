@@ -3,7 +3,7 @@
 //
 // Plan describes the tables (Table) and has a query checked before anything is
 // opened (Check); session opens the database, has rows put in (Rows) and shows
-// what the query answers (DB.Query).
+// the query's answers (DB.Query).
 //
 // SQLite's C is translated to Go by modernc.org/sqlite. This package calls the
 // translated functions themselves and not the database/sql driver around them:

@@ -11,7 +11,7 @@ import (
 	"ppscript/runtime/tracefs"
 )
 
-// Functions is what SQL asks of the outside. Members may be nil.
+// Functions are those of SQL that need facts from outside. Members may be nil.
 type Functions struct {
 	Ksymbol       func(addr uint64) string
 	KsymbolOffset func(addr uint64) string
@@ -21,7 +21,7 @@ type Functions struct {
 	Schemas map[string]*event.Schema
 }
 
-// nobody and unknown stand for what has no name.
+// nobody and unknown stand for missing names.
 const (
 	nobody  = "??"
 	unknown = "UNKNOWN"

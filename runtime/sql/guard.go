@@ -9,8 +9,8 @@ import (
 )
 
 // This file keeps queries to the rows. SQLite asks the authorizer while it
-// prepares a statement: the answer depends on what the statement does, not on
-// how its text is written, so that comments, case and views hide nothing.
+// prepares a statement: the answer depends on the statement's effect, not on
+// its text, so that comments, case and views hide nothing.
 //
 // A query may make tables, views and indexes of its own in the database that
 // it is about. It may not open other files (ATTACH, VACUUM INTO, which attaches
@@ -21,7 +21,7 @@ import (
 // files, and addresses as numbers.
 var refused = map[string]bool{"load_extension": true, "fts3_tokenizer": true}
 
-// guard has SQLite refuse what queries may not do. seen, if not nil, is told of
+// guard has SQLite refuse forbidden operations. seen, if not nil, is told of
 // every column that statements read: of table t, and of column "" for a table
 // that is only counted.
 func (d *DB) guard(seen func(table, column string)) error {
@@ -52,7 +52,7 @@ func (d *DB) guard(seen func(table, column string)) error {
 		return lite.SQLITE_OK
 	}
 	d.keep = append(d.keep, ask)
-	// Whatever the authorizer did not see: there is no place for a second file.
+	// Should the authorizer miss something: there is no place for a second file.
 	lite.Xsqlite3_limit(d.tls, d.h, lite.SQLITE_LIMIT_ATTACHED, 0)
 	return d.check(lite.Xsqlite3_set_authorizer(d.tls, d.h, function(&ask), 0))
 }
@@ -68,8 +68,8 @@ func (d *DB) deniedError() error {
 	return &Error{Text: fmt.Sprintf("not allowed in a query: %s", why), Offset: -1}
 }
 
-// defend has SQLite distrust what a file says about itself: its schema may have
-// been written by others.
+// defend has SQLite distrust the schema of a file, which others may have
+// written.
 func (d *DB) defend() error {
 	for _, what := range []struct{ option, on int32 }{
 		{lite.SQLITE_DBCONFIG_DEFENSIVE, 1}, {lite.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},

@@ -42,7 +42,7 @@ func TestQueriesStayInTheirDatabase(t *testing.T) {
 			t.Fatalf("%s: wrote %s", query, other)
 		}
 	}
-	// What is refused leaves no trace: the database works on.
+	// A refused statement leaves no trace: the database works on.
 	if got := ask(t, d, "SELECT count(*) FROM wakeup"); strings.TrimSpace(got) != "3" {
 		t.Errorf("rows: got %q, want 3", got)
 	}

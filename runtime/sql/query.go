@@ -11,8 +11,8 @@ import (
 	lite "modernc.org/sqlite/lib"
 )
 
-// Query runs the statements of a query and hands what each answers to show.
-// Statements without columns, such as INSERT, answer nothing.
+// Query runs the statements of a query and hands the answer of each to
+// show. Statements without columns, such as INSERT, answer nothing.
 func (d *DB) Query(query string, show func(t *result.Table) error) error {
 	if err := d.Flush(); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (st *statement) answer() (*result.Table, error) {
 	}
 }
 
-// valueSize is what a cell takes, beside its text.
+// valueSize is the memory of a cell, beside its text.
 const valueSize = 48
 
 // size is the bytes of a text or blob of the row at hand.
@@ -69,7 +69,7 @@ func (st *statement) size(i int) int {
 	return 0
 }
 
-// Numbers is the first column of what a statement answers.
+// Numbers is the first column of a statement's answer.
 func (d *DB) Numbers(text string) ([]int64, error) {
 	var list []int64
 	err := d.each(text, func(st *statement) error {

@@ -70,7 +70,7 @@ func fill(rows *Rows, table *Table, n int) {
 	}
 }
 
-// ask is what a query answers, as lines.
+// ask is the answer of a query, as lines.
 func ask(t testing.TB, d *DB, query string) string {
 	t.Helper()
 	var b strings.Builder
@@ -95,8 +95,8 @@ func ask(t testing.TB, d *DB, query string) string {
 	return b.String()
 }
 
-// Rows that go in together are those that go in one by one, whatever is left
-// over of a batch.
+// Rows that go in together are those that go in one by one, with any rest of
+// a batch.
 func TestBatchesEqualSingleRows(t *testing.T) {
 	for _, n := range []int{0, 1, batchRows - 1, batchRows, batchRows + 1, 3*batchRows + 5} {
 		table := wakeups()

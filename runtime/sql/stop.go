@@ -15,7 +15,7 @@ import (
 // This file stops statements that do not end by themselves: a recursion without
 // a last row, a join of everything with everything. SQLite asks a function every
 // so many of its steps whether to go on. Its own limit of memory counts nothing
-// in this build, so that what the process has grown by is asked, too.
+// in this build, so the growth of the process is checked, too.
 
 const (
 	// stepsBetween is how many steps of SQLite's machine pass until it asks, a
@@ -24,8 +24,8 @@ const (
 	// checkSteps is how long a statement may take on empty tables, in these
 	// steps: about a second.
 	checkSteps = 20_000_000
-	// memoryGrowth bounds what a query may take beside the rows, and answerLimit
-	// what it answers, in bytes.
+	// memoryGrowth bounds the memory of a query beside the rows, and answerLimit
+	// its answer, in bytes.
 	memoryGrowth = 2 << 30
 	answerLimit  = 256 << 20
 	// checkGrowth is that of a check, which has empty tables.
@@ -65,7 +65,7 @@ func (d *DB) defaults() {
 	d.Until(func() error { return nil })
 }
 
-// A memory watches what the process takes.
+// A memory watches the memory of the process.
 type memory struct {
 	most   int64
 	begin  int64 // when it was first looked at

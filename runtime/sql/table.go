@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A Type is what a column holds.
+// A Type is the type of a column.
 type Type uint8
 
 const (
@@ -37,7 +37,7 @@ type Table struct {
 	About       About
 }
 
-// About is what the table event_metadata says of a table.
+// About is the row of event_metadata about a table.
 type About struct {
 	System, Event, Filter string
 	ID                    uint64
@@ -56,7 +56,7 @@ func (t *Table) Names() []string {
 	return names
 }
 
-// Quote is a name as SQL reads it, whatever it is made of.
+// Quote quotes a name for SQL; it may have any characters.
 func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // literal is a text as SQL reads it.

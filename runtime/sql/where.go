@@ -23,7 +23,7 @@ type Term struct {
 // operators are SQL's comparisons, as C writes them.
 var operators = map[string]string{"=": "==", "==": "==", "!=": "!=", "<>": "!=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "GLOB": "~"}
 
-// doubtful words change what a term means, or which rows count.
+// doubtful words change the meaning of a term, or which rows count.
 var doubtful = map[string]bool{"UNION": true, "EXCEPT": true, "INTERSECT": true, "JOIN": true, "WITH": true, "VALUES": true, "EXISTS": true,
 	"OR": true, "BETWEEN": true, "CASE": true, "COLLATE": true, "ESCAPE": true, "LIKE": true, "INSERT": true, "CREATE": true, "EXPLAIN": true}
 

@@ -15,7 +15,7 @@ import (
 // A Unit is how a column or an option is measured.
 type Unit struct {
 	Symbol string  // "us"
-	Base   string  // "ns": what the numbers are counted in
+	Base   string  // "ns": the unit of the numbers
 	Scale  float64 // base units per unit: 1000
 	Prec   int     // decimals that text output shows
 }

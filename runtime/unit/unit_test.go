@@ -21,7 +21,7 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
-// What perf-prof read as 1 ns, or as 0, without a word.
+// Texts that perf-prof read as 1 ns, or as 0, without a word.
 func TestParseDurationRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"1.5x": "unknown unit", "1msec": "unknown unit", "xyz": "not a duration", "": "not a duration", "-5ms": "not a duration",

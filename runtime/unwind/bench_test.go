@@ -7,7 +7,7 @@ import (
 	"ppscript/runtime/object"
 )
 
-// What the first sample of a file costs: a Go program, and the C library.
+// The cost of the first sample of a file: a Go program, and the C library.
 func BenchmarkLoadModule(b *testing.B) {
 	self, err := os.Executable()
 	if err != nil {

@@ -8,9 +8,10 @@ import (
 )
 
 // This file reads .eh_frame and .debug_frame (DWARF 5, 6.4; the LSB describes
-// what .eh_frame does differently). A section is a list of CIEs, which hold
-// what functions have in common, and FDEs, one for each function, which refer
-// to a CIE. Both end in a little program that makes the rows of a table.
+// the differences of .eh_frame). A section is a list of CIEs, which hold the
+// common parts of several functions, and FDEs, one for each function, which
+// refer to a CIE. Both end in a little program that makes the rows of a
+// table.
 
 // A Section is the bytes of call frame information.
 type Section struct {
@@ -19,12 +20,12 @@ type Section struct {
 	Debug bool   // .debug_frame rather than .eh_frame
 	// Word is the size of an address in bytes; 0 is 8.
 	Word int
-	// Base is what data-relative pointers count from, usually the address
-	// of .eh_frame_hdr.
+	// Base is the address from which data-relative pointers count,
+	// usually that of .eh_frame_hdr.
 	Base uint64
 }
 
-// A cie is what functions have in common.
+// A cie holds the common parts of several functions.
 type cie struct {
 	codeAlign uint64
 	dataAlign int64
@@ -121,7 +122,7 @@ func (s *Section) fdes() (found []fde, fault error) {
 	return found, fault
 }
 
-// cie reads what follows the id.
+// cie reads a CIE behind its id.
 func (s *Section) cie(c *cursor) (*cie, error) {
 	version := c.u8()
 	if version != 1 && version != 3 && version != 4 {
@@ -179,7 +180,7 @@ func (s *Section) cie(c *cursor) (*cie, error) {
 	return e, nil
 }
 
-// fde reads what follows the reference to the CIE.
+// fde reads an FDE behind its reference to the CIE.
 func (s *Section) fde(c *cursor, e *cie) (fde, bool) {
 	enc := e.encoding
 	start, ok1 := s.pointer(c, enc, s.Addr+uint64(c.at), e.addrSize)

@@ -20,6 +20,6 @@
 // Go programs have their own tables, which remain when they are stripped: they
 // are turned into the same form.
 //
-// It does not look for what is not there: code without tables is walked by its
-// frame pointer if that leads anywhere, and the result says so.
+// It does not guess: code without tables is walked by its frame pointer if
+// that leads anywhere, and the result says so.
 package unwind

@@ -3,8 +3,8 @@ package unwind
 // This file evaluates DWARF expressions. Few frames need them: stubs of the
 // PLT, frames of signals, functions that align their stack.
 
-// maxExpr bounds an expression, in bytes; maxSteps what is executed of it;
-// maxDepth its stack.
+// maxExpr bounds an expression, in bytes; maxSteps the operations that are
+// executed; maxDepth the stack.
 const (
 	maxExpr  = 512
 	maxSteps = 256

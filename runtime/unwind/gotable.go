@@ -35,7 +35,7 @@ const (
 // A goTable is where things are in .gopclntab.
 type goTable struct {
 	arch    *arch
-	start   uint64 // what functions count from
+	start   uint64 // offsets of functions count from here
 	quantum uint64
 	flag    int
 	pctab   []byte
@@ -46,7 +46,7 @@ type goTable struct {
 	sets     map[goDepth]uint32
 }
 
-// goDepth is what rules follow from.
+// goDepth is the depth of Go's stack at an address, from which rules follow.
 type goDepth struct {
 	depth int32
 	top   bool // of a function that has no caller

@@ -14,7 +14,7 @@ import (
 	"ppscript/runtime/task"
 )
 
-// A replay is a recording with what is needed to walk its stacks.
+// A replay is a recording with the mappings and files that walking its stacks needs.
 type replay struct {
 	maps   *task.Mappings
 	unwind *Unwinder

@@ -11,7 +11,7 @@ import (
 
 // This file prepares a file for walking through it, once.
 
-// A module is what the walk needs of one file.
+// A module is one file, with the tables that the walk needs.
 type module struct {
 	tables []*Table
 	load   []segment

@@ -75,8 +75,8 @@ func TestNamesAgreeWithPerf(t *testing.T) {
 			if start, ok := kernel.Address(name); f.Kernel && ok && start+f.Offset == addr {
 				continue
 			}
-			// Both have no name for what an entry of a linkage table without
-			// a symbol leads to, and another sign for that.
+			// Both have no name for an entry of a linkage table without a symbol,
+			// but print different signs for it.
 			if strings.HasSuffix(f.Symbol, "*@plt") && name == "@plt" {
 				continue
 			}

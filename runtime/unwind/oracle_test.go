@@ -17,8 +17,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// A row is what readelf says of an address: the CFA as "reg+off", the place of
-// the return address as "c-8", or "u", "exp".
+// A row is the line of readelf for an address: the CFA as "reg+off", the place
+// of the return address as "c-8", or "u", "exp".
 type row struct {
 	addr    uint64
 	cfa, ra string

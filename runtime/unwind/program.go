@@ -222,7 +222,7 @@ func (m *machine) extended(op uint8, c *cursor, end uint64) bool {
 	case 0x2f: // DW_CFA_GNU_negative_offset_extended
 		reg := c.uleb()
 		return m.rule(reg, atOffset, -int64(c.uleb())*data)
-	default: // DW_CFA_set_loc and what came later
+	default: // DW_CFA_set_loc and later additions
 		return false
 	}
 	return true

@@ -11,7 +11,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// compilers are what programs are built with.
+// compilers build the programs.
 var compilers = map[string]testkit.Need{"gcc": testkit.GCC, "g++": testkit.GXX, "rustc": testkit.Rustc, "go": testkit.Go}
 
 func run(t testing.TB, name string, arg ...string) string {
@@ -99,14 +99,14 @@ func TestStacksAgreeWithPerf(t *testing.T) {
 	}
 }
 
-// What the programs' sources say about who calls whom. Perf of Debian can not
-// unwind the static and the Go program at all.
+// Who calls whom by the programs' sources. Perf of Debian can not unwind the
+// static and the Go program at all.
 func TestKnownChains(t *testing.T) {
 	const start = `( __libc_start_call_main __libc_start_main(_impl)? _start| __libc_start_call_main.*)$`
 	chain := `^(leaf( recurse){13} main|(__?memset\S+ |memset\S* )?(recurse ){1,13}main|.*compare .*qsort\S*( sorter)? main|.*(msort_with_tmp|qsort|memcpy|malloc|free|sorter)\S*.* main|(compare |now |clock_gettime |__vdso_clock_gettime |.*clock_gettime\S* )*main|.*now main)` + start
-	// What main.main and its goroutine call, by name: a caller that is left out
-	// shows. Go's runtime has other first functions, and leaves the stack of
-	// a goroutine in some places.
+	// The functions that main.main and its goroutine call, by name: a caller
+	// that is left out shows. Go's runtime has other first functions, and
+	// leaves the stack of a goroutine in some places.
 	const goChain = `^((\S+ )*(main\.\(\*T\)\.Method|main\.build|main\.spent|runtime\.\S+) )?(main\.main runtime\.main|main\.main\.func1) runtime\.goexit(\.abi0)?$` +
 		`|^(\S+ )*(runtime\.(goexit|mstart|rt0_go|systemstack|mcall|morestack)(\.abi0)?|_rt0_\w+_linux)$`
 	for _, c := range []struct {
@@ -175,7 +175,7 @@ func TestSignalFrames(t *testing.T) {
 	}
 }
 
-// With less of the stack, what is found is the beginning of the whole, and
+// With less of the stack, the walk finds the beginning of the whole, and
 // the reason says so.
 func TestShortCopy(t *testing.T) {
 	_, data := recordProgram(t, "gcc", "-O2", "-fomit-frame-pointer", "../symbol/testdata/chain.c")

@@ -24,7 +24,7 @@ const (
 	valOffset           // CFA+off itself
 	inRegister          // in register off
 	atExpr              // in memory where expression off says
-	valExpr             // what expression off says
+	valExpr             // the value of expression off
 )
 
 // A regRule is the rule of one register.
@@ -34,7 +34,7 @@ type regRule struct {
 	off  int32
 }
 
-// A ruleSet is what holds at an address.
+// A ruleSet is the rules for an address.
 type ruleSet struct {
 	first  uint32 // in Table.pool
 	cfaOff int32  // to add to cfaReg; with cfaExpr the number of an expression

@@ -55,7 +55,7 @@ func (h How) Whole() bool { return h.Stop == End }
 // Options of an Unwinder. Maps is needed.
 type Options struct {
 	Maps *task.Mappings
-	// Machine is what the samples are from; 0 is the machine that runs this.
+	// Machine is the architecture of the samples; 0 is our own.
 	Machine elf.Machine
 	// Max bounds the addresses of a stack; 0 is 1024.
 	Max int
@@ -65,7 +65,7 @@ type Options struct {
 	MaxBytes int
 }
 
-// Stats counts what an Unwinder did.
+// Stats counts the work of an Unwinder.
 type Stats struct {
 	Stacks  uint64
 	Stops   [numStops]uint64 // by Stop
@@ -106,13 +106,13 @@ func ownMachine() elf.Machine {
 	return elf.EM_X86_64
 }
 
-// Stats tells what the Unwinder did so far.
+// Stats returns the counts so far.
 func (u *Unwinder) Stats() Stats {
 	u.stats.Modules, u.stats.Bytes, u.stats.Dropped = u.modules.Len(), u.modules.Bytes(), u.modules.Dropped()
 	return u.stats
 }
 
-// sampled is what perf.Layout knows of the user code of a sample.
+// sampled is the state of user code in a sample, as perf.Layout decodes it.
 type sampled interface {
 	UserMask() uint64
 	UserRegs(e *event.Event) []uint64
@@ -141,8 +141,8 @@ func (u *Unwinder) Unwind(dst []uint64, pid int32, when event.Time, mask uint64,
 // PERF_SAMPLE_REGS_USER) selects, and the copy of the stack, which begins at
 // the stack pointer.
 //
-// Fast path: after the tables of the files are read it allocates nothing but
-// what dst needs to grow.
+// Fast path: after the tables of the files are read it allocates only when
+// dst has to grow.
 func (u *Unwinder) Walk(dst []uint64, pid int32, when event.Time, mask uint64, regs []uint64, stack []byte) ([]uint64, How) {
 	w := &u.walk
 	u.stats.Stacks++

@@ -32,8 +32,8 @@ func cfiBytes(signal bool, ra uint8, dataAlign byte, cieProgram []byte, start, s
 	return append(section, entry(append(fde, program...))...)
 }
 
-// amd64CFI is what gcc writes: CFA is rsp+8, the return address at CFA-8; then
-// push rbp, mov rbp, rsp.
+// amd64CFI is as gcc writes it: CFA is rsp+8, the return address at CFA-8;
+// then push rbp, mov rbp, rsp.
 func amd64CFI() []byte {
 	return cfiBytes(false, 16, 0x78, []byte{0x0c, 7, 8, 0x80 | 16, 1}, 0x1000, 0x100,
 		[]byte{0x41, 0x0e, 16, 0x80 | 6, 2, 0x43, 0x0d, 6})

@@ -8,7 +8,7 @@ import (
 // This file is one step: from the registers of a function to those of its
 // caller.
 
-// A step is what came of it.
+// A step is the outcome of one.
 type step uint8
 
 const (
@@ -21,7 +21,7 @@ const (
 	stepBad
 )
 
-// An arch is where a machine keeps what, by DWARF numbers.
+// An arch is the role of a machine's registers, by DWARF numbers.
 type arch struct {
 	machine elf.Machine
 	sp, fp  uint8
@@ -213,9 +213,9 @@ func (w *walk) byRules(t *Table, r *ruleSet, inner bool) step {
 	return stepOn
 }
 
-// byPointer goes to the caller by frame pointer: what Go and JIT compilers
-// keep, and some programs that have no tables. Anything but a pair of
-// addresses higher up the stack is no frame.
+// byPointer goes to the caller by frame pointer, which Go and JIT
+// compilers keep, and some programs that have no tables. Anything but a
+// pair of addresses higher up the stack is no frame.
 func (w *walk) byPointer(pc uint64) step {
 	a := w.arch
 	fp := w.regs[a.fp]
@@ -278,15 +278,15 @@ const (
 
 var amd64Saved = [...]uint8{8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7}
 
-// leave notes whether a stack pointer, of what a signal interrupted, is on
-// another stack than the handler's. The kernel puts the frame of a handler
-// close to it.
+// leave notes whether the stack pointer of interrupted code is on another
+// stack than the handler's. The kernel puts the frame of a handler close
+// to it.
 func (w *walk) leave(sp uint64) {
 	const close = 64 << 10
 	w.away = w.away || sp < w.base || sp-w.base > uint64(len(w.stack))+close
 }
 
-// bySignal goes from where a handler returns to what it interrupted.
+// bySignal goes from a handler's return address to the code that the signal interrupted.
 func (w *walk) bySignal() step {
 	sp := w.regs[w.arch.sp]
 	next := w.regs

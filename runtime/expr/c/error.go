@@ -8,7 +8,7 @@ import (
 	"ppscript/runtime/diag"
 )
 
-// Errorf makes the error for what is wrong at byte offset pos of src: the
+// Errorf makes the error for a mistake at byte offset pos of src: the
 // column in the cause, the line and a caret in the excerpt.
 func Errorf(src string, pos int, format string, args ...any) *diag.Error {
 	pos = min(max(pos, 0), len(src))
@@ -20,7 +20,7 @@ func Errorf(src string, pos int, format string, args ...any) *diag.Error {
 		line = line[:col+i]
 	}
 	// Long lines (the print fmt of some tracepoints has 40 KB) are cut to
-	// what surrounds the caret.
+	// the text around the caret.
 	before, after := line[:col], line[col:]
 	head, tail := "", ""
 	if len(before) > 60 {

@@ -5,10 +5,10 @@ import "strings"
 // This file reads operands: prefix and postfix operators, casts, calls,
 // literals, statement expressions.
 //
-// A cast needs to know what a type is. Keywords, struct X, and the names of
-// the typedef table are; any other name is one where it could be nothing
-// else: "(name *)" and "(name) operand". "(name)(x)" is a call unless the
-// name ends in _t.
+// A cast needs to know the names of types. Keywords, struct X, and the
+// names of the typedef table are; any other name is one where it could be
+// nothing else: "(name *)" and "(name) operand". "(name)(x)" is a call
+// unless the name ends in _t.
 
 func (p *parser) unary() (Node, error) {
 	if err := p.enter(); err != nil {

@@ -16,7 +16,7 @@ type parser struct {
 	i     int
 	depth int
 	nodes int
-	// kernel allows what only print fmts have: line ends inside strings.
+	// kernel allows line ends inside strings, which only print fmts have.
 	kernel bool
 	// filter reads single quotes as strings, as tracepoint filters do.
 	filter bool

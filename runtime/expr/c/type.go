@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// TypeKind says what a Type is.
+// TypeKind is the kind of a Type.
 type TypeKind uint8
 
 const (
@@ -110,7 +110,7 @@ func Basic(size int, unsigned bool) *Type {
 	return TULong
 }
 
-// named is the table of typedefs: what the kernel's formats and scripts use.
+// named is the table of typedefs that the kernel's formats and scripts use.
 // A char is signed here, as on x86; the kernel says "unsigned" for its own
 // char fields since 6.2, which concerns their comparison as text in no way.
 var named = func() map[string]*Type {
