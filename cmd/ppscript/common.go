@@ -88,8 +88,6 @@ func (c *common) checkTarget() error {
 		return usagef("attach", "target", "got %s", strings.Join(named, " and ")).WithHint("give one of -p, -t and --cgroups")
 	case t.System && len(named) > 0:
 		return usagef("option", "--system", "%s is given too", named[0]).WithHint("leave one of them out")
-	case t.System && t.Workload == nil:
-		return usagef("option", "--system", "there is no command").WithHint("give a command after --, or leave out --system: all CPUs are observed anyway")
 	}
 	t.System = t.Workload != nil && (t.System || len(named) > 0)
 	return nil

@@ -53,8 +53,8 @@ func (c *common) targetOptions() []*flag {
 			help: "follow the children of what is observed"},
 		{name: "ptrace", read: c.readInherit,
 			help: "the same as --inherit: no process is stopped for it"},
-		{name: "system", recorded: true, read: readFlag(&t.System),
-			help: "observe all CPUs while the command runs, not only the command"},
+		{name: "system", short: "a", recorded: true, read: readFlag(&t.System),
+			help: "observe all CPUs, as without a target, while a command runs too"},
 		{name: "input", metavar: "FILE", file: true, read: c.readInput,
 			help: "read a recording (perf.data) instead of the kernel; - is stdin; several are merged by time"},
 	}

@@ -209,6 +209,11 @@ func TestREPLHasTheTerminalAtThePrompt(t *testing.T) {
 			t.Fatalf("prompt %d: the terminal still edits lines (%v)", i, err)
 		}
 		m.line("1", "1")
+		// Also where the line begins with its indentation.
+		m.send("[1,\r")
+		m.expect("\x1b[2K\r" + more + "    ")
+		m.send("\x03")
+		m.expect(prompt)
 	}
 }
 

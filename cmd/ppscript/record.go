@@ -66,7 +66,7 @@ func recordFlags() (*flags, *sampling) {
 		{name: "g", short: "g", read: readFlag(&how.stack), help: "with call stacks, as --call-graph fp"},
 		{name: "call-graph", metavar: "HOW", choices: []string{"fp", "dwarf"}, read: how.readCallGraph, help: "with call stacks: fp (frame pointers), dwarf, dwarf,BYTES"},
 		{name: "no-buildid-cache", short: "N", help: "do not keep the files that samples hit in ~/.debug, where perf archive looks for them"},
-		{name: "all-cpus", short: "a", group: groupTarget, help: "all CPUs, also while a command runs, as --system"},
+		{name: "all-cpus", group: groupTarget, read: readFlag(&fl.common.target.System), help: "perf's name of --system"},
 		{name: "compress", short: "z", help: "compress with zstd"},
 	}
 	for _, f := range commonOptions(fl.common) {
@@ -90,12 +90,6 @@ func (a *app) record(fl *flags, how *sampling, command []string) (err error) {
 	a.quiet = c.quiet
 	if c.output == "" {
 		c.output = "perf.data"
-	}
-	if len(fl.texts("all-cpus")) > 0 {
-		if ways := c.target.Named(); len(ways) > 0 && ways[0] != perf.NamedCommand {
-			return usagef("option", "--all-cpus", "%s is given too", ways[0]).WithHint("leave one of them out")
-		}
-		c.target.System = c.target.Workload != nil
 	}
 	if err := how.check(); err != nil {
 		return err

@@ -19,9 +19,11 @@ import (
 // interactive reads statements from the terminal until Ctrl-D.
 func (s *replSession) interactive(reg *builtins.Registry, limit explore.Limit) error {
 	comp := &completer{lang: s.lang, reg: reg, shop: s.shop}
+	raw := &rawTerminal{}
 	rl, err := readline.NewEx(&readline.Config{
 		Prompt: prompt, HistoryFile: historyFile(), HistoryLimit: 5000, AutoComplete: comp,
 		InterruptPrompt: "^C", EOFPrompt: " ", FuncFilterInputRune: noSuspend,
+		FuncMakeRaw: raw.enter, FuncExitRaw: raw.exit,
 	})
 	if err != nil {
 		return err
@@ -34,9 +36,14 @@ func (s *replSession) interactive(reg *builtins.Registry, limit explore.Limit) e
 		indent := indentation(comp.before)
 		read := rl.Readline
 		if indent != "" {
-			// This shows the line before it takes the terminal over: a Ctrl-D in
-			// between is lost, which is nothing where the line has something.
-			read = func() (string, error) { return rl.ReadlineWithDefault(indent) }
+			read = func() (string, error) {
+				// It shows the line before it takes the terminal over, which would
+				// take a Ctrl-C in between for itself.
+				if err := raw.enter(); err != nil {
+					return "", err
+				}
+				return rl.ReadlineWithDefault(indent)
+			}
 		}
 		line, err := read()
 		switch {
@@ -77,6 +84,30 @@ func (s *replSession) interactive(reg *builtins.Registry, limit explore.Limit) e
 			}
 		}
 	}
+}
+
+// A rawTerminal is the terminal's mode in which each key comes at once, as a
+// character. To enter it twice is to enter it once.
+type rawTerminal struct {
+	mode readline.RawMode
+	on   bool
+}
+
+func (r *rawTerminal) enter() error {
+	if r.on {
+		return nil
+	}
+	err := r.mode.Enter()
+	r.on = err == nil
+	return err
+}
+
+func (r *rawTerminal) exit() error {
+	if !r.on {
+		return nil
+	}
+	r.on = false
+	return r.mode.Exit()
 }
 
 // indentation is what the next line of a statement begins with: as the last one,

@@ -75,6 +75,10 @@ func TestChecksFind(t *testing.T) {
 	csv("time,result,comm,time(us)\n"+at+",t,x,1.5\n", "two columns are called time")
 	csv("time,result,n\n2026-01-02 10:00:00.000000,t,1\n", "RFC 3339")
 	csv("time,result,a,n\n"+at+",t,x,(460)\n", `got "(460)"`)
+	csv("time,result,cpu\n"+at+",t,0\n"+at+",t,ALL\n", "")
+	later := "2026-01-02T10:00:01.000000000Z"
+	csv("time,result,cpu\n"+at+",t,0\n"+at+",t,ALL\n"+later+",t,0\n"+later+",t,ALL\n", "")
+	csv("time,result,cpu\n"+at+",t,0\n"+at+",t,ALL\n"+at+",t,1\n", "want a number")
 	csv("time,result,comm,n(us)\n"+at+",t,x,1.5us\n", "want a number")
 	csv("time,result,comm,cpu\n"+at+",t,x,[000]\n", `got "[000]"`)
 
