@@ -313,38 +313,6 @@ func totals() *b.Builtin {
 	}
 }
 
-func line() *b.Builtin {
-	return &b.Builtin{
-		Name: "lines", Type: "table", Group: b.Results, Summary: "Shows each row as a line of text of the script's own.",
-		Params: []b.Param{
-			{Name: "fn", Type: b.Func, Required: true, Doc: "function of a row, which has the columns as attributes; or of a row and the list of all rows; an empty text is no line"},
-			{Name: "header", Type: b.String, Default: starlark.String(""), Named: true, Doc: "line above the rows"},
-		},
-		Returns: "table", Result: "only text output changes", Errors: "the function fails", Source: computed,
-		Cost:     "one call of the function for each row shown",
-		Examples: []b.Example{{Code: demo + "\n" + `t.lines(lambda r: fmt("{} {}", r.prev_comm, r.count))`, Output: "<table of prev_comm, count>"}},
-		Impl: func(c *b.Call) (starlark.Value, error) {
-			return change(c, func(v *plan.View) error {
-				v.Row, v.Layout.HeaderText = lineCall(c, c.Func("fn")), c.String("header")
-				return nil
-			})
-		},
-	}
-}
-
-func packed() *b.Builtin {
-	return &b.Builtin{
-		Name: "packed", Type: "table", Group: b.Results, Summary: "Shows the whole table as a text of the script's own, on a terminal where it fits.",
-		Params:  []b.Param{{Name: "fn", Type: b.Func, Required: true, Doc: "function of the list of all rows, which have the columns as attributes; returns the lines"}},
-		Returns: "table", Result: "pipes, files and narrow terminals get the table as it is", Errors: "the function fails", Source: computed,
-		Cost:     "one call of the function for each table shown",
-		Examples: []b.Example{{Code: demo + "\n" + `t.packed(lambda rows: " ".join(["%s:%d" % (r.prev_comm, r.count) for r in rows]))`, Output: "<table of prev_comm, count>"}},
-		Impl: func(c *b.Call) (starlark.Value, error) {
-			return change(c, func(v *plan.View) error { v.Pack = packCall(c, c.Func("fn")); return nil })
-		},
-	}
-}
-
 func toFile() *b.Builtin {
 	return &b.Builtin{
 		Name: "to_file", Type: "table", Group: b.Results, Summary: "Writes the table to a file, in place of the output.",

@@ -12,7 +12,6 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/runtime/event"
-	"ppscript/runtime/plain"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/unit"
 	"ppscript/runtime/value"
@@ -131,82 +130,6 @@ func rowValue(names []string, row []event.Value) starlark.Value {
 		d[n] = value.ToStarlark(row[i])
 	}
 	return starlarkstruct.FromStringDict(starlark.String("row"), d)
-}
-
-// lineCall runs a script's function of a row, and of all rows if it wants
-// them, which returns a line.
-func lineCall(c *b.Call, f starlark.Callable) plan.LinesFunc {
-	h := c.Host()
-	f.Freeze()
-	wantsAll := false
-	if fn, ok := f.(*starlark.Function); ok {
-		wantsAll = fn.NumParams() > 1
-	}
-	return func(names []string, rows [][]event.Value) ([]string, error) {
-		all := rowList(names, shown(rows))
-		lines := make([]string, len(rows))
-		for i := range rows {
-			args := []starlark.Value{all.Index(i)}
-			if wantsAll {
-				args = append(args, all)
-			}
-			r, err := h.Call(f, args...)
-			if err != nil {
-				return nil, err
-			}
-			lines[i] = textOf(r)
-		}
-		return lines, nil
-	}
-}
-
-// packCall runs a script's function of all rows, which returns a text.
-func packCall(c *b.Call, f starlark.Callable) plan.PackFunc {
-	h := c.Host()
-	f.Freeze()
-	return func(names []string, rows [][]event.Value) (string, error) {
-		r, err := h.Call(f, rowList(names, shown(rows)))
-		if err != nil {
-			return "", err
-		}
-		return textOf(r), nil
-	}
-}
-
-// shown is rows for functions that make lines of them: a text in a cell begins no
-// line of its own.
-func shown(rows [][]event.Value) [][]event.Value {
-	clean := func(v event.Value) (event.Value, bool) {
-		if v.Kind != event.StrValue {
-			return v, false
-		}
-		text := v.String()
-		c := plain.Line(text)
-		return event.StrOf(c), c != text
-	}
-	out := slices.Clone(rows)
-	for i, row := range rows {
-		for j := range row {
-			if c, changed := clean(row[j]); changed {
-				if &out[i][0] == &row[0] {
-					out[i] = slices.Clone(row)
-				}
-				out[i][j] = c
-			}
-		}
-	}
-	return out
-}
-
-// rowList is all rows as scripts see them.
-func rowList(names []string, rows [][]event.Value) *starlark.List {
-	values := make([]starlark.Value, len(rows))
-	for i, row := range rows {
-		values[i] = rowValue(names, row)
-	}
-	all := starlark.NewList(values)
-	all.Freeze()
-	return all
 }
 
 // textOf is a value as it is shown.

@@ -1,0 +1,126 @@
+package results
+
+import (
+	"slices"
+
+	b "ppscript/builtins"
+	"ppscript/runtime/event"
+	"ppscript/runtime/plain"
+	"ppscript/runtime/plan"
+
+	"go.starlark.net/starlark"
+)
+
+// This file declares the methods that show a table as text of the script's own.
+
+func line() *b.Builtin {
+	return &b.Builtin{
+		Name: "lines", Type: "table", Group: b.Results, Summary: "Shows each row as a line of text of the script's own.",
+		Params: []b.Param{
+			{Name: "fn", Type: b.Func, Required: true, Doc: "function of a row, which has the columns as attributes; or of a row and the list of all rows; an empty text is no line"},
+			{Name: "header", Type: b.String, Default: starlark.String(""), Named: true, Doc: "line above the rows"},
+		},
+		Returns: "table", Result: "only text output changes", Errors: "the function fails", Source: computed,
+		Cost:     "one call of the function for each row shown",
+		Examples: []b.Example{{Code: demo + "\n" + `t.lines(lambda r: fmt("{} {}", r.prev_comm, r.count))`, Output: "<table of prev_comm, count>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			return change(c, func(v *plan.View) error {
+				v.Row, v.Layout.HeaderText = lineCall(c, c.Func("fn")), c.String("header")
+				return nil
+			})
+		},
+	}
+}
+
+func packed() *b.Builtin {
+	return &b.Builtin{
+		Name: "packed", Type: "table", Group: b.Results, Summary: "Shows the whole table as a text of the script's own, on a terminal where it fits.",
+		Params:  []b.Param{{Name: "fn", Type: b.Func, Required: true, Doc: "function of the list of all rows, which have the columns as attributes; returns the lines"}},
+		Returns: "table", Result: "pipes, files and narrow terminals get the table as it is", Errors: "the function fails", Source: computed,
+		Cost:     "one call of the function for each table shown",
+		Examples: []b.Example{{Code: demo + "\n" + `t.packed(lambda rows: " ".join(["%s:%d" % (r.prev_comm, r.count) for r in rows]))`, Output: "<table of prev_comm, count>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			return change(c, func(v *plan.View) error { v.Pack = packCall(c, c.Func("fn")); return nil })
+		},
+	}
+}
+
+
+// lineCall runs a script's function of a row, and of all rows if it wants
+// them, which returns a line.
+func lineCall(c *b.Call, f starlark.Callable) plan.LinesFunc {
+	h := c.Host()
+	f.Freeze()
+	both := wantsAll(f)
+	return func(names []string, rows [][]event.Value) ([]string, error) {
+		all := rowList(names, shown(rows))
+		lines := make([]string, len(rows))
+		for i := range rows {
+			args := []starlark.Value{all.Index(i)}
+			if both {
+				args = append(args, all)
+			}
+			r, err := h.Call(f, args...)
+			if err != nil {
+				return nil, err
+			}
+			lines[i] = textOf(r)
+		}
+		return lines, nil
+	}
+}
+
+// wantsAll reports that a function takes all rows too.
+func wantsAll(f starlark.Callable) bool {
+	fn, ok := f.(*starlark.Function)
+	return ok && fn.NumParams() > 1
+}
+
+// packCall runs a script's function of all rows, which returns a text.
+func packCall(c *b.Call, f starlark.Callable) plan.PackFunc {
+	h := c.Host()
+	f.Freeze()
+	return func(names []string, rows [][]event.Value) (string, error) {
+		r, err := h.Call(f, rowList(names, shown(rows)))
+		if err != nil {
+			return "", err
+		}
+		return textOf(r), nil
+	}
+}
+
+// shown is rows for functions that make lines of them: a text in a cell begins no
+// line of its own.
+func shown(rows [][]event.Value) [][]event.Value {
+	clean := func(v event.Value) (event.Value, bool) {
+		if v.Kind != event.StrValue {
+			return v, false
+		}
+		text := v.String()
+		c := plain.Line(text)
+		return event.StrOf(c), c != text
+	}
+	out := slices.Clone(rows)
+	for i, row := range rows {
+		for j := range row {
+			if c, changed := clean(row[j]); changed {
+				if &out[i][0] == &row[0] {
+					out[i] = slices.Clone(row)
+				}
+				out[i][j] = c
+			}
+		}
+	}
+	return out
+}
+
+// rowList is all rows as scripts see them.
+func rowList(names []string, rows [][]event.Value) *starlark.List {
+	values := make([]starlark.Value, len(rows))
+	for i, row := range rows {
+		values[i] = rowValue(names, row)
+	}
+	all := starlark.NewList(values)
+	all.Freeze()
+	return all
+}
