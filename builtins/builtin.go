@@ -51,6 +51,9 @@ type Builtin struct {
 
 	// Impl does the work. Arguments have been checked.
 	Impl func(c *Call) (starlark.Value, error)
+	// Value makes a declaration an attribute of its type, which is read and not
+	// called; then there is no Impl. It returns nil where recv has none.
+	Value func(recv starlark.Value) starlark.Value
 	// Native is how calls of it in per-event functions are compiled; nil if such
 	// functions stay interpreted.
 	Native *frontend.Native
@@ -105,6 +108,10 @@ func (b *Builtin) Signature() string {
 	s.WriteString(b.FullName())
 	if b.Const != nil {
 		fmt.Fprintf(&s, " = %s", b.Const)
+		return s.String()
+	}
+	if b.Value != nil {
+		fmt.Fprintf(&s, " -> %s", b.Returns)
 		return s.String()
 	}
 	s.WriteByte('(')

@@ -150,6 +150,9 @@ class Stream:
         """Runs a state machine for each key, and makes a stream of what it emits."""
     def batches(self, fn: Callable) -> Any:
         """Calls a function of the script for lists of events, in time order."""
+    alias: Optional[str]  # The name that results give to the event of a source.
+    label: str  # What results call the event of a source.
+    system: Optional[str]  # The group of events to which that of a source belongs.
     def stack(self, *, kernel: Optional[bool] = True, user: Optional[bool] = True, max: Optional[int] = 127, unwind: Optional[str] = "fp", copy: Optional[Union[Size, str]] = None) -> Stream:
         """Takes the call stack of each event."""
     def stacks(self, value: Optional[Union[str, Callable]] = None, *, by: Optional[Union[Iterable, dict]] = None, stack: Optional[Union[str, Callable]] = None, name: Optional[str] = None) -> Stacks:
@@ -190,6 +193,8 @@ class Table:
         """Keeps slots of time whole, which intervals would cut in two."""
     def lines(self, fn: Callable, *, header: Optional[str] = "") -> Table:
         """Shows each row as a line of text of the script's own."""
+    def lines_by(self, key: Union[Callable, Iterable, str], fn: Callable, *, header: Optional[str] = "") -> Table:
+        """Shows rows that have something in common as a line of text of the script's own."""
     def packed(self, fn: Callable) -> Table:
         """Shows the whole table as a text of the script's own, on a terminal where it fits."""
     def to_file(self, path: str) -> Table:
@@ -405,6 +410,10 @@ def strncmp(a: str, b: str, n: int) -> int:
     """Compares the first bytes of two texts."""
 def user_string(address: Union[int, str], instead: Optional[str] = None) -> str:
     """The text at an address of the process that an event happened in."""
+def sum(values: Any, start: Optional[Union[Union[Duration, str], Union[Size, str], float, int]] = 0) -> Any:
+    """Adds up the numbers of a list."""
+def percent(part: Union[Union[Duration, str], Union[Size, str], float, int], whole: Union[Union[Duration, str], Union[Size, str], float, int], otherwise: Optional[Union[float, int]] = None) -> Optional[float]:
+    """How many percent of a whole a part is."""
 def run(x: Any, seconds: Optional[Union[float, int]] = 5, input: Optional[str] = None, *, limit: Optional[int] = None) -> Result:
     """Runs pipelines now and returns what came out, as values."""
 def script(which: str, *args: str, **option: Any) -> Any:

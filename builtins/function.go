@@ -75,10 +75,13 @@ func Methods(typ string, decls []*Builtin) *MethodSet {
 	return m
 }
 
-// Attr binds the method to recv; nil without error if there is none, from
+// Attr binds the method to recv, or reads the attribute; nil without error if there is none, from
 // which Starlark makes its message with the nearest name.
 func (m *MethodSet) Attr(recv starlark.Value, name string) (starlark.Value, error) {
 	if b, ok := m.byName[name]; ok {
+		if b.Value != nil {
+			return b.Value(recv), nil
+		}
 		return &Function{decl: b, recv: recv}, nil
 	}
 	return nil, nil

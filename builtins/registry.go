@@ -106,7 +106,7 @@ func (b *Builtin) complete() error {
 	if b.Const != nil {
 		return nil
 	}
-	if b.Impl == nil {
+	if b.Impl == nil && b.Value == nil {
 		return fmt.Errorf("no implementation")
 	}
 	for _, f := range []struct{ what, text string }{

@@ -102,6 +102,10 @@ func (b *Builtin) stub(s *strings.Builder, indent, name, self string) {
 		fmt.Fprintf(s, "%s%s: %s  # %s\n", indent, pyName(name), className(b.Const.Type()), b.Summary)
 		return
 	}
+	if b.Value != nil {
+		fmt.Fprintf(s, "%s%s: %s  # %s\n", indent, pyName(name), returns(b.Returns), b.Summary)
+		return
+	}
 	var params []string
 	if self != "" && slices.ContainsFunc(b.Params, func(p Param) bool { return p.Name == self }) {
 		self = "_self"
@@ -197,6 +201,9 @@ func pyType(word string) string {
 
 // returns is the type of what a call gives.
 func returns(text string) string {
+	if some, ok := strings.CutSuffix(text, " or None"); ok {
+		return optional(returns(some))
+	}
 	word, _, _ := strings.Cut(text, " ")
 	word, _, _ = strings.Cut(word, "[")
 	switch word {

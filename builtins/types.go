@@ -136,6 +136,11 @@ var (
 	Number = Is("int", "float")
 	Dict   = Is("dict")
 	Time   = Is("time")
+	// Elements accepts what has elements: a list, tuple, set, range; not a text.
+	Elements = Type{Name: "list", accept: func(v starlark.Value) (starlark.Value, bool) {
+		_, ok := v.(starlark.Iterable)
+		return v, ok
+	}}
 
 	// Duration accepts a duration or its text ("10ms"), never a bare number.
 	Duration = Type{

@@ -28,6 +28,7 @@ func Builtins() []*b.Builtin {
 	list := []*b.Builtin{where(), let(), by(), aggregate(), count(), hist(), logLines(), each(), heatmap(), attr(), merge(), joinStages(),
 		keyOf(), role(), untraced(), trigger(), latency(), slow(), detailOf(), unpaired(), paired(), calls()}
 	list = append(list, fold(), emit(), batches(), sqlQuery())
+	list = append(list, sourceAttributes()...)
 	list = append(list, stackBuiltins()...)
 	return append(list, aggregators()...)
 }

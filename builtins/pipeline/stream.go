@@ -56,21 +56,8 @@ func sourceOf(s plan.Stream) *plan.Source {
 // methods are found at first use: their implementations refer to them.
 var methods = sync.OnceValue(func() *b.MethodSet { return b.Methods("stream", Builtins()) })
 
-// Attr returns a method; of a source also label, its alias or name, and alias,
-// None if it has none.
-func (s *Stream) Attr(name string) (starlark.Value, error) {
-	if src := s.source(); src != nil {
-		switch {
-		case name == "label" && src.Alias == "":
-			return starlark.String(src.Name), nil
-		case name == "alias" && src.Alias == "":
-			return starlark.None, nil
-		case name == "label" || name == "alias":
-			return starlark.String(src.Alias), nil
-		}
-	}
-	return methods().Attr(s, name)
-}
+// Attr returns a method, or an attribute of a source.
+func (s *Stream) Attr(name string) (starlark.Value, error) { return methods().Attr(s, name) }
 
 // AttrNames lists the methods.
 func (s *Stream) AttrNames() []string { return methods().Names() }

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"fmt"
 	"slices"
 
 	b "ppscript/builtins"
@@ -29,6 +30,104 @@ func line() *b.Builtin {
 				return nil
 			})
 		},
+	}
+}
+
+func linesBy() *b.Builtin {
+	key := b.Or(b.String, b.ListOf(b.String), b.Func)
+	return &b.Builtin{
+		Name: "lines_by", Type: "table", Group: b.Results, Summary: "Shows rows that have something in common as a line of text of the script's own.",
+		Params: []b.Param{
+			{Name: "key", Type: key, Required: true, Doc: "the column, or columns, in which the rows are equal; or a function of a row; [] for one text of all rows"},
+			{Name: "fn", Type: b.Func, Required: true, Doc: "function of the list of these rows, which have the columns as attributes; or of it and the list of all rows; an empty text is no line"},
+			{Name: "header", Type: b.String, Default: starlark.String(""), Named: true, Doc: "line above the rows"},
+		},
+		Returns: "table", Result: "lines in the order of their first rows; only text output changes",
+		Errors: "no such column; a function fails", Source: computed, Cost: "one call of the function for each line, and of key for each row",
+		Examples: []b.Example{{
+			Code: `t = tracepoint("sched:sched_switch").by("cpu", "prev_comm").count()
+t.lines_by("cpu", lambda rows: "%d: %d switches" % (rows[0].cpu, sum([r.count for r in rows])))`,
+			Output: "<table of cpu, prev_comm, count>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			columns := c.Strings("key")
+			for _, name := range columns {
+				if err := hasColumn(c, "key", name); err != nil {
+					return nil, err
+				}
+			}
+			return change(c, func(v *plan.View) error {
+				v.Row, v.Layout.HeaderText = groupCall(c, keyOf(c, columns), c.Func("fn")), c.String("header")
+				return nil
+			})
+		},
+	}
+}
+
+// keyOf makes what tells groups of rows apart: the argument key, which is a
+// function, or the cells of columns.
+func keyOf(c *b.Call, columns []string) func(row starlark.Value) (starlark.Value, error) {
+	if f := c.Func("key"); f != nil {
+		h := c.Host()
+		f.Freeze()
+		return func(row starlark.Value) (starlark.Value, error) { return h.Call(f, row) }
+	}
+	return func(row starlark.Value) (starlark.Value, error) {
+		key := make(starlark.Tuple, len(columns))
+		for i, name := range columns {
+			cell, err := row.(starlark.HasAttrs).Attr(name)
+			if err != nil {
+				return nil, err
+			}
+			key[i] = cell
+		}
+		return key, nil
+	}
+}
+
+// groupCall runs a script's function of the rows of one key, and of all rows if
+// it wants them, which returns a line.
+func groupCall(c *b.Call, key func(row starlark.Value) (starlark.Value, error), f starlark.Callable) plan.LinesFunc {
+	h := c.Host()
+	f.Freeze()
+	both := wantsAll(f)
+	return func(names []string, rows [][]event.Value) ([]string, error) {
+		all := rowList(names, shown(rows))
+		groups := starlark.NewDict(len(rows))
+		var first []int // the first row of each group
+		for i := range rows {
+			k, err := key(all.Index(i))
+			if err != nil {
+				return nil, err
+			}
+			members, known, err := groups.Get(k)
+			if err != nil {
+				return nil, fmt.Errorf("lines_by: key of a row: %w", err)
+			}
+			if !known {
+				members = &starlark.List{}
+				first = append(first, i)
+				if err := groups.SetKey(k, members); err != nil {
+					return nil, err
+				}
+			}
+			if err := members.(*starlark.List).Append(all.Index(i)); err != nil {
+				return nil, err
+			}
+		}
+
+		lines := make([]string, len(rows))
+		for i, group := range groups.Items() {
+			args := []starlark.Value{group[1]}
+			if both {
+				args = append(args, all)
+			}
+			r, err := h.Call(f, args...)
+			if err != nil {
+				return nil, err
+			}
+			lines[first[i]] = textOf(r)
+		}
+		return lines, nil
 	}
 }
 

@@ -22,7 +22,7 @@ func didYouMean(name string, names []string) string { return diag.DidYouMean(nam
 
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
-	return []*b.Builtin{sortBy(), top(), title(), units(), with(), text(), layout(), hide(), last(), totals(), whole(), line(), packed(), toFile()}
+	return []*b.Builtin{sortBy(), top(), title(), units(), with(), text(), layout(), hide(), last(), totals(), whole(), line(), linesBy(), packed(), toFile()}
 }
 
 func sortBy() *b.Builtin {

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"strings"
+
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/probe"
@@ -125,6 +127,15 @@ func (s *Source) FullName() string {
 		return "sample"
 	}
 	return s.Kind.String() + ":" + s.Name
+}
+
+// SystemName is what stands before the colon of FullName; "" if nothing does.
+func (s *Source) SystemName() string {
+	group, _, found := strings.Cut(s.FullName(), ":")
+	if !found {
+		return ""
+	}
+	return group
 }
 
 // Where keeps the events for which Pred holds.
