@@ -1,10 +1,10 @@
 package results
 
 import (
-	"fmt"
 	"slices"
 
 	b "ppscript/builtins"
+	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/plain"
 	"ppscript/runtime/plan"
@@ -101,7 +101,8 @@ func groupCall(c *b.Call, key func(row starlark.Value) (starlark.Value, error), 
 			}
 			members, known, err := groups.Get(k)
 			if err != nil {
-				return nil, fmt.Errorf("lines_by: key of a row: %w", err)
+				return nil, diag.Errorf(diag.Run, "table.lines_by", "key", "%w", err).
+					WithHint("let the function return a number, a text or a tuple of them")
 			}
 			if !known {
 				members = &starlark.List{}
@@ -143,7 +144,6 @@ func packed() *b.Builtin {
 		},
 	}
 }
-
 
 // lineCall runs a script's function of a row, and of all rows if it wants
 // them, which returns a line.
