@@ -6,6 +6,7 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/runtime/script"
+	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
@@ -47,7 +48,7 @@ func sumOf(values starlark.Iterable, start starlark.Value) (starlark.Value, erro
 			return nil, fmt.Errorf("more than %d values", script.MaxElements)
 		}
 		switch v.(type) {
-		case starlark.Int, starlark.Float, script.Duration, script.Size:
+		case starlark.Int, starlark.Float, value.Duration, value.Size:
 		default:
 			return nil, fmt.Errorf("value %d is a %s, %w", count, v.Type(), errSummand)
 		}
