@@ -49,6 +49,7 @@ type code struct {
 	used  []bool
 	loops []bool // by label: jumps to it go backward
 	dead  bool   // what would be emitted now cannot be reached
+	dry   bool   // nothing is emitted: who generates wants to know whether it could
 
 	stack int // bytes in use
 	peak  int
@@ -64,7 +65,7 @@ func (c *code) label() label {
 }
 
 func (c *code) emit(ins ...asm.Instruction) {
-	if !c.dead {
+	if !c.dead && !c.dry {
 		c.ins = append(c.ins, ins...)
 	}
 }
@@ -74,8 +75,11 @@ func (c *code) jump(ins asm.Instruction, l label) {
 	if c.dead {
 		return
 	}
-	c.jumps[len(c.ins)] = l
 	c.used[l] = true
+	if c.dry {
+		return
+	}
+	c.jumps[len(c.ins)] = l
 	c.ins = append(c.ins, ins)
 }
 
@@ -166,6 +170,9 @@ func (c *code) zero(off int16, n int) {
 // finish resolves the labels. An offset counts instruction words behind the
 // jump; a 64-bit load has two.
 func (c *code) finish() asm.Instructions {
+	if c.dry {
+		return nil
+	}
 	words := make([]int, len(c.ins)+1)
 	for i := range c.ins {
 		words[i+1] = words[i] + int(c.ins[i].Width())

@@ -4,7 +4,8 @@
 // they counted.
 //
 // It has two halves. The pure one (Generate) turns a Part of a plan, whose
-// operators it reads as they are, into programs; a Refusal says what is in the way.
+// operators it reads as they are, into programs; Can answers whether
+// it could, and makes none. A Refusal says what is in the way.
 // The other (Load) touches the kernel; session calls it.
 //
 //	Part ──Generate──► Image ──Load──► Run ──Rows──► agg.Partial ──► agg.Group

@@ -79,6 +79,11 @@ type gen struct {
 // Generate makes the programs of a part for a target. The error is a *Refusal if
 // it cannot run in the kernel.
 func Generate(p *Part, host *Host, t *Target) (im *Image, err error) {
+	return generate(p, host, t, newCode)
+}
+
+// generate generates into the codes that code makes.
+func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err error) {
 	defer caught(&im, &err)
 	s := p.followed()
 	im = &Image{Part: p, Target: t, graph: s, host: host, asks: s.asks()}
@@ -99,7 +104,7 @@ func Generate(p *Part, host *Host, t *Target) (im *Image, err error) {
 		if !e.Sampled && (e.Schema.System == "" || len(e.Schema.Fields) == 0) {
 			refuse("%s is not a tracepoint", e.Label)
 		}
-		gens[i] = &gen{code: newCode(), host: host, graph: s, image: im, index: i, kind: ebpf.TracePoint}
+		gens[i] = &gen{code: code(), host: host, graph: s, image: im, index: i, kind: ebpf.TracePoint}
 		if e.Sampled {
 			gens[i].kind = ebpf.PerfEvent
 		}

@@ -1,7 +1,9 @@
 package bpf
 
 import (
+	"errors"
 	"fmt"
+	"math/rand"
 	"reflect"
 	"strings"
 	"testing"
@@ -123,4 +125,53 @@ func shape(v any) string {
 	}
 	walk(reflect.ValueOf(v))
 	return b.String()
+}
+
+// Can says of an expression what Generate says of a program that evaluates it, and
+// gives the same reason.
+func TestCanIsGenerate(t *testing.T) {
+	r := &random{Rand: rand.New(rand.NewSource(11))}
+	h := &Host{Atomics: true}
+	refused, nodes := 0, 0
+	reason := func(err error) string {
+		var no *Refusal
+		if errors.As(err, &no) {
+			return no.Why
+		}
+		return fmt.Sprint(err)
+	}
+	for range 3000 {
+		n := r.bool(5)
+		if r.Intn(4) == 0 {
+			// What there is no code for.
+			n = must(expr.Compare("<", expr.NewField(&event.Field{Name: "odd", Offset: 8 + r.Intn(8), Size: 4}, expr.Self), r.num(2)))
+		}
+		e := &Event{Schema: recordSchema, Label: "record"}
+		_, err := Generate(partOf([]*Event{e}, &Edge{Preds: []expr.Node{n}, Group: counted()}), h, &Target{})
+		nodes++
+		if err != nil {
+			refused++
+		}
+		if got, want := reason(Can(n, e, h)), reason(err); got != want && !strings.Contains(want, "too long") {
+			t.Fatalf("%s: got %s, want %s", n, got, want)
+		}
+	}
+	if refused < nodes/50 {
+		t.Errorf("got %d of %d refused, want some", refused, nodes)
+	}
+	t.Logf("%d of %d refused", refused, nodes)
+}
+
+// Part.Can says of a part what Generate says, and makes nothing.
+func TestPartCan(t *testing.T) {
+	h := &Host{Atomics: true}
+	if err := everything().Can(h, &Target{}); err != nil {
+		t.Errorf("got %v, want that it can", err)
+	}
+	p := everything()
+	p.Edges[0].Preds = append(p.Edges[0].Preds, must(expr.Compare("<", expr.NewField(&event.Field{Name: "odd", Offset: 13, Size: 4}, expr.Self), expr.NewInt(1))))
+	var no *Refusal
+	if err := p.Can(h, &Target{}); !errors.As(err, &no) || !strings.Contains(no.Why, "at 13 of the record") {
+		t.Errorf("got %v, want why not", err)
+	}
 }

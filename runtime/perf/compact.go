@@ -24,7 +24,7 @@ type Compact struct {
 	// words of 8 bytes.
 	Facts map[event.Fact]int
 	// Texts is the end of the fixed part of the sent record, whose last word
-	// says where texts are; 0 if there are none. See usertext.go.
+	// says where texts are; 0 if there are none. See bpf/usertext.go.
 	Texts int
 }
 

@@ -168,9 +168,7 @@ func (c *compactor) build(evaluated map[*expr.Program]bool) error {
 
 // runs reports that a program can check a predicate.
 func (c *compactor) runs(ev *bpf.Event, n expr.Node) bool {
-	one := &bpf.Part{Events: []*bpf.Event{ev}, Edges: []*bpf.Edge{{Stream: ev.Stream, Preds: []expr.Node{n}, Send: &bpf.Record{}}}}
-	_, err := bpf.Generate(one, c.b.env.Tier.Host, c.b.env.Tier.Target)
-	return err == nil
+	return bpf.Can(n, ev, c.b.env.Tier.Host) == nil
 }
 
 // What several operators say of compact records.
