@@ -26,6 +26,8 @@ type delivery interface {
 	close(r *run) error
 	// showsLoss says that losses are seen with its results.
 	showsLoss() bool
+	// late says that its results come behind those of the others.
+	late() bool
 }
 
 // An interval is what results of one interval have in common.
@@ -43,10 +45,16 @@ func (undelivered) begin(context.Context, *run, plan.Operator) error { return ni
 func (undelivered) tick(*run, *interval) error                       { return nil }
 func (undelivered) close(*run) error                                 { return nil }
 func (undelivered) showsLoss() bool                                  { return false }
+func (undelivered) late() bool                                       { return false }
 
 // newDelivery makes the delivery of an operator; nil if it needs none.
 func newDelivery(op plan.Operator) delivery {
-	switch op.(type) {
+	switch op := op.(type) {
+	case *plan.StacksRun:
+		if op.Spec.File {
+			return &stackFile{}
+		}
+		return &stackResult{}
 	case *plan.Table:
 		return &tableDelivery{}
 	case *plan.DatabaseRun:
@@ -92,18 +100,19 @@ func (r *run) beginDeliveries(ctx context.Context) error {
 
 // resultsShowLoss reports that some result is seen with its losses.
 func (r *run) resultsShowLoss() bool {
-	return slices.ContainsFunc(r.deliveries, func(d delivery) bool { return d != nil && d.showsLoss() }) ||
-		len(plan.Of[*plan.StacksRun](r.plan)) > len(r.files)
+	return slices.ContainsFunc(r.deliveries, func(d delivery) bool { return d != nil && d.showsLoss() })
 }
 
 // deliver has all deliveries show an interval.
 func (r *run) deliver(t *interval) error {
-	for _, d := range r.deliveries {
-		if d == nil {
-			continue
-		}
-		if err := d.tick(r, t); err != nil {
-			return err
+	for _, late := range []bool{false, true} {
+		for _, d := range r.deliveries {
+			if d == nil || d.late() != late {
+				continue
+			}
+			if err := d.tick(r, t); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -5,10 +5,7 @@ import (
 	"slices"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/naming"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/render"
-	"ppscript/runtime/result"
 	"ppscript/runtime/stack"
 )
 
@@ -20,15 +17,50 @@ import (
 // whichever processes had them. That is what would be shown at the end anyway.
 // Of those, too, there are at most naming.MostSymbolized.
 
+// A stackHolder is a delivery that counts by numbers of stacks.
+type stackHolder interface {
+	// letGo has it count by names what it counted until now.
+	letGo(w *runStacks)
+}
+
+// tickStacks ends an interval of the stacks themselves.
+func (r *run) tickStacks(final bool) {
+	if final {
+		r.sayNoStacks()
+	} else {
+		r.forgetStacks()
+	}
+	r.stacks.refresh()
+}
+
+// sayNoStacks says that stacks were wanted and none came.
+func (r *run) sayNoStacks() {
+	wanted := plan.Has[*plan.StacksRun](r.plan) || plan.Has[*plan.LogRun](r.plan) || plan.Has[*plan.SlowRun](r.plan)
+	if r.stacks == nil || !wanted || !r.hasOwnStacks() || !r.stacks.Stackless() {
+		return
+	}
+	text := "none of the events has a call stack"
+	if r.world.file != nil {
+		text += ": record with perf record -g"
+	}
+	r.world.sayOnce(text)
+}
+
+// hasOwnStacks reports that events of the kernel, or of the recording, are to
+// have stacks; of others it was said at their beginning if they have none.
+func (r *run) hasOwnStacks() bool {
+	return slices.ContainsFunc(localEvents(r.plan), func(e *plan.Event) bool { return e.Stack != nil })
+}
+
 // forgetStacks gives up what nobody needs if there are many stacks.
 func (r *run) forgetStacks() {
 	w := r.stacks
 	if w == nil || !w.Crowded() || plan.Has[*plan.DatabaseRun](r.plan) || r.joinsHold() {
 		return
 	}
-	for _, s := range plan.Of[*plan.StacksRun](r.plan) {
-		if evicted := w.symbolize(s, r.shownOf(s)); s.Spec.File {
-			w.evicted += evicted // others show it with their result
+	for _, d := range r.deliveries {
+		if c, ok := d.(stackHolder); ok {
+			c.letGo(w)
 		}
 	}
 	held := map[stack.ID]bool{}
@@ -59,60 +91,4 @@ func (r *run) forgetBetween() {
 // events that were made here do. Others have their stack in the record.
 func (r *run) joinsHold() bool {
 	return plan.Has[*plan.JoinRun](r.plan) && slices.ContainsFunc(shownStacks(r.plan.Streams(), false), func(s []*event.Field) bool { return len(s) > 0 })
-}
-
-// shownOf is what will be seen of the stacks that s counts: those of a file
-// are shown nowhere else.
-func (r *run) shownOf(s *plan.StacksRun) naming.Shown {
-	i := slices.IndexFunc(r.files, func(f *stackFile) bool { return f.run == s })
-	switch {
-	case i < 0 || r.files[i].format == render.PprofFormat:
-		return naming.All
-	case r.files[i].format == render.FoldedFormat:
-		return naming.InText
-	}
-	return naming.InPictures
-}
-
-// symbolize names the stacks that s has counted. It returns the samples whose
-// stacks there was no room for.
-func (w *runStacks) symbolize(s *plan.StacksRun, show naming.Shown) (evicted uint64) {
-	if s.Group.Len() == 0 {
-		return 0
-	}
-	before := w.symbolized[s]
-	if before == nil {
-		before = naming.NewSymbolized()
-		w.symbolized[s] = before
-	}
-	names := naming.NewNames(show)
-	cut, unwound := w.counted(s, func(x *result.StackSample) { before.Add(names, x) })
-	before.Cut += cut
-	before.Unwound += unwound
-	before.Loss.Add(s.Group.Loss())
-	s.Group.Reset()
-	return before.Bound(naming.MostSymbolized, weightOf(s))
-}
-
-// weightOf is what a stack counts for: its value if there is one.
-func weightOf(s *plan.StacksRun) func(t *naming.Tally) int64 {
-	if s.Value.Name != "" {
-		return func(t *naming.Tally) int64 { return t.Value }
-	}
-	return func(t *naming.Tally) int64 { return int64(t.Count) }
-}
-
-// clearStacks begins to count anew.
-func (w *runStacks) clearStacks(s *plan.StacksRun) {
-	s.Group.Reset()
-	delete(w.symbolized, s)
-}
-
-// stacksLoss is what is missing in what s counted.
-func (w *runStacks) stacksLoss(s *plan.StacksRun) event.Loss {
-	loss := s.Group.Loss()
-	if before := w.symbolized[s]; before != nil {
-		loss.Add(before.Loss)
-	}
-	return loss
 }

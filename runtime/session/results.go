@@ -46,9 +46,7 @@ func (r *run) tick(final bool) error {
 	if err := r.deliver(t); err != nil {
 		return err
 	}
-	if err := r.tickStacks(t); err != nil {
-		return err
-	}
+	r.tickStacks(final)
 	if !r.resultsShowLoss() && !loss.Zero() {
 		if err := r.out.Note("loss", lossFields(loss)...); err != nil {
 			return err

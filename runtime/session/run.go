@@ -40,7 +40,6 @@ type run struct {
 	out        render.Renderer
 	deliveries []delivery // by the plan's operators; nil for those without
 	stacks     *runStacks
-	files      []*stackFile
 	tables     map[string]*tableFile // by path
 	outlets    []*outlet
 	polled     event.Time      // when the source was polled last
@@ -116,11 +115,8 @@ func (r *run) do(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	r.cfg.stage("open the files of results")
-	if err = r.openStackFiles(ctx); err != nil {
-		return err
-	}
 	r.openStacks()
+	r.cfg.stage("open the files of results")
 	if err = r.openDeliveries(ctx); err != nil {
 		return err
 	}
@@ -255,7 +251,6 @@ func (r *run) prepare() {
 		}
 		r.describeSender()
 	}
-	r.bindStackFiles()
 	r.readStacks()
 	p.Limit(r.cfg.Options.ExitN)
 	if r.live != nil && !r.cfg.Options.IncludeSelf {
@@ -359,7 +354,7 @@ func (r *run) comesOrGoes(e *event.Event) {
 }
 
 func (r *run) close() error {
-	errs := []error{r.closePushes(), r.closeDeliveries(), r.closeStackFiles(), r.closeTableFiles(), r.stacks.close()}
+	errs := []error{r.closePushes(), r.closeDeliveries(), r.closeTableFiles(), r.stacks.close()}
 	r.cfg.stage("close the events")
 	for _, c := range r.counts {
 		if st, ok := c.counters.WorkloadStatus(); ok {

@@ -24,14 +24,14 @@ import (
 // pprof. They are counted apart from what the script shows, over the whole run;
 // only folded text comes interval by interval, stamped with its beginning.
 
-// A stackFile is one file of stacks.
+// A stackFile is the delivery of counts by stack that go to a file.
 type stackFile struct {
+	stackCounts
 	path    string // "-" is the output of results
 	format  render.StackFormat
 	stamped bool
 	fresh   bool // the file was made here
 	f       *os.File
-	run     *plan.StacksRun
 	since   time.Time // begin of the interval
 	wrote   bool
 	about   string
@@ -84,44 +84,26 @@ func stacksOf(reports []plan.Report) *plan.Stacks {
 	return nil
 }
 
-// openStackFiles finds out that a file cannot be written before anything is
-// opened, and moves an older file of folded stacks out of the way.
-func (r *run) openStackFiles(ctx context.Context) error {
-	o := &r.cfg.Options
-	for _, x := range []struct {
-		path  string
-		pprof bool
-	}{{o.FlameGraph, false}, {o.Pprof, true}} {
-		if x.path == "" {
-			continue
-		}
-		f := &stackFile{path: x.path}
-		r.files = append(r.files, f)
-		if err := f.open(ctx, x.pprof); err != nil {
+// open finds out that a file cannot be written before anything is opened, and
+// moves an older file of folded stacks out of the way.
+func (f *stackFile) open(ctx context.Context, r *run, op plan.Operator) error {
+	o, pprof := &r.cfg.Options, op.(*plan.StacksRun).Spec.Periods
+	if f.path = o.FlameGraph; pprof {
+		f.path = o.Pprof
+	}
+	if err := f.create(ctx, pprof); err != nil {
+		return err
+	}
+	if o.FlameBase != "" && !pprof {
+		if err := f.compare(ctx, o.FlameBase); err != nil {
 			return err
 		}
-		if o.FlameBase != "" && !x.pprof {
-			if err := f.compare(ctx, o.FlameBase); err != nil {
-				return err
-			}
-		}
-		f.stamped = f.format == render.FoldedFormat && o.Interval > 0
 	}
+	f.stamped = f.format == render.FoldedFormat && o.Interval > 0
 	return nil
 }
 
-// bindStackFiles gives each file its count, now that the plan is final.
-func (r *run) bindStackFiles() {
-	i := 0
-	for _, s := range plan.Of[*plan.StacksRun](r.plan) {
-		if s.Spec.File {
-			r.files[i].run = s
-			i++
-		}
-	}
-}
-
-func (f *stackFile) open(ctx context.Context, pprof bool) error {
+func (f *stackFile) create(ctx context.Context, pprof bool) error {
 	if f.path == Stdout {
 		if pprof {
 			return diag.Errorf(diag.Usage, "write", "pprof", "got no file").WithHint("name it, for example: --pprof cpu.pb.gz")
@@ -208,27 +190,37 @@ func (f *stackFile) fail(err error) error {
 		OrHint("give a file in a directory that exists and that you may write to: %s", filepath.Dir(f.path))
 }
 
-// tickStackFiles appends the stacks of the interval that ends to the files that
-// show intervals, and prints what goes to the output of results at the end.
-func (r *run) tickStackFiles(final bool, now time.Time) error {
-	for _, f := range r.files {
-		if !f.stamped && !(final && f.path == Stdout) {
-			continue
-		}
-		if err := r.writeStacks(f, now); err != nil {
-			return err
-		}
-		r.stacks.clearStacks(f.run)
-		f.since = now
+// tick appends the stacks of the interval that ends to a file that shows
+// intervals, and prints what goes to the output of results at the end.
+func (f *stackFile) tick(r *run, t *interval) error {
+	if !f.stamped && !(t.final && f.path == Stdout) {
+		return nil
 	}
+	if err := f.deliver(r, t.now); err != nil {
+		return err
+	}
+	f.clear()
+	f.since = t.now
 	return nil
 }
 
-// writeStacks writes what a file's count has.
-func (r *run) writeStacks(f *stackFile, now time.Time) error {
-	m := r.meta(f.run.Name, f.run.Spec.Title, r.total, &interval{final: true, now: now})
+// letGo implements stackHolder. What gives way is told with the results of others.
+func (f *stackFile) letGo(w *runStacks) {
+	show := naming.InPictures
+	switch f.format {
+	case render.PprofFormat:
+		show = naming.All
+	case render.FoldedFormat:
+		show = naming.InText
+	}
+	w.evicted += f.symbolize(w, show)
+}
+
+// deliver writes what was counted.
+func (f *stackFile) deliver(r *run, now time.Time) error {
+	m := r.meta(f.op.Name, f.op.Spec.Title, r.total, &interval{final: true, now: now})
 	m.Begin, m.Samples = r.plan.Router.First, m.TotalSamples
-	res := r.stacks.result(f.run, m)
+	res := f.result(r, m)
 	if f.format == render.PprofFormat {
 		res.KernelID = naming.KernelID(r.world.recording())
 	}
@@ -293,28 +285,24 @@ func (f *stackFile) write(res *result.Stacks, start time.Time) error {
 	return f.fail(err)
 }
 
-// closeStackFiles writes the files and closes them. It does so however the run
-// ended, unless nothing was opened.
-func (r *run) closeStackFiles() error {
+// close writes the file and closes it. It does so however the run ended, unless
+// nothing was opened.
+func (f *stackFile) close(r *run) error {
 	var errs []error
-	for _, f := range r.files {
-		ran := !r.started.IsZero() && f.run != nil
-		if ran && f.path != Stdout {
-			r.cfg.stage("write " + f.path)
-			errs = append(errs, r.writeStacks(f, time.Now()))
-			if errs[len(errs)-1] == nil {
-				r.world.note("wrote %s%s", f.path, f.advice())
-			}
+	ran := !r.started.IsZero() && f.op != nil
+	if ran && f.path != Stdout {
+		r.cfg.stage("write " + f.path)
+		err := f.deliver(r, time.Now())
+		if errs = append(errs, err); err == nil {
+			r.world.note("wrote %s%s", f.path, f.advice())
 		}
-		if f.f == nil {
-			continue
-		}
+	}
+	if f.f != nil {
 		errs = append(errs, f.f.Close())
 		if !ran && f.fresh {
 			errs = append(errs, os.Remove(f.path))
 		}
 	}
-	r.files = nil
 	return errors.Join(errs...)
 }
 

@@ -22,8 +22,7 @@ import (
 // runStacks is the stacks of a run; nil if no event has any.
 type runStacks struct {
 	*naming.Namer
-	show       [][]*event.Field // by stream: the stacks that a log shows, the event's own first
-	symbolized map[*plan.StacksRun]*naming.Symbolized
+	show [][]*event.Field // by stream: the stacks that a log shows, the event's own first
 	// evicted are the samples of rare stacks that gave way in files, since the last
 	// tick.
 	evicted uint64
@@ -53,7 +52,7 @@ func (r *run) openStacks() {
 		Note:      r.note,
 		Say:       r.world.sayOnce,
 	}
-	r.stacks = &runStacks{Namer: naming.New(o), symbolized: map[*plan.StacksRun]*naming.Symbolized{}}
+	r.stacks = &runStacks{Namer: naming.New(o)}
 	r.world.symbols, r.world.place = r.stacks.Kernel(), r.stacks.Place
 }
 
@@ -164,99 +163,6 @@ func shownStacks(streams []*event.Stream, quiet bool) [][]*event.Field {
 		})
 	}
 	return show
-}
-
-// result makes the result of a count by stack.
-func (w *runStacks) result(s *plan.StacksRun, m result.Meta) *result.Stacks {
-	out := &result.Stacks{Meta: m, Keys: s.Keys, Value: s.Value.Name, Unit: s.Value.Unit, Periods: s.Periods, Totals: s.Spec.Totals}
-	before := w.symbolized[s]
-	if before != nil {
-		out.Samples, out.Cut, out.Unwound = before.List(), before.Cut, before.Unwound
-	}
-	cut, unwound := w.counted(s, func(x *result.StackSample) {
-		x.Frames = slices.Clone(x.Frames)
-		out.Samples = append(out.Samples, *x)
-	})
-	out.Cut += cut
-	out.Unwound += unwound
-	if before != nil {
-		out.Merge()
-	}
-	out.Sort()
-	return out
-}
-
-// counted calls fn for what s counted since stacks were let go, with frames that
-// are valid until it returns. It adds up the samples whose stacks lack outer
-// frames, and those that were unwound.
-func (w *runStacks) counted(s *plan.StacksRun, fn func(x *result.StackSample)) (cut, unwound uint64) {
-	count := len(s.Keys) + plan.StacksKey
-	rows := s.Group.Rows()
-	w.Prepare(func(yield func(stack.ID) bool) {
-		for _, row := range rows {
-			if !yield(stack.ID(row[plan.StacksStack].Uint())) {
-				return
-			}
-		}
-	})
-	for _, row := range rows {
-		x := result.StackSample{PID: int32(row[plan.StacksPID].Int()), Key: row[plan.StacksKey:count], Count: row[count].Uint()}
-		if s.Value.Name != "" {
-			x.Value = row[count+1].Int()
-		}
-		var st stack.Stack
-		w.line, st = w.Frames(w.line[:0], stack.ID(row[plan.StacksStack].Uint()))
-		x.Frames, x.Cut = w.line, st.Cut
-		if st.Cut {
-			cut += x.Count
-		}
-		if st.Unwound {
-			unwound += x.Count
-		}
-		fn(&x)
-	}
-	return cut, unwound
-}
-
-// tickStacks shows what was counted by stack in the interval.
-func (r *run) tickStacks(t *interval) error {
-	lost, final, now := t.loss, t.final, t.now
-	for _, s := range plan.Of[*plan.StacksRun](r.plan) {
-		if s.Spec.File {
-			continue
-		}
-		loss := r.stacks.stacksLoss(s)
-		r.total.Add(loss)
-		loss.Add(lost)
-		res := r.stacks.result(s, r.meta(s.Name, s.Spec.Title, loss, t))
-		res.Merge()
-		res.Sort()
-		if s.Spec.Top > 0 {
-			res.Top(s.Spec.Top)
-		}
-		if err := r.out.Stacks(res); err != nil {
-			return err
-		}
-		r.stacks.clearStacks(s)
-	}
-	wanted := plan.Has[*plan.StacksRun](r.plan) || plan.Has[*plan.LogRun](r.plan) || plan.Has[*plan.SlowRun](r.plan)
-	if w := r.stacks; final && w != nil && wanted && r.hasOwnStacks() && w.Stackless() {
-		r.world.sayOnce("none of the events has a call stack" + map[bool]string{true: ": record with perf record -g"}[r.world.file != nil])
-	}
-	if err := r.tickStackFiles(final, now); err != nil {
-		return err
-	}
-	if !final {
-		r.forgetStacks()
-	}
-	r.stacks.refresh()
-	return nil
-}
-
-// hasOwnStacks reports that events of the kernel, or of the recording, are to
-// have stacks; of others it was said at their beginning if they have none.
-func (r *run) hasOwnStacks() bool {
-	return slices.ContainsFunc(localEvents(r.plan), func(e *plan.Event) bool { return e.Stack != nil })
 }
 
 // loss is what found no room in the table, or in files, since the last tick.

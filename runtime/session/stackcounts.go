@@ -1,0 +1,148 @@
+package session
+
+import (
+	"context"
+	"slices"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/naming"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/result"
+	"ppscript/runtime/stack"
+)
+
+// This file delivers counts by stack: at each interval those that are results;
+// those of files have a delivery of their own, see stackfile.go.
+
+// stackCounts is what both have in common.
+type stackCounts struct {
+	undelivered
+	op     *plan.StacksRun    // nil until begin
+	before *naming.Symbolized // counts whose stacks were let go, nil if there are none
+}
+
+func (c *stackCounts) begin(_ context.Context, _ *run, op plan.Operator) error {
+	c.op = op.(*plan.StacksRun)
+	return nil
+}
+
+func (*stackCounts) late() bool { return true }
+
+// result makes the result of what was counted.
+func (c *stackCounts) result(r *run, m result.Meta) *result.Stacks {
+	s := c.op
+	out := &result.Stacks{Meta: m, Keys: s.Keys, Value: s.Value.Name, Unit: s.Value.Unit, Periods: s.Periods, Totals: s.Spec.Totals}
+	if c.before != nil {
+		out.Samples, out.Cut, out.Unwound = c.before.List(), c.before.Cut, c.before.Unwound
+	}
+	cut, unwound := c.counted(r.stacks, func(x *result.StackSample) {
+		x.Frames = slices.Clone(x.Frames)
+		out.Samples = append(out.Samples, *x)
+	})
+	out.Cut += cut
+	out.Unwound += unwound
+	if c.before != nil {
+		out.Merge()
+	}
+	out.Sort()
+	return out
+}
+
+// counted calls fn for what was counted since stacks were let go, with frames that
+// are valid until it returns. It adds up the samples whose stacks lack outer
+// frames, and those that were unwound.
+func (c *stackCounts) counted(w *runStacks, fn func(x *result.StackSample)) (cut, unwound uint64) {
+	s := c.op
+	count := len(s.Keys) + plan.StacksKey
+	rows := s.Group.Rows()
+	w.Prepare(func(yield func(stack.ID) bool) {
+		for _, row := range rows {
+			if !yield(stack.ID(row[plan.StacksStack].Uint())) {
+				return
+			}
+		}
+	})
+	for _, row := range rows {
+		x := result.StackSample{PID: int32(row[plan.StacksPID].Int()), Key: row[plan.StacksKey:count], Count: row[count].Uint()}
+		if s.Value.Name != "" {
+			x.Value = row[count+1].Int()
+		}
+		var st stack.Stack
+		w.line, st = w.Frames(w.line[:0], stack.ID(row[plan.StacksStack].Uint()))
+		x.Frames, x.Cut = w.line, st.Cut
+		if st.Cut {
+			cut += x.Count
+		}
+		if st.Unwound {
+			unwound += x.Count
+		}
+		fn(&x)
+	}
+	return cut, unwound
+}
+
+// symbolize names the stacks that were counted, so that they can be let go. It
+// returns the samples whose stacks there was no room for.
+func (c *stackCounts) symbolize(w *runStacks, show naming.Shown) (evicted uint64) {
+	if c.op.Group.Len() == 0 {
+		return 0
+	}
+	if c.before == nil {
+		c.before = naming.NewSymbolized()
+	}
+	names := naming.NewNames(show)
+	cut, unwound := c.counted(w, func(x *result.StackSample) { c.before.Add(names, x) })
+	c.before.Cut += cut
+	c.before.Unwound += unwound
+	c.before.Loss.Add(c.op.Group.Loss())
+	c.op.Group.Reset()
+	return c.before.Bound(naming.MostSymbolized, c.weight())
+}
+
+// weight is what a stack counts for: its value if there is one.
+func (c *stackCounts) weight() func(t *naming.Tally) int64 {
+	if c.op.Value.Name != "" {
+		return func(t *naming.Tally) int64 { return t.Value }
+	}
+	return func(t *naming.Tally) int64 { return int64(t.Count) }
+}
+
+// clear begins to count anew.
+func (c *stackCounts) clear() {
+	c.op.Group.Reset()
+	c.before = nil
+}
+
+// loss is what is missing in the counts.
+func (c *stackCounts) loss() event.Loss {
+	loss := c.op.Group.Loss()
+	if c.before != nil {
+		loss.Add(c.before.Loss)
+	}
+	return loss
+}
+
+// stackResult is the delivery of counts by stack that are shown.
+type stackResult struct{ stackCounts }
+
+func (*stackResult) showsLoss() bool { return true }
+
+func (d *stackResult) letGo(w *runStacks) { d.symbolize(w, naming.All) }
+
+// tick shows what was counted by stack in the interval.
+func (d *stackResult) tick(r *run, t *interval) error {
+	loss, spec := d.loss(), d.op.Spec
+	r.total.Add(loss)
+	loss.Add(t.loss)
+	res := d.result(r, r.meta(d.op.Name, spec.Title, loss, t))
+	res.Merge()
+	res.Sort()
+	if spec.Top > 0 {
+		res.Top(spec.Top)
+	}
+	if err := r.out.Stacks(res); err != nil {
+		return err
+	}
+	d.clear()
+	return nil
+}
