@@ -44,14 +44,14 @@ func (c *code) put(m mapID, key, value int16, flags ebpf.MapUpdateFlags) {
 	c.call(asm.FnMapUpdateElem)
 }
 
-// widen makes a number of 64 bits of what a map's function returned. Up to 6.3
+// widen makes a number of 64 bits of the result of a map's function. Up to 6.3
 // it has 32: the kernel calls the function itself, which returned an int.
 func (c *code) widen() {
 	c.emit(asm.LSh.Imm(asm.R0, 32), asm.ArSh.Imm(asm.R0, 32))
 }
 
-// taskValue leaves in R0 the address of what a map keeps with the running task;
-// 0 is nothing. create makes it.
+// taskValue leaves in R0 the address of a map's value for the running task; 0
+// is none. create makes one.
 func (c *code) taskValue(m mapID, create bool) {
 	c.call(asm.FnGetCurrentTaskBtf)
 	c.emit(asm.Mov.Reg(asm.R2, asm.R0), asm.Mov.Imm(asm.R3, 0), asm.Mov.Imm(asm.R4, int32(b2i(create))))

@@ -19,9 +19,9 @@ import (
 // Where system calls can be preempted in the middle of a program (6.13), they
 // must not be between a record's time and its place in the buffer.
 
-// sendState is what programs know of a buffer. How many records did not fit
-// only grows; the next one that does is preceded by one that tells. It has a
-// cache line, which no other CPU writes.
+// sendState is the state of a buffer in programs. The count of records that
+// did not fit only grows; before the next one that fits goes a record with
+// the count. It has a cache line, which no other CPU writes.
 const (
 	sendFailed = 0  // records that did not fit
 	sendTold   = 8  // of these, how many records tell of
@@ -58,7 +58,7 @@ func (g *gen) head(s *sent, off int, src asm.Register) {
 // send completes a record and sends it. R7 to R9 are lost.
 func (g *gen) send(s *sent) {
 	c := g.code
-	// What a program can say beforehand keeps the time without preemption short.
+	// The program computes as much as it can before, to keep the time without preemption short.
 	c.load(asm.R0, g.pidTgid())
 	g.head(s, perf.HeadTask, asm.R0)
 	c.emit(asm.Mov.Imm(asm.R0, int32(g.index)))

@@ -48,8 +48,8 @@ type code struct {
 	at    []int         // by label: index of its instruction, -1 if not placed
 	used  []bool
 	loops []bool // by label: jumps to it go backward
-	dead  bool   // what would be emitted now cannot be reached
-	dry   bool   // nothing is emitted: who generates wants to know whether it could
+	dead  bool   // code emitted now could not be reached
+	dry   bool   // nothing is emitted: the caller only asks whether it could be
 
 	stack int // bytes in use
 	peak  int
@@ -137,7 +137,7 @@ func (c *code) mapValue(dst asm.Register, m mapID, off uint32) {
 }
 
 // alloc reserves n bytes of stack, 8-aligned; the offset from R10 is
-// negative. What was reserved after a mark is given back with c.stack = mark.
+// negative. c.stack = mark gives back all that was reserved after a mark.
 func (c *code) alloc(n int) int16 {
 	c.stack += (n + 7) &^ 7
 	c.peak = max(c.peak, c.stack)

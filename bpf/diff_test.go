@@ -31,7 +31,7 @@ var programs = flag.Int("programs", 600, "random programs to compare")
 // limit bounds the time where a guest emulates the machine.
 const limit = 40 * time.Second
 
-// record is what a raw tracepoint's program can be given: 12 words.
+// record is the input of a raw tracepoint's program: 12 words.
 const recordSize = 96
 
 var recordSchema = &event.Schema{System: "test", Name: "record", Size: recordSize, Fields: []event.Field{
@@ -75,7 +75,7 @@ func (r *random) record() []byte {
 	for off := 8; off < 48; off += 8 {
 		binary.LittleEndian.PutUint64(b[off:], uint64(r.number()))
 	}
-	// What is behind the NUL is not part of a text.
+	// Bytes behind the NUL are not part of a text.
 	r.Read(b[48:64])
 	if n := copy(b[48:64], words3[r.Intn(len(words3))]); n < 16 {
 		b[48+n] = 0
@@ -141,7 +141,7 @@ func (r *random) num(depth int) expr.Node {
 	return n
 }
 
-// function is what a function of a script becomes: a local, an if, returns.
+// function is the IR of a script's function: a local, an if, returns.
 func (r *random) function(depth int) (expr.Node, error) {
 	i := r.locals
 	r.locals++
@@ -418,7 +418,7 @@ func dump(g *agg.Group, tr *trial) string {
 	return strings.Join(lines, "\n")
 }
 
-// Globs in programs match what package glob matches.
+// Globs in programs match the same texts as package glob.
 func TestGlobs(t *testing.T) {
 	r := &random{Rand: rand.New(rand.NewSource(7))}
 	for range 3000 {
@@ -431,7 +431,7 @@ func TestGlobs(t *testing.T) {
 	}
 }
 
-// run does what the program does.
+// run does the same as the program.
 func (p *pattern) run(text string) bool {
 	n := len(p.chars)
 	state, end := int64(1), int64(1)<<(n+1)

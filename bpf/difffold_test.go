@@ -13,7 +13,7 @@ import (
 // foldInts are the numbers of a state, beside one text.
 const foldInts = 3
 
-// emittedStream is what random folds emit: two numbers and a text.
+// emittedStream is the stream of random folds: two numbers and a text.
 var emittedStream = &event.Stream{Index: 1, Schema: &event.Schema{System: "fold", Name: "test", Fields: []event.Field{
 	{Name: "a", Type: "s64", Place: event.InSlot, Offset: 0, Size: 8, Signed: true},
 	{Name: "b", Type: "s64", Place: event.InSlot, Offset: 1, Size: 8, Signed: true},
@@ -38,7 +38,7 @@ func (r *random) words() expr.Node {
 	return r.field(expr.Str)
 }
 
-// signed makes a number what a slot of the state is, as scripts do.
+// signed cuts a number to the type of a state's slot, as scripts do.
 func (r *random) signed() expr.Node {
 	n, err := expr.NewUnary(expr.OpSigned, r.num(2))
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package bpf runs a plan's per-event work inside the kernel: it generates
 // eBPF programs from expr's IR with an assembler of our own (no C, no compiler
-// on any machine), loads them, attaches them to tracepoints and reads what
-// they counted.
+// on any machine), loads them, attaches them to tracepoints and reads their
+// counts.
 //
 // It has two halves. The pure one (Generate) turns a Part of a plan, whose
 // operators it reads as they are, into programs; Can answers whether
@@ -10,10 +10,10 @@
 //
 //	Part ──Generate──► Image ──Load──► Run ──Rows──► agg.Partial ──► agg.Group
 //
-// What a program does with an event is what the native tier does with it: the
-// same rounding, the same buckets, the same errors. An evaluation that fails
-// (division by zero, overflow) drops the event from its operator and counts
-// as event.Loss.Errors.
+// A program treats an event as the native tier does: the same rounding, the
+// same buckets, the same errors. An evaluation that fails (division by zero,
+// overflow) drops the event from its operator and counts as
+// event.Loss.Errors.
 //
 // Programs on tracepoints always return 1: one that returns 0 hides the hit from
 // every other user of perf events on the machine. Those of sampled events return

@@ -7,9 +7,10 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file finds predicates that cost less than to ask whose event it is: those
-// on numbers of the event itself come in front of everything, so that what they
-// reject costs next to nothing. They cannot fail, so nobody sees the difference.
+// This file finds predicates that are cheaper than the check of the event's
+// task: those on numbers of the event itself come first, so that rejected events
+// cost next to nothing. They cannot fail, so the order makes no difference to
+// results.
 
 // early takes the predicates with which e begins, and returns the event without
 // them.

@@ -12,9 +12,9 @@ import (
 	"ppscript/runtime/perf"
 )
 
-// This file sends compact records: what a program read of an event, through
-// the buffer of its CPU (buffer.go). What is computed here is only the filter;
-// operators that need the events themselves run in ppscript.
+// This file sends compact records: the fields of an event that somebody reads,
+// through the buffer of the CPU (buffer.go). The program evaluates only the
+// filter; operators that need the events themselves run in ppscript.
 
 // A record is what is sent of an event, and where that stands.
 type record struct {
@@ -24,7 +24,7 @@ type record struct {
 	size  int // bytes
 }
 
-// A slot is a field's place in what is sent.
+// A slot is a field's place in the sent record.
 type slot struct {
 	field *expr.Field
 	off   int
@@ -64,7 +64,7 @@ func (g *gen) layRecord(r *record) {
 	}
 }
 
-// Compact says how what is sent of an event becomes its record again.
+// Compact says how the sent fields of an event become its record again.
 func (i *Image) Compact(e int) *perf.Compact {
 	for k := range i.graph.sources[e].feeds {
 		r := i.graph.sources[e].feeds[k].emit
@@ -140,8 +140,8 @@ func (g *gen) fill(r *record, at int16) {
 }
 
 // emitWhole copies the record behind the facts, into memory of the CPU: it is
-// larger than the stack. R7 is where it is, R5 how long. The common
-// fields are not there yet when programs run: what is known of them is made.
+// larger than the stack. R7 is its address, R5 its length. The common fields
+// are not there yet when programs run: the known ones are computed.
 func (g *gen) emitWhole(r *record) {
 	c := g.code
 	schema := g.graph.sources[g.index].Schema
@@ -199,7 +199,7 @@ func (e *source) whole() bool {
 	return slices.ContainsFunc(e.feeds, func(f feed) bool { return f.emit != nil && f.emit.Whole })
 }
 
-// outputs adds the maps of what is sent.
+// outputs adds the maps for sending.
 func (i *Image) outputs() {
 	sends := false
 	for n, e := range i.graph.sources {

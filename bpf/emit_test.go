@@ -78,9 +78,9 @@ func stopped(t *testing.T, src *perf.Source, fn func(*event.Event)) {
 	count(src, fn)
 }
 
-// Fields that are sent are where the event's own record has them, by the raw
-// way and the general one; the predicate has been checked, and what belongs to
-// the sample is there.
+// Sent fields are at their places in the event's own record, by the raw way
+// and the general one; the predicate has been checked, and the facts of the
+// sample are there.
 func TestCompact(t *testing.T) {
 	h, fs := live(t)
 	exit, enter := schemaOf(t, fs, "raw_syscalls", "sys_exit"), schemaOf(t, fs, "syscalls", "sys_enter_sched_getaffinity")
@@ -174,7 +174,7 @@ func TestCompactWhole(t *testing.T) {
 	}
 }
 
-// What programs send is a source like all others.
+// Records of programs are a source like all others.
 func TestCompactConforms(t *testing.T) {
 	h, fs := live(t)
 	exit, enter := schemaOf(t, fs, "raw_syscalls", "sys_exit"), schemaOf(t, fs, "raw_syscalls", "sys_enter")
@@ -208,7 +208,7 @@ func tiny(t *testing.T) (*perf.Source, *Run) {
 	return sending(t, h, part, perf.Config{Pages: 1})
 }
 
-// What does not fit into the ring is counted there, once.
+// Records that do not fit into the ring are counted there, once.
 func TestCompactLoss(t *testing.T) {
 	src, run := tiny(t)
 	const n = 5000
@@ -277,8 +277,8 @@ func TestCompactEnds(t *testing.T) {
 	}
 }
 
-// Losses are told before what comes behind them, and programs wake who waits
-// when the buffer is half full, not before.
+// Losses are told before the records behind them, and programs wake the
+// reader when the buffer is half full, not before.
 func TestCompactLossInOrder(t *testing.T) {
 	src, _ := tiny(t)
 	kinds := ""

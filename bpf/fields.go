@@ -139,7 +139,7 @@ func (g *gen) fact(dst asm.Register, n *expr.Field) {
 	}
 }
 
-// period is what the event stands for: 1, unless the kernel says otherwise.
+// period is the event's weight: 1, unless the kernel says otherwise.
 func (g *gen) period(dst asm.Register) {
 	switch {
 	case g.kind == ebpf.PerfEvent:
@@ -162,8 +162,8 @@ func (g *gen) pidTgid() int16 {
 	return g.facts.pid
 }
 
-// facts are what is fetched once, in front of everything: their places on the
-// stack.
+// facts are fetched once, in front of everything; these are their places on
+// the stack.
 type facts struct {
 	pid, cpu int16
 	time     int16

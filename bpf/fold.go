@@ -14,8 +14,8 @@ import (
 )
 
 // This file generates fold.Fold.Events: the state of an event's key is found or
-// made, and the step function works on it where it lies. What the function
-// emits goes to tables at once, in the same program.
+// made, and the step function works on it in place. Events that the function
+// emits go to tables at once, in the same program.
 //
 // Two CPUs may have events of one key at the same time. Each state has a lock,
 // its first word: the number of the CPU that works on it, and 1. A program that
@@ -35,13 +35,13 @@ import (
 type foldOp struct {
 	spec  *fold.Spec
 	index int
-	feeds []feed // of what is emitted, to tables
+	feeds []feed // of emitted events, to tables
 
 	cols   []column // of the key
 	keyLen int
 	texts  []int // where the texts lie in the state, and how long they can get
 	rooms  []int
-	emits  []int // bytes of what is emitted, by field; a number has 8
+	emits  []int // bytes of an emitted event, by field; a number has 8
 	size   int
 	locked bool
 	tasks  bool // kept with the task, not in a hash
@@ -65,13 +65,13 @@ const lockTries = 1024
 // foldLimit bounds a state.
 const foldLimit = 2048
 
-// foldEnv is what the functions of a fold work on, while they run.
+// foldEnv is the state that the functions of a fold work on.
 type foldEnv struct {
 	fold  *foldOp
 	state int16 // place of the state's address
 }
 
-// emitEnv is what expressions on what was emitted can read.
+// emitEnv is the scope of expressions on an emitted event.
 type emitEnv struct {
 	fold   *foldOp
 	places []int16
@@ -101,7 +101,7 @@ func (s *graph) stepsOf(f *foldOp, gens []*gen, fn func(g *gen, feed *feed)) {
 	}
 }
 
-// prepareFold settles the layout of states and of what is emitted.
+// prepareFold settles the layout of states and of emitted events.
 func (s *graph) prepareFold(f *foldOp, gens []*gen) {
 	host := s.host(gens)
 	f.rooms = make([]int, len(f.spec.Texts))
@@ -360,7 +360,7 @@ func (g *gen) stateText(off int16, size int, n *expr.LoadState) {
 	}
 }
 
-// emitted evaluates what is emitted and brings it to the tables.
+// emitted evaluates an emitted event and brings it to the tables.
 func (g *gen) emitted(n *expr.Emit) {
 	c := g.code
 	if g.fold == nil {
@@ -388,7 +388,7 @@ func (g *gen) emitted(n *expr.Emit) {
 	c.stack = mark
 }
 
-// slot returns where a field of what was emitted is, and how many bytes; 0 if
+// slot returns the place of a field of an emitted event, and its bytes; 0 if
 // it is not one of those.
 func (g *gen) slot(n *expr.Field) (at int16, size int) {
 	if g.out == nil || n.F.Place != event.InSlot || n.Part != expr.Self {

@@ -29,7 +29,7 @@ type Program struct {
 	event  int // in Part.Events, -1 for those of our own
 }
 
-// Where says what the program is called by.
+// Where is the hook that calls the program.
 func (p *Program) Where() string {
 	switch p.Kind {
 	case ebpf.PerfEvent:
@@ -43,8 +43,8 @@ func (p *Program) Where() string {
 }
 
 // A unit is the maps in which one program keeps the rows of one table. No two
-// programs share rows: one that interrupts another on its CPU would spoil
-// what that one is about to write. They are added up when they are read.
+// programs share rows: one that interrupts another on its CPU would spoil the
+// row that that one is about to write. They are added up when they are read.
 type unit struct {
 	table   *table
 	program int
@@ -71,8 +71,9 @@ type gen struct {
 	pair  *pairEnv
 	fold  *foldEnv
 	out   *emitEnv
-	// counted is the one feed of an event that is counted: what its predicates
-	// leave out does not count. Events that feed several count for all.
+	// counted is the one feed of an event that is counted: events that its
+	// predicates leave out do not count. Events that feed several count for
+	// all.
 	counted *feed
 }
 
@@ -286,8 +287,8 @@ func (g *gen) program(e *source, t *Target) {
 	c.emit(asm.Mov.Imm(asm.R0, int32(b2i(!e.Sampled))), asm.Return())
 }
 
-// takes goes on with what f's predicates let through. One that cannot be
-// evaluated goes where failures go.
+// takes goes on with events that f's predicates let through. If one
+// cannot be evaluated, it jumps to the failure label.
 func (g *gen) takes(f *feed, others label) {
 	for _, p := range f.preds {
 		g.test(p, false, others)
@@ -313,8 +314,8 @@ func (g *gen) feed(f *feed) {
 	g.code.stack = mark
 }
 
-// What a program counts beside its tables: for joins and filters together, then
-// for each table.
+// The counters of a program beside its tables: for joins and filters together,
+// then for each table.
 const (
 	statErrors = iota
 	statUnmatched
@@ -330,7 +331,7 @@ func (t *table) statEvicted() int { return statTables + 2*t.index + 1 }
 // stats is the number of statistics of each program.
 func (s *graph) stats() int { return statTables + 2*len(s.tables) }
 
-// generations is how many maps there are of what is read while events come.
+// generations is the number of copies of maps that are read while events come.
 func (s *graph) generations() int {
 	if s.intervals {
 		return 2

@@ -94,7 +94,7 @@ func (g *gen) tableFeed(f *feed) {
 	c.stack = mark
 }
 
-// keys puts what a key consists of at its place on the stack, but for stacks.
+// keys puts the parts of a key at their places on the stack, but for call stacks.
 func (g *gen) keys(key int16, cols []column, nodes []expr.Node) {
 	for i, col := range cols {
 		at := key + int16(col.off)
@@ -208,8 +208,8 @@ func (g *gen) arg(a *arg, t *table, i int, u *unit, generation int16) {
 	c.place(next)
 }
 
-// extreme keeps the smaller or larger one of R0 and what is there, which is
-// nothing if R1 is 0.
+// extreme keeps the smaller or larger one of R0 and the stored value; if R1
+// is 0 there is none.
 func (g *gen) extreme(at int, keeps asm.JumpOp) {
 	if at < 0 {
 		return
@@ -229,7 +229,7 @@ func (g *gen) histogram(at *argLayout, a *agg.Agg) {
 	c := g.code
 	done := c.label()
 	if !a.Op.Kernel.Linear {
-		// By bit length; what is not above 0 goes to bucket 0.
+		// By bit length; values of 0 and less go to bucket 0.
 		some := c.label()
 		c.ifImm(asm.JSGT, asm.R0, 0, some)
 		c.emit(asm.Mov.Imm(asm.R0, 0))

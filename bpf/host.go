@@ -13,8 +13,8 @@ import (
 	"ppscript/runtime/privilege"
 )
 
-// A Host is what this kernel can do for generated programs. The zero Host is
-// the oldest kernel, 5.10 without type information.
+// A Host lists the features of this kernel for generated programs. The zero
+// Host is the oldest kernel, 5.10 without type information.
 type Host struct {
 	// TaskStorage says that values can be kept with a task (5.11).
 	TaskStorage bool

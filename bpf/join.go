@@ -8,16 +8,16 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file generates join.Join.Events: an end takes away what waits under its
-// key and makes a pair with it if it is of the stage before and older; then
-// the event waits itself, if it may be a start.
+// This file generates join.Join.Events: an end takes away the event that waits
+// under its key and makes a pair with it if that is of the stage before and
+// older; then the end waits itself, if it may be a start.
 //
-// What waits is in a hash, or, if the key is the running thread, with its task:
-// that needs no hash, no delete and no bound. The idle tasks have one thread
-// number between them and are tasks of their own, so that way is only for
-// events that no idle task has.
+// Waiting events are in a hash, or, if the key is the running thread, in the
+// task's own storage: that needs no hash, no delete and no bound. The idle
+// tasks have one thread number between them and are tasks of their own, so that
+// way is only for events that no idle task has.
 
-// pairEnv is what expressions on a pair can read.
+// pairEnv is the scope of expressions on a pair.
 type pairEnv struct {
 	join   *joinOp
 	start  int     // index of the event
@@ -26,10 +26,10 @@ type pairEnv struct {
 	key    int16
 }
 
-// savedLimit bounds what waits; it is copied to the stack.
+// savedLimit bounds the size of a waiting event; it is copied to the stack.
 const savedLimit = 192
 
-// prepareJoin settles what waits: the fields of starts that pairs read.
+// prepareJoin settles the parts of a waiting event: the fields of starts that pairs read.
 func (s *graph) prepareJoin(j *joinOp, gens []*gen) {
 	tasks := s.host(gens).TaskStorage
 	first := true
@@ -192,8 +192,8 @@ func (g *gen) joinFeed(f *feed) {
 	c.stack = mark
 }
 
-// end takes away what waits and makes pairs; it falls through, or jumps to
-// starting, when that is done.
+// end takes away the waiting event and makes pairs; it falls through, or
+// jumps to starting, when that is done.
 func (g *gen) end(f *feed, key, now int16, starting label) {
 	c := g.code
 	j := f.join

@@ -20,7 +20,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// live returns what tests on the real kernel need, or skips.
+// live returns the features of the real kernel, or skips the test.
 func live(t testing.TB) (*Host, *tracefs.FS) {
 	t.Helper()
 	testkit.Requires(t, testkit.Live...)
@@ -155,7 +155,7 @@ func TestCount(t *testing.T) {
 	t.Log(g.Rows(), r.Describe())
 }
 
-// What the verifier refuses comes with its reason, and nothing stays loaded.
+// A refusal of the verifier comes with its reason, and nothing stays loaded.
 func TestRejected(t *testing.T) {
 	h, fs := live(t)
 	im, err := Generate(countByID(t, fs), h, &Target{})

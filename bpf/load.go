@@ -36,7 +36,7 @@ type Run struct {
 }
 
 // A Rejected is a program that the verifier refused: a fault of the generator,
-// or a kernel that lacks something. Log is the end of what it said.
+// or a kernel that lacks something. Log is the end of the verifier's log.
 type Rejected struct {
 	Label string
 	Log   string
@@ -139,8 +139,8 @@ func (r *Run) program(p *Program) (*ebpf.ProgramSpec, error) {
 	return spec, nil
 }
 
-// useful is the end of a verifier's log without its statistics: what it did
-// not like stands there.
+// useful is the end of a verifier's log without its statistics: the reason
+// stands there.
 func useful(log []string) string {
 	var keep []string
 	for _, line := range slices.Backward(log) {
@@ -234,7 +234,7 @@ func (r *Run) Sampled(event int) int {
 	return -1
 }
 
-// Stop detaches the programs. What they counted stays to be read.
+// Stop detaches the programs. Their counts stay to be read.
 func (r *Run) Stop() error {
 	if r.stopped {
 		return nil
@@ -246,7 +246,7 @@ func (r *Run) Stop() error {
 	}
 	r.links = nil
 	if r.maps[sendMap.of()] != nil {
-		r.settle() // what they send is all there then
+		r.settle() // all that they sent is there then
 	}
 	return errors.Join(errs...)
 }
@@ -275,7 +275,7 @@ func (r *Run) words(id mapID) *words64 {
 	return w
 }
 
-// Describe says in lines what runs where.
+// Describe lists the programs and their hooks, one a line.
 func (r *Run) Describe() []string {
 	var lines []string
 	for i := range r.im.Programs {

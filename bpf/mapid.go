@@ -7,8 +7,9 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// A mapKind is what a map of an Image is for. To add one, name it here, define
-// its maps with Image.define where they are needed, and refer to them by mapID.
+// A mapKind is the purpose of a map of an Image. To add one, name it here,
+// define its maps with Image.define where they are needed, and refer to them by
+// mapID.
 type mapKind uint8
 
 const (
@@ -17,13 +18,13 @@ const (
 	processesMap                 // u32: further processes that count
 	cgroupsMap                   // cgroups, by their place in Target.Cgroups
 	threadsMap                   // u32: threads that the target has
-	statsMap                     // by program and CPU: what it took and lost
+	statsMap                     // by program and CPU: taken and lost events
 	zeroMap                      // by table: a row with nothing counted
 	rowsMap                      // by program, table and generation: rows by key
 	spareMap                     // likewise: where rows are made for which the kernel has no memory at hand
 	denseMap                     // likewise: rows of small keys
 	sketchMap                    // likewise: the buckets of quantiles
-	waitMap                      // by join: what waits for its partner
+	waitMap                      // by join: the events that wait for a partner
 	runningMap                   // by join: who runs on each CPU
 	foldMap                      // by fold: states by key
 	initialMap                   // by fold: a state at its begin

@@ -5,9 +5,8 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// The bounds of what is in maps where nobody says otherwise. Where the kernel
-// must set memory aside for all of a hash's elements in advance, there is room
-// for fewer.
+// The default bounds on elements of maps. Where the kernel must set memory
+// aside for all of a hash's elements in advance, there is room for fewer.
 const (
 	defaultRows    = 1 << 17
 	defaultWaiting = 1 << 16

@@ -11,9 +11,9 @@ import (
 	"ppscript/runtime/kernel"
 )
 
-// This file fetches the facts of the moment: what the running task and its CPU
-// are about to do. All of it is read from structures whose members are found
-// by the kernel's types, so that it works on any kernel that has those.
+// This file fetches the facts of the moment: the state of the running task and
+// its CPU. All of it is read from structures whose members are found by the
+// kernel's types, so that it works on any kernel that has those.
 //
 // The run queue is found through the running task (se.cfs_rq.rq), which needs
 // no address of a symbol: those of variables are not shown by all kernels.
@@ -88,9 +88,9 @@ func (g *gen) irqsOff(name string) {
 }
 
 // follow reads size bytes to a place of the stack: a member of the running
-// task, or of what its members lead to. The path is pairs of a structure and a
-// member; "" between them says that the next structure lies inside, "->" that
-// the member points to it.
+// task, or of a structure that its members lead to. The path is pairs of a
+// structure and a member; "" between them says that the next structure lies
+// inside, "->" that the member points to it.
 func (g *gen) follow(name string, at int16, size int, path ...string) {
 	c := g.code
 	c.emit(storeImm(asm.R10, at, 0))

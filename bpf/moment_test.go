@@ -224,7 +224,7 @@ func currentTask(t *testing.T) uint64 {
 	return task
 }
 
-// What a program reads of the task and what the record says agree: who wakes a
+// The task's state that a program reads agrees with the record: who wakes a
 // thread of a higher class on its own CPU shall give way, who wakes one of a
 // lower class need not.
 func TestNeedResched(t *testing.T) {

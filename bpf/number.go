@@ -173,15 +173,15 @@ func (g *gen) branchBinary(n *expr.Binary, want bool, l label) {
 	}
 }
 
-// comparisons, and what they are when they do not hold.
+// comparisons, and their negations.
 var comparisons = map[expr.Op][2]asm.JumpOp{
 	expr.OpEq: {asm.JEq, asm.JNE}, expr.OpNe: {asm.JNE, asm.JEq},
 	expr.OpLtS: {asm.JSLT, asm.JSGE}, expr.OpLeS: {asm.JSLE, asm.JSGT},
 	expr.OpLtU: {asm.JLT, asm.JGE}, expr.OpLeU: {asm.JLE, asm.JGT},
 }
 
-// mixed are the comparisons of a signed with an unsigned number: how they end
-// if the signed one, left or right, is negative, and what compares them else.
+// mixed are the comparisons of a signed with an unsigned number: the result
+// if the signed one, left or right, is negative, and the comparison else.
 var mixed = map[expr.Op]struct {
 	right    bool
 	negative bool

@@ -67,9 +67,10 @@ func rawPointOf(fullName string) *rawPoint {
 	case "irq:irq_handler_exit":
 		return &rawPoint{fullName[4:], map[string]rawField{"irq": {arg: 0, size: 4, signed: true}, "ret": {arg: 2, size: 4, signed: true}}}
 	}
-	// Of most others nothing is known, which is enough if nothing is read. What
-	// block, kvm_exit and the state of sched_switch show is computed from their
-	// arguments by code that differs from kernel to kernel.
+	// The arguments of most others are unknown, which is enough if no field is
+	// read. The fields of block events and kvm_exit, and the state of
+	// sched_switch, are computed from the arguments by code that differs from
+	// kernel to kernel.
 	if system, name, ok := strings.Cut(fullName, ":"); ok && slices.Contains(plainSystems, system) {
 		return &rawPoint{name, nil}
 	}

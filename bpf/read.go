@@ -14,14 +14,14 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file reads what the programs counted.
+// This file reads the counts of the programs.
 //
-// At an interval the programs are switched to the other generation of maps,
-// a grace period lets those that still run end, and the old generation, which
+// At an interval the programs are switched to the other generation of maps, a
+// grace period lets those that still run end, and the old generation, which
 // nobody writes any more, is read and emptied. So every event is in exactly
-// one interval. To read and subtract what was read before, the alternative,
-// needs no second maps, but cannot do minima and maxima, never forgets a key,
-// and sees rows in the middle of an update.
+// one interval. The alternative, to read and to subtract the counts read
+// before, needs no second maps, but cannot do minima and maxima, never
+// forgets a key, and sees rows in the middle of an update.
 
 // Rows fetches the rows of all groups since the last call, and calls add for
 // each part of a row, in the order in which the parts began. A stack in a key is
@@ -190,7 +190,7 @@ func (t *table) pack(k []byte, stacks stackIDs) []byte {
 	return b
 }
 
-// A Loss is what was lost since the last one was read.
+// A Loss is the losses since the last one was read.
 type Loss struct {
 	// Joins is of filters and joins: evaluations that failed, starts that
 	// found no room, halves of pairs; and events that came while a program
@@ -219,7 +219,7 @@ func (r *Run) Taken() ([]uint64, error) {
 	return taken, nil
 }
 
-// Loss returns what was lost since the last call.
+// Loss returns the losses since the last call.
 func (r *Run) Loss() (Loss, error) {
 	s := r.im.graph
 	n := s.stats()

@@ -38,7 +38,7 @@ type Stack struct {
 	User   []uint64
 }
 
-// What a stack's memory holds, in bytes from its beginning.
+// The layout of a stack's memory, in bytes from its beginning.
 const (
 	chainTask   = 0  // u32 process, u32 programs that it executed; 0 if the kernel's alone
 	chainKernel = 8  // bytes of kernel addresses
@@ -155,7 +155,7 @@ func (g *gen) task() {
 }
 
 // hash leaves two numbers of R7's memory at key, of 64 bits each: one of
-// multiplications of what was xored, one of what was added.
+// multiplications of xored words, one of added words.
 func (g *gen) hash(key int16, kernel, user int) {
 	c := g.code
 	c.constant(asm.R8, -0x61c8864680b583eb) // 2^64 / golden ratio, odd

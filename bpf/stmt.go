@@ -19,8 +19,8 @@ type scope struct {
 	inFunc bool
 }
 
-// enter gives n's locals their places on the stack; what it returns puts the
-// old ones back.
+// enter gives n's locals their places on the stack, and returns a function
+// that puts the old ones back.
 func (g *gen) enter(n expr.Node) (leave func()) {
 	old, mark := g.scope, g.code.stack
 	g.scope = scope{n: expr.Locals(n)}
@@ -48,7 +48,7 @@ func (g *gen) test(n expr.Node, want bool, l label) {
 
 func (g *gen) local(i int) int16 { return g.scope.locals + int16(8*i) }
 
-// stmtValue evaluates what has to do with statements into R0.
+// stmtValue evaluates a node of statements or functions into R0.
 func (g *gen) stmtValue(n expr.Node) {
 	c := g.code
 	if !n.Type().Numeric() {

@@ -41,7 +41,7 @@ const listed = 8
 const nobody = 1 << 32
 
 // target emits the checks, and fetches the facts that pid and cpu ask for.
-// What is not meant jumps to exit.
+// Events outside the target jump to exit.
 func (g *gen) target(t *Target, only []int, pid, cpu bool, exit label) {
 	c := g.code
 	tasks := len(t.PIDs)+len(t.TIDs) > 0 || t.Workload

@@ -446,5 +446,5 @@ func (g *gen) log2(dst, src asm.Register) {
 		c.emit(asm.Add.Imm(dst, by), asm.Mov.Reg(src, asm.R5))
 		c.place(less)
 	}
-	c.emit(asm.Add.Reg(dst, src)) // what is left is the top bit itself
+	c.emit(asm.Add.Reg(dst, src)) // the rest is the top bit itself
 }

@@ -6,16 +6,18 @@ import (
 )
 
 // This file lets the functions of folds measure time. Programs have another
-// clock than perf, so a time by itself would differ from what the other tiers
-// show; how long something took does not. What a function may do with times is
-// to keep, to compare and to subtract them, and to ask whether there is one.
+// clock than perf, so a time by itself would differ from that of the other
+// tiers; the difference of two times does not. So a function may only keep,
+// compare and subtract times, and ask whether there is one.
 
 // differences refuses step functions that do more: steps are all of a fold. One
-// may read from the state what another one, of another event, stores there.
+// may read a value from the state that another one, of another event, stores
+// there.
 func (f *foldOp) differences(steps []expr.Node) {
 	locals := make([]map[int]bool, len(steps))
-	// What is subtracted from a time may turn out to be one. So those that are
-	// stored as they are come first, and only then what is a time less a number.
+	// A value that is subtracted from a time may turn out to be a time. So
+	// values that are stored unchanged come first, and only then differences of
+	// a time and a number.
 	for _, f.rough = range []bool{true, false} {
 		for known := -1; known < len(f.moments); {
 			known = len(f.moments)
@@ -109,7 +111,7 @@ func (f *foldOp) only(n expr.Node, locals map[int]bool, kept bool) {
 	}
 }
 
-// keeps reports that what is made of n's operands is no time, or is kept.
+// keeps reports that the result of n's operands is no time, or is kept.
 func (f *foldOp) keeps(n expr.Node, locals map[int]bool) bool {
 	switch n := n.(type) {
 	case *expr.StoreState, *expr.Set, *expr.Seq, *expr.If, *expr.Func, *expr.Return, *expr.Quantity, *expr.Cond:

@@ -7,8 +7,8 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// What is a time is settled by all step functions of a fold together: each is that
-// of one event, and reads what those of others store.
+// All step functions of a fold together settle which slots are times: each
+// function is for one event, and reads values that others store.
 func TestTimesOfFolds(t *testing.T) {
 	now := expr.NewField(&event.Field{Name: "time", Type: "u64", Place: event.InFact, Fact: event.FactTime, Size: 8}, expr.Self)
 	load := func(slot int) expr.Node { return must(expr.NewLoadState(slot, expr.TInt)) }
@@ -31,7 +31,7 @@ func TestTimesOfFolds(t *testing.T) {
 	f(false, emit(sub(now, load(0))), since)
 	f(true, since, emit(load(0)))
 	f(true, emit(load(0)), since)
-	// What was kept of a difference is a number, in any order.
+	// A kept difference is a number, in any order.
 	took := store(1, sub(now, load(0)))
 	f(false, took, emit(load(1)), since)
 	f(false, since, took, emit(load(1)))

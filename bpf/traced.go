@@ -16,8 +16,8 @@ import (
 
 // This file answers traced(tid): whether a thread is one of the target's. Plans
 // that ask are about threads that others wake and switch to, so their programs
-// run for all, and the target is a set of threads: those that are there at the
-// beginning, and what they start as far as that belongs to it.
+// run for all, and the target is a set of threads: those of the beginning, and
+// those that they start as far as these belong to it.
 
 // mostThreads bounds the set.
 const mostThreads = 1 << 16
@@ -98,7 +98,8 @@ func (im *Image) threads(host *Host, t *Target) {
 }
 
 // setThreads puts the target's threads into the set. It is called before the
-// programs run and after: what threads made meanwhile, nobody followed.
+// programs run and after: nobody followed the threads that were made
+// meanwhile.
 func (r *Run) setThreads(t *Target) error {
 	m := r.maps[threadsMap.of()]
 	if m == nil {

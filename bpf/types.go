@@ -71,9 +71,9 @@ type rawType struct {
 	id   int
 	name string
 	kind uint32
-	n    int    // of what follows
+	n    int    // of the members behind it
 	bits bool   // some members may be bit fields
-	body []byte // what follows
+	body []byte // the members behind it
 }
 
 // eachType calls visit for all types of that kind until it returns true.

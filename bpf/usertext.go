@@ -105,9 +105,9 @@ func (r *record) buffer() int {
 
 // behind adds the texts to a record: R7 is where it is, R5 how long.
 //
-// The length is kept with the record: what the verifier reads back from there
-// can be any number, so that it follows each text once, not once for every
-// combination of lengths before it.
+// The length is kept with the record: the verifier takes a number that is
+// read back from there for unknown, so that it follows each text once, not
+// once for every combination of lengths before it.
 func (g *gen) behind(r *record) {
 	c := g.code
 	from, to := int16(r.texts), int16(r.texts+4)

@@ -19,7 +19,7 @@ import (
 // openMode tells the calls of these tests from all others.
 const openMode = 0x1b67
 
-// userTexts are texts that a process can have, and what a program reads.
+// userTexts are texts that a process can have, and the texts that a program reads of them.
 var userTexts = map[string]string{
 	"":                        "",
 	"a":                       "a",
@@ -179,7 +179,7 @@ func TestUserTextIsSent(t *testing.T) {
 		}
 	})
 	for s := range want {
-		want[s] *= 2 // of the event, and of what was kept of it
+		want[s] *= 2 // of the event, and of its kept copy
 	}
 	for label, texts := range got {
 		t.Run(label, func(t *testing.T) { sameTexts(t, texts, want) })

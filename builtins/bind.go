@@ -106,7 +106,7 @@ func (b *Builtin) keyword(c *Call, name string, v starlark.Value) error {
 }
 
 // check converts v to p's type. None means absent, and is accepted for
-// whatever is not required.
+// parameters that are not required.
 func (b *Builtin) check(p *Param, v starlark.Value, at *script.ArgError) (starlark.Value, error) {
 	if v == starlark.None && !p.Required && p.Rest == "" {
 		return v, nil

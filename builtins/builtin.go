@@ -39,10 +39,10 @@ type Builtin struct {
 	// functions and constants.
 	Type    string
 	Group   Group
-	Summary string // one line: what it answers
+	Summary string // one line: the question that it answers
 	Params  []Param
 	Returns string // shape of the result, as in the signature: "histogram[by]"
-	Result  string // what it means and in which unit
+	Result  string // its meaning and unit
 	Errors  string // separated by semicolons
 	Source  string // kernel interface, since when, which privilege
 	Cost    string // per event, per key, per run
@@ -66,7 +66,7 @@ type Builtin struct {
 type Param struct {
 	Name string
 	Type Type
-	Unit string // what a number counts: "pages", "Hz"; "" for none
+	Unit string // unit of a number: "pages", "Hz"; "" for none
 	// Default is used and shown when the argument is absent: a Starlark value,
 	// or Text to show only. Nil is None.
 	Default  starlark.Value
@@ -91,7 +91,7 @@ func (t Text) Hash() (uint32, error) { return starlark.String(t).Hash() }
 // An Example is code that is shown in the reference and run by a test.
 type Example struct {
 	Code string
-	// Output is what the code prints, or the value of its last line, exactly.
+	// Output is the exact output of the code, or the value of its last line.
 	// Empty: the example only has to run.
 	Output string
 	// Input names a recording (in tests/data) that the events come from; ""

@@ -92,7 +92,7 @@ func (r *Registry) help() *Builtin {
 	}
 }
 
-// HelpText is what help returns: text that shows without quotes.
+// HelpText is the result of help: text that shows without quotes.
 type HelpText string
 
 func (h HelpText) String() string        { return strings.TrimRight(string(h), "\n") }
@@ -148,7 +148,7 @@ func scriptHelp(f *starlark.Function) string {
 	return s + "    " + f.Position().String() + "\n"
 }
 
-// members lists what a namespace or type has; "" if nothing.
+// members lists the members of a namespace or type; "" if there are none.
 func (r *Registry) members(name string) string {
 	var s strings.Builder
 	for _, b := range r.all {

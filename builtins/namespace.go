@@ -6,7 +6,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// A Namespace is what agg and opt are: a name with members.
+// A Namespace is a name with members, such as agg and opt.
 type Namespace struct {
 	name    string
 	members starlark.StringDict

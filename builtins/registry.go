@@ -8,7 +8,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// A Registry is all declarations, and what is made of them.
+// A Registry is all declarations, and the names, help and stubs made of them.
 type Registry struct {
 	all   []*Builtin
 	byKey map[string]*Builtin

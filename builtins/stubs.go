@@ -62,8 +62,8 @@ func (r *Registry) Stubs() string {
 	return s.String()
 }
 
-// quantityStub is what durations, sizes and times can do. What comes out of it
-// depends on both operands.
+// quantityStub has the operators of durations, sizes and times. The type of a
+// result depends on both operands.
 const quantityStub = `    ns: Any
     us: Any
     ms: Any
@@ -89,7 +89,7 @@ const quantityStub = `    ns: Any
     def __ge__(self, other: Any) -> bool: ...
 `
 
-// starlarkStub is what Starlark has and Python has not.
+// starlarkStub has the names that Starlark has and Python has not.
 const starlarkStub = `
 def fail(*args: Any, sep: str = " ") -> NoReturn:
     """Ends the script with an error."""
@@ -132,7 +132,7 @@ func (b *Builtin) stub(s *strings.Builder, indent, name, self string) {
 		}
 		text := pyName(p.Name) + ": " + p.Type.python()
 		if !p.Required {
-			// None is what a script may give for what it leaves out.
+			// A script may give None for a parameter that it leaves out.
 			text = pyName(p.Name) + ": " + optional(p.Type.python()) + " = " + p.python()
 		}
 		params = append(params, text)
@@ -192,14 +192,14 @@ func pyType(word string) string {
 	case word == "unit":
 		return "Any"
 	case strings.HasPrefix(word, "list of "):
-		return "Iterable" // tuples, and what dicts give, too
+		return "Iterable" // tuples, and the views of dicts, too
 	case slices.Contains([]string{"stream", "table", "stacks", "log", "result", "recording", "aggregator"}, word):
-		return "Any" // also what a function of the script returns
+		return "Any" // also the result of a script's function
 	}
 	return "Any"
 }
 
-// returns is the type of what a call gives.
+// returns is the type of a call's result.
 func returns(text string) string {
 	if some, ok := strings.CutSuffix(text, " or None"); ok {
 		return optional(returns(some))

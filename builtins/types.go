@@ -40,7 +40,7 @@ func As(t Type, name string) Type {
 	return t
 }
 
-// Or accepts what any of the types accepts; the first that does converts.
+// Or accepts values that any of the types accepts; the first that does converts.
 func Or(types ...Type) Type {
 	names := make([]string, len(types))
 	for i, t := range types {
@@ -194,7 +194,7 @@ var (
 		_, ok := v.(starlark.Callable)
 		return v, ok
 	}}
-	// Expression is what runs once per event: the name of a field, a C
+	// Expression is evaluated once per event: the name of a field, a C
 	// expression, or a function of the event.
 	Expression = Type{
 		Name: "expression",

@@ -1,10 +1,10 @@
-// Package docs has the pages of this directory as texts, for what checks that the
-// program does what they say.
+// Package docs has the pages of this directory as texts, for the tests that
+// compare them with the program.
 package docs
 
 import _ "embed"
 
-// Formats is docs/formats.md: what each kind of record looks like.
+// Formats is docs/formats.md: the form of each kind of record.
 //
 //go:embed formats.md
 var Formats string

@@ -1,7 +1,7 @@
 // Package scripts holds a library of questions: one script each, in the
-// directory of what it is about. They are part of the binary and are called by
-// their names, as the profilers of stdlib are, whose names come first; as files
-// they are @stdlib//scripts/DIR/NAME.star.
+// directory of its subject. They are part of the binary and are called by their
+// names, as the profilers of stdlib are, whose names come first; as files they
+// are @stdlib//scripts/DIR/NAME.star.
 package scripts
 
 import (
@@ -29,7 +29,7 @@ func Names() []string {
 	return names
 }
 
-// paths are the files of the scripts: not their tests, nor what they share.
+// paths are the files of the scripts: not their tests, nor the files that they share.
 func paths() []string {
 	all, _ := fs.Glob(files, "*/*.star") // embedded: cannot fail
 	return slices.DeleteFunc(all, func(p string) bool {

@@ -1,6 +1,6 @@
 // Package stdlib holds the profilers that come with ppscript: one script each,
-// and in lib/ what they share. They are part of the binary; scripts load them
-// as @stdlib//name.star.
+// and in lib/ the files that they share. They are part of the binary; scripts
+// load them as @stdlib//name.star.
 package stdlib
 
 import (
@@ -49,7 +49,7 @@ func Names() []string {
 	return names
 }
 
-// called are other names of profilers: what perf-prof came to call them.
+// called are other names of profilers: those that perf-prof came to use.
 var called = map[string]string{"event_care.star": "event_lost.star"}
 
 // Find returns the file of the profiler that a user calls name, with - or _, and

@@ -17,8 +17,8 @@ import (
 // Registry returns every builtin that a script can use.
 func Registry() (*builtins.Registry, error) { return builtins.NewRegistry(groups()...) }
 
-// Workshop adds what the REPL has; Tests adds what tests have, too. Without a
-// shop there is everything to read about, and nothing to call.
+// Workshop adds the builtins of the REPL; Tests adds those of tests, too.
+// Without a shop their help can be read, and none of them called.
 func Workshop(s *explore.Shop) (*builtins.Registry, error) {
 	return builtins.NewRegistry(append(groups(), explore.Builtins(s))...)
 }

@@ -39,7 +39,7 @@ func TestReferenceIsUpToDate(t *testing.T) {
 }
 
 // runInput runs an example whose events come from a recording. It returns
-// what the example shows.
+// the example's output.
 func runInput(e builtins.Example) (string, error) {
 	shop := &explore.Shop{
 		Reports: pipeline.ReportsOrStreams,
@@ -89,7 +89,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// run executes code and returns what it prints and the value of its last line.
+// run executes code and returns its output and the value of its last line.
 func run(r *builtins.Registry, code string) (string, error) {
 	var out strings.Builder
 	h := script.NewHost(script.HostOptions{

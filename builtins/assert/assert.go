@@ -1,5 +1,5 @@
-// Package assert declares what tests of scripts say: assert.eq and the like. A
-// check that fails ends its test, with the line.
+// Package assert declares the checks of scripts' tests: assert.eq and the
+// like. A check that fails ends its test, with the line.
 package assert
 
 import (

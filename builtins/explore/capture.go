@@ -18,7 +18,7 @@ import (
 	"go.starlark.net/starlarkstruct"
 )
 
-// This file keeps what a session shows. Tables die with the interval and
+// This file keeps the output of a session. Tables die with the interval and
 // events with the call, so everything is copied; a log keeps so many lines and
 // counts the others.
 
@@ -190,8 +190,8 @@ func (c *capture) Note(kind string, fields ...render.NoteField) error {
 func (c *capture) Print(text []byte) error { return nil }
 func (c *capture) Flush() error            { return nil }
 
-// results are what came, in the order of the reports. A log in which nothing
-// happened is an empty one.
+// results are those that came, in the order of the reports. A log without
+// events is an empty one.
 func (c *capture) results(o session.Outcome) []starlark.Value {
 	var list []starlark.Value
 	for _, name := range c.names {

@@ -1,6 +1,6 @@
-// Package explore declares what people and tests say beside scripts: run a
-// pipeline now and hold its result as a value, record and look again, ask what
-// events there are.
+// Package explore declares the builtins of the REPL and of tests, which
+// scripts lack: run a pipeline now and hold its result as a value, record and
+// look again, ask what events there are.
 //
 // Scripts that are run as profilers do not have these names: they return
 // results, and the host runs them. The REPL and `ppscript test` do. Both give

@@ -15,10 +15,10 @@ import (
 // input from its begin, and a pipe has that once. So it is read to its end when it
 // is wanted first, into a file that goes with the shop.
 
-// maxPipe bounds what is kept of a pipe, on disk.
+// maxPipe bounds the copy of a pipe, on disk.
 const maxPipe = 1 << 30
 
-// A keptPipe is a pipe with what was read of it.
+// A keptPipe is a pipe with a copy of the bytes that were read.
 type keptPipe struct {
 	in   *infile.File // nil when all was read
 	path string
@@ -26,14 +26,14 @@ type keptPipe struct {
 }
 
 // lasting is a recording that can be read as often as one likes: input itself, or
-// a copy of what comes out of a pipe. When the statement is interrupted while it
-// comes, the next one goes on.
+// a copy of a pipe's content. When the statement is interrupted while it comes,
+// the next one goes on.
 func (s *Shop) lasting(input string) (string, error) {
 	k := s.kept[input]
 	if k == nil {
 		st, err := os.Stat(input)
 		if err != nil || st.Mode()&fs.ModeNamedPipe == 0 {
-			return input, nil // who opens it will say what is wrong
+			return input, nil // opening it will give the error
 		}
 		in, err := infile.Open(input, maxPipe)
 		if err != nil {
@@ -58,7 +58,7 @@ func (s *Shop) lasting(input string) (string, error) {
 	return k.path, k.read(s.Context(), input)
 }
 
-// read takes what is left of the pipe.
+// read takes the rest of the pipe.
 func (k *keptPipe) read(ctx context.Context, input string) error {
 	out, err := os.OpenFile(k.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {

@@ -25,20 +25,20 @@ import (
 	"go.starlark.net/starlarkstruct"
 )
 
-// A Result is a result with its contents: what run returns. Methods return
-// changed copies.
+// A Result is a result with its contents, as run returns it. Methods
+// return changed copies.
 type Result struct {
 	name    string
 	meta    result.Meta
 	options render.Options
 	sorted  bool // the user chose the order of the rows
-	// writing is what the files of save are written in, which ends at Ctrl-C;
+	// writing is the context for the files of save, which ends at Ctrl-C;
 	// nil: save may make none.
 	writing func() context.Context
 	// permit is asked for each of them; nil permits all.
 	permit func(session.Use) error
 
-	// One of them is what it is; a log without events has none.
+	// A single one is itself; a log without events has none.
 	table  *result.Table
 	hist   *result.Histogram
 	stacks *result.Stacks
@@ -132,7 +132,7 @@ func (r *Result) bucketRow(row *result.HistRow) starlark.Value {
 	return starlarkstruct.FromStringDict(starlark.String("row"), d)
 }
 
-// bound is the bound of a bucket in what the histogram counts.
+// bound is the bound of a bucket as a value of the histogram's unit.
 func (r *Result) bound(n int64) starlark.Value {
 	switch r.hist.Unit.Base {
 	case "ns":
@@ -156,7 +156,7 @@ func (r *Result) stackRow(s *result.StackSample) starlark.Value {
 	return starlarkstruct.FromStringDict(starlark.String("row"), d)
 }
 
-// loss is what the result does not contain.
+// loss is the losses of the result.
 func (r *Result) loss() starlark.Value {
 	l := r.meta.Loss
 	d := starlark.StringDict{}
@@ -166,7 +166,7 @@ func (r *Result) loss() starlark.Value {
 	return starlarkstruct.FromStringDict(starlark.String("loss"), d)
 }
 
-// columns are the names of what a row has.
+// columns are the names of a row's cells.
 func (r *Result) columns() *starlark.List {
 	var out []starlark.Value
 	if r.table != nil {

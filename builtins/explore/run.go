@@ -162,7 +162,7 @@ func (r *Recording) Truth() starlark.Bool  { return true }
 func (r *Recording) Hash() (uint32, error) { return 0, errors.New("unhashable: recording") }
 func (r *Recording) AttrNames() []string   { return []string{"events", "path"} }
 
-// Attr returns what it is made of.
+// Attr returns a part of it.
 func (r *Recording) Attr(name string) (starlark.Value, error) {
 	switch name {
 	case "path":

@@ -24,14 +24,14 @@ import (
 // DefaultTime is how long a run without another end lasts.
 const DefaultTime = 5 * time.Second
 
-// A Shop is what its owner, the REPL or a test, lets the builtins do. It is
-// used by one goroutine.
+// A Shop lends the builtins the abilities of its owner, the REPL or a test:
+// to run, record and write. It is used by one goroutine.
 type Shop struct {
 	// Base is the target and the options that every run has.
 	Base session.Config
-	// Reports makes reports of what a script returned; streams are logs.
+	// Reports makes reports of the values that a script returned; streams are logs.
 	Reports func(v starlark.Value) ([]plan.Report, error)
-	// Context is what a run lives in: it ends at Ctrl-C.
+	// Context is the context of runs, which ends at Ctrl-C.
 	Context func() context.Context
 	// Say tells the user something beside results.
 	Say func(line string)
@@ -70,7 +70,7 @@ func (s *Shop) Close() error {
 	return err
 }
 
-// A Limit ends a run, and says what it runs on.
+// A Limit says when a run ends, and on which input it runs.
 type Limit struct {
 	Time   time.Duration
 	Events uint64
@@ -81,8 +81,8 @@ type Limit struct {
 // may be called from any goroutine.
 func (s *Shop) Running() bool { return s.running.Load() }
 
-// Run runs reports and returns what came out, one result for each of them. live
-// shows everything on Stdout while it comes.
+// Run runs reports and returns one result for each of them. live shows
+// everything on Stdout while it comes.
 func (s *Shop) Run(reports []plan.Report, l Limit, live bool) ([]starlark.Value, error) {
 	if s.Context().Err() != nil {
 		return nil, diag.Errorf(diag.Run, "run", "", "interrupted")
@@ -198,7 +198,7 @@ func valueOf(asked starlark.Value, list []starlark.Value) starlark.Value {
 	return starlark.NewList(list)
 }
 
-// needs is the error of what the owner does not allow.
+// needs is the error for something that the owner does not allow.
 func needs(c *b.Call, what string) error {
 	return &diag.Error{Op: c.Builtin.FullName(), Cause: fmt.Errorf("not possible here"), Hint: what}
 }

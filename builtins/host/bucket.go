@@ -91,8 +91,8 @@ func bucketOf(x, width int64) (int64, error) {
 	return low, nil
 }
 
-// number is a number, duration or size in its base unit, and what makes a
-// value of its kind.
+// number is a number, duration or size in its base unit, and a function
+// that makes a value of its kind.
 func number(v starlark.Value) (int64, func(int64) starlark.Value) {
 	switch v := v.(type) {
 	case value.Duration:

@@ -10,7 +10,7 @@ import (
 	"go.starlark.net/starlarkstruct"
 )
 
-// cpuModel declares what profilers of the CPU's own events choose them by.
+// cpuModel declares the CPU's model, by which profilers choose among the CPU's own events.
 func cpuModel() *b.Builtin {
 	return &b.Builtin{
 		Name: "cpu_model", Group: b.Hosted, Summary: "Whose CPU this machine has, and which.",

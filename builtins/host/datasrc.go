@@ -7,7 +7,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// dataSource declares what names the bits of a memory access.
+// dataSource declares the function that names the bits of a memory access.
 func dataSource() *b.Builtin {
 	return &b.Builtin{
 		Name: "data_source", Group: b.Hosted, Summary: "Where the data of a memory access came from, in words.",

@@ -56,8 +56,8 @@ func evaluate() *b.Builtin {
 	}
 }
 
-// services are what the expression's functions ask: those of the run, and before
-// it begins some that know nothing.
+// services are those of the run, for the expression's functions; before the run
+// begins, they know nothing.
 func services(c *b.Call) expr.Services {
 	if s := frontend.ServicesOf(c.Thread); s != nil {
 		return *s

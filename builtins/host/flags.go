@@ -84,7 +84,7 @@ func newFlagNames(d *starlark.Dict, sep string) (*flagNames, error) {
 	return t, nil
 }
 
-// Append appends the names of x's bits; what has no name is a hex number.
+// Append appends the names of x's bits; bits without a name are a hex number.
 func (t *flagNames) append(dst []byte, x uint64) []byte {
 	start := len(dst)
 	rest := x

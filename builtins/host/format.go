@@ -111,7 +111,7 @@ func matching(s string) int {
 	return -1
 }
 
-// field prints what is between braces: name, !conversion, :spec.
+// field prints a field in braces: name, !conversion, :spec.
 func (f *formatter) field(s string, depth int) (string, error) {
 	name, text, _ := strings.Cut(s, ":")
 	name, conv, converted := strings.Cut(name, "!")

@@ -1,5 +1,6 @@
-// Package host declares what Starlark lacks and scripts need: formatting,
-// state that survives freezing, and calls whose failure is a value.
+// Package host declares functions that scripts need and Starlark lacks:
+// formatting, state that survives freezing, and calls whose failure is a
+// value.
 package host
 
 import (

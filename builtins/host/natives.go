@@ -2,8 +2,8 @@ package host
 
 import b "ppscript/builtins"
 
-// Functions that per-event code calls are one file each: their help, what the
-// interpreter calls, and how calls of them are compiled.
+// Functions that per-event code calls are one file each: their help, their
+// code for the interpreter, and the compilation of calls.
 
 const nativeCost = "2 to 10 ns in a native function, 50 ns in an interpreted one"
 

@@ -73,7 +73,7 @@ func (s *State) String() string {
 		}
 		switch s.vals[i].(type) {
 		case *State, *starlark.List, *starlark.Dict, *starlark.Set, starlark.Tuple, *starlarkstruct.Struct:
-			// May contain s again: show what it is, not what is in it.
+			// The value may contain s again: show its type, not its content.
 			fmt.Fprintf(&out, "<%s>", s.vals[i].Type())
 		default:
 			out.WriteString(s.vals[i].String())

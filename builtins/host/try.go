@@ -30,8 +30,8 @@ func tryBuiltin() *b.Builtin {
 		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			v, err := starlark.Call(c.Thread, c.Func("fn"), c.Rest, c.KW)
-			// What must end the script cannot be caught: a loop around try_
-			// would otherwise never end.
+			// Errors that must end the script cannot be caught: a loop around
+			// try_ would otherwise never end.
 			if err != nil && script.Stopped(c.Thread) {
 				return nil, err
 			}

@@ -45,7 +45,7 @@ func userString() *b.Builtin {
 	}
 }
 
-// compileUserText makes the node; what is a text already is itself.
+// compileUserText makes the node; a value that is a text already is itself.
 func compileUserText(c *frontend.NativeCall) (v frontend.NativeValue, ok bool) {
 	var instead *expr.Const
 	if c.Len() == 2 {

@@ -10,7 +10,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// A kind is one of opt.*: what differs between them.
+// A kind is one of opt.*, with its differences from the others.
 type kind struct {
 	name    string
 	typ     option.Type

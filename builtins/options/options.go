@@ -1,6 +1,6 @@
-// Package options declares what scripts say about their own options:
-// options(...) and opt.*. The declaration becomes data (option.Option) that
-// the command line turns into flags and --help.
+// Package options declares the builtins with which scripts declare their
+// own options: options(...) and opt.*. The declaration becomes data
+// (option.Option) that the command line turns into flags and --help.
 package options
 
 import (
@@ -120,7 +120,7 @@ func consistent(list []option.Option) error {
 	return nil
 }
 
-// A declaration is what opt.* returns: an option that has no name yet.
+// A declaration is the result of opt.*: an option that has no name yet.
 type declaration struct{ decl option.Option }
 
 func (o *declaration) String() string        { return "<option: " + string(o.decl.Type) + ">" }

@@ -10,7 +10,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// An aggregator is what agg.* returns: one column to be computed.
+// An aggregator is the result of agg.*: one column to be computed.
 type aggregator struct{ col plan.AggCol }
 
 func (a *aggregator) String() string        { return "<aggregator " + a.col.Agg.Op.Name + ">" }

@@ -11,8 +11,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// Groups is what stream.by(...) returns: a stream with keys, that waits for
-// what to compute.
+// Groups is the result of stream.by(...): a stream with keys, which waits
+// for its aggregators.
 type Groups struct {
 	in plan.Stream
 	by []plan.Var

@@ -7,7 +7,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// This file declares what a stream can be to a join behind it.
+// This file declares the parts that a stream can take in a join behind it.
 
 func keyOf() *b.Builtin {
 	return &b.Builtin{

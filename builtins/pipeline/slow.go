@@ -12,7 +12,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// A detail is what to show around a slow pair, as a Starlark value.
+// A detail tells which events to show around a slow pair, as a Starlark value.
 type detail struct{ d plan.Detail }
 
 func (d *detail) String() string        { return "<detail>" }

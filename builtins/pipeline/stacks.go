@@ -13,7 +13,7 @@ import (
 // defaultStackBytes is how much of the user stack is copied for unwinding.
 const defaultStackBytes = 8 << 10
 
-// stackBuiltins are the declarations of what streams do with call stacks.
+// stackBuiltins are the declarations of streams' methods about call stacks.
 func stackBuiltins() []*b.Builtin { return []*b.Builtin{withStack(), countStacks(), burst()} }
 
 func withStack() *b.Builtin {

@@ -1,6 +1,6 @@
-// Package pipeline declares what scripts do with streams of events: filter
-// and name, group and aggregate, join, show. Streams are lazy values: nothing
-// is opened until a result that main returns is run.
+// Package pipeline declares the operations on streams of events: filter and
+// name, group and aggregate, join, show. Streams are lazy values: nothing is
+// opened until a result that main returns is run.
 package pipeline
 
 import (
@@ -38,7 +38,7 @@ func (s *Stream) Freeze()               {} // methods make new streams
 func (s *Stream) Truth() starlark.Bool  { return true }
 func (s *Stream) Hash() (uint32, error) { return 0, errors.New("unhashable: stream") }
 
-// source is what an event string says of the stream; nil if it is not one.
+// source is the event of the stream; nil if the stream is not a single event.
 func (s *Stream) source() *plan.Source { return sourceOf(s.S) }
 
 func sourceOf(s plan.Stream) *plan.Source {

@@ -164,7 +164,7 @@ func text() *b.Builtin {
 	}
 }
 
-// Bounds on what a column may be given: what is printed of each cell.
+// Bounds on the arguments about a column, which are printed with each cell.
 const (
 	maxWidth    = 1000
 	maxDecimals = 100
@@ -232,7 +232,7 @@ func layout() *b.Builtin {
 	}
 }
 
-// width changes what the arguments say about a column.
+// width changes a column as the arguments say.
 func width(c *b.Call, w plan.Width) plan.Width {
 	if c.Has("width") {
 		w.Min = int(c.Int("width"))

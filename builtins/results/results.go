@@ -1,4 +1,4 @@
-// Package results declares what a script returns: tables, histograms and
+// Package results declares the results of scripts: tables, histograms and
 // logs, and the methods that say how they are shown. A result is a value: each
 // method returns a changed copy.
 package results
@@ -38,7 +38,7 @@ var (
 	_ starlark.HasAttrs = (*Table)(nil)
 )
 
-// Plan is what to run.
+// Plan is the report to run.
 func (t *Table) Plan() plan.Report { return t.Group }
 func (l *Log) Plan() plan.Report   { return l.Report }
 

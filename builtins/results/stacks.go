@@ -19,7 +19,7 @@ var (
 	_ starlark.HasAttrs = (*Stacks)(nil)
 )
 
-// Plan is what to run.
+// Plan is the report to run.
 func (s *Stacks) Plan() plan.Report { return s.Report }
 
 func (s *Stacks) String() string {

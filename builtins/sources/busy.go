@@ -9,7 +9,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// splitLocks declares what split-lock is tried out with.
+// splitLocks declares the function with which split-lock is tried out.
 func splitLocks() *b.Builtin {
 	return &b.Builtin{
 		Name: "split_locks", Group: b.Sources, Summary: "Makes split locks as long as the run, for a profiler to see.",

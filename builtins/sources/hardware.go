@@ -95,7 +95,7 @@ func counterParams() []b.Param {
 	}
 }
 
-// counter fills in what counterParams ask for.
+// counter fills in the arguments of counterParams.
 func counter(c *b.Call, s *plan.Source) (starlark.Value, error) {
 	s.Alias, s.Pos, s.Optional = c.String("alias"), c.Pos(), c.Bool("optional")
 	s.Exclude = plan.Exclude{User: c.Bool("exclude_user"), Kernel: c.Bool("exclude_kernel"), Host: c.Bool("exclude_host"), Guest: c.Bool("exclude_guest")}

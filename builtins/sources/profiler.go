@@ -88,7 +88,7 @@ func ofString(h *script.Host, s *plan.Source) (*pipeline.Stream, error) {
 	return serve(h, &as, words)
 }
 
-// serve runs the profiler's main and takes what its results would show.
+// serve runs the profiler's main and takes the events that its results would show.
 func serve(h *script.Host, as *plan.Source, words []string) (*pipeline.Stream, error) {
 	file, ok := stdlib.Find(as.Name)
 	if !ok {
@@ -171,7 +171,7 @@ func of(name string, err error) error {
 	return &e
 }
 
-// parsed is what the words of a profiler say.
+// parsed is the command line of a profiler, parsed.
 type parsed struct {
 	given map[string][]string
 	args  []string
@@ -245,7 +245,7 @@ func parseWords(set *option.Set, p *plan.Profiler, words []string) (*parsed, err
 	return out, out.take(set, p, values)
 }
 
-// take sorts what was given: the script's own options, and those of sources.
+// take sorts the given options: the script's own, and those of sources.
 func (out *parsed) take(set *option.Set, p *plan.Profiler, values map[string]*[]string) error {
 	for name, list := range values {
 		if len(*list) == 0 {

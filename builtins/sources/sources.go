@@ -117,7 +117,7 @@ func eventString() *b.Builtin {
 	}
 }
 
-// stream is the stream of what an event string names.
+// stream is the stream of the events that an event string names.
 func stream(c *b.Call, s *plan.Source) (*pipeline.Stream, error) {
 	if s.Kind == plan.Script {
 		return ofString(c.Host(), s)
@@ -160,7 +160,7 @@ func eventList() *b.Builtin {
 	}
 }
 
-// mayLack says what happens where the event of s does not exist.
+// mayLack says whether s may be left out where its event does not exist.
 func mayLack(c *b.Call, s *plan.Source) error {
 	if s.Kind != plan.Tracepoint {
 		return nil

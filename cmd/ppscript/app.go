@@ -28,7 +28,7 @@ type app struct {
 	token     string
 	quiet     int
 
-	ctx  context.Context // of what fetches libraries; nil: until the process ends
+	ctx  context.Context // for fetching libraries; nil: until the process ends
 	libs libraries
 
 	offline bool // nothing is fetched: a script is only looked at
@@ -37,8 +37,8 @@ type app struct {
 
 	watching atomic.Bool // a watch has the signals
 
-	// scriptTime bounds what loads and asks scripts without running them; 0 is
-	// no limit but that of the steps.
+	// scriptTime bounds the time for loading scripts and asking them about
+	// themselves, without running them; 0 is no limit but that of the steps.
 	scriptTime time.Duration
 }
 
@@ -107,14 +107,14 @@ func words(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// further stands in front of the further lines of a message: what it quotes, the
-// names of others above all, begins no line.
+// further stands in front of the further lines of a message, so that a quoted
+// text, such as a name chosen by others, never begins a line.
 const further = "    "
 
-// text is where commands print what files and other people have said.
+// text is the output for texts from files and other people.
 func (a *app) text() io.Writer { return plain.NewWriter(a.stdout) }
 
-// report tells the user what is wrong: message, place, hint.
+// report tells the user an error: message, place, hint.
 func (a *app) report(err error) {
 	var b strings.Builder
 	b.WriteString(a.paint("1;31", "ppscript:") + " " + plain.Text(err.Error(), further) + "\n")

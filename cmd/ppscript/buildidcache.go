@@ -15,7 +15,7 @@ import (
 
 // This file keeps the files that a recording hit, where perf keeps them: perf
 // archive takes them from there, and a program that is built anew in the meantime
-// does not spoil what was recorded. The layout is that of perf's buildid-cache:
+// does not spoil the recording. The layout is that of perf's buildid-cache:
 //
 //	~/.debug/PATH/ID/elf, kallsyms of the kernel
 //	~/.debug/.build-id/ab/cdef... -> ../../PATH/ID
@@ -41,8 +41,8 @@ func keepInCache(ids []perfdata.BuildID) (dir string, err error) {
 	return dir, keepFiles(dir, ids)
 }
 
-// keepFiles puts the files into the cache. What cannot be kept is left out: the
-// recording is whole without it.
+// keepFiles puts the files into the cache. A file that cannot be kept is left
+// out: the recording is whole without it.
 func keepFiles(dir string, ids []perfdata.BuildID) error {
 	var errs []error
 	for _, b := range ids {
@@ -109,7 +109,7 @@ func keepFile(place string, b perfdata.BuildID, id string) error {
 	return nil
 }
 
-// errChanged says that a file is not what it was when it was recorded.
+// errChanged says that a file has changed since it was recorded.
 func errChanged(path string) error {
 	return &fs.PathError{Op: "keep", Path: path, Err: errors.New("it has changed")}
 }

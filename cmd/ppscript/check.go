@@ -48,13 +48,13 @@ every event, at ten times the cost, are named with the reason.`,
 
 var checkFormats = []string{"text", "json"}
 
-// A verdict is what check found out about a script without mistakes.
+// A verdict is the result of check for a script without mistakes.
 type verdict struct {
 	text        string
 	interpreted []string // functions, with the reason
 }
 
-// showVerdict tells what is wrong with a script, or that nothing is.
+// showVerdict tells the mistakes of a script, or that there are none.
 func (a *app) showVerdict(name, format string, v verdict, wrong error) error {
 	if format == "json" {
 		r := checkRecord{V: 1, File: name, OK: wrong == nil, Verdict: v.text, Interpreted: v.interpreted}

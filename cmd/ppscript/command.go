@@ -58,8 +58,8 @@ func durationIn(args []string) time.Duration {
 	return 0
 }
 
-// colorIn is the --color among words, before they are parsed: of what is wrong
-// with them, too, is told in colour or not.
+// colorIn is the --color among words, before they are parsed: it holds for
+// errors about these words, too.
 func colorIn(args []string) string {
 	for i, word := range args {
 		if word == "--" {

@@ -22,8 +22,8 @@ type common struct {
 	input, output string
 	inputs        []string // all of them
 	token         string   // of --token-file
-	// What the script may write and whom it may talk to beyond what the command
-	// line names.
+	// Files that the script may write and addresses that it may talk to, beyond
+	// those that the command line names.
 	allowFiles, allowPeers []string
 
 	render     render.Options
@@ -32,8 +32,8 @@ type common struct {
 	orderNoted bool
 }
 
-// readCommon checks the common options and the command. What can be known to
-// be wrong is said here, before anything is opened.
+// readCommon checks the common options and the command. Mistakes that can be
+// known are reported here, before anything is opened.
 func readCommon(fs *flags, workload []string) (*common, error) {
 	c := fs.common
 	r := &reader{}
@@ -72,8 +72,8 @@ func (c *common) check() error {
 	return err
 }
 
-// checkTarget finds ways to say what is observed that do not go together. Where
-// one is given, a command only says how long, as perf has it.
+// checkTarget finds options about the target that do not go together. Where one
+// is given, a command only says how long to run, as in perf.
 func (c *common) checkTarget() error {
 	t := &c.target
 	kinds := t.Named()

@@ -12,7 +12,7 @@ import (
 )
 
 // completeScript completes the command line of a script: names, options and
-// their values, events. Whatever goes wrong means no candidates.
+// their values, events. Any error means no candidates.
 func (a *app) completeScript(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	const none = cobra.ShellCompDirectiveNoFileComp
 	fl := topFlags()
@@ -52,7 +52,7 @@ func (a *app) completeScript(_ *cobra.Command, args []string, word string) ([]st
 
 // optionsOf are the options of the script that a user calls name. A script that
 // comes along is loaded; others are only read: a key that completes a word must
-// not run what is in a file.
+// not run the code of a file.
 func (a *app) optionsOf(name string) (*option.Set, error) {
 	file, err := find(name)
 	if err != nil {

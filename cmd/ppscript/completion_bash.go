@@ -3,7 +3,8 @@ package main
 // bashCompletion asks ppscript itself, as cobra's script does, but needs
 // nothing beside bash: cobra's wants the package bash-completion, which small
 // machines lack. Bash cuts words at ':' and '=', so those of events have to be
-// put together first, and what it will not replace has to be left out.
+// put together first, and the part that bash will not replace has to be left
+// out.
 const bashCompletion = `# bash completion of ppscript; load it with: source <(ppscript completion bash)
 _ppscript() {
     local rest="${COMP_LINE:0:COMP_POINT}" words=() i word trimmed

@@ -8,8 +8,8 @@ import (
 	"ppscript/runtime/plan"
 )
 
-// This file describes a script to programs: what it can be told, which events
-// it looks at, what comes out. Nothing is opened.
+// This file describes a script to programs: its options, its events, its
+// results. Nothing is opened.
 
 type description struct {
 	V       int                 `json:"v"`

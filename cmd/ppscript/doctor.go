@@ -33,7 +33,7 @@ func (a *app) doctor(c *cobra.Command) error {
 	return nil
 }
 
-// doctorReport writes what works; bad says that a kind of event cannot be used.
+// doctorReport writes the outcome of the checks; bad says that a kind of event cannot be used.
 func doctorReport(ctx context.Context, to io.Writer, colored bool) (bad bool, err error) {
 	checks := kernel.Doctor(ctx, kernel.DoctorOptions{Tracefs: func() (string, error) {
 		fs, err := tracefs.Find()

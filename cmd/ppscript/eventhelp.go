@@ -111,7 +111,7 @@ func (a *app) explainEvent(w *strings.Builder, l layout, tfs *tracefs.FS, name s
 	return nil
 }
 
-// formatField is a field in a format file: what it is, where it is, how long.
+// formatField is a field in a format file: declaration, offset, size.
 var formatField = regexp.MustCompile(`field:([^;]+);\s+offset:(\d+);\s+size:(\d+);`)
 
 // fieldName is the name in a C declaration: the last word, without an array.
@@ -175,8 +175,8 @@ func usageLine(host *script.Host, name string, events []string) string {
 
 var loaded = regexp.MustCompile(`load\("(?:@stdlib//([^"]+)|(\.[^"]+))"`)
 
-// withLibraries is the text of a script and of what it loads of stdlib/, which
-// may name its events.
+// withLibraries is the text of a script and of the files of stdlib/ that it
+// loads, which may name its events.
 func withLibraries(file, src string) string {
 	for _, m := range loaded.FindAllStringSubmatch(src, -1) {
 		name := m[1]
@@ -242,7 +242,7 @@ func attributes(src string) string {
 }
 
 // firesIn says which task is current when an event fires, where that is known
-// and not what one might think. It decides what -p sees.
+// and surprising. The current task decides whether -p sees the event.
 func firesIn(system, event string) string {
 	interrupted := "whatever task was interrupted: observe CPUs, not tasks"
 	switch system + ":" + event {

@@ -64,7 +64,7 @@ func (f *flag) isValue(word string) bool {
 type flags struct {
 	list   []*flag
 	set    *pflag.FlagSet
-	common *common // what the common options set
+	common *common // set by the common options
 }
 
 // newFlags makes the options of a script (nil: none) and the common ones. A
@@ -191,7 +191,7 @@ func (fs *flags) parse(args []string) (rest []string, dash bool, err error) {
 	}
 }
 
-// flagError says what is wrong with an option, in our words. where is the
+// flagError is the error about an option, in our words. where is the
 // subcommand, "" for a script.
 func flagError(err error, set *pflag.FlagSet, where string) error {
 	help := "list the options with --help"

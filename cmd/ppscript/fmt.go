@@ -106,8 +106,8 @@ func (a *app) formatFile(f formatter, name string) (changed bool, err error) {
 // formatted is src in our style. The rewrites that buildifier knows for build
 // files are not for scripts: only the layout changes.
 func formatted(name string, src []byte) (out []byte, err error) {
-	// The formatter's parser is another one, which panics on some of what is
-	// none of Starlark.
+	// The formatter's parser is another one, which panics on some texts that
+	// are not Starlark.
 	if err := script.WellFormed(name, string(src)); err != nil {
 		if diag.HintOf(err) == "" {
 			err = (&diag.Error{Cause: err}).WithHint("see what is wrong: ppscript check %s", name)

@@ -73,7 +73,7 @@ func unmark(out []byte) []byte {
 	return allMarks.ReplaceAll(out, nil)
 }
 
-// breaks says whether the link stands on another line than what is before it.
+// breaks says whether the link stands on another line than the text before it.
 func breaks(d *build.DotExpr) bool {
 	_, end := d.X.Span()
 	return end.Line != d.NamePos.Line
@@ -101,7 +101,7 @@ func leads(d *build.DotExpr, src []byte, stack []build.Expr) bool {
 }
 
 // openChain has the parentheses around a chain of several lines on lines of
-// their own: the printer takes what is on different lines apart.
+// their own: the printer takes links on different lines apart.
 func openChain(p *build.ParenExpr) {
 	for x := p.X; ; {
 		switch link := x.(type) {

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file tells what a recording has, and what can be asked of it.
+// This file tells the content of a recording, and which profilers can run over it.
 
 func (a *app) infoCommand() *cobra.Command {
 	format := "text"
@@ -44,7 +44,7 @@ made, and which profilers can run over it.`,
 	return c
 }
 
-// An about is what is told of a recording. The names are those of its JSON.
+// An about is the description of a recording. The names are those of its JSON.
 type about struct {
 	File    string       `json:"file"`
 	Bytes   int64        `json:"bytes,omitempty"`
@@ -164,7 +164,7 @@ func (t *about) take(e *event.Event) {
 	}
 }
 
-// describe takes what the recording says of itself.
+// describe takes the recording's own description.
 func (t *about) describe(in *perfdata.Info) {
 	t.Made, t.Host, t.Kernel, t.Arch, t.CPU = in.Version, in.Hostname, in.OSRelease, in.Arch, in.CPUDesc
 	t.CPUs, t.Command = in.CPUsOnline, in.Cmdline
@@ -230,7 +230,7 @@ func (t *about) print(w *bufio.Writer) {
 	fmt.Fprintf(w, "\n%10s  event\n", "samples")
 	for _, e := range t.Events {
 		if e.Samples == 0 && e.Name == "software:dummy" {
-			continue // it carries what is told of tasks
+			continue // it carries the records about tasks
 		}
 		name := plain.Line(e.Name)
 		if e.Alias != "" {

@@ -13,7 +13,7 @@ import (
 // the recording, and nothing of it is read.
 func (a *app) profilersOver(path string, events []aboutEvent) (alone, named []string) {
 	defer func(before int) { a.quiet = before }(a.quiet)
-	a.quiet = 2     // what they would say is about a run that is none
+	a.quiet = 2     // their messages would be about a run that does not take place
 	var some string // the event that came most often
 	most := uint64(0)
 	for _, e := range events {
@@ -41,7 +41,7 @@ func ways(name string) [][]string {
 	return [][]string{{"-e", name}, {"-e", name + "//num=cpu/"}, {"-e", name, "-e", name}, {"-e", name, "cpu"}, {"-e", name, "--query", "select 1"}}
 }
 
-// runsOver reports that a profiler finds what it needs in a recording.
+// runsOver reports that a profiler finds the events and fields that it needs in a recording.
 func (a *app) runsOver(path, name string, options ...string) bool {
 	host, _, err := a.newHost()
 	if err != nil {

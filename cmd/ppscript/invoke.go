@@ -20,7 +20,7 @@ import (
 // that declares arguments takes those first. The word help among
 // them explains the script, or the events of its -e.
 
-// An invocation is a script with what its command line says.
+// An invocation is a script with its command line, parsed.
 type invocation struct {
 	name     string // as the user calls it
 	host     *script.Host
@@ -31,7 +31,7 @@ type invocation struct {
 	common   *common
 	workload []string
 
-	// One of these is what the user asked for, if not to run.
+	// One of these is set if the user asked for something else than to run.
 	version, help, noName, describe bool
 	helpEvents                      []string
 
@@ -139,8 +139,8 @@ func (a *app) invokeScript(inv *invocation, before []string, name string, after 
 			given[optionName(set, f.name)] = f.texts
 		}
 	}
-	// Event strings are read here already, to point at the mistake in what
-	// the user wrote and not at the script.
+	// Event strings are read here already, to point at the mistake in the
+	// user's text and not at the script.
 	for _, text := range inv.eventTexts() {
 		list, err := plan.ParseEvents(text, kernel.ParseCPUList)
 		if err == nil {
@@ -163,7 +163,7 @@ func (a *app) invokeScript(inv *invocation, before []string, name string, after 
 // finish reads the common options.
 func (inv *invocation) finish() (err error) {
 	if inv.module != nil && inv.module.Options != nil {
-		// What the script says about a common option is its default.
+		// The script's value for a common option is the default.
 		for i := range inv.module.Options.Options {
 			o := &inv.module.Options.Options[i]
 			f := inv.flags.find(o.Flag())

@@ -72,7 +72,7 @@ func (a *app) library(dir string) (*library.Library, error) {
 	if a.offline {
 		s.Proxy = onDisk(s.Proxy)
 	}
-	// Who sees what is pinned may have it pinned by using it.
+	// A user who sees the note may have a version pinned by using it.
 	s.Pin, s.Note = isTerminal(os.Stdin) && isTerminal(os.Stderr), a.say
 	l, err := library.Open(dir, s)
 	if err != nil {
@@ -85,7 +85,7 @@ func (a *app) library(dir string) (*library.Library, error) {
 	return l, nil
 }
 
-// onDisk is what of PPSCRIPTPROXY needs no other machine.
+// onDisk is the part of PPSCRIPTPROXY that needs no other machine.
 func onDisk(proxy string) string {
 	var list []string
 	for part := range strings.SplitSeq(proxy, ",") {

@@ -18,7 +18,7 @@ import (
 	"ppscript/stdlib"
 )
 
-// lookTime is how long a script may take to say what it would do: for check,
+// lookTime is the time that a script has to describe its run: for check,
 // explain, help and the tests.
 const lookTime = 20 * time.Second
 
@@ -31,7 +31,7 @@ func (a *app) newHost() (*script.Host, *builtins.Registry, error) {
 	return a.hostOf(reg), reg, nil
 }
 
-// hostOf makes a host whose scripts can say what is in reg.
+// hostOf makes a host for scripts that use the builtins in reg.
 func (a *app) hostOf(reg *builtins.Registry) *script.Host {
 	return script.NewHost(script.HostOptions{
 		Predeclared: reg.Predeclared(),
@@ -44,7 +44,7 @@ func (a *app) hostOf(reg *builtins.Registry) *script.Host {
 	})
 }
 
-// hung ends the process: a script is asked what it would do, and does not answer.
+// hung ends the process: a script that should describe its run does not end.
 func (a *app) hung(why error) {
 	a.report(diag.Errorf(diag.Run, "load", "the script", "%w", why).
 		WithHint("look for values that are in themselves many times, such as x = (x, x) in a loop"))

@@ -2,8 +2,8 @@
 // with it, files, or one line after -c.
 //
 // This is the only place that prints usage, maps errors to exit codes and ends
-// the process. Everything it does it asks of runtime/session, which runs, and
-// of builtins, which are what scripts can say; each subcommand has a file.
+// the process. Runs are the work of runtime/session, the vocabulary of scripts
+// is in builtins; each subcommand has a file.
 package main
 
 import (
@@ -30,7 +30,7 @@ func main() {
 func run(args []string) int {
 	a := &app{stdout: os.Stdout, stderr: os.Stderr, token: takeToken()}
 	// Caught, a write to a pipe that nobody reads fails with EPIPE instead of
-	// ending us; what we start gets the default back.
+	// ending us; our children get the default back.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	quit := make(chan os.Signal, 1)
 	signal.Notify(quit, syscall.SIGQUIT)

@@ -163,7 +163,7 @@ func (a *app) modInit(path string) error {
 }
 
 // libraryScripts lists the scripts of a library that have a main, by path, with
-// the first line of what they say about themselves.
+// the first line of their docstrings.
 func libraryScripts(dir string) (names, summaries []string, err error) {
 	err = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		switch {

@@ -22,8 +22,8 @@ const (
 
 var engines = []string{"auto", "perf", "bpf", "interp"}
 
-// commonOptions is the one table of the options that every script has: how they
-// are called, what --help-all says of them, and what they set in c.
+// commonOptions is the one table of the options that every script has: their
+// names, their text in --help-all, and the members of c that they set.
 func commonOptions(c *common) []*flag {
 	var list []*flag
 	for _, group := range []struct {

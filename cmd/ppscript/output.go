@@ -26,8 +26,8 @@ type output struct {
 	broken atomic.Bool
 }
 
-// openOutput opens the file for writing, which tells at once if that cannot
-// be. What is in it stays until begin: a run that fails early destroys nothing.
+// openOutput opens the file for writing, which tells at once if that cannot be.
+// Its old content stays until begin: a run that fails early destroys nothing.
 func openOutput(ctx context.Context, path string, stdout *os.File) (*output, error) {
 	if path == "" {
 		return &output{file: stdout, begun: true}, nil

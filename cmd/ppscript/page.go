@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file lays help out for the terminal that it is read on, and shows what is
-// longer than that in a pager.
+// This file lays help out for the terminal that it is read on, and shows longer
+// help in a pager.
 
 // Widths of help. Longer lines than maxPage are hard to read.
 const (
@@ -73,7 +73,7 @@ func (a *app) pager(text string) *exec.Cmd {
 	return c
 }
 
-// A layout says what becomes of lines that are too long.
+// A layout says whether lines that are too long are wrapped or cut.
 type layout struct {
 	width int
 	// hang breaks indented lines too, below their last column; else these are

@@ -14,11 +14,12 @@ import (
 	"ppscript/runtime/spread"
 )
 
-// This file decides what a run may write and whom it may talk to, since it often
-// is root's. What the user typed is permitted: the program after -c, lines of the
-// prompt, and every value of an option, a path or an address in an event for
-// example. The scripts that come with ppscript use only these. Whatever else a
-// file or a library names has to be allowed, with --allow.
+// This file decides which files a run may write and which addresses it may talk
+// to, since it often is root's. Everything that the user typed is permitted: the
+// program after -c, lines of the prompt, and every value of an option, a path or
+// an address in an event for example. The scripts that come with ppscript use
+// only these. Other names in a file or a library have to be allowed, with
+// --allow.
 
 // writers are the common options that name files to write.
 var writers = map[string]bool{"output": true, "flame-graph": true, "pprof": true}
@@ -27,14 +28,14 @@ var writers = map[string]bool{"output": true, "flame-graph": true, "pprof": true
 // defaults for them.
 var ownWords = map[string]bool{"allow": true, "token-file": true}
 
-// permits is what a run may do beyond reading events and showing results.
+// permits lists the rights of a run beyond reading events and showing results.
 type permits struct {
 	// typed says that all of the program is the user's own words, or ours.
 	typed func() bool
 	given map[string]bool // values of options, addresses of events
 	files []string        // of --allow write=
 	peers []string        // of --allow net=
-	// verbose says also what the user named himself.
+	// verbose tells also of files that the user named himself.
 	verbose bool
 	say     func(line string)
 	said    map[string]bool
@@ -61,7 +62,7 @@ func readAllow(texts []string) (files, peers []string, err error) {
 	return files, peers, nil
 }
 
-// permitsOf is what an invocation may do.
+// permitsOf is the rights of an invocation.
 func (a *app) permitsOf(inv *invocation) *permits {
 	p := &permits{typed: typedIn(inv.host), given: map[string]bool{}, say: a.say,
 		files: inv.common.allowFiles, peers: inv.common.allowPeers, verbose: inv.common.options.Verbose > 0}
@@ -82,7 +83,7 @@ func (a *app) permitsOf(inv *invocation) *permits {
 	return p
 }
 
-// permitOptions checks what common options write that the script gave values.
+// permitOptions checks the files of common options whose values come from the script.
 func permitOptions(inv *invocation, permit func(session.Use) error) error {
 	for _, path := range inv.writes {
 		if path == "-" || path == "" {
@@ -148,8 +149,8 @@ func (p *permits) refuse(u session.Use, what string) error {
 
 // realPlace is the directory in which a file is made or written, and its name
 // there, once links are followed as the kernel follows them: a link that is the
-// file itself, also to what is not there yet, and .. behind a link, which is not
-// the directory before it.
+// file itself, also one to a file that does not exist yet, and .. behind a link,
+// which is not the directory before it.
 func realPlace(path string) (dir, name string, err error) {
 	if !filepath.IsAbs(path) {
 		at, err := os.Getwd()

@@ -12,7 +12,7 @@ import (
 )
 
 // What lies below a directory is decided as the kernel follows links: out/up/../x
-// is beside what up names.
+// is beside the target of up.
 func TestWithinFollowsLinks(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -56,7 +56,7 @@ func TestWithinFollowsLinks(t *testing.T) {
 	f("out/none/x", "out", false)
 }
 
-// The hint allows what was refused.
+// The hint's option allows the refused file.
 func TestHintOfRefusedWrites(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

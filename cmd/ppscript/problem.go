@@ -20,7 +20,7 @@ type problem struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// problemsOf lists what is wrong; more than one error can be joined.
+// problemsOf lists the problems of an error, which may be several joined ones.
 func problemsOf(err error) []problem {
 	var list []problem
 	for _, e := range flatten(err) {

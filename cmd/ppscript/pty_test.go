@@ -104,8 +104,9 @@ func (m *terminal) send(keys string) {
 	}
 }
 
-// expect waits until want is shown, behind what was expected before, and
-// returns what came up to there. The deadline only ends a test that has failed.
+// expect waits until want is shown, behind the text that was expected before,
+// and returns all output up to there. The deadline only ends a test that has
+// failed.
 func (m *terminal) expect(want string) string {
 	m.t.Helper()
 	deadline := time.After(60 * time.Second)

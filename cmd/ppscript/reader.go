@@ -156,7 +156,7 @@ func readCPUs(to *[]int) func(*reader, *flag) {
 		*to = cpus
 		online, err := kernel.OnlineCPUs()
 		if err != nil {
-			return // the kernel will say what it thinks of them
+			return // the kernel will give the error
 		}
 		if both := kernel.Intersect(cpus, online); len(both) < len(cpus) {
 			var off []int

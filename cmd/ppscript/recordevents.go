@@ -62,8 +62,8 @@ func (s *sampling) readCallGraph(r *reader, f *flag) {
 // dwarfBytes is how much of the user stack perf copies if it is not told.
 const dwarfBytes = 8192
 
-// apply has an event sampled as s says. What counts occurrences one by one keeps
-// doing so, unless it is told how often.
+// apply has an event sampled as s says. An event that counts occurrences one by
+// one keeps doing so, unless s says how often.
 func (s *sampling) apply(ev *perf.EventConfig) {
 	ev.Period, ev.Freq = s.period, s.freq
 	if s.stack {
@@ -74,7 +74,7 @@ func (s *sampling) apply(ev *perf.EventConfig) {
 	}
 }
 
-// usualEvents are recorded if none is named: what perf record takes, too.
+// usualEvents are recorded if none is named, as by perf record.
 func usualEvents() []string {
 	if pmus, err := kernel.ReadPMUs(kernel.Roots{}); err == nil && kernel.HasCPU(pmus) {
 		return []string{"hardware:cycles"}
@@ -139,8 +139,8 @@ func recordConfig(events []string, how sampling, c *common) (perf.Config, error)
 	return cfg, nil
 }
 
-// warner says what perf leaves out: of events that a pattern found, only to who
-// asks for notes.
+// warner tells which events package perf leaves out; those that a pattern found
+// are only told to a user who asks for notes.
 func (a *app) warner(verbose int) func(error) {
 	return func(err error) {
 		if left := (*perf.LeftOut)(nil); verbose > 0 || !errors.As(err, &left) {

@@ -78,7 +78,7 @@ func (r *recording) loop(ctx context.Context) error {
 	}
 }
 
-// round writes what is in the rings.
+// round writes the records in the rings.
 func (r *recording) round() error {
 	for _, ring := range r.src.Rings() {
 		_, visible := ring.Bounds()
@@ -135,8 +135,8 @@ func (r *recording) sameID(rec []byte) []byte {
 	return r.changed
 }
 
-// bareLost is the size of a lost record that the source made of what the
-// kernel counted at the end: it has no sample id, which perf asks of all
+// bareLost is the size of a lost record that the source made from the
+// kernel's final counts: it has no sample id, which perf asks of all
 // records of such a recording.
 const bareLost = 24
 
@@ -160,7 +160,7 @@ func (r *recording) withID(e *event.Event) []byte {
 }
 
 // identify has the recording name the files that its samples hit. A pipe is gone
-// by then. It returns what there is to keep.
+// by then. It returns the files to keep.
 func (r *recording) identify() ([]perfdata.BuildID, error) {
 	if st, err := os.Stat(r.path); err != nil || !st.Mode().IsRegular() {
 		return nil, nil
@@ -181,7 +181,7 @@ func (r *recording) identify() ([]perfdata.BuildID, error) {
 	return ids, nil
 }
 
-// finish ends the file; err is what the loop ended with.
+// finish ends the file; err is the loop's error.
 func (r *recording) finish(err error) error {
 	if last := r.file.Finish(); !errors.Is(err, last) {
 		err = errors.Join(err, last)

@@ -65,7 +65,7 @@ func interactive() bool {
 	return st.Mode()&os.ModeCharDevice == 0 || isTerminal(os.Stdin)
 }
 
-// A replSession is the REPL with what runs in it.
+// A replSession is the REPL with its running statement.
 type replSession struct {
 	app  *app
 	host *script.Host
@@ -179,8 +179,8 @@ func (s *replSession) context() context.Context {
 	return s.ctx
 }
 
-// watch has Ctrl-C stop the statement that runs: a session shows what it has,
-// script code stops. The second one stops what did not stop.
+// watch has Ctrl-C stop the statement that runs: a session shows its results
+// so far, script code stops. A second Ctrl-C ends a session that goes on.
 func (s *replSession) watch() (stop func()) {
 	ch, done := make(chan os.Signal, 8), make(chan struct{})
 	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

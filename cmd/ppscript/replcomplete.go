@@ -14,10 +14,10 @@ import (
 	"ppscript/runtime/tracefs"
 )
 
-// This file completes what is typed in the REPL. It looks at the text before
-// the cursor only, and takes it apart as far as needed: which call is open,
-// whether a text or a lambda is, what a chain of methods returns. Nothing is
-// called, so that TAB never starts anything.
+// This file completes the line that is typed in the REPL. It looks at the
+// text before the cursor only, and parses it as far as needed: which call is
+// open, whether the cursor is in a text or a lambda, which type a chain of
+// methods returns. Nothing is called, so that TAB never starts anything.
 
 // A completer is the REPL's readline.AutoCompleter.
 type completer struct {
@@ -28,7 +28,7 @@ type completer struct {
 	events []string
 }
 
-// Do returns what could follow, and how much of it is there already.
+// Do returns the possible continuations, and how much of them is typed already.
 func (c *completer) Do(line []rune, pos int) ([][]rune, int) {
 	list, have := c.candidates(c.before + string(line[:pos]))
 	out := make([][]rune, 0, len(list))

@@ -68,7 +68,7 @@ func TestCandidates(t *testing.T) {
 	f(`print("an open tex`, "an open tex")
 }
 
-// Whatever is typed, completion returns words that begin with what is there.
+// For any text, completion returns words that begin with the typed letters.
 func FuzzCandidates(f *testing.F) {
 	for _, s := range []string{`a.b("c`, "lambda e: e.", ")", "((", `"\`, "x).y", "#", "run(x,"} {
 		f.Add(s)

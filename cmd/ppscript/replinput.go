@@ -56,7 +56,7 @@ func (s *replSession) interactive(reg *builtins.Registry, limit explore.Limit) e
 		case err != nil:
 			return err
 		}
-		// What is pasted brings its own indentation.
+		// Pasted text brings its own indentation.
 		if own, ok := strings.CutPrefix(line, indent); ok && indent != "" && strings.HasPrefix(own, " ") {
 			line = own
 		}
@@ -110,8 +110,9 @@ func (r *rawTerminal) exit() error {
 	return r.mode.Exit()
 }
 
-// indentation is what the next line of a statement begins with: as the last one,
-// deeper after a colon or an open bracket, and less deep after what ends a block.
+// indentation is the blanks at the beginning of a statement's next line: as in
+// the last one, deeper after a colon or an open bracket, and less deep after the
+// end of a block.
 func indentation(before string) string {
 	lines := strings.Split(strings.TrimRight(before, "\n"), "\n")
 	last := lines[len(lines)-1]

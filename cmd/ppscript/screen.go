@@ -17,9 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file shows the table of each interval in the place of the one before,
-// on a terminal, and obeys its keys. What comes when the run is over is printed
-// as usual, once the terminal is as it was.
+// This file shows the table of each interval in the place of the one before, on
+// a terminal, and obeys its keys. Results at the end of the run are printed as
+// usual, once the terminal is restored.
 //
 // Ctrl-C stays a signal, which ends the run as ever. Keys are read with a
 // timeout: a read that waits for ever could not be ended without a byte.
@@ -27,14 +27,14 @@ import (
 // A screen is a renderer that redraws.
 type screen struct {
 	out   io.Writer
-	plain render.Renderer // for what comes behind the last frame
+	plain render.Renderer // for the output behind the last frame
 	notes io.Writer
 	quit  func()
 	in    int // file descriptors of the terminal
 	size  int
 	draw  *render.Screen
 
-	mu     sync.Mutex // of what follows; keys, signals and the session draw
+	mu     sync.Mutex // of the members below; keys, signals and the session draw
 	view   render.ScreenView
 	turned bool // the direction of the sort
 	table  *result.Table
@@ -143,7 +143,7 @@ func (s *screen) redraw() {
 	}
 }
 
-// paint writes the frame at once, behind what is in the buffer.
+// paint writes the frame at once, behind the buffer's content.
 func (s *screen) paint() {
 	s.direct()
 	s.frame = s.draw.Frame(s.frame, s.table, &s.view)
@@ -171,8 +171,8 @@ func (s *screen) Table(t *result.Table) error {
 	return s.err
 }
 
-// last prints the last result below what was on the terminal before. If nothing
-// came since the frame that was shown last, it is that.
+// last prints the last result below the earlier content of the terminal. If
+// nothing came since the last frame, the result is that of the frame.
 func (s *screen) last(t *result.Table) error {
 	s.close()
 	if len(t.Rows) == 0 && s.table != nil {
@@ -187,7 +187,7 @@ func (s *screen) last(t *result.Table) error {
 	return s.plain.Table(t)
 }
 
-// The rest of render.Renderer, for what is not the table.
+// The rest of render.Renderer, for results other than the table.
 
 func (s *screen) Histogram(h *result.Histogram) error { s.close(); return s.plain.Histogram(h) }
 func (s *screen) Stacks(x *result.Stacks) error       { s.close(); return s.plain.Stacks(x) }
@@ -306,7 +306,7 @@ func nextKey(s string) (key, rest string) {
 	return s[:1], s[1:]
 }
 
-// obey does what a key says.
+// obey carries out a key.
 func (s *screen) obey(key string) {
 	v := &s.view
 	page := max(1, v.Height-4)

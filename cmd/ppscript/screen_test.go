@@ -97,8 +97,8 @@ func sorted(lines []string, column int, descending bool) bool {
 	return len(numbers) > 2 && slices.IsSorted(numbers)
 }
 
-// end waits for the end and returns what came last, the exit code, and the
-// terminal's attributes.
+// end waits for the end and returns the last output, the exit code, and
+// the terminal's attributes.
 func (m *terminal) end() (rest string, code int, after unix.Termios) {
 	m.t.Helper()
 	deadline := time.After(20 * time.Second)
@@ -188,7 +188,7 @@ func TestTopEnds(t *testing.T) {
 	f("--duration", func(*terminal) {}, "--duration", "3s")
 }
 
-// Where stdout is a pipe, nothing but text comes, whatever stdin is.
+// Where stdout is a pipe, nothing but text comes, also if stdin is a terminal.
 func TestTopOnPipe(t *testing.T) {
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {

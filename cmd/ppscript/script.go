@@ -21,7 +21,7 @@ import (
 
 var asReports = pipeline.Reports
 
-// script runs the script that args name, and returns what went wrong.
+// script runs the script that args name, and returns its error.
 func (a *app) script(args []string) error {
 	host, _, err := a.newHost()
 	if err != nil {
@@ -41,7 +41,7 @@ func (a *app) script(args []string) error {
 		return err
 	}
 	if inv.version || inv.help || len(inv.helpEvents) > 0 || inv.describe {
-		w.close() // what is asked for is text, which may be read in a pager
+		w.close() // the output is help, which may be read in a pager
 	}
 	switch {
 	case inv.version:
@@ -71,7 +71,7 @@ func (a *app) script(args []string) error {
 	return a.run(ctx, w, inv, reports)
 }
 
-// config is what the session gets from the command line.
+// config is the session's configuration from the command line.
 func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, error) {
 	c := inv.common
 	input, err := notation.Recording(c.input, a.directory)
@@ -156,7 +156,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	outcome, err := session.Run(ctx, cfg)
 	v.close()
 	if out.broken.Load() && errors.Is(err, syscall.EPIPE) {
-		err = nil // the reader has what it wanted
+		err = nil // the reader has enough
 	}
 	if err != nil {
 		return w.blame(err)
@@ -178,7 +178,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	return status
 }
 
-// quiet leaves out what decorates tables.
+// quiet leaves out the decorations of tables.
 func quiet(r plan.Report, level int) {
 	g, ok := r.(*plan.Group)
 	if !ok {

@@ -16,9 +16,9 @@ import (
 
 // A watch handles the signals of a run. SIGINT, SIGTERM, SIGHUP and SIGQUIT ask
 // for an orderly end: before events flow it stops the script, then it stops the
-// session, which drains its rings and shows what it has. The same signal often
-// comes twice, to us and to our process group, from timeout for example: what
-// comes within a second is the same wish. A later one ends the process at once
+// session, which drains its rings and shows its results. The same signal often
+// comes twice, to us and to our process group, from timeout for example:
+// signals within a second count as one. A later one ends the process at once
 // and says what it cuts off; the kernel closes what is open. An end that hangs
 // is the watchdog's. SIGUSR1 opens the output anew, SIGUSR2 asks for the state
 // of the run.
@@ -102,7 +102,7 @@ func (w *watch) end() {
 	}
 }
 
-// hung ends what does not end.
+// hung ends a run that does not end.
 func (w *watch) hung(stage string, since time.Duration) {
 	code := exitRun
 	if _, begun := w.dog.doing(); !begun && w.interrupted() {
@@ -157,7 +157,7 @@ func (w *watch) run(out *output) {
 	w.running, w.out = true, out
 }
 
-// at says what the run does from now on.
+// at tells the stage that the run is in from now on.
 func (w *watch) at(stage string) { w.dog.at(stage, stage == session.Observing) }
 
 func (w *watch) close() {

@@ -11,8 +11,8 @@ import (
 	"ppscript/runtime/session"
 )
 
-// This file says how the program ends. What went wrong in ppscript itself comes
-// first; else the status is that of the command that was observed, as with env,
+// This file decides the exit status. An error of ppscript itself comes first;
+// else the status is that of the command that was observed, as with env,
 // timeout and perf, so that a build or a test can be observed without a change
 // of the script that runs it. A command that was still running when the run was
 // over, or that a signal to us ended, has no status.
@@ -28,8 +28,8 @@ const (
 	exitInterrupted = 130
 )
 
-// An exitError ends the program with a code and without a message: what there
-// was to say has been said.
+// An exitError ends the program with a code and without a message, since it
+// has been printed.
 type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
@@ -41,7 +41,7 @@ func (a *app) exitCode(err error) int {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, syscall.EPIPE):
-		return exitOK // the reader has what it wanted
+		return exitOK // the reader has enough
 	}
 	var told []string
 	for _, e := range flatten(err) {
@@ -90,7 +90,7 @@ func (a *app) commandEnded(name string, status int, signal syscall.Signal) error
 	return exitError(status)
 }
 
-// incomplete is what --strict says of a result that lacks events.
+// incomplete is the error of --strict for a result that lacks events.
 func incomplete(name string, o session.Outcome, pages int) error {
 	if n := o.Loss.Missing(); n > 0 {
 		err := diag.Errorf(diag.Run, "run", name, "%d events were lost", n)
@@ -109,7 +109,7 @@ func incomplete(name string, o session.Outcome, pages int) error {
 		WithHint("look for the end of the sender, the connection or the recorder: it was killed, or its disk is full")
 }
 
-// hintOf is what the user can do about err.
+// hintOf is the hint of err.
 func hintOf(err error) string {
 	hint := diag.HintOf(err)
 	if hint == "" && (errors.Is(err, syscall.EMFILE) || strings.Contains(err.Error(), syscall.EMFILE.Error())) {

@@ -17,7 +17,7 @@ import (
 // mapsLine is a line of /proc/PID/maps.
 var mapsLine = regexp.MustCompile(`^[0-9a-f]+-[0-9a-f]+ [r-][w-][x-][ps-] `)
 
-// symbolize answers what gperftools asks of "pprof --symbols PROGRAM", so that
+// symbolize answers as gperftools expects of "pprof --symbols PROGRAM", so that
 // PPROF_PATH can name us: mappings as in /proc/PID/maps on standard input, then
 // a line for each question. An address, 0x..., gets function+0xOFFSET or ??;
 // the name of a function gets its offset in the program's file.

@@ -121,7 +121,7 @@ func (t *tester) run(args []string) error {
 // that failed.
 func (t *tester) file(ctx context.Context, name string) {
 	shop := t.app.newShop(&common{}, func() context.Context { return ctx })
-	// What a script would write is among its results; others are not talked to.
+	// A script writes no files: their content is among its results; nor does it talk to others.
 	shop.Base.Permit = func(u session.Use) error {
 		if u.Kind == session.Receives && spread.IsFile(u.Name) && !spread.IsDevice(u.Name) {
 			return nil

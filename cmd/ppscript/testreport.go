@@ -83,7 +83,7 @@ func (t *textTests) end(tests, failed int) error {
 	return err
 }
 
-// failure is what is wrong, with the lines that it is about.
+// failure is the error of a test, with the lines that it is about.
 func failure(err error) string {
 	var parts []string
 	for _, e := range flatten(err) {

@@ -18,8 +18,8 @@ const tokenVariable = "PPSCRIPT_TOKEN"
 // maxToken is more than anybody needs.
 const maxToken = 4 << 10
 
-// takeToken moves the secret out of the environment: what we start (the command
-// that is traced, git) must not have it, nor whoever reads their /proc files.
+// takeToken moves the secret out of the environment: our children (the traced
+// command, git) must not have it, nor readers of their /proc files.
 func takeToken() string {
 	token := os.Getenv(tokenVariable)
 	os.Unsetenv(tokenVariable)

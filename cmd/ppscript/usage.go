@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// tasks are what can be asked of ppscript.
+// tasks are the things that ppscript can do.
 var tasks = [][2]string{
 	{"NAME|FILE [options] [-- command]", "run a profiler or a script"},
 	{"-c PROGRAM [options] [-- command]", "run one line"},
@@ -45,7 +45,7 @@ Examples
 Every script has more options: where to look (-C, -p, -t, --cgroups, --input), how long (-i, --duration, -N), where results go (-o, --format, --flame-graph). All of them: ppscript --help-all
 `
 
-// usage is what a user gets who asks for nothing in particular; all is
+// usage is the help for a user who names no subject; all is
 // --help-all.
 func (a *app) usage(all bool) error {
 	var w strings.Builder
@@ -119,7 +119,7 @@ func (a *app) scriptHelp(inv *invocation) error {
 	return a.page(w.String())
 }
 
-// cleaned is a text of other people without what would steer a terminal.
+// cleaned is a text of other people without terminal sequences.
 func cleaned(text string) string { return string(plain.AppendLines(nil, text)) }
 
 // title is a heading.
@@ -201,8 +201,8 @@ func printFlag(w *strings.Builder, f *flag, width int) {
 	twoColumns(w, left, help, 32, width)
 }
 
-// twoColumns prints what something is called, and beside it, or below if there is
-// no room, what it is.
+// twoColumns prints names, and beside them, or below if there is no room, their
+// descriptions.
 func twoColumns(w *strings.Builder, left, right string, column, width int) {
 	if column > width/2+width/8 {
 		column = 12

@@ -21,7 +21,7 @@ type view struct {
 	early    []string // messages before there was a renderer
 	began    time.Time
 
-	live   string // what redraws on the terminal; "" prints
+	live   string // the result that is redrawn on the terminal; "" prints
 	quit   func()
 	screen atomic.Pointer[screen]
 }
@@ -102,8 +102,9 @@ func (v *view) message(line string) {
 	v.record(line)
 }
 
-// friendly is message for what is only kind to know: a person at a terminal is
-// told, and who asks with -v. Programs take each line on stderr for a failure.
+// friendly is message for notes that are only kind to know: a person at a
+// terminal is told, and a user who asks with -v. Programs take each line on
+// stderr for a failure.
 func (v *view) friendly(line string) {
 	if v.common.options.Verbose > 0 || isTerminal(os.Stderr) {
 		v.message(line)

@@ -45,14 +45,15 @@ type watchdog struct {
 	closed bool
 }
 
-// A progress is what tells that a process does something.
+// A progress holds the counters that show that a process does something.
 type progress struct {
 	descriptors int
 	cpu         time.Duration
 }
 
-// at says what the run does from now on. A run that lasts for a time has that
-// time from the moment when its events flow; before, each stage has it.
+// at tells the stage that the run is in from now on. A run that lasts for a
+// time has that time from the moment when its events flow; before, each stage
+// has it.
 func (d *watchdog) at(stage string, begins bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

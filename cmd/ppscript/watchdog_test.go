@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// hangs runs fn with a watchdog and returns what it says afterwards.
+// hangs runs fn with a watchdog and returns the watchdog's message.
 func hangs(t *testing.T, fn func(d *watchdog)) (stage string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 )
 
 // This file makes nodes. The constructors check kinds, choose the type of the
-// result, fold what is constant, and drop what has no effect. An expression
+// result, fold constants, and drop operations without effect. An expression
 // that always fails, 1/0, is kept: it fails where it is evaluated.
 
 func NewInt(v int64) Node   { return &Const{T: TInt, Int: v} }
@@ -47,8 +47,8 @@ func NewFieldView(f *event.Field, p Part, v View) (Node, error) {
 	return &Field{F: f, Part: p, View: v}, nil
 }
 
-// RecordAddr is the address of the record of an event's part: what Mem, CStr
-// and MemBytes take. It is not an address of this process or the kernel.
+// RecordAddr is the address of the record of an event's part, for Mem, CStr
+// and MemBytes. It is not an address of this process or the kernel.
 func RecordAddr(p Part) Node { return &Const{T: TUint, Int: recordBase + int64(p)<<partShift} }
 
 const (

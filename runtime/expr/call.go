@@ -32,8 +32,8 @@ func (k *Call) Errorf(i int, format string, args ...any) error {
 // As sets the C type of the result.
 func (k *Call) As(t *c.Type) { k.as = t }
 
-// Node lowers argument i to whatever it is: Int, Bool or Str. Arrays of the
-// event are their bytes.
+// Node lowers argument i, which may be an Int, a Bool or a Str. Arrays of
+// the event are their bytes.
 func (k *Call) Node(i int) (Node, error) { return k.Lower(k.Args[i]) }
 
 // Lower lowers any tree in the scope of the call, a member of a brace list

@@ -17,8 +17,8 @@
 //		} else if ok { ... }
 //	}
 //
-// A Program never panics and never allocates (but for Value); what goes wrong
-// with one event is in Frame.Err.
+// A Program never panics and never allocates (but for Value); the error of an
+// event is in Frame.Err.
 //
 // # Print fmts
 //

@@ -13,19 +13,21 @@ import (
 // This file prints predicates as tracepoint filters, which the kernel
 // evaluates before it writes the record: nothing is cheaper.
 //
-// Only what the kernel evaluates to the same result is printed. Its filters
-// (kernel/trace/trace_events_filter.c) compare a field with a constant after
-// cutting the constant to the field's size, with the field's own sign; so the
-// constant must fit, and the comparison must have been one of that sign. Its
-// globs know three fast shapes, of which two are wrong for a char array: a
-// suffix is looked for at the end of the array, an infix also behind the NUL.
+// Only predicates that the kernel evaluates to the same result are printed.
+// Its filters (kernel/trace/trace_events_filter.c) compare a field with a
+// constant after cutting the constant to the field's size, with the field's
+// own sign; so the constant must fit, and the comparison must have been one
+// of that sign. Its globs know three fast shapes, of which two are wrong for
+// a char array: a suffix is looked for at the end of the array, an infix also
+// behind the NUL.
 
 // maxFilter is less than the page that the kernel allows.
 const maxFilter = 4000
 
 // KernelFilter splits a predicate: filter is a tracepoint filter for a part
-// of its conjunction, rest what remains to be evaluated, nil if nothing. ok
-// is false if nothing can be pushed; rest is then the whole predicate.
+// of its conjunction, rest the other part, which remains to be evaluated;
+// nil if there is none. ok is false if nothing can be pushed; rest is then
+// the whole predicate.
 //
 // A predicate with side effects is not split.
 func KernelFilter(n Node) (filter string, rest Node, ok bool) {

@@ -15,9 +15,10 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// This file asks the kernel itself: what a pushed filter lets through must be
-// what the predicate is true for. Events are made on this thread with values
-// that are known, and counted by a perf event with the filter.
+// This file asks the kernel itself: a pushed filter must let just those
+// events through for which the predicate is true. Events are made on this
+// thread with values that are known, and counted by a perf event with the
+// filter.
 
 // openFiltered counts a tracepoint on this thread; the error is the kernel's.
 func openFiltered(id uint64, filter string) (fd int, err error) {

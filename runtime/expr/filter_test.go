@@ -72,7 +72,7 @@ func TestKernelFilter(t *testing.T) {
 	f(`comm ~ "b[^x]?h"`, `comm ~ "b[!x]?h"`, "")
 	f(`filename ~ "*passwd"`, `filename ~ "*passwd"`, "")
 	f(`full ~ "fu*"`, `full ~ "fu*"`, "")
-	// What differs in the kernel stays here.
+	// Predicates that differ in the kernel stay here.
 	f("i32 == 4294967296", "", "(i32 == 4294967296)")
 	f("i32 < 5u", "", "(u32(i32) <u 5)")
 	f("n8 == 256", "", "(n8 == 256)")

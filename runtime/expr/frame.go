@@ -7,7 +7,7 @@ import (
 	"ppscript/runtime/event"
 )
 
-// What can go wrong while a Program runs. Frame.Err holds the first.
+// The errors of a running Program. Frame.Err holds the first.
 var (
 	ErrDivide   = errors.New("division by zero")
 	ErrOverflow = errors.New("result does not fit 64 bits")
@@ -23,8 +23,8 @@ var (
 // MaxStateText bounds a text that StoreState keeps, in bytes.
 const MaxStateText = 4096
 
-// A Frame is what one evaluation works on. A consumer has one Frame and uses
-// it for all events and Programs:
+// A Frame is the input and the working memory of one evaluation. A consumer
+// has one Frame and uses it for all events and Programs:
 //
 //	frame.Reset(e)
 //	ok := program.Bool(frame)
@@ -33,8 +33,8 @@ const MaxStateText = 4096
 // Texts that a Program returns are views: of the event, of a constant, or of
 // the Frame's scratch, which the next Reset reuses.
 type Frame struct {
-	// Event is what fields are read from. It may be nil only for programs
-	// that read none.
+	// Event is the event whose fields are read. It may be nil only for
+	// programs that read none.
 	Event *event.Event
 	// Err is the first error since Reset; the value is then meaningless.
 	Err error
@@ -71,8 +71,8 @@ func (f *Frame) Fail(err error) {
 	}
 }
 
-// Scratch returns the free scratch memory, to be appended to; what Keep is
-// then given stays valid until Reset.
+// Scratch returns the free scratch memory, to be appended to; Keep makes
+// the result stay valid until Reset.
 //
 //	buf := strconv.AppendInt(f.Scratch(), x, 10)
 //	return f.Keep(buf)
@@ -82,11 +82,11 @@ func (f *Frame) Scratch() []byte { return f.scratch[len(f.scratch):] }
 // one would take all memory.
 const maxKept = 64 << 20
 
-// Keep takes what was appended to Scratch and returns it as a view.
+// Keep takes the bytes that were appended to Scratch and returns them as a view.
 //
-// Slow path: what did not fit has moved to memory of its own; the scratch is
-// replaced by a larger one, so that soon everything fits. Older views keep the
-// old memory.
+// Slow path: bytes that did not fit have moved to memory of their own; the
+// scratch is replaced by a larger one, so that soon everything fits. Older
+// views keep the old memory.
 func (f *Frame) Keep(b []byte) []byte {
 	if f.kept += len(b); f.kept > maxKept {
 		f.Fail(ErrTexts)

@@ -102,8 +102,9 @@ func bounds(op Op, k uint64, left bool) (lo, hi uint64, ok bool) {
 	return k, most, true
 }
 
-// clip cuts a range to what a field narrower than 64 bits can have. ok is
-// false if nothing is left, or if the comparison is of the other sign.
+// clip cuts a range to the values that a field narrower than 64 bits can
+// have. ok is false if nothing is left, or if the comparison is of the
+// other sign.
 func clip(f *event.Field, op Op, lo, hi uint64) (uint64, uint64, bool) {
 	bits := uint(f.Size * 8)
 	least, most := int64(0), int64(1)<<bits-1

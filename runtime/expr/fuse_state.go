@@ -2,8 +2,9 @@ package expr
 
 import "ppscript/runtime/event"
 
-// This file fuses what step functions do most: count, remember the time, add
-// up the time since. Each is one closure instead of three to six.
+// This file fuses the most frequent operations of step functions: count,
+// remember the time, add up the time since. Each is one closure instead of
+// three to six.
 //
 // BenchmarkStep of package fold shows the three together in 17 ns instead of
 // 27 for each event, key look-up included (AMD EPYC, amd64).

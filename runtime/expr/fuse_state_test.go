@@ -8,7 +8,7 @@ import (
 	"ppscript/runtime/event"
 )
 
-// TestFusedState compares the fused forms with what they stand for.
+// TestFusedState compares the fused forms with the operations that they replace.
 func TestFusedState(t *testing.T) {
 	now := fieldNode("time")
 	l := func(slot int) Node { return must(NewLoadState(slot, TInt)) }

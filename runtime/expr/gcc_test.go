@@ -18,9 +18,9 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// This file compares C expressions with what gcc computes. The quick test
-// reads a corpus; with PPSCRIPT_LONG=1 (or a seed) new expressions are generated and gcc
-// is asked. -update writes the corpus anew.
+// This file compares C expressions with gcc. The quick test reads a corpus; with
+// PPSCRIPT_LONG=1 (or a seed) new expressions are generated and gcc is asked. -update
+// writes the corpus anew.
 
 var update = flag.Bool("update", false, "write testdata anew (needs gcc)")
 

@@ -6,7 +6,7 @@ import (
 )
 
 // This file makes random C expressions over constants and the integer fields
-// of testSchema, for the comparison with gcc. What C leaves undefined is
+// of testSchema, for the comparison with gcc. Undefined behaviour of C is
 // avoided or settled as we settle it: gcc runs with -fwrapv, shift counts are
 // masked by the expression itself, divisors are never 0 nor -1.
 

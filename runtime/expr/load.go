@@ -10,7 +10,7 @@ import (
 // is made. Every load checks the record's length: records come from files and
 // networks too.
 
-// short is what a load of a record that ends too early gives.
+// short is the result of a load from a record that ends too early.
 func (f *Frame) short() int64 {
 	f.Fail(ErrShort)
 	return 0

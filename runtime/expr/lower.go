@@ -9,12 +9,12 @@ import (
 	"ppscript/runtime/expr/c"
 )
 
-// This file and the lower_*.go files are the C front end: syntax trees become
-// IR with the meaning that C gives them on an LP64 machine. Integers promote
-// and convert as the standard says and wrap where gcc's code wraps; what C
-// leaves undefined is settled: shift counts are taken modulo the width (see shift), a
-// division by zero and a quotient that does not fit are errors of the
-// evaluation, addresses outside the event too.
+// This file and the lower_*.go files are the C front end: syntax trees become IR with
+// the meaning that C gives them on an LP64 machine. Integers promote and convert as
+// the standard says and wrap where gcc's code wraps; undefined behaviour of C is
+// settled: shift counts are taken modulo the width (see shift), a division by zero
+// and a quotient that does not fit are errors of the evaluation, addresses outside
+// the event too.
 //
 // Two things are ours. Character arrays are texts: == and != compare them by
 // content, ~ matches a glob. And && and || give 0 or 1, as in C but not as in
@@ -39,7 +39,7 @@ type variable struct {
 	text  bool // it holds a Str
 }
 
-// A value is what a subexpression gives.
+// A value is the value of a subexpression.
 type value struct {
 	t *c.Type
 	// n is the number, or the address if t is a pointer or an array; nil
@@ -294,7 +294,7 @@ func fieldValue(f *event.Field, p Part) value {
 }
 
 // fieldType is the C type of a field. The format's own size and sign decide,
-// not what the type's name says elsewhere.
+// not the meaning of the type's name elsewhere.
 func fieldType(f *event.Field) *c.Type {
 	name := strings.TrimPrefix(strings.TrimPrefix(f.Type, "__data_loc "), "__rel_loc ")
 	if i := strings.IndexByte(name, '['); i >= 0 {

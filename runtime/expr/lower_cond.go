@@ -98,7 +98,7 @@ func (l *lowerer) choose(thenAt, otherAt c.Node, test Node, then, other value) (
 	return number(t, r), err
 }
 
-// strOrNull is the value as a text; NULL is what printf makes of it.
+// strOrNull is the value as a text; NULL is printed as printf does.
 func (l *lowerer) strOrNull(at c.Node, v value) (Node, error) {
 	if k, ok := v.n.(*Const); ok && k.Int == 0 && v.text == nil {
 		return NewStr("(null)"), nil

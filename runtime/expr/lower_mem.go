@@ -5,7 +5,7 @@ import (
 	"ppscript/runtime/expr/c"
 )
 
-// This file lowers what C does with memory: pointers, members, casts.
+// This file lowers C's operations on memory: pointers, members, casts.
 
 // decay makes a pointer of an array type.
 func decay(t *c.Type) *c.Type {

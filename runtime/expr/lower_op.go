@@ -6,7 +6,7 @@ import (
 
 // This file lowers C's arithmetic: promotions, conversions, operators.
 
-// promote is the integer promotion: what is narrower than int becomes int.
+// promote is the integer promotion: a type narrower than int becomes int.
 // Values are kept extended, so that the node stays.
 func promote(t *c.Type) *c.Type {
 	if t.Size < 4 {

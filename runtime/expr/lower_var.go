@@ -32,7 +32,7 @@ func (l *lowerer) local(name string, v *variable) value {
 	return number(v.t, n)
 }
 
-// shadow copies what a name stands for into a local at the start of the
+// shadow copies the value of a name into a local at the start of the
 // expression: the event itself is never written.
 func (l *lowerer) shadow(id *c.Ident, v value) (value, error) {
 	t := decay(v.t)

@@ -36,7 +36,7 @@ const (
 
 type machine struct{ code []instr }
 
-// assemble returns nil for what the machine does not have.
+// assemble returns nil for nodes that the machine does not have.
 func assemble(n Node) *machine {
 	m := &machine{}
 	if !m.emit(condition(n), 0) {

@@ -245,8 +245,8 @@ func quantityValue(n *Quantity) func(*Frame) event.Value {
 	return func(f *Frame) event.Value { return event.IntOf(x(f)) }
 }
 
-// fieldValueOf keeps what the field knows of its value: a duration stays one,
-// an array is a list.
+// fieldValueOf keeps the kind and unit of the field: a duration stays one, an
+// array is a list.
 func fieldValueOf(n *Field) func(*Frame) event.Value {
 	fld, part := n.F, n.Part
 	switch {

@@ -23,8 +23,8 @@ const (
 	partMask = 1<<partBits - 1
 )
 
-// within is what an event calls its part p, seen from the pair that the event
-// is the part outer of.
+// within names the part p of an event, seen from the pair in which the event
+// is the part outer.
 func (p Part) within(outer Part) Part {
 	for step := outer; step != Self; step >>= partBits {
 		p <<= partBits
@@ -40,7 +40,7 @@ func (p Part) from(first Part) (Part, bool) {
 	return p >> partBits, p&partMask == first
 }
 
-// View says what of a field a Field node reads.
+// View says which aspect of a field a Field node reads.
 type View uint8
 
 const (
@@ -112,8 +112,8 @@ type (
 		X, Y Node
 	}
 
-	// Ext cuts an integer to Bits (8, 16, 32) and extends it again: what a
-	// C conversion to a narrower type does.
+	// Ext cuts an integer to Bits (8, 16, 32) and extends it again, as a C
+	// conversion to a narrower type does.
 	Ext struct {
 		X        Node
 		Bits     int
@@ -174,8 +174,8 @@ type (
 		Args  []Node
 	}
 
-	// Native calls Go code. Name is for people, Traits tell others what it does,
-	// Data is what its table is (an *event.Symbols, say).
+	// Native calls Go code. Name is for people, Traits tell others its effects,
+	// Data is its table (an *event.Symbols, say).
 	Native struct {
 		Traits Trait
 		Name   string

@@ -114,7 +114,7 @@ var opNames = [...]string{
 
 func (o Op) String() string { return opNames[o] }
 
-// sig is what an operator takes and gives.
+// sig is the types of an operator's operands and result.
 type sig struct {
 	unary   bool
 	in, out Kind

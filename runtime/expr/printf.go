@@ -27,8 +27,8 @@ type spec struct {
 	bits  int // of the argument: 8, 16, 32, 64
 }
 
-// parseFormat splits a format. What no letter ends stands for itself, as in C;
-// an unknown letter is an error, since it is a slip.
+// parseFormat splits a format. A conversion that no letter ends stands for
+// itself, as in C; an unknown letter is an error, since it is a slip.
 func parseFormat(format string) (specs []spec, err string) {
 	for {
 		i := strings.IndexByte(format, '%')

@@ -9,8 +9,8 @@ import (
 	"ppscript/runtime/expr/c"
 )
 
-// addPrintHelpers adds the functions that the kernel's print fmts call. They give
-// what the kernel prints, byte for byte.
+// addPrintHelpers adds the functions that the kernel's print fmts call. They
+// print as the kernel does, byte for byte.
 func addPrintHelpers(m map[string]Builtin) {
 	maps.Copy(m, map[string]Builtin{
 		"__get_str":                   {"__get_str(field)", 1, 1, lowerGetStr},
@@ -146,7 +146,7 @@ func lowerFlags(k *Call) (Node, error) {
 }
 
 // Symbolic is the name of a number, or the names of its flags, by a table.
-// What the table does not have is printed in hex.
+// Values that the table does not have are printed in hex.
 func Symbolic(x Node, s *event.Symbols) (Node, error) {
 	if !s.Flags {
 		names := make(map[uint64][]byte, len(s.Names))

@@ -77,8 +77,8 @@ func PyUnary(op string, x Node) (Node, error) {
 	return nil, fmt.Errorf("operator %s: got a %s", op, x.Type())
 }
 
-// Compare compares two numbers by value, whatever their signs, or two texts
-// by their bytes. The relation is one of == != < <= > >=.
+// Compare compares two numbers by value, signed or not, or two texts by
+// their bytes. The relation is one of == != < <= > >=.
 func Compare(rel string, x, y Node) (Node, error) {
 	switch rel {
 	case ">":

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// pyResult is what Python computes; nil if it raises.
+// pyResult is Python's result; nil if it raises.
 func pyResult(op string, x, y *big.Int) *big.Int {
 	r := new(big.Int)
 	switch op {

@@ -5,9 +5,9 @@ import "math"
 // partNames are the names of the parts in expressions.
 var partNames = [...]string{Self: "", Start: "start", End: "end"}
 
-// Rebind returns n as it reads another part: what n reads of part from, the
-// copy reads of part p. A value that was named on the events of a stage (Self)
-// can so be used on the pairs (Start or End), and the other way.
+// Rebind returns a copy of n that reads fields of part p where n reads those
+// of part from. So a value that was named on the events of a stage (Self) can
+// be used on their pairs (Start or End), and the other way round.
 func Rebind(n Node, from, p Part) Node {
 	if n == nil || p == from {
 		return n

@@ -30,7 +30,7 @@ type Scope struct {
 	Types map[string]*c.Type
 	// Builtins are functions beside the standard ones, which they hide.
 	Builtins map[string]Builtin
-	// Services are what the standard builtins call.
+	// Services are the functions that the standard builtins call.
 	Services Services
 	// Source is the text that a tree given to Compile was parsed from, for
 	// the excerpt in errors. CompileC sets it itself.
@@ -90,10 +90,9 @@ func CompileC(src string, sc *Scope) (*Program, error) {
 	return Build(n), nil
 }
 
-// CompileFilter compiles what was written as a tracepoint filter, for where
-// there is no kernel to evaluate it: a recording, an event from elsewhere. It
-// takes C expressions and, beyond them, strings in single quotes, CPU and
-// COMM.
+// CompileFilter compiles a tracepoint filter, for events that no kernel
+// filters: a recording, an event from elsewhere. It takes C expressions and,
+// beyond them, strings in single quotes, CPU and COMM.
 func CompileFilter(src string, sc *Scope) (*Program, error) {
 	inner := Scope{}
 	if sc != nil {
@@ -122,7 +121,7 @@ func CompileFilter(src string, sc *Scope) (*Program, error) {
 	inner.Source = src
 	n, lowered := Lower(tree, &inner)
 	if lowered != nil {
-		// Whichever got further knows better what is wrong.
+		// The parser that got further has the better error.
 		if _, plain := c.Parse(src); plain != nil {
 			return nil, lowered
 		}
@@ -155,8 +154,8 @@ func Compile(tree c.Node, sc *Scope) (*Program, error) {
 }
 
 // Lower lowers a syntax tree to IR. Texts and arrays of the event become Str,
-// pointers the unsigned integer that they are; Frame.Memory reads what those
-// into the event point to.
+// pointers the unsigned integer that they are; Frame.Memory reads the targets
+// of pointers into the event.
 func Lower(tree c.Node, sc *Scope) (Node, error) {
 	if sc == nil {
 		sc = &Scope{}

@@ -1,6 +1,6 @@
 package expr
 
-// A Trait is what others must know of a Native: planners, which decide where it
+// A Trait is a property of a Native for others: planners, which decide where it
 // can run, and generators of programs. Nobody asks for its name.
 type Trait uint8
 

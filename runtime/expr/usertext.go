@@ -21,7 +21,7 @@ import (
 const UserText = "user_string"
 
 // NewUserText is the text at an address, which is a number that is computed
-// from fields of one event. Instead is what it is where no program reads it;
+// from fields of one event. Instead is its value where no program reads it;
 // nil makes that an error.
 func NewUserText(addr Node, instead *Const) (Node, error) {
 	part, err := addressed(addr)
@@ -116,8 +116,8 @@ func UserTextPart(n *Native) Part {
 	return part
 }
 
-// lowerUserText is user_string(address[, instead]). What is a text already, an
-// argument of a probe, is itself.
+// lowerUserText is user_string(address[, instead]). A text, such as an
+// argument of a probe, stays itself.
 func lowerUserText(k *Call) (Node, error) {
 	addr, err := k.Node(0)
 	if err != nil {

@@ -16,8 +16,8 @@ func (m texts) Text(_ *event.Event, addr uint64) ([]byte, bool) {
 	return []byte(s), ok
 }
 
-// A text is that of the event that its address is of, also where a pair uses
-// what was named on its start.
+// A text is of the same event as its address, also where a pair uses a value
+// that was named on its start.
 func TestUserTextOfParts(t *testing.T) {
 	s := testSchema()
 	f, _ := s.Field("n64")

@@ -1,6 +1,6 @@
 // Package notation reads events that people write down, and makes a recording
-// of them: tests of scripts say in a few lines what happened, and the script
-// sees it as it sees any other recording.
+// of them: tests of scripts describe the events in a few lines, and the
+// script reads them as it reads any other recording.
 //
 //	sched:sched_switch prev_pid:s32 next_pid:s32 prev_comm:str
 //	block:block_rq_issue dev:u32 bytes:u32 cmd:dstr args:u64[2]

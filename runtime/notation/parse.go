@@ -15,7 +15,7 @@ import (
 	"ppscript/runtime/unit"
 )
 
-// Bounds of what a text may ask for.
+// Bounds on the sizes and numbers in a text.
 const (
 	maxText   = 4096 // bytes of one text, members of one array
 	maxFields = 64

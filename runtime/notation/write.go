@@ -137,7 +137,7 @@ func eventsIn(input string) ([]byte, error) {
 		return nil, nil
 	}
 	defer f.Close()
-	// What is read of a pipe is gone, and nobody may write to it yet.
+	// Bytes that are read of a pipe are gone, and nobody may write to it yet.
 	if !f.Regular() {
 		return nil, nil
 	}
@@ -154,8 +154,8 @@ func eventsIn(input string) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// A headed writes on what begins like events, and ends the copying of anything
-// else.
+// A headed writes on a text that begins like events, and ends the copying of
+// anything else.
 type headed struct {
 	to    *bytes.Buffer
 	known bool

@@ -6,17 +6,18 @@ import (
 	"ppscript/runtime/event"
 )
 
-// A Cache holds what was made of files, such as the functions of each. As long
-// as all together take little, everything stays. Beyond that, what is idle goes:
-// what was not asked for in a while, and not for as long as it was of use
-// before, if that was short. Beyond the limit the least recently used goes, however it is used.
-// What went has to be made again when it is wanted. One that is larger than the
-// limit by itself is held alone.
+// A Cache holds the tables that were made of files, such as the functions of each. As long as
+// all together take little memory, everything stays. Beyond that, idle entries go: those that
+// nobody asked for in a while, or, if they were in use for a short time only, in as long a time
+// as that. Beyond the limit the least recently used entries go, idle or not. An entry that went
+// has to be made again when it is wanted. One that is larger than the limit by itself is held
+// alone.
 //
-// A machine that compiles runs a new program every second: what is known of
-// those of a minute ago is of no use any more, while the C library is asked for
-// all the time. (A low limit alone would read files again for every sample where
-// many are in use; to give up everything at once would read them again, too.)
+// A machine that compiles runs a new program every second: the tables of those
+// of a minute ago are of no use any more, while those of the C library are in
+// use all the time. (A low limit alone would read files again for every sample
+// where many are in use; to give up everything at once would read them again,
+// too.)
 //
 // Time is that of the events, so that recordings are read as they were made.
 type Cache[V any] struct {
@@ -24,7 +25,7 @@ type Cache[V any] struct {
 	at                   map[*File]*list.Element // of *cached[V]
 	used                 *list.List              // the most recent first
 	now                  event.Time
-	before               map[*File]event.Time // of what went: when it was of use first
+	before               map[*File]event.Time // of entries that went: their first use
 	dropped              uint64
 }
 
@@ -35,9 +36,9 @@ type cached[V any] struct {
 	first, last event.Time // when it was asked for
 }
 
-// What is idle for leastIdle, in ns, may go, and for mostIdle, whatever it was
-// used for: tests that ran for a minute do not run again. Of mostBefore that went
-// is known since when they were of use.
+// An entry that is idle for leastIdle, in ns, may go, and one for mostIdle,
+// however long it was in use: tests that ran for a minute do not run again. The
+// first uses of up to mostBefore entries that went are remembered.
 const (
 	leastIdle  = 2e9
 	mostIdle   = 10e9
@@ -50,7 +51,7 @@ func NewCache[V any](little, limit int) *Cache[V] {
 	return &Cache[V]{little: little, limit: limit, at: map[*File]*list.Element{}, used: list.New(), before: map[*File]event.Time{}}
 }
 
-// Of returns what is held of a file, for an event of that time.
+// Of returns the entry of a file, for an event of that time.
 //
 // Fast path: this runs for every frame that is unwound.
 func (c *Cache[V]) Of(f *File, now event.Time) (v V, ok bool) {
@@ -65,7 +66,7 @@ func (c *Cache[V]) Of(f *File, now event.Time) (v V, ok bool) {
 	return x.value, true
 }
 
-// Hold takes what was made of a file that has nothing yet.
+// Hold takes the entry of a file that has none yet.
 func (c *Cache[V]) Hold(f *File, v V, bytes int, now event.Time) {
 	c.now = max(c.now, now)
 	for e := c.used.Back(); e != nil && c.bytes+bytes > c.little; {
@@ -94,9 +95,9 @@ func (c *Cache[V]) drop(e *list.Element) {
 	c.before[x.file] = x.first
 }
 
-// Len is how many files have something, Bytes what it takes.
+// Len is the number of entries, Bytes their memory.
 func (c *Cache[V]) Len() int   { return len(c.at) }
 func (c *Cache[V]) Bytes() int { return c.bytes }
 
-// Dropped counts what was given up.
+// Dropped counts the entries that went.
 func (c *Cache[V]) Dropped() uint64 { return c.dropped }

@@ -6,7 +6,7 @@ import (
 	"ppscript/runtime/event"
 )
 
-// What is asked for stays, whatever comes and goes.
+// An entry in use stays while others come and go.
 func TestCacheIsBounded(t *testing.T) {
 	c := NewCache[int](1000, 1000)
 	always := &File{Path: "libc"}
@@ -70,7 +70,7 @@ func TestCacheForgetsWhatIsIdle(t *testing.T) {
 	if len(c.before) > mostBefore || c.Len()*100 != c.Bytes() || int(c.Dropped()) < 3500 {
 		t.Errorf("got %d files that went, %d of %d bytes, %d dropped", len(c.before), c.Len(), c.Bytes(), c.Dropped())
 	}
-	// Nor is what was of use for long kept for as long.
+	// Nor is an entry that was in use for long kept for as long.
 	old := NewCache[int](500, 1_000_000)
 	for i := range 600 {
 		for range 10 {

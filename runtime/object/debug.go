@@ -41,8 +41,8 @@ func byID(dir, id string, parts ...string) (places []string) {
 	return places
 }
 
-// Cached finds a part, such as kallsyms, of what is cached by build-id; "" if it
-// is nowhere.
+// Cached finds a part, such as kallsyms, of the cache by build-id; "" if it is
+// nowhere.
 func Cached(dirs []string, id, part string) string {
 	for _, dir := range dirs {
 		for _, place := range byID(dir, id, "/"+part) {

@@ -11,8 +11,8 @@
 // again by its path when it is read. What was made of files is in a Cache.
 //
 // runtime/symbol and runtime/unwind read the files: an Image is the ELF file
-// with what both need, addresses to file offsets and sections. Debug finds the
-// separate file with the symbols that the distribution took out.
+// with the parts that both need, addresses to file offsets and sections. Debug
+// finds the separate file with the symbols that the distribution took out.
 //
 // The package keeps no symbols and no unwind tables, and believes no file:
 // every size is checked against the file before memory is made for it.

@@ -209,7 +209,7 @@ func (im *Image) BuildID() string {
 }
 
 // ReadBuildID is the build-id of the file at path in hex, empty if there is none or
-// it cannot be read; inode, if not 0, is what the file must be.
+// it cannot be read; inode, if not 0, must be that of the file.
 func ReadBuildID(path string, inode uint64) string {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now
 	if err != nil {
@@ -288,7 +288,7 @@ func NoteBuildID(b []byte, order binary.ByteOrder, align int) string {
 		if name > 1<<16 || desc > 1<<16 {
 			return ""
 		}
-		// The name is padded to 4 bytes; what follows to the alignment.
+		// The name is padded to 4 bytes, the descriptor to the alignment.
 		from := 12 + (int(name)+3)&^3
 		if align == 8 {
 			from = (from + 7) &^ 7

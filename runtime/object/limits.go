@@ -12,12 +12,13 @@ import (
 	"ppscript/runtime/unit"
 )
 
-// This file bounds what is read of a file that somebody else wrote. A program of
+// This file bounds the memory for a file that somebody else wrote. A program of
 // any user may be profiled by root: a file of 2 GiB that is all hole costs its
 // owner nothing, and must not cost us 2 GiB, or the rest of the run.
 //
-// Bounds are those of what is kept, in tens of MB, and not of the file: programs
-// of some GB are usual, and of their tables a part is better than nothing.
+// Bounds are those of the kept tables, in tens of MB, and not of the file:
+// programs of some GB are usual, and of their tables a part is better than
+// nothing.
 
 // MaxSection bounds a section that is read into memory, after decompression.
 const MaxSection = 64 << 20
@@ -30,7 +31,7 @@ const (
 	maxNotes    = 64
 )
 
-// A TooLarge is the error of what would take too much memory.
+// A TooLarge is the error of a table that would take too much memory.
 type TooLarge struct {
 	What        string
 	Bytes, Most uint64
@@ -148,11 +149,11 @@ func (im *Image) nextData(off uint64) uint64 {
 // expired reports that no more is to be read.
 func (im *Image) expired() bool { return im.of != nil && im.of.store.expired() }
 
-// Expired is im.expired for who makes tables of what was read.
+// Expired is im.expired for packages that make tables of an Image.
 func (im *Image) Expired() bool { return im.expired() }
 
-// Tell passes on what of a file was not read although it is there: errors that
-// are a *TooLarge, or ErrExpired. Others are of files that are damaged.
+// Tell passes on errors about parts of a file that were not read although they
+// are there: a *TooLarge, or ErrExpired. Others are of files that are damaged.
 func (s *Store) Tell(f *File, err error) {
 	if s == nil || s.opt.Note == nil || err == nil {
 		return

@@ -167,8 +167,8 @@ func TestFilesAreSharedAndBounded(t *testing.T) {
 	if s.Stats().Open > 3 {
 		t.Errorf("got %d open, want 3", s.Stats().Open)
 	}
-	// What is heard of stays known, whatever comes and goes, also under the
-	// numbers of many copies.
+	// A file that is heard of stays known while others come and go, also
+	// under the numbers of many copies.
 	for i := range 1000 {
 		write(t, copied, elfWith(fmt.Sprintf("%020d", i)))
 		s.Find(Mapping{Path: copied, ID: ID{Ino: uint64(1e9 + i)}})

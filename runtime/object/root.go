@@ -16,7 +16,7 @@ import (
 // are looked up below it, also after the process ended. The nil Root is our
 // own.
 //
-// What lies below belongs to whoever controls the container. Links are
+// The files below belong to whoever controls the container. Links are
 // followed inside the root only, and nothing but regular files is opened, so
 // that a link to our files, a device or a pipe is no way to fool us.
 type Root struct {
@@ -61,7 +61,7 @@ func (r *Root) open(path string, more uint64) (*os.File, error) {
 // ErrIrregular is the reason when something else than a file is not opened.
 var ErrIrregular = errors.New("not a regular file")
 
-// reopen opens what a descriptor that was opened with O_PATH stands for, and
+// reopen opens the file of a descriptor that was opened with O_PATH, and
 // closes that.
 func reopen(path int) (int, error) {
 	defer unix.Close(path)

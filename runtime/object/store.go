@@ -29,9 +29,9 @@ type Options struct {
 	// DebugDirs hold separate debug files, and files by build-id;
 	// {"/usr/lib/debug"} if nil.
 	DebugDirs []string
-	// MaxOpen bounds the files held open; 0 is 256, or a quarter of what
-	// the process may open if that is less. Beyond it the one of which
-	// nothing was heard for longest is closed and no longer known.
+	// MaxOpen bounds the files held open; 0 is 256, or a quarter of the
+	// process's limit if that is less. Beyond it the one of which nothing
+	// was heard for longest is closed and no longer known.
 	MaxOpen int
 	// MaxDeleted bounds the bytes of files that were deleted, whose disk space
 	// is only given back when they are closed; 0 is 256 MiB. Beyond it they are
@@ -40,12 +40,12 @@ type Options struct {
 	// Expired is asked again and again while a file is read; true ends that. Nil
 	// never does.
 	Expired func() bool
-	// Note is told what of a file was not read although it is there. Nil drops
-	// it.
+	// Note is called for parts of a file that were not read although they are
+	// there. Nil drops that.
 	Note func(f *File, err error)
 }
 
-// Stats counts what a Store did.
+// Stats counts the work of a Store.
 type Stats struct {
 	Files    int    // distinct files known
 	Open     int    // open now
@@ -104,7 +104,7 @@ func NewStore(o Options) *Store {
 	return &Store{opt: o, byID: map[ID]*File{}, byBuild: map[string]*File{}, byPath: map[pathKey]*File{}, missing: map[pathKey]*File{}, used: list.New()}
 }
 
-// Stats tells what the Store did so far.
+// Stats returns the counts so far.
 func (s *Store) Stats() Stats {
 	s.stats.Files, s.stats.Open = len(s.byID)+len(s.byPath), s.used.Len()
 	return s.stats
@@ -130,7 +130,7 @@ func (s *Store) Root(pid int32) (*Root, error) {
 	return s.rootOf(filepath.Join(s.opt.Proc, strconv.Itoa(int(pid))))
 }
 
-// A Mapping is what is known of a mapped file when it is looked for.
+// A Mapping describes a mapped file that is looked for.
 type Mapping struct {
 	PID        int32
 	Start, End uint64 // of the mapping, for /proc/PID/map_files
@@ -237,7 +237,7 @@ func (s *Store) Open(r *Root, path string) (*File, error) {
 	return f, nil
 }
 
-// keep puts an opened file in front and closes what is too much.
+// keep puts an opened file in front and closes those beyond the bound.
 func (s *Store) keep(f *File) {
 	if f.elem != nil {
 		s.used.MoveToFront(f.elem)
@@ -331,7 +331,7 @@ func (f *File) open(m *Mapping) error {
 		tries = append(tries, func() (*os.File, error) { return (*Root)(nil).Open(filepath.Join(s.opt.SysRoot, path)) })
 	}
 	tries = append(tries, func() (*os.File, error) { return f.root.Open(path) })
-	// What was recorded elsewhere, or is gone, may have been copied.
+	// A file of a recording from elsewhere, or one that is gone, may have been copied.
 	known := len(tries)
 	for _, dir := range s.opt.DebugDirs {
 		for _, at := range byID(dir, f.BuildID, "/elf", "", ".debug") {
@@ -422,7 +422,7 @@ func (f *File) Size() int64 { return f.size }
 // Root is the root directory that Path belongs to.
 func (f *File) Root() *Root { return f.root }
 
-// Name is the path of the file without what the kernel adds.
+// Name is the path of the file without the kernel's additions.
 func (f *File) Name() string { return strings.TrimSuffix(f.Path, " (deleted)") }
 
 // ReadAt implements io.ReaderAt; a file that was closed is opened again.

@@ -9,13 +9,13 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file bounds what one operation of a script makes. Starlark counts steps,
-// but a step may make a list of 10^9 elements, and Go ends the process when there
-// is no memory for it. So operators and functions whose result may be much larger
-// than their operands are asked before (guard.go has them called), and what grows
-// step by step is left to the watchdog (memory.go).
+// This file bounds the result of one operation of a script. Starlark counts
+// steps, but a step may make a list of 10^9 elements, and Go ends the process
+// when there is no memory for it. So operators and functions whose result may be
+// much larger than their operands are asked before (guard.go has them called),
+// and growth step by step is left to the watchdog (memory.go).
 //
-// The bounds are far beyond what a script that looks at results needs.
+// The bounds are far beyond the needs of a script that looks at results.
 const (
 	MaxText     = 64 << 20 // bytes of one text
 	MaxElements = 2 << 20  // of one list, tuple, dict or set that one operation makes
@@ -24,7 +24,7 @@ const (
 	maxDigits   = 20_000   // of a text that becomes an int
 )
 
-// errNested is what is wrong with a value that cannot be walked through.
+// errNested is the error about a value that is nested too deep to be walked through.
 var errNested = fmt.Errorf("lists are nested more than %d deep, or one is in itself", MaxDepth)
 
 func tooLong(n, most int, what string) error {
@@ -252,7 +252,7 @@ func nested(v starlark.Value, most int) bool {
 		v     starlark.Value
 		depth int
 	}
-	deepest := map[starlark.Value]int{} // of what is compared by identity
+	deepest := map[starlark.Value]int{} // of values that are compared by identity
 	todo := []place{{v, 1}}
 	for n := 0; len(todo) > 0; n++ {
 		if n > maxWalk {

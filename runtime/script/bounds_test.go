@@ -100,7 +100,7 @@ func TestWhatIsTooLarge(t *testing.T) {
 	}
 }
 
-// What scripts do is as it was.
+// Results within the bounds are unchanged.
 func TestGuardedCodeIsTheSame(t *testing.T) {
 	err := loaded(t, `
 def f(a, b = 2 * 3, *args, **kwargs):

@@ -9,7 +9,7 @@ import (
 
 // DeclaredOptions reads the options that a file declares out of its text, as
 // far as they are written there: completion must not run code. Names, kinds,
-// letters and choices are enough for it; what is computed is left out.
+// letters and choices are enough for it; computed options are left out.
 func DeclaredOptions(name, text string) *option.Set {
 	h := NewHost(HostOptions{})
 	if h.readable(name, text) != nil {

@@ -1,10 +1,10 @@
 // Package script is the Starlark host: it loads script files and their
-// modules, runs them under limits, and turns whatever goes wrong into errors
-// that point at the script's own line.
+// modules, runs them under limits, and makes every error point at the
+// script's own line.
 //
 // A Host is made by cmd/ppscript with the names that scripts see (builtins)
 // and the embedded stdlib. The package opens no event and knows no source;
-// runtime/frontend makes per-event functions of what a script defines, from
+// runtime/frontend makes per-event functions of a script's functions, from
 // the syntax trees that the Host keeps.
 //
 // # The dialect
@@ -12,8 +12,8 @@
 // Scripts are Starlark with if, for and while at top level, reassignment of
 // globals while the file loads, and sets. Recursion is rejected: a function
 // that calls itself can be neither inlined nor lowered, and while covers the
-// rest. A file's globals are frozen when it has been loaded; what has to
-// change later lives in state().
+// rest. A file's globals are frozen when it has been loaded; values that
+// change later live in state().
 //
 // # Threads
 //

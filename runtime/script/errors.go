@@ -97,7 +97,7 @@ func (t *Thread) Explain(err error) error {
 	d := t.cause(err, ee)
 	var le *loadError
 	if errors.As(err, &le) && d.Pos != "" {
-		// The loaded file has said what is wrong and where.
+		// The loaded file's error has the place and the cause.
 		d.Excerpt += "\nloaded from " + le.at.String()
 		return d
 	}
@@ -113,8 +113,8 @@ func (t *Thread) Explain(err error) error {
 	return d
 }
 
-// cause finds what to tell: what a builtin reported as a diag.Error stays as
-// it is, with its class and hint.
+// cause finds the error to report: a diag.Error of a builtin stays as it is,
+// with its class and hint.
 func (t *Thread) cause(err error, ee *starlark.EvalError) *diag.Error {
 	switch {
 	case t.stopped.Load() != nil:

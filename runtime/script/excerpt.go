@@ -7,15 +7,16 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// A Span is what an error points at: a place in one line and how many
-// characters are underlined.
+// A Span is the text that an error points at: a place in one line and
+// the number of underlined characters.
 type Span struct {
 	Pos   syntax.Position
 	width int
 }
 
-// spanAt widens a position of the interpreter to what a reader looks for:
-// the attribute after the dot, the function before the parenthesis.
+// spanAt widens a position of the interpreter to the word that a reader
+// looks for: the attribute after the dot, the function before the
+// parenthesis.
 func (h *Host) spanAt(pos syntax.Position) Span {
 	sp := Span{pos, 1}
 	src := h.sourceOf(pos.Filename())
@@ -133,7 +134,7 @@ func (h *Host) excerpt(sp Span) string {
 		}
 	}
 	col := max(int(sp.Pos.Col)-1, 0)
-	// A long line, such as a program given with -c, shows what is around.
+	// A long line, such as a program given with -c, is cut to the text around the place.
 	if len(runes) > maxExcerpt && col > maxExcerpt/2 {
 		cut := min(col-maxExcerpt/2, len(runes))
 		runes = append([]rune("..."), runes[cut:]...)

@@ -9,8 +9,8 @@ import (
 	"ppscript/runtime/value"
 )
 
-// FuzzLoad: whatever the text, loading it gives a module or one diag.Error
-// with a position, and never a bug.
+// FuzzLoad: loading any text gives a module or one diag.Error with a
+// position, and never a bug.
 func FuzzLoad(f *testing.F) {
 	for _, s := range []string{
 		"x = 1\n", "def main(o):\n\treturn o.x\n", "load('./a.star', 'b')", "load('@stdlib//../a.star', 'b')",

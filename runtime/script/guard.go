@@ -10,13 +10,14 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file compiles what scripts say so that operations are asked before they
-// make something (bounds.go): x * y becomes a call that looks at x and y first,
-// s.join becomes a call that gives an asked method, and what += and calls with
-// *args go through is looked at. The tree that checks and lowering read stays as
-// it was written; what is compiled is parsed once more, with the same positions.
+// This file rewrites scripts so that the size of a result is checked before it
+// is made (bounds.go): x * y becomes a call that looks at x and y first, s.join
+// becomes a call that gives a checked method, and the operands of += and of
+// calls with *args are looked at. The tree that checks and lowering read stays
+// as it was written; the rewritten code is parsed once more, with the same
+// positions.
 
-// Names of what the rewritten code calls. No script can write them.
+// Names of the functions that rewritten code calls. No script can write them.
 const (
 	guardMethod   = "guard method"
 	guardOperand  = "guard operand"
@@ -61,7 +62,7 @@ func boundedBinary(op syntax.Token, x, y starlark.Value) (starlark.Value, error)
 }
 
 // An operand is the right side of x *= y: the interpreter asks it, since x does
-// not know its type. So x is evaluated once, whatever it is.
+// not know its type. So x is evaluated once, also if it is a call.
 type operand struct{ starlark.Value }
 
 var _ starlark.HasBinary = operand{}
@@ -116,7 +117,7 @@ func (h *Host) GuardOf(name string, v starlark.Value) starlark.Value {
 	return v
 }
 
-// guardAssign guards what x op= y adds to x.
+// guardAssign guards the growth of x in x op= y.
 func (r *rewriter) guardAssign(st *syntax.AssignStmt) {
 	if IsNumber(st.RHS) && st.Op != syntax.STAR_EQ && st.Op != syntax.LTLT_EQ {
 		return
@@ -139,7 +140,7 @@ func (r *rewriter) guardAssign(st *syntax.AssignStmt) {
 }
 
 // needsGuard reports that x op y may be large: with a number written out on a
-// side, sums are numbers, and what % makes is as long as its template.
+// side, sums are numbers, and the result of % is as long as its template.
 func needsGuard(e *syntax.BinaryExpr) bool {
 	switch x, y := IsNumber(e.X), IsNumber(e.Y); {
 	case !slices.Contains(guardedOps, e.Op), x && y:

@@ -10,7 +10,7 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file knows what users of other languages get wrong in Starlark.
+// This file has hints for mistakes that users of other languages make in Starlark.
 
 func didYouMean(near string) string {
 	if near == "" {

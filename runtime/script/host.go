@@ -32,7 +32,7 @@ type HostOptions struct {
 	// is the position of the load. It returns a name for messages, unique to
 	// the module. Nil: there are none.
 	Resolve func(module, from string) (name string, src []byte, err error)
-	// Print receives what scripts print, without a newline. Nil: stderr.
+	// Print receives the output of scripts' print, without a newline. Nil: stderr.
 	Print func(msg string)
 	// MaxSteps bounds one load of a file or call of main, MaxCallSteps one
 	// call for one event. 0: the defaults.
@@ -53,8 +53,8 @@ type HostOptions struct {
 // A Host runs scripts. Files are loaded once and kept.
 type Host struct {
 	opts      HostOptions
-	guards    starlark.StringDict // what guarded code calls
-	names     starlark.StringDict // what code sees, with guards
+	guards    starlark.StringDict // functions that guarded code calls
+	names     starlark.StringDict // names that code sees, with guards
 	watchdog  watchdog
 	modules   map[string]*Module
 	services  *expr.Services // of the plan that was made last
@@ -104,10 +104,10 @@ func NewHost(opts HostOptions) *Host {
 	return h
 }
 
-// SetServices says what functions that run beside events can ask.
+// SetServices sets the services of functions that run beside events.
 func (h *Host) SetServices(s *expr.Services) { h.services = s }
 
-// Services are what SetServices said.
+// Services returns those of SetServices.
 func (h *Host) Services() *expr.Services { return h.services }
 
 // SetByThread says whether the run will observe threads, not CPUs.
@@ -195,8 +195,8 @@ func (t *Thread) Restart() {
 	}
 }
 
-// Cancel stops whatever script code runs, now and later, with the reason in
-// the error. It may be called from any goroutine.
+// Cancel stops all script code, now and later, with the reason in the
+// error. It may be called from any goroutine.
 func (h *Host) Cancel(reason string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

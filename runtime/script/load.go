@@ -30,7 +30,7 @@ func (h *Host) Load(name string) (*Module, error) {
 }
 
 // LoadSource loads a program that is not a file, such as the text after -c;
-// name is what messages call it. Relative loads are relative to the working
+// name is its name in messages. Relative loads are relative to the working
 // directory.
 func (h *Host) LoadSource(name, text string) (*Module, error) {
 	return h.module(name, func() ([]byte, error) { return []byte(text), nil })

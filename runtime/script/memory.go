@@ -11,9 +11,9 @@ import (
 )
 
 // This file stops script code that takes too much memory or time. The bounds of
-// single operations (bounds.go) leave what grows step by step: lists that are
+// single operations (bounds.go) do not stop growth step by step: lists that are
 // appended to, texts that are doubled. A timer looks at the heap while script
-// code runs, and cancels it when what is in use has grown beyond the limit.
+// code runs, and cancels it when the memory in use has grown beyond the limit.
 // Garbage does not count: before that is said, it is collected.
 
 // DefaultMaxMemory is how much the heap may grow while a file is loaded, main or
@@ -36,7 +36,7 @@ type watchdog struct {
 	timer   *time.Timer
 	began   time.Time
 	begun   bool  // base is known
-	base    int64 // what was in use when the outermost began
+	base    int64 // memory in use when the outermost began
 	next    int64 // when to collect garbage the next time
 }
 
@@ -76,8 +76,8 @@ func (w *watchdog) leave() {
 	}
 }
 
-// pause leaves what happens until resume to others: a session that a script runs
-// has its own bounds.
+// pause stops watching until resume: a session that a script runs has its own
+// bounds.
 func (w *watchdog) pause() (resume func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -134,8 +134,8 @@ func (w *watchdog) stop(why error) {
 	}
 }
 
-// Unwatched says that what runs until resume is called is not the script's own
-// doing: a session that it started.
+// Unwatched says that until resume is called, a session that the script
+// started runs, and not the script.
 func (h *Host) Unwatched() (resume func()) { return h.watchdog.pause() }
 
 // stoppedError is the error of a call that the watchdog stopped.

@@ -23,7 +23,7 @@ type Module struct {
 	Options *option.Set
 }
 
-// exec runs a parsed file and collects what it declares.
+// exec runs a parsed file and collects its declarations.
 func (h *Host) exec(name string, text string) (*Module, error) {
 	if err := h.readable(name, text); err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func (h *Host) Serve(m *Module, o *option.Values) (starlark.Value, error) {
 }
 
 // Run calls main with the values; main may leave the parameter out. The
-// result is what main returned.
+// result is main's.
 func (h *Host) Run(m *Module, o *option.Values) (starlark.Value, error) {
 	if m.Main == nil {
 		return nil, diag.Errorf(diag.Usage, "run", m.Name, "no main: the file is a library").

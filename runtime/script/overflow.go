@@ -75,7 +75,7 @@ func (h *Host) checkedCopy(fn *starlark.Function) starlark.Callable {
 	}
 	copied, err := h.recompile(fn, tree, env)
 	if err != nil {
-		return nil // what the text of a valid function cannot do
+		return nil // the text of a valid function cannot do that
 	}
 	return copied
 }
@@ -368,7 +368,7 @@ var inPlaceOps = map[syntax.Token]*starlark.Builtin{
 	}),
 }
 
-// target rewrites what is evaluated to find out where to assign: x[f()].
+// target rewrites the expressions inside of an assignment's target: x[f()].
 func (r *rewriter) target(e syntax.Expr) syntax.Expr {
 	switch e := e.(type) {
 	case *syntax.IndexExpr:

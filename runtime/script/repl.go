@@ -136,8 +136,9 @@ func (r *REPL) Incomplete(text string) bool {
 	return wants
 }
 
-// Complete lists what could follow the last name of text: whole names, such
-// as "agg.count" for "agg.c". It evaluates attributes but calls nothing.
+// Complete lists the completions of the last name of text: whole names,
+// such as "agg.count" for "agg.c". It evaluates attributes but calls
+// nothing.
 func (r *REPL) Complete(text string) []string {
 	start := len(text)
 	for start > 0 && (text[start-1] == '.' || identByte(text[start-1])) {

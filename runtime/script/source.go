@@ -10,14 +10,14 @@ import (
 )
 
 // maxSource bounds the text of a script. The parser, and all that walks its
-// trees, calls itself for what lies in brackets; how deep these may lie in each
-// other has a bound, too.
+// trees, calls itself for expressions in brackets, so the depth of brackets has
+// a bound, too.
 const (
 	maxSource   = 1 << 20
 	maxBrackets = 500
 )
 
-// readable checks what the parser cannot be given.
+// readable refuses texts that are no input for the parser.
 func (h *Host) readable(name, text string) error {
 	if len(text) > maxSource {
 		return diag.Errorf(diag.Run, "load", name, "got %d bytes, want at most %d", len(text), maxSource).
@@ -77,7 +77,7 @@ func textEnd(s string, i int) int {
 		case strings.HasPrefix(s[j:], quote):
 			return j + len(quote) - 1
 		case len(quote) == 1 && s[j] == '\n':
-			return j - 1 // the parser says what is wrong with it
+			return j - 1 // the parser reports the error
 		}
 	}
 	return len(s) - 1

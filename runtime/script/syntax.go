@@ -8,8 +8,8 @@ import (
 
 // This file gives the functions of scripts to those that compile them.
 
-// A Syntax is what lowering starts from: the tree of one function, resolved
-// (identifiers carry *resolve.Binding).
+// A Syntax is the tree of one function, resolved (identifiers carry
+// *resolve.Binding). Lowering starts from it.
 type Syntax struct {
 	File   *syntax.File
 	Pos    syntax.Position
@@ -43,7 +43,7 @@ func (h *Host) Syntax(fn *starlark.Function) *Syntax {
 	return found
 }
 
-// ValueOf is what a name that is no local variable stands for in fn; nil if
+// ValueOf is the value in fn of a name that is no local variable; nil if
 // that is not known.
 func (h *Host) ValueOf(fn *starlark.Function, id *syntax.Ident) starlark.Value {
 	b, _ := id.Binding.(*resolve.Binding)
@@ -78,8 +78,8 @@ func Unparen(e syntax.Expr) syntax.Expr {
 	}
 }
 
-// Freeze freezes a function with what it captures, which is no deeper than can
-// be walked through.
+// Freeze freezes a function with its captured values, which are not nested too
+// deep to be walked through.
 func (h *Host) Freeze(fn starlark.Callable) error {
 	if f, ok := fn.(*starlark.Function); ok {
 		for i := range f.NumFreeVars() {

@@ -6,8 +6,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// This file has Starlark's own functions and methods with a question before:
-// whether what they make stays within the bounds (bounds.go).
+// This file wraps Starlark's own functions and methods in a check: whether
+// their results stay within the bounds (bounds.go).
 
 // A check looks at a call before it is made. recv is nil for functions.
 type check func(recv starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) error

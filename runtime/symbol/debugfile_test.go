@@ -125,7 +125,7 @@ func TestMiniDebugInfo(t *testing.T) {
 	}
 }
 
-// Stubs of the PLT have the names of what they call, as objdump says.
+// Stubs of the PLT have the names of the functions that they call, as objdump says.
 func TestPLT(t *testing.T) {
 	testkit.Requires(t, testkit.Binutils)
 	path := program(t, "cpp")

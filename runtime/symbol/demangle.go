@@ -31,8 +31,8 @@ func mangled(name string) bool {
 }
 
 // protect doubles the underscore that identifiers of old Rust names begin
-// with. The compiler puts one in front of what is no identifier ("_$LT$"), and
-// the demangler takes off any.
+// with. The compiler puts one in front of a name that is no identifier
+// ("_$LT$"), and the demangler takes off any.
 func protect(name string) string {
 	const hash = len("17h0123456789abcdefE")
 	if !strings.HasPrefix(name, "_ZN") || !strings.Contains(name, "17h") || len(name) < 3+hash {

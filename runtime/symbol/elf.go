@@ -39,7 +39,7 @@ func (b *builder) elfSymbols(im *object.Image, typ elf.SectionType) error {
 	return errors.Join(fault, t.names(im.Sections[section.Link]))
 }
 
-// maxSymtab bounds what is read of a symbol table, and of its names.
+// maxSymtab bounds the bytes that are read of a symbol table, and of its names.
 const maxSymtab = 256 << 20
 
 // A symtab is a table that is being read. Functions come first, without names:
@@ -126,7 +126,7 @@ func (t *symtab) symbol(sym []byte) error {
 	return nil
 }
 
-// names reads the names of what symbols took, and leaves out what has none.
+// names reads the names of the symbols that were taken, and leaves out those without one.
 func (t *symtab) names(section *elf.Section) error {
 	b := t.builder
 	fresh := b.syms[t.first:]

@@ -14,8 +14,8 @@ import (
 // in each other, so that a MiB of them becomes a TiB. Formats are those of Go 1.2,
 // 1.16, 1.18 and 1.20.
 
-// maxGoFuncs and maxGoFiles bound what gosym makes of a table: 200 bytes for each
-// function beside its name.
+// maxGoFuncs and maxGoFiles bound the memory that gosym takes for a table: 200
+// bytes for each function beside its name.
 const (
 	maxGoFuncs = 1 << 18
 	maxGoFiles = 1 << 17

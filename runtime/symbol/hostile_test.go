@@ -72,7 +72,7 @@ func sparse(t *testing.T, parts ...part) string {
 
 var hostileText = part{name: ".text", typ: elf.SHT_PROGBITS, flags: elf.SHF_EXECINSTR | elf.SHF_ALLOC, size: 1 << 30}
 
-// reads reads the table of a file, and returns what was said, and how much memory
+// reads reads the table of a file, and returns the messages and the memory that
 // it took.
 func reads(t *testing.T, path string) (table *Table, said []error, allocated uint64) {
 	t.Helper()
@@ -102,7 +102,7 @@ func syms(n int, name func(i int) uint32) []byte {
 }
 
 // A file of 2 GiB that is a hole costs its owner nothing; it costs us nothing
-// either, and what is between the holes is found.
+// either, and the parts between the holes are found.
 func TestHolesOfSymbolTables(t *testing.T) {
 	path := sparse(t, hostileText,
 		part{name: ".symtab", typ: elf.SHT_SYMTAB, size: 2 << 30 / 24 * 24, link: 3, data: syms(3, func(i int) uint32 { return uint32(1 + 2*i) })},
@@ -209,8 +209,8 @@ func TestHostileDebugInformation(t *testing.T) {
 	f2("names in names", 1<<15, 1, "too large")
 }
 
-// Maps of JIT compilers: neither links nor anything but files are opened, nor what
-// another user wrote, and a long one is read in part.
+// Maps of JIT compilers: only regular files of the process's own user are opened,
+// no links, and a long one is read in part.
 func TestHostilePerfMaps(t *testing.T) {
 	dir := t.TempDir()
 	maps := task.NewMappings(task.MappingsOptions{})

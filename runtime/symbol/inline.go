@@ -6,7 +6,7 @@ import (
 )
 
 // This file finds the functions that the compiler put into others. A unit's
-// entries are a tree: functions, and in them what was inlined, nested as the
+// entries are a tree: functions, and in them the inlined ones, nested as the
 // calls were. The tree of a unit is read at the first address in it, and only
 // the spans of code and where they were called from are kept.
 
@@ -104,8 +104,8 @@ type treeWalk struct {
 // maxNesting bounds the depth of the tree.
 const maxNesting = 256
 
-// children reads what is below e: in which functions (the first of parts,
-// number of them), and at which depth of inlining.
+// children reads the entries below e: in which functions (the first of
+// parts, number of them), and at which depth of inlining.
 func (w *treeWalk) children(e *dwarf.Entry, sub int, depth int32) {
 	if !e.Children {
 		return

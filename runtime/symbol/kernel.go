@@ -32,7 +32,7 @@ type Kernel struct {
 	block []string
 
 	mu    sync.Mutex
-	texts map[uint64]string // what Text made
+	texts map[uint64]string // results of Text
 }
 
 // sym is one symbol. Its name with the module, "name [module]", starts at the
@@ -205,8 +205,8 @@ func (k *Kernel) Address(name string) (uint64, bool) {
 	return 0, false
 }
 
-// AppendSymbol appends what the kernel's %pS prints: name+0xoff/0xsize and
-// the module; the address in hex if it is in no symbol.
+// AppendSymbol appends the kernel's %pS: name+0xoff/0xsize and the module;
+// the address in hex if it is in no symbol.
 func (k *Kernel) AppendSymbol(dst []byte, addr uint64) []byte {
 	s, size, ok := k.find(addr)
 	if !ok {
@@ -218,7 +218,7 @@ func (k *Kernel) AppendSymbol(dst []byte, addr uint64) []byte {
 	return append(dst, full[s.name:]...)
 }
 
-// AppendName appends what the kernel's %ps prints: the name and the module.
+// AppendName appends the kernel's %ps: the name and the module.
 func (k *Kernel) AppendName(dst []byte, addr uint64) []byte {
 	s, _, ok := k.find(addr)
 	if !ok {

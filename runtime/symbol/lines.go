@@ -17,7 +17,7 @@ import (
 // addresses is asked for. The tempting dwarf.Reader.SeekPC walks all units for
 // each address, which takes minutes for a profile of a browser.
 
-// lineInfo is what debug information tells about a file.
+// lineInfo is the debug information of a file.
 type lineInfo struct {
 	data   *dwarf.Data
 	spans  []unitSpan // by lo
@@ -36,7 +36,7 @@ type unitSpan struct {
 	unit   dwarf.Offset // of its first entry
 }
 
-// unit is what was read of one compilation unit.
+// unit is one compilation unit, as far as it was read.
 type unit struct {
 	files []string // of rows
 	table []string // of the line table, by number
@@ -67,7 +67,7 @@ const (
 var debugSections = []string{".debug_info", ".debug_abbrev", ".debug_line", ".debug_str",
 	".debug_ranges", ".debug_rnglists", ".debug_addr", ".debug_line_str", ".debug_str_offsets"}
 
-// lineInfo returns what is known of a file, nil if nothing.
+// lineInfo returns the debug information of a file, nil if there is none.
 func (s *Symbolizer) lineInfo(f *object.File) *lineInfo {
 	if l, ok := s.lines.Of(f, s.now); ok {
 		return l
@@ -82,8 +82,8 @@ func (s *Symbolizer) lineInfo(f *object.File) *lineInfo {
 	return l
 }
 
-// loadLines reads the lines of a file, nil if there are none; the error says what
-// was not read.
+// loadLines reads the lines of a file, nil if there are none; the error is about
+// parts that were not read.
 func loadLines(store *object.Store, f *object.File) (*lineInfo, error) {
 	im, err := f.Image()
 	if err != nil {
@@ -107,7 +107,7 @@ func loadLines(store *object.Store, f *object.File) (*lineInfo, error) {
 	return nil, err
 }
 
-// goSize is about what Go's table takes with what was made of it, in bytes.
+// goSize is about the memory of Go's table with the tables made of it, in bytes.
 func goSize(im *object.Image, t *gosym.Table) int {
 	size := 200 * len(t.Funcs)
 	if data, _, err := GoTable(im); err == nil {

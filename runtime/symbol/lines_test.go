@@ -60,8 +60,8 @@ func source(t testing.TB, path string, addrs []uint64) (all [][]string) {
 	return all
 }
 
-// uncloned takes off what symbols of clones and cold parts have behind the
-// name: DWARF does not have it.
+// uncloned takes off the suffixes of symbols of clones and cold parts,
+// which DWARF does not have.
 func uncloned(name string) string {
 	for _, clone := range []string{".cold", ".isra.", ".part.", ".constprop.", ".llvm."} {
 		if i := strings.Index(name, clone); i > 0 {

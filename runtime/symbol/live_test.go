@@ -52,7 +52,7 @@ func record(t *testing.T) *recorder {
 	return r
 }
 
-// read takes in what happened so far.
+// read takes in all records so far.
 func (r *recorder) read() {
 	r.t.Helper()
 	if err := r.src.Poll(context.Background(), 10*time.Millisecond); err != nil && err != io.EOF {

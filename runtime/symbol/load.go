@@ -56,7 +56,8 @@ func readImage(im *object.Image) (*Table, error) {
 }
 
 // readTable reads the functions of an image; debug finds its debug file. The
-// error is about what is not in the table; without a table, about all.
+// error is about functions that are not in the table; without a table, about
+// all.
 func readTable(im *object.Image, debug func() *object.Image) (*Table, error) {
 	b := builders.Get().(*builder)
 	defer b.done()

@@ -20,9 +20,9 @@ import (
 // /tmp/perf-PID.map: a line "START SIZE name" in hex for each function. PID is
 // the number in the process's own namespace, and /tmp that of its own root.
 
-// maxMap bounds what is read of a map file, in bytes, maxMapFuncs the functions of
-// it, maxMapText the bytes of their names: large ones of Java have 100,000, and 10
-// MB in all.
+// maxMap bounds the bytes that are read of a map file, maxMapFuncs its functions,
+// maxMapText the bytes of their names: large ones of Java have 100,000, and 10 MB
+// in all.
 const (
 	maxMap      = 128 << 20
 	maxMapFuncs = 1 << 18
@@ -107,7 +107,7 @@ func mapLine(line []byte) (start, size uint64, name []byte, ok bool) {
 	return start, size, name, true
 }
 
-// A jitMap is what was read of a process's map.
+// A jitMap is the map of a process, as read.
 type jitMap struct {
 	table *Table // nil if there is none
 	size  int64  // of the file when it was read
@@ -116,7 +116,7 @@ type jitMap struct {
 }
 
 // perfMap finds and reads the map of a process, nil if it has none. It is read
-// again only if it changed: before is what it was.
+// again only if it changed: before is the earlier one.
 //
 // Only the process's own root is believed, no link, and no file of anybody but
 // root and the user of the process: others could give its code wrong names.
@@ -179,8 +179,8 @@ func (s *Symbolizer) jitTable(sp *task.Space) *Table {
 	return m.table
 }
 
-// maxJIT bounds the memory of all maps, in bytes, maxJITs the processes of which
-// it is known what they have.
+// maxJIT bounds the memory of all maps, in bytes, maxJITs the processes whose
+// maps, or lack of one, are remembered.
 const (
 	maxJIT  = 64 << 20
 	maxJITs = 4096

@@ -120,7 +120,7 @@ func tableOf(t testing.TB, path string) (*Table, *object.Store, *object.File) {
 	return table, store, f
 }
 
-// nm is what binutils reads of a file: functions with a size, by name.
+// nm is the output of binutils' nm for a file: functions with a size, by name.
 func nm(t testing.TB, path string) map[string]Func {
 	t.Helper()
 	testkit.Requires(t, testkit.Binutils)

@@ -52,7 +52,7 @@ type Options struct {
 
 func (o *Options) lines() bool { return o.Lines || o.Inlines }
 
-// Stats counts what a Symbolizer did.
+// Stats counts the work of a Symbolizer.
 type Stats struct {
 	Addresses int    // distinct addresses remembered
 	Tables    int    // files whose functions were read
@@ -110,14 +110,14 @@ func (s *Symbolizer) forget() {
 	s.kernel, s.user, s.nowhere = map[uint64][]Frame{}, map[place][]Frame{}, map[nowhere][]Frame{}
 }
 
-// Stats tells what the Symbolizer did so far.
+// Stats returns the counts so far.
 func (s *Symbolizer) Stats() Stats {
 	s.stats.Addresses, s.stats.Tables = len(s.kernel)+len(s.user)+len(s.nowhere), s.tables.Len()
 	return s.stats
 }
 
-// Refresh forgets what may have changed since: the maps of JIT compilers, which
-// grow, and addresses that had no name. Call it between intervals.
+// Refresh forgets facts that may have changed since: the maps of JIT compilers,
+// which grow, and addresses that had no name. Call it between intervals.
 func (s *Symbolizer) Refresh() {
 	for _, m := range s.jit {
 		m.stale = true
@@ -134,7 +134,7 @@ func (s *Symbolizer) Resolve(pid, tid int32, addr uint64, when event.Time) []Fra
 }
 
 // Function is the function that has code at an address where it was interrupted,
-// without line and what was inlined: cheaper than Resolve.
+// without line and inlined functions: cheaper than Resolve.
 func (s *Symbolizer) Function(pid, tid int32, addr uint64, when event.Time) Frame {
 	return s.resolve(pid, addr, when, false, true)[0]
 }

@@ -126,8 +126,8 @@ func (b *builder) add(name []byte, addr, size, end uint64, rank uint8) bool {
 
 func (b *builder) text(s *rawSym) []byte { return b.names[s.at : s.at+uint32(s.long)] }
 
-// table sorts what was added, takes one name for each address, and gives sizes
-// to those without.
+// table sorts the added functions, takes one name for each address, and gives
+// sizes to those without.
 func (b *builder) table() *Table {
 	slices.SortFunc(b.syms, func(x, y rawSym) int {
 		if c := cmp.Compare(x.addr, y.addr); c != 0 {
