@@ -144,32 +144,27 @@ func (m *Machine) FlushPos() string {
 // Bind settles the kinds of the state and of what is emitted, for the events
 // that step and flush will get, and reports what must be wrong.
 func (m *Machine) Bind(events []*expr.Scope, flush *expr.Scope) error {
-	if err := m.step.check(events, 1); err != nil {
-		return err
-	}
+	m.step.bind(events)
 	if m.flush != nil {
-		if err := m.flush.check([]*expr.Scope{flush}, 1); err != nil {
-			return err
-		}
+		m.flush.bind([]*expr.Scope{flush})
 	}
 	var in *inference
 	for range 8 {
-		in = &inference{m: m}
-		in.function(m.step.fn.(*starlark.Function), []role{{state: true, kind: kindOther}, {events: events, kind: kindOther}})
+		in = &inference{m: m, learns: true}
+		in.function(m.step.fn.(*starlark.Function), stepRoles(subjectOf(events)), true)
 		if m.flush != nil {
-			in.function(m.flush.fn.(*starlark.Function), []role{{state: true, kind: kindOther}, {events: []*expr.Scope{flush}, kind: kindOther}})
+			in.function(m.flush.fn.(*starlark.Function), stepRoles(subjectOf([]*expr.Scope{flush})), true)
 		}
 		if !in.changed {
 			break
 		}
 	}
+	if err := joined(in.unknowns); err != nil {
+		return err
+	}
 	m.emits = in.fields()
-	if len(in.errs) > 0 {
-		first := in.errs[0]
-		for _, e := range in.errs[1:] {
-			first.Excerpt += "\n" + e.Error() + "\n" + e.Excerpt
-		}
-		return first
+	if err := joined(in.errs); err != nil {
+		return err
 	}
 	if m.emits == nil {
 		fn := m.step.fn.(*starlark.Function)
@@ -177,6 +172,11 @@ func (m *Machine) Bind(events []*expr.Scope, flush *expr.Scope) error {
 			WithHint("call emit(name = value) where there is something to tell"))
 	}
 	return m.place()
+}
+
+// stepRoles are what the functions of a fold get.
+func stepRoles(ev *subject) []role {
+	return []role{{state: true, kind: kindOther}, {ev: ev, kind: kindOther}}
 }
 
 // place gives the members their slots.
@@ -224,7 +224,9 @@ func (m *Machine) Slot(member string) (int, bool) {
 func (m *Machine) Emits() []event.Field { return m.emits }
 
 // Reads lists what the step function reads of its event; see Func.Reads.
-func (m *Machine) Reads() (names []string, exact bool) { return m.step.reads(1) }
+func (m *Machine) Reads() (names []string, exact bool) {
+	return m.step.reads(m, stepRoles(&subject{})...)
+}
 
 // Run calls the step function, interpreted, on the frame's event and state;
 // RunFlush the flush function. A failure is in f.Err.

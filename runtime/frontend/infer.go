@@ -4,68 +4,95 @@ import (
 	"slices"
 
 	"ppscript/runtime/diag"
-	"ppscript/runtime/expr"
 	"ppscript/runtime/script"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 )
 
-// This file finds out what a fold's functions keep in the state and emit: the
-// names, and the kind of each value. Both tiers need it before the first
-// event: the fields of the new stream must be known, and state = {"since": 0}
-// means a time if the function assigns one.
+// This file walks the functions that run per event, in the order of the text
+// and over all branches, and finds out all that is known of them before the
+// first event:
 //
-// It walks the functions in the order of the text, over all branches, until
-// nothing new is learnt. What it cannot know is kindUnknown, and is checked
-// when the script runs. It reports only what must be wrong.
+//   - the kind of each value, so what a function returns, and of a fold what
+//     its state keeps and what it emits: state = {"since": 0} means a time if
+//     the function assigns one;
+//   - which expressions are the event, or a half of a pair, and which fields
+//     of it are read (reads.go) that none of the events has (subject.go).
+//
+// It follows the event through assignments and into calls of the script's own
+// functions. What it cannot know is kindUnknown, and is checked when the script
+// runs. It reports only what must be wrong.
 
 // A role is what is known of an expression.
 type role struct {
-	kind   kind
-	c      starlark.Value // of a constant
-	state  bool           // it is the state
-	weak   bool           // an unset member of it, of which nothing is known yet
-	events []*expr.Scope  // it is an event, of these
-	part   string         // it is this half of a pair
+	kind  kind
+	c     starlark.Value // of a constant
+	state bool           // it is the state
+	weak  bool           // an unset member of it, of which nothing is known yet
+	ev    *subject       // it is an event
 }
 
+// An inference is what is learnt from the functions that it walks.
 type inference struct {
 	m       *Machine
 	emits   []*emitSite
-	changed bool
-	depth   int
+	learns  bool // kinds of the state are settled
+	changed bool // one of them is another now
 	active  []*starlark.Function
-	errs    []*diag.Error
+	errs    []*diag.Error // about the state and what is emitted
+
+	checked  map[param]*subject // the event with which a function's fields are checked
+	unknowns []*diag.Error      // about fields
+	names    map[string]bool    // of attributes that are read
+	escaped  bool               // the event goes where it cannot be followed
+}
+
+// A param is a parameter of a function.
+type param struct {
+	pos   syntax.Position
+	index int
 }
 
 // scan is the walk through one function with one set of arguments.
 type scan struct {
 	*inference
-	fn   *starlark.Function
-	vars map[*syntax.Ident]role
-	ret  kind
+	fn       *starlark.Function
+	vars     map[*syntax.Ident]role
+	assigned map[*syntax.Ident]int
+	ret      kind
+	apart    int // in a nested function, or one that is not followed by kinds
 }
 
-// function walks fn and returns the kind of its result.
-func (in *inference) function(fn *starlark.Function, args []role) kind {
+// function walks fn and returns the kind of its result. Parameters that have
+// no argument have their default if whole says that args are all there are.
+func (in *inference) function(fn *starlark.Function, args []role, whole bool) kind {
+	return in.enter(fn, args, whole, 0)
+}
+
+func (in *inference) enter(fn *starlark.Function, args []role, whole bool, apart int) kind {
 	tree := in.m.host.Syntax(fn)
 	if tree == nil || slices.Contains(in.active, fn) || len(in.active) > 16 {
+		in.lose(args)
 		return kindUnknown
 	}
 	in.active = append(in.active, fn)
 	defer func() { in.active = in.active[:len(in.active)-1] }()
-	s := &scan{inference: in, fn: fn, vars: map[*syntax.Ident]role{}}
+
+	s := &scan{inference: in, fn: fn, vars: map[*syntax.Ident]role{}, assigned: assignments(tree.Node), apart: apart}
 	for i, p := range tree.Params {
 		id := paramIdent(p)
 		switch {
 		case id == nil:
+			in.lose(args[min(i, len(args)):min(i+1, len(args))])
 		case i < len(args):
-			s.vars[id] = args[i]
-		case i < fn.NumParams() && fn.ParamDefault(i) != nil:
+			s.vars[id] = s.argument(fn, i, id, args[i])
+		case whole && i < fn.NumParams() && fn.ParamDefault(i) != nil:
 			s.vars[id] = role{kind: kindOf(fn.ParamDefault(i)), c: fn.ParamDefault(i)}
 		}
 	}
+	in.lose(args[min(len(tree.Params), len(args)):])
+
 	// Twice: a variable may be used above its last assignment in a loop.
 	for range 2 {
 		s.ret = kindUnknown
@@ -74,34 +101,84 @@ func (in *inference) function(fn *starlark.Function, args []role) kind {
 	return s.ret
 }
 
+// argument is what a parameter is. Errors about the fields of an event are
+// those of the first call: a function that is called for several events may
+// ask which it has.
+func (s *scan) argument(fn *starlark.Function, i int, id *syntax.Ident, r role) role {
+	if r.ev == nil {
+		return r
+	}
+	if s.assigned[id] > 0 { // it is not always the event
+		s.assigned[id]++
+		s.escaped = true
+		r.ev = r.ev.muted()
+	}
+	key := param{fn.Position(), i}
+	if s.checked == nil {
+		s.checked = map[param]*subject{}
+	}
+	switch first := s.checked[key]; {
+	case first == nil:
+		s.checked[key] = r.ev
+	case !first.same(r.ev):
+		r.ev = r.ev.muted()
+	}
+	return r
+}
+
+// lose says that what happens to some values is not known.
+func (in *inference) lose(list []role) {
+	for _, r := range list {
+		in.escaped = in.escaped || r.ev != nil
+	}
+}
+
 func (s *scan) block(list []syntax.Stmt) {
 	for _, st := range list {
 		switch st := st.(type) {
 		case *syntax.AssignStmt:
 			s.assign(st)
 		case *syntax.ExprStmt:
-			s.expr(st.X)
+			s.value(st.X)
 		case *syntax.IfStmt:
-			s.expr(st.Cond)
+			s.value(st.Cond)
 			s.block(st.True)
 			s.block(st.False)
 		case *syntax.ForStmt:
 			s.bind(st.Vars, role{kind: s.member(st.X)})
 			s.block(st.Body)
 		case *syntax.WhileStmt:
-			s.expr(st.Cond)
+			s.value(st.Cond)
 			s.block(st.Body)
 		case *syntax.ReturnStmt:
 			if st.Result != nil {
-				s.ret = joinKinds(s.ret, s.expr(st.Result).kind)
+				s.ret = joinKinds(s.ret, s.value(st.Result).kind)
 			}
+		case *syntax.DefStmt:
+			s.nested(st.Params, func() { s.block(st.Body) })
+			s.bind(st.Name, role{kind: kindOther})
 		}
 	}
 }
 
+// nested walks a function within the function, which may read the event: what
+// it returns, emits and assigns is not known to happen.
+func (s *scan) nested(params []syntax.Expr, body func()) {
+	ret := s.ret
+	for _, p := range params {
+		if b, ok := p.(*syntax.BinaryExpr); ok {
+			s.value(b.Y)
+		}
+	}
+	s.apart++
+	body()
+	s.apart--
+	s.ret = ret
+}
+
 // member is the kind of what a loop over e yields.
 func (s *scan) member(e syntax.Expr) kind {
-	r := s.expr(e)
+	r := s.value(e)
 	if call, ok := e.(*syntax.CallExpr); ok {
 		if id, ok := call.Fn.(*syntax.Ident); ok && id.Name == "range" {
 			return kindInt
@@ -123,49 +200,67 @@ func (s *scan) bind(lhs syntax.Expr, r role) {
 	case *syntax.Ident:
 		id := firstOf(lhs)
 		if id == nil {
+			s.lose([]role{r})
 			return
 		}
-		if old, ok := s.vars[id]; ok && !(old.state || old.events != nil) {
+		if r.ev != nil && s.assigned[id] != 1 { // it is not always this event
+			s.escaped = true
+			r.ev = r.ev.muted()
+		}
+		if old, ok := s.vars[id]; ok && !(old.state || old.ev != nil) {
 			r = role{kind: joinKinds(old.kind, r.kind)}
-		} else if ok && (r.state || r.events != nil) {
+		} else if ok && (r.state || r.ev != nil) {
 			return
 		}
 		s.vars[id] = r
 	case *syntax.ParenExpr:
 		s.bind(lhs.X, r)
 	case *syntax.TupleExpr:
+		s.lose([]role{r})
 		for _, x := range lhs.List {
 			s.bind(x, role{})
 		}
 	case *syntax.DotExpr:
+		s.lose([]role{r})
 		if base := s.expr(lhs.X); base.state {
 			s.store(lhs, r)
+		} else {
+			s.attr(lhs, base)
 		}
 	default:
-		s.expr(lhs)
+		s.lose([]role{r})
+		s.value(lhs)
 	}
 }
 
 func (s *scan) assign(st *syntax.AssignStmt) {
-	r := s.expr(st.RHS)
 	if st.Op != syntax.EQ {
-		old := s.expr(st.LHS)
-		r = role{kind: arithRoles(st.Op-syntax.PLUS_EQ+syntax.PLUS, old, r)}
-	} else if l, ok := st.LHS.(*syntax.TupleExpr); ok {
-		if t, ok := st.RHS.(*syntax.TupleExpr); ok && len(t.List) == len(l.List) {
-			for i := range l.List {
-				s.bind(l.List[i], s.expr(t.List[i]))
-			}
-			return
-		}
+		r, old := s.value(st.RHS), s.value(st.LHS)
+		s.bind(st.LHS, role{kind: arithRoles(st.Op-syntax.PLUS_EQ+syntax.PLUS, old, r)})
+		return
 	}
-	s.bind(st.LHS, r)
+	l, many := st.LHS.(*syntax.TupleExpr)
+	t, each := st.RHS.(*syntax.TupleExpr)
+	if !many || !each || len(t.List) != len(l.List) {
+		s.bind(st.LHS, s.expr(st.RHS))
+		return
+	}
+	var values []role
+	for _, x := range t.List {
+		values = append(values, s.expr(x))
+	}
+	for i := range l.List {
+		s.bind(l.List[i], values[i])
+	}
 }
 
 // store learns that a value is assigned to a member of the state.
 func (s *scan) store(at *syntax.DotExpr, r role) {
 	v := s.m.find(at.Name.Name)
-	if v == nil {
+	switch {
+	case s.apart > 0:
+		return
+	case v == nil:
 		s.fail(at.Name, diag.Errorf(diag.Run, "fold", "state", "no member %s%s", at.Name.Name,
 			diag.DidYouMean(at.Name.Name, s.m.names())).WithHint("declare it: state = {%q: 0}", at.Name.Name))
 		return
@@ -186,7 +281,7 @@ func (s *scan) store(at *syntax.DotExpr, r role) {
 			WithHint("give it one kind; what is unset is 0, \"\" or False"))
 		return
 	}
-	if k != v.kind {
+	if k != v.kind && s.learns {
 		v.kind, s.changed = k, true
 	}
 }
@@ -198,6 +293,9 @@ func isZero(c starlark.Value) bool {
 }
 
 func (s *scan) fail(at syntax.Node, d *diag.Error) {
+	if s.apart > 0 {
+		return
+	}
 	sp := script.NodeSpan(at)
 	for _, e := range s.errs {
 		if e.Pos == sp.Pos.String() {
@@ -205,4 +303,17 @@ func (s *scan) fail(at syntax.Node, d *diag.Error) {
 		}
 	}
 	s.errs = append(s.errs, s.m.host.AtSpan(sp, d))
+}
+
+// joined is the first of some errors, with the others in its excerpt; nil if
+// there are none.
+func joined(errs []*diag.Error) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	first := errs[0]
+	for _, e := range errs[1:] {
+		first.Excerpt += "\n" + e.Error() + "\n" + e.Excerpt
+	}
+	return first
 }

@@ -26,11 +26,11 @@ func (s *scan) emit(e *syntax.CallExpr) {
 		if !ok || b.Op != syntax.EQ {
 			s.fail(a, diag.Errorf(diag.Run, "emit", "", "got a value without a name").
 				WithHint("name every value: emit(delay = e.time - s.since)"))
-			s.expr(a)
+			s.value(a)
 			continue
 		}
 		name := b.X.(*syntax.Ident).Name
-		k := s.expr(b.Y).kind
+		k := s.value(b.Y).kind
 		if k == kindMixed {
 			k = kindUnknown
 		}
@@ -43,6 +43,9 @@ func (s *scan) emit(e *syntax.CallExpr) {
 	}
 	if len(e.Args) == 0 {
 		s.fail(e, diag.Errorf(diag.Run, "emit", "", "got no values").WithHint("write emit(delay = e.time - s.since)"))
+	}
+	if s.apart > 0 {
+		return
 	}
 	for _, old := range s.emits {
 		if old.call == e {

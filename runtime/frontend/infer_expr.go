@@ -10,6 +10,13 @@ import (
 
 // This file infers the kinds of expressions.
 
+// value walks an expression whose value goes anywhere: an event escapes there.
+func (s *scan) value(e syntax.Expr) role {
+	r := s.expr(e)
+	s.escaped = s.escaped || r.ev != nil
+	return r
+}
+
 // expr walks an expression.
 func (s *scan) expr(e syntax.Expr) role {
 	switch e := e.(type) {
@@ -32,7 +39,7 @@ func (s *scan) expr(e syntax.Expr) role {
 		if e.X == nil {
 			return role{}
 		}
-		x := s.expr(e.X)
+		x := s.value(e.X)
 		if e.Op == syntax.NOT {
 			return role{kind: kindBool}
 		}
@@ -40,8 +47,8 @@ func (s *scan) expr(e syntax.Expr) role {
 	case *syntax.BinaryExpr:
 		return s.binary(e)
 	case *syntax.CondExpr:
-		s.expr(e.Cond)
-		x, y := s.expr(e.True), s.expr(e.False)
+		s.value(e.Cond)
+		x, y := s.value(e.True), s.value(e.False)
 		switch {
 		case (isZero(x.c) || x.weak) && y.kind.number() && y.kind != kindBool: // unset, or something
 			return role{kind: y.kind}
@@ -56,10 +63,10 @@ func (s *scan) expr(e syntax.Expr) role {
 	case *syntax.SliceExpr:
 		for _, x := range []syntax.Expr{e.Lo, e.Hi, e.Step} {
 			if x != nil {
-				s.expr(x)
+				s.value(x)
 			}
 		}
-		if x := s.expr(e.X); x.kind == kindText {
+		if x := s.value(e.X); x.kind == kindText {
 			return role{kind: kindText}
 		}
 	case *syntax.TupleExpr:
@@ -70,10 +77,33 @@ func (s *scan) expr(e syntax.Expr) role {
 		return role{kind: kindOther}
 	case *syntax.DictExpr:
 		return s.dict(e)
+	case *syntax.LambdaExpr:
+		s.nested(e.Params, func() { s.value(e.Body) })
+		return role{kind: kindOther}
 	case *syntax.Comprehension:
+		s.comprehension(e)
 		return role{kind: kindOther}
 	}
 	return role{}
+}
+
+func (s *scan) comprehension(e *syntax.Comprehension) {
+	s.apart++
+	defer func() { s.apart-- }()
+	for _, c := range e.Clauses {
+		switch c := c.(type) {
+		case *syntax.ForClause:
+			s.bind(c.Vars, role{kind: s.member(c.X)})
+		case *syntax.IfClause:
+			s.value(c.Cond)
+		}
+	}
+	if kv, ok := e.Body.(*syntax.DictEntry); ok {
+		s.value(kv.Key)
+		s.value(kv.Value)
+		return
+	}
+	s.value(e.Body)
 }
 
 func (s *scan) dict(e *syntax.DictExpr) role {
@@ -81,7 +111,7 @@ func (s *scan) dict(e *syntax.DictExpr) role {
 	constant := true
 	for _, x := range e.List {
 		kv := x.(*syntax.DictEntry)
-		k, v := s.expr(kv.Key), s.expr(kv.Value)
+		k, v := s.value(kv.Key), s.value(kv.Value)
 		constant = constant && k.c != nil && v.c != nil && d.SetKey(k.c, v.c) == nil
 	}
 	if !constant {
@@ -92,7 +122,7 @@ func (s *scan) dict(e *syntax.DictExpr) role {
 
 func (s *scan) all(list []syntax.Expr) {
 	for _, x := range list {
-		s.expr(x)
+		s.value(x)
 	}
 }
 
@@ -108,8 +138,10 @@ func (s *scan) ident(id *syntax.Ident) role {
 	return role{}
 }
 
-func (s *scan) dot(e *syntax.DotExpr) role {
-	x := s.expr(e.X)
+func (s *scan) dot(e *syntax.DotExpr) role { return s.attr(e, s.expr(e.X)) }
+
+// attr is an attribute of x, which e is.
+func (s *scan) attr(e *syntax.DotExpr, x role) role {
 	name := e.Name.Name
 	switch {
 	case x.state:
@@ -119,8 +151,13 @@ func (s *scan) dot(e *syntax.DotExpr) role {
 		s.fail(e.Name, diag.Errorf(diag.Run, "fold", "state", "no member %s%s", name,
 			diag.DidYouMean(name, s.m.names())).WithHint("declare it: state = {%q: 0}", name))
 		return role{}
-	case x.events != nil:
-		return s.field(x, name)
+	case x.ev != nil:
+		switch name {
+		case "symbolic", "_symbolic", "text", "_text":
+			s.escaped = true // a method that somebody may call
+			return role{}
+		}
+		return s.field(e, x.ev)
 	case x.c != nil:
 		if a, ok := x.c.(starlark.HasAttrs); ok {
 			if v, err := a.Attr(name); err == nil && v != nil {
@@ -135,45 +172,39 @@ func (s *scan) dot(e *syntax.DotExpr) role {
 	return role{}
 }
 
-// field is an attribute of an event; see accessOf.
-func (s *scan) field(x role, name string) role {
-	if x.part == "" && (name == "start" || name == "end") {
-		for _, sc := range x.events {
-			if sc.Parts[name] != nil {
-				return role{kind: kindOther, events: x.events, part: name}
-			}
-		}
+// field is an attribute of an event.
+func (s *scan) field(e *syntax.DotExpr, ev *subject) role {
+	name := e.Name.Name
+	s.read(name)
+	if !ev.has(name) {
+		s.unknown(ev, name, e.Name)
+		return role{}
+	}
+	if len(ev.scopes) == 0 && ev.part == "" && (name == "start" || name == "end") {
+		return role{kind: kindOther, ev: &subject{part: name}} // if it is a pair
 	}
 	k := kindUnknown
-	for _, sc := range x.events {
-		schema := sc.Schema
-		computed := name
-		if x.part != "" {
-			schema, computed = sc.Parts[x.part], x.part+"."+name
-		}
-		if n, ok := sc.Vars[computed]; ok {
-			k = joinKinds(k, kindOfNode(n))
-			continue
-		}
-		if schema == nil {
-			continue
-		}
-		a := accessOf(schema, name)
+	for _, sc := range ev.scopes {
+		a, ok := ev.attribute(sc, name)
 		switch {
-		case a == nil: // another event has it
-		case a.how == howDelay:
+		case !ok: // another event has it
+		case a.half != nil:
+			return role{kind: kindOther, ev: a.half}
+		case a.computed != nil:
+			k = joinKinds(k, kindOfNode(a.computed))
+		case a.access.how == howDelay:
 			k = joinKinds(k, kindNanos)
-		case a.how == howConst:
+		case a.access.how == howConst:
 			k = joinKinds(k, kindText)
-		case a.field != nil:
-			k = joinKinds(k, kindOfField(a.field))
+		case a.access.field != nil:
+			k = joinKinds(k, kindOfField(a.access.field))
 		}
 	}
 	return role{kind: k}
 }
 
 func (s *scan) binary(e *syntax.BinaryExpr) role {
-	x, y := s.expr(e.X), s.expr(e.Y)
+	x, y := s.value(e.X), s.value(e.Y)
 	switch e.Op {
 	case syntax.AND, syntax.OR:
 		return role{kind: joinKinds(x.kind, y.kind)}
@@ -227,8 +258,8 @@ func (s *scan) compared(e *syntax.BinaryExpr, x, y role) {
 }
 
 func (s *scan) index(e *syntax.IndexExpr) role {
-	x := s.expr(e.X)
-	s.expr(e.Y)
+	x := s.value(e.X)
+	s.value(e.Y)
 	if x.kind == kindText {
 		return role{kind: kindText}
 	}
@@ -248,38 +279,81 @@ func (s *scan) index(e *syntax.IndexExpr) role {
 
 func (s *scan) call(e *syntax.CallExpr) role {
 	if dot, ok := e.Fn.(*syntax.DotExpr); ok {
-		x := s.expr(dot.X)
-		args := s.args(e)
-		if x.state {
-			s.dot(dot)
-		}
-		return role{kind: methodKind(x, dot.Name.Name, args)}
+		return s.method(e, dot)
 	}
-	fn := s.expr(e.Fn)
+	fn := s.value(e.Fn)
 	if isEmit(s.m.host, fn.c) {
 		s.emit(e)
 		return role{kind: kindNone}
 	}
-	args := s.args(e)
-	switch f := fn.c.(type) {
-	case *starlark.Function:
-		if plainArgs(e.Args) {
-			return role{kind: s.function(f, args)}
+	f, ok := fn.c.(*starlark.Function)
+	if !ok {
+		args, _ := s.args(e)
+		s.lose(args)
+		if f, ok := fn.c.(starlark.Callable); ok {
+			return role{kind: builtinKind(f, args)}
 		}
-	case starlark.Callable:
-		return role{kind: builtinKind(f, args)}
+		return role{}
+	}
+	args, starred := s.args(e)
+	switch {
+	case plainArgs(e.Args):
+		return role{kind: s.enter(f, args, true, s.apart)}
+	case starred:
+		s.lose(args)
+	default: // by name: the events that come without one are followed
+		s.enter(f, args, false, s.apart+1)
 	}
 	return role{}
 }
 
-func (s *scan) args(e *syntax.CallExpr) []role {
-	args := make([]role, 0, len(e.Args))
+// method is a call of x.name.
+func (s *scan) method(e *syntax.CallExpr, dot *syntax.DotExpr) role {
+	x := s.expr(dot.X)
+	args, _ := s.args(e)
+	s.lose(args)
+	switch name := dot.Name.Name; {
+	case x.state:
+		s.attr(dot, x)
+	case x.ev == nil:
+	case name == "text" || name == "_text":
+		s.escaped = true // it prints whatever there is
+	case name == "symbolic" || name == "_symbolic":
+		s.symbolic(e, x.ev)
+	default:
+		s.field(dot, x.ev)
+	}
+	return role{kind: methodKind(x, dot.Name.Name, args)}
+}
+
+// symbolic is e.symbolic("field"), whose argument is what is read.
+func (s *scan) symbolic(e *syntax.CallExpr, ev *subject) {
+	name, ok := literalArg(e.Args)
+	if !ok {
+		s.escaped = true
+		return
+	}
+	s.read(name)
+	if !ev.hasField(name) {
+		s.unknown(ev, name, e.Args[0])
+	}
+}
+
+// args are the arguments without a name; those that have one are nowhere
+// followed. starred says that more of them come from a list or dict.
+func (s *scan) args(e *syntax.CallExpr) (args []role, starred bool) {
+	args = make([]role, 0, len(e.Args))
 	for _, a := range e.Args {
-		if b, ok := a.(*syntax.BinaryExpr); ok && b.Op == syntax.EQ {
-			s.expr(b.Y)
-			continue
+		switch a := a.(type) {
+		case *syntax.BinaryExpr:
+			if a.Op == syntax.EQ {
+				s.value(a.Y)
+				continue
+			}
+		case *syntax.UnaryExpr:
+			starred = starred || a.Op == syntax.STAR || a.Op == syntax.STARSTAR
 		}
 		args = append(args, s.expr(a))
 	}
-	return args
+	return args, starred
 }

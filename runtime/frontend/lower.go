@@ -34,19 +34,12 @@ func (n *NotLowered) Error() string { return n.Pos + ": stays interpreted: " + n
 
 // A val is a value while lowering: an event, a constant, or a node.
 type val struct {
-	ev    *part
+	ev    *subject
 	c     starlark.Value
 	node  expr.Node
 	unit  event.Unit // Nanos, Moment or SizeB of numbers with a type of their own; else NoUnit
 	state bool       // the state of a fold
 	unset bool       // a variable that has no value, or one of several types
-}
-
-// A part is an event that a name stands for.
-type part struct {
-	which  expr.Part
-	schema *event.Schema
-	pair   bool
 }
 
 // Lower translates the function for events of sc. The node has kind want; Any
@@ -56,7 +49,7 @@ func (f *Func) Lower(sc *expr.Scope, want expr.Kind) (node expr.Node, err error)
 	if !ok {
 		return nil, &NotLowered{Pos: f.Pos(), Reason: f.Name() + " is a builtin"}
 	}
-	self := val{ev: &part{expr.Self, sc.Schema, sc.Parts["start"] != nil || sc.Parts["end"] != nil}}
+	self := val{ev: subjectOf([]*expr.Scope{sc})}
 	l := &lowerer{host: f.t.Host(), sc: sc, budget: maxNodes}
 	err = l.try(func() {
 		s := l.enter(fn, []val{self}, fn.Position())

@@ -150,36 +150,22 @@ func (s *scopeOf) dot(e *syntax.DotExpr) val {
 	return val{}
 }
 
-// field reads what the view would give, by the same rules (accessOf).
-func (s *scopeOf) field(e *syntax.DotExpr, p *part, name string) val {
-	computed := name
-	switch p.which {
-	case expr.Start:
-		computed = "start." + name
-	case expr.End:
-		computed = "end." + name
-	}
-	if n, ok := s.sc.Vars[computed]; ok {
-		return s.named(n)
-	}
-	a := accessOf(p.schema, name)
-	if a == nil {
+// field reads what the view would give.
+func (s *scopeOf) field(e *syntax.DotExpr, ev *subject, name string) val {
+	attr, ok := ev.attribute(s.sc, name)
+	switch {
+	case !ok:
 		s.refuse(e.Name.NamePos, "no field %s", name)
+	case attr.computed != nil:
+		return s.named(attr.computed)
+	case attr.half != nil:
+		return val{ev: attr.half}
 	}
-	if p.pair {
-		for _, half := range []struct {
-			how   how
-			which expr.Part
-		}{{howStart, expr.Start}, {howEnd, expr.End}} {
-			if a.how == half.how && s.sc.Parts[name] != nil {
-				return val{ev: &part{which: half.which, schema: s.sc.Parts[name]}}
-			}
-		}
-		if a.how == howDelay {
-			f := &event.Field{Name: "delay", Kind: event.Int, Place: event.InFact, Fact: event.FactDelay,
-				Unit: event.Nanos, Size: 8, Signed: true}
-			return val{node: expr.NewField(f, p.which), unit: event.Nanos}
-		}
+	a := attr.access
+	if a.how == howDelay {
+		f := &event.Field{Name: "delay", Kind: event.Int, Place: event.InFact, Fact: event.FactDelay,
+			Unit: event.Nanos, Size: 8, Signed: true}
+		return val{node: expr.NewField(f, ev.which()), unit: event.Nanos}
 	}
 	f := a.field
 	switch {
@@ -190,13 +176,13 @@ func (s *scopeOf) field(e *syntax.DotExpr, p *part, name string) val {
 	case f.Place == event.InSlot && f.Kind == event.Bytes:
 		s.refuse(e.Name.NamePos, "the kind of %s is known only when it runs", name)
 	case f.Kind == event.Str:
-		return val{node: expr.NewField(f, p.which)}
+		return val{node: expr.NewField(f, ev.which())}
 	case f.Place == event.InSlot && f.Type == event.BoolType:
-		return val{node: s.truth(e.Name.NamePos, val{node: expr.NewField(f, p.which)})}
+		return val{node: s.truth(e.Name.NamePos, val{node: expr.NewField(f, ev.which())})}
 	case f.Kind != event.Int:
 		s.refuse(e.Name.NamePos, "%s is an array", name)
 	}
-	v := val{node: expr.NewField(f, p.which)}
+	v := val{node: expr.NewField(f, ev.which())}
 	if f.Unit == event.Nanos || f.Unit == event.Moment {
 		v.unit = f.Unit
 	}
@@ -316,24 +302,28 @@ func (s *scopeOf) function(e *syntax.CallExpr, f *starlark.Function) (v val) {
 }
 
 // symbolic lowers e.symbolic("field") to the builtin of that name.
-func (s *scopeOf) symbolic(e *syntax.CallExpr, p *part) val {
+func (s *scopeOf) symbolic(e *syntax.CallExpr, ev *subject) val {
 	name, ok := literalArg(e.Args)
 	if !ok {
 		s.refuse(e.Lparen, "the field of symbolic is chosen for each event")
 	}
-	f, ok := p.schema.Field(name)
+	schema := ev.schema(s.sc)
+	if schema == nil {
+		s.refuse(e.Lparen, "the event of symbolic is not known")
+	}
+	f, ok := schema.Field(name)
 	switch {
 	case !ok || f.Kind != event.Int || f.Place == event.InSlot:
 		s.refuse(e.Lparen, "%s is not a numeric field", name)
-	case p.schema.SymbolicOf == nil && p.schema.Symbolic != nil, !f.Signed && f.Size == 8:
+	case schema.SymbolicOf == nil && schema.Symbolic != nil, !f.Signed && f.Size == 8:
 		s.refuse(e.Lparen, "the names of %s are found by the interpreter only", name)
 	}
-	sc := &expr.Scope{Schema: p.schema}
-	switch p.which {
+	sc := &expr.Scope{Schema: schema}
+	switch ev.which() {
 	case expr.Start:
-		sc, name = &expr.Scope{Parts: map[string]*event.Schema{"start": p.schema}}, "start."+name
+		sc, name = &expr.Scope{Parts: map[string]*event.Schema{"start": schema}}, "start."+name
 	case expr.End:
-		sc, name = &expr.Scope{Parts: map[string]*event.Schema{"end": p.schema}}, "end."+name
+		sc, name = &expr.Scope{Parts: map[string]*event.Schema{"end": schema}}, "end."+name
 	}
 	n, err := expr.LowerC("symbolic("+name+")", sc)
 	s.must(e.Lparen, err)

@@ -123,7 +123,7 @@ func (m *Machine) lower(sf *stepFunc, sc *expr.Scope) (node expr.Node, err error
 	l := &lowerer{host: m.host, sc: sc, budget: maxNodes, machine: m}
 	err = l.try(func() {
 		fn := sf.fn.(*starlark.Function)
-		ev := val{ev: &part{expr.Self, sc.Schema, sc.Parts["start"] != nil || sc.Parts["end"] != nil}}
+		ev := val{ev: subjectOf([]*expr.Scope{sc})}
 		p := l.enter(fn, []val{{state: true}, ev}, fn.Position()).newProc(false, false)
 		p.stepOf = true
 		node, _ = p.whole()

@@ -237,7 +237,7 @@ func sameVal(x, y val) bool {
 	case x.node != nil || y.node != nil:
 		return x.node == y.node && x.unit == y.unit
 	case x.ev != nil || y.ev != nil:
-		return x.ev != nil && y.ev != nil && *x.ev == *y.ev
+		return x.ev != nil && y.ev != nil && x.ev.same(y.ev)
 	case x.state || y.state:
 		return x.state && y.state
 	}

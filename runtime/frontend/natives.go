@@ -210,7 +210,7 @@ func builtinKind(f starlark.Callable, args []role) kind {
 // methodKind is the kind of what x.name(args) returns.
 func methodKind(x role, name string, args []role) kind {
 	switch {
-	case x.events != nil && (strings.TrimPrefix(name, "_") == "symbolic" || strings.TrimPrefix(name, "_") == "text"):
+	case x.ev != nil && (strings.TrimPrefix(name, "_") == "symbolic" || strings.TrimPrefix(name, "_") == "text"):
 		return kindText
 	case x.kind == kindText:
 		switch name {

@@ -1,7 +1,6 @@
 package frontend
 
 import (
-	"slices"
 	"strings"
 
 	"ppscript/runtime/event"
@@ -14,62 +13,40 @@ import (
 // have; plan calls it with the scope of each stream that can arrive, before
 // anything is opened. It also gives an interpreted function the computed
 // values (let) of the scopes, as attributes of its event.
-func (f *Func) Check(events []*expr.Scope) error { return f.check(events, 0) }
-
-// check is Check for a function whose event is parameter number param.
-func (f *Func) check(events []*expr.Scope, param int) error {
-	shape, known := f.bind(events)
-	if !known {
-		return nil
-	}
-	return checkFields(f.t.Host(), f.fn, param, shape)
+func (f *Func) Check(events []*expr.Scope) error {
+	f.bind(events)
+	return CheckFields(f.t.Host(), f.fn, events)
 }
 
 // bind makes the computed values of the scopes attributes of the events, and
-// what builtins ask the outside for known. known is false if the events could
-// be anything.
-func (f *Func) bind(events []*expr.Scope) (shape Shape, known bool) {
+// what builtins ask the outside for known.
+func (f *Func) bind(events []*expr.Scope) {
 	if len(events) > 0 {
 		f.t.SetLocal(servicesKey, &events[0].Services)
 		f.t.Host().SetServices(&events[0].Services)
 	}
 	cache := f.views[0].cache // shared by all
 	cache.vars, cache.all, cache.stream = nil, nil, nil
-	add := func(list []*event.Schema, s *event.Schema) []*event.Schema {
-		if s == nil || slices.Contains(list, s) {
-			return list
-		}
-		return append(list, s)
-	}
 	for _, sc := range events {
 		if sc.Schema == nil {
-			return shape, false
+			return // they could be anything
 		}
-		shape.Schemas = add(shape.Schemas, sc.Schema)
-		shape.Start = add(shape.Start, sc.Parts["start"])
-		shape.End = add(shape.End, sc.Parts["end"])
 		for name, node := range sc.Vars {
 			part, member, ofPart := strings.Cut(name, ".")
 			if ofPart {
-				which, extra := expr.Start, &shape.StartExtra
+				which := expr.Start
 				if part == "end" {
-					which, extra = expr.End, &shape.EndExtra
+					which = expr.End
 				}
-				if cache.bind(varsOf{schema: sc.Parts[part]}, member, expr.Rebind(node, which, expr.Self)) {
-					*extra = append(*extra, member)
-				}
+				cache.bind(varsOf{schema: sc.Parts[part]}, member, expr.Rebind(node, which, expr.Self))
 				continue
 			}
-			known := cache.bind(varsOf{schema: sc.Schema}, name, node)
+			cache.bind(varsOf{schema: sc.Schema}, name, node)
 			if sc.Stream != nil {
-				known = cache.bind(varsOf{stream: sc.Stream.Index + 1}, name, node) || known
-			}
-			if known {
-				shape.Extra = append(shape.Extra, name)
+				cache.bind(varsOf{stream: sc.Stream.Index + 1}, name, node)
 			}
 		}
 	}
-	return shape, true
 }
 
 // varsOf are the events that have computed values: those of a stream, known by
@@ -82,7 +59,7 @@ type varsOf struct {
 // bind makes a computed value an attribute of events. Where two streams of one
 // schema compute it differently and which of them an event is of is not known,
 // the name is not known either.
-func (c *viewCache) bind(of varsOf, name string, node expr.Node) bool {
+func (c *viewCache) bind(of varsOf, name string, node expr.Node) {
 	byName := c.vars[of]
 	if byName == nil {
 		if c.vars == nil {
@@ -95,14 +72,11 @@ func (c *viewCache) bind(of varsOf, name string, node expr.Node) bool {
 	switch {
 	case !ok:
 		byName[name] = expr.Build(node)
-		return true
 	case have == nil:
-		return false
 	case have.Node == node || !have.IsInterpreted() && have.Node.String() == node.String():
-		return true
+	default:
+		byName[name] = nil
 	}
-	byName[name] = nil
-	return false
 }
 
 // Result is what is known of what the function returns for events of the
@@ -113,7 +87,7 @@ func (f *Func) Result(events []*expr.Scope) (expr.Kind, event.Unit) {
 		return expr.Any, event.NoUnit
 	}
 	in := &inference{m: &Machine{host: f.t.Host()}}
-	k := in.function(fn, []role{{events: events, kind: kindOther}})
+	k := in.function(fn, []role{{ev: subjectOf(events), kind: kindOther}}, true)
 	switch {
 	case k == kindBool:
 		return expr.Bool, event.NoUnit

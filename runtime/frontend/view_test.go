@@ -8,6 +8,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
 	"ppscript/runtime/script"
 	"ppscript/runtime/value"
 
@@ -190,17 +191,17 @@ func TestFuncArguments(t *testing.T) {
 
 func TestCheckFields(t *testing.T) {
 	sch, exit := wakeup(), &event.Schema{System: "kvm", Name: "kvm_exit", Fields: []event.Field{{Name: "exit_reason", Size: 4}}}
-	one := Shape{Schemas: []*event.Schema{sch}}
-	both := Shape{Schemas: []*event.Schema{sch, exit}}
-	pair := Shape{Schemas: []*event.Schema{pairOf(sch).Stream.Schema}, Start: []*event.Schema{exit}, End: []*event.Schema{sch}}
-	f := func(shape Shape, src, want string) {
+	one := []*expr.Scope{{Schema: sch}}
+	both := []*expr.Scope{{Schema: sch}, {Schema: exit}}
+	pair := []*expr.Scope{{Schema: pairOf(sch).Stream.Schema, Parts: map[string]*event.Schema{"start": exit, "end": sch}}}
+	f := func(scopes []*expr.Scope, src, want string) {
 		t.Helper()
 		h := script.NewHost(script.HostOptions{})
 		m, err := h.LoadSource("f.star", src)
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = CheckFields(h, m.Globals["f"].(starlark.Callable), shape)
+		err = CheckFields(h, m.Globals["f"].(starlark.Callable), scopes)
 		if got := errText(err); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", src, got, want)
 		}
@@ -218,7 +219,7 @@ func TestCheckFields(t *testing.T) {
 	f(pair, "def f(p):\n    a = p.end\n    return a.exit_reason", "f.star:3:14: event sched:sched_wakeup: no field exit_reason")
 	f(pair, "def g(x, e):\n    return e.cmm\nf = lambda p: g(1, p.end)", "f.star:2:14: event sched:sched_wakeup: no field cmm (did you mean comm?)")
 	f(pair, "def f(p):\n    g = lambda: p.start.foo_bar\n    return g()", "f.star:2:25: event kvm:kvm_exit: no field foo_bar")
-	f(Shape{}, "f = lambda e: e.whatever", "")
+	f(nil, "f = lambda e: e.whatever", "")
 }
 
 func errText(err error) string {

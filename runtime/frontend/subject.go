@@ -1,0 +1,208 @@
+package frontend
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/script"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+// This file is the one notion of "this is the event": what an expression of a
+// per-event function denotes, and what a name means for it. Checks of fields,
+// the inference of kinds and the translation to IR all ask here; the
+// interpreter's View reads by the same rules (accessOf).
+
+// A subject is an event that an expression denotes: the function's own, or a
+// half of a pair.
+type subject struct {
+	scopes []*expr.Scope // of the streams it may be of; none: it may be anything
+	part   string        // "start" or "end" of a pair; "" for the event itself
+	silent bool          // it may be another event as well: no errors about it
+}
+
+// subjectOf is the event that a function gets.
+func subjectOf(scopes []*expr.Scope) *subject {
+	unknown := slices.ContainsFunc(scopes, func(sc *expr.Scope) bool { return sc.Schema == nil })
+	return &subject{scopes: scopes, silent: unknown}
+}
+
+// same reports that two subjects are the same event.
+func (ev *subject) same(other *subject) bool {
+	return ev.part == other.part && slices.Equal(ev.scopes, other.scopes)
+}
+
+// muted is the subject as one that may be another event as well.
+func (ev *subject) muted() *subject {
+	return &subject{scopes: ev.scopes, part: ev.part, silent: true}
+}
+
+// which is the part of the frame's event that the subject is.
+func (ev *subject) which() expr.Part {
+	switch ev.part {
+	case "start":
+		return expr.Start
+	case "end":
+		return expr.End
+	}
+	return expr.Self
+}
+
+// schema is that of the subject where events are of sc; nil if it is not known.
+func (ev *subject) schema(sc *expr.Scope) *event.Schema {
+	if ev.part != "" {
+		return sc.Parts[ev.part]
+	}
+	return sc.Schema
+}
+
+// An attribute is what a name means for events of one scope: exactly one of
+// its members is set.
+type attribute struct {
+	computed expr.Node // a value of let
+	half     *subject  // an event of a pair
+	access   *access   // a field, a fact, a constant
+}
+
+// attribute finds what name means where events are of sc.
+func (ev *subject) attribute(sc *expr.Scope, name string) (a attribute, ok bool) {
+	computed := name
+	if ev.part != "" {
+		computed = ev.part + "." + name
+	}
+	if n, ok := sc.Vars[computed]; ok {
+		return attribute{computed: n}, true
+	}
+	access := accessOf(ev.schema(sc), name)
+	if access == nil {
+		return a, false
+	}
+	switch access.how {
+	case howStart, howEnd, howDelay:
+		if !ev.pair(sc) {
+			return a, false
+		}
+		if access.how != howDelay && sc.Parts[name] != nil {
+			return attribute{half: &subject{scopes: ev.scopes, part: name, silent: ev.silent}}, true
+		}
+	}
+	return attribute{access: access}, true
+}
+
+// pair reports that the subject has a start and an end.
+func (ev *subject) pair(sc *expr.Scope) bool {
+	return ev.part == "" && (sc.Parts["start"] != nil || sc.Parts["end"] != nil)
+}
+
+// has reports that some of the events that the subject may be have the
+// attribute, or that this is not known.
+func (ev *subject) has(name string) bool {
+	if ev.silent {
+		return true
+	}
+	known := false
+	for _, sc := range ev.scopes {
+		if _, ok := ev.attribute(sc, name); ok {
+			return true
+		}
+		known = known || ev.schema(sc) != nil
+	}
+	return !known
+}
+
+// hasField reports that some of the events have a field of the name, or that
+// this is not known.
+func (ev *subject) hasField(name string) bool {
+	list := ev.schemas()
+	return ev.silent || len(list) == 0 || slices.ContainsFunc(list, func(s *event.Schema) bool {
+		_, ok := s.Field(name)
+		return ok
+	})
+}
+
+// schemas are those of the events that the subject may be, each once.
+func (ev *subject) schemas() []*event.Schema {
+	var list []*event.Schema
+	for _, sc := range ev.scopes {
+		if s := ev.schema(sc); s != nil && !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// names are the attributes that the subject may have.
+func (ev *subject) names() []string {
+	names := []string{"name", "system", "symbolic", "text"}
+	add := func(list ...string) {
+		for _, n := range list {
+			if !slices.Contains(names, n) {
+				names = append(names, n)
+			}
+		}
+	}
+	for _, sc := range ev.scopes {
+		for _, name := range slices.Sorted(maps.Keys(sc.Vars)) {
+			part, member, ofPart := strings.Cut(name, ".")
+			switch {
+			case !ofPart && ev.part == "":
+				add(name)
+			case ofPart && ev.part == part:
+				add(member)
+			}
+		}
+		if ev.pair(sc) {
+			add(pairNames...)
+		}
+	}
+	for _, s := range ev.schemas() {
+		add(s.Names()...)
+	}
+	return names
+}
+
+// label names the events for messages.
+func (ev *subject) label() string {
+	var names []string
+	for _, s := range ev.schemas() {
+		if n := s.FullName(); !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	return strings.Join(names, " or ")
+}
+
+// unknown notes a name that none of the events has.
+func (s *scan) unknown(ev *subject, name string, at syntax.Node) {
+	const most = 10
+	sp := script.NodeSpan(at)
+	if len(s.unknowns) >= most {
+		return
+	}
+	for _, e := range s.unknowns {
+		if e.Pos == sp.Pos.String() {
+			return
+		}
+	}
+	err := UnknownField(ev.schemas()[0], name, ev.names())
+	err.Subject = ev.label()
+	s.unknowns = append(s.unknowns, s.m.host.AtSpan(sp, err))
+}
+
+// CheckFields checks what fn reads from its first parameter, which is an event
+// of one of some scopes. The error is a *diag.Error for the first unknown
+// field; the others follow in its excerpt.
+func CheckFields(h *script.Host, fn starlark.Callable, scopes []*expr.Scope) error {
+	f, ok := fn.(*starlark.Function)
+	if !ok {
+		return nil
+	}
+	in := &inference{m: &Machine{host: h}}
+	in.function(f, []role{{ev: subjectOf(scopes), kind: kindOther}}, true)
+	return joined(in.unknowns)
+}
