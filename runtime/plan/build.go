@@ -84,8 +84,8 @@ type builder struct {
 	plan      *Plan
 	streamsOf map[*Source][]int
 	memo      map[Stream][]branch
-	joins     []*joinNode
-	folds     []*foldNode
+	joins     []*JoinOp
+	folds     []*FoldOp
 	mixed     bool  // a sink takes events of several roots
 	machines  []any // machines and batchers: more interpreted functions
 	attached  []*attachment

@@ -13,7 +13,7 @@ import (
 // table that shows them as a tree.
 
 // nestedPairs makes a stream for the calls of each function.
-func (b *builder) nestedPairs(n *joinNode) ([]branch, error) {
+func (b *builder) nestedPairs(n *JoinOp) ([]branch, error) {
 	var brs []branch
 	var names []string
 	for i, stage := range n.stages {

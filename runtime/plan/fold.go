@@ -64,25 +64,25 @@ type FoldRun struct {
 	Name string
 	// Holds says that states may hold numbers of stacks.
 	Holds bool
-	node  *foldNode
+	node  *FoldOp
 }
 
-// A foldNode is a Fold while the plan is built.
-type foldNode struct {
+// A FoldOp is a fold as a plan has it.
+type FoldOp struct {
 	run  *FoldRun
 	spec fold.Spec
 	next flow.Fan // who wants what is emitted
 }
 
-func (n *foldNode) attach(s flow.Sink) { n.next.Next = append(n.next.Next, s) }
+func (n *FoldOp) attach(s flow.Sink) { n.next.Next = append(n.next.Next, s) }
 
 // Events and Lost make the node the sink of its inputs until the fold is
 // made, behind all of its own sinks.
-func (n *foldNode) Events(evs []*event.Event)                   { n.run.Fold.Events(evs) }
-func (n *foldNode) Lost(ring int32, count uint64, t event.Time) { n.run.Fold.Lost(ring, count, t) }
+func (n *FoldOp) Events(evs []*event.Event)                   { n.run.Fold.Events(evs) }
+func (n *FoldOp) Lost(ring int32, count uint64, t event.Time) { n.run.Fold.Lost(ring, count, t) }
 
 // wire makes the fold, now that everybody who wants its events is known.
-func (n *foldNode) wire(b *builder) {
+func (n *FoldOp) wire(b *builder) {
 	var next flow.Sink = &n.next
 	if len(n.next.Next) == 1 {
 		next = n.next.Next[0]
@@ -96,7 +96,7 @@ func (f *Fold) branches(b *builder) ([]branch, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &foldNode{run: &FoldRun{Spec: f, Key: f.Key.label(), Name: b.name("fold")}}
+	n := &FoldOp{run: &FoldRun{Spec: f, Key: f.Key.label(), Name: b.name("fold")}}
 	n.run.node = n
 	n.spec = fold.Spec{Limit: f.Limit, ByRing: b.perRing(f.Key, brs)}
 	if n.spec.Key, err = b.keyFn(f.Key, brs); err != nil {
@@ -165,7 +165,7 @@ func (b *builder) perRing(key Fn, brs []branch) bool {
 }
 
 // steps compiles the functions, for each stream that can arrive.
-func (b *builder) steps(n *foldNode, brs []branch, flush *expr.Scope) {
+func (b *builder) steps(n *FoldOp, brs []branch, flush *expr.Scope) {
 	m := n.run.Spec.Machine
 	each := make([]*expr.Program, len(b.plan.streams))
 	for _, br := range brs {

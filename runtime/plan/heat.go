@@ -55,7 +55,7 @@ func (h *Heat) build(b *builder) error {
 }
 
 func (b *builder) fileName(br branch) string {
-	if n, ok := br.root.(*joinNode); ok {
+	if n, ok := br.root.(*JoinOp); ok {
 		for s, ends := range n.js.Pairs {
 			for e, st := range ends {
 				if st != nil && st.Index == br.stream {

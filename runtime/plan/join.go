@@ -22,7 +22,7 @@ type JoinRun struct {
 	// Notes say what else the join does, for Explain.
 	Notes []string
 	name  string
-	node  *joinNode
+	node  *JoinOp
 	kept  int // bytes of a waiting event's record; negative is all
 }
 
@@ -45,8 +45,8 @@ type joiner interface {
 	Began(tid int32)
 }
 
-// A joinNode is a Join while the plan is built.
-type joinNode struct {
+// A JoinOp is a join as a plan has it.
+type JoinOp struct {
 	spec   *Join
 	run    *JoinRun
 	js     join.Spec
@@ -62,15 +62,15 @@ type joinNode struct {
 	about  bool           // whom pairs are about is told by their key
 }
 
-func (n *joinNode) attach(s flow.Sink) { n.next.Next = append(n.next.Next, s) }
+func (n *JoinOp) attach(s flow.Sink) { n.next.Next = append(n.next.Next, s) }
 
 // Events and Lost make the node the sink of its inputs until the join is
 // made, behind all of its own sinks.
-func (n *joinNode) Events(evs []*event.Event)                   { n.run.Events(evs) }
-func (n *joinNode) Lost(ring int32, count uint64, t event.Time) { n.run.Lost(ring, count, t) }
+func (n *JoinOp) Events(evs []*event.Event)                   { n.run.Events(evs) }
+func (n *JoinOp) Lost(ring int32, count uint64, t event.Time) { n.run.Lost(ring, count, t) }
 
 // wire makes the join, now that everybody who wants its pairs is known.
-func (n *joinNode) wire(b *builder) {
+func (n *JoinOp) wire(b *builder) {
 	var next flow.Sink = &n.next
 	if len(n.next.Next) == 1 {
 		next = n.next.Next[0]
@@ -100,7 +100,7 @@ func (j *Join) branches(b *builder) ([]branch, error) {
 		return nil, diag.Errorf(diag.Run, "join", "", "got %d stage, want at least two", len(j.Stages)).
 			WithHint("give the starts and the ends: join([a], [b], key = \"tid\")")
 	}
-	n := &joinNode{spec: j, run: &JoinRun{Spec: j}}
+	n := &JoinOp{spec: j, run: &JoinRun{Spec: j}}
 	n.run.node = n
 	all, err := b.stages(n)
 	if err != nil {
@@ -128,7 +128,7 @@ func (j *Join) branches(b *builder) ([]branch, error) {
 
 // stages finds the events of the stages. The traced ones stay in their
 // stages; all are returned.
-func (b *builder) stages(n *joinNode) ([]branch, error) {
+func (b *builder) stages(n *JoinOp) ([]branch, error) {
 	var all []branch
 	for i, s := range n.spec.Stages {
 		brs, err := b.branchesOf(s)
@@ -166,7 +166,7 @@ func (b *builder) stages(n *joinNode) ([]branch, error) {
 }
 
 // joinKeys compiles the key of each branch: its own, or that of the join.
-func (b *builder) joinKeys(n *joinNode, all []branch) error {
+func (b *builder) joinKeys(n *JoinOp, all []branch) error {
 	key := Fn{Text: Instance}
 	switch {
 	case n.spec.Key != nil:
@@ -246,7 +246,7 @@ func threadKey(p *expr.Program) bool {
 
 // inputs says what each stream is to the join, once all streams of the join
 // are known.
-func (b *builder) inputs(n *joinNode) {
+func (b *builder) inputs(n *JoinOp) {
 	total := len(b.plan.streams)
 	n.js.In = make([]join.In, total)
 	for i := range n.js.In {
@@ -276,7 +276,7 @@ func (b *builder) inputs(n *joinNode) {
 }
 
 // trick has the join recognise wakeups that lead to no switch.
-func (b *builder) trick(n *joinNode, in *join.In, br branch) {
+func (b *builder) trick(n *JoinOp, in *join.In, br branch) {
 	s := br.scope.Schema
 	field := func(name string) *event.Field {
 		f, ok := s.Field(name)
@@ -316,7 +316,7 @@ func (b *builder) keyFn(key Fn, brs []branch) (*flow.Fn, error) {
 }
 
 // notes say what a join does beside making pairs.
-func (n *joinNode) notes() []string {
+func (n *JoinOp) notes() []string {
 	var notes []string
 	if n.spec.Nested {
 		notes = append(notes, "entries and returns nest as calls do: each key has a stack")

@@ -128,7 +128,7 @@ func (l *LogRun) needs(b *builder, n *need) {
 func (l *LogRun) sees() sight {
 	s := sight{key: true, starts: true}
 	for _, br := range l.branches {
-		n, made := br.root.(*foldNode)
+		n, made := br.root.(*FoldOp)
 		s.records = s.records || !made || n.spec.Begin > 0
 	}
 	return s

@@ -6,7 +6,7 @@ import (
 )
 
 // pairs makes a stream for every start and end that can meet.
-func (b *builder) pairs(n *joinNode) []branch {
+func (b *builder) pairs(n *JoinOp) []branch {
 	var brs []branch
 	for i := range n.stages {
 		next := i + 1
@@ -26,7 +26,7 @@ func (b *builder) pairs(n *joinNode) []branch {
 }
 
 // pair makes the stream of the pairs of a start and an end.
-func (b *builder) pair(n *joinNode, s, e branch, more ...event.Field) branch {
+func (b *builder) pair(n *JoinOp, s, e branch, more ...event.Field) branch {
 	st := b.madeStream(b.pairSchema(n, s, e, more))
 	n.setPair(s.stream, e.stream, st)
 	n.keys = append(n.keys, &st.Schema.Fields[1])
@@ -46,7 +46,7 @@ func (b *builder) pair(n *joinNode, s, e branch, more ...event.Field) branch {
 	return branch{root: n, stream: st.Index, scope: sc}
 }
 
-func (n *joinNode) setPair(start, end int, st *event.Stream) {
+func (n *JoinOp) setPair(start, end int, st *event.Stream) {
 	for len(n.js.Pairs) <= start {
 		n.js.Pairs = append(n.js.Pairs, nil)
 	}
@@ -67,7 +67,7 @@ func (b *builder) shortLabel(br branch) string {
 
 // pairSchema describes the events of a pair: its delay and key, beside the
 // facts of its end.
-func (b *builder) pairSchema(n *joinNode, s, e branch, more []event.Field) *event.Schema {
+func (b *builder) pairSchema(n *JoinOp, s, e branch, more []event.Field) *event.Schema {
 	start, end := b.shortLabel(s), b.shortLabel(e)
 	label := start + " => " + end
 	if n.spec.Label != nil {
@@ -136,7 +136,7 @@ func plainFact(f event.Fact) bool {
 }
 
 // readsKey reports that somebody may read the key of a pair.
-func (b *builder) readsKey(n *joinNode) bool {
+func (b *builder) readsKey(n *JoinOp) bool {
 	if n.about || len(b.calls)+len(b.machines) > 0 || b.plan.sees().key {
 		return true
 	}

@@ -254,7 +254,7 @@ func (k *kernelBuilder) build() error {
 // edge brings the events of a branch to the operator of its attachment.
 func (k *kernelBuilder) edge(a *attachment, br *branch) error {
 	switch br.root.(type) {
-	case nil, *joinNode, *foldNode:
+	case nil, *JoinOp, *FoldOp:
 	default:
 		return not("%s is made of events in ppscript", k.b.plan.streams[br.stream].Label)
 	}
@@ -299,7 +299,7 @@ func (k *kernelBuilder) group(to kernelOp, br *branch) (*agg.Spec, error) {
 		c = &kernelGroup{group: to.counts, deferred: d}
 		k.out.groups[spec] = c
 	}
-	if _, ok := br.root.(*joinNode); ok {
+	if _, ok := br.root.(*JoinOp); ok {
 		c.pairs = true
 	}
 	return spec, nil

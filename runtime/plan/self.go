@@ -51,18 +51,18 @@ func (b *builder) about(br branch) flow.About {
 		if e := b.events[br.stream]; e != nil && e.Source.Pulled() {
 			return flow.About{Whom: flow.Nobody}
 		}
-	case *joinNode:
+	case *JoinOp:
 		return r.subject(b, 0)
 	case *leftRoot:
 		return r.node.subject(b, join.SlotKey)
-	case *foldNode:
+	case *FoldOp:
 		return r.subject()
 	}
 	return flow.About{}
 }
 
 // subject is whom pairs are about. Those of a CPU are of whoever was on it.
-func (n *joinNode) subject(b *builder, slot int) flow.About {
+func (n *JoinOp) subject(b *builder, slot int) flow.About {
 	var keys []*expr.Program
 	for _, stage := range n.stages {
 		for _, br := range stage {
@@ -80,7 +80,7 @@ func (n *joinNode) subject(b *builder, slot int) flow.About {
 }
 
 // subject is whom the emitted events are about.
-func (n *foldNode) subject() flow.About {
+func (n *FoldOp) subject() flow.About {
 	var keys []*expr.Program
 	n.spec.Key.Each(func(p *expr.Program) { keys = append(keys, p) })
 	whom := whose(keys)

@@ -46,10 +46,10 @@ func (s *Slow) build(b *builder) error {
 	}
 	run := &SlowRun{Spec: s, Name: b.name("slow")}
 	b.add(run)
-	groups := map[*joinNode][]branch{}
-	var order []*joinNode
+	groups := map[*JoinOp][]branch{}
+	var order []*JoinOp
 	for _, br := range brs {
-		n := joinNodeOf(br.root)
+		n := joinOf(br.root)
 		if n == nil {
 			return diag.Errorf(diag.Run, "slow", "", "the stream has events that are not pairs of a join").
 				WithHint("join two stages first: join([start], [end], key = ...).slow(than = 10 * ms)")
@@ -96,10 +96,10 @@ func (s *SlowRun) explain(w *strings.Builder) {
 	fmt.Fprintf(w, "result %-8s a listing for each slow pair\n", s.Name)
 }
 
-// joinNodeOf is the join that a root belongs to.
-func joinNodeOf(r root) *joinNode {
+// joinOf is the join that a root belongs to.
+func joinOf(r root) *JoinOp {
 	switch r := r.(type) {
-	case *joinNode:
+	case *JoinOp:
 		return r
 	case *leftRoot:
 		return r.node

@@ -24,7 +24,7 @@ func (u *Unpaired) Inputs() []Stream { return []Stream{u.Of} }
 // A leftRoot is where unpaired events of a join come from: all, or those that
 // may be starts, or ends. It takes them from the join.
 type leftRoot struct {
-	node    *joinNode
+	node    *JoinOp
 	next    flow.Fan
 	streams []branch
 	wants   []bool // by stream
@@ -51,9 +51,9 @@ func (r *leftRoot) Lost(ring int32, n uint64, t event.Time) { r.next.Lost(ring, 
 
 // makes reports that r is where the pairs, or the unpaired events, of n come
 // from.
-func (n *joinNode) makes(r root) bool {
+func (n *JoinOp) makes(r root) bool {
 	switch r := r.(type) {
-	case *joinNode:
+	case *JoinOp:
 		return r == n
 	case *leftRoot:
 		return r.node == n
@@ -62,7 +62,7 @@ func (n *joinNode) makes(r root) bool {
 }
 
 // leftSink is who takes the unpaired events of a join.
-func (n *joinNode) leftSink() flow.Sink {
+func (n *JoinOp) leftSink() flow.Sink {
 	if len(n.lefts) == 1 {
 		return n.lefts[0]
 	}
@@ -109,15 +109,15 @@ func (u *Unpaired) branches(b *builder) ([]branch, error) {
 }
 
 // joinsOf finds the joins that the pairs of s come from.
-func (b *builder) joinsOf(s Stream, who string) ([]*joinNode, error) {
+func (b *builder) joinsOf(s Stream, who string) ([]*JoinOp, error) {
 	brs, err := b.branchesOf(s)
 	if err != nil {
 		return nil, err
 	}
-	var nodes []*joinNode
-	seen := map[*joinNode]bool{}
+	var nodes []*JoinOp
+	seen := map[*JoinOp]bool{}
 	for _, br := range brs {
-		n, ok := br.root.(*joinNode)
+		n, ok := br.root.(*JoinOp)
 		if !ok {
 			return nil, diag.Errorf(diag.Run, who, "", "the stream has events that are not pairs").
 				WithHint("join two stages first: join([start], [end], key = ...)")
@@ -131,7 +131,7 @@ func (b *builder) joinsOf(s Stream, who string) ([]*joinNode, error) {
 }
 
 // leave makes the stream of the unpaired events of a branch.
-func (b *builder) leave(n *joinNode, br branch) branch {
+func (b *builder) leave(n *JoinOp, br branch) branch {
 	if made, ok := n.leaves[br.stream]; ok {
 		return made
 	}
