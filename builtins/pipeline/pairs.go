@@ -42,7 +42,7 @@ func latency() *b.Builtin {
 			if c.Bool("perins") {
 				key := instanceOf(g.In)
 				g.By = append(g.By, key)
-				if key.Fn.Text == plan.Instance && c.Host().ByThread() {
+				if key.Fn.Text == plan.InstanceName && c.Host().ByThread() {
 					g.By = append(g.By, plan.Var{Name: "comm", Fn: plan.Fn{Text: "start._comm"}})
 				}
 			}
@@ -116,7 +116,7 @@ func instanceOf(s plan.Stream) plan.Var {
 				if k := attrKey(n); k != "" {
 					return plan.Var{Name: k, Fn: plan.Fn{Text: "key"}}
 				}
-				return plan.Var{Name: "CPU", Fn: plan.Fn{Text: plan.Instance}}
+				return plan.Var{Name: "CPU", Fn: plan.Fn{Text: plan.InstanceName}}
 			case n.Key.Text != "":
 				return plan.Var{Name: n.Key.Text, Fn: plan.Fn{Text: "key"}}
 			}

@@ -34,9 +34,6 @@ func (e *endings) follow(s *Spec, drop func(tid int64)) {
 	e.forgets, e.drop = s.ByThread && s.Left == nil, drop
 }
 
-// Forgets reports that somebody wants to know of threads that begin and end.
-func (e *endings) Forgets() bool { return e.forgets }
-
 // Ended says that a thread ended.
 func (e *endings) Ended(tid int32, at event.Time) {
 	if !e.forgets {

@@ -79,7 +79,7 @@ const batch = 128
 
 // New returns a Join that hands its pairs to next.
 func New(spec Spec, next flow.Sink) *Join {
-	j := &Join{spec: spec, next: next, integer: true}
+	j := &Join{spec: spec, next: next, integer: spec.integer()}
 	if spec.Limit <= 0 {
 		j.spec.Limit = DefaultLimit
 	}
@@ -92,9 +92,6 @@ func New(spec Spec, next flow.Sink) *Join {
 	}
 	for _, in := range spec.In {
 		traced := in.Stage >= 0 && !in.Untraced
-		if traced && in.Key != nil {
-			j.integer = j.integer && in.Key.Type.Numeric()
-		}
 		j.in = append(j.in, input{
 			In:      in,
 			arrives: traced || in.Untraced,

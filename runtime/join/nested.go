@@ -74,17 +74,12 @@ const maxDepth = 256
 
 // NewNested returns a Nested that hands its pairs to next.
 func NewNested(spec Spec, tree *Tree, next flow.Sink) *Nested {
-	n := &Nested{spec: spec, next: next, tree: tree, integer: true, pairs: make([]call, batch)}
+	n := &Nested{spec: spec, next: next, tree: tree, integer: spec.integer(), pairs: make([]call, batch)}
 	if spec.Limit <= 0 {
 		n.spec.Limit = DefaultLimit
 	}
 	if spec.LimitBytes <= 0 {
 		n.spec.LimitBytes = DefaultBytes
-	}
-	for _, in := range spec.In {
-		if in.Stage >= 0 && in.Key != nil {
-			n.integer = n.integer && in.Key.Type.Numeric()
-		}
 	}
 	n.rows = newRows(n.integer)
 	if n.integer {

@@ -44,6 +44,20 @@ type Spec struct {
 	LeftWaiting bool
 }
 
+// Forgets reports that a join wants to know of threads that begin and end: what
+// waits for one that ended is of no interest.
+func (s *Spec) Forgets() bool { return s.ByThread && s.Left == nil && s.integer() }
+
+// integer reports that all keys are numbers.
+func (s *Spec) integer() bool {
+	for _, in := range s.In {
+		if in.Stage >= 0 && !in.Untraced && in.Key != nil && !in.Key.Type.Numeric() {
+			return false
+		}
+	}
+	return true
+}
+
 // In is the part of a stream in a join.
 type In struct {
 	// Stage is the place in the chain; negative for streams that do not

@@ -31,6 +31,37 @@ type branch struct {
 type pred struct {
 	text string
 	prog *expr.Program
+	// state, if any, makes the program of an instance: prog only stands for it.
+	state stateful
+}
+
+// stateful is a predicate that remembers events.
+type stateful interface {
+	program(in *Instance) *expr.Program
+}
+
+// stands stands for a predicate with state in a plan, which does not run.
+func stands(name string) *expr.Program {
+	return expr.Build(&expr.Native{Name: name, T: expr.TBool, Effect: true, Int: func(*expr.Frame, []expr.Arg) int64 {
+		panic("BUG: " + name + " runs in instances only")
+	}})
+}
+
+// conjunction is the program of all that a branch's events must satisfy beyond
+// the event's own filter; nil if nothing.
+func (br *branch) conjunction(in *Instance) *expr.Program {
+	var all []*expr.Program
+	for _, p := range br.preds {
+		prog := p.prog
+		if p.state != nil {
+			prog = p.state.program(in)
+		}
+		all = append(all, prog)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return expr.All(all)
 }
 
 // findSources opens every source below s, in order.
@@ -120,10 +151,6 @@ func (s *Source) branches(b *builder) ([]branch, error) {
 		}
 		brs = append(brs, br)
 	}
-	b.streamsOf[s] = nil
-	for _, br := range brs {
-		b.streamsOf[s] = append(b.streamsOf[s], br.stream)
-	}
 	return brs, nil
 }
 
@@ -141,7 +168,7 @@ func (w *Where) branches(b *builder) ([]branch, error) {
 		if err != nil {
 			return nil, err
 		}
-		br.preds = append(br.preds[:len(br.preds):len(br.preds)], &pred{w.Pred.label(), p})
+		br.preds = append(br.preds[:len(br.preds):len(br.preds)], &pred{text: w.Pred.label(), prog: p})
 	}
 	return brs, nil
 }
@@ -294,13 +321,13 @@ func (b *builder) scope(s *Source, schema *event.Schema) *expr.Scope {
 	if _, own := schema.Field("event"); !own {
 		sc.Vars["event"] = expr.NewStr(label)
 	}
-	sc.Vars[Instance] = b.instance(schema)
+	sc.Vars[InstanceName] = b.instance(schema)
 	return sc
 }
 
-// Instance is the name of what an event belongs to: the thread if threads are
+// InstanceName is the name of what an event belongs to: the thread if threads are
 // observed, else the CPU.
-const Instance = "_instance"
+const InstanceName = "_instance"
 
 func (b *builder) instance(schema *event.Schema) expr.Node {
 	name := "_cpu"

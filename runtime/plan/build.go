@@ -42,7 +42,7 @@ func Build(reports []Report, env Env) (*Plan, error) {
 		return nil, diag.Errorf(diag.Run, "main", "", "returned nothing to run").
 			WithHint("return a result, for example: tracepoint(\"sched:sched_switch\").count()")
 	}
-	b := &builder{env: env, plan: &Plan{Router: &flow.Router{}, first: reports[0]}, streamsOf: map[*Source][]int{}, memo: map[Stream][]branch{},
+	b := &builder{env: env, plan: &Plan{first: reports[0]}, memo: map[Stream][]branch{},
 		events: map[int]*Event{}, served: map[int]bool{}, asks: map[int]bool{}}
 	// Events that are opened get the first stream indices, in the order in
 	// which the script names them: the source's own numbers then.
@@ -66,7 +66,8 @@ func Build(reports []Report, env Env) (*Plan, error) {
 	evaluated, check := b.sieves()
 	b.compact(evaluated)
 	b.push()
-	b.wire()
+	b.others()
+	b.settleJoins()
 	if err := b.needs(); err != nil {
 		return nil, err
 	}
@@ -80,38 +81,37 @@ func Build(reports []Report, env Env) (*Plan, error) {
 }
 
 type builder struct {
-	env       Env
-	plan      *Plan
-	streamsOf map[*Source][]int
-	memo      map[Stream][]branch
-	joins     []*JoinOp
-	folds     []*FoldOp
-	mixed     bool  // a sink takes events of several roots
-	machines  []any // machines and batchers: more interpreted functions
-	attached  []*attachment
-	events    map[int]*Event // by stream index
-	programs  []*expr.Program
-	calls     []Callable
-	names     map[string]int
-	moments   []momentUse
-	texts     []textUse
-	fits      bool         // into the kernel
-	inner     bool         // what is built now belongs to a script among the sources
-	served    map[int]bool // streams that do
-	asks      map[int]bool // streams whose events are checked for their thread
+	env      Env
+	plan     *Plan
+	memo     map[Stream][]branch
+	machines []any          // machines and batchers: more interpreted functions
+	events   map[int]*Event // by stream index
+	programs []*expr.Program
+	calls    []Callable
+	names    map[string]int
+	moments  []momentUse
+	texts    []textUse
+	fits     bool         // into the kernel
+	inner    bool         // what is built now belongs to a script among the sources
+	served   map[int]bool // streams that do
+	asks     map[int]bool // streams whose events are checked for their thread
 }
 
 // A root is where events come from: the router (nil), a join, counters.
-type root interface{ attach(s flow.Sink) }
+type root interface {
+	// emitter is what makes them in an instance.
+	emitter(in *Instance) emitter
+}
 
-// An attachment is a sink with the branches that feed it from one root.
-type attachment struct {
-	op       Operator // whose sink it is; nil for what belongs to none
+// A feed is the branches that an operator takes from one root.
+type feed struct {
+	op       Operator
+	port     int // which of its sinks; 0 if it has one
 	root     root
 	branches []branch
-	sink     flow.Sink
 	name     string
-	prints   bool // what it gets goes out of ppscript
+	prints   bool         // the operator shows or sends them
+	about    []flow.About // by stream: whom they are about; nil unless prints
 }
 
 // name makes the name of a report unique: table, table2, ...
@@ -157,17 +157,8 @@ func (b *builder) addStream(st *event.Stream) {
 	}
 }
 
-// attach feeds sink from branches, through their predicates.
-func (b *builder) attach(name string, branches []branch, sink flow.Sink) {
-	b.attachTo(attachment{name: name, sink: sink}, branches)
-}
-
-// attachPrinter is attach for a sink whose events go out of ppscript.
-func (b *builder) attachPrinter(name string, branches []branch, sink flow.Sink) {
-	b.attachTo(attachment{name: name, sink: sink, prints: true}, branches)
-}
-
-func (b *builder) attachTo(to attachment, branches []branch) {
+// feed brings branches to an operator, through their predicates.
+func (b *builder) feed(f feed, branches []branch) {
 	for len(branches) > 0 {
 		r := branches[0].root
 		var same, rest []branch
@@ -178,72 +169,26 @@ func (b *builder) attachTo(to attachment, branches []branch) {
 				rest = append(rest, br)
 			}
 		}
-		a := to
-		a.root, a.branches = r, same
-		b.attached = append(b.attached, &a)
-		b.mixed = b.mixed || len(rest) > 0
+		one := f
+		one.root, one.branches = r, same
+		b.plan.feeds = append(b.plan.feeds, &one)
+		b.plan.mixed = b.plan.mixed || len(rest) > 0
 		branches = rest
 	}
 }
 
-// wire connects the attachments: predicates in front of sinks, sinks behind
-// roots. Joins come last, since their own sinks must be there first.
-func (b *builder) wire() {
-	type route struct {
-		sink    flow.Sink
-		streams []int
-	}
-	var routes []route
-	for _, a := range b.attached {
-		sink := b.filtered(a)
-		if a.prints {
-			sink = b.others(a, sink)
-		}
-		if a.root != nil {
-			a.root.attach(sink)
-			continue
-		}
-		var streams []int
-		for _, br := range a.branches {
-			streams = append(streams, br.stream)
-		}
-		routes = append(routes, route{sink, streams})
-	}
-	for _, r := range routes {
-		b.plan.Router.Add(r.sink, r.streams, len(b.plan.streams))
-	}
-	for _, j := range b.joins {
-		j.wire(b)
-	}
-	for _, f := range b.folds {
-		f.wire(b)
-	}
-	if b.mixed {
-		// What a join or fold makes of a slice of events comes when it has seen
-		// all of the slice. One by one, it comes in time order with the rest.
-		for _, e := range b.plan.Events {
-			b.plan.Router.Split(e.Stream.Index)
-		}
-	}
-}
-
-// filtered puts the predicates of a's branches, and what is left of their
-// sources' filters, in front of its sink.
-func (b *builder) filtered(a *attachment) flow.Sink {
-	each := make([]*expr.Program, len(b.plan.streams))
-	any := false
-	for _, br := range a.branches {
-		if p := b.conjunction(br); p != nil {
+// predicates are those of the feed's branches, by stream; any is false if there
+// are none.
+func (f *feed) predicates(in *Instance) (each []*expr.Program, any bool) {
+	each = make([]*expr.Program, len(in.streams))
+	for i := range f.branches {
+		br := &f.branches[i]
+		if p := br.conjunction(in); p != nil {
 			each[br.stream] = p
 			any = true
 		}
 	}
-	if !any {
-		return a.sink
-	}
-	w := &flow.Where{Pred: flow.NewFn(each, sole(a.branches)), Next: a.sink}
-	b.fails(&w.Errs, false, func() string { return a.name })
-	return w
+	return each, any
 }
 
 func sole(branches []branch) int {

@@ -20,9 +20,15 @@ type Burst struct {
 // Inputs implements Stream.
 func (w *Burst) Inputs() []Stream { return []Stream{w.In} }
 
-// A BurstRun is a Burst that runs.
-type BurstRun struct {
+// A BurstOp is a Burst of a plan.
+type BurstOp struct {
 	operator
+	spec *Burst
+}
+
+// A BurstRun is a burst that runs.
+type BurstRun struct {
+	running
 	spec    *Burst
 	windows map[int64]window
 	evicted uint64 // windows that were forgotten before their time
@@ -42,31 +48,45 @@ func (w *Burst) branches(b *builder) ([]branch, error) {
 	if err != nil {
 		return nil, err
 	}
-	by := Fn{Text: Instance}
+	by := Fn{Text: InstanceName}
 	if w.By != nil {
 		by = *w.By
 	}
 	if err := by.check(brs); err != nil {
 		return nil, err
 	}
-	run := &BurstRun{spec: w, windows: map[int64]window{}}
-	b.add(run)
+	op := &BurstOp{spec: w}
+	b.add(op)
 	for i := range brs {
 		br := &brs[i]
 		key, err := b.compile(by, br, expr.Int)
 		if err != nil {
 			return nil, err
 		}
-		busy := func(f *expr.Frame, _ []expr.Arg) int64 {
-			if k := key.Int(f); f.Err == nil && run.busy(k, f.Event.Time) {
-				return 1
-			}
-			return 0
-		}
-		p := expr.Build(&expr.Native{Name: "burst", T: expr.TBool, Effect: true, Int: busy})
-		br.preds = append(br.preds[:len(br.preds):len(br.preds)], &pred{"burst", p})
+		br.preds = append(br.preds[:len(br.preds):len(br.preds)], &pred{"burst", stands("burst"), busyKey{op, key}})
 	}
 	return brs, nil
+}
+
+// busyKey keeps the events of the busy times of a key.
+type busyKey struct {
+	op  *BurstOp
+	key *expr.Program
+}
+
+func (x busyKey) program(in *Instance) *expr.Program {
+	run := in.runs[x.op].(*BurstRun)
+	busy := func(f *expr.Frame, _ []expr.Arg) int64 {
+		if k := x.key.Int(f); f.Err == nil && run.busy(k, f.Event.Time) {
+			return 1
+		}
+		return 0
+	}
+	return expr.Build(&expr.Native{Name: "burst", T: expr.TBool, Effect: true, Int: busy})
+}
+
+func (op *BurstOp) instantiate(*Instance) Running {
+	return &BurstRun{spec: op.spec, windows: map[int64]window{}}
 }
 
 // busy counts an event of a key, and reports that it is one of a busy time.
@@ -84,14 +104,14 @@ func (r *BurstRun) busy(key int64, at event.Time) bool {
 	return x.n >= r.spec.Count
 }
 
-func (*BurstRun) needs(_ *builder, n *need) { n.order("burst: events are counted over time") }
+func (*BurstOp) needs(_ *builder, n *need) { n.order("burst: events are counted over time") }
 
-// Loss implements Operator.
+// Loss implements Running.
 func (r *BurstRun) Loss() event.Loss {
 	n := r.evicted
 	r.evicted = 0
 	return event.Loss{Evicted: n}
 }
 
-// State implements Operator.
+// State implements Running.
 func (r *BurstRun) State() []string { return []string{fmt.Sprintf("burst: %d keys", len(r.windows))} }

@@ -14,3 +14,5 @@ func (w *Busy) build(b *builder) error {
 	b.add(w)
 	return nil
 }
+
+func (w *Busy) instantiate(*Instance) Running { return running{} }

@@ -27,21 +27,21 @@ func (b *builder) nestedPairs(n *JoinOp) ([]branch, error) {
 			event.Field{Name: "depth", Type: "int", Place: event.InSlot, Offset: join.SlotDepth, Size: 8, Signed: true},
 			event.Field{Name: "self", Type: "u64", Place: event.InSlot, Offset: join.SlotSelf, Unit: event.Nanos, Size: 8, Signed: true}))
 	}
-	n.tree = join.NewTree(names)
+	n.calls = names
 	return brs, nil
 }
 
-// treeOf finds the tree that a table of calls shows.
-func (b *builder) treeOf(s Stream) (*join.Tree, error) {
+// treeOf finds the join whose tree a table of calls shows.
+func (b *builder) treeOf(s Stream) (*JoinOp, error) {
 	nodes, err := b.joinsOf(s, "calls")
 	if err != nil {
 		return nil, err
 	}
-	if len(nodes) != 1 || nodes[0].tree == nil {
+	if len(nodes) != 1 || !nodes[0].spec.Nested {
 		return nil, diag.Errorf(diag.Run, "calls", "", "the pairs are not those of one join of calls").
 			WithHint("write join([entry, return], [entry2, return2], impl = \"nested\").calls()")
 	}
-	return nodes[0].tree, nil
+	return nodes[0], nil
 }
 
 // The separator of the names in a path.

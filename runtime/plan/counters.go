@@ -9,12 +9,6 @@ import (
 	"ppscript/runtime/flow"
 )
 
-// fedNode is a root that the session feeds, not the router: with what it reads
-// of counters, or with records about the kernel.
-type fedNode struct{ next flow.Fan }
-
-func (n *fedNode) attach(s flow.Sink) { n.next.Next = append(n.next.Next, s) }
-
 // Slots of a counter's event.
 const (
 	CounterName = iota
@@ -44,25 +38,41 @@ func counterSchema() *event.Schema {
 	}}
 }
 
-// A CounterSet is the counters of one Counters stream.
-type CounterSet struct {
+// A CounterOp is the counters of one Counters stream.
+type CounterOp struct {
 	operator
 	Spec    *Counters
 	Schemas []*event.Schema
 	Sources []*Source
-	Stream  *event.Stream // of the events made from reads
-	Sink    flow.Sink
+	stream  *event.Stream
 }
 
-func (*CounterSet) inKernel() (kernelOp, string) { return kernelOp{}, "counters are read" }
-func (*CounterSet) notSent() string              { return notOnlyTracepoints }
+func (*CounterOp) inKernel() (kernelOp, string) { return kernelOp{}, "counters are read" }
+func (*CounterOp) notSent() string              { return notOnlyTracepoints }
+
+// A CounterSet is a CounterOp that runs: the session makes its events.
+type CounterSet struct {
+	running
+	outlet
+	*CounterOp
+	Stream *event.Stream // of the events made from reads
+}
+
+func (op *CounterOp) instantiate(in *Instance) Running {
+	return &CounterSet{CounterOp: op, Stream: in.Stream(op.stream)}
+}
+
+func (op *CounterOp) emitter(in *Instance) emitter { return in.runs[op].(*CounterSet) }
+
+// Sink takes the events that the session makes.
+func (c *CounterSet) Sink() flow.Sink { return &c.next }
 
 func (c *Counters) branches(b *builder) ([]branch, error) {
 	if b.env.Replay {
 		return nil, diag.Errorf(diag.Usage, "counters", "", "a recording holds samples, not counters").
 			WithHint("run it live, without --input")
 	}
-	n, set := &fedNode{}, &CounterSet{Spec: c}
+	set := &CounterOp{Spec: c}
 	for _, s := range c.In {
 		if s.Pulled() || len(s.Attr("push")) > 0 {
 			return nil, diag.Errorf(diag.Usage, "counters", s.FullName(), "what is counted in the kernel is neither sent nor received").
@@ -85,14 +95,13 @@ func (c *Counters) branches(b *builder) ([]branch, error) {
 		return nil, diag.Errorf(diag.Attach, "counters", "", "none of the events exists here").
 			WithHint("list the events: ppscript list")
 	}
-	set.Stream = b.madeStream(counterSchema())
-	set.Sink = &n.next
+	set.stream = b.madeStream(counterSchema())
 	b.add(set)
-	return []branch{{root: n, stream: set.Stream.Index, scope: b.scope(nil, set.Stream.Schema)}}, nil
+	return []branch{{root: set, stream: set.stream.Index, scope: b.scope(nil, set.stream.Schema)}}, nil
 }
 
 // explainSources writes what is opened as counters.
-func (c *CounterSet) explainSources(w *strings.Builder) {
+func (c *CounterOp) explainSources(w *strings.Builder) {
 	for i, s := range c.Schemas {
 		fmt.Fprintf(w, "  counter %s", s.FullName())
 		if f := c.Sources[i].Filter; f != "" {

@@ -36,12 +36,20 @@ func (d *Database) ResultName() string {
 // Input implements Report.
 func (d *Database) Input() Stream { return &Merge{In: d.In} }
 
-// A DatabaseRun is a database that is filled. Session sets Rows of its tables
-// before events flow.
-type DatabaseRun struct {
+// A DatabaseOp is the database of a plan.
+type DatabaseOp struct {
 	operator
 	Spec   *Database
 	Name   string
+	tables []*EventTable
+	at     []int // by stream: one more than the place of its table
+}
+
+// A DatabaseRun is a database that is filled. Session sets Rows of its tables
+// before events flow.
+type DatabaseRun struct {
+	running
+	*DatabaseOp
 	Tables []*EventTable
 	by     []*EventTable // by stream
 	frame  expr.Frame
@@ -83,7 +91,7 @@ type reader struct {
 }
 
 func (d *Database) build(b *builder) error {
-	run := &DatabaseRun{Spec: d, Name: b.name(d.ResultName())}
+	op := &DatabaseOp{Spec: d, Name: b.name(d.ResultName())}
 	var all []branch
 	for _, in := range d.In {
 		brs, err := b.existing("sql", in)
@@ -96,11 +104,11 @@ func (d *Database) build(b *builder) error {
 	if err != nil {
 		return err
 	}
-	run.by = make([]*EventTable, len(b.plan.streams))
+	op.at = make([]int, len(b.plan.streams))
 	schemas := map[string]*event.Schema{}
 	for i := range all {
 		t := b.eventTable(&all[i])
-		if other := run.table(t.Name); other != nil {
+		if other := op.table(t.Name); other != nil {
 			return diag.Errorf(diag.Usage, "sql", t.Name, "two events have a table of this name: %s and %s",
 				other.Schema.FullName(), t.Schema.FullName()).
 				WithHint("give one of them another name: -e '%s//alias=%s2/'", t.Schema.FullName(), t.Name)
@@ -109,20 +117,20 @@ func (d *Database) build(b *builder) error {
 			return diag.Errorf(diag.Usage, "index", t.Index, "table %s has no such column%s", t.Name, diag.DidYouMean(t.Index, t.Names())).
 				WithHint("its columns are %s", strings.Join(t.Names(), ", "))
 		}
-		run.Tables = append(run.Tables, t)
-		run.by[all[i].stream] = t
+		op.tables = append(op.tables, t)
+		op.at[all[i].stream] = len(op.tables)
 		schemas[t.Name] = t.Schema
 	}
 	if d.Query != "" {
-		used := make([]*sql.Table, len(run.Tables))
-		for i, t := range run.Tables {
+		used := make([]*sql.Table, len(op.tables))
+		for i, t := range op.tables {
 			used[i] = &t.Table
 		}
 		if err := sql.Check(used, d.Query, sql.Functions{Schemas: schemas}); err != nil {
 			return err
 		}
 	}
-	for _, t := range run.Tables {
+	for _, t := range op.tables {
 		for i := range t.Columns {
 			c := &t.Columns[i]
 			c.Unused = c.Unused && d.File == "" && c.Name != t.Index
@@ -132,15 +140,31 @@ func (d *Database) build(b *builder) error {
 		}
 	}
 	if d.File == "" && !d.Verify && len(all) == 1 {
-		if err := b.early(&all[0], run.Tables[0], d.Query); err != nil {
+		if err := b.early(&all[0], op.tables[0], d.Query); err != nil {
 			return err
 		}
 	}
-	b.add(run)
-	b.fails(&run.errs, false, func() string { return run.Name })
-	b.attach(run.Name, all, run)
+	b.add(op)
+	b.feed(feed{op: op, name: op.Name}, all)
 	return nil
 }
+
+func (d *DatabaseOp) instantiate(in *Instance) Running {
+	run := &DatabaseRun{DatabaseOp: d, by: make([]*EventTable, len(d.at))}
+	for _, t := range d.tables {
+		own := *t
+		run.Tables = append(run.Tables, &own)
+	}
+	for stream, at := range d.at {
+		if at > 0 {
+			run.by[stream] = run.Tables[at-1]
+		}
+	}
+	in.fails(d.Name, &run.errs, false)
+	return run
+}
+
+func (d *DatabaseRun) sink(int) flow.Sink { return d }
 
 // early has events that the query would leave out left out before they are rows:
 // in the kernel, if its filter can do it. Who keeps a file wants all of them.
@@ -159,7 +183,7 @@ func (b *builder) early(br *branch, t *EventTable, query string) error {
 	if err != nil {
 		return err
 	}
-	br.preds = append(br.preds[:len(br.preds):len(br.preds)], &pred{text, p})
+	br.preds = append(br.preds[:len(br.preds):len(br.preds)], &pred{text: text, prog: p})
 	return nil
 }
 
@@ -183,8 +207,8 @@ func (t *EventTable) condition(x sql.Term) string {
 }
 
 // table finds a table as SQL does, which knows no case.
-func (d *DatabaseRun) table(name string) *EventTable {
-	for _, t := range d.Tables {
+func (d *DatabaseOp) table(name string) *EventTable {
+	for _, t := range d.tables {
 		if strings.EqualFold(t.Name, name) {
 			return t
 		}
@@ -234,7 +258,7 @@ func (b *builder) eventTable(br *branch) *EventTable {
 		}
 	}
 	for _, name := range sorted(br.scope.Vars) {
-		if name == "event" || name == Instance {
+		if name == "event" || name == InstanceName {
 			continue
 		}
 		p := expr.Build(br.scope.Vars[name])
@@ -348,9 +372,9 @@ func (d *DatabaseRun) computed(p *expr.Program, rows *sql.Rows) {
 func (d *Database) namesThreads() bool { return strings.Contains(strings.ToLower(d.Query), "comm(") }
 
 // needs adds what the columns that are filled need of the sources.
-func (d *DatabaseRun) needs(b *builder, n *need) {
+func (d *DatabaseOp) needs(b *builder, n *need) {
 	b.plan.Comm = b.plan.Comm || d.Spec.namesThreads()
-	for _, t := range d.Tables {
+	for _, t := range d.tables {
 		n.add(event.FactTime) // of the first and last row
 		for i, r := range t.readers {
 			if t.Columns[i].Unused && !d.Spec.Verify || r.field == nil {
@@ -365,14 +389,14 @@ func (d *DatabaseRun) needs(b *builder, n *need) {
 	}
 }
 
-func (*DatabaseRun) inKernel() (kernelOp, string) { return kernelOp{}, "a database has every event" }
+func (*DatabaseOp) inKernel() (kernelOp, string) { return kernelOp{}, "a database has every event" }
 
-func (*DatabaseRun) notSent() string {
+func (*DatabaseOp) notSent() string {
 	return "the columns of a database are read from whole records"
 }
 
-func (d *DatabaseRun) explain(w *strings.Builder) {
-	for _, t := range d.Tables {
+func (d *DatabaseOp) explain(w *strings.Builder) {
+	for _, t := range d.tables {
 		fmt.Fprintf(w, "result %-8s table %s: %s\n", d.Name, t.Name, t.filled())
 	}
 }

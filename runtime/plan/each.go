@@ -25,10 +25,16 @@ type Batcher interface {
 // Input implements Report.
 func (x *Each) Input() Stream { return x.In }
 
-// An EachRun calls a script function for every event.
-type EachRun struct {
+// An EachOp calls a script function for every event.
+type EachOp struct {
 	operator
 	Spec *Each
+}
+
+// An EachRun is an EachOp that runs.
+type EachRun struct {
+	running
+	*EachOp
 	Errs flow.Errors
 	// Stop is called with the first error: a script's function that fails is
 	// a failure of the script.
@@ -89,18 +95,20 @@ func (x *Each) build(b *builder) error {
 		}
 		b.calls = append(b.calls, x.Fn)
 	}
-	run := &EachRun{Spec: x}
-	b.add(run)
-	b.attach(b.name("each"), brs, run)
+	op := &EachOp{Spec: x}
+	b.add(op)
+	b.feed(feed{op: op, name: b.name("each")}, brs)
 	return nil
 }
 
-func (x *EachRun) needs(b *builder, n *need) {
+func (op *EachOp) instantiate(*Instance) Running { return &EachRun{EachOp: op} }
+
+func (x *EachRun) sink(int) flow.Sink { return x }
+
+func (x *EachOp) needs(b *builder, n *need) {
 	n.order("a script function sees events in time order")
 	b.readerOfStack(x.Spec.In, x.Spec.Fn)
 }
 
-func (*EachRun) sees() sight { return sight{key: true, starts: true} }
-func (*EachRun) inKernel() (kernelOp, string) {
-	return kernelOp{}, "a script function sees every event"
-}
+func (*EachOp) sees() sight                  { return sight{key: true, starts: true} }
+func (*EachOp) inKernel() (kernelOp, string) { return kernelOp{}, "a script function sees every event" }

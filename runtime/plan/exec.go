@@ -2,18 +2,25 @@ package plan
 
 import (
 	"io"
+	"slices"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
 )
 
-// An ExecRun evaluates the exec attributes of events for what they print.
-// Session sets Out before events flow.
-type ExecRun struct {
+// An ExecOp evaluates the exec attributes of events for what they print.
+type ExecOp struct {
 	operator
-	Out   io.Writer
 	progs []*expr.Program // by stream
+	logs  []*LogOp        // that show some of the events
+}
+
+// An ExecRun is an ExecOp that runs. Session sets Out before events flow.
+type ExecRun struct {
+	running
+	Out   io.Writer
+	progs []*expr.Program
 	frame expr.Frame
 	errs  flow.Errors
 }
@@ -22,7 +29,7 @@ type ExecRun struct {
 // the event's line, the others by themselves.
 func (b *builder) execs() error {
 	var mine []branch
-	run := &ExecRun{progs: make([]*expr.Program, len(b.plan.streams))}
+	op := &ExecOp{progs: make([]*expr.Program, len(b.plan.streams))}
 	for _, e := range b.plan.Events {
 		texts := e.Source.Attr("exec")
 		if len(texts) == 0 {
@@ -33,33 +40,45 @@ func (b *builder) execs() error {
 		if err != nil {
 			return err
 		}
-		run.progs[br.stream] = p
+		op.progs[br.stream] = p
 		mine = append(mine, br)
 	}
 	if len(mine) == 0 {
 		return nil
 	}
-	b.fails(&run.errs, false, func() string { return "exec" })
-	for _, l := range Of[*LogRun](b.plan) {
+	for _, l := range Of[*LogOp](b.plan) {
 		for _, br := range l.branches {
 			for k := range mine {
 				if mine[k].stream == br.stream {
-					l.Exec = run
+					if !slices.Contains(op.logs, l) {
+						op.logs = append(op.logs, l)
+					}
 					mine = append(mine[:k], mine[k+1:]...)
 					break
 				}
 			}
 		}
 	}
-	b.add(run)
+	b.add(op)
 	if len(mine) > 0 {
-		b.attach("exec", mine, run)
+		b.feed(feed{op: op, name: "exec"}, mine)
 	}
 	return nil
 }
 
-func (*ExecRun) sees() sight                  { return sight{starts: true, records: true} }
-func (*ExecRun) inKernel() (kernelOp, string) { return kernelOp{}, "exec= sees every event" }
+func (op *ExecOp) instantiate(in *Instance) Running {
+	run := &ExecRun{progs: op.progs}
+	in.fails("exec", &run.errs, false)
+	for _, l := range op.logs {
+		in.runs[l].(*LogRun).Exec = run
+	}
+	return run
+}
+
+func (x *ExecRun) sink(int) flow.Sink { return x }
+
+func (*ExecOp) sees() sight                  { return sight{starts: true, records: true} }
+func (*ExecOp) inKernel() (kernelOp, string) { return kernelOp{}, "exec= sees every event" }
 
 // Events implements flow.Sink.
 func (x *ExecRun) Events(evs []*event.Event) {

@@ -66,7 +66,7 @@ func (p *Plan) Explain() string {
 			fmt.Fprintf(&b, "    filter, in ppscript:    %s\n", e.NativeText)
 		}
 	}
-	for _, c := range Of[*CounterSet](p) {
+	for _, c := range Of[*CounterOp](p) {
 		c.explainSources(&b)
 	}
 	p.explainTier(&b)

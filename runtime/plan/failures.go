@@ -8,31 +8,31 @@ import "ppscript/runtime/flow"
 
 // failures are those of an operator.
 type failures struct {
-	name func() string
+	name string
 	errs *flow.Errors
 	own  bool // the operator's own Loss counts them
 }
 
-// fails remembers an operator whose functions may fail; its name is asked for
-// when they did.
-func (b *builder) fails(errs *flow.Errors, own bool, name func() string) {
-	b.plan.failures = append(b.plan.failures, failures{name, errs, own})
+// fails remembers an operator whose functions may fail; own says that its Loss
+// counts them.
+func (in *Instance) fails(name string, errs *flow.Errors, own bool) {
+	in.failures = append(in.failures, failures{name, errs, own})
 }
 
 // Errors calls fn for each operator whose functions ever failed, with its name.
-func (p *Plan) Errors(fn func(where string, errs *flow.Errors)) {
-	for _, f := range p.failures {
+func (in *Instance) Errors(fn func(where string, errs *flow.Errors)) {
+	for _, f := range in.failures {
 		if f.errs.First != nil {
-			fn(f.name(), f.errs)
+			fn(f.name, f.errs)
 		}
 	}
 }
 
 // Failed is how many evaluations failed since the start that no operator's own
 // Loss counts: conditions, what is printed, rows of databases, heat maps.
-func (p *Plan) Failed() uint64 {
+func (in *Instance) Failed() uint64 {
 	n := uint64(0)
-	for _, f := range p.failures {
+	for _, f := range in.failures {
 		if !f.own {
 			n += f.errs.N
 		}
@@ -40,10 +40,10 @@ func (p *Plan) Failed() uint64 {
 	return n
 }
 
-// absorbFailures takes those that a copy of the plan counted.
-func (p *Plan) absorbFailures(o *Plan) {
+// absorbFailures takes those that another instance of the plan counted.
+func (in *Instance) absorbFailures(o *Instance) {
 	for i, f := range o.failures {
-		if mine := p.failures[i]; !f.own {
+		if mine := in.failures[i]; !f.own {
 			mine.errs.Absorb(f.errs)
 		}
 	}

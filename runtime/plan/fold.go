@@ -55,40 +55,44 @@ type Machine interface {
 	Reader
 }
 
-// A FoldRun is a fold that runs.
-type FoldRun struct {
+// A FoldOp is a fold of a plan. It is the root of what is emitted.
+type FoldOp struct {
 	operator
-	Spec *Fold
-	Fold *fold.Fold
+	from *Fold
+	spec fold.Spec
 	Key  string // what tells the machines apart, for people
 	Name string
 	// Holds says that states may hold numbers of stacks.
 	Holds bool
-	node  *FoldOp
 }
 
-// A FoldOp is a fold as a plan has it.
-type FoldOp struct {
-	run  *FoldRun
-	spec fold.Spec
-	next flow.Fan // who wants what is emitted
+// A FoldRun is a FoldOp that runs.
+type FoldRun struct {
+	running
+	outlet
+	*FoldOp
+	Fold *fold.Fold
 }
 
-func (n *FoldOp) attach(s flow.Sink) { n.next.Next = append(n.next.Next, s) }
+func (n *FoldOp) emitter(in *Instance) emitter { return in.runs[n].(*FoldRun) }
 
-// Events and Lost make the node the sink of its inputs until the fold is
-// made, behind all of its own sinks.
-func (n *FoldOp) Events(evs []*event.Event)                   { n.run.Fold.Events(evs) }
-func (n *FoldOp) Lost(ring int32, count uint64, t event.Time) { n.run.Fold.Lost(ring, count, t) }
+func (n *FoldOp) instantiate(*Instance) Running { return &FoldRun{FoldOp: n} }
 
-// wire makes the fold, now that everybody who wants its events is known.
-func (n *FoldOp) wire(b *builder) {
-	var next flow.Sink = &n.next
-	if len(n.next.Next) == 1 {
-		next = n.next.Next[0]
-	}
-	n.run.Fold = fold.New(n.spec, next)
-	b.fails(n.run.Fold.Errors(), true, func() string { return n.run.Name })
+// sink is the run itself until the fold is made.
+func (r *FoldRun) sink(int) flow.Sink { return r }
+
+// Events implements flow.Sink.
+func (r *FoldRun) Events(evs []*event.Event) { r.Fold.Events(evs) }
+
+// Lost implements flow.Sink.
+func (r *FoldRun) Lost(ring int32, count uint64, t event.Time) { r.Fold.Lost(ring, count, t) }
+
+// start makes the fold, now that everybody who wants its events is known.
+func (r *FoldRun) start(in *Instance) {
+	s := r.spec
+	s.Out, s.FlushStream = in.Stream(s.Out), in.Stream(s.FlushStream)
+	r.Fold = fold.New(s, r.to())
+	in.fails(r.Name, r.Fold.Errors(), true)
 }
 
 func (f *Fold) branches(b *builder) ([]branch, error) {
@@ -96,8 +100,7 @@ func (f *Fold) branches(b *builder) ([]branch, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &FoldOp{run: &FoldRun{Spec: f, Key: f.Key.label(), Name: b.name("fold")}}
-	n.run.node = n
+	n := &FoldOp{from: f, Key: f.Key.label(), Name: b.name("fold")}
 	n.spec = fold.Spec{Limit: f.Limit, ByRing: b.perRing(f.Key, brs)}
 	if n.spec.Key, err = b.keyFn(f.Key, brs); err != nil {
 		return nil, err
@@ -129,9 +132,8 @@ func (f *Fold) branches(b *builder) ([]branch, error) {
 	}
 	st := b.madeStream(&event.Schema{System: "fold", Name: f.label(), Fields: fields})
 	n.spec.Out = st
-	b.folds = append(b.folds, n)
-	b.add(n.run)
-	b.attachTo(attachment{op: n.run, name: n.run.Name, sink: n}, brs)
+	b.add(n)
+	b.feed(feed{op: n, name: n.Name}, brs)
 	return []branch{{root: n, stream: st.Index, scope: b.scope(nil, st.Schema)}}, nil
 }
 
@@ -153,7 +155,7 @@ func (b *builder) perRing(key Fn, brs []branch) bool {
 			return false
 		}
 	}
-	if key.Call != nil || key.Text != Instance && (b.env.ByThread || key.Text != "cpu" && key.Text != "_cpu") {
+	if key.Call != nil || key.Text != InstanceName && (b.env.ByThread || key.Text != "cpu" && key.Text != "_cpu") {
 		return false
 	}
 	for _, br := range brs {
@@ -166,21 +168,21 @@ func (b *builder) perRing(key Fn, brs []branch) bool {
 
 // steps compiles the functions, for each stream that can arrive.
 func (b *builder) steps(n *FoldOp, brs []branch, flush *expr.Scope) {
-	m := n.run.Spec.Machine
+	m := n.from.Machine
 	each := make([]*expr.Program, len(b.plan.streams))
 	for _, br := range brs {
-		each[br.stream] = b.stepProgram(n.run, m.Pos(), br.scope, m.LowerStep, m.Run)
+		each[br.stream] = b.stepProgram(n, m.Pos(), br.scope, m.LowerStep, m.Run)
 	}
 	n.spec.Step = flow.NewFn(each, sole(brs))
 	if m.FlushPos() != "" {
 		n.spec.FlushStream = b.madeStream(flush.Schema)
-		n.spec.Flush = b.stepProgram(n.run, m.FlushPos(), flush, m.LowerFlush, m.RunFlush)
+		n.spec.Flush = b.stepProgram(n, m.FlushPos(), flush, m.LowerFlush, m.RunFlush)
 	}
 }
 
-func (b *builder) stepProgram(run *FoldRun, pos string, sc *expr.Scope,
+func (b *builder) stepProgram(n *FoldOp, pos string, sc *expr.Scope,
 	lower func(*expr.Scope) (expr.Node, error), interpreted func(*expr.Frame)) *expr.Program {
-	m := run.Spec.Machine
+	m := n.from.Machine
 	var p *expr.Program
 	if !b.env.Interpret {
 		node, err := lower(sc)
@@ -196,7 +198,7 @@ func (b *builder) stepProgram(run *FoldRun, pos string, sc *expr.Scope,
 	}
 	b.programs = append(b.programs, p)
 	if p.Node == nil || readsAnyStack(p.Node) {
-		run.Holds = true
+		n.Holds = true
 	}
 	name := m.Name() + " at " + pos
 	if pos != m.Pos() {
@@ -230,46 +232,45 @@ func keyField(p *expr.Program) event.Field {
 }
 
 // limit is the bound on keys.
-func (r *FoldRun) limit() int {
-	if r.Spec.Limit > 0 {
-		return r.Spec.Limit
+func (r *FoldOp) limit() int {
+	if r.from.Limit > 0 {
+		return r.from.Limit
 	}
 	return key.DefaultLimit
 }
 
-func (r *FoldRun) needs(b *builder, n *need) {
+func (r *FoldOp) needs(b *builder, n *need) {
 	n.add(event.FactTime)
-	if !r.node.spec.ByRing {
+	if !r.spec.ByRing {
 		n.order("fold: the state of a key depends on the order of events")
 	}
-	b.readerOfStack(r.Spec.In, r.Spec.Machine)
+	b.readerOfStack(r.from.In, r.from.Machine)
 }
 
-func (r *FoldRun) explain(w *strings.Builder) {
-	numbers, texts := r.Spec.Machine.Initial()
+func (r *FoldOp) explain(w *strings.Builder) {
+	numbers, texts := r.from.Machine.Initial()
 	members := len(numbers) + len(texts)
 	fmt.Fprintf(w, "%-15s by %s: %d members, at most %d keys\n", r.Name, r.Key, members, r.limit())
 }
 
-// End implements Operator: the flush function sees all states.
+// End implements Running: the flush function sees all states.
 func (r *FoldRun) End(_ bool, last, _ event.Time) { r.Fold.Flush(last) }
 
-// Loss implements Operator.
+// Loss implements Running.
 func (r *FoldRun) Loss() event.Loss { return r.Fold.Loss() }
 
-// State implements Operator.
+// State implements Running.
 func (r *FoldRun) State() []string {
 	return []string{fmt.Sprintf("%s by %s: %d keys", r.Name, r.Key, r.Fold.Len())}
 }
 
-func (r *FoldRun) inKernel() (kernelOp, string) {
-	n := r.node
+func (n *FoldOp) inKernel() (kernelOp, string) {
 	switch {
 	case n.spec.Flush != nil:
 		// It sees all states at the end of an interval, which no program can.
-		return kernelOp{}, n.run.Name + " has a flush function, which sees the states of all keys"
-	case n.spec.Stacks != nil || n.run.Holds:
-		return kernelOp{}, n.run.Name + " keeps or emits stacks"
+		return kernelOp{}, n.Name + " has a flush function, which sees the states of all keys"
+	case n.spec.Stacks != nil || n.Holds:
+		return kernelOp{}, n.Name + " keeps or emits stacks"
 	}
 	no := ""
 	n.spec.Step.Each(func(p *expr.Program) {

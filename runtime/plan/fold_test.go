@@ -71,7 +71,7 @@ func TestFoldInBothTiers(t *testing.T) {
 	for _, interpreted := range []bool{false, true} {
 		f := foldOf(&Where{In: src("start"), Pred: *text("n > 0")}, "id", &counter{interpreted: interpreted})
 		p := build(t, Env{Replay: true}, tally(f, "nth"))
-		feed(p, "start@1 7 1", "start@2 7 0", "start@3 7 1", "start@4 8 1")
+		play(p, "start@1 7 1", "start@2 7 0", "start@3 7 1", "start@4 8 1")
 		if got, want := rows(t, p, 0), "1 2; 2 1"; got != want {
 			t.Errorf("interpreted %v: got %s, want %s", interpreted, got, want)
 		}
@@ -109,8 +109,8 @@ func TestFoldBesideItsEvents(t *testing.T) {
 	both := &Merge{In: []Stream{foldOf(s, "id", &counter{}), s}}
 	p := build(t, Env{Replay: true}, &Log{In: both})
 	var got []string
-	Of[*LogRun](p)[0].Emit = func(e *event.Event) { got = append(got, fmt.Sprintf("%s@%d", e.Stream.Schema.Name, e.Time)) }
-	feed(p, "start@1 7 1", "start@2 7 1", "start@3 7 1")
+	Runs[*LogRun](p)[0].Emit = func(e *event.Event) { got = append(got, fmt.Sprintf("%s@%d", e.Stream.Schema.Name, e.Time)) }
+	play(p, "start@1 7 1", "start@2 7 1", "start@3 7 1")
 	if s, want := strings.Join(got, " "), "count@1 start@1 count@2 start@2 count@3 start@3"; s != want {
 		t.Errorf("got  %s\nwant %s", s, want)
 	}

@@ -46,22 +46,29 @@ type Group struct {
 // Input implements Report.
 func (g *Group) Input() Stream { return g.In }
 
-// A Table is a Group that runs, with what its results look like.
-type Table struct {
+// A TableOp is a Group of a plan, with what its results look like.
+type TableOp struct {
 	operator
 	Name    string
 	Spec    *Group
-	Group   *agg.Group
 	Columns []result.Column
+	// Hist is the index of the aggregator that is a histogram, else -1.
+	Hist  int
+	calls *JoinOp // the join whose tree of calls the rows are nodes of; nil if none
+	spec  agg.Spec
+}
+
+// A Table is a TableOp that runs.
+type Table struct {
+	running
+	*TableOp
+	Group *agg.Group
 	// Tree is the tree of calls that the rows are nodes of; nil if none.
 	Tree *join.Tree
-	// Hist is the index of the aggregator that is a histogram, else -1.
-	Hist int
 	// Until is up to when all events of the interval have come; 0 is its end.
 	// Rows of slots that end later wait for the next one.
 	Until   event.Time
 	waiting [][]event.Value
-	spec    agg.Spec
 }
 
 func (g *Group) build(b *builder) error {
@@ -69,7 +76,7 @@ func (g *Group) build(b *builder) error {
 	if err != nil {
 		return err
 	}
-	t := &Table{Spec: g, Hist: -1, Name: b.name("table")}
+	t := &TableOp{Spec: g, Hist: -1, Name: b.name("table")}
 	spec := agg.Spec{Limit: g.Limit}
 	for _, v := range g.By {
 		fn, err := b.keyFn(v.Fn, brs)
@@ -78,7 +85,7 @@ func (g *Group) build(b *builder) error {
 		}
 		spec.Keys = append(spec.Keys, fn)
 		c := keyColumn(v.Name, fn)
-		if v.Fn.Text == Instance {
+		if v.Fn.Text == InstanceName {
 			c.Name, c.Head = b.instanceName(v.Name)
 			g = g.renamed(v.Name, c.Name)
 			t.Spec = g
@@ -117,18 +124,29 @@ func (g *Group) build(b *builder) error {
 		return err
 	}
 	if g.Tree {
-		if t.Tree, err = b.treeOf(g.In); err != nil {
+		if t.calls, err = b.treeOf(g.In); err != nil {
 			return err
 		}
 	}
-	t.Group, t.spec = agg.New(spec), spec
+	t.spec = spec
 	b.add(t)
-	b.fails(t.Group.Errors(), true, func() string { return t.Name })
-	b.attachTo(attachment{op: t, name: t.Name, sink: t.Group}, brs)
+	b.feed(feed{op: t, name: t.Name}, brs)
 	return nil
 }
 
-func (t *Table) needs(_ *builder, n *need) {
+func (t *TableOp) instantiate(in *Instance) Running {
+	run := &Table{TableOp: t, Group: agg.New(t.spec)}
+	if t.calls != nil {
+		run.Tree = in.join(t.calls).tree
+	}
+	in.fails(t.Name, run.Group.Errors(), true)
+	return run
+}
+
+func (t *Table) sink(int) flow.Sink { return t.Group }
+func (t *Table) group() *agg.Group  { return t.Group }
+
+func (t *TableOp) needs(_ *builder, n *need) {
 	for _, a := range t.Spec.Aggs {
 		if op := a.Agg.Op; op.Ordered {
 			n.add(event.FactTime)
@@ -137,22 +155,22 @@ func (t *Table) needs(_ *builder, n *need) {
 	}
 }
 
-func (t *Table) inKernel() (kernelOp, string) {
-	if t.Tree != nil {
+func (t *TableOp) inKernel() (kernelOp, string) {
+	if t.calls != nil {
 		return kernelOp{}, t.Name + " is a tree of calls"
 	}
-	return kernelOp{group: &t.spec, counts: t.Group}, ""
+	return kernelOp{group: &t.spec}, ""
 }
 
-func (t *Table) mergeable() bool { return t.spec.Mergeable() && t.Tree == nil }
+func (t *TableOp) mergeable() bool { return t.spec.Mergeable() && t.calls == nil }
 
-func (t *Table) absorb(other Operator) {
+func (t *Table) absorb(other Running) {
 	o := other.(*Table)
 	t.Group.Merge(o.Group)
 	o.Group.Reset()
 }
 
-func (t *Table) explain(w *strings.Builder) {
+func (t *TableOp) explain(w *strings.Builder) {
 	var keys, aggs []string
 	for _, v := range t.Spec.By {
 		keys = append(keys, v.Name)
@@ -325,5 +343,5 @@ func aggColumn(c *AggCol, a agg.Agg, arg agg.Arg) result.Column {
 	return col
 }
 
-// State implements Operator.
+// State implements Running.
 func (t *Table) State() []string { return []string{fmt.Sprintf("%s: %d rows", t.Name, t.Group.Len())} }

@@ -18,18 +18,25 @@ type Heat struct {
 // Input implements Report.
 func (h *Heat) Input() Stream { return h.In }
 
-// A HeatRun writes the time and a number of each event. Session sets Write
-// before events flow.
-type HeatRun struct {
+// A HeatOp writes the time and a number of each event.
+type HeatOp struct {
 	operator
 	Spec *Heat
 	// Names are the events' names in the names of the files, by stream.
 	Names map[int]string
 	// Unit is what the number measures.
-	Unit  unit.Unit
+	Unit unit.Unit
+
+	name  string
+	value *flow.Fn
+}
+
+// A HeatRun is a HeatOp that runs. Session sets Write before events flow.
+type HeatRun struct {
+	running
+	*HeatOp
 	Write func(stream int, at event.Time, value int64)
 
-	value *flow.Fn
 	frame expr.Frame
 	errs  flow.Errors
 }
@@ -39,20 +46,27 @@ func (h *Heat) build(b *builder) error {
 	if err != nil {
 		return err
 	}
-	run := &HeatRun{Spec: h, Names: map[int]string{}}
-	if run.value, err = b.fn(h.Value, brs, expr.Int); err != nil {
+	op := &HeatOp{Spec: h, Names: map[int]string{}}
+	if op.value, err = b.fn(h.Value, brs, expr.Int); err != nil {
 		return err
 	}
-	run.Unit = columnUnit(run.value.Any())
+	op.Unit = columnUnit(op.value.Any())
 	for _, br := range brs {
-		run.Names[br.stream] = b.fileName(br)
+		op.Names[br.stream] = b.fileName(br)
 	}
-	name := b.name("heatmap")
-	b.add(run)
-	b.fails(&run.errs, false, func() string { return name })
-	b.attach(name, brs, run)
+	op.name = b.name("heatmap")
+	b.add(op)
+	b.feed(feed{op: op, name: op.name}, brs)
 	return nil
 }
+
+func (op *HeatOp) instantiate(in *Instance) Running {
+	run := &HeatRun{HeatOp: op}
+	in.fails(op.name, &run.errs, false)
+	return run
+}
+
+func (h *HeatRun) sink(int) flow.Sink { return h }
 
 func (b *builder) fileName(br branch) string {
 	if n, ok := br.root.(*JoinOp); ok {
@@ -80,7 +94,7 @@ func (h *HeatRun) Events(evs []*event.Event) {
 	}
 }
 
-func (*HeatRun) inKernel() (kernelOp, string) { return kernelOp{}, "a heat map has every event" }
+func (*HeatOp) inKernel() (kernelOp, string) { return kernelOp{}, "a heat map has every event" }
 
 // Lost implements flow.Sink.
 func (h *HeatRun) Lost(int32, uint64, event.Time) {}

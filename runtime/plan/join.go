@@ -12,18 +12,38 @@ import (
 	"ppscript/runtime/unit"
 )
 
-// A JoinRun is a join that runs.
-type JoinRun struct {
+// A JoinOp is a join of a plan. It is the root of its pairs.
+type JoinOp struct {
 	operator
-	joiner
-	Spec  *Join
-	Key   string   // what relates the events, for people
-	Names []string // of the pairs
-	// Notes say what else the join does, for Explain.
-	Notes []string
+	spec   *Join
+	js     join.Spec
+	stages [][]branch // traced ones
+	extra  []branch   // untraced ones
+	lefts  []*leftRoot
+	leaves map[int]branch // streams of what stays without a partner, by those of the events
+	calls  []string       // names in the tree of nested pairs
+	around *Detail        // bounds on the events that are kept around pairs; nil if none are
+	about  bool           // whom pairs are about is told by their key
+	pairsOf
+}
+
+// pairsOf is how the pairs of a join are called.
+type pairsOf struct {
 	name  string
-	node  *JoinOp
-	kept  int // bytes of a waiting event's record; negative is all
+	names []string
+	key   string         // what relates the events, for people
+	keys  []*event.Field // of the pairs' schemas
+}
+
+// A JoinRun is a JoinOp that runs.
+type JoinRun struct {
+	running
+	outlet
+	joiner
+	op       *JoinOp
+	tree     *join.Tree     // of nested pairs
+	timeline *join.Timeline // nil if nobody looks at what happens around pairs
+	lefts    []*leftRun     // who wants what stays without a partner
 }
 
 // A joiner is what does the work of a join: a join.Join, or a join.Nested if the
@@ -38,70 +58,72 @@ type joiner interface {
 	Failures() *flow.Errors
 	// End hands out what waits, at the end of an interval or of the run.
 	End(final bool, now event.Time)
-	// Forgets reports that the join wants to know of threads of this machine
-	// that begin and end.
-	Forgets() bool
 	Ended(tid int32, at event.Time)
 	Began(tid int32)
 }
 
-// A JoinOp is a join as a plan has it.
-type JoinOp struct {
-	spec   *Join
-	run    *JoinRun
-	js     join.Spec
-	stages [][]branch // traced ones
-	extra  []branch   // untraced ones
-	next   flow.Fan   // who wants the pairs
-	left   *leftRoot  // who wants what stays without a partner: the first of
-	lefts  []*leftRoot
-	leaves map[int]branch // and its streams, by those of the events
-	tree   *join.Tree     // of nested pairs
-	name   string
-	keys   []*event.Field // of the pairs' schemas
-	about  bool           // whom pairs are about is told by their key
+func (n *JoinOp) emitter(in *Instance) emitter { return in.join(n) }
+
+// settleJoins settles what joins keep of events that wait, now that it is known
+// who reads what.
+func (b *builder) settleJoins() {
+	for _, n := range Of[*JoinOp](b.plan) {
+		n.js.KeepRaw = b.keptRaw()
+		if len(n.lefts) > 0 || n.around != nil {
+			n.js.KeepRaw = -1
+		}
+		n.js.NeedKey = b.readsKey(n)
+	}
 }
 
-func (n *JoinOp) attach(s flow.Sink) { n.next.Next = append(n.next.Next, s) }
-
-// Events and Lost make the node the sink of its inputs until the join is
-// made, behind all of its own sinks.
-func (n *JoinOp) Events(evs []*event.Event)                   { n.run.Events(evs) }
-func (n *JoinOp) Lost(ring int32, count uint64, t event.Time) { n.run.Lost(ring, count, t) }
-
-// wire makes the join, now that everybody who wants its pairs is known.
-func (n *JoinOp) wire(b *builder) {
-	var next flow.Sink = &n.next
-	if len(n.next.Next) == 1 {
-		next = n.next.Next[0]
-	}
-	n.js.KeepRaw = b.keptRaw()
-	n.js.NeedKey = b.readsKey(n)
-	n.js.LossEnd = b.plan.Router.LossEnd
-	if len(n.lefts) > 0 {
-		n.js.LeftTo = n.leftSink()
-		n.js.KeepRaw = -1
-	}
-	if n.js.Timeline != nil {
-		n.js.KeepRaw = -1
-	}
-	n.run.kept = n.js.KeepRaw
-	n.run.Notes = n.notes()
+func (n *JoinOp) instantiate(*Instance) Running {
+	run := &JoinRun{op: n}
 	if n.spec.Nested {
-		n.run.joiner = join.NewNested(n.js, n.tree, next)
-	} else {
-		n.run.joiner = join.New(n.js, next)
+		run.tree = join.NewTree(n.calls)
 	}
-	b.fails(n.run.Failures(), true, func() string { return n.run.name })
+	if n.around != nil {
+		run.timeline = &join.Timeline{LimitBytes: n.around.LimitBytes, MaxAge: n.around.MaxAgeNS}
+	}
+	for _, r := range n.lefts {
+		run.lefts = append(run.lefts, &leftRun{wants: r.wants})
+	}
+	return run
 }
+
+func (j *JoinRun) sink(int) flow.Sink { return j }
+
+// start makes the join, now that everybody who wants its pairs is known.
+func (j *JoinRun) start(in *Instance) {
+	s := j.op.js
+	s.Pairs = make([][]*event.Stream, len(j.op.js.Pairs))
+	for i, ends := range j.op.js.Pairs {
+		s.Pairs[i] = in.streamsOf(ends)
+	}
+	s.LossEnd, s.Timeline = in.Router.LossEnd, j.timeline
+	if len(j.lefts) > 0 {
+		s.Left, s.LeftTo = in.streamsOf(s.Left), j.leftSink()
+	}
+	if j.op.spec.Nested {
+		j.joiner = join.NewNested(s, j.tree, j.to())
+	} else {
+		j.joiner = join.New(s, j.to())
+	}
+	in.fails(j.op.name, j.Failures(), true)
+}
+
+// Forgets reports that the join wants to know of threads of this machine that
+// begin and end.
+func (n *JoinOp) Forgets() bool { return n.js.Forgets() }
+
+// Forgets is that of the plan's join.
+func (j *JoinRun) Forgets() bool { return j.op.Forgets() }
 
 func (j *Join) branches(b *builder) ([]branch, error) {
 	if len(j.Stages) < 2 && !j.Cycle && !j.Nested {
 		return nil, diag.Errorf(diag.Run, "join", "", "got %d stage, want at least two", len(j.Stages)).
 			WithHint("give the starts and the ends: join([a], [b], key = \"tid\")")
 	}
-	n := &JoinOp{spec: j, run: &JoinRun{Spec: j}}
-	n.run.node = n
+	n := &JoinOp{spec: j}
 	all, err := b.stages(n)
 	if err != nil {
 		return nil, err
@@ -119,10 +141,8 @@ func (j *Join) branches(b *builder) ([]branch, error) {
 		return nil, err
 	}
 	b.inputs(n)
-	n.run.name = n.name
-	b.joins = append(b.joins, n)
-	b.add(n.run)
-	b.attachTo(attachment{op: n.run, name: n.name, sink: n}, all)
+	b.add(n)
+	b.feed(feed{op: n, name: n.name}, all)
 	return pairs, nil
 }
 
@@ -167,7 +187,7 @@ func (b *builder) stages(n *JoinOp) ([]branch, error) {
 
 // joinKeys compiles the key of each branch: its own, or that of the join.
 func (b *builder) joinKeys(n *JoinOp, all []branch) error {
-	key := Fn{Text: Instance}
+	key := Fn{Text: InstanceName}
 	switch {
 	case n.spec.Key != nil:
 		key = *n.spec.Key
@@ -176,7 +196,7 @@ func (b *builder) joinKeys(n *JoinOp, all []branch) error {
 		// thread number, are told apart by their CPU.
 		key = Fn{Text: "_tid ? _tid : -1 - _cpu"}
 	}
-	n.run.Key = key.label()
+	n.key = key.label()
 	own := false
 	var typed *expr.Program
 	first := ""
@@ -188,7 +208,7 @@ func (b *builder) joinKeys(n *JoinOp, all []branch) error {
 		switch {
 		case p != nil:
 			own = true
-			n.run.Key = br.marks.keyText
+			n.key = br.marks.keyText
 		default:
 			if err = key.check([]branch{*br}); err == nil {
 				p, err = b.compile(key, br, expr.Any)
@@ -221,7 +241,7 @@ func (b *builder) joinKeys(n *JoinOp, all []branch) error {
 			list[i].marks.key = keyOf[list[i].stream]
 		}
 	}
-	cpuKey := key.Call == nil && (key.Text == Instance || key.Text == "_cpu") && !b.env.ByThread
+	cpuKey := key.Call == nil && (key.Text == InstanceName || key.Text == "_cpu") && !b.env.ByThread
 	n.js.ByRing = cpuKey && !own
 	n.js.ByThread = true
 	for _, br := range all {
@@ -335,57 +355,57 @@ func (n *JoinOp) notes() []string {
 	case wakeup:
 		notes = append(notes, "a wakeup of a task that wakes itself starts nothing")
 	}
-	if t := n.js.Timeline; t != nil {
-		notes = append(notes, fmt.Sprintf("events are kept to be shown with slow pairs, at most %d MiB of them", t.Limit()>>20))
+	if n.around != nil {
+		most := (&join.Timeline{LimitBytes: n.around.LimitBytes}).Limit()
+		notes = append(notes, fmt.Sprintf("events are kept to be shown with slow pairs, at most %d MiB of them", most>>20))
 	} else if len(n.extra) > 0 {
 		notes = append(notes, "untraced events are not used: no result shows what happens during a pair")
 	}
 	return notes
 }
 
-func (j *JoinRun) needs(_ *builder, n *need) {
+func (j *JoinOp) needs(_ *builder, n *need) {
 	n.add(event.FactTime)
-	for i := range j.node.js.In {
-		in := &j.node.js.In[i]
+	for i := range j.js.In {
+		in := &j.js.In[i]
 		if in.Wakeup != nil || in.NextPID != nil {
 			n.add(event.FactTID, event.FactCPU)
 			n.raw = true
 		}
 	}
-	if !j.node.js.ByRing {
+	if !j.js.ByRing {
 		n.order("join: starts and ends of one key may be in different rings")
 	}
 }
 
-func (j *JoinRun) explain(w *strings.Builder) {
-	fmt.Fprintf(w, "join            by %s: %s\n", j.Key, strings.Join(j.Names, "; "))
-	for _, note := range j.Notes {
+func (j *JoinOp) explain(w *strings.Builder) {
+	fmt.Fprintf(w, "join            by %s: %s\n", j.key, strings.Join(j.names, "; "))
+	for _, note := range j.notes() {
 		fmt.Fprintf(w, "                %s\n", note)
 	}
 }
 
-// End implements Operator: what waits is handed out.
+// End implements Running: what waits is handed out.
 func (j *JoinRun) End(final bool, _, now event.Time) { j.joiner.End(final, now) }
 
-// Loss implements Operator.
+// Loss implements Running.
 func (j *JoinRun) Loss() event.Loss { return j.joiner.Loss() }
 
-// State implements Operator.
+// State implements Running.
 func (j *JoinRun) State() []string {
 	st := j.Stats()
 	return []string{fmt.Sprintf("join by %s: %d pairs, %d events wait (at most %d), %s, "+
-		"%d wake-ups of tasks that were awake, %d of threads that ended", j.Key, st.Pairs, st.Waiting,
+		"%d wake-ups of tasks that were awake, %d of threads that ended", j.op.key, st.Pairs, st.Waiting,
 		st.WaitingPeak, unit.Size(int64(st.Bytes)), st.Unnecessary, st.Gone)}
 }
 
-func (j *JoinRun) inKernel() (kernelOp, string) {
-	n := j.node
+func (n *JoinOp) inKernel() (kernelOp, string) {
 	switch {
 	case n.spec.Nested:
 		return kernelOp{}, n.name + " nests"
-	case n.left != nil:
+	case len(n.lefts) > 0:
 		return kernelOp{}, "events without a partner are wanted"
-	case n.js.Timeline != nil:
+	case n.around != nil:
 		return kernelOp{}, "what happens during a pair is wanted"
 	}
 	for i := range n.js.In {

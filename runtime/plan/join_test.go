@@ -22,7 +22,7 @@ func TestMarksAreForTheJoinBehind(t *testing.T) {
 	// Start's own key is n; ends may only end if n is even.
 	j := &Join{Stages: []Stream{&Mark{In: src("start"), Key: text("n")}, &Mark{In: src("end"), Key: text("id"), Role: text("n & 1 ? 0 : 2")}}}
 	p := build(t, Env{}, delays(j))
-	feed(p, "start@10 9 7", "end@20 7 1", "end@30 7 2")
+	play(p, "start@10 9 7", "end@20 7 1", "end@30 7 2")
 	if got, want := rows(t, p, 0), "start end 1 20"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -35,7 +35,7 @@ func TestAttributesOfEventStringsAreMarks(t *testing.T) {
 	u := src("end")
 	u.Attrs = []Attr{{"untraced", ""}}
 	p := build(t, Env{}, delays(&Join{Stages: []Stream{&Merge{In: []Stream{s, u}}, e}}))
-	feed(p, "start@10 9 7", "end@30 7 2")
+	play(p, "start@10 9 7", "end@30 7 2")
 	if got, want := rows(t, p, 0), "start end 1 20"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -53,7 +53,7 @@ func TestUnpairedBesideItsPairs(t *testing.T) {
 	left := &Group{In: &Unpaired{Of: j, Waiting: true}, By: []Var{{"event", *text("event")}, {"reason", *text("reason")}},
 		Aggs: []AggCol{{Name: "n", Agg: agg.Agg{Op: agg.Count}}, {Name: "age", Agg: agg.Agg{Op: agg.Sum}, Arg: text("age")}, {Name: "v", Agg: agg.Agg{Op: agg.Sum}, Arg: text("start.n")}}}
 	p := build(t, Env{}, delays(j), left)
-	feed(p, "start@10 1 5", "start@20 1 6", "end@30 1 7", "end@35 2 8", "start@40 3 9", "end@45 4 1")
+	play(p, "start@10 1 5", "start@20 1 6", "end@30 1 7", "end@35 2 8", "start@40 3 9", "end@45 4 1")
 	p.End(false, 0)
 	if got, want := rows(t, p, 0), "start end 1 10"; got != want {
 		t.Errorf("pairs: got %s, want %s", got, want)
@@ -61,7 +61,7 @@ func TestUnpairedBesideItsPairs(t *testing.T) {
 	if got, want := rows(t, p, 1), "start replaced 1 10 5; end alone 2 0 9; start waiting 1 5 9"; got != want {
 		t.Errorf("unpaired: got %s, want %s", got, want)
 	}
-	if l := Of[*JoinRun](p)[0].Loss(); l.Unmatched != 3 {
+	if l := Runs[*JoinRun](p)[0].Loss(); l.Unmatched != 3 {
 		t.Errorf("got %d unmatched, want 3", l.Unmatched)
 	}
 }
@@ -72,21 +72,21 @@ func TestPairsAndUnpairedInOneTable(t *testing.T) {
 		{"state", *text("reason")}}, Aggs: []AggCol{{Name: "count", Agg: agg.Agg{Op: agg.Count}}}}
 	p := build(t, Env{}, g)
 	// Each interval tells what waits.
-	feed(p, "start@10 1 5", "start@20 2 6", "end@30 1 7")
+	play(p, "start@10 1 5", "start@20 2 6", "end@30 1 7")
 	p.End(false, 0)
 	if got, want := rows(t, p, 0), "start end paired 1; start  waiting 1"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	Of[*Table](p)[0].Group.Reset()
+	Runs[*Table](p)[0].Group.Reset()
 	p.End(false, 0)
 	if got, want := rows(t, p, 0), "start  waiting 1"; got != want {
 		t.Errorf("second interval: got %s, want %s", got, want)
 	}
 }
 
-func showSlow(p *Plan) *[]string {
+func showSlow(p *Instance) *[]string {
 	var got []string
-	Of[*SlowRun](p)[0].Emit = func(d *result.Detail) {
+	Runs[*SlowRun](p)[0].Emit = func(d *result.Detail) {
 		s := fmt.Sprintf("%s %s %d", d.Name, d.Pair, d.DelayNS())
 		for _, l := range d.Lines {
 			s += fmt.Sprintf(" %d", l.Event.Time)
@@ -100,7 +100,7 @@ func TestSlowSeesWhatIsBetweenAndWhereComesFirst(t *testing.T) {
 	j := idJoin(src("start"), src("end"))
 	p := build(t, Env{}, &Slow{In: &Where{In: j, Pred: *text("start.n == 5")}, Than: 10, Lower: -1, Detail: &Detail{Select: join.Select{}}}, delays(j))
 	got := showSlow(p)
-	feed(p, "start@10 1 5", "start@15 2 6", "end@21 1 7", "end@40 2 8", "start@50 3 5", "end@60 3 1")
+	play(p, "start@10 1 5", "start@15 2 6", "end@21 1 7", "end@40 2 8", "start@50 3 5", "end@60 3 1")
 	if g, w := strings.Join(*got, "; "), "slow start => end 11 15"; g != w {
 		t.Errorf("got %q, want %q", g, w)
 	}
@@ -125,8 +125,8 @@ func TestCallsAreATree(t *testing.T) {
 	g := &Group{In: j, Tree: true, By: []Var{{"function call", *text("node")}}, Aggs: []AggCol{{Name: "R", Agg: agg.Agg{Op: agg.Count}}, {Name: "calls", Agg: agg.Agg{Op: agg.Count}},
 		{Name: "self", Agg: agg.Agg{Op: agg.Sum}, Arg: text("self")}}}
 	p := build(t, Env{}, g)
-	feed(p, "start@10 1 7", "start@20 1 7", "end@30 1 7", "end@50 1 7", "start@60 1 8", "end@65 1 8")
-	table, err := Of[*Table](p)[0].Result(result.Meta{})
+	play(p, "start@10 1 7", "start@20 1 7", "end@30 1 7", "end@50 1 7", "start@60 1 8", "end@65 1 8")
+	table, err := Runs[*Table](p)[0].Result(result.Meta{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestCallerThatHasNotReturnedHasARow(t *testing.T) {
 	s.Alias, e.Alias = "outer", "outer_end"
 	g := &Group{In: j, Tree: true, By: []Var{{"function call", *text("node")}}, Aggs: []AggCol{{Name: "R", Agg: agg.Agg{Op: agg.Count}}, {Name: "calls", Agg: agg.Agg{Op: agg.Count}}}}
 	p := build(t, Env{Replay: true}, g)
-	feed(p, "start@10 1 1", "start@20 1 2", "end@30 1 2")
+	play(p, "start@10 1 1", "start@20 1 2", "end@30 1 2")
 	if got, want := rows(t, p, 0), "outer  ; outer;start  1"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -163,11 +163,11 @@ func TestTriggerEndsTheIntervalBeforeItsEvent(t *testing.T) {
 	s := src("start")
 	p := build(t, Env{}, counted(&Merge{In: []Stream{s, &Mark{In: src("end"), Trigger: true}}}))
 	var at []string
-	Of[*TriggerRun](p)[0].Fire = func(e *event.Event) {
+	Runs[*TriggerRun](p)[0].Fire = func(e *event.Event) {
 		at = append(at, fmt.Sprintf("%d: %s", e.Time, rows(t, p, 0)))
-		Of[*Table](p)[0].Group.Reset()
+		Runs[*Table](p)[0].Group.Reset()
 	}
-	feed(p, "start@1 1 4", "start@2 1 1", "end@3 1 100", "start@4 1 6", "end@5 1 200", "end@6 1 300")
+	play(p, "start@1 1 4", "start@2 1 1", "end@3 1 100", "start@4 1 6", "end@5 1 200", "end@6 1 300")
 	if got, want := strings.Join(at, "; "), "3: 2 5; 5: 2 106; 6: 1 200"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -178,11 +178,11 @@ func TestOnlyIfShowsTheTableOnlyThen(t *testing.T) {
 	g.Aggs = append(g.Aggs, AggCol{Name: "than", Agg: agg.Agg{Op: agg.Count}, Where: text("delay > 100")})
 	g.View.OnlyIf = "than"
 	p := build(t, Env{}, g)
-	feed(p, "start@10 1 1", "end@20 1 1")
+	play(p, "start@10 1 1", "end@20 1 1")
 	if got := rows(t, p, 0); got != "" {
 		t.Errorf("got %s, want nothing", got)
 	}
-	feed(p, "start@30 1 1", "end@300 1 1")
+	play(p, "start@30 1 1", "end@300 1 1")
 	if got, want := rows(t, p, 0), "start end 2 280 1"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -191,7 +191,7 @@ func TestOnlyIfShowsTheTableOnlyThen(t *testing.T) {
 func TestStartsKeepOnlyWhatIsRead(t *testing.T) {
 	f := func(want int, reports ...Report) {
 		t.Helper()
-		if got := Of[*JoinRun](build(t, Env{}, reports...))[0].kept; got != want {
+		if got := Runs[*JoinRun](build(t, Env{}, reports...))[0].op.js.KeepRaw; got != want {
 			t.Errorf("got %d bytes, want %d", got, want)
 		}
 	}
@@ -204,10 +204,10 @@ func TestStartsKeepOnlyWhatIsRead(t *testing.T) {
 
 func TestLossesReachTheJoin(t *testing.T) {
 	p := build(t, Env{}, delays(idJoin(src("start"), src("end"))))
-	feed(p, "start@10 1 1")
+	play(p, "start@10 1 1")
 	p.Router.Events([]*event.Event{{Kind: event.Lost, Time: 15, Count: 3, Ring: 1,
 		Joint: &event.Joint{Slots: []event.Value{event.TimeOf(40)}}}})
-	feed(p, "end@20 1 1", "start@30 2 1", "end@50 2 1", "start@60 1 1", "end@61 1 1")
+	play(p, "end@20 1 1", "start@30 2 1", "end@50 2 1", "start@60 1 1", "end@61 1 1")
 	if got, want := rows(t, p, 0), "start end 1 1"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -220,7 +220,7 @@ func TestUnpairedStartsOnly(t *testing.T) {
 		return &Group{In: u, By: []Var{{"event", *text("event")}, {"reason", *text("reason")}}, Aggs: []AggCol{{Name: "n", Agg: agg.Agg{Op: agg.Count}}}}
 	}
 	p := build(t, Env{}, count(&Unpaired{Starts: true}), count(&Unpaired{Ends: true}), count(&Unpaired{}))
-	feed(p, "start@10 1 5", "start@20 1 6", "end@35 2 8")
+	play(p, "start@10 1 5", "start@20 1 6", "end@35 2 8")
 	p.End(true, 0)
 	for i, want := range []string{"start replaced 1; start exit 1", "end alone 1", "start replaced 1; end alone 1; start exit 1"} {
 		if got := rows(t, p, i); got != want {
@@ -233,7 +233,7 @@ func TestUnfinishedStartsCanBeSlow(t *testing.T) {
 	j := idJoin(src("start"), src("end"))
 	p := build(t, Env{}, &Slow{In: &Unpaired{Of: j, Starts: true}, Than: 15, Lower: -1, Detail: &Detail{}})
 	got := showSlow(p)
-	feed(p, "start@10 1 5", "start@20 2 6", "start@30 3 7")
+	play(p, "start@10 1 5", "start@20 2 6", "start@30 3 7")
 	p.End(true, 0)
 	if g, w := strings.Join(*got, "; "), "slow start 20 20 30"; g != w {
 		t.Errorf("got %q, want %q", g, w)
@@ -242,14 +242,14 @@ func TestUnfinishedStartsCanBeSlow(t *testing.T) {
 
 func TestInstanceColumnCanBeSorted(t *testing.T) {
 	g := delays(&Join{Stages: []Stream{src("start"), src("end")}})
-	g.By = append([]Var{{"CPU", *text(Instance)}}, g.By...)
+	g.By = append([]Var{{"CPU", *text(InstanceName)}}, g.By...)
 	g.View.Steps = []Step{{Sort: "CPU", Reverse: true}}
 	for byThread, want := range map[bool]string{true: "2 start end 1 3; 1 start end 1 5", false: "1 start end 1 5"} {
 		p := build(t, Env{ByThread: byThread}, g)
 		if byThread {
-			feed(p, "start@10 1 5", "end@15 1 5", "start@20 2 5", "end@23 2 5")
+			play(p, "start@10 1 5", "end@15 1 5", "start@20 2 5", "end@23 2 5")
 		} else {
-			feed(p, "start@10 1 5", "end@15 2 5") // all on CPU 1
+			play(p, "start@10 1 5", "end@15 2 5") // all on CPU 1
 		}
 		if got := rows(t, p, 0); got != want {
 			t.Errorf("threads %v: got %s, want %s", byThread, got, want)

@@ -36,11 +36,20 @@ type Log struct {
 // Input implements Report.
 func (l *Log) Input() Stream { return l.In }
 
-// A LogRun is a log that runs. Session sets Emit before events flow.
-type LogRun struct {
+// A LogOp is a log of a plan.
+type LogOp struct {
 	operator
-	Name string
-	Spec *Log
+	Name     string
+	Spec     *Log
+	result   *flow.Fn // of the value behind each line; nil for none
+	shows    *shows   // nil: the events as they are
+	branches []branch
+}
+
+// A LogRun is a LogOp that runs. Session sets Emit before events flow.
+type LogRun struct {
+	running
+	*LogOp
 	Emit func(e *event.Event)
 	// EmitAs is Emit for a log that has a heading: text, and the events that
 	// belong to it, nil for none.
@@ -51,8 +60,6 @@ type LogRun struct {
 	Result *ResultRun
 	shown  *shown // nil: the events as they are
 	router *flow.Router
-
-	branches []branch
 }
 
 // Events implements flow.Sink.
@@ -97,27 +104,37 @@ func (l *Log) build(b *builder) error {
 	if brs = b.unsent(brs); len(brs) == 0 {
 		return nil
 	}
-	run := &LogRun{Spec: l, Name: b.name("log"), router: b.plan.Router}
+	op := &LogOp{Spec: l, Name: b.name("log"), branches: brs}
 	if l.Result != nil {
-		fn, err := b.fn(*l.Result, brs, expr.Any)
-		if err != nil {
+		if op.result, err = b.fn(*l.Result, brs, expr.Any); err != nil {
 			return err
 		}
-		run.Result = &ResultRun{fn: fn}
-		b.fails(&run.Result.errs, false, func() string { return l.Result.label() })
 	}
 	if len(l.Fields) > 0 {
-		if run.shown, err = b.show(l, brs); err != nil {
+		if op.shows, err = b.show(l, brs); err != nil {
 			return err
 		}
 	}
-	run.branches = brs
-	b.add(run)
-	b.attachPrinter(run.Name, brs, run)
+	b.add(op)
+	b.feed(feed{op: op, name: op.Name, prints: true}, brs)
 	return nil
 }
 
-func (l *LogRun) needs(b *builder, n *need) {
+func (l *LogOp) instantiate(in *Instance) Running {
+	run := &LogRun{LogOp: l, router: in.Router}
+	if l.result != nil {
+		run.Result = &ResultRun{fn: l.result}
+		in.fails(l.Spec.Result.label(), &run.Result.errs, false)
+	}
+	if l.shows != nil {
+		run.shown = l.shows.instantiate(in)
+	}
+	return run
+}
+
+func (l *LogRun) sink(int) flow.Sink { return l }
+
+func (l *LogOp) needs(b *builder, n *need) {
 	n.lines(b)
 	n.order("a log shows events in time order")
 	b.plan.Overwrite = b.plan.Overwrite || l.Spec.Newest
@@ -125,7 +142,7 @@ func (l *LogRun) needs(b *builder, n *need) {
 
 // sees says that the events themselves are shown, but for those that a fold
 // emits without keeping the event at which the state began.
-func (l *LogRun) sees() sight {
+func (l *LogOp) sees() sight {
 	s := sight{key: true, starts: true}
 	for _, br := range l.branches {
 		n, made := br.root.(*FoldOp)
@@ -134,21 +151,8 @@ func (l *LogRun) sees() sight {
 	return s
 }
 
-func (*LogRun) inKernel() (kernelOp, string) { return kernelOp{}, "a log shows events" }
+func (*LogOp) inKernel() (kernelOp, string) { return kernelOp{}, "a log shows events" }
 
-func (l *LogRun) explain(w *strings.Builder) {
+func (l *LogOp) explain(w *strings.Builder) {
 	fmt.Fprintf(w, "result %-8s one line for each event\n", l.Name)
-}
-
-// Limit ends the run after n samples; 0 is no limit. Where the first result is
-// lines, what counts is the events that are shown: not those that a condition,
-// or what hides ppscript itself, keeps from being shown. A result that counts
-// events counts all samples.
-func (p *Plan) Limit(n uint64) {
-	p.Router.Limit = n
-	for _, op := range p.Operators {
-		if l, ok := op.(*LogRun); ok && Report(l.Spec) == p.first {
-			p.Router.Lines = true
-		}
-	}
 }

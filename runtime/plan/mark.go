@@ -65,15 +65,14 @@ func (b *builder) trigger(br *branch) {
 	if br.root != nil {
 		return // pairs come when their end does: nothing to split there
 	}
-	for _, t := range Of[*TriggerRun](b.plan) {
+	for _, t := range Of[*TriggerOp](b.plan) {
 		if t.stream == br.stream {
 			return
 		}
 	}
-	run := &TriggerRun{stream: br.stream}
-	b.add(run)
-	b.attach("trigger", []branch{*br}, run)
-	b.plan.Router.Split(br.stream)
+	op := &TriggerOp{stream: br.stream}
+	b.add(op)
+	b.feed(feed{op: op, name: "trigger"}, []branch{*br})
 }
 
 // attrMarks obeys the attributes of an event string that are about joins. What

@@ -54,10 +54,7 @@ func (b *builder) needs() error {
 	p.Watch = n.traced
 	p.Order, p.OrderWhy = n.why != "", n.why
 	for _, e := range p.Events {
-		e.NoRaw = !n.raw
-		if b.served[e.Stream.Index] {
-			p.Router.Inner(e.Stream.Index)
-		}
+		e.NoRaw, e.inner = !n.raw, b.served[e.Stream.Index]
 	}
 	return nil
 }

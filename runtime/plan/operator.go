@@ -4,20 +4,20 @@ import (
 	"strings"
 
 	"ppscript/runtime/agg"
-	"ppscript/runtime/event"
 	"ppscript/runtime/fold"
 	"ppscript/runtime/join"
 )
 
-// An Operator is a part of a plan that runs: it relates events, keeps state,
-// makes a result, or sends events on. Each kind is one file. It says there what
-// the rest of the planner must know of it, so that needs, placement, sharing and
-// explain only ask the operators of a plan, one after another.
+// An Operator is a part of a plan: it relates events, keeps state, makes a
+// result, or sends events on. Each kind is one file. It says there what the rest
+// of the planner must know of it, so that needs, placement, sharing and explain
+// only ask the operators of a plan, one after another.
 //
 // To add one, write its file: the description that scripts make (a Stream or a
-// Report), what runs (embed operator, and override what is different), and the
-// method that makes the one of the other. Its builtin is in builtins/; if it
-// shows something new, the session delivers it (runtime/session/delivery.go).
+// Report), the operator that Build makes of it (embed operator, and override what
+// is different), and what runs (embed running), which instantiate makes. Its
+// builtin is in builtins/; if it shows something new, the session delivers it
+// (runtime/session/delivery.go).
 type Operator interface {
 	// needs adds what the sources must deliver for it.
 	needs(b *builder, n *need)
@@ -36,20 +36,12 @@ type Operator interface {
 	// explain writes its lines.
 	explain(w *strings.Builder)
 
-	// End ends an interval or the run: what waits is handed out. last is the
-	// time of the last event, now that on the clock of the events, 0 if nobody
-	// knows.
-	End(final bool, last, now event.Time)
-	// Loss is what the events that it made since the last call do not contain.
-	// Results have their own, beside this.
-	Loss() event.Loss
-	// State tells in lines what is kept at the moment.
-	State() []string
-
 	// mergeable says whether several instances may each see a part of the
-	// events and be added up by absorb, which empties the other.
+	// events and be added up.
 	mergeable() bool
-	absorb(other Operator)
+	// instantiate makes what runs. Operators that make events for this one run
+	// already.
+	instantiate(in *Instance) Running
 }
 
 // A sight is what an operator looks at beyond what programs read.
@@ -66,24 +58,18 @@ type sight struct {
 // programs read, run in ppscript alone, say nothing and cannot be added up.
 type operator struct{}
 
-func (operator) needs(*builder, *need)            {}
-func (operator) sees() sight                      { return sight{} }
-func (operator) inKernel() (kernelOp, string)     { return kernelOp{}, "" }
-func (operator) notSent() string                  { return "" }
-func (operator) explain(*strings.Builder)         {}
-func (operator) End(bool, event.Time, event.Time) {}
-func (operator) Loss() event.Loss                 { return event.Loss{} }
-func (operator) State() []string                  { return nil }
-func (operator) mergeable() bool                  { return false }
-func (operator) absorb(Operator)                  { panic("BUG: operator cannot be added up") }
+func (operator) needs(*builder, *need)        {}
+func (operator) sees() sight                  { return sight{} }
+func (operator) inKernel() (kernelOp, string) { return kernelOp{}, "" }
+func (operator) notSent() string              { return "" }
+func (operator) explain(*strings.Builder)     {}
+func (operator) mergeable() bool              { return false }
 
-// A kernelOp is an operator as programs know it: one of join, fold and group, which
-// counts for a group of the plan.
+// A kernelOp is an operator as programs know it: one of join, fold and group.
 type kernelOp struct {
-	join   *join.Spec
-	fold   *fold.Spec
-	group  *agg.Spec
-	counts *agg.Group
+	join  *join.Spec
+	fold  *fold.Spec
+	group *agg.Spec
 }
 
 // Of returns the operators of one kind, in the order in which they were made.

@@ -30,7 +30,7 @@ func (b *builder) pair(n *JoinOp, s, e branch, more ...event.Field) branch {
 	st := b.madeStream(b.pairSchema(n, s, e, more))
 	n.setPair(s.stream, e.stream, st)
 	n.keys = append(n.keys, &st.Schema.Fields[1])
-	n.run.Names = append(n.run.Names, st.Label)
+	n.names = append(n.names, st.Label)
 	sc := b.scope(nil, st.Schema)
 	sc.Parts = map[string]*event.Schema{"start": s.scope.Schema, "end": e.scope.Schema}
 	for name, v := range s.scope.Vars {

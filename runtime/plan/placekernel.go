@@ -54,14 +54,11 @@ type Kernel struct {
 
 // A kernelGroup is a group whose events programs count.
 type kernelGroup struct {
-	group *agg.Group
-	pairs bool // of pairs
+	op    Operator // whose rows they are
+	pairs bool     // of pairs
 	// deferred is the key, if it is computed when rows are read.
 	deferred *deferred
 }
-
-// Group is the plan's group that programs know as spec.
-func (k *Kernel) Group(spec *agg.Spec) *agg.Group { return k.groups[spec].group }
 
 // EventsOf is how many events a hit of a group stands for.
 func (k *Kernel) EventsOf(spec *agg.Spec) uint64 {
@@ -241,7 +238,7 @@ func (k *kernelBuilder) build() error {
 		}
 		k.part.Events = append(k.part.Events, ev)
 	}
-	for _, a := range b.attached {
+	for _, a := range b.plan.feeds {
 		for i := range a.branches {
 			if err := k.edge(a, &a.branches[i]); err != nil {
 				return err
@@ -251,8 +248,8 @@ func (k *kernelBuilder) build() error {
 	return nil
 }
 
-// edge brings the events of a branch to the operator of its attachment.
-func (k *kernelBuilder) edge(a *attachment, br *branch) error {
+// edge brings the events of a branch to the operator of its feed.
+func (k *kernelBuilder) edge(a *feed, br *branch) error {
 	switch br.root.(type) {
 	case nil, *JoinOp, *FoldOp:
 	default:
@@ -262,14 +259,11 @@ func (k *kernelBuilder) edge(a *attachment, br *branch) error {
 	if err != nil {
 		return err
 	}
-	var to kernelOp
-	if a.op != nil {
-		to, _ = a.op.inKernel()
-	}
+	to, _ := a.op.inKernel()
 	e := &bpf.Edge{Name: a.name, Stream: br.stream, Preds: preds, Join: to.join, Fold: to.fold}
 	switch {
 	case to.group != nil:
-		if e.Group, err = k.group(to, br); err != nil {
+		if e.Group, err = k.group(a.op, to.group, br); err != nil {
 			return err
 		}
 	case to.join == nil && to.fold == nil:
@@ -281,8 +275,8 @@ func (k *kernelBuilder) edge(a *attachment, br *branch) error {
 
 // group is the group that programs count by for the events of a branch: that of
 // the plan, or one of other keys, from which that of the plan is computed.
-func (k *kernelBuilder) group(to kernelOp, br *branch) (*agg.Spec, error) {
-	spec, d, err := deferKeys(to.group, br.stream, k.partOf(br.stream))
+func (k *kernelBuilder) group(op Operator, of *agg.Spec, br *branch) (*agg.Spec, error) {
+	spec, d, err := deferKeys(of, br.stream, k.partOf(br.stream))
 	if err != nil {
 		return nil, err
 	}
@@ -292,11 +286,11 @@ func (k *kernelBuilder) group(to kernelOp, br *branch) (*agg.Spec, error) {
 	c := k.out.groups[spec]
 	if c == nil {
 		for _, other := range k.out.groups {
-			if other.group == to.counts {
+			if other.op == op {
 				return nil, not("a key of several events is computed in ppscript")
 			}
 		}
-		c = &kernelGroup{group: to.counts, deferred: d}
+		c = &kernelGroup{op: op, deferred: d}
 		k.out.groups[spec] = c
 	}
 	if _, ok := br.root.(*JoinOp); ok {
@@ -313,7 +307,7 @@ func (k *kernelBuilder) partOf(stream int) func(expr.Part) *event.Schema {
 		if p == expr.Self {
 			return streams[stream].Schema
 		}
-		for _, n := range k.b.joins {
+		for _, n := range Of[*JoinOp](k.b.plan) {
 			for s, ends := range n.js.Pairs {
 				for e, st := range ends {
 					switch {

@@ -106,18 +106,19 @@ func TestTierDefersKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	in := p.Instantiate()
 	counts := p.Kernel.Image.Part.Edges[0].Group
 	for id, comm := range []string{"a", "b", "a", "a"} {
 		k := append(binary.LittleEndian.AppendUint32(nil, uint32(len(comm))), comm...)
 		k = binary.LittleEndian.AppendUint64(k, uint64(id))
 		k = binary.LittleEndian.AppendUint64(k, 7)
 		part := &agg.Partial{Key: k, Hits: 10, Measures: []agg.Measure{{N: 10}}}
-		if !p.Kernel.Partial(counts, part) {
+		if !in.Partial(counts, part) {
 			t.Fatal("got no key")
 		}
-		Of[*Table](p)[0].Group.AddPartial(part)
+		Runs[*Table](in)[0].Group.AddPartial(part)
 	}
-	if got, want := rows(t, p, 0), "a even 7 20; b odd 7 10; a odd 7 10"; got != want {
+	if got, want := rows(t, in, 0), "a even 7 20; b odd 7 10; a odd 7 10"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -19,6 +19,14 @@ import (
 // A deferred is the key of one table, column by column.
 type deferred struct {
 	cols  []deferredCol
+	self  *event.Stream // of the event that it is computed of
+	sizes [3]int        // of the records, by expr.Part
+	slots int
+}
+
+// A deferredRun evaluates a deferred key on events that it fills.
+type deferredRun struct {
+	*deferred
 	parts [3]*event.Event // by expr.Part
 	frame expr.Frame
 }
@@ -168,8 +176,8 @@ func namedBy(n *expr.Native) []*expr.Field {
 
 // Partial gives p the key of the plan's group, where the kernel has another
 // one. It returns false, and counts an error, if the key cannot be computed.
-func (k *Kernel) Partial(of *agg.Spec, p *agg.Partial) bool {
-	d := k.groups[of].deferred
+func (in *Instance) Partial(of *agg.Spec, p *agg.Partial) bool {
+	d := in.deferred[of]
 	if d == nil {
 		return true
 	}
@@ -192,7 +200,7 @@ func (k *Kernel) Partial(of *agg.Spec, p *agg.Partial) bool {
 		d.frame.Reset(d.parts[expr.Self])
 		packed = key.Append(packed, col.prog, &d.frame)
 		if d.frame.Err != nil {
-			k.groups[of].group.AddLoss(event.Loss{Errors: p.Hits})
+			in.Group(of).AddLoss(event.Loss{Errors: p.Hits})
 			return false
 		}
 	}
@@ -201,7 +209,7 @@ func (k *Kernel) Partial(of *agg.Spec, p *agg.Partial) bool {
 }
 
 // set puts a number into its field of a made event.
-func (d *deferred) set(l *expr.Field, v uint64) {
+func (d *deferredRun) set(l *expr.Field, v uint64) {
 	e := d.parts[l.Part]
 	if l.F.Place == event.InSlot {
 		e.Joint.Slots[l.F.Offset] = event.IntOf(int64(v))
@@ -221,20 +229,41 @@ func (d *deferred) set(l *expr.Field, v uint64) {
 	}
 }
 
-// finish makes the events that keys are evaluated on.
+// finish settles the events that keys are evaluated on.
 func (d *deferred) finish(self *event.Stream, part func(expr.Part) *event.Schema) {
-	for p := range d.parts {
-		size := 64
-		if s := part(expr.Part(p)); s != nil {
-			size = max(size, s.Size)
-			for i := range s.Fields {
-				size = max(size, s.Fields[i].Offset+s.Fields[i].Size)
-			}
+	d.self = self
+	for p := range d.sizes {
+		d.sizes[p] = 64
+		s := part(expr.Part(p))
+		if s == nil {
+			continue
 		}
-		d.parts[p] = &event.Event{Stream: self, Raw: make([]byte, size), PID: -1, TID: -1, CPU: -1}
+		d.sizes[p] = max(d.sizes[p], s.Size)
+		for i := range s.Fields {
+			d.sizes[p] = max(d.sizes[p], s.Fields[i].Offset+s.Fields[i].Size)
+		}
 	}
-	d.parts[expr.Self].Joint = &event.Joint{Start: d.parts[expr.Start], End: d.parts[expr.End]}
 	if s := part(expr.Self); s != nil {
-		d.parts[expr.Self].Joint.Slots = make([]event.Value, len(s.Fields))
+		d.slots = len(s.Fields)
+	}
+}
+
+// deferKeys makes what evaluates the keys of the kernel's groups.
+func (in *Instance) deferKeys() {
+	if in.Kernel == nil {
+		return
+	}
+	in.deferred = map[*agg.Spec]*deferredRun{}
+	for spec, g := range in.Kernel.groups {
+		d := g.deferred
+		if d == nil {
+			continue
+		}
+		run := &deferredRun{deferred: d}
+		for p, size := range d.sizes {
+			run.parts[p] = &event.Event{Stream: in.Stream(d.self), Raw: make([]byte, size), PID: -1, TID: -1, CPU: -1}
+		}
+		run.parts[expr.Self].Joint = &event.Joint{Start: run.parts[expr.Start], End: run.parts[expr.End], Slots: make([]event.Value, d.slots)}
+		in.deferred[spec] = run
 	}
 }

@@ -117,7 +117,7 @@ func (b *builder) sieve(e *Event, evaluated map[*expr.Program]bool) (no string) 
 // common are the predicates that all who read e's events have.
 func (b *builder) common(e *Event) []*pred {
 	var brs []*branch
-	for _, a := range b.attached {
+	for _, a := range b.plan.feeds {
 		for i := range a.branches {
 			if br := &a.branches[i]; br.stream == e.Stream.Index && a.root == nil {
 				brs = append(brs, br)
@@ -134,7 +134,7 @@ func (b *builder) common(e *Event) []*pred {
 
 // without takes predicates from all branches: somebody else checks them.
 func (b *builder) without(moved []*pred) {
-	for _, a := range b.attached {
+	for _, a := range b.plan.feeds {
 		for i := range a.branches {
 			br := &a.branches[i]
 			br.preds = slices.DeleteFunc(slices.Clone(br.preds), func(p *pred) bool { return slices.Contains(moved, p) })

@@ -79,10 +79,11 @@ func TestMomentOfTracepoints(t *testing.T) {
 	}
 	var evs []*event.Event
 	for _, flags := range []byte{1, 3, 5, 0, 4} {
-		evs = append(evs, &event.Event{Stream: p.Streams()[0], Raw: []byte{0, 0, flags, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0}})
+		evs = append(evs, &event.Event{Stream: p.Events[0].Stream, Raw: []byte{0, 0, flags, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0}})
 	}
-	p.Router.Events(evs)
-	if got, want := rows(t, p, 0), "0 1 2"; got != want {
+	run := p.Instantiate()
+	run.Router.Events(evs)
+	if got, want := rows(t, run, 0), "0 1 2"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

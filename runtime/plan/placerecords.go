@@ -60,7 +60,7 @@ func (b *builder) compact(evaluated map[*expr.Program]bool) {
 	}
 	c := &compactor{b: b, part: &bpf.Part{}}
 	err := c.build(evaluated)
-	if t.Engine != EngineBPF && len(b.moments)+len(b.texts) == 0 && (Has[*JoinRun](p) || Has[*FoldRun](p)) {
+	if t.Engine != EngineBPF && len(b.moments)+len(b.texts) == 0 && (Has[*JoinOp](p) || Has[*FoldOp](p)) {
 		// An event that comes while programs are busy is counted as lost, but
 		// nobody knows where in a ring: state would not be reset across it.
 		return
@@ -214,7 +214,7 @@ func (c *compactor) fields(evaluated map[*expr.Program]bool) error {
 	b := c.b
 	want := map[*event.Field]bool{}
 	moments := map[*event.Field]bool{}
-	named := Has[*LogRun](b.plan) // a line says whose event it is
+	named := Has[*LogOp](b.plan) // a line says whose event it is
 	var err error
 	for _, p := range b.programs {
 		if evaluated[p] || c.isMoved(p) {
@@ -255,7 +255,7 @@ func (c *compactor) fields(evaluated map[*expr.Program]bool) error {
 	}
 	names, exact := b.readByScripts()
 	c.whole = c.whole || !exact
-	for _, j := range b.joins {
+	for _, j := range Of[*JoinOp](b.plan) {
 		for i := range j.js.In {
 			in := &j.js.In[i]
 			if w := in.Wakeup; w != nil {
@@ -268,7 +268,7 @@ func (c *compactor) fields(evaluated map[*expr.Program]bool) error {
 				want[in.NextPID] = true
 			}
 		}
-		c.whole = c.whole || j.js.Timeline != nil
+		c.whole = c.whole || j.around != nil
 	}
 	if err == nil {
 		err = c.texts(evaluated)

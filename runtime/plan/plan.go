@@ -4,20 +4,31 @@ import (
 	"ppscript/bpf"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
 )
 
-// A Plan is what will run: what to open, and the operators behind it.
+// A Plan is what will run: what to open, and the operators behind it. It is a
+// value that can be printed, and that nobody changes after Build: Instantiate
+// makes what runs.
 type Plan struct {
 	// Events are the events to open, in the order of their streams' indices.
 	Events []*Event
-	// Router is the head of the operators: it takes what the source delivers.
-	Router *flow.Router
-	// Operators are all parts that run behind it, those that others read of
-	// before these.
+	// Operators are all parts that take their events, those that make events
+	// before those that take them.
 	Operators []Operator
-	first     Report // of what was asked for
+	Needs
+	Placement
+	// WholeCPUs names the source that is about CPUs, not about tasks; "" if none.
+	WholeCPUs string
 
+	first     Report // of what was asked for
+	streams   []*event.Stream
+	feeds     []*feed
+	mixed     bool     // some operator takes events of several roots
+	functions []string // for Explain
+}
+
+// Needs is what the sources must deliver.
+type Needs struct {
 	// Facts are the members of samples that somebody reads.
 	Facts []event.Fact
 	// Order says whether events must come in time order, and why.
@@ -32,12 +43,13 @@ type Plan struct {
 	// Watch says that the plan tells by itself which threads it is about, and
 	// is attached to CPUs.
 	Watch bool
-	// WholeCPUs names the source that is about CPUs, not about tasks; "" if none.
-	WholeCPUs string
 	// Overwrite says that full rings drop their oldest records, and are read
 	// at the end only.
 	Overwrite bool
+}
 
+// Placement says where the plan's work is done.
+type Placement struct {
 	// Kernel is the plan as programs of the kernel; nil if it runs here only,
 	// and KernelNo then says why, if somebody asked.
 	Kernel   *Kernel
@@ -51,11 +63,6 @@ type Plan struct {
 
 	// Interpreted says which functions could not be compiled, and why.
 	Interpreted []string
-
-	others    []*flow.Others
-	streams   []*event.Stream
-	functions []string // for Explain
-	failures  []failures
 }
 
 // An Event is one event to open.
@@ -78,26 +85,13 @@ type Event struct {
 	NoRaw bool
 	// Stack is which of its stacks are wanted; nil for none.
 	Stack *StackSpec
+
+	inner bool // its samples are none of the run: a script among the sources takes them
 }
 
-// End ends an interval or the run. now is the time on the clock of the events, 0
-// if nobody knows.
-func (p *Plan) End(final bool, now event.Time) {
-	for _, op := range p.Operators {
-		op.End(final, p.Router.Last, now)
-	}
+// WithoutKernel is the plan without programs that do its work, and says why.
+func (p *Plan) WithoutKernel(why string) *Plan {
+	own := *p
+	own.Kernel, own.KernelNo = nil, why
+	return &own
 }
-
-// Loss is what was lost in operators since the last call, beside what results
-// tell of themselves.
-func (p *Plan) Loss() event.Loss {
-	var all event.Loss
-	for _, op := range p.Operators {
-		all.Add(op.Loss())
-	}
-	return all
-}
-
-// Streams lists all streams, by index: of the events to open and of those that
-// operators make.
-func (p *Plan) Streams() []*event.Stream { return p.streams }

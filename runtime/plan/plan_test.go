@@ -41,18 +41,18 @@ var startSchema, endSchema = schemaOf("start"), schemaOf("end")
 func src(name string) *Source { return &Source{System: "t", Name: name} }
 func text(s string) *Fn       { return &Fn{Text: s, Pos: "x.star:1:2"} }
 
-func build(t *testing.T, env Env, reports ...Report) *Plan {
+func build(t *testing.T, env Env, reports ...Report) *Instance {
 	t.Helper()
 	env.Catalog = shelf{}
 	p, err := Build(reports, env)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return p.Instantiate()
 }
 
-// feed sends events, written "name@time id n", through the plan.
-func feed(p *Plan, lines ...string) {
+// play sends events, written "name@time id n", through the plan.
+func play(p *Instance, lines ...string) {
 	var evs []*event.Event
 	for _, l := range lines {
 		var name string
@@ -69,9 +69,9 @@ func feed(p *Plan, lines ...string) {
 	p.Router.Events(evs)
 }
 
-func rows(t *testing.T, p *Plan, i int) string {
+func rows(t *testing.T, p *Instance, i int) string {
 	t.Helper()
-	table, err := Of[*Table](p)[i].Result(result.Meta{})
+	table, err := Runs[*Table](p)[i].Result(result.Meta{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func counted(in Stream, by ...string) *Group {
 func TestMergedBranchesKeepTheirPredicates(t *testing.T) {
 	s, e := src("start"), src("end")
 	p := build(t, Env{}, counted(&Merge{In: []Stream{&Where{In: s, Pred: *text("n / 2 > 2")}, e}}, "event"))
-	feed(p, "start@1 1 4", "end@2 1 1", "start@3 1 6", "start@4 1 10")
+	play(p, "start@1 1 4", "end@2 1 1", "start@3 1 6", "start@4 1 10")
 	if got, want := rows(t, p, 0), "end 1 1; start 2 16"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -107,7 +107,7 @@ func TestLetsAreNamesForEverythingBehind(t *testing.T) {
 	l := &Let{In: src("start"), Vars: []Var{{"half", *text("n / 2")}, {"odd", *text("half & 1")}}}
 	p := build(t, Env{}, &Group{In: &Where{In: l, Pred: *text("odd")}, By: []Var{{"half", *text("half")}},
 		Aggs: []AggCol{{Name: "s", Agg: agg.Agg{Op: agg.Sum}, Arg: text("half * 10")}}})
-	feed(p, "start@1 1 6", "start@2 1 8", "start@3 1 7")
+	play(p, "start@1 1 6", "start@2 1 8", "start@3 1 7")
 	if got, want := rows(t, p, 0), "3 60"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -118,7 +118,7 @@ func TestJoinPairsAndPartsWithLets(t *testing.T) {
 	j := &Join{Stages: []Stream{start, src("end")}, Key: text("id")}
 	p := build(t, Env{}, &Group{In: j, By: []Var{{"kind", *text("start.kind")}}, Aggs: []AggCol{
 		{Name: "calls", Agg: agg.Agg{Op: agg.Count}}, {Name: "total", Agg: agg.Agg{Op: agg.Sum}, Arg: text("delay")}, {Name: "n", Agg: agg.Agg{Op: agg.Sum}, Arg: text("end.n - start.n")}}})
-	feed(p, "start@10 1 13", "start@11 2 25", "end@15 1 20", "end@31 2 30", "end@40 9 1", "start@50 3 3")
+	play(p, "start@10 1 13", "start@11 2 25", "end@15 1 20", "end@31 2 30", "end@40 9 1", "start@50 3 3")
 	if got, want := rows(t, p, 0), "3 1 5 7; 5 1 20 5"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -133,7 +133,7 @@ func TestTheSameEventTwiceIsOpenedTwice(t *testing.T) {
 	if len(p.Events) != 2 {
 		t.Fatalf("got %d events to open, want 2: each use has its own predicate", len(p.Events))
 	}
-	feed(p, "start@1 1 1", "start@2 1 4", "start@3 1 9")
+	play(p, "start@1 1 1", "start@2 1 4", "start@3 1 9")
 	// Both streams get all three events here; each predicate takes its own.
 	if got, want := rows(t, p, 0), "2 10"; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -146,7 +146,7 @@ func TestPredicatesMoveIntoTheKernel(t *testing.T) {
 	if got, want := p.Events[0].Filter, "(id != 7) && (n > 5)"; got != want {
 		t.Errorf("got filter %s, want %s", got, want)
 	}
-	feed(p, "start@1 1 9", "start@2 2 9")
+	play(p, "start@1 1 9", "start@2 2 9")
 	if got, want := rows(t, p, 0), "1 9"; got != want {
 		t.Errorf("got %s, want %s: what the kernel cannot do stays", got, want)
 	}
@@ -160,7 +160,7 @@ func TestPredicatesMoveIntoTheKernel(t *testing.T) {
 func TestReplayFiltersNatively(t *testing.T) {
 	s := &Source{System: "t", Name: "start", Filter: "n > 5"}
 	p := build(t, Env{Replay: true}, counted(s))
-	feed(p, "start@1 1 9", "start@2 2 1")
+	play(p, "start@1 1 9", "start@2 2 1")
 	if got := rows(t, p, 0); got != "1 9" || p.Events[0].Filter != "" {
 		t.Errorf("got %s with kernel filter %q, want 1 9 and none", got, p.Events[0].Filter)
 	}
@@ -195,7 +195,7 @@ func TestColumnsOfSomeStreamsOnly(t *testing.T) {
 		By:   []Var{{"k", *text("k")}},
 		Aggs: []AggCol{{Name: "starts", Agg: agg.Agg{Op: agg.Count}, Of: s}, {Name: "ends", Agg: agg.Agg{Op: agg.Count}, Of: e}, {Name: "sum", Agg: agg.Agg{Op: agg.Sum}, Arg: text("n"), Of: s}}}
 	p := build(t, Env{}, g)
-	feed(p, "start@1 5 100", "end@2 9 5", "end@3 9 5")
+	play(p, "start@1 5 100", "end@2 9 5", "end@3 9 5")
 	if got, want := rows(t, p, 0), "5 1 2 100"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -230,7 +230,7 @@ func TestViewSteps(t *testing.T) {
 		Last:   "id",
 	}
 	p := build(t, Env{}, g)
-	feed(p, "start@1 3 10", "start@2 1 10", "start@3 2 50")
+	play(p, "start@1 3 10", "start@2 1 10", "start@3 2 50")
 	if got, want := rows(t, p, 0), "50 100 2; 10 20 1"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -265,7 +265,7 @@ func TestInterpretedFunctionsWorkEverywhere(t *testing.T) {
 	name := slow{func(e *event.Event) event.Value { return event.StrOf(fmt.Sprint("t", e.TID)) }}
 	p := build(t, Env{}, &Group{In: &Where{In: src("start"), Pred: Fn{Call: odd}}, By: []Var{{"name", Fn{Call: name}}},
 		Aggs: []AggCol{{Name: "sum", Agg: agg.Agg{Op: agg.Sum}, Arg: &Fn{Call: id}}}})
-	feed(p, "start@1 3 0", "start@2 4 0", "start@3 3 0", "start@4 5 0")
+	play(p, "start@1 3 0", "start@2 4 0", "start@3 3 0", "start@4 5 0")
 	if got, want := rows(t, p, 0), "t3 6; t5 5"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

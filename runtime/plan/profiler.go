@@ -6,6 +6,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
 )
 
 // This file makes a whole script a source of another plan's events.
@@ -112,14 +113,15 @@ func (p *Profiler) branches(b *builder) ([]branch, error) {
 	if p.WholeCPUs {
 		b.plan.WholeCPUs = p.As.Name
 	}
-	once := b.once(p)
+	once := &profilerOp{of: p}
+	b.add(once)
 	for i := range brs {
 		br := &brs[i]
 		br.as, br.marks = p.As, marks{}
 		if _, made := br.root.(*FoldOp); made {
 			p.name(b.plan.streams[br.stream].Schema)
 		}
-		br.preds = append(br.preds[:len(br.preds):len(br.preds)], &pred{"of " + p.As.Name, once})
+		br.preds = append(br.preds[:len(br.preds):len(br.preds)], &pred{"of " + p.As.Name, stands("of_profiler"), once})
 		if p.As.Alias != "" {
 			b.plan.streams[br.stream].Label = p.As.Alias
 			sc := *br.scope
@@ -131,28 +133,53 @@ func (p *Profiler) branches(b *builder) ([]branch, error) {
 	return brs, nil
 }
 
-// once counts the script's events as samples of the run, in place of those
-// that they are made of, and ends them at the limit. An event that goes to
-// several operators counts once: they see it one after the other.
-func (b *builder) once(p *Profiler) *expr.Program {
-	var last *event.Event
-	var when event.Time
-	var n uint64
-	var passes int64
-	router := b.plan.Router
-	return expr.Build(&expr.Native{Name: "of_profiler", T: expr.TBool, Effect: true, Int: func(f *expr.Frame, _ []expr.Arg) int64 {
-		if f.Event == last && f.Event.Time == when {
-			return passes
-		}
-		last, when, passes = f.Event, f.Event.Time, 0
-		if n++; p.Limit > 0 && n > p.Limit || router.Done() {
-			return 0
-		}
-		router.Samples++
-		passes = 1
-		return 1
-	}})
+// A profilerOp counts a script's events as samples of the run, in place of those
+// that they are made of, and ends them at the limit.
+type profilerOp struct {
+	operator
+	of *Profiler
 }
+
+func (*profilerOp) mergeable() bool { return true }
+
+// A profilerRun is a profilerOp that runs.
+type profilerRun struct {
+	running
+	limit  uint64
+	router *flow.Router
+
+	n      uint64
+	last   *event.Event
+	when   event.Time
+	passes int64
+}
+
+func (op *profilerOp) instantiate(in *Instance) Running {
+	return &profilerRun{limit: op.of.Limit, router: in.Router}
+}
+
+func (op *profilerOp) program(in *Instance) *expr.Program {
+	once := in.runs[op].(*profilerRun).once
+	return expr.Build(&expr.Native{Name: "of_profiler", T: expr.TBool, Effect: true, Int: once})
+}
+
+// once counts the event at hand. One that goes to several operators counts once:
+// they see it one after the other.
+func (r *profilerRun) once(f *expr.Frame, _ []expr.Arg) int64 {
+	if f.Event == r.last && f.Event.Time == r.when {
+		return r.passes
+	}
+	r.last, r.when, r.passes = f.Event, f.Event.Time, 0
+	if r.n++; r.limit > 0 && r.n > r.limit || r.router.Done() {
+		return 0
+	}
+	r.router.Samples++
+	r.passes = 1
+	return 1
+}
+
+// absorb has nothing to add up: the router has the samples.
+func (*profilerRun) absorb(Running) {}
 
 // restrict keeps events of other threads away from operators that are meant
 // for some: a script among the sources that is attached to all CPUs, since what
@@ -177,7 +204,6 @@ func (b *builder) restrict(n *need) error {
 		}
 		n.add(event.FactTID)
 		b.addNative(e, p, "traced(_tid)")
-		b.plan.Router.Filter(e.Stream.Index, e.Native)
 	}
 	return nil
 }

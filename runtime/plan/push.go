@@ -17,12 +17,12 @@ import (
 // push settles the filter of each event: the source's own, and what moves.
 func (b *builder) push() {
 	users := map[int]int{}
-	for _, a := range b.attached {
+	for _, a := range b.plan.feeds {
 		for _, br := range a.branches {
 			users[br.stream]++
 		}
 	}
-	for _, a := range b.attached {
+	for _, a := range b.plan.feeds {
 		if a.root != nil {
 			continue
 		}
@@ -33,13 +33,6 @@ func (b *builder) push() {
 				continue
 			}
 			b.pushBranch(e, br)
-		}
-	}
-	// Where there is no kernel to filter, the router does it before it counts:
-	// a recording then has the samples that the live run had.
-	for n, e := range b.events {
-		if e.Native != nil {
-			b.plan.Router.Filter(n, e.Native)
 		}
 	}
 }
@@ -73,7 +66,7 @@ func (b *builder) pushBranch(e *Event, br *branch) {
 			continue
 		}
 		if rest != nil {
-			kept = append(kept, &pred{p.text, expr.Build(rest)})
+			kept = append(kept, &pred{text: p.text, prog: expr.Build(rest)})
 		}
 	}
 	br.preds = kept
@@ -137,17 +130,4 @@ func (b *builder) addNative(e *Event, p *expr.Program, text string) {
 		p = expr.All([]*expr.Program{e.Native, p})
 	}
 	e.Native, e.NativeText = p, conjoin(append(nonEmpty(e.NativeText), text))
-}
-
-// conjunction is the program of all that a branch's events must satisfy beyond
-// the event's own filter; nil if nothing.
-func (b *builder) conjunction(br branch) *expr.Program {
-	var all []*expr.Program
-	for _, p := range br.preds {
-		all = append(all, p.prog)
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	return expr.All(all)
 }

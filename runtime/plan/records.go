@@ -29,15 +29,30 @@ const (
 	RecordSlots
 )
 
-// A RecordSet is one KernelRecords that runs: the session makes its events.
-type RecordSet struct {
+// A RecordOp is the records of one KernelRecords.
+type RecordOp struct {
 	operator
-	Stream *event.Stream
-	Sink   flow.Sink
+	stream *event.Stream
 }
 
-func (*RecordSet) inKernel() (kernelOp, string) { return kernelOp{}, "records of the kernel are read" }
-func (*RecordSet) notSent() string              { return notOnlyTracepoints }
+func (*RecordOp) inKernel() (kernelOp, string) { return kernelOp{}, "records of the kernel are read" }
+func (*RecordOp) notSent() string              { return notOnlyTracepoints }
+
+// A RecordSet is a RecordOp that runs: the session makes its events.
+type RecordSet struct {
+	running
+	outlet
+	Stream *event.Stream
+}
+
+func (op *RecordOp) instantiate(in *Instance) Running {
+	return &RecordSet{Stream: in.Stream(op.stream)}
+}
+
+func (op *RecordOp) emitter(in *Instance) emitter { return in.runs[op].(*RecordSet) }
+
+// Sink takes the events that the session makes.
+func (r *RecordSet) Sink() flow.Sink { return &r.next }
 
 // recordText shows what the kind has.
 func recordText(dst []byte, e *event.Event) []byte {
@@ -75,9 +90,7 @@ func (k *KernelRecords) branches(b *builder) ([]branch, error) {
 		slot(RecordNew, "new", "char[]", event.Str, event.NoUnit),
 	}}
 	schema.Text = recordText
-	n, set := &fedNode{}, &RecordSet{}
-	set.Stream = b.madeStream(schema)
-	set.Sink = &n.next
+	set := &RecordOp{stream: b.madeStream(schema)}
 	b.add(set)
-	return []branch{{root: n, stream: set.Stream.Index, scope: b.scope(nil, schema)}}, nil
+	return []branch{{root: set, stream: set.stream.Index, scope: b.scope(nil, schema)}}, nil
 }

@@ -14,33 +14,36 @@ import (
 // them up as every process does, and their times depend on it.
 
 // HideSelf holds back what is about the process pid, whose threads own tells.
-func (p *Plan) HideSelf(pid int32, own func(e *event.Event, tid int32) bool) {
-	if len(p.others) == 0 {
+func (in *Instance) HideSelf(pid int32, own func(e *event.Event, tid int32) bool) {
+	if len(in.others) == 0 {
 		return
 	}
-	p.Router.SkipPID = pid
-	for _, o := range p.others {
+	in.Router.SkipPID = pid
+	for _, o := range in.others {
 		o.PID, o.Own = pid, own
 	}
 }
 
 // Hidden is how many events were held back so.
-func (p *Plan) Hidden() uint64 {
-	n := p.Router.Skipped
-	for _, o := range p.others {
+func (in *Instance) Hidden() uint64 {
+	n := in.Router.Skipped
+	for _, o := range in.others {
 		n += o.Held
 	}
 	return n
 }
 
-// others is in front of a sink that prints.
-func (b *builder) others(a *attachment, next flow.Sink) flow.Sink {
-	o := &flow.Others{Next: next, About: make([]flow.About, len(b.plan.streams))}
-	for _, br := range a.branches {
-		o.About[br.stream] = b.about(br)
+// others settles whom the events are about that go out of ppscript.
+func (b *builder) others() {
+	for _, f := range b.plan.feeds {
+		if !f.prints {
+			continue
+		}
+		f.about = make([]flow.About, len(b.plan.streams))
+		for i := range f.branches {
+			f.about[f.branches[i].stream] = b.about(f.branches[i])
+		}
 	}
-	b.plan.others = append(b.plan.others, o)
-	return o
 }
 
 // about says whom the events of a branch are about: what is made by key for

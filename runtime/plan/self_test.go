@@ -48,7 +48,7 @@ func TestHideSelf(t *testing.T) {
 		var shown []event.Time
 		j := &Join{Stages: []Stream{src("start"), src("end")}, Key: text(key)}
 		p := build(t, Env{}, &Log{In: j})
-		Of[*LogRun](p)[0].Emit = func(e *event.Event) { shown = append(shown, e.Time) }
+		Runs[*LogRun](p)[0].Emit = func(e *event.Event) { shown = append(shown, e.Time) }
 		p.HideSelf(42, func(_ *event.Event, tid int32) bool { return tid == 43 })
 		feedAs(p, 1, 42, 43, "start")
 		feedAs(p, 2, 42, 43, "end")
@@ -66,7 +66,7 @@ func TestHideSelf(t *testing.T) {
 	}
 }
 
-func feedAs(p *Plan, at event.Time, pid, tid int32, name string) {
+func feedAs(p *Instance, at event.Time, pid, tid int32, name string) {
 	for _, e := range p.Events {
 		if e.Stream.Schema.Name == name {
 			p.Router.Events([]*event.Event{{Time: at, Stream: e.Stream, Raw: make([]byte, 12), PID: pid, TID: tid}})

@@ -1,6 +1,6 @@
 package plan
 
-// Shareable reports that several copies of the plan may each see a part of the
+// Shareable reports that several instances of the plan may each see a part of the
 // rings and be added up: nothing in it depends on the order of events, nothing is
 // shown as it comes, and no script function runs, since the interpreter has one
 // thread.
@@ -14,13 +14,4 @@ func (p *Plan) Shareable() bool {
 		}
 	}
 	return true
-}
-
-// Absorb adds what a copy of the plan counted to p, and empties the copy.
-func (p *Plan) Absorb(o *Plan) {
-	for i, op := range p.Operators {
-		op.absorb(o.Operators[i])
-	}
-	p.absorbFailures(o)
-	p.Router.Absorb(o.Router)
 }

@@ -8,9 +8,9 @@ import (
 	"ppscript/runtime/flow"
 )
 
-// shown is what a log shows in place of the fields of its events: values by
+// shows says what a log shows in place of the fields of its events: values by
 // name, computed for each event.
-type shown struct {
+type shows struct {
 	names   []string
 	values  []*flow.Fn
 	streams []*event.Stream // by stream of the event
@@ -18,7 +18,13 @@ type shown struct {
 
 	heading *flow.Fn // nil: the fields are what text shows too
 	text    *flow.Fn // likewise
-	line    string   // the text of the event at hand
+}
+
+// shown is the event as it is shown.
+type shown struct {
+	*shows
+	streams []*event.Stream // the instance's
+	line    string          // the text of the event at hand
 
 	frame expr.Frame
 	errs  flow.Errors
@@ -26,9 +32,15 @@ type shown struct {
 	joint event.Joint
 }
 
+func (s *shows) instantiate(in *Instance) *shown {
+	own := &shown{shows: s, streams: in.streamsOf(s.streams)}
+	in.fails("log", &own.errs, false)
+	return own
+}
+
 // show prepares the fields of a log.
-func (b *builder) show(l *Log, brs []branch) (*shown, error) {
-	s := &shown{stacks: b.carried(brs)}
+func (b *builder) show(l *Log, brs []branch) (*shows, error) {
+	s := &shows{stacks: b.carried(brs)}
 	if l.Heading != nil {
 		fn, err := b.fn(*l.Heading, brs, expr.Any)
 		if err != nil {
@@ -62,7 +74,6 @@ func (b *builder) show(l *Log, brs []branch) (*shown, error) {
 		}
 		s.streams[br.stream] = b.madeStream(schema)
 	}
-	b.fails(&s.errs, false, func() string { return "log" })
 	return s, nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
 	"ppscript/runtime/join"
 	"ppscript/runtime/result"
 	"ppscript/runtime/unit"
@@ -30,13 +31,20 @@ type Detail struct {
 	MaxAgeNS   int64
 }
 
-// A SlowRun is a Slow that runs. Session sets Emit before events flow.
-type SlowRun struct {
+// A SlowOp is a Slow of a plan.
+type SlowOp struct {
 	operator
 	Name  string
 	Spec  *Slow
+	joins []*JoinOp // each has a sink
+}
+
+// A SlowRun is a SlowOp that runs. Session sets Emit before events flow.
+type SlowRun struct {
+	running
+	*SlowOp
 	Emit  func(d *result.Detail)
-	Sinks []*join.Slow
+	sinks []*join.Slow
 }
 
 func (s *Slow) build(b *builder) error {
@@ -44,10 +52,9 @@ func (s *Slow) build(b *builder) error {
 	if err != nil {
 		return err
 	}
-	run := &SlowRun{Spec: s, Name: b.name("slow")}
-	b.add(run)
+	op := &SlowOp{Spec: s, Name: b.name("slow")}
+	b.add(op)
 	groups := map[*JoinOp][]branch{}
-	var order []*JoinOp
 	for _, br := range brs {
 		n := joinOf(br.root)
 		if n == nil {
@@ -55,44 +62,58 @@ func (s *Slow) build(b *builder) error {
 				WithHint("join two stages first: join([start], [end], key = ...).slow(than = 10 * ms)")
 		}
 		if groups[n] == nil {
-			order = append(order, n)
+			op.joins = append(op.joins, n)
 		}
 		groups[n] = append(groups[n], br)
 	}
-	for _, n := range order {
-		one := join.Slow{Than: s.Than, Lower: s.Lower, Emit: func(d *result.Detail) {
-			d.Name = run.Name
-			run.Emit(d)
-		}}
+	for i, n := range op.joins {
 		if s.Detail != nil {
-			if n.js.Timeline == nil {
-				n.js.Timeline = &join.Timeline{}
-			}
-			t := n.js.Timeline
-			t.LimitBytes = max(t.LimitBytes, s.Detail.LimitBytes)
-			t.MaxAge = max(t.MaxAge, s.Detail.MaxAgeNS)
-			sel := s.Detail.Select
-			sel.Keys = make([]*expr.Program, len(n.js.In))
-			for i := range n.js.In {
-				sel.Keys[i] = n.js.In[i].Key
-			}
-			one.Select, one.Timeline = &sel, t
+			n.keep(s.Detail)
 		}
-		sink := join.NewSlow(one)
-		run.Sinks = append(run.Sinks, sink)
-		b.attachPrinter(run.Name, groups[n], sink)
+		b.feed(feed{op: op, port: i, name: op.Name, prints: true}, groups[n])
 	}
 	return nil
 }
 
-func (*SlowRun) needs(b *builder, n *need) { n.showsAround(b) }
+// keep has a join keep the events around its pairs.
+func (n *JoinOp) keep(d *Detail) {
+	if n.around == nil {
+		n.around = &Detail{}
+	}
+	n.around.LimitBytes = max(n.around.LimitBytes, d.LimitBytes)
+	n.around.MaxAgeNS = max(n.around.MaxAgeNS, d.MaxAgeNS)
+}
 
-func (*SlowRun) sees() sight { return sight{starts: true, records: true} }
-func (*SlowRun) inKernel() (kernelOp, string) {
+func (op *SlowOp) instantiate(in *Instance) Running {
+	run := &SlowRun{SlowOp: op}
+	for _, n := range op.joins {
+		one := join.Slow{Than: op.Spec.Than, Lower: op.Spec.Lower, Emit: func(d *result.Detail) {
+			d.Name = run.Name
+			run.Emit(d)
+		}}
+		if op.Spec.Detail != nil {
+			sel := op.Spec.Detail.Select
+			sel.Keys = make([]*expr.Program, len(n.js.In))
+			for i := range n.js.In {
+				sel.Keys[i] = n.js.In[i].Key
+			}
+			one.Select, one.Timeline = &sel, in.join(n).timeline
+		}
+		run.sinks = append(run.sinks, join.NewSlow(one))
+	}
+	return run
+}
+
+func (s *SlowRun) sink(port int) flow.Sink { return s.sinks[port] }
+
+func (*SlowOp) needs(b *builder, n *need) { n.showsAround(b) }
+
+func (*SlowOp) sees() sight { return sight{starts: true, records: true} }
+func (*SlowOp) inKernel() (kernelOp, string) {
 	return kernelOp{}, "slow pairs are shown with their events"
 }
 
-func (s *SlowRun) explain(w *strings.Builder) {
+func (s *SlowOp) explain(w *strings.Builder) {
 	fmt.Fprintf(w, "result %-8s a listing for each slow pair\n", s.Name)
 }
 
@@ -107,10 +128,10 @@ func joinOf(r root) *JoinOp {
 	return nil
 }
 
-// State implements Operator.
+// State implements Running.
 func (s *SlowRun) State() []string {
 	var lines []string
-	for _, sink := range s.Sinks {
+	for _, sink := range s.sinks {
 		if t := sink.Timeline; t != nil {
 			lines = append(lines, fmt.Sprintf("%s: the timeline holds %s of at most %s", s.Name,
 				unit.Size(int64(t.Bytes())), unit.Size(int64(t.Limit()))))

@@ -35,20 +35,29 @@ func (s *Source) addresses(attr string) (list []string) {
 	return list
 }
 
-// A PushRun sends events to an address. Session sets Send and Lose before
-// events flow.
-type PushRun struct {
+// A PushOp sends events to an address.
+type PushOp struct {
 	operator
-	To   string
-	Of   []*Event // their ids are their places, from 1
+	To  string
+	Of  []*Event // their ids are their places, from 1
+	ids []uint64 // by stream; 0 is not sent
+}
+
+// A PushRun is a PushOp that runs. Session sets Send and Lose before events flow.
+type PushRun struct {
+	running
+	*PushOp
 	Send func(id uint64, e *event.Event)
 	Lose func(n uint64, t event.Time)
-	ids  []uint64 // by stream; 0 is not sent
 }
+
+func (p *PushOp) instantiate(*Instance) Running { return &PushRun{PushOp: p} }
+
+func (p *PushRun) sink(int) flow.Sink { return p }
 
 // pushes finds the push attributes; events with the same address share it.
 func (b *builder) pushes() error {
-	byAddress := map[string]*PushRun{}
+	byAddress := map[string]*PushOp{}
 	var brs []branch
 	for _, e := range b.plan.Events {
 		all := e.Source.Push()
@@ -59,42 +68,42 @@ func (b *builder) pushes() error {
 			return diag.Errorf(diag.Usage, "push", e.Stream.Label, "only tracepoints can be sent").WithHint("leave out push=")
 		}
 		for _, to := range all {
-			run := byAddress[to]
-			if run == nil {
-				run = &PushRun{To: to}
-				byAddress[to] = run
-				b.add(run)
+			op := byAddress[to]
+			if op == nil {
+				op = &PushOp{To: to}
+				byAddress[to] = op
+				b.add(op)
 			}
-			for len(run.ids) <= e.Stream.Index {
-				run.ids = append(run.ids, 0)
+			for len(op.ids) <= e.Stream.Index {
+				op.ids = append(op.ids, 0)
 			}
-			run.Of = append(run.Of, e)
-			run.ids[e.Stream.Index] = uint64(len(run.Of))
+			op.Of = append(op.Of, e)
+			op.ids[e.Stream.Index] = uint64(len(op.Of))
 		}
 		brs = append(brs, branch{stream: e.Stream.Index, scope: b.scope(e.Source, e.Stream.Schema)})
 	}
-	for _, run := range Of[*PushRun](b.plan) {
+	for _, op := range Of[*PushOp](b.plan) {
 		var mine []branch
 		for _, br := range brs {
-			if run.id(br.stream) > 0 {
+			if op.id(br.stream) > 0 {
 				mine = append(mine, br)
 			}
 		}
-		b.attachPrinter("push "+run.To, mine, run)
+		b.feed(feed{op: op, name: "push " + op.To, prints: true}, mine)
 	}
 	return nil
 }
 
-func (*PushRun) needs(_ *builder, n *need) {
+func (*PushOp) needs(_ *builder, n *need) {
 	n.add(event.FactTime, event.FactTID, event.FactCPU, event.FactPeriod, event.FactComm)
 	n.raw = true
 	n.order("events are sent in time order")
 }
 
-func (*PushRun) inKernel() (kernelOp, string) { return kernelOp{}, "events are sent elsewhere" }
-func (*PushRun) notSent() string              { return sentElsewhere }
+func (*PushOp) inKernel() (kernelOp, string) { return kernelOp{}, "events are sent elsewhere" }
+func (*PushOp) notSent() string              { return sentElsewhere }
 
-func (p *PushRun) id(stream int) uint64 {
+func (p *PushOp) id(stream int) uint64 {
 	if stream < len(p.ids) {
 		return p.ids[stream]
 	}

@@ -17,40 +17,40 @@ func sentTo(name, to string) *Source {
 // Events with one address share it; who sends an event does not log it.
 func TestPushesShareTheirAddress(t *testing.T) {
 	p := build(t, Env{}, &Log{In: &Merge{In: []Stream{sentTo("start", "1"), sentTo("end", "1"), src("start")}}})
-	if len(Of[*PushRun](p)) != 1 || len(Of[*PushRun](p)[0].Of) != 2 || !p.Order {
-		t.Fatalf("got %d addresses, order %v, want one with two events, in order", len(Of[*PushRun](p)), p.Order)
+	if len(Runs[*PushRun](p)) != 1 || len(Runs[*PushRun](p)[0].Of) != 2 || !p.Order {
+		t.Fatalf("got %d addresses, order %v, want one with two events, in order", len(Runs[*PushRun](p)), p.Order)
 	}
 	var got []string
-	Of[*PushRun](p)[0].Send = func(id uint64, e *event.Event) { got = append(got, fmt.Sprintf("sent %d@%d", id, e.Time)) }
-	Of[*PushRun](p)[0].Lose = func(n uint64, _ event.Time) { got = append(got, fmt.Sprintf("lost %d", n)) }
-	for _, l := range Of[*LogRun](p) {
+	Runs[*PushRun](p)[0].Send = func(id uint64, e *event.Event) { got = append(got, fmt.Sprintf("sent %d@%d", id, e.Time)) }
+	Runs[*PushRun](p)[0].Lose = func(n uint64, _ event.Time) { got = append(got, fmt.Sprintf("lost %d", n)) }
+	for _, l := range Runs[*LogRun](p) {
 		l.Emit = func(e *event.Event) { got = append(got, fmt.Sprintf("shown@%d", e.Time)) }
 	}
-	feed(p, "start@1 1 4")
+	play(p, "start@1 1 4")
 	p.Router.Events([]*event.Event{{Kind: event.Lost, Count: 3, Ring: 0}})
-	feed(p, "end@2 1 1")
+	play(p, "end@2 1 1")
 	if want := "shown@1 sent 1@1 lost 3 sent 2@2"; strings.Join(got, " ") != want {
 		t.Errorf("got %q, want %s", got, want)
 	}
-	if len(Of[*LogRun](p)) != 1 {
-		t.Errorf("got %d logs, want one of what is not sent", len(Of[*LogRun](p)))
+	if len(Runs[*LogRun](p)) != 1 {
+		t.Errorf("got %d logs, want one of what is not sent", len(Runs[*LogRun](p)))
 	}
-	if p := build(t, Env{}, &Log{In: sentTo("start", "1")}); len(Of[*LogRun](p)) != 0 {
-		t.Errorf("got %d logs of what is sent, want none", len(Of[*LogRun](p)))
+	if p := build(t, Env{}, &Log{In: sentTo("start", "1")}); len(Runs[*LogRun](p)) != 0 {
+		t.Errorf("got %d logs of what is sent, want none", len(Runs[*LogRun](p)))
 	}
 }
 
 // One event goes to several addresses, and comes from several.
 func TestSeveralAddresses(t *testing.T) {
 	p := build(t, Env{}, &Log{In: &Merge{In: []Stream{sentTo("start", "1, 2,1"), sentTo("end", "2")}}})
-	if len(Of[*PushRun](p)) != 2 || Of[*PushRun](p)[0].To != "1" || Of[*PushRun](p)[1].To != "2" || len(Of[*PushRun](p)[0].Of) != 1 || len(Of[*PushRun](p)[1].Of) != 2 {
-		t.Fatalf("got %d addresses, want 1 with one event and 2 with both", len(Of[*PushRun](p)))
+	if len(Runs[*PushRun](p)) != 2 || Runs[*PushRun](p)[0].To != "1" || Runs[*PushRun](p)[1].To != "2" || len(Runs[*PushRun](p)[0].Of) != 1 || len(Runs[*PushRun](p)[1].Of) != 2 {
+		t.Fatalf("got %d addresses, want 1 with one event and 2 with both", len(Runs[*PushRun](p)))
 	}
 	var got []string
-	for _, run := range Of[*PushRun](p) {
+	for _, run := range Runs[*PushRun](p) {
 		run.Send = func(id uint64, e *event.Event) { got = append(got, fmt.Sprintf("%s:%d@%d", run.To, id, e.Time)) }
 	}
-	feed(p, "start@1 1 4", "end@2 1 1")
+	play(p, "start@1 1 4", "end@2 1 1")
 	if want := "1:1@1 2:1@1 2:2@2"; strings.Join(got, " ") != want {
 		t.Errorf("got %q, want %s", got, want)
 	}

@@ -92,7 +92,7 @@ func (b *builder) needStack(br *branch) {
 		}
 		return
 	}
-	for _, n := range b.joins {
+	for _, n := range Of[*JoinOp](b.plan) {
 		if !n.makes(br.root) {
 			continue
 		}
@@ -200,7 +200,7 @@ func (b *builder) stackOf(br *branch) func(e *event.Event) uint64 {
 	if f, ok := br.scope.Schema.Field(Stack); ok && f.Place == event.InSlot {
 		return func(e *event.Event) uint64 { return e.Joint.Slots[f.Offset].Uint() }
 	}
-	for _, n := range b.joins {
+	for _, n := range Of[*JoinOp](b.plan) {
 		if !n.makes(br.root) {
 			continue
 		}

@@ -61,14 +61,14 @@ func TestStackErrors(t *testing.T) {
 		}
 	}
 	p := build(t, Env{}, &Stacks{In: pairs})
-	if Of[*StacksRun](p)[0].Spec.Stack != nil || len(p.Events) != 2 || p.Events[0].Stack == nil {
+	if Runs[*StacksRun](p)[0].Spec.Stack != nil || len(p.Events) != 2 || p.Events[0].Stack == nil {
 		t.Error("stacks of pairs: want those of their starts")
 	}
 }
 
 func TestBurstKeepsBusyTimes(t *testing.T) {
 	p := build(t, Env{}, counted(&Burst{In: src("start"), Count: 3, WithinNS: 100, By: text("id")}))
-	feed(p, "start@10 1 1", "start@20 1 2", "start@25 2 3", "start@50 1 4", "start@109 1 5", // the window of 1 ends at 110
+	play(p, "start@10 1 1", "start@20 1 2", "start@25 2 3", "start@50 1 4", "start@109 1 5", // the window of 1 ends at 110
 		"start@115 1 6", "start@116 1 7", "start@117 1 8", "start@300 1 9")
 	// The third and fourth of 1, then the third of its next window.
 	if got, want := rows(t, p, 0), "3 17"; got != want {

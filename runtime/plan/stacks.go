@@ -39,18 +39,24 @@ type Stacks struct {
 // Input implements Report.
 func (s *Stacks) Input() Stream { return s.In }
 
-// A StacksRun is a Stacks that runs.
-type StacksRun struct {
+// A StacksOp is a Stacks of a plan.
+type StacksOp struct {
 	operator
 	Name  string
 	Spec  *Stacks
-	Group *agg.Group // by stack, pid and Keys
 	Keys  []result.Column
 	Value result.Column
 	// Periods says that Value adds up what samples stand for: it is what they
 	// were taken by.
 	Periods bool
 	spec    agg.Spec
+}
+
+// A StacksRun is a StacksOp that runs.
+type StacksRun struct {
+	running
+	*StacksOp
+	Group *agg.Group // by stack, pid and Keys
 }
 
 // The first columns of StacksRun.Group.
@@ -69,7 +75,7 @@ func (s *Stacks) build(b *builder) error {
 	if s.File {
 		base = "file"
 	}
-	run := &StacksRun{Spec: s, Name: b.name(base)}
+	op := &StacksOp{Spec: s, Name: b.name(base)}
 	spec := agg.Spec{Limit: s.Limit, Aggs: []agg.Agg{{Op: agg.Count}}, Args: []agg.Arg{{}}}
 	stack, err := b.stackKey(s, brs)
 	if err != nil {
@@ -90,7 +96,7 @@ func (s *Stacks) build(b *builder) error {
 			return err
 		}
 		spec.Keys = append(spec.Keys, fn)
-		run.Keys = append(run.Keys, keyColumn(v.Name, fn))
+		op.Keys = append(op.Keys, keyColumn(v.Name, fn))
 	}
 	value, name := s.Value, s.Name
 	if value == nil && s.Periods {
@@ -103,31 +109,37 @@ func (s *Stacks) build(b *builder) error {
 		}
 		spec.Args = append(spec.Args, agg.Arg{Fn: fn})
 		spec.Aggs = append(spec.Aggs, agg.Agg{Op: agg.Sum, Arg: 1})
-		run.Value = result.Column{Name: name, Unit: b.stacksUnit(fn, brs)}
+		op.Value = result.Column{Name: name, Unit: b.stacksUnit(fn, brs)}
 		f, ok := fn.Any().Field()
-		run.Periods = ok && f.Fact == event.FactPeriod && f.Place == event.InFact
+		op.Periods = ok && f.Fact == event.FactPeriod && f.Place == event.InFact
 	}
-	run.Group, run.spec = agg.New(spec), spec
-	b.add(run)
-	b.fails(run.Group.Errors(), true, func() string { return run.Name })
-	b.attachTo(attachment{op: run, name: run.Name, sink: run.Group, prints: true}, brs)
+	op.spec = spec
+	b.add(op)
+	b.feed(feed{op: op, name: op.Name, prints: true}, brs)
 	return nil
 }
 
-func (s *StacksRun) needs(_ *builder, n *need) {
+func (s *StacksOp) instantiate(in *Instance) Running {
+	run := &StacksRun{StacksOp: s, Group: agg.New(s.spec)}
+	in.fails(s.Name, run.Group.Errors(), true)
+	return run
+}
+
+func (s *StacksRun) sink(int) flow.Sink { return s.Group }
+func (s *StacksRun) group() *agg.Group  { return s.Group }
+
+func (s *StacksOp) needs(_ *builder, n *need) {
 	if s.Spec.By == nil {
 		n.add(event.FactComm)
 		n.order("stacks are counted by the name at their time")
 	}
 }
 
-func (s *StacksRun) inKernel() (kernelOp, string) {
-	return kernelOp{group: &s.spec, counts: s.Group}, ""
-}
+func (s *StacksOp) inKernel() (kernelOp, string) { return kernelOp{group: &s.spec}, "" }
 
-func (*StacksRun) notSent() string { return notOnlyTracepoints }
+func (*StacksOp) notSent() string { return notOnlyTracepoints }
 
-func (s *StacksRun) explain(w *strings.Builder) {
+func (s *StacksOp) explain(w *strings.Builder) {
 	keys := []string{"stack", "pid"}
 	for _, k := range s.Keys {
 		keys = append(keys, k.Name)

@@ -13,3 +13,5 @@ func (t *Text) build(b *builder) error {
 	b.add(t)
 	return nil
 }
+
+func (t *Text) instantiate(*Instance) Running { return running{} }

@@ -1,14 +1,28 @@
 package plan
 
-import "ppscript/runtime/event"
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/flow"
+)
 
-// A TriggerRun ends the interval at each of its events. Session sets Fire
-// before events flow.
-type TriggerRun struct {
+// A TriggerOp ends the interval at each of its events.
+type TriggerOp struct {
 	operator
 	stream int
-	Fire   func(e *event.Event)
 }
+
+// A TriggerRun is a TriggerOp that runs. Session sets Fire before events flow.
+type TriggerRun struct {
+	running
+	Fire func(e *event.Event)
+}
+
+func (t *TriggerOp) instantiate(in *Instance) Running {
+	in.Router.Split(t.stream)
+	return &TriggerRun{}
+}
+
+func (t *TriggerRun) sink(int) flow.Sink { return t }
 
 // Events implements flow.Sink.
 func (t *TriggerRun) Events(evs []*event.Event) {
@@ -17,9 +31,9 @@ func (t *TriggerRun) Events(evs []*event.Event) {
 	}
 }
 
-func (*TriggerRun) needs(b *builder, n *need)    { n.showsAround(b) }
-func (*TriggerRun) sees() sight                  { return sight{records: true} }
-func (*TriggerRun) inKernel() (kernelOp, string) { return kernelOp{}, "events end intervals" }
+func (*TriggerOp) needs(b *builder, n *need)    { n.showsAround(b) }
+func (*TriggerOp) sees() sight                  { return sight{records: true} }
+func (*TriggerOp) inKernel() (kernelOp, string) { return kernelOp{}, "events end intervals" }
 
 // Lost implements flow.Sink.
 func (t *TriggerRun) Lost(int32, uint64, event.Time) {}

@@ -22,19 +22,24 @@ type Unpaired struct {
 func (u *Unpaired) Inputs() []Stream { return []Stream{u.Of} }
 
 // A leftRoot is where unpaired events of a join come from: all, or those that
-// may be starts, or ends. It takes them from the join.
+// may be starts, or ends.
 type leftRoot struct {
-	node    *JoinOp
-	next    flow.Fan
-	streams []branch
-	wants   []bool // by stream
-	buf     []*event.Event
+	node  *JoinOp
+	at    int    // among those of the join
+	wants []bool // by stream
 }
 
-func (r *leftRoot) attach(s flow.Sink) { r.next.Next = append(r.next.Next, s) }
+func (r *leftRoot) emitter(in *Instance) emitter { return in.join(r.node).lefts[r.at] }
+
+// A leftRun is a leftRoot that runs: it takes the events from the join.
+type leftRun struct {
+	outlet
+	wants []bool
+	buf   []*event.Event
+}
 
 // Events implements flow.Sink.
-func (r *leftRoot) Events(evs []*event.Event) {
+func (r *leftRun) Events(evs []*event.Event) {
 	r.buf = r.buf[:0]
 	for _, e := range evs {
 		if i := e.Stream.Index; i < len(r.wants) && r.wants[i] {
@@ -47,7 +52,7 @@ func (r *leftRoot) Events(evs []*event.Event) {
 }
 
 // Lost implements flow.Sink.
-func (r *leftRoot) Lost(ring int32, n uint64, t event.Time) { r.next.Lost(ring, n, t) }
+func (r *leftRun) Lost(ring int32, n uint64, t event.Time) { r.next.Lost(ring, n, t) }
 
 // makes reports that r is where the pairs, or the unpaired events, of n come
 // from.
@@ -62,12 +67,12 @@ func (n *JoinOp) makes(r root) bool {
 }
 
 // leftSink is who takes the unpaired events of a join.
-func (n *JoinOp) leftSink() flow.Sink {
-	if len(n.lefts) == 1 {
-		return n.lefts[0]
+func (j *JoinRun) leftSink() flow.Sink {
+	if len(j.lefts) == 1 {
+		return j.lefts[0]
 	}
 	fan := &flow.Fan{}
-	for _, r := range n.lefts {
+	for _, r := range j.lefts {
 		fan.Next = append(fan.Next, r)
 	}
 	return fan
@@ -81,7 +86,7 @@ func (u *Unpaired) branches(b *builder) ([]branch, error) {
 	var brs []branch
 	for _, n := range nodes {
 		n.js.LeftWaiting = n.js.LeftWaiting || u.Waiting
-		r := &leftRoot{node: n}
+		r := &leftRoot{node: n, at: len(n.lefts)}
 		for i, stage := range n.stages {
 			for k, br := range stage {
 				starts := i < len(n.stages)-1 || n.spec.Cycle
@@ -94,7 +99,7 @@ func (u *Unpaired) branches(b *builder) ([]branch, error) {
 				}
 				made := b.leave(n, br)
 				made.root = r
-				r.streams = append(r.streams, made)
+				brs = append(brs, made)
 				for len(r.wants) <= made.stream {
 					r.wants = append(r.wants, false)
 				}
@@ -102,8 +107,6 @@ func (u *Unpaired) branches(b *builder) ([]branch, error) {
 			}
 		}
 		n.lefts = append(n.lefts, r)
-		n.left = n.lefts[0]
-		brs = append(brs, r.streams...)
 	}
 	return brs, nil
 }

@@ -14,7 +14,7 @@ func TestSlotsAreWhole(t *testing.T) {
 	g := counted(&Let{In: src("start"), Vars: []Var{{"slot", *text("time / 10")}}}, "slot")
 	g.View.Whole = &Whole{Column: "slot", Period: 10}
 	p := build(t, Env{}, g)
-	table := Of[*Table](p)[0]
+	table := Runs[*Table](p)[0]
 	f := func(until event.Time, want string) {
 		t.Helper()
 		table.Until = until
@@ -23,12 +23,12 @@ func TestSlotsAreWhole(t *testing.T) {
 		}
 		table.Group.Reset()
 	}
-	feed(p, "start@1 1 4", "start@12 1 1", "start@19 1 1", "start@21 1 5")
+	play(p, "start@1 1 4", "start@12 1 1", "start@19 1 1", "start@21 1 5")
 	f(25, "0 1 4; 1 2 2")
-	feed(p, "start@26 1 6", "start@28 1 1", "start@33 1 7", "start@34 1 7", "start@41 1 3")
+	play(p, "start@26 1 6", "start@28 1 1", "start@33 1 7", "start@34 1 7", "start@41 1 3")
 	f(40, "2 3 12; 3 2 14")
 	f(45, "")
-	feed(p, "start@46 1 1")
+	play(p, "start@46 1 1")
 	f(0, "4 2 4") // the last one shows what there is
 	f(0, "")
 }

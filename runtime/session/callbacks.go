@@ -10,7 +10,7 @@ import (
 // comes.
 type callbacks struct{ undelivered }
 
-func (callbacks) begin(_ context.Context, r *run, op plan.Operator) error {
+func (callbacks) begin(_ context.Context, r *run, op plan.Running) error {
 	switch op := op.(type) {
 	case *plan.SlowRun:
 		op.Emit = r.detail
@@ -25,10 +25,13 @@ func (callbacks) begin(_ context.Context, r *run, op plan.Operator) error {
 }
 
 // An answer is the delivery of a text that needs no events.
-type answer struct{ undelivered }
+type answer struct {
+	undelivered
+	text string
+}
 
-func (answer) begin(_ context.Context, r *run, op plan.Operator) error {
-	return r.out.Print([]byte(op.(*plan.Text).Text + "\n"))
+func (a answer) begin(_ context.Context, r *run, _ plan.Running) error {
+	return r.out.Print([]byte(a.text + "\n"))
 }
 
 // textOut takes what exec attributes print.

@@ -76,7 +76,7 @@ func (c *wallClock) now() event.Time {
 // began is when the run began, of a recording when its first event happened.
 func (r *run) began() time.Time {
 	if r.world.file != nil {
-		return r.clock.of(r.plan.Router.First)
+		return r.clock.of(r.instance.Router.First)
 	}
 	return r.started
 }

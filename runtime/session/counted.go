@@ -56,12 +56,12 @@ func (c *counted) pass(evs []*event.Event) {
 	for i, e := range evs {
 		if e.Kind == event.Sample && e.Time != 0 && (e.Time < c.from || e.Time > c.until) {
 			if i > start {
-				c.run.plan.Router.Events(evs[start:i])
+				c.run.instance.Router.Events(evs[start:i])
 			}
 			start = i + 1
 		}
 	}
 	if start < len(evs) {
-		c.run.plan.Router.Events(evs[start:])
+		c.run.instance.Router.Events(evs[start:])
 	}
 }

@@ -111,8 +111,8 @@ func (c *counterRun) read() error {
 	if gaps := c.counters.Gaps(); gaps > c.gaps {
 		lost := event.Event{Kind: event.Lost, Time: at, Count: uint32(gaps - c.gaps), PID: -1, TID: -1, CPU: -1, Ring: -1}
 		c.gaps = gaps
-		c.run.plan.Router.Events([]*event.Event{&lost})
-		c.set.Sink.Lost(lost.Ring, uint64(lost.Count), at)
+		c.run.instance.Router.Events([]*event.Event{&lost})
+		c.set.Sink().Lost(lost.Ring, uint64(lost.Count), at)
 	}
 	for i := range c.now {
 		n, b := &c.now[i], &c.before[i]
@@ -143,8 +143,8 @@ func (c *counterRun) read() error {
 		c.evs[i].Joint = &c.joint[i]
 		c.ptrs = append(c.ptrs, &c.evs[i])
 	}
-	c.run.plan.Router.Samples += uint64(len(c.ptrs))
-	c.set.Sink.Events(c.ptrs)
+	c.run.instance.Router.Samples += uint64(len(c.ptrs))
+	c.set.Sink().Events(c.ptrs)
 	return nil
 }
 

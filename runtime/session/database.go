@@ -35,7 +35,7 @@ type database struct {
 // open opens the database: that a file cannot be written is better known before
 // events are opened.
 func (d *database) open(_ context.Context, r *run, op plan.Operator) error {
-	d.spec = op.(*plan.DatabaseRun).Spec
+	d.spec = op.(*plan.DatabaseOp).Spec
 	path := sql.Memory
 	if d.spec.File != "" && !r.cfg.Options.NoFiles {
 		path = d.spec.File
@@ -81,7 +81,7 @@ func databaseError(path string, err error) error {
 }
 
 // begin connects the database with what fills it.
-func (d *database) begin(_ context.Context, r *run, op plan.Operator) error {
+func (d *database) begin(_ context.Context, r *run, op plan.Running) error {
 	d.run = op.(*plan.DatabaseRun)
 	services := r.world.services()
 	f := sql.Functions{Ksymbol: services.Ksym, KsymbolOffset: services.KsymOffset, Syscall: services.SyscallName, Comm: services.Comm, Schemas: map[string]*event.Schema{}}

@@ -17,9 +17,9 @@ type delivery interface {
 	// open comes before events are opened: that something cannot be written is
 	// better known then.
 	open(ctx context.Context, r *run, op plan.Operator) error
-	// begin comes when the plan is final: it may have been built anew since,
-	// with an operator of the same kind in the same place.
-	begin(ctx context.Context, r *run, op plan.Operator) error
+	// begin comes when the operator runs. The plan may have been built anew
+	// since, with an operator of the same kind in the same place.
+	begin(ctx context.Context, r *run, op plan.Running) error
 	// tick shows the interval that ends, and begins the next.
 	tick(r *run, t *interval) error
 	// close frees what open and begin made, also after they failed.
@@ -40,32 +40,32 @@ type interval struct {
 // undelivered is what most deliveries leave out.
 type undelivered struct{}
 
-func (undelivered) open(context.Context, *run, plan.Operator) error  { return nil }
-func (undelivered) begin(context.Context, *run, plan.Operator) error { return nil }
-func (undelivered) tick(*run, *interval) error                       { return nil }
-func (undelivered) close(*run) error                                 { return nil }
-func (undelivered) showsLoss() bool                                  { return false }
-func (undelivered) late() bool                                       { return false }
+func (undelivered) open(context.Context, *run, plan.Operator) error { return nil }
+func (undelivered) begin(context.Context, *run, plan.Running) error { return nil }
+func (undelivered) tick(*run, *interval) error                      { return nil }
+func (undelivered) close(*run) error                                { return nil }
+func (undelivered) showsLoss() bool                                 { return false }
+func (undelivered) late() bool                                      { return false }
 
 // newDelivery makes the delivery of an operator; nil if it needs none.
 func newDelivery(op plan.Operator) delivery {
 	switch op := op.(type) {
-	case *plan.StacksRun:
+	case *plan.StacksOp:
 		if op.Spec.File {
 			return &stackFile{}
 		}
 		return &stackResult{}
-	case *plan.Table:
+	case *plan.TableOp:
 		return &tableDelivery{}
-	case *plan.DatabaseRun:
+	case *plan.DatabaseOp:
 		return &database{}
-	case *plan.HeatRun:
+	case *plan.HeatOp:
 		return &heatMaps{}
 	case *plan.Text:
-		return answer{}
-	case *plan.LogRun:
+		return answer{text: op.Text}
+	case *plan.LogOp:
 		return logLines{}
-	case *plan.SlowRun, *plan.TriggerRun, *plan.ExecRun, *plan.EachRun:
+	case *plan.SlowOp, *plan.TriggerOp, *plan.ExecOp, *plan.EachOp:
 		return callbacks{}
 	}
 	return nil
@@ -88,7 +88,7 @@ func (r *run) openDeliveries(ctx context.Context) error {
 
 // beginDeliveries connects them with the operators of the final plan.
 func (r *run) beginDeliveries(ctx context.Context) error {
-	for i, op := range r.plan.Operators {
+	for i, op := range r.instance.Running {
 		if d := r.deliveries[i]; d != nil {
 			if err := d.begin(ctx, r, op); err != nil {
 				return err

@@ -26,7 +26,7 @@ func (r *run) dumps(now time.Time) {
 func (r *run) state(now time.Time) []string {
 	self := newUsage()
 	lines := []string{fmt.Sprintf("state: running for %s, %d samples, %.3f s of CPU time, at most %s of memory",
-		now.Sub(r.started).Round(time.Millisecond), r.plan.Router.Samples, (self.user + self.sys).Seconds(), unit.Size(self.maxRSSKB<<10))}
+		now.Sub(r.started).Round(time.Millisecond), r.instance.Router.Samples, (self.user + self.sys).Seconds(), unit.Size(self.maxRSSKB<<10))}
 	add := func(format string, args ...any) { lines = append(lines, "state: "+fmt.Sprintf(format, args...)) }
 	if r.kernel != nil {
 		add("the work is done by programs in the kernel, which keep what is read at the next result")
@@ -50,8 +50,8 @@ func (r *run) state(now time.Time) []string {
 		st := r.feeder.Stats()
 		add("order: %d samples, %d late, %d times held up by a full ring", st.Events, st.Late, st.Held)
 	}
-	for _, op := range r.plan.Operators {
-		for _, line := range op.State() {
+	for _, run := range r.instance.Running {
+		for _, line := range run.State() {
 			add("%s", line)
 		}
 	}

@@ -255,7 +255,7 @@ func (r *run) sink() func([]*event.Event) {
 	case r.counted != nil:
 		return r.counted.pass
 	}
-	return r.plan.Router.Events
+	return r.instance.Router.Events
 }
 
 // pass counts what reaches ppscript and hands it on.
@@ -272,7 +272,7 @@ func (e *eval) pass(evs []*event.Event) {
 			e.at[i].reached++
 		}
 	}
-	e.run.plan.Router.Events(evs)
+	e.run.instance.Router.Events(evs)
 }
 
 // update brings both sides up to date. Events on their way to us belong to the

@@ -35,7 +35,7 @@ func (r *run) tickStacks(final bool) {
 
 // sayNoStacks says that stacks were wanted and none came.
 func (r *run) sayNoStacks() {
-	wanted := plan.Has[*plan.StacksRun](r.plan) || plan.Has[*plan.LogRun](r.plan) || plan.Has[*plan.SlowRun](r.plan)
+	wanted := plan.Has[*plan.StacksOp](r.plan) || plan.Has[*plan.LogOp](r.plan) || plan.Has[*plan.SlowOp](r.plan)
 	if r.stacks == nil || !wanted || !r.hasOwnStacks() || !r.stacks.Stackless() {
 		return
 	}
@@ -55,7 +55,7 @@ func (r *run) hasOwnStacks() bool {
 // forgetStacks gives up what nobody needs if there are many stacks.
 func (r *run) forgetStacks() {
 	w := r.stacks
-	if w == nil || !w.Crowded() || plan.Has[*plan.DatabaseRun](r.plan) || r.joinsHold() {
+	if w == nil || !w.Crowded() || plan.Has[*plan.DatabaseOp](r.plan) || r.joinsHold() {
 		return
 	}
 	for _, d := range r.deliveries {
@@ -64,7 +64,7 @@ func (r *run) forgetStacks() {
 		}
 	}
 	held := map[stack.ID]bool{}
-	for _, f := range plan.Of[*plan.FoldRun](r.plan) {
+	for _, f := range plan.Runs[*plan.FoldRun](r.instance) {
 		if !f.Holds {
 			continue
 		}
@@ -82,7 +82,7 @@ func (r *run) forgetStacks() {
 // forgetBetween is forgetStacks within an interval, when no table may have
 // stacks in its rows.
 func (r *run) forgetBetween() {
-	if !plan.Has[*plan.Table](r.plan) {
+	if !plan.Has[*plan.TableOp](r.plan) {
 		r.forgetStacks()
 	}
 }
@@ -90,5 +90,5 @@ func (r *run) forgetBetween() {
 // joinsHold reports that what waits in a join may hold numbers of stacks:
 // events that were made here do. Others have their stack in the record.
 func (r *run) joinsHold() bool {
-	return plan.Has[*plan.JoinRun](r.plan) && slices.ContainsFunc(shownStacks(r.plan.Streams(), false), func(s []*event.Field) bool { return len(s) > 0 })
+	return plan.Has[*plan.JoinOp](r.plan) && slices.ContainsFunc(shownStacks(r.instance.Streams(), false), func(s []*event.Field) bool { return len(s) > 0 })
 }

@@ -35,7 +35,7 @@ type heatMaps struct {
 
 // begin creates the files: that one cannot be written is better known before
 // than after.
-func (d *heatMaps) begin(ctx context.Context, r *run, op plan.Operator) error {
+func (d *heatMaps) begin(ctx context.Context, r *run, op plan.Running) error {
 	h := op.(*plan.HeatRun)
 	if r.cfg.Options.NoFiles {
 		h.Write = func(int, event.Time, int64) {}

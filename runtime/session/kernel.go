@@ -147,8 +147,7 @@ func (r *run) openKernel(ctx context.Context, err *error) bool {
 		return true
 	}
 	r.verbose(1, "the kernel refused the plan's programs, ppscript does their work: "+e.Error())
-	r.plan.Kernel = nil
-	r.plan.KernelNo = "the kernel refused the programs"
+	r.plan = r.plan.WithoutKernel("the kernel refused the programs")
 	return false
 }
 
@@ -224,12 +223,12 @@ func (k *kernelRun) collect(r *run) (event.Loss, error) {
 	ours := r.ownStacks()
 	err := k.run.Rows(r.stacks.number, func(t *agg.Spec, p *agg.Partial) {
 		hits[t] += p.Hits
-		if ours(k.plan.Group(t), p) {
+		if ours(r.instance.Group(t), p) {
 			k.hidden += p.Hits
 			return
 		}
-		if k.plan.Partial(t, p) {
-			k.plan.Group(t).AddPartial(p)
+		if r.instance.Partial(t, p) {
+			r.instance.Group(t).AddPartial(p)
 		}
 	})
 	if err != nil {
@@ -243,9 +242,9 @@ func (k *kernelRun) collect(r *run) (event.Loss, error) {
 		samples = max(samples, n*k.plan.EventsOf(t))
 	}
 	for t, l := range loss.Groups {
-		k.plan.Group(t).AddLoss(l)
+		r.instance.Group(t).AddLoss(l)
 	}
-	router := r.plan.Router
+	router := r.instance.Router
 	if k.hooks != nil {
 		gaps := k.hooks.Gaps()
 		loss.Joins.Lost += gaps - k.gaps

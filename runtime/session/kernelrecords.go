@@ -38,10 +38,10 @@ func (r *run) kernelRecord(e *event.Event) {
 	} else {
 		return
 	}
-	for _, set := range plan.Of[*plan.RecordSet](r.plan) {
+	for _, set := range plan.Runs[*plan.RecordSet](r.instance) {
 		made := event.Event{Stream: set.Stream, Time: e.Time, PID: e.PID, TID: e.TID, CPU: e.CPU, Ring: e.Ring, Joint: &event.Joint{Slots: slots}}
-		r.plan.Router.Samples++
-		set.Sink.Events([]*event.Event{&made})
+		r.instance.Router.Samples++
+		set.Sink().Events([]*event.Event{&made})
 	}
 }
 

@@ -62,7 +62,7 @@ func (s *sideBand) close() error {
 // look takes in what is new about processes. Those that have a first stack are
 // looked at while they are there.
 func (k *kernelRun) look(r *run, final bool) error {
-	if err := k.side.round(r.plan.Router.Events, final); err != nil {
+	if err := k.side.round(r.instance.Router.Events, final); err != nil {
 		return err
 	}
 	if k.side == nil {

@@ -13,7 +13,7 @@ import (
 // logLines is the delivery of a log.
 type logLines struct{ undelivered }
 
-func (logLines) begin(_ context.Context, r *run, op plan.Operator) error {
+func (logLines) begin(_ context.Context, r *run, op plan.Running) error {
 	l := op.(*plan.LogRun)
 	l.Emit, l.EmitAs = r.emitter(l), r.headed(l)
 	if l.Result != nil {

@@ -26,8 +26,8 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 		Pages:     o.Pages,
 		Watermark: o.Watermark,
 		Overwrite: p.Overwrite,
-		SideBand: perf.SideBand{Comm: p.Comm || p.Mappings, Task: p.Comm || p.Mappings || slices.ContainsFunc(plan.Of[*plan.JoinRun](p), (*plan.JoinRun).Forgets), Mmap: p.Mappings, Ksymbol: p.HasStacks || plan.Has[*plan.RecordSet](p),
-			BPF: plan.Has[*plan.RecordSet](p), Cgroup: plan.Has[*plan.RecordSet](p), TextPoke: plan.Has[*plan.RecordSet](p)},
+		SideBand: perf.SideBand{Comm: p.Comm || p.Mappings, Task: p.Comm || p.Mappings || slices.ContainsFunc(plan.Of[*plan.JoinOp](p), (*plan.JoinOp).Forgets), Mmap: p.Mappings, Ksymbol: p.HasStacks || plan.Has[*plan.RecordOp](p),
+			BPF: plan.Has[*plan.RecordOp](p), Cgroup: plan.Has[*plan.RecordOp](p), TextPoke: plan.Has[*plan.RecordOp](p)},
 		Warn: w.sayWarning,
 	}
 	if p.Watch {
@@ -130,20 +130,21 @@ func localEvents(p *plan.Plan) []*plan.Event {
 	return list
 }
 
-// mapLive relates the streams of the source to those of the plan, by index;
+// mapLive relates the streams of the source to those of the instance, by index;
 // same says that both have the same indices.
-func mapLive(p *plan.Plan, src *perf.Source) (to [][]*event.Stream, same bool) {
+func mapLive(in *plan.Instance, src *perf.Source) (to [][]*event.Stream, same bool) {
 	same = true
 	to = make([][]*event.Stream, len(src.Streams()))
-	for i, e := range localEvents(p) {
+	for i, e := range localEvents(in.Plan) {
 		st := src.StreamOf(i)
 		if st == nil {
 			continue
 		}
-		to[st.Index] = []*event.Stream{e.Stream}
-		same = same && st.Index == e.Stream.Index
-		e.Stream.Members = st.Members
-		st.Comm, st.Title = e.Stream.Comm, e.Stream.Title
+		own := in.Stream(e.Stream)
+		to[st.Index] = []*event.Stream{own}
+		same = same && st.Index == own.Index
+		own.Members = st.Members
+		st.Comm, st.Title = own.Comm, own.Title
 	}
 	return to, same
 }

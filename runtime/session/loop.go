@@ -62,7 +62,7 @@ func (r *run) loop(ctx context.Context) error {
 		if err := r.sendRound(ended); err != nil {
 			return err
 		}
-		over := ended || r.plan.Watch && r.world.watch.over(now) || r.failed != nil || r.plan.Router.Done() || ctx.Err() != nil ||
+		over := ended || r.plan.Watch && r.world.watch.over(now) || r.failed != nil || r.instance.Router.Done() || ctx.Err() != nil ||
 			r.playback != nil && r.playback.over ||
 			!deadline.IsZero() && !now.Before(deadline) || r.tooFast(speed, now)
 		if over {
@@ -96,7 +96,7 @@ func (r *run) loop(ctx context.Context) error {
 // endInterval shows the results of the interval that ended at that time. What is
 // shown by slots of time needs all events of it, and knows which are of the next.
 func (r *run) endInterval(at time.Time) error {
-	whole := slices.ContainsFunc(plan.Of[*plan.Table](r.plan), func(t *plan.Table) bool { return t.Spec.View.Whole != nil })
+	whole := slices.ContainsFunc(plan.Runs[*plan.Table](r.instance), func(t *plan.Table) bool { return t.Spec.View.Whole != nil })
 	if whole && r.src != nil {
 		r.polled = r.clock.now()
 		if err := r.src.Poll(context.Background(), 0); err != nil && !errors.Is(err, io.EOF) {
@@ -232,7 +232,7 @@ func (r *run) finish(ended bool) error {
 			return err
 		}
 	}
-	if r.live != nil && !r.plan.Router.Done() {
+	if r.live != nil && !r.instance.Router.Done() {
 		if err := r.live.Stop(); err != nil {
 			return err
 		}

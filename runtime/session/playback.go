@@ -97,7 +97,7 @@ func (p *playback) pass(evs []*event.Event) {
 	start := 0
 	hand := func(end int) {
 		if end > start && r.failed == nil {
-			r.plan.Router.Events(evs[start:end])
+			r.instance.Router.Events(evs[start:end])
 		}
 		start = end
 	}
@@ -123,7 +123,7 @@ func (p *playback) pass(evs []*event.Event) {
 				p.before = e.Time
 			}
 			if e.Kind != event.Sample && e.Kind != event.Lost {
-				r.plan.Router.Events(evs[i : i+1]) // names and mappings count from the begin
+				r.instance.Router.Events(evs[i : i+1]) // names and mappings count from the begin
 			}
 			start = i + 1
 		case p.interval > 0 && e.Time >= p.tick:

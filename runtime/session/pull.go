@@ -177,27 +177,29 @@ func (r *run) combine(local event.Source, to [][]*event.Stream) {
 			var wanted []*event.Stream
 			for _, e := range r.plan.Events {
 				if st.Schema == e.Stream.Schema {
-					wanted = append(wanted, e.Stream)
-					e.Stream.Members = st.Members
+					own := r.instance.Stream(e.Stream)
+					wanted = append(wanted, own)
+					own.Members = st.Members
 				}
 			}
 			to = append(to, wanted)
 		}
 	}
 	r.src = order.Combine(parts...)
-	r.plan.Router.Remap = to
+	r.instance.Router.Remap = to
 }
 
 // foreignNames has threads of remotes named by their own machine.
 func (r *run) foreignNames() {
 	for _, e := range r.plan.Events {
+		own := r.instance.Stream(e.Stream)
 		for _, m := range r.world.remotes {
 			if m.gives(e) {
 				if m.host == nil {
-					e.Stream.Comm = m.tasks.Of
+					own.Comm = m.tasks.Of
 				}
 				if m.sent {
-					r.foreign = append(r.foreign, e.Stream)
+					r.foreign = append(r.foreign, own)
 				}
 			}
 		}

@@ -37,7 +37,7 @@ const sendLag = 50 * event.Time(time.Millisecond)
 // sentUntil is the time up to which everything has been sent. Of now nobody
 // knows: this thread may have waited for its CPU since the rings were read.
 func (r *run) sentUntil(final bool) event.Time {
-	last := r.plan.Router.Last
+	last := r.instance.Router.Last
 	if final || r.live == nil || r.polled <= sendLag {
 		return last
 	}
@@ -49,7 +49,7 @@ func (r *run) sentUntil(final bool) event.Time {
 }
 
 func (r *run) openPushes(ctx context.Context) error {
-	for _, p := range plan.Of[*plan.PushRun](r.plan) {
+	for _, p := range plan.Runs[*plan.PushRun](r.instance) {
 		if err := r.world.permit(Sends, p.To, p.To); err != nil {
 			return err
 		}

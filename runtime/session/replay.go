@@ -35,12 +35,13 @@ func (r *run) openRecording() error {
 	for _, e := range r.plan.Events {
 		for i, st := range streams {
 			if st.Schema == e.Stream.Schema || len(w.remotes) == 0 && st.Schema.FullName() == e.Stream.Schema.FullName() && matches(e.Source, st.Schema) {
-				to[i] = append(to[i], e.Stream)
-				e.Stream.Members = st.Members
+				own := r.instance.Stream(e.Stream)
+				to[i] = append(to[i], own)
+				own.Members = st.Members
 			}
 		}
 	}
-	r.plan.Router.Remap = to
+	r.instance.Router.Remap = to
 	if err := r.findClock(context.Background()); err != nil {
 		return err
 	}

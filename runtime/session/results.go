@@ -17,7 +17,7 @@ func (r *run) tick(final bool) error {
 	} else if end := r.present(); end != 0 {
 		now = r.clock.of(end)
 	}
-	r.plan.End(final, r.present())
+	r.instance.End(final, r.present())
 	if s, ok := r.feeder.(*shared); ok {
 		s.absorb()
 	}
@@ -57,7 +57,7 @@ func (r *run) tick(final bool) error {
 			return err
 		}
 	}
-	r.lastTick, r.lastEvent, r.seen.Samples = now, r.plan.Router.Last, r.plan.Router.Samples
+	r.lastTick, r.lastEvent, r.seen.Samples = now, r.instance.Router.Last, r.instance.Router.Samples
 	if r.world.file != nil {
 		r.lastEvent = max(r.lastEvent, r.present())
 	}
@@ -67,14 +67,14 @@ func (r *run) tick(final bool) error {
 
 // interval returns what was lost since the last call.
 func (r *run) interval() event.Loss {
-	router := r.plan.Router
+	router := r.instance.Router
 	loss := event.Loss{Lost: router.LostN - r.seen.LostN, Throttled: router.Throttle - r.seen.Throttle}
 	r.seen.LostN, r.seen.Throttle = router.LostN, router.Throttle
 	if r.feeder != nil {
 		late := r.feeder.Stats().Late
 		loss.Late, r.lateSeen = late-r.lateSeen, late
 	}
-	loss.Add(r.plan.Loss())
+	loss.Add(r.instance.Loss())
 	read := r.world.readLoss()
 	loss.Truncated += read.Truncated - r.readSeen.Truncated
 	loss.EndedEarly += read.EndedEarly - r.readSeen.EndedEarly
@@ -84,7 +84,7 @@ func (r *run) interval() event.Loss {
 		loss.Truncated += corrupt - r.corruptSeen
 		r.corruptSeen = corrupt
 	}
-	failed := r.plan.Failed()
+	failed := r.instance.Failed()
 	loss.Errors += failed - r.failedSeen
 	r.failedSeen = failed
 	loss.Add(r.stacks.loss())
@@ -94,7 +94,7 @@ func (r *run) interval() event.Loss {
 
 // meta is what all results of this interval share.
 func (r *run) meta(name, title string, loss event.Loss, t *interval) result.Meta {
-	router := r.plan.Router
+	router := r.instance.Router
 	m := result.Meta{Name: name, Title: title, Final: t.final, Loss: loss, Wall: t.now, TotalSamples: router.Samples,
 		Samples: router.Samples - r.seen.Samples, Begin: r.lastEvent, End: router.Last}
 	if r.cfg.Options.Interval > 0 {

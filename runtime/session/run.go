@@ -26,7 +26,8 @@ type run struct {
 	world      *world
 	cfg        *Config
 	plan       *plan.Plan
-	src        event.Source // nil if there are only counters
+	instance   *plan.Instance // of the plan; nil until the source is open
+	src        event.Source   // nil if there are only counters
 	live       *perf.Source
 	kernel     *kernelRun // instead of src
 	eval       *eval      // nil if nobody asked
@@ -101,10 +102,10 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 }
 
 func (r *run) samples() uint64 {
-	if r.plan == nil {
+	if r.instance == nil {
 		return 0
 	}
-	return r.plan.Router.Samples
+	return r.instance.Router.Samples
 }
 
 func (r *run) do(ctx context.Context) (err error) {
@@ -135,7 +136,7 @@ func (r *run) do(ctx context.Context) (err error) {
 		return r.out.Flush()
 	}
 	err = r.loop(ctx)
-	r.plan.Errors(func(where string, errs *flow.Errors) {
+	r.instance.Errors(func(where string, errs *flow.Errors) {
 		r.world.say("%s: an evaluation failed, and left its event out: %v", where, errs.First)
 	})
 	if err != nil {
@@ -160,7 +161,7 @@ func (r *run) open(ctx context.Context) (err error) {
 	p := r.plan
 	r.tasks = r.world.tasks
 	if w := r.cfg.Target.Workload; w != nil {
-		w.Openers = len(plan.Of[*plan.CounterSet](p)) + min(1, len(p.Events))
+		w.Openers = len(plan.Of[*plan.CounterOp](p)) + min(1, len(p.Events))
 		if r.cfg.Options.evaluates() {
 			w.Openers++
 		}
@@ -170,9 +171,6 @@ func (r *run) open(ctx context.Context) (err error) {
 	}
 	switch {
 	case r.world.file != nil:
-		if err := r.openRecording(); err != nil {
-			return err
-		}
 	case r.openKernel(ctx, &err):
 		if err != nil {
 			return err
@@ -192,7 +190,13 @@ func (r *run) open(ctx context.Context) (err error) {
 			}
 		}
 	}
-	for _, c := range plan.Of[*plan.CounterSet](p) {
+	r.instance = r.plan.Instantiate()
+	if r.world.file != nil {
+		if err := r.openRecording(); err != nil {
+			return err
+		}
+	}
+	for _, c := range plan.Runs[*plan.CounterSet](r.instance) {
 		n, err := r.openCounters(ctx, c)
 		if err != nil {
 			return err
@@ -220,8 +224,8 @@ func (r *run) connect() {
 	var to [][]*event.Stream
 	if r.live != nil {
 		var same bool
-		if to, same = mapLive(r.plan, r.live); !same {
-			r.plan.Router.Remap = to
+		if to, same = mapLive(r.instance, r.live); !same {
+			r.instance.Router.Remap = to
 		}
 	}
 	if r.live == nil && len(r.world.remotes) > 0 && r.world.file == nil {
@@ -235,8 +239,8 @@ func (r *run) connect() {
 
 // prepare connects the source with the operators.
 func (r *run) prepare() {
-	p := r.plan
-	for _, st := range p.Streams() {
+	p, in := r.plan, r.instance
+	for _, st := range in.Streams() {
 		st.Comm = r.tasks.Of
 	}
 	if p.Comm && r.live != nil {
@@ -252,26 +256,22 @@ func (r *run) prepare() {
 		r.describeSender()
 	}
 	r.readStacks()
-	p.Limit(r.cfg.Options.ExitN)
+	in.Limit(r.cfg.Options.ExitN)
 	if r.live != nil && !r.cfg.Options.IncludeSelf {
-		p.HideSelf(int32(os.Getpid()), ownThreads())
+		in.HideSelf(int32(os.Getpid()), ownThreads())
 	}
 	if r.live != nil && !p.Pulls() { // threads of other machines have numbers of their own
-		for _, j := range plan.Of[*plan.JoinRun](p) {
+		for _, j := range plan.Runs[*plan.JoinRun](in) {
 			if j.Forgets() {
 				r.forgetful = append(r.forgetful, j)
 			}
 		}
 	}
-	p.Router.Side = r.side
+	in.Router.Side = r.side
 	switch n := r.readers(); {
 	case r.src == nil:
 	case n > 1:
-		var err error
-		r.feeder, err = share(r.src, p, n, func() (*plan.Plan, error) { return plan.Build(r.cfg.Reports, r.world.env(r.cfg)) })
-		if err != nil {
-			r.failed = err
-		}
+		r.feeder = share(r.src, in, n)
 	case len(r.world.remotes) == 0 && (len(r.src.Rings()) == 1 && !r.growing() || !p.Order && !r.apart()):
 		// One ring is in order by itself.
 		r.feeder = order.NewDrain(r.src)
@@ -326,7 +326,7 @@ func (r *run) verbose(level int, line string) {
 func (r *run) side(e *event.Event) {
 	r.tasks.Record(e)
 	r.stacks.record(e)
-	if plan.Has[*plan.RecordSet](r.plan) {
+	if plan.Has[*plan.RecordOp](r.plan) {
 		r.kernelRecord(e)
 	}
 	if r.plan.Watch {

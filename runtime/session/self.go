@@ -40,7 +40,7 @@ func ownThreads() func(e *event.Event, tid int32) bool {
 func (r *run) ownStacks() func(g *agg.Group, p *agg.Partial) bool {
 	counts := map[*agg.Group]bool{}
 	if !r.cfg.Options.IncludeSelf {
-		for _, s := range plan.Of[*plan.StacksRun](r.plan) {
+		for _, s := range plan.Runs[*plan.StacksRun](r.instance) {
 			counts[s.Group] = true
 		}
 	}
@@ -53,7 +53,7 @@ func (r *run) ownStacks() func(g *agg.Group, p *agg.Partial) bool {
 
 // sayHidden tells what was not printed because it is about ppscript.
 func (r *run) sayHidden() {
-	n := r.plan.Hidden()
+	n := r.instance.Hidden()
 	if r.kernel != nil {
 		n += r.kernel.hidden
 	}

@@ -10,25 +10,25 @@ import (
 )
 
 // This file lets several readers share the rings of a source, so that one core
-// is not the limit on a large machine. Each reader has a copy of the plan, with
-// its own operators, and a part of the rings; at every interval the tables are
-// added up. It is done only where that gives the same result: see
-// plan.Shareable. Readers cost the machine cores that somebody may want, so
-// there is one for every eight rings, at most four.
+// is not the limit on a large machine. Each reader has an instance of the plan and
+// a part of the rings; at every interval the tables are added up. It is done only
+// where that gives the same result: see plan.Shareable. Readers cost the machine
+// cores that somebody may want, so there is one for every eight rings, at most
+// four.
 
 const (
 	ringsPerReader = 8
 	maxReaders     = 4
 )
 
-// A shared feeder has several readers. Reader 0 works on the run's own plan.
+// A shared feeder has several readers. Reader 0 works on the run's own instance.
 type shared struct {
 	readers []*reader
 }
 
 type reader struct {
-	plan  *plan.Plan
-	drain *order.Drain
+	instance *plan.Instance
+	drain    *order.Drain
 }
 
 // readersFor is how many readers so many rings are worth.
@@ -36,21 +36,17 @@ func readersFor(rings int) int {
 	return max(1, min(rings/ringsPerReader, maxReaders, runtime.GOMAXPROCS(0)-1))
 }
 
-// share makes a feeder of n readers; more makes copies of the plan.
-func share(src event.Source, p *plan.Plan, n int, more func() (*plan.Plan, error)) (*shared, error) {
+// share makes a feeder of n readers, of which the first has the run's instance.
+func share(src event.Source, in *plan.Instance, n int) *shared {
 	s := &shared{}
 	for i := range n {
-		mine := p
+		mine := in
 		if i > 0 {
-			var err error
-			if mine, err = more(); err != nil {
-				return nil, err
-			}
-			mine.Router.Remap = p.Router.Remap
+			mine = in.Another()
 		}
 		s.readers = append(s.readers, &reader{mine, order.NewDrain(&part{Source: src, n: n, i: i})})
 	}
-	return s, nil
+	return s
 }
 
 // part is every n-th ring of a source.
@@ -73,7 +69,7 @@ func (p *part) Rings() []event.Ring {
 func (s *shared) Round(sink func([]*event.Event), final bool) {
 	var wg sync.WaitGroup
 	for _, r := range s.readers[1:] {
-		wg.Go(func() { r.drain.Round(r.plan.Router.Events, final) })
+		wg.Go(func() { r.drain.Round(r.instance.Router.Events, final) })
 	}
 	s.readers[0].drain.Round(sink, final)
 	wg.Wait()
@@ -88,9 +84,9 @@ func (s *shared) Stats() order.Stats {
 	return sum
 }
 
-// absorb adds what the other readers counted to the run's own plan.
+// absorb adds what the other readers counted to the run's own instance.
 func (s *shared) absorb() {
 	for _, r := range s.readers[1:] {
-		s.readers[0].plan.Absorb(r.plan)
+		s.readers[0].instance.Absorb(r.instance)
 	}
 }

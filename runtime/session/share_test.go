@@ -50,7 +50,7 @@ func (playedCatalog) Find(*plan.Source) ([]*event.Schema, error) {
 	return []*event.Schema{playedSchema}, nil
 }
 
-func playedPlan(tb testing.TB) *plan.Plan {
+func playedPlan(tb testing.TB) *plan.Instance {
 	tb.Helper()
 	src := &plan.Source{System: "t", Name: "ev"}
 	g := &plan.Group{In: src, By: []plan.Var{{Name: "id", Fn: plan.Fn{Text: "id"}}},
@@ -59,10 +59,10 @@ func playedPlan(tb testing.TB) *plan.Plan {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return p
+	return p.Instantiate()
 }
 
-func played(tb testing.TB, p *plan.Plan, rings, records int) *deck {
+func played(tb testing.TB, p *plan.Instance, rings, records int) *deck {
 	tb.Helper()
 	d := &deck{streams: []*event.Stream{p.Events[0].Stream}}
 	for r := range rings {
@@ -90,16 +90,13 @@ func TestSharedReadersCountTheSame(t *testing.T) {
 			t.Fatal("a count by key is not shareable")
 		}
 		d := played(t, p, 20, 100)
-		s, err := share(d, p, readers, func() (*plan.Plan, error) { return playedPlan(t), nil })
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := share(d, p, readers)
 		for range 5 {
 			d.advance(333)
 			s.Round(p.Router.Events, false)
 		}
 		s.absorb()
-		table, err := plan.Of[*plan.Table](p)[0].Result(result.Meta{})
+		table, err := plan.Runs[*plan.Table](p)[0].Result(result.Meta{})
 		if err == nil {
 			err = table.Sort("id", false)
 		}
@@ -118,21 +115,16 @@ func TestSharedReadersCountTheSame(t *testing.T) {
 
 // Conditions that fail are told of once, whichever reader met them.
 func TestSharedReadersCountFailures(t *testing.T) {
-	failing := func() (*plan.Plan, error) {
-		in := &plan.Where{In: &plan.Source{System: "t", Name: "ev"}, Pred: plan.Fn{Text: "1000 / (id % 5) > 0"}}
-		g := &plan.Group{In: in, Aggs: []plan.AggCol{{Name: "count", Agg: agg.Agg{Op: agg.Count}}}}
-		return plan.Build([]plan.Report{g}, plan.Env{Catalog: playedCatalog{}})
+	in := &plan.Where{In: &plan.Source{System: "t", Name: "ev"}, Pred: plan.Fn{Text: "1000 / (id % 5) > 0"}}
+	g := &plan.Group{In: in, Aggs: []plan.AggCol{{Name: "count", Agg: agg.Agg{Op: agg.Count}}}}
+	failing, err := plan.Build([]plan.Report{g}, plan.Env{Catalog: playedCatalog{}})
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, readers := range []int{1, 2, 3} {
-		p, err := failing()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := failing.Instantiate()
 		d := played(t, p, 20, 100)
-		s, err := share(d, p, readers, failing)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := share(d, p, readers)
 		for i := range 3 {
 			d.advance(100)
 			s.Round(p.Router.Events, false)
@@ -160,10 +152,7 @@ func BenchmarkReaders(b *testing.B) {
 			p := playedPlan(b)
 			const rings = 16
 			d := played(b, p, rings, 4096)
-			s, err := share(d, p, readers, func() (*plan.Plan, error) { return playedPlan(b), nil })
-			if err != nil {
-				b.Fatal(err)
-			}
+			s := share(d, p, readers)
 			b.ReportAllocs()
 			n := 0
 			for n < b.N {

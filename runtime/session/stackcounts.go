@@ -21,7 +21,7 @@ type stackCounts struct {
 	before *naming.Symbolized // counts whose stacks were let go, nil if there are none
 }
 
-func (c *stackCounts) begin(_ context.Context, _ *run, op plan.Operator) error {
+func (c *stackCounts) begin(_ context.Context, _ *run, op plan.Running) error {
 	c.op = op.(*plan.StacksRun)
 	return nil
 }

@@ -87,7 +87,7 @@ func stacksOf(reports []plan.Report) *plan.Stacks {
 // open finds out that a file cannot be written before anything is opened, and
 // moves an older file of folded stacks out of the way.
 func (f *stackFile) open(ctx context.Context, r *run, op plan.Operator) error {
-	o, pprof := &r.cfg.Options, op.(*plan.StacksRun).Spec.Periods
+	o, pprof := &r.cfg.Options, op.(*plan.StacksOp).Spec.Periods
 	if f.path = o.FlameGraph; pprof {
 		f.path = o.Pprof
 	}
@@ -219,7 +219,7 @@ func (f *stackFile) letGo(w *runStacks) {
 // deliver writes what was counted.
 func (f *stackFile) deliver(r *run, now time.Time) error {
 	m := r.meta(f.op.Name, f.op.Spec.Title, r.total, &interval{final: true, now: now})
-	m.Begin, m.Samples = r.plan.Router.First, m.TotalSamples
+	m.Begin, m.Samples = r.instance.Router.First, m.TotalSamples
 	res := f.result(r, m)
 	if f.format == render.PprofFormat {
 		res.KernelID = naming.KernelID(r.world.recording())

@@ -44,7 +44,7 @@ func (r *run) openStacks() {
 		Kernel:    r.world.symbols,
 		Recording: r.world.recording(),
 		User:      r.plan.Mappings,
-		Patient:   plan.Has[*plan.JoinRun](r.plan),
+		Patient:   plan.Has[*plan.JoinOp](r.plan),
 		Lines:     r.cfg.Options.lines(),
 		SymRoot:   r.cfg.Options.SymRoot,
 		DebugDirs: r.cfg.Options.DebugDirs,
@@ -63,7 +63,7 @@ func (r *run) readStacks() {
 		return
 	}
 	quiet := r.cfg.Options.FlameGraph != ""
-	w.show = shownStacks(r.plan.Streams(), quiet)
+	w.show = shownStacks(r.instance.Streams(), quiet)
 	if r.world.file == nil {
 		for _, pid := range r.cfg.Target.PIDs {
 			w.Look(int32(pid))
@@ -76,7 +76,8 @@ func (r *run) readStacks() {
 		if !e.Source.Pulled() {
 			local++
 		}
-		if e.Stack == nil || e.Stream.Members == nil {
+		own := r.instance.Stream(e.Stream)
+		if e.Stack == nil || own.Members == nil {
 			continue
 		}
 		s := stack.Spec{Kernel: e.Stack.Kernel, User: e.Stack.User, Max: limit}
@@ -84,17 +85,17 @@ func (r *run) readStacks() {
 			s.Max = min(limit, e.Stack.Max)
 		}
 		if from := r.world.carrier(e.Stream); from != nil {
-			ids, ok := e.Stream.Members.(naming.StreamIDs)
+			ids, ok := own.Members.(naming.StreamIDs)
 			if !ok {
 				panic("BUG: samples of a recording without a layout")
 			}
-			e.Stream.Members = w.RemoteReader(e.Stream.Members, ids, from.Stacks, s)
+			own.Members = w.RemoteReader(own.Members, ids, from.Stacks, s)
 		} else if e.Source.Pulled() {
 			r.world.sayStackless(e)
 			continue
 		} else {
-			reader := w.Reader(e.Stream.Members, s, e.Stack.Dwarf())
-			e.Stream.Members = reader
+			reader := w.Reader(own.Members, s, e.Stack.Dwarf())
+			own.Members = reader
 			if r.live != nil {
 				// Without a map of streams, events come with the source's own.
 				if st := r.live.StreamOf(i); st != nil {
@@ -102,8 +103,8 @@ func (r *run) readStacks() {
 				}
 			}
 		}
-		if own, _ := e.Stream.Schema.Field(event.StackName); e.Stack.Show && !quiet && own.Stack() {
-			w.show[e.Stream.Index] = []*event.Field{own}
+		if f, _ := own.Schema.Field(event.StackName); e.Stack.Show && !quiet && f.Stack() {
+			w.show[own.Index] = []*event.Field{f}
 		}
 	}
 }

@@ -151,7 +151,7 @@ func (s shelf) Find(*plan.Source) ([]*event.Schema, error) { return []*event.Sch
 
 // counting is a plan that counts by stack, with events of n stacks of depth
 // frames.
-func counting(tb testing.TB, n, depth int) (*plan.Plan, []*event.Event) {
+func counting(tb testing.TB, n, depth int) (*plan.Instance, []*event.Event) {
 	tb.Helper()
 	schema := &event.Schema{System: "software", Name: "cpu-clock", Type: 1}
 	p, err := plan.Build([]plan.Report{&plan.Stacks{In: &plan.Source{Kind: plan.Software, Name: "cpu-clock"}, Value: &plan.Fn{Text: "period"}, Name: "time"}},
@@ -167,14 +167,15 @@ func counting(tb testing.TB, n, depth int) (*plan.Plan, []*event.Event) {
 		}
 		c.chains = append(c.chains, chain)
 	}
-	st := p.Events[0].Stream
+	in := p.Instantiate()
+	st := in.Streams()[0]
 	st.Members = stack.NewReader(c, stack.New(stack.Options{}), stack.Spec{Kernel: true, User: true, Max: 127})
 	st.Comm = func(*event.Event) string { return "worker" }
 	evs := make([]*event.Event, 256)
 	for i := range evs {
 		evs[i] = &event.Event{Stream: st, PID: 5, TID: 5, Time: 9, CPU: int32(i % n)}
 	}
-	return p, evs
+	return in, evs
 }
 
 // The path of a sample, from its decoder to its count, allocates nothing.
@@ -184,7 +185,7 @@ func TestCountingStacksDoesNotAllocate(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { p.Router.Events(evs) }); n != 0 {
 		t.Errorf("got %v allocations for %d samples, want 0", n, len(evs))
 	}
-	if rows := plan.Of[*plan.StacksRun](p)[0].Group.Rows(); len(rows) != 8 || rows[0][3].Int() < 32*100 {
+	if rows := plan.Runs[*plan.StacksRun](p)[0].Group.Rows(); len(rows) != 8 || rows[0][3].Int() < 32*100 {
 		t.Errorf("got %v, want eight rows that count all", rows)
 	}
 }
@@ -195,7 +196,7 @@ func BenchmarkCountStacks(b *testing.B) {
 	for n := 0; n < b.N; n += len(evs) {
 		p.Router.Events(evs)
 	}
-	if len(plan.Of[*plan.StacksRun](p)[0].Group.Rows()) != 200 {
+	if len(plan.Runs[*plan.StacksRun](p)[0].Group.Rows()) != 200 {
 		b.Fatal("samples were not counted")
 	}
 }

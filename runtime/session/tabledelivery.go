@@ -18,10 +18,10 @@ type tableDelivery struct {
 // open opens the file that the table goes to, if there is one; several tables
 // may share it.
 func (d *tableDelivery) open(ctx context.Context, r *run, op plan.Operator) error {
-	return r.openTableFile(ctx, op.(*plan.Table).Spec.View.File)
+	return r.openTableFile(ctx, op.(*plan.TableOp).Spec.View.File)
 }
 
-func (d *tableDelivery) begin(_ context.Context, _ *run, op plan.Operator) error {
+func (d *tableDelivery) begin(_ context.Context, _ *run, op plan.Running) error {
 	d.table = op.(*plan.Table)
 	return nil
 }

@@ -18,7 +18,7 @@ func checkTarget(p *plan.Plan, t *perf.Target) error {
 	if t.CPUs != nil {
 		ways = append(ways, "-C")
 	}
-	if nothing := len(p.Events) == 0 && !plan.Has[*plan.CounterSet](p); nothing && len(ways) > 0 {
+	if nothing := len(p.Events) == 0 && !plan.Has[*plan.CounterOp](p); nothing && len(ways) > 0 {
 		return diag.Errorf(diag.Usage, "attach", "target", "got %s, and no event is looked at", ways[0]).WithHint("leave out %s", ways[0])
 	}
 	if p.Watch && len(ways) > 1 && t.CPUs != nil {

@@ -87,42 +87,43 @@ func (p *player) run(what starlark.Value, interpret bool) ([]string, error) {
 	if p.native && len(pl.Interpreted) > 0 {
 		return nil, fmt.Errorf("%s", pl.Interpreted[0])
 	}
-	for _, l := range plan.Of[*plan.LogRun](pl) {
+	in := pl.Instantiate()
+	for _, l := range plan.Runs[*plan.LogRun](in) {
 		l.Emit = func(e *event.Event) { p.lines = append(p.lines, line(e)) }
 	}
 	var failed error
-	for _, x := range plan.Of[*plan.EachRun](pl) {
+	for _, x := range plan.Runs[*plan.EachRun](in) {
 		x.Stop = func(err error) { failed = err }
 	}
-	p.feed(pl)
+	p.feed(in)
 	if failed != nil {
 		return nil, failed
 	}
-	return p.lines, p.finish(pl)
+	return p.lines, p.finish(in)
 }
 
-// feed gives the events to the plan, in time order as the session does.
-func (p *player) feed(pl *plan.Plan) {
+// feed gives the events to an instance, in time order as the session does.
+func (p *player) feed(in *plan.Instance) {
 	to := make([][]*event.Stream, len(p.capture.Streams))
-	for _, e := range pl.Events {
+	for _, e := range in.Events {
 		for i, st := range p.capture.Streams {
 			if st.Schema == e.Stream.Schema {
-				to[i] = append(to[i], e.Stream)
+				to[i] = append(to[i], in.Stream(e.Stream))
 			}
 		}
 	}
-	pl.Router.Remap = to
+	in.Router.Remap = to
 	for i := range p.capture.Events {
-		pl.Router.Events([]*event.Event{&p.capture.Events[i]})
+		in.Router.Events([]*event.Event{&p.capture.Events[i]})
 		if i+1 == p.end {
-			pl.End(false, 0)
+			in.End(false, 0)
 		}
 	}
-	pl.End(true, 0)
+	in.End(true, 0)
 }
 
-func (p *player) finish(pl *plan.Plan) error {
-	for _, t := range plan.Of[*plan.Table](pl) {
+func (p *player) finish(in *plan.Instance) error {
+	for _, t := range plan.Runs[*plan.Table](in) {
 		r, err := t.Result(result.Meta{})
 		if err != nil {
 			return err
@@ -136,7 +137,7 @@ func (p *player) finish(pl *plan.Plan) error {
 		}
 		p.loss.Add(t.Group.Loss())
 	}
-	for _, f := range plan.Of[*plan.FoldRun](pl) {
+	for _, f := range plan.Runs[*plan.FoldRun](in) {
 		p.loss.Add(f.Fold.Loss())
 	}
 	for _, c := range []struct {

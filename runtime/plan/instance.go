@@ -1,0 +1,253 @@
+package plan
+
+import (
+	"ppscript/runtime/agg"
+	"ppscript/runtime/event"
+	"ppscript/runtime/flow"
+)
+
+// This file makes a plan run. A Plan describes and never changes: what changes
+// while events flow lies in an Instance. Several instances of one plan, each in a
+// goroutine of its own, may see parts of the events; they share its programs,
+// which keep no state, and nothing else.
+
+// An Instance is a plan that runs: its operators with their state, connected
+// behind a router. It serves one goroutine at a time.
+type Instance struct {
+	*Plan
+	// Router is the head of the operators: it takes the events of the source.
+	Router *flow.Router
+	// Running are the operators, in the order of Plan.Operators.
+	Running []Running
+
+	runs     map[Operator]Running
+	streams  []*event.Stream // the plan's, with what only a source and a session know
+	others   []*flow.Others
+	failures []failures
+	deferred map[*agg.Spec]*deferredRun
+}
+
+// Running is an operator of an instance. It takes events by its sinks.
+type Running interface {
+	// sink takes the events of a feed of the plan.
+	sink(port int) flow.Sink
+
+	// End ends an interval or the run: what waits is handed out. last is the
+	// time of the last event, now that on the clock of the events, 0 if nobody
+	// knows.
+	End(final bool, last, now event.Time)
+	// Loss is what the events that it made since the last call do not contain.
+	// Results have their own, beside this.
+	Loss() event.Loss
+	// State tells in lines what is kept at the moment.
+	State() []string
+
+	// absorb adds up what another instance of a mergeable operator counted, and
+	// empties it.
+	absorb(other Running)
+}
+
+// running is what most operators have in common while they run: they keep and
+// lose nothing.
+type running struct{}
+
+// instantiate keeps what runs, and embeds its operator, from being taken for one.
+func (running) instantiate() {}
+
+func (running) sink(int) flow.Sink               { panic("BUG: operator takes no events") }
+func (running) End(bool, event.Time, event.Time) {}
+func (running) Loss() event.Loss                 { return event.Loss{} }
+func (running) State() []string                  { return nil }
+func (running) absorb(Running)                   { panic("BUG: operator cannot be added up") }
+
+// An emitter makes events: others take them from it.
+type emitter interface{ attach(s flow.Sink) }
+
+// A starter must know who takes its events before it can begin.
+type starter interface{ start(in *Instance) }
+
+// Instantiate makes an instance of the plan.
+func (p *Plan) Instantiate() *Instance {
+	streams := make([]*event.Stream, len(p.streams))
+	for i, st := range p.streams {
+		own := *st
+		streams[i] = &own
+	}
+	return p.instantiate(streams)
+}
+
+// Another makes an instance that reads the same source as in, in another
+// goroutine: streams are those of in.
+func (in *Instance) Another() *Instance {
+	own := in.Plan.instantiate(in.streams)
+	own.Router.Remap = in.Router.Remap
+	return own
+}
+
+func (p *Plan) instantiate(streams []*event.Stream) *Instance {
+	in := &Instance{Plan: p, Router: &flow.Router{}, runs: map[Operator]Running{}, streams: streams}
+	for _, e := range p.Events {
+		// Where there is no kernel to filter, the router does it before it counts:
+		// a recording then has the samples that the live run had.
+		if e.Native != nil {
+			in.Router.Filter(e.Stream.Index, e.Native)
+		}
+		if e.inner {
+			in.Router.Inner(e.Stream.Index)
+		}
+	}
+
+	// Who makes events comes before those that take them.
+	for _, op := range p.Operators {
+		run := op.instantiate(in)
+		in.Running = append(in.Running, run)
+		in.runs[op] = run
+	}
+	in.connect()
+	in.deferKeys()
+	return in
+}
+
+// connect brings the events of each feed to its operator: through predicates,
+// from the router or from the operator that makes them.
+func (in *Instance) connect() {
+	for _, f := range in.feeds {
+		sink := in.filtered(f, in.runs[f.op].sink(f.port))
+		if f.about != nil {
+			o := &flow.Others{Next: sink, About: f.about}
+			in.others = append(in.others, o)
+			sink = o
+		}
+		if f.root != nil {
+			f.root.emitter(in).attach(sink)
+			continue
+		}
+		var streams []int
+		for i := range f.branches {
+			streams = append(streams, f.branches[i].stream)
+		}
+		in.Router.Add(sink, streams, len(in.streams))
+	}
+	for _, run := range in.Running {
+		if s, ok := run.(starter); ok {
+			s.start(in)
+		}
+	}
+
+	if in.mixed {
+		// What a join or fold makes of a slice of events comes when it has seen
+		// all of the slice. One by one, it comes in time order with the rest.
+		for _, e := range in.Events {
+			in.Router.Split(e.Stream.Index)
+		}
+	}
+}
+
+// filtered puts the predicates of f's branches, and what is left of their
+// sources' filters, in front of a sink.
+func (in *Instance) filtered(f *feed, sink flow.Sink) flow.Sink {
+	each, any := f.predicates(in)
+	if !any {
+		return sink
+	}
+	w := &flow.Where{Pred: flow.NewFn(each, sole(f.branches)), Next: sink}
+	in.fails(f.name, &w.Errs, false)
+	return w
+}
+
+// join is a join of the plan that runs here.
+func (in *Instance) join(n *JoinOp) *JoinRun { return in.runs[n].(*JoinRun) }
+
+// Streams lists all streams, by index: of the events to open and of those that
+// operators make. They are the instance's own: a source says how their events
+// are read, a session who names their threads.
+func (in *Instance) Streams() []*event.Stream { return in.streams }
+
+// Stream is the instance's own of a stream of the plan; nil for nil.
+func (in *Instance) Stream(st *event.Stream) *event.Stream {
+	if st == nil {
+		return nil
+	}
+	return in.streams[st.Index]
+}
+
+// streamsOf is Stream for a list.
+func (in *Instance) streamsOf(list []*event.Stream) []*event.Stream {
+	own := make([]*event.Stream, len(list))
+	for i, st := range list {
+		own[i] = in.Stream(st)
+	}
+	return own
+}
+
+// End ends an interval or the run. now is the time on the clock of the events, 0
+// if nobody knows.
+func (in *Instance) End(final bool, now event.Time) {
+	for _, run := range in.Running {
+		run.End(final, in.Router.Last, now)
+	}
+}
+
+// Loss is what was lost in operators since the last call, beside what results
+// tell of themselves.
+func (in *Instance) Loss() event.Loss {
+	var all event.Loss
+	for _, run := range in.Running {
+		all.Add(run.Loss())
+	}
+	return all
+}
+
+// Limit ends the run after n samples; 0 is no limit. Where the first result is
+// lines, what counts is the events that are shown: not those that a condition,
+// or what hides ppscript itself, keeps from being shown. A result that counts
+// events counts all samples.
+func (in *Instance) Limit(n uint64) {
+	in.Router.Limit = n
+	for _, op := range Of[*LogOp](in.Plan) {
+		if Report(op.Spec) == in.first {
+			in.Router.Lines = true
+		}
+	}
+}
+
+// Absorb adds what another instance of the plan counted to in, and empties it.
+func (in *Instance) Absorb(o *Instance) {
+	for i, run := range in.Running {
+		run.absorb(o.Running[i])
+	}
+	in.absorbFailures(o)
+	in.Router.Absorb(o.Router)
+}
+
+// Runs returns the running operators of one kind, in the order of the plan's.
+func Runs[T Running](in *Instance) []T {
+	var list []T
+	for _, run := range in.Running {
+		if t, ok := run.(T); ok {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// counting is an operator whose rows programs of the kernel can count.
+type counting interface{ group() *agg.Group }
+
+// Group is the group that programs of the kernel know as spec.
+func (in *Instance) Group(spec *agg.Spec) *agg.Group {
+	return in.runs[in.Kernel.groups[spec].op].(counting).group()
+}
+
+// An outlet is where an operator hands out the events that it makes.
+type outlet struct{ next flow.Fan }
+
+func (o *outlet) attach(s flow.Sink) { o.next.Next = append(o.next.Next, s) }
+
+// to is the sink that they go to. One that is alone needs no fan.
+func (o *outlet) to() flow.Sink {
+	if len(o.next.Next) == 1 {
+		return o.next.Next[0]
+	}
+	return &o.next
+}
