@@ -110,7 +110,7 @@ def load(module: str, *names: str, **renamed: str) -> None:
 class Stream:
     def where(self, condition: Union[str, Callable]) -> Stream:
         """Keeps the events for which a condition holds."""
-    def let(self, **name: Union[str, Callable]) -> Stream:
+    def let(self, **name: Union[Union[Duration, str], Union[Size, str], Union[str, Callable], bool, int]) -> Stream:
         """Gives names to computed values, for everything behind."""
     def by(self, *key: Union[str, Callable], **name: Union[str, Callable]) -> Groups:
         """Chooses the keys that the events are grouped by."""

@@ -54,10 +54,12 @@ func where() *b.Builtin {
 func let() *b.Builtin {
 	return &b.Builtin{
 		Name: "let", Type: "stream", Group: b.StreamMethods, Summary: "Gives names to computed values, for everything behind.",
-		Params:  []b.Param{{Name: "name", Type: b.Expression, Rest: "**", Doc: "name = expression over the event"}},
+		Params: []b.Param{{Name: "name", Type: b.Or(b.Expression, b.Bool, b.Int, b.Duration, b.Size), Rest: "**",
+			Doc: "name = expression over the event, or a constant: a number, duration, size or bool. A text is an expression"}},
 		Returns: "stream", Result: "the events; the names are usable like fields, and hide fields of the same name", Errors: runtimeE,
 		Source: computed, Cost: "that of the expression wherever the name is used",
-		Examples: []b.Example{{Code: sw + `s.let(slept = "prev_state & 3").where("slept")`, Output: "<stream>"}},
+		Examples: []b.Example{{Code: sw + `s.let(slept = "prev_state & 3").where("slept")`, Output: "<stream>"},
+			{Code: `merge(tracepoint("sched:sched_wakeup").let(began = True), tracepoint("sched:sched_switch").let(began = False))`, Output: "<stream>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			vars, err := vars(c, c.KW)
 			if err != nil {
@@ -71,7 +73,10 @@ func let() *b.Builtin {
 func vars(c *b.Call, kw []starlark.Tuple) ([]plan.Var, error) {
 	var vs []plan.Var
 	for _, kv := range kw {
-		f, err := FnOf(c, kv[1])
+		f, err := constantOf(c, kv[1])
+		if f.Const == nil && err == nil {
+			f, err = FnOf(c, kv[1])
+		}
 		if err != nil {
 			return nil, err
 		}

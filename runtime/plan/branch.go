@@ -267,6 +267,9 @@ func (b *builder) program(f Fn, br *branch, want expr.Kind) (*expr.Program, erro
 	if f.Call != nil {
 		return b.scriptFn(f.Call, br, want), nil
 	}
+	if f.Const != nil {
+		return expr.Build(f.Const), nil
+	}
 	p, err := expr.CompileC(f.Text, br.scope)
 	if err != nil {
 		return nil, located(err, f.Pos)

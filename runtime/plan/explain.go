@@ -91,9 +91,10 @@ func (p *Plan) Explain() string {
 	return b.String()
 }
 
-// explainFn records in which tier a function runs. Plain fields need no word.
+// explainFn records in which tier a function runs. Plain fields and
+// constants need no word.
 func (b *builder) explainFn(f Fn, p *expr.Program) {
-	if _, field := p.Node.(*expr.Field); field {
+	if _, field := p.Node.(*expr.Field); field || f.Const != nil {
 		return
 	}
 	tier := "native     "

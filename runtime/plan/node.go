@@ -188,6 +188,8 @@ func (j *Join) Inputs() []Stream   { return j.Stages }
 type Fn struct {
 	Text string
 	Call Callable
+	// Const is a value that is the same for all events; Text says it for people.
+	Const expr.Node
 	Pos  string // where the script gives it, for errors
 }
 
