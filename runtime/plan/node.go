@@ -190,7 +190,7 @@ type Fn struct {
 	Call Callable
 	// Const is a value that is the same for all events; Text says it for people.
 	Const expr.Node
-	Pos  string // where the script gives it, for errors
+	Pos   string // where the script gives it, for errors
 }
 
 // A Var is a named Fn: a key column, a let.
