@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -120,6 +121,9 @@ func (f *stackFile) create(ctx context.Context, pprof bool) error {
 	switch {
 	case pprof:
 		f.format = render.PprofFormat
+	case !known && !special && slices.Contains(otherPictures, strings.ToLower(filepath.Ext(f.path))):
+		return diag.Errorf(diag.Usage, "write", f.path, "flame graphs are not drawn as %s", filepath.Ext(f.path)).
+			WithHint("name it .svg or .html, which browsers show: %s.svg", strings.TrimSuffix(f.path, filepath.Ext(f.path)))
 	case !known && !special:
 		f.path += ".folded"
 	}
@@ -133,6 +137,10 @@ func (f *stackFile) create(ctx context.Context, pprof bool) error {
 	f.f, err = outfile.Open(ctx, f.path, os.O_CREATE)
 	return f.fail(err)
 }
+
+// otherPictures are names of pictures that somebody may expect, where any other
+// name means folded stacks.
+var otherPictures = []string{".png", ".jpg", ".jpeg", ".gif", ".pdf", ".webp"}
 
 // maxBase bounds the folded stacks of before: as many as a run can count.
 const maxBase = 128 << 20
