@@ -14,7 +14,7 @@
 //	privilege  what the caller may do with files, apart from what we may do
 //	outfile    the files that results go to
 //	infile     files, or pipes, that are read whole
-//	event      the waist: Schema, Event, Stream, Source, Ring, Loss
+//	event      the waist: Schema, Type, Event, Stream, Source, Ring, Loss
 //	kernel     facts of this kernel; the doctor
 //	expr       per-event code: one typed program, from C text or from Starlark
 //	tracefs    tracepoints: their formats, and how the kernel prints them

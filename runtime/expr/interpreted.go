@@ -2,11 +2,6 @@ package expr
 
 import "ppscript/runtime/event"
 
-// Any is the kind of a Program whose values have a kind only at run time: a
-// function that stays interpreted. Only Value is set, and Bool by the value's
-// truth.
-const Any = Tuple + 1
-
 // Interpreted makes a Program of a function that cannot be compiled. It
 // delivers want: numbers for Int and Bool, texts for Str, whatever the
 // function returns for Any. A value of another kind sets Frame.Err.

@@ -1,23 +1,26 @@
 package expr
 
-// Kind says which closure of a Program delivers a value.
-type Kind uint8
+import "ppscript/runtime/event"
 
+// Kind says which closure of a Program delivers a value.
+type Kind = event.TypeKind
+
+// The kinds. Any is that of a Program whose values have a kind only at run
+// time, a function that stays interpreted: only Value is set, and Bool by the
+// value's truth.
 const (
-	Void  Kind = iota // statements
-	Int               // 64 bits; Type.Unsigned tells how to read the top bit
-	Bool              // false or true
-	Str               // a view of bytes
-	Float             // a double, for reporting
-	Tuple             // a composite key; see Program.Elems
+	Void  = event.TypeVoid // statements
+	Int   = event.TypeInt
+	Bool  = event.TypeBool
+	Str   = event.TypeStr
+	Float = event.TypeFloat
+	Tuple = event.TypeTuple // a composite key; see Program.Elems
+	Any   = event.TypeAny
 )
 
 // A Type is the type of an IR node. C's narrower integers exist only as Ext
 // nodes: every integer value is kept sign- or zero-extended to 64 bits.
-type Type struct {
-	Kind     Kind
-	Unsigned bool
-}
+type Type = event.Type
 
 // The types.
 var (
@@ -29,25 +32,3 @@ var (
 	TFloat = Type{Kind: Float}
 	TTuple = Type{Kind: Tuple}
 )
-
-// Numeric reports that values of the type are integers or bools.
-func (t Type) Numeric() bool { return t.Kind == Int || t.Kind == Bool }
-
-func (t Type) String() string {
-	switch t.Kind {
-	case Int:
-		if t.Unsigned {
-			return "uint"
-		}
-		return "int"
-	case Bool:
-		return "bool"
-	case Str:
-		return "str"
-	case Float:
-		return "float"
-	case Tuple:
-		return "tuple"
-	}
-	return "void"
-}

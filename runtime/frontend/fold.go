@@ -32,7 +32,7 @@ type Machine struct {
 type stateVar struct {
 	name  string
 	init  starlark.Value
-	kind  kind
+	kind  Kind
 	weak  bool // its 0 may turn out to be an unset time
 	slot  int  // in Frame.Texts for texts, else in Frame.State
 	texts bool
@@ -346,7 +346,7 @@ func toWord(v starlark.Value) (int64, bool) {
 }
 
 // fromWord makes a value of 64 bits of the state.
-func fromWord(k kind, n int64) starlark.Value {
+func fromWord(k Kind, n int64) starlark.Value {
 	switch k {
 	case kindBool:
 		return starlark.Bool(n != 0)

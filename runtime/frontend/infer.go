@@ -26,7 +26,7 @@ import (
 
 // A role is what is known of an expression.
 type role struct {
-	kind  kind
+	kind  Kind
 	c     starlark.Value // of a constant
 	state bool           // it is the state
 	weak  bool           // an unset member of it, of which nothing is known yet
@@ -60,17 +60,17 @@ type scan struct {
 	fn       *starlark.Function
 	vars     map[*syntax.Ident]role
 	assigned map[*syntax.Ident]int
-	ret      kind
+	ret      Kind
 	apart    int // in a nested function, or one that is not followed by kinds
 }
 
 // function walks fn and returns the kind of its result. Parameters that have
 // no argument have their default if whole says that args are all there are.
-func (in *inference) function(fn *starlark.Function, args []role, whole bool) kind {
+func (in *inference) function(fn *starlark.Function, args []role, whole bool) Kind {
 	return in.enter(fn, args, whole, 0)
 }
 
-func (in *inference) enter(fn *starlark.Function, args []role, whole bool, apart int) kind {
+func (in *inference) enter(fn *starlark.Function, args []role, whole bool, apart int) Kind {
 	tree := in.m.host.Syntax(fn)
 	if tree == nil || slices.Contains(in.active, fn) || len(in.active) > 16 {
 		in.lose(args)
@@ -177,7 +177,7 @@ func (s *scan) nested(params []syntax.Expr, body func()) {
 }
 
 // member is the kind of what a loop over e yields.
-func (s *scan) member(e syntax.Expr) kind {
+func (s *scan) member(e syntax.Expr) Kind {
 	r := s.value(e)
 	if call, ok := e.(*syntax.CallExpr); ok {
 		if id, ok := call.Fn.(*syntax.Ident); ok && id.Name == "range" {

@@ -15,7 +15,7 @@ import (
 type emitSite struct {
 	call  *syntax.CallExpr
 	names []string
-	kinds []kind
+	kinds []Kind
 }
 
 // emit notes what a call of emit gives.
@@ -92,7 +92,7 @@ func (in *inference) fields() []event.Field {
 	}
 	fields := make([]event.Field, len(kinds))
 	for i, n := range first.names {
-		fields[i] = fieldOf(n, kinds[i], i)
+		fields[i] = event.FieldOf(n, kinds[i].Type, i)
 	}
 	return fields
 }

@@ -219,7 +219,7 @@ func (s *scan) binary(e *syntax.BinaryExpr) role {
 
 // arithRoles is arithKind where a member may turn out to be a sum of what is
 // added to it.
-func arithRoles(op syntax.Token, x, y role) kind {
+func arithRoles(op syntax.Token, x, y role) Kind {
 	if op == syntax.PLUS || op == syntax.MINUS {
 		switch {
 		case x.weak && (y.kind == kindNanos || y.kind == kindSize):
@@ -240,7 +240,7 @@ func (s *scan) compared(e *syntax.BinaryExpr, x, y role) {
 	if y.kind == kindUint {
 		y.kind = kindInt
 	}
-	u, v := x.kind.unit(), y.kind.unit()
+	u, v := x.kind.Unit, y.kind.Unit
 	known := x.kind.number() && y.kind.number() && x.kind != kindBool && y.kind != kindBool
 	if !known || u == v {
 		return

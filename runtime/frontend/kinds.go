@@ -9,67 +9,77 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// A kind is what is known of a value before the script runs.
-type kind uint8
+// A Kind is what is known of a value before the script runs: its type, or why
+// it has none.
+type Kind struct {
+	event.Type
+	state knowledge
+}
+
+// knowledge says how much is known of a value.
+type knowledge uint8
 
 const (
-	kindUnknown kind = iota
-	kindNone
-	kindInt
-	kindUint // 64 bits, and may need all of them
-	kindBool
-	kindText
-	kindFloat
-	kindNanos
-	kindMoment
-	kindSize
-	kindMixed // one or another, depending on the way
-	kindOther // a list, an event
+	hidden  knowledge = iota
+	typed             // its type
+	absent            // it is None
+	several           // it is one or another, depending on the way
+	untyped           // it has no type: a list, an event
+	asFirst           // it is the first argument: Native.Returns only
 )
 
-var kindNames = [...]string{"value", "None", "int", "int", "bool", "string", "float", "duration", "time", "size", "value of several kinds", "list or event"}
+var (
+	kindUnknown = Kind{}
+	kindNone    = Kind{state: absent}
+	kindInt     = kindOfType(expr.TInt)
+	kindUint    = kindOfType(expr.TUint) // may need all 64 bits
+	kindBool    = kindOfType(expr.TBool)
+	kindText    = kindOfType(expr.TStr)
+	kindFloat   = kindOfType(expr.TFloat)
+	kindNanos   = kindOfType(event.Type{Kind: expr.Int, Unit: event.Nanos})
+	kindMoment  = kindOfType(event.Type{Kind: expr.Int, Unit: event.Moment})
+	kindSize    = kindOfType(event.Type{Kind: expr.Int, Unit: event.SizeB})
+	kindMixed   = Kind{state: several}
+	kindOther   = Kind{state: untyped}
+)
 
-func (k kind) String() string { return kindNames[k] }
+func kindOfType(t event.Type) Kind { return Kind{Type: t, state: typed} }
+
+func (k Kind) String() string {
+	switch k.state {
+	case hidden, asFirst:
+		return "value"
+	case absent:
+		return "None"
+	case several:
+		return "value of several kinds"
+	case untyped:
+		return "list or event"
+	}
+	switch {
+	case k.Unit == event.Nanos:
+		return "duration"
+	case k.Unit == event.Moment:
+		return "time"
+	case k.Unit == event.SizeB:
+		return "size"
+	case k.Kind == expr.Str:
+		return "string"
+	case k.Kind == expr.Int:
+		return "int"
+	}
+	return k.Type.String()
+}
 
 // number reports that values of the kind are 64-bit integers in the state.
-func (k kind) number() bool {
-	switch k {
-	case kindInt, kindUint, kindBool, kindNanos, kindMoment, kindSize:
-		return true
-	}
-	return false
-}
+func (k Kind) number() bool { return k.state == typed && k.Numeric() }
 
-// unit is what integers of the kind measure.
-func (k kind) unit() event.Unit {
-	switch k {
-	case kindNanos:
-		return event.Nanos
-	case kindMoment:
-		return event.Moment
-	case kindSize:
-		return event.SizeB
-	}
-	return event.NoUnit
-}
-
-// irType is the type of the kind's values in the state.
-func (k kind) irType() expr.Type {
-	switch k {
-	case kindText:
-		return expr.TStr
-	case kindBool:
-		return expr.TBool
-	case kindUint:
-		return expr.TUint
-	case kindFloat:
-		return expr.TFloat
-	}
-	return expr.TInt
-}
+// simple reports that a value may be of one kind: it is not of several, and no
+// list or event.
+func (k Kind) simple() bool { return k.state < several }
 
 // joinKinds is what a value is that may be either.
-func joinKinds(a, b kind) kind {
+func joinKinds(a, b Kind) Kind {
 	switch {
 	case a == b || b == kindUnknown:
 		return a
@@ -82,7 +92,7 @@ func joinKinds(a, b kind) kind {
 }
 
 // kindOf is the kind of a value at hand.
-func kindOf(v starlark.Value) kind {
+func kindOf(v starlark.Value) Kind {
 	switch v := v.(type) {
 	case starlark.NoneType:
 		return kindNone
@@ -110,30 +120,19 @@ func kindOf(v starlark.Value) kind {
 }
 
 // kindOfField is the kind of what a view gives for a field.
-func kindOfField(f *event.Field) kind {
+func kindOfField(f *event.Field) Kind {
+	t, ok := f.ValueType()
 	switch {
-	case f.Kind == event.Str || f.Kind == event.Bytes && f.Place != event.InSlot:
-		return kindText
-	case f.Kind == event.Float:
-		return kindFloat
+	case ok:
+		return kindOfType(t)
 	case f.Kind == event.Bytes:
 		return kindUnknown // known when it runs
-	case f.Kind != event.Int:
-		return kindOther
-	case f.Type == event.BoolType && f.Place == event.InSlot:
-		return kindBool
-	case f.Unit == event.Nanos:
-		return kindNanos
-	case f.Unit == event.Moment:
-		return kindMoment
-	case !f.Signed && f.Size == 8:
-		return kindUint
 	}
-	return kindInt
+	return kindOther
 }
 
 // kindOfNode is the kind of a computed value.
-func kindOfNode(n expr.Node) kind {
+func kindOfNode(n expr.Node) Kind {
 	switch unit := expr.UnitOf(n); {
 	case unit == event.Nanos:
 		return kindNanos
@@ -143,40 +142,18 @@ func kindOfNode(n expr.Node) kind {
 	if f, ok := n.(*expr.Field); ok && f.View == expr.ViewValue {
 		return kindOfField(f.F)
 	}
-	switch t := n.Type(); {
-	case t.Kind == expr.Str:
-		return kindText
-	case t.Kind == expr.Bool:
+	switch t := n.Type(); t.Kind {
+	case expr.Bool:
 		return kindBool
-	case t.Kind == expr.Float:
-		return kindFloat
-	case t.Kind == expr.Int && t.Unsigned:
-		return kindUint
-	case t.Kind == expr.Int:
-		return kindInt
+	case expr.Int, expr.Str, expr.Float:
+		return kindOfType(t.Plain())
 	}
 	return kindOther
 }
 
-// fieldOf is the field of a made event that holds values of the kind.
-func fieldOf(name string, k kind, slot int) event.Field {
-	f := event.Field{Name: name, Type: "s64", Kind: event.Int, Place: event.InSlot, Offset: slot, Size: 8, Signed: true, Unit: k.unit()}
-	switch k {
-	case kindUint:
-		f.Type, f.Signed = "u64", false
-	case kindBool:
-		f.Type = event.BoolType
-	case kindText:
-		f.Type, f.Kind = "char[]", event.Str
-	case kindFloat:
-		f.Type, f.Kind = "double", event.Float
-	}
-	return f
-}
-
 // arithKind is the kind of x op y; kindUnknown if Starlark will refuse it.
-func arithKind(op syntax.Token, x, y kind) kind {
-	if x == kindUnknown || y == kindUnknown || x >= kindMixed || y >= kindMixed {
+func arithKind(op syntax.Token, x, y Kind) Kind {
+	if x == kindUnknown || y == kindUnknown || !x.simple() || !y.simple() {
 		return kindUnknown
 	}
 	if op == syntax.PLUS && x == kindText && y == kindText || op == syntax.PERCENT && x == kindText ||
@@ -195,7 +172,7 @@ func arithKind(op syntax.Token, x, y kind) kind {
 	if !x.number() || !y.number() || x == kindBool || y == kindBool {
 		return kindUnknown
 	}
-	unit, ok := unitAfter(op, x.unit(), y.unit())
+	unit, ok := unitAfter(op, x.Unit, y.Unit)
 	switch {
 	case !ok:
 		return kindUnknown

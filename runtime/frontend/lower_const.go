@@ -21,9 +21,9 @@ func (s *scopeOf) loadState(e *syntax.DotExpr, name string) val {
 	if m == nil {
 		s.refuse(e.Name.NamePos, "the state has no member %s", name)
 	}
-	n, err := expr.NewLoadState(m.slot, m.kind.irType())
+	n, err := expr.NewLoadState(m.slot, m.kind.Type.Plain())
 	s.must(e.Dot, err)
-	return val{node: n, unit: m.kind.unit()}
+	return val{node: n, unit: m.kind.Unit}
 }
 
 // named is a computed value that has a name (let).
@@ -180,7 +180,7 @@ func (s *scopeOf) lookUp(at syntax.Position, d *starlark.Dict, k val, otherwise 
 	}
 	native := expr.Native{Name: "lookup", Args: []expr.Node{node}, Data: d}
 	kind := kindOf(first)
-	native.T = kind.irType()
+	native.T = kind.Type.Plain()
 	if kind == kindText {
 		native.Str = func(f *expr.Frame, a []expr.Arg) []byte { return words[find(f, a)] }
 	} else {
@@ -188,7 +188,7 @@ func (s *scopeOf) lookUp(at syntax.Position, d *starlark.Dict, k val, otherwise 
 	}
 	n, err := expr.NewNative(native)
 	s.must(at, err)
-	return val{node: n, unit: kind.unit()}
+	return val{node: n, unit: kind.Unit}
 }
 
 // constantMethod is a method of a constant: d.get(x), d.items(), "a".upper().

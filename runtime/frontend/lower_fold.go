@@ -23,7 +23,7 @@ func (p *proc) store(at syntax.Position, name string, v val) {
 	case m.kind == kindBool:
 		ok = isBool(v)
 	default:
-		ok = isInt(v) && (isZero(v.c) || unitOf(v) == m.kind.unit())
+		ok = isInt(v) && (isZero(v.c) || unitOf(v) == m.kind.Unit)
 	}
 	if !ok {
 		p.refuse(at, "state %s is a %s and is assigned a %s", name, m.kind, typeOf(v))
@@ -95,7 +95,7 @@ func (p *proc) emitted(at syntax.Position, f *event.Field, v val) expr.Node {
 	case kindBool:
 		ok = isBool(v)
 	default:
-		ok = want.number() && isInt(v) && (isZero(v.c) || unitOf(v) == want.unit())
+		ok = want.number() && isInt(v) && (isZero(v.c) || unitOf(v) == want.Unit)
 	}
 	if !ok {
 		p.refuse(at, "emit %s: a %s where a %s is expected", f.Name, typeOf(v), want)

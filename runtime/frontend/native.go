@@ -29,22 +29,15 @@ type HasNative interface {
 	Native() *Native
 }
 
-// A Kind is what a Native returns.
-type Kind uint8
-
 // The kinds that natives return.
-const (
-	Unknown Kind = iota
-	IntKind
-	TextKind
-	BoolKind
-	DurationKind
-	SizeKind
-	AsFirst // as the first argument
+var (
+	IntKind      = kindInt
+	TextKind     = kindText
+	BoolKind     = kindBool
+	DurationKind = kindNanos
+	SizeKind     = kindSize
+	AsFirst      = Kind{state: asFirst} // as the first argument
 )
-
-var kindsOf = [...]kind{Unknown: kindUnknown, IntKind: kindInt, TextKind: kindText, BoolKind: kindBool,
-	DurationKind: kindNanos, SizeKind: kindSize}
 
 // A NativeCall is one call of a Native that is compiled.
 type NativeCall struct {
@@ -127,14 +120,14 @@ func nativeOf(h *script.Host, f starlark.Callable) *Native {
 }
 
 // nativeKind is the kind of what a call of f returns.
-func nativeKind(f starlark.Callable, args []role) (kind, bool) {
+func nativeKind(f starlark.Callable, args []role) (Kind, bool) {
 	n, ok := f.(HasNative)
 	if !ok || n.Native() == nil {
 		return kindUnknown, false
 	}
 	returns := n.Native().Returns
 	if returns != AsFirst {
-		return kindsOf[returns], true
+		return returns, true
 	}
 	if len(args) == 0 {
 		return kindUnknown, true

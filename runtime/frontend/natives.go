@@ -175,7 +175,7 @@ func (s *scopeOf) concat(at syntax.Position, x, y val) val {
 func textView(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 // builtinKind is the kind of what a builtin returns, as far as it is known.
-func builtinKind(f starlark.Callable, args []role) kind {
+func builtinKind(f starlark.Callable, args []role) Kind {
 	if k, ok := nativeKind(f, args); ok {
 		return k
 	}
@@ -199,7 +199,7 @@ func builtinKind(f starlark.Callable, args []role) kind {
 		for _, a := range args {
 			k = joinKinds(k, a.kind)
 		}
-		if k >= kindMixed {
+		if !k.simple() {
 			return kindUnknown
 		}
 		return k
@@ -208,7 +208,7 @@ func builtinKind(f starlark.Callable, args []role) kind {
 }
 
 // methodKind is the kind of what x.name(args) returns.
-func methodKind(x role, name string, args []role) kind {
+func methodKind(x role, name string, args []role) Kind {
 	switch {
 	case x.ev != nil && (strings.TrimPrefix(name, "_") == "symbolic" || strings.TrimPrefix(name, "_") == "text"):
 		return kindText

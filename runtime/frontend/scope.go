@@ -94,7 +94,7 @@ func (f *Func) Result(events []*expr.Scope) (expr.Kind, event.Unit) {
 	case k == kindText:
 		return expr.Str, event.NoUnit
 	case k.number():
-		return expr.Int, k.unit()
+		return expr.Int, k.Unit
 	}
 	return expr.Any, event.NoUnit
 }
