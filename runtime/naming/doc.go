@@ -31,9 +31,13 @@
 //     forgotten with the last of its stacks. So are the places of stacks that came
 //     with names, and the frames of single addresses. (Of those that ended last,
 //     task.MappingsOptions.MaxEnded stay, for events that come late.)
-//   - What was made of files, which are functions, source lines, tables for
-//     unwinding and the maps of compilers, is read again if it is asked for again.
-//     It goes by time of use.
+//   - What was made of files (functions, source lines, tables for unwinding, the
+//     maps of compilers) lies in one object.Memory of 192 MiB, out of which the
+//     least recently used goes. What is idle goes before that, as soon as its kind
+//     takes more than a little. It is made again if it is asked for again.
+//
+// The first and the second rule are bounded by the table of stacks, which is
+// Crowded at a thirty-second of its 64 MiB, or at twice of what is still held.
 //
 // A recording is named in the same way, but its files are looked for by path and
 // build-id when they are needed, and its kernel may be another than the one that

@@ -49,6 +49,7 @@ type Namer struct {
 	maps    *task.Mappings // nil without user stacks
 	symbols *symbol.Symbolizer
 	unwind  *unwind.Unwinder // made at the first need
+	memory  *object.Memory   // what was made of files, by symbols and unwind
 	frames  map[frameKey][]*result.Frame
 	// nameless are the addresses in frames that have no name yet.
 	nameless []frameKey
@@ -60,17 +61,21 @@ type Namer struct {
 	generation int
 }
 
+// maxMemory bounds what was made of files, in bytes.
+const maxMemory = 192 << 20
+
 // New makes a Namer. It is wanted before events are opened: the mappings of
 // processes count from the first record on.
 func New(o Options) *Namer {
-	n := &Namer{opt: o, kernel: o.Kernel, frames: map[frameKey][]*result.Frame{}}
+	n := &Namer{opt: o, kernel: o.Kernel, frames: map[frameKey][]*result.Frame{},
+		memory: object.NewMemory(maxMemory)}
 	n.foreign = o.foreignKernel()
 	if n.foreign {
 		if k := o.cachedKernel(); k != nil {
 			n.kernel, n.foreign = k, false
 		}
 	}
-	so, to := symbol.Options{Kernel: n.kernel, Lines: o.Lines, Inlines: o.Lines}, stack.Options{}
+	so, to := symbol.Options{Kernel: n.kernel, Lines: o.Lines, Inlines: o.Lines, Memory: n.memory}, stack.Options{}
 	if o.User {
 		n.maps = task.NewMappings(o.mappings(n.foreign))
 		so.Maps = n.maps
@@ -144,7 +149,7 @@ func (n *Namer) Hold(pid int32, when event.Time) {
 func (n *Namer) Reader(m event.Members, spec stack.Spec, dwarf bool) event.Members {
 	if dwarf {
 		if n.unwind == nil {
-			n.unwind = unwind.New(unwind.Options{Maps: n.maps})
+			n.unwind = unwind.New(unwind.Options{Maps: n.maps, Memory: n.memory})
 		}
 		spec.Unwinder = n.unwind
 	}

@@ -8,7 +8,7 @@ import (
 
 // An entry in use stays while others come and go.
 func TestCacheIsBounded(t *testing.T) {
-	c := NewCache[int](1000, 1000)
+	c := NewCache[*File, int](NewMemory(1000), 1000)
 	always := &File{Path: "libc"}
 	c.Hold(always, -1, 300, 0)
 	var last *File
@@ -40,7 +40,7 @@ func TestCacheIsBounded(t *testing.T) {
 // as is of use.
 func TestCacheForgetsWhatIsIdle(t *testing.T) {
 	const second = event.Time(1e9)
-	c := NewCache[int](500, 1_000_000)
+	c := NewCache[*File, int](NewMemory(1_000_000), 500)
 	now := event.Time(0)
 	made := map[*File]int{}
 	use := func(f *File) {
@@ -71,7 +71,7 @@ func TestCacheForgetsWhatIsIdle(t *testing.T) {
 		t.Errorf("got %d files that went, %d of %d bytes, %d dropped", len(c.before), c.Len(), c.Bytes(), c.Dropped())
 	}
 	// Nor is an entry that was in use for long kept for as long.
-	old := NewCache[int](500, 1_000_000)
+	old := NewCache[*File, int](NewMemory(1_000_000), 500)
 	for i := range 600 {
 		for range 10 {
 			now += second
@@ -92,10 +92,64 @@ func TestCacheForgetsWhatIsIdle(t *testing.T) {
 		t.Errorf("got %d bytes 20 s after files were used for minutes, want at most 1000", old.Bytes())
 	}
 	// A little stays however long it lies there.
-	few, f := NewCache[int](500, 1000), &File{}
+	few, f := NewCache[*File, int](NewMemory(1000), 500), &File{}
 	few.Hold(f, 7, 100, 0)
 	few.Hold(&File{}, 0, 400, 1e18)
 	if v, ok := few.Of(f, 2e18); !ok || v != 7 {
 		t.Errorf("got %d, %v, want what there was room for", v, ok)
+	}
+}
+
+// Several kinds share one bound: what was used least recently goes, of whichever
+// kind it is; what is idle goes of kinds that take much.
+func TestCachesShareABound(t *testing.T) {
+	m := NewMemory(1000)
+	tables, lines := NewCache[*File, int](m, 300), NewCache[string, int](m, 1000)
+	old, fresh := &File{}, &File{}
+	tables.Hold(old, 1, 300, 0)
+	lines.Hold("a", 2, 300, 1)
+	tables.Hold(fresh, 3, 300, 2)
+	f := func(when string, nTables, nLines, bytes int) {
+		t.Helper()
+		if tables.Len() != nTables || lines.Len() != nLines || m.Bytes() != bytes || tables.Bytes()+lines.Bytes() != bytes {
+			t.Errorf("%s: got %d and %d of %d and %d bytes, %d in all; want %d and %d of %d", when,
+				tables.Len(), lines.Len(), tables.Bytes(), lines.Bytes(), m.Bytes(), nTables, nLines, bytes)
+		}
+	}
+	f("room for all", 2, 1, 900)
+	lines.Hold("b", 4, 300, 3)
+	if _, ok := tables.Of(old, 3); ok {
+		t.Error("got what was used least recently, want it to give way to another kind")
+	}
+	f("full", 1, 2, 900)
+	lines.Hold("c", 5, 50, 1e12) // all are idle: of tables there is little, of lines too
+	f("idle, but little", 1, 3, 950)
+	tables.Hold(old, 6, 50, 1e12)
+	f("idle and more than little", 1, 3, 700)
+	lines.Drop("a")
+	lines.Drop("a")
+	f("one is dropped", 1, 2, 400)
+	lines.Hold("d", 7, 10, 1e12)
+	lines.Trim(1)
+	if _, ok := lines.Of("d", 1e12); !ok {
+		t.Error("got the last one trimmed, want the others")
+	}
+	f("trimmed", 1, 1, 60)
+	lines.Clear()
+	f("cleared", 1, 0, 50)
+}
+
+func BenchmarkCacheOf(b *testing.B) {
+	c := NewCache[*File, int](NewMemory(1<<20), 1<<20)
+	files := make([]*File, 16)
+	for i := range files {
+		files[i] = &File{}
+		c.Hold(files[i], i, 100, 0)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if _, ok := c.Of(files[i%16], 1); !ok {
+			b.Fatal("nothing is held")
+		}
 	}
 }

@@ -269,8 +269,8 @@ func TestPerfMapsAreBounded(t *testing.T) {
 	for i := range maxJITs + 10 {
 		s.jitTable(&task.Space{PID: int32(1<<22 + i), UID: -1})
 	}
-	if len(s.jit) > maxJITs {
-		t.Errorf("got %d processes, want at most %d", len(s.jit), maxJITs)
+	if s.jit.Len() > maxJITs {
+		t.Errorf("got %d processes, want at most %d", s.jit.Len(), maxJITs)
 	}
 	s.Resolve(1, 1, 0x1000, event.MaxTime) // works on
 }

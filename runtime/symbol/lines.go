@@ -52,11 +52,10 @@ type lineRow struct {
 	line int32
 }
 
-// maxDebug bounds the debug information that is held, in bytes; up to littleDebug
-// nothing is given up. That of one file may be maxOfFile, in which maxUnits spans
-// of code are found, and maxRows rows and inlined functions, some 24 bytes each.
+// littleDebug is how many bytes of debug information may be idle. That of one file
+// may be maxOfFile, in which maxUnits spans of code are found, and maxRows rows and
+// inlined functions, some 24 bytes each.
 const (
-	maxDebug    = 96 << 20
 	littleDebug = 64 << 20 // it takes seconds to read
 	maxOfFile   = 96 << 20
 	maxUnits    = 1 << 20

@@ -112,7 +112,7 @@ type jitMap struct {
 	table *Table // nil if there is none
 	size  int64  // of the file when it was read
 	since time.Time
-	stale bool // the file may have changed since
+	round int // of the Symbolizer, when it was looked at last
 }
 
 // perfMap finds and reads the map of a process, nil if it has none. It is read
@@ -138,7 +138,6 @@ func (s *Symbolizer) perfMap(sp *task.Space, before *jitMap) *jitMap {
 		return &jitMap{}
 	}
 	if before != nil && before.size == info.Size() && before.since.Equal(info.ModTime()) {
-		before.stale = false
 		return before
 	}
 	m := &jitMap{size: info.Size(), since: info.ModTime()}
@@ -158,37 +157,30 @@ func (s *Symbolizer) perfMap(sp *task.Space, before *jitMap) *jitMap {
 
 // jitTable is the functions that a process made at run time, nil if it has none.
 func (s *Symbolizer) jitTable(sp *task.Space) *Table {
-	m := s.jit[sp]
-	if m == nil || m.stale {
-		if m != nil {
-			s.jitBytes -= m.bytes()
-		}
+	m, ok := s.jit.Of(sp, s.now)
+	if !ok || m.round != s.jitRound {
 		m = s.perfMap(sp, m)
-		for other := range s.jit {
-			if s.jitBytes+m.bytes() <= maxJIT && len(s.jit) < maxJITs {
-				break
-			}
-			if other != sp {
-				s.jitBytes -= s.jit[other].bytes()
-				delete(s.jit, other)
-			}
-		}
-		s.jit[sp] = m
-		s.jitBytes += m.bytes()
+		m.round = s.jitRound
+		s.jit.Drop(sp)
+		s.jit.Trim(maxJITs - 1)
+		s.jit.Hold(sp, m, m.bytes(), s.now)
 	}
 	return m.table
 }
 
-// maxJIT bounds the memory of all maps, in bytes, maxJITs the processes whose
+// littleJIT is how many bytes of maps may be idle, maxJITs bounds the processes whose
 // maps, or lack of one, are remembered.
 const (
-	maxJIT  = 64 << 20
-	maxJITs = 4096
+	littleJIT = 8 << 20
+	maxJITs   = 4096
 )
+
+// jitEntry is about what is held for a process without a map, in bytes.
+const jitEntry = 256
 
 func (m *jitMap) bytes() int {
 	if m.table == nil {
-		return 0
+		return jitEntry
 	}
-	return m.table.Bytes()
+	return jitEntry + m.table.Bytes()
 }

@@ -45,6 +45,8 @@ type Options struct {
 	Lines, Inlines bool
 	// Mangled leaves C++ and Rust names as the linker has them.
 	Mangled bool
+	// Memory bounds what is made of files; nil is DefaultMemory of its own.
+	Memory *object.Memory
 	// MaxFrames bounds the addresses that are remembered; 0 is 1<<15, with
 	// lines 1<<16.
 	MaxFrames int
@@ -67,10 +69,10 @@ type Symbolizer struct {
 	kernel   map[uint64][]Frame
 	user     map[place][]Frame
 	nowhere  map[nowhere][]Frame
-	tables   *object.Cache[*Table]
-	jit      map[*task.Space]*jitMap
-	jitBytes int
-	lines    *object.Cache[*lineInfo]
+	tables   *object.Cache[*object.File, *Table]
+	lines    *object.Cache[*object.File, *lineInfo]
+	jit      *object.Cache[*task.Space, *jitMap]
+	jitRound int               // of Refresh: maps of before may have changed
 	loaded   []loaded          // kernel code that came since
 	modules  map[string]string // "kvm" to "[kvm]"
 	now      event.Time        // of the last event of which a file was looked at
@@ -100,8 +102,13 @@ func New(o Options) *Symbolizer {
 			o.MaxFrames = 1 << 16 // it takes long to read them again
 		}
 	}
-	s := &Symbolizer{opt: o, tables: object.NewCache[*Table](littleTables, maxTables), jit: map[*task.Space]*jitMap{},
-		lines: object.NewCache[*lineInfo](littleDebug, maxDebug), modules: map[string]string{}}
+	if o.Memory == nil {
+		o.Memory = object.NewMemory(DefaultMemory)
+	}
+	s := &Symbolizer{opt: o, modules: map[string]string{},
+		tables: object.NewCache[*object.File, *Table](o.Memory, littleTables),
+		lines:  object.NewCache[*object.File, *lineInfo](o.Memory, littleDebug),
+		jit:    object.NewCache[*task.Space, *jitMap](o.Memory, littleJIT)}
 	s.forget()
 	return s
 }
@@ -119,9 +126,7 @@ func (s *Symbolizer) Stats() Stats {
 // Refresh forgets facts that may have changed since: the maps of JIT compilers,
 // which grow, and addresses that had no name. Call it between intervals.
 func (s *Symbolizer) Refresh() {
-	for _, m := range s.jit {
-		m.stale = true
-	}
+	s.jitRound++
 	clear(s.nowhere)
 }
 
@@ -186,7 +191,7 @@ func (s *Symbolizer) Prepare(list []Address) {
 		}
 	}
 	read := s.lines.Bytes()
-	s.lines = object.NewCache[*lineInfo](littleDebug, maxDebug) // until the next time
+	s.lines.Clear() // until the next time
 	if read > littleDebug/4 {
 		// It is garbage now, several times what the run needs otherwise, and the
 		// collector would let as much of it come together again.
@@ -235,6 +240,7 @@ func (s *Symbolizer) resolve(pid int32, addr uint64, when event.Time, call, plai
 	if f, ok := s.nowhere[at]; ok {
 		return f
 	}
+	s.now = when
 	f := []Frame{s.jitFrame(space, region, addr, call)}
 	s.nowhere[at] = f
 	return f
@@ -345,12 +351,12 @@ func (s *Symbolizer) Table(f *object.File) *Table {
 	return t
 }
 
-// maxTables bounds the memory of functions, in bytes; up to littleTables nothing
-// is given up.
-const (
-	maxTables    = 64 << 20
-	littleTables = 8 << 20
-)
+// DefaultMemory bounds what is made of files, in bytes: functions, source lines
+// and maps of compilers.
+const DefaultMemory = 192 << 20
+
+// littleTables is how many bytes of functions may be idle.
+const littleTables = 8 << 20
 
 // jitFrame names an address in memory without a file.
 func (s *Symbolizer) jitFrame(space *task.Space, r *task.Region, addr uint64, call bool) Frame {

@@ -59,11 +59,18 @@ type Options struct {
 	Machine elf.Machine
 	// Max bounds the addresses of a stack; 0 is 1024.
 	Max int
-	// MaxBytes bounds the memory of tables; 0 is 128 MiB. Beyond it those of
-	// the file that was walked through least recently go; beyond a sixteenth
-	// of it those that are idle.
-	MaxBytes int
+	// Memory bounds the tables; nil is DefaultMemory of their own. Beyond it those
+	// of the file that was walked through least recently go; beyond 8 MiB those
+	// that are idle.
+	Memory *object.Memory
 }
+
+// DefaultMemory bounds the tables, in bytes, littleTables is how many of them may
+// be idle.
+const (
+	DefaultMemory = 128 << 20
+	littleTables  = 8 << 20
+)
 
 // Stats counts the work of an Unwinder.
 type Stats struct {
@@ -78,7 +85,7 @@ type Stats struct {
 type Unwinder struct {
 	opt     Options
 	arch    *arch
-	modules *object.Cache[*module]
+	modules *object.Cache[*object.File, *module]
 	absent  module // of files that are not found
 	stats   Stats
 	walk    walk
@@ -92,10 +99,10 @@ func New(o Options) *Unwinder {
 	if o.Max <= 0 {
 		o.Max = 1024
 	}
-	if o.MaxBytes <= 0 {
-		o.MaxBytes = 128 << 20
+	if o.Memory == nil {
+		o.Memory = object.NewMemory(DefaultMemory)
 	}
-	return &Unwinder{opt: o, arch: archOf(o.Machine), modules: object.NewCache[*module](o.MaxBytes/16, o.MaxBytes)}
+	return &Unwinder{opt: o, arch: archOf(o.Machine), modules: object.NewCache[*object.File, *module](o.Memory, littleTables)}
 }
 
 // ownMachine is the machine that runs this.
