@@ -55,6 +55,10 @@ func newDelivery(op plan.Operator) delivery {
 			return &stackFile{}
 		}
 		return &stackResult{}
+	case *plan.PushOp:
+		return &outlet{}
+	case *plan.RecordOp:
+		return &kernelRecords{}
 	case *plan.TableOp:
 		return &tableDelivery{}
 	case *plan.DatabaseOp:

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"encoding/hex"
 	"fmt"
 
@@ -9,8 +10,24 @@ import (
 	"ppscript/runtime/plan"
 )
 
-// kernelRecord makes an event of a record about the kernel itself.
-func (r *run) kernelRecord(e *event.Event) {
+// A sideReader is a delivery that takes the records which are not samples.
+type sideReader interface {
+	side(r *run, e *event.Event)
+}
+
+// kernelRecords delivers the records about the kernel itself, as events.
+type kernelRecords struct {
+	undelivered
+	op *plan.RecordSet
+}
+
+func (d *kernelRecords) begin(_ context.Context, _ *run, op plan.Running) error {
+	d.op = op.(*plan.RecordSet)
+	return nil
+}
+
+// side makes an event of a record.
+func (d *kernelRecords) side(r *run, e *event.Event) {
 	slots := make([]event.Value, plan.RecordSlots)
 	fill := func(kind, name string, id, addr, size uint64) {
 		slots[plan.RecordKind], slots[plan.RecordName] = event.StrOf(kind), event.StrOf(name)
@@ -38,11 +55,10 @@ func (r *run) kernelRecord(e *event.Event) {
 	} else {
 		return
 	}
-	for _, set := range plan.Runs[*plan.RecordSet](r.instance) {
-		made := event.Event{Stream: set.Stream, Time: e.Time, PID: e.PID, TID: e.TID, CPU: e.CPU, Ring: e.Ring, Joint: &event.Joint{Slots: slots}}
-		r.instance.Router.Samples++
-		set.Sink().Events([]*event.Event{&made})
-	}
+	made := event.Event{Stream: d.op.Stream, Time: e.Time, PID: e.PID, TID: e.TID, CPU: e.CPU, Ring: e.Ring,
+		Joint: &event.Joint{Slots: slots}}
+	r.instance.Router.Samples++
+	d.op.Sink().Events([]*event.Event{&made})
 }
 
 // spaced is code as disassemblers show it: 0f 1f 44 00 00.

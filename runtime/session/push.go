@@ -17,9 +17,10 @@ import (
 
 // This file sends the events that the plan wants sent.
 
-// An outlet is one address that events are sent to.
+// An outlet is the delivery of what is sent: one address.
 type outlet struct {
-	run    *plan.PushRun
+	undelivered
+	op     *plan.PushRun
 	sender *spread.Sender
 	seen   uint64 // dropped, at the last look
 	// numbers are those under which stacks were sent, as of a generation of
@@ -48,44 +49,48 @@ func (r *run) sentUntil(final bool) event.Time {
 	return max(last, until)
 }
 
-func (r *run) openPushes(ctx context.Context) error {
-	for _, p := range plan.Runs[*plan.PushRun](r.instance) {
-		if err := r.world.permit(Sends, p.To, p.To); err != nil {
-			return err
+// begin connects to the address.
+func (o *outlet) begin(ctx context.Context, r *run, op plan.Running) error {
+	p := op.(*plan.PushRun)
+	if err := r.world.permit(Sends, p.To, p.To); err != nil {
+		return err
+	}
+	about := perfdata.WriteOptions{Version: "ppscript", Cmdline: os.Args, Clock: perfdata.Clock{At: r.clock.at, Wall: r.clock.wall}}
+	if r.world.fs != nil {
+		about.Tracefs = r.world.fs.Root()
+	}
+	if r.world.file != nil {
+		about.Info = r.world.file.Info()
+	}
+	how := spread.Options{Bytes: r.cfg.Options.OrderBytes, Token: r.cfg.Options.Token, Say: r.said()}
+	sender, err := spread.NewSender(ctx, p.To, r.world.sentStreams(p), about, how)
+	if err != nil {
+		return err
+	}
+	o.op, o.sender = p, sender
+	p.Lose = sender.Lost
+	p.Send = func(id uint64, e *event.Event) {
+		number := uint64(0)
+		if p.Of[id-1].Stack != nil {
+			number = o.number(r.stacks, stack.ID(member(e, event.FactCallchain)))
 		}
-		var streams []perfdata.StreamInfo
-		stacks := map[*event.Schema]bool{} // all streams of an event look the same
-		for _, e := range p.Of {
-			stacks[e.Stream.Schema] = stacks[e.Stream.Schema] || e.Stack != nil
-		}
-		for i, e := range p.Of {
-			s := spread.Describe(uint64(i+1), e.Stream.Schema, e.Stream.Label, stacks[e.Stream.Schema])
-			s.System, s.Format = r.world.formatOf(e.Stream.Schema)
-			streams = append(streams, s)
-		}
-		about := perfdata.WriteOptions{Version: "ppscript", Cmdline: os.Args, Clock: perfdata.Clock{At: r.clock.at, Wall: r.clock.wall}}
-		if r.world.fs != nil {
-			about.Tracefs = r.world.fs.Root()
-		}
-		if r.world.file != nil {
-			about.Info = r.world.file.Info()
-		}
-		sender, err := spread.NewSender(ctx, p.To, streams, about, spread.Options{Bytes: r.cfg.Options.OrderBytes, Token: r.cfg.Options.Token, Say: r.said()})
-		if err != nil {
-			return err
-		}
-		o := &outlet{run: p, sender: sender, looked: r.started}
-		r.outlets = append(r.outlets, o)
-		p.Lose = sender.Lost
-		p.Send = func(id uint64, e *event.Event) {
-			number := uint64(0)
-			if p.Of[id-1].Stack != nil {
-				number = o.number(r.stacks, stack.ID(member(e, event.FactCallchain)))
-			}
-			sender.Send(id, e, member(e, event.FactPeriod), e.Stream.Comm(e), number)
-		}
+		sender.Send(id, e, member(e, event.FactPeriod), e.Stream.Comm(e), number)
 	}
 	return nil
+}
+
+// sentStreams describes the streams of the events that are sent.
+func (w *world) sentStreams(p *plan.PushRun) (streams []perfdata.StreamInfo) {
+	stacks := map[*event.Schema]bool{} // all streams of an event look the same
+	for _, e := range p.Of {
+		stacks[e.Stream.Schema] = stacks[e.Stream.Schema] || e.Stack != nil
+	}
+	for i, e := range p.Of {
+		s := spread.Describe(uint64(i+1), e.Stream.Schema, e.Stream.Label, stacks[e.Stream.Schema])
+		s.System, s.Format = w.formatOf(e.Stream.Schema)
+		streams = append(streams, s)
+	}
+	return streams
 }
 
 // number is what a stack is sent as.
@@ -155,25 +160,32 @@ func (r *run) sayHeard() {
 // sendRound ends a batch of what is sent.
 func (r *run) sendRound(final bool) error {
 	var errs []error
-	for _, o := range r.outlets {
-		o.nameAgain(r.stacks, time.Now())
-		errs = append(errs, o.sender.Round(r.sentUntil(final)))
-		if n := o.sender.Dropped(); n > o.seen {
-			r.world.say("push %s: %d events were dropped for a slow receiver (%d together); give it more memory: --order-mem", o.run.To, n-o.seen, n)
-			o.seen = n
+	for _, d := range r.deliveries {
+		if o, ok := d.(*outlet); ok {
+			errs = append(errs, o.round(r, final))
 		}
 	}
 	r.sayHeard()
 	return errors.Join(errs...)
 }
 
-func (r *run) closePushes() error {
-	var errs []error
-	for _, o := range r.outlets {
-		errs = append(errs, o.sender.Close())
+func (o *outlet) round(r *run, final bool) error {
+	o.nameAgain(r.stacks, time.Now())
+	err := o.sender.Round(r.sentUntil(final))
+	if n := o.sender.Dropped(); n > o.seen {
+		r.world.say("push %s: %d events were dropped for a slow receiver (%d together); give it more memory: --order-mem", o.op.To, n-o.seen, n)
+		o.seen = n
 	}
+	return err
+}
+
+func (o *outlet) close(r *run) error {
+	if o.sender == nil {
+		return nil
+	}
+	err := o.sender.Close()
 	r.sayHeard()
-	return errors.Join(errs...)
+	return err
 }
 
 // formatOf is the text of a recorded event's format; empty for live ones, of

@@ -42,11 +42,10 @@ type run struct {
 	deliveries []delivery // by the plan's operators; nil for those without
 	stacks     *runStacks
 	tables     map[string]*tableFile // by path
-	outlets    []*outlet
-	polled     event.Time      // when the source was polled last
-	until      event.Time      // the end of the interval that is being shown; 0 if that is now
-	heard      chan string     // what other goroutines say
-	foreign    []*event.Stream // of events from elsewhere
+	polled     event.Time            // when the source was polled last
+	until      event.Time            // the end of the interval that is being shown; 0 if that is now
+	heard      chan string           // what other goroutines say
+	foreign    []*event.Stream       // of events from elsewhere
 
 	tickNo    int
 	lastTick  time.Time
@@ -213,10 +212,7 @@ func (r *run) open(ctx context.Context) (err error) {
 	if err := r.countTogether(); err != nil {
 		return err
 	}
-	if err := r.openEval(ctx); err != nil {
-		return err
-	}
-	return r.openPushes(ctx)
+	return r.openEval(ctx)
 }
 
 // connect relates the streams of the sources to those of the plan.
@@ -326,8 +322,10 @@ func (r *run) verbose(level int, line string) {
 func (r *run) side(e *event.Event) {
 	r.tasks.Record(e)
 	r.stacks.record(e)
-	if plan.Has[*plan.RecordOp](r.plan) {
-		r.kernelRecord(e)
+	for _, d := range r.deliveries {
+		if s, ok := d.(sideReader); ok {
+			s.side(r, e)
+		}
 	}
 	if r.plan.Watch {
 		r.world.watch.record(e)
@@ -354,7 +352,7 @@ func (r *run) comesOrGoes(e *event.Event) {
 }
 
 func (r *run) close() error {
-	errs := []error{r.closePushes(), r.closeDeliveries(), r.closeTableFiles(), r.stacks.close()}
+	errs := []error{r.closeDeliveries(), r.closeTableFiles(), r.stacks.close()}
 	r.cfg.stage("close the events")
 	for _, c := range r.counts {
 		if st, ok := c.counters.WorkloadStatus(); ok {
