@@ -67,6 +67,7 @@
 //	           a value computed here
 //	fold       an operator that keeps a small state machine for each key
 //	frame      one function of a stack; inlined ones are frames too
+//	instance   a plan that runs, with the state of its operators
 //	joint      an event made here from others: a pair, a fold's output
 //	key        the value by which events are related or grouped
 //	loss       events that are missing, and the time from the record of the

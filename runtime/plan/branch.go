@@ -146,7 +146,7 @@ func (s *Source) branches(b *builder) ([]branch, error) {
 		}
 		br := branch{stream: b.newStream(s, schema), scope: b.scope(s, schema)}
 		br.scope.Stream = b.plan.streams[br.stream]
-		if err := b.filter(b.events[br.stream], br.scope); err != nil {
+		if err := b.events[br.stream].filter(b, br.scope); err != nil {
 			return nil, err
 		}
 		brs = append(brs, br)
@@ -253,7 +253,7 @@ func (f Fn) check(brs []branch) error {
 // compile makes f ready for a branch; the program delivers want, or anything
 // if want is Any.
 func (b *builder) compile(f Fn, br *branch, want expr.Kind) (*expr.Program, error) {
-	p, err := b.program(f, br, want)
+	p, err := f.program(b, br, want)
 	if err != nil {
 		return nil, err
 	}
@@ -263,7 +263,7 @@ func (b *builder) compile(f Fn, br *branch, want expr.Kind) (*expr.Program, erro
 	return p, nil
 }
 
-func (b *builder) program(f Fn, br *branch, want expr.Kind) (*expr.Program, error) {
+func (f Fn) program(b *builder, br *branch, want expr.Kind) (*expr.Program, error) {
 	if f.Call != nil {
 		return b.scriptFn(f.Call, br, want), nil
 	}
@@ -297,7 +297,7 @@ func (b *builder) scriptFn(call Callable, br *branch, want expr.Kind) *expr.Prog
 		b.plan.Interpreted = append(b.plan.Interpreted, err.Error())
 	}
 	b.calls = append(b.calls, call)
-	b.callReadsStack(br, call)
+	callReadsStack(b, br, call)
 	return expr.Interpreted(call.Call, want)
 }
 

@@ -56,10 +56,10 @@ func Build(reports []Report, env Env) (*Plan, error) {
 			return nil, err
 		}
 	}
-	if err := b.execs(); err != nil {
+	if err := addExecs(b); err != nil {
 		return nil, err
 	}
-	if err := b.pushes(); err != nil {
+	if err := addPushes(b); err != nil {
 		return nil, err
 	}
 	settle := b.tier()

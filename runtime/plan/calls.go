@@ -13,7 +13,7 @@ import (
 // table that shows them as a tree.
 
 // nestedPairs makes a stream for the calls of each function.
-func (b *builder) nestedPairs(n *JoinOp) ([]branch, error) {
+func (n *JoinOp) nestedPairs(b *builder) ([]branch, error) {
 	var brs []branch
 	var names []string
 	for i, stage := range n.stages {
@@ -22,18 +22,18 @@ func (b *builder) nestedPairs(n *JoinOp) ([]branch, error) {
 				WithHint("write join([entry, return], [entry2, return2], impl = \"nested\")")
 		}
 		names = append(names, b.shortLabel(stage[0]))
-		brs = append(brs, b.pair(n, stage[0], stage[1],
+		brs = append(brs, n.pair(b, stage[0], stage[1],
 			event.Field{Name: "node", Type: "int", Place: event.InSlot, Offset: join.SlotNode, Size: 8, Signed: true},
 			event.Field{Name: "depth", Type: "int", Place: event.InSlot, Offset: join.SlotDepth, Size: 8, Signed: true},
-			event.Field{Name: "self", Type: "u64", Place: event.InSlot, Offset: join.SlotSelf, Unit: event.Nanos, Size: 8, Signed: true}))
+			event.Field{Name: "self", Type: "u64", Place: event.InSlot, Offset: join.SlotSelf, Size: 8, Signed: true, Unit: event.Nanos}))
 	}
 	n.calls = names
 	return brs, nil
 }
 
 // treeOf finds the join whose tree a table of calls shows.
-func (b *builder) treeOf(s Stream) (*JoinOp, error) {
-	nodes, err := b.joinsOf(s, "calls")
+func treeOf(b *builder, s Stream) (*JoinOp, error) {
+	nodes, err := joinsOf(b, s, "calls")
 	if err != nil {
 		return nil, err
 	}

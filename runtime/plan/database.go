@@ -107,7 +107,7 @@ func (d *Database) build(b *builder) error {
 	op.at = make([]int, len(b.plan.streams))
 	schemas := map[string]*event.Schema{}
 	for i := range all {
-		t := b.eventTable(&all[i])
+		t := newEventTable(b, &all[i])
 		if other := op.table(t.Name); other != nil {
 			return diag.Errorf(diag.Usage, "sql", t.Name, "two events have a table of this name: %s and %s",
 				other.Schema.FullName(), t.Schema.FullName()).
@@ -140,7 +140,7 @@ func (d *Database) build(b *builder) error {
 		}
 	}
 	if d.File == "" && !d.Verify && len(all) == 1 {
-		if err := b.early(&all[0], op.tables[0], d.Query); err != nil {
+		if err := op.tables[0].early(b, &all[0], d.Query); err != nil {
 			return err
 		}
 	}
@@ -168,7 +168,7 @@ func (d *DatabaseRun) sink(int) flow.Sink { return d }
 
 // early has events that the query would leave out left out before they are rows:
 // in the kernel, if its filter can do it. Who keeps a file wants all of them.
-func (b *builder) early(br *branch, t *EventTable, query string) error {
+func (t *EventTable) early(b *builder, br *branch, query string) error {
 	var terms []string
 	for _, x := range sql.Terms(query, t.Name) {
 		if text := t.condition(x); text != "" {
@@ -216,9 +216,9 @@ func (d *DatabaseOp) table(name string) *EventTable {
 	return nil
 }
 
-// eventTable is the table of a branch. The names of what is not in the record
+// newEventTable makes the table of a branch. The names of what is not in the record
 // begin with an underscore, as those of perf-prof do.
-func (b *builder) eventTable(br *branch) *EventTable {
+func newEventTable(b *builder, br *branch) *EventTable {
 	st := b.plan.streams[br.stream]
 	t := &EventTable{Schema: st.Schema}
 	t.Name, t.Time = st.Schema.Name, "_time"

@@ -1,13 +1,16 @@
 // Package plan turns what a script asked for into what will run: it resolves
 // events and fields, compiles per-event functions, decides where each
 // predicate runs, what the kernel has to deliver and whether time order is
-// needed, and builds the operators.
+// needed.
 //
 // It opens nothing. Everything it decides can be printed (Plan.Explain) and
-// tested without privilege; session opens, runs and closes a Plan.
+// tested without privilege; session opens the events of a Plan, runs an Instance
+// of it and closes both.
 //
 // A script describes a graph of Streams (node.go) that ends in Reports
-// (report.go). Build checks and compiles it in passes: resolve.go finds the
-// events, branch.go flattens stateless operators, group.go, join.go and log.go
-// build the stateful ones, needs.go collects what the sources must deliver.
+// (report.go). Build checks and compiles it in passes: branch.go finds the events
+// and flattens what keeps no state, the files of operators (operator.go says
+// which methods they have) describe the rest, needs.go collects what the sources
+// must deliver. The Plan that results does not change any more: instance.go makes
+// its operators run.
 package plan

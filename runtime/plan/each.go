@@ -107,7 +107,7 @@ func (x *EachRun) sink(int) flow.Sink { return x }
 
 func (x *EachOp) needs(b *builder, n *need) {
 	n.order("a script function sees events in time order")
-	b.readerOfStack(x.Spec.In, x.Spec.Fn)
+	readerOfStack(b, x.Spec.In, x.Spec.Fn)
 }
 
 func (*EachOp) sees() sight                  { return sight{key: true, starts: true} }

@@ -25,9 +25,9 @@ type ExecRun struct {
 	errs  flow.Errors
 }
 
-// execs finds the exec attributes. Those of events that a log shows run behind
+// addExecs finds the exec attributes. Those of events that a log shows run behind
 // the event's line, the others by themselves.
-func (b *builder) execs() error {
+func addExecs(b *builder) error {
 	var mine []branch
 	op := &ExecOp{progs: make([]*expr.Program, len(b.plan.streams))}
 	for _, e := range b.plan.Events {

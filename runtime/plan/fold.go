@@ -101,7 +101,7 @@ func (f *Fold) branches(b *builder) ([]branch, error) {
 		return nil, err
 	}
 	n := &FoldOp{from: f, Key: f.Key.label(), Name: b.name("fold")}
-	n.spec = fold.Spec{Limit: f.Limit, ByRing: b.perRing(f.Key, brs)}
+	n.spec = fold.Spec{Limit: f.Limit, ByRing: perRing(b, f.Key, brs)}
 	if n.spec.Key, err = b.keyFn(f.Key, brs); err != nil {
 		return nil, err
 	}
@@ -122,11 +122,11 @@ func (f *Fold) branches(b *builder) ([]branch, error) {
 		}
 		n.spec.Begin = slot + 1
 	}
-	b.steps(n, brs, flush)
+	n.steps(b, brs, flush)
 	fields := f.Machine.Emits()
 	if !slices.ContainsFunc(fields, func(f event.Field) bool { return f.Name == Stack }) {
 		// What is emitted has the stack of the event at hand.
-		if n.spec.Stacks = b.carried(brs); n.spec.Stacks != nil {
+		if n.spec.Stacks = carried(b, brs); n.spec.Stacks != nil {
 			fields = append(slices.Clone(fields), event.Field{Name: Stack, Type: "u32", Place: event.InSlot, Size: 4, Offset: len(fields)})
 		}
 	}
@@ -149,7 +149,7 @@ func (f *Fold) label() string {
 }
 
 // perRing reports that all events of a key come from one ring.
-func (b *builder) perRing(key Fn, brs []branch) bool {
+func perRing(b *builder, key Fn, brs []branch) bool {
 	for _, br := range brs {
 		if br.root != nil {
 			return false
@@ -167,20 +167,20 @@ func (b *builder) perRing(key Fn, brs []branch) bool {
 }
 
 // steps compiles the functions, for each stream that can arrive.
-func (b *builder) steps(n *FoldOp, brs []branch, flush *expr.Scope) {
+func (n *FoldOp) steps(b *builder, brs []branch, flush *expr.Scope) {
 	m := n.from.Machine
 	each := make([]*expr.Program, len(b.plan.streams))
 	for _, br := range brs {
-		each[br.stream] = b.stepProgram(n, m.Pos(), br.scope, m.LowerStep, m.Run)
+		each[br.stream] = n.stepProgram(b, m.Pos(), br.scope, m.LowerStep, m.Run)
 	}
 	n.spec.Step = flow.NewFn(each, sole(brs))
 	if m.FlushPos() != "" {
 		n.spec.FlushStream = b.madeStream(flush.Schema)
-		n.spec.Flush = b.stepProgram(n, m.FlushPos(), flush, m.LowerFlush, m.RunFlush)
+		n.spec.Flush = n.stepProgram(b, m.FlushPos(), flush, m.LowerFlush, m.RunFlush)
 	}
 }
 
-func (b *builder) stepProgram(n *FoldOp, pos string, sc *expr.Scope,
+func (n *FoldOp) stepProgram(b *builder, pos string, sc *expr.Scope,
 	lower func(*expr.Scope) (expr.Node, error), interpreted func(*expr.Frame)) *expr.Program {
 	m := n.from.Machine
 	var p *expr.Program
@@ -244,7 +244,7 @@ func (r *FoldOp) needs(b *builder, n *need) {
 	if !r.spec.ByRing {
 		n.order("fold: the state of a key depends on the order of events")
 	}
-	b.readerOfStack(r.from.In, r.from.Machine)
+	readerOfStack(b, r.from.In, r.from.Machine)
 }
 
 func (r *FoldOp) explain(w *strings.Builder) {

@@ -86,7 +86,7 @@ func (g *Group) build(b *builder) error {
 		spec.Keys = append(spec.Keys, fn)
 		c := keyColumn(v.Name, fn)
 		if v.Fn.Text == InstanceName {
-			c.Name, c.Head = b.instanceName(v.Name)
+			c.Name, c.Head = instanceName(b, v.Name)
 			g = g.renamed(v.Name, c.Name)
 			t.Spec = g
 		}
@@ -95,7 +95,7 @@ func (g *Group) build(b *builder) error {
 	shared := map[string]int{}
 	for i := range g.Aggs {
 		c := &g.Aggs[i]
-		a, arg, err := b.aggregate(c, brs)
+		a, arg, err := c.settle(b, brs)
 		if err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (g *Group) build(b *builder) error {
 		return err
 	}
 	if g.Tree {
-		if t.calls, err = b.treeOf(g.In); err != nil {
+		if t.calls, err = treeOf(b, g.In); err != nil {
 			return err
 		}
 	}
@@ -186,7 +186,7 @@ func (t *TableOp) explain(w *strings.Builder) {
 
 // instanceName is the name of a column of instances, and its title: in
 // brackets, unless the script asks for CPU.
-func (b *builder) instanceName(as string) (name, title string) {
+func instanceName(b *builder, as string) (name, title string) {
 	name = "cpu"
 	if b.env.ByThread {
 		name = "thread"
@@ -226,13 +226,14 @@ func (c *AggCol) identity() string {
 	return s
 }
 
-func (b *builder) aggregate(c *AggCol, brs []branch) (agg.Agg, agg.Arg, error) {
+// settle compiles the argument and the condition of an aggregator.
+func (c *AggCol) settle(b *builder, brs []branch) (agg.Agg, agg.Arg, error) {
 	a := c.Agg
 	var arg agg.Arg
 	mine := brs
 	if c.Of != nil {
 		var err error
-		if mine, arg.Only, err = b.only(c, brs); err != nil {
+		if mine, arg.Only, err = c.only(b, brs); err != nil {
 			return a, arg, err
 		}
 	}
@@ -259,7 +260,7 @@ func (b *builder) aggregate(c *AggCol, brs []branch) (agg.Agg, agg.Arg, error) {
 }
 
 // only returns the branches whose events come from c.Of.
-func (b *builder) only(c *AggCol, brs []branch) ([]branch, []bool, error) {
+func (c *AggCol) only(b *builder, brs []branch) ([]branch, []bool, error) {
 	of, err := b.branchesOf(c.Of)
 	if err != nil {
 		return nil, nil, err

@@ -52,7 +52,7 @@ func (h *Heat) build(b *builder) error {
 	}
 	op.Unit = columnUnit(op.value.Any())
 	for _, br := range brs {
-		op.Names[br.stream] = b.fileName(br)
+		op.Names[br.stream] = fileName(b, br)
 	}
 	op.name = b.name("heatmap")
 	b.add(op)
@@ -68,7 +68,7 @@ func (op *HeatOp) instantiate(in *Instance) Running {
 
 func (h *HeatRun) sink(int) flow.Sink { return h }
 
-func (b *builder) fileName(br branch) string {
+func fileName(b *builder, br branch) string {
 	if n, ok := br.root.(*JoinOp); ok {
 		for s, ends := range n.js.Pairs {
 			for e, st := range ends {

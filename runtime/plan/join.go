@@ -72,7 +72,7 @@ func (b *builder) settleJoins() {
 		if len(n.lefts) > 0 || n.around != nil {
 			n.js.KeepRaw = -1
 		}
-		n.js.NeedKey = b.readsKey(n)
+		n.js.NeedKey = n.readsKey(b)
 	}
 }
 
@@ -124,31 +124,31 @@ func (j *Join) branches(b *builder) ([]branch, error) {
 			WithHint("give the starts and the ends: join([a], [b], key = \"tid\")")
 	}
 	n := &JoinOp{spec: j}
-	all, err := b.stages(n)
+	all, err := n.findStages(b)
 	if err != nil {
 		return nil, err
 	}
-	if err := b.joinKeys(n, all); err != nil {
+	if err := n.settleKeys(b, all); err != nil {
 		return nil, err
 	}
 	var pairs []branch
 	if j.Nested {
-		pairs, err = b.nestedPairs(n)
+		pairs, err = n.nestedPairs(b)
 	} else {
-		pairs = b.pairs(n)
+		pairs = n.pairs(b)
 	}
 	if err != nil {
 		return nil, err
 	}
-	b.inputs(n)
+	n.settleInputs(b)
 	b.add(n)
 	b.feed(feed{op: n, name: n.name}, all)
 	return pairs, nil
 }
 
-// stages finds the events of the stages. The traced ones stay in their
+// findStages finds the events of the stages. The traced ones stay in their
 // stages; all are returned.
-func (b *builder) stages(n *JoinOp) ([]branch, error) {
+func (n *JoinOp) findStages(b *builder) ([]branch, error) {
 	var all []branch
 	for i, s := range n.spec.Stages {
 		brs, err := b.branchesOf(s)
@@ -162,7 +162,7 @@ func (b *builder) stages(n *JoinOp) ([]branch, error) {
 		var traced []branch
 		for k := range all[before:] {
 			br := all[before+k]
-			if err := b.attrMarks(&br); err != nil {
+			if err := br.attrMarks(b); err != nil {
 				return nil, err
 			}
 			all[before+k] = br
@@ -185,8 +185,8 @@ func (b *builder) stages(n *JoinOp) ([]branch, error) {
 	return all, nil
 }
 
-// joinKeys compiles the key of each branch: its own, or that of the join.
-func (b *builder) joinKeys(n *JoinOp, all []branch) error {
+// settleKeys compiles the key of each branch: its own, or that of the join.
+func (n *JoinOp) settleKeys(b *builder, all []branch) error {
 	key := Fn{Text: InstanceName}
 	switch {
 	case n.spec.Key != nil:
@@ -264,9 +264,9 @@ func threadKey(p *expr.Program) bool {
 	return f.F.Place == event.InRaw && f.F.Name == "common_pid"
 }
 
-// inputs says what each stream is to the join, once all streams of the join
+// settleInputs says what each stream is to the join, once all streams of the join
 // are known.
-func (b *builder) inputs(n *JoinOp) {
+func (n *JoinOp) settleInputs(b *builder) {
 	total := len(b.plan.streams)
 	n.js.In = make([]join.In, total)
 	for i := range n.js.In {
@@ -277,13 +277,13 @@ func (b *builder) inputs(n *JoinOp) {
 			in := &n.js.In[br.stream]
 			in.Stage, in.Key, in.Role = i, br.marks.key, br.marks.role
 			in.Return = n.spec.Nested && k == 1
-			b.trick(n, in, br)
+			n.trick(b, in, br)
 		}
 	}
 	for _, br := range n.extra {
 		in := &n.js.In[br.stream]
 		in.Untraced, in.Key = true, br.marks.key
-		b.trick(n, in, br)
+		n.trick(b, in, br)
 	}
 	for len(n.js.Pairs) < total {
 		n.js.Pairs = append(n.js.Pairs, nil)
@@ -296,7 +296,7 @@ func (b *builder) inputs(n *JoinOp) {
 }
 
 // trick has the join recognise wakeups that lead to no switch.
-func (b *builder) trick(n *JoinOp, in *join.In, br branch) {
+func (n *JoinOp) trick(b *builder, in *join.In, br branch) {
 	s := br.scope.Schema
 	field := func(name string) *event.Field {
 		f, ok := s.Field(name)

@@ -101,7 +101,7 @@ func (l *Log) build(b *builder) error {
 	if err != nil {
 		return err
 	}
-	if brs = b.unsent(brs); len(brs) == 0 {
+	if brs = unsent(b, brs); len(brs) == 0 {
 		return nil
 	}
 	op := &LogOp{Spec: l, Name: b.name("log"), branches: brs}
@@ -111,7 +111,7 @@ func (l *Log) build(b *builder) error {
 		}
 	}
 	if len(l.Fields) > 0 {
-		if op.shows, err = b.show(l, brs); err != nil {
+		if op.shows, err = l.show(b, brs); err != nil {
 			return err
 		}
 	}

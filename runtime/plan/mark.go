@@ -54,14 +54,14 @@ func (m *Mark) branches(b *builder) ([]branch, error) {
 			}
 		}
 		if m.Trigger {
-			b.trigger(br)
+			addTrigger(b, br)
 		}
 	}
 	return brs, nil
 }
 
-// trigger ends an interval at each event of a branch.
-func (b *builder) trigger(br *branch) {
+// addTrigger has an interval end at each event of a branch.
+func addTrigger(b *builder, br *branch) {
 	if br.root != nil {
 		return // pairs come when their end does: nothing to split there
 	}
@@ -77,7 +77,7 @@ func (b *builder) trigger(br *branch) {
 
 // attrMarks obeys the attributes of an event string that are about joins. What
 // the script says itself goes first.
-func (b *builder) attrMarks(br *branch) error {
+func (br *branch) attrMarks(b *builder) error {
 	s := br.as
 	if e := b.events[br.stream]; s == nil && e != nil {
 		s = e.Source
@@ -99,7 +99,7 @@ func (b *builder) attrMarks(br *branch) error {
 	}
 	br.marks.untraced = br.marks.untraced || len(s.Attr("untraced")) > 0
 	if len(s.Attr("trigger")) > 0 {
-		b.trigger(br)
+		addTrigger(b, br)
 	}
 	return nil
 }

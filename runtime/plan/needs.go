@@ -38,13 +38,13 @@ func (b *builder) needs() error {
 	if p.Pulls() {
 		n.order("events of several machines are related by time")
 	}
-	b.stacks(&n)
+	n.stacks(b)
 	if n.facts[event.FactComm] {
 		n.add(event.FactTID)
 		n.order("comm: a thread's name changes when it executes another program")
 		p.Comm = true
 	}
-	if err := b.restrict(&n); err != nil {
+	if err := n.restrict(b); err != nil {
 		return err
 	}
 	for f := range n.facts {

@@ -6,7 +6,7 @@ import (
 )
 
 // pairs makes a stream for every start and end that can meet.
-func (b *builder) pairs(n *JoinOp) []branch {
+func (n *JoinOp) pairs(b *builder) []branch {
 	var brs []branch
 	for i := range n.stages {
 		next := i + 1
@@ -18,7 +18,7 @@ func (b *builder) pairs(n *JoinOp) []branch {
 		}
 		for _, s := range n.stages[i] {
 			for _, e := range n.stages[next] {
-				brs = append(brs, b.pair(n, s, e))
+				brs = append(brs, n.pair(b, s, e))
 			}
 		}
 	}
@@ -26,8 +26,8 @@ func (b *builder) pairs(n *JoinOp) []branch {
 }
 
 // pair makes the stream of the pairs of a start and an end.
-func (b *builder) pair(n *JoinOp, s, e branch, more ...event.Field) branch {
-	st := b.madeStream(b.pairSchema(n, s, e, more))
+func (n *JoinOp) pair(b *builder, s, e branch, more ...event.Field) branch {
+	st := b.madeStream(n.pairSchema(b, s, e, more))
 	n.setPair(s.stream, e.stream, st)
 	n.keys = append(n.keys, &st.Schema.Fields[1])
 	n.names = append(n.names, st.Label)
@@ -67,7 +67,7 @@ func (b *builder) shortLabel(br branch) string {
 
 // pairSchema describes the events of a pair: its delay and key, beside the
 // facts of its end.
-func (b *builder) pairSchema(n *JoinOp, s, e branch, more []event.Field) *event.Schema {
+func (n *JoinOp) pairSchema(b *builder, s, e branch, more []event.Field) *event.Schema {
 	start, end := b.shortLabel(s), b.shortLabel(e)
 	label := start + " => " + end
 	if n.spec.Label != nil {
@@ -136,7 +136,7 @@ func plainFact(f event.Fact) bool {
 }
 
 // readsKey reports that somebody may read the key of a pair.
-func (b *builder) readsKey(n *JoinOp) bool {
+func (n *JoinOp) readsKey(b *builder) bool {
 	if n.about || len(b.calls)+len(b.machines) > 0 || b.plan.sees().key {
 		return true
 	}

@@ -185,7 +185,7 @@ func (*profilerRun) absorb(Running) {}
 // for some: a script among the sources that is attached to all CPUs, since what
 // it looks for happens in other threads' contexts, attaches all events there. A
 // plan that asks for threads itself wants to see the others too.
-func (b *builder) restrict(n *need) error {
+func (n *need) restrict(b *builder) error {
 	if !n.traced {
 		return nil
 	}
@@ -203,7 +203,7 @@ func (b *builder) restrict(n *need) error {
 			return err
 		}
 		n.add(event.FactTID)
-		b.addNative(e, p, "traced(_tid)")
+		e.addNative(b, p, "traced(_tid)")
 	}
 	return nil
 }

@@ -32,19 +32,19 @@ func (b *builder) push() {
 			if users[br.stream] > 1 || e.Source.Kind != Tracepoint || b.plan.Compact != nil {
 				continue
 			}
-			b.pushBranch(e, br)
+			e.pushBranch(b, br)
 		}
 	}
 }
 
 // native reports that nothing of e's filter can be left to the kernel.
-func (b *builder) native(e *Event) bool {
+func (e *Event) native(b *builder) bool {
 	return b.env.Replay || e.Source.Pulled() || b.env.NativeFilters[e.Stream.Label]
 }
 
-func (b *builder) pushBranch(e *Event, br *branch) {
+func (e *Event) pushBranch(b *builder, br *branch) {
 	var kept []*pred
-	native := b.native(e)
+	native := e.native(b)
 	filters := nonEmpty(e.Filter)
 	for _, p := range br.preds {
 		if p.prog.Node == nil {
@@ -57,7 +57,7 @@ func (b *builder) pushBranch(e *Event, br *branch) {
 			continue
 		}
 		if native {
-			ok = b.filterHere(e, filter)
+			ok = e.filterHere(b, filter)
 		} else {
 			filters = append(filters, filter)
 		}
@@ -96,13 +96,13 @@ func conjoin(filters []string) string {
 
 // filter gives an event its source's filter, for the kernel or, where that is
 // impossible, compiled.
-func (b *builder) filter(e *Event, sc *expr.Scope) error {
+func (e *Event) filter(b *builder, sc *expr.Scope) error {
 	text := e.Source.filterText()
 	if text == "" {
 		return nil
 	}
 	// The kernel knows no arguments of probes.
-	if !b.native(e) && e.Source.Probe == nil {
+	if !e.native(b) && e.Source.Probe == nil {
 		e.Filter = text
 		return nil
 	}
@@ -110,21 +110,21 @@ func (b *builder) filter(e *Event, sc *expr.Scope) error {
 	if err != nil {
 		return &diag.Error{Op: "filter", Subject: e.Stream.Label, Class: diag.Usage, Cause: err, Hint: diag.HintOf(err)}
 	}
-	b.addNative(e, p, text)
+	e.addNative(b, p, text)
 	return nil
 }
 
 // filterHere adds a filter to those that the router evaluates.
-func (b *builder) filterHere(e *Event, filter string) bool {
+func (e *Event) filterHere(b *builder, filter string) bool {
 	p, err := expr.CompileFilter(filter, b.scope(e.Source, e.Stream.Schema))
 	if err != nil {
 		return false
 	}
-	b.addNative(e, p, filter)
+	e.addNative(b, p, filter)
 	return true
 }
 
-func (b *builder) addNative(e *Event, p *expr.Program, text string) {
+func (e *Event) addNative(b *builder, p *expr.Program, text string) {
 	b.programs = append(b.programs, p)
 	if e.Native != nil {
 		p = expr.All([]*expr.Program{e.Native, p})

@@ -41,14 +41,14 @@ func (b *builder) others() {
 		}
 		f.about = make([]flow.About, len(b.plan.streams))
 		for i := range f.branches {
-			f.about[f.branches[i].stream] = b.about(f.branches[i])
+			f.about[f.branches[i].stream] = about(b, f.branches[i])
 		}
 	}
 }
 
 // about says whom the events of a branch are about: what is made by key for
 // each thread is about that thread.
-func (b *builder) about(br branch) flow.About {
+func about(b *builder, br branch) flow.About {
 	switch r := br.root.(type) {
 	case nil:
 		if e := b.events[br.stream]; e != nil && e.Source.Pulled() {

@@ -39,8 +39,8 @@ func (s *shows) instantiate(in *Instance) *shown {
 }
 
 // show prepares the fields of a log.
-func (b *builder) show(l *Log, brs []branch) (*shows, error) {
-	s := &shows{stacks: b.carried(brs)}
+func (l *Log) show(b *builder, brs []branch) (*shows, error) {
+	s := &shows{stacks: carried(b, brs)}
 	if l.Heading != nil {
 		fn, err := b.fn(*l.Heading, brs, expr.Any)
 		if err != nil {

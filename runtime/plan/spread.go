@@ -55,8 +55,8 @@ func (p *PushOp) instantiate(*Instance) Running { return &PushRun{PushOp: p} }
 
 func (p *PushRun) sink(int) flow.Sink { return p }
 
-// pushes finds the push attributes; events with the same address share it.
-func (b *builder) pushes() error {
+// addPushes finds the push attributes; events with the same address share it.
+func addPushes(b *builder) error {
 	byAddress := map[string]*PushOp{}
 	var brs []branch
 	for _, e := range b.plan.Events {
@@ -124,7 +124,7 @@ var _ flow.Sink = (*PushRun)(nil)
 
 // unsent takes the branches out whose events are sent elsewhere: a log does not
 // show them as well.
-func (b *builder) unsent(brs []branch) []branch {
+func unsent(b *builder, brs []branch) []branch {
 	var list []branch
 	for _, br := range brs {
 		if e := b.events[br.stream]; e != nil && br.root == nil && len(e.Source.Attr("push")) > 0 {

@@ -105,7 +105,7 @@ func (b *builder) needStack(br *branch) {
 }
 
 // callReadsStack is uses for a function that stays interpreted, as to stacks.
-func (b *builder) callReadsStack(br *branch, call Callable) {
+func callReadsStack(b *builder, br *branch, call Callable) {
 	r, ok := call.(Reader)
 	if !ok {
 		return
@@ -119,7 +119,7 @@ func (b *builder) callReadsStack(br *branch, call Callable) {
 }
 
 // readerOfStack is callReadsStack for what sees all events of a stream.
-func (b *builder) readerOfStack(in Stream, call any) {
+func readerOfStack(b *builder, in Stream, call any) {
 	r, ok := call.(Reader)
 	if !ok {
 		return
@@ -135,7 +135,7 @@ func (b *builder) readerOfStack(in Stream, call any) {
 }
 
 // stacks settles what the plan needs beside the stacks themselves.
-func (b *builder) stacks(n *need) {
+func (n *need) stacks(b *builder) {
 	p := b.plan
 	delete(n.facts, event.FactCallchain) // asked for by event, not for all
 	for _, e := range p.Events {
@@ -178,10 +178,10 @@ func readsAnyStack(n expr.Node) bool {
 // carried are functions that tell the stack of the events that come on
 // branches, by stream; nil if none of them was asked for its stack. Of a pair
 // it is the stack of its start, as in what counts by stack.
-func (b *builder) carried(brs []branch) []func(e *event.Event) uint64 {
+func carried(b *builder, brs []branch) []func(e *event.Event) uint64 {
 	var each []func(e *event.Event) uint64
 	for i := range brs {
-		fn := b.stackOf(&brs[i])
+		fn := stackOf(b, &brs[i])
 		if fn == nil {
 			continue
 		}
@@ -193,9 +193,9 @@ func (b *builder) carried(brs []branch) []func(e *event.Event) uint64 {
 	return each
 }
 
-func (b *builder) stackOf(br *branch) func(e *event.Event) uint64 {
+func stackOf(b *builder, br *branch) func(e *event.Event) uint64 {
 	if br.root == nil {
-		return b.sampledStack(br.stream)
+		return sampledStack(b, br.stream)
 	}
 	if f, ok := br.scope.Schema.Field(Stack); ok && f.Place == event.InSlot {
 		return func(e *event.Event) uint64 { return e.Joint.Slots[f.Offset].Uint() }
@@ -207,7 +207,7 @@ func (b *builder) stackOf(br *branch) func(e *event.Event) uint64 {
 		starts := map[int]func(e *event.Event) uint64{}
 		for _, stage := range n.stages {
 			for i := range stage {
-				if fn := b.stackOf(&stage[i]); fn != nil {
+				if fn := stackOf(b, &stage[i]); fn != nil {
 					starts[stage[i].stream] = fn
 				}
 			}
@@ -225,7 +225,7 @@ func (b *builder) stackOf(br *branch) func(e *event.Event) uint64 {
 }
 
 // sampledStack is the stack that a script asked an event to be opened with.
-func (b *builder) sampledStack(stream int) func(e *event.Event) uint64 {
+func sampledStack(b *builder, stream int) func(e *event.Event) uint64 {
 	if ev := b.events[stream]; ev == nil || ev.Stack == nil || !ev.Stack.Show {
 		return nil
 	}

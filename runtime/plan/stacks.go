@@ -77,7 +77,7 @@ func (s *Stacks) build(b *builder) error {
 	}
 	op := &StacksOp{Spec: s, Name: b.name(base)}
 	spec := agg.Spec{Limit: s.Limit, Aggs: []agg.Agg{{Op: agg.Count}}, Args: []agg.Arg{{}}}
-	stack, err := b.stackKey(s, brs)
+	stack, err := s.stackKey(b, brs)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (s *Stacks) build(b *builder) error {
 	}
 	value, name := s.Value, s.Name
 	if value == nil && s.Periods {
-		value, name = b.periods(brs)
+		value, name = periods(b, brs)
 	}
 	if value != nil {
 		fn, err := b.fn(*value, brs, expr.Int)
@@ -109,7 +109,7 @@ func (s *Stacks) build(b *builder) error {
 		}
 		spec.Args = append(spec.Args, agg.Arg{Fn: fn})
 		spec.Aggs = append(spec.Aggs, agg.Agg{Op: agg.Sum, Arg: 1})
-		op.Value = result.Column{Name: name, Unit: b.stacksUnit(fn, brs)}
+		op.Value = result.Column{Name: name, Unit: stacksUnit(b, fn, brs)}
 		f, ok := fn.Any().Field()
 		op.Periods = ok && f.Fact == event.FactPeriod && f.Place == event.InFact
 	}
@@ -153,7 +153,7 @@ func (s *StacksOp) explain(w *strings.Builder) {
 
 // periods is what samples stand for, and what it is called; nil if events are
 // looked at one by one, or were made here.
-func (b *builder) periods(brs []branch) (value *Fn, name string) {
+func periods(b *builder, brs []branch) (value *Fn, name string) {
 	for i := range brs {
 		s := b.plan.streams[brs[i].stream].Schema
 		clock := s.System == "software" && (s.Name == "cpu-clock" || s.Name == "task-clock")
@@ -168,7 +168,7 @@ func (b *builder) periods(brs []branch) (value *Fn, name string) {
 }
 
 // stackKey compiles the stack that events are counted by.
-func (b *builder) stackKey(s *Stacks, brs []branch) (*flow.Fn, error) {
+func (s *Stacks) stackKey(b *builder, brs []branch) (*flow.Fn, error) {
 	f := Fn{Text: Stack}
 	if s.Stack != nil {
 		f = *s.Stack
@@ -226,7 +226,7 @@ func stackPart(brs []branch) string {
 }
 
 // stacksUnit is what the values measure. The period of a clock is a time.
-func (b *builder) stacksUnit(fn *flow.Fn, brs []branch) unit.Unit {
+func stacksUnit(b *builder, fn *flow.Fn, brs []branch) unit.Unit {
 	f, ok := fn.Any().Field()
 	if !ok || f.Fact != event.FactPeriod || f.Place != event.InFact {
 		return columnUnit(fn.Any())

@@ -79,7 +79,7 @@ func (j *JoinRun) leftSink() flow.Sink {
 }
 
 func (u *Unpaired) branches(b *builder) ([]branch, error) {
-	nodes, err := b.joinsOf(u.Of, "unpaired")
+	nodes, err := joinsOf(b, u.Of, "unpaired")
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (u *Unpaired) branches(b *builder) ([]branch, error) {
 				if u.Starts && !u.Ends && !starts || u.Ends && !u.Starts && !ends {
 					continue
 				}
-				made := b.leave(n, br)
+				made := n.leave(b, br)
 				made.root = r
 				brs = append(brs, made)
 				for len(r.wants) <= made.stream {
@@ -112,7 +112,7 @@ func (u *Unpaired) branches(b *builder) ([]branch, error) {
 }
 
 // joinsOf finds the joins that the pairs of s come from.
-func (b *builder) joinsOf(s Stream, who string) ([]*JoinOp, error) {
+func joinsOf(b *builder, s Stream, who string) ([]*JoinOp, error) {
 	brs, err := b.branchesOf(s)
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (b *builder) joinsOf(s Stream, who string) ([]*JoinOp, error) {
 }
 
 // leave makes the stream of the unpaired events of a branch.
-func (b *builder) leave(n *JoinOp, br branch) branch {
+func (n *JoinOp) leave(b *builder, br branch) branch {
 	if made, ok := n.leaves[br.stream]; ok {
 		return made
 	}
