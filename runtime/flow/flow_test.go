@@ -103,23 +103,23 @@ func TestRouterLimitCountsWhatPasses(t *testing.T) {
 func TestRouterSkipsOurselves(t *testing.T) {
 	st := streams(2)
 	var p, q tape
-	printer := &Others{Next: &p, PID: 42}
-	r := &Router{SkipPID: 42, Limit: 2}
+	r := &Router{Self: Self{PID: 42}, Limit: 2}
+	printer := &Others{Next: &p, Self: &r.Self}
 	r.Add(printer, []int{0, 1}, 2)
 	r.Add(&q, []int{1}, 2)
 	mine, other, counted := ev(st[0], 1, 0), ev(st[0], 2, 0), ev(st[1], 3, 0)
 	mine.PID, counted.PID = 42, 42
 	r.Events([]*event.Event{mine, other, counted})
-	if got := p.take() + ", " + q.take(); got != "0@2, 1@3" || r.Skipped != 1 || r.Samples != 2 {
-		t.Errorf("got %s with %d skipped of %d, want the other process's event, and ours where it is counted", got, r.Skipped, r.Samples)
+	if got := p.take() + ", " + q.take(); got != "0@2, 1@3" || r.Self.Held != 2 || r.Samples != 2 {
+		t.Errorf("got %s with %d held back, %d counted; want the other process's event, and ours where it is counted", got, r.Self.Held, r.Samples)
 	}
 }
 
 func TestOthers(t *testing.T) {
 	st := streams(3)
 	var p tape
-	o := &Others{Next: &p, PID: 42, About: []About{{}, {Whom: Thread, Slot: 1}, {Whom: Nobody}},
-		Own: func(_ *event.Event, tid int32) bool { return tid == 43 }}
+	self := &Self{PID: 42, Own: func(_ *event.Event, tid int32) bool { return tid == 43 }}
+	o := &Others{Next: &p, Self: self, About: []About{{}, {Whom: Thread, Slot: 1}, {Whom: Nobody}}}
 	by := func(pid int32, e *event.Event, start ...int32) *event.Event {
 		e.PID = pid
 		if len(start) > 0 {
@@ -142,10 +142,10 @@ func TestOthers(t *testing.T) {
 		by(42, ev(st[2], 8, 0)),
 	}
 	o.Events(evs)
-	if got, want := p.take(), "0@2 0@4 0@5 1@7 2@8"; got != want || o.Held != 3 {
-		t.Errorf("got %s with %d held back, want %s", got, o.Held, want)
+	if got, want := p.take(), "0@2 0@4 0@5 1@7 2@8"; got != want || self.Held != 3 {
+		t.Errorf("got %s with %d held back, want %s", got, self.Held, want)
 	}
-	o.PID = 0
+	self.PID = 0
 	o.Events(evs[:1])
 	if got := p.take(); got != "0@1" {
 		t.Errorf("nothing to hide: got %s, want 0@1", got)

@@ -10,14 +10,36 @@ type Others struct {
 	Next Sink
 	// About says by stream whom events are about; a stream that is missing is Doer.
 	About []About
-	// PID is the process whose doings are held back, and Own tells its
-	// threads. 0 holds nothing back.
+	// Self is ppscript as the Router knows it.
+	Self *Self
+
+	kept []*event.Event
+}
+
+// Self is the process whose doings are hidden: ppscript. Events about it are held
+// back where they are printed, by Others. Those that nobody but Others would get
+// the Router leaves out, before they count.
+type Self struct {
+	// PID is the process; 0 hides nothing.
 	PID int32
+	// Own tells its threads.
 	Own func(e *event.Event, tid int32) bool
 	// Held is how many events were held back.
 	Held uint64
+}
 
-	kept []*event.Event
+// did reports that an event is about ppscript.
+func (s *Self) did(e *event.Event, about About) bool {
+	switch about.Whom {
+	case Nobody:
+		return false
+	case Thread:
+		return s.Own(e, int32(e.Joint.Slots[about.Slot].Int()))
+	}
+	if j := e.Joint; j != nil && j.Start != nil && j.Start.PID != s.PID {
+		return false
+	}
+	return e.PID == s.PID
 }
 
 // About says whom the events of a stream are about.
@@ -41,34 +63,20 @@ const (
 
 // Events implements Sink.
 func (o *Others) Events(evs []*event.Event) {
-	if o.PID == 0 {
+	if o.Self.PID == 0 {
 		o.Next.Events(evs)
 		return
 	}
 	o.kept = o.kept[:0]
 	for _, e := range evs {
-		if !o.mine(e) {
+		if !o.Self.did(e, o.about(e.Stream.Index)) {
 			o.kept = append(o.kept, e)
 		}
 	}
-	o.Held += uint64(len(evs) - len(o.kept))
+	o.Self.Held += uint64(len(evs) - len(o.kept))
 	if len(o.kept) > 0 {
 		o.Next.Events(o.kept)
 	}
-}
-
-func (o *Others) mine(e *event.Event) bool {
-	about := o.about(e.Stream.Index)
-	switch about.Whom {
-	case Nobody:
-		return false
-	case Thread:
-		return o.Own(e, int32(e.Joint.Slots[about.Slot].Int()))
-	}
-	if j := e.Joint; j != nil && j.Start != nil && j.Start.PID != o.PID {
-		return false
-	}
-	return e.PID == o.PID
 }
 
 func (o *Others) about(stream int) About {

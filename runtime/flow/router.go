@@ -15,9 +15,9 @@ type Router struct {
 	// the operators know: none drops the event, several make copies of it.
 	// Nil means that both are the same.
 	Remap [][]*event.Stream
-	// SkipPID leaves out the samples of a process, our own, of streams that
-	// only printers read (see Others): they are not counted. 0 is nobody.
-	SkipPID int32
+	// Self is ppscript: of streams that only printers read (see Others) its samples
+	// are left out, and not counted.
+	Self Self
 	// Limit stops the flow after that many samples; 0 is no limit. With Lines
 	// it is of events that are shown: who shows them asks Show.
 	Limit uint64
@@ -39,7 +39,6 @@ type Router struct {
 	copies   []event.Event
 	shown    uint64
 	Samples  uint64
-	Skipped  uint64 // of SkipPID
 	LostN    uint64
 	Last     event.Time
 	First    event.Time
@@ -143,7 +142,7 @@ func (r *Router) samples(evs []*event.Event) {
 	if r.Remap != nil {
 		evs = r.remap(evs)
 	}
-	if r.SkipPID != 0 {
+	if r.Self.PID != 0 {
 		evs = r.others(evs)
 	}
 	if r.filters != nil {
@@ -253,15 +252,15 @@ func (r *Router) route(evs []*event.Event) {
 	}
 }
 
-// others takes the samples of SkipPID out that nobody else counts on.
+// others takes the samples of ppscript out that nobody else counts on.
 func (r *Router) others(evs []*event.Event) []*event.Event {
 	r.kept = r.kept[:0]
 	for _, e := range evs {
-		if e.PID != r.SkipPID || !r.printed[e.Stream.Index] {
+		if !r.printed[e.Stream.Index] || !r.Self.did(e, About{}) {
 			r.kept = append(r.kept, e)
 		}
 	}
-	r.Skipped += uint64(len(evs) - len(r.kept))
+	r.Self.Held += uint64(len(evs) - len(r.kept))
 	return r.kept
 }
 
@@ -324,12 +323,13 @@ func (r *Router) remap(evs []*event.Event) []*event.Event {
 // Absorb adds the counters of o, which saw other events, and clears them.
 func (r *Router) Absorb(o *Router) {
 	r.Samples += o.Samples
-	r.Skipped += o.Skipped
+	r.Self.Held += o.Self.Held
+	o.Self.Held = 0
 	r.LostN += o.LostN
 	r.Throttle += o.Throttle
 	r.Last = max(r.Last, o.Last)
 	if r.First == 0 || o.First != 0 && o.First < r.First {
 		r.First = o.First
 	}
-	o.Samples, o.Skipped, o.LostN, o.Throttle, o.First, o.Last = 0, 0, 0, 0, 0, 0
+	o.Samples, o.LostN, o.Throttle, o.First, o.Last = 0, 0, 0, 0, 0
 }

@@ -22,7 +22,7 @@ type Instance struct {
 
 	runs     map[Operator]Running
 	streams  []*event.Stream // the plan's, with what only a source and a session know
-	others   []*flow.Others
+	prints   bool            // something is behind flow.Others
 	failures []failures
 	deferred map[*agg.Spec]*deferredRun
 }
@@ -114,8 +114,8 @@ func (in *Instance) connect() {
 	for _, f := range in.feeds {
 		sink := in.filtered(f, in.runs[f.op].sink(f.port))
 		if f.about != nil {
-			o := &flow.Others{Next: sink, About: f.about}
-			in.others = append(in.others, o)
+			o := &flow.Others{Next: sink, About: f.about, Self: &in.Router.Self}
+			in.prints = true
 			sink = o
 		}
 		if f.root != nil {

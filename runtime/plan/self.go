@@ -15,23 +15,13 @@ import (
 
 // HideSelf holds back what is about the process pid, whose threads own tells.
 func (in *Instance) HideSelf(pid int32, own func(e *event.Event, tid int32) bool) {
-	if len(in.others) == 0 {
-		return
-	}
-	in.Router.SkipPID = pid
-	for _, o := range in.others {
-		o.PID, o.Own = pid, own
+	if in.prints {
+		in.Router.Self.PID, in.Router.Self.Own = pid, own
 	}
 }
 
 // Hidden is how many events were held back so.
-func (in *Instance) Hidden() uint64 {
-	n := in.Router.Skipped
-	for _, o := range in.others {
-		n += o.Held
-	}
-	return n
-}
+func (in *Instance) Hidden() uint64 { return in.Router.Self.Held }
 
 // others settles whom the events are about that go out of ppscript.
 func (b *builder) others() {
