@@ -62,9 +62,7 @@ func Build(reports []Report, env Env) (*Plan, error) {
 	if err := addPushes(b); err != nil {
 		return nil, err
 	}
-	settle := b.tier()
-	evaluated, check := b.sieves()
-	b.compact(evaluated)
+	settle := b.place()
 	b.push()
 	b.others()
 	b.settleJoins()
@@ -72,9 +70,6 @@ func Build(reports []Report, env Env) (*Plan, error) {
 		return nil, err
 	}
 	if err := settle(); err != nil {
-		return nil, err
-	}
-	if err := check(); err != nil {
 		return nil, err
 	}
 	return b.plan, nil
@@ -91,7 +86,6 @@ type builder struct {
 	names    map[string]int
 	moments  []momentUse
 	texts    []textUse
-	fits     bool         // into the kernel
 	inner    bool         // what is built now belongs to a script among the sources
 	served   map[int]bool // streams that do
 	asks     map[int]bool // streams whose events are checked for their thread

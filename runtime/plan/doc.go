@@ -10,7 +10,7 @@
 // A script describes a graph of Streams (node.go) that ends in Reports
 // (report.go). Build checks and compiles it in passes: branch.go finds the events
 // and flattens what keeps no state, the files of operators (operator.go says
-// which methods they have) describe the rest, needs.go collects what the sources
-// must deliver. The Plan that results does not change any more: instance.go makes
-// its operators run.
+// which methods they have) describe the rest, place.go decides where each of them
+// runs, needs.go collects what the sources must deliver. The Plan that results does
+// not change any more: instance.go makes its operators run.
 package plan

@@ -71,6 +71,7 @@ func (p *Plan) Explain() string {
 	}
 	p.explainTier(&b)
 	p.explainCompact(&b)
+	p.Placement.explain(&b)
 	if len(p.Events) > 0 && p.Kernel == nil {
 		fmt.Fprintf(&b, "sample members  %s\n", p.Members())
 		if p.Order {

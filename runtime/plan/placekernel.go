@@ -1,21 +1,22 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"ppscript/bpf"
 	"ppscript/runtime/agg"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
 
-// This file decides whether the whole plan can run inside the kernel: events,
-// predicates, joins and groups as programs, so that no event leaves it. It is
-// all or nothing. The native operators are built in either case: session falls
-// back to them if the kernel refuses a program.
+// This file says what programs can do of a plan: its events, and operators that are
+// joins, folds and groups, with the predicates in front of them. Programs do all of
+// it for now, so that no event leaves the kernel, or none. The native operators are
+// built in either case: session falls back to them if the kernel refuses a program.
 
 // The engines that a user can ask for.
 const (
@@ -75,51 +76,20 @@ func (e *errNot) Error() string { return e.why }
 
 func not(format string, args ...any) error { return &errNot{fmt.Sprintf(format, args...)} }
 
-// tier makes the kernel's version of the plan. It comes before predicates move
-// into filters, and settles when the rest is known.
-func (b *builder) tier() (settle func() error) {
-	t := b.env.Tier
-	if t.Engine != EngineAuto && t.Engine != EngineBPF {
-		return func() error { return nil }
-	}
-	kernel, err := b.kernel()
-	b.fits = err == nil
-	return func() error {
-		p := b.plan
-		switch {
-		case err != nil:
-		case p.Overwrite:
-			err = not("the last events are wanted")
-		}
-		if err == nil {
-			p.Kernel = kernel
-			return nil
-		}
-		p.KernelNo = err.Error()
-		if t.Engine == EngineBPF && p.Compact == nil {
-			return diag.Errorf(diag.Usage, "engine", "bpf", "%s", p.KernelNo).WithHint("use --engine auto")
-		}
-		return nil
-	}
-}
-
-// kernel generates the programs, or says why not.
-func (b *builder) kernel() (*Kernel, error) {
+// kernel generates the programs that do all of the plan's work, or says why they
+// cannot. What is against an operator is noted with it.
+func (b *builder) kernel(g *placing) (*Kernel, error) {
 	t := &b.env.Tier
-	if b.env.Replay {
+	switch {
+	case b.env.Replay:
 		return nil, not("a recording is read, which no program sees")
-	}
-	if t.No != "" {
+	case t.No != "":
 		return nil, not("%s", t.No)
-	}
-	if t.Host == nil {
+	case t.Host == nil:
 		return nil, not("%s", t.HostNo)
 	}
-	if err := b.onlyTables(); err != nil {
-		return nil, err
-	}
 	k := &kernelBuilder{b: b, part: &bpf.Part{Intervals: t.Intervals, Counted: t.Counted}, out: &Kernel{groups: map[*agg.Spec]*kernelGroup{}}}
-	if err := k.build(); err != nil {
+	if err := k.build(g); err != nil {
 		return nil, err
 	}
 	if t.Engine == EngineAuto {
@@ -132,11 +102,8 @@ func (b *builder) kernel() (*Kernel, error) {
 	}
 	image, err := bpf.Generate(k.part, t.Host, t.Target)
 	if err != nil {
-		var no *bpf.Refusal
-		if errors.As(err, &no) {
-			return nil, not("%s", no.Why)
-		}
-		return nil, err
+		k.blame(g)
+		return nil, refusal(err)
 	}
 	if t.Engine == EngineAuto && image.Fills() {
 		return nil, not("the states of a fold are never given up there, and may be too many one day; limit = bounds them, --engine bpf takes them as they are")
@@ -146,6 +113,15 @@ func (b *builder) kernel() (*Kernel, error) {
 	}
 	k.out.Image = image
 	return k.out, nil
+}
+
+// refusal is err as a reason.
+func refusal(err error) error {
+	var no *bpf.Refusal
+	if errors.As(err, &no) {
+		return not("%s", no.Why)
+	}
+	return err
 }
 
 // longText finds a field whose length only the record tells. Names of threads
@@ -164,35 +140,27 @@ func longText(n expr.Node) (found *expr.Field) {
 	return found
 }
 
-// onlyTables checks that nobody wants the events themselves.
-func (b *builder) onlyTables() error {
-	p := b.plan
-	for _, op := range p.Operators {
-		if _, why := op.inKernel(); why != "" {
-			return not("%s", why)
-		}
+// outside says why no program takes an event's occurrences; "" if one can.
+func (e *Event) outside() string {
+	s := e.Source
+	no := ""
+	switch {
+	case s.Pulled():
+		no = "%s comes from elsewhere"
+	case s.Probe != nil || s.Kind == Cache || s.Kind == RawPMU:
+		no = "%s is neither a tracepoint nor an event that is sampled"
+	case e.Stack != nil && e.Stack.Dwarf():
+		no = "user stacks of %s are unwound by unwind tables; --user-callchain fp asks for frame pointers"
+	case s.Kind != Tracepoint:
+		return "" // perf samples it, and the program takes the sample
+	case s.Period > 1 || s.Freq > 0:
+		no = "%s is sampled"
+	case s.Exclude != Exclude{}:
+		no = "%s excludes user or kernel"
+	default:
+		return ""
 	}
-	if len(p.Events) == 0 {
-		return not("there are no events")
-	}
-	for _, e := range p.Events {
-		s := e.Source
-		switch {
-		case s.Pulled():
-			return not("%s comes from elsewhere", e.Stream.Label)
-		case s.Probe != nil || s.Kind == Cache || s.Kind == RawPMU:
-			return not("%s is neither a tracepoint nor an event that is sampled", e.Stream.Label)
-		case e.Stack != nil && e.Stack.Dwarf():
-			return not("user stacks of %s are unwound by unwind tables; --user-callchain fp asks for frame pointers", e.Stream.Label)
-		case s.Kind != Tracepoint:
-			continue // perf samples it, and the program takes the sample
-		case s.Period > 1 || s.Freq > 0:
-			return not("%s is sampled", e.Stream.Label)
-		case s.Exclude != Exclude{}:
-			return not("%s excludes user or kernel", e.Stream.Label)
-		}
-	}
-	return nil
+	return fmt.Sprintf(no, e.Stream.Label)
 }
 
 // A kernelBuilder collects what goes into the kernel: the events and the edges
@@ -229,23 +197,97 @@ func (b *builder) kernelEvent(e *Event) (*bpf.Event, error) {
 	return ev, nil
 }
 
-func (k *kernelBuilder) build() error {
-	b := k.b
-	for _, e := range b.plan.Events {
-		ev, err := b.kernelEvent(e)
-		if err != nil {
-			return err
+// build collects all of the plan. The error is the first reason against it; each
+// node has its own.
+func (k *kernelBuilder) build(g *placing) (first error) {
+	refuse := func(n *placeNode, err error) {
+		if err != nil && n.no == "" {
+			n.no = err.Error()
+			first = cmp.Or(first, err)
 		}
-		k.part.Events = append(k.part.Events, ev)
 	}
-	for _, a := range b.plan.feeds {
-		for i := range a.branches {
-			if err := k.edge(a, &a.branches[i]); err != nil {
-				return err
+	for _, n := range g.nodes {
+		if n.op == nil {
+			continue
+		}
+		if _, no := n.op.inKernel(); no != "" {
+			refuse(n, not("%s", no))
+		}
+	}
+	if first == nil && len(k.b.plan.Events) == 0 {
+		first = not("there are no events")
+	}
+	for _, n := range g.nodes {
+		if n.event == nil {
+			continue
+		}
+		if no := n.event.outside(); no != "" {
+			refuse(n, not("%s", no))
+			continue
+		}
+		ev, err := k.b.kernelEvent(n.event)
+		k.part.Events = append(k.part.Events, ev)
+		refuse(n, err)
+	}
+	for _, e := range g.edges {
+		if from, to := g.nodes[e.from], g.nodes[e.to]; from.no == "" && to.no == "" {
+			refuse(to, k.edge(e.a, e.br))
+		} else if to.no == "" {
+			to.no = from.name + " comes from ppscript"
+		}
+	}
+	if first != nil {
+		k.blame(g)
+	}
+	return first
+}
+
+// blame finds the operators that no program can do the work of: each is tried with
+// those that it reads of.
+func (k *kernelBuilder) blame(g *placing) {
+	t := &k.b.env.Tier
+	good := &bpf.Part{Intervals: t.Intervals, Counted: t.Counted}
+	for i, n := range g.nodes {
+		if n.op == nil || n.no != "" {
+			continue
+		}
+		trial := *good
+		trial.Events, trial.Edges = slices.Clone(good.Events), slices.Clone(good.Edges)
+		for _, e := range g.edges {
+			if e.to == i {
+				k.bring(&trial, e.br.stream, n.op)
+			}
+			if e.to == i && g.nodes[e.from].no != "" {
+				n.no = g.nodes[e.from].name + " comes from ppscript"
 			}
 		}
+		if n.no != "" || len(trial.Edges) == len(good.Edges) {
+			continue
+		}
+		if err := trial.Can(t.Host, t.Target); err != nil {
+			n.no = refusal(err).Error()
+		} else {
+			good = &trial
+		}
 	}
-	return nil
+}
+
+// bring adds to a part what brings a stream to an operator, of all that was
+// collected.
+func (k *kernelBuilder) bring(p *bpf.Part, stream int, op Operator) {
+	to, _ := op.inKernel()
+	for _, e := range k.part.Edges {
+		mine := e.Join == to.join && e.Fold == to.fold && (e.Group == nil) == (to.group == nil)
+		if e.Stream != stream || !mine || e.Group != nil && k.out.groups[e.Group].op != op {
+			continue
+		}
+		p.Edges = append(p.Edges, e)
+	}
+	for _, ev := range k.part.Events {
+		if ev.Stream == stream && !slices.Contains(p.Events, ev) {
+			p.Events = append(p.Events, ev)
+		}
+	}
 }
 
 // edge brings the events of a branch to the operator of its feed.

@@ -126,7 +126,7 @@ func TestTierDefersKeys(t *testing.T) {
 // A script that only calculates has nothing to run in the kernel.
 func TestTierWithoutEvents(t *testing.T) {
 	b := &builder{plan: &Plan{}, env: Env{Tier: Tier{Engine: EngineAuto, Host: &bpf.Host{}, Target: &bpf.Target{}}}}
-	if err := b.tier()(); err != nil || b.plan.Kernel != nil || b.plan.KernelNo == "" {
+	if err := b.place()(); err != nil || b.plan.Kernel != nil || b.plan.KernelNo == "" {
 		t.Errorf("got %v, %v, want a plan that is not for the kernel", err, b.plan.Kernel)
 	}
 }

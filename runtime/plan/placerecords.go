@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -45,41 +46,51 @@ type compactor struct {
 	moved [][]*pred // by event
 	whole bool
 	why   string
+	must  bool // nobody else sees what is read of the events, or it is asked for
 }
 
-// compact replaces the events by what programs send, if that pays.
-func (b *builder) compact(evaluated map[*expr.Program]bool) {
+// records is what programs can send of the events; nil if they cannot, or if it does
+// not pay.
+func (b *builder) records(evaluated map[*expr.Program]bool) *compactor {
 	t := &b.env.Tier
 	p := b.plan
 	switch {
-	case t.Engine != EngineAuto && t.Engine != EngineBPF, b.env.Replay, b.fits, t.Host == nil, t.No != "":
-		return
+	case b.env.Replay, t.Host == nil, t.No != "":
+		return nil
 	case t.NoCompact != "":
 		p.CompactNo = t.NoCompact
-		return
+		return nil
 	}
 	c := &compactor{b: b, part: &bpf.Part{}}
 	err := c.build(evaluated)
 	if t.Engine != EngineBPF && len(b.moments)+len(b.texts) == 0 && (Has[*JoinOp](p) || Has[*FoldOp](p)) {
 		// An event that comes while programs are busy is counted as lost, but
 		// nobody knows where in a ring: state would not be reset across it.
-		return
+		return nil
 	}
-	if err == nil && c.why == "" {
-		if t.Engine != EngineBPF {
-			return
-		}
-		c.why = "the engine shall be bpf"
+	switch {
+	case err != nil && c.why != "":
+		p.CompactNo = err.Error()
+		return nil
+	case err != nil:
+		return nil
+	case t.Engine == EngineBPF:
+		c.must = true
+		c.why = cmp.Or(c.why, "the engine shall be bpf")
 	}
-	var im *bpf.Image
-	if err == nil {
-		im, err = bpf.Generate(c.part, t.Host, t.Target)
+	if c.why == "" {
+		return nil
 	}
+	return c
+}
+
+// send replaces the events by what programs send of them.
+func (c *compactor) send(evaluated map[*expr.Program]bool) error {
+	b, p, t := c.b, c.b.plan, &c.b.env.Tier
+	im, err := bpf.Generate(c.part, t.Host, t.Target)
 	if err != nil {
-		if c.why != "" {
-			p.CompactNo = err.Error()
-		}
-		return
+		p.CompactNo = err.Error()
+		return err
 	}
 	p.Compact = &Compaction{Image: im, Why: c.why}
 	moved := slices.Concat(c.moved...)
@@ -97,6 +108,7 @@ func (b *builder) compact(evaluated map[*expr.Program]bool) {
 		e.Filter, e.Native, e.NativeText = "", nil, ""
 		e.Sent = c.sent(i)
 	}
+	return nil
 }
 
 // sent says what is sent of an event.
@@ -137,11 +149,11 @@ func (c *compactor) build(evaluated map[*expr.Program]bool) error {
 	c.whole = b.plan.sees().records
 	for _, u := range b.moments {
 		if !evaluated[u.prog] {
-			c.why = "only programs see " + u.name
+			c.why, c.must = "only programs see "+u.name, true
 		}
 	}
 	if len(b.texts) > 0 && c.why == "" {
-		c.why = "only programs see texts of processes"
+		c.why, c.must = "only programs see texts of processes", true
 	}
 	for _, e := range b.plan.Events {
 		ev, err := b.kernelEvent(e)
@@ -305,7 +317,7 @@ func (c *compactor) fields(evaluated map[*expr.Program]bool) error {
 	if n := len(c.part.Events); !c.whole && size >= fewOf*n && sent <= fewBytes*n && c.why == "" {
 		c.why = "few fields of large records are read"
 	}
-	if c.whole && !strings.HasPrefix(c.why, "only programs") {
+	if c.whole && !c.must {
 		return errors.New("whole records are wanted")
 	}
 	return nil

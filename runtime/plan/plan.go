@@ -48,23 +48,6 @@ type Needs struct {
 	Overwrite bool
 }
 
-// Placement says where the plan's work is done.
-type Placement struct {
-	// Kernel is the plan as programs of the kernel; nil if it runs here only,
-	// and KernelNo then says why, if somebody asked.
-	Kernel   *Kernel
-	KernelNo string
-	// Compact is the programs that send the events; nil if the kernel itself
-	// does, and CompactNo then may say why.
-	Compact   *Compaction
-	CompactNo string
-	// OnlyKernel says that Kernel reads what ppscript cannot.
-	OnlyKernel bool
-
-	// Interpreted says which functions could not be compiled, and why.
-	Interpreted []string
-}
-
 // An Event is one event to open.
 type Event struct {
 	Stream *event.Stream

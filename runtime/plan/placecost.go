@@ -1,0 +1,153 @@
+package plan
+
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// This file estimates what passes an edge. Nothing is measured: the numbers only
+// have to put the edges of one plan in order, and the great differences are known
+// beforehand. A condition on equality leaves little of the events, one on a delay
+// leaves outliers, a group leaves nothing that passes with each event.
+
+// Bytes that a record has beside its fields.
+const (
+	perfHead = 48 // of a sample: header, id, time, thread, CPU, size
+	sentHead = 32 // of what a program sends, and of the buffer
+)
+
+// passing estimates the share of events for which n holds.
+func passing(n expr.Node) float64 {
+	switch n := n.(type) {
+	case *expr.Const:
+		if n.T.Numeric() && n.Int == 0 {
+			return 0
+		}
+		return 1
+	case *expr.Unary:
+		switch n.Op {
+		case expr.OpNotB:
+			return 1 - passing(n.X)
+		case expr.OpTruth, expr.OpToInt:
+			return passing(n.X)
+		}
+	case *expr.Binary:
+		return passingBinary(n)
+	}
+	return 0.5
+}
+
+func passingBinary(n *expr.Binary) float64 {
+	x, y := 0.0, 0.0
+	if n.Op == expr.OpAndB || n.Op == expr.OpOrB {
+		x, y = passing(n.X), passing(n.Y)
+	}
+	switch n.Op {
+	case expr.OpAndB:
+		return x * y
+	case expr.OpOrB:
+		return x + y - x*y
+	case expr.OpEq, expr.OpEqSU, expr.OpStrEq, expr.OpGlob, expr.OpPrefix, expr.OpSuffix, expr.OpContains:
+		return 0.1
+	case expr.OpNe, expr.OpNeSU, expr.OpStrNe:
+		return 0.9
+	}
+	if readsDelay(n) {
+		return 0.01
+	}
+	return 0.5
+}
+
+// readsDelay reports that n has the delay of a pair.
+func readsDelay(n expr.Node) bool {
+	found := false
+	expr.Walk(n, func(n expr.Node) bool {
+		f, ok := n.(*expr.Field)
+		found = found || ok && f.F.Place == event.InFact && f.F.Fact == event.FactDelay
+		return !found
+	})
+	return found
+}
+
+// passingAll is passing for all of a branch's predicates.
+func passingAll(preds []*pred) float64 {
+	share := 1.0
+	for _, p := range preds {
+		if p.prog.Node == nil {
+			share /= 2
+		} else {
+			share *= passing(p.prog.Node)
+		}
+	}
+	return share
+}
+
+// emitting is how often a step function emits for each event: what stands under
+// a condition does so now and then.
+func emitting(n expr.Node) float64 {
+	switch n := n.(type) {
+	case *expr.Emit:
+		return 1
+	case *expr.If:
+		share := passing(n.Test) * emitting(n.Then)
+		if n.Else != nil {
+			share += (1 - passing(n.Test)) * emitting(n.Else)
+		}
+		return share
+	case nil:
+		return 0
+	}
+	share := 0.0
+	for _, c := range expr.Children(n) {
+		share += emitting(c)
+	}
+	return share
+}
+
+// readBytes is how many bytes of fields somebody reads of each stream's events: of
+// those to open, also by way of pairs.
+func (b *builder) readBytes() map[int]int {
+	owner := map[*event.Field]int{}
+	for _, e := range b.plan.Events {
+		for i := range e.Stream.Schema.Fields {
+			owner[&e.Stream.Schema.Fields[i]] = e.Stream.Index
+		}
+	}
+	seen, bytes := map[*event.Field]bool{}, map[int]int{}
+	for _, p := range b.programs {
+		if p.Node == nil {
+			continue
+		}
+		expr.Walk(p.Node, func(n expr.Node) bool {
+			if f, ok := n.(*expr.Field); ok && !seen[f.F] {
+				if stream, known := owner[f.F]; known {
+					seen[f.F] = true
+					bytes[stream] += f.F.Size
+				}
+			}
+			return true
+		})
+	}
+	_, exact := b.readByScripts()
+	for _, e := range b.plan.Events {
+		if b.plan.sees().records || !exact {
+			bytes[e.Stream.Index] = e.Stream.Schema.Size
+		}
+	}
+	return bytes
+}
+
+// madeBytes is how many bytes a record of an event has that an operator makes: for
+// pairs, what is read of both.
+func (b *builder) madeBytes(stream int, of map[int]int) int {
+	for _, n := range Of[*JoinOp](b.plan) {
+		for s, ends := range n.js.Pairs {
+			for e, st := range ends {
+				if st != nil && st.Index == stream {
+					return 8 + of[s] + of[e]
+				}
+			}
+		}
+	}
+	return 8 * len(b.plan.streams[stream].Schema.Fields)
+}
