@@ -16,17 +16,17 @@ type counted struct {
 	from, until event.Time
 }
 
-// countTogether begins the time that both are about: now.
-func (r *run) countTogether() error {
-	if r.live == nil || len(r.counts) == 0 || len(r.world.remotes) > 0 {
+// together begins the time that both are about: now.
+func (c *counters) together(r *run) error {
+	if r.live == nil || !c.any() || len(r.world.remotes) > 0 {
 		return nil
 	}
-	r.counted = &counted{run: r, until: event.MaxTime}
+	c.counted = &counted{run: r, until: event.MaxTime}
 	if r.cfg.Target.Workload != nil && !r.cfg.Target.System {
 		return nil
 	}
-	r.counted.from = r.clock.now()
-	for _, n := range r.counts {
+	c.counted.from = r.clock.now()
+	for _, n := range c.list {
 		if err := n.restart(); err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func (c *counted) stop() error {
 		return nil
 	}
 	c.run.clock.refreshNow()
-	for _, n := range c.run.counts {
+	for _, n := range c.run.counters.list {
 		if err := n.end(); err != nil {
 			return err
 		}

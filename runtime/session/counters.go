@@ -2,12 +2,88 @@ package session
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
 )
+
+// counters are all counters of a run.
+type counters struct {
+	list    []*counterRun
+	counted *counted // nil unless there are events beside them
+}
+
+func (c *counters) any() bool { return len(c.list) > 0 }
+
+func (c *counters) open(ctx context.Context, r *run) error {
+	for _, set := range plan.Runs[*plan.CounterSet](r.instance) {
+		n, err := r.openCounters(ctx, set)
+		if err != nil {
+			return err
+		}
+		c.list = append(c.list, n)
+	}
+	return nil
+}
+
+func (c *counters) begin(at time.Time) {
+	for _, n := range c.list {
+		n.begin(at)
+	}
+}
+
+// follow looks for threads that are new, and tells when counters are read next.
+func (c *counters) follow() (next time.Time) {
+	for _, n := range c.list {
+		n.counters.Follow()
+		next = earliest(next, n.next)
+	}
+	return next
+}
+
+// each calls fn for all of them, until it fails.
+func (c *counters) each(fn func(n *counterRun) error) error {
+	for _, n := range c.list {
+		if err := fn(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// due reads the counters whose period is over.
+func (c *counters) due(now time.Time) error {
+	return c.each(func(n *counterRun) error { return n.due(now) })
+}
+
+func (c *counters) read() error { return c.each((*counterRun).read) }
+
+func (c *counters) stop() error {
+	if err := c.counted.stop(); err != nil {
+		return err
+	}
+	return c.each(func(n *counterRun) error { return n.counters.Stop() })
+}
+
+// gaps is how often a CPU came online and was not counted at first.
+func (c *counters) gaps() (n uint64) {
+	for _, one := range c.list {
+		n += one.counters.Gaps()
+	}
+	return n
+}
+
+func (c *counters) close(workload *ending) error {
+	var errs []error
+	for _, n := range c.list {
+		workload.of(n.counters.WorkloadStatus())
+		errs = append(errs, n.counters.Close())
+	}
+	return errors.Join(errs...)
+}
 
 // A counterRun reads counters at their period and makes events of the
 // differences.

@@ -252,8 +252,8 @@ func (r *run) sink() func([]*event.Event) {
 		return r.eval.pass
 	case r.playback != nil:
 		return r.playback.pass
-	case r.counted != nil:
-		return r.counted.pass
+	case r.counters.counted != nil:
+		return r.counters.counted.pass
 	}
 	return r.instance.Router.Events
 }

@@ -24,9 +24,7 @@ func (r *run) loop(ctx context.Context) error {
 	r.cfg.stage(Observing)
 	r.started = time.Now()
 	r.lastTick, r.lastEvent = r.started, r.undated()
-	for _, c := range r.counts {
-		c.begin(r.started)
-	}
+	r.counters.begin(r.started)
 	defer r.work()()
 	defer r.lean()()
 	o := &r.cfg.Options
@@ -70,7 +68,7 @@ func (r *run) loop(ctx context.Context) error {
 		}
 		// Not before the end, which reads them anyway: a read just before it
 		// would leave a period without length.
-		if err := r.countersDue(now); err != nil {
+		if err := r.counters.due(now); err != nil {
 			return err
 		}
 		if !tick.IsZero() && !now.Before(tick) {
@@ -168,10 +166,7 @@ func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) 
 	if r.eval != nil {
 		r.eval.counters.Follow()
 	}
-	for _, c := range r.counts {
-		c.counters.Follow()
-		next = earliest(next, c.next)
-	}
+	next = earliest(next, r.counters.follow())
 	if !next.IsZero() {
 		timeout = max(0, min(timeout, time.Until(next)))
 	}
@@ -183,8 +178,8 @@ func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) 
 			r.polled = r.clock.now()
 			err = r.src.Poll(ctx, timeout)
 		}
-	case len(r.counts) > 0:
-		err = r.counts[0].counters.Wait(ctx, timeout)
+	case r.counters.any():
+		err = r.counters.list[0].counters.Wait(ctx, timeout)
 	}
 	switch {
 	case errors.Is(err, io.EOF):
@@ -193,16 +188,6 @@ func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) 
 		return false, nil
 	}
 	return false, err
-}
-
-// countersDue reads the counters whose period is over.
-func (r *run) countersDue(now time.Time) error {
-	for _, c := range r.counts {
-		if err := c.due(now); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // feed brings what is there to the operators.
@@ -224,13 +209,8 @@ func (r *run) finish(ended bool) error {
 	}
 	// Counters stop with the events: what comes while the rings are emptied is
 	// in neither.
-	if err := r.counted.stop(); err != nil {
+	if err := r.counters.stop(); err != nil {
 		return err
-	}
-	for _, c := range r.counts {
-		if err := c.counters.Stop(); err != nil {
-			return err
-		}
 	}
 	if r.live != nil && !r.instance.Router.Done() {
 		if err := r.live.Stop(); err != nil {
@@ -249,10 +229,8 @@ func (r *run) finish(ended bool) error {
 			return err
 		}
 	}
-	for _, c := range r.counts {
-		if err := c.read(); err != nil {
-			return err
-		}
+	if err := r.counters.read(); err != nil {
+		return err
 	}
 	r.sayHolds()
 	if h := r.cfg.Hooks.Exit; h != nil && r.failed == nil {

@@ -57,7 +57,7 @@ func (r *run) tick(final bool) error {
 			return err
 		}
 	}
-	r.lastTick, r.lastEvent, r.seen.Samples = now, r.instance.Router.Last, r.instance.Router.Samples
+	r.lastTick, r.lastEvent, r.told.samples = now, r.instance.Router.Last, r.instance.Router.Samples
 	if r.world.file != nil {
 		r.lastEvent = max(r.lastEvent, r.present())
 	}
@@ -65,28 +65,35 @@ func (r *run) tick(final bool) error {
 	return nil
 }
 
+// told is how far sources and operators had counted when that was told last.
+type told struct {
+	samples, lost, throttled uint64
+	late, corrupt, failed    uint64
+	read                     event.Loss // of recordings and streams from elsewhere
+}
+
 // interval returns what was lost since the last call.
 func (r *run) interval() event.Loss {
 	router := r.instance.Router
-	loss := event.Loss{Lost: router.LostN - r.seen.LostN, Throttled: router.Throttle - r.seen.Throttle}
-	r.seen.LostN, r.seen.Throttle = router.LostN, router.Throttle
+	loss := event.Loss{Lost: router.LostN - r.told.lost, Throttled: router.Throttle - r.told.throttled}
+	r.told.lost, r.told.throttled = router.LostN, router.Throttle
 	if r.feeder != nil {
 		late := r.feeder.Stats().Late
-		loss.Late, r.lateSeen = late-r.lateSeen, late
+		loss.Late, r.told.late = late-r.told.late, late
 	}
 	loss.Add(r.instance.Loss())
 	read := r.world.readLoss()
-	loss.Truncated += read.Truncated - r.readSeen.Truncated
-	loss.EndedEarly += read.EndedEarly - r.readSeen.EndedEarly
-	r.readSeen = read
+	loss.Truncated += read.Truncated - r.told.read.Truncated
+	loss.EndedEarly += read.EndedEarly - r.told.read.EndedEarly
+	r.told.read = read
 	if r.live != nil {
 		corrupt := r.live.Stats().Corrupt
-		loss.Truncated += corrupt - r.corruptSeen
-		r.corruptSeen = corrupt
+		loss.Truncated += corrupt - r.told.corrupt
+		r.told.corrupt = corrupt
 	}
 	failed := r.instance.Failed()
-	loss.Errors += failed - r.failedSeen
-	r.failedSeen = failed
+	loss.Errors += failed - r.told.failed
+	r.told.failed = failed
 	loss.Add(r.stacks.loss())
 	r.total.Add(loss)
 	return loss
@@ -96,7 +103,7 @@ func (r *run) interval() event.Loss {
 func (r *run) meta(name, title string, loss event.Loss, t *interval) result.Meta {
 	router := r.instance.Router
 	m := result.Meta{Name: name, Title: title, Final: t.final, Loss: loss, Wall: t.now, TotalSamples: router.Samples,
-		Samples: router.Samples - r.seen.Samples, Begin: r.lastEvent, End: router.Last}
+		Samples: router.Samples - r.told.samples, Begin: r.lastEvent, End: router.Last}
 	if r.cfg.Options.Interval > 0 {
 		m.Seq = r.tickNo
 	}
@@ -116,7 +123,7 @@ func (r *run) meta(name, title string, loss event.Loss, t *interval) result.Meta
 // undated is the present where no event tells the time of a live run: counters
 // and programs in the kernel only count.
 func (r *run) undated() event.Time {
-	if r.world.file == nil && (r.kernel != nil || len(r.counts) > 0) {
+	if r.world.file == nil && (r.kernel != nil || r.counters.any()) {
 		return r.present()
 	}
 	return 0

@@ -32,8 +32,7 @@ type run struct {
 	kernel     *kernelRun // instead of src
 	eval       *eval      // nil if nobody asked
 	playback   *playback  // nil unless something depends on the time of a recording
-	counts     []*counterRun
-	counted    *counted // nil unless there are events beside the counters
+	counters   counters
 	feeder     order.Feeder
 	forgetful  []*plan.JoinRun // that want to know of threads that end
 	tasks      *task.Table
@@ -51,18 +50,25 @@ type run struct {
 	lastTick  time.Time
 	lastEvent event.Time
 	started   time.Time
-	seen      flow.Router // the router's counters at the last tick
-	lateSeen  uint64
-	// corruptSeen is how many records could not be read.
-	corruptSeen uint64
-	readSeen    event.Loss // of recordings and streams from elsewhere, at the last tick
-	failedSeen  uint64     // evaluations
-	total       event.Loss
-	failed      error          // what a script's function or the output said
-	status      int            // of the workload; -1 if it is not over
-	signal      syscall.Signal // that ended the workload
-	swept       time.Time      // when the set of processes was cleaned last
-	patience    patience
+	told      told // at the last tick
+	total     event.Loss
+	failed    error // what a script's function or the output said
+	workload  ending
+	swept     time.Time // when the set of processes was cleaned last
+	patience  patience
+}
+
+// An ending is how the workload ended.
+type ending struct {
+	status int            // -1 if it is not over
+	signal syscall.Signal // that ended it
+}
+
+// of takes the status that a source has of the workload, if it is over.
+func (e *ending) of(status *os.ProcessState, over bool) {
+	if over {
+		e.status, e.signal = perf.ExitStatus(status)
+	}
 }
 
 // Run plans, opens, runs, shows and closes. It returns when ctx ends (which is
@@ -87,9 +93,10 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 		cfg.Reports = slices.DeleteFunc(slices.Clone(cfg.Reports), func(r plan.Report) bool { _, is := r.(*plan.Log); return is })
 	}
 	cfg.Reports = append(slices.Clip(cfg.Reports), files...)
-	r := &run{world: wd, cfg: &cfg, status: -1, heard: make(chan string, 64), patience: patience{ctx: ctx}}
+	r := &run{world: wd, cfg: &cfg, workload: ending{status: -1}, heard: make(chan string, 64), patience: patience{ctx: ctx}}
 	err = errors.Join(r.do(ctx), wd.close())
-	o := Outcome{Samples: r.samples(), Loss: r.total, Gaps: r.gaps(), Status: r.status, Signal: r.signal, Observed: r.src != nil || r.kernel != nil || len(r.counts) > 0}
+	o := Outcome{Samples: r.samples(), Loss: r.total, Gaps: r.gaps(), Status: r.workload.status, Signal: r.workload.signal,
+		Observed: r.src != nil || r.kernel != nil || r.counters.any()}
 	if r.live != nil {
 		st := r.live.Stats()
 		o.Stats = &st
@@ -131,7 +138,7 @@ func (r *run) do(ctx context.Context) (err error) {
 	if err = r.beginDeliveries(ctx); err != nil {
 		return err
 	}
-	if r.src == nil && r.kernel == nil && len(r.counts) == 0 && plan.Has[*plan.Text](r.plan) {
+	if r.src == nil && r.kernel == nil && !r.counters.any() && plan.Has[*plan.Text](r.plan) {
 		return r.out.Flush()
 	}
 	err = r.loop(ctx)
@@ -195,12 +202,8 @@ func (r *run) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	for _, c := range plan.Runs[*plan.CounterSet](r.instance) {
-		n, err := r.openCounters(ctx, c)
-		if err != nil {
-			return err
-		}
-		r.counts = append(r.counts, n)
+	if err := r.counters.open(ctx, r); err != nil {
+		return err
 	}
 	if r.world.file == nil {
 		r.clock.clock = r.world.perfConfig(p).Clock
@@ -209,7 +212,7 @@ func (r *run) open(ctx context.Context) (err error) {
 		}
 		r.clock.refresh()
 	}
-	if err := r.countTogether(); err != nil {
+	if err := r.counters.together(r); err != nil {
 		return err
 	}
 	return r.openEval(ctx)
@@ -289,10 +292,7 @@ func (r *run) gaps() uint64 {
 	if r.kernel != nil && r.kernel.hooks != nil {
 		n += r.kernel.hooks.Gaps()
 	}
-	for _, c := range r.counts {
-		n += c.counters.Gaps()
-	}
-	return n
+	return n + r.counters.gaps()
 }
 
 // growing reports that rings of other CPUs may come: those that are offline now.
@@ -354,22 +354,13 @@ func (r *run) comesOrGoes(e *event.Event) {
 func (r *run) close() error {
 	errs := []error{r.closeDeliveries(), r.closeTableFiles(), r.stacks.close()}
 	r.cfg.stage("close the events")
-	for _, c := range r.counts {
-		if st, ok := c.counters.WorkloadStatus(); ok {
-			r.status, r.signal = perf.ExitStatus(st)
-		}
-		errs = append(errs, c.counters.Close())
-	}
+	errs = append(errs, r.counters.close(&r.workload))
 	if r.kernel != nil {
-		if st, ok := r.kernel.watch.WorkloadStatus(); ok {
-			r.status, r.signal = perf.ExitStatus(st)
-		}
+		r.workload.of(r.kernel.watch.WorkloadStatus())
 		errs = append(errs, r.kernel.close())
 	}
 	if r.live != nil {
-		if st, ok := r.live.WorkloadStatus(); ok {
-			r.status, r.signal = perf.ExitStatus(st)
-		}
+		r.workload.of(r.live.WorkloadStatus())
 		errs = append(errs, r.live.Close())
 	}
 	errs = append(errs, r.eval.close()) // which would end a command that runs
