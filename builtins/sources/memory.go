@@ -34,7 +34,7 @@ func memoryAccess() *b.Builtin {
 				return nil, c.Errorf("period", "got %d, want 1 to %d", period, math.MaxInt32)
 			}
 			return &pipeline.Stream{S: &plan.Source{Kind: plan.RawPMU, Name: "mem-" + op, Alias: c.String("alias"), Pos: c.Pos(),
-				Memory: &plan.Memory{Op: op, Cycles: uint64(cycles)}, Period: uint64(period)}}, nil
+				Memory: &plan.Memory{Op: op, Cycles: uint64(cycles)}, Sampling: plan.Sampling{Period: uint64(period)}}}, nil
 		},
 	}
 }

@@ -42,7 +42,7 @@ func tracepoint() *b.Builtin {
 		Examples: []b.Example{{Code: `tracepoint("sched:sched_switch", filter = "prev_pid > 0")`, Output: "<stream sched:sched_switch>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			s := &plan.Source{Kind: plan.Tracepoint, Filter: c.String("filter"), Alias: c.String("alias"),
-				Optional: c.Bool("optional"), OrElse: c.String("or_else"), Having: c.String("having"), Pos: c.Pos()}
+				Absence: plan.Absence{Optional: c.Bool("optional"), OrElse: c.String("or_else"), Having: c.String("having")}, Pos: c.Pos()}
 			for _, p := range []string{"name", "or_else"} {
 				if !c.Has(p) {
 					continue

@@ -40,7 +40,8 @@ func (k Kind) String() string {
 // no record of its own.
 func (k Kind) sampled() bool { return k >= Software && k <= RawPMU }
 
-// A Source is one event to open, or several if Name is a glob.
+// A Source is one event to open, or several if Name is a glob. What only some
+// kinds have is a type of its own: Probe, Memory, PMU.
 type Source struct {
 	Kind   Kind
 	System string // tracepoints
@@ -53,19 +54,31 @@ type Source struct {
 	Attrs []Attr
 	Alias string
 	// CPUs restricts the event to some of the session's CPUs; nil is all.
-	CPUs   []int
-	Period uint64 // sample every so many events; 0 is every one
-	Freq   uint64 // or so many times a second
-	Stack  bool
+	CPUs []int
+	Sampling
+	Absence
+
 	// Probe is where a dynamic probe or breakpoint sits; nil for others.
 	Probe *probe.Spec
 	// Memory is what memory accesses to sample; nil for other events.
 	Memory *Memory
 	// PMU is the event of a PMU; nil for others.
-	PMU      *PMU
+	PMU *PMU
+	Pos string // file:line:col of the script, or the event string
+}
+
+// Sampling says which occurrences of an event make samples, and with which stack.
+type Sampling struct {
+	Period   uint64 // sample every so many events; 0 is every one
+	Freq     uint64 // or so many times a second
+	Stack    bool
 	MaxStack int
 	// Exclude leaves out what happens in some places.
 	Exclude Exclude
+}
+
+// Absence says what becomes of a source whose event does not exist.
+type Absence struct {
 	// OrElse is the event to take where Name does not exist: for one of the
 	// hardware a software event, for a tracepoint another, system:name.
 	OrElse string
@@ -77,7 +90,6 @@ type Source struct {
 	Having string
 	// Optional leaves the source out, with a note, where it does not exist.
 	Optional bool
-	Pos      string // file:line:col of the script, or the event string
 }
 
 // A PMU event is a device of /sys/bus/event_source and its attr.config,

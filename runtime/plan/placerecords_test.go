@@ -69,11 +69,11 @@ func TestCompactPays(t *testing.T) {
 		}
 	}
 	no(EnginePerf, last(src(), "id"))
-	no(EngineAuto, countedBy(src(), "id"))                                     // all of it is in the kernel
-	no(EngineAuto, last(src(), "name"), last(src(), "n"))                      // not few
-	no(EngineAuto, &Log{In: &Where{src(), *text("n > id")}})                   // flags are shown
-	no(EngineAuto, last(src(), "path"))                                        // of no known size
-	no(EngineAuto, last(&Source{System: "sched", Name: "x", Period: 9}, "id")) // sampled
+	no(EngineAuto, countedBy(src(), "id"))                                                         // all of it is in the kernel
+	no(EngineAuto, last(src(), "name"), last(src(), "n"))                                          // not few
+	no(EngineAuto, &Log{In: &Where{src(), *text("n > id")}})                                       // flags are shown
+	no(EngineAuto, last(src(), "path"))                                                            // of no known size
+	no(EngineAuto, last(&Source{System: "sched", Name: "x", Sampling: Sampling{Period: 9}}, "id")) // sampled
 	if p := compactPlan(t, EngineBPF, last(src(), "name"), last(src(), "n")); p.Compact == nil || p.Events[0].Sent != "n, name" {
 		t.Errorf("engine bpf: got no compact records, %s", p.CompactNo)
 	}

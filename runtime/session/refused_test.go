@@ -79,7 +79,7 @@ func TestRefusedPrograms(t *testing.T) {
 		return g
 	}, "it sends whole records")
 
-	clock := &plan.Source{Kind: plan.Software, Name: "cpu-clock", Period: 1000000}
+	clock := &plan.Source{Kind: plan.Software, Name: "cpu-clock", Sampling: plan.Sampling{Period: 1000000}}
 	busy := &plan.Where{In: clock, Pred: plan.Fn{Text: "nr_running >= 1"}}
 	_, said, err := refused(t, plan.EngineAuto, &plan.Log{In: busy})
 	var rejected *bpf.Rejected

@@ -217,7 +217,8 @@ int main(void) { for (int i = 0; i < 30; i++) outer(3000000); return 0; }
 	if out, err := exec.Command("gcc", "-O2", "-g", "-o", program, source).CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, out)
 	}
-	clock := &plan.Source{Kind: plan.Software, Name: "cpu-clock", Freq: 999, Exclude: plan.Exclude{Kernel: true}}
+	clock := &plan.Source{Kind: plan.Software, Name: "cpu-clock",
+		Sampling: plan.Sampling{Freq: 999, Exclude: plan.Exclude{Kernel: true}}}
 	lines, _, err := runJSON(t, Config{Options: Options{Lines: "yes"}, Reports: []plan.Report{&plan.Stacks{In: clock}},
 		Target: perf.Target{Workload: &perf.Workload{Args: []string{program}}}})
 	if errors.Is(err, os.ErrPermission) {
