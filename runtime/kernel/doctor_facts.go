@@ -180,7 +180,7 @@ func (d *doctor) kprobes() Check {
 	if _, ok := FindPMU(d.PMUs, "kprobe"); !ok {
 		return warn("this kernel has none", "use a kernel with CONFIG_KPROBE_EVENTS; tracepoints and uprobes work without")
 	}
-	return d.fires("kprobe", d.try.kprobe)
+	return d.fires("kprobe", d.traceCap(), d.try.kprobe)
 }
 
 func (d *doctor) uprobes() Check {
@@ -190,7 +190,9 @@ func (d *doctor) uprobes() Check {
 	if _, ok := FindPMU(d.PMUs, "uprobe"); !ok {
 		return warn("this kernel has none", "use a kernel with CONFIG_UPROBE_EVENTS")
 	}
-	return d.fires("uprobe", d.try.uprobe)
+	// perf_uprobe_event_init asks for it where perf_kprobe_event_init is content
+	// with CAP_PERFMON.
+	return d.fires("uprobe", CapSysAdmin, d.try.uprobe)
 }
 
 func (d *doctor) sampleRate() Check {

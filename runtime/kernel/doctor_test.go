@@ -112,6 +112,10 @@ func TestDoctorOrdinaryUser(t *testing.T) {
 	check(d.lockdown(), Warn, "integrity", "boot with lockdown=none, or switch off Secure Boot")
 	check(d.kprobes(), Warn, "none", "use a kernel with CONFIG_KPROBE_EVENTS; tracepoints and uprobes work without")
 	check(d.uprobes(), OK, "uprobe", "")
+	refused := func() Trial { return Trial{Err: unix.EACCES} }
+	d.try.uprobe, d.try.kprobe = refused, refused
+	check(d.uprobes(), Warn, "may not use", setcap("cap_sys_admin"))
+	check(d.fires("kprobe", d.traceCap(), d.try.kprobe), Warn, "may not use", setcap("cap_perfmon"))
 	check(d.cgroups(), OK, "/sys/fs/cgroup/perf_event (version 1)", "")
 	check(d.bpfRefused(Warn, "5.5", unix.EPERM), Fail, "unprivileged_bpf_disabled is 2", setcap("cap_bpf,cap_perfmon"))
 	check(d.bpfRefused(Warn, "5.5", ebpf.ErrNotSupported), Warn, "not in this kernel", "use Linux 5.5 or newer, with CONFIG_BPF_EVENTS")

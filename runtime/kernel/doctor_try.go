@@ -83,7 +83,7 @@ func (d *doctor) breakpoints() Check {
 
 // fires is the check of probes whose PMU is there. Their cost differs between
 // machines more than anything else that is tried.
-func (d *doctor) fires(name string, try func() Trial) Check {
+func (d *doctor) fires(name string, wants Cap, try func() Trial) Check {
 	there := "there is a " + name + " PMU"
 	if try == nil {
 		return ok(there)
@@ -94,7 +94,7 @@ func (d *doctor) fires(name string, try func() Trial) Check {
 	case t.Silent():
 		return warn(fmt.Sprintf("open, but %d of %d hits came", t.Came, t.Made), "report it, with the kernel and the hypervisor, since nothing is known to cause it")
 	case denied(t.Err):
-		return warn(there+", which this user may not use", d.grant(d.traceCap().String()))
+		return warn(there+", which this user may not use", d.grant(wants.String()))
 	default:
 		return unsure(fmt.Sprintf("%s; open a probe: %v", there, t.Err), "")
 	}

@@ -89,6 +89,15 @@ func TestWhatIsTooLarge(t *testing.T) {
 	f("x = 1\nwhile True:\n    x <<= 500", "3:7", large)
 
 	f("x = "+strings.Repeat("(", 100_000), "1:505", "brackets")
+	row := "more than 5000 operators, calls or elif follow each other"
+	f("x = "+strings.Repeat("1+", 500_000)+"1", "1:", row)
+	f("x = 1\ny = "+strings.Repeat("x and ", 150_000)+"1", "2:", row)
+	f("x = 'a'"+strings.Repeat(".upper()", 120_000), "1:", row)
+	f("x = 0\nif x: x\n"+strings.Repeat("elif x: x\n", 100_000), "", row)
+	f("def g(x):\n if x: x\n"+strings.Repeat(" elif x: x\n", 90_000), "", row)
+	if err := loaded(t, "x = "+strings.Repeat("1+", 4000)+"1\nif x == 0: x\n"+strings.Repeat("elif x == 1: x\n", 4000)); err != nil {
+		t.Errorf("4000 in a row: got %v, want nil", err)
+	}
 	f("x = \"\"\""+strings.Repeat("(", 100_000)+"\n\"\"\"\ny = [0] * 1000000000", "3:9", large)
 	f("# "+strings.Repeat("(", 100_000)+"\ny = [0] * 1000000000", "2:9", large)
 	if err := loaded(t, strings.Repeat("#", maxSource+1)); err == nil || !strings.Contains(err.Error(), "want at most") {

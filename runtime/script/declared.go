@@ -12,10 +12,7 @@ import (
 // letters and choices are enough for it; computed options are left out.
 func DeclaredOptions(name, text string) *option.Set {
 	h := NewHost(HostOptions{})
-	if h.readable(name, text) != nil {
-		return nil
-	}
-	tree, err := dialect().Parse(name, text, 0)
+	tree, err := h.parse(name, text, dialect())
 	if err != nil {
 		return nil
 	}

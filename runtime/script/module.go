@@ -25,13 +25,9 @@ type Module struct {
 
 // exec runs a parsed file and collects its declarations.
 func (h *Host) exec(name string, text string) (*Module, error) {
-	if err := h.readable(name, text); err != nil {
-		return nil, err
-	}
-	tree, err := dialect().Parse(name, text, 0)
-	h.remember(name, text, tree)
+	tree, err := h.parse(name, text, dialect())
 	if err != nil {
-		return nil, h.explainStatic(err)
+		return nil, err
 	}
 	prog, err := h.program(name, text, tree)
 	if err != nil {

@@ -57,15 +57,11 @@ func (r *REPL) ExecNamed(name, text string) (starlark.Value, error) {
 	opts := dialect()
 	// load() in one chunk serves the next.
 	opts.LoadBindsGlobally = true
-	if err := h.readable(name, text); err != nil {
+	tree, err := h.parse(name, text, opts)
+	if err != nil {
 		return nil, err
 	}
-	tree, err := opts.Parse(name, text, 0)
-	h.remember(name, text, tree)
 	h.sourceOf(name).names = r.globals
-	if err != nil {
-		return nil, h.explainStatic(err)
-	}
 	code, err := guarded(name, text, opts)
 	if err != nil {
 		return nil, h.explainStatic(err)
@@ -186,29 +182,17 @@ func identByte(ch byte) bool {
 
 // WellFormed parses a file: the error is that of its syntax.
 func WellFormed(name, text string) error {
-	h := NewHost(HostOptions{})
-	if err := h.readable(name, text); err != nil {
-		return err
-	}
-	tree, err := dialect().Parse(name, text, 0)
-	h.remember(name, text, tree)
-	if err != nil {
-		return h.explainStatic(err)
-	}
-	return nil
+	_, err := NewHost(HostOptions{}).parse(name, text, dialect())
+	return err
 }
 
 // Check parses and resolves a file without running it.
 func (h *Host) Check(name, text string) error {
-	if err := h.readable(name, text); err != nil {
+	tree, err := h.parse(name, text, dialect())
+	if err != nil {
 		return err
 	}
-	tree, err := dialect().Parse(name, text, 0)
-	h.remember(name, text, tree)
-	if err == nil {
-		_, err = starlark.FileProgram(tree, h.opts.Predeclared.Has)
-	}
-	if err != nil {
+	if _, err = starlark.FileProgram(tree, h.opts.Predeclared.Has); err != nil {
 		return h.explainStatic(err)
 	}
 	return nil

@@ -11,11 +11,63 @@ import (
 
 // maxSource bounds the text of a script. The parser, and all that walks its
 // trees, calls itself for expressions in brackets, so the depth of brackets has
-// a bound, too.
+// a bound, too. Without brackets trees get deep by operators and calls in a row,
+// and by elif: 1 + 1 + 1 is (1 + 1) + 1. The parser makes them in a loop; who walks
+// them needs time with the square of their depth.
 const (
 	maxSource   = 1 << 20
 	maxBrackets = 500
+	maxTree     = 5000
 )
+
+// parse is the tree of a file, which has been asked for its bounds.
+func (h *Host) parse(name, text string, opts *syntax.FileOptions) (*syntax.File, error) {
+	if err := h.readable(name, text); err != nil {
+		return nil, err
+	}
+	tree, err := opts.Parse(name, text, 0)
+	if err != nil {
+		h.remember(name, text, nil)
+		return nil, h.explainStatic(err)
+	}
+	if at := deepNode(tree); at.IsValid() {
+		h.remember(name, text, nil)
+		d := diag.Errorf(diag.Run, "", "", "more than %d operators, calls or elif follow each other", maxTree).
+			WithHint("give a part of it a name, or a function of its own; write many cases as a dict")
+		return nil, h.At(at, d)
+	}
+	h.remember(name, text, tree)
+	return tree, nil
+}
+
+// deepNode is where a tree is deeper than maxTree; not valid if that is nowhere.
+func deepNode(tree *syntax.File) (at syntax.Position) {
+	depth := 0
+	syntax.Walk(tree, func(n syntax.Node) bool {
+		if n == nil {
+			depth--
+			return true
+		}
+		if depth >= maxTree && !at.IsValid() {
+			switch n := n.(type) {
+			case *syntax.BinaryExpr:
+				at = n.OpPos
+			case *syntax.CallExpr:
+				at = n.Lparen
+			case *syntax.IfStmt:
+				at = n.If
+			default:
+				at = syntax.Start(n)
+			}
+		}
+		if at.IsValid() {
+			return false
+		}
+		depth++
+		return true
+	})
+	return at
+}
 
 // readable refuses texts that are no input for the parser.
 func (h *Host) readable(name, text string) error {
