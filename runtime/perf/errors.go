@@ -115,8 +115,11 @@ func (o *opener) explainPermission(m *member, e *diag.Error) error {
 		e.Cause = fmt.Errorf("%w: %w", errOnlyCounted, e.Cause)
 		return e.WithHint("count it: ppscript stat -e %s", m.ev.Schema.FullName())
 	}
+	if isUserProbe(m) {
+		e.Cause = fmt.Errorf("not permitted: probes in programs need CAP_SYS_ADMIN: %w", e.Cause)
+		return e.WithHint("%s", privilege.Advice("cap_sys_admin,"+privilege.Tracing, self()))
+	}
 	if caps, err := kernel.ReadCaps(kernel.Roots{}); err == nil && caps.Has(kernel.CapPerfmon) && !caps.Has(kernel.CapSysAdmin) {
-		// Probes in programs, for one: perf_uprobe_event_init.
 		e.Cause = fmt.Errorf("not permitted: this kernel wants CAP_SYS_ADMIN for it, not only CAP_PERFMON: %w", e.Cause)
 		return e.WithHint("%s", privilege.Advice("cap_sys_admin,"+privilege.Tracing, self()))
 	}

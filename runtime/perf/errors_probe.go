@@ -19,7 +19,7 @@ func explainProbe(m *member, e *diag.Error) error {
 		e.Cause = fmt.Errorf("%s: %w", what, e.Cause)
 		return e.WithHint(hint, args...)
 	}
-	user := m.ev.Config1Text[0] == '/' // else it is a function of the kernel
+	user := isUserProbe(m)
 	err := e.Cause
 	switch {
 	case errors.Is(err, unix.EILSEQ):
@@ -39,6 +39,12 @@ func explainProbe(m *member, e *diag.Error) error {
 		return say("the kernel cannot probe this instruction or file", "probe another instruction, or the file on another file system")
 	}
 	return nil
+}
+
+// isUserProbe reports a probe in a program. Those of the kernel's functions have
+// a name where these have a path, and CAP_PERFMON is enough for them.
+func isUserProbe(m *member) bool {
+	return m.ev.Config1Text != "" && m.ev.Config1Text[0] == '/'
 }
 
 // errNotSupp is ENOTSUPP, which the kernel should not let out but does.
