@@ -159,7 +159,7 @@ func (b *Builtin) helpHint() string {
 }
 
 func (b *Builtin) usage(cause error) error {
-	return &diag.Error{Op: b.FullName(), Cause: cause, Hint: "write " + b.Signature()}
+	return &diag.Error{Op: b.FullName(), Cause: cause, Hint: "write " + b.signature()}
 }
 
 func (b *Builtin) tooMany(got, want int) error {

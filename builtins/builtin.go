@@ -27,8 +27,8 @@ const (
 	Testing       Group = "tests"
 )
 
-// Groups lists the groups in the reference's order.
-var Groups = []Group{Options, Sources, Combinators, StreamMethods, PairMethods, Aggregators, Results, Values, Hosted, Workshop, Testing}
+// groups lists the groups in the reference's order.
+var groups = []Group{Options, Sources, Combinators, StreamMethods, PairMethods, Aggregators, Results, Values, Hosted, Workshop, Testing}
 
 // A Builtin declares one name that scripts can use: a function, a method, or
 // a constant.
@@ -102,8 +102,8 @@ type Example struct {
 	Live bool
 }
 
-// Signature is the first line of help: name, parameters, result.
-func (b *Builtin) Signature() string {
+// signature is the first line of help: name, parameters, result.
+func (b *Builtin) signature() string {
 	var s strings.Builder
 	s.WriteString(b.FullName())
 	if b.Const != nil {
@@ -129,7 +129,7 @@ func (b *Builtin) Signature() string {
 		}
 		s.WriteString(p.Rest + p.Name)
 		if !p.Required && p.Rest == "" {
-			s.WriteString(" = " + p.DefaultText())
+			s.WriteString(" = " + p.defaultText())
 		}
 	}
 	s.WriteByte(')')
@@ -147,8 +147,8 @@ func (b *Builtin) FullName() string {
 	return b.Name
 }
 
-// DefaultText is the default as the reference shows it.
-func (p *Param) DefaultText() string {
+// defaultText is the default as the reference shows it.
+func (p *Param) defaultText() string {
 	if p.Default == nil {
 		return "None"
 	}

@@ -9,28 +9,25 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// A Function is a Builtin as a Starlark value, bound to a receiver if it is a
+// A function is a Builtin as a Starlark value, bound to a receiver if it is a
 // method.
-type Function struct {
+type function struct {
 	decl *Builtin
 	recv starlark.Value
 }
 
-var _ frontend.HasNative = (*Function)(nil)
-
-// Decl is the declaration, which help shows.
-func (f *Function) Decl() *Builtin { return f.decl }
+var _ frontend.HasNative = (*function)(nil)
 
 // Native is how calls of it in per-event functions are compiled; nil if they
 // are not.
-func (f *Function) Native() *frontend.Native { return f.decl.Native }
+func (f *function) Native() *frontend.Native { return f.decl.Native }
 
-func (f *Function) Name() string          { return f.decl.FullName() }
-func (f *Function) String() string        { return "<builtin " + f.decl.FullName() + ">" }
-func (f *Function) Type() string          { return "builtin" }
-func (f *Function) Truth() starlark.Bool  { return true }
-func (f *Function) Hash() (uint32, error) { return starlark.String(f.decl.FullName()).Hash() }
-func (f *Function) Freeze() {
+func (f *function) Name() string          { return f.decl.FullName() }
+func (f *function) String() string        { return "<builtin " + f.decl.FullName() + ">" }
+func (f *function) Type() string          { return "builtin" }
+func (f *function) Truth() starlark.Bool  { return true }
+func (f *function) Hash() (uint32, error) { return starlark.String(f.decl.FullName()).Hash() }
+func (f *function) Freeze() {
 	if f.recv != nil {
 		f.recv.Freeze()
 	}
@@ -38,7 +35,7 @@ func (f *Function) Freeze() {
 
 // CallInternal checks the arguments and runs the implementation. A panic in
 // it is our bug: it is reported with the builtin's name, never as a Go stack.
-func (f *Function) CallInternal(t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (v starlark.Value, err error) {
+func (f *function) CallInternal(t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (v starlark.Value, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			v, err = nil, &diag.Error{Op: f.decl.FullName(), Cause: fmt.Errorf("BUG: %v", p),
@@ -82,7 +79,7 @@ func (m *MethodSet) Attr(recv starlark.Value, name string) (starlark.Value, erro
 		if b.Value != nil {
 			return b.Value(recv), nil
 		}
-		return &Function{decl: b, recv: recv}, nil
+		return &function{decl: b, recv: recv}, nil
 	}
 	return nil, nil
 }

@@ -9,11 +9,11 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// Help is the text of help(b): every line that the reference has, for a
+// help is the text of help(b): every line that the reference has, for a
 // terminal.
-func (b *Builtin) Help() string {
+func (b *Builtin) help() string {
 	var s strings.Builder
-	s.WriteString(b.Signature() + "\n")
+	s.WriteString(b.signature() + "\n")
 	fmt.Fprintf(&s, "    %s\n", b.Summary)
 	name, typ := len("Example"), 0
 	for i := range b.Params {
@@ -81,7 +81,7 @@ func (r *Registry) help() *Builtin {
 			if !c.Has("topic") {
 				return HelpText(r.Overview()), nil
 			}
-			text, ok := r.HelpOf(c.Value("topic"))
+			text, ok := r.helpOf(c.Value("topic"))
 			if !ok {
 				name := strings.Trim(c.Value("topic").String(), `"`)
 				return nil, c.Error("topic", fmt.Errorf("no help for %s%s", name, diag.DidYouMean(name, r.Names())),
@@ -101,18 +101,18 @@ func (h HelpText) Freeze()               {}
 func (h HelpText) Truth() starlark.Bool  { return h != "" }
 func (h HelpText) Hash() (uint32, error) { return starlark.String(h).Hash() }
 
-// HelpOf is the help text of a value or of a name given as text.
-func (r *Registry) HelpOf(v starlark.Value) (string, bool) {
+// helpOf is the help text of a value or of a name given as text.
+func (r *Registry) helpOf(v starlark.Value) (string, bool) {
 	switch v := v.(type) {
-	case *Function:
-		return v.decl.Help(), true
-	case *Namespace:
+	case *function:
+		return v.decl.help(), true
+	case *namespace:
 		return r.members(v.name), true
 	case *starlark.Function:
 		return scriptHelp(v), true
 	case starlark.String:
 		if b, ok := r.Find(string(v)); ok {
-			return b.Help(), true
+			return b.help(), true
 		}
 		if text := r.members(string(v)); text != "" {
 			return text, true
@@ -120,7 +120,7 @@ func (r *Registry) HelpOf(v starlark.Value) (string, bool) {
 	}
 	for _, b := range r.all {
 		if b.Const != nil && b.Const == v {
-			return b.Help(), true
+			return b.help(), true
 		}
 	}
 	if text := r.members(strings.ReplaceAll(v.Type(), " ", "_")); text != "" {
@@ -162,7 +162,7 @@ func (r *Registry) members(name string) string {
 // Overview lists every builtin with its summary, by group.
 func (r *Registry) Overview() string {
 	var s strings.Builder
-	for _, g := range Groups {
+	for _, g := range groups {
 		first := true
 		for _, b := range r.all {
 			if b.Group != g {
@@ -178,5 +178,5 @@ func (r *Registry) Overview() string {
 	return s.String()
 }
 
-// HelpOfName is HelpOf for a name.
-func (r *Registry) HelpOfName(name string) (string, bool) { return r.HelpOf(starlark.String(name)) }
+// HelpOfName is helpOf for a name.
+func (r *Registry) HelpOfName(name string) (string, bool) { return r.helpOf(starlark.String(name)) }

@@ -66,14 +66,14 @@ func (r *Registry) Names() []string {
 // a dot become members of a namespace (agg.count).
 func (r *Registry) Predeclared() starlark.StringDict {
 	d := starlark.StringDict{}
-	spaces := map[string]*Namespace{}
+	spaces := map[string]*namespace{}
 	for _, b := range r.all {
 		if b.Type != "" {
 			continue
 		}
 		v := b.Const
 		if v == nil {
-			v = &Function{decl: b}
+			v = &function{decl: b}
 		}
 		space, name, dotted := strings.Cut(b.Name, ".")
 		if !dotted {
@@ -82,7 +82,7 @@ func (r *Registry) Predeclared() starlark.StringDict {
 		}
 		ns := spaces[space]
 		if ns == nil {
-			ns = &Namespace{name: space, members: starlark.StringDict{}}
+			ns = &namespace{name: space, members: starlark.StringDict{}}
 			spaces[space] = ns
 			d[space] = ns
 		}
@@ -100,7 +100,7 @@ func (b *Builtin) complete() error {
 			return fmt.Errorf("no %s", f.what)
 		}
 	}
-	if !slices.Contains(Groups, b.Group) {
+	if !slices.Contains(groups, b.Group) {
 		return fmt.Errorf("unknown group %q", b.Group)
 	}
 	if b.Const != nil {

@@ -100,7 +100,7 @@ func TestHelpForm(t *testing.T) {
     Example wait("x")
               "x 5ms 0"
 `
-	if got := wait().Help(); got != want {
+	if got := wait().help(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -135,7 +135,6 @@ var (
 	}}
 	Number = Is("int", "float")
 	Dict   = Is("dict")
-	Time   = Is("time")
 	// Elements accepts what has elements: a list, tuple, set, range; not a text.
 	Elements = Type{Name: "list", accept: func(v starlark.Value) (starlark.Value, bool) {
 		_, ok := v.(starlark.Iterable)

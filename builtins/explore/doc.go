@@ -16,5 +16,5 @@ const computed = "computed in ppscript; any kernel; no privilege"
 // Builtins are the declarations. s may be nil where nothing will be called.
 func Builtins(s *Shop) []*b.Builtin {
 	list := []*b.Builtin{s.run(), s.script(), s.record(), s.use(), s.explain(), s.fields(), s.findEvents(), s.doctor(), s.reload()}
-	return append(list, ResultBuiltins()...)
+	return append(list, resultBuiltins()...)
 }

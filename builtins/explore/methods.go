@@ -10,8 +10,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// ResultBuiltins are the methods of results.
-func ResultBuiltins() []*b.Builtin { return []*b.Builtin{resultTop(), resultSort(), resultSave()} }
+// resultBuiltins are the methods of results.
+func resultBuiltins() []*b.Builtin { return []*b.Builtin{resultTop(), resultSort(), resultSave()} }
 
 const ran = counted + "\n"
 

@@ -184,7 +184,7 @@ func (r *Result) columns() *starlark.List {
 // attributes are those that are not methods.
 var attributes = []string{"columns", "loss", "name", "rows", "samples", "text", "title"}
 
-var resultMethods = sync.OnceValue(func() *b.MethodSet { return b.Methods("result", ResultBuiltins()) })
+var resultMethods = sync.OnceValue(func() *b.MethodSet { return b.Methods("result", resultBuiltins()) })
 
 // Attr returns an attribute or a method.
 func (r *Result) Attr(name string) (starlark.Value, error) {

@@ -29,7 +29,7 @@ func stateBuiltin() *b.Builtin {
 			Output: "3",
 		}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			s := &State{names: make([]string, 0, len(c.KW)), vals: make([]starlark.Value, 0, len(c.KW))}
+			s := &state{names: make([]string, 0, len(c.KW)), vals: make([]starlark.Value, 0, len(c.KW))}
 			for _, kv := range c.KW {
 				name := string(kv[0].(starlark.String))
 				if err := keepable(name, kv[1]); err != nil {
@@ -43,23 +43,23 @@ func stateBuiltin() *b.Builtin {
 	}
 }
 
-// A State is a mutable object that ignores Freeze. It is not safe for use by
+// A state is a mutable object that ignores Freeze. It is not safe for use by
 // functions that run on different goroutines.
 //
 // Attributes are in an array, not a map: there are few of them.
-type State struct {
+type state struct {
 	names []string
 	vals  []starlark.Value
 }
 
-var _ starlark.HasSetField = (*State)(nil)
+var _ starlark.HasSetField = (*state)(nil)
 
-func (s *State) Type() string          { return "state" }
-func (s *State) Freeze()               {} // its purpose
-func (s *State) Truth() starlark.Bool  { return true }
-func (s *State) Hash() (uint32, error) { return 0, errors.New("unhashable: state") }
+func (s *state) Type() string          { return "state" }
+func (s *state) Freeze()               {} // its purpose
+func (s *state) Truth() starlark.Bool  { return true }
+func (s *state) Hash() (uint32, error) { return 0, errors.New("unhashable: state") }
 
-func (s *State) String() string {
+func (s *state) String() string {
 	var out strings.Builder
 	out.WriteString("state(")
 	for i, n := range s.names {
@@ -72,7 +72,7 @@ func (s *State) String() string {
 			continue
 		}
 		switch s.vals[i].(type) {
-		case *State, *starlark.List, *starlark.Dict, *starlark.Set, starlark.Tuple, *starlarkstruct.Struct:
+		case *state, *starlark.List, *starlark.Dict, *starlark.Set, starlark.Tuple, *starlarkstruct.Struct:
 			// The value may contain s again: show its type, not its content.
 			fmt.Fprintf(&out, "<%s>", s.vals[i].Type())
 		default:
@@ -83,13 +83,13 @@ func (s *State) String() string {
 	return out.String()
 }
 
-func (s *State) AttrNames() []string {
+func (s *state) AttrNames() []string {
 	names := slices.Clone(s.names)
 	slices.Sort(names)
 	return names
 }
 
-func (s *State) Attr(name string) (starlark.Value, error) {
+func (s *state) Attr(name string) (starlark.Value, error) {
 	for i, n := range s.names {
 		if n == name {
 			return s.vals[i], nil
@@ -98,7 +98,7 @@ func (s *State) Attr(name string) (starlark.Value, error) {
 	return nil, nil
 }
 
-func (s *State) SetField(name string, v starlark.Value) error {
+func (s *state) SetField(name string, v starlark.Value) error {
 	for i, n := range s.names {
 		if n == name {
 			if _, ok := v.(starlark.Tuple); ok {
@@ -139,12 +139,12 @@ func keepable(name string, v starlark.Value) error {
 
 // CompareSameType refuses an order with a better message than the default; equality
 // is identity.
-func (s *State) CompareSameType(op syntax.Token, y starlark.Value, _ int) (bool, error) {
+func (s *state) CompareSameType(op syntax.Token, y starlark.Value, _ int) (bool, error) {
 	switch op {
 	case syntax.EQL:
-		return s == y.(*State), nil
+		return s == y.(*state), nil
 	case syntax.NEQ:
-		return s != y.(*State), nil
+		return s != y.(*state), nil
 	}
 	return false, errors.New("states have no order")
 }

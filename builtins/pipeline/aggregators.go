@@ -99,7 +99,7 @@ func numberOf(p *agg.Param) b.Param {
 func newAggregator(c *b.Call, op *agg.Op, value string) (starlark.Value, error) {
 	a := &aggregator{plan.AggCol{Agg: agg.Agg{Op: op}, Pos: c.Pos()}}
 	if !op.Bare {
-		f, err := FnOf(c, c.Value(value))
+		f, err := fnOf(c, c.Value(value))
 		if err != nil {
 			return nil, err
 		}

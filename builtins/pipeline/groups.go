@@ -11,42 +11,42 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// Groups is the result of stream.by(...): a stream with keys, which waits
+// groups is the result of stream.by(...): a stream with keys, which waits
 // for its aggregators.
-type Groups struct {
+type groups struct {
 	in plan.Stream
 	by []plan.Var
 }
 
-var _ starlark.HasAttrs = (*Groups)(nil)
+var _ starlark.HasAttrs = (*groups)(nil)
 
-func (g *Groups) String() string        { return "<groups>" }
-func (g *Groups) Type() string          { return "groups" }
-func (g *Groups) Freeze()               {}
-func (g *Groups) Truth() starlark.Bool  { return true }
-func (g *Groups) Hash() (uint32, error) { return 0, errors.New("unhashable: groups") }
+func (g *groups) String() string        { return "<groups>" }
+func (g *groups) Type() string          { return "groups" }
+func (g *groups) Freeze()               {}
+func (g *groups) Truth() starlark.Bool  { return true }
+func (g *groups) Hash() (uint32, error) { return 0, errors.New("unhashable: groups") }
 
 var groupMethods = sync.OnceValue(func() *b.MethodSet { return b.Methods("groups", GroupBuiltins()) })
 
 // Attr returns a method.
-func (g *Groups) Attr(name string) (starlark.Value, error) { return groupMethods().Attr(g, name) }
+func (g *groups) Attr(name string) (starlark.Value, error) { return groupMethods().Attr(g, name) }
 
 // AttrNames lists the methods.
-func (g *Groups) AttrNames() []string { return groupMethods().Names() }
+func (g *groups) AttrNames() []string { return groupMethods().Names() }
 
 // GroupBuiltins are the methods of groups: those of streams that aggregate.
 func GroupBuiltins() []*b.Builtin {
 	a, n, h := aggregate(), count(), hist()
 	a.Impl = func(c *b.Call) (starlark.Value, error) {
-		g := c.Receiver.(*Groups)
+		g := c.Receiver.(*groups)
 		return tableOf(c, g.in, g.by)
 	}
 	n.Impl = func(c *b.Call) (starlark.Value, error) {
-		g := c.Receiver.(*Groups)
+		g := c.Receiver.(*groups)
 		return countOf(g.in, g.by), nil
 	}
 	h.Impl = func(c *b.Call) (starlark.Value, error) {
-		g := c.Receiver.(*Groups)
+		g := c.Receiver.(*groups)
 		return histOf(c, g.in, g.by)
 	}
 	h.Examples = []b.Example{{Code: `tracepoint("sched:sched_stat_runtime").by("comm").hist("runtime")`, Output: "<table of comm, runtime>"}}

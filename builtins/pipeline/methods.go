@@ -75,7 +75,7 @@ func vars(c *b.Call, kw []starlark.Tuple) ([]plan.Var, error) {
 	for _, kv := range kw {
 		f, err := constantOf(c, kv[1])
 		if f.Const == nil && err == nil {
-			f, err = FnOf(c, kv[1])
+			f, err = fnOf(c, kv[1])
 		}
 		if err != nil {
 			return nil, err
@@ -96,9 +96,9 @@ func by() *b.Builtin {
 		Cost:     perEvent + "; 60 to 200 bytes for each key; at most a million keys, further ones are counted as evicted",
 		Examples: []b.Example{{Code: sw + `s.by("prev_comm", cpu = "cpu").count()`, Output: "<table of prev_comm, cpu, count>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			g := &Groups{in: in(c)}
+			g := &groups{in: in(c)}
 			for i, v := range c.Rest {
-				f, err := FnOf(c, v)
+				f, err := fnOf(c, v)
 				if err != nil {
 					return nil, err
 				}
@@ -285,7 +285,7 @@ func heatmap() *b.Builtin {
 		Errors: "a file cannot be written; a prefix that the command line does not name, without --allow write=DIR; the number does not exist", Source: computed, Cost: "80 ns per event",
 		Examples: []b.Example{{Code: `tracepoint("sched:sched_stat_runtime").heatmap("/tmp/run", "runtime")`, Output: "<log>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			f, err := FnOf(c, c.Value("value"))
+			f, err := fnOf(c, c.Value("value"))
 			if err != nil {
 				return nil, err
 			}

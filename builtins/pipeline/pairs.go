@@ -47,7 +47,7 @@ func latency() *b.Builtin {
 				}
 			}
 			for i, v := range c.Rest {
-				f, err := FnOf(c, v)
+				f, err := fnOf(c, v)
 				if err != nil {
 					return nil, err
 				}

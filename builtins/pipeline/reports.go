@@ -39,7 +39,7 @@ func reports(v starlark.Value, streams bool) ([]plan.Report, error) {
 			return nil, noResult("got a stream")
 		}
 		return []plan.Report{&plan.Log{In: v.S, Pairs: v.Pairs}}, nil
-	case *Groups:
+	case *groups:
 		return nil, noResult("got groups without anything to compute")
 	case starlark.String:
 		return []plan.Report{&plan.Text{Text: string(v)}}, nil

@@ -108,7 +108,7 @@ func named(c *b.Call, param string) ([]plan.Var, error) {
 		if _, call := item[1].(starlark.Callable); !call && (!isText || text == "") {
 			return nil, c.Error(param, errors.New(name+" is not an expression"), "write "+param+` = {"comm": "start.comm"}`)
 		}
-		f, err := FnOf(c, item[1])
+		f, err := fnOf(c, item[1])
 		if err != nil {
 			return nil, err
 		}
@@ -124,7 +124,7 @@ func stackKeys(c *b.Call) ([]plan.Var, error) {
 		return named(c, "by")
 	}
 	for i, v := range c.List("by") {
-		f, err := FnOf(c, v)
+		f, err := fnOf(c, v)
 		if err != nil {
 			return nil, err
 		}

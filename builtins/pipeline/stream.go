@@ -70,8 +70,8 @@ func with(c *b.Call, s plan.Stream) *Stream {
 // in is the receiver's stream.
 func in(c *b.Call) plan.Stream { return c.Receiver.(*Stream).S }
 
-// FnOf makes a per-event function of an expression argument.
-func FnOf(c *b.Call, v starlark.Value) (plan.Fn, error) {
+// fnOf makes a per-event function of an expression argument.
+func fnOf(c *b.Call, v starlark.Value) (plan.Fn, error) {
 	if s, ok := starlark.AsString(v); ok {
 		return plan.Fn{Text: s, Pos: c.Pos()}, nil
 	}
@@ -87,6 +87,6 @@ func arg(c *b.Call, name string) (*plan.Fn, error) {
 	if !c.Has(name) {
 		return nil, nil
 	}
-	f, err := FnOf(c, c.Value(name))
+	f, err := fnOf(c, c.Value(name))
 	return &f, err
 }
