@@ -22,8 +22,8 @@ type GDBFrame struct {
 
 func (f GDBFrame) String() string { return fmt.Sprintf("%#x %s", f.Addr, f.Function) }
 
-// A GDBStop is a place where the debugger stopped a program.
-type GDBStop struct {
+// A gdbStop is a place where the debugger stopped a program.
+type gdbStop struct {
 	Stack []GDBFrame // innermost first, to the program's first function
 	// Regs are ax bx cx dx si di bp sp ip r8 to r15, in the order of the
 	// kernel's enum perf_event_x86_regs; Memory is the stack from sp on.
@@ -39,7 +39,7 @@ type GDBMapping struct {
 
 // GDBRun is what the debugger saw of a program.
 type GDBRun struct {
-	Stops    []GDBStop
+	Stops    []gdbStop
 	Mappings []GDBMapping
 }
 
@@ -110,7 +110,7 @@ func parseGDB(t testing.TB, output, dir string) (r GDBRun) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := GDBStop{Memory: memory}
+			s := gdbStop{Memory: memory}
 			for _, v := range strings.Fields(values) {
 				s.Regs = append(s.Regs, number(v))
 			}

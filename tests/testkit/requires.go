@@ -33,7 +33,7 @@ var (
 	Root     = Need{"root", true, missingRoot}
 	Tracefs  = Need{"tracefs", true, missingTracefs}
 	BTF      = Need{"the kernel's types", false, missingFile("/sys/kernel/btf/vmlinux", "a kernel with CONFIG_DEBUG_INFO_BTF")}
-	CPU0     = Need{"CPU 0", true, missingCPU(0)}
+	cpu0     = Need{"CPU 0", true, missingCPU(0)}
 	CPU1     = Need{"CPU 1", false, missingCPU(1)}
 	Perf     = program("perf", "linux-perf", true)
 	Fio      = program("fio", "fio", true)
@@ -53,7 +53,7 @@ var (
 )
 
 // Live is what every test on real events needs.
-var Live = []Need{Root, Tracefs, CPU0, Tracepoints}
+var Live = []Need{Root, Tracefs, cpu0, tracepoints}
 
 // Requires skips the test, naming everything that is missing of needs. It fails
 // if PPSCRIPT_REQUIRE says that this is here.
