@@ -186,7 +186,7 @@ func (r *partRing) Read(dst []event.Event, until uint64) int {
 
 // Tight implements Tight.
 func (r *partRing) Tight() bool {
-	t, ok := r.Ring.(Tight)
+	t, ok := r.Ring.(tight)
 	return ok && t.Tight()
 }
 

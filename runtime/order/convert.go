@@ -66,6 +66,6 @@ func (r *convertedRing) Read(dst []event.Event, until uint64) int {
 
 // Tight implements Tight.
 func (r *convertedRing) Tight() bool {
-	t, ok := r.Ring.(Tight)
+	t, ok := r.Ring.(tight)
 	return ok && t.Tight()
 }

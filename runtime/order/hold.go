@@ -22,8 +22,8 @@ import (
 // is open. It is closed when a round has handed out all that is known, because
 // everything that was in flight when the ring was emptied is by then.
 
-// A Tight is a ring that can be full.
-type Tight interface {
+// A tight is a ring that can be full.
+type tight interface {
 	// Tight reports that there was so little room behind the last visible
 	// record that others may have been lost there.
 	Tight() bool
@@ -43,7 +43,7 @@ type holds struct {
 
 // held is the state of one ring.
 type held struct {
-	tight Tight // nil if the ring cannot be full
+	tight tight // nil if the ring cannot be full
 	known bool  // tight has been looked for
 	on    bool  // nothing behind its last record may go
 	open  bool  // given up: a loss without end has been handed out
@@ -65,7 +65,7 @@ func (m *Merge) beginHolds() {
 func (m *Merge) look(c *cursor, final bool) {
 	h := &c.held
 	if !h.known {
-		h.tight, _ = c.ring.(Tight)
+		h.tight, _ = c.ring.(tight)
 		h.known = true
 	}
 	if h.open && (h.settled || c.next < c.n || final) {

@@ -155,7 +155,7 @@ func (c *Config) ringed(a *unix.PerfEventAttr) {
 func (c *Config) sampleType(withID, ringCPU bool) uint64 {
 	t := uint64(unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_CPU)
 	if c.Members != nil {
-		t = SampleTypeFor(c.Members...)
+		t = sampleTypeFor(c.Members...)
 	}
 	if c.SideBand.any() {
 		t |= unix.PERF_SAMPLE_TIME

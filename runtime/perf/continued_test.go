@@ -115,7 +115,7 @@ func TestRingThatBeginsWithALoss(t *testing.T) {
 		if n != records+1 || batch[0].Kind != event.Lost || batch[0].Count != 1 || r.stat.Lost != 1 || r.Pos() != r.visible {
 			t.Errorf("%d records: got %d events, the first %+v", records, n, batch[0])
 		}
-		if l, ok := DecodeLost(&batch[0]); !ok || l.ID != 7 || le32(batch[0].Rec, 0) != unix.PERF_RECORD_LOST {
+		if l, ok := decodeLost(&batch[0]); !ok || l.ID != 7 || le32(batch[0].Rec, 0) != unix.PERF_RECORD_LOST {
 			t.Errorf("%d records: got %+v, %v, want a LOST record of event 7", records, l, ok)
 		}
 	}

@@ -34,8 +34,8 @@ type Count struct {
 	Running time.Duration // less than Enabled if a hardware counter was shared
 }
 
-// Scaled is the value extrapolated to the time that the counter did not run.
-func (c Count) Scaled() uint64 {
+// scaled is the value extrapolated to the time that the counter did not run.
+func (c Count) scaled() uint64 {
 	if c.Running <= 0 || c.Running >= c.Enabled {
 		return c.Value
 	}
@@ -68,12 +68,8 @@ func OpenCounters(ctx context.Context, cfg Config) (*Counters, error) {
 // Streams lists the events that opened; Count.Stream points to them.
 func (c *Counters) Streams() []*event.Stream { return c.src.streams }
 
-// StreamOf returns the stream of Config.Events[i], nil if that event is
-// optional and did not open.
-func (c *Counters) StreamOf(i int) *event.Stream { return c.src.byEvent[i] }
-
-// Warnings lists the events and threads that OpenCounters skipped.
-func (c *Counters) Warnings() []error { return c.src.warnings }
+// warnings lists the events and threads that OpenCounters skipped.
+func (c *Counters) warnings() []error { return c.src.warnings }
 
 // Read appends the present value of every counter to dst, by stream, thread
 // and CPU; those of CPUs that came later follow. An inherited counter includes the
@@ -127,9 +123,6 @@ func (c *Counters) Stop() error { return c.src.Stop() }
 
 // WorkloadStatus is Source.WorkloadStatus.
 func (c *Counters) WorkloadStatus() (*os.ProcessState, bool) { return c.src.WorkloadStatus() }
-
-// Signal is Source.Signal.
-func (c *Counters) Signal(sig os.Signal) error { return c.src.Signal(sig) }
 
 // Describe lists the attached events and where they are attached, one a line.
 func (c *Counters) Describe() []string { return c.src.Describe() }

@@ -11,9 +11,9 @@ type DataSrc uint64
 // part is the bits of a field.
 func (d DataSrc) part(shift, bits uint) uint64 { return uint64(d) >> shift & (1<<bits - 1) }
 
-// IsLoad and IsStore report whether the access loaded or stored (PERF_MEM_OP_LOAD, _STORE).
-func (d DataSrc) IsLoad() bool  { return d&2 != 0 }
-func (d DataSrc) IsStore() bool { return d&4 != 0 }
+// isLoad and isStore report whether the access loaded or stored (PERF_MEM_OP_LOAD, _STORE).
+func (d DataSrc) isLoad() bool  { return d&2 != 0 }
+func (d DataSrc) isStore() bool { return d&4 != 0 }
 
 // none stands for a value that the CPU does not tell.
 const none = "N/A"
@@ -49,7 +49,7 @@ func bitNames(bits uint64, names []string, sep string) string {
 	return strings.Join(set, sep)
 }
 
-// outcome is hit, miss or nothing, of the levels and of the TLB.
+// outcome is hit, miss or nothing, of the levels and of the tlb.
 func outcome(bits uint64) string {
 	switch bits >> 1 & 3 {
 	case 1:
@@ -71,9 +71,9 @@ func told(text string) string {
 // Op is the kind of access: a load, a store.
 func (d DataSrc) Op() string { return told(bitNames(d.part(0, 5), opNames, "|")) }
 
-// Level is where the data was, or where it was looked for last. Newer CPUs give
+// level is where the data was, or where it was looked for last. Newer CPUs give
 // a number and a distance, older ones a bit for each place.
-func (d DataSrc) Level() string {
+func (d DataSrc) level() string {
 	old := d.part(5, 14)
 	name := ""
 	if n, ok := numberNames[d.part(33, 4)]; ok && !(n == "RAM" && old&memoryBits != 0) {
@@ -90,19 +90,19 @@ func (d DataSrc) Level() string {
 	return told(name + " " + outcome(old))
 }
 
-// Snoop is the answer of other caches.
-func (d DataSrc) Snoop() string {
+// snoop is the answer of other caches.
+func (d DataSrc) snoop() string {
 	return told(bitNames(d.part(19, 5), snoopNames, "|") + " " + bitNames(d.part(38, 2), peerNames, "|"))
 }
 
-// TLB is where the address was translated.
-func (d DataSrc) TLB() string {
+// tlb is where the address was translated.
+func (d DataSrc) tlb() string {
 	bits := d.part(26, 7)
 	return told(bitNames(bits, tlbNames, " or ") + " " + outcome(bits))
 }
 
-// Lock tells whether the access was part of a locked instruction.
-func (d DataSrc) Lock() string {
+// lock tells whether the access was part of a locked instruction.
+func (d DataSrc) lock() string {
 	switch bits := d.part(24, 2); {
 	case bits&1 != 0:
 		return none
@@ -112,10 +112,10 @@ func (d DataSrc) Lock() string {
 	return "No"
 }
 
-// Block is why a load had to wait for a store.
-func (d DataSrc) Block() string { return told(bitNames(d.part(40, 3), blockNames, "|")) }
+// block is why a load had to wait for a store.
+func (d DataSrc) block() string { return told(bitNames(d.part(40, 3), blockNames, "|")) }
 
 // String is the access as perf mem prints it, without Op.
 func (d DataSrc) String() string {
-	return d.Level() + "|SNP " + d.Snoop() + "|TLB " + d.TLB() + "|LCK " + d.Lock() + "|BLK " + d.Block()
+	return d.level() + "|SNP " + d.snoop() + "|TLB " + d.tlb() + "|LCK " + d.lock() + "|BLK " + d.block()
 }

@@ -26,8 +26,8 @@ func TestDataSrc(t *testing.T) {
 		if d.Op() != op || d.String() != want {
 			t.Errorf("%#x: got %s, %s, want %s, %s", uint64(d), d.Op(), d, op, want)
 		}
-		if d.IsLoad() != (op == "LOAD") || d.IsStore() != (op == "STORE") {
-			t.Errorf("%#x: got load %v, store %v of %s", uint64(d), d.IsLoad(), d.IsStore(), op)
+		if d.isLoad() != (op == "LOAD") || d.isStore() != (op == "STORE") {
+			t.Errorf("%#x: got load %v, store %v of %s", uint64(d), d.isLoad(), d.isStore(), op)
 		}
 	}
 	f(load|lvlHit|lvlL3|snoopNone|tlbHit|tlbL1|tlbL2|blkNA|numL3, "LOAD", "L3 hit|SNP None|TLB L1 or L2 hit|LCK No|BLK N/A")

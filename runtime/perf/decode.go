@@ -128,8 +128,8 @@ func (d *Decoder) find(id uint64) *entry {
 	return nil
 }
 
-// Stream returns the stream with that id, nil if there is none.
-func (d *Decoder) Stream(id uint64) *event.Stream {
+// stream returns the stream with that id, nil if there is none.
+func (d *Decoder) stream(id uint64) *event.Stream {
 	if ent := d.find(id); ent != nil {
 		return ent.stream
 	}
@@ -178,7 +178,7 @@ func (d *Decoder) Decode(rec []byte, e *event.Event) bool {
 //
 // Slow path: such records are rare.
 func (d *Decoder) other(rec []byte, e *event.Event) bool {
-	if !d.common.Record(rec, e) {
+	if !d.common.record(rec, e) {
 		return false
 	}
 	if e.Time == 0 {
@@ -198,11 +198,11 @@ func count(body []byte, off int, e *event.Event) bool {
 	return true
 }
 
-// Record fills e from a record that is not a sample. PID and TID are the
+// record fills e from a record that is not a sample. PID and TID are the
 // subject of the record where it has one (the new thread of a fork, the
 // renamed one of a comm), else the thread that ran. Time is 0 if the record
 // has none.
-func (l *Layout) Record(rec []byte, e *event.Event) bool {
+func (l *Layout) record(rec []byte, e *event.Event) bool {
 	if len(rec) < headerSize {
 		return false
 	}

@@ -108,7 +108,7 @@ func checkSample(t *testing.T, f Format, kthread bool, l *Layout, e *event.Event
 	if got := l.UserRegs(e); !slices.Equal(got, user) {
 		t.Errorf("user registers: got %v, want %v", got, user)
 	}
-	if got := l.IntrRegs(e); !slices.Equal(got, intr) {
+	if got := l.intrRegs(e); !slices.Equal(got, intr) {
 		t.Errorf("interrupted registers: got %v, want %v", got, intr)
 	}
 	if got := l.UserStack(e); !bytes.Equal(got, stack) {
@@ -154,7 +154,7 @@ func TestDecoderFindsStreams(t *testing.T) {
 	if d.Decode(sample(0xbad), &e) {
 		t.Error("sample of an unknown id: decoded, want refused")
 	}
-	if got := d.Stream(id(1)); got != streams[1] {
+	if got := d.stream(id(1)); got != streams[1] {
 		t.Errorf("Stream: got %+v, want stream 1", got)
 	}
 }
@@ -282,7 +282,7 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("stack of %d in %d bytes", n, len(rec))
 		}
 		l.UserRegs(&e)
-		l.IntrRegs(&e)
+		l.intrRegs(&e)
 		for fact := event.FactTime; fact <= event.FactCallchain; fact++ {
 			l.Member(&e, fact)
 		}

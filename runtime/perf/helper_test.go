@@ -295,7 +295,7 @@ func (c *tally) add(e *event.Event, last map[int32]event.Time) {
 		c.byTID[e.TID]++
 		return
 	}
-	if l, ok := DecodeLost(e); ok {
+	if l, ok := decodeLost(e); ok {
 		c.lost += int(l.Count)
 	}
 	c.side = append(c.side, decodeAll(e)...)

@@ -142,10 +142,10 @@ func groupSize(readFormat, members uint64) (int, bool) {
 	return 8 + 8*bits.OnesCount64(readFormat&once) + int(members)*each, true
 }
 
-// SampleTypeFor returns the PERF_SAMPLE_* bits that carry the facts. A
+// sampleTypeFor returns the PERF_SAMPLE_* bits that carry the facts. A
 // fact that no record carries (comm) adds the members that it is resolved
 // from.
-func SampleTypeFor(facts ...event.Fact) uint64 {
+func sampleTypeFor(facts ...event.Fact) uint64 {
 	var bits uint64
 	for _, f := range facts {
 		switch f {

@@ -113,8 +113,8 @@ func (l *Layout) UserRegs(e *event.Event) []uint64 {
 // UserMask says which registers UserRegs returns.
 func (l *Layout) UserMask() uint64 { return l.RegsUser }
 
-// IntrRegs is UserRegs for the registers at the interrupt.
-func (l *Layout) IntrRegs(e *event.Event) []uint64 {
+// intrRegs is UserRegs for the registers at the interrupt.
+func (l *Layout) intrRegs(e *event.Event) []uint64 {
 	return l.regs(e, unix.PERF_SAMPLE_REGS_INTR)
 }
 

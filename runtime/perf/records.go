@@ -41,8 +41,8 @@ type Mapping struct {
 	Kernel, Data bool   // by a kernel module; not executable
 }
 
-// Lost says that the kernel dropped Count records for want of room.
-type Lost struct {
+// lost says that the kernel dropped Count records for want of room.
+type lost struct {
 	ID    uint64 // of the event; 0 in LOST_SAMPLES
 	Count uint64
 }
@@ -139,17 +139,17 @@ func DecodeMmap(e *event.Event) (Mapping, bool) {
 	return m, true
 }
 
-// DecodeLost reads a LOST or LOST_SAMPLES record.
-func DecodeLost(e *event.Event) (Lost, bool) {
+// decodeLost reads a LOST or LOST_SAMPLES record.
+func decodeLost(e *event.Event) (lost, bool) {
 	typ, _, b, ok := bodyOf(e, 8, unix.PERF_RECORD_LOST, unix.PERF_RECORD_LOST_SAMPLES)
 	if !ok {
-		return Lost{}, false
+		return lost{}, false
 	}
 	if typ == unix.PERF_RECORD_LOST_SAMPLES {
-		return Lost{Count: le64(b, 0)}, true
+		return lost{Count: le64(b, 0)}, true
 	}
 	if len(b) < 16 {
-		return Lost{}, false
+		return lost{}, false
 	}
-	return Lost{ID: le64(b, 0), Count: le64(b, 8)}, true
+	return lost{ID: le64(b, 0), Count: le64(b, 8)}, true
 }

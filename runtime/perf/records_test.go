@@ -23,8 +23,8 @@ var sideRecords = []struct {
 	tid  int32 // of the event
 	want any   // of its accessor; nil if the kind says it all
 }{
-	{"lost", newRecord(unix.PERF_RECORD_LOST, 0).u64(101, 42).sideID(), event.Lost, 8, Lost{101, 42}},
-	{"lost samples", newRecord(unix.PERF_RECORD_LOST_SAMPLES, 0).u64(43).sideID(), event.Lost, 8, Lost{0, 43}},
+	{"lost", newRecord(unix.PERF_RECORD_LOST, 0).u64(101, 42).sideID(), event.Lost, 8, lost{101, 42}},
+	{"lost samples", newRecord(unix.PERF_RECORD_LOST_SAMPLES, 0).u64(43).sideID(), event.Lost, 8, lost{0, 43}},
 	{"comm", newRecord(unix.PERF_RECORD_COMM, 0).u32(20).u32(21).text("worker").sideID(), event.Comm, 21,
 		Comm{20, 21, "worker", false}},
 	{"exec", newRecord(unix.PERF_RECORD_COMM, unix.PERF_RECORD_MISC_COMM_EXEC).u32(20).u32(20).text("make").sideID(),
@@ -79,7 +79,7 @@ func decodeAll(e *event.Event) (got []any) {
 	add2(v3, ok)
 	v4, ok := DecodeMmap(e)
 	add2(v4, ok)
-	v5, ok := DecodeLost(e)
+	v5, ok := decodeLost(e)
 	add2(v5, ok)
 	v6, ok := DecodeCgroup(e)
 	add2(v6, ok)
@@ -119,7 +119,7 @@ func TestSideRecordsWithoutSampleID(t *testing.T) {
 	l := NewLayout(Format{SampleType: sideFormat.SampleType})
 	var e event.Event
 	rec := newRecord(unix.PERF_RECORD_FORK, 0).u32(30).u32(7).u32(31).u32(8).u64(499).done()
-	if !l.Record(rec, &e) || e.Time != 499 || e.PID != 30 || e.TID != 31 || e.CPU != -1 {
+	if !l.record(rec, &e) || e.Time != 499 || e.PID != 30 || e.TID != 31 || e.CPU != -1 {
 		t.Errorf("got %+v", e)
 	}
 }

@@ -310,7 +310,7 @@ func (r *ring) unwrap(off, size uint64) []byte {
 func (r *ring) note(e *event.Event) {
 	switch e.Kind {
 	case event.Lost:
-		if l, ok := DecodeLost(e); ok {
+		if l, ok := decodeLost(e); ok {
 			r.stat.Lost += l.Count
 			// LOST_SAMPLES are not in the events' own counters.
 			if le32(e.Rec, 0) == unix.PERF_RECORD_LOST {
@@ -367,7 +367,7 @@ func (r *ring) walk(pos, end uint64, fn func(data []byte, off uint64)) uint64 {
 
 func (r *ring) readFinal(e *event.Event) {
 	*e = event.Event{Kind: event.Lost, Time: r.dec.prev, Rec: r.final, PID: -1, TID: -1, CPU: r.cpu, Ring: r.index}
-	if l, ok := DecodeLost(e); ok {
+	if l, ok := decodeLost(e); ok {
 		e.Count = uint32(min(l.Count, math.MaxUint32))
 	}
 	r.note(e)

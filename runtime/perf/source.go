@@ -76,7 +76,7 @@ func Open(ctx context.Context, cfg Config) (*Source, error) {
 // Config.Events.
 func (s *Source) Streams() []*event.Stream { return s.streams }
 
-// StreamOf returns the stream of Config.Events[i], nil if that event is
+// streamOf returns the stream of Config.Events[i], nil if that event is
 // optional and did not open.
 func (s *Source) StreamOf(i int) *event.Stream { return s.byEvent[i] }
 
@@ -263,9 +263,9 @@ func (s *Source) WorkloadStatus() (*os.ProcessState, bool) {
 	return s.workload.status()
 }
 
-// Signal passes a signal on to the workload. That it has ended already is no
+// signal passes a signal on to the workload. That it has ended already is no
 // error.
-func (s *Source) Signal(sig os.Signal) error {
+func (s *Source) signal(sig os.Signal) error {
 	if s.workload == nil {
 		return nil
 	}

@@ -111,7 +111,7 @@ func TestLossIdentityWhileReading(t *testing.T) {
 		n := r.Read(batch, visible) // a part only
 		r.Release()
 		for i := range batch[:n] {
-			if l, ok := DecodeLost(&batch[i]); ok {
+			if l, ok := decodeLost(&batch[i]); ok {
 				lost += int(l.Count)
 			} else {
 				seen++

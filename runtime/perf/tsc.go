@@ -61,8 +61,8 @@ type PVClock struct {
 	FracBits uint
 }
 
-// GuestTSC is the guest's counter when the host's is tsc.
-func (p *PVClock) GuestTSC(tsc uint64) uint64 {
+// guestTSC is the guest's counter when the host's is tsc.
+func (p *PVClock) guestTSC(tsc uint64) uint64 {
 	if p.Ratio != 0 && p.FracBits > 0 {
 		hi, lo := bits.Mul64(tsc, p.Ratio)
 		tsc = hi<<(64-p.FracBits) | lo>>p.FracBits
@@ -73,7 +73,7 @@ func (p *PVClock) GuestTSC(tsc uint64) uint64 {
 // Time is the guest's kvmclock, in ns, when the host's counter is tsc. Times
 // before the last update of the clock count too.
 func (p *PVClock) Time(tsc uint64) event.Time {
-	delta := int64(p.GuestTSC(tsc) - p.TSCTimestamp)
+	delta := int64(p.guestTSC(tsc) - p.TSCTimestamp)
 	neg := delta < 0
 	d := uint64(delta)
 	if neg {

@@ -20,9 +20,6 @@ import (
 // The types of accesses: HW_BREAKPOINT_R and so on.
 const hwR, hwW, hwX = 1, 2, 4
 
-// Slots is how many breakpoints the CPU has for each thread or CPU, at most.
-const Slots = 4
-
 // kernelHalf is the lowest address of the kernel.
 const kernelHalf = 1 << 63
 

@@ -88,9 +88,9 @@ func parseChosen(word string) (c Chosen, err error) {
 	return c, nil
 }
 
-// Definition describes the note to tracefs. Each format stands for the
+// definition describes the note to tracefs. Each format stands for the
 // argument at its place, with %s for where that is: "+0(%s):string".
-func (n *Note) Definition(path string, formats []string) Definition {
+func (n *Note) definition(path string, formats []string) Definition {
 	d := Definition{Group: identifier(n.Provider), Event: identifier(n.Name)}
 	var b strings.Builder
 	fmt.Fprintf(&b, "p:%s/%s %s:0x%x", d.Group, d.Event, path, n.Offset)
@@ -133,7 +133,7 @@ func identifier(s string) string {
 }
 
 // fetch is the operand in the notation of uprobe_events.
-func (o *Operand) fetch(m elf.Machine) (string, error) {
+func (o *operand) fetch(m elf.Machine) (string, error) {
 	switch {
 	case o.Err != nil:
 		return "", o.Err
@@ -190,7 +190,7 @@ func (r *Resolver) Definitions(s Spec, addr uint64, formats []string) ([]Note, [
 	seen := map[string]int{}
 	for i := range all {
 		n := &all[i]
-		d := n.Definition(path, formats)
+		d := n.definition(path, formats)
 		count := seen[d.Group+"/"+d.Event]
 		seen[d.Group+"/"+d.Event]++
 		if addr != 0 && n.Addr != addr {
@@ -269,7 +269,7 @@ func define(root, line string) error {
 // Line is how usdt list shows a note: "provider:name@file", and with verbose
 // the note's content and the definition.
 func (n *Note) Line(file string, d Definition, verbose bool) string {
-	line := n.FullName() + "@" + file
+	line := n.fullName() + "@" + file
 	if !verbose {
 		return line
 	}

@@ -15,7 +15,7 @@ func TestDefinitionText(t *testing.T) {
 		t.Helper()
 		n := Note{Provider: "lib-c", Name: "m.free", Offset: 0x10, SemOffset: 0x20, Args: args, machine: m}
 		n.Operands = parseOperands(args, m, func(string) (uint64, bool) { return 0, false })
-		d := n.Definition("/lib/c.so", formats)
+		d := n.definition("/lib/c.so", formats)
 		if d.Text != want || len(d.Skipped) != skipped {
 			t.Errorf("%s: got %q, skipped %v\nwant %q, %d skipped", args, d.Text, d.Skipped, want, skipped)
 		}

@@ -19,8 +19,8 @@ import (
 // Size is in bytes, negative if signed, with an f for floating point, which is
 // not decoded: those registers are not sampled.
 
-// An Operand is where one argument is.
-type Operand struct {
+// An operand is where one argument is.
+type operand struct {
 	Text   string // as the note has it, with its size
 	Size   int    // bytes: 1, 2, 4, 8
 	Signed bool
@@ -48,12 +48,12 @@ var sized = regexp.MustCompile(`(?:^|\s)(-?[0-9]+)(f?)@`)
 
 // parseOperands splits and decodes the arguments of a note. It never fails as
 // a whole: an argument that it does not understand has an Err.
-func parseOperands(args string, m elf.Machine, symbol func(string) (uint64, bool)) []Operand {
+func parseOperands(args string, m elf.Machine, symbol func(string) (uint64, bool)) []operand {
 	if strings.TrimSpace(args) == "" {
 		return nil
 	}
 	marks := sized.FindAllStringSubmatchIndex(args, -1)
-	var list []Operand
+	var list []operand
 	if len(marks) == 0 { // old notes have no sizes
 		for _, text := range strings.Fields(args) {
 			list = append(list, parseOperand(text, "8", "", text, m, symbol))
@@ -71,8 +71,8 @@ func parseOperands(args string, m elf.Machine, symbol func(string) (uint64, bool
 	return list
 }
 
-func parseOperand(text, size, float, body string, m elf.Machine, symbol func(string) (uint64, bool)) Operand {
-	o := Operand{Text: text}
+func parseOperand(text, size, float, body string, m elf.Machine, symbol func(string) (uint64, bool)) operand {
+	o := operand{Text: text}
 	n, err := strconv.Atoi(size)
 	if n < 0 {
 		n, o.Signed = -n, true
@@ -94,7 +94,7 @@ func parseOperand(text, size, float, body string, m elf.Machine, symbol func(str
 }
 
 // uses lists the facts that the operand is computed from.
-func (o *Operand) uses(m elf.Machine) []event.Fact {
+func (o *operand) uses(m elf.Machine) []event.Fact {
 	reg := func(r uint8) event.Fact { return event.FactReg + event.Fact(r) }
 	switch o.kind {
 	case inRegister:
@@ -133,7 +133,7 @@ func stackPointer(m elf.Machine) uint8 {
 
 // reader makes the function that computes the operand; probe is the linked
 // address of the probe.
-func (o Operand) reader(m elf.Machine, probe uint64) func(e *event.Event) (uint64, bool) {
+func (o operand) reader(m elf.Machine, probe uint64) func(e *event.Event) (uint64, bool) {
 	reg := func(e *event.Event, r uint8) (uint64, bool) {
 		return e.Stream.Members.Member(e, event.FactReg+event.Fact(r))
 	}
@@ -181,7 +181,7 @@ func (o Operand) reader(m elf.Machine, probe uint64) func(e *event.Event) (uint6
 }
 
 // extend cuts v to the operand's size, and to that of a part of a register.
-func (o *Operand) extend(v uint64) uint64 {
+func (o *operand) extend(v uint64) uint64 {
 	size := o.Size
 	if o.kind == inRegister && int(o.width) < size {
 		size = int(o.width)
@@ -193,7 +193,7 @@ func (o *Operand) extend(v uint64) uint64 {
 	return v << shift >> shift
 }
 
-func (o *Operand) ctype() string {
+func (o *operand) ctype() string {
 	sign := "u"
 	if o.Signed {
 		sign = "s"

@@ -12,7 +12,7 @@ import (
 // amd64Memory is SYMBOL+DISP(%base,%index,scale), parts of it optional.
 var amd64Memory = regexp.MustCompile(`^([A-Za-z_.$][\w.$@]*)?([-+]?[0-9a-fA-Fx]*(?:[-+][0-9]+)*)\(\s*(%\w+)?\s*(?:,\s*(%\w+)\s*(?:,\s*([1248]))?)?\s*\)$`)
 
-func (o *Operand) amd64(body string, symbol func(string) (uint64, bool)) error {
+func (o *operand) amd64(body string, symbol func(string) (uint64, bool)) error {
 	if text, ok := strings.CutPrefix(body, "$"); ok {
 		return o.constant(text)
 	}
@@ -62,7 +62,7 @@ func (o *Operand) amd64(body string, symbol func(string) (uint64, bool)) error {
 	return nil
 }
 
-func (o *Operand) constant(text string) error {
+func (o *operand) constant(text string) error {
 	v, err := strconv.ParseInt(text, 0, 64)
 	if err != nil {
 		u, unsignedErr := strconv.ParseUint(text, 0, 64)
@@ -143,7 +143,7 @@ func amd64Register(name string) (part, bool) {
 
 var arm64Memory = regexp.MustCompile(`^\[\s*(\w+)\s*(?:,\s*(?:#?(-?[0-9a-fA-Fx]+)|([xw]\w+)\s*(?:,\s*(lsl|sxtw|uxtw|sxtx)\s*(?:#?([0-4]))?)?))?\s*\]$`)
 
-func (o *Operand) arm64(body string) error {
+func (o *operand) arm64(body string) error {
 	if body != "" && (body[0] == '#' || body[0] == '-' || body[0] >= '0' && body[0] <= '9') {
 		return o.constant(strings.TrimPrefix(body, "#"))
 	}

@@ -11,18 +11,6 @@ import (
 	"ppscript/runtime/glob"
 )
 
-// Notes lists the USDT probes of s.File, or of the program of s.PID, that
-// s.Name names: "provider:name", "name", patterns of these; all if it is
-// empty. They are in the order of the file.
-func (r *Resolver) Notes(s Spec) ([]Note, error) {
-	s.Kind = USDT
-	m, _, shown, err := r.open(&s)
-	if err != nil {
-		return nil, err
-	}
-	return s.notesOf(m, shown)
-}
-
 func (s *Spec) notesOf(m *image, shown string) ([]Note, error) {
 	all, err := m.notes()
 	if err != nil {
@@ -39,7 +27,7 @@ func (s *Spec) notesOf(m *image, shown string) ([]Note, error) {
 	var names []string
 	for i := range all {
 		n := &all[i]
-		names = append(names, n.FullName(), n.Name)
+		names = append(names, n.fullName(), n.Name)
 		if s.names(n) {
 			found = append(found, *n)
 		}
@@ -103,12 +91,12 @@ func (r *Resolver) semaphore(s *Spec, n *Note, shown string) (uint64, error) {
 		return 0, nil
 	}
 	if _, err := r.device("uprobe", "format/ref_ctr_offset"); errors.Is(err, os.ErrNotExist) {
-		return 0, &diag.Error{Op: "open usdt", Subject: n.FullName() + " in " + shown, Class: diag.Attach,
+		return 0, &diag.Error{Op: "open usdt", Subject: n.fullName() + " in " + shown, Class: diag.Attach,
 			Cause: &diag.Unsupported{What: "USDT probes with a semaphore", Since: "4.20", Instead: "those without one work"},
 			Hint:  "probe a function instead: uprobe(...)"}
 	}
 	if n.SemOffset > 1<<semShift-1 {
-		return 0, s.fail(n.FullName(), shown, fmt.Errorf("semaphore at 0x%x is too far into the file", n.SemOffset)).WithHint("probe a function instead: uprobe(...)")
+		return 0, s.fail(n.fullName(), shown, fmt.Errorf("semaphore at 0x%x is too far into the file", n.SemOffset)).WithHint("probe a function instead: uprobe(...)")
 	}
 	return n.SemOffset << semShift, nil
 }
@@ -120,13 +108,13 @@ func (s *Spec) operands(b *builder, n *Note) (note string, err error) {
 	if s.Args != "" {
 		parts := strings.Split(s.Args, ",")
 		if len(parts) > len(n.Operands) {
-			return "", diag.Errorf(diag.Usage, "usdt", n.FullName(), "args: got %d arguments, want at most %d: %s", len(parts), len(n.Operands), n.Args).
+			return "", diag.Errorf(diag.Usage, "usdt", n.fullName(), "args: got %d arguments, want at most %d: %s", len(parts), len(n.Operands), n.Args).
 				WithHint("leave out the ones behind")
 		}
 		for _, p := range parts {
 			d, err := parseDecl(p, true)
 			if err != nil {
-				return "", diag.Errorf(diag.Usage, "usdt", n.FullName(), "args: %w", err).WithHint(`declare arguments as in C: args = "int fd, char *path"`)
+				return "", diag.Errorf(diag.Usage, "usdt", n.fullName(), "args: %w", err).WithHint(`declare arguments as in C: args = "int fd, char *path"`)
 			}
 			decls = append(decls, d)
 		}
@@ -145,7 +133,7 @@ func (s *Spec) operands(b *builder, n *Note) (note string, err error) {
 		b.number(event.Field{Name: fmt.Sprintf("arg%d", i+1), Type: o.ctype(), Size: o.Size, Signed: o.Signed, Uses: uses}, read)
 	}
 	if len(skipped) > 0 {
-		note = "usdt " + n.FullName() + ": left out " + strings.Join(skipped, "; ")
+		note = "usdt " + n.fullName() + ": left out " + strings.Join(skipped, "; ")
 	}
 	return note, nil
 }

@@ -24,14 +24,14 @@ type Note struct {
 	Offset         uint64 // of the nop in the file
 	SemOffset      uint64 // of the semaphore in the file, 0 if none
 
-	Operands []Operand // decoded Args
+	Operands []operand // decoded Args
 
 	machine elf.Machine
 	bits    int
 }
 
-// FullName is "provider:name".
-func (n *Note) FullName() string { return n.Provider + ":" + n.Name }
+// fullName is "provider:name".
+func (n *Note) fullName() string { return n.Provider + ":" + n.Name }
 
 const (
 	noteType    = 3
@@ -69,11 +69,11 @@ func (m *image) notes() ([]Note, error) {
 			}
 		}
 		if n.Offset, err = m.codeOffset(n.Addr); err != nil {
-			return nil, fmt.Errorf("%s at 0x%x: %w", n.FullName(), n.Addr, err)
+			return nil, fmt.Errorf("%s at 0x%x: %w", n.fullName(), n.Addr, err)
 		}
 		if n.Semaphore != 0 {
 			if n.SemOffset, err = m.offset(n.Semaphore, elf.PF_W); err != nil {
-				return nil, fmt.Errorf("semaphore of %s: %w", n.FullName(), err)
+				return nil, fmt.Errorf("semaphore of %s: %w", n.fullName(), err)
 			}
 		}
 		n.Operands = parseOperands(n.Args, n.machine, m.symbolAddress)

@@ -45,10 +45,10 @@ func TestParseNotes(t *testing.T) {
 		t.Fatalf("got %v %v, want two notes", notes, err)
 	}
 	n := notes[0]
-	if n.FullName() != "p:first" || n.Addr != 0x40 || n.Base != 0x80 || n.Semaphore != 0x90 || n.Args != "-4@%eax" {
+	if n.fullName() != "p:first" || n.Addr != 0x40 || n.Base != 0x80 || n.Semaphore != 0x90 || n.Args != "-4@%eax" {
 		t.Errorf("got %+v", n)
 	}
-	if notes[1].FullName() != "p:second" || notes[1].Args != "" {
+	if notes[1].fullName() != "p:second" || notes[1].Args != "" {
 		t.Errorf("got %+v", notes[1])
 	}
 }

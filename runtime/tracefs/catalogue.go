@@ -93,7 +93,7 @@ func (f *FS) Schema(sys, name string) (*event.Schema, error) {
 	case err != nil:
 		return nil, diag.Errorf(diag.Attach, "open tracepoint", key, "%w", err)
 	}
-	s, err := f.Options.ParseFormat(sys, text)
+	s, err := f.Options.parseFormat(sys, text)
 	if err != nil {
 		return nil, err
 	}

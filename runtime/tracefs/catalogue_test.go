@@ -34,7 +34,7 @@ func fixture(t *testing.T) *FS {
 			t.Fatal(err)
 		}
 	}
-	f, err := Open(dir)
+	f, err := open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestSchemaIsReadOnce(t *testing.T) {
 }
 
 func TestOpenOfNoTracefs(t *testing.T) {
-	_, err := Open(t.TempDir())
+	_, err := open(t.TempDir())
 	if diag.ClassOf(err) != diag.Attach || diag.HintOf(err) == "" {
 		t.Errorf("got %v, want an error of class Attach with a hint", err)
 	}

@@ -62,9 +62,9 @@ func Find() (*FS, error) {
 	return onThisMachine(mountPoint), nil
 }
 
-// Open uses a directory with tracefs's layout (events/SYS/NAME/format): a
+// open uses a directory with tracefs's layout (events/SYS/NAME/format): a
 // mount at another place, or a copy of one.
-func Open(dir string) (*FS, error) {
+func open(dir string) (*FS, error) {
 	if _, err := privilege.Stat(privilege.Kernel, filepath.Join(dir, "events")); err != nil {
 		if errors.Is(err, fs.ErrPermission) {
 			return nil, noAccess(dir, err)

@@ -17,15 +17,15 @@ const perfTypeTracepoint = 2
 // offsets of dynamic fields).
 const maxRecord = 1 << 16
 
-// ParseFormat parses a tracepoint's format file, this kernel's or the copy in
+// parseFormat parses a tracepoint's format file, this kernel's or the copy in
 // a recording. Addresses in Schema.Text are hex; see Options for symbols.
 func ParseFormat(system string, text []byte) (*event.Schema, error) {
-	return new(Options).ParseFormat(system, text)
+	return new(Options).parseFormat(system, text)
 }
 
-// ParseFormat parses a format file whose Schema.Text uses o. The Schema keeps
+// parseFormat parses a format file whose Schema.Text uses o. The Schema keeps
 // o, not a copy.
-func (o *Options) ParseFormat(system string, text []byte) (*event.Schema, error) {
+func (o *Options) parseFormat(system string, text []byte) (*event.Schema, error) {
 	s := &event.Schema{System: system, Type: perfTypeTracepoint}
 	fail := func(line int, format string, args ...any) error {
 		e := diag.Errorf(diag.Run, "parse format of", s.FullName(), "line %d: %w", line, fmt.Errorf(format, args...))

@@ -46,7 +46,7 @@ func schemaOf(t testing.TB, o *Options, printFmt string, fields ...string) *even
 		off += size
 	}
 	b.WriteString("\nprint fmt: " + printFmt + "\n")
-	s, err := o.ParseFormat("test", []byte(b.String()))
+	s, err := o.parseFormat("test", []byte(b.String()))
 	if err != nil {
 		t.Fatal(err)
 	}

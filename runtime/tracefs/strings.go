@@ -9,10 +9,10 @@ import (
 	"ppscript/runtime/privilege"
 )
 
-// ParseStrings reads the text of tracefs's printk_formats, also of the copy in
+// parseStrings reads the text of tracefs's printk_formats, also of the copy in
 // a recording: the addresses of string constants that records point to (the
 // field s of rcu:rcu_utilization). The result suits Options.Strings.
-func ParseStrings(text string) func(addr uint64) (string, bool) {
+func parseStrings(text string) func(addr uint64) (string, bool) {
 	byAddr := map[uint64]string{}
 	for line := range strings.Lines(text) {
 		hex, quoted, ok := strings.Cut(line, ":")
@@ -44,7 +44,7 @@ func unescapeC(s string) string {
 func kernelStrings(root string) func(addr uint64) (string, bool) {
 	table := sync.OnceValue(func() func(uint64) (string, bool) {
 		text, _ := privilege.ReadFile(privilege.Kernel, filepath.Join(root, "printk_formats"))
-		return ParseStrings(string(text))
+		return parseStrings(string(text))
 	})
 	return func(addr uint64) (string, bool) { return table()(addr) }
 }
