@@ -55,7 +55,7 @@ func Doctor(ctx context.Context, o DoctorOptions) []Check {
 	}
 	// A file that cannot be read leaves its facts empty, and the check for it
 	// says so; the joined error adds nothing.
-	facts, _ := Read(o.Roots)
+	facts, _ := read(o.Roots)
 	d := &doctor{Facts: facts, opts: o, root: os.Geteuid() == 0}
 	if o.Tracefs == nil {
 		d.opts.Tracefs = d.mountedTracefs

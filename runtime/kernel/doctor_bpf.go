@@ -75,7 +75,7 @@ func (d *doctor) bpfRefused(missing Status, since string, err error) Check {
 			Fix: "look at: cat /sys/kernel/security/lockdown /sys/kernel/security/lsm; ulimit -l"}
 	}
 	detail := "not allowed to this user"
-	if s := d.Settings.UnprivilegedBPFDisabled; s.Known() {
+	if s := d.Settings.UnprivilegedBPFDisabled; s.known() {
 		detail += fmt.Sprintf(" (unprivileged_bpf_disabled is %d)", s.Value)
 	}
 	caps := "cap_bpf,cap_perfmon"

@@ -68,7 +68,7 @@ func (d *doctor) capabilities() Check {
 		return warn(detail+"; every user of this machine has them, who can execute "+d.opts.Program,
 			"sudo sh -c '"+privilege.Restrict(d.opts.Program, strings.Join(d.haves(), ","))+"'")
 	}
-	if d.Caps.CanTrace() && d.Caps.CanBPF() {
+	if d.Caps.canTrace() && d.Caps.CanBPF() {
 		return ok(detail)
 	}
 	want := "cap_perfmon,cap_bpf,cap_sys_ptrace,cap_syslog,cap_dac_read_search"
@@ -91,7 +91,7 @@ func (d *doctor) haves() []string {
 
 func (d *doctor) paranoid() Check {
 	s := d.Settings.PerfEventParanoid
-	if !s.Known() {
+	if !s.known() {
 		if errors.Is(s.Err, fs.ErrNotExist) {
 			return fail("this kernel has no perf events", "use a kernel with CONFIG_PERF_EVENTS")
 		}
@@ -110,7 +110,7 @@ func (d *doctor) paranoid() Check {
 	}
 	detail := fmt.Sprintf("%d: %s", s.Value, meaning)
 	switch {
-	case d.Caps.CanTrace():
+	case d.Caps.canTrace():
 		return ok(detail + "; " + d.traceCap().String() + " overrides it")
 	case s.Value < 0:
 		return ok(detail)
@@ -197,11 +197,11 @@ func (d *doctor) uprobes() Check {
 
 func (d *doctor) sampleRate() Check {
 	rate, stack := d.Settings.PerfEventMaxSampleRate, d.Settings.PerfEventMaxStack
-	if !rate.Known() {
+	if !rate.known() {
 		return unsure(rate.Err.Error(), "")
 	}
 	detail := fmt.Sprintf("at most %d Hz", rate.Value)
-	if stack.Known() {
+	if stack.known() {
 		detail += fmt.Sprintf(", callchains of at most %d frames", stack.Value)
 	}
 	if rate.Value < 5000 {
@@ -218,7 +218,7 @@ func (d *doctor) openFiles() Check {
 	if limit == 0 {
 		return unsure("the limit cannot be read", "")
 	}
-	if limit == Unlimited {
+	if limit == unlimited {
 		return ok("no limit")
 	}
 	need := uint64(64 + filesPerCPU*len(d.CPUs.Online))
@@ -241,10 +241,10 @@ func (d *doctor) symbols() Check {
 	}
 	kptr := d.Settings.KptrRestrict
 	detail := "addresses are hidden from this user, so kernel frames have no names"
-	if kptr.Known() {
+	if kptr.known() {
 		detail += fmt.Sprintf(" (kptr_restrict is %d)", kptr.Value)
 	}
-	if d.Caps.Has(CapSyslog) || kptr.Known() && kptr.Value >= 2 {
+	if d.Caps.Has(CapSyslog) || kptr.known() && kptr.Value >= 2 {
 		return warn(detail, d.command("sysctl kernel.kptr_restrict=1"))
 	}
 	return warn(detail, d.grant(CapSyslog.String()))
@@ -277,7 +277,7 @@ func (d *doctor) cgroups() Check {
 		version = "1"
 	}
 	there := ok(fmt.Sprintf("%s (version %s)", at, version))
-	if !d.Caps.CanTrace() {
+	if !d.Caps.canTrace() {
 		return there
 	}
 	return delivers(there, d.try.cgroup, "the kernel does not count by cgroup here", "see whether the kernel can with: grep CGROUP_PERF /boot/config-$(uname -r)")

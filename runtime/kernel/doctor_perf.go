@@ -138,10 +138,10 @@ func (d *doctor) ringLimits() string {
 		return "no limit with " + CapIPCLock.String()
 	}
 	limits := "the limit cannot be read"
-	if kb := d.Settings.PerfEventMlockKB; kb.Known() {
+	if kb := d.Settings.PerfEventMlockKB; kb.known() {
 		limits = fmt.Sprintf("limit: %dKiB for each CPU", kb.Value)
 	}
-	if locked := d.Limits.LockedBytes.Soft; locked == Unlimited {
+	if locked := d.Limits.LockedBytes.Soft; locked == unlimited {
 		limits += ", and locked memory has none"
 	} else {
 		limits += ", and " + unit.Size(int64(min(locked, 1<<62))) + " of locked memory"

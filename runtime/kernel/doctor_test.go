@@ -97,7 +97,7 @@ func TestDoctorOrdinaryUser(t *testing.T) {
 	write(t, r.Proc, "sys/kernel/kptr_restrict", "0\n")
 	write(t, r.Proc, "sys/kernel/unprivileged_bpf_disabled", "2\n")
 	write(t, r.Proc, "kallsyms", "0000000000000000 A fixed\n0000000000000000 T startup\n")
-	facts, _ := Read(r)
+	facts, _ := read(r)
 	d := &doctor{Facts: facts, opts: DoctorOptions{Roots: r, Program: "/bin/ppscript"}}
 	check := func(got Check, status Status, detail, fix string) {
 		t.Helper()
@@ -124,7 +124,7 @@ func TestDoctorOrdinaryUser(t *testing.T) {
 	d.Version = Version{Major: 5, Minor: 4, Release: "5.4.0"}
 	check(d.bpfRefused(Warn, "5.5", unix.EPERM), Fail, "not allowed", setcap("cap_sys_admin"))
 	check(d.kernel(), Warn, "older", "use Linux 5.10 or newer")
-	d.Limits.OpenFiles = Limit{64, 64}
+	d.Limits.OpenFiles = limit{64, 64}
 	check(d.openFiles(), Warn, "64;", "ulimit -Hn 192 as root, or LimitNOFILE=192 in the service")
 	write(t, r.Proc, "kallsyms", "0000000000000000 A fixed\nffffffff81000000 T startup\n")
 	check(d.symbols(), OK, "readable", "")

@@ -33,7 +33,7 @@ func (d *doctor) trials() trials {
 		tracepoint:   inTracefs(TryTracepoint),
 		switches:     inTracefs(func(dir string) Trial { return TrySwitches(dir, d.CPUs.Online) }),
 		sampling:     TrySampling,
-		samplingCPUs: func() Trial { return TrySamplingCPUs(d.CPUs.Online) },
+		samplingCPUs: func() Trial { return trySamplingCPUs(d.CPUs.Online) },
 		cycles:       TryCycles,
 		clock:        TryClock,
 		cgroup:       func() Trial { return TryCgroup(d.Mounts.PerfCgroup(), d.CPUs.Online) },
@@ -68,7 +68,7 @@ func (d *doctor) breakpoints() Check {
 		return unsure("not tried", "")
 	}
 	switch t := d.try.breakpoint(); {
-	case t.Works():
+	case t.works():
 		return ok("fire at writes to memory")
 	case t.Silent():
 		return warn(fmt.Sprintf("%s (%d of %d writes were told)", SilentBreakpoints, t.Came, t.Made), SilentBreakpointsFix)
@@ -89,7 +89,7 @@ func (d *doctor) fires(name string, wants Cap, try func() Trial) Check {
 		return ok(there)
 	}
 	switch t := try(); {
-	case t.Works():
+	case t.works():
 		return ok(fmt.Sprintf("fire; a hit costs about %v", (t.Elapsed / time.Duration(max(t.Made, 1))).Round(100*time.Nanosecond)))
 	case t.Silent():
 		return warn(fmt.Sprintf("open, but %d of %d hits came", t.Came, t.Made), "report it, with the kernel and the hypervisor, since nothing is known to cause it")
@@ -105,7 +105,7 @@ func (d *doctor) eventClock() Check {
 		return unsure("not tried", "")
 	}
 	switch t := d.try.clock(); {
-	case t.Works():
+	case t.works():
 		return ok("times of events lie between readings of the monotonic clock")
 	case t.Silent():
 		return warn(fmt.Sprintf("times of %d in %d events are not between readings of the monotonic clock", t.Made-t.Came, t.Made),
@@ -148,7 +148,7 @@ func (d *doctor) switches() Check {
 		return unsure("not tried", "")
 	}
 	switch t := d.try.switches(); {
-	case t.Works():
+	case t.works():
 		return ok("a thread that sleeps and wakes is seen each time")
 	case t.Silent():
 		return warn(fmt.Sprintf("a thread was switched to %d times, and %d were told", t.Made, t.Came),

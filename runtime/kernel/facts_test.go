@@ -10,7 +10,7 @@ import (
 func TestParseVersion(t *testing.T) {
 	f := func(in, want string) {
 		t.Helper()
-		v, err := ParseVersion(in)
+		v, err := parseVersion(in)
 		if err != nil || v.String() != want || v.Release != in {
 			t.Errorf("ParseVersion(%q): got %v %q, %v, want %s", in, v, v.Release, err, want)
 		}
@@ -22,7 +22,7 @@ func TestParseVersion(t *testing.T) {
 	f("7.2-rc3", "7.2.0")
 	f("6.6.87.2-microsoft-standard-WSL2", "6.6.87")
 	for _, bad := range []string{"", "6", "x.y", "6.", ".6", "6-1"} {
-		if v, err := ParseVersion(bad); err == nil {
+		if v, err := parseVersion(bad); err == nil {
 			t.Errorf("ParseVersion(%q): got %v, want an error", bad, v)
 		}
 	}
@@ -30,7 +30,7 @@ func TestParseVersion(t *testing.T) {
 
 func TestVersionOrder(t *testing.T) {
 	v := func(s string) Version {
-		v, err := ParseVersion(s)
+		v, err := parseVersion(s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func fixture(t *testing.T) Roots {
 }
 
 func TestReadFacts(t *testing.T) {
-	f, err := Read(fixture(t))
+	f, err := read(fixture(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,9 +94,9 @@ func TestReadFacts(t *testing.T) {
 	eq("bpf", f.Caps.Has(CapBPF), true)
 	eq("ipc_lock", f.Caps.Has(CapIPCLock), true)
 	eq("sys_admin", f.Caps.Has(CapSysAdmin), false)
-	eq("can trace", f.Caps.CanTrace(), true)
-	eq("open files", f.Limits.OpenFiles, Limit{1024, 20000})
-	eq("locked", f.Limits.LockedBytes, Limit{8 << 20, Unlimited})
+	eq("can trace", f.Caps.canTrace(), true)
+	eq("open files", f.Limits.OpenFiles, limit{1024, 20000})
+	eq("locked", f.Limits.LockedBytes, limit{8 << 20, unlimited})
 	eq("PMUs", len(f.PMUs), 2)
 	p, ok := FindPMU(f.PMUs, "uprobe")
 	eq("uprobe", p, PMU{"uprobe", 7})
@@ -106,9 +106,9 @@ func TestReadFacts(t *testing.T) {
 	eq("cgroup2", f.Mounts.Cgroup2, "/mnt/a b")
 	eq("perf cgroup", f.Mounts.PerfCgroup(), "/sys/fs/cgroup/perf_event")
 	eq("cpu cgroup", f.Mounts.CPUV1, "/sys/fs/cgroup/cpu")
-	eq("paranoid", f.Settings.PerfEventParanoid, Setting{Value: -1})
-	eq("mlock", f.Settings.PerfEventMlockKB, Setting{Value: 516})
-	eq("kptr known", f.Settings.KptrRestrict.Known(), false)
+	eq("paranoid", f.Settings.PerfEventParanoid, setting{Value: -1})
+	eq("mlock", f.Settings.PerfEventMlockKB, setting{Value: 516})
+	eq("kptr known", f.Settings.KptrRestrict.known(), false)
 	eq("stack missing", errors.Is(f.Settings.PerfEventMaxStack.Err, fs.ErrNotExist), true)
 	eq("BTF", f.BTF, true)
 	eq("hypervisor", f.Hypervisor, "kvm")
@@ -118,11 +118,11 @@ func TestReadFacts(t *testing.T) {
 
 func TestReadFactsMissing(t *testing.T) {
 	dir := t.TempDir()
-	f, err := Read(Roots{Proc: dir, Sys: dir})
+	f, err := read(Roots{Proc: dir, Sys: dir})
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v, want not exist", err)
 	}
-	if f.PageBytes == 0 || f.BTF || f.Lockdown != "" || f.Hypervisor != "" || f.Settings.PerfEventParanoid.Known() {
+	if f.PageBytes == 0 || f.BTF || f.Lockdown != "" || f.Hypervisor != "" || f.Settings.PerfEventParanoid.known() {
 		t.Errorf("got %+v from nothing", f)
 	}
 }
@@ -130,11 +130,11 @@ func TestReadFactsMissing(t *testing.T) {
 func TestHypervisorByFlag(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "cpuinfo", "flags\t: fpu hypervisor\n")
-	if got := Hypervisor(Roots{Proc: dir, Sys: dir}); got != "guest" {
+	if got := hypervisor(Roots{Proc: dir, Sys: dir}); got != "guest" {
 		t.Errorf("got %q, want guest", got)
 	}
 	write(t, dir, "cpuinfo", "flags\t: fpu nothypervisor\n")
-	if got := Hypervisor(Roots{Proc: dir, Sys: dir}); got != "" {
+	if got := hypervisor(Roots{Proc: dir, Sys: dir}); got != "" {
 		t.Errorf("got %q, want none", got)
 	}
 }
@@ -143,7 +143,7 @@ func TestLimitErrors(t *testing.T) {
 	dir := t.TempDir()
 	for _, text := range []string{"", "Max open files 1", "Max open files x y files\nMax locked memory 1 1", "Max open files 1 1 files"} {
 		write(t, dir, "self/limits", text)
-		if l, err := ReadLimits(Roots{Proc: dir}); err == nil {
+		if l, err := readLimits(Roots{Proc: dir}); err == nil {
 			t.Errorf("%q: got %v, want an error", text, l)
 		}
 	}
@@ -151,7 +151,7 @@ func TestLimitErrors(t *testing.T) {
 
 // The running machine must answer every question that does not depend on it.
 func TestReadHere(t *testing.T) {
-	f, err := Read(Roots{})
+	f, err := read(Roots{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,38 +7,38 @@ import (
 	"strings"
 )
 
-// Unlimited is the value of a limit that does not limit.
-const Unlimited = math.MaxUint64
+// unlimited is the value of a limit that does not limit.
+const unlimited = math.MaxUint64
 
-// A Limit is one resource limit of this process.
-type Limit struct{ Soft, Hard uint64 }
+// A limit is one resource limit of this process.
+type limit struct{ Soft, Hard uint64 }
 
-// Limits are the resource limits that bound a session.
-type Limits struct {
+// limits are the resource limits that bound a session.
+type limits struct {
 	// OpenFiles is RLIMIT_NOFILE: one file for each event on each CPU.
-	OpenFiles Limit
+	OpenFiles limit
 	// LockedBytes is RLIMIT_MEMLOCK: rings beyond perf_event_mlock_kb, and BPF
 	// maps before 5.11.
-	LockedBytes Limit
+	LockedBytes limit
 }
 
-// ReadLimits reads /proc/self/limits. The Go runtime has raised the soft limit
+// readLimits reads /proc/self/limits. The Go runtime has raised the soft limit
 // of open files to the hard one before main started.
-func ReadLimits(r Roots) (Limits, error) {
-	var l Limits
+func readLimits(r Roots) (limits, error) {
+	var l limits
 	text, err := readLine(r.ProcPath("self/limits"))
 	if err != nil {
 		return l, fmt.Errorf("read limits: %w", err)
 	}
-	for name, limit := range map[string]*Limit{"Max open files": &l.OpenFiles, "Max locked memory": &l.LockedBytes} {
+	for name, limit := range map[string]*limit{"Max open files": &l.OpenFiles, "Max locked memory": &l.LockedBytes} {
 		if *limit, err = findLimit(text, name); err != nil {
-			return Limits{}, fmt.Errorf("read limits: %w", err)
+			return limits{}, fmt.Errorf("read limits: %w", err)
 		}
 	}
 	return l, nil
 }
 
-func findLimit(text, name string) (Limit, error) {
+func findLimit(text, name string) (limit, error) {
 	for line := range strings.Lines(text) {
 		rest, ok := strings.CutPrefix(line, name)
 		if !ok {
@@ -46,24 +46,24 @@ func findLimit(text, name string) (Limit, error) {
 		}
 		words := strings.Fields(rest)
 		if len(words) < 2 {
-			return Limit{}, fmt.Errorf("%s: got %q, want two numbers", name, strings.TrimSpace(rest))
+			return limit{}, fmt.Errorf("%s: got %q, want two numbers", name, strings.TrimSpace(rest))
 		}
 		soft, err := limitValue(words[0])
 		if err != nil {
-			return Limit{}, fmt.Errorf("%s: %w", name, err)
+			return limit{}, fmt.Errorf("%s: %w", name, err)
 		}
 		hard, err := limitValue(words[1])
 		if err != nil {
-			return Limit{}, fmt.Errorf("%s: %w", name, err)
+			return limit{}, fmt.Errorf("%s: %w", name, err)
 		}
-		return Limit{soft, hard}, nil
+		return limit{soft, hard}, nil
 	}
-	return Limit{}, fmt.Errorf("%s: not listed", name)
+	return limit{}, fmt.Errorf("%s: not listed", name)
 }
 
 func limitValue(s string) (uint64, error) {
 	if s == "unlimited" {
-		return Unlimited, nil
+		return unlimited, nil
 	}
 	return strconv.ParseUint(s, 10, 64)
 }

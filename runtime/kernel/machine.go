@@ -2,17 +2,17 @@ package kernel
 
 import "strings"
 
-// Clocksource is the clock that the kernel reads time from: tsc, kvm-clock,
+// clocksource is the clock that the kernel reads time from: tsc, kvm-clock,
 // arch_sys_counter, hpet. Empty if it cannot be read.
-func Clocksource(r Roots) string {
+func clocksource(r Roots) string {
 	name, _ := readLine(r.SysPath("devices/system/clocksource/clocksource0/current_clocksource"))
 	return name
 }
 
-// Hypervisor names the hypervisor below this kernel: "kvm", "xen", "hyperv",
+// hypervisor names the hypervisor below this kernel: "kvm", "xen", "hyperv",
 // "vmware", "guest" if there is one that does not say, "" on bare metal as far
 // as can be seen. Container managers do not count.
-func Hypervisor(r Roots) string {
+func hypervisor(r Roots) string {
 	if name, err := readLine(r.SysPath("hypervisor/type")); err == nil && name != "" {
 		return name
 	}
@@ -42,10 +42,10 @@ func Hypervisor(r Roots) string {
 	return ""
 }
 
-// Lockdown is the kernel's lockdown level: "none", "integrity" or
+// lockdown is the kernel's lockdown level: "none", "integrity" or
 // "confidentiality". Empty means that it cannot be read, which says nothing:
 // securityfs need not be mounted.
-func Lockdown(r Roots) string {
+func lockdown(r Roots) string {
 	text, _ := readLine(r.SysPath("kernel/security/lockdown"))
 	for _, word := range strings.Fields(text) {
 		if strings.HasPrefix(word, "[") && strings.HasSuffix(word, "]") {

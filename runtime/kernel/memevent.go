@@ -100,7 +100,7 @@ func intelMemory(dir, op string, cycles uint64) (*MemoryEvent, error) {
 	if e.Config, err = pack(dir, terms); err != nil {
 		return nil, err
 	}
-	if n := readSetting(filepath.Join(dir, "caps/max_precise")); n.Known() && n.Value > 0 && n.Value < 4 {
+	if n := readSetting(filepath.Join(dir, "caps/max_precise")); n.known() && n.Value > 0 && n.Value < 4 {
 		e.Precise = uint8(n.Value)
 	}
 	if e.CPUs, err = pmuCPUs(dir, "cpus"); err != nil || op != "loads" {

@@ -35,21 +35,21 @@ func readLine(path string) (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
-// A Setting is a number from a kernel file that may be missing or unreadable
+// A setting is a number from a kernel file that may be missing or unreadable
 // for this user; then Err says why and Value means nothing.
-type Setting struct {
+type setting struct {
 	Value int64
 	Err   error
 }
 
-// Known reports whether the number could be read.
-func (s Setting) Known() bool { return s.Err == nil }
+// known reports whether the number could be read.
+func (s setting) known() bool { return s.Err == nil }
 
-func readSetting(path string) Setting {
+func readSetting(path string) setting {
 	text, err := readLine(path)
 	if err != nil {
-		return Setting{Err: err}
+		return setting{Err: err}
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	return Setting{Value: n, Err: err}
+	return setting{Value: n, Err: err}
 }

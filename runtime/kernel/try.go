@@ -32,8 +32,8 @@ type Trial struct {
 	Elapsed time.Duration // while hits were made
 }
 
-// Works reports that the event opens and its hits come.
-func (t Trial) Works() bool { return t.Err == nil && t.Came >= t.Least }
+// works reports that the event opens and its hits come.
+func (t Trial) works() bool { return t.Err == nil && t.Came >= t.Least }
 
 // Silent reports that the event opens, and that its hits do not come.
 func (t Trial) Silent() bool { return t.Err == nil && t.Came < t.Least }

@@ -22,7 +22,7 @@ func TestSilentBreakpoint(t *testing.T) {
 		if got.Err != nil || TryBreakpoint().Silent() {
 			t.Skipf("needs breakpoints that fire (%v)", TryBreakpoint().Missing())
 		}
-		if got.Silent() != want || got.Came != writes || got.Works() == want {
+		if got.Silent() != want || got.Came != writes || got.works() == want {
 			t.Errorf("%d writes: got %+v, silent %v, want %v", writes, got, got.Silent(), want)
 		}
 	}
@@ -39,8 +39,8 @@ func TestTrialMissing(t *testing.T) {
 		if err := trial.Missing(); err != nil {
 			got = err.Error()
 		}
-		if got != want || trial.Works() != (want == "") {
-			t.Errorf("%+v: got %q, works %v, want %q", trial, got, trial.Works(), want)
+		if got != want || trial.works() != (want == "") {
+			t.Errorf("%+v: got %q, works %v, want %q", trial, got, trial.works(), want)
 		}
 	}
 	f(Trial{Made: 8, Least: 8, Came: 8}, "")
@@ -62,7 +62,7 @@ func TestTriesLeaveNothing(t *testing.T) {
 	// The first reading opens files that stay open, such as Go's poller.
 	TryProgram()
 	before := files()
-	facts, _ := Read(Roots{})
+	facts, _ := read(Roots{})
 	d := &doctor{Facts: facts}
 	d.opts.Tracefs = d.mountedTracefs
 	all := d.trials()

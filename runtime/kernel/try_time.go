@@ -27,9 +27,9 @@ func TrySampling() Trial {
 	return trySampling(onTask(0), unix.PerfBitExcludeKernel, func() { burn(tryBusy) }, tryBusy)
 }
 
-// TrySamplingCPUs samples each of the CPUs, most of which are idle: a timer that
+// trySamplingCPUs samples each of the CPUs, most of which are idle: a timer that
 // stops with the CPU would show nothing of them. The worst CPU counts.
-func TrySamplingCPUs(cpus []int) Trial {
+func trySamplingCPUs(cpus []int) Trial {
 	if len(cpus) == 0 {
 		return untried("no CPU is known to be online")
 	}

@@ -20,12 +20,12 @@ func ReadVersion(r Roots) (Version, error) {
 	if err != nil {
 		return Version{}, fmt.Errorf("read kernel version: %w", err)
 	}
-	return ParseVersion(release)
+	return parseVersion(release)
 }
 
-// ParseVersion reads the output of uname -r. A missing third number is 0;
+// parseVersion reads the output of uname -r. A missing third number is 0;
 // the text behind the numbers is kept in Release only.
-func ParseVersion(release string) (Version, error) {
+func parseVersion(release string) (Version, error) {
 	v := Version{Release: release}
 	rest, ok := number(release, &v.Major)
 	if ok && strings.HasPrefix(rest, ".") {

@@ -156,7 +156,7 @@ func (l *Library) newest(ctx context.Context, path string) (string, error) {
 // prune keeps the hashes of needed versions, and no others.
 func (l *Library) prune(ctx context.Context) error {
 	old := l.sum
-	l.sum = &Sum{path: old.path, lines: map[string]string{}, changed: true}
+	l.sum = &sum{path: old.path, lines: map[string]string{}, changed: true}
 	keep := func(v module.Version, key func(module.Version) string) {
 		for _, v := range []module.Version{v, l.replaced(v)} {
 			if h, ok := old.lines[key(v)]; ok {

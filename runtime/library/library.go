@@ -22,10 +22,10 @@ type Library struct {
 
 	settings Settings
 	store    *store
-	sum      *Sum
-	own      *Sum // the user's; nil until it is needed
+	sum      *sum
+	own      *sum // the user's; nil until it is needed
 	work     *workspace
-	replaces []Replace // of the library or of its workspace; directories are absolute
+	replaces []replace // of the library or of its workspace; directories are absolute
 	chosen   *choice
 	vendored *vendored // nil: contents do not come from vendor/
 	trees    map[string]*tree
@@ -38,7 +38,7 @@ func Open(dir string, s Settings) (*Library, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Library{Dir: root, settings: s, sum: &Sum{lines: map[string]string{}}, trees: map[string]*tree{}}
+	l := &Library{Dir: root, settings: s, sum: &sum{lines: map[string]string{}}, trees: map[string]*tree{}}
 	if l.store, err = newStore(s); err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func readMod(dir string) (*Mod, error) {
 		return nil, (&diag.Error{Op: "read", Subject: name, Cause: diag.Reason(err)}).
 			WithHint("look at it: ls -l %s", name)
 	}
-	return ParseMod(name, text)
+	return parseMod(name, text)
 }
 
 // Close removes scratch files and writes new hashes.
@@ -217,7 +217,7 @@ func (l *Library) tree(ctx context.Context, v module.Version) (*tree, error) {
 // sumOf is the file in which a version is pinned: the library's own
 // ppscript.sum for the versions that it needs, the user's for those
 // that the user named beyond that.
-func (l *Library) sumOf(v module.Version) (*Sum, error) {
+func (l *Library) sumOf(v module.Version) (*sum, error) {
 	needed := l.chosen != nil && l.chosen.has(v, l.replaced)
 	if l.Dir != "" && (needed || l.sum.has(zipKey(v))) {
 		return l.sum, nil
@@ -228,7 +228,7 @@ func (l *Library) sumOf(v module.Version) (*Sum, error) {
 			return nil, err
 		}
 		if err != nil {
-			own = &Sum{path: l.settings.Own, lines: map[string]string{}}
+			own = &sum{path: l.settings.Own, lines: map[string]string{}}
 		}
 		l.own = own
 	}

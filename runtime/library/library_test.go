@@ -202,7 +202,7 @@ func FuzzParseMod(f *testing.F) {
 	f.Add("module \"x\"\nrequire (\n)\n")
 	f.Add("module a.b/c\nreplace d.e/f => ../f\nuse ./x\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		m, err := ParseMod("m", []byte(text))
+		m, err := parseMod("m", []byte(text))
 		if (err == nil) != (m != nil) {
 			t.Errorf("got %v and %v", m, err)
 		}

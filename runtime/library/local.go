@@ -18,8 +18,8 @@ import (
 // This file finds libraries that are directories of the user's: those of a
 // workspace, which are worked on together, and those that replace another.
 
-// WorkName is the name of the file that makes a directory a workspace.
-const WorkName = "ppscript.work"
+// workName is the name of the file that makes a directory a workspace.
+const workName = "ppscript.work"
 
 // local is the version of a workspace's libraries, which have none yet.
 const local = "v0.0.0-workspace"
@@ -29,17 +29,17 @@ const local = "v0.0.0-workspace"
 type workspace struct {
 	dirs     map[string]string // by the path of the library
 	requires []module.Version  // of all of them
-	replaces []Replace
+	replaces []replace
 }
 
 // openWork reads the ppscript.work at or above dir; nil if there is none, or if
 // it does not name the library that is at root.
 func openWork(dir, root string) (*workspace, error) {
-	at, err := findUp(dir, WorkName)
+	at, err := findUp(dir, workName)
 	if at == "" || err != nil {
 		return nil, err
 	}
-	f, err := readWork(filepath.Join(at, WorkName))
+	f, err := readWork(filepath.Join(at, workName))
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func openWork(dir, root string) (*workspace, error) {
 			return nil, err
 		}
 		if other, ok := w.dirs[m.Path]; ok {
-			return nil, diag.Errorf(diag.Usage, "read", filepath.Join(at, WorkName), "%s and %s are both %s",
+			return nil, diag.Errorf(diag.Usage, "read", filepath.Join(at, workName), "%s and %s are both %s",
 				other, d, m.Path).
 				WithHint("remove one of the two lines")
 		}
@@ -97,7 +97,7 @@ func (w *workspace) dir(path string) string {
 
 // absolute makes the directories of replacements absolute: they are relative to
 // the file.
-func absolute(list []Replace, dir string) []Replace {
+func absolute(list []replace, dir string) []replace {
 	out := slices.Clone(list)
 	for i := range out {
 		if n := &out[i].New; n.Version == "" && !filepath.IsAbs(n.Path) {
@@ -135,7 +135,7 @@ func (l *Library) local(v module.Version) string {
 // Work makes dir a workspace of the libraries in some directories, or adds them
 // to it. It returns the directories that are in it now.
 func Work(dir string, libraries []string) ([]string, error) {
-	name := filepath.Join(dir, WorkName)
+	name := filepath.Join(dir, workName)
 	f, err := &modfile.WorkFile{Syntax: &modfile.FileSyntax{Name: name}}, error(nil)
 	if exists(name) {
 		if f, err = readWork(name); err != nil {

@@ -23,7 +23,7 @@ func put(t *testing.T, name, text string) {
 func TestWrongLines(t *testing.T) {
 	f := func(text, pos, want string) {
 		t.Helper()
-		_, err := ParseMod("ppscript.mod", []byte(text))
+		_, err := parseMod("ppscript.mod", []byte(text))
 		if err == nil || !strings.HasPrefix(err.Error(), "ppscript.mod:"+pos) || !strings.Contains(err.Error(), want) || diag.HintOf(err) == "" {
 			t.Errorf("%q: got %v (hint %q), want %q at %s", text, err, diag.HintOf(err), want, pos)
 		}
@@ -38,7 +38,7 @@ func TestWrongLines(t *testing.T) {
 	f("module a.b/c\nreplace d.e/f => sub\n", "2:", "replace")
 	f("module a.b/c\n(\n", "2:", "")
 	for _, text := range []string{"module a.b/c\n", "module a.b/c\n// a comment\nrequire (\n\td.e/f v1.0.0 // indirect\n)\nreplace d.e/f => ../f\n"} {
-		if _, err := ParseMod("m", []byte(text)); err != nil {
+		if _, err := parseMod("m", []byte(text)); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -134,7 +134,7 @@ func TestWorkspace(t *testing.T) {
 	if _, err := Work(top, []string{"nothing"}); err == nil || diag.HintOf(err) == "" {
 		t.Errorf("got %v, want that it is no library", err)
 	}
-	put(t, filepath.Join(top, WorkName), "use ./mine\nuze ./base\n")
+	put(t, filepath.Join(top, workName), "use ./mine\nuze ./base\n")
 	if _, err := Open(filepath.Join(top, "mine"), s); err == nil || !strings.Contains(err.Error(), "ppscript.work:2:1: unknown line: uze (did you mean use?)") {
 		t.Errorf("got %v, want the wrong line", err)
 	}

@@ -23,20 +23,20 @@ type Mod struct {
 	// Replaces maps a library to its replacement: a version of another one or,
 	// without a version, a directory. It counts in the library that the user
 	// works in only.
-	Replaces []Replace
+	Replaces []replace
 	file     *modfile.File
 }
 
-// A Replace puts New in the place of Old; Old without a version is any.
-type Replace struct{ Old, New module.Version }
+// A replace puts New in the place of Old; Old without a version is any.
+type replace struct{ Old, New module.Version }
 
 // modLines are the words that a ppscript.mod's lines begin with.
 var modLines = []string{"module", "require", "replace"}
 
 const modExample = "write it as: module git.example.com/perf/lib, then: require git.example.com/perf/base v1.2.0"
 
-// ParseMod reads a ppscript.mod; name is for messages.
-func ParseMod(name string, text []byte) (*Mod, error) {
+// parseMod reads a ppscript.mod; name is for messages.
+func parseMod(name string, text []byte) (*Mod, error) {
 	f, err := modfile.Parse(name, text, nil)
 	if err != nil {
 		return nil, wrongLine(name, text, err, modLines, modExample)
@@ -58,10 +58,10 @@ func ParseMod(name string, text []byte) (*Mod, error) {
 	return m, nil
 }
 
-func replaces(list []*modfile.Replace) []Replace {
-	var out []Replace
+func replaces(list []*modfile.Replace) []replace {
+	var out []replace
 	for _, r := range list {
-		out = append(out, Replace{r.Old, r.New})
+		out = append(out, replace{r.Old, r.New})
 	}
 	return out
 }

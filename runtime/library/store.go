@@ -36,7 +36,7 @@ func (st *store) close() error { return st.scratch.close() }
 
 // mod returns the ppscript.mod of a version. It calls itself by the same path,
 // unless it stands in another library's place.
-func (st *store) mod(ctx context.Context, v module.Version, sum *Sum, replacing bool) (*Mod, error) {
+func (st *store) mod(ctx context.Context, v module.Version, sum *sum, replacing bool) (*Mod, error) {
 	m := st.mods[v]
 	if m == nil {
 		var err error
@@ -52,7 +52,7 @@ func (st *store) mod(ctx context.Context, v module.Version, sum *Sum, replacing 
 	return m, nil
 }
 
-func (st *store) readMod(ctx context.Context, v module.Version, sum *Sum) (*Mod, error) {
+func (st *store) readMod(ctx context.Context, v module.Version, sum *sum) (*Mod, error) {
 	if err := checkVersion(v); err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (st *store) readMod(ctx context.Context, v module.Version, sum *Sum) (*Mod,
 			return nil, err
 		}
 	}
-	m, err := ParseMod(v.Path+"@"+v.Version+"/"+ModName, text)
+	m, err := parseMod(v.Path+"@"+v.Version+"/"+ModName, text)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (st *store) readMod(ctx context.Context, v module.Version, sum *Sum) (*Mod,
 }
 
 // tree returns the contents of a version, from its read-only directory.
-func (st *store) tree(ctx context.Context, v module.Version, sum *Sum) (*tree, error) {
+func (st *store) tree(ctx context.Context, v module.Version, sum *sum) (*tree, error) {
 	if t := st.trees[v]; t != nil {
 		return t, nil
 	}
@@ -143,7 +143,7 @@ func (st *store) place(v module.Version) (string, error) {
 }
 
 // checkZip compares the archive that came with the pinned hash, before it is unpacked.
-func (st *store) checkZip(v module.Version, zipName string, sum *Sum) error {
+func (st *store) checkZip(v module.Version, zipName string, sum *sum) error {
 	if !st.pinned(v.Path) {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (st *store) checkZip(v module.Version, zipName string, sum *Sum) error {
 
 // checkTree compares the directory that runs with the pinned hash. A version
 // that is not pinned yet is compared with its archive, if that is there.
-func (st *store) checkTree(v module.Version, t *tree, zipName string, sum *Sum) error {
+func (st *store) checkTree(v module.Version, t *tree, zipName string, sum *sum) error {
 	if !st.pinned(v.Path) {
 		return nil
 	}

@@ -19,9 +19,9 @@ import (
 	"ppscript/runtime/diag"
 )
 
-// A Sum is a ppscript.sum: for each library version the hash of its contents,
+// A sum is a ppscript.sum: for each library version the hash of its contents,
 // and the hash of its ppscript.mod, in the form of go.sum.
-type Sum struct {
+type sum struct {
 	path    string
 	lines   map[string]string // "path version" or "path version/ppscript.mod" to hash
 	changed bool
@@ -32,8 +32,8 @@ type Sum struct {
 	note func(line string)
 }
 
-func readSum(path string) (*Sum, error) {
-	s := &Sum{path: path, lines: map[string]string{}}
+func readSum(path string) (*sum, error) {
+	s := &sum{path: path, lines: map[string]string{}}
 	b, err := readRegular(path, maxMod)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
@@ -64,7 +64,7 @@ func readSum(path string) (*Sum, error) {
 }
 
 // format is the file's text, sorted.
-func (s *Sum) format() []byte {
+func (s *sum) format() []byte {
 	var lines []string
 	for k, h := range s.lines {
 		lines = append(lines, k+" "+h+"\n")
@@ -74,13 +74,13 @@ func (s *Sum) format() []byte {
 }
 
 // has reports that a key is pinned.
-func (s *Sum) has(key string) bool {
+func (s *sum) has(key string) bool {
 	_, ok := s.lines[key]
 	return ok
 }
 
 // check compares a hash with the pinned one, or pins it.
-func (s *Sum) check(key, hash string) error {
+func (s *sum) check(key, hash string) error {
 	have, ok := s.lines[key]
 	switch {
 	case !ok && s.fixed:
@@ -100,7 +100,7 @@ func (s *Sum) check(key, hash string) error {
 }
 
 // save writes lines that were added.
-func (s *Sum) save() error {
+func (s *sum) save() error {
 	if !s.changed {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (s *Sum) save() error {
 
 // merge is save for a file that all runs of a user share: the lines of others
 // stay.
-func (s *Sum) merge() error {
+func (s *sum) merge() error {
 	if !s.changed {
 		return nil
 	}

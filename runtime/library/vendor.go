@@ -104,7 +104,7 @@ func orNone(v string) string {
 }
 
 // tree is the contents of a version in vendor/, checked.
-func (vd *vendored) tree(v module.Version, st *store, sum *Sum) (*tree, error) {
+func (vd *vendored) tree(v module.Version, st *store, sum *sum) (*tree, error) {
 	if t := vd.trees[v]; t != nil {
 		return t, nil
 	}

@@ -23,9 +23,9 @@ type named struct {
 
 type pair struct{ pid, comm *event.Field }
 
-// Observe learns the names that a sample's fields tell. Events of most
+// observe learns the names that a sample's fields tell. Events of most
 // schemas tell none and cost one comparison.
-func (t *Table) Observe(e *event.Event) {
+func (t *Table) observe(e *event.Event) {
 	if e.Stream == nil || len(e.Raw) == 0 {
 		return
 	}
@@ -60,7 +60,7 @@ func (t *Table) seen(tid int32, comm []byte, when event.Time) {
 			return
 		}
 	}
-	t.Rename(tid, string(comm), when)
+	t.rename(tid, string(comm), when)
 }
 
 func (t *Table) learn(schema *event.Schema) {

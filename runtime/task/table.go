@@ -104,7 +104,7 @@ func (t *Table) Comm(tid int32) string { return t.at(tid, event.MaxTime) }
 //
 // Fast path: nothing is allocated for a thread that is known.
 func (t *Table) Of(e *event.Event) string {
-	t.Observe(e)
+	t.observe(e)
 	if e.TID == 0 && e.CPU >= 0 {
 		return t.swapper(e.CPU)
 	}
@@ -129,22 +129,22 @@ func (t *Table) Record(e *event.Event) {
 	switch e.Kind {
 	case event.Comm:
 		if c, ok := perf.DecodeComm(e); ok {
-			t.Rename(c.TID, c.Name, e.Time)
+			t.rename(c.TID, c.Name, e.Time)
 		}
 	case event.Fork:
 		if f, ok := perf.DecodeFork(e); ok {
-			t.Fork(f.TID, f.PTID, f.Time)
+			t.fork(f.TID, f.PTID, f.Time)
 		}
 	case event.Exit:
 		if x, ok := perf.DecodeExit(e); ok {
-			t.Exit(x.TID)
+			t.exit(x.TID)
 		}
 	}
 }
 
-// Rename says that the thread is called name from when on. A renaming that is
+// rename says that the thread is called name from when on. A renaming that is
 // older than the one known is the name before that.
-func (t *Table) Rename(tid int32, name string, when event.Time) {
+func (t *Table) rename(tid int32, name string, when event.Time) {
 	if tid <= 0 {
 		return
 	}
@@ -162,9 +162,9 @@ func (t *Table) Rename(tid int32, name string, when event.Time) {
 	th.revive()
 }
 
-// Fork says that parent created tid, which has its name at first. If nobody
+// fork says that parent created tid, which has its name at first. If nobody
 // knows the parent, the child is left for /proc to tell.
-func (t *Table) Fork(tid, parent int32, when event.Time) {
+func (t *Table) fork(tid, parent int32, when event.Time) {
 	if tid <= 0 {
 		return
 	}
@@ -183,8 +183,8 @@ func (t *Table) Fork(tid, parent int32, when event.Time) {
 	th.state = alive
 }
 
-// Exit says that the thread ended. Its name stays until MaxDead others ended.
-func (t *Table) Exit(tid int32) {
+// exit says that the thread ended. Its name stays until MaxDead others ended.
+func (t *Table) exit(tid int32) {
 	slot, ok := t.index[tid]
 	if !ok || t.slots[slot].state == gone {
 		return

@@ -38,10 +38,10 @@ func TestNameIsNeverEmpty(t *testing.T) {
 
 func TestNamesOverTime(t *testing.T) {
 	tab := recorded()
-	tab.Rename(10, "bash", 100)
-	tab.Fork(11, 10, 200)
+	tab.rename(10, "bash", 100)
+	tab.fork(11, 10, 200)
 	expect(t, tab, 11, "bash")
-	tab.Rename(11, "ls", 300)
+	tab.rename(11, "ls", 300)
 	expect(t, tab, 11, "ls")
 	expect(t, tab, 10, "bash")
 
@@ -53,27 +53,27 @@ func TestNamesOverTime(t *testing.T) {
 		t.Errorf("from the exec on: got %q, want ls", got)
 	}
 	// A record that comes late does not replace the newer name.
-	tab.Rename(11, "sh", 280)
+	tab.rename(11, "sh", 280)
 	expect(t, tab, 11, "ls")
 
 	// A dead thread keeps its name; its number in use again does not.
-	tab.Exit(11)
+	tab.exit(11)
 	expect(t, tab, 11, "ls")
-	tab.Rename(20, "cron", 350)
-	tab.Fork(11, 20, 400)
+	tab.rename(20, "cron", 350)
+	tab.fork(11, 20, 400)
 	expect(t, tab, 11, "cron")
 	if got := tab.Of(&event.Event{TID: 11, Time: 390}); got != "ls" {
 		t.Errorf("the thread before: got %q, want ls", got)
 	}
 	// The child of an unknown thread is unknown, whoever had its number.
-	tab.Fork(11, 999, 500)
+	tab.fork(11, 999, 500)
 	expect(t, tab, 11, "pid-11")
 }
 
 func TestGuessGivesWay(t *testing.T) {
 	tab := recorded()
 	expect(t, tab, 7, "pid-7")
-	tab.Rename(7, "late", 50)
+	tab.rename(7, "late", 50)
 	expect(t, tab, 7, "late")
 	if got := tab.Of(&event.Event{TID: 7, Time: 10}); got != "late" {
 		t.Errorf("older event: got %q, want the first real name, late", got)
@@ -99,13 +99,13 @@ func TestProcIsReadOnce(t *testing.T) {
 	expect(t, tab, 6, "pid-6")
 	expect(t, tab, 6, "pid-6")
 	// A thread of an unknown parent has the parent's name.
-	tab.Fork(8, 5, 100)
+	tab.fork(8, 5, 100)
 	expect(t, tab, 8, "db worker")
 	if got := tab.Stats().ProcReads; got != 2 {
 		t.Errorf("got %d reads, want 2", got)
 	}
 	// The kernel's record knows better.
-	tab.Rename(5, "exact", 100)
+	tab.rename(5, "exact", 100)
 	expect(t, tab, 5, "exact")
 }
 
@@ -136,8 +136,8 @@ func TestProcOfThisThread(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	tab := New(Options{NoProc: true, MaxDead: 100, MaxThreads: 1000})
 	for i := int32(1); i <= 5000; i++ {
-		tab.Rename(i, "t"+strconv.Itoa(int(i)), event.Time(i))
-		tab.Exit(i)
+		tab.rename(i, "t"+strconv.Itoa(int(i)), event.Time(i))
+		tab.exit(i)
 	}
 	if got := tab.Stats(); got.Threads != 100 || got.Evicted != 4900 {
 		t.Errorf("ended threads: got %+v, want 100 threads and 4900 evicted", got)
@@ -149,8 +149,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	// Threads whose end nobody reports.
 	tab = New(Options{NoProc: true, MaxThreads: 1000})
 	for i := int32(1); i <= 5000; i++ {
-		tab.Rename(i, "t", event.Time(i))
-		tab.Rename(1, "hot", event.Time(i))
+		tab.rename(i, "t", event.Time(i))
+		tab.rename(1, "hot", event.Time(i))
 		tab.Comm(1)
 	}
 	if got := tab.Stats(); got.Threads != 1000 || got.Evicted < 4000 || len(tab.slots) != 1000 {
