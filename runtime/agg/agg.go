@@ -98,9 +98,9 @@ type Agg struct {
 }
 
 // A State is the memory of an aggregator for one row, beyond the measure. A
-// State that takes texts is a TextState as well. One that can be added up from
+// State that takes texts is a textState as well. One that can be added up from
 // States that saw parts of the events is a Merger, and one whose parts the
-// kernel can count is a PartialState.
+// kernel can count is a partialState.
 type State interface {
 	Add(v int64)
 	// Cell is called after at least one value was added.
@@ -109,17 +109,17 @@ type State interface {
 	Reset()
 }
 
-// A TextState takes values that are not numbers.
-type TextState interface {
+// A textState takes values that are not numbers.
+type textState interface {
 	State
 	AddValue(v event.Value)
 }
 
-// A Merger adds the content of o, a State of the same Agg.
-type Merger interface{ Merge(o State) }
+// A merger adds the content of o, a State of the same Agg.
+type merger interface{ Merge(o State) }
 
-// A PartialState adds the part of argument arg of p.
-type PartialState interface{ AddPartial(p *Partial, arg int) }
+// A partialState adds the part of argument arg of p.
+type partialState interface{ AddPartial(p *Partial, arg int) }
 
 // A Workspace is scratch memory that the states of a Group share.
 type Workspace struct {

@@ -22,10 +22,10 @@ func TestOpsAreWhole(t *testing.T) {
 		}
 
 		state := op.New(&Agg{Op: op, N: 1, Hi: 10, Step: 1}, new(Workspace))
-		if _, ok := state.(TextState); ok == op.Numeric {
+		if _, ok := state.(textState); ok == op.Numeric {
 			t.Errorf("%s: got a state that takes texts: %v, want %v", op.Name, ok, !op.Numeric)
 		}
-		if _, ok := state.(PartialState); ok != (op.Kernel != nil) {
+		if _, ok := state.(partialState); ok != (op.Kernel != nil) {
 			t.Errorf("%s: got a state that takes parts: %v, want %v", op.Name, ok, op.Kernel != nil)
 		}
 	}

@@ -236,7 +236,7 @@ func (g *Group) update(e *event.Event, r int32) {
 			}
 			m.N++
 			for _, slot := range a.slots {
-				if s, ok := states[slot].(TextState); ok {
+				if s, ok := states[slot].(textState); ok {
 					s.AddValue(v)
 				}
 			}

@@ -75,8 +75,8 @@ func TestEveryAggregator(t *testing.T) {
 	if got := show(g.Rows()); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if g.Seen() != 4 || !g.Loss().Zero() {
-		t.Errorf("got %d seen, loss %+v, want 4 and none", g.Seen(), g.Loss())
+	if g.seen() != 4 || !g.Loss().Zero() {
+		t.Errorf("got %d seen, loss %+v, want 4 and none", g.seen(), g.Loss())
 	}
 	g.Reset()
 	g.Events([]*event.Event{ev(stream, 5, 9, 1, "q")})
@@ -102,16 +102,16 @@ func TestIntervalsDoNotAddUp(t *testing.T) {
 			}
 		}
 		if g.Reset(); interval == 0 {
-			one = g.Bytes()
+			one = g.bytes()
 		}
 	}
-	if got := g.Bytes(); one < 3000 || got > 2*one {
+	if got := g.bytes(); one < 3000 || got > 2*one {
 		t.Errorf("after %d intervals: got %d bytes, after one %d", keys, got, one)
 	}
 	// Rows that an interval did not need are given up.
 	g.Events([]*event.Event{ev(stream, 1, 1, 1, "")})
-	if g.Reset(); g.Bytes() > 2000 {
-		t.Errorf("after an interval with one key: got %d bytes", g.Bytes())
+	if g.Reset(); g.bytes() > 2000 {
+		t.Errorf("after an interval with one key: got %d bytes", g.bytes())
 	}
 }
 
@@ -245,8 +245,8 @@ func BenchmarkGroup(b *testing.B) {
 				n += len(evs)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/event")
-			if g.Seen() != uint64(n) {
-				b.Fatalf("got %d events, want %d", g.Seen(), n)
+			if g.seen() != uint64(n) {
+				b.Fatalf("got %d events, want %d", g.seen(), n)
 			}
 		})
 	}

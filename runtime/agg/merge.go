@@ -13,7 +13,7 @@ func (s *Spec) Mergeable() bool {
 		if a.Op.New == nil {
 			continue // a Measure adds up
 		}
-		if _, ok := a.Op.New(a, new(Workspace)).(Merger); !ok {
+		if _, ok := a.Op.New(a, new(Workspace)).(merger); !ok {
 			return false
 		}
 	}
@@ -61,7 +61,7 @@ func (g *Group) mergeRow(o *Group, from, to int32, fresh bool) {
 	for i := range n {
 		g.measures[int(to)*n+i].Merge(&o.measures[int(from)*n+i])
 		for _, slot := range g.spec.Args[i].slots {
-			g.states[int(to)*g.stride+slot].(Merger).Merge(o.states[int(from)*g.stride+slot])
+			g.states[int(to)*g.stride+slot].(merger).Merge(o.states[int(from)*g.stride+slot])
 		}
 	}
 }

@@ -92,7 +92,7 @@ func (g *Group) AddPartial(p *Partial) {
 		}
 		for _, slot := range g.spec.Args[i].slots {
 			// The kernel keeps only numbers that have a Kept, and these add up.
-			g.states[int(r)*g.stride+slot].(PartialState).AddPartial(p, i)
+			g.states[int(r)*g.stride+slot].(partialState).AddPartial(p, i)
 		}
 	}
 }

@@ -36,13 +36,13 @@ type quantile struct {
 }
 
 func (q *quantile) Add(v int64)       { q.sketch.Add(v) }
-func (q *quantile) Cell() event.Value { return q.agg.value(q.sketch.Quantile(q.agg.Q)) }
+func (q *quantile) Cell() event.Value { return q.agg.value(q.sketch.quantile(q.agg.Q)) }
 func (q *quantile) Reset()            { q.sketch.Reset() }
 func (q *quantile) Merge(o State)     { q.sketch.Merge(&o.(*quantile).sketch) }
 
 func (q *quantile) AddPartial(p *Partial, arg int) {
 	m := &p.Measures[arg]
-	q.sketch.AddBuckets(m.Min, m.Max, p.Buckets[arg])
+	q.sketch.addBuckets(m.Min, m.Max, p.Buckets[arg])
 }
 
 // bytes is about the memory that the state takes.

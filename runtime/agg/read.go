@@ -71,8 +71,8 @@ func (g *Group) Loss() event.Loss {
 // Errors returns the failed evaluations.
 func (g *Group) Errors() *flow.Errors { return &g.errs }
 
-// Seen is the number of events since the last Reset.
-func (g *Group) Seen() uint64 { return g.events }
+// seen is the number of events since the last Reset.
+func (g *Group) seen() uint64 { return g.events }
 
 // Len is the number of rows.
 func (g *Group) Len() int { return len(g.rows) }
@@ -95,9 +95,9 @@ func (g *Group) Reset() {
 	g.work.evicted = 0
 }
 
-// Bytes is about the memory that quantiles take, of the rows of this interval
+// bytes is about the memory that quantiles take, of the rows of this interval
 // and of those that wait for the next.
-func (g *Group) Bytes() int {
+func (g *Group) bytes() int {
 	n := 0
 	for _, state := range g.states[:cap(g.states)] {
 		if q, ok := state.(*quantile); ok {

@@ -48,8 +48,8 @@ func Bucket(v uint64) int {
 	return (e+1)<<subBits + int(v>>e)&(1<<subBits-1)
 }
 
-// BucketBounds returns the values lo <= v <= hi that fall in bucket b.
-func BucketBounds(b int) (lo, hi uint64) {
+// bucketBounds returns the values lo <= v <= hi that fall in bucket b.
+func bucketBounds(b int) (lo, hi uint64) {
 	if b < 1<<subBits {
 		return uint64(b), uint64(b)
 	}
@@ -84,9 +84,9 @@ func (s *Sketch) spread() {
 	s.exact = s.exact[:0]
 }
 
-// AddBuckets adds values that were counted elsewhere: how many there are in
+// addBuckets adds values that were counted elsewhere: how many there are in
 // each bucket, and the least and the greatest of them.
-func (s *Sketch) AddBuckets(least, greatest int64, buckets []BucketCount) {
+func (s *Sketch) addBuckets(least, greatest int64, buckets []BucketCount) {
 	var n uint64
 	for _, b := range buckets {
 		n += b.N
@@ -176,13 +176,10 @@ func (s *Sketch) Merge(o *Sketch) {
 	}
 }
 
-// Count is the number of values.
-func (s *Sketch) Count() uint64 { return s.n }
-
-// Quantile returns the value below or at which a share q of the values lies:
+// quantile returns the value below or at which a share q of the values lies:
 // the value of rank ceil(q*n). It is exact up to 64 values, within 0.8 %
 // beyond; 0 if there are none.
-func (s *Sketch) Quantile(q float64) int64 {
+func (s *Sketch) quantile(q float64) int64 {
 	if s.n == 0 {
 		return 0
 	}
@@ -216,7 +213,7 @@ func (s *Sketch) Quantile(q float64) int64 {
 }
 
 func middle(b int) int64 {
-	lo, hi := BucketBounds(b)
+	lo, hi := bucketBounds(b)
 	return int64(lo + (hi-lo)/2)
 }
 

@@ -81,10 +81,10 @@ const batch = 128
 func New(spec Spec, next flow.Sink) *Join {
 	j := &Join{spec: spec, next: next, integer: spec.integer()}
 	if spec.Limit <= 0 {
-		j.spec.Limit = DefaultLimit
+		j.spec.Limit = defaultLimit
 	}
 	if spec.LimitBytes <= 0 {
-		j.spec.LimitBytes = DefaultBytes
+		j.spec.LimitBytes = defaultBytes
 	}
 	last := 0
 	for _, in := range spec.In {
@@ -182,7 +182,7 @@ func (j *Join) events(evs []*event.Event) {
 			} else if in.middle {
 				j.stats.EndsAlone++
 				if j.spec.Left != nil {
-					j.leaves(e, Alone, e.Time)
+					j.leaves(e, alone, e.Time)
 				}
 			}
 		}
@@ -235,7 +235,7 @@ func (j *Join) match(n int32, e *event.Event) {
 	if stream == nil || w.time >= e.Time {
 		j.stats.Cancelled++
 		if j.spec.Left != nil {
-			j.leaves(j.list.event(n, &j.gone), Cancelled, e.Time)
+			j.leaves(j.list.event(n, &j.gone), cancelled, e.Time)
 		}
 		j.list.free(n)
 		return
@@ -274,13 +274,13 @@ func (j *Join) wait(row, n int32, e *event.Event) {
 		if j.list.at[n].time > e.Time {
 			j.stats.Cancelled++ // e is out of order
 			if j.spec.Left != nil {
-				j.leaves(e, Cancelled, e.Time)
+				j.leaves(e, cancelled, e.Time)
 			}
 			return
 		}
 		j.stats.Replaced++
 		if j.spec.Left != nil {
-			j.leaves(j.list.event(n, &j.gone), Replaced, e.Time)
+			j.leaves(j.list.event(n, &j.gone), replaced, e.Time)
 		}
 		j.list.unlink(n)
 	} else {

@@ -76,10 +76,10 @@ const maxDepth = 256
 func NewNested(spec Spec, tree *Tree, next flow.Sink) *Nested {
 	n := &Nested{spec: spec, next: next, tree: tree, integer: spec.integer(), pairs: make([]call, batch)}
 	if spec.Limit <= 0 {
-		n.spec.Limit = DefaultLimit
+		n.spec.Limit = defaultLimit
 	}
 	if spec.LimitBytes <= 0 {
-		n.spec.LimitBytes = DefaultBytes
+		n.spec.LimitBytes = defaultBytes
 	}
 	n.rows = newRows(n.integer)
 	if n.integer {
@@ -191,7 +191,7 @@ func (n *Nested) leave(row, stage int32, e *event.Event) {
 	if w == nobody {
 		n.stats.EndsAlone++
 		if n.spec.Left != nil {
-			n.leaves(e, Alone, e.Time)
+			n.leaves(e, alone, e.Time)
 		}
 		return
 	}
@@ -199,7 +199,7 @@ func (n *Nested) leave(row, stage int32, e *event.Event) {
 		n.stats.Cancelled++
 		n.pop(top)
 		if n.spec.Left != nil {
-			n.leaves(n.list.event(top, &n.gone), Cancelled, e.Time)
+			n.leaves(n.list.event(top, &n.gone), cancelled, e.Time)
 		}
 		n.list.free(top)
 	}

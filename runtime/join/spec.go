@@ -24,7 +24,7 @@ type Spec struct {
 	// NeedKey fills the pair's key slot.
 	NeedKey bool
 	// Limit bounds the number of waiting events, LimitBytes their memory;
-	// 0 is DefaultLimit and DefaultBytes.
+	// 0 is defaultLimit and defaultBytes.
 	Limit      int
 	LimitBytes int
 	// KeepRaw is how many bytes of the record of a waiting event somebody
@@ -87,8 +87,8 @@ type Wakeup struct {
 
 // The bounds of a Spec that has none: with 250 bytes each, a million events.
 const (
-	DefaultLimit = 1 << 20
-	DefaultBytes = 256 << 20
+	defaultLimit = 1 << 20
+	defaultBytes = 256 << 20
 )
 
 // Stats counts the events by their fate.
@@ -107,22 +107,22 @@ type Stats struct {
 	Bytes       int // of the waiting events
 }
 
-// A Reason is why an event stays without a partner.
-type Reason uint8
+// A reason is why an event stays without a partner.
+type reason uint8
 
 const (
-	Replaced  Reason = iota // a newer start of its key came
-	Cancelled               // an event came that makes no pair with it
-	Alone                   // an end that nothing waited for
-	Broken                  // a loss may hide its end
-	Evicted                 // a bound was hit
-	Waits                   // an interval ended, it still waits
-	Exit                    // the run ended
+	replaced  reason = iota // a newer start of its key came
+	cancelled               // an event came that makes no pair with it
+	alone                   // an end that nothing waited for
+	broken                  // a loss may hide its end
+	evicted                 // a bound was hit
+	waits                   // an interval ended, it still waits
+	exit                    // the run ended
 )
 
 var reasonNames = [...]string{"replaced", "cancelled", "alone", "lost", "evicted", "waiting", "exit"}
 
-func (r Reason) String() string { return reasonNames[r] }
+func (r reason) String() string { return reasonNames[r] }
 
 // reasonValues are the same as values, made once.
 var reasonValues = func() (vs [len(reasonNames)]event.Value) {

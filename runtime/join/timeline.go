@@ -43,9 +43,9 @@ type tlReader interface {
 }
 
 const (
-	// DefaultTimelineBytes and DefaultTimelineAge bound a Timeline.
-	DefaultTimelineBytes       = 64 << 20
-	DefaultTimelineAge   int64 = 120e9
+	// defaultTimelineBytes and defaultTimelineAge bound a Timeline.
+	defaultTimelineBytes       = 64 << 20
+	defaultTimelineAge   int64 = 120e9
 
 	tlEvents = 512
 	tlBytes  = 96 << 10
@@ -132,7 +132,7 @@ func (t *Timeline) Limit() int {
 	if t.LimitBytes > 0 {
 		return t.LimitBytes
 	}
-	return DefaultTimelineBytes
+	return defaultTimelineBytes
 }
 
 // evict lets the oldest chunk go although it may be needed.
@@ -168,7 +168,7 @@ func (t *Timeline) release(need event.Time) {
 	}
 	age := t.MaxAge
 	if age <= 0 {
-		age = DefaultTimelineAge
+		age = defaultTimelineAge
 	}
 	for len(t.chunks) > 1 && int64(t.newest-t.chunks[0].last) > age {
 		t.evict()

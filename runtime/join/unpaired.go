@@ -17,7 +17,7 @@ const (
 )
 
 // leaves hands out e, which stays without a partner as is known at t.
-func (j *Join) leaves(e *event.Event, why Reason, t event.Time) {
+func (j *Join) leaves(e *event.Event, why reason, t event.Time) {
 	if s := j.spec.Left[e.Stream.Index]; s != nil {
 		j.left.fill(e, s, j.in[e.Stream.Index].Key, why, t)
 		j.leftOut[0] = &j.left.ev
@@ -26,7 +26,7 @@ func (j *Join) leaves(e *event.Event, why Reason, t event.Time) {
 }
 
 // fill makes p the unpaired event of e. It views e.
-func (p *pair) fill(e *event.Event, s *event.Stream, key *expr.Program, why Reason, t event.Time) {
+func (p *pair) fill(e *event.Event, s *event.Stream, key *expr.Program, why reason, t event.Time) {
 	p.ev = event.Event{Time: t, Stream: s, Joint: &p.joint, PID: e.PID, TID: e.TID, CPU: e.CPU, Ring: e.Ring}
 	p.joint.Start, p.joint.End = e, nil
 	p.slots[SlotAge] = event.DurationOf(int64(t - e.Time))
@@ -47,9 +47,9 @@ func (j *Join) End(final bool, now event.Time) {
 	if j.spec.Left == nil || !final && !j.spec.LeftWaiting {
 		return
 	}
-	why := Waits
+	why := waits
 	if final {
-		why = Exit
+		why = exit
 	}
 	j.list.each(func(n int32) { j.leaves(j.list.event(n, &j.gone), why, max(j.now, now)) })
 }

@@ -42,9 +42,8 @@ func (t *Texts) hash(k []byte) uint32 {
 	return uint32(h>>32) ^ uint32(h)
 }
 
-// Len is the number of keys; rows are below Rows.
-func (t *Texts) Len() int  { return t.count }
-func (t *Texts) Rows() int { return len(t.keys) }
+// Len is the number of keys.
+func (t *Texts) Len() int { return t.count }
 
 // Key returns the key of a row, as a view that lives until the row is freed.
 func (t *Texts) Key(row int32) []byte { return t.keys[row] }

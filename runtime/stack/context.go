@@ -82,8 +82,8 @@ func Each(chain []uint64, fn func(addr uint64, in Context, exact bool)) {
 	}
 }
 
-// Addresses is the number of addresses in a chain.
-func Addresses(chain []uint64) int {
+// addresses is the number of addresses in a chain.
+func addresses(chain []uint64) int {
 	n := 0
 	for _, word := range chain {
 		if word < markLeast {

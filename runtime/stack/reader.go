@@ -55,19 +55,19 @@ func NewReader(m event.Members, t *Table, s Spec) *Reader {
 // Member implements event.Members: FactCallchain is the number of the stack.
 func (r *Reader) Member(e *event.Event, f event.Fact) (uint64, bool) {
 	if f == event.FactCallchain {
-		return uint64(r.ID(e)), true
+		return uint64(r.id(e)), true
 	}
 	return r.Members.Member(e, f)
 }
 
-// ID is the number of e's stack.
+// id is the number of e's stack.
 //
 // Fast path: the chain is hashed where it lies unless parts of it are not
 // wanted or the user part is unwound.
-func (r *Reader) ID(e *event.Event) ID {
+func (r *Reader) id(e *event.Event) ID {
 	chain := r.Members.Callchain(e)
 	var fl flags
-	if r.spec.Max > 0 && len(chain) >= r.spec.Max && Addresses(chain) >= r.spec.Max {
+	if r.spec.Max > 0 && len(chain) >= r.spec.Max && addresses(chain) >= r.spec.Max {
 		fl = cut
 	}
 	switch {
@@ -81,7 +81,7 @@ func (r *Reader) ID(e *event.Event) ID {
 
 // Callchain implements event.Members: the wanted parts of the chain.
 func (r *Reader) Callchain(e *event.Event) []uint64 {
-	if s, ok := r.table.At(r.ID(e)); ok {
+	if s, ok := r.table.At(r.id(e)); ok {
 		return s.Chain
 	}
 	return nil

@@ -16,7 +16,7 @@ import (
 // Stacks that are the kernel's alone belong to no process, so that they are
 // equal whoever was running.
 
-// An ID is the number of a stack in its Table.
+// An id is the number of a stack in its Table.
 type ID uint32
 
 const (
@@ -30,13 +30,13 @@ const (
 // Bounds of a Table whose Options say nothing: 64 MiB of addresses.
 const (
 	DefaultStacks = 1 << 18
-	DefaultWords  = 8 << 20
+	defaultWords  = 8 << 20
 )
 
 // Options of a Table.
 type Options struct {
 	Stacks int // how many; 0 is DefaultStacks
-	Words  int // addresses and markers of all together; 0 is DefaultWords
+	Words  int // addresses and markers of all together; 0 is defaultWords
 	// Fresh is called for each new stack that has user addresses, soon after
 	// it was sampled: who will have to name them later can look at the
 	// process while it is there. It may be nil.
@@ -82,7 +82,7 @@ const (
 	cut                       // outer frames are missing
 )
 
-// A Stack is the entry of a Table for an ID. Chain is a view until Reset.
+// A Stack is the entry of a Table for an id. Chain is a view until Reset.
 type Stack struct {
 	// PID is the process that user addresses belong to, -1 if there are none.
 	PID int32
@@ -107,7 +107,7 @@ func New(o Options) *Table {
 		o.Stacks = DefaultStacks
 	}
 	if o.Words <= 0 {
-		o.Words = DefaultWords
+		o.Words = defaultWords
 	}
 	t := &Table{opt: o, seed: maphash.MakeSeed()}
 	t.alloc(1 << 10)

@@ -217,7 +217,7 @@ func TestReaderUnwinds(t *testing.T) {
 		tab := New(Options{})
 		f := &fake{chain: chain, regs: make([]uint64, c.regs), stack: []byte{1}}
 		r := NewReader(f, tab, Spec{Kernel: true, User: true, Unwinder: &c.steps})
-		s, _ := tab.At(r.ID(&event.Event{PID: 5}))
+		s, _ := tab.At(r.id(&event.Event{PID: 5}))
 		if fmt.Sprint(s.Chain) != fmt.Sprint(c.want) || s.Unwound != c.unwound || s.Cut != c.cut {
 			t.Errorf("%s: got %x unwound %v cut %v, want %x %v %v", c.name, s.Chain, s.Unwound, s.Cut, c.want, c.unwound, c.cut)
 		}
@@ -266,9 +266,9 @@ func TestKnownStacksDoNotAllocate(t *testing.T) {
 	r := NewReader(&fake{chain: chain}, New(Options{}), Spec{Kernel: true, User: true, Max: 127})
 	part := NewReader(&fake{chain: chain}, New(Options{}), Spec{User: true, Max: 127})
 	e := &event.Event{PID: 3}
-	r.ID(e)
-	part.ID(e)
-	if n := testing.AllocsPerRun(100, func() { r.ID(e); part.ID(e) }); n != 0 {
+	r.id(e)
+	part.id(e)
+	if n := testing.AllocsPerRun(100, func() { r.id(e); part.id(e) }); n != 0 {
 		t.Errorf("got %v allocations, want 0", n)
 	}
 }
@@ -304,14 +304,14 @@ func FuzzChain(f *testing.F) {
 		copy(bytesOf(words), b)
 		n := 0
 		Each(words, func(uint64, Context, bool) { n++ })
-		if n > Addresses(words) {
-			t.Fatalf("visited %d of %d addresses", n, Addresses(words))
+		if n > addresses(words) {
+			t.Fatalf("visited %d of %d addresses", n, addresses(words))
 		}
 		tab := New(Options{})
 		for _, spec := range []Spec{{Kernel: true, User: true}, {User: true}, {Kernel: true}} {
 			r := NewReader(&fake{chain: words}, tab, spec)
-			if s, ok := tab.At(r.ID(&event.Event{PID: 1})); ok && Addresses(s.Chain) > Addresses(words) {
-				t.Fatalf("got %d addresses of %d", Addresses(s.Chain), Addresses(words))
+			if s, ok := tab.At(r.id(&event.Event{PID: 1})); ok && addresses(s.Chain) > addresses(words) {
+				t.Fatalf("got %d addresses of %d", addresses(s.Chain), addresses(words))
 			}
 		}
 	})
