@@ -30,10 +30,10 @@ type File struct {
 	read    int64
 }
 
-// A TooLarge is the error of a file that has more than may be read of it.
-type TooLarge struct{ Most int64 }
+// A tooLarge is the error of a file that has more than may be read of it.
+type tooLarge struct{ Most int64 }
 
-func (e *TooLarge) Error() string {
+func (e *tooLarge) Error() string {
 	return fmt.Sprintf("too large: it has more than %s", unit.Size(e.Most))
 }
 
@@ -73,7 +73,7 @@ func (f *File) CopyTo(ctx context.Context, w io.Writer) error {
 		}
 		n, err := f.f.Read(buf[:min(piece, f.most+1-f.read)])
 		if f.read+int64(n) > f.most {
-			return &TooLarge{f.most}
+			return &tooLarge{f.most}
 		}
 		f.read += int64(n)
 		if _, err := w.Write(buf[:n]); err != nil {

@@ -81,7 +81,7 @@ func TestBound(t *testing.T) {
 	f := func(path string, most int64, large bool) {
 		t.Helper()
 		var b bytes.Buffer
-		var e *TooLarge
+		var e *tooLarge
 		if err := open(t, path, most).CopyTo(context.Background(), &b); errors.As(err, &e) != large || int64(b.Len()) > most {
 			t.Errorf("%s, at most %d: got %d bytes, error %v; want too large: %t", path, most, b.Len(), err, large)
 		}

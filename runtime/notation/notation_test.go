@@ -30,7 +30,7 @@ irq:softirq vec:u8 name:dstr args:u64[3]
 func read(t *testing.T, text string) (*perfdata.File, []string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.data")
-	if err := Write(path, strings.NewReader(text)); err != nil {
+	if err := write(path, strings.NewReader(text)); err != nil {
 		t.Fatal(err)
 	}
 	f, err := perfdata.Open(path, perfdata.Options{})
@@ -93,7 +93,7 @@ func TestWrittenEventsAreRead(t *testing.T) {
 
 func TestSourceSuite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.data")
-	if err := Write(path, strings.NewReader(sample)); err != nil {
+	if err := write(path, strings.NewReader(sample)); err != nil {
 		t.Fatal(err)
 	}
 	eventtest.Run(t, eventtest.Suite{Open: func(t *testing.T) event.Source {
@@ -108,7 +108,7 @@ func TestSourceSuite(t *testing.T) {
 func TestErrorsNameTheLine(t *testing.T) {
 	f := func(text, want string) {
 		t.Helper()
-		err := Write(filepath.Join(t.TempDir(), "x"), strings.NewReader(text))
+		err := write(filepath.Join(t.TempDir(), "x"), strings.NewReader(text))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", text, err, want)
 		}

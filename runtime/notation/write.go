@@ -15,9 +15,9 @@ import (
 	"ppscript/runtime/perfdata"
 )
 
-// Looks reports whether a file that begins with head can be events written
+// looks reports whether a file that begins with head can be events written
 // down: the first line that says something declares an event.
-func Looks(head []byte) bool {
+func looks(head []byte) bool {
 	for line := range bytes.Lines(head) {
 		words, err := split(string(bytes.TrimSuffix(line, []byte("\n"))))
 		if err != nil {
@@ -35,8 +35,8 @@ func Looks(head []byte) bool {
 const sampleType = unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME |
 	unix.PERF_SAMPLE_CPU | unix.PERF_SAMPLE_PERIOD | unix.PERF_SAMPLE_RAW
 
-// Write reads events from r and writes them to a recording at path.
-func Write(path string, r io.Reader) error {
+// write reads events from r and writes them to a recording at path.
+func write(path string, r io.Reader) error {
 	c, err := parse(r)
 	if err != nil {
 		return (&diag.Error{Op: "events", Cause: err, Class: diag.Usage}).
@@ -165,7 +165,7 @@ type headed struct {
 func (h *headed) Write(b []byte) (int, error) {
 	if !h.known {
 		h.known = true
-		if h.other = !Looks(b[:min(len(b), 4096)]); h.other {
+		if h.other = !looks(b[:min(len(b), 4096)]); h.other {
 			return 0, errors.New("not events")
 		}
 	}
@@ -191,7 +191,7 @@ func Recording(input string, dir func() (string, error)) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(d, "events.data")
-	err = Write(path, bytes.NewReader(text))
+	err = write(path, bytes.NewReader(text))
 	var wrong *diag.Error
 	if errors.As(err, &wrong) && wrong.Op == "events" && !strings.Contains(input, "\n") {
 		wrong.Subject = input

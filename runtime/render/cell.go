@@ -12,7 +12,7 @@ import (
 // appendCell appends a cell as text shows it, not padded and not cleaned. of
 // is the value of the column that c is a share of; o tells how moments are
 // written.
-func appendCell(dst []byte, c *result.Column, v, of event.Value, o *LineOptions) []byte {
+func appendCell(dst []byte, c *result.Column, v, of event.Value, o *lineOptions) []byte {
 	switch {
 	case c.Text != nil:
 		return append(dst, c.Text(v)...)
@@ -38,7 +38,7 @@ func appendCell(dst []byte, c *result.Column, v, of event.Value, o *LineOptions)
 }
 
 // appendList appends the members of a list, each in the unit of the column.
-func appendList(dst []byte, c *result.Column, v event.Value, o *LineOptions) []byte {
+func appendList(dst []byte, c *result.Column, v event.Value, o *lineOptions) []byte {
 	dst = append(dst, '(')
 	for i, m := range v.List() {
 		if i > 0 {
@@ -50,7 +50,7 @@ func appendList(dst []byte, c *result.Column, v event.Value, o *LineOptions) []b
 }
 
 // appendMomentCell appends a moment: as a date, or as seconds of the clock.
-func appendMomentCell(dst []byte, t event.Time, o *LineOptions) []byte {
+func appendMomentCell(dst []byte, t event.Time, o *lineOptions) []byte {
 	switch {
 	case o.Time == "rel":
 		return appendSeconds(dst, int64(t-o.Start))

@@ -21,7 +21,7 @@ import (
 // it all.
 type csvRenderer struct {
 	*sink
-	line    LineOptions
+	line    lineOptions
 	header  []string   // that the last row had
 	events  bool       // header is that of events
 	stacks  bool       // and with a column for stacks
@@ -203,7 +203,7 @@ func (r *csvRenderer) missing(m *result.Meta, omitted int) error {
 
 // appendCSVCell appends a cell in the unit of its header. The members of a list
 // stand apart by blanks.
-func appendCSVCell(dst []byte, c *result.Column, v event.Value, o *LineOptions) []byte {
+func appendCSVCell(dst []byte, c *result.Column, v event.Value, o *lineOptions) []byte {
 	switch {
 	case c.Text != nil && !c.Shape:
 		return append(dst, c.Text(v)...)

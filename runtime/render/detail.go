@@ -144,7 +144,7 @@ func (w *detailWriter) line(e *event.Event, prefix string) {
 	if w.d.Marker != nil {
 		w.r.line.Marker = w.d.Marker(e)
 	}
-	w.r.buf = append(AppendEventLine(w.r.buf, e, &w.r.line), '\n')
+	w.r.buf = append(appendEventLine(w.r.buf, e, &w.r.line), '\n')
 	w.r.line.Prefix = ""
 	if w.d.Stack == nil {
 		return

@@ -45,8 +45,8 @@ const (
 	flameLeast = 0.001
 )
 
-// FlameGraph writes the stacks as an interactive SVG.
-func FlameGraph(w io.Writer, s *result.Stacks, o FlameOptions) error {
+// flameGraph writes the stacks as an interactive SVG.
+func flameGraph(w io.Writer, s *result.Stacks, o FlameOptions) error {
 	t := newFlameTree()
 	t.add(s, 0)
 	return writeFlame(w, t, s, nil, o)
@@ -79,7 +79,7 @@ func FlameHTML(w io.Writer, before, s *result.Stacks, o FlameOptions) error {
 	}
 	var err error
 	if before == nil {
-		err = FlameGraph(w, s, o)
+		err = flameGraph(w, s, o)
 	} else {
 		err = DiffFlameGraph(w, before, s, o)
 	}

@@ -94,7 +94,7 @@ func pathOf(s *result.Stacks, x *result.StackSample) []string {
 	for k, v := range x.Key {
 		name := v.String()
 		if k < len(s.Keys) {
-			var o LineOptions
+			var o lineOptions
 			name = strings.TrimSpace(string(appendCell(nil, &s.Keys[k], v, event.Value{}, &o)))
 			if v.Numeric() {
 				name = s.Keys[k].Name + "=" + name
@@ -103,7 +103,7 @@ func pathOf(s *result.Stacks, x *result.StackSample) []string {
 		names = append(names, name)
 	}
 	for i := len(x.Frames) - 1; i >= 0; i-- {
-		names = append(names, FrameName(x.Frames[i]))
+		names = append(names, frameName(x.Frames[i]))
 	}
 	return names
 }

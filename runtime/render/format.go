@@ -8,18 +8,18 @@ type format struct {
 	name string
 	ext  string // of files
 	// make makes its Renderer; o is complete.
-	make func(out *sink, line LineOptions, o *Options) Renderer
+	make func(out *sink, line lineOptions, o *Options) Renderer
 }
 
 // formatList has the default first.
 var formatList = []format{
-	{"text", ".txt", func(out *sink, line LineOptions, o *Options) Renderer {
+	{"text", ".txt", func(out *sink, line lineOptions, o *Options) Renderer {
 		return &textRenderer{sink: out, line: line, width: o.Width, terminal: o.Terminal, color: colored(out.w, o.Color)}
 	}},
-	{"json", ".json", func(out *sink, line LineOptions, _ *Options) Renderer {
+	{"json", ".json", func(out *sink, line lineOptions, _ *Options) Renderer {
 		return &jsonRenderer{sink: out, line: line}
 	}},
-	{"csv", ".csv", func(out *sink, line LineOptions, _ *Options) Renderer {
+	{"csv", ".csv", func(out *sink, line lineOptions, _ *Options) Renderer {
 		return &csvRenderer{sink: out, line: line}
 	}},
 }

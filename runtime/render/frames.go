@@ -58,9 +58,9 @@ func appendFrameLines(dst []byte, frames []*result.Frame, cut bool) []byte {
 	return dst
 }
 
-// FrameName is the name of a frame where there is room for one: the symbol,
+// frameName is the name of a frame where there is room for one: the symbol,
 // the file that has none for the address, [unknown].
-func FrameName(f *result.Frame) string {
+func frameName(f *result.Frame) string {
 	switch {
 	case f.Symbol != "":
 		return f.Symbol
@@ -82,7 +82,7 @@ func StackText(frames []*result.Frame) string {
 		if len(dst) > 0 {
 			dst = append(dst, ';')
 		}
-		dst = appendFolded(dst, FrameName(frames[i]))
+		dst = appendFolded(dst, frameName(frames[i]))
 	}
 	return string(dst)
 }

@@ -54,7 +54,7 @@ func (r *textRenderer) distribution(h *result.Histogram, row *result.HistRow) {
 }
 
 // appendHistHeader appends "comm=db cpu=1: delay, 12 events".
-func appendHistHeader(dst []byte, h *result.Histogram, row *result.HistRow, o *LineOptions) []byte {
+func appendHistHeader(dst []byte, h *result.Histogram, row *result.HistRow, o *lineOptions) []byte {
 	for i := range h.Keys {
 		if i > 0 {
 			dst = append(dst, ' ')

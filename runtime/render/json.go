@@ -15,7 +15,7 @@ import (
 
 type jsonRenderer struct {
 	*sink
-	line    LineOptions
+	line    lineOptions
 	scratch []byte
 }
 

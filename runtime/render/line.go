@@ -10,9 +10,9 @@ import (
 	"ppscript/runtime/plain"
 )
 
-// LineOptions says how event lines look, and caches names and widths of each
+// lineOptions says how event lines look, and caches names and widths of each
 // schema. It is used by one goroutine.
-type LineOptions struct {
+type lineOptions struct {
 	Time     string // wall, rel, mono, delta; "" is wall
 	Clock    func(event.Time) time.Time
 	Start    event.Time
@@ -40,19 +40,19 @@ type lineSchema struct {
 // prefixCells is the room of the date column with the blank behind it.
 const prefixCells = 27
 
-// AppendEventLine appends an event as one line without the line end:
+// appendEventLine appends an event as one line without the line end:
 //
 //	2026-01-02 10:00:00.123456              db   4711 dNh4 [001] 2206.475151: sched:sched_wakeup: comm=...
 //
 // Nothing is allocated once the schema was seen, unless the text holds
 // characters that must be escaped.
-func AppendEventLine(dst []byte, e *event.Event, o *LineOptions) []byte {
+func appendEventLine(dst []byte, e *event.Event, o *lineOptions) []byte {
 	dst = appendEventName(dst, e, o)
 	return appendFieldText(dst, e, o.of(e))
 }
 
 // appendEventName appends the line up to the fields.
-func appendEventName(dst []byte, e *event.Event, o *LineOptions) []byte {
+func appendEventName(dst []byte, e *event.Event, o *lineOptions) []byte {
 	s := o.of(e)
 	dst = o.appendPrefix(dst, e)
 	marker := o.Marker
@@ -75,12 +75,12 @@ func appendEventName(dst []byte, e *event.Event, o *LineOptions) []byte {
 
 // appendHeading appends the line above the events that belong to one that was
 // made of them: date and marker as theirs, then its text.
-func appendHeading(dst []byte, l *Line, o *LineOptions) []byte {
+func appendHeading(dst []byte, l *Line, o *lineOptions) []byte {
 	dst = append(o.appendPrefix(dst, l.Event), cmp.Or(o.Marker, ' '))
 	return plain.Append(dst, l.Heading)
 }
 
-func (o *LineOptions) appendPrefix(dst []byte, e *event.Event) []byte {
+func (o *lineOptions) appendPrefix(dst []byte, e *event.Event) []byte {
 	if o.Prefix == "" {
 		return o.stamp.appendColumn(dst, e.Time, o)
 	}
@@ -90,7 +90,7 @@ func (o *LineOptions) appendPrefix(dst []byte, e *event.Event) []byte {
 
 // of returns the cached entry of the event's schema. Runs of one event,
 // which are usual, do not even look into the map.
-func (o *LineOptions) of(e *event.Event) *lineSchema {
+func (o *lineOptions) of(e *event.Event) *lineSchema {
 	var schema *event.Schema
 	if e.Stream != nil {
 		schema = e.Stream.Schema

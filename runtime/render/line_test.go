@@ -8,23 +8,23 @@ import (
 	"ppscript/runtime/event"
 )
 
-func utc(mode string) *LineOptions {
-	return &LineOptions{Time: mode, Clock: clock, Location: time.UTC}
+func utc(mode string) *lineOptions {
+	return &lineOptions{Time: mode, Clock: clock, Location: time.UTC}
 }
 
 func TestEventLine(t *testing.T) {
 	schema := wakeupSchema()
-	f := func(o *LineOptions, e *event.Event, want string) {
+	f := func(o *lineOptions, e *event.Event, want string) {
 		t.Helper()
-		if got := string(AppendEventLine(nil, e, o)); got != want {
+		if got := string(appendEventLine(nil, e, o)); got != want {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
 	}
 	e := wakeup(schema, "worker", "db", 0x25|0x08, 4)
 	f(utc("wall"), e, "2026-01-02 09:59:59.475151             worker   4711 dNh4 [001] 2206.475151: sched:sched_wakeup: comm=db pid=42")
 	f(utc("mono"), e, "            worker   4711 dNh4 [001] 2206.475151: sched:sched_wakeup: comm=db pid=42")
-	f(&LineOptions{}, e, "            worker   4711 dNh4 [001] 2206.475151: sched:sched_wakeup: comm=db pid=42")
-	f(&LineOptions{Time: "rel", Start: 2206000000000}, e,
+	f(&lineOptions{}, e, "            worker   4711 dNh4 [001] 2206.475151: sched:sched_wakeup: comm=db pid=42")
+	f(&lineOptions{Time: "rel", Start: 2206000000000}, e,
 		"      0.475151             worker   4711 dNh4 [001] 2206.475151: sched:sched_wakeup: comm=db pid=42")
 
 	o := utc("wall")
@@ -60,7 +60,7 @@ func TestEventLineWithoutPrintFormat(t *testing.T) {
 	}}
 	raw := []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0, 0, 0, 0xff, 1, 0, 0xff, 0xff, 0xab, 0xcd}
 	e := &event.Event{Stream: &event.Stream{Schema: schema}, Raw: raw, PID: 1, TID: 1, CPU: 0}
-	got := string(AppendEventLine(nil, e, utc("mono")))
+	got := string(appendEventLine(nil, e, utc("mono")))
 	want := "             pid-1      1 [000] 0.000000: x:y: n=-1 u=4294967295 a=0xff00000000000001 arr={1,65535} raw=abcd gone=-"
 	if got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
@@ -69,7 +69,7 @@ func TestEventLineWithoutPrintFormat(t *testing.T) {
 
 func TestRecordLine(t *testing.T) {
 	e := &event.Event{Kind: event.Lost, Count: 12, Time: 1e9, PID: -1, TID: -1, CPU: 3}
-	got := string(AppendEventLine(nil, e, utc("mono")))
+	got := string(appendEventLine(nil, e, utc("mono")))
 	if want := "                 -     -1 [003] 1.000000: lost: 12 events"; got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
@@ -109,13 +109,13 @@ func TestFlags(t *testing.T) {
 
 func TestEventLineIsSafe(t *testing.T) {
 	e := wakeup(wakeupSchema(), "evil\x1b[2J", "a\nb\xff\u202e", 0, 0)
-	got := string(AppendEventLine(nil, e, utc("mono")))
+	got := string(appendEventLine(nil, e, utc("mono")))
 	want := `       evil\x1b[2J   4711 .... [001] 2206.475151: sched:sched_wakeup: comm=a\nb\xff\u202e pid=42`
 	if got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	e = wakeup(wakeupSchema(), "日本", "db", 0, 0)
-	got = string(AppendEventLine(nil, e, utc("mono")))
+	got = string(appendEventLine(nil, e, utc("mono")))
 	if want := strings.Repeat(" ", 2+12) + "日本   4711 "; !strings.HasPrefix(got, want) {
 		t.Errorf("wide characters: got %q, want prefix %q", got, want)
 	}
@@ -132,8 +132,8 @@ func TestEventLineDoesNotAllocate(t *testing.T) {
 		var buf []byte
 		n := testing.AllocsPerRun(200, func() {
 			e.Time += 700
-			buf = AppendEventLine(buf[:0], e, o)
-			buf = AppendEventLine(buf, e2, o)
+			buf = appendEventLine(buf[:0], e, o)
+			buf = appendEventLine(buf, e2, o)
 		})
 		if n != 0 {
 			t.Errorf("mode %s: got %v allocations for each pair of lines, want 0", mode, n)
@@ -148,7 +148,7 @@ func BenchmarkEventLine(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		e.Time += 1000
-		buf = AppendEventLine(buf[:0], e, o)
+		buf = appendEventLine(buf[:0], e, o)
 	}
 	b.SetBytes(int64(len(buf)))
 }

@@ -19,9 +19,9 @@ import (
 // processes may be different functions: locations are told apart by their names
 // as well.
 
-// Pprof writes the samples as a gzipped protobuf. Its first sample type is the
+// pprof writes the samples as a gzipped protobuf. Its first sample type is the
 // number of samples; the values follow if there are any.
-func Pprof(w io.Writer, s *result.Stacks) error {
+func pprof(w io.Writer, s *result.Stacks) error {
 	b := &pprofBuilder{
 		p:         &profile.Profile{},
 		mappings:  map[pprofFile]*profile.Mapping{},
@@ -141,7 +141,7 @@ func (b *pprofBuilder) number(sample *profile.Sample, name string, v event.Value
 func (b *pprofBuilder) location(frames []*result.Frame) *profile.Location {
 	outer := frames[len(frames)-1]
 	m := b.mapping(outer)
-	key := pprofKey{m, b.address(m, outer), FrameName(frames[0]), frames[0].Line}
+	key := pprofKey{m, b.address(m, outer), frameName(frames[0]), frames[0].Line}
 	if l := b.locations[key]; l != nil {
 		return l
 	}
@@ -158,7 +158,7 @@ func (b *pprofBuilder) location(frames []*result.Frame) *profile.Location {
 }
 
 func (b *pprofBuilder) function(f *result.Frame) *profile.Function {
-	key := [2]string{FrameName(f), f.File}
+	key := [2]string{frameName(f), f.File}
 	fn := b.functions[key]
 	if fn == nil {
 		name := string(plain.Append(nil, key[0]))

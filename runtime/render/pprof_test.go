@@ -28,7 +28,7 @@ func TestPprofOfSamples(t *testing.T) {
 		{PID: -1, Count: 1, Value: 1_000_000, Frames: []*result.Frame{kernel(0xffffffff81005234, "[kernel.kallsyms]"), frame(0)}},
 	}}
 	var b bytes.Buffer
-	if err := Pprof(&b, s); err != nil {
+	if err := pprof(&b, s); err != nil {
 		t.Fatal(err)
 	}
 	p, err := profile.Parse(&b)

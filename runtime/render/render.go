@@ -122,7 +122,7 @@ func New(w io.Writer, o Options) (Renderer, error) {
 		o.Width = 80
 	}
 	out := &sink{w: w, notes: o.Notes}
-	line := LineOptions{Time: o.Time, Clock: o.Clock, Start: o.Start, Location: o.Location}
+	line := lineOptions{Time: o.Time, Clock: o.Clock, Start: o.Start, Location: o.Location}
 	i := slices.IndexFunc(formatList, func(f format) bool { return f.name == o.Format })
 	return formatList[i].make(out, line, &o), nil
 }

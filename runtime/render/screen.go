@@ -57,7 +57,7 @@ const (
 
 // NewScreen makes a Screen; of o the time options count.
 func NewScreen(o Options) *Screen {
-	s := &Screen{text: textRenderer{sink: &sink{}, line: LineOptions{Time: o.Time, Clock: o.Clock, Start: o.Start, Location: o.Location}}}
+	s := &Screen{text: textRenderer{sink: &sink{}, line: lineOptions{Time: o.Time, Clock: o.Clock, Start: o.Start, Location: o.Location}}}
 	s.text.width = 80
 	return s
 }

@@ -48,11 +48,11 @@ func StackFormatOf(path string) (StackFormat, bool) {
 func WriteStacks(w io.Writer, f StackFormat, s *result.Stacks, start time.Time, about string) error {
 	switch f {
 	case SVGFormat:
-		return FlameGraph(w, s, FlameOptions{Title: s.Title, About: about})
+		return flameGraph(w, s, FlameOptions{Title: s.Title, About: about})
 	case HTMLFormat:
 		return FlameHTML(w, nil, s, FlameOptions{Title: s.Title, About: about})
 	case PprofFormat:
-		return Pprof(w, s)
+		return pprof(w, s)
 	}
 	_, err := w.Write(AppendFolded(nil, s, start))
 	return err

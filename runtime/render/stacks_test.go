@@ -192,7 +192,7 @@ func TestFlameGraphIsWholeAndHarmless(t *testing.T) {
 	var b bytes.Buffer
 	s := someStacks()
 	s.Samples[2].Value = 1
-	if err := FlameGraph(&b, s, FlameOptions{Title: "<hot> & " + hostile}); err != nil {
+	if err := flameGraph(&b, s, FlameOptions{Title: "<hot> & " + hostile}); err != nil {
 		t.Fatal(err)
 	}
 	seen := texts(t, b.Bytes())
@@ -222,12 +222,12 @@ func TestFlameGraphIsWholeAndHarmless(t *testing.T) {
 
 func TestFlameGraphIsTheSameEveryTime(t *testing.T) {
 	var first bytes.Buffer
-	if err := FlameGraph(&first, someStacks(), FlameOptions{}); err != nil {
+	if err := flameGraph(&first, someStacks(), FlameOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for range 5 {
 		var again bytes.Buffer
-		if err := FlameGraph(&again, someStacks(), FlameOptions{}); err != nil || !bytes.Equal(first.Bytes(), again.Bytes()) {
+		if err := flameGraph(&again, someStacks(), FlameOptions{}); err != nil || !bytes.Equal(first.Bytes(), again.Bytes()) {
 			t.Fatalf("got another picture of the same stacks (%v)", err)
 		}
 	}
@@ -261,7 +261,7 @@ func TestDiffFlameGraph(t *testing.T) {
 func TestPprof(t *testing.T) {
 	s := someStacks()
 	var b bytes.Buffer
-	if err := Pprof(&b, s); err != nil {
+	if err := pprof(&b, s); err != nil {
 		t.Fatal(err)
 	}
 	p, err := profile.Parse(&b)
@@ -299,7 +299,7 @@ func TestPprofTellsProcessesApart(t *testing.T) {
 		{PID: 3, Count: 4},
 	}}
 	var b bytes.Buffer
-	if err := Pprof(&b, s); err != nil {
+	if err := pprof(&b, s); err != nil {
 		t.Fatal(err)
 	}
 	p, err := profile.Parse(&b)
@@ -347,7 +347,7 @@ func FuzzParseFolded(f *testing.F) {
 			t.Fatalf("got total %d, want %d", b, a)
 		}
 		var svg bytes.Buffer
-		if err := FlameGraph(&svg, s, FlameOptions{}); err != nil {
+		if err := flameGraph(&svg, s, FlameOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	})

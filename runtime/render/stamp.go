@@ -40,7 +40,7 @@ func (s *stamper) appendWall(dst []byte, t time.Time, loc *time.Location) []byte
 
 // appendColumn appends the first column of an event line with the blank that
 // ends it; nothing in mode mono, where the line's own time is enough.
-func (s *stamper) appendColumn(dst []byte, t event.Time, o *LineOptions) []byte {
+func (s *stamper) appendColumn(dst []byte, t event.Time, o *lineOptions) []byte {
 	switch o.Time {
 	case "mono":
 		return dst
@@ -64,7 +64,7 @@ func (s *stamper) appendColumn(dst []byte, t event.Time, o *LineOptions) []byte 
 
 // appendMoment appends a time as it stands alone: before a table, in CSV. The
 // wall-clock time is used if the result has one.
-func (s *stamper) appendMoment(dst []byte, t event.Time, wall time.Time, o *LineOptions) []byte {
+func (s *stamper) appendMoment(dst []byte, t event.Time, wall time.Time, o *lineOptions) []byte {
 	switch o.Time {
 	case "mono":
 	case "rel":
@@ -98,7 +98,7 @@ func appendDate(dst []byte, t time.Time) []byte { return t.UTC().AppendFormat(ds
 
 // appendExactMoment appends a time as JSON and CSV have it: a date, or seconds
 // with all digits, of the source's clock or since the start.
-func appendExactMoment(dst []byte, t event.Time, wall time.Time, o *LineOptions) []byte {
+func appendExactMoment(dst []byte, t event.Time, wall time.Time, o *lineOptions) []byte {
 	if o.dates(wall) {
 		if wall.IsZero() {
 			wall = o.Clock(t)
@@ -112,7 +112,7 @@ func appendExactMoment(dst []byte, t event.Time, wall time.Time, o *LineOptions)
 }
 
 // dates tells whether times are dates, as they are if somebody knows them.
-func (o *LineOptions) dates(wall time.Time) bool {
+func (o *lineOptions) dates(wall time.Time) bool {
 	return (o.Time == "wall" || o.Time == "") && (o.Clock != nil || !wall.IsZero())
 }
 

@@ -15,7 +15,7 @@ import (
 // textRenderer writes for people, in the shapes that perf-prof's users know.
 type textRenderer struct {
 	*sink
-	line  LineOptions
+	line  lineOptions
 	grid  grid
 	width int
 	color bool
@@ -135,7 +135,7 @@ func (r *textRenderer) Event(l *Line) error {
 		return r.spill()
 	}
 	if l.Text == "" {
-		r.buf = append(AppendEventLine(r.buf, l.Event, &r.line), '\n')
+		r.buf = append(appendEventLine(r.buf, l.Event, &r.line), '\n')
 	} else {
 		first, below, _ := strings.Cut(l.Text, "\n")
 		r.buf = append(plain.Append(appendEventName(r.buf, l.Event, &r.line), first), '\n')
@@ -183,7 +183,7 @@ type gridColumn struct {
 }
 
 // fill formats header and cells and settles the widths.
-func (g *grid) fill(t *result.Table, o *LineOptions) {
+func (g *grid) fill(t *result.Table, o *lineOptions) {
 	g.text, g.ends, g.alarm, g.cols = g.text[:0], g.ends[:0], g.alarm[:0], g.cols[:0]
 	for i := range t.Columns {
 		c := &t.Columns[i]

@@ -91,8 +91,8 @@ func (s *Stacks) forget() {
 	s.epochs = s.epochs[1:]
 }
 
-// Update takes an EVENT_UPDATE record; those of other kinds are not ours.
-func (s *Stacks) Update(kind, id uint64, body []byte) error {
+// update takes an EVENT_UPDATE record; those of other kinds are not ours.
+func (s *Stacks) update(kind, id uint64, body []byte) error {
 	if kind&(1<<kindVersion-1) != stackKind {
 		return nil
 	}

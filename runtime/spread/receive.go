@@ -31,7 +31,7 @@ type Source struct {
 // open reads the description of a source's events.
 func open(opt perfdata.Options, read func(perfdata.Options) (*perfdata.File, error)) (*Source, error) {
 	s := &Source{Stacks: NewStacks(opt.MaxPending)}
-	opt.Update = s.Stacks.Update
+	opt.Update = s.Stacks.update
 	var err error
 	s.File, err = read(opt)
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 	"ppscript/runtime/perfdata"
 )
 
-// DefaultBytes bounds the memory for slow receivers.
-const DefaultBytes = 8 << 20
+// defaultBytes bounds the memory for slow receivers.
+const defaultBytes = 8 << 20
 
 // Options of a Sender.
 type Options struct {
-	// Bytes bounds the memory for all receivers together; 0 is DefaultBytes.
+	// Bytes bounds the memory for all receivers together; 0 is defaultBytes.
 	Bytes int
 	// Token is the secret that sender and receivers prove to each other to
 	// know, where the kernel does not say who they are.
@@ -69,7 +69,7 @@ const newTokenHint = "set the same secret on both sides: export PPSCRIPT_TOKEN=$
 // NewSender opens an address, to send events of the streams.
 func NewSender(ctx context.Context, to string, streams []perfdata.StreamInfo, about perfdata.WriteOptions, opt Options) (*Sender, error) {
 	if opt.Bytes <= 0 {
-		opt.Bytes = DefaultBytes
+		opt.Bytes = defaultBytes
 	}
 	if opt.Say == nil {
 		opt.Say = func(string, ...any) {}

@@ -351,7 +351,7 @@ func learn(t *testing.T, s *Stacks, records []byte) {
 	t.Helper()
 	for len(records) > 0 {
 		size := int(le.Uint16(records[6:]))
-		if err := s.Update(le.Uint64(records[8:]), le.Uint64(records[16:]), records[24:size]); err != nil {
+		if err := s.update(le.Uint64(records[8:]), le.Uint64(records[16:]), records[24:size]); err != nil {
 			t.Fatal(err)
 		}
 		records = records[size:]
@@ -396,7 +396,7 @@ func TestLearntStacksAreBounded(t *testing.T) {
 	var err error
 	for len(records) > 0 && err == nil {
 		size := int(le.Uint16(records[6:]))
-		err = big.Update(le.Uint64(records[8:]), 1, records[24:size])
+		err = big.update(le.Uint64(records[8:]), 1, records[24:size])
 		records = records[size:]
 	}
 	if err == nil || !strings.Contains(err.Error(), "in one epoch") {
@@ -416,7 +416,7 @@ func TestDamagedDefinitions(t *testing.T) {
 		"\x04\x02\x04\x02":                 "epoch: got 2 after 2",
 		"\x04\x01\x01\xff\xff\xff\xff\xff": "is cut",
 	} {
-		if err := NewStacks(0).Update(stackKind|stackVersion<<kindVersion, 1, []byte(body)); err == nil || !strings.Contains(err.Error(), why) {
+		if err := NewStacks(0).update(stackKind|stackVersion<<kindVersion, 1, []byte(body)); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%q: got %v, want %s", body, err, why)
 		}
 	}
@@ -435,7 +435,7 @@ func FuzzStacks(f *testing.F) {
 	f.Add([]byte("\x04\x01\x04\x02\x03\x00\x00"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s := NewStacks(0)
-		err := s.Update(stackKind|stackVersion<<kindVersion, 1, b)
+		err := s.update(stackKind|stackVersion<<kindVersion, 1, b)
 		if s.size > 32*len(b)+64 {
 			t.Fatalf("got %d bytes out of %d", s.size, len(b))
 		}

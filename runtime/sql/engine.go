@@ -79,7 +79,7 @@ func Open(path string) (*DB, error) {
 			// Rows end before; this is for what a query puts in.
 			setup += fmt.Sprintf("; PRAGMA max_page_count=%d", 2*memoryLimit/pageSize)
 		}
-		err = d.Exec(setup)
+		err = d.exec(setup)
 	}
 	if err == nil {
 		d.defaults()
@@ -138,8 +138,8 @@ func (d *DB) check(rc int32) error {
 	return &Error{Text: libc.GoString(lite.Xsqlite3_errmsg(d.tls, d.h)), Offset: int(lite.Xsqlite3_error_offset(d.tls, d.h))}
 }
 
-// Exec runs statements whose rows nobody wants.
-func (d *DB) Exec(text string) error {
+// exec runs statements whose rows nobody wants.
+func (d *DB) exec(text string) error {
 	return d.each(text, func(st *statement) error {
 		for {
 			if more, err := st.step(); err != nil || !more {
@@ -198,7 +198,7 @@ func (d *DB) begin() error {
 		return nil
 	}
 	d.open = true
-	return d.Exec("BEGIN")
+	return d.exec("BEGIN")
 }
 
 // Flush makes durable what was put in.
@@ -207,7 +207,7 @@ func (d *DB) Flush() error {
 		return nil
 	}
 	d.open, d.rows = false, 0
-	return d.Exec("COMMIT")
+	return d.exec("COMMIT")
 }
 
 // Dropped returns how many rows found no room since the last call.
@@ -244,37 +244,37 @@ func (st *statement) readonly() bool { return lite.Xsqlite3_stmt_readonly(st.db.
 // points to; the caller keeps it.
 func function[F any](f *F) uintptr { return *(*uintptr)(unsafe.Pointer(f)) }
 
-// An Arg is an argument of a function of SQL.
-type Arg struct {
-	Kind ArgKind
+// An arg is an argument of a function of SQL.
+type arg struct {
+	Kind argKind
 	Int  int64
 	Data []byte // of texts and blobs
 }
 
-// ArgKind is what SQLite holds.
-type ArgKind int32
+// argKind is what SQLite holds.
+type argKind int32
 
 const (
-	IntArg   ArgKind = lite.SQLITE_INTEGER
-	FloatArg ArgKind = lite.SQLITE_FLOAT
-	TextArg  ArgKind = lite.SQLITE_TEXT
-	BlobArg  ArgKind = lite.SQLITE_BLOB
-	NullArg  ArgKind = lite.SQLITE_NULL
+	intArg   argKind = lite.SQLITE_INTEGER
+	floatArg argKind = lite.SQLITE_FLOAT
+	textArg  argKind = lite.SQLITE_TEXT
+	blobArg  argKind = lite.SQLITE_BLOB
+	nullArg  argKind = lite.SQLITE_NULL
 )
 
 // define adds a function of n arguments to SQL, -1 for any number.
-func (d *DB) define(name string, n int, fn func(args []Arg) (string, error)) error {
+func (d *DB) define(name string, n int, fn func(args []arg) (string, error)) error {
 	call := func(tls *libc.TLS, ctx uintptr, n int32, argv uintptr) {
 		list := libc.GoBytes(argv, 8*int(n))
-		args := make([]Arg, n)
+		args := make([]arg, n)
 		for i := range args {
 			v := uintptr(binary.LittleEndian.Uint64(list[8*i:]))
 			a := &args[i]
-			a.Kind = ArgKind(lite.Xsqlite3_value_type(tls, v))
+			a.Kind = argKind(lite.Xsqlite3_value_type(tls, v))
 			switch a.Kind {
-			case IntArg, FloatArg:
+			case intArg, floatArg:
 				a.Int = lite.Xsqlite3_value_int64(tls, v)
-			case TextArg, BlobArg:
+			case textArg, blobArg:
 				p := lite.Xsqlite3_value_blob(tls, v)
 				a.Data = libc.GoBytes(p, int(lite.Xsqlite3_value_bytes(tls, v)))
 			}

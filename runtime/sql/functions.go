@@ -40,25 +40,25 @@ var pointers = []struct {
 // Define adds the functions to SQL.
 func (d *DB) Define(f Functions) error {
 	errs := []error{
-		d.define("ksymbol", 1, func(a []Arg) (string, error) {
+		d.define("ksymbol", 1, func(a []arg) (string, error) {
 			if f.Ksymbol == nil {
 				return nobody, nil
 			}
 			return cmp.Or(f.Ksymbol(uint64(a[0].Int)), nobody), nil
 		}),
-		d.define("ksymbol_offset", 1, func(a []Arg) (string, error) {
+		d.define("ksymbol_offset", 1, func(a []arg) (string, error) {
 			if f.KsymbolOffset == nil {
 				return nobody, nil
 			}
 			return cmp.Or(f.KsymbolOffset(uint64(a[0].Int)), nobody), nil
 		}),
-		d.define("syscall", 1, func(a []Arg) (string, error) {
+		d.define("syscall", 1, func(a []arg) (string, error) {
 			if f.Syscall == nil {
 				return nobody, nil
 			}
 			return cmp.Or(f.Syscall(a[0].Int), nobody), nil
 		}),
-		d.define("comm", 1, func(a []Arg) (string, error) {
+		d.define("comm", 1, func(a []arg) (string, error) {
 			if f.Comm == nil {
 				return nobody, nil
 			}
@@ -67,9 +67,9 @@ func (d *DB) Define(f Functions) error {
 		d.define("symbolic", -1, (&symbolics{schemas: f.Schemas}).call),
 	}
 	for _, p := range pointers {
-		errs = append(errs, d.define(p.name, 1, func(a []Arg) (string, error) {
+		errs = append(errs, d.define(p.name, 1, func(a []arg) (string, error) {
 			data := a[0].Data
-			if a[0].Kind == IntArg {
+			if a[0].Kind == intArg {
 				// An address that the event has as a number is in the host's
 				// order, whose first byte is the lowest.
 				data = []byte{byte(a[0].Int), byte(a[0].Int >> 8), byte(a[0].Int >> 16), byte(a[0].Int >> 24)}
@@ -91,11 +91,11 @@ type symbolics struct {
 }
 
 // call is symbolic(value), where one field has names, symbolic(field, value).
-func (s *symbolics) call(a []Arg) (string, error) {
+func (s *symbolics) call(a []arg) (string, error) {
 	s.prepare()
 	var t *event.Symbols
 	switch {
-	case len(a) == 2 && a[0].Kind == TextArg:
+	case len(a) == 2 && a[0].Kind == textArg:
 		t = s.tables[string(a[0].Data)]
 		if t == nil {
 			return "", fmt.Errorf("symbolic: no values of field %s have names%s", a[0].Data, s.known())
@@ -108,7 +108,7 @@ func (s *symbolics) call(a []Arg) (string, error) {
 		return "", errors.New("symbolic: say which field, symbolic('field', value)" + s.known())
 	}
 	v := a[len(a)-1]
-	if v.Kind != IntArg {
+	if v.Kind != intArg {
 		return unknown, nil
 	}
 	return nameOf(t, uint64(v.Int)), nil
@@ -149,7 +149,7 @@ func (s *symbolics) prepare() {
 	}
 	s.tables = map[string]*event.Symbols{}
 	for name, schema := range s.schemas {
-		for _, field := range SymbolicFields(schema) {
+		for _, field := range symbolicFields(schema) {
 			s.tables[field] = schema.Symbolic(field)
 			s.tables[name+"."+field] = s.tables[field]
 			if !slices.Contains(s.fields, field) {
@@ -160,8 +160,8 @@ func (s *symbolics) prepare() {
 	slices.Sort(s.fields)
 }
 
-// SymbolicFields lists the fields of an event whose values have names.
-func SymbolicFields(s *event.Schema) []string {
+// symbolicFields lists the fields of an event whose values have names.
+func symbolicFields(s *event.Schema) []string {
 	if s.Symbolic == nil {
 		return nil
 	}
@@ -178,7 +178,7 @@ func SymbolicFields(s *event.Schema) []string {
 // fmt has them.
 func Calls(s *event.Schema) []string {
 	var calls []string
-	for _, field := range SymbolicFields(s) {
+	for _, field := range symbolicFields(s) {
 		calls = append(calls, "symbolic('"+field+"', "+field+")")
 	}
 	if s.System == "raw_syscalls" || s.System == "syscalls" {

@@ -26,7 +26,7 @@ type Rows struct {
 }
 
 type cell struct {
-	kind ArgKind
+	kind argKind
 	num  int64 // of texts and blobs: where they begin in data
 	size int32
 	real float64
@@ -50,21 +50,21 @@ func (d *DB) Rows(t *Table, single bool) (*Rows, error) {
 }
 
 // Int adds a cell.
-func (r *Rows) Int(v int64) { r.cells = append(r.cells, cell{kind: IntArg, num: v}) }
+func (r *Rows) Int(v int64) { r.cells = append(r.cells, cell{kind: intArg, num: v}) }
 
 // Null adds a cell without a value.
-func (r *Rows) Null() { r.cells = append(r.cells, cell{kind: NullArg}) }
+func (r *Rows) Null() { r.cells = append(r.cells, cell{kind: nullArg}) }
 
 // Real adds a cell.
-func (r *Rows) Real(v float64) { r.cells = append(r.cells, cell{kind: FloatArg, real: v}) }
+func (r *Rows) Real(v float64) { r.cells = append(r.cells, cell{kind: floatArg, real: v}) }
 
 // Text adds a cell and copies its text.
-func (r *Rows) Text(b []byte) { r.bytes(TextArg, b) }
+func (r *Rows) Text(b []byte) { r.bytes(textArg, b) }
 
 // Blob adds a cell and copies its bytes.
-func (r *Rows) Blob(b []byte) { r.bytes(BlobArg, b) }
+func (r *Rows) Blob(b []byte) { r.bytes(blobArg, b) }
 
-func (r *Rows) bytes(kind ArgKind, b []byte) {
+func (r *Rows) bytes(kind argKind, b []byte) {
 	r.cells = append(r.cells, cell{kind: kind, num: int64(len(r.data)), size: int32(len(b))})
 	r.data = append(r.data, b...)
 	r.db.used += len(b)
@@ -96,7 +96,7 @@ const (
 func (r *Rows) drop() {
 	from := len(r.cells) - r.width
 	for _, c := range r.cells[from:] {
-		if c.kind == TextArg || c.kind == BlobArg {
+		if c.kind == textArg || c.kind == blobArg {
 			r.data = r.data[:c.num]
 			break
 		}
@@ -134,13 +134,13 @@ func (r *Rows) run(st uintptr, cells []cell) {
 	for i := range cells {
 		c, at := &cells[i], int32(i+1)
 		switch c.kind {
-		case IntArg:
+		case intArg:
 			rc |= lite.Xsqlite3_bind_int64(tls, st, at, c.num)
-		case TextArg:
+		case textArg:
 			rc |= lite.Xsqlite3_bind_text(tls, st, at, start(data, c), c.size, 0)
-		case BlobArg:
+		case blobArg:
 			rc |= lite.Xsqlite3_bind_blob(tls, st, at, start(data, c), c.size, 0)
-		case FloatArg:
+		case floatArg:
 			rc |= lite.Xsqlite3_bind_double(tls, st, at, c.real)
 		default:
 			rc |= lite.Xsqlite3_bind_null(tls, st, at)

@@ -60,10 +60,10 @@ const valueSize = 48
 
 // size is the bytes of a text or blob of the row at hand.
 func (st *statement) size(i int) int {
-	switch ArgKind(lite.Xsqlite3_column_type(st.db.tls, st.h, int32(i))) {
-	case TextArg:
+	switch argKind(lite.Xsqlite3_column_type(st.db.tls, st.h, int32(i))) {
+	case textArg:
 		return int(lite.Xsqlite3_column_bytes(st.db.tls, st.h, int32(i)))
-	case BlobArg: // two digits for each byte
+	case blobArg: // two digits for each byte
 		return 2 * int(lite.Xsqlite3_column_bytes(st.db.tls, st.h, int32(i)))
 	}
 	return 0
@@ -87,14 +87,14 @@ func (d *DB) Numbers(text string) ([]int64, error) {
 // value is a cell of the row at hand.
 func (st *statement) value(i int) event.Value {
 	tls, col := st.db.tls, int32(i)
-	switch ArgKind(lite.Xsqlite3_column_type(tls, st.h, col)) {
-	case IntArg:
+	switch argKind(lite.Xsqlite3_column_type(tls, st.h, col)) {
+	case intArg:
 		return event.IntOf(lite.Xsqlite3_column_int64(tls, st.h, col))
-	case FloatArg:
+	case floatArg:
 		return event.FloatOf(lite.Xsqlite3_column_double(tls, st.h, col))
-	case TextArg:
+	case textArg:
 		return event.StrOf(string(st.bytes(col)))
-	case BlobArg:
+	case blobArg:
 		return event.StrOf("x'" + hex.EncodeToString(st.bytes(col)) + "'")
 	}
 	return event.Value{}

@@ -192,7 +192,7 @@ func TestMetadataAndIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	if err := errors.Join(again.Exec("CREATE TABLE mine(x); INSERT INTO mine VALUES(1)"), again.Create([]*Table{table}, 1)); err != nil {
+	if err := errors.Join(again.exec("CREATE TABLE mine(x); INSERT INTO mine VALUES(1)"), again.Create([]*Table{table}, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if got := ask(t, again, "SELECT x FROM mine"); got != "1\n" {

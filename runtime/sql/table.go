@@ -123,7 +123,7 @@ func (d *DB) Create(tables []*Table, created int64) error {
 		drop(stacks)
 		b.WriteString(createStacks + ";")
 	}
-	return d.Exec(b.String())
+	return d.exec(b.String())
 }
 
 func b2i(b bool) int {
@@ -155,7 +155,7 @@ func (d *DB) Clear(tables []*Table) error {
 		b.WriteString("DELETE FROM stacks;")
 	}
 	d.used = 0
-	return d.Exec(b.String())
+	return d.exec(b.String())
 }
 
 func (t *Table) indexName() string { return t.Name + "_" + t.Index }
@@ -170,7 +170,7 @@ func (d *DB) Index(tables []*Table) error {
 		if t.Time != t.Index {
 			columns += "," + Quote(t.Time)
 		}
-		if err := d.Exec("CREATE INDEX IF NOT EXISTS " + Quote(t.indexName()) + " ON " + Quote(t.Name) + "(" + columns + ")"); err != nil {
+		if err := d.exec("CREATE INDEX IF NOT EXISTS " + Quote(t.indexName()) + " ON " + Quote(t.Name) + "(" + columns + ")"); err != nil {
 			return err
 		}
 	}
@@ -182,11 +182,11 @@ func (d *DB) Seen(table string, rows uint64, first, last int64) error {
 	if rows == 0 {
 		return nil
 	}
-	return d.Exec("UPDATE event_metadata SET sample_count=" + strconv.FormatUint(rows, 10) + ",first_sample_time=" + strconv.FormatInt(first, 10) +
+	return d.exec("UPDATE event_metadata SET sample_count=" + strconv.FormatUint(rows, 10) + ",first_sample_time=" + strconv.FormatInt(first, 10) +
 		",last_sample_time=" + strconv.FormatInt(last, 10) + " WHERE table_name=" + literal(table))
 }
 
 // Stack gives a number of the column stack its frames.
 func (d *DB) Stack(id int64, frames string) error {
-	return d.Exec("INSERT OR IGNORE INTO stacks VALUES(" + strconv.FormatInt(id, 10) + "," + literal(frames) + ")")
+	return d.exec("INSERT OR IGNORE INTO stacks VALUES(" + strconv.FormatInt(id, 10) + "," + literal(frames) + ")")
 }
