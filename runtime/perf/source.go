@@ -76,7 +76,7 @@ func Open(ctx context.Context, cfg Config) (*Source, error) {
 // Config.Events.
 func (s *Source) Streams() []*event.Stream { return s.streams }
 
-// streamOf returns the stream of Config.Events[i], nil if that event is
+// StreamOf returns the stream of Config.Events[i], nil if that event is
 // optional and did not open.
 func (s *Source) StreamOf(i int) *event.Stream { return s.byEvent[i] }
 

@@ -16,7 +16,7 @@ import (
 // Stacks that are the kernel's alone belong to no process, so that they are
 // equal whoever was running.
 
-// An id is the number of a stack in its Table.
+// An ID is the number of a stack in its Table.
 type ID uint32
 
 const (
@@ -82,7 +82,7 @@ const (
 	cut                       // outer frames are missing
 )
 
-// A Stack is the entry of a Table for an id. Chain is a view until Reset.
+// A Stack is the entry of a Table for an ID. Chain is a view until Reset.
 type Stack struct {
 	// PID is the process that user addresses belong to, -1 if there are none.
 	PID int32

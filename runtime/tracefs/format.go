@@ -17,7 +17,7 @@ const perfTypeTracepoint = 2
 // offsets of dynamic fields).
 const maxRecord = 1 << 16
 
-// parseFormat parses a tracepoint's format file, this kernel's or the copy in
+// ParseFormat parses a tracepoint's format file, this kernel's or the copy in
 // a recording. Addresses in Schema.Text are hex; see Options for symbols.
 func ParseFormat(system string, text []byte) (*event.Schema, error) {
 	return new(Options).parseFormat(system, text)
