@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
-	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 )
 
 // This file lays help out for the terminal that it is read on, and shows longer
@@ -49,8 +49,8 @@ func (a *app) page(text string) error {
 // pager is the program that shows a text; nil if none is needed or wanted. The
 // one that is the default cannot start other programs.
 func (a *app) pager(text string) *exec.Cmd {
-	ws, err := unix.IoctlGetWinsize(int(a.stdout.Fd()), unix.TIOCGWINSZ)
-	if err != nil || strings.Count(text, "\n") < int(ws.Row) || !isTerminal(os.Stdin) || os.Getenv("TERM") == "dumb" {
+	_, height, err := term.GetSize(int(a.stdout.Fd()))
+	if err != nil || strings.Count(text, "\n") < height || !isTerminal(os.Stdin) || os.Getenv("TERM") == "dumb" {
 		return nil
 	}
 	words := []string{"less", "-FRX"}

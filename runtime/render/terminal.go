@@ -2,21 +2,19 @@ package render
 
 import (
 	"os"
-	"syscall"
-	"unsafe"
+
+	"golang.org/x/term"
 )
 
 // isTerminal asks for the terminal attributes, which only a terminal has;
 // being a character device is not enough, /dev/null is one.
 func isTerminal(f *os.File) bool {
+	// Fd would make reads and writes of f block.
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return false
 	}
-	var errno syscall.Errno
-	var attrs syscall.Termios
-	err = conn.Control(func(fd uintptr) {
-		_, _, errno = syscall.Syscall(syscall.SYS_IOCTL, fd, syscall.TCGETS, uintptr(unsafe.Pointer(&attrs)))
-	})
-	return err == nil && errno == 0
+	var is bool
+	err = conn.Control(func(fd uintptr) { is = term.IsTerminal(int(fd)) })
+	return err == nil && is
 }

@@ -104,6 +104,7 @@ var owners = map[string][]string{
 	"github.com/cilium/ebpf":             {"runtime/kernel", "bpf"},
 	"golang.org/x/sys":                   {"runtime/infile", "runtime/privilege", "runtime/kernel", "runtime/tracefs", "runtime/perf", "runtime/perfdata", "runtime/notation", "runtime/spread", "runtime/object", "runtime/probe", "bpf", "cmd/ppscript"},
 	"golang.org/x/arch":                  {"runtime/probe"},
+	"golang.org/x/term":                  {"runtime/render", "cmd/ppscript"},
 	"github.com/klauspost/compress":      {"runtime/perfdata"},
 	"github.com/ianlancetaylor/demangle": {"runtime/symbol", "runtime/probe"},
 	"github.com/google/pprof":            {"runtime/render"},
