@@ -3,7 +3,6 @@ package frontend
 import (
 	"strconv"
 	"strings"
-	"unsafe"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -170,9 +169,6 @@ func (s *scopeOf) concat(at syntax.Position, x, y val) val {
 		return val{node: n}
 	})
 }
-
-// textView is the bytes of a text, not to be written.
-func textView(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 // builtinKind is the kind of what a builtin returns, as far as it is known.
 func builtinKind(f starlark.Callable, args []role) Kind {
