@@ -94,6 +94,8 @@ type Part struct {
 	Name  string
 	Where Place
 	Why   string // why no program does its work; "" for KernelNo
+
+	operator bool
 }
 
 // A PartEdge is what passes from one part to another.
@@ -399,7 +401,7 @@ func (g *placing) sends() bool {
 func (g *placing) tell(p *Placement) {
 	others := slices.ContainsFunc(g.nodes, func(n *placeNode) bool { return n.no != "" })
 	for i, n := range g.nodes {
-		part := Part{Name: n.name, Why: n.no}
+		part := Part{Name: n.name, Why: n.no, operator: n.op != nil}
 		switch {
 		case g.made[i]:
 			part.Why = ""
@@ -434,30 +436,46 @@ func (e *Event) place(replay bool) Place {
 
 // explain writes where the parts run, and what leaves the kernel.
 func (p *Placement) explain(w *strings.Builder) {
-	label := "runs"
-	line := func(format string, args ...any) {
-		fmt.Fprintf(w, "%-15s %s\n", label, fmt.Sprintf(format, args...))
-		label = ""
-	}
+	var events, operators, crossing []string
 	for i, part := range p.Parts {
+		line := fmt.Sprintf("%-11s %s", part.Where, part.Name)
 		switch {
 		case part.Where == InKernel && p.sent(i):
-			line("%-11s %s: a program sends its records", part.Where, part.Name)
-		case part.Where == InKernel:
-			line("%-11s %s", part.Where, part.Name)
+			line += ": a program sends its records"
 		case part.Why != "":
-			line("%-11s %s: %s", part.Where, part.Name, part.Why)
-		default:
-			line("%-11s %s", part.Where, part.Name)
+			line += ": " + part.Why
+		}
+		if !part.operator {
+			events = append(events, line)
+		} else {
+			operators = append(operators, line)
 		}
 	}
-	label = "crosses"
 	for _, e := range p.Edges {
 		if e.Crosses {
-			line("%s to %s: about %s of its events, %d bytes of fields each",
-				p.Parts[e.From].Name, p.Parts[e.To].Name, percent(e.Records), e.Bytes)
+			crossing = append(crossing, fmt.Sprintf("%s to %s: about %s of its events, %d bytes of fields each",
+				p.Parts[e.From].Name, p.Parts[e.To].Name, percent(e.Records), e.Bytes))
 		}
 	}
+	list(w, "runs", append(few(events), operators...))
+	list(w, "crosses", few(crossing))
+}
+
+// list writes lines behind a label.
+func list(w *strings.Builder, label string, lines []string) {
+	for _, line := range lines {
+		fmt.Fprintf(w, "%-15s %s\n", label, line)
+		label = ""
+	}
+}
+
+// few cuts lines that a pattern of events made many of.
+func few(lines []string) []string {
+	const most = 16
+	if len(lines) <= most {
+		return lines
+	}
+	return append(lines[:most-1:most-1], fmt.Sprintf("and %d more", len(lines)-most+1))
 }
 
 // sent reports that a part is an event of which records leave the kernel.

@@ -132,6 +132,20 @@ func TestPlacementOfRecords(t *testing.T) {
 	}
 }
 
+// A pattern of events does not fill the screen.
+func TestPlacementOfMany(t *testing.T) {
+	p := &Placement{}
+	for range 40 {
+		p.Parts = append(p.Parts, Part{Name: "event"})
+	}
+	p.Parts = append(p.Parts, Part{Name: "table", operator: true})
+	var b strings.Builder
+	p.explain(&b)
+	if got := b.String(); strings.Count(got, "event\n") != 15 || !strings.HasSuffix(got, " and 25 more\n                kernel      table\n") {
+		t.Errorf("got\n%s\nwant some events, how many more, and the table", got)
+	}
+}
+
 // A cut can be made at any edge to which the model gives a cost: in front of what
 // leaves little behind it, and behind what does not.
 func TestCutAnywhere(t *testing.T) {
