@@ -152,6 +152,7 @@ func (m *Machine) Bind(events []*expr.Scope, flush *expr.Scope) error {
 	for range 8 {
 		in = &inference{m: m, learns: true}
 		in.function(m.step.fn.(*starlark.Function), stepRoles(subjectOf(events)), true)
+		m.step.learn(in) // before the flush function, which gets other events
 		if m.flush != nil {
 			in.function(m.flush.fn.(*starlark.Function), stepRoles(subjectOf([]*expr.Scope{flush})), true)
 		}

@@ -22,6 +22,10 @@ type Func struct {
 	views [viewTurns]*View
 	turn  uint8
 
+	// What checks saw of the event; see Reads.
+	seen, escaped bool
+	names         map[string]bool
+
 	failures int
 	last     error // the error that further failures repeat
 }

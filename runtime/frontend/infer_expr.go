@@ -176,16 +176,12 @@ func (s *scan) attr(e *syntax.DotExpr, x role) role {
 func (s *scan) field(e *syntax.DotExpr, ev *subject) role {
 	name := e.Name.Name
 	s.read(name)
-	if !ev.has(name) {
-		s.unknown(ev, name, e.Name)
-		return role{}
-	}
-	if len(ev.scopes) == 0 && ev.part == "" && (name == "start" || name == "end") {
-		return role{kind: kindOther, ev: &subject{part: name}} // if it is a pair
-	}
 	k := kindUnknown
+	has, known, all := false, false, len(ev.scopes) > 0
 	for _, sc := range ev.scopes {
 		a, ok := ev.attribute(sc, name)
+		schema := ev.schema(sc) != nil
+		has, known, all = has || ok, known || schema, all && schema
 		switch {
 		case !ok: // another event has it
 		case a.half != nil:
@@ -199,6 +195,13 @@ func (s *scan) field(e *syntax.DotExpr, ev *subject) role {
 		case a.access.field != nil:
 			k = joinKinds(k, kindOfField(a.access.field))
 		}
+	}
+	switch {
+	case has:
+	case !all && ev.part == "" && (name == "start" || name == "end"): // it may be a pair
+		return role{kind: kindOther, ev: &subject{scopes: ev.scopes, part: name, silent: true}}
+	case known && !ev.silent:
+		s.unknown(ev, name, e.Name)
 	}
 	return role{kind: k}
 }

@@ -13,7 +13,8 @@ import (
 // exact.
 
 // Reads lists the attributes that the function reads of its event and of the
-// parts of pairs, sorted. exact is false if the event escapes its sight.
+// parts of pairs, sorted. exact is false if the event escapes its sight. It is
+// what the checks saw, of whatever events; without a check, of any.
 func (f *Func) Reads() (names []string, exact bool) {
 	return f.reads(&Machine{host: f.t.Host()}, role{ev: &subject{}, kind: kindOther})
 }
@@ -24,9 +25,22 @@ func (f *Func) reads(m *Machine, args ...role) (names []string, exact bool) {
 	if !ok {
 		return nil, false
 	}
-	in := &inference{m: m}
-	in.function(fn, args, false)
-	return slices.Sorted(maps.Keys(in.names)), !in.escaped
+	if !f.seen {
+		in := &inference{m: m}
+		in.function(fn, args, false)
+		return slices.Sorted(maps.Keys(in.names)), !in.escaped
+	}
+	return slices.Sorted(maps.Keys(f.names)), !f.escaped
+}
+
+// learn keeps what a walk through the function saw of its event.
+func (f *Func) learn(in *inference) {
+	if f.names == nil {
+		f.names = map[string]bool{}
+	}
+	f.seen = true
+	f.escaped = f.escaped || in.escaped
+	maps.Copy(f.names, in.names)
 }
 
 // read notes that an attribute of an event is read.

@@ -15,7 +15,14 @@ import (
 // values (let) of the scopes, as attributes of its event.
 func (f *Func) Check(events []*expr.Scope) error {
 	f.bind(events)
-	return CheckFields(f.t.Host(), f.fn, events)
+	fn, ok := f.fn.(*starlark.Function)
+	if !ok {
+		return nil
+	}
+	in := &inference{m: &Machine{host: f.t.Host()}}
+	in.function(fn, []role{{ev: subjectOf(events), kind: kindOther}}, true)
+	f.learn(in)
+	return joined(in.unknowns)
 }
 
 // bind makes the computed values of the scopes attributes of the events, and

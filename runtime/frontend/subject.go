@@ -9,7 +9,6 @@ import (
 	"ppscript/runtime/expr"
 	"ppscript/runtime/script"
 
-	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 )
 
@@ -99,22 +98,6 @@ func (ev *subject) pair(sc *expr.Scope) bool {
 	return ev.part == "" && (sc.Parts["start"] != nil || sc.Parts["end"] != nil)
 }
 
-// has reports that some of the events that the subject may be have the
-// attribute, or that this is not known.
-func (ev *subject) has(name string) bool {
-	if ev.silent {
-		return true
-	}
-	known := false
-	for _, sc := range ev.scopes {
-		if _, ok := ev.attribute(sc, name); ok {
-			return true
-		}
-		known = known || ev.schema(sc) != nil
-	}
-	return !known
-}
-
 // hasField reports that some of the events have a field of the name, or that
 // this is not known.
 func (ev *subject) hasField(name string) bool {
@@ -192,17 +175,4 @@ func (s *scan) unknown(ev *subject, name string, at syntax.Node) {
 	err := UnknownField(ev.schemas()[0], name, ev.names())
 	err.Subject = ev.label()
 	s.unknowns = append(s.unknowns, s.m.host.AtSpan(sp, err))
-}
-
-// CheckFields checks what fn reads from its first parameter, which is an event
-// of one of some scopes. The error is a *diag.Error for the first unknown
-// field; the others follow in its excerpt.
-func CheckFields(h *script.Host, fn starlark.Callable, scopes []*expr.Scope) error {
-	f, ok := fn.(*starlark.Function)
-	if !ok {
-		return nil
-	}
-	in := &inference{m: &Machine{host: h}}
-	in.function(f, []role{{ev: subjectOf(scopes), kind: kindOther}}, true)
-	return joined(in.unknowns)
 }

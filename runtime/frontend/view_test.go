@@ -201,7 +201,11 @@ func TestCheckFields(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = CheckFields(h, m.Globals["f"].(starlark.Callable), scopes)
+		fn, err := NewFunc(h, m.Globals["f"].(starlark.Callable))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = fn.Check(scopes)
 		if got := errText(err); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", src, got, want)
 		}
