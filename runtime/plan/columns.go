@@ -8,7 +8,7 @@ import (
 // This file has the events of a script that is a source look like the rows of
 // its tables: with the names of its states, and times as people write them.
 
-// Texts are what the tables of a script show in place of the values of fields,
+// Texts are shown by the tables of a script in place of the values of fields,
 // by field.
 func Texts(reports []Report) map[string]CellFunc {
 	var texts map[string]CellFunc

@@ -6,7 +6,7 @@ import (
 	"ppscript/runtime/event"
 )
 
-// What a script's tables show of a field is what lines show of its events.
+// A script's tables show a field as lines show it.
 func TestSourcesShowWhatTablesShow(t *testing.T) {
 	g := counted(src("start"), "state")
 	g.By[0].Name = "St"

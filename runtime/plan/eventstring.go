@@ -15,9 +15,9 @@ import (
 //	ATTR  := word | word "=" VALUE
 //
 // Separators do not count inside '...', "..." and (...). One pair of quotes
-// around a FILTER or VALUE is removed. Unlike there, what does not fit is an
-// error with the place of it: a missing '/', text after the last one, an
-// unknown attribute, quotes that do not close.
+// around a FILTER or VALUE is removed. Unlike there, every deviation is an
+// error with its place: a missing '/', text after the last one, an unknown
+// attribute, quotes that do not close.
 
 // attrNames are the attributes that an event string may carry, and whether
 // they take a value.

@@ -7,8 +7,8 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file makes the finished histogram of an interval: what .sort, .text,
-// .unit and .title say is about its keys, and the unit also about its bounds.
+// This file makes the finished histogram of an interval: .sort, .text, .unit
+// and .title apply to its keys, and the unit also to its bounds.
 
 // Histogram makes the histogram of the interval that ends now.
 func (t *Table) Histogram(m result.Meta) (*result.Histogram, error) {
@@ -36,7 +36,7 @@ func (t *Table) Histogram(m result.Meta) (*result.Histogram, error) {
 	return h, nil
 }
 
-// ofKeys is what the view says of columns of these names, and nothing else.
+// ofKeys is the part of the view about columns of these names.
 func (v *View) ofKeys(names []string) *View {
 	own := &View{}
 	for _, name := range names {

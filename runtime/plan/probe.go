@@ -9,7 +9,7 @@ import (
 )
 
 // This file is about dynamic probes and breakpoints as sources: how event
-// strings name them, and what their computed fields need.
+// strings name them, and the members that their computed fields need.
 
 // probeKinds are the systems of event strings that are probes.
 var probeKinds = map[string]probe.Kind{
@@ -47,7 +47,7 @@ func (s *Source) probe(sys, name string) (ok bool, fault string) {
 	return true, ""
 }
 
-// filterText is the source's filter with what the source itself demands: the
+// filterText is the source's filter with the source's own condition: the
 // memory and files of a process are meant for that process only.
 func (s *Source) filterText() string {
 	if s.Probe == nil || s.Probe.PID == 0 {
@@ -89,7 +89,7 @@ func (n *need) probes(events []*Event, names []string) {
 	}
 }
 
-// callOfProbe adds what an interpreted function reads of probes.
+// callOfProbe adds the members of probes that an interpreted function reads.
 func (n *need) callOfProbe(events []*Event, c any) {
 	if r, ok := c.(Reader); ok {
 		if names, exact := r.Reads(); exact {

@@ -50,8 +50,8 @@ func TestProbeOfOneProcess(t *testing.T) {
 	}
 }
 
-// Only the registers that somebody reads are asked for, and what computed
-// fields are made of.
+// Only the registers that somebody reads are asked for, and those that
+// computed fields are made of.
 func TestProbeNeeds(t *testing.T) {
 	schema := &event.Schema{System: "usdt", Name: "x", Fields: []event.Field{
 		{Name: "a", Place: event.InFact, Fact: event.FactReg + 5, Size: 8},

@@ -1,6 +1,6 @@
 package plan
 
-// A Report is what a run delivers: the end of a stream.
+// A Report is a result of a run: the end of a stream.
 type Report interface {
 	// Input is the stream that it reads.
 	Input() Stream

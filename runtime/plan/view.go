@@ -11,7 +11,7 @@ import (
 )
 
 // This file makes the finished table of an interval: the rows of the group,
-// through what the script's .sort, .top, .with_, .unit and .format say.
+// after the script's .sort, .top, .with_, .unit and .format.
 
 // Result makes the table of the interval that ends now.
 func (t *Table) Result(m result.Meta) (*result.Table, error) {

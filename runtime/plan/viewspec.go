@@ -6,8 +6,8 @@ import (
 	"ppscript/runtime/unit"
 )
 
-// A View is how a table is shown: what .sort, .top, .unit, .title, .with_ and
-// .format say. Steps run in order on each finished table.
+// A View is how a table is shown: .sort, .top, .unit, .title, .with_ and
+// .format. Steps run in order on each finished table.
 type View struct {
 	Title  string
 	Steps  []Step
@@ -39,7 +39,7 @@ type Step struct {
 	Sort    string // column
 	Reverse bool
 	Top     int    // rows to keep, if > 0
-	Totals  string // what the first column of a row of sums says
+	Totals  string // the first column of a row of sums
 	With    string // column to add
 	Fn      RowFunc
 	Unit    unit.Unit

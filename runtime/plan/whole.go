@@ -11,8 +11,8 @@ import (
 )
 
 // This file keeps slots of time whole. An interval ends in the middle of a slot:
-// the rows of the slot wait for the next interval, which adds what came since,
-// so that each slot is shown once, and with all of it.
+// the rows of the slot wait for the next interval, which adds the later events,
+// so that each slot is shown once and whole.
 //
 // Tempting and wrong: to end intervals where slots do. Events arrive some time
 // after they happened, so rows of the next slot are there at any moment.
@@ -24,7 +24,7 @@ type Whole struct {
 	Period int64
 }
 
-// checkWhole refuses what cannot be added up.
+// checkWhole refuses aggregators that cannot be added up.
 func (g *Group) checkWhole() error {
 	w := g.View.Whole
 	if w == nil {

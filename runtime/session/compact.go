@@ -18,7 +18,7 @@ type errCompact struct{ error }
 
 func (e *errCompact) Unwrap() error { return e.error }
 
-// send loads the programs of a plan, and has cfg's events carry what they send.
+// send loads the programs of a plan, and has cfg's events read their compact records.
 func (w *world) send(p *plan.Plan, cfg *perf.Config) (*bpf.Run, error) {
 	im := p.Compact.Image
 	run, err := w.load(im)
@@ -75,7 +75,7 @@ func (w *world) uncompact(p *plan.Plan, err error) *plan.Plan {
 	return again
 }
 
-// sent returns what the programs that send events lost since the last call.
+// sent returns the losses of the programs that send events, since the last call.
 func (r *run) sent() (event.Loss, error) {
 	if r.world.sender == nil {
 		return event.Loss{}, nil
@@ -93,7 +93,7 @@ func (r *run) sweep() error {
 	return nil
 }
 
-// describeSender says what runs where.
+// describeSender lists the programs and their hooks.
 func (r *run) describeSender() {
 	if r.world.sender == nil {
 		return

@@ -16,21 +16,21 @@ import (
 	"ppscript/runtime/result"
 )
 
-// A Config says what to run, on what, and where results go.
+// A Config says which reports to run, on which target, and where results go.
 type Config struct {
 	Reports []plan.Report
 	Target  perf.Target
 	Options Options
 	// Output makes the renderer, once the clock of the events is known.
 	Output func(clock func(event.Time) time.Time) (render.Renderer, error)
-	// Messages takes what is said to the user beside the results; nil drops
-	// it. Lines end without newline.
+	// Messages takes messages to the user, beside the results; nil drops
+	// them. Lines end without newline.
 	Messages func(line string)
-	// Notes takes what is only kind to know: that all went as it should, and
-	// what to do next. nil drops it.
+	// Notes takes notes that are only kind to know: that all went as it
+	// should, and the next command. nil drops them.
 	Notes func(line string)
-	// Stage is told what the run does from now on, for whoever watches over
-	// it: Observing, and other words that a user understands; nil ignores it.
+	// Stage is told each new stage of the run, for a watchdog: Observing, and
+	// other words that a user understands; nil ignores it.
 	Stage func(stage string)
 	// Permit is asked before the run writes a file or talks to another machine
 	// that a report names; its error ends the run. Nil permits all.
@@ -42,8 +42,8 @@ type Config struct {
 	Services *expr.Services
 	Hooks    Hooks
 
-	// spoil changes programs before they are loaded: a test then sees what
-	// happens when the kernel refuses them.
+	// spoil changes programs before they are loaded, so that a test can
+	// have the kernel refuse them.
 	spoil func(*bpf.Image)
 }
 
@@ -62,8 +62,8 @@ type Options struct {
 	More     []string      // other recordings, merged with Input by time
 	Interval time.Duration // 0: only at the end
 	Duration time.Duration // stop after that time; 0: no limit
-	// From and To bound what is read of a recording; Interval and Duration go
-	// by the times of its events.
+	// From and To bound the read part of a recording; Interval and Duration
+	// go by the times of its events.
 	From, To  Moment
 	ExitN     uint64 // stop after that many samples; 0: no limit
 	Pages     int    // ring size; 0 is the default
@@ -78,9 +78,9 @@ type Options struct {
 	Verbose            int           // 1 notices, 2 events
 	Interpret          bool          // leave script functions to the interpreter
 	Engine             string        // plan.EngineAuto, EnginePerf or EngineBPF; "" is EnginePerf
-	// OrderBytes bounds what is held of events that come from elsewhere, to
-	// bring them into order, and for receivers of events that are sent
-	// elsewhere; 0 is the bound of their packages.
+	// OrderBytes bounds the memory for bringing events from elsewhere into
+	// order, and for receivers of events that are sent elsewhere; 0 is the
+	// bound of their packages.
 	OrderBytes int
 	Token      string // that both sides know; "" is none
 	// ClockOffset is added to the times of events of this machine, or of Input,
@@ -97,7 +97,7 @@ type Options struct {
 	// file do not want them as text as well. Tables are shown all the same.
 	NoLog bool
 	// FlameBase is a file of folded stacks: FlameGraph, an SVG, then shows
-	// what grew and shrank since.
+	// which functions grew and shrank since.
 	FlameBase string
 	Pprof     string
 	// Lines, "yes" or "no", says whether frames have their source file and line,
@@ -105,7 +105,7 @@ type Options struct {
 	// DWARF is read, for seconds in large programs. "" is yes for the files of
 	// stacks.
 	Lines string
-	// Command is what the user wrote, for pictures; "" is not known.
+	// Command is the user's command line, for pictures; "" is not known.
 	Command string
 	// SymRoot is a directory that holds the files of the programs by their paths,
 	// of another machine for example; "" is none. DebugDirs are searched for files
@@ -115,7 +115,7 @@ type Options struct {
 	// NoFiles writes none of the files that reports name: their tables are
 	// among the results, databases are in memory, heat maps are left out.
 	NoFiles bool
-	// IncludeSelf prints and sends also what is about ppscript's own threads:
+	// IncludeSelf prints and sends events about ppscript's own threads, too:
 	// a log is then fed with its own output.
 	IncludeSelf bool
 }
@@ -138,7 +138,7 @@ type Hooks struct {
 	// Lost is called when events were lost, with the number since the last
 	// call.
 	Lost func(n uint64) error
-	// Services is told what expressions can ask in this run.
+	// Services is told the services for expressions in this run.
 	Services func(s *expr.Services)
 	// Result sees every table before it is shown; false keeps it from being
 	// shown.
@@ -149,8 +149,8 @@ type Hooks struct {
 type Outcome struct {
 	Samples uint64
 	Loss    event.Loss
-	// Gaps is how many of the lost events stand for what a CPU did between its
-	// coming online and the opening of the events there.
+	// Gaps counts those lost events that stand for the time of a CPU between
+	// its coming online and the opening of the events there.
 	Gaps uint64
 	// Observed says that events were opened: a script may only compute.
 	Observed bool

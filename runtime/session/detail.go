@@ -11,7 +11,7 @@ import (
 	"ppscript/runtime/spread"
 )
 
-// detail shows a pair with what happened around it.
+// detail shows a pair with the events around it.
 func (r *run) detail(d *result.Detail) {
 	if r.stacks.shows() {
 		d.Stack = r.stacks.eventStack

@@ -10,8 +10,8 @@ import (
 	"ppscript/runtime/plan"
 )
 
-// A recording differs from itself in nothing, and from others in what they
-// have more or less.
+// A recording differs from itself in nothing, and from others in the
+// stacks that they have more or less of.
 func TestFlameBase(t *testing.T) {
 	dir := t.TempDir()
 	base, svg := filepath.Join(dir, "before.folded"), filepath.Join(dir, "diff.svg")

@@ -5,10 +5,10 @@ import (
 	"runtime/debug"
 )
 
-// garbagePercent is how much garbage may lie beside what is in use, in percent of
-// it, while a live run goes on: half of Go's usual. What is done per event makes
-// none, so the collector hardly has anything to do, and the memory is that of a
-// machine which has other work. $GOGC goes before it.
+// garbagePercent is the garbage that may lie beside the memory in use, in percent
+// of it, while a live run goes on: half of Go's usual. Per-event code makes none,
+// so the collector hardly has anything to do, and the memory is that of a machine
+// which has other work. $GOGC goes before it.
 const garbagePercent = 50
 
 // lean keeps the memory of a live run small, until end is called. Recordings are

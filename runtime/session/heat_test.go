@@ -12,8 +12,8 @@ import (
 	"ppscript/runtime/plan"
 )
 
-// The picture counts the values that the file beside it lists, and what was
-// there before is kept.
+// The picture counts the values that the file beside it lists, and earlier
+// files are kept.
 func TestHeatFiles(t *testing.T) {
 	prefix := filepath.Join(t.TempDir(), "x")
 	run := func() (lat, svg []byte) {

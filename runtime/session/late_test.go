@@ -13,7 +13,7 @@ import (
 )
 
 // Events that lie in a recording behind newer ones, over several rounds, are
-// counted late, and it is said what that means.
+// counted late, and a message explains that.
 func TestLateEventsAreExplained(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "late.data")
 	w, err := perfdata.Create(path, perfdata.WriteOptions{Version: "test", Cmdline: []string{"test"}})

@@ -33,7 +33,7 @@ func (w *world) memoryEvents(s *plan.Source) ([]*event.Schema, error) {
 	return schemas, nil
 }
 
-// configureAccess fills in what the event of a memory access needs.
+// configureAccess fills in the configuration of an event of memory accesses.
 func configureAccess(ev *perf.EventConfig, m *kernel.MemoryEvent) {
 	ev.Config1, ev.Config2 = m.Config[1], m.Config[2]
 	ev.Precise, ev.Leader = m.Precise, m.Leader

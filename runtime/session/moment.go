@@ -82,7 +82,7 @@ func parseClock(text string) (Moment, bool) {
 	return Moment{kind: atClock, at: event.Time(sec*int64(time.Second) + ns)}, true
 }
 
-// span is what is known of a recording when its first sample is read.
+// span is the time of a recording, as known when its first sample is read.
 type span struct {
 	first event.Time
 	last  event.Time // 0 is not known

@@ -9,11 +9,11 @@ import (
 	"ppscript/runtime/object"
 )
 
-// This file bounds what naming costs: programs belong to whoever runs them, and
-// one whose symbols are endless must not keep a run from its end.
+// This file bounds the cost of naming: programs belong to whoever runs them,
+// and one whose symbols are endless must not keep a run from its end.
 
 // graceTime is how long files may still be read after the run's end was due, in
-// all: what was counted by stack gets its names only then.
+// all: counts by stack get their names only then.
 const graceTime = 10 * time.Second
 
 // mostNotes bounds the files of which it is said that they were not read whole.

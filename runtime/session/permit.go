@@ -9,11 +9,11 @@ type Use struct {
 	Kind UseKind
 	// Name is the path or the address that is opened.
 	Name string
-	// Given is what the script named: Name, or the beginning of it.
+	// Given is the text that the script gave: Name, or the beginning of it.
 	Given string
 }
 
-// UseKind is what is done with it.
+// UseKind is the kind of use.
 type UseKind uint8
 
 const (

@@ -31,7 +31,7 @@ func (w *world) ofPMU(s *plan.Source) (*event.Schema, error) {
 	return schema, nil
 }
 
-// configurePMU fills in what only events of a PMU have.
+// configurePMU fills in the members that only events of a PMU have.
 func (w *world) configurePMU(ev *perf.EventConfig, s *plan.Source) {
 	if m, ok := w.accesses[ev.Schema]; ok {
 		configureAccess(ev, &m)

@@ -7,15 +7,15 @@ import (
 	"ppscript/runtime/probe"
 )
 
-// probes is what a session knows of its dynamic probes. Plans may be built
-// several times: each source is resolved once, so that its schemas stay.
+// probes are the resolved probes of a session. Plans may be built several
+// times: each source is resolved once, so that its schemas stay.
 type probes struct {
 	resolver probe.Resolver
 	found    map[*plan.Source][]*event.Schema
 	of       map[*event.Schema]*probe.Probe
 }
 
-// findProbes resolves a source. What there is to know is said once.
+// findProbes resolves a source. Notes about it are given once.
 func (w *world) findProbes(s *plan.Source) ([]*event.Schema, error) {
 	p := &w.probes
 	if have := p.found[s]; have != nil {
@@ -48,7 +48,7 @@ func (w *world) findProbes(s *plan.Source) ([]*event.Schema, error) {
 	return p.found[s], nil
 }
 
-// configure fills in what only probes have.
+// configure fills in the members that only probes have.
 func (p *probes) configure(ev *perf.EventConfig, facts []event.Fact) {
 	pr := p.of[ev.Schema]
 	if pr == nil {

@@ -8,11 +8,11 @@ import (
 )
 
 // rateTime is how long events are counted before a rate is judged: a burst
-// that is over in less costs less than what ending the run would lose.
+// that is over sooner costs less than ending the run.
 const rateTime = time.Second
 
-// A rate ends a run whose events come too fast from one CPU or thread: their
-// cost is paid by what runs there.
+// A rate ends a run whose events come too fast from one CPU or thread: the
+// programs that run there pay their cost.
 type rate struct {
 	limit  uint64 // a second, of each sender
 	at     time.Time

@@ -44,8 +44,8 @@ func refused(t *testing.T, engine string, reports ...plan.Report) (lines []map[s
 	return lines, said, err
 }
 
-// What the kernel refuses is done here, with a note; if there must be programs,
-// it is an error. Both show what the verifier did not like.
+// If the kernel refuses a program, its work is done here, with a note; if there
+// must be programs, it is an error. Both show the verifier's reason.
 func TestRefusedPrograms(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	const reason = "last insn is not an exit or jmp"

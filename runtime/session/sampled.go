@@ -48,7 +48,7 @@ func (w *world) hasCounters() bool {
 	return err == nil && kernel.HasCPU(pmus)
 }
 
-// sayOnce says what a plan that is built again would say again.
+// sayOnce gives a message once that a plan which is built again would repeat.
 func (w *world) sayOnce(line string) {
 	if w.first(line) {
 		w.say("%s", line)

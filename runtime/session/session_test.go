@@ -25,7 +25,7 @@ import (
 func TestMain(m *testing.M) {
 	perf.MaybeExecChild()
 	if os.Getenv("SESSION_TEST_TARGET") != "" {
-		// A command with known system calls: umask is what nobody else calls.
+		// A command with known system calls: nobody else calls umask.
 		for range 200 {
 			syscall.Umask(0o22)
 		}
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 // numbers.
 const recording = "../../tests/data/kvm.data"
 
-// run runs reports and returns what they print as JSON, line by line.
+// run runs reports and returns their output as JSON, line by line.
 func runJSON(t *testing.T, cfg Config) ([]map[string]any, Outcome, error) {
 	t.Helper()
 	var out bytes.Buffer

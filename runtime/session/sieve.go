@@ -46,7 +46,7 @@ func (w *world) load(im *bpf.Image) (*bpf.Run, error) {
 	return bpf.Load(im)
 }
 
-// sayRejected tells what the verifier said of a program.
+// sayRejected tells the verifier's reason against a program.
 func (w *world) sayRejected(err error) {
 	var rejected *bpf.Rejected
 	if errors.As(err, &rejected) && rejected.Log != "" {

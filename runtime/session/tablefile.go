@@ -11,7 +11,7 @@ import (
 	"ppscript/runtime/result"
 )
 
-// A tableFile takes tables in place of the output, as text behind what is there.
+// A tableFile takes tables in place of the output, as text behind the old content.
 type tableFile struct {
 	file *os.File
 	out  render.Renderer // nil before the first table

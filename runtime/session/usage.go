@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// usage reports what ppscript itself costs: --usage-self.
+// usage reports the cost of ppscript itself: --usage-self.
 type usage struct {
 	at        time.Time
 	user, sys time.Duration

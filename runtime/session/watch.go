@@ -39,7 +39,7 @@ func (w *watch) traced(tid int32) bool {
 	return w.tids[tid]
 }
 
-// widen attaches to CPUs what was meant for threads.
+// widen attaches events to CPUs that were meant for threads.
 func (w *watch) widen(c *perf.Config) {
 	t := &c.Target
 	w.named = len(t.Named()) > 0

@@ -25,8 +25,8 @@ import (
 // A world is where events come from: the running kernel, or a recording.
 type world struct {
 	cfg *Config
-	// opening ends when nobody wants to wait any longer for what describes the
-	// events that come from elsewhere: a plan asks for them by name.
+	// opening ends when nobody wants to wait any longer for the descriptions
+	// of events from elsewhere: a plan asks for these events by name.
 	opening context.Context
 	fs      *tracefs.FS // found at the first tracepoint
 	file    *spread.Source
@@ -39,7 +39,7 @@ type world struct {
 	sender    *bpf.Run
 	noCompact string
 	probes    probes
-	said      map[string]bool // what was told already
+	said      map[string]bool // messages given already
 	remotes   []*remote       // events from elsewhere
 	// dry says that nothing is connected to: a plan is only described.
 	dry bool
@@ -79,8 +79,8 @@ func (w *world) close() error {
 	return err
 }
 
-// readLoss is what could not be read of all recordings, and of what is sent
-// from elsewhere.
+// readLoss counts the unreadable parts of all recordings, and of events
+// sent from elsewhere.
 func (w *world) readLoss() event.Loss {
 	var l event.Loss
 	if w.file != nil {
@@ -117,7 +117,7 @@ func (w *world) env(cfg *Config) plan.Env {
 	}
 }
 
-// services is what expressions can ask: the caller's, and what we know better.
+// services are those for expressions: the caller's, and ours where we know better.
 func (w *world) services() *expr.Services {
 	var s expr.Services
 	if w.cfg.Services != nil {
@@ -156,7 +156,7 @@ func (w *world) say(format string, args ...any) {
 	}
 }
 
-// note is say for what is only kind to know.
+// note is say for messages that are only kind to know.
 func (w *world) note(format string, args ...any) {
 	if w.cfg.Notes != nil {
 		w.cfg.Notes(fmt.Sprintf(format, args...))
