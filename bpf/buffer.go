@@ -120,7 +120,8 @@ func (g *gen) output(s *sent, lost label) {
 func (g *gen) tell() {
 	c := g.code
 	fine := c.label()
-	c.emit(asm.LoadMem(asm.R1, asm.R9, sendFailed, asm.DWord), asm.LoadMem(asm.R2, asm.R9, sendTold, asm.DWord))
+	c.emit(asm.LoadMem(asm.R1, asm.R9, sendFailed, asm.DWord),
+		asm.LoadMem(asm.R2, asm.R9, sendTold, asm.DWord))
 	c.ifReg(asm.JEq, asm.R1, asm.R2, fine)
 	c.emit(asm.Sub.Reg(asm.R1, asm.R2))
 	// A program that interrupted this one may have told of the same.
@@ -131,14 +132,16 @@ func (g *gen) tell() {
 	c.emit(asm.AddAtomic.Mem(asm.R9, asm.R1, asm.DWord, sendTold))
 	c.call(asm.FnKtimeGetNs)
 	c.store(loss+perf.HeadTime, asm.R0)
-	c.emit(storeImm(asm.R10, loss+perf.HeadTask, -1), storeImm(asm.R10, loss+perf.HeadStream, perf.LossStream))
+	c.emit(storeImm(asm.R10, loss+perf.HeadTask, -1),
+		storeImm(asm.R10, loss+perf.HeadStream, perf.LossStream))
 	c.emit(asm.Mov.Reg(asm.R1, asm.R8))
 	c.addr(asm.R2, loss)
 	c.emit(asm.Mov.Imm(asm.R3, perf.LossSize), asm.Mov.Imm(asm.R4, ringNoWakeup))
 	c.call(asm.FnRingbufOutput)
 	c.ifImm(asm.JEq, asm.R0, 0, fine)
 	c.load(asm.R2, loss+perf.HeadSize)
-	c.emit(asm.Mov.Imm(asm.R1, 0), asm.Sub.Reg(asm.R1, asm.R2), asm.AddAtomic.Mem(asm.R9, asm.R1, asm.DWord, sendTold))
+	c.emit(asm.Mov.Imm(asm.R1, 0), asm.Sub.Reg(asm.R1, asm.R2),
+		asm.AddAtomic.Mem(asm.R9, asm.R1, asm.DWord, sendTold))
 	c.place(fine)
 	c.stack = mark
 }
@@ -161,7 +164,11 @@ func (g *gen) unpreempted() (on func()) {
 
 // kernelFunction calls a function of the kernel by the number of its type.
 func (c *code) kernelFunction(id int) {
-	c.emit(asm.Instruction{OpCode: asm.OpCode(asm.JumpClass).SetJumpOp(asm.Call), Src: asm.PseudoKfuncCall, Constant: int64(id)})
+	c.emit(asm.Instruction{
+		OpCode:   asm.OpCode(asm.JumpClass).SetJumpOp(asm.Call),
+		Src:      asm.PseudoKfuncCall,
+		Constant: int64(id),
+	})
 }
 
 // buffers adds the maps that lead to the buffers. Their sizes are for who reads
@@ -178,7 +185,9 @@ func (r *Run) Buffer(cpu, size, wake int) (fd int, err error) {
 	fail := func(err error) (int, error) {
 		return -1, fmt.Errorf("make the buffer of CPU %d: %w", cpu, err)
 	}
-	m, err := ebpf.NewMap(&ebpf.MapSpec{Name: kernelName("buffer"), Type: ebpf.RingBuf, MaxEntries: uint32(size)})
+	m, err := ebpf.NewMap(&ebpf.MapSpec{
+		Name: kernelName("buffer"), Type: ebpf.RingBuf, MaxEntries: uint32(size),
+	})
 	if err != nil {
 		return fail(err)
 	}

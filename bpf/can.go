@@ -18,7 +18,13 @@ import (
 func Can(n expr.Node, e *Event, host *Host) (err error) {
 	defer caught(new(*Image), &err)
 	s := &graph{sources: []*source{{Event: e}}}
-	g := &gen{code: dryCode(), host: host, graph: s, image: &Image{host: host, Target: &Target{}, graph: s}, kind: ebpf.TracePoint}
+	g := &gen{
+		code:  dryCode(),
+		host:  host,
+		graph: s,
+		image: &Image{host: host, Target: &Target{}, graph: s},
+		kind:  ebpf.TracePoint,
+	}
 	if e.Sampled {
 		g.kind = ebpf.PerfEvent
 	}

@@ -30,7 +30,8 @@ func cgroup(t *testing.T) (outer, inner string) {
 	}
 	outer = filepath.Join(root, fmt.Sprintf("pp-bpf-test-%d", os.Getpid()))
 	inner = filepath.Join(outer, "inner")
-	testkit.Requires(t, testkit.Optional("cgroups that can be made", errors.Join(os.Mkdir(outer, 0o755), os.Mkdir(inner, 0o755))))
+	testkit.Requires(t, testkit.Optional("cgroups that can be made",
+		errors.Join(os.Mkdir(outer, 0o755), os.Mkdir(inner, 0o755))))
 	t.Cleanup(func() {
 		if err := errors.Join(os.Remove(inner), os.Remove(outer)); err != nil {
 			t.Error(err)

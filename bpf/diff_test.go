@@ -55,7 +55,8 @@ type random struct {
 	folds  bool // there may be some
 }
 
-var edges = []int64{0, 1, -1, 2, 3, -3, 7, 10, 63, 64, 127, -128, 255, 256, 32767, 65535, 1 << 20, math.MaxInt32, math.MinInt32,
+var edges = []int64{0, 1, -1, 2, 3, -3, 7, 10, 63, 64, 127, -128, 255, 256, 32767, 65535, 1 << 20,
+	math.MaxInt32, math.MinInt32,
 	1 << 32, 1<<32 - 1, math.MaxInt64, math.MinInt64, math.MaxInt64 - 1, 1 << 62}
 
 func (r *random) number() int64 {
@@ -68,7 +69,10 @@ func (r *random) number() int64 {
 	return int64(r.Uint64()) >> r.Intn(64)
 }
 
-var words3 = []string{"", "a", "ab", "abc", "kworker/0:1", "kworker", "0123456789abcde", "0123456789abcdef", "ppscript", "b"}
+var words3 = []string{
+	"", "a", "ab", "abc", "kworker/0:1", "kworker", "0123456789abcde", "0123456789abcdef", "ppscript",
+	"b",
+}
 
 func (r *random) record() []byte {
 	b := make([]byte, recordSize)
@@ -96,9 +100,10 @@ func (r *random) field(kind expr.Kind) expr.Node {
 	}
 }
 
-var intOps = []expr.Op{expr.OpAdd, expr.OpSub, expr.OpMul, expr.OpDivS, expr.OpDivU, expr.OpModS, expr.OpModU, expr.OpAnd, expr.OpOr,
-	expr.OpXor, expr.OpShl, expr.OpShrS, expr.OpShrU, expr.OpAddC, expr.OpSubC, expr.OpMulC, expr.OpFloorDiv, expr.OpFloorMod,
-	expr.OpAndC, expr.OpOrC, expr.OpXorC, expr.OpShlC, expr.OpShrC}
+var intOps = []expr.Op{expr.OpAdd, expr.OpSub, expr.OpMul, expr.OpDivS, expr.OpDivU, expr.OpModS, expr.OpModU,
+	expr.OpAnd, expr.OpOr,
+	expr.OpXor, expr.OpShl, expr.OpShrS, expr.OpShrU, expr.OpAddC, expr.OpSubC, expr.OpMulC,
+	expr.OpFloorDiv, expr.OpFloorMod, expr.OpAndC, expr.OpOrC, expr.OpXorC, expr.OpShlC, expr.OpShrC}
 
 // num makes an integer expression.
 func (r *random) num(depth int) expr.Node {
@@ -119,7 +124,9 @@ func (r *random) num(depth int) expr.Node {
 	var err error
 	switch r.Intn(14) {
 	case 0:
-		n, err = expr.NewUnary([]expr.Op{expr.OpNeg, expr.OpNot, expr.OpNegC, expr.OpNotC, expr.OpSigned, expr.OpUnsigned}[r.Intn(6)], r.num(depth-1))
+		n, err = expr.NewUnary([]expr.Op{
+			expr.OpNeg, expr.OpNot, expr.OpNegC, expr.OpNotC, expr.OpSigned, expr.OpUnsigned,
+		}[r.Intn(6)], r.num(depth-1))
 	case 1:
 		n, err = expr.NewCond(r.bool(depth-1), r.num(depth-1), r.num(depth-1))
 	case 2:
@@ -131,7 +138,8 @@ func (r *random) num(depth int) expr.Node {
 	case 5:
 		n, err = r.function(depth - 1)
 	case 6, 7, 8:
-		n, err = expr.PyBinary([]string{"+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>"}[r.Intn(10)], r.num(depth-1), r.num(depth-1))
+		n, err = expr.PyBinary([]string{"+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>"}[r.Intn(10)],
+			r.num(depth-1), r.num(depth-1))
 	default:
 		n, err = expr.NewBinary(intOps[r.Intn(len(intOps))], r.num(depth-1), r.num(depth-1))
 	}
@@ -181,8 +189,8 @@ func (r *random) bool(depth int) expr.Node {
 		case 3:
 			n, err = expr.NewUnary(expr.OpTruth, r.num(depth-1))
 		case 4:
-			op := []expr.Op{expr.OpStrEq, expr.OpStrNe, expr.OpStrLt, expr.OpStrLe, expr.OpPrefix, expr.OpGlob,
-				expr.OpSuffix, expr.OpContains, expr.OpGlob}[r.Intn(9)]
+			op := []expr.Op{expr.OpStrEq, expr.OpStrNe, expr.OpStrLt, expr.OpStrLe,
+				expr.OpPrefix, expr.OpGlob, expr.OpSuffix, expr.OpContains, expr.OpGlob}[r.Intn(9)]
 			pattern := words3[r.Intn(len(words3))]
 			if op == expr.OpGlob {
 				pattern = r.glob(pattern)
@@ -192,7 +200,9 @@ func (r *random) bool(depth int) expr.Node {
 			}
 			n, err = expr.NewBinary(op, r.field(expr.Str), expr.NewStr(pattern))
 		case 5:
-			n, err = expr.NewBinary([]expr.Op{expr.OpStrEq, expr.OpStrNe, expr.OpStrLt, expr.OpStrLe}[r.Intn(4)], r.field(expr.Str), r.field(expr.Str))
+			n, err = expr.NewBinary(
+				[]expr.Op{expr.OpStrEq, expr.OpStrNe, expr.OpStrLt, expr.OpStrLe}[r.Intn(4)],
+				r.field(expr.Str), r.field(expr.Str))
 		case 6:
 			n, err = expr.NewUnary(expr.OpTruth, r.field(expr.Str))
 		default:
@@ -357,7 +367,8 @@ func TestRandomPrograms(t *testing.T) {
 		own := loss.Groups[tr.spec]
 		own.Add(loss.Joins) // of folds
 		if own.Errors != tr.errors() || own.Evicted != 0 || own.Lost != 0 {
-			t.Errorf("program %d: got %d errors, %d evicted, want %d, 0\n%s", i, own.Errors, own.Evicted, tr.errors(), tr.text)
+			t.Errorf("program %d: got %d errors, %d evicted, want %d, 0\n%s", i, own.Errors, own.Evicted,
+				tr.errors(), tr.text)
 		}
 		if a, b := dump(got, tr), dump(tr.group, tr); a != b {
 			t.Errorf("program %d:\n%s\nkernel:\n%s\nnative:\n%s", i, tr.text, a, b)
@@ -375,7 +386,8 @@ func TestRandomPrograms(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("%d programs compared, %d with folds, %d rows, %d failed evaluations; refused: %v", compared, folds, rows, failed, refused)
+	t.Logf("%d programs compared, %d with folds, %d rows, %d failed evaluations; refused: %v", compared,
+		folds, rows, failed, refused)
 	if compared < tried*3/4 || compared < 20 || r.folds && folds < compared/6 {
 		t.Errorf("got %d programs of %d compared, want most", compared, tried)
 	}

@@ -14,11 +14,12 @@ import (
 const foldInts = 3
 
 // emittedStream is the stream of random folds: two numbers and a text.
-var emittedStream = &event.Stream{Index: 1, Schema: &event.Schema{System: "fold", Name: "test", Fields: []event.Field{
-	{Name: "a", Type: "s64", Place: event.InSlot, Offset: 0, Size: 8, Signed: true},
-	{Name: "b", Type: "s64", Place: event.InSlot, Offset: 1, Size: 8, Signed: true},
-	{Name: "t", Type: "char[]", Kind: event.Str, Place: event.InSlot, Offset: 2},
-}}}
+var emittedStream = &event.Stream{Index: 1,
+	Schema: &event.Schema{System: "fold", Name: "test", Fields: []event.Field{
+		{Name: "a", Type: "s64", Place: event.InSlot, Offset: 0, Size: 8, Signed: true},
+		{Name: "b", Type: "s64", Place: event.InSlot, Offset: 1, Size: 8, Signed: true},
+		{Name: "t", Type: "char[]", Kind: event.Str, Place: event.InSlot, Offset: 2},
+	}}}
 
 func must(n expr.Node, err error) expr.Node {
 	if err != nil {
@@ -105,8 +106,12 @@ func (r *random) foldTrial() *trial {
 	step := must(expr.NewFunc(expr.NewBlock(r.stmt(3), r.stmt(2), r.emit()), expr.TVoid))
 	r.state = false
 
-	f := &fold.Spec{Key: fnOf(key), Step: fnOf(step), Init: init, Texts: texts, Limit: 1 << 12, Out: emittedStream}
-	t.part = partOf([]*Event{{Schema: recordSchema, Label: "record"}}, &Edge{Fold: f}, &Edge{Stream: 1, Group: group})
+	f := &fold.Spec{
+		Key: fnOf(key), Step: fnOf(step), Init: init, Texts: texts, Limit: 1 << 12, Out: emittedStream,
+	}
+	t.part = partOf([]*Event{{Schema: recordSchema, Label: "record"}}, &Edge{Fold: f}, &Edge{
+		Stream: 1, Group: group,
+	})
 	t.group = agg.New(*group)
 	t.fold = fold.New(*f, t.group)
 	t.stage = t.fold

@@ -42,11 +42,13 @@ func plain(n expr.Node) bool {
 		case *expr.Const:
 			ok = ok && n.T.Numeric()
 		case *expr.Field:
-			ok = ok && n.Part == expr.Self && n.View == expr.ViewValue && n.F.Place == event.InRaw && n.F.Kind == event.Int && n.F.Name != "common_pid"
+			ok = ok && n.Part == expr.Self && n.View == expr.ViewValue && n.F.Place == event.InRaw &&
+				n.F.Kind == event.Int && n.F.Name != "common_pid"
 		case *expr.Unary:
 			ok = ok && (n.Op == expr.OpNotB || n.Op == expr.OpTruth || n.Op == expr.OpToInt)
 		case *expr.Binary:
-			ok = ok && (n.Op >= expr.OpEq && n.Op <= expr.OpLeUS || n.Op == expr.OpAnd || n.Op == expr.OpAndB || n.Op == expr.OpOrB)
+			ok = ok && (n.Op >= expr.OpEq && n.Op <= expr.OpLeUS || n.Op == expr.OpAnd ||
+				n.Op == expr.OpAndB || n.Op == expr.OpOrB)
 		case *expr.Ext, *expr.Quantity:
 		default:
 			ok = false

@@ -157,7 +157,8 @@ func (g *gen) emitWhole(r *record) {
 			continue
 		}
 		g.ctx(asm.R0, f.Offset, 4, false)
-		c.emit(asm.Mov.Reg(asm.R1, asm.R0), asm.RSh.Imm(asm.R1, 16), asm.And.Imm(asm.R0, 0xffff), asm.Add.Reg(asm.R0, asm.R1))
+		c.emit(asm.Mov.Reg(asm.R1, asm.R0), asm.RSh.Imm(asm.R1, 16), asm.And.Imm(asm.R0, 0xffff),
+			asm.Add.Reg(asm.R0, asm.R1))
 		if f.Place == event.RelLoc {
 			c.emit(asm.Add.Imm(asm.R0, int32(f.Offset)+4))
 		}
@@ -176,8 +177,8 @@ func (g *gen) emitWhole(r *record) {
 	c.ifImm(asm.JGT, asm.R2, wholeMost, g.fail)
 	c.emit(asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, int32(r.size)), asm.Mov.Reg(asm.R3, asm.R6))
 	c.call(asm.FnProbeReadKernel)
-	c.emit(asm.LoadMem(asm.R0, asm.R10, g.pidTgid(), asm.Word), asm.LSh.Imm(asm.R0, 32), asm.Or.Imm(asm.R0, int32(schema.ID&0xffff)),
-		asm.StoreMem(asm.R7, int16(r.size), asm.R0, asm.DWord))
+	c.emit(asm.LoadMem(asm.R0, asm.R10, g.pidTgid(), asm.Word), asm.LSh.Imm(asm.R0, 32),
+		asm.Or.Imm(asm.R0, int32(schema.ID&0xffff)), asm.StoreMem(asm.R7, int16(r.size), asm.R0, asm.DWord))
 	c.load(asm.R5, length)
 	c.ifImm(asm.JGT, asm.R5, wholeMost, g.fail)
 	c.emit(asm.Add.Imm(asm.R5, int32(r.size)))

@@ -36,10 +36,17 @@ func sending(t *testing.T, h *Host, p *Part, cfg perf.Config) (*perf.Source, *Ru
 		t.Fatalf("%v\n%s\n%v", err, logOf(err), im.Programs[0].Ins)
 	}
 	for i, e := range p.Events {
-		cfg.Events = append(cfg.Events, perf.EventConfig{Schema: e.Schema, Label: e.Label, Compact: im.Compact(i)})
+		cfg.Events = append(cfg.Events, perf.EventConfig{
+			Schema: e.Schema, Label: e.Label, Compact: im.Compact(i),
+		})
 	}
 	cfg.Clock = perf.ClockMonotonic
-	cfg.Programs = perf.Programs{Buffer: run.Buffer, Attach: func(int) error { return run.Attach(target) }, Detach: run.Stop, Untold: run.Untold}
+	cfg.Programs = perf.Programs{
+		Buffer: run.Buffer,
+		Attach: func(int) error { return run.Attach(target) },
+		Detach: run.Stop,
+		Untold: run.Untold,
+	}
 	src, err := perf.Open(context.Background(), cfg)
 	if err != nil {
 		t.Fatal(errors.Join(err, run.Close()))
@@ -83,11 +90,15 @@ func stopped(t *testing.T, src *perf.Source, fn func(*event.Event)) {
 // sample are there.
 func TestCompact(t *testing.T) {
 	h, fs := live(t)
-	exit, enter := schemaOf(t, fs, "raw_syscalls", "sys_exit"), schemaOf(t, fs, "syscalls", "sys_enter_sched_getaffinity")
+	exit, enter := schemaOf(t, fs, "raw_syscalls", "sys_exit"),
+		schemaOf(t, fs, "syscalls", "sys_enter_sched_getaffinity")
 	mine := node(t, exit, fmt.Sprintf("id == %d", unix.SYS_GETPPID))
 	odd := node(t, enter, "len / 3 * 3 == len")
 	part := recordsOf([]*Event{{Schema: exit, Label: "exit", Filter: mine}, {Schema: enter, Label: "enter"}},
-		[]*Record{{Fields: fieldsOf(t, exit, "id", "ret", "nr_running")}, {Fields: fieldsOf(t, enter, "pid", "len", "common_pid")}}, nil, []expr.Node{odd})
+		[]*Record{
+			{Fields: fieldsOf(t, exit, "id", "ret", "nr_running")},
+			{Fields: fieldsOf(t, enter, "pid", "len", "common_pid")},
+		}, nil, []expr.Node{odd})
 	src, run := sending(t, h, part, perf.Config{Pages: 64})
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -112,13 +123,16 @@ func TestCompact(t *testing.T) {
 		}
 		times = append(times, e.Time)
 		if e.Stream.Label == "exit" {
-			if calls++; field("id") != unix.SYS_GETPPID || field("ret") != int64(os.Getppid()) || field("nr_running") < 1 || field("nr_running") > 10000 {
+			if calls++; field("id") != unix.SYS_GETPPID || field("ret") != int64(os.Getppid()) ||
+				field("nr_running") < 1 || field("nr_running") > 10000 {
 				t.Fatalf("got id %d, ret %d, nr_running %d", field("id"), field("ret"), field("nr_running"))
 			}
 			return
 		}
-		if field("len") != int64(next) || field("pid") != int64(from+next) || field("common_pid") != int64(tid) || e.PID != int32(os.Getpid()) {
-			t.Fatalf("got len %d, pid %d, common_pid %d of process %d, want %d", field("len"), field("pid"), field("common_pid"), e.PID, next)
+		if field("len") != int64(next) || field("pid") != int64(from+next) ||
+			field("common_pid") != int64(tid) || e.PID != int32(os.Getpid()) {
+			t.Fatalf("got len %d, pid %d, common_pid %d of process %d, want %d", field("len"), field("pid"),
+				field("common_pid"), e.PID, next)
 		}
 		next += 3
 	})
@@ -145,7 +159,8 @@ func TestCompactWhole(t *testing.T) {
 	var events []*Event
 	var records []*Record
 	for _, s := range []*event.Schema{exec, comm} {
-		events, records = append(events, &Event{Schema: s, Label: s.Name}), append(records, &Record{Whole: true, Fields: fieldsOf(t, s, "nr_running")})
+		events, records = append(events, &Event{Schema: s, Label: s.Name}),
+			append(records, &Record{Whole: true, Fields: fieldsOf(t, s, "nr_running")})
 	}
 	part := recordsOf(events, records)
 	src, _ := sending(t, h, part, perf.Config{Pages: 64})
@@ -183,11 +198,17 @@ func TestCompactConforms(t *testing.T) {
 			var events []*Event
 			var records []*Record
 			for _, s := range []*event.Schema{exit, enter} {
-				events = append(events, &Event{Schema: s, Label: s.Name, Filter: node(t, s, fmt.Sprintf("id == %d", unix.SYS_GETPPID))})
+				events = append(events, &Event{
+					Schema: s,
+					Label:  s.Name,
+					Filter: node(t, s, fmt.Sprintf("id == %d", unix.SYS_GETPPID)),
+				})
 				records = append(records, &Record{Fields: fieldsOf(t, s, "id")})
 			}
 			part := recordsOf(events, records)
-			src, _ := sending(t, h, part, perf.Config{Pages: 2, SideBand: perf.SideBand{Comm: true, Task: true}})
+			src, _ := sending(t, h, part, perf.Config{
+				Pages: 2, SideBand: perf.SideBand{Comm: true, Task: true},
+			})
 			calls(400) // so that there is something, and a loss
 			return src
 		},
@@ -204,7 +225,8 @@ func tiny(t *testing.T) (*perf.Source, *Run) {
 	h, fs := live(t)
 	exit := schemaOf(t, fs, "raw_syscalls", "sys_exit")
 	getppid := node(t, exit, fmt.Sprintf("id == %d", unix.SYS_GETPPID))
-	part := recordsOf([]*Event{{Schema: exit, Label: "exit", Filter: getppid}}, []*Record{{Fields: fieldsOf(t, exit, "ret")}})
+	part := recordsOf([]*Event{{Schema: exit, Label: "exit", Filter: getppid}},
+		[]*Record{{Fields: fieldsOf(t, exit, "ret")}})
 	return sending(t, h, part, perf.Config{Pages: 1})
 }
 
@@ -240,7 +262,8 @@ func TestCompactLoss(t *testing.T) {
 	// or ours while theirs are looked at.
 	missed := int(l.Joins.Lost)
 	if err != nil || seen+lost > n || seen+lost+missed < n || seen == 0 || lost == 0 {
-		t.Errorf("got %d events and %d lost, %d in programs (%v), want %d in all", seen, lost, l.Joins.Lost, err, n)
+		t.Errorf("got %d events and %d lost, %d in programs (%v), want %d in all", seen, lost,
+			l.Joins.Lost, err, n)
 	}
 }
 
@@ -255,7 +278,8 @@ func TestCompactEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			sleeper := testkit.Start(t, "sleep", "60")
-			part := recordsOf([]*Event{{Schema: exit, Label: "exit"}}, []*Record{{Fields: fieldsOf(t, exit, "id")}})
+			part := recordsOf([]*Event{{Schema: exit, Label: "exit"}},
+				[]*Record{{Fields: fieldsOf(t, exit, "id")}})
 			src, _ := sending(t, h, part, perf.Config{Target: target(sleeper.PID())})
 			for range 3 {
 				if err := src.Poll(t.Context(), 10*time.Millisecond); err != nil {

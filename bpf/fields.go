@@ -172,7 +172,8 @@ type facts struct {
 
 // isKey reports that n is the key of the pair.
 func (g *gen) isKey(n *expr.Field) bool {
-	return g.pair != nil && n.Part == expr.Self && n.F.Place == event.InSlot && n.F.Name == "key" && n.F.Offset == 0
+	return g.pair != nil && n.Part == expr.Self && n.F.Place == event.InSlot && n.F.Name == "key" &&
+		n.F.Offset == 0
 }
 
 // saved returns where a field of the pair's start is, and how many bytes; 0 if

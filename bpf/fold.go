@@ -117,7 +117,8 @@ func (s *graph) prepareFold(f *foldOp, gens []*gen) {
 		k := keyed{g, keysOf(feed.key)}
 		keys = append(keys, k)
 		cpus = cpus && len(k.keys) == 1 && isCPU(k.keys[0])
-		own = own && g.pair == nil && len(k.keys) == 1 && isThread(k.keys[0]) && neverIdle(s.sources[g.index].Schema.System, s.sources[g.index].Schema.Name)
+		own = own && g.pair == nil && len(k.keys) == 1 && isThread(k.keys[0]) &&
+			neverIdle(s.sources[g.index].Schema.System, s.sources[g.index].Schema.Name)
 	})
 	if len(keys) == 0 {
 		refuse("nothing feeds a fold")
@@ -410,12 +411,16 @@ func (im *Image) foldMaps() {
 			im.define(foldMap.of(f.index), taskMap(f.size))
 			continue
 		}
-		im.define(foldMap.of(f.index), im.host.grows(&ebpf.MapSpec{Type: ebpf.Hash, KeySize: uint32(f.keyLen), ValueSize: uint32(f.size)}, f.spec.Limit, defaultRows))
+		im.define(foldMap.of(f.index),
+			im.host.grows(&ebpf.MapSpec{
+				Type: ebpf.Hash, KeySize: uint32(f.keyLen), ValueSize: uint32(f.size),
+			}, f.spec.Limit, defaultRows))
 		value := make([]byte, f.size)
 		for i, w := range f.initial() {
 			binary.LittleEndian.PutUint64(value[foldSlots+8*i:], w)
 		}
-		im.define(initialMap.of(f.index), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: uint32(f.size), MaxEntries: 1,
-			Contents: []ebpf.MapKV{{Key: uint32(0), Value: value}}})
+		im.define(initialMap.of(f.index),
+			&ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: uint32(f.size), MaxEntries: 1,
+				Contents: []ebpf.MapKV{{Key: uint32(0), Value: value}}})
 	}
 }

@@ -91,11 +91,13 @@ func (g *gen) matches(x expr.Node, p *pattern, what string, want bool, l label) 
 		c.emit(asm.LoadMem(asm.R1, asm.R10, off+int16(i), asm.Byte))
 		// R2 is the characters that match it: of a NUL, the pattern's end. R4
 		// is where a byte, unless it is NUL, changes nothing.
-		c.emit(asm.Mov.Reg(asm.R2, asm.R1), asm.Sub.Imm(asm.R2, 1), asm.RSh.Imm(asm.R2, 63), asm.Mov.Reg(asm.R4, asm.R2),
+		c.emit(asm.Mov.Reg(asm.R2, asm.R1), asm.Sub.Imm(asm.R2, 1), asm.RSh.Imm(asm.R2, 63),
+			asm.Mov.Reg(asm.R4, asm.R2),
 			asm.LSh.Imm(asm.R2, int32(n)), asm.Xor.Imm(asm.R4, 1), asm.Mul.Imm(asm.R4, p.stars))
 		for _, r := range runs {
 			c.emit(asm.Mov.Reg(asm.R3, asm.R1), asm.Sub.Imm(asm.R3, int32(r.from)), asm.And.Imm(asm.R3, 0xff),
-				asm.Sub.Imm(asm.R3, int32(r.count)), asm.RSh.Imm(asm.R3, 63), asm.Mul.Imm(asm.R3, r.mask), asm.Or.Reg(asm.R2, asm.R3))
+				asm.Sub.Imm(asm.R3, int32(r.count)), asm.RSh.Imm(asm.R3, 63), asm.Mul.Imm(asm.R3, r.mask),
+				asm.Or.Reg(asm.R2, asm.R3))
 		}
 		// Matched characters move on; in front of a star, and behind the end,
 		// everything stays.

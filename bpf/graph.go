@@ -171,7 +171,8 @@ func (b *follower) from(e *Edge) *[]feed {
 	for _, j := range b.graph.joins {
 		for i := range j.pairs {
 			p := &j.pairs[i]
-			if pairsOf(j.spec, b.graph.sources[p.start].Stream, b.graph.sources[p.end].Stream).Index == e.Stream {
+			if pairsOf(j.spec, b.graph.sources[p.start].Stream, b.graph.sources[p.end].Stream).Index ==
+				e.Stream {
 				return &p.feeds
 			}
 		}

@@ -260,7 +260,8 @@ func (g *gen) linear(a *agg.Agg) {
 	c.constant(asm.R2, a.Hi)
 	c.ifReg(asm.JSGE, asm.R0, asm.R2, above)
 	c.constant(asm.R3, a.Step)
-	c.emit(asm.Sub.Reg(asm.R0, asm.R1), asm.Div.Reg(asm.R0, asm.R3), asm.Mov.Reg(asm.R1, asm.R0), asm.Add.Imm(asm.R1, 1))
+	c.emit(asm.Sub.Reg(asm.R0, asm.R1), asm.Div.Reg(asm.R0, asm.R3), asm.Mov.Reg(asm.R1, asm.R0),
+		asm.Add.Imm(asm.R1, 1))
 	c.goTo(done)
 	c.place(below)
 	c.emit(asm.Mov.Imm(asm.R1, 0))
@@ -293,8 +294,8 @@ func (g *gen) sketch(u *unit, arg int, generation int16, full label) {
 	c.emit(asm.Mov.Reg(asm.R2, asm.R3))
 	g.log2(asm.R1, asm.R2)
 	// (e+1)*64 + (v>>e)%64, e being the bits beyond the first seven.
-	c.emit(asm.Sub.Imm(asm.R1, 7), asm.And.Imm(asm.R1, 63), asm.RSh.Reg(asm.R3, asm.R1), asm.And.Imm(asm.R3, 63),
-		asm.Add.Imm(asm.R1, 1), asm.LSh.Imm(asm.R1, 6), asm.Add.Reg(asm.R3, asm.R1))
+	c.emit(asm.Sub.Imm(asm.R1, 7), asm.And.Imm(asm.R1, 63), asm.RSh.Reg(asm.R3, asm.R1),
+		asm.And.Imm(asm.R3, 63), asm.Add.Imm(asm.R1, 1), asm.LSh.Imm(asm.R1, 6), asm.Add.Reg(asm.R3, asm.R1))
 	c.place(small)
 	c.emit(asm.Or.Reg(asm.R4, asm.R3))
 	c.store(key, asm.R7)
@@ -320,7 +321,8 @@ func (g *gen) sketch(u *unit, arg int, generation int16, full label) {
 	c.ifImm(asm.JNE, asm.R0, 0, full)
 	c.goTo(done)
 	c.place(have)
-	c.emit(asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), asm.Add.Imm(asm.R1, 1), asm.StoreMem(asm.R0, 0, asm.R1, asm.DWord))
+	c.emit(asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), asm.Add.Imm(asm.R1, 1),
+		asm.StoreMem(asm.R0, 0, asm.R1, asm.DWord))
 	c.place(done)
 	c.stack = mark
 }

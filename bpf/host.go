@@ -70,17 +70,26 @@ func Find(r kernel.Roots) (*Host, error) {
 		return nil, err
 	}
 	if !v.AtLeast(5, 10) {
-		return nil, &diag.Unsupported{What: "generated programs", Since: "5.10", Instead: "events are read from rings"}
+		return nil, &diag.Unsupported{
+			What: "generated programs", Since: "5.10", Instead: "events are read from rings",
+		}
 	}
 	var st syscall.Stat_t
 	if err := syscall.Stat(r.ProcPath("self/ns/pid"), &st); err == nil && st.Ino != initPIDNS {
-		return nil, diag.Errorf(diag.Attach, "bpf", "namespace", "programs see other process numbers than this pid namespace has").
+		return nil, diag.Errorf(diag.Attach, "bpf", "namespace",
+			"programs see other process numbers than this pid namespace has").
 			WithHint("run it in the host's pid namespace")
 	}
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		return nil, errors.ErrUnsupported
 	}
-	h := &Host{TaskStorage: v.AtLeast(5, 11), Atomics: v.AtLeast(5, 12), Grows: v.AtLeast(6, 1), Guarded: v.AtLeast(6, 2), NeedResched: needResched(v)}
+	h := &Host{
+		TaskStorage: v.AtLeast(5, 11),
+		Atomics:     v.AtLeast(5, 12),
+		Grows:       v.AtLeast(6, 1),
+		Guarded:     v.AtLeast(6, 2),
+		NeedResched: needResched(v),
+	}
 	if kernel.HasBTF(r) {
 		h.Offset, h.Function = lookUps()
 	} else {

@@ -108,7 +108,8 @@ func isThread(n expr.Node) bool {
 }
 
 func isTID(f *expr.Field) bool {
-	return f.Part == expr.Self && f.View == expr.ViewValue && f.F.Place == event.InFact && f.F.Fact == event.FactTID
+	return f.Part == expr.Self && f.View == expr.ViewValue && f.F.Place == event.InFact &&
+		f.F.Fact == event.FactTID
 }
 
 // neverIdle names events that idle tasks do not have.

@@ -166,7 +166,8 @@ func TestRejected(t *testing.T) {
 	p.Ins = asm.Instructions{asm.LoadMem(asm.R0, asm.R9, 0, asm.DWord), asm.Return()}
 	_, err = Load(im)
 	var rejected *Rejected
-	if !errors.As(err, &rejected) || !strings.Contains(rejected.Log, "R9 !read_ok") || strings.Contains(rejected.Log, "processed ") {
+	if !errors.As(err, &rejected) || !strings.Contains(rejected.Log, "R9 !read_ok") ||
+		strings.Contains(rejected.Log, "processed ") {
 		t.Errorf("got %v, %q, want what the verifier did not like", err, logOf(err))
 	}
 }

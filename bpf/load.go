@@ -82,7 +82,8 @@ func (r *Run) load() (err error) {
 			return err
 		}
 	}
-	loaded, err := ebpf.NewCollectionWithOptions(set, ebpf.CollectionOptions{Programs: ebpf.ProgramOptions{LogSizeStart: 1 << 20}})
+	loaded, err := ebpf.NewCollectionWithOptions(set,
+		ebpf.CollectionOptions{Programs: ebpf.ProgramOptions{LogSizeStart: 1 << 20}})
 	if err != nil {
 		return r.rejected(err)
 	}
@@ -181,7 +182,9 @@ func (r *Run) Attach(t *Target) error {
 	}
 	for i := range slices.Backward(r.im.Programs) {
 		if err := r.attach(&r.im.Programs[i], r.progs[i]); err != nil {
-			return (&diag.Error{Op: "attach program", Subject: r.im.Programs[i].Attach, Cause: err, Class: diag.Attach}).
+			return (&diag.Error{
+				Op: "attach program", Subject: r.im.Programs[i].Attach, Cause: err, Class: diag.Attach,
+			}).
 				WithHint("use --engine perf")
 		}
 	}
@@ -268,7 +271,13 @@ func (r *Run) Close() error {
 // words is a map, to be read.
 func (r *Run) words(id mapID) *words64 {
 	m := r.maps[id]
-	w := &words64{fd: m.FD(), key: int(m.KeySize()), value: int(m.ValueSize()) / 8, cpus: 1, entries: int(m.MaxEntries())}
+	w := &words64{
+		fd:      m.FD(),
+		key:     int(m.KeySize()),
+		value:   int(m.ValueSize()) / 8,
+		cpus:    1,
+		entries: int(m.MaxEntries()),
+	}
 	if t := m.Type(); t == ebpf.PerCPUArray || t == ebpf.PerCPUHash {
 		w.cpus = r.cpus
 	}

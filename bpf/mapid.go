@@ -38,10 +38,28 @@ const (
 )
 
 var mapNames = [...]string{
-	generationMap: "generation", controlMap: "control", processesMap: "processes", cgroupsMap: "cgroups",
-	threadsMap: "threads", statsMap: "stat", zeroMap: "zero", rowsMap: "rows", spareMap: "spare", denseMap: "few",
-	sketchMap: "dist", waitMap: "wait", runningMap: "runs", foldMap: "fold", initialMap: "init", chainMap: "chain",
-	stacksMap: "stacks", freshMap: "fresh", wholeMap: "whole", sendMap: "send", buffersMap: "buffers", bufferMap: "buffer",
+	generationMap: "generation",
+	controlMap:    "control",
+	processesMap:  "processes",
+	cgroupsMap:    "cgroups",
+	threadsMap:    "threads",
+	statsMap:      "stat",
+	zeroMap:       "zero",
+	rowsMap:       "rows",
+	spareMap:      "spare",
+	denseMap:      "few",
+	sketchMap:     "dist",
+	waitMap:       "wait",
+	runningMap:    "runs",
+	foldMap:       "fold",
+	initialMap:    "init",
+	chainMap:      "chain",
+	stacksMap:     "stacks",
+	freshMap:      "fresh",
+	wholeMap:      "whole",
+	sendMap:       "send",
+	buffersMap:    "buffers",
+	bufferMap:     "buffer",
 }
 
 // A mapID is one map of an Image: its kind, and which of that kind.

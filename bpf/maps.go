@@ -41,7 +41,9 @@ func (im *Image) common() {
 	s := im.graph
 	h := im.host
 	if s.intervals {
-		im.define(generationMap.of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+		im.define(generationMap.of(), &ebpf.MapSpec{
+			Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1,
+		})
 	}
 	for i := range s.sources {
 		im.define(statsMap.of(i), &ebpf.MapSpec{Type: ebpf.PerCPUArray,
@@ -56,7 +58,8 @@ func (im *Image) common() {
 	for _, u := range im.units {
 		for n := range u.rows {
 			im.define(u.rows[n], h.grows(&ebpf.MapSpec{Type: ebpf.PerCPUHash,
-				KeySize: uint32(u.table.keyLen), ValueSize: uint32(u.table.value.size)}, u.table.spec.Limit, defaultRows))
+				KeySize: uint32(u.table.keyLen), ValueSize: uint32(u.table.value.size)},
+				u.table.spec.Limit, defaultRows))
 		}
 		for _, name := range u.spare {
 			limit := min(spareRows, u.table.spec.Limit)
@@ -71,12 +74,15 @@ func (im *Image) common() {
 				ValueSize: uint32(u.table.value.size), MaxEntries: denseRows})
 		}
 		for _, name := range u.sketch {
-			im.define(name, h.grows(&ebpf.MapSpec{Type: ebpf.Hash, KeySize: 16, ValueSize: 8}, 0, defaultBuckets))
+			im.define(name, h.grows(&ebpf.MapSpec{Type: ebpf.Hash, KeySize: 16, ValueSize: 8},
+				0, defaultBuckets))
 		}
 	}
 	for _, j := range s.joins {
 		if s.wakes(j) {
-			im.define(runningMap.of(j.index), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: maxCPUs})
+			im.define(runningMap.of(j.index), &ebpf.MapSpec{
+				Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: maxCPUs,
+			})
 		}
 		if j.tasks {
 			im.define(waitMap.of(j.index), taskMap(j.size))
@@ -96,7 +102,8 @@ func (im *Image) common() {
 func taskMap(size int) *ebpf.MapSpec {
 	word := &btf.Int{Name: "unsigned long long", Size: 8}
 	return &ebpf.MapSpec{Type: ebpf.TaskStorage, KeySize: 4, ValueSize: uint32(size), Flags: noPrealloc,
-		Key: &btf.Int{Name: "int", Size: 4, Encoding: btf.Signed}, Value: &btf.Array{Index: word, Type: word, Nelems: uint32(size / 8)}}
+		Key:   &btf.Int{Name: "int", Size: 4, Encoding: btf.Signed},
+		Value: &btf.Array{Index: word, Type: word, Nelems: uint32(size / 8)}}
 }
 
 // maxCPUs bounds the CPU numbers for which it is known who runs there.

@@ -55,7 +55,8 @@ func (g *gen) fetch(f event.Fact, name string, at int16) {
 		c.load(asm.R0, at)
 		c.emit(asm.RSh.Imm(asm.R0, int32(g.host.NeedResched)), asm.And.Imm(asm.R0, 1))
 	case event.FactNrRunning:
-		g.follow(name, at, 4, "task_struct", "se", "", "sched_entity", "cfs_rq", "->", "cfs_rq", "rq", "->", "rq", "nr_running")
+		g.follow(name, at, 4, "task_struct", "se", "", "sched_entity", "cfs_rq", "->", "cfs_rq", "rq", "->",
+			"rq", "nr_running")
 		c.emit(asm.LoadMem(asm.R0, asm.R10, at, asm.Word))
 	case event.FactSchedPolicy:
 		g.follow(name, at, 4, "task_struct", "policy")

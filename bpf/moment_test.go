@@ -113,10 +113,13 @@ func sampled(t *testing.T, h *Host, n int, conditions ...string) []int {
 func TestNrRunning(t *testing.T) {
 	h, _ := live(t)
 	spin(t, 3)
-	got := sampled(t, h, 50, "nr_running >= 3", "nr_running < 3", "nr_running >= 3 && nr_running < 1000", "nr_running > 1000")
+	got := sampled(t, h, 50, "nr_running >= 3", "nr_running < 3", "nr_running >= 3 && nr_running < 1000",
+		"nr_running > 1000")
 	// Every event has a timer of its own; Go's collector stops ours for a moment.
 	if got[2] < got[0]/2 || got[1] > got[0]/5 || got[3] != 0 {
-		t.Errorf("got %v samples for 3 or more, for fewer, for 3 to 999, for more than 1000; want all, few, all, none", got)
+		t.Errorf(
+			"got %v samples for 3 or more, for fewer, for 3 to 999, for more than 1000; want all, few, all, none",
+			got)
 	}
 }
 
@@ -129,7 +132,9 @@ func TestTaskOfMoment(t *testing.T) {
 		t.Fatal(err)
 	}
 	prio := 120 + 20 - nice
-	got := sampled(t, h, 50, fmt.Sprintf("sched_policy == 0 && prio == %d", prio), fmt.Sprintf("sched_policy != 0 || prio != %d", prio), "pid > 0", "pid == 0", "irqs_disabled == 0", "irqs_disabled")
+	got := sampled(t, h, 50, fmt.Sprintf("sched_policy == 0 && prio == %d", prio),
+		fmt.Sprintf("sched_policy != 0 || prio != %d", prio), "pid > 0", "pid == 0",
+		"irqs_disabled == 0", "irqs_disabled")
 	// A timer cannot interrupt where interrupts are disabled.
 	for i, n := range got {
 		if i%2 == 0 && n < got[0]/2 || i%2 == 1 && n != 0 {
@@ -153,8 +158,9 @@ func TestIRQsDisabled(t *testing.T) {
 	watch := &event.Schema{System: "breakpoint", Name: "nvcsw", Type: unix.PERF_TYPE_BREAKPOINT}
 	cfg := perf.Config{Target: perf.Target{TIDs: []int{unix.Gettid()}}}
 	for _, text := range []string{"irqs_disabled", "!irqs_disabled"} {
-		cfg.Events = append(cfg.Events, perf.EventConfig{Schema: watch, Config1: address, Config2: 8, BPType: 2, Period: 1,
-			Program: sieved(t, h, watch, text)})
+		cfg.Events = append(cfg.Events,
+			perf.EventConfig{Schema: watch, Config1: address, Config2: 8, BPType: 2, Period: 1,
+				Program: sieved(t, h, watch, text)})
 	}
 	src, err := perf.Open(context.Background(), cfg)
 	testkit.Requires(t, testkit.Core("breakpoints on kernel data", err))
@@ -174,7 +180,8 @@ func TestIRQsDisabled(t *testing.T) {
 	var counts [2]int
 	count(src, func(e *event.Event) { counts[e.Stream.Index]++ })
 	if want := int(after.Nvcsw - before.Nvcsw); counts[0] < want || counts[1] != 0 {
-		t.Errorf("got %d switches with interrupts disabled and %d without, want %d and 0", counts[0], counts[1], want)
+		t.Errorf("got %d switches with interrupts disabled and %d without, want %d and 0",
+			counts[0], counts[1], want)
 	}
 }
 
@@ -208,9 +215,10 @@ func counterMap(t *testing.T) *ebpf.Map {
 func currentTask(t *testing.T) uint64 {
 	t.Helper()
 	m := counterMap(t)
-	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.RawTracepoint, License: "GPL", Instructions: asm.Instructions{
-		asm.FnGetCurrentTask.Call(), asm.LoadMapValue(asm.R1, m.FD(), 0), asm.StoreMem(asm.R1, 0, asm.R0, asm.DWord),
-		asm.Mov.Imm(asm.R0, 0), asm.Return()}})
+	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.RawTracepoint, License: "GPL",
+		Instructions: asm.Instructions{
+			asm.FnGetCurrentTask.Call(), asm.LoadMapValue(asm.R1, m.FD(), 0),
+			asm.StoreMem(asm.R1, 0, asm.R0, asm.DWord), asm.Mov.Imm(asm.R0, 0), asm.Return()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,9 +251,11 @@ func TestNeedResched(t *testing.T) {
 		mine := fmt.Sprintf("pid == %d && ", tid)
 		flag := node(t, wakeup, "tif_need_resched")
 		ours := node(t, wakeup, mine+"_tid == "+fmt.Sprint(unix.Gettid()))
-		r := start(t, h, partOf([]*Event{{Schema: wakeup, Label: "wakeup", Filter: ours}}, &Edge{Group: counted(flag)}))
-		src, err := perf.OpenCounters(context.Background(), perf.Config{Target: perf.Target{TIDs: []int{unix.Gettid()}}, Events: []perf.EventConfig{
-			{Schema: wakeup, Filter: mine + "!(common_flags & 4)"}, {Schema: wakeup, Filter: mine + "common_flags & 4"}}})
+		r := start(t, h, partOf([]*Event{{Schema: wakeup, Label: "wakeup", Filter: ours}},
+			&Edge{Group: counted(flag)}))
+		src, err := perf.OpenCounters(context.Background(),
+			perf.Config{Target: perf.Target{TIDs: []int{unix.Gettid()}}, Events: []perf.EventConfig{
+				{Schema: wakeup, Filter: mine + "!(common_flags & 4)"}, {Schema: wakeup, Filter: mine + "common_flags & 4"}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -265,7 +275,8 @@ func TestNeedResched(t *testing.T) {
 		t.Logf("policy %d: %v wakeups without and with the flag", policy, got)
 		// A thread that has not come to sleep yet is not woken.
 		if got != want || got[0]+got[1] == 0 || policy == unix.SCHED_FIFO && got[1] == 0 {
-			wrong = append(wrong, fmt.Sprintf("policy %d: got %v wakeups without and with the flag, want %v and some", policy, got, want))
+			wrong = append(wrong, fmt.Sprintf(
+				"policy %d: got %v wakeups without and with the flag, want %v and some", policy, got, want))
 		}
 		return wrong
 	}
@@ -278,7 +289,8 @@ func TestNeedResched(t *testing.T) {
 func sleeper(t *testing.T, policy, priority uint32) (tid int, wake func()) {
 	t.Helper()
 	var there, back [2]int
-	if err := errors.Join(unix.Pipe2(there[:], unix.O_CLOEXEC), unix.Pipe2(back[:], unix.O_CLOEXEC)); err != nil {
+	if err := errors.Join(unix.Pipe2(there[:], unix.O_CLOEXEC),
+		unix.Pipe2(back[:], unix.O_CLOEXEC)); err != nil {
 		t.Fatal(err)
 	}
 	ready, done := make(chan error, 1), make(chan bool)
@@ -289,7 +301,9 @@ func sleeper(t *testing.T, policy, priority uint32) (tid int, wake func()) {
 		var set unix.CPUSet
 		set.Set(0)
 		ready <- errors.Join(unix.SchedSetaffinity(0, &set),
-			unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: policy, Priority: priority}, 0))
+			unix.SchedSetAttr(0, &unix.SchedAttr{
+				Size: unix.SizeofSchedAttr, Policy: policy, Priority: priority,
+			}, 0))
 		var b [1]byte
 		for {
 			if n, _ := unix.Read(there[0], b[:]); n == 0 {

@@ -29,26 +29,44 @@ func everything() *Part {
 		return expr.NewField(f, part).(*expr.Field)
 	}
 	tid := expr.Build(tidNode)
-	j := &join.Spec{In: []join.In{{Key: tid}, {Stage: 1, Key: tid}}, Pairs: [][]*event.Stream{{nil, {Index: pairs}}}}
+	j := &join.Spec{
+		In: []join.In{{Key: tid}, {Stage: 1, Key: tid}}, Pairs: [][]*event.Stream{{nil, {Index: pairs}}},
+	}
 	out := &event.Stream{Index: emitted, Schema: emittedStream.Schema}
 	slot := expr.NewField(&emittedStream.Schema.Fields[0], expr.Self)
 	step := must(expr.NewFunc(expr.NewBlock(must(expr.NewStoreState(0, field("x", expr.Self))),
-		must(expr.NewEmit(0, []string{"a", "b", "t"}, field("s8", expr.Self), field("x", expr.Self), field("text", expr.Self)))), expr.TVoid))
+		must(expr.NewEmit(0, []string{"a", "b", "t"}, field("s8", expr.Self), field("x", expr.Self),
+			field("text", expr.Self)))), expr.TVoid))
 	f := &fold.Spec{Key: at(0, field("text", expr.Self)), Step: at(0, step), Init: []int64{3}, Out: out}
 	count := []agg.Agg{{Op: agg.Count}, {Op: agg.Quantile, Q: 0.5, Arg: 1}}
-	byStart := &agg.Spec{Keys: []*flow.Fn{at(pairs, field("text", expr.Start)), at(pairs, delayOf(expr.Self))}, Aggs: count,
+	byStart := &agg.Spec{Keys: []*flow.Fn{
+		at(pairs, field("text", expr.Start)), at(pairs, delayOf(expr.Self)),
+	}, Aggs: count,
 		Args: []agg.Arg{{}, {Fn: at(pairs, field("s64", expr.Start))}}}
 	bySlot := &agg.Spec{Keys: []*flow.Fn{at(emitted, slot)}, Aggs: count[:1], Args: []agg.Arg{{}}}
-	byStack := &agg.Spec{Keys: []*flow.Fn{at(0, expr.NewField(&event.Field{Name: "stack", Place: event.InFact, Fact: event.FactCallchain, Size: 8}, expr.Self))},
+	byStack := &agg.Spec{Keys: []*flow.Fn{at(0,
+		expr.NewField(&event.Field{Name: "stack", Place: event.InFact, Fact: event.FactCallchain, Size: 8},
+			expr.Self))},
 		Aggs: count[:1], Args: []agg.Arg{{}}}
 	p := partOf([]*Event{
 		{Schema: recordSchema, Label: "first", Filter: must(expr.Compare("<", field("u8", expr.Self), expr.NewInt(3))), Stack: &StackSpec{Kernel: true, Max: 20}},
 		{Schema: recordSchema, Label: "second"},
 	},
-		&Edge{Stream: 0, Join: j, Preds: []expr.Node{must(expr.Compare("<", field("u16", expr.Self), expr.NewInt(3)))}},
+		&Edge{
+			Stream: 0,
+			Join:   j,
+			Preds:  []expr.Node{must(expr.Compare("<", field("u16", expr.Self), expr.NewInt(3)))},
+		},
 		&Edge{Stream: 1, Join: j}, &Edge{Stream: 0, Fold: f},
-		&Edge{Stream: pairs, Group: byStart}, &Edge{Stream: emitted, Group: bySlot}, &Edge{Stream: 0, Group: byStack},
-		&Edge{Stream: 1, Send: &Record{Fields: []*expr.Field{field("x", expr.Self), field("u8", expr.Self), field("text", expr.Self)}}})
+		&Edge{Stream: pairs, Group: byStart}, &Edge{Stream: emitted, Group: bySlot}, &Edge{
+			Stream: 0, Group: byStack,
+		},
+		&Edge{
+			Stream: 1,
+			Send: &Record{Fields: []*expr.Field{
+				field("x", expr.Self), field("u8", expr.Self), field("text", expr.Self),
+			}},
+		})
 	p.Intervals = true
 	return p
 }
@@ -56,7 +74,13 @@ func everything() *Part {
 // Generate changes nothing of what it is given: two images of one part, for
 // different kernels, are those of two parts.
 func TestGenerateChangesNothing(t *testing.T) {
-	new := &Host{TaskStorage: true, Grows: true, Atomics: true, Guarded: true, Offset: func(string, string) (int, bool) { return 8, true }}
+	new := &Host{
+		TaskStorage: true,
+		Grows:       true,
+		Atomics:     true,
+		Guarded:     true,
+		Offset:      func(string, string) (int, bool) { return 8, true },
+	}
 	old := &Host{Atomics: true}
 	generated := func(p *Part, h *Host) string {
 		t.Helper()
@@ -144,7 +168,9 @@ func TestCanIsGenerate(t *testing.T) {
 		n := r.bool(5)
 		if r.Intn(4) == 0 {
 			// What there is no code for.
-			n = must(expr.Compare("<", expr.NewField(&event.Field{Name: "odd", Offset: 8 + r.Intn(8), Size: 4}, expr.Self), r.num(2)))
+			n = must(expr.Compare("<",
+				expr.NewField(&event.Field{Name: "odd", Offset: 8 + r.Intn(8), Size: 4}, expr.Self),
+				r.num(2)))
 		}
 		e := &Event{Schema: recordSchema, Label: "record"}
 		_, err := Generate(partOf([]*Event{e}, &Edge{Preds: []expr.Node{n}, Group: counted()}), h, &Target{})
@@ -152,7 +178,8 @@ func TestCanIsGenerate(t *testing.T) {
 		if err != nil {
 			refused++
 		}
-		if got, want := reason(Can(n, e, h)), reason(err); got != want && !strings.Contains(want, "too long") {
+		if got, want := reason(Can(n, e, h)), reason(err); got != want &&
+			!strings.Contains(want, "too long") {
 			t.Fatalf("%s: got %s, want %s", n, got, want)
 		}
 	}
@@ -169,7 +196,9 @@ func TestPartCan(t *testing.T) {
 		t.Errorf("got %v, want that it can", err)
 	}
 	p := everything()
-	p.Edges[0].Preds = append(p.Edges[0].Preds, must(expr.Compare("<", expr.NewField(&event.Field{Name: "odd", Offset: 13, Size: 4}, expr.Self), expr.NewInt(1))))
+	p.Edges[0].Preds = append(p.Edges[0].Preds,
+		must(expr.Compare("<", expr.NewField(&event.Field{Name: "odd", Offset: 13, Size: 4}, expr.Self),
+			expr.NewInt(1))))
 	var no *Refusal
 	if err := p.Can(h, &Target{}); !errors.As(err, &no) || !strings.Contains(no.Why, "at 13 of the record") {
 		t.Errorf("got %v, want why not", err)

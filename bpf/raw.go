@@ -60,12 +60,18 @@ func rawPointOf(fullName string) *rawPoint {
 	case "irq:irq_handler_entry":
 		return &rawPoint{fullName[4:], map[string]rawField{"irq": {arg: 0, size: 4, signed: true}}}
 	case "kmem:kmalloc", "kmem:kfree":
-		return &rawPoint{fullName[5:], map[string]rawField{"call_site": {arg: 0, size: 8}, "ptr": {arg: 1, size: 8},
-			"bytes_req": {arg: 2, size: 8}, "bytes_alloc": {arg: 3, size: 8}}}
+		return &rawPoint{fullName[5:],
+			map[string]rawField{"call_site": {arg: 0, size: 8}, "ptr": {arg: 1, size: 8},
+				"bytes_req": {arg: 2, size: 8}, "bytes_alloc": {arg: 3, size: 8}}}
 	case "kmem:mm_page_alloc", "kmem:mm_page_free":
 		return &rawPoint{fullName[5:], map[string]rawField{"order": {arg: 1, size: 4}}}
 	case "irq:irq_handler_exit":
-		return &rawPoint{fullName[4:], map[string]rawField{"irq": {arg: 0, size: 4, signed: true}, "ret": {arg: 2, size: 4, signed: true}}}
+		return &rawPoint{
+			fullName[4:],
+			map[string]rawField{
+				"irq": {arg: 0, size: 4, signed: true}, "ret": {arg: 2, size: 4, signed: true},
+			},
+		}
 	}
 	// The arguments of most others are unknown, which is enough if no field is
 	// read. The fields of block events and kvm_exit, and the state of
@@ -78,12 +84,23 @@ func rawPointOf(fullName string) *rawPoint {
 }
 
 // plainSystems have events that are the tracepoints of their names.
-var plainSystems = []string{"sched", "irq", "task", "signal", "timer", "block", "kmem", "kvm", "net", "skb", "tcp", "sock", "power", "workqueue", "writeback"}
+var plainSystems = []string{
+	"sched", "irq", "task", "signal", "timer", "block", "kmem", "kvm", "net", "skb", "tcp", "sock",
+	"power", "workqueue", "writeback",
+}
 
 // task adds the fields that are copies of members of a task.
 func (p *rawPoint) task(prefix string, arg int) {
 	member := func(name string, size int, text bool) {
-		p.fields[prefix+name] = rawField{arg: arg, deref: true, typ: "task_struct", member: name, size: size, signed: !text, text: text}
+		p.fields[prefix+name] = rawField{
+			arg:    arg,
+			deref:  true,
+			typ:    "task_struct",
+			member: name,
+			size:   size,
+			signed: !text,
+			text:   text,
+		}
 	}
 	member("pid", 4, false)
 	member("prio", 4, false)
@@ -115,11 +132,13 @@ func (g *gen) pickRaw(e *source, nodes []expr.Node) {
 				ok = false
 			}
 			f, is := n.(*expr.Field)
-			if !is || f.F.Place == event.InFact || f.F.Place == event.InSlot || f.F.Name == "common_pid" || f.Part == expr.Start {
+			if !is || f.F.Place == event.InFact || f.F.Place == event.InSlot || f.F.Name == "common_pid" ||
+				f.Part == expr.Start {
 				return ok
 			}
 			known, have := p.fields[f.F.Name]
-			ok = ok && have && f.View == expr.ViewValue && (f.F.Kind == event.Int || known.text && f.F.Kind == event.Str)
+			ok = ok && have && f.View == expr.ViewValue &&
+				(f.F.Kind == event.Int || known.text && f.F.Kind == event.Str)
 			if have && known.deref {
 				if _, has := g.host.member(known.typ, known.member); !has {
 					ok = false

@@ -45,7 +45,9 @@ func (r *Run) Rows(number func(s *Stack) uint64, add func(of *agg.Spec, p *agg.P
 		return fmt.Errorf("read stacks: %w", err)
 	}
 	for _, u := range r.im.units {
-		err := r.unit(u, int(old), stacks, func(p *agg.Partial) { parts = append(parts, part{u.table.spec, p}) })
+		err := r.unit(u, int(old), stacks, func(p *agg.Partial) {
+			parts = append(parts, part{u.table.spec, p})
+		})
 		if err != nil {
 			return fmt.Errorf("read %s: %w", u.table.name, err)
 		}

@@ -20,7 +20,9 @@ func countByID(t testing.TB, fs *tracefs.FS) *Part {
 
 // pairField is a field that pairs have.
 func delayOf(part expr.Part) expr.Node {
-	return expr.NewField(&event.Field{Name: "delay", Place: event.InFact, Fact: event.FactDelay, Size: 8, Signed: true}, part)
+	return expr.NewField(&event.Field{
+		Name: "delay", Place: event.InFact, Fact: event.FactDelay, Size: 8, Signed: true,
+	}, part)
 }
 
 // latencyByID is the time from entry to exit, by number.
@@ -30,7 +32,9 @@ func latencyByID(t testing.TB, fs *tracefs.FS, aggs ...agg.Agg) *Part {
 	const pairs = 2 // their stream
 	of := func(n expr.Node) *flow.Fn { return flow.NewFn([]*expr.Program{pairs: expr.Build(n)}, pairs) }
 	group := &agg.Spec{Aggs: aggs, Keys: []*flow.Fn{of(id)}, Args: []agg.Arg{{Fn: of(delayOf(expr.Self))}}}
-	j := &join.Spec{In: []join.In{{Key: expr.Build(node(t, enter, "_tid"))}, {Stage: 1, Key: expr.Build(node(t, exit, "_tid"))}},
+	j := &join.Spec{In: []join.In{
+		{Key: expr.Build(node(t, enter, "_tid"))}, {Stage: 1, Key: expr.Build(node(t, exit, "_tid"))},
+	},
 		Pairs: [][]*event.Stream{{nil, {Index: pairs}}}}
 	return partOf([]*Event{{Schema: enter, Label: "enter"}, {Schema: exit, Label: "exit"}},
 		&Edge{Stream: 0, Join: j}, &Edge{Stream: 1, Join: j}, &Edge{Stream: pairs, Group: group})
@@ -70,6 +74,8 @@ func BenchmarkGetppid(b *testing.B) {
 	hash := *h
 	hash.TaskStorage = false
 	run("latency/hash", &hash, func() *Part { return latencyByID(b, fs, basic...) })
-	run("latency/p99", h, func() *Part { return latencyByID(b, fs, append(basic, agg.Agg{Op: agg.Quantile, Q: 0.99})...) })
+	run("latency/p99", h, func() *Part {
+		return latencyByID(b, fs, append(basic, agg.Agg{Op: agg.Quantile, Q: 0.99})...)
+	})
 	run("bare2", h, nil)
 }

@@ -108,8 +108,8 @@ func (g *gen) stack(key int16, n expr.Node) {
 	index := c.alloc(8)
 	c.zero(index, 8)
 	c.get(chainMap.of(g.index), index, g.fail)
-	c.emit(asm.Mov.Reg(asm.R7, asm.R0), storeImm(asm.R7, chainTask, 0), storeImm(asm.R7, chainKernel, 0), storeImm(asm.R7, chainUser, 0),
-		storeImm(asm.R7, chainMax, int32(spec.Max)), asm.Mov.Imm(asm.R8, 0))
+	c.emit(asm.Mov.Reg(asm.R7, asm.R0), storeImm(asm.R7, chainTask, 0), storeImm(asm.R7, chainKernel, 0),
+		storeImm(asm.R7, chainUser, 0), storeImm(asm.R7, chainMax, int32(spec.Max)), asm.Mov.Imm(asm.R8, 0))
 	if spec.Kernel {
 		g.walk(chainKernel, chainWords, spec.Max, 0)
 	}
@@ -131,7 +131,8 @@ func (g *gen) walk(size, at, most int, flags int32) {
 	end := c.label()
 	c.emit(asm.Mov.Imm(asm.R3, int32(8*most)), asm.Sub.Reg(asm.R3, asm.R8), asm.Mov.Imm(asm.R8, 0))
 	c.ifImm(asm.JEq, asm.R3, 0, end)
-	c.emit(asm.Mov.Reg(asm.R1, asm.R6), asm.Mov.Reg(asm.R2, asm.R7), asm.Add.Imm(asm.R2, int32(at)), asm.Mov.Imm(asm.R4, flags))
+	c.emit(asm.Mov.Reg(asm.R1, asm.R6), asm.Mov.Reg(asm.R2, asm.R7), asm.Add.Imm(asm.R2, int32(at)),
+		asm.Mov.Imm(asm.R4, flags))
 	c.call(asm.FnGetStack)
 	// An error is that there is none, as of the user part of kernel threads.
 	c.ifImm(asm.JSLE, asm.R0, 0, end)
@@ -151,7 +152,8 @@ func (g *gen) task() {
 	c.emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Add.Imm(asm.R3, int32(at)),
 		asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, chainTask+4), asm.Mov.Imm(asm.R2, 4))
 	c.call(asm.FnProbeReadKernel)
-	c.emit(asm.LoadMem(asm.R1, asm.R10, g.pidTgid()+4, asm.Word), asm.StoreMem(asm.R7, chainTask, asm.R1, asm.Word))
+	c.emit(asm.LoadMem(asm.R1, asm.R10, g.pidTgid()+4, asm.Word),
+		asm.StoreMem(asm.R7, chainTask, asm.R1, asm.Word))
 }
 
 // hash leaves two numbers of R7's memory at key, of 64 bits each: one of
@@ -162,8 +164,10 @@ func (g *gen) hash(key int16, kernel, user int) {
 	c.constant(asm.R9, -0x3d4d51c2d82b14b1) // a prime
 	c.emit(asm.Mov.Imm(asm.R3, 0), asm.Mov.Imm(asm.R4, 0))
 	mix := func() {
-		c.emit(asm.Xor.Reg(asm.R3, asm.R5), asm.Mul.Reg(asm.R3, asm.R8), asm.Mov.Reg(asm.R0, asm.R3), asm.RSh.Imm(asm.R0, 32), asm.Xor.Reg(asm.R3, asm.R0),
-			asm.Add.Reg(asm.R4, asm.R5), asm.Mul.Reg(asm.R4, asm.R9), asm.Mov.Reg(asm.R0, asm.R4), asm.RSh.Imm(asm.R0, 29), asm.Xor.Reg(asm.R4, asm.R0))
+		c.emit(asm.Xor.Reg(asm.R3, asm.R5), asm.Mul.Reg(asm.R3, asm.R8), asm.Mov.Reg(asm.R0, asm.R3),
+			asm.RSh.Imm(asm.R0, 32), asm.Xor.Reg(asm.R3, asm.R0),
+			asm.Add.Reg(asm.R4, asm.R5), asm.Mul.Reg(asm.R4, asm.R9), asm.Mov.Reg(asm.R0, asm.R4),
+			asm.RSh.Imm(asm.R0, 29), asm.Xor.Reg(asm.R4, asm.R0))
 	}
 	for _, at := range []int16{chainTask, chainKernel, chainUser} {
 		c.emit(asm.LoadMem(asm.R5, asm.R7, at, asm.DWord))
@@ -188,7 +192,8 @@ func (g *gen) hash(key int16, kernel, user int) {
 	part(chainKernel, chainWords, kernel)
 	part(chainUser, chainWords+8*kernel, user)
 	some, end := c.label(), c.label()
-	c.emit(asm.LoadMem(asm.R1, asm.R7, chainKernel, asm.DWord), asm.LoadMem(asm.R2, asm.R7, chainUser, asm.DWord), asm.Or.Reg(asm.R1, asm.R2))
+	c.emit(asm.LoadMem(asm.R1, asm.R7, chainKernel, asm.DWord),
+		asm.LoadMem(asm.R2, asm.R7, chainUser, asm.DWord), asm.Or.Reg(asm.R1, asm.R2))
 	c.ifImm(asm.JNE, asm.R1, 0, some)
 	c.zero(key, stackKey)
 	c.goTo(end)
@@ -235,13 +240,19 @@ func (im *Image) stackMaps() {
 	}
 	for i, e := range s.sources {
 		if e.stacked {
-			im.define(chainMap.of(i), &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: size, MaxEntries: 1})
+			im.define(chainMap.of(i), &ebpf.MapSpec{
+				Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: size, MaxEntries: 1,
+			})
 		}
 	}
 	for n := range s.generations() {
-		im.define(stacksMap.of(n), im.host.grows(&ebpf.MapSpec{Type: ebpf.Hash, KeySize: stackKey, ValueSize: size}, 0, defaultStacks))
+		im.define(stacksMap.of(n),
+			im.host.grows(&ebpf.MapSpec{Type: ebpf.Hash, KeySize: stackKey, ValueSize: size},
+				0, defaultStacks))
 	}
 	if _, user := s.chain(); user > 0 {
-		im.define(freshMap.of(), &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 4, ValueSize: 8, MaxEntries: maxFresh})
+		im.define(freshMap.of(), &ebpf.MapSpec{
+			Type: ebpf.Hash, KeySize: 4, ValueSize: 8, MaxEntries: maxFresh,
+		})
 	}
 }

@@ -23,7 +23,8 @@ func TestStacks(t *testing.T) {
 	once := func(spec StackSpec) (found []Stack, counts map[uint64]uint64) {
 		t.Helper()
 		getppid := node(t, enter, fmt.Sprintf("id == %d", unix.SYS_GETPPID))
-		r := start(t, h, partOf([]*Event{{Schema: enter, Label: "enter", Filter: getppid, Stack: &spec}}, &Edge{Group: counted(node(t, enter, "stack"))}))
+		r := start(t, h, partOf([]*Event{{Schema: enter, Label: "enter", Filter: getppid, Stack: &spec}},
+			&Edge{Group: counted(node(t, enter, "stack"))}))
 		calls(1000)
 		if err := r.Stop(); err != nil {
 			t.Fatal(err)
@@ -63,16 +64,19 @@ func TestStacks(t *testing.T) {
 	if len(found) != 1 || counts[1] != 1000 {
 		t.Fatalf("got %d stacks, %v times, want one, 1000 times", len(found), counts)
 	}
-	if s := &found[0]; int(s.PID) != os.Getpid() || len(s.Kernel) == 0 || !within(s) || s.Max != most || s.Time <= 0 || s.Time > Now() {
+	if s := &found[0]; int(s.PID) != os.Getpid() || len(s.Kernel) == 0 || !within(s) || s.Max != most ||
+		s.Time <= 0 || s.Time > Now() {
 		t.Errorf("got %+v, want the stack of the test", s)
 	}
 	full := found[0]
 	found, counts = run(StackSpec{User: true, Max: most})
-	if len(found) != 1 || counts[1] != 1000 || len(found[0].Kernel) != 0 || len(found[0].User) != len(full.User) {
+	if len(found) != 1 || counts[1] != 1000 || len(found[0].Kernel) != 0 ||
+		len(found[0].User) != len(full.User) {
 		t.Errorf("got %+v, %v, want the user part alone", found, counts)
 	}
 	found, counts = run(StackSpec{Kernel: true, Max: most})
-	if len(found) != 1 || counts[1] != 1000 || found[0].PID != -1 || len(found[0].User) != 0 || len(found[0].Kernel) == 0 ||
+	if len(found) != 1 || counts[1] != 1000 || found[0].PID != -1 || len(found[0].User) != 0 ||
+		len(found[0].Kernel) == 0 ||
 		found[0].Kernel[len(found[0].Kernel)-1] != full.Kernel[len(full.Kernel)-1] {
 		t.Errorf("got %+v, %v, want the kernel's part alone", found, counts)
 	}
@@ -86,7 +90,8 @@ func TestStacks(t *testing.T) {
 	a := table.Number(full.PID, full.Image, full.Time, full.Kernel, full.User, most)
 	b := table.Number(full.PID, full.Image, full.Time+1, full.Kernel, full.User, most)
 	c := table.Number(full.PID, full.Image+1, full.Time, full.Kernel, full.User, most)
-	if got, ok := table.At(a); a != b || a == c || !ok || got.PID != full.PID || got.Cut || len(got.Chain) != len(full.Kernel)+len(full.User)+2 {
+	if got, ok := table.At(a); a != b || a == c || !ok || got.PID != full.PID || got.Cut ||
+		len(got.Chain) != len(full.Kernel)+len(full.User)+2 {
 		t.Errorf("got stacks %d, %d, %d of %+v, want the first two to be one", a, b, c, got)
 	}
 }

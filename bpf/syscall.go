@@ -141,11 +141,15 @@ func (m *words64) batches(cmd uintptr, fn func(key []byte, values []uint64)) err
 }
 
 func (m *words64) lookup(key []byte, values []uint64) error {
-	return bpfElem(mapLookup, &elemAttr{fd: uint32(m.fd), key: unsafe.Pointer(&key[0]), value: unsafe.Pointer(&values[0])})
+	return bpfElem(mapLookup, &elemAttr{
+		fd: uint32(m.fd), key: unsafe.Pointer(&key[0]), value: unsafe.Pointer(&values[0]),
+	})
 }
 
 func (m *words64) update(key []byte, values []uint64) error {
-	return bpfElem(mapUpdate, &elemAttr{fd: uint32(m.fd), key: unsafe.Pointer(&key[0]), value: unsafe.Pointer(&values[0])})
+	return bpfElem(mapUpdate, &elemAttr{
+		fd: uint32(m.fd), key: unsafe.Pointer(&key[0]), value: unsafe.Pointer(&values[0]),
+	})
 }
 
 // each calls fn for every element of an array.
@@ -164,7 +168,9 @@ func (m *words64) each(fn func(index int, values []uint64)) error {
 	values := make([]uint64, m.value*m.cpus)
 	for i := range m.entries {
 		k := uint32(i)
-		err := bpfElem(mapLookup, &elemAttr{fd: uint32(m.fd), key: unsafe.Pointer(&k), value: unsafe.Pointer(&values[0])})
+		err := bpfElem(mapLookup, &elemAttr{
+			fd: uint32(m.fd), key: unsafe.Pointer(&k), value: unsafe.Pointer(&values[0]),
+		})
 		if err != nil {
 			return err
 		}

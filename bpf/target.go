@@ -195,7 +195,8 @@ const cloneThread = 0x10000
 // of task_struct, to a place of the stack. R6 is the context.
 func (c *code) newTask(to int16, member int) {
 	c.addr(asm.R1, to)
-	c.emit(asm.Mov.Imm(asm.R2, 4), asm.LoadMem(asm.R3, asm.R6, 0, asm.DWord), asm.Add.Imm(asm.R3, int32(member)))
+	c.emit(asm.Mov.Imm(asm.R2, 4), asm.LoadMem(asm.R3, asm.R6, 0, asm.DWord),
+		asm.Add.Imm(asm.R3, int32(member)))
 	c.call(asm.FnProbeReadKernel)
 }
 
@@ -203,7 +204,9 @@ func (c *code) newTask(to int16, member int) {
 // counts from its execve on, children when they are made.
 func (im *Image) trackers(host *Host, t *Target) {
 	if len(t.Cgroups) > 0 {
-		im.define(cgroupsMap.of(), &ebpf.MapSpec{Type: ebpf.CGroupArray, KeySize: 4, ValueSize: 4, MaxEntries: uint32(len(t.Cgroups))})
+		im.define(cgroupsMap.of(), &ebpf.MapSpec{
+			Type: ebpf.CGroupArray, KeySize: 4, ValueSize: 4, MaxEntries: uint32(len(t.Cgroups)),
+		})
 	}
 	if im.asks && len(t.Cgroups) > 0 {
 		// Who enters a cgroup later is found in its files.
@@ -218,7 +221,9 @@ func (im *Image) trackers(host *Host, t *Target) {
 		return // samples come of the target alone
 	}
 	im.define(controlMap.of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 16, MaxEntries: 1})
-	im.define(processesMap.of(), &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: 1 << 14})
+	im.define(processesMap.of(), &ebpf.MapSpec{
+		Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: 1 << 14,
+	})
 	if t.Workload {
 		c := newCode()
 		end := c.label()
@@ -254,5 +259,7 @@ func (im *Image) trackers(host *Host, t *Target) {
 	c.put(processesMap.of(), k, k, ebpf.UpdateAny)
 	c.place(exit)
 	c.emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
-	im.Programs = append(im.Programs, Program{Label: "children", Kind: ebpf.RawTracepoint, Attach: "task_newtask", Ins: c.finish(), event: -1})
+	im.Programs = append(im.Programs, Program{
+		Label: "children", Kind: ebpf.RawTracepoint, Attach: "task_newtask", Ins: c.finish(), event: -1,
+	})
 }

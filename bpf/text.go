@@ -141,7 +141,8 @@ func (g *gen) textField(off int16, size int, n *expr.Field) {
 	}
 	if f.Place == event.InRaw {
 		c.addr(asm.R1, off)
-		c.emit(asm.Mov.Imm(asm.R2, int32(f.Size+1)), asm.Mov.Reg(asm.R3, asm.R6), asm.Add.Imm(asm.R3, int32(f.Offset)))
+		c.emit(asm.Mov.Imm(asm.R2, int32(f.Size+1)), asm.Mov.Reg(asm.R3, asm.R6),
+			asm.Add.Imm(asm.R3, int32(f.Offset)))
 		c.call(g.readStr())
 		return
 	}
@@ -264,7 +265,8 @@ func (g *gen) compareText(n *expr.Binary, want bool, l label) {
 
 // matchText jumps to l if a match's truth is want. A glob that is an equality
 // is left to others: its text is returned.
-func (g *gen) matchText(x expr.Node, op expr.Op, text string, want bool, l label) (equal *expr.Const, done bool) {
+func (g *gen) matchText(x expr.Node, op expr.Op, text string, want bool,
+	l label) (equal *expr.Const, done bool) {
 	p := &pattern{}
 	switch op {
 	case expr.OpGlob:

@@ -114,7 +114,8 @@ func (f *foldOp) only(n expr.Node, locals map[int]bool, kept bool) {
 // keeps reports that the result of n's operands is no time, or is kept.
 func (f *foldOp) keeps(n expr.Node, locals map[int]bool) bool {
 	switch n := n.(type) {
-	case *expr.StoreState, *expr.Set, *expr.Seq, *expr.If, *expr.Func, *expr.Return, *expr.Quantity, *expr.Cond:
+	case *expr.StoreState, *expr.Set, *expr.Seq, *expr.If, *expr.Func, *expr.Return,
+		*expr.Quantity, *expr.Cond:
 		return true
 	case *expr.Unary:
 		return n.Op == expr.OpTruth || n.Op == expr.OpSigned || n.Op == expr.OpUnsigned

@@ -65,7 +65,9 @@ func (im *Image) threads(host *Host, t *Target) {
 	if !t.named() {
 		return
 	}
-	im.define(threadsMap.of(), &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: mostThreads})
+	im.define(threadsMap.of(), &ebpf.MapSpec{
+		Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: mostThreads,
+	})
 	at, ok := host.member("task_struct", "pid")
 	if !ok {
 		refuse("following threads needs the kernel's type information (CONFIG_DEBUG_INFO_BTF)")
@@ -94,7 +96,9 @@ func (im *Image) threads(host *Host, t *Target) {
 	c.call(asm.FnMapDeleteElem)
 	c.place(exit)
 	c.emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
-	im.Programs = append(im.Programs, Program{Label: "threads", Kind: ebpf.RawTracepoint, Attach: "task_newtask", Ins: c.finish(), event: -1})
+	im.Programs = append(im.Programs, Program{
+		Label: "threads", Kind: ebpf.RawTracepoint, Attach: "task_newtask", Ins: c.finish(), event: -1,
+	})
 }
 
 // setThreads puts the target's threads into the set. It is called before the
@@ -110,7 +114,8 @@ func (r *Run) setThreads(t *Target) error {
 		tids = append(tids, t.Root)
 	}
 	for _, pid := range t.PIDs {
-		entries, _ := privilege.ReadDir(privilege.Processes, filepath.Join("/proc", strconv.Itoa(pid), "task"))
+		entries, _ := privilege.ReadDir(privilege.Processes,
+			filepath.Join("/proc", strconv.Itoa(pid), "task"))
 		for _, e := range entries {
 			if tid, err := strconv.Atoi(e.Name()); err == nil {
 				tids = append(tids, tid)

@@ -120,11 +120,13 @@ func (g *gen) behind(r *record) {
 		c.ifImm(asm.JEq, asm.R0, 0, next)
 		c.emit(asm.LoadMem(asm.R1, asm.R7, to, asm.Word))
 		c.ifImm(asm.JGT, asm.R1, most, g.fail)
-		c.emit(asm.Mov.Reg(asm.R8, asm.R7), asm.Add.Reg(asm.R8, asm.R1), asm.StoreMem(asm.R8, 0, asm.R0, asm.DWord),
+		c.emit(asm.Mov.Reg(asm.R8, asm.R7), asm.Add.Reg(asm.R8, asm.R1),
+			asm.StoreMem(asm.R8, 0, asm.R0, asm.DWord),
 			asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Reg(asm.R1, asm.R8), asm.Add.Imm(asm.R1, perf.TextHead))
 		g.readUser(asm.R8, perf.TextHead)
 		c.emit(asm.StoreMem(asm.R8, 8, asm.R0, asm.DWord), asm.LoadMem(asm.R1, asm.R7, to, asm.Word),
-			asm.Add.Reg(asm.R1, asm.R0), asm.Add.Imm(asm.R1, perf.TextHead+7), asm.And.Imm(asm.R1, -8), asm.StoreMem(asm.R7, to, asm.R1, asm.Word))
+			asm.Add.Reg(asm.R1, asm.R0), asm.Add.Imm(asm.R1, perf.TextHead+7), asm.And.Imm(asm.R1, -8),
+			asm.StoreMem(asm.R7, to, asm.R1, asm.Word))
 		c.place(next)
 	}
 	c.emit(asm.LoadMem(asm.R5, asm.R7, to, asm.Word))

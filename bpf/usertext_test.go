@@ -101,8 +101,11 @@ func TestUserTextIsKey(t *testing.T) {
 	key := node(t, enter, "user_string(filename)")
 	all, few := counted(key), counted(key)
 	ours := node(t, enter, fmt.Sprintf("mode == %d", openMode))
-	some := node(t, enter, `user_string(filename) ~ "/*" || user_string(filename) == "<fault>" || user_string(filename) ~ "*h?"`)
-	r := start(t, h, partOf([]*Event{{Schema: enter, Label: "enter", Filter: ours}}, &Edge{Group: all}, &Edge{Preds: []expr.Node{some}, Group: few}))
+	some := node(t, enter,
+		`user_string(filename) ~ "/*" || user_string(filename) == "<fault>" || user_string(filename) ~ "*h?"`)
+	r := start(t, h, partOf([]*Event{{Schema: enter, Label: "enter", Filter: ours}}, &Edge{Group: all}, &Edge{
+		Preds: []expr.Node{some}, Group: few,
+	}))
 	want := openThem(t)
 	if err := r.Stop(); err != nil {
 		t.Fatal(err)
@@ -130,10 +133,15 @@ func TestUserTextIsKey(t *testing.T) {
 // Texts are sent with fields, and behind whole records; several of one event.
 func TestUserTextIsSent(t *testing.T) {
 	h, fs := live(t)
-	enter, raw := schemaOf(t, fs, "syscalls", "sys_enter_openat"), schemaOf(t, fs, "raw_syscalls", "sys_enter")
-	ours, called := node(t, enter, fmt.Sprintf("mode == %d", openMode)), node(t, raw, fmt.Sprintf("id == %d && args[3] == %d", unix.SYS_OPENAT, openMode))
+	enter, raw := schemaOf(t, fs, "syscalls", "sys_enter_openat"),
+		schemaOf(t, fs, "raw_syscalls", "sys_enter")
+	ours, called := node(t, enter, fmt.Sprintf("mode == %d", openMode)),
+		node(t, raw, fmt.Sprintf("id == %d && args[3] == %d", unix.SYS_OPENAT, openMode))
 	addr := []expr.Node{node(t, enter, "filename")}
-	several := []expr.Node{node(t, raw, "args[2] + 16"), node(t, raw, "args[1]"), node(t, raw, "args[2]"), node(t, raw, fmt.Sprintf("id == %d ? args[1] : 0", unix.SYS_OPENAT))}
+	several := []expr.Node{
+		node(t, raw, "args[2] + 16"), node(t, raw, "args[1]"), node(t, raw, "args[2]"),
+		node(t, raw, fmt.Sprintf("id == %d ? args[1] : 0", unix.SYS_OPENAT)),
+	}
 	events := []struct {
 		label, text string
 		record      *Record
@@ -196,11 +204,13 @@ func TestUserTextIsMissing(t *testing.T) {
 	e := &event.Event{Kind: event.Sample, Raw: raw, Stream: &event.Stream{Schema: enter}}
 	var frame expr.Frame
 	frame.Reset(e)
-	if p := expr.Build(node(t, enter, "user_string(filename)")); len(p.Str(&frame)) != 0 || frame.Err != expr.ErrMissing {
+	if p := expr.Build(node(t, enter, "user_string(filename)")); len(p.Str(&frame)) != 0 ||
+		frame.Err != expr.ErrMissing {
 		t.Errorf("got %v, want %v", frame.Err, expr.ErrMissing)
 	}
 	frame.Reset(e)
-	if got := string(expr.Build(node(t, enter, `user_string(filename, "-")`)).Str(&frame)); got != "-" || frame.Err != nil {
+	if got := string(expr.Build(node(t, enter, `user_string(filename, "-")`)).Str(&frame)); got != "-" ||
+		frame.Err != nil {
 		t.Errorf("got %q %v, want what it is instead", got, frame.Err)
 	}
 }

@@ -110,7 +110,9 @@ func (h *Heat) Result(rows int) *result.Heatmap {
 		wide *= 2
 	}
 	for r := lo / wide; r <= hi/wide; r++ {
-		row := result.HeatRow{Lo: heatLow(r * wide), Hi: heatLow((r + 1) * wide), Counts: make([]uint64, h.used)}
+		row := result.HeatRow{
+			Lo: heatLow(r * wide), Hi: heatLow((r + 1) * wide), Counts: make([]uint64, h.used),
+		}
 		if (r+1)*wide >= heatRows {
 			row.Hi = result.OpenHi
 		}

@@ -51,11 +51,13 @@ func TestHeatCountsEveryValueOnce(t *testing.T) {
 		}
 		for i, r := range m.Rows {
 			if i > 0 && r.Lo != m.Rows[i-1].Hi {
-				t.Fatalf("round %d: row %d begins at %d, the one below ends at %d", round, i, r.Lo, m.Rows[i-1].Hi)
+				t.Fatalf("round %d: row %d begins at %d, the one below ends at %d", round,
+					i, r.Lo, m.Rows[i-1].Hi)
 			}
 			for c := range r.Counts {
 				if r.Counts[c] != want[i][c] {
-					t.Fatalf("round %d: row [%d, %d), column %d: got %d, want %d", round, r.Lo, r.Hi, c, r.Counts[c], want[i][c])
+					t.Fatalf("round %d: row [%d, %d), column %d: got %d, want %d", round, r.Lo, r.Hi,
+						c, r.Counts[c], want[i][c])
 				}
 			}
 		}

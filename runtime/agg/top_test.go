@@ -40,6 +40,7 @@ func TestTopIsBounded(t *testing.T) {
 		x.AddValue(event.IntOf(v))
 	}
 	if work.evicted != 10 || len(x.n) != distinctLimit {
-		t.Errorf("got %d evicted of %d values, want 10 of %s", work.evicted, len(x.n), fmt.Sprint(distinctLimit))
+		t.Errorf("got %d evicted of %d values, want 10 of %s", work.evicted, len(x.n),
+			fmt.Sprint(distinctLimit))
 	}
 }

@@ -98,7 +98,9 @@ func ClassOf(err error) Class {
 // the user's mistake; a full or broken disk, or a full table of descriptors, is not.
 func FileError(op, path string, err error) *Error {
 	e := &Error{Op: op, Subject: path, Cause: Reason(err), Class: Usage}
-	for _, errno := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
+	for _, errno := range []syscall.Errno{
+		syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM,
+	} {
 		if errors.Is(err, errno) {
 			e.Class = Run
 		}

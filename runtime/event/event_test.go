@@ -11,7 +11,8 @@ func TestKeepOutlivesTheRing(t *testing.T) {
 	var kept Event
 	e.Keep(&kept)
 	clear(rec)
-	if got := binary.LittleEndian.Uint64(kept.Raw); got != 0x0807060504030201 || kept.TID != 3 || kept.Time != 5 {
+	if got := binary.LittleEndian.Uint64(kept.Raw); got != 0x0807060504030201 || kept.TID != 3 ||
+		kept.Time != 5 {
 		t.Errorf("got raw %#x tid %d, want the bytes of before", got, kept.TID)
 	}
 	if off, ok := within(kept.Rec, kept.Raw); !ok || off != 8 {
@@ -50,7 +51,14 @@ func TestFieldPlaces(t *testing.T) {
 		{Name: "arr", Kind: Array, Offset: 0, Size: 4, Elem: 2},
 	}}
 	for name, want := range map[string]string{
-		"u": "65535", "s": "-1", "d": "ab", "r": "ab", "cpu": "3", "time": "77", "far": "", "arr": "(65535, 0)",
+		"u":    "65535",
+		"s":    "-1",
+		"d":    "ab",
+		"r":    "ab",
+		"cpu":  "3",
+		"time": "77",
+		"far":  "",
+		"arr":  "(65535, 0)",
 	} {
 		f, ok := s.Field(name)
 		if !ok {
@@ -66,7 +74,10 @@ func TestFieldPlaces(t *testing.T) {
 }
 
 func TestCompareAcrossKinds(t *testing.T) {
-	order := []Value{{}, IntOf(-5), IntOf(0), FloatOf(0.5), DurationOf(7), UintOf(1 << 63), StrOf(""), StrOf("a"), ListOf(IntOf(1)), ListOf(IntOf(1), IntOf(2))}
+	order := []Value{
+		{}, IntOf(-5), IntOf(0), FloatOf(0.5), DurationOf(7), UintOf(1 << 63), StrOf(""), StrOf("a"),
+		ListOf(IntOf(1)), ListOf(IntOf(1), IntOf(2)),
+	}
 	for i := range order {
 		for j := range order {
 			got := order[i].Compare(order[j])

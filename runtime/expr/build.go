@@ -256,7 +256,9 @@ func retype(x Node, unsigned bool) Node {
 		return &Const{T: Type{Kind: Int, Unsigned: unsigned}, Int: c.Int}
 	}
 	// x | 0 with the wanted type: the back end makes x of it.
-	return &Binary{OpOr, Type{Kind: Int, Unsigned: unsigned}, x, &Const{T: Type{Kind: Int, Unsigned: unsigned}}}
+	return &Binary{
+		OpOr, Type{Kind: Int, Unsigned: unsigned}, x, &Const{T: Type{Kind: Int, Unsigned: unsigned}},
+	}
 }
 
 // fold evaluates a node whose operands are constants.

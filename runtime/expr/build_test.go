@@ -20,7 +20,12 @@ func slotSchema() *event.Schema {
 
 func TestSlots(t *testing.T) {
 	s := slotSchema()
-	e := &event.Event{Time: 5, Joint: &event.Joint{Slots: []event.Value{event.DurationOf(1500), event.FloatOf(0.25), event.StrOf("bash")}}}
+	e := &event.Event{
+		Time: 5,
+		Joint: &event.Joint{Slots: []event.Value{
+			event.DurationOf(1500), event.FloatOf(0.25), event.StrOf("bash"),
+		}},
+	}
 	var f Frame
 	get := func(name string) *Program {
 		fld, ok := s.Field(name)
@@ -77,15 +82,19 @@ func TestFloats(t *testing.T) {
 	f(must(PyUnary("-", must(PyBinary("*", i32, half)))), 1.5)
 	f(must(NewCond(fieldNode("flag"), half, i32)), 0.5)
 	f(must(NewCond(must(PyUnary("not", fieldNode("flag"))), half, i32)), -3)
-	f(must(NewSeq(must(NewSet(0, "x", must(PyBinary("/", i32, NewInt(2))))), must(PyBinary("-", x, half)))), -2)
-	f(must(NewFunc(NewBlock(must(NewIf(fieldNode("flag"), NewReturn(must(PyBinary("+", half, i32))), nil)), NewReturn(half)), TFloat)), -2.5)
+	f(must(NewSeq(must(NewSet(0, "x", must(PyBinary("/", i32, NewInt(2))))),
+		must(PyBinary("-", x, half)))), -2)
+	f(
+		must(NewFunc(NewBlock(must(NewIf(fieldNode("flag"), NewReturn(must(PyBinary("+", half, i32))), nil)),
+			NewReturn(half)), TFloat)), -2.5)
 	f(must(NewUnary(OpToFloat, fieldNode("n64"))), 18446744073709551612)
 	var fr Frame
 	fr.Reset(testEvent())
 	if got := Build(must(NewUnary(OpTrunc, must(PyBinary("*", i32, half))))).Int(&fr); got != -1 {
 		t.Errorf("trunc(-1.5): got %d, want -1", got)
 	}
-	big := must(NewUnary(OpTrunc, must(PyBinary("*", must(NewUnary(OpToFloat, fieldNode("n64"))), NewFloat(2)))))
+	big := must(NewUnary(OpTrunc,
+		must(PyBinary("*", must(NewUnary(OpToFloat, fieldNode("n64"))), NewFloat(2)))))
 	if Build(big).Int(&fr); !errors.Is(fr.Err, ErrOverflow) {
 		t.Errorf("trunc of 2^65: got %v, want %v", fr.Err, ErrOverflow)
 	}
@@ -148,7 +157,10 @@ func TestConstructorErrors(t *testing.T) {
 	check("text at a text")(NewCStr(text))
 	check("bytes at a text")(NewMemBytes(text, NewInt(1)))
 	check("function of a tuple")(NewFunc(NewBlock(), TTuple))
-	check("native with statements")(NewNative(Native{Name: "f", T: TInt, Args: []Node{void}, Int: func(*Frame, []Arg) int64 { return 0 }}))
+	check("native with statements")(
+		NewNative(Native{
+			Name: "f", T: TInt, Args: []Node{void}, Int: func(*Frame, []Arg) int64 { return 0 },
+		}))
 	fld, _ := testSchema().Field("_cpu")
 	check("bytes of a fact")(NewFieldView(fld, Self, ViewBytes))
 }

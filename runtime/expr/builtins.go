@@ -107,7 +107,8 @@ func lowerTraced(k *Call) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewNative(Native{Name: "traced", Traits: AsksThreads | ReadsNow | HasProgram, T: TBool, Args: []Node{x},
+	return NewNative(Native{Name: "traced", Traits: AsksThreads | ReadsNow | HasProgram,
+		T: TBool, Args: []Node{x},
 		Int1: func(_ *Frame, x int64) int64 {
 			if fn(int32(x)) {
 				return 1

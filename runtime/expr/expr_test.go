@@ -73,8 +73,10 @@ func testScope() *Scope {
 		KsymOffset:  func(a uint64) string { return map[uint64]string{0xffffffff81000000: "_text+0x0"}[a] },
 		Comm:        func(tid int32) string { return map[int32]string{1234: "init"}[tid] },
 		SyscallName: func(nr int64) string { return map[int64]string{0: "read"}[nr] },
-		ExitReason:  func(isa, code int64) string { return map[[2]int64]string{{1, 12}: "HLT"}[[2]int64{isa, code}] },
-		System:      func(cmd string) int { return len(cmd) << 8 },
+		ExitReason: func(isa, code int64) string {
+			return map[[2]int64]string{{1, 12}: "HLT"}[[2]int64{isa, code}]
+		},
+		System: func(cmd string) int { return len(cmd) << 8 },
 	}, Consts: map[string]int64{"TEN": 10}}
 }
 

@@ -121,7 +121,8 @@ func filterText(n Node) (string, bool) {
 			}
 		case op >= OpEq && op <= OpLeU:
 			return filterRelation(n)
-		case op == OpStrEq || op == OpStrNe || op == OpGlob || op == OpPrefix || op == OpSuffix || op == OpContains:
+		case op == OpStrEq || op == OpStrNe || op == OpGlob || op == OpPrefix || op == OpSuffix ||
+			op == OpContains:
 			return filterString(n)
 		}
 	}

@@ -27,12 +27,14 @@ func openFiltered(id uint64, filter string) (fd int, err error) {
 	binary.LittleEndian.PutUint32(attr[4:], uint32(len(attr)))
 	binary.LittleEndian.PutUint64(attr[8:], id)
 	const setFilter = 0x40082406
-	r, _, errno := syscall.Syscall6(syscall.SYS_PERF_EVENT_OPEN, uintptr(unsafe.Pointer(&attr)), 0, ^uintptr(0), ^uintptr(0), 8, 0)
+	r, _, errno := syscall.Syscall6(syscall.SYS_PERF_EVENT_OPEN, uintptr(unsafe.Pointer(&attr)), 0,
+		^uintptr(0), ^uintptr(0), 8, 0)
 	if errno != 0 {
 		return -1, errno
 	}
 	text := append([]byte(filter), 0)
-	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, r, setFilter, uintptr(unsafe.Pointer(&text[0]))); errno != 0 {
+	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, r, setFilter,
+		uintptr(unsafe.Pointer(&text[0]))); errno != 0 {
 		syscall.Close(int(r))
 		return -1, errno
 	}
@@ -110,7 +112,9 @@ func TestFilterNumbersLive(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var values [][2]uint64
-	for _, off := range []uint64{0, 1, 5, 6, 7, 1 << 31, 1<<32 - 1, 1 << 32, 1<<63 - 1, 1 << 63, 1<<64 - 1, 1<<64 - 5} {
+	for _, off := range []uint64{
+		0, 1, 5, 6, 7, 1 << 31, 1<<32 - 1, 1 << 32, 1<<63 - 1, 1 << 63, 1<<64 - 1, 1<<64 - 5,
+	} {
 		for _, whence := range []uint64{0, 1, 99, 1<<32 - 1} {
 			values = append(values, [2]uint64{off, whence})
 		}
@@ -125,11 +129,14 @@ func TestFilterNumbersLive(t *testing.T) {
 		records = append(records, raw)
 	}
 	predicates := []string{
-		"offset == 5", "offset != 5", "offset < 6", "offset <= 6", "offset > 6", "offset >= 6", "6 < offset", "!offset", "offset",
+		"offset == 5", "offset != 5", "offset < 6", "offset <= 6", "offset > 6", "offset >= 6", "6 < offset",
+		"!offset", "offset",
 		"offset == -1", "offset > 0x7fffffffffffffff", "offset >= 0x8000000000000000", "offset < 4294967296",
 		"offset & 4", "!(offset & 4)", "(offset & 3) == 0", "offset & 0x8000000000000000",
-		"whence == 99 && offset < 100", "whence == 99 || offset == 7 && whence == 1", "(whence == 99 || offset == 7) && whence != 1",
-		"!(whence == 1 || offset > 5)", "__syscall_nr > 0 && offset == 1", "__syscall_nr >= -5", "__syscall_nr < 0", "__syscall_nr & 8",
+		"whence == 99 && offset < 100", "whence == 99 || offset == 7 && whence == 1",
+		"(whence == 99 || offset == 7) && whence != 1",
+		"!(whence == 1 || offset > 5)", "__syscall_nr > 0 && offset == 1", "__syscall_nr >= -5",
+		"__syscall_nr < 0", "__syscall_nr & 8",
 		"fd == 0xffffffffffffffff", "common_pid > 0 || offset == 0", "_cpu >= 0",
 	}
 	for _, raw := range records {
@@ -151,7 +158,10 @@ func TestFilterTextsLive(t *testing.T) {
 	const prSetName, prGetName = 15, 16
 	var before [16]byte
 	syscall.Syscall(syscall.SYS_PRCTL, prGetName, uintptr(unsafe.Pointer(&before)), 0)
-	names := []string{"bash", "zsh", "sh", "ash-bash", "kworker/0:1", "a", "123456789012345", "x y", "bashful", "[x]", "b*sh"}
+	names := []string{
+		"bash", "zsh", "sh", "ash-bash", "kworker/0:1", "a", "123456789012345", "x y", "bashful", "[x]",
+		"b*sh",
+	}
 	var records [][]byte
 	for _, n := range names {
 		raw := make([]byte, s.Size)
@@ -159,9 +169,12 @@ func TestFilterTextsLive(t *testing.T) {
 		records = append(records, raw)
 	}
 	predicates := []string{
-		`newcomm == "bash"`, `newcomm != "bash"`, `newcomm ~ "bash*"`, `newcomm ~ "*sh"`, `newcomm ~ "*as*"`, `newcomm ~ "b?sh"`,
-		`newcomm ~ "[bz]*sh"`, `newcomm ~ "[^bz]*"`, `newcomm ~ "kworker/[0-9]:*"`, `newcomm ~ "b*h"`, `newcomm ~ "bash"`,
-		`newcomm == "123456789012345"`, `newcomm == "x y"`, `newcomm == "[x]"`, `newcomm == "b*sh"`, `!(newcomm ~ "*sh")`,
+		`newcomm == "bash"`, `newcomm != "bash"`, `newcomm ~ "bash*"`, `newcomm ~ "*sh"`, `newcomm ~ "*as*"`,
+		`newcomm ~ "b?sh"`,
+		`newcomm ~ "[bz]*sh"`, `newcomm ~ "[^bz]*"`, `newcomm ~ "kworker/[0-9]:*"`, `newcomm ~ "b*h"`,
+		`newcomm ~ "bash"`,
+		`newcomm == "123456789012345"`, `newcomm == "x y"`, `newcomm == "[x]"`, `newcomm == "b*sh"`,
+		`!(newcomm ~ "*sh")`,
 		`newcomm == "a" || newcomm == "sh"`, `newcomm ~ "*[a]*"`, `newcomm ~ "?*"`, `newcomm ~ "*5"`,
 	}
 	checkFilters(t, s, predicates, records, func(i int) {

@@ -12,8 +12,10 @@ func TestKernelFilterPython(t *testing.T) {
 		}
 	}
 	f(py("==", fieldNode("i32"), NewInt(3)), "i32 == 3")
-	f(py("and", py(">", fieldNode("n64"), NewInt(5)), py("!=", fieldNode("comm"), NewStr("x"))), `n64 > 5 && comm != "x"`)
-	f(py("and", py("<=", fieldNode("n32"), NewInt(7)), must(PyUnary("not", fieldNode("flag")))), "n32 <= 7 && !(flag != 0)")
+	f(py("and", py(">", fieldNode("n64"), NewInt(5)), py("!=", fieldNode("comm"), NewStr("x"))),
+		`n64 > 5 && comm != "x"`)
+	f(py("and", py("<=", fieldNode("n32"), NewInt(7)), must(PyUnary("not", fieldNode("flag")))),
+		"n32 <= 7 && !(flag != 0)")
 	f(py("&", fieldNode("n32"), NewInt(8)), "n32 & 8")
 	f(py("==", py("&", fieldNode("n64"), NewInt(8)), NewInt(0)), "!(n64 & 8)")
 	f(must(NewBinary(OpPrefix, fieldNode("comm"), NewStr("kw"))), `comm ~ "kw*"`)

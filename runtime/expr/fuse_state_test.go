@@ -36,9 +36,11 @@ func TestFusedState(t *testing.T) {
 	f("total too far", total, 9, [2]int64{math.MaxInt64, 2}, [2]int64{math.MaxInt64, 2}, ErrOverflow)
 	f("since too long", total, 9, [2]int64{0, math.MinInt64}, [2]int64{0, math.MinInt64}, ErrOverflow)
 	f("since", must(NewStoreState(0, since)), 9, [2]int64{0, 4}, [2]int64{5, 4}, nil)
-	f("add a field", must(NewStoreState(0, must(PyBinary("+", l(0), must(PyBinary("*", l(1), NewInt(2))))))), 0, [2]int64{1, 4}, [2]int64{9, 4}, nil)
+	f("add a field", must(NewStoreState(0, must(PyBinary("+", l(0), must(PyBinary("*", l(1), NewInt(2))))))),
+		0, [2]int64{1, 4}, [2]int64{9, 4}, nil)
 	// The other side changes the member: it is read before.
 	bump := must(NewFunc(NewBlock(must(NewStoreState(0, NewInt(100))), NewReturn(NewInt(1))), TInt))
-	f("order", must(NewStoreState(0, must(PyBinary("+", l(0), bump)))), 0, [2]int64{5, 0}, [2]int64{6, 0}, nil)
+	f("order", must(NewStoreState(0, must(PyBinary("+", l(0), bump)))), 0, [2]int64{5, 0},
+		[2]int64{6, 0}, nil)
 	f("no state", must(NewStoreState(7, now)), 0, [2]int64{1, 1}, [2]int64{1, 1}, ErrMissing)
 }

@@ -33,7 +33,8 @@ func bigOf(v int64, unsigned bool) *big.Int {
 	return big.NewInt(v)
 }
 
-var edges = []int64{0, 1, 2, -1, -2, 99, 100, 101, 127, 128, -128, -129, 255, 256, 32767, 32768, -32768, 65535, 65536,
+var edges = []int64{0, 1, 2, -1, -2, 99, 100, 101, 127, 128, -128, -129, 255, 256, 32767, 32768,
+	-32768, 65535, 65536,
 	2147483647, 2147483648, -2147483648, -2147483649, 4294967295, 4294967296, 1<<62 + 1, 1<<63 - 1, -1 << 63}
 
 // TestCompareFieldConst checks the fused comparisons, and the general ones of
@@ -102,8 +103,8 @@ func TestCompareFieldField(t *testing.T) {
 // TestFusedAnd checks && of two and three comparisons against && of their
 // parts.
 func TestFusedAnd(t *testing.T) {
-	parts := []string{"i32 < 5", "n16 >= 1000", "i8 != -1", "n64 > 77", "flag == 1", "n32 == 4294967293", "!(i16 < 0)",
-		"n8 & 4", "i64"}
+	parts := []string{"i32 < 5", "n16 >= 1000", "i8 != -1", "n64 > 77", "flag == 1",
+		"n32 == 4294967293", "!(i16 < 0)", "n8 & 4", "i64"}
 	for env := range gccEvents {
 		e := gccEvent(t, env)
 		var f Frame
@@ -145,7 +146,10 @@ func TestFusedText(t *testing.T) {
 	for _, field := range []string{"comm", "full", "filename", "rel"} {
 		fld, _ := testSchema().Field(field)
 		have := string(fld.Text(e))
-		for _, k := range []string{"", "b", "bash", "bashj", "bash\x00", "bash\x00junk", "full", "fullx", "ful", "/etc/passwd", "relative"} {
+		for _, k := range []string{
+			"", "b", "bash", "bashj", "bash\x00", "bash\x00junk", "full", "fullx", "ful", "/etc/passwd",
+			"relative",
+		} {
 			x, y := NewField(fld, Self), NewStr(k)
 			for op, want := range map[Op]bool{
 				OpStrEq: have == k, OpStrNe: have != k,

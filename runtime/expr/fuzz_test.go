@@ -10,10 +10,14 @@ import (
 // runs on any record without panic, and gives the same number twice.
 func FuzzCompile(f *testing.F) {
 	for _, s := range []string{
-		"i32 == 3 && comm ~ \"*sh\"", "(char)300", "filename[i32]", "*(int *)((char *)&i32 + n8)", "i8++ + --n16",
-		"({ int x = 1; x /= i32; x; })", `printf("%5s|%-3d", comm, ints[1])`, `__print_flags(n8, "|", {1, "a"}, {2, "b"})`,
-		"strncmp(comm, rel, n64)", "&ints[1] - &ints[0]", "1/0", "longs[3]", "__get_cpumask(mask)", "rel ~ filename",
-		"sizeof(comm) << i64", "n64 ? comm : full", `__print_array(__get_dynamic_array(longs), n8, 8)`, "REC->ptr && _cpu",
+		"i32 == 3 && comm ~ \"*sh\"", "(char)300", "filename[i32]",
+		"*(int *)((char *)&i32 + n8)", "i8++ + --n16",
+		"({ int x = 1; x /= i32; x; })", `printf("%5s|%-3d", comm, ints[1])`,
+		`__print_flags(n8, "|", {1, "a"}, {2, "b"})`,
+		"strncmp(comm, rel, n64)", "&ints[1] - &ints[0]", "1/0", "longs[3]",
+		"__get_cpumask(mask)", "rel ~ filename",
+		"sizeof(comm) << i64", "n64 ? comm : full", `__print_array(__get_dynamic_array(longs), n8, 8)`,
+		"REC->ptr && _cpu",
 		"\"abc\"[i8]", "(bool)i64 + !comm", "comm = full, comm", "_comm == __get_str(rel)",
 	} {
 		f.Add(s, []byte{1, 2, 3})

@@ -92,7 +92,8 @@ func TestGccCorpus(t *testing.T) {
 	if *update {
 		cases := askGcc(t, 1, 600)
 		var b strings.Builder
-		b.WriteString("# value size unsigned event expression; written by go test -run TestGccCorpus -update\n")
+		b.WriteString(
+			"# value size unsigned event expression; written by go test -run TestGccCorpus -update\n")
 		for _, c := range cases {
 			fmt.Fprintf(&b, "%#x %d %v %d %s\n", c.value, c.size, c.unsigned, c.env, c.src)
 		}
@@ -155,8 +156,8 @@ func TestGccRandom(t *testing.T) {
 func askGcc(t *testing.T, seed int64, n int) []gccCase {
 	testkit.Requires(t, testkit.GCC)
 	g := &gen{rand.New(rand.NewSource(seed))}
-	types := []string{"signed char", "unsigned char", "short", "unsigned short", "_Bool", "int", "unsigned int",
-		"long", "unsigned long", "int"}
+	types := []string{"signed char", "unsigned char", "short", "unsigned short", "_Bool",
+		"int", "unsigned int", "long", "unsigned long", "int"}
 	var b strings.Builder
 	b.WriteString("#include <stdio.h>\n#include <stdbool.h>\ntypedef unsigned char u8; typedef short s16;" +
 		" typedef unsigned int u32; typedef long s64;\n")
@@ -166,13 +167,15 @@ func askGcc(t *testing.T, seed int64, n int) []gccCase {
 		cases[i] = c
 		fmt.Fprintf(&b, "static void e%d(void) {", i)
 		for k, f := range genFields {
-			fmt.Fprintf(&b, " %s %s = %d%s;", types[k], f, gccEvents[c.env][k]+boolToInt(gccEvents[c.env][k] == -1<<63), "L")
+			fmt.Fprintf(&b, " %s %s = %d%s;", types[k],
+				f, gccEvents[c.env][k]+boolToInt(gccEvents[c.env][k] == -1<<63), "L")
 			if gccEvents[c.env][k] == -1<<63 {
 				fmt.Fprintf(&b, " %s--;", f)
 			}
 		}
 		fmt.Fprintf(&b, "\nunsigned long v = (unsigned long)(%s);", c.src)
-		fmt.Fprintf(&b, "\nprintf(\"%%lu %%d %%d\\n\", v, (int)sizeof(%s), (__typeof__((%s)))-1 > 0); }\n", c.src, c.src)
+		fmt.Fprintf(&b, "\nprintf(\"%%lu %%d %%d\\n\", v, (int)sizeof(%s), (__typeof__((%s)))-1 > 0); }\n",
+			c.src, c.src)
 	}
 	b.WriteString("int main(void) { setvbuf(stdout, 0, _IOLBF, 0);")
 	for i := range cases {
@@ -184,7 +187,8 @@ func askGcc(t *testing.T, seed int64, n int) []gccCase {
 	if err := os.WriteFile(src, []byte(b.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("gcc", "-O0", "-w", "-fwrapv", "-fsigned-char", "-o", bin, src).CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-O0", "-w", "-fwrapv", "-fsigned-char", "-o", bin, src).
+		CombinedOutput(); err != nil {
 		if strings.Contains(string(out), "internal compiler error") {
 			t.Logf("gcc has a bug with the expressions of seed %d", seed) // (bool)((1u), 971)
 			return nil

@@ -12,15 +12,16 @@ import (
 
 type gen struct{ r *rand.Rand }
 
-var genTypes = []string{"char", "signed char", "unsigned char", "short", "unsigned short", "int", "unsigned int",
-	"long", "unsigned long", "bool", "u8", "s16", "u32", "s64"}
+var genTypes = []string{"char", "signed char", "unsigned char", "short", "unsigned short",
+	"int", "unsigned int", "long", "unsigned long", "bool", "u8", "s16", "u32", "s64"}
 
 var genFields = []string{"i8", "n8", "i16", "n16", "flag", "i32", "n32", "i64", "n64", "common_pid"}
 
 func (g *gen) literal() string {
 	interesting := []string{"0", "1", "2", "7", "127", "128", "255", "256", "32767", "65535", "65536",
 		"2147483647", "0x7fffffff", "0x80000000", "4294967295", "0xffffffff", "4294967296",
-		"9223372036854775807", "0x8000000000000000", "0xffffffffffffffff", "1u", "3l", "5ul", "'a'", "'\\xff'", "010"}
+		"9223372036854775807", "0x8000000000000000", "0xffffffffffffffff", "1u", "3l", "5ul",
+		"'a'", "'\\xff'", "010"}
 	if g.r.Intn(2) == 0 {
 		return interesting[g.r.Intn(len(interesting))]
 	}
@@ -76,7 +77,8 @@ func (g *gen) program() string {
 		case 0:
 			s = []string{f + "++", f + "--", "++" + f, "--" + f}[g.r.Intn(4)] + ", " + s
 		case 1:
-			s = f + []string{" = ", " += ", " -= ", " *= ", " &= ", " |= ", " ^= "}[g.r.Intn(7)] + g.expr(2) + ", " + s
+			s = f + []string{" = ", " += ", " -= ", " *= ", " &= ", " |= ", " ^= "}[g.r.Intn(7)] + g.expr(2) +
+				", " + s
 		default:
 			s = f + []string{" /= ", " %= "}[g.r.Intn(2)] + g.divisor() + ", " + s
 		}

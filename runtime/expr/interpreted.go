@@ -27,16 +27,18 @@ func Interpreted(call func(*event.Event) (event.Value, error), want Kind) *Progr
 	case Int:
 		return Build(&Native{Name: "interpreted", Traits: Interprets, T: TInt, Effect: true, Int: number})
 	case Bool:
-		return Build(&Native{Name: "interpreted", Traits: Interprets, T: TBool, Effect: true, Int: func(f *Frame, _ []Arg) int64 {
-			if value(f).Bool() {
-				return 1
-			}
-			return 0
-		}})
+		return Build(&Native{Name: "interpreted", Traits: Interprets, T: TBool, Effect: true,
+			Int: func(f *Frame, _ []Arg) int64 {
+				if value(f).Bool() {
+					return 1
+				}
+				return 0
+			}})
 	case Str:
-		return Build(&Native{Name: "interpreted", Traits: Interprets, T: TStr, Effect: true, Str: func(f *Frame, _ []Arg) []byte {
-			return f.Keep(append(f.Scratch(), value(f).String()...))
-		}})
+		return Build(&Native{Name: "interpreted", Traits: Interprets, T: TStr, Effect: true,
+			Str: func(f *Frame, _ []Arg) []byte {
+				return f.Keep(append(f.Scratch(), value(f).String()...))
+			}})
 	}
 	return &Program{
 		Type:  Type{Kind: Any},
@@ -49,10 +51,11 @@ func Interpreted(call func(*event.Event) (event.Value, error), want Kind) *Progr
 // InterpretedStep makes a Program of a fold's step function that cannot be
 // compiled. call works on the frame's event and state, and fails the frame.
 func InterpretedStep(call func(f *Frame)) *Program {
-	return Build(&Native{Name: "interpreted", Traits: Interprets, T: TInt, Effect: true, Int: func(f *Frame, _ []Arg) int64 {
-		call(f)
-		return 0
-	}})
+	return Build(&Native{Name: "interpreted", Traits: Interprets, T: TInt, Effect: true,
+		Int: func(f *Frame, _ []Arg) int64 {
+			call(f)
+			return 0
+		}})
 }
 
 // IsInterpreted reports that the program is, or contains, an interpreted

@@ -134,7 +134,8 @@ func (l *lowerer) member(n *c.Member) (value, error) {
 	}
 	x.record.Field("")
 	names := x.record.Names()
-	e := l.errorAt(n.End()-len(n.Name), "%s has no field %s%s", x.record.FullName(), n.Name, diag.DidYouMean(n.Name, names))
+	e := l.errorAt(n.End()-len(n.Name), "%s has no field %s%s", x.record.FullName(), n.Name,
+		diag.DidYouMean(n.Name, names))
 	return x, e.(*diag.Error).WithHint("use one of: %s", joinNames(names))
 }
 

@@ -173,7 +173,9 @@ func (l *lowerer) apply(at c.Node, op string, xt, yt c.Node, x, y value) (value,
 }
 
 func arith(op string, a, b Node, t *c.Type) (Node, error) {
-	o := map[string]Op{"+": OpAdd, "-": OpSub, "*": OpMul, "/": OpDivS, "%": OpModS, "&": OpAnd, "|": OpOr, "^": OpXor}[op]
+	o := map[string]Op{
+		"+": OpAdd, "-": OpSub, "*": OpMul, "/": OpDivS, "%": OpModS, "&": OpAnd, "|": OpOr, "^": OpXor,
+	}[op]
 	if t.Unsigned && o == OpDivS {
 		o = OpDivU
 	} else if t.Unsigned && o == OpModS {

@@ -52,7 +52,9 @@ func (m *machine) emit(n Node, dst uint8) bool {
 		if n.F.Kind != event.Int || n.F.Place != event.InRaw {
 			return false
 		}
-		m.code = append(m.code, instr{op: iLoad, dst: dst, off: int32(n.F.Offset), size: uint8(n.F.Size), signed: n.F.Signed})
+		m.code = append(m.code, instr{
+			op: iLoad, dst: dst, off: int32(n.F.Offset), size: uint8(n.F.Size), signed: n.F.Signed,
+		})
 		return true
 	case *Binary:
 		c, isConst := n.Y.(*Const)

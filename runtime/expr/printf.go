@@ -164,7 +164,8 @@ func lowerPrintf(k *Call) (Node, error) {
 		return nil, err
 	}
 	k.As(c.TInt)
-	return NewNative(Native{Name: "printf", T: TInt, Args: args, Data: k.Args[0].(*c.String).Value, Effect: true,
+	return NewNative(Native{Name: "printf", T: TInt, Args: args,
+		Data: k.Args[0].(*c.String).Value, Effect: true,
 		Int: func(f *Frame, args []Arg) int64 {
 			b := appendFormat(f.Scratch(), specs, args)
 			n := int64(len(b))
@@ -188,7 +189,8 @@ func lowerSystem(k *Call) (Node, error) {
 		return nil, err
 	}
 	k.As(c.TInt)
-	return NewNative(Native{Name: "system", T: TInt, Args: args, Data: k.Args[0].(*c.String).Value, Effect: true,
+	return NewNative(Native{Name: "system", T: TInt, Args: args,
+		Data: k.Args[0].(*c.String).Value, Effect: true,
 		Int: func(f *Frame, args []Arg) int64 {
 			return int64(int32(fn(string(appendFormat(f.Scratch(), specs, args)))))
 		}})

@@ -26,14 +26,21 @@ func addPrintHelpers(m map[string]Builtin) {
 		"__print_symbolic":            {"__print_symbolic(x, {value, name}, ...)", 2, -1, lowerSymbolic},
 		"__print_symbolic_u64":        {"__print_symbolic_u64(x, {value, name}, ...)", 2, -1, lowerSymbolic},
 		"__print_flags":               {"__print_flags(x, delimiter, {mask, name}, ...)", 3, -1, lowerFlags},
-		"__print_flags_u64":           {"__print_flags_u64(x, delimiter, {mask, name}, ...)", 3, -1, lowerFlags},
-		"__print_hex":                 {"__print_hex(pointer, n)", 2, 2, lowerHex(' ')},
-		"__print_hex_str":             {"__print_hex_str(pointer, n)", 2, 2, lowerHex(0)},
-		"__print_array":               {"__print_array(pointer, count, size)", 3, 3, lowerArray},
-		"__print_ns_to_secs":          {"__print_ns_to_secs(x)", 1, 1, lowerNsPart(OpDivU, 1_000_000_000)},
-		"__print_ns_without_secs":     {"__print_ns_without_secs(x)", 1, 1, lowerNsPart(OpModU, 1_000_000_000)},
-		"__builtin_expect":            {"__builtin_expect(x, likely)", 2, 2, func(k *Call) (Node, error) { return k.IntAs(0, c.TLong) }},
-		"__builtin_constant_p":        {"__builtin_constant_p(x)", 1, 1, func(*Call) (Node, error) { return NewInt(0), nil }},
+		"__print_flags_u64": {
+			"__print_flags_u64(x, delimiter, {mask, name}, ...)", 3, -1, lowerFlags,
+		},
+		"__print_hex":             {"__print_hex(pointer, n)", 2, 2, lowerHex(' ')},
+		"__print_hex_str":         {"__print_hex_str(pointer, n)", 2, 2, lowerHex(0)},
+		"__print_array":           {"__print_array(pointer, count, size)", 3, 3, lowerArray},
+		"__print_ns_to_secs":      {"__print_ns_to_secs(x)", 1, 1, lowerNsPart(OpDivU, 1_000_000_000)},
+		"__print_ns_without_secs": {"__print_ns_without_secs(x)", 1, 1, lowerNsPart(OpModU, 1_000_000_000)},
+		"__builtin_expect": {
+			"__builtin_expect(x, likely)", 2, 2,
+			func(k *Call) (Node, error) { return k.IntAs(0, c.TLong) },
+		},
+		"__builtin_constant_p": {
+			"__builtin_constant_p(x)", 1, 1, func(*Call) (Node, error) { return NewInt(0), nil },
+		},
 	})
 }
 

@@ -69,7 +69,8 @@ func TestPyArithmetic(t *testing.T) {
 				x, y := bigOf(xv, xu), bigOf(yv, yu)
 				for _, op := range ops {
 					// As constants are folded, and as locals of a sequence.
-					lx, ly := NewLocal(0, "x", Type{Kind: Int, Unsigned: xu}), NewLocal(1, "y", Type{Kind: Int, Unsigned: yu})
+					lx, ly := NewLocal(0, "x", Type{Kind: Int, Unsigned: xu}),
+						NewLocal(1, "y", Type{Kind: Int, Unsigned: yu})
 					kx, ky := retype(NewInt(xv), xu), retype(NewInt(yv), yu)
 					for variant, args := range [][2]Node{{lx, ly}, {lx, ky}, {kx, ly}, {kx, ky}} {
 						n, err := PyBinary(op, args[0], args[1])
@@ -83,12 +84,15 @@ func TestPyArithmetic(t *testing.T) {
 						var f Frame
 						got := bigOf(p.Int(&f), n.Type().Unsigned)
 						want := pyResult(op, x, y)
-						fits := want != nil && (n.Type().Unsigned && want.IsUint64() || !n.Type().Unsigned && want.IsInt64())
+						fits := want != nil && (n.Type().Unsigned && want.IsUint64() ||
+							!n.Type().Unsigned && want.IsInt64())
 						if fits && (f.Err != nil || got.Cmp(want) != 0) {
-							t.Fatalf("%v %s %v (variant %d): got %v (%v), want %v", x, op, y, variant, got, f.Err, want)
+							t.Fatalf("%v %s %v (variant %d): got %v (%v), want %v", x, op,
+								y, variant, got, f.Err, want)
 						}
 						if !fits && f.Err == nil {
-							t.Fatalf("%v %s %v (variant %d): got %v without error, want %v", x, op, y, variant, got, want)
+							t.Fatalf("%v %s %v (variant %d): got %v without error, want %v", x, op,
+								y, variant, got, want)
 						}
 					}
 				}
@@ -101,7 +105,9 @@ func TestPyUnary(t *testing.T) {
 	for _, v := range edges {
 		for _, unsigned := range []bool{false, true} {
 			x := bigOf(v, unsigned)
-			for op, want := range map[string]*big.Int{"-": new(big.Int).Neg(x), "~": new(big.Int).Not(x), "+": x} {
+			for op, want := range map[string]*big.Int{
+				"-": new(big.Int).Neg(x), "~": new(big.Int).Not(x), "+": x,
+			} {
 				n, err := PyUnary(op, NewLocal(0, "x", Type{Kind: Int, Unsigned: unsigned}))
 				if err != nil {
 					t.Fatal(err)

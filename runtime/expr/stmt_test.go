@@ -78,7 +78,8 @@ func TestFuncTypes(t *testing.T) {
 	if _, err := NewFunc(NewBlock(NewReturn(NewStr("a")), NewReturn(NewInt(1))), TInt); err == nil {
 		t.Error("text and number: no error")
 	}
-	n := must(NewFunc(NewBlock(must(NewIf(fieldNode("flag"), NewReturn(NewStr("yes")), nil)), NewReturn(NewStr("no"))), TStr))
+	n := must(NewFunc(NewBlock(must(NewIf(fieldNode("flag"), NewReturn(NewStr("yes")), nil)),
+		NewReturn(NewStr("no"))), TStr))
 	var f Frame
 	f.Reset(testEvent())
 	if got := string(Build(n).Str(&f)); got != "yes" {
@@ -98,8 +99,10 @@ func TestFold(t *testing.T) {
 	on := must(NewLoadState(1, TBool))
 	step := NewBlock(
 		must(NewIf(must(PyUnary("not", fieldNode("flag"))), NewBlock(
-			must(NewIf(on, must(NewEmit(7, []string{"took", "comm"}, must(PyBinary("-", now, since)), fieldNode("comm"))), nil)),
-			must(NewStoreState(1, NewBool(false)))),
+			must(
+				NewIf(on,
+					must(NewEmit(7, []string{"took", "comm"}, must(PyBinary("-", now, since)),
+						fieldNode("comm"))), nil)), must(NewStoreState(1, NewBool(false)))),
 			NewBlock(must(NewStoreState(0, now)), must(NewStoreState(1, NewBool(true)))))))
 	p := Build(step)
 	var got []string
@@ -219,7 +222,9 @@ func TestTuple(t *testing.T) {
 }
 
 func TestField(t *testing.T) {
-	for src, want := range map[string]string{"i32": "i32", "(i32)": "i32", "REC->i32": "i32", "(int)i32": "i32", "i32+1": "", "comm": "comm"} {
+	for src, want := range map[string]string{
+		"i32": "i32", "(i32)": "i32", "REC->i32": "i32", "(int)i32": "i32", "i32+1": "", "comm": "comm",
+	} {
 		p, err := CompileC(src, testScope())
 		if err != nil {
 			t.Fatal(err)
@@ -239,10 +244,13 @@ func TestNoAllocations(t *testing.T) {
 	e := testEvent()
 	var out countingWriter
 	for _, src := range []string{
-		"i32 == 3 && n64 > 5 || i8", `comm == "bash" && filename ~ "*wd"`, "longs[1] + ints[0]", "(i32 << 3) / 7 % 5",
-		"filename", "_comm", "({ int x = i32; x += 2; x++; x; })", "ntohl(n32)", "ksymbol(ptr)", "strncmp(comm, filename, 3)",
+		"i32 == 3 && n64 > 5 || i8", `comm == "bash" && filename ~ "*wd"`, "longs[1] + ints[0]",
+		"(i32 << 3) / 7 % 5",
+		"filename", "_comm", "({ int x = i32; x += 2; x++; x; })", "ntohl(n32)", "ksymbol(ptr)",
+		"strncmp(comm, filename, 3)",
 		`__print_flags(n16, "|", {1, "a"}, {2, "b"}, {0x100, "c"})`, `__print_symbolic(i32, {1, "a"})`,
-		"__get_cpumask(mask)", "__print_hex(ints, 8)", "flag ? comm : full", `printf("%d %5s %#lx\n", i32, comm, ptr)`,
+		"__get_cpumask(mask)", "__print_hex(ints, 8)", "flag ? comm : full",
+		`printf("%d %5s %#lx\n", i32, comm, ptr)`,
 	} {
 		p, err := CompileC(src, testScope())
 		if err != nil {
@@ -276,7 +284,8 @@ func (w *countingWriter) Write(b []byte) (int, error) {
 
 func TestNativeErrorsStopEffects(t *testing.T) {
 	ran := 0
-	n := must(NewNative(Native{Name: "effect", T: TInt, Args: []Node{must(NewBinary(OpDivS, NewInt(1), fieldNode("i32")))},
+	n := must(NewNative(Native{Name: "effect", T: TInt,
+		Args:   []Node{must(NewBinary(OpDivS, NewInt(1), fieldNode("i32")))},
 		Effect: true, Int1: func(*Frame, int64) int64 { ran++; return 5 }}))
 	p := Build(n)
 	e := testEvent()

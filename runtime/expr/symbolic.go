@@ -34,7 +34,8 @@ type NameOf struct {
 
 func symbolicOf(schema *event.Schema, field *Field) Native {
 	name, part, unsigned := field.F.Name, field.Part, !field.F.Signed
-	return Native{Name: "name_of", Traits: ReadsRecord, T: TStr, Args: []Node{field}, Data: &NameOf{schema, name},
+	return Native{Name: "name_of", Traits: ReadsRecord, T: TStr, Args: []Node{field},
+		Data: &NameOf{schema, name},
 		Str: func(f *Frame, args []Arg) []byte {
 			e := f.part(part)
 			if e == nil {

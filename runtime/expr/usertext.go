@@ -28,7 +28,14 @@ func NewUserText(addr Node, instead *Const) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := Native{Name: UserText, Traits: ReadsProcess | ReadsNow | HasProgram, T: TStr, Args: []Node{addr}, Data: instead, Str1: userText(part, instead)}
+	n := Native{
+		Name:   UserText,
+		Traits: ReadsProcess | ReadsNow | HasProgram,
+		T:      TStr,
+		Args:   []Node{addr},
+		Data:   instead,
+		Str1:   userText(part, instead),
+	}
 	return NewNative(n)
 }
 
@@ -139,7 +146,8 @@ func lowerUserText(k *Call) (Node, error) {
 	}
 	n, err := NewUserText(addr, instead)
 	if err != nil {
-		return nil, k.Errorf(0, "%v", err).(*diag.Error).WithHint("name a pointer of the record: %s(filename)", UserText)
+		return nil, k.Errorf(0, "%v",
+			err).(*diag.Error).WithHint("name a pointer of the record: %s(filename)", UserText)
 	}
 	return n, nil
 }

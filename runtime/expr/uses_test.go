@@ -8,7 +8,9 @@ import (
 
 func TestUses(t *testing.T) {
 	pid := &event.Field{Name: "pid", Kind: event.Int, Size: 4, Signed: true}
-	stack := &event.Field{Name: "_stack", Kind: event.Int, Size: 8, Place: event.InFact, Fact: event.FactCallchain}
+	stack := &event.Field{
+		Name: "_stack", Kind: event.Int, Size: 8, Place: event.InFact, Fact: event.FactCallchain,
+	}
 	own, ofStart := NewField(pid, Self), NewField(pid, Start)
 	asks := must(NewNative(Native{Name: "traced", T: TBool, Traits: AsksThreads, Args: []Node{ofStart},
 		Int: func(*Frame, []Arg) int64 { return 0 }}))
@@ -25,7 +27,8 @@ func TestUses(t *testing.T) {
 	if !u.Fact(event.FactCallchain) || u.Fact(event.FactTime) || u.Memory || u.State {
 		t.Errorf("got %+v, want the call chain and nothing of memory or state", u)
 	}
-	if u := UsesOf(must(PyBinary("+", NewInt(1), must(NewLoadState(0, TInt))))); !u.State || len(u.Fields) > 0 {
+	if u := UsesOf(must(PyBinary("+", NewInt(1), must(NewLoadState(0, TInt))))); !u.State ||
+		len(u.Fields) > 0 {
 		t.Errorf("got %+v, want the state only", u)
 	}
 }

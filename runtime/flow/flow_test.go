@@ -10,7 +10,9 @@ import (
 	"ppscript/runtime/expr"
 )
 
-var schema = &event.Schema{Name: "ev", Size: 4, Fields: []event.Field{{Name: "id", Type: "int", Size: 4, Signed: true}}}
+var schema = &event.Schema{
+	Name: "ev", Size: 4, Fields: []event.Field{{Name: "id", Type: "int", Size: 4, Signed: true}},
+}
 
 func streams(n int) []*event.Stream {
 	var out []*event.Stream
@@ -89,12 +91,15 @@ func TestRouterLimitCountsWhatPasses(t *testing.T) {
 	r := &Router{Limit: 3, Remap: [][]*event.Stream{{st[0]}, nil}}
 	r.Filter(0, p)
 	r.Add(&out, []int{0}, 1)
-	r.Events([]*event.Event{ev(st[0], 1, 1), ev(other, 2, 5), ev(st[0], 3, 2), ev(other, 4, 5), ev(st[0], 5, 3)})
+	r.Events([]*event.Event{
+		ev(st[0], 1, 1), ev(other, 2, 5), ev(st[0], 3, 2), ev(other, 4, 5), ev(st[0], 5, 3),
+	})
 	if got, want := out.take(), "0@3 0@5"; got != want || r.Samples != 2 || r.Done() {
 		t.Errorf("got %s, %d samples, done %v, want %s", got, r.Samples, r.Done(), want)
 	}
 	r.Events([]*event.Event{ev(st[0], 6, 0), ev(st[0], 7, 7), ev(st[0], 8, 8)})
-	if got, want := out.take(), "0@7"; got != want || r.Samples != 3 || !r.Done() || r.First != 3 || r.Last != 7 {
+	if got, want := out.take(), "0@7"; got != want || r.Samples != 3 || !r.Done() || r.First != 3 ||
+		r.Last != 7 {
 		t.Errorf("got %s, %d samples from %d to %d, want %s", got, r.Samples, r.First, r.Last, want)
 	}
 }
@@ -111,7 +116,9 @@ func TestRouterSkipsOurselves(t *testing.T) {
 	mine.PID, counted.PID = 42, 42
 	r.Events([]*event.Event{mine, other, counted})
 	if got := p.take() + ", " + q.take(); got != "0@2, 1@3" || r.Self.Held != 2 || r.Samples != 2 {
-		t.Errorf("got %s with %d held back, %d counted; want the other process's event, and ours where it is counted", got, r.Self.Held, r.Samples)
+		t.Errorf(
+			"got %s with %d held back, %d counted; want the other process's event, and ours where it is counted",
+			got, r.Self.Held, r.Samples)
 	}
 }
 
@@ -175,7 +182,9 @@ func TestWherePassesStreamsWithoutPredicate(t *testing.T) {
 	st := streams(2)
 	var p tape
 	w := &Where{Pred: NewFn([]*expr.Program{pred(t, "10 / id > 1"), nil}, -1), Next: &p}
-	w.Events([]*event.Event{ev(st[0], 1, 1), ev(st[1], 2, 0), ev(st[0], 3, 100), ev(st[0], 4, 0), ev(st[0], 5, 2)})
+	w.Events([]*event.Event{
+		ev(st[0], 1, 1), ev(st[1], 2, 0), ev(st[0], 3, 100), ev(st[0], 4, 0), ev(st[0], 5, 2),
+	})
 	if got, want := p.take(), "0@1 1@2 0@5"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -115,7 +115,9 @@ func (o *emitted) emit(f *expr.Frame, _ int, args []expr.Arg) {
 		return
 	}
 	e := f.Event
-	o.events = append(o.events, event.Event{Time: e.Time, Stream: o.stream, PID: e.PID, TID: e.TID, CPU: e.CPU, Ring: e.Ring})
+	o.events = append(o.events, event.Event{
+		Time: e.Time, Stream: o.stream, PID: e.PID, TID: e.TID, CPU: e.CPU, Ring: e.Ring,
+	})
 	if o.start != nil {
 		o.from()
 	}

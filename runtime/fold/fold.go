@@ -121,7 +121,8 @@ func New(s Spec, next flow.Sink) *Fold {
 // Events implements flow.Sink.
 func (f *Fold) Events(evs []*event.Event) {
 	// Fast path: one stream with an integer key, and no text in the state.
-	if f.ints != nil && len(f.spec.Texts) == 0 && f.spec.Begin == 0 && f.spec.Key.One() != nil && f.spec.Step.One() != nil {
+	if f.ints != nil && len(f.spec.Texts) == 0 && f.spec.Begin == 0 && f.spec.Key.One() != nil &&
+		f.spec.Step.One() != nil {
 		if f.ints.Len() < manyKeys || !f.ahead {
 			f.integers(evs)
 		} else {
@@ -404,7 +405,9 @@ func (f *Fold) Flush(now event.Time) {
 		return
 	}
 	joint := event.Joint{Slots: make([]event.Value, 1)}
-	e := event.Event{Time: now, Stream: f.spec.FlushStream, Joint: &joint, PID: -1, TID: -1, CPU: -1, Ring: -1}
+	e := event.Event{
+		Time: now, Stream: f.spec.FlushStream, Joint: &joint, PID: -1, TID: -1, CPU: -1, Ring: -1,
+	}
 	for r := range int32(f.size()) {
 		if f.rows[int(r)*f.stride+rowMeta] == 0 || f.initial(r) {
 			continue

@@ -61,7 +61,9 @@ func (s *sink) Events(evs []*event.Event) {
 	s.n += len(evs)
 	for _, e := range evs {
 		if s.lines != nil {
-			s.lines = append(s.lines, fmt.Sprintf("%d tid %d %v %v", e.Time, e.TID, e.Joint.Slots[0], e.Joint.Slots[1].Kind == event.DurationValue))
+			s.lines = append(s.lines,
+				fmt.Sprintf("%d tid %d %v %v", e.Time, e.TID, e.Joint.Slots[0],
+					e.Joint.Slots[1].Kind == event.DurationValue))
 		}
 	}
 }
@@ -88,7 +90,9 @@ func ticks(n, keys int) []*event.Event {
 	ptrs := make([]*event.Event, n)
 	for i := range all {
 		tid := int32(r.IntN(keys))
-		all[i] = event.Event{Time: event.Time(1000 * (i + 1)), Stream: st, TID: tid, CPU: tid % 4, Ring: tid % 4}
+		all[i] = event.Event{
+			Time: event.Time(1000 * (i + 1)), Stream: st, TID: tid, CPU: tid % 4, Ring: tid % 4,
+		}
 		ptrs[i] = &all[i]
 	}
 	return ptrs
@@ -172,9 +176,16 @@ func TestEmittedHasTheStackOfItsEvent(t *testing.T) {
 	keep := keeper(func(e *event.Event) { got = append(got, uint64(e.TID), e.Joint.Slots[2].Uint()) })
 	f := newFold(fact("tid"), three(true), keep, func(s *Spec) {
 		st := *outStream
-		st.Schema = &event.Schema{Name: "out", Fields: append(slices.Clone(outStream.Schema.Fields), event.Field{Name: event.StackName, Place: event.InSlot, Offset: 2})}
+		st.Schema = &event.Schema{
+			Name: "out",
+			Fields: append(slices.Clone(outStream.Schema.Fields), event.Field{
+				Name: event.StackName, Place: event.InSlot, Offset: 2,
+			}),
+		}
 		s.Out = &st
-		s.Stacks = []func(e *event.Event) uint64{nil, func(e *event.Event) uint64 { return 40 + uint64(e.TID) }}
+		s.Stacks = []func(e *event.Event) uint64{
+			nil, func(e *event.Event) uint64 { return 40 + uint64(e.TID) },
+		}
 	})
 	evs := ticks(2, 1)
 	evs[1].Stream, evs[1].TID = &event.Stream{Index: 1, Schema: schema}, 7
@@ -297,7 +308,9 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 		"integer": nil,
 		"text": func(s *Spec) {
 			s.Texts = []string{""}
-			s.Step = flow.NewFn([]*expr.Program{expr.Build(expr.NewBlock(three(true), must(expr.NewStoreState(0, expr.NewStr("name")))))}, 0)
+			s.Step = flow.NewFn(
+				[]*expr.Program{expr.Build(
+					expr.NewBlock(three(true), must(expr.NewStoreState(0, expr.NewStr("name")))))}, 0)
 		},
 		"evicting": func(s *Spec) { s.Limit = 100 },
 		"tuple": func(s *Spec) {

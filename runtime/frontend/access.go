@@ -206,7 +206,8 @@ func notPair(e *event.Event, name string) error {
 
 // symbolic is e.symbolic(field): the name of the field's value, from the
 // event's own table; the plain value as text if it has no name.
-func symbolic(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func symbolic(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
+	kwargs []starlark.Tuple) (starlark.Value, error) {
 	var name string
 	if err := starlark.UnpackArgs("symbolic", args, kwargs, "field", &name); err != nil {
 		return nil, err
@@ -269,7 +270,8 @@ func symbolName(t *event.Symbols, n uint64) (string, bool) {
 }
 
 // eventText is e.text(): the event as the kernel would print it.
-func eventText(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func eventText(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
+	kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := starlark.UnpackArgs("text", args, kwargs); err != nil {
 		return nil, err
 	}

@@ -28,8 +28,9 @@ const maxBatch = 1024
 func NewBatchFunc(h *script.Host, fn starlark.Callable) (*BatchFunc, error) {
 	if f, ok := fn.(*starlark.Function); ok && !acceptsOne(f) {
 		return nil, h.At(f.Position(), &diag.Error{
-			Cause: fmt.Errorf("function %s takes %d arguments, want 1: the list of events", f.Name(), required1(f)),
-			Hint:  "write it as def " + f.Name() + "(events):"})
+			Cause: fmt.Errorf("function %s takes %d arguments, want 1: the list of events",
+				f.Name(), required1(f)),
+			Hint: "write it as def " + f.Name() + "(events):"})
 	}
 	if err := h.Freeze(fn); err != nil {
 		return nil, err

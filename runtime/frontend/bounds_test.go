@@ -15,7 +15,8 @@ import (
 // Texts that a function makes for an event are bounded, however it runs.
 func TestTextsOfAnEvent(t *testing.T) {
 	h := script.NewHost(script.HostOptions{})
-	m, err := h.LoadSource("x.star", "def f(e):\n    s = 'x'\n    for i in range(40):\n        s = s + s\n    return s != ''")
+	m, err := h.LoadSource("x.star",
+		"def f(e):\n    s = 'x'\n    for i in range(40):\n        s = s + s\n    return s != ''")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,8 @@ type stepFunc struct {
 func NewMachine(h *script.Host, state *starlark.Dict, step, flush starlark.Callable) (*Machine, error) {
 	m := &Machine{host: h}
 	if state.Len() == 0 {
-		return nil, diag.Errorf(diag.Run, "fold", "state", "is empty").WithHint("write for example state = {\"since\": 0}")
+		return nil, diag.Errorf(diag.Run, "fold", "state", "is empty").
+			WithHint("write for example state = {\"since\": 0}")
 	}
 	for _, kv := range state.Items() {
 		v, err := newStateVar(kv[0], kv[1])
@@ -85,10 +86,12 @@ func newStateVar(name, init starlark.Value) (*stateVar, error) {
 		return nil, diag.Errorf(diag.Run, "fold", "state "+s, "got None, want a value").
 			WithHint("what is unset is 0, \"\" or False; ask with: if s.%s", s)
 	case !v.kind.number() && !v.texts:
-		return nil, diag.Errorf(diag.Run, "fold", "state "+s, "got a %s, want an int, bool, duration, time, size or string", init.Type()).
+		return nil, diag.Errorf(diag.Run, "fold", "state "+s,
+			"got a %s, want an int, bool, duration, time, size or string", init.Type()).
 			WithHint("a state holds numbers and texts; keep a list in state()")
 	case v.texts && len(string(init.(starlark.String))) > expr.MaxStateText:
-		return nil, diag.Errorf(diag.Run, "fold", "state "+s, "is longer than %d bytes", expr.MaxStateText).WithHint("shorten it")
+		return nil, diag.Errorf(diag.Run, "fold", "state "+s, "is longer than %d bytes", expr.MaxStateText).
+			WithHint("shorten it")
 	}
 	return v, nil
 }
@@ -192,7 +195,8 @@ func (m *Machine) place() error {
 		v.slot = numbers
 		numbers++
 		if i, ok := v.init.(starlark.Int); ok && v.kind == kindUint && i.Sign() < 0 {
-			return diag.Errorf(diag.Run, "fold", "state "+v.name, "is %s and is assigned unsigned 64-bit numbers", i).
+			return diag.Errorf(diag.Run, "fold", "state "+v.name,
+				"is %s and is assigned unsigned 64-bit numbers", i).
 				WithHint("use 0 for what is unset")
 		}
 	}
@@ -286,7 +290,8 @@ func (s *stateView) SetField(name string, val starlark.Value) error {
 	v := s.m.find(name)
 	switch {
 	case v == nil:
-		return starlark.NoSuchAttrError(fmt.Sprintf("fold state: no member %s%s", name, diag.DidYouMean(name, s.m.names())))
+		return starlark.NoSuchAttrError(
+			fmt.Sprintf("fold state: no member %s%s", name, diag.DidYouMean(name, s.m.names())))
 	case s.f == nil:
 		return errStaleState
 	case v.texts:
@@ -308,7 +313,8 @@ func (s *stateView) SetField(name string, val starlark.Value) error {
 			return expr.ErrOverflow
 		}
 		return s.wrong(v, val)
-	case k == v.kind, k == kindInt && n == 0 && v.kind != kindBool, v.kind == kindUint && k == kindInt && n >= 0:
+	case k == v.kind, k == kindInt && n == 0 && v.kind != kindBool,
+		v.kind == kindUint && k == kindInt && n >= 0:
 	case v.kind == kindUint && k == kindInt, v.kind == kindInt && k == kindUint:
 		return expr.ErrOverflow
 	default:
@@ -425,7 +431,8 @@ func emitArg(f *event.Field, v starlark.Value) (expr.Arg, error) {
 		if want == kindInt || want == kindUint {
 			return expr.Arg{}, expr.ErrOverflow
 		}
-	case isInt && i.Sign() == 0 && want.number() && want != kindBool, ok && (k == want || want == kindUint && k == kindInt):
+	case isInt && i.Sign() == 0 && want.number() && want != kindBool,
+		ok && (k == want || want == kindUint && k == kindInt):
 		return expr.Arg{Kind: expr.Int, I: n}, nil
 	}
 	return expr.Arg{}, fmt.Errorf("emit %s: got a %s, want a %s", f.Name, v.Type(), want)

@@ -19,12 +19,17 @@ import (
 // interpreter gives.
 func FuzzStep(f *testing.F) {
 	for _, s := range []string{
-		"emit(n = s.n)\n    s.n += 1", "if s.since: emit(d = e.time - s.since)\n    s.since = e.time", "return emit(n = s.n)",
-		"for i in range(3):\n        if i == e.cpu: break\n        s.n += i", "a, b = e.pid, e.cpu\n    s.m = a if a > b else b",
+		"emit(n = s.n)\n    s.n += 1", "if s.since: emit(d = e.time - s.since)\n    s.since = e.time",
+		"return emit(n = s.n)",
+		"for i in range(3):\n        if i == e.cpu: break\n        s.n += i",
+		"a, b = e.pid, e.cpu\n    s.m = a if a > b else b",
 		"s.name = e.comm[1:] + 'x'\n    s.on = not s.on", "x = DICT[e.cpu]\n    emit(x = x, n = len(s.name))",
-		"s.n = e.addr", "s.n = 1 << 70", "s.took = e.wait + 1", "emit()", "emit(a = None)", "s.x = 5", "s = e", "e = s",
-		"emit(a = [1])", "emit(a = s)", "while True: pass", "return lambda: s.n", "s.n = {1: 2}.get(e.cpu, 3)", "e.pid = 4", "emit(a = 1, a = 2)",
-		"for s.n in [1, 2]: pass", "s.n, s.m = s.m, s.n", "(s.n) = 4", "[s.n for x in [1]]", "s.took //= 2", "s.n = -s.n\n    s.n <<= 2",
+		"s.n = e.addr", "s.n = 1 << 70", "s.took = e.wait + 1", "emit()", "emit(a = None)",
+		"s.x = 5", "s = e", "e = s",
+		"emit(a = [1])", "emit(a = s)", "while True: pass", "return lambda: s.n",
+		"s.n = {1: 2}.get(e.cpu, 3)", "e.pid = 4", "emit(a = 1, a = 2)",
+		"for s.n in [1, 2]: pass", "s.n, s.m = s.m, s.n", "(s.n) = 4", "[s.n for x in [1]]", "s.took //= 2",
+		"s.n = -s.n\n    s.n <<= 2",
 	} {
 		f.Add(s)
 	}
@@ -35,7 +40,9 @@ func FuzzStep(f *testing.F) {
 		if strings.Contains(body, "**") || len(body) > 400 {
 			return
 		}
-		h := script.NewHost(script.HostOptions{Predeclared: randomNames(), MaxSteps: 10_000, MaxCallSteps: 10_000, Print: func(string) {}})
+		h := script.NewHost(script.HostOptions{
+			Predeclared: randomNames(), MaxSteps: 10_000, MaxCallSteps: 10_000, Print: func(string) {},
+		})
 		if !strings.Contains(body, "emit(") {
 			body = "if s.n == 99: emit(n = 1)\n    " + body // a fold without is refused
 		}
@@ -48,7 +55,8 @@ func FuzzStep(f *testing.F) {
 			return
 		}
 		d := starlark.NewDict(6)
-		for _, kv := range []starlark.Tuple{{starlark.String("n"), starlark.MakeInt(0)}, {starlark.String("m"), starlark.MakeInt(5)},
+		for _, kv := range []starlark.Tuple{{starlark.String("n"), starlark.MakeInt(0)},
+			{starlark.String("m"), starlark.MakeInt(5)},
 			{starlark.String("since"), starlark.MakeInt(0)}, {starlark.String("took"), value.Duration(0)},
 			{starlark.String("on"), starlark.False}, {starlark.String("name"), starlark.String("")}} {
 			if err := d.SetKey(kv[0], kv[1]); err != nil {

@@ -272,12 +272,14 @@ func (s *scan) store(at *syntax.DotExpr, r role) {
 	switch {
 	case r.kind == kindUnknown || r.kind == kindMixed || r.kind == k:
 		return
-	case v.weak && k == kindInt && (r.kind == kindNanos || r.kind == kindMoment || r.kind == kindSize || r.kind == kindUint):
+	case v.weak && k == kindInt &&
+		(r.kind == kindNanos || r.kind == kindMoment || r.kind == kindSize || r.kind == kindUint):
 		k = r.kind
 	case k == kindInt && r.kind == kindUint, k == kindUint && r.kind == kindInt:
 		k = kindUint
 	default:
-		s.fail(at.Name, diag.Errorf(diag.Run, "fold", "state "+v.name, "is a %s and is assigned a %s", k, r.kind).
+		s.fail(at.Name, diag.Errorf(diag.Run, "fold", "state "+v.name,
+			"is a %s and is assigned a %s", k, r.kind).
 			WithHint("give it one kind; what is unset is 0, \"\" or False"))
 		return
 	}

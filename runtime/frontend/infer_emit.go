@@ -42,7 +42,8 @@ func (s *scan) emit(e *syntax.CallExpr) {
 		site.kinds = append(site.kinds, k)
 	}
 	if len(e.Args) == 0 {
-		s.fail(e, diag.Errorf(diag.Run, "emit", "", "got no values").WithHint("write emit(delay = e.time - s.since)"))
+		s.fail(e, diag.Errorf(diag.Run, "emit", "", "got no values").
+			WithHint("write emit(delay = e.time - s.since)"))
 	}
 	if s.apart > 0 {
 		return
@@ -71,20 +72,25 @@ func (in *inference) fields() []event.Field {
 	for _, site := range in.emits[1:] {
 		for _, n := range first.names {
 			if !slices.Contains(site.names, n) {
-				report.fail(site.call, diag.Errorf(diag.Run, "emit", n, "missing here, but given at %s", syntax.Start(first.call)).
+				report.fail(site.call, diag.Errorf(diag.Run, "emit", n, "missing here, but given at %s",
+					syntax.Start(first.call)).
 					WithHint("every emit of a fold gives the same names"))
 			}
 		}
 		for i, n := range site.names {
 			at := slices.Index(first.names, n)
 			if at < 0 {
-				report.fail(site.call.Args[i], diag.Errorf(diag.Run, "emit", n, "not given at %s%s", syntax.Start(first.call),
-					diag.DidYouMean(n, first.names)).WithHint("every emit of a fold gives the same names"))
+				report.fail(site.call.Args[i],
+					diag.Errorf(diag.Run, "emit", n, "not given at %s%s", syntax.Start(first.call),
+						diag.DidYouMean(n, first.names)).
+						WithHint("every emit of a fold gives the same names"))
 				continue
 			}
 			if k := joinKinds(kinds[at], site.kinds[i]); k == kindMixed {
-				report.fail(site.call.Args[i], diag.Errorf(diag.Run, "emit", n, "is a %s here, but a %s at %s",
-					site.kinds[i], kinds[at], syntax.Start(first.call)).WithHint("emit values of one kind"))
+				report.fail(site.call.Args[i],
+					diag.Errorf(diag.Run, "emit", n, "is a %s here, but a %s at %s",
+						site.kinds[i], kinds[at], syntax.Start(first.call)).
+						WithHint("emit values of one kind"))
 			} else {
 				kinds[at] = k
 			}

@@ -31,7 +31,9 @@ func (p *proc) assign(st *syntax.AssignStmt) {
 		side := func(x syntax.Expr) []syntax.Stmt {
 			return []syntax.Stmt{&syntax.AssignStmt{OpPos: st.OpPos, Op: syntax.EQ, LHS: st.LHS, RHS: x}}
 		}
-		p.block([]syntax.Stmt{&syntax.IfStmt{If: c.If, Cond: c.Cond, True: side(c.True), False: side(c.False)}})
+		p.block([]syntax.Stmt{&syntax.IfStmt{
+			If: c.If, Cond: c.Cond, True: side(c.True), False: side(c.False),
+		}})
 		return
 	}
 	if st.Op == syntax.EQ {

@@ -134,7 +134,8 @@ func (s *scopeOf) lookUp(at syntax.Position, d *starlark.Dict, k val, otherwise 
 		if first == nil {
 			first = v
 		}
-		if kindOf(v) != kindOf(first) || kindOf(v) != kindText && (!kindOf(v).number() || kindOf(v) == kindUint) {
+		if kindOf(v) != kindOf(first) ||
+			kindOf(v) != kindText && (!kindOf(v).number() || kindOf(v) == kindUint) {
 			s.refuse(at, "a dict whose values are not all numbers or all texts")
 		}
 		n, _ := toWord(v)
@@ -206,7 +207,8 @@ func (s *scopeOf) constantMethod(e *syntax.CallExpr, c starlark.Value, name stri
 		all[i] = args[i].c
 		constant = constant && args[i].c != nil
 	}
-	if d, ok := c.(*starlark.Dict); ok && name == "get" && len(args) == 2 && args[0].node != nil && args[1].c != nil {
+	if d, ok := c.(*starlark.Dict); ok && name == "get" && len(args) == 2 && args[0].node != nil &&
+		args[1].c != nil {
 		return s.lookUp(e.Lparen, d, args[0], args[1].c)
 	}
 	if constant {

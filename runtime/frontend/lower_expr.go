@@ -143,7 +143,8 @@ func (s *scopeOf) dot(e *syntax.DotExpr) val {
 			}
 		}
 		s.refuse(e.Dot, "attributes of a %s can change or do not exist", x.c.Type())
-	case name == "ns" && (x.unit == event.Nanos || x.unit == event.Moment), name == "bytes" && x.unit == event.SizeB:
+	case name == "ns" && (x.unit == event.Nanos || x.unit == event.Moment),
+		name == "bytes" && x.unit == event.SizeB:
 		return val{node: x.node}
 	}
 	s.refuse(e.Dot, "attribute %s of a %s", name, typeOf(x))
@@ -242,7 +243,8 @@ func (s *scopeOf) call(e *syntax.CallExpr) val {
 			return s.constantMethod(e, x.c, dot.Name.Name)
 		}
 		ops := map[string]expr.Op{"startswith": expr.OpPrefix, "endswith": expr.OpSuffix}
-		if op, ok := ops[dot.Name.Name]; ok && len(e.Args) == 1 && x.node != nil && x.node.Type().Kind == expr.Str {
+		if op, ok := ops[dot.Name.Name]; ok && len(e.Args) == 1 && x.node != nil &&
+			x.node.Type().Kind == expr.Str {
 			y := s.expr(e.Args[0])
 			if _, text := y.c.(starlark.String); text || y.node != nil && y.node.Type().Kind == expr.Str {
 				n, err := expr.NewBinary(op, x.node, s.nodeOf(e.Lparen, y))

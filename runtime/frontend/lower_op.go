@@ -72,7 +72,8 @@ func (s *scopeOf) nodeOf(at syntax.Position, v val) expr.Node {
 // one holds, so that subtracting from it may give a negative one.
 func signed(n expr.Node) expr.Node {
 	f, ok := n.(*expr.Field)
-	if !ok || f.View != expr.ViewValue || f.F.Kind != event.Int || f.F.Signed || f.F.Size >= 8 || f.F.Place == event.InFact {
+	if !ok || f.View != expr.ViewValue || f.F.Kind != event.Int || f.F.Signed || f.F.Size >= 8 ||
+		f.F.Place == event.InFact {
 		return n
 	}
 	if r, err := expr.NewUnary(expr.OpSigned, n); err == nil {

@@ -44,7 +44,13 @@ type proc struct {
 }
 
 func (s *scopeOf) newProc(value, truth bool) *proc {
-	p := &proc{scopeOf: s, value: value, truth: truth, many: map[*syntax.Ident]bool{}, local: map[localKey]val{}}
+	p := &proc{
+		scopeOf: s,
+		value:   value,
+		truth:   truth,
+		many:    map[*syntax.Ident]bool{},
+		local:   map[localKey]val{},
+	}
 	for id, n := range assignments(s.tree.Node) {
 		p.many[id] = n > 1
 	}
@@ -303,7 +309,8 @@ func (p *proc) result(st *syntax.ReturnStmt) {
 		if call, ok := st.Result.(*syntax.CallExpr); ok {
 			p.effect(&syntax.ExprStmt{X: call})
 		} else if st.Result != nil {
-			if v := p.expr(st.Result); v.node != nil && !expr.Pure(v.node) || v.node != nil && mayFail(v.node) {
+			if v := p.expr(st.Result); v.node != nil && !expr.Pure(v.node) ||
+				v.node != nil && mayFail(v.node) {
 				p.add(v.node)
 			}
 		}

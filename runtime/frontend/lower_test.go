@@ -242,7 +242,8 @@ func agreeTruth(t *testing.T, src string, f *Func, n expr.Node, next func() *eve
 		want, werr := f.Test(e)
 		fr.Reset(e)
 		got := p.Bool(&fr)
-		if (fr.Err != nil) != (werr != nil) && !errors.Is(fr.Err, expr.ErrOverflow) || werr == nil && fr.Err == nil && got != want {
+		if (fr.Err != nil) != (werr != nil) && !errors.Is(fr.Err, expr.ErrOverflow) ||
+			werr == nil && fr.Err == nil && got != want {
 			t.Errorf("%s: truth: native %v %v, interpreted %v %v", src, got, fr.Err, want, werr)
 			return
 		}
@@ -285,7 +286,8 @@ func TestNotLowered(t *testing.T) {
 		t.Helper()
 		_, err := lowerHost(t, src).Lower(sc, expr.Any)
 		var why *NotLowered
-		if !errors.As(err, &why) || !strings.Contains(err.Error(), want) || !strings.HasPrefix(why.Pos, "f.star:") && why.Pos != "" {
+		if !errors.As(err, &why) || !strings.Contains(err.Error(), want) ||
+			!strings.HasPrefix(why.Pos, "f.star:") && why.Pos != "" {
 			t.Errorf("%s: got %v, want %q", src, err, want)
 		}
 	}

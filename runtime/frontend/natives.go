@@ -51,12 +51,14 @@ func (s *scopeOf) lowerUniversal(e *syntax.CallExpr, name string, args []val) (v
 	}
 	if constant {
 		switch name {
-		case "len", "bool", "int", "str", "min", "max", "abs", "range", "float", "tuple", "sorted", "reversed", "enumerate", "zip", "list":
+		case "len", "bool", "int", "str", "min", "max", "abs", "range", "float", "tuple", "sorted",
+			"reversed", "enumerate", "zip", "list":
 			vs := make(starlark.Tuple, len(args))
 			for i, a := range args {
 				vs[i] = a.c
 			}
-			v, err := starlark.Call(&starlark.Thread{Name: name}, s.host.GuardOf(name, starlark.Universe[name]), vs, nil)
+			v, err := starlark.Call(&starlark.Thread{Name: name},
+				s.host.GuardOf(name, starlark.Universe[name]), vs, nil)
 			s.must(e.Lparen, err)
 			return val{c: v}, true
 		}
@@ -121,15 +123,16 @@ func (s *scopeOf) extreme(e *syntax.CallExpr, name string, args []val) (val, boo
 		}
 	}
 	low := name == "min"
-	n, err := expr.NewNative(expr.Native{Name: name, T: expr.TInt, Args: nodes, Int: func(_ *expr.Frame, a []expr.Arg) int64 {
-		best := a[0].I
-		for _, x := range a[1:] {
-			if low && x.I < best || !low && x.I > best {
-				best = x.I
+	n, err := expr.NewNative(expr.Native{Name: name, T: expr.TInt, Args: nodes,
+		Int: func(_ *expr.Frame, a []expr.Arg) int64 {
+			best := a[0].I
+			for _, x := range a[1:] {
+				if low && x.I < best || !low && x.I > best {
+					best = x.I
+				}
 			}
-		}
-		return best
-	}})
+			return best
+		}})
 	s.must(e.Lparen, err)
 	return val{node: n, unit: unitOf(args[0])}, true
 }
@@ -147,10 +150,14 @@ func (s *scopeOf) str(e *syntax.CallExpr, args []val) (val, bool) {
 		return args[0], true
 	case isInt(args[0]) && x.Type().Unsigned:
 		n, err = expr.NewNative(expr.Native{Name: "str", T: expr.TStr, Args: []expr.Node{x}, Data: true,
-			Str1: func(f *expr.Frame, x int64) []byte { return f.Keep(strconv.AppendUint(f.Scratch(), uint64(x), 10)) }})
+			Str1: func(f *expr.Frame, x int64) []byte {
+				return f.Keep(strconv.AppendUint(f.Scratch(), uint64(x), 10))
+			}})
 	case isInt(args[0]):
 		n, err = expr.NewNative(expr.Native{Name: "str", T: expr.TStr, Args: []expr.Node{x},
-			Str1: func(f *expr.Frame, x int64) []byte { return f.Keep(strconv.AppendInt(f.Scratch(), x, 10)) }})
+			Str1: func(f *expr.Frame, x int64) []byte {
+				return f.Keep(strconv.AppendInt(f.Scratch(), x, 10))
+			}})
 	default:
 		return val{}, false
 	}
@@ -161,7 +168,8 @@ func (s *scopeOf) str(e *syntax.CallExpr, args []val) (val, bool) {
 // concat is x + y of texts.
 func (s *scopeOf) concat(at syntax.Position, x, y val) val {
 	return s.sequenced(at, []val{x, y}, func(v []val) val {
-		n, err := expr.NewNative(expr.Native{Name: "concat", T: expr.TStr, Args: []expr.Node{s.nodeOf(at, v[0]), s.nodeOf(at, v[1])},
+		n, err := expr.NewNative(expr.Native{Name: "concat", T: expr.TStr,
+			Args: []expr.Node{s.nodeOf(at, v[0]), s.nodeOf(at, v[1])},
 			Str: func(f *expr.Frame, a []expr.Arg) []byte {
 				return f.Keep(append(append(f.Scratch(), a[0].S...), a[1].S...))
 			}})
@@ -206,15 +214,18 @@ func builtinKind(f starlark.Callable, args []role) Kind {
 // methodKind is the kind of what x.name(args) returns.
 func methodKind(x role, name string, args []role) Kind {
 	switch {
-	case x.ev != nil && (strings.TrimPrefix(name, "_") == "symbolic" || strings.TrimPrefix(name, "_") == "text"):
+	case x.ev != nil && (strings.TrimPrefix(name, "_") == "symbolic" ||
+		strings.TrimPrefix(name, "_") == "text"):
 		return kindText
 	case x.kind == kindText:
 		switch name {
-		case "startswith", "endswith", "isdigit", "isalpha", "isalnum", "isspace", "isupper", "islower", "istitle":
+		case "startswith", "endswith", "isdigit", "isalpha", "isalnum", "isspace", "isupper",
+			"islower", "istitle":
 			return kindBool
 		case "find", "rfind", "index", "rindex", "count":
 			return kindInt
-		case "upper", "lower", "strip", "lstrip", "rstrip", "replace", "join", "format", "capitalize", "title", "removeprefix", "removesuffix":
+		case "upper", "lower", "strip", "lstrip", "rstrip", "replace", "join", "format", "capitalize",
+			"title", "removeprefix", "removesuffix":
 			return kindText
 		}
 	case name == "get" && x.c != nil:

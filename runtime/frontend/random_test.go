@@ -83,7 +83,8 @@ func (g *gen) expr(kind string) string {
 		case 4:
 			return "DICT.get(" + x("int") + ", " + fmt.Sprint(g.r.IntN(9)) + ")"
 		}
-		return "(" + x("int") + g.pick(" + ", " - ", " * ", " // ", " % ", " & ", " | ", " ^ ", " >> 3 + ") + x("int") + ")"
+		return "(" + x("int") + g.pick(" + ", " - ", " * ", " // ", " % ", " & ", " | ", " ^ ", " >> 3 + ") +
+			x("int") + ")"
 	case "dur":
 		switch g.r.IntN(4) {
 		case 0:
@@ -164,7 +165,8 @@ func (g *gen) stmt(depth int, indent, returns string) string {
 		saved := g.copyVars()
 		body := g.block(depth+1, indent+"    ", returns)
 		g.vars = saved
-		return indent + "for i in range(3):\n" + indent + "    if " + g.expr("bool") + ":\n" + indent + "        " +
+		return indent + "for i in range(3):\n" + indent + "    if " + g.expr("bool") + ":\n" + indent +
+			"        " +
 			g.pick("break", "continue") + "\n" + body
 	case n == 3 && depth > 0:
 		if returns == "" {
@@ -188,7 +190,8 @@ func (g *gen) stmt(depth int, indent, returns string) string {
 
 func (g *gen) stateStmt(indent string) string {
 	if g.r.IntN(3) == 0 {
-		return indent + "emit(i = " + g.expr("int") + ", d = " + g.expr("dur") + ", t = " + g.expr("text") + ", b = " +
+		return indent + "emit(i = " + g.expr("int") + ", d = " + g.expr("dur") + ", t = " + g.expr("text") +
+			", b = " +
 			g.pick("e.pid > 0", "e.cpu == 1", "True") + ")\n"
 	}
 	m := g.pick("n", "m", "since", "took", "on", "name")
@@ -247,13 +250,17 @@ func (testLog2) Native() *Native {
 
 func randomNames() starlark.StringDict {
 	names := value.Units()
-	names["log2"] = testLog2{starlark.NewBuiltin("log2", func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-		n, _ := toWord(args[0])
-		return starlark.MakeInt64(log2(n)), nil
-	})}
-	names["emit"] = starlark.NewBuiltin("emit", func(t *starlark.Thread, _ *starlark.Builtin, _ starlark.Tuple, kw []starlark.Tuple) (starlark.Value, error) {
-		return starlark.None, Emit(t, kw)
-	})
+	names["log2"] = testLog2{starlark.NewBuiltin("log2",
+		func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
+			_ []starlark.Tuple) (starlark.Value, error) {
+			n, _ := toWord(args[0])
+			return starlark.MakeInt64(log2(n)), nil
+		})}
+	names["emit"] = starlark.NewBuiltin("emit",
+		func(t *starlark.Thread, _ *starlark.Builtin, _ starlark.Tuple,
+			kw []starlark.Tuple) (starlark.Value, error) {
+			return starlark.None, Emit(t, kw)
+		})
 	return names
 }
 
@@ -316,8 +323,10 @@ func TestRandomFunctions(t *testing.T) {
 			want, werr := f.Call(e)
 			fr.Reset(e)
 			got := p.Value(&fr)
-			if (werr == nil) != (fr.Err == nil) || werr == nil && got.Compare(want) != 0 || werr == nil && got.Kind != want.Kind && got.Kind != event.UintValue {
-				t.Fatalf("%s\nnative %v %v (%v), interpreted %v %v (%v)", src, got.Kind, got, fr.Err, want.Kind, want, werr)
+			if (werr == nil) != (fr.Err == nil) || werr == nil && got.Compare(want) != 0 ||
+				werr == nil && got.Kind != want.Kind && got.Kind != event.UintValue {
+				t.Fatalf("%s\nnative %v %v (%v), interpreted %v %v (%v)", src, got.Kind, got, fr.Err,
+					want.Kind, want, werr)
 			}
 			cases++
 			if werr != nil {
@@ -406,7 +415,8 @@ func randomMachine(t *testing.T, src string, sc *expr.Scope) *Machine {
 	for _, kv := range []struct {
 		name string
 		init starlark.Value
-	}{{"n", starlark.MakeInt(0)}, {"m", starlark.MakeInt(5)}, {"since", starlark.MakeInt(0)}, {"took", value.Duration(0)},
+	}{{"n", starlark.MakeInt(0)}, {"m", starlark.MakeInt(5)}, {"since", starlark.MakeInt(0)},
+		{"took", value.Duration(0)},
 		{"on", starlark.False}, {"name", starlark.String("first")}} {
 		if err := d.SetKey(starlark.String(kv.name), kv.init); err != nil {
 			t.Fatal(err)

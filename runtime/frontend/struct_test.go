@@ -5,6 +5,7 @@ import (
 	"go.starlark.net/starlarkstruct"
 )
 
-func makeStruct(_ *starlark.Thread, _ *starlark.Builtin, _ starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func makeStruct(_ *starlark.Thread, _ *starlark.Builtin, _ starlark.Tuple,
+	kwargs []starlark.Tuple) (starlark.Value, error) {
 	return starlarkstruct.FromKeywords(starlarkstruct.Default, kwargs), nil
 }

@@ -29,7 +29,9 @@ func wakeup() *event.Schema {
 		case "prio":
 			return &event.Symbols{Names: map[uint64]string{120: "NORMAL"}}
 		case "flags":
-			return &event.Symbols{Names: map[uint64]string{1: "A", 4: "C"}, Flags: true, Delim: "|", Order: []uint64{1, 4}}
+			return &event.Symbols{
+				Names: map[uint64]string{1: "A", 4: "C"}, Flags: true, Delim: "|", Order: []uint64{1, 4},
+			}
 		}
 		return nil
 	}}
@@ -43,7 +45,9 @@ func sample(s *event.Schema, pid int32, comm string) *event.Event {
 	binary.LittleEndian.PutUint64(raw[16:], 1<<63|5)
 	raw[24] = 5
 	binary.LittleEndian.PutUint16(raw[25:], 1500)
-	return &event.Event{Time: 5_000_000_001, PID: 7, TID: 8, CPU: 1, Raw: raw, Stream: &event.Stream{Schema: s}}
+	return &event.Event{
+		Time: 5_000_000_001, PID: 7, TID: 8, CPU: 1, Raw: raw, Stream: &event.Stream{Schema: s},
+	}
 }
 
 func pairOf(s *event.Schema) *event.Event {
@@ -123,16 +127,19 @@ func TestViewErrors(t *testing.T) {
 func TestKeptEventIsRejected(t *testing.T) {
 	var kept starlark.Value
 	h := script.NewHost(script.HostOptions{Predeclared: starlark.StringDict{
-		"swap": starlark.NewBuiltin("swap", func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-			old := kept
-			kept = args[0]
-			if old == nil {
-				return starlark.None, nil
-			}
-			return old, nil
-		}),
+		"swap": starlark.NewBuiltin("swap",
+			func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
+				_ []starlark.Tuple) (starlark.Value, error) {
+				old := kept
+				kept = args[0]
+				if old == nil {
+					return starlark.None, nil
+				}
+				return old, nil
+			}),
 	}})
-	m, err := h.LoadSource("f.star", "def g(e):\n    last = swap(e)\n    return last.pid if last != None else 0\n")
+	m, err := h.LoadSource("f.star",
+		"def g(e):\n    last = swap(e)\n    return last.pid if last != None else 0\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +156,8 @@ func TestKeptEventIsRejected(t *testing.T) {
 
 func TestStepLimitOfOneCall(t *testing.T) {
 	h := script.NewHost(script.HostOptions{MaxCallSteps: 1000})
-	m, err := h.LoadSource("f.star", "def f(e):\n    for i in range(e.prio):\n        pass\n    return 1\ndef g(e):\n    while True:\n        pass\n")
+	m, err := h.LoadSource("f.star",
+		"def f(e):\n    for i in range(e.prio):\n        pass\n    return 1\ndef g(e):\n    while True:\n        pass\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,10 +198,14 @@ func TestFuncArguments(t *testing.T) {
 }
 
 func TestCheckFields(t *testing.T) {
-	sch, exit := wakeup(), &event.Schema{System: "kvm", Name: "kvm_exit", Fields: []event.Field{{Name: "exit_reason", Size: 4}}}
+	sch, exit := wakeup(), &event.Schema{
+		System: "kvm", Name: "kvm_exit", Fields: []event.Field{{Name: "exit_reason", Size: 4}},
+	}
 	one := []*expr.Scope{{Schema: sch}}
 	both := []*expr.Scope{{Schema: sch}, {Schema: exit}}
-	pair := []*expr.Scope{{Schema: pairOf(sch).Stream.Schema, Parts: map[string]*event.Schema{"start": exit, "end": sch}}}
+	pair := []*expr.Scope{
+		{Schema: pairOf(sch).Stream.Schema, Parts: map[string]*event.Schema{"start": exit, "end": sch}},
+	}
 	f := func(scopes []*expr.Scope, src, want string) {
 		t.Helper()
 		h := script.NewHost(script.HostOptions{})

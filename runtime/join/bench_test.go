@@ -22,7 +22,14 @@ func benchEvents(n int, keys int64) (*testJoinSpec, []*event.Event) {
 	var evs []*event.Event
 	for i := range n {
 		rec := make([]byte, 104)
-		e := &event.Event{Time: event.Time(100 * (i + 1)), Stream: js.streams[i%2], Rec: rec, Raw: rec[32:96], TID: 1, PID: 1}
+		e := &event.Event{
+			Time:   event.Time(100 * (i + 1)),
+			Stream: js.streams[i%2],
+			Rec:    rec,
+			Raw:    rec[32:96],
+			TID:    1,
+			PID:    1,
+		}
 		binary.LittleEndian.PutUint64(e.Raw, uint64(int64(i/2)*7919%keys))
 		evs = append(evs, e)
 	}
@@ -83,7 +90,13 @@ func TestDetailKeptReadyDoesNotAllocate(t *testing.T) {
 	s, evs := benchEvents(20000, 100)
 	spec := s.spec(t, -1)
 	spec.Timeline = &Timeline{}
-	slow := NewSlow(Slow{Than: 1 << 40, Lower: -1, Select: &Select{Before: 50000}, Timeline: spec.Timeline, Emit: func(*result.Detail) {}})
+	slow := NewSlow(Slow{
+		Than:     1 << 40,
+		Lower:    -1,
+		Select:   &Select{Before: 50000},
+		Timeline: spec.Timeline,
+		Emit:     func(*result.Detail) {},
+	})
 	j := New(spec, slow)
 	feedAll(j, evs)
 	if n := testing.AllocsPerRun(5, func() { later(evs); feedAll(j, evs) }); n != 0 {
@@ -137,7 +150,9 @@ func BenchmarkJoin(b *testing.B) {
 		s, evs := benchEvents(20000, 100)
 		spec := s.spec(b, -1)
 		spec.Timeline = &Timeline{}
-		perEvent(b, New(spec, NewSlow(Slow{Than: 1 << 40, Lower: -1, Select: &Select{}, Timeline: spec.Timeline})), evs)
+		perEvent(b,
+			New(spec,
+				NewSlow(Slow{Than: 1 << 40, Lower: -1, Select: &Select{}, Timeline: spec.Timeline})), evs)
 	})
 	b.Run("nested", func(b *testing.B) {
 		s, evs := benchEvents(20000, 100)

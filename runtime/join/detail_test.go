@@ -110,7 +110,8 @@ func schedJoin(t *testing.T) *testJoin {
 		"S": {"sched_switch", "prev_pid", "next_pid"}, "M": {"sched_migrate_task", "pid", "dest_cpu"}} {
 		j.rename(name, "sched", f[0], f[1], f[2])
 	}
-	j.in("W").Key, j.in("S").Key, j.in("M").Key = j.compile("pid", "W"), j.compile("next_pid", "S"), j.compile("pid", "M")
+	j.in("W").Key, j.in("S").Key, j.in("M").Key = j.compile("pid", "W"), j.compile("next_pid", "S"),
+		j.compile("pid", "M")
 	return j
 }
 
@@ -177,7 +178,8 @@ func TestStartThatNeverEndsDoesNotHoldTheTimeline(t *testing.T) {
 		t.Errorf("got %d evicted, want the events that were pushed out counted", l.Evicted)
 	}
 	j.run("20000 B 1")
-	if len(j.details) != 1 || strings.Contains(j.details[0], "X@10 ") || !strings.Contains(j.details[0], "X@10009") {
+	if len(j.details) != 1 || strings.Contains(j.details[0], "X@10 ") ||
+		!strings.Contains(j.details[0], "X@10009") {
 		t.Errorf("got %d details, want one with the newest events only", len(j.details))
 	}
 }

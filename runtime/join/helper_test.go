@@ -93,7 +93,9 @@ func (j *testJoin) in(name string) *In { return &j.spec.In[j.streams[name].Index
 // collectLeft has unpaired events noted.
 func (j *testJoin) collectLeft(waiting bool) {
 	for _, st := range j.order {
-		j.spec.Left = append(j.spec.Left, &event.Stream{Index: 2000, Schema: &event.Schema{Name: st.Label}, Label: st.Label})
+		j.spec.Left = append(j.spec.Left, &event.Stream{
+			Index: 2000, Schema: &event.Schema{Name: st.Label}, Label: st.Label,
+		})
 	}
 	j.spec.LeftWaiting = waiting
 	j.spec.LeftTo = sinkFunc(func(evs []*event.Event) {
@@ -111,7 +113,8 @@ func (f sinkFunc) Lost(int32, uint64, event.Time) {}
 
 func (j *testJoin) note(evs []*event.Event) {
 	for _, e := range evs {
-		j.pairs = append(j.pairs, fmt.Sprintf("%s %d+%d", e.Stream.Label, e.Joint.Start.Time, e.Joint.End.Time-e.Joint.Start.Time))
+		j.pairs = append(j.pairs,
+			fmt.Sprintf("%s %d+%d", e.Stream.Label, e.Joint.Start.Time, e.Joint.End.Time-e.Joint.Start.Time))
 	}
 	if j.sink != nil {
 		j.sink(evs)

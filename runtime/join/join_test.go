@@ -168,7 +168,8 @@ func TestWakeupOfWhoRunsDoesNotWait(t *testing.T) {
 	j := newJoin(t, "A B")
 	wakeups(j)
 	// 7 is switched in on CPU 2; on another CPU or later the wakeup counts.
-	j.run("10 B 0 v=7 cpu=2; 20 A 2 v=7 tid=9; 30 A 1 v=7 tid=9; 40 B 0 v=7 cpu=1; 50 B 0 v=8 cpu=2; 60 A 2 v=9 tid=3; 70 B 0 v=9 cpu=2")
+	j.run(
+		"10 B 0 v=7 cpu=2; 20 A 2 v=7 tid=9; 30 A 1 v=7 tid=9; 40 B 0 v=7 cpu=1; 50 B 0 v=8 cpu=2; 60 A 2 v=9 tid=3; 70 B 0 v=9 cpu=2")
 	j.want("A=>B 30+10", "A=>B 60+10")
 	if s := j.join.Stats(); s.Unnecessary != 1 {
 		t.Errorf("got %d unnecessary, want 1", s.Unnecessary)
@@ -181,7 +182,8 @@ func TestUnpairedSayWhy(t *testing.T) {
 	j.spec.Limit = 2
 	j.run("10 A 1; 20 A 1; 30 C 1; 40 B 9; 50 A 2; 60 A 3; 70 C 8")
 	// B 9, an end that came alone, waits for C all the same: it is the oldest.
-	j.wantLeft("A@10 replaced age=10", "A@20 cancelled age=10", "B@40 alone age=0", "B@40 evicted age=10", "C@70 alone age=0")
+	j.wantLeft("A@10 replaced age=10", "A@20 cancelled age=10", "B@40 alone age=0", "B@40 evicted age=10",
+		"C@70 alone age=0")
 	j.left = nil
 	j.join.End(false, 0)
 	j.wantLeft("A@50 waiting age=20", "A@60 waiting age=10")

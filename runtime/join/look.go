@@ -215,7 +215,8 @@ func (l *looker) ran(e *event.Event, in *eventInfo, line *result.DetailLine) {
 		l.since = append(l.since, running{})
 	}
 	r := &l.since[e.CPU]
-	if r.seen && r.pid == intOf(in.prev, e) && (e.CPU == l.cpu || e.CPU == l.start.CPU || l.end != nil && e.CPU == l.end.CPU) {
+	if r.seen && r.pid == intOf(in.prev, e) &&
+		(e.CPU == l.cpu || e.CPU == l.start.CPU || l.end != nil && e.CPU == l.end.CPU) {
 		line.Ran, line.RanNS = true, int64(e.Time-r.since)
 		if in.comm != nil {
 			line.RanComm = in.comm.Text(e)
@@ -237,7 +238,8 @@ func (l *looker) selected(e *event.Event, in *eventInfo, was int32) bool {
 		return true
 	}
 	if s.KeyIsTask {
-		return (s.SameTID || s.SamePID) && l.task > 0 && (int64(e.TID) == l.task || names(in.tasks, e, l.task))
+		return (s.SameTID || s.SamePID) && l.task > 0 &&
+			(int64(e.TID) == l.task || names(in.tasks, e, l.task))
 	}
 	for _, p := range [2]*event.Event{l.start, l.end} {
 		if p == nil || s.OnlyStart && !s.OnlyEnd && p == l.end || s.OnlyEnd && !s.OnlyStart && p == l.start {

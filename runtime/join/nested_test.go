@@ -28,8 +28,11 @@ func newNested(t *testing.T, functions string) *testJoin {
 	}
 	j.nested = NewNested(j.spec, NewTree(names), sinkFunc(func(evs []*event.Event) {
 		for _, e := range evs {
-			j.pairs = append(j.pairs, fmt.Sprintf("%s %d+%d self=%d depth=%d", strings.Join(j.nested.tree.Path(int32(e.Joint.Slots[SlotNode].Int())), "/"),
-				e.Joint.Start.Time, e.Joint.End.Time-e.Joint.Start.Time, e.Joint.Slots[SlotSelf].Int(), e.Joint.Slots[SlotDepth].Int()))
+			j.pairs = append(j.pairs,
+				fmt.Sprintf("%s %d+%d self=%d depth=%d",
+					strings.Join(j.nested.tree.Path(int32(e.Joint.Slots[SlotNode].Int())), "/"),
+					e.Joint.Start.Time, e.Joint.End.Time-e.Joint.Start.Time, e.Joint.Slots[SlotSelf].Int(),
+					e.Joint.Slots[SlotDepth].Int()))
 		}
 	}))
 	return j
@@ -60,7 +63,8 @@ func (j *testJoin) wantTree(lines ...string) {
 func TestCallsNest(t *testing.T) {
 	j := newNested(t, "A B C")
 	j.call("10 A 1; 20 B 1; 25 C 1; 30 c 1; 50 b 1; 60 B 1; 61 b 1; 100 a 1")
-	j.want("A/B/C 25+5 self=5 depth=2", "A/B 20+30 self=25 depth=1", "A/B 60+1 self=1 depth=1", "A 10+90 self=59 depth=0")
+	j.want("A/B/C 25+5 self=5 depth=2", "A/B 20+30 self=25 depth=1", "A/B 60+1 self=1 depth=1",
+		"A 10+90 self=59 depth=0")
 	j.wantTree("A", "-B", "--C")
 }
 

@@ -71,7 +71,9 @@ func BenchmarkOrderedJoin(b *testing.B) {
 				src := &loopSource{}
 				const each = 512
 				for range rings {
-					src.rings = append(src.rings, &loopRing{streams: s.streams, step: event.Time(each*rings) * 100})
+					src.rings = append(src.rings, &loopRing{
+						streams: s.streams, step: event.Time(each*rings) * 100,
+					})
 				}
 				// Each CPU does some calls in a row, then another one does.
 				rnd := rand.New(rand.NewSource(1))
@@ -105,7 +107,8 @@ func BenchmarkOrderedJoin(b *testing.B) {
 					m.Round(router.Events, false)
 				}
 				if router.Samples != n || m.Stats().Late != 0 || sink.n != int(n/2) {
-					b.Errorf("got %d samples, %d late, %d pairs; want %d, 0, %d", router.Samples, m.Stats().Late, sink.n, n, n/2)
+					b.Errorf("got %d samples, %d late, %d pairs; want %d, 0, %d", router.Samples,
+						m.Stats().Late, sink.n, n, n/2)
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/event")
 			})

@@ -125,7 +125,8 @@ func TestEngineAgainstTheDefinition(t *testing.T) {
 		slices.Sort(want)
 		slices.Sort(got)
 		if !slices.Equal(got, want) {
-			t.Fatalf("seed %d: stages %v cycle %v roles %v: got %d pairs %v, want %d %v", seed, r.stage, r.cycle, r.roles, len(got), got, len(want), want)
+			t.Fatalf("seed %d: stages %v cycle %v roles %v: got %d pairs %v, want %d %v", seed, r.stage,
+				r.cycle, r.roles, len(got), got, len(want), want)
 		}
 		total += len(want)
 	}
@@ -142,7 +143,13 @@ func (r *rule) happenings(rnd *rand.Rand) []happening {
 	at := event.Time(1)
 	for range 200 {
 		at += event.Time(rnd.Intn(4)) // equal times too
-		h := happening{at: at, stream: rnd.Intn(len(r.stage)), key: int64(rnd.Intn(keys)), role: int64(rnd.Intn(4)), ring: int32(rnd.Intn(3))}
+		h := happening{
+			at:     at,
+			stream: rnd.Intn(len(r.stage)),
+			key:    int64(rnd.Intn(keys)),
+			role:   int64(rnd.Intn(4)),
+			ring:   int32(rnd.Intn(3)),
+		}
 		if r.byRing {
 			h.ring = int32(h.key) % 3
 		}

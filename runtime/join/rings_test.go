@@ -158,7 +158,9 @@ func TestPairsBehindLossyRingsAreTrue(t *testing.T) {
 			h := happening{at: at, stream: rnd.Intn(len(r.stage)), key: int64(rnd.Intn(6))}
 			hs = append(hs, h)
 			raw := binary.LittleEndian.AppendUint64(nil, uint64(h.key))
-			s.todo = append(s.todo, event.Event{Time: at, Stream: streams[h.stream], Raw: binary.LittleEndian.AppendUint64(raw, 0)})
+			s.todo = append(s.todo, event.Event{
+				Time: at, Stream: streams[h.stream], Raw: binary.LittleEndian.AppendUint64(raw, 0),
+			})
 			s.where = append(s.where, rnd.Intn(len(s.rings)))
 		}
 		truth := map[string]bool{}
@@ -197,7 +199,8 @@ func TestPairsBehindLossyRingsAreTrue(t *testing.T) {
 			m.Round(router.Events, true)
 		}
 		if int(router.Samples)+int(router.LostN) != len(hs) || int(router.LostN) != s.lost {
-			t.Errorf("seed %d: got %d seen + %d lost, want %d generated", seed, router.Samples, router.LostN, len(hs))
+			t.Errorf("seed %d: got %d seen + %d lost, want %d generated", seed, router.Samples,
+				router.LostN, len(hs))
 		}
 		if s.lost == 0 && got != len(truth) {
 			t.Errorf("seed %d: got %d pairs without a loss, want all %d", seed, got, len(truth))

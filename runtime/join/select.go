@@ -49,8 +49,11 @@ type eventInfo struct {
 
 // Names of fields that hold a thread or a CPU, in any event.
 var (
-	taskFields = []string{"pid", "tid", "task", "prev_pid", "next_pid", "parent_pid", "child_pid", "old_pid", "target_pid", "parent_tid", "child_tid"}
-	cpuFields  = []string{"cpu", "target_cpu", "orig_cpu", "dest_cpu", "src_cpu", "dst_cpu"}
+	taskFields = []string{
+		"pid", "tid", "task", "prev_pid", "next_pid", "parent_pid", "child_pid", "old_pid", "target_pid",
+		"parent_tid", "child_tid",
+	}
+	cpuFields = []string{"cpu", "target_cpu", "orig_cpu", "dest_cpu", "src_cpu", "dst_cpu"}
 )
 
 func infoOf(s *event.Schema) *eventInfo {
@@ -80,7 +83,8 @@ func infoOf(s *event.Schema) *eventInfo {
 	}
 	switch {
 	case s.Name == "sched_switch":
-		in.prev, in.next, in.state, in.comm = own("prev_pid"), own("next_pid"), own("prev_state"), own("prev_comm")
+		in.prev, in.next, in.state, in.comm = own("prev_pid"), own("next_pid"),
+			own("prev_state"), own("prev_comm")
 		if in.prev != nil && in.next != nil {
 			in.kind = switchEvent
 		}

@@ -119,7 +119,13 @@ func (s *Slow) oldest() (event.Time, bool) {
 func (s *Slow) show(e *event.Event) {
 	s.Shown++
 	d := &s.detail
-	*d = result.Detail{Start: e.Joint.Start, End: e.Joint.End, Until: e.Time, Listed: s.Select != nil, Lines: d.Lines[:0]}
+	*d = result.Detail{
+		Start:  e.Joint.Start,
+		End:    e.Joint.End,
+		Until:  e.Time,
+		Listed: s.Select != nil,
+		Lines:  d.Lines[:0],
+	}
 	if e.Stream != nil {
 		d.Pair = e.Stream.Label
 	}

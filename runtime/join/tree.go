@@ -25,7 +25,9 @@ const maxNodes = 1 << 16
 
 // NewTree returns an empty tree over some functions.
 func NewTree(names []string) *Tree {
-	return &Tree{Names: names, nodes: []treeNode{{parent: -1, stage: -1, children: make([]int32, len(names))}}}
+	return &Tree{
+		Names: names, nodes: []treeNode{{parent: -1, stage: -1, children: make([]int32, len(names))}},
+	}
 }
 
 // child returns the node of a call of stage under parent.

@@ -36,7 +36,8 @@ func TestReadBlockDevice(t *testing.T) {
 		t.Errorf("got %+v, %v", disk, err)
 	}
 	part, err := ReadBlockDevice(r, "vda1")
-	if err != nil || part.Dev != 254<<20|3 || part.Start != 48 || part.Size != 1000 || !part.Part || part.Disk != "vda" {
+	if err != nil || part.Dev != 254<<20|3 || part.Start != 48 || part.Size != 1000 || !part.Part ||
+		part.Disk != "vda" {
 		t.Errorf("got %+v, %v; want the disk's number and the partition's range", part, err)
 	}
 	for _, name := range []string{"vdb", "", "../x", "/dev/"} {

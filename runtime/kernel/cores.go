@@ -17,7 +17,8 @@ func ReadCores(r Roots) ([][]int, error) {
 	}
 	var cores [][]int
 	for _, cpu := range cpus.Online {
-		text, err := readLine(r.SysPath("devices/system/cpu", fmt.Sprintf("cpu%d/topology/thread_siblings_list", cpu)))
+		text, err := readLine(r.SysPath("devices/system/cpu",
+			fmt.Sprintf("cpu%d/topology/thread_siblings_list", cpu)))
 		core := []int{cpu}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

@@ -13,7 +13,8 @@ func TestCores(t *testing.T) {
 			write(t, dir, "devices/system/cpu/"+name, online+"\n")
 		}
 		for cpu, list := range siblings {
-			write(t, dir, fmt.Sprintf("devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu), list+"\n")
+			write(t, dir, fmt.Sprintf("devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu),
+				list+"\n")
 		}
 		cores, err := ReadCores(Roots{Sys: dir})
 		if got := fmt.Sprint(cores); err != nil || got != want {

@@ -100,7 +100,9 @@ type CPUs struct {
 // each session instead of keeping the answer.
 func ReadCPUs(r Roots) (CPUs, error) {
 	var c CPUs
-	for name, list := range map[string]*[]int{"online": &c.Online, "present": &c.Present, "possible": &c.Possible} {
+	for name, list := range map[string]*[]int{
+		"online": &c.Online, "present": &c.Present, "possible": &c.Possible,
+	} {
 		text, err := readLine(r.SysPath("devices/system/cpu", name))
 		if err != nil {
 			return CPUs{}, fmt.Errorf("read %s CPUs: %w", name, err)
@@ -182,10 +184,12 @@ func (c CPUs) Check(cpus []int) error {
 	online := FormatCPUList(c.Online)
 	switch {
 	case len(absent) > 0:
-		return diag.Errorf(diag.Usage, "select CPUs", FormatCPUList(cpus), "no such CPU %s; online: %s", FormatCPUList(absent), online).
+		return diag.Errorf(diag.Usage, "select CPUs", FormatCPUList(cpus), "no such CPU %s; online: %s",
+			FormatCPUList(absent), online).
 			WithHint("choose from %s", online)
 	case len(offline) > 0:
-		return diag.Errorf(diag.Usage, "select CPUs", FormatCPUList(cpus), "CPU %s is offline; online: %s", FormatCPUList(offline), online).
+		return diag.Errorf(diag.Usage, "select CPUs", FormatCPUList(cpus), "CPU %s is offline; online: %s",
+			FormatCPUList(offline), online).
 			WithHint("choose from %s, or: echo 1 > /sys/devices/system/cpu/cpu%d/online", online, offline[0])
 	}
 	return nil

@@ -33,7 +33,8 @@ func TestParseCPUListErrors(t *testing.T) {
 		t.Helper()
 		got, err := ParseCPUList(in)
 		var e *diag.Error
-		if got != nil || !errors.As(err, &e) || e.Class != diag.Usage || e.Hint == "" || !strings.Contains(err.Error(), want) {
+		if got != nil || !errors.As(err, &e) || e.Class != diag.Usage || e.Hint == "" ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("ParseCPUList(%q): got %v, %v, want a usage error with %q", in, got, err, want)
 		}
 	}
@@ -104,7 +105,8 @@ func TestReadCPUs(t *testing.T) {
 	}
 	write(t, dir, "devices/system/cpu/possible", "0-7\n")
 	c, err := ReadCPUs(Roots{Sys: dir})
-	if err != nil || FormatCPUList(c.Online) != "0-1,3" || FormatCPUList(c.Present) != "0-3" || len(c.Possible) != 8 {
+	if err != nil || FormatCPUList(c.Online) != "0-1,3" || FormatCPUList(c.Present) != "0-3" ||
+		len(c.Possible) != 8 {
 		t.Errorf("got %+v, %v", c, err)
 	}
 }
@@ -150,7 +152,8 @@ func TestOnlineSince(t *testing.T) {
 		t.Fatalf("got %v, %v, want two CPUs", before, err)
 	}
 	// The new one is made before the old one goes, so that the number differs.
-	if err := errors.Join(os.Rename(topology("cpu1"), topology("cpu1")+".old"), os.Mkdir(topology("cpu1"), 0o755)); err != nil {
+	if err := errors.Join(os.Rename(topology("cpu1"), topology("cpu1")+".old"),
+		os.Mkdir(topology("cpu1"), 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	after, err := OnlineSince(r)

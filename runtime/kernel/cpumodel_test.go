@@ -9,7 +9,9 @@ func TestParseCPUModel(t *testing.T) {
 			t.Errorf("%q: got %+v, want %+v", text, got, want)
 		}
 	}
-	f("processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\nmodel name\t: x\n\nprocessor\t: 1\nmodel\t: 7\n", CPUModel{"GenuineIntel", 6, 143})
+	f(
+		"processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\nmodel name\t: x\n\nprocessor\t: 1\nmodel\t: 7\n",
+		CPUModel{"GenuineIntel", 6, 143})
 	f("processor\t: 0\nBogoMIPS\t: 50.00\n\n", CPUModel{})
 	f("", CPUModel{})
 }

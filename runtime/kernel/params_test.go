@@ -13,12 +13,14 @@ func TestSyscallParams(t *testing.T) {
 			t.Errorf("%s %s: got %v %v, want %v", arch, name, got, ok, want)
 		}
 	}
-	f("amd64", "openat", Param{"dfd", "int"}, Param{"filename", "const char *"}, Param{"flags", "int"}, Param{"mode", "umode_t"})
+	f("amd64", "openat", Param{"dfd", "int"}, Param{"filename", "const char *"}, Param{"flags", "int"},
+		Param{"mode", "umode_t"})
 	f("amd64", "getpid")
 	// Two arguments of clone are the other way round.
 	clone, _ := SyscallParams("amd64", "clone")
 	other, _ := SyscallParams("arm64", "clone")
-	if clone[3].Name != "child_tidptr" || other[3].Name != "tls" || clone[4] != other[3] || clone[3] != other[4] {
+	if clone[3].Name != "child_tidptr" || other[3].Name != "tls" || clone[4] != other[3] ||
+		clone[3] != other[4] {
 		t.Errorf("clone: got %v and %v", clone, other)
 	}
 	if _, ok := SyscallParams("amd64", "nosuch"); ok {
@@ -34,7 +36,8 @@ func TestSyscallParams(t *testing.T) {
 			}
 		}
 		if len(unknown) > most {
-			t.Errorf("%s: got %d calls without parameters, want at most %d: %v", arch, len(unknown), most, unknown)
+			t.Errorf("%s: got %d calls without parameters, want at most %d: %v", arch,
+				len(unknown), most, unknown)
 		}
 	}
 }

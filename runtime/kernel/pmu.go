@@ -57,6 +57,7 @@ func FindPMU(pmus []PMU, name string) (PMU, bool) {
 // Intel, armv8_pmuv3_0 and the like on arm64.
 func HasCPU(pmus []PMU) bool {
 	return slices.ContainsFunc(pmus, func(p PMU) bool {
-		return p.Name == "cpu" || p.Name == "cpu_core" || strings.HasPrefix(p.Name, "armv8") || strings.HasPrefix(p.Name, "armv9")
+		return p.Name == "cpu" || p.Name == "cpu_core" || strings.HasPrefix(p.Name, "armv8") ||
+			strings.HasPrefix(p.Name, "armv9")
 	})
 }

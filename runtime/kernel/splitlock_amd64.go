@@ -25,7 +25,8 @@ func splitWord(buf *[3 * cacheLine]byte) *uint32 {
 func CheckSplitLocks() error {
 	cmdline, _ := os.ReadFile("/proc/cmdline")
 	if strings.Contains(string(cmdline), "split_lock_detect=fatal") {
-		return diag.Errorf(diag.Run, "split locks", "", "the kernel was started with split_lock_detect=fatal: it kills who makes one").
+		return diag.Errorf(diag.Run, "split locks", "",
+			"the kernel was started with split_lock_detect=fatal: it kills who makes one").
 			WithHint("look at the locks of other programs")
 	}
 	return nil

@@ -6,7 +6,8 @@ func TestSyscallNames(t *testing.T) {
 	for _, c := range []struct {
 		arch, name string
 		nr         int64
-	}{{"amd64", "read", 0}, {"amd64", "getppid", 110}, {"amd64", "exit_group", 231}, {"amd64", "openat2", 437},
+	}{{"amd64", "read", 0}, {"amd64", "getppid", 110}, {"amd64", "exit_group", 231},
+		{"amd64", "openat2", 437},
 		{"arm64", "read", 63}, {"arm64", "getppid", 173}, {"arm64", "exit_group", 94}} {
 		if got := SyscallName(c.arch, c.nr); got != c.name {
 			t.Errorf("%s %d: got %q, want %q", c.arch, c.nr, got, c.name)

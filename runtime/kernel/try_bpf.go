@@ -10,12 +10,15 @@ import (
 // some, and counts the runs of the program: those of other threads are among
 // them.
 func TryProgram() Trial {
-	counts, err := ebpf.NewMap(&ebpf.MapSpec{Name: "ppscript_try", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+	counts, err := ebpf.NewMap(&ebpf.MapSpec{
+		Name: "ppscript_try", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1,
+	})
 	if err != nil {
 		return Trial{Err: err}
 	}
 	defer counts.Close()
-	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "ppscript_try", Type: ebpf.RawTracepoint, License: "GPL",
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "ppscript_try",
+		Type: ebpf.RawTracepoint, License: "GPL",
 		Instructions: asm.Instructions{
 			asm.StoreImm(asm.R10, -4, 0, asm.Word),
 			asm.Mov.Reg(asm.R2, asm.R10),

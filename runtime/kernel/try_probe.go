@@ -58,7 +58,9 @@ func TryUprobe(r Roots) Trial {
 	path := []byte("/proc/self/exe\x00")
 	word := new(int64)
 	const hits = 16 * tryHits // the first ones cost more
-	t := tally(unix.PerfEventAttr{Type: pmu, Ext1: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(path)))), Ext2: offset}, hits, func() {
+	t := tally(unix.PerfEventAttr{
+		Type: pmu, Ext1: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(path)))), Ext2: offset,
+	}, hits, func() {
 		for i := range int64(hits) {
 			poke(word, i)
 		}
@@ -104,7 +106,9 @@ func TryKprobe(r Roots) Trial {
 	var t Trial
 	for _, name := range tryFunctions {
 		text := append([]byte(name), 0)
-		t = tally(unix.PerfEventAttr{Type: pmu, Ext1: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(text))))}, tryHits, func() { callKernel(tryHits) })
+		t = tally(unix.PerfEventAttr{
+			Type: pmu, Ext1: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(text)))),
+		}, tryHits, func() { callKernel(tryHits) })
 		runtime.KeepAlive(text)
 		if t.Err == nil || denied(t.Err) {
 			break

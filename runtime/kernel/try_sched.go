@@ -38,7 +38,9 @@ func TrySwitches(dir string, cpus []int) Trial {
 		}
 	}()
 	for _, cpu := range cpus {
-		fd, err := unix.PerfEventOpen(&unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: id, Size: attrSize}, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		fd, err := unix.PerfEventOpen(&unix.PerfEventAttr{
+			Type: unix.PERF_TYPE_TRACEPOINT, Config: id, Size: attrSize,
+		}, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 		if err != nil {
 			return Trial{Err: err}
 		}
@@ -98,7 +100,9 @@ func TryTracepoint(dir string) Trial {
 	if err != nil {
 		return Trial{Err: err}
 	}
-	return tally(unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: id}, tryHits, func() { callKernel(tryHits) })
+	return tally(unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: id}, tryHits, func() {
+		callKernel(tryHits)
+	})
 }
 
 // TryCgroup counts page faults of this process through the cgroup at the root of
@@ -116,7 +120,8 @@ func TryCgroup(root string, cpus []int) Trial {
 	}
 	defer unix.Close(fd)
 	page := unix.Getpagesize()
-	mem, err := unix.Mmap(-1, 0, tryHits*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	mem, err := unix.Mmap(-1, 0, tryHits*page, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		return untried("map pages: %w", err)
 	}
@@ -126,11 +131,12 @@ func TryCgroup(root string, cpus []int) Trial {
 	for _, cpu := range cpus {
 		spots = append(spots, spot{fd, cpu, unix.PERF_FLAG_PID_CGROUP})
 	}
-	return tallyOn(unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_PAGE_FAULTS}, tryHits, func() {
-		for i := range tryHits {
-			mem[i*page] = 1
-		}
-	}, spots...)
+	return tallyOn(unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_PAGE_FAULTS},
+		tryHits, func() {
+			for i := range tryHits {
+				mem[i*page] = 1
+			}
+		}, spots...)
 }
 
 // tracepointID is the number of an event by its directory below events/.

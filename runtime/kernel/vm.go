@@ -45,8 +45,11 @@ func FindVM(r Roots, name string) (*VM, error) {
 			continue
 		}
 		cmdline, err := os.ReadFile(r.ProcPath(e.Name(), "cmdline"))
-		if err != nil || !slices.ContainsFunc(strings.FieldsFunc(string(cmdline), func(c rune) bool { return c == 0 || c == ',' || c == '=' }),
-			func(word string) bool { return strings.EqualFold(word, name) }) {
+		if err != nil ||
+			!slices.ContainsFunc(strings.FieldsFunc(string(cmdline), func(c rune) bool {
+				return c == 0 || c == ',' || c == '='
+			}),
+				func(word string) bool { return strings.EqualFold(word, name) }) {
 			continue
 		}
 		if vm, err := vmOf(r, pid); err == nil {
@@ -95,7 +98,9 @@ func (vm *VM) Counter(r Roots) (offset, ratio uint64, bits uint, err error) {
 		}
 	})
 	if len(dirs) == 0 {
-		return 0, 0, 0, fmt.Errorf("debugfs has no virtual machine of process %d: mount -t debugfs debugfs /sys/kernel/debug", vm.PID)
+		return 0, 0, 0, fmt.Errorf(
+			"debugfs has no virtual machine of process %d: mount -t debugfs debugfs /sys/kernel/debug",
+			vm.PID)
 	}
 	read := func(name string) (uint64, error) {
 		text, err := privilege.ReadFile(privilege.Kernel, filepath.Join(dirs[0], name))

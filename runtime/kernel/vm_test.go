@@ -44,7 +44,12 @@ func TestFindVM(t *testing.T) {
 	if vm, err := FindVM(r, "60"); err != nil || vm.VCPUs[3] != 61 {
 		t.Errorf("crosvm: got %+v, %v", vm, err)
 	}
-	for name, want := range map[string]string{"1": "no threads of virtual CPUs", "99": "no such process", "cc": "no virtual machine has cc", "$(touch x)/": "want a process"} {
+	for name, want := range map[string]string{
+		"1":           "no threads of virtual CPUs",
+		"99":          "no such process",
+		"cc":          "no virtual machine has cc",
+		"$(touch x)/": "want a process",
+	} {
 		if _, err := FindVM(r, name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", name, err, want)
 		}

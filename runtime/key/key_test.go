@@ -19,7 +19,8 @@ func TestAgainstMap(t *testing.T) {
 		if r.Intn(3) == 0 {
 			gotI, gotT := ints.Delete(k), texts.Delete(b)
 			if there != (gotI >= 0) || there != (gotT >= 0) || there && gotI != row {
-				t.Fatalf("step %d: delete %d: got rows %d and %d, want %d (there %v)", step, k, gotI, gotT, row, there)
+				t.Fatalf("step %d: delete %d: got rows %d and %d, want %d (there %v)", step, k,
+					gotI, gotT, row, there)
 			}
 			delete(want, k)
 			continue
@@ -27,7 +28,8 @@ func TestAgainstMap(t *testing.T) {
 		gotI, freshI := ints.Insert(k)
 		gotT, freshT := texts.Insert(b)
 		if freshI == there || freshT == there || there && gotI != row {
-			t.Fatalf("step %d: insert %d: got rows %d, %d fresh %v, %v; want row %d there %v", step, k, gotI, gotT, freshI, freshT, row, there)
+			t.Fatalf("step %d: insert %d: got rows %d, %d fresh %v, %v; want row %d there %v", step, k, gotI,
+				gotT, freshI, freshT, row, there)
 		}
 		if string(texts.Key(gotT)) != string(b) {
 			t.Fatalf("step %d: got key %q, want %q", step, texts.Key(gotT), b)

@@ -52,7 +52,8 @@ func TestEditedCacheIsRefused(t *testing.T) {
 	if err := removeTree(place); err != nil {
 		t.Fatal(err)
 	}
-	if _, src, err := open(t, dir, s).Resolve(context.Background(), "ex.com/base//b.star"); err != nil || string(src) != "x = 100\n" {
+	if _, src, err := open(t, dir, s).Resolve(context.Background(), "ex.com/base//b.star"); err != nil ||
+		string(src) != "x = 100\n" {
 		t.Errorf("got %q, %v, want it unpacked anew", src, err)
 	}
 	// A file more is a change too: another script could load it.
@@ -71,7 +72,8 @@ func TestScriptsRunAsTheyWereHashed(t *testing.T) {
 		t.Fatal(err)
 	}
 	overwrite(t, filepath.Join(s.Cache, "ex.com/base@v1.0.0", "b.star"), "x = 666\n")
-	if _, src, err := l.Resolve(context.Background(), "ex.com/base//b.star"); err != nil || string(src) != "x = 100\n" {
+	if _, src, err := l.Resolve(context.Background(), "ex.com/base//b.star"); err != nil ||
+		string(src) != "x = 100\n" {
 		t.Errorf("got %q, %v, want what was hashed", src, err)
 	}
 }
@@ -91,11 +93,13 @@ func TestEditedVendorIsRefused(t *testing.T) {
 	base := filepath.Join(dir, "vendor/ex.com/base/b.star")
 	overwrite(t, base, "x = 666\n")
 	refused(t, dir, s, "ex.com/base//b.star", "were changed")
-	if _, err := open(t, dir, s).Verify(context.Background()); err == nil || !strings.Contains(err.Error(), "vendor/ex.com/base were changed") {
+	if _, err := open(t, dir, s).Verify(context.Background()); err == nil ||
+		!strings.Contains(err.Error(), "vendor/ex.com/base were changed") {
 		t.Errorf("verify: got %v", err)
 	}
 	// Another version than vendor/ has is that version.
-	if _, src, err := open(t, dir, s).Resolve(context.Background(), "ex.com/base@v1.2.0//b.star"); err != nil || string(src) != "x = 120\n" {
+	if _, src, err := open(t, dir, s).Resolve(context.Background(), "ex.com/base@v1.2.0//b.star"); err !=
+		nil || string(src) != "x = 120\n" {
 		t.Errorf("got %q, %v, want the version that was asked for", src, err)
 	}
 	vendor()
@@ -181,7 +185,9 @@ func TestNamedVersionsArePinned(t *testing.T) {
 		t.Error(err)
 	}
 	// The tag moves; nothing is in the cache.
-	shelf.put("ex.com/base", "v1.0.0", map[string]string{ModName: "module ex.com/base\n", "b.star": "x = 666\n"})
+	shelf.put("ex.com/base", "v1.0.0", map[string]string{
+		ModName: "module ex.com/base\n", "b.star": "x = 666\n",
+	})
 	other := s
 	other.Cache = t.TempDir()
 	t.Cleanup(func() { removeTree(other.Cache) })
@@ -224,7 +230,8 @@ func TestFilesOfAProxy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := open(t, dir, s).Get(context.Background(), []string{"ex.com/odd@v1.0.0"}); err == nil || !strings.Contains(err.Error(), "more than 64 MiB") {
+	if _, err := open(t, dir, s).Get(context.Background(), []string{"ex.com/odd@v1.0.0"}); err == nil ||
+		!strings.Contains(err.Error(), "more than 64 MiB") {
 		t.Errorf("got %v, want that it is too large", err)
 	}
 }
@@ -243,7 +250,8 @@ func TestOwnModIsAFifo(t *testing.T) {
 func TestStaleScratchIsRemoved(t *testing.T) {
 	_, dir, s := world(t)
 	old := time.Now().Add(-time.Hour)
-	stale, live, fresh := filepath.Join(s.Cache, "tmp-1"), filepath.Join(s.Cache, "tmp-2"), filepath.Join(s.Cache, "tmp-3")
+	stale, live, fresh := filepath.Join(s.Cache, "tmp-1"), filepath.Join(s.Cache, "tmp-2"),
+		filepath.Join(s.Cache, "tmp-3")
 	for _, d := range []string{stale, live, fresh} {
 		if err := os.MkdirAll(filepath.Join(d, "sub"), 0o755); err != nil {
 			t.Fatal(err)
@@ -263,7 +271,8 @@ func TestStaleScratchIsRemoved(t *testing.T) {
 	defer f.Close()
 	get(t, dir, s, "ex.com/base@v1.0.0")
 	if exists(stale) || !exists(live) || !exists(fresh) {
-		t.Errorf("stale is there: %v, of a live process: %v, just made: %v; want only the stale one gone", exists(stale), exists(live), exists(fresh))
+		t.Errorf("stale is there: %v, of a live process: %v, just made: %v; want only the stale one gone",
+			exists(stale), exists(live), exists(fresh))
 	}
 	if left, _ := filepath.Glob(filepath.Join(s.Cache, "tmp-*")); len(left) != 2 {
 		t.Errorf("got %v, want our own gone", left)

@@ -37,12 +37,14 @@ type Settings struct {
 
 // SettingsFrom reads the settings of an environment.
 func SettingsFrom(getenv func(string) string) (Settings, error) {
-	s := Settings{Cache: getenv("PPSCRIPTCACHE"), Proxy: getenv("PPSCRIPTPROXY"), NoSum: getenv("PPSCRIPTNOSUM"),
+	s := Settings{Cache: getenv("PPSCRIPTCACHE"), Proxy: getenv("PPSCRIPTPROXY"),
+		NoSum:  getenv("PPSCRIPTNOSUM"),
 		NoWork: getenv("PPSCRIPTWORK") == "off"}
 	if s.Cache == "" {
 		dir, err := os.UserCacheDir()
 		if err != nil {
-			return s, (&diag.Error{Op: "find", Subject: "cache directory", Cause: err}).WithHint("set PPSCRIPTCACHE")
+			return s, (&diag.Error{Op: "find", Subject: "cache directory", Cause: err}).WithHint(
+				"set PPSCRIPTCACHE")
 		}
 		s.Cache = filepath.Join(dir, "ppscript", "mod")
 	}
@@ -202,7 +204,8 @@ func versionOf(arg string) (path, version string, err error) {
 			WithHint("write host/path@version, such as git.example.com/perf/lib@v1.2.0")
 	}
 	if version != "" && version != "latest" && !semver.IsValid(version) {
-		return "", "", diag.Errorf(diag.Usage, "library", path, "got version %q, want a semver tag or latest", version).
+		return "", "", diag.Errorf(diag.Usage, "library", path,
+			"got version %q, want a semver tag or latest", version).
 			WithHint("write for example %s@v1.2.0", path)
 	}
 	return path, version, nil

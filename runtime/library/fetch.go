@@ -42,7 +42,8 @@ func fetchers(setting string, s *scratch) ([]fetcher, error) {
 			list = append(list, offline{})
 		case s == "direct":
 			list = append(list, direct)
-		case strings.HasPrefix(s, "file://"), strings.HasPrefix(s, "https://"), strings.HasPrefix(s, "http://"):
+		case strings.HasPrefix(s, "file://"), strings.HasPrefix(s, "https://"),
+			strings.HasPrefix(s, "http://"):
 			u, err := url.Parse(s)
 			if err != nil {
 				return nil, badProxy(s)
@@ -63,7 +64,8 @@ func badProxy(s string) error {
 // offline has nothing, and says why.
 type offline struct{}
 
-var errOff = errors.New("not in the cache, and nothing is fetched by check, explain and test, or with PPSCRIPTPROXY=off")
+var errOff = errors.New(
+	"not in the cache, and nothing is fetched by check, explain and test, or with PPSCRIPTPROXY=off")
 
 func (offline) versions(context.Context, string) ([]string, error)   { return nil, errOff }
 func (offline) mod(context.Context, module.Version) ([]byte, error)  { return nil, errOff }
@@ -143,7 +145,8 @@ func (p *proxy) open(ctx context.Context, name string) (io.ReadCloser, error) {
 		return f, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(p.base.String(), "/")+"/"+name, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		strings.TrimRight(p.base.String(), "/")+"/"+name, nil)
 	if err != nil {
 		cancel()
 		return nil, err

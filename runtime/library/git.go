@@ -66,7 +66,8 @@ func (g *git) run(ctx context.Context, dir, grows string, input []byte, args ...
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = dir
 	// Asking for a password would hang where nobody is there to answer.
-	cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_SSH_COMMAND=ssh -o BatchMode=yes", "LC_ALL=C")
+	cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0",
+		"GIT_SSH_COMMAND=ssh -o BatchMode=yes", "LC_ALL=C")
 	cmd.Stdin = bytes.NewReader(input)
 	// git has children, which do the work.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

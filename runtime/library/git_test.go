@@ -30,7 +30,9 @@ func newRepo(t *testing.T) *repo {
 		t.Fatal(err)
 	}
 	// Repositories beside it do not exist: git says so, and no network is asked.
-	for i, kv := range [][2]string{{"url.file://" + filepath.Dir(r.dir) + "/.insteadOf", "https://git.example.com/perf/"},
+	for i, kv := range [][2]string{{
+		"url.file://" + filepath.Dir(r.dir) + "/.insteadOf", "https://git.example.com/perf/",
+	},
 		{"url.file:///nowhere/.insteadOf", "https://git.example.com/"}} {
 		t.Setenv("GIT_CONFIG_KEY_"+strconv.Itoa(i), kv[0])
 		t.Setenv("GIT_CONFIG_VALUE_"+strconv.Itoa(i), kv[1])
@@ -45,7 +47,8 @@ func newRepo(t *testing.T) *repo {
 
 func (r *repo) git(args ...string) {
 	r.t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)...)
+	cmd := exec.Command("git",
+		append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)...)
 	cmd.Dir = r.dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		r.t.Fatalf("git %v: %s", args, out)
@@ -55,7 +58,8 @@ func (r *repo) git(args ...string) {
 func (r *repo) write(name, text string) {
 	r.t.Helper()
 	p := filepath.Join(r.dir, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(p), 0o755), os.WriteFile(p, []byte(text), 0o644)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(p), 0o755),
+		os.WriteFile(p, []byte(text), 0o644)); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -159,7 +163,8 @@ func TestLinksOfRepositories(t *testing.T) {
 		if !errors.Is(err, errIrregular) {
 			t.Errorf("%s: got %v, want that it is no regular file", target, err)
 		}
-		if found, _ := filepath.Glob(filepath.Join(r.s.Cache, "download/git.example.com/perf/lib/@v/*")); found != nil {
+		if found, _ := filepath.Glob(
+			filepath.Join(r.s.Cache, "download/git.example.com/perf/lib/@v/*")); found != nil {
 			t.Errorf("%s: got %v in the cache", target, found)
 		}
 	}
@@ -169,7 +174,8 @@ func TestLinksOfRepositories(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.tag("v1.0.0")
-	if _, src, err := open(t, r.mine(), r.s).Resolve(context.Background(), gitLib+"@v1.0.0//s.star"); err == nil {
+	if _, src, err := open(t, r.mine(), r.s).
+		Resolve(context.Background(), gitLib+"@v1.0.0//s.star"); err == nil {
 		t.Errorf("got %q through a link, want no such file", src)
 	}
 }
@@ -222,7 +228,8 @@ func TestErrorsOfGit(t *testing.T) {
 	f := func(arg, want string) {
 		t.Helper()
 		_, err := open(t, r.mine(), r.s).Get(context.Background(), []string{arg})
-		if err == nil || !strings.Contains(err.Error(), want) || diag.HintOf(err) == "" || strings.Contains(err.Error(), "fatal:") {
+		if err == nil || !strings.Contains(err.Error(), want) || diag.HintOf(err) == "" ||
+			strings.Contains(err.Error(), "fatal:") {
 			t.Errorf("%s: got %v (hint %q), want %q", arg, err, diag.HintOf(err), want)
 		}
 	}

@@ -152,7 +152,8 @@ func localScripts(dir string) []string {
 		switch {
 		case err != nil:
 			return nil
-		case d.IsDir() && p != dir && (d.Name() == vendorDir || strings.HasPrefix(d.Name(), ".") || isRoot(p)):
+		case d.IsDir() && p != dir &&
+			(d.Name() == vendorDir || strings.HasPrefix(d.Name(), ".") || isRoot(p)):
 			return filepath.SkipDir
 		case d.Type().IsRegular() && filepath.Ext(p) == ".star":
 			if rel, err := filepath.Rel(dir, p); err == nil {

@@ -112,7 +112,8 @@ func (n *Namer) at(s *stack.Stack, addr uint64, in stack.Context, exact bool) []
 	var list []*result.Frame
 	switch {
 	case in == stack.Kernel && n.foreign:
-		n.say("kernel functions have no names: the recording is of another kernel than the one that runs here")
+		n.say(
+			"kernel functions have no names: the recording is of another kernel than the one that runs here")
 		list = []*result.Frame{{Addr: addr, DSO: symbol.KernelDSO, Kernel: true}}
 	case in == stack.User && addr >= 1<<63:
 		// Frame pointers led to something that is no address of a user's.

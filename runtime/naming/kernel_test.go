@@ -24,7 +24,8 @@ func TestKernelBuildID(t *testing.T) {
 	for name, c := range map[string]struct {
 		notes []byte
 		want  string
-	}{"found": {good, "abcd"}, "empty": {nil, ""}, "cut": {good[:len(good)-4], ""}, "other": {note("GNU\x00", 1, []byte{1}), ""},
+	}{"found": {good, "abcd"}, "empty": {nil, ""}, "cut": {good[:len(good)-4], ""},
+		"other":    {note("GNU\x00", 1, []byte{1}), ""},
 		"too long": {note("GNU\x00", 3, nil)[:8], ""}} {
 		if got := kernelBuildID(c.notes); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)

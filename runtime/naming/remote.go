@@ -53,7 +53,8 @@ func (r *namedReader) Callchain(e *event.Event) []uint64 {
 
 // RemoteReader is Reader for a stream whose stacks came with names: samples carry
 // numbers of stacks, which stacks tells of.
-func (n *Namer) RemoteReader(m event.Members, ids StreamIDs, stacks *spread.Stacks, spec stack.Spec) event.Members {
+func (n *Namer) RemoteReader(m event.Members, ids StreamIDs, stacks *spread.Stacks,
+	spec stack.Spec) event.Members {
 	return &namedReader{Members: m, ids: ids, stacks: stacks, names: n, spec: spec}
 }
 
@@ -116,7 +117,9 @@ func wanted(in spread.World, spec stack.Spec) bool {
 // Sendable is a stack as it is sent, and whether all of its places have names.
 func (n *Namer) Sendable(id stack.ID) (s *spread.Stack, named bool) {
 	if id == stack.Full {
-		return &spread.Stack{Places: []*spread.Place{{Functions: []spread.Function{{Name: NoRoom.Symbol}}}}}, true
+		return &spread.Stack{Places: []*spread.Place{
+			{Functions: []spread.Function{{Name: NoRoom.Symbol}}},
+		}}, true
 	}
 	local, ok := n.table.At(id)
 	if !ok {

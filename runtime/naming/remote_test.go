@@ -35,10 +35,12 @@ func namedText(w *Namer, id stack.ID) string {
 func TestStacksThatCameWithNames(t *testing.T) {
 	w := &Namer{table: stack.New(stack.Options{})}
 	one := w.nameStack(sentStack(1), wholeStack, 7)
-	if again := w.nameStack(sentStack(1), wholeStack, 8); again != one || w.nameStack(sentStack(2), wholeStack, 9) == one {
+	if again := w.nameStack(sentStack(1), wholeStack, 8); again != one ||
+		w.nameStack(sentStack(2), wholeStack, 9) == one {
 		t.Errorf("got number %d for stack %d, or the same for another", again, one)
 	}
-	if got, want := namedText(w, one), "sys+16 [kernel.kallsyms];inner+0 /x;f1+3 /x;+9 /stripped;+0 [guest kernel]"; got != want {
+	if got, want := namedText(w, one),
+		"sys+16 [kernel.kallsyms];inner+0 /x;f1+3 /x;+9 /stripped;+0 [guest kernel]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if s, _ := w.table.At(one); s.Cut || !s.Unwound || s.PID != -1 || s.When != 7 {
@@ -52,7 +54,8 @@ func TestStacksThatCameWithNames(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	if id := w.nameStack(&spread.Stack{Places: sentStack(1).Places[:1]}, stack.Spec{User: true}, 7); id != stack.None {
+	if id := w.nameStack(&spread.Stack{Places: sentStack(1).Places[:1]}, stack.Spec{User: true}, 7); id !=
+		stack.None {
 		t.Errorf("got number %d for a stack of which nothing is wanted", id)
 	}
 	// Who hands it on sends what came.
@@ -83,11 +86,14 @@ func TestNamedPlacesAreLetGo(t *testing.T) {
 	want := namedText(w, ids[10]) + namedText(w, ids[20])
 	w.table.Retain(held)
 	w.places.retain(w.table, held)
-	if got := namedText(w, ids[10]) + namedText(w, ids[20]); got != want || len(w.places.index) != 5 || len(w.places.free) != 998 {
-		t.Errorf("got %s with %d places, %d are free; want %s with 5 and 998", got, len(w.places.index), len(w.places.free), want)
+	if got := namedText(w, ids[10]) + namedText(w, ids[20]); got != want || len(w.places.index) != 5 ||
+		len(w.places.free) != 998 {
+		t.Errorf("got %s with %d places, %d are free; want %s with 5 and 998", got, len(w.places.index),
+			len(w.places.free), want)
 	}
 	for n := 1000; n < 1998; n++ {
-		if id := w.nameStack(sentStack(n), wholeStack, 1); !strings.Contains(namedText(w, id), fmt.Sprintf(";f%d+3 ", n)) {
+		if id := w.nameStack(sentStack(n), wholeStack, 1); !strings.Contains(namedText(w, id),
+			fmt.Sprintf(";f%d+3 ", n)) {
 			t.Fatalf("stack %d: got %s", n, namedText(w, id))
 		}
 	}

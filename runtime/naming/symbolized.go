@@ -196,7 +196,14 @@ func (s *Symbolized) List() []result.StackSample {
 	out := make([]result.StackSample, len(s.samples))
 	for i := range s.samples {
 		t := &s.samples[i]
-		out[i] = result.StackSample{Key: s.keys[t.key], PID: t.pid, Count: t.Count, Value: t.Value, Cut: t.cut, Frames: s.frames(t.inner)}
+		out[i] = result.StackSample{
+			Key:    s.keys[t.key],
+			PID:    t.pid,
+			Count:  t.Count,
+			Value:  t.Value,
+			Cut:    t.cut,
+			Frames: s.frames(t.inner),
+		}
 	}
 	return out
 }
@@ -223,7 +230,13 @@ func (s *Symbolized) Bound(most int, weight func(t *Tally) int64) (evicted uint6
 	spare := most / 4
 	old := *s
 	s.reset()
-	m := mover{from: &old, to: s, node: make([]uint32, len(old.nodes)), names: NewNames(All), keys: map[uint32]bool{}}
+	m := mover{
+		from:  &old,
+		to:    s,
+		node:  make([]uint32, len(old.nodes)),
+		names: NewNames(All),
+		keys:  map[uint32]bool{},
+	}
 	slices.SortStableFunc(old.samples, func(a, b Tally) int {
 		if x, y := old.nowhere(&a), old.nowhere(&b); x != y {
 			return map[bool]int{true: -1, false: 1}[x]

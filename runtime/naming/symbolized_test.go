@@ -29,7 +29,12 @@ func TestSymbolizedStacksAreBounded(t *testing.T) {
 	n := NewNames(All)
 	for i := range 10 {
 		f := &result.Frame{Symbol: "f" + strconv.Itoa(i), DSO: "/bin/x"}
-		s.Add(n, &result.StackSample{PID: int32(i), Key: []event.Value{event.StrOf("x")}, Frames: []*result.Frame{f}, Count: uint64(i + 1)})
+		s.Add(n, &result.StackSample{
+			PID:    int32(i),
+			Key:    []event.Value{event.StrOf("x")},
+			Frames: []*result.Frame{f},
+			Count:  uint64(i + 1),
+		})
 	}
 	f := func(most int, evicted uint64, want string) {
 		t.Helper()
@@ -40,7 +45,8 @@ func TestSymbolizedStacksAreBounded(t *testing.T) {
 			total += x.Count
 		}
 		if got != want || s.Loss.Evicted != evicted || total != 55 {
-			t.Errorf("at most %d: got %d of %d samples evicted, want %d of 55; got\n%s, want\n%s", most, s.Loss.Evicted, total, evicted, got, want)
+			t.Errorf("at most %d: got %d of %d samples evicted, want %d of 55; got\n%s, want\n%s", most,
+				s.Loss.Evicted, total, evicted, got, want)
 		}
 	}
 	f(10, 0, "f0 1; f1 2; f2 3; f3 4; f4 5; f5 6; f6 7; f7 8; f8 9; f9 10; ")
@@ -55,10 +61,13 @@ func TestSymbolizedKeysAreBounded(t *testing.T) {
 	for i := range uint64(rounds) {
 		n := NewNames(All)
 		f := &result.Frame{Symbol: "f" + strconv.Itoa(int(i)), DSO: "/bin/x"}
-		s.Add(n, &result.StackSample{Key: []event.Value{event.IntOf(int64(i))}, Frames: []*result.Frame{f}, Count: 1})
+		s.Add(n, &result.StackSample{
+			Key: []event.Value{event.IntOf(int64(i))}, Frames: []*result.Frame{f}, Count: 1,
+		})
 		s.Bound(most, byCount)
 		if len(s.samples) > most+1 || len(s.keys) > most+1 || len(s.names) > most+1 || len(s.nodes) > most+2 {
-			t.Fatalf("after %d: got %d stacks, %d keys, %d names, %d functions; want at most %d", i, len(s.samples), len(s.keys), len(s.names), len(s.nodes), most)
+			t.Fatalf("after %d: got %d stacks, %d keys, %d names, %d functions; want at most %d", i,
+				len(s.samples), len(s.keys), len(s.names), len(s.nodes), most)
 		}
 	}
 	total := uint64(0)
@@ -86,18 +95,23 @@ func TestSymbolizedStacksTakeLittle(t *testing.T) {
 			runtime.GC()
 		}
 		n := NewNames(InPictures)
-		x := result.StackSample{PID: int32(i), Key: []event.Value{event.StrOf("x" + strconv.Itoa(i%7))}, Count: 1}
+		x := result.StackSample{
+			PID: int32(i), Key: []event.Value{event.StrOf("x" + strconv.Itoa(i%7))}, Count: 1,
+		}
 		for k := range depth {
 			name := k // shared by all
 			if k < 3 {
 				name = 100 + (i>>(6*(2-k)))%64 + 64*k
 			}
-			x.Frames = append(x.Frames, &result.Frame{Addr: uint64(i), Symbol: "f" + strconv.Itoa(name), DSO: "/bin/x"})
+			x.Frames = append(x.Frames, &result.Frame{
+				Addr: uint64(i), Symbol: "f" + strconv.Itoa(name), DSO: "/bin/x",
+			})
 		}
 		s.Add(n, &x)
 	}
 	if got := (live() - before) / count; got > each || len(s.samples) < count/2 || len(s.names) > 64*3+depth {
-		t.Errorf("got %d bytes for each of %d stacks of %d functions, want at most %d", got, len(s.samples), len(s.names), each)
+		t.Errorf("got %d bytes for each of %d stacks of %d functions, want at most %d", got, len(s.samples),
+			len(s.names), each)
 	}
 	runtime.KeepAlive(s)
 }
@@ -114,8 +128,18 @@ func TestSymbolizedStacksShareFrames(t *testing.T) {
 	}
 	keys := []event.Value{event.IntOf(1), event.IntOf(2)}
 	out := symbolize(All,
-		result.StackSample{PID: 1, Key: keys[:1], Frames: []*result.Frame{frame(0x10, "f"), frame(0x20, "main")}, Count: 1},
-		result.StackSample{PID: 2, Key: keys[1:], Frames: []*result.Frame{frame(0x910, "g"), frame(0x920, "main"), frame(0x930, "")}, Count: 1},
+		result.StackSample{
+			PID:    1,
+			Key:    keys[:1],
+			Frames: []*result.Frame{frame(0x10, "f"), frame(0x20, "main")},
+			Count:  1,
+		},
+		result.StackSample{
+			PID:    2,
+			Key:    keys[1:],
+			Frames: []*result.Frame{frame(0x910, "g"), frame(0x920, "main"), frame(0x930, "")},
+			Count:  1,
+		},
 		result.StackSample{PID: 3, Key: keys[1:], Frames: []*result.Frame{frame(0x931, "")}, Count: 1},
 	).List()
 	keys[0] = event.IntOf(7)
@@ -123,7 +147,8 @@ func TestSymbolizedStacksShareFrames(t *testing.T) {
 		t.Errorf("got key %d, want the old one", got)
 	}
 	a, b, c := out[0].Frames, out[1].Frames, out[2].Frames
-	if len(a) != 2 || len(b) != 3 || a[0].Symbol != "f" || a[1] != b[1] || a[0] == b[0] || b[2] == c[0] || b[2].Addr != 0x930 {
+	if len(a) != 2 || len(b) != 3 || a[0].Symbol != "f" || a[1] != b[1] || a[0] == b[0] || b[2] == c[0] ||
+		b[2].Addr != 0x930 {
 		t.Errorf("got %v, %v, %v, want main shared, and what has no name apart", a, b, c)
 	}
 }
@@ -132,11 +157,20 @@ func TestSymbolizedStacksShareFrames(t *testing.T) {
 func TestSymbolizedStacksAreMerged(t *testing.T) {
 	sample := func(pid int32, key int64, cut bool, n uint64) result.StackSample {
 		f := &result.Frame{Addr: uint64(pid), Symbol: "f", DSO: "/bin/x", Offset: 4}
-		return result.StackSample{PID: pid, Key: []event.Value{event.IntOf(key)}, Frames: []*result.Frame{f}, Count: n, Value: int64(10 * n), Cut: cut}
+		return result.StackSample{
+			PID:    pid,
+			Key:    []event.Value{event.IntOf(key)},
+			Frames: []*result.Frame{f},
+			Count:  n,
+			Value:  int64(10 * n),
+			Cut:    cut,
+		}
 	}
 	got := ""
-	for _, x := range symbolize(All, sample(1, 1, false, 1), sample(1, 1, false, 2), sample(2, 2, false, 4), sample(3, 2, false, 8), sample(1, 1, true, 16)).List() {
-		got += fmt.Sprint(x.PID, " ", x.Key[0], " ", x.Count, " ", x.Value, " ", x.Cut, " ", x.Frames[0].Offset, "; ")
+	for _, x := range symbolize(All, sample(1, 1, false, 1), sample(1, 1, false, 2), sample(2, 2, false, 4),
+		sample(3, 2, false, 8), sample(1, 1, true, 16)).List() {
+		got += fmt.Sprint(x.PID, " ", x.Key[0], " ", x.Count, " ", x.Value, " ", x.Cut, " ",
+			x.Frames[0].Offset, "; ")
 	}
 	if want := "1 1 3 30 false 4; -1 2 12 120 false 4; 1 1 16 160 true 4; "; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -146,7 +180,15 @@ func TestSymbolizedStacksAreMerged(t *testing.T) {
 // Where only names are shown, places in a function are no difference.
 func TestSymbolizedStacksAreNames(t *testing.T) {
 	place := func(symbol string, off uint64) *result.Frame {
-		return &result.Frame{Addr: 0x1000 + off, Symbol: symbol, Offset: off, DSO: "/bin/x", BuildID: "ab", File: "x.c", Line: int(off)}
+		return &result.Frame{
+			Addr:    0x1000 + off,
+			Symbol:  symbol,
+			Offset:  off,
+			DSO:     "/bin/x",
+			BuildID: "ab",
+			File:    "x.c",
+			Line:    int(off),
+		}
 	}
 	main := place("main", 9)
 	res := &result.Stacks{Samples: []result.StackSample{
@@ -165,7 +207,8 @@ func TestSymbolizedStacksAreNames(t *testing.T) {
 			t.Errorf("got\n%swant\n%s", got, want)
 		}
 		if len(res.Samples) != stacks || main.Offset != 9 {
-			t.Errorf("got %d stacks, want %d, and frames of others as they were: %+v", len(res.Samples), stacks, main)
+			t.Errorf("got %d stacks, want %d, and frames of others as they were: %+v",
+				len(res.Samples), stacks, main)
 		}
 	}
 }

@@ -183,7 +183,9 @@ func (s *schema) find(name string) (*field, bool) {
 func parseField(word string) (field, error) {
 	name, typ, ok := strings.Cut(word, ":")
 	f := field{name: name, typ: typ, count: 1}
-	bad := fmt.Errorf("field %s: got type %q, want s8 to s64, u8 to u64, ns, str, strN or dstr, or an array such as u64[6]", name, typ)
+	bad := fmt.Errorf(
+		"field %s: got type %q, want s8 to s64, u8 to u64, ns, str, strN or dstr, or an array such as u64[6]",
+		name, typ)
 	if !ident(name) || strings.HasPrefix(name, "common_") {
 		return f, fmt.Errorf("got %s, want name:type", word)
 	}
@@ -211,7 +213,8 @@ func parseField(word string) (field, error) {
 		}
 	case base == "ns":
 		f.size, f.signed = 8, true
-	case base == "s8", base == "s16", base == "s32", base == "s64", base == "u8", base == "u16", base == "u32", base == "u64":
+	case base == "s8", base == "s16", base == "s32", base == "s64", base == "u8", base == "u16",
+		base == "u32", base == "u64":
 		bits, _ := strconv.Atoi(base[1:])
 		f.size, f.signed = bits/8, base[0] == 's'
 	default:

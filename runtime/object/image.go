@@ -186,7 +186,8 @@ func (im *Image) section(s *elf.Section, most uint64) ([]byte, error) {
 
 // Go reports whether the Go linker made the file.
 func (im *Image) Go() bool {
-	return im.Section(".go.buildinfo") != nil || im.Section(".gopclntab") != nil || im.Section(".note.go.buildid") != nil
+	return im.Section(".go.buildinfo") != nil || im.Section(".gopclntab") != nil ||
+		im.Section(".note.go.buildid") != nil
 }
 
 // BuildID is the GNU build-id in hex, empty if there is none.
@@ -260,7 +261,8 @@ func buildIDOf(f *os.File, size int64) string {
 		if wide {
 			at, n, align = order.Uint64(ph[8:]), order.Uint64(ph[32:]), order.Uint64(ph[48:])
 		} else {
-			at, n, align = uint64(order.Uint32(ph[4:])), uint64(order.Uint32(ph[16:])), uint64(order.Uint32(ph[28:]))
+			at, n, align = uint64(order.Uint32(ph[4:])), uint64(order.Uint32(ph[16:])),
+				uint64(order.Uint32(ph[28:]))
 		}
 		if n > 1<<16 || at > uint64(size) {
 			continue

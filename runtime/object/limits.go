@@ -38,7 +38,8 @@ type TooLarge struct {
 }
 
 func (e *TooLarge) Error() string {
-	return fmt.Sprintf("%s too large: got %s, want at most %s", e.What, unit.Size(int64(min(e.Bytes, 1<<62))), unit.Size(int64(e.Most)))
+	return fmt.Sprintf("%s too large: got %s, want at most %s", e.What, unit.Size(int64(min(e.Bytes, 1<<62))),
+		unit.Size(int64(e.Most)))
 }
 
 // ErrExpired is the reason when it took too long to read a file.
@@ -59,9 +60,11 @@ func modest(r io.ReaderAt, size int64) error {
 	var at uint64
 	var each, count, names int
 	if wide {
-		at, each, count, names = order.Uint64(h[40:]), int(order.Uint16(h[58:])), int(order.Uint16(h[60:])), int(order.Uint16(h[62:]))
+		at, each, count, names = order.Uint64(h[40:]), int(order.Uint16(h[58:])), int(order.Uint16(h[60:])),
+			int(order.Uint16(h[62:]))
 	} else {
-		at, each, count, names = uint64(order.Uint32(h[32:])), int(order.Uint16(h[46:])), int(order.Uint16(h[48:])), int(order.Uint16(h[50:]))
+		at, each, count, names = uint64(order.Uint32(h[32:])), int(order.Uint16(h[46:])),
+			int(order.Uint16(h[48:])), int(order.Uint16(h[50:]))
 	}
 	switch {
 	case at == 0:

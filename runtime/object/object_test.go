@@ -84,7 +84,8 @@ func TestBuildIDAgreesWithReadelf(t *testing.T) {
 		checked++
 	}
 	if checked == 0 {
-		testkit.Requires(t, testkit.Optional("a program with a build-id", errors.New("none of this system's has one")))
+		testkit.Requires(t, testkit.Optional("a program with a build-id",
+			errors.New("none of this system's has one")))
 	}
 }
 
@@ -116,7 +117,8 @@ func TestDeletedFilesAreClosed(t *testing.T) {
 			}
 		}
 		if open > most+sweepEvery {
-			t.Fatalf("after %d files: got %d deleted ones open, want at most %d until the next are looked at", i, open, most)
+			t.Fatalf("after %d files: got %d deleted ones open, want at most %d until the next are looked at",
+				i, open, most)
 		}
 	}
 	for _, f := range stay {
@@ -172,7 +174,8 @@ func TestFilesAreSharedAndBounded(t *testing.T) {
 	for i := range 1000 {
 		write(t, copied, elfWith(fmt.Sprintf("%020d", i)))
 		s.Find(Mapping{Path: copied, ID: ID{Ino: uint64(1e9 + i)}})
-		if s.Find(Mapping{Path: files[9].Path, ID: ID{Ino: uint64(2e9 + i)}, BuildID: files[9].BuildID}) != files[9] {
+		if s.Find(Mapping{Path: files[9].Path, ID: ID{Ino: uint64(2e9 + i)}, BuildID: files[9].BuildID}) !=
+			files[9] {
 			t.Fatalf("after %d others: got another file", i)
 		}
 	}
@@ -207,7 +210,9 @@ func TestReplacedFile(t *testing.T) {
 func TestMemoryIsNoFile(t *testing.T) {
 	s := NewStore(Options{})
 	defer s.Close()
-	for _, name := range []string{"//anon", "[heap]", "", "/memfd:jit (deleted)", "/dev/zero", "/SYSV00000000 (deleted)"} {
+	for _, name := range []string{
+		"//anon", "[heap]", "", "/memfd:jit (deleted)", "/dev/zero", "/SYSV00000000 (deleted)",
+	} {
 		if f := s.Find(Mapping{Path: name}); f != nil {
 			t.Errorf("%q: got a file", name)
 		}
@@ -221,7 +226,9 @@ func TestRootIsNoWayOut(t *testing.T) {
 	write(t, filepath.Join(dir, "tmp/file"), []byte("inside"))
 	secret := filepath.Join(t.TempDir(), "secret")
 	write(t, secret, []byte("outside"))
-	for name, to := range map[string]string{"abs": secret, "rel": "../../../../../../../../" + secret, "good": "/tmp/file"} {
+	for name, to := range map[string]string{
+		"abs": secret, "rel": "../../../../../../../../" + secret, "good": "/tmp/file",
+	} {
 		if err := os.Symlink(to, filepath.Join(dir, "tmp", name)); err != nil {
 			t.Fatal(err)
 		}
@@ -339,7 +346,9 @@ func TestFilesOfRecording(t *testing.T) {
 	write(t, path, elfWith(strings.Repeat("b", 20))) // a newer one than was recorded
 	want := strings.Repeat("61", 20)
 	open := func() *File {
-		s := NewStore(Options{NoProc: true, BuildIDs: map[string]string{path: want}, DebugDirs: []string{cache}})
+		s := NewStore(Options{
+			NoProc: true, BuildIDs: map[string]string{path: want}, DebugDirs: []string{cache},
+		})
 		t.Cleanup(func() { s.Close() })
 		f := s.Find(Mapping{Path: path, ID: ID{Ino: 4711}})
 		f.Image()
@@ -401,7 +410,8 @@ func TestOnlyFilesAreOpened(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{pipe, "/dev/zero", "/dev/tty", "/tmp"} {
-		if f, err := (*Root)(nil).Open(path); err == nil || !errors.Is(err, ErrIrregular) && !errors.Is(err, os.ErrNotExist) {
+		if f, err := (*Root)(nil).Open(path); err == nil ||
+			!errors.Is(err, ErrIrregular) && !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: got %v %v, want that it is not a regular file", path, f, err)
 		}
 	}
@@ -441,5 +451,7 @@ func TestHostileHeaders(t *testing.T) {
 		}
 	}
 	f("sections", "more than 65535 sections", elf.Header64{}, elf.Section64{Size: 40e6})
-	f("names", "names of sections too large", elf.Header64{Shnum: 1}, elf.Section64{Type: uint32(elf.SHT_STRTAB), Size: 2 << 30})
+	f("names", "names of sections too large", elf.Header64{Shnum: 1}, elf.Section64{
+		Type: uint32(elf.SHT_STRTAB), Size: 2 << 30,
+	})
 }

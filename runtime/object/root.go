@@ -73,7 +73,8 @@ func reopen(path int) (int, error) {
 		return -1, ErrIrregular
 	}
 	// A lease on the file would make the opening wait, but for O_NONBLOCK.
-	return unix.Open("/proc/self/fd/"+strconv.Itoa(path), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	return unix.Open("/proc/self/fd/"+strconv.Itoa(path),
+		unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 }
 
 func (r *Root) below(path string, flags uint64) (int, error) {
@@ -84,7 +85,8 @@ func (r *Root) below(path string, flags uint64) (int, error) {
 	}
 	// Before Linux 5.6: links are refused in the last part and followed as
 	// the kernel does elsewhere; paths of mappings have none.
-	return unix.Openat(int(r.dir.Fd()), strings.TrimLeft(filepath.Clean("/"+path), "/"), int(flags)|unix.O_NOFOLLOW, 0)
+	return unix.Openat(int(r.dir.Fd()), strings.TrimLeft(filepath.Clean("/"+path), "/"),
+		int(flags)|unix.O_NOFOLLOW, 0)
 }
 
 // rootOf opens the root of a process of which proc is the directory in /proc,

@@ -40,7 +40,8 @@ func readVDSO(proc string) ([]byte, error) {
 			continue
 		}
 		var start, end uint64
-		if _, err := fmt.Sscanf(string(line), "%x-%x", &start, &end); err != nil || end <= start || end-start > 1<<20 {
+		if _, err := fmt.Sscanf(string(line), "%x-%x", &start, &end); err != nil || end <= start ||
+			end-start > 1<<20 {
 			break
 		}
 		mem, err := privilege.Open(privilege.Programs, filepath.Join(proc, "self/mem"))

@@ -53,7 +53,8 @@ func (s *Set) Join(words []string) []string {
 	var joined []string
 	for i := 0; i < len(words); i++ {
 		name, long := strings.CutPrefix(words[i], "--")
-		if o, ok := s.Find(strings.ReplaceAll(name, "_", "-")); long && ok && i+1 < len(words) && o.Takes(words[i+1]) {
+		if o, ok := s.Find(strings.ReplaceAll(name, "_", "-")); long && ok && i+1 < len(words) &&
+			o.Takes(words[i+1]) {
 			joined = append(joined, words[i]+"="+words[i+1])
 			i++
 			continue

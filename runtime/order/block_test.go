@@ -63,7 +63,8 @@ func TestMergeIsWhatIsDefined(t *testing.T) {
 		}
 		m.Round(got.sink, false)
 		if !slices.Equal(got.got, want) {
-			t.Fatalf("seed %d, %d rings, steps of %d: got %d events in another order than the %d wanted", seed, len(rings), step, len(got.got), len(want))
+			t.Fatalf("seed %d, %d rings, steps of %d: got %d events in another order than the %d wanted",
+				seed, len(rings), step, len(got.got), len(want))
 		}
 	}
 }
@@ -95,7 +96,9 @@ func TestMemoryIsReleasedOnTheWay(t *testing.T) {
 	for i, ring := range src.rings {
 		f := ring.(*fullRing)
 		if f.most >= chunk+maxBlock || f.released < 1000 {
-			t.Fatalf("ring %d: got up to %d records held and %d released, want less than %d held and all that is known, 1000, released", i, f.most, f.released, chunk+64)
+			t.Fatalf(
+				"ring %d: got up to %d records held and %d released, want less than %d held and all that is known, 1000, released",
+				i, f.most, f.released, chunk+64)
 		}
 	}
 }
@@ -110,7 +113,9 @@ func (r *deafRing) Read(dst []event.Event, until uint64) int {
 
 func TestRecordsForNobodyAreReleased(t *testing.T) {
 	deaf := &deafRing{}
-	m := NewMerge(&fakeSource{rings: []event.Ring{deaf, &fakeRing{times: []event.Time{5}, known: 1, visible: 1}}})
+	m := NewMerge(&fakeSource{rings: []event.Ring{
+		deaf, &fakeRing{times: []event.Time{5}, known: 1, visible: 1},
+	}})
 	for round := uint64(1); round <= 3; round++ {
 		deaf.known, deaf.visible = round*100, round*100+10
 		m.Round(func([]*event.Event) {}, false)

@@ -171,14 +171,21 @@ func TestCombinedIsSortedAndComplete(t *testing.T) {
 			}
 		}
 		if !slices.Equal(got, want) {
-			t.Fatalf("seed %d: got %d events, sorted %v; want %d in order", seed, len(got), slices.IsSorted(got), len(want))
+			t.Fatalf("seed %d: got %d events, sorted %v; want %d in order", seed, len(got),
+				slices.IsSorted(got), len(want))
 		}
 	}
 }
 
 func TestLiveSourcesAreLookedAtTwice(t *testing.T) {
-	a := &scriptSource{rings: []event.Ring{&fakeRing{times: []event.Time{10, 30, 35}}}, steps: [][]int{{1}, {2}, {3}, {3}, {3}}}
-	b := &scriptSource{rings: []event.Ring{&fakeRing{times: []event.Time{20, 40}}}, steps: [][]int{{1}, {2}, {2}, {2}, {2}}}
+	a := &scriptSource{
+		rings: []event.Ring{&fakeRing{times: []event.Time{10, 30, 35}}},
+		steps: [][]int{{1}, {2}, {3}, {3}, {3}},
+	}
+	b := &scriptSource{
+		rings: []event.Ring{&fakeRing{times: []event.Time{20, 40}}},
+		steps: [][]int{{1}, {2}, {2}, {2}, {2}},
+	}
 	src := Combine(a, b)
 	src.Poll(context.Background(), 0)
 	for i, want := range [][2]uint64{{1, 2}, {1, 2}} {

@@ -67,7 +67,9 @@ func TestLossAtTheEndOfARingLastsUntilItsOwnTime(t *testing.T) {
 }
 
 func TestFullRingHoldsTheOthersUp(t *testing.T) {
-	a := &tightRing{fakeRing: fakeRing{times: []event.Time{10, 20, 45, 50}, kinds: map[int]event.RecordKind{2: event.Lost}}}
+	a := &tightRing{fakeRing: fakeRing{
+		times: []event.Time{10, 20, 45, 50}, kinds: map[int]event.RecordKind{2: event.Lost},
+	}}
 	b := &fakeRing{times: []event.Time{5, 15, 25, 35, 60}}
 	m := NewMerge(&fakeSource{rings: []event.Ring{a, b}})
 	var got trace

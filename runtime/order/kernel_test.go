@@ -137,7 +137,8 @@ func TestSlowReaderMakesNothingLate(t *testing.T) {
 			}
 		}
 		if late > 0 || merge.Stats().Late > 0 || seen != written {
-			t.Errorf("seed %d: got %d samples, %d of them late, want %d and none (%d lost, %+v)", seed, seen, late, written, m.lost, merge.Stats())
+			t.Errorf("seed %d: got %d samples, %d of them late, want %d and none (%d lost, %+v)", seed, seen,
+				late, written, m.lost, merge.Stats())
 		}
 	}
 }

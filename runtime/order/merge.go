@@ -206,7 +206,8 @@ func (m *Merge) run(l *lane, leaf uint64) (head uint64) {
 func (m *Merge) refill(c *cursor, sink func([]*event.Event), final bool) {
 	m.blocks.spend(c)
 	pos := c.ring.Pos()
-	if c.unreleased >= chunk || pos-c.released >= chunkBytes || pos >= c.known && !c.pastKnown || pos >= c.visible {
+	if c.unreleased >= chunk || pos-c.released >= chunkBytes || pos >= c.known && !c.pastKnown ||
+		pos >= c.visible {
 		m.flush(sink)
 		c.release()
 	}

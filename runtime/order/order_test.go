@@ -98,13 +98,15 @@ func TestMergeIsSortedAndComplete(t *testing.T) {
 				known += int(ring.(*fakeRing).known)
 			}
 			if len(got) < known {
-				t.Fatalf("seed %d: got %d events after a round (%d before), want at least the %d known", seed, len(got), before, known)
+				t.Fatalf("seed %d: got %d events after a round (%d before), want at least the %d known", seed,
+					len(got), before, known)
 			}
 		}
 		src.look(event.MaxTime, 0, r)
 		m.Round(sink, true)
 		if !slices.Equal(got, want) {
-			t.Fatalf("seed %d: got %d events (sorted %v), want %d in order", seed, len(got), slices.IsSorted(got), len(want))
+			t.Fatalf("seed %d: got %d events (sorted %v), want %d in order", seed, len(got),
+				slices.IsSorted(got), len(want))
 		}
 		if s := m.Stats(); s.Late != 0 || s.Events != uint64(len(want)) {
 			t.Errorf("seed %d: got %+v, want %d events and none late", seed, s, len(want))
@@ -143,7 +145,12 @@ func TestLateIsCountedAndDelivered(t *testing.T) {
 
 func TestLossIsDatedToItsBegin(t *testing.T) {
 	// Ring 0 loses records between 10 and 50; ring 1 shows one at 30.
-	a := &fakeRing{times: []event.Time{10, 50, 50}, kinds: map[int]event.RecordKind{1: event.Lost}, known: 3, visible: 3}
+	a := &fakeRing{
+		times:   []event.Time{10, 50, 50},
+		kinds:   map[int]event.RecordKind{1: event.Lost},
+		known:   3,
+		visible: 3,
+	}
 	b := &fakeRing{times: []event.Time{30}, known: 1, visible: 1}
 	m := NewMerge(&fakeSource{rings: []event.Ring{a, b}})
 	var kinds []event.RecordKind
@@ -177,26 +184,27 @@ func TestRoundDoesNotAllocate(t *testing.T) {
 
 func BenchmarkMerge(b *testing.B) {
 	for _, rings := range []int{1, 2, 8, 64} {
-		b.Run(map[int]string{1: "rings=1", 2: "rings=2", 8: "rings=8", 64: "rings=64"}[rings], func(b *testing.B) {
-			src := &fakeSource{}
-			for i := range rings {
-				f := &fakeRing{}
-				for j := range 4096 {
-					f.times = append(f.times, event.Time(1+j*rings+i))
+		b.Run(map[int]string{1: "rings=1", 2: "rings=2", 8: "rings=8", 64: "rings=64"}[rings],
+			func(b *testing.B) {
+				src := &fakeSource{}
+				for i := range rings {
+					f := &fakeRing{}
+					for j := range 4096 {
+						f.times = append(f.times, event.Time(1+j*rings+i))
+					}
+					f.known, f.visible = 4096, 4096
+					src.rings = append(src.rings, f)
 				}
-				f.known, f.visible = 4096, 4096
-				src.rings = append(src.rings, f)
-			}
-			n := 0
-			b.ReportAllocs()
-			for n < b.N {
-				m := NewMerge(src)
-				for _, r := range src.rings {
-					r.(*fakeRing).pos = 0
+				n := 0
+				b.ReportAllocs()
+				for n < b.N {
+					m := NewMerge(src)
+					for _, r := range src.rings {
+						r.(*fakeRing).pos = 0
+					}
+					m.Round(func(evs []*event.Event) { n += len(evs) }, true)
 				}
-				m.Round(func(evs []*event.Event) { n += len(evs) }, true)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/event")
-		})
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/event")
+			})
 	}
 }

@@ -68,7 +68,8 @@ func TestAPipeWaitsForItsReader(t *testing.T) {
 
 func TestErrorsNameTheFile(t *testing.T) {
 	var pe *fs.PathError
-	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "none", "out"), os.O_CREATE); !errors.As(err, &pe) || !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "none", "out"), os.O_CREATE); !errors.As(err,
+		&pe) || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v, want that there is no such directory", err)
 	}
 }

@@ -164,7 +164,8 @@ func (a *attachment) tasks(tids, cpus []int, pinned bool) {
 // events there, even while they do not run: a hit would count twice
 // (perf_tp_event_target_task in kernel/events/core.c).
 func (a *attachment) unbind(c *Config) {
-	if !a.inherit || c.Target.CPUs != nil || slices.ContainsFunc(c.Events, func(ev EventConfig) bool { return ev.CPUs != nil }) {
+	if !a.inherit || c.Target.CPUs != nil ||
+		slices.ContainsFunc(c.Events, func(ev EventConfig) bool { return ev.CPUs != nil }) {
 		return
 	}
 	var places []place

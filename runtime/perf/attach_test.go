@@ -29,14 +29,17 @@ func TestPIDFollowsThreadsButNotChildren(t *testing.T) {
 	h.do("fork 3000")
 	c := drain(t, s)
 	if c.samples[0] != 210 {
-		t.Errorf("got %d samples, want 210: 10 of the thread, 200 of its new thread, none of its child", c.samples[0])
+		t.Errorf("got %d samples, want 210: 10 of the thread, 200 of its new thread, none of its child",
+			c.samples[0])
 	}
 }
 
 func TestPIDInheritFollowsChildren(t *testing.T) {
 	needRoot(t)
 	h := startHelper(t)
-	s := openSource(t, Config{Events: []EventConfig{getppid(t, 0)}, Target: Target{PIDs: []int{h.pid}, Inherit: Yes}})
+	s := openSource(t, Config{
+		Events: []EventConfig{getppid(t, 0)}, Target: Target{PIDs: []int{h.pid}, Inherit: Yes},
+	})
 	h.do("call 10")
 	h.do("fork 3000")
 	c := drain(t, s)
@@ -53,7 +56,8 @@ func TestThreadsMadeWhileAttaching(t *testing.T) {
 		s := openSource(t, Config{Events: []EventConfig{getppid(t, 0)}, Target: Target{PIDs: []int{h.pid}}})
 		h.do("pooled 50")
 		if c := drain(t, s); len(s.Warnings()) == 0 && c.samples[0] != 3000 {
-			t.Errorf("got %d samples and %d lost of %d threads, want 50 from each of 60", c.samples[0], c.lost, len(c.byTID))
+			t.Errorf("got %d samples and %d lost of %d threads, want 50 from each of 60", c.samples[0],
+				c.lost, len(c.byTID))
 		}
 		h.stop()
 	}
@@ -83,7 +87,9 @@ func TestTIDOnCPU(t *testing.T) {
 	}
 	h := startHelper(t)
 	for _, c := range []struct{ cpu, want int }{{0, 10}, {cpus[1], 0}} {
-		s := openSource(t, Config{Events: []EventConfig{getppid(t, 0)}, Target: Target{TIDs: []int{h.tid}, CPUs: []int{c.cpu}}})
+		s := openSource(t, Config{
+			Events: []EventConfig{getppid(t, 0)}, Target: Target{TIDs: []int{h.tid}, CPUs: []int{c.cpu}},
+		})
 		h.do("call 10")
 		if got := drain(t, s); got.samples[0] != c.want {
 			t.Errorf("CPU %d: got %d samples of a thread on CPU 0, want %d", c.cpu, got.samples[0], c.want)
@@ -148,7 +154,8 @@ func helperWorkload(t *testing.T, args ...string) *Workload {
 
 func TestWorkload(t *testing.T) {
 	needRoot(t)
-	s := openSource(t, Config{Events: []EventConfig{getppid(t, 0)}, Target: Target{Workload: helperWorkload(t, "call", "1234")},
+	s := openSource(t, Config{Events: []EventConfig{getppid(t, 0)},
+		Target:   Target{Workload: helperWorkload(t, "call", "1234")},
 		SideBand: SideBand{Comm: true, Task: true, Mmap: true}})
 	c := readAll(t, s)
 	if c.samples[0] != 1234 || c.lost != 0 {
@@ -198,7 +205,10 @@ func TestWorkloadFollowsChildrenUnlessTold(t *testing.T) {
 
 func TestWorkloadStatus(t *testing.T) {
 	needRoot(t)
-	s := openSource(t, Config{Events: []EventConfig{getppid(t, 0)}, Target: Target{Workload: workload(nil, "sh", "-c", "exit 7")}})
+	s := openSource(t, Config{
+		Events: []EventConfig{getppid(t, 0)},
+		Target: Target{Workload: workload(nil, "sh", "-c", "exit 7")},
+	})
 	readAll(t, s)
 	if st, ok := s.WorkloadStatus(); !ok || st.ExitCode() != 7 {
 		t.Errorf("got %v, %v; want exit 7", st, ok)
@@ -228,7 +238,9 @@ func TestWorkloadEndsSystemWideSource(t *testing.T) {
 
 func TestCloseEndsTheWorkload(t *testing.T) {
 	needRoot(t)
-	s, err := Open(context.Background(), Config{Events: []EventConfig{getppid(t, 0)}, Target: Target{Workload: workload(nil, "sleep", "1000")}})
+	s, err := Open(context.Background(), Config{
+		Events: []EventConfig{getppid(t, 0)}, Target: Target{Workload: workload(nil, "sleep", "1000")},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +263,9 @@ func TestWorkloadOutputAndScriptWithoutInterpreter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := openSource(t, Config{Events: []EventConfig{getppid(t, 0)}, Target: Target{Workload: workload(w, file, "arg")}})
+	s := openSource(t, Config{
+		Events: []EventConfig{getppid(t, 0)}, Target: Target{Workload: workload(w, file, "arg")},
+	})
 	w.Close()
 	readAll(t, s)
 	out, _ := io.ReadAll(r)
@@ -265,7 +279,8 @@ func TestCgroup(t *testing.T) {
 	m, err := kernel.ReadMounts(kernel.Roots{})
 	root := m.PerfCgroup()
 	if err != nil || root == "" {
-		testkit.Requires(t, testkit.Optional("a perf_event or cgroup2 hierarchy", errors.New("none is mounted")))
+		testkit.Requires(t, testkit.Optional("a perf_event or cgroup2 hierarchy",
+			errors.New("none is mounted")))
 	}
 	name := fmt.Sprintf("ppscript-test-%d-x", os.Getpid())
 	dir := filepath.Join(root, name)
@@ -278,7 +293,9 @@ func TestCgroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, pattern := range []string{name, fmt.Sprintf("^ppscript-test-%d-[a-z]*$", os.Getpid())} {
-		s, err := Open(context.Background(), Config{Events: []EventConfig{getppid(t, 0)}, Target: Target{Cgroups: []string{pattern}}})
+		s, err := Open(context.Background(), Config{
+			Events: []EventConfig{getppid(t, 0)}, Target: Target{Cgroups: []string{pattern}},
+		})
 		testkit.Requires(t, testkit.Optional("perf_event in the cgroup hierarchy", err))
 		h.do("call 40")
 		other.do("call 1000")
@@ -294,7 +311,8 @@ func TestCgroup(t *testing.T) {
 func TestSideBand(t *testing.T) {
 	needRoot(t)
 	h := startHelper(t)
-	s := openSource(t, Config{Events: []EventConfig{getppid(t, 0)}, Target: Target{PIDs: []int{h.pid}, Inherit: Yes},
+	s := openSource(t, Config{Events: []EventConfig{getppid(t, 0)},
+		Target:   Target{PIDs: []int{h.pid}, Inherit: Yes},
 		SideBand: SideBand{Comm: true, Task: true}})
 	h.do("comm renamed")
 	h.do("fork 1")
@@ -327,8 +345,10 @@ func TestNothingStaysOpen(t *testing.T) {
 		files := map[string]bool{}
 		entries, _ := os.ReadDir("/proc/self/fd")
 		for _, e := range entries {
-			if l, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil && (strings.Contains(l, "perf") ||
-				strings.Contains(l, "pidfd") || strings.Contains(l, "event") || strings.HasPrefix(l, "pipe") || strings.Contains(l, "cgroup")) {
+			if l, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil &&
+				(strings.Contains(l, "perf") ||
+					strings.Contains(l, "pidfd") || strings.Contains(l, "event") ||
+					strings.HasPrefix(l, "pipe") || strings.Contains(l, "cgroup")) {
 				files[e.Name()+" "+l] = true
 			}
 		}
@@ -386,7 +406,8 @@ func TestPerfStatAgrees(t *testing.T) {
 		return f
 	}
 	control, ack := open("control"), open("ack")
-	cmd := exec.CommandContext(t.Context(), "perf", "stat", "-x,", "-D", "-1", "--control", "fifo:"+control.Name()+","+ack.Name(), "-e", "raw_syscalls:sys_enter",
+	cmd := exec.CommandContext(t.Context(), "perf", "stat", "-x,", "-D", "-1", "--control",
+		"fifo:"+control.Name()+","+ack.Name(), "-e", "raw_syscalls:sys_enter",
 		"--filter", fmt.Sprintf("id == %d", unix.SYS_GETPPID), "-p", fmt.Sprint(h.pid))
 	var out bytes.Buffer
 	cmd.Stderr = &out

@@ -258,7 +258,15 @@ func (b *buffer) Read(dst []event.Event, until uint64) int {
 
 // lost makes e say how many records were lost.
 func (b *buffer) lost(e *event.Event, count uint64) {
-	*e = event.Event{Kind: event.Lost, Time: b.prev, PID: -1, TID: -1, CPU: b.cpu, Ring: b.index, Count: uint32(min(count, math.MaxUint32))}
+	*e = event.Event{
+		Kind:  event.Lost,
+		Time:  b.prev,
+		PID:   -1,
+		TID:   -1,
+		CPU:   b.cpu,
+		Ring:  b.index,
+		Count: uint32(min(count, math.MaxUint32)),
+	}
 	b.stat.Lost += count
 }
 

@@ -62,10 +62,12 @@ func TestBufferRead(t *testing.T) {
 	f.put(0, 10, 1<<32|2, 0, 0x5678<<32)
 	f.index, f.cpu = 4, 3
 	evs := f.all()
-	if len(evs) != 3 || f.stat.Corrupt != 2 || f.stat.Lost != 3 || f.stat.Records != 3 || f.Pos() != f.at || f.stat.Bytes != f.at {
+	if len(evs) != 3 || f.stat.Corrupt != 2 || f.stat.Lost != 3 || f.stat.Records != 3 || f.Pos() != f.at ||
+		f.stat.Bytes != f.at {
 		t.Fatalf("got %d events, %+v, want 3 and 2 corrupt", len(evs), f.stat)
 	}
-	if e := &evs[0]; e.Time != 5 || e.PID != 7 || e.TID != 9 || e.CPU != 3 || e.Ring != 4 || e.Kind != event.Sample || e.Stream.Label != "a" ||
+	if e := &evs[0]; e.Time != 5 || e.PID != 7 || e.TID != 9 || e.CPU != 3 || e.Ring != 4 ||
+		e.Kind != event.Sample || e.Stream.Label != "a" ||
 		string(e.Raw) != "\x00\x00\x34\x12\x00\x00\x00\x00" || len(e.Rec) != 32 {
 		t.Errorf("got %+v", e)
 	}
@@ -91,7 +93,8 @@ func TestBufferWraps(t *testing.T) {
 			next++
 		}
 		for i, e := range f.all() {
-			if want := next - 30 + uint64(i); e.Time != event.Time(want) || binary.LittleEndian.Uint64(e.Raw) != want {
+			if want := next - 30 + uint64(i); e.Time != event.Time(want) ||
+				binary.LittleEndian.Uint64(e.Raw) != want {
 				t.Fatalf("got %d %x, want %d", e.Time, e.Raw, want)
 			}
 		}
@@ -140,7 +143,8 @@ func TestBufferLoss(t *testing.T) {
 	for i := range 3 {
 		evs := f.all()
 		f.Release()
-		if i > 0 && len(evs) > 0 || i == 0 && (len(evs) != 1 || evs[0].Kind != event.Lost || evs[0].Count != 5) || f.Tight() {
+		if i > 0 && len(evs) > 0 ||
+			i == 0 && (len(evs) != 1 || evs[0].Kind != event.Lost || evs[0].Count != 5) || f.Tight() {
 			t.Errorf("time %d: got %+v, want the loss once", i, evs)
 		}
 	}

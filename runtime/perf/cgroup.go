@@ -28,7 +28,12 @@ func (a *attachment) cgroups(names []string, cpus []int) error {
 	for _, dir := range dirs {
 		f, err := os.Open(dir)
 		if err != nil {
-			return (&diag.Error{Op: "attach", Subject: "cgroup " + strings.TrimPrefix(dir, root+"/"), Cause: err, Class: diag.Attach}).
+			return (&diag.Error{
+				Op:      "attach",
+				Subject: "cgroup " + strings.TrimPrefix(dir, root+"/"),
+				Cause:   err,
+				Class:   diag.Attach,
+			}).
 				WithHint("list them with: find %s -type d", root)
 		}
 		a.files = append(a.files, f)
@@ -47,7 +52,8 @@ func Cgroups(names []string) (root string, dirs []string, err error) {
 		return "", nil, err
 	}
 	if root = mounts.PerfCgroup(); root == "" {
-		return "", nil, diag.Errorf(diag.Attach, "attach", "cgroups", "no hierarchy with perf_event is mounted").
+		return "", nil, diag.Errorf(diag.Attach, "attach", "cgroups",
+			"no hierarchy with perf_event is mounted").
 			WithHint("mount one with: mount -t cgroup2 none /sys/fs/cgroup")
 	}
 	for _, name := range names {

@@ -173,7 +173,11 @@ func (t *Target) Named() (ways []string) {
 	for _, x := range []struct {
 		given bool
 		way   string
-	}{{len(t.PIDs) > 0, "-p"}, {len(t.TIDs) > 0, "-t"}, {len(t.Cgroups) > 0, "--cgroups"}, {t.Workload != nil && !t.System, NamedCommand}} {
+	}{
+		{len(t.PIDs) > 0, "-p"}, {len(t.TIDs) > 0, "-t"},
+		{len(t.Cgroups) > 0, "--cgroups"},
+		{t.Workload != nil && !t.System, NamedCommand},
+	} {
 		if x.given {
 			ways = append(ways, x.way)
 		}
@@ -195,7 +199,8 @@ func (t *Target) CheckWhole(script string) error {
 	if t.Workload != nil && !t.System {
 		hint = "add --system: the command then says how long"
 	}
-	return diag.Errorf(diag.Usage, "attach", script, "looks at CPUs, not at tasks, and got %s", ways[0]).WithHint("%s", hint)
+	return diag.Errorf(diag.Usage, "attach", script, "looks at CPUs, not at tasks, and got %s", ways[0]).
+		WithHint("%s", hint)
 }
 
 // check finds mistakes before anything is opened, and fills defaults.
@@ -233,7 +238,8 @@ func (c *Config) check() error {
 		}
 	}
 	if kinds > 1 {
-		return diag.Errorf(diag.Usage, "attach", "target", "got several of processes, threads, cgroups and a command").
+		return diag.Errorf(diag.Usage, "attach", "target",
+			"got several of processes, threads, cgroups and a command").
 			WithHint("give one of -p, -t, --cgroups and a command")
 	}
 	for i := range c.Events {
@@ -253,7 +259,8 @@ func (c *EventConfig) check() error {
 			WithHint("give either a period or a frequency")
 	}
 	if c.Period > 1<<63-1 {
-		return diag.Errorf(diag.Usage, "open event", c.name(), "period: got %d, want less than 2^63", c.Period).
+		return diag.Errorf(diag.Usage, "open event", c.name(),
+			"period: got %d, want less than 2^63", c.Period).
 			WithHint("use a smaller period")
 	}
 	return nil

@@ -19,8 +19,9 @@ func TestConformance(t *testing.T) {
 				Open: func(t *testing.T) event.Source {
 					exit := getppid(t, h.tid)
 					exit.Schema = tracepoint(t, "raw_syscalls:sys_exit", "id")
-					s, err := Open(t.Context(), Config{Events: []EventConfig{getppid(t, h.tid), exit}, Target: c.target,
-						SideBand: SideBand{Comm: true, Task: true}, Pages: 2})
+					s, err := Open(t.Context(),
+						Config{Events: []EventConfig{getppid(t, h.tid), exit}, Target: c.target,
+							SideBand: SideBand{Comm: true, Task: true}, Pages: 2})
 					if err != nil {
 						t.Fatal(err)
 					}

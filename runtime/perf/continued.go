@@ -141,7 +141,8 @@ func (r *ring) readMark(e *event.Event, m mark) {
 	}
 	r.marks = r.marks[1:]
 	r.pos = m.at + markSize
-	*e = event.Event{Kind: event.Lost, Time: r.timeAt(r.pos), Rec: lostRecord(m.id, m.count), PID: -1, TID: -1, CPU: r.cpu, Ring: r.index,
+	*e = event.Event{Kind: event.Lost, Time: r.timeAt(r.pos), Rec: lostRecord(m.id, m.count), PID: -1,
+		TID: -1, CPU: r.cpu, Ring: r.index,
 		Count: uint32(min(m.count, math.MaxUint32))}
 	// No event of the new buffer counts these.
 	r.stat.Lost += m.count

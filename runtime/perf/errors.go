@@ -37,7 +37,8 @@ func (o *opener) explainOpen(m *member, p place, err error) error {
 		// A cgroup2 hierarchy in which no controller was ever switched on
 		// gives its children no perf_event state.
 		e.Cause = fmt.Errorf("the kernel keeps no events for this cgroup yet: %w", err)
-		return e.WithHint("switch any controller on once, and make the cgroup anew: echo +pids > /sys/fs/cgroup/cgroup.subtree_control")
+		return e.WithHint(
+			"switch any controller on once, and make the cgroup anew: echo +pids > /sys/fs/cgroup/cgroup.subtree_control")
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP):
 		return o.explainAbsent(m, e)
 	case errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):
@@ -61,7 +62,8 @@ func (o *opener) explainOpen(m *member, p place, err error) error {
 		e.Cause = fmt.Errorf("the kernel is out of memory: %w", err)
 		return e.WithHint("open fewer events, or on fewer CPUs")
 	case errors.Is(err, unix.EOVERFLOW):
-		e.Cause = fmt.Errorf("callchains of %d addresses are longer than the kernel allows: %w", m.ev.MaxStack, err)
+		e.Cause = fmt.Errorf("callchains of %d addresses are longer than the kernel allows: %w",
+			m.ev.MaxStack, err)
 		return e.WithHint("raise the limit with: sysctl kernel.perf_event_max_stack=%d", m.ev.MaxStack)
 	case errors.Is(err, unix.E2BIG):
 		e.Cause = fmt.Errorf("this kernel knows a smaller struct perf_event_attr: %w", err)
@@ -119,8 +121,10 @@ func (o *opener) explainPermission(m *member, e *diag.Error) error {
 		e.Cause = fmt.Errorf("not permitted: probes in programs need CAP_SYS_ADMIN: %w", e.Cause)
 		return e.WithHint("%s", privilege.Advice("cap_sys_admin,"+privilege.Tracing, self()))
 	}
-	if caps, err := kernel.ReadCaps(kernel.Roots{}); err == nil && caps.Has(kernel.CapPerfmon) && !caps.Has(kernel.CapSysAdmin) {
-		e.Cause = fmt.Errorf("not permitted: this kernel wants CAP_SYS_ADMIN for it, not only CAP_PERFMON: %w", e.Cause)
+	if caps, err := kernel.ReadCaps(kernel.Roots{}); err == nil && caps.Has(kernel.CapPerfmon) &&
+		!caps.Has(kernel.CapSysAdmin) {
+		e.Cause = fmt.Errorf(
+			"not permitted: this kernel wants CAP_SYS_ADMIN for it, not only CAP_PERFMON: %w", e.Cause)
 		return e.WithHint("%s", privilege.Advice("cap_sys_admin,"+privilege.Tracing, self()))
 	}
 	level := readInt("/proc/sys/kernel/perf_event_paranoid", 2)
@@ -142,7 +146,9 @@ func (o *opener) explainAbsent(m *member, e *diag.Error) error {
 		e.Cause = &absentTracepoint{id: m.attr.Config, err: e.Cause}
 		return e.WithHint("see what there is with: ppscript list")
 	case ofCPU(&m.attr):
-		what = fmt.Sprintf("this machine has no hardware counter of %s; virtual machines often have none at all", strings.Join(o.absent(), ", "))
+		what = fmt.Sprintf(
+			"this machine has no hardware counter of %s; virtual machines often have none at all",
+			strings.Join(o.absent(), ", "))
 		hint = "see what the CPU counts with: ls /sys/bus/event_source/devices/*/events"
 		if m.attr.Type == unix.PERF_TYPE_HARDWARE && m.attr.Config == unix.PERF_COUNT_HW_CPU_CYCLES {
 			hint = "use software:cpu-clock instead"
@@ -154,14 +160,16 @@ func (o *opener) explainAbsent(m *member, e *diag.Error) error {
 
 // ofCPU says that an event is a counter of the CPU.
 func ofCPU(a *unix.PerfEventAttr) bool {
-	return a.Type == unix.PERF_TYPE_HARDWARE || a.Type == unix.PERF_TYPE_HW_CACHE || a.Type == unix.PERF_TYPE_RAW
+	return a.Type == unix.PERF_TYPE_HARDWARE || a.Type == unix.PERF_TYPE_HW_CACHE ||
+		a.Type == unix.PERF_TYPE_RAW
 }
 
 // absent are all counters that were asked for and that the CPU lacks: who
 // looks for another machine wants to know them at once.
 func (o *opener) absent() (names []string) {
 	for _, m := range o.members(true) {
-		if m.ev.Schema != nil && ofCPU(&m.attr) && !opens(&m.attr) && !slices.Contains(names, m.ev.Schema.Name) {
+		if m.ev.Schema != nil && ofCPU(&m.attr) && !opens(&m.attr) &&
+			!slices.Contains(names, m.ev.Schema.Name) {
 			names = append(names, m.ev.Schema.Name)
 		}
 	}
@@ -174,12 +182,14 @@ func (o *opener) explainInvalid(m *member, p place, e *diag.Error) error {
 	case m.attr.Bits&unix.PerfBitFreq != 0 && limit > 0 && m.attr.Sample > uint64(limit):
 		e.Class = diag.Usage
 		e.Cause = fmt.Errorf("frequency: got %d Hz, want at most %d", m.attr.Sample, limit)
-		return e.WithHint("use -F %d, or raise the limit with: sysctl kernel.perf_event_max_sample_rate=%d", limit, m.attr.Sample)
+		return e.WithHint("use -F %d, or raise the limit with: sysctl kernel.perf_event_max_sample_rate=%d",
+			limit, m.attr.Sample)
 	case m.attr.Type == unix.PERF_TYPE_TRACEPOINT && !known(&m.attr):
 		return o.explainAbsent(m, e)
 	case m.attr.Type == unix.PERF_TYPE_BREAKPOINT:
 		e.Cause = fmt.Errorf("the CPU has no breakpoint of this type and length at this address: %w", e.Cause)
-		return e.WithHint("use an aligned address, a length of 1, 2, 4 or 8, and w or rw; x needs length 8 on x86")
+		return e.WithHint(
+			"use an aligned address, a length of 1, 2, 4 or 8, and w or rw; x needs length 8 on x86")
 	case p.flags&unix.PERF_FLAG_PID_CGROUP != 0:
 		e.Cause = fmt.Errorf("the kernel does not take this cgroup: %w", e.Cause)
 		return e.WithHint("see whether it has cgroup support with: grep CGROUP_PERF /boot/config-$(uname -r)")
@@ -210,15 +220,19 @@ func try(a *unix.PerfEventAttr) error {
 // explainMap says why a ring was not mapped.
 func (o *opener) explainMap(err error) error {
 	size := o.cfg.dataSize()
-	e := &diag.Error{Op: "map ring", Subject: fmt.Sprintf("of %d pages", o.cfg.Pages), Cause: err, Class: diag.Attach}
+	e := &diag.Error{
+		Op: "map ring", Subject: fmt.Sprintf("of %d pages", o.cfg.Pages), Cause: err, Class: diag.Attach,
+	}
 	switch {
 	case errors.Is(err, unix.EPERM):
 		kb := readInt("/proc/sys/kernel/perf_event_mlock_kb", 516)
 		e.Cause = fmt.Errorf("%d rings of %s are more than an ordinary user may lock (%d KiB for each CPU and ulimit -l): %w",
 			len(o.att.rings), unit.Size(int64(size)), kb, err)
-		return e.WithHint("use a smaller -m, or: sysctl kernel.perf_event_mlock_kb=%d", (size+o.page)*len(o.att.rings)>>10)
+		return e.WithHint("use a smaller -m, or: sysctl kernel.perf_event_mlock_kb=%d",
+			(size+o.page)*len(o.att.rings)>>10)
 	case errors.Is(err, unix.ENOMEM):
-		e.Cause = fmt.Errorf("no memory for %d rings of %s: %w", len(o.att.rings), unit.Size(int64(size)), err)
+		e.Cause = fmt.Errorf("no memory for %d rings of %s: %w", len(o.att.rings),
+			unit.Size(int64(size)), err)
 		return e.WithHint("use a smaller -m")
 	}
 	return e.WithHint("use a smaller -m")
@@ -237,13 +251,20 @@ func (e *FilterError) Unwrap() error { return e.Err }
 // explainFilter says why the kernel refused a filter. Its own message goes
 // only to users of tracefs, so the filter is tried there too.
 func (o *opener) explainFilter(m *member, err error) error {
-	e := &diag.Error{Op: "filter", Subject: fmt.Sprintf("%s: %q", m.ev.name(), m.ev.Filter), Cause: err, Class: diag.Usage}
+	e := &diag.Error{
+		Op:      "filter",
+		Subject: fmt.Sprintf("%s: %q", m.ev.name(), m.ev.Filter),
+		Cause:   err,
+		Class:   diag.Usage,
+	}
 	if len(m.ev.Schema.Fields) == 0 {
 		e.Cause = fmt.Errorf("only tracepoints and probes have kernel filters: %w", err)
 		return e.WithHint("use .where() instead")
 	}
 	var why string
-	privilege.Raise(privilege.Kernel, func() { why = kernelFilterError(o.cfg.Tracefs, m.ev.Schema, m.ev.Filter) })
+	privilege.Raise(privilege.Kernel, func() {
+		why = kernelFilterError(o.cfg.Tracefs, m.ev.Schema, m.ev.Filter)
+	})
 	if why != "" {
 		e.Cause = fmt.Errorf("%s: %w", why, err)
 	} else {

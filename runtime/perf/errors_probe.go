@@ -27,16 +27,20 @@ func explainProbe(m *member, e *diag.Error) error {
 		e.Cause = errors.New("no instruction starts there")
 		return e.WithHint("probe the start of the function")
 	case errors.Is(err, unix.EADDRNOTAVAIL):
-		return say("the kernel has several functions of this name", "give the address of the one that is meant: grep -w %s /proc/kallsyms", m.ev.Config1Text)
+		return say("the kernel has several functions of this name",
+			"give the address of the one that is meant: grep -w %s /proc/kallsyms", m.ev.Config1Text)
 	case errors.Is(err, unix.ENOENT) && !user:
-		return say("the kernel has no such function", "look for it with: grep -w %s /proc/kallsyms", m.ev.Config1Text)
+		return say("the kernel has no such function",
+			"look for it with: grep -w %s /proc/kallsyms", m.ev.Config1Text)
 	case errors.Is(err, unix.ENOENT):
 		return say("the file is gone", "see whether it is there with: ls -l %s", m.ev.Config1Text)
 	case errors.Is(err, unix.EINVAL) && !user:
 		return say("the kernel allows no probe there: the function is one that probes themselves need, or was discarded after boot",
 			"see those it protects with: grep -w %s /sys/kernel/debug/kprobes/blacklist", m.ev.Config1Text)
-	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENOEXEC), errors.Is(err, errNotSupp):
-		return say("the kernel cannot probe this instruction or file", "probe another instruction, or the file on another file system")
+	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENOEXEC),
+		errors.Is(err, errNotSupp):
+		return say("the kernel cannot probe this instruction or file",
+			"probe another instruction, or the file on another file system")
 	}
 	return nil
 }

@@ -35,7 +35,9 @@ func TestProbeErrors(t *testing.T) {
 
 // Registers are found by their numbers, whichever of them were sampled.
 func TestRegisterFacts(t *testing.T) {
-	l := NewLayout(Format{SampleType: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_REGS_INTR, RegsIntr: 1<<0 | 1<<5 | 1<<23})
+	l := NewLayout(Format{
+		SampleType: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_REGS_INTR, RegsIntr: 1<<0 | 1<<5 | 1<<23,
+	})
 	rec := make([]byte, 8+8+8+24)
 	rec[0], rec[6] = unix.PERF_RECORD_SAMPLE, byte(len(rec))
 	rec[16] = unix.PERF_SAMPLE_REGS_ABI_64

@@ -62,21 +62,27 @@ func TestBadTargets(t *testing.T) {
 	needRoot(t)
 	ev := []EventConfig{clock("cpu-clock")}
 	refused(t, Config{Events: ev, Target: Target{CPUs: []int{0, 99}}}, diag.Usage, "99", "0")
-	err := refused(t, Config{Events: ev, Target: Target{PIDs: []int{4194303}}}, diag.Attach, "process 4194303: no such process")
+	err := refused(t, Config{Events: ev, Target: Target{PIDs: []int{4194303}}}, diag.Attach,
+		"process 4194303: no such process")
 	if !errors.Is(err, unix.ESRCH) {
 		t.Errorf("got %v, want ESRCH in its chain", err)
 	}
 	refused(t, Config{Events: ev, Target: Target{TIDs: []int{4194303}}}, diag.Attach, "thread 4194303")
-	refused(t, Config{Events: ev, Target: Target{PIDs: []int{1}, Cgroups: []string{"a"}}}, diag.Usage, "several")
-	refused(t, Config{Events: ev, Target: Target{Cgroups: []string{"no-such-cgroup"}}}, diag.Attach, "no such cgroup")
-	refused(t, Config{Events: ev, Target: Target{Cgroups: []string{"no-such-.*"}}}, diag.Attach, "no such cgroup")
+	refused(t, Config{Events: ev, Target: Target{PIDs: []int{1}, Cgroups: []string{"a"}}},
+		diag.Usage, "several")
+	refused(t, Config{Events: ev, Target: Target{Cgroups: []string{"no-such-cgroup"}}},
+		diag.Attach, "no such cgroup")
+	refused(t, Config{Events: ev, Target: Target{Cgroups: []string{"no-such-.*"}}},
+		diag.Attach, "no such cgroup")
 }
 
 func TestBadWorkloads(t *testing.T) {
 	needRoot(t)
 	open := func(class diag.Class, words []string, args ...string) error {
 		t.Helper()
-		return refused(t, Config{Events: []EventConfig{clock("page-faults")}, Target: Target{Workload: &Workload{Args: args}}}, class, words...)
+		return refused(t, Config{
+			Events: []EventConfig{clock("page-faults")}, Target: Target{Workload: &Workload{Args: args}},
+		}, class, words...)
 	}
 	open(diag.Usage, nil)
 	open(diag.Attach, []string{"nosuchprogram-anywhere", "not found"}, "nosuchprogram-anywhere")
@@ -97,9 +103,12 @@ func TestBadFilterSpeaksTheKernelsWords(t *testing.T) {
 		{"id == 1 && (id ==", "too many '('"},
 		{"id ~ \"x*\"", "expecting numeric field, at"},
 	} {
-		cfg := Config{Events: []EventConfig{getppid(t, 0)}, Target: Target{CPUs: []int{0}}, Tracefs: tracefsRoot}
+		cfg := Config{
+			Events: []EventConfig{getppid(t, 0)}, Target: Target{CPUs: []int{0}}, Tracefs: tracefsRoot,
+		}
 		cfg.Events[0].Filter = c.filter
-		err := refused(t, cfg, diag.Usage, "raw_syscalls:sys_enter", c.filter[:4], c.words, "the fields are id")
+		err := refused(t, cfg, diag.Usage, "raw_syscalls:sys_enter", c.filter[:4], c.words,
+			"the fields are id")
 		if !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
 			t.Errorf("%s: got %v, want EINVAL or ENOENT in its chain", c.filter, err)
 		}
@@ -110,7 +119,8 @@ func TestBadFilterSpeaksTheKernelsWords(t *testing.T) {
 	if len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}
-	refused(t, Config{Events: []EventConfig{{Schema: clock("cs").Schema, Filter: "x == 1"}}}, diag.Usage, "only tracepoints")
+	refused(t, Config{Events: []EventConfig{{Schema: clock("cs").Schema, Filter: "x == 1"}}}, diag.Usage,
+		"only tracepoints")
 }
 
 func TestBadFrequency(t *testing.T) {
@@ -124,18 +134,22 @@ func TestBadFrequency(t *testing.T) {
 
 func TestAbsentEvents(t *testing.T) {
 	needRoot(t)
-	gone := EventConfig{Schema: &event.Schema{System: "a", Name: "b", Type: unix.PERF_TYPE_TRACEPOINT, ID: 999999}}
+	gone := EventConfig{Schema: &event.Schema{
+		System: "a", Name: "b", Type: unix.PERF_TYPE_TRACEPOINT, ID: 999999,
+	}}
 	refused(t, Config{Events: []EventConfig{gone}}, diag.Attach, "no tracepoint with id 999999")
 	if s, err := HardwareSchema("cycles"); err != nil {
 		t.Error(err)
 	} else if src, err := Open(context.Background(), Config{Events: []EventConfig{{Schema: s}}}); err == nil {
 		src.Close() // this machine has a PMU
 	} else {
-		refused(t, Config{Events: []EventConfig{{Schema: s}}}, diag.Attach, "no hardware counter", "software:cpu-clock")
+		refused(t, Config{Events: []EventConfig{{Schema: s}}}, diag.Attach, "no hardware counter",
+			"software:cpu-clock")
 	}
 	gone.Optional = true
 	src := openSource(t, Config{Events: []EventConfig{gone, clock("cpu-clock")}})
-	if len(src.Streams()) != 1 || src.StreamOf(0) != nil || src.StreamOf(1) != src.Streams()[0] || len(src.Warnings()) != 1 {
+	if len(src.Streams()) != 1 || src.StreamOf(0) != nil || src.StreamOf(1) != src.Streams()[0] ||
+		len(src.Warnings()) != 1 {
 		t.Errorf("got %d streams, warnings %v; want one of each", len(src.Streams()), src.Warnings())
 	}
 	refused(t, Config{Events: []EventConfig{gone}}, diag.Attach, "no tracepoint with id 999999")
@@ -149,7 +163,8 @@ func TestEventsThatAreCountedOnly(t *testing.T) {
 		t.Skip("needs irq_vectors:irq_work_exit, of x86")
 	}
 	ev := EventConfig{Schema: tracepoint(t, "irq_vectors:irq_work_exit", "vector")}
-	refused(t, Config{Events: []EventConfig{ev}}, diag.Attach, "lets it be counted, not sampled", "ppscript stat -e irq_vectors:irq_work_exit")
+	refused(t, Config{Events: []EventConfig{ev}}, diag.Attach, "lets it be counted, not sampled",
+		"ppscript stat -e irq_vectors:irq_work_exit")
 	leftOut(t, ev, "lets it be counted")
 }
 
@@ -172,10 +187,12 @@ func leftOut(t *testing.T, ev EventConfig, why string) {
 	other := EventConfig{Schema: tracepoint(t, "sched:sched_switch", "next_pid"), Pattern: ev.Pattern}
 	src := openSource(t, Config{Events: []EventConfig{ev, other}})
 	if src.StreamOf(0) != nil || src.StreamOf(1) == nil || len(src.Warnings()) != 1 {
-		t.Fatalf("got streams %v %v, warnings %v; want the second and one warning", src.StreamOf(0), src.StreamOf(1), src.Warnings())
+		t.Fatalf("got streams %v %v, warnings %v; want the second and one warning", src.StreamOf(0),
+			src.StreamOf(1), src.Warnings())
 	}
 	var left *LeftOut
-	if err := src.Warnings()[0]; !errors.As(err, &left) || left.Pattern != ev.Pattern || !strings.Contains(err.Error(), why) {
+	if err := src.Warnings()[0]; !errors.As(err, &left) || left.Pattern != ev.Pattern ||
+		!strings.Contains(err.Error(), why) {
 		t.Errorf("got the warning %v, want that %s", err, why)
 	}
 	refused(t, Config{Events: []EventConfig{ev, clock("cpu-clock")}}, diag.Attach, why)
@@ -187,7 +204,8 @@ func TestEventOnOtherCPUs(t *testing.T) {
 	ev.CPUs = []int{1000}
 	refused(t, Config{Events: []EventConfig{ev}}, diag.Usage, "none of them is among")
 	ev.CPUs = []int{0}
-	refused(t, Config{Events: []EventConfig{ev}, Target: Target{TIDs: []int{os.Getpid()}}}, diag.Usage, "threads")
+	refused(t, Config{Events: []EventConfig{ev}, Target: Target{TIDs: []int{os.Getpid()}}},
+		diag.Usage, "threads")
 	s := openSource(t, Config{Events: []EventConfig{ev}})
 	if len(s.Rings()) != 1 {
 		t.Errorf("got %d rings, want that of CPU 0", len(s.Rings()))
@@ -223,15 +241,20 @@ func TestOrdinaryUser(t *testing.T) {
 		return
 	}
 	if level := readInt("/proc/sys/kernel/perf_event_paranoid", 2); level < 1 {
-		testkit.Requires(t, testkit.Optional("kernel.perf_event_paranoid of 1 or more", fmt.Errorf("it is %d", level)))
+		testkit.Requires(t, testkit.Optional("kernel.perf_event_paranoid of 1 or more",
+			fmt.Errorf("it is %d", level)))
 	}
 	cpu := clock("cpu-clock")
-	err := refused(t, Config{Events: []EventConfig{cpu}}, diag.Attach, "perf_event_paranoid is", "setcap cap_perfmon")
+	err := refused(t, Config{Events: []EventConfig{cpu}}, diag.Attach, "perf_event_paranoid is",
+		"setcap cap_perfmon")
 	if !errors.Is(err, unix.EACCES) {
 		t.Errorf("got %v, want EACCES in its chain", err)
 	}
-	tp := EventConfig{Schema: &event.Schema{System: "sched", Name: "sched_switch", Type: unix.PERF_TYPE_TRACEPOINT, ID: 1}}
-	refused(t, Config{Events: []EventConfig{tp}, Target: Target{TIDs: []int{os.Getpid()}}}, diag.Attach, "CAP_PERFMON")
+	tp := EventConfig{Schema: &event.Schema{
+		System: "sched", Name: "sched_switch", Type: unix.PERF_TYPE_TRACEPOINT, ID: 1,
+	}}
+	refused(t, Config{Events: []EventConfig{tp}, Target: Target{TIDs: []int{os.Getpid()}}},
+		diag.Attach, "CAP_PERFMON")
 	if level := readInt("/proc/sys/kernel/perf_event_paranoid", 2); level > 2 {
 		return // Debian's addition: nothing is allowed
 	}

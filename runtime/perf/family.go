@@ -118,9 +118,12 @@ func (r *ring) forked(dst []forked) []forked {
 		return dst
 	}
 	r.looked = r.walk(r.looked, r.shown()-uint64(len(r.final)), func(data []byte, off uint64) {
-		if mask := uint64(len(data) - 1); le32(data, int(off)) == unix.PERF_RECORD_FORK && recordSize(data, off) >= forkSize {
+		if mask := uint64(len(data) - 1); le32(data, int(off)) == unix.PERF_RECORD_FORK &&
+			recordSize(data, off) >= forkSize {
 			ids := le64(data, int((off+16)&mask))
-			dst = append(dst, forked{time: le64(data, int((off+24)&mask)), tid: int32(ids), ptid: int32(ids >> 32)})
+			dst = append(dst, forked{
+				time: le64(data, int((off+24)&mask)), tid: int32(ids), ptid: int32(ids >> 32),
+			})
 		}
 	})
 	return dst

@@ -23,13 +23,18 @@ func forkRing(size int, forks ...[3]uint32) *ring {
 		b = append(b, rec...)
 	}
 	head := uint64(len(b))
-	return &ring{data: append(b, make([]byte, size-len(b))...), page: &unix.PerfEventMmapPage{Data_head: head}}
+	return &ring{
+		data: append(b, make([]byte, size-len(b))...), page: &unix.PerfEventMmapPage{Data_head: head},
+	}
 }
 
 // A grandchild's fork may lie in a ring that is looked at before its parent's.
 func TestFamilyFollowsForksOverRings(t *testing.T) {
 	f := &family{tids: map[int32]bool{1: true}}
-	rings := []*ring{forkRing(256, [3]uint32{20, 2, 3}, [3]uint32{40, 3, 4}), forkRing(256, [3]uint32{10, 1, 2}, [3]uint32{30, 9, 10})}
+	rings := []*ring{
+		forkRing(256, [3]uint32{20, 2, 3}, [3]uint32{40, 3, 4}),
+		forkRing(256, [3]uint32{10, 1, 2}, [3]uint32{30, 9, 10}),
+	}
 	f.learn(rings)
 	for tid, want := range map[int32]bool{1: true, 2: true, 3: true, 4: true, 9: false, 10: false} {
 		if got := f.mine(0, tid); got != want {
@@ -67,7 +72,8 @@ func TestProbesAreNotInherited(t *testing.T) {
 	c := Config{Events: []EventConfig{{Schema: &event.Schema{}, Config1Text: "/bin/true"}}}
 	a := &attachment{mode: "workload", inherit: true, places: []place{{pid: 5, cpu: 0}, {pid: 5, cpu: 1}}}
 	c.noInherit(a, []int{0, 1})
-	if a.inherit || len(a.places) != 2 || a.places[1].pid != -1 || a.places[1].cpu != 1 || !a.family.tids[5] || !c.SideBand.Task {
+	if a.inherit || len(a.places) != 2 || a.places[1].pid != -1 || a.places[1].cpu != 1 ||
+		!a.family.tids[5] || !c.SideBand.Task {
 		t.Errorf("got %+v, family %+v, want CPUs and the family of thread 5", a, a.family)
 	}
 	plain := Config{Events: []EventConfig{{Schema: &event.Schema{}}}}

@@ -27,7 +27,8 @@ type eventFD struct {
 
 func ioctlID(fd int) (uint64, error) {
 	var id uint64
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.PERF_EVENT_IOC_ID, uintptr(unsafe.Pointer(&id)))
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.PERF_EVENT_IOC_ID,
+		uintptr(unsafe.Pointer(&id)))
 	if errno != 0 {
 		return 0, fmt.Errorf("read event id: %w", errno)
 	}
@@ -39,7 +40,8 @@ func ioctlFilter(fd int, filter string) error {
 	if err != nil {
 		return err
 	}
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.PERF_EVENT_IOC_SET_FILTER, uintptr(unsafe.Pointer(p)))
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.PERF_EVENT_IOC_SET_FILTER,
+		uintptr(unsafe.Pointer(p)))
 	runtime.KeepAlive(p)
 	if errno != 0 {
 		return errno

@@ -23,7 +23,8 @@ func kernelFilterError(tracefs string, s *event.Schema, filter string) string {
 	if tracefs == "" {
 		return ""
 	}
-	dir, err := os.MkdirTemp(filepath.Join(tracefs, "instances"), fmt.Sprintf("%s%d-", instancePrefix, os.Getpid()))
+	dir, err := os.MkdirTemp(filepath.Join(tracefs, "instances"),
+		fmt.Sprintf("%s%d-", instancePrefix, os.Getpid()))
 	if err != nil {
 		return ""
 	}

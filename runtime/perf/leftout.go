@@ -19,7 +19,8 @@ func (e *LeftOut) Unwrap() error { return e.Err }
 // attributes. One of ftrace's events, function, has a tracepoint, which cannot be
 // sampled like others.
 func isNobodys(ev *EventConfig, err error) bool {
-	return errors.Is(err, errOnlyCounted) || errors.Is(err, errNoTracepoint) || ev.Schema != nil && ev.Schema.System == "ftrace"
+	return errors.Is(err, errOnlyCounted) || errors.Is(err, errNoTracepoint) ||
+		ev.Schema != nil && ev.Schema.System == "ftrace"
 }
 
 // leaveOut warns of events that were left out. A pattern of which nothing is left

@@ -11,14 +11,23 @@ import (
 )
 
 func TestMemoryAttr(t *testing.T) {
-	c := Config{Members: []event.Fact{event.FactTime, event.FactAddr, event.FactWeight, event.FactDataSrc, event.FactPhysAddr}}
+	c := Config{Members: []event.Fact{
+		event.FactTime, event.FactAddr, event.FactWeight, event.FactDataSrc, event.FactPhysAddr,
+	}}
 	for precise := range uint8(4) {
-		a := c.sampling(&EventConfig{Schema: &event.Schema{Type: unix.PERF_TYPE_RAW, ID: 0x1cd}, Config1: 30, Precise: precise, Period: 1000}, false, false)
+		a := c.sampling(&EventConfig{
+			Schema:  &event.Schema{Type: unix.PERF_TYPE_RAW, ID: 0x1cd},
+			Config1: 30,
+			Precise: precise,
+			Period:  1000,
+		}, false, false)
 		// precise_ip is bits 15 and 16 behind read_format.
-		if got := a.Bits >> 15 & 3; got != uint64(precise) || a.Config != 0x1cd || a.Ext1 != 30 || a.Sample != 1000 {
+		if got := a.Bits >> 15 & 3; got != uint64(precise) || a.Config != 0x1cd || a.Ext1 != 30 ||
+			a.Sample != 1000 {
 			t.Errorf("precise %d: got %d in attr %+v", precise, got, a)
 		}
-		const want = unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_ADDR | unix.PERF_SAMPLE_WEIGHT | unix.PERF_SAMPLE_DATA_SRC | unix.PERF_SAMPLE_PHYS_ADDR
+		const want = unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_ADDR | unix.PERF_SAMPLE_WEIGHT |
+			unix.PERF_SAMPLE_DATA_SRC | unix.PERF_SAMPLE_PHYS_ADDR
 		if a.Sample_type != want {
 			t.Errorf("got sample type %#x, want %#x", a.Sample_type, want)
 		}
@@ -43,14 +52,17 @@ func TestLeader(t *testing.T) {
 		ev := clock("page-faults")
 		ev.Leader, ev.Period = leader, 1
 		before := descriptors()
-		s, err := Open(t.Context(), Config{Events: []EventConfig{ev}, Target: Target{TIDs: []int{unix.Gettid()}}})
+		s, err := Open(t.Context(), Config{
+			Events: []EventConfig{ev}, Target: Target{TIDs: []int{unix.Gettid()}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(s.open.leaders) != len(s.open.fds) || len(s.open.fds) == 0 {
 			t.Errorf("got %d leaders of %d events, want one each", len(s.open.leaders), len(s.open.fds))
 		}
-		memory, err := unix.Mmap(-1, 0, pages*os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+		memory, err := unix.Mmap(-1, 0, pages*os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE,
+			unix.MAP_PRIVATE|unix.MAP_ANON)
 		if err != nil {
 			t.Fatal(err)
 		}

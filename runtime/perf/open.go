@@ -180,13 +180,15 @@ func (o *opener) checkCPUs(ms []member) error {
 		hit := false
 		for _, p := range o.att.places {
 			if p.cpu < 0 {
-				return diag.Errorf(diag.Usage, "open event", m.ev.name(), "cpus=: the target is threads, whose events follow them over all CPUs").
+				return diag.Errorf(diag.Usage, "open event", m.ev.name(),
+					"cpus=: the target is threads, whose events follow them over all CPUs").
 					WithHint("restrict the target with -C as well")
 			}
 			hit = hit || slices.Contains(m.ev.CPUs, p.cpu)
 		}
 		if !hit {
-			return diag.Errorf(diag.Usage, "open event", m.ev.name(), "cpus=: none of them is among the CPUs of the target").
+			return diag.Errorf(diag.Usage, "open event", m.ev.name(),
+				"cpus=: none of them is among the CPUs of the target").
 				WithHint("leave out cpus= or name CPUs that -C includes")
 		}
 	}
@@ -280,8 +282,10 @@ func (o *opener) lead(m *member, p place) (int, error) {
 		return -1, nil
 	}
 	a := unix.PerfEventAttr{Type: m.attr.Type, Size: m.attr.Size, Config: m.ev.Leader,
-		Bits: unix.PerfBitDisabled | m.attr.Bits&(unix.PerfBitEnableOnExec|unix.PerfBitInherit|bitInheritThread|unix.PerfBitExcludeUser|unix.PerfBitExcludeKernel|unix.PerfBitExcludeHv|
-			unix.PerfBitExcludeHost|unix.PerfBitExcludeGuest)}
+		Bits: unix.PerfBitDisabled |
+			m.attr.Bits&(unix.PerfBitEnableOnExec|unix.PerfBitInherit|bitInheritThread|
+				unix.PerfBitExcludeUser|unix.PerfBitExcludeKernel|unix.PerfBitExcludeHv|
+				unix.PerfBitExcludeHost|unix.PerfBitExcludeGuest)}
 	fd, err := o.perfEventOpen(&a, p, -1)
 	if err == nil {
 		o.leaders = append(o.leaders, fd)

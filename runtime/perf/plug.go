@@ -70,7 +70,8 @@ func (s *Source) follow(now time.Time) {
 	for _, cpu := range slices.Sorted(maps.Keys(p.since)) {
 		if _, ok := since[cpu]; !ok {
 			delete(p.since, cpu)
-			s.warn(diag.Errorf(diag.Run, "watch", "CPUs", "CPU %d went offline; nothing is missed while it is", cpu))
+			s.warn(diag.Errorf(diag.Run, "watch", "CPUs",
+				"CPU %d went offline; nothing is missed while it is", cpu))
 		}
 	}
 	for _, cpu := range slices.Sorted(maps.Keys(since)) {
@@ -88,7 +89,9 @@ func (s *Source) follow(now time.Time) {
 			delete(p.said, cpu)
 			if gap {
 				p.gaps++
-				s.warn(diag.Errorf(diag.Run, "watch", "CPUs", "CPU %d came online; its events until now are missing, how many nobody knows: they count as 1 lost", cpu))
+				s.warn(diag.Errorf(diag.Run, "watch", "CPUs",
+					"CPU %d came online; its events until now are missing, how many nobody knows: they count as 1 lost",
+					cpu))
 			}
 		}
 	}
@@ -204,7 +207,8 @@ func (s *Source) openAgain(cpu int) error {
 	ms := o.members(s.counting)
 	for i := range ms {
 		m := &ms[i]
-		if m.ev.Compact != nil || m.ev.CPUs != nil && !slices.Contains(m.ev.CPUs, cpu) || m.index >= 0 && s.byEvent[m.index] == nil {
+		if m.ev.Compact != nil || m.ev.CPUs != nil && !slices.Contains(m.ev.CPUs, cpu) ||
+			m.index >= 0 && s.byEvent[m.index] == nil {
 			continue
 		}
 		for _, p := range s.att.places {
@@ -238,7 +242,9 @@ func (s *Source) takeOver(i, from int, old *ring) error {
 	o.fds = o.fds[:from]
 	var lost uint64
 	for _, f := range fresh {
-		at := slices.IndexFunc(o.fds, func(have eventFD) bool { return have.stream == f.stream && have.place == f.place })
+		at := slices.IndexFunc(o.fds, func(have eventFD) bool {
+			return have.stream == f.stream && have.place == f.place
+		})
 		if at < 0 {
 			s.alias(&f)
 			o.fds = append(o.fds, f)

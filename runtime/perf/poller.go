@@ -75,7 +75,9 @@ func (p *poller) add(fd, tag int) error {
 // addBuffer watches a buffer: it wakes when the writer wants so, not whenever
 // there is something in it. It never hangs up.
 func (p *poller) addBuffer(fd int) error {
-	return unix.EpollCtl(p.ep, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: bufferTag})
+	return unix.EpollCtl(p.ep, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{
+		Events: unix.EPOLLIN | unix.EPOLLET, Fd: bufferTag,
+	})
 }
 
 // remove ends the watch: a hung-up descriptor would wake every wait.

@@ -50,13 +50,15 @@ func TestCounted(t *testing.T) {
 		}
 	}
 	f(Format{SampleType: base, ReadFormat: group},
-		head(words(9, 3<<32|2, 2, 100, 9, 200, 10)), []Reading{{9, 100}, {10, 200}}, head(words(77, 3<<32|2, 5)), false)
+		head(words(9, 3<<32|2, 2, 100, 9, 200, 10)), []Reading{{9, 100}, {10, 200}},
+		head(words(77, 3<<32|2, 5)), false)
 	f(Format{SampleType: base | unix.PERF_SAMPLE_PERIOD | unix.PERF_SAMPLE_RAW | unix.PERF_SAMPLE_CALLCHAIN,
 		ReadFormat: group | unix.PERF_FORMAT_LOST | unix.PERF_FORMAT_TOTAL_TIME_ENABLED},
-		head(words(9, 3, 1, 2, 8, 100, 9, 0, 200, 10, 0, 1, 0xaaa, 4|0xbb<<32)), []Reading{{9, 100}, {10, 200}},
-		head(words(77, 3, 5, 1, 0xaaa, 4|0xbb<<32)), true)
+		head(words(9, 3, 1, 2, 8, 100, 9, 0, 200, 10, 0, 1, 0xaaa, 4|0xbb<<32)),
+		[]Reading{{9, 100}, {10, 200}}, head(words(77, 3, 5, 1, 0xaaa, 4|0xbb<<32)), true)
 	f(Format{SampleType: base | unix.PERF_SAMPLE_RAW | unix.PERF_SAMPLE_PHYS_ADDR, ReadFormat: group},
-		head(words(9, 3, 1, 100, 9, 4|0xbb<<32, 0xccc)), []Reading{{9, 100}}, head(words(77, 3, 5, 0xccc)), false)
+		head(words(9, 3, 1, 100, 9, 4|0xbb<<32, 0xccc)), []Reading{{9, 100}},
+		head(words(77, 3, 5, 0xccc)), false)
 	f(Format{SampleType: base, ReadFormat: unix.PERF_FORMAT_TOTAL_TIME_RUNNING},
 		head(words(9, 3, 100, 8)), []Reading{{9, 100}}, head(words(77, 3, 5)), true)
 

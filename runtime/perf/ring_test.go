@@ -107,7 +107,8 @@ func TestFinalLossIsReadOnce(t *testing.T) {
 	if n := r.Read(batch, r.visible); n != 1 || batch[0].Kind != event.Sample {
 		t.Fatalf("got %d events, %+v; want the sample", n, batch[0])
 	}
-	if n := r.Read(batch, r.visible); n != 1 || batch[0].Kind != event.Lost || batch[0].Count != 17 || batch[0].Time != valTime {
+	if n := r.Read(batch, r.visible); n != 1 || batch[0].Kind != event.Lost || batch[0].Count != 17 ||
+		batch[0].Time != valTime {
 		t.Fatalf("got %d events, %+v; want 17 lost", n, batch[0])
 	}
 	if n := r.Read(batch, r.visible); n != 0 || r.Pos() != r.visible {
@@ -124,7 +125,8 @@ func TestFinalLossIsReadOnce(t *testing.T) {
 func TestInterruptedRecordsAreInOrder(t *testing.T) {
 	d, _ := tracepointDecoder()
 	at := func(time uint64) []byte {
-		return newRecord(unix.PERF_RECORD_SAMPLE, 0).u64(valID, valPID|valTID<<32, time, valCPU).u32(12).bytes(make([]byte, 12)).done()
+		return newRecord(unix.PERF_RECORD_SAMPLE, 0).u64(valID, valPID|valTID<<32, time, valCPU).u32(12).
+			bytes(make([]byte, 12)).done()
 	}
 	lost := newRecord(unix.PERF_RECORD_LOST, 0).u64(valID, 3, valPID|valTID<<32, 55, valCPU, valID).done()
 	f := func(records [][]byte, want ...event.Time) {
@@ -159,7 +161,8 @@ func TestCorruptRingIsSkipped(t *testing.T) {
 		r.show()
 		batch := make([]event.Event, 8)
 		if n := r.Read(batch, r.visible); n != 1 || r.stat.Corrupt != 1 || r.Pos() != r.visible {
-			t.Errorf("size %d: got %d events, %d corrupt, position %d; want 1, 1, %d", size, n, r.stat.Corrupt, r.Pos(), r.visible)
+			t.Errorf("size %d: got %d events, %d corrupt, position %d; want 1, 1, %d", size, n,
+				r.stat.Corrupt, r.Pos(), r.visible)
 		}
 	}
 }
@@ -206,7 +209,8 @@ func TestBurstsReadWhatDecodeReads(t *testing.T) {
 			got[i] = got[i][:r.Read(got[i], r.visible)]
 		}
 		if len(got[0]) != len(got[1]) || rings[0].stat != rings[1].stat {
-			t.Fatalf("format %+v: got %d events, %+v; want %d, %+v", f, len(got[0]), rings[0].stat, len(got[1]), rings[1].stat)
+			t.Fatalf("format %+v: got %d events, %+v; want %d, %+v", f, len(got[0]), rings[0].stat,
+				len(got[1]), rings[1].stat)
 		}
 		for i := range got[0] {
 			a, b := got[0][i], got[1][i]

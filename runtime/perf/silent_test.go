@@ -15,7 +15,10 @@ import (
 // where that is not known, nor for the sake of an optional one.
 func TestSilentBreakpointsAreRefused(t *testing.T) {
 	breakpoint := func(optional bool) member {
-		return member{0, &EventConfig{Label: "breakpoint:total", Optional: optional}, unix.PerfEventAttr{Type: unix.PERF_TYPE_BREAKPOINT}}
+		return member{
+			0, &EventConfig{Label: "breakpoint:total", Optional: optional},
+			unix.PerfEventAttr{Type: unix.PERF_TYPE_BREAKPOINT},
+		}
 	}
 	tracepoint := member{1, &EventConfig{Label: "t"}, unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT}}
 	silent := kernel.Trial{Made: 8, Least: 8}
@@ -24,12 +27,15 @@ func TestSilentBreakpointsAreRefused(t *testing.T) {
 		tried := 0
 		err := refuseSilent(ms, func() kernel.Trial { tried++; return trial })
 		if tried != tries || (err != nil) != refused {
-			t.Errorf("%+v of %d events: got %v after %d tries, want refused %v after %d", trial, len(ms), err, tried, refused, tries)
+			t.Errorf("%+v of %d events: got %v after %d tries, want refused %v after %d", trial, len(ms), err,
+				tried, refused, tries)
 		}
 		if err == nil {
 			return
 		}
-		for _, want := range []string{"breakpoint:total", "open, but do not fire here", "hides the debug registers", "0 of 8"} {
+		for _, want := range []string{
+			"breakpoint:total", "open, but do not fire here", "hides the debug registers", "0 of 8",
+		} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("got %q, want %q in it", err, want)
 			}

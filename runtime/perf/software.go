@@ -65,7 +65,10 @@ var cacheEvents = func() []alias {
 			config := uint64(c) | uint64(op)<<8
 			as = append(as,
 				alias{[]string{cache + "-" + name + plural}, config},
-				alias{[]string{cache + "-" + name + "-misses"}, config | unix.PERF_COUNT_HW_CACHE_RESULT_MISS<<16})
+				alias{
+					[]string{cache + "-" + name + "-misses"},
+					config | unix.PERF_COUNT_HW_CACHE_RESULT_MISS<<16,
+				})
 		}
 	}
 	return as
@@ -111,7 +114,8 @@ func namedSchema(system string, typ uint32, as []alias, name string) (*event.Sch
 		}
 		all = append(all, a.names...)
 	}
-	return nil, diag.Errorf(diag.Attach, "open event", system+":"+name, "no such event%s", diag.DidYouMean(name, all)).
+	return nil, diag.Errorf(diag.Attach, "open event", system+":"+name, "no such event%s",
+		diag.DidYouMean(name, all)).
 		WithHint("the %s events are %s", system, strings.Join(firstNames(as), " "))
 }
 

@@ -75,7 +75,8 @@ func TestSpoolKeepsTheOrder(t *testing.T) {
 	r.spool.end(r)
 	read(1 << 20)
 	if r.stat.Records != 20000 || r.stat.Corrupt != 0 || full == 0 {
-		t.Errorf("got %d records, %d corrupt, %d times full; want 20000 in order, and a spool that was full", r.stat.Records, r.stat.Corrupt, full)
+		t.Errorf("got %d records, %d corrupt, %d times full; want 20000 in order, and a spool that was full",
+			r.stat.Records, r.stat.Corrupt, full)
 	}
 }
 
@@ -140,7 +141,12 @@ func TestSpoolIsSuspected(t *testing.T) {
 func TestBusyReaderLosesNothing(t *testing.T) {
 	needRoot(t)
 	h := startHelper(t)
-	s := openSource(t, Config{Events: []EventConfig{getppid(t, h.tid)}, Target: Target{CPUs: []int{0}}, Pages: 2, Spool: 1 << 20})
+	s := openSource(t, Config{
+		Events: []EventConfig{getppid(t, h.tid)},
+		Target: Target{CPUs: []int{0}},
+		Pages:  2,
+		Spool:  1 << 20,
+	})
 	s.Poll(t.Context(), 0)
 	page := s.live[0].page
 	for range 100 {
@@ -160,7 +166,9 @@ func TestBusyReaderLosesNothing(t *testing.T) {
 func TestSpoolWithoutRoomLosesAsTheRing(t *testing.T) {
 	needRoot(t)
 	h := startHelper(t)
-	s := openSource(t, Config{Events: []EventConfig{getppid(t, h.tid)}, Target: Target{CPUs: []int{0}}, Pages: 1, Spool: 1})
+	s := openSource(t, Config{
+		Events: []EventConfig{getppid(t, h.tid)}, Target: Target{CPUs: []int{0}}, Pages: 1, Spool: 1,
+	})
 	h.do("call 5000")
 	c := drain(t, s)
 	if c.samples[0]+c.lost != 5000 || c.lost == 0 || c.samples[0] == 0 {

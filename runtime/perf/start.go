@@ -106,7 +106,8 @@ func (s *Source) attach(ctx context.Context) (err error) {
 				Instead: "child processes are counted too"})
 		}
 		if fresh > 0 {
-			s.warn(diag.Errorf(diag.Attach, "attach", "processes", "%d threads were made meanwhile and may be missing", fresh).
+			s.warn(diag.Errorf(diag.Attach, "attach", "processes",
+				"%d threads were made meanwhile and may be missing", fresh).
 				WithHint("attach to CPUs and filter by pid to be sure"))
 		}
 		return nil
@@ -140,7 +141,9 @@ func (s *Source) makeStreams() {
 		if !opened[i] && ev.Compact == nil {
 			continue
 		}
-		s.byEvent[i] = &event.Stream{Index: len(s.streams), Schema: ev.Schema, Label: ev.name(), Members: s.layouts[i]}
+		s.byEvent[i] = &event.Stream{
+			Index: len(s.streams), Schema: ev.Schema, Label: ev.name(), Members: s.layouts[i],
+		}
 		if ev.Compact != nil {
 			s.byEvent[i].Members = membersOf(ev.Compact)
 		}

@@ -11,22 +11,25 @@ import (
 
 // Stats is the traffic of a source since Open.
 type Stats struct {
-	Mode      string      `json:"mode"` // cpu, pid, tid, workload, cgroup
-	Events    int         `json:"events"`
-	Opened    int         `json:"opened"` // descriptors
-	Wakeups   uint64      `json:"wakeups"`
-	Records   uint64      `json:"records"`
-	Bytes     uint64      `json:"bytes"`
-	Lost      uint64      `json:"lost,omitempty"`
-	Corrupt   uint64      `json:"corrupt,omitempty"`
-	Throttled uint64      `json:"throttled,omitempty"`
-	Gaps      uint64      `json:"gaps,omitempty"` // times that a CPU came online and its first events were missed
-	Rings     []RingStats `json:"rings"`
+	Mode      string `json:"mode"` // cpu, pid, tid, workload, cgroup
+	Events    int    `json:"events"`
+	Opened    int    `json:"opened"` // descriptors
+	Wakeups   uint64 `json:"wakeups"`
+	Records   uint64 `json:"records"`
+	Bytes     uint64 `json:"bytes"`
+	Lost      uint64 `json:"lost,omitempty"`
+	Corrupt   uint64 `json:"corrupt,omitempty"`
+	Throttled uint64 `json:"throttled,omitempty"`
+	// times that a CPU came online and its first events were missed
+	Gaps  uint64      `json:"gaps,omitempty"`
+	Rings []RingStats `json:"rings"`
 }
 
 // Stats adds up the counters of the rings. It is a copy.
 func (s *Source) Stats() Stats {
-	st := Stats{Mode: s.att.mode, Events: len(s.streams), Opened: s.opened, Wakeups: s.wakeups, Gaps: s.Gaps()}
+	st := Stats{
+		Mode: s.att.mode, Events: len(s.streams), Opened: s.opened, Wakeups: s.wakeups, Gaps: s.Gaps(),
+	}
 	for _, r := range s.live {
 		st.add(r.stat)
 	}
@@ -124,7 +127,8 @@ func (s *Source) describeRings() string {
 	size := unit.Size(int64(s.cfg.dataSize()))
 	rings := fmt.Sprintf("%s of %s, one for each %s", plural(len(s.live), "ring"), size, per)
 	if len(s.buffers) > 0 {
-		buffers := fmt.Sprintf("%s of %s for what programs send, one for each CPU", plural(len(s.buffers), "buffer"), size)
+		buffers := fmt.Sprintf("%s of %s for what programs send, one for each CPU",
+			plural(len(s.buffers), "buffer"), size)
 		if len(s.live) == 0 {
 			rings = buffers
 		} else {

@@ -11,7 +11,9 @@ func TestDescribe(t *testing.T) {
 	h := startHelper(t)
 	ev := getppid(t, h.tid)
 	ev.Label = "calls"
-	s := openSource(t, Config{Events: []EventConfig{ev, {Schema: clock("cpu-clock").Schema, Freq: 99, Callchain: true}},
+	s := openSource(t, Config{Events: []EventConfig{
+		ev, {Schema: clock("cpu-clock").Schema, Freq: 99, Callchain: true},
+	},
 		Target: Target{CPUs: []int{0}}, Pages: 4})
 	want := []string{
 		"calls = raw_syscalls:sys_enter if " + ev.Filter,
@@ -35,7 +37,8 @@ func TestStatsOutliveClose(t *testing.T) {
 	}
 	st := s.Stats()
 	if st.Mode != "cpu" || st.Events != 1 || st.Opened != 1 || st.Records != 25 || st.Bytes < 25*40 ||
-		len(st.Rings) != 1 || st.Rings[0].CPU != 0 || st.Rings[0].SizeBytes != 512<<10 || st.Rings[0].PeakBytes != st.Bytes {
+		len(st.Rings) != 1 || st.Rings[0].CPU != 0 || st.Rings[0].SizeBytes != 512<<10 ||
+		st.Rings[0].PeakBytes != st.Bytes {
 		t.Errorf("got %+v", st)
 	}
 }

@@ -14,7 +14,11 @@ import (
 func TestCyclesIsTheReverseOfTheKernelsClock(t *testing.T) {
 	rnd := rand.New(rand.NewSource(1))
 	for range 10_000 {
-		c := TSC{Mult: rnd.Uint32()>>8 + 1<<20, Shift: uint16(20 + rnd.Intn(12)), Zero: uint64(rnd.Int63n(1e15))}
+		c := TSC{
+			Mult:  rnd.Uint32()>>8 + 1<<20,
+			Shift: uint16(20 + rnd.Intn(12)),
+			Zero:  uint64(rnd.Int63n(1e15)),
+		}
 		cycles := uint64(rnd.Int63n(1 << 52))
 		ns := new(big.Int).Mul(new(big.Int).SetUint64(cycles), big.NewInt(int64(c.Mult)))
 		ns.Rsh(ns, uint(c.Shift))
@@ -45,12 +49,18 @@ func TestPVClock(t *testing.T) {
 	f(p, 1_502_000, 6000)
 	p.Shift = -1 // 4 GHz
 	f(p, 1_504_000, 6000)
-	p = PVClock{TSCTimestamp: 2000, SystemTime: 0, Mul: 1 << 31, Ratio: 3 << 31, FracBits: 32} // the guest's counter is half as fast again
+	// the guest's counter is half as fast again
+	p = PVClock{TSCTimestamp: 2000, SystemTime: 0, Mul: 1 << 31, Ratio: 3 << 31, FracBits: 32}
 	f(p, 4000, 2000)
 
 	rnd := rand.New(rand.NewSource(2))
 	for range 10_000 {
-		p := PVClock{TSCTimestamp: uint64(rnd.Int63n(1 << 50)), SystemTime: uint64(rnd.Int63n(1 << 50)), Mul: rnd.Uint32() | 1<<31, Shift: int8(rnd.Intn(5) - 2)}
+		p := PVClock{
+			TSCTimestamp: uint64(rnd.Int63n(1 << 50)),
+			SystemTime:   uint64(rnd.Int63n(1 << 50)),
+			Mul:          rnd.Uint32() | 1<<31,
+			Shift:        int8(rnd.Intn(5) - 2),
+		}
 		tsc := p.TSCTimestamp + uint64(rnd.Int63n(1<<45))
 		if got, want := p.Time(tsc), p.exact(tsc); big.NewInt(int64(got)).Cmp(want) != 0 {
 			t.Fatalf("%+v at %d: got %d, want %d", p, tsc, got, want)

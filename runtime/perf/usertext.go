@@ -54,7 +54,8 @@ func textsIn(sent []byte, fixedPart int) (from, to int) {
 	if fixedPart > len(sent) {
 		return 0, 0
 	}
-	from, to = int(binary.LittleEndian.Uint32(sent[fixedPart-8:])), int(binary.LittleEndian.Uint32(sent[fixedPart-4:]))
+	from, to = int(binary.LittleEndian.Uint32(sent[fixedPart-8:])),
+		int(binary.LittleEndian.Uint32(sent[fixedPart-4:]))
 	if from < fixedPart || from > to || to > len(sent) {
 		return 0, 0
 	}

@@ -205,7 +205,12 @@ func (w *Workload) release() error {
 	}
 	w.attached, w.held = 0, false
 	if _, err := w.hold.Write([]byte{1}); err != nil {
-		return &diag.Error{Op: "start", Subject: w.Args[0], Cause: fmt.Errorf("the held child is gone: %w", err), Class: diag.Attach}
+		return &diag.Error{
+			Op:      "start",
+			Subject: w.Args[0],
+			Cause:   fmt.Errorf("the held child is gone: %w", err),
+			Class:   diag.Attach,
+		}
 	}
 	w.hold.Close()
 	var code int

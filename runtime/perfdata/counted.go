@@ -70,7 +70,13 @@ func (f *File) splitCounters() {
 	if !any {
 		return
 	}
-	s := &splitter{pool: &f.pool, events: events, byID: map[uint64]int{}, place: place, last: map[countedKey]uint64{}}
+	s := &splitter{
+		pool:   &f.pool,
+		events: events,
+		byID:   map[uint64]int{},
+		place:  place,
+		last:   map[countedKey]uint64{},
+	}
 	for i := range f.attrs {
 		for _, id := range f.attrs[i].ids {
 			s.byID[id] = i

@@ -19,7 +19,8 @@ import (
 // recording and has a hint.
 func isClear(err error) bool {
 	var e *diag.Error
-	return errors.As(err, &e) && diag.HintOf(err) != "" && e.Subject != "" && !strings.Contains(e.Error(), "\n")
+	return errors.As(err, &e) && diag.HintOf(err) != "" && e.Subject != "" &&
+		!strings.Contains(e.Error(), "\n")
 }
 
 func TestOpenErrors(t *testing.T) {
@@ -55,7 +56,8 @@ func TestOpenErrors(t *testing.T) {
 			t.Errorf("open %s: got %v", path, err)
 		}
 	}
-	if _, err := OpenReader(context.Background(), bytes.NewReader(load(t, "trace")), "stdin", Options{}); !isClear(err) ||
+	if _, err := OpenReader(context.Background(), bytes.NewReader(load(t, "trace")), "stdin",
+		Options{}); !isClear(err) ||
 		!strings.Contains(err.Error(), "cannot be read from a pipe") {
 		t.Errorf("file through a pipe: got %v", err)
 	}
@@ -201,7 +203,9 @@ func checkBytes(t *testing.T, b []byte) {
 	var counts [2]int
 	var ends [2]error
 	for i, ordered := range []bool{false, true} {
-		f, err := openMapped(context.Background(), &mapped{b: b, end: len(b)}, "fuzz", Options{Ordered: ordered, MaxPending: 1 << 20})
+		f, err := openMapped(context.Background(), &mapped{b: b, end: len(b)}, "fuzz", Options{
+			Ordered: ordered, MaxPending: 1 << 20,
+		})
 		if err != nil {
 			if !isClear(err) {
 				t.Fatalf("open: %v (hint %q)", err, diag.HintOf(err))
@@ -224,7 +228,8 @@ func checkBytes(t *testing.T, b []byte) {
 		}
 	}
 	if counts[0] != counts[1] || (ends[0] == io.EOF) != (ends[1] == io.EOF) {
-		t.Fatalf("got %d events and %v in file order, %d and %v in time order", counts[0], ends[0], counts[1], ends[1])
+		t.Fatalf("got %d events and %v in file order, %d and %v in time order", counts[0], ends[0],
+			counts[1], ends[1])
 	}
 }
 
@@ -277,7 +282,8 @@ func FuzzTracing(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what was written is not read: %v", err)
 		}
-		if len(again.formats) != len(tr.formats) || again.printk != tr.printk || again.cmdlines != tr.cmdlines ||
+		if len(again.formats) != len(tr.formats) || again.printk != tr.printk ||
+			again.cmdlines != tr.cmdlines ||
 			again.pageSize != tr.pageSize || again.headerPage != tr.headerPage {
 			t.Fatalf("got %+v, want %+v", again, tr)
 		}

@@ -71,7 +71,8 @@ func (w *Writer) features() []feature {
 	str(featVersion, info.Version)
 	str(featArch, info.Arch)
 	if info.CPUsOnline > 0 {
-		add(featNrCPUs, le.AppendUint32(le.AppendUint32(nil, uint32(info.CPUsAvail)), uint32(info.CPUsOnline)))
+		add(featNrCPUs, le.AppendUint32(le.AppendUint32(nil, uint32(info.CPUsAvail)),
+			uint32(info.CPUsOnline)))
 	}
 	str(featCPUDesc, info.CPUDesc)
 	str(featCPUID, info.CPUID)
@@ -225,9 +226,11 @@ func (w *Writer) readFormat(s *StreamInfo) error {
 	if s.Schema != nil {
 		system, name = s.Schema.System, s.Schema.Name
 	}
-	b, err := privilege.ReadFile(privilege.Kernel, filepath.Join(w.tracefs(), "events", filepath.Base(system), filepath.Base(name), "format"))
+	b, err := privilege.ReadFile(privilege.Kernel,
+		filepath.Join(w.tracefs(), "events", filepath.Base(system), filepath.Base(name), "format"))
 	if err != nil {
-		return w.fail("format of %s: %w", s.Name, err).WithHint("mount tracefs: mount -t tracefs tracefs %s", w.tracefs())
+		return w.fail("format of %s: %w", s.Name, err).
+			WithHint("mount tracefs: mount -t tracefs tracefs %s", w.tracefs())
 	}
 	s.System, s.Format = system, string(b)
 	return nil
@@ -256,7 +259,8 @@ func (w *Writer) tracing() *tracing {
 		if in.PageSize > 0 {
 			t.pageSize = in.PageSize
 		}
-	} else if b, err := privilege.ReadFile(privilege.Kernel, filepath.Join(w.tracefs(), "printk_formats")); err == nil {
+	} else if b, err := privilege.ReadFile(privilege.Kernel,
+		filepath.Join(w.tracefs(), "printk_formats")); err == nil {
 		t.printk = string(b)
 	}
 	t.headerPage = headerPage

@@ -84,7 +84,8 @@ func mapDirectory(path string) (m *mapped, err error) {
 	for i, f := range files {
 		if sizes[i] > 0 {
 			addr := unsafe.Add(unsafe.Pointer(unsafe.SliceData(b)), at)
-			if _, err := unix.MmapPtr(int(f.Fd()), 0, addr, uintptr(sizes[i]), unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_FIXED); err != nil {
+			if _, err := unix.MmapPtr(int(f.Fd()), 0, addr, uintptr(sizes[i]), unix.PROT_READ,
+				unix.MAP_PRIVATE|unix.MAP_FIXED); err != nil {
 				m.close()
 				return nil, err
 			}

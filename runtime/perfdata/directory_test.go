@@ -47,7 +47,10 @@ func intoDirectory(t *testing.T, name string) string {
 	}
 	dir := t.TempDir()
 	for file, content := range map[string][]byte{
-		"data": slices.Concat(head, data[:cuts[0]], tail), "data.0": data[cuts[0]:cuts[1]], "data.1": nil, "data.2": data[cuts[1]:],
+		"data":   slices.Concat(head, data[:cuts[0]], tail),
+		"data.0": data[cuts[0]:cuts[1]],
+		"data.1": nil,
+		"data.2": data[cuts[1]:],
 	} {
 		if err := os.WriteFile(filepath.Join(dir, file), content, 0o600); err != nil {
 			t.Fatal(err)
@@ -141,8 +144,10 @@ func TestThreadsOfPerf(t *testing.T) {
 	testkit.Requires(t, testkit.Root, testkit.Perf)
 	for _, more := range [][]string{nil, {"-z"}} {
 		dir := filepath.Join(t.TempDir(), "x.data")
-		args := append([]string{"record", "-q", "--threads=cpu", "-a", "-e", "sched:sched_switch", "-o", dir}, more...)
-		if out, err := exec.Command("perf", append(args, "--", "sleep", "0.3")...).CombinedOutput(); err != nil {
+		args := append([]string{"record", "-q", "--threads=cpu", "-a", "-e", "sched:sched_switch", "-o", dir},
+			more...)
+		if out, err := exec.Command("perf", append(args, "--", "sleep", "0.3")...).
+			CombinedOutput(); err != nil {
 			t.Fatalf("perf record: %v\n%s", err, out)
 		}
 		f, err := Open(dir, Options{Ordered: true})
@@ -158,7 +163,8 @@ func TestThreadsOfPerf(t *testing.T) {
 			}
 			n += numSamples([][]event.Event{ring})
 		}
-		if want := strings.Count(runPerf(t, "script", "-i", dir, "-F", "event"), "sched_switch"); n != want || n == 0 {
+		if want := strings.Count(runPerf(t, "script", "-i", dir, "-F", "event"), "sched_switch"); n != want ||
+			n == 0 {
 			t.Errorf("%q: got %d samples, want %d", more, n, want)
 		}
 		f.Close()

@@ -30,7 +30,11 @@ func ticks(t *testing.T, n int) (b []byte, streams []StreamInfo) {
 	streams = []StreamInfo{{
 		Attr: unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: 77, Sample: 1,
 			Sample_type: unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_RAW},
-		IDs: []uint64{1}, Name: "test:tick", System: "test", Format: tickFormat, Schema: &event.Schema{System: "test", Name: "tick", ID: 77},
+		IDs:    []uint64{1},
+		Name:   "test:tick",
+		System: "test",
+		Format: tickFormat,
+		Schema: &event.Schema{System: "test", Name: "tick", ID: 77},
 	}}
 	b, err := PipeHead(streams, WriteOptions{Version: "test"})
 	if err != nil {
@@ -59,17 +63,21 @@ func TestEndedEarly(t *testing.T) {
 		for _, open := range []func() (*File, error){
 			func() (*File, error) { return Open(path, Options{Ordered: true}) },
 			func() (*File, error) {
-				return OpenReader(context.Background(), &slowReader{b: b, step: 77}, name, Options{Ordered: true})
+				return OpenReader(context.Background(), &slowReader{b: b, step: 77}, name,
+					Options{Ordered: true})
 			},
 		} {
 			file, err := open()
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if n := numSamples(all(t, file)); n != samples || file.Loss().EndedEarly != early || file.Loss().Truncated != 0 {
-				t.Errorf("%s: got %d samples, loss %+v, want %d samples and %d ended early", name, n, file.Loss(), samples, early)
+			if n := numSamples(all(t, file)); n != samples || file.Loss().EndedEarly != early ||
+				file.Loss().Truncated != 0 {
+				t.Errorf("%s: got %d samples, loss %+v, want %d samples and %d ended early", name, n,
+					file.Loss(), samples, early)
 			}
-			if told := strings.Contains(strings.Join(file.Warnings(), "\n"), "ended early"); told != (early > 0) {
+			if told := strings.Contains(strings.Join(file.Warnings(), "\n"), "ended early"); told !=
+				(early > 0) {
 				t.Errorf("%s: got warnings %q", name, file.Warnings())
 			}
 			file.Close()
@@ -135,7 +143,8 @@ func TestSlowSendersAreNotWaitedFor(t *testing.T) {
 	b, _ := ticks(t, 1)
 	ctx, stop := context.WithTimeout(context.Background(), 30*time.Millisecond)
 	defer stop()
-	if f, err := OpenReader(ctx, trickle(t, b, 5*time.Millisecond), "x", Options{}); !errors.Is(err, context.DeadlineExceeded) {
+	if f, err := OpenReader(ctx, trickle(t, b, 5*time.Millisecond), "x", Options{}); !errors.Is(err,
+		context.DeadlineExceeded) {
 		t.Errorf("got %v, %v; want the end of the context", f, err)
 	}
 

@@ -18,7 +18,8 @@ func (f *File) checkMagic(b []byte) (uint64, error) {
 		return 0, f.bad("is empty").WithHint("record again: perf record -o %s ...", f.name)
 	}
 	if len(b) < pipeHeaderSize {
-		return 0, f.bad("at offset 0: got %d bytes, want at least %d", len(b), pipeHeaderSize).WithHint(hint, f.name)
+		return 0, f.bad("at offset 0: got %d bytes, want at least %d", len(b), pipeHeaderSize).
+			WithHint(hint, f.name)
 	}
 	switch string(b[:8]) {
 	case magic:
@@ -29,11 +30,13 @@ func (f *File) checkMagic(b []byte) (uint64, error) {
 		return 0, f.bad("at offset 0: version 1 of the format").
 			WithHint("record with perf of Linux 3.6 or later")
 	default:
-		return 0, f.bad("at offset 0: got %q, want %q: not a perf.data file", b[:8], magic).WithHint(hint, f.name)
+		return 0, f.bad("at offset 0: got %q, want %q: not a perf.data file", b[:8], magic).
+			WithHint(hint, f.name)
 	}
 	size := le.Uint64(b[8:])
 	if size != pipeHeaderSize && size != fileHeaderSize {
-		return 0, f.bad("at offset 8: header size: got %d, want %d or %d", size, fileHeaderSize, pipeHeaderSize).
+		return 0, f.bad("at offset 8: header size: got %d, want %d or %d", size,
+			fileHeaderSize, pipeHeaderSize).
 			WithHint("record again; the file is damaged")
 	}
 	return size, nil
@@ -72,13 +75,15 @@ func (f *File) readHeader(m *mapped) error {
 	list, ok := attrs.in(m.b)
 	switch {
 	case !ok:
-		return f.bad("at offset 24: attrs: %d bytes at %d are not in the file of %d bytes", attrs.size, attrs.off, len(m.b)).
+		return f.bad("at offset 24: attrs: %d bytes at %d are not in the file of %d bytes", attrs.size,
+			attrs.off, len(m.b)).
 			WithHint("%s", damaged)
 	case attrSize < minAttrSize+sectionSize || attrSize > 4096:
 		return f.bad("at offset 16: attr size: got %d, want at least %d", attrSize, minAttrSize+sectionSize).
 			WithHint("%s", damaged)
 	case attrs.size/attrSize > maxAttrs:
-		return f.bad("at offset 32: got %d events, want at most %d", attrs.size/attrSize, maxAttrs).WithHint("%s", damaged)
+		return f.bad("at offset 32: got %d events, want at most %d", attrs.size/attrSize, maxAttrs).
+			WithHint("%s", damaged)
 	}
 	for at := attrs.off; uint64(len(list)) >= attrSize; at, list = at+attrSize, list[attrSize:] {
 		a, err := parseAttr(list[:attrSize-sectionSize])
@@ -87,7 +92,8 @@ func (f *File) readHeader(m *mapped) error {
 		}
 		ids, ok := (&cursor{b: list[attrSize-sectionSize : attrSize]}).section().in(m.b)
 		if !ok {
-			return f.bad("at offset %d: ids of event %d are not in the file", at+attrSize-sectionSize, len(f.attrs)).
+			return f.bad("at offset %d: ids of event %d are not in the file",
+				at+attrSize-sectionSize, len(f.attrs)).
 				WithHint("%s", damaged)
 		}
 		a.ids = words(ids)
@@ -95,7 +101,8 @@ func (f *File) readHeader(m *mapped) error {
 	}
 
 	if data.off < fileHeaderSize || data.off > uint64(len(m.b)) {
-		return f.bad("at offset 40: data: got offset %d in a file of %d bytes", data.off, len(m.b)).WithHint("%s", damaged)
+		return f.bad("at offset 40: data: got offset %d in a file of %d bytes", data.off, len(m.b)).
+			WithHint("%s", damaged)
 	}
 	m.at, m.end = int(data.off), len(m.b)
 	switch {
@@ -105,7 +112,8 @@ func (f *File) readHeader(m *mapped) error {
 		f.early("it was not finished, perf record was killed")
 	case data.size > uint64(len(m.b))-data.off:
 		f.cut = true
-		f.early(fmt.Sprintf("it is cut: got %d bytes of records, want %d", uint64(len(m.b))-data.off, data.size))
+		f.early(fmt.Sprintf("it is cut: got %d bytes of records, want %d",
+			uint64(len(m.b))-data.off, data.size))
 	default:
 		m.end = int(data.off + data.size)
 		f.readFeatures(m.b, uint64(m.end), features[:])

@@ -71,7 +71,10 @@ func openLive(t *testing.T, c *calling) *perf.Source {
 	}
 	filter := fmt.Sprintf("common_pid == %d && id == %d", c.tid, unix.SYS_GETPPID)
 	src, err := perf.Open(t.Context(), perf.Config{
-		Events:    []perf.EventConfig{{Schema: enter, Filter: filter, Callchain: true}, {Schema: exit, Filter: filter, Label: "ret"}},
+		Events: []perf.EventConfig{
+			{Schema: enter, Filter: filter, Callchain: true},
+			{Schema: exit, Filter: filter, Label: "ret"},
+		},
 		Target:    perf.Target{CPUs: []int{0}},
 		SideBand:  perf.SideBand{Comm: true, Mmap: true, Task: true},
 		SampleCPU: true,
@@ -91,7 +94,9 @@ func TestRecordLive(t *testing.T) {
 	src := openLive(t, c)
 	defer src.Close()
 	path := filepath.Join(t.TempDir(), "live.data")
-	w, err := Create(path, WriteOptions{Cmdline: []string{"ppscript", "record"}, Version: "test", Tracefs: ""})
+	w, err := Create(path, WriteOptions{
+		Cmdline: []string{"ppscript", "record"}, Version: "test", Tracefs: "",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +130,8 @@ func TestRecordLive(t *testing.T) {
 						t.Fatal(err)
 					}
 					if e.Kind == event.Sample {
-						live = append(live, fmt.Sprintf("%d/%d [%03d] %d.%09d: %s:", e.PID, e.TID, e.CPU, e.Time/1e9, e.Time%1e9, e.Stream.Label))
+						live = append(live, fmt.Sprintf("%d/%d [%03d] %d.%09d: %s:", e.PID, e.TID, e.CPU,
+							e.Time/1e9, e.Time%1e9, e.Stream.Label))
 					}
 				}
 				r.Release()
@@ -153,7 +159,8 @@ func TestRecordLive(t *testing.T) {
 	var read []string
 	for _, e := range byTime(t, f) {
 		if e.Kind == event.Sample {
-			read = append(read, fmt.Sprintf("%d/%d [%03d] %d.%09d: %s:", e.PID, e.TID, e.CPU, e.Time/1e9, e.Time%1e9, e.Stream.Label))
+			read = append(read, fmt.Sprintf("%d/%d [%03d] %d.%09d: %s:", e.PID, e.TID, e.CPU, e.Time/1e9,
+				e.Time%1e9, e.Stream.Label))
 		}
 	}
 	compare(t, "read again", read, live)
@@ -161,9 +168,11 @@ func TestRecordLive(t *testing.T) {
 	for i, l := range live {
 		live[i] = strings.Fields(fmt.Sprint(comm(t)))[0] + " " + l
 	}
-	compare(t, "perf script", squeeze(runPerf(t, "script", "-i", path, "--ns", "-F", "comm,pid,tid,cpu,time,event")), live)
+	compare(t, "perf script",
+		squeeze(runPerf(t, "script", "-i", path, "--ns", "-F", "comm,pid,tid,cpu,time,event")), live)
 	lines := squeeze(runPerf(t, "script", "-i", path, "--ns", "-F", "trace"))
-	if want := fmt.Sprintf("NR %d (", unix.SYS_GETPPID); len(lines) == 0 || !strings.HasPrefix(lines[0], want) {
+	if want := fmt.Sprintf("NR %d (", unix.SYS_GETPPID); len(lines) == 0 ||
+		!strings.HasPrefix(lines[0], want) {
 		t.Errorf("perf script prints fields: got %.3q, want %q", lines, want)
 	}
 	// The kernel's text and our mappings were synthesized.

@@ -69,7 +69,8 @@ func cpuTopology(roots kernel.Roots, cpus int) []byte {
 	if of(0, "core_id") == "" {
 		return nil
 	}
-	b := append(lists("package_cpus_list", "core_siblings_list"), lists("core_cpus_list", "thread_siblings_list")...)
+	b := append(lists("package_cpus_list", "core_siblings_list"),
+		lists("core_cpus_list", "thread_siblings_list")...)
 	for cpu := range cpus {
 		b = le.AppendUint32(b, number(cpu, "core_id"))
 		b = le.AppendUint32(b, number(cpu, "physical_package_id"))

@@ -44,7 +44,8 @@ func TestAgainstPerfRecord(t *testing.T) {
 			var got []string
 			for _, e := range byTime(t, file) {
 				if e.Kind == event.Sample {
-					got = append(got, fmt.Sprintf("%d/%d [%03d] %d.%09d: %s:", e.PID, e.TID, e.CPU, e.Time/1e9, e.Time%1e9, e.Stream.Label))
+					got = append(got, fmt.Sprintf("%d/%d [%03d] %d.%09d: %s:", e.PID, e.TID, e.CPU,
+						e.Time/1e9, e.Time%1e9, e.Stream.Label))
 				}
 			}
 			// Equal times have no order.
@@ -88,7 +89,9 @@ func perfRecords(t *testing.T, path, script string, args ...string) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "perf", append(append([]string{"record", "-q", "-B", "-N", "--no-bpf-event", "-o", path}, args...), "--", "sh", "-c", script)...)
+	cmd := exec.CommandContext(ctx, "perf",
+		append(append([]string{"record", "-q", "-B", "-N", "--no-bpf-event", "-o", path}, args...), "--",
+			"sh", "-c", script)...)
 	if slices.Contains(args, "-") {
 		out, err := os.Create(path)
 		if err != nil {

@@ -16,8 +16,10 @@ import (
 func TestCgroupAndPageSizes(t *testing.T) {
 	testkit.Requires(t, testkit.Root, testkit.Perf)
 	path := filepath.Join(t.TempDir(), "x.data")
-	if out, err := exec.Command("perf", "record", "-q", "--all-cgroups", "--data-page-size", "--code-page-size", "-d",
-		"-e", "page-faults", "-c", "1", "-o", path, "--", "sh", "-c", "/bin/true; /bin/true").CombinedOutput(); err != nil {
+	if out, err := exec.Command("perf", "record", "-q", "--all-cgroups", "--data-page-size",
+		"--code-page-size", "-d",
+		"-e", "page-faults", "-c", "1", "-o", path, "--", "sh", "-c", "/bin/true; /bin/true").
+		CombinedOutput(); err != nil {
 		t.Skipf("needs a kernel that samples page sizes: %v: %s", err, out)
 	}
 	want := map[string]int{}

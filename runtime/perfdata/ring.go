@@ -36,7 +36,8 @@ func (r *fileRing) add(u run) {
 
 // adjacent reports that b begins where a ends, in memory that stays.
 func adjacent(a, b []byte) bool {
-	return uintptr(unsafe.Pointer(unsafe.SliceData(a)))+uintptr(len(a)) == uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	return uintptr(unsafe.Pointer(unsafe.SliceData(a)))+
+		uintptr(len(a)) == uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 }
 
 // Bounds implements event.Ring.
@@ -100,7 +101,8 @@ func (r *fileRing) Release() {
 
 // offsetIn is where part, a part of whole, begins.
 func offsetIn(whole, part []byte) int {
-	return int(uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(whole))))
+	return int(uintptr(unsafe.Pointer(unsafe.SliceData(part))) -
+		uintptr(unsafe.Pointer(unsafe.SliceData(whole))))
 }
 
 func (r *fileRing) drop() {

@@ -120,7 +120,8 @@ func (f *File) scan(b []byte, buf *buffer, off uint64, top bool) (used int, skip
 	for len(b)-p >= recHeaderSize {
 		size := int(le.Uint16(b[p+6:]))
 		if size < recHeaderSize {
-			err = fmt.Errorf("at offset %d: record size: got %d, want at least %d", off+uint64(p), size, recHeaderSize)
+			err = fmt.Errorf("at offset %d: record size: got %d, want at least %d", off+uint64(p),
+				size, recHeaderSize)
 			break
 		}
 		if size > len(b)-p {
@@ -135,7 +136,8 @@ func (f *File) scan(b []byte, buf *buffer, off uint64, top bool) (used int, skip
 		f.emit(b[start:p], buf)
 		rec := b[p : p+size : p+size]
 		if !top && (typ == recCompressed || typ == recCompressed2) {
-			return p, 0, fmt.Errorf("at offset %d: a compressed record within a compressed one", off+uint64(p))
+			return p, 0, fmt.Errorf("at offset %d: a compressed record within a compressed one", off+
+				uint64(p))
 		}
 		skip, err = f.special(rec)
 		if err != nil {

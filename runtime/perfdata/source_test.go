@@ -45,7 +45,9 @@ func TestSource(t *testing.T) {
 			mode := map[bool]string{false: "file order", true: "time order"}[ordered]
 			t.Run(name+" in "+mode, func(t *testing.T) {
 				eventtest.Run(t, eventtest.Suite{
-					Open:       func(t *testing.T) event.Source { return open(t, name, Options{Ordered: ordered}) },
+					Open: func(t *testing.T) event.Source {
+						return open(t, name, Options{Ordered: ordered})
+					},
 					Repeatable: true,
 					Unordered:  !ordered,
 					Least:      10,
@@ -61,7 +63,8 @@ func TestSourceFromPipe(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		eventtest.Run(t, eventtest.Suite{
 			Open: func(t *testing.T) event.Source {
-				f, err := OpenReader(context.Background(), &slowReader{b: b, step: 777}, "pipe", Options{Ordered: ordered})
+				f, err := OpenReader(context.Background(), &slowReader{b: b, step: 777}, "pipe",
+					Options{Ordered: ordered})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -216,7 +219,8 @@ func TestInfo(t *testing.T) {
 		if in.PageSize != 4096 && name != "stacks" {
 			t.Errorf("%s: PageSize: got %d, want 4096", name, in.PageSize)
 		}
-		if w := f.Warnings(); len(w) > 0 && (name != "group" || len(w) > 1 || !strings.Contains(w[0], "was counted, not sampled")) {
+		if w := f.Warnings(); len(w) > 0 &&
+			(name != "group" || len(w) > 1 || !strings.Contains(w[0], "was counted, not sampled")) {
 			t.Errorf("%s: warnings: %q", name, w)
 		}
 		if !f.Loss().Zero() {
@@ -240,8 +244,14 @@ func TestBuildIDs(t *testing.T) {
 
 func TestLabels(t *testing.T) {
 	want := map[string][]string{
-		"trace":  {"sched:sched_switch", "sched:sched_wakeup", "raw_syscalls:sys_enter", "raw_syscalls:sys_exit"},
-		"pipe":   {"sched:sched_switch", "sched:sched_wakeup", "raw_syscalls:sys_enter", "raw_syscalls:sys_exit"},
+		"trace": {
+			"sched:sched_switch", "sched:sched_wakeup", "raw_syscalls:sys_enter",
+			"raw_syscalls:sys_exit",
+		},
+		"pipe": {
+			"sched:sched_switch", "sched:sched_wakeup", "raw_syscalls:sys_enter",
+			"raw_syscalls:sys_exit",
+		},
 		"stacks": {"page-faults", "task-clock/period=200000/u", "context-switches"},
 		"cpus":   {"sched:sched_process_exec", "sched:sched_process_exit", "sched:sched_migrate_task", "cs"},
 	}
@@ -341,7 +351,8 @@ func TestMemoryOfLongRecording(t *testing.T) {
 			t.Errorf("ordered %v: got %d events", ordered, n)
 		}
 		if limit := int(st.Size()) * 3 / 4 >> 10; peak > limit || peak < 1000 {
-			t.Errorf("ordered %v: got %d KB of the file in memory, want at most %d of %d", ordered, peak, limit, st.Size()>>10)
+			t.Errorf("ordered %v: got %d KB of the file in memory, want at most %d of %d", ordered, peak,
+				limit, st.Size()>>10)
 		}
 		f.Close()
 	}

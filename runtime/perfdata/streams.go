@@ -160,7 +160,9 @@ func (f *File) schema(a *attr, seen map[schemaKey]*event.Schema) (*event.Schema,
 	s, err := f.newSchema(a)
 	if err == nil && a.bare() {
 		if a.counter {
-			f.warn("%s: was counted, not sampled: it has the facts of its group's first event, and no fields of its own", s.FullName())
+			f.warn(
+				"%s: was counted, not sampled: it has the facts of its group's first event, and no fields of its own",
+				s.FullName())
 		}
 		s = &event.Schema{System: s.System, Name: s.Name, Type: s.Type, ID: s.ID}
 	}

@@ -53,7 +53,8 @@ func numbers(dir string) (ns []int) {
 func (w *Writer) process(pid int) {
 	dir := w.opt.Roots.ProcPath(strconv.Itoa(pid))
 	for _, tid := range numbers(filepath.Join(dir, "task")) {
-		comm, err := privilege.ReadFile(privilege.Processes, filepath.Join(dir, "task", strconv.Itoa(tid), "comm"))
+		comm, err := privilege.ReadFile(privilege.Processes,
+			filepath.Join(dir, "task", strconv.Itoa(tid), "comm"))
 		if err != nil {
 			continue
 		}
@@ -114,7 +115,9 @@ func (w *Writer) comm(pid, tid int, name string) {
 
 // mapsData reports that an event asks for mappings of data.
 func (w *Writer) mapsData() bool {
-	return slices.ContainsFunc(w.streams, func(s StreamInfo) bool { return s.Attr.Bits&unix.PerfBitMmapData != 0 })
+	return slices.ContainsFunc(w.streams, func(s StreamInfo) bool {
+		return s.Attr.Bits&unix.PerfBitMmapData != 0
+	})
 }
 
 // mapping writes a line of /proc/PID/maps if it is executable, or data if they are
@@ -124,7 +127,8 @@ func (w *Writer) mapping(pid int, line string) {
 	var start, end, off, ino uint64
 	var maj, minor uint32
 	var perm string
-	if n, err := fmt.Sscanf(line, "%x-%x %4s %x %x:%x %d", &start, &end, &perm, &off, &maj, &minor, &ino); n != 7 || err != nil ||
+	if n, err := fmt.Sscanf(line, "%x-%x %4s %x %x:%x %d", &start, &end, &perm, &off, &maj, &minor,
+		&ino); n != 7 || err != nil ||
 		len(perm) != 4 || end <= start {
 		return
 	}
@@ -201,5 +205,6 @@ func (w *Writer) kernelMap() {
 	for _, v := range []uint64{start, end - start, start} {
 		b = le.AppendUint64(b, v)
 	}
-	w.synth(unix.PERF_RECORD_MMAP, unix.PERF_RECORD_MISC_KERNEL, append(append(b, "[kernel.kallsyms]"+ref...), 0))
+	w.synth(unix.PERF_RECORD_MMAP, unix.PERF_RECORD_MISC_KERNEL,
+		append(append(b, "[kernel.kallsyms]"+ref...), 0))
 }

@@ -85,8 +85,10 @@ func TestWriteRead(t *testing.T) {
 			}
 			for i, s := range orig.Streams() {
 				a := again.Streams()[i]
-				if a.Label != s.Label || a.Schema.FullName() != s.Schema.FullName() || !reflect.DeepEqual(a.Schema.Fields, s.Schema.Fields) {
-					t.Errorf("%s: stream %d: got %s with %v, want %s with %v", name, i, a.Label, a.Schema.Fields, s.Label, s.Schema.Fields)
+				if a.Label != s.Label || a.Schema.FullName() != s.Schema.FullName() ||
+					!reflect.DeepEqual(a.Schema.Fields, s.Schema.Fields) {
+					t.Errorf("%s: stream %d: got %s with %v, want %s with %v", name, i, a.Label,
+						a.Schema.Fields, s.Label, s.Schema.Fields)
 				}
 			}
 			a, b := *again.Info(), *orig.Info()
@@ -98,7 +100,8 @@ func TestWriteRead(t *testing.T) {
 				t.Errorf("%s: got %+v, want %+v", name, a, b)
 			}
 			if again.Info().Compressed != compress || len(again.Warnings()) > 0 {
-				t.Errorf("%s: got Compressed %v and warnings %q", name, again.Info().Compressed, again.Warnings())
+				t.Errorf("%s: got Compressed %v and warnings %q", name,
+					again.Info().Compressed, again.Warnings())
 			}
 			if again.Info().FirstSample == 0 {
 				t.Errorf("%s: no time of the first sample", name)
@@ -150,13 +153,17 @@ func TestPerfReadsWhatIsWritten(t *testing.T) {
 			got := squeeze(runPerf(t, "script", "-i", path, "--ns", "-F", fields))
 			compare(t, name, got, want)
 			if len(want) != len(goldenLines(t, name)) {
-				t.Errorf("%s: perf script printed %d samples, used to print %d", name, len(want), len(goldenLines(t, name)))
+				t.Errorf("%s: perf script printed %d samples, used to print %d", name, len(want),
+					len(goldenLines(t, name)))
 			}
-			if report := runPerf(t, "report", "-i", path, "--stdio", "--sort", "comm"); !strings.Contains(report, "sh") {
+			if report := runPerf(t, "report", "-i", path, "--stdio", "--sort",
+				"comm"); !strings.Contains(report, "sh") {
 				t.Errorf("%s: perf report does not name sh:\n%s", name, report)
 			}
 			head := runPerf(t, "report", "-i", path, "--header-only")
-			for _, want := range []string{"hostname : testhost", "nrcpus online : 2", "arch : x86_64", "cmdline : /usr/bin/perf"} {
+			for _, want := range []string{
+				"hostname : testhost", "nrcpus online : 2", "arch : x86_64", "cmdline : /usr/bin/perf",
+			} {
 				if !strings.Contains(head, want) {
 					t.Errorf("%s: header without %q:\n%s", name, want, head)
 				}
@@ -215,7 +222,8 @@ func TestSynthesize(t *testing.T) {
 	if !slices.Contains(maps, exe) {
 		t.Errorf("mappings: got %q, want %q", maps, exe)
 	}
-	if in := f.Info(); in.Version != "1.0" || len(in.Cmdline) != 2 || in.Hostname == "" || in.CPUsOnline == 0 {
+	if in := f.Info(); in.Version != "1.0" || len(in.Cmdline) != 2 || in.Hostname == "" ||
+		in.CPUsOnline == 0 {
 		t.Errorf("got %+v", *in)
 	}
 }

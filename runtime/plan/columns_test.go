@@ -10,7 +10,9 @@ import (
 func TestSourcesShowWhatTablesShow(t *testing.T) {
 	g := counted(src("start"), "state")
 	g.By[0].Name = "St"
-	g.View.Texts = map[string]CellFunc{"St": func(v event.Value) (string, error) { return "S" + v.String(), nil }}
+	g.View.Texts = map[string]CellFunc{"St": func(v event.Value) (string, error) {
+		return "S" + v.String(), nil
+	}}
 	p := &Profiler{Texts: Texts([]Report{g, &Text{}})}
 	s := &event.Schema{Name: "states", Fields: []event.Field{
 		{Name: "state", Place: event.InSlot, Size: 8, Signed: true},

@@ -68,8 +68,10 @@ func (p *eventParser) fail(at int, format string, args ...any) *diag.Error {
 		}
 		return r
 	}, p.text)
-	e.Excerpt = "    " + line + "\n    " + strings.Repeat(" ", len([]rune(p.text[:min(at, len(p.text))]))) + "^"
-	return e.WithHint("write an event as sys:name/filter/attr=value/attr/, for example sched:sched_wakeup/pid>0/key=pid/")
+	e.Excerpt = "    " + line + "\n    " +
+		strings.Repeat(" ", len([]rune(p.text[:min(at, len(p.text))]))) + "^"
+	return e.WithHint(
+		"write an event as sys:name/filter/attr=value/attr/, for example sched:sched_wakeup/pid>0/key=pid/")
 }
 
 func (p *eventParser) event() (*Source, error) {
@@ -140,8 +142,8 @@ func kindOf(sys string) Kind {
 // stand without a system.
 func (s *Source) alone(name string) bool {
 	switch name {
-	case "cycles", "cpu-cycles", "instructions", "cache-references", "cache-misses", "branches", "branch-instructions",
-		"branch-misses", "bus-cycles", "ref-cycles":
+	case "cycles", "cpu-cycles", "instructions", "cache-references", "cache-misses", "branches",
+		"branch-instructions", "branch-misses", "bus-cycles", "ref-cycles":
 		s.Kind, s.Name = Hardware, name
 		return true
 	case "cpu-clock", "task-clock", "page-faults", "faults", "context-switches", "cs", "cpu-migrations",

@@ -90,13 +90,16 @@ func TestParseEventsErrors(t *testing.T) {
 			continue
 		}
 		if d.Hint == "" || !strings.Contains(d.Excerpt, "^") || d.Class != diag.Usage {
-			t.Errorf("%q: got hint %q excerpt %q class %d, want all of them", text, d.Hint, d.Excerpt, d.Class)
+			t.Errorf("%q: got hint %q excerpt %q class %d, want all of them", text, d.Hint,
+				d.Excerpt, d.Class)
 		}
 	}
 }
 
 func FuzzParseEvents(f *testing.F) {
-	for _, s := range []string{`a:b/c/d=e/`, `a:b,c:d//stack/`, `a:b//exec="printf("x")"/`, `a:b/'c'/`, `"`, `a:b/((/`} {
+	for _, s := range []string{
+		`a:b/c/d=e/`, `a:b,c:d//stack/`, `a:b//exec="printf("x")"/`, `a:b/'c'/`, `"`, `a:b/((/`,
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

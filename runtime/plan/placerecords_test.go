@@ -27,7 +27,9 @@ func (largeEvent) Find(s *Source) ([]*event.Schema, error) { return []*event.Sch
 func compactPlan(t *testing.T, engine string, reports ...Report) *Plan {
 	t.Helper()
 	types := &bpf.Host{NeedResched: 3, Offset: func(string, string) (int, bool) { return 8, true }}
-	p, err := Build(reports, Env{Catalog: largeEvent{}, Tier: Tier{Engine: engine, Host: types, Target: &bpf.Target{}}})
+	p, err := Build(reports, Env{
+		Catalog: largeEvent{}, Tier: Tier{Engine: engine, Host: types, Target: &bpf.Target{}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,9 +50,11 @@ func TestCompactPays(t *testing.T) {
 			return
 		}
 		if !strings.Contains(p.Compact.Why, why) || p.Events[0].Sent != sent || p.Events[0].Filter != "" {
-			t.Errorf("got %q since %s, filter %q; want %q since %s", p.Events[0].Sent, p.Compact.Why, p.Events[0].Filter, sent, why)
+			t.Errorf("got %q since %s, filter %q; want %q since %s", p.Events[0].Sent, p.Compact.Why,
+				p.Events[0].Filter, sent, why)
 		}
-		if text := p.Explain(); !strings.Contains(text, "compact records since "+p.Compact.Why) || !strings.Contains(text, sent) {
+		if text := p.Explain(); !strings.Contains(text, "compact records since "+p.Compact.Why) ||
+			!strings.Contains(text, sent) {
 			t.Errorf("got\n%s\nwant it to say so", text)
 		}
 	}
@@ -59,7 +63,8 @@ func TestCompactPays(t *testing.T) {
 	f("few fields", "no field", last(src(), "_time"))
 	odd := &Where{src(), *text("n > id")}
 	f("filters cannot express n > id", "id, name, if n > id", last(odd, "id"), last(odd, "name"))
-	f("only programs see nr_running", "its record, if nr_running > 2", &Log{In: &Where{src(), *text("nr_running > 2")}})
+	f("only programs see nr_running", "its record, if nr_running > 2",
+		&Log{In: &Where{src(), *text("nr_running > 2")}})
 	f("only programs see nr_running", "id, nr_running", last(src(), "nr_running + id"))
 
 	no := func(engine string, reports ...Report) {
@@ -69,12 +74,16 @@ func TestCompactPays(t *testing.T) {
 		}
 	}
 	no(EnginePerf, last(src(), "id"))
-	no(EngineAuto, countedBy(src(), "id"))                                                         // all of it is in the kernel
-	no(EngineAuto, last(src(), "name"), last(src(), "n"))                                          // not few
-	no(EngineAuto, &Log{In: &Where{src(), *text("n > id")}})                                       // flags are shown
-	no(EngineAuto, last(src(), "path"))                                                            // of no known size
+	// all of it is in the kernel
+	no(EngineAuto, countedBy(src(), "id"))
+	no(EngineAuto, last(src(), "name"), last(src(), "n")) // not few
+	// flags are shown
+	no(EngineAuto, &Log{In: &Where{src(), *text("n > id")}})
+	// of no known size
+	no(EngineAuto, last(src(), "path"))
 	no(EngineAuto, last(&Source{System: "sched", Name: "x", Sampling: Sampling{Period: 9}}, "id")) // sampled
-	if p := compactPlan(t, EngineBPF, last(src(), "name"), last(src(), "n")); p.Compact == nil || p.Events[0].Sent != "n, name" {
+	if p := compactPlan(t, EngineBPF, last(src(), "name"), last(src(), "n")); p.Compact == nil ||
+		p.Events[0].Sent != "n, name" {
 		t.Errorf("engine bpf: got no compact records, %s", p.CompactNo)
 	}
 }
@@ -88,7 +97,10 @@ func TestCompactNames(t *testing.T) {
 	}}
 	f := func(sent string, in Stream, of string) {
 		t.Helper()
-		p, err := Build([]Report{last(in, of)}, Env{Catalog: namesOnly{schema}, Tier: Tier{Engine: EngineBPF, Host: &bpf.Host{}, Target: &bpf.Target{}}})
+		p, err := Build([]Report{last(in, of)}, Env{
+			Catalog: namesOnly{schema},
+			Tier:    Tier{Engine: EngineBPF, Host: &bpf.Host{}, Target: &bpf.Target{}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

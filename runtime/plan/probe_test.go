@@ -23,10 +23,13 @@ func TestProbeEventStrings(t *testing.T) {
 	}
 	f("kprobe:do_sys_openat2", probe.Spec{Kind: probe.Kprobe, Name: "do_sys_openat2"}, "")
 	f("kretprobe:vfs_*/retval<0/", probe.Spec{Kind: probe.Kretprobe, Name: "vfs_*"}, "retval<0")
-	f(`uprobe:readline@"/bin/bash"/arg1>0/alias=r/`, probe.Spec{Kind: probe.Uprobe, Name: "readline", File: "/bin/bash"}, "arg1>0")
-	f(`uretprobe:main.(*T).Get@"/a b/c"`, probe.Spec{Kind: probe.Uretprobe, Name: "main.(*T).Get", File: "/a b/c"}, "")
+	f(`uprobe:readline@"/bin/bash"/arg1>0/alias=r/`,
+		probe.Spec{Kind: probe.Uprobe, Name: "readline", File: "/bin/bash"}, "arg1>0")
+	f(`uretprobe:main.(*T).Get@"/a b/c"`,
+		probe.Spec{Kind: probe.Uretprobe, Name: "main.(*T).Get", File: "/a b/c"}, "")
 	f("uprobe:malloc@libc", probe.Spec{Kind: probe.Uprobe, Name: "malloc", File: "libc"}, "")
-	f(`usdt:libstdcxx:throw@"libstdc++"`, probe.Spec{Kind: probe.USDT, Name: "libstdcxx:throw", File: "libstdc++"}, "")
+	f(`usdt:libstdcxx:throw@"libstdc++"`,
+		probe.Spec{Kind: probe.USDT, Name: "libstdcxx:throw", File: "libstdc++"}, "")
 	for text, want := range map[string]string{
 		"uprobe:readline":           "needs a file",
 		"uprobe:readline@/bin/bash": "in quotes",

@@ -12,7 +12,9 @@ import (
 // that asks itself are not.
 func TestEventsBesideAProfilerAreOfTheTarget(t *testing.T) {
 	traced := expr.Services{Traced: func(tid int32) bool { return tid == 7 }}
-	states := &Profiler{In: []Stream{&Where{In: src("end"), Pred: *text("traced(id)")}}, As: &Source{Name: "states"}}
+	states := &Profiler{
+		In: []Stream{&Where{In: src("end"), Pred: *text("traced(id)")}}, As: &Source{Name: "states"},
+	}
 	for _, c := range []struct {
 		name string
 		hub  Stream
@@ -35,7 +37,9 @@ func TestEventsBesideAProfilerAreOfTheTarget(t *testing.T) {
 				field, _ := p.Events[e.stream].Stream.Schema.Field(f.name)
 				raw[field.Offset] = f.v
 			}
-			p.Router.Events([]*event.Event{{Time: event.Time(i + 1), Stream: p.Events[e.stream].Stream, TID: e.tid, PID: e.tid, Raw: raw}})
+			p.Router.Events([]*event.Event{
+				{Time: event.Time(i + 1), Stream: p.Events[e.stream].Stream, TID: e.tid, PID: e.tid, Raw: raw},
+			})
 		}
 		if got := rows(t, p, 0); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)

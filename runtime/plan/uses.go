@@ -27,7 +27,9 @@ func (b *builder) uses(br *branch, p *expr.Program) {
 		}
 		b.texts = append(b.texts, textUse{p, n, br.schemaOf(expr.UserTextPart(n))})
 		if n.Data.(*expr.Const) == nil {
-			b.moments = append(b.moments, momentUse{prog: p, name: expr.UserText + "()", label: label(), text: true})
+			b.moments = append(b.moments, momentUse{
+				prog: p, name: expr.UserText + "()", label: label(), text: true,
+			})
 		}
 	}
 }

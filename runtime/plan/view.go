@@ -17,7 +17,9 @@ import (
 func (t *Table) Result(m result.Meta) (*result.Table, error) {
 	v := &t.Spec.View
 	m.Title = titleOf(m.Title, &m)
-	table := &result.Table{Meta: m, Columns: slices.Clone(t.Columns), Rows: t.wholeRows(t.Group.Rows()), Layout: v.Layout}
+	table := &result.Table{
+		Meta: m, Columns: slices.Clone(t.Columns), Rows: t.wholeRows(t.Group.Rows()), Layout: v.Layout,
+	}
 	if t.Tree != nil {
 		treeRows(table, t.Tree)
 	}

@@ -36,7 +36,8 @@ func (g *Group) checkWhole() error {
 	}
 	for i := range g.Aggs {
 		if op := g.Aggs[i].Agg.Op; op != agg.Count && op != agg.Sum {
-			return diag.Errorf(diag.Run, "whole", g.Aggs[i].Name, "a %s of two parts is not that of both", op.Name).
+			return diag.Errorf(diag.Run, "whole", g.Aggs[i].Name,
+				"a %s of two parts is not that of both", op.Name).
 				WithHint("count or sum up in slots of time")
 		}
 	}

@@ -56,7 +56,8 @@ const always Set = 1<<unix.CAP_PERFMON | 1<<unix.CAP_BPF | 1<<unix.CAP_SYS_ADMIN
 // the permitted set. It comes before anything is opened.
 func Begin() error {
 	if os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid() {
-		e := diag.Errorf(diag.Usage, "start", program(), "it is set-uid or set-gid: every user's scripts would have the owner's rights over files")
+		e := diag.Errorf(diag.Usage, "start", program(),
+			"it is set-uid or set-gid: every user's scripts would have the owner's rights over files")
 		return e.WithHint("chmod ug-s %[1]s; %s", program(), Advice(Tracing, program()))
 	}
 	if os.Geteuid() == 0 {
@@ -66,21 +67,27 @@ func Begin() error {
 	if err != nil {
 		return fmt.Errorf("read capabilities: %w", err)
 	}
-	want := state{effective: now.permitted & always, permitted: now.permitted & (always | Processes | Kernel | Programs), inheritable: now.inheritable}
+	want := state{
+		effective:   now.permitted & always,
+		permitted:   now.permitted & (always | Processes | Kernel | Programs),
+		inheritable: now.inheritable,
+	}
 	if want == now {
 		return nil
 	}
 	header, data := want.encode()
 	// All threads: the runtime has started several by now, and each has
 	// credentials of its own.
-	_, _, errno := syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(header)), uintptr(unsafe.Pointer(&data[0])), 0)
+	_, _, errno := syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(header)),
+		uintptr(unsafe.Pointer(&data[0])), 0)
 	runtime.KeepAlive(header)
 	runtime.KeepAlive(data)
 	switch errno {
 	case 0:
 		return nil
 	case syscall.ENOTSUP:
-		e := diag.Errorf(diag.Run, "start", program(), "it has capabilities, and was built with cgo, whose threads cannot be made to give them up")
+		e := diag.Errorf(diag.Run, "start", program(),
+			"it has capabilities, and was built with cgo, whose threads cannot be made to give them up")
 		return e.WithHint("build it with CGO_ENABLED=0, as make does")
 	}
 	return fmt.Errorf("drop capabilities: %w", errno)
@@ -149,13 +156,15 @@ const Tracing = "cap_perfmon,cap_bpf,cap_sys_ptrace,cap_syslog,cap_dac_read_sear
 // capabilities can watch all processes. setcap comes last, since chgrp takes
 // capabilities away.
 func Advice(capabilities, program string) string {
-	return fmt.Sprintf("run as root, or let the group perf trace: sudo sh -c '%s'", Restrict(program, capabilities))
+	return fmt.Sprintf("run as root, or let the group perf trace: sudo sh -c '%s'",
+		Restrict(program, capabilities))
 }
 
 // Restrict is the shell command that gives the capabilities to a program and the
 // program to a group.
 func Restrict(program, capabilities string) string {
-	return fmt.Sprintf("groupadd -f perf && chgrp perf %[1]s && chmod 750 %[1]s && setcap %[2]s+ep %[1]s", program, capabilities)
+	return fmt.Sprintf("groupadd -f perf && chgrp perf %[1]s && chmod 750 %[1]s && setcap %[2]s+ep %[1]s",
+		program, capabilities)
 }
 
 // OpenToAll reports that every user may execute a program that has capabilities.

@@ -27,11 +27,18 @@ const (
 )
 
 var (
-	sysV = convention{args: []uint8{5, 4, 3, 2, 16, 17}, rets: []uint8{0, 3}, g: -1} // di si dx cx r8 r9; ax dx
+	// di si dx cx r8 r9; ax dx
+	sysV = convention{args: []uint8{5, 4, 3, 2, 16, 17}, rets: []uint8{0, 3}, g: -1}
 	// The internal ABI of Go, of all compiled functions since 1.17, cmd/compile/abi-internal.md.
-	goAMD64 = convention{args: []uint8{0, 1, 2, 5, 4, 16, 17, 18, 19}, rets: []uint8{0, 1, 2, 5, 4, 16, 17, 18, 19}, g: 22}
+	goAMD64 = convention{
+		args: []uint8{0, 1, 2, 5, 4, 16, 17, 18, 19},
+		rets: []uint8{0, 1, 2, 5, 4, 16, 17, 18, 19},
+		g:    22,
+	}
 	aapcs64 = convention{args: []uint8{0, 1, 2, 3, 4, 5, 6, 7}, rets: []uint8{0, 1}, g: -1}
-	goARM64 = convention{args: []uint8{0, 1, 2, 3, 4, 5, 6, 7, 8}, rets: []uint8{0, 1, 2, 3, 4, 5, 6, 7, 8}, g: 28}
+	goARM64 = convention{
+		args: []uint8{0, 1, 2, 3, 4, 5, 6, 7, 8}, rets: []uint8{0, 1, 2, 3, 4, 5, 6, 7, 8}, g: 28,
+	}
 )
 
 // conventionOf is nil where arguments are not known: code of 32 bits, other
@@ -85,6 +92,12 @@ func (c *convention) exit(b *builder) {
 
 func (c *convention) goroutine(b *builder) {
 	if c.g >= 0 {
-		b.add(event.Field{Name: "g", Type: "unsigned long", Size: 8, Unit: event.AddressU, Fact: event.FactReg + event.Fact(c.g)})
+		b.add(event.Field{
+			Name: "g",
+			Type: "unsigned long",
+			Size: 8,
+			Unit: event.AddressU,
+			Fact: event.FactReg + event.Fact(c.g),
+		})
 	}
 }

@@ -19,11 +19,14 @@ import (
 // scalar are the C types that are known by name: bytes, negative if signed.
 var scalar = map[string]int{
 	"char": -1, "signed char": -1, "unsigned char": 1, "bool": 1, "_Bool": 1,
-	"short": -2, "unsigned short": 2, "int": -4, "unsigned": 4, "unsigned int": 4, "long": -8, "unsigned long": 8,
-	"long int": -8, "long long": -8, "unsigned long long": 8, "long unsigned int": 8,
-	"size_t": 8, "ssize_t": -8, "off_t": -8, "loff_t": -8, "pid_t": -4, "uid_t": 4, "gid_t": 4, "mode_t": 4, "umode_t": 2,
+	"short": -2, "unsigned short": 2, "int": -4, "unsigned": 4, "unsigned int": 4, "long": -8,
+	"unsigned long": 8,
+	"long int":      -8, "long long": -8, "unsigned long long": 8, "long unsigned int": 8,
+	"size_t": 8, "ssize_t": -8, "off_t": -8, "loff_t": -8, "pid_t": -4, "uid_t": 4, "gid_t": 4,
+	"mode_t": 4, "umode_t": 2,
 	"s8": -1, "u8": 1, "s16": -2, "u16": 2, "s32": -4, "u32": 4, "s64": -8, "u64": 8,
-	"int8_t": -1, "uint8_t": 1, "int16_t": -2, "uint16_t": 2, "int32_t": -4, "uint32_t": 4, "int64_t": -8, "uint64_t": 8,
+	"int8_t": -1, "uint8_t": 1, "int16_t": -2, "uint16_t": 2, "int32_t": -4, "uint32_t": 4,
+	"int64_t": -8, "uint64_t": 8,
 	"uintptr_t": 8, "intptr_t": -8, "gfp_t": 4, "dev_t": 4,
 }
 
@@ -70,7 +73,8 @@ func parseDecl(text string, named bool) (decl, error) {
 	case strings.Contains(text, "enum ") && len(words) == 1:
 		size, known = 4, true
 	case !known:
-		return d, fmt.Errorf("got type %q, want a number or a pointer%s", d.typ, diag.DidYouMean(d.typ, keys(scalar)))
+		return d, fmt.Errorf("got type %q, want a number or a pointer%s", d.typ,
+			diag.DidYouMean(d.typ, keys(scalar)))
 	}
 	d.size, d.signed = size, size < 0
 	if size < 0 {
@@ -104,13 +108,15 @@ func declare(b *builder, c *convention, s *Spec) error {
 		if c != nil {
 			n = len(c.args)
 		}
-		return diag.Errorf(diag.Usage, s.Kind.String(), s.Name, "args: got %d arguments, want at most %d, those in registers", len(parts), n).
+		return diag.Errorf(diag.Usage, s.Kind.String(), s.Name,
+			"args: got %d arguments, want at most %d, those in registers", len(parts), n).
 			WithHint("leave out the ones behind")
 	}
 	for i, part := range parts {
 		d, err := parseDecl(part, true)
 		if err != nil {
-			return diag.Errorf(diag.Usage, s.Kind.String(), s.Name, "args: %w", err).WithHint(`declare arguments as in C: args = "int fd, char *path"`)
+			return diag.Errorf(diag.Usage, s.Kind.String(), s.Name, "args: %w", err).
+				WithHint(`declare arguments as in C: args = "int fd, char *path"`)
 		}
 		b.declared(d, c.args[i])
 	}
@@ -123,7 +129,8 @@ func declareReturn(b *builder, c *convention, s *Spec) error {
 		err = errors.New("results of this machine's functions are not known")
 	}
 	if err != nil {
-		return diag.Errorf(diag.Usage, s.Kind.String(), s.Name, "ret: %w", err).WithHint(`give the type of the result as in C: ret = "int"`)
+		return diag.Errorf(diag.Usage, s.Kind.String(), s.Name, "ret: %w", err).
+			WithHint(`give the type of the result as in C: ret = "int"`)
 	}
 	d.name = "result"
 	b.declared(d, c.rets[0])
@@ -137,13 +144,17 @@ func (b *builder) declared(d decl, reg uint8) {
 		b.add(event.Field{Name: d.name, Type: d.typ, Size: 8, Signed: d.signed, Unit: d.unit(), Fact: fact})
 		return
 	}
-	b.computed(d, func(e *event.Event) (uint64, bool) { return e.Stream.Members.Member(e, fact) }, []event.Fact{fact})
+	b.computed(d, func(e *event.Event) (uint64, bool) {
+		return e.Stream.Members.Member(e, fact)
+	}, []event.Fact{fact})
 }
 
 // computed adds a field whose number, or address of its text, is read by fn.
 func (b *builder) computed(d decl, fn func(*event.Event) (uint64, bool), uses []event.Fact) {
 	if !d.text {
-		b.number(event.Field{Name: d.name, Type: d.typ, Size: d.size, Signed: d.signed, Unit: d.unit(), Uses: uses}, fn)
+		b.number(event.Field{
+			Name: d.name, Type: d.typ, Size: d.size, Signed: d.signed, Unit: d.unit(), Uses: uses,
+		}, fn)
 		return
 	}
 	b.text(d.name, func(e *event.Event) (string, bool) {

@@ -108,7 +108,8 @@ func (m *image) sort() {
 
 // inText reports that a symbol without a type lies in code: assembly.
 func (m *image) inText(s elf.Symbol) bool {
-	return int(s.Section) < len(m.f.Sections) && m.f.Sections[s.Section].Flags&elf.SHF_EXECINSTR != 0 && s.Size > 0
+	return int(s.Section) < len(m.f.Sections) && m.f.Sections[s.Section].Flags&elf.SHF_EXECINSTR != 0 &&
+		s.Size > 0
 }
 
 // extend adds functions that the file's own symbol tables do not list, but its
@@ -221,7 +222,9 @@ func (m *image) plainNames() map[string][]int {
 			}
 		}
 		add(symbol.Demangle(fn.name))
-		for _, opts := range [][]demangle.Option{{}, {demangle.NoParams}, {demangle.NoParams, demangle.NoTemplateParams}} {
+		for _, opts := range [][]demangle.Option{
+			{}, {demangle.NoParams}, {demangle.NoParams, demangle.NoTemplateParams},
+		} {
 			add(demangle.Filter(fn.name, opts...))
 		}
 	}
@@ -301,7 +304,8 @@ func (m *image) code(fn function) ([]byte, error) {
 		return nil, fmt.Errorf("function %s has no known size", fn.name)
 	}
 	for _, p := range m.f.Progs {
-		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 && fn.addr >= p.Vaddr && fn.addr-p.Vaddr < p.Filesz {
+		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 && fn.addr >= p.Vaddr &&
+			fn.addr-p.Vaddr < p.Filesz {
 			if fn.size > p.Filesz-(fn.addr-p.Vaddr) {
 				return nil, fmt.Errorf("function %s does not end in the file", fn.name)
 			}

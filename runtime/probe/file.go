@@ -18,8 +18,8 @@ import (
 
 // libraryDirs are searched for libraries given by name only.
 var libraryDirs = []string{
-	"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
-	"/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib",
+	"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",
+	"/usr/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib",
 }
 
 // open finds and reads the file of s. path is for the kernel, shown for
@@ -38,7 +38,9 @@ func (r *Resolver) open(s *Spec) (m *image, path, shown string, err error) {
 		return m, path, shown, nil
 	}
 	fail := func(cause error, hint string, args ...any) error {
-		return (&diag.Error{Op: "open " + s.Kind.String(), Subject: s.in(shown), Class: diag.Attach, Cause: cause}).WithHint(hint, args...)
+		return (&diag.Error{
+			Op: "open " + s.Kind.String(), Subject: s.in(shown), Class: diag.Attach, Cause: cause,
+		}).WithHint(hint, args...)
 	}
 	// The opened file is the one that was looked at, and a pipe is not opened at all.
 	var f *os.File
@@ -55,7 +57,8 @@ func (r *Resolver) open(s *Spec) (m *image, path, shown string, err error) {
 	m, err = openImage(f)
 	if err != nil {
 		f.Close()
-		return nil, "", "", fail(fmt.Errorf("not an ELF file: %w", err), "name the program itself, not a script: file %s", path)
+		return nil, "", "", fail(fmt.Errorf("not an ELF file: %w", err),
+			"name the program itself, not a script: file %s", path)
 	}
 	m.path, m.close = path, f.Close
 	if r.images == nil {
@@ -97,7 +100,8 @@ func (r *Resolver) path(s *Spec) (string, error) {
 	if s.PID > 0 {
 		proc := fmt.Sprintf("%s/%d", r.proc(), s.PID)
 		if _, err := os.Stat(proc); err != nil {
-			return "", diag.Errorf(diag.Attach, "open "+s.Kind.String(), s.Name, "no process %d", s.PID).WithHint("see processes with: ps -e")
+			return "", diag.Errorf(diag.Attach, "open "+s.Kind.String(), s.Name, "no process %d", s.PID).
+				WithHint("see processes with: ps -e")
 		}
 		if s.File == "" {
 			return proc + "/exe", nil // also where the file has been deleted
@@ -132,7 +136,8 @@ func (r *Resolver) path(s *Spec) (string, error) {
 			}
 		}
 	}
-	return "", diag.Errorf(diag.Attach, "open "+s.Kind.String(), s.Name, "no program or library %s is found", s.File).
+	return "", diag.Errorf(diag.Attach, "open "+s.Kind.String(), s.Name,
+		"no program or library %s is found", s.File).
 		WithHint("give the path of the file")
 }
 

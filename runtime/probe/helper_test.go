@@ -133,8 +133,10 @@ func record(t testing.TB, probes []*Probe, tg perf.Target, do func(), see func(i
 	}
 	cfg.Members = facts
 	for _, p := range probes {
-		cfg.Events = append(cfg.Events, perf.EventConfig{Schema: p.Schema, Config1: p.Config1, Config2: p.Config2,
-			Config1Text: p.Config1Text, BPType: p.BPType, RegsIntr: RegsIntr(p.Schema, facts), StackUser: StackUser(p.Schema, facts)})
+		cfg.Events = append(cfg.Events,
+			perf.EventConfig{Schema: p.Schema, Config1: p.Config1, Config2: p.Config2,
+				Config1Text: p.Config1Text, BPType: p.BPType, RegsIntr: RegsIntr(p.Schema, facts),
+				StackUser: StackUser(p.Schema, facts)})
 	}
 	ctx := context.Background()
 	src, err := perf.Open(ctx, cfg)
@@ -216,7 +218,9 @@ func count(t testing.TB, probes []*Probe, tg perf.Target) int {
 	t.Helper()
 	cfg := perf.Config{Target: tg}
 	for _, p := range probes {
-		cfg.Events = append(cfg.Events, perf.EventConfig{Schema: p.Schema, Config1: p.Config1, Config2: p.Config2, Config1Text: p.Config1Text})
+		cfg.Events = append(cfg.Events, perf.EventConfig{
+			Schema: p.Schema, Config1: p.Config1, Config2: p.Config2, Config1Text: p.Config1Text,
+		})
 	}
 	src, err := perf.Open(context.Background(), cfg)
 	if err != nil {

@@ -29,7 +29,8 @@ func (k *kernelMemory) read(dst []byte, addr uint64) bool {
 		return false
 	}
 	for _, p := range k.elf.Progs {
-		if p.Type == elf.PT_LOAD && addr >= p.Vaddr && addr-p.Vaddr < p.Memsz && uint64(len(dst)) <= p.Memsz-(addr-p.Vaddr) {
+		if p.Type == elf.PT_LOAD && addr >= p.Vaddr && addr-p.Vaddr < p.Memsz &&
+			uint64(len(dst)) <= p.Memsz-(addr-p.Vaddr) {
 			n, err := k.f.ReadAt(dst, int64(p.Off+addr-p.Vaddr))
 			return err == nil && n == len(dst)
 		}

@@ -75,7 +75,8 @@ func TestKprobe(t *testing.T) {
 		switch i {
 		case 0:
 			if num(t, e, "arg1") == 0 || uint64(num(t, e, "ip")) < 1<<63 {
-				t.Errorf("got arg1 %#x at %#x, want the registers of the call", num(t, e, "arg1"), num(t, e, "ip"))
+				t.Errorf("got arg1 %#x at %#x, want the registers of the call",
+					num(t, e, "arg1"), num(t, e, "ip"))
 			}
 		case 1:
 			if got := num(t, e, "result"); got != int64(pgid) {
@@ -115,7 +116,11 @@ func TestKprobeArgument(t *testing.T) {
 
 func TestKprobeRefusals(t *testing.T) {
 	r := resolver(t)
-	for name, want := range map[string]string{"do_sys_openat22": "did you mean do_sys_openat2?", "x*": "functions match", "zz??zz*": "no function matches"} {
+	for name, want := range map[string]string{
+		"do_sys_openat22": "did you mean do_sys_openat2?",
+		"x*":              "functions match",
+		"zz??zz*":         "no function matches",
+	} {
 		if _, err := r.pmu("kprobe"); err != nil {
 			want = "CONFIG_KPROBES"
 		}
@@ -132,7 +137,8 @@ func TestBreakpointKernel(t *testing.T) {
 	r := resolver(t)
 	r.Kernel = symbol.NewKernel("")
 	if _, ok := r.Kernel.Address("total_forks"); !ok {
-		testkit.Requires(t, testkit.Optional("total_forks in kallsyms", errors.New("a kernel with CONFIG_KALLSYMS_ALL")))
+		testkit.Requires(t, testkit.Optional("total_forks in kallsyms",
+			errors.New("a kernel with CONFIG_KALLSYMS_ALL")))
 	}
 	ps, err := r.Resolve(Spec{Kind: Breakpoint, Name: "total_forks", Len: 8, Access: "w"})
 	if err != nil {
@@ -180,7 +186,8 @@ const method = "ppscript/runtime/probe.(*worker).Method"
 func TestGoFunction(t *testing.T) {
 	testkit.Requires(t, testkit.Root, testkit.Uprobes)
 	if hostMachine() != elf.EM_X86_64 && hostMachine() != elf.EM_AARCH64 {
-		testkit.Requires(t, testkit.Optional("a known calling convention", errors.New("this is "+runtime.GOARCH)))
+		testkit.Requires(t, testkit.Optional("a known calling convention",
+			errors.New("this is "+runtime.GOARCH)))
 	}
 	tid := onThread(t)
 	exe, err := os.Executable()
@@ -380,7 +387,8 @@ func TestNoDescriptorsLeak(t *testing.T) {
 	once := func() {
 		r := &Resolver{}
 		defer r.Close()
-		for _, s := range []Spec{{Kind: Uprobe, File: exe, Name: method}, {Kind: Uretprobe, File: exe, Name: method},
+		for _, s := range []Spec{{Kind: Uprobe, File: exe, Name: method},
+			{Kind: Uretprobe, File: exe, Name: method},
 			{Kind: Uprobe, File: exe, Name: "nosuch"}, {Kind: USDT, File: exe, Name: "x"}, {Kind: Uprobe, File: "/etc/passwd", Name: "x"}} {
 			ps, err := r.Resolve(s)
 			if err == nil {

@@ -19,8 +19,11 @@ func (r *Resolver) kernelProbe(s Spec) ([]*Probe, error) {
 	typ, err := r.pmu("kprobe")
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, &diag.Error{Op: "open " + s.Kind.String(), Subject: s.Name, Class: diag.Attach,
-			Cause: &diag.Unsupported{What: "probes in kernel functions", Instead: "the kernel was built without CONFIG_KPROBES (perf's kprobe PMU needs 4.17)"},
-			Hint:  "use a tracepoint, uprobe or USDT probe; see what there is with: ppscript list"}
+			Cause: &diag.Unsupported{
+				What:    "probes in kernel functions",
+				Instead: "the kernel was built without CONFIG_KPROBES (perf's kprobe PMU needs 4.17)",
+			},
+			Hint: "use a tracepoint, uprobe or USDT probe; see what there is with: ppscript list"}
 	}
 	if err != nil {
 		return nil, err
@@ -33,7 +36,8 @@ func (r *Resolver) kernelProbe(s Spec) ([]*Probe, error) {
 		return nil, err
 	}
 	if off != 0 && s.Kind == Kretprobe {
-		return nil, diag.Errorf(diag.Usage, "open kretprobe", s.Name, "a function returns from its start, not from an offset").
+		return nil, diag.Errorf(diag.Usage, "open kretprobe", s.Name,
+			"a function returns from its start, not from an offset").
 			WithHint("leave out the offset: kretprobe(%q)", fn)
 	}
 	names := []string{fn}
@@ -46,7 +50,8 @@ func (r *Resolver) kernelProbe(s Spec) ([]*Probe, error) {
 			return nil, err
 		}
 	case !slices.Contains(known, fn):
-		return nil, diag.Errorf(diag.Attach, "open "+s.Kind.String(), s.Name, "no such function in the kernel%s", diag.DidYouMean(fn, known)).
+		return nil, diag.Errorf(diag.Attach, "open "+s.Kind.String(), s.Name,
+			"no such function in the kernel%s", diag.DidYouMean(fn, known)).
 			WithHint("look for it with: grep -w %s /proc/kallsyms", fn)
 	}
 	var probes []*Probe
@@ -132,7 +137,8 @@ func (s *Spec) checkMatches(n int) error {
 		return diag.Errorf(diag.Attach, "open "+s.Kind.String(), s.Name, "no function matches").
 			WithHint("patterns are of * ? [a-z]")
 	case n > s.limit():
-		return diag.Errorf(diag.Usage, "open "+s.Kind.String(), s.Name, "%d functions match, want at most %d", n, s.limit()).
+		return diag.Errorf(diag.Usage, "open "+s.Kind.String(), s.Name,
+			"%d functions match, want at most %d", n, s.limit()).
 			WithHint("narrow the pattern, or allow them: limit = %d", n)
 	}
 	return nil

@@ -22,9 +22,12 @@ func TestUprobeArguments(t *testing.T) {
 	p := start(t, exec.Command(bin, "10"))
 	probes := resolve(t, Spec{Kind: Uprobe, File: bin, Name: "work", Args: "int a, const char *s, long b"})
 	i := 0
-	hits := record(t, probes, perf.Target{PIDs: []int{p.cmd.Process.Pid}}, func() { p.work(t) }, func(_ int, e *event.Event) {
+	hits := record(t, probes, perf.Target{PIDs: []int{p.cmd.Process.Pid}}, func() {
+		p.work(t)
+	}, func(_ int, e *event.Event) {
 		want := []string{"even", "odd"}[i%2]
-		if a, b, s := num(t, e, "a"), num(t, e, "b"), text(t, e, "s"); a != int64(i-3) || b != 1<<33 || s != want {
+		if a, b, s := num(t, e, "a"), num(t, e, "b"), text(t, e, "s"); a != int64(i-3) || b != 1<<33 ||
+			s != want {
 			t.Errorf("hit %d: got a %d, b %#x, s %q, want %d, 1<<33, %q", i, a, b, s, i-3, want)
 		}
 		if raw := num(t, e, "arg1"); int32(raw) != int32(i-3) {
@@ -122,8 +125,12 @@ func TestUSDTOperands(t *testing.T) {
 	p := start(t, exec.Command(bin, "9"))
 	probes := resolve(t, Spec{Kind: USDT, File: bin, Name: "demo:args", Args: "int small, char *text"})
 	i := int64(0)
-	hits := record(t, probes, perf.Target{PIDs: []int{p.cmd.Process.Pid}}, func() { p.work(t) }, func(_ int, e *event.Event) {
-		for name, want := range map[string]int64{"small": -3 - i, "arg1": -3 - i, "arg3": 42, "arg4": -3 - i, "arg5": 5000 + i, "arg7": 7} {
+	hits := record(t, probes, perf.Target{PIDs: []int{p.cmd.Process.Pid}}, func() {
+		p.work(t)
+	}, func(_ int, e *event.Event) {
+		for name, want := range map[string]int64{
+			"small": -3 - i, "arg1": -3 - i, "arg3": 42, "arg4": -3 - i, "arg5": 5000 + i, "arg7": 7,
+		} {
 			if name == "arg7" && hostMachine() != elf.EM_X86_64 {
 				continue
 			}
@@ -151,7 +158,9 @@ func TestUSDTSemaphore(t *testing.T) {
 		t.Fatal("got no semaphore in attr.config")
 	}
 	i := int64(0)
-	hits := record(t, probes, perf.Target{PIDs: []int{p.cmd.Process.Pid}}, func() { p.work(t) }, func(_ int, e *event.Event) {
+	hits := record(t, probes, perf.Target{PIDs: []int{p.cmd.Process.Pid}}, func() {
+		p.work(t)
+	}, func(_ int, e *event.Event) {
 		if got := num(t, e, "arg1"); got != -3-i {
 			t.Errorf("hit %d: got %d, want %d", i, got, -3-i)
 		}
@@ -173,7 +182,9 @@ func TestBreakpointWrites(t *testing.T) {
 	}
 	probes = append(probes, resolve(t, Spec{Kind: Breakpoint, Name: "work", PID: pid, Access: "x"})...)
 	i := int64(0)
-	hits := record(t, probes, perf.Target{TIDs: []int{pid}}, func() { p.work(t) }, func(at int, e *event.Event) {
+	hits := record(t, probes, perf.Target{TIDs: []int{pid}}, func() {
+		p.work(t)
+	}, func(at int, e *event.Event) {
 		if at == 1 {
 			return
 		}
@@ -210,7 +221,9 @@ int main() { std::puts("ready 0"); std::fflush(stdout); std::getchar();
 	probes := resolve(t, Spec{Kind: USDT, PID: pid, File: "libstdc++", Name: "libstdcxx:*throw"})
 	probes = append(probes, resolve(t, Spec{Kind: USDT, PID: pid, File: "libstdc++", Name: "catch"})...)
 	byName := map[string]int{}
-	record(t, probes, perf.Target{PIDs: []int{pid}}, func() { p.work(t) }, func(_ int, e *event.Event) { byName[e.Stream.Schema.Name]++ })
+	record(t, probes, perf.Target{PIDs: []int{pid}}, func() {
+		p.work(t)
+	}, func(_ int, e *event.Event) { byName[e.Stream.Schema.Name]++ })
 	if byName["throw"] != 100 || byName["catch"] != 100 || byName["rethrow"] != 0 {
 		t.Errorf("got %v, want 100 throws, 100 catches and no rethrow", byName)
 	}
@@ -230,7 +243,8 @@ print("done", flush=True)
 sys.stdin.read()
 `))
 	byGeneration := map[int64]int{}
-	record(t, resolve(t, Spec{Kind: USDT, File: python, Name: "python:gc__start"}), perf.Target{PIDs: []int{p.cmd.Process.Pid}},
+	record(t, resolve(t, Spec{Kind: USDT, File: python, Name: "python:gc__start"}),
+		perf.Target{PIDs: []int{p.cmd.Process.Pid}},
 		func() { p.work(t) }, func(_ int, e *event.Event) { byGeneration[num(t, e, "arg1")]++ })
 	if byGeneration[1] != 7 || len(byGeneration) != 1 {
 		t.Errorf("got collections %v by generation, want 7 of generation 1", byGeneration)
@@ -242,13 +256,17 @@ func TestDebugFile(t *testing.T) {
 	testkit.Requires(t, testkit.Root, testkit.Uprobes)
 	bin := buildTarget(t, "-Wl,--build-id", "-g")
 	testkit.Requires(t, testkit.Binutils)
-	for _, args := range [][]string{{"--only-keep-debug", bin, bin + ".debug"}, {"--strip-all", bin}, {"--add-gnu-debuglink=" + bin + ".debug", bin}} {
+	for _, args := range [][]string{
+		{"--only-keep-debug", bin, bin + ".debug"}, {"--strip-all", bin},
+		{"--add-gnu-debuglink=" + bin + ".debug", bin},
+	} {
 		if text, err := exec.Command("objcopy", args...).CombinedOutput(); err != nil {
 			t.Fatalf("objcopy: %v\n%s", err, text)
 		}
 	}
 	p := start(t, exec.Command(bin, "4"))
-	hits := record(t, resolve(t, Spec{Kind: Uprobe, File: bin, Name: "work"}), perf.Target{PIDs: []int{p.cmd.Process.Pid}}, func() { p.work(t) }, nil)
+	hits := record(t, resolve(t, Spec{Kind: Uprobe, File: bin, Name: "work"}),
+		perf.Target{PIDs: []int{p.cmd.Process.Pid}}, func() { p.work(t) }, nil)
 	if hits[0] != 4 {
 		t.Errorf("got %d hits, want 4", hits[0])
 	}
@@ -259,7 +277,8 @@ func TestNamesOfLanguages(t *testing.T) {
 	dir := t.TempDir()
 	testkit.Requires(t, testkit.GXX)
 	cmd := exec.Command("g++", "-x", "c++", "-shared", "-fPIC", "-o", dir+"/lib.so", "-")
-	cmd.Stdin = strings.NewReader("namespace shop { struct Cart { int add(int); int add(long); }; int Cart::add(int a) { return a; } int Cart::add(long) { return 2; } }")
+	cmd.Stdin = strings.NewReader(
+		"namespace shop { struct Cart { int add(int); int add(long); }; int Cart::add(int a) { return a; } int Cart::add(long) { return 2; } }")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("g++: %v\n%s", err, text)
 	}
@@ -278,7 +297,8 @@ func TestNamesOfLanguages(t *testing.T) {
 	f(dir+"/lib.so", "shop::Cart::add(int)", 1)
 	f(dir+"/lib.so", "_ZN4shop4Cart3addEl", 1)
 	f(dir+"/lib.so", "shop::Cart::sub", 0)
-	if err := os.WriteFile(dir+"/main.go", []byte("package main\n\ntype T struct{ n int }\n\n//go:noinline\nfunc (t *T) Inc() { t.n++ }\n\nfunc main() { t := &T{}; t.Inc(); println(t.n) }\n"), 0o644); err != nil {
+	if err := os.WriteFile(dir+"/main.go", []byte(
+		"package main\n\ntype T struct{ n int }\n\n//go:noinline\nfunc (t *T) Inc() { t.n++ }\n\nfunc main() { t := &T{}; t.Inc(); println(t.n) }\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Requires(t, testkit.Go)

@@ -61,7 +61,8 @@ const stackBytes = 512
 func loadUser(e *event.Event, addr, sp uint64, size int) (uint64, bool) {
 	var buf [8]byte
 	if s, ok := e.Stream.Members.(userStack); ok && sp != 0 && addr >= sp {
-		if stack := s.UserStack(e); addr-sp <= uint64(len(stack)) && uint64(size) <= uint64(len(stack))-(addr-sp) {
+		if stack := s.UserStack(e); addr-sp <= uint64(len(stack)) &&
+			uint64(size) <= uint64(len(stack))-(addr-sp) {
 			copy(buf[:size], stack[addr-sp:])
 			return binary.LittleEndian.Uint64(buf[:]), true
 		}

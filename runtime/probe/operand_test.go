@@ -36,7 +36,14 @@ func (fakeRegisters) UserStack(*event.Event) []byte {
 }
 
 func TestOperandValues(t *testing.T) {
-	regs := fakeRegisters{0: 0x1122334455667788, 1: 0xffffffffffffff80, amd64SP: 0x1000, amd64BP: 0x1040, arm64SP: 0x1000, arm64FP: 0x1080}
+	regs := fakeRegisters{
+		0:       0x1122334455667788,
+		1:       0xffffffffffffff80,
+		amd64SP: 0x1000,
+		amd64BP: 0x1040,
+		arm64SP: 0x1000,
+		arm64FP: 0x1080,
+	}
 	e := &event.Event{Stream: &event.Stream{Members: regs, Schema: &event.Schema{}}}
 	f := func(m elf.Machine, text string, want int64) {
 		t.Helper()
@@ -139,7 +146,10 @@ func TestReadingAllocatesNothing(t *testing.T) {
 
 // For any text of a note, an operand has an error, or can be read and described.
 func FuzzOperands(f *testing.F) {
-	for _, seed := range []string{"-4@%edi 8@-8(%rbp)", "8@[sp, 12]", "8@(%rax,%rsi,8)", "@", "8@", "8@$", "4@x+8(%rip)", "-1@%", "8@[x0,x1,lsl 9]"} {
+	for _, seed := range []string{
+		"-4@%edi 8@-8(%rbp)", "8@[sp, 12]", "8@(%rax,%rsi,8)", "@", "8@", "8@$", "4@x+8(%rip)", "-1@%",
+		"8@[x0,x1,lsl 9]",
+	} {
 		f.Add(seed, true)
 		f.Add(seed, false)
 	}

@@ -156,7 +156,12 @@ func TestUserRefusals(t *testing.T) {
 	f(Spec{Kind: USDT, File: exe, Name: "x"}, "no USDT probes")
 	f(Spec{Kind: Uprobe, File: exe, Name: ""}, "no name")
 	f(Spec{Kind: Uprobe, File: exe, Name: "main.main", Args: "int"}, "a type and a name")
-	f(Spec{Kind: Uprobe, File: exe, Name: "main.main", Args: "int a,int b,int c,int d,int e,int f,int g,int h,int i,int j"}, "in registers")
+	f(Spec{
+		Kind: Uprobe,
+		File: exe,
+		Name: "main.main",
+		Args: "int a,int b,int c,int d,int e,int f,int g,int h,int i,int j",
+	}, "in registers")
 }
 
 // A file that becomes a pipe between two looks at it is not waited for.
@@ -183,7 +188,8 @@ func TestFileThatBecomesAPipe(t *testing.T) {
 				return
 			default:
 			}
-			if err := unix.Renameat2(unix.AT_FDCWD, program, unix.AT_FDCWD, pipe, unix.RENAME_EXCHANGE); err != nil {
+			if err := unix.Renameat2(unix.AT_FDCWD, program, unix.AT_FDCWD, pipe,
+				unix.RENAME_EXCHANGE); err != nil {
 				swapped <- err
 				return
 			}
@@ -215,7 +221,9 @@ func TestInRoot(t *testing.T) {
 	if err := os.MkdirAll(root+"/usr/lib", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for link, to := range map[string]string{"/lib": "/usr/lib", "/usr/lib/x.so": "../lib/x.so.1", "/loop": "/loop"} {
+	for link, to := range map[string]string{
+		"/lib": "/usr/lib", "/usr/lib/x.so": "../lib/x.so.1", "/loop": "/loop",
+	} {
 		if err := os.Symlink(to, root+link); err != nil {
 			t.Fatal(err)
 		}
@@ -263,7 +271,12 @@ func FuzzImage(f *testing.F) {
 
 // Rust names of both manglings, without the hash of the older one.
 func TestRustNames(t *testing.T) {
-	m := &image{funcs: []function{{"_ZN4shop4Cart3add17h0123456789abcdefE", 16, 8}, {"_RNvNtCs1234_4shop4cart5total", 32, 8}}, extended: true}
+	m := &image{
+		funcs: []function{
+			{"_ZN4shop4Cart3add17h0123456789abcdefE", 16, 8}, {"_RNvNtCs1234_4shop4cart5total", 32, 8},
+		},
+		extended: true,
+	}
 	for name, addr := range map[string]uint64{"shop::Cart::add": 16, "shop::cart::total": 32} {
 		if got := m.find(name); len(got) != 1 || got[0].addr != addr {
 			t.Errorf("%s: got %v, want the one at %d", name, got, addr)

@@ -13,12 +13,15 @@ import (
 // /proc/kcore. It opens the file anew: it is for commands, not for events.
 func ReadKernel(path string, dst []byte, addr uint64) error {
 	refuse := func(err error, hint string) error {
-		return (&diag.Error{Op: "read kernel", Subject: fmt.Sprintf("%#x", addr), Cause: err, Class: diag.Attach}).WithHint("%s", hint)
+		return (&diag.Error{
+			Op: "read kernel", Subject: fmt.Sprintf("%#x", addr), Cause: err, Class: diag.Attach,
+		}).WithHint("%s", hint)
 	}
 	f, err := os.Open(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return refuse(fmt.Errorf("this kernel does not show its memory: no %s", path), "boot a kernel with CONFIG_PROC_KCORE, or with less lockdown")
+		return refuse(fmt.Errorf("this kernel does not show its memory: no %s", path),
+			"boot a kernel with CONFIG_PROC_KCORE, or with less lockdown")
 	case err != nil:
 		return refuse(err, "run as root; a locked down kernel refuses it: cat /sys/kernel/security/lockdown")
 	}
@@ -35,14 +38,16 @@ func ReadKernel(path string, dst []byte, addr uint64) error {
 	case image == nil:
 		return refuse(fmt.Errorf("%s cannot be read", path), "run as root")
 	case !mapped(image, addr, len(dst)):
-		return refuse(fmt.Errorf("%d bytes there are not memory of the kernel", len(dst)), "give an address of the kernel, 0xffff..., or a symbol of /proc/kallsyms")
+		return refuse(fmt.Errorf("%d bytes there are not memory of the kernel", len(dst)),
+			"give an address of the kernel, 0xffff..., or a symbol of /proc/kallsyms")
 	}
 	return refuse(errors.New("the kernel does not let it be read"), "give another address")
 }
 
 func mapped(f *elf.File, addr uint64, size int) bool {
 	for _, p := range f.Progs {
-		if p.Type == elf.PT_LOAD && addr >= p.Vaddr && addr-p.Vaddr < p.Memsz && uint64(size) <= p.Memsz-(addr-p.Vaddr) {
+		if p.Type == elf.PT_LOAD && addr >= p.Vaddr && addr-p.Vaddr < p.Memsz &&
+			uint64(size) <= p.Memsz-(addr-p.Vaddr) {
 			return true
 		}
 	}

@@ -25,7 +25,8 @@ func TestReadKernel(t *testing.T) {
 			continue
 		}
 		got := make([]byte, 32)
-		if err := ReadKernel("/proc/self/exe", got, p.Vaddr+16); err != nil || !bytes.Equal(got, image[p.Off+16:p.Off+48]) {
+		if err := ReadKernel("/proc/self/exe", got, p.Vaddr+16); err != nil ||
+			!bytes.Equal(got, image[p.Off+16:p.Off+48]) {
 			t.Errorf("segment at %#x: got % x, %v, want % x", p.Vaddr, got, err, image[p.Off+16:p.Off+48])
 		}
 	}
@@ -33,8 +34,13 @@ func TestReadKernel(t *testing.T) {
 	if err := os.WriteFile(notELF, []byte("no memory"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{"/proc/self/exe": "8 bytes there are not memory", "/no/such/kcore": "does not show its memory", notELF: "cannot be read"} {
-		if err := ReadKernel(path, make([]byte, 8), 0xffffffffffff0000); err == nil || !strings.Contains(err.Error(), want) {
+	for path, want := range map[string]string{
+		"/proc/self/exe": "8 bytes there are not memory",
+		"/no/such/kcore": "does not show its memory",
+		notELF:           "cannot be read",
+	} {
+		if err := ReadKernel(path, make([]byte, 8), 0xffffffffffff0000); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", path, err, want)
 		}
 	}

@@ -46,10 +46,12 @@ type KernelSymbols interface {
 // pattern and for the return instructions of a Go function.
 func (r *Resolver) Resolve(s Spec) ([]*Probe, error) {
 	if s.PID < 0 {
-		return nil, diag.Errorf(diag.Usage, s.Kind.String(), s.Name, "pid: got %d, want a process", s.PID).WithHint("see processes with: ps -e")
+		return nil, diag.Errorf(diag.Usage, s.Kind.String(), s.Name, "pid: got %d, want a process", s.PID).
+			WithHint("see processes with: ps -e")
 	}
 	if s.Name == "" {
-		return nil, diag.Errorf(diag.Usage, s.Kind.String(), "", "no name given").WithHint("name a function, as in %s", examples[s.Kind])
+		return nil, diag.Errorf(diag.Usage, s.Kind.String(), "", "no name given").
+			WithHint("name a function, as in %s", examples[s.Kind])
 	}
 	switch s.Kind {
 	case Kprobe, Kretprobe:

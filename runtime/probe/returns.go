@@ -63,7 +63,8 @@ func walkCode(m elf.Machine, code []byte, fn func(off int, ret bool) bool) error
 			size, ret := x86Invalid, false
 			if len(code)-off >= 4 && int(binary.LittleEndian.Uint32(code[off:])) == endbr64 {
 				size = 4 // the decoder does not know it
-			} else if inst, err := x86asm.Decode(code[off:min(len(code), off+x86MaxInstruction)], 64); err == nil && inst.Len > 0 {
+			} else if inst, err := x86asm.Decode(code[off:min(len(code), off+x86MaxInstruction)], 64); err ==
+				nil && inst.Len > 0 {
 				size, ret = inst.Len, inst.Op == x86asm.RET
 			}
 			if !fn(off, ret) {

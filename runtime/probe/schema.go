@@ -30,9 +30,13 @@ var common = []event.Field{
 func newBuilder(system, name string, typ uint32, config uint64, returns bool) *builder {
 	b := &builder{s: &event.Schema{System: system, Name: name, Type: typ, ID: config, Size: 16}}
 	b.s.Fields = append(b.s.Fields, common...)
-	b.s.Fields = append(b.s.Fields, event.Field{Name: "ip", Type: "unsigned long", Offset: 8, Size: 8, Unit: event.AddressU})
+	b.s.Fields = append(b.s.Fields, event.Field{
+		Name: "ip", Type: "unsigned long", Offset: 8, Size: 8, Unit: event.AddressU,
+	})
 	if returns {
-		b.s.Fields = append(b.s.Fields, event.Field{Name: "ret_ip", Type: "unsigned long", Offset: 16, Size: 8, Unit: event.AddressU})
+		b.s.Fields = append(b.s.Fields, event.Field{
+			Name: "ret_ip", Type: "unsigned long", Offset: 16, Size: 8, Unit: event.AddressU,
+		})
 		b.s.Size = 24
 	}
 	return b
@@ -61,7 +65,14 @@ func (b *builder) number(f event.Field, fn func(*event.Event) (uint64, bool)) {
 func (b *builder) text(name string, fn func(*event.Event) (string, bool), uses ...event.Fact) {
 	n := len(b.nums)
 	b.nums, b.texts = append(b.nums, nil), append(b.texts, fn)
-	b.add(event.Field{Name: name, Type: "char *", Kind: event.Str, Size: 8, Fact: event.FactArg + event.Fact(n), Uses: uses})
+	b.add(event.Field{
+		Name: name,
+		Type: "char *",
+		Kind: event.Str,
+		Size: 8,
+		Fact: event.FactArg + event.Fact(n),
+		Uses: uses,
+	})
 }
 
 // schema ends the building.

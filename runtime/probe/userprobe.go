@@ -50,14 +50,18 @@ func (r *Resolver) uprobePMU(s Spec) (uint32, error) {
 	typ, err := r.pmu("uprobe")
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, &diag.Error{Op: "open " + s.Kind.String(), Subject: s.Name, Class: diag.Attach,
-			Cause: &diag.Unsupported{What: "probes in programs", Instead: "perf's uprobe PMU needs 4.17 and CONFIG_UPROBES"},
-			Hint:  "see what this kernel offers with: ppscript doctor"}
+			Cause: &diag.Unsupported{
+				What: "probes in programs", Instead: "perf's uprobe PMU needs 4.17 and CONFIG_UPROBES",
+			},
+			Hint: "see what this kernel offers with: ppscript doctor"}
 	}
 	return typ, err
 }
 
 func (s *Spec) fail(name, file string, cause error) *diag.Error {
-	return &diag.Error{Op: "open " + s.Kind.String(), Subject: name + " in " + file, Class: diag.Attach, Cause: cause}
+	return &diag.Error{
+		Op: "open " + s.Kind.String(), Subject: name + " in " + file, Class: diag.Attach, Cause: cause,
+	}
 }
 
 // A place is an address to probe.
@@ -95,7 +99,8 @@ func (r *Resolver) places(s *Spec, m *image, path, shown string) ([]place, error
 		e := s.fail(s.Name, shown, fmt.Errorf("no such function%s", diag.DidYouMean(name, m.names())))
 		if len(m.functions()) == 0 {
 			e.Cause = errors.New("the file has no symbols: it is stripped")
-			return nil, e.WithHint("install its debug symbols, or give an address: %s(%q, \"0x...\")", s.Kind, s.File)
+			return nil, e.WithHint("install its debug symbols, or give an address: %s(%q, \"0x...\")", s.Kind,
+				s.File)
 		}
 		return nil, e.WithHint("list functions with: nm -DC %s; nm -C %s", path, path)
 	}
@@ -147,10 +152,12 @@ func (s *Spec) checkInside(m *image, shown string, fn function, off uint64) erro
 	}
 	name := fmt.Sprintf("%s+0x%x", fn.name, off)
 	if s.Kind == Uretprobe {
-		return s.fail(name, shown, errors.New("a function returns from its start, not from an offset")).WithHint("leave out the offset")
+		return s.fail(name, shown, errors.New("a function returns from its start, not from an offset")).
+			WithHint("leave out the offset")
 	}
 	if off >= fn.size {
-		return s.fail(name, shown, fmt.Errorf("the function has only 0x%x bytes", fn.size)).WithHint("use a smaller offset")
+		return s.fail(name, shown, fmt.Errorf("the function has only 0x%x bytes", fn.size)).
+			WithHint("use a smaller offset")
 	}
 	code, err := m.code(fn)
 	if err != nil {
@@ -160,7 +167,8 @@ func (s *Spec) checkInside(m *image, shown string, fn function, off uint64) erro
 	if err != nil || ok {
 		return nil
 	}
-	return s.fail(name, shown, errors.New("not the start of an instruction")).WithHint("use +0x%x, where one starts", before)
+	return s.fail(name, shown, errors.New("not the start of an instruction")).
+		WithHint("use +0x%x, where one starts", before)
 }
 
 // compiledByGo tells Go's own functions from those that cgo brought along:
@@ -183,10 +191,12 @@ func (s *Spec) goReturn(m *image, path string, typ uint32, p place) ([]*Probe, e
 		offs, err = returnOffsets(m.f.Machine, code)
 	}
 	if err == nil && len(offs) == 0 {
-		err = errors.New("it has no return instruction: it never returns, or ends in a jump to another function")
+		err = errors.New(
+			"it has no return instruction: it never returns, or ends in a jump to another function")
 	}
 	if err != nil {
-		return nil, s.fail(p.name, path, fmt.Errorf("%s, and the return instructions cannot be probed instead: %w", why, err)).
+		return nil, s.fail(p.name, path,
+			fmt.Errorf("%s, and the return instructions cannot be probed instead: %w", why, err)).
 			WithHint("probe the entry: uprobe(%q, %q)", s.File, p.name)
 	}
 	var probes []*Probe
@@ -202,7 +212,8 @@ func (s *Spec) goReturn(m *image, path string, typ uint32, p place) ([]*Probe, e
 		}
 		pr := &Probe{Schema: b.schema(), Config1Text: path, Config2: at}
 		if i == 0 {
-			pr.Note = fmt.Sprintf("uretprobe %s: %s; its %d return instructions are probed instead", p.name, why, len(offs))
+			pr.Note = fmt.Sprintf("uretprobe %s: %s; its %d return instructions are probed instead",
+				p.name, why, len(offs))
 		}
 		probes = append(probes, pr)
 	}

@@ -134,7 +134,8 @@ func (w *watch) stored(e *event.Event, inst *x86asm.Inst, ip uint64) (uint64, bo
 
 // effective is the address of a memory operand.
 func effective(e *event.Event, m x86asm.Mem, ip uint64) (uint64, bool) {
-	if m.Segment != 0 && m.Segment != x86asm.DS && m.Segment != x86asm.SS && m.Segment != x86asm.ES && m.Segment != x86asm.CS {
+	if m.Segment != 0 && m.Segment != x86asm.DS && m.Segment != x86asm.SS && m.Segment != x86asm.ES &&
+		m.Segment != x86asm.CS {
 		return 0, false // per-CPU and thread-local data: the base is not sampled
 	}
 	addr := uint64(m.Disp)

@@ -80,7 +80,8 @@ func csvTitles(columns []result.Column, rows [][]event.Value, dates bool, taken 
 
 // appendColumns writes the description of columns in JSON: name, kind, the
 // unit of the numbers, and that of the texts beside them.
-func appendColumns(dst []byte, member string, columns []result.Column, names []string, rows [][]event.Value) []byte {
+func appendColumns(dst []byte, member string, columns []result.Column, names []string,
+	rows [][]event.Value) []byte {
 	dst = append(appendJSONString(append(dst, ','), member), ":["...)
 	for i := range columns {
 		if i > 0 {

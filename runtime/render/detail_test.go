@@ -32,7 +32,10 @@ func details() []*result.Detail {
 		{Part: result.After, Event: at(221, "latest"), State: "sleeping"},
 	}
 	stack := func(e *event.Event) ([]*result.Frame, bool) {
-		return []*result.Frame{{Addr: 0xffffffff81001234, Symbol: "try_to_wake_up", Offset: 0x10, DSO: "[kernel.kallsyms]"}, {Addr: 0x4011}}, true
+		return []*result.Frame{
+			{Addr: 0xffffffff81001234, Symbol: "try_to_wake_up", Offset: 0x10, DSO: "[kernel.kallsyms]"},
+			{Addr: 0x4011},
+		}, true
 	}
 	many := []result.DetailLine{{Part: result.Between, Event: at(101, "first")}}
 	for i := range 55 {
@@ -67,7 +70,8 @@ func TestDetailGolden(t *testing.T) {
 		if err := r.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		checkGolden(t, "detail."+map[string]string{"text": "txt", "json": "json", "csv": "csv"}[format], out.Bytes())
+		checkGolden(t, "detail."+
+			map[string]string{"text": "txt", "json": "json", "csv": "csv"}[format], out.Bytes())
 	}
 }
 

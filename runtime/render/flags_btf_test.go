@@ -21,9 +21,14 @@ func TestFlagsMatchKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]uint64{
-		"TRACE_FLAG_IRQS_OFF": irqsOff, "TRACE_FLAG_NEED_RESCHED_LAZY": needReschedLazy, "TRACE_FLAG_NEED_RESCHED": needResched,
-		"TRACE_FLAG_HARDIRQ": hardIRQ, "TRACE_FLAG_SOFTIRQ": softIRQ, "TRACE_FLAG_PREEMPT_RESCHED": preemptSched,
-		"TRACE_FLAG_NMI": inNMI, "TRACE_FLAG_BH_OFF": bhOff,
+		"TRACE_FLAG_IRQS_OFF":          irqsOff,
+		"TRACE_FLAG_NEED_RESCHED_LAZY": needReschedLazy,
+		"TRACE_FLAG_NEED_RESCHED":      needResched,
+		"TRACE_FLAG_HARDIRQ":           hardIRQ,
+		"TRACE_FLAG_SOFTIRQ":           softIRQ,
+		"TRACE_FLAG_PREEMPT_RESCHED":   preemptSched,
+		"TRACE_FLAG_NMI":               inNMI,
+		"TRACE_FLAG_BH_OFF":            bhOff,
 	}
 	found := 0
 	for _, v := range flags.Values {

@@ -27,9 +27,12 @@ func TestStacksOfOtherCommandsAreAlike(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := strings.Contains(svg.String(), `fill="hsl(8,85%`); got != changed {
-			t.Errorf("%q, then %q: got frames that grew from nothing: %t, want %t", before, after, got, changed)
+			t.Errorf("%q, then %q: got frames that grew from nothing: %t, want %t", before,
+				after, got, changed)
 		}
-		if !strings.Contains(svg.String(), "make, on host, 99 Hz") || !strings.Contains(page.String(), `"diff":true`) || !strings.Contains(page.String(), "prefers-color-scheme:dark") {
+		if !strings.Contains(svg.String(), "make, on host, 99 Hz") ||
+			!strings.Contains(page.String(), `"diff":true`) ||
+			!strings.Contains(page.String(), "prefers-color-scheme:dark") {
 			t.Error("got no picture of what changed, that tells of the run, as a page for dark screens")
 		}
 	}

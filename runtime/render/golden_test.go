@@ -44,7 +44,16 @@ func key(name string, width int) result.Column {
 
 func meta(name, title string) result.Meta {
 	end := event.Time(2206475150600)
-	return result.Meta{Name: name, Title: title, Seq: 3, Begin: end - 1e9, End: end, Wall: clock(end), Samples: 100, TotalSamples: 300}
+	return result.Meta{
+		Name:         name,
+		Title:        title,
+		Seq:          3,
+		Begin:        end - 1e9,
+		End:          end,
+		Wall:         clock(end),
+		Samples:      100,
+		TotalSamples: 300,
+	}
 }
 
 // latency is the start => end table, with a share, a loss and omitted rows.
@@ -60,8 +69,8 @@ func latency() *result.Table {
 	}}
 	t.Loss = event.Loss{Lost: 12, Unmatched: 3}
 	row := func(pid int64, end string, calls, total, max, than int64) []event.Value {
-		return []event.Value{event.IntOf(pid), event.StrOf("sched_wakeup"), event.StrOf(end), event.IntOf(calls),
-			event.DurationOf(total), event.DurationOf(max), event.IntOf(than)}
+		return []event.Value{event.IntOf(pid), event.StrOf("sched_wakeup"), event.StrOf(end),
+			event.IntOf(calls), event.DurationOf(total), event.DurationOf(max), event.IntOf(than)}
 	}
 	t.Rows = [][]event.Value{
 		row(15, "sched_switch", 97, 8218605, 2529015, 2),
@@ -77,7 +86,8 @@ func syscalls() *result.Table {
 	pct := column("%gsys", 6, unit.Number)
 	pct.Prec = 2
 	t := &result.Table{Meta: meta("syscalls", "syscall latency"), Columns: []result.Column{
-		key("comm", 16), key("syscalls", 20), column("calls", 8, unit.Number), column("size", 8, unit.KiB), hex, pct, column("err", 6, unit.Number),
+		key("comm", 16), key("syscalls", 20), column("calls", 8, unit.Number), column("size", 8, unit.KiB),
+		hex, pct, column("err", 6, unit.Number),
 	}}
 	t.Rows = [][]event.Value{
 		{event.StrOf("db"), event.StrOf("futex(202)"), event.IntOf(15), event.IntOf(1536), event.IntOf(255), event.FloatOf(12.345), event.IntOf(0)},
@@ -104,7 +114,9 @@ func top() *result.Table {
 
 // lines formats its own rows.
 func lines() *result.Table {
-	t := &result.Table{Meta: meta("oncpu", ""), Columns: []result.Column{key("cpu", 3), column("sum", 0, unit.MS)}}
+	t := &result.Table{
+		Meta: meta("oncpu", ""), Columns: []result.Column{key("cpu", 3), column("sum", 0, unit.MS)},
+	}
 	t.Layout.HeaderText = "CPU SUM(ms) COMM:TID(ms)"
 	t.Layout.RowText = func(row []event.Value) string {
 		return "00" + row[0].String() + " " + unit.MS.Format(row[1].Float()) + " db:77\x1b[0m"
@@ -114,7 +126,8 @@ func lines() *result.Table {
 }
 
 func delays() *result.Histogram {
-	h := &result.Histogram{Meta: meta("runqlat", "run queue latency"), Keys: []result.Column{key("comm", 0), key("cpu", 0)},
+	h := &result.Histogram{Meta: meta("runqlat", "run queue latency"),
+		Keys:  []result.Column{key("comm", 0), key("cpu", 0)},
 		Value: "delay", Unit: unit.US}
 	h.Loss = event.Loss{Dropped: 1}
 	h.Rows = []result.HistRow{
@@ -149,11 +162,15 @@ func everything(t *testing.T, o Options) []byte {
 		r.Table(syscalls()),
 		r.Table(top()),
 		r.Table(lines()),
-		r.Table(&result.Table{Meta: result.Meta{Name: "empty"}, Columns: []result.Column{column("n", 4, unit.Number)}}),
+		r.Table(&result.Table{
+			Meta: result.Meta{Name: "empty"}, Columns: []result.Column{column("n", 4, unit.Number)},
+		}),
 		r.Histogram(delays()),
 		r.Histogram(sizes()),
 		r.Event(&Line{Event: wakeup(schema, "worker", "db", 0x25|8, 4)}),
-		r.Event(&Line{Event: wakeup(schema, "worker", "a \"b\", c\x1b\n", 0, 0), Marker: 'G', Result: "wakeups"}),
+		r.Event(&Line{
+			Event: wakeup(schema, "worker", "a \"b\", c\x1b\n", 0, 0), Marker: 'G', Result: "wakeups",
+		}),
 		r.Event(&Line{Event: titled(wakeup(schema, "worker", "db", 0, 0), "profile")}),
 		r.Flush(),
 	}

@@ -11,9 +11,19 @@ import (
 // A heading stands in place of the event's line, and its parts below it, with
 // their stacks; JSON has the event and nothing of its parts.
 func TestHeading(t *testing.T) {
-	made := &event.Stream{Schema: &event.Schema{System: "fold", Name: "state", Fields: []event.Field{{Name: "n", Place: event.InSlot, Size: 8, Signed: true}}}}
+	made := &event.Stream{Schema: &event.Schema{
+		System: "fold",
+		Name:   "state",
+		Fields: []event.Field{{Name: "n", Place: event.InSlot, Size: 8, Signed: true}},
+	}}
 	line := &Line{
-		Event:   &event.Event{Time: 2e9, TID: 7, PID: 7, Stream: made, Joint: &event.Joint{Slots: []event.Value{event.IntOf(3)}}},
+		Event: &event.Event{
+			Time:   2e9,
+			TID:    7,
+			PID:    7,
+			Stream: made,
+			Joint:  &event.Joint{Slots: []event.Value{event.IntOf(3)}},
+		},
 		Heading: "state: \x1b[31m 3",
 		Frames:  []*result.Frame{{Symbol: "not_shown"}},
 		Parts: []Line{
@@ -35,16 +45,27 @@ func TestHeading(t *testing.T) {
 		"             pid-8      8 [001] 1.000000: state: n=1\n"+
 		"    0000000000000010 slept+0x0\n"+
 		"             pid-9      9 [000] 2.000000: state: n=2\n")
-	f("json", `{"v":1,"type":"event","data":{"name":"log","time":2000000000,"comm":"pid-7","pid":7,"tid":7,"cpu":0,`+
-		`"event":"state","fields":{"n":3},"text":"n=3"}}`+"\n")
+	f("json",
+		`{"v":1,"type":"event","data":{"name":"log","time":2000000000,"comm":"pid-7","pid":7,"tid":7,"cpu":0,`+
+			`"event":"state","fields":{"n":3},"text":"n=3"}}`+"\n")
 }
 
 // A text stands in place of the fields, its other lines above the stack; JSON
 // and CSV have the fields.
 func TestTextOfFields(t *testing.T) {
-	made := &event.Stream{Schema: &event.Schema{System: "fold", Name: "gap", Fields: []event.Field{{Name: "n", Place: event.InSlot, Size: 8, Signed: true}}}}
+	made := &event.Stream{Schema: &event.Schema{
+		System: "fold",
+		Name:   "gap",
+		Fields: []event.Field{{Name: "n", Place: event.InSlot, Size: 8, Signed: true}},
+	}}
 	line := &Line{
-		Event:  &event.Event{Time: 2e9, TID: 7, PID: 7, Stream: made, Joint: &event.Joint{Slots: []event.Value{event.IntOf(3)}}},
+		Event: &event.Event{
+			Time:   2e9,
+			TID:    7,
+			PID:    7,
+			Stream: made,
+			Joint:  &event.Joint{Slots: []event.Value{event.IntOf(3)}},
+		},
 		Text:   "clock 3 \x1b ns\nswitches 4\nwakeups 5",
 		Frames: []*result.Frame{{Addr: 16, Symbol: "late"}},
 	}

@@ -33,14 +33,22 @@ const (
 // dark one: many stands out from either, few can be seen on it, and both are
 // ordered in lightness for who sees no hues.
 var (
-	heatColours = [...]string{"#f6d77a", "#f6c063", "#f5a552", "#f18a47", "#e86f44", "#db5547", "#c93d4f", "#b02a59", "#931f62", "#731b68", "#521a68"}
-	heatDark    = [...]string{"#7a52ab", "#8c52a6", "#a04fa0", "#b54e96", "#cb5086", "#de5772", "#ed6560", "#f57c54", "#f89650", "#f8b65a", "#fbe08a"}
+	heatColours = [...]string{
+		"#f6d77a", "#f6c063", "#f5a552", "#f18a47", "#e86f44", "#db5547", "#c93d4f", "#b02a59",
+		"#931f62", "#731b68", "#521a68",
+	}
+	heatDark = [...]string{
+		"#7a52ab", "#8c52a6", "#a04fa0", "#b54e96", "#cb5086", "#de5772", "#ed6560", "#f57c54",
+		"#f89650", "#f8b65a", "#fbe08a",
+	}
 )
 
 // HeatMap writes the picture as an SVG that needs nothing else.
 func HeatMap(w io.Writer, h *result.Heatmap) error {
 	p := heatWriter{h: h}
-	p.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="pp-heat" width="100%%" viewBox="0 0 %d %d" font-family="system-ui,-apple-system,'Segoe UI',Roboto,sans-serif" font-size="12">`+"\n", heatWidth, heatHeight)
+	p.printf(
+		`<svg xmlns="http://www.w3.org/2000/svg" class="pp-heat" width="100%%" viewBox="0 0 %d %d" font-family="system-ui,-apple-system,'Segoe UI',Roboto,sans-serif" font-size="12">`+
+			"\n", heatWidth, heatHeight)
 	p.style()
 	p.printf(`<rect class="bg" width="100%%" height="100%%"/>` + "\n")
 	p.printf(`<text class="title" x="12" y="25">%s</text>`+"\n", xmlText(h.Label()))
@@ -79,7 +87,8 @@ func (p *heatWriter) summary() string {
 	h := p.h
 	text := "no values"
 	if n := h.Total(); n > 0 {
-		text = fmt.Sprintf("%s values of %s; a column is %s", grouped(int64(n)), h.Value, unit.Duration(int64(h.Step)))
+		text = fmt.Sprintf("%s values of %s; a column is %s", grouped(int64(n)), h.Value,
+			unit.Duration(int64(h.Step)))
 	}
 	if !h.Loss.Zero() {
 		text += " \u2014 " + string(appendLoss(nil, &h.Loss))
@@ -137,7 +146,8 @@ func (p *heatWriter) values() {
 		r := &h.Rows[i]
 		for v := int64(1); v > 0 && v <= math.MaxInt64/base; v *= base {
 			if r.Lo != result.OpenLo && r.Lo <= v && v < r.Hi {
-				within := math.Log(float64(v)/float64(max(r.Lo, 1))) / math.Log(float64(r.Hi)/float64(max(r.Lo, 1)))
+				within := math.Log(float64(v)/float64(max(r.Lo, 1))) /
+					math.Log(float64(r.Hi)/float64(max(r.Lo, 1)))
 				marks = append(marks, mark{p.y(i) - within*p.rowTall(), p.amount(v)})
 			}
 		}
@@ -232,7 +242,9 @@ func (p *heatWriter) legend() {
 	x, y := heatLeft+heatWide-len(heatColours)*wide-60, heatTop+heatTall+38
 	p.printf(`<text x="%d" y="%d" text-anchor="end">1</text>`+"\n", x-6, y+tall)
 	for i, c := range heatColours {
-		p.printf(`<rect x="%d" y="%d" width="%d" height="%d" class="h%d" fill="%s"/>`, x+i*wide, y, wide, tall, i, c)
+		p.printf(`<rect x="%d" y="%d" width="%d" height="%d" class="h%d" fill="%s"/>`, x+i*wide,
+			y, wide, tall, i, c)
 	}
-	p.printf("\n"+`<text x="%d" y="%d">%s</text>`+"\n", x+len(heatColours)*wide+6, y+tall, strconv.FormatUint(most, 10))
+	p.printf("\n"+`<text x="%d" y="%d">%s</text>`+"\n", x+len(heatColours)*wide+6, y+tall,
+		strconv.FormatUint(most, 10))
 }

@@ -38,7 +38,10 @@ func TestHeatMapSaysWhatItCounts(t *testing.T) {
 	m.Title, m.Value, m.Unit = "a => <b>\x1b", "delay", unit.US
 	m.Loss.Lost = 3
 	got := heatSVG(t, m)
-	for _, want := range []string{"a =&gt; &lt;b&gt;", "1,000 values of delay; a column is 8ms", "lost 3", ">100us<", ">0<", ">1s<"} {
+	for _, want := range []string{
+		"a =&gt; &lt;b&gt;", "1,000 values of delay; a column is 8ms", "lost 3", ">100us<", ">0<",
+		">1s<",
+	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the picture lacks %q", want)
 		}
@@ -55,7 +58,8 @@ func TestHeatMapsOfLittle(t *testing.T) {
 			h.Add(event.Time(i), v)
 		}
 		m := h.Result(HeatRows)
-		if got := heatSVG(t, m); strings.Contains(got, "NaN") || strings.Contains(got, "Inf") || (len(values) == 0) != strings.Contains(got, "no values") {
+		if got := heatSVG(t, m); strings.Contains(got, "NaN") || strings.Contains(got, "Inf") ||
+			(len(values) == 0) != strings.Contains(got, "no values") {
 			t.Errorf("%v: got a broken picture:\n%s", values, got)
 		}
 	}

@@ -41,7 +41,8 @@ func TestHeatColours(t *testing.T) {
 		}
 		for i, c := range colours {
 			if i > 0 && contrast(c) <= contrast(colours[i-1]) {
-				t.Errorf("%s on %s: got a contrast of %.1f, want more than %.1f, that of fewer events", c, background, contrast(c), contrast(colours[i-1]))
+				t.Errorf("%s on %s: got a contrast of %.1f, want more than %.1f, that of fewer events", c,
+					background, contrast(c), contrast(colours[i-1]))
 			}
 		}
 		if got := contrast(colours[0]); got < few {

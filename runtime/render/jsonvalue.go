@@ -79,7 +79,8 @@ func appendJSONRune(dst []byte, s string) ([]byte, int) {
 	}
 	r, n := utf8.DecodeRuneInString(s)
 	if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r == utf8.RuneError && n == 1 {
-		return append(dst, '\\', 'u', plain.Hex[r>>12&15], plain.Hex[r>>8&15], plain.Hex[r>>4&15], plain.Hex[r&15]), n
+		return append(dst, '\\', 'u', plain.Hex[r>>12&15], plain.Hex[r>>8&15], plain.Hex[r>>4&15],
+			plain.Hex[r&15]), n
 	}
 	return append(dst, s[:n]...), n
 }

@@ -13,9 +13,10 @@ import (
 // A packed table is for terminals with room for its longest line, as wide as
 // they are when it comes; elsewhere the rows are shown.
 func TestPackedTablesNeedATerminal(t *testing.T) {
-	table := &result.Table{Meta: meta("counts", ""), Columns: []result.Column{key("event", 5), column("n", 3, unit.Number)},
-		Rows:   [][]event.Value{{event.StrOf("first"), event.IntOf(7)}},
-		Layout: result.Layout{Packed: "|first|\n|7 8  |"}}
+	table := &result.Table{Meta: meta("counts", ""),
+		Columns: []result.Column{key("event", 5), column("n", 3, unit.Number)},
+		Rows:    [][]event.Value{{event.StrOf("first"), event.IntOf(7)}},
+		Layout:  result.Layout{Packed: "|first|\n|7 8  |"}}
 	shown := func(terminal func() int) string {
 		var out bytes.Buffer
 		r := newRenderer(t, &out, Options{Terminal: terminal})

@@ -33,8 +33,10 @@ func TestOptionErrors(t *testing.T) {
 	f := func(o Options, want string) {
 		t.Helper()
 		_, err := New(io.Discard, o)
-		if err == nil || !strings.Contains(err.Error(), want) || diag.ClassOf(err) != diag.Usage || diag.HintOf(err) == "" {
-			t.Errorf("%+v: got error %v with hint %q, want a usage error with %q and a hint", o, err, diag.HintOf(err), want)
+		if err == nil || !strings.Contains(err.Error(), want) || diag.ClassOf(err) != diag.Usage ||
+			diag.HintOf(err) == "" {
+			t.Errorf("%+v: got error %v with hint %q, want a usage error with %q and a hint", o, err,
+				diag.HintOf(err), want)
 		}
 	}
 	f(Options{Format: "jsno"}, "did you mean json?")
@@ -46,8 +48,16 @@ func TestOptionErrors(t *testing.T) {
 // rows.
 func TestLossIsAlwaysShown(t *testing.T) {
 	losses := map[string]event.Loss{
-		"lost": {Lost: 7}, "dropped": {Dropped: 7}, "broken": {Broken: 7}, "late": {Late: 7}, "truncated": {Truncated: 7},
-		"unmatched": {Unmatched: 7}, "evicted": {Evicted: 7}, "errors": {Errors: 7}, "throttled": {Throttled: 7}, "ended": {EndedEarly: 7},
+		"lost":      {Lost: 7},
+		"dropped":   {Dropped: 7},
+		"broken":    {Broken: 7},
+		"late":      {Late: 7},
+		"truncated": {Truncated: 7},
+		"unmatched": {Unmatched: 7},
+		"evicted":   {Evicted: 7},
+		"errors":    {Errors: 7},
+		"throttled": {Throttled: 7},
+		"ended":     {EndedEarly: 7},
 	}
 	for name, loss := range losses {
 		for _, format := range Formats() {
@@ -59,7 +69,10 @@ func TestLossIsAlwaysShown(t *testing.T) {
 			r = newRenderer(t, &histOut, Options{Format: format, Notes: &notes})
 			r.Histogram(&result.Histogram{Meta: m})
 			r.Flush()
-			for what, out := range map[string]string{"table": tabOut.String() + notes.String(), "histogram": histOut.String() + notes.String()} {
+			for what, out := range map[string]string{
+				"table":     tabOut.String() + notes.String(),
+				"histogram": histOut.String() + notes.String(),
+			} {
 				if !strings.Contains(out, name) || !strings.Contains(out, "7") {
 					t.Errorf("%s as %s, 7 %s: got %q, want the count shown", what, format, name, out)
 				}
@@ -72,7 +85,9 @@ func TestNothingToSayIsNotWritten(t *testing.T) {
 	var out bytes.Buffer
 	for _, format := range []string{"text", "csv"} {
 		r := newRenderer(t, &out, Options{Format: format})
-		r.Table(&result.Table{Meta: result.Meta{Name: "r", Title: "x"}, Columns: []result.Column{{Name: "n"}}})
+		r.Table(&result.Table{
+			Meta: result.Meta{Name: "r", Title: "x"}, Columns: []result.Column{{Name: "n"}},
+		})
 		r.Histogram(&result.Histogram{Meta: result.Meta{Name: "h"}})
 		r.Flush()
 		if out.Len() > 0 {
@@ -88,7 +103,8 @@ func TestNotesAreKeptApart(t *testing.T) {
 		r.Note("lost", NoteField{"events", event.IntOf(3)}, NoteField{"ring", event.StrOf("cpu\n1")})
 		r.Flush()
 		if want := "lost: events=3 ring=cpu\\n1\n"; notes.String() != want || out.Len() > 0 {
-			t.Errorf("%s: got notes %q and output %q, want notes %q only", format, notes.String(), out.String(), want)
+			t.Errorf("%s: got notes %q and output %q, want notes %q only", format, notes.String(),
+				out.String(), want)
 		}
 	}
 }
@@ -197,7 +213,8 @@ func TestCells(t *testing.T) {
 	f(num(unit.Number, 0), event.Value{}, "-")
 	f(result.Column{Kind: result.KeyColumn}, event.Value{}, "")
 	f(result.Column{Hex: true}, event.IntOf(-1), "0xffffffffffffffff")
-	f(result.Column{Text: func(v event.Value) string { return "<" + v.String() + ">" }}, event.IntOf(3), "<3>")
+	f(result.Column{Text: func(v event.Value) string { return "<" + v.String() + ">" }},
+		event.IntOf(3), "<3>")
 }
 
 func TestRenderingEventsDoesNotAllocate(t *testing.T) {
@@ -224,7 +241,9 @@ func FuzzHostileText(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		tab := &result.Table{Meta: result.Meta{Name: s, Title: s}, Columns: []result.Column{{Name: "c"}, {Name: "n"}}}
+		tab := &result.Table{
+			Meta: result.Meta{Name: s, Title: s}, Columns: []result.Column{{Name: "c"}, {Name: "n"}},
+		}
 		tab.Rows = [][]event.Value{{event.StrOf(s), event.IntOf(1)}, {event.StrOf("x"), event.IntOf(2)}}
 		render := func(format string) string {
 			var out bytes.Buffer

@@ -8,7 +8,9 @@ import (
 )
 
 func TestStacksByWeight(t *testing.T) {
-	s := Stacks{Samples: []StackSample{{PID: 1, Count: 2, Value: 70}, {PID: 2, Count: 9, Value: 1}, {PID: 3, Count: 2, Value: 30}}}
+	s := Stacks{Samples: []StackSample{
+		{PID: 1, Count: 2, Value: 70}, {PID: 2, Count: 9, Value: 1}, {PID: 3, Count: 2, Value: 30},
+	}}
 	order := func() (pids [3]int32) {
 		s.Sort()
 		for i := range s.Samples {
@@ -39,10 +41,18 @@ func TestStacksByWeight(t *testing.T) {
 
 // Two processes with one program have equal stacks at other addresses.
 func TestEqualStacksAreMerged(t *testing.T) {
-	named := func(addr, off uint64) *Frame { return &Frame{Addr: addr, Symbol: "f", Offset: off, DSO: "/bin/x"} }
+	named := func(addr, off uint64) *Frame {
+		return &Frame{Addr: addr, Symbol: "f", Offset: off, DSO: "/bin/x"}
+	}
 	nowhere := func(addr uint64) *Frame { return &Frame{Addr: addr, Offset: addr} }
 	sample := func(pid int32, comm string, count uint64, frames ...*Frame) StackSample {
-		return StackSample{PID: pid, Key: []event.Value{event.StrOf(comm)}, Frames: frames, Count: count, Value: int64(10 * count)}
+		return StackSample{
+			PID:    pid,
+			Key:    []event.Value{event.StrOf(comm)},
+			Frames: frames,
+			Count:  count,
+			Value:  int64(10 * count),
+		}
 	}
 	cut := sample(1, "a", 1, named(0x100, 4))
 	cut.Cut = true

@@ -129,7 +129,8 @@ func (t *Table) WithUnit(u unit.Unit) error {
 		}
 	}
 	if !found {
-		return diag.Errorf(diag.Run, "unit", u.Symbol, "no column of %s is measured in %s", t.Label(), u.Base).
+		return diag.Errorf(diag.Run, "unit", u.Symbol, "no column of %s is measured in %s",
+			t.Label(), u.Base).
 			WithHint("leave the unit out, or choose one that fits a column")
 	}
 	return nil

@@ -94,7 +94,9 @@ func TestWithUnit(t *testing.T) {
 	if err := tab.WithUnit(unit.MS); err != nil {
 		t.Fatal(err)
 	}
-	if got := []string{tab.Columns[1].Title(), tab.Columns[2].Title()}; !reflect.DeepEqual(got, []string{"calls", "total(ms)"}) {
+	if got := []string{
+		tab.Columns[1].Title(), tab.Columns[2].Title(),
+	}; !reflect.DeepEqual(got, []string{"calls", "total(ms)"}) {
 		t.Errorf("got titles %q, want calls and total(ms)", got)
 	}
 	if err := tab.WithUnit(unit.KiB); err == nil {
@@ -120,8 +122,10 @@ func TestAppendColumn(t *testing.T) {
 	}
 	bad := errors.New("bad row")
 	fail := func([]event.Value) (event.Value, error) { return event.Value{}, bad }
-	if err := tab.AppendColumn(Column{Name: "x"}, fail); !errors.Is(err, bad) || len(tab.Columns) != 2 || len(tab.Rows[0]) != 2 {
-		t.Errorf("failing function: got error %v, %d columns, %d cells; want the error and nothing changed", err, len(tab.Columns), len(tab.Rows[0]))
+	if err := tab.AppendColumn(Column{Name: "x"}, fail); !errors.Is(err, bad) || len(tab.Columns) != 2 ||
+		len(tab.Rows[0]) != 2 {
+		t.Errorf("failing function: got error %v, %d columns, %d cells; want the error and nothing changed",
+			err, len(tab.Columns), len(tab.Rows[0]))
 	}
 }
 

@@ -186,7 +186,8 @@ type measure struct{ left, visits int }
 // twice, which has another one twice.
 const maxVisits = 2 * MaxElements
 
-var errLongText = errors.New("too large: the text would have more than " + fmt.Sprint(MaxText) + " bytes, or too many parts")
+var errLongText = errors.New("too large: the text would have more than " + fmt.Sprint(MaxText) +
+	" bytes, or too many parts")
 
 func (m *measure) value(v starlark.Value, depth int) error {
 	switch v := v.(type) {

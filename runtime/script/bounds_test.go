@@ -32,7 +32,8 @@ func TestWhatIsTooLarge(t *testing.T) {
 		began := time.Now()
 		err := loaded(t, text)
 		var d *diag.Error
-		if !errors.As(err, &d) || !strings.Contains(err.Error(), want) || !strings.HasPrefix(d.Pos, "x.star:"+pos) {
+		if !errors.As(err, &d) || !strings.Contains(err.Error(), want) ||
+			!strings.HasPrefix(d.Pos, "x.star:"+pos) {
 			t.Errorf("%s: got %v, want %q at %s", text, err, want, pos)
 		}
 		if took := time.Since(began); took > 20*time.Second {
@@ -50,7 +51,10 @@ func TestWhatIsTooLarge(t *testing.T) {
 	f("f = lambda x = [0] * 1000000000: x", "1:20", large)
 	f("x = [i for i in [0] * 1000000000]", "1:21", large)
 	f("x = 3\nfor i in range(100):\n    x *= x", "3:7", large)
-	for _, fn := range []string{"list", "tuple", "set", "sorted", "reversed", "enumerate", "zip", "max", "min", "any", "all", "bytes"} {
+	for _, fn := range []string{
+		"list", "tuple", "set", "sorted", "reversed", "enumerate", "zip", "max", "min", "any", "all",
+		"bytes",
+	} {
 		f("x = "+fn+"(range(1000000000000))", "1:5", large)
 	}
 	f("x = []\nx += range(1000000000000)", "2:3", large)
@@ -80,7 +84,8 @@ func TestWhatIsTooLarge(t *testing.T) {
 	holds := "what it holds is larger than 64 MiB"
 	f("def main():\n    s = 'x'\n    while True:\n        s = s + s", "4:15", large)
 	f("def main():\n    l = [0]\n    while True:\n        l = l + l", "4:15", large)
-	f("def main():\n    s = 'x'\n    while True:\n        s += s", "4:11", "large") // by the operation or the watchdog
+	// by the operation or the watchdog
+	f("def main():\n    s = 'x'\n    while True:\n        s += s", "4:11", "large")
 	f("def main():\n    l = [0]\n    while True:\n        l += l", "4:11", "large")
 	f("def main():\n    s = 1000000 * 'x'\n    l = []\n    while True:\n        l.append(s + 'y')", "5:", holds)
 	f("l = []\nwhile True:\n    l.append(1)", "3:", holds)
@@ -100,7 +105,8 @@ func TestWhatIsTooLarge(t *testing.T) {
 	}
 	f("x = \"\"\""+strings.Repeat("(", 100_000)+"\n\"\"\"\ny = [0] * 1000000000", "3:9", large)
 	f("# "+strings.Repeat("(", 100_000)+"\ny = [0] * 1000000000", "2:9", large)
-	if err := loaded(t, strings.Repeat("#", maxSource+1)); err == nil || !strings.Contains(err.Error(), "want at most") {
+	if err := loaded(t, strings.Repeat("#", maxSource+1)); err == nil ||
+		!strings.Contains(err.Error(), "want at most") {
 		t.Errorf("got %v, want that the file is too long", err)
 	}
 	runtime.GC()
@@ -160,10 +166,11 @@ func TestTimeLimit(t *testing.T) {
 func TestHungIsTold(t *testing.T) {
 	told := make(chan error)
 	ended := make(chan struct{})
-	d := starlark.NewBuiltin("endless", func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
-		<-ended
-		return starlark.None, nil
-	})
+	d := starlark.NewBuiltin("endless",
+		func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
+			<-ended
+			return starlark.None, nil
+		})
 	h := NewHost(HostOptions{MaxTime: time.Millisecond, Predeclared: starlark.StringDict{"endless": d},
 		Hung: func(why error) {
 			select {
@@ -188,7 +195,9 @@ func TestHungIsTold(t *testing.T) {
 func TestPromptGoesOn(t *testing.T) {
 	h := NewHost(HostOptions{MaxMemory: 64 << 20})
 	r := h.NewREPL()
-	for _, text := range []string{"x = [0] * 1000000000\n", "l = []\nwhile True:\n    l.append(1)\n", "l = []; l.append(l); l\n"} {
+	for _, text := range []string{
+		"x = [0] * 1000000000\n", "l = []\nwhile True:\n    l.append(1)\n", "l = []; l.append(l); l\n",
+	} {
 		if _, err := r.Exec(text); err == nil {
 			t.Errorf("%q: no error", text)
 		}

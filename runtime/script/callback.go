@@ -22,7 +22,8 @@ func (h *Host) Callback(m *Module, name string, want int) (func(args ...event.Va
 			WithHint("define it: def %s(...):", name)
 	}
 	if f, ok := fn.(*starlark.Function); ok && !f.HasVarargs() && f.NumParams() != want {
-		return nil, diag.Errorf(diag.Run, "load", m.Name, "%s has %d parameters, want %d", name, f.NumParams(), want).
+		return nil, diag.Errorf(diag.Run, "load", m.Name, "%s has %d parameters, want %d", name,
+			f.NumParams(), want).
 			WithHint("%s", callbackHint[want])
 	}
 	return func(args ...event.Value) error {

@@ -36,9 +36,15 @@ func guards() starlark.StringDict {
 			return boundedBinary(op, args[0], args[1])
 		})
 	}
-	d[guardMethod] = builtin(guardMethod, func(args starlark.Tuple) (starlark.Value, error) { return AskedMethod(args[0]), nil })
-	d[guardOperand] = builtin(guardOperand, func(args starlark.Tuple) (starlark.Value, error) { return operand{args[0]}, nil })
-	d[guardElements] = builtin(guardElements, func(args starlark.Tuple) (starlark.Value, error) { return args[0], boundedLen(args[0]) })
+	d[guardMethod] = builtin(guardMethod, func(args starlark.Tuple) (starlark.Value, error) {
+		return AskedMethod(args[0]), nil
+	})
+	d[guardOperand] = builtin(guardOperand, func(args starlark.Tuple) (starlark.Value, error) {
+		return operand{args[0]}, nil
+	})
+	d[guardElements] = builtin(guardElements, func(args starlark.Tuple) (starlark.Value, error) {
+		return args[0], boundedLen(args[0])
+	})
 	d[guardTexts] = builtin(guardTexts, func(args starlark.Tuple) (starlark.Value, error) {
 		return args[0], boundedFormat(strings.Repeat("%", 1000), '%', args)
 	})
@@ -47,9 +53,11 @@ func guards() starlark.StringDict {
 }
 
 func builtin(name string, f func(args starlark.Tuple) (starlark.Value, error)) *starlark.Builtin {
-	return starlark.NewBuiltin(name, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-		return f(args)
-	})
+	return starlark.NewBuiltin(name,
+		func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
+			_ []starlark.Tuple) (starlark.Value, error) {
+			return f(args)
+		})
 }
 
 func guardName(op syntax.Token) string { return "guard " + op.String() }

@@ -89,7 +89,8 @@ func syntaxHint(msg string) string {
 		return `write load("./file.star", "name")`
 	case has("got class"):
 		return "write struct(...) for a record, state(...) for one that changes"
-	case has("got with"), has("got async"), has("got await"), has("got yield"), has("got global"), has("got nonlocal"):
+	case has("got with"), has("got async"), has("got await"), has("got yield"), has("got global"),
+		has("got nonlocal"):
 		return "this statement of Python does not exist in Starlark"
 	case has("got '='"), has("got ="):
 		return "write == to compare"

@@ -163,7 +163,9 @@ func (h *Host) newThread(name string, max uint64) *Thread {
 	defer h.mu.Unlock()
 	// A function that is called for each row of a table makes many.
 	if len(h.threads) >= h.full {
-		h.threads = slices.DeleteFunc(h.threads, func(w weak.Pointer[starlark.Thread]) bool { return w.Value() == nil })
+		h.threads = slices.DeleteFunc(h.threads, func(w weak.Pointer[starlark.Thread]) bool {
+			return w.Value() == nil
+		})
 		h.full = 64 + 2*len(h.threads)
 	}
 	h.threads = append(h.threads, weak.Make(t.Thread))
@@ -241,7 +243,8 @@ func (h *Host) Call(fn starlark.Callable, args ...starlark.Value) (starlark.Valu
 }
 
 // CallNamed is Call with keyword arguments.
-func (h *Host) CallNamed(fn starlark.Callable, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func (h *Host) CallNamed(fn starlark.Callable, args starlark.Tuple,
+	kwargs []starlark.Tuple) (starlark.Value, error) {
 	t := h.newThread(fn.Name(), h.opts.MaxSteps)
 	v, err := t.run(func() (starlark.Value, error) {
 		return starlark.Call(t.Thread, fn, args, kwargs)

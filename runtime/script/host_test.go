@@ -61,12 +61,14 @@ func TestErrorsPointAtTheScript(t *testing.T) {
 	f("l = []\ndef main(): l.append(1)\n", "t.star:2:15: append: cannot append to frozen list",
 		"    def main(): l.append(1)\n                  ^^^^^^", "state(...)")
 	f("a = zzyzx\nb = qqqqq\n", "t.star:1:5: undefined name zzyzx",
-		"    a = zzyzx\n        ^^^^^\nt.star:2:5: undefined name qqqqq\n    b = qqqqq\n        ^^^^^", "help()")
+		"    a = zzyzx\n        ^^^^^\nt.star:2:5: undefined name qqqqq\n    b = qqqqq\n        ^^^^^",
+		"help()")
 }
 
 func TestStepLimitNamesThePlaceAndTheWayOut(t *testing.T) {
 	d := fails(t, "def main():\n    x = 0\n    while True:\n        x += 1\n")
-	if !strings.HasPrefix(d.Error(), "t.star:") || !strings.Contains(d.Error(), "stopped after 100000 steps") {
+	if !strings.HasPrefix(d.Error(), "t.star:") ||
+		!strings.Contains(d.Error(), "stopped after 100000 steps") {
 		t.Errorf("got %v", d)
 	}
 	if want := "raise the limit: --max-steps 1000000"; !strings.Contains(d.Hint, want) {
@@ -76,10 +78,11 @@ func TestStepLimitNamesThePlaceAndTheWayOut(t *testing.T) {
 
 func TestCancelStopsARunningScript(t *testing.T) {
 	var h *Host
-	stop := starlark.NewBuiltin("stop", func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
-		h.Cancel("interrupted")
-		return starlark.None, nil
-	})
+	stop := starlark.NewBuiltin("stop",
+		func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
+			h.Cancel("interrupted")
+			return starlark.None, nil
+		})
 	h = NewHost(HostOptions{Predeclared: starlark.StringDict{"stop": stop}})
 	_, err := h.LoadSource("t.star", "stop()\nwhile True:\n    pass\n")
 	if err == nil || !strings.Contains(err.Error(), "script stopped: interrupted") {

@@ -97,7 +97,11 @@ func (h *Host) module(name string, read func() ([]byte, error)) (*Module, error)
 		for i := range chain {
 			chain[i] = h.short(chain[i])
 		}
-		return nil, &diag.Error{Op: "load cycle", Cause: errors.New(strings.Join(chain, " -> ")), Hint: "move what both files need into a third one"}
+		return nil, &diag.Error{
+			Op:    "load cycle",
+			Cause: errors.New(strings.Join(chain, " -> ")),
+			Hint:  "move what both files need into a third one",
+		}
 	}
 	src, err := read()
 	if err != nil {
@@ -152,7 +156,8 @@ func (h *Host) load(t *starlark.Thread, module string) (starlark.StringDict, err
 		m, err = h.foreign(module, at)
 	default:
 		return nil, diag.Errorf(diag.Run, "load", module, "neither relative nor from a library").
-			WithHint(`write load("./%s", ...) for a file beside this one, or load("@stdlib//%[1]s", ...)`, path.Clean(module))
+			WithHint(`write load("./%s", ...) for a file beside this one, or load("@stdlib//%[1]s", ...)`,
+				path.Clean(module))
 	}
 	if err != nil {
 		return nil, &loadError{at: at, err: err}

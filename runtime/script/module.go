@@ -164,7 +164,8 @@ func (m *Module) Functions(prefix string) []NamedFunc {
 // runs now. A module cannot be a part of itself.
 func (h *Host) Serve(m *Module, o *option.Values) (starlark.Value, error) {
 	if slices.Contains(h.serving, m) {
-		return nil, diag.Errorf(diag.Run, "profiler", m.Name, "is a source of itself").WithHint("name another profiler")
+		return nil, diag.Errorf(diag.Run, "profiler", m.Name, "is a source of itself").
+			WithHint("name another profiler")
 	}
 	h.serving = append(h.serving, m)
 	defer func() { h.serving = h.serving[:len(h.serving)-1] }()

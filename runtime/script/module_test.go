@@ -16,7 +16,8 @@ import (
 )
 
 func TestModule(t *testing.T) {
-	_, m, err := load(t, "\"\"\"Answers it.\n\n    Indented.\n      More.\n\"\"\"\n\ndef main(o):\n    return 1\n")
+	_, m, err := load(t,
+		"\"\"\"Answers it.\n\n    Indented.\n      More.\n\"\"\"\n\ndef main(o):\n    return 1\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +27,8 @@ func TestModule(t *testing.T) {
 	if m.Main == nil || m.Options != nil {
 		t.Errorf("got main %v, options %v", m.Main, m.Options)
 	}
-	if _, _, err := load(t, "main = 5"); err == nil || err.Error() != "load t.star: main: got int, want a function" {
+	if _, _, err := load(t, "main = 5"); err == nil ||
+		err.Error() != "load t.star: main: got int, want a function" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -62,12 +64,22 @@ func TestRunPassesOptions(t *testing.T) {
 func TestErrorsOfBuiltinsKeepClassAndHint(t *testing.T) {
 	cause := errors.New("no such event")
 	h := NewHost(HostOptions{Predeclared: starlark.StringDict{
-		"open": starlark.NewBuiltin("open", func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
-			return nil, &diag.Error{Op: "open tracepoint", Subject: "a:b", Cause: cause, Class: diag.Attach, Hint: "run as root"}
-		}),
-		"crash": starlark.NewBuiltin("crash", func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
-			panic("oops")
-		}),
+		"open": starlark.NewBuiltin("open",
+			func(*starlark.Thread, *starlark.Builtin, starlark.Tuple,
+				[]starlark.Tuple) (starlark.Value, error) {
+				return nil, &diag.Error{
+					Op:      "open tracepoint",
+					Subject: "a:b",
+					Cause:   cause,
+					Class:   diag.Attach,
+					Hint:    "run as root",
+				}
+			}),
+		"crash": starlark.NewBuiltin("crash",
+			func(*starlark.Thread, *starlark.Builtin, starlark.Tuple,
+				[]starlark.Tuple) (starlark.Value, error) {
+				panic("oops")
+			}),
 	}})
 	_, err := h.LoadSource("t.star", "x = [open()]")
 	if got, want := err.Error(), "t.star:1:6: open tracepoint a:b: no such event"; got != want {
@@ -77,7 +89,8 @@ func TestErrorsOfBuiltinsKeepClassAndHint(t *testing.T) {
 		t.Errorf("class, hint or cause is lost: %v %q", diag.ClassOf(err), diag.HintOf(err))
 	}
 	_, err = h.LoadSource("u.star", "crash()")
-	if err == nil || !strings.Contains(err.Error(), "BUG: oops") || strings.Contains(err.Error(), "goroutine") {
+	if err == nil || !strings.Contains(err.Error(), "BUG: oops") ||
+		strings.Contains(err.Error(), "goroutine") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := h.LoadSource("v.star", "x = 1"); err != nil {
@@ -106,7 +119,8 @@ func TestLoadFromDisk(t *testing.T) {
 	}
 	_, err = h.Load(filepath.Join(dir, "fail.star"))
 	var d *diag.Error
-	if !errors.As(err, &d) || !strings.HasSuffix(d.Pos, "sub/bad.star:1:7") || !strings.Contains(d.Excerpt, "\nloaded from "+dir+"/fail.star:1:") {
+	if !errors.As(err, &d) || !strings.HasSuffix(d.Pos, "sub/bad.star:1:7") ||
+		!strings.Contains(d.Excerpt, "\nloaded from "+dir+"/fail.star:1:") {
 		t.Errorf("got %v\n%s", err, d.Excerpt)
 	}
 	_, err = h.Load(filepath.Join(dir, "man.star"))
@@ -132,7 +146,8 @@ func TestREPL(t *testing.T) {
 	f("f(2)", "2ms")
 	f("l = []", "None")
 	f("l.append(1)\nl", "[1]")
-	if _, err := r.Exec("y = lenn(x)"); err == nil || err.Error() != "<input 8>:1:5: undefined name lenn (did you mean len?)" {
+	if _, err := r.Exec("y = lenn(x)"); err == nil ||
+		err.Error() != "<input 8>:1:5: undefined name lenn (did you mean len?)" {
 		t.Errorf("got %v", err)
 	}
 	h.Cancel("interrupted")

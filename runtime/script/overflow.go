@@ -81,7 +81,8 @@ func (h *Host) checkedCopy(fn *starlark.Function) starlark.Callable {
 }
 
 // recompile compiles fn again from its text, with checked arithmetic.
-func (h *Host) recompile(fn *starlark.Function, tree *Syntax, env starlark.StringDict) (starlark.Callable, error) {
+func (h *Host) recompile(fn *starlark.Function, tree *Syntax,
+	env starlark.StringDict) (starlark.Callable, error) {
 	name := fn.Position().Filename()
 	src := h.sourceOf(name)
 	file, err := dialect().Parse(name, src.text, 0)
@@ -101,7 +102,9 @@ func (h *Host) recompile(fn *starlark.Function, tree *Syntax, env starlark.Strin
 		n.Params = r.params(n.Params, fn)
 		n.Body = r.expr(n.Body)
 		result = "lambda"
-		st = &syntax.AssignStmt{OpPos: n.Lambda, Op: syntax.EQ, LHS: &syntax.Ident{NamePos: n.Lambda, Name: result}, RHS: n}
+		st = &syntax.AssignStmt{
+			OpPos: n.Lambda, Op: syntax.EQ, LHS: &syntax.Ident{NamePos: n.Lambda, Name: result}, RHS: n,
+		}
 	default:
 		return nil, fmt.Errorf("no function at %s", tree.Pos)
 	}
@@ -117,7 +120,8 @@ func (h *Host) recompile(fn *starlark.Function, tree *Syntax, env starlark.Strin
 	for op, b := range negations {
 		env["unary "+opName(op)] = b
 	}
-	prog, err := starlark.FileProgram(&syntax.File{Path: name, Stmts: []syntax.Stmt{st}, Options: dialect()}, env.Has)
+	prog, err := starlark.FileProgram(&syntax.File{Path: name, Stmts: []syntax.Stmt{st}, Options: dialect()},
+		env.Has)
 	if err != nil {
 		return nil, err
 	}
@@ -175,20 +179,25 @@ func IsArithmetic(op syntax.Token) bool { return arithmetic[op] != nil }
 // arithmetic are the checked operators, negations those with one operand.
 var arithmetic, negations = func() (two, one map[syntax.Token]*starlark.Builtin) {
 	two, one = map[syntax.Token]*starlark.Builtin{}, map[syntax.Token]*starlark.Builtin{}
-	for _, op := range []syntax.Token{syntax.PLUS, syntax.MINUS, syntax.STAR, syntax.SLASHSLASH, syntax.PERCENT,
+	for _, op := range []syntax.Token{syntax.PLUS, syntax.MINUS, syntax.STAR,
+		syntax.SLASHSLASH, syntax.PERCENT,
 		syntax.AMP, syntax.PIPE, syntax.CIRCUMFLEX, syntax.LTLT, syntax.GTGT} {
-		two[op] = starlark.NewBuiltin(opName(op), func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-			return CheckedBinary(op, args[0], args[1])
-		})
+		two[op] = starlark.NewBuiltin(opName(op),
+			func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
+				_ []starlark.Tuple) (starlark.Value, error) {
+				return CheckedBinary(op, args[0], args[1])
+			})
 	}
 	for _, op := range []syntax.Token{syntax.MINUS, syntax.TILDE} {
-		one[op] = starlark.NewBuiltin(opName(op), func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-			v, err := starlark.Unary(op, args[0])
-			if err != nil {
-				return nil, err
-			}
-			return Fits(v, args[0], nil)
-		})
+		one[op] = starlark.NewBuiltin(opName(op),
+			func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
+				_ []starlark.Tuple) (starlark.Value, error) {
+				v, err := starlark.Unary(op, args[0])
+				if err != nil {
+					return nil, err
+				}
+				return Fits(v, args[0], nil)
+			})
 	}
 	return two, one
 }()
@@ -319,8 +328,9 @@ func (r *rewriter) assign(st *syntax.AssignStmt) {
 		if !ok {
 			return
 		}
-		again = &syntax.DotExpr{X: &syntax.Ident{NamePos: id.NamePos, Name: id.Name}, Dot: l.Dot, NamePos: l.NamePos,
-			Name: &syntax.Ident{NamePos: l.Name.NamePos, Name: l.Name.Name}}
+		again = &syntax.DotExpr{X: &syntax.Ident{NamePos: id.NamePos, Name: id.Name}, Dot: l.Dot,
+			NamePos: l.NamePos,
+			Name:    &syntax.Ident{NamePos: l.Name.NamePos, Name: l.Name.Name}}
 	default:
 		return
 	}
@@ -337,35 +347,39 @@ func inPlace(op syntax.Token) string { return opName(op) + "=" }
 
 // inPlaceOps are += and |=, which change lists and dicts in place.
 var inPlaceOps = map[syntax.Token]*starlark.Builtin{
-	syntax.PLUS: starlark.NewBuiltin("operator +=", func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-		list, ok := args[0].(*starlark.List)
-		more, iter := args[1].(starlark.Iterable)
-		if !ok || !iter {
-			return CheckedBinary(syntax.PLUS, args[0], args[1])
-		}
-		if err := boundedLen(more); err != nil {
-			return nil, err
-		}
-		for _, v := range slices.Collect(starlark.Elements(more)) {
-			if err := list.Append(v); err != nil {
+	syntax.PLUS: starlark.NewBuiltin("operator +=",
+		func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
+			_ []starlark.Tuple) (starlark.Value, error) {
+			list, ok := args[0].(*starlark.List)
+			more, iter := args[1].(starlark.Iterable)
+			if !ok || !iter {
+				return CheckedBinary(syntax.PLUS, args[0], args[1])
+			}
+			if err := boundedLen(more); err != nil {
 				return nil, err
 			}
-		}
-		return list, nil
-	}),
-	syntax.PIPE: starlark.NewBuiltin("operator |=", func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-		d, ok := args[0].(*starlark.Dict)
-		more, dict := args[1].(*starlark.Dict)
-		if !ok || !dict {
-			return CheckedBinary(syntax.PIPE, args[0], args[1])
-		}
-		for _, kv := range more.Items() {
-			if err := d.SetKey(kv[0], kv[1]); err != nil {
-				return nil, err
+			for _, v := range slices.Collect(starlark.Elements(more)) {
+				if err := list.Append(v); err != nil {
+					return nil, err
+				}
 			}
-		}
-		return d, nil
-	}),
+			return list, nil
+		}),
+	syntax.PIPE: starlark.NewBuiltin("operator |=",
+		func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
+			_ []starlark.Tuple) (starlark.Value, error) {
+			d, ok := args[0].(*starlark.Dict)
+			more, dict := args[1].(*starlark.Dict)
+			if !ok || !dict {
+				return CheckedBinary(syntax.PIPE, args[0], args[1])
+			}
+			for _, kv := range more.Items() {
+				if err := d.SetKey(kv[0], kv[1]); err != nil {
+					return nil, err
+				}
+			}
+			return d, nil
+		}),
 }
 
 // target rewrites the expressions inside of an assignment's target: x[f()].

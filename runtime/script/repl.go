@@ -82,7 +82,8 @@ func (r *REPL) ExecNamed(name, text string) (starlark.Value, error) {
 		if last == nil {
 			return starlark.None, nil
 		}
-		if _, err := resolve.ExprOptions(opts, writtenLast, r.globals.Has, starlark.Universe.Has); err != nil {
+		if _, err := resolve.ExprOptions(opts, writtenLast, r.globals.Has,
+			starlark.Universe.Has); err != nil {
 			return nil, err
 		}
 		return starlark.EvalExprOptions(opts, t.Thread, last, r.globals)

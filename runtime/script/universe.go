@@ -14,12 +14,14 @@ type check func(recv starlark.Value, args starlark.Tuple, kwargs []starlark.Tupl
 
 // asked is a builtin that is called if check finds nothing.
 func asked(b *starlark.Builtin, c check) *starlark.Builtin {
-	return starlark.NewBuiltin(b.Name(), func(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		if err := c(b.Receiver(), args, kwargs); err != nil {
-			return nil, err
-		}
-		return b.CallInternal(t, args, kwargs)
-	})
+	return starlark.NewBuiltin(b.Name(),
+		func(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
+			kwargs []starlark.Tuple) (starlark.Value, error) {
+			if err := c(b.Receiver(), args, kwargs); err != nil {
+				return nil, err
+			}
+			return b.CallInternal(t, args, kwargs)
+		})
 }
 
 // universal are Starlark's functions that are asked.
@@ -34,13 +36,15 @@ func universal() starlark.StringDict {
 	add(ofTexts, "fail", "print", "repr", "str")
 	add(ofDigits, "int")
 	get := starlark.Universe["getattr"].(*starlark.Builtin)
-	out["getattr"] = starlark.NewBuiltin("getattr", func(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		v, err := get.CallInternal(t, args, kwargs)
-		if err != nil {
-			return nil, err
-		}
-		return AskedMethod(v), nil
-	})
+	out["getattr"] = starlark.NewBuiltin("getattr",
+		func(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
+			kwargs []starlark.Tuple) (starlark.Value, error) {
+			v, err := get.CallInternal(t, args, kwargs)
+			if err != nil {
+				return nil, err
+			}
+			return AskedMethod(v), nil
+		})
 	return out
 }
 

@@ -32,19 +32,22 @@ func (r *run) findClock(ctx context.Context) error {
 		}
 		return nil
 	case r.live == nil:
-		return diag.Errorf(diag.Usage, "clock", "", "there are no events of this machine whose times could be converted").
+		return diag.Errorf(diag.Usage, "clock", "",
+			"there are no events of this machine whose times could be converted").
 			WithHint("leave out --tsc and --kvmclock")
 	}
 	var vm *kernel.VM
 	var err error
 	if name := o.KVMClock; name != "" {
 		if vm, err = kernel.FindVM(kernel.Roots{}, name); err != nil {
-			return diag.Errorf(diag.Usage, "kvmclock", name, "%w", err).WithHint("give the process of the virtual machine's monitor, or its UUID")
+			return diag.Errorf(diag.Usage, "kvmclock", name, "%w", err).
+				WithHint("give the process of the virtual machine's monitor, or its UUID")
 		}
 	}
 	tsc, err := r.live.TSC()
 	if err != nil {
-		return diag.Errorf(diag.Run, "clock", "", "%w", err).WithHint("see cat /sys/devices/system/clocksource/clocksource0/current_clocksource; it must be tsc")
+		return diag.Errorf(diag.Run, "clock", "", "%w", err).
+			WithHint("see cat /sys/devices/system/clocksource/clocksource0/current_clocksource; it must be tsc")
 	}
 	if o.TSC {
 		r.clock.conv = func(t event.Time) event.Time { return event.Time(tsc.Cycles(t)) + offset }
@@ -75,8 +78,10 @@ func (r *run) guestClock(ctx context.Context, vm *kernel.VM) (pv *perf.PVClock, 
 	if err != nil {
 		return nil, err
 	}
-	src, err := perf.Open(ctx, perf.Config{Target: perf.Target{PIDs: []int{vm.PID}}, Tracefs: r.world.fs.Root(), Pages: 1,
-		Events: []perf.EventConfig{{Schema: schema, Filter: "vcpu_id == 0"}}, Members: []event.Fact{event.FactTime}})
+	src, err := perf.Open(ctx,
+		perf.Config{Target: perf.Target{PIDs: []int{vm.PID}}, Tracefs: r.world.fs.Root(), Pages: 1,
+			Events:  []perf.EventConfig{{Schema: schema, Filter: "vcpu_id == 0"}},
+			Members: []event.Fact{event.FactTime}})
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +90,8 @@ func (r *run) guestClock(ctx context.Context, vm *kernel.VM) (pv *perf.PVClock, 
 	for {
 		err := src.Poll(ctx, pollTime)
 		if ctx.Err() != nil || err != nil {
-			return nil, fail(errors.Join(err, ctx.Err()), "the clock is updated when the guest sets it, or its first CPU moves to another of the host's")
+			return nil, fail(errors.Join(err, ctx.Err()),
+				"the clock is updated when the guest sets it, or its first CPU moves to another of the host's")
 		}
 		if updated(src, schema, pv) {
 			r.world.note("kvmclock: updated")

@@ -100,6 +100,7 @@ func (r *run) describeSender() {
 	}
 	for i := range r.plan.Compact.Image.Programs {
 		p := &r.plan.Compact.Image.Programs[i]
-		r.verbose(1, fmt.Sprintf("bpf: %s sends compact records, %s, %d instructions", p.Label, p.Where(), len(p.Ins)))
+		r.verbose(1, fmt.Sprintf("bpf: %s sends compact records, %s, %d instructions", p.Label,
+			p.Where(), len(p.Ins)))
 	}
 }

@@ -49,7 +49,9 @@ func (r *run) sayHolds() {
 	r.world.sayWarnings()
 	sayEarly := func(name string, f *spread.Source) {
 		if n := f.Early(); n > 0 {
-			r.world.say("%s: %d events went on before their order was certain; give it more memory: --order-mem", name, n)
+			r.world.say(
+				"%s: %d events went on before their order was certain; give it more memory: --order-mem",
+				name, n)
 		}
 	}
 	if f := r.world.file; f != nil {
@@ -62,10 +64,14 @@ func (r *run) sayHolds() {
 		return
 	}
 	if late := r.feeder.Stats().Late; late > 0 && r.world.file != nil {
-		r.world.say("late: %d events lay in the recording behind newer ones, more than reading it in order could mend: they are in the results, in that place", late)
+		r.world.say(
+			"late: %d events lay in the recording behind newer ones, more than reading it in order could mend: they are in the results, in that place",
+			late)
 	}
 	if s := r.feeder.Stats(); s.Suspected > 0 {
-		r.verbose(1, fmt.Sprintf("order: %d times a ring was full, and what it may have lost was not waited for: starts were discarded; give it more pages (-m)", s.Suspected))
+		r.verbose(1, fmt.Sprintf(
+			"order: %d times a ring was full, and what it may have lost was not waited for: starts were discarded; give it more pages (-m)",
+			s.Suspected))
 	}
 }
 
@@ -74,7 +80,9 @@ func (r *run) sayHolds() {
 func (r *run) sayLeftOut() {
 	for _, p := range r.programs() {
 		if n := p.LeftOut(); n > 0 {
-			r.world.say("%d of the lost events: the kernel left programs out, since others ran on the CPU at that moment", n)
+			r.world.say(
+				"%d of the lost events: the kernel left programs out, since others ran on the CPU at that moment",
+				n)
 		}
 	}
 }

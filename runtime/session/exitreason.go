@@ -18,7 +18,9 @@ func (w *world) exitReasons() func(isa, code int64) string {
 	return func(isa, code int64) string {
 		if !asked {
 			asked = true
-			if found, err := w.Find(&plan.Source{Kind: plan.Tracepoint, System: "kvm", Name: "kvm_exit"}); err == nil && len(found) > 0 {
+			if found, err := w.Find(&plan.Source{
+				Kind: plan.Tracepoint, System: "kvm", Name: "kvm_exit",
+			}); err == nil && len(found) > 0 {
 				schema = found[0]
 			}
 		}

@@ -37,7 +37,8 @@ func TestFlameBase(t *testing.T) {
 	}
 	// Grown frames are of hue 8, shrunk ones of 215.
 	same := picture()
-	if !strings.Contains(same, `"diff":true`) || strings.Contains(same, `fill="hsl(215,`) || strings.Contains(same, `fill="hsl(8,8`) {
+	if !strings.Contains(same, `"diff":true`) || strings.Contains(same, `fill="hsl(215,`) ||
+		strings.Contains(same, `fill="hsl(8,8`) {
 		t.Error("got frames that changed, want none, in a differential flame graph")
 	}
 	if err := os.WriteFile(base, []byte("other;main 10\n"), 0o644); err != nil {
@@ -46,7 +47,9 @@ func TestFlameBase(t *testing.T) {
 	if other := picture(); !strings.Contains(other, `fill="hsl(8,85%`) {
 		t.Error("got no frame that grew, want all of them")
 	}
-	for _, o := range []Options{{FlameGraph: svg, FlameBase: filepath.Join(dir, "none")}, {FlameGraph: base, FlameBase: base}} {
+	for _, o := range []Options{
+		{FlameGraph: svg, FlameBase: filepath.Join(dir, "none")}, {FlameGraph: base, FlameBase: base},
+	} {
 		if err := run(o); diag.HintOf(err) == "" {
 			t.Errorf("%+v: got error %v, want one with a hint", o, err)
 		}

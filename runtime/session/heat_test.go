@@ -18,7 +18,10 @@ func TestHeatFiles(t *testing.T) {
 	prefix := filepath.Join(t.TempDir(), "x")
 	run := func() (lat, svg []byte) {
 		t.Helper()
-		lines, _, err := runJSON(t, Config{Options: Options{Input: withStacks}, Reports: []plan.Report{&plan.Heat{In: faults(), Value: plan.Fn{Text: "period"}, Prefix: prefix}}})
+		lines, _, err := runJSON(t, Config{
+			Options: Options{Input: withStacks},
+			Reports: []plan.Report{&plan.Heat{In: faults(), Value: plan.Fn{Text: "period"}, Prefix: prefix}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +64,9 @@ func TestHeatFiles(t *testing.T) {
 
 func TestHeatCannotBeWritten(t *testing.T) {
 	_, _, err := runJSON(t, Config{Options: Options{Input: withStacks},
-		Reports: []plan.Report{&plan.Heat{In: faults(), Value: plan.Fn{Text: "period"}, Prefix: "/nonexistent/x"}}})
+		Reports: []plan.Report{&plan.Heat{
+			In: faults(), Value: plan.Fn{Text: "period"}, Prefix: "/nonexistent/x",
+		}}})
 	if diag.HintOf(err) == "" {
 		t.Errorf("got error %v, want one with a hint before anything runs", err)
 	}

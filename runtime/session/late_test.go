@@ -20,8 +20,10 @@ func TestLateEventsAreExplained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = w.Add(perfdata.StreamInfo{Name: "cpu-clock", IDs: []uint64{1}, Attr: unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK,
-		Sample: 1, Sample_type: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU, Bits: unix.PerfBitSampleIDAll}})
+	err = w.Add(perfdata.StreamInfo{Name: "cpu-clock", IDs: []uint64{1},
+		Attr: unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK,
+			Sample: 1, Sample_type: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU,
+			Bits: unix.PerfBitSampleIDAll}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,8 +47,9 @@ func TestLateEventsAreExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said []string
-	_, o, err := runJSON(t, Config{Options: Options{Input: path, Interval: 1}, Messages: func(line string) { said = append(said, line) },
-		Reports: []plan.Report{count(&plan.Source{Kind: plan.Software, Name: "cpu-clock"})}})
+	_, o, err := runJSON(t, Config{Options: Options{Input: path, Interval: 1},
+		Messages: func(line string) { said = append(said, line) },
+		Reports:  []plan.Report{count(&plan.Source{Kind: plan.Software, Name: "cpu-clock"})}})
 	if err != nil {
 		t.Fatal(err)
 	}

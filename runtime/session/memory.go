@@ -23,7 +23,9 @@ func (w *world) memoryEvents(s *plan.Source) ([]*event.Schema, error) {
 	}
 	var schemas []*event.Schema
 	for _, m := range found {
-		schema := w.describeAccess(&event.Schema{System: m.PMU.Name, Name: s.Name, Type: m.PMU.Type, ID: m.Config[0]})
+		schema := w.describeAccess(&event.Schema{
+			System: m.PMU.Name, Name: s.Name, Type: m.PMU.Type, ID: m.Config[0],
+		})
 		if w.accesses == nil {
 			w.accesses = map[*event.Schema]kernel.MemoryEvent{}
 		}
@@ -45,7 +47,9 @@ func configureAccess(ev *perf.EventConfig, m *kernel.MemoryEvent) {
 	case ev.CPUs == nil:
 		ev.CPUs = m.CPUs
 	default:
-		ev.CPUs = slices.DeleteFunc(slices.Clone(ev.CPUs), func(cpu int) bool { return !slices.Contains(m.CPUs, cpu) })
+		ev.CPUs = slices.DeleteFunc(slices.Clone(ev.CPUs), func(cpu int) bool {
+			return !slices.Contains(m.CPUs, cpu)
+		})
 	}
 }
 
@@ -54,7 +58,8 @@ func configureAccess(ev *perf.EventConfig, m *kernel.MemoryEvent) {
 func recordedAccesses(m *plan.Memory, s *event.Schema) bool {
 	name := s.FullName()
 	switch {
-	case strings.Contains(name, "mem-"+m.Op) && !strings.Contains(name, "-aux"), strings.Contains(name, "ldlat-"+m.Op), strings.Contains(name, "ibs_op"):
+	case strings.Contains(name, "mem-"+m.Op) && !strings.Contains(name, "-aux"),
+		strings.Contains(name, "ldlat-"+m.Op), strings.Contains(name, "ibs_op"):
 		return true
 	case s.System != "raw":
 		return false

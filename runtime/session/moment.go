@@ -45,7 +45,9 @@ func ParseMoment(text string) (Moment, error) {
 	if m, ok := parseClock(text); ok {
 		return m, nil
 	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02"} {
+	for _, layout := range []string{
+		time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02",
+	} {
 		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
 			return Moment{kind: atWall, wall: t}, nil
 		}
@@ -110,7 +112,8 @@ func (m Moment) in(s span) (event.Time, error) {
 		day := s.clock.of(s.first).Local()
 		wall = time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, int(m.since%time.Second), time.Local)
 		sec := int(m.since / time.Second)
-		wall = time.Date(wall.Year(), wall.Month(), wall.Day(), sec/3600, sec/60%60, sec%60, wall.Nanosecond(), time.Local)
+		wall = time.Date(wall.Year(), wall.Month(), wall.Day(), sec/3600, sec/60%60, sec%60,
+			wall.Nanosecond(), time.Local)
 	}
 	return s.clock.at + event.Time(wall.Sub(s.clock.wall)), nil
 }

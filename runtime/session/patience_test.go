@@ -53,7 +53,8 @@ func TestNotes(t *testing.T) {
 		r.note(f, &object.TooLarge{What: "symbols", Bytes: 1 << 30, Most: 1 << 20})
 		r.note(f, &object.TooLarge{What: "symbols", Bytes: 1 << 30, Most: 1 << 20})
 	}
-	if len(said) != mostNotes || said[0] != "symbols of /bin/x: symbols too large: got 1GiB, want at most 1MiB: some of its code has no names" {
+	if len(said) != mostNotes || said[0] !=
+		"symbols of /bin/x: symbols too large: got 1GiB, want at most 1MiB: some of its code has no names" {
 		t.Errorf("got %q, want %d lines", said, mostNotes)
 	}
 	r.note(&object.File{Path: "/y"}, errors.New("damaged"))

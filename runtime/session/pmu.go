@@ -24,7 +24,8 @@ func (w *world) ofPMU(s *plan.Source) (*event.Schema, error) {
 			names[i] = have.Name
 		}
 		return nil, diag.Errorf(diag.Attach, "open event", s.FullName(),
-			"this machine has no PMU %s, only %s; virtual machines often have no counters of the CPU", s.PMU.Device, strings.Join(names, " ")).
+			"this machine has no PMU %s, only %s; virtual machines often have no counters of the CPU",
+			s.PMU.Device, strings.Join(names, " ")).
 			WithHint("run it where there is one: ls /sys/bus/event_source/devices")
 	}
 	schema := &event.Schema{System: "pmu", Name: s.Name, Type: p.Type, ID: s.PMU.Config[0]}

@@ -28,11 +28,14 @@ func TestRate(t *testing.T) {
 	f(11*time.Second, "", 1100, 100)
 	// A ring that is new sent all that it has since.
 	f(12*time.Second, "", 1200, 100, 100)
-	f(13*time.Second, "sampling-limit: CPU 1 sent 101 events in 1s, 101 a second, more than 100: the run ends", 1300, 201, 100)
+	f(13*time.Second,
+		"sampling-limit: CPU 1 sent 101 events in 1s, 101 a second, more than 100: the run ends", 1300,
+		201, 100)
 
 	thread := ringSenders([]perf.RingStats{{CPU: -1, TID: 77, Records: 5000}})
 	if got, want := newRate(100, start).exceeded(thread, start.Add(2*time.Second)),
-		"sampling-limit: thread 77 sent 5000 events in 2s, 2500 a second, more than 100: the run ends"; got != want {
+		"sampling-limit: thread 77 sent 5000 events in 2s, 2500 a second, more than 100: the run ends"; got !=
+		want {
 		t.Errorf("thread: got %q, want %q", got, want)
 	}
 	if due := newRate(0, start).due(); !due.IsZero() {

@@ -22,7 +22,8 @@ func umask() *plan.Source {
 }
 
 // refused runs reports whose programs have no end, which no kernel takes.
-func refused(t *testing.T, engine string, reports ...plan.Report) (lines []map[string]any, said string, err error) {
+func refused(t *testing.T, engine string,
+	reports ...plan.Report) (lines []map[string]any, said string, err error) {
 	t.Helper()
 	t.Setenv("SESSION_TEST_TARGET", "1")
 	self, err := os.Executable()
@@ -30,7 +31,8 @@ func refused(t *testing.T, engine string, reports ...plan.Report) (lines []map[s
 		t.Fatal(err)
 	}
 	spoiled := 0
-	cfg := Config{Reports: reports, Target: perf.Target{Workload: &perf.Workload{Args: []string{self}}}, Options: Options{Engine: engine, Verbose: 1},
+	cfg := Config{Reports: reports, Target: perf.Target{Workload: &perf.Workload{Args: []string{self}}},
+		Options:  Options{Engine: engine, Verbose: 1},
 		Messages: func(line string) { said += line + "\n" },
 		spoil: func(im *bpf.Image) {
 			p := &im.Programs[0]

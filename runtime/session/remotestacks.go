@@ -33,10 +33,15 @@ func (w *world) sayStackless(e *plan.Event) {
 	}
 	r := w.remotes[at]
 	if v := r.file.Stacks.Newer(); v != 0 {
-		w.sayOnce(fmt.Sprintf("pull %s: the call stacks come in form %d, which this ppscript does not know: use one as new as the sender's", r.name, v))
+		w.sayOnce(fmt.Sprintf(
+			"pull %s: the call stacks come in form %d, which this ppscript does not know: use one as new as the sender's",
+			r.name, v))
 		return
 	}
-	w.sayOnce(fmt.Sprintf("pull %s: %s comes without call stacks: have them sent: ppscript trace -g -e '%s//push=.../'", r.name, e.Stream.Label, e.Stream.Schema.FullName()))
+	w.sayOnce(
+		fmt.Sprintf(
+			"pull %s: %s comes without call stacks: have them sent: ppscript trace -g -e '%s//push=.../'",
+			r.name, e.Stream.Label, e.Stream.Schema.FullName()))
 }
 
 // others are all sources but the kernel.

@@ -20,7 +20,8 @@ import (
 // counter of the CPU where there is such a thing.
 func (w *world) named(s *plan.Source) (*event.Schema, error) {
 	if s.OrElse != "" && !w.hasCounters() {
-		w.noteOnce("the CPU has no counters here (a virtual machine?): sampling by " + s.OrElse + " instead of " + s.Name)
+		w.noteOnce("the CPU has no counters here (a virtual machine?): sampling by " + s.OrElse +
+			" instead of " + s.Name)
 		s = &plan.Source{Kind: plan.Software, Name: s.OrElse}
 	}
 	if s.PMU != nil {
@@ -77,7 +78,8 @@ func recordedAs(s *plan.Source, schema *event.Schema) bool {
 		return recordedAccesses(s.Memory, schema)
 	}
 	if s.PMU != nil {
-		return schema.ID == s.PMU.Config[0] && (schema.System == "raw" || strings.HasPrefix(schema.Name, s.PMU.Device+"/"))
+		return schema.ID == s.PMU.Config[0] &&
+			(schema.System == "raw" || strings.HasPrefix(schema.Name, s.PMU.Device+"/"))
 	}
 	is := func(want *event.Schema, err error) bool {
 		return err == nil && want.Type == schema.Type && want.ID == schema.ID
@@ -91,7 +93,8 @@ func (w *world) describe(s *event.Schema) *event.Schema {
 	if recordedAccesses(&plan.Memory{Op: "loads"}, s) || recordedAccesses(&plan.Memory{Op: "stores"}, s) {
 		return w.describeAccess(s)
 	}
-	if !slices.Contains([]string{"software", "hardware", "cache", "pmu", "raw"}, s.System) || len(s.Fields) > 0 || s.Text != nil {
+	if !slices.Contains([]string{"software", "hardware", "cache", "pmu", "raw"}, s.System) ||
+		len(s.Fields) > 0 || s.Text != nil {
 		return s
 	}
 	var fields event.Schema
@@ -104,7 +107,14 @@ func (w *world) describe(s *event.Schema) *event.Schema {
 	switch s.Name {
 	case "page-faults", "minor-faults", "major-faults", "alignment-faults", "emulation-faults":
 		fact("addr", "ip")
-		s.Fields = append(s.Fields, event.Field{Name: "regs", Type: "char[]", Kind: event.Str, Place: event.InFact, Fact: event.FactArg, Uses: allRegs()})
+		s.Fields = append(s.Fields, event.Field{
+			Name:  "regs",
+			Type:  "char[]",
+			Kind:  event.Str,
+			Place: event.InFact,
+			Fact:  event.FactArg,
+			Uses:  allRegs(),
+		})
 		s.ArgText = func(e *event.Event, _ int) (string, bool) {
 			b := probe.AppendRegisters(nil, e)
 			return string(b), len(b) > 0

@@ -107,7 +107,8 @@ func TestReplayCounts(t *testing.T) {
 	}
 	entries := rowsOf(t, lines)[0]["count"].(float64)
 	if total == 0 || uint64(total+entries) != o.Samples {
-		t.Errorf("got %v exits and %v entries of %d samples, want all of them counted", total, entries, o.Samples)
+		t.Errorf("got %v exits and %v entries of %d samples, want all of them counted", total,
+			entries, o.Samples)
 	}
 }
 
@@ -121,7 +122,9 @@ func TestReplayInAndOutOfOrderAgree(t *testing.T) {
 	}
 	pairs := rowsOf(t, lines[:1])[0]["count"].(float64)
 	exits := rowsOf(t, lines)[0]["count"].(float64)
-	alone, _, err := runJSON(t, Config{Options: Options{Input: recording}, Reports: []plan.Report{count(exit)}})
+	alone, _, err := runJSON(t, Config{
+		Options: Options{Input: recording}, Reports: []plan.Report{count(exit)},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +154,9 @@ func TestLimitIsExact(t *testing.T) {
 }
 
 func TestRecordingLacksTheEvent(t *testing.T) {
-	_, _, err := runJSON(t, Config{Options: Options{Input: recording}, Reports: []plan.Report{count(tracepoint("kvm:kvm_exits"))}})
+	_, _, err := runJSON(t, Config{
+		Options: Options{Input: recording}, Reports: []plan.Report{count(tracepoint("kvm:kvm_exits"))},
+	})
 	if err == nil || !strings.Contains(err.Error(), "did you mean kvm:kvm_exit") || diag.HintOf(err) == "" {
 		t.Errorf("got %v, want the nearest name and a hint", err)
 	}
@@ -163,7 +168,8 @@ type closed struct{}
 func (closed) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
 func TestClosedOutputEndsTheRun(t *testing.T) {
-	cfg := Config{Options: Options{Input: recording}, Reports: []plan.Report{&plan.Log{In: tracepoint("kvm:kvm_exit")}},
+	cfg := Config{Options: Options{Input: recording},
+		Reports: []plan.Report{&plan.Log{In: tracepoint("kvm:kvm_exit")}},
 		Output: func(func(event.Time) time.Time) (render.Renderer, error) {
 			return render.New(closed{}, render.Options{})
 		}}
@@ -175,16 +181,21 @@ func TestClosedOutputEndsTheRun(t *testing.T) {
 func TestHooksSeeResultsFirst(t *testing.T) {
 	var names []string
 	exited := 0
-	lines, _, err := runJSON(t, Config{Options: Options{Input: recording}, Reports: []plan.Report{count(tracepoint("kvm:kvm_exit"))},
-		Hooks: Hooks{
-			Exit:   func() error { exited++; return nil },
-			Result: func(tb *result.Table) (bool, error) { names = append(names, tb.Name); return false, nil },
-		}})
+	lines, _, err := runJSON(t,
+		Config{Options: Options{Input: recording}, Reports: []plan.Report{count(tracepoint("kvm:kvm_exit"))},
+			Hooks: Hooks{
+				Exit: func() error { exited++; return nil },
+				Result: func(tb *result.Table) (bool, error) {
+					names = append(names, tb.Name)
+					return false, nil
+				},
+			}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(lines) != 0 || exited != 1 || len(names) != 1 {
-		t.Errorf("got %d lines, %d exits, results %v; want the hook to keep the table from being shown", len(lines), exited, names)
+		t.Errorf("got %d lines, %d exits, results %v; want the hook to keep the table from being shown",
+			len(lines), exited, names)
 	}
 }
 
@@ -195,7 +206,9 @@ func needRoot(t *testing.T) {
 
 // target is this binary as the command that TestMain describes.
 func target() perf.Target {
-	return perf.Target{Workload: &perf.Workload{Args: []string{os.Args[0]}, Env: append(os.Environ(), "SESSION_TEST_TARGET=1")}}
+	return perf.Target{Workload: &perf.Workload{
+		Args: []string{os.Args[0]}, Env: append(os.Environ(), "SESSION_TEST_TARGET=1"),
+	}}
 }
 
 // TestLiveIntervalsAddUp runs a command that makes a known number of system
@@ -204,8 +217,9 @@ func TestLiveIntervalsAddUp(t *testing.T) {
 	needRoot(t)
 	s := tracepoint("syscalls:sys_enter_umask")
 	g := count(s)
-	lines, o, err := runJSON(t, Config{Reports: []plan.Report{g}, Options: Options{Interval: time.Millisecond},
-		Target: target()})
+	lines, o, err := runJSON(t,
+		Config{Reports: []plan.Report{g}, Options: Options{Interval: time.Millisecond},
+			Target: target()})
 	if err != nil {
 		t.Fatal(err)
 	}

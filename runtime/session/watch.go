@@ -63,7 +63,8 @@ func (w *watch) begin(t *perf.Target) error {
 		w.tids[int32(t.Workload.PID())] = true
 	}
 	for _, pid := range t.PIDs {
-		entries, _ := privilege.ReadDir(privilege.Processes, filepath.Join("/proc", strconv.Itoa(pid), "task"))
+		entries, _ := privilege.ReadDir(privilege.Processes,
+			filepath.Join("/proc", strconv.Itoa(pid), "task"))
 		for _, e := range entries {
 			if tid, err := strconv.Atoi(e.Name()); err == nil {
 				w.tids[int32(tid)] = true

@@ -276,13 +276,19 @@ func (w *world) recorded(s *plan.Source) ([]*event.Schema, error) {
 		}
 	}
 	if len(found) == 0 && s.Optional {
-		return nil, &diag.Error{Op: "event", Subject: s.FullName(), Class: diag.Attach, Cause: errors.New("not in the recording")}
+		return nil, &diag.Error{
+			Op:      "event",
+			Subject: s.FullName(),
+			Class:   diag.Attach,
+			Cause:   errors.New("not in the recording"),
+		}
 	}
 	if len(found) == 0 {
 		e := &diag.Error{Op: "event", Subject: s.FullName(), Class: diag.Attach,
 			Cause: errors.New("not in the recording" + diag.DidYouMean(s.FullName(), names))}
 		if ws := w.file.Warnings(); len(ws) > 0 {
-			return nil, e.WithHint("the recording is damaged (%s); recorded were: %s", ws[0], strings.Join(names, ", "))
+			return nil, e.WithHint("the recording is damaged (%s); recorded were: %s", ws[0],
+				strings.Join(names, ", "))
 		}
 		return nil, e.WithHint("recorded were: %s", strings.Join(names, ", "))
 	}

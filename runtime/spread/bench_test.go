@@ -11,7 +11,12 @@ import (
 func BenchmarkSend(b *testing.B) {
 	run := func(name string, infos []perfdata.StreamInfo, number func(s *Sender, n int) uint64) {
 		b.Run(name, func(b *testing.B) {
-			s := &Sender{out: &stream{w: nowhere{}}, comms: map[int32]string{}, form: formOf(infos), defs: newDefinitions(1, maxDefinitions)}
+			s := &Sender{
+				out:   &stream{w: nowhere{}},
+				comms: map[int32]string{},
+				form:  formOf(infos),
+				defs:  newDefinitions(1, maxDefinitions),
+			}
 			e := tick(1)
 			b.ReportAllocs()
 			for n := range b.N {

@@ -80,8 +80,8 @@ func (d *definitions) place(p *Place) uint64 {
 	d.def = appendNumbers(d.def[:0], defPlace, uint64(p.In), p.Addr, uint64(len(fns)))
 	for i := range fns {
 		f := &fns[i]
-		d.def = appendNumbers(d.def, d.text(f.Name), f.Offset, d.text(f.File), d.text(f.BuildID), d.text(f.Source), uint64(max(f.Line, 0)),
-			bit(f.Inline, flagInline)|bit(f.Kernel, flagKernel))
+		d.def = appendNumbers(d.def, d.text(f.Name), f.Offset, d.text(f.File), d.text(f.BuildID),
+			d.text(f.Source), uint64(max(f.Line, 0)), bit(f.Inline, flagInline)|bit(f.Kernel, flagKernel))
 	}
 	n, ok := d.places[string(d.def)]
 	if !ok {
@@ -98,7 +98,8 @@ func (d *definitions) stack(s *Stack) uint64 {
 	if len(places) > maxPlaces {
 		places, cut = places[:maxPlaces], true
 	}
-	d.key = appendNumbers(d.key[:0], defStack, bit(cut, flagCut)|bit(s.Unwound, flagUnwound), uint64(len(places)))
+	d.key = appendNumbers(d.key[:0], defStack, bit(cut, flagCut)|bit(s.Unwound, flagUnwound),
+		uint64(len(places)))
 	for _, p := range places {
 		d.key = appendNumbers(d.key, d.place(p))
 	}

@@ -37,7 +37,8 @@ const readerPause = time.Second
 func openDevice(path string, s *Sender) (*port, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
-		return nil, diag.Errorf(diag.Run, "push", path, "%w", diag.Reason(err)).WithHint("is it open elsewhere? look with: fuser %s", path)
+		return nil, diag.Errorf(diag.Run, "push", path, "%w", diag.Reason(err)).
+			WithHint("is it open elsewhere? look with: fuser %s", path)
 	}
 	p := &port{path: path, f: f, sender: s, log: newBacklog(s), stop: make(chan struct{})}
 	if s.opt.Token != "" {
@@ -54,7 +55,8 @@ func openDevice(path string, s *Sender) (*port, error) {
 func (p *port) connected(wait time.Duration) bool {
 	fds := []unix.PollFd{{Fd: int32(p.f.Fd()), Events: unix.POLLOUT}}
 	n, err := unix.Poll(fds, int(wait/time.Millisecond))
-	return err == nil && n > 0 && fds[0].Revents&(unix.POLLHUP|unix.POLLERR) == 0 && fds[0].Revents&unix.POLLOUT != 0
+	return err == nil && n > 0 && fds[0].Revents&(unix.POLLHUP|unix.POLLERR) == 0 &&
+		fds[0].Revents&unix.POLLOUT != 0
 }
 
 func (p *port) run() {

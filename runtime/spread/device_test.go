@@ -25,7 +25,8 @@ func TestDeviceThatTakesNothing(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if n, most := strings.Count(log.String(), "is connected"), int(time.Since(began)/readerPause)+1; n > most {
+	if n, most := strings.Count(log.String(), "is connected"), int(time.Since(began)/readerPause)+
+		1; n > most {
 		t.Errorf("it was served %d times, want at most %d", n, most)
 	}
 }

@@ -20,7 +20,8 @@ import (
 func TestToken(t *testing.T) {
 	for _, at := range []string{"0.0.0.0:0", "127.0.0.1:0", "localhost:0", "[::1]:0", "vsock:1:1"} {
 		_, err := NewSender(t.Context(), at, streams(), perfdata.WriteOptions{}, Options{})
-		if err == nil || !strings.Contains(err.Error(), "no token") || !strings.Contains(diag.HintOf(err), "export PPSCRIPT_TOKEN=") {
+		if err == nil || !strings.Contains(err.Error(), "no token") ||
+			!strings.Contains(diag.HintOf(err), "export PPSCRIPT_TOKEN=") {
 			t.Errorf("%s: got %v, want a refusal to send without a token, and how to make one", at, err)
 		}
 	}
@@ -122,7 +123,8 @@ func TestImpostorsAreNotBelieved(t *testing.T) {
 		g, _ := own.greeting()
 		_, _ = c.Write(g)
 		a := answer(c)
-		_, _ = c.Write(append([]byte{verdictGood}, proof(own.key, "sender", g, a[:nonceSize], a[nonceSize:])...))
+		_, _ = c.Write(append([]byte{verdictGood},
+			proof(own.key, "sender", g, a[:nonceSize], a[nonceSize:])...))
 		_, _ = c.Write(head)
 	})
 	f("a reflected proof", "does not know the token", func(c net.Conn) {
@@ -232,7 +234,8 @@ func FuzzAnswers(f *testing.F) {
 	f.Add(append(bytes.Clone(nonce), proof(s.key, "sender", g, nonce)...))
 	f.Add(bytes.Repeat([]byte{0xff}, answerSize))
 	f.Fuzz(func(t *testing.T, answer []byte) {
-		want := len(answer) == answerSize && bytes.Equal(answer[nonceSize:], proof(s.key, "receiver", g, answer[:nonceSize]))
+		want := len(answer) == answerSize &&
+			bytes.Equal(answer[nonceSize:], proof(s.key, "receiver", g, answer[:nonceSize]))
 		if got := s.welcome(g, answer) != nil; got != want {
 			t.Errorf("got welcome %v of %x, want %v", got, answer, want)
 		}

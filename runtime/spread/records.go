@@ -15,7 +15,8 @@ import (
 var le = binary.LittleEndian
 
 const (
-	sampleType = unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU |
+	sampleType = unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME |
+		unix.PERF_SAMPLE_CPU |
 		unix.PERF_SAMPLE_PERIOD | unix.PERF_SAMPLE_RAW
 	recHeader = 8
 	maxRecord = 1<<16 - 8
@@ -25,8 +26,9 @@ const (
 // ids begin with 1.
 func Describe(id uint64, schema *event.Schema, label string, stacks bool) perfdata.StreamInfo {
 	info := perfdata.StreamInfo{
-		Attr: unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: schema.ID, Sample: 1, Sample_type: sampleType,
-			Bits: unix.PerfBitSampleIDAll | unix.PerfBitComm},
+		Attr: unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: schema.ID, Sample: 1,
+			Sample_type: sampleType,
+			Bits:        unix.PerfBitSampleIDAll | unix.PerfBitComm},
 		IDs: []uint64{id}, Name: label, Schema: schema,
 	}
 	if stacks {

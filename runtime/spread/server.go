@@ -68,7 +68,8 @@ func listen(ctx context.Context, a address, s *Sender) (*server, error) {
 		if errors.As(err, &op) {
 			err = op.Err
 		}
-		return nil, diag.Errorf(diag.Run, "push", a.text, "%w", err).WithHint("is another program listening there? give another address")
+		return nil, diag.Errorf(diag.Run, "push", a.text, "%w", err).
+			WithHint("is another program listening there? give another address")
 	}
 	if v.name = v.ln.Addr().String(); a.kind == local {
 		v.name = fmt.Sprint(port)

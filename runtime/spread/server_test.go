@@ -39,12 +39,18 @@ func (l *failing) Accept() (net.Conn, error) {
 // the cause.
 func TestAcceptsAgainAfterTooManyFiles(t *testing.T) {
 	log := &said{}
-	s := &Sender{opt: Options{Bytes: 1 << 20, Say: log.add, Stall: time.Minute}, form: formOf(streams()), comms: map[int32]string{}}
+	s := &Sender{
+		opt:   Options{Bytes: 1 << 20, Say: log.add, Stall: time.Minute},
+		form:  formOf(streams()),
+		comms: map[int32]string{},
+	}
 	ln, port, err := listenLocal(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &server{ln: &failing{ln, 3}, sender: s, log: newBacklog(s), name: "here", clients: map[net.Conn]bool{}}
+	v := &server{
+		ln: &failing{ln, 3}, sender: s, log: newBacklog(s), name: "here", clients: map[net.Conn]bool{},
+	}
 	v.work.Go(v.accept)
 	conn, err := net.Dial("unix", localName(port))
 	if err != nil {
@@ -267,7 +273,8 @@ func TestTooManyReceivers(t *testing.T) {
 		v.clients[c] = true
 	}
 	v.mu.Unlock()
-	if _, err := Receive(t.Context(), at, "secret", 0); err == nil || !strings.Contains(err.Error(), "as many receivers as it can") {
+	if _, err := Receive(t.Context(), at, "secret", 0); err == nil ||
+		!strings.Contains(err.Error(), "as many receivers as it can") {
 		t.Errorf("got %v, want to be told that there is no room", err)
 	}
 	log.await(t, "64 are served already", 1)
@@ -294,7 +301,8 @@ func TestSlowDescriptionsEndWithTheRun(t *testing.T) {
 	if err == nil {
 		src.Close()
 	}
-	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "pull unix:"+at+": the run ended before") {
+	if !errors.Is(err, context.DeadlineExceeded) ||
+		!strings.Contains(err.Error(), "pull unix:"+at+": the run ended before") {
 		t.Errorf("got %v, want the end of the run", err)
 	}
 }

@@ -64,7 +64,8 @@ func (s *said) add(format string, args ...any) {
 // await waits until a line has a word, and returns the line.
 func (s *said) await(t *testing.T, word string, nth int) string {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); time.Now().
+		Before(deadline); time.Sleep(time.Millisecond) {
 		s.mu.Lock()
 		n := 0
 		for _, l := range s.lines {
@@ -125,7 +126,8 @@ func received(t *testing.T, f event.Source) (texts []string, lost uint64) {
 				n, _ := e.Stream.Schema.Field("n")
 				v, _ := n.Int(e)
 				period, _ := e.Stream.Members.Member(e, event.FactPeriod)
-				texts = append(texts, fmt.Sprintf("%s@%d n=%d pid %d tid %d cpu %d x%d %s%s", e.Stream.Schema.FullName(), e.Time, v, e.PID, e.TID, e.CPU, period, comms[e.TID],
+				texts = append(texts, fmt.Sprintf("%s@%d n=%d pid %d tid %d cpu %d x%d %s%s",
+					e.Stream.Schema.FullName(), e.Time, v, e.PID, e.TID, e.CPU, period, comms[e.TID],
 					stackOf(f, e)))
 			case event.Comm:
 				if c, ok := perf.DecodeComm(e); ok {
@@ -148,7 +150,8 @@ func received(t *testing.T, f event.Source) (texts []string, lost uint64) {
 
 func want(from, to int) (texts []string) {
 	for n := from; n < to; n++ {
-		texts = append(texts, fmt.Sprintf("test:tick@%d n=%d pid 7 tid %d cpu %d x1 name%d", 1000*n, n, 7+n%2, n%3, n%2))
+		texts = append(texts, fmt.Sprintf("test:tick@%d n=%d pid 7 tid %d cpu %d x1 name%d", 1000*n,
+			n, 7+n%2, n%3, n%2))
 	}
 	return texts
 }
@@ -271,7 +274,8 @@ func TestUnixSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	left.SetUnlinkOnClose(false)
-	if _, err := NewSender(t.Context(), "unix:"+path, streams(), perfdata.WriteOptions{}, Options{}); err == nil || !strings.Contains(err.Error(), "in use") {
+	if _, err := NewSender(t.Context(), "unix:"+path, streams(), perfdata.WriteOptions{}, Options{}); err ==
+		nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("got %v, want the address in use", err)
 	}
 	if err := left.Close(); err != nil {
@@ -401,14 +405,17 @@ func TestAddresses(t *testing.T) {
 	f("/dev/null", device, "", 0)
 	f("unix:/run/x", unixSocket, "", 0)
 	f(filepath.Join(t.TempDir(), "new"), file, "", 0)
-	for text, why := range map[string]string{"": "is empty", "99999": "at most 65535", "vsock:x": "want a number", "unix:": "got 0 bytes", "unix:" + strings.Repeat("x", 108): "want 1 to 107", "vsock:x:1": "want a number",
+	for text, why := range map[string]string{"": "is empty", "99999": "at most 65535",
+		"vsock:x": "want a number", "unix:": "got 0 bytes",
+		"unix:" + strings.Repeat("x", 108): "want 1 to 107", "vsock:x:1": "want a number",
 		"1.2.3.4:70000": "at most 65535", t.TempDir(): "is a directory"} {
 		if _, err := parse(text); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%q: got %v, want %s", text, err, why)
 		}
 	}
 	// A text like a port is never a file.
-	if _, err := Receive(t.Context(), "1", "", 0); err == nil || !strings.Contains(err.Error(), "pull 1: connection refused") {
+	if _, err := Receive(t.Context(), "1", "", 0); err == nil ||
+		!strings.Contains(err.Error(), "pull 1: connection refused") {
 		t.Errorf("got %v, want a refused connection", err)
 	}
 }
@@ -452,7 +459,8 @@ func TestPipesWaitForTheirReader(t *testing.T) {
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer stop()
-	if _, err := NewSender(ctx, path, streams(), perfdata.WriteOptions{}, Options{}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := NewSender(ctx, path, streams(), perfdata.WriteOptions{}, Options{}); !errors.Is(err,
+		context.DeadlineExceeded) {
 		t.Errorf("got %v, want the end of the run", err)
 	}
 	got := make(chan []byte, 1)
@@ -465,7 +473,8 @@ func TestPipesWaitForTheirReader(t *testing.T) {
 	if err := errors.Join(s.Round(0), s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	f, err := perfdata.OpenReader(t.Context(), bytes.NewReader(<-got), "pipe", perfdata.Options{Ordered: true})
+	f, err := perfdata.OpenReader(t.Context(), bytes.NewReader(<-got), "pipe",
+		perfdata.Options{Ordered: true})
 	if err != nil {
 		t.Fatal(err)
 	}

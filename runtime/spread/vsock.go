@@ -42,7 +42,9 @@ func listenVsock(a address) (net.Listener, error) {
 		unix.Close(fd)
 		return nil, os.NewSyscallError("listen", err)
 	}
-	return &vsockListener{fd: fd, addr: vsockAddr(fmt.Sprintf("vsock:%d", a.port)), done: make(chan struct{})}, nil
+	return &vsockListener{
+		fd: fd, addr: vsockAddr(fmt.Sprintf("vsock:%d", a.port)), done: make(chan struct{}),
+	}, nil
 }
 
 // Accept is called by one goroutine, until it fails.

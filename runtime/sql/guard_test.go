@@ -33,7 +33,10 @@ func TestQueriesStayInTheirDatabase(t *testing.T) {
 		for _, try := range []struct {
 			how string
 			err error
-		}{{"Check", Check([]*Table{table}, query+"; SELECT count(*) FROM wakeup", Functions{})}, {"Query", d.Query(query, func(*result.Table) error { return nil })}} {
+		}{
+			{"Check", Check([]*Table{table}, query+"; SELECT count(*) FROM wakeup", Functions{})},
+			{"Query", d.Query(query, func(*result.Table) error { return nil })},
+		} {
 			if try.err == nil || !strings.Contains(try.err.Error(), "not allowed in a query: ") {
 				t.Errorf("%s %s: got %v, want that it is not allowed", try.how, query, try.err)
 			}

@@ -26,7 +26,8 @@ func TestCheckEnds(t *testing.T) {
 // A check has empty tables, and needs little memory.
 func TestCheckTakesLittleMemory(t *testing.T) {
 	before := resident()
-	err := Check([]*Table{wakeups()}, "CREATE TABLE x(n); INSERT INTO x "+endless+"SELECT zeroblob(100000) FROM c; SELECT * FROM x", Functions{})
+	err := Check([]*Table{wakeups()}, "CREATE TABLE x(n); INSERT INTO x "+endless+
+		"SELECT zeroblob(100000) FROM c; SELECT * FROM x", Functions{})
 	if err == nil || !strings.Contains(err.Error(), "it takes more than 256 MiB of memory") {
 		t.Errorf("got %v", err)
 	}
@@ -38,7 +39,10 @@ func TestCheckTakesLittleMemory(t *testing.T) {
 func TestStatementsStop(t *testing.T) {
 	d := filled(t, wakeups(), Memory, 300, true)
 	told := errors.New("told to end")
-	for _, query := range []string{endless + "SELECT count(*) FROM c", "SELECT count(*) FROM wakeup a, wakeup b, wakeup c, wakeup d"} {
+	for _, query := range []string{
+		endless + "SELECT count(*) FROM c",
+		"SELECT count(*) FROM wakeup a, wakeup b, wakeup c, wakeup d",
+	} {
 		n := 0
 		d.Until(func() error {
 			if n++; n > 100 {
@@ -53,7 +57,10 @@ func TestStatementsStop(t *testing.T) {
 	// It can be asked again.
 	d.Until(func() error { return nil })
 	rows := 0
-	err := d.Query("SELECT count(*) FROM wakeup", func(r *result.Table) error { rows = int(r.Rows[0][0].Int()); return nil })
+	err := d.Query("SELECT count(*) FROM wakeup", func(r *result.Table) error {
+		rows = int(r.Rows[0][0].Int())
+		return nil
+	})
 	if err != nil || rows != 300 {
 		t.Errorf("got %d rows, %v", rows, err)
 	}
@@ -63,7 +70,8 @@ func TestAnswersAreBounded(t *testing.T) {
 	d := filled(t, wakeups(), Memory, 1, true)
 	for query, want := range map[string]string{
 		// 10 MiB of hexadecimal digits for each row.
-		"SELECT zeroblob(10000000) FROM (" + endless + "SELECT x FROM c LIMIT 1000)": "the answer is larger than 256 MiB",
+		"SELECT zeroblob(10000000) FROM (" + endless +
+			"SELECT x FROM c LIMIT 1000)": "the answer is larger than 256 MiB",
 		"SELECT zeroblob(100000000)":                                        "too big",
 		"CREATE TABLE z AS " + endless + "SELECT zeroblob(16000000) FROM c": "full",
 	} {

@@ -21,11 +21,23 @@ type Term struct {
 }
 
 // operators are SQL's comparisons, as C writes them.
-var operators = map[string]string{"=": "==", "==": "==", "!=": "!=", "<>": "!=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "GLOB": "~"}
+var operators = map[string]string{
+	"=":    "==",
+	"==":   "==",
+	"!=":   "!=",
+	"<>":   "!=",
+	"<":    "<",
+	">":    ">",
+	"<=":   "<=",
+	">=":   ">=",
+	"GLOB": "~",
+}
 
 // doubtful words change the meaning of a term, or which rows count.
-var doubtful = map[string]bool{"UNION": true, "EXCEPT": true, "INTERSECT": true, "JOIN": true, "WITH": true, "VALUES": true, "EXISTS": true,
-	"OR": true, "BETWEEN": true, "CASE": true, "COLLATE": true, "ESCAPE": true, "LIKE": true, "INSERT": true, "CREATE": true, "EXPLAIN": true}
+var doubtful = map[string]bool{"UNION": true, "EXCEPT": true, "INTERSECT": true, "JOIN": true, "WITH": true,
+	"VALUES": true, "EXISTS": true,
+	"OR": true, "BETWEEN": true, "CASE": true, "COLLATE": true, "ESCAPE": true, "LIKE": true, "INSERT": true,
+	"CREATE": true, "EXPLAIN": true}
 
 // Terms returns the terms of a query that every row of table must pass.
 func Terms(query, table string) []Term {
@@ -36,13 +48,15 @@ func Terms(query, table string) []Term {
 	from := 0
 	for i, t := range tokens {
 		switch {
-		case t.kind == word && doubtful[strings.ToUpper(t.text)], i > 0 && t.is("SELECT"), from > 0 && t.is("FROM"):
+		case t.kind == word && doubtful[strings.ToUpper(t.text)], i > 0 && t.is("SELECT"),
+			from > 0 && t.is("FROM"):
 			return nil
 		case t.is("FROM"):
 			from = i
 		}
 	}
-	if from == 0 || len(tokens) < from+3 || !strings.EqualFold(tokens[from+1].text, table) || !tokens[from+2].is("WHERE") {
+	if from == 0 || len(tokens) < from+3 || !strings.EqualFold(tokens[from+1].text, table) ||
+		!tokens[from+2].is("WHERE") {
 		return nil
 	}
 	var terms []Term
@@ -123,14 +137,16 @@ func (t token) is(keyword string) bool { return t.kind == word && strings.EqualF
 // or quotes in quotes.
 func tokenize(s string) (tokens []token, ok bool) {
 	letter := func(c byte) bool {
-		return c == '_' || c >= 0x80 || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '$' || c == '.'
+		return c == '_' || c >= 0x80 || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' ||
+			c >= '0' && c <= '9' || c == '$' || c == '.'
 	}
 	for i := 0; i < len(s); {
 		c := s[i]
 		switch {
 		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
 			i++
-		case c == ';' || c == '[' || c == '`' || strings.HasPrefix(s[i:], "--") || strings.HasPrefix(s[i:], "/*"):
+		case c == ';' || c == '[' || c == '`' || strings.HasPrefix(s[i:], "--") ||
+			strings.HasPrefix(s[i:], "/*"):
 			return nil, false
 		case c == '\'' || c == '"':
 			end := strings.IndexByte(s[i+1:], c)

@@ -32,7 +32,9 @@ func distinct(t testing.TB, path string, n int) (*task.Mappings, []uint64) {
 	}
 	text := im.Section(".text")
 	const base = 0x5500_0000_0000
-	maps.Map(&perf.Mapping{PID: 1, Addr: base, Len: text.Size &^ 0xfff, Pgoff: text.Offset, Name: path, Prot: 5}, 1)
+	maps.Map(&perf.Mapping{
+		PID: 1, Addr: base, Len: text.Size &^ 0xfff, Pgoff: text.Offset, Name: path, Prot: 5,
+	}, 1)
 	var addrs []uint64
 	for i := range uint64(n) {
 		addrs = append(addrs, base+i*(text.Size&^0xfff)/uint64(n))
@@ -47,7 +49,11 @@ func BenchmarkResolve100k(b *testing.B) {
 	for _, mode := range []struct {
 		name string
 		opt  Options
-	}{{"names", Options{}}, {"lines", Options{Lines: true}}, {"inlines", Options{Lines: true, Inlines: true}}} {
+	}{
+		{"names", Options{}},
+		{"lines", Options{Lines: true}},
+		{"inlines", Options{Lines: true, Inlines: true}},
+	} {
 		b.Run(mode.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -130,7 +136,8 @@ func TestKernelFrames(t *testing.T) {
 	s := New(Options{Kernel: parsed(t, small)})
 	f := func(got []Frame, symbol string, off uint64, dso string) {
 		t.Helper()
-		if len(got) != 1 || got[0].Symbol != symbol || got[0].Offset != off || got[0].DSO != dso || !got[0].Kernel {
+		if len(got) != 1 || got[0].Symbol != symbol || got[0].Offset != off || got[0].DSO != dso ||
+			!got[0].Kernel {
 			t.Errorf("got %+v, want %s+%#x in %s", got, symbol, off, dso)
 		}
 	}

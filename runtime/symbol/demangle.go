@@ -27,7 +27,8 @@ func Demangle(name string) string {
 
 func mangled(name string) bool {
 	return strings.HasPrefix(name, "_Z") || strings.HasPrefix(name, "_R") ||
-		strings.HasPrefix(name, "__Z") || strings.HasPrefix(name, "___Z") || strings.HasPrefix(name, "_GLOBAL_")
+		strings.HasPrefix(name, "__Z") || strings.HasPrefix(name, "___Z") ||
+		strings.HasPrefix(name, "_GLOBAL_")
 }
 
 // protect doubles the underscore that identifiers of old Rust names begin

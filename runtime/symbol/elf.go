@@ -96,7 +96,8 @@ func (t *symtab) symbol(sym []byte) error {
 		addr, size = uint64(order.Uint32(sym[4:])), uint64(order.Uint32(sym[8:]))
 	}
 	kind, bind := elf.SymType(info&15), elf.SymBind(info>>4)
-	if index == uint16(elf.SHN_UNDEF) || index >= uint16(elf.SHN_LORESERVE) || int(index) >= len(im.Sections) {
+	if index == uint16(elf.SHN_UNDEF) || index >= uint16(elf.SHN_LORESERVE) ||
+		int(index) >= len(im.Sections) {
 		return nil
 	}
 	in := im.Sections[index]
@@ -121,7 +122,8 @@ func (t *symtab) symbol(sym []byte) error {
 	if len(b.syms) >= maxFuncs {
 		return &object.TooLarge{What: "symbols", Bytes: t.bytes, Most: uint64(maxFuncs * t.each)}
 	}
-	b.syms = append(b.syms, rawSym{addr: addr, end: in.Addr + in.Size, size: bytes32(size), at: order.Uint32(sym), seq: uint32(len(b.syms)), rank: rank,
+	b.syms = append(b.syms, rawSym{addr: addr, end: in.Addr + in.Size, size: bytes32(size),
+		at: order.Uint32(sym), seq: uint32(len(b.syms)), rank: rank,
 		label: label})
 	return nil
 }

@@ -27,7 +27,9 @@ func OpenFileSymbolsIn(root *object.Root, path string) (*FileSymbols, error) {
 	store := object.NewStore(object.Options{})
 	f, err := store.Open(root, path)
 	if err != nil {
-		return nil, &diag.Error{Op: "read symbols", Subject: path, Cause: errors.Unwrap(err), Class: diag.Attach}
+		return nil, &diag.Error{
+			Op: "read symbols", Subject: path, Cause: errors.Unwrap(err), Class: diag.Attach,
+		}
 	}
 	im, err := f.Image()
 	if err != nil {
@@ -94,7 +96,8 @@ func (s *FileSymbols) index() {
 		name := string(s.table.nameOf(i))
 		s.names[name] = append(s.names[name], int32(i))
 		// The cold part of a function has its name, but nobody calls it.
-		if plain := Demangle(name); plain != name && !strings.Contains(name, ".cold") && !strings.Contains(name, ".part.") {
+		if plain := Demangle(name); plain != name && !strings.Contains(name, ".cold") &&
+			!strings.Contains(name, ".part.") {
 			s.names[plain] = append(s.names[plain], int32(i))
 		}
 	}

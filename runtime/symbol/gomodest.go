@@ -60,7 +60,11 @@ func modestGoTable(order binary.ByteOrder, data []byte) error {
 	case files > maxGoFiles:
 		return &object.TooLarge{What: "table of Go's files", Bytes: files, Most: maxGoFiles}
 	case funcs > maxGoFuncs:
-		return &object.TooLarge{What: "table of Go's functions", Bytes: funcs * uint64(each), Most: uint64(maxGoFuncs * each)}
+		return &object.TooLarge{
+			What:  "table of Go's functions",
+			Bytes: funcs * uint64(each),
+			Most:  uint64(maxGoFuncs * each),
+		}
 	case uint64(len(t.funcs)) < funcs*uint64(each)+uint64(t.half)+4:
 		return errors.New("section .gopclntab: functions are not in it")
 	}

@@ -133,8 +133,8 @@ func (w *treeWalk) children(e *dwarf.Entry, sub int, depth int32) {
 		case dwarf.TagInlinedSubroutine:
 			top.depth++
 			w.inline(c, top.sub, top.depth)
-		case dwarf.TagLexDwarfBlock, dwarf.TagNamespace, dwarf.TagModule, dwarf.TagStructType, dwarf.TagClassType,
-			dwarf.TagUnionType, dwarf.TagEnumerationType:
+		case dwarf.TagLexDwarfBlock, dwarf.TagNamespace, dwarf.TagModule, dwarf.TagStructType,
+			dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagEnumerationType:
 		default:
 			if c.Children {
 				w.r.SkipChildren()
@@ -194,7 +194,8 @@ func (w *treeWalk) inline(e *dwarf.Entry, sub int, depth int32) {
 		// Of the spans of its function, the one that it lies in.
 		for k := sub; k < len(w.subs); k++ {
 			if g[0] >= w.subs[k].lo && g[0] < w.subs[k].hi {
-				w.subs[k].inlines = append(w.subs[k].inlines, inlined{g[0], g[1], depth, int32(line), int32(file), origin})
+				w.subs[k].inlines = append(w.subs[k].inlines,
+					inlined{g[0], g[1], depth, int32(line), int32(file), origin})
 				w.count++
 				break
 			}

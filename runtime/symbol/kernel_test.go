@@ -194,7 +194,8 @@ func TestRunningKernel(t *testing.T) {
 	k := NewKernel("")
 	before := heap()
 	if errors.Is(k.Err(), errHidden) {
-		testkit.Requires(t, testkit.Core("kernel addresses", errors.New("be root, or set kernel.kptr_restrict=0")))
+		testkit.Requires(t, testkit.Core("kernel addresses",
+			errors.New("be root, or set kernel.kptr_restrict=0")))
 	}
 	if err := k.Err(); err != nil {
 		t.Fatal(err)
@@ -283,12 +284,14 @@ func BenchmarkLoad(b *testing.B) {
 // Callers of one function are one row: its name has no offset, unless it is asked
 // for.
 func TestNameHasNoOffset(t *testing.T) {
-	k, err := ParseKernel(strings.NewReader("ffffffff81000000 T _text\nffffffff81000100 T schedule\nffffffff81000200 T end\n"))
+	k, err := ParseKernel(strings.NewReader(
+		"ffffffff81000000 T _text\nffffffff81000100 T schedule\nffffffff81000200 T end\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for addr, want := range map[uint64][2]string{0xffffffff81000100: {"schedule", "schedule"}, 0xffffffff81000110: {"schedule", "schedule+0x10"},
-		0x1234: {"0x1234", "0x1234"}} {
+	for addr, want := range map[uint64][2]string{0xffffffff81000100: {"schedule", "schedule"},
+		0xffffffff81000110: {"schedule", "schedule+0x10"},
+		0x1234:             {"0x1234", "0x1234"}} {
 		if name, text := k.Name(addr), k.Text(addr); name != want[0] || text != want[1] {
 			t.Errorf("%#x: got %s and %s, want %v", addr, name, text, want)
 		}

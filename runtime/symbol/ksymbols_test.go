@@ -28,7 +28,8 @@ func TestLoadedCode(t *testing.T) {
 	const at = 0xffffffffc0900000
 	f := func(addr uint64, when event.Time, want string) {
 		t.Helper()
-		if got := s.Resolve(0, 0, addr, when)[0]; got.Symbol != want || !got.Kernel || want != Unknown && got.DSO != "[bpf]" {
+		if got := s.Resolve(0, 0, addr, when)[0]; got.Symbol != want || !got.Kernel ||
+			want != Unknown && got.DSO != "[bpf]" {
 			t.Errorf("%#x at %d: got %+v, want %s", addr, when, got, want)
 		}
 	}

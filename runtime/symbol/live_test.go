@@ -188,7 +188,9 @@ func container(t *testing.T, arg string) (*exec.Cmd, string) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("/app/server", arg)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Chroot: root, Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID,
+	}
 	cmd.Dir = "/"
 	return cmd, root
 }
@@ -285,7 +287,8 @@ func TestVDSO(t *testing.T) {
 				continue
 			}
 			got := s.Resolve(tg.pid, tg.pid, region.Start+off-region.Off, event.MaxTime)[0]
-			if strings.TrimPrefix(sym.Name, "__vdso_") != strings.TrimPrefix(got.Symbol, "__vdso_") || got.DSO != "[vdso]" || got.Offset != 0 {
+			if strings.TrimPrefix(sym.Name, "__vdso_") != strings.TrimPrefix(got.Symbol, "__vdso_") ||
+				got.DSO != "[vdso]" || got.Offset != 0 {
 				t.Errorf("%s: got %+v", sym.Name, got)
 			}
 			checked++

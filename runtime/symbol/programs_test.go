@@ -69,7 +69,8 @@ func program(t testing.TB, what string) string {
 		cmd = exec.Command("g++", "-O2", "-g", "-gz=zlib", "-gdwarf-4", "-o", out, "testdata/shop.cc")
 	case "rust-legacy", "rust-v0":
 		testkit.Requires(t, testkit.Rustc)
-		cmd = exec.Command("rustc", "-O", "-g", "-Z", "unstable-options", "-C", "symbol-mangling-version="+what[5:], "-o", out, "testdata/shop.rs")
+		cmd = exec.Command("rustc", "-O", "-g", "-Z", "unstable-options", "-C",
+			"symbol-mangling-version="+what[5:], "-o", out, "testdata/shop.rs")
 		cmd.Env = append(os.Environ(), "RUSTC_BOOTSTRAP=1")
 	case "go":
 		cmd = exec.Command("go", "build", "-o", out, "testdata/shop.go")
@@ -167,7 +168,8 @@ func TestFunctionsAgreeWithNm(t *testing.T) {
 						}
 					}
 					if !same || off == 0 && got.Addr != f.Addr {
-						t.Errorf("%s+%#x: got %s at %#x, want one of %q", name, off, got.Name, got.Addr, byAddr[f.Addr])
+						t.Errorf("%s+%#x: got %s at %#x, want one of %q", name, off, got.Name,
+							got.Addr, byAddr[f.Addr])
 					}
 				}
 			}

@@ -26,7 +26,8 @@ func TestOwnFunctions(t *testing.T) {
 	for _, addr := range []uint64{start, start + 3, marker()} {
 		f := s.Resolve(pid, pid, addr, event.MaxTime)
 		exe, _ := os.Readlink("/proc/self/exe")
-		if len(f) != 1 || f[0].Symbol != "ppscript/runtime/symbol.marker" || f[0].Offset != addr-start || f[0].DSO != exe || f[0].Kernel {
+		if len(f) != 1 || f[0].Symbol != "ppscript/runtime/symbol.marker" || f[0].Offset != addr-start ||
+			f[0].DSO != exe || f[0].Kernel {
 			t.Errorf("%#x: got %+v, want marker+%#x", addr, f, addr-start)
 		}
 	}

@@ -118,7 +118,8 @@ func (b *builder) add(name []byte, addr, size, end uint64, rank uint8) bool {
 	if len(name) == 0 || len(name) > maxName || len(b.names)+len(name) > maxText || len(b.syms) >= maxFuncs {
 		return len(name) == 0 || len(name) > maxName
 	}
-	b.syms = append(b.syms, rawSym{addr: addr, end: end, size: bytes32(size), at: uint32(len(b.names)), seq: uint32(len(b.syms)),
+	b.syms = append(b.syms, rawSym{addr: addr, end: end, size: bytes32(size), at: uint32(len(b.names)),
+		seq:  uint32(len(b.syms)),
 		long: uint16(len(name)), rank: rank})
 	b.names = append(b.names, name...)
 	return true

@@ -75,7 +75,8 @@ func TestDemangle(t *testing.T) {
 }
 
 func TestPerfMap(t *testing.T) {
-	table, skipped := ParsePerfMap([]byte("1000 10 first\n0x2000 0x20 with blanks (in it)\r\nzzz\n1000 18 again\n3000 0 empty\n4000 5 cut off"))
+	table, skipped := ParsePerfMap([]byte(
+		"1000 10 first\n0x2000 0x20 with blanks (in it)\r\nzzz\n1000 18 again\n3000 0 empty\n4000 5 cut off"))
 	f := func(addr uint64, want string) {
 		t.Helper()
 		got := ""

@@ -114,7 +114,8 @@ func (m *Mappings) Map(r *perf.Mapping, when event.Time) {
 	}
 	s := m.space(r.PID, when)
 	region := Region{Start: r.Addr, End: r.Addr + r.Len, Off: r.Pgoff, Name: r.Name, From: when}
-	region.File = m.file(s, &region, object.ID{Maj: r.Maj, Min: r.Min, Ino: r.Ino, Gen: r.InoGen}, hex.EncodeToString(r.BuildID))
+	region.File = m.file(s, &region, object.ID{Maj: r.Maj, Min: r.Min, Ino: r.Ino, Gen: r.InoGen},
+		hex.EncodeToString(r.BuildID))
 	if region.File != nil && region.File.Path == region.Name {
 		region.Name = region.File.Path // one text for all processes
 	}
@@ -130,7 +131,9 @@ func (m *Mappings) file(s *Space, r *Region, id object.ID, build string) *object
 	}
 	// Records have the generation of the inode, /proc/PID/maps has not.
 	id.Gen = 0
-	return m.files.Find(object.Mapping{PID: s.PID, Start: r.Start, End: r.End, Path: r.Name, ID: id, BuildID: build, Root: s.Root})
+	return m.files.Find(object.Mapping{
+		PID: s.PID, Start: r.Start, End: r.End, Path: r.Name, ID: id, BuildID: build, Root: s.Root,
+	})
 }
 
 // Fork says that child began as a copy of parent.

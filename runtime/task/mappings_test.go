@@ -169,7 +169,9 @@ func TestEndedProcessesAreLetGo(t *testing.T) {
 		m.Exit(i)
 	}
 	if got, want := m.Stats().Spaces, 1+2*(100+48); got != want {
-		t.Errorf("got %d spaces, want %d: of init, and two each, before and after the exec, of the last 100 and of the 48 before them that are held", got, want)
+		t.Errorf(
+			"got %d spaces, want %d: of init, and two each, before and after the exec, of the last 100 and of the 48 before them that are held",
+			got, want)
 	}
 	expectMap(t, m, 200, 0x5000, 200, "/run", 0)
 	expectMap(t, m, 4900, 0x5000, 4900, "/run", 0)
@@ -178,7 +180,8 @@ func TestEndedProcessesAreLetGo(t *testing.T) {
 	run(300, 6000)
 	m.Release(func() { m.Hold(200, 200) })
 	if got, want := m.Stats().Spaces, 1+2*(100+1+1); got != want {
-		t.Errorf("after Release: got %d spaces, want %d: of init, of the last 100, one held, one alive", got, want)
+		t.Errorf("after Release: got %d spaces, want %d: of init, of the last 100, one held, one alive",
+			got, want)
 	}
 	expectMap(t, m, 200, 0x5000, 200, "/run", 0)
 	expectMap(t, m, 300, 0x5000, 6000, "/run", 0)
@@ -203,14 +206,18 @@ func TestParseMapsLine(t *testing.T) {
 	f := func(line string, want Region, exec, ok bool) {
 		t.Helper()
 		got, id, x, err := parseMapsLine([]byte(line))
-		if (err == nil) != ok || x != exec || ok && (got.Start != want.Start || got.End != want.End || got.Off != want.Off || got.Name != want.Name) {
+		if (err == nil) != ok || x != exec || ok &&
+			(got.Start != want.Start || got.End != want.End || got.Off != want.Off || got.Name != want.Name) {
 			t.Errorf("%s: got %+v %v %v %v, want %+v", line, got, id, x, err, want)
 		}
 	}
-	f("00400000-00452000 r-xp 00001000 08:02 173521      /usr/bin/dbus daemon", Region{Start: 0x400000, End: 0x452000, Off: 0x1000, Name: "/usr/bin/dbus daemon"}, true, true)
+	f("00400000-00452000 r-xp 00001000 08:02 173521      /usr/bin/dbus daemon",
+		Region{Start: 0x400000, End: 0x452000, Off: 0x1000, Name: "/usr/bin/dbus daemon"}, true, true)
 	f("7f00-8f00 rw-p 00000000 00:00 0", Region{Start: 0x7f00, End: 0x8f00, Name: "//anon"}, false, true)
-	f("7ffd0000-7ffd2000 r-xp 00000000 00:00 0                          [vdso]", Region{Start: 0x7ffd0000, End: 0x7ffd2000, Name: "[vdso]"}, true, true)
-	f(`1000-2000 r-xp 0 fe:00 7 /tmp/a\012b`, Region{Start: 0x1000, End: 0x2000, Name: "/tmp/a\nb"}, true, true)
+	f("7ffd0000-7ffd2000 r-xp 00000000 00:00 0                          [vdso]",
+		Region{Start: 0x7ffd0000, End: 0x7ffd2000, Name: "[vdso]"}, true, true)
+	f(`1000-2000 r-xp 0 fe:00 7 /tmp/a\012b`,
+		Region{Start: 0x1000, End: 0x2000, Name: "/tmp/a\nb"}, true, true)
 	f("2000-1000 r-xp 0 fe:00 7 /x", Region{}, false, false)
 	f("1000 r-xp 0 fe:00 7 /x", Region{}, false, false)
 	f("", Region{}, false, false)
@@ -257,7 +264,8 @@ func TestOwnMaps(t *testing.T) {
 	}
 	s := m.Space(pid, event.MaxTime)
 	if s.UID != int64(os.Geteuid()) || s.InnerPID <= 0 || s.Root != nil {
-		t.Errorf("got user %d, inner pid %d, root %v; want %d, a pid, our own", s.UID, s.InnerPID, s.Root, os.Geteuid())
+		t.Errorf("got user %d, inner pid %d, root %v; want %d, a pid, our own", s.UID, s.InnerPID,
+			s.Root, os.Geteuid())
 	}
 }
 

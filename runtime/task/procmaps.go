@@ -24,7 +24,8 @@ func (m *Mappings) look(s *Space) {
 	}
 	s.looked = true
 	m.stats.ProcReads++
-	b, err := privilege.ReadFile(privilege.Processes, filepath.Join(m.opt.Proc, strconv.Itoa(int(s.PID)), "maps"))
+	b, err := privilege.ReadFile(privilege.Processes,
+		filepath.Join(m.opt.Proc, strconv.Itoa(int(s.PID)), "maps"))
 	if err != nil {
 		return
 	}
@@ -63,7 +64,8 @@ func (m *Mappings) identify(s *Space) {
 	if root, err := m.files.Root(s.PID); err == nil {
 		s.Root = root
 	}
-	b, err := privilege.ReadFile(privilege.Processes, filepath.Join(m.opt.Proc, strconv.Itoa(int(s.PID)), "status"))
+	b, err := privilege.ReadFile(privilege.Processes,
+		filepath.Join(m.opt.Proc, strconv.Itoa(int(s.PID)), "status"))
 	if err != nil {
 		return
 	}

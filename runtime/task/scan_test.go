@@ -23,7 +23,8 @@ func TestScanNamesProcessesThatEndSoon(t *testing.T) {
 		t.Fatal(err)
 	}
 	hidden := filepath.Join(proc, "15")
-	if err := errors.Join(os.Mkdir(hidden, 0o755), os.WriteFile(filepath.Join(hidden, "comm"), []byte("worker\n"), 0o644)); err != nil {
+	if err := errors.Join(os.Mkdir(hidden, 0o755),
+		os.WriteFile(filepath.Join(hidden, "comm"), []byte("worker\n"), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	tasks := New(Options{Proc: proc})

@@ -71,7 +71,8 @@ func (m *Mappings) add(s *Space, r Region) {
 			m.retire(s, r)
 			return
 		}
-		if x.Start == r.Start && x.End == r.End && x.Off == r.Off && x.Name == r.Name && (r.File == x.File || !openable(r.File)) {
+		if x.Start == r.Start && x.End == r.End && x.Off == r.Off && x.Name == r.Name &&
+			(r.File == x.File || !openable(r.File)) {
 			return // known already
 		}
 		was := x

@@ -160,8 +160,22 @@ func (b *builder) fail(err error) {
 // stableEnums are enumerators of the kernel's user interface. They never
 // change, so print fmts of recordings can be resolved with them.
 var stableEnums = map[string]int64{
-	"TCP_ESTABLISHED": 1, "TCP_SYN_SENT": 2, "TCP_SYN_RECV": 3, "TCP_FIN_WAIT1": 4, "TCP_FIN_WAIT2": 5,
-	"TCP_TIME_WAIT": 6, "TCP_CLOSE": 7, "TCP_CLOSE_WAIT": 8, "TCP_LAST_ACK": 9, "TCP_LISTEN": 10,
-	"TCP_CLOSING": 11, "TCP_NEW_SYN_RECV": 12, "TCP_BOUND_INACTIVE": 13,
-	"IOPRIO_CLASS_NONE": 0, "IOPRIO_CLASS_RT": 1, "IOPRIO_CLASS_BE": 2, "IOPRIO_CLASS_IDLE": 3, "IOPRIO_CLASS_INVALID": 7,
+	"TCP_ESTABLISHED":      1,
+	"TCP_SYN_SENT":         2,
+	"TCP_SYN_RECV":         3,
+	"TCP_FIN_WAIT1":        4,
+	"TCP_FIN_WAIT2":        5,
+	"TCP_TIME_WAIT":        6,
+	"TCP_CLOSE":            7,
+	"TCP_CLOSE_WAIT":       8,
+	"TCP_LAST_ACK":         9,
+	"TCP_LISTEN":           10,
+	"TCP_CLOSING":          11,
+	"TCP_NEW_SYN_RECV":     12,
+	"TCP_BOUND_INACTIVE":   13,
+	"IOPRIO_CLASS_NONE":    0,
+	"IOPRIO_CLASS_RT":      1,
+	"IOPRIO_CLASS_BE":      2,
+	"IOPRIO_CLASS_IDLE":    3,
+	"IOPRIO_CLASS_INVALID": 7,
 }

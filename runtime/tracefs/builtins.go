@@ -31,15 +31,31 @@ var sameValue = []string{
 
 func (b *builder) helpers() map[string]expr.Builtin {
 	m := map[string]expr.Builtin{
-		"__print_symbolic":      {Usage: "__print_symbolic(x, {value, name}, ...)", Min: 1, Max: -1, Lower: b.symbols(false)},
-		"__print_flags":         {Usage: "__print_flags(x, delimiter, {mask, name}, ...)", Min: 2, Max: -1, Lower: b.symbols(true)},
-		"__get_sockaddr":        {Usage: "__get_sockaddr(field)", Min: 1, Max: 1, Lower: lowerSockaddr},
-		"__print_dynamic_array": {Usage: "__print_dynamic_array(field, size)", Min: 2, Max: 2, Lower: lowerDynamicArray},
-		"__print_hex_dump":      {Usage: "__print_hex_dump(prefix, type, row, group, data, n, ascii)", Min: 7, Max: 7, Lower: lowerHexDump},
-		"mc_event_error_type":   {Usage: "mc_event_error_type(type)", Min: 1, Max: 1, Lower: lowerErrorType},
-		"nvme_trace_disk_name":  {Usage: "nvme_trace_disk_name(p, name)", Min: 2, Max: 2, Lower: lowerDiskName},
-		"jiffies_to_msecs":      {Usage: "jiffies_to_msecs(n)", Min: 1, Max: 1, Lower: b.jiffies(1000)},
-		"jiffies_to_usecs":      {Usage: "jiffies_to_usecs(n)", Min: 1, Max: 1, Lower: b.jiffies(1000_000)},
+		"__print_symbolic": {
+			Usage: "__print_symbolic(x, {value, name}, ...)", Min: 1, Max: -1, Lower: b.symbols(false),
+		},
+		"__print_flags": {
+			Usage: "__print_flags(x, delimiter, {mask, name}, ...)",
+			Min:   2,
+			Max:   -1,
+			Lower: b.symbols(true),
+		},
+		"__get_sockaddr": {Usage: "__get_sockaddr(field)", Min: 1, Max: 1, Lower: lowerSockaddr},
+		"__print_dynamic_array": {
+			Usage: "__print_dynamic_array(field, size)", Min: 2, Max: 2, Lower: lowerDynamicArray,
+		},
+		"__print_hex_dump": {
+			Usage: "__print_hex_dump(prefix, type, row, group, data, n, ascii)",
+			Min:   7,
+			Max:   7,
+			Lower: lowerHexDump,
+		},
+		"mc_event_error_type": {Usage: "mc_event_error_type(type)", Min: 1, Max: 1, Lower: lowerErrorType},
+		"nvme_trace_disk_name": {
+			Usage: "nvme_trace_disk_name(p, name)", Min: 2, Max: 2, Lower: lowerDiskName,
+		},
+		"jiffies_to_msecs": {Usage: "jiffies_to_msecs(n)", Min: 1, Max: 1, Lower: b.jiffies(1000)},
+		"jiffies_to_usecs": {Usage: "jiffies_to_usecs(n)", Min: 1, Max: 1, Lower: b.jiffies(1000_000)},
 	}
 	m["__print_symbolic_u64"], m["__print_symbolic64"] = m["__print_symbolic"], m["__print_symbolic"]
 	m["__print_flags_u64"], m["__get_rel_sockaddr"] = m["__print_flags"], m["__get_sockaddr"]
@@ -105,7 +121,8 @@ func lowerHexDump(k *expr.Call) (expr.Node, error) {
 	}
 	return &expr.Native{Name: k.Name, T: expr.TStr, Args: []expr.Node{data}, Data: prefix,
 		Str: func(f *expr.Frame, a []expr.Arg) []byte {
-			return f.Keep(appendHexDump(f.Scratch(), prefix, int(opts[0]), int(opts[1]), int(opts[2]), a[0].S, opts[3] != 0))
+			return f.Keep(appendHexDump(f.Scratch(), prefix, int(opts[0]), int(opts[1]), int(opts[2]),
+				a[0].S, opts[3] != 0))
 		}}, nil
 }
 
@@ -149,6 +166,8 @@ func (b *builder) jiffies(perSecond int64) func(*expr.Call) (expr.Node, error) {
 		}
 		k.As(c.TUInt)
 		return &expr.Native{Name: k.Name, T: expr.TUint, Args: []expr.Node{n}, Data: hz,
-			Int1: func(_ *expr.Frame, v int64) int64 { return int64(uint32(uint64(v) * uint64(perSecond) / uint64(hz))) }}, nil
+			Int1: func(_ *expr.Frame, v int64) int64 {
+				return int64(uint32(uint64(v) * uint64(perSecond) / uint64(hz)))
+			}}, nil
 	}
 }

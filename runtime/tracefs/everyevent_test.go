@@ -96,7 +96,8 @@ func TestLiveEveryPrintFmtCompiles(t *testing.T) {
 		}
 		zero := event.Event{Raw: make([]byte, s.Size+64)}
 		text := string(s.Text(nil, &zero))
-		if has := strings.Contains(text, unknownText); has != hidesVariable(s) && !strings.Contains(s.PrintFmt, unknownText) {
+		if has := strings.Contains(text, unknownText); has != hidesVariable(s) &&
+			!strings.Contains(s.PrintFmt, unknownText) {
 			t.Errorf("%s: text of a record of zeros: %s", name, text)
 		}
 	}

@@ -43,7 +43,8 @@ func TestParseFormatClassifiesEveryKindOfField(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.FullName() != "test:sample" || s.ID != 372 || s.Type != 2 || s.Size != 228 {
-		t.Errorf("got %s id %d type %d size %d, want test:sample 372 2 228", s.FullName(), s.ID, s.Type, s.Size)
+		t.Errorf("got %s id %d type %d size %d, want test:sample 372 2 228", s.FullName(),
+			s.ID, s.Type, s.Size)
 	}
 	if want := "\"mask=%s\nmore\", __get_bitmask(mask)"; s.PrintFmt != want {
 		t.Errorf("print fmt: got %q, want %q", s.PrintFmt, want)
@@ -101,7 +102,8 @@ func TestParseFormatRefusesDamage(t *testing.T) {
 
 func FuzzParseFormat(f *testing.F) {
 	f.Add([]byte(sample))
-	f.Add([]byte("name: x\nID: 1\nformat:\n\tfield:int a;\toffset:0;\tsize:4;\tsigned:1;\n\nprint fmt: \"%d\", REC->a\n"))
+	f.Add([]byte(
+		"name: x\nID: 1\nformat:\n\tfield:int a;\toffset:0;\tsize:4;\tsigned:1;\n\nprint fmt: \"%d\", REC->a\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, err := ParseFormat("fuzz", text)
 		if (s == nil) == (err == nil) {

@@ -19,7 +19,8 @@ func FuzzText(f *testing.F) {
 		`"%d %c %s", 1 / REC->a, __get_str(d)[REC->a], ({ int x = REC->a; x << 40; }) ? REC->s : (char *)REC->n`,
 		`"%s", __print_hex_dump("", 1, 16, 8, __get_dynamic_array(d), REC->a, true)`,
 	} {
-		f.Add([]byte(printFmt), []byte("\x01\x02\x03\x04\x05\x06\x07\x08\xff\xff\xff\xff\x40\x00\x08\x00abcdefghijklmnopqrstuvwxyz"))
+		f.Add([]byte(printFmt), []byte(
+			"\x01\x02\x03\x04\x05\x06\x07\x08\xff\xff\xff\xff\x40\x00\x08\x00abcdefghijklmnopqrstuvwxyz"))
 		f.Add([]byte(printFmt), []byte{})
 	}
 	o := &Options{HZ: 100, Ksym: func(a uint64) (string, uint64, uint64, bool) { return "f", 1, 2, a&1 == 0 }}

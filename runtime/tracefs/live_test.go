@@ -84,7 +84,8 @@ func TestLiveNoPermission(t *testing.T) {
 		err := unix.Setfsuid(65534)
 		if err == nil {
 			// Nor may package privilege have anything to raise.
-			err = unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &make([]unix.CapUserData, 2)[0])
+			err = unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3},
+				&make([]unix.CapUserData, 2)[0])
 		}
 		if err != nil {
 			done <- err
@@ -94,8 +95,10 @@ func TestLiveNoPermission(t *testing.T) {
 		done <- err
 	}()
 	err := <-done
-	if !errors.Is(err, fs.ErrPermission) || diag.ClassOf(err) != diag.Attach || !strings.Contains(diag.HintOf(err), "setcap") {
-		t.Errorf("got %v (hint %q), want a permission error of class Attach with a hint", err, diag.HintOf(err))
+	if !errors.Is(err, fs.ErrPermission) || diag.ClassOf(err) != diag.Attach ||
+		!strings.Contains(diag.HintOf(err), "setcap") {
+		t.Errorf("got %v (hint %q), want a permission error of class Attach with a hint",
+			err, diag.HintOf(err))
 	}
 }
 
@@ -103,7 +106,8 @@ func TestLiveFindMounts(t *testing.T) {
 	live(t)
 	var fs unix.Statfs_t
 	if err := unix.Statfs(mountPoint, &fs); err != nil || fs.Type != unix.TRACEFS_MAGIC {
-		testkit.Requires(t, testkit.Core("tracefs", fmt.Errorf("%s is of type %#x (%v)", mountPoint, fs.Type, err)))
+		testkit.Requires(t, testkit.Core("tracefs",
+			fmt.Errorf("%s is of type %#x (%v)", mountPoint, fs.Type, err)))
 	}
 	// In a mount namespace of its own, which dies with the thread.
 	done := make(chan error)

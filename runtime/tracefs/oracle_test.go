@@ -97,7 +97,8 @@ func (in *instance) entries() int {
 // raw is the records, in order.
 func (in *instance) raw() [][]byte {
 	in.t.Helper()
-	fd, err := unix.Open(filepath.Join(in.dir, "per_cpu/cpu0/trace_pipe_raw"), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(filepath.Join(in.dir, "per_cpu/cpu0/trace_pipe_raw"),
+		unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		in.t.Fatal(err)
 	}
@@ -229,11 +230,13 @@ func TestLiveTextIsTheKernelsOwn(t *testing.T) {
 			t.Fatalf("record %d: unknown type", i)
 		}
 		if len(lines) == 0 || !lineOf(s, lines[0]) {
-			t.Fatalf("record %d of %d is %s, the kernel's lines go on with %.1q", i, len(raws), s.FullName(), lines)
+			t.Fatalf("record %d of %d is %s, the kernel's lines go on with %.1q", i, len(raws),
+				s.FullName(), lines)
 		}
 		// Lines that begin with no event's name belong to the text before.
 		kernels, n := strings.TrimPrefix(lines[0], s.Name+": "), 1
-		for surplus := len(lines) - (len(raws) - i); surplus > 0 && n < len(lines) && i+1 < len(raws); surplus-- {
+		for surplus := len(lines) - (len(raws) - i); surplus > 0 && n < len(lines) &&
+			i+1 < len(raws); surplus-- {
 			if lineOf(byID[uint64(binary.LittleEndian.Uint16(raws[i+1]))], lines[n]) {
 				break
 			}
@@ -245,7 +248,8 @@ func TestLiveTextIsTheKernelsOwn(t *testing.T) {
 		buf = s.Text(buf[:0], &ev)
 		ours, kernels := strings.TrimSuffix(string(buf), "\n"), strings.TrimSuffix(kernels, "\n")
 		if hashed && s.System != "syscalls" {
-			ours, kernels = pointer.ReplaceAllString(ours, "POINTER"), pointer.ReplaceAllString(kernels, "POINTER")
+			ours, kernels = pointer.ReplaceAllString(ours, "POINTER"),
+				pointer.ReplaceAllString(kernels, "POINTER")
 		}
 		same := sameText
 		if s.System == "syscalls" {
@@ -334,7 +338,8 @@ func sameCall(s *event.Schema, ours, kernels string) error {
 	for _, m := range ourArg.FindAllStringSubmatch(ours, -1) {
 		v, _ := strconv.ParseUint(m[2], 16, 64)
 		want, ok := args[m[1]]
-		if !ok || strings.TrimLeft(m[2], "0") != want && strings.TrimLeft(strconv.FormatUint(v, 10), "0") != want {
+		if !ok || strings.TrimLeft(m[2], "0") != want &&
+			strings.TrimLeft(strconv.FormatUint(v, 10), "0") != want {
 			return fmt.Errorf("%s is %s, the kernel has %s", m[1], m[2], want)
 		}
 	}

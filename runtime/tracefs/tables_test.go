@@ -19,7 +19,8 @@ const exitFmt = `"vcpu %u reason %s%s%s dir %s", REC->vcpu, (REC->isa == 1) ?
 	__print_flags((unsigned long)REC->dir, "|", { 2, "W" }, { 1, "R" })`
 
 func exitSchema(t testing.TB) *event.Schema {
-	return schemaOf(t, new(Options), exitFmt, "unsigned int vcpu", "unsigned int reason", "unsigned int isa", "int dir")
+	return schemaOf(t, new(Options), exitFmt, "unsigned int vcpu", "unsigned int reason",
+		"unsigned int isa", "int dir")
 }
 
 func TestSymbolicOfFollowsThePrintFmt(t *testing.T) {
@@ -62,7 +63,8 @@ func TestSymbolicTables(t *testing.T) {
 	}
 	// The table of the plain value goes before those of expressions on it.
 	reason := s.Symbolic("reason")
-	if reason == nil || reason.Flags || !maps.Equal(reason.Names, map[uint64]string{0x60: "interrupt", 0x78: "hlt"}) {
+	if reason == nil || reason.Flags ||
+		!maps.Equal(reason.Names, map[uint64]string{0x60: "interrupt", 0x78: "hlt"}) {
 		t.Errorf("reason: got %+v", reason)
 	}
 	if got := s.Symbolic("vcpu"); got != nil {
@@ -77,9 +79,11 @@ func TestLiveSymbols(t *testing.T) {
 			isa, reason int
 			want        string
 		}{{1, 12, "HLT"}, {2, 0x78, "hlt"}, {1, 48, "EPT_VIOLATION"}, {2, 0x400, "npf"}} {
-			got, ok := s.SymbolicOf("exit_reason", record(t, s, map[string]any{"isa": c.isa, "exit_reason": c.reason}))
+			got, ok := s.SymbolicOf("exit_reason",
+				record(t, s, map[string]any{"isa": c.isa, "exit_reason": c.reason}))
 			if !ok || got != c.want {
-				t.Errorf("kvm_exit of isa %d, reason %d: got %q, %t, want %q", c.isa, c.reason, got, ok, c.want)
+				t.Errorf("kvm_exit of isa %d, reason %d: got %q, %t, want %q", c.isa,
+					c.reason, got, ok, c.want)
 			}
 		}
 	}
@@ -94,7 +98,8 @@ func TestLiveSymbols(t *testing.T) {
 		t.Fatal(err)
 	}
 	for state, want := range map[int]string{0: "R", 1: "S", 2: "D", 0x100: "R"} {
-		if got, ok := s.SymbolicOf("prev_state", record(t, s, map[string]any{"prev_state": state})); !ok || got != want {
+		if got, ok := s.SymbolicOf("prev_state", record(t, s, map[string]any{"prev_state": state})); !ok ||
+			got != want {
 			t.Errorf("prev_state %d: got %q, %t, want %q", state, got, ok, want)
 		}
 	}

@@ -85,7 +85,8 @@ func ParseDuration(s string, bareNS int64) (int64, error) {
 var sizes = []struct {
 	suffix string
 	bytes  float64
-}{{"b", 1}, {"k", 1 << 10}, {"kb", 1 << 10}, {"kib", 1 << 10}, {"m", 1 << 20}, {"mb", 1 << 20}, {"mib", 1 << 20},
+}{{"b", 1}, {"k", 1 << 10}, {"kb", 1 << 10}, {"kib", 1 << 10}, {"m", 1 << 20},
+	{"mb", 1 << 20}, {"mib", 1 << 20},
 	{"g", 1 << 30}, {"gb", 1 << 30}, {"gib", 1 << 30}, {"t", 1 << 40}, {"tb", 1 << 40}, {"tib", 1 << 40}}
 
 // ParseSize reads "64MB", "1.5g" or a bare number of bytes; the suffixes are

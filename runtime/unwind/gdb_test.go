@@ -28,7 +28,8 @@ var (
 // functions and of the stubs through which it calls others, at most so many.
 func instructions(t *testing.T, program string, most int) []uint64 {
 	t.Helper()
-	out := testkit.Run(t, "objdump", "-d", "-C", "--no-show-raw-insn", "-j", ".text", "-j", ".plt", "-j", ".plt.sec", program)
+	out := testkit.Run(t, "objdump", "-d", "-C", "--no-show-raw-insn", "-j", ".text", "-j", ".plt", "-j",
+		".plt.sec", program)
 	var all []uint64
 	wanted := false
 	for line := range strings.Lines(out.Stdout) {
@@ -36,7 +37,8 @@ func instructions(t *testing.T, program string, most int) []uint64 {
 		if m := functionLine.FindStringSubmatch(line); m != nil {
 			wanted = ownFunction.MatchString(m[1])
 		}
-		if m := instructionLine.FindStringSubmatch(line); m != nil && wanted && !notToProbe.MatchString(m[2]) {
+		if m := instructionLine.FindStringSubmatch(line); m != nil && wanted &&
+			!notToProbe.MatchString(m[2]) {
 			addr, err := strconv.ParseUint(m[1], 16, 64)
 			if err != nil {
 				t.Fatal(err)
@@ -66,29 +68,38 @@ func TestEveryInstruction(t *testing.T) {
 	f := func(compiler, source string, flags ...string) {
 		t.Helper()
 		program := filepath.Join(t.TempDir(), "points")
-		if text, err := exec.Command(compiler, append(flags, "-O2", "-o", program, filepath.Join("testdata", source))...).CombinedOutput(); err != nil {
+		if text, err := exec.Command(compiler,
+			append(flags, "-O2", "-o", program, filepath.Join("testdata", source))...).
+			CombinedOutput(); err != nil {
 			t.Fatalf("%s %s: %v\n%s", compiler, source, err, text)
 		}
 		addrs := instructions(t, program, 120)
 		r := testkit.RunGDB(t, program, addrs)
-		maps := task.NewMappings(task.MappingsOptions{NoProc: true, Files: object.NewStore(object.Options{SameKernel: true})})
+		maps := task.NewMappings(task.MappingsOptions{
+			NoProc: true, Files: object.NewStore(object.Options{SameKernel: true}),
+		})
 		defer maps.Close()
 		for _, m := range r.Mappings {
-			maps.Map(&perf.Mapping{PID: 1, Addr: m.Addr, Len: m.Len, Pgoff: m.Offset, Name: m.File, Prot: 5}, 1)
+			maps.Map(&perf.Mapping{
+				PID: 1, Addr: m.Addr, Len: m.Len, Pgoff: m.Offset, Name: m.File, Prot: 5,
+			}, 1)
 		}
 		u := New(Options{Maps: maps, Machine: elf.EM_X86_64})
 		frames, differ, deepest := 0, 0, 0
 		for i, s := range r.Stops {
 			got, how := u.Walk(nil, 1, 2, Mask(elf.EM_X86_64), s.Regs, s.Memory)
 			frames, deepest = frames+len(s.Stack), max(deepest, len(s.Stack))
-			same := how.Whole() && slices.EqualFunc(got, s.Stack, func(addr uint64, f testkit.GDBFrame) bool { return f.Handler || addr == f.Addr })
+			same := how.Whole() && slices.EqualFunc(got, s.Stack, func(addr uint64, f testkit.GDBFrame) bool {
+				return f.Handler || addr == f.Addr
+			})
 			if !same {
 				if differ++; differ <= 5 {
 					t.Errorf("%s %v, stop %d: got %x (%v), want %v", source, flags, i, got, how.Stop, s.Stack)
 				}
 			}
 		}
-		t.Logf("%s %v: %d places, %d stacks, %d frames, the deepest stack has %d: %d differ", source, flags, len(addrs), len(r.Stops), frames, deepest, differ)
+		t.Logf("%s %v: %d places, %d stacks, %d frames, the deepest stack has %d: %d differ", source, flags,
+			len(addrs), len(r.Stops), frames, deepest, differ)
 		if len(r.Stops) < 150 {
 			t.Errorf("%s %v: got %d stacks, want at least 150", source, flags, len(r.Stops))
 		}

@@ -76,7 +76,8 @@ func parseGoTable(a *arch, data []byte, start uint64) (rules *Table, switches []
 	case goMagic120:
 		t.flag = goFlag120
 	default:
-		return nil, nil, fmt.Errorf("section .gopclntab: got version %#x, want that of Go 1.18 or later", magic)
+		return nil, nil, fmt.Errorf("section .gopclntab: got version %#x, want that of Go 1.18 or later",
+			magic)
 	}
 	part := func(word int) []byte {
 		if off := le.Uint64(data[8+8*word:]); off < uint64(len(data)) {

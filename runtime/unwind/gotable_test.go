@@ -92,10 +92,12 @@ func TestGoTable(t *testing.T) {
 	f(&arm64, 4, 0x1000, "sp+0", "u") // in the link register
 	f(&arm64, 4, 0x1004, "sp+40", "c-40")
 	f(&arm64, 4, 0x1060, "sp+0", "u")
-	if _, switches, err := parseGoTable(&amd64, goTableBytes(1, goFuncs...), 0x1000); err != nil || !slices.Equal(switches, []span{{0x1070, 0x1080}}) {
+	if _, switches, err := parseGoTable(&amd64, goTableBytes(1, goFuncs...), 0x1000); err != nil ||
+		!slices.Equal(switches, []span{{0x1070, 0x1080}}) {
 		t.Errorf("other stacks: got %x (%v), want the last function", switches, err)
 	}
-	table, _, err := parseGoTable(&arm64, goTableBytes(4, goFunc{size: 8, flag: goTopFrame, depth: [][2]int{{0, 2}}}), 0x1000)
+	table, _, err := parseGoTable(&arm64,
+		goTableBytes(4, goFunc{size: 8, flag: goTopFrame, depth: [][2]int{{0, 2}}}), 0x1000)
 	if err != nil {
 		t.Fatal(err)
 	}

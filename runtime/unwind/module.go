@@ -142,7 +142,8 @@ func (m *module) special(store *object.Store, f *object.File) {
 			"runtime.morestack", "runtime.morestack.abi0", "runtime.asmcgocall", "runtime.asmcgocall.abi0",
 			"runtime.mcall.abiinternal", "runtime.systemstack.abiinternal":
 			m.switches = append(m.switches, at)
-		case "runtime.sigreturn__sigaction", "runtime.sigreturn__sigaction.abi0", "runtime.sigreturn", "runtime.sigreturn.abi0",
+		case "runtime.sigreturn__sigaction", "runtime.sigreturn__sigaction.abi0", "runtime.sigreturn",
+			"runtime.sigreturn.abi0",
 			"__kernel_rt_sigreturn":
 			m.signal = append(m.signal, at)
 		}
@@ -178,7 +179,8 @@ func ehFrame(im *object.Image) (Section, bool) {
 			return s, false
 		}
 		for _, l := range im.Progs {
-			if l.Type == elf.PT_LOAD && at >= l.Vaddr && at-l.Vaddr < l.Filesz && l.Filesz-(at-l.Vaddr) <= object.MaxSection {
+			if l.Type == elf.PT_LOAD && at >= l.Vaddr && at-l.Vaddr < l.Filesz &&
+				l.Filesz-(at-l.Vaddr) <= object.MaxSection {
 				s.Data, s.Addr = im.Bytes(at, int(l.Filesz-(at-l.Vaddr))), at
 				return s, len(s.Data) > 0
 			}

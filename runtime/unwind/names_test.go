@@ -15,7 +15,8 @@ import (
 // perfFrames are the stacks that perf prints, as "symbol (dso)".
 func perfFrames(t testing.TB, data string) (all [][]string) {
 	t.Helper()
-	for line := range strings.Lines(run(t, "perf", "script", "-i", data, "-F", "comm,tid,time,ip,sym,dso", "--no-inline")) {
+	for line := range strings.Lines(
+		run(t, "perf", "script", "-i", data, "-F", "comm,tid,time,ip,sym,dso", "--no-inline")) {
 		text := strings.TrimSpace(line)
 		switch {
 		case text == "":
@@ -42,7 +43,8 @@ func TestNamesAgreeWithPerf(t *testing.T) {
 	dir := t.TempDir()
 	cpp, data := filepath.Join(dir, "shop"), filepath.Join(dir, "perf.data")
 	run(t, "g++", "-O1", "-fno-omit-frame-pointer", "-o", cpp, "../symbol/testdata/shop.cc")
-	script := "for i in 1 2 3; do " + cpp + " 0.1; ls -lR /usr/share/doc /proc/self >/dev/null; cat /proc/kallsyms >/dev/null; done"
+	script := "for i in 1 2 3; do " + cpp +
+		" 0.1; ls -lR /usr/share/doc /proc/self >/dev/null; cat /proc/kallsyms >/dev/null; done"
 	run(t, "perf", "record", "-q", "-B", "-N", "--no-bpf-event", "-m", "1024", "-g", "-e", "cpu-clock", "-F", "997", "-o", data, "sh", "-c", script)
 	r := load(t, data)
 	slices.SortStableFunc(r.events, func(a, b event.Event) int { return int(a.Time - b.Time) })
@@ -82,7 +84,8 @@ func TestNamesAgreeWithPerf(t *testing.T) {
 			}
 			// perf makes a DSO of each BPF program, and of those that
 			// another tracer loaded and took away nobody knows the name.
-			if f.DSO == "[bpf]" && name == f.Symbol || strings.HasPrefix(name, "bpf_prog_") || strings.HasPrefix(name, "bpf_trampoline_") {
+			if f.DSO == "[bpf]" && name == f.Symbol || strings.HasPrefix(name, "bpf_prog_") ||
+				strings.HasPrefix(name, "bpf_trampoline_") {
 				continue
 			}
 			if differ++; differ < 10 {

@@ -24,7 +24,10 @@ type row struct {
 	cfa, ra string
 }
 
-var amd64Names = []string{"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip"}
+var amd64Names = []string{
+	"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13",
+	"r14", "r15", "rip",
+}
 
 var rowLine = regexp.MustCompile(`^[0-9a-f]{16} `)
 
@@ -33,7 +36,8 @@ func readelfRows(t *testing.T, path string) (rows []row) {
 	t.Helper()
 	raColumn := -1
 	want := false
-	out, _ := exec.Command("readelf", "--debug-dump=frames-interp", "-W", path).Output() // its status is 1 for a warning
+	// its status is 1 for a warning
+	out, _ := exec.Command("readelf", "--debug-dump=frames-interp", "-W", path).Output()
 	for line := range strings.Lines(string(out)) {
 		// "r1 (rdx)" is one word.
 		words := slices.DeleteFunc(strings.Fields(line), func(w string) bool { return w[0] == '(' })
@@ -93,7 +97,8 @@ func TestRowsAgreeWithReadelf(t *testing.T) {
 	testkit.Requires(t, testkit.Binutils, testkit.Go)
 	goProgram := func(arch string) string {
 		out := filepath.Join(t.TempDir(), "prog")
-		cmd := exec.Command("go", "build", "-ldflags=-compressdwarf=false", "-o", out, "../symbol/testdata/shop.go")
+		cmd := exec.Command("go", "build", "-ldflags=-compressdwarf=false", "-o", out,
+			"../symbol/testdata/shop.go")
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOARCH="+arch)
 		if text, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("build: %v\n%s", err, text)
@@ -108,7 +113,10 @@ func TestRowsAgreeWithReadelf(t *testing.T) {
 		return "x" + strconv.Itoa(i)
 	}
 	libc := ""
-	for _, path := range []string{"/lib/x86_64-linux-gnu/libc.so.6", "/lib/aarch64-linux-gnu/libc.so.6", "/lib64/libc.so.6", "/usr/lib/libc.so.6"} {
+	for _, path := range []string{
+		"/lib/x86_64-linux-gnu/libc.so.6", "/lib/aarch64-linux-gnu/libc.so.6", "/lib64/libc.so.6",
+		"/usr/lib/libc.so.6",
+	} {
 		if _, err := os.Stat(path); err == nil {
 			libc = path
 		}

@@ -73,7 +73,8 @@ func (m *machine) advance(by, end uint64) bool {
 		return true
 	}
 	delta := by * m.cie.codeAlign
-	if m.addr >= end || delta > end-m.addr || m.rows >= maxRows || by > math.MaxUint32 || m.cie.codeAlign > math.MaxUint32 {
+	if m.addr >= end || delta > end-m.addr || m.rows >= maxRows || by > math.MaxUint32 ||
+		m.cie.codeAlign > math.MaxUint32 {
 		return false
 	}
 	m.emit()

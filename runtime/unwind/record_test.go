@@ -12,7 +12,9 @@ import (
 )
 
 // compilers build the programs.
-var compilers = map[string]testkit.Need{"gcc": testkit.GCC, "g++": testkit.GXX, "rustc": testkit.Rustc, "go": testkit.Go}
+var compilers = map[string]testkit.Need{
+	"gcc": testkit.GCC, "g++": testkit.GXX, "rustc": testkit.Rustc, "go": testkit.Go,
+}
 
 func run(t testing.TB, name string, arg ...string) string {
 	t.Helper()
@@ -95,7 +97,8 @@ func TestStacksAgreeWithPerf(t *testing.T) {
 		}
 	}
 	if differ > len(want)/100 || short > len(want)/100 {
-		t.Errorf("got %d of %d stacks that differ and %d that are not whole, want at most 1%%", differ, len(want), short)
+		t.Errorf("got %d of %d stacks that differ and %d that are not whole, want at most 1%%",
+			differ, len(want), short)
 	}
 }
 
@@ -140,7 +143,8 @@ func TestKnownChains(t *testing.T) {
 				}
 				if !known.MatchString(names) && !(how.Stop == OtherStack && strings.HasPrefix(c.name, "go")) {
 					if other++; other < 4 {
-						t.Logf("got %s (%v at %v)", names, how.Stop, r.syms.Resolve(r.events[i].PID, 0, addrs[len(addrs)-1], r.events[i].Time))
+						t.Logf("got %s (%v at %v)", names, how.Stop,
+							r.syms.Resolve(r.events[i].PID, 0, addrs[len(addrs)-1], r.events[i].Time))
 					}
 				}
 			}
@@ -156,7 +160,8 @@ func TestKnownChains(t *testing.T) {
 func TestSignalFrames(t *testing.T) {
 	_, data := recordProgram(t, "gcc", "-O2", "-fomit-frame-pointer", "testdata/signal.c")
 	r := load(t, data)
-	known := regexp.MustCompile(`^in_handler handler \S+ (interrupted |clock\S* |\S*clock_gettime\S* |\[unknown\] )*main __libc_start`)
+	known := regexp.MustCompile(
+		`^in_handler handler \S+ (interrupted |clock\S* |\S*clock_gettime\S* |\[unknown\] )*main __libc_start`)
 	through, other := 0, 0
 	for i := range r.events {
 		addrs, how := r.unwind.Sample(nil, &r.events[i])
@@ -186,7 +191,8 @@ func TestShortCopy(t *testing.T) {
 		whole, _ := r.unwind.Sample(nil, e)
 		l := e.Stream.Members.(sampled)
 		stack := l.UserStack(e)
-		got, how := r.unwind.Walk(nil, e.PID, e.Time, l.UserMask(), l.UserRegs(e), stack[:min(len(stack), 600)])
+		got, how := r.unwind.Walk(nil, e.PID, e.Time, l.UserMask(), l.UserRegs(e),
+			stack[:min(len(stack), 600)])
 		if how.Whole() != (len(got) == len(whole)) || how.Stop != End && how.Stop != Truncated {
 			t.Fatalf("got %d of %d addresses and %v", len(got), len(whole), how.Stop)
 		}
@@ -238,5 +244,6 @@ func BenchmarkUnwind(b *testing.B) {
 		i++
 	}
 	b.ReportMetric(float64(frames)/float64(len(r.events)), "frames/op")
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())*float64(len(r.events))/float64(frames)/float64(b.N), "ns/frame")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())*float64(len(r.events))/float64(frames)/float64(b.N),
+		"ns/frame")
 }

@@ -186,7 +186,8 @@ func (b *tableBuilder) set(s *state, ra uint8, signal bool) uint32 {
 	}
 	b.index[string(k)] = i
 	b.t.rule = append(b.t.rule, ruleSet{
-		first: uint32(len(b.t.pool)), n: uint8(bits.OnesCount64(s.some)), cfaOff: s.cfaOff, cfaReg: s.cfaReg, ra: ra, flags: flags,
+		first: uint32(len(b.t.pool)), n: uint8(
+			bits.OnesCount64(s.some)), cfaOff: s.cfaOff, cfaReg: s.cfaReg, ra: ra, flags: flags,
 	})
 	for reg := range s.rules {
 		if r := s.rules[reg]; r.kind != sameValue {

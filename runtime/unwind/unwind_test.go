@@ -11,7 +11,8 @@ import (
 )
 
 // cfiBytes makes a section with one CIE and one FDE.
-func cfiBytes(signal bool, ra uint8, dataAlign byte, cieProgram []byte, start, size uint32, program []byte) []byte {
+func cfiBytes(signal bool, ra uint8, dataAlign byte, cieProgram []byte, start, size uint32,
+	program []byte) []byte {
 	aug := "zR\x00"
 	if signal {
 		aug = "zRS\x00"
@@ -72,7 +73,8 @@ func TestParse(t *testing.T) {
 }
 
 // step runs one step of a walk with these registers.
-func stepOf(t *testing.T, a *arch, table *Table, addr uint64, set map[uint8]uint64, stack []uint64) (*walk, step) {
+func stepOf(t *testing.T, a *arch, table *Table, addr uint64, set map[uint8]uint64,
+	stack []uint64) (*walk, step) {
 	t.Helper()
 	w := &walk{arch: a, pc: addr, base: set[a.sp]}
 	for reg, v := range set {
@@ -94,7 +96,8 @@ func TestStep(t *testing.T) {
 	if s != stepOn || w.pc != 0x4444 || w.regs[7] != 0x7008 || w.regs[6] != 99 {
 		t.Errorf("at the first instruction: got %v pc %#x sp %#x bp %d", s, w.pc, w.regs[7], w.regs[6])
 	}
-	w, s = stepOf(t, &amd64, table, 0x1010, map[uint8]uint64{7: 0x7000, 6: 0x7010}, []uint64{1, 2, 0x7777, 0x4444})
+	w, s = stepOf(t, &amd64, table, 0x1010, map[uint8]uint64{7: 0x7000, 6: 0x7010},
+		[]uint64{1, 2, 0x7777, 0x4444})
 	if s != stepOn || w.pc != 0x4444 || w.regs[7] != 0x7020 || w.regs[6] != 0x7777 {
 		t.Errorf("in the body: got %v pc %#x sp %#x bp %#x", s, w.pc, w.regs[7], w.regs[6])
 	}
@@ -126,7 +129,8 @@ func TestStepARM64(t *testing.T) {
 	if s != stepOn || w.pc != 0x4444 || w.regs[31] != 0x7000 {
 		t.Errorf("leaf: got %v pc %#x sp %#x", s, w.pc, w.regs[31])
 	}
-	w, s = stepOf(t, &arm64, table, 0x1010, map[uint8]uint64{31: 0x7000, 30: 1}, []uint64{0x7777, 0x00ff_0000_0000_4444 | 1<<54, 0, 0})
+	w, s = stepOf(t, &arm64, table, 0x1010, map[uint8]uint64{31: 0x7000, 30: 1},
+		[]uint64{0x7777, 0x00ff_0000_0000_4444 | 1<<54, 0, 0})
 	if s != stepOn || w.pc != 0x4444 || w.regs[31] != 0x7020 || w.regs[29] != 0x7777 {
 		t.Errorf("body: got %v pc %#x sp %#x fp %#x", s, w.pc, w.regs[31], w.regs[29])
 	}
@@ -208,14 +212,17 @@ func TestMask(t *testing.T) {
 		t.Errorf("got %#x, %#x, %#x", Mask(elf.EM_X86_64), Mask(elf.EM_AARCH64), Mask(elf.EM_S390))
 	}
 	if Mask(elf.EM_NONE) == 0 || Mask(elf.EM_NONE)&^perf.UserRegs() != 0 {
-		t.Errorf("of this machine: got %#x, want some of those that can be sampled, %#x", Mask(elf.EM_NONE), perf.UserRegs())
+		t.Errorf("of this machine: got %#x, want some of those that can be sampled, %#x",
+			Mask(elf.EM_NONE), perf.UserRegs())
 	}
 }
 
 func FuzzParse(f *testing.F) {
 	f.Add(amd64CFI(), false, uint64(0x1004))
-	f.Add(cfiBytes(true, 30, 0x78, []byte{0x0c, 31, 0}, 0x1000, 0x100, []byte{0x0a, 0x41, 0x0f, 2, 0x77, 8, 0x42, 0x0b, 0x16, 3, 1, 0x30}), false, uint64(0x1001))
-	f.Add([]byte{16, 0, 0, 0, 255, 255, 255, 255, 4, 0, 8, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1}, true, uint64(0))
+	f.Add(cfiBytes(true, 30, 0x78, []byte{0x0c, 31, 0}, 0x1000, 0x100,
+		[]byte{0x0a, 0x41, 0x0f, 2, 0x77, 8, 0x42, 0x0b, 0x16, 3, 1, 0x30}), false, uint64(0x1001))
+	f.Add([]byte{16, 0, 0, 0, 255, 255, 255, 255, 4, 0, 8, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1}, true,
+		uint64(0))
 	f.Fuzz(func(t *testing.T, data []byte, debug bool, addr uint64) {
 		table, err := Parse(Section{Data: data, Addr: 0x400, Debug: debug})
 		if (table == nil) == (err == nil) {

@@ -40,7 +40,10 @@ var amd64 = arch{machine: elf.EM_X86_64, sp: 7, fp: 6, pcBit: 8, pc: 16, codeEnd
 // enum perf_event_arm_regs for arm64: x0 to x30 (lr), sp, pc; DWARF the same.
 // The pointer authentication of arm64 puts signatures above bit 48.
 var arm64 = arch{machine: elf.EM_AARCH64, sp: 31, fp: 29, lr: 30, pcBit: 32, codeEnd: 1<<48 - 1,
-	order: [64]int8{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, -1}}
+	order: [64]int8{
+		0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26,
+		27, 28, 29, 30, 31, -1,
+	}}
 
 func archOf(m elf.Machine) *arch {
 	switch m {

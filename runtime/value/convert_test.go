@@ -23,7 +23,10 @@ func TestConversionsRoundTrip(t *testing.T) {
 	for range maxNesting + 1 {
 		deep = starlark.Tuple{deep}
 	}
-	for _, v := range []starlark.Value{deep, starlark.NewDict(0), starlark.MakeInt64(1).Mul(starlark.MakeUint64(1 << 63)).Mul(starlark.MakeInt(4))} {
+	for _, v := range []starlark.Value{
+		deep, starlark.NewDict(0),
+		starlark.MakeInt64(1).Mul(starlark.MakeUint64(1 << 63)).Mul(starlark.MakeInt(4)),
+	} {
 		if got, err := FromStarlark(v); err == nil {
 			t.Errorf("got %v, want an error", got)
 		}

@@ -63,7 +63,8 @@ func (c *checker) bounds(i int) {
 		c.t.Errorf("ring %d: known %d is behind visible %d", i, known, visible)
 	}
 	if known < st.known || visible < st.visible {
-		c.t.Errorf("ring %d: bounds went back: got %d and %d, had %d and %d", i, known, visible, st.known, st.visible)
+		c.t.Errorf("ring %d: bounds went back: got %d and %d, had %d and %d", i, known, visible,
+			st.known, st.visible)
 	}
 	st.known, st.visible = known, visible
 }
@@ -86,7 +87,8 @@ func (c *checker) read(i int, until uint64, size int, latest *event.Time) {
 			case pos < st.pos:
 				c.t.Fatalf("ring %d: position went back: got %d, had %d", i, pos, st.pos)
 			case n < size && pos < until:
-				c.t.Fatalf("ring %d: Read gave %d of %d events at %d, before until %d", i, n, size, pos, until)
+				c.t.Fatalf("ring %d: Read gave %d of %d events at %d, before until %d", i,
+					n, size, pos, until)
 			case n > 0 && pos == st.pos:
 				c.t.Fatalf("ring %d: Read gave %d events and did not move", i, n)
 			case pos > st.visible:
@@ -145,7 +147,8 @@ func (c *checker) event(i int, e *event.Event, latest *event.Time) {
 	}
 	st.last = e.Time
 	if e.Time < c.latestKnown {
-		c.t.Fatalf("ring %d: %d ns older than what was known when it was not visible", i, c.latestKnown-e.Time)
+		c.t.Fatalf("ring %d: %d ns older than what was known when it was not visible", i,
+			c.latestKnown-e.Time)
 	}
 	if latest != nil {
 		*latest = max(*latest, e.Time)

@@ -125,7 +125,8 @@ func (s Suite) same(t *testing.T, size int, got, want [][]event.Event) {
 		}
 		for i := range want[r] {
 			if !equal(&got[r][i], &want[r][i]) {
-				t.Errorf("batches of %d: ring %d: event %d: got %+v, want %+v", size, r, i, got[r][i], want[r][i])
+				t.Errorf("batches of %d: ring %d: event %d: got %+v, want %+v", size, r,
+					i, got[r][i], want[r][i])
 				break
 			}
 		}
@@ -185,10 +186,12 @@ func (s Suite) partial(t *testing.T) {
 		_, visible := r.Bounds()
 		dst := make([]event.Event, 4096)
 		if n := r.Read(nil, visible); n != 0 || r.Pos() != start {
-			t.Errorf("ring %d: Read into nothing: got %d events and position %d, want 0 and %d", i, n, r.Pos(), start)
+			t.Errorf("ring %d: Read into nothing: got %d events and position %d, want 0 and %d", i,
+				n, r.Pos(), start)
 		}
 		if n := r.Read(dst, start); n != 0 || r.Pos() != start {
-			t.Errorf("ring %d: Read until the own position: got %d events and position %d, want 0 and %d", i, n, r.Pos(), start)
+			t.Errorf("ring %d: Read until the own position: got %d events and position %d, want 0 and %d",
+				i, n, r.Pos(), start)
 		}
 		r.Release() // of nothing
 		if visible <= start {

@@ -40,7 +40,11 @@ var openings int
 
 func openFake(defect string) *fake {
 	openings++
-	f := &fake{defect: defect, opening: openings, stream: &event.Stream{Schema: &event.Schema{Name: "fake"}, Label: "fake"}}
+	f := &fake{
+		defect:  defect,
+		opening: openings,
+		stream:  &event.Stream{Schema: &event.Schema{Name: "fake"}, Label: "fake"},
+	}
 	for i := range int32(2) {
 		f.rings = append(f.rings, &fakeRing{f: f, index: i})
 	}
@@ -117,7 +121,14 @@ func (r *fakeRing) Read(dst []event.Event, until uint64) int {
 	for n < limit && r.pos < until {
 		k := r.pos / perRecord
 		e := &dst[n]
-		*e = event.Event{Time: event.Time(10000 + 100*k), Stream: r.f.stream, Ring: r.index, PID: -1, TID: -1, CPU: -1}
+		*e = event.Event{
+			Time:   event.Time(10000 + 100*k),
+			Stream: r.f.stream,
+			Ring:   r.index,
+			PID:    -1,
+			TID:    -1,
+			CPU:    -1,
+		}
 		e.Rec = []byte{byte(k), 1, 2, 3}
 		e.Raw = e.Rec[1:]
 		switch r.f.defect {
@@ -155,10 +166,18 @@ func (r *fakeRing) Read(dst []event.Event, until uint64) int {
 // fails its test, so defects are tried in a process of their own.
 func TestSuite(t *testing.T) {
 	if d := os.Getenv("EVENTTEST_DEFECT"); d != "" {
-		Run(t, Suite{Open: func(*testing.T) event.Source { return openFake(d) }, Repeatable: true, Least: 2 * perPoll * lastPoll})
+		Run(t, Suite{
+			Open:       func(*testing.T) event.Source { return openFake(d) },
+			Repeatable: true,
+			Least:      2 * perPoll * lastPoll,
+		})
 		return
 	}
-	Run(t, Suite{Open: func(*testing.T) event.Source { return openFake("") }, Repeatable: true, Least: 2 * perPoll * lastPoll})
+	Run(t, Suite{
+		Open:       func(*testing.T) event.Source { return openFake("") },
+		Repeatable: true,
+		Least:      2 * perPoll * lastPoll,
+	})
 	for defect, want := range map[string]string{
 		"streams change":       "Streams changed",
 		"rings shrink":         "Rings: got 1, had 2",

@@ -69,7 +69,8 @@ func (c *Capture) declare(words []string) error {
 			f.Size, f.Unit, f.Signed = 8, event.Nanos, true
 		default:
 			bits, err := strconv.Atoi(typ[min(1, len(typ)):])
-			if err != nil || typ[0] != 's' && typ[0] != 'u' || bits%8 != 0 || bits&(bits-1) != 0 || bits < 8 || bits > 64 {
+			if err != nil || typ[0] != 's' && typ[0] != 'u' || bits%8 != 0 || bits&(bits-1) != 0 ||
+				bits < 8 || bits > 64 {
 				return fmt.Errorf("field %s: got type %s, want s8 to s64, u8 to u64, ns or str", field, typ)
 			}
 			f.Size, f.Signed = bits/8, typ[0] == 's'

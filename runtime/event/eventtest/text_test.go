@@ -27,7 +27,8 @@ irq:raise vec:u8
 	for i := range e.Stream.Schema.Fields {
 		got = append(got, e.Stream.Schema.Fields[i].Value(e).String())
 	}
-	if s := strings.Join(got, " "); s != "-3 2000000 bash 18446744073709551615" || e.Time != 1500 || e.CPU != 2 || e.TID != 10 {
+	if s := strings.Join(got, " "); s != "-3 2000000 bash 18446744073709551615" || e.Time != 1500 ||
+		e.CPU != 2 || e.TID != 10 {
 		t.Errorf("got %s at %d on %d of %d", s, e.Time, e.CPU, e.TID)
 	}
 	if l := &c.Events[2]; l.Kind != event.Lost || l.Count != 7 || l.Ring != 1 {

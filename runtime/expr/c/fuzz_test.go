@@ -13,7 +13,8 @@ func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"pid == 3 && comm ~ \"*sh\"", "(char)300", "a ? b : c", "({ int x = 1; x; })",
 		`__print_flags(REC->f, "|", {1, "a"})`, "*(int *)((char *)&x + 4)", "a[1].b->c++", "'\\x41'",
-		"sizeof(struct x *)", "1ull<<63", "(u8)-1 % 3, b = ~4", "a ?: -b", `comm == 'bash'`, `"a=%d" "\n", REC->a`, "({ union u r; r.w = 1; })",
+		"sizeof(struct x *)", "1ull<<63", "(u8)-1 % 3, b = ~4", "a ?: -b", `comm == 'bash'`,
+		`"a=%d" "\n", REC->a`, "({ union u r; r.w = 1; })",
 	} {
 		f.Add(s)
 	}
