@@ -140,7 +140,8 @@ func (b *Builtin) stub(s *strings.Builder, indent, name, self string) {
 	if keywords != "" {
 		params = append(params, keywords)
 	}
-	fmt.Fprintf(s, "%sdef %s(%s) -> %s:\n%s    \"\"\"%s\"\"\"\n", indent, pyName(name), strings.Join(params, ", "), returns(b.Returns), indent,
+	fmt.Fprintf(s, "%sdef %s(%s) -> %s:\n%s    \"\"\"%s\"\"\"\n", indent, pyName(name),
+		strings.Join(params, ", "), returns(b.Returns), indent,
 		strings.ReplaceAll(b.Summary, `"""`, "'''"))
 }
 
@@ -193,7 +194,8 @@ func pyType(word string) string {
 		return "Any"
 	case strings.HasPrefix(word, "list of "):
 		return "Iterable" // tuples, and the views of dicts, too
-	case slices.Contains([]string{"stream", "table", "stacks", "log", "result", "recording", "aggregator"}, word):
+	case slices.Contains([]string{"stream", "table", "stacks", "log", "result", "recording", "aggregator"},
+		word):
 		return "Any" // also the result of a script's function
 	}
 	return "Any"

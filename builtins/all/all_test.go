@@ -81,7 +81,8 @@ func TestExamples(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", e.Code, err)
 				}
-				if e.Output != "" && !e.Live && strings.TrimRight(got, "\n") != strings.TrimRight(e.Output, "\n") {
+				if e.Output != "" && !e.Live &&
+					strings.TrimRight(got, "\n") != strings.TrimRight(e.Output, "\n") {
 					t.Errorf("%s:\n got %s\nwant %s", e.Code, got, e.Output)
 				}
 			})

@@ -18,11 +18,19 @@ const computed = "computed in ppscript; any kernel; no privilege"
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin { return []*b.Builtin{eq(), ne(), truth(), contains(), fails()} }
 
-func check(name, summary, failure string, params []b.Param, example string, impl func(c *b.Call) error) *b.Builtin {
+func check(name, summary, failure string, params []b.Param, example string,
+	impl func(c *b.Call) error) *b.Builtin {
 	params = append(params, b.Param{Name: "msg", Type: b.String, Doc: "what to say in front if it fails"})
 	return &b.Builtin{
-		Name: "assert." + name, Group: b.Testing, Summary: summary, Params: params,
-		Returns: "None", Result: "nothing, or the end of the test", Errors: failure, Source: computed, Cost: "none for events",
+		Name:     "assert." + name,
+		Group:    b.Testing,
+		Summary:  summary,
+		Params:   params,
+		Returns:  "None",
+		Result:   "nothing, or the end of the test",
+		Errors:   failure,
+		Source:   computed,
+		Cost:     "none for events",
 		Examples: []b.Example{{Code: example}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			err := impl(c)
@@ -33,7 +41,9 @@ func check(name, summary, failure string, params []b.Param, example string, impl
 			if m := c.String("msg"); m != "" {
 				op = m
 			}
-			return nil, &diag.Error{Op: op, Cause: err, Hint: "change the script or, if this is what it should do, the test"}
+			return nil, &diag.Error{
+				Op: op, Cause: err, Hint: "change the script or, if this is what it should do, the test",
+			}
 		},
 	}
 }
@@ -46,14 +56,15 @@ func pair() []b.Param {
 }
 
 func eq() *b.Builtin {
-	return check("eq", "Two values are equal, and of one type.", "they differ: both are shown", pair(), "assert.eq(1 + 1, 2)", func(c *b.Call) error {
-		got, want := c.Value("got"), c.Value("want")
-		same, err := starlark.Equal(got, want)
-		if err == nil && (!same || got.Type() != want.Type()) {
-			err = differ(got, want)
-		}
-		return err
-	})
+	return check("eq", "Two values are equal, and of one type.", "they differ: both are shown", pair(),
+		"assert.eq(1 + 1, 2)", func(c *b.Call) error {
+			got, want := c.Value("got"), c.Value("want")
+			same, err := starlark.Equal(got, want)
+			if err == nil && (!same || got.Type() != want.Type()) {
+				err = differ(got, want)
+			}
+			return err
+		})
 }
 
 // differ shows two values; of lists also where they part.
@@ -77,48 +88,51 @@ func differ(got, want starlark.Value) error {
 }
 
 func ne() *b.Builtin {
-	return check("ne", "Two values differ.", "they are equal", pair(), "assert.ne(1, 2)", func(c *b.Call) error {
-		same, err := starlark.Equal(c.Value("got"), c.Value("want"))
-		if err == nil && same {
-			err = fmt.Errorf("got %s, want anything else", c.Value("got"))
-		}
-		return err
-	})
+	return check("ne", "Two values differ.", "they are equal", pair(), "assert.ne(1, 2)",
+		func(c *b.Call) error {
+			same, err := starlark.Equal(c.Value("got"), c.Value("want"))
+			if err == nil && same {
+				err = fmt.Errorf("got %s, want anything else", c.Value("got"))
+			}
+			return err
+		})
 }
 
 func truth() *b.Builtin {
 	params := []b.Param{{Name: "got", Type: b.Any, Required: true, Doc: "the value to check"}}
-	return check("true", "A value is true.", "it is false, zero, empty or None", params, "assert.true(len([1]) > 0)", func(c *b.Call) error {
-		if !c.Value("got").Truth() {
-			return fmt.Errorf("got %s, want something true", c.Value("got"))
-		}
-		return nil
-	})
+	return check("true", "A value is true.", "it is false, zero, empty or None", params,
+		"assert.true(len([1]) > 0)", func(c *b.Call) error {
+			if !c.Value("got").Truth() {
+				return fmt.Errorf("got %s, want something true", c.Value("got"))
+			}
+			return nil
+		})
 }
 
 func contains() *b.Builtin {
-	return check("contains", "A text, list or dict has something in it.", "it has not", pair(), `assert.contains("kvm_exit", "exit")`, func(c *b.Call) error {
-		got, want := c.Value("got"), c.Value("want")
-		if text, ok := starlark.AsString(got); ok {
-			part, _ := starlark.AsString(want)
-			if part == "" || !strings.Contains(text, part) {
-				return fmt.Errorf("no %s in:\n%s", want, text)
-			}
-			return nil
-		}
-		it, ok := got.(starlark.Iterable)
-		if !ok {
-			return fmt.Errorf("got %s, want a text, list or dict", got.Type())
-		}
-		iter := it.Iterate()
-		defer iter.Done()
-		for x := starlark.Value(nil); iter.Next(&x); {
-			if same, err := starlark.Equal(x, want); err == nil && same {
+	return check("contains", "A text, list or dict has something in it.", "it has not", pair(),
+		`assert.contains("kvm_exit", "exit")`, func(c *b.Call) error {
+			got, want := c.Value("got"), c.Value("want")
+			if text, ok := starlark.AsString(got); ok {
+				part, _ := starlark.AsString(want)
+				if part == "" || !strings.Contains(text, part) {
+					return fmt.Errorf("no %s in:\n%s", want, text)
+				}
 				return nil
 			}
-		}
-		return fmt.Errorf("no %s in %s", want, got)
-	})
+			it, ok := got.(starlark.Iterable)
+			if !ok {
+				return fmt.Errorf("got %s, want a text, list or dict", got.Type())
+			}
+			iter := it.Iterate()
+			defer iter.Done()
+			for x := starlark.Value(nil); iter.Next(&x); {
+				if same, err := starlark.Equal(x, want); err == nil && same {
+					return nil
+				}
+			}
+			return fmt.Errorf("no %s in %s", want, got)
+		})
 }
 
 func fails() *b.Builtin {

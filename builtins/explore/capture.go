@@ -36,8 +36,15 @@ type capture struct {
 	permit  func(session.Use) error
 }
 
-func newCapture(o render.Options, reports []plan.Report, writing func() context.Context, permit func(session.Use) error) *capture {
-	return &capture{options: o, writing: writing, permit: permit, names: resultNames(reports), got: map[string]*Result{}}
+func newCapture(o render.Options, reports []plan.Report, writing func() context.Context,
+	permit func(session.Use) error) *capture {
+	return &capture{
+		options: o,
+		writing: writing,
+		permit:  permit,
+		names:   resultNames(reports),
+		got:     map[string]*Result{},
+	}
 }
 
 // resultNames are the names that package plan gives.
@@ -123,11 +130,15 @@ func (c *capture) Event(l *render.Line) error {
 	if name == "" {
 		name = "log"
 	}
-	return c.line(c.of(name), func(r render.Renderer) error { return r.Event(l) }, func() starlark.Value { return eventRow(l.Event) })
+	return c.line(c.of(name), func(r render.Renderer) error {
+		return r.Event(l)
+	}, func() starlark.Value { return eventRow(l.Event) })
 }
 
 func (c *capture) Detail(d *result.Detail) error {
-	return c.line(c.of(d.Name), func(r render.Renderer) error { return r.Detail(d) }, func() starlark.Value { return detailRow(d) })
+	return c.line(c.of(d.Name), func(r render.Renderer) error {
+		return r.Detail(d)
+	}, func() starlark.Value { return detailRow(d) })
 }
 
 // line adds one event to a log, in every format: it cannot be rendered later.

@@ -19,26 +19,38 @@ const counted = `x = tracepoint("sched:sched_switch").by("prev_comm").count()`
 
 func (s *Shop) run() *b.Builtin {
 	return &b.Builtin{
-		Name: "run", Group: b.Workshop, Summary: "Runs pipelines now and returns what came out, as values.",
+		Name:    "run",
+		Group:   b.Workshop,
+		Summary: "Runs pipelines now and returns what came out, as values.",
 		Params: []b.Param{
 			{Name: "x", Type: b.Any, Required: true, Doc: "a stream, table, log or stacks, or a list of them"},
 			{Name: "seconds", Type: b.Number, Unit: "s", Default: starlark.MakeInt(5), Doc: "how long to look at the kernel; a recording is read to its end"},
 			{Name: "input", Type: b.String, Doc: "a recording, or events written down: see ppscript help test"},
 			{Name: "limit", Type: b.Int, Unit: "events", Named: true, Doc: "stop after so many"},
 		},
-		Returns: "result", Result: "for a list a list of results, in its order; a result has rows (structs), columns, loss, samples, title, text, and the methods below; a log keeps 10,000 lines",
-		Errors: "what the plan finds wrong; no permission; no such recording", Source: "as the pipeline's sources", Cost: "as the pipeline; the result stays in memory",
-		Examples: []b.Example{{Code: counted + "\n" + `[(r.prev_comm, r.count) for r in run(x).top(1).rows]`, Input: "trace.data", Output: `[("sh", 4)]`}},
+		Returns: "result",
+		Result:  "for a list a list of results, in its order; a result has rows (structs), columns, loss, samples, title, text, and the methods below; a log keeps 10,000 lines",
+		Errors:  "what the plan finds wrong; no permission; no such recording",
+		Source:  "as the pipeline's sources",
+		Cost:    "as the pipeline; the result stays in memory",
+		Examples: []b.Example{
+			{Code: counted + "\n" + `[(r.prev_comm, r.count) for r in run(x).top(1).rows]`, Input: "trace.data", Output: `[("sh", 4)]`},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			x := c.Value("x")
 			if !runnable(x) {
-				return nil, c.Error("x", fmt.Errorf("got %s, want something to run", x.Type()), `write run(tracepoint("sched:sched_switch").by("prev_comm").count())`)
+				return nil, c.Error("x", fmt.Errorf("got %s, want something to run", x.Type()),
+					`write run(tracepoint("sched:sched_switch").by("prev_comm").count())`)
 			}
 			reports, err := s.Reports(x)
 			if err != nil {
 				return nil, err
 			}
-			l := Limit{Time: seconds(c), Events: uint64(max(c.Int("limit"), 0)), Input: beside(c, c.String("input"))}
+			l := Limit{
+				Time:   seconds(c),
+				Events: uint64(max(c.Int("limit"), 0)),
+				Input:  beside(c, c.String("input")),
+			}
 			if l.Time <= 0 {
 				return nil, c.Errorf("seconds", "got %s, want more than 0", c.Value("seconds"))
 			}
@@ -72,15 +84,22 @@ func beside(c *b.Call, path string) string {
 
 func (s *Shop) script() *b.Builtin {
 	return &b.Builtin{
-		Name: "script", Group: b.Workshop, Summary: "What a profiler or a script file would run, with these options.",
+		Name:    "script",
+		Group:   b.Workshop,
+		Summary: "What a profiler or a script file would run, with these options.",
 		Params: []b.Param{
 			{Name: "which", Type: b.String, Required: true, Doc: "a profiler, a path (./ is beside this file), or host/path//name of a library"},
 			{Name: "args", Type: b.String, Rest: "*", Doc: "the script's arguments"},
 			{Name: "option", Type: b.Any, Rest: "**", Doc: "its options: a text as on the command line, a value, True for a flag"},
 		},
-		Returns: "any", Result: "what its main returns, for run(...)",
-		Errors: "no such script; no such option; what loading it finds wrong", Source: computed, Cost: "none for events",
-		Examples: []b.Example{{Code: `len(run(script("sched-migrate"))[0])`, Input: "cpus.data", Output: "2"}},
+		Returns: "any",
+		Result:  "what its main returns, for run(...)",
+		Errors:  "no such script; no such option; what loading it finds wrong",
+		Source:  computed,
+		Cost:    "none for events",
+		Examples: []b.Example{
+			{Code: `len(run(script("sched-migrate"))[0])`, Input: "cpus.data", Output: "2"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			name := c.String("which")
 			if strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") {
@@ -91,7 +110,8 @@ func (s *Shop) script() *b.Builtin {
 				return nil, err
 			}
 			if m.Main == nil {
-				return nil, c.Error("which", fmt.Errorf("%s has no main", name), "load its functions instead: load(...)")
+				return nil, c.Error("which", fmt.Errorf("%s has no main", name),
+					"load its functions instead: load(...)")
 			}
 			values, err := optionValues(m.Options, c)
 			if err != nil {
@@ -179,13 +199,16 @@ func (r *Recording) Attr(name string) (starlark.Value, error) {
 
 func (s *Shop) record() *b.Builtin {
 	return &b.Builtin{
-		Name: "record", Group: b.Workshop, Summary: "Records events, to look at the same ones again and again.",
+		Name:    "record",
+		Group:   b.Workshop,
+		Summary: "Records events, to look at the same ones again and again.",
 		Params: []b.Param{
 			{Name: "what", Type: b.Any, Default: b.Text("what ran last"), Doc: "event strings, a pipeline whose events to record, or a list of them"},
 			{Name: "seconds", Type: b.Number, Unit: "s", Default: starlark.MakeInt(5), Doc: "how long"},
 			{Name: "file", Type: b.String, Named: true, Default: b.Text("a temporary one"), Doc: "the perf.data file to keep"},
 		},
-		Returns: "recording", Result: "its path and events; use(recording) has pipelines read it. A temporary file goes with the session",
+		Returns:  "recording",
+		Result:   "its path and events; use(recording) has pipelines read it. A temporary file goes with the session",
 		Errors:   "no such event; nothing ran yet; no permission; probes and breakpoints cannot be recorded",
 		Source:   "perf_event_open; any kernel; CAP_PERFMON and a readable tracefs",
 		Cost:     "about 300 ns and 60 bytes for each event",
@@ -216,9 +239,17 @@ func (s *Shop) record() *b.Builtin {
 
 func (s *Shop) use() *b.Builtin {
 	return &b.Builtin{
-		Name: "use", Group: b.Workshop, Summary: "Has pipelines read a recording from now on, or the kernel again.",
-		Params:  []b.Param{{Name: "recording", Type: b.Or(b.Is("recording"), b.String), Doc: "what record returned, or a file; None: the kernel"}},
-		Returns: "None", Result: "nothing", Errors: "no such file", Source: computed, Cost: "none for events",
+		Name:    "use",
+		Group:   b.Workshop,
+		Summary: "Has pipelines read a recording from now on, or the kernel again.",
+		Params: []b.Param{
+			{Name: "recording", Type: b.Or(b.Is("recording"), b.String), Doc: "what record returned, or a file; None: the kernel"},
+		},
+		Returns:  "None",
+		Result:   "nothing",
+		Errors:   "no such file",
+		Source:   computed,
+		Cost:     "none for events",
 		Examples: []b.Example{{Code: `use("sched.data")`, Live: true}, {Code: "use(None)", Live: true}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			switch v := c.Value("recording").(type) {
@@ -227,7 +258,9 @@ func (s *Shop) use() *b.Builtin {
 			case starlark.String:
 				path := beside(c, string(v))
 				if _, err := os.Stat(path); err != nil {
-					return nil, c.Error("recording", &diag.Error{Op: "open", Subject: path, Cause: diag.Reason(err)}, "record one: record(seconds = 5)")
+					return nil, c.Error("recording",
+						&diag.Error{Op: "open", Subject: path, Cause: diag.Reason(err)},
+						"record one: record(seconds = 5)")
 				}
 				s.recording = &Recording{Path: path}
 			default:

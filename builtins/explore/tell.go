@@ -100,10 +100,20 @@ func (s *Shop) eventsOf(v starlark.Value) ([]string, error) {
 
 func (s *Shop) explain() *b.Builtin {
 	return &b.Builtin{
-		Name: "explain", Group: b.Workshop, Summary: "Says what a pipeline would open, and what runs where.",
-		Params:  []b.Param{{Name: "x", Type: b.Any, Required: true, Doc: "a stream, table, log or stacks, or a list of them"}},
-		Returns: "help", Result: "the plan as text", Errors: "what the plan finds wrong", Source: computed, Cost: "none for events",
-		Examples: []b.Example{{Code: `explain(tracepoint("sched:sched_switch").by("prev_comm").count())`, Live: true}},
+		Name:    "explain",
+		Group:   b.Workshop,
+		Summary: "Says what a pipeline would open, and what runs where.",
+		Params: []b.Param{
+			{Name: "x", Type: b.Any, Required: true, Doc: "a stream, table, log or stacks, or a list of them"},
+		},
+		Returns: "help",
+		Result:  "the plan as text",
+		Errors:  "what the plan finds wrong",
+		Source:  computed,
+		Cost:    "none for events",
+		Examples: []b.Example{
+			{Code: `explain(tracepoint("sched:sched_switch").by("prev_comm").count())`, Live: true},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			if !runnable(c.Value("x")) {
 				return nil, c.Errorf("x", "got %s, want a pipeline", c.Value("x").Type())
@@ -126,10 +136,17 @@ func (s *Shop) explain() *b.Builtin {
 
 func (s *Shop) fields() *b.Builtin {
 	return &b.Builtin{
-		Name: "fields", Group: b.Workshop, Summary: "The fields of an event: name, type, and what every event has.",
-		Params:  []b.Param{{Name: "event", Type: b.Or(b.String, b.Is("stream")), Required: true, Doc: "system:name, cpu-clock and the like, or a stream"}},
-		Returns: "help", Result: "one line for each field of the event's own; the facts that all events have",
-		Errors: "no such event, with the nearest name", Source: "the format file in tracefs, or the recording in use", Cost: "none for events",
+		Name:    "fields",
+		Group:   b.Workshop,
+		Summary: "The fields of an event: name, type, and what every event has.",
+		Params: []b.Param{
+			{Name: "event", Type: b.Or(b.String, b.Is("stream")), Required: true, Doc: "system:name, cpu-clock and the like, or a stream"},
+		},
+		Returns:  "help",
+		Result:   "one line for each field of the event's own; the facts that all events have",
+		Errors:   "no such event, with the nearest name",
+		Source:   "the format file in tracefs, or the recording in use",
+		Cost:     "none for events",
 		Examples: []b.Example{{Code: `fields("sched:sched_switch")`, Live: true}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			names := []string{}
@@ -201,7 +218,8 @@ func (s *Shop) schemasOf(src *plan.Source) ([]*event.Schema, error) {
 // Schemas finds events by name, tracepoints also by pattern: in the recording in
 // use, else in the kernel.
 func (s *Shop) Schemas(name string) ([]*event.Schema, error) {
-	if list, err := plan.ParseEvents(name, kernel.ParseCPUList); err == nil && len(list) == 1 && list[0].Kind != plan.Tracepoint && list[0].Kind != plan.Script {
+	if list, err := plan.ParseEvents(name, kernel.ParseCPUList); err == nil && len(list) == 1 &&
+		list[0].Kind != plan.Tracepoint && list[0].Kind != plan.Script {
 		return s.schemasOf(list[0])
 	}
 	system, ev, _ := strings.Cut(name, ":")
@@ -224,7 +242,11 @@ func (s *Shop) Schemas(name string) ([]*event.Schema, error) {
 			}
 		}
 		if found == nil {
-			return nil, (&diag.Error{Op: "event", Subject: name, Cause: errors.New("not in the recording" + diag.DidYouMean(name, names))}).
+			return nil, (&diag.Error{
+				Op:      "event",
+				Subject: name,
+				Cause:   errors.New("not in the recording" + diag.DidYouMean(name, names)),
+			}).
 				WithHint("recorded were: %s", strings.Join(names, ", "))
 		}
 		return found, nil
@@ -259,9 +281,17 @@ func (s *Shop) input() (string, error) {
 
 func (s *Shop) findEvents() *b.Builtin {
 	return &b.Builtin{
-		Name: "find_events", Group: b.Workshop, Summary: "The tracepoints whose name fits a pattern or has a text in it.",
-		Params:  []b.Param{{Name: "pattern", Type: b.String, Required: true, Doc: `"kvm:*", or part of a name: "wakeup"`}},
-		Returns: "list of strings", Result: "sorted names, system:name", Errors: "nothing fits", Source: "tracefs", Cost: "none for events; 5 ms for 2,000 events",
+		Name:    "find_events",
+		Group:   b.Workshop,
+		Summary: "The tracepoints whose name fits a pattern or has a text in it.",
+		Params: []b.Param{
+			{Name: "pattern", Type: b.String, Required: true, Doc: `"kvm:*", or part of a name: "wakeup"`},
+		},
+		Returns:  "list of strings",
+		Result:   "sorted names, system:name",
+		Errors:   "nothing fits",
+		Source:   "tracefs",
+		Cost:     "none for events; 5 ms for 2,000 events",
 		Examples: []b.Example{{Code: `find_events("sched:*wait*")`, Live: true}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			fs, err := tracefs.Find()
@@ -289,7 +319,9 @@ func (s *Shop) findEvents() *b.Builtin {
 				}
 			}
 			if out == nil {
-				return nil, c.Error("pattern", fmt.Errorf("no event has %q in its name%s", pattern, diag.DidYouMean(pattern, names)), `try find_events("sched:*")`)
+				return nil, c.Error("pattern",
+					fmt.Errorf("no event has %q in its name%s", pattern, diag.DidYouMean(pattern, names)),
+					`try find_events("sched:*")`)
 			}
 			return starlark.NewList(out), nil
 		},
@@ -298,8 +330,14 @@ func (s *Shop) findEvents() *b.Builtin {
 
 func (s *Shop) doctor() *b.Builtin {
 	return &b.Builtin{
-		Name: "doctor", Group: b.Workshop, Summary: "Says what works on this machine, and how to fix what does not.",
-		Returns: "help", Result: "one line for each thing that tracing needs", Errors: "none", Source: "tries each thing out", Cost: "none for events",
+		Name:     "doctor",
+		Group:    b.Workshop,
+		Summary:  "Says what works on this machine, and how to fix what does not.",
+		Returns:  "help",
+		Result:   "one line for each thing that tracing needs",
+		Errors:   "none",
+		Source:   "tries each thing out",
+		Cost:     "none for events",
 		Examples: []b.Example{{Code: "doctor()", Live: true}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			if s.Doctor == nil {
@@ -313,9 +351,14 @@ func (s *Shop) doctor() *b.Builtin {
 
 func (s *Shop) reload() *b.Builtin {
 	return &b.Builtin{
-		Name: "reload", Group: b.Workshop, Summary: "Runs the REPL's file again, after it was edited, with all that it loads.",
-		Returns: "None", Result: "its names are there anew", Errors: "the REPL was started without a file; what is wrong in the file: the old names stay",
-		Source: computed, Cost: "none for events",
+		Name:     "reload",
+		Group:    b.Workshop,
+		Summary:  "Runs the REPL's file again, after it was edited, with all that it loads.",
+		Returns:  "None",
+		Result:   "its names are there anew",
+		Errors:   "the REPL was started without a file; what is wrong in the file: the old names stay",
+		Source:   computed,
+		Cost:     "none for events",
 		Examples: []b.Example{{Code: "reload()", Live: true}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			if s.Reload == nil {

@@ -16,14 +16,21 @@ import (
 func bucket() *b.Builtin {
 	amount := b.Or(b.Int, b.Duration, b.Size)
 	return &b.Builtin{
-		Name: "bucket", Group: b.Hosted, Summary: "The lower bound of the bucket that a number falls into.",
+		Name:    "bucket",
+		Group:   b.Hosted,
+		Summary: "The lower bound of the bucket that a number falls into.",
 		Params: []b.Param{
 			{Name: "x", Type: amount, Required: true, Doc: "a number, duration or size"},
 			{Name: "width", Type: amount, Doc: "width of the buckets; none: powers of two"},
 		},
-		Returns: "as x", Result: "a multiple of width, or a power of two, and 0 below 1", Errors: "width is of another kind, or below 1",
-		Source: source, Cost: nativeCost,
-		Examples: []b.Example{{Code: "bucket(700 * us)", Output: "524.288us"}, {Code: "bucket(1234, 100)", Output: "1200"}},
+		Returns: "as x",
+		Result:  "a multiple of width, or a power of two, and 0 below 1",
+		Errors:  "width is of another kind, or below 1",
+		Source:  source,
+		Cost:    nativeCost,
+		Examples: []b.Example{
+			{Code: "bucket(700 * us)", Output: "524.288us"}, {Code: "bucket(1234, 100)", Output: "1200"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			x := c.Value("x")
 			n, wrap := number(x)
@@ -55,7 +62,8 @@ func compileBucket(c *frontend.NativeCall) (v frontend.NativeValue, ok bool) {
 		}
 	}
 
-	n, err := expr.NewNative(expr.Native{Name: "bucket", T: expr.TInt, Args: []expr.Node{c.Node(0)}, Data: width,
+	n, err := expr.NewNative(expr.Native{Name: "bucket", T: expr.TInt,
+		Args: []expr.Node{c.Node(0)}, Data: width,
 		Int1: func(f *expr.Frame, x int64) int64 {
 			low, err := bucketOf(x, width)
 			if err != nil {

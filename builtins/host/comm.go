@@ -14,7 +14,9 @@ func comm() *b.Builtin {
 		Params:  []b.Param{{Name: "tid", Type: b.Int, Required: true, Doc: "its id"}},
 		Returns: "string", Result: "the name that it has when the event is processed; <...> if it is not known", Errors: "called outside per-event functions",
 		Source: "comm records of the run, else /proc", Cost: "10 ns; 2 us for a thread seen first",
-		Examples: []b.Example{{Code: `tracepoint("sched:sched_waking").by(waker = "comm", woken = lambda e: comm(e.pid)).count()`, Output: "<table of waker, woken, count>"}},
+		Examples: []b.Example{
+			{Code: `tracepoint("sched:sched_waking").by(waker = "comm", woken = lambda e: comm(e.pid)).count()`, Output: "<table of waker, woken, count>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			s := frontend.ServicesOf(c.Thread)
 			if s == nil || s.Comm == nil {

@@ -27,8 +27,11 @@ func cpuModel() *b.Builtin {
 				}
 			}
 			return starlarkstruct.FromStringDict(starlark.String("cpu_model"), starlark.StringDict{
-				"arch": starlark.String(runtime.GOARCH), "vendor": starlark.String(m.Vendor),
-				"family": starlark.MakeInt(m.Family), "model": starlark.MakeInt(m.Model), "pmus": starlark.NewList(names),
+				"arch":   starlark.String(runtime.GOARCH),
+				"vendor": starlark.String(m.Vendor),
+				"family": starlark.MakeInt(m.Family),
+				"model":  starlark.MakeInt(m.Model),
+				"pmus":   starlark.NewList(names),
 			}), nil
 		},
 	}
@@ -36,14 +39,20 @@ func cpuModel() *b.Builtin {
 
 func cpuCores() *b.Builtin {
 	return &b.Builtin{
-		Name: "cpu_cores", Group: b.Hosted, Summary: "Which CPUs share a core.",
-		Returns: "list of list of int", Result: "the CPUs of each core that is online: more than one where a core runs several threads (SMT)",
-		Errors: "no sysfs", Source: "/sys/devices/system/cpu of this machine, also when a recording is read", Cost: "a file read for each CPU",
+		Name:     "cpu_cores",
+		Group:    b.Hosted,
+		Summary:  "Which CPUs share a core.",
+		Returns:  "list of list of int",
+		Result:   "the CPUs of each core that is online: more than one where a core runs several threads (SMT)",
+		Errors:   "no sysfs",
+		Source:   "/sys/devices/system/cpu of this machine, also when a recording is read",
+		Cost:     "a file read for each CPU",
 		Examples: []b.Example{{Code: "len(cpu_cores()) > 0", Output: "True"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			cores, err := kernel.ReadCores(kernel.Roots{})
 			if err != nil {
-				return nil, c.Error("", err, "see what the kernel says: ls /sys/devices/system/cpu/cpu0/topology")
+				return nil, c.Error("", err,
+					"see what the kernel says: ls /sys/devices/system/cpu/cpu0/topology")
 			}
 			var list []starlark.Value
 			for _, core := range cores {

@@ -10,11 +10,20 @@ import (
 // dataSource declares the function that names the bits of a memory access.
 func dataSource() *b.Builtin {
 	return &b.Builtin{
-		Name: "data_source", Group: b.Hosted, Summary: "Where the data of a memory access came from, in words.",
-		Params:  []b.Param{{Name: "data_src", Type: b.Int, Required: true, Doc: "field data_src of an event of memory_access(...)"}},
-		Returns: "string", Result: "level, snoop, TLB, lock and block, as perf mem names them; N/A is what the CPU does not tell",
-		Errors: "none", Source: "union perf_mem_data_src of the kernel", Cost: "a microsecond; none for events",
-		Examples: []b.Example{{Code: "data_source(0x10668100842)", Output: `"L3 hit|SNP None|TLB L1 or L2 hit|LCK No|BLK N/A"`}},
+		Name:    "data_source",
+		Group:   b.Hosted,
+		Summary: "Where the data of a memory access came from, in words.",
+		Params: []b.Param{
+			{Name: "data_src", Type: b.Int, Required: true, Doc: "field data_src of an event of memory_access(...)"},
+		},
+		Returns: "string",
+		Result:  "level, snoop, TLB, lock and block, as perf mem names them; N/A is what the CPU does not tell",
+		Errors:  "none",
+		Source:  "union perf_mem_data_src of the kernel",
+		Cost:    "a microsecond; none for events",
+		Examples: []b.Example{
+			{Code: "data_source(0x10668100842)", Output: `"L3 hit|SNP None|TLB L1 or L2 hit|LCK No|BLK N/A"`},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			n, _ := c.Value("data_src").(starlark.Int).Uint64() // wider numbers are no data_src: 0 is N/A
 			return starlark.String(perf.DataSrc(n).String()), nil

@@ -20,7 +20,10 @@ func evaluate() *b.Builtin {
 		},
 		Returns: "int, string or float", Result: "its value, wrapped to C's types; what it prints with printf, if it does", Errors: "what is wrong with the expression, with its place; division by zero",
 		Source: source, Cost: "a few us",
-		Examples: []b.Example{{Code: `evaluate("(char)300 + (1 << 4)")`, Output: "60"}, {Code: `evaluate("printf(\"cpu %d\", key >> 8)", key = 515)`, Output: `"cpu 2"`}},
+		Examples: []b.Example{
+			{Code: `evaluate("(char)300 + (1 << 4)")`, Output: "60"},
+			{Code: `evaluate("printf(\"cpu %d\", key >> 8)", key = 515)`, Output: `"cpu 2"`},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			vars := map[string]expr.Node{}
 			for _, kv := range c.KW {

@@ -14,14 +14,19 @@ import (
 
 func flags() *b.Builtin {
 	return &b.Builtin{
-		Name: "flags", Group: b.Hosted, Summary: "The names of a number's bits.",
+		Name:    "flags",
+		Group:   b.Hosted,
+		Summary: "The names of a number's bits.",
 		Params: []b.Param{
 			{Name: "x", Type: b.Int, Required: true, Doc: "a number"},
 			{Name: "names", Type: b.Dict, Required: true, Doc: "{bit: name}, in any order; a key may have several bits"},
 			{Name: "sep", Type: b.String, Default: starlark.String("|"), Doc: "what is between two names"},
 		},
-		Returns: "string", Result: "the names, lowest bit first; what has no name as a hexadecimal number", Errors: "a key is no number above 0, a name no text",
-		Source: source, Cost: "10 ns and 2 ns for each name in a native function",
+		Returns:  "string",
+		Result:   "the names, lowest bit first; what has no name as a hexadecimal number",
+		Errors:   "a key is no number above 0, a name no text",
+		Source:   source,
+		Cost:     "10 ns and 2 ns for each name in a native function",
 		Examples: []b.Example{{Code: `flags(13, {1: "READ", 4: "SYNC"})`, Output: `"READ|SYNC|0x8"`}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			table, err := newFlagNames(c.Value("names").(*starlark.Dict), c.String("sep"))

@@ -13,10 +13,15 @@ import (
 // FuzzFmt: any template gives text or an error that says something; a
 // template without braces is itself.
 func FuzzFmt(f *testing.F) {
-	for _, s := range []string{"{}", "{:>8.2f}", "{0} {1}", "{{}}", "{:{}}", "{a.ms:.1us}", "{!r:>5}", "{:=+#012_x}", "}{", "{:é>9}", "{:.3MiB}"} {
+	for _, s := range []string{
+		"{}", "{:>8.2f}", "{0} {1}", "{{}}", "{:{}}", "{a.ms:.1us}", "{!r:>5}", "{:=+#012_x}", "}{",
+		"{:é>9}", "{:.3MiB}",
+	} {
 		f.Add(s)
 	}
-	args := starlark.Tuple{starlark.MakeInt(255), starlark.Float(-1.5), starlark.String("é"), value.Duration(1500)}
+	args := starlark.Tuple{
+		starlark.MakeInt(255), starlark.Float(-1.5), starlark.String("é"), value.Duration(1500),
+	}
 	named := []starlark.Tuple{{starlark.String("a"), value.Duration(2500)}}
 	f.Fuzz(func(t *testing.T, template string) {
 		fm := formatter{args: args, named: named}

@@ -163,7 +163,8 @@ func (f *formatter) value(name string) (starlark.Value, error) {
 			return nil, err
 		}
 		if w == nil || err != nil {
-			return nil, fmt.Errorf("{%s}: %s has no attribute %s%s", name, v.Type(), a, diag.DidYouMean(a, x.AttrNames()))
+			return nil, fmt.Errorf("{%s}: %s has no attribute %s%s", name, v.Type(),
+				a, diag.DidYouMean(a, x.AttrNames()))
 		}
 		v = w
 	}

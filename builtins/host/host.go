@@ -14,16 +14,27 @@ const source = "computed in ppscript; any kernel; no privilege"
 
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
-	list := []*b.Builtin{fmtBuiltin(), stateBuiltin(), tryBuiltin(), structBuiltin(), syscallName(), syscallNumber(), syscallParams(), errnoName(), cpuModel(), cpuCores(), dataSource(), byThread(), recorded(), verbosity(), sysctl(), readKernel(), blockDevice(), evaluate()}
+	list := []*b.Builtin{
+		fmtBuiltin(), stateBuiltin(), tryBuiltin(), structBuiltin(), syscallName(), syscallNumber(),
+		syscallParams(), errnoName(), cpuModel(), cpuCores(), dataSource(), byThread(), recorded(),
+		verbosity(), sysctl(), readKernel(), blockDevice(), evaluate(),
+	}
 	return append(list, natives()...)
 }
 
 func structBuiltin() *b.Builtin {
 	return &b.Builtin{
-		Name: "struct", Group: b.Hosted, Summary: "Makes a record with named attributes, which do not change.",
-		Params:  []b.Param{{Name: "attribute", Type: b.Any, Rest: "**", Doc: "name and value of each attribute"}},
-		Returns: "struct", Result: "two structs are equal if their attributes are",
-		Errors: "none", Source: source, Cost: "one object",
+		Name:    "struct",
+		Group:   b.Hosted,
+		Summary: "Makes a record with named attributes, which do not change.",
+		Params: []b.Param{
+			{Name: "attribute", Type: b.Any, Rest: "**", Doc: "name and value of each attribute"},
+		},
+		Returns:  "struct",
+		Result:   "two structs are equal if their attributes are",
+		Errors:   "none",
+		Source:   source,
+		Cost:     "one object",
 		Examples: []b.Example{{Code: `struct(pid = 1, comm = "init").comm`, Output: `"init"`}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return starlarkstruct.FromKeywords(starlarkstruct.Default, c.KW), nil

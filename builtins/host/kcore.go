@@ -18,13 +18,18 @@ const mostKernelBytes = 1 << 20
 
 func readKernel() *b.Builtin {
 	return &b.Builtin{
-		Name: "read_kernel", Group: b.Hosted, Summary: "Bytes of the kernel's memory, as they are now.",
+		Name:    "read_kernel",
+		Group:   b.Hosted,
+		Summary: "Bytes of the kernel's memory, as they are now.",
 		Params: []b.Param{
 			{Name: "place", Type: b.Or(b.String, b.Int), Required: true, Doc: "an address, or a symbol with an offset: jiffies, init_task+0x10"},
 			{Name: "size", Type: b.Int, Required: true, Unit: "bytes", Doc: "how many, at most a million"},
 		},
-		Returns: "struct(address, data)", Result: "the address that the place has, and a list of the bytes as numbers",
-		Errors: "no such symbol; no memory of the kernel there; a kernel without /proc/kcore", Source: "/proc/kcore, /proc/kallsyms; root", Cost: "100 ms for the symbols, a read of a file",
+		Returns:  "struct(address, data)",
+		Result:   "the address that the place has, and a list of the bytes as numbers",
+		Errors:   "no such symbol; no memory of the kernel there; a kernel without /proc/kcore",
+		Source:   "/proc/kcore, /proc/kallsyms; root",
+		Cost:     "100 ms for the symbols, a read of a file",
 		Examples: []b.Example{{Code: `try_(read_kernel, 16, 8).ok`, Output: "False"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			size := c.Int("size")
@@ -43,7 +48,10 @@ func readKernel() *b.Builtin {
 			for i, x := range data {
 				bytes[i] = starlark.MakeInt(int(x))
 			}
-			return starlarkstruct.FromStringDict(starlark.String("kernel_memory"), starlark.StringDict{"address": starlark.MakeUint64(addr), "data": starlark.NewList(bytes)}), nil
+			return starlarkstruct.FromStringDict(starlark.String("kernel_memory"),
+				starlark.StringDict{
+					"address": starlark.MakeUint64(addr), "data": starlark.NewList(bytes),
+				}), nil
 		},
 	}
 }
@@ -76,7 +84,12 @@ func kernelPlace(v starlark.Value) (uint64, error) {
 		if err := k.Err(); err != nil {
 			return 0, err
 		}
-		return 0, (&diag.Error{Op: "find", Subject: name, Cause: fmt.Errorf("the kernel has no such symbol"), Class: diag.Attach}).
+		return 0, (&diag.Error{
+			Op:      "find",
+			Subject: name,
+			Cause:   fmt.Errorf("the kernel has no such symbol"),
+			Class:   diag.Attach,
+		}).
 			WithHint("look for it with: grep %s /proc/kallsyms; variables are there with CONFIG_KALLSYMS_ALL only", name)
 	}
 	return addr + off, nil

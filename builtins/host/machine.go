@@ -21,9 +21,14 @@ func byThread() *b.Builtin {
 
 func recorded() *b.Builtin {
 	return &b.Builtin{
-		Name: "recorded", Group: b.Hosted, Summary: "Whether events come from a recording, which has samples but no counters.",
-		Returns: "bool", Result: "True with --input", Errors: "none",
-		Source: "the command line", Cost: "none",
+		Name:     "recorded",
+		Group:    b.Hosted,
+		Summary:  "Whether events come from a recording, which has samples but no counters.",
+		Returns:  "bool",
+		Result:   "True with --input",
+		Errors:   "none",
+		Source:   "the command line",
+		Cost:     "none",
 		Examples: []b.Example{{Code: `recorded()`, Output: "False"}},
 		Impl:     func(c *b.Call) (starlark.Value, error) { return starlark.Bool(c.Host().Recorded()), nil },
 	}
@@ -35,17 +40,23 @@ func verbosity() *b.Builtin {
 		Returns: "int", Result: "how often -v was given", Errors: "none",
 		Source: "the command line", Cost: "none",
 		Examples: []b.Example{{Code: `verbosity() > 0`, Output: "False"}},
-		Impl:     func(c *b.Call) (starlark.Value, error) { return starlark.MakeInt(c.Host().Verbosity()), nil },
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			return starlark.MakeInt(c.Host().Verbosity()), nil
+		},
 	}
 }
 
 func blockDevice() *b.Builtin {
 	return &b.Builtin{
-		Name: "block_device", Group: b.Hosted, Summary: "What block tracepoints call a disk or partition.",
-		Params:  []b.Param{{Name: "name", Type: b.String, Required: true, Doc: "such as vda1 or /dev/sda"}},
-		Returns: "struct(name, disk, dev, start, size, part)",
-		Result:  "dev is the disk's number in tracepoints; start and size are sectors of 512 bytes; part is True for a partition",
-		Errors:  "no such device, with the nearest name", Source: "/sys/class/block", Cost: "a few files read",
+		Name:     "block_device",
+		Group:    b.Hosted,
+		Summary:  "What block tracepoints call a disk or partition.",
+		Params:   []b.Param{{Name: "name", Type: b.String, Required: true, Doc: "such as vda1 or /dev/sda"}},
+		Returns:  "struct(name, disk, dev, start, size, part)",
+		Result:   "dev is the disk's number in tracepoints; start and size are sectors of 512 bytes; part is True for a partition",
+		Errors:   "no such device, with the nearest name",
+		Source:   "/sys/class/block",
+		Cost:     "a few files read",
 		Examples: []b.Example{{Code: `try_(block_device, "no such disk").ok`, Output: "False"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			d, err := kernel.ReadBlockDevice(kernel.Roots{}, c.String("name"))
@@ -53,8 +64,12 @@ func blockDevice() *b.Builtin {
 				return nil, c.Error("name", err, diag.HintOf(err))
 			}
 			return starlarkstruct.FromStringDict(starlark.String("block_device"), starlark.StringDict{
-				"name": starlark.String(d.Name), "disk": starlark.String(d.Disk), "dev": starlark.MakeUint64(d.Dev),
-				"start": starlark.MakeUint64(d.Start), "size": starlark.MakeUint64(d.Size), "part": starlark.Bool(d.Part),
+				"name":  starlark.String(d.Name),
+				"disk":  starlark.String(d.Disk),
+				"dev":   starlark.MakeUint64(d.Dev),
+				"start": starlark.MakeUint64(d.Start),
+				"size":  starlark.MakeUint64(d.Size),
+				"part":  starlark.Bool(d.Part),
 			}), nil
 		},
 	}

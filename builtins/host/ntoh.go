@@ -14,9 +14,13 @@ func ntoh(name, width string, size int, example string) *b.Builtin {
 	n, _ := strconv.ParseInt(example, 0, 64)
 	return &b.Builtin{
 		Name: name, Group: b.Hosted, Summary: "Reads a " + width + "-bit number in network byte order.",
-		Params:  []b.Param{{Name: "x", Type: b.Int, Required: true, Doc: "the number as the record has it; its low " + width + " bits count"}},
+		Params: []b.Param{
+			{Name: "x", Type: b.Int, Required: true, Doc: "the number as the record has it; its low " + width + " bits count"},
+		},
 		Returns: "int", Result: "the number with its bytes in the other order", Errors: "none", Source: source, Cost: nativeCost,
-		Examples: []b.Example{{Code: name + "(" + example + ")", Output: strconv.FormatInt(expr.SwapBytes(n, size), 10)}},
+		Examples: []b.Example{
+			{Code: name + "(" + example + ")", Output: strconv.FormatInt(expr.SwapBytes(n, size), 10)},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return starlark.MakeInt64(expr.SwapBytes(c.Int("x"), size)), nil
 		},

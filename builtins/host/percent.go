@@ -9,14 +9,19 @@ import (
 func percent() *b.Builtin {
 	amount := b.Or(b.Number, b.Duration, b.Size)
 	return &b.Builtin{
-		Name: "percent", Group: b.Hosted, Summary: "How many percent of a whole a part is.",
+		Name:    "percent",
+		Group:   b.Hosted,
+		Summary: "How many percent of a whole a part is.",
 		Params: []b.Param{
 			{Name: "part", Type: amount, Required: true, Doc: "a number, duration or size"},
 			{Name: "whole", Type: amount, Required: true, Doc: "of the same kind"},
 			{Name: "otherwise", Type: b.Number, Doc: "the result where whole is 0"},
 		},
-		Returns: "float or None", Result: "100 * part / whole; None, which tables show as -, where whole is 0",
-		Errors: "whole is of another kind than part", Source: source, Cost: "100 ns",
+		Returns: "float or None",
+		Result:  "100 * part / whole; None, which tables show as -, where whole is 0",
+		Errors:  "whole is of another kind than part",
+		Source:  source,
+		Cost:    "100 ns",
 		Examples: []b.Example{
 			{Code: "percent(1, 8)", Output: "12.5"},
 			{Code: "percent(3 * ms, 2 * s)", Output: "0.15"},

@@ -90,7 +90,8 @@ func parseSpec(s string) (spec, error) {
 	if _, ok := unit.ByName(sp.typ); ok {
 		return sp, nil
 	}
-	return sp, fmt.Errorf("format %q: unknown type %q; want s, d, x, f, e, g, %%, or a unit such as us", whole, sp.typ)
+	return sp, fmt.Errorf("format %q: unknown type %q; want s, d, x, f, e, g, %%, or a unit such as us",
+		whole, sp.typ)
 }
 
 // print formats v.

@@ -31,7 +31,9 @@ func strncmp() *b.Builtin {
 				}
 				args := []expr.Node{c.Node(0), c.Node(1), c.Node(2)}
 				return c.Make(expr.Native{Name: "strncmp", T: expr.TInt, Args: args,
-					Int: func(_ *expr.Frame, a []expr.Arg) int64 { return compareBytes(a[0].S, a[1].S, a[2].I) }})
+					Int: func(_ *expr.Frame, a []expr.Arg) int64 {
+						return compareBytes(a[0].S, a[1].S, a[2].I)
+					}})
 			},
 		},
 	}

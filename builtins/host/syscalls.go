@@ -19,7 +19,9 @@ const syscallSource = "the kernel's headers of this architecture, built in"
 func syscallName() *b.Builtin {
 	return &b.Builtin{
 		Name: "syscall_name", Group: b.Hosted, Summary: "The name of a system call.",
-		Params:  []b.Param{{Name: "number", Type: b.Int, Required: true, Doc: "its number, such as the id of raw_syscalls:sys_enter"}},
+		Params: []b.Param{
+			{Name: "number", Type: b.Int, Required: true, Doc: "its number, such as the id of raw_syscalls:sys_enter"},
+		},
 		Returns: "string", Result: `the name, "" if the number has none`, Errors: "none", Source: syscallSource, Cost: "one look-up",
 		Examples: []b.Example{{Code: `syscall_name(syscall_number("read"))`, Output: `"read"`}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
@@ -43,14 +45,18 @@ func syscallNumber() *b.Builtin {
 		Name: "syscall_number", Group: b.Hosted, Summary: "The number of a system call.",
 		Params:  []b.Param{{Name: "name", Type: b.String, Required: true, Doc: "its name"}},
 		Returns: "int", Result: "the number on this architecture", Errors: "there is none of that name, with the nearest", Source: syscallSource,
-		Cost:     "one search of 400 names",
-		Examples: []b.Example{{Code: `syscall_number("exit_group") > syscall_number("read")`, Output: "True"}},
+		Cost: "one search of 400 names",
+		Examples: []b.Example{
+			{Code: `syscall_number("exit_group") > syscall_number("read")`, Output: "True"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			nr, ok := kernel.SyscallNumber(runtime.GOARCH, c.String("name"))
 			if !ok {
-				names := slices.DeleteFunc(slices.Clone(kernel.SyscallNames(runtime.GOARCH)), func(s string) bool { return s == "" })
-				return nil, c.Error("name", fmt.Errorf("no such system call %s%s", c.String("name"), diag.DidYouMean(c.String("name"), names)),
-					"write it as in the manual's section 2")
+				names := slices.DeleteFunc(slices.Clone(kernel.SyscallNames(runtime.GOARCH)),
+					func(s string) bool { return s == "" })
+				return nil, c.Error("name",
+					fmt.Errorf("no such system call %s%s", c.String("name"),
+						diag.DidYouMean(c.String("name"), names)), "write it as in the manual's section 2")
 			}
 			return starlark.MakeInt64(nr), nil
 		},
@@ -90,7 +96,9 @@ func syscallParams() *b.Builtin {
 func errnoName() *b.Builtin {
 	return &b.Builtin{
 		Name: "errno_name", Group: b.Hosted, Summary: "The name of an error number.",
-		Params:  []b.Param{{Name: "number", Type: b.Int, Required: true, Doc: "what a system call returned, such as -2, or the number itself"}},
+		Params: []b.Param{
+			{Name: "number", Type: b.Int, Required: true, Doc: "what a system call returned, such as -2, or the number itself"},
+		},
 		Returns: "string", Result: `the name, "" if the number has none`, Errors: "none", Source: syscallSource, Cost: "one look-up",
 		Examples: []b.Example{{Code: "errno_name(-2)", Output: `"ENOENT"`}},
 		Impl: func(c *b.Call) (starlark.Value, error) {

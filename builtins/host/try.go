@@ -13,7 +13,9 @@ import (
 
 func tryBuiltin() *b.Builtin {
 	return &b.Builtin{
-		Name: "try_", Group: b.Hosted, Summary: "Calls a function and returns its failure instead of failing.",
+		Name:    "try_",
+		Group:   b.Hosted,
+		Summary: "Calls a function and returns its failure instead of failing.",
 		Params: []b.Param{
 			{Name: "fn", Type: b.Func, Required: true, Doc: "what to call"},
 			{Name: "args", Type: b.Any, Rest: "*", Doc: "its arguments"},
@@ -22,7 +24,8 @@ func tryBuiltin() *b.Builtin {
 		Returns: "struct(ok, value, error)",
 		Result:  "value is what fn returned, None if it failed; error is the message, None if it did not",
 		Errors:  "fn cannot be called; an interrupt and the step limit are not caught",
-		Source:  source, Cost: "one call",
+		Source:  source,
+		Cost:    "one call",
 		Examples: []b.Example{
 			{Code: `try_(int, "7").value`, Output: "7"},
 			{Code: `try_(dur, "7 parsecs").error`,
@@ -35,7 +38,9 @@ func tryBuiltin() *b.Builtin {
 			if err != nil && script.Stopped(c.Thread) {
 				return nil, err
 			}
-			r := starlark.StringDict{"ok": starlark.Bool(err == nil), "value": starlark.None, "error": starlark.None}
+			r := starlark.StringDict{
+				"ok": starlark.Bool(err == nil), "value": starlark.None, "error": starlark.None,
+			}
 			if err != nil {
 				r["error"] = starlark.String(message(err))
 			} else {

@@ -12,14 +12,17 @@ import (
 
 func userString() *b.Builtin {
 	return &b.Builtin{
-		Name: expr.UserText, Group: b.Hosted, Summary: "The text at an address of the process that an event happened in.",
+		Name:    expr.UserText,
+		Group:   b.Hosted,
+		Summary: "The text at an address of the process that an event happened in.",
 		Params: []b.Param{
 			{Name: "address", Type: b.Or(b.As(address, "int"), b.String), Required: true,
 				Doc: "a field of the event such as e.filename of syscalls:sys_enter_openat, or computed from its fields; a text is itself"},
 			{Name: "instead", Type: b.String, Doc: "what it is where no program can read it, under --engine perf, in recordings and in functions that stay interpreted; none: that is an error"},
 		},
 		Returns: "string",
-		Result: "the bytes up to the NUL, as they were when the event happened: of more than 255 the first 252 and ...; empty for the address 0; " + event.UserTextFault +
+		Result: "the bytes up to the NUL, as they were when the event happened: of more than 255 the first 252 and ...; empty for the address 0; " +
+			event.UserTextFault +
 			" where nothing could be read. A page that is not in memory is such a case, since a program cannot wait for it: a constant of a program that has just begun, now and then",
 		Errors: "called outside per-event functions, or in one that stays interpreted (name it with let() before); no program runs, and there is no instead",
 		Source: "bpf_probe_read_user_str, in a program in the kernel; Linux 5.10, root or CAP_BPF and CAP_PERFMON",
@@ -38,7 +41,8 @@ func userString() *b.Builtin {
 			if c.Has("instead") {
 				return starlark.String(c.String("instead")), nil
 			}
-			return nil, diag.Errorf(diag.Run, expr.UserText, "", "only a function of the event that is compiled can ask for it").
+			return nil, diag.Errorf(diag.Run, expr.UserText, "",
+				"only a function of the event that is compiled can ask for it").
 				WithHint("name it with let() before a function that stays interpreted: .let(file = \"user_string(filename)\")")
 		},
 		Native: &frontend.Native{Returns: frontend.TextKind, Compile: compileUserText},

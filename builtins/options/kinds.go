@@ -28,7 +28,8 @@ var kinds = []kind{
 		deflt: b.String, result: "text as given", extra: []string{"repeated", "alone", "words"},
 		example: b.Example{Code: `opt.string("", help = "kernel filter")`, Output: "<option: string>"}},
 	{name: "int", typ: option.Int, summary: "An option whose value is a whole number.",
-		deflt: b.Int, result: "an int; 0x and 0o are understood", extra: []string{"min", "max", "repeated", "times"},
+		deflt: b.Int, result: "an int; 0x and 0o are understood",
+		extra:   []string{"min", "max", "repeated", "times"},
 		example: b.Example{Code: `opt.int(10, min = 1, help = "how many rows")`, Output: "<option: int>"}},
 	{name: "float", typ: option.Float, summary: "An option whose value is a number.",
 		deflt: b.Float, result: "a float", extra: []string{"repeated"},
@@ -38,22 +39,34 @@ var kinds = []kind{
 		example: b.Example{Code: `opt.flag(help = "one row per instance")`, Output: "<option: flag>"}},
 	{name: "duration", typ: option.Duration, summary: "An option whose value is a length of time.",
 		deflt: b.Duration, result: "a duration", extra: []string{"bare", "min", "max", "repeated"},
-		example: b.Example{Code: `opt.duration(None, bare = ns, help = "only longer ones")`, Output: "<option: duration>"}},
+		example: b.Example{
+			Code:   `opt.duration(None, bare = ns, help = "only longer ones")`,
+			Output: "<option: duration>",
+		}},
 	{name: "size", typ: option.Size, summary: "An option whose value is a number of bytes.",
-		deflt: b.Size, result: "a size; suffixes are powers of 1024", extra: []string{"min", "max", "repeated"},
+		deflt: b.Size, result: "a size; suffixes are powers of 1024",
+		extra:   []string{"min", "max", "repeated"},
 		example: b.Example{Code: `opt.size(64 * KiB, help = "only larger ones")`, Output: "<option: size>"}},
 	{name: "choice", typ: option.Choice, summary: "An option whose value is one of some words.",
 		deflt: b.String, result: "the word", extra: []string{"choices", "repeated", "alone", "suffix"},
-		example: b.Example{Code: `opt.choice(["pid", "comm"], "comm", help = "group by")`, Output: "<option: choice>"}},
+		example: b.Example{
+			Code: `opt.choice(["pid", "comm"], "comm", help = "group by")`, Output: "<option: choice>",
+		}},
 	{name: "list", typ: option.String, summary: "An option whose value is a list of texts, separated by commas or repeated.",
 		deflt: b.ListOf(b.String), list: true, result: "a tuple of texts; empty if not given",
 		example: b.Example{Code: `opt.list(help = "threads to leave out")`, Output: "<option: string>"}},
 	{name: "events", typ: option.Events, summary: "An option whose values are events in perf-prof's syntax; it may be repeated.",
-		deflt: b.Or(b.ListOf(b.String), b.String), list: true, result: "a tuple of texts, one for each time it is given",
-		example: b.Example{Code: `opt.events(short = "e", help = "events to relate")`, Output: "<option: events>"}},
+		deflt: b.Or(b.ListOf(b.String), b.String), list: true,
+		result: "a tuple of texts, one for each time it is given",
+		example: b.Example{
+			Code: `opt.events(short = "e", help = "events to relate")`, Output: "<option: events>",
+		}},
 	{name: "args", typ: option.String, summary: "The arguments after the options.",
 		deflt: b.ListOf(b.String), list: true, args: true, result: "a tuple of texts",
-		example: b.Example{Code: `opt.args(metavar = "EXPR", help = "expressions to print")`, Output: "<option: string>"}},
+		example: b.Example{
+			Code:   `opt.args(metavar = "EXPR", help = "expressions to print")`,
+			Output: "<option: string>",
+		}},
 	{name: "arg", typ: option.String, summary: "One argument after the options.",
 		deflt: b.String, args: true, result: "text",
 		example: b.Example{Code: `opt.arg(metavar = "ADDR", required = True)`, Output: "<option: string>"}},
@@ -77,29 +90,67 @@ func (k kind) builtin() *b.Builtin {
 		return false
 	}
 	if has("choices") {
-		x.Params = append(x.Params, b.Param{Name: "choices", Type: b.ListOf(b.String), Required: true, Doc: "the words"})
+		x.Params = append(x.Params, b.Param{
+			Name: "choices", Type: b.ListOf(b.String), Required: true, Doc: "the words",
+		})
 	}
 	deflt := b.Param{Name: "default", Type: k.deflt, Doc: "value if the option is not given; None for absent"}
 	if k.deflt.Name == "" {
-		deflt = b.Param{Name: "default", Type: b.Bool, Default: starlark.False, Doc: "value if the option is not given"}
+		deflt = b.Param{
+			Name:    "default",
+			Type:    b.Bool,
+			Default: starlark.False,
+			Doc:     "value if the option is not given",
+		}
 	}
 	if has("repeated") {
 		deflt.Type = b.Or(deflt.Type, b.ListOf(deflt.Type))
 	}
 	x.Params = append(x.Params, deflt,
-		b.Param{Name: "help", Type: b.String, Default: starlark.String(""), Named: true, Doc: "what --help says"},
-		b.Param{Name: "metavar", Type: b.String, Default: b.Text("from the kind"), Named: true, Doc: "what --help shows for the value"},
-		b.Param{Name: "required", Type: b.Bool, Default: starlark.False, Named: true, Doc: "an error if it is not given"})
+		b.Param{
+			Name:    "help",
+			Type:    b.String,
+			Default: starlark.String(""),
+			Named:   true,
+			Doc:     "what --help says",
+		},
+		b.Param{
+			Name:    "metavar",
+			Type:    b.String,
+			Default: b.Text("from the kind"),
+			Named:   true,
+			Doc:     "what --help shows for the value",
+		},
+		b.Param{
+			Name:    "required",
+			Type:    b.Bool,
+			Default: starlark.False,
+			Named:   true,
+			Doc:     "an error if it is not given",
+		})
 	if !k.args {
 		x.Params = append(x.Params,
-			b.Param{Name: "short", Type: b.String, Default: starlark.String(""), Named: true, Doc: "one-letter name"})
+			b.Param{
+				Name:    "short",
+				Type:    b.String,
+				Default: starlark.String(""),
+				Named:   true,
+				Doc:     "one-letter name",
+			})
 	} else {
 		x.Params = append(x.Params,
-			b.Param{Name: "short", Type: b.OneOf(""), Default: starlark.String(""), Named: true, Doc: "arguments have no letter"})
+			b.Param{
+				Name:    "short",
+				Type:    b.OneOf(""),
+				Default: starlark.String(""),
+				Named:   true,
+				Doc:     "arguments have no letter",
+			})
 	}
 	if has("repeated") {
-		x.Params = append(x.Params, b.Param{Name: "repeated", Type: b.Bool, Default: starlark.False, Named: true,
-			Doc: "may be given several times; the value is a tuple"})
+		x.Params = append(x.Params,
+			b.Param{Name: "repeated", Type: b.Bool, Default: starlark.False, Named: true,
+				Doc: "may be given several times; the value is a tuple"})
 	}
 	if has("alone") {
 		x.Params = append(x.Params, b.Param{Name: "alone", Type: b.String, Named: true,
@@ -110,12 +161,14 @@ func (k kind) builtin() *b.Builtin {
 			Doc: "the usual texts, which completion offers; others are values as well"})
 	}
 	if has("suffix") {
-		x.Params = append(x.Params, b.Param{Name: "suffix", Type: b.Bool, Default: starlark.False, Named: true,
-			Doc: "a comma and more text may follow the word, and are a part of the value: dwarf,8192"})
+		x.Params = append(x.Params,
+			b.Param{Name: "suffix", Type: b.Bool, Default: starlark.False, Named: true,
+				Doc: "a comma and more text may follow the word, and are a part of the value: dwarf,8192"})
 	}
 	if has("bare") {
-		x.Params = append(x.Params, b.Param{Name: "bare", Type: b.UnitType, Default: value.Duration(1), Named: true,
-			Doc: "unit of a number without one, such as --than 1000"})
+		x.Params = append(x.Params,
+			b.Param{Name: "bare", Type: b.UnitType, Default: value.Duration(1), Named: true,
+				Doc: "unit of a number without one, such as --than 1000"})
 	}
 	if has("times") {
 		x.Params = append(x.Params, b.Param{Name: "times", Type: b.Bool, Default: starlark.False, Named: true,
@@ -123,8 +176,9 @@ func (k kind) builtin() *b.Builtin {
 	}
 	for _, name := range []string{"min", "max"} {
 		if has(name) {
-			x.Params = append(x.Params, b.Param{Name: name, Type: b.Or(b.Int, b.Is("duration"), b.Is("size")), Named: true,
-				Doc: map[string]string{"min": "smallest value", "max": "largest value"}[name]})
+			x.Params = append(x.Params,
+				b.Param{Name: name, Type: b.Or(b.Int, b.Is("duration"), b.Is("size")), Named: true,
+					Doc: map[string]string{"min": "smallest value", "max": "largest value"}[name]})
 		}
 	}
 	return x
@@ -153,7 +207,8 @@ func (k kind) make(c *b.Call) (starlark.Value, error) {
 			o.decl.Suffix = c.Bool("suffix")
 		case "choices":
 			if o.decl.Choices = c.Strings("choices"); len(o.decl.Choices) == 0 {
-				return nil, c.Error("choices", fmt.Errorf("got none, want at least 1"), `write opt.choice(["a", "b"])`)
+				return nil, c.Error("choices", fmt.Errorf("got none, want at least 1"),
+					`write opt.choice(["a", "b"])`)
 			}
 		case "bare":
 			if o.decl.Bare, err = bareUnit(c); err != nil {

@@ -71,12 +71,18 @@ func declare() *b.Builtin {
 // wholeCPUs is whole_cpus().
 func wholeCPUs() *b.Builtin {
 	return &b.Builtin{
-		Name: "whole_cpus", Group: b.Options,
+		Name:    "whole_cpus",
+		Group:   b.Options,
 		Summary: "A declaration that the script is about CPUs, not about the tasks on them.",
-		Returns: "options", Result: "what options(...) includes: -p, -t, --cgroups and a command without --system are then errors, with a hint",
-		Errors: "none", Source: source, Cost: "none",
-		Examples: []b.Example{{Code: `options(whole_cpus(), than = opt.duration(None))`, Output: "<options: 1 declared>"}},
-		Impl:     func(*b.Call) (starlark.Value, error) { return &option.Set{WholeCPUs: true}, nil },
+		Returns: "options",
+		Result:  "what options(...) includes: -p, -t, --cgroups and a command without --system are then errors, with a hint",
+		Errors:  "none",
+		Source:  source,
+		Cost:    "none",
+		Examples: []b.Example{
+			{Code: `options(whole_cpus(), than = opt.duration(None))`, Output: "<options: 1 declared>"},
+		},
+		Impl: func(*b.Call) (starlark.Value, error) { return &option.Set{WholeCPUs: true}, nil },
 	}
 }
 
@@ -102,14 +108,16 @@ func consistent(list []option.Option) error {
 		names[o.Name] = true
 		if o.Short != "" {
 			if other := letters[o.Short]; other != "" {
-				return diag.Errorf(diag.Run, "options", o.Name, "letter -%s is already that of %s", o.Short, other).
+				return diag.Errorf(diag.Run, "options", o.Name,
+					"letter -%s is already that of %s", o.Short, other).
 					WithHint("choose another letter, or none")
 			}
 			letters[o.Short] = o.Name
 		}
 		if o.Positional {
 			if rest != "" {
-				return diag.Errorf(diag.Run, "options", o.Name, "follows %s, which takes all arguments", rest).
+				return diag.Errorf(diag.Run, "options", o.Name,
+					"follows %s, which takes all arguments", rest).
 					WithHint("declare %s before it", o.Name)
 			}
 			if o.List {
@@ -137,10 +145,12 @@ func common(c *b.Call, typ option.Type) (*declaration, error) {
 		Required: c.Bool("required"), Bare: 1,
 	}
 	if len(o.Short) > 1 || o.Short != "" && !letter(o.Short[0]) {
-		return nil, c.Error("short", fmt.Errorf("got %q, want one letter or digit", o.Short), `write for example short = "F"`)
+		return nil, c.Error("short", fmt.Errorf("got %q, want one letter or digit", o.Short),
+			`write for example short = "F"`)
 	}
 	if o.Required && c.Has("default") {
-		return nil, c.Error("required", fmt.Errorf("the option has a default"), "leave out default or required")
+		return nil, c.Error("required", fmt.Errorf("the option has a default"),
+			"leave out default or required")
 	}
 	return &declaration{o}, nil
 }
@@ -210,7 +220,8 @@ func bareUnit(c *b.Call) (int64, error) {
 		return 1, nil
 	}
 	if u.Base != unit.NS.Base {
-		return 0, c.Error("bare", fmt.Errorf("got %s, want a unit of time", u.Symbol), "write ns, us, ms or s")
+		return 0, c.Error("bare", fmt.Errorf("got %s, want a unit of time", u.Symbol),
+			"write ns, us, ms or s")
 	}
 	return int64(u.Scale), nil
 }

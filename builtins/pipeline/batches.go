@@ -11,12 +11,17 @@ import (
 
 func batches() *b.Builtin {
 	return &b.Builtin{
-		Name: "batches", Type: "stream", Group: b.StreamMethods,
+		Name:    "batches",
+		Type:    "stream",
+		Group:   b.StreamMethods,
 		Summary: "Calls a function of the script for lists of events, in time order.",
 		Params: []b.Param{{Name: "fn", Type: b.Func, Required: true,
 			Doc: "function of a list of 1 to 1024 events; the list and its events are valid during the call only"}},
-		Returns: "log", Result: "what the function prints or keeps in a state()", Errors: "the function fails: the run ends",
-		Source: computed, Cost: "about 50 ns per event and line of a loop over them: interpreted, without the call that each() makes for every event",
+		Returns: "log",
+		Result:  "what the function prints or keeps in a state()",
+		Errors:  "the function fails: the run ends",
+		Source:  computed,
+		Cost:    "about 50 ns per event and line of a loop over them: interpreted, without the call that each() makes for every event",
 		Examples: []b.Example{{Code: `
 seen = state(n = 0)
 

@@ -54,7 +54,8 @@ func foldOf(c *b.Call) (starlark.Value, error) {
 	if n := c.Int("limit"); c.Has("limit") && n < 1 {
 		return nil, c.Errorf("limit", "got %d, want at least 1", n)
 	}
-	m, err := frontend.NewMachine(c.Host(), c.Value("state").(*starlark.Dict), c.Func("step"), c.Func("flush"))
+	m, err := frontend.NewMachine(c.Host(), c.Value("state").(*starlark.Dict),
+		c.Func("step"), c.Func("flush"))
 	if err != nil {
 		return nil, err
 	}
@@ -64,11 +65,17 @@ func foldOf(c *b.Call) (starlark.Value, error) {
 
 func emit() *b.Builtin {
 	return &b.Builtin{
-		Name: "emit", Group: b.Combinators, Summary: "Makes an event of the stream that a fold returns; only in its functions.",
-		Params:  []b.Param{{Name: "name", Type: b.Any, Rest: "**", Doc: "name = value: a number, text, duration or time"}},
-		Returns: "None", Result: "every call in a fold gives the same names, each with values of one kind",
-		Errors: "called outside a fold's functions; a name without a value", Source: computed,
-		Cost: "20 ns and 40 bytes per value until the batch is handed on",
+		Name:    "emit",
+		Group:   b.Combinators,
+		Summary: "Makes an event of the stream that a fold returns; only in its functions.",
+		Params: []b.Param{
+			{Name: "name", Type: b.Any, Rest: "**", Doc: "name = value: a number, text, duration or time"},
+		},
+		Returns: "None",
+		Result:  "every call in a fold gives the same names, each with values of one kind",
+		Errors:  "called outside a fold's functions; a name without a value",
+		Source:  computed,
+		Cost:    "20 ns and 40 bytes per value until the batch is handed on",
 		Examples: []b.Example{{Code: `
 def step(s, e):
     s.n += 1

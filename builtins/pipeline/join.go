@@ -13,7 +13,9 @@ import (
 func joinStages() *b.Builtin {
 	stage := b.Or(b.Is("stream"), b.ListOf(b.Is("stream")))
 	return &b.Builtin{
-		Name: "join", Group: b.Combinators, Summary: "Relates each event to the one that follows it: starts and ends, stage by stage.",
+		Name:    "join",
+		Group:   b.Combinators,
+		Summary: "Relates each event to the one that follows it: starts and ends, stage by stage.",
 		Params: []b.Param{
 			{Name: "stage", Type: stage, Rest: "*", Doc: "streams of the first stage, of the second, ...; nested: of an entry and its return"},
 			{Name: "key", Type: b.Expression, Named: true, Doc: "what start and end have in common; else the thread or CPU that is observed"},
@@ -27,8 +29,9 @@ func joinStages() *b.Builtin {
 			"and strictly older. Starts and ends that find none are counted as unmatched (see unpaired), the oldest are evicted at the limit, " +
 			"and nothing is related across a loss. Nested pairs also have depth, self (duration without the calls inside) and node. " +
 			"The attributes key, role, untraced and trigger of event strings are obeyed. A sched_wakeup or sched_waking of a task that is not asleep starts nothing",
-		Errors: "fewer than two stages; a stage without a traced event; keys of different kinds", Source: computed,
-		Cost: "20 to 40 ns per event, up to 100 with a million open keys; for each start that waits 150 bytes and what is read of its record, or 260 and all of it",
+		Errors: "fewer than two stages; a stage without a traced event; keys of different kinds",
+		Source: computed,
+		Cost:   "20 to 40 ns per event, up to 100 with a million open keys; for each start that waits 150 bytes and what is read of its record, or 260 and all of it",
 		Examples: []b.Example{
 			{Code: `join([tracepoint("raw_syscalls:sys_enter")], [tracepoint("raw_syscalls:sys_exit")], key = "tid")`, Output: "<stream of pairs>"},
 			{Code: "work = \"workqueue:workqueue_\"\n" +
@@ -36,12 +39,15 @@ func joinStages() *b.Builtin {
 				Output: "<table of start, end, calls, total, min, p50, p95, p99, max>"},
 			{Code: `join([tracepoint("sched:sched_switch").role("(next_pid ? 1 : 0) | (prev_pid ? 2 : 0)")], cycle = True)`, Output: "<stream of pairs>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			j := &plan.Join{Cycle: c.Bool("cycle"), Limit: int(c.Int("limit")), Nested: c.String("impl") == "nested"}
+			j := &plan.Join{
+				Cycle: c.Bool("cycle"), Limit: int(c.Int("limit")), Nested: c.String("impl") == "nested",
+			}
 			if c.Has("limit") && j.Limit < 1 {
 				return nil, c.Errorf("limit", "got %d, want at least 1", j.Limit)
 			}
 			if j.Cycle && j.Nested {
-				return nil, c.Error("cycle", errors.New("calls that nest have no cycle"), "leave cycle or impl out")
+				return nil, c.Error("cycle", errors.New("calls that nest have no cycle"),
+					"leave cycle or impl out")
 			}
 			for i, v := range c.Rest {
 				m := &plan.Merge{}
@@ -57,7 +63,9 @@ func joinStages() *b.Builtin {
 					return nil, fmt.Errorf("join: stage %d is empty", i+1)
 				}
 				if j.Nested && len(m.In) < 2 {
-					return nil, fmt.Errorf("join: stage %d has one event, want an entry and its return: join([entry, return], impl = \"nested\")", i+1)
+					return nil, fmt.Errorf(
+						"join: stage %d has one event, want an entry and its return: join([entry, return], impl = \"nested\")",
+						i+1)
 				}
 				j.Stages = append(j.Stages, m)
 			}
@@ -66,7 +74,9 @@ func joinStages() *b.Builtin {
 				need = 1
 			}
 			if len(j.Stages) < need {
-				return nil, fmt.Errorf("join: got %d stages, want at least %d: join([start], [end], key = ...)", len(j.Stages), need)
+				return nil,
+					fmt.Errorf("join: got %d stages, want at least %d: join([start], [end], key = ...)",
+						len(j.Stages), need)
 			}
 			var err error
 			j.Key, err = arg(c, "key")

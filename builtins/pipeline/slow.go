@@ -23,7 +23,9 @@ func (d *detail) Hash() (uint32, error) { return 0, errors.New("unhashable: deta
 
 func detailOf() *b.Builtin {
 	return &b.Builtin{
-		Name: "detail", Group: b.PairMethods, Summary: "Says which events are shown around a slow pair.",
+		Name:    "detail",
+		Group:   b.PairMethods,
+		Summary: "Says which events are shown around a slow pair.",
 		Params: []b.Param{
 			{Name: "before", Type: b.Duration, Named: true, Doc: "also events that much before the start"},
 			{Name: "after", Type: b.Duration, Named: true, Doc: "also events that much after the end; pairs are shown that much later"},
@@ -36,13 +38,20 @@ func detailOf() *b.Builtin {
 			{Name: "limit", Type: b.Size, Default: b.Text("64 MiB"), Named: true, Doc: "memory for the events that are kept; older ones are pushed out and counted as evicted"},
 			{Name: "age", Type: b.Duration, Default: b.Text("2 min"), Named: true, Doc: "how long events are kept for a start that finds no end"},
 		},
-		Returns: "detail", Result: "an argument of slow", Errors: "same names something else", Source: computed,
-		Cost:     "30 ns per event while something waits; the memory of limit",
-		Examples: []b.Example{{Code: `detail(before = 1 * ms, same = ["cpu", "key"], hide = 10 * us)`, Output: "<detail>"}},
+		Returns: "detail",
+		Result:  "an argument of slow",
+		Errors:  "same names something else",
+		Source:  computed,
+		Cost:    "30 ns per event while something waits; the memory of limit",
+		Examples: []b.Example{
+			{Code: `detail(before = 1 * ms, same = ["cpu", "key"], hide = 10 * us)`, Output: "<detail>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			d := &detail{plan.Detail{LimitBytes: int(c.Size("limit")), MaxAgeNS: c.Duration("age"),
-				Select: join.Select{Before: c.Duration("before"), After: c.Duration("after"), HideNS: c.Duration("hide"),
-					KeyIsTask: c.String("task") == "key", OnlyStart: c.String("of") == "start", OnlyEnd: c.String("of") == "end"}}}
+				Select: join.Select{Before: c.Duration("before"), After: c.Duration("after"),
+					HideNS:    c.Duration("hide"),
+					KeyIsTask: c.String("task") == "key", OnlyStart: c.String("of") == "start",
+					OnlyEnd: c.String("of") == "end"}}}
 			for _, p := range []string{"before", "after", "hide", "age"} {
 				if c.Duration(p) < 0 {
 					return nil, c.Errorf(p, "got %v, want 0 or more", c.Value(p))
@@ -69,7 +78,10 @@ func detailOf() *b.Builtin {
 
 func slow() *b.Builtin {
 	return &b.Builtin{
-		Name: "slow", Type: "stream", Group: b.PairMethods, Summary: "Shows pairs that take too long, with what happened during them.",
+		Name:    "slow",
+		Type:    "stream",
+		Group:   b.PairMethods,
+		Summary: "Shows pairs that take too long, with what happened during them.",
 		Params: []b.Param{
 			{Name: "than", Type: b.Duration, Doc: "show pairs that take longer"},
 			{Name: "lower", Type: b.Duration, Named: true, Doc: "show pairs that take less"},
@@ -78,8 +90,9 @@ func slow() *b.Builtin {
 		Returns: "log",
 		Result: "start and end as lines; with detail all events of the join between them: the delay beside the first, since the start and [wakeup] [running] " +
 			"[preempt] [sleeping] [waiting] [migrate] where the task that is followed changes, how long the thread ran that leaves the CPU",
-		Errors: "neither than nor lower; the stream is not one of pairs (unpaired events are allowed: their age counts)", Source: computed,
-		Cost: "2 ns per pair that is not shown",
+		Errors: "neither than nor lower; the stream is not one of pairs (unpaired events are allowed: their age counts)",
+		Source: computed,
+		Cost:   "2 ns per pair that is not shown",
 		Examples: []b.Example{{
 			Code: `join([tracepoint("sched:sched_wakeup").key("pid")], [tracepoint("sched:sched_switch").key("next_pid")])` +
 				`.slow(than = 10 * ms, detail = detail(same = "cpu", task = "key"))`,

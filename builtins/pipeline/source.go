@@ -10,10 +10,18 @@ import (
 // sourceAttributes are the attributes that streams of events to open have, as
 // tracepoint() and events() return them, and what operators make of them not.
 func sourceAttributes() []*b.Builtin {
-	attribute := func(name, returns, summary, result string, of func(src *plan.Source) string, examples ...b.Example) *b.Builtin {
+	attribute := func(name, returns, summary, result string, of func(src *plan.Source) string,
+		examples ...b.Example) *b.Builtin {
 		return &b.Builtin{
-			Name: name, Type: "stream", Group: b.StreamMethods, Summary: summary, Returns: returns, Result: result,
-			Errors: "the stream is not a source: read it before where, let and the like", Source: computed, Cost: "none for events",
+			Name:     name,
+			Type:     "stream",
+			Group:    b.StreamMethods,
+			Summary:  summary,
+			Returns:  returns,
+			Result:   result,
+			Errors:   "the stream is not a source: read it before where, let and the like",
+			Source:   computed,
+			Cost:     "none for events",
 			Examples: examples,
 			Value: func(recv starlark.Value) starlark.Value {
 				src := recv.(*Stream).source()

@@ -16,14 +16,22 @@ import (
 
 func line() *b.Builtin {
 	return &b.Builtin{
-		Name: "lines", Type: "table", Group: b.Results, Summary: "Shows each row as a line of text of the script's own.",
+		Name:    "lines",
+		Type:    "table",
+		Group:   b.Results,
+		Summary: "Shows each row as a line of text of the script's own.",
 		Params: []b.Param{
 			{Name: "fn", Type: b.Func, Required: true, Doc: "function of a row, which has the columns as attributes; or of a row and the list of all rows; an empty text is no line"},
 			{Name: "header", Type: b.String, Default: starlark.String(""), Named: true, Doc: "line above the rows"},
 		},
-		Returns: "table", Result: "only text output changes", Errors: "the function fails", Source: computed,
-		Cost:     "one call of the function for each row shown",
-		Examples: []b.Example{{Code: demo + "\n" + `t.lines(lambda r: fmt("{} {}", r.prev_comm, r.count))`, Output: "<table of prev_comm, count>"}},
+		Returns: "table",
+		Result:  "only text output changes",
+		Errors:  "the function fails",
+		Source:  computed,
+		Cost:    "one call of the function for each row shown",
+		Examples: []b.Example{
+			{Code: demo + "\n" + `t.lines(lambda r: fmt("{} {}", r.prev_comm, r.count))`, Output: "<table of prev_comm, count>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return change(c, func(v *plan.View) error {
 				v.Row, v.Layout.HeaderText = lineCall(c, c.Func("fn")), c.String("header")
@@ -36,14 +44,20 @@ func line() *b.Builtin {
 func linesBy() *b.Builtin {
 	key := b.Or(b.String, b.ListOf(b.String), b.Func)
 	return &b.Builtin{
-		Name: "lines_by", Type: "table", Group: b.Results, Summary: "Shows rows that have something in common as a line of text of the script's own.",
+		Name:    "lines_by",
+		Type:    "table",
+		Group:   b.Results,
+		Summary: "Shows rows that have something in common as a line of text of the script's own.",
 		Params: []b.Param{
 			{Name: "key", Type: key, Required: true, Doc: "the column, or columns, in which the rows are equal; or a function of a row; [] for one text of all rows"},
 			{Name: "fn", Type: b.Func, Required: true, Doc: "function of the list of these rows, which have the columns as attributes; or of it and the list of all rows; an empty text is no line"},
 			{Name: "header", Type: b.String, Default: starlark.String(""), Named: true, Doc: "line above the rows"},
 		},
-		Returns: "table", Result: "lines in the order of their first rows; only text output changes",
-		Errors: "no such column; a function fails", Source: computed, Cost: "one call of the function for each line, and of key for each row",
+		Returns: "table",
+		Result:  "lines in the order of their first rows; only text output changes",
+		Errors:  "no such column; a function fails",
+		Source:  computed,
+		Cost:    "one call of the function for each line, and of key for each row",
 		Examples: []b.Example{{
 			Code: `t = tracepoint("sched:sched_switch").by("cpu", "prev_comm").count()
 t.lines_by("cpu", lambda rows: "%d: %d switches" % (rows[0].cpu, sum([r.count for r in rows])))`,
@@ -86,7 +100,8 @@ func keyOf(c *b.Call, columns []string) func(row starlark.Value) (starlark.Value
 
 // groupCall runs a script's function of the rows of one key, and of all rows if
 // it wants them, which returns a line.
-func groupCall(c *b.Call, key func(row starlark.Value) (starlark.Value, error), f starlark.Callable) plan.LinesFunc {
+func groupCall(c *b.Call, key func(row starlark.Value) (starlark.Value, error),
+	f starlark.Callable) plan.LinesFunc {
 	h := c.Host()
 	f.Freeze()
 	both := wantsAll(f)
@@ -134,11 +149,21 @@ func groupCall(c *b.Call, key func(row starlark.Value) (starlark.Value, error), 
 
 func packed() *b.Builtin {
 	return &b.Builtin{
-		Name: "packed", Type: "table", Group: b.Results, Summary: "Shows the whole table as a text of the script's own, on a terminal where it fits.",
-		Params:  []b.Param{{Name: "fn", Type: b.Func, Required: true, Doc: "function of the list of all rows, which have the columns as attributes; returns the lines"}},
-		Returns: "table", Result: "pipes, files and narrow terminals get the table as it is", Errors: "the function fails", Source: computed,
-		Cost:     "one call of the function for each table shown",
-		Examples: []b.Example{{Code: demo + "\n" + `t.packed(lambda rows: " ".join(["%s:%d" % (r.prev_comm, r.count) for r in rows]))`, Output: "<table of prev_comm, count>"}},
+		Name:    "packed",
+		Type:    "table",
+		Group:   b.Results,
+		Summary: "Shows the whole table as a text of the script's own, on a terminal where it fits.",
+		Params: []b.Param{
+			{Name: "fn", Type: b.Func, Required: true, Doc: "function of the list of all rows, which have the columns as attributes; returns the lines"},
+		},
+		Returns: "table",
+		Result:  "pipes, files and narrow terminals get the table as it is",
+		Errors:  "the function fails",
+		Source:  computed,
+		Cost:    "one call of the function for each table shown",
+		Examples: []b.Example{
+			{Code: demo + "\n" + `t.packed(lambda rows: " ".join(["%s:%d" % (r.prev_comm, r.count) for r in rows]))`, Output: "<table of prev_comm, count>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return change(c, func(v *plan.View) error { v.Pack = packCall(c, c.Func("fn")); return nil })
 		},

@@ -22,7 +22,10 @@ func didYouMean(name string, names []string) string { return diag.DidYouMean(nam
 
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
-	return []*b.Builtin{sortBy(), top(), title(), units(), with(), text(), layout(), hide(), last(), totals(), whole(), line(), linesBy(), packed(), toFile()}
+	return []*b.Builtin{
+		sortBy(), top(), title(), units(), with(), text(), layout(), hide(), last(), totals(), whole(),
+		line(), linesBy(), packed(), toFile(),
+	}
 }
 
 func sortBy() *b.Builtin {
@@ -34,7 +37,9 @@ func sortBy() *b.Builtin {
 		},
 		Returns: "table", Result: "the rows in order; a second sort decides between equal rows of the first",
 		Errors: "no such column", Source: computed, Cost: perRow,
-		Examples: []b.Example{{Code: demo + "\n" + `t.sort("count", reverse = True)`, Output: "<table of prev_comm, count>"}},
+		Examples: []b.Example{
+			{Code: demo + "\n" + `t.sort("count", reverse = True)`, Output: "<table of prev_comm, count>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			if err := hasColumn(c, "column", c.String("column")); err != nil {
 				return nil, err
@@ -49,10 +54,16 @@ func sortBy() *b.Builtin {
 
 func top() *b.Builtin {
 	return &b.Builtin{
-		Name: "top", Type: "table", Group: b.Results, Summary: "Keeps the first rows, sorted by the last column unless sorted before.",
-		Params:  []b.Param{{Name: "n", Type: b.Int, Required: true, Doc: "how many rows"}},
-		Returns: "table", Result: "at most n rows; the number of the others is shown", Errors: "n is less than 1",
-		Source: computed, Cost: perRow,
+		Name:     "top",
+		Type:     "table",
+		Group:    b.Results,
+		Summary:  "Keeps the first rows, sorted by the last column unless sorted before.",
+		Params:   []b.Param{{Name: "n", Type: b.Int, Required: true, Doc: "how many rows"}},
+		Returns:  "table",
+		Result:   "at most n rows; the number of the others is shown",
+		Errors:   "n is less than 1",
+		Source:   computed,
+		Cost:     perRow,
 		Examples: []b.Example{{Code: demo + "\n" + `t.top(10)`, Output: "<table of prev_comm, count>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			n := c.Int("n")
@@ -81,10 +92,21 @@ func histogram(g *plan.Group) bool {
 
 func title() *b.Builtin {
 	return &b.Builtin{
-		Name: "title", Type: "table", Group: b.Results, Summary: "Says what the table is about, beside its date.",
-		Params:  []b.Param{{Name: "text", Type: b.String, Required: true, Doc: "the title; {samples} and {total} stand for the events of the interval and of the run"}},
-		Returns: "table", Result: "the table with its title", Errors: "none", Source: computed, Cost: perRow,
-		Examples: []b.Example{{Code: demo + "\n" + `t.title("who gave up the CPU")`, Output: "<table of prev_comm, count>"}},
+		Name:    "title",
+		Type:    "table",
+		Group:   b.Results,
+		Summary: "Says what the table is about, beside its date.",
+		Params: []b.Param{
+			{Name: "text", Type: b.String, Required: true, Doc: "the title; {samples} and {total} stand for the events of the interval and of the run"},
+		},
+		Returns: "table",
+		Result:  "the table with its title",
+		Errors:  "none",
+		Source:  computed,
+		Cost:    perRow,
+		Examples: []b.Example{
+			{Code: demo + "\n" + `t.title("who gave up the CPU")`, Output: "<table of prev_comm, count>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return change(c, func(v *plan.View) error { v.Title = c.String("text"); return nil })
 		},
@@ -93,13 +115,19 @@ func title() *b.Builtin {
 
 func units() *b.Builtin {
 	return &b.Builtin{
-		Name: "unit", Type: "table", Group: b.Results, Summary: "Chooses the unit in which columns are shown.",
+		Name:    "unit",
+		Type:    "table",
+		Group:   b.Results,
+		Summary: "Chooses the unit in which columns are shown.",
 		Params: []b.Param{
 			{Name: "unit", Type: b.UnitType, Required: true, Doc: "such as us, ms, MiB"},
 			{Name: "column", Type: b.String, Doc: "one column; else all that the unit fits"},
 		},
-		Returns: "table", Result: "numbers are divided for showing only", Errors: "no column is measured in that kind of unit",
-		Source: computed, Cost: perRow,
+		Returns:  "table",
+		Result:   "numbers are divided for showing only",
+		Errors:   "no column is measured in that kind of unit",
+		Source:   computed,
+		Cost:     perRow,
 		Examples: []b.Example{{Code: demo + "\n" + `t.unit(ms)`, Output: "<table of prev_comm, count>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			name := c.String("column")
@@ -122,19 +150,29 @@ func set[V any](m *map[string]V, k string, v V) {
 
 func with() *b.Builtin {
 	return &b.Builtin{
-		Name: "with_", Type: "table", Group: b.Results, Summary: "Adds columns that are computed from the others.",
+		Name:    "with_",
+		Type:    "table",
+		Group:   b.Results,
+		Summary: "Adds columns that are computed from the others.",
 		Params: []b.Param{
 			{Name: "unit", Type: b.UnitType, Named: true, Doc: "unit of the new columns"},
 			{Name: "column", Type: b.Func, Rest: "**", Doc: "name of the column = function of a row"},
 		},
-		Returns: "table", Result: "the table with the columns at its end; a row has the columns as attributes",
-		Errors: "the column exists; the function fails", Source: computed, Cost: "one call of the function for each row shown",
-		Examples: []b.Example{{Code: demo + "\n" + `t.with_(double = lambda r: 2 * r.count)`, Output: "<table of prev_comm, count>"}},
+		Returns: "table",
+		Result:  "the table with the columns at its end; a row has the columns as attributes",
+		Errors:  "the column exists; the function fails",
+		Source:  computed,
+		Cost:    "one call of the function for each row shown",
+		Examples: []b.Example{
+			{Code: demo + "\n" + `t.with_(double = lambda r: 2 * r.count)`, Output: "<table of prev_comm, count>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return change(c, func(v *plan.View) error {
 				for _, kv := range c.KW {
 					fn := rowCall(c, kv[1].(starlark.Callable))
-					v.Steps = append(v.Steps, plan.Step{With: string(kv[0].(starlark.String)), Fn: fn, Unit: unitOf(c, "unit")})
+					v.Steps = append(v.Steps, plan.Step{
+						With: string(kv[0].(starlark.String)), Fn: fn, Unit: unitOf(c, "unit"),
+					})
 				}
 				return nil
 			})
@@ -144,11 +182,21 @@ func with() *b.Builtin {
 
 func text() *b.Builtin {
 	return &b.Builtin{
-		Name: "text", Type: "table", Group: b.Results, Summary: "Shows the cells of columns through functions.",
-		Params:  []b.Param{{Name: "column", Type: b.Func, Rest: "**", Doc: "name of the column = function of a cell's value"}},
-		Returns: "table", Result: "what people see; JSON keeps the number beside it", Errors: "no such column; the function fails",
-		Source: computed, Cost: "one call of the function for each row shown",
-		Examples: []b.Example{{Code: demo + "\n" + `t.text(prev_comm = lambda c: c.upper())`, Output: "<table of prev_comm, count>"}},
+		Name:    "text",
+		Type:    "table",
+		Group:   b.Results,
+		Summary: "Shows the cells of columns through functions.",
+		Params: []b.Param{
+			{Name: "column", Type: b.Func, Rest: "**", Doc: "name of the column = function of a cell's value"},
+		},
+		Returns: "table",
+		Result:  "what people see; JSON keeps the number beside it",
+		Errors:  "no such column; the function fails",
+		Source:  computed,
+		Cost:    "one call of the function for each row shown",
+		Examples: []b.Example{
+			{Code: demo + "\n" + `t.text(prev_comm = lambda c: c.upper())`, Output: "<table of prev_comm, count>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return change(c, func(v *plan.View) error {
 				for _, kv := range c.KW {
@@ -175,7 +223,10 @@ var ofColumn = []string{"width", "left", "decimals", "sep", "share_of", "alarm",
 
 func layout() *b.Builtin {
 	return &b.Builtin{
-		Name: "format", Type: "table", Group: b.Results, Summary: "Says how text output arranges the table, or one of its columns.",
+		Name:    "format",
+		Type:    "table",
+		Group:   b.Results,
+		Summary: "Says how text output arranges the table, or one of its columns.",
 		Params: []b.Param{
 			{Name: "column", Type: b.String, Doc: "the column that width to shown are about"},
 			{Name: "width", Type: b.Int, Named: true, Doc: "least width of the column"},
@@ -192,9 +243,14 @@ func layout() *b.Builtin {
 			{Name: "upper", Type: b.Bool, Named: true, Doc: "the header in upper case"},
 			{Name: "live", Type: b.Bool, Named: true, Doc: "on a terminal, each interval takes the place of the one before"},
 		},
-		Returns: "table", Result: "the table with that layout; JSON and CSV do not change", Errors: "no such column",
-		Source: computed, Cost: perRow,
-		Examples: []b.Example{{Code: demo + "\n" + `t.format("prev_comm", width = 20).format(rule = False)`, Output: "<table of prev_comm, count>"}},
+		Returns: "table",
+		Result:  "the table with that layout; JSON and CSV do not change",
+		Errors:  "no such column",
+		Source:  computed,
+		Cost:    perRow,
+		Examples: []b.Example{
+			{Code: demo + "\n" + `t.format("prev_comm", width = 20).format(rule = False)`, Output: "<table of prev_comm, count>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			name := c.String("column")
 			if name != "" {
@@ -210,7 +266,8 @@ func layout() *b.Builtin {
 					}
 				}
 			} else if slices.ContainsFunc(ofColumn, c.Has) {
-				return nil, c.Error("column", fmt.Errorf("missing, and an argument is about a column"), `write t.format("total", width = 16)`)
+				return nil, c.Error("column", fmt.Errorf("missing, and an argument is about a column"),
+					`write t.format("total", width = 16)`)
 			}
 			return change(c, func(v *plan.View) error {
 				off := func(param string, flag *bool) {
@@ -264,9 +321,16 @@ func width(c *b.Call, w plan.Width) plan.Width {
 
 func hide() *b.Builtin {
 	return &b.Builtin{
-		Name: "hide", Type: "table", Group: b.Results, Summary: "Leaves columns out of the output; sorting and computing still see them.",
-		Params:  []b.Param{{Name: "column", Type: b.String, Rest: "*", Doc: "names of columns"}},
-		Returns: "table", Result: "the table without the columns", Errors: "no such column", Source: computed, Cost: perRow,
+		Name:     "hide",
+		Type:     "table",
+		Group:    b.Results,
+		Summary:  "Leaves columns out of the output; sorting and computing still see them.",
+		Params:   []b.Param{{Name: "column", Type: b.String, Rest: "*", Doc: "names of columns"}},
+		Returns:  "table",
+		Result:   "the table without the columns",
+		Errors:   "no such column",
+		Source:   computed,
+		Cost:     perRow,
 		Examples: []b.Example{{Code: demo + "\n" + `t.hide("count")`, Output: "<table of prev_comm, count>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return change(c, func(v *plan.View) error {
@@ -288,7 +352,9 @@ func last() *b.Builtin {
 		Name: "last", Type: "table", Group: b.Results, Summary: "Moves a column to the end.",
 		Params:  []b.Param{{Name: "column", Type: b.String, Required: true, Doc: "name of the column"}},
 		Returns: "table", Result: "the same columns in another order", Errors: "no such column", Source: computed, Cost: perRow,
-		Examples: []b.Example{{Code: demo + "\n" + `t.last("prev_comm")`, Output: "<table of prev_comm, count>"}},
+		Examples: []b.Example{
+			{Code: demo + "\n" + `t.last("prev_comm")`, Output: "<table of prev_comm, count>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			if err := hasColumn(c, "column", c.String("column")); err != nil {
 				return nil, err
@@ -300,9 +366,18 @@ func last() *b.Builtin {
 
 func totals() *b.Builtin {
 	return &b.Builtin{
-		Name: "totals", Type: "table", Group: b.Results, Summary: "Adds a last row with the sums of the columns.",
-		Params:  []b.Param{{Name: "label", Type: b.String, Default: starlark.String("total"), Doc: "what its first cell says"}},
-		Returns: "table", Result: "sums of all columns that hold numbers, keys excepted", Errors: "none", Source: computed, Cost: perRow,
+		Name:    "totals",
+		Type:    "table",
+		Group:   b.Results,
+		Summary: "Adds a last row with the sums of the columns.",
+		Params: []b.Param{
+			{Name: "label", Type: b.String, Default: starlark.String("total"), Doc: "what its first cell says"},
+		},
+		Returns:  "table",
+		Result:   "sums of all columns that hold numbers, keys excepted",
+		Errors:   "none",
+		Source:   computed,
+		Cost:     perRow,
 		Examples: []b.Example{{Code: demo + "\n" + `t.totals("all")`, Output: "<table of prev_comm, count>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return change(c, func(v *plan.View) error {
@@ -315,11 +390,21 @@ func totals() *b.Builtin {
 
 func toFile() *b.Builtin {
 	return &b.Builtin{
-		Name: "to_file", Type: "table", Group: b.Results, Summary: "Writes the table to a file, in place of the output.",
-		Params:  []b.Param{{Name: "path", Type: b.String, Required: true, Doc: "the file; what is in it stays, and each interval is added"}},
-		Returns: "table", Result: "text, also with --format json", Errors: "the file cannot be written, before anything is opened; a file that the command line does not name, without --allow write=DIR", Source: computed,
-		Cost:     "a write for each interval",
-		Examples: []b.Example{{Code: demo + "\n" + `t.to_file("/tmp/switches")`, Output: "<table of prev_comm, count>"}},
+		Name:    "to_file",
+		Type:    "table",
+		Group:   b.Results,
+		Summary: "Writes the table to a file, in place of the output.",
+		Params: []b.Param{
+			{Name: "path", Type: b.String, Required: true, Doc: "the file; what is in it stays, and each interval is added"},
+		},
+		Returns: "table",
+		Result:  "text, also with --format json",
+		Errors:  "the file cannot be written, before anything is opened; a file that the command line does not name, without --allow write=DIR",
+		Source:  computed,
+		Cost:    "a write for each interval",
+		Examples: []b.Example{
+			{Code: demo + "\n" + `t.to_file("/tmp/switches")`, Output: "<table of prev_comm, count>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			if c.String("path") == "" {
 				return nil, c.Errorf("path", "the name is empty, want that of a file")

@@ -81,7 +81,8 @@ func change(c *b.Call, fn func(v *plan.View) error) (starlark.Value, error) {
 	g := *c.Receiver.(*Table).Group
 	v := &g.View
 	v.Steps = slices.Clone(v.Steps)
-	v.Units, v.Texts, v.Widths, v.Hidden = maps.Clone(v.Units), maps.Clone(v.Texts), maps.Clone(v.Widths), maps.Clone(v.Hidden)
+	v.Units, v.Texts, v.Widths, v.Hidden = maps.Clone(v.Units), maps.Clone(v.Texts), maps.Clone(v.Widths),
+		maps.Clone(v.Hidden)
 	if err := fn(v); err != nil {
 		return nil, err
 	}
@@ -107,7 +108,8 @@ func hasColumn(c *b.Call, param, name string) error {
 	if slices.Contains(names, name) {
 		return nil
 	}
-	return c.Error(param, fmt.Errorf("no column %s%s", name, didYouMean(name, names)), "the columns are "+columns(g))
+	return c.Error(param, fmt.Errorf("no column %s%s", name, didYouMean(name, names)),
+		"the columns are "+columns(g))
 }
 
 // rowCall runs a script's function of a row: a struct with the columns.

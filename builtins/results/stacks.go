@@ -57,9 +57,16 @@ const stackDemo = `t = sample(freq = 99).stack().stacks()`
 // StackBuiltins are the methods of counts by stack.
 func StackBuiltins() []*b.Builtin {
 	return []*b.Builtin{{
-		Name: "top", Type: "stacks", Group: b.Results, Summary: "Shows the largest stacks only; files get all of them.",
-		Params:  []b.Param{{Name: "n", Type: b.Int, Required: true, Doc: "how many stacks"}},
-		Returns: "stacks", Result: "at most n stacks; the number of the others is shown", Errors: "n is less than 1", Source: computed, Cost: perRow,
+		Name:     "top",
+		Type:     "stacks",
+		Group:    b.Results,
+		Summary:  "Shows the largest stacks only; files get all of them.",
+		Params:   []b.Param{{Name: "n", Type: b.Int, Required: true, Doc: "how many stacks"}},
+		Returns:  "stacks",
+		Result:   "at most n stacks; the number of the others is shown",
+		Errors:   "n is less than 1",
+		Source:   computed,
+		Cost:     perRow,
 		Examples: []b.Example{{Code: stackDemo + "\nt.top(10)", Output: "<stacks by comm>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			if c.Int("n") < 1 {
@@ -70,18 +77,34 @@ func StackBuiltins() []*b.Builtin {
 			return &Stacks{&s}, nil
 		},
 	}, {
-		Name: "title", Type: "stacks", Group: b.Results, Summary: "Says what the stacks are about, beside their date and in flame graphs.",
+		Name:    "title",
+		Type:    "stacks",
+		Group:   b.Results,
+		Summary: "Says what the stacks are about, beside their date and in flame graphs.",
 		Params:  []b.Param{{Name: "text", Type: b.String, Required: true, Doc: "the title"}},
-		Returns: "stacks", Result: "the stacks with the title", Errors: "none", Source: computed, Cost: perRow,
-		Examples: []b.Example{{Code: stackDemo + "\nt.title(\"where the CPUs are\")", Output: "<stacks by comm>"}},
+		Returns: "stacks",
+		Result:  "the stacks with the title",
+		Errors:  "none",
+		Source:  computed,
+		Cost:    perRow,
+		Examples: []b.Example{
+			{Code: stackDemo + "\nt.title(\"where the CPUs are\")", Output: "<stacks by comm>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			s := *c.Receiver.(*Stacks).Report
 			s.Title = c.String("text")
 			return &Stacks{&s}, nil
 		},
 	}, {
-		Name: "totals", Type: "stacks", Group: b.Results, Summary: "Says above the stacks what all of them add up to.",
-		Returns: "stacks", Result: "the stacks with a line of totals in text; JSON has them anyway", Errors: "none", Source: computed, Cost: perRow,
+		Name:     "totals",
+		Type:     "stacks",
+		Group:    b.Results,
+		Summary:  "Says above the stacks what all of them add up to.",
+		Returns:  "stacks",
+		Result:   "the stacks with a line of totals in text; JSON has them anyway",
+		Errors:   "none",
+		Source:   computed,
+		Cost:     perRow,
 		Examples: []b.Example{{Code: stackDemo + "\nt.top(10).totals()", Output: "<stacks by comm>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			s := *c.Receiver.(*Stacks).Report

@@ -10,13 +10,19 @@ import (
 
 func whole() *b.Builtin {
 	return &b.Builtin{
-		Name: "whole", Type: "table", Group: b.Results, Summary: "Keeps slots of time whole, which intervals would cut in two.",
+		Name:    "whole",
+		Type:    "table",
+		Group:   b.Results,
+		Summary: "Keeps slots of time whole, which intervals would cut in two.",
 		Params: []b.Param{
 			{Name: "column", Type: b.String, Required: true, Doc: "the key that is the number of the slot: _time / period"},
 			{Name: "period", Type: b.Duration, Required: true, Unit: "ns", Doc: "how long a slot is"},
 		},
-		Returns: "table", Result: "rows of a slot in which an interval ends are in the next one, with all that belongs to them",
-		Errors: "the column is no key; an aggregator is neither count nor sum", Source: computed, Cost: perRow,
+		Returns: "table",
+		Result:  "rows of a slot in which an interval ends are in the next one, with all that belongs to them",
+		Errors:  "the column is no key; an aggregator is neither count nor sum",
+		Source:  computed,
+		Cost:    perRow,
 		Examples: []b.Example{{
 			Code:   `tracepoint("sched:sched_switch").by(slot = "(long)_time / 100000000").count().whole("slot", 100 * ms)`,
 			Output: "<table of slot, count>"}},

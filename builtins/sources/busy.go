@@ -12,16 +12,24 @@ import (
 // splitLocks declares the function with which split-lock is tried out.
 func splitLocks() *b.Builtin {
 	return &b.Builtin{
-		Name: "split_locks", Group: b.Sources, Summary: "Makes split locks as long as the run, for a profiler to see.",
-		Returns: "log", Result: "for main to return beside its other results: about a thousand locked additions across two cache lines a second",
-		Errors: "the CPU is none of Intel's or AMD's kind; the kernel kills who makes one", Source: "a thread of ppscript's own",
-		Cost:     "each stops the memory of all CPUs for about a microsecond",
-		Examples: []b.Example{{Code: `type(split_locks()) if cpu_model().arch == "amd64" else "log"`, Output: `"log"`}},
+		Name:    "split_locks",
+		Group:   b.Sources,
+		Summary: "Makes split locks as long as the run, for a profiler to see.",
+		Returns: "log",
+		Result:  "for main to return beside its other results: about a thousand locked additions across two cache lines a second",
+		Errors:  "the CPU is none of Intel's or AMD's kind; the kernel kills who makes one",
+		Source:  "a thread of ppscript's own",
+		Cost:    "each stops the memory of all CPUs for about a microsecond",
+		Examples: []b.Example{
+			{Code: `type(split_locks()) if cpu_model().arch == "amd64" else "log"`, Output: `"log"`},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			if err := kernel.CheckSplitLocks(); err != nil {
 				return nil, err
 			}
-			return &results.Log{Report: &plan.Busy{Work: func(stop <-chan struct{}) { kernel.SplitLocks(stop) }}}, nil
+			return &results.Log{Report: &plan.Busy{Work: func(stop <-chan struct{}) {
+				kernel.SplitLocks(stop)
+			}}}, nil
 		},
 	}
 }

@@ -12,17 +12,23 @@ import (
 
 func memoryAccess() *b.Builtin {
 	return &b.Builtin{
-		Name: "memory_access", Group: b.Sources, Summary: "Samples of the CPU's memory accesses: address, latency, and where the data came from.",
+		Name:    "memory_access",
+		Group:   b.Sources,
+		Summary: "Samples of the CPU's memory accesses: address, latency, and where the data came from.",
 		Params: []b.Param{
 			{Name: "op", Type: b.String, Required: true, Doc: "loads or stores; AMD's IBS samples both, look at data_src"},
 			{Name: "cycles", Type: b.Int, Default: starlark.MakeInt(0), Named: true, Doc: "loads that took less are left out, where the CPU can do it"},
 			{Name: "period", Type: b.Int, Default: starlark.MakeInt(1000), Named: true, Unit: "accesses", Doc: "sample one of so many; of operations with AMD's IBS, in steps of 16"},
 			{Name: "alias", Type: b.String, Named: true, Doc: "what results call the event"},
 		},
-		Returns: "stream", Result: "time, pid, tid, cpu, comm, ip, addr, phys_addr, weight (cycles) and data_src: 2 is the bit of loads, 4 that of stores; data_source(...) names it",
-		Errors: "a machine that cannot sample accesses, with what it lacks", Source: "mem-loads and mem-stores of Intel's PEBS, AMD's ibs_op, as sysfs describes them; CAP_PERFMON",
-		Cost:     "about 1 us for each sample",
-		Examples: []b.Example{{Code: `memory_access("loads", cycles = 30)`, Output: "<stream pmu:mem-loads>"}},
+		Returns: "stream",
+		Result:  "time, pid, tid, cpu, comm, ip, addr, phys_addr, weight (cycles) and data_src: 2 is the bit of loads, 4 that of stores; data_source(...) names it",
+		Errors:  "a machine that cannot sample accesses, with what it lacks",
+		Source:  "mem-loads and mem-stores of Intel's PEBS, AMD's ibs_op, as sysfs describes them; CAP_PERFMON",
+		Cost:    "about 1 us for each sample",
+		Examples: []b.Example{
+			{Code: `memory_access("loads", cycles = 30)`, Output: "<stream pmu:mem-loads>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			op, cycles, period := c.String("op"), c.Int("cycles"), c.Int("period")
 			switch {
@@ -33,8 +39,10 @@ func memoryAccess() *b.Builtin {
 			case period < 1 || period > math.MaxInt32:
 				return nil, c.Errorf("period", "got %d, want 1 to %d", period, math.MaxInt32)
 			}
-			return &pipeline.Stream{S: &plan.Source{Kind: plan.RawPMU, Name: "mem-" + op, Alias: c.String("alias"), Pos: c.Pos(),
-				Memory: &plan.Memory{Op: op, Cycles: uint64(cycles)}, Sampling: plan.Sampling{Period: uint64(period)}}}, nil
+			return &pipeline.Stream{S: &plan.Source{Kind: plan.RawPMU, Name: "mem-" + op,
+				Alias: c.String("alias"), Pos: c.Pos(),
+				Memory:   &plan.Memory{Op: op, Cycles: uint64(cycles)},
+				Sampling: plan.Sampling{Period: uint64(period)}}}, nil
 		},
 	}
 }

@@ -19,15 +19,56 @@ func ProbeBuiltins() []*b.Builtin {
 
 // Parameters that probes share.
 var (
-	fileParam   = b.Param{Name: "file", Type: b.String, Required: true, Doc: `path of the program or library, or its name where PATH or the library folders have it ("libc"); "" is the program of pid`}
-	filterParam = b.Param{Name: "filter", Type: b.String, Named: true, Default: starlark.String(""), Doc: "a C expression over the fields, such as arg1 > 2; done in ppscript"}
-	argsParam   = b.Param{Name: "args", Type: b.String, Named: true, Default: starlark.String(""), Doc: `the arguments in C, "int fd, char *path": fields of these names and types; char * is the text itself`}
-	retParam    = b.Param{Name: "ret", Type: b.String, Named: true, Default: starlark.String(""), Doc: `the type of the result in C, "int": the field result`}
-	pidParam    = b.Param{Name: "pid", Type: b.Int, Named: true, Doc: "only this process, whose files are meant: also in a container"}
-	limitParam  = b.Param{Name: "limit", Type: b.Int, Named: true, Unit: "functions", Default: starlark.MakeInt(probe.DefaultLimit), Doc: "how many a pattern may match"}
+	fileParam = b.Param{
+		Name:     "file",
+		Type:     b.String,
+		Required: true,
+		Doc:      `path of the program or library, or its name where PATH or the library folders have it ("libc"); "" is the program of pid`,
+	}
+	filterParam = b.Param{
+		Name:    "filter",
+		Type:    b.String,
+		Named:   true,
+		Default: starlark.String(""),
+		Doc:     "a C expression over the fields, such as arg1 > 2; done in ppscript",
+	}
+	argsParam = b.Param{
+		Name:    "args",
+		Type:    b.String,
+		Named:   true,
+		Default: starlark.String(""),
+		Doc:     `the arguments in C, "int fd, char *path": fields of these names and types; char * is the text itself`,
+	}
+	retParam = b.Param{
+		Name:    "ret",
+		Type:    b.String,
+		Named:   true,
+		Default: starlark.String(""),
+		Doc:     `the type of the result in C, "int": the field result`,
+	}
+	pidParam = b.Param{
+		Name:  "pid",
+		Type:  b.Int,
+		Named: true,
+		Doc:   "only this process, whose files are meant: also in a container",
+	}
+	limitParam = b.Param{
+		Name:    "limit",
+		Type:    b.Int,
+		Named:   true,
+		Unit:    "functions",
+		Default: starlark.MakeInt(probe.DefaultLimit),
+		Doc:     "how many a pattern may match",
+	}
 	aliasParam  = b.Param{Name: "alias", Type: b.String, Named: true, Doc: "what results call the event"}
 	cpusParam   = b.Param{Name: "cpus", Type: b.String, Named: true, Doc: "only these CPUs, such as 0-3,8"}
-	optionParam = b.Param{Name: "optional", Type: b.Bool, Named: true, Default: starlark.False, Doc: "left out, with a note, where it does not exist"}
+	optionParam = b.Param{
+		Name:    "optional",
+		Type:    b.Bool,
+		Named:   true,
+		Default: starlark.False,
+		Doc:     "left out, with a note, where it does not exist",
+	}
 )
 
 // probeSource makes the stream of a probe from the parameters that it has.
@@ -76,36 +117,48 @@ const kernelArgs = "ip, func, arg1 to arg6 (8 on arm64): registers by the callin
 
 func kprobe() *b.Builtin {
 	return &b.Builtin{
-		Name: "kprobe", Group: b.Sources, Summary: "Calls of a kernel function, or passes of an instruction in it.",
+		Name:    "kprobe",
+		Group:   b.Sources,
+		Summary: "Calls of a kernel function, or passes of an instruction in it.",
 		Params: []b.Param{
 			{Name: "func", Type: b.String, Required: true, Doc: "name, name+0x10, module:name, an address 0xffff..., or a pattern with * ? [a-z]"},
 			argsParam, filterParam, limitParam, aliasParam, cpusParam, optionParam,
 		},
-		Returns: "stream", Result: "one event for each hit; " + kernelArgs + "; those of args",
-		Errors:   "no such function, with the nearest name; a kernel without kprobes; functions that the kernel protects; no permission",
-		Source:   "perf's kprobe PMU, since 4.17; CAP_PERFMON; nothing is left behind",
-		Cost:     "about 500 ns per hit for the traced program",
-		Examples: []b.Example{{Code: `kprobe("do_sys_openat2", args = "int dfd, char *name")`, Output: "<stream kprobe:do_sys_openat2>"}},
+		Returns: "stream",
+		Result:  "one event for each hit; " + kernelArgs + "; those of args",
+		Errors:  "no such function, with the nearest name; a kernel without kprobes; functions that the kernel protects; no permission",
+		Source:  "perf's kprobe PMU, since 4.17; CAP_PERFMON; nothing is left behind",
+		Cost:    "about 500 ns per hit for the traced program",
+		Examples: []b.Example{
+			{Code: `kprobe("do_sys_openat2", args = "int dfd, char *name")`, Output: "<stream kprobe:do_sys_openat2>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			return probeSource(c, probe.Spec{Kind: probe.Kprobe, Name: c.String("func")}, "args", "filter", "limit", "cpus", "optional")
+			return probeSource(c, probe.Spec{Kind: probe.Kprobe, Name: c.String("func")}, "args", "filter",
+				"limit", "cpus", "optional")
 		},
 	}
 }
 
 func kretprobe() *b.Builtin {
 	return &b.Builtin{
-		Name: "kretprobe", Group: b.Sources, Summary: "Returns from a kernel function.",
+		Name:    "kretprobe",
+		Group:   b.Sources,
+		Summary: "Returns from a kernel function.",
 		Params: []b.Param{
 			{Name: "func", Type: b.String, Required: true, Doc: "name, module:name, or a pattern with * ? [a-z]"},
 			retParam, filterParam, limitParam, aliasParam, cpusParam, optionParam,
 		},
-		Returns: "stream", Result: "one event for each return; ip (the function), ret_ip (where it returns to), func, retval, ret2; result if ret is given",
-		Errors:   "as kprobe; an offset; returns are missed where more calls are active than the kernel keeps room for",
-		Source:   "perf's kprobe PMU, since 4.17; CAP_PERFMON; nothing is left behind",
-		Cost:     "about 1 us per call for the traced program",
-		Examples: []b.Example{{Code: `kretprobe("do_sys_openat2", ret = "long", filter = "result < 0")`, Output: "<stream kretprobe:do_sys_openat2>"}},
+		Returns: "stream",
+		Result:  "one event for each return; ip (the function), ret_ip (where it returns to), func, retval, ret2; result if ret is given",
+		Errors:  "as kprobe; an offset; returns are missed where more calls are active than the kernel keeps room for",
+		Source:  "perf's kprobe PMU, since 4.17; CAP_PERFMON; nothing is left behind",
+		Cost:    "about 1 us per call for the traced program",
+		Examples: []b.Example{
+			{Code: `kretprobe("do_sys_openat2", ret = "long", filter = "result < 0")`, Output: "<stream kretprobe:do_sys_openat2>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			return probeSource(c, probe.Spec{Kind: probe.Kretprobe, Name: c.String("func")}, "ret", "filter", "limit", "cpus", "optional")
+			return probeSource(c, probe.Spec{Kind: probe.Kretprobe, Name: c.String("func")}, "ret", "filter",
+				"limit", "cpus", "optional")
 		},
 	}
 }
@@ -114,18 +167,27 @@ const userErrors = "no such file; no such function, with the nearest name; a str
 
 func uprobe() *b.Builtin {
 	return &b.Builtin{
-		Name: "uprobe", Group: b.Sources, Summary: "Calls of a function of a program or library, in all processes that use it.",
+		Name:    "uprobe",
+		Group:   b.Sources,
+		Summary: "Calls of a function of a program or library, in all processes that use it.",
 		Params: []b.Param{fileParam,
 			{Name: "func", Type: b.String, Required: true, Doc: `name as in the source (C++, Rust, main.(*T).Method of Go), name+0x10, a pattern, an address as nm prints it "0x1040", or an offset in the file "+0x1040"`},
 			argsParam, filterParam, pidParam, limitParam, aliasParam, cpusParam, optionParam,
 		},
-		Returns: "stream", Result: "one event for each hit; ip, func, arg1 to arg6 (8 on arm64; 9 and the goroutine g in Go programs): registers by the calling convention; those of args",
-		Errors: userErrors, Source: "perf's uprobe PMU, since 4.17; CAP_SYS_ADMIN; nothing is left behind",
-		Cost: "1 to 10 us per hit, for every program that calls the function: with -p and a command, too, all are probed and others dropped, since the kernel cannot have new threads inherit probes; texts of args are read from memory when the event is looked at, and are empty if the program has ended by then",
-		Examples: []b.Example{{Code: `uprobe("libc", "fopen", args = "char *path, char *mode").by("path").count()`, Live: true},
+		Returns: "stream",
+		Result:  "one event for each hit; ip, func, arg1 to arg6 (8 on arm64; 9 and the goroutine g in Go programs): registers by the calling convention; those of args",
+		Errors:  userErrors,
+		Source:  "perf's uprobe PMU, since 4.17; CAP_SYS_ADMIN; nothing is left behind",
+		Cost:    "1 to 10 us per hit, for every program that calls the function: with -p and a command, too, all are probed and others dropped, since the kernel cannot have new threads inherit probes; texts of args are read from memory when the event is looked at, and are empty if the program has ended by then",
+		Examples: []b.Example{{
+			Code: `uprobe("libc", "fopen", args = "char *path, char *mode").by("path").count()`,
+			Live: true,
+		},
 			{Code: `uprobe("/bin/bash", "readline")`, Output: `<stream uprobe:readline@"/bin/bash">`}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			return probeSource(c, probe.Spec{Kind: probe.Uprobe, File: c.String("file"), Name: c.String("func")},
+			return probeSource(c, probe.Spec{
+				Kind: probe.Uprobe, File: c.String("file"), Name: c.String("func"),
+			},
 				"args", "filter", "pid", "limit", "cpus", "optional")
 		},
 	}
@@ -133,17 +195,26 @@ func uprobe() *b.Builtin {
 
 func uretprobe() *b.Builtin {
 	return &b.Builtin{
-		Name: "uretprobe", Group: b.Sources, Summary: "Returns from a function of a program or library.",
+		Name:    "uretprobe",
+		Group:   b.Sources,
+		Summary: "Returns from a function of a program or library.",
 		Params: []b.Param{fileParam,
 			{Name: "func", Type: b.String, Required: true, Doc: "name as in the source, or a pattern"},
 			retParam, filterParam, pidParam, limitParam, aliasParam, cpusParam, optionParam,
 		},
-		Returns: "stream", Result: "one event for each return; ip (the function), ret_ip, func, retval, ret2; result if ret is given. In Go programs ip is the return instruction, results are retval, ret2 to ret9, g is the goroutine: a key for joins; a panic passes no return, a call that grows the stack enters twice",
-		Errors: userErrors + "; a Go function without return instructions: the kernel's return probes would kill Go programs, so the instructions are probed",
-		Source: "perf's uprobe PMU, since 4.17; CAP_SYS_ADMIN; nothing is left behind", Cost: "2 to 20 us per call for the traced program",
-		Examples: []b.Example{{Code: `uretprobe("/bin/bash", "readline", ret = "char *")`, Output: `<stream uretprobe:readline@"/bin/bash">`}},
+		Returns: "stream",
+		Result:  "one event for each return; ip (the function), ret_ip, func, retval, ret2; result if ret is given. In Go programs ip is the return instruction, results are retval, ret2 to ret9, g is the goroutine: a key for joins; a panic passes no return, a call that grows the stack enters twice",
+		Errors: userErrors +
+			"; a Go function without return instructions: the kernel's return probes would kill Go programs, so the instructions are probed",
+		Source: "perf's uprobe PMU, since 4.17; CAP_SYS_ADMIN; nothing is left behind",
+		Cost:   "2 to 20 us per call for the traced program",
+		Examples: []b.Example{
+			{Code: `uretprobe("/bin/bash", "readline", ret = "char *")`, Output: `<stream uretprobe:readline@"/bin/bash">`},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			return probeSource(c, probe.Spec{Kind: probe.Uretprobe, File: c.String("file"), Name: c.String("func")},
+			return probeSource(c, probe.Spec{
+				Kind: probe.Uretprobe, File: c.String("file"), Name: c.String("func"),
+			},
 				"ret", "filter", "pid", "limit", "cpus", "optional")
 		},
 	}
@@ -151,20 +222,25 @@ func uretprobe() *b.Builtin {
 
 func usdt() *b.Builtin {
 	return &b.Builtin{
-		Name: "usdt", Group: b.Sources, Summary: "A probe that the programmer put into a program or library (USDT, DTRACE_PROBE).",
+		Name:    "usdt",
+		Group:   b.Sources,
+		Summary: "A probe that the programmer put into a program or library (USDT, DTRACE_PROBE).",
 		Params: []b.Param{
 			{Name: "name", Type: b.String, Required: true, Doc: "provider:name, or name; * ? [a-z] name several"},
 			{Name: "file", Type: b.String, Default: starlark.String(""), Doc: `path or name of the program or library; "" is the program of pid, or of -p`},
 			argsParam, filterParam, pidParam, limitParam, aliasParam, cpusParam, optionParam,
 		},
-		Returns: "stream", Result: "one event for each hit; ip, func, arg1, arg2, ... as the note says where they are, cut to their size and sign; those of args",
-		Errors: "a file without probes; no such probe, with the nearest name; arguments that cannot be decoded are left out, with a note",
-		Source: "perf's uprobe PMU, since 4.17 (with a semaphore 4.20); amd64 and arm64; CAP_SYS_ADMIN; nothing is left behind",
-		Cost:   "1 to 10 us per hit for the traced program; arguments in its memory, other than its stack, are read when the event is looked at",
+		Returns: "stream",
+		Result:  "one event for each hit; ip, func, arg1, arg2, ... as the note says where they are, cut to their size and sign; those of args",
+		Errors:  "a file without probes; no such probe, with the nearest name; arguments that cannot be decoded are left out, with a note",
+		Source:  "perf's uprobe PMU, since 4.17 (with a semaphore 4.20); amd64 and arm64; CAP_SYS_ADMIN; nothing is left behind",
+		Cost:    "1 to 10 us per hit for the traced program; arguments in its memory, other than its stack, are read when the event is looked at",
 		Examples: []b.Example{{Code: `usdt("libstdcxx:throw", "libstdc++").by("comm").count()`, Live: true},
 			{Code: `usdt("python:gc__start", "python3.11")`, Output: `<stream usdt:python:gc__start@"python3.11">`}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			return probeSource(c, probe.Spec{Kind: probe.USDT, File: c.String("file"), Name: c.String("name")},
+			return probeSource(c, probe.Spec{
+				Kind: probe.USDT, File: c.String("file"), Name: c.String("name"),
+			},
 				"args", "filter", "pid", "limit", "cpus", "optional")
 		},
 	}
@@ -172,7 +248,9 @@ func usdt() *b.Builtin {
 
 func breakpoint() *b.Builtin {
 	return &b.Builtin{
-		Name: "breakpoint", Group: b.Sources, Summary: "Accesses to a few bytes of memory, or executions of an instruction, told by the CPU.",
+		Name:    "breakpoint",
+		Group:   b.Sources,
+		Summary: "Accesses to a few bytes of memory, or executions of an instruction, told by the CPU.",
 		Params: []b.Param{
 			{Name: "addr", Type: b.Or(b.String, b.Int), Required: true, Doc: `an address, a kernel symbol, a variable of the process ("total", "table+0x10"), or ADDR/LEN:TYPE`},
 			{Name: "len", Type: b.Int, Unit: "bytes", Doc: "1, 2, 4 or 8; else 1; the address must be a multiple"},
@@ -181,10 +259,14 @@ func breakpoint() *b.Builtin {
 			{Name: "exclude_user", Type: b.Bool, Named: true, Default: starlark.False, Doc: "not accesses by programs"},
 			{Name: "exclude_kernel", Type: b.Bool, Named: true, Default: starlark.False, Doc: "not accesses by the kernel, for a program or to load it"},
 		},
-		Returns: "stream", Result: "one event for each access; addr, ip (behind the access, at it for x), the registers (rax ..., x0 ...), regs: all of them as a text; data: the value after a write, from the instruction and its registers where it is a plain store, else from memory when the event is looked at",
-		Errors: "no such symbol; an unaligned address; a length or type that the CPU does not have; no free slot: CPUs have four",
-		Source: "perf_event_open, any kernel; CAP_PERFMON", Cost: "about 1 us per hit for the traced program; nothing otherwise",
-		Examples: []b.Example{{Code: `breakpoint(0x404040, 8, "w")`, Output: "<stream breakpoint:0x404040/8:w>"},
+		Returns: "stream",
+		Result:  "one event for each access; addr, ip (behind the access, at it for x), the registers (rax ..., x0 ...), regs: all of them as a text; data: the value after a write, from the instruction and its registers where it is a plain store, else from memory when the event is looked at",
+		Errors:  "no such symbol; an unaligned address; a length or type that the CPU does not have; no free slot: CPUs have four",
+		Source:  "perf_event_open, any kernel; CAP_PERFMON",
+		Cost:    "about 1 us per hit for the traced program; nothing otherwise",
+		Examples: []b.Example{{
+			Code: `breakpoint(0x404040, 8, "w")`, Output: "<stream breakpoint:0x404040/8:w>",
+		},
 			{Code: `breakpoint("jiffies", len = 8).log()`, Live: true}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			spec, err := breakpointSpec(c)

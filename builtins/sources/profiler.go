@@ -24,16 +24,19 @@ import (
 
 func profiler() *b.Builtin {
 	return &b.Builtin{
-		Name: "profiler", Group: b.Sources, Summary: "The events that a profiler shows, as a source of others.",
+		Name:    "profiler",
+		Group:   b.Sources,
+		Summary: "The events that a profiler shows, as a source of others.",
 		Params: []b.Param{
 			{Name: "name", Type: b.String, Required: true, Doc: "as on the command line: task-state, profile, page-faults, kvm-exit, ..."},
 			{Name: "options", Type: b.Or(b.String, b.ListOf(b.String)), Default: starlark.String(""), Doc: `its options, "-F 200 -g", or a list of words; also -C LIST for its events and -N COUNT to end it`},
 			{Name: "alias", Type: b.String, Named: true, Doc: "what results call its events"},
 		},
-		Returns: "stream", Result: "the events that its log shows, with stacks if it asks for some; of a profiler that shows no events those that its tables count: pairs, states",
-		Errors: "no such profiler or option; one that counts in the kernel, or needs no events: it has none to give",
-		Source: "that of the profiler, in this run's rings: what it opens is attached as the rest, or to CPUs, if it must see other threads' events",
-		Cost:   "that of the profiler",
+		Returns: "stream",
+		Result:  "the events that its log shows, with stacks if it asks for some; of a profiler that shows no events those that its tables count: pairs, states",
+		Errors:  "no such profiler or option; one that counts in the kernel, or needs no events: it has none to give",
+		Source:  "that of the profiler, in this run's rings: what it opens is attached as the rest, or to CPUs, if it must see other threads' events",
+		Cost:    "that of the profiler",
 		Examples: []b.Example{{Code: `profiler("task-state", "--than 10ms")`, Output: "<stream task-state>"},
 			{Code: `merge(tracepoint("raw_syscalls:sys_enter", filter = "id > 200"), profiler("page-faults", "-N 10")).log()`, Output: "<log>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
@@ -44,7 +47,12 @@ func profiler() *b.Builtin {
 					return nil, c.Error("options", err, "close the quote")
 				}
 			}
-			as := &plan.Source{Kind: plan.Script, Name: strings.ReplaceAll(c.String("name"), "_", "-"), Alias: c.String("alias"), Pos: c.Pos()}
+			as := &plan.Source{
+				Kind:  plan.Script,
+				Name:  strings.ReplaceAll(c.String("name"), "_", "-"),
+				Alias: c.String("alias"),
+				Pos:   c.Pos(),
+			}
 			return serve(c.Host(), as, list)
 		},
 	}
@@ -96,7 +104,8 @@ func serve(h *script.Host, as *plan.Source, words []string) (*pipeline.Stream, e
 		for _, n := range stdlib.Names() {
 			names = append(names, strings.ReplaceAll(n, "_", "-"))
 		}
-		return nil, diag.Errorf(diag.Usage, "event", as.Name, "neither system:name nor a profiler%s", diag.DidYouMean(as.Name, names)).
+		return nil, diag.Errorf(diag.Usage, "event", as.Name, "neither system:name nor a profiler%s",
+			diag.DidYouMean(as.Name, names)).
 			WithHint("list the events with: ppscript list events, the profilers with: ppscript list")
 	}
 	m, err := h.Load("@stdlib//" + file)
@@ -121,7 +130,8 @@ func serve(h *script.Host, as *plan.Source, words []string) (*pipeline.Stream, e
 		return nil, of(as.Name, err)
 	}
 	if p.In = plan.Shown(reports); len(p.In) == 0 {
-		return nil, diag.Errorf(diag.Usage, "profiler", as.Name, "cannot be a source: it reads counters, or answers without events").
+		return nil, diag.Errorf(diag.Usage, "profiler", as.Name,
+			"cannot be a source: it reads counters, or answers without events").
 			WithHint("those that show or relate events can: task-state, profile, page-faults, breakpoint, kvm-exit, syscalls, ...")
 	}
 	p.Texts = plan.Texts(reports)
@@ -140,9 +150,13 @@ func onlyOn(p *plan.Profiler, cpus []int) error {
 				src.CPUs = cpus
 				return nil
 			}
-			src.CPUs = slices.DeleteFunc(slices.Clone(src.CPUs), func(cpu int) bool { return !slices.Contains(cpus, cpu) })
+			src.CPUs = slices.DeleteFunc(slices.Clone(src.CPUs), func(cpu int) bool {
+				return !slices.Contains(cpus, cpu)
+			})
 			if len(src.CPUs) == 0 {
-				return diag.Errorf(diag.Usage, "profiler", p.As.Name, "-C leaves no CPU for %s", src.FullName()).WithHint("name other CPUs")
+				return diag.Errorf(diag.Usage, "profiler", p.As.Name, "-C leaves no CPU for %s",
+					src.FullName()).
+					WithHint("name other CPUs")
 			}
 		}
 		for _, in := range s.Inputs() {
@@ -239,7 +253,8 @@ func parseWords(set *option.Set, p *plan.Profiler, words []string) (*parsed, err
 	}
 	if err := fs.Parse(set.Join(words)); err != nil {
 		return nil, diag.Errorf(diag.Usage, "options of", p.As.Name, "%w", err).
-			WithHint("list them: ppscript %s --help; what is observed is what the command observes", p.As.Name)
+			WithHint("list them: ppscript %s --help; what is observed is what the command observes",
+				p.As.Name)
 	}
 	out.args = fs.Args()
 	return out, out.take(set, p, values)
@@ -260,18 +275,22 @@ func (out *parsed) take(set *option.Set, p *plan.Profiler, values map[string]*[]
 		case "cpus":
 			cpus, err := kernel.ParseCPUList(last)
 			if err != nil {
-				return diag.Errorf(diag.Usage, "options of", p.As.Name, "-C: %w", err).WithHint("%s", diag.HintOf(err))
+				return diag.Errorf(diag.Usage, "options of", p.As.Name, "-C: %w", err).
+					WithHint("%s", diag.HintOf(err))
 			}
 			out.cpus = cpus
 		case "exit-N":
 			if _, err := fmt.Sscan(last, &p.Limit); err != nil || p.Limit == 0 {
-				return diag.Errorf(diag.Usage, "options of", p.As.Name, "-N: got %q, want a number of events", last).WithHint("write -N 10")
+				return diag.Errorf(diag.Usage, "options of", p.As.Name, "-N: got %q, want a number of events",
+					last).
+					WithHint("write -N 10")
 			}
 		}
 	}
 	for _, o := range shared {
 		if list := values[o.name]; len(*list) > 0 && o.why != "" && out.given[o.name] == nil {
-			p.Notes = append(p.Notes, fmt.Errorf("%s: --%s has no effect in a source: %s", p.As.Name, o.name, o.why))
+			p.Notes = append(p.Notes,
+				fmt.Errorf("%s: --%s has no effect in a source: %s", p.As.Name, o.name, o.why))
 		}
 	}
 	return nil

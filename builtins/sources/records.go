@@ -10,13 +10,21 @@ import (
 
 func kernelRecords() *b.Builtin {
 	return &b.Builtin{
-		Name: "kernel_records", Group: b.Sources, Summary: "What the kernel tells of itself: BPF programs, symbols and cgroups that come and go, code that is changed.",
-		Returns: "stream", Result: "kind (symbol, symbol-gone, bpf-load, bpf-unload, cgroup, text-poke), name (a symbol, the tag of a program, a path), id (of a program or cgroup), address and size (of a symbol, of code), old and new (bytes of code)",
-		Errors: "a kernel that does not tell: 5.1 for symbols and programs, 5.7 for cgroups, 5.8 for code", Source: "records beside the events of perf_event_open; CAP_PERFMON",
-		Cost:     "nothing but the few records",
-		Examples: []b.Example{{Code: "kernel_records().by(\"kind\").count()", Output: "<table of kind, count>"}},
+		Name:    "kernel_records",
+		Group:   b.Sources,
+		Summary: "What the kernel tells of itself: BPF programs, symbols and cgroups that come and go, code that is changed.",
+		Returns: "stream",
+		Result:  "kind (symbol, symbol-gone, bpf-load, bpf-unload, cgroup, text-poke), name (a symbol, the tag of a program, a path), id (of a program or cgroup), address and size (of a symbol, of code), old and new (bytes of code)",
+		Errors:  "a kernel that does not tell: 5.1 for symbols and programs, 5.7 for cgroups, 5.8 for code",
+		Source:  "records beside the events of perf_event_open; CAP_PERFMON",
+		Cost:    "nothing but the few records",
+		Examples: []b.Example{
+			{Code: "kernel_records().by(\"kind\").count()", Output: "<table of kind, count>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			return &pipeline.Stream{S: &plan.KernelRecords{Carrier: &plan.Source{Kind: plan.Software, Name: "dummy", Pos: c.Pos()}}}, nil
+			return &pipeline.Stream{S: &plan.KernelRecords{Carrier: &plan.Source{
+				Kind: plan.Software, Name: "dummy", Pos: c.Pos(),
+			}}}, nil
 		},
 	}
 }

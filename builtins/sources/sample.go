@@ -19,7 +19,9 @@ func sample() *b.Builtin {
 		return b.Param{Name: name, Type: b.Bool, Default: starlark.False, Named: true, Doc: doc}
 	}
 	return &b.Builtin{
-		Name: "sample", Group: b.Sources, Summary: "Samples what the CPUs do, so many times a second.",
+		Name:    "sample",
+		Group:   b.Sources,
+		Summary: "Samples what the CPUs do, so many times a second.",
 		Params: []b.Param{
 			{Name: "freq", Type: b.Int, Unit: "Hz", Default: b.Text("99"), Doc: "samples a second on each CPU"},
 			{Name: "period", Type: b.Or(b.Duration, b.Int), Named: true, Doc: "instead: a sample for so much CPU time, or so many events"},
@@ -30,13 +32,16 @@ func sample() *b.Builtin {
 			flag("exclude_host", "only in guests"), flag("exclude_guest", "not in guests"),
 			{Name: "alias", Type: b.String, Named: true, Doc: "what results call the event"},
 		},
-		Returns: "stream", Result: "events with time, pid, tid, cpu, comm, ip, cpumode (1 the kernel, 2 user code, 4 and 5 those of a guest), and period: ns of a clock, else how often the event happened; " +
+		Returns: "stream",
+		Result: "events with time, pid, tid, cpu, comm, ip, cpumode (1 the kernel, 2 user code, 4 and 5 those of a guest), and period: ns of a clock, else how often the event happened; " +
 			"a .where() can ask for nr_running, irqs_disabled, tif_need_resched, sched_policy and prio of the moment, which a program in the kernel checks",
-		Errors:   "no such event, with the nearest name; both freq and period; a frequency above the kernel's limit; no such counter on this CPU",
-		Source:   "perf_event_open; any kernel; CAP_PERFMON for other users' tasks; the counters of the CPU are missing in most virtual machines",
-		Cost:     "1 us per sample, 3 us with stacks: under 0.1 % of a CPU at 99 Hz",
-		Examples: []b.Example{{Code: `sample(freq = 99).by("comm").count()`, Output: "<table of comm, count>"}},
-		Impl:     sampleImpl,
+		Errors: "no such event, with the nearest name; both freq and period; a frequency above the kernel's limit; no such counter on this CPU",
+		Source: "perf_event_open; any kernel; CAP_PERFMON for other users' tasks; the counters of the CPU are missing in most virtual machines",
+		Cost:   "1 us per sample, 3 us with stacks: under 0.1 % of a CPU at 99 Hz",
+		Examples: []b.Example{
+			{Code: `sample(freq = 99).by("comm").count()`, Output: "<table of comm, count>"},
+		},
+		Impl: sampleImpl,
 	}
 }
 
@@ -45,10 +50,12 @@ func sampleImpl(c *b.Call) (starlark.Value, error) {
 	if err := sampled(c, s); err != nil {
 		return nil, err
 	}
-	s.Exclude = plan.Exclude{User: c.Bool("exclude_user"), Kernel: c.Bool("exclude_kernel"), Host: c.Bool("exclude_host"),
+	s.Exclude = plan.Exclude{User: c.Bool("exclude_user"), Kernel: c.Bool("exclude_kernel"),
+		Host:  c.Bool("exclude_host"),
 		Guest: c.Bool("exclude_guest"), Idle: !c.Bool("idle")}
 	if s.Exclude.User && s.Exclude.Kernel {
-		return nil, c.Error("exclude_kernel", errors.New("exclude_user is given too: nothing is left"), "give one of both")
+		return nil, c.Error("exclude_kernel", errors.New("exclude_user is given too: nothing is left"),
+			"give one of both")
 	}
 	switch v := c.Value("period").(type) {
 	case starlark.NoneType:
@@ -62,7 +69,8 @@ func sampleImpl(c *b.Call) (starlark.Value, error) {
 	default:
 		s.Period = uint64(c.Duration("period"))
 		if s.Kind != plan.Software {
-			return nil, c.Error("period", fmt.Errorf("a time, but %s does not measure time", s.Name), `write event = "cpu-clock", or a number of events`)
+			return nil, c.Error("period", fmt.Errorf("a time, but %s does not measure time", s.Name),
+				`write event = "cpu-clock", or a number of events`)
 		}
 		if s.Period < 1 {
 			return nil, c.Errorf("period", "got 0, want a time")
@@ -104,6 +112,8 @@ func sampled(c *b.Call, s *plan.Source) error {
 		}
 	}
 	var names []string
-	names = append(append(append(names, perf.SoftwareNames()...), perf.HardwareNames()...), perf.CacheNames()...)
-	return c.Error("event", fmt.Errorf("no event %q%s", s.Name, diag.DidYouMean(s.Name, names)), `use "cpu-clock" or "cycles"`)
+	names = append(append(append(names, perf.SoftwareNames()...), perf.HardwareNames()...),
+		perf.CacheNames()...)
+	return c.Error("event", fmt.Errorf("no event %q%s", s.Name, diag.DidYouMean(s.Name, names)),
+		`use "cpu-clock" or "cycles"`)
 }

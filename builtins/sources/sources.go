@@ -20,12 +20,17 @@ import (
 
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
-	return []*b.Builtin{tracepoint(), software(), sample(), hardware(), cache(), pmu(), memoryAccess(), eventString(), eventList(), profiler(), kernelRecords(), splitLocks(), counters()}
+	return []*b.Builtin{
+		tracepoint(), software(), sample(), hardware(), cache(), pmu(), memoryAccess(), eventString(),
+		eventList(), profiler(), kernelRecords(), splitLocks(), counters(),
+	}
 }
 
 func tracepoint() *b.Builtin {
 	return &b.Builtin{
-		Name: "tracepoint", Group: b.Sources, Summary: "The events of a kernel tracepoint, or of several.",
+		Name:    "tracepoint",
+		Group:   b.Sources,
+		Summary: "The events of a kernel tracepoint, or of several.",
 		Params: []b.Param{
 			{Name: "name", Type: b.String, Required: true, Doc: "system:name; * ? [a-z] name several"},
 			{Name: "filter", Type: b.String, Default: starlark.String(""), Doc: "the kernel's filter language, such as prev_pid > 0"},
@@ -35,21 +40,29 @@ func tracepoint() *b.Builtin {
 			{Name: "or_else", Type: b.String, Named: true, Doc: "the tracepoint to take where it does not exist, here or in the recording"},
 			{Name: "having", Type: b.String, Named: true, Doc: "only where it has this field; for events that machines and kernels lay out differently, of which a script merges the variants"},
 		},
-		Returns: "stream", Result: "one event for each hit, with the fields of its format file; and irqs_disabled and tif_need_resched of the moment",
-		Errors:   "no such event, with the nearest name; a filter that the kernel refuses, with its message; no permission",
-		Source:   "perf_event_open on the tracepoint; any kernel; CAP_PERFMON and a readable tracefs",
-		Cost:     "about 250 ns per hit for the traced program; filtered hits about 80 ns",
-		Examples: []b.Example{{Code: `tracepoint("sched:sched_switch", filter = "prev_pid > 0")`, Output: "<stream sched:sched_switch>"}},
+		Returns: "stream",
+		Result:  "one event for each hit, with the fields of its format file; and irqs_disabled and tif_need_resched of the moment",
+		Errors:  "no such event, with the nearest name; a filter that the kernel refuses, with its message; no permission",
+		Source:  "perf_event_open on the tracepoint; any kernel; CAP_PERFMON and a readable tracefs",
+		Cost:    "about 250 ns per hit for the traced program; filtered hits about 80 ns",
+		Examples: []b.Example{
+			{Code: `tracepoint("sched:sched_switch", filter = "prev_pid > 0")`, Output: "<stream sched:sched_switch>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			s := &plan.Source{Kind: plan.Tracepoint, Filter: c.String("filter"), Alias: c.String("alias"),
-				Absence: plan.Absence{Optional: c.Bool("optional"), OrElse: c.String("or_else"), Having: c.String("having")}, Pos: c.Pos()}
+				Absence: plan.Absence{
+					Optional: c.Bool("optional"),
+					OrElse:   c.String("or_else"),
+					Having:   c.String("having"),
+				}, Pos: c.Pos()}
 			for _, p := range []string{"name", "or_else"} {
 				if !c.Has(p) {
 					continue
 				}
 				sys, name, ok := strings.Cut(c.String(p), ":")
 				if !ok || sys == "" || name == "" {
-					return nil, c.Error(p, fmt.Errorf("got %q, want system:name", c.String(p)), "list the events: ppscript list")
+					return nil, c.Error(p, fmt.Errorf("got %q, want system:name", c.String(p)),
+						"list the events: ppscript list")
 				}
 				if p == "name" {
 					s.System, s.Name = sys, name
@@ -65,26 +78,33 @@ func tracepoint() *b.Builtin {
 
 func software() *b.Builtin {
 	return &b.Builtin{
-		Name: "software", Group: b.Sources, Summary: "The events of a counter that the kernel keeps in software.",
+		Name:    "software",
+		Group:   b.Sources,
+		Summary: "The events of a counter that the kernel keeps in software.",
 		Params: []b.Param{
 			{Name: "name", Type: b.String, Required: true, Doc: "page-faults, context-switches, cpu-migrations, cpu-clock, ..."},
 			{Name: "period", Type: b.Int, Named: true, Unit: "occurrences", Doc: "one event for so many; for clocks in ns"},
 			{Name: "freq", Type: b.Int, Named: true, Unit: "Hz", Doc: "or so many events a second"},
 			{Name: "alias", Type: b.String, Named: true, Doc: "what results call the event"},
 		},
-		Returns: "stream", Result: "events with the facts of a sample only: time, pid, tid, cpu, period, comm",
-		Errors: "no such event, with the nearest name; both period and freq", Source: "perf_event_open; any kernel; CAP_PERFMON for other users' tasks",
+		Returns:  "stream",
+		Result:   "events with the facts of a sample only: time, pid, tid, cpu, period, comm",
+		Errors:   "no such event, with the nearest name; both period and freq",
+		Source:   "perf_event_open; any kernel; CAP_PERFMON for other users' tasks",
 		Cost:     "about 200 ns per event for the traced program",
 		Examples: []b.Example{{Code: `software("page-faults")`, Output: "<stream software:page-faults>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			s := &plan.Source{Kind: plan.Software, Name: c.String("name"), Alias: c.String("alias"), Pos: c.Pos()}
+			s := &plan.Source{
+				Kind: plan.Software, Name: c.String("name"), Alias: c.String("alias"), Pos: c.Pos(),
+			}
 			for _, p := range []string{"period", "freq"} {
 				if c.Has(p) && c.Int(p) < 1 {
 					return nil, c.Errorf(p, "got %d, want at least 1", c.Int(p))
 				}
 			}
 			if c.Has("period") && c.Has("freq") {
-				return nil, c.Error("freq", errors.New("a period is given too"), "give either a period or a frequency")
+				return nil, c.Error("freq", errors.New("a period is given too"),
+					"give either a period or a frequency")
 			}
 			s.Period, s.Freq = uint64(c.Int("period")), uint64(c.Int("freq"))
 			return &pipeline.Stream{S: s}, nil
@@ -97,20 +117,28 @@ func parse(text string) ([]*plan.Source, error) { return plan.ParseEvents(text, 
 
 func eventString() *b.Builtin {
 	return &b.Builtin{
-		Name: "event", Group: b.Sources, Summary: "The events of one event string in perf-prof's notation.",
+		Name:    "event",
+		Group:   b.Sources,
+		Summary: "The events of one event string in perf-prof's notation.",
 		Params: []b.Param{
 			{Name: "text", Type: b.String, Required: true, Doc: `sys:name/filter/attribute=value/.../; sys:name is also kprobe:func, uprobe:func@"file", usdt:provider:name@"file"; a profiler's name, with options as the filter; push=ADDRESS sends the events, with their stacks if they have some, pull=ADDRESS receives them: PORT (of this machine: root and the same user), unix:PATH (so too), IP:PORT and vsock:CID:PORT (both sides must know $PPSCRIPT_TOKEN), a device, a file; several with commas, in quotes`},
 		},
-		Returns: "stream", Result: "the events; attributes are for the script: stream.attr(name)",
-		Errors: "what does not fit the notation, with its place", Source: "as tracepoint and software", Cost: "as tracepoint and software",
-		Examples: []b.Example{{Code: `event("sched:sched_wakeup/pid > 0/key=pid/")`, Output: "<stream sched:sched_wakeup>"}},
+		Returns: "stream",
+		Result:  "the events; attributes are for the script: stream.attr(name)",
+		Errors:  "what does not fit the notation, with its place",
+		Source:  "as tracepoint and software",
+		Cost:    "as tracepoint and software",
+		Examples: []b.Example{
+			{Code: `event("sched:sched_wakeup/pid > 0/key=pid/")`, Output: "<stream sched:sched_wakeup>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			list, err := parse(c.String("text"))
 			if err != nil {
 				return nil, err
 			}
 			if len(list) != 1 {
-				return nil, c.Error("text", fmt.Errorf("got %d events, want one", len(list)), "use events(...) for a list")
+				return nil, c.Error("text", fmt.Errorf("got %d events, want one", len(list)),
+					"use events(...) for a list")
 			}
 			return stream(c, list[0])
 		},
@@ -127,14 +155,19 @@ func stream(c *b.Call, s *plan.Source) (*pipeline.Stream, error) {
 
 func eventList() *b.Builtin {
 	return &b.Builtin{
-		Name: "events", Group: b.Sources, Summary: "The events of event strings in perf-prof's notation, as a list.",
+		Name:    "events",
+		Group:   b.Sources,
+		Summary: "The events of event strings in perf-prof's notation, as a list.",
 		Params: []b.Param{
 			{Name: "text", Type: b.Or(b.String, b.ListOf(b.String)), Required: true, Doc: "EVENT,EVENT,... or several such texts, as an events option gives them"},
 			{Name: "or_else", Type: b.Dict, Named: true, Doc: "tracepoints to take for others that do not exist, here or in the recording: {\"sched:sched_wakeup\": \"sched:sched_waking\"}"},
 			{Name: "optional", Type: b.ListOf(b.String), Named: true, Doc: "tracepoints that are left out, with a note, where they do not exist"},
 		},
-		Returns: "list of streams", Result: "one stream for each event, in order",
-		Errors: "what does not fit the notation, with its place", Source: "as tracepoint and software", Cost: "as tracepoint and software",
+		Returns: "list of streams",
+		Result:  "one stream for each event, in order",
+		Errors:  "what does not fit the notation, with its place",
+		Source:  "as tracepoint and software",
+		Cost:    "as tracepoint and software",
 		Examples: []b.Example{{Code: `events("sched:sched_wakeup,sched:sched_switch//key=next_pid/")`,
 			Output: "[<stream sched:sched_wakeup>, <stream sched:sched_switch>]"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
@@ -175,7 +208,8 @@ func mayLack(c *b.Call, s *plan.Source) error {
 		name, ok := starlark.AsString(item[0])
 		instead, isText := starlark.AsString(item[1])
 		if !ok || !isText || !strings.Contains(name, ":") || !strings.Contains(instead, ":") {
-			return c.Error("or_else", fmt.Errorf("got %s: %s, want system:name of both", item[0], item[1]), "list the events: ppscript list")
+			return c.Error("or_else", fmt.Errorf("got %s: %s, want system:name of both", item[0], item[1]),
+				"list the events: ppscript list")
 		}
 		if glob.Match(s.FullName(), name) {
 			s.OrElseOf, s.OrElse = name, instead
@@ -186,22 +220,29 @@ func mayLack(c *b.Call, s *plan.Source) error {
 
 func counters() *b.Builtin {
 	return &b.Builtin{
-		Name: "counters", Group: b.Sources, Summary: "Counts events in the kernel and reads the counters periodically: next to no cost per event.",
+		Name:    "counters",
+		Group:   b.Sources,
+		Summary: "Counts events in the kernel and reads the counters periodically: next to no cost per event.",
 		Params: []b.Param{
 			{Name: "events", Type: b.ListOf(b.Is("stream")), Required: true, Doc: "sources, without .where(...): a filter is the kernel's"},
 			{Name: "period", Type: b.Duration, Named: true, Doc: "time between reads; else the report interval"},
 			{Name: "instances", Type: b.Bool, Default: starlark.False, Named: true, Doc: "one event for each CPU or thread instead of their sum"},
 		},
-		Returns: "stream", Result: "at each read one event per counter: event, value (difference), cpu, tid, enabled, running, order (position in events)",
-		Errors: "a stream that is not a source; recordings have no counters", Source: "perf_event_open without sampling; any kernel; CAP_PERFMON",
-		Cost:     "about 40 ns per counted event for the traced program; one system call for each counter and read",
-		Examples: []b.Example{{Code: `counters([software("context-switches")], period = 100 * ms)`, Output: "<stream>"}},
+		Returns: "stream",
+		Result:  "at each read one event per counter: event, value (difference), cpu, tid, enabled, running, order (position in events)",
+		Errors:  "a stream that is not a source; recordings have no counters",
+		Source:  "perf_event_open without sampling; any kernel; CAP_PERFMON",
+		Cost:    "about 40 ns per counted event for the traced program; one system call for each counter and read",
+		Examples: []b.Example{
+			{Code: `counters([software("context-switches")], period = 100 * ms)`, Output: "<stream>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			n := &plan.Counters{PeriodNS: c.Duration("period"), PerInstance: c.Bool("instances")}
 			for i, v := range c.List("events") {
 				src, ok := v.(*pipeline.Stream).S.(*plan.Source)
 				if !ok {
-					return nil, c.Error("events", fmt.Errorf("stream %d is not a source", i+1), "give tracepoint(...), software(...) or event(...)")
+					return nil, c.Error("events", fmt.Errorf("stream %d is not a source", i+1),
+						"give tracepoint(...), software(...) or event(...)")
 				}
 				n.In = append(n.In, src)
 			}

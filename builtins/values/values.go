@@ -37,12 +37,16 @@ func Builtins() []*b.Builtin {
 
 func dur() *b.Builtin {
 	return &b.Builtin{
-		Name: "dur", Group: b.Values, Summary: "Makes a duration from text, or from a number of nanoseconds.",
+		Name:    "dur",
+		Group:   b.Values,
+		Summary: "Makes a duration from text, or from a number of nanoseconds.",
 		Params: []b.Param{{Name: "value", Type: b.Or(b.String, b.Int, b.Is("duration")), Required: true,
 			Unit: "ns", Doc: "text with a unit, such as 1.5ms, or nanoseconds"}},
-		Returns: "duration", Result: "it adds to and compares with durations and times; .ns .us .ms .s are numbers",
-		Errors: "not a number; unknown unit; a fraction of a nanosecond",
-		Source: source, Cost: "none if outside per-event functions",
+		Returns: "duration",
+		Result:  "it adds to and compares with durations and times; .ns .us .ms .s are numbers",
+		Errors:  "not a number; unknown unit; a fraction of a nanosecond",
+		Source:  source,
+		Cost:    "none if outside per-event functions",
 		Examples: []b.Example{
 			{Code: `dur("1.5ms")`, Output: "1.5ms"},
 			{Code: `dur(2500).us`, Output: "2.5"},

@@ -67,7 +67,9 @@ func isCommand(root *cobra.Command, word string) bool {
 	if strings.HasPrefix(word, "__complete") {
 		return true // cobra's door for shells
 	}
-	return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == word || c.HasAlias(word) })
+	return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool {
+		return c.Name() == word || c.HasAlias(word)
+	})
 }
 
 // root is the tree of subcommands. Scripts are not in it.
@@ -87,8 +89,12 @@ func (a *app) root() *cobra.Command {
 	root.SetHelpCommand(a.helpCommand())
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { a.helpError = a.commandHelp(c, nil) })
 	root.AddCommand(a.listCommand(), a.helpCommand(), a.explainCommand(), a.checkCommand(), a.docCommand(),
-		a.recordCommand(), a.infoCommand(), a.doctorCommand(), a.replCommand(), a.modCommand(), a.fmtCommand(), a.newCommand(), a.testCommand(), a.usdtCommand(), a.versionCommand(), a.completionCommand())
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return flagError(err, c.Flags(), c.CommandPath()) })
+		a.recordCommand(), a.infoCommand(), a.doctorCommand(), a.replCommand(), a.modCommand(),
+		a.fmtCommand(), a.newCommand(), a.testCommand(), a.usdtCommand(), a.versionCommand(),
+		a.completionCommand())
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return flagError(err, c.Flags(), c.CommandPath())
+	})
 	return root
 }
 
@@ -99,11 +105,13 @@ func words(least, most int) cobra.PositionalArgs {
 		case most >= 0 && len(args) > most:
 			return usagef(c.Name(), args[most], "not expected").WithHint("write: ppscript %s", c.Use)
 		case len(args) < least:
-			return usagef(c.Name(), "", "arguments: got %d, want at least %d", len(args), least).WithHint("write: ppscript %s", c.Use)
+			return usagef(c.Name(), "", "arguments: got %d, want at least %d", len(args), least).
+				WithHint("write: ppscript %s", c.Use)
 		case len(args) == 0 || c.ValidArgs == nil || slices.Contains(c.ValidArgs, args[0]):
 			return nil
 		}
-		return usagef(c.Name(), args[0], "unknown%s", diag.DidYouMean(args[0], c.ValidArgs)).WithHint("write: ppscript %s", c.Use)
+		return usagef(c.Name(), args[0], "unknown%s", diag.DidYouMean(args[0], c.ValidArgs)).
+			WithHint("write: ppscript %s", c.Use)
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 func (a *app) checkCommand() *cobra.Command {
 	input, format := "", ""
 	c := &cobra.Command{
-		Use: "check [--input FILE] [--format text|json] SCRIPT...", Short: "Find mistakes in scripts without running them",
+		Use:   "check [--input FILE] [--format text|json] SCRIPT...",
+		Short: "Find mistakes in scripts without running them",
 		Long: `Loads each script, calls its main with the options' defaults, and builds the plan: names, types, events, filters and
 fields are checked against this kernel, or against a recording. Nothing is opened. Functions that will be interpreted for
 every event, at ten times the cost, are named with the reason.`,
@@ -24,7 +25,8 @@ every event, at ten times the cost, are named with the reason.`,
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if !slices.Contains(checkFormats, format) {
-				return usagef("option", "--format", "got %q, want text or json", format).WithHint("write --format json")
+				return usagef("option", "--format", "got %q, want text or json", format).
+					WithHint("write --format json")
 			}
 			a.scriptTime = lookTime
 			worst := error(nil)

@@ -23,7 +23,8 @@ func checkProgram(name string, kinds []string) error {
 	case err == nil, errors.Is(err, exec.ErrDot):
 		return nil
 	case errors.Is(err, fs.ErrPermission):
-		return usagef("start", strconv.Quote(name), "not executable").WithHint("make it executable: chmod +x %s", name)
+		return usagef("start", strconv.Quote(name), "not executable").
+			WithHint("make it executable: chmod +x %s", name)
 	case errors.Is(err, syscall.EISDIR):
 		return usagef("start", strconv.Quote(name), "is a directory").WithHint("give a command after --")
 	}

@@ -56,11 +56,13 @@ func (c *common) check() error {
 	o := &c.options
 	switch {
 	case o.EvalCPUs != nil && o.EvalPIDs != nil:
-		return usagef("option", "--perfeval-pids", "--perfeval-cpus is given too").WithHint("give one of them")
+		return usagef("option", "--perfeval-pids", "--perfeval-cpus is given too").
+			WithHint("give one of them")
 	case o.FlameBase != "" && o.FlameGraph == "":
 		return usagef("option", "--flame-base", "there is no picture").WithHint("add --flame-graph FILE.svg")
 	case o.TSC && (o.KVMClock != "" || o.Monotonic) || o.KVMClock != "" && o.Monotonic:
-		return usagef("option", "--tsc", "only one clock is possible").WithHint("give one of --tsc, --kvmclock, --monotonic")
+		return usagef("option", "--tsc", "only one clock is possible").
+			WithHint("give one of --tsc, --kvmclock, --monotonic")
 	}
 	if err := c.checkInput(); err != nil {
 		return err
@@ -85,7 +87,8 @@ func (c *common) checkTarget() error {
 	named := slices.DeleteFunc(kinds, func(kind string) bool { return kind == perf.NamedCommand })
 	switch {
 	case len(named) > 1:
-		return usagef("attach", "target", "got %s", strings.Join(named, " and ")).WithHint("give one of -p, -t and --cgroups")
+		return usagef("attach", "target", "got %s", strings.Join(named, " and ")).
+			WithHint("give one of -p, -t and --cgroups")
 	case t.System && len(named) > 0:
 		return usagef("option", "--system", "%s is given too", named[0]).WithHint("leave one of them out")
 	}
@@ -102,16 +105,19 @@ func (c *common) checkInput() error {
 			given  bool
 		}{{"--from", o.From.Given()}, {"--to", o.To.Given()}} {
 			if x.given {
-				return usagef("option", x.option, "it is a time within a recording, and none is read").WithHint("add --input FILE, or bound the run with --duration")
+				return usagef("option", x.option, "it is a time within a recording, and none is read").
+					WithHint("add --input FILE, or bound the run with --duration")
 			}
 		}
 		return nil
 	}
 	if o.Engine == "bpf" {
-		return usagef("option", "--engine", "bpf runs in the kernel, and a recording is read").WithHint("leave out --engine")
+		return usagef("option", "--engine", "bpf runs in the kernel, and a recording is read").
+			WithHint("leave out --engine")
 	}
 	if o.SamplingLimit > 0 || o.EvalCPUs != nil || o.EvalPIDs != nil {
-		return usagef("option", "--input", "what is in a recording was sampled before, and --sampling-limit or --perfeval-* is given").
+		return usagef("option", "--input",
+			"what is in a recording was sampled before, and --sampling-limit or --perfeval-* is given").
 			WithHint("leave that out, or observe the kernel")
 	}
 	for _, x := range []struct {
@@ -168,7 +174,8 @@ func (c *common) readClockOffset(r *reader, f *flag) {
 	if c.options.ClockOffset = int64(n); err != nil {
 		n, err := strconv.ParseInt(text, 0, 64)
 		if c.options.ClockOffset = n; err != nil {
-			r.fail(usagef("option", "--clock-offset", "got %q, want a number of ns", text).WithHint("write --clock-offset 0x1ba6ce192"))
+			r.fail(usagef("option", "--clock-offset", "got %q, want a number of ns", text).
+				WithHint("write --clock-offset 0x1ba6ce192"))
 		}
 	}
 }
@@ -193,7 +200,8 @@ func (c *common) readDebugDirs(r *reader, f *flag) {
 func (r *reader) directories(dirs ...string) {
 	for _, dir := range dirs {
 		if st, err := os.Stat(dir); dir != "" && (err != nil || !st.IsDir()) {
-			r.fail(usagef("option", dir, "no such directory").WithHint("give a directory with the files of programs"))
+			r.fail(usagef("option", dir, "no such directory").
+				WithHint("give a directory with the files of programs"))
 		}
 	}
 }

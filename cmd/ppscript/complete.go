@@ -13,7 +13,8 @@ import (
 
 // completeScript completes the command line of a script: names, options and
 // their values, events. Any error means no candidates.
-func (a *app) completeScript(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+func (a *app) completeScript(_ *cobra.Command, args []string,
+	word string) ([]string, cobra.ShellCompDirective) {
 	const none = cobra.ShellCompDirectiveNoFileComp
 	fl := topFlags()
 	name := scriptName(args)
@@ -185,9 +186,10 @@ func completeEvents(word string) ([]string, cobra.ShellCompDirective) {
 
 // completeChoices completes the values of a subcommand's option.
 func completeChoices(c *cobra.Command, option string, choices []string) {
-	_ = c.RegisterFlagCompletionFunc(option, func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-		return startingWith(choices, word), cobra.ShellCompDirectiveNoFileComp
-	})
+	_ = c.RegisterFlagCompletionFunc(option,
+		func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+			return startingWith(choices, word), cobra.ShellCompDirectiveNoFileComp
+		})
 }
 
 func startingWith(words []string, prefix string) []string {

@@ -80,7 +80,8 @@ func (a *app) describe(inv *invocation) error {
 }
 
 func describeOption(o *option.Option) optionDescription {
-	return optionDescription{Name: o.Flag(), Short: o.Short, Type: string(o.Type), List: o.List, Choices: o.Choices,
+	return optionDescription{Name: o.Flag(), Short: o.Short, Type: string(o.Type), List: o.List,
+		Choices: o.Choices,
 		Default: o.DefaultText(), Required: o.Required, Positional: o.Positional, Help: o.Help}
 }
 

@@ -15,7 +15,8 @@ func (a *app) docCommand() *cobra.Command {
 		Use: "doc [NAME | --stubs]", Short: "Explain a word of the language, or list them",
 		Example: "    ppscript doc join\n    ppscript doc stream.by\n    ppscript doc agg\n    ppscript doc --stubs > __builtins__.pyi",
 		Args:    words(0, 1),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(_ *cobra.Command, args []string,
+			word string) ([]string, cobra.ShellCompDirective) {
 			reg, err := all.Tests(nil)
 			if err != nil || len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -24,7 +25,8 @@ func (a *app) docCommand() *cobra.Command {
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return a.doc(args, stubs) },
 	}
-	c.Flags().BoolVar(&stubs, "stubs", false, "write the words as a Python stub file, for editors: ppscript doc --stubs > __builtins__.pyi")
+	c.Flags().BoolVar(&stubs, "stubs", false,
+		"write the words as a Python stub file, for editors: ppscript doc --stubs > __builtins__.pyi")
 	return c
 }
 

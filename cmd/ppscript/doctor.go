@@ -15,7 +15,9 @@ import (
 
 func (a *app) doctorCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "doctor", Short: "Show what works on this machine, and how to fix what does not", Args: words(0, 0),
+		Use:   "doctor",
+		Short: "Show what works on this machine, and how to fix what does not",
+		Args:  words(0, 0),
 		Long: `Tries out what tracing needs and shows for each thing whether it works and, if not, what makes it work.
 Exits with 3 if a whole kind of event cannot be used.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.doctor(c) },
@@ -47,7 +49,9 @@ func doctorReport(ctx context.Context, to io.Writer, colored bool) (bad bool, er
 		name = max(name, len(x.Name))
 		bad = bad || x.Status == kernel.Fail
 	}
-	color := map[kernel.Status]string{kernel.OK: "32", kernel.Warn: "33", kernel.Fail: "1;31", kernel.Unknown: "33"}
+	color := map[kernel.Status]string{
+		kernel.OK: "32", kernel.Warn: "33", kernel.Fail: "1;31", kernel.Unknown: "33",
+	}
 	w := bufio.NewWriter(to)
 	for _, x := range checks {
 		status := fmt.Sprintf("%-7s", x.Status)

@@ -38,7 +38,8 @@ func (a *app) helpEvents(inv *invocation) error {
 	var names []string
 	for _, s := range sources {
 		if s.Kind != plan.Tracepoint {
-			return usagef("help", s.FullName(), "not a tracepoint: it has no fields of its own").WithHint("list the tracepoints: ppscript list events")
+			return usagef("help", s.FullName(), "not a tracepoint: it has no fields of its own").
+				WithHint("list the tracepoints: ppscript list events")
 		}
 		found, err := tfs.Match(s.FullName())
 		if err != nil {
@@ -78,7 +79,8 @@ func (a *app) explainEvent(w *strings.Builder, l layout, tfs *tracefs.FS, name s
 	if err != nil {
 		return err
 	}
-	format, err := privilege.ReadFile(privilege.Kernel, filepath.Join(tfs.Root(), "events", system, event, "format"))
+	format, err := privilege.ReadFile(privilege.Kernel,
+		filepath.Join(tfs.Root(), "events", system, event, "format"))
 	if err != nil {
 		return err
 	}
@@ -150,10 +152,12 @@ func usageLine(host *script.Host, name string, events []string) string {
 			own[o.Name] = true
 			if o.Type == option.Events && !takes {
 				takes = true
-				if any := o.DefaultText(); any != "" && !slices.ContainsFunc(events, func(e string) bool { return strings.Contains(any, e) }) {
+				if any := o.DefaultText(); any != "" &&
+					!slices.ContainsFunc(events, func(e string) bool { return strings.Contains(any, e) }) {
 					return "" // made for its own events
 				}
-				words = append([]string{fmt.Sprintf("%s \"%s/./%s\"", dashed(o), strings.Join(events, ","), attributes(string(src)))}, words...)
+				words = append([]string{fmt.Sprintf("%s \"%s/./%s\"", dashed(o), strings.Join(events, ","),
+					attributes(string(src)))}, words...)
 				continue
 			}
 			words = append(words, template(o))
@@ -165,7 +169,9 @@ func usageLine(host *script.Host, name string, events []string) string {
 			return ""
 		}
 	}
-	for _, c := range []struct{ name, text string }{{"cpus", "[-C .]"}, {"pids", "[-p .]"}, {"interval", "[-i .]"}, {"mmap_pages", "[-m .]"}} {
+	for _, c := range []struct{ name, text string }{
+		{"cpus", "[-C .]"}, {"pids", "[-p .]"}, {"interval", "[-i .]"}, {"mmap_pages", "[-m .]"},
+	} {
 		if whole := m.Options != nil && m.Options.WholeCPUs; !own[c.name] && !(whole && namesTasks[c.name]) {
 			words = append(words, c.text)
 		}

@@ -11,7 +11,8 @@ import (
 
 func (a *app) explainCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "explain NAME|FILE|-c PROGRAM [options]", Short: "Show what a script would open and what runs where",
+		Use:                "explain NAME|FILE|-c PROGRAM [options]",
+		Short:              "Show what a script would open and what runs where",
 		Example:            "    ppscript explain kvm-exit --perins\n    ppscript explain -c 'tracepoint(\"sched:sched_wakeup\").by(\"comm\").count()'",
 		DisableFlagParsing: true,
 		ValidArgsFunction:  a.completeScript,
@@ -36,7 +37,8 @@ func (a *app) explain(c *cobra.Command, args []string) error {
 	case inv.help:
 		return a.commandHelp(c, newFlags(nil).list)
 	case inv.noName || len(inv.helpEvents) > 0 || inv.version:
-		return usagef("", "", "no script named").WithHint("name a profiler or a file: ppscript explain NAME [options]")
+		return usagef("", "", "no script named").
+			WithHint("name a profiler or a file: ppscript explain NAME [options]")
 	}
 	reports, err := inv.reports()
 	if err != nil {

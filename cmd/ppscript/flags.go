@@ -114,7 +114,8 @@ var namesTasks = map[string]bool{"pids": true, "tids": true, "cgroups": true, "i
 
 // ownFlag is the flag of a script's option.
 func ownFlag(o *option.Option, common []*flag) *flag {
-	f := &flag{own: true, name: o.Flag(), short: o.Short, metavar: o.Placeholder(), help: o.Help, deflt: o.DefaultText(),
+	f := &flag{own: true, name: o.Flag(), short: o.Short, metavar: o.Placeholder(), help: o.Help,
+		deflt:   o.DefaultText(),
 		choices: o.Choices, events: o.Type == option.Events, alone: o.Alone, takes: o.Takes}
 	if len(f.choices) == 0 {
 		f.choices = o.Words
@@ -215,11 +216,14 @@ func flagError(err error, set *pflag.FlagSet, where string) error {
 		return usagef("option", "--"+name, "unknown%s", nearestFlag(name, set)).WithHint("%s", help)
 	case errors.As(err, &needs):
 		f := needs.GetFlag()
-		return usagef("option", "--"+f.Name, "needs a value").WithHint("write --%s %s", f.Name, f.Value.Type())
+		return usagef("option", "--"+f.Name, "needs a value").
+			WithHint("write --%s %s", f.Name, f.Value.Type())
 	case errors.As(err, &syntax):
-		return usagef("option", strconv.Quote(syntax.GetSpecifiedFlag()), "not an option").WithHint("%s", help)
+		return usagef("option", strconv.Quote(syntax.GetSpecifiedFlag()), "not an option").
+			WithHint("%s", help)
 	case errors.As(err, &value):
-		return usagef("option", "--"+value.GetFlag().Name, "got %q: %w", value.GetValue(), value.Unwrap()).WithHint("%s", help)
+		return usagef("option", "--"+value.GetFlag().Name, "got %q: %w", value.GetValue(), value.Unwrap()).
+			WithHint("%s", help)
 	}
 	return &diag.Error{Op: "options", Cause: err, Class: diag.Usage, Hint: help}
 }

@@ -35,7 +35,8 @@ result goes to the output; - is the input.`,
 		},
 	}
 	c.Flags().BoolVarP(&f.diff, "diff", "d", false, "show what would change")
-	c.Flags().BoolVarP(&f.list, "list", "l", false, "name the files that would change; exit with 1 if there are any")
+	c.Flags().BoolVarP(&f.list, "list", "l", false,
+		"name the files that would change; exit with 1 if there are any")
 	c.Flags().BoolVar(&f.check, "check", false, "the same as --list: for scripts that check others")
 	c.Flags().BoolVarP(&f.write, "write", "w", false, "write the files")
 	return c
@@ -75,7 +76,9 @@ func (a *app) formatFile(f formatter, name string) (changed bool, err error) {
 		src, err = script.ReadFile(name)
 	}
 	if err != nil {
-		return false, &diag.Error{Op: "read", Subject: name, Cause: diag.Reason(err), Hint: "check the name: ls -l " + name}
+		return false, &diag.Error{
+			Op: "read", Subject: name, Cause: diag.Reason(err), Hint: "check the name: ls -l " + name,
+		}
 	}
 	out, err := formatted(name, src)
 	if err != nil {
@@ -94,7 +97,12 @@ func (a *app) formatFile(f formatter, name string) (changed bool, err error) {
 			return changed, e
 		}
 		if e := os.WriteFile(name, out, st.Mode().Perm()); e != nil {
-			return changed, &diag.Error{Op: "write", Subject: name, Cause: diag.Reason(e), Hint: "check its permissions: ls -l " + name}
+			return changed, &diag.Error{
+				Op:      "write",
+				Subject: name,
+				Cause:   diag.Reason(e),
+				Hint:    "check its permissions: ls -l " + name,
+			}
 		}
 	}
 	if !f.diff && !f.list && !f.write {
@@ -116,17 +124,20 @@ func formatted(name string, src []byte) (out []byte, err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = diag.Errorf(diag.Run, "format", name, "BUG: %v", p).WithHint("please report it with the script")
+			err = diag.Errorf(diag.Run, "format", name, "BUG: %v", p).
+				WithHint("please report it with the script")
 		}
 	}()
 	file, err := build.ParseDefault(name, src)
 	var wrong build.ParseError
 	if errors.As(err, &wrong) {
-		return nil, diag.Errorf(diag.Run, fmt.Sprintf("%s:%d:%d", name, wrong.Pos.Line, wrong.Pos.LineRune), "syntax", "%s", wrong.Message).
+		return nil, diag.Errorf(diag.Run, fmt.Sprintf("%s:%d:%d", name, wrong.Pos.Line, wrong.Pos.LineRune),
+			"syntax", "%s", wrong.Message).
 			WithHint("see what is wrong: ppscript check %s", name)
 	}
 	if err != nil {
-		return nil, (&diag.Error{Op: "format", Subject: name, Cause: err}).WithHint("see what is wrong: ppscript check %s", name)
+		return nil, (&diag.Error{Op: "format", Subject: name, Cause: err}).WithHint(
+			"see what is wrong: ppscript check %s", name)
 	}
 	if bytes.IndexByte(src, 0) < 0 {
 		markLayout(file, src)
@@ -149,7 +160,8 @@ func starTree(arg, suffix string) ([]string, error) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && p != arg && (d.Name() == "vendor" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")):
+		case d.IsDir() && p != arg &&
+			(d.Name() == "vendor" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")):
 			return filepath.SkipDir
 		case strings.HasSuffix(d.Name(), suffix+".star"):
 			// Whoever made a pipe of that name need not write into it.

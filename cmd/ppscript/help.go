@@ -12,10 +12,12 @@ func (a *app) helpCommand() *cobra.Command {
 		Use: "help [NAME | COMMAND | event EVENT]", Short: "Explain a profiler, a subcommand or an event",
 		Example: "    ppscript help kvm-exit\n    ppscript help event sched:sched_wakeup",
 		Args:    words(0, 2),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(_ *cobra.Command, args []string,
+			word string) ([]string, cobra.ShellCompDirective) {
 			switch {
 			case len(args) == 0:
-				return startingWith(append(append(shipped(), commandNames...), "event"), display(word)), cobra.ShellCompDirectiveNoFileComp
+				return startingWith(append(append(shipped(), commandNames...), "event"), display(word)),
+					cobra.ShellCompDirectiveNoFileComp
 			case len(args) == 1 && args[0] == "event":
 				return completeEvents(word)
 			}
@@ -32,7 +34,8 @@ func (a *app) help(c *cobra.Command, args []string) error {
 	case args[0] == "event" && len(args) == 2:
 		return a.helpEvents(&invocation{helpEvents: args[1:]})
 	case args[0] == "event":
-		return usagef("help", "event", "no event named").WithHint("write: ppscript help event sched:sched_switch")
+		return usagef("help", "event", "no event named").
+			WithHint("write: ppscript help event sched:sched_switch")
 	case len(args) == 2:
 		return usagef("help", args[1], "one name at a time").WithHint("write: ppscript help %s", args[0])
 	}

@@ -153,7 +153,8 @@ func (h *hits) address(pid int32, addr uint64) {
 func (h *hits) buildIDs() []perfdata.BuildID {
 	var ids []perfdata.BuildID
 	if notes, err := os.ReadFile("/sys/kernel/notes"); err == nil {
-		if id, err := hex.DecodeString(object.NoteBuildID(notes, binary.LittleEndian, 4)); err == nil && len(id) > 0 {
+		if id, err := hex.DecodeString(object.NoteBuildID(notes, binary.LittleEndian, 4)); err == nil &&
+			len(id) > 0 {
 			ids = append(ids, perfdata.BuildID{PID: -1, ID: id, Path: "[kernel.kallsyms]", Kernel: true})
 		}
 	}

@@ -25,22 +25,25 @@ import (
 func (a *app) infoCommand() *cobra.Command {
 	format := "text"
 	c := &cobra.Command{
-		Use: "info FILE [--format text|json]", Short: "Tell what a recording has, and what can be asked of it",
+		Use:   "info FILE [--format text|json]",
+		Short: "Tell what a recording has, and what can be asked of it",
 		Long: `Reads a recording (perf.data; - is standard input) and tells its events, its time, its losses, where and how it was
 made, and which profilers can run over it.`,
 		Example: "    ppscript info perf.data",
 		Args:    words(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if format != "text" && format != "json" {
-				return usagef("option", "--format", "got %q, want text or json", format).WithHint("write --format json")
+				return usagef("option", "--format", "got %q, want text or json", format).
+					WithHint("write --format json")
 			}
 			return a.info(args[0], format)
 		},
 	}
 	c.Flags().StringVar(&format, "format", format, "text or json")
-	_ = c.RegisterFlagCompletionFunc("format", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return []string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp
-	})
+	_ = c.RegisterFlagCompletionFunc("format",
+		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp
+		})
 	return c
 }
 
@@ -212,7 +215,8 @@ func (t *about) print(w *bufio.Writer) {
 	line("host", plain.Line(t.Host), plain.Line(t.Kernel), t.Arch, cpus, plain.Line(t.CPU))
 	line("command", plain.Line(strings.Join(t.Command, " ")))
 	if t.Last > 0 {
-		line("time", t.Begin, unit.Duration(int64(t.Last-t.First)), fmt.Sprintf("%s to %s of the clock %s", secondsOf(t.First), secondsOf(t.Last), t.Clock))
+		line("time", t.Begin, unit.Duration(int64(t.Last-t.First)),
+			fmt.Sprintf("%s to %s of the clock %s", secondsOf(t.First), secondsOf(t.Last), t.Clock))
 	}
 	var losses []string
 	for _, c := range t.Loss.Counts() {
@@ -245,7 +249,8 @@ func (t *about) print(w *bufio.Writer) {
 		fmt.Fprintf(w, "\nppscript --input %s NAME\n    %s\n", plain.Line(t.File), strings.Join(t.Asks, " "))
 	}
 	if len(t.AsksOf) > 0 {
-		fmt.Fprintf(w, "\nppscript --input %s NAME -e EVENT\n    %s\n", plain.Line(t.File), strings.Join(t.AsksOf, " "))
+		fmt.Fprintf(w, "\nppscript --input %s NAME -e EVENT\n    %s\n", plain.Line(t.File),
+			strings.Join(t.AsksOf, " "))
 	}
 }
 

@@ -26,7 +26,9 @@ func (a *app) profilersOver(path string, events []aboutEvent) (alone, named []st
 		switch {
 		case a.runsOver(path, name):
 			alone = append(alone, name)
-		case some != "" && slices.ContainsFunc(ways(some), func(options []string) bool { return a.runsOver(path, name, options...) }):
+		case some != "" && slices.ContainsFunc(ways(some), func(options []string) bool {
+			return a.runsOver(path, name, options...)
+		}):
 			named = append(named, name)
 		}
 	}
@@ -38,7 +40,10 @@ func (a *app) profilersOver(path string, events []aboutEvent) (alone, named []st
 // ways are how profilers are told of an event: alone, with a number of it, as both
 // stages of a pair, with an expression, with a question.
 func ways(name string) [][]string {
-	return [][]string{{"-e", name}, {"-e", name + "//num=cpu/"}, {"-e", name, "-e", name}, {"-e", name, "cpu"}, {"-e", name, "--query", "select 1"}}
+	return [][]string{
+		{"-e", name}, {"-e", name + "//num=cpu/"}, {"-e", name, "-e", name}, {"-e", name, "cpu"},
+		{"-e", name, "--query", "select 1"},
+	}
 }
 
 // runsOver reports that a profiler finds the events and fields that it needs in a recording.

@@ -113,7 +113,8 @@ func (a *app) invokeScript(inv *invocation, before []string, name string, after 
 	case err != nil:
 		return err
 	case len(rest) > 0: // the name was an option's value
-		return usagef("script", rest[0], "no such profiler, command or file").WithHint("list the profilers: ppscript list")
+		return usagef("script", rest[0], "no such profiler, command or file").
+			WithHint("list the profilers: ppscript list")
 	}
 	words, err := inv.words(after)
 	if err != nil {
@@ -230,7 +231,8 @@ func (inv *invocation) words(args []string) (taken []string, err error) {
 // of a shell makes it: without the command the whole machine would be observed.
 func noCommand(rest []string, dash bool) error {
 	if dash && len(rest) == 0 {
-		return usagef("start", "command", "none behind --").WithHint("give a command after --, or leave out the --")
+		return usagef("start", "command", "none behind --").
+			WithHint("give a command after --, or leave out the --")
 	}
 	return nil
 }

@@ -19,13 +19,15 @@ import (
 
 func (a *app) listCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "list [scripts|events|DIR] [TEXT]", Short: "List the profilers, the scripts of a library, and the kernel's events",
+		Use:   "list [scripts|events|DIR] [TEXT]",
+		Short: "List the profilers, the scripts of a library, and the kernel's events",
 		Long: `Lists the profilers, the scripts of the library in this directory or in scripts/, or of the library DIR, and the kernel's events, as -e takes them. With TEXT only profilers and scripts whose name or description contains it, and events whose system:name does; TEXT may have * ? [a-z].
 
 Without TEXT a terminal gets the systems of the events, with how many each has; a pipe gets all events, one a line.`,
 		Example: "    ppscript list\n    ppscript list sched\n    ppscript list events 'kvm:*exit*'\n    ppscript list | grep sched:",
 		Args:    words(0, 2),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(_ *cobra.Command, args []string,
+			word string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
@@ -47,14 +49,16 @@ func (a *app) list(args []string) error {
 			continue
 		}
 		if text != "" {
-			return usagef("list", arg, "one text only, got %s before", text).WithHint("write: ppscript list events TEXT")
+			return usagef("list", arg, "one text only, got %s before", text).
+				WithHint("write: ppscript list events TEXT")
 		}
 		text = arg
 	}
 	if what != "" && what != "scripts" && what != "events" {
 		n, err := a.listLibrary(what, text)
 		if n == 0 && err == nil {
-			err = usagef("list", what, "no script here has %q in its name or description", text).WithHint("list all of them: ppscript list %s", what)
+			err = usagef("list", what, "no script here has %q in its name or description", text).
+				WithHint("list all of them: ppscript list %s", what)
 		}
 		return err
 	}
@@ -67,11 +71,13 @@ func (a *app) list(args []string) error {
 	}
 	if what == "scripts" {
 		if n == 0 {
-			return usagef("list", text, "no such profiler%s", diag.DidYouMean(text, shipped())).WithHint("list all: ppscript list")
+			return usagef("list", text, "no such profiler%s", diag.DidYouMean(text, shipped())).
+				WithHint("list all: ppscript list")
 		}
 		return nil
 	}
-	if err := a.listEvents(text, what == "events", n > 0); err != nil && (n == 0 || errors.Is(err, syscall.EPIPE)) {
+	if err := a.listEvents(text, what == "events", n > 0); err != nil &&
+		(n == 0 || errors.Is(err, syscall.EPIPE)) {
 		return err // who may not read tracefs, or has no such event, has the profilers
 	}
 	return nil

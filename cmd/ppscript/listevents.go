@@ -28,7 +28,8 @@ func (a *app) listEvents(text string, only, after bool) error {
 	found := names
 	switch glob := strings.ContainsAny(text, "*?["); {
 	case glob && strings.HasPrefix(text, "software:"):
-		return usagef("list", text, "patterns are for tracepoints").WithHint("list the software events: ppscript list software:")
+		return usagef("list", text, "patterns are for tracepoints").
+			WithHint("list the software events: ppscript list software:")
 	case glob:
 		if found, err = fs.Match(text); err != nil {
 			return err
@@ -81,7 +82,8 @@ func (a *app) listSystems(names []string) error {
 	columns := max(1, (width+2)/(wide+2))
 	rows := (len(cells) + columns - 1) / columns
 	w := bufio.NewWriter(a.stdout)
-	fmt.Fprintf(w, "\nEvents, %d in %d systems; ppscript list sched: shows those of sched\n\n", len(names), len(systems))
+	fmt.Fprintf(w, "\nEvents, %d in %d systems; ppscript list sched: shows those of sched\n\n",
+		len(names), len(systems))
 	for row := range rows {
 		line := ""
 		for i := row; i < len(cells); i += rows {

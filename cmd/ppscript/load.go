@@ -94,9 +94,11 @@ func find(name string) (string, error) {
 	case err == nil:
 		return name, nil
 	case !errors.Is(err, fs.ErrNotExist):
-		return "", usagef("load", name, "%w", diag.Reason(err)).WithHint("check its permissions: ls -l %s", name)
+		return "", usagef("load", name, "%w", diag.Reason(err)).
+			WithHint("check its permissions: ls -l %s", name)
 	case strings.ContainsRune(name, '/') || filepath.Ext(name) == ".star":
-		return "", usagef("load", name, "no such file%s", diag.DidYouMean(filepath.Base(name), starFiles(filepath.Dir(name)))).
+		return "", usagef("load", name, "no such file%s",
+			diag.DidYouMean(filepath.Base(name), starFiles(filepath.Dir(name)))).
 			WithHint("list the scripts that come with ppscript: ppscript list")
 	}
 	known := append(shipped(), commandNames...)
@@ -105,8 +107,8 @@ func find(name string) (string, error) {
 }
 
 // commandNames are the subcommands that a user could have meant.
-var commandNames = []string{"check", "completion", "doc", "doctor", "explain", "fmt", "help", "list", "mod", "new",
-	"record", "repl", "test", "usdt", "version"}
+var commandNames = []string{"check", "completion", "doc", "doctor", "explain", "fmt", "help",
+	"list", "mod", "new", "record", "repl", "test", "usdt", "version"}
 
 // profilers are the names of the scripts that come with ppscript, as users
 // write them.

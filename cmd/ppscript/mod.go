@@ -52,7 +52,8 @@ PPSCRIPTCACHE is where they are kept; PPSCRIPTNOSUM lists patterns of those that
 		Example: "    ppscript mod init git.example.com/perf/mine\n    ppscript mod get git.example.com/perf/disk@v1.2.0\n    ppscript git.example.com/perf/disk//latency\n" +
 			"    ppscript git.example.com/perf/disk@latest//latency",
 		Args: cobra.ArbitraryArgs,
-		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(_ *cobra.Command, args []string,
+			word string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
 				return startingWith(modWords, word), cobra.ShellCompDirectiveNoFileComp
 			}
@@ -78,10 +79,12 @@ func (a *app) mod(args []string) error {
 		least, most = 1, -1
 	case "tidy", "vendor", "verify", "list":
 	default:
-		return usagef("mod", word, "unknown%s", diag.DidYouMean(word, modWords)).WithHint("write: ppscript %s", modUse)
+		return usagef("mod", word, "unknown%s", diag.DidYouMean(word, modWords)).
+			WithHint("write: ppscript %s", modUse)
 	}
 	if len(args) < least || most >= 0 && len(args) > most {
-		return usagef("mod "+word, strings.Join(args, " "), "got %d arguments, want %d", len(args), least).WithHint("write: ppscript %s", modUse)
+		return usagef("mod "+word, strings.Join(args, " "), "got %d arguments, want %d", len(args), least).
+			WithHint("write: ppscript %s", modUse)
 	}
 	if word == "init" {
 		return a.modInit(args[0])

@@ -28,16 +28,18 @@ knows. It can be run as it is: ./NAME.star`,
 		RunE:    func(_ *cobra.Command, args []string) error { return a.newScript(args[0], events) },
 	}
 	c.Flags().StringArrayVarP(&events, "event", "e", nil, "tracepoints to look at")
-	_ = c.RegisterFlagCompletionFunc("event", func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-		return completeEvents(word)
-	})
+	_ = c.RegisterFlagCompletionFunc("event",
+		func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+			return completeEvents(word)
+		})
 	return c
 }
 
 func (a *app) newScript(name string, texts []string) error {
 	path := strings.TrimSuffix(name, ".star") + ".star"
 	if len(texts) == 0 {
-		return usagef("new", name, "no events").WithHint("name some: ppscript new %s -e sched:sched_switch", name)
+		return usagef("new", name, "no events").
+			WithHint("name some: ppscript new %s -e sched:sched_switch", name)
 	}
 	fs, err := tracefs.Find()
 	if err != nil {
@@ -51,7 +53,8 @@ func (a *app) newScript(name string, texts []string) error {
 		}
 		for _, s := range list {
 			if s.Kind != plan.Tracepoint {
-				return usagef("new", s.FullName(), "not a tracepoint").WithHint("begin with a tracepoint; other sources are in: ppscript doc")
+				return usagef("new", s.FullName(), "not a tracepoint").
+					WithHint("begin with a tracepoint; other sources are in: ppscript doc")
 			}
 			schema, err := fs.Schema(s.System, s.Name)
 			if err != nil {
@@ -78,7 +81,8 @@ func create(path, text string) error {
 	case errors.Is(err, fs.ErrExist):
 		return usagef("new", path, "there is such a file already").WithHint("choose another name")
 	case err != nil:
-		return (&diag.Error{Op: "write", Subject: path, Cause: diag.Reason(err), Class: diag.Usage}).WithHint("choose a directory that can be written to")
+		return (&diag.Error{Op: "write", Subject: path, Cause: diag.Reason(err), Class: diag.Usage}).WithHint(
+			"choose a directory that can be written to")
 	}
 	_, err = f.WriteString(text)
 	return errors.Join(err, f.Close())
@@ -121,7 +125,8 @@ def main(o):
 				fields = append(fields, n)
 			}
 		}
-		fmt.Fprintf(&w, "    # Its fields: %s.\n    %s = tracepoint(%q, filter = o.filter)\n", strings.Join(fields, " "), v, s.FullName())
+		fmt.Fprintf(&w, "    # Its fields: %s.\n    %s = tracepoint(%q, filter = o.filter)\n",
+			strings.Join(fields, " "), v, s.FullName())
 	}
 	all := vars[0]
 	if len(vars) > 1 {

@@ -29,7 +29,11 @@ func commonOptions(c *common) []*flag {
 	for _, group := range []struct {
 		name  string
 		flags []*flag
-	}{{groupTarget, c.targetOptions()}, {groupRun, c.runOptions()}, {groupOutput, c.outputOptions()}, {groupOther, c.otherOptions()}} {
+	}{
+		{groupTarget, c.targetOptions()}, {groupRun, c.runOptions()},
+		{groupOutput, c.outputOptions()},
+		{groupOther, c.otherOptions()},
+	} {
 		for _, f := range group.flags {
 			f.group = group.name
 			list = append(list, f)
@@ -156,7 +160,8 @@ func (c *common) otherOptions() []*flag {
 
 // defaultPages tells the sizes of rings as --help-all shows them.
 func defaultPages() string {
-	return fmt.Sprintf("%d; %d where stacks are copied", pagesOr(session.DefaultPages(runtime.NumCPU())), 4*pagesOr(session.DefaultPages(runtime.NumCPU())))
+	return fmt.Sprintf("%d; %d where stacks are copied", pagesOr(session.DefaultPages(runtime.NumCPU())),
+		4*pagesOr(session.DefaultPages(runtime.NumCPU())))
 }
 
 func pagesOr(n int) int {
@@ -170,7 +175,8 @@ func (c *common) readCgroups(r *reader, f *flag) {
 	for _, s := range f.texts {
 		for _, name := range strings.Split(s, ",") {
 			if strings.TrimSpace(name) == "" {
-				r.fail(usagef("option", "--cgroups", "got %q, want the name or the pattern of a cgroup", s).WithHint("list them: find /sys/fs/cgroup -type d"))
+				r.fail(usagef("option", "--cgroups", "got %q, want the name or the pattern of a cgroup", s).
+					WithHint("list them: find /sys/fs/cgroup -type d"))
 			}
 			c.target.Cgroups = append(c.target.Cgroups, name)
 		}
@@ -192,7 +198,8 @@ func (c *common) readInput(r *reader, f *flag) {
 	c.input = f.texts[0]
 	for _, path := range f.texts {
 		if path == "" {
-			r.fail(usagef("option", "--input", "the name of the file is empty").WithHint("write --input FILE"))
+			r.fail(usagef("option", "--input", "the name of the file is empty").
+				WithHint("write --input FILE"))
 		}
 	}
 }

@@ -29,8 +29,10 @@ func TestEachCommonOptionIsRead(t *testing.T) {
 // TestCommonOptionsSetWhatTheySay: the values arrive.
 func TestCommonOptionsSetWhatTheySay(t *testing.T) {
 	fs := newFlags(nil)
-	args := []string{"-p", "7,8", "-p", "9", "-i", "5", "--duration", "2", "-N", "3", "-m", "8", "--watermark", "0", "--engine=interp",
-		"--strict", "-vv", "--flame-graph", "", "--lines", "no", "--clock-offset", "-5", "--order-mem", "1m", "--inherit=false"}
+	args := []string{"-p", "7,8", "-p", "9", "-i", "5", "--duration", "2", "-N", "3", "-m", "8",
+		"--watermark", "0", "--engine=interp",
+		"--strict", "-vv", "--flame-graph", "", "--lines", "no", "--clock-offset", "-5", "--order-mem", "1m",
+		"--inherit=false"}
 	if rest, _, err := fs.parse(args); err != nil || len(rest) > 0 {
 		t.Fatal(rest, err)
 	}
@@ -39,8 +41,10 @@ func TestCommonOptionsSetWhatTheySay(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := c.options
-	if !slices.Equal(c.target.PIDs, []int{7, 8, 9}) || o.Interval != 5e6 || o.Duration != 2e9 || o.ExitN != 3 || o.Pages != 8 ||
-		o.Watermark != 1 || o.Engine != "interp" || !c.strict || o.Verbose != 2 || o.FlameGraph != "-" || o.Lines != "no" ||
+	if !slices.Equal(c.target.PIDs, []int{7, 8, 9}) || o.Interval != 5e6 || o.Duration != 2e9 ||
+		o.ExitN != 3 || o.Pages != 8 ||
+		o.Watermark != 1 || o.Engine != "interp" || !c.strict || o.Verbose != 2 || o.FlameGraph != "-" ||
+		o.Lines != "no" ||
 		o.ClockOffset != -5 || o.OrderBytes != 1<<20 || c.target.Inherit == 0 {
 		t.Errorf("got %+v, target %+v", o, c.target)
 	}

@@ -50,7 +50,8 @@ func (a *app) page(text string) error {
 // one that is the default cannot start other programs.
 func (a *app) pager(text string) *exec.Cmd {
 	_, height, err := term.GetSize(int(a.stdout.Fd()))
-	if err != nil || strings.Count(text, "\n") < height || !isTerminal(os.Stdin) || os.Getenv("TERM") == "dumb" {
+	if err != nil || strings.Count(text, "\n") < height || !isTerminal(os.Stdin) ||
+		os.Getenv("TERM") == "dumb" {
 		return nil
 	}
 	words := []string{"less", "-FRX"}

@@ -13,8 +13,11 @@ func TestLayout(t *testing.T) {
 	f(layout{width: 20}, "one two three four five\nsix\n\nseven\n", "one two three four\nfive six\n\nseven\n")
 	// Output stays as it is; commands go on behind a backslash, outside quotes.
 	f(layout{width: 20}, "    PID      RUNTIME COMM\n", "    PID      RUNTIME COMM\n")
-	f(layout{width: 30}, "    ppscript trace -e 'a b' -N 10\n", "    ppscript trace -e 'a b' \\\n        -N 10\n")
-	f(layout{width: 24}, "    ppscript x [--than .] [-g]\n", "    ppscript x \\\n        [--than .] \\\n        [-g]\n")
+	f(layout{width: 30}, "    ppscript trace -e 'a b' -N 10\n",
+		"    ppscript trace -e 'a b' \\\n        -N 10\n")
+	f(layout{width: 24}, "    ppscript x [--than .] [-g]\n",
+		"    ppscript x \\\n        [--than .] \\\n        [-g]\n")
 	// Columns hang.
-	f(layout{width: 28, hang: true}, "  by  keys that tell them apart\n", "  by  keys that tell them\n      apart\n")
+	f(layout{width: 28, hang: true}, "  by  keys that tell them apart\n",
+		"  by  keys that tell them\n      apart\n")
 }

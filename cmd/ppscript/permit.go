@@ -112,7 +112,9 @@ func (p *permits) check(u session.Use) error {
 		return nil // a recording, which is read
 	default:
 		what, allowed = "net", p.peers
-		says = map[session.UseKind]string{session.Sends: "sends events to ", session.Receives: "takes events from "}[u.Kind] + u.Name
+		says = map[session.UseKind]string{
+			session.Sends: "sends events to ", session.Receives: "takes events from ",
+		}[u.Kind] + u.Name
 	}
 	byUser := p.typed() || p.given[u.Given]
 	if !byUser {
@@ -143,7 +145,8 @@ func (p *permits) refuse(u session.Use, what string) error {
 			value = filepath.Dir(path)
 		}
 	}
-	return diag.Errorf(diag.Usage, u.Kind.String(), u.Name, "not allowed: the script names it, not the command line").
+	return diag.Errorf(diag.Usage, u.Kind.String(), u.Name,
+		"not allowed: the script names it, not the command line").
 		WithHint("if you trust the script: --allow %s=%s", what, value)
 }
 

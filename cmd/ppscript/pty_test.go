@@ -55,7 +55,8 @@ func openTerminal(t *testing.T, prepare func(cmd *exec.Cmd, ptm *os.File), args 
 	pts, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
 	testkit.Requires(t, testkit.Core("a terminal", err))
 	defer pts.Close()
-	if err := unix.IoctlSetWinsize(int(pts.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: 200}); err != nil {
+	if err := unix.IoctlSetWinsize(int(pts.Fd()), unix.TIOCSWINSZ,
+		&unix.Winsize{Row: 50, Col: 200}); err != nil {
 		t.Fatal(err)
 	}
 	self, err := os.Executable()
@@ -65,7 +66,8 @@ func openTerminal(t *testing.T, prepare func(cmd *exec.Cmd, ptm *os.File), args 
 	cmd := exec.Command(self, args...)
 	// The test binary is ppscript under this name: see testscript.Main.
 	cmd.Args[0] = "ppscript"
-	cmd.Env = append(os.Environ(), "TERM=xterm", "NO_COLOR=1", "PPSCRIPTHISTORY="+filepath.Join(t.TempDir(), "history"))
+	cmd.Env = append(os.Environ(), "TERM=xterm", "NO_COLOR=1",
+		"PPSCRIPTHISTORY="+filepath.Join(t.TempDir(), "history"))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pts, pts, pts
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if prepare != nil {
@@ -134,7 +136,8 @@ func (m *terminal) attached() {
 	m.t.Helper()
 	deadline := time.Now().Add(60 * time.Second)
 	for quiet := 0; quiet < 20; time.Sleep(5 * time.Millisecond) {
-		if quiet++; !m.has("fd/*", os.Readlink, "perf", "bpf") || m.has("task/*/stat", readText, ") R", ") D") {
+		if quiet++; !m.has("fd/*", os.Readlink, "perf", "bpf") ||
+			m.has("task/*/stat", readText, ") R", ") D") {
 			quiet = 0
 		}
 		if time.Now().After(deadline) {
@@ -149,7 +152,9 @@ func (m *terminal) has(pattern string, read func(string) (string, error), words 
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/%s", m.cmd.Process.Pid, pattern))
 	return slices.ContainsFunc(files, func(file string) bool {
 		text, err := read(file)
-		return err == nil && slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+		return err == nil && slices.ContainsFunc(words, func(w string) bool {
+			return strings.Contains(text, w)
+		})
 	})
 }
 
@@ -206,7 +211,8 @@ func TestREPLErrorsComeBackToThePrompt(t *testing.T) {
 func TestREPLHasTheTerminalAtThePrompt(t *testing.T) {
 	m := startTerminal(t, "repl", "--input", "../../tests/data/trace.data")
 	for i := range 50 {
-		if mode, err := unix.IoctlGetTermios(int(m.ptm.Fd()), unix.TCGETS); err != nil || mode.Lflag&unix.ICANON != 0 {
+		if mode, err := unix.IoctlGetTermios(int(m.ptm.Fd()), unix.TCGETS); err != nil ||
+			mode.Lflag&unix.ICANON != 0 {
 			t.Fatalf("prompt %d: the terminal still edits lines (%v)", i, err)
 		}
 		m.line("1", "1")

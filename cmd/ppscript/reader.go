@@ -35,7 +35,8 @@ func (r *reader) on(f *flag) bool {
 	case "false", "no", "off", "0":
 		return false
 	default:
-		r.fail(usagef("option", "--"+f.name, "got %q, want yes or no", text).WithHint("write --%s or --%[1]s=no", f.name))
+		r.fail(usagef("option", "--"+f.name, "got %q, want yes or no", text).
+			WithHint("write --%s or --%[1]s=no", f.name))
 		return false
 	}
 }
@@ -53,7 +54,8 @@ func readPath(to *string) func(*reader, *flag) {
 func (r *reader) path(f *flag) string {
 	text, _ := f.last()
 	if text == "" {
-		r.fail(usagef("option", "--"+f.name, "the name of the file is empty").WithHint("write --%s FILE", f.name))
+		r.fail(usagef("option", "--"+f.name, "the name of the file is empty").
+			WithHint("write --%s FILE", f.name))
 	}
 	return text
 }
@@ -67,7 +69,8 @@ func readChoice(to *string) func(*reader, *flag) {
 				return
 			}
 		}
-		r.fail(usagef("option", "--"+f.name, "got %q, want one of %s%s", text, strings.Join(f.choices, ", "), diag.DidYouMean(text, f.choices)).
+		r.fail(usagef("option", "--"+f.name, "got %q, want one of %s%s", text, strings.Join(f.choices, ", "),
+			diag.DidYouMean(text, f.choices)).
 			WithHint("write --%s %s", f.name, f.choices[0]))
 	}
 }
@@ -78,7 +81,8 @@ func readTime(to *time.Duration, bare time.Duration) func(*reader, *flag) {
 		text, _ := f.last()
 		n, err := unit.ParseDuration(text, int64(bare))
 		if err != nil {
-			r.fail(usagef("option", "--"+f.name, "%w", err).WithHint("write --%s 500ms, or --%[1]s 2s", f.name))
+			r.fail(usagef("option", "--"+f.name, "%w", err).
+				WithHint("write --%s 500ms, or --%[1]s 2s", f.name))
 		}
 		*to = time.Duration(n)
 	}
@@ -90,7 +94,8 @@ func readMoment(to *session.Moment) func(*reader, *flag) {
 		text, _ := f.last()
 		var err error
 		if *to, err = session.ParseMoment(text); err != nil {
-			r.fail(usagef("option", "--"+f.name, "%w", err).WithHint("write --%s 2s for two seconds after its start", f.name))
+			r.fail(usagef("option", "--"+f.name, "%w", err).
+				WithHint("write --%s 2s for two seconds after its start", f.name))
 		}
 	}
 }
@@ -123,7 +128,8 @@ func (r *reader) number(f *flag, low, high int64, hint string) int64 {
 func (r *reader) powerOfTwo(n int) {
 	if n > 0 && bits.OnesCount(uint(n)) > 1 {
 		lower := 1 << (bits.Len(uint(n)) - 1)
-		r.fail(usagef("option", "--mmap-pages", "got %d, want a power of two", n).WithHint("use -m %d or -m %d", lower, 2*lower))
+		r.fail(usagef("option", "--mmap-pages", "got %d, want a power of two", n).
+			WithHint("use -m %d or -m %d", lower, 2*lower))
 	}
 }
 

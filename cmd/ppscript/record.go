@@ -22,7 +22,8 @@ import (
 func (a *app) recordCommand() *cobra.Command {
 	fl, how := recordFlags()
 	c := &cobra.Command{
-		Use: "record [-e EVENT,...] [-o FILE] [options] [-- command]", Short: "Record events into a perf.data file",
+		Use:   "record [-e EVENT,...] [-o FILE] [options] [-- command]",
+		Short: "Record events into a perf.data file",
 		Long: `Records events into a file that --input, perf script and perf report read. It stops with the command, with Ctrl-C, or after
 --duration. Without -e it samples where the CPUs compute. -o - writes to a pipe, as perf record does.`,
 		Example: `    ppscript record -e sched:sched_switch -o sched.data -- sleep 1
@@ -43,9 +44,10 @@ func (a *app) recordCommand() *cobra.Command {
 		if f.metavar == "" {
 			p.NoOptDefVal = "true"
 		}
-		_ = c.RegisterFlagCompletionFunc(f.name, func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-			return completeValue(f, word)
-		})
+		_ = c.RegisterFlagCompletionFunc(f.name,
+			func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+				return completeValue(f, word)
+			})
 	}
 	c.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		help := &flag{name: "help", short: "h", group: groupOther, help: "show this help"}
@@ -149,7 +151,8 @@ func (a *app) record(fl *flags, how *sampling, command []string) (err error) {
 	if len(fl.texts("no-buildid-cache")) == 0 && len(kept) > 0 {
 		dir, err := keepInCache(kept)
 		if err != nil {
-			a.say("not all files that were hit are kept in " + dir + ": " + strings.ReplaceAll(err.Error(), "\n", ", "))
+			a.say("not all files that were hit are kept in " + dir + ": " +
+				strings.ReplaceAll(err.Error(), "\n", ", "))
 		} else if c.options.Verbose > 0 && dir != "" {
 			a.say("the files that were hit are kept in " + dir)
 		}

@@ -50,12 +50,14 @@ func (s *sampling) readCallGraph(r *reader, f *flag) {
 		if sized {
 			n, err := unit.ParseSize(size)
 			if err != nil || n < 8 || n >= 1<<16 {
-				r.fail(usagef("option", "--call-graph", "got %q bytes of stack, want 8 to 65528", size).WithHint("write --call-graph dwarf,8192"))
+				r.fail(usagef("option", "--call-graph", "got %q bytes of stack, want 8 to 65528", size).
+					WithHint("write --call-graph dwarf,8192"))
 			}
 			s.dwarf = uint32(n) &^ 7
 		}
 	default:
-		r.fail(usagef("option", "--call-graph", "got %q, want fp, dwarf or dwarf,BYTES", text).WithHint("write --call-graph fp; frame pointers are what -g takes"))
+		r.fail(usagef("option", "--call-graph", "got %q, want fp, dwarf or dwarf,BYTES", text).
+			WithHint("write --call-graph fp; frame pointers are what -g takes"))
 	}
 }
 
@@ -121,14 +123,23 @@ func recordConfig(events []string, how sampling, c *common) (perf.Config, error)
 				return cfg, err
 			}
 			for _, schema := range schemas {
-				ev := perf.EventConfig{Schema: schema, Label: s.Alias, Filter: s.Filter, CPUs: s.CPUs, Callchain: s.Stack, MaxStack: s.MaxStack}
+				ev := perf.EventConfig{
+					Schema:    schema,
+					Label:     s.Alias,
+					Filter:    s.Filter,
+					CPUs:      s.CPUs,
+					Callchain: s.Stack,
+					MaxStack:  s.MaxStack,
+				}
 				if s.Kind == plan.Tracepoint && s.FullName() != schema.FullName() {
 					ev.Pattern = s.FullName()
 				}
 				how.apply(&ev)
 				cfg.Events = append(cfg.Events, ev)
-				if ip := ev.Callchain || schema.Type != unix.PERF_TYPE_TRACEPOINT; ip && !slices.Contains(cfg.Members, event.FactIP) {
-					cfg.Members = append(cfg.Members, event.FactIP) // perf prints chains only of samples that have it
+				if ip := ev.Callchain || schema.Type != unix.PERF_TYPE_TRACEPOINT; ip &&
+					!slices.Contains(cfg.Members, event.FactIP) {
+					// perf prints chains only of samples that have it
+					cfg.Members = append(cfg.Members, event.FactIP)
 				}
 			}
 		}
@@ -159,7 +170,8 @@ func counted(s *plan.Source) (*event.Schema, error) {
 		if schema, err := perf.HardwareSchema(s.Name); err == nil {
 			return schema, nil // cycles, as perf's users write it
 		}
-		return nil, usagef("record", s.FullName(), "is not an event; want system:name").WithHint("list the events: ppscript list events")
+		return nil, usagef("record", s.FullName(), "is not an event; want system:name").
+			WithHint("list the events: ppscript list events")
 	case plan.Probe:
 		return nil, usagef("record", s.FullName(), "probes and breakpoints cannot be recorded yet").
 			WithHint("observe them live: ppscript trace -e ...")

@@ -28,7 +28,8 @@ type recording struct {
 	sampleType    uint64 // of all events: they share the members that ids have
 }
 
-func newRecording(ctx context.Context, src *perf.Source, c *common, clock perf.Clock, compress bool) (*recording, error) {
+func newRecording(ctx context.Context, src *perf.Source, c *common, clock perf.Clock,
+	compress bool) (*recording, error) {
 	opt := perfdata.WriteOptions{Compress: compress, Cmdline: os.Args, Version: "ppscript"}
 	if clock == perf.ClockPerf {
 		if at, wall, ok := perf.ReadClock(ctx, clock); ok {

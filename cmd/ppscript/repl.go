@@ -92,7 +92,8 @@ func (a *app) repl(args []string) (err error) {
 		return err
 	}
 	if c.options.EvalCPUs != nil || c.options.EvalPIDs != nil {
-		return usagef("repl", "--perfeval-*", "results are shown here, and nothing beside them").WithHint("write a file, and: ppscript FILE --perfeval-cpus LIST")
+		return usagef("repl", "--perfeval-*", "results are shown here, and nothing beside them").
+			WithHint("write a file, and: ppscript FILE --perfeval-cpus LIST")
 	}
 	a.quiet = c.quiet
 	s := &replSession{app: a}
@@ -147,9 +148,11 @@ func (a *app) newShop(c *common, ctx func() context.Context) *explore.Shop {
 	shop := &explore.Shop{
 		Base: session.Config{
 			Target: c.target,
-			Options: session.Options{Input: c.input, Pages: c.options.Pages, Watermark: c.options.Watermark, Verbose: c.options.Verbose,
+			Options: session.Options{Input: c.input, Pages: c.options.Pages, Watermark: c.options.Watermark,
+				Verbose:       c.options.Verbose,
 				SamplingLimit: c.options.SamplingLimit,
-				Interpret:     c.options.Engine == "interp", Engine: cmp.Or(c.options.Engine, plan.EngineAuto), Monotonic: c.options.Monotonic},
+				Interpret:     c.options.Engine == "interp",
+				Engine:        cmp.Or(c.options.Engine, plan.EngineAuto), Monotonic: c.options.Monotonic},
 			Services: &expr.Services{Ksym: kernel.Name, KsymOffset: kernel.Text},
 		},
 		Reports: pipeline.ReportsOrStreams, Context: ctx, Say: a.say, Load: a.load,
@@ -231,9 +234,11 @@ func (s *replSession) eval(text string, limit explore.Limit) error {
 }
 
 // recordFor records events into path for a time, or until ctx ends.
-func (a *app) recordFor(ctx context.Context, c common, events []string, path string, d time.Duration) (err error) {
+func (a *app) recordFor(ctx context.Context, c common, events []string, path string,
+	d time.Duration) (err error) {
 	if c.input != "" {
-		return diag.Errorf(diag.Usage, "record", "", "these pipelines read %s, not the kernel", c.input).WithHint("start without --input")
+		return diag.Errorf(diag.Usage, "record", "", "these pipelines read %s, not the kernel", c.input).
+			WithHint("start without --input")
 	}
 	c.output, c.options.Duration = path, d
 	cfg, err := recordConfig(events, sampling{}, &c)

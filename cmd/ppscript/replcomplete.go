@@ -119,7 +119,8 @@ func (c *completer) texts(before, have string, at place) []string {
 	last := callee[strings.LastIndexByte(callee, '.')+1:]
 	keyword := lastKeyword.FindStringSubmatch(before)
 	switch {
-	case keyword != nil && (keyword[1] == "input" || keyword[1] == "file"), keyword == nil && slices.Contains(takesFiles, last):
+	case keyword != nil && (keyword[1] == "input" || keyword[1] == "file"),
+		keyword == nil && slices.Contains(takesFiles, last):
 		return append(files(have), c.scripts(last)...)
 	case slices.Contains(takesEvents, last) && keyword == nil:
 		return c.eventNames(have)
@@ -239,7 +240,8 @@ func (c *completer) names(text string, at place) (list []string, have string) {
 		return list, have
 	}
 	list = c.lang.Complete(path)
-	if callee, end := at.callee(text); callee != "" && strings.TrimLeft(text[strings.LastIndexAny(text[:start], "(,")+1:start], " \n") == "" {
+	if callee, end := at.callee(text); callee != "" &&
+		strings.TrimLeft(text[strings.LastIndexAny(text[:start], "(,")+1:start], " \n") == "" {
 		list = append(list, c.parameters(callee, text[:end])...)
 	}
 	return list, path

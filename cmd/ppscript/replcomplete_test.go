@@ -20,12 +20,15 @@ func newCompleter(t *testing.T) *completer {
 		t.Fatal(err)
 	}
 	return &completer{lang: a.hostOf(reg).NewREPL(), reg: reg, shop: shop,
-		events: []string{"block:block_rq_issue", "sched:sched_switch", "sched:sched_wakeup", "sched:sched_waking"}}
+		events: []string{
+			"block:block_rq_issue", "sched:sched_switch", "sched:sched_wakeup", "sched:sched_waking",
+		}}
 }
 
 func TestCandidates(t *testing.T) {
 	c := newCompleter(t)
-	if _, err := c.lang.Exec(`sw = tracepoint("sched:sched_switch"); tab = sw.by("prev_comm").count()`); err != nil {
+	if _, err := c.lang.Exec(
+		`sw = tracepoint("sched:sched_switch"); tab = sw.by("prev_comm").count()`); err != nil {
 		t.Fatal(err)
 	}
 	f := func(text, have string, want ...string) {

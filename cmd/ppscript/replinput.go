@@ -30,7 +30,8 @@ func (s *replSession) interactive(reg *builtins.Registry, limit explore.Limit) e
 	}
 	defer rl.Close()
 	if s.app.quiet == 0 {
-		fmt.Fprintln(s.app.stdout, "ppscript: help() lists the words, TAB completes, Ctrl-C stops, Ctrl-D ends")
+		fmt.Fprintln(s.app.stdout,
+			"ppscript: help() lists the words, TAB completes, Ctrl-C stops, Ctrl-D ends")
 	}
 	for {
 		indent := indentation(comp.before)
@@ -212,6 +213,7 @@ func (s *replSession) statements(src string, run func(text string) error) error 
 // continues reports that a line belongs to the block before it.
 func continues(line string) bool {
 	word, _, _ := strings.Cut(strings.TrimRight(line, ":\n "), " ")
-	return strings.TrimSpace(line) == "" || line[0] == ' ' || line[0] == '\t' || line[0] == '#' || word == "else" || word == "elif" ||
+	return strings.TrimSpace(line) == "" || line[0] == ' ' || line[0] == '\t' || line[0] == '#' ||
+		word == "else" || word == "elif" ||
 		line[0] == ')' || line[0] == ']' || line[0] == '}'
 }

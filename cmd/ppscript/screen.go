@@ -62,13 +62,15 @@ func (a *app) livesOnScreen(inv *invocation, reports []plan.Report) bool {
 	if !ok || len(reports) != 1 || !g.View.Live {
 		return false
 	}
-	if c.options.Interval == 0 || c.input != "" || c.output != "" || c.render.Format != "text" && c.render.Format != "" || c.target.Workload != nil {
+	if c.options.Interval == 0 || c.input != "" || c.output != "" ||
+		c.render.Format != "text" && c.render.Format != "" || c.target.Workload != nil {
 		return false
 	}
 	if slices.ContainsFunc(inv.eventTexts(), func(s string) bool { return strings.Contains(s, "exec=") }) {
 		return false // it prints for each event
 	}
-	if !isTerminal(os.Stdin) || !isTerminal(a.stdout) || os.Getenv("TERM") == "dumb" || os.Getenv("TERM") == "" {
+	if !isTerminal(os.Stdin) || !isTerminal(a.stdout) || os.Getenv("TERM") == "dumb" ||
+		os.Getenv("TERM") == "" {
 		return false
 	}
 	group, err := unix.IoctlGetInt(int(os.Stdin.Fd()), unix.TIOCGPGRP)
@@ -76,13 +78,16 @@ func (a *app) livesOnScreen(inv *invocation, reports []plan.Report) bool {
 }
 
 // newScreen takes the terminal over; close gives it back.
-func newScreen(out io.Writer, tty *os.File, o render.Options, name string, every time.Duration, notes io.Writer, quit func()) (*screen, error) {
+func newScreen(out io.Writer, tty *os.File, o render.Options, name string, every time.Duration,
+	notes io.Writer, quit func()) (*screen, error) {
 	plain, err := render.New(out, o)
 	if err != nil {
 		return nil, err
 	}
-	s := &screen{out: out, plain: plain, notes: notes, quit: quit, in: int(os.Stdin.Fd()), size: int(tty.Fd()), draw: render.NewScreen(o),
-		view: render.ScreenView{Name: name, Every: every.String()}, stop: make(chan struct{}), resize: make(chan os.Signal, 1)}
+	s := &screen{out: out, plain: plain, notes: notes, quit: quit, in: int(os.Stdin.Fd()),
+		size: int(tty.Fd()), draw: render.NewScreen(o),
+		view: render.ScreenView{Name: name, Every: every.String()}, stop: make(chan struct{}),
+		resize: make(chan os.Signal, 1)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.enter(); err != nil {
@@ -356,7 +361,9 @@ func (s *screen) direct() {
 	numbers := false
 	if s.table != nil && s.view.Sort != "" {
 		i := slices.Index(s.table.Names(), s.view.Sort)
-		numbers = i >= 0 && slices.ContainsFunc(s.table.Rows, func(row []event.Value) bool { return i < len(row) && row[i].Numeric() })
+		numbers = i >= 0 && slices.ContainsFunc(s.table.Rows, func(row []event.Value) bool {
+			return i < len(row) && row[i].Numeric()
+		})
 	}
 	s.view.Reverse = numbers != s.turned
 }

@@ -28,7 +28,11 @@ func startTop(t *testing.T, args ...string) (m *terminal, before unix.Termios) {
 	testkit.Requires(t, testkit.Live...)
 	sh := testkit.Start(t, "sh", "-c", "while :; do read x </dev/null; kill -0 $$; done")
 	prepare := func(_ *exec.Cmd, ptm *os.File) { before = termios(t, ptm) }
-	m = openTerminal(t, prepare, append([]string{"top", "-e", "raw_syscalls:sys_enter//key=id/alias=calls/", "-p", strconv.Itoa(sh.PID()), "-i", "100ms"}, args...)...)
+	m = openTerminal(t, prepare,
+		append([]string{
+			"top", "-e", "raw_syscalls:sys_enter//key=id/alias=calls/", "-p", strconv.Itoa(sh.PID()),
+			"-i", "100ms",
+		}, args...)...)
 	return m, before
 }
 
@@ -118,7 +122,8 @@ func (m *terminal) end() (rest string, code int, after unix.Termios) {
 func TestTopRedraws(t *testing.T) {
 	m, before := startTop(t)
 	any := m.frame("rows by calls", func(l []string) bool { return sorted(l, 1, true) })
-	if len(any) != 50 || !strings.HasPrefix(any[0], "top - ") || !strings.Contains(any[0], " events") || len(any[1]) != 200 ||
+	if len(any) != 50 || !strings.HasPrefix(any[0], "top - ") || !strings.Contains(any[0], " events") ||
+		len(any[1]) != 200 ||
 		strings.Join(strings.Fields(any[1]), " ") != "ID CALLS" || !strings.HasPrefix(any[49], "q quit") {
 		t.Errorf("got\n%s\nwant 50 lines: time, a header of 200 cells, rows, help", strings.Join(any, "\n"))
 	}
@@ -132,30 +137,39 @@ func TestTopRedraws(t *testing.T) {
 	m.send("r")
 	m.frame("rows by id, the smallest first", func(l []string) bool { return sorted(l, 0, false) })
 	m.send("\x1b[D")
-	m.frame("rows as before", func(l []string) bool { return strings.Contains(l[len(l)-1], "sort: as given") })
+	m.frame("rows as before", func(l []string) bool {
+		return strings.Contains(l[len(l)-1], "sort: as given")
+	})
 
 	resize := func(rows, cols uint16) {
 		t.Helper()
-		if err := unix.IoctlSetWinsize(int(m.ptm.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: cols}); err != nil {
+		if err := unix.IoctlSetWinsize(int(m.ptm.Fd()), unix.TIOCSWINSZ,
+			&unix.Winsize{Row: rows, Col: cols}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	resize(5, 31)
-	small := m.frame("five lines of 31 cells", func(l []string) bool { return len(l) == 5 && len(l[1]) == 31 })
+	small := m.frame("five lines of 31 cells", func(l []string) bool {
+		return len(l) == 5 && len(l[1]) == 31
+	})
 	for _, line := range small {
 		if len(line) > 31 {
 			t.Errorf("got %q, want 31 cells at most", line)
 		}
 	}
 	resize(6, 100)
-	m.frame("what is shown of how much", func(l []string) bool { return len(l) == 6 && strings.Contains(l[5], "1-3 of ") })
+	m.frame("what is shown of how much", func(l []string) bool {
+		return len(l) == 6 && strings.Contains(l[5], "1-3 of ")
+	})
 	m.send("\x1b[B")
 	m.frame("the second row on top", func(l []string) bool { return strings.Contains(l[5], "2-4 of ") })
 
 	m.send("p")
 	paused := m.frame("that it is paused", func(l []string) bool { return strings.HasSuffix(l[0], "paused") })
 	m.send("\x1b[A")
-	still := m.frame("the first row on top", func(l []string) bool { return strings.Contains(l[5], "1-3 of ") })
+	still := m.frame("the first row on top", func(l []string) bool {
+		return strings.Contains(l[5], "1-3 of ")
+	})
 	if !slices.Equal(still[3:5], paused[2:4]) {
 		t.Errorf("got rows %q, want those of %q one further down", still[2:5], paused[2:5])
 	}
@@ -164,7 +178,8 @@ func TestTopRedraws(t *testing.T) {
 	rest, code, after := m.end()
 	_, below, left := strings.Cut(rest, render.LeaveScreen)
 	if code != 0 || after != before || !left {
-		t.Errorf("got exit code %d, attributes %+v, want 0 and %+v; the screen was left: %v", code, after, before, left)
+		t.Errorf("got exit code %d, attributes %+v, want 0 and %+v; the screen was left: %v", code,
+			after, before, left)
 	}
 	if !strings.Contains(below, "CALLS") || strings.Contains(below, "\x1b") {
 		t.Errorf("got %q behind the screen, want the last table as plain text", below)
@@ -198,9 +213,11 @@ func TestTopOnPipe(t *testing.T) {
 	prepare := func(cmd *exec.Cmd, _ *os.File) { cmd.Stdout = out }
 	testkit.Requires(t, testkit.Live...)
 	sh := testkit.Start(t, "sh", "-c", "while :; do read x </dev/null; kill -0 $$; done")
-	m := openTerminal(t, prepare, "top", "-e", "raw_syscalls:sys_enter//key=id/alias=calls/", "-p", strconv.Itoa(sh.PID()), "-i", "100ms")
+	m := openTerminal(t, prepare, "top", "-e", "raw_syscalls:sys_enter//key=id/alias=calls/", "-p",
+		strconv.Itoa(sh.PID()), "-i", "100ms")
 	var text string
-	for deadline := time.Now().Add(20 * time.Second); strings.Count(text, " CALLS\n") < 2; time.Sleep(10 * time.Millisecond) {
+	deadline := time.Now().Add(20 * time.Second)
+	for ; strings.Count(text, " CALLS\n") < 2; time.Sleep(10 * time.Millisecond) {
 		b, err := os.ReadFile(out.Name())
 		if err != nil || time.Now().After(deadline) {
 			t.Fatalf("got %q, %v, want a table for each interval", b, err)
@@ -229,7 +246,8 @@ func TestSortOfAnEmptyInterval(t *testing.T) {
 		s.obey(key)
 		s.table = table
 		if s.direct(); s.view.Sort != sort || s.view.Reverse != reverse {
-			t.Errorf("%q: got sort %q, reverse %v, want %q, %v", key, s.view.Sort, s.view.Reverse, sort, reverse)
+			t.Errorf("%q: got sort %q, reverse %v, want %q, %v", key, s.view.Sort,
+				s.view.Reverse, sort, reverse)
 		}
 	}
 	f(">", row, "id", true)

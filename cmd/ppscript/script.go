@@ -57,7 +57,8 @@ func (a *app) script(args []string) error {
 	case inv.noName && len(args) == 0:
 		return a.usage(false)
 	case inv.noName:
-		return usagef("", "", "no script named").WithHint("name a profiler or a file: ppscript NAME [options]; ppscript list shows the profilers")
+		return usagef("", "", "no script named").
+			WithHint("name a profiler or a file: ppscript NAME [options]; ppscript list shows the profilers")
 	}
 	w.dog.limitTo(inv.common.options.Duration)
 	w.at("run the script's main")
@@ -81,7 +82,8 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 	c.input = input
 	more := c.inputs[min(1, len(c.inputs)):]
 	if len(more) > 0 && slices.Contains(c.inputs, "-") {
-		return session.Config{}, usagef("option", "--input", "standard input cannot be merged with files").WithHint("write it to a file first")
+		return session.Config{}, usagef("option", "--input", "standard input cannot be merged with files").
+			WithHint("write it to a file first")
 	}
 	o := c.options
 	o.Input, o.More, o.Token = c.input, more, cmp.Or(c.token, a.token)

@@ -72,8 +72,12 @@ func TestScripts(t *testing.T) {
 		Condition:       condition,
 		ContinueOnError: true,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"fails":   func(ts *testscript.TestScript, neg bool, args []string) { status(ts, neg, args, true) },
-			"exits":   func(ts *testscript.TestScript, neg bool, args []string) { status(ts, neg, args, false) },
+			"fails": func(ts *testscript.TestScript, neg bool, args []string) {
+				status(ts, neg, args, true)
+			},
+			"exits": func(ts *testscript.TestScript, neg bool, args []string) {
+				status(ts, neg, args, false)
+			},
 			"damage":  damage,
 			"waitfor": waitFor,
 			"gitrepo": gitRepo,

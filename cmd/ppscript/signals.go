@@ -46,7 +46,14 @@ const sameWish = time.Second
 // first signal to end.
 func (a *app) watchSignals(host *script.Host) (context.Context, *watch) {
 	ctx, stop := context.WithCancel(context.Background())
-	w := &watch{app: a, host: host, signal: make(chan os.Signal, 8), done: make(chan struct{}), dump: make(chan struct{}, 1), stop: stop}
+	w := &watch{
+		app:    a,
+		host:   host,
+		signal: make(chan os.Signal, 8),
+		done:   make(chan struct{}),
+		dump:   make(chan struct{}, 1),
+		stop:   stop,
+	}
 	w.dog.hung = w.hung
 	w.dog.at("start", false)
 	list := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
@@ -108,7 +115,8 @@ func (w *watch) hung(stage string, since time.Duration) {
 	if _, begun := w.dog.doing(); !begun && w.interrupted() {
 		code = exitInterrupted
 	}
-	w.abandon(code, fmt.Errorf("cut off: told to end, and for %s nothing moved: %s", since.Round(100*time.Millisecond), stage))
+	w.abandon(code, fmt.Errorf("cut off: told to end, and for %s nothing moved: %s",
+		since.Round(100*time.Millisecond), stage))
 }
 
 // abandon ends the process without waiting for anything.

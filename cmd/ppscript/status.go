@@ -96,12 +96,14 @@ func incomplete(name string, o session.Outcome, pages int) error {
 		err := diag.Errorf(diag.Run, "run", name, "%d events were lost", n)
 		switch st := o.Stats; {
 		case o.Loss.Errors == n:
-			return diag.Errorf(diag.Run, "run", name, "%d events were left out: what is evaluated for them failed", n).
+			return diag.Errorf(diag.Run, "run", name,
+				"%d events were left out: what is evaluated for them failed", n).
 				WithHint("leave these events out before, for example with where(), or have the expression be right for them")
 		case o.Gaps >= n:
 			return err.WithHint("run it again while no CPU comes online")
 		case st != nil && len(st.Rings) == 0:
-			return err.WithHint("programs do the work; to read the events instead: --engine perf -m %d", 4*max(pages, 128))
+			return err.WithHint("programs do the work; to read the events instead: --engine perf -m %d",
+				4*max(pages, 128))
 		}
 		return err.WithHint("use larger rings: -m %d", 4*max(pages, 128))
 	}
@@ -112,7 +114,8 @@ func incomplete(name string, o session.Outcome, pages int) error {
 // hintOf is the hint of err.
 func hintOf(err error) string {
 	hint := diag.HintOf(err)
-	if hint == "" && (errors.Is(err, syscall.EMFILE) || strings.Contains(err.Error(), syscall.EMFILE.Error())) {
+	if hint == "" && (errors.Is(err, syscall.EMFILE) ||
+		strings.Contains(err.Error(), syscall.EMFILE.Error())) {
 		hint = "raise the limit with: ulimit -n 4096"
 	}
 	return hint

@@ -23,7 +23,8 @@ var mapsLine = regexp.MustCompile(`^[0-9a-f]+-[0-9a-f]+ [r-][w-][x-][ps-] `)
 // the name of a function gets its offset in the program's file.
 func (a *app) symbolize(args []string) error {
 	if len(args) != 1 {
-		return usagef("--symbols", strings.Join(args, " "), "got %d files, want one", len(args)).WithHint("write: ppscript --symbols PROGRAM < QUESTIONS")
+		return usagef("--symbols", strings.Join(args, " "), "got %d files, want one", len(args)).
+			WithHint("write: ppscript --symbols PROGRAM < QUESTIONS")
 	}
 	file, err := symbol.OpenFileSymbols(args[0])
 	if err != nil {

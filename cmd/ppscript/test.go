@@ -48,17 +48,20 @@ func (a *app) testCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) (err error) {
 			t.app = a
 			if t.pattern, err = regexp.Compile(pattern); err != nil {
-				return usagef("option", "--run", "%w", err).WithHint("write a part of the tests' names: -r late")
+				return usagef("option", "--run", "%w", err).
+					WithHint("write a part of the tests' names: -r late")
 			}
 			if !slices.Contains(testFormats, format) {
-				return usagef("option", "--format", "got %q, want one of %s%s", format, strings.Join(testFormats, ", "),
+				return usagef("option", "--format", "got %q, want one of %s%s", format,
+					strings.Join(testFormats, ", "),
 					diag.DidYouMean(format, testFormats)).WithHint("write --format junit")
 			}
 			t.report = newTestReporter(format, a.text(), verbose)
 			return t.run(args)
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "text, json (a line for each test), or junit (XML for build servers)")
+	c.Flags().StringVar(&format, "format", "text",
+		"text, json (a line for each test), or junit (XML for build servers)")
 	completeChoices(c, "format", testFormats)
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "name every test, and show what it prints")
 	c.Flags().StringVarP(&pattern, "run", "r", "", "only tests whose names the pattern fits")
@@ -88,7 +91,8 @@ func (t *tester) run(args []string) error {
 		files = append(files, found...)
 	}
 	if len(files) == 0 {
-		return usagef("test", strings.Join(args, " "), "no *_test.star here").WithHint("write one: ppscript help test")
+		return usagef("test", strings.Join(args, " "), "no *_test.star here").
+			WithHint("write one: ppscript help test")
 	}
 	ctx, w := t.app.watchSignals(nil)
 	defer w.close()
@@ -104,9 +108,11 @@ func (t *tester) run(args []string) error {
 	if t.ran == 0 {
 		name := strings.Join(args, " ")
 		if t.pattern.String() == "" {
-			return usagef("test", name, "there are no tests").WithHint("write one: def test_NAME(): assert.eq(1 + 1, 2)")
+			return usagef("test", name, "there are no tests").
+				WithHint("write one: def test_NAME(): assert.eq(1 + 1, 2)")
 		}
-		return usagef("test", name, "no test fits %q", t.pattern.String()).WithHint("list them: ppscript test -v")
+		return usagef("test", name, "no test fits %q", t.pattern.String()).
+			WithHint("list them: ppscript test -v")
 	}
 	if err := t.report.end(t.ran, t.failed); err != nil {
 		return err
@@ -145,8 +151,12 @@ func (t *tester) file(ctx context.Context, name string) {
 	}
 	var prints []string
 	host := script.NewHost(script.HostOptions{
-		Predeclared: reg.Predeclared(), Stdlib: stdlib.FS(), Resolve: t.app.resolve, MaxTime: lookTime, Hung: t.app.hung,
-		Print: func(msg string) { prints = append(prints, msg) },
+		Predeclared: reg.Predeclared(),
+		Stdlib:      stdlib.FS(),
+		Resolve:     t.app.resolve,
+		MaxTime:     lookTime,
+		Hung:        t.app.hung,
+		Print:       func(msg string) { prints = append(prints, msg) },
 	})
 	m, err := host.Load(name)
 	if err != nil {

@@ -123,7 +123,16 @@ func (t *jsonTests) write(record any) {
 
 func (t *jsonTests) test(r *testResult) {
 	_, line, _ := splitPlace(r.pos)
-	rec := testRecord{V: 1, Type: "test", File: r.file, Test: r.name, Line: line, OK: r.err == nil, Seconds: r.took.Seconds(), Output: r.prints}
+	rec := testRecord{
+		V:       1,
+		Type:    "test",
+		File:    r.file,
+		Test:    r.name,
+		Line:    line,
+		OK:      r.err == nil,
+		Seconds: r.took.Seconds(),
+		Output:  r.prints,
+	}
 	if r.err != nil {
 		rec.Errors = problemsOf(r.err)
 	}
@@ -177,8 +186,9 @@ type junitFailure struct {
 
 func (t *junitTests) test(r *testResult) {
 	_, line, _ := splitPlace(r.pos)
-	c := junitCase{Name: r.name, Classname: strings.TrimSuffix(r.file, ".star"), File: r.file, Line: line, Time: seconds(r.took),
-		Out: strings.Join(r.prints, "\n")}
+	c := junitCase{Name: r.name, Classname: strings.TrimSuffix(r.file, ".star"), File: r.file, Line: line,
+		Time: seconds(r.took),
+		Out:  strings.Join(r.prints, "\n")}
 	if r.err != nil {
 		first, _, _ := strings.Cut(failure(r.err), "\n")
 		c.Failure = &junitFailure{Message: first, Text: failure(r.err)}

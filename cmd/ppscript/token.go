@@ -42,11 +42,13 @@ func readToken(path string) (string, error) {
 	case !st.Mode().IsRegular():
 		return "", usagef("read token", path, "is not a regular file").WithHint("write the token into a file")
 	case st.Mode().Perm()&0o077 != 0:
-		return "", usagef("read token", path, "others can read it: got mode %04o, want 0600", st.Mode().Perm()).
+		return "", usagef("read token", path, "others can read it: got mode %04o, want 0600", st.Mode().
+			Perm()).
 			WithHint("chmod 600 %s", path)
 	}
 	if sys, ok := st.Sys().(*syscall.Stat_t); ok && sys.Uid != 0 && int(sys.Uid) != os.Geteuid() {
-		return "", usagef("read token", path, "it belongs to user %d", sys.Uid).WithHint("chown %d %s", os.Geteuid(), path)
+		return "", usagef("read token", path, "it belongs to user %d", sys.Uid).
+			WithHint("chown %d %s", os.Geteuid(), path)
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxToken+1))
 	token := strings.TrimRight(string(b), "\r\n")
@@ -57,7 +59,8 @@ func readToken(path string) (string, error) {
 		return "", usagef("read token", path, "is empty").
 			WithHint("make one: od -An -tx8 -N16 /dev/urandom | tr -d ' ' >%s", path)
 	case len(b) > maxToken:
-		return "", usagef("read token", path, "got more than %d bytes", maxToken).WithHint("write nothing but the token into it")
+		return "", usagef("read token", path, "got more than %d bytes", maxToken).
+			WithHint("write nothing but the token into it")
 	}
 	return token, nil
 }

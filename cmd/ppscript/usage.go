@@ -101,12 +101,15 @@ func (a *app) scriptHelp(inv *invocation) error {
 		doc = m.Name + ": a script without docstring"
 	}
 	w.WriteString(l.text(cleaned(doc)))
-	fmt.Fprintf(&w, "\n%s\n\n%s", a.title("Usage"), l.text(fmt.Sprintf("    ppscript %s [options]%s [-- command]", inv.name, arguments(m.Options))))
+	fmt.Fprintf(&w, "\n%s\n\n%s", a.title("Usage"),
+		l.text(fmt.Sprintf("    ppscript %s [options]%s [-- command]", inv.name, arguments(m.Options))))
 	if m.Options != nil {
 		var args []*flag
 		for i := range m.Options.Options {
 			if o := &m.Options.Options[i]; o.Positional {
-				args = append(args, &flag{name: o.Placeholder(), help: o.Help, group: "Arguments", metavar: "-", own: true})
+				args = append(args, &flag{
+					name: o.Placeholder(), help: o.Help, group: "Arguments", metavar: "-", own: true,
+				})
 			}
 		}
 		a.printFlags(&w, args, true)
@@ -114,7 +117,9 @@ func (a *app) scriptHelp(inv *invocation) error {
 	all := len(inv.flags.texts("help-all")) > 0
 	a.printFlags(&w, inv.flags.list, all)
 	if !all {
-		w.WriteString("\n" + l.text(fmt.Sprintf("Options of every script, such as -C, -p, -i, --duration, -o and --format: ppscript %s --help-all", inv.name)))
+		w.WriteString("\n" + l.text(fmt.Sprintf(
+			"Options of every script, such as -C, -p, -i, --duration, -o and --format: ppscript %s --help-all",
+			inv.name)))
 	}
 	return a.page(w.String())
 }

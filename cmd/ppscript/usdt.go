@@ -14,7 +14,8 @@ import (
 func (a *app) usdtCommand() *cobra.Command {
 	var verbose bool
 	c := &cobra.Command{
-		Use: "usdt list|add|del [[PROVIDER:]NAME@]FILE[@ADDR] [FORMAT ...] ...", Short: "List the USDT probes of a program or library, or keep them as tracepoints",
+		Use:   "usdt list|add|del [[PROVIDER:]NAME@]FILE[@ADDR] [FORMAT ...] ...",
+		Short: "List the USDT probes of a program or library, or keep them as tracepoints",
 		Long: `list shows the probes that the programmer put into FILE (USDT, DTRACE_PROBE); names may have * ? [a-z]. They need no
 preparation: -e 'usdt:PROVIDER:NAME@"FILE"', or usdt("PROVIDER:NAME", "FILE") in scripts.
 
@@ -30,7 +31,8 @@ is: '+0(%s):string'. Several probes are added all, or none.`,
 			return a.usdt(args[0], strings.Join(args[1:], " "), verbose)
 		},
 	}
-	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "list: addresses, arguments and the definition for tracefs too")
+	c.Flags().BoolVarP(&verbose, "verbose", "v", false,
+		"list: addresses, arguments and the definition for tracefs too")
 	return c
 }
 
