@@ -55,7 +55,10 @@ func TestPeers(t *testing.T) {
 	}
 	f := func(list, want string) {
 		t.Helper()
-		table := []*job{{name: "bare", args: []string{loopWord}}, {name: "bpftrace printf", args: []string{"bpftrace", "-c", loopWord}}}
+		table := []*job{
+			{name: "bare", args: []string{loopWord}},
+			{name: "bpftrace printf", args: []string{"bpftrace", "-c", loopWord}},
+		}
 		var got []string
 		for _, j := range measured(table, "bpftrace", peersOf("bpftrace", list, version)) {
 			got = append(got, j.name+"="+strings.Join(j.args, " "))
@@ -66,8 +69,10 @@ func TestPeers(t *testing.T) {
 	}
 	f("", "bpftrace printf=bpftrace -c "+loopWord)
 	f("/a/bpftrace", "bpftrace v0.26 printf=/a/bpftrace -c "+loopWord)
-	f("bpftrace:/a/bpftrace", "bpftrace v0.17 printf=bpftrace -c "+loopWord+", bpftrace v0.26 printf=/a/bpftrace -c "+loopWord)
-	f("/a/bpftrace:/b/bpftrace", "bpftrace v0.26 printf=/a/bpftrace -c "+loopWord+", bpftrace /b/bpftrace printf=/b/bpftrace -c "+loopWord)
+	f("bpftrace:/a/bpftrace",
+		"bpftrace v0.17 printf=bpftrace -c "+loopWord+", bpftrace v0.26 printf=/a/bpftrace -c "+loopWord)
+	f("/a/bpftrace:/b/bpftrace", "bpftrace v0.26 printf=/a/bpftrace -c "+loopWord+
+		", bpftrace /b/bpftrace printf=/b/bpftrace -c "+loopWord)
 	f("/c/x", "bpftrace printf=/c/x -c "+loopWord)
 }
 

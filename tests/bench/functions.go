@@ -122,7 +122,9 @@ func newFunctionBench() (*functionBench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &functionBench{host: script.NewHost(script.HostOptions{Predeclared: r.Predeclared()}), stream: c.Streams[0]}
+	b := &functionBench{
+		host: script.NewHost(script.HostOptions{Predeclared: r.Predeclared()}), stream: c.Streams[0],
+	}
 	m, err := b.host.LoadSource("functions.star", functionsText)
 	if err != nil {
 		return nil, err
@@ -258,9 +260,13 @@ func (b *functionBench) fold(name, fn string, keys, runs int) (timing, error) {
 
 func (b *functionBench) newFold(fn string, interpret bool) (*fold.Fold, *none, error) {
 	state := starlark.NewDict(3)
-	members := map[string]starlark.Value{"n": starlark.MakeInt(0), "since": starlark.MakeInt(0), "total": value.Duration(0)}
+	members := map[string]starlark.Value{
+		"n": starlark.MakeInt(0), "since": starlark.MakeInt(0), "total": value.Duration(0),
+	}
 	if fn == "busy" {
-		members = map[string]starlark.Value{"on": starlark.False, "since": starlark.MakeInt(0), "slow": value.Duration(1)}
+		members = map[string]starlark.Value{
+			"on": starlark.False, "since": starlark.MakeInt(0), "slow": value.Duration(1),
+		}
 	}
 	for k, v := range members {
 		if err := state.SetKey(starlark.String(k), v); err != nil {
@@ -287,7 +293,12 @@ func (b *functionBench) newFold(fn string, interpret bool) (*fold.Fold, *none, e
 		return nil, nil, err
 	}
 	numbers, texts := m.Initial()
-	s := fold.Spec{Key: flow.NewFn([]*expr.Program{key}, 0), Step: flow.NewFn([]*expr.Program{p}, 0), Init: numbers, Texts: texts}
+	s := fold.Spec{
+		Key:   flow.NewFn([]*expr.Program{key}, 0),
+		Step:  flow.NewFn([]*expr.Program{p}, 0),
+		Init:  numbers,
+		Texts: texts,
+	}
 	if fields := m.Emits(); fields != nil {
 		s.Out = &event.Stream{Index: 1, Schema: &event.Schema{Name: fn, Fields: fields}}
 	}
@@ -296,7 +307,8 @@ func (b *functionBench) newFold(fn string, interpret bool) (*fold.Fold, *none, e
 }
 
 func printFunctions(w io.Writer, rows []timing) {
-	fmt.Fprintf(w, "\n%-38s %10s %8s %12s %8s %9s\n", "functions of a script, ns per event", "native", "allowed", "interpreted", "allowed", "ratio")
+	fmt.Fprintf(w, "\n%-38s %10s %8s %12s %8s %9s\n", "functions of a script, ns per event", "native",
+		"allowed", "interpreted", "allowed", "ratio")
 	limit := func(ns float64) string {
 		if ns == 0 {
 			return "-"
@@ -304,6 +316,7 @@ func printFunctions(w io.Writer, rows []timing) {
 		return fmt.Sprintf("%.0f", ns)
 	}
 	for _, r := range rows {
-		fmt.Fprintf(w, "%-38s %10.1f %8s %12.1f %8s %8.1fx\n", r.name, r.native, limit(r.nativeMax), r.interpreted, limit(r.interpretedMax), r.interpreted/r.native)
+		fmt.Fprintf(w, "%-38s %10.1f %8s %12.1f %8s %8.1fx\n", r.name, r.native, limit(r.nativeMax),
+			r.interpreted, limit(r.interpretedMax), r.interpreted/r.native)
 	}
 }

@@ -85,7 +85,8 @@ func jobs(ppscript string) []*job {
 
 		{group: fields, name: "perf trace", args: []string{"perf", "trace", "-o", "/dev/null", "-e", "getppid", "--", loopWord}, divide: 20, noCount: true},
 		{group: fields, name: "bpftrace printf", args: []string{"bpftrace", "-o", "/dev/null", "-c", loopWord, "-e",
-			`tracepoint:raw_syscalls:sys_exit { printf("%d %d %d\n", tid, args->id, args->ret); }`}, divide: 4, noCount: true},
+			`tracepoint:raw_syscalls:sys_exit { printf("%d %d %d\n", tid, args->id, args->ret); }`},
+			divide: 4, noCount: true},
 		{group: fields, name: "ppscript, whole records", args: []string{ppscript, "--engine", "perf", "-c", lastOf, "--", loopWord}, ours: true},
 		{group: fields, name: "ppscript, compact records", args: []string{ppscript, "--engine", "bpf", "-c", lastOf, "--", loopWord}, ours: true},
 

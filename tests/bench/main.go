@@ -38,7 +38,8 @@ func main() {
 	rounds := flag.Int("rounds", 3, "runs of each tracer; the median counts")
 	ppscript := flag.String("ppscript", "./ppscript", "our `binary`")
 	groups := flag.String("groups", "", "measure only groups whose name has this `TEXT`")
-	only := flag.Bool("functions", false, "measure only functions of a script, native beside interpreted; needs no root")
+	only := flag.Bool("functions", false,
+		"measure only functions of a script, native beside interpreted; needs no root")
 	flag.Parse()
 
 	if *calls < 1 || *rounds < 1 || flag.NArg() > 0 {
@@ -88,7 +89,9 @@ func bench(ctx context.Context, calls, rounds int, jobs []*job) error {
 
 // chosen are the jobs of the groups whose name has text, and the bare loop.
 func chosen(jobs []*job, text string) []*job {
-	return slices.DeleteFunc(jobs, func(j *job) bool { return j.group != bareGroup && !strings.Contains(j.group, text) })
+	return slices.DeleteFunc(jobs, func(j *job) bool {
+		return j.group != bareGroup && !strings.Contains(j.group, text)
+	})
 }
 
 // benchFunctions prints the table of per-event functions.

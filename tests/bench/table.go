@@ -10,7 +10,9 @@ import (
 // tracer, how much of that the tracer added, and how that compares with ours.
 func printTable(w io.Writer, calls, rounds int, jobs []*job) {
 	bare, _ := jobs[0].median()
-	fmt.Fprintf(w, "%d calls of getppid on one CPU, median of %d rounds; bare: %.1f ns a call, %.0f ms to start\n", calls, rounds, bare, startOf(jobs[0]))
+	fmt.Fprintf(w,
+		"%d calls of getppid on one CPU, median of %d rounds; bare: %.1f ns a call, %.0f ms to start\n",
+		calls, rounds, bare, startOf(jobs[0]))
 	group := bareGroup
 	for i, j := range jobs {
 		if j.group == bareGroup {
@@ -18,7 +20,8 @@ func printTable(w io.Writer, calls, rounds int, jobs []*job) {
 		}
 		if j.group != group {
 			group = j.group
-			fmt.Fprintf(w, "\n%-38s %10s %10s %9s %9s %9s %8s  %s\n", group, "ns/call", "added", "slowdown", "to ours", "start ms", "peak MB", "all events seen")
+			fmt.Fprintf(w, "\n%-38s %10s %10s %9s %9s %9s %8s  %s\n", group, "ns/call", "added", "slowdown",
+				"to ours", "start ms", "peak MB", "all events seen")
 		}
 		ns, ok := j.median()
 		if !ok {
@@ -39,7 +42,8 @@ func printTable(w io.Writer, calls, rounds int, jobs []*job) {
 		} else if j.seen {
 			seen = "yes"
 		}
-		fmt.Fprintf(w, "%-38s %10.1f %10.1f %8.2fx %9s %9.0f %8.1f  %s\n", j.name, ns, ns-bare, ns/bare, ratio, startOf(j), j.peak, seen)
+		fmt.Fprintf(w, "%-38s %10.1f %10.1f %8.2fx %9s %9.0f %8.1f  %s\n", j.name, ns, ns-bare, ns/bare,
+			ratio, startOf(j), j.peak, seen)
 	}
 }
 

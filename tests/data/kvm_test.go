@@ -127,12 +127,14 @@ func TestKVMLatency(t *testing.T) {
 	}
 	got := map[string]string{}
 	for reason, ns := range delays {
-		got[reason] = fmt.Sprintf("%d %.2fus %.2fus", len(ns), float64(slices.Min(ns))/1e3, float64(slices.Max(ns))/1e3)
+		got[reason] = fmt.Sprintf("%d %.2fus %.2fus", len(ns), float64(slices.Min(ns))/1e3,
+			float64(slices.Max(ns))/1e3)
 	}
 	want := map[string]string{}
 	for _, words := range kvmOracle(t) {
 		// REASON SAMPLES SAMPLES% TIME% MIN MAX AVG ...; the first table only.
-		if len(words) > 6 && words[0] != "VM-EXIT" && strings.HasSuffix(words[4], "us") && want[words[0]] == "" {
+		if len(words) > 6 && words[0] != "VM-EXIT" && strings.HasSuffix(words[4], "us") &&
+			want[words[0]] == "" {
 			want[words[0]] = words[1] + " " + words[4] + " " + words[5]
 		}
 	}

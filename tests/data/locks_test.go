@@ -22,11 +22,14 @@ func makeLocks(path string) error {
 	}
 	attr := unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_RAW, Config: 0x125, Sample: 100,
-		Sample_type: unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU | unix.PERF_SAMPLE_PERIOD,
-		Bits:        unix.PerfBitSampleIDAll,
+		Sample_type: unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID |
+			unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU | unix.PERF_SAMPLE_PERIOD,
+		Bits: unix.PerfBitSampleIDAll,
 	}
 	attr.Size = uint32(binary.Size(attr))
-	if err := w.Add(perfdata.StreamInfo{Attr: attr, IDs: []uint64{1}, Name: "cpu/event=0x25,umask=0x1/"}); err != nil {
+	if err := w.Add(perfdata.StreamInfo{
+		Attr: attr, IDs: []uint64{1}, Name: "cpu/event=0x25,umask=0x1/",
+	}); err != nil {
 		return err
 	}
 	le := binary.LittleEndian

@@ -35,7 +35,14 @@ func memoryAccesses() []memoryAccess {
 	)
 	var list []memoryAccess
 	for i := range uint64(60) {
-		a := memoryAccess{tid: uint32(100 + i%3), cpu: uint32(i % 2), addr: 0x7f0000001000 + 64*i, phys: 0x12345000 + 64*i, latency: 30 + i, src: load | l3 | none | tlb | blkNA}
+		a := memoryAccess{
+			tid:     uint32(100 + i%3),
+			cpu:     uint32(i % 2),
+			addr:    0x7f0000001000 + 64*i,
+			phys:    0x12345000 + 64*i,
+			latency: 30 + i,
+			src:     load | l3 | none | tlb | blkNA,
+		}
 		switch {
 		case i%4 == 3:
 			a.store, a.latency, a.src = true, 0, st|l1|0x01<<19|tlb|blkNA
@@ -57,12 +64,18 @@ func makeMemory(path string) error {
 	if err != nil {
 		return err
 	}
-	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_RAW, Sample: 1000, Bits: unix.PerfBitSampleIDAll | unix.PerfBitPreciseIPBit1 | unix.PerfBitPreciseIPBit2,
-		Sample_type: unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_ADDR |
-			unix.PERF_SAMPLE_CPU | unix.PERF_SAMPLE_PERIOD | unix.PERF_SAMPLE_WEIGHT | unix.PERF_SAMPLE_DATA_SRC | unix.PERF_SAMPLE_PHYS_ADDR}
+	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_RAW, Sample: 1000,
+		Bits: unix.PerfBitSampleIDAll | unix.PerfBitPreciseIPBit1 | unix.PerfBitPreciseIPBit2,
+		Sample_type: unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID |
+			unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_ADDR |
+			unix.PERF_SAMPLE_CPU | unix.PERF_SAMPLE_PERIOD | unix.PERF_SAMPLE_WEIGHT |
+			unix.PERF_SAMPLE_DATA_SRC | unix.PERF_SAMPLE_PHYS_ADDR}
 	loads, stores := attr, attr
 	loads.Config, loads.Ext1, stores.Config = 0x1cd, 30, 0x82d0
-	for _, s := range []perfdata.StreamInfo{{Attr: loads, IDs: []uint64{1}, Name: "cpu/mem-loads,ldlat=30/P"}, {Attr: stores, IDs: []uint64{2}, Name: "cpu/mem-stores/P"}} {
+	for _, s := range []perfdata.StreamInfo{
+		{Attr: loads, IDs: []uint64{1}, Name: "cpu/mem-loads,ldlat=30/P"},
+		{Attr: stores, IDs: []uint64{2}, Name: "cpu/mem-stores/P"},
+	} {
 		if err := w.Add(s); err != nil {
 			return err
 		}

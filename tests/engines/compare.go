@@ -109,11 +109,13 @@ func (c *Comparison) records(o *Outcome, words map[string]string, k, n *record) 
 		o.differ("got %s %q, want %s %q", k.Name, k.Title, n.Name, n.Title)
 		return
 	}
-	o.Lost += k.Loss["lost"] + k.Loss["dropped"] + k.Loss["broken"] + n.Loss["lost"] + n.Loss["dropped"] + n.Loss["broken"]
+	o.Lost += k.Loss["lost"] + k.Loss["dropped"] + k.Loss["broken"] + n.Loss["lost"] + n.Loss["dropped"] +
+		n.Loss["broken"]
 	for _, loss := range []string{"errors", "evicted", "unmatched"} {
 		// Halves of pairs whose other halves came before an engine looked,
 		// or behind.
-		if d := k.Loss[loss] - n.Loss[loss]; d != 0 && (loss != "unmatched" || c.ByThread && (d < -8 || d > 8)) {
+		if d := k.Loss[loss] - n.Loss[loss]; d != 0 &&
+			(loss != "unmatched" || c.ByThread && (d < -8 || d > 8)) {
 			o.differ("%s: got %d %s, want %d", n.Name, k.Loss[loss], loss, n.Loss[loss])
 		}
 	}
@@ -140,7 +142,8 @@ func (c *Comparison) records(o *Outcome, words map[string]string, k, n *record) 
 			continue
 		}
 		if buckets, ok := row["buckets"]; ok {
-			if o.compareBuckets(n, key, kr[key]["buckets"].([]any), buckets.([]any)); fmt.Sprint(kr[key]["count"]) != fmt.Sprint(row["count"]) {
+			if o.compareBuckets(n, key, kr[key]["buckets"].([]any),
+				buckets.([]any)); fmt.Sprint(kr[key]["count"]) != fmt.Sprint(row["count"]) {
 				o.differ("%s %s: got %v events, want %v", n.Name, key, kr[key]["count"], row["count"])
 			}
 			continue
@@ -244,7 +247,10 @@ func (c *Comparison) mine(row testkit.Row, words map[string]string) bool {
 }
 
 // counted are the names of columns that say how many events a row is of.
-var counted = []string{"calls", "count", "runs", "reqs", "waits", "exits", "stalls", "ended", "requests", "sched-in", "switches", "objects"}
+var counted = []string{
+	"calls", "count", "runs", "reqs", "waits", "exits", "stalls", "ended", "requests", "sched-in",
+	"switches", "objects",
+}
 
 var quantile = regexp.MustCompile(`^p\d+$`)
 
@@ -390,7 +396,8 @@ func heaviest(r *record) (most string) {
 }
 
 // timed are the names of fields that tell times.
-var timed = regexp.MustCompile(`^(time|took|wait|delay|ran|age|lasted|since|period|latency|rundelay|slot|begin|end)$`)
+var timed = regexp.MustCompile(
+	`^(time|took|wait|delay|ran|age|lasted|since|period|latency|rundelay|slot|begin|end)$`)
 
 // lines are the lines of logs: who and what, sorted.
 func (c *Comparison) lines(t testing.TB, words map[string]string, output string) (lines []string) {

@@ -29,8 +29,10 @@ type scene struct {
 // scenes make the scenes of this machine. They skip what it cannot show.
 var scenes = map[string]func(t *testing.T) scene{
 	"own": func(t *testing.T) scene {
-		return scene{load: []string{"-getppid", "300", "-fail", "20", "-sleep", "20", "-switch", "50", "-fault", "100", "-copy", "30",
-			"-futex", "30", "-signal", "10", "-exec", "3", "-write", "4", "-file", filepath.Join(t.TempDir(), "file")}}
+		return scene{load: []string{"-getppid", "300", "-fail", "20", "-sleep", "20", "-switch", "50",
+			"-fault", "100", "-copy", "30",
+			"-futex", "30", "-signal", "10", "-exec", "3", "-write", "4", "-file",
+			filepath.Join(t.TempDir(), "file")}}
 	},
 	"spin": func(*testing.T) scene { return scene{load: []string{"-spin", "300", "-fail", "60000"}} },
 	"move": func(t *testing.T) scene {
@@ -49,7 +51,10 @@ var scenes = map[string]func(t *testing.T) scene{
 		}
 		// As the kernel's tracepoints have it.
 		dev := uint64(unix.Major(st.Rdev))<<20 | uint64(unix.Minor(st.Rdev))
-		return scene{load: []string{"-read", "60", "-disk", disk}, words: map[string]string{"disk": name, "dev": fmt.Sprint(dev)}}
+		return scene{
+			load:  []string{"-read", "60", "-disk", disk},
+			words: map[string]string{"disk": name, "dev": fmt.Sprint(dev)},
+		}
 	},
 	"ext4": func(t *testing.T) scene {
 		dir := t.TempDir()
@@ -71,7 +76,10 @@ var scenes = map[string]func(t *testing.T) scene{
 	},
 	"reclaim": func(t *testing.T) scene {
 		dir, knob, word := memoryCgroup(t)
-		return scene{load: []string{"-reclaim", "3", "-file", filepath.Join(t.TempDir(), "file"), "-knob", filepath.Join(dir, knob), "-word", word},
+		return scene{load: []string{
+			"-reclaim", "3", "-file", filepath.Join(t.TempDir(), "file"), "-knob",
+			filepath.Join(dir, knob), "-word", word,
+		},
 			words: map[string]string{"cgroup": dir}}
 	},
 }
@@ -106,7 +114,8 @@ func memoryCgroup(t *testing.T) (dir, knob, word string) {
 			return dir, v.knob, v.word
 		}
 	}
-	testkit.Requires(t, testkit.Optional("cgroups of memory", fmt.Errorf("none can be made below /sys/fs/cgroup")))
+	testkit.Requires(t, testkit.Optional("cgroups of memory",
+		fmt.Errorf("none can be made below /sys/fs/cgroup")))
 	return "", "", ""
 }
 
@@ -193,7 +202,8 @@ func show(t *testing.T, name string, list []*Comparison) (results []*Outcome) {
 		l.OnOneCPU()
 	}
 	if dir := words["cgroup"]; dir != "" {
-		if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(l.PID())), 0); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(l.PID())),
+			0); err != nil {
 			t.Fatal(err)
 		}
 	}

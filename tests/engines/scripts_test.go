@@ -41,7 +41,9 @@ func newPlanner(t *testing.T) *planner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	host := script.NewHost(script.HostOptions{Predeclared: reg.Predeclared(), Stdlib: stdlib.FS(), Print: func(string) {}})
+	host := script.NewHost(script.HostOptions{
+		Predeclared: reg.Predeclared(), Stdlib: stdlib.FS(), Print: func(string) {},
+	})
 	return &planner{host, map[string]*script.Module{}}
 }
 
@@ -50,16 +52,18 @@ func newPlanner(t *testing.T) *planner {
 func scripts(t *testing.T) []string {
 	t.Helper()
 	list := stdlib.Names()
-	err := filepath.WalkDir(filepath.Join(repository, "scripts"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
+	err := filepath.WalkDir(filepath.Join(repository, "scripts"),
+		func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			name, err := filepath.Rel(repository, path)
+			if strings.HasSuffix(name, ".star") && !strings.HasSuffix(name, "_test.star") &&
+				!strings.HasPrefix(name, "scripts/lib/") {
+				list = append(list, name)
+			}
 			return err
-		}
-		name, err := filepath.Rel(repository, path)
-		if strings.HasSuffix(name, ".star") && !strings.HasSuffix(name, "_test.star") && !strings.HasPrefix(name, "scripts/lib/") {
-			list = append(list, name)
-		}
-		return err
-	})
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,8 +201,11 @@ var required = map[string][]string{
 	"page_faults":  {"", "--top=5"},
 	"sql":          {"--events=sched:sched_switch --query=select{sp}1"},
 	"stat":         {"--events=sched:sched_switch"},
-	"top":          {"--events=raw_syscalls:sys_enter//key=id/", "--events=raw_syscalls:sys_enter//key=id/comm=_comm/"},
-	"trace":        {"--events=raw_syscalls:sys_enter"},
+	"top": {
+		"--events=raw_syscalls:sys_enter//key=id/",
+		"--events=raw_syscalls:sys_enter//key=id/comm=_comm/",
+	},
+	"trace": {"--events=raw_syscalls:sys_enter"},
 
 	"scripts/cpu/funclatency.star":  {"libc malloc"},
 	"scripts/cpu/offcpu.star":       {"", "--stacks"},
@@ -211,11 +218,16 @@ var required = map[string][]string{
 // values are what options that are no flags and no choices are given, by their
 // name, or by script and name.
 var values = map[string]string{
-	"blktrace than": "1us", "call": "raw_syscalls:sys_enter//size=id/", "calls": "read", "detail": "samecpu", "device": "loop0", "event": "cpu-clock", "events": "sched:sched_switch",
-	"exclude_pid": "1", "filter": "", "freq": "99", "heatmap": "/nonexistent/x", "interval": "10s", "irq_off than": "1s", "key": "_tid", "kind": "cgroup",
-	"ldlat": "3", "lib": "libc", "lower": "1s", "max_stack": "10", "more": "sched:sched_switch", "name": "x*", "nr_running_max": "9", "nr_running_min": "1",
-	"num_dist than": "1", "of": "x*", "only": "x*", "only_than": "1us", "output2": "/nonexistent/x", "period": "20ms", "prio": "0-120", "profile than": "50",
-	"query": "select 1", "rows": "1000", "sched_policy": "0", "slot": "1s", "smt": "0,1", "state": "S", "than": "1us", "thresh": "1s", "threshold": "0", "top": "5", "trigger": "9",
+	"blktrace than": "1us", "call": "raw_syscalls:sys_enter//size=id/", "calls": "read", "detail": "samecpu",
+	"device": "loop0", "event": "cpu-clock", "events": "sched:sched_switch",
+	"exclude_pid": "1", "filter": "", "freq": "99", "heatmap": "/nonexistent/x", "interval": "10s",
+	"irq_off than": "1s", "key": "_tid", "kind": "cgroup",
+	"ldlat": "3", "lib": "libc", "lower": "1s", "max_stack": "10", "more": "sched:sched_switch", "name": "x*",
+	"nr_running_max": "9", "nr_running_min": "1",
+	"num_dist than": "1", "of": "x*", "only": "x*", "only_than": "1us", "output2": "/nonexistent/x",
+	"period": "20ms", "prio": "0-120", "profile than": "50",
+	"query": "select 1", "rows": "1000", "sched_policy": "0", "slot": "1s", "smt": "0,1", "state": "S",
+	"than": "1us", "thresh": "1s", "threshold": "0", "top": "5", "trigger": "9",
 	"ldlat_loads than": "1", "ldlat_stores than": "1",
 }
 
@@ -240,7 +252,9 @@ func (p *planner) optionsOf(t *testing.T, name string, c choice) (list []setting
 				v, ok = values[o.Name]
 			}
 			if !ok {
-				v = map[option.Type]string{option.Int: "1", option.Float: "1", option.Duration: "1ms", option.Size: "4k"}[o.Type]
+				v = map[option.Type]string{
+					option.Int: "1", option.Float: "1", option.Duration: "1ms", option.Size: "4k",
+				}[o.Type]
 			}
 			list = append(list, setting{o.Name, v})
 		}
@@ -277,9 +291,12 @@ func TestEachScriptIsCompared(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("%d command lines fit, %d are compared, %d have an option that is not", fitting.Load(), len(Comparisons), lacking.Load())
+	t.Logf("%d command lines fit, %d are compared, %d have an option that is not", fitting.Load(),
+		len(Comparisons), lacking.Load())
 	if fitting.Load() < 150 || lacking.Load() > mostNew {
-		t.Errorf("got %d command lines that fit, and %d with options that are not compared; want most, and %d at most", fitting.Load(), lacking.Load(), mostNew)
+		t.Errorf(
+			"got %d command lines that fit, and %d with options that are not compared; want most, and %d at most",
+			fitting.Load(), lacking.Load(), mostNew)
 	}
 }
 
@@ -348,7 +365,8 @@ func compared(t *testing.T, name string, list []*Comparison) (fitting, options i
 // list of them. How user stacks are found is the same for all scripts, and which
 // faults are sampled is so for programs.
 func (o setting) compared(m *script.Module) setting {
-	if d, ok := m.Options.Find(o.name); ok && d.Type == option.Choice && o.name != "user_callchain" && o.name != "event" {
+	if d, ok := m.Options.Find(o.name); ok && d.Type == option.Choice && o.name != "user_callchain" &&
+		o.name != "event" {
 		return o
 	}
 	return setting{o.name, map[bool]string{true: "true"}[o.value == "true"]}

@@ -24,11 +24,14 @@ func TestProcessesComeAndGo(t *testing.T) {
 		maps.Exec(pid, when)
 		stacks.Exec(pid)
 		for i := range uint64(4) {
-			maps.Map(&perf.Mapping{PID: pid, Addr: 0x1000 + i<<20, Len: 1 << 19, Name: "/bin/x", BuildID: []byte{byte(i)}}, when)
+			maps.Map(&perf.Mapping{
+				PID: pid, Addr: 0x1000 + i<<20, Len: 1 << 19, Name: "/bin/x", BuildID: []byte{byte(i)},
+			}, when)
 		}
 		var id stack.ID
 		for i := range uint64(3) {
-			id = stacks.Intern(pid, when, []uint64{^uint64(511), 0x1000 + uint64(pid), 0x2000 + i}) // PERF_CONTEXT_USER
+			// PERF_CONTEXT_USER
+			id = stacks.Intern(pid, when, []uint64{^uint64(511), 0x1000 + uint64(pid), 0x2000 + i})
 		}
 		maps.Exit(pid)
 		return id
@@ -57,11 +60,13 @@ func TestProcessesComeAndGo(t *testing.T) {
 	// In between as many stacks, and processes with them, come as are worth
 	// the time to give up.
 	const slack = 16 << 20
-	if after > before+slack || stacks.Len() > stack.DefaultStacks/16 || maps.Stats().Spaces > 2*(4096+stack.DefaultStacks/16) {
+	if after > before+slack || stacks.Len() > stack.DefaultStacks/16 ||
+		maps.Stats().Spaces > 2*(4096+stack.DefaultStacks/16) {
 		t.Errorf("got %d bytes after %d, %d stacks, %+v", after, before, stacks.Len(), maps.Stats())
 	}
 	s, ok := stacks.At(held)
-	if r, found := maps.Find(10, 0x1000, s.When); !ok || s.PID != 10 || s.Chain[1] != 0x100a || !found || r.Name != "/bin/x" {
+	if r, found := maps.Find(10, 0x1000, s.When); !ok || s.PID != 10 || s.Chain[1] != 0x100a || !found ||
+		r.Name != "/bin/x" {
 		t.Errorf("got %+v, %v; want the stack that is held, and what its process had mapped", s, r)
 	}
 	runtime.KeepAlive(maps)

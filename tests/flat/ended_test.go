@@ -21,8 +21,11 @@ func TestEndedThreadsAreForgotten(t *testing.T) {
 		{"nested-trace", "-e", "raw_syscalls:sys_enter,raw_syscalls:sys_exit"},
 	} {
 		t.Run(args[0], func(t *testing.T) {
-			script := "i=0; while [ $i -lt " + strconv.Itoa(ended) + " ]; do (:); i=$((i+1)); done; echo made >&2; while :; do sleep 0.1; done"
-			run := testkit.Start(t, append(append([]string{testkit.PPScript(t), "--engine", "perf", "-m", "1024"}, args...), "--", "sh", "-c", script)...)
+			script := "i=0; while [ $i -lt " + strconv.Itoa(ended) +
+				" ]; do (:); i=$((i+1)); done; echo made >&2; while :; do sleep 0.1; done"
+			run := testkit.Start(t,
+				append(append([]string{testkit.PPScript(t), "--engine", "perf", "-m", "1024"}, args...), "--",
+					"sh", "-c", script)...)
 			run.WaitStderr("made")
 			waiting := regexp.MustCompile(`state: join by \S.*: \d+ pairs, (\d+) events wait`)
 			asked := 0

@@ -35,7 +35,8 @@ func TestRunsAreProfilers(t *testing.T) {
 func TestMeasure(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	quiet := [][]string{{"sleep", "60"}} // other tests go on beside this one
-	c, err := measure(context.Background(), testkit.PPScript(t), t.TempDir(), quiet, 3*time.Second, []string{"task-state", "-i", "1s"})
+	c, err := measure(context.Background(), testkit.PPScript(t), t.TempDir(), quiet, 3*time.Second,
+		[]string{"task-state", "-i", "1s"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,17 +65,20 @@ func TestStacksAreSettled(t *testing.T) {
 			t.Fatal(err)
 		}
 		return strings.Split(string(text), "\n")
-	}, "--engine", "perf", "trace", "-e", "raw_syscalls:sys_enter/id=="+getppid+"/", "-g", "--user-callchain=fp", "--flame-graph", file)
+	}, "--engine", "perf", "trace", "-e", "raw_syscalls:sys_enter/id=="+getppid+"/", "-g",
+		"--user-callchain=fp", "--flame-graph", file)
 	f("intervals", func(stdout string) (folded []string) {
 		rows, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
-		if err != nil || len(rows) == 0 || !slices.Equal(rows[0], []string{"time", "result", "comm", "pid", "count", "stack"}) {
+		if err != nil || len(rows) == 0 ||
+			!slices.Equal(rows[0], []string{"time", "result", "comm", "pid", "count", "stack"}) {
 			t.Fatalf("got error %v, %.100v", err, rows)
 		}
 		for _, row := range rows[1:] {
 			folded = append(folded, row[5]+" "+row[4])
 		}
 		return folded
-	}, "--engine", "perf", "--format", "csv", "-i", "300ms", "-c", `tracepoint("raw_syscalls:sys_enter").where("id==`+getppid+`").stack().stacks()`)
+	}, "--engine", "perf", "--format", "csv", "-i", "300ms", "-c",
+		`tracepoint("raw_syscalls:sys_enter").where("id==`+getppid+`").stack().stacks()`)
 }
 
 // settled makes a run over two times each of many chains, and says what is wrong
@@ -83,7 +87,8 @@ func settled(t *testing.T, lines func(stdout string) []string, args ...string) (
 	const bits = 14
 	target := testkit.StartTarget(t, "-paths", strconv.Itoa(bits))
 	defer target.End()
-	run := testkit.Start(t, append([]string{testkit.PPScript(t), "-v", "-m", "4096", "-p", strconv.Itoa(target.PID())}, args...)...)
+	run := testkit.Start(t, append(
+		[]string{testkit.PPScript(t), "-v", "-m", "4096", "-p", strconv.Itoa(target.PID())}, args...)...)
 	run.WaitStderr("attached to")
 	target.Do()
 	run.WaitStderr("are let go")
@@ -130,14 +135,19 @@ func TestStateIsBounded(t *testing.T) {
 	}
 	f := func(what, program string) {
 		t.Helper()
-		out := testkit.Run(t, testkit.PPScript(t), "--input", file, "--format", "json", "-c", program).Want(t, 0)
+		out := testkit.Run(t, testkit.PPScript(t), "--input", file, "--format", "json", "-c", program).
+			Want(t, 0)
 		tables := testkit.Tables(t, out.Stdout)
 		if n := len(tables); n != 1 || tables[0].Loss["evicted"] != keys-limit {
 			t.Errorf("%s: got %v, want %d keys evicted", what, tables, keys-limit)
 		}
 	}
-	f("fold", fmt.Sprintf("def step(s, e):\n    s.n = 1\n    emit(n = e.k)\ntracepoint('a:x').fold('k', {'n': 0}, step, limit = %d).by(one = '1').count()", limit))
-	f("join", fmt.Sprintf(`join([tracepoint("a:x")], [tracepoint("a:x").where("0")], key = "k", limit = %d).by(one = "1").count()`, limit))
+	f("fold", fmt.Sprintf(
+		"def step(s, e):\n    s.n = 1\n    emit(n = e.k)\ntracepoint('a:x').fold('k', {'n': 0}, step, limit = %d).by(one = '1').count()",
+		limit))
+	f("join", fmt.Sprintf(
+		`join([tracepoint("a:x")], [tracepoint("a:x").where("0")], key = "k", limit = %d).by(one = "1").count()`,
+		limit))
 }
 
 // Growth is told from what goes up and down, and from what a collector leaves.
@@ -171,7 +181,8 @@ func TestLiveMemoryIsRead(t *testing.T) {
 			t.Fatalf("got %d, %v", n, err)
 		}
 	}
-	if got, want := string(g.said), "ppscript: attached to CPUs 0-1\nloss: lost=3\n"; got != want || g.now() != 17<<20 {
+	if got, want := string(g.said), "ppscript: attached to CPUs 0-1\nloss: lost=3\n"; got != want ||
+		g.now() != 17<<20 {
 		t.Errorf("got %q and %d, want %q and 17 MiB", got, g.now(), want)
 	}
 }

@@ -67,7 +67,8 @@ func flat(ctx context.Context, ppscript string, length time.Duration, only strin
 	}
 	defer os.RemoveAll(dir)
 	load := filepath.Join(dir, "load")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", load, "ppscript/tests/testkit/load").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", load, "ppscript/tests/testkit/load").
+		CombinedOutput(); err != nil {
 		return fmt.Errorf("build the load: %w\n%s", err, out)
 	}
 	fmt.Printf("   MiB at %4.0fs     %4.0fs     %4.0fs  most switches starts  profiler\n",
@@ -105,7 +106,12 @@ func flat(ctx context.Context, ppscript string, length time.Duration, only strin
 // each CPU, and one that makes processes.
 func loads(load string) [][]string {
 	const forever = "while :; do %s; done"
-	mixed := fmt.Sprintf(forever, fmt.Sprintf("%s -cpus %d -getppid 200000 -switch 5000 -sleep 200 -fault 5000", load, runtime.NumCPU()))
+	mixed := fmt.Sprintf(forever,
+		fmt.Sprintf("%s -cpus %d -getppid 200000 -switch 5000 -sleep 200 -fault 5000", load,
+			runtime.NumCPU()))
 	// Whatever else runs on the machine, and what we measure, goes first.
-	return [][]string{{"nice", "-n", "19", "sh", "-c", mixed}, {"nice", "-n", "19", "sh", "-c", fmt.Sprintf(forever, "/bin/true")}}
+	return [][]string{
+		{"nice", "-n", "19", "sh", "-c", mixed},
+		{"nice", "-n", "19", "sh", "-c", fmt.Sprintf(forever, "/bin/true")},
+	}
 }

@@ -49,12 +49,14 @@ var moments = [...]float64{1.0 / 6, 1.0 / 2, 1}
 // when as much again was made; so both count.
 func (c *course) grew() bool {
 	before, after := c.quarters[1].of(), c.quarters[3].of()
-	return after.resident > before.resident+before.resident/10+8<<20 && after.live > before.live+before.live/10
+	return after.resident > before.resident+before.resident/10+8<<20 &&
+		after.live > before.live+before.live/10
 }
 
 // measure runs a profiler beside the loads. What it prints goes to a file that
 // is thrown away.
-func measure(ctx context.Context, ppscript, dir string, loads [][]string, length time.Duration, args []string) (c course, err error) {
+func measure(ctx context.Context, ppscript, dir string, loads [][]string, length time.Duration,
+	args []string) (c course, err error) {
 	ctx, cancel := context.WithTimeout(ctx, length+30*time.Second)
 	defer cancel()
 	for _, l := range loads {
@@ -73,7 +75,8 @@ func measure(ctx context.Context, ppscript, dir string, loads [][]string, length
 	}
 	defer out.Close()
 	var stderr gctrace
-	cmd := group(exec.CommandContext(ctx, ppscript, append(args, "--duration", fmt.Sprintf("%.0fs", length.Seconds()))...))
+	cmd := group(exec.CommandContext(ctx, ppscript,
+		append(args, "--duration", fmt.Sprintf("%.0fs", length.Seconds()))...))
 	cmd.Stdout, cmd.Stderr, cmd.Env = out, &stderr, append(os.Environ(), "GODEBUG=gctrace=1")
 	before := counted()
 	if err := cmd.Start(); err != nil {
@@ -88,7 +91,8 @@ func measure(ctx context.Context, ppscript, dir string, loads [][]string, length
 		select {
 		case err := <-ended:
 			passed, after := time.Since(began).Seconds(), counted()
-			c.switches, c.starts = float64(after.switches-before.switches)/passed, float64(after.starts-before.starts)/passed
+			c.switches, c.starts = float64(after.switches-before.switches)/passed,
+				float64(after.starts-before.starts)/passed
 			if err != nil {
 				err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(stderr.said))
 			}

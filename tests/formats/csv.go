@@ -140,7 +140,8 @@ func (f *Format) Agree(jsonOut, csvOut string) (wrong []string) {
 		name, _ := data["name"].(string)
 		have := byName[name]
 		if len(have) < len(rows) {
-			wrong = append(wrong, fmt.Sprintf("%s: got %d rows of CSV, %d of JSON", name, len(have), len(rows)))
+			wrong = append(wrong, fmt.Sprintf("%s: got %d rows of CSV, %d of JSON", name,
+				len(have), len(rows)))
 			continue
 		}
 		byName[name] = have[len(rows):]
@@ -169,7 +170,8 @@ func agree(columns []column, row map[string]any, cells map[string]string) (wrong
 		}
 		scale := scales[unit].scale
 		if off := math.Abs(got*scale - want); off > 0.5 && off > math.Abs(want)*1e-9 {
-			wrong = append(wrong, fmt.Sprintf("column %s: CSV has %s %s, JSON %v %s", x.name, cell, unit, row[x.name], x.unit))
+			wrong = append(wrong, fmt.Sprintf("column %s: CSV has %s %s, JSON %v %s", x.name, cell, unit,
+				row[x.name], x.unit))
 		}
 	}
 	return wrong

@@ -29,7 +29,8 @@ func TestRenderersFitThePage(t *testing.T) {
 				}
 			}
 			// A note of a kind that only this test has.
-			output := strings.ReplaceAll(string(text), `{"v":1,"type":"attached","data":{"events":2,"what":"sched:*\n"}}`+"\n", "")
+			output := strings.ReplaceAll(string(text),
+				`{"v":1,"type":"attached","data":{"events":2,"what":"sched:*\n"}}`+"\n", "")
 			for _, w := range check(output) {
 				t.Errorf("%s.%s: %s", name, ext, w)
 			}
@@ -84,7 +85,8 @@ func TestChecksFind(t *testing.T) {
 
 	columns := `{"name":"n","kind":"value","unit":"ns","text_unit":"us"}`
 	expect(t, f.Agree(table(columns, `{"n":1500}`), "time,result,n(us)\n"+at+",t,1.5\n"), "")
-	expect(t, f.Agree(table(columns, `{"n":1500}`), "time,result,n(us)\n"+at+",t,1500\n"), "CSV has 1500 us, JSON 1500 ns")
+	expect(t, f.Agree(table(columns, `{"n":1500}`), "time,result,n(us)\n"+at+",t,1500\n"),
+		"CSV has 1500 us, JSON 1500 ns")
 }
 
 func expect(t *testing.T, wrong []string, want string) {

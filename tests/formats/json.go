@@ -105,7 +105,9 @@ func (c *checker) object(path string, o *object, data map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(data)) {
 		i := slices.IndexFunc(members, func(m member) bool { return m.name == name })
 		if i < 0 {
-			i = slices.IndexFunc(members, func(m member) bool { return m.any != nil && m.any.MatchString(name) })
+			i = slices.IndexFunc(members, func(m member) bool {
+				return m.any != nil && m.any.MatchString(name)
+			})
 		}
 		if i < 0 {
 			c.failf("%s has %s, which is not documented", path, name)

@@ -55,7 +55,8 @@ func parse(page string) *Format {
 		case at != nil && line == "A result, and":
 			at.base = "result"
 		case at != nil && strings.HasPrefix(line, "| "):
-			if cells := strings.Split(strings.Trim(line, "|"), "|"); len(cells) >= 4 && strings.TrimSpace(cells[0]) != "member" {
+			if cells := strings.Split(strings.Trim(line, "|"), "|"); len(cells) >= 4 &&
+				strings.TrimSpace(cells[0]) != "member" {
 				at.members = append(at.members, memberOf(cells))
 			}
 		}

@@ -119,7 +119,8 @@ func (k check) failure(output, dir string) string {
 		}
 	}
 	switch {
-	case k.kind == "has" && n == 0, k.kind == "not" && n > 0, k.kind == "lines" && n != k.count, k.kind == "least" && n < k.count:
+	case k.kind == "has" && n == 0, k.kind == "not" && n > 0, k.kind == "lines" && n != k.count,
+		k.kind == "least" && n < k.count:
 		return fmt.Sprintf("got %d lines", n)
 	}
 	return ""
@@ -147,8 +148,8 @@ func inOrder(line string, words []string) bool {
 func (c *command) bounded() string {
 	name, rest, _ := strings.Cut(c.args, " ")
 	switch {
-	case strings.HasPrefix(name, "-"), name == "usdt", name == "kcore", strings.HasSuffix(c.args, " -h"), strings.HasSuffix(c.args, " help"),
-		strings.Contains(c.args, " -- "):
+	case strings.HasPrefix(name, "-"), name == "usdt", name == "kcore", strings.HasSuffix(c.args, " -h"),
+		strings.HasSuffix(c.args, " help"), strings.Contains(c.args, " -- "):
 		return c.args
 	case strings.Contains(c.args, " -N "):
 		return name + " --duration 15s " + rest

@@ -66,9 +66,11 @@ func (c *command) verify(t *testing.T, out testkit.Output, env *environment) {
 	wrong := c.wrong(out, env)
 	switch {
 	case c.notYet == "" && len(wrong) > 0:
-		t.Errorf("commands.txt:%d: ppscript %s\n%s\nstdout: %s\nstderr: %s", c.line, env.expand(c.bounded()), strings.Join(wrong, "\n"), cut(out.Stdout), cut(out.Stderr))
+		t.Errorf("commands.txt:%d: ppscript %s\n%s\nstdout: %s\nstderr: %s", c.line, env.expand(c.bounded()),
+			strings.Join(wrong, "\n"), cut(out.Stdout), cut(out.Stderr))
 	case c.notYet != "" && len(wrong) == 0:
-		t.Errorf("commands.txt:%d: ppscript %s\nworks: take it off the list of those that do not", c.line, c.args)
+		t.Errorf("commands.txt:%d: ppscript %s\nworks: take it off the list of those that do not", c.line,
+			c.args)
 	}
 }
 
@@ -109,7 +111,8 @@ func newEnvironment(t *testing.T) *environment {
 	testkit.Run(t, e.bin, "usdt", "del", "libstdcxx:throw@"+library("libstdc++.so.6"))
 	group := "ppscript-guide-" + strconv.Itoa(os.Getpid())
 	join := cgroups(t, group, group+"1")
-	target := testkit.StartTargetFor(t, bound, "-sleep", "20", "-switch", "20", "-fault", "20", "-fail", "5", "-getppid", "20")
+	target := testkit.StartTargetFor(t, bound, "-sleep", "20", "-switch", "20", "-fault", "20", "-fail",
+		"5", "-getppid", "20")
 	tids := threads(t, target.PID())
 	join(target.PID())
 	t.Cleanup(target.Work())
@@ -155,7 +158,8 @@ func useDisk(t *testing.T) {
 // start runs a command, for as long as all may take at most.
 func (e *environment) start(t *testing.T, c *command) *testkit.Process {
 	t.Helper()
-	return testkit.StartFor(t, bound/2, "sh", "-c", e.bin+" "+strings.ReplaceAll(e.expand(c.bounded()), " ppscript ", " "+e.bin+" "))
+	return testkit.StartFor(t, bound/2, "sh", "-c",
+		e.bin+" "+strings.ReplaceAll(e.expand(c.bounded()), " ppscript ", " "+e.bin+" "))
 }
 
 func (e *environment) expand(s string) string { return e.values.Replace(s) }
@@ -201,7 +205,8 @@ func cgroups(t *testing.T, names ...string) (join func(pid int)) {
 // removeCgroup waits for the last process to be gone.
 func removeCgroup(t *testing.T, dir string) {
 	var err error
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Second); time.Now().
+		Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if err = os.Remove(dir); err == nil || errors.Is(err, os.ErrNotExist) {
 			return
 		}

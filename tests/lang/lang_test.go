@@ -121,7 +121,8 @@ var assertions = starlarkstruct.FromStringDict(starlark.String("assert"), starla
 	"fails": starlark.NewBuiltin("assert.fails", assertFails),
 })
 
-func assertEq(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func assertEq(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
+	kwargs []starlark.Tuple) (starlark.Value, error) {
 	var got, want starlark.Value
 	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 2, &got, &want); err != nil {
 		return nil, err
@@ -133,7 +134,8 @@ func assertEq(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwar
 	return starlark.None, err
 }
 
-func assertNe(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func assertNe(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
+	kwargs []starlark.Tuple) (starlark.Value, error) {
 	var x, y starlark.Value
 	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 2, &x, &y); err != nil {
 		return nil, err
@@ -145,7 +147,8 @@ func assertNe(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwar
 	return starlark.None, err
 }
 
-func assertTrue(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func assertTrue(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
+	kwargs []starlark.Tuple) (starlark.Value, error) {
 	var x starlark.Value
 	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 1, &x); err != nil {
 		return nil, err
@@ -156,7 +159,8 @@ func assertTrue(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kw
 	return starlark.None, nil
 }
 
-func assertFails(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func assertFails(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
+	kwargs []starlark.Tuple) (starlark.Value, error) {
 	var fn starlark.Callable
 	var want string
 	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 2, &fn, &want); err != nil {
@@ -173,7 +177,8 @@ func assertFails(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, k
 }
 
 // values(opts, "--than 10ms -n 3 a b") is what main would get.
-func values(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func values(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
+	kwargs []starlark.Tuple) (starlark.Value, error) {
 	var decl starlark.Value
 	line := ""
 	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 1, &decl, &line); err != nil {

@@ -63,7 +63,8 @@ func (c *checker) fault(format string, args ...any) {
 }
 
 func (c *checker) file(name string, src []byte) {
-	file, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ParseComments|parser.SkipObjectResolution)
+	file, err := parser.ParseFile(token.NewFileSet(), name, src,
+		parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		c.fault("%v", err)
 		return
@@ -137,8 +138,10 @@ func (c *checker) exits(name string, file *ast.File) {
 			return true
 		}
 		x, ok := sel.X.(*ast.Ident)
-		if ok && (x.Name == "os" && sel.Sel.Name == "Exit" || x.Name == "log" && strings.HasPrefix(sel.Sel.Name, "Fatal")) {
-			c.fault("%s calls %s.%s; return an error, only %v may end the process", name, x.Name, sel.Sel.Name, c.mayExit)
+		if ok && (x.Name == "os" && sel.Sel.Name == "Exit" ||
+			x.Name == "log" && strings.HasPrefix(sel.Sel.Name, "Fatal")) {
+			c.fault("%s calls %s.%s; return an error, only %v may end the process", name, x.Name,
+				sel.Sel.Name, c.mayExit)
 		}
 		return true
 	})

@@ -100,9 +100,15 @@ var planned = []string{}
 // owners names, for each third-party module, the packages (with those below
 // them) that may import it. The tests/ tree may import all of them.
 var owners = map[string][]string{
-	"go.starlark.net":                    {"runtime/value", "runtime/option", "runtime/script", "runtime/frontend", "builtins"},
-	"github.com/cilium/ebpf":             {"runtime/kernel", "bpf"},
-	"golang.org/x/sys":                   {"runtime/infile", "runtime/privilege", "runtime/kernel", "runtime/tracefs", "runtime/perf", "runtime/perfdata", "runtime/notation", "runtime/spread", "runtime/object", "runtime/probe", "bpf", "cmd/ppscript"},
+	"go.starlark.net": {
+		"runtime/value", "runtime/option", "runtime/script", "runtime/frontend", "builtins",
+	},
+	"github.com/cilium/ebpf": {"runtime/kernel", "bpf"},
+	"golang.org/x/sys": {
+		"runtime/infile", "runtime/privilege", "runtime/kernel", "runtime/tracefs", "runtime/perf",
+		"runtime/perfdata", "runtime/notation", "runtime/spread", "runtime/object", "runtime/probe",
+		"bpf", "cmd/ppscript",
+	},
 	"golang.org/x/arch":                  {"runtime/probe"},
 	"golang.org/x/term":                  {"runtime/render", "cmd/ppscript"},
 	"github.com/klauspost/compress":      {"runtime/perfdata"},
@@ -121,4 +127,7 @@ var owners = map[string][]string{
 
 // mayExit are the packages that may end the process: commands, and perf in the
 // child that becomes the workload.
-var mayExit = []string{"cmd/ppscript", "builtins/gen", "runtime/kernel/gensyscalls", "runtime/kernel/genparams", "runtime/perf"}
+var mayExit = []string{
+	"cmd/ppscript", "builtins/gen", "runtime/kernel/gensyscalls", "runtime/kernel/genparams",
+	"runtime/perf",
+}

@@ -106,7 +106,10 @@ func start(t *testing.T, g *target, name, way string) *job {
 		if r.recordCPU {
 			at = nil
 		}
-		args := slices.Concat([]string{testkit.PPScript(t), "record", "-v", "-e", strings.ReplaceAll(r.record, "{comm}", g.comm), "-o", j.file}, at)
+		args := slices.Concat([]string{
+			testkit.PPScript(t), "record", "-v", "-e", strings.ReplaceAll(r.record, "{comm}", g.comm),
+			"-o", j.file,
+		}, at)
 		j.Process = testkit.Start(t, args...)
 		j.opens = 1
 		return j
@@ -118,7 +121,8 @@ func start(t *testing.T, g *target, name, way string) *job {
 			j.workers = j.workers[:1]
 		}
 	}
-	args := slices.Concat([]string{testkit.PPScript(t), name}, at, []string{"-v", "--format", format}, rings, more, j.asked)
+	args := slices.Concat([]string{testkit.PPScript(t), name}, at, []string{"-v", "--format", format},
+		rings, more, j.asked)
 	j.Process = testkit.Start(t, args...)
 	return j
 }
@@ -190,7 +194,9 @@ func (j *job) check(t *testing.T, stdout string, titles [][]string) [][]string {
 			j.failf("got\n%s\nwant a header", head(stdout))
 		}
 	case "record":
-		out := testkit.Run(t, slices.Concat([]string{testkit.PPScript(t), j.name, "--input", j.file, "--format", "json"}, j.asked)...).Want(t, 0)
+		out := testkit.Run(t,
+			slices.Concat([]string{testkit.PPScript(t), j.name, "--input", j.file, "--format", "json"},
+				j.asked)...).Want(t, 0)
 		j.foreign, j.few = j.recordCPU, false
 		j.verify(t, out.Stdout, rounds)
 	default:
@@ -202,11 +208,13 @@ func (j *job) check(t *testing.T, stdout string, titles [][]string) [][]string {
 		now := columns(t, stdout)
 		if titles == nil {
 			titles = now
-		} else if j.way != "perins" && j.way != "cpu" && j.way != "cgroup" && len(now) > 0 && !slices.EqualFunc(titles, now, slices.Equal) {
+		} else if j.way != "perins" && j.way != "cpu" && j.way != "cgroup" && len(now) > 0 &&
+			!slices.EqualFunc(titles, now, slices.Equal) {
 			j.failf("got columns %v, want those of -p, %v", now, titles)
 		}
 		j.verify(t, stdout, rounds)
-		if tables := len(testkit.Tables(t, stdout)); j.way == "interval" && len(now) > 0 && tables < 2*len(now) {
+		if tables := len(testkit.Tables(t, stdout)); j.way == "interval" && len(now) > 0 &&
+			tables < 2*len(now) {
 			j.failf("got %d tables, want two intervals at least", tables)
 		}
 	}

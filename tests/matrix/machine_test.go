@@ -46,7 +46,8 @@ func (c cgroup) take(t *testing.T, pid int) string {
 	if c == "" {
 		return ""
 	}
-	if err := os.WriteFile(filepath.Join(string(c), "cgroup.procs"), []byte(strconv.Itoa(pid)), 0); err != nil {
+	if err := os.WriteFile(filepath.Join(string(c), "cgroup.procs"), []byte(strconv.Itoa(pid)),
+		0); err != nil {
 		t.Logf("%v: cgroups are left out", err)
 		return ""
 	}

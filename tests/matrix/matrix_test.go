@@ -49,7 +49,13 @@ var scenes = map[string]func(t *testing.T) scene{
 	"sched": func(t *testing.T) scene {
 		one := []string{"-switch", "5", "-sleep", "5"}
 		n := workers(t)
-		return scene{workers: n, oneCPU: true, few: true, load: append([]string{"-cpus", strconv.Itoa(n)}, one...), command: one}
+		return scene{
+			workers: n,
+			oneCPU:  true,
+			few:     true,
+			load:    append([]string{"-cpus", strconv.Itoa(n)}, one...),
+			command: one,
+		}
 	},
 	"move": func(t *testing.T) scene {
 		testkit.Requires(t, testkit.CPU1)
@@ -57,14 +63,19 @@ var scenes = map[string]func(t *testing.T) scene{
 	},
 	"disk": func(t *testing.T) scene {
 		disk, _ := testkit.LoopDevice(t, "none")
-		return scene{workers: 1, load: []string{"-read", strconv.Itoa(reads), "-disk", disk}, words: map[string]string{"{disk}": disk}}
+		return scene{
+			workers: 1,
+			load:    []string{"-read", strconv.Itoa(reads), "-disk", disk},
+			words:   map[string]string{"{disk}": disk},
+		}
 	},
 }
 
 func callsScene(t *testing.T) scene {
 	n := workers(t)
-	return scene{workers: n, load: []string{"-cpus", strconv.Itoa(n), "-getppid", strconv.Itoa(calls - 1<<paths), "-paths", strconv.Itoa(paths),
-		"-signal", strconv.Itoa(signals), "-fault", strconv.Itoa(faults)}}
+	return scene{workers: n,
+		load: []string{"-cpus", strconv.Itoa(n), "-getppid", strconv.Itoa(calls - 1<<paths), "-paths",
+			strconv.Itoa(paths), "-signal", strconv.Itoa(signals), "-fault", strconv.Itoa(faults)}}
 }
 
 // workers are one on each of the first two CPUs.
@@ -125,7 +136,8 @@ func TestMatrix(t *testing.T) {
 
 // lacking runs what the machine may not have: it works, or says what to do.
 func lacking(t *testing.T, name string, r row) {
-	out := testkit.Run(t, slices.Concat([]string{testkit.PPScript(t), name, "--duration", "50ms", "--format", "json"}, r.args)...)
+	out := testkit.Run(t, slices.Concat(
+		[]string{testkit.PPScript(t), name, "--duration", "50ms", "--format", "json"}, r.args)...)
 	if bad := notJSON(out.Stdout); bad != "" {
 		t.Errorf("got %q, want JSON", bad)
 	}
@@ -173,7 +185,9 @@ func attached(t *testing.T, s scene, names, ways []string) (wrong []string) {
 			continue
 		}
 		if !j.least && j.each > 0 {
-			j.Await("what the target did", func(stdout string) bool { return enough(j.seen(t, stdout), j.each) })
+			j.Await("what the target did", func(stdout string) bool {
+				return enough(j.seen(t, stdout), j.each)
+			})
 		} else if j.text != logLine {
 			j.Await("a table", func(stdout string) bool { return strings.Contains(stdout, `"type":"table"`) })
 		}
@@ -234,7 +248,8 @@ func command(t *testing.T, s scene, name string) (wrong []string) {
 		j.foreign = true
 		args = append(args, "--system")
 	}
-	args = slices.Concat(args, s.fill(t, r.args), []string{"--", testkit.Load(t)}, load, []string{"-comm", comm})
+	args = slices.Concat(args, s.fill(t, r.args), []string{"--", testkit.Load(t)}, load,
+		[]string{"-comm", comm})
 	out := testkit.Run(t, args...).Want(t, 0)
 	if bad := notJSON(out.Stdout); bad != "" {
 		j.failf("got %q, want one object a line", bad)
@@ -254,7 +269,8 @@ func refuses(t *testing.T, name string, r row, s scene) {
 			args = append(args, "--", "true")
 		}
 		out := testkit.Run(t, args...)
-		if out.Exit != 2 || !strings.Contains(out.Stderr, "looks at CPUs, not at tasks") || !strings.Contains(out.Stderr, "\nhint: ") {
+		if out.Exit != 2 || !strings.Contains(out.Stderr, "looks at CPUs, not at tasks") ||
+			!strings.Contains(out.Stderr, "\nhint: ") {
 			t.Errorf("%s %v: got status %d, %q, want that it is about CPUs", name, way, out.Exit, out.Stderr)
 		}
 	}

@@ -23,7 +23,8 @@ func TestHelp(t *testing.T) {
 		out := testkit.Run(t, testkit.PPScript(t), dashed, "--help-all").Want(t, 0).Stdout
 		// The family bpf: is a part of its name.
 		example := regexp.MustCompile(`(?m)^    ppscript (` + dashed + `|bpf:kvm_exit)( |$)`)
-		if !example.MatchString(out) || !strings.Contains(out, "\nUsage\n") || !strings.Contains(out, "\nOutput\n") {
+		if !example.MatchString(out) || !strings.Contains(out, "\nUsage\n") ||
+			!strings.Contains(out, "\nOutput\n") {
 			t.Errorf("%s --help-all: got\n%s\nwant an example, its usage and its options", name, head(out))
 		}
 		if tasks := strings.Contains(out, "-p, --pids"); tasks == r.whole {
@@ -33,7 +34,8 @@ func TestHelp(t *testing.T) {
 			continue
 		}
 		testkit.Requires(t, testkit.Root, testkit.Tracefs)
-		out = testkit.Run(t, slices.Concat([]string{testkit.PPScript(t), dashed}, r.args, []string{"help"})...).Want(t, 0).Stdout
+		out = testkit.Run(t, slices.Concat([]string{testkit.PPScript(t), dashed}, r.args,
+			[]string{"help"})...).Want(t, 0).Stdout
 		_, command, ok := strings.Cut(out, "\n    ppscript "+dashed+" -e ")
 		if !ok || !strings.HasPrefix(out, enter+"\n") {
 			t.Errorf("%s help: got\n%s\nwant a command line, and the fields of its events", name, head(out))
@@ -54,7 +56,11 @@ func TestRecordings(t *testing.T) {
 		if r.recording == "" {
 			continue
 		}
-		out := testkit.Run(t, slices.Concat([]string{testkit.PPScript(t), name, "--input", filepath.Join("../data", r.recording), "--format", "json"}, r.args)...).Want(t, 0)
+		out := testkit.Run(t,
+			slices.Concat([]string{
+				testkit.PPScript(t), name, "--input", filepath.Join("../data", r.recording), "--format",
+				"json",
+			}, r.args)...).Want(t, 0)
 		if bad := notJSON(out.Stdout); bad != "" {
 			t.Errorf("%s: got %q, want one object a line", name, bad)
 		}
@@ -96,7 +102,9 @@ func TestNewThreads(t *testing.T) {
 			before := threads(l.PID())
 			var runs []*testkit.Process
 			for _, k := range kinds {
-				runs = append(runs, testkit.Start(t, slices.Concat([]string{testkit.PPScript(t)}, k.args, []string{at, target, "-v", "--format", "json"})...))
+				runs = append(runs, testkit.Start(t,
+					slices.Concat([]string{testkit.PPScript(t)}, k.args,
+						[]string{at, target, "-v", "--format", "json"})...))
 			}
 			for _, p := range runs {
 				p.WaitStderr(" open event")
@@ -114,7 +122,9 @@ func TestNewThreads(t *testing.T) {
 					}
 				}
 				if n := got[k.who]; n < k.each || n > k.each && k.each > 1 {
-					wrong = append(wrong, fmt.Sprintf("%s, %s: got %d of the new thread, want %d; all: %v\n%s", at, k.how, n, k.each, got, head(out.Stdout)))
+					wrong = append(wrong,
+						fmt.Sprintf("%s, %s: got %d of the new thread, want %d; all: %v\n%s", at, k.how, n,
+							k.each, got, head(out.Stdout)))
 				}
 			}
 			l.End()
@@ -140,7 +150,10 @@ func TestCgroupsFollowTheirThreads(t *testing.T) {
 		}
 		var runs []*testkit.Process
 		for _, at := range [][]string{{"-p", strconv.Itoa(l.PID())}, {"--cgroups", cgroup}} {
-			runs = append(runs, testkit.Start(t, slices.Concat([]string{testkit.PPScript(t), "sched-latency", "-m", "8192", "-v", "--format", "json"}, at)...))
+			runs = append(runs, testkit.Start(t,
+				slices.Concat([]string{
+					testkit.PPScript(t), "sched-latency", "-m", "8192", "-v", "--format", "json",
+				}, at)...))
 		}
 		for _, p := range runs {
 			p.WaitStderr(" open event")
@@ -159,7 +172,8 @@ func TestCgroupsFollowTheirThreads(t *testing.T) {
 		}
 		l.End()
 		if ran[1] < ran[0]*9/10 || ran[0] == 0 {
-			return []string{fmt.Sprintf("got %d ns in the cgroup, want the %d of the process", ran[1], ran[0])}
+			return []string{fmt.Sprintf("got %d ns in the cgroup, want the %d of the process", ran[1],
+				ran[0])}
 		}
 		return nil
 	})
@@ -230,12 +244,15 @@ func source(t *testing.T, dashed string, r row) {
 		options = "'" + options + "'"
 	}
 	testkit.Again(t, func() []string {
-		args := slices.Concat([]string{testkit.PPScript(t), "trace", "-m", "4096", "--format", "json", "-N", "1"}, target,
+		args := slices.Concat([]string{
+			testkit.PPScript(t), "trace", "-m", "4096", "--format", "json", "-N", "1",
+		}, target,
 			[]string{"-e", dashed + "/" + options + "/"}, command)
 		out := testkit.Run(t, args...)
 		// Pairs are shown by both of their events.
 		if out.Exit != 0 || len(testkit.Events(t, out.Stdout)) == 0 {
-			return []string{fmt.Sprintf("%s: got status %d, want an event\n%s\n%s", dashed, out.Exit, head(out.Stdout), out.Stderr)}
+			return []string{fmt.Sprintf("%s: got status %d, want an event\n%s\n%s", dashed, out.Exit,
+				head(out.Stdout), out.Stderr)}
 		}
 		return nil
 	})

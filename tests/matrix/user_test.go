@@ -17,7 +17,10 @@ import (
 )
 
 // userCaps are what the program needs for an ordinary user to trace with it.
-var userCaps = []kernel.Cap{kernel.CapPerfmon, kernel.CapBPF, kernel.CapDACReadSearch, kernel.CapSysPtrace, kernel.CapSyslog, kernel.CapIPCLock}
+var userCaps = []kernel.Cap{
+	kernel.CapPerfmon, kernel.CapBPF, kernel.CapDACReadSearch, kernel.CapSysPtrace, kernel.CapSyslog,
+	kernel.CapIPCLock,
+}
 
 // notForUsers are the profilers that need more, and what.
 var notForUsers = map[string]string{
@@ -61,7 +64,8 @@ func asUser(t *testing.T, name string, r row, program, load string) (wrong []str
 		case notJSON(out.Stdout) != "":
 			return []string{fmt.Sprintf("got %q, want JSON", notJSON(out.Stdout))}
 		case out.Exit != 0 && strings.Contains(out.Stderr, "permi") || strings.Contains(out.Stderr, "root"):
-			return []string{fmt.Sprintf("got status %d, %q, want no permission missing", out.Exit, out.Stderr)}
+			return []string{fmt.Sprintf("got status %d, %q, want no permission missing",
+				out.Exit, out.Stderr)}
 		}
 		return nil
 	}
@@ -86,7 +90,8 @@ func asUser(t *testing.T, name string, r row, program, load string) (wrong []str
 		j.foreign = true
 		args = append(args, "--system")
 	}
-	out := testkit.RunAs(t, nobody, slices.Concat(args, s.fill(t, r.args), []string{"--", load}, work, []string{"-comm", comm})...)
+	out := testkit.RunAs(t, nobody,
+		slices.Concat(args, s.fill(t, r.args), []string{"--", load}, work, []string{"-comm", comm})...)
 	if out.Exit != 0 {
 		return []string{fmt.Sprintf("got status %d, %q", out.Exit, out.Stderr)}
 	}

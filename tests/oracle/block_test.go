@@ -37,11 +37,12 @@ func TestBlktraceEqualsFio(t *testing.T) {
 func blktraceAndFio(t *testing.T, scheduler string, steps []string) (wrong []string) {
 	t.Helper()
 	path, name := testkit.LoopDevice(t, scheduler)
-	ours := testkit.Start(t, testkit.PPScript(t), "blktrace", "-d", name, "--engine", "perf", "-m", "1024", "-v", "--format", "json")
+	ours := testkit.Start(t, testkit.PPScript(t), "blktrace", "-d", name, "--engine", "perf", "-m", "1024",
+		"-v", "--format", "json")
 	ours.WaitStderr(" open event")
 	const reads = 400
-	out := testkit.Run(t, "fio", "--name=test", "--filename="+path, "--direct=1", "--rw=randread", "--bs=4k", "--number_ios=400",
-		"--size=16M", "--ioengine=psync", "--output-format=json").Want(t, 0)
+	out := testkit.Run(t, "fio", "--name=test", "--filename="+path, "--direct=1", "--rw=randread", "--bs=4k",
+		"--number_ios=400", "--size=16M", "--ioengine=psync", "--output-format=json").Want(t, 0)
 	table := last(t, ours.Stop().Want(t, 0).Stdout)
 	noLoss(t, table)
 	var report struct {
@@ -53,7 +54,8 @@ func blktraceAndFio(t *testing.T, scheduler string, steps []string) (wrong []str
 		}
 	}
 	// fio may print notes in front.
-	if err := json.Unmarshal([]byte(out.Stdout[strings.Index(out.Stdout, "{"):]), &report); err != nil || len(report.Jobs) != 1 || report.Jobs[0].Read.IOs != reads {
+	if err := json.Unmarshal([]byte(out.Stdout[strings.Index(out.Stdout, "{"):]), &report); err != nil ||
+		len(report.Jobs) != 1 || report.Jobs[0].Read.IOs != reads {
 		t.Fatalf("fio: got %.300s (%v)", out.Stdout, err)
 	}
 	fio := report.Jobs[0].Read.Lat
@@ -64,13 +66,17 @@ func blktraceAndFio(t *testing.T, scheduler string, steps []string) (wrong []str
 	for i, r := range table.Rows {
 		step := stages[r.Int(t, "start")] + " => " + stages[r.Int(t, "end")]
 		if step != steps[i] || r.Int(t, "reqs") != reads || float64(r.Int(t, "max")) > fio.Max {
-			wrong = append(wrong, fmt.Sprintf("got %s %v, want %s of %d requests, at most fio's %.0f ns", step, r, steps[i], reads, fio.Max))
+			wrong = append(wrong, fmt.Sprintf("got %s %v, want %s of %d requests, at most fio's %.0f ns",
+				step, r, steps[i], reads, fio.Max))
 		}
 		total += r.Int(t, "total")
 		shortest += r.Int(t, "min")
 	}
-	if mean := float64(total) / reads; mean > fio.Mean || float64(shortest) > fio.Min || float64(shortest) < fio.Min/20 {
-		wrong = append(wrong, fmt.Sprintf("got %.0f ns for a request, %d for the shortest steps, fio says %.0f and %.0f", mean, shortest, fio.Mean, fio.Min))
+	if mean := float64(total) / reads; mean > fio.Mean || float64(shortest) > fio.Min ||
+		float64(shortest) < fio.Min/20 {
+		wrong = append(wrong,
+			fmt.Sprintf("got %.0f ns for a request, %d for the shortest steps, fio says %.0f and %.0f", mean,
+				shortest, fio.Mean, fio.Min))
 	}
 	return wrong
 }

@@ -19,11 +19,14 @@ const (
 // Counters equal perf's on the same run, and the numbers that are known.
 func TestStatEqualsPerfStat(t *testing.T) {
 	live(t, testkit.Perf, testkit.AMD64)
-	l := testkit.StartTarget(t, "-getppid", "1000", "-fail", "50", "-sleep", "20", "-switch", "200", "-fault", "300")
+	l := testkit.StartTarget(t, "-getppid", "1000", "-fail", "50", "-sleep", "20", "-switch",
+		"200", "-fault", "300")
 	perf := attachPerf(t, l, "stat", "-x,", "-e", enter, "--filter", "id == "+getppid,
-		"-e", "syscalls:sys_enter_openat,syscalls:sys_exit_clock_nanosleep,sched:sched_switch,page-faults,context-switches")
+		"-e",
+		"syscalls:sys_enter_openat,syscalls:sys_exit_clock_nanosleep,sched:sched_switch,page-faults,context-switches")
 	ours := attach(t, l, "stat", "--format", "json", "-e", enter+"/id == "+getppid+"/",
-		"-e", "syscalls:sys_enter_openat,syscalls:sys_exit_clock_nanosleep,sched:sched_switch,page-faults,context-switches")
+		"-e",
+		"syscalls:sys_enter_openat,syscalls:sys_exit_clock_nanosleep,sched:sched_switch,page-faults,context-switches")
 	l.Do()
 	table := last(t, ours.Stop().Want(t, 0).Stdout)
 	want := perfCounts(t, perf.end())
@@ -56,11 +59,14 @@ func TestStatIntervalsEqualPerfStat(t *testing.T) {
 	live(t, testkit.Perf, testkit.AMD64)
 	l := testkit.StartTarget(t, "-getppid", "400", "-sleep", "100")
 	perf := attachPerf(t, l, "stat", "-x,", "-I", "50", "-e", enter, "--filter", "id == "+getppid)
-	ours := attach(t, l, "stat", "--format", "json", "-i", "50", "--period", "10ms", "-e", enter+"/id == "+getppid+"/")
+	ours := attach(t, l, "stat", "--format", "json", "-i", "50", "--period", "10ms", "-e",
+		enter+"/id == "+getppid+"/")
 	for range 3 {
 		l.Do()
 	}
-	ours.Await("six intervals", func(stdout string) bool { return strings.Count(stdout, `"type":"table"`) >= 6 })
+	ours.Await("six intervals", func(stdout string) bool {
+		return strings.Count(stdout, `"type":"table"`) >= 6
+	})
 	tables := testkit.Tables(t, ours.Stop().Want(t, 0).Stdout)
 	lines, err := os.ReadFile(perf.end())
 	l.End()
@@ -70,7 +76,8 @@ func TestStatIntervalsEqualPerfStat(t *testing.T) {
 	want := int64(0)
 	for line := range strings.Lines(string(lines)) {
 		// time,count,unit,event,...
-		if words := strings.Split(line, ","); len(words) > 3 && words[3] == enter && words[1] != "<not counted>" {
+		if words := strings.Split(line, ","); len(words) > 3 && words[3] == enter &&
+			words[1] != "<not counted>" {
 			n, err := strconv.ParseInt(words[1], 10, 64)
 			if err != nil {
 				t.Fatalf("perf stat: got %q", line)
@@ -98,7 +105,8 @@ func TestStatIntervalsEqualPerfStat(t *testing.T) {
 func TestStatEndsWithItsPeriod(t *testing.T) {
 	live(t)
 	testkit.Again(t, func() (wrong []string) {
-		out := testkit.Run(t, testkit.PPScript(t), "stat", "-C", "0", "-e", "cpu-clock", "-i", "100", "--period", "50ms", "--duration", "300ms", "--format", "json").Want(t, 0)
+		out := testkit.Run(t, testkit.PPScript(t), "stat", "-C", "0", "-e", "cpu-clock", "-i", "100",
+			"--period", "50ms", "--duration", "300ms", "--format", "json").Want(t, 0)
 		before := int64(0)
 		for i, x := range testkit.All[struct {
 			Begin, End int64
@@ -109,11 +117,14 @@ func TestStatEndsWithItsPeriod(t *testing.T) {
 				wrong = append(wrong, fmt.Sprintf("interval %d: got %v, want 2 periods", i+1, counts))
 			}
 			if x.Begin < before || x.End <= x.Begin {
-				wrong = append(wrong, fmt.Sprintf("interval %d: got from %d to %d, after %d", i+1, x.Begin, x.End, before))
+				wrong = append(wrong, fmt.Sprintf("interval %d: got from %d to %d, after %d", i+1,
+					x.Begin, x.End, before))
 			}
 			// What the CPU's clock counted is how long the interval was.
-			if ns, long := x.Rows[0].Int(t, "total"), x.End-x.Begin; ns < 80e6 || ns > 150e6 || max(ns-long, long-ns) > 10e6 {
-				wrong = append(wrong, fmt.Sprintf("interval %d: got %d ns in %d ns, want 100 ms", i+1, ns, long))
+			if ns, long := x.Rows[0].Int(t, "total"), x.End-x.Begin; ns < 80e6 || ns > 150e6 ||
+				max(ns-long, long-ns) > 10e6 {
+				wrong = append(wrong, fmt.Sprintf("interval %d: got %d ns in %d ns, want 100 ms", i+
+					1, ns, long))
 			}
 			before = x.End
 		}
@@ -126,7 +137,8 @@ func TestStatEndsWithItsPeriod(t *testing.T) {
 func TestStatShortCommand(t *testing.T) {
 	live(t, testkit.AMD64)
 	for range 5 {
-		out := testkit.Run(t, testkit.PPScript(t), "stat", "--format", "json", "-e", enter+"/id == "+getppid+"/,"+enter+"/id == 231/alias=exits/",
+		out := testkit.Run(t, testkit.PPScript(t), "stat", "--format", "json", "-e",
+			enter+"/id == "+getppid+"/,"+enter+"/id == 231/alias=exits/",
 			"--", testkit.Load(t), "-getppid", "123").Want(t, 0)
 		rows := last(t, out.Stdout).Rows
 		if len(rows) != 2 || rows[0].Int(t, "total") != 123 || rows[1].Int(t, "total") != 1 {
@@ -145,7 +157,9 @@ func TestCountEqualsPerfStat(t *testing.T) {
 	faults := attach(t, l, "--format", "json", "-c", `software("page-faults").count()`)
 	l.Do()
 	outputs := map[string]testkit.Table{}
-	for name, p := range map[string]*testkit.Process{enter: calls, "sched:sched_switch": switches, "page-faults": faults} {
+	for name, p := range map[string]*testkit.Process{
+		enter: calls, "sched:sched_switch": switches, "page-faults": faults,
+	} {
 		outputs[name] = last(t, p.Stop().Want(t, 0).Stdout)
 	}
 	want := perfCounts(t, perf.end())

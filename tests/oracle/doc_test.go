@@ -32,7 +32,8 @@ func live(t *testing.T, more ...testkit.Need) {
 // are what follows the name of the program.
 func attach(t *testing.T, l *testkit.Target, args ...string) *testkit.Process {
 	t.Helper()
-	p := testkit.Start(t, append([]string{testkit.PPScript(t)}, append(args, "-v", "-p", strconv.Itoa(l.PID()))...)...)
+	p := testkit.Start(t, append([]string{testkit.PPScript(t)},
+		append(args, "-v", "-p", strconv.Itoa(l.PID()))...)...)
 	p.WaitStderr(" open event")
 	return p
 }
@@ -56,7 +57,10 @@ func attachPerf(t *testing.T, l *testkit.Target, command string, args ...string)
 			t.Fatal(err)
 		}
 	}
-	words := []string{"perf", command, "-o", c.out, "-D", "-1", "--control", "fifo:" + c.control + "," + ack, "-p", strconv.Itoa(l.PID())}
+	words := []string{
+		"perf", command, "-o", c.out, "-D", "-1", "--control", "fifo:" + c.control + "," + ack, "-p",
+		strconv.Itoa(l.PID()),
+	}
 	c.Process = testkit.Start(t, append(words, args...)...)
 	// Opened for reading and writing, a fifo does not block.
 	control, err := os.OpenFile(c.control, os.O_RDWR, 0)

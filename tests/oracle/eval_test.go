@@ -45,7 +45,9 @@ func evaluated(t *testing.T, output string) (sum evaluation) {
 			}
 			place += fmt.Sprint(" ", fields[place])
 			before := sum.places[place]
-			sum.places[place] = evaluation{Occurred: before.Occurred + e.Occurred, Reached: before.Reached + e.Reached}
+			sum.places[place] = evaluation{
+				Occurred: before.Occurred + e.Occurred, Reached: before.Reached + e.Reached,
+			}
 			continue
 		}
 		sum.reports++
@@ -93,12 +95,17 @@ func TestPerfevalIsKnown(t *testing.T) {
 	const rounds, passed, happened = 3, 3 * 300, 3 * 320
 	pid := strconv.Itoa(l.PID())
 	tids := threadsOf(t, l.PID())
-	tables := []string{"num-dist", "-e", getppidCall + "//num=1/," + noOpenat + "num=1/", "--format", "json", "-v", "-i", "50"}
+	tables := []string{
+		"num-dist", "-e", getppidCall + "//num=1/," + noOpenat + "num=1/", "--format", "json", "-v",
+		"-i", "50",
+	}
 	log := []string{"trace", "-e", getppidCall + "," + noOpenat, "--format", "json", "-v", "-i", "50"}
-	lines := []string{"-c", `pipeline = merge(tracepoint("` + getppidCall + `"), tracepoint("syscalls:sys_enter_openat").where("dfd == 77"))
+	lines := []string{"-c", `pipeline = merge(tracepoint("` + getppidCall +
+		`"), tracepoint("syscalls:sys_enter_openat").where("dfd == 77"))
 pipeline.by("common_pid").count()`, "--format", "json", "-v"}
 	// Only programs see how many threads could run.
-	moments := []string{"-c", `merge(tracepoint("` + getppidCall + `").where("nr_running >= 1"), tracepoint("syscalls:sys_enter_openat").where("nr_running >= 1 && dfd == 77")).log()`,
+	moments := []string{"-c", `merge(tracepoint("` + getppidCall +
+		`").where("nr_running >= 1"), tracepoint("syscalls:sys_enter_openat").where("nr_running >= 1 && dfd == 77")).log()`,
 		"--format", "json", "-v"}
 	f := func(name, words string, args []string, exact bool, more ...string) (check func()) {
 		t.Helper()
@@ -111,15 +118,16 @@ pipeline.by("common_pid").count()`, "--format", "json", "-v"}
 			t.Helper()
 			got := evaluated(t, p.Stop().Want(t, 0).Stdout)
 			if got.Reached != passed || got.Occurred < happened || exact && got.Occurred != happened {
-				t.Errorf("%s: got %d events that occurred and %d that came, want %d (exactly: %v) and %d", name, got.Occurred, got.Reached,
-					happened, exact, passed)
+				t.Errorf("%s: got %d events that occurred and %d that came, want %d (exactly: %v) and %d",
+					name, got.Occurred, got.Reached, happened, exact, passed)
 			}
 			var occurred, reached int64
 			for _, place := range got.places {
 				occurred, reached = occurred+place.Occurred, reached+place.Reached
 			}
 			if len(got.places) != got.Instances || occurred != got.Occurred || reached != got.Reached {
-				t.Errorf("%s: got %v, want %d that add up to %d and %d", name, got.places, got.Instances, got.Occurred, got.Reached)
+				t.Errorf("%s: got %v, want %d that add up to %d and %d", name, got.places, got.Instances,
+					got.Occurred, got.Reached)
 			}
 			if exact && got.Instances != len(tids) || !exact && got.places["cpu 0"].Reached != passed {
 				t.Errorf("%s: got %v, want each thread of %v, or all on CPU 0", name, got.places, tids)
@@ -131,7 +139,8 @@ pipeline.by("common_pid").count()`, "--format", "json", "-v"}
 		f("rings for programs", "programs do not count by thread", tables, true, "--perfeval-pids", pid, "-p", pid),
 		f("log", "", log, true, "--perfeval-pids", pid, "-p", pid),
 		f("rings of CPUs", "", tables, false, "--engine", "perf", "--perfeval-cpus", "0", "-p", pid),
-		f("rings of threads", "", tables, false, "--engine", "perf", "--perfeval-cpus", "0", "-t", strings.Join(tids, ",")),
+		f("rings of threads", "", tables, false, "--engine", "perf", "--perfeval-cpus", "0", "-t",
+			strings.Join(tids, ",")),
 		f("programs", "bpf: ", tables, false, "--engine", "bpf", "--perfeval-cpus", "0", "-p", pid),
 		f("programs at the end", "bpf: ", lines, false, "--engine", "bpf", "--perfeval-cpus", "0", "-p", pid),
 		f("compact records", "sends compact records", moments, false, "--perfeval-cpus", "0", "-p", pid),
@@ -155,14 +164,16 @@ pipeline.by("common_pid").count()`, "--format", "json", "-v"}
 func TestPerfevalKnowsLosses(t *testing.T) {
 	live(t, testkit.AMD64)
 	l := testkit.StartTarget(t, "-getppid", "20000")
-	p := attach(t, l, "--engine", "perf", "--format", "json", "-m", "1", "-c", `tracepoint("`+getppidCall+`").count()`, "--perfeval-pids", strconv.Itoa(l.PID()))
+	p := attach(t, l, "--engine", "perf", "--format", "json", "-m", "1", "-c",
+		`tracepoint("`+getppidCall+`").count()`, "--perfeval-pids", strconv.Itoa(l.PID()))
 	p.Suspend()
 	l.Do()
 	p.Signal(syscall.SIGCONT)
 	out := p.Stop().Want(t, 0).Stdout
 	got, lost := evaluated(t, out), last(t, out).Loss["lost"]
 	if got.Occurred != 20000 || got.Reached+lost != 20000 || lost == 0 || got.Reached == 0 {
-		t.Errorf("got %d that occurred, %d that came and %d lost, want 20000, and as many together", got.Occurred, got.Reached, lost)
+		t.Errorf("got %d that occurred, %d that came and %d lost, want 20000, and as many together",
+			got.Occurred, got.Reached, lost)
 	}
 	l.End()
 }
@@ -174,14 +185,20 @@ func TestPerfevalLimits(t *testing.T) {
 	pid := strconv.Itoa(l.PID())
 	f := func(name, place string, args ...string) {
 		t.Helper()
-		p := testkit.Start(t, append([]string{testkit.PPScript(t), "num-dist", "-e", getppidCall + "//num=1/", "--format", "json", "-v", "-p", pid, "--sampling-limit", "5"}, args...)...)
+		p := testkit.Start(t,
+			append([]string{
+				testkit.PPScript(t), "num-dist", "-e", getppidCall + "//num=1/", "--format", "json",
+				"-v", "-p", pid, "--sampling-limit", "5",
+			}, args...)...)
 		p.WaitStderr("perfeval: ")
 		stop := l.Work()
 		out := p.Wait().Want(t, 0)
 		stop()
 		got := evaluated(t, out.Stdout)
-		if got.Exceeds != 5 || got.Reached < 5 || len(got.places) != got.Instances || !strings.Contains(out.Stderr, "sampling-limit: "+place) {
-			t.Errorf("%s: got %+v and %q, want a limit of 5 that is exceeded, and all places", name, got, out.Stderr)
+		if got.Exceeds != 5 || got.Reached < 5 || len(got.places) != got.Instances ||
+			!strings.Contains(out.Stderr, "sampling-limit: "+place) {
+			t.Errorf("%s: got %+v and %q, want a limit of 5 that is exceeded, and all places",
+				name, got, out.Stderr)
 		}
 	}
 	f("rings", "CPU 0 sent ", "--engine", "perf", "--perfeval-cpus", "0")
@@ -190,13 +207,15 @@ func TestPerfevalLimits(t *testing.T) {
 
 	// Nothing reaches us from elsewhere, so nothing ends the run.
 	idle := testkit.StartTarget(t)
-	p := testkit.Start(t, testkit.PPScript(t), "num-dist", "-e", getppidCall+"//num=1/", "--format", "json", "-v", "--engine", "perf", "-p", pid,
+	p := testkit.Start(t, testkit.PPScript(t), "num-dist", "-e", getppidCall+"//num=1/", "--format", "json",
+		"-v", "--engine", "perf", "-p", pid,
 		"--sampling-limit", "5", "--perfeval-pids", strconv.Itoa(idle.PID()), "--duration", "1500ms")
 	p.WaitStderr("perfeval: ")
 	stop := l.Work()
 	out := p.Wait().Want(t, 0)
 	stop()
-	if got := evaluated(t, out.Stdout); got.Exceeds != 0 || got.Reached != 0 || last(t, out.Stdout).TotalSamples == 0 {
+	if got := evaluated(t, out.Stdout); got.Exceeds != 0 || got.Reached != 0 ||
+		last(t, out.Stdout).TotalSamples == 0 {
 		t.Errorf("another process: got %+v, want events, none of them from there", got)
 	}
 	idle.End()
@@ -206,11 +225,13 @@ func TestPerfevalLimits(t *testing.T) {
 // What counts time, not events, is told as that.
 func TestPerfevalOfClocks(t *testing.T) {
 	live(t)
-	out := testkit.Run(t, testkit.PPScript(t), "--format", "json", "--engine", "perf", "-c", `software("cpu-clock", freq = 100).count()`, "--perfeval-cpus", "0",
+	out := testkit.Run(t, testkit.PPScript(t), "--format", "json", "--engine", "perf", "-c",
+		`software("cpu-clock", freq = 100).count()`, "--perfeval-cpus", "0",
 		"--duration", "1s").Want(t, 0)
 	got := evaluated(t, out.Stdout)
 	ns := got.other["software:cpu-clock_ns"] + got.other["cpu-clock_ns"]
 	if got.Occurred != 0 || ns < 9e8 || got.Reached == 0 || got.Reached > ns/1e7+2 {
-		t.Errorf("got %+v (%s), want the time of a second and more, and at most a sample for each 10 ms", got, filepath.Base(out.Stdout))
+		t.Errorf("got %+v (%s), want the time of a second and more, and at most a sample for each 10 ms", got,
+			filepath.Base(out.Stdout))
 	}
 }

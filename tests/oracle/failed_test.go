@@ -41,12 +41,14 @@ func TestFailedEvaluationsAreLoss(t *testing.T) {
 	const calledFrom = `tracepoint("raw_syscalls:sys_enter", filter = "id == 110")`
 	const fails = `1000 // (e.id - 110)`
 	for what, program := range map[string]string{
-		"key":     calledFrom + `.by(x = lambda e: ` + fails + `).count()`,
-		"sum":     calledFrom + `.agg(x = agg.sum(lambda e: ` + fails + `))`,
-		"let":     calledFrom + `.let(x = lambda e: ` + fails + `).by("x").count()`,
-		"column":  calledFrom + `.let(x = lambda e: ` + fails + `).log(fields = {"x": "x"})`,
-		"row":     `sql(` + calledFrom + `.let(x = lambda e: ` + fails + `), query = "select count(*), count(x) from sys_enter")`,
-		"heatmap": calledFrom + `.heatmap("` + filepath.Join(t.TempDir(), "map") + `", lambda e: ` + fails + `)`,
+		"key":    calledFrom + `.by(x = lambda e: ` + fails + `).count()`,
+		"sum":    calledFrom + `.agg(x = agg.sum(lambda e: ` + fails + `))`,
+		"let":    calledFrom + `.let(x = lambda e: ` + fails + `).by("x").count()`,
+		"column": calledFrom + `.let(x = lambda e: ` + fails + `).log(fields = {"x": "x"})`,
+		"row": `sql(` + calledFrom + `.let(x = lambda e: ` + fails +
+			`), query = "select count(*), count(x) from sys_enter")`,
+		"heatmap": calledFrom + `.heatmap("` + filepath.Join(t.TempDir(), "map") + `", lambda e: ` +
+			fails + `)`,
 	} {
 		t.Run(what, func(t *testing.T) {
 			l := testkit.StartTarget(t, "-getppid", fmt.Sprint(calls))

@@ -15,9 +15,11 @@ func TestFoldedPeriodsEqualPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
 	dir := t.TempDir()
 	data, out := filepath.Join(dir, "perf.data"), filepath.Join(dir, "ours.folded")
-	testkit.Run(t, "perf", "record", "-q", "-F", "997", "-e", "cpu-clock", "--sample-cpu", "-g", "-o", data, "--",
+	testkit.Run(t, "perf", "record", "-q", "-F", "997", "-e", "cpu-clock", "--sample-cpu",
+		"-g", "-o", data, "--",
 		"taskset", "-c", "0", compiled(t, "hot.c", "-O1", "-fno-omit-frame-pointer"), "10000").Want(t, 0)
-	testkit.Run(t, testkit.PPScript(t), "hrtimer", "--input", data, "-F", "997", "-g", "--user-callchain=fp", "--flame-graph", out).Want(t, 0)
+	testkit.Run(t, testkit.PPScript(t), "hrtimer", "--input", data, "-F", "997", "-g", "--user-callchain=fp",
+		"--flame-graph", out).Want(t, 0)
 	got, want := nameless(folded(t, out)), perfFolded(t, data)
 	missing, all := int64(0), int64(0)
 	for path, n := range want {
@@ -35,17 +37,20 @@ func TestFoldedPeriodsEqualPerfScript(t *testing.T) {
 	}
 	// taskset begins on any CPU, each of which has a first sample.
 	if missing -= others; others > all/50 || missing < 1 || missing > 2 || all < 20 {
-		t.Errorf("got %d of %d samples missing, and %v that perf has not; want the first of each CPU", missing, all, got)
+		t.Errorf("got %d of %d samples missing, and %v that perf has not; want the first of each CPU",
+			missing, all, got)
 	}
 }
 
 // A sleep is shown with where the task went to sleep, and with who woke it.
 func TestTaskStateShowsStacks(t *testing.T) {
 	live(t)
-	out := testkit.Run(t, testkit.PPScript(t), "task-state", "-g", "-S", "--than", "100us", "--filter", "load-0", "-m", "1024", "--format", "json", "--",
-		testkit.Load(t), "-sleep", "100").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "task-state", "-g", "-S", "--than", "100us", "--filter",
+		"load-0", "-m", "1024", "--format", "json", "--", testkit.Load(t), "-sleep", "100").Want(t, 0)
 	has := func(stack []testkit.Frame, part string) bool {
-		return slices.ContainsFunc(stack, func(f testkit.Frame) bool { return strings.Contains(f.Symbol, part) })
+		return slices.ContainsFunc(stack, func(f testkit.Frame) bool {
+			return strings.Contains(f.Symbol, part)
+		})
 	}
 	sleeps := 0
 	for _, e := range testkit.Events(t, out.Stdout) {

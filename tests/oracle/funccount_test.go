@@ -28,12 +28,14 @@ const globs = "sched:sched_p*,sched:sched_w*,sched:sched_s*,raw_syscalls:*"
 // recording, and perf stat counts it in the same threads.
 func TestFunccountEqualsPerf(t *testing.T) {
 	live(t, testkit.Perf)
-	file, lines := perfRecord(t, "-e", globs, "--", "sh", "-c", testkit.Load(t)+" -getppid 200 -switch 100 -sleep 20; true")
+	file, lines := perfRecord(t, "-e", globs, "--", "sh", "-c",
+		testkit.Load(t)+" -getppid 200 -switch 100 -sleep 20; true")
 	want := map[string]int64{}
 	for _, l := range lines {
 		want[l.event[strings.LastIndexByte(l.event, ':')+1:]]++
 	}
-	out := testkit.Run(t, testkit.PPScript(t), "funccount", "--sampled", "-e", globs, "--input", file, "--format", "json").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "funccount", "--sampled", "-e", globs, "--input", file,
+		"--format", "json").Want(t, 0)
 	if got := hits(t, out.Stdout); !maps.Equal(got, want) || want["sys_enter"] < 300 || len(want) < 7 {
 		t.Errorf("recorded: got %v, want %v", got, want)
 	}
@@ -56,7 +58,8 @@ func TestFunccountEqualsPerf(t *testing.T) {
 		for event, n := range want {
 			name := event[strings.LastIndexByte(event, ':')+1:]
 			if got[name] != n {
-				wrong = append(wrong, fmt.Sprintf("%s: got %d hits, want perf stat's %d", event, got[name], n))
+				wrong = append(wrong, fmt.Sprintf("%s: got %d hits, want perf stat's %d",
+					event, got[name], n))
 			}
 			delete(got, name)
 		}
@@ -71,8 +74,10 @@ func TestFunccountEqualsPerf(t *testing.T) {
 func TestFunccountOfFunctions(t *testing.T) {
 	live(t, testkit.GCC)
 	program := compiled(t, "calls.c", "-O1")
-	out := testkit.Run(t, testkit.PPScript(t), "funccount", "-e", fmt.Sprintf("uprobe:work_*@%q", program), "--format", "json", "--", program).Want(t, 0)
-	if got, want := hits(t, out.Stdout), map[string]int64{"work_a": 10, "work_b": 25}; !maps.Equal(got, want) {
+	out := testkit.Run(t, testkit.PPScript(t), "funccount", "-e", fmt.Sprintf("uprobe:work_*@%q", program),
+		"--format", "json", "--", program).Want(t, 0)
+	if got, want := hits(t, out.Stdout),
+		map[string]int64{"work_a": 10, "work_b": 25}; !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }

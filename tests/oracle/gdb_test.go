@@ -17,7 +17,8 @@ func TestStacksEqualGDB(t *testing.T) {
 	live(t, testkit.AMD64, testkit.GDB, testkit.GCC, testkit.GXX)
 	f := func(source, function string, flags ...string) {
 		t.Helper()
-		program := compiled(t, "../../../runtime/unwind/testdata/"+source, append([]string{"-O2", "-no-pie", "-fomit-frame-pointer"}, flags...)...)
+		program := compiled(t, "../../../runtime/unwind/testdata/"+source,
+			append([]string{"-O2", "-no-pie", "-fomit-frame-pointer"}, flags...)...)
 		r := testkit.RunGDB(t, program, []uint64{address(t, program, function)})
 		got := probedStacks(t, program, function)
 		if len(got) != len(r.Stops) || len(got) < 30 {
@@ -68,7 +69,8 @@ func (f probedFrame) String() string { return f.Addr + " " + f.Symbol }
 // probedStacks are those of a probe at a function, in the order of a run.
 func probedStacks(t *testing.T, program, function string) (stacks [][]probedFrame) {
 	t.Helper()
-	out := testkit.Run(t, testkit.PPScript(t), "trace", "-g", "--user-callchain=dwarf", "--no-kernel-callchain", "--format", "json", "-m", "2048",
+	out := testkit.Run(t, testkit.PPScript(t), "trace", "-g", "--user-callchain=dwarf",
+		"--no-kernel-callchain", "--format", "json", "-m", "2048",
 		"-e", "uprobe:"+function+`@"`+program+`"`, "--", program).Want(t, 0)
 	for line := range strings.Lines(out.Stdout) {
 		var r struct {

@@ -28,21 +28,38 @@ type cpuTree struct {
 func skylake() cpuTree {
 	return cpuTree{"processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\nmodel name\t: Xeon\nstepping\t: 4\nflags\t\t: fpu\n",
 		map[string]string{
-			"cpu/type": "4", "cpu/format/event": "config:0-7", "cpu/format/umask": "config:8-15", "cpu/format/ldlat": "config1:0-15",
-			"cpu/events/mem-loads": "event=0xcd,umask=0x1,ldlat=3", "cpu/events/mem-stores": "event=0xd0,umask=0x82",
+			"cpu/type":              "4",
+			"cpu/format/event":      "config:0-7",
+			"cpu/format/umask":      "config:8-15",
+			"cpu/format/ldlat":      "config1:0-15",
+			"cpu/events/mem-loads":  "event=0xcd,umask=0x1,ldlat=3",
+			"cpu/events/mem-stores": "event=0xd0,umask=0x82",
 		}}
 }
 
 func zen(family, model int) cpuTree {
-	c := cpuTree{fmt.Sprintf("processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: %d\nmodel\t\t: %d\nmodel name\t: EPYC\nstepping\t: 1\nflags\t\t: fpu\n", family, model),
-		map[string]string{
-			"cpu/type": "4", "cpu/format/event": "config:0-7,32-35", "cpu/format/umask": "config:8-15",
-			"ibs_op/type": "11", "ibs_op/format/cnt_ctl": "config:19",
-			"amd_l3/type": "13", "amd_l3/cpumask": "0", "amd_l3/format/event": "config:0-7", "amd_l3/format/umask": "config:8-15",
-		}}
+	c := cpuTree{fmt.Sprintf(
+		"processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: %d\nmodel\t\t: %d\nmodel name\t: EPYC\nstepping\t: 1\nflags\t\t: fpu\n",
+		family, model), map[string]string{
+		"cpu/type":              "4",
+		"cpu/format/event":      "config:0-7,32-35",
+		"cpu/format/umask":      "config:8-15",
+		"ibs_op/type":           "11",
+		"ibs_op/format/cnt_ctl": "config:19",
+		"amd_l3/type":           "13",
+		"amd_l3/cpumask":        "0",
+		"amd_l3/format/event":   "config:0-7",
+		"amd_l3/format/umask":   "config:8-15",
+	}}
 	l3 := map[string]string{"slicemask": "config:48-51", "threadmask": "config:56-63"}
 	if family > 0x17 {
-		l3 = map[string]string{"coreid": "config:42-44", "enallslices": "config:46", "enallcores": "config:47", "sliceid": "config:48-50", "threadmask": "config:56-57"}
+		l3 = map[string]string{
+			"coreid":      "config:42-44",
+			"enallslices": "config:46",
+			"enallcores":  "config:47",
+			"sliceid":     "config:48-50",
+			"threadmask":  "config:56-57",
+		}
 	}
 	for name, bits := range l3 {
 		c.pmus["amd_l3/format/"+name] = bits
@@ -83,7 +100,9 @@ func (c cpuTree) run(t *testing.T, args ...string) testkit.Output {
 func (c cpuTree) on(t *testing.T, args ...string) map[string]bool {
 	t.Helper()
 	trace := filepath.Join(t.TempDir(), "trace")
-	out := c.run(t, append([]string{"strace", "-f", "-X", "raw", "-v", "-e", "trace=perf_event_open", "-o", trace}, args...)...)
+	out := c.run(t,
+		append([]string{"strace", "-f", "-X", "raw", "-v", "-e", "trace=perf_event_open", "-o", trace},
+			args...)...)
 	text, err := os.ReadFile(trace)
 	if err != nil {
 		t.Fatalf("%v: %v\n%s", args, err, out.Stderr)
@@ -137,7 +156,8 @@ func TestCountersOfOtherCPUs(t *testing.T) {
 		}
 		want := c.tree.on(t, "perf", "stat", "-C", "0", "-e", c.events, "--", "true")
 		if !maps.Equal(got, want) {
-			t.Errorf("%s: got %v, want what perf asks for: %v", c.ours, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+			t.Errorf("%s: got %v, want what perf asks for: %v", c.ours, slices.Sorted(maps.Keys(got)),
+				slices.Sorted(maps.Keys(want)))
 		}
 	}
 }
@@ -157,19 +177,23 @@ func TestCachesOfAMD(t *testing.T) {
 		{zen(0x19, 0x11), zen3, zen3 + ",sliceid=3"},
 	} {
 		var events []string
-		for i, code := range []string{"event=4,umask=0xff", "event=4,umask=1", "event=0x90", "event=0x9a,umask=0x1f"} {
+		for i, code := range []string{
+			"event=4,umask=0xff", "event=4,umask=1", "event=0x90", "event=0x9a,umask=0x1f",
+		} {
 			events = append(events, "amd_l3/"+code+","+[]string{c.cache, c.cache, c.misses, c.misses}[i]+"/")
 		}
 		want := c.tree.on(t, "perf", "stat", "-C", "0", "-e", strings.Join(events, ","), "--", "true")
 		got := map[string]bool{}
 		out := c.tree.run(t, testkit.PPScript(t), "explain", "llcstat").Want(t, 0).Stdout
-		for _, m := range regexp.MustCompile(`counter pmu:amd_l3/0x([0-9a-f]+)`).FindAllStringSubmatch(out, -1) {
+		for _, m := range regexp.MustCompile(`counter pmu:amd_l3/0x([0-9a-f]+)`).
+			FindAllStringSubmatch(out, -1) {
 			n, _ := strconv.ParseUint(m[1], 16, 64)
 			// The kernel switches counters on by itself; this bit says so too.
 			got[fmt.Sprintf("13 %#x 0x0", n&^(1<<22))] = true
 		}
 		if len(got) != 4 || !maps.Equal(got, want) {
-			t.Errorf("%s: got %v, want what perf asks for: %v", c.tree.info, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+			t.Errorf("%s: got %v, want what perf asks for: %v", c.tree.info, slices.Sorted(maps.Keys(got)),
+				slices.Sorted(maps.Keys(want)))
 		}
 		// And the run asks for the first of them before it is told that there is none.
 		for a := range c.tree.on(t, testkit.PPScript(t), "llcstat", "--duration", "100ms") {

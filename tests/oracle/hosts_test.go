@@ -40,9 +40,11 @@ func newHosts(t *testing.T) *hosts {
 	testkit.Requires(t, testkit.Optional("network namespaces", outcome(made)))
 	for _, line := range []string{
 		"netns add B", "link add eth0 netns A type veth peer name eth0 netns B",
-		"-n A addr add 10.211.7.1/24 dev eth0", "-n A link set eth0 up", "-n B addr add 10.211.7.2/24 dev eth0", "-n B link set eth0 up",
+		"-n A addr add 10.211.7.1/24 dev eth0", "-n A link set eth0 up",
+		"-n B addr add 10.211.7.2/24 dev eth0", "-n B link set eth0 up",
 	} {
-		ip(strings.NewReplacer(" A ", " "+h.a+" ", " B ", " "+h.b+" ", " B", " "+h.b).Replace(line)).Want(t, 0)
+		ip(strings.NewReplacer(" A ", " "+h.a+" ", " B ", " "+h.b+" ", " B", " "+h.b).Replace(line)).
+			Want(t, 0)
 	}
 	h.tokens = t.TempDir()
 	for name, token := range map[string]string{"right": "0f1e2d3c4b5a", "wrong": "000000000000"} {
@@ -77,19 +79,24 @@ func TestHostsHaveTheSameNumbers(t *testing.T) {
 	const calls = 4000
 	l := testkit.StartTarget(t, "-getppid", strconv.Itoa(calls), "-thread", "700")
 	count := func(attributes string) []string {
-		return []string{"--format", "json", "-c", `event("raw_syscalls:sys_enter` + attributes + `").by(thread = "_tid", comm = "_comm").agg(` +
-			`calls = agg.count(), first = agg.min("time"), last = agg.max("time"))`}
+		return []string{"--format", "json", "-c",
+			`event("raw_syscalls:sys_enter` + attributes + `").by(thread = "_tid", comm = "_comm").agg(` +
+				`calls = agg.count(), first = agg.min("time"), last = agg.max("time"))`}
 	}
 	sent := "/id == 110/push=" + h.at + "/"
 	refused := h.on(h.a, "", append(count(sent), "-p", strconv.Itoa(l.PID()))...).Wait()
-	if refused.Exit != 2 || !strings.Contains(refused.Stderr, "there is no token") || !strings.Contains(refused.Stderr, "export PPSCRIPT_TOKEN=") {
+	if refused.Exit != 2 || !strings.Contains(refused.Stderr, "there is no token") ||
+		!strings.Contains(refused.Stderr, "export PPSCRIPT_TOKEN=") {
 		t.Errorf("no token: got status %d, %s", refused.Exit, refused.Stderr)
 	}
 	sender := h.on(h.a, "right", append(count(sent), "-p", strconv.Itoa(l.PID()))...)
 	sender.WaitStderr("listening at " + h.at)
 	pulled := count("//pull=" + h.at + "/")
-	for token, why := range map[string]string{"wrong": "the sender has another PPSCRIPT_TOKEN", "": "the sender asks for a token"} {
-		if out := h.on(h.b, token, pulled...).Wait(); out.Exit != 3 || !strings.Contains(out.Stderr, why) || strings.Contains(out.Stdout, "table") {
+	for token, why := range map[string]string{
+		"wrong": "the sender has another PPSCRIPT_TOKEN", "": "the sender asks for a token",
+	} {
+		if out := h.on(h.b, token, pulled...).Wait(); out.Exit != 3 || !strings.Contains(out.Stderr, why) ||
+			strings.Contains(out.Stdout, "table") {
 			t.Errorf("token %q: got status %d, %s", token, out.Exit, out.Stderr)
 		}
 	}
@@ -125,17 +132,23 @@ func TestHostsHaveTheSameNumbers(t *testing.T) {
 func TestKilledSenderEndsEarly(t *testing.T) {
 	h := newHosts(t)
 	l := testkit.StartTarget(t, "-getppid", "500")
-	sender := testkit.Start(t, "ip", "netns", "exec", h.a, testkit.PPScript(t), "trace", "-e", "raw_syscalls:sys_enter/id == 110/push="+h.at+"/",
+	sender := testkit.Start(t, "ip", "netns", "exec", h.a, testkit.PPScript(t), "trace", "-e",
+		"raw_syscalls:sys_enter/id == 110/push="+h.at+"/",
 		"-p", strconv.Itoa(l.PID()), "--token-file", filepath.Join(h.tokens, "right"))
 	sender.WaitStderr("listening at ")
-	receiver := h.on(h.b, "right", "trace", "-e", "raw_syscalls:sys_enter//pull="+h.at+"/", "--strict", "--format", "json")
+	receiver := h.on(h.b, "right", "trace", "-e", "raw_syscalls:sys_enter//pull="+h.at+"/", "--strict",
+		"--format", "json")
 	sender.WaitStderr(" connected")
 	l.Do()
-	receiver.Await("some calls", func(out string) bool { return strings.Count(out, "raw_syscalls:sys_enter") >= 100 })
+	receiver.Await("some calls", func(out string) bool {
+		return strings.Count(out, "raw_syscalls:sys_enter") >= 100
+	})
 	sender.Signal(syscall.SIGKILL)
 	out := receiver.Wait()
-	if out.Exit != 4 || !strings.Contains(out.Stderr, "ended early") || !strings.Contains(out.Stdout, `"ended_early":1`) {
-		t.Errorf("got status %d, want 4 and the early end:\n%s\n%.300s", out.Exit, out.Stderr, out.Stdout[max(0, len(out.Stdout)-300):])
+	if out.Exit != 4 || !strings.Contains(out.Stderr, "ended early") ||
+		!strings.Contains(out.Stdout, `"ended_early":1`) {
+		t.Errorf("got status %d, want 4 and the early end:\n%s\n%.300s", out.Exit, out.Stderr,
+			out.Stdout[max(0, len(out.Stdout)-300):])
 	}
 	l.End()
 }

@@ -65,7 +65,9 @@ func compareDelays(t *testing.T, file, program string, want map[string]*delay) {
 	out := testkit.Run(t, testkit.PPScript(t), "--input", file, "--format", "json", "-c", program).Want(t, 0)
 	got := map[string]*delay{}
 	for _, r := range last(t, out.Stdout).Rows {
-		got[r.Text(t, "start")+"=>"+r.Text(t, "end")] = &delay{r.Int(t, "calls"), r.Int(t, "total"), r.Int(t, "min"), r.Int(t, "max")}
+		got[r.Text(t, "start")+"=>"+r.Text(t, "end")] = &delay{
+			r.Int(t, "calls"), r.Int(t, "total"), r.Int(t, "min"), r.Int(t, "max"),
+		}
 	}
 	text := func(m map[string]*delay) string {
 		var lines []string
@@ -96,20 +98,24 @@ func TestSoftirqLatencyEqualsPerfScript(t *testing.T) {
 // System calls belong to a thread, wherever it runs.
 func TestSyscallLatencyEqualsPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
-	file, lines := perfRecord(t, "-e", enter, "-e", leave, "--", testkit.Load(t), "-getppid", "800", "-switch", "100", "-sleep", "5")
+	file, lines := perfRecord(t, "-e", enter, "-e", leave, "--", testkit.Load(t), "-getppid", "800",
+		"-switch", "100", "-sleep", "5")
 	want := pairsOf(lines, 1, func(l line) (int, string, string) {
 		name := strings.TrimPrefix(l.event, "raw_syscalls:")
 		return map[string]int{"sys_enter": 0, "sys_exit": 1}[name], name, fmt.Sprint(l.tid)
 	})
-	compareDelays(t, file, `join([tracepoint("`+enter+`")], [tracepoint("`+leave+`")], key = "_tid").latency()`, want)
+	compareDelays(t, file, `join([tracepoint("`+enter+`")], [tracepoint("`+leave+
+		`")], key = "_tid").latency()`, want)
 }
 
 // Work items go through three stages, related by the address of the item.
 func TestWorkqueueStagesEqualPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
 	const wq = "workqueue:workqueue_"
-	file, lines := perfRecord(t, "-a", "-e", wq+"queue_work", "-e", wq+"execute_start", "-e", wq+"execute_end", "--",
-		"sh", "-c", "i=0; while [ $i -lt 30 ]; do echo >"+filepath.Join(t.TempDir(), "f")+"; sync -d /tmp; i=$((i+1)); done; sleep 0.2")
+	file, lines := perfRecord(t, "-a", "-e", wq+"queue_work", "-e", wq+"execute_start", "-e",
+		wq+"execute_end", "--",
+		"sh", "-c", "i=0; while [ $i -lt 30 ]; do echo >"+filepath.Join(t.TempDir(), "f")+
+			"; sync -d /tmp; i=$((i+1)); done; sleep 0.2")
 	stage := map[string]int{wq + "queue_work": 0, wq + "execute_start": 1, wq + "execute_end": 2}
 	want := pairsOf(lines, 2, func(l line) (int, string, string) {
 		rest, ok := strings.CutPrefix(l.text, "work struct")
@@ -119,14 +125,18 @@ func TestWorkqueueStagesEqualPerfScript(t *testing.T) {
 		key, _, _ := strings.Cut(strings.TrimLeft(rest, "= "), " ")
 		return stage[l.event], strings.TrimPrefix(l.event, "workqueue:"), strings.TrimSuffix(key, ":")
 	})
-	compareDelays(t, file, `join([tracepoint("`+wq+`queue_work")], [tracepoint("`+wq+`execute_start")], [tracepoint("`+wq+`execute_end")], key = "work").latency()`, want)
+	compareDelays(t, file, `join([tracepoint("`+wq+`queue_work")], [tracepoint("`+wq+
+		`execute_start")], [tracepoint("`+wq+`execute_end")], key = "work").latency()`, want)
 }
 
 // A task that sleeps is switched out, woken by another context, and switched
 // in: three kinds of events in the rings of all CPUs.
 func TestSleepAndRunDelayEqualPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
-	file, lines := recordLoads(t, []string{"-e", "sched:sched_switch", "--filter", ofLoads, "-e", "sched:sched_wakeup", "--filter", wakesLoads},
+	file, lines := recordLoads(t, []string{
+		"-e", "sched:sched_switch", "--filter", ofLoads, "-e", "sched:sched_wakeup", "--filter",
+		wakesLoads,
+	},
 		"-switch", "200", "-sleep", "40")
 	want := pairsOf(lines, 1, func(l line) (int, string, string) {
 		if l.event == "sched:sched_wakeup" {
@@ -188,10 +198,11 @@ func slowPairs(t *testing.T, file, program string) (pairs []slowPair) {
 // lines, of all CPUs, and that much before and after.
 func TestDetailsEqualPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
-	file, lines := perfRecord(t, "-e", "sched:sched_switch", "-e", "sched:sched_wakeup", "-e", enter, "-e", leave, "--",
-		testkit.Load(t), "-switch", "50", "-sleep", "10", "-getppid", "100")
+	file, lines := perfRecord(t, "-e", "sched:sched_switch", "-e", "sched:sched_wakeup", "-e", enter,
+		"-e", leave, "--", testkit.Load(t), "-switch", "50", "-sleep", "10", "-getppid", "100")
 	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(a.time, b.time) })
-	join := `join([tracepoint("` + enter + `"), tracepoint("sched:sched_switch").untraced()], [tracepoint("` + leave + `"), tracepoint("sched:sched_wakeup").untraced()], key = "_tid")`
+	join := `join([tracepoint("` + enter + `"), tracepoint("sched:sched_switch").untraced()], [tracepoint("` +
+		leave + `"), tracepoint("sched:sched_wakeup").untraced()], key = "_tid")`
 	const around = 200_000
 	pairs := slowPairs(t, file, join+`.slow(500 * us, detail = detail(before = 200 * us, after = 200 * us))`)
 	want := pairsOf(lines, 1, func(l line) (int, string, string) {
@@ -240,7 +251,8 @@ func TestDetailsEqualPerfScript(t *testing.T) {
 func TestSleepIsSlowLive(t *testing.T) {
 	live(t, testkit.AMD64)
 	out := testkit.Run(t, testkit.PPScript(t), "--format", "json", "-c",
-		`join([tracepoint("`+enter+`", filter = "id == 230 || id == 35")], [tracepoint("`+leave+`", filter = "id == 230 || id == 35")], key = "_tid").slow(3 * ms)`,
+		`join([tracepoint("`+enter+`", filter = "id == 230 || id == 35")], [tracepoint("`+leave+
+			`", filter = "id == 230 || id == 35")], key = "_tid").slow(3 * ms)`,
 		"--", "sleep", "0.05").Want(t, 0)
 	n := strings.Count(out.Stdout, `"type":"detail"`)
 	if n != 1 {

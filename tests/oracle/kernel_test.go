@@ -58,17 +58,20 @@ def main(o):
 	for _, source := range []string{`sample(freq = 997, event = "cpu-clock")`, `software("page-faults")`} {
 		ours = append(ours, attach(t, l, "-c", source+`.where("nr_running > 100000").log()`))
 	}
-	recorded := attachPerf(t, l, "record", "-q", "-m", "1024", "-e", "syscalls:sys_enter_getppid", "-e", "sched:sched_switch")
+	recorded := attachPerf(t, l, "record", "-q", "-m", "1024", "-e", "syscalls:sys_enter_getppid", "-e",
+		"sched:sched_switch")
 	// By itself: events that perf tells apart by an id have that of whoever
 	// is first to look at a fault, without programs too.
 	faulty := attachPerf(t, l, "record", "-q", "-c", "1", "-e", "page-faults")
 	quiet := attachPerf(t, l, "stat", "-x,", "-e", "syscalls:sys_enter_getppid", "-e", "sched:sched_switch")
-	native := attach(t, l, "--engine", "perf", "--format", "json", "-c", `tracepoint("sched:sched_switch").count()`)
+	native := attach(t, l, "--engine", "perf", "--format", "json", "-c",
+		`tracepoint("sched:sched_switch").count()`)
 	l.Do()
 	counts := perfCounts(t, quiet.end())
 	lines := map[string]int64{}
 	for _, file := range []string{recorded.end(), faulty.end()} {
-		for line := range strings.Lines(testkit.Run(t, "perf", "script", "-i", file, "-F", "comm,event").Want(t, 0).Stdout) {
+		for line := range strings.Lines(testkit.Run(t, "perf", "script", "-i", file, "-F", "comm,event").
+			Want(t, 0).Stdout) {
 			words := strings.Fields(line)
 			lines[strings.TrimSuffix(words[len(words)-1], ":")]++
 		}
@@ -79,7 +82,8 @@ def main(o):
 	}
 	l.End()
 	if n := counts["syscalls:sys_enter_getppid"]; n != calls || lines["syscalls:sys_enter_getppid"] != calls {
-		t.Errorf("perf stat: got %d calls, perf record %d, want %d", n, lines["syscalls:sys_enter_getppid"], calls)
+		t.Errorf("perf stat: got %d calls, perf record %d, want %d",
+			n, lines["syscalls:sys_enter_getppid"], calls)
 	}
 	if n := lines["page-faults"]; n < faults {
 		t.Errorf("perf record: got %d page faults, want %d at least", n, faults)
@@ -106,14 +110,19 @@ func TestKilledLeavesNothing(t *testing.T) {
 	p.Signal(syscall.SIGKILL)
 	p.Wait()
 	open := map[string]func(id uint32) error{
-		"prog": func(id uint32) error { x, err := ebpf.NewProgramFromID(ebpf.ProgramID(id)); x.Close(); return err },
+		"prog": func(id uint32) error {
+			x, err := ebpf.NewProgramFromID(ebpf.ProgramID(id))
+			x.Close()
+			return err
+		},
 		"map":  func(id uint32) error { x, err := ebpf.NewMapFromID(ebpf.MapID(id)); x.Close(); return err },
 		"link": func(id uint32) error { _, err := link.NewFromID(link.ID(id)); return err },
 	}
 	for kind, list := range ids {
 		for _, id := range list {
 			// The kernel frees them a grace period later.
-			for deadline := time.Now().Add(60 * time.Second); open[kind](id) == nil; time.Sleep(10 * time.Millisecond) {
+			deadline := time.Now().Add(60 * time.Second)
+			for ; open[kind](id) == nil; time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Errorf("%s %d is still there", kind, id)
 					break
@@ -168,7 +177,8 @@ func TestKernelWorkload(t *testing.T) {
 	load := testkit.Load(t)
 	f := func(want int64, script string, options ...string) {
 		t.Helper()
-		args := append([]string{testkit.PPScript(t), "--engine", "bpf", "--format", "json", "-c", countEnter}, options...)
+		args := append([]string{testkit.PPScript(t), "--engine", "bpf", "--format", "json", "-c", countEnter},
+			options...)
 		got := getppids(t, testkit.Run(t, append(args, "--", "sh", "-c", script)...))
 		// A shell asks for its parent as well.
 		if got < want || got > want+5 {

@@ -20,23 +20,29 @@ func TestWatchdogWarns(t *testing.T) {
 	for name, want := range map[string]string{"watchdog": "1", "watchdog_thresh": "10"} {
 		got, err := os.ReadFile("/proc/sys/kernel/" + name)
 		if err != nil || strings.TrimSpace(string(got)) != want {
-			testkit.Requires(t, testkit.Optional("kernel."+name+" = "+want, fmt.Errorf("it is %q (%v)", got, err)))
+			testkit.Requires(t, testkit.Optional("kernel."+name+" = "+want,
+				fmt.Errorf("it is %q (%v)", got, err)))
 		}
 	}
 	// The machine itself may be late: perf tells when its timers were.
 	symbols := read(t, "/proc/kallsyms")
 	fn := regexp.MustCompile(`(?m)^([0-9a-f]+) . watchdog_timer_fn$`).FindStringSubmatch(symbols)
 	if fn == nil {
-		testkit.Requires(t, testkit.Optional("the kernel's watchdog", errors.New("no watchdog_timer_fn in kallsyms")))
+		testkit.Requires(t, testkit.Optional("the kernel's watchdog",
+			errors.New("no watchdog_timer_fn in kallsyms")))
 	}
 	t.Parallel()
 	timers := filepath.Join(t.TempDir(), "perf.data")
-	witness := testkit.Start(t, "perf", "record", "-q", "-B", "-N", "--no-bpf-event", "-m", "4096", "-a", "-C", "0", "-o", timers, "-e", "timer:hrtimer_expire_entry",
+	witness := testkit.Start(t, "perf", "record", "-q", "-B", "-N", "--no-bpf-event", "-m", "4096", "-a",
+		"-C", "0", "-o", timers, "-e", "timer:hrtimer_expire_entry",
 		"--filter", "function == 0x"+fn[1], "--", "sleep", "14")
-	quiet := testkit.Start(t, testkit.PPScript(t), "watchdog", "-C", "0", "--duration", "9s", "--format", "json")
-	out := testkit.Run(t, testkit.PPScript(t), "watchdog", "-C", "0", "-g", "--thresh", "1s", "--duration", "9s", "--format", "json").Want(t, 0)
+	quiet := testkit.Start(t, testkit.PPScript(t), "watchdog", "-C", "0", "--duration", "9s",
+		"--format", "json")
+	out := testkit.Run(t, testkit.PPScript(t), "watchdog", "-C", "0", "-g", "--thresh", "1s", "--duration",
+		"9s", "--format", "json").Want(t, 0)
 	rows := last(t, out.Stdout).Rows
-	if len(rows) != 1 || rows[0].Int(t, "expired") < 2 || rows[0].Int(t, "stopper") < 1 || rows[0].Int(t, "hard") < 1 {
+	if len(rows) != 1 || rows[0].Int(t, "expired") < 2 || rows[0].Int(t, "stopper") < 1 ||
+		rows[0].Int(t, "hard") < 1 {
 		t.Errorf("got %v, want two timers in 9 s, and warnings", rows)
 	}
 	warnings := int64(0)
@@ -67,7 +73,8 @@ func TestWatchdogWarns(t *testing.T) {
 		}
 		before = l.time
 	}
-	if len(rows) != 1 || rows[0].Int(t, "expired") < 2 || late == 0 && rows[0].Int(t, "hard") != 0 || rows[0].Int(t, "soft") != 0 {
+	if len(rows) != 1 || rows[0].Int(t, "expired") < 2 || late == 0 && rows[0].Int(t, "hard") != 0 ||
+		rows[0].Int(t, "soft") != 0 {
 		t.Errorf("got %v, want two timers in 9 s and no warning; %d were late", rows, late)
 	}
 }
@@ -80,7 +87,8 @@ func TestKVMMMUEqualsPerfScript(t *testing.T) {
 		testkit.Requires(t, testkit.Optional("KVM", err))
 	}
 	file := filepath.Join(t.TempDir(), "perf.data")
-	testkit.Run(t, "perf", "record", "-q", "-o", file, "-e", "kvmmmu:kvm_mmu_get_page,kvmmmu:kvm_mmu_prepare_zap_page", "--",
+	testkit.Run(t, "perf", "record", "-q", "-o", file, "-e",
+		"kvmmmu:kvm_mmu_get_page,kvmmmu:kvm_mmu_prepare_zap_page", "--",
 		testkit.Build(t, "tests/vm/minikvm"), "-mix", "20").Want(t, 0)
 	get, created, zapped := int64(0), int64(0), int64(0)
 	for _, l := range perfScript(t, file) {

@@ -19,12 +19,14 @@ import (
 // never return exactly one is found.
 func TestLeaksAreCounted(t *testing.T) {
 	live(t, testkit.AMD64)
-	out := testkit.Run(t, testkit.PPScript(t), "kmemleak", "--format", "json", "--alloc", "raw_syscalls:sys_enter//ptr=_tid/size=id/",
+	out := testkit.Run(t, testkit.PPScript(t), "kmemleak", "--format", "json", "--alloc",
+		"raw_syscalls:sys_enter//ptr=_tid/size=id/",
 		"--free", "raw_syscalls:sys_exit//ptr=_tid/", "--", testkit.Load(t), "-getppid", "100").Want(t, 0)
 	tables := testkit.Tables(t, out.Stdout)
 	leaked := tables[len(tables)-1]
 	const exitGroup = 231
-	if n := len(leaked.Rows); n != 1 || leaked.Rows[0].Int(t, "objects") != 1 && leaked.Rows[0].Int(t, "bytes")%exitGroup == 0 {
+	if n := len(leaked.Rows); n != 1 ||
+		leaked.Rows[0].Int(t, "objects") != 1 && leaked.Rows[0].Int(t, "bytes")%exitGroup == 0 {
 		t.Errorf("got %v, want exit_group, which does not return", leaked.Rows)
 	}
 }
@@ -41,8 +43,10 @@ func TestUserLeaksAreFound(t *testing.T) {
 	command := []string{program}
 	f := func(want string, more ...string) {
 		t.Helper()
-		args := append([]string{testkit.PPScript(t), "kmemleak", "-m", "4096", "--format", "json", "-g", "--user-callchain=dwarf", "--no-kernel-callchain",
-			"--alloc", fmt.Sprintf(`uretprobe:malloc@"%s"//ptr=retval/`, libc[0]), "--free", fmt.Sprintf(`uprobe:free@"%s"//ptr=arg1/`, libc[0])}, more...)
+		args := append([]string{testkit.PPScript(t), "kmemleak", "-m", "4096", "--format", "json", "-g",
+			"--user-callchain=dwarf", "--no-kernel-callchain",
+			"--alloc", fmt.Sprintf(`uretprobe:malloc@"%s"//ptr=retval/`, libc[0]), "--free",
+			fmt.Sprintf(`uprobe:free@"%s"//ptr=arg1/`, libc[0])}, more...)
 		// All programs' calls go through the rings, with their stacks: on a busy
 		// machine some are lost, and nothing is measured across that.
 		testkit.Again(t, func() []string {
@@ -75,18 +79,21 @@ func TestKernelLeaksAreFound(t *testing.T) {
 	program := compiled(t, "msgleak.c", "-O1")
 	f := func(mode string, wantMessages, wantBytes int64) {
 		t.Helper()
-		out := testkit.Run(t, testkit.PPScript(t), "kmemleak", "--format", "json", "-g", "--alloc", "kmem:kmalloc//ptr=ptr/size=bytes_req/", "--free", "kmem:kfree//ptr=ptr/",
+		out := testkit.Run(t, testkit.PPScript(t), "kmemleak", "--format", "json", "-g", "--alloc",
+			"kmem:kmalloc//ptr=ptr/size=bytes_req/", "--free", "kmem:kfree//ptr=ptr/",
 			"--", program, mode).Want(t, 0)
 		first, rest, _ := strings.Cut(out.Stdout, "\n")
 		queue := strings.TrimPrefix(first, "queue ")
 		t.Cleanup(func() { testkit.Run(t, program, "remove", queue) })
 		messages, bytes := queued(t, queue)
 		if messages != wantMessages || bytes != wantBytes {
-			t.Fatalf("%s: the queue has %d messages of %d bytes, want %d of %d", mode, messages, bytes, wantMessages, wantBytes)
+			t.Fatalf("%s: the queue has %d messages of %d bytes, want %d of %d", mode, messages, bytes,
+				wantMessages, wantBytes)
 		}
 		var objects, leaked int64
 		all := leaksOf(t, rest, "do_msgsnd")
-		for _, m := range regexp.MustCompile(`(?m)^(.*)\bload_msg\b.*: (\d+) objects, (\d+) bytes$`).FindAllStringSubmatch(all, -1) {
+		for _, m := range regexp.MustCompile(`(?m)^(.*)\bload_msg\b.*: (\d+) objects, (\d+) bytes$`).
+			FindAllStringSubmatch(all, -1) {
 			// A message may be the first of a new slab, to which the allocator
 			// adds a list of whose objects they are: that stays with the slab.
 			if strings.Contains(m[1], "slab") {
@@ -97,8 +104,11 @@ func TestKernelLeaksAreFound(t *testing.T) {
 			objects, leaked = objects+n, leaked+b
 		}
 		// A message has a header, struct msg_msg, in front of it.
-		if head := (leaked - bytes) / max(1, messages); objects != messages || leaked != bytes+messages*head || messages > 0 && (head < 24 || head > 128) {
-			t.Errorf("%s: got %d objects of %d bytes, want the %d messages of %d bytes and their headers, of\n%s", mode, objects, leaked, messages, bytes, all)
+		if head := (leaked - bytes) / max(1, messages); objects != messages ||
+			leaked != bytes+messages*head || messages > 0 && (head < 24 || head > 128) {
+			t.Errorf(
+				"%s: got %d objects of %d bytes, want the %d messages of %d bytes and their headers, of\n%s",
+				mode, objects, leaked, messages, bytes, all)
 		}
 	}
 	f("none", 0, 0)

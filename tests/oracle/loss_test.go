@@ -19,8 +19,10 @@ func TestLossIsAccounted(t *testing.T) {
 	l := testkit.StartTarget(t, "-getppid", fmt.Sprint(calls))
 	source := `tracepoint("raw_syscalls:sys_enter", filter = "id == 110")`
 	all := attach(t, l, "--engine", "perf", "--format", "json", "-m", "1", "-c", source+`.count()`)
-	odd := attach(t, l, "--engine", "perf", "--format", "json", "-m", "1", "-c", source+`.where("args[0] & 1").count()`)
-	strict := attach(t, l, "--engine", "perf", "--format", "json", "-m", "1", "--strict", "-c", source+`.count()`)
+	odd := attach(t, l, "--engine", "perf", "--format", "json", "-m", "1", "-c",
+		source+`.where("args[0] & 1").count()`)
+	strict := attach(t, l, "--engine", "perf", "--format", "json", "-m", "1", "--strict", "-c",
+		source+`.count()`)
 	readers := []*testkit.Process{all, odd, strict}
 	for _, p := range readers {
 		p.Suspend()
@@ -32,8 +34,10 @@ func TestLossIsAccounted(t *testing.T) {
 	check := func(p *testkit.Process, exit int) (table testkit.Table) {
 		t.Helper()
 		table = last(t, p.Stop().Want(t, exit).Stdout)
-		if lost := table.Loss["lost"]; table.TotalSamples+lost != calls || lost < calls/2 || table.TotalSamples == 0 {
-			t.Errorf("got %d samples and %d lost, want %d together, most of them lost", table.TotalSamples, lost, calls)
+		if lost := table.Loss["lost"]; table.TotalSamples+lost != calls || lost < calls/2 ||
+			table.TotalSamples == 0 {
+			t.Errorf("got %d samples and %d lost, want %d together, most of them lost",
+				table.TotalSamples, lost, calls)
 		}
 		return table
 	}
@@ -42,7 +46,8 @@ func TestLossIsAccounted(t *testing.T) {
 	}
 	// The first argument counts up, so every second one of those seen in a row
 	// is odd.
-	if table := check(odd, 0); table.Rows[0].Int(t, "count") != table.TotalSamples/2 && table.Rows[0].Int(t, "count") != (table.TotalSamples+1)/2 {
+	if table := check(odd, 0); table.Rows[0].Int(t, "count") != table.TotalSamples/2 &&
+		table.Rows[0].Int(t, "count") != (table.TotalSamples+1)/2 {
 		t.Errorf("got %v of %d samples, want half of them", table.Rows, table.TotalSamples)
 	}
 	check(strict, 4)
@@ -105,13 +110,20 @@ func TestSyscallsAfterLoss(t *testing.T) {
 		{"syscalls", "-e", enter, "-e", leave},
 		{"-c", `join([tracepoint("` + enter + `")], [tracepoint("` + leave + `")], key = "_tid").latency()`},
 	} {
-		out := testkit.Run(t, append([]string{testkit.PPScript(t), "--input", file, "--format", "json"}, args...)...).Want(t, 0)
+		out := testkit.Run(t, append([]string{testkit.PPScript(t), "--input", file, "--format", "json"},
+			args...)...).Want(t, 0)
 		table := last(t, out.Stdout)
 		if table.TotalSamples+table.Loss["lost"] != 2*calls {
-			t.Errorf("%s: got %d samples and %d lost, want %d together", args[0], table.TotalSamples, table.Loss["lost"], 2*calls)
+			t.Errorf("%s: got %d samples and %d lost, want %d together", args[0], table.TotalSamples,
+				table.Loss["lost"], 2*calls)
 		}
 		r := table.Rows[0]
-		got := latency{calls: r.Int(t, "calls"), total: r.Int(t, "total"), least: r.Int(t, "min"), most: r.Int(t, "max")}
+		got := latency{
+			calls: r.Int(t, "calls"),
+			total: r.Int(t, "total"),
+			least: r.Int(t, "min"),
+			most:  r.Int(t, "max"),
+		}
 		if len(table.Rows) != 1 || got != want {
 			t.Errorf("%s: got %+v in %d rows, want %+v", args[0], got, len(table.Rows), want)
 		}
@@ -122,7 +134,8 @@ func TestSyscallsAfterLoss(t *testing.T) {
 // the losses over which a call and the return of another seem to be a pair.
 func callsBetweenLosses(t *testing.T, file string) (sum latency, spans int) {
 	t.Helper()
-	out := testkit.Run(t, "perf", "script", "-i", file, "--show-lost-events", "--ns", "-F", "comm,pid,tid,cpu,time,event,trace").Want(t, 0)
+	out := testkit.Run(t, "perf", "script", "-i", file, "--show-lost-events", "--ns", "-F",
+		"comm,pid,tid,cpu,time,event,trace").Want(t, 0)
 	rows := map[string]latency{}
 	began, open, lost := int64(0), false, false
 	for text := range strings.Lines(out.Stdout) {
@@ -153,7 +166,8 @@ func callsBetweenLosses(t *testing.T, file string) (sum latency, spans int) {
 func TestLossInventsNoPair(t *testing.T) {
 	live(t, testkit.AMD64)
 	// From the only getppid of one round to that of the next.
-	program := `join([tracepoint("` + leave + `", filter = "id == 110")], [tracepoint("` + enter + `", filter = "id == 110"), ` +
+	program := `join([tracepoint("` + leave + `", filter = "id == 110")], [tracepoint("` + enter +
+		`", filter = "id == 110"), ` +
 		`tracepoint("` + enter + `", filter = "id == 257").untraced()], key = "_tid").count()`
 	f := func(stop bool, pages string, pairs int64) {
 		t.Helper()
@@ -194,13 +208,15 @@ func TestLossInventsNoPair(t *testing.T) {
 func TestEventLostCountsWhatItSees(t *testing.T) {
 	live(t)
 	testkit.Again(t, func() (wrong []string) {
-		out := testkit.Run(t, testkit.PPScript(t), "event-lost", "-e", "sched:sched_switch,raw_syscalls:sys_enter,sched:sched_waking", "-m", "2048",
+		out := testkit.Run(t, testkit.PPScript(t), "event-lost", "-e",
+			"sched:sched_switch,raw_syscalls:sys_enter,sched:sched_waking", "-m", "2048",
 			"--format", "json", "--duration", "300ms").Want(t, 0)
 		table := last(t, out.Stdout)
 		for _, r := range table.Rows {
 			counted, missing := r.Int(t, "counted"), r.Int(t, "missing")
 			if table.Loss["lost"] == 0 && (missing > 10 || -missing > 100+counted/50) {
-				wrong = append(wrong, fmt.Sprintf("%v: got %d of %d missing, and nothing lost", r["event"], missing, counted))
+				wrong = append(wrong, fmt.Sprintf("%v: got %d of %d missing, and nothing lost", r["event"],
+					missing, counted))
 			}
 		}
 		if len(table.Rows) != 3 {

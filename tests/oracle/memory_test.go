@@ -17,7 +17,8 @@ func TestMemoryEqualsPerfScript(t *testing.T) {
 	testkit.Requires(t, testkit.Perf)
 	const data = "../data/memory.data"
 	// tid [cpu] time: event: addr data_src |OP LOAD|LVL ...|BLK  N/A weight ip phys_addr
-	line := regexp.MustCompile(`^\s*(\d+) \[(\d+)\].*/P:\s+([0-9a-f]+)\s+([0-9a-f]+) \|OP (\w+)\|LVL ([^|]+)\|SNP ([^|]+)\|TLB ([^|]+)\|LCK (\w)\S*(?:\|BLK\s+\S+)?\s+(\d+)\s+([0-9a-f]+)\s+([0-9a-f]+)$`)
+	line := regexp.MustCompile(
+		`^\s*(\d+) \[(\d+)\].*/P:\s+([0-9a-f]+)\s+([0-9a-f]+) \|OP (\w+)\|LVL ([^|]+)\|SNP ([^|]+)\|TLB ([^|]+)\|LCK (\w)\S*(?:\|BLK\s+\S+)?\s+(\d+)\s+([0-9a-f]+)\s+([0-9a-f]+)$`)
 	var want []string
 	number := func(hex string) string {
 		n, err := strconv.ParseUint(hex, 16, 64)
@@ -27,14 +28,16 @@ func TestMemoryEqualsPerfScript(t *testing.T) {
 		return strconv.FormatUint(n, 10)
 	}
 	words := map[string]string{} // what perf says about a data source
-	out := testkit.Run(t, "perf", "script", "-i", data, "-f", "-F", "tid,cpu,time,event,addr,weight,data_src,phys_addr,ip").Want(t, 0).Stdout
+	out := testkit.Run(t, "perf", "script", "-i", data, "-f", "-F",
+		"tid,cpu,time,event,addr,weight,data_src,phys_addr,ip").Want(t, 0).Stdout
 	for l := range strings.Lines(out) {
 		m := line.FindStringSubmatch(strings.TrimRight(l, "\n"))
 		if m == nil {
 			t.Fatalf("perf script: %q", l)
 		}
 		cpu, _ := strconv.Atoi(m[2])
-		want = append(want, fmt.Sprint(m[1], " ", cpu, " ", number(m[3]), " ", number(m[4]), " ", m[10], " ", number(m[11]), " ", number(m[12])))
+		want = append(want, fmt.Sprint(m[1], " ", cpu, " ", number(m[3]), " ", number(m[4]), " ", m[10], " ",
+			number(m[11]), " ", number(m[12])))
 		words[number(m[4])] = strings.Join([]string{m[5], m[6], m[7], m[8], m[9]}, "|")
 	}
 	if len(want) != 60 || len(words) != 4 {
@@ -43,8 +46,10 @@ func TestMemoryEqualsPerfScript(t *testing.T) {
 	const fields = "tid cpu addr data_src weight ip phys_addr"
 	var got []string
 	for _, op := range []string{"loads", "stores"} {
-		program := fmt.Sprintf(`memory_access(%q).by("%s").count().text(data_src = data_source)`, op, strings.ReplaceAll(fields, " ", `", "`))
-		table := last(t, testkit.Run(t, testkit.PPScript(t), "--input", data, "--format", "json", "-c", program).Want(t, 0).Stdout)
+		program := fmt.Sprintf(`memory_access(%q).by("%s").count().text(data_src = data_source)`, op,
+			strings.ReplaceAll(fields, " ", `", "`))
+		table := last(t, testkit.Run(t, testkit.PPScript(t), "--input", data, "--format", "json", "-c",
+			program).Want(t, 0).Stdout)
 		for _, r := range table.Rows {
 			var cells []string
 			for _, f := range strings.Fields(fields) {
@@ -67,7 +72,9 @@ func sameAccess(t *testing.T, ours, perfs, op string) {
 	t.Helper()
 	p, o := strings.Split(perfs, "|"), strings.Split(ours, "|")
 	level, _, _ := strings.Cut(o[0], " hit")
-	if p[0]+"S" != strings.ToUpper(op) || !strings.Contains(p[1], level) && !strings.HasPrefix(level, "Remote") || strings.HasPrefix(p[1], "Remote") != strings.HasPrefix(level, "Remote") {
+	if p[0]+"S" != strings.ToUpper(op) ||
+		!strings.Contains(p[1], level) && !strings.HasPrefix(level, "Remote") ||
+		strings.HasPrefix(p[1], "Remote") != strings.HasPrefix(level, "Remote") {
 		t.Errorf("got %s, want perf's %s", ours, perfs)
 	}
 	for i, prefix := range []string{"SNP ", "TLB ", "LCK "} {

@@ -17,11 +17,13 @@ func TestMiscTellsOfTheKernel(t *testing.T) {
 	ours.WaitStderr(" open event")
 	dir := t.TempDir()
 	cgroup := fmt.Sprintf("pp-misc-test-%d", os.Getpid())
-	made := testkit.Run(t, "unshare", "-m", "sh", "-c", "mount -t cgroup2 none "+dir+" && mkdir "+dir+"/"+cgroup+" && rmdir "+dir+"/"+cgroup)
+	made := testkit.Run(t, "unshare", "-m", "sh", "-c",
+		"mount -t cgroup2 none "+dir+" && mkdir "+dir+"/"+cgroup+" && rmdir "+dir+"/"+cgroup)
 	bpftrace := testkit.Start(t, "bpftrace", "-e", "BEGIN { exit(); }")
 	loaded := bpftrace.Wait()
 	if made.Exit != 0 || loaded.Exit != 0 {
-		testkit.Requires(t, testkit.Optional("cgroup2 and BPF", fmt.Errorf("%s %s", made.Stderr, loaded.Stderr)))
+		testkit.Requires(t, testkit.Optional("cgroup2 and BPF",
+			fmt.Errorf("%s %s", made.Stderr, loaded.Stderr)))
 	}
 	// Who unloads a program is not always who loaded it, it may take a while,
 	// and lines of two CPUs come in any order. Programs are known by id, symbols
@@ -30,7 +32,8 @@ func TestMiscTellsOfTheKernel(t *testing.T) {
 		came, went = map[string]int{}, map[string]int{}
 		for _, e := range testkit.Events(t, stdout) {
 			mine := e.PID == bpftrace.PID()
-			program, symbol := "program "+between(e.Text, " id=", " "), "symbol "+between(e.Text, " address=", " ")
+			program, symbol := "program "+between(e.Text, " id=", " "), "symbol "+
+				between(e.Text, " address=", " ")
 			switch kind := between(e.Text, "kind=", " "); {
 			case kind == "bpf-load" && mine:
 				came[program]++

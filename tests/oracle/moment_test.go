@@ -15,7 +15,11 @@ func TestProfileOfMoments(t *testing.T) {
 	l := testkit.StartTarget(t, "-spin", "300")
 	pid := strconv.Itoa(l.PID())
 	profile := func(options ...string) *testkit.Process {
-		p := testkit.Start(t, append([]string{testkit.PPScript(t), "profile", "--event", "cpu-clock", "-F", "500", "-C", "0", "--format", "json", "-v"}, options...)...)
+		p := testkit.Start(t,
+			append([]string{
+				testkit.PPScript(t), "profile", "--event", "cpu-clock", "-F", "500", "-C", "0",
+				"--format", "json", "-v",
+			}, options...)...)
 		p.WaitStderr(" open event")
 		return p
 	}
@@ -46,7 +50,8 @@ func TestProfileOfMoments(t *testing.T) {
 			}
 		}
 		if (n > 0) != cases[i].some {
-			t.Errorf("profile %v: got %d samples of the program, want some: %v", cases[i].options, n, cases[i].some)
+			t.Errorf("profile %v: got %d samples of the program, want some: %v",
+				cases[i].options, n, cases[i].some)
 		}
 	}
 }

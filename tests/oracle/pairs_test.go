@@ -25,7 +25,8 @@ func TestIrqOffEqualsPerfScript(t *testing.T) {
 		}
 		last0 = l.time
 	}
-	out := testkit.Run(t, testkit.PPScript(t), "irq-off", "--input", file, "--period", "1ms", "--than", "1005us", "--format", "json").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "irq-off", "--input", file, "--period", "1ms", "--than",
+		"1005us", "--format", "json").Want(t, 0)
 	var got [3]int64
 	for _, r := range last(t, out.Stdout).Rows {
 		got = [3]int64{r.Int(t, "late"), r.Int(t, "longest"), r.Int(t, "total")}
@@ -55,9 +56,11 @@ func TestNestedTraceEqualsPerfScript(t *testing.T) {
 			delete(began, l.cpu)
 		}
 	}
-	out := testkit.Run(t, testkit.PPScript(t), "nested-trace", "--input", file, "-e", "irq:softirq_entry,irq:softirq_exit", "--format", "json").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "nested-trace", "--input", file, "-e",
+		"irq:softirq_entry,irq:softirq_exit", "--format", "json").Want(t, 0)
 	rows := last(t, out.Stdout).Rows
-	if len(rows) != 1 || rows[0].Int(t, "calls") != calls || rows[0].Int(t, "total") != total || rows[0].Int(t, "max") != longest || calls < 3 {
+	if len(rows) != 1 || rows[0].Int(t, "calls") != calls || rows[0].Int(t, "total") != total ||
+		rows[0].Int(t, "max") != longest || calls < 3 {
 		t.Errorf("got %v, want %d softirqs, %d ns, at most %d", rows, calls, total, longest)
 	}
 }
@@ -91,7 +94,8 @@ func TestKmemprofEqualsPerfScript(t *testing.T) {
 		left.count++
 		left.bytes += n
 	}
-	out := testkit.Run(t, testkit.PPScript(t), "kmemprof", "--input", file, "-k", "ptr", "-e", "kmem:kmalloc//size=bytes_alloc/", "-e", "kmem:kfree",
+	out := testkit.Run(t, testkit.PPScript(t), "kmemprof", "--input", file, "-k", "ptr", "-e",
+		"kmem:kmalloc//size=bytes_alloc/", "-e", "kmem:kfree",
 		"--format", "json").Want(t, 0)
 	want := map[string]sum{"allocated": allocated, "freed": freed, "allocated and not freed": left}
 	type stacks struct {
@@ -113,8 +117,10 @@ func TestKmemprofEqualsPerfScript(t *testing.T) {
 			t.Errorf("%s: got the total %v, want the sum of the stacks, %v", s.Title, all, got)
 		}
 	}
-	text := testkit.Run(t, testkit.PPScript(t), "kmemprof", "--input", file, "-k", "ptr", "-e", "kmem:kmalloc//size=bytes_alloc/", "-e", "kmem:kfree").Want(t, 0)
-	if line := fmt.Sprintf(" allocated\ntotal %d bytes in %d samples\n", allocated.bytes, allocated.count); !strings.Contains(text.Stdout, line) {
+	text := testkit.Run(t, testkit.PPScript(t), "kmemprof", "--input", file, "-k", "ptr", "-e",
+		"kmem:kmalloc//size=bytes_alloc/", "-e", "kmem:kfree").Want(t, 0)
+	if line := fmt.Sprintf(" allocated\ntotal %d bytes in %d samples\n", allocated.bytes,
+		allocated.count); !strings.Contains(text.Stdout, line) {
 		t.Errorf("got no line %q in\n%s", line, text.Stdout)
 	}
 }
@@ -123,10 +129,13 @@ func TestKmemprofEqualsPerfScript(t *testing.T) {
 // with stacks, the lines of slow pairs show what part of it was asked for.
 func TestPairsOfThreads(t *testing.T) {
 	live(t, testkit.AMD64)
-	stages := []string{"-e", enter + "/id == " + getppid + "/", "-e", "raw_syscalls:sys_exit/id == " + getppid + "/"}
+	stages := []string{
+		"-e", enter + "/id == " + getppid + "/", "-e", "raw_syscalls:sys_exit/id == " + getppid + "/",
+	}
 	for _, engine := range []string{"perf", "bpf"} {
 		l := testkit.StartTarget(t, "-getppid", "300")
-		p := attach(t, l, append([]string{"multi-trace", "--perins", "--format", "json", "--engine", engine}, stages...)...)
+		p := attach(t, l, append([]string{"multi-trace", "--perins", "--format", "json", "--engine", engine},
+			stages...)...)
 		l.Do()
 		l.End()
 		out := p.Wait().Want(t, 0)
@@ -138,7 +147,8 @@ func TestPairsOfThreads(t *testing.T) {
 
 	f := func(want, no, profiler string, options ...string) {
 		t.Helper()
-		out := testkit.Run(t, slices.Concat([]string{testkit.PPScript(t), profiler, "--than", "1ns", "-g"}, options, []string{"--", testkit.Load(t), "-getppid", "20"})...).Want(t, 0)
+		out := testkit.Run(t, slices.Concat([]string{testkit.PPScript(t), profiler, "--than", "1ns", "-g"},
+			options, []string{"--", testkit.Load(t), "-getppid", "20"})...).Want(t, 0)
 		frames := 0
 		for line := range strings.Lines(out.Stdout) {
 			if strings.HasPrefix(line, "    ") && strings.Contains(line, want) {

@@ -22,7 +22,8 @@ import (
 func schedRecord(t *testing.T, recorder ...string) (file string, lines []line, own map[string]bool) {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "pid")
-	file, lines = perfRecordAs(t, recorder, "sh", "-c", `echo $$ >"$0"; exec "$@"`, root, testkit.Load(t), "-switch", "300", "-sleep", "50", "-spin", "10")
+	file, lines = perfRecordAs(t, recorder, "sh", "-c", `echo $$ >"$0"; exec "$@"`, root, testkit.Load(t),
+		"-switch", "300", "-sleep", "50", "-spin", "10")
 	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(a.time, b.time) })
 	first := strings.TrimSpace(read(t, root))
 	own = map[string]bool{first: true}
@@ -96,13 +97,16 @@ func TestSchedLatencyEqualsPerf(t *testing.T) {
 	live(t, testkit.Perf)
 	// In what perf sched record records now, sched_waking, perf sched latency
 	// sees no wake-ups at all: these are the events that it recorded before.
-	file, lines, own := schedRecord(t, "perf", "record", "-a", "-e", "sched:sched_switch,sched:sched_stat_runtime,sched:sched_wakeup,sched:sched_wakeup_new,"+forked)
+	file, lines, own := schedRecord(t, "perf", "record", "-a", "-e",
+		"sched:sched_switch,sched:sched_stat_runtime,sched:sched_wakeup,sched:sched_wakeup_new,"+forked)
 	want := scheduledOf(lines, own)
 
 	// echo-0:123 | 0.915 ms | 34 | avg: 0.007 ms | max: 0.015 ms | ...
-	row := regexp.MustCompile(`(?m)^ +\S.*?:(\d+) +\| +[\d.]+ ms \| +(\d+) \| avg: +([\d.]+) ms \| max: +([\d.]+) ms \|`)
+	row := regexp.MustCompile(
+		`(?m)^ +\S.*?:(\d+) +\| +[\d.]+ ms \| +(\d+) \| avg: +([\d.]+) ms \| max: +([\d.]+) ms \|`)
 	theirs := map[string]string{}
-	for _, m := range row.FindAllStringSubmatch(testkit.Run(t, "perf", "sched", "latency", "-p", "-i", file).Want(t, 0).Stdout, -1) {
+	for _, m := range row.FindAllStringSubmatch(testkit.Run(t, "perf", "sched", "latency", "-p", "-i", file).
+		Want(t, 0).Stdout, -1) {
 		theirs[m[1]] = strings.Join(m[2:], " ")
 	}
 	ms := func(d delay) string {
@@ -115,11 +119,13 @@ func TestSchedLatencyEqualsPerf(t *testing.T) {
 		case ok && got == ms(w.both):
 			same++
 		case ok && got != ms(w.woken) || !ok && w.woken.calls > 0:
-			t.Errorf("%s: perf has %q, want %s, or %s without the times it was preempted", tid, got, ms(w.both), ms(w.woken))
+			t.Errorf("%s: perf has %q, want %s, or %s without the times it was preempted", tid, got,
+				ms(w.both), ms(w.woken))
 		}
 	}
 
-	out := testkit.Run(t, testkit.PPScript(t), "sched-latency", "--input", file, "--format", "json").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "sched-latency", "--input", file, "--format", "json").
+		Want(t, 0)
 	table := last(t, out.Stdout)
 	type sums struct{ switches, ran, delayed, max int64 }
 	ours := map[string]sums{}
@@ -139,14 +145,16 @@ func TestSchedLatencyEqualsPerf(t *testing.T) {
 	delays := int64(0)
 	for tid, w := range want {
 		g := ours[tid]
-		if g.switches != w.both.calls || g.ran != w.ran || g.max != w.both.max || math.Abs(float64(g.delayed-w.both.total)) > float64(g.switches) {
+		if g.switches != w.both.calls || g.ran != w.ran || g.max != w.both.max ||
+			math.Abs(float64(g.delayed-w.both.total)) > float64(g.switches) {
 			t.Errorf("%s: got %+v, want %+v", tid, g, *w)
 		}
 		delays += w.both.calls
 	}
 	t.Logf("%d threads, %d delays; perf has all delays of %d threads", len(want), delays, same)
 	if len(want) < 3 || delays < 300 || same == 0 {
-		t.Errorf("got %d threads with %d delays, perf has all of %d threads; want 3, 300, 1 at least", len(want), delays, same)
+		t.Errorf("got %d threads with %d delays, perf has all of %d threads; want 3, 300, 1 at least",
+			len(want), delays, same)
 	}
 }
 
@@ -218,6 +226,7 @@ func TestSchedMapEqualsPerf(t *testing.T) {
 		}
 	}
 	if len(got) != len(want) || len(want) < 300 || len(ours) != len(theirs) {
-		t.Errorf("got %d lines, %d of them of the command, want %d and %d, 300 at least", len(ours), len(got), len(theirs), len(want))
+		t.Errorf("got %d lines, %d of them of the command, want %d and %d, 300 at least", len(ours), len(got),
+			len(theirs), len(want))
 	}
 }

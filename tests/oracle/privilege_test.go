@@ -42,8 +42,10 @@ func TestFileCapabilitiesOpenNoFiles(t *testing.T) {
 	f := func(args ...string) {
 		t.Helper()
 		o := testkit.StartOrdinary(t, dir, append([]string{program}, args...)...).Wait()
-		if said := o.Stdout + o.Stderr; o.Exit == 0 || !strings.Contains(said, "permission denied") || strings.Contains(said, "hush") {
-			t.Errorf("%q: got exit status %d and %q, want that it is not permitted, and no word of the file", args, o.Exit, said)
+		if said := o.Stdout + o.Stderr; o.Exit == 0 || !strings.Contains(said, "permission denied") ||
+			strings.Contains(said, "hush") {
+			t.Errorf("%q: got exit status %d and %q, want that it is not permitted, and no word of the file",
+				args, o.Exit, said)
 		}
 	}
 	for _, path := range []string{file, link} {
@@ -77,8 +79,8 @@ func TestFileCapabilitiesTrace(t *testing.T) {
 	const calls = 700
 	for _, engine := range []string{"perf", "bpf"} {
 		l := testkit.StartTarget(t, "-getppid", fmt.Sprint(calls))
-		p := testkit.StartOrdinary(t, dir, program, "--engine", engine, "--format", "json", "-v", "-p", strconv.Itoa(l.PID()),
-			"-c", `tracepoint("raw_syscalls:sys_enter", filter = "id == 110").count()`)
+		p := testkit.StartOrdinary(t, dir, program, "--engine", engine, "--format", "json", "-v", "-p",
+			strconv.Itoa(l.PID()), "-c", `tracepoint("raw_syscalls:sys_enter", filter = "id == 110").count()`)
 		p.WaitStderr(" open event")
 		l.Do()
 		if n := last(t, p.Stop().Want(t, 0).Stdout).Rows[0].Int(t, "count"); n != calls {
@@ -91,14 +93,17 @@ func TestFileCapabilitiesTrace(t *testing.T) {
 		t.Fatalf("%v, %v: want a directory that others cannot look into", st.Mode(), err)
 	}
 	said := testkit.StartOrdinary(t, dir, program, "doctor").Wait().Stdout
-	if !strings.Contains(said, "every user of this machine has them") || !strings.Contains(said, "chmod 750 "+program) {
+	if !strings.Contains(said, "every user of this machine has them") ||
+		!strings.Contains(said, "chmod 750 "+program) {
 		t.Errorf("doctor: got %q, want a word about the mode of the program", said)
 	}
 	l := testkit.StartTarget(t, "-spin", "500")
-	p := testkit.StartOrdinary(t, dir, program, "profile", "-F", "997", "-g", "-v", "-p", strconv.Itoa(l.PID()), "--flame-graph", "-")
+	p := testkit.StartOrdinary(t, dir, program, "profile", "-F", "997", "-g", "-v", "-p",
+		strconv.Itoa(l.PID()), "--flame-graph", "-")
 	p.WaitStderr(" open event")
 	l.Do()
-	if out := p.Stop().Want(t, 0).Stdout; !strings.Contains(out, "main.") || !strings.Contains(out, "runtime.") {
+	if out := p.Stop().Want(t, 0).Stdout; !strings.Contains(out, "main.") ||
+		!strings.Contains(out, "runtime.") {
 		t.Errorf("got %q, want functions of the target", out)
 	}
 	l.End()
@@ -156,8 +161,10 @@ func TestSetUIDIsRefused(t *testing.T) {
 		{"bash", "-c", `exec -a ppscript-exec "$0" /usr/bin/id id`, program},
 	} {
 		o := testkit.StartOrdinary(t, dir, args...).Wait()
-		if o.Exit != 2 || o.Stdout != "" || !strings.Contains(o.Stderr, "set-uid") || !strings.Contains(o.Stderr, "hint: chmod ug-s") {
-			t.Errorf("%q: got exit status %d, %q, %q, want that it is refused", args, o.Exit, o.Stdout, o.Stderr)
+		if o.Exit != 2 || o.Stdout != "" || !strings.Contains(o.Stderr, "set-uid") ||
+			!strings.Contains(o.Stderr, "hint: chmod ug-s") {
+			t.Errorf("%q: got exit status %d, %q, %q, want that it is refused", args, o.Exit,
+				o.Stdout, o.Stderr)
 		}
 	}
 }

@@ -76,8 +76,10 @@ func TestOncpuEqualsProcSched(t *testing.T) {
 // bash prints.
 func TestTaskStateEqualsRusage(t *testing.T) {
 	live(t)
-	out := testkit.Run(t, testkit.PPScript(t), "task-state", "--format", "json", "-m", "1024", "--filter", "load*", "--",
-		"taskset", "-c", "0", "bash", "-c", "TIMEFORMAT='used %3U %3S'; time "+testkit.Load(t)+" -getppid 200000 -sleep 100 -switch 50").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "task-state", "--format", "json", "-m", "1024",
+		"--filter", "load*", "--",
+		"taskset", "-c", "0", "bash", "-c", "TIMEFORMAT='used %3U %3S'; time "+testkit.Load(t)+
+			" -getppid 200000 -sleep 100 -switch 50").Want(t, 0)
 	m := regexp.MustCompile(`used ([\d.]+) ([\d.]+)`).FindStringSubmatch(out.Stderr)
 	if m == nil {
 		t.Fatalf("bash: got %q, want times", out.Stderr)
@@ -133,11 +135,13 @@ func unseenStarts(lines []line) map[int]bool {
 
 func taskStateAndTimehist(t *testing.T) (wrong []string) {
 	t.Helper()
-	file, lines := perfRecord(t, "-a", "-e", "sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,sched:sched_process_exec", "--",
+	file, lines := perfRecord(t, "-a", "-e",
+		"sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,sched:sched_process_exec", "--",
 		"taskset", "-c", "0", testkit.Load(t), "-sleep", "50", "-switch", "100", "-spin", "10")
 	hist := testkit.Run(t, "perf", "sched", "timehist", "-i", file).Want(t, 0)
 	//  7310.202359 [0000]  load-0[123]  wait  delay  run
-	row := regexp.MustCompile(`(?m)^ +\d+\.\d+ \[\d+\] +.*?\[(\d+)(?:/\d+)?\] +([\d.]+) +([\d.]+) +([\d.]+) *$`)
+	row := regexp.MustCompile(
+		`(?m)^ +\d+\.\d+ \[\d+\] +.*?\[(\d+)(?:/\d+)?\] +([\d.]+) +([\d.]+) +([\d.]+) *$`)
 	want := map[int][3]float64{}
 	for _, m := range row.FindAllStringSubmatch(hist.Stdout, -1) {
 		tid, _ := strconv.Atoi(m[1])
@@ -154,7 +158,8 @@ func taskStateAndTimehist(t *testing.T) (wrong []string) {
 		}
 		want[tid] = w
 	}
-	out := testkit.Run(t, testkit.PPScript(t), "task-state", "--input", file, "--perins", "--format", "json").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "task-state", "--input", file, "--perins", "--format", "json").
+		Want(t, 0)
 	got := map[int][3]float64{}
 	names := map[int]string{}
 	for _, r := range last(t, out.Stdout).Rows {
@@ -193,7 +198,9 @@ func taskStateAndTimehist(t *testing.T) (wrong []string) {
 		// What timehist calls waiting is all that is not running.
 		g, w := got[tid], want[tid]
 		if off := g[0] + g[1]; math.Abs(off-w[0]) > 0.01*w[0]+0.2 || math.Abs(g[2]-w[2]) > 0.01*w[2]+0.1 {
-			wrong = append(wrong, fmt.Sprintf("got %.3f ms waiting and %.3f delayed, %.3f running; timehist says %.3f off the CPU, %.3f running", g[0], g[1], g[2], w[0], w[2]))
+			wrong = append(wrong, fmt.Sprintf(
+				"got %.3f ms waiting and %.3f delayed, %.3f running; timehist says %.3f off the CPU, %.3f running",
+				g[0], g[1], g[2], w[0], w[2]))
 		}
 	}
 	if compared == 0 {
@@ -205,7 +212,8 @@ func taskStateAndTimehist(t *testing.T) (wrong []string) {
 // Slots without events are 0, not left out: an event that never comes has rows.
 func TestHrcountShowsQuietSlots(t *testing.T) {
 	live(t)
-	out := testkit.Run(t, testkit.PPScript(t), "hrcount", "-C", "0", "-e", "sched:sched_process_hang//alias=hangs/", "--period", "10ms", "-i", "60s",
+	out := testkit.Run(t, testkit.PPScript(t), "hrcount", "-C", "0", "-e",
+		"sched:sched_process_hang//alias=hangs/", "--period", "10ms", "-i", "60s",
 		"--system", "--format", "json", "--", testkit.Load(t), "-spin", "100").Want(t, 0)
 	rows := last(t, out.Stdout).Rows
 	for _, r := range rows {
@@ -221,8 +229,8 @@ func TestHrcountShowsQuietSlots(t *testing.T) {
 // Every slot is in one report, whole: ten of ten in each interval but the last.
 func TestHrcountKeepsSlotsWhole(t *testing.T) {
 	live(t)
-	out := testkit.Run(t, testkit.PPScript(t), "hrcount", "-e", "sched:sched_switch", "-C", "0", "--period", "10ms", "-i", "100", "--duration", "750ms",
-		"-m", "1024", "--format", "json")
+	out := testkit.Run(t, testkit.PPScript(t), "hrcount", "-e", "sched:sched_switch", "-C", "0", "--period",
+		"10ms", "-i", "100", "--duration", "750ms", "-m", "1024", "--format", "json")
 	tables := testkit.Tables(t, out.Want(t, 0).Stdout)
 	next := int64(0)
 	for i, table := range tables {
@@ -249,7 +257,8 @@ func TestHrcountEqualsPerfStat(t *testing.T) {
 	live(t, testkit.Perf)
 	l := testkit.StartTarget(t, "-switch", "200", "-sleep", "30", "-getppid", "500")
 	perf := attachPerf(t, l, "stat", "-x,", "-e", "raw_syscalls:sys_enter,sched:sched_switch")
-	ours := attach(t, l, "hrcount", "-e", "raw_syscalls:sys_enter,sched:sched_switch", "--period", "1ms", "-i", "60s", "-m", "1024", "--format", "json")
+	ours := attach(t, l, "hrcount", "-e", "raw_syscalls:sys_enter,sched:sched_switch", "--period", "1ms",
+		"-i", "60s", "-m", "1024", "--format", "json")
 	l.Do()
 	table := last(t, ours.Stop().Want(t, 0).Stdout)
 	want := perfCounts(t, perf.end())
@@ -259,7 +268,9 @@ func TestHrcountEqualsPerfStat(t *testing.T) {
 	for _, r := range table.Rows {
 		got[r.Text(t, "event")] += r.Int(t, "n")
 	}
-	for name, event := range map[string]string{"sys_enter": "raw_syscalls:sys_enter", "sched_switch": "sched:sched_switch"} {
+	for name, event := range map[string]string{
+		"sys_enter": "raw_syscalls:sys_enter", "sched_switch": "sched:sched_switch",
+	} {
 		if got[name] != want[event] || want[event] < 200 {
 			t.Errorf("%s: got %d in all slots, want perf's %d", name, got[name], want[event])
 		}

@@ -54,7 +54,8 @@ func timehistEqualsPerf(t *testing.T, wake string) {
 		}
 	}
 	micros := func(ns int64) string { return fmt.Sprintf("%d.%03d", ns/1000000, ns/1000%1000) }
-	out := testkit.Run(t, testkit.PPScript(t), "sched-timehist", "--input", file, "--format", "json").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "sched-timehist", "--input", file, "--format", "json").
+		Want(t, 0)
 	checked, delayed := 0, 0
 	for _, e := range testkit.Events(t, out.Stdout) {
 		field := func(name string) int64 {
@@ -97,13 +98,16 @@ func timehistEqualsPerf(t *testing.T, wake string) {
 func TestFunccountIsKnown(t *testing.T) {
 	live(t)
 	for _, more := range [][]string{nil, {"--sampled"}} {
-		args := append([]string{testkit.PPScript(t), "funccount", "-e", "sched:sched_process_*", "--format", "json"}, more...)
+		args := append([]string{
+			testkit.PPScript(t), "funccount", "-e", "sched:sched_process_*", "--format", "json",
+		}, more...)
 		out := testkit.Run(t, append(args, "--", "sh", "-c", "/bin/true; /bin/true; :")...).Want(t, 0)
 		got := map[string]int64{}
 		for _, r := range last(t, out.Stdout).Rows {
 			got[strings.TrimPrefix(r.Text(t, "event"), "sched:")] = r.Int(t, "hits")
 		}
-		if got["sched_process_fork"] != 2 || got["sched_process_exec"] != 3 || got["sched_process_exit"] != 3 {
+		if got["sched_process_fork"] != 2 || got["sched_process_exec"] != 3 ||
+			got["sched_process_exit"] != 3 {
 			t.Errorf("%v: got %v, want 2 forks, 3 execs, 3 exits", more, got)
 		}
 	}
@@ -112,8 +116,8 @@ func TestFunccountIsKnown(t *testing.T) {
 // Calls are as many as the target makes, and fail as they do.
 func TestSyscallTraceIsKnown(t *testing.T) {
 	live(t)
-	out := testkit.Run(t, testkit.PPScript(t), "syscall-trace", "-e", "getppid,openat,clock_nanosleep", "--format", "json", "--",
-		testkit.Load(t), "-getppid", "60", "-fail", "12", "-sleep", "10").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "syscall-trace", "-e", "getppid,openat,clock_nanosleep",
+		"--format", "json", "--", testkit.Load(t), "-getppid", "60", "-fail", "12", "-sleep", "10").Want(t, 0)
 	calls, failed, slept := 0, 0, 0
 	for _, e := range testkit.Events(t, out.Stdout) {
 		if !strings.HasPrefix(e.Comm, "load-") {
@@ -123,33 +127,39 @@ func TestSyscallTraceIsKnown(t *testing.T) {
 		switch {
 		case strings.Contains(e.Text, "call=getppid() ret="):
 			calls++
-		case strings.Contains(e.Text, "call=openat(dfd: CWD, filename: ") && strings.Contains(e.Text, "ret=-2 error=ENOENT"):
+		case strings.Contains(e.Text, "call=openat(dfd: CWD, filename: ") &&
+			strings.Contains(e.Text, "ret=-2 error=ENOENT"):
 			failed++
 		case strings.Contains(e.Text, "call=clock_nanosleep(") && took >= 200_000:
 			slept++
 		}
 	}
 	if calls != 60 || failed != 12 || slept != 10 {
-		t.Errorf("got %d getppid, %d openat that fail, %d sleeps of 200 us, want 60, 12, 10:\n%.2000s", calls, failed, slept, out.Stdout)
+		t.Errorf("got %d getppid, %d openat that fail, %d sleeps of 200 us, want 60, 12, 10:\n%.2000s", calls,
+			failed, slept, out.Stdout)
 	}
 }
 
 // Slots hold the events whose times are in them.
 func TestHrcountEqualsPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
-	file, lines := recordLoads(t, []string{"-e", "sched:sched_switch", "--filter", ofLoads, "-e", "sched:sched_wakeup", "--filter", wakesLoads},
+	file, lines := recordLoads(t, []string{
+		"-e", "sched:sched_switch", "--filter", ofLoads, "-e", "sched:sched_wakeup", "--filter",
+		wakesLoads,
+	},
 		"-switch", "200", "-sleep", "20", "-spin", "10")
 	want := map[string]int64{}
 	for _, l := range lines {
 		want[fmt.Sprintf("%s %d %d", strings.TrimPrefix(l.event, "sched:"), l.cpu, l.time/1_000_000)]++
 	}
-	out := testkit.Run(t, testkit.PPScript(t), "hrcount", "--input", file, "--perins", "--period", "1ms", "-e", "sched:sched_switch,sched:sched_wakeup",
-		"--format", "json").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "hrcount", "--input", file, "--perins", "--period", "1ms",
+		"-e", "sched:sched_switch,sched:sched_wakeup", "--format", "json").Want(t, 0)
 	got := map[string]int64{}
 	for _, table := range testkit.Tables(t, out.Stdout) {
 		noLoss(t, table)
 		for _, r := range table.Rows {
-			got[fmt.Sprintf("%s %d %d", r.Text(t, "event"), r.Int(t, "cpu"), r.Int(t, "slot"))] += r.Int(t, "n")
+			got[fmt.Sprintf("%s %d %d", r.Text(t, "event"), r.Int(t, "cpu"), r.Int(t, "slot"))] += r.Int(
+				t, "n")
 		}
 	}
 	if len(got) != len(want) || len(want) < 10 {
@@ -165,7 +175,9 @@ func TestHrcountEqualsPerfScript(t *testing.T) {
 // Periods of the timer have the events between two of its samples.
 func TestHrtimerEqualsPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
-	file, lines := recordLoads(t, []string{"-C", "0", "-e", "cpu-clock/period=1000000/", "-e", "sched:sched_switch", "--filter", ofLoads},
+	file, lines := recordLoads(t, []string{
+		"-C", "0", "-e", "cpu-clock/period=1000000/", "-e", "sched:sched_switch", "--filter", ofLoads,
+	},
 		"-switch", "200", "-sleep", "20", "-spin", "10")
 	periods, switches, n, began := int64(0), int64(0), int64(0), false
 	for _, l := range lines {
@@ -180,9 +192,11 @@ func TestHrtimerEqualsPerfScript(t *testing.T) {
 			began, n = true, 0
 		}
 	}
-	out := testkit.Run(t, testkit.PPScript(t), "hrtimer", "--input", file, "--period", "1ms", "-e", "sched:sched_switch", "--format", "json", "sched_switch >= 0").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "hrtimer", "--input", file, "--period", "1ms", "-e",
+		"sched:sched_switch", "--format", "json", "sched_switch >= 0").Want(t, 0)
 	rows := last(t, out.Stdout).Rows
-	if len(rows) != 1 || rows[0].Int(t, "periods") != periods || rows[0].Int(t, "shown") != periods || rows[0].Int(t, "sched_switch") != switches || periods < 5 || switches < 100 {
+	if len(rows) != 1 || rows[0].Int(t, "periods") != periods || rows[0].Int(t, "shown") != periods ||
+		rows[0].Int(t, "sched_switch") != switches || periods < 5 || switches < 100 {
 		t.Errorf("got %v, want %d periods with %d switches", rows, periods, switches)
 	}
 }
@@ -190,24 +204,28 @@ func TestHrtimerEqualsPerfScript(t *testing.T) {
 // What arrives, and what the kernel says is lost, is what it counted.
 func TestEventLostAddsUp(t *testing.T) {
 	live(t)
-	out := testkit.Run(t, testkit.PPScript(t), "event-lost", "-e", "raw_syscalls:sys_enter", "--format", "json", "-i", "60s", "--",
-		testkit.Load(t), "-getppid", "5000").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "event-lost", "-e", "raw_syscalls:sys_enter", "--format",
+		"json", "-i", "60s", "--", testkit.Load(t), "-getppid", "5000").Want(t, 0)
 	rows := last(t, out.Stdout).Rows
-	if len(rows) != 1 || rows[0].Int(t, "counted") < 5000 || rows[0].Int(t, "unordered") < 0 || math.Abs(float64(rows[0].Int(t, "missing")-last(t, out.Stdout).Loss["lost"])) > 5 {
-		t.Errorf("got %v, loss %v, want at least 5000 counted and what is missing lost", rows, last(t, out.Stdout).Loss)
+	if len(rows) != 1 || rows[0].Int(t, "counted") < 5000 || rows[0].Int(t, "unordered") < 0 ||
+		math.Abs(float64(rows[0].Int(t, "missing")-last(t, out.Stdout).Loss["lost"])) > 5 {
+		t.Errorf("got %v, loss %v, want at least 5000 counted and what is missing lost", rows,
+			last(t, out.Stdout).Loss)
 	}
 }
 
 // Times of threads are those of sched_stat_runtime.
 func TestOncpuThreadsEqualPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
-	file, lines := recordLoads(t, []string{"-e", "sched:sched_stat_runtime", "--filter", wakesLoads}, "-switch", "200", "-spin", "20")
+	file, lines := recordLoads(t, []string{"-e", "sched:sched_stat_runtime", "--filter", wakesLoads},
+		"-switch", "200", "-spin", "20")
 	want := map[string]int64{}
 	for _, l := range lines {
 		ns, _ := strconv.ParseInt(between(l.text, "runtime=", " "), 10, 64)
 		want[fmt.Sprintf("%s %d", between(l.text, " pid=", " "), l.cpu)] += ns
 	}
-	out := testkit.Run(t, testkit.PPScript(t), "oncpu", "--threads", "--input", file, "--format", "json").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "oncpu", "--threads", "--input", file, "--format", "json").
+		Want(t, 0)
 	rows := last(t, out.Stdout).Rows
 	for _, r := range rows {
 		k := fmt.Sprintf("%d %d", r.Int(t, "tid"), r.Int(t, "cpu"))
@@ -225,8 +243,10 @@ func TestCPUUtilEqualsProcStat(t *testing.T) {
 	live(t)
 	// The command itself looks at /proc/stat, first and last: how long it takes
 	// until it runs at all does not matter then.
-	out := testkit.Run(t, testkit.PPScript(t), "cpu-util", "-C", "0", "--system", "--format", "json", "-i", "60s", "--",
-		"sh", "-c", `grep "^cpu0 " /proc/stat; "$0" -spin 800; grep "^cpu0 " /proc/stat`, testkit.Load(t)).Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "cpu-util", "-C", "0", "--system", "--format", "json",
+		"-i", "60s", "--",
+		"sh", "-c", `grep "^cpu0 " /proc/stat; "$0" -spin 800; grep "^cpu0 " /proc/stat`, testkit.Load(t)).
+		Want(t, 0)
 	_, stats, _ := strings.Cut(out.Stdout, "cpu0 ")
 	first, second, _ := strings.Cut(stats, "cpu0 ")
 	before, after := cpuTimes(t, first), cpuTimes(t, second)
@@ -277,14 +297,20 @@ func TestHardwareProfilers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"hwstat"}, {"tlbstat"}, {"llcstat"}, {"split-lock", "--test"}, {"cpu-util", "--cycles"}, {"ldlat-loads"}, {"ldlat-stores"}} {
-		out := testkit.Run(t, append(append([]string{testkit.PPScript(t)}, args...), "--duration", "300ms", "--format", "json")...)
+	for _, args := range [][]string{
+		{"hwstat"}, {"tlbstat"}, {"llcstat"}, {"split-lock", "--test"}, {"cpu-util", "--cycles"},
+		{"ldlat-loads"}, {"ldlat-stores"},
+	} {
+		out := testkit.Run(t, append(append([]string{testkit.PPScript(t)}, args...), "--duration", "300ms",
+			"--format", "json")...)
 		switch {
 		case len(has) == 0:
-			if out.Exit != 2 && out.Exit != 3 || out.Stdout != "" || !strings.Contains(out.Stderr, "virtual machines often have no") ||
+			if out.Exit != 2 && out.Exit != 3 || out.Stdout != "" ||
+				!strings.Contains(out.Stderr, "virtual machines often have no") ||
 				!strings.Contains(out.Stderr, "hint: ") {
 				if args[0] != "split-lock" || !strings.Contains(out.Stderr, "Intel or AMD") {
-					t.Errorf("%v: got status %d, %q, want what this machine lacks", args, out.Exit, out.Stderr)
+					t.Errorf("%v: got status %d, %q, want what this machine lacks", args,
+						out.Exit, out.Stderr)
 				}
 			}
 		case out.Exit == 0 && args[0] == "hwstat":

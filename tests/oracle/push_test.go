@@ -20,9 +20,11 @@ func TestPushedStacksArrive(t *testing.T) {
 	enter, exit := "raw_syscalls:sys_enter", "raw_syscalls:sys_exit"
 	of110 := "/id == 110/"
 	l := testkit.StartTarget(t, "-getppid", strconv.Itoa(calls))
-	first := attach(t, l, "trace", "-g", "-e", enter+of110+"push=\"0,unix:"+file("socket")+"\"/", "--flame-graph", file("first.folded"))
+	first := attach(t, l, "trace", "-g", "-e", enter+of110+"push=\"0,unix:"+file("socket")+"\"/",
+		"--flame-graph", file("first.folded"))
 	second := attach(t, l, "trace", "-g", "-e", exit+of110+"push=0/", "--flame-graph", file("second.folded"))
-	kept := attach(t, l, "trace", "-g", "-e", enter+of110+"push=\""+file("events")+"\"/", "--flame-graph", file("kept.folded"))
+	kept := attach(t, l, "trace", "-g", "-e", enter+of110+"push=\""+file("events")+"\"/", "--flame-graph",
+		file("kept.folded"))
 	at := func(p *testkit.Process) string {
 		p.WaitStderr("listening at ")
 		return between(p.Stderr(), "listening at ", "\n")
@@ -45,9 +47,12 @@ func TestPushedStacksArrive(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(jail, "ppscript"), program, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	jailed := testkit.Start(t, "chroot", jail, "/ppscript", "trace", "-g", "-e", two, "--flame-graph", "/both.folded")
-	shown := testkit.Start(t, testkit.PPScript(t), "trace", "-g", "-e", enter+"//pull=\""+file("socket")+"\"/", "--format", "json")
-	graph := testkit.Start(t, testkit.PPScript(t), "trace", "-g", "-e", one, "--flame-graph", file("graph.folded"))
+	jailed := testkit.Start(t, "chroot", jail, "/ppscript", "trace", "-g", "-e", two,
+		"--flame-graph", "/both.folded")
+	shown := testkit.Start(t, testkit.PPScript(t), "trace", "-g", "-e",
+		enter+"//pull=\""+file("socket")+"\"/", "--format", "json")
+	graph := testkit.Start(t, testkit.PPScript(t), "trace", "-g", "-e", one, "--flame-graph",
+		file("graph.folded"))
 	first.WaitStderrTimes(" connected", 3)
 	second.WaitStderrTimes(" connected", 1)
 	l.Do()
@@ -60,7 +65,8 @@ func TestPushedStacksArrive(t *testing.T) {
 	sum := int64(0)
 	for stack, n := range own {
 		sum += n
-		if !strings.HasPrefix(stack, "load-") || !strings.Contains(stack, ";golang.org/x/sys/unix.RawSyscallNoError.abi0;") {
+		if !strings.HasPrefix(stack, "load-") ||
+			!strings.Contains(stack, ";golang.org/x/sys/unix.RawSyscallNoError.abi0;") {
 			t.Errorf("got stack %s, want getppid of the load", stack)
 		}
 	}
@@ -99,17 +105,22 @@ func TestPushedStacksArrive(t *testing.T) {
 		"input":  {"-e", enter, "--input", file("events")},
 	} {
 		path := file(name + ".folded")
-		testkit.Run(t, append([]string{testkit.PPScript(t), "trace", "-g", "--flame-graph", path}, args...)...).Want(t, 0)
+		testkit.Run(t, append([]string{testkit.PPScript(t), "trace", "-g", "--flame-graph", path},
+			args...)...).Want(t, 0)
 		same(name, path, want)
 	}
 	// One that hands on what it gets.
-	testkit.Run(t, testkit.PPScript(t), "trace", "-g", "-e", enter+"//pull=\""+file("events")+"\"/push=\""+file("again")+"\"/").Want(t, 0)
-	testkit.Run(t, testkit.PPScript(t), "trace", "-g", "-e", enter, "--input", file("again"), "--flame-graph", file("again.folded")).Want(t, 0)
+	testkit.Run(t, testkit.PPScript(t), "trace", "-g", "-e",
+		enter+"//pull=\""+file("events")+"\"/push=\""+file("again")+"\"/").Want(t, 0)
+	testkit.Run(t, testkit.PPScript(t), "trace", "-g", "-e", enter, "--input", file("again"), "--flame-graph",
+		file("again.folded")).Want(t, 0)
 	same("handed on", file("again.folded"), want)
 
 	// Who asks for stacks that were not sent is told so.
-	testkit.Run(t, testkit.PPScript(t), "trace", "-e", enter+"//pull=\""+file("events")+"\"/push=\""+file("bare")+"\"/").Want(t, 0)
-	out := testkit.Run(t, testkit.PPScript(t), "trace", "-g", "-e", enter+"//pull=\""+file("bare")+"\"/", "-N", "1").Want(t, 0)
+	testkit.Run(t, testkit.PPScript(t), "trace", "-e",
+		enter+"//pull=\""+file("events")+"\"/push=\""+file("bare")+"\"/").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "trace", "-g", "-e", enter+"//pull=\""+file("bare")+"\"/",
+		"-N", "1").Want(t, 0)
 	if !strings.Contains(out.Stderr, "comes without call stacks") {
 		t.Errorf("got %q, want to be told that there are no stacks", out.Stderr)
 	}

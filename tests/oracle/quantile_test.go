@@ -33,7 +33,8 @@ func TestKernelQuantilesAreExact(t *testing.T) {
 		tracepoint("` + event + `").where("fd == ` + strconv.Itoa(int(null.Fd())) + `").hist("offset"),
 		tracepoint("` + event + `").where("fd == ` + strconv.Itoa(int(null.Fd())) + `").hist("offset", low = 0, high = 1000000, step = 50000),
 	]`
-	counts := testkit.Start(t, testkit.PPScript(t), "--engine", "bpf", "--format", "json", "-v", "-p", pid, "-c", program)
+	counts := testkit.Start(t, testkit.PPScript(t), "--engine", "bpf", "--format", "json", "-v", "-p",
+		pid, "-c", program)
 	counts.WaitStderr(" open event")
 	record := testkit.Start(t, testkit.PPScript(t), "record", "-v", "-e", event, "-p", pid, "-o", file)
 	record.WaitStderr(" open event")
@@ -47,7 +48,8 @@ func TestKernelQuantilesAreExact(t *testing.T) {
 	record.Stop().Want(t, 0)
 
 	var exact []int64
-	log := testkit.Run(t, testkit.PPScript(t), "--input", file, "--format", "json", "-c", `tracepoint("`+event+`").log()`).Want(t, 0).Stdout
+	log := testkit.Run(t, testkit.PPScript(t), "--input", file, "--format", "json", "-c",
+		`tracepoint("`+event+`").log()`).Want(t, 0).Stdout
 	for _, e := range testkit.Events(t, log) {
 		if fd, _ := strconv.Atoi(fmt.Sprint(e.Fields["fd"])); fd != int(null.Fd()) {
 			continue
@@ -67,7 +69,9 @@ func TestKernelQuantilesAreExact(t *testing.T) {
 	for _, v := range exact {
 		sum += v
 	}
-	for name, want := range map[string]int64{"n": 2000, "least": exact[0], "most": exact[1999], "total": sum} {
+	for name, want := range map[string]int64{
+		"n": 2000, "least": exact[0], "most": exact[1999], "total": sum,
+	} {
 		if got := row.Int(t, name); got != want {
 			t.Errorf("%s: got %d, want %d", name, got, want)
 		}

@@ -14,7 +14,8 @@ import (
 // record starts ppscript record on a target.
 func record(t *testing.T, l *testkit.Target, file string, args ...string) *testkit.Process {
 	t.Helper()
-	p := testkit.Start(t, append([]string{testkit.PPScript(t), "record", "-v", "-o", file, "-p", strconv.Itoa(l.PID())}, args...)...)
+	p := testkit.Start(t, append(
+		[]string{testkit.PPScript(t), "record", "-v", "-o", file, "-p", strconv.Itoa(l.PID())}, args...)...)
 	p.WaitStderr(" open event")
 	return p
 }
@@ -106,7 +107,8 @@ func recordedAndLive(t *testing.T, profilers []recorded, lastTry bool) bool {
 	ours := filepath.Join(t.TempDir(), "our.data")
 	events := []string{"-e", enter, "-e", leave, "-e", exited, "-e", "sched:sched_switch"}
 	writer := record(t, l, ours, events...)
-	perf := attachPerf(t, l, "record", append([]string{"-q", "-B", "-N", "--no-bpf-event", "-m", "1024"}, events...)...)
+	perf := attachPerf(t, l, "record",
+		append([]string{"-q", "-B", "-N", "--no-bpf-event", "-m", "1024"}, events...)...)
 	var running []*testkit.Process
 	for _, p := range profilers {
 		running = append(running, attach(t, l, append(words(whole), p.args...)...))
@@ -124,13 +126,15 @@ func recordedAndLive(t *testing.T, profilers []recorded, lastTry bool) bool {
 		got := last(t, outputs[i].Stdout)
 		noLoss(t, got)
 		for _, file := range []string{ours, theirs} {
-			out := testkit.Run(t, append([]string{testkit.PPScript(t), "--format", "json", "--input", file}, words(p.args)...)...).Want(t, 0)
+			out := testkit.Run(t, append([]string{testkit.PPScript(t), "--format", "json", "--input", file},
+				words(p.args)...)...).Want(t, 0)
 			g, w := rowsOf(got, p.columns...), rowsOf(last(t, out.Stdout), p.columns...)
 			if file == theirs && !lastTry && strings.Contains(strings.Join(w, " "), "comm=pid-") {
 				return false
 			}
 			if !slices.Equal(g, w) || len(g) == 0 {
-				errs = append(errs, fmt.Sprintf("%v:\nlive:\n%s\non %s:\n%s", p.args, strings.Join(g, "\n"), filepath.Base(file), strings.Join(w, "\n")))
+				errs = append(errs, fmt.Sprintf("%v:\nlive:\n%s\non %s:\n%s", p.args, strings.Join(g, "\n"),
+					filepath.Base(file), strings.Join(w, "\n")))
 			}
 		}
 	}

@@ -82,7 +82,10 @@ func replaySyscalls(t *testing.T, file string, lines []line) {
 		t.Errorf("got %d system calls, want %d: %v", len(table.Rows), len(want), want)
 	}
 	for _, r := range table.Rows {
-		got := latency{r.Int(t, "calls"), r.Int(t, "total"), r.Int(t, "min"), r.Int(t, "avg"), r.Int(t, "max"), r.Int(t, "err")}
+		got := latency{
+			r.Int(t, "calls"), r.Int(t, "total"), r.Int(t, "min"), r.Int(t, "avg"), r.Int(t, "max"),
+			r.Int(t, "err"),
+		}
 		if w := want[r.Int(t, "syscalls")]; got != w {
 			t.Errorf("%v: got %+v, want %+v", r["syscalls_text"], got, w)
 		}
@@ -165,13 +168,15 @@ func checkDistribution(t *testing.T, r testkit.Row, numbers []int64) {
 	// The smallest number that 99 % of all do not exceed.
 	exact := numbers[(n*99+99)/100-1]
 	got := r.Int(t, "p99")
-	if off := float64(got-exact) / float64(max(exact, 1)); off < -0.008 || off > 0.008 || n <= 64 && got != exact {
+	if off := float64(got-exact) / float64(max(exact, 1)); off < -0.008 || off > 0.008 ||
+		n <= 64 && got != exact {
 		t.Errorf("p99 of %d %s: got %d, want %d", n, name, got, exact)
 	}
 }
 
 func replayTrace(t *testing.T, file string, lines []line) {
-	out := testkit.Run(t, testkit.PPScript(t), "trace", "--input", file, "--format", "json", "-e", enter+","+leave+","+exited).Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "trace", "--input", file, "--format", "json", "-e",
+		enter+","+leave+","+exited).Want(t, 0)
 	var got, want []line
 	for _, e := range testkit.Events(t, out.Stdout) {
 		got = append(got, line{e.Comm, e.TID, e.CPU, e.Time, e.Event, e.Text})

@@ -52,9 +52,15 @@ func TestIntervalsAddUp(t *testing.T) {
 	checks := []func(){
 		f("count", count, 3*700, "-c", ppid+".count()"),
 		f("by", count, 3*700, "-c", ppid+`.by(low = "args[0] & 7").count()`),
-		f("top", func(r testkit.Row) int64 { return r.Int(t, "SYS_ENTER") }, 3*1000, "top", "-e", enter+"/id == 110 || id == 230/key=id/"),
-		f("syscalls", func(r testkit.Row) int64 { return r.Int(t, "calls") }, 3*300, "syscalls", "-e", enter+"/id == 230/", "-e", leave+"/id == 230/"),
-		f("stat", func(r testkit.Row) int64 { return r.Int(t, "total") }, 3*1000, "stat", "--period", "10ms", "-e", enter+"/id == 110 || id == 230/"),
+		f("top", func(r testkit.Row) int64 {
+			return r.Int(t, "SYS_ENTER")
+		}, 3*1000, "top", "-e", enter+"/id == 110 || id == 230/key=id/"),
+		f("syscalls", func(r testkit.Row) int64 {
+			return r.Int(t, "calls")
+		}, 3*300, "syscalls", "-e", enter+"/id == 230/", "-e", leave+"/id == 230/"),
+		f("stat", func(r testkit.Row) int64 {
+			return r.Int(t, "total")
+		}, 3*1000, "stat", "--period", "10ms", "-e", enter+"/id == 110 || id == 230/"),
 	}
 	for range 3 {
 		l.Do()
@@ -70,7 +76,8 @@ func TestExitN(t *testing.T) {
 	live(t, testkit.AMD64)
 	f := func(n int64, program string) {
 		t.Helper()
-		out := testkit.Run(t, testkit.PPScript(t), "--format", "json", "-N", fmt.Sprint(n), "-c", program, "--", testkit.Load(t), "-getppid", "5000").Want(t, 0)
+		out := testkit.Run(t, testkit.PPScript(t), "--format", "json", "-N", fmt.Sprint(n), "-c", program,
+			"--", testkit.Load(t), "-getppid", "5000").Want(t, 0)
 		if got := last(t, out.Stdout).Rows[0].Int(t, "count"); got != n {
 			t.Errorf("-N %d %s: got %d", n, program, got)
 		}
@@ -78,7 +85,8 @@ func TestExitN(t *testing.T) {
 	f(1, ppid+".count()")
 	f(1000, ppid+".count()")
 	f(777, `merge(tracepoint("raw_syscalls:sys_enter"), tracepoint("raw_syscalls:sys_exit")).count()`)
-	out := testkit.Run(t, testkit.PPScript(t), "trace", "--format", "json", "-N", "37", "-e", enter+","+leave, "--", testkit.Load(t), "-getppid", "500").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "trace", "--format", "json", "-N", "37", "-e", enter+","+leave,
+		"--", testkit.Load(t), "-getppid", "500").Want(t, 0)
 	if got := len(testkit.Events(t, out.Stdout)); got != 37 {
 		t.Errorf("trace -N 37: got %d lines", got)
 	}
@@ -88,15 +96,20 @@ func TestExitN(t *testing.T) {
 	// same events.
 	lines := func(args ...string) string {
 		t.Helper()
-		out := testkit.Run(t, append([]string{testkit.PPScript(t), "--format", "json", "-N", "20"}, args...)...).Want(t, 0)
+		out := testkit.Run(t, append([]string{testkit.PPScript(t), "--format", "json", "-N", "20"},
+			args...)...).Want(t, 0)
 		if got := len(testkit.Events(t, out.Stdout)); got != 20 {
 			t.Errorf("%v: got %d lines, want 20", args, got)
 		}
 		return out.Stdout
 	}
-	lines("-c", `tracepoint("raw_syscalls:sys_enter").where(lambda e: e.id == 110 and e.time.ns % 3 == 0).log()`, "--", testkit.Load(t), "-getppid", "5000")
-	lines("trace", "-m", "2048", "-e", "sched:sched_switch", "--system", "--", testkit.Load(t), "-getppid", "20000", "-sleep", "2000")
-	both := lines("-c", `[tracepoint("raw_syscalls:sys_enter").where("id == 110").log(), tracepoint("raw_syscalls:sys_enter").by("id").count()]`,
+	lines("-c",
+		`tracepoint("raw_syscalls:sys_enter").where(lambda e: e.id == 110 and e.time.ns % 3 == 0).log()`,
+		"--", testkit.Load(t), "-getppid", "5000")
+	lines("trace", "-m", "2048", "-e", "sched:sched_switch", "--system", "--", testkit.Load(t), "-getppid",
+		"20000", "-sleep", "2000")
+	both := lines("-c",
+		`[tracepoint("raw_syscalls:sys_enter").where("id == 110").log(), tracepoint("raw_syscalls:sys_enter").by("id").count()]`,
 		"--", testkit.Load(t), "-getppid", "5000")
 	for _, r := range last(t, both).Rows {
 		if r.Int(t, "id") == 110 && r.Int(t, "count") != 20 {
@@ -113,7 +126,8 @@ func TestExitNOfStacks(t *testing.T) {
 		t.Helper()
 		file := filepath.Join(t.TempDir(), "out.folded")
 		command := append([]string{testkit.PPScript(t)}, args...)
-		command = append(command, "-g", "--flame-graph", file, "-N", fmt.Sprint(n), "--", testkit.Load(t), "-getppid", "3000000")
+		command = append(command, "-g", "--flame-graph", file, "-N", fmt.Sprint(n), "--", testkit.Load(t),
+			"-getppid", "3000000")
 		started := time.Now()
 		out := testkit.Run(t, command...).Want(t, 0)
 		text, err := os.ReadFile(file)
@@ -130,7 +144,8 @@ func TestExitNOfStacks(t *testing.T) {
 			sum += count
 		}
 		if sum != n || out.Stdout != "" {
-			t.Errorf("%v -N %d: got stacks of %d events after %v, and %q", args, n, sum, time.Since(started), out.Stdout)
+			t.Errorf("%v -N %d: got stacks of %d events after %v, and %q", args, n, sum,
+				time.Since(started), out.Stdout)
 		}
 	}
 	f(10, "profile", "-F", "997")
@@ -143,10 +158,13 @@ func TestExitNOfStacks(t *testing.T) {
 // belong to it.
 func TestChildrenAreFollowed(t *testing.T) {
 	live(t, testkit.AMD64)
-	command := []string{"--", "sh", "-c", `"$0" -sleep 10; "$0" -sleep 5 & "$0" -sleep 7 & wait`, testkit.Load(t)}
+	command := []string{
+		"--", "sh", "-c", `"$0" -sleep 10; "$0" -sleep 5 & "$0" -sleep 7 & wait`, testkit.Load(t),
+	}
 	f := func(column string, args ...string) {
 		t.Helper()
-		out := testkit.Run(t, append(append([]string{testkit.PPScript(t), "--format", "json"}, args...), command...)...).Want(t, 0)
+		out := testkit.Run(t, append(append([]string{testkit.PPScript(t), "--format", "json"}, args...),
+			command...)...).Want(t, 0)
 		got := int64(0)
 		for _, table := range testkit.Tables(t, out.Stdout) {
 			noLoss(t, table)
@@ -168,7 +186,9 @@ func TestSystem(t *testing.T) {
 	live(t, testkit.AMD64)
 	l := testkit.StartTarget(t, "-getppid", "39000")
 	p := testkit.Start(t, testkit.PPScript(t), "--format", "json", "--system", "-v", "-c",
-		fmt.Sprintf(`tracepoint("raw_syscalls:sys_enter").where("id == 110 && args[0] == 38999 && _pid == %d").count()`, l.PID()), "--", "sleep", "1000")
+		fmt.Sprintf(
+			`tracepoint("raw_syscalls:sys_enter").where("id == 110 && args[0] == 38999 && _pid == %d").count()`,
+			l.PID()), "--", "sleep", "1000")
 	p.WaitStderr(" open event")
 	l.Do()
 	l.Do()
@@ -192,7 +212,8 @@ func TestDuration(t *testing.T) {
 	f("--duration", "300ms", "-C", "0", "-c", `tracepoint("sched:sched_switch").count()`)
 	f("trace", "-e", "raw_syscalls:sys_enter/id == 9999/", "--duration", "300ms")
 	f("stat", "-e", "sched:sched_switch", "--duration", "300ms", "-C", "0")
-	f("record", "-e", "sched:sched_switch", "-C", "0", "--duration", "300ms", "-o", filepath.Join(t.TempDir(), "x.data"))
+	f("record", "-e", "sched:sched_switch", "-C", "0", "--duration", "300ms", "-o",
+		filepath.Join(t.TempDir(), "x.data"))
 	f("top", "-e", enter, "--duration", "0.3", "--", "sleep", "1000")
 }
 
@@ -200,13 +221,17 @@ func TestDuration(t *testing.T) {
 func TestSamplingLimit(t *testing.T) {
 	live(t)
 	busy := []string{"--", "sh", "-c", "while :; do kill -0 $$; done"}
-	args := []string{testkit.PPScript(t), "num-dist", "-e", "raw_syscalls:sys_enter//num=id/", "--engine", "perf"}
+	args := []string{
+		testkit.PPScript(t), "num-dist", "-e", "raw_syscalls:sys_enter//num=id/", "--engine", "perf",
+	}
 	out := testkit.Run(t, slices.Concat(args, []string{"--sampling-limit", "5"}, busy)...)
-	want := regexp.MustCompile(`sampling-limit: CPU \d+ sent \d+ events in [\d.]+s, \d+ a second, more than 5: the run ends\n`)
+	want := regexp.MustCompile(
+		`sampling-limit: CPU \d+ sent \d+ events in [\d.]+s, \d+ a second, more than 5: the run ends\n`)
 	if !want.MatchString(out.Stderr) || !strings.Contains(out.Stdout, "sys_enter") {
 		t.Errorf("got %q and %q, want the results and %v", out.Stdout, out.Stderr, want)
 	}
-	out = testkit.Run(t, slices.Concat(args, []string{"--sampling-limit", "1000000000", "--duration", "1500ms"}, busy)...)
+	out = testkit.Run(t, slices.Concat(args,
+		[]string{"--sampling-limit", "1000000000", "--duration", "1500ms"}, busy)...)
 	if strings.Contains(out.Stderr, "sampling-limit") || out.Took < 1500*time.Millisecond {
 		t.Errorf("got %q after %v, want nothing about the limit, after the duration", out.Stderr, out.Took)
 	}
@@ -232,7 +257,8 @@ func TestSignals(t *testing.T) {
 // The lines of several CPUs come in the order of time.
 func TestTraceIsInOrder(t *testing.T) {
 	live(t, testkit.CPU1, testkit.AMD64)
-	out := testkit.Run(t, testkit.PPScript(t), "trace", "--format", "json", "-e", enter+"/id == 110/,"+leave+"/id == 110/",
+	out := testkit.Run(t, testkit.PPScript(t), "trace", "--format", "json", "-e",
+		enter+"/id == 110/,"+leave+"/id == 110/",
 		"--", testkit.Load(t), "-cpus", "2", "-getppid", "3000").Want(t, 0)
 	var before int64
 	perCPU := map[int]int{}
@@ -259,7 +285,9 @@ func tracefsState(t *testing.T) map[string]bool {
 	for _, d := range dirs {
 		state["instance "+d.Name()] = true
 	}
-	for _, name := range []string{"kprobe_events", "uprobe_events", "dynamic_events", "set_event", "tracing_on"} {
+	for _, name := range []string{
+		"kprobe_events", "uprobe_events", "dynamic_events", "set_event", "tracing_on",
+	} {
 		text, err := os.ReadFile("/sys/kernel/tracing/" + name)
 		if err != nil {
 			continue
@@ -280,10 +308,12 @@ func TestKillLeavesNothing(t *testing.T) {
 		{"stat", "-e", "sched:sched_switch,page-faults"},
 		{"record", "-e", "sched:sched_switch", "-o", filepath.Join(t.TempDir(), "x.data")},
 	} {
-		p := testkit.Start(t, append(append([]string{testkit.PPScript(t)}, args...), "-v", "--", "sh", "-c", "echo pid $$; exec sleep 60")...)
+		p := testkit.Start(t, append(append([]string{testkit.PPScript(t)}, args...), "-v", "--", "sh", "-c",
+			"echo pid $$; exec sleep 60")...)
 		p.WaitStdout("pid ")
 		var workload int
-		if _, err := fmt.Sscanf(p.Stdout()[strings.Index(p.Stdout(), "pid "):], "pid %d", &workload); err != nil {
+		if _, err := fmt.Sscanf(p.Stdout()[strings.Index(p.Stdout(), "pid "):], "pid %d",
+			&workload); err != nil {
 			t.Fatal(err)
 		}
 		if !testkit.Alive(workload) {
@@ -291,7 +321,8 @@ func TestKillLeavesNothing(t *testing.T) {
 		}
 		p.Signal(syscall.SIGKILL)
 		p.Wait()
-		for deadline := time.Now().Add(30 * time.Second); testkit.Alive(workload); time.Sleep(time.Millisecond) {
+		deadline := time.Now().Add(30 * time.Second)
+		for ; testkit.Alive(workload); time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Errorf("%v: the command outlives ppscript", args)
 				if err := syscall.Kill(workload, syscall.SIGKILL); err != nil {
@@ -321,7 +352,10 @@ func TestWorkloadHasNoFilesOfOurs(t *testing.T) {
 	list := []string{"ls", "/proc/self/fd"}
 	want := testkit.Run(t, list...).Want(t, 0).Stdout
 	for _, name := range []string{"top", "stat", "trace"} {
-		args := []string{testkit.PPScript(t), name, "-o", filepath.Join(t.TempDir(), "out"), "-e", "sched:sched_process_exit", "--"}
+		args := []string{
+			testkit.PPScript(t), name, "-o", filepath.Join(t.TempDir(), "out"), "-e",
+			"sched:sched_process_exit", "--",
+		}
 		if got := testkit.Run(t, append(args, list...)...).Want(t, 0).Stdout; got != want {
 			t.Errorf("%s: the command has the files %q, want %q", name, got, want)
 		}
@@ -334,8 +368,8 @@ func TestWorkloadDoesNotInheritTheToken(t *testing.T) {
 	live(t)
 	t.Setenv("PPSCRIPT_TOKEN", "secret-of-ours")
 	for _, name := range []string{"top", "stat", "trace", "record"} {
-		r := testkit.Run(t, testkit.PPScript(t), name, "-o", filepath.Join(t.TempDir(), "out"), "-e", "sched:sched_process_exit",
-			"--", "env").Want(t, 0)
+		r := testkit.Run(t, testkit.PPScript(t), name, "-o", filepath.Join(t.TempDir(), "out"), "-e",
+			"sched:sched_process_exit", "--", "env").Want(t, 0)
 		if strings.Contains(r.Stdout, "secret-of-ours") || !strings.Contains(r.Stdout, "PATH=") {
 			t.Errorf("%s: the command's environment is %q, want all but PPSCRIPT_TOKEN", name, r.Stdout)
 		}
@@ -345,7 +379,8 @@ func TestWorkloadDoesNotInheritTheToken(t *testing.T) {
 // What is left in overwritten rings is shown in order of time, oldest first.
 func TestOverwrittenRingsAreInOrder(t *testing.T) {
 	live(t)
-	out := testkit.Run(t, testkit.PPScript(t), "trace", "-e", "sched:sched_switch,raw_syscalls:sys_enter", "--overwrite", "-m", "1", "--format", "json", "--system",
+	out := testkit.Run(t, testkit.PPScript(t), "trace", "-e", "sched:sched_switch,raw_syscalls:sys_enter",
+		"--overwrite", "-m", "1", "--format", "json", "--system",
 		"--", testkit.Load(t), "-switch", "200", "-getppid", "2000").Want(t, 0)
 	events := testkit.Events(t, out.Stdout)
 	if len(events) < 10 {

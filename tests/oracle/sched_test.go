@@ -20,7 +20,8 @@ func between(text, word, end string) string {
 // Run times are those between the switches that perf script prints.
 func TestOncpuEqualsPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
-	file, lines := recordLoads(t, []string{"-C", "0", "-e", "sched:sched_switch", "--filter", ofLoads}, "-switch", "300", "-sleep", "30", "-spin", "20")
+	file, lines := recordLoads(t, []string{"-C", "0", "-e", "sched:sched_switch", "--filter", ofLoads},
+		"-switch", "300", "-sleep", "30", "-spin", "20")
 
 	type run struct{ runs, longest, time int64 }
 	want := map[string]run{}
@@ -34,7 +35,8 @@ func TestOncpuEqualsPerfScript(t *testing.T) {
 		began, next = l.time, between(l.text, "next_pid=", " ")
 	}
 
-	out := testkit.Run(t, testkit.PPScript(t), "oncpu", "--detail", "--input", file, "--format", "json").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "oncpu", "--detail", "--input", file, "--format", "json").
+		Want(t, 0)
 	table := last(t, out.Stdout)
 	noLoss(t, table)
 	for _, r := range table.Rows {
@@ -83,11 +85,16 @@ func TestLogsEqualPerfScript(t *testing.T) {
 			calls += r.Int(t, "count")
 		}
 		if calls != int64(len(want)) || ours == 0 {
-			t.Errorf("%s: got %d in the table, want %d, and some of the command's own %d", profiler, calls, len(want), ours)
+			t.Errorf("%s: got %d in the table, want %d, and some of the command's own %d", profiler,
+				calls, len(want), ours)
 		}
 	}
-	f("signal", []string{"-e", "signal:signal_generate"}, "", "sh", "-c", "sleep 9 & kill -USR1 $!; kill -0 $$; wait || :")
-	f("sched-migrate", []string{"-e", "sched:sched_migrate_task", "--filter", `comm == "taskset" || comm == "sh" || comm == "true"`}, "",
+	f("signal", []string{"-e", "signal:signal_generate"}, "", "sh", "-c",
+		"sleep 9 & kill -USR1 $!; kill -0 $$; wait || :")
+	f("sched-migrate", []string{
+		"-e", "sched:sched_migrate_task", "--filter",
+		`comm == "taskset" || comm == "sh" || comm == "true"`,
+	}, "",
 		"sh", "-c", "for i in 1 2 3; do taskset -c 0 taskset -c $((i % 2)) true; done")
 }
 
@@ -95,7 +102,8 @@ func TestLogsEqualPerfScript(t *testing.T) {
 func TestPercpuStatEqualsPerfStat(t *testing.T) {
 	live(t, testkit.Perf)
 	l := testkit.StartTarget(t, "-switch", "200", "-fault", "300", "-sleep", "30", "-getppid", "500")
-	perf := attachPerf(t, l, "stat", "-x,", "-e", "context-switches,cpu-migrations,minor-faults,raw_syscalls:sys_enter,kmem:mm_page_alloc")
+	perf := attachPerf(t, l, "stat", "-x,", "-e",
+		"context-switches,cpu-migrations,minor-faults,raw_syscalls:sys_enter,kmem:mm_page_alloc")
 	ours := attach(t, l, "percpu-stat", "--syscalls", "--format", "json", "-i", "60s")
 	l.Do()
 	table := last(t, ours.Stop().Want(t, 0).Stdout)
@@ -105,7 +113,8 @@ func TestPercpuStatEqualsPerfStat(t *testing.T) {
 	if at < 0 {
 		t.Fatalf("no row ALL in %v", table.Rows)
 	}
-	for column, event := range map[string]string{"csw": "context-switches", "cpu-mig": "cpu-migrations", "minflt": "minor-faults",
+	for column, event := range map[string]string{"csw": "context-switches", "cpu-mig": "cpu-migrations",
+		"minflt":   "minor-faults",
 		"syscalls": enter, "alloc": "kmem:mm_page_alloc"} {
 		sum := int64(0)
 		for i, r := range table.Rows {
@@ -114,7 +123,8 @@ func TestPercpuStatEqualsPerfStat(t *testing.T) {
 			}
 		}
 		if all := table.Rows[at].Int(t, column); all != want[event] || sum != all {
-			t.Errorf("%s: got %s in all, %d by thread, want perf's %d", column, strconv.FormatInt(all, 10), sum, want[event])
+			t.Errorf("%s: got %s in all, %d by thread, want perf's %d", column,
+				strconv.FormatInt(all, 10), sum, want[event])
 		}
 	}
 	if want["minor-faults"] < 300 || want["context-switches"] < 200 {
@@ -126,8 +136,10 @@ func TestPercpuStatEqualsPerfStat(t *testing.T) {
 // the lines that perf script prints.
 func TestJoinsEqualPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
-	file, lines := recordLoads(t, []string{"-C", "0", "-e", "sched:sched_wakeup,sched:sched_wakeup_new", "--filter", wakesLoads,
-		"-e", "sched:sched_switch", "--filter", ofLoads, "-e", enter + "," + leave, "--filter", "id == 110 || id == 230 || id < 2"}, "-switch", "300", "-sleep", "30", "-getppid", "200")
+	file, lines := recordLoads(t,
+		[]string{"-C", "0", "-e", "sched:sched_wakeup,sched:sched_wakeup_new", "--filter", wakesLoads,
+			"-e", "sched:sched_switch", "--filter", ofLoads, "-e", enter + "," + leave, "--filter",
+			"id == 110 || id == 230 || id < 2"}, "-switch", "300", "-sleep", "30", "-getppid", "200")
 
 	waits, calls := map[string]latency{}, map[string]latency{}
 	woken, began := map[string]line{}, map[int]line{}
@@ -158,7 +170,8 @@ func TestJoinsEqualPerfScript(t *testing.T) {
 	}
 	f := func(want map[string]latency, key func(testkit.Row) string, args ...string) {
 		t.Helper()
-		out := testkit.Run(t, append([]string{testkit.PPScript(t), "--input", file, "--format", "json"}, args...)...).Want(t, 0)
+		out := testkit.Run(t, append([]string{testkit.PPScript(t), "--input", file, "--format", "json"},
+			args...)...).Want(t, 0)
 		table := last(t, out.Stdout)
 		noLoss(t, table)
 		got := map[string]latency{}
@@ -180,8 +193,12 @@ func TestJoinsEqualPerfScript(t *testing.T) {
 			}
 		}
 	}
-	f(waits, func(r testkit.Row) string { return fmt.Sprintf("%v %v", r["thread"], r["start"]) }, "rundelay", "--perins")
-	f(calls, func(r testkit.Row) string { return fmt.Sprint(r["_tid"]) }, "multi-trace", "--perins", "-k", "_tid", "-e", enter, "-e", leave)
+	f(waits, func(r testkit.Row) string {
+		return fmt.Sprintf("%v %v", r["thread"], r["start"])
+	}, "rundelay", "--perins")
+	f(calls, func(r testkit.Row) string {
+		return fmt.Sprint(r["_tid"])
+	}, "multi-trace", "--perins", "-k", "_tid", "-e", enter, "-e", leave)
 }
 
 func add(rows map[string]latency, key string, d int64) {

@@ -33,7 +33,8 @@ type line struct {
 	text  string
 }
 
-var scriptLine = regexp.MustCompile(`(?m)^ *(.*?) +(-?\d+)/(-?\d+) +\[(\d+)\] +(\d+)\.(\d{9}): +([^ ]+): ?(.*)$`)
+var scriptLine = regexp.MustCompile(
+	`(?m)^ *(.*?) +(-?\d+)/(-?\d+) +\[(\d+)\] +(\d+)\.(\d{9}): +([^ ]+): ?(.*)$`)
 
 // perfScript returns all events of a recording, as perf itself reads it. One
 // from which events are missing is no oracle.
@@ -63,7 +64,9 @@ func readPerfScript(t *testing.T, file string) (lines []line, lost bool) {
 			}
 			return v
 		}
-		lines = append(lines, line{m[1], int(n(3)), int(n(4)), n(5)*1e9 + n(6), m[7], strings.TrimSpace(m[8])})
+		lines = append(lines, line{
+			m[1], int(n(3)), int(n(4)), n(5)*1e9 + n(6), m[7], strings.TrimSpace(m[8]),
+		})
 	}
 	if all := strings.Count(out.Stdout, "\n"); len(lines) != all || all == 0 {
 		t.Fatalf("perf script: understood %d lines of %d", len(lines), all)
@@ -87,7 +90,8 @@ func perfRecordAs(t *testing.T, recorder []string, args ...string) (file string,
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "perf.data")
 	for pages, tries := 1024, 1; ; tries++ {
-		words := slices.Concat(recorder, []string{"-q", "-B", "-N", "--no-bpf-event", "-m", strconv.Itoa(pages), "-o", file}, args)
+		words := slices.Concat(recorder,
+			[]string{"-q", "-B", "-N", "--no-bpf-event", "-m", strconv.Itoa(pages), "-o", file}, args)
 		testkit.Run(t, words...).Want(t, 0)
 		var lost bool
 		if lines, lost = readPerfScript(t, file); !lost {
@@ -137,7 +141,8 @@ const forked = "sched:sched_process_fork"
 
 // recordFamily is perfRecord of a command on all CPUs that also tells which
 // processes and threads are the command's: all that it started.
-func recordFamily(t *testing.T, args []string, command ...string) (file string, lines []line, own map[string]bool) {
+func recordFamily(t *testing.T, args []string,
+	command ...string) (file string, lines []line, own map[string]bool) {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "pid")
 	wrapped := []string{"-a", "-e", forked, "--", "sh", "-c", `echo $$ >"$0"; exec "$@"`, root}

@@ -44,7 +44,9 @@ func TestRunsBehindOurselvesAreShown(t *testing.T) {
 func TestOurselvesAreNotShown(t *testing.T) {
 	live(t)
 	for _, self := range []bool{false, true} {
-		args := []string{testkit.PPScript(t), "task-state", "--than", "1us", "-v", "-i", "5ms", "--format", "json"}
+		args := []string{
+			testkit.PPScript(t), "task-state", "--than", "1us", "-v", "-i", "5ms", "--format", "json",
+		}
 		if self {
 			args = append(args, "--include-self")
 		}
@@ -61,7 +63,8 @@ func TestOurselvesAreNotShown(t *testing.T) {
 		}
 		hidden := strings.Contains(out.Stderr, " events about ppscript itself are not shown")
 		if len(threads) < 2 || own > 0 != self || hidden == self {
-			t.Errorf("--include-self %t: got %d lines of ppscript's threads %v, said so: %t", self, own, threads, hidden)
+			t.Errorf("--include-self %t: got %d lines of ppscript's threads %v, said so: %t", self,
+				own, threads, hidden)
 		}
 	}
 }
@@ -72,7 +75,10 @@ func TestOurselvesAreInNoStacks(t *testing.T) {
 	live(t)
 	for _, how := range []string{"fp", "dwarf"} { // counted by programs, and here
 		for _, self := range []bool{false, true} {
-			args := []string{testkit.PPScript(t), "profile", "-F", "1999", "--user-callchain=" + how, "--top", "100000", "--duration", "1s", "-v", "--format", "json"}
+			args := []string{
+				testkit.PPScript(t), "profile", "-F", "1999", "--user-callchain=" + how, "--top",
+				"100000", "--duration", "1s", "-v", "--format", "json",
+			}
 			if self {
 				args = append(args, "--include-self")
 			}
@@ -88,7 +94,8 @@ func TestOurselvesAreInNoStacks(t *testing.T) {
 			}
 			said := strings.Contains(out.Stderr, " events about ppscript itself are not shown")
 			if own > 0 != self || said == self {
-				t.Errorf("%s, --include-self %t: got %d stacks of ppscript, said so: %t", how, self, own, said)
+				t.Errorf("%s, --include-self %t: got %d stacks of ppscript, said so: %t",
+					how, self, own, said)
 			}
 		}
 	}

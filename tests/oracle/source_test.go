@@ -29,13 +29,15 @@ func TestProfilersAreSources(t *testing.T) {
 		last = e.Time
 	}
 	profiled := got["hardware:cycles"] + got["software:cpu-clock"]
-	if got["raw_syscalls:sys_enter"] != 20 || got["task-state"] != 5 || got["software:page-faults"] != 10 || profiled != 3 {
-		t.Errorf("got %v, want 20 system calls, 5 states, 10 faults, 3 samples\nstderr: %s\n%s", got, out.Stderr, out.Stdout[max(0, len(out.Stdout)-500):])
+	if got["raw_syscalls:sys_enter"] != 20 || got["task-state"] != 5 || got["software:page-faults"] != 10 ||
+		profiled != 3 {
+		t.Errorf("got %v, want 20 system calls, 5 states, 10 faults, 3 samples\nstderr: %s\n%s", got,
+			out.Stderr, out.Stdout[max(0, len(out.Stdout)-500):])
 	}
 
 	// What counts is what the source shows, not what it is made of.
-	out = testkit.Run(t, testkit.PPScript(t), "trace", "-m", "8192", "--format", "json", "-e", "task-state//", "-N", "7", "--",
-		testkit.Load(t), "-sleep", "50").Want(t, 0)
+	out = testkit.Run(t, testkit.PPScript(t), "trace", "-m", "8192", "--format", "json", "-e",
+		"task-state//", "-N", "7", "--", testkit.Load(t), "-sleep", "50").Want(t, 0)
 	if n := len(testkit.Events(t, out.Stdout)); n != 7 {
 		t.Errorf("-N 7: got %d lines", n)
 	}
@@ -47,9 +49,10 @@ func TestSourceShowsTheMiddleOfAPair(t *testing.T) {
 	// All switches of the machine go through the rings. On CPU 0 as everywhere:
 	// a kernel was seen that gave perf nothing of another CPU's idle task, which
 	// is who wakes a sleeper.
-	out := testkit.Run(t, testkit.PPScript(t), "multi-trace", "-m", "8192", "-e", "raw_syscalls:sys_enter", "-e",
-		"raw_syscalls:sys_exit,task-state/-g/untraced/", "--order", "--than", "100ms", "--detail=sametid", "--format", "json", "--",
-		"taskset", "-c", "0", "sleep", "0.1").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "multi-trace", "-m", "8192", "-e",
+		"raw_syscalls:sys_enter", "-e",
+		"raw_syscalls:sys_exit,task-state/-g/untraced/", "--order", "--than", "100ms", "--detail=sametid",
+		"--format", "json", "--", "taskset", "-c", "0", "sleep", "0.1").Want(t, 0)
 	const slept = 2 // S, as task-state numbers states
 	found := 0
 	type pair struct {
@@ -64,7 +67,8 @@ func TestSourceShowsTheMiddleOfAPair(t *testing.T) {
 	for _, d := range testkit.All[pair](t, out.Stdout, "detail") {
 		for _, e := range d.Events {
 			f := e.Fields
-			if e.Part != "between" || e.Event != "task-state" || f.State != slept || f.Task != int64(d.Start.TID) {
+			if e.Part != "between" || e.Event != "task-state" || f.State != slept ||
+				f.Task != int64(d.Start.TID) {
 				continue
 			}
 			found++
@@ -94,7 +98,8 @@ func TestPulledEventsJoinLocalOnes(t *testing.T) {
 	port := between(sender.Stderr(), "listening at ", "\n")
 	pulled := "raw_syscalls:sys_enter//pull=" + port + "/"
 	receive := testkit.Start(t, testkit.PPScript(t), "trace", "-e", pulled, "--format", "json")
-	joined := attach(t, l, "multi-trace", "-e", pulled+"key=_tid/", "-e", exit+"key=_tid/", "--format", "json")
+	joined := attach(t, l, "multi-trace", "-e", pulled+"key=_tid/", "-e", exit+"key=_tid/",
+		"--format", "json")
 	alone := attach(t, l, "multi-trace", "-e", enter+"key=_tid/", "-e", exit+"key=_tid/", "--format", "json")
 	for n := 1; n <= 2; n++ {
 		sender.WaitStderrTimes(" connected", n)
@@ -128,7 +133,8 @@ func TestInputsAreMerged(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
 	record := func(name, cpus string) *testkit.Process {
-		p := testkit.Start(t, testkit.PPScript(t), "record", "-v", "-e", "sched:sched_wakeup,raw_syscalls:sys_enter/id == 110/", "-C", cpus, "-o", file(name))
+		p := testkit.Start(t, testkit.PPScript(t), "record", "-v", "-e",
+			"sched:sched_wakeup,raw_syscalls:sys_enter/id == 110/", "-C", cpus, "-o", file(name))
 		p.WaitStderr(" open event")
 		return p
 	}
@@ -139,7 +145,11 @@ func TestInputsAreMerged(t *testing.T) {
 	first.Stop().Want(t, 0)
 	second.Stop().Want(t, 0)
 	count := func(args ...string) map[string]int64 {
-		out := testkit.Run(t, append([]string{testkit.PPScript(t), "top", "-e", "sched:sched_wakeup//key=_cpu/,raw_syscalls:sys_enter//key=_cpu/", "--format", "json"}, args...)...).Want(t, 0)
+		out := testkit.Run(t,
+			append([]string{
+				testkit.PPScript(t), "top", "-e",
+				"sched:sched_wakeup//key=_cpu/,raw_syscalls:sys_enter//key=_cpu/", "--format", "json",
+			}, args...)...).Want(t, 0)
 		sums := map[string]int64{}
 		for _, r := range last(t, out.Stdout).Rows {
 			sums["wakeups"] += r.Int(t, "SCHED_WAKEUP")
@@ -149,10 +159,12 @@ func TestInputsAreMerged(t *testing.T) {
 	}
 	a, b := count("--input", file("0.data")), count("--input", file("1.data"))
 	both := count("--input", file("0.data"), "--input", file("1.data"))
-	if both["calls"] != a["calls"]+b["calls"] || both["wakeups"] != a["wakeups"]+b["wakeups"] || both["calls"] < 1000 {
+	if both["calls"] != a["calls"]+b["calls"] || both["wakeups"] != a["wakeups"]+b["wakeups"] ||
+		both["calls"] < 1000 {
 		t.Errorf("got %v, want the sum of %v and %v, with 1000 calls of getppid", both, a, b)
 	}
-	out := testkit.Run(t, testkit.PPScript(t), "trace", "-e", "raw_syscalls:sys_enter", "--format", "json", "--input", file("0.data"), "--input", file("1.data")).Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "trace", "-e", "raw_syscalls:sys_enter", "--format", "json",
+		"--input", file("0.data"), "--input", file("1.data")).Want(t, 0)
 	cpus, at := map[int]bool{}, int64(0)
 	for _, e := range testkit.Events(t, out.Stdout) {
 		cpus[e.CPU] = true
@@ -173,7 +185,8 @@ func TestSamplesAroundAPairTellTheirPlace(t *testing.T) {
 	live(t, testkit.AMD64)
 	args := func(format string) []string {
 		return []string{testkit.PPScript(t), "multi-trace", "-m", "2048", "-e", "raw_syscalls:sys_exit", "-e",
-			"raw_syscalls:sys_enter,profile/-F 2000/untraced/,page-faults//untraced/,task-state//untraced/", "--than", "200us", "--detail=sametid",
+			"raw_syscalls:sys_enter,profile/-F 2000/untraced/,page-faults//untraced/,task-state//untraced/",
+			"--than", "200us", "--detail=sametid",
 			"--format", format, "--", testkit.Load(t), "-fault", "2000", "-spin", "300", "-sleep", "10"}
 	}
 	out := testkit.Run(t, args("json")...).Want(t, 0)
@@ -206,7 +219,8 @@ func TestSamplesAroundAPairTellTheirPlace(t *testing.T) {
 		t.Errorf("got %v between the calls, want samples and faults", n)
 	}
 	text := testkit.Run(t, args("text")...).Want(t, 0).Stdout
-	for _, want := range []string{`: profile: \d+ (ns|cycles) ip \S*[^0\s]`, `: software:page-faults: addr 0000[0-9a-f]*[1-9a-f][0-9a-f]* ip \S`,
+	for _, want := range []string{`: profile: \d+ (ns|cycles) ip \S*[^0\s]`,
+		`: software:page-faults: addr 0000[0-9a-f]*[1-9a-f][0-9a-f]* ip \S`,
 		`: task-state: task=\d+ comm=\S+ state=(R|S|D|RD) lasted=[\d.]+(ns|us|ms|s) open=`} {
 		if !regexp.MustCompile(want).MatchString(text) {
 			t.Errorf("got no line like %s in\n%.2000s", want, text)

@@ -16,8 +16,10 @@ func TestSQLEqualsTop(t *testing.T) {
 	const data = "../data/load.data"
 	f := func(events, query, key, value, column string) {
 		t.Helper()
-		top := last(t, testkit.Run(t, bin, "--input", data, "--format", "json", "top", "-e", events).Want(t, 0).Stdout)
-		sql := last(t, testkit.Run(t, bin, "--input", data, "--format", "json", "sql", "-e", strings.Split(events, "/")[0], "--verify", "--query", query).Want(t, 0).Stdout)
+		top := last(t, testkit.Run(t, bin, "--input", data, "--format", "json", "top", "-e", events).
+			Want(t, 0).Stdout)
+		sql := last(t, testkit.Run(t, bin, "--input", data, "--format", "json", "sql", "-e",
+			strings.Split(events, "/")[0], "--verify", "--query", query).Want(t, 0).Stdout)
 		want, got := numbers(t, top, key, value), numbers(t, sql, "k", column)
 		if len(want) < 5 || fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%s: got %v, want top's %v", events, got, want)
@@ -44,7 +46,8 @@ func TestSQLCountsWhatIsKnown(t *testing.T) {
 	live(t, testkit.AMD64)
 	l := testkit.StartTarget(t, "-getppid", "3000", "-sleep", "30")
 	ours := attach(t, l, "sql", "-i", "50ms", "--format", "json", "-e", enter+","+leave, "--query",
-		"select count(*) n from sys_enter where id = "+getppid+"; select count(*) n from sys_exit where id = "+getppid)
+		"select count(*) n from sys_enter where id = "+getppid+
+			"; select count(*) n from sys_exit where id = "+getppid)
 	l.Do()
 	l.End()
 	sums, seen := map[string]int64{}, map[string]int{}
@@ -84,10 +87,12 @@ func TestSQLKeepsDatabase(t *testing.T) {
 	if pids != strconv.Itoa(l.PID()) {
 		t.Errorf("got calls of %s, want of %d only", pids, l.PID())
 	}
-	if got := shell("select count(*) from sys_enter where id = " + getppid + " and _stack in (select id from stacks where frames like '%syscall_64%')"); got != "3000" {
+	if got := shell("select count(*) from sys_enter where id = " + getppid +
+		" and _stack in (select id from stacks where frames like '%syscall_64%')"); got != "3000" {
 		t.Errorf("got %s calls with a stack of the kernel, want all", got)
 	}
-	if got := shell("select sample_count = (select count(*) from sys_enter), has_stack, function_list from event_metadata where table_name = 'sys_enter'"); got != "1|1|syscall(id)" {
+	if got := shell(
+		"select sample_count = (select count(*) from sys_enter), has_stack, function_list from event_metadata where table_name = 'sys_enter'"); got != "1|1|syscall(id)" {
 		t.Errorf("metadata: got %s", got)
 	}
 }
@@ -96,7 +101,8 @@ func TestSQLKeepsDatabase(t *testing.T) {
 func TestSQLErrorsComeFirst(t *testing.T) {
 	live(t)
 	file := filepath.Join(t.TempDir(), "x.db")
-	out := testkit.Run(t, testkit.PPScript(t), "sql", "-e", "sched:sched_switch", "--output2", file, "--query", "select prev_com from sched_switch", "--", "sh", "-c", "echo ran").Want(t, 2)
+	out := testkit.Run(t, testkit.PPScript(t), "sql", "-e", "sched:sched_switch", "--output2", file,
+		"--query", "select prev_com from sched_switch", "--", "sh", "-c", "echo ran").Want(t, 2)
 	for _, want := range []string{"did you mean prev_comm?", "sched_switch(_pid, _tid, "} {
 		if !strings.Contains(out.Stderr, want) {
 			t.Errorf("got %q, want %q", out.Stderr, want)
@@ -105,16 +111,20 @@ func TestSQLErrorsComeFirst(t *testing.T) {
 	if strings.Contains(out.Stdout, "ran") {
 		t.Error("the command ran")
 	}
-	testkit.Run(t, testkit.PPScript(t), "sql", "-e", "sched:sched_switch", "--output2", "/nonexistent/x.db", "--", "true").Want(t, 2)
-	testkit.Run(t, testkit.PPScript(t), "sql", "-e", "sched:sched_switch", "--output2", "/proc/version", "--", "true").Want(t, 2)
+	testkit.Run(t, testkit.PPScript(t), "sql", "-e", "sched:sched_switch", "--output2", "/nonexistent/x.db",
+		"--", "true").Want(t, 2)
+	testkit.Run(t, testkit.PPScript(t), "sql", "-e", "sched:sched_switch", "--output2", "/proc/version", "--",
+		"true").Want(t, 2)
 }
 
 // What a query leaves out for certain is left out by the kernel, with the same
 // answer. The columns that it reads have their values.
 func TestSQLFiltersInTheKernel(t *testing.T) {
 	live(t, testkit.AMD64)
-	query := "select id, min(comm(_tid)) who, count(*) n from sys_enter where id = " + getppid + " and common_pid > 0 group by id"
-	out := testkit.Run(t, testkit.PPScript(t), "explain", "sql", "-e", enter, "--query", query).Want(t, 0).Stdout
+	query := "select id, min(comm(_tid)) who, count(*) n from sys_enter where id = " + getppid +
+		" and common_pid > 0 group by id"
+	out := testkit.Run(t, testkit.PPScript(t), "explain", "sql", "-e", enter, "--query", query).
+		Want(t, 0).Stdout
 	if want := "filter, in the kernel:  id == " + getppid; !strings.Contains(out, want) {
 		t.Errorf("got\n%s\nwant %s", out, want)
 	}
@@ -124,7 +134,8 @@ func TestSQLFiltersInTheKernel(t *testing.T) {
 	l.Do()
 	for name, p := range map[string]*testkit.Process{"filtered": ours, "all": plain} {
 		table := last(t, p.Stop().Want(t, 0).Stdout)
-		if len(table.Rows) != 1 || table.Rows[0].Int(t, "n") != 500 || table.Rows[0].Int(t, "id") != 110 || table.Rows[0].Text(t, "who") != "load-0" {
+		if len(table.Rows) != 1 || table.Rows[0].Int(t, "n") != 500 || table.Rows[0].Int(t, "id") != 110 ||
+			table.Rows[0].Text(t, "who") != "load-0" {
 			t.Errorf("%s: got %v, want 500 calls", name, table.Rows)
 		}
 		if name == "filtered" && table.Samples != 500 {

@@ -60,7 +60,8 @@ var frameLine = regexp.MustCompile(`^\s+([0-9a-f]+) (.*?)(\+0x[0-9a-f]+)? \((.*)
 // An address that has no name is "?"; address 0, which perf shows, is none.
 func perfFolded(t *testing.T, data string) map[string]int64 {
 	t.Helper()
-	out := testkit.Run(t, "perf", "script", "-i", data, "-F", "comm,ip,sym,symoff,dso", "--no-inline").Want(t, 0)
+	out := testkit.Run(t, "perf", "script", "-i", data, "-F", "comm,ip,sym,symoff,dso", "--no-inline").
+		Want(t, 0)
 	sums := map[string]int64{}
 	escape := strings.NewReplacer(";", ":")
 	for _, sample := range strings.Split(strings.TrimSpace(out.Stdout), "\n\n") {
@@ -102,7 +103,8 @@ func nameless(sums map[string]int64) map[string]int64 {
 	for path, n := range sums {
 		names := strings.Split(path, ";")
 		for i, name := range names {
-			if i > 0 && (name == "[unknown]" || strings.HasPrefix(name, "[") && strings.HasSuffix(name, "]")) {
+			if i > 0 && (name == "[unknown]" ||
+				strings.HasPrefix(name, "[") && strings.HasSuffix(name, "]")) {
 				names[i] = "?"
 			}
 			names[i] = comparable(names[i])
@@ -117,7 +119,8 @@ func nameless(sums map[string]int64) map[string]int64 {
 // second, looks them up.
 func withoutPrograms(path []string) []string {
 	for i, name := range path {
-		if i > 0 && (strings.HasPrefix(strings.TrimLeft(name, "_"), "bpf_") || strings.HasPrefix(name, "trace_call_bpf")) {
+		if i > 0 && (strings.HasPrefix(strings.TrimLeft(name, "_"), "bpf_") ||
+			strings.HasPrefix(name, "trace_call_bpf")) {
 			return path[:i]
 		}
 	}
@@ -134,8 +137,13 @@ func TestFoldedEqualsPerfScript(t *testing.T) {
 		t.Helper()
 		dir := t.TempDir()
 		data, out := filepath.Join(dir, "perf.data"), filepath.Join(dir, "ours.folded")
-		testkit.Run(t, append([]string{"perf", "record", "-q", "-B", "-N", "--no-bpf-event", "-m", "1024", "-F", "997", "-e", "cpu-clock", "-g", "-o", data, "--"}, command...)...).Want(t, 0)
-		testkit.Run(t, testkit.PPScript(t), "--input", data, "--flame-graph", out, "-c", `sample(event = "cpu-clock").stack().stacks().top(1)`).Want(t, 0)
+		testkit.Run(t,
+			append([]string{
+				"perf", "record", "-q", "-B", "-N", "--no-bpf-event", "-m", "1024", "-F", "997", "-e",
+				"cpu-clock", "-g", "-o", data, "--",
+			}, command...)...).Want(t, 0)
+		testkit.Run(t, testkit.PPScript(t), "--input", data, "--flame-graph", out, "-c",
+			`sample(event = "cpu-clock").stack().stacks().top(1)`).Want(t, 0)
 		got, want := nameless(folded(t, out)), perfFolded(t, data)
 		var sum, perfs, different int64
 		var shown []string
@@ -157,7 +165,8 @@ func TestFoldedEqualsPerfScript(t *testing.T) {
 		// A fault in the dynamic linker, in one sample of many recordings, may
 		// be where a name has aliases.
 		if different > 1 && share > most {
-			t.Errorf("%s: %.1f%% of the samples have another stack:\n%s", name, 100*share, strings.Join(shown[:min(5, len(shown))], "\n"))
+			t.Errorf("%s: %.1f%% of the samples have another stack:\n%s", name, 100*share,
+				strings.Join(shown[:min(5, len(shown))], "\n"))
 		}
 	}
 	f("C", 0, compiled(t, "hot.c", "-O1", "-fno-omit-frame-pointer"), "40000")
@@ -193,7 +202,8 @@ func TestProfileOfKnownProgram(t *testing.T) {
 	program := compiled(t, "hot.c", "-O2", "-fno-optimize-sibling-calls", "-fomit-frame-pointer")
 	dir := t.TempDir()
 	fold, pb := filepath.Join(dir, "hot.folded"), filepath.Join(dir, "hot.pb.gz")
-	testkit.Run(t, testkit.PPScript(t), "profile", "-F", "997", "-g", "--user-callchain=dwarf", "--exclude-kernel", "--top", "3",
+	testkit.Run(t, testkit.PPScript(t), "profile", "-F", "997", "-g", "--user-callchain=dwarf",
+		"--exclude-kernel", "--top", "3",
 		"--flame-graph", fold, "--pprof", pb, "--", program, "40000").Want(t, 0)
 	sums := folded(t, fold)
 	byLeaf, total, passed := leaf(sums, "main")
@@ -204,7 +214,8 @@ func TestProfileOfKnownProgram(t *testing.T) {
 		}
 	}
 	if got := float64(passed) / float64(total); got < 0.97 {
-		t.Errorf("got main in %.1f%% of the stacks, want it in nearly all: the program has no frame pointers", 100*got)
+		t.Errorf("got main in %.1f%% of the stacks, want it in nearly all: the program has no frame pointers",
+			100*got)
 	}
 	file, err := os.Open(pb)
 	if err != nil {
@@ -222,10 +233,12 @@ func TestProfileOfKnownProgram(t *testing.T) {
 	if value != total {
 		t.Errorf("got %d ns in pprof's file, want the %d of the folded one", value, total)
 	}
-	if out := testkit.Run(t, "go", "tool", "pprof", "-top", pb); !strings.Contains(out.Stdout, "hot_a") || !strings.Contains(out.Stdout, "Type: cpu") {
+	if out := testkit.Run(t, "go", "tool", "pprof", "-top", pb); !strings.Contains(out.Stdout, "hot_a") ||
+		!strings.Contains(out.Stdout, "Type: cpu") {
 		t.Errorf("go tool pprof -top: got\n%s%s", out.Stdout, out.Stderr)
 	}
-	if out := testkit.Run(t, "go", "tool", "pprof", "-raw", pb).Want(t, 0); !strings.Contains(out.Stdout, "samples/count cpu/nanoseconds") {
+	if out := testkit.Run(t, "go", "tool", "pprof", "-raw", pb).
+		Want(t, 0); !strings.Contains(out.Stdout, "samples/count cpu/nanoseconds") {
 		t.Errorf("go tool pprof -raw: got\n%.300s", out.Stdout)
 	}
 }
@@ -235,7 +248,8 @@ func TestProfileOfKnownProgram(t *testing.T) {
 func TestStacksOfTwoProcesses(t *testing.T) {
 	live(t, testkit.GCC)
 	program := compiled(t, "hot.c", "-O1", "-fno-omit-frame-pointer", "-pie", "-fPIE")
-	out := testkit.Run(t, testkit.PPScript(t), "--format", "json", "-c", `sample(freq = 997, event = "cpu-clock").stack(kernel = False).stacks()`,
+	out := testkit.Run(t, testkit.PPScript(t), "--format", "json", "-c",
+		`sample(freq = 997, event = "cpu-clock").stack(kernel = False).stacks()`,
 		"--", "sh", "-c", program+" 20000 & "+program+" 20000; wait").Want(t, 0)
 	blocks, shared := map[string]bool{}, 0
 	for line := range strings.Lines(out.Stdout) {
@@ -283,7 +297,8 @@ func TestFoldedByInterval(t *testing.T) {
 	if err := os.WriteFile(fold, []byte("before"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Run(t, testkit.PPScript(t), "profile", "-F", "499", "-g", "--flame-graph", fold, "-i", "1000", "--", program, "150000").Want(t, 0)
+	testkit.Run(t, testkit.PPScript(t), "profile", "-F", "499", "-g", "--flame-graph", fold, "-i", "1000",
+		"--", program, "150000").Want(t, 0)
 	old, err := os.ReadFile(fold + ".old")
 	if err != nil || string(old) != "before" {
 		t.Errorf("got %q in .old (%v), want what was there", old, err)
@@ -305,7 +320,8 @@ func TestFoldedByInterval(t *testing.T) {
 func TestStackFileErrors(t *testing.T) {
 	f := func(want string, args ...string) {
 		t.Helper()
-		out := testkit.Run(t, append([]string{testkit.PPScript(t), "profile", "-g"}, append(args, "--", "sh", "-c", "echo ran")...)...)
+		out := testkit.Run(t, append([]string{testkit.PPScript(t), "profile", "-g"},
+			append(args, "--", "sh", "-c", "echo ran")...)...)
 		if out.Exit != 2 || !strings.Contains(out.Stderr, want) || strings.Contains(out.Stdout, "ran") {
 			t.Errorf("%v: got exit %d, %q; want 2 and %q, and no run", args, out.Exit, out.Stderr, want)
 		}
@@ -320,8 +336,8 @@ func TestPageFaultsExclude(t *testing.T) {
 	live(t)
 	count := func(options ...string) (user, kernel int, said string) {
 		t.Helper()
-		out := testkit.Run(t, slices.Concat([]string{testkit.PPScript(t), "page-faults", "--format", "json"}, options,
-			[]string{"--", "sh", "-c", "/bin/true; /bin/true"})...).Want(t, 0)
+		out := testkit.Run(t, slices.Concat([]string{testkit.PPScript(t), "page-faults", "--format", "json"},
+			options, []string{"--", "sh", "-c", "/bin/true; /bin/true"})...).Want(t, 0)
 		for _, e := range testkit.Events(t, out.Stdout) {
 			if n, err := e.Fields["ip"].(json.Number).Float64(); err == nil && n < 1<<63 {
 				user++
@@ -333,17 +349,21 @@ func TestPageFaultsExclude(t *testing.T) {
 	}
 	user, kernel, _ := count("--exclude-kernel")
 	if user == 0 || kernel != 0 {
-		t.Errorf("without the kernel: got %d faults in user code and %d in the kernel, want some and none", user, kernel)
+		t.Errorf("without the kernel: got %d faults in user code and %d in the kernel, want some and none",
+			user, kernel)
 	}
 	user, kernel, _ = count("--exclude-user")
 	if user != 0 || kernel == 0 {
-		t.Errorf("without user code: got %d faults in user code and %d in the kernel, want none and some", user, kernel)
+		t.Errorf("without user code: got %d faults in user code and %d in the kernel, want none and some",
+			user, kernel)
 	}
 	user, kernel, said := count("-G")
 	if user == 0 || kernel == 0 || !strings.Contains(said, "page-faults: the kernel counts it on the host") {
-		t.Errorf("only guests: got %d faults in user code, %d in the kernel and %q, want both and a warning", user, kernel, said)
+		t.Errorf("only guests: got %d faults in user code, %d in the kernel and %q, want both and a warning",
+			user, kernel, said)
 	}
-	out := testkit.Run(t, testkit.PPScript(t), "page-faults", "--exclude-user", "--exclude-kernel", "--", "true")
+	out := testkit.Run(t, testkit.PPScript(t), "page-faults", "--exclude-user",
+		"--exclude-kernel", "--", "true")
 	if out.Exit == 0 || !strings.Contains(out.Stderr, "--exclude-user and --exclude-kernel leave nothing") {
 		t.Errorf("both: got status %d and %q, want an error", out.Exit, out.Stderr)
 	}
@@ -353,7 +373,8 @@ func TestPageFaultsExclude(t *testing.T) {
 func TestPageFaultStacks(t *testing.T) {
 	live(t)
 	program := compiled(t, "hot.c", "-O1", "-fno-omit-frame-pointer")
-	out := testkit.Run(t, testkit.PPScript(t), "page-faults", "-g", "--format", "json", "--", program, "1").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "page-faults", "-g", "--format", "json", "--", program, "1").
+		Want(t, 0)
 	inMain := false
 	for line := range bytes.Lines([]byte(out.Stdout)) {
 		var r struct {
@@ -385,7 +406,9 @@ func TestPageFaultStacks(t *testing.T) {
 }
 
 func TestComparable(t *testing.T) {
-	for in, want := range map[string]string{"_dl_start_user": "_start", "puts@plt": "puts", "f[go.shape.int]": "f", "main": "main"} {
+	for in, want := range map[string]string{
+		"_dl_start_user": "_start", "puts@plt": "puts", "f[go.shape.int]": "f", "main": "main",
+	} {
 		if got := comparable(in); got != want {
 			t.Errorf("%s: got %s, want %s", in, got, want)
 		}

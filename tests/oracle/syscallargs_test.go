@@ -122,7 +122,8 @@ func TestSyscallsEqualPerfTrace(t *testing.T) {
 		name string
 	}
 	ours := map[call][]begun{}
-	out := testkit.Run(t, testkit.PPScript(t), "--input", file, "syscall-trace", "--format", "json").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "--input", file, "syscall-trace", "--format", "json").
+		Want(t, 0)
 	first := perfScript(t, file)[0].time
 	for _, e := range testkit.Events(t, out.Stdout) {
 		text, end, _ := strings.Cut(strings.TrimPrefix(e.Text, "call="), ") ret=")
@@ -133,7 +134,10 @@ func TestSyscallsEqualPerfTrace(t *testing.T) {
 		took := decimal(t, between(e.Text, "took=", " "))
 		ret, _, _ := strings.Cut(end, " ")
 		k := call{e.TID, name}
-		ours[k] = append(ours[k], begun{e.Time - took - first, took, decimal(t, ret), between(e.Text, "error=", " "), arguments(args), false})
+		ours[k] = append(ours[k], begun{
+			e.Time - took - first, took, decimal(t, ret), between(e.Text, "error=", " "),
+			arguments(args), false,
+		})
 	}
 	calls, compared, failed, kinds := 0, 0, 0, map[string]bool{}
 	for _, m := range perfCall.FindAllStringSubmatch(testkit.Run(t, "perf", "trace", "-i", file).Stderr, -1) {
@@ -145,7 +149,8 @@ func TestSyscallsEqualPerfTrace(t *testing.T) {
 			continue
 		}
 		if !c.sameEnd(t, m[2], m[6]) {
-			t.Errorf("%s at %s ms: got %d %s after %d ns, perf trace shows %q after %s ms", m[4], m[1], c.ret, c.err, c.took, m[6], m[2])
+			t.Errorf("%s at %s ms: got %d %s after %d ns, perf trace shows %q after %s ms", m[4], m[1], c.ret,
+				c.err, c.took, m[6], m[2])
 		}
 		calls++
 		if c.err != "" {
@@ -168,6 +173,7 @@ func TestSyscallsEqualPerfTrace(t *testing.T) {
 	}
 	t.Logf("compared %d arguments of %d calls, %d kinds, %d failed", compared, calls, len(kinds), failed)
 	if calls < 200 || compared < 300 || len(kinds) < 25 || failed < 3 {
-		t.Errorf("compared %d arguments of %d calls, %d kinds, %d failed; want more", compared, calls, len(kinds), failed)
+		t.Errorf("compared %d arguments of %d calls, %d kinds, %d failed; want more", compared, calls,
+			len(kinds), failed)
 	}
 }

@@ -18,7 +18,8 @@ type callCount struct{ calls, errs int64 }
 func straceCounts(t *testing.T, args ...string) map[string]callCount {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "strace")
-	testkit.Run(t, append([]string{"strace", "-c", "-f", "-U", "name,calls,errors", "-o", file, "--"}, args...)...).Want(t, 0)
+	testkit.Run(t, append([]string{"strace", "-c", "-f", "-U", "name,calls,errors", "-o", file, "--"},
+		args...)...).Want(t, 0)
 	counts := map[string]callCount{}
 	for line := range strings.Lines(read(t, file)) {
 		words := strings.Fields(line)
@@ -75,11 +76,14 @@ func ourCounts(t *testing.T, table testkit.Table) map[string]callCount {
 func TestSyscallsEqualStrace(t *testing.T) {
 	live(t, testkit.Strace, testkit.Perf)
 	target := []string{testkit.Load(t), "-getppid", "500", "-fail", "40", "-sleep", "10"}
-	out := testkit.Run(t, append([]string{testkit.PPScript(t), "syscalls", "--format", "json", "--"}, target...)...).Want(t, 0)
+	out := testkit.Run(t, append([]string{testkit.PPScript(t), "syscalls", "--format", "json", "--"},
+		target...)...).Want(t, 0)
 	table := last(t, out.Stdout)
 	noLoss(t, table)
 	got, strace, trace := ourCounts(t, table), straceCounts(t, target...), perfTraceCounts(t, target...)
-	for _, name := range []string{"getppid", "openat", "clock_nanosleep", "prctl", "pipe2", "sched_setaffinity", "prlimit64"} {
+	for _, name := range []string{
+		"getppid", "openat", "clock_nanosleep", "prctl", "pipe2", "sched_setaffinity", "prlimit64",
+	} {
 		if name == "clock_nanosleep" {
 			// Go's signals, by which it takes turns, interrupt a sleep.
 			for _, counts := range []map[string]callCount{got, strace, trace} {
@@ -92,10 +96,12 @@ func TestSyscallsEqualStrace(t *testing.T) {
 		// perf trace misses a call here and there when its events come out of
 		// order from two CPUs.
 		if d := got[name].calls - trace[name].calls; d < 0 || d > 2 || got[name].errs != trace[name].errs {
-			t.Errorf("%s: got %v, want perf trace's %v and at most 2 more calls", name, got[name], trace[name])
+			t.Errorf("%s: got %v, want perf trace's %v and at most 2 more calls", name,
+				got[name], trace[name])
 		}
 	}
-	if got["getppid"] != (callCount{500, 0}) || got["openat"].errs != 40 || got["clock_nanosleep"].calls != 10 {
+	if got["getppid"] != (callCount{500, 0}) || got["openat"].errs != 40 ||
+		got["clock_nanosleep"].calls != 10 {
 		t.Errorf("got %v, want 500 getppid, 40 openat that fail and 10 clock_nanosleep", got)
 	}
 	// It never returns, and strace does not count it.
@@ -107,10 +113,12 @@ func TestSyscallsEqualStrace(t *testing.T) {
 // --than counts and prints the calls that take longer.
 func TestSyscallsThan(t *testing.T) {
 	live(t, testkit.AMD64)
-	out := testkit.Run(t, testkit.PPScript(t), "syscalls", "--format", "json", "--than", "190us", "-e", enter+"/id == 230/", "-e", leave+"/id == 230/",
+	out := testkit.Run(t, testkit.PPScript(t), "syscalls", "--format", "json", "--than", "190us", "-e",
+		enter+"/id == 230/", "-e", leave+"/id == 230/",
 		"--", testkit.Load(t), "-getppid", "100", "-sleep", "15").Want(t, 0)
 	rows := last(t, out.Stdout).Rows
-	if len(rows) != 1 || rows[0].Int(t, "calls") != 15 || rows[0].Int(t, "than") != 15 || rows[0].Int(t, "min") < 200_000 {
+	if len(rows) != 1 || rows[0].Int(t, "calls") != 15 || rows[0].Int(t, "than") != 15 ||
+		rows[0].Int(t, "min") < 200_000 {
 		t.Errorf("got %v, want 15 sleeps of more than 200 us", rows)
 	}
 	var names []string

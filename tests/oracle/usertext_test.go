@@ -26,13 +26,20 @@ func TestUserTextsEqualBpftrace(t *testing.T) {
 		return n
 	}
 	var ours []*testkit.Process
-	for _, where := range []string{fmt.Sprintf(`lambda e: user_string(e.filename).endswith("%d")`, os.Getpid()), `"comm ~ \"load-*\""`} {
-		p := testkit.Start(t, testkit.PPScript(t), "-c", opens+".where("+where+`).log(fields = {"file": "user_string(filename)"})`, "-v", "--format", "json")
+	for _, where := range []string{
+		fmt.Sprintf(`lambda e: user_string(e.filename).endswith("%d")`, os.Getpid()),
+		`"comm ~ \"load-*\""`,
+	} {
+		p := testkit.Start(t, testkit.PPScript(t), "-c", opens+".where("+where+
+			`).log(fields = {"file": "user_string(filename)"})`, "-v", "--format", "json")
 		p.WaitStderr(" open event")
 		ours = append(ours, p)
 	}
-	theirs := testkit.Run(t, "bpftrace", "-c", fmt.Sprintf("%s -fail %d -name %s", testkit.Load(t), fails, name),
-		"-e", `tracepoint:syscalls:sys_enter_openat /pid == cpid/ { printf("<%s>\n", str(args->filename)); }`).Want(t, 0)
+	theirs := testkit.Run(t, "bpftrace", "-c",
+		fmt.Sprintf("%s -fail %d -name %s", testkit.Load(t), fails, name),
+		"-e",
+		`tracepoint:syscalls:sys_enter_openat /pid == cpid/ { printf("<%s>\n", str(args->filename)); }`).
+		Want(t, 0)
 	want := strings.Count(theirs.Stdout, "<"+name+">\n")
 	for i, p := range ours {
 		if n := end(p); n != want || want != fails {
@@ -49,12 +56,17 @@ const fails = 20
 func TestSyscallTraceShowsTexts(t *testing.T) {
 	live(t, testkit.AMD64)
 	name := "/no/such/\"file\" \t'é'"
-	for engine, want := range map[string]string{"auto": strconv.Quote(name) + ", flags: RDONLY", "bpf": strconv.Quote(name) + ", flags: RDONLY", "perf": "0x"} {
-		out := testkit.Run(t, testkit.PPScript(t), "syscall-trace", "--engine", engine, "-e", "openat", "--format", "json", "--",
-			testkit.Load(t), "-fail", strconv.Itoa(fails), "-name", name).Want(t, 0)
+	for engine, want := range map[string]string{
+		"auto": strconv.Quote(name) + ", flags: RDONLY",
+		"bpf":  strconv.Quote(name) + ", flags: RDONLY",
+		"perf": "0x",
+	} {
+		out := testkit.Run(t, testkit.PPScript(t), "syscall-trace", "--engine", engine, "-e", "openat",
+			"--format", "json", "--", testkit.Load(t), "-fail", strconv.Itoa(fails), "-name", name).Want(t, 0)
 		n := 0
 		for _, e := range testkit.Events(t, out.Stdout) {
-			if strings.HasPrefix(e.Comm, "load-") && strings.HasPrefix(e.Text, "call=openat(dfd: CWD, filename: "+want) {
+			if strings.HasPrefix(e.Comm, "load-") &&
+				strings.HasPrefix(e.Text, "call=openat(dfd: CWD, filename: "+want) {
 				n++
 			}
 		}
@@ -68,12 +80,14 @@ func TestSyscallTraceShowsTexts(t *testing.T) {
 func TestOpensnoopIsKnown(t *testing.T) {
 	live(t, testkit.AMD64)
 	name := fmt.Sprintf("/no/such/%d", os.Getpid())
-	out := testkit.Run(t, testkit.PPScript(t), "../../scripts/block/opensnoop.star", "--failed", "--name", name, "--format", "json", "--",
+	out := testkit.Run(t, testkit.PPScript(t), "../../scripts/block/opensnoop.star", "--failed", "--name",
+		name, "--format", "json", "--",
 		testkit.Load(t), "-fail", strconv.Itoa(fails), "-name", name).Want(t, 0)
 	rows := 0
 	for _, table := range testkit.Tables(t, out.Stdout) {
 		for _, r := range table.Rows {
-			if rows++; r.Text(t, "file") != name || r.Int(t, "failed") != fails || !strings.HasPrefix(r.Text(t, "comm"), "load-") {
+			if rows++; r.Text(t, "file") != name || r.Int(t, "failed") != fails ||
+				!strings.HasPrefix(r.Text(t, "comm"), "load-") {
 				t.Errorf("got %v, want %d failed calls of %s", r, fails, name)
 			}
 		}

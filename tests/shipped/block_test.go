@@ -47,10 +47,13 @@ func TestBlktraceNotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "requests.txt")
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(requests, "DEV", number(t, strings.TrimSpace(string(text))))), 0o644); err != nil {
+	if err := os.WriteFile(file,
+		[]byte(strings.ReplaceAll(requests, "DEV", number(t, strings.TrimSpace(string(text))))),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
-	out := testkit.Run(t, testkit.PPScript(t), "blktrace", "-d", disk, "--input", file, "-vv", "--than", "6us", "--time", "mono", "--color", "never").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "blktrace", "-d", disk, "--input", file, "-vv", "--than",
+		"6us", "--time", "mono", "--color", "never").Want(t, 0)
 	const want = `                dd      7 [000] 0.000013: block-step: block_getrq => block_rq_issue 3.000 us sector 200 BYPASS_INSERT
                 dd      7 [000] 0.000020: block-step: block_rq_issue => block_rq_complete 7.000 us sector 200
                 dd      7 [000] 0.000031: block-step: block_getrq => block_rq_complete 1.000 us sector 300 LOST

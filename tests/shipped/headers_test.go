@@ -64,7 +64,8 @@ func TestHelpShowsTheHeaders(t *testing.T) {
 			}
 			compared++
 			if !printed[header] {
-				t.Errorf("%s: its help has the table %q, which it does not print of any recording", name, header)
+				t.Errorf("%s: its help has the table %q, which it does not print of any recording", name,
+					header)
 			}
 		}
 	}

@@ -37,9 +37,15 @@ a:took disk:u32 n:u64
 		}
 	}
 	for format, want := range map[string][]string{
-		"text": {" 3 of all\ndisk=disk-3: long, 1 event\n[0.002048ms, 0.004096ms)", "\ndisk=disk-8: long, 2 events\n[0.004096ms, 0.008192ms)"},
-		"csv":  {"disk,lo(ms),hi(ms),count", ",disk-3,0.002048,0.004096,1", ",disk-8,0.004096,0.008192,2"},
-		"json": {`"unit":"ns","text_unit":"ms"`, `{"key":{"disk":3,"disk_text":"disk-3"},"count":1,"buckets":[[2048,4096,1]]},{"key":{"disk":8,"disk_text":"disk-8"}`},
+		"text": {
+			" 3 of all\ndisk=disk-3: long, 1 event\n[0.002048ms, 0.004096ms)",
+			"\ndisk=disk-8: long, 2 events\n[0.004096ms, 0.008192ms)",
+		},
+		"csv": {"disk,lo(ms),hi(ms),count", ",disk-3,0.002048,0.004096,1", ",disk-8,0.004096,0.008192,2"},
+		"json": {
+			`"unit":"ns","text_unit":"ms"`,
+			`{"key":{"disk":3,"disk_text":"disk-3"},"count":1,"buckets":[[2048,4096,1]]},{"key":{"disk":8,"disk_text":"disk-8"}`,
+		},
 	} {
 		out := testkit.Run(t, testkit.PPScript(t), script, "--input", file, "--format", format).Want(t, 0)
 		for _, w := range want {

@@ -31,7 +31,8 @@ kvm:kvm_entry vcpu_pc:u64
      0      8 0                           1            1.000        1.000        1.000        1.000        1.000 100.00
      1      9 36                          1            6.000        6.000        6.000        6.000        6.000 100.00
 `
-	out := testkit.Run(t, testkit.PPScript(t), "kvm-exit", "--input", file, "--perins", "--time", "mono").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "kvm-exit", "--input", file, "--perins", "--time", "mono").
+		Want(t, 0)
 	if out.Stdout != exits {
 		t.Errorf("kvm-exit: got\n%s\nwant\n%s", out.Stdout, exits)
 	}
@@ -41,7 +42,8 @@ kvm:kvm_entry vcpu_pc:u64
      7 36                          2            8.000        2.000        4.000        6.000        6.000            0.000            0.000
      7 0                           1            1.000        1.000        1.000        1.000        1.000            0.000            0.000
 `
-	out = testkit.Run(t, testkit.PPScript(t), "bpf:kvm_exit", "--input", file, "--perins", "--threshold", "0", "--time", "mono").Want(t, 0)
+	out = testkit.Run(t, testkit.PPScript(t), "bpf:kvm_exit", "--input", file, "--perins", "--threshold", "0",
+		"--time", "mono").Want(t, 0)
 	if out.Stdout != spent {
 		t.Errorf("bpf:kvm_exit: got\n%s\nwant\n%s", out.Stdout, spent)
 	}

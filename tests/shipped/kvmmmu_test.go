@@ -33,7 +33,8 @@ kvmmmu:mark_mmio_spte gfn:u64
 `), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	out := testkit.Run(t, testkit.PPScript(t), "kvmmmu", "--input", file, "--detail", "--spte", "--mmio", "--time", "mono").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "kvmmmu", "--input", file, "--detail", "--spte", "--mmio",
+		"--time", "mono").Want(t, 0)
 	const want = `0.000012 pages of page tables
 guest 7
 sp3 0x0-0x7ffffff role 0x3 get 1 created 1 zapped 0

@@ -23,7 +23,9 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, target := range map[string]string{"stdlib": "stdlib", "perf.data": "tests/data/kvm.data", "load.data": "tests/data/load.data"} {
+	for name, target := range map[string]string{
+		"stdlib": "stdlib", "perf.data": "tests/data/kvm.data", "load.data": "tests/data/load.data",
+	} {
 		if err := os.Symlink(filepath.Join(root, target), filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -51,11 +53,13 @@ func TestReadme(t *testing.T) {
 	for line := range strings.Lines(string(text)) {
 		line = comment.ReplaceAllString(strings.TrimRight(line, "\n"), "")
 		if typed, ok := strings.CutPrefix(line, "    >>> "); ok {
-			prompt += strings.ReplaceAll(strings.ReplaceAll(typed, "4711", "1"), "seconds = 5", "seconds = 0.2") + "\n"
+			prompt += strings.ReplaceAll(strings.ReplaceAll(typed, "4711", "1"), "seconds = 5",
+				"seconds = 0.2") + "\n"
 			continue
 		}
 		args, ok := strings.CutPrefix(line, "    ppscript ")
-		if !ok || strings.Contains(args, "NAME") || strings.Contains(args, " | ") || regexp.MustCompile(`[A-Z]{4}| {4}`).MatchString(args) {
+		if !ok || strings.Contains(args, "NAME") || strings.Contains(args, " | ") ||
+			regexp.MustCompile(`[A-Z]{4}| {4}`).MatchString(args) {
 			continue // a synopsis, or a row of a table
 		}
 		args = strings.ReplaceAll(strings.ReplaceAll(args, "4711", "1"), "1234", "1")

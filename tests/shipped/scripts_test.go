@@ -26,7 +26,8 @@ func TestScriptsFitTheFormats(t *testing.T) {
 		for _, data := range []string{"load.data", "kvm.data", "stacks.data"} {
 			outputs := map[string]string{}
 			for _, format := range []string{"json", "csv"} {
-				out := testkit.Run(t, testkit.PPScript(t), script, "--input", filepath.Join("../data", data), "--format", format)
+				out := testkit.Run(t, testkit.PPScript(t), script, "--input", filepath.Join("../data", data),
+					"--format", format)
 				if out.Exit == 0 {
 					outputs[format] = out.Stdout
 				}
@@ -38,7 +39,8 @@ func TestScriptsFitTheFormats(t *testing.T) {
 			for _, r := range testkit.Records(t, outputs["json"]) {
 				kinds[r.Type] = true
 			}
-			for _, wrong := range slices.Concat(f.JSON(outputs["json"]), f.CSV(outputs["csv"]), f.Agree(outputs["json"], outputs["csv"])) {
+			for _, wrong := range slices.Concat(f.JSON(outputs["json"]), f.CSV(outputs["csv"]),
+				f.Agree(outputs["json"], outputs["csv"])) {
 				t.Errorf("%s of %s: %s", script, data, wrong)
 			}
 		}
@@ -51,6 +53,7 @@ func TestScriptsFitTheFormats(t *testing.T) {
 func TestShippedScriptsAreFormatted(t *testing.T) {
 	out := testkit.Run(t, testkit.PPScript(t), "fmt", "--check", "../../stdlib", "../../scripts")
 	if out.Exit != 0 || out.Stdout != "" {
-		t.Errorf("got exit %d, want 0; these are not formatted (ppscript fmt -w FILE):\n%s%s", out.Exit, out.Stdout, out.Stderr)
+		t.Errorf("got exit %d, want 0; these are not formatted (ppscript fmt -w FILE):\n%s%s", out.Exit,
+			out.Stdout, out.Stderr)
 	}
 }

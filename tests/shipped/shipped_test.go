@@ -98,7 +98,8 @@ var runs = map[string][]run{
 	"nested_trace": {
 		{"", "load.data", []string{"-k", "_tid", "-e", "raw_syscalls:sys_enter,raw_syscalls:sys_exit", "-e", "irq:softirq_entry,irq:softirq_exit"}},
 		{"detail", "load.data", []string{"-k", "_tid", "--impl", "delay", "--than", "500us", "--detail=sametid,hide<2us,-20us",
-			"-e", "raw_syscalls:sys_enter/id == 230/,raw_syscalls:sys_exit/id == 230/", "-e", "irq:softirq_entry,irq:softirq_exit,sched:sched_switch//untraced/"}},
+			"-e", "raw_syscalls:sys_enter/id == 230/,raw_syscalls:sys_exit/id == 230/", "-e",
+			"irq:softirq_entry,irq:softirq_exit,sched:sched_switch//untraced/"}},
 	},
 	"num_dist": {
 		{"", "load.data", []string{"-e", "kmem:kmalloc//num=bytes_alloc/", "-e", "sched:sched_stat_runtime//num=runtime/"}},
@@ -236,9 +237,12 @@ func golden(t *testing.T, script string, r run) {
 	outputs := map[string]string{}
 	defer func() { fits(t, outputs) }()
 	for _, format := range []string{"text", "json", "csv"} {
-		args := append([]string{testkit.PPScript(t), script, "--input", filepath.Join("../data", r.data), "--format", format}, r.args...)
+		args := append([]string{
+			testkit.PPScript(t), script, "--input", filepath.Join("../data", r.data), "--format", format,
+		}, r.args...)
 		out := testkit.Run(t, args...).Want(t, 0)
-		file := filepath.Join("testdata", strings.TrimSuffix(script+"-"+r.name, "-")+"."+strings.Replace(format, "text", "txt", 1))
+		file := filepath.Join("testdata",
+			strings.TrimSuffix(script+"-"+r.name, "-")+"."+strings.Replace(format, "text", "txt", 1))
 		got := out.Stdout
 		outputs[format] = got
 		if out.Stderr != "" {
@@ -264,7 +268,8 @@ func golden(t *testing.T, script string, r run) {
 // that CSV and JSON have the same numbers.
 func fits(t *testing.T, outputs map[string]string) {
 	f := formats.Read(t)
-	for _, wrong := range slices.Concat(f.JSON(outputs["json"]), f.CSV(outputs["csv"]), f.Agree(outputs["json"], outputs["csv"])) {
+	for _, wrong := range slices.Concat(f.JSON(outputs["json"]), f.CSV(outputs["csv"]),
+		f.Agree(outputs["json"], outputs["csv"])) {
 		t.Error(wrong)
 	}
 }
@@ -307,8 +312,10 @@ func TestLiveOnly(t *testing.T) {
 			args = append(args, "-e", "sched:sched_switch")
 		}
 		out := testkit.Run(t, args...)
-		if out.Exit != 2 && out.Exit != 3 || !strings.Contains(out.Stderr, "counters") || !strings.Contains(out.Stderr, "hint: ") || out.Stdout != "" {
-			t.Errorf("%s: got status %d, %q, want an error about counters with a hint", script, out.Exit, out.Stderr)
+		if out.Exit != 2 && out.Exit != 3 || !strings.Contains(out.Stderr, "counters") ||
+			!strings.Contains(out.Stderr, "hint: ") || out.Stdout != "" {
+			t.Errorf("%s: got status %d, %q, want an error about counters with a hint", script,
+				out.Exit, out.Stderr)
 		}
 	}
 }
@@ -317,7 +324,9 @@ func TestLiveOnly(t *testing.T) {
 func TestKnownNumbers(t *testing.T) {
 	f := func(want int64, column string, match func(testkit.Row) bool, args ...string) {
 		t.Helper()
-		out := testkit.Run(t, append([]string{testkit.PPScript(t), "--input", "../data/load.data", "--format", "json"}, args...)...).Want(t, 0)
+		out := testkit.Run(t,
+			append([]string{testkit.PPScript(t), "--input", "../data/load.data", "--format", "json"},
+				args...)...).Want(t, 0)
 		got := int64(0)
 		for _, table := range testkit.Tables(t, out.Stdout) {
 			for _, r := range table.Rows {
@@ -331,10 +340,15 @@ func TestKnownNumbers(t *testing.T) {
 		}
 	}
 	by := func(comm string) func(testkit.Row) bool {
-		return func(r testkit.Row) bool { return r["comm"] == comm || r["COMM"] == comm || r["sender"] == comm }
+		return func(r testkit.Row) bool {
+			return r["comm"] == comm || r["COMM"] == comm || r["sender"] == comm
+		}
 	}
 	calls := func(filter string) []string {
-		return []string{"syscalls", "--perins", "-e", "raw_syscalls:sys_enter/" + filter + "/", "-e", "raw_syscalls:sys_exit"}
+		return []string{
+			"syscalls", "--perins", "-e", "raw_syscalls:sys_enter/" + filter + "/", "-e",
+			"raw_syscalls:sys_exit",
+		}
 	}
 	f(90, "calls", by("load-0"), calls("id == 110")...)
 	f(10, "calls", by("load-0"), calls("id == 230")...)

@@ -16,7 +16,8 @@ func TestSiblingsOfACore(t *testing.T) {
 	want, runs := map[share]int64{}, map[share]int64{}
 	var running [2]int64 // nobody is known to run before the first switch
 	last := int64(0)
-	lines := testkit.Run(t, testkit.PPScript(t), "trace", "-e", "sched:sched_switch", "--input", data, "--format", "json").Want(t, 0)
+	lines := testkit.Run(t, testkit.PPScript(t), "trace", "-e", "sched:sched_switch", "--input", data,
+		"--format", "json").Want(t, 0)
 	for _, e := range testkit.Events(t, lines.Stdout) {
 		for cpu, tid := range running {
 			if tid != 0 {
@@ -34,7 +35,8 @@ func TestSiblingsOfACore(t *testing.T) {
 		running[e.CPU], last = tid, e.Time
 	}
 
-	out := testkit.Run(t, testkit.PPScript(t), "oncpu", "--threads", "--detail", "--smt", "0,1", "--input", data, "--format", "json").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "oncpu", "--threads", "--detail", "--smt", "0,1", "--input",
+		data, "--format", "json").Want(t, 0)
 	tables := testkit.Tables(t, out.Stdout)
 	shared := 0
 	for _, r := range tables[len(tables)-1].Rows {

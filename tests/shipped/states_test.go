@@ -45,7 +45,8 @@ func TestStatesHaveTheirLetters(t *testing.T) {
 				t.Fatal(err)
 			}
 			run := func(name string, args ...string) string {
-				args = append([]string{testkit.PPScript(t), name, "--input", file, "--format", "json"}, args...)
+				args = append([]string{testkit.PPScript(t), name, "--input", file, "--format", "json"},
+					args...)
 				return testkit.Run(t, args...).Want(t, 0).Stdout
 			}
 			got := ""

@@ -19,7 +19,10 @@ import (
 const nobody = 65534
 
 // tracing are the capabilities of the advice.
-var tracing = []uint{unix.CAP_DAC_READ_SEARCH, unix.CAP_IPC_LOCK, unix.CAP_SYS_PTRACE, unix.CAP_SYSLOG, unix.CAP_PERFMON, unix.CAP_BPF}
+var tracing = []uint{
+	unix.CAP_DAC_READ_SEARCH, unix.CAP_IPC_LOCK, unix.CAP_SYS_PTRACE, unix.CAP_SYSLOG, unix.CAP_PERFMON,
+	unix.CAP_BPF,
+}
 
 // FileCapabilities is a file system whose files can have capabilities.
 var FileCapabilities = Core("file capabilities in "+os.TempDir(), fileCapabilities())

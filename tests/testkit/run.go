@@ -34,7 +34,8 @@ type Output struct {
 func (o Output) Want(t testing.TB, exit int) Output {
 	t.Helper()
 	if o.Exit != exit {
-		t.Fatalf("%s: got exit status %d, want %d\nstdout: %s\nstderr: %s", strings.Join(o.Args, " "), o.Exit, exit, o.Stdout, o.Stderr)
+		t.Fatalf("%s: got exit status %d, want %d\nstdout: %s\nstderr: %s", strings.Join(o.Args, " "), o.Exit,
+			exit, o.Stdout, o.Stderr)
 	}
 	return o
 }
@@ -44,7 +45,8 @@ func (o Output) Err() error {
 	if o.Exit == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: exit status %d: %s", strings.Join(o.Args, " "), o.Exit, strings.TrimSpace(o.Stderr))
+	return fmt.Errorf("%s: exit status %d: %s", strings.Join(o.Args, " "), o.Exit,
+		strings.TrimSpace(o.Stderr))
 }
 
 // Run runs a program to its end.
@@ -191,9 +193,16 @@ func (p *Process) Wait() Output {
 		if err != nil && !errors.As(err, &status) {
 			p.t.Errorf("%s: %v", p.args[0], err)
 		}
-		p.out = Output{Args: p.args, Stdout: p.stdout.String(), Stderr: p.stderr.String(), Exit: exit, Took: time.Since(p.start)}
+		p.out = Output{
+			Args:   p.args,
+			Stdout: p.stdout.String(),
+			Stderr: p.stderr.String(),
+			Exit:   exit,
+			Took:   time.Since(p.start),
+		}
 		if time.Since(p.start) >= p.bound {
-			p.t.Errorf("%s: did not end within %v; stderr: %s", strings.Join(p.args, " "), p.bound, p.out.Stderr)
+			p.t.Errorf("%s: did not end within %v; stderr: %s", strings.Join(p.args, " "),
+				p.bound, p.out.Stderr)
 		}
 	})
 	return p.out
@@ -208,7 +217,9 @@ func (p *Process) WaitStderr(word string) {
 // WaitStderrTimes waits until the process said something with word that often.
 func (p *Process) WaitStderrTimes(word string, times int) {
 	p.t.Helper()
-	p.awaitOf(&p.stderr, fmt.Sprintf("%q %d times", word, times), func(text string) bool { return strings.Count(text, word) >= times })
+	p.awaitOf(&p.stderr, fmt.Sprintf("%q %d times", word, times), func(text string) bool {
+		return strings.Count(text, word) >= times
+	})
 }
 
 // WaitStdout waits until the process printed something with word.
@@ -221,7 +232,9 @@ func (p *Process) WaitStdout(word string) {
 // what names it in the message that it never was.
 func (p *Process) Await(what string, enough func(stdout string) bool) {
 	p.t.Helper()
-	p.awaitOf(&p.stdout, what, func(text string) bool { return enough(text[:strings.LastIndexByte(text, '\n')+1]) })
+	p.awaitOf(&p.stdout, what, func(text string) bool {
+		return enough(text[:strings.LastIndexByte(text, '\n')+1])
+	})
 }
 
 func (p *Process) await(b *buffer, word string) {
@@ -240,7 +253,8 @@ func (p *Process) awaitOf(b *buffer, what string, enough func(string) bool) {
 		}
 	}
 	if !enough(b.String()) {
-		p.t.Fatalf("%s: did not say %s\nstdout: %s\nstderr: %s", strings.Join(p.args, " "), what, p.stdout.String(), p.stderr.String())
+		p.t.Fatalf("%s: did not say %s\nstdout: %s\nstderr: %s", strings.Join(p.args, " "), what,
+			p.stdout.String(), p.stderr.String())
 	}
 }
 

@@ -38,7 +38,8 @@ func TestNeedOfFacility(t *testing.T) {
 	tries := 0
 	n := tried("breakpoints", false, func() kernel.Trial { tries++; return kernel.Trial{Made: 8, Least: 8} })
 	for range 2 {
-		if missing, _ := lacking([]Need{n}, ""); len(missing) != 1 || missing[0] != "breakpoints (opens, but 0 of 8 hits came)" {
+		if missing, _ := lacking([]Need{n}, ""); len(missing) != 1 ||
+			missing[0] != "breakpoints (opens, but 0 of 8 hits came)" {
 			t.Errorf("got %q", missing)
 		}
 	}
@@ -48,7 +49,8 @@ func TestNeedOfFacility(t *testing.T) {
 }
 
 func TestNeedOfProgram(t *testing.T) {
-	if why := program("no-such-program", "the-package", true).missing(); why != "apt-get install the-package" {
+	if why := program("no-such-program", "the-package", true).
+		missing(); why != "apt-get install the-package" {
 		t.Errorf("got %q", why)
 	}
 	if why := program("true", "coreutils", true).missing(); why != "" {
@@ -79,14 +81,17 @@ func TestRun(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	output := "hello\n" +
-		`{"v":1,"type":"event","data":{"time":9007199254740993,"tid":7,"fields":{"id":5},"text":"NR 5"}}` + "\n" +
-		`{"v":1,"type":"table","data":{"seq":2,"final":true,"samples":3,"total_samples":5,"loss":{"lost":4},"rows":[{"a":9007199254740993,"b":"x"}]}}` + "\n"
+		`{"v":1,"type":"event","data":{"time":9007199254740993,"tid":7,"fields":{"id":5},"text":"NR 5"}}` +
+		"\n" +
+		`{"v":1,"type":"table","data":{"seq":2,"final":true,"samples":3,"total_samples":5,"loss":{"lost":4},"rows":[{"a":9007199254740993,"b":"x"}]}}` +
+		"\n"
 	tables, events := Tables(t, output), Events(t, output)
 	if len(tables) != 1 || len(events) != 1 || len(Records(t, output)) != 2 {
 		t.Fatalf("got %v and %v", tables, events)
 	}
 	row := tables[0].Rows[0]
-	if row.Int(t, "a") != 9007199254740993 || row.Text(t, "b") != "x" || tables[0].Loss["lost"] != 4 || tables[0].TotalSamples != 5 || !tables[0].Final {
+	if row.Int(t, "a") != 9007199254740993 || row.Text(t, "b") != "x" || tables[0].Loss["lost"] != 4 ||
+		tables[0].TotalSamples != 5 || !tables[0].Final {
 		t.Errorf("got %+v", tables[0])
 	}
 	if e := events[0]; e.Time != 9007199254740993 || e.TID != 7 || e.Text != "NR 5" {

@@ -57,7 +57,8 @@ def main(o):
 	none := run(t, l, "auto", strings.Replace(text, "nr_running >= 1", "nr_running < 1", 1))
 	l.Do()
 	out := some.Stop().Want(t, 0)
-	if n := len(testkit.Events(t, out.Stdout)); n < 5 || !strings.Contains(out.Stderr, "sends compact records") {
+	if n := len(testkit.Events(t, out.Stdout)); n < 5 ||
+		!strings.Contains(out.Stderr, "sends compact records") {
 		t.Errorf("got %d events, want the 5 that fail at least\n%s", n, out.Stderr)
 	}
 	if n := len(testkit.Events(t, none.Stop().Want(t, 0).Stdout)); n != 0 {

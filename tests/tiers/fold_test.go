@@ -39,7 +39,8 @@ func TestFoldMeasuresWhatJoinDoes(t *testing.T) {
 	}
 	var first string
 	for _, engine := range []string{"perf", "interp"} {
-		out := testkit.Run(t, testkit.PPScript(t), file, "--input", "../data/kvm.data", "--format", "json", "--engine", engine).Want(t, 0)
+		out := testkit.Run(t, testkit.PPScript(t), file, "--input", "../data/kvm.data", "--format", "json",
+			"--engine", engine).Want(t, 0)
 		tables := testkit.Tables(t, out.Stdout)
 		if len(tables) != 2 || len(tables[0].Rows) < 3 {
 			t.Fatalf("%s: got %d tables: %s%s", engine, len(tables), out.Stdout, out.Stderr)

@@ -66,7 +66,8 @@ func TestKernelFoldsAgree(t *testing.T) {
 		l := testkit.StartTarget(t, "-getppid", "2000", "-sleep", "20", "-fail", "30", "-switch", "50")
 		kernel, native := run(t, l, "bpf", folds), run(t, l, "perf", folds)
 		l.Do()
-		a, b := testkit.Tables(t, kernel.Stop().Want(t, 0).Stdout), testkit.Tables(t, native.Stop().Want(t, 0).Stdout)
+		a, b := testkit.Tables(t, kernel.Stop().Want(t, 0).Stdout),
+			testkit.Tables(t, native.Stop().Want(t, 0).Stdout)
 		l.End()
 		return compareAll(t, a, b)
 	})
@@ -95,7 +96,8 @@ def main(o):
 
 	row, lost := table.Rows[0], table.Loss["lost"]
 	n := row.Int(t, "events")
-	if n+lost != 2*calls || row.Int(t, "most") != n || row.Int(t, "sum") != n*(n+1)/2 || row.Int(t, "wrong") != 0 {
+	if n+lost != 2*calls || row.Int(t, "most") != n || row.Int(t, "sum") != n*(n+1)/2 ||
+		row.Int(t, "wrong") != 0 {
 		t.Errorf("got %v and %d lost, want the numbers from 1 to %d", row, lost, 2*calls)
 	}
 }
@@ -117,7 +119,8 @@ def main(o):
 	out := p.Stop().Want(t, 0)
 	l.End()
 	table := testkit.Tables(t, out.Stdout)[0]
-	if n := table.Rows[0].Int(t, "n"); n+table.Loss["evicted"] != 1000 || n < 2 || table.Loss["evicted"] == 0 {
+	if n := table.Rows[0].Int(t, "n"); n+table.Loss["evicted"] != 1000 || n < 2 ||
+		table.Loss["evicted"] == 0 {
 		t.Errorf("got %d events and losses %v, want 1000 together", n, table.Loss)
 	}
 }
@@ -127,9 +130,12 @@ func TestKernelFoldSaysWhyNot(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	f := func(step, key, more, why string) {
 		t.Helper()
-		program := script(t, fmt.Sprintf("def step(s, e):\n    %s\n\ndef flush(s, e):\n    emit(x = 1)\n\ndef main(o):\n    return tracepoint(\"raw_syscalls:sys_enter\").fold(%q, {\"n\": 0, \"since\": 0}, step%s).by(\"x\").count()\n", step, key, more))
+		program := script(t, fmt.Sprintf(
+			"def step(s, e):\n    %s\n\ndef flush(s, e):\n    emit(x = 1)\n\ndef main(o):\n    return tracepoint(\"raw_syscalls:sys_enter\").fold(%q, {\"n\": 0, \"since\": 0}, step%s).by(\"x\").count()\n",
+			step, key, more))
 		out := testkit.Run(t, testkit.PPScript(t), "explain", program).Want(t, 0)
-		if !strings.Contains(out.Stdout, "engine          perf: not in the kernel, since ") || !strings.Contains(out.Stdout, why) {
+		if !strings.Contains(out.Stdout, "engine          perf: not in the kernel, since ") ||
+			!strings.Contains(out.Stdout, why) {
 			t.Errorf("%s: got\n%s\nwant %q", step, out.Stdout, why)
 		}
 	}

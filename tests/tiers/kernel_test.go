@@ -85,8 +85,9 @@ def main(o):
 // run starts a tier on a target; it is attached when it returns.
 func run(t *testing.T, l *testkit.Target, engine, program string, options ...string) *testkit.Process {
 	t.Helper()
-	p := testkit.Start(t, append([]string{testkit.PPScript(t), script(t, program), "--engine", engine, "--format", "json", "-v",
-		"-p", strconv.Itoa(l.PID())}, options...)...)
+	p := testkit.Start(t,
+		append([]string{testkit.PPScript(t), script(t, program), "--engine", engine, "--format", "json", "-v",
+			"-p", strconv.Itoa(l.PID())}, options...)...)
 	p.WaitStderr(" open event")
 	return p
 }
@@ -103,7 +104,9 @@ func script(t *testing.T, text string) string {
 // Both tiers observe one run of a program, and make the same tables.
 func TestKernelAndNativeAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
-	for name, program := range map[string]string{"records": pipelines, "arguments": arguments, "asked": asked} {
+	for name, program := range map[string]string{
+		"records": pipelines, "arguments": arguments, "asked": asked,
+	} {
 		t.Run(name, func(t *testing.T) { agree(t, program) })
 	}
 }
@@ -129,7 +132,8 @@ func bothTiers(t *testing.T, program string) (a, b []testkit.Table, same bool) {
 	same = l.Switches() == before
 	l.Do()
 	after := l.Switches()
-	a, b = testkit.Tables(t, kernel.Stop().Want(t, 0).Stdout), testkit.Tables(t, native.Stop().Want(t, 0).Stdout)
+	a, b = testkit.Tables(t, kernel.Stop().Want(t, 0).Stdout),
+		testkit.Tables(t, native.Stop().Want(t, 0).Stdout)
 	same = same && l.Switches() == after
 	l.End()
 	return a, b, same
@@ -161,7 +165,8 @@ func compare(kernel, native testkit.Table) (wrong []string) {
 		// What one tier saw of the time between attaching both, the other
 		// may have missed: halves of calls.
 		if d := kernel.Loss[loss] - native.Loss[loss]; d < -8 || d > 8 || loss != "unmatched" && d != 0 {
-			wrong = append(wrong, fmt.Sprintf("%s: got %d %s, want %d", native.Name, kernel.Loss[loss], loss, native.Loss[loss]))
+			wrong = append(wrong, fmt.Sprintf("%s: got %d %s, want %d", native.Name, kernel.Loss[loss], loss,
+				native.Loss[loss]))
 		}
 	}
 	return wrong
@@ -282,12 +287,14 @@ def main(o):
 `, strings.Join(own, " || "))
 	var ps []*testkit.Process
 	for _, engine := range []string{"bpf", "perf"} {
-		p := testkit.Start(t, testkit.PPScript(t), script(t, program), "--engine", engine, "--format", "json", "-v", "-C", "0")
+		p := testkit.Start(t, testkit.PPScript(t), script(t, program), "--engine", engine, "--format",
+			"json", "-v", "-C", "0")
 		p.WaitStderr(" open event")
 		ps = append(ps, p)
 	}
 	l.Do()
-	a, b := testkit.Tables(t, ps[0].Stop().Want(t, 0).Stdout), testkit.Tables(t, ps[1].Stop().Want(t, 0).Stdout)
+	a, b := testkit.Tables(t, ps[0].Stop().Want(t, 0).Stdout),
+		testkit.Tables(t, ps[1].Stop().Want(t, 0).Stdout)
 	l.End()
 	for i := range a {
 		k, n := cells(a[i]), cells(b[i])

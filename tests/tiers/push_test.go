@@ -57,12 +57,16 @@ var predicates = []struct {
 func TestPushedAndNativeSelectTheSame(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	var b strings.Builder
-	b.WriteString("def chosen(e):\n    if e.id < 100:\n        return False\n    return e.id == 110 or e.id > 230\n\ndef main(o):\n    return [\n")
+	b.WriteString(
+		"def chosen(e):\n    if e.id < 100:\n        return False\n    return e.id == 110 or e.id > 230\n\ndef main(o):\n    return [\n")
 	n := 0
 	for _, p := range predicates {
 		for _, pred := range p.in {
-			fmt.Fprintf(&b, "        tracepoint(%q).where(%s).agg(n = agg.count(), sum = agg.sum(%q)),\n", p.event, pred, p.sum)
-			fmt.Fprintf(&b, "        tracepoint(%q).agg(n = agg.count(where = %s), sum = agg.sum(%q, where = %s)),\n", p.event, pred, p.sum, pred)
+			fmt.Fprintf(&b, "        tracepoint(%q).where(%s).agg(n = agg.count(), sum = agg.sum(%q)),\n",
+				p.event, pred, p.sum)
+			fmt.Fprintf(&b,
+				"        tracepoint(%q).agg(n = agg.count(where = %s), sum = agg.sum(%q, where = %s)),\n",
+				p.event, pred, p.sum, pred)
 			n++
 		}
 	}
@@ -73,7 +77,9 @@ func TestPushedAndNativeSelectTheSame(t *testing.T) {
 	}
 	explained := testkit.Run(t, testkit.PPScript(t), "explain", file, "--engine", "perf").Want(t, 0).Stdout
 	if got := strings.Count(explained, "filter, in the kernel"); got < n-1 {
-		t.Errorf("got %d filters in the kernel, want one for each of %d predicates but id & 0x60 at most:\n%s", got, n, explained)
+		t.Errorf(
+			"got %d filters in the kernel, want one for each of %d predicates but id & 0x60 at most:\n%s",
+			got, n, explained)
 	}
 	for _, engine := range []string{"perf", "bpf"} {
 		t.Run(engine, func(t *testing.T) { selectSame(t, engine, file, n) })
@@ -81,7 +87,8 @@ func TestPushedAndNativeSelectTheSame(t *testing.T) {
 }
 
 func selectSame(t *testing.T, engine, file string, n int) {
-	out := testkit.Run(t, testkit.PPScript(t), file, "--engine", engine, "--format", "json", "-m", "1024", "--",
+	out := testkit.Run(t, testkit.PPScript(t), file, "--engine", engine, "--format", "json",
+		"-m", "1024", "--",
 		testkit.Load(t), "-getppid", "300", "-switch", "40", "-fail", "20", "-sleep", "10").Want(t, 0)
 	tables := testkit.Tables(t, out.Stdout)
 	if len(tables) != 2*n {
@@ -99,8 +106,8 @@ func selectSame(t *testing.T, engine, file string, n int) {
 			tables = tables[2:]
 			kn, nn := kernel.Int(t, "n"), native.Int(t, "n")
 			if kn != nn || kernel.Int(t, "sum") != native.Int(t, "sum") {
-				t.Errorf("%s where %s: the kernel selects %d events with sum %d, we %d with sum %d", p.event, pred,
-					kn, kernel.Int(t, "sum"), nn, native.Int(t, "sum"))
+				t.Errorf("%s where %s: the kernel selects %d events with sum %d, we %d with sum %d",
+					p.event, pred, kn, kernel.Int(t, "sum"), nn, native.Int(t, "sum"))
 			}
 			if kn > 0 {
 				some++

@@ -49,7 +49,8 @@ func TestKernelStacksAgree(t *testing.T) {
 
 func stacksOfBoth(t *testing.T) (wrong []string) {
 	t.Helper()
-	l := testkit.StartTarget(t, "-getppid", "2000", "-sleep", "20", "-fail", "30", "-switch", "50", "-fault", "300")
+	l := testkit.StartTarget(t, "-getppid", "2000", "-sleep", "20", "-fail", "30", "-switch",
+		"50", "-fault", "300")
 	kernel, native := run(t, l, "bpf", stacks), run(t, l, "perf", stacks)
 	l.Do()
 	a, b := kernel.Stop().Want(t, 0).Stdout, native.Stop().Want(t, 0).Stdout
@@ -67,10 +68,12 @@ func stacksOfBoth(t *testing.T) (wrong []string) {
 	want, more := folded(t, b)
 	wrong = append(append(wrong, losses...), more...)
 	if !slices.Equal(counts, want) {
-		wrong = append(wrong, fmt.Sprintf("got\n%s\nwant\n%s", strings.Join(counts, "\n"), strings.Join(want, "\n")))
+		wrong = append(wrong, fmt.Sprintf("got\n%s\nwant\n%s", strings.Join(counts, "\n"),
+			strings.Join(want, "\n")))
 	}
 	if n := len(counts); n < 5 || !strings.Contains(strings.Join(counts, "\n"), "main.touch") {
-		wrong = append(wrong, fmt.Sprintf("got %d stacks, want some, of main.touch too:\n%s", n, strings.Join(counts, "\n")))
+		wrong = append(wrong, fmt.Sprintf("got %d stacks, want some, of main.touch too:\n%s", n,
+			strings.Join(counts, "\n")))
 	}
 	return wrong
 }
@@ -94,7 +97,8 @@ func folded(t *testing.T, output string) (lines, losses []string) {
 	for _, record := range testkit.All[stackRecord](t, output, "stacks") {
 		for _, loss := range []string{"errors", "evicted", "lost"} {
 			if record.Loss[loss] != 0 {
-				losses = append(losses, fmt.Sprintf("%s: got %d %s, want none", record.Name, record.Loss[loss], loss))
+				losses = append(losses, fmt.Sprintf("%s: got %d %s, want none", record.Name,
+					record.Loss[loss], loss))
 			}
 		}
 		for _, s := range record.Stacks {
@@ -114,7 +118,9 @@ func TestKernelStacksByInterval(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	const calls, rounds = 2000, 4
 	l := testkit.StartTarget(t, "-getppid", fmt.Sprint(calls))
-	p := run(t, l, "bpf", `def main(o): return tracepoint("raw_syscalls:sys_enter").where("id == 110").stack().by("stack").count()`, "-i", "20")
+	p := run(t, l, "bpf",
+		`def main(o): return tracepoint("raw_syscalls:sys_enter").where("id == 110").stack().by("stack").count()`,
+		"-i", "20")
 	for range rounds {
 		l.Do()
 	}
@@ -138,13 +144,18 @@ func TestKernelStacksByInterval(t *testing.T) {
 func TestKernelStacksOfTheDead(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	const calls, rounds = 50, 12
-	program := script(t, `def main(o): return tracepoint("raw_syscalls:sys_enter").where("id == 110 && _comm ~ \"load*\"").stack(kernel = False).stacks()`)
-	command := fmt.Sprintf("for i in %s; do %s -getppid %d; done", strings.Repeat("x ", rounds), testkit.Load(t), calls)
-	out := testkit.Run(t, testkit.PPScript(t), program, "--engine", "bpf", "--format", "json", "--", "sh", "-c", command).Want(t, 0)
+	program := script(t,
+		`def main(o): return tracepoint("raw_syscalls:sys_enter").where("id == 110 && _comm ~ \"load*\"").stack(kernel = False).stacks()`)
+	command := fmt.Sprintf("for i in %s; do %s -getppid %d; done", strings.Repeat("x ", rounds),
+		testkit.Load(t), calls)
+	out := testkit.Run(t, testkit.PPScript(t), program, "--engine", "bpf", "--format", "json", "--", "sh",
+		"-c", command).Want(t, 0)
 	var n int64
 	for _, record := range testkit.All[stackRecord](t, out.Stdout, "stacks") {
 		for _, s := range record.Stacks {
-			if !slices.ContainsFunc(s.Stack, func(f struct{ Addr, Symbol string }) bool { return f.Symbol == "main.newWorker.func1" }) {
+			if !slices.ContainsFunc(s.Stack, func(f struct{ Addr, Symbol string }) bool {
+				return f.Symbol == "main.newWorker.func1"
+			}) {
 				t.Errorf("got %v, want names", s.Stack)
 				continue
 			}
@@ -161,7 +172,8 @@ func TestKernelStacksOfTheDead(t *testing.T) {
 func TestKernelProfile(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	l := testkit.StartTarget(t, "-spin", "600")
-	p := testkit.Start(t, testkit.PPScript(t), "profile", "--engine", "bpf", "-F", "997", "--event", "cpu-clock", "-g", "--user-callchain=fp", "--top", "100000",
+	p := testkit.Start(t, testkit.PPScript(t), "profile", "--engine", "bpf", "-F", "997", "--event",
+		"cpu-clock", "-g", "--user-callchain=fp", "--top", "100000",
 		"--format", "json", "-v", "-p", fmt.Sprint(l.PID()))
 	p.WaitStderr(" open event")
 	before := cpuTime(t, l.PID())

@@ -76,8 +76,11 @@ func countsTheLoop(t *testing.T, got map[string]string) {
 	t.Helper()
 	const insns = 100_000_000
 	r := rows(t, got["counted"])[0]
-	if n := number(t, r, "INSNS"); n < insns || n > insns+insns/1000 || math.Abs(number(t, r, "IPC")-0.5) > 0.005 || number(t, r, "RUN%") != 100 {
-		t.Errorf("hwstat of a loop: got %v, want %d instructions, those of the start, and half as many in a cycle", r, insns)
+	if n := number(t, r, "INSNS"); n < insns || n > insns+insns/1000 ||
+		math.Abs(number(t, r, "IPC")-0.5) > 0.005 || number(t, r, "RUN%") != 100 {
+		t.Errorf(
+			"hwstat of a loop: got %v, want %d instructions, those of the start, and half as many in a cycle",
+			r, insns)
 	}
 	sum := func(part string, columns ...string) (n float64) {
 		for _, table := range testkit.Tables(t, got[part]) {
@@ -150,11 +153,13 @@ begin perf; ppscript --engine perf --format json -c 'tracepoint("raw_syscalls:sy
 begin explain; ppscript explain -c 'tracepoint("raw_syscalls:sys_enter").by("id").count()'
 begin left; cat /sys/kernel/tracing/kprobe_events /sys/kernel/tracing/uprobe_events
 exit 0`, calls)
-	r := Run(t, Guest{Arch: arch, MemoryMiB: 768, CountInsns: true, Files: files, Timeout: 5 * time.Minute}, script)
+	r := Run(t, Guest{Arch: arch, MemoryMiB: 768, CountInsns: true, Files: files, Timeout: 5 * time.Minute},
+		script)
 	got := parts(bytes.ReplaceAll(r.Output, []byte("\r"), nil))
 
 	hw := rows(t, got["hwstat"])[0]
-	if cycles, insns, ipc := number(t, hw, "CYCLES"), number(t, hw, "INSNS"), number(t, hw, "IPC"); cycles < 0.25e9 || cycles > 0.6e9 ||
+	if cycles, insns, ipc := number(t, hw, "CYCLES"), number(t, hw, "INSNS"),
+		number(t, hw, "IPC"); cycles < 0.25e9 || cycles > 0.6e9 ||
 		insns < 0.45*cycles || insns > 0.55*cycles || ipc < 0.45 || ipc > 0.55 {
 		t.Errorf("hwstat of 0.3 s: got %v, want 0.3e9 cycles and half as many instructions", hw)
 	}
@@ -188,7 +193,8 @@ exit 0`, calls)
 	} {
 		part, lines := share(t, got[c.name], c.frames)
 		if t.Logf("%s: %.2f%% of %d stacks are whole", c.name, 100*part, lines); part < c.want || lines < 5 {
-			t.Errorf("%s: %.2f%% of the cycles have frame %s, want %.0f%%", c.name, 100*part, c.frames, 100*c.want)
+			t.Errorf("%s: %.2f%% of the cycles have frame %s, want %.0f%%", c.name, 100*part,
+				c.frames, 100*c.want)
 		}
 	}
 
@@ -197,7 +203,8 @@ exit 0`, calls)
 	want("kernelstack", `(?m);main\.\S*;el0t_64_sync;el0t_64_sync_handler;el0_svc;\S*;__arm64_sys_getppid 50$`, 1)
 	for i := range 5 {
 		want("uprobe", fmt.Sprintf(`uprobe:work: \(\w+\) arg1=%d arg2=\S+ arg3=0x200000000 `, uint32(i-3)), 1)
-		want("usdt", fmt.Sprintf(`demo:args: \(\w+\) arg1=%d arg2=\S+ arg3=42 arg4=%[1]d arg5=%d`, -3-i, 5000+i), 1)
+		want("usdt", fmt.Sprintf(`demo:args: \(\w+\) arg1=%d arg2=\S+ arg3=42 arg4=%[1]d arg5=%d`, -3-i, 5000+
+			i), 1)
 	}
 	want("explain", `engine +bpf: `, 1)
 	const getppid = 173

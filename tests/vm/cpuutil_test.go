@@ -33,6 +33,7 @@ func TestCPUUtilOfGuests(t *testing.T) {
 	}
 	// The guest of minikvm has no operating system: all that it runs is kernel.
 	if sys, guest := share(lines[1], "sys"), share(lines[1], "guest"); sys <= 0 || guest != 0 {
-		t.Errorf("-G: got %.2f %% in the guest's kernel and a column of %.2f %%, want some and no column", sys, guest)
+		t.Errorf("-G: got %.2f %% in the guest's kernel and a column of %.2f %%, want some and no column",
+			sys, guest)
 	}
 }

@@ -34,7 +34,8 @@ func TestEnginesAgreeOnKVM(t *testing.T) {
 				files["/w/"+c.Script] = filepath.Join("../..", c.Script)
 			}
 			for _, engine := range []string{"bpf", "perf"} {
-				line := "trace " + strings.Join(c.Command(map[string]string{"dir": "/w", "engine": engine}), " ") + " --engine " + engine
+				line := "trace " + strings.Join(c.Command(map[string]string{"dir": "/w", "engine": engine}),
+					" ") + " --engine " + engine
 				if c.ByThread {
 					line += " -p $pid"
 				}

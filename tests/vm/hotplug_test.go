@@ -30,7 +30,10 @@ var hotplugWays = []struct {
 // A CPU that goes and comes back, and one that comes later, are seen again: what
 // happens on it is counted, and that its first events were missed is a loss.
 func TestCPUsComeAndGo(t *testing.T) {
-	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript"), "/w/load": build(t, "amd64", "tests/testkit/load")}
+	files := map[string]string{
+		"/w/ppscript": build(t, "amd64", "cmd/ppscript"),
+		"/w/load":     build(t, "amd64", "tests/testkit/load"),
+	}
 	const calls = 500
 	script := `cd /w
 cpu=/sys/devices/system/cpu/cpu1/online
@@ -62,7 +65,8 @@ work 0; echo 1 >$cpu; followed %[3]v; work 0; work 1; work 1; end
 `, w.name, w.args, w.loses)
 	}
 	r := Run(t, Guest{CPUs: 2, MemoryMiB: 768, Files: files, Timeout: 4 * time.Minute}, script+"exit 0\n")
-	parts := regexp.MustCompile(`(?s)BEGIN (\S+)\n(.*?)EXIT (\d+)\n`).FindAllStringSubmatch(string(r.Output), -1)
+	parts := regexp.MustCompile(`(?s)BEGIN (\S+)\n(.*?)EXIT (\d+)\n`).
+		FindAllStringSubmatch(string(r.Output), -1)
 	if len(parts) != 2*len(hotplugWays) {
 		t.Fatalf("got %d runs, want %d", len(parts), 2*len(hotplugWays))
 	}

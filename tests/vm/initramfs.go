@@ -54,7 +54,10 @@ poweroff -f
 `
 
 // emptyDirs are the directories that init mounts on or that programs expect.
-var emptyDirs = []string{"dev", "etc", "lib64", "proc", "root", "run", "sbin", "sys", "tmp", "usr/bin", "usr/sbin", "var", "w"}
+var emptyDirs = []string{
+	"dev", "etc", "lib64", "proc", "root", "run", "sbin", "sys", "tmp", "usr/bin", "usr/sbin", "var",
+	"w",
+}
 
 // writeInitramfs writes the archive to file.
 func writeInitramfs(file string, kernel kernelDir, g Guest, command string) (err error) {
@@ -80,14 +83,16 @@ func writeInitramfs(file string, kernel kernelDir, g Guest, command string) (err
 	w.copy("bin/busybox", busybox)
 	w.file("init", 0o755, []byte(initScript))
 	w.file("command", 0o755, []byte(command+"\n"))
-	w.file("etc/passwd", 0o644, []byte("root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n"))
+	w.file("etc/passwd", 0o644,
+		[]byte("root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n"))
 	w.file("etc/group", 0o644, []byte("root:x:0:\nnogroup:x:65534:\n"))
 	for _, dst := range slices.Sorted(maps.Keys(g.Files)) {
 		if err := addFile(w, dst, g.Files[dst]); err != nil {
 			return err
 		}
 	}
-	if err := addModules(w, kernel, append([]string{"virtio_pci", "virtio_console"}, g.wantedModules()...)); err != nil {
+	if err := addModules(w, kernel,
+		append([]string{"virtio_pci", "virtio_console"}, g.wantedModules()...)); err != nil {
 		return err
 	}
 	return w.close()

@@ -28,7 +28,11 @@ kill -INT $!; wait $!
 grep -o 'text":"kind=text-poke name=get_page_from_freelist.*old=[^"]*\|text":"kind=text-poke name=__alloc_pages.*old=[^"]*' poke.out
 echo BEGIN end
 exit 0`
-	r := Run(t, Guest{CPUs: 1, MemoryMiB: 512, Files: map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}}, "cd /w; PATH=/w:$PATH"+script)
+	r := Run(t, Guest{
+		CPUs:      1,
+		MemoryMiB: 512,
+		Files:     map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")},
+	}, "cd /w; PATH=/w:$PATH"+script)
 	got := parts(r.Output)
 	part := func(name string) string { return strings.TrimSpace(got[name]) }
 	if got, want := part("text"), part("want"); got != want || want == "" {
@@ -39,16 +43,23 @@ exit 0`
 		"bytes":   "25 73 20 76 65 72 73 69 6f 6e 20 25 73 20",
 		"numbers": "76207325 69737265 25206e6f",
 	} {
-		if !strings.Contains(part(name), ": "+want) || !strings.Contains(part(name), "%s version %") && name == "bytes" {
+		if !strings.Contains(part(name), ": "+want) ||
+			!strings.Contains(part(name), "%s version %") && name == "bytes" {
 			t.Errorf("%s: got %q, want %s", name, part(name), want)
 		}
 	}
-	for _, want := range []string{`old=(66 90|0f 1f 44 00 00) new=e[b9] `, `old=e[b9] [0-9a-f ]+ new=(66 90|0f 1f 44 00 00)`} {
+	for _, want := range []string{
+		`old=(66 90|0f 1f 44 00 00) new=e[b9] `, `old=e[b9] [0-9a-f ]+ new=(66 90|0f 1f 44 00 00)`,
+	} {
 		if !regexp.MustCompile(want).MatchString(part("poke")) {
-			t.Errorf("text-poke: got\n%s\nwant %s: a jump in the place of a nop, and back", part("poke"), want)
+			t.Errorf("text-poke: got\n%s\nwant %s: a jump in the place of a nop, and back",
+				part("poke"), want)
 		}
 	}
-	for _, want := range []string{"0x10: 16 bytes there are not memory of the kernel", "no_such_symbol: the kernel has no such symbol", "hint: "} {
+	for _, want := range []string{
+		"0x10: 16 bytes there are not memory of the kernel",
+		"no_such_symbol: the kernel has no such symbol", "hint: ",
+	} {
 		if !strings.Contains(part("refusals"), want) {
 			t.Errorf("refusals: got\n%s\nwant %s", part("refusals"), want)
 		}

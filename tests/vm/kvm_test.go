@@ -129,7 +129,8 @@ func checkWaits(t *testing.T, name string, output []byte) {
 		for _, row := range record.Data.Rows {
 			queued += row.Rundelay
 			if row.Wait < 0 || row.Rundelay < 0 || row.Wait+row.Rundelay > row.Total {
-				t.Errorf("%s: %s: got %v ns of waiting and %v for a CPU in %v", name, row.Reason, row.Wait, row.Rundelay, row.Total)
+				t.Errorf("%s: %s: got %v ns of waiting and %v for a CPU in %v", name, row.Reason, row.Wait,
+					row.Rundelay, row.Total)
 			}
 		}
 	}
@@ -231,7 +232,8 @@ func exitCalls(t *testing.T, output []byte) map[string]int {
 func TestExitCalls(t *testing.T) {
 	got := exitCalls(t, []byte("vcpu 0: io=1\n"+
 		`{"v":1,"type":"attached","data":{"events":2}}`+"\n"+
-		`{"v":1,"type":"table","data":{"rows":[{"exit_reason":"IO","calls":3},{"exit_reason":"cpuid","calls":1}]}}`+"\n"+
+		`{"v":1,"type":"table","data":{"rows":[{"exit_reason":"IO","calls":3},{"exit_reason":"cpuid","calls":1}]}}`+
+		"\n"+
 		`{"v":1,"type":"table","data":{"rows":[{"exit_reason":"io","calls":2}]}}`+"\n"))
 	if got["io"] != 5 || got["cpuid"] != 1 || len(got) != 2 {
 		t.Errorf("got %v", got)

@@ -34,7 +34,9 @@ func TestPackages(t *testing.T) {
 		}
 		for _, kernel := range kernels {
 			t.Run(m.arch+" "+kernel, func(t *testing.T) {
-				r := Run(t, Guest{Arch: m.arch, Kernel: kernel, MemoryMiB: 768, Files: files, Timeout: 6 * time.Minute}, command+"exit $failed")
+				r := Run(t, Guest{
+					Arch: m.arch, Kernel: kernel, MemoryMiB: 768, Files: files, Timeout: 6 * time.Minute,
+				}, command+"exit $failed")
 				if r.Status != 0 {
 					t.Errorf("got status %d, want all tests to pass", r.Status)
 				}

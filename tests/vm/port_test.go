@@ -63,7 +63,8 @@ cat log; exit $x`)
 			t.Errorf("got %+v", e)
 		}
 		// The innermost function is one of the kernel on the way into the call.
-		if len(e.Stack) == 0 || !strings.HasPrefix(e.Stack[0].Addr, "0xffffffff") || !strings.Contains(e.Stack[0].Symbol, "sys") {
+		if len(e.Stack) == 0 || !strings.HasPrefix(e.Stack[0].Addr, "0xffffffff") ||
+			!strings.Contains(e.Stack[0].Symbol, "sys") {
 			t.Errorf("got stack %+v, want that of a system call in the guest's kernel", e.Stack)
 		}
 	}
@@ -76,7 +77,8 @@ cat log; exit $x`)
 // Sockets between hosts and guests, whose loopback a kernel must be asked for.
 func TestVsock(t *testing.T) {
 	file := goProgram(t, "amd64", "spread.test", "test", "-c", module+"runtime/spread")
-	r := Run(t, Guest{Modules: []string{"vsock_loopback"}, Files: map[string]string{"/w/spread.test": file}}, "spread.test -test.v -test.run TestVsock")
+	r := Run(t, Guest{Modules: []string{"vsock_loopback"}, Files: map[string]string{"/w/spread.test": file}},
+		"spread.test -test.v -test.run TestVsock")
 	if r.Status != 0 || !strings.Contains(string(r.Output), "--- PASS: TestVsock") {
 		t.Errorf("got status %d, want the test passed", r.Status)
 	}

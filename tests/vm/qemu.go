@@ -49,18 +49,21 @@ func prepare(ctx context.Context, g Guest) (kernelDir, error) {
 	return kernelDir{dir, strings.TrimSpace(string(release))}, nil
 }
 
-func boot(ctx context.Context, g Guest, kernel kernelDir, dir string, out io.Writer) (status int, console []byte, err error) {
+func boot(ctx context.Context, g Guest, kernel kernelDir, dir string,
+	out io.Writer) (status int, console []byte, err error) {
 	var report bytes.Buffer
 	ports := []*port{{name: "out", dst: out}, {name: "status", dst: &report}}
 	m := g.machine()
 	args := append(slices.Clip(m.args), "-accel", m.accel(ctx, g),
-		"-smp", fmt.Sprintf("%d,threads=%d", max(1, g.CPUs), max(1, g.Threads)), "-m", strconv.Itoa(max(g.MemoryMiB, 512)),
+		"-smp", fmt.Sprintf("%d,threads=%d", max(1, g.CPUs), max(1, g.Threads)), "-m",
+		strconv.Itoa(max(g.MemoryMiB, 512)),
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
 		"-kernel", kernel.dir+"/vmlinuz", "-initrd", dir+"/initrd", "-append", bootWords+m.append+g.Append,
 		"-chardev", "file,id=console,path="+dir+"/console", "-serial", "chardev:console",
 		"-device", "virtio-serial-pci")
 	if g.Threads > 1 {
-		args = append(args, "-cpu", "max,vendor=GenuineIntel") // qemu's AMD CPUs have one thread for each core
+		// qemu's AMD CPUs have one thread for each core
+		args = append(args, "-cpu", "max,vendor=GenuineIntel")
 	}
 	if g.CountInsns {
 		args = append(args, "-icount", "shift=1") // a CPU of 1 GHz does one in two cycles
@@ -92,7 +95,8 @@ func boot(ctx context.Context, g Guest, kernel kernelDir, dir string, out io.Wri
 		if err := os.Truncate(disk, int64(g.DiskMiB)<<20); err != nil {
 			return 0, nil, err
 		}
-		args = append(args, "-drive", "if=none,id=disk,format=raw,file="+disk, "-device", "virtio-blk-pci,drive=disk")
+		args = append(args, "-drive", "if=none,id=disk,format=raw,file="+disk, "-device",
+			"virtio-blk-pci,drive=disk")
 	}
 
 	said, runErr := exec.CommandContext(ctx, m.qemu, args...).CombinedOutput()

@@ -30,8 +30,9 @@ import (
 
 // A Guest describes the machine. The zero value is one CPU with Linux 6.1.
 type Guest struct {
-	Arch      string            // amd64 if empty, or arm64, whose CPU has counters
-	Kernel    string            // series of the Debian kernel, "6.1" if empty; see kernel.sh for those that can be had
+	Arch string // amd64 if empty, or arm64, whose CPU has counters
+	// series of the Debian kernel, "6.1" if empty; see kernel.sh for those that can be had
+	Kernel    string
 	CPUs      int               // 1 if zero
 	Threads   int               // CPUs of each core, 1 if zero
 	MemoryMiB int               // 512 at least
@@ -39,8 +40,9 @@ type Guest struct {
 	Files     map[string]string // path in the guest to path here; shared libraries of programs come along
 	Append    string            // more words for the kernel's command line
 	DiskMiB   int               // size of an empty /dev/vda; none if zero
-	Port      string            // HOST:PORT or unix:PATH here that leads to /dev/vport0p3 there; none if empty
-	Timeout   time.Duration     // from start to power-off, two minutes if zero
+	// HOST:PORT or unix:PATH here that leads to /dev/vport0p3 there; none if empty
+	Port    string
+	Timeout time.Duration // from start to power-off, two minutes if zero
 	// CountInsns makes time pass with the instructions that the guest runs, so
 	// that its CPU can count them. Rates of samples then mean little.
 	CountInsns bool
@@ -141,7 +143,8 @@ func (g Guest) kernel() string {
 
 // Boot is Run without a test: it streams the command's output to out and
 // returns its exit status and the console.
-func Boot(ctx context.Context, g Guest, command string, out io.Writer) (status int, console []byte, err error) {
+func Boot(ctx context.Context, g Guest, command string,
+	out io.Writer) (status int, console []byte, err error) {
 	kernel, err := prepare(ctx, g)
 	if err != nil {
 		return 0, nil, err

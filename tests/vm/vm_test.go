@@ -61,7 +61,8 @@ func TestGuest(t *testing.T) {
 	if err := os.WriteFile(file, []byte("\x00\xff\r\n\x04 end"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	r := Run(t, Guest{Files: map[string]string{"/w/data": file}}, "uname -r >&2; cat data; test -d /sys/kernel/tracing/events; id -u; exit 7")
+	r := Run(t, Guest{Files: map[string]string{"/w/data": file}},
+		"uname -r >&2; cat data; test -d /sys/kernel/tracing/events; id -u; exit 7")
 	release, rest, _ := strings.Cut(string(r.Output), "\n")
 	if r.Status != 7 || !strings.HasPrefix(release, "6.1.") || rest != "\x00\xff\r\n\x04 end0\n" {
 		t.Errorf("got status %d, output %q", r.Status, r.Output)

@@ -33,7 +33,8 @@ func (w *worker) use() error {
 		signal.Ignore(unix.SIGTERM)
 	}
 	for i := range w.signals {
-		if err := unix.Tgkill(os.Getpid(), unix.Gettid(), []unix.Signal{unix.SIGWINCH, unix.SIGTERM}[i%2]); err != nil {
+		if err := unix.Tgkill(os.Getpid(), unix.Gettid(),
+			[]unix.Signal{unix.SIGWINCH, unix.SIGTERM}[i%2]); err != nil {
 			return err
 		}
 	}
@@ -45,7 +46,9 @@ func (w *worker) use() error {
 	for range w.futex {
 		missed()
 	}
-	for _, step := range []func() error{w.contendBoth, w.callNew, w.connectAll, w.unaccepted, w.move, w.write, w.readDisk, w.reclaim} {
+	for _, step := range []func() error{
+		w.contendBoth, w.callNew, w.connectAll, w.unaccepted, w.move, w.write, w.readDisk, w.reclaim,
+	} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -59,7 +62,8 @@ func (w *worker) copy() error {
 		return nil
 	}
 	size := os.Getpagesize()
-	mem, err := unix.Mmap(-1, 0, w.copies*size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	mem, err := unix.Mmap(-1, 0, w.copies*size, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
 		return err
 	}
@@ -157,7 +161,8 @@ func (w *worker) listen(backlog int) (fd int, at *unix.SockaddrInet4, err error)
 		return 0, nil, err
 	}
 	at = &unix.SockaddrInet4{Port: w.port, Addr: [4]byte(net.IPv4(127, 0, 0, 1).To4())}
-	err = errors.Join(unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1), unix.Bind(fd, at), unix.Listen(fd, backlog))
+	err = errors.Join(unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1), unix.Bind(fd, at),
+		unix.Listen(fd, backlog))
 	return fd, at, err
 }
 
@@ -288,7 +293,8 @@ func (w *worker) reclaim() error {
 			return err
 		}
 		// That it could not reclaim as much as it should is no matter.
-		if err := os.WriteFile(w.knob, []byte(w.word), 0); err != nil && !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EBUSY) {
+		if err := os.WriteFile(w.knob, []byte(w.word), 0); err != nil && !errors.Is(err, unix.EAGAIN) &&
+			!errors.Is(err, unix.EBUSY) {
 			return err
 		}
 	}

@@ -32,7 +32,8 @@ type worker struct {
 // newWorker starts the threads of a worker; it returns when they are pinned.
 func newWorker(j job, cpu, index int) (*worker, error) {
 	w := &worker{job: j, cpu: cpu, begin: make(chan struct{}), done: make(chan error)}
-	if err := errors.Join(unix.Pipe2(w.there[:], unix.O_CLOEXEC), unix.Pipe2(w.back[:], unix.O_CLOEXEC)); err != nil {
+	if err := errors.Join(unix.Pipe2(w.there[:], unix.O_CLOEXEC),
+		unix.Pipe2(w.back[:], unix.O_CLOEXEC)); err != nil {
 		return nil, err
 	}
 	ready := make(chan error)
@@ -83,7 +84,8 @@ func (w *worker) work() error {
 	}
 	for range w.sleep {
 		ts := unix.Timespec{Nsec: 200_000}
-		if err := unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &ts, nil); err != nil && !errors.Is(err, unix.EINTR) {
+		if err := unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &ts, nil); err != nil &&
+			!errors.Is(err, unix.EINTR) {
 			return err
 		}
 	}

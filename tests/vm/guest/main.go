@@ -23,7 +23,8 @@ import (
 func main() {
 	g := vm.Guest{Files: map[string]string{}}
 	flag.StringVar(&g.Arch, "arch", "amd64", "`architecture`: amd64 or arm64")
-	flag.BoolVar(&g.CountInsns, "icount", false, "let time pass with instructions, which arm64 can count then")
+	flag.BoolVar(&g.CountInsns, "icount", false,
+		"let time pass with instructions, which arm64 can count then")
 	flag.StringVar(&g.Kernel, "kernel", "6.1", "`series` of the Debian kernel")
 	flag.IntVar(&g.CPUs, "cpus", 1, "number of CPUs")
 	flag.IntVar(&g.MemoryMiB, "memory", 512, "memory in `MiB`")

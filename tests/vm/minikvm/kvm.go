@@ -98,11 +98,14 @@ func (m *machine) build(code []byte) (err error) {
 		return fmt.Errorf("create VM: %w", err)
 	}
 	page := os.Getpagesize()
-	if m.memory, err = unix.Mmap(-1, 0, page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANONYMOUS); err != nil {
+	if m.memory, err = unix.Mmap(-1, 0, page, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_SHARED|unix.MAP_ANONYMOUS); err != nil {
 		return fmt.Errorf("map guest memory: %w", err)
 	}
 	copy(m.memory, code)
-	region := userspaceMemoryRegion{memorySize: uint64(page), userspaceAddr: uint64(uintptr(unsafe.Pointer(&m.memory[0])))}
+	region := userspaceMemoryRegion{
+		memorySize: uint64(page), userspaceAddr: uint64(uintptr(unsafe.Pointer(&m.memory[0]))),
+	}
 	if _, err := ioctl(m.vm, kvmSetUserMemoryRegion, uintptr(unsafe.Pointer(&region))); err != nil {
 		return fmt.Errorf("give memory to the VM: %w", err)
 	}
@@ -147,7 +150,8 @@ func (m *machine) runVCPU(index int, j job) (counts, error) {
 		return c, err
 	}
 	for c.io < j.ports {
-		if _, err := ioctl(fd, kvmRun, 0); err != nil && !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.EAGAIN) {
+		if _, err := ioctl(fd, kvmRun, 0); err != nil && !errors.Is(err, unix.EINTR) &&
+			!errors.Is(err, unix.EAGAIN) {
 			return c, fmt.Errorf("run: %w", err)
 		} else if err != nil {
 			continue // a signal of the Go runtime
