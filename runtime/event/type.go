@@ -73,7 +73,9 @@ func (f *Field) ValueType() (t Type, ok bool) {
 
 // FieldOf is the field of a made event that holds values of a type.
 func FieldOf(name string, t Type, slot int) Field {
-	f := Field{Name: name, Type: "s64", Kind: Int, Place: InSlot, Offset: slot, Size: 8, Signed: true, Unit: t.Unit}
+	f := Field{
+		Name: name, Type: "s64", Kind: Int, Place: InSlot, Offset: slot, Size: 8, Signed: true, Unit: t.Unit,
+	}
 	switch t.Kind {
 	case TypeInt:
 		if t.Unsigned {

@@ -134,7 +134,8 @@ func newFunctionBench() (*functionBench, error) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	text := switchText
 	for i := range chunk {
-		text += fmt.Sprintf("\n%dus %d %d prev_comm=make prev_pid=%d prev_prio=%d next_comm=bash next_pid=%d next_prio=120",
+		text += fmt.Sprintf(
+			"\n%dus %d %d prev_comm=make prev_pid=%d prev_prio=%d next_comm=bash next_pid=%d next_prio=120",
 			i+1, i%4, i%100, rnd.IntN(200), 100+rnd.IntN(30), rnd.IntN(100))
 	}
 	if c, err = eventtest.ParseText(text); err != nil {

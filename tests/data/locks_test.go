@@ -16,7 +16,9 @@ import (
 // makes them, 40 of user code at three places and 10 of the kernel at one.
 func makeLocks(path string) error {
 	w, err := perfdata.Create(path, perfdata.WriteOptions{Version: "ppscript", Info: &perfdata.Info{
-		Hostname: "written", OSRelease: "0", Arch: "x86_64", Version: "ppscript", CPUsOnline: 2, CPUsAvail: 2, PageSize: 4096, Cmdline: []string{"perf", "record"}}})
+		Hostname: "written", OSRelease: "0", Arch: "x86_64", Version: "ppscript",
+		CPUsOnline: 2, CPUsAvail: 2, PageSize: 4096,
+		Cmdline: []string{"perf", "record"}}})
 	if err != nil {
 		return err
 	}

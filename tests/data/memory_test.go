@@ -60,7 +60,9 @@ func memoryAccesses() []memoryAccess {
 // CPU, in the kernel's layout.
 func makeMemory(path string) error {
 	w, err := perfdata.Create(path, perfdata.WriteOptions{Version: "ppscript", Info: &perfdata.Info{
-		Hostname: "written", OSRelease: "0", Arch: "x86_64", Version: "ppscript", CPUsOnline: 2, CPUsAvail: 2, PageSize: 4096, Cmdline: []string{"perf", "mem", "record"}}})
+		Hostname: "written", OSRelease: "0", Arch: "x86_64", Version: "ppscript",
+		CPUsOnline: 2, CPUsAvail: 2, PageSize: 4096,
+		Cmdline: []string{"perf", "mem", "record"}}})
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ type rules struct {
 	planned []string
 	owners  map[string][]string
 	mayExit []string
+	wide    []string
 }
 
 // check returns what is wrong with the tree, one sentence each, in the order
@@ -71,6 +72,9 @@ func (c *checker) file(name string, src []byte) {
 	}
 	if n := strings.Count(string(src), "\n"); n > maxLines && !ast.IsGenerated(file) {
 		c.fault("%s: got %d lines, want at most %d; split it by job", name, n, maxLines)
+	}
+	if !ast.IsGenerated(file) {
+		c.columns(name, src)
 	}
 	pkg := path.Dir(name)
 	isTest := strings.HasSuffix(name, "_test.go")

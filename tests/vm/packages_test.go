@@ -25,7 +25,8 @@ func TestPackages(t *testing.T) {
 	for _, m := range machines {
 		// Debian's own level 3 forbids ordinary users everything; 2 is what
 		// other kernels start with.
-		command := "echo 2 >/proc/sys/kernel/perf_event_paranoid; export PPSCRIPT_PROBE_TARGET=/w/target PPSCRIPT_REQUIRE=" + m.delivers + "; failed=0\n"
+		command := "echo 2 >/proc/sys/kernel/perf_event_paranoid; " +
+			"export PPSCRIPT_PROBE_TARGET=/w/target PPSCRIPT_REQUIRE=" + m.delivers + "; failed=0\n"
 		files := map[string]string{"/w/target": cProgram(t, m.arch, "../../runtime/probe/testdata/target.c")}
 		for _, pkg := range guestPackages {
 			name := filepath.Base(pkg) + ".test"

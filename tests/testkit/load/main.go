@@ -1,6 +1,7 @@
 // Load is a program whose events are known by number, to be traced by tests:
 //
-//	load [-cpu N] [-cpus N] [-wait] [-getppid N] [-fail N [-name FILE]] [-sleep N] [-switch N] [-fault N] [-paths BITS] [-spin MS] ...
+//	load [-cpu N] [-cpus N] [-wait] [-getppid N] [-fail N [-name FILE]] [-sleep N] [-switch N] [-fault N]
+//	     [-paths BITS] [-spin MS] ...
 //
 // Go's runtime makes system calls, page faults and switches of its own; counts
 // are exact for what it never does:
