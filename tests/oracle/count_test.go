@@ -103,7 +103,7 @@ func TestStatIntervalsEqualPerfStat(t *testing.T) {
 
 // A run that ends with a period has none behind it, and says when it was.
 func TestStatEndsWithItsPeriod(t *testing.T) {
-	live(t)
+	live(t, testkit.Samples)
 	testkit.Again(t, func() (wrong []string) {
 		out := testkit.Run(t, testkit.PPScript(t), "stat", "-C", "0", "-e", "cpu-clock", "-i", "100",
 			"--period", "50ms", "--duration", "300ms", "--format", "json").Want(t, 0)

@@ -224,7 +224,7 @@ func TestPerfevalLimits(t *testing.T) {
 
 // What counts time, not events, is told as that.
 func TestPerfevalOfClocks(t *testing.T) {
-	live(t)
+	live(t, testkit.Samples)
 	out := testkit.Run(t, testkit.PPScript(t), "--format", "json", "--engine", "perf", "-c",
 		`software("cpu-clock", freq = 100).count()`, "--perfeval-cpus", "0",
 		"--duration", "1s").Want(t, 0)

@@ -12,7 +12,7 @@ import (
 // Names of C++ keep their blanks in folded stacks, and no function of the kernel
 // is below user code.
 func TestFoldedNamesAreReadable(t *testing.T) {
-	live(t)
+	live(t, testkit.Samples)
 	program := compiled(t, "names.cc", "-O1", "-fomit-frame-pointer")
 	fold := filepath.Join(t.TempDir(), "names.folded")
 	testkit.Run(t, testkit.PPScript(t), "profile", "-F", "997", "-g", "--user-callchain=fp",

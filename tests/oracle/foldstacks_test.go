@@ -12,7 +12,7 @@ import (
 // What a fold emits has the stack of the event at hand: the periods of hrtimer
 // those of perf's samples, but for the first, which begins a period.
 func TestFoldedPeriodsEqualPerfScript(t *testing.T) {
-	live(t, testkit.Perf)
+	live(t, testkit.Perf, testkit.Samples)
 	dir := t.TempDir()
 	data, out := filepath.Join(dir, "perf.data"), filepath.Join(dir, "ours.folded")
 	testkit.Run(t, "perf", "record", "-q", "-F", "997", "-e", "cpu-clock", "--sample-cpu",

@@ -72,7 +72,7 @@ func TestFunccountEqualsPerf(t *testing.T) {
 
 // Functions of a program that match a pattern are hit as often as it calls them.
 func TestFunccountOfFunctions(t *testing.T) {
-	live(t, testkit.GCC)
+	live(t, testkit.GCC, testkit.Uprobes)
 	program := compiled(t, "calls.c", "-O1")
 	out := testkit.Run(t, testkit.PPScript(t), "funccount", "-e", fmt.Sprintf("uprobe:work_*@%q", program),
 		"--format", "json", "--", program).Want(t, 0)

@@ -20,7 +20,7 @@ import (
 // A program on a tracepoint can hide its hits from every other user of the
 // machine. Ours do not, whatever they select: perf stat and perf record see all.
 func TestProgramsHideNothing(t *testing.T) {
-	live(t, testkit.Perf, testkit.AMD64)
+	live(t, testkit.Perf, testkit.AMD64, testkit.Samples)
 	const calls, faults = 3000, 200
 	l := testkit.StartTarget(t, "-getppid", fmt.Sprint(calls), "-switch", "500", "-fault", fmt.Sprint(faults))
 	var ours []*testkit.Process
@@ -99,7 +99,7 @@ def main(o):
 
 // kill -9 leaves no program, map or link behind.
 func TestKilledLeavesNothing(t *testing.T) {
-	live(t)
+	live(t, testkit.Samples)
 	l := testkit.StartTarget(t, "-getppid", "10")
 	p := attach(t, l, "--engine", "bpf", "-c",
 		`[sample(freq = 99, event = "cpu-clock").stack().stacks(), tracepoint("sched:sched_switch").stack().by("stack").count(), join([tracepoint("raw_syscalls:sys_enter")], [tracepoint("raw_syscalls:sys_exit"), tracepoint("sched:sched_process_exit")], key = "tid").by("start.id").agg(p = agg.quantile("delay", 0.9))]`)

@@ -34,7 +34,7 @@ func TestLeaksAreCounted(t *testing.T) {
 // A program that loses ten of sixty allocations: exactly those are found, with
 // the stack that made them; with their bytes where the entry is seen too.
 func TestUserLeaksAreFound(t *testing.T) {
-	live(t)
+	live(t, testkit.Uprobes)
 	libc, err := filepath.Glob("/lib/*-linux-gnu/libc.so.6")
 	if err != nil || len(libc) == 0 {
 		testkit.Requires(t, testkit.Optional("a C library", errors.New("none is /lib/*-linux-gnu/libc.so.6")))

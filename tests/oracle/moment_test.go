@@ -11,7 +11,7 @@ import (
 // samples or none: one task at least wants that CPU, no interrupt is off where
 // a timer interrupts, and the program is the one that is left out or another.
 func TestProfileOfMoments(t *testing.T) {
-	live(t)
+	live(t, testkit.Samples)
 	l := testkit.StartTarget(t, "-spin", "300")
 	pid := strconv.Itoa(l.PID())
 	profile := func(options ...string) *testkit.Process {

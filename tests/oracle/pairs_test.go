@@ -11,7 +11,7 @@ import (
 
 // Late timers are those that perf's samples show, one by one.
 func TestIrqOffEqualsPerfScript(t *testing.T) {
-	live(t, testkit.Perf)
+	live(t, testkit.Perf, testkit.Samples)
 	file, _ := perfRecord(t, "-a", "-C", "0", "-e", "cpu-clock/period=1000000/", "--",
 		testkit.Load(t), "-spin", "50", "-sleep", "20")
 	const than = 1_005_000

@@ -44,7 +44,7 @@ func lineOf(t *testing.T, source, remark string) string {
 // A file for pprof has what it stands for, source lines, inlined functions, and
 // where files were mapped.
 func TestPprofIsWhole(t *testing.T) {
-	live(t)
+	live(t, testkit.Samples)
 	testkit.Requires(t, testkit.Binutils)
 	program := compiled(t, "inline.cc", "-O2", "-g", "-no-pie")
 	dir := t.TempDir()
@@ -106,7 +106,7 @@ func TestPprofIsWhole(t *testing.T) {
 
 // --lines=no reads no debug information, and the file does not say that it has.
 func TestPprofWithoutLines(t *testing.T) {
-	live(t)
+	live(t, testkit.Samples)
 	program := compiled(t, "inline.cc", "-O2", "-g")
 	pb := filepath.Join(t.TempDir(), "inline.pb.gz")
 	testkit.Run(t, testkit.PPScript(t), "profile", "-F", "997", "-g", "--exclude-kernel", "-o", "/dev/null",
@@ -122,7 +122,7 @@ func TestPprofWithoutLines(t *testing.T) {
 // A program that is found nowhere but in a cache by build-id, or below another
 // directory, has its functions.
 func TestFilesElsewhere(t *testing.T) {
-	live(t)
+	live(t, testkit.Samples)
 	testkit.Requires(t, testkit.Binutils, testkit.Perf)
 	program := compiled(t, "inline.cc", "-O2", "-g")
 	dir := t.TempDir()

@@ -28,7 +28,7 @@ func secret(t *testing.T, dir string) (file, link string) {
 // With the capabilities that are advised, an ordinary user reads and writes no
 // file that he may not read or write without them.
 func TestFileCapabilitiesOpenNoFiles(t *testing.T) {
-	live(t, testkit.FileCapabilities)
+	live(t, testkit.FileCapabilities, testkit.Samples, testkit.Uprobes)
 	program, dir := testkit.Ordinary(t, 0o755), testkit.Open(t)
 	file, link := secret(t, dir)
 	library := filepath.Join(dir, "load.star")
@@ -74,7 +74,7 @@ func TestFileCapabilitiesOpenNoFiles(t *testing.T) {
 // He traces all the same: events of tracefs, threads of other users, functions
 // of programs that lie where he cannot look.
 func TestFileCapabilitiesTrace(t *testing.T) {
-	live(t, testkit.AMD64, testkit.FileCapabilities)
+	live(t, testkit.AMD64, testkit.FileCapabilities, testkit.Samples)
 	program, dir := testkit.Ordinary(t, 0o755), testkit.Open(t)
 	const calls = 700
 	for _, engine := range []string{"perf", "bpf"} {
@@ -115,7 +115,7 @@ var effective = regexp.MustCompile(`(?m)^CapEff:\t([0-9a-f]{16})$`)
 // While it runs, no thread can read files, and the command that it started has
 // no capability at all.
 func TestCapabilitiesAreDropped(t *testing.T) {
-	live(t, testkit.FileCapabilities)
+	live(t, testkit.FileCapabilities, testkit.Samples)
 	program, dir := testkit.Ordinary(t, 0o755), testkit.Open(t)
 	p := testkit.StartOrdinary(t, dir, program, "profile", "-F", "997", "-g", "-i", "100", "-v",
 		"--", "sh", "-c", "grep CapPrm /proc/self/status; exec sleep 60")

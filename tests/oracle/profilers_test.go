@@ -174,7 +174,7 @@ func TestHrcountEqualsPerfScript(t *testing.T) {
 
 // Periods of the timer have the events between two of its samples.
 func TestHrtimerEqualsPerfScript(t *testing.T) {
-	live(t, testkit.Perf)
+	live(t, testkit.Perf, testkit.Samples)
 	file, lines := recordLoads(t, []string{
 		"-C", "0", "-e", "cpu-clock/period=1000000/", "-e", "sched:sched_switch", "--filter", ofLoads,
 	},

@@ -121,7 +121,7 @@ func TestExitN(t *testing.T) {
 // A flame graph takes the place of the lines: the events whose stacks it adds up
 // are counted.
 func TestExitNOfStacks(t *testing.T) {
-	live(t, testkit.AMD64)
+	live(t, testkit.AMD64, testkit.Samples)
 	f := func(n int, args ...string) {
 		t.Helper()
 		file := filepath.Join(t.TempDir(), "out.folded")

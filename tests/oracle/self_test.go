@@ -72,7 +72,7 @@ func TestOurselvesAreNotShown(t *testing.T) {
 // Nor are there stacks of ppscript itself, whoever counts them, unless they are
 // asked for.
 func TestOurselvesAreInNoStacks(t *testing.T) {
-	live(t)
+	live(t, testkit.Samples)
 	for _, how := range []string{"fp", "dwarf"} { // counted by programs, and here
 		for _, self := range []bool{false, true} {
 			args := []string{

@@ -13,7 +13,7 @@ import (
 // in time order, and the events beside them are those of the target, although
 // task-state attaches them all to CPUs.
 func TestProfilersAreSources(t *testing.T) {
-	live(t, testkit.AMD64)
+	live(t, testkit.AMD64, testkit.Samples)
 	// All switches of the machine go through the rings; a loss may be that of a
 	// fork, and with it of all that the thread does.
 	out := testkit.Run(t, testkit.PPScript(t), "trace", "-m", "8192", "--order", "--format", "json", "-e",
@@ -182,7 +182,7 @@ func TestInputsAreMerged(t *testing.T) {
 // target computes, and touches its pages, between two system calls. In text they
 // have their profiler's name, and states and times are words.
 func TestSamplesAroundAPairTellTheirPlace(t *testing.T) {
-	live(t, testkit.AMD64)
+	live(t, testkit.AMD64, testkit.Samples)
 	args := func(format string) []string {
 		return []string{testkit.PPScript(t), "multi-trace", "-m", "2048", "-e", "raw_syscalls:sys_exit", "-e",
 			"raw_syscalls:sys_enter,profile/-F 2000/untraced/,page-faults//untraced/,task-state//untraced/",

@@ -132,7 +132,7 @@ func withoutPrograms(path []string) []string {
 // vdso, which perf names by its own. Where a function's last instruction is a
 // call, as in the dynamic linker's _start, perf names the function behind it.
 func TestFoldedEqualsPerfScript(t *testing.T) {
-	live(t, testkit.Perf)
+	live(t, testkit.Perf, testkit.Samples)
 	f := func(name string, most float64, command ...string) {
 		t.Helper()
 		dir := t.TempDir()
@@ -198,7 +198,7 @@ func leaf(sums map[string]int64, through string) (byLeaf map[string]int64, total
 // A live profile shows where a program spends its time, and totals of all
 // files agree.
 func TestProfileOfKnownProgram(t *testing.T) {
-	live(t)
+	live(t, testkit.Samples)
 	program := compiled(t, "hot.c", "-O2", "-fno-optimize-sibling-calls", "-fomit-frame-pointer")
 	dir := t.TempDir()
 	fold, pb := filepath.Join(dir, "hot.folded"), filepath.Join(dir, "hot.pb.gz")
@@ -246,7 +246,7 @@ func TestProfileOfKnownProgram(t *testing.T) {
 // A program that runs twice at a time has its functions at two places, and each
 // stack is one block.
 func TestStacksOfTwoProcesses(t *testing.T) {
-	live(t, testkit.GCC)
+	live(t, testkit.GCC, testkit.Samples)
 	program := compiled(t, "hot.c", "-O1", "-fno-omit-frame-pointer", "-pie", "-fPIE")
 	out := testkit.Run(t, testkit.PPScript(t), "--format", "json", "-c",
 		`sample(freq = 997, event = "cpu-clock").stack(kernel = False).stacks()`,
@@ -291,7 +291,7 @@ func TestStacksOfTwoProcesses(t *testing.T) {
 // Each interval's stacks follow those before it, stamped with the interval's
 // begin; a file that is there is kept as .old.
 func TestFoldedByInterval(t *testing.T) {
-	live(t)
+	live(t, testkit.Samples)
 	program := compiled(t, "hot.c", "-O1", "-fno-omit-frame-pointer")
 	fold := filepath.Join(t.TempDir(), "cpu.folded")
 	if err := os.WriteFile(fold, []byte("before"), 0o644); err != nil {

@@ -14,6 +14,7 @@ import (
 // tests/vm, which declare them in PPSCRIPT_REQUIRE.
 var (
 	tracepoints = tried("tracepoints", true, inTracefs(kernel.TryTracepoint))
+	Samples     = tried("samples", true, kernel.TrySampling)
 	Uprobes     = tried("uprobes", true, func() kernel.Trial { return kernel.TryUprobe(kernel.Roots{}) })
 	Kprobes     = tried("kprobes", false, func() kernel.Trial { return kernel.TryKprobe(kernel.Roots{}) })
 	Breakpoints = tried("breakpoints", false, kernel.TryBreakpoint)
