@@ -39,12 +39,12 @@ func Can(n expr.Node, e *Event, host *Host) (err error) {
 	return nil
 }
 
-// foresee has the facts fetched that n reads.
+// foresee has the sample members fetched that n reads.
 func (g *gen) foresee(n expr.Node) {
 	var pid, cpu, time bool
 	g.needs(n, &pid, &cpu, &time)
 	g.target(&Target{}, nil, pid, cpu, g.fail)
-	g.moment([]expr.Node{n})
+	g.context([]expr.Node{n})
 }
 
 // Can says whether a part can run in the kernel: nil, or a *Refusal that says why

@@ -239,7 +239,7 @@ func (r *random) glob(s string) string {
 	return b.String()
 }
 
-// A trial is one random pipeline, for both tiers.
+// A trial is one random pipeline, for both engines.
 type trial struct {
 	part  *Part
 	spec  *agg.Spec // of the group that counts
@@ -394,7 +394,7 @@ func TestRandomPrograms(t *testing.T) {
 }
 
 // dump is the rows of a group, sorted. A quantile is shown as its bucket: the
-// native tier knows the values themselves as long as they are few.
+// native engine knows the values themselves as long as they are few.
 func dump(g *agg.Group, tr *trial) string {
 	var lines []string
 	keys := len(tr.spec.Keys)

@@ -10,7 +10,7 @@
 //
 //	Part ──Generate──► Image ──Load──► Run ──Rows──► agg.Partial ──► agg.Group
 //
-// A program treats an event as the native tier does: the same rounding, the
+// A program treats an event as the native engine does: the same rounding, the
 // same buckets, the same errors. An evaluation that fails (division by zero,
 // overflow) drops the event from its operator and counts as
 // event.Loss.Errors.
@@ -18,7 +18,7 @@
 // Programs on tracepoints always return 1: one that returns 0 hides the hit from
 // every other user of perf events on the machine. Those of sampled events return
 // 0, which drops the sample of this event alone, that nobody reads; or, where
-// they decide about samples (Sieve), 1 for those to keep.
+// they decide about samples (SampleFilter), 1 for those to keep.
 //
 // Nothing is pinned, so nothing outlives the process, however it ends.
 package bpf

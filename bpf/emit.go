@@ -12,7 +12,7 @@ import (
 	"ppscript/runtime/perf"
 )
 
-// This file sends compact records: the fields of an event that somebody reads,
+// This file sends projected records: the fields of an event that somebody reads,
 // through the buffer of the CPU (buffer.go). The program evaluates only the
 // filter; operators that need the events themselves run in ppscript.
 
@@ -42,7 +42,7 @@ func (g *gen) layRecord(r *record) {
 		s := slot{field: f, size: f.F.Size}
 		_, known := sizes[s.size]
 		switch {
-		case f.F.Place == event.InFact && f.F.Fact.OfMoment():
+		case f.F.Place == event.InMember && f.F.Member.OfContext():
 			s.size = 8
 		case f.F.Place != event.InRaw || r.Whole:
 			refuse("field %s is not in the record", f.F.Name)
@@ -64,17 +64,17 @@ func (g *gen) layRecord(r *record) {
 	}
 }
 
-// Compact says how the sent fields of an event become its record again.
-func (i *Image) Compact(e int) *perf.Compact {
+// Projection says how the sent fields of an event become its record again.
+func (i *Image) Projection(e int) *perf.Projection {
 	for k := range i.graph.sources[e].feeds {
 		r := i.graph.sources[e].feeds[k].emit
 		if r == nil {
 			continue
 		}
-		c := &perf.Compact{Facts: map[event.Fact]int{}}
+		c := &perf.Projection{SampleMembers: map[event.Member]int{}}
 		for _, s := range r.slots {
-			if s.field.F.Place == event.InFact {
-				c.Facts[s.field.F.Fact] = s.off
+			if s.field.F.Place == event.InMember {
+				c.SampleMembers[s.field.F.Member] = s.off
 				continue
 			}
 			f := s.field.F
@@ -139,7 +139,7 @@ func (g *gen) fill(r *record, at int16) {
 	}
 }
 
-// emitWhole copies the record behind the facts, into memory of the CPU: it is
+// emitWhole copies the record behind the sample members, into memory of the CPU: it is
 // larger than the stack. R7 is its address, R5 its length. The common fields
 // are not there yet when programs run: the known ones are computed.
 func (g *gen) emitWhole(r *record) {

@@ -37,7 +37,7 @@ func sending(t *testing.T, h *Host, p *Part, cfg perf.Config) (*perf.Source, *Ru
 	}
 	for i, e := range p.Events {
 		cfg.Events = append(cfg.Events, perf.EventConfig{
-			Schema: e.Schema, Label: e.Label, Compact: im.Compact(i),
+			Schema: e.Schema, Label: e.Label, Projection: im.Projection(i),
 		})
 	}
 	cfg.Clock = perf.ClockMonotonic
@@ -86,9 +86,9 @@ func stopped(t *testing.T, src *perf.Source, fn func(*event.Event)) {
 }
 
 // Sent fields are at their places in the event's own record, by the raw way
-// and the general one; the predicate has been checked, and the facts of the
+// and the general one; the predicate has been checked, and the sample members of the
 // sample are there.
-func TestCompact(t *testing.T) {
+func TestProjection(t *testing.T) {
 	h, fs := live(t)
 	exit, enter := schemaOf(t, fs, "raw_syscalls", "sys_exit"),
 		schemaOf(t, fs, "syscalls", "sys_enter_sched_getaffinity")
@@ -153,7 +153,7 @@ func TestCompact(t *testing.T) {
 }
 
 // A whole record has its texts, also the dynamic ones.
-func TestCompactWhole(t *testing.T) {
+func TestProjectionWhole(t *testing.T) {
 	h, fs := live(t)
 	exec, comm := schemaOf(t, fs, "sched", "sched_process_exec"), schemaOf(t, fs, "task", "task_rename")
 	var events []*Event
@@ -190,7 +190,7 @@ func TestCompactWhole(t *testing.T) {
 }
 
 // Records of programs are a source like all others.
-func TestCompactConforms(t *testing.T) {
+func TestProjectionConforms(t *testing.T) {
 	h, fs := live(t)
 	exit, enter := schemaOf(t, fs, "raw_syscalls", "sys_exit"), schemaOf(t, fs, "raw_syscalls", "sys_enter")
 	eventtest.Run(t, eventtest.Suite{
@@ -231,7 +231,7 @@ func tiny(t *testing.T) (*perf.Source, *Run) {
 }
 
 // Records that do not fit into the ring are counted there, once.
-func TestCompactLoss(t *testing.T) {
+func TestProjectionLoss(t *testing.T) {
 	src, run := tiny(t)
 	const n = 5000
 	calls(n)
@@ -269,7 +269,7 @@ func TestCompactLoss(t *testing.T) {
 
 // The end of a process, or of a thread, is that of a source to which only
 // programs send; until then it goes on.
-func TestCompactEnds(t *testing.T) {
+func TestProjectionEnds(t *testing.T) {
 	h, fs := live(t)
 	exit := schemaOf(t, fs, "raw_syscalls", "sys_exit")
 	for name, target := range map[string]func(pid int) perf.Target{
@@ -303,7 +303,7 @@ func TestCompactEnds(t *testing.T) {
 
 // Losses are told before the records behind them, and programs wake the
 // reader when the buffer is half full, not before.
-func TestCompactLossInOrder(t *testing.T) {
+func TestProjectionLossInOrder(t *testing.T) {
 	src, _ := tiny(t)
 	kinds := ""
 	look := func() {

@@ -40,8 +40,8 @@ func (g *gen) field(dst asm.Register, n *expr.Field) {
 	default:
 		refuse("the bytes of field %s", f.Name)
 	}
-	if f.Place == event.InFact {
-		g.fact(dst, n)
+	if f.Place == event.InMember {
+		g.member(dst, n)
 		return
 	}
 	if at, _ := g.slot(n); at != 0 {
@@ -105,32 +105,32 @@ func (g *gen) locator(dst asm.Register, n *expr.Field) {
 	}
 }
 
-func (g *gen) fact(dst asm.Register, n *expr.Field) {
+func (g *gen) member(dst asm.Register, n *expr.Field) {
 	c := g.code
-	switch n.F.Fact {
-	case event.FactTID:
+	switch n.F.Member {
+	case event.MemberTID:
 		c.emit(asm.LoadMem(dst, asm.R10, g.pidTgid(), asm.Word))
-	case event.FactPID:
+	case event.MemberPID:
 		c.emit(asm.LoadMem(dst, asm.R10, g.pidTgid()+4, asm.Word))
-	case event.FactCPU:
-		if g.facts.cpu == 0 {
+	case event.MemberCPU:
+		if g.members.cpu == 0 {
 			panic("BUG: cpu was not foreseen")
 		}
-		c.load(dst, g.facts.cpu)
-	case event.FactDelay:
+		c.load(dst, g.members.cpu)
+	case event.MemberDelay:
 		if g.pair == nil || n.Part != expr.Self {
 			refuse("delay of what is not a pair")
 		}
 		c.load(dst, g.pair.delay)
-	case event.FactPeriod:
+	case event.MemberPeriod:
 		g.period(dst)
-	case event.FactTime:
-		if g.fold == nil || g.facts.time == 0 {
+	case event.MemberTime:
+		if g.fold == nil || g.members.time == 0 {
 			refuse("times: the kernel's programs have another clock than perf")
 		}
-		c.load(dst, g.facts.time)
+		c.load(dst, g.members.time)
 	default:
-		at, ok := g.facts.moment[n.F.Fact]
+		at, ok := g.members.context[n.F.Member]
 		if !ok {
 			refuse("field %s: programs do not have it", n.F.Name)
 		}
@@ -156,18 +156,18 @@ func (g *gen) period(dst asm.Register) {
 func weighted(s *event.Schema) bool { return strings.HasPrefix(s.FullName(), "sched:sched_stat_") }
 
 func (g *gen) pidTgid() int16 {
-	if g.facts.pid == 0 {
+	if g.members.pid == 0 {
 		panic("BUG: pid was not foreseen")
 	}
-	return g.facts.pid
+	return g.members.pid
 }
 
-// facts are fetched once, in front of everything; these are their places on
+// members are fetched once, in front of everything; these are their places on
 // the stack.
-type facts struct {
+type members struct {
 	pid, cpu int16
 	time     int16
-	moment   map[event.Fact]int16
+	context  map[event.Member]int16
 }
 
 // isKey reports that n is the key of the pair.
@@ -191,28 +191,28 @@ func (g *gen) saved(n *expr.Field) (at int16, size int) {
 	panic("BUG: field " + n.F.Name + " of the start was not foreseen")
 }
 
-// savedName tells the fields of one event apart: an own field may hide a fact
+// savedName tells the fields of one event apart: an own field may hide a sample member
 // of its name.
 func savedName(n *expr.Field) string {
 	s := string(rune('0'+n.F.Place)) + n.F.Name
-	if n.F.Place == event.InFact {
-		s = string(rune('0'+n.F.Place)) + string(rune('a'+n.F.Fact))
+	if n.F.Place == event.InMember {
+		s = string(rune('0'+n.F.Place)) + string(rune('a'+n.F.Member))
 	}
 	return s
 }
 
-// needs finds what n reads: facts to be fetched.
+// needs finds what n reads: sample members to be fetched.
 func (g *gen) needs(n expr.Node, pid, cpu, time *bool) {
 	for _, f := range expr.UsesOf(n).Fields {
 		switch {
 		case f.Part == expr.Start:
-		case f.Is(event.FactCPU):
+		case f.Is(event.MemberCPU):
 			*cpu = true
 		case isStack(f):
 			*pid = true
 		case isTime(f):
 			*time = true
-		case f.Is(event.FactPID), f.Is(event.FactTID), f.F.Name == "common_pid":
+		case f.Is(event.MemberPID), f.Is(event.MemberTID), f.F.Name == "common_pid":
 			*pid = true
 		}
 	}

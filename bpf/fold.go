@@ -159,7 +159,7 @@ func (im *Image) Fills() bool {
 
 func isCPU(n expr.Node) bool {
 	f, ok := n.(*expr.Field)
-	return ok && f.View == expr.ViewValue && f.F.Place == event.InFact && f.F.Fact == event.FactCPU
+	return ok && f.View == expr.ViewValue && f.F.Place == event.InMember && f.F.Member == event.MemberCPU
 }
 
 // keysOf is the columns of a fold's key.

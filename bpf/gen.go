@@ -65,12 +65,12 @@ type gen struct {
 	raw  *rawPoint
 	kind ebpf.ProgramType
 
-	scope scope
-	fail  label // where failed evaluations go
-	facts facts
-	pair  *pairEnv
-	fold  *foldEnv
-	out   *emitEnv
+	scope   scope
+	fail    label // where failed evaluations go
+	members members
+	pair    *pairEnv
+	fold    *foldEnv
+	out     *emitEnv
 	// counted is the one feed of an event that is counted: events that its
 	// predicates leave out do not count. Events that feed several count for
 	// all.
@@ -257,7 +257,7 @@ func (g *gen) program(e *source, t *Target) {
 	} else {
 		g.target(t, e.CPUs, pid, cpu, exit)
 	}
-	g.moment(g.graph.nodes(g.index))
+	g.context(g.graph.nodes(g.index))
 	if g.graph.counted && len(e.feeds) == 1 {
 		g.counted = &e.feeds[0]
 	}
@@ -276,8 +276,8 @@ func (g *gen) program(e *source, t *Target) {
 	}
 	if time {
 		c.call(asm.FnKtimeGetNs)
-		g.facts.time = c.alloc(8)
-		c.store(g.facts.time, asm.R0)
+		g.members.time = c.alloc(8)
+		c.store(g.members.time, asm.R0)
 	}
 	for i := range e.feeds {
 		g.feed(&e.feeds[i])

@@ -108,8 +108,8 @@ func isThread(n expr.Node) bool {
 }
 
 func isTID(f *expr.Field) bool {
-	return f.Part == expr.Self && f.View == expr.ViewValue && f.F.Place == event.InFact &&
-		f.F.Fact == event.FactTID
+	return f.Part == expr.Self && f.View == expr.ViewValue && f.F.Place == event.InMember &&
+		f.F.Member == event.MemberTID
 }
 
 // neverIdle names events that idle tasks do not have.
@@ -327,12 +327,12 @@ func (g *gen) wait(f *feed, key, now int16, done label) {
 
 // tidNode and cpuNode are the running task and CPU.
 var (
-	tidNode = factNode("_tid", event.FactTID)
-	cpuNode = factNode("_cpu", event.FactCPU)
+	tidNode = memberNode("_tid", event.MemberTID)
+	cpuNode = memberNode("_cpu", event.MemberCPU)
 )
 
-func factNode(name string, f event.Fact) *expr.Field {
-	return &expr.Field{F: &event.Field{Name: name, Place: event.InFact, Fact: f, Size: 4, Signed: true}}
+func memberNode(name string, f event.Member) *expr.Field {
+	return &expr.Field{F: &event.Field{Name: name, Place: event.InMember, Member: f, Size: 4, Signed: true}}
 }
 
 // runsOn looks up who runs on the CPU in R0, as the task's number and 1; 0 is

@@ -11,7 +11,7 @@ import (
 // A Part is the part of a plan that shall run inside the kernel: the events that
 // it begins with, and the edges along which they, and what operators make of
 // them, go on. The operators are those of the plan, as it gives them to the native
-// tier too. Generate reads all of it and changes none of it.
+// engine too. Generate reads all of it and changes none of it.
 type Part struct {
 	Events []*Event
 	// Edges lead to operators, or out of the kernel; those of one stream are
@@ -53,9 +53,9 @@ type Edge struct {
 // A Record is what is sent of an event.
 type Record struct {
 	// Fields are those that somebody reads, of the event itself: numbers and
-	// texts of its record, facts of the moment.
+	// texts of its record, context members.
 	Fields []*expr.Field
-	// Whole sends the whole record, with Fields (facts of the moment) in front.
+	// Whole sends the whole record, with Fields (context members) in front.
 	Whole bool
 	// Texts are addresses of texts of the process, which follow all else.
 	Texts []expr.Node

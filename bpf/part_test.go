@@ -45,7 +45,7 @@ func everything() *Part {
 		Args: []agg.Arg{{}, {Fn: at(pairs, field("s64", expr.Start))}}}
 	bySlot := &agg.Spec{Keys: []*flow.Fn{at(emitted, slot)}, Aggs: count[:1], Args: []agg.Arg{{}}}
 	byStack := &agg.Spec{Keys: []*flow.Fn{at(0,
-		expr.NewField(&event.Field{Name: "stack", Place: event.InFact, Fact: event.FactCallchain, Size: 8},
+		expr.NewField(&event.Field{Name: "stack", Place: event.InMember, Member: event.MemberCallchain, Size: 8},
 			expr.Self))},
 		Aggs: count[:1], Args: []agg.Arg{{}}}
 	p := partOf([]*Event{

@@ -132,7 +132,7 @@ func (g *gen) pickRaw(e *source, nodes []expr.Node) {
 				ok = false
 			}
 			f, is := n.(*expr.Field)
-			if !is || f.F.Place == event.InFact || f.F.Place == event.InSlot || f.F.Name == "common_pid" ||
+			if !is || f.F.Place == event.InMember || f.F.Place == event.InSlot || f.F.Name == "common_pid" ||
 				f.Part == expr.Start {
 				return ok
 			}

@@ -21,7 +21,7 @@ func countByID(t testing.TB, fs *tracefs.FS) *Part {
 // pairField is a field that pairs have.
 func delayOf(part expr.Part) expr.Node {
 	return expr.NewField(&event.Field{
-		Name: "delay", Place: event.InFact, Fact: event.FactDelay, Size: 8, Signed: true,
+		Name: "delay", Place: event.InMember, Member: event.MemberDelay, Size: 8, Signed: true,
 	}, part)
 }
 

@@ -62,7 +62,7 @@ const defaultStacks = 1 << 15
 // isStack reports that a node is the event's own stack.
 func isStack(n expr.Node) bool {
 	f, ok := n.(*expr.Field)
-	return ok && f.View == expr.ViewValue && f.F.Place == event.InFact && f.F.Fact == event.FactCallchain
+	return ok && f.View == expr.ViewValue && f.F.Place == event.InMember && f.F.Member == event.MemberCallchain
 }
 
 // stackSpec is the stacks of the program's event, once it is known that

@@ -40,7 +40,7 @@ const listed = 8
 // nobody is a process number that no process has.
 const nobody = 1 << 32
 
-// target emits the checks, and fetches the facts that pid and cpu ask for.
+// target emits the checks, and fetches the sample members that pid and cpu ask for.
 // Events outside the target jump to exit.
 func (g *gen) target(t *Target, only []int, pid, cpu bool, exit label) {
 	c := g.code
@@ -48,8 +48,8 @@ func (g *gen) target(t *Target, only []int, pid, cpu bool, exit label) {
 	if pid || tasks {
 		c.call(asm.FnGetCurrentPidTgid)
 		if pid {
-			g.facts.pid = c.alloc(8)
-			c.store(g.facts.pid, asm.R0)
+			g.members.pid = c.alloc(8)
+			c.store(g.members.pid, asm.R0)
 		}
 	}
 	if tasks {
@@ -62,8 +62,8 @@ func (g *gen) target(t *Target, only []int, pid, cpu bool, exit label) {
 	if cpu || ranges != nil {
 		c.call(asm.FnGetSmpProcessorId)
 		if cpu {
-			g.facts.cpu = c.alloc(8)
-			c.store(g.facts.cpu, asm.R0)
+			g.members.cpu = c.alloc(8)
+			c.store(g.members.cpu, asm.R0)
 		}
 	}
 	if ranges != nil {

@@ -48,7 +48,7 @@ func (g *gen) fieldRoom(n *expr.Field) int {
 	switch {
 	case n.View != expr.ViewValue || f.Kind != event.Str:
 		refuse("field %s is not a text", f.Name)
-	case f.Place == event.InFact && f.Fact == event.FactComm:
+	case f.Place == event.InMember && f.Member == event.MemberComm:
 		return 16
 	case g.out != nil && f.Place == event.InSlot:
 		_, size := g.slot(n)
@@ -127,7 +127,7 @@ func (g *gen) textField(off int16, size int, n *expr.Field) {
 		return
 	}
 	f := n.F
-	if f.Place == event.InFact {
+	if f.Place == event.InMember {
 		c.zero(off+16, size-16)
 		c.addr(asm.R1, off)
 		c.emit(asm.Mov.Imm(asm.R2, 16))
@@ -223,7 +223,7 @@ func (g *gen) copied(n expr.Node) bool {
 		return false
 	}
 	at, _ := g.saved(f)
-	return at == 0 && f.F.Place != event.InFact && f.F.Place != event.InSlot
+	return at == 0 && f.F.Place != event.InMember && f.F.Place != event.InSlot
 }
 
 // compareText jumps to l if the comparison's truth is want.

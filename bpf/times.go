@@ -7,7 +7,7 @@ import (
 
 // This file lets the functions of folds measure time. Programs have another
 // clock than perf, so a time by itself would differ from that of the other
-// tiers; the difference of two times does not. So a function may only keep,
+// engines; the difference of two times does not. So a function may only keep,
 // compare and subtract times, and ask whether there is one.
 
 // differences refuses step functions that do more: steps are all of a fold. One
@@ -55,7 +55,7 @@ func (f *foldOp) times(step expr.Node) (locals map[int]bool) {
 	return locals
 }
 
-// moment reports that a number is a time.
+// context reports that a number is a time.
 func (f *foldOp) moment(n expr.Node, locals map[int]bool) bool {
 	switch n := n.(type) {
 	case *expr.Field:
@@ -95,7 +95,7 @@ func (f *foldOp) returns(n *expr.Func, locals map[int]bool) (found bool) {
 }
 
 func isTime(n *expr.Field) bool {
-	return n.F.Place == event.InFact && n.F.Fact == event.FactTime && n.View == expr.ViewValue
+	return n.F.Place == event.InMember && n.F.Member == event.MemberTime && n.View == expr.ViewValue
 }
 
 func added(op expr.Op) bool      { return op == expr.OpAdd || op == expr.OpAddC }

@@ -11,7 +11,7 @@ import (
 // function is for one event, and reads values that others store.
 func TestTimesOfFolds(t *testing.T) {
 	now := expr.NewField(&event.Field{
-		Name: "time", Type: "u64", Place: event.InFact, Fact: event.FactTime, Size: 8,
+		Name: "time", Type: "u64", Place: event.InMember, Member: event.MemberTime, Size: 8,
 	}, expr.Self)
 	load := func(slot int) expr.Node { return must(expr.NewLoadState(slot, expr.TInt)) }
 	store := func(slot int, x expr.Node) expr.Node { return must(expr.NewStoreState(slot, x)) }

@@ -20,9 +20,9 @@
 //	tracefs    tracepoints: their formats, and how the kernel prints them
 //	perf       live source: perf_event_open, rings, records
 //	perfdata   recorded source: perf.data files
-//	spread     events sent elsewhere and received, as recordings
-//	notation   events that people write down, made into recordings
-//	object     the files that code was mapped from, also of the dead
+//	relay      events sent elsewhere and received, as recordings
+//	eventtext  events that people write down, made into recordings
+//	dso        the files that code was mapped from, also of the dead
 //	task       who: threads, processes, names, mappings over time
 //	symbol     where: addresses to names
 //	unwind     callers without frame pointers
@@ -61,29 +61,31 @@
 //	callchain  the return addresses of a sample, innermost first
 //	comm       the name of a thread: at most 15 bytes, may change at any time
 //	CPU        a logical CPU by its kernel number
+//	context member  a sample member that only the kernel knows while the event
+//	           happens: nr_running, irqs_off, prio; programs of the kernel tell it
+//	derived event  an event made here from others: a pair, a fold's output
 //	event      one occurrence, as seen by us: a view of a record
-//	fact       a member of every sample, whatever its event: time, tid, cpu
-//	field      a named value of an event: a fact, a part of the raw record, or
-//	           a value computed here
+//	field      a named value of an event: a sample member, a part of the raw
+//	           record, or a value computed here
 //	fold       an operator that keeps a small state machine for each key
 //	frame      one function of a stack; inlined ones are frames too
 //	instance   a plan that runs, with the state of its operators
-//	joint      an event made here from others: a pair, a fold's output
 //	key        the value by which events are related or grouped
 //	loss       events that are missing, and the time from the record of the
 //	           ring before them to the one after
 //	mapping    a file mapped into a process at an address
 //	nested     said of pairs that lie in each other as calls do
-//	pair       a joint of a start and an end with one key; has a delay
+//	pair       a derived event of a start and an end with one key; has a delay
 //	perf clock the clock of the samples' times; int64 ns, not wall time
 //	period     how much a sample stands for: events, or ns of a clock
 //	pid, tid   process (thread group) and thread; the kernel's record calls
 //	           them pid and tid as well, tracepoint fields named pid are tids
 //	plan       what will be opened and computed; a value that can be printed
 //	raw        the tracepoint's own bytes within a sample
-//	record     one entry of a ring: a header, then a sample or side facts
+//	record     one entry of a ring: a header, then a sample or a side record
 //	ring       memory that the kernel fills with records, for a CPU or thread
 //	sample     a record of a stream: the event happened, or its period ran out
+//	sample member  what every sample can have, whatever its event: time, tid, cpu
 //	schema     the fields of one kind of event: where each lies, its type
 //	session    one run of a plan
 //	side record  COMM, FORK, EXIT, MMAP, LOST and the like: not a sample

@@ -19,12 +19,12 @@ func Registry() (*builtins.Registry, error) { return builtins.NewRegistry(groups
 
 // Workshop adds the builtins of the REPL; Tests adds those of tests, too.
 // Without a shop their help can be read, and none of them called.
-func Workshop(s *explore.Shop) (*builtins.Registry, error) {
+func Workshop(s *explore.Workbench) (*builtins.Registry, error) {
 	return builtins.NewRegistry(append(groups(), explore.Builtins(s))...)
 }
 
 // Tests returns every builtin there is.
-func Tests(s *explore.Shop) (*builtins.Registry, error) {
+func Tests(s *explore.Workbench) (*builtins.Registry, error) {
 	return builtins.NewRegistry(append(groups(), explore.Builtins(s), assert.Builtins())...)
 }
 

@@ -41,7 +41,7 @@ func TestReferenceIsUpToDate(t *testing.T) {
 // runInput runs an example whose events come from a recording. It returns
 // the example's output.
 func runInput(e builtins.Example) (string, error) {
-	shop := &explore.Shop{
+	bench := &explore.Workbench{
 		Reports: pipeline.ReportsOrStreams,
 		Context: context.Background,
 		Load: func(h *script.Host, name string) (*script.Module, error) {
@@ -53,9 +53,9 @@ func runInput(e builtins.Example) (string, error) {
 		},
 		Replay: true,
 	}
-	shop.Base.Options.Input = "../../tests/data/" + e.Input
-	defer shop.Close()
-	r, err := Tests(shop)
+	bench.Base.Options.Input = "../../tests/data/" + e.Input
+	defer bench.Close()
+	r, err := Tests(bench)
 	if err != nil {
 		return "", err
 	}

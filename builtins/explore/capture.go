@@ -219,7 +219,7 @@ func (c *capture) results(o session.Outcome) []starlark.Value {
 	return list
 }
 
-// eventRow is an event as a struct: facts, then its own fields.
+// eventRow is an event as a struct: sample members, then its own fields.
 func eventRow(e *event.Event) starlark.Value {
 	d := starlark.StringDict{
 		"event": starlark.String(e.Stream.Schema.Name),

@@ -4,7 +4,7 @@
 //
 // Scripts that are run as profilers do not have these names: they return
 // results, and the host runs them. The REPL and `ppscript test` do. Both give
-// a Shop, which says how to run; the reference is made without one.
+// a Workbench, which says how to run; the reference is made without one.
 package explore
 
 import (
@@ -14,7 +14,7 @@ import (
 const computed = "computed in ppscript; any kernel; no privilege"
 
 // Builtins are the declarations. s may be nil where nothing will be called.
-func Builtins(s *Shop) []*b.Builtin {
+func Builtins(s *Workbench) []*b.Builtin {
 	list := []*b.Builtin{s.run(), s.script(), s.record(), s.use(), s.explain(), s.fields(), s.findEvents(), s.doctor(), s.reload()}
 	return append(list, resultBuiltins()...)
 }

@@ -28,7 +28,7 @@ type keptPipe struct {
 // lasting is a recording that can be read as often as one likes: input itself, or
 // a copy of a pipe's content. When the statement is interrupted while it comes,
 // the next one goes on.
-func (s *Shop) lasting(input string) (string, error) {
+func (s *Workbench) lasting(input string) (string, error) {
 	k := s.kept[input]
 	if k == nil {
 		st, err := os.Stat(input)
@@ -78,7 +78,7 @@ func (k *keptPipe) read(ctx context.Context, input string) error {
 }
 
 // closePipes closes those that were not read to their end.
-func (s *Shop) closePipes() error {
+func (s *Workbench) closePipes() error {
 	var errs []error
 	for _, k := range s.kept {
 		if k.in != nil {

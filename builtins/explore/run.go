@@ -17,7 +17,7 @@ import (
 
 const counted = `x = tracepoint("sched:sched_switch").by("prev_comm").count()`
 
-func (s *Shop) run() *b.Builtin {
+func (s *Workbench) run() *b.Builtin {
 	return &b.Builtin{
 		Name:    "run",
 		Group:   b.Workshop,
@@ -82,7 +82,7 @@ func beside(c *b.Call, path string) string {
 	return filepath.Join(filepath.Dir(file), path)
 }
 
-func (s *Shop) script() *b.Builtin {
+func (s *Workbench) script() *b.Builtin {
 	return &b.Builtin{
 		Name:    "script",
 		Group:   b.Workshop,
@@ -197,7 +197,7 @@ func (r *Recording) Attr(name string) (starlark.Value, error) {
 	return nil, nil
 }
 
-func (s *Shop) record() *b.Builtin {
+func (s *Workbench) record() *b.Builtin {
 	return &b.Builtin{
 		Name:    "record",
 		Group:   b.Workshop,
@@ -237,7 +237,7 @@ func (s *Shop) record() *b.Builtin {
 	}
 }
 
-func (s *Shop) use() *b.Builtin {
+func (s *Workbench) use() *b.Builtin {
 	return &b.Builtin{
 		Name:    "use",
 		Group:   b.Workshop,

@@ -61,7 +61,7 @@ func inputs(r plan.Report) []plan.Stream {
 }
 
 // eventsOf names the events to record.
-func (s *Shop) eventsOf(v starlark.Value) ([]string, error) {
+func (s *Workbench) eventsOf(v starlark.Value) ([]string, error) {
 	if text, ok := starlark.AsString(v); ok {
 		return []string{text}, nil
 	}
@@ -98,7 +98,7 @@ func (s *Shop) eventsOf(v starlark.Value) ([]string, error) {
 	return names, nil
 }
 
-func (s *Shop) explain() *b.Builtin {
+func (s *Workbench) explain() *b.Builtin {
 	return &b.Builtin{
 		Name:    "explain",
 		Group:   b.Workshop,
@@ -134,7 +134,7 @@ func (s *Shop) explain() *b.Builtin {
 	}
 }
 
-func (s *Shop) fields() *b.Builtin {
+func (s *Workbench) fields() *b.Builtin {
 	return &b.Builtin{
 		Name:    "fields",
 		Group:   b.Workshop,
@@ -143,7 +143,7 @@ func (s *Shop) fields() *b.Builtin {
 			{Name: "event", Type: b.Or(b.String, b.Is("stream")), Required: true, Doc: "system:name, cpu-clock and the like, or a stream"},
 		},
 		Returns:  "help",
-		Result:   "one line for each field of the event's own; the facts that all events have",
+		Result:   "one line for each field of the event's own; the members that all samples have",
 		Errors:   "no such event, with the nearest name",
 		Source:   "the format file in tracefs, or the recording in use",
 		Cost:     "none for events",
@@ -192,18 +192,18 @@ func describe(w *strings.Builder, s *event.Schema) {
 			fmt.Fprintf(w, "    %-*s  %s\n", width, f.Name, f.Type)
 		}
 	}
-	var facts []string
+	var members []string
 	for _, n := range s.Names() {
 		if !own[n] {
-			facts = append(facts, n)
+			members = append(members, n)
 		}
 	}
-	fmt.Fprintf(w, "    and of every event: %s\n", strings.Join(facts, " "))
+	fmt.Fprintf(w, "    and of every event: %s\n", strings.Join(members, " "))
 }
 
 // schemasOf finds the events of a source: those that are no tracepoints have no
 // format in tracefs, but fields all the same.
-func (s *Shop) schemasOf(src *plan.Source) ([]*event.Schema, error) {
+func (s *Workbench) schemasOf(src *plan.Source) ([]*event.Schema, error) {
 	if src.Kind == plan.Tracepoint {
 		return s.Schemas(src.FullName())
 	}
@@ -217,7 +217,7 @@ func (s *Shop) schemasOf(src *plan.Source) ([]*event.Schema, error) {
 
 // Schemas finds events by name, tracepoints also by pattern: in the recording in
 // use, else in the kernel.
-func (s *Shop) Schemas(name string) ([]*event.Schema, error) {
+func (s *Workbench) Schemas(name string) ([]*event.Schema, error) {
 	if list, err := plan.ParseEvents(name, kernel.ParseCPUList); err == nil && len(list) == 1 &&
 		list[0].Kind != plan.Tracepoint && list[0].Kind != plan.Script {
 		return s.schemasOf(list[0])
@@ -272,14 +272,14 @@ func (s *Shop) Schemas(name string) ([]*event.Schema, error) {
 }
 
 // input is the recording in use, "" for the kernel.
-func (s *Shop) input() (string, error) {
+func (s *Workbench) input() (string, error) {
 	if s.recording != nil {
 		return s.recording.Path, nil
 	}
 	return s.lasting(s.Base.Options.Input)
 }
 
-func (s *Shop) findEvents() *b.Builtin {
+func (s *Workbench) findEvents() *b.Builtin {
 	return &b.Builtin{
 		Name:    "find_events",
 		Group:   b.Workshop,
@@ -328,7 +328,7 @@ func (s *Shop) findEvents() *b.Builtin {
 	}
 }
 
-func (s *Shop) doctor() *b.Builtin {
+func (s *Workbench) doctor() *b.Builtin {
 	return &b.Builtin{
 		Name:     "doctor",
 		Group:    b.Workshop,
@@ -349,7 +349,7 @@ func (s *Shop) doctor() *b.Builtin {
 	}
 }
 
-func (s *Shop) reload() *b.Builtin {
+func (s *Workbench) reload() *b.Builtin {
 	return &b.Builtin{
 		Name:     "reload",
 		Group:    b.Workshop,

@@ -88,7 +88,7 @@ func software() *b.Builtin {
 			{Name: "alias", Type: b.String, Named: true, Doc: "what results call the event"},
 		},
 		Returns:  "stream",
-		Result:   "events with the facts of a sample only: time, pid, tid, cpu, period, comm",
+		Result:   "events with the members of a sample only: time, pid, tid, cpu, period, comm",
 		Errors:   "no such event, with the nearest name; both period and freq",
 		Source:   "perf_event_open; any kernel; CAP_PERFMON for other users' tasks",
 		Cost:     "about 200 ns per event for the traced program",

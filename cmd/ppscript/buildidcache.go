@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"ppscript/runtime/object"
+	"ppscript/runtime/dso"
 	"ppscript/runtime/perfdata"
 )
 
@@ -81,7 +81,7 @@ func keepFile(place string, b perfdata.BuildID, id string) error {
 		from, to = "/proc/kallsyms", filepath.Join(place, "kallsyms")
 	}
 	if !b.Kernel && os.Link(from, to) == nil {
-		if object.ReadBuildID(to, 0) == id {
+		if dso.ReadBuildID(to, 0) == id {
 			return nil
 		}
 		return errors.Join(errChanged(from), os.Remove(to))
@@ -97,7 +97,7 @@ func keepFile(place string, b perfdata.BuildID, id string) error {
 	}
 	_, err = io.Copy(dst, src)
 	err = errors.Join(err, dst.Close())
-	if err == nil && !b.Kernel && object.ReadBuildID(dst.Name(), 0) != id {
+	if err == nil && !b.Kernel && dso.ReadBuildID(dst.Name(), 0) != id {
 		err = errChanged(from)
 	}
 	if err == nil {

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"ppscript/runtime/dso"
 	"ppscript/runtime/event"
-	"ppscript/runtime/object"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/perfdata"
 )
@@ -118,7 +118,7 @@ func (h *hits) sample(e *event.Event) {
 	if e.Kind != event.Sample || e.Stream == nil || e.Stream.Members == nil {
 		return
 	}
-	if ip, ok := e.Stream.Members.Member(e, event.FactIP); ok {
+	if ip, ok := e.Stream.Members.Member(e, event.MemberIP); ok {
 		h.address(e.PID, ip)
 	}
 	for _, addr := range e.Stream.Members.Callchain(e) {
@@ -153,7 +153,7 @@ func (h *hits) address(pid int32, addr uint64) {
 func (h *hits) buildIDs() []perfdata.BuildID {
 	var ids []perfdata.BuildID
 	if notes, err := os.ReadFile("/sys/kernel/notes"); err == nil {
-		if id, err := hex.DecodeString(object.NoteBuildID(notes, binary.LittleEndian, 4)); err == nil &&
+		if id, err := hex.DecodeString(dso.NoteBuildID(notes, binary.LittleEndian, 4)); err == nil &&
 			len(id) > 0 {
 			ids = append(ids, perfdata.BuildID{PID: -1, ID: id, Path: "[kernel.kallsyms]", Kernel: true})
 		}
@@ -164,7 +164,7 @@ func (h *hits) buildIDs() []perfdata.BuildID {
 		}
 		id := f.id
 		if id == nil {
-			id, _ = hex.DecodeString(object.ReadBuildID(f.path, f.inode))
+			id, _ = hex.DecodeString(dso.ReadBuildID(f.path, f.inode))
 		}
 		if len(id) > 0 {
 			ids = append(ids, perfdata.BuildID{PID: -1, ID: id, Path: f.path})

@@ -9,9 +9,9 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/relay"
 	"ppscript/runtime/script"
 	"ppscript/runtime/session"
-	"ppscript/runtime/spread"
 )
 
 // This file decides which files a run may write and which addresses it may talk
@@ -106,9 +106,9 @@ func (p *permits) check(u session.Use) error {
 	says := "writes " + u.Name
 	switch {
 	case u.Kind == session.Writes:
-	case u.Kind == session.Sends && spread.IsFile(u.Name), spread.IsDevice(u.Name):
+	case u.Kind == session.Sends && relay.IsFile(u.Name), relay.IsDevice(u.Name):
 		says = "opens " + u.Name + " for writing"
-	case spread.IsFile(u.Name):
+	case relay.IsFile(u.Name):
 		return nil // a recording, which is read
 	default:
 		what, allowed = "net", p.peers

@@ -89,7 +89,7 @@ func recordConfig(events []string, how sampling, c *common) (perf.Config, error)
 	cfg := perf.Config{
 		Target: c.target, Pages: c.options.Pages, Watermark: c.options.Watermark, SampleCPU: true,
 		SideBand: perf.SideBand{Comm: true, Mmap: true, Task: true},
-		Members:  []event.Fact{event.FactTime, event.FactTID, event.FactCPU, event.FactPeriod},
+		Members:  []event.Member{event.MemberTime, event.MemberTID, event.MemberCPU, event.MemberPeriod},
 	}
 	cfg.SideBand.MmapData = how.dwarf > 0
 	if c.options.Monotonic {
@@ -137,9 +137,9 @@ func recordConfig(events []string, how sampling, c *common) (perf.Config, error)
 				how.apply(&ev)
 				cfg.Events = append(cfg.Events, ev)
 				if ip := ev.Callchain || schema.Type != unix.PERF_TYPE_TRACEPOINT; ip &&
-					!slices.Contains(cfg.Members, event.FactIP) {
+					!slices.Contains(cfg.Members, event.MemberIP) {
 					// perf prints chains only of samples that have it
-					cfg.Members = append(cfg.Members, event.FactIP)
+					cfg.Members = append(cfg.Members, event.MemberIP)
 				}
 			}
 		}

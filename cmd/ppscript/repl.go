@@ -67,11 +67,11 @@ func interactive() bool {
 
 // A replSession is the REPL with its running statement.
 type replSession struct {
-	app  *app
-	host *script.Host
-	lang *script.REPL
-	shop *explore.Shop
-	file string
+	app   *app
+	host  *script.Host
+	lang  *script.REPL
+	bench *explore.Workbench
+	file  string
 
 	mu     sync.Mutex
 	ctx    context.Context
@@ -100,26 +100,26 @@ func (a *app) repl(args []string) (err error) {
 	s.begin()
 	stop := s.watch()
 	defer stop()
-	s.shop = a.newShop(c, s.context)
-	s.shop.Stdout, s.shop.Save = a.stdout, true
-	s.shop.Base.Options.Token = cmp.Or(c.token, a.token)
+	s.bench = a.newWorkbench(c, s.context)
+	s.bench.Stdout, s.bench.Save = a.stdout, true
+	s.bench.Base.Options.Token = cmp.Or(c.token, a.token)
 	// The user's lines are his own words; those of a file that is loaded are not.
 	may := &permits{files: c.allowFiles, peers: c.allowPeers, verbose: c.options.Verbose > 0, say: a.say,
 		typed: func() bool { return len(s.host.Files()) == 0 }}
-	s.shop.Base.Permit = may.check
-	s.shop.Record = func(ctx context.Context, events []string, path string, d time.Duration) error {
+	s.bench.Base.Permit = may.check
+	s.bench.Record = func(ctx context.Context, events []string, path string, d time.Duration) error {
 		if err := may.check(session.Use{Kind: session.Writes, Name: path, Given: path}); err != nil {
 			return err
 		}
 		return a.recordFor(ctx, *c, events, path, d)
 	}
-	s.shop.Doctor = func() (string, error) {
+	s.bench.Doctor = func() (string, error) {
 		var text bytes.Buffer
 		_, err := doctorReport(s.context(), &text, false)
 		return text.String(), err
 	}
-	defer func() { err = errors.Join(err, s.shop.Close()) }()
-	reg, err := all.Workshop(s.shop)
+	defer func() { err = errors.Join(err, s.bench.Close()) }()
+	reg, err := all.Workshop(s.bench)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (a *app) repl(args []string) (err error) {
 	s.lang = s.host.NewREPL()
 	if len(rest) == 1 {
 		s.file = rest[0]
-		s.shop.Reload = s.load
+		s.bench.Reload = s.load
 		if err := s.load(); err != nil {
 			return err
 		}
@@ -143,9 +143,9 @@ func (a *app) repl(args []string) (err error) {
 }
 
 // newShop is how the REPL and tests run pipelines.
-func (a *app) newShop(c *common, ctx func() context.Context) *explore.Shop {
+func (a *app) newWorkbench(c *common, ctx func() context.Context) *explore.Workbench {
 	kernel := symbol.NewKernel("")
-	shop := &explore.Shop{
+	bench := &explore.Workbench{
 		Base: session.Config{
 			Target: c.target,
 			Options: session.Options{Input: c.input, Pages: c.options.Pages, Watermark: c.options.Watermark,
@@ -159,9 +159,9 @@ func (a *app) newShop(c *common, ctx func() context.Context) *explore.Shop {
 		Render: render.Options{Time: c.render.Time, Color: "never", Width: terminalWidth(a.stdout)},
 	}
 	if colorful(a.stdout, c.render.Color) {
-		shop.Render.Color = "always"
+		bench.Render.Color = "always"
 	}
-	return shop
+	return bench
 }
 
 func (s *replSession) load() error {
@@ -195,7 +195,7 @@ func (s *replSession) watch() (stop func()) {
 			again := s.ctx.Err() != nil
 			s.cancel()
 			s.mu.Unlock()
-			if s.host != nil && (again || s.shop == nil || !s.shop.Running()) {
+			if s.host != nil && (again || s.bench == nil || !s.bench.Running()) {
 				s.host.Cancel("interrupted")
 			}
 			if sig != os.Interrupt {
@@ -215,7 +215,7 @@ func (s *replSession) eval(text string, limit explore.Limit) error {
 	if err != nil {
 		return err
 	}
-	out, ran, err := s.shop.Evaluate(v, limit)
+	out, ran, err := s.bench.Evaluate(v, limit)
 	switch {
 	case err != nil:
 		return err

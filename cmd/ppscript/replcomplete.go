@@ -23,7 +23,7 @@ import (
 type completer struct {
 	lang   *script.REPL
 	reg    *builtins.Registry
-	shop   *explore.Shop
+	bench  *explore.Workbench
 	before string // the lines of the statement that came before
 	events []string
 }
@@ -205,7 +205,7 @@ func (c *completer) fields(text string) []string {
 	}
 	var out []string
 	for _, n := range names {
-		schemas, err := c.shop.Schemas(n)
+		schemas, err := c.bench.Schemas(n)
 		if err != nil {
 			continue
 		}

@@ -14,12 +14,12 @@ import (
 func newCompleter(t *testing.T) *completer {
 	t.Helper()
 	a := &app{stdout: os.Stdout, stderr: os.Stderr}
-	shop := a.newShop(&common{input: "../../tests/data/trace.data"}, context.Background)
-	reg, err := all.Workshop(shop)
+	bench := a.newWorkbench(&common{input: "../../tests/data/trace.data"}, context.Background)
+	reg, err := all.Workshop(bench)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &completer{lang: a.hostOf(reg).NewREPL(), reg: reg, shop: shop,
+	return &completer{lang: a.hostOf(reg).NewREPL(), reg: reg, bench: bench,
 		events: []string{
 			"block:block_rq_issue", "sched:sched_switch", "sched:sched_wakeup", "sched:sched_waking",
 		}}
@@ -92,12 +92,12 @@ func FuzzCandidates(f *testing.F) {
 
 func BenchmarkComplete(b *testing.B) {
 	a := &app{stdout: os.Stdout, stderr: os.Stderr}
-	shop := a.newShop(&common{}, context.Background)
-	reg, err := all.Workshop(shop)
+	bench := a.newWorkbench(&common{}, context.Background)
+	reg, err := all.Workshop(bench)
 	if err != nil {
 		b.Fatal(err)
 	}
-	c := &completer{lang: a.hostOf(reg).NewREPL(), reg: reg, shop: shop}
+	c := &completer{lang: a.hostOf(reg).NewREPL(), reg: reg, bench: bench}
 	began := time.Now()
 	list, _ := c.candidates(`tracepoint("sched:sched_w`)
 	if len(list) == 0 {

@@ -18,7 +18,7 @@ import (
 
 // interactive reads statements from the terminal until Ctrl-D.
 func (s *replSession) interactive(reg *builtins.Registry, limit explore.Limit) error {
-	comp := &completer{lang: s.lang, reg: reg, shop: s.shop}
+	comp := &completer{lang: s.lang, reg: reg, bench: s.bench}
 	raw := &rawTerminal{}
 	rl, err := readline.NewEx(&readline.Config{
 		Prompt: prompt, HistoryFile: historyFile(), HistoryLimit: 5000, AutoComplete: comp,

@@ -12,8 +12,8 @@ import (
 
 	"ppscript/builtins/pipeline"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventtext"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/notation"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/session"
 	"ppscript/runtime/symbol"
@@ -75,7 +75,7 @@ func (a *app) script(args []string) error {
 // config is the session's configuration from the command line.
 func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, error) {
 	c := inv.common
-	input, err := notation.Recording(c.input, a.directory)
+	input, err := eventtext.Recording(c.input, a.directory)
 	if err != nil {
 		return session.Config{}, err
 	}

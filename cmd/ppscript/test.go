@@ -9,9 +9,9 @@ import (
 
 	"ppscript/builtins/all"
 	"ppscript/runtime/diag"
+	"ppscript/runtime/relay"
 	"ppscript/runtime/script"
 	"ppscript/runtime/session"
-	"ppscript/runtime/spread"
 	"ppscript/stdlib"
 
 	"github.com/spf13/cobra"
@@ -126,17 +126,17 @@ func (t *tester) run(args []string) error {
 // file runs the tests of one file. One that cannot be loaded counts as a test
 // that failed.
 func (t *tester) file(ctx context.Context, name string) {
-	shop := t.app.newShop(&common{}, func() context.Context { return ctx })
+	bench := t.app.newWorkbench(&common{}, func() context.Context { return ctx })
 	// A script writes no files: their content is among its results; nor does it talk to others.
-	shop.Base.Permit = func(u session.Use) error {
-		if u.Kind == session.Receives && spread.IsFile(u.Name) && !spread.IsDevice(u.Name) {
+	bench.Base.Permit = func(u session.Use) error {
+		if u.Kind == session.Receives && relay.IsFile(u.Name) && !relay.IsDevice(u.Name) {
 			return nil
 		}
 		return diag.Errorf(diag.Run, u.Kind.String(), u.Name, "a test talks to nobody and writes nothing").
 			WithHint("give the test a recording, or events written down: ppscript help test")
 	}
-	shop.Replay, shop.Render.Color, shop.Render.Width, shop.Say = true, "never", 80, nil
-	defer shop.Close()
+	bench.Replay, bench.Render.Color, bench.Render.Width, bench.Say = true, "never", 80, nil
+	defer bench.Close()
 	result := func(r testResult) {
 		t.ran++
 		if r.file = name; r.err != nil {
@@ -144,7 +144,7 @@ func (t *tester) file(ctx context.Context, name string) {
 		}
 		t.report.test(&r)
 	}
-	reg, err := all.Tests(shop)
+	reg, err := all.Tests(bench)
 	if err != nil {
 		result(testResult{err: err})
 		return

@@ -24,21 +24,21 @@ const (
 // only the members that nearly every plan reads. The rest stays in Rec, from
 // where Layout methods of the source's package fetch it on demand.
 type Event struct {
-	Time   Time
-	Stream *Stream // nil unless Kind is Sample
-	Raw    []byte  // the tracepoint record; empty for events without one
-	Rec    []byte  // the whole perf record with its header; nil if synthetic
-	Joint  *Joint  // parts and computed values; nil for plain samples
-	PID    int32   // thread group; -1 if unknown
-	TID    int32   // thread; -1 if unknown
-	CPU    int32   // -1 if unknown
-	Ring   int32   // index of the ring it came from
-	Kind   RecordKind
-	Count  uint32 // of a Lost record: how many were lost
+	Time    Time
+	Stream  *Stream  // nil unless Kind is Sample
+	Raw     []byte   // the tracepoint record; empty for events without one
+	Rec     []byte   // the whole perf record with its header; nil if synthetic
+	Derived *Derived // parts and computed values; nil for plain samples
+	PID     int32    // thread group; -1 if unknown
+	TID     int32    // thread; -1 if unknown
+	CPU     int32    // -1 if unknown
+	Ring    int32    // index of the ring it came from
+	Kind    RecordKind
+	Count   uint32 // of a Lost record: how many were lost
 }
 
-// A Joint holds the parts of an event that the runtime made; it has them instead of a record.
-type Joint struct {
+// A Derived holds the parts of an event that the runtime made; it has them instead of a record.
+type Derived struct {
 	Start *Event // of a pair; nil otherwise
 	End   *Event
 	Slots []Value // computed values, by Field.Offset
@@ -64,9 +64,9 @@ type Stream struct {
 // Members fetches the rarely used members of a sample from its record.
 type Members interface {
 	// Member returns the numeric member; ok is false if the sample does not
-	// carry it. That of FactCallchain is a number that stands for the stack;
+	// carry it. That of MemberCallchain is a number that stands for the stack;
 	// runtime/stack adds it.
-	Member(e *Event, f Fact) (v uint64, ok bool)
+	Member(e *Event, f Member) (v uint64, ok bool)
 	// Callchain returns the addresses, innermost first, as a view of Rec.
 	// PERF_CONTEXT_* markers are left in.
 	Callchain(e *Event) []uint64
@@ -75,7 +75,7 @@ type Members interface {
 // Keep copies e and the memory that it views into dst, so that dst outlives
 // the ring. It reuses dst's buffers.
 func (e *Event) Keep(dst *Event) {
-	raw, rec, joint := dst.Raw, dst.Rec, dst.Joint
+	raw, rec, derived := dst.Raw, dst.Rec, dst.Derived
 	*dst = *e
 	if len(e.Rec) > 0 {
 		dst.Rec = append(rec[:0], e.Rec...)
@@ -90,14 +90,14 @@ func (e *Event) Keep(dst *Event) {
 		raw = nil // it cannot be grown
 	}
 	dst.Raw = append(raw[:0], e.Raw...)
-	if e.Joint != nil {
-		if joint == nil {
-			joint = new(Joint)
+	if e.Derived != nil {
+		if derived == nil {
+			derived = new(Derived)
 		}
-		joint.Slots = append(joint.Slots[:0], e.Joint.Slots...)
-		joint.Start = keepPart(joint.Start, e.Joint.Start)
-		joint.End = keepPart(joint.End, e.Joint.End)
-		dst.Joint = joint
+		derived.Slots = append(derived.Slots[:0], e.Derived.Slots...)
+		derived.Start = keepPart(derived.Start, e.Derived.Start)
+		derived.End = keepPart(derived.End, e.Derived.End)
+		dst.Derived = derived
 	}
 }
 

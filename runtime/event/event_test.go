@@ -25,15 +25,15 @@ func TestKeepOutlivesTheRing(t *testing.T) {
 
 func TestKeepOfSyntheticEvents(t *testing.T) {
 	start := Event{Raw: []byte{1}, TID: 1}
-	e := Event{Raw: []byte{7, 7}, Joint: &Joint{Start: &start, Slots: []Value{StrOf("k")}}}
+	e := Event{Raw: []byte{7, 7}, Derived: &Derived{Start: &start, Slots: []Value{StrOf("k")}}}
 	var kept Event
 	e.Keep(&kept)
-	start.TID, e.Raw[0], e.Joint.Slots[0] = 9, 0, Value{}
-	if kept.Joint.Start.TID != 1 || kept.Raw[0] != 7 || kept.Joint.Slots[0].String() != "k" {
+	start.TID, e.Raw[0], e.Derived.Slots[0] = 9, 0, Value{}
+	if kept.Derived.Start.TID != 1 || kept.Raw[0] != 7 || kept.Derived.Slots[0].String() != "k" {
 		t.Errorf("got %+v, want a copy of everything", kept)
 	}
 	other := Event{Raw: []byte{4, 5, 6}}
-	if other.Keep(&kept); string(kept.Raw) != "\x04\x05\x06" || kept.Joint != nil || kept.Rec != nil {
+	if other.Keep(&kept); string(kept.Raw) != "\x04\x05\x06" || kept.Derived != nil || kept.Rec != nil {
 		t.Errorf("got %v after the second Keep, want a plain event", kept)
 	}
 }

@@ -34,17 +34,17 @@ func (f *Field) Loc(e *Event) []byte {
 	return nil
 }
 
-// Int reads the field as a number: an integer field, a fact, or a computed
+// Int reads the field as a number: an integer field, a sample member, or a computed
 // number. Anything else, and a record that is too short, is 0 and false.
 func (f *Field) Int(e *Event) (int64, bool) {
 	switch f.Place {
-	case InFact:
-		return f.fact(e)
+	case InMember:
+		return f.member(e)
 	case InSlot:
-		if e.Joint == nil || f.Offset >= len(e.Joint.Slots) {
+		if e.Derived == nil || f.Offset >= len(e.Derived.Slots) {
 			return 0, false
 		}
-		v := e.Joint.Slots[f.Offset]
+		v := e.Derived.Slots[f.Offset]
 		return v.Int(), v.Numeric()
 	}
 	if f.Kind != Int {
@@ -91,22 +91,22 @@ func truncate(v uint64, size int, signed bool) int64 {
 	return int64(v << shift >> shift)
 }
 
-func (f *Field) fact(e *Event) (int64, bool) {
-	switch f.Fact {
-	case FactTime:
+func (f *Field) member(e *Event) (int64, bool) {
+	switch f.Member {
+	case MemberTime:
 		return int64(e.Time), true
-	case FactPID:
+	case MemberPID:
 		return int64(e.PID), true
-	case FactTID:
+	case MemberTID:
 		return int64(e.TID), true
-	case FactCPU:
+	case MemberCPU:
 		return int64(e.CPU), true
-	case FactDelay:
-		if e.Joint == nil || e.Joint.Start == nil || e.Joint.End == nil {
+	case MemberDelay:
+		if e.Derived == nil || e.Derived.Start == nil || e.Derived.End == nil {
 			return 0, false
 		}
-		return int64(e.Joint.End.Time - e.Joint.Start.Time), true
-	case FactIRQsOff, FactNeedResched:
+		return int64(e.Derived.End.Time - e.Derived.Start.Time), true
+	case MemberIRQsOff, MemberNeedResched:
 		if e.Stream != nil {
 			if flags, ok := e.Stream.Schema.Field("common_flags"); ok {
 				bits, ok := flags.Int(e)
@@ -117,14 +117,14 @@ func (f *Field) fact(e *Event) (int64, bool) {
 	if e.Stream == nil || e.Stream.Members == nil {
 		return 0, false
 	}
-	if f.Fact >= FactArg {
+	if f.Member >= MemberArg {
 		if e.Stream.Schema.Arg == nil {
 			return 0, false
 		}
-		v, ok := e.Stream.Schema.Arg(e, int(f.Fact-FactArg))
+		v, ok := e.Stream.Schema.Arg(e, int(f.Member-MemberArg))
 		return truncate(v, f.Size, f.Signed), ok
 	}
-	v, ok := e.Stream.Members.Member(e, f.Fact)
+	v, ok := e.Stream.Members.Member(e, f.Member)
 	return int64(v), ok
 }
 
@@ -137,7 +137,7 @@ const (
 
 // flag is the bit of common_flags that tells f.
 func (f *Field) flag() int64 {
-	if f.Fact == FactNeedResched {
+	if f.Member == MemberNeedResched {
 		return FlagNeedResched
 	}
 	return FlagIRQsOff
@@ -156,20 +156,20 @@ func (f *Field) Text(e *Event) []byte {
 		return nil
 	}
 	switch f.Place {
-	case InFact:
-		if f.Fact == FactComm && e.Stream != nil && e.Stream.Comm != nil {
+	case InMember:
+		if f.Member == MemberComm && e.Stream != nil && e.Stream.Comm != nil {
 			return []byte(e.Stream.Comm(e))
 		}
-		if f.Fact >= FactArg && e.Stream != nil && e.Stream.Schema.ArgText != nil {
-			text, _ := e.Stream.Schema.ArgText(e, int(f.Fact-FactArg))
+		if f.Member >= MemberArg && e.Stream != nil && e.Stream.Schema.ArgText != nil {
+			text, _ := e.Stream.Schema.ArgText(e, int(f.Member-MemberArg))
 			return []byte(text)
 		}
 		return nil
 	case InSlot:
-		if e.Joint == nil || f.Offset >= len(e.Joint.Slots) {
+		if e.Derived == nil || f.Offset >= len(e.Derived.Slots) {
 			return nil
 		}
-		return []byte(e.Joint.Slots[f.Offset].String())
+		return []byte(e.Derived.Slots[f.Offset].String())
 	}
 	b := f.Loc(e)
 	if i := bytes.IndexByte(b, 0); i >= 0 {
@@ -181,10 +181,10 @@ func (f *Field) Text(e *Event) []byte {
 // Value reads the field as a Value, typed by the field's kind and unit.
 func (f *Field) Value(e *Event) Value {
 	if f.Place == InSlot {
-		if e.Joint == nil || f.Offset >= len(e.Joint.Slots) {
+		if e.Derived == nil || f.Offset >= len(e.Derived.Slots) {
 			return Value{}
 		}
-		return e.Joint.Slots[f.Offset]
+		return e.Derived.Slots[f.Offset]
 	}
 	switch f.Kind {
 	case Str:

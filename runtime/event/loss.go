@@ -62,8 +62,8 @@ func (l Loss) Incomplete() bool { return l.Missing() > 0 || l.EndedEarly > 0 }
 // the next record of the ring. Time is when it began: that of the record
 // before. Package order puts both in; 0 is not known.
 func (e *Event) LossEnd() Time {
-	if e.Kind != Lost || e.Joint == nil || len(e.Joint.Slots) == 0 {
+	if e.Kind != Lost || e.Derived == nil || len(e.Derived.Slots) == 0 {
 		return 0
 	}
-	return Time(e.Joint.Slots[0].Int())
+	return Time(e.Derived.Slots[0].Int())
 }

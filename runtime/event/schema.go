@@ -31,66 +31,66 @@ const (
 	// the u32 itself.
 	RelLoc
 	// InFact is a member of the sample, not of Raw; Field.Fact names it.
-	InFact
-	// InSlot is Joint.Slots[Offset]: a computed value (let, join, fold).
+	InMember
+	// InSlot is Derived.Slots[Offset]: a computed value (let, join, fold).
 	InSlot
 )
 
-// Fact names a member of a sample that every source can deliver.
-type Fact uint8
+// Member names a member of a sample that every source can deliver.
+type Member uint8
 
 const (
-	NoFact Fact = iota
-	FactTime
-	FactPID
-	FactTID
-	FactCPU
-	FactPeriod
-	FactAddr
-	FactIP
-	FactID
-	FactComm // resolved by runtime/task, not carried by the record
-	FactCgroup
-	FactWeight
-	FactCallchain
-	FactDelay // of a pair: from its start to its end
-	// FactStack is a copy of the top of the user stack, for arguments that
+	NoMember Member = iota
+	MemberTime
+	MemberPID
+	MemberTID
+	MemberCPU
+	MemberPeriod
+	MemberAddr
+	MemberIP
+	MemberID
+	MemberComm // resolved by runtime/task, not carried by the record
+	MemberCgroup
+	MemberWeight
+	MemberCallchain
+	MemberDelay // of a pair: from its start to its end
+	// MemberStack is a copy of the top of the user stack, for arguments that
 	// lie there. It has no number.
-	FactStack
+	MemberStack
 	// Of a memory access: where its data came from (union perf_mem_data_src),
 	// and its physical address. How long it took is its weight.
-	FactDataSrc
-	FactPhysAddr
-	// FactMode is the mode of the CPU when the sample was taken, by the header
+	MemberDataSrc
+	MemberPhysAddr
+	// MemberMode is the mode of the CPU when the sample was taken, by the header
 	// of its record: PERF_RECORD_MISC_KERNEL (1) to _GUEST_USER (5).
-	FactMode
+	MemberMode
 	// Sizes of the pages that hold addr and ip, in bytes.
-	FactDataPage
-	FactCodePage
+	MemberDataPage
+	MemberCodePage
 )
 
-// Facts of the moment of the event that samples do not carry: programs in the
+// Context members of the event that samples do not carry: programs in the
 // kernel see them (package bpf). The records of tracepoints tell the first two.
 const (
-	FactIRQsOff     Fact = 48 + iota // interrupts are disabled where the event happened: 0 or 1
-	FactNeedResched                  // the running task shall give way: 0 or 1
-	FactNrRunning                    // tasks that run or want to run on the CPU
-	FactSchedPolicy                  // of the running task, SCHED_*
-	FactPrio                         // of the running task, 0 to 139
-	endOfMomentFacts
+	MemberIRQsOff     Member = 48 + iota // interrupts are disabled where the event happened: 0 or 1
+	MemberNeedResched                    // the running task shall give way: 0 or 1
+	MemberNrRunning                      // tasks that run or want to run on the CPU
+	MemberSchedPolicy                    // of the running task, SCHED_*
+	MemberPrio                           // of the running task, 0 to 139
+	endOfContextMembers
 )
 
-// OfMoment reports that a fact is one of the moment.
-func (f Fact) OfMoment() bool { return f >= FactIRQsOff && f < endOfMomentFacts }
+// OfContext reports that a sample member is of the context.
+func (f Member) OfContext() bool { return f >= MemberIRQsOff && f < endOfContextMembers }
 
 // Facts of probes.
 const (
-	// FactReg + n is register n at the moment of the event, by the kernel's
+	// MemberReg + n is register n at the moment of the event, by the kernel's
 	// numbers (enum perf_event_x86_regs, perf_event_arm_regs).
-	FactReg Fact = 64
-	// FactArg + n is value n that Schema.Arg or Schema.ArgText computes from
-	// the facts in Field.Uses.
-	FactArg Fact = 128
+	MemberReg Member = 64
+	// MemberArg + n is value n that Schema.Arg or Schema.ArgText computes from
+	// the sample members in Field.Uses.
+	MemberArg Member = 128
 )
 
 // Unit names the quantity that a number measures. Package unit prints it.
@@ -112,14 +112,14 @@ type Field struct {
 	Type   string // as declared in C, "char comm[16]" without the name
 	Kind   Kind
 	Place  Place
-	Fact   Fact
+	Member Member
 	Unit   Unit
 	Signed bool
 	Offset int
 	Size   int // bytes at Offset; for DataLoc and RelLoc the size of the u32
 	Elem   int // bytes of one element of an Array or Bitmask
-	// Uses lists the other facts that a computed fact (FactArg) needs.
-	Uses []Fact
+	// Uses lists the other sample members that a computed sample member (MemberArg) needs.
+	Uses []Member
 }
 
 // A Schema describes the events of one kind: where each field lies, and how
@@ -146,7 +146,7 @@ type Schema struct {
 	// vendor); false if the print fmt gives the field no name. Nil means
 	// Symbolic.
 	SymbolicOf func(field string, e *Event) (string, bool)
-	// Arg computes the fact FactArg + n of an event as a number, ArgText as
+	// Arg computes the sample member MemberArg + n of an event as a number, ArgText as
 	// text: arguments of probes. False if the event does not tell. Both may
 	// read the memory of the process that the event is about, now.
 	Arg     func(e *Event, n int) (uint64, bool)
@@ -164,8 +164,8 @@ func (s *Schema) FullName() string {
 	return s.System + ":" + s.Name
 }
 
-// Field returns the field of that name, the record's own or a sample fact.
-// An own field hides a fact of the same name.
+// Field returns the field of that name, the record's own or a sample member.
+// An own field hides a sample member of the same name.
 func (s *Schema) Field(name string) (*Field, bool) {
 	s.once.Do(func() {
 		s.index = make(map[string]int, len(s.Fields))
@@ -178,17 +178,17 @@ func (s *Schema) Field(name string) (*Field, bool) {
 	if i, ok := s.index[name]; ok {
 		return &s.Fields[i], true
 	}
-	f, ok := facts[name]
+	f, ok := members[name]
 	return f, ok
 }
 
-// Names lists the names that Field accepts: own fields first, then facts.
+// Names lists the names that Field accepts: own fields first, then sample members.
 func (s *Schema) Names() []string {
 	var names []string
 	for i := range s.Fields {
 		names = append(names, s.Fields[i].Name)
 	}
-	for _, f := range factList {
+	for _, f := range memberList {
 		if _, own := s.index[f.Name]; !own {
 			names = append(names, f.Name)
 		}
@@ -196,44 +196,44 @@ func (s *Schema) Names() []string {
 	return names
 }
 
-// facts are the fields that every schema has. The names with an underscore
+// members are the fields that every schema has. The names with an underscore
 // are perf-prof's spelling; the plain ones give way to the record's own
 // fields, so that e.pid of sched_wakeup is the woken task.
-var factList = []Field{
-	{Name: "time", Type: "u64", Fact: FactTime, Unit: Moment, Size: 8, Signed: true},
-	{Name: "pid", Type: "int", Fact: FactPID, Size: 4, Signed: true},
-	{Name: "tid", Type: "int", Fact: FactTID, Size: 4, Signed: true},
-	{Name: "cpu", Type: "int", Fact: FactCPU, Size: 4, Signed: true},
-	{Name: "comm", Type: "char[]", Kind: Str, Fact: FactComm, Size: 16},
-	{Name: "period", Type: "u64", Fact: FactPeriod, Unit: CountOf, Size: 8},
-	{Name: "addr", Type: "u64", Fact: FactAddr, Unit: AddressU, Size: 8},
-	{Name: "ip", Type: "u64", Fact: FactIP, Unit: AddressU, Size: 8},
-	{Name: "weight", Type: "u64", Fact: FactWeight, Unit: CountOf, Size: 8},
-	{Name: "data_src", Type: "u64", Fact: FactDataSrc, Size: 8},
-	{Name: "phys_addr", Type: "u64", Fact: FactPhysAddr, Unit: AddressU, Size: 8},
-	{Name: "cpumode", Type: "u32", Fact: FactMode, Size: 4},
-	{Name: "cgroup", Type: "u64", Fact: FactCgroup, Size: 8},
-	{Name: "data_page_size", Type: "u64", Fact: FactDataPage, Unit: SizeB, Size: 8},
-	{Name: "code_page_size", Type: "u64", Fact: FactCodePage, Unit: SizeB, Size: 8},
-	{Name: "stack", Type: "u32", Fact: FactCallchain, Size: 4},
-	{Name: "irqs_disabled", Type: "int", Fact: FactIRQsOff, Size: 4, Signed: true},
-	{Name: "tif_need_resched", Type: "int", Fact: FactNeedResched, Size: 4, Signed: true},
-	{Name: "nr_running", Type: "u32", Fact: FactNrRunning, Size: 4},
-	{Name: "sched_policy", Type: "int", Fact: FactSchedPolicy, Size: 4, Signed: true},
-	{Name: "prio", Type: "int", Fact: FactPrio, Size: 4, Signed: true},
-	{Name: "_time", Type: "u64", Fact: FactTime, Unit: Moment, Size: 8, Signed: true},
-	{Name: "_pid", Type: "int", Fact: FactPID, Size: 4, Signed: true},
-	{Name: "_tid", Type: "int", Fact: FactTID, Size: 4, Signed: true},
-	{Name: "_cpu", Type: "int", Fact: FactCPU, Size: 4, Signed: true},
-	{Name: "_comm", Type: "char[]", Kind: Str, Fact: FactComm, Size: 16},
-	{Name: "_period", Type: "u64", Fact: FactPeriod, Unit: CountOf, Size: 8},
+var memberList = []Field{
+	{Name: "time", Type: "u64", Member: MemberTime, Unit: Moment, Size: 8, Signed: true},
+	{Name: "pid", Type: "int", Member: MemberPID, Size: 4, Signed: true},
+	{Name: "tid", Type: "int", Member: MemberTID, Size: 4, Signed: true},
+	{Name: "cpu", Type: "int", Member: MemberCPU, Size: 4, Signed: true},
+	{Name: "comm", Type: "char[]", Kind: Str, Member: MemberComm, Size: 16},
+	{Name: "period", Type: "u64", Member: MemberPeriod, Unit: CountOf, Size: 8},
+	{Name: "addr", Type: "u64", Member: MemberAddr, Unit: AddressU, Size: 8},
+	{Name: "ip", Type: "u64", Member: MemberIP, Unit: AddressU, Size: 8},
+	{Name: "weight", Type: "u64", Member: MemberWeight, Unit: CountOf, Size: 8},
+	{Name: "data_src", Type: "u64", Member: MemberDataSrc, Size: 8},
+	{Name: "phys_addr", Type: "u64", Member: MemberPhysAddr, Unit: AddressU, Size: 8},
+	{Name: "cpumode", Type: "u32", Member: MemberMode, Size: 4},
+	{Name: "cgroup", Type: "u64", Member: MemberCgroup, Size: 8},
+	{Name: "data_page_size", Type: "u64", Member: MemberDataPage, Unit: SizeB, Size: 8},
+	{Name: "code_page_size", Type: "u64", Member: MemberCodePage, Unit: SizeB, Size: 8},
+	{Name: "stack", Type: "u32", Member: MemberCallchain, Size: 4},
+	{Name: "irqs_disabled", Type: "int", Member: MemberIRQsOff, Size: 4, Signed: true},
+	{Name: "tif_need_resched", Type: "int", Member: MemberNeedResched, Size: 4, Signed: true},
+	{Name: "nr_running", Type: "u32", Member: MemberNrRunning, Size: 4},
+	{Name: "sched_policy", Type: "int", Member: MemberSchedPolicy, Size: 4, Signed: true},
+	{Name: "prio", Type: "int", Member: MemberPrio, Size: 4, Signed: true},
+	{Name: "_time", Type: "u64", Member: MemberTime, Unit: Moment, Size: 8, Signed: true},
+	{Name: "_pid", Type: "int", Member: MemberPID, Size: 4, Signed: true},
+	{Name: "_tid", Type: "int", Member: MemberTID, Size: 4, Signed: true},
+	{Name: "_cpu", Type: "int", Member: MemberCPU, Size: 4, Signed: true},
+	{Name: "_comm", Type: "char[]", Kind: Str, Member: MemberComm, Size: 16},
+	{Name: "_period", Type: "u64", Member: MemberPeriod, Unit: CountOf, Size: 8},
 }
 
-var facts = func() map[string]*Field {
-	m := make(map[string]*Field, len(factList))
-	for i := range factList {
-		factList[i].Place = InFact
-		m[factList[i].Name] = &factList[i]
+var members = func() map[string]*Field {
+	m := make(map[string]*Field, len(memberList))
+	for i := range memberList {
+		memberList[i].Place = InMember
+		m[memberList[i].Name] = &memberList[i]
 	}
 	return m
 }()
@@ -245,12 +245,12 @@ const BoolType = "bool"
 // StackName is the name of an event's stack among its fields.
 const StackName = "stack"
 
-// Stack reports that the field's numbers stand for call stacks: the fact of a
+// Stack reports that the field's numbers stand for call stacks: the sample member of a
 // sample, or a field stack or NAME_stack of an event made here.
 func (f *Field) Stack() bool {
 	switch f.Place {
-	case InFact:
-		return f.Fact == FactCallchain
+	case InMember:
+		return f.Member == MemberCallchain
 	case InSlot:
 		return f.Kind == Int && (f.Name == StackName || strings.HasSuffix(f.Name, "_"+StackName))
 	}

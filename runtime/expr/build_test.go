@@ -14,7 +14,7 @@ func slotSchema() *event.Schema {
 		{Name: "share", Kind: event.Float, Place: event.InSlot, Offset: 1},
 		{Name: "who", Kind: event.Str, Place: event.InSlot, Offset: 2},
 		{Name: "gone", Place: event.InSlot, Offset: 9, Size: 8},
-		{Name: "when", Type: "u64", Place: event.InFact, Fact: event.FactTime, Unit: event.Moment, Size: 8, Signed: true},
+		{Name: "when", Type: "u64", Place: event.InMember, Member: event.MemberTime, Unit: event.Moment, Size: 8, Signed: true},
 	}}
 }
 
@@ -22,7 +22,7 @@ func TestSlots(t *testing.T) {
 	s := slotSchema()
 	e := &event.Event{
 		Time: 5,
-		Joint: &event.Joint{Slots: []event.Value{
+		Derived: &event.Derived{Slots: []event.Value{
 			event.DurationOf(1500), event.FloatOf(0.25), event.StrOf("bash"),
 		}},
 	}

@@ -167,14 +167,14 @@ func filterCompare(rel string, n *Field, k int64, unsigned bool) (string, bool) 
 	if n.Part != Self || n.View != ViewValue || f.Kind != event.Int {
 		return "", false
 	}
-	if f.Place == event.InFact && f.Fact == event.FactCPU {
+	if f.Place == event.InMember && f.Member == event.MemberCPU {
 		if rel == "&" || k < 0 || k > math.MaxInt16 {
 			return "", false
 		}
 		return "CPU " + rel + " " + strconv.FormatInt(k, 10), true
 	}
-	if f.Place == event.InFact && (f.Fact == event.FactIRQsOff || f.Fact == event.FactNeedResched) {
-		return filterFlag(rel, f.Fact, k)
+	if f.Place == event.InMember && (f.Member == event.MemberIRQsOff || f.Member == event.MemberNeedResched) {
+		return filterFlag(rel, f.Member, k)
 	}
 	if f.Place != event.InRaw || strings.Contains(f.Type, "char *") {
 		return "", false
@@ -200,9 +200,9 @@ func filterCompare(rel string, n *Field, k int64, unsigned bool) (string, bool) 
 
 // filterFlag prints the comparison of a flag of the moment, 0 or 1, which the
 // record of a tracepoint tells.
-func filterFlag(rel string, f event.Fact, k int64) (string, bool) {
+func filterFlag(rel string, f event.Member, k int64) (string, bool) {
 	bit := event.FlagIRQsOff
-	if f == event.FactNeedResched {
+	if f == event.MemberNeedResched {
 		bit = event.FlagNeedResched
 	}
 	set := "common_flags & " + strconv.Itoa(bit)

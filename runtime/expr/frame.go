@@ -119,11 +119,11 @@ func (f *Frame) part(p Part) *event.Event {
 		return e
 	}
 	for ; p != Self; p >>= partBits {
-		if e == nil || e.Joint == nil || p&partMask > End {
+		if e == nil || e.Derived == nil || p&partMask > End {
 			f.Fail(ErrMissing)
 			return nil
 		}
-		if j := e.Joint; p&partMask == End {
+		if j := e.Derived; p&partMask == End {
 			e = j.End
 		} else {
 			e = j.Start

@@ -106,6 +106,6 @@ func isLoad(n Node, slot int) bool {
 // isTime reports the time of the event itself.
 func isTime(n Node) bool {
 	f, ok := n.(*Field)
-	return ok && f.View == ViewValue && f.Part == Self && f.F.Place == event.InFact &&
-		f.F.Fact == event.FactTime
+	return ok && f.View == ViewValue && f.Part == Self && f.F.Place == event.InMember &&
+		f.F.Member == event.MemberTime
 }

@@ -23,17 +23,17 @@ func fieldInt(n *Field) intFn {
 		return locator(n)
 	}
 	switch {
-	case fld.Place == event.InFact:
-		return factInt(fld, n.Part)
+	case fld.Place == event.InMember:
+		return memberInt(fld, n.Part)
 	case fld.Place == event.InSlot:
 		slot, part := fld.Offset, n.Part
 		return func(f *Frame) int64 {
 			e := f.part(part)
-			if e == nil || e.Joint == nil || slot >= len(e.Joint.Slots) {
+			if e == nil || e.Derived == nil || slot >= len(e.Derived.Slots) {
 				f.Fail(ErrMissing)
 				return 0
 			}
-			return e.Joint.Slots[slot].Int()
+			return e.Derived.Slots[slot].Int()
 		}
 	case fld.Place != event.InRaw:
 		locate, signed := locateField(n), fld.Signed
@@ -117,16 +117,16 @@ func rawInt(off, size int, signed bool) intFn {
 	return func(f *Frame) int64 { f.Fail(ErrKind); return 0 }
 }
 
-func factInt(fld *event.Field, p Part) intFn {
+func memberInt(fld *event.Field, p Part) intFn {
 	if p == Self {
-		switch fld.Fact {
-		case event.FactTime:
+		switch fld.Member {
+		case event.MemberTime:
 			return func(f *Frame) int64 { return int64(f.Event.Time) }
-		case event.FactPID:
+		case event.MemberPID:
 			return func(f *Frame) int64 { return int64(f.Event.PID) }
-		case event.FactTID:
+		case event.MemberTID:
 			return func(f *Frame) int64 { return int64(f.Event.TID) }
-		case event.FactCPU:
+		case event.MemberCPU:
 			return func(f *Frame) int64 { return int64(f.Event.CPU) }
 		}
 	}
@@ -150,11 +150,11 @@ func fieldFloat(n *Field) floatFn {
 	}
 	return func(f *Frame) float64 {
 		e := f.part(part)
-		if e == nil || e.Joint == nil || slot >= len(e.Joint.Slots) {
+		if e == nil || e.Derived == nil || slot >= len(e.Derived.Slots) {
 			f.Fail(ErrMissing)
 			return 0
 		}
-		return e.Joint.Slots[slot].Float()
+		return e.Derived.Slots[slot].Float()
 	}
 }
 
@@ -163,20 +163,20 @@ func fieldStr(n *Field) strFn {
 	fld, part := n.F, n.Part
 	text := fld.Kind == event.Str && n.View == ViewValue
 	switch {
-	case fld.Place == event.InFact && fld.Fact >= event.FactArg:
+	case fld.Place == event.InMember && fld.Member >= event.MemberArg:
 		return func(f *Frame) []byte {
 			e := f.part(part)
 			if e == nil || e.Stream == nil || e.Stream.Schema.ArgText == nil {
 				f.Fail(ErrMissing)
 				return nil
 			}
-			text, _ := e.Stream.Schema.ArgText(e, int(fld.Fact-event.FactArg))
+			text, _ := e.Stream.Schema.ArgText(e, int(fld.Member-event.MemberArg))
 			return view(text)
 		}
-	case fld.Place == event.InFact:
+	case fld.Place == event.InMember:
 		return func(f *Frame) []byte {
 			e := f.part(part)
-			if e == nil || e.Stream == nil || e.Stream.Comm == nil || fld.Fact != event.FactComm {
+			if e == nil || e.Stream == nil || e.Stream.Comm == nil || fld.Member != event.MemberComm {
 				f.Fail(ErrMissing)
 				return nil
 			}
@@ -185,11 +185,11 @@ func fieldStr(n *Field) strFn {
 	case fld.Place == event.InSlot:
 		return func(f *Frame) []byte {
 			e := f.part(part)
-			if e == nil || e.Joint == nil || fld.Offset >= len(e.Joint.Slots) {
+			if e == nil || e.Derived == nil || fld.Offset >= len(e.Derived.Slots) {
 				f.Fail(ErrMissing)
 				return nil
 			}
-			return view(e.Joint.Slots[fld.Offset].String())
+			return view(e.Derived.Slots[fld.Offset].String())
 		}
 	case fld.Place == event.InRaw && part == Self && text:
 		off, end := fld.Offset, fld.Offset+fld.Size

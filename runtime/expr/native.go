@@ -253,11 +253,11 @@ func fieldValueOf(n *Field) func(*Frame) event.Value {
 	case fld.Place == event.InSlot || fld.Kind == event.Float:
 		return func(f *Frame) event.Value {
 			e := f.part(part)
-			if e == nil || e.Joint == nil || fld.Offset >= len(e.Joint.Slots) {
+			if e == nil || e.Derived == nil || fld.Offset >= len(e.Derived.Slots) {
 				f.Fail(ErrMissing)
 				return event.Value{}
 			}
-			return e.Joint.Slots[fld.Offset]
+			return e.Derived.Slots[fld.Offset]
 		}
 	case fld.Kind == event.Int:
 		x := genInt(n)

@@ -16,8 +16,8 @@ type Part uint8
 
 const (
 	Self  Part = iota // Frame.Event
-	Start             // Frame.Event.Joint.Start
-	End               // Frame.Event.Joint.End
+	Start             // Frame.Event.Derived.Start
+	End               // Frame.Event.Derived.End
 
 	partBits = 2 // of a step
 	partMask = 1<<partBits - 1

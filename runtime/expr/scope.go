@@ -12,7 +12,7 @@ import (
 
 // A Scope gives names their meaning. Only Schema is usually needed.
 type Scope struct {
-	// Schema is of the event itself: its fields and the facts are
+	// Schema is of the event itself: its fields and the sample members are
 	// variables, and members of REC. A dynamic field NAME also gives
 	// NAME_offset and NAME_len. Nil if there is no event.
 	Schema *event.Schema
@@ -100,9 +100,9 @@ func CompileFilter(src string, sc *Scope) (*Program, error) {
 	}
 	inner.Vars = map[string]Node{}
 	if s := inner.Schema; s != nil {
-		for name, fact := range map[string]string{"CPU": "_cpu", "COMM": "_comm"} {
+		for name, member := range map[string]string{"CPU": "_cpu", "COMM": "_comm"} {
 			_, own := s.Field(name)
-			if f, ok := s.Field(fact); ok && !own {
+			if f, ok := s.Field(member); ok && !own {
 				inner.Vars[name] = NewField(f, Self)
 			}
 		}

@@ -154,7 +154,7 @@ func TestParts(t *testing.T) {
 	setField(start, "i32", 10)
 	setField(end, "i32", 30)
 	copy(end.Raw[40:], "zsh\x00")
-	pair := &event.Event{Joint: &event.Joint{Start: start, End: end}}
+	pair := &event.Event{Derived: &event.Derived{Start: start, End: end}}
 	sc := &Scope{Parts: map[string]*event.Schema{"start": s, "end": s}}
 	f := func(src, want string) {
 		t.Helper()
@@ -201,7 +201,7 @@ func TestRebindSymbolic(t *testing.T) {
 	setField(start, "i32", 1)
 	setField(end, "i32", 2)
 	var f Frame
-	f.Reset(&event.Event{Joint: &event.Joint{Start: start, End: end}})
+	f.Reset(&event.Event{Derived: &event.Derived{Start: start, End: end}})
 	for part, want := range map[Part]string{Start: "i32-1", End: "i32-2"} {
 		if got := string(Build(Rebind(n, Self, part)).Str(&f)); got != want || f.Err != nil {
 			t.Errorf("part %d: got %q (%v), want %q", part, got, f.Err, want)

@@ -9,8 +9,8 @@ import (
 // texts are Members that have some texts.
 type texts map[uint64]string
 
-func (m texts) Member(*event.Event, event.Fact) (uint64, bool) { return 0, false }
-func (m texts) Callchain(*event.Event) []uint64                { return nil }
+func (m texts) Member(*event.Event, event.Member) (uint64, bool) { return 0, false }
+func (m texts) Callchain(*event.Event) []uint64                  { return nil }
 func (m texts) Text(_ *event.Event, addr uint64) ([]byte, bool) {
 	s, ok := m[addr]
 	return []byte(s), ok
@@ -27,7 +27,7 @@ func TestUserTextOfParts(t *testing.T) {
 		return &event.Event{Raw: raw, Stream: &event.Stream{Schema: s, Members: texts{0x201: text}}}
 	}
 	start, end := make("start"), make("end")
-	pair := &event.Event{Joint: &event.Joint{Start: start, End: end}}
+	pair := &event.Event{Derived: &event.Derived{Start: start, End: end}}
 	own, err := LowerC("user_string(n64)", &Scope{Schema: s})
 	if err != nil {
 		t.Fatal(err)

@@ -56,15 +56,17 @@ func (u *Uses) Any(traits Trait) bool {
 	return false
 }
 
-// Fact reports whether a fact is read, of whatever part.
-func (u *Uses) Fact(fact event.Fact) bool {
+// Member reports whether a sample member is read, of whatever part.
+func (u *Uses) Member(member event.Member) bool {
 	for _, f := range u.Fields {
-		if f.Is(fact) {
+		if f.Is(member) {
 			return true
 		}
 	}
 	return false
 }
 
-// Is reports that the field is a fact.
-func (f *Field) Is(fact event.Fact) bool { return f.F.Place == event.InFact && f.F.Fact == fact }
+// Is reports that the field is a sample member.
+func (f *Field) Is(member event.Member) bool {
+	return f.F.Place == event.InMember && f.F.Member == member
+}

@@ -9,7 +9,7 @@ import (
 func TestUses(t *testing.T) {
 	pid := &event.Field{Name: "pid", Kind: event.Int, Size: 4, Signed: true}
 	stack := &event.Field{
-		Name: "_stack", Kind: event.Int, Size: 8, Place: event.InFact, Fact: event.FactCallchain,
+		Name: "_stack", Kind: event.Int, Size: 8, Place: event.InMember, Member: event.MemberCallchain,
 	}
 	own, ofStart := NewField(pid, Self), NewField(pid, Start)
 	asks := must(NewNative(Native{Name: "traced", T: TBool, Traits: AsksThreads, Args: []Node{ofStart},
@@ -24,7 +24,7 @@ func TestUses(t *testing.T) {
 	if !u.Any(AsksThreads) || u.Any(ReadsProcess) {
 		t.Errorf("got natives %v, want one that asks for threads", u.Natives)
 	}
-	if !u.Fact(event.FactCallchain) || u.Fact(event.FactTime) || u.Memory || u.State {
+	if !u.Member(event.MemberCallchain) || u.Member(event.MemberTime) || u.Memory || u.State {
 		t.Errorf("got %+v, want the call chain and nothing of memory or state", u)
 	}
 	if u := UsesOf(must(PyBinary("+", NewInt(1), must(NewLoadState(0, TInt))))); !u.State ||

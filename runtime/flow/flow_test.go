@@ -130,12 +130,12 @@ func TestOthers(t *testing.T) {
 	by := func(pid int32, e *event.Event, start ...int32) *event.Event {
 		e.PID = pid
 		if len(start) > 0 {
-			e.Joint = &event.Joint{Start: &event.Event{PID: start[0]}, End: &event.Event{PID: pid}}
+			e.Derived = &event.Derived{Start: &event.Event{PID: start[0]}, End: &event.Event{PID: pid}}
 		}
 		return e
 	}
 	about := func(tid int64, pid int32, e *event.Event) *event.Event {
-		e.Joint = &event.Joint{Slots: []event.Value{event.IntOf(42), event.IntOf(tid)}}
+		e.Derived = &event.Derived{Slots: []event.Value{event.IntOf(42), event.IntOf(tid)}}
 		return by(pid, e)
 	}
 	evs := []*event.Event{

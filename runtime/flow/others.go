@@ -34,9 +34,9 @@ func (s *Self) did(e *event.Event, about About) bool {
 	case Nobody:
 		return false
 	case Thread:
-		return s.Own(e, int32(e.Joint.Slots[about.Slot].Int()))
+		return s.Own(e, int32(e.Derived.Slots[about.Slot].Int()))
 	}
-	if j := e.Joint; j != nil && j.Start != nil && j.Start.PID != s.PID {
+	if j := e.Derived; j != nil && j.Start != nil && j.Start.PID != s.PID {
 		return false
 	}
 	return e.PID == s.PID

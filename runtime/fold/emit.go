@@ -12,14 +12,14 @@ const batch = 256
 
 // emitted collects the events that the functions emit until they are handed on.
 type emitted struct {
-	stream *event.Stream
-	make   []func(o *emitted, a expr.Arg) event.Value // by field
-	events []event.Event
-	joints []event.Joint
-	slots  []event.Value
-	ptrs   []*event.Event
-	texts  map[string]string // made before; a comm repeats
-	stacks []func(e *event.Event) uint64
+	stream   *event.Stream
+	make     []func(o *emitted, a expr.Arg) event.Value // by field
+	events   []event.Event
+	deriveds []event.Derived
+	slots    []event.Value
+	ptrs     []*event.Event
+	texts    map[string]string // made before; a comm repeats
+	stacks   []func(e *event.Event) uint64
 	// subject is the key of an event, if it is wanted.
 	subject func(e *event.Event) event.Value
 
@@ -140,17 +140,17 @@ func (o *emitted) flush(f *Fold) {
 		return
 	}
 	f.stats.Emitted += uint64(n)
-	for len(o.joints) < n {
-		o.joints = append(o.joints, event.Joint{})
+	for len(o.deriveds) < n {
+		o.deriveds = append(o.deriveds, event.Derived{})
 	}
 	o.ptrs = o.ptrs[:0]
 	width := len(o.slots) / n
 	for i := range n {
-		o.joints[i] = event.Joint{Slots: o.slots[i*width : (i+1)*width : (i+1)*width]}
+		o.deriveds[i] = event.Derived{Slots: o.slots[i*width : (i+1)*width : (i+1)*width]}
 		if i < len(o.parts) {
-			o.joints[i].Start, o.joints[i].End = o.parts[i].start, o.parts[i].end
+			o.deriveds[i].Start, o.deriveds[i].End = o.parts[i].start, o.parts[i].end
 		}
-		o.events[i].Joint = &o.joints[i]
+		o.events[i].Derived = &o.deriveds[i]
 		o.ptrs = append(o.ptrs, &o.events[i])
 	}
 	f.next.Events(o.ptrs)

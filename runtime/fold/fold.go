@@ -404,15 +404,15 @@ func (f *Fold) Flush(now event.Time) {
 	if f.spec.Flush == nil {
 		return
 	}
-	joint := event.Joint{Slots: make([]event.Value, 1)}
+	derived := event.Derived{Slots: make([]event.Value, 1)}
 	e := event.Event{
-		Time: now, Stream: f.spec.FlushStream, Joint: &joint, PID: -1, TID: -1, CPU: -1, Ring: -1,
+		Time: now, Stream: f.spec.FlushStream, Derived: &derived, PID: -1, TID: -1, CPU: -1, Ring: -1,
 	}
 	for r := range int32(f.size()) {
 		if f.rows[int(r)*f.stride+rowMeta] == 0 || f.initial(r) {
 			continue
 		}
-		joint.Slots[0] = f.keyOf(r)
+		derived.Slots[0] = f.keyOf(r)
 		f.frame.Reset(&e)
 		f.point(r)
 		if f.spec.Flush.Run(&f.frame); f.frame.Err != nil {
@@ -428,7 +428,7 @@ func (f *Fold) Flush(now event.Time) {
 // subject is the key of the machine that works on e, which has one.
 func (f *Fold) subject(e *event.Event) event.Value {
 	if e.Stream == f.spec.FlushStream {
-		return e.Joint.Slots[0]
+		return e.Derived.Slots[0]
 	}
 	f.asked.Reset(e)
 	return event.IntOf(f.spec.Key.For(e).Int(&f.asked))

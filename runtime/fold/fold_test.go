@@ -20,7 +20,7 @@ func must(n expr.Node, err error) expr.Node {
 
 var schema = &event.Schema{System: "test", Name: "tick"}
 
-func fact(name string) expr.Node {
+func member(name string) expr.Node {
 	f, _ := schema.Field(name)
 	return expr.NewField(f, expr.Self)
 }
@@ -36,8 +36,8 @@ func op(o string, x, y expr.Node) expr.Node { return must(expr.PyBinary(o, x, y)
 func three(emits bool) expr.Node {
 	list := []expr.Node{
 		store(0, op("+", load(0), expr.NewInt(1))),
-		must(expr.NewIf(load(1), store(2, op("+", load(2), op("-", fact("time"), load(1)))), nil)),
-		store(1, fact("time")),
+		must(expr.NewIf(load(1), store(2, op("+", load(2), op("-", member("time"), load(1)))), nil)),
+		store(1, member("time")),
 	}
 	if emits {
 		list = append(list, must(expr.NewEmit(0, []string{"n", "total"}, load(0), load(2))))
@@ -62,8 +62,8 @@ func (s *sink) Events(evs []*event.Event) {
 	for _, e := range evs {
 		if s.lines != nil {
 			s.lines = append(s.lines,
-				fmt.Sprintf("%d tid %d %v %v", e.Time, e.TID, e.Joint.Slots[0],
-					e.Joint.Slots[1].Kind == event.DurationValue))
+				fmt.Sprintf("%d tid %d %v %v", e.Time, e.TID, e.Derived.Slots[0],
+					e.Derived.Slots[1].Kind == event.DurationValue))
 		}
 	}
 }
@@ -102,8 +102,8 @@ func ticks(n, keys int) []*event.Event {
 func TestAgainstMap(t *testing.T) {
 	type state struct{ n, since, total int64 }
 	want := map[int32]*state{}
-	tuple := must(expr.NewTuple(fact("tid"), fact("cpu")))
-	for _, key := range []expr.Node{fact("tid"), tuple} {
+	tuple := must(expr.NewTuple(member("tid"), member("cpu")))
+	for _, key := range []expr.Node{member("tid"), tuple} {
 		clear(want)
 		f := newFold(key, three(false), &sink{}, nil)
 		evs := ticks(20000, 300)
@@ -143,7 +143,7 @@ func TestAgainstMap(t *testing.T) {
 
 func TestEmit(t *testing.T) {
 	out := &sink{lines: []string{}}
-	f := newFold(fact("tid"), three(true), out, nil)
+	f := newFold(member("tid"), three(true), out, nil)
 	f.Events(ticks(3, 1))
 	want := "[1000 tid 0 1 true 2000 tid 0 2 true 3000 tid 0 3 true]"
 	if got := fmt.Sprint(out.lines); got != want {
@@ -158,7 +158,7 @@ func TestEmit(t *testing.T) {
 // order and not all at the end of a large batch.
 func TestEmitManyAtOnce(t *testing.T) {
 	out := &sink{lines: []string{}}
-	f := newFold(fact("tid"), three(true), out, nil)
+	f := newFold(member("tid"), three(true), out, nil)
 	f.Events(ticks(3*batch, 1))
 	for i, l := range out.lines {
 		if want := fmt.Sprintf("%d tid 0 %d true", 1000*(i+1), i+1); l != want {
@@ -173,8 +173,8 @@ func TestEmitManyAtOnce(t *testing.T) {
 // The stack of the event at hand is the last slot; streams without stacks have none.
 func TestEmittedHasTheStackOfItsEvent(t *testing.T) {
 	var got []uint64
-	keep := keeper(func(e *event.Event) { got = append(got, uint64(e.TID), e.Joint.Slots[2].Uint()) })
-	f := newFold(fact("tid"), three(true), keep, func(s *Spec) {
+	keep := keeper(func(e *event.Event) { got = append(got, uint64(e.TID), e.Derived.Slots[2].Uint()) })
+	f := newFold(member("tid"), three(true), keep, func(s *Spec) {
 		st := *outStream
 		st.Schema = &event.Schema{
 			Name: "out",
@@ -198,8 +198,8 @@ func TestEmittedHasTheStackOfItsEvent(t *testing.T) {
 // The key is one more slot, also of events that a flush emits.
 func TestEmittedHasItsSubject(t *testing.T) {
 	var got []int64
-	keep := keeper(func(e *event.Event) { got = append(got, e.Joint.Slots[len(e.Joint.Slots)-1].Int()) })
-	f := newFold(fact("tid"), three(true), keep, func(s *Spec) { s.Subject = true })
+	keep := keeper(func(e *event.Event) { got = append(got, e.Derived.Slots[len(e.Derived.Slots)-1].Int()) })
+	f := newFold(member("tid"), three(true), keep, func(s *Spec) { s.Subject = true })
 	evs := ticks(3, 1)
 	evs[1].TID, evs[2].TID = 7, 8
 	f.Events(evs)
@@ -219,7 +219,7 @@ func (k keeper) Events(evs []*event.Event) {
 func (k keeper) Lost(int32, uint64, event.Time) {}
 
 func TestLimitEvictsWhatWasNotUsed(t *testing.T) {
-	f := newFold(fact("tid"), three(false), &sink{}, func(s *Spec) { s.Limit = 10 })
+	f := newFold(member("tid"), three(false), &sink{}, func(s *Spec) { s.Limit = 10 })
 	evs := ticks(5000, 1)
 	for i, e := range evs {
 		e.TID = int32(i)
@@ -245,7 +245,7 @@ func TestLimitEvictsWhatWasNotUsed(t *testing.T) {
 func TestKeysThatAreDoneAreForgotten(t *testing.T) {
 	// The state of a thread is its CPU: that of thread 0 to 99 stays, that of
 	// the others is initial again.
-	tid := fact("tid")
+	tid := member("tid")
 	step := expr.NewBlock(store(0, op("//", expr.NewInt(99), op("+", tid, expr.NewInt(1)))))
 	f := newFold(tid, step, &sink{}, nil)
 	evs := ticks(200_000, 1)
@@ -268,13 +268,13 @@ func TestKeysThatAreDoneAreForgotten(t *testing.T) {
 
 func TestLossDropsState(t *testing.T) {
 	out := &sink{}
-	f := newFold(fact("tid"), three(false), out, func(s *Spec) { s.ByRing = true })
+	f := newFold(member("tid"), three(false), out, func(s *Spec) { s.ByRing = true })
 	f.Events(ticks(100, 8))
 	f.Lost(1, 5, 200_000)
 	if l := f.Loss(); l.Broken != 2 || f.Len() != 6 || out.lost != 1 {
 		t.Errorf("by ring: got %d broken, %d keys, %d told, want 2, 6, 1", l.Broken, f.Len(), out.lost)
 	}
-	f = newFold(fact("tid"), three(false), out, nil)
+	f = newFold(member("tid"), three(false), out, nil)
 	f.Events(ticks(100, 8))
 	f.Lost(1, 5, 200_000)
 	if l := f.Loss(); l.Broken != 8 || f.Len() != 0 {
@@ -288,8 +288,8 @@ func TestLossDropsState(t *testing.T) {
 }
 
 func TestErrorsAreCounted(t *testing.T) {
-	step := expr.NewBlock(store(0, op("//", expr.NewInt(1), fact("tid"))), store(1, expr.NewInt(7)))
-	f := newFold(fact("tid"), step, &sink{}, nil)
+	step := expr.NewBlock(store(0, op("//", expr.NewInt(1), member("tid"))), store(1, expr.NewInt(7)))
+	f := newFold(member("tid"), step, &sink{}, nil)
 	evs := ticks(2, 1)
 	evs[1].TID = 1
 	f.Events(evs)
@@ -314,10 +314,11 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 		},
 		"evicting": func(s *Spec) { s.Limit = 100 },
 		"tuple": func(s *Spec) {
-			s.Key = flow.NewFn([]*expr.Program{expr.Build(must(expr.NewTuple(fact("tid"), fact("cpu"))))}, 0)
+			thread := must(expr.NewTuple(member("tid"), member("cpu")))
+			s.Key = flow.NewFn([]*expr.Program{expr.Build(thread)}, 0)
 		},
 	} {
-		f := newFold(fact("tid"), three(true), &sink{}, change)
+		f := newFold(member("tid"), three(true), &sink{}, change)
 		evs := ticks(2000, 300)
 		f.Events(evs)
 		if n := testing.AllocsPerRun(20, func() { f.Events(evs) }); n != 0 {
@@ -338,7 +339,7 @@ func BenchmarkStep(b *testing.B) {
 			name += "/emit"
 		}
 		b.Run(name, func(b *testing.B) {
-			f := newFold(fact("tid"), three(bench.emits), &sink{}, nil)
+			f := newFold(member("tid"), three(bench.emits), &sink{}, nil)
 			const chunk = 512
 			evs := ticks(chunk, 1)
 			r := rand.New(rand.NewPCG(1, 2))
@@ -374,10 +375,10 @@ type partsSink struct{ got []string }
 func (s *partsSink) Events(evs []*event.Event) {
 	for _, e := range evs {
 		start, end := "-", "-"
-		if p := e.Joint.Start; p != nil {
+		if p := e.Derived.Start; p != nil {
 			start = fmt.Sprintf("%d %s", p.Time, p.Raw)
 		}
-		if p := e.Joint.End; p != nil {
+		if p := e.Derived.End; p != nil {
 			end = fmt.Sprintf("%d %s", p.Time, p.Raw)
 		}
 		s.got = append(s.got, start+" to "+end)
@@ -389,7 +390,7 @@ func (*partsSink) Lost(int32, uint64, event.Time) {}
 // of both was used again since, and many are emitted at once.
 func TestBeginOfStates(t *testing.T) {
 	var out partsSink
-	f := newFold(fact("tid"), three(true), &out, func(s *Spec) { s.Begin = 2 })
+	f := newFold(member("tid"), three(true), &out, func(s *Spec) { s.Begin = 2 })
 	in := &event.Stream{Schema: schema}
 	var want []string
 	last := map[int32]string{}

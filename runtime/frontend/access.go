@@ -53,7 +53,7 @@ func accessOf(s *event.Schema, name string) *access {
 			own = f
 		}
 	}
-	if own != nil && own.Place != event.InFact {
+	if own != nil && own.Place != event.InMember {
 		return fieldAccess(own)
 	}
 	switch name {
@@ -86,13 +86,13 @@ func accessOf(s *event.Schema, name string) *access {
 func fieldAccess(f *event.Field) *access {
 	a := &access{how: howField, field: f}
 	switch {
-	case f.Place == event.InFact && f.Fact == event.FactTime:
+	case f.Place == event.InMember && f.Member == event.MemberTime:
 		a.how = howTime
-	case f.Place == event.InFact && f.Fact == event.FactPID:
+	case f.Place == event.InMember && f.Member == event.MemberPID:
 		a.how = howPID
-	case f.Place == event.InFact && f.Fact == event.FactTID:
+	case f.Place == event.InMember && f.Member == event.MemberTID:
 		a.how = howTID
-	case f.Place == event.InFact && f.Fact == event.FactCPU:
+	case f.Place == event.InMember && f.Member == event.MemberCPU:
 		a.how = howCPU
 	case f.Place == event.InSlot:
 	case f.Kind == event.Str:
@@ -151,23 +151,23 @@ func (a *access) load(v *View, e *event.Event) (starlark.Value, error) {
 	case howBytes:
 		return starlark.String(fieldText(a.field, e)), nil
 	case howStart:
-		if e.Joint == nil {
+		if e.Derived == nil {
 			return nil, notPair(e, "start")
 		}
-		return v.part(&v.start, e.Joint.Start), nil
+		return v.part(&v.start, e.Derived.Start), nil
 	case howEnd:
-		if e.Joint == nil {
+		if e.Derived == nil {
 			return nil, notPair(e, "end")
 		}
-		return v.part(&v.end, e.Joint.End), nil
+		return v.part(&v.end, e.Derived.End), nil
 	case howDelay:
-		if e.Joint == nil {
+		if e.Derived == nil {
 			return nil, notPair(e, "delay")
 		}
-		if e.Joint.Start == nil || e.Joint.End == nil {
+		if e.Derived.Start == nil || e.Derived.End == nil {
 			return starlark.None, nil
 		}
-		return value.Duration(e.Joint.End.Time - e.Joint.Start.Time), nil
+		return value.Duration(e.Derived.End.Time - e.Derived.Start.Time), nil
 	case howSymbolic:
 		return starlark.NewBuiltin("symbolic", symbolic).BindReceiver(v), nil
 	case howEventText:

@@ -164,7 +164,7 @@ func (s *scopeOf) field(e *syntax.DotExpr, ev *subject, name string) val {
 	}
 	a := attr.access
 	if a.how == howDelay {
-		f := &event.Field{Name: "delay", Kind: event.Int, Place: event.InFact, Fact: event.FactDelay,
+		f := &event.Field{Name: "delay", Kind: event.Int, Place: event.InMember, Member: event.MemberDelay,
 			Unit: event.Nanos, Size: 8, Signed: true}
 		return val{node: expr.NewField(f, ev.which()), unit: event.Nanos}
 	}

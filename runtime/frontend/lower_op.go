@@ -73,7 +73,7 @@ func (s *scopeOf) nodeOf(at syntax.Position, v val) expr.Node {
 func signed(n expr.Node) expr.Node {
 	f, ok := n.(*expr.Field)
 	if !ok || f.View != expr.ViewValue || f.F.Kind != event.Int || f.F.Signed || f.F.Size >= 8 ||
-		f.F.Place == event.InFact {
+		f.F.Place == event.InMember {
 		return n
 	}
 	if r, err := expr.NewUnary(expr.OpSigned, n); err == nil {

@@ -192,7 +192,7 @@ func lowerHost(t *testing.T, fn string) *Func {
 	return f
 }
 
-// TestLoweredAgreesWithInterpreter is the differential test of the two tiers.
+// TestLoweredAgreesWithInterpreter is the differential test of the two engines.
 func TestLoweredAgreesWithInterpreter(t *testing.T) {
 	s := named()
 	sc := &expr.Scope{Schema: s}
@@ -257,7 +257,7 @@ func TestLoweredPairs(t *testing.T) {
 	sc := &expr.Scope{Schema: js, Parts: map[string]*event.Schema{"start": s, "end": s}}
 	next := func() *event.Event {
 		p := pairOf(s)
-		p.Joint.Start, p.Joint.End = randomSample(r, s), randomSample(r, s)
+		p.Derived.Start, p.Derived.End = randomSample(r, s), randomSample(r, s)
 		return p
 	}
 	for _, src := range []string{

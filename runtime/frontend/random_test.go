@@ -17,9 +17,9 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// This file is the differential test of the two tiers on random programs. A
+// This file is the differential test of the two engines on random programs. A
 // generator writes functions that Starlark accepts; values are often at the
-// ends of their ranges, so that errors are frequent. Both tiers must give the
+// ends of their ranges, so that errors are frequent. Both engines must give the
 // same value, or fail for the same reason.
 
 // A gen writes one function.
@@ -264,7 +264,7 @@ func randomNames() starlark.StringDict {
 	return names
 }
 
-// reason is why an evaluation failed, in the words of both tiers.
+// reason is why an evaluation failed, in the words of both engines.
 func reason(err error) string {
 	if err == nil {
 		return ""
@@ -301,7 +301,7 @@ func TestRandomFunctions(t *testing.T) {
 	s := named()
 	sc := &expr.Scope{Schema: s}
 	r := rand.New(rand.NewPCG(11, seed(t)))
-	// Where both sides of a comparison fail, the native tier may name the
+	// Where both sides of a comparison fail, the native engine may name the
 	// other failure: it turns x > y into y < x.
 	cases, failures, others, lowered := 0, 0, 0, 0
 	why := map[string]int{}
@@ -361,7 +361,7 @@ func loadRandom(t *testing.T, src string) *Func {
 	return f
 }
 
-// TestRandomFolds runs random step functions in both tiers on the same events
+// TestRandomFolds runs random step functions in both engines on the same events
 // and compares the state and what is emitted after each.
 func TestRandomFolds(t *testing.T) {
 	functions, events := 700, 60

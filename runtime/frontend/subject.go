@@ -65,7 +65,7 @@ func (ev *subject) schema(sc *expr.Scope) *event.Schema {
 type attribute struct {
 	computed expr.Node // a value of let
 	half     *subject  // an event of a pair
-	access   *access   // a field, a fact, a constant
+	access   *access   // a field, a sample member, a constant
 }
 
 // attribute finds what name means where events are of sc.

@@ -23,7 +23,7 @@ import (
 
 // A View is an event as scripts see it. Attributes are, in this order: values
 // computed by let, the fields of the schema, start, end, delay and key of a
-// pair, the facts of the sample, and name, system, symbolic(field), text().
+// pair, the members of the sample, and name, system, symbolic(field), text().
 // Fields of the record hide the rest; _name, _system, _time, _pid, ... are
 // never hidden.
 type View struct {
@@ -82,7 +82,7 @@ func schemaOf(e *event.Event) *event.Schema {
 var errStale = (&diag.Error{Op: "event", Cause: errors.New("used after the call that received it"),
 	Hint: "keep the fields that you need, for example state(last = e.time), not the event"})
 
-// Attr returns a field, fact or method.
+// Attr returns a field, sample member or method.
 func (v *View) Attr(name string) (starlark.Value, error) {
 	e := v.ev
 	if e == nil {
@@ -102,7 +102,7 @@ func (v *View) AttrNames() []string {
 	if s == nil {
 		return names
 	}
-	if v.ev.Joint != nil && (v.ev.Joint.Start != nil || v.ev.Joint.End != nil) {
+	if v.ev.Derived != nil && (v.ev.Derived.Start != nil || v.ev.Derived.End != nil) {
 		names = append(names, pairNames...)
 	}
 	return append(names, s.Names()...)

@@ -55,7 +55,7 @@ func pairOf(s *event.Schema) *event.Event {
 	b.Time += 2500
 	js := &event.Schema{Name: "pair", Fields: []event.Field{{Name: "key", Place: event.InSlot, Offset: 0}}}
 	return &event.Event{Time: b.Time, Stream: &event.Stream{Schema: js},
-		Joint: &event.Joint{Start: a, End: b, Slots: []event.Value{event.IntOf(42)}}}
+		Derived: &event.Derived{Start: a, End: b, Slots: []event.Value{event.IntOf(42)}}}
 }
 
 func newFunc(t testing.TB, src string) (*script.Host, *Func) {

@@ -1,6 +1,6 @@
 // Package infile reads files that the user names and that may be anything: a
 // file, a pipe that nobody writes to yet, a device without an end. Session,
-// notation and the REPL call it for files that they read whole.
+// eventtext and the REPL call it for files that they read whole.
 //
 // A pipe is waited for as long as the run is, and no longer: open(2) would wait
 // for ever, and hold a thread that no signal of ours reaches. The size has a

@@ -213,7 +213,7 @@ func TestUnfinishedStartIsShownWithItsAge(t *testing.T) {
 func TestKeptPairsAreBounded(t *testing.T) {
 	s := NewSlow(Slow{Than: -1, Lower: -1, Select: &Select{After: 1000}, Timeline: &Timeline{}})
 	a, b := &event.Event{Time: 1}, &event.Event{Time: 2}
-	p := &event.Event{Time: 2, Joint: &event.Joint{Start: a, End: b}}
+	p := &event.Event{Time: 2, Derived: &event.Derived{Start: a, End: b}}
 	for range keptPairs + 10 {
 		s.Events([]*event.Event{p})
 	}

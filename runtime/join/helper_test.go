@@ -100,8 +100,8 @@ func (j *testJoin) collectLeft(waiting bool) {
 	j.spec.LeftWaiting = waiting
 	j.spec.LeftTo = sinkFunc(func(evs []*event.Event) {
 		for _, e := range evs {
-			j.left = append(j.left, fmt.Sprintf("%s@%d %s age=%d", e.Stream.Label, e.Joint.Start.Time,
-				e.Joint.Slots[SlotReason], e.Joint.Slots[SlotAge].Int()))
+			j.left = append(j.left, fmt.Sprintf("%s@%d %s age=%d", e.Stream.Label, e.Derived.Start.Time,
+				e.Derived.Slots[SlotReason], e.Derived.Slots[SlotAge].Int()))
 		}
 	})
 }
@@ -114,7 +114,7 @@ func (f sinkFunc) Lost(int32, uint64, event.Time) {}
 func (j *testJoin) note(evs []*event.Event) {
 	for _, e := range evs {
 		j.pairs = append(j.pairs,
-			fmt.Sprintf("%s %d+%d", e.Stream.Label, e.Joint.Start.Time, e.Joint.End.Time-e.Joint.Start.Time))
+			fmt.Sprintf("%s %d+%d", e.Stream.Label, e.Derived.Start.Time, e.Derived.End.Time-e.Derived.Start.Time))
 	}
 	if j.sink != nil {
 		j.sink(evs)

@@ -67,11 +67,11 @@ type input struct {
 }
 
 type pair struct {
-	ev    event.Event
-	start event.Event // if that was not kept whole
-	joint event.Joint
-	slots [3]event.Value
-	frame *expr.Frame // of an unpaired event: the join's own is in use
+	ev      event.Event
+	start   event.Event // if that was not kept whole
+	derived event.Derived
+	slots   [3]event.Value
+	frame   *expr.Frame // of an unpaired event: the join's own is in use
 }
 
 // batch is how many pairs are handed on at once.
@@ -109,7 +109,7 @@ func New(spec Spec, next flow.Sink) *Join {
 	j.pairs = make([]pair, batch)
 	for i := range j.pairs {
 		p := &j.pairs[i]
-		p.ev.Joint = &p.joint
+		p.ev.Derived = &p.derived
 	}
 	j.left.frame = new(expr.Frame)
 	return j
@@ -245,11 +245,11 @@ func (j *Join) match(n int32, e *event.Event) {
 	// Only the members that differ from pair to pair are written.
 	p.ev.Time, p.ev.Stream = e.Time, stream
 	p.ev.PID, p.ev.TID, p.ev.CPU, p.ev.Ring = e.PID, e.TID, e.CPU, e.Ring
-	p.joint.Start, p.joint.End = j.list.event(n, &p.start), e
+	p.derived.Start, p.derived.End = j.list.event(n, &p.start), e
 	if j.spec.NeedKey {
 		j.frame.Reset(e)
 		p.slots[0] = j.in[e.Stream.Index].Key.Value(&j.frame)
-		p.joint.Slots = p.slots[:1]
+		p.derived.Slots = p.slots[:1]
 	}
 	j.out = append(j.out, &p.ev)
 	j.spent = append(j.spent, n)

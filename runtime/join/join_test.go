@@ -250,7 +250,7 @@ func TestKeyOfPair(t *testing.T) {
 	var got []int64
 	j.sink = func(evs []*event.Event) {
 		for _, e := range evs {
-			got = append(got, e.Joint.Slots[0].Int())
+			got = append(got, e.Derived.Slots[0].Int())
 		}
 	}
 	j.run("10 A 77; 20 B 77; 30 A -5; 40 B -5")
@@ -265,7 +265,7 @@ func TestStartKeepsWhatIsRead(t *testing.T) {
 		j.spec.KeepRaw = raw
 		k, _ := j.streams["A"].Schema.Field("k")
 		var got int64
-		j.sink = func(evs []*event.Event) { got, _ = k.Int(evs[0].Joint.Start) }
+		j.sink = func(evs []*event.Event) { got, _ = k.Int(evs[0].Derived.Start) }
 		j.run("10 A 3", "20 B 3")
 		if got != 3 {
 			t.Errorf("KeepRaw %d: got %d, want the start's key 3", raw, got)

@@ -53,10 +53,10 @@ const (
 )
 
 type call struct {
-	ev    event.Event
-	start event.Event
-	joint event.Joint
-	slots [callSlots]event.Value
+	ev      event.Event
+	start   event.Event
+	derived event.Derived
+	slots   [callSlots]event.Value
 }
 
 // An entry is a function that was entered and has not returned, the waiting of a Nested.
@@ -217,16 +217,16 @@ func (n *Nested) leave(row, stage int32, e *event.Event) {
 	}
 	n.stats.Pairs++
 	p := &n.pairs[len(n.out)]
-	p.ev.Time, p.ev.Stream, p.ev.Joint = e.Time, stream, &p.joint
+	p.ev.Time, p.ev.Stream, p.ev.Derived = e.Time, stream, &p.derived
 	p.ev.PID, p.ev.TID, p.ev.CPU, p.ev.Ring = e.PID, e.TID, e.CPU, e.Ring
-	p.joint.Start, p.joint.End = n.list.event(w, &p.start), e
+	p.derived.Start, p.derived.End = n.list.event(w, &p.start), e
 	if n.spec.NeedKey {
 		p.slots[0] = n.spec.In[e.Stream.Index].Key.Value(&n.frame)
 	}
 	p.slots[SlotNode] = event.IntOf(int64(c.node))
 	p.slots[SlotDepth] = event.IntOf(int64(c.depth))
 	p.slots[SlotSelf] = event.DurationOf(took - c.inside)
-	p.joint.Slots = p.slots[:]
+	p.derived.Slots = p.slots[:]
 	n.out = append(n.out, &p.ev)
 	n.spent = append(n.spent, w)
 	if len(n.out) == batch {

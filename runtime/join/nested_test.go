@@ -30,9 +30,9 @@ func newNested(t *testing.T, functions string) *testJoin {
 		for _, e := range evs {
 			j.pairs = append(j.pairs,
 				fmt.Sprintf("%s %d+%d self=%d depth=%d",
-					strings.Join(j.nested.tree.Path(int32(e.Joint.Slots[SlotNode].Int())), "/"),
-					e.Joint.Start.Time, e.Joint.End.Time-e.Joint.Start.Time, e.Joint.Slots[SlotSelf].Int(),
-					e.Joint.Slots[SlotDepth].Int()))
+					strings.Join(j.nested.tree.Path(int32(e.Derived.Slots[SlotNode].Int())), "/"),
+					e.Derived.Start.Time, e.Derived.End.Time-e.Derived.Start.Time, e.Derived.Slots[SlotSelf].Int(),
+					e.Derived.Slots[SlotDepth].Int()))
 		}
 	}))
 	return j

@@ -193,7 +193,7 @@ func (r *rule) engine(t *testing.T, hs []happening, batch, raw int, large bool) 
 	var got []string
 	join := New(spec, sinkFunc(func(evs []*event.Event) {
 		for _, e := range evs {
-			s, n := e.Joint.Start, e.Joint.End
+			s, n := e.Derived.Start, e.Derived.End
 			want := raw
 			if raw < 0 {
 				want = len(n.Raw)

@@ -172,7 +172,7 @@ func TestPairsBehindLossyRingsAreTrue(t *testing.T) {
 		got := 0
 		join := New(spec, sinkFunc(func(evs []*event.Event) {
 			for _, e := range evs {
-				a, b := e.Joint.Start, e.Joint.End
+				a, b := e.Derived.Start, e.Derived.End
 				p := fmt.Sprintf("%d@%d-%d@%d", a.Stream.Index, a.Time, b.Stream.Index, b.Time)
 				if !truth[p] {
 					t.Errorf("seed %d: pair %s never was", seed, p)

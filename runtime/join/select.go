@@ -63,7 +63,7 @@ func infoOf(s *event.Schema) *eventInfo {
 	}
 	own := func(name string) *event.Field {
 		f, ok := s.Field(name)
-		if !ok || f.Place == event.InFact {
+		if !ok || f.Place == event.InMember {
 			return nil
 		}
 		return f

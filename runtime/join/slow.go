@@ -66,14 +66,14 @@ func (s *Slow) Events(evs []*event.Event) {
 
 // wanted reports that a pair is to be shown: Fast path.
 func (s *Slow) wanted(e *event.Event) bool {
-	if e.Joint == nil || e.Joint.Start == nil {
+	if e.Derived == nil || e.Derived.Start == nil {
 		return false
 	}
 	var delay int64
-	if end := e.Joint.End; end != nil {
-		delay = int64(end.Time - e.Joint.Start.Time)
+	if end := e.Derived.End; end != nil {
+		delay = int64(end.Time - e.Derived.Start.Time)
 	} else {
-		delay = int64(e.Time - e.Joint.Start.Time) // unpaired: its age
+		delay = int64(e.Time - e.Derived.Start.Time) // unpaired: its age
 	}
 	if s.Than < 0 && s.Lower < 0 {
 		return true
@@ -108,9 +108,9 @@ func (s *Slow) oldest() (event.Time, bool) {
 	if len(s.kept) == 0 {
 		return 0, false
 	}
-	t := s.kept[0].Joint.Start.Time
+	t := s.kept[0].Derived.Start.Time
 	for _, e := range s.kept[1:] {
-		t = min(t, e.Joint.Start.Time)
+		t = min(t, e.Derived.Start.Time)
 	}
 	return t, true
 }
@@ -120,8 +120,8 @@ func (s *Slow) show(e *event.Event) {
 	s.Shown++
 	d := &s.detail
 	*d = result.Detail{
-		Start:  e.Joint.Start,
-		End:    e.Joint.End,
+		Start:  e.Derived.Start,
+		End:    e.Derived.End,
 		Until:  e.Time,
 		Listed: s.Select != nil,
 		Lines:  d.Lines[:0],
@@ -129,8 +129,8 @@ func (s *Slow) show(e *event.Event) {
 	if e.Stream != nil {
 		d.Pair = e.Stream.Label
 	}
-	if d.End == nil && len(e.Joint.Slots) > SlotReason {
-		d.Reason = e.Joint.Slots[SlotReason].String()
+	if d.End == nil && len(e.Derived.Slots) > SlotReason {
+		d.Reason = e.Derived.Slots[SlotReason].String()
 	}
 	if s.Select != nil {
 		s.look.list(d, e, s.Select, s.Timeline)

@@ -84,7 +84,7 @@ func (t *Timeline) add(e *event.Event) {
 	n := len(c.evs)
 	c.evs = c.evs[:n+1]
 	to := &c.evs[n]
-	if e.Joint != nil {
+	if e.Derived != nil {
 		*to = event.Event{}
 		e.Keep(to) // parts of pairs: a rare thing to look at
 		return

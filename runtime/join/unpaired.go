@@ -5,7 +5,7 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file hands out the events that stay without a partner. Each is a joint
+// This file hands out the events that stay without a partner. Each is a derived event
 // whose start is the event, be it a start or an end, with how old it was and
 // why it left.
 
@@ -27,13 +27,13 @@ func (j *Join) leaves(e *event.Event, why reason, t event.Time) {
 
 // fill makes p the unpaired event of e. It views e.
 func (p *pair) fill(e *event.Event, s *event.Stream, key *expr.Program, why reason, t event.Time) {
-	p.ev = event.Event{Time: t, Stream: s, Joint: &p.joint, PID: e.PID, TID: e.TID, CPU: e.CPU, Ring: e.Ring}
-	p.joint.Start, p.joint.End = e, nil
+	p.ev = event.Event{Time: t, Stream: s, Derived: &p.derived, PID: e.PID, TID: e.TID, CPU: e.CPU, Ring: e.Ring}
+	p.derived.Start, p.derived.End = e, nil
 	p.slots[SlotAge] = event.DurationOf(int64(t - e.Time))
 	p.slots[SlotReason] = reasonValues[why]
 	p.frame.Reset(e)
 	p.slots[SlotKey] = key.Value(p.frame)
-	p.joint.Slots = p.slots[:]
+	p.derived.Slots = p.slots[:]
 }
 
 // End ends an interval, or the run: waiting events are handed to operators

@@ -114,7 +114,7 @@ func (l *list) put(n, row int32, e *event.Event) {
 	w.time, w.stream, w.ring, w.row = e.Time, int32(i), e.Ring, row
 	w.place = l.add(n)
 	l.count++
-	if l.keepRaw < 0 || e.Joint != nil {
+	if l.keepRaw < 0 || e.Derived != nil {
 		w.raw, w.size = whole, int32(structBytes+wholeBytes+max(len(e.Raw), len(e.Rec)))
 		l.bytes += int(w.size)
 		for int(n) >= len(l.wholes) {

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"ppscript/runtime/dso"
 	"ppscript/runtime/event"
-	"ppscript/runtime/object"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/symbol"
@@ -52,7 +52,7 @@ func runningID() (string, error) {
 }
 
 // kernelBuildID is the build-id in the notes of a kernel.
-func kernelBuildID(notes []byte) string { return object.NoteBuildID(notes, binary.LittleEndian, 4) }
+func kernelBuildID(notes []byte) string { return dso.NoteBuildID(notes, binary.LittleEndian, 4) }
 
 // foreignKernel reports that the recording is of another kernel, as far as its
 // head tells.
@@ -76,7 +76,7 @@ func (o *Options) cachedKernel() *symbol.Kernel {
 	if !known {
 		return nil
 	}
-	path := object.Cached(o.debugDirs(), id, "kallsyms")
+	path := dso.Cached(o.debugDirs(), id, "kallsyms")
 	if path == "" {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (o *Options) cachedKernel() *symbol.Kernel {
 
 // debugDirs are where files are found by build-id.
 func (o *Options) debugDirs() []string {
-	return append(slices.Clone(o.DebugDirs), object.UsualDebugDirs()...)
+	return append(slices.Clone(o.DebugDirs), dso.UsualDebugDirs()...)
 }
 
 // fileIDs are the build-ids of a recording's files, by path.

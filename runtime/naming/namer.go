@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"ppscript/runtime/dso"
 	"ppscript/runtime/event"
-	"ppscript/runtime/object"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/result"
@@ -35,7 +35,7 @@ type Options struct {
 	DebugDirs []string
 	// Expired and Note are those of object.Options.
 	Expired func() bool
-	Note    func(f *object.File, err error)
+	Note    func(f *dso.File, err error)
 	// Say tells the user why names are missing. It may be told the same again.
 	Say func(text string)
 }
@@ -49,7 +49,7 @@ type Namer struct {
 	maps    *task.Mappings // nil without user stacks
 	symbols *symbol.Symbolizer
 	unwind  *unwind.Unwinder // made at the first need
-	memory  *object.Memory   // what was made of files, by symbols and unwind
+	memory  *dso.Memory      // what was made of files, by symbols and unwind
 	frames  map[frameKey][]*result.Frame
 	// nameless are the addresses in frames that have no name yet.
 	nameless []frameKey
@@ -68,7 +68,7 @@ const maxMemory = 192 << 20
 // processes count from the first record on.
 func New(o Options) *Namer {
 	n := &Namer{opt: o, kernel: o.Kernel, frames: map[frameKey][]*result.Frame{},
-		memory: object.NewMemory(maxMemory)}
+		memory: dso.NewMemory(maxMemory)}
 	n.foreign = o.foreignKernel()
 	if n.foreign {
 		if k := o.cachedKernel(); k != nil {
@@ -100,7 +100,7 @@ func (n *Namer) Kernel() *symbol.Kernel { return n.kernel }
 // mappings are the options for following what processes map, and for finding the
 // files: those of a recording are looked for by path and build-id.
 func (o *Options) mappings(foreign bool) task.MappingsOptions {
-	oo := object.Options{SysRoot: o.SymRoot, DebugDirs: o.debugDirs(), Expired: o.Expired, Note: o.Note}
+	oo := dso.Options{SysRoot: o.SymRoot, DebugDirs: o.debugDirs(), Expired: o.Expired, Note: o.Note}
 	mo := task.MappingsOptions{}
 	if o.Patient {
 		mo.MaxEnded = math.MaxInt
@@ -109,7 +109,7 @@ func (o *Options) mappings(foreign bool) task.MappingsOptions {
 		mo.NoProc, oo.NoProc = true, true
 		oo.SameKernel, oo.BuildIDs = !foreign, o.fileIDs()
 	}
-	mo.Files = object.NewStore(oo)
+	mo.Files = dso.NewStore(oo)
 	return mo
 }
 

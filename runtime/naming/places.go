@@ -3,8 +3,8 @@ package naming
 import (
 	"encoding/binary"
 
+	"ppscript/runtime/relay"
 	"ppscript/runtime/result"
-	"ppscript/runtime/spread"
 	"ppscript/runtime/stack"
 )
 
@@ -22,7 +22,7 @@ type places struct {
 	full   uint64 // stacks for which there was no room
 	gone   uint64 // stacks of which the sender's definitions were forgotten
 	key    []byte
-	seen   map[*spread.Place]uint64 // numbers of those that were looked up
+	seen   map[*relay.Place]uint64 // numbers of those that were looked up
 	chain  []uint64
 	before int // what retain left
 }
@@ -30,12 +30,12 @@ type places struct {
 // A place is an address with its functions.
 type place struct {
 	key    string
-	in     spread.World
+	in     relay.World
 	frames []*result.Frame
 }
 
 // number is the number of a place, 0 if there is no room for it.
-func (n *places) number(p *spread.Place) uint64 {
+func (n *places) number(p *relay.Place) uint64 {
 	if at, ok := n.seen[p]; ok {
 		return at
 	}
@@ -55,7 +55,7 @@ func (n *places) number(p *spread.Place) uint64 {
 		n.list[at-1], n.index[x.key] = x, at
 	}
 	if n.seen == nil || len(n.seen) >= maxPlaces {
-		n.seen = map[*spread.Place]uint64{}
+		n.seen = map[*relay.Place]uint64{}
 	}
 	n.seen[p] = at
 	return at
@@ -74,7 +74,7 @@ func (n *places) room() uint64 {
 	return uint64(len(n.list))
 }
 
-func appendPlaceKey(b []byte, p *spread.Place) []byte {
+func appendPlaceKey(b []byte, p *relay.Place) []byte {
 	text := func(s string) { b = append(binary.AppendUvarint(b, uint64(len(s))), s...) }
 	b = binary.AppendUvarint(append(b, byte(p.In)), p.Addr)
 	for i := range p.Functions {
@@ -96,7 +96,7 @@ func flag(set bool) byte {
 	return 0
 }
 
-func placeFrame(addr uint64, f *spread.Function) *result.Frame {
+func placeFrame(addr uint64, f *relay.Function) *result.Frame {
 	return &result.Frame{Addr: addr, Symbol: f.Name, Offset: f.Offset,
 		DSO: f.File, BuildID: f.BuildID, File: f.Source, Line: f.Line, Inline: f.Inline, Kernel: f.Kernel}
 }

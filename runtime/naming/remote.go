@@ -2,7 +2,7 @@ package naming
 
 import (
 	"ppscript/runtime/event"
-	"ppscript/runtime/spread"
+	"ppscript/runtime/relay"
 	"ppscript/runtime/stack"
 )
 
@@ -20,19 +20,19 @@ type StreamIDs interface {
 type namedReader struct {
 	event.Members
 	ids     StreamIDs
-	stacks  *spread.Stacks
+	stacks  *relay.Stacks
 	names   *Namer
 	spec    stack.Spec
-	numbers map[*spread.Stack]stack.ID
+	numbers map[*relay.Stack]stack.ID
 	as      int // the generation of the table that they are of
 }
 
 // maxNumbers bounds the stacks that a reader remembers.
 const maxNumbers = 1 << 16
 
-// Member implements event.Members: FactCallchain is the number of the stack.
-func (r *namedReader) Member(e *event.Event, f event.Fact) (uint64, bool) {
-	if f == event.FactCallchain {
+// Member implements event.Members: MemberCallchain is the number of the stack.
+func (r *namedReader) Member(e *event.Event, f event.Member) (uint64, bool) {
+	if f == event.MemberCallchain {
 		return uint64(r.id(e)), true
 	}
 	return r.Members.Member(e, f)
@@ -53,7 +53,7 @@ func (r *namedReader) Callchain(e *event.Event) []uint64 {
 
 // RemoteReader is Reader for a stream whose stacks came with names: samples carry
 // numbers of stacks, which stacks tells of.
-func (n *Namer) RemoteReader(m event.Members, ids StreamIDs, stacks *spread.Stacks,
+func (n *Namer) RemoteReader(m event.Members, ids StreamIDs, stacks *relay.Stacks,
 	spec stack.Spec) event.Members {
 	return &namedReader{Members: m, ids: ids, stacks: stacks, names: n, spec: spec}
 }
@@ -72,7 +72,7 @@ func (r *namedReader) id(e *event.Event) stack.ID {
 		return stack.Full
 	}
 	if r.numbers == nil || r.as != r.names.generation || len(r.numbers) >= maxNumbers {
-		r.numbers, r.as = map[*spread.Stack]stack.ID{}, r.names.generation
+		r.numbers, r.as = map[*relay.Stack]stack.ID{}, r.names.generation
 	}
 	if id, ok := r.numbers[s]; ok {
 		return id
@@ -86,7 +86,7 @@ func (r *namedReader) id(e *event.Event) stack.ID {
 
 // nameStack is the number of a stack that came with names: of the part of it that
 // is wanted.
-func (n *Namer) nameStack(s *spread.Stack, spec stack.Spec, when event.Time) stack.ID {
+func (n *Namer) nameStack(s *relay.Stack, spec stack.Spec, when event.Time) stack.ID {
 	known := &n.places
 	known.chain = known.chain[:0]
 	for _, p := range s.Places {
@@ -104,44 +104,44 @@ func (n *Namer) nameStack(s *spread.Stack, spec stack.Spec, when event.Time) sta
 }
 
 // wanted reports that places of that world are part of a stack as spec has it.
-func wanted(in spread.World, spec stack.Spec) bool {
+func wanted(in relay.World, spec stack.Spec) bool {
 	switch in {
-	case spread.InKernel:
+	case relay.InKernel:
 		return spec.Kernel
-	case spread.InUser:
+	case relay.InUser:
 		return spec.User
 	}
 	return spec.Kernel && spec.User
 }
 
 // Sendable is a stack as it is sent, and whether all of its places have names.
-func (n *Namer) Sendable(id stack.ID) (s *spread.Stack, named bool) {
+func (n *Namer) Sendable(id stack.ID) (s *relay.Stack, named bool) {
 	if id == stack.Full {
-		return &spread.Stack{Places: []*spread.Place{
-			{Functions: []spread.Function{{Name: NoRoom.Symbol}}},
+		return &relay.Stack{Places: []*relay.Place{
+			{Functions: []relay.Function{{Name: NoRoom.Symbol}}},
 		}}, true
 	}
 	local, ok := n.table.At(id)
 	if !ok {
 		return nil, true
 	}
-	s, named = &spread.Stack{Cut: local.Cut, Unwound: local.Unwound}, true
+	s, named = &relay.Stack{Cut: local.Cut, Unwound: local.Unwound}, true
 	stack.Each(local.Chain, func(addr uint64, in stack.Context, exact bool) {
 		frames := n.at(&local, addr, in, exact)
 		if len(frames) == 0 {
 			return
 		}
-		p := &spread.Place{Addr: frames[0].Addr}
+		p := &relay.Place{Addr: frames[0].Addr}
 		switch in {
 		case stack.Kernel:
-			p.In = spread.InKernel
+			p.In = relay.InKernel
 		case stack.User:
-			p.In = spread.InUser
+			p.In = relay.InUser
 		case stack.Named:
 			p.In = n.places.at(addr).in
 		}
 		for _, f := range frames {
-			p.Functions = append(p.Functions, spread.Function{Name: f.Symbol, Offset: f.Offset,
+			p.Functions = append(p.Functions, relay.Function{Name: f.Symbol, Offset: f.Offset,
 				File: f.DSO, BuildID: f.BuildID, Source: f.File, Line: f.Line,
 				Inline: f.Inline, Kernel: f.Kernel})
 			named = named && f.Symbol != ""

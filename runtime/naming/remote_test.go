@@ -6,17 +6,17 @@ import (
 	"testing"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/spread"
+	"ppscript/runtime/relay"
 	"ppscript/runtime/stack"
 )
 
-func sentStack(n int) *spread.Stack {
-	return &spread.Stack{Cut: n%2 == 0, Unwound: n%2 == 1, Places: []*spread.Place{
-		{In: spread.InKernel, Addr: 0xffffffff81000010, Functions: []spread.Function{{Name: "sys", Offset: 16, File: "[kernel.kallsyms]", Kernel: true}}},
-		{In: spread.InUser, Addr: uint64(n), Functions: []spread.Function{
+func sentStack(n int) *relay.Stack {
+	return &relay.Stack{Cut: n%2 == 0, Unwound: n%2 == 1, Places: []*relay.Place{
+		{In: relay.InKernel, Addr: 0xffffffff81000010, Functions: []relay.Function{{Name: "sys", Offset: 16, File: "[kernel.kallsyms]", Kernel: true}}},
+		{In: relay.InUser, Addr: uint64(n), Functions: []relay.Function{
 			{Name: "inner", File: "/x", Source: "x.c", Line: n, Inline: true}, {Name: fmt.Sprint("f", n), Offset: 3, File: "/x", BuildID: "ab"}}},
-		{In: spread.InUser, Addr: 9, Functions: []spread.Function{{Offset: 9, File: "/stripped"}}},
-		{Addr: 5, Functions: []spread.Function{{File: "[guest kernel]"}}},
+		{In: relay.InUser, Addr: 9, Functions: []relay.Function{{Offset: 9, File: "/stripped"}}},
+		{Addr: 5, Functions: []relay.Function{{File: "[guest kernel]"}}},
 	}}
 }
 
@@ -54,7 +54,7 @@ func TestStacksThatCameWithNames(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	if id := w.nameStack(&spread.Stack{Places: sentStack(1).Places[:1]}, stack.Spec{User: true}, 7); id !=
+	if id := w.nameStack(&relay.Stack{Places: sentStack(1).Places[:1]}, stack.Spec{User: true}, 7); id !=
 		stack.None {
 		t.Errorf("got number %d for a stack of which nothing is wanted", id)
 	}
@@ -68,7 +68,7 @@ func TestStacksThatCameWithNames(t *testing.T) {
 	}
 }
 
-func flat(s *spread.Stack) (list []any) {
+func flat(s *relay.Stack) (list []any) {
 	for _, p := range s.Places {
 		list = append(list, *p)
 	}
@@ -109,7 +109,7 @@ func TestNamedPlacesAreBounded(t *testing.T) {
 	if id := w.nameStack(sentStack(1), wholeStack, 1); id != stack.Full {
 		t.Errorf("got number %d, want no room", id)
 	}
-	r := &namedReader{stacks: spread.NewStacks(0), names: w, ids: always(1<<32 | 1)}
+	r := &namedReader{stacks: relay.NewStacks(0), names: w, ids: always(1<<32 | 1)}
 	if id := r.id(&event.Event{}); id != stack.Full {
 		t.Errorf("got number %d for a stack that was never defined", id)
 	}

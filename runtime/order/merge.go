@@ -16,7 +16,7 @@ import "ppscript/runtime/event"
 // of a merge. Its memory is released from time to time, after everything handed
 // out so far has been sunk.
 //
-// A tournament finds the ring with the oldest head. A ring that wins twice is
+// A loser tree finds the ring with the oldest head. A ring that wins twice is
 // read as long as its records are older than the next ring's head: what happens
 // on one CPU comes in runs, and a run costs one comparison for each record.
 //
@@ -33,7 +33,7 @@ import "ppscript/runtime/event"
 type Merge struct {
 	src    event.Source
 	rings  []*cursor
-	heads  tournament
+	heads  loserTree
 	blocks blocks
 	out    []*event.Event
 	last   event.Time

@@ -4,8 +4,8 @@ import "ppscript/runtime/event"
 
 // A window is where a Lost event has the end of its loss.
 type window struct {
-	joint event.Joint
-	slot  [1]event.Value
+	derived event.Derived
+	slot    [1]event.Value
 }
 
 // put attaches the end of the loss to e: the time of the next record of the
@@ -26,6 +26,6 @@ func (w *window) put(e *event.Event, next []event.Event) {
 
 func (w *window) set(e *event.Event, end event.Time) {
 	w.slot[0] = event.TimeOf(end)
-	w.joint.Slots = w.slot[:]
-	e.Joint = &w.joint
+	w.derived.Slots = w.slot[:]
+	e.Derived = &w.derived
 }

@@ -22,7 +22,7 @@ import (
 //	u64 task    process in the upper half, thread in the lower
 //	s64 stream  index in Config.Events, or LossStream
 //
-// and goes on with the fields that Compact lists, or with the number of lost records.
+// and goes on with the fields that Projection lists, or with the number of lost records.
 
 // The places in the head, and the sizes of it and of a record of losses.
 const (
@@ -72,7 +72,7 @@ type sent struct {
 
 // openBuffers makes the buffers of compact events, one for each CPU.
 func (s *Source) openBuffers() error {
-	if !s.cfg.compact() {
+	if !s.cfg.projected() {
 		return nil
 	}
 	for _, key := range s.att.rings {
@@ -101,7 +101,7 @@ func (s *Source) openBuffer(cpu int) error {
 	b.index, b.cpu, b.stat.CPU = int32(len(s.rings)), int32(cpu), cpu
 	s.rings = append(s.rings, b)
 	for i, st := range s.byEvent {
-		b.streams = append(b.streams, sent{st, newExpander(s.cfg.Events[i].Compact)})
+		b.streams = append(b.streams, sent{st, newExpander(s.cfg.Events[i].Projection)})
 	}
 	b.untold = func() uint64 {
 		n, err := s.cfg.Programs.Untold(cpu)
@@ -241,7 +241,7 @@ func (b *buffer) Read(dst []event.Event, until uint64) int {
 		e.PID, e.TID = int32(task>>32), int32(task)
 		e.CPU, e.Ring = b.cpu, b.index
 		e.Kind = event.Sample
-		e.Stream, e.Raw, e.Rec, e.Joint = st.stream, raw, rec, nil
+		e.Stream, e.Raw, e.Rec, e.Derived = st.stream, raw, rec, nil
 		n++
 	}
 	b.stat.Records += uint64(n)

@@ -24,7 +24,7 @@ func newFake(fields ...Copy) *fake {
 	f.consumer = make([]byte, 8)
 	f.data, f.mask = unsafe.Pointer(&f.words[4096/8]), 4095
 	f.untold = func() uint64 { return 0 }
-	f.streams = []sent{{&event.Stream{Label: "a"}, newExpander(&Compact{Size: 8, Copies: fields})}}
+	f.streams = []sent{{&event.Stream{Label: "a"}, newExpander(&Projection{Size: 8, Copies: fields})}}
 	return f
 }
 

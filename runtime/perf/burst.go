@@ -67,7 +67,7 @@ func (r *ring) burst(dst []event.Event, pos, end uint64) (int, uint64) {
 		}
 		e.Ring = r.index
 		e.Kind = event.Sample
-		e.Stream, e.Raw, e.Rec, e.Joint = ent.stream, raw, unsafe.Slice((*byte)(p), length), nil
+		e.Stream, e.Raw, e.Rec, e.Derived = ent.stream, raw, unsafe.Slice((*byte)(p), length), nil
 		pos += length
 		n++
 	}

@@ -29,7 +29,7 @@ func ReadClock(ctx context.Context, clock Clock) (at event.Time, wall time.Time,
 	defer runtime.UnlockOSThread()
 	tid := unix.Gettid()
 	src, err := Open(ctx, Config{Target: Target{TIDs: []int{tid}}, SideBand: SideBand{Comm: true},
-		Members: []event.Fact{event.FactTime}, Pages: 1, Clock: clock})
+		Members: []event.Member{event.MemberTime}, Pages: 1, Clock: clock})
 	if err != nil {
 		return 0, wall, false
 	}

@@ -17,10 +17,10 @@ type Config struct {
 	Events []EventConfig
 	Target Target
 
-	// Members are the facts that somebody will read; the kernel is asked for
+	// Members are the sample members that somebody will read; the kernel is asked for
 	// no others, since every one costs the traced program time. Nil means
 	// time, pid, tid and cpu. Time is always asked for if there is SideBand.
-	Members []event.Fact
+	Members []event.Member
 	// SampleCPU asks for the CPU in each record even where the ring tells it,
 	// as a recording needs.
 	SampleCPU bool
@@ -95,9 +95,9 @@ type EventConfig struct {
 	// Program is the descriptor of a program that decides about each sample
 	// of an event that is no tracepoint; 0 is none.
 	Program int
-	// Compact says that a program sends the samples; nil is the kernel itself.
+	// Projection says that a program sends the samples; nil is the kernel itself.
 	// Then all events must be such.
-	Compact *Compact
+	Projection *Projection
 
 	CPUs     []int // only these of the target's CPUs; nil is all
 	Optional bool  // if it does not open, warn and go on

@@ -38,7 +38,7 @@ func TestSampleOfAnyFormat(t *testing.T) {
 		kthread := r.IntN(2) == 0
 		rec := sampleRecord(f, kthread)
 		l := NewLayout(f)
-		e := event.Event{Raw: []byte("stale"), Joint: &event.Joint{}, Kind: event.Lost}
+		e := event.Event{Raw: []byte("stale"), Derived: &event.Derived{}, Kind: event.Lost}
 		if !l.Sample(rec, &e) {
 			t.Fatalf("%#x: not decoded", f.SampleType)
 		}
@@ -66,26 +66,26 @@ func checkSample(t *testing.T, f Format, kthread bool, l *Layout, e *event.Event
 		want.Raw = valRaw
 	}
 	if e.Time != want.Time || e.PID != want.PID || e.TID != want.TID || e.CPU != want.CPU ||
-		!bytes.Equal(e.Raw, want.Raw) || e.Kind != event.Sample || e.Joint != nil {
+		!bytes.Equal(e.Raw, want.Raw) || e.Kind != event.Sample || e.Derived != nil {
 		t.Errorf("got %+v, want %+v", *e, want)
 	}
 	for _, m := range []struct {
-		fact event.Fact
-		bit  uint64
-		want uint64
+		member event.Member
+		bit    uint64
+		want   uint64
 	}{
-		{event.FactIP, unix.PERF_SAMPLE_IP, valIP},
-		{event.FactAddr, unix.PERF_SAMPLE_ADDR, valAddr},
-		{event.FactPeriod, unix.PERF_SAMPLE_PERIOD, valPeriod},
-		{event.FactWeight, unix.PERF_SAMPLE_WEIGHT, valWeight},
-		{event.FactCgroup, unix.PERF_SAMPLE_CGROUP, valCgroup},
-		{event.FactTime, unix.PERF_SAMPLE_TIME, valTime},
-		{event.FactID, unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_ID, valID},
-		{event.FactComm, 0, 0},
+		{event.MemberIP, unix.PERF_SAMPLE_IP, valIP},
+		{event.MemberAddr, unix.PERF_SAMPLE_ADDR, valAddr},
+		{event.MemberPeriod, unix.PERF_SAMPLE_PERIOD, valPeriod},
+		{event.MemberWeight, unix.PERF_SAMPLE_WEIGHT, valWeight},
+		{event.MemberCgroup, unix.PERF_SAMPLE_CGROUP, valCgroup},
+		{event.MemberTime, unix.PERF_SAMPLE_TIME, valTime},
+		{event.MemberID, unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_ID, valID},
+		{event.MemberComm, 0, 0},
 	} {
-		got, ok := l.Member(e, m.fact)
+		got, ok := l.Member(e, m.member)
 		if ok != has(m.bit) || ok && got != m.want {
-			t.Errorf("fact %d: got %#x, %v; want %#x, %v", m.fact, got, ok, m.want, has(m.bit))
+			t.Errorf("fact %d: got %#x, %v; want %#x, %v", m.member, got, ok, m.want, has(m.bit))
 		}
 	}
 	var chain, user, intr []uint64
@@ -283,8 +283,8 @@ func FuzzDecode(f *testing.F) {
 		}
 		l.UserRegs(&e)
 		l.intrRegs(&e)
-		for fact := event.FactTime; fact <= event.FactCallchain; fact++ {
-			l.Member(&e, fact)
+		for member := event.MemberTime; member <= event.MemberCallchain; member++ {
+			l.Member(&e, member)
 		}
 		decodeAll(&e)
 	})

@@ -43,9 +43,9 @@ func TestRegisterFacts(t *testing.T) {
 	rec[16] = unix.PERF_SAMPLE_REGS_ABI_64
 	rec[24], rec[32], rec[40] = 10, 15, 33
 	e := &event.Event{Rec: rec}
-	f := func(reg event.Fact, want uint64, ok bool) {
+	f := func(reg event.Member, want uint64, ok bool) {
 		t.Helper()
-		if got, has := l.Member(e, event.FactReg+reg); got != want || has != ok {
+		if got, has := l.Member(e, event.MemberReg+reg); got != want || has != ok {
 			t.Errorf("register %d: got %d %v, want %d %v", reg, got, has, want, ok)
 		}
 	}
@@ -54,7 +54,7 @@ func TestRegisterFacts(t *testing.T) {
 	f(23, 33, true)
 	f(4, 0, false)
 	f(63, 0, false)
-	if n := testing.AllocsPerRun(100, func() { l.Member(e, event.FactReg+5) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { l.Member(e, event.MemberReg+5) }); n != 0 {
 		t.Errorf("got %v allocations, want 0", n)
 	}
 	rec[16] = unix.PERF_SAMPLE_REGS_ABI_NONE

@@ -142,40 +142,40 @@ func groupSize(readFormat, members uint64) (int, bool) {
 	return 8 + 8*bits.OnesCount64(readFormat&once) + int(members)*each, true
 }
 
-// sampleTypeFor returns the PERF_SAMPLE_* bits that carry the facts. A
-// fact that no record carries (comm) adds the members that it is resolved
+// sampleTypeFor returns the PERF_SAMPLE_* bits that carry the sample members. A
+// sample member that no record carries (comm) adds the members that it is resolved
 // from.
-func sampleTypeFor(facts ...event.Fact) uint64 {
+func sampleTypeFor(members ...event.Member) uint64 {
 	var bits uint64
-	for _, f := range facts {
+	for _, f := range members {
 		switch f {
-		case event.FactTime:
+		case event.MemberTime:
 			bits |= unix.PERF_SAMPLE_TIME
-		case event.FactPID, event.FactTID, event.FactComm:
+		case event.MemberPID, event.MemberTID, event.MemberComm:
 			bits |= unix.PERF_SAMPLE_TID
-		case event.FactCPU:
+		case event.MemberCPU:
 			bits |= unix.PERF_SAMPLE_CPU
-		case event.FactPeriod:
+		case event.MemberPeriod:
 			bits |= unix.PERF_SAMPLE_PERIOD
-		case event.FactAddr:
+		case event.MemberAddr:
 			bits |= unix.PERF_SAMPLE_ADDR
-		case event.FactIP:
+		case event.MemberIP:
 			bits |= unix.PERF_SAMPLE_IP
-		case event.FactID:
+		case event.MemberID:
 			bits |= unix.PERF_SAMPLE_IDENTIFIER
-		case event.FactCgroup:
+		case event.MemberCgroup:
 			bits |= unix.PERF_SAMPLE_CGROUP
-		case event.FactDataPage:
+		case event.MemberDataPage:
 			bits |= unix.PERF_SAMPLE_ADDR | unix.PERF_SAMPLE_DATA_PAGE_SIZE
-		case event.FactCodePage:
+		case event.MemberCodePage:
 			bits |= unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_CODE_PAGE_SIZE
-		case event.FactWeight:
+		case event.MemberWeight:
 			bits |= unix.PERF_SAMPLE_WEIGHT
-		case event.FactDataSrc:
+		case event.MemberDataSrc:
 			bits |= unix.PERF_SAMPLE_DATA_SRC
-		case event.FactPhysAddr:
+		case event.MemberPhysAddr:
 			bits |= unix.PERF_SAMPLE_PHYS_ADDR
-		case event.FactCallchain:
+		case event.MemberCallchain:
 			bits |= unix.PERF_SAMPLE_CALLCHAIN
 		}
 	}

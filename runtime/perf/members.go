@@ -14,52 +14,52 @@ import (
 // walking the record each time, which costs some ten nanoseconds.
 
 // Member implements event.Members.
-func (l *Layout) Member(e *event.Event, f event.Fact) (uint64, bool) {
+func (l *Layout) Member(e *event.Event, f event.Member) (uint64, bool) {
 	rec := e.Rec
 	if e.Kind != event.Sample || len(rec) < l.fixed {
 		return 0, false
 	}
-	if f >= event.FactReg {
-		return l.register(e, uint(f-event.FactReg))
+	if f >= event.MemberReg {
+		return l.register(e, uint(f-event.MemberReg))
 	}
 	at := 0
 	switch f {
-	case event.FactTime:
+	case event.MemberTime:
 		at = l.time
-	case event.FactPeriod:
+	case event.MemberPeriod:
 		at = l.period
-	case event.FactAddr:
+	case event.MemberAddr:
 		at = l.addr
-	case event.FactIP:
+	case event.MemberIP:
 		at = l.ip
-	case event.FactID:
+	case event.MemberID:
 		at = l.id
 		if at == 0 {
 			at = l.id2
 		}
-	case event.FactPID:
+	case event.MemberPID:
 		return uint64(int64(e.PID)), l.tid != 0
-	case event.FactTID:
+	case event.MemberTID:
 		return uint64(int64(e.TID)), l.tid != 0
-	case event.FactCPU:
+	case event.MemberCPU:
 		return uint64(int64(e.CPU)), l.cpu != 0
-	case event.FactMode:
+	case event.MemberMode:
 		return uint64(le32(rec, 4) & unix.PERF_RECORD_MISC_CPUMODE_MASK), true
-	case event.FactCgroup:
+	case event.MemberCgroup:
 		return l.word(rec, unix.PERF_SAMPLE_CGROUP)
-	case event.FactDataPage:
+	case event.MemberDataPage:
 		return l.word(rec, unix.PERF_SAMPLE_DATA_PAGE_SIZE)
-	case event.FactCodePage:
+	case event.MemberCodePage:
 		return l.word(rec, unix.PERF_SAMPLE_CODE_PAGE_SIZE)
-	case event.FactWeight:
+	case event.MemberWeight:
 		if l.SampleType&unix.PERF_SAMPLE_WEIGHT_STRUCT != 0 {
 			v, ok := l.word(rec, unix.PERF_SAMPLE_WEIGHT_STRUCT)
 			return v & 0xffffffff, ok // var1_dw
 		}
 		return l.word(rec, unix.PERF_SAMPLE_WEIGHT)
-	case event.FactDataSrc:
+	case event.MemberDataSrc:
 		return l.word(rec, unix.PERF_SAMPLE_DATA_SRC)
-	case event.FactPhysAddr:
+	case event.MemberPhysAddr:
 		return l.word(rec, unix.PERF_SAMPLE_PHYS_ADDR)
 	}
 	if at == 0 {

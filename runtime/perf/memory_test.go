@@ -11,8 +11,8 @@ import (
 )
 
 func TestMemoryAttr(t *testing.T) {
-	c := Config{Members: []event.Fact{
-		event.FactTime, event.FactAddr, event.FactWeight, event.FactDataSrc, event.FactPhysAddr,
+	c := Config{Members: []event.Member{
+		event.MemberTime, event.MemberAddr, event.MemberWeight, event.MemberDataSrc, event.MemberPhysAddr,
 	}}
 	for precise := range uint8(4) {
 		a := c.sampling(&EventConfig{

@@ -33,7 +33,7 @@ func mergeKnown(t *testing.T) (seen, late int) {
 	s := openSource(t, Config{Events: []EventConfig{
 		{Schema: tracepoint(t, "raw_syscalls:sys_enter", "id")},
 		{Schema: tracepoint(t, "sched:sched_switch", "next_pid")},
-	}, Members: []event.Fact{event.FactTime}, Pages: 1024})
+	}, Members: []event.Member{event.MemberTime}, Pages: 1024})
 	stop := make(chan struct{})
 	finished := make(chan struct{})
 	go func() {

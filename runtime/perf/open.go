@@ -68,7 +68,7 @@ func (o *opener) members(counting bool) []member {
 	if dummy {
 		n++
 	}
-	withID := n > 1 || slices.Contains(c.Members, event.FactID)
+	withID := n > 1 || slices.Contains(c.Members, event.MemberID)
 	ringCPU := o.att.rings[0].cpu >= 0
 	var ms []member
 	if dummy {
@@ -97,7 +97,7 @@ func (o *opener) members(counting bool) []member {
 		if (o.strays() || o.att.family != nil) && !counting {
 			a.Sample_type |= unix.PERF_SAMPLE_TID // to sort them out
 		}
-		if c.Target.Workload != nil && !c.Target.System && o.att.family == nil && !c.compact() {
+		if c.Target.Workload != nil && !c.Target.System && o.att.family == nil && !c.projected() {
 			a.Bits |= unix.PerfBitEnableOnExec
 		}
 	}
@@ -120,7 +120,7 @@ func (o *opener) openAll(ctx context.Context, counting bool) error {
 	}
 	var left []*LeftOut
 	for i := range ms {
-		if ms[i].ev.Compact != nil {
+		if ms[i].ev.Projection != nil {
 			continue // a program sends it
 		}
 		from := len(o.fds)

@@ -128,7 +128,7 @@ func (s *Source) openCPU(cpu int) (gap bool, err error) {
 	if !known {
 		i = s.addPlaces(cpu)
 	}
-	if s.cfg.compact() && !known {
+	if s.cfg.projected() && !known {
 		// Programs count the records that they could not send.
 		if err := s.openBuffer(cpu); err != nil {
 			return false, err
@@ -207,7 +207,7 @@ func (s *Source) openAgain(cpu int) error {
 	ms := o.members(s.counting)
 	for i := range ms {
 		m := &ms[i]
-		if m.ev.Compact != nil || m.ev.CPUs != nil && !slices.Contains(m.ev.CPUs, cpu) ||
+		if m.ev.Projection != nil || m.ev.CPUs != nil && !slices.Contains(m.ev.CPUs, cpu) ||
 			m.index >= 0 && s.byEvent[m.index] == nil {
 			continue
 		}

@@ -40,7 +40,7 @@ func TestCounted(t *testing.T) {
 		// The layout of such samples says the same.
 		e := &event.Event{Kind: event.Sample, Rec: out}
 		as := NewLayout(format.Counted(raw))
-		if p, ok := as.Member(e, event.FactPeriod); !ok || p != 5 {
+		if p, ok := as.Member(e, event.MemberPeriod); !ok || p != 5 {
 			t.Errorf("%+v: period: got %d and %v, want 5", format, p, ok)
 		}
 		for n := range rec {

@@ -47,7 +47,7 @@ func (l *Layout) sample(rec []byte, e *event.Event, stream *event.Stream) bool {
 		}
 	}
 	// Pointers last and together: one write barrier check for all.
-	e.Stream, e.Raw, e.Rec, e.Joint = stream, raw, rec, nil
+	e.Stream, e.Raw, e.Rec, e.Derived = stream, raw, rec, nil
 	return true
 }
 
@@ -93,7 +93,7 @@ func (l *Layout) moving(rec []byte) (raw []byte, ok bool) {
 // SampleID if there is one.
 func (l *Layout) fill(rec []byte, e *event.Event) {
 	id, _ := l.SampleID(rec)
-	e.Joint, e.Rec, e.Raw, e.Stream, e.Count = nil, rec, nil, nil, 0
+	e.Derived, e.Rec, e.Raw, e.Stream, e.Count = nil, rec, nil, nil, 0
 	e.Time, e.PID, e.TID, e.CPU = id.Time, id.PID, id.TID, id.CPU
 }
 

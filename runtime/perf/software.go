@@ -75,7 +75,7 @@ var cacheEvents = func() []alias {
 }()
 
 // SoftwareSchema returns the schema of a kernel-counted event, software:NAME.
-// Its fields are the facts of a sample.
+// Its fields are the members of a sample.
 func SoftwareSchema(name string) (*event.Schema, error) {
 	return namedSchema("software", unix.PERF_TYPE_SOFTWARE, softwareEvents, name)
 }

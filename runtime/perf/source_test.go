@@ -25,7 +25,7 @@ func TestSampleMembers(t *testing.T) {
 	needRoot(t)
 	h := startHelper(t)
 	s := openSource(t, Config{Events: []EventConfig{getppid(t, h.tid)}, Target: Target{CPUs: []int{0}},
-		Members: []event.Fact{event.FactTime, event.FactTID, event.FactCPU, event.FactPeriod, event.FactCallchain, event.FactID}})
+		Members: []event.Member{event.MemberTime, event.MemberTID, event.MemberCPU, event.MemberPeriod, event.MemberCallchain, event.MemberID}})
 	h.do("call 1")
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestSampleMembers(t *testing.T) {
 	if len(ev.Raw) < 16 || binary.LittleEndian.Uint64(ev.Raw[8:]) != unix.SYS_GETPPID {
 		t.Errorf("raw: got %x, want syscall %d at 8", ev.Raw, unix.SYS_GETPPID)
 	}
-	if p, ok := ev.Stream.Members.Member(ev, event.FactPeriod); !ok || p != 1 {
+	if p, ok := ev.Stream.Members.Member(ev, event.MemberPeriod); !ok || p != 1 {
 		t.Errorf("period: got %d, %v; want 1", p, ok)
 	}
 	chain := ev.Stream.Members.Callchain(ev)

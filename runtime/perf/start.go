@@ -50,7 +50,7 @@ func (s *Source) start(ctx context.Context, counting bool) (err error) {
 	if err = s.watchTargets(); err != nil {
 		return err
 	}
-	if w == nil || s.cfg.Target.System || s.att.family != nil || s.cfg.compact() {
+	if w == nil || s.cfg.Target.System || s.att.family != nil || s.cfg.projected() {
 		if err = s.open.enable(); err != nil {
 			return err
 		}
@@ -138,14 +138,14 @@ func (s *Source) makeStreams() {
 	}
 	for i := range s.cfg.Events {
 		ev := &s.cfg.Events[i]
-		if !opened[i] && ev.Compact == nil {
+		if !opened[i] && ev.Projection == nil {
 			continue
 		}
 		s.byEvent[i] = &event.Stream{
 			Index: len(s.streams), Schema: ev.Schema, Label: ev.name(), Members: s.layouts[i],
 		}
-		if ev.Compact != nil {
-			s.byEvent[i].Members = membersOf(ev.Compact)
+		if ev.Projection != nil {
+			s.byEvent[i].Members = membersOf(ev.Projection)
 		}
 		s.streams = append(s.streams, s.byEvent[i])
 	}

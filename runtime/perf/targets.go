@@ -72,7 +72,7 @@ func (s *Source) hangups() {
 }
 
 // alone reports that there are no rings that tell of the end of their tasks.
-func (s *Source) alone() bool { return s.counting || s.cfg.compact() }
+func (s *Source) alone() bool { return s.counting || s.cfg.projected() }
 
 // ended reports that all targets are gone.
 func (s *Source) ended() bool {

@@ -7,22 +7,22 @@ import (
 )
 
 // This file finds the texts of the process that a program sent behind a compact
-// record. The last word in front of Compact.Texts is where they begin and end, 32
+// record. The last word in front of Projection.Texts is where they begin and end, 32
 // bits each. A text is its address, how many bytes there are with the NUL, 64
 // bits each, and these bytes, filled up to 8.
 
 // TextHead is how many bytes stand in front of a text.
 const TextHead = 16
 
-// textMembers are compactMembers of records with texts.
+// textMembers are projectedMembers of records with texts.
 type textMembers struct {
-	*compactMembers
+	*projectedMembers
 	fixedPart int
 }
 
 // membersOf are the members of compact samples.
-func membersOf(c *Compact) event.Members {
-	m := &compactMembers{c.Facts}
+func membersOf(c *Projection) event.Members {
+	m := &projectedMembers{c.SampleMembers}
 	if c.Texts == 0 {
 		return m
 	}
@@ -63,7 +63,7 @@ func textsIn(sent []byte, fixedPart int) (from, to int) {
 }
 
 // recordEnd is where a record that was sent as a whole ends.
-func (c *Compact) recordEnd(sent []byte) int {
+func (c *Projection) recordEnd(sent []byte) int {
 	if c.Texts > 0 {
 		if from, _ := textsIn(sent, c.Texts); from > 0 {
 			return from

@@ -14,7 +14,7 @@ func TestWeightedTracepointsSampleTheirPeriod(t *testing.T) {
 	for name, want := range map[string]bool{
 		"sched_stat_runtime": true, "sched_stat_wait": true, "sched_switch": false,
 	} {
-		c := Config{Members: []event.Fact{}}
+		c := Config{Members: []event.Member{}}
 		a := c.sampling(&EventConfig{Schema: &event.Schema{
 			System: "sched", Name: name, Type: unix.PERF_TYPE_TRACEPOINT,
 		}}, false, true)

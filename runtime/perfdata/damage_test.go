@@ -242,7 +242,7 @@ func touch(e *event.Event) {
 	for _, f := range e.Stream.Schema.Fields {
 		f.Value(e)
 	}
-	e.Stream.Members.Member(e, event.FactPeriod)
+	e.Stream.Members.Member(e, event.MemberPeriod)
 }
 
 // A message stays on one line though the file holds line ends.

@@ -74,7 +74,7 @@ func script(evs []event.Event, cpu, trace, period bool) (lines []string) {
 			}
 			l += fmt.Sprintf(" %d.%09d:", e.Time/1e9, e.Time%1e9)
 			if period {
-				p, _ := e.Stream.Members.Member(e, event.FactPeriod)
+				p, _ := e.Stream.Members.Member(e, event.MemberPeriod)
 				l += fmt.Sprintf(" %d", p)
 			}
 			l += " " + e.Stream.Label + ":"

@@ -79,7 +79,7 @@ func openLive(t *testing.T, c *calling) *perf.Source {
 		SideBand:  perf.SideBand{Comm: true, Mmap: true, Task: true},
 		SampleCPU: true,
 		// perf script prints callchains only of samples that have an IP.
-		Members: []event.Fact{event.FactTime, event.FactTID, event.FactCPU, event.FactIP},
+		Members: []event.Member{event.MemberTime, event.MemberTID, event.MemberCPU, event.MemberIP},
 	})
 	if err != nil {
 		t.Fatal(err)

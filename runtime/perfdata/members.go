@@ -16,8 +16,8 @@ type fixedPeriod struct {
 }
 
 // Member implements event.Members.
-func (m *fixedPeriod) Member(e *event.Event, f event.Fact) (uint64, bool) {
-	if f == event.FactPeriod && e.Kind == event.Sample {
+func (m *fixedPeriod) Member(e *event.Event, f event.Member) (uint64, bool) {
+	if f == event.MemberPeriod && e.Kind == event.Sample {
 		return m.period, true
 	}
 	return m.Layout.Member(e, f)

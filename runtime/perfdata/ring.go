@@ -116,7 +116,7 @@ func (r *fileRing) drop() {
 func (f *File) cpuOf(e *event.Event) int32 {
 	var id uint64
 	if e.Kind == event.Sample {
-		id, _ = e.Stream.Members.Member(e, event.FactID)
+		id, _ = e.Stream.Members.Member(e, event.MemberID)
 	} else {
 		sid, _ := f.common.SampleID(e.Rec)
 		id = sid.ID

@@ -147,7 +147,7 @@ func (a *attr) bare() bool {
 }
 
 // schema finds the schema of an attr. Tracepoints have theirs in the tracing
-// data; all other events have the facts of the sample only.
+// data; all other events have the members of the sample only.
 func (f *File) schema(a *attr, seen map[schemaKey]*event.Schema) (*event.Schema, error) {
 	key := schemaKey{typ: a.Type, config: a.Config}
 	if a.Type != unix.PERF_TYPE_TRACEPOINT {
@@ -161,7 +161,7 @@ func (f *File) schema(a *attr, seen map[schemaKey]*event.Schema) (*event.Schema,
 	if err == nil && a.bare() {
 		if a.counter {
 			f.warn(
-				"%s: was counted, not sampled: it has the facts of its group's first event, and no fields of its own",
+				"%s: was counted, not sampled: it has the sample members of its group's first event, and no fields of its own",
 				s.FullName())
 		}
 		s = &event.Schema{System: s.System, Name: s.Name, Type: s.Type, ID: s.ID}

@@ -24,8 +24,8 @@ type Env struct {
 	// Interpret leaves script functions to the interpreter, where they could
 	// be compiled.
 	Interpret bool
-	// Tier decides about the kernel; the zero Tier is against it.
-	Tier Tier
+	// KernelEnv decides about the kernel; the zero KernelEnv is against it.
+	KernelEnv KernelEnv
 	// Note is told what is left out: optional events that do not exist.
 	Note func(error)
 }
@@ -84,7 +84,7 @@ type builder struct {
 	programs []*expr.Program
 	calls    []Callable
 	names    map[string]int
-	moments  []momentUse
+	contexts []contextUse
 	texts    []textUse
 	inner    bool         // what is built now belongs to a script among the sources
 	served   map[int]bool // streams that do

@@ -21,7 +21,7 @@ func TestSourcesShowWhatTablesShow(t *testing.T) {
 		{Name: "open", Place: event.InSlot, Size: 8, Offset: 3, Signed: true},
 	}}
 	p.name(s)
-	e := &event.Event{Stream: &event.Stream{Schema: s}, Joint: &event.Joint{
+	e := &event.Event{Stream: &event.Stream{Schema: s}, Derived: &event.Derived{
 		Slots: []event.Value{event.IntOf(3), event.IntOf(103_266), event.IntOf(9), event.IntOf(0)}}}
 	if got := string(s.Text(nil, e)); got != "state=S3 lasted=103.266us open=0" {
 		t.Errorf("got %q", got)

@@ -235,11 +235,11 @@ func newEventTable(b *builder, br *branch) *EventTable {
 			t.Index = index[0]
 		}
 	}
-	facts := []string{"_pid", "_tid", "_time", "_cpu", "_period"}
+	members := []string{"_pid", "_tid", "_time", "_cpu", "_period"}
 	if br.root == nil && !recorded {
-		facts = append(facts, "_ip", "_addr")
+		members = append(members, "_ip", "_addr")
 	}
-	for _, name := range facts {
+	for _, name := range members {
 		f, _ := st.Schema.Field(strings.TrimPrefix(name, "_"))
 		if own, ok := st.Schema.Field(name); ok {
 			f = own
@@ -375,7 +375,7 @@ func (d *Database) namesThreads() bool { return strings.Contains(strings.ToLower
 func (d *DatabaseOp) needs(b *builder, n *need) {
 	b.plan.Comm = b.plan.Comm || d.Spec.namesThreads()
 	for _, t := range d.tables {
-		n.add(event.FactTime) // of the first and last row
+		n.add(event.MemberTime) // of the first and last row
 		for i, r := range t.readers {
 			if t.Columns[i].Unused && !d.Spec.Verify || r.field == nil {
 				continue

@@ -36,7 +36,7 @@ func AttrTakesValue(name string) (value, known bool) {
 }
 
 // ParseEvents reads an event list. CPU lists are checked by parseCPUs, so
-// that this package needs no kernel facts.
+// that this package needs no facts of the kernel.
 func ParseEvents(text string, parseCPUs func(string) ([]int, error)) ([]*Source, error) {
 	p := &eventParser{text: text, parseCPUs: parseCPUs}
 	var list []*Source

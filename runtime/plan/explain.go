@@ -11,11 +11,11 @@ import (
 	"ppscript/runtime/unit"
 )
 
-var factNames = map[event.Fact]string{
-	event.FactTime: "time", event.FactTID: "pid and tid", event.FactCPU: "cpu", event.FactPeriod: "period",
-	event.FactAddr: "addr", event.FactIP: "ip", event.FactComm: "comm (from comm records)",
-	event.FactCgroup: "cgroup", event.FactWeight: "weight", event.FactDataSrc: "data_src", event.FactPhysAddr: "phys_addr", event.FactMode: "cpumode",
-	event.FactDataPage: "data_page_size", event.FactCodePage: "code_page_size", event.FactCallchain: "callchain", event.FactID: "id", event.FactStack: "user stack",
+var memberNames = map[event.Member]string{
+	event.MemberTime: "time", event.MemberTID: "pid and tid", event.MemberCPU: "cpu", event.MemberPeriod: "period",
+	event.MemberAddr: "addr", event.MemberIP: "ip", event.MemberComm: "comm (from comm records)",
+	event.MemberCgroup: "cgroup", event.MemberWeight: "weight", event.MemberDataSrc: "data_src", event.MemberPhysAddr: "phys_addr", event.MemberMode: "cpumode",
+	event.MemberDataPage: "data_page_size", event.MemberCodePage: "code_page_size", event.MemberCallchain: "callchain", event.MemberID: "id", event.MemberStack: "user stack",
 }
 
 // often says which of its events a source samples; "" is every one.
@@ -33,7 +33,7 @@ func (s *Source) often() string {
 }
 
 // Explain describes the plan to a person: what is opened, where predicates
-// run, in which tier functions run, and why order is needed.
+// run, in which engine functions run, and why order is needed.
 func (p *Plan) Explain() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "sources\n")
@@ -59,8 +59,8 @@ func (p *Plan) Explain() string {
 		if e.Sent != "" {
 			fmt.Fprintf(&b, "    a program sends:        %s\n", e.Sent)
 		}
-		if e.Sieve != nil {
-			fmt.Fprintf(&b, "    filter, by a program in the kernel: %s\n", e.SieveText)
+		if e.SampleFilter != nil {
+			fmt.Fprintf(&b, "    filter, by a program in the kernel: %s\n", e.SampleFilterText)
 		}
 		if e.Native != nil {
 			fmt.Fprintf(&b, "    filter, in ppscript:    %s\n", e.NativeText)
@@ -69,8 +69,8 @@ func (p *Plan) Explain() string {
 	for _, c := range Of[*CounterOp](p) {
 		c.explainSources(&b)
 	}
-	p.explainTier(&b)
-	p.explainCompact(&b)
+	p.explainKernel(&b)
+	p.explainProjection(&b)
 	p.Placement.explain(&b)
 	if len(p.Events) > 0 && p.Kernel == nil {
 		fmt.Fprintf(&b, "sample members  %s\n", p.Members())
@@ -92,17 +92,17 @@ func (p *Plan) Explain() string {
 	return b.String()
 }
 
-// explainFn records in which tier a function runs. Plain fields and
+// explainFn records in which engine a function runs. Plain fields and
 // constants need no word.
 func (b *builder) explainFn(f Fn, p *expr.Program) {
 	if _, field := p.Node.(*expr.Field); field || f.Const != nil {
 		return
 	}
-	tier := "native     "
+	engine := "native     "
 	if p.IsInterpreted() {
-		tier = "interpreted"
+		engine = "interpreted"
 	}
-	line := tier + " " + f.label()
+	line := engine + " " + f.label()
 	if !slices.Contains(b.plan.functions, line) {
 		b.plan.functions = append(b.plan.functions, line)
 	}
@@ -111,12 +111,12 @@ func (b *builder) explainFn(f Fn, p *expr.Program) {
 // Members names the members of samples that somebody reads.
 func (p *Plan) Members() string {
 	var names []string
-	for _, f := range p.Facts {
-		switch name := factNames[f]; {
+	for _, f := range p.SampleMembers {
+		switch name := memberNames[f]; {
 		case name != "":
 			names = append(names, name)
-		case f >= event.FactReg && f < event.FactArg:
-			names = append(names, "register "+strconv.Itoa(int(f-event.FactReg)))
+		case f >= event.MemberReg && f < event.MemberArg:
+			names = append(names, "register "+strconv.Itoa(int(f-event.MemberReg)))
 		}
 	}
 	if len(names) == 0 {

@@ -48,7 +48,7 @@ type Machine interface {
 	// LowerStep and LowerFlush translate; the error says why they cannot.
 	LowerStep(sc *expr.Scope) (expr.Node, error)
 	LowerFlush(sc *expr.Scope) (expr.Node, error)
-	// Run and RunFlush are the interpreted tier: they work on the frame's
+	// Run and RunFlush are the interpreted engine: they work on the frame's
 	// event and state, and fail the frame.
 	Run(f *expr.Frame)
 	RunFlush(f *expr.Frame)
@@ -159,7 +159,7 @@ func perRing(b *builder, key Fn, brs []branch) bool {
 		return false
 	}
 	for _, br := range brs {
-		if f, ok := br.scope.Schema.Field(key.Text); ok && f.Place != event.InFact {
+		if f, ok := br.scope.Schema.Field(key.Text); ok && f.Place != event.InMember {
 			return false // a field of the record that is called cpu
 		}
 	}
@@ -240,7 +240,7 @@ func (r *FoldOp) limit() int {
 }
 
 func (r *FoldOp) needs(b *builder, n *need) {
-	n.add(event.FactTime)
+	n.add(event.MemberTime)
 	if !r.spec.ByRing {
 		n.order("fold: the state of a key depends on the order of events")
 	}

@@ -67,7 +67,7 @@ func foldOf(in Stream, key string, m Machine) *Fold {
 	return &Fold{In: in, Key: *text(key), Machine: m}
 }
 
-func TestFoldInBothTiers(t *testing.T) {
+func TestFoldInBothEngines(t *testing.T) {
 	for _, interpreted := range []bool{false, true} {
 		f := foldOf(&Where{In: src("start"), Pred: *text("n > 0")}, "id", &counter{interpreted: interpreted})
 		p := build(t, Env{Replay: true}, tally(f, "nth"))
@@ -92,14 +92,14 @@ func TestWhatFoldsNeed(t *testing.T) {
 	f := func(key string, m *counter, order bool, want string) {
 		t.Helper()
 		p := build(t, Env{}, tally(foldOf(src("start"), key, m)))
-		if got := fmt.Sprint(p.Facts); got != want || p.Order != order {
+		if got := fmt.Sprint(p.SampleMembers); got != want || p.Order != order {
 			t.Errorf("by %s: got facts %s, order %v, want %s, %v", key, got, p.Order, want, order)
 		}
 	}
-	facts := func(fs ...event.Fact) string { return fmt.Sprint(fs) }
-	f("id", &counter{}, true, facts(event.FactTime))
-	f("cpu", &counter{}, false, facts(event.FactTime, event.FactCPU))
-	f("id", &counter{interpreted: true, reads: []string{"tid", "n"}}, true, facts(event.FactTime, event.FactTID))
+	members := func(fs ...event.Member) string { return fmt.Sprint(fs) }
+	f("id", &counter{}, true, members(event.MemberTime))
+	f("cpu", &counter{}, false, members(event.MemberTime, event.MemberCPU))
+	f("id", &counter{interpreted: true, reads: []string{"tid", "n"}}, true, members(event.MemberTime, event.MemberTID))
 }
 
 // What a fold emits and the events themselves come in time order where both go

@@ -149,7 +149,7 @@ func (t *Table) group() *agg.Group  { return t.Group }
 func (t *TableOp) needs(_ *builder, n *need) {
 	for _, a := range t.Spec.Aggs {
 		if op := a.Agg.Op; op.Ordered {
-			n.add(event.FactTime)
+			n.add(event.MemberTime)
 			n.order(op.Name + " depends on the order of events")
 		}
 	}

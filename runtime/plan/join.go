@@ -258,8 +258,8 @@ func threadKey(p *expr.Program) bool {
 	if !ok || f.Part != expr.Self {
 		return false
 	}
-	if f.F.Place == event.InFact {
-		return f.F.Fact == event.FactTID
+	if f.F.Place == event.InMember {
+		return f.F.Member == event.MemberTID
 	}
 	return f.F.Place == event.InRaw && f.F.Name == "common_pid"
 }
@@ -365,11 +365,11 @@ func (n *JoinOp) notes() []string {
 }
 
 func (j *JoinOp) needs(_ *builder, n *need) {
-	n.add(event.FactTime)
+	n.add(event.MemberTime)
 	for i := range j.js.In {
 		in := &j.js.In[i]
 		if in.Wakeup != nil || in.NextPID != nil {
-			n.add(event.FactTID, event.FactCPU)
+			n.add(event.MemberTID, event.MemberCPU)
 			n.raw = true
 		}
 	}

@@ -206,7 +206,7 @@ func TestLossesReachTheJoin(t *testing.T) {
 	p := build(t, Env{}, delays(idJoin(src("start"), src("end"))))
 	play(p, "start@10 1 1")
 	p.Router.Events([]*event.Event{{Kind: event.Lost, Time: 15, Count: 3, Ring: 1,
-		Joint: &event.Joint{Slots: []event.Value{event.TimeOf(40)}}}})
+		Derived: &event.Derived{Slots: []event.Value{event.TimeOf(40)}}}})
 	play(p, "end@20 1 1", "start@30 2 1", "end@50 2 1", "start@60 1 1", "end@61 1 1")
 	if got, want := rows(t, p, 0), "start end 1 1"; got != want {
 		t.Errorf("got %s, want %s", got, want)

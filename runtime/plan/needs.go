@@ -19,7 +19,7 @@ type Reader interface {
 }
 
 func (b *builder) needs() error {
-	n := need{facts: map[event.Fact]bool{}}
+	n := need{members: map[event.Member]bool{}}
 	for _, p := range b.programs {
 		n.program(p)
 	}
@@ -39,18 +39,18 @@ func (b *builder) needs() error {
 		n.order("events of several machines are related by time")
 	}
 	n.stacks(b)
-	if n.facts[event.FactComm] {
-		n.add(event.FactTID)
+	if n.members[event.MemberComm] {
+		n.add(event.MemberTID)
 		n.order("comm: a thread's name changes when it executes another program")
 		p.Comm = true
 	}
 	if err := n.restrict(b); err != nil {
 		return err
 	}
-	for f := range n.facts {
-		p.Facts = append(p.Facts, f)
+	for f := range n.members {
+		p.SampleMembers = append(p.SampleMembers, f)
 	}
-	slices.Sort(p.Facts)
+	slices.Sort(p.SampleMembers)
 	p.Watch = n.traced
 	p.Order, p.OrderWhy = n.why != "", n.why
 	for _, e := range p.Events {
@@ -60,44 +60,44 @@ func (b *builder) needs() error {
 }
 
 type need struct {
-	facts map[event.Fact]bool
-	raw   bool
-	why   string
+	members map[event.Member]bool
+	raw     bool
+	why     string
 	// traced says that a function asks whether threads are to be traced.
 	traced bool
 }
 
-func (n *need) add(facts ...event.Fact) {
-	for _, f := range facts {
+func (n *need) add(members ...event.Member) {
+	for _, f := range members {
 		switch f {
-		case event.FactDelay:
-			f = event.FactTime
-		case event.FactPID:
-			f = event.FactTID // one member holds both
-		case event.FactIRQsOff, event.FactNeedResched:
+		case event.MemberDelay:
+			f = event.MemberTime
+		case event.MemberPID:
+			f = event.MemberTID // one member holds both
+		case event.MemberIRQsOff, event.MemberNeedResched:
 			n.raw = true // their flags are there, if anywhere
 		}
-		n.facts[f] = true
+		n.members[f] = true
 	}
 }
 
 func (n *need) order(why string) {
-	n.add(event.FactTime)
+	n.add(event.MemberTime)
 	if n.why == "" {
 		n.why = why
 	}
 }
 
 // lines adds what the lines of the plan's events have: of events without a
-// record they show the facts.
+// record they show the sample members.
 func (n *need) lines(b *builder) {
-	n.add(event.FactTime, event.FactTID, event.FactCPU, event.FactComm)
+	n.add(event.MemberTime, event.MemberTID, event.MemberCPU, event.MemberComm)
 	n.raw = true
 	n.probes(b.plan.Events, nil)
 	for _, e := range b.plan.Events {
 		fields := e.Stream.Schema.Fields
 		for i := range fields {
-			if n.field(&fields[i]); fields[i].Fact == event.FactIP && fields[i].Place == event.InFact {
+			if n.field(&fields[i]); fields[i].Member == event.MemberIP && fields[i].Place == event.InMember {
 				b.plan.Mappings = true
 			}
 		}
@@ -113,7 +113,7 @@ func (n *need) showsAround(b *builder) {
 func (n *need) program(p *expr.Program) {
 	for _, f := range p.Uses.Fields {
 		switch f.F.Place {
-		case event.InFact:
+		case event.InMember:
 			n.field(f.F)
 		case event.InSlot:
 		default:
@@ -124,7 +124,7 @@ func (n *need) program(p *expr.Program) {
 	n.traced = n.traced || p.Uses.Any(expr.AsksThreads)
 }
 
-// call adds what a script function reads. Names that are not facts are fields
+// call adds what a script function reads. Names that are not sample members are fields
 // of the record.
 func (n *need) call(c any) {
 	n.raw = true
@@ -133,16 +133,16 @@ func (n *need) call(c any) {
 		names, exact = r.Reads()
 	}
 	if !exact {
-		n.add(event.FactTime, event.FactTID, event.FactCPU, event.FactPeriod, event.FactComm)
+		n.add(event.MemberTime, event.MemberTID, event.MemberCPU, event.MemberPeriod, event.MemberComm)
 		return
 	}
 	var s event.Schema
 	for _, name := range names {
 		if f, ok := s.Field(name); ok {
-			n.add(f.Fact)
+			n.add(f.Member)
 		}
 		if name == "delay" {
-			n.add(event.FactTime)
+			n.add(event.MemberTime)
 		}
 	}
 }

@@ -224,6 +224,6 @@ type Callable interface {
 	// Lower translates it for one kind of event; the error says why it
 	// cannot be, and it then stays interpreted.
 	Lower(sc *expr.Scope, want expr.Kind) (expr.Node, error)
-	// Call evaluates it on one event: the slow, interpreted tier.
+	// Call evaluates it on one event: the slow, interpreted engine.
 	Call(e *event.Event) (event.Value, error)
 }

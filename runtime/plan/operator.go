@@ -30,7 +30,7 @@ type Operator interface {
 	// one may.
 	inKernel() (op kernelOp, no string)
 	// notSent says why its events must come from the kernel itself, not as
-	// compact records of a program; "" if programs may send them.
+	// projected records of a program; "" if programs may send them.
 	notSent() string
 
 	// explain writes its lines.

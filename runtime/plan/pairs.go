@@ -66,7 +66,7 @@ func (b *builder) shortLabel(br branch) string {
 }
 
 // pairSchema describes the events of a pair: its delay and key, beside the
-// facts of its end.
+// sample members of its end.
 func (n *JoinOp) pairSchema(b *builder, s, e branch, more []event.Field) *event.Schema {
 	start, end := b.shortLabel(s), b.shortLabel(e)
 	label := start + " => " + end
@@ -74,12 +74,12 @@ func (n *JoinOp) pairSchema(b *builder, s, e branch, more []event.Field) *event.
 		label = n.spec.Label(start, end)
 	}
 	return &event.Schema{System: "pair", Name: label, Fields: append([]event.Field{
-		{Name: "delay", Type: "u64", Place: event.InFact, Fact: event.FactDelay, Unit: event.Nanos, Size: 8, Signed: true},
+		{Name: "delay", Type: "u64", Place: event.InMember, Member: event.MemberDelay, Unit: event.Nanos, Size: 8, Signed: true},
 		joinKeyField(s.marks.key, 0),
 	}, more...)}
 }
 
-// joinKeyField is the field that holds the key of a joint.
+// joinKeyField is the field that holds the key of a derived event.
 func joinKeyField(p *expr.Program, slot int) event.Field {
 	key := keyField(p)
 	key.Offset = slot
@@ -104,7 +104,7 @@ func (b *builder) keptRaw() int {
 				case n < 0 || x.Part == expr.Self:
 				case x.F.Place == event.InRaw:
 					n = max(n, x.F.Offset+x.F.Size)
-				case x.F.Place == event.InFact && plainFact(x.F.Fact):
+				case x.F.Place == event.InMember && plainMember(x.F.Member):
 				default:
 					n = -1
 				}
@@ -126,10 +126,10 @@ func (b *builder) keptRaw() int {
 	return n
 }
 
-// plainFact reports that an event holds the fact without its record.
-func plainFact(f event.Fact) bool {
+// plainFact reports that an event holds the sample member without its record.
+func plainMember(f event.Member) bool {
 	switch f {
-	case event.FactTime, event.FactPID, event.FactTID, event.FactCPU, event.FactDelay:
+	case event.MemberTime, event.MemberPID, event.MemberTID, event.MemberCPU, event.MemberDelay:
 		return true
 	}
 	return false

@@ -18,7 +18,7 @@ import (
 //	placekernel.go   the part that programs do all of: events, edges, operators
 //	placerecords.go  records that programs send of events, and what is in them
 //	placekeys.go     keys that ppscript computes from what the kernel grouped by
-//	placemoment.go   who evaluates facts that only programs see
+//	placecontext.go  who evaluates sample members that only programs see
 //	placetext.go     who reads texts of processes
 //	placecost.go     how much passes an edge
 //	placecut.go      where the least passes
@@ -78,10 +78,10 @@ type Placement struct {
 	// and KernelNo then says why, if somebody asked.
 	Kernel   *Kernel
 	KernelNo string
-	// Compact is the programs that send the events; nil if the kernel itself
+	// Projection is the programs that send the events; nil if the kernel itself
 	// does, and CompactNo then may say why.
-	Compact   *Compaction
-	CompactNo string
+	Projection   *ProjectionPlan
+	ProjectionNo string
 	// OnlyKernel says that Kernel reads what ppscript cannot.
 	OnlyKernel bool
 
@@ -136,7 +136,7 @@ type placeEdge struct {
 // place decides where the plan runs. It comes before predicates move into filters;
 // settle is called when the rest is known.
 func (b *builder) place() (settle func() error) {
-	t := &b.env.Tier
+	t := &b.env.KernelEnv
 	g := b.graph()
 	var kernel *Kernel
 	all := "the engine is perf"
@@ -150,7 +150,7 @@ func (b *builder) place() (settle func() error) {
 		}
 	}
 	evaluated, check := b.sieves()
-	var c *compactor
+	var c *projector
 	if asked && kernel == nil {
 		c = b.records(evaluated)
 	}
@@ -174,7 +174,7 @@ func (b *builder) place() (settle func() error) {
 		} else if asked {
 			p.KernelNo = all
 		}
-		if p.KernelNo != "" && t.Engine == EngineBPF && p.Compact == nil {
+		if p.KernelNo != "" && t.Engine == EngineBPF && p.Projection == nil {
 			return diag.Errorf(diag.Usage, "engine", "bpf", "%s", p.KernelNo).WithHint("use --engine auto")
 		}
 		return check()

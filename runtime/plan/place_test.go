@@ -88,7 +88,7 @@ func places(p *Plan) string {
 func TestPlacement(t *testing.T) {
 	f := func(engine, want string, reports ...Report) *Plan {
 		t.Helper()
-		p, err := tierPlan(t, engine, reports...)
+		p, err := kernelPlan(t, engine, reports...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func TestPlacement(t *testing.T) {
 
 // What programs send crosses the edge; who reads it runs here.
 func TestPlacementOfRecords(t *testing.T) {
-	p := compactPlan(t, EngineAuto, last(&Where{&Source{System: "sched", Name: "large"}, *text("n > id")}, "id"))
+	p := projectedPlan(t, EngineAuto, last(&Where{&Source{System: "sched", Name: "large"}, *text("n > id")}, "id"))
 	if got, want := places(p), "sched:large kernel; table native: last needs the events themselves"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -63,7 +63,7 @@ func readsDelay(n expr.Node) bool {
 	found := false
 	expr.Walk(n, func(n expr.Node) bool {
 		f, ok := n.(*expr.Field)
-		found = found || ok && f.F.Place == event.InFact && f.F.Fact == event.FactDelay
+		found = found || ok && f.F.Place == event.InMember && f.F.Member == event.MemberDelay
 		return !found
 	})
 	return found

@@ -25,8 +25,8 @@ const (
 	EngineBPF  = "bpf"  // the kernel, or an error
 )
 
-// A Tier is what Build must know to decide.
-type Tier struct {
+// A KernelEnv is what Build must know to decide.
+type KernelEnv struct {
 	Engine string
 	// Host and Target are what programs are generated for. No says why they
 	// cannot run here, or for these options; "" if they can.
@@ -36,7 +36,7 @@ type Tier struct {
 	// HostNo says why there is no Host.
 	HostNo string
 	// NoCompact says why programs must not send events; "" if they may.
-	NoCompact string
+	NoProjection string
 	// Intervals says that there are results while the run goes on.
 	Intervals bool
 	// Counted has programs count the events that they take, by CPU; NoKernel
@@ -79,7 +79,7 @@ func not(format string, args ...any) error { return &errNot{fmt.Sprintf(format, 
 // kernel generates the programs that do all of the plan's work, or says why they
 // cannot. What is against an operator is noted with it.
 func (b *builder) kernel(g *placing) (*Kernel, error) {
-	t := &b.env.Tier
+	t := &b.env.KernelEnv
 	switch {
 	case b.env.Replay:
 		return nil, not("a recording is read, which no program sees")
@@ -176,7 +176,7 @@ func (b *builder) stackSpec(s *StackSpec) *bpf.StackSpec {
 	if s == nil {
 		return nil
 	}
-	most := b.env.Tier.MaxStack
+	most := b.env.KernelEnv.MaxStack
 	if s.Max > 0 {
 		most = min(most, s.Max)
 	}
@@ -245,7 +245,7 @@ func (k *kernelBuilder) build(g *placing) (first error) {
 // blame finds the operators that no program can do the work of: each is tried with
 // those that it reads of.
 func (k *kernelBuilder) blame(g *placing) {
-	t := &k.b.env.Tier
+	t := &k.b.env.KernelEnv
 	good := &bpf.Part{Intervals: t.Intervals, Counted: t.Counted}
 	for i, n := range g.nodes {
 		if n.op == nil || n.no != "" {
@@ -386,7 +386,7 @@ func nodeOf(p *expr.Program) (expr.Node, error) {
 }
 
 // explainTier says what runs where.
-func (p *Plan) explainTier(b *strings.Builder) {
+func (p *Plan) explainKernel(b *strings.Builder) {
 	switch {
 	case p.Kernel != nil:
 		fmt.Fprintf(b, "engine          bpf: events are related and counted inside the kernel\n")

@@ -16,7 +16,7 @@ import (
 // the first eight bytes.
 type oneEvent struct{}
 
-var tierSchema = &event.Schema{System: "sched", Name: "made_up", Type: 2, Size: 48, Fields: []event.Field{
+var kernelSchema = &event.Schema{System: "sched", Name: "made_up", Type: 2, Size: 48, Fields: []event.Field{
 	{Name: "common_pid", Type: "int", Offset: 4, Size: 4, Signed: true},
 	{Name: "id", Type: "int", Offset: 8, Size: 4, Signed: true},
 	{Name: "odd", Type: "int", Offset: 13, Size: 4, Signed: true},
@@ -25,11 +25,11 @@ var tierSchema = &event.Schema{System: "sched", Name: "made_up", Type: 2, Size: 
 	{Name: "path", Type: "char[]", Kind: event.Str, Place: event.DataLoc, Offset: 20, Size: 4, Elem: 1},
 }}
 
-func (oneEvent) Find(s *Source) ([]*event.Schema, error) { return []*event.Schema{tierSchema}, nil }
+func (oneEvent) Find(s *Source) ([]*event.Schema, error) { return []*event.Schema{kernelSchema}, nil }
 
-func tierPlan(t *testing.T, engine string, reports ...Report) (*Plan, error) {
+func kernelPlan(t *testing.T, engine string, reports ...Report) (*Plan, error) {
 	t.Helper()
-	return Build(reports, Env{Catalog: oneEvent{}, Tier: Tier{Engine: engine, Host: &bpf.Host{}, Target: &bpf.Target{}}})
+	return Build(reports, Env{Catalog: oneEvent{}, KernelEnv: KernelEnv{Engine: engine, Host: &bpf.Host{}, Target: &bpf.Target{}}})
 }
 
 func made() *Source { return &Source{System: "sched", Name: "made_up"} }
@@ -42,10 +42,10 @@ func countedBy(in Stream, keys ...string) *Group {
 	return g
 }
 
-func TestTierFits(t *testing.T) {
+func TestPlacementFits(t *testing.T) {
 	f := func(r Report) {
 		t.Helper()
-		p, err := tierPlan(t, EngineAuto, r)
+		p, err := kernelPlan(t, EngineAuto, r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,10 +62,10 @@ func TestTierFits(t *testing.T) {
 	f(&Group{In: made(), Aggs: []AggCol{{Name: "p", Agg: agg.Agg{Op: agg.Quantile, Q: 0.5}, Arg: text("n")}, {Name: "m", Agg: agg.Agg{Op: agg.Max}, Arg: text("n"), Where: text("id")}}})
 }
 
-func TestTierSaysWhyNot(t *testing.T) {
+func TestPlacementSaysWhyNot(t *testing.T) {
 	f := func(why string, reports ...Report) {
 		t.Helper()
-		p, err := tierPlan(t, EngineAuto, reports...)
+		p, err := kernelPlan(t, EngineAuto, reports...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,14 +75,14 @@ func TestTierSaysWhyNot(t *testing.T) {
 		if text := p.Explain(); !strings.Contains(text, "engine          perf: ") || !strings.Contains(text, why) {
 			t.Errorf("got\n%s\nwant the reason in it", text)
 		}
-		p, err = tierPlan(t, EngineBPF, reports...)
-		if err == nil && p.Compact != nil {
+		p, err = kernelPlan(t, EngineBPF, reports...)
+		if err == nil && p.Projection != nil {
 			return // programs send the events, at least
 		}
 		if err == nil || diag.ClassOf(err) != diag.Usage || diag.HintOf(err) == "" || !strings.Contains(err.Error(), why) {
 			t.Errorf("got %v, want an error of use that says %q", err, why)
 		}
-		if p, err := tierPlan(t, EnginePerf, reports...); err != nil || p.Kernel != nil || p.KernelNo != "" {
+		if p, err := kernelPlan(t, EnginePerf, reports...); err != nil || p.Kernel != nil || p.KernelNo != "" {
 			t.Errorf("engine perf: got %v, %v, %q, want a plan without the kernel", err, p.Kernel, p.KernelNo)
 		}
 	}
@@ -98,11 +98,11 @@ func TestTierSaysWhyNot(t *testing.T) {
 
 // What the kernel cannot compute it groups by the numbers for it, and rows of
 // one key add up.
-func TestTierDefersKeys(t *testing.T) {
+func TestPlacementDefersKeys(t *testing.T) {
 	services := &expr.Services{SyscallName: func(n int64) string { return []string{"even", "odd"}[n&1] }}
 	g := countedBy(made(), "_comm", "syscall_name(id)", "n")
 	p, err := Build([]Report{g}, Env{Catalog: oneEvent{}, Services: services,
-		Tier: Tier{Engine: EngineBPF, Host: &bpf.Host{}, Target: &bpf.Target{}}})
+		KernelEnv: KernelEnv{Engine: EngineBPF, Host: &bpf.Host{}, Target: &bpf.Target{}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,20 +124,20 @@ func TestTierDefersKeys(t *testing.T) {
 }
 
 // A script that only calculates has nothing to run in the kernel.
-func TestTierWithoutEvents(t *testing.T) {
-	b := &builder{plan: &Plan{}, env: Env{Tier: Tier{Engine: EngineAuto, Host: &bpf.Host{}, Target: &bpf.Target{}}}}
+func TestPlacementWithoutEvents(t *testing.T) {
+	b := &builder{plan: &Plan{}, env: Env{KernelEnv: KernelEnv{Engine: EngineAuto, Host: &bpf.Host{}, Target: &bpf.Target{}}}}
 	if err := b.place()(); err != nil || b.plan.Kernel != nil || b.plan.KernelNo == "" {
 		t.Errorf("got %v, %v, want a plan that is not for the kernel", err, b.plan.Kernel)
 	}
 }
 
 // Texts of any length run in the kernel only if somebody insists.
-func TestTierLongTexts(t *testing.T) {
-	p, err := tierPlan(t, EngineAuto, countedBy(made(), "path"))
+func TestPlacementLongTexts(t *testing.T) {
+	p, err := kernelPlan(t, EngineAuto, countedBy(made(), "path"))
 	if err != nil || p.Kernel != nil || !strings.Contains(p.KernelNo, "path may be longer") {
 		t.Errorf("auto: got %v, %q", err, p.KernelNo)
 	}
-	if p, err = tierPlan(t, EngineBPF, countedBy(made(), "path")); err != nil || p.Kernel == nil {
+	if p, err = kernelPlan(t, EngineBPF, countedBy(made(), "path")); err != nil || p.Kernel == nil {
 		t.Errorf("bpf: got %v, want it in the kernel", err)
 	}
 }

@@ -137,8 +137,8 @@ func settable(f *event.Field) bool {
 		return f.Offset >= 0 && (f.Size == 1 || f.Size == 2 || f.Size == 4 || f.Size == 8)
 	case event.InSlot:
 		return f.Kind == event.Int
-	case event.InFact:
-		return f.Fact == event.FactPID || f.Fact == event.FactTID || f.Fact == event.FactCPU
+	case event.InMember:
+		return f.Member == event.MemberPID || f.Member == event.MemberTID || f.Member == event.MemberCPU
 	}
 	return false
 }
@@ -212,15 +212,15 @@ func (in *Instance) Partial(of *agg.Spec, p *agg.Partial) bool {
 func (d *deferredRun) set(l *expr.Field, v uint64) {
 	e := d.parts[l.Part]
 	if l.F.Place == event.InSlot {
-		e.Joint.Slots[l.F.Offset] = event.IntOf(int64(v))
+		e.Derived.Slots[l.F.Offset] = event.IntOf(int64(v))
 		return
 	}
-	switch l.F.Fact {
-	case event.FactPID:
+	switch l.F.Member {
+	case event.MemberPID:
 		e.PID = int32(v)
-	case event.FactTID:
+	case event.MemberTID:
 		e.TID = int32(v)
-	case event.FactCPU:
+	case event.MemberCPU:
 		e.CPU = int32(v)
 	default:
 		var b [8]byte
@@ -263,7 +263,7 @@ func (in *Instance) deferKeys() {
 		for p, size := range d.sizes {
 			run.parts[p] = &event.Event{Stream: in.Stream(d.self), Raw: make([]byte, size), PID: -1, TID: -1, CPU: -1}
 		}
-		run.parts[expr.Self].Joint = &event.Joint{Start: run.parts[expr.Start], End: run.parts[expr.End], Slots: make([]event.Value, d.slots)}
+		run.parts[expr.Self].Derived = &event.Derived{Start: run.parts[expr.Start], End: run.parts[expr.End], Slots: make([]event.Value, d.slots)}
 		in.deferred[spec] = run
 	}
 }

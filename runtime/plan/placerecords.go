@@ -19,10 +19,10 @@ import (
 // reads. It is all or nothing, since such events are attached to CPUs, whatever
 // the target is.
 //
-// It is done where it pays: for facts and texts that only programs see, for
+// It is done where it pays: for sample members and texts that only programs see, for
 // predicates that would let many events through, for a few fields of a large
 // record. It is not done, unless asked for, where joins or folds keep state. And
-// it is not done where people see whole records, unless they ask for such a fact:
+// it is not done where people see whole records, unless they ask for such a sample member:
 // the flags of a record (interrupts, preemption) are not made yet when programs
 // run.
 
@@ -32,15 +32,15 @@ const (
 	fewBytes = 16
 )
 
-// A Compaction is the programs that send a plan's events.
-type Compaction struct {
+// A ProjectionPlan is the programs that send a plan's events.
+type ProjectionPlan struct {
 	Image *bpf.Image
 	// Why says what it is good for.
 	Why string
 }
 
 // compactor settles whether and how.
-type compactor struct {
+type projector struct {
 	b     *builder
 	part  *bpf.Part
 	moved [][]*pred // by event
@@ -51,26 +51,26 @@ type compactor struct {
 
 // records is what programs can send of the events; nil if they cannot, or if it does
 // not pay.
-func (b *builder) records(evaluated map[*expr.Program]bool) *compactor {
-	t := &b.env.Tier
+func (b *builder) records(evaluated map[*expr.Program]bool) *projector {
+	t := &b.env.KernelEnv
 	p := b.plan
 	switch {
 	case b.env.Replay, t.Host == nil, t.No != "":
 		return nil
-	case t.NoCompact != "":
-		p.CompactNo = t.NoCompact
+	case t.NoProjection != "":
+		p.ProjectionNo = t.NoProjection
 		return nil
 	}
-	c := &compactor{b: b, part: &bpf.Part{}}
+	c := &projector{b: b, part: &bpf.Part{}}
 	err := c.build(evaluated)
-	if t.Engine != EngineBPF && len(b.moments)+len(b.texts) == 0 && (Has[*JoinOp](p) || Has[*FoldOp](p)) {
+	if t.Engine != EngineBPF && len(b.contexts)+len(b.texts) == 0 && (Has[*JoinOp](p) || Has[*FoldOp](p)) {
 		// An event that comes while programs are busy is counted as lost, but
 		// nobody knows where in a ring: state would not be reset across it.
 		return nil
 	}
 	switch {
 	case err != nil && c.why != "":
-		p.CompactNo = err.Error()
+		p.ProjectionNo = err.Error()
 		return nil
 	case err != nil:
 		return nil
@@ -85,20 +85,20 @@ func (b *builder) records(evaluated map[*expr.Program]bool) *compactor {
 }
 
 // send replaces the events by what programs send of them.
-func (c *compactor) send(evaluated map[*expr.Program]bool) error {
-	b, p, t := c.b, c.b.plan, &c.b.env.Tier
+func (c *projector) send(evaluated map[*expr.Program]bool) error {
+	b, p, t := c.b, c.b.plan, &c.b.env.KernelEnv
 	im, err := bpf.Generate(c.part, t.Host, t.Target)
 	if err != nil {
-		p.CompactNo = err.Error()
+		p.ProjectionNo = err.Error()
 		return err
 	}
-	p.Compact = &Compaction{Image: im, Why: c.why}
+	p.Projection = &ProjectionPlan{Image: im, Why: c.why}
 	moved := slices.Concat(c.moved...)
 	for _, m := range moved {
 		evaluated[m.prog] = true
 	}
 	b.without(moved)
-	for _, u := range b.moments {
+	for _, u := range b.contexts {
 		evaluated[u.prog] = true // it is sent, or was checked
 	}
 	for _, u := range b.texts {
@@ -112,7 +112,7 @@ func (c *compactor) send(evaluated map[*expr.Program]bool) error {
 }
 
 // sent says what is sent of an event.
-func (c *compactor) sent(i int) string {
+func (c *projector) sent(i int) string {
 	send := c.part.Edges[i].Send
 	var names []string
 	for _, n := range send.Fields {
@@ -141,13 +141,13 @@ func (c *compactor) sent(i int) string {
 	return text
 }
 
-func (c *compactor) build(evaluated map[*expr.Program]bool) error {
+func (c *projector) build(evaluated map[*expr.Program]bool) error {
 	b := c.b
 	if err := b.sendable(); err != nil {
 		return err
 	}
 	c.whole = b.plan.sees().records
-	for _, u := range b.moments {
+	for _, u := range b.contexts {
 		if !evaluated[u.prog] {
 			c.why, c.must = "only programs see "+u.name, true
 		}
@@ -179,11 +179,11 @@ func (c *compactor) build(evaluated map[*expr.Program]bool) error {
 }
 
 // runs reports that a program can check a predicate.
-func (c *compactor) runs(ev *bpf.Event, n expr.Node) bool {
-	return bpf.Can(n, ev, c.b.env.Tier.Host) == nil
+func (c *projector) runs(ev *bpf.Event, n expr.Node) bool {
+	return bpf.Can(n, ev, c.b.env.KernelEnv.Host) == nil
 }
 
-// What several operators say of compact records.
+// What several operators say of projected records.
 const (
 	notOnlyTracepoints = "there is more than tracepoints"
 	sentElsewhere      = "events are sent elsewhere, or come from there"
@@ -222,10 +222,10 @@ func (b *builder) sendable() error {
 }
 
 // fields settles what is sent of each event.
-func (c *compactor) fields(evaluated map[*expr.Program]bool) error {
+func (c *projector) fields(evaluated map[*expr.Program]bool) error {
 	b := c.b
 	want := map[*event.Field]bool{}
-	moments := map[*event.Field]bool{}
+	contexts := map[*event.Field]bool{}
 	named := Has[*LogOp](b.plan) // a line says whose event it is
 	var err error
 	for _, p := range b.programs {
@@ -236,12 +236,12 @@ func (c *compactor) fields(evaluated map[*expr.Program]bool) error {
 			switch n := n.(type) {
 			case *expr.Field:
 				switch place := n.F.Place; {
-				case place == event.InFact && n.F.Fact.OfMoment():
-					moments[n.F] = true
-				case place == event.InFact && n.F.Fact == event.FactComm:
+				case place == event.InMember && n.F.Member.OfContext():
+					contexts[n.F] = true
+				case place == event.InMember && n.F.Member == event.MemberComm:
 					named = true
-				case place == event.InFact:
-					if n.F.Fact == event.FactPeriod || n.F.Fact == event.FactMode || n.F.Fact == event.FactCallchain {
+				case place == event.InMember:
+					if n.F.Member == event.MemberPeriod || n.F.Member == event.MemberMode || n.F.Member == event.MemberCallchain {
 						err = not("%s is not sent", n.F.Name)
 					}
 				case place == event.InSlot:
@@ -299,8 +299,8 @@ func (c *compactor) fields(evaluated map[*expr.Program]bool) error {
 		}
 		r := c.part.Edges[i].Send
 		r.Whole = c.whole
-		for f := range moments {
-			if !carries(ev.Schema, f.Fact) || !c.whole {
+		for f := range contexts {
+			if !carries(ev.Schema, f.Member) || !c.whole {
 				r.Fields = append(r.Fields, &expr.Field{F: f})
 			}
 		}
@@ -323,7 +323,7 @@ func (c *compactor) fields(evaluated map[*expr.Program]bool) error {
 	return nil
 }
 
-func (c *compactor) isMoved(p *expr.Program) bool {
+func (c *projector) isMoved(p *expr.Program) bool {
 	return slices.ContainsFunc(slices.Concat(c.moved...), func(m *pred) bool { return m.prog == p })
 }
 
@@ -348,15 +348,15 @@ func (b *builder) readByScripts() (names []string, exact bool) {
 	return names, true
 }
 
-func (p *Plan) explainCompact(b *strings.Builder) {
+func (p *Plan) explainProjection(b *strings.Builder) {
 	switch {
-	case p.Compact != nil:
-		fmt.Fprintf(b, "compact records since %s\n", p.Compact.Why)
-		for i := range p.Compact.Image.Programs {
-			prog := &p.Compact.Image.Programs[i]
+	case p.Projection != nil:
+		fmt.Fprintf(b, "projected records since %s\n", p.Projection.Why)
+		for i := range p.Projection.Image.Programs {
+			prog := &p.Projection.Image.Programs[i]
 			fmt.Fprintf(b, "                %s: %s, %d instructions\n", prog.Label, prog.Where(), len(prog.Ins))
 		}
-	case p.CompactNo != "":
-		fmt.Fprintf(b, "compact records cannot be sent: %s\n", p.CompactNo)
+	case p.ProjectionNo != "":
+		fmt.Fprintf(b, "projected records cannot be sent: %s\n", p.ProjectionNo)
 	}
 }

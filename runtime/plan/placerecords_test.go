@@ -24,11 +24,11 @@ var largeSchema = &event.Schema{System: "sched", Name: "large", Type: 2, Size: 6
 
 func (largeEvent) Find(s *Source) ([]*event.Schema, error) { return []*event.Schema{largeSchema}, nil }
 
-func compactPlan(t *testing.T, engine string, reports ...Report) *Plan {
+func projectedPlan(t *testing.T, engine string, reports ...Report) *Plan {
 	t.Helper()
 	types := &bpf.Host{NeedResched: 3, Offset: func(string, string) (int, bool) { return 8, true }}
 	p, err := Build(reports, Env{
-		Catalog: largeEvent{}, Tier: Tier{Engine: engine, Host: types, Target: &bpf.Target{}},
+		Catalog: largeEvent{}, KernelEnv: KernelEnv{Engine: engine, Host: types, Target: &bpf.Target{}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -40,20 +40,20 @@ func last(in Stream, of string) *Group {
 	return &Group{In: in, Aggs: []AggCol{{Name: "x", Agg: agg.Agg{Op: agg.Last}, Arg: text(of)}}}
 }
 
-func TestCompactPays(t *testing.T) {
+func TestProjectionPays(t *testing.T) {
 	src := func() *Source { return &Source{System: "sched", Name: "large"} }
 	f := func(why, sent string, reports ...Report) {
 		t.Helper()
-		p := compactPlan(t, EngineAuto, reports...)
-		if p.Compact == nil {
-			t.Errorf("got no compact records, %s: want %s", p.CompactNo, why)
+		p := projectedPlan(t, EngineAuto, reports...)
+		if p.Projection == nil {
+			t.Errorf("got no projected records, %s: want %s", p.ProjectionNo, why)
 			return
 		}
-		if !strings.Contains(p.Compact.Why, why) || p.Events[0].Sent != sent || p.Events[0].Filter != "" {
-			t.Errorf("got %q since %s, filter %q; want %q since %s", p.Events[0].Sent, p.Compact.Why,
+		if !strings.Contains(p.Projection.Why, why) || p.Events[0].Sent != sent || p.Events[0].Filter != "" {
+			t.Errorf("got %q since %s, filter %q; want %q since %s", p.Events[0].Sent, p.Projection.Why,
 				p.Events[0].Filter, sent, why)
 		}
-		if text := p.Explain(); !strings.Contains(text, "compact records since "+p.Compact.Why) ||
+		if text := p.Explain(); !strings.Contains(text, "projected records since "+p.Projection.Why) ||
 			!strings.Contains(text, sent) {
 			t.Errorf("got\n%s\nwant it to say so", text)
 		}
@@ -69,8 +69,8 @@ func TestCompactPays(t *testing.T) {
 
 	no := func(engine string, reports ...Report) {
 		t.Helper()
-		if p := compactPlan(t, engine, reports...); p.Compact != nil {
-			t.Errorf("got compact records since %s", p.Compact.Why)
+		if p := projectedPlan(t, engine, reports...); p.Projection != nil {
+			t.Errorf("got projected records since %s", p.Projection.Why)
 		}
 	}
 	no(EnginePerf, last(src(), "id"))
@@ -82,14 +82,14 @@ func TestCompactPays(t *testing.T) {
 	// of no known size
 	no(EngineAuto, last(src(), "path"))
 	no(EngineAuto, last(&Source{System: "sched", Name: "x", Sampling: Sampling{Period: 9}}, "id")) // sampled
-	if p := compactPlan(t, EngineBPF, last(src(), "name"), last(src(), "n")); p.Compact == nil ||
+	if p := projectedPlan(t, EngineBPF, last(src(), "name"), last(src(), "n")); p.Projection == nil ||
 		p.Events[0].Sent != "n, name" {
-		t.Errorf("engine bpf: got no compact records, %s", p.CompactNo)
+		t.Errorf("engine bpf: got no projected records, %s", p.ProjectionNo)
 	}
 }
 
 // Where names of threads are wanted, what tells them is sent as well.
-func TestCompactNames(t *testing.T) {
+func TestProjectionNames(t *testing.T) {
 	schema := &event.Schema{System: "sched", Name: "woken", Type: 3, Size: 64, Fields: []event.Field{
 		{Name: "comm", Type: "char[16]", Kind: event.Str, Offset: 8, Size: 16},
 		{Name: "pid", Type: "int", Offset: 24, Size: 4, Signed: true},
@@ -98,14 +98,14 @@ func TestCompactNames(t *testing.T) {
 	f := func(sent string, in Stream, of string) {
 		t.Helper()
 		p, err := Build([]Report{last(in, of)}, Env{
-			Catalog: namesOnly{schema},
-			Tier:    Tier{Engine: EngineBPF, Host: &bpf.Host{}, Target: &bpf.Target{}},
+			Catalog:   namesOnly{schema},
+			KernelEnv: KernelEnv{Engine: EngineBPF, Host: &bpf.Host{}, Target: &bpf.Target{}},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.Compact == nil || p.Events[0].Sent != sent {
-			t.Errorf("got %q, want %q; %s", p.Events[0].Sent, sent, p.CompactNo)
+		if p.Projection == nil || p.Events[0].Sent != sent {
+			t.Errorf("got %q, want %q; %s", p.Events[0].Sent, sent, p.ProjectionNo)
 		}
 	}
 	src := &Source{System: "sched", Name: "woken"}
@@ -120,10 +120,10 @@ func (c namesOnly) Find(*Source) ([]*event.Schema, error) { return []*event.Sche
 
 // A predicate that only some readers have stays with them, and its fields are
 // sent.
-func TestCompactSharedEvents(t *testing.T) {
+func TestProjectionSharedEvents(t *testing.T) {
 	src := &Source{System: "sched", Name: "large"}
-	p := compactPlan(t, EngineBPF, last(&Where{src, *text("n > id")}, "id"), last(src, "_time"))
-	if p.Compact == nil || p.Events[0].Sent != "id, n" {
+	p := projectedPlan(t, EngineBPF, last(&Where{src, *text("n > id")}, "id"), last(src, "_time"))
+	if p.Projection == nil || p.Events[0].Sent != "id, n" {
 		t.Errorf("got %q, want both fields", p.Events[0].Sent)
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // This file settles who reads the texts of user_string(): a program that does all
-// of the plan's work, or one that sends them with compact records. Without
+// of the plan's work, or one that sends them with projected records. Without
 // programs, those that say what they are instead are that; others are an error
 // before anything is opened.
 
@@ -38,7 +38,7 @@ func (br *branch) schemaOf(p expr.Part) *event.Schema {
 
 // texts adds to what is sent of events the texts that functions read which are
 // not evaluated in the kernel.
-func (c *compactor) texts(evaluated map[*expr.Program]bool) error {
+func (c *projector) texts(evaluated map[*expr.Program]bool) error {
 	for _, u := range c.b.texts {
 		if evaluated[u.prog] || c.isMoved(u.prog) {
 			continue
@@ -76,18 +76,18 @@ func short(addr expr.Node) string {
 }
 
 // noText says why nobody reads a text.
-func (b *builder) noText(u momentUse) error {
+func (b *builder) noText(u contextUse) error {
 	d := diag.Errorf(diag.Run, u.name, u.label, "only a program in the kernel reads texts of a process")
 	p := b.plan
-	switch e := b.env.Tier.Engine; {
+	switch e := b.env.KernelEnv.Engine; {
 	case b.env.Replay:
 		d.Cause = errors.New("a recording has addresses, not the texts that were there")
 		return d.WithHint("run it live, or say what it is instead: %s(address, \"\")", expr.UserText)
 	case e != EngineAuto && e != EngineBPF:
 		d.Cause = fmt.Errorf("%w, which this engine leaves out", d.Cause)
 		return d.WithHint("use --engine auto")
-	case p.CompactNo != "":
-		d.Cause = fmt.Errorf("%w: %s", d.Cause, p.CompactNo)
+	case p.ProjectionNo != "":
+		d.Cause = fmt.Errorf("%w: %s", d.Cause, p.ProjectionNo)
 	case p.KernelNo != "":
 		d.Cause = fmt.Errorf("%w: %s", d.Cause, p.KernelNo)
 		return d.WithHint("see what is missing with: ppscript doctor")

@@ -29,8 +29,8 @@ type Plan struct {
 
 // Needs is what the sources must deliver.
 type Needs struct {
-	// Facts are the members of samples that somebody reads.
-	Facts []event.Fact
+	// SampleMembers are the members of samples that somebody reads.
+	SampleMembers []event.Member
 	// Order says whether events must come in time order, and why.
 	Order    bool
 	OrderWhy string
@@ -58,10 +58,10 @@ type Event struct {
 	// of it in a recording; nil if there is none.
 	Native     *expr.Program
 	NativeText string
-	// Sieve is a program that decides about each sample in the kernel; nil if
+	// SampleFilter is a program that decides about each sample in the kernel; nil if
 	// there is none.
-	Sieve     *bpf.Image
-	SieveText string
+	SampleFilter     *bpf.Image
+	SampleFilterText string
 	// Sent says what a program sends of the event.
 	Sent string
 	// NoRaw says that nobody reads the record itself.

@@ -168,23 +168,23 @@ func TestReplayFiltersNatively(t *testing.T) {
 
 func TestOnlyWhatIsReadIsAskedFor(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		in    Report
-		facts string
-		raw   bool
-		order bool
+		name    string
+		in      Report
+		members string
+		raw     bool
+		order   bool
 	}{
 		{"count", &Group{In: src("start"), Aggs: []AggCol{{Name: "c", Agg: agg.Agg{Op: agg.Count}}}}, "[]", false, false},
 		{"by field", counted(src("start"), "id"), "[]", true, false},
 		{"by thread", &Group{In: src("start"), By: []Var{{"tid", *text("tid")}}, Aggs: []AggCol{{Name: "c", Agg: agg.Agg{Op: agg.Count}}}},
-			fmt.Sprint([]event.Fact{event.FactTID}), false, false},
-		{"log", &Log{In: src("start")}, fmt.Sprint([]event.Fact{event.FactTime, event.FactTID, event.FactCPU, event.FactComm}), true, true},
+			fmt.Sprint([]event.Member{event.MemberTID}), false, false},
+		{"log", &Log{In: src("start")}, fmt.Sprint([]event.Member{event.MemberTime, event.MemberTID, event.MemberCPU, event.MemberComm}), true, true},
 		{"list", &Group{In: src("start"), Aggs: []AggCol{{Name: "l", Agg: agg.Agg{Op: agg.List}, Arg: text("n")}}},
-			fmt.Sprint([]event.Fact{event.FactTime}), true, true},
+			fmt.Sprint([]event.Member{event.MemberTime}), true, true},
 	} {
 		p := build(t, Env{}, c.in)
-		if got := fmt.Sprint(p.Facts); got != c.facts || p.Events[0].NoRaw == c.raw || p.Order != c.order {
-			t.Errorf("%s: got facts %s, no raw %v, order %v; want %s, %v, %v", c.name, got, p.Events[0].NoRaw, p.Order, c.facts, !c.raw, c.order)
+		if got := fmt.Sprint(p.SampleMembers); got != c.members || p.Events[0].NoRaw == c.raw || p.Order != c.order {
+			t.Errorf("%s: got facts %s, no raw %v, order %v; want %s, %v, %v", c.name, got, p.Events[0].NoRaw, p.Order, c.members, !c.raw, c.order)
 		}
 	}
 }
@@ -236,7 +236,7 @@ func TestViewSteps(t *testing.T) {
 	}
 }
 
-func TestExplainTellsTheTiers(t *testing.T) {
+func TestExplainTellsTheEngines(t *testing.T) {
 	p := build(t, Env{}, &Log{In: &Where{In: src("start"), Pred: *text("n % 3 == 1")}})
 	got := p.Explain()
 	for _, want := range []string{"t:start", "native      n % 3 == 1", "order           by time", "log"} {

@@ -60,29 +60,29 @@ func (s *Source) filterText() string {
 	return own + " && (" + s.Filter + ")"
 }
 
-// field adds a fact that a program reads and all that it is computed from.
+// field adds a sample member that a program reads and all that it is computed from.
 func (n *need) field(f *event.Field) {
-	if f.Place != event.InFact {
+	if f.Place != event.InMember {
 		return
 	}
-	n.add(f.Fact)
+	n.add(f.Member)
 	n.add(f.Uses...)
 }
 
-// probes adds the facts of probes that are read by name, or all numbers if
+// probes adds the sample members of probes that are read by name, or all numbers if
 // names is nil.
 func (n *need) probes(events []*Event, names []string) {
 	for _, e := range events {
 		s := e.Stream.Schema
 		if names == nil {
 			for i := range s.Fields {
-				if s.Fields[i].Fact >= event.FactReg || e.Source != nil && e.Source.Probe != nil {
+				if s.Fields[i].Member >= event.MemberReg || e.Source != nil && e.Source.Probe != nil {
 					n.field(&s.Fields[i])
 				}
 			}
 		}
 		for _, name := range names {
-			if f, ok := s.Field(name); ok && f.Fact >= event.FactReg {
+			if f, ok := s.Field(name); ok && f.Member >= event.MemberReg {
 				n.field(f)
 			}
 		}

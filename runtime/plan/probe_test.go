@@ -57,25 +57,25 @@ func TestProbeOfOneProcess(t *testing.T) {
 // computed fields are made of.
 func TestProbeNeeds(t *testing.T) {
 	schema := &event.Schema{System: "usdt", Name: "x", Fields: []event.Field{
-		{Name: "a", Place: event.InFact, Fact: event.FactReg + 5, Size: 8},
-		{Name: "b", Place: event.InFact, Fact: event.FactArg, Size: 4, Uses: []event.Fact{event.FactReg + 3, event.FactStack}},
+		{Name: "a", Place: event.InMember, Member: event.MemberReg + 5, Size: 8},
+		{Name: "b", Place: event.InMember, Member: event.MemberArg, Size: 4, Uses: []event.Member{event.MemberReg + 3, event.MemberStack}},
 	}}
 	events := []*Event{{Stream: &event.Stream{Schema: schema}, Source: ProbeSource(probe.Spec{})}}
-	f := func(names []string, want ...event.Fact) {
+	f := func(names []string, want ...event.Member) {
 		t.Helper()
-		n := need{facts: map[event.Fact]bool{}}
+		n := need{members: map[event.Member]bool{}}
 		n.probes(events, names)
 		for _, w := range want {
-			if !n.facts[w] {
+			if !n.members[w] {
 				t.Errorf("%v: got no fact %d", names, w)
 			}
 		}
-		if len(n.facts) != len(want) {
-			t.Errorf("%v: got %v, want %v", names, n.facts, want)
+		if len(n.members) != len(want) {
+			t.Errorf("%v: got %v, want %v", names, n.members, want)
 		}
 	}
-	f([]string{"a"}, event.FactReg+5)
-	f([]string{"b", "nosuch"}, event.FactArg, event.FactReg+3, event.FactStack)
+	f([]string{"a"}, event.MemberReg+5)
+	f([]string{"b", "nosuch"}, event.MemberArg, event.MemberReg+3, event.MemberStack)
 	f([]string{"cpu"})
-	f(nil, event.FactReg+5, event.FactArg, event.FactReg+3, event.FactStack)
+	f(nil, event.MemberReg+5, event.MemberArg, event.MemberReg+3, event.MemberStack)
 }

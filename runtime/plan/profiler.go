@@ -202,7 +202,7 @@ func (n *need) restrict(b *builder) error {
 		if err != nil {
 			return err
 		}
-		n.add(event.FactTID)
+		n.add(event.MemberTID)
 		e.addNative(b, p, "traced(_tid)")
 	}
 	return nil

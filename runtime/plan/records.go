@@ -56,7 +56,7 @@ func (r *RecordSet) Sink() flow.Sink { return &r.next }
 
 // recordText shows what the kind has.
 func recordText(dst []byte, e *event.Event) []byte {
-	v := e.Joint.Slots
+	v := e.Derived.Slots
 	dst = append(append(append(append(dst, "kind="...), v[RecordKind].String()...), " name="...), v[RecordName].String()...)
 	if id := v[RecordID].Int(); id != 0 {
 		dst = strconv.AppendInt(append(dst, " id="...), id, 10)

@@ -111,7 +111,7 @@ func whose(keys []*expr.Program) flow.Whom {
 func of(f *event.Field) flow.Whom {
 	name := f.Name[strings.LastIndexByte(f.Name, '_')+1:]
 	switch {
-	case f.Place == event.InFact && f.Fact == event.FactCPU:
+	case f.Place == event.InMember && f.Member == event.MemberCPU:
 		return flow.Nobody
 	case name == "pid" || name == "tid":
 		return flow.Thread

@@ -26,10 +26,10 @@ type shown struct {
 	streams []*event.Stream // the instance's
 	line    string          // the text of the event at hand
 
-	frame expr.Frame
-	errs  flow.Errors
-	event event.Event
-	joint event.Joint
+	frame   expr.Frame
+	errs    flow.Errors
+	event   event.Event
+	derived event.Derived
 }
 
 func (s *shows) instantiate(in *Instance) *shown {
@@ -80,24 +80,24 @@ func (l *Log) show(b *builder, brs []branch) (*shows, error) {
 // of is the event as it is shown, valid until the next call, and its heading
 // and parts. A value that fails is absent, and counted.
 func (s *shown) of(e *event.Event) (shown *event.Event, heading string, parts [2]*event.Event) {
-	s.joint.Slots = s.joint.Slots[:0]
+	s.derived.Slots = s.derived.Slots[:0]
 	for _, fn := range s.values {
-		s.joint.Slots = append(s.joint.Slots, s.value(fn, e))
+		s.derived.Slots = append(s.derived.Slots, s.value(fn, e))
 	}
 	if s.text != nil {
 		s.line = s.value(s.text, e).String()
 	}
-	if s.heading != nil && e.Joint != nil {
-		heading, parts = s.value(s.heading, e).String(), [2]*event.Event{e.Joint.Start, e.Joint.End}
+	if s.heading != nil && e.Derived != nil {
+		heading, parts = s.value(s.heading, e).String(), [2]*event.Event{e.Derived.Start, e.Derived.End}
 	}
 	if s.stacks != nil {
 		var id uint64
 		if fn := s.stacks[e.Stream.Index]; fn != nil {
 			id = fn(e)
 		}
-		s.joint.Slots = append(s.joint.Slots, event.UintOf(id))
+		s.derived.Slots = append(s.derived.Slots, event.UintOf(id))
 	}
-	s.event = event.Event{Time: e.Time, Stream: s.streams[e.Stream.Index], PID: e.PID, TID: e.TID, CPU: e.CPU, Ring: e.Ring, Joint: &s.joint}
+	s.event = event.Event{Time: e.Time, Stream: s.streams[e.Stream.Index], PID: e.PID, TID: e.TID, CPU: e.CPU, Ring: e.Ring, Derived: &s.derived}
 	return &s.event, heading, parts
 }
 

@@ -95,7 +95,7 @@ func addPushes(b *builder) error {
 }
 
 func (*PushOp) needs(_ *builder, n *need) {
-	n.add(event.FactTime, event.FactTID, event.FactCPU, event.FactPeriod, event.FactComm)
+	n.add(event.MemberTime, event.MemberTID, event.MemberCPU, event.MemberPeriod, event.MemberComm)
 	n.raw = true
 	n.order("events are sent in time order")
 }

@@ -137,13 +137,13 @@ func readerOfStack(b *builder, in Stream, call any) {
 // stacks settles what the plan needs beside the stacks themselves.
 func (n *need) stacks(b *builder) {
 	p := b.plan
-	delete(n.facts, event.FactCallchain) // asked for by event, not for all
+	delete(n.members, event.MemberCallchain) // asked for by event, not for all
 	for _, e := range p.Events {
 		if e.Stack == nil {
 			continue
 		}
 		p.HasStacks = true
-		n.add(event.FactTID, event.FactTime)
+		n.add(event.MemberTID, event.MemberTime)
 		if e.Source.Pulled() {
 			continue // the stacks come with names
 		}
@@ -198,7 +198,7 @@ func stackOf(b *builder, br *branch) func(e *event.Event) uint64 {
 		return sampledStack(b, br.stream)
 	}
 	if f, ok := br.scope.Schema.Field(Stack); ok && f.Place == event.InSlot {
-		return func(e *event.Event) uint64 { return e.Joint.Slots[f.Offset].Uint() }
+		return func(e *event.Event) uint64 { return e.Derived.Slots[f.Offset].Uint() }
 	}
 	for _, n := range Of[*JoinOp](b.plan) {
 		if !n.makes(br.root) {
@@ -214,8 +214,8 @@ func stackOf(b *builder, br *branch) func(e *event.Event) uint64 {
 		}
 		if len(starts) > 0 {
 			return func(e *event.Event) uint64 {
-				if fn := starts[e.Joint.Start.Stream.Index]; fn != nil {
-					return fn(e.Joint.Start)
+				if fn := starts[e.Derived.Start.Stream.Index]; fn != nil {
+					return fn(e.Derived.Start)
 				}
 				return 0
 			}
@@ -233,7 +233,7 @@ func sampledStack(b *builder, stream int) func(e *event.Event) uint64 {
 		if e.Stream.Members == nil {
 			return 0
 		}
-		id, _ := e.Stream.Members.Member(e, event.FactCallchain)
+		id, _ := e.Stream.Members.Member(e, event.MemberCallchain)
 		return id
 	}
 }

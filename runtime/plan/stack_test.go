@@ -12,10 +12,10 @@ import (
 
 func TestOnlyEventsWhoseStackIsReadHaveOne(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		in    Report
-		want  string
-		facts bool // beside the stack itself
+		name    string
+		in      Report
+		want    string
+		members bool // beside the stack itself
 	}{
 		{"nobody", counted(&Merge{In: []Stream{src("start"), src("end")}}, "id"), "[false false]", false},
 		{"key", counted(&Merge{In: []Stream{src("start"), &Where{In: src("end"), Pred: *text("n > 1")}}}, "stack"), "[true true]", true},
@@ -30,10 +30,10 @@ func TestOnlyEventsWhoseStackIsReadHaveOne(t *testing.T) {
 		for _, e := range p.Events {
 			got = append(got, e.Stack != nil)
 		}
-		if fmt.Sprint(got) != c.want || p.HasStacks != c.facts {
+		if fmt.Sprint(got) != c.want || p.HasStacks != c.members {
 			t.Errorf("%s: got events with stacks %v, %v; want %s", c.name, got, p.HasStacks, c.want)
 		}
-		if slices.Contains(p.Facts, event.FactCallchain) {
+		if slices.Contains(p.SampleMembers, event.MemberCallchain) {
 			t.Errorf("%s: stacks are asked for all events", c.name)
 		}
 	}

@@ -111,7 +111,7 @@ func (s *Stacks) build(b *builder) error {
 		spec.Aggs = append(spec.Aggs, agg.Agg{Op: agg.Sum, Arg: 1})
 		op.Value = result.Column{Name: name, Unit: stacksUnit(b, fn, brs)}
 		f, ok := fn.Any().Field()
-		op.Periods = ok && f.Fact == event.FactPeriod && f.Place == event.InFact
+		op.Periods = ok && f.Member == event.MemberPeriod && f.Place == event.InMember
 	}
 	op.spec = spec
 	b.add(op)
@@ -130,7 +130,7 @@ func (s *StacksRun) group() *agg.Group  { return s.Group }
 
 func (s *StacksOp) needs(_ *builder, n *need) {
 	if s.Spec.By == nil {
-		n.add(event.FactComm)
+		n.add(event.MemberComm)
 		n.order("stacks are counted by the name at their time")
 	}
 }
@@ -180,7 +180,7 @@ func (s *Stacks) stackKey(b *builder, brs []branch) (*flow.Fn, error) {
 		return nil, err
 	}
 	for i := range brs {
-		if p := fn.At(brs[i].stream); brs[i].root != nil && isStack(p) && ownFact(p) {
+		if p := fn.At(brs[i].stream); brs[i].root != nil && isStack(p) && ownMember(p) {
 			return nil, located(diag.Errorf(diag.Run, "stacks", brs[i].scope.Schema.FullName(), "the events carry no stack").
 				WithHint("take the stacks of the events that they are made from: .stack() before it, in many profilers -g"), f.Pos)
 		}
@@ -209,13 +209,13 @@ func taskName(brs []branch) string {
 	return "comm"
 }
 
-// ownFact reports that p reads a fact of the event itself, not of a part.
-func ownFact(p *expr.Program) bool {
+// ownFact reports that p reads a sample member of the event itself, not of a part.
+func ownMember(p *expr.Program) bool {
 	f, ok := p.Node.(*expr.Field)
-	return ok && f.F.Place == event.InFact && f.Part == expr.Self
+	return ok && f.F.Place == event.InMember && f.Part == expr.Self
 }
 
-// stackPart is the event of joints whose stack is meant: the first.
+// stackPart is the event of derived events whose stack is meant: the first.
 func stackPart(brs []branch) string {
 	for _, br := range brs {
 		if br.scope.Parts["start"] == nil {
@@ -228,7 +228,7 @@ func stackPart(brs []branch) string {
 // stacksUnit is what the values measure. The period of a clock is a time.
 func stacksUnit(b *builder, fn *flow.Fn, brs []branch) unit.Unit {
 	f, ok := fn.Any().Field()
-	if !ok || f.Fact != event.FactPeriod || f.Place != event.InFact {
+	if !ok || f.Member != event.MemberPeriod || f.Place != event.InMember {
 		return columnUnit(fn.Any())
 	}
 	for _, br := range brs {

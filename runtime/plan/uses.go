@@ -6,7 +6,7 @@ import (
 )
 
 // uses notes what a program over a branch looks at beyond the record: stacks,
-// facts that samples do not carry, texts of the process, and which threads are
+// sample members that samples do not carry, texts of the process, and which threads are
 // traced.
 func (b *builder) uses(br *branch, p *expr.Program) {
 	label := func() string { return b.plan.streams[br.stream].Label }
@@ -15,10 +15,10 @@ func (b *builder) uses(br *branch, p *expr.Program) {
 	}
 	for _, f := range p.Uses.Fields {
 		switch {
-		case f.Is(event.FactCallchain):
+		case f.Is(event.MemberCallchain):
 			b.needStack(br)
-		case f.F.Place == event.InFact && f.F.Fact.OfMoment() && !carries(br.schemaOf(f.Part), f.F.Fact):
-			b.moments = append(b.moments, momentUse{prog: p, name: f.F.Name, label: label()})
+		case f.F.Place == event.InMember && f.F.Member.OfContext() && !carries(br.schemaOf(f.Part), f.F.Member):
+			b.contexts = append(b.contexts, contextUse{prog: p, name: f.F.Name, label: label()})
 		}
 	}
 	for _, n := range p.Uses.Natives {
@@ -27,7 +27,7 @@ func (b *builder) uses(br *branch, p *expr.Program) {
 		}
 		b.texts = append(b.texts, textUse{p, n, br.schemaOf(expr.UserTextPart(n))})
 		if n.Data.(*expr.Const) == nil {
-			b.moments = append(b.moments, momentUse{
+			b.contexts = append(b.contexts, contextUse{
 				prog: p, name: expr.UserText + "()", label: label(), text: true,
 			})
 		}

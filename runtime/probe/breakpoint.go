@@ -206,19 +206,19 @@ func (m *image) variables() []string {
 // schema describes the samples. They have no raw record.
 func (w *watch) schema() *event.Schema {
 	b := &builder{s: &event.Schema{Name: "breakpoint", Type: unix.PERF_TYPE_BREAKPOINT}}
-	b.add(event.Field{Name: "addr", Type: "u64", Fact: event.FactAddr, Unit: event.AddressU, Size: 8})
-	b.add(event.Field{Name: "ip", Type: "u64", Fact: event.FactIP, Unit: event.AddressU, Size: 8})
-	uses := append([]event.Fact{event.FactIP, event.FactTime}, inThread...)
+	b.add(event.Field{Name: "addr", Type: "u64", Member: event.MemberAddr, Unit: event.AddressU, Size: 8})
+	b.add(event.Field{Name: "ip", Type: "u64", Member: event.MemberIP, Unit: event.AddressU, Size: 8})
+	uses := append([]event.Member{event.MemberIP, event.MemberTime}, inThread...)
 	m := hostMachine()
 	names := registerNames(m)
 	for _, n := range names {
-		uses = append(uses, event.FactReg+event.Fact(n.num))
+		uses = append(uses, event.MemberReg+event.Member(n.num))
 	}
 	if w.typ != hwX {
 		b.number(event.Field{Name: "data", Type: fmt.Sprintf("s%d", 8*w.size), Size: w.size, Signed: true, Uses: uses}, w.value)
 	}
 	for _, n := range names {
-		b.add(event.Field{Name: n.name, Type: "unsigned long", Size: 8, Unit: event.AddressU, Fact: event.FactReg + event.Fact(n.num)})
+		b.add(event.Field{Name: n.name, Type: "unsigned long", Size: 8, Unit: event.AddressU, Member: event.MemberReg + event.Member(n.num)})
 	}
 	name := w.name()
 	b.text("watch", func(*event.Event) (string, bool) { return name, true })
@@ -274,6 +274,6 @@ func (w *watch) ip(e *event.Event) uint64 {
 	if e.Stream == nil || e.Stream.Members == nil {
 		return 0
 	}
-	v, _ := e.Stream.Members.Member(e, event.FactIP)
+	v, _ := e.Stream.Members.Member(e, event.MemberIP)
 	return v
 }

@@ -93,11 +93,11 @@ func (c *convention) exit(b *builder) {
 func (c *convention) goroutine(b *builder) {
 	if c.g >= 0 {
 		b.add(event.Field{
-			Name: "g",
-			Type: "unsigned long",
-			Size: 8,
-			Unit: event.AddressU,
-			Fact: event.FactReg + event.Fact(c.g),
+			Name:   "g",
+			Type:   "unsigned long",
+			Size:   8,
+			Unit:   event.AddressU,
+			Member: event.MemberReg + event.Member(c.g),
 		})
 	}
 }

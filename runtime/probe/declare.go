@@ -139,18 +139,18 @@ func declareReturn(b *builder, c *convention, s *Spec) error {
 
 // declared adds a field that is a register, or a part of it.
 func (b *builder) declared(d decl, reg uint8) {
-	fact := event.FactReg + event.Fact(reg)
+	member := event.MemberReg + event.Member(reg)
 	if d.size == 8 && !d.text {
-		b.add(event.Field{Name: d.name, Type: d.typ, Size: 8, Signed: d.signed, Unit: d.unit(), Fact: fact})
+		b.add(event.Field{Name: d.name, Type: d.typ, Size: 8, Signed: d.signed, Unit: d.unit(), Member: member})
 		return
 	}
 	b.computed(d, func(e *event.Event) (uint64, bool) {
-		return e.Stream.Members.Member(e, fact)
-	}, []event.Fact{fact})
+		return e.Stream.Members.Member(e, member)
+	}, []event.Member{member})
 }
 
 // computed adds a field whose number, or address of its text, is read by fn.
-func (b *builder) computed(d decl, fn func(*event.Event) (uint64, bool), uses []event.Fact) {
+func (b *builder) computed(d decl, fn func(*event.Event) (uint64, bool), uses []event.Member) {
 	if !d.text {
 		b.number(event.Field{
 			Name: d.name, Type: d.typ, Size: d.size, Signed: d.signed, Unit: d.unit(), Uses: uses,
@@ -163,7 +163,7 @@ func (b *builder) computed(d decl, fn func(*event.Event) (uint64, bool), uses []
 			return "", false
 		}
 		return readText(e, p)
-	}, append(append([]event.Fact{}, uses...), inThread...)...)
+	}, append(append([]event.Member{}, uses...), inThread...)...)
 }
 
 func (d decl) unit() event.Unit {

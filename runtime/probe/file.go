@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/diag"
-	"ppscript/runtime/object"
+	"ppscript/runtime/dso"
 	"ppscript/runtime/privilege"
 )
 
@@ -44,10 +44,10 @@ func (r *Resolver) open(s *Spec) (m *image, path, shown string, err error) {
 	}
 	// The opened file is the one that was looked at, and a pipe is not opened at all.
 	var f *os.File
-	privilege.Raise(rights, func() { f, err = (*object.Root)(nil).Open(path) })
+	privilege.Raise(rights, func() { f, err = (*dso.Root)(nil).Open(path) })
 	switch {
-	case errors.Is(err, object.ErrIrregular):
-		return nil, "", "", fail(object.ErrIrregular, "name the program or library itself")
+	case errors.Is(err, dso.ErrIrregular):
+		return nil, "", "", fail(dso.ErrIrregular, "name the program or library itself")
 	case errors.Is(err, fs.ErrPermission):
 		return nil, "", "", fail(diag.Reason(err), "run as root, or as a user who may read the file")
 	case err != nil:
@@ -144,7 +144,7 @@ func (r *Resolver) path(s *Spec) (string, error) {
 // isELF tells programs from scripts and from the linker scripts that lie
 // beside libraries.
 func isELF(path string) bool {
-	f, err := (*object.Root)(nil).Open(path)
+	f, err := (*dso.Root)(nil).Open(path)
 	if err != nil {
 		return false
 	}

@@ -110,33 +110,33 @@ func (p *target) work(t testing.TB) {
 	}
 }
 
-// wanted are the facts of all fields.
-func wanted(s *event.Schema) []event.Fact {
-	facts := []event.Fact{event.FactTime, event.FactTID}
+// wanted are the sample members of all fields.
+func wanted(s *event.Schema) []event.Member {
+	members := []event.Member{event.MemberTime, event.MemberTID}
 	for i := range s.Fields {
-		if s.Fields[i].Place == event.InFact {
-			facts = append(facts, s.Fields[i].Fact)
-			facts = append(facts, s.Fields[i].Uses...)
+		if s.Fields[i].Place == event.InMember {
+			members = append(members, s.Fields[i].Member)
+			members = append(members, s.Fields[i].Uses...)
 		}
 	}
-	return facts
+	return members
 }
 
 // record opens probes on a target, runs do and returns how often each probe
 // was hit; see sees every event while it lives.
 func record(t testing.TB, probes []*Probe, tg perf.Target, do func(), see func(i int, e *event.Event)) []int {
 	t.Helper()
-	var facts []event.Fact
+	var members []event.Member
 	cfg := perf.Config{Target: tg, Prompt: true}
 	for _, p := range probes {
-		facts = append(facts, wanted(p.Schema)...)
+		members = append(members, wanted(p.Schema)...)
 	}
-	cfg.Members = facts
+	cfg.Members = members
 	for _, p := range probes {
 		cfg.Events = append(cfg.Events,
 			perf.EventConfig{Schema: p.Schema, Config1: p.Config1, Config2: p.Config2,
-				Config1Text: p.Config1Text, BPType: p.BPType, RegsIntr: RegsIntr(p.Schema, facts),
-				StackUser: StackUser(p.Schema, facts)})
+				Config1Text: p.Config1Text, BPType: p.BPType, RegsIntr: RegsIntr(p.Schema, members),
+				StackUser: StackUser(p.Schema, members)})
 	}
 	ctx := context.Background()
 	src, err := perf.Open(ctx, cfg)

@@ -93,26 +93,26 @@ func parseOperand(text, size, float, body string, m elf.Machine, symbol func(str
 	return o
 }
 
-// uses lists the facts that the operand is computed from.
-func (o *operand) uses(m elf.Machine) []event.Fact {
-	reg := func(r uint8) event.Fact { return event.FactReg + event.Fact(r) }
+// uses lists the sample members that the operand is computed from.
+func (o *operand) uses(m elf.Machine) []event.Member {
+	reg := func(r uint8) event.Member { return event.MemberReg + event.Member(r) }
 	switch o.kind {
 	case inRegister:
-		return []event.Fact{reg(o.reg)}
+		return []event.Member{reg(o.reg)}
 	case inVariable:
-		return append([]event.Fact{reg(o.reg)}, inThread...)
+		return append([]event.Member{reg(o.reg)}, inThread...)
 	case inMemory:
-		facts := append([]event.Fact{}, inThread...)
+		members := append([]event.Member{}, inThread...)
 		if o.based {
-			facts = append(facts, reg(o.reg))
+			members = append(members, reg(o.reg))
 			if onStack(m, o.reg) {
-				facts = append(facts, reg(stackPointer(m)), event.FactStack)
+				members = append(members, reg(stackPointer(m)), event.MemberStack)
 			}
 		}
 		if o.indx {
-			facts = append(facts, reg(o.index))
+			members = append(members, reg(o.index))
 		}
-		return facts
+		return members
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func stackPointer(m elf.Machine) uint8 {
 // address of the probe.
 func (o operand) reader(m elf.Machine, probe uint64) func(e *event.Event) (uint64, bool) {
 	reg := func(e *event.Event, r uint8) (uint64, bool) {
-		return e.Stream.Members.Member(e, event.FactReg+event.Fact(r))
+		return e.Stream.Members.Member(e, event.MemberReg+event.Member(r))
 	}
 	switch o.kind {
 	case constant:

@@ -13,11 +13,11 @@ import (
 // unless it is set.
 type fakeRegisters map[uint8]uint64
 
-func (r fakeRegisters) Member(_ *event.Event, f event.Fact) (uint64, bool) {
-	if f < event.FactReg {
+func (r fakeRegisters) Member(_ *event.Event, f event.Member) (uint64, bool) {
+	if f < event.MemberReg {
 		return 0, false
 	}
-	n := uint8(f - event.FactReg)
+	n := uint8(f - event.MemberReg)
 	if v, ok := r[n]; ok {
 		return v, true
 	}
@@ -135,7 +135,7 @@ func TestReadingAllocatesNothing(t *testing.T) {
 	var name string
 	if n := testing.AllocsPerRun(100, func() {
 		v, _ = f.Int(e)
-		name, _ = e.Stream.Schema.ArgText(e, int(fn.Fact-event.FactArg))
+		name, _ = e.Stream.Schema.ArgText(e, int(fn.Member-event.MemberArg))
 	}); n != 0 {
 		t.Errorf("got %v allocations, want 0", n)
 	}
@@ -168,8 +168,8 @@ func FuzzOperands(f *testing.F) {
 			}
 			o.reader(m, 0)(e)
 			for _, u := range o.uses(m) {
-				if u >= event.FactReg+33 {
-					t.Errorf("%q: uses register %d", o.Text, u-event.FactReg)
+				if u >= event.MemberReg+33 {
+					t.Errorf("%q: uses register %d", o.Text, u-event.MemberReg)
 				}
 			}
 			o.fetch(m)

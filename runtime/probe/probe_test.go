@@ -242,7 +242,7 @@ func TestRegisterMasks(t *testing.T) {
 	sysV.entry(b)
 	s := b.schema()
 	arg2, _ := s.Field("arg2")
-	if got := RegsIntr(s, []event.Fact{arg2.Fact, event.FactReg + 40}); got != 1<<4 {
+	if got := RegsIntr(s, []event.Member{arg2.Member, event.MemberReg + 40}); got != 1<<4 {
 		t.Errorf("got mask %#x, want si alone", got)
 	}
 	if got := RegsIntr(s, nil); got != 0 {

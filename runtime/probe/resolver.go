@@ -139,4 +139,4 @@ func (s *Spec) arguments(b *builder, c *convention) error {
 }
 
 // inThread is the context for reading the memory of an event's process.
-var inThread = []event.Fact{event.FactTID}
+var inThread = []event.Member{event.MemberTID}

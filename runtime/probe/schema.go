@@ -42,36 +42,36 @@ func newBuilder(system, name string, typ uint32, config uint64, returns bool) *b
 	return b
 }
 
-// add appends a field that is a fact.
+// add appends a field that is a sample member.
 func (b *builder) add(f event.Field) {
-	f.Place = event.InFact
+	f.Place = event.InMember
 	b.s.Fields = append(b.s.Fields, f)
 }
 
 // register appends a whole register as a signed number.
 func (b *builder) register(name string, r uint8) {
-	b.add(event.Field{Name: name, Type: "long", Size: 8, Signed: true, Fact: event.FactReg + event.Fact(r)})
+	b.add(event.Field{Name: name, Type: "long", Size: 8, Signed: true, Member: event.MemberReg + event.Member(r)})
 }
 
 // number appends a computed number; f supplies name, type, size and sign.
 func (b *builder) number(f event.Field, fn func(*event.Event) (uint64, bool)) {
 	n := len(b.nums)
 	b.nums, b.texts = append(b.nums, fn), append(b.texts, nil)
-	f.Fact = event.FactArg + event.Fact(n)
+	f.Member = event.MemberArg + event.Member(n)
 	b.add(f)
 }
 
 // text appends a computed text.
-func (b *builder) text(name string, fn func(*event.Event) (string, bool), uses ...event.Fact) {
+func (b *builder) text(name string, fn func(*event.Event) (string, bool), uses ...event.Member) {
 	n := len(b.nums)
 	b.nums, b.texts = append(b.nums, nil), append(b.texts, fn)
 	b.add(event.Field{
-		Name: name,
-		Type: "char *",
-		Kind: event.Str,
-		Size: 8,
-		Fact: event.FactArg + event.Fact(n),
-		Uses: uses,
+		Name:   name,
+		Type:   "char *",
+		Kind:   event.Str,
+		Size:   8,
+		Member: event.MemberArg + event.Member(n),
+		Uses:   uses,
 	})
 }
 
@@ -108,7 +108,7 @@ func lineOf(s *event.Schema) func(dst []byte, e *event.Event) []byte {
 		dst = append(strconv.AppendUint(append(dst, '('), uint64(v), 16), ')')
 		for i := range s.Fields {
 			f := &s.Fields[i]
-			if f.Place != event.InFact || i == len(s.Fields)-1 { // func
+			if f.Place != event.InMember || i == len(s.Fields)-1 { // func
 				continue
 			}
 			if f.Kind == event.Str {

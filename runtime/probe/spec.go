@@ -91,21 +91,21 @@ type Probe struct {
 	Note string
 }
 
-// RegsIntr is the mask of registers that facts of the schema need: those that
+// RegsIntr is the mask of registers that sample members of the schema need: those that
 // are among wanted.
-func RegsIntr(s *event.Schema, wanted []event.Fact) uint64 {
+func RegsIntr(s *event.Schema, wanted []event.Member) uint64 {
 	var mask uint64
-	want := map[event.Fact]bool{}
+	want := map[event.Member]bool{}
 	for _, f := range wanted {
 		want[f] = true
 	}
-	add := func(f event.Fact) {
-		if f >= event.FactReg && f < event.FactArg && want[f] {
-			mask |= 1 << (f - event.FactReg)
+	add := func(f event.Member) {
+		if f >= event.MemberReg && f < event.MemberArg && want[f] {
+			mask |= 1 << (f - event.MemberReg)
 		}
 	}
 	for i := range s.Fields {
-		add(s.Fields[i].Fact)
+		add(s.Fields[i].Member)
 		for _, f := range s.Fields[i].Uses {
 			add(f)
 		}
@@ -113,18 +113,18 @@ func RegsIntr(s *event.Schema, wanted []event.Fact) uint64 {
 	return mask
 }
 
-// StackUser is how many bytes of user stack the facts of the schema need.
-func StackUser(s *event.Schema, wanted []event.Fact) uint32 {
+// StackUser is how many bytes of user stack the sample members of the schema need.
+func StackUser(s *event.Schema, wanted []event.Member) uint32 {
 	need := false
 	for _, f := range wanted {
-		need = need || f == event.FactStack
+		need = need || f == event.MemberStack
 	}
 	if !need {
 		return 0
 	}
 	for i := range s.Fields {
 		for _, f := range s.Fields[i].Uses {
-			if f == event.FactStack {
+			if f == event.MemberStack {
 				return stackBytes
 			}
 		}
@@ -166,16 +166,16 @@ func parseAddress(s string) (uint64, bool) {
 	return v, err == nil
 }
 
-// ReadsMemory reports that a fact that is wanted reads the memory of the
+// ReadsMemory reports that a sample member that is wanted reads the memory of the
 // event's process, which had better happen soon.
-func ReadsMemory(s *event.Schema, wanted []event.Fact) bool {
-	want := map[event.Fact]bool{}
+func ReadsMemory(s *event.Schema, wanted []event.Member) bool {
+	want := map[event.Member]bool{}
 	for _, f := range wanted {
 		want[f] = true
 	}
 	for i := range s.Fields {
 		f := &s.Fields[i]
-		if f.Fact >= event.FactArg && want[f.Fact] && slices.Contains(f.Uses, event.FactTID) {
+		if f.Member >= event.MemberArg && want[f.Member] && slices.Contains(f.Uses, event.MemberTID) {
 			return true
 		}
 	}

@@ -39,7 +39,7 @@ type watch struct {
 	valid bool
 }
 
-// value is the fact "data".
+// value is the sample member "data".
 func (w *watch) value(e *event.Event) (uint64, bool) {
 	if w.known && e.Time == w.time && e.TID == w.tid {
 		return w.last, w.valid
@@ -121,7 +121,7 @@ func (w *watch) stored(e *event.Event, inst *x86asm.Inst, ip uint64) (uint64, bo
 		if !ok {
 			return 0, false
 		}
-		r, ok := e.Stream.Members.Member(e, event.FactReg+event.Fact(p.num))
+		r, ok := e.Stream.Members.Member(e, event.MemberReg+event.Member(p.num))
 		if !ok {
 			return 0, false
 		}
@@ -151,7 +151,7 @@ func effective(e *event.Event, m x86asm.Mem, ip uint64) (uint64, bool) {
 		if !ok || p.width != 8 {
 			return 0, false
 		}
-		v, ok := e.Stream.Members.Member(e, event.FactReg+event.Fact(p.num))
+		v, ok := e.Stream.Members.Member(e, event.MemberReg+event.Member(p.num))
 		if !ok {
 			return 0, false
 		}
@@ -240,7 +240,7 @@ func AppendRegisters(dst []byte, e *event.Event) []byte {
 	start := len(dst)
 	for _, line := range lines {
 		for i, r := range line {
-			v, ok := e.Stream.Members.Member(e, event.FactReg+event.Fact(r.num))
+			v, ok := e.Stream.Members.Member(e, event.MemberReg+event.Member(r.num))
 			if !ok {
 				return dst[:start]
 			}

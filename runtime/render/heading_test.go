@@ -18,17 +18,17 @@ func TestHeading(t *testing.T) {
 	}}
 	line := &Line{
 		Event: &event.Event{
-			Time:   2e9,
-			TID:    7,
-			PID:    7,
-			Stream: made,
-			Joint:  &event.Joint{Slots: []event.Value{event.IntOf(3)}},
+			Time:    2e9,
+			TID:     7,
+			PID:     7,
+			Stream:  made,
+			Derived: &event.Derived{Slots: []event.Value{event.IntOf(3)}},
 		},
 		Heading: "state: \x1b[31m 3",
 		Frames:  []*result.Frame{{Symbol: "not_shown"}},
 		Parts: []Line{
-			{Event: &event.Event{Time: 1e9, TID: 8, CPU: 1, Stream: made, Joint: &event.Joint{Slots: []event.Value{event.IntOf(1)}}}, Frames: []*result.Frame{{Addr: 16, Symbol: "slept"}}},
-			{Event: &event.Event{Time: 2e9, TID: 9, Stream: made, Joint: &event.Joint{Slots: []event.Value{event.IntOf(2)}}}},
+			{Event: &event.Event{Time: 1e9, TID: 8, CPU: 1, Stream: made, Derived: &event.Derived{Slots: []event.Value{event.IntOf(1)}}}, Frames: []*result.Frame{{Addr: 16, Symbol: "slept"}}},
+			{Event: &event.Event{Time: 2e9, TID: 9, Stream: made, Derived: &event.Derived{Slots: []event.Value{event.IntOf(2)}}}},
 		},
 	}
 	f := func(format, want string) {
@@ -60,11 +60,11 @@ func TestTextOfFields(t *testing.T) {
 	}}
 	line := &Line{
 		Event: &event.Event{
-			Time:   2e9,
-			TID:    7,
-			PID:    7,
-			Stream: made,
-			Joint:  &event.Joint{Slots: []event.Value{event.IntOf(3)}},
+			Time:    2e9,
+			TID:     7,
+			PID:     7,
+			Stream:  made,
+			Derived: &event.Derived{Slots: []event.Value{event.IntOf(3)}},
 		},
 		Text:   "clock 3 \x1b ns\nswitches 4\nwakeups 5",
 		Frames: []*result.Frame{{Addr: 16, Symbol: "late"}},

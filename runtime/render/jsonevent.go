@@ -95,7 +95,7 @@ func appendFieldUnit(dst []byte, f *event.Field) []byte {
 // field writes the value of one field; null if the record is too short for
 // it.
 func (r *jsonRenderer) field(e *event.Event, f *event.Field) {
-	if f.Place == event.InSlot || f.Place == event.InFact {
+	if f.Place == event.InSlot || f.Place == event.InMember {
 		r.buf = appendJSONValue(r.buf, f.Value(e))
 		return
 	}

@@ -196,7 +196,7 @@ func appendFieldText(dst []byte, e *event.Event, s *lineSchema) []byte {
 
 // appendField appends one field's value as plain text.
 func appendField(dst []byte, e *event.Event, f *event.Field) []byte {
-	if f.Place == event.InSlot || f.Place == event.InFact {
+	if f.Place == event.InSlot || f.Place == event.InMember {
 		return append(dst, f.Value(e).String()...)
 	}
 	switch f.Kind {

@@ -10,10 +10,10 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file makes the interpreter's integers those of the other tiers. In
+// This file makes the interpreter's integers those of the other engines. In
 // Starlark they have no bounds; natively, and in the kernel, they have 64
 // bits, and a result that does not fit is an error of the script. So that a
-// function does not compute one thing in one tier and fail in the other,
+// function does not compute one thing in one engine and fail in the other,
 // per-event functions that stay interpreted run as a copy whose arithmetic is
 // checked: x + y becomes a call that adds and fails if the sum does not fit.
 //

@@ -100,16 +100,16 @@ type counterRun struct {
 	now      []perf.Count
 	gaps     uint64 // of the counters, as told
 
-	evs   []event.Event
-	joint []event.Joint
-	ptrs  []*event.Event
+	evs     []event.Event
+	derived []event.Derived
+	ptrs    []*event.Event
 }
 
 func (r *run) openCounters(ctx context.Context, set *plan.CounterSet) (*counterRun, error) {
-	cfg := r.world.perfConfig(r.plan)
+	cfg := r.env.perfConfig(r.plan)
 	cfg.Events = nil
 	c := &counterRun{run: r, set: set, period: time.Duration(set.Spec.PeriodNS),
-		byThread: r.world.env(r.cfg).ByThread}
+		byThread: r.env.env(r.cfg).ByThread}
 	if c.period == 0 {
 		c.period = r.cfg.Options.Interval
 	}
@@ -117,8 +117,8 @@ func (r *run) openCounters(ctx context.Context, set *plan.CounterSet) (*counterR
 		s := set.Sources[i]
 		ev := perf.EventConfig{Schema: schema, Label: s.Alias, Filter: s.Filter, CPUs: s.CPUs, Optional: s.Optional, Pattern: patternOf(s),
 			ExcludeUser: s.Exclude.User, ExcludeKernel: s.Exclude.Kernel, ExcludeHost: s.Exclude.Host, ExcludeGuest: s.Exclude.Guest}
-		r.world.probes.configure(&ev, nil)
-		r.world.configurePMU(&ev, s)
+		r.env.probes.configure(&ev, nil)
+		r.env.configurePMU(&ev, s)
 		cfg.Events = append(cfg.Events, ev)
 	}
 	var err error
@@ -182,7 +182,7 @@ func (c *counterRun) read() error {
 	for len(c.before) < len(c.now) {
 		c.before = append(c.before, perf.Count{}) // of a CPU that came
 	}
-	c.evs, c.joint = c.evs[:0], c.joint[:0]
+	c.evs, c.derived = c.evs[:0], c.derived[:0]
 	at := c.run.clock.now()
 	if gaps := c.counters.Gaps(); gaps > c.gaps {
 		lost := event.Event{Kind: event.Lost, Time: at, Count: uint32(gaps - c.gaps), PID: -1, TID: -1, CPU: -1, Ring: -1}
@@ -203,20 +203,20 @@ func (c *counterRun) read() error {
 		slots[plan.CounterEnabled] = event.DurationOf(int64(n.Enabled - b.Enabled))
 		slots[plan.CounterRunning] = event.DurationOf(int64(n.Running - b.Running))
 		slots[plan.CounterOrder] = event.IntOf(int64(n.Stream.Index))
-		if last := len(c.joint) - 1; last >= 0 && c.sums(last, n) {
+		if last := len(c.derived) - 1; last >= 0 && c.sums(last, n) {
 			for _, s := range []int{plan.CounterValue, plan.CounterEnabled, plan.CounterRunning} {
-				old := &c.joint[last].Slots[s]
+				old := &c.derived[last].Slots[s]
 				*old = add(*old, slots[s])
 			}
 			continue
 		}
-		c.joint = append(c.joint, event.Joint{Slots: slots})
+		c.derived = append(c.derived, event.Derived{Slots: slots})
 		c.evs = append(c.evs, event.Event{Stream: c.set.Stream, Time: at, CPU: int32(n.CPU), TID: int32(n.TID), PID: -1})
 	}
 	c.before, c.now = c.now, c.before
 	c.ptrs = c.ptrs[:0]
 	for i := range c.evs {
-		c.evs[i].Joint = &c.joint[i]
+		c.evs[i].Derived = &c.derived[i]
 		c.ptrs = append(c.ptrs, &c.evs[i])
 	}
 	c.run.instance.Router.Samples += uint64(len(c.ptrs))
@@ -228,7 +228,7 @@ func (c *counterRun) read() error {
 // the same instance where instances matter. Counts come sorted by counter,
 // thread and CPU.
 func (c *counterRun) sums(last int, n *perf.Count) bool {
-	slots := c.joint[last].Slots
+	slots := c.derived[last].Slots
 	return slots[plan.CounterOrder].Int() == int64(n.Stream.Index) && (!c.set.Spec.PerInstance ||
 		slots[plan.CounterCPU].Int() == int64(n.CPU) && slots[plan.CounterThread].Int() == int64(n.TID))
 }

@@ -39,7 +39,7 @@ func (d *database) open(_ context.Context, r *run, op plan.Operator) error {
 	path := sql.Memory
 	if d.spec.File != "" && !r.cfg.Options.NoFiles {
 		path = d.spec.File
-		if err := r.world.permit(Writes, path, path); err != nil {
+		if err := r.env.permit(Writes, path, path); err != nil {
 			return err
 		}
 		if err := writable(path); err != nil {
@@ -53,7 +53,7 @@ func (d *database) open(_ context.Context, r *run, op plan.Operator) error {
 	switch {
 	case !d.spec.Verify:
 	case path != sql.Memory:
-		r.world.say("--verify compares databases in memory, and is left out: rows go to %s", path)
+		r.env.say("--verify compares databases in memory, and is left out: rows go to %s", path)
 	default:
 		if d.plain, err = sql.Open(sql.Memory); err != nil {
 			return databaseError(sql.Memory, err)
@@ -83,7 +83,7 @@ func databaseError(path string, err error) error {
 // begin connects the database with what fills it.
 func (d *database) begin(_ context.Context, r *run, op plan.Running) error {
 	d.run = op.(*plan.DatabaseRun)
-	services := r.world.services()
+	services := r.env.services()
 	f := sql.Functions{Ksymbol: services.Ksym, KsymbolOffset: services.KsymOffset, Syscall: services.SyscallName, Comm: services.Comm, Schemas: map[string]*event.Schema{}}
 	for _, t := range d.run.Tables {
 		f.Schemas[t.Name] = t.Schema

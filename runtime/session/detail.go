@@ -6,9 +6,9 @@ import (
 	"ppscript/bpf"
 	"ppscript/runtime/event"
 	"ppscript/runtime/join"
+	"ppscript/runtime/relay"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
-	"ppscript/runtime/spread"
 )
 
 // detail shows a pair with the events around it.
@@ -26,9 +26,9 @@ func (r *run) detail(d *result.Detail) {
 
 // alone shows an event that stayed without a partner.
 func (r *run) alone(name string, e *event.Event) {
-	d := result.Detail{Name: name, Pair: e.Stream.Label, Start: e.Joint.Start, Until: e.Time}
-	if len(e.Joint.Slots) > join.SlotReason {
-		d.Reason = e.Joint.Slots[join.SlotReason].String()
+	d := result.Detail{Name: name, Pair: e.Stream.Label, Start: e.Derived.Start, Until: e.Time}
+	if len(e.Derived.Slots) > join.SlotReason {
+		d.Reason = e.Derived.Slots[join.SlotReason].String()
 	}
 	r.detail(&d)
 }
@@ -46,25 +46,25 @@ func (r *run) trigger(e *event.Event) {
 // sayHolds tells how often full rings held up the merge, and where memory was
 // too small to bring events into order.
 func (r *run) sayHolds() {
-	r.world.sayWarnings()
-	sayEarly := func(name string, f *spread.Source) {
+	r.env.sayWarnings()
+	sayEarly := func(name string, f *relay.Source) {
 		if n := f.Early(); n > 0 {
-			r.world.say(
+			r.env.say(
 				"%s: %d events went on before their order was certain; give it more memory: --order-mem",
 				name, n)
 		}
 	}
-	if f := r.world.file; f != nil {
+	if f := r.env.file; f != nil {
 		sayEarly(r.cfg.Options.Input, f)
 	}
-	for _, m := range r.world.remotes {
+	for _, m := range r.env.remotes {
 		sayEarly(m.name, m.file)
 	}
 	if r.feeder == nil {
 		return
 	}
-	if late := r.feeder.Stats().Late; late > 0 && r.world.file != nil {
-		r.world.say(
+	if late := r.feeder.Stats().Late; late > 0 && r.env.file != nil {
+		r.env.say(
 			"late: %d events lay in the recording behind newer ones, more than reading it in order could mend: they are in the results, in that place",
 			late)
 	}
@@ -80,7 +80,7 @@ func (r *run) sayHolds() {
 func (r *run) sayLeftOut() {
 	for _, p := range r.programs() {
 		if n := p.LeftOut(); n > 0 {
-			r.world.say(
+			r.env.say(
 				"%d of the lost events: the kernel left programs out, since others ran on the CPU at that moment",
 				n)
 		}
@@ -92,8 +92,8 @@ func (r *run) programs() (list []*bpf.Run) {
 	if r.kernel != nil {
 		list = append(list, r.kernel.run)
 	}
-	if r.world.sender != nil {
-		list = append(list, r.world.sender)
+	if r.env.sender != nil {
+		list = append(list, r.env.sender)
 	}
 	return list
 }

@@ -83,7 +83,7 @@ func (r *run) openEval(ctx context.Context) (err error) {
 			WithHint("leave it out, or choose a profiler that takes events; see: ppscript explain")
 	}
 	e := &eval{run: r, byThread: len(o.EvalPIDs) > 0, index: map[int32]int{}, until: math.MaxInt64}
-	cfg := r.world.perfConfig(r.plan)
+	cfg := r.env.perfConfig(r.plan)
 	cfg.Target = perf.Target{CPUs: o.EvalCPUs}
 	e.list = render.NoteField{Name: "cpus", Value: event.StrOf(kernel.FormatCPUList(o.EvalCPUs))}
 	if e.byThread {
@@ -98,7 +98,7 @@ func (r *run) openEval(ctx context.Context) (err error) {
 		e.local = len(r.live.Streams())
 	}
 	if r.plan.KernelNo == evalByThread {
-		r.world.say("%s: events are read instead", evalByThread)
+		r.env.say("%s: events are read instead", evalByThread)
 	}
 	if w := r.cfg.Target.Workload; w != nil {
 		if e.hold, err = perf.OpenWatch(r.cfg.Target); err != nil {
@@ -234,13 +234,13 @@ func (e *eval) otherOf(name string) *evalOther {
 	return &e.other[i]
 }
 
-// facts are what must be known of an event to count it.
-func (o *Options) evalFacts() []event.Fact {
+// members are what must be known of an event to count it.
+func (o *Options) evalMembers() []event.Member {
 	switch {
 	case len(o.EvalCPUs) > 0:
-		return []event.Fact{event.FactTime, event.FactCPU}
+		return []event.Member{event.MemberTime, event.MemberCPU}
 	case len(o.EvalPIDs) > 0:
-		return []event.Fact{event.FactTime, event.FactTID}
+		return []event.Member{event.MemberTime, event.MemberTID}
 	}
 	return nil
 }
@@ -404,7 +404,7 @@ func (e *eval) close() error {
 const evalByThread = "programs do not count by thread, as --perfeval-pids asks"
 
 // evalTier has the plan's programs count what is asked for.
-func (o *Options) evalTier(t *plan.Tier) {
+func (o *Options) evalKernelEnv(t *plan.KernelEnv) {
 	t.Counted = len(o.EvalCPUs) > 0
 	if len(o.EvalPIDs) > 0 {
 		t.NoKernel = evalByThread

@@ -12,7 +12,7 @@ import (
 // isa is 1 for VMX, 2 for SVM, 3 for ARM. The kernel's own words are in the
 // format of its event, of this machine or of the recording: other lists become
 // wrong with the next kernel.
-func (w *world) exitReasons() func(isa, code int64) string {
+func (w *env) exitReasons() func(isa, code int64) string {
 	var schema *event.Schema
 	asked := false
 	return func(isa, code int64) string {

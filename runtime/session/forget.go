@@ -40,10 +40,10 @@ func (r *run) sayNoStacks() {
 		return
 	}
 	text := "none of the events has a call stack"
-	if r.world.file != nil {
+	if r.env.file != nil {
 		text += ": record with perf record -g"
 	}
-	r.world.sayOnce(text)
+	r.env.sayOnce(text)
 }
 
 // hasOwnStacks reports that events of the kernel, or of the recording, are to

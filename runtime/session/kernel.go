@@ -35,13 +35,13 @@ type kernelRun struct {
 	gaps   uint64 // of the hooks, as told
 }
 
-// tier says what the plan needs to know to decide about the kernel.
-func (w *world) tier() plan.Tier {
+// kernelEnv says what the plan needs to know to decide about the kernel.
+func (w *env) kernelEnv() plan.KernelEnv {
 	o := &w.cfg.Options
-	t := plan.Tier{Engine: o.Engine, NoCompact: w.noCompact, Intervals: o.Interval > 0, MaxStack: maxStack(false)}
-	o.evalTier(&t)
-	if t.NoCompact == "" && (o.TSC || o.KVMClock != "") {
-		t.NoCompact = "times are converted from those of perf's own clock"
+	t := plan.KernelEnv{Engine: o.Engine, NoProjection: w.noProjection, Intervals: o.Interval > 0, MaxStack: maxStack(false)}
+	o.evalKernelEnv(&t)
+	if t.NoProjection == "" && (o.TSC || o.KVMClock != "") {
+		t.NoProjection = "times are converted from those of perf's own clock"
 	}
 	if t.Engine != plan.EngineAuto && t.Engine != plan.EngineBPF || w.file != nil {
 		t.HostNo = "the engine shall be perf"
@@ -121,7 +121,7 @@ func (r *run) openKernel(ctx context.Context, err *error) bool {
 		}
 		return false
 	}
-	run, e := r.world.load(k.Image)
+	run, e := r.env.load(k.Image)
 	if e == nil {
 		kr := &kernelRun{plan: k, run: run}
 		if e = kr.start(ctx, r); e == nil {
@@ -140,7 +140,7 @@ func (r *run) openKernel(ctx context.Context, err *error) bool {
 	}
 	final := r.cfg.Options.Engine == plan.EngineBPF || r.plan.OnlyKernel
 	if final || r.cfg.Options.Verbose > 0 {
-		r.world.sayRejected(e)
+		r.env.sayRejected(e)
 	}
 	if final {
 		*err = e
@@ -181,7 +181,7 @@ func (k *kernelRun) start(ctx context.Context, r *run) (err error) {
 
 // hook opens the events that perf samples, with their programs.
 func (k *kernelRun) hook(ctx context.Context, r *run) (err error) {
-	c := r.world.perfConfig(r.plan)
+	c := r.env.perfConfig(r.plan)
 	events := c.Events
 	c.Events = nil
 	for i := range events {

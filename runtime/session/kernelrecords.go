@@ -50,13 +50,13 @@ func (d *kernelRecords) side(r *run, e *event.Event) {
 	} else if c, ok := perf.DecodeCgroup(e); ok {
 		fill("cgroup", c.Path, c.ID, 0, 0)
 	} else if p, ok := perf.DecodeTextPoke(e); ok {
-		fill("text-poke", string(r.world.symbols.AppendSymbol(nil, p.Addr)), 0, p.Addr, uint64(max(len(p.Old), len(p.New))))
+		fill("text-poke", string(r.env.symbols.AppendSymbol(nil, p.Addr)), 0, p.Addr, uint64(max(len(p.Old), len(p.New))))
 		slots[plan.RecordOld], slots[plan.RecordNew] = event.StrOf(spaced(p.Old)), event.StrOf(spaced(p.New))
 	} else {
 		return
 	}
 	made := event.Event{Stream: d.op.Stream, Time: e.Time, PID: e.PID, TID: e.TID, CPU: e.CPU, Ring: e.Ring,
-		Joint: &event.Joint{Slots: slots}}
+		Derived: &event.Derived{Slots: slots}}
 	r.instance.Router.Samples++
 	d.op.Sink().Events([]*event.Event{&made})
 }

@@ -27,7 +27,7 @@ type sideBand struct {
 func openSideBand(ctx context.Context) (*sideBand, error) {
 	src, err := perf.Open(ctx, perf.Config{
 		SideBand: perf.SideBand{Comm: true, Task: true, Mmap: true, Ksymbol: true},
-		Members:  []event.Fact{}, Clock: perf.ClockMonotonic, Spool: spoolBytes / 4,
+		Members:  []event.Member{}, Clock: perf.ClockMonotonic, Spool: spoolBytes / 4,
 	})
 	if err != nil {
 		return nil, err

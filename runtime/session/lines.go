@@ -41,13 +41,13 @@ func (r *run) emitter(l *plan.LogRun) func(e *event.Event) {
 	}
 	return func(e *event.Event) {
 		switch {
-		case e.Joint == nil || e.Joint.Start == nil:
+		case e.Derived == nil || e.Derived.Start == nil:
 			show(e)
-		case e.Joint.End == nil:
+		case e.Derived.End == nil:
 			r.alone(l.Name, e)
 		default:
-			show(e.Joint.Start)
-			show(e.Joint.End)
+			show(e.Derived.Start)
+			show(e.Derived.End)
 		}
 	}
 }

@@ -18,11 +18,11 @@ import (
 const spoolBytes = 64 << 20
 
 // perfConfig says what the plan needs of the kernel.
-func (w *world) perfConfig(p *plan.Plan) perf.Config {
+func (w *env) perfConfig(p *plan.Plan) perf.Config {
 	o := &w.cfg.Options
 	c := perf.Config{
 		Target:    w.cfg.Target,
-		Members:   p.Facts,
+		Members:   p.SampleMembers,
 		Pages:     o.Pages,
 		Watermark: o.Watermark,
 		Overwrite: p.Overwrite,
@@ -39,10 +39,10 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 		c.Spool = spoolBytes
 	}
 	if len(c.Members) == 0 {
-		c.Members = []event.Fact{} // nil would mean the usual ones
+		c.Members = []event.Member{} // nil would mean the usual ones
 	}
-	c.Members = append(slices.Clip(c.Members), o.evalFacts()...)
-	if o.Monotonic || p.Compact != nil {
+	c.Members = append(slices.Clip(c.Members), o.evalMembers()...)
+	if o.Monotonic || p.Projection != nil {
 		// The other clock is perf's alone: programs cannot read it.
 		c.Clock = perf.ClockMonotonic
 	}
@@ -58,11 +58,11 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 			ExcludeUser: s.Exclude.User, ExcludeKernel: s.Exclude.Kernel, ExcludeHost: s.Exclude.Host,
 			ExcludeGuest: s.Exclude.Guest, ExcludeIdle: s.Exclude.Idle && e.Stream.Schema.System == "software",
 		}
-		w.probes.configure(&ev, p.Facts)
+		w.probes.configure(&ev, p.SampleMembers)
 		w.configurePMU(&ev, s)
-		c.Prompt = c.Prompt || probe.ReadsMemory(ev.Schema, p.Facts)
+		c.Prompt = c.Prompt || probe.ReadsMemory(ev.Schema, p.SampleMembers)
 		configureStack(&ev, e.Stack)
-		ev.RegsIntr |= probe.RegsIntr(ev.Schema, p.Facts)
+		ev.RegsIntr |= probe.RegsIntr(ev.Schema, p.SampleMembers)
 		c.Events = append(c.Events, ev)
 	}
 	if c.Pages == 0 {
@@ -73,7 +73,7 @@ func (w *world) perfConfig(p *plan.Plan) perf.Config {
 
 // sayWarning says what perf leaves out: of events that a pattern found, only to
 // who asks for notes.
-func (w *world) sayWarning(err error) {
+func (w *env) sayWarning(err error) {
 	if left := (*perf.LeftOut)(nil); errors.As(err, &left) {
 		w.note("%v", left)
 		return
@@ -83,7 +83,7 @@ func (w *world) sayWarning(err error) {
 
 // sayExcluded tells of options that the kernel ignores: only counters of the
 // CPU know whether they count a guest.
-func (w *world) sayExcluded(p *plan.Plan) {
+func (w *env) sayExcluded(p *plan.Plan) {
 	for _, e := range localEvents(p) {
 		if x := e.Source.Exclude; e.Stream.Schema.System == "software" && (x.Host || x.Guest) {
 			w.say("%s: the kernel counts it on the host, and leaves no host or guest out", e.Stream.Label)
@@ -93,10 +93,10 @@ func (w *world) sayExcluded(p *plan.Plan) {
 
 // openLive opens the plan's events. A filter that the kernel refuses, but that
 // we understand, is done natively: the plan is then built again.
-func (w *world) openLive(ctx context.Context, p *plan.Plan) (*plan.Plan, *perf.Source, error) {
+func (w *env) openLive(ctx context.Context, p *plan.Plan) (*plan.Plan, *perf.Source, error) {
 	for {
-		src, err := w.openSieved(ctx, p)
-		if again := w.uncompact(p, err); again != nil {
+		src, err := w.openFiltered(ctx, p)
+		if again := w.withoutProjection(p, err); again != nil {
 			p = again
 			continue
 		}

@@ -33,7 +33,7 @@ func (r *run) loop(ctx context.Context) error {
 		deadline = r.started.Add(o.Duration)
 		r.patience.due = deadline
 	}
-	if o.Interval > 0 && r.world.file == nil {
+	if o.Interval > 0 && r.env.file == nil {
 		tick = r.started.Add(o.Interval)
 	}
 	speed := newRate(o.SamplingLimit, r.started)
@@ -60,7 +60,7 @@ func (r *run) loop(ctx context.Context) error {
 		if err := r.sendRound(ended); err != nil {
 			return err
 		}
-		over := ended || r.plan.Watch && r.world.watch.over(now) || r.failed != nil || r.instance.Router.Done() || ctx.Err() != nil ||
+		over := ended || r.plan.Watch && r.env.watch.over(now) || r.failed != nil || r.instance.Router.Done() || ctx.Err() != nil ||
 			r.playback != nil && r.playback.over ||
 			!deadline.IsZero() && !now.Before(deadline) || r.tooFast(speed, now)
 		if over {
@@ -82,7 +82,7 @@ func (r *run) loop(ctx context.Context) error {
 		}
 		r.forgetBetween()
 		if !usage.IsZero() && !now.Before(usage) {
-			r.world.say("%s", self.line())
+			r.env.say("%s", self.line())
 			usage = now.Add(o.UsageSelf)
 		}
 		if err := r.out.Flush(); err != nil {
@@ -130,7 +130,7 @@ func (r *run) tooFast(speed *rate, now time.Time) bool {
 	if why == "" {
 		return false
 	}
-	r.world.say("%s", why)
+	r.env.say("%s", why)
 	if r.eval != nil {
 		r.eval.exceeded = true
 	}
@@ -201,7 +201,7 @@ func (r *run) feed(final bool) {
 // results.
 func (r *run) finish(ended bool) error {
 	r.cfg.stage("read the events that are left")
-	if r.world.file == nil {
+	if r.env.file == nil {
 		r.patience.end()
 	}
 	if err := r.eval.stop(); err != nil {

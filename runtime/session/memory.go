@@ -16,7 +16,7 @@ import (
 
 // memoryEvents are the schemas of a source of memory accesses: two on a hybrid
 // CPU.
-func (w *world) memoryEvents(s *plan.Source) ([]*event.Schema, error) {
+func (w *env) memoryEvents(s *plan.Source) ([]*event.Schema, error) {
 	found, err := kernel.MemoryEvents(kernel.Roots{}, s.Memory.Op, s.Memory.Cycles)
 	if err != nil {
 		return nil, err
@@ -69,21 +69,21 @@ func recordedAccesses(m *plan.Memory, s *event.Schema) bool {
 	return s.ID == 0x82d0 || s.ID == 0x2cd
 }
 
-// describeAccess gives an event of memory accesses its facts, and the text that
+// describeAccess gives an event of memory accesses its sample members, and the text that
 // logs show of it.
-func (w *world) describeAccess(s *event.Schema) *event.Schema {
+func (w *env) describeAccess(s *event.Schema) *event.Schema {
 	if len(s.Fields) > 0 || s.Text != nil {
 		return s
 	}
-	var facts event.Schema
+	var members event.Schema
 	for _, name := range []string{"addr", "phys_addr", "weight", "data_src", "ip"} {
-		f, _ := facts.Field(name)
+		f, _ := members.Field(name)
 		s.Fields = append(s.Fields, *f)
 	}
 	s.Text = func(dst []byte, e *event.Event) []byte {
-		src := perf.DataSrc(member(e, event.FactDataSrc))
+		src := perf.DataSrc(member(e, event.MemberDataSrc))
 		dst = fmt.Appendf(dst, "%s DATA ADDR %016x PHYS %016x latency %d cycles %s RIP ", src.Op(),
-			member(e, event.FactAddr), member(e, event.FactPhysAddr), member(e, event.FactWeight), src)
+			member(e, event.MemberAddr), member(e, event.MemberPhysAddr), member(e, event.MemberWeight), src)
 		return w.appendIP(dst, e)
 	}
 	return s

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"ppscript/runtime/object"
+	"ppscript/runtime/dso"
 )
 
 // This file bounds the cost of naming: programs belong to whoever runs them,
@@ -79,20 +79,20 @@ func (p *patience) end() {
 }
 
 // note is object.Options.Note.
-func (r *run) note(f *object.File, err error) {
+func (r *run) note(f *dso.File, err error) {
 	p := &r.patience
 	if p.notes >= mostNotes {
 		return
 	}
 	text := fmt.Sprintf("symbols of %s: %v: some of its code has no names", f.Name(), err)
-	if errors.Is(err, object.ErrExpired) {
+	if errors.Is(err, dso.ErrExpired) {
 		text = fmt.Sprintf("symbols of %s and others: %v: some code has no names", f.Name(), err)
 	}
-	if r.world.said[text] {
+	if r.env.said[text] {
 		return
 	}
 	if p.notes++; p.notes == mostNotes {
 		text += "; of others it is not said"
 	}
-	r.world.sayOnce(text)
+	r.env.sayOnce(text)
 }

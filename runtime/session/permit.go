@@ -26,7 +26,7 @@ const (
 func (k UseKind) String() string { return [...]string{"write", "push", "pull"}[k] }
 
 // permit asks for a Use; who gave no Permit permits all.
-func (w *world) permit(kind UseKind, name, given string) error {
+func (w *env) permit(kind UseKind, name, given string) error {
 	if w.cfg.Permit == nil {
 		return nil
 	}

@@ -16,7 +16,7 @@ type probes struct {
 }
 
 // findProbes resolves a source. Notes about it are given once.
-func (w *world) findProbes(s *plan.Source) ([]*event.Schema, error) {
+func (w *env) findProbes(s *plan.Source) ([]*event.Schema, error) {
 	p := &w.probes
 	if have := p.found[s]; have != nil {
 		return have, nil
@@ -49,12 +49,12 @@ func (w *world) findProbes(s *plan.Source) ([]*event.Schema, error) {
 }
 
 // configure fills in the members that only probes have.
-func (p *probes) configure(ev *perf.EventConfig, facts []event.Fact) {
+func (p *probes) configure(ev *perf.EventConfig, members []event.Member) {
 	pr := p.of[ev.Schema]
 	if pr == nil {
 		return
 	}
 	ev.Config1, ev.Config2, ev.Config1Text, ev.BPType = pr.Config1, pr.Config2, pr.Config1Text, pr.BPType
-	ev.RegsIntr = probe.RegsIntr(ev.Schema, facts)
-	ev.StackUser = probe.StackUser(ev.Schema, facts)
+	ev.RegsIntr = probe.RegsIntr(ev.Schema, members)
+	ev.StackUser = probe.StackUser(ev.Schema, members)
 }

@@ -10,7 +10,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/order"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/spread"
+	"ppscript/runtime/relay"
 	"ppscript/runtime/task"
 )
 
@@ -21,7 +21,7 @@ import (
 // A remote is a source of events from elsewhere.
 type remote struct {
 	name  string
-	file  *spread.Source
+	file  *relay.Source
 	tasks *task.Table
 	shift event.Time
 	host  *host // what the guest's CPUs are on this machine; nil if it does not matter
@@ -29,7 +29,7 @@ type remote struct {
 }
 
 // pull connects to an address; a plan may name it several times.
-func (w *world) pull(from string) (*remote, error) {
+func (w *env) pull(from string) (*remote, error) {
 	for _, r := range w.remotes {
 		if r.name == from {
 			return r, nil
@@ -38,7 +38,7 @@ func (w *world) pull(from string) (*remote, error) {
 	if err := w.permit(Receives, from, from); err != nil {
 		return nil, err
 	}
-	file, err := spread.Receive(w.opening, from, w.cfg.Options.Token, w.cfg.Options.OrderBytes)
+	file, err := relay.Receive(w.opening, from, w.cfg.Options.Token, w.cfg.Options.OrderBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -47,14 +47,14 @@ func (w *world) pull(from string) (*remote, error) {
 	return m, nil
 }
 
-func (w *world) addRemote(name string, file *spread.Source) *remote {
+func (w *env) addRemote(name string, file *relay.Source) *remote {
 	r := &remote{name: name, file: file, tasks: task.New(task.Options{NoProc: true})}
 	w.remotes = append(w.remotes, r)
 	return r
 }
 
 // pulled finds a source's events among those that are sent.
-func (w *world) pulled(s *plan.Source) ([]*event.Schema, error) {
+func (w *env) pulled(s *plan.Source) ([]*event.Schema, error) {
 	if s.Kind != plan.Tracepoint {
 		return nil, diag.Errorf(diag.Usage, "pull", s.FullName(), "only tracepoints can be received").WithHint("leave out pull=")
 	}
@@ -74,7 +74,7 @@ func (w *world) pulled(s *plan.Source) ([]*event.Schema, error) {
 
 // asHere takes events for what they are on this machine: who describes a plan
 // does not talk to others.
-func (w *world) asHere(s *plan.Source) ([]*event.Schema, error) {
+func (w *env) asHere(s *plan.Source) ([]*event.Schema, error) {
 	here := *s
 	here.Attrs = slices.DeleteFunc(slices.Clone(s.Attrs), func(a plan.Attr) bool { return a.Name == "pull" || a.Name == "vm" })
 	found, err := w.find(&here)
@@ -86,7 +86,7 @@ func (w *world) asHere(s *plan.Source) ([]*event.Schema, error) {
 	return found, nil
 }
 
-func (w *world) pulledFrom(s *plan.Source, from string) ([]*event.Schema, error) {
+func (w *env) pulledFrom(s *plan.Source, from string) ([]*event.Schema, error) {
 	r, err := w.pull(from)
 	if err != nil {
 		return nil, err
@@ -168,9 +168,9 @@ func (r *run) combine(local event.Source, to [][]*event.Stream) {
 	if local != nil {
 		parts = append(parts, local)
 	}
-	for _, m := range r.world.remotes {
+	for _, m := range r.env.remotes {
 		if !r.cfg.Options.converts() {
-			m.align(r.clock.at, r.clock.wall, r.world.say)
+			m.align(r.clock.at, r.clock.wall, r.env.say)
 		}
 		parts = append(parts, m.source())
 		for _, st := range m.file.Streams() {
@@ -193,7 +193,7 @@ func (r *run) combine(local event.Source, to [][]*event.Stream) {
 func (r *run) foreignNames() {
 	for _, e := range r.plan.Events {
 		own := r.instance.Stream(e.Stream)
-		for _, m := range r.world.remotes {
+		for _, m := range r.env.remotes {
 			if m.gives(e) {
 				if m.host == nil {
 					own.Comm = m.tasks.Of
@@ -214,7 +214,7 @@ func (r *run) marker(e *event.Event) byte {
 	return 0
 }
 
-func (w *world) closeRemotes() error {
+func (w *env) closeRemotes() error {
 	var errs []error
 	for _, r := range w.remotes {
 		for _, line := range r.file.Warnings() {

@@ -11,7 +11,7 @@ import (
 	"ppscript/runtime/order"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/spread"
+	"ppscript/runtime/relay"
 	"ppscript/runtime/stack"
 )
 
@@ -21,7 +21,7 @@ import (
 type outlet struct {
 	undelivered
 	op     *plan.PushRun
-	sender *spread.Sender
+	sender *relay.Sender
 	seen   uint64 // dropped, at the last look
 	// numbers are those under which stacks were sent, as of a generation of
 	// the table; nameless have functions without names.
@@ -52,18 +52,18 @@ func (r *run) sentUntil(final bool) event.Time {
 // begin connects to the address.
 func (o *outlet) begin(ctx context.Context, r *run, op plan.Running) error {
 	p := op.(*plan.PushRun)
-	if err := r.world.permit(Sends, p.To, p.To); err != nil {
+	if err := r.env.permit(Sends, p.To, p.To); err != nil {
 		return err
 	}
 	about := perfdata.WriteOptions{Version: "ppscript", Cmdline: os.Args, Clock: perfdata.Clock{At: r.clock.at, Wall: r.clock.wall}}
-	if r.world.fs != nil {
-		about.Tracefs = r.world.fs.Root()
+	if r.env.fs != nil {
+		about.Tracefs = r.env.fs.Root()
 	}
-	if r.world.file != nil {
-		about.Info = r.world.file.Info()
+	if r.env.file != nil {
+		about.Info = r.env.file.Info()
 	}
-	how := spread.Options{Bytes: r.cfg.Options.OrderBytes, Token: r.cfg.Options.Token, Say: r.said()}
-	sender, err := spread.NewSender(ctx, p.To, r.world.sentStreams(p), about, how)
+	how := relay.Options{Bytes: r.cfg.Options.OrderBytes, Token: r.cfg.Options.Token, Say: r.said()}
+	sender, err := relay.NewSender(ctx, p.To, r.env.sentStreams(p), about, how)
 	if err != nil {
 		return err
 	}
@@ -72,21 +72,21 @@ func (o *outlet) begin(ctx context.Context, r *run, op plan.Running) error {
 	p.Send = func(id uint64, e *event.Event) {
 		number := uint64(0)
 		if p.Of[id-1].Stack != nil {
-			number = o.number(r.stacks, stack.ID(member(e, event.FactCallchain)))
+			number = o.number(r.stacks, stack.ID(member(e, event.MemberCallchain)))
 		}
-		sender.Send(id, e, member(e, event.FactPeriod), e.Stream.Comm(e), number)
+		sender.Send(id, e, member(e, event.MemberPeriod), e.Stream.Comm(e), number)
 	}
 	return nil
 }
 
 // sentStreams describes the streams of the events that are sent.
-func (w *world) sentStreams(p *plan.PushRun) (streams []perfdata.StreamInfo) {
+func (w *env) sentStreams(p *plan.PushRun) (streams []perfdata.StreamInfo) {
 	stacks := map[*event.Schema]bool{} // all streams of an event look the same
 	for _, e := range p.Of {
 		stacks[e.Stream.Schema] = stacks[e.Stream.Schema] || e.Stack != nil
 	}
 	for i, e := range p.Of {
-		s := spread.Describe(uint64(i+1), e.Stream.Schema, e.Stream.Label, stacks[e.Stream.Schema])
+		s := relay.Describe(uint64(i+1), e.Stream.Schema, e.Stream.Label, stacks[e.Stream.Schema])
 		s.System, s.Format = w.formatOf(e.Stream.Schema)
 		streams = append(streams, s)
 	}
@@ -150,7 +150,7 @@ func (r *run) sayHeard() {
 	for {
 		select {
 		case line := <-r.heard:
-			r.world.say("%s", line)
+			r.env.say("%s", line)
 		default:
 			return
 		}
@@ -173,7 +173,7 @@ func (o *outlet) round(r *run, final bool) error {
 	o.nameAgain(r.stacks, time.Now())
 	err := o.sender.Round(r.sentUntil(final))
 	if n := o.sender.Dropped(); n > o.seen {
-		r.world.say("push %s: %d events were dropped for a slow receiver (%d together); give it more memory: --order-mem", o.op.To, n-o.seen, n)
+		r.env.say("push %s: %d events were dropped for a slow receiver (%d together); give it more memory: --order-mem", o.op.To, n-o.seen, n)
 		o.seen = n
 	}
 	return err
@@ -190,7 +190,7 @@ func (o *outlet) close(r *run) error {
 
 // formatOf is the text of a recorded event's format; empty for live ones, of
 // which the kernel has it.
-func (w *world) formatOf(s *event.Schema) (system, text string) {
+func (w *env) formatOf(s *event.Schema) (system, text string) {
 	if w.file == nil {
 		return s.System, ""
 	}

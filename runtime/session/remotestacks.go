@@ -6,14 +6,14 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/spread"
+	"ppscript/runtime/relay"
 )
 
 // This file finds the sources whose events come with the names of their stacks.
 
 // carrier is the source that tells of the stacks of a stream's events, nil if
 // they are in its samples.
-func (w *world) carrier(e *event.Stream) *spread.Source {
+func (w *env) carrier(e *event.Stream) *relay.Source {
 	for _, src := range w.others() {
 		infos := src.StreamInfos()
 		for i, st := range src.Streams() {
@@ -26,7 +26,7 @@ func (w *world) carrier(e *event.Stream) *spread.Source {
 }
 
 // sayStackless tells why a pulled event has no stacks.
-func (w *world) sayStackless(e *plan.Event) {
+func (w *env) sayStackless(e *plan.Event) {
 	at := slices.IndexFunc(w.remotes, func(r *remote) bool { return r.gives(e) })
 	if at < 0 {
 		return
@@ -45,7 +45,7 @@ func (w *world) sayStackless(e *plan.Event) {
 }
 
 // others are all sources but the kernel.
-func (w *world) others() (all []*spread.Source) {
+func (w *env) others() (all []*relay.Source) {
 	if w.file != nil {
 		all = append(all, w.file)
 	}

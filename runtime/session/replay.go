@@ -5,18 +5,18 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/perfdata"
-	"ppscript/runtime/spread"
+	"ppscript/runtime/relay"
 )
 
 // openRecording has the recording deliver the plan's events. It is read in
 // file order, which is faster, where order does not matter.
 func (r *run) openRecording() error {
-	w := r.world
+	w := r.env
 	r.openPlayback()
 	if !r.plan.Order && !w.file.Info().Pipe && len(w.remotes) == 0 {
 		// The schemas of the plan are those of the first opening; streams are
 		// related by position, which is the same.
-		again, err := spread.Open(w.opening, w.cfg.Options.Input, perfdata.Options{})
+		again, err := relay.Open(w.opening, w.cfg.Options.Input, perfdata.Options{})
 		if err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (r *run) openRecording() error {
 }
 
 // sayWarnings says what is odd about the recordings, each thing once.
-func (w *world) sayWarnings() {
+func (w *env) sayWarnings() {
 	if w.file != nil {
 		for _, line := range w.file.Warnings() {
 			w.sayOnce(w.cfg.Options.Input + ": " + line)
@@ -72,4 +72,4 @@ func (w *world) sayWarnings() {
 
 // recordedInFull reports that all there will be of the events is there: no time
 // of ours passes while they are read.
-func (r *run) recordedInFull() bool { return r.world.file != nil && !r.world.file.Live() }
+func (r *run) recordedInFull() bool { return r.env.file != nil && !r.env.file.Live() }

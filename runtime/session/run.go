@@ -23,7 +23,7 @@ const scanTime = 20 * time.Millisecond
 
 // A run is a session while it runs.
 type run struct {
-	world      *world
+	env        *env
 	cfg        *Config
 	plan       *plan.Plan
 	instance   *plan.Instance // of the plan; nil until the source is open
@@ -93,7 +93,7 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 		cfg.Reports = slices.DeleteFunc(slices.Clone(cfg.Reports), func(r plan.Report) bool { _, is := r.(*plan.Log); return is })
 	}
 	cfg.Reports = append(slices.Clip(cfg.Reports), files...)
-	r := &run{world: wd, cfg: &cfg, workload: ending{status: -1}, heard: make(chan string, 64), patience: patience{ctx: ctx}}
+	r := &run{env: wd, cfg: &cfg, workload: ending{status: -1}, heard: make(chan string, 64), patience: patience{ctx: ctx}}
 	err = errors.Join(r.do(ctx), wd.close())
 	o := Outcome{Samples: r.samples(), Loss: r.total, Gaps: r.gaps(), Status: r.workload.status, Signal: r.workload.signal,
 		Observed: r.src != nil || r.kernel != nil || r.counters.any()}
@@ -115,7 +115,7 @@ func (r *run) samples() uint64 {
 }
 
 func (r *run) do(ctx context.Context) (err error) {
-	if r.plan, err = plan.Build(r.cfg.Reports, r.world.env(r.cfg)); err != nil {
+	if r.plan, err = plan.Build(r.cfg.Reports, r.env.env(r.cfg)); err != nil {
 		return err
 	}
 	if err = checkTarget(r.plan, &r.cfg.Target); err != nil {
@@ -143,7 +143,7 @@ func (r *run) do(ctx context.Context) (err error) {
 	}
 	err = r.loop(ctx)
 	r.instance.Errors(func(where string, errs *flow.Errors) {
-		r.world.say("%s: an evaluation failed, and left its event out: %v", where, errs.First)
+		r.env.say("%s: an evaluation failed, and left its event out: %v", where, errs.First)
 	})
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (r *run) do(ctx context.Context) (err error) {
 // wall tells the wall-clock time of events; nil if nobody knows.
 func (r *run) wall() func(event.Time) time.Time {
 	switch {
-	case r.world.file != nil && r.clock.wall.IsZero():
+	case r.env.file != nil && r.clock.wall.IsZero():
 		return nil // the recording does not say
 	case r.cfg.Options.TSC:
 		return nil // cycles are no time
@@ -165,24 +165,24 @@ func (r *run) wall() func(event.Time) time.Time {
 // open opens what the plan asks for.
 func (r *run) open(ctx context.Context) (err error) {
 	p := r.plan
-	r.tasks = r.world.tasks
+	r.tasks = r.env.tasks
 	if w := r.cfg.Target.Workload; w != nil {
 		w.Openers = len(plan.Of[*plan.CounterOp](p)) + min(1, len(p.Events))
 		if r.cfg.Options.evaluates() {
 			w.Openers++
 		}
 	}
-	if r.world.file == nil {
-		r.world.sayExcluded(p)
+	if r.env.file == nil {
+		r.env.sayExcluded(p)
 	}
 	switch {
-	case r.world.file != nil:
+	case r.env.file != nil:
 	case r.openKernel(ctx, &err):
 		if err != nil {
 			return err
 		}
 	case len(localEvents(p)) > 0:
-		if p, r.live, err = r.world.openLive(ctx, p); err != nil {
+		if p, r.live, err = r.env.openLive(ctx, p); err != nil {
 			return err
 		}
 		r.plan = p
@@ -191,13 +191,13 @@ func (r *run) open(ctx context.Context) (err error) {
 		}
 		r.src = r.convert(r.live)
 		if p.Watch {
-			if err := r.world.watch.begin(&r.cfg.Target); err != nil {
+			if err := r.env.watch.begin(&r.cfg.Target); err != nil {
 				return err
 			}
 		}
 	}
 	r.instance = r.plan.Instantiate()
-	if r.world.file != nil {
+	if r.env.file != nil {
 		if err := r.openRecording(); err != nil {
 			return err
 		}
@@ -205,8 +205,8 @@ func (r *run) open(ctx context.Context) (err error) {
 	if err := r.counters.open(ctx, r); err != nil {
 		return err
 	}
-	if r.world.file == nil {
-		r.clock.clock = r.world.perfConfig(p).Clock
+	if r.env.file == nil {
+		r.clock.clock = r.env.perfConfig(p).Clock
 		if r.kernel != nil {
 			r.clock.clock = perf.ClockMonotonic // of programs
 		}
@@ -227,11 +227,11 @@ func (r *run) connect() {
 			r.instance.Router.Remap = to
 		}
 	}
-	if r.live == nil && len(r.world.remotes) > 0 && r.world.file == nil {
-		c := r.world.remotes[0].file.Info().Clock
+	if r.live == nil && len(r.env.remotes) > 0 && r.env.file == nil {
+		c := r.env.remotes[0].file.Info().Clock
 		r.clock.at, r.clock.wall = c.At, c.Wall
 	}
-	if len(r.world.remotes) > 0 && r.world.file == nil {
+	if len(r.env.remotes) > 0 && r.env.file == nil {
 		r.combine(r.src, to)
 	}
 }
@@ -271,7 +271,7 @@ func (r *run) prepare() {
 	case r.src == nil:
 	case n > 1:
 		r.feeder = share(r.src, in, n)
-	case len(r.world.remotes) == 0 && (len(r.src.Rings()) == 1 && !r.growing() || !p.Order && !r.apart()):
+	case len(r.env.remotes) == 0 && (len(r.src.Rings()) == 1 && !r.growing() || !p.Order && !r.apart()):
 		// One ring is in order by itself.
 		r.feeder = order.NewDrain(r.src)
 	default:
@@ -281,7 +281,7 @@ func (r *run) prepare() {
 
 // apart reports that names come through other rings than the events of their
 // CPU: then order between rings matters always.
-func (r *run) apart() bool { return r.plan.Compact != nil && r.plan.Comm }
+func (r *run) apart() bool { return r.plan.Projection != nil && r.plan.Comm }
 
 // gaps is how often a CPU came online and its first events were missed.
 func (r *run) gaps() uint64 {
@@ -314,7 +314,7 @@ func (r *run) readers() int {
 
 func (r *run) verbose(level int, line string) {
 	if r.cfg.Options.Verbose >= level {
-		r.world.say("%s", line)
+		r.env.say("%s", line)
 	}
 }
 
@@ -328,7 +328,7 @@ func (r *run) side(e *event.Event) {
 		}
 	}
 	if r.plan.Watch {
-		r.world.watch.record(e)
+		r.env.watch.record(e)
 	}
 	if len(r.forgetful) > 0 {
 		r.comesOrGoes(e)
@@ -364,8 +364,8 @@ func (r *run) close() error {
 		errs = append(errs, r.live.Close())
 	}
 	errs = append(errs, r.eval.close()) // which would end a command that runs
-	if r.world.sender != nil {
-		errs = append(errs, r.world.sender.Close())
+	if r.env.sender != nil {
+		errs = append(errs, r.env.sender.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -18,7 +18,7 @@ import (
 
 // named is the event that a source names; of one that may be either, the
 // counter of the CPU where there is such a thing.
-func (w *world) named(s *plan.Source) (*event.Schema, error) {
+func (w *env) named(s *plan.Source) (*event.Schema, error) {
 	if s.OrElse != "" && !w.hasCounters() {
 		w.noteOnce("the CPU has no counters here (a virtual machine?): sampling by " + s.OrElse +
 			" instead of " + s.Name)
@@ -44,26 +44,26 @@ func schemaOf(k plan.Kind, name string) (*event.Schema, error) {
 	return perf.SoftwareSchema(name)
 }
 
-func (w *world) hasCounters() bool {
+func (w *env) hasCounters() bool {
 	pmus, err := kernel.ReadPMUs(kernel.Roots{})
 	return err == nil && kernel.HasCPU(pmus)
 }
 
 // sayOnce gives a message once that a plan which is built again would repeat.
-func (w *world) sayOnce(line string) {
+func (w *env) sayOnce(line string) {
 	if w.first(line) {
 		w.say("%s", line)
 	}
 }
 
-func (w *world) noteOnce(line string) {
+func (w *env) noteOnce(line string) {
 	if w.first(line) {
 		w.note("%s", line)
 	}
 }
 
 // first reports that a line was not told before.
-func (w *world) first(line string) bool {
+func (w *env) first(line string) bool {
 	if w.said == nil {
 		w.said = map[string]bool{}
 	}
@@ -87,9 +87,9 @@ func recordedAs(s *plan.Source, schema *event.Schema) bool {
 	return is(schemaOf(s.Kind, s.Name)) || s.OrElse != "" && is(perf.SoftwareSchema(s.OrElse))
 }
 
-// describe gives an event of the kernel's software or of the CPU the facts that
+// describe gives an event of the kernel's software or of the CPU the sample members that
 // tell something, and the text that logs show of it.
-func (w *world) describe(s *event.Schema) *event.Schema {
+func (w *env) describe(s *event.Schema) *event.Schema {
 	if recordedAccesses(&plan.Memory{Op: "loads"}, s) || recordedAccesses(&plan.Memory{Op: "stores"}, s) {
 		return w.describeAccess(s)
 	}
@@ -98,7 +98,7 @@ func (w *world) describe(s *event.Schema) *event.Schema {
 		return s
 	}
 	var fields event.Schema
-	fact := func(names ...string) {
+	sampleMember := func(names ...string) {
 		for _, name := range names {
 			f, _ := fields.Field(name)
 			s.Fields = append(s.Fields, *f)
@@ -106,57 +106,57 @@ func (w *world) describe(s *event.Schema) *event.Schema {
 	}
 	switch s.Name {
 	case "page-faults", "minor-faults", "major-faults", "alignment-faults", "emulation-faults":
-		fact("addr", "ip")
+		sampleMember("addr", "ip")
 		s.Fields = append(s.Fields, event.Field{
-			Name:  "regs",
-			Type:  "char[]",
-			Kind:  event.Str,
-			Place: event.InFact,
-			Fact:  event.FactArg,
-			Uses:  allRegs(),
+			Name:   "regs",
+			Type:   "char[]",
+			Kind:   event.Str,
+			Place:  event.InMember,
+			Member: event.MemberArg,
+			Uses:   allRegs(),
 		})
 		s.ArgText = func(e *event.Event, _ int) (string, bool) {
 			b := probe.AppendRegisters(nil, e)
 			return string(b), len(b) > 0
 		}
 		s.Text = func(dst []byte, e *event.Event) []byte {
-			dst = fmt.Appendf(dst, "addr %016x", member(e, event.FactAddr))
+			dst = fmt.Appendf(dst, "addr %016x", member(e, event.MemberAddr))
 			return w.appendIP(append(dst, " ip "...), e)
 		}
 		return s
 	case "context-switches", "cpu-migrations", "dummy", "bpf-output", "cgroup-switches":
 		return s
 	}
-	fact("period", "ip")
+	sampleMember("period", "ip")
 	unit := " " + s.Name
 	if perf.CountUnit(s) == event.Nanos {
 		unit = " ns"
 	}
 	s.Text = func(dst []byte, e *event.Event) []byte {
-		dst = strconv.AppendUint(dst, member(e, event.FactPeriod), 10)
+		dst = strconv.AppendUint(dst, member(e, event.MemberPeriod), 10)
 		return w.appendIP(append(append(dst, unit...), " ip "...), e)
 	}
 	return s
 }
 
 // allRegs are the registers that can be sampled.
-func allRegs() (facts []event.Fact) {
-	for r := range event.Fact(64) {
+func allRegs() (members []event.Member) {
+	for r := range event.Member(64) {
 		if perf.UserRegs()&(1<<r) != 0 {
-			facts = append(facts, event.FactReg+r)
+			members = append(members, event.MemberReg+r)
 		}
 	}
-	return facts
+	return members
 }
 
-func member(e *event.Event, f event.Fact) uint64 {
+func member(e *event.Event, f event.Member) uint64 {
 	v, _ := e.Stream.Members.Member(e, f)
 	return v
 }
 
 // appendIP appends where the code was: a symbol if it has one.
-func (w *world) appendIP(dst []byte, e *event.Event) []byte {
-	ip := member(e, event.FactIP)
+func (w *env) appendIP(dst []byte, e *event.Event) []byte {
+	ip := member(e, event.MemberIP)
 	if w.place != nil {
 		return w.place(dst, e, ip)
 	}

@@ -37,9 +37,9 @@ func (w *runStacks) moreStacks(dst []render.NamedStack, e *event.Event) []render
 
 func stackIn(e *event.Event, f *event.Field) stack.ID {
 	if f.Place == event.InSlot {
-		return stack.ID(e.Joint.Slots[f.Offset].Uint())
+		return stack.ID(e.Derived.Slots[f.Offset].Uint())
 	}
-	id, _ := e.Stream.Members.Member(e, event.FactCallchain)
+	id, _ := e.Stream.Members.Member(e, event.MemberCallchain)
 	return stack.ID(id)
 }
 
@@ -76,7 +76,7 @@ func registers(dst []byte, e *event.Event) []byte {
 		return dst
 	}
 	f, ok := e.Stream.Schema.Field("regs")
-	if !ok || f.Place != event.InFact || f.Kind != event.Str {
+	if !ok || f.Place != event.InMember || f.Kind != event.Str {
 		return dst
 	}
 	return append(dst, f.Text(e)...)

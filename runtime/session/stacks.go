@@ -33,7 +33,7 @@ type runStacks struct {
 // opened.
 func (r *run) openStacks() {
 	if !r.plan.HasStacks {
-		for _, src := range r.world.others() {
+		for _, src := range r.env.others() {
 			src.Stacks.Ignore()
 		}
 	}
@@ -41,8 +41,8 @@ func (r *run) openStacks() {
 		return
 	}
 	o := naming.Options{
-		Kernel:    r.world.symbols,
-		Recording: r.world.recording(),
+		Kernel:    r.env.symbols,
+		Recording: r.env.recording(),
 		User:      r.plan.Mappings,
 		Patient:   plan.Has[*plan.JoinOp](r.plan),
 		Lines:     r.cfg.Options.lines(),
@@ -50,10 +50,10 @@ func (r *run) openStacks() {
 		DebugDirs: r.cfg.Options.DebugDirs,
 		Expired:   r.patience.expired,
 		Note:      r.note,
-		Say:       r.world.sayOnce,
+		Say:       r.env.sayOnce,
 	}
 	r.stacks = &runStacks{Namer: naming.New(o)}
-	r.world.symbols, r.world.place = r.stacks.Kernel(), r.stacks.Place
+	r.env.symbols, r.env.place = r.stacks.Kernel(), r.stacks.Place
 }
 
 // readStacks puts the Readers in front of the decoders.
@@ -64,12 +64,12 @@ func (r *run) readStacks() {
 	}
 	quiet := r.cfg.Options.FlameGraph != ""
 	w.show = shownStacks(r.instance.Streams(), quiet)
-	if r.world.file == nil {
+	if r.env.file == nil {
 		for _, pid := range r.cfg.Target.PIDs {
 			w.Look(int32(pid))
 		}
 	}
-	limit := maxStack(r.world.file != nil)
+	limit := maxStack(r.env.file != nil)
 	local := 0 // index among the events of the kernel that runs here
 	for _, e := range r.plan.Events {
 		i := local
@@ -84,14 +84,14 @@ func (r *run) readStacks() {
 		if e.Stack.Max > 0 {
 			s.Max = min(limit, e.Stack.Max)
 		}
-		if from := r.world.carrier(e.Stream); from != nil {
+		if from := r.env.carrier(e.Stream); from != nil {
 			ids, ok := own.Members.(naming.StreamIDs)
 			if !ok {
 				panic("BUG: samples of a recording without a layout")
 			}
 			own.Members = w.RemoteReader(own.Members, ids, from.Stacks, s)
 		} else if e.Source.Pulled() {
-			r.world.sayStackless(e)
+			r.env.sayStackless(e)
 			continue
 		} else {
 			reader := w.Reader(own.Members, s, e.Stack.Dwarf())

@@ -142,8 +142,8 @@ func TestStackFileErrors(t *testing.T) {
 // chains is the decoder of a stream whose events have the stack of their CPU.
 type chains struct{ chains [][]uint64 }
 
-func (c *chains) Member(*event.Event, event.Fact) (uint64, bool) { return 7, true }
-func (c *chains) Callchain(e *event.Event) []uint64              { return c.chains[e.CPU] }
+func (c *chains) Member(*event.Event, event.Member) (uint64, bool) { return 7, true }
+func (c *chains) Callchain(e *event.Event) []uint64                { return c.chains[e.CPU] }
 
 type shelf struct{ schema *event.Schema }
 

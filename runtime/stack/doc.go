@@ -3,7 +3,7 @@
 // and relate them. Names come later, once for each address: see package symbol.
 //
 // A Reader stands in front of the decoder of a stream's samples. Whoever reads
-// the fact "stack" of an event gets the number (ID) of its stack in the
+// the sample member "stack" of an event gets the number (ID) of its stack in the
 // Table, where it stays until Reset. The numbers are only good for the Table
 // that made them.
 //

@@ -52,9 +52,9 @@ func NewReader(m event.Members, t *Table, s Spec) *Reader {
 	return r
 }
 
-// Member implements event.Members: FactCallchain is the number of the stack.
-func (r *Reader) Member(e *event.Event, f event.Fact) (uint64, bool) {
-	if f == event.FactCallchain {
+// Member implements event.Members: MemberCallchain is the number of the stack.
+func (r *Reader) Member(e *event.Event, f event.Member) (uint64, bool) {
+	if f == event.MemberCallchain {
 		return uint64(r.id(e)), true
 	}
 	return r.Members.Member(e, f)

@@ -152,11 +152,11 @@ type fake struct {
 	stack       []byte
 }
 
-func (f *fake) Member(*event.Event, event.Fact) (uint64, bool) { return 42, true }
-func (f *fake) Callchain(*event.Event) []uint64                { return f.chain }
-func (f *fake) UserMask() uint64                               { return 0xff }
-func (f *fake) UserRegs(*event.Event) []uint64                 { return f.regs }
-func (f *fake) UserStack(*event.Event) []byte                  { return f.stack }
+func (f *fake) Member(*event.Event, event.Member) (uint64, bool) { return 42, true }
+func (f *fake) Callchain(*event.Event) []uint64                  { return f.chain }
+func (f *fake) UserMask() uint64                                 { return 0xff }
+func (f *fake) UserRegs(*event.Event) []uint64                   { return f.regs }
+func (f *fake) UserStack(*event.Event) []byte                    { return f.stack }
 
 func TestReaderKeepsWhatIsWanted(t *testing.T) {
 	chain := both(k(kbase+1, kbase+2), u(10, 20))
@@ -174,12 +174,12 @@ func TestReaderKeepsWhatIsWanted(t *testing.T) {
 	} {
 		tab := New(Options{})
 		r := NewReader(&fake{chain: chain}, tab, c.spec)
-		id, ok := r.Member(&event.Event{PID: 5}, event.FactCallchain)
+		id, ok := r.Member(&event.Event{PID: 5}, event.MemberCallchain)
 		s, _ := tab.At(ID(id))
 		if !ok || fmt.Sprint(s.Chain) != fmt.Sprint(c.want) || s.Cut != c.cut {
 			t.Errorf("%s: got %x cut %v, want %x cut %v", c.name, s.Chain, s.Cut, c.want, c.cut)
 		}
-		if v, _ := r.Member(nil, event.FactAddr); v != 42 {
+		if v, _ := r.Member(nil, event.MemberAddr); v != 42 {
 			t.Errorf("got member %d, want that of the decoder", v)
 		}
 	}

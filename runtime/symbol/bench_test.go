@@ -3,8 +3,8 @@ package symbol
 import (
 	"testing"
 
+	"ppscript/runtime/dso"
 	"ppscript/runtime/event"
-	"ppscript/runtime/object"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/task"
 )
@@ -20,7 +20,7 @@ func distinct(t testing.TB, path string, n int) (*task.Mappings, []uint64) {
 	t.Helper()
 	maps := task.NewMappings(task.MappingsOptions{NoProc: true})
 	t.Cleanup(func() { maps.Close() })
-	store := object.NewStore(object.Options{})
+	store := dso.NewStore(dso.Options{})
 	defer store.Close()
 	f, err := store.Open(nil, path)
 	if err != nil {

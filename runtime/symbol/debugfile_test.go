@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/object"
+	"ppscript/runtime/dso"
 	"ppscript/tests/testkit"
 )
 
@@ -21,7 +21,7 @@ func stripped(t *testing.T, path string) (dir, file string) {
 }
 
 // found reports whether a local function of the program has a name.
-func found(t *testing.T, store *object.Store, file, name string, want Func) bool {
+func found(t *testing.T, store *dso.Store, file, name string, want Func) bool {
 	t.Helper()
 	f, err := store.Open(nil, file)
 	if err != nil {
@@ -39,7 +39,7 @@ func TestStrippedWithoutAnything(t *testing.T) {
 	path := program(t, "c")
 	want := nm(t, path)["recurse"]
 	_, file := stripped(t, path)
-	store := object.NewStore(object.Options{})
+	store := dso.NewStore(dso.Options{})
 	defer store.Close()
 	if found(t, store, file, "recurse", want) {
 		t.Error("got a name, want none")
@@ -59,7 +59,7 @@ func TestDebugFileByBuildID(t *testing.T) {
 	want := nm(t, path)["recurse"]
 	_, file := stripped(t, path)
 	debug := t.TempDir()
-	store := object.NewStore(object.Options{DebugDirs: []string{debug}})
+	store := dso.NewStore(dso.Options{DebugDirs: []string{debug}})
 	defer store.Close()
 	f, err := store.Open(nil, file)
 	if err != nil || len(f.BuildID) != 40 {
@@ -87,7 +87,7 @@ func TestDebugFileByLink(t *testing.T) {
 	}
 	run(t, "", "objcopy", "--only-keep-debug", path, link)
 	run(t, "", "objcopy", "--add-gnu-debuglink="+link, file)
-	store := object.NewStore(object.Options{DebugDirs: []string{}})
+	store := dso.NewStore(dso.Options{DebugDirs: []string{}})
 	defer store.Close()
 	if !found(t, store, file, "recurse", want) {
 		t.Error("got no name, want that of the linked file")
@@ -100,7 +100,7 @@ func TestDebugFileByLink(t *testing.T) {
 	if err := os.WriteFile(link, append(b, 0), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	other := object.NewStore(object.Options{DebugDirs: []string{}})
+	other := dso.NewStore(dso.Options{DebugDirs: []string{}})
 	defer other.Close()
 	if found(t, other, file, "recurse", want) {
 		t.Error("got a name from a file with another checksum")
@@ -118,7 +118,7 @@ func TestMiniDebugInfo(t *testing.T) {
 	run(t, "", "objcopy", "-S", "--remove-section", ".gdb_index", "--remove-section", ".comment", "--keep-symbol=recurse", "--keep-symbol=leaf", path, mini)
 	run(t, "", "xz", mini)
 	run(t, "", "objcopy", "--add-section", ".gnu_debugdata="+mini+".xz", file)
-	store := object.NewStore(object.Options{DebugDirs: []string{}})
+	store := dso.NewStore(dso.Options{DebugDirs: []string{}})
 	defer store.Close()
 	if !found(t, store, file, "recurse", want) {
 		t.Error("got no name, want that of .gnu_debugdata")

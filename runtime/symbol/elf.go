@@ -7,7 +7,7 @@ import (
 	"errors"
 	"slices"
 
-	"ppscript/runtime/object"
+	"ppscript/runtime/dso"
 )
 
 // This file reads functions out of ELF symbol tables. debug/elf's own reader
@@ -25,7 +25,7 @@ const (
 
 // elfSymbols adds the functions of one table, SHT_SYMTAB or SHT_DYNSYM. Of a table
 // with more than there is room for it adds the first, and says so.
-func (b *builder) elfSymbols(im *object.Image, typ elf.SectionType) error {
+func (b *builder) elfSymbols(im *dso.Image, typ elf.SectionType) error {
 	section := im.SectionByType(typ)
 	if section == nil || int(section.Link) >= len(im.Sections) {
 		return nil
@@ -46,7 +46,7 @@ const maxSymtab = 256 << 20
 // at is where each name is in the section of names. Those are read in the order
 // in which they lie there.
 type symtab struct {
-	im      *object.Image
+	im      *dso.Image
 	builder *builder
 	bytes   uint64 // of the whole
 	each    int
@@ -120,7 +120,7 @@ func (t *symtab) symbol(sym []byte) error {
 	}
 	b := t.builder
 	if len(b.syms) >= maxFuncs {
-		return &object.TooLarge{What: "symbols", Bytes: t.bytes, Most: uint64(maxFuncs * t.each)}
+		return &dso.TooLarge{What: "symbols", Bytes: t.bytes, Most: uint64(maxFuncs * t.each)}
 	}
 	b.syms = append(b.syms, rawSym{addr: addr, end: in.Addr + in.Size, size: bytes32(size),
 		at: order.Uint32(sym), seq: uint32(len(b.syms)), rank: rank,
@@ -175,7 +175,7 @@ func (n *names) piece(at uint64, piece []byte) error {
 			}
 			if end > 0 && !n.builder.name(s, name[:end]) {
 				n.todo = nil
-				return &object.TooLarge{What: "names of symbols", Bytes: n.next, Most: maxText}
+				return &dso.TooLarge{What: "names of symbols", Bytes: n.next, Most: maxText}
 			}
 		}
 		n.todo = n.todo[1:]

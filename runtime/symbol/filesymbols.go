@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/diag"
-	"ppscript/runtime/object"
+	"ppscript/runtime/dso"
 )
 
 // FileSymbols are the functions of a file by name, for probes. It may be used
@@ -13,8 +13,8 @@ import (
 type FileSymbols struct {
 	Path  string
 	table *Table
-	image *object.Image
-	store *object.Store
+	image *dso.Image
+	store *dso.Store
 	names map[string][]int32 // names as written, and demangled
 }
 
@@ -23,8 +23,8 @@ func OpenFileSymbols(path string) (*FileSymbols, error) { return OpenFileSymbols
 
 // OpenFileSymbolsIn is OpenFileSymbols for a path below a process's root,
 // which object.Store.Root opens; nil is ours.
-func OpenFileSymbolsIn(root *object.Root, path string) (*FileSymbols, error) {
-	store := object.NewStore(object.Options{})
+func OpenFileSymbolsIn(root *dso.Root, path string) (*FileSymbols, error) {
+	store := dso.NewStore(dso.Options{})
 	f, err := store.Open(root, path)
 	if err != nil {
 		return nil, &diag.Error{

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"ppscript/runtime/object"
+	"ppscript/runtime/dso"
 )
 
 // This file looks at .gopclntab before debug/gosym does, which believes it: gosym
@@ -58,9 +58,9 @@ func modestGoTable(order binary.ByteOrder, data []byte) error {
 	each := 2 * t.half
 	switch {
 	case files > maxGoFiles:
-		return &object.TooLarge{What: "table of Go's files", Bytes: files, Most: maxGoFiles}
+		return &dso.TooLarge{What: "table of Go's files", Bytes: files, Most: maxGoFiles}
 	case funcs > maxGoFuncs:
-		return &object.TooLarge{
+		return &dso.TooLarge{
 			What:  "table of Go's functions",
 			Bytes: funcs * uint64(each),
 			Most:  uint64(maxGoFuncs * each),
@@ -109,7 +109,7 @@ func (t *goTexts) name(at uint32) error {
 	text := t.names[at:]
 	n := bytes.IndexByte(text[:min(len(text), maxName)], 0)
 	if t.total += uint64(max(n, 0)); n < 0 || t.total > maxText {
-		return &object.TooLarge{What: "names of Go's functions", Bytes: uint64(len(t.names)), Most: maxText}
+		return &dso.TooLarge{What: "names of Go's functions", Bytes: uint64(len(t.names)), Most: maxText}
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (t *goTexts) oldFiles(at uint32) error {
 	list := t.data[at:]
 	n := uint64(t.order.Uint32(list))
 	if n > maxGoFiles {
-		return &object.TooLarge{What: "table of Go's files", Bytes: n, Most: maxGoFiles}
+		return &dso.TooLarge{What: "table of Go's files", Bytes: n, Most: maxGoFiles}
 	}
 	for i := uint64(1); i < n && 4*i+4 <= uint64(len(list)); i++ {
 		if err := t.name(t.order.Uint32(list[4*i:])); err != nil {

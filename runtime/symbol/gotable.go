@@ -5,12 +5,12 @@ import (
 	"debug/gosym"
 	"fmt"
 
-	"ppscript/runtime/object"
+	"ppscript/runtime/dso"
 )
 
 // GoTable is the section .gopclntab, which every Go program has, stripped or
 // not, and the address that it counts functions from. Nil if the file has none.
-func GoTable(im *object.Image) (table []byte, start uint64, err error) {
+func GoTable(im *dso.Image) (table []byte, start uint64, err error) {
 	section := im.Section(".gopclntab")
 	if section == nil {
 		section = im.Section(".data.rel.ro.gopclntab")
@@ -28,7 +28,7 @@ func GoTable(im *object.Image) (table []byte, start uint64, err error) {
 
 // goLines reads the table: the program's functions, and the line of each
 // address. Nil if the file has none.
-func goLines(im *object.Image) (table *gosym.Table, err error) {
+func goLines(im *dso.Image) (table *gosym.Table, err error) {
 	data, start, err := GoTable(im)
 	if data == nil || err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func goLines(im *object.Image) (table *gosym.Table, err error) {
 // textStart is the address that the table counts from, the symbol
 // runtime.text. Programs with C in them have other code in front of it; up to
 // Go 1.25 the header tells it, unless the program is relocatable.
-func textStart(im *object.Image, data []byte, text *elf.Section) uint64 {
+func textStart(im *dso.Image, data []byte, text *elf.Section) uint64 {
 	const at = 8 + 2*8 // magic, sizes; number of functions, number of files
 	if im.Class == elf.ELFCLASS64 && len(data) >= at+8 {
 		if start := im.ByteOrder.Uint64(data[at:]); start >= text.Addr && start-text.Addr < text.Size {

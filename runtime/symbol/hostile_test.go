@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"ppscript/runtime/dso"
 	"ppscript/runtime/event"
-	"ppscript/runtime/object"
 	"ppscript/runtime/task"
 )
 
@@ -76,7 +76,7 @@ var hostileText = part{name: ".text", typ: elf.SHT_PROGBITS, flags: elf.SHF_EXEC
 // it took.
 func reads(t *testing.T, path string) (table *Table, said []error, allocated uint64) {
 	t.Helper()
-	store := object.NewStore(object.Options{Note: func(_ *object.File, err error) { said = append(said, err) }})
+	store := dso.NewStore(dso.Options{Note: func(_ *dso.File, err error) { said = append(said, err) }})
 	t.Cleanup(func() { store.Close() })
 	f, err := store.Open(nil, path)
 	if err != nil {
@@ -126,7 +126,7 @@ func TestTooManySymbols(t *testing.T) {
 		part{name: ".symtab", typ: elf.SHT_SYMTAB, link: 3, data: syms(maxFuncs+1000, func(int) uint32 { return 1 })},
 		part{name: ".strtab", typ: elf.SHT_STRTAB, data: []byte("\x00f\x00")})
 	table, said, bytes := reads(t, path)
-	var large *object.TooLarge
+	var large *dso.TooLarge
 	if table.Len() != maxFuncs || len(said) != 1 || !errors.As(said[0], &large) {
 		t.Errorf("got %d functions, said %v; want %d and that they are too many", table.Len(), said, maxFuncs)
 	}
@@ -154,15 +154,15 @@ func TestReadingExpires(t *testing.T) {
 		part{name: ".strtab", typ: elf.SHT_STRTAB, data: []byte("\x00f\x00")})
 	asked := 0
 	var said error
-	store := object.NewStore(object.Options{Expired: func() bool { asked++; return asked > 2 }, Note: func(_ *object.File, err error) { said = err }})
+	store := dso.NewStore(dso.Options{Expired: func() bool { asked++; return asked > 2 }, Note: func(_ *dso.File, err error) { said = err }})
 	defer store.Close()
 	f, err := store.Open(nil, path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ReadTable(store, f)
-	if !errors.Is(said, object.ErrExpired) {
-		t.Errorf("got %v, want %v", said, object.ErrExpired)
+	if !errors.Is(said, dso.ErrExpired) {
+		t.Errorf("got %v, want %v", said, dso.ErrExpired)
 	}
 }
 
@@ -172,13 +172,13 @@ func TestHostileDebugInformation(t *testing.T) {
 	path := sparse(t, hostileText,
 		part{name: ".debug_info", typ: elf.SHT_PROGBITS, size: 1 << 30}, part{name: ".debug_abbrev", typ: elf.SHT_PROGBITS, size: 1 << 30},
 		part{name: ".debug_line", typ: elf.SHT_PROGBITS, size: 1 << 30})
-	store := object.NewStore(object.Options{})
+	store := dso.NewStore(dso.Options{})
 	defer store.Close()
 	f, err := store.Open(nil, path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var large *object.TooLarge
+	var large *dso.TooLarge
 	if l, err := loadLines(store, f); l != nil || !errors.As(err, &large) {
 		t.Errorf("lines: got %v, %v; want that they are too large", l, err)
 	}
@@ -251,7 +251,7 @@ func TestHostilePerfMaps(t *testing.T) {
 	}
 	endless := strings.NewReader(strings.Repeat("1000 10 "+strings.Repeat("n", 1000)+"\n", maxMapText/1000+100))
 	table, _, err := readPerfMap(endless, func() bool { return false })
-	var large *object.TooLarge
+	var large *dso.TooLarge
 	if !errors.As(err, &large) || table.Bytes() > maxMapText+18*maxMapFuncs {
 		t.Errorf("long: got %v, %d bytes; want that it is too large", err, table.Bytes())
 	}

@@ -8,7 +8,7 @@ import (
 	"path"
 	"sort"
 
-	"ppscript/runtime/object"
+	"ppscript/runtime/dso"
 )
 
 // This file finds the source lines of addresses. It reads of DWARF only the
@@ -67,7 +67,7 @@ var debugSections = []string{".debug_info", ".debug_abbrev", ".debug_line", ".de
 	".debug_ranges", ".debug_rnglists", ".debug_addr", ".debug_line_str", ".debug_str_offsets"}
 
 // lineInfo returns the debug information of a file, nil if there is none.
-func (s *Symbolizer) lineInfo(f *object.File) *lineInfo {
+func (s *Symbolizer) lineInfo(f *dso.File) *lineInfo {
 	if l, ok := s.lines.Of(f, s.now); ok {
 		return l
 	}
@@ -83,7 +83,7 @@ func (s *Symbolizer) lineInfo(f *object.File) *lineInfo {
 
 // loadLines reads the lines of a file, nil if there are none; the error is about
 // parts that were not read.
-func loadLines(store *object.Store, f *object.File) (*lineInfo, error) {
+func loadLines(store *dso.Store, f *dso.File) (*lineInfo, error) {
 	im, err := f.Image()
 	if err != nil {
 		return nil, nil
@@ -107,7 +107,7 @@ func loadLines(store *object.Store, f *object.File) (*lineInfo, error) {
 }
 
 // goSize is about the memory of Go's table with the tables made of it, in bytes.
-func goSize(im *object.Image, t *gosym.Table) int {
+func goSize(im *dso.Image, t *gosym.Table) int {
 	size := 200 * len(t.Funcs)
 	if data, _, err := GoTable(im); err == nil {
 		size += len(data)
@@ -116,7 +116,7 @@ func goSize(im *object.Image, t *gosym.Table) int {
 }
 
 // readDWARF reads the sections and indexes the units.
-func readDWARF(im *object.Image) (l *lineInfo, err error) {
+func readDWARF(im *dso.Image) (l *lineInfo, err error) {
 	defer guard(&err)
 	parts := map[string][]byte{}
 	size, whole := 0, uint64(0)
@@ -126,7 +126,7 @@ func readDWARF(im *object.Image) (l *lineInfo, err error) {
 		}
 	}
 	if whole > maxOfFile {
-		return nil, &object.TooLarge{What: "debug information", Bytes: whole, Most: maxOfFile}
+		return nil, &dso.TooLarge{What: "debug information", Bytes: whole, Most: maxOfFile}
 	}
 	for i, name := range debugSections {
 		b, err := im.Wide(name, maxOfFile)
@@ -149,11 +149,11 @@ func readDWARF(im *object.Image) (l *lineInfo, err error) {
 	r := d.Reader()
 	for _, off := range unitOffsets(im, parts[".debug_info"]) {
 		if im.Expired() {
-			err = object.ErrExpired
+			err = dso.ErrExpired
 			break
 		}
 		if len(l.spans) > maxUnits {
-			err = &object.TooLarge{What: "index of debug information", Bytes: uint64(24 * len(l.spans)), Most: 24 * maxUnits}
+			err = &dso.TooLarge{What: "index of debug information", Bytes: uint64(24 * len(l.spans)), Most: 24 * maxUnits}
 			break
 		}
 		r.Seek(off)
@@ -176,7 +176,7 @@ func readDWARF(im *object.Image) (l *lineInfo, err error) {
 }
 
 // unitOffsets walks the headers of units: the offsets of their first entries.
-func unitOffsets(im *object.Image, info []byte) (offs []dwarf.Offset) {
+func unitOffsets(im *dso.Image, info []byte) (offs []dwarf.Offset) {
 	order := im.ByteOrder
 	for at := 0; at+11 < len(info); {
 		length, head, word := uint64(order.Uint32(info[at:])), 4, 4
@@ -310,7 +310,7 @@ func (u *unit) line(addr uint64) (file string, line int) {
 
 // withLines adds file and line to f, and with Inlines the functions that were
 // inlined at addr, innermost first.
-func (s *Symbolizer) withLines(f Frame, file *object.File, addr uint64) []Frame {
+func (s *Symbolizer) withLines(f Frame, file *dso.File, addr uint64) []Frame {
 	l := s.lineInfo(file)
 	if l == nil {
 		return []Frame{f}

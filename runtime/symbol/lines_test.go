@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/object"
+	"ppscript/runtime/dso"
 	"ppscript/runtime/task"
 	"ppscript/tests/testkit"
 )
@@ -74,7 +74,7 @@ func uncloned(name string) string {
 }
 
 // framesAt resolves addresses of a file, as "function file:line" each.
-func framesAt(t testing.TB, store *object.Store, f *object.File, addrs []uint64) (all [][]string, lined int) {
+func framesAt(t testing.TB, store *dso.Store, f *dso.File, addrs []uint64) (all [][]string, lined int) {
 	t.Helper()
 	s := New(Options{
 		Maps:    task.NewMappings(task.MappingsOptions{Files: store}),

@@ -8,7 +8,7 @@ import (
 
 	"github.com/ulikunitz/xz"
 
-	"ppscript/runtime/object"
+	"ppscript/runtime/dso"
 )
 
 // This file decides where a file's functions are read from. The full table is
@@ -18,17 +18,17 @@ import (
 // the local functions, and Go's own table, which Go needs at run time.
 
 // maxMini bounds the uncompressed size of .gnu_debugdata.
-const maxMini = object.MaxSection
+const maxMini = dso.MaxSection
 
 // ReadTable reads all functions that are known of f; store finds its debug
 // file, nil does not look. If some part is damaged the rest still counts; the
 // error is for a file with nothing to read.
-func ReadTable(store *object.Store, f *object.File) (*Table, error) {
+func ReadTable(store *dso.Store, f *dso.File) (*Table, error) {
 	im, err := f.Image()
 	if err != nil {
 		return nil, err
 	}
-	t, err := readTable(im, func() *object.Image {
+	t, err := readTable(im, func() *dso.Image {
 		if store == nil {
 			return nil
 		}
@@ -47,8 +47,8 @@ func ReadTable(store *object.Store, f *object.File) (*Table, error) {
 }
 
 // readImage is ReadTable without a debug file.
-func readImage(im *object.Image) (*Table, error) {
-	t, err := readTable(im, func() *object.Image { return nil })
+func readImage(im *dso.Image) (*Table, error) {
+	t, err := readTable(im, func() *dso.Image { return nil })
 	if t == nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func readImage(im *object.Image) (*Table, error) {
 // readTable reads the functions of an image; debug finds its debug file. The
 // error is about functions that are not in the table; without a table, about
 // all.
-func readTable(im *object.Image, debug func() *object.Image) (*Table, error) {
+func readTable(im *dso.Image, debug func() *dso.Image) (*Table, error) {
 	b := builders.Get().(*builder)
 	defer b.done()
 	var faults []error
@@ -88,7 +88,7 @@ func readTable(im *object.Image, debug func() *object.Image) (*Table, error) {
 }
 
 // mini adds the functions of .gnu_debugdata.
-func (b *builder) mini(im *object.Image) error {
+func (b *builder) mini(im *dso.Image) error {
 	data, err := im.Data(".gnu_debugdata")
 	if err != nil {
 		return nil // there is none
@@ -104,7 +104,7 @@ func (b *builder) mini(im *object.Image) error {
 	if err != nil {
 		return err
 	}
-	inner, err := object.OpenImage(plain)
+	inner, err := dso.OpenImage(plain)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (b *builder) mini(im *object.Image) error {
 }
 
 // goTable adds the functions of a stripped Go program.
-func (b *builder) goTable(im *object.Image) error {
+func (b *builder) goTable(im *dso.Image) error {
 	lines, err := goLines(im)
 	if lines == nil {
 		return err

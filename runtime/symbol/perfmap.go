@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"ppscript/runtime/object"
+	"ppscript/runtime/dso"
 	"ppscript/runtime/task"
 )
 
@@ -62,7 +62,7 @@ func readPerfMap(r io.Reader, expired func() bool) (t *Table, skipped int, err e
 			break
 		}
 		if n%1024 == 0 && expired() {
-			err = object.ErrExpired
+			err = dso.ErrExpired
 			break
 		}
 		if len(bytes.TrimSpace(line)) == 0 {
@@ -75,7 +75,7 @@ func readPerfMap(r io.Reader, expired func() bool) (t *Table, skipped int, err e
 		}
 		b.add(name, start, size, start+size, rankGlobal)
 		if len(b.syms) > maxMapFuncs || len(b.names) > maxMapText {
-			err = &object.TooLarge{What: "map of a JIT compiler", Bytes: uint64(len(b.names)), Most: maxMapText}
+			err = &dso.TooLarge{What: "map of a JIT compiler", Bytes: uint64(len(b.names)), Most: maxMapText}
 			break
 		}
 	}
@@ -143,12 +143,12 @@ func (s *Symbolizer) perfMap(sp *task.Space, before *jitMap) *jitMap {
 	m := &jitMap{size: info.Size(), since: info.ModTime()}
 	files := s.opt.Maps.Files()
 	t, _, err := readPerfMap(io.LimitReader(f, maxMap), files.Expired)
-	if large := (*object.TooLarge)(nil); errors.As(err, &large) {
+	if large := (*dso.TooLarge)(nil); errors.As(err, &large) {
 		large.Bytes = uint64(info.Size())
 	} else if err == nil && info.Size() > maxMap {
-		err = &object.TooLarge{What: "map of a JIT compiler", Bytes: uint64(info.Size()), Most: maxMap}
+		err = &dso.TooLarge{What: "map of a JIT compiler", Bytes: uint64(info.Size()), Most: maxMap}
 	}
-	files.Tell(&object.File{Path: f.Name()}, err)
+	files.Tell(&dso.File{Path: f.Name()}, err)
 	if t.Len() > 0 {
 		m.table = t
 	}

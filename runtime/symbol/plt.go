@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"debug/elf"
 
-	"ppscript/runtime/object"
+	"ppscript/runtime/dso"
 )
 
 // This file names the stubs through which a program calls its libraries. They
 // have no symbols; the n-th stub belongs to the n-th entry of .rela.plt.
 
-func (b *builder) plt(im *object.Image) error {
+func (b *builder) plt(im *dso.Image) error {
 	rela := im.Section(".rela.plt")
 	dynsym := im.SectionByType(elf.SHT_DYNSYM)
 	if rela == nil || dynsym == nil || im.Class != elf.ELFCLASS64 || int(dynsym.Link) >= len(im.Sections) {

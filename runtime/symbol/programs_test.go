@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"ppscript/runtime/object"
+	"ppscript/runtime/dso"
 
 	"ppscript/tests/testkit"
 )
@@ -106,9 +106,9 @@ func run(t testing.TB, stdin string, name string, arg ...string) string {
 }
 
 // tableOf reads the functions of a file.
-func tableOf(t testing.TB, path string) (*Table, *object.Store, *object.File) {
+func tableOf(t testing.TB, path string) (*Table, *dso.Store, *dso.File) {
 	t.Helper()
-	store := object.NewStore(object.Options{})
+	store := dso.NewStore(dso.Options{})
 	t.Cleanup(func() { store.Close() })
 	f, err := store.Open(nil, path)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"ppscript/runtime/dso"
 	"ppscript/runtime/event"
-	"ppscript/runtime/object"
 	"ppscript/runtime/task"
 )
 
@@ -31,7 +31,7 @@ type Frame struct {
 	// FileAddr is the address as DSO counts, and Segment the part of it that the
 	// address is in; zero if DSO is no file.
 	FileAddr uint64
-	Segment  object.Segment
+	Segment  dso.Segment
 }
 
 // Options of a Symbolizer. The zero value knows the running kernel and no
@@ -46,7 +46,7 @@ type Options struct {
 	// Mangled leaves C++ and Rust names as the linker has them.
 	Mangled bool
 	// Memory bounds what is made of files; nil is DefaultMemory of its own.
-	Memory *object.Memory
+	Memory *dso.Memory
 	// MaxFrames bounds the addresses that are remembered; 0 is 1<<15, with
 	// lines 1<<16.
 	MaxFrames int
@@ -69,9 +69,9 @@ type Symbolizer struct {
 	kernel   map[uint64][]Frame
 	user     map[place][]Frame
 	nowhere  map[nowhere][]Frame
-	tables   *object.Cache[*object.File, *Table]
-	lines    *object.Cache[*object.File, *lineInfo]
-	jit      *object.Cache[*task.Space, *jitMap]
+	tables   *dso.Cache[*dso.File, *Table]
+	lines    *dso.Cache[*dso.File, *lineInfo]
+	jit      *dso.Cache[*task.Space, *jitMap]
 	jitRound int               // of Refresh: maps of before may have changed
 	loaded   []loaded          // kernel code that came since
 	modules  map[string]string // "kvm" to "[kvm]"
@@ -82,7 +82,7 @@ type Symbolizer struct {
 // place is an address in a file: the same in every process. call tells an
 // address that a call returns to from one where code stopped.
 type place struct {
-	file  *object.File
+	file  *dso.File
 	off   uint64
 	call  bool
 	plain bool // without lines
@@ -103,12 +103,12 @@ func New(o Options) *Symbolizer {
 		}
 	}
 	if o.Memory == nil {
-		o.Memory = object.NewMemory(DefaultMemory)
+		o.Memory = dso.NewMemory(DefaultMemory)
 	}
 	s := &Symbolizer{opt: o, modules: map[string]string{},
-		tables: object.NewCache[*object.File, *Table](o.Memory, littleTables),
-		lines:  object.NewCache[*object.File, *lineInfo](o.Memory, littleDebug),
-		jit:    object.NewCache[*task.Space, *jitMap](o.Memory, littleJIT)}
+		tables: dso.NewCache[*dso.File, *Table](o.Memory, littleTables),
+		lines:  dso.NewCache[*dso.File, *lineInfo](o.Memory, littleDebug),
+		jit:    dso.NewCache[*task.Space, *jitMap](o.Memory, littleJIT)}
 	s.forget()
 	return s
 }
@@ -167,7 +167,7 @@ func (s *Symbolizer) Prepare(list []Address) {
 	if s.opt.Maps == nil || !s.opt.lines() {
 		return
 	}
-	number := map[*object.File]int{}
+	number := map[*dso.File]int{}
 	in := make([]int, len(list)) // number of the file of each
 	order := make([]int, len(list))
 	for i, a := range list {
@@ -335,11 +335,11 @@ func (s *Symbolizer) plain(name string) string {
 
 // Table is the functions of a file, read at the first use; empty if there are
 // none.
-func (s *Symbolizer) Table(f *object.File) *Table {
+func (s *Symbolizer) Table(f *dso.File) *Table {
 	if t, ok := s.tables.Of(f, s.now); ok {
 		return t
 	}
-	var store *object.Store
+	var store *dso.Store
 	if s.opt.Maps != nil {
 		store = s.opt.Maps.Files()
 	}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"testing"
 
-	"ppscript/runtime/object"
+	"ppscript/runtime/dso"
 )
 
 func hexNumber(t *testing.T, text string) uint64 {
@@ -174,7 +174,7 @@ func FuzzELF(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		im, err := object.OpenImage(b)
+		im, err := dso.OpenImage(b)
 		if (im == nil) == (err == nil) {
 			t.Fatalf("got %v and %v", im, err)
 		}

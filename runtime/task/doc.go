@@ -15,7 +15,7 @@
 //	names.Record(&e) // e.Kind != event.Sample
 //
 // Mappings takes the same records, and answers which file an address belonged
-// to at a time. It opens files through runtime/object as it hears of them, so
+// to at a time. It opens files through runtime/dso as it hears of them, so
 // that programs which ended can still be symbolised.
 //
 //	maps := task.NewMappings(task.MappingsOptions{})

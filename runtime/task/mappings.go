@@ -4,8 +4,8 @@ import (
 	"encoding/hex"
 	"slices"
 
+	"ppscript/runtime/dso"
 	"ppscript/runtime/event"
-	"ppscript/runtime/object"
 	"ppscript/runtime/perf"
 )
 
@@ -25,7 +25,7 @@ type MappingsOptions struct {
 	NoProc bool
 	Proc   string // "/proc" if empty
 	// Files finds the files; if nil it is made, and owned by the Mappings.
-	Files *object.Store
+	Files *dso.Store
 	// MaxEnded is how many processes that ended keep their spaces, for events
 	// that come late; 0 is 4096. Those that Hold names stay beyond it.
 	MaxEnded int
@@ -45,7 +45,7 @@ type MappingsStats struct {
 // Mappings is the code of all processes. It is used by one goroutine.
 type Mappings struct {
 	opt   MappingsOptions
-	files *object.Store
+	files *dso.Store
 	procs map[int32][]*Space // by time, never empty
 	count int
 	ended []int32 // processes, the first ended first
@@ -66,13 +66,13 @@ func NewMappings(o MappingsOptions) *Mappings {
 		o.MaxSpaces = 65536
 	}
 	if o.Files == nil {
-		o.Files = object.NewStore(object.Options{NoProc: o.NoProc, Proc: o.Proc})
+		o.Files = dso.NewStore(dso.Options{NoProc: o.NoProc, Proc: o.Proc})
 	}
 	return &Mappings{opt: o, files: o.Files, procs: map[int32][]*Space{}}
 }
 
 // Files is the store that files come from.
-func (m *Mappings) Files() *object.Store { return m.files }
+func (m *Mappings) Files() *dso.Store { return m.files }
 
 // Stats returns the counts so far.
 func (m *Mappings) Stats() MappingsStats {
@@ -114,7 +114,7 @@ func (m *Mappings) Map(r *perf.Mapping, when event.Time) {
 	}
 	s := m.space(r.PID, when)
 	region := Region{Start: r.Addr, End: r.Addr + r.Len, Off: r.Pgoff, Name: r.Name, From: when}
-	region.File = m.file(s, &region, object.ID{Maj: r.Maj, Min: r.Min, Ino: r.Ino, Gen: r.InoGen},
+	region.File = m.file(s, &region, dso.ID{Maj: r.Maj, Min: r.Min, Ino: r.Ino, Gen: r.InoGen},
 		hex.EncodeToString(r.BuildID))
 	if region.File != nil && region.File.Path == region.Name {
 		region.Name = region.File.Path // one text for all processes
@@ -122,16 +122,16 @@ func (m *Mappings) Map(r *perf.Mapping, when event.Time) {
 	m.add(s, region)
 }
 
-func (m *Mappings) file(s *Space, r *Region, id object.ID, build string) *object.File {
+func (m *Mappings) file(s *Space, r *Region, id dso.ID, build string) *dso.File {
 	if r.Name == "[vdso]" {
 		return m.files.VDSO()
 	}
 	if id.Ino == 0 {
-		id = object.ID{}
+		id = dso.ID{}
 	}
 	// Records have the generation of the inode, /proc/PID/maps has not.
 	id.Gen = 0
-	return m.files.Find(object.Mapping{
+	return m.files.Find(dso.Mapping{
 		PID: s.PID, Start: r.Start, End: r.End, Path: r.Name, ID: id, BuildID: build, Root: s.Root,
 	})
 }

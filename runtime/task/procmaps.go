@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ppscript/runtime/object"
+	"ppscript/runtime/dso"
 	"ppscript/runtime/privilege"
 )
 
@@ -102,7 +102,7 @@ var errMapsLine = errors.New("want start-end perms offset major:minor inode name
 // parseMapsLine reads a line of /proc/PID/maps:
 // "start-end rwxp offset major:minor inode   name". The name may hold blanks,
 // and newlines as \012.
-func parseMapsLine(line []byte) (r Region, id object.ID, exec bool, err error) {
+func parseMapsLine(line []byte) (r Region, id dso.ID, exec bool, err error) {
 	field := func() string {
 		line = bytes.TrimLeft(line, " ")
 		f, rest, _ := bytes.Cut(line, []byte(" "))

@@ -3,8 +3,8 @@ package task
 import (
 	"slices"
 
+	"ppscript/runtime/dso"
 	"ppscript/runtime/event"
-	"ppscript/runtime/object"
 )
 
 // This file is one address space: the mappings of now, sorted, and those that
@@ -16,7 +16,7 @@ type Region struct {
 	Start, End uint64 // [Start, End)
 	Off        uint64 // file offset of Start, in bytes
 	Name       string // as the kernel tells: a path, "[vdso]", "//anon"
-	File       *object.File
+	File       *dso.File
 	From       event.Time // mapped since; 0 if it was there before
 	until      event.Time // of a replaced one
 }
@@ -30,8 +30,8 @@ type Space struct {
 	// InnerPID is the number of the process in its own namespace, by which
 	// JIT compilers name their files; PID if not known.
 	InnerPID int32
-	Root     *object.Root // nil is ours
-	UID      int64        // effective user; -1 if not known
+	Root     *dso.Root // nil is ours
+	UID      int64     // effective user; -1 if not known
 	From     event.Time
 
 	regions []Region // now, by Start, without overlap
@@ -97,7 +97,7 @@ func (m *Mappings) add(s *Space, r Region) {
 	s.regions = slices.Replace(s.regions, lo, hi, append(parts, r)...)
 }
 
-func openable(f *object.File) bool { return f != nil && f.Opened() }
+func openable(f *dso.File) bool { return f != nil && f.Opened() }
 
 // insert puts back the part of a region behind one that replaced its middle.
 func (m *Mappings) insert(s *Space, r Region) {

@@ -67,7 +67,7 @@ func record(t testing.TB, s *event.Schema, values map[string]any) *event.Event {
 	raw := make([]byte, (s.Size+7)&^7)
 	for name, v := range values {
 		f, ok := s.Field(name)
-		if !ok || f.Place == event.InFact {
+		if !ok || f.Place == event.InMember {
 			t.Fatalf("no field %s", name)
 		}
 		var data []byte

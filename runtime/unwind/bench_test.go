@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"ppscript/runtime/object"
+	"ppscript/runtime/dso"
 )
 
 // The cost of the first sample of a file: a Go program, and the C library.
@@ -18,7 +18,7 @@ func BenchmarkLoadModule(b *testing.B) {
 			return
 		}
 		b.Run(name, func(b *testing.B) {
-			store := object.NewStore(object.Options{})
+			store := dso.NewStore(dso.Options{})
 			defer store.Close()
 			file, err := store.Open(nil, path)
 			if err != nil {

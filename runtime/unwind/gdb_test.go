@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/object"
+	"ppscript/runtime/dso"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/task"
 	"ppscript/tests/testkit"
@@ -76,7 +76,7 @@ func TestEveryInstruction(t *testing.T) {
 		addrs := instructions(t, program, 120)
 		r := testkit.RunGDB(t, program, addrs)
 		maps := task.NewMappings(task.MappingsOptions{
-			NoProc: true, Files: object.NewStore(object.Options{SameKernel: true}),
+			NoProc: true, Files: dso.NewStore(dso.Options{SameKernel: true}),
 		})
 		defer maps.Close()
 		for _, m := range r.Mappings {

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"ppscript/runtime/object"
+	"ppscript/runtime/dso"
 	"ppscript/runtime/symbol"
 )
 
@@ -54,7 +54,7 @@ type goDepth struct {
 
 // goRules reads the rules of a Go program, and which functions move to another
 // stack; nil if it has no table.
-func goRules(im *object.Image) (rules *Table, switches []span, err error) {
+func goRules(im *dso.Image) (rules *Table, switches []span, err error) {
 	data, start, err := symbol.GoTable(im)
 	a := archOf(im.Machine)
 	if data == nil || a == nil || err != nil {

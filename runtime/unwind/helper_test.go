@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"ppscript/runtime/dso"
 	"ppscript/runtime/event"
-	"ppscript/runtime/object"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/symbol"
 	"ppscript/runtime/task"
@@ -31,7 +31,7 @@ func load(t testing.TB, path string) *replay {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.Close() })
-	files := object.NewStore(object.Options{NoProc: true, SameKernel: true})
+	files := dso.NewStore(dso.Options{NoProc: true, SameKernel: true})
 	r := &replay{maps: task.NewMappings(task.MappingsOptions{NoProc: true, Files: files})}
 	t.Cleanup(func() { r.maps.Close() })
 	ctx := context.Background()

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"unsafe"
 
-	"ppscript/runtime/object"
+	"ppscript/runtime/dso"
 	"ppscript/runtime/symbol"
 )
 
@@ -73,7 +73,7 @@ func (m *module) rules(addr uint64) (*Table, *ruleSet) {
 }
 
 // loadModule reads a file's tables. One that cannot be read has none.
-func loadModule(store *object.Store, f *object.File) *module {
+func loadModule(store *dso.Store, f *dso.File) *module {
 	m := &module{bytes: int(unsafe.Sizeof(module{}))}
 	im, err := f.Image()
 	if err != nil || im.Class != elf.ELFCLASS64 || im.ByteOrder != binary.LittleEndian {
@@ -125,7 +125,7 @@ func (m *module) take(s Section, ok bool) {
 
 // special finds the functions that a walk must know by name. Go's first
 // functions have nobody who called them, but their stack is not empty.
-func (m *module) special(store *object.Store, f *object.File) {
+func (m *module) special(store *dso.Store, f *dso.File) {
 	t, err := symbol.ReadTable(store, f)
 	if err != nil {
 		return
@@ -152,7 +152,7 @@ func (m *module) special(store *object.Store, f *object.File) {
 
 // ehFrame is the section .eh_frame, found by the program headers in a file
 // without section headers.
-func ehFrame(im *object.Image) (Section, bool) {
+func ehFrame(im *dso.Image) (Section, bool) {
 	s := Section{Word: 8}
 	if h := im.Section(".eh_frame_hdr"); h != nil {
 		s.Base = h.Addr
@@ -180,7 +180,7 @@ func ehFrame(im *object.Image) (Section, bool) {
 		}
 		for _, l := range im.Progs {
 			if l.Type == elf.PT_LOAD && at >= l.Vaddr && at-l.Vaddr < l.Filesz &&
-				l.Filesz-(at-l.Vaddr) <= object.MaxSection {
+				l.Filesz-(at-l.Vaddr) <= dso.MaxSection {
 				s.Data, s.Addr = im.Bytes(at, int(l.Filesz-(at-l.Vaddr))), at
 				return s, len(s.Data) > 0
 			}
@@ -190,7 +190,7 @@ func ehFrame(im *object.Image) (Section, bool) {
 }
 
 // debugFrame is the section .debug_frame, which Go writes instead.
-func debugFrame(im *object.Image) (Section, bool) {
+func debugFrame(im *dso.Image) (Section, bool) {
 	data, err := im.Data(".debug_frame")
 	return Section{Data: data, Debug: true, Word: 8}, err == nil && len(data) > 0
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/object"
+	"ppscript/runtime/dso"
 
 	"ppscript/tests/testkit"
 )
@@ -136,7 +136,7 @@ func TestRowsAgreeWithReadelf(t *testing.T) {
 			if c.path == "" {
 				testkit.Requires(t, testkit.Optional("a C library", errors.New("not where it is looked for")))
 			}
-			store := object.NewStore(object.Options{})
+			store := dso.NewStore(dso.Options{})
 			defer store.Close()
 			f, err := store.Open(nil, c.path)
 			if err != nil {

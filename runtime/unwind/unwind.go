@@ -4,8 +4,8 @@ import (
 	"debug/elf"
 	"runtime"
 
+	"ppscript/runtime/dso"
 	"ppscript/runtime/event"
-	"ppscript/runtime/object"
 	"ppscript/runtime/task"
 )
 
@@ -62,7 +62,7 @@ type Options struct {
 	// Memory bounds the tables; nil is DefaultMemory of their own. Beyond it those
 	// of the file that was walked through least recently go; beyond 8 MiB those
 	// that are idle.
-	Memory *object.Memory
+	Memory *dso.Memory
 }
 
 // DefaultMemory bounds the tables, in bytes, littleTables is how many of them may
@@ -85,7 +85,7 @@ type Stats struct {
 type Unwinder struct {
 	opt     Options
 	arch    *arch
-	modules *object.Cache[*object.File, *module]
+	modules *dso.Cache[*dso.File, *module]
 	absent  module // of files that are not found
 	stats   Stats
 	walk    walk
@@ -100,9 +100,9 @@ func New(o Options) *Unwinder {
 		o.Max = 1024
 	}
 	if o.Memory == nil {
-		o.Memory = object.NewMemory(DefaultMemory)
+		o.Memory = dso.NewMemory(DefaultMemory)
 	}
-	return &Unwinder{opt: o, arch: archOf(o.Machine), modules: object.NewCache[*object.File, *module](o.Memory, littleTables)}
+	return &Unwinder{opt: o, arch: archOf(o.Machine), modules: dso.NewCache[*dso.File, *module](o.Memory, littleTables)}
 }
 
 // ownMachine is the machine that runs this.
@@ -245,7 +245,7 @@ func (u *Unwinder) up(dst []uint64, pid int32, when event.Time) ([]uint64, How) 
 }
 
 // module returns the tables of a file, read at the first use.
-func (u *Unwinder) module(f *object.File, when event.Time) *module {
+func (u *Unwinder) module(f *dso.File, when event.Time) *module {
 	if m, ok := u.modules.Of(f, when); ok {
 		return m
 	}

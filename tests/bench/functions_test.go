@@ -6,7 +6,7 @@ import (
 )
 
 // The table is measured at a size that takes no time; functions checks that
-// both tiers compute the same.
+// both engines compute the same.
 func TestFunctions(t *testing.T) {
 	rows, err := functions(4 * chunk)
 	if err != nil {

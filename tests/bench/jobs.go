@@ -88,7 +88,7 @@ func jobs(ppscript string) []*job {
 			`tracepoint:raw_syscalls:sys_exit { printf("%d %d %d\n", tid, args->id, args->ret); }`},
 			divide: 4, noCount: true},
 		{group: fields, name: "ppscript, whole records", args: []string{ppscript, "--engine", "perf", "-c", lastOf, "--", loopWord}, ours: true},
-		{group: fields, name: "ppscript, compact records", args: []string{ppscript, "--engine", "bpf", "-c", lastOf, "--", loopWord}, ours: true},
+		{group: fields, name: "ppscript, projected records", args: []string{ppscript, "--engine", "bpf", "-c", lastOf, "--", loopWord}, ours: true},
 
 		{group: latency, name: "perf trace -s", args: []string{"perf", "trace", "-s", "--", loopWord}, divide: 20},
 		{group: latency, name: "bpftrace", args: []string{"bpftrace", "-c", loopWord, "-e",

@@ -12,5 +12,5 @@
 //
 // Beside the builtins, chunks see assert (eq, ne, true, fails) and values,
 // which parses a command line for a declaration of options, and play, which
-// plays events given as text through a pipeline, in both tiers.
+// plays events given as text through a pipeline, in both engines.
 package lang

@@ -18,17 +18,17 @@ import (
 
 // This file plays events that a chunk writes down as text (see
 // eventtest.Capture) through a pipeline of the chunk. Every pipeline runs in
-// both tiers, which must agree.
+// both engines, which must agree.
 
 // play(events, stream or result) is the list of the lines that come out: of a
 // stream its events, "3us ran=2us"; of a table its rows, "bash 3"; and what
 // was lost, "loss evicted 1". tier = "native" also asks that nothing is
 // interpreted; end = n ends an interval behind the n-th event.
 func play(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var text, tier string
+	var text, engine string
 	var what starlark.Value
 	end := 0
-	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "events", &text, "what", &what, "tier?", &tier, "end?", &end); err != nil {
+	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "events", &text, "what", &what, "tier?", &engine, "end?", &end); err != nil {
 		return nil, err
 	}
 	var lines [2][]string
@@ -37,7 +37,7 @@ func play(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs [
 		if err != nil {
 			return nil, err
 		}
-		p := &player{capture: c, native: tier == "native" && !interpret, end: end}
+		p := &player{capture: c, native: engine == "native" && !interpret, end: end}
 		if lines[i], err = p.run(what, interpret); err != nil {
 			return nil, err
 		}

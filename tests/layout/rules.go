@@ -38,12 +38,12 @@ var layers = [][]string{
 	// Sources. A file has the records that the rings had.
 	{"runtime/perf"},
 	{"runtime/perfdata"},
-	{"runtime/notation"}, // makes recordings of texts
-	{"runtime/spread"},   // recordings that are sent while they are made
+	{"runtime/eventtext"}, // makes recordings of texts
+	{"runtime/relay"},     // recordings that are sent while they are made
 
 	// Who and where: files that code was mapped from, then who mapped them,
 	// then their functions and how to walk their stacks.
-	{"runtime/object"},
+	{"runtime/dso"},
 	{"runtime/task"},
 	{"runtime/symbol"},
 	{"runtime/unwind"},
@@ -106,7 +106,7 @@ var owners = map[string][]string{
 	"github.com/cilium/ebpf": {"runtime/kernel", "bpf"},
 	"golang.org/x/sys": {
 		"runtime/infile", "runtime/privilege", "runtime/kernel", "runtime/tracefs", "runtime/perf",
-		"runtime/perfdata", "runtime/notation", "runtime/spread", "runtime/object", "runtime/probe",
+		"runtime/perfdata", "runtime/eventtext", "runtime/relay", "runtime/dso", "runtime/probe",
 		"bpf", "cmd/ppscript",
 	},
 	"golang.org/x/arch":                  {"runtime/probe"},
@@ -153,8 +153,8 @@ var wide = []string{
 	"runtime/key",
 	"runtime/library",
 	"runtime/naming",
-	"runtime/notation",
-	"runtime/object",
+	"runtime/eventtext",
+	"runtime/dso",
 	"runtime/option",
 	"runtime/order",
 	"runtime/perf",
@@ -163,7 +163,7 @@ var wide = []string{
 	"runtime/render",
 	"runtime/script",
 	"runtime/session",
-	"runtime/spread",
+	"runtime/relay",
 	"runtime/sql",
 	"runtime/stack",
 	"runtime/symbol",

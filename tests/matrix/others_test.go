@@ -84,7 +84,7 @@ func TestNewThreads(t *testing.T) {
 		{"perf's events", []string{"trace", "--engine", "perf", "-e", getppid}, lines(enter), "new-0", 25},
 		{"counters", []string{"stat", "-e", getppid}, rows("total", ""), "", 25},
 		{"programs that count", []string{"num-dist", "-e", getppid + "num=args[0]/"}, rows("calls", ""), "", 25},
-		{"compact records", []string{"top", "-e", getppid}, rows("SYS_ENTER", "COMM"), "new-0", 25},
+		{"projected records", []string{"top", "-e", getppid}, rows("SYS_ENTER", "COMM"), "new-0", 25},
 		{"CPUs, and asking who it is", []string{"sched-timehist", "--engine", "perf", "-m", "4096"}, linesBy("run", field("tid")), "new", 1},
 		{"programs that ask who it is", []string{"rundelay", "--perins"}, rows("calls", "thread"), "new", 1},
 	}

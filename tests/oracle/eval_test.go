@@ -143,8 +143,8 @@ pipeline.by("common_pid").count()`, "--format", "json", "-v"}
 			strings.Join(tids, ",")),
 		f("programs", "bpf: ", tables, false, "--engine", "bpf", "--perfeval-cpus", "0", "-p", pid),
 		f("programs at the end", "bpf: ", lines, false, "--engine", "bpf", "--perfeval-cpus", "0", "-p", pid),
-		f("compact records", "sends compact records", moments, false, "--perfeval-cpus", "0", "-p", pid),
-		f("compact records of threads", "sends compact records", moments, true, "--perfeval-pids", pid, "-p", pid),
+		f("projected records", "sends projected records", moments, false, "--perfeval-cpus", "0", "-p", pid),
+		f("projected records of threads", "sends projected records", moments, true, "--perfeval-pids", pid, "-p", pid),
 	}
 	perf := attachPerf(t, l, "stat", "-x,", "-e", getppidCall+",syscalls:sys_enter_openat")
 	for range rounds {

@@ -157,7 +157,7 @@ func kernelObjects(t *testing.T, pid int) map[string][]uint32 {
 	return ids
 }
 
-// getppids is how many calls of getppid the kernel tier counted.
+// getppids is how many calls of getppid the kernel engine counted.
 func getppids(t *testing.T, out testkit.Output) (n int64) {
 	t.Helper()
 	for _, r := range last(t, out.Want(t, 0).Stdout).Rows {
@@ -191,7 +191,7 @@ func TestKernelWorkload(t *testing.T) {
 	f(0, "true; "+load+" -getppid 100", "--inherit=no")
 }
 
-// Threads and CPUs: the same target in both tiers.
+// Threads and CPUs: the same target in both engines.
 func TestKernelTargets(t *testing.T) {
 	live(t, testkit.AMD64, testkit.CPU1)
 	const calls = 500
@@ -210,18 +210,18 @@ func TestKernelTargets(t *testing.T) {
 		t.Fatalf("got workers %v, want two", workers)
 	}
 	pid := fmt.Sprint(l.PID())
-	type tier struct {
+	type engine struct {
 		p    *testkit.Process
 		want int64
 		args []string
 	}
-	var tiers []tier
+	var engines []engine
 	f := func(want int64, args ...string) {
 		t.Helper()
 		args = append([]string{"--engine", "bpf", "--format", "json", "-v", "-c", countEnter}, args...)
 		p := testkit.Start(t, append([]string{testkit.PPScript(t)}, args...)...)
 		p.WaitStderr(" open event")
-		tiers = append(tiers, tier{p, want, args})
+		engines = append(engines, engine{p, want, args})
 	}
 	f(2*calls, "-p", pid)
 	f(2*calls, "-p", pid+","+fmt.Sprint(os.Getpid()))
@@ -232,7 +232,7 @@ func TestKernelTargets(t *testing.T) {
 	f(2*calls, "-p", pid, "-C", "0,1")
 	f(calls, "-C", "1", "-p", pid)
 	l.Do()
-	for _, x := range tiers {
+	for _, x := range engines {
 		if got := getppids(t, x.p.Stop()); got != x.want {
 			t.Errorf("%v: got %d calls, want %d", x.args, got, x.want)
 		}

@@ -38,7 +38,7 @@ def main(o):
 }
 
 // Events that programs send make the tables that whole records make.
-func TestCompactAndWholeAgree(t *testing.T) {
+func TestProjectionAndWholeAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	for name, program := range sent {
 		t.Run(name, func(t *testing.T) { agree(t, program) })
@@ -58,7 +58,7 @@ def main(o):
 	l.Do()
 	out := some.Stop().Want(t, 0)
 	if n := len(testkit.Events(t, out.Stdout)); n < 5 ||
-		!strings.Contains(out.Stderr, "sends compact records") {
+		!strings.Contains(out.Stderr, "sends projected records") {
 		t.Errorf("got %d events, want the 5 that fail at least\n%s", n, out.Stderr)
 	}
 	if n := len(testkit.Events(t, none.Stop().Want(t, 0).Stdout)); n != 0 {

@@ -113,7 +113,7 @@ func TestKernelAndNativeAgree(t *testing.T) {
 
 func agree(t *testing.T, program string) {
 	testkit.Again(t, func() []string {
-		a, b, same := bothTiers(t, program)
+		a, b, same := bothEngines(t, program)
 		if !same {
 			return []string{"the target's runtime did something while only one of them looked"}
 		}
@@ -123,7 +123,7 @@ func agree(t *testing.T, program string) {
 
 // bothTiers are the tables of both tiers on one run; same says that they saw the
 // same.
-func bothTiers(t *testing.T, program string) (a, b []testkit.Table, same bool) {
+func bothEngines(t *testing.T, program string) (a, b []testkit.Table, same bool) {
 	t.Helper()
 	l := testkit.StartTarget(t, "-getppid", "2000", "-sleep", "20", "-fail", "30", "-switch", "50")
 	l.OnOneCPU()

@@ -1,0 +1,136 @@
+package bpf
+
+import (
+	"runtime"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/kernel"
+)
+
+// This file fetches the context members: the state of the running task and
+// its CPU. All of it is read from structures whose members are found by the
+// kernel's types, so that it works on any kernel that has those.
+//
+// The run queue is found through the running task (se.cfs_rq.rq), which needs
+// no address of a symbol: those of variables are not shown by all kernels.
+
+// context fetches the context members that somebody reads. R6 is the context.
+func (g *gen) context(nodes []expr.Node) {
+	c := g.code
+	for _, n := range nodes {
+		expr.Walk(n, func(n expr.Node) bool {
+			f, ok := n.(*expr.Field)
+			if !ok || f.Part == expr.Start || f.F.Place != event.InMember || !f.F.Member.OfContext() {
+				return true
+			}
+			if _, have := g.members.context[f.F.Member]; have {
+				return true
+			}
+			at := c.alloc(8)
+			g.fetch(f.F.Member, f.F.Name, at)
+			if g.members.context == nil {
+				g.members.context = map[event.Member]int16{}
+			}
+			g.members.context[f.F.Member] = at
+			return true
+		})
+	}
+}
+
+// fetch leaves a sample member at a place of the stack.
+func (g *gen) fetch(f event.Member, name string, at int16) {
+	c := g.code
+	switch f {
+	case event.MemberIRQsOff:
+		g.irqsOff(name)
+	case event.MemberNeedResched:
+		if g.host.NeedResched == 0 {
+			refuse("%s: the flag of this kernel is not known", name)
+		}
+		g.follow(name, at, 8, "task_struct", "thread_info", "", "thread_info", "flags")
+		c.load(asm.R0, at)
+		c.emit(asm.RSh.Imm(asm.R0, int32(g.host.NeedResched)), asm.And.Imm(asm.R0, 1))
+	case event.MemberNrRunning:
+		g.follow(name, at, 4, "task_struct", "se", "", "sched_entity", "cfs_rq", "->", "cfs_rq", "rq", "->",
+			"rq", "nr_running")
+		c.emit(asm.LoadMem(asm.R0, asm.R10, at, asm.Word))
+	case event.MemberSchedPolicy:
+		g.follow(name, at, 4, "task_struct", "policy")
+		c.emit(asm.LoadMem(asm.R0, asm.R10, at, asm.Word))
+	case event.MemberPrio:
+		g.follow(name, at, 4, "task_struct", "prio")
+		c.emit(asm.LoadMem(asm.R0, asm.R10, at, asm.Word))
+	default:
+		panic("BUG: context member " + name)
+	}
+	c.store(at, asm.R0)
+}
+
+// irqsOff leaves in R0 whether interrupts are disabled. Only programs of
+// samples have the registers; tracepoints give theirs made-up ones.
+func (g *gen) irqsOff(name string) {
+	if g.kind != ebpf.PerfEvent {
+		refuse("%s: programs of tracepoints do not see the CPU's flags", name)
+	}
+	c := g.code
+	// Of struct pt_regs and struct user_pt_regs, whose layouts are ABI.
+	off, shift, enabled := int16(144), int32(9), true // flags, X86_EFLAGS_IF
+	if runtime.GOARCH == "arm64" {
+		off, shift, enabled = 264, 7, false // pstate, PSR_I_BIT
+	}
+	c.emit(asm.LoadMem(asm.R0, asm.R6, off, asm.DWord), asm.RSh.Imm(asm.R0, shift), asm.And.Imm(asm.R0, 1))
+	if enabled {
+		c.emit(asm.Xor.Imm(asm.R0, 1))
+	}
+}
+
+// follow reads size bytes to a place of the stack: a member of the running
+// task, or of a structure that its members lead to. The path is pairs of a
+// structure and a member; "" between them says that the next structure lies
+// inside, "->" that the member points to it.
+func (g *gen) follow(name string, at int16, size int, path ...string) {
+	c := g.code
+	c.emit(storeImm(asm.R10, at, 0))
+	c.call(asm.FnGetCurrentTask)
+	c.emit(asm.Mov.Reg(asm.R3, asm.R0))
+	offset := 0
+	for i := 0; ; i += 3 {
+		off, ok := g.host.member(path[i], path[i+1])
+		if !ok {
+			refuse("%s: the kernel's types do not show %s.%s", name, path[i], path[i+1])
+		}
+		offset += off
+		last := i+2 >= len(path)
+		if !last && path[i+2] == "" {
+			continue
+		}
+		n := 8
+		if last {
+			n = size
+		}
+		c.emit(asm.Add.Imm(asm.R3, int32(offset)), asm.Mov.Imm(asm.R2, int32(n)))
+		c.addr(asm.R1, at)
+		c.call(asm.FnProbeReadKernel)
+		if last {
+			return
+		}
+		c.load(asm.R3, at)
+		offset = 0
+	}
+}
+
+// needResched is the number of TIF_NEED_RESCHED, which types do not show: x86
+// gave up its own numbers in 6.18.
+func needResched(v kernel.Version) int {
+	switch {
+	case runtime.GOARCH == "arm64":
+		return 1
+	case v.AtLeast(6, 18):
+		return 4
+	}
+	return 3
+}

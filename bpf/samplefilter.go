@@ -1,0 +1,46 @@
+package bpf
+
+import (
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/runtime/expr"
+)
+
+// This file generates programs that decide about the samples of one event of
+// the software or the hardware: there, and only there, a program that returns
+// 0 drops the sample of its own event and of nobody else's.
+
+// SampleFilter makes the program that keeps the samples for which all of preds hold.
+// The error is a *Refusal if one cannot be evaluated in the kernel.
+func SampleFilter(label string, preds []expr.Node, host *Host) (im *Image, err error) {
+	defer caught(&im, &err)
+	im = &Image{host: host, Target: &Target{}, graph: &graph{}}
+	g := &gen{code: newCode(), host: host, graph: im.graph, image: im, kind: ebpf.PerfEvent}
+	c := g.code
+	var pid, cpu, time bool
+	for _, n := range preds {
+		g.needs(n, &pid, &cpu, &time)
+	}
+	drop := c.label()
+	g.fail = c.label()
+	c.emit(asm.Mov.Reg(asm.R6, asm.R1))
+	g.target(im.Target, nil, pid, cpu, drop)
+	g.context(preds)
+	for _, p := range preds {
+		g.test(p, false, drop)
+	}
+	if c.used[g.fail] {
+		refuse("an evaluation that can fail: nobody would count it")
+	}
+	c.emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
+	c.place(drop)
+	if c.used[drop] {
+		c.emit(asm.Mov.Imm(asm.R0, 0), asm.Return())
+	}
+	im.Programs = []Program{{Label: label, Kind: ebpf.PerfEvent, Attach: label, Ins: c.finish(), event: -1}}
+	return im, nil
+}
+
+// FD is the descriptor of a program, for who attaches it.
+func (r *Run) FD(program int) int { return r.progs[program].FD() }

@@ -1,0 +1,204 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+	"time"
+
+	b "ppscript/builtins"
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/eventtext"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/render"
+	"ppscript/runtime/script"
+	"ppscript/runtime/session"
+
+	"go.starlark.net/starlark"
+)
+
+// DefaultTime is how long a run without another end lasts.
+const DefaultTime = 5 * time.Second
+
+// A Workbench lends the builtins the abilities of its owner, the REPL or a test:
+// to run, record and write. It is used by one goroutine.
+type Workbench struct {
+	// Base is the target and the options that every run has.
+	Base session.Config
+	// Reports makes reports of the values that a script returned; streams are logs.
+	Reports func(v starlark.Value) ([]plan.Report, error)
+	// Context is the context of runs, which ends at Ctrl-C.
+	Context func() context.Context
+	// Say tells the user something beside results.
+	Say func(line string)
+	// Stdout shows results while they come; nil: only values.
+	Stdout io.Writer
+	Render render.Options
+	// Record records events into a file; nil: it is not allowed.
+	Record func(ctx context.Context, events []string, path string, d time.Duration) error
+	// Reload runs the file again that the REPL was started with; nil: none.
+	Reload func() error
+	// Load loads the script that a name means.
+	Load func(h *script.Host, name string) (*script.Module, error)
+	// Doctor is the text of doctor().
+	Doctor func() (string, error)
+	// Save says that results may be written to files.
+	Save bool
+	// Replay says that runs need a recording: tests do not look at the kernel.
+	Replay bool
+
+	running   atomic.Bool
+	recording *Recording // in use; nil: the kernel, or Base's input
+	last      []plan.Report
+	scratch   []string
+	kept      map[string]*keptPipe // by the name that was given
+}
+
+// Close removes the recordings that were made.
+func (s *Workbench) Close() error {
+	err := s.closePipes()
+	for _, dir := range s.scratch {
+		if e := os.RemoveAll(dir); e != nil && err == nil {
+			err = e
+		}
+	}
+	s.scratch = nil
+	return err
+}
+
+// A Limit says when a run ends, and on which input it runs.
+type Limit struct {
+	Time   time.Duration
+	Events uint64
+	Input  string
+}
+
+// Running reports that a session runs, which the end of its context stops. It
+// may be called from any goroutine.
+func (s *Workbench) Running() bool { return s.running.Load() }
+
+// Run runs reports and returns one result for each of them. live shows
+// everything on Stdout while it comes.
+func (s *Workbench) Run(reports []plan.Report, l Limit, live bool) ([]starlark.Value, error) {
+	if s.Context().Err() != nil {
+		return nil, diag.Errorf(diag.Run, "run", "", "interrupted")
+	}
+	cfg := s.Base
+	cfg.Reports = reports
+	cfg.Options.Duration, cfg.Options.ExitN = l.Time, l.Events
+	cfg.Options.NoFiles = s.Replay
+	switch {
+	case l.Input != "":
+		cfg.Options.Input = l.Input
+	case s.recording != nil:
+		cfg.Options.Input = s.recording.Path
+	}
+	if cfg.Options.Input != "" {
+		cfg.Target, cfg.Options.Duration = perf.Target{}, 0
+		input, err := s.lasting(cfg.Options.Input)
+		if err != nil {
+			return nil, err
+		}
+		input, err = eventtext.Recording(input, s.directory)
+		if err != nil {
+			return nil, err
+		}
+		cfg.Options.Input = input
+	} else if s.Replay {
+		return nil, diag.Errorf(diag.Run, "run", "", "a test has no kernel to look at").
+			WithHint(`name a recording, input = "trace.data", or write events down: input = """...""" (ppscript help test)`)
+	}
+	s.last = reports
+	var writing func() context.Context
+	if s.Save {
+		writing = s.Context
+	}
+	cap := newCapture(s.Render, reports, writing, cfg.Permit)
+	var out render.Renderer
+	cfg.Messages, cfg.Notes = s.Say, s.Say
+	cfg.Output = func(clock func(event.Time) time.Time) (render.Renderer, error) {
+		o := s.Render
+		o.Clock = clock
+		if err := cap.open(o); err != nil {
+			return nil, err
+		}
+		if !live || s.Stdout == nil {
+			return cap, nil
+		}
+		var err error
+		if out, err = render.New(s.Stdout, o); err != nil {
+			return nil, err
+		}
+		return &tee{cap, out}, nil
+	}
+	s.running.Store(true)
+	outcome, err := session.Run(s.Context(), cfg)
+	s.running.Store(false)
+	if err != nil {
+		return nil, err
+	}
+	if live && outcome.Samples == 0 && outcome.Loss.Zero() && s.Say != nil {
+		s.Say("no events came")
+	}
+	return cap.results(outcome), nil
+}
+
+// directory makes one that goes with the shop.
+func (s *Workbench) directory() (string, error) {
+	dir, err := os.MkdirTemp("", "ppscript-")
+	if err == nil {
+		s.scratch = append(s.scratch, dir)
+	}
+	return dir, err
+}
+
+// Evaluate runs a value that is a pipeline or a result to be, and shows it
+// while it runs. ok is false for values of other kinds.
+func (s *Workbench) Evaluate(v starlark.Value, l Limit) (out starlark.Value, ok bool, err error) {
+	if !runnable(v) {
+		return nil, false, nil
+	}
+	reports, err := s.Reports(v)
+	if err != nil {
+		return nil, true, err
+	}
+	list, err := s.Run(reports, l, true)
+	if err != nil {
+		return nil, true, err
+	}
+	return valueOf(v, list), true, nil
+}
+
+// runnable reports that v is something to run, or a list of such things.
+func runnable(v starlark.Value) bool {
+	switch v.Type() {
+	case "stream", "table", "log", "stacks":
+		return true
+	case "list", "tuple":
+		seq := v.(starlark.Indexable)
+		for i := range seq.Len() {
+			if !runnable(seq.Index(i)) {
+				return false
+			}
+		}
+		return seq.Len() > 0
+	}
+	return false
+}
+
+// valueOf is a list of results for a list of pipelines, else the one result.
+func valueOf(asked starlark.Value, list []starlark.Value) starlark.Value {
+	if asked.Type() != "list" && asked.Type() != "tuple" && len(list) == 1 {
+		return list[0]
+	}
+	return starlark.NewList(list)
+}
+
+// needs is the error for something that the owner does not allow.
+func needs(c *b.Call, what string) error {
+	return &diag.Error{Op: c.Builtin.FullName(), Cause: fmt.Errorf("not possible here"), Hint: what}
+}

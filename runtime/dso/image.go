@@ -1,0 +1,313 @@
+package dso
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+// An Image is an ELF file, opened for reading its sections.
+type Image struct {
+	*elf.File
+	of   *File            // nil for an image in memory
+	size int64            // of the file
+	load []elf.ProgHeader // PT_LOAD, in the order of the file
+}
+
+// Image reads the headers of the file, once.
+func (f *File) Image() (*Image, error) {
+	if f.image != nil || f.err != nil {
+		return f.image, f.err
+	}
+	if f.file == nil && f.mem == nil {
+		if err := f.reopen(); err != nil {
+			f.err = err
+			return nil, err
+		}
+	}
+	size := f.size
+	if f.mem != nil {
+		size = int64(len(f.mem))
+	}
+	if f.image, f.err = newImage(f, size); f.err == nil {
+		f.image.of = f
+	}
+	return f.image, f.err
+}
+
+// newImage reads ELF headers from r. It never panics on bad bytes.
+func newImage(r io.ReaderAt, size int64) (*Image, error) {
+	if err := modest(r, size); err != nil {
+		return nil, err
+	}
+	e, err := elf.NewFile(io.NewSectionReader(r, 0, size))
+	if err != nil {
+		return nil, err
+	}
+	im := &Image{File: e, size: size}
+	for _, p := range e.Progs {
+		if p.Type == elf.PT_LOAD {
+			im.load = append(im.load, p.ProgHeader)
+		}
+	}
+	return im, nil
+}
+
+// OpenImage reads an ELF image from memory.
+func OpenImage(b []byte) (*Image, error) { return newImage(byteReader(b), int64(len(b))) }
+
+type byteReader []byte
+
+func (b byteReader) ReadAt(p []byte, off int64) (int, error) {
+	if off < 0 || off >= int64(len(b)) {
+		return 0, io.EOF
+	}
+	n := copy(p, b[off:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// Addr turns a file offset of code into the address that the file's own
+// tables use. Page alignment makes mappings begin a little before and end a
+// little after the segment; executable segments go first where they overlap.
+func (im *Image) Addr(off uint64) (uint64, bool) {
+	found := false
+	var addr uint64
+	for i := range im.load {
+		p := &im.load[i]
+		if off < p.Off&^0xfff || off-p.Off&^0xfff >= p.Filesz+p.Off&0xfff {
+			continue
+		}
+		if off < p.Off && found {
+			continue
+		}
+		a := off - p.Off + p.Vaddr
+		if p.Flags&elf.PF_X != 0 {
+			return a, true
+		}
+		if !found {
+			addr, found = a, true
+		}
+	}
+	return addr, found
+}
+
+// A Segment is a part of a file that is mapped: its first address and its bytes, and
+// where it is in the file.
+type Segment struct{ Addr, Size, Offset uint64 }
+
+// Segment is that of an address of the file's own tables, in whole pages.
+func (im *Image) Segment(addr uint64) Segment {
+	for i := range im.load {
+		p := &im.load[i]
+		if lead := p.Off & 0xfff; addr >= p.Vaddr-lead && addr-(p.Vaddr-lead) < p.Memsz+lead {
+			return Segment{p.Vaddr - lead, (p.Memsz + lead + 0xfff) &^ 0xfff, p.Off - lead}
+		}
+	}
+	return Segment{}
+}
+
+// Offset is the file offset of an address of the file's own tables.
+func (im *Image) Offset(addr uint64) (uint64, bool) {
+	for i := range im.load {
+		p := &im.load[i]
+		if addr >= p.Vaddr && addr-p.Vaddr < p.Filesz {
+			return addr - p.Vaddr + p.Off, true
+		}
+	}
+	return 0, false
+}
+
+// Bytes reads n bytes of the image at an address; fewer if the segment ends.
+func (im *Image) Bytes(addr uint64, n int) []byte {
+	for i := range im.load {
+		p := &im.load[i]
+		if addr < p.Vaddr || addr-p.Vaddr >= p.Filesz {
+			continue
+		}
+		if left := p.Filesz - (addr - p.Vaddr); uint64(n) > left {
+			n = int(left)
+		}
+		b := make([]byte, n)
+		for _, prog := range im.Progs {
+			if prog.ProgHeader == *p {
+				got, _ := prog.ReaderAt.ReadAt(b, int64(addr-p.Vaddr))
+				return b[:got]
+			}
+		}
+	}
+	return nil
+}
+
+// Data reads a section, decompressed; nil with an error if there is none.
+func (im *Image) Data(name string) ([]byte, error) {
+	s := im.Section(name)
+	if s == nil {
+		return nil, fmt.Errorf("no section %s", name)
+	}
+	return im.SectionData(s)
+}
+
+// SectionData reads a section after checking its size against the file's.
+func (im *Image) SectionData(s *elf.Section) ([]byte, error) { return im.section(s, MaxSection) }
+
+// Wide is Data of a section that may have up to most bytes.
+func (im *Image) Wide(name string, most uint64) ([]byte, error) {
+	s := im.Section(name)
+	if s == nil {
+		return nil, fmt.Errorf("no section %s", name)
+	}
+	return im.section(s, most)
+}
+
+func (im *Image) section(s *elf.Section, most uint64) ([]byte, error) {
+	if s.Type == elf.SHT_NOBITS {
+		return nil, fmt.Errorf("section %s has no bytes", s.Name)
+	}
+	if s.Size > most {
+		return nil, &TooLarge{"section " + s.Name, s.Size, most}
+	}
+	if s.FileSize > uint64(im.size) || s.Offset > uint64(im.size) {
+		return nil, fmt.Errorf("section %s: got %d bytes, more than the file has", s.Name, s.Size)
+	}
+	// No compressor gets below a thousandth.
+	if s.Size > 4096 && s.Size/2048 > s.FileSize {
+		return nil, fmt.Errorf("section %s: got %d bytes out of %d", s.Name, s.Size, s.FileSize)
+	}
+	return s.Data()
+}
+
+// Go reports whether the Go linker made the file.
+func (im *Image) Go() bool {
+	return im.Section(".go.buildinfo") != nil || im.Section(".gopclntab") != nil ||
+		im.Section(".note.go.buildid") != nil
+}
+
+// BuildID is the GNU build-id in hex, empty if there is none.
+func (im *Image) BuildID() string {
+	notes := 0
+	for _, s := range im.Sections {
+		if s.Type != elf.SHT_NOTE || s.Size > 1<<16 {
+			continue
+		}
+		if notes++; notes > maxNotes {
+			break
+		}
+		if b, err := im.SectionData(s); err == nil {
+			if id := NoteBuildID(b, im.ByteOrder, int(s.Addralign)); id != "" {
+				return id
+			}
+		}
+	}
+	return ""
+}
+
+// ReadBuildID is the build-id of the file at path in hex, empty if there is none or
+// it cannot be read; inode, if not 0, must be that of the file.
+func ReadBuildID(path string, inode uint64) string {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil || !st.Mode().IsRegular() {
+		return ""
+	}
+	if sys, ok := st.Sys().(*syscall.Stat_t); inode != 0 && (!ok || sys.Ino != inode) {
+		return ""
+	}
+	return buildIDOf(f, st.Size())
+}
+
+// buildIDOf reads the build-id of an opened file with a few small reads:
+// headers, program headers, notes. Files without are not an error.
+func buildIDOf(f *os.File, size int64) string {
+	var h [64]byte
+	if _, err := f.ReadAt(h[:], 0); err != nil || string(h[:4]) != elf.ELFMAG {
+		return ""
+	}
+	var order binary.ByteOrder = binary.LittleEndian
+	if h[elf.EI_DATA] == byte(elf.ELFDATA2MSB) {
+		order = binary.BigEndian
+	}
+	var off int64
+	var each, count int
+	wide := h[elf.EI_CLASS] == byte(elf.ELFCLASS64)
+	if wide {
+		off, each, count = int64(order.Uint64(h[32:])), int(order.Uint16(h[54:])), int(order.Uint16(h[56:]))
+	} else {
+		off, each, count = int64(order.Uint32(h[28:])), int(order.Uint16(h[42:])), int(order.Uint16(h[44:]))
+	}
+	if off <= 0 || off > size || each < 32 || wide && each < 56 || count > 256 {
+		return ""
+	}
+	ph := make([]byte, each*count)
+	if _, err := f.ReadAt(ph, off); err != nil {
+		return ""
+	}
+	for ; len(ph) >= each; ph = ph[each:] {
+		if elf.ProgType(order.Uint32(ph)) != elf.PT_NOTE {
+			continue
+		}
+		var at, n, align uint64
+		if wide {
+			at, n, align = order.Uint64(ph[8:]), order.Uint64(ph[32:]), order.Uint64(ph[48:])
+		} else {
+			at, n, align = uint64(order.Uint32(ph[4:])), uint64(order.Uint32(ph[16:])),
+				uint64(order.Uint32(ph[28:]))
+		}
+		if n > 1<<16 || at > uint64(size) {
+			continue
+		}
+		b := make([]byte, n)
+		if _, err := f.ReadAt(b, int64(at)); err != nil {
+			continue
+		}
+		if id := NoteBuildID(b, order, int(align)); id != "" {
+			return id
+		}
+	}
+	return ""
+}
+
+// NoteBuildID is the build-id in hex that notes of that alignment hold: the note
+// "GNU" of type NT_GNU_BUILD_ID (3). It is empty if there is none.
+func NoteBuildID(b []byte, order binary.ByteOrder, align int) string {
+	if align != 8 {
+		align = 4
+	}
+	up := func(n uint32) int { return (int(n) + align - 1) &^ (align - 1) }
+	for len(b) >= 12 {
+		name, desc, typ := order.Uint32(b), order.Uint32(b[4:]), order.Uint32(b[8:])
+		if name > 1<<16 || desc > 1<<16 {
+			return ""
+		}
+		// The name is padded to 4 bytes, the descriptor to the alignment.
+		from := 12 + (int(name)+3)&^3
+		if align == 8 {
+			from = (from + 7) &^ 7
+		}
+		if from+int(desc) > len(b) {
+			return ""
+		}
+		if typ == 3 && name == 4 && string(b[12:16]) == "GNU\x00" {
+			return hex.EncodeToString(b[from : from+int(desc)])
+		}
+		next := from + up(desc)
+		if next > len(b) {
+			return ""
+		}
+		b = b[next:]
+	}
+	return ""
+}
+
+var errNoVDSO = errors.New("no vDSO in this process")

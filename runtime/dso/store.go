@@ -1,0 +1,448 @@
+package dso
+
+import (
+	"container/list"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Options of a Store. The zero value is for a live run.
+type Options struct {
+	Proc string // "/proc" if empty
+	// NoProc says that the processes are not of this machine: files are
+	// looked for by path and build-id only, when they are needed.
+	NoProc bool
+	// SameKernel says that a recording is of the kernel that runs now: the
+	// vDSO of its processes is ours.
+	SameKernel bool
+	// SysRoot is put before the paths of files: there they are looked for first
+	// if they are a recording's, else where those that are mapped have no symbols.
+	SysRoot string
+	// BuildIDs are the build-ids, in hex, that a recording tells of its files
+	// by path. A file with another one is not taken for the recorded.
+	BuildIDs map[string]string
+	// DebugDirs hold separate debug files, and files by build-id;
+	// {"/usr/lib/debug"} if nil.
+	DebugDirs []string
+	// MaxOpen bounds the files held open; 0 is 256, or a quarter of the
+	// process's limit if that is less. Beyond it the one of which nothing
+	// was heard for longest is closed and no longer known.
+	MaxOpen int
+	// MaxDeleted bounds the bytes of files that were deleted, whose disk space
+	// is only given back when they are closed; 0 is 256 MiB. Beyond it they are
+	// closed as above.
+	MaxDeleted int64
+	// Expired is asked again and again while a file is read; true ends that. Nil
+	// never does.
+	Expired func() bool
+	// Note is called for parts of a file that were not read although they are
+	// there. Nil drops that.
+	Note func(f *File, err error)
+}
+
+// Stats counts the work of a Store.
+type Stats struct {
+	Files    int    // distinct files known
+	Open     int    // open now
+	Closed   uint64 // closed to stay in the bound
+	NotFound uint64 // mappings whose file was not found
+}
+
+// An ID tells files of a machine apart, as mapping records carry it.
+type ID struct {
+	Maj, Min uint32
+	Ino, Gen uint64
+}
+
+// A Store is the files of a run. It is used by one goroutine.
+type Store struct {
+	opt     Options
+	byID    map[ID]*File
+	byBuild map[string]*File
+	byPath  map[pathKey]*File
+	missing map[pathKey]*File // not found yet, with the reason
+	used    *list.List        // of *File that are open, the most recent first
+	opened  int               // so many were
+	roots   []*Root
+	own     rootKey
+	stats   Stats
+	vdso    *File
+	vdsoErr bool
+}
+
+type pathKey struct {
+	root *Root
+	path string
+}
+
+// NewStore makes an empty Store.
+func NewStore(o Options) *Store {
+	if o.Proc == "" {
+		o.Proc = "/proc"
+	}
+	if o.DebugDirs == nil {
+		o.DebugDirs = []string{systemDebug}
+	}
+	if o.SysRoot != "" {
+		o.DebugDirs = append([]string{filepath.Join(o.SysRoot, systemDebug)}, o.DebugDirs...)
+	}
+	if o.MaxOpen <= 0 {
+		o.MaxOpen = 256
+		var limit unix.Rlimit
+		if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil {
+			o.MaxOpen = int(min(256, max(16, limit.Cur/4)))
+		}
+	}
+	if o.MaxDeleted <= 0 {
+		o.MaxDeleted = 256 << 20
+	}
+	return &Store{opt: o, byID: map[ID]*File{}, byBuild: map[string]*File{}, byPath: map[pathKey]*File{}, missing: map[pathKey]*File{}, used: list.New()}
+}
+
+// Stats returns the counts so far.
+func (s *Store) Stats() Stats {
+	s.stats.Files, s.stats.Open = len(s.byID)+len(s.byPath), s.used.Len()
+	return s.stats
+}
+
+// Close closes all files. Images stay usable as far as they were read.
+func (s *Store) Close() error {
+	for s.used.Len() > 0 {
+		s.used.Front().Value.(*File).close()
+	}
+	for _, r := range s.roots {
+		r.dir.Close()
+	}
+	s.roots = nil
+	return nil
+}
+
+// Root returns the root directory of a process that is alive.
+func (s *Store) Root(pid int32) (*Root, error) {
+	if s.opt.NoProc {
+		return nil, nil
+	}
+	return s.rootOf(filepath.Join(s.opt.Proc, strconv.Itoa(int(pid))))
+}
+
+// A Mapping describes a mapped file that is looked for.
+type Mapping struct {
+	PID        int32
+	Start, End uint64 // of the mapping, for /proc/PID/map_files
+	Path       string // in the process's view
+	ID         ID     // zero if not known
+	BuildID    string // in hex, empty if not known
+	Root       *Root  // of the process
+}
+
+// Find returns the file of a mapping, nil if there is none: memory without a
+// file, or a file that cannot be found. A live Store opens it at once.
+func (s *Store) Find(m Mapping) *File {
+	if !strings.HasPrefix(m.Path, "/") || strings.HasPrefix(m.Path, "//") {
+		return nil
+	}
+	// Memory that looks like a file; JIT compilers map their code so.
+	if strings.HasPrefix(m.Path, "/memfd:") || strings.HasPrefix(m.Path, "/dev/") || strings.HasPrefix(m.Path, "/SYSV") || strings.HasPrefix(m.Path, "/anon_hugepage") {
+		return nil
+	}
+	if m.BuildID == "" {
+		m.BuildID = s.opt.BuildIDs[m.Path]
+	}
+	if m.BuildID != "" {
+		if f := s.byBuild[m.BuildID]; f != nil {
+			return s.again(f)
+		}
+	}
+	key := pathKey{m.Root, m.Path}
+	if m.ID != (ID{}) {
+		if f := s.byID[m.ID]; f != nil {
+			return s.again(f)
+		}
+	} else if f := s.byPath[key]; f != nil && (m.BuildID == "" || m.BuildID == f.BuildID) {
+		return s.again(f)
+	}
+	f := s.missing[key]
+	if f == nil || f.ID != m.ID || f.BuildID != m.BuildID {
+		f = &File{Path: m.Path, BuildID: m.BuildID, ID: m.ID, root: m.Root, store: s}
+	}
+	if !s.opt.NoProc {
+		if err := f.open(&m); err != nil {
+			// It is tried again when another process maps it.
+			s.stats.NotFound++
+			if len(s.missing) < maxMissing {
+				s.missing[key] = f
+			}
+			return f
+		}
+		delete(s.missing, key)
+		f.err = nil
+		// A file that another process showed under another number.
+		if f.BuildID != "" {
+			if same := s.byBuild[f.BuildID]; same != nil {
+				f.close()
+				f = s.again(same)
+			} else {
+				s.byBuild[f.BuildID] = f
+			}
+		}
+	} else if m.BuildID != "" {
+		s.byBuild[m.BuildID] = f
+	}
+	if m.ID == (ID{}) {
+		s.byPath[key] = f
+		f.keys = append(f.keys, key)
+		return f
+	}
+	s.byID[m.ID] = f
+	if f.ids = append(f.ids, m.ID); len(f.ids) > maxCopies {
+		delete(s.byID, f.ids[0])
+		f.ids = f.ids[1:]
+	}
+	return f
+}
+
+// maxCopies bounds the numbers under which one file is known: it lies in the
+// image of every container.
+const maxCopies = 64
+
+// again notes that something was heard of a file.
+func (s *Store) again(f *File) *File {
+	if f.elem != nil {
+		s.used.MoveToFront(f.elem)
+	}
+	return f
+}
+
+// maxMissing bounds the files that are remembered although they were not found.
+const maxMissing = 4096
+
+// Open opens a file by its path in r, for a file that is named rather than
+// mapped.
+func (s *Store) Open(r *Root, path string) (*File, error) {
+	key := pathKey{r, path}
+	if f := s.byPath[key]; f != nil {
+		return f, nil
+	}
+	f := &File{Path: path, root: r, store: s}
+	if err := f.open(nil); err != nil {
+		return nil, err
+	}
+	s.byPath[key] = f
+	f.keys = append(f.keys, key)
+	return f, nil
+}
+
+// keep puts an opened file in front and closes those beyond the bound.
+func (s *Store) keep(f *File) {
+	if f.elem != nil {
+		s.used.MoveToFront(f.elem)
+		return
+	}
+	f.elem = s.used.PushFront(f)
+	if s.opened++; s.opened%sweepEvery == 0 {
+		s.sweep()
+	}
+	for s.used.Len() > s.opt.MaxOpen {
+		s.stats.Closed++
+		s.forget(s.used.Back().Value.(*File))
+	}
+}
+
+// sweepEvery is after how many opened files it is looked for deleted ones.
+const sweepEvery = 16
+
+// sweep closes deleted files that hold too much of the disk, but for the one
+// that was opened just now.
+func (s *Store) sweep() {
+	held := int64(0)
+	for e := s.used.Front().Next(); e != nil; {
+		f, next := e.Value.(*File), e.Next()
+		var st unix.Stat_t
+		if unix.Fstat(int(f.file.Fd()), &st) == nil && st.Nlink == 0 {
+			if held += st.Size; held > s.opt.MaxDeleted {
+				held -= st.Size
+				s.stats.Closed++
+				s.forget(f)
+			}
+		}
+		e = next
+	}
+}
+
+// forget closes a file. Whoever has it still reads it by its path; who maps it
+// from now on gets another: its inode may be that of a new file.
+func (s *Store) forget(f *File) {
+	f.close()
+	if s.byBuild[f.BuildID] == f {
+		delete(s.byBuild, f.BuildID)
+	}
+	for _, id := range f.ids {
+		delete(s.byID, id)
+	}
+	for _, key := range f.keys {
+		delete(s.byPath, key)
+	}
+	f.ids, f.keys = nil, nil
+}
+
+// A File is one file that code was mapped from.
+type File struct {
+	Path    string // as the process sees it
+	BuildID string // in hex, empty if it has none
+	ID      ID
+
+	store *Store
+	root  *Root
+	ids   []ID      // under which the store knows it
+	keys  []pathKey // too
+	file  *os.File
+	elem  *list.Element
+	size  int64
+	mem   []byte // instead of a file: the vDSO
+	image *Image
+	err   error // why there is no image
+	debug *File
+	asked bool // for debug
+}
+
+// errGone is the reason when the file was replaced since it was mapped.
+var errGone = errors.New("the file at this path is another one than was mapped")
+
+// open tries the ways to a file: by the mapping itself, which also finds a
+// deleted file, then by its path in the process's root, then in ours.
+func (f *File) open(m *Mapping) error {
+	s := f.store
+	var tries []func() (*os.File, error)
+	exact := false
+	if m != nil && m.End > m.Start && m.PID > 0 && !s.opt.NoProc {
+		exact = true
+		tries = append(tries, func() (*os.File, error) {
+			return (*Root)(nil).Open(filepath.Join(s.opt.Proc, strconv.Itoa(int(m.PID)), "map_files",
+				strconv.FormatUint(m.Start, 16)+"-"+strconv.FormatUint(m.End, 16)))
+		})
+	}
+	path := strings.TrimSuffix(f.Path, " (deleted)")
+	if s.opt.SysRoot != "" && s.opt.NoProc {
+		tries = append(tries, func() (*os.File, error) { return (*Root)(nil).Open(filepath.Join(s.opt.SysRoot, path)) })
+	}
+	tries = append(tries, func() (*os.File, error) { return f.root.Open(path) })
+	// A file of a recording from elsewhere, or one that is gone, may have been copied.
+	known := len(tries)
+	for _, dir := range s.opt.DebugDirs {
+		for _, at := range byID(dir, f.BuildID, "/elf", "", ".debug") {
+			tries = append(tries, func() (*os.File, error) { return (*Root)(nil).Open(at) })
+		}
+	}
+	if s.opt.SysRoot != "" && !s.opt.NoProc {
+		tries = append(tries, func() (*os.File, error) { return (*Root)(nil).Open(filepath.Join(s.opt.SysRoot, path)) })
+	}
+	cached := len(tries)
+	if f.root != nil && m != nil {
+		tries = append(tries, func() (*os.File, error) { return (*Root)(nil).Open(path) })
+	}
+	var first error
+	for i, try := range tries {
+		file, err := f.mapped(try)
+		if err == nil {
+			if err = f.adopt(file, exact && i == 0 || i >= known && i < cached); err == nil {
+				return nil
+			}
+			file.Close()
+		}
+		if first == nil || errors.Is(first, os.ErrNotExist) {
+			first = err
+		}
+	}
+	return first
+}
+
+// reopen opens a file that was closed; who maps it from now on gets it again.
+func (f *File) reopen() error {
+	if err := f.open(nil); err != nil {
+		return err
+	}
+	if s := f.store; f.BuildID != "" && s.byBuild[f.BuildID] == nil {
+		s.byBuild[f.BuildID] = f
+	}
+	return nil
+}
+
+// adopt takes an opened file if it is the one that was mapped. certain says
+// that the kernel itself led to it.
+func (f *File) adopt(file *os.File, certain bool) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(file.Fd()), &st); err != nil {
+		return err
+	}
+	if !certain && f.ID.Ino != 0 && !f.store.opt.NoProc {
+		// Overlay and btrfs show files under other device numbers than
+		// mappings do, and then the inode may differ too.
+		sameDev := unix.Major(uint64(st.Dev)) == f.ID.Maj && unix.Minor(uint64(st.Dev)) == f.ID.Min
+		if sameDev && st.Ino != f.ID.Ino {
+			return errGone
+		}
+	}
+	id := buildIDOf(file, st.Size)
+	if id == "" && f.BuildID != "" {
+		// Go's linker leaves it out of the segment of notes.
+		if im, err := newImage(file, st.Size); err == nil {
+			id = im.BuildID()
+		}
+	}
+	if f.BuildID != "" && id != f.BuildID {
+		return errGone
+	}
+	f.BuildID, f.file, f.size = id, file, st.Size
+	f.store.keep(f)
+	return nil
+}
+
+func (f *File) close() {
+	if f.elem != nil {
+		f.store.used.Remove(f.elem)
+		f.elem = nil
+	}
+	if f.file != nil {
+		f.file.Close()
+		f.file = nil
+	}
+}
+
+// Opened reports whether the file is there to be read.
+func (f *File) Opened() bool { return f.file != nil || f.mem != nil || f.image != nil }
+
+// Size is the size of the file in bytes, 0 if it was never opened.
+func (f *File) Size() int64 { return f.size }
+
+// Root is the root directory that Path belongs to.
+func (f *File) Root() *Root { return f.root }
+
+// Name is the path of the file without the kernel's additions.
+func (f *File) Name() string { return strings.TrimSuffix(f.Path, " (deleted)") }
+
+// ReadAt implements io.ReaderAt; a file that was closed is opened again.
+func (f *File) ReadAt(p []byte, off int64) (int, error) {
+	if f.mem != nil {
+		if off < 0 || off >= int64(len(f.mem)) {
+			return 0, os.ErrInvalid
+		}
+		n := copy(p, f.mem[off:])
+		if n < len(p) {
+			return n, os.ErrInvalid
+		}
+		return n, nil
+	}
+	if f.file == nil {
+		if err := f.reopen(); err != nil {
+			return 0, err
+		}
+	} else {
+		f.store.keep(f)
+	}
+	return f.file.ReadAt(p, off)
+}

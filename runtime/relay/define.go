@@ -1,0 +1,140 @@
+package relay
+
+import "ppscript/runtime/event"
+
+// Definitions are the stacks and functions that a sender has defined in this epoch.
+type definitions struct {
+	id     uint64 // of an event that carries stacks
+	limit  int    // bytes of an epoch
+	epoch  uint32
+	log    []byte // whole records, of this epoch
+	open   []byte // definitions that are in no record yet
+	texts  map[string]uint64
+	places map[string]uint64
+	stacks map[string]uint64
+	def    []byte // scratch
+	key    []byte // scratch
+}
+
+func newDefinitions(id uint64, limit int) *definitions {
+	d := &definitions{id: id, limit: max(limit, 2*maxRecord)}
+	d.begin()
+	return d
+}
+
+// begin begins the next epoch.
+func (d *definitions) begin() {
+	d.epoch++
+	d.log = nil // receivers that are behind have the last one
+	d.texts, d.places, d.stacks = map[string]uint64{}, map[string]uint64{}, map[string]uint64{}
+	d.open = appendNumbers(d.open[:0], defBegin, uint64(d.epoch))
+}
+
+// full reports that the epoch should end.
+func (d *definitions) full() bool { return len(d.log)+len(d.open) >= d.limit }
+
+// knows reports that a stack's number is of this epoch.
+func (d *definitions) knows(number uint64) bool { return uint32(number>>32) == d.epoch }
+
+// records holds the definitions of the epoch. The bytes do not change any more.
+func (d *definitions) records() []byte {
+	if len(d.open) > 0 {
+		d.log = appendUpdate(d.log, d.id, d.open)
+		d.open = d.open[:0]
+	}
+	return d.log
+}
+
+// add appends a definition.
+func (d *definitions) add(def []byte) {
+	if recHeader+16+len(d.open)+len(def) > maxRecord-8 {
+		d.records()
+	}
+	d.open = append(d.open, def...)
+}
+
+// text is the number of a text, 0 of the empty one.
+func (d *definitions) text(s string) uint64 {
+	if s == "" {
+		return 0
+	}
+	s = s[:min(len(s), maxText)]
+	if n, ok := d.texts[s]; ok {
+		return n
+	}
+	d.texts[s] = uint64(len(d.texts) + 1)
+	d.add(append(appendNumbers(nil, defText, uint64(len(s))), s...))
+	return d.texts[s]
+}
+
+func bit(set bool, flag uint64) uint64 {
+	if set {
+		return flag
+	}
+	return 0
+}
+
+func (d *definitions) place(p *Place) uint64 {
+	fns := p.Functions
+	fns = fns[max(0, len(fns)-maxFrames):] // the outer ones matter more
+	d.def = appendNumbers(d.def[:0], defPlace, uint64(p.In), p.Addr, uint64(len(fns)))
+	for i := range fns {
+		f := &fns[i]
+		d.def = appendNumbers(d.def, d.text(f.Name), f.Offset, d.text(f.File), d.text(f.BuildID),
+			d.text(f.Source), uint64(max(f.Line, 0)), bit(f.Inline, flagInline)|bit(f.Kernel, flagKernel))
+	}
+	n, ok := d.places[string(d.def)]
+	if !ok {
+		n = uint64(len(d.places) + 1)
+		d.places[string(d.def)] = n
+		d.add(d.def)
+	}
+	return n
+}
+
+// stack is the number of a stack in this epoch.
+func (d *definitions) stack(s *Stack) uint64 {
+	places, cut := s.Places, s.Cut
+	if len(places) > maxPlaces {
+		places, cut = places[:maxPlaces], true
+	}
+	d.key = appendNumbers(d.key[:0], defStack, bit(cut, flagCut)|bit(s.Unwound, flagUnwound),
+		uint64(len(places)))
+	for _, p := range places {
+		d.key = appendNumbers(d.key, d.place(p))
+	}
+	n, ok := d.stacks[string(d.key)]
+	if !ok {
+		n = numberIn(d.epoch, len(d.stacks)+1)
+		d.stacks[string(d.key)] = n
+		d.add(d.key)
+	}
+	return n
+}
+
+// A known is how far a receiver has the definitions.
+type known struct {
+	epoch uint32
+	at    int
+}
+
+// missing is the part of a piece's definitions that the receiver has not.
+func (k *known) missing(p *piece) []byte {
+	if k.epoch != p.epoch {
+		return p.defs
+	}
+	return p.defs[k.at:]
+}
+
+// have says that the receiver got them, but for the last bytes of them.
+func (k *known) have(p *piece, but int) { k.epoch, k.at = p.epoch, len(p.defs)-but }
+
+// A piece is a part of the stream, of whole records.
+type piece struct {
+	records []byte
+	events  uint64     // in records
+	first   event.Time // of them
+	// defs are all definitions of the epoch, which the events may need.
+	defs  []byte
+	epoch uint32
+}
