@@ -103,7 +103,7 @@ func (n *Namer) nameStack(s *relay.Stack, spec stack.Spec, when event.Time) stac
 	return n.table.Named(when, known.chain, s.Cut, s.Unwound)
 }
 
-// wanted reports that places of that world are part of a stack as spec has it.
+// wanted reports that places of that context are part of a stack as spec has it.
 func wanted(in relay.World, spec stack.Spec) bool {
 	switch in {
 	case relay.InKernel:

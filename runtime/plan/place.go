@@ -79,7 +79,7 @@ type Placement struct {
 	Kernel   *Kernel
 	KernelNo string
 	// Projection is the programs that send the events; nil if the kernel itself
-	// does, and CompactNo then may say why.
+	// does, and ProjectionNo then may say why.
 	Projection   *ProjectionPlan
 	ProjectionNo string
 	// OnlyKernel says that Kernel reads what ppscript cannot.

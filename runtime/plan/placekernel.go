@@ -35,7 +35,7 @@ type KernelEnv struct {
 	No     string
 	// HostNo says why there is no Host.
 	HostNo string
-	// NoCompact says why programs must not send events; "" if they may.
+	// NoProjection says why programs must not send events; "" if they may.
 	NoProjection string
 	// Intervals says that there are results while the run goes on.
 	Intervals bool
@@ -385,7 +385,7 @@ func nodeOf(p *expr.Program) (expr.Node, error) {
 	return p.Node, nil
 }
 
-// explainTier says what runs where.
+// explainKernel says what runs where.
 func (p *Plan) explainKernel(b *strings.Builder) {
 	switch {
 	case p.Kernel != nil:

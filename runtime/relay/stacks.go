@@ -21,7 +21,7 @@ import (
 // numbered by their order, each kind from 1:
 //
 //	text   a name: of a function, a file, a build-id
-//	place  an address: the world it is in, and its functions, innermost first
+//	place  an address: the context it is in, and its functions, innermost first
 //	stack  places, innermost first
 //	begin  a number: an epoch begins, in which nothing is defined
 //
@@ -52,7 +52,7 @@ const recEventUpdate = 78
 const (
 	defEnd   = iota
 	defText  // length, bytes
-	defPlace // world, address, count; for each: text, offset, file, build-id, source, line, flags
+	defPlace // context, address, count; for each: text, offset, file, build-id, source, line, flags
 	defStack // flags, count, places
 	defBegin // epoch
 )

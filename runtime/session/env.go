@@ -22,7 +22,7 @@ import (
 	"ppscript/runtime/tracefs"
 )
 
-// A world is where events come from: the running kernel, or a recording.
+// An env is where events come from: the running kernel, or a recording.
 type env struct {
 	cfg *Config
 	// opening ends when nobody wants to wait any longer for the descriptions

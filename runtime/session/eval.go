@@ -403,7 +403,7 @@ func (e *eval) close() error {
 // evalByThread is why a plan whose programs could keep the tables does not run there.
 const evalByThread = "programs do not count by thread, as --perfeval-pids asks"
 
-// evalTier has the plan's programs count what is asked for.
+// evalKernelEnv has the plan's programs count what is asked for.
 func (o *Options) evalKernelEnv(t *plan.KernelEnv) {
 	t.Counted = len(o.EvalCPUs) > 0
 	if len(o.EvalPIDs) > 0 {

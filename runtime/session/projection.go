@@ -50,7 +50,7 @@ func (w *env) send(p *plan.Plan, cfg *perf.Config) (*bpf.Run, error) {
 	return run, nil
 }
 
-// uncompact is the plan without programs that send events, after err; nil if
+// withoutProjection is the plan without programs that send events, after err; nil if
 // it must have them.
 func (w *env) withoutProjection(p *plan.Plan, err error) *plan.Plan {
 	var e *errProjection

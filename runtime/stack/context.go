@@ -1,10 +1,10 @@
 package stack
 
 // This file reads call chains as the kernel writes them: addresses, innermost
-// first, with markers between them that tell in which world those behind it
+// first, with markers between them that tell in which context those behind it
 // are (enum perf_callchain_context in include/uapi/linux/perf_event.h).
 
-// A Context is the world that an address belongs to.
+// A Context says whose code an address is: the kernel's, a process's, a guest's.
 type Context uint8
 
 const (
