@@ -166,7 +166,7 @@ func (p *planner) fits(t *testing.T, name string, c choice, byThread bool) strin
 	switch s := text.String(); {
 	case strings.Contains(s, "\nengine          bpf: "):
 		how = "whole"
-	case strings.Contains(s, "\ncompact records since "):
+	case strings.Contains(s, "\nprojected records since "):
 		how = "sent"
 	}
 	cfg.Options.Engine = "perf"
