@@ -20,7 +20,7 @@ var hotplugWays = []struct {
 	{"order", "syscalls --engine perf -e 'raw_syscalls:sys_enter/id==110/' -e 'raw_syscalls:sys_exit/id==110/' -i 60s", true},
 	{"counters", "stat -e 'raw_syscalls:sys_enter/id==110/' -i 60s", true},
 	{"programs", "top --engine bpf -e 'raw_syscalls:sys_enter/id==110/key=id/' -i 60s", false},
-	{"compact", `--engine bpf -c 'tracepoint("raw_syscalls:sys_exit").where("id == 110").by("id").agg(calls = agg.count(), ret = agg.last("ret"), at = agg.last("_time"))'`, false},
+	{"projected", `--engine bpf -c 'tracepoint("raw_syscalls:sys_exit").where("id == 110").by("id").agg(calls = agg.count(), ret = agg.last("ret"), at = agg.last("_time"))'`, false},
 	// The rings of those have spools.
 	{"stacks", `--engine perf -c 'tracepoint("raw_syscalls:sys_enter").where("id == 110").stack(user = False).stacks()'`, true},
 	{"record", "record -e 'raw_syscalls:sys_enter/id==110/,sched:sched_process_exit' -o /tmp/x.data", true},
@@ -42,7 +42,7 @@ begin() { # NAME COMMAND...
 	echo BEGIN $1; shift; rm -f out err; touch out err
 	"$@" >out 2>err &
 	pid=$!
-	until grep -q 'attached\|sends compact' err; do sleep 0.1; done
+	n=0; until grep -q 'attached\|sends projected' err || [ $n = 300 ]; do sleep 0.1; n=$((n+1)); done
 	sleep 0.3
 }
 followed() { # LOSES: waits until the CPU is observed again
