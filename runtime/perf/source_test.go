@@ -159,10 +159,21 @@ func TestPollWaitsAndHeedsContext(t *testing.T) {
 	needRoot(t)
 	h := startHelper(t)
 	s := openSource(t, Config{Events: []EventConfig{getppid(t, h.tid)}, Target: Target{CPUs: []int{0}}})
-	// Nothing comes: the whole timeout passes.
-	start := time.Now()
-	if err := s.Poll(t.Context(), 250*time.Millisecond); err != nil || time.Since(start) < 250*time.Millisecond {
-		t.Errorf("idle: got %v after %v, want nil after 250ms", err, time.Since(start))
+	// Nothing comes: the whole timeout passes. The side records of other
+	// processes of the CPU may cut it short.
+	var start time.Time
+	for tries := 1; ; tries++ {
+		start = time.Now()
+		err := s.Poll(t.Context(), 250*time.Millisecond)
+		if err == nil && time.Since(start) >= 250*time.Millisecond {
+			break
+		}
+		_, visible := s.Rings()[0].Bounds()
+		if err != nil || visible == s.Rings()[0].Pos() || tries == 50 {
+			t.Fatalf("idle: got %v after %v, want nil after 250ms", err, time.Since(start))
+		}
+		s.Rings()[0].Read(make([]event.Event, 64), visible)
+		s.Rings()[0].Release()
 	}
 	// A record below the watermark is shown within 100 ms and a bit.
 	h.do("call 1")

@@ -204,12 +204,14 @@ func TestLossInventsNoPair(t *testing.T) {
 }
 
 // What is counted and what is seen are of the same time, however long opening
-// takes: of whole CPUs, where events come all the time.
+// takes: of whole CPUs, where events come all the time. Wake-ups are not among
+// them: the kernel counts some that it does not sample, for perf stat and perf
+// record as well.
 func TestEventLostCountsWhatItSees(t *testing.T) {
 	live(t)
 	testkit.Again(t, func() (wrong []string) {
 		out := testkit.Run(t, testkit.PPScript(t), "event-lost", "-e",
-			"sched:sched_switch,raw_syscalls:sys_enter,sched:sched_waking", "-m", "2048",
+			"sched:sched_switch,raw_syscalls:sys_enter", "-m", "2048",
 			"--format", "json", "--duration", "300ms").Want(t, 0)
 		table := last(t, out.Stdout)
 		for _, r := range table.Rows {
@@ -219,8 +221,8 @@ func TestEventLostCountsWhatItSees(t *testing.T) {
 					missing, counted))
 			}
 		}
-		if len(table.Rows) != 3 {
-			wrong = append(wrong, fmt.Sprintf("got %d rows, want 3", len(table.Rows)))
+		if len(table.Rows) != 2 {
+			wrong = append(wrong, fmt.Sprintf("got %d rows, want 2", len(table.Rows)))
 		}
 		return wrong
 	})
