@@ -46,7 +46,8 @@ begin() { # NAME COMMAND...
 	sleep 0.3
 }
 followed() { # LOSES: waits until the CPU is observed again
-	[ $1 = false ] && return
+	# What programs send of a CPU that comes later is taken from the next look on.
+	[ $1 = false ] && { sleep 1; return; }
 	n=0; until grep -q 'came online' err || [ $n = 100 ]; do sleep 0.1; n=$((n+1)); done
 }
 end() {
