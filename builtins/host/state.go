@@ -22,7 +22,7 @@ func stateBuiltin() *b.Builtin {
 		Params:  []b.Param{{Name: "attribute", Type: b.Any, Rest: "**", Doc: "name and first value of each attribute"}},
 		Returns: "state",
 		Result:  "attributes are read and assigned; new ones cannot be added. Lists and dicts in it can change too",
-		Errors:  "no such attribute; an event is assigned, which ends with the call",
+		Errors:  "no such attribute; an event is assigned, which ends with the call; it holds more than 256 MiB",
 		Source:  source, Cost: "one look-up for each access",
 		Examples: []b.Example{{
 			Code:   "c = state(n = 0)\ndef hit():\n    c.n += 1\n[hit() for _ in range(3)]\nc.n",
@@ -50,6 +50,7 @@ func stateBuiltin() *b.Builtin {
 type state struct {
 	names []string
 	vals  []starlark.Value
+	growth
 }
 
 var _ starlark.HasSetField = (*state)(nil)
@@ -90,6 +91,9 @@ func (s *state) AttrNames() []string {
 }
 
 func (s *state) Attr(name string) (starlark.Value, error) {
+	if err := s.bounded(s); err != nil {
+		return nil, err
+	}
 	for i, n := range s.names {
 		if n == name {
 			return s.vals[i], nil
@@ -99,6 +103,9 @@ func (s *state) Attr(name string) (starlark.Value, error) {
 }
 
 func (s *state) SetField(name string, v starlark.Value) error {
+	if err := s.bounded(s); err != nil {
+		return err
+	}
 	for i, n := range s.names {
 		if n == name {
 			if _, ok := v.(starlark.Tuple); ok {

@@ -26,7 +26,7 @@ func loaded(t *testing.T, text string) error {
 // Each of these would take more memory, stack or time than there is. The error
 // points at the line.
 func TestWhatIsTooLarge(t *testing.T) {
-	before := heapInUse()
+	before := HeapInUse()
 	f := func(text, pos, want string) {
 		t.Helper()
 		began := time.Now()
@@ -110,7 +110,7 @@ func TestWhatIsTooLarge(t *testing.T) {
 		t.Errorf("got %v, want that the file is too long", err)
 	}
 	runtime.GC()
-	if now := heapInUse(); now > before+32<<20 {
+	if now := HeapInUse(); now > before+32<<20 {
 		t.Errorf("%d MiB are still in use", (now-before)>>20)
 	}
 }

@@ -45,7 +45,9 @@ type watchdog struct {
 // hashing a tuple that has the same tuple twice, which has another one twice.
 const hungAfter = 5 * time.Second
 
-func heapInUse() int64 {
+// HeapInUse is how many bytes the heap has in use, with garbage that was not
+// collected yet.
+func HeapInUse() int64 {
 	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(s)
 	return int64(s[0].Value.Uint64())
@@ -110,7 +112,7 @@ func (w *watchdog) tick() {
 		}
 		return
 	}
-	now := heapInUse()
+	now := HeapInUse()
 	if !w.begun {
 		w.begun, w.base, w.next = true, now, now+w.memory
 	}
@@ -118,7 +120,7 @@ func (w *watchdog) tick() {
 		return
 	}
 	runtime.GC()
-	now = heapInUse()
+	now = HeapInUse()
 	if now > w.base+w.memory {
 		w.stop(fmt.Errorf("stopped: what it holds is larger than %d MiB", w.memory>>20))
 		return

@@ -1,0 +1,90 @@
+package host
+
+import (
+	"ppscript/runtime/diag"
+	"ppscript/runtime/script"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
+)
+
+// This file bounds states. Each call of a script has bounds of its own, but a state
+// can grow by a little in each of millions of calls.
+
+// maxHeld is how much a state may hold, in bytes: as much as a script may while
+// it is loaded.
+const maxHeld = script.DefaultMaxMemory
+
+// A growth is asked at each access of a state. To add up what a state holds takes
+// the longer the more that is, so it is done only when the heap has grown.
+type growth struct {
+	accesses int
+	next     int64 // how large the heap is when to add up again
+}
+
+func (g *growth) bounded(s *state) error {
+	if g.accesses++; g.accesses%16 != 0 {
+		return nil
+	}
+	now := script.HeapInUse()
+	if now < g.next {
+		return nil
+	}
+	g.next = now + maxHeld/4
+	if held(s) <= maxHeld {
+		return nil
+	}
+	return diag.Errorf(diag.Run, "state", s.names[0], "it holds more than %d MiB", maxHeld>>20).
+		WithHint("keep less: what is counted for each event belongs in a pipeline, such as stream.by(\"comm\").count()")
+}
+
+// held is about how many bytes a value holds, up to a little more than maxHeld.
+// Values may contain each other.
+func held(v starlark.Value) (bytes int64) {
+	const word = 16 // an interface
+	seen := map[starlark.Value]bool{}
+	for stack := []starlark.Value{v}; len(stack) > 0 && bytes <= maxHeld; {
+		v, stack = stack[len(stack)-1], stack[:len(stack)-1]
+		bytes += word
+		switch v.(type) {
+		case *state, *starlark.List, *starlark.Dict, *starlark.Set, *starlarkstruct.Struct:
+			if seen[v] {
+				continue
+			}
+			seen[v] = true
+		}
+		switch v := v.(type) {
+		case starlark.String:
+			bytes += int64(len(v))
+		case starlark.Bytes:
+			bytes += int64(len(v))
+		case starlark.Int:
+			bytes += int64(v.BigInt().BitLen() / 8)
+		case *state:
+			stack = append(stack, v.vals...)
+		case starlark.Tuple:
+			stack = append(stack, v...)
+		case *starlark.List:
+			for i := range v.Len() {
+				stack = append(stack, v.Index(i))
+			}
+		case *starlark.Dict:
+			for key, x := range v.Entries() {
+				stack = append(stack, key, x)
+				bytes += 2 * word
+			}
+		case *starlark.Set:
+			for x := range starlark.Elements(v) {
+				stack = append(stack, x)
+				bytes += word
+			}
+		case *starlarkstruct.Struct:
+			for _, name := range v.AttrNames() {
+				if x, err := v.Attr(name); err == nil {
+					stack = append(stack, x)
+				}
+			}
+		}
+	}
+	return bytes
+}
