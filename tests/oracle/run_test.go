@@ -376,14 +376,16 @@ func TestWorkloadDoesNotInheritTheToken(t *testing.T) {
 	}
 }
 
-// What is left in overwritten rings is shown in order of time, oldest first.
+// What is left in overwritten rings is shown in order of time, oldest first. The
+// rings take the command's events alone: those of the whole machine would end
+// with our own system calls, which no one is shown.
 func TestOverwrittenRingsAreInOrder(t *testing.T) {
 	live(t)
 	out := testkit.Run(t, testkit.PPScript(t), "trace", "-e", "sched:sched_switch,raw_syscalls:sys_enter",
-		"--overwrite", "-m", "1", "--format", "json", "--system",
+		"--overwrite", "-m", "1", "--format", "json",
 		"--", testkit.Load(t), "-switch", "200", "-getppid", "2000").Want(t, 0)
 	events := testkit.Events(t, out.Stdout)
-	if len(events) < 10 {
+	if len(events) < 30 {
 		t.Fatalf("got %d events, want those of full rings", len(events))
 	}
 	for i, e := range events[1:] {
