@@ -85,7 +85,7 @@ func (g *gen) ctx(dst asm.Register, off, size int, signed bool) {
 	}
 	g.code.emit(asm.LoadMem(dst, asm.R6, int16(off), s))
 	if signed {
-		g.extend(dst, 8*size, true)
+		g.code.extend(dst, 8*size, true)
 	}
 }
 
@@ -135,7 +135,7 @@ func (g *gen) member(dst asm.Register, n *expr.Field) {
 			refuse("field %s: programs do not have it", n.F.Name)
 		}
 		c.load(dst, at)
-		g.extend(dst, 8*n.F.Size, n.F.Signed)
+		g.code.extend(dst, 8*n.F.Size, n.F.Signed)
 	}
 }
 

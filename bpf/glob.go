@@ -105,7 +105,7 @@ func (g *gen) matches(x expr.Node, p *pattern, what string, want bool, l label) 
 			asm.And.Reg(asm.R0, asm.R2), asm.LSh.Imm(asm.R0, 1), asm.Or.Reg(asm.R0, asm.R4))
 	}
 	c.emit(asm.And.Imm(asm.R0, end))
-	g.ifTrue(asm.R0, want, l)
+	g.code.ifTrue(asm.R0, want, l)
 }
 
 // A run is count bytes from one on that the characters in mask match.

@@ -234,7 +234,7 @@ func (g *gen) histogram(at *argLayout, a *agg.Agg) {
 		c.ifImm(asm.JSGT, asm.R0, 0, some)
 		c.emit(asm.Mov.Imm(asm.R0, 0))
 		c.place(some)
-		g.log2(asm.R1, asm.R0)
+		g.code.log2(asm.R1, asm.R0)
 	} else {
 		g.linear(a)
 	}
@@ -292,7 +292,7 @@ func (g *gen) sketch(u *unit, arg int, generation int16, full label) {
 	c.place(positive)
 	c.ifImm(asm.JLT, asm.R3, 64, small)
 	c.emit(asm.Mov.Reg(asm.R2, asm.R3))
-	g.log2(asm.R1, asm.R2)
+	g.code.log2(asm.R1, asm.R2)
 	// (e+1)*64 + (v>>e)%64, e being the bits beyond the first seven.
 	c.emit(asm.Sub.Imm(asm.R1, 7), asm.And.Imm(asm.R1, 63), asm.RSh.Reg(asm.R3, asm.R1),
 		asm.And.Imm(asm.R3, 63), asm.Add.Imm(asm.R1, 1), asm.LSh.Imm(asm.R1, 6), asm.Add.Reg(asm.R3, asm.R1))

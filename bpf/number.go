@@ -36,7 +36,7 @@ func (g *gen) num(n expr.Node) {
 		g.binary(n)
 	case *expr.Ext:
 		g.num(n.X)
-		g.extend(asm.R0, n.Bits, !n.Unsigned)
+		g.code.extend(asm.R0, n.Bits, !n.Unsigned)
 	case *expr.Cond:
 		other, end := c.label(), c.label()
 		g.branch(n.Test, false, other)
@@ -101,7 +101,7 @@ func (g *gen) branch(n expr.Node, want bool, l label) {
 			return
 		}
 		g.num(n)
-		g.ifTrue(asm.R0, want, l)
+		g.code.ifTrue(asm.R0, want, l)
 		return
 	case expr.Bool:
 	default:
@@ -133,24 +133,16 @@ func (g *gen) branch(n expr.Node, want bool, l label) {
 		c.place(end)
 	case *expr.Local, *expr.Set, *expr.Seq, *expr.Func:
 		g.stmtValue(n)
-		g.ifTrue(asm.R0, want, l)
+		g.code.ifTrue(asm.R0, want, l)
 	case *expr.LoadState:
 		g.loadState(n)
-		g.ifTrue(asm.R0, want, l)
+		g.code.ifTrue(asm.R0, want, l)
 	case *expr.Native:
 		g.native(n)
-		g.ifTrue(asm.R0, want, l)
+		g.code.ifTrue(asm.R0, want, l)
 	default:
 		refuse("%s has no code for the kernel", n)
 	}
-}
-
-func (g *gen) ifTrue(r asm.Register, want bool, l label) {
-	op := asm.JNE
-	if !want {
-		op = asm.JEq
-	}
-	g.code.ifImm(op, r, 0, l)
 }
 
 func (g *gen) branchBinary(n *expr.Binary, want bool, l label) {
@@ -261,27 +253,6 @@ func (g *gen) leaf(n expr.Node) bool {
 	return false
 }
 
-// extend cuts r to bits and extends it again.
-func (g *gen) extend(r asm.Register, bits int, signed bool) {
-	if bits == 64 {
-		return
-	}
-	by := int32(64 - bits)
-	switch {
-	case signed:
-		g.code.emit(asm.LSh.Imm(r, by), asm.ArSh.Imm(r, by))
-	case bits == 32:
-		g.code.emit(asm.Mov.Reg32(r, r))
-	default:
-		g.code.emit(asm.And.Imm(r, int32(1)<<bits-1))
-	}
-}
-
-// failIf jumps to where the failed evaluation is counted.
-func (g *gen) failIf(op asm.JumpOp, dst asm.Register, v int32) {
-	g.code.ifImm(op, dst, v, g.fail)
-}
-
 func (g *gen) unary(n *expr.Unary) {
 	c := g.code
 	switch n.Op {
@@ -311,11 +282,11 @@ func (g *gen) unary(n *expr.Unary) {
 		c.emit(asm.Neg.Imm(asm.R0, 0))
 	case expr.OpNotC:
 		if unsigned {
-			g.failIf(asm.JSLT, asm.R0, 0)
+			c.ifImm(asm.JSLT, asm.R0, 0, g.fail)
 		}
 		c.emit(asm.Xor.Imm(asm.R0, -1))
 	case expr.OpSigned, expr.OpUnsigned:
-		g.failIf(asm.JSLT, asm.R0, 0)
+		c.ifImm(asm.JSLT, asm.R0, 0, g.fail)
 	default:
 		refuse("operator %s has no code for the kernel", n.Op)
 	}
@@ -330,7 +301,8 @@ var plainOps = map[expr.Op]asm.ALUOp{
 func (g *gen) binary(n *expr.Binary) {
 	c := g.code
 	if n.Op >= expr.OpAddC && n.Op <= expr.OpShrC {
-		g.checked(n)
+		g.both(n.X, n.Y)
+		arith{c, g.fail}.checked(n)
 		return
 	}
 	shift := n.Op == expr.OpShl || n.Op == expr.OpShrS || n.Op == expr.OpShrU
@@ -354,7 +326,7 @@ func (g *gen) binary(n *expr.Binary) {
 	switch n.Op {
 	case expr.OpDivU, expr.OpModU:
 		g.both(n.X, n.Y)
-		g.failIf(asm.JEq, asm.R1, 0)
+		c.ifImm(asm.JEq, asm.R1, 0, g.fail)
 		op := asm.Div
 		if n.Op == expr.OpModU {
 			op = asm.Mod
@@ -362,50 +334,10 @@ func (g *gen) binary(n *expr.Binary) {
 		c.emit(op.Reg(asm.R0, asm.R1))
 	case expr.OpDivS, expr.OpModS:
 		g.both(n.X, n.Y)
-		g.divideSigned(n.Op == expr.OpModS)
+		arith{c, g.fail}.divideSigned(n.Op == expr.OpModS)
 	default:
 		refuse("operator %s has no code for the kernel", n.Op)
 	}
-}
-
-// divideSigned is C's division of R0 by R1, rounding to zero, from unsigned
-// ones: signed division came with 6.6 only. The remainder has the sign of R0.
-func (g *gen) divideSigned(mod bool) {
-	c := g.code
-	g.failIf(asm.JEq, asm.R1, 0)
-	// R2 remembers whether the result is negative.
-	c.emit(asm.Mov.Reg(asm.R2, asm.R0))
-	if !mod {
-		c.emit(asm.Xor.Reg(asm.R2, asm.R1))
-	}
-	if !mod {
-		// The one quotient that does not fit.
-		fits := c.label()
-		c.ifImm(asm.JNE, asm.R1, -1, fits)
-		c.constant(asm.R3, math.MinInt64)
-		c.ifReg(asm.JEq, asm.R0, asm.R3, g.fail)
-		c.place(fits)
-	}
-	g.absolute(asm.R0)
-	g.absolute(asm.R1)
-	op := asm.Div
-	if mod {
-		op = asm.Mod
-	}
-	c.emit(op.Reg(asm.R0, asm.R1))
-	done := c.label()
-	c.ifImm(asm.JSGE, asm.R2, 0, done)
-	c.emit(asm.Neg.Imm(asm.R0, 0))
-	c.place(done)
-}
-
-// absolute makes r its magnitude, which fits 64 unsigned bits.
-func (g *gen) absolute(r asm.Register) {
-	c := g.code
-	done := c.label()
-	c.ifImm(asm.JSGE, r, 0, done)
-	c.emit(asm.Neg.Imm(r, 0))
-	c.place(done)
 }
 
 // native is the natives that are simple enough.
@@ -413,7 +345,7 @@ func (g *gen) native(n *expr.Native) {
 	c := g.code
 	if size := n.SwappedSize(); size > 0 {
 		g.num(n.Args[0])
-		g.extend(asm.R0, 8*size, false)
+		g.code.extend(asm.R0, 8*size, false)
 		c.emit(asm.HostTo(asm.BE, asm.R0, map[int]asm.Size{2: asm.Half, 4: asm.Word}[size]))
 		return
 	}

@@ -161,7 +161,7 @@ func (g *gen) rawText(off int16, name string) {
 	c.emit(asm.LoadMem(asm.R3, asm.R6, int16(8*f.arg), asm.DWord), asm.Add.Imm(asm.R3, int32(at)))
 	c.addr(asm.R1, off)
 	c.emit(asm.Mov.Imm(asm.R2, int32(f.size+1)))
-	c.call(g.readStr())
+	c.call(asm.FnProbeReadKernelStr)
 }
 
 // rawField reads a field from the arguments.
@@ -176,16 +176,12 @@ func (g *gen) rawField(dst asm.Register, name string) {
 		c.emit(asm.LoadMem(dst, base, int16(off), asm.DWord))
 		at, _ := g.host.member(f.typ, f.member)
 		c.emit(asm.LoadMem(dst, dst, int16(at), sizes[f.size]))
-		g.extendLoaded(dst, f)
+		if f.signed {
+			c.extend(dst, 8*f.size, true)
+		}
 		return
 	}
 	// Arguments are widened to 64 bits, but not by their sign.
 	c.emit(asm.LoadMem(dst, base, int16(off), asm.DWord))
-	g.extend(dst, 8*f.size, f.signed)
-}
-
-func (g *gen) extendLoaded(dst asm.Register, f rawField) {
-	if f.signed {
-		g.extend(dst, 8*f.size, true)
-	}
+	c.extend(dst, 8*f.size, f.signed)
 }

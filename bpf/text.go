@@ -143,7 +143,7 @@ func (g *gen) textField(off int16, size int, n *expr.Field) {
 		c.addr(asm.R1, off)
 		c.emit(asm.Mov.Imm(asm.R2, int32(f.Size+1)), asm.Mov.Reg(asm.R3, asm.R6),
 			asm.Add.Imm(asm.R3, int32(f.Offset)))
-		c.call(g.readStr())
+		c.call(asm.FnProbeReadKernelStr)
 		return
 	}
 	// Length and offset of the data; one byte more is read, the NUL.
@@ -156,11 +156,8 @@ func (g *gen) textField(off int16, size int, n *expr.Field) {
 	}
 	c.emit(asm.Mov.Reg(asm.R3, asm.R6), asm.Add.Reg(asm.R3, asm.R0))
 	c.addr(asm.R1, off)
-	c.call(g.readStr())
+	c.call(asm.FnProbeReadKernelStr)
 }
-
-// readStr copies a text of the kernel up to its NUL, and adds one.
-func (g *gen) readStr() asm.BuiltinFunc { return asm.FnProbeReadKernelStr }
 
 // textTruth jumps to l if "n is not empty" is want.
 func (g *gen) textTruth(n expr.Node, want bool, l label) {
@@ -173,7 +170,7 @@ func (g *gen) textTruth(n expr.Node, want bool, l label) {
 	mark := g.code.stack
 	off := g.alloc(n)
 	g.code.emit(asm.LoadMem(asm.R0, asm.R10, off, asm.Byte))
-	g.ifTrue(asm.R0, want, l)
+	g.code.ifTrue(asm.R0, want, l)
 	g.code.stack = mark
 }
 
@@ -435,18 +432,4 @@ func (g *gen) orderTexts(x, y expr.Node, orEqual, want bool, l label) {
 	c.place(notLess)
 	holds(false)
 	c.place(end)
-}
-
-// log2 leaves in dst the bit length of src, 0 for 0; src is changed.
-func (g *gen) log2(dst, src asm.Register) {
-	c := g.code
-	c.emit(asm.Mov.Imm(dst, 0))
-	for by := int32(32); by > 0; by /= 2 {
-		less := c.label()
-		c.emit(asm.Mov.Reg(asm.R5, src), asm.RSh.Imm(asm.R5, by))
-		c.ifImm(asm.JEq, asm.R5, 0, less)
-		c.emit(asm.Add.Imm(dst, by), asm.Mov.Reg(src, asm.R5))
-		c.place(less)
-	}
-	c.emit(asm.Add.Reg(dst, src)) // the rest is the top bit itself
 }

@@ -40,7 +40,7 @@ func (t *Target) named() bool { return len(t.PIDs)+len(t.TIDs) > 0 || t.Workload
 // threads if nobody is named. The idle task never is.
 func (g *gen) traced() {
 	c := g.code
-	g.extend(asm.R0, 32, true)
+	g.code.extend(asm.R0, 32, true)
 	no, done := c.label(), c.label()
 	if !g.image.Target.named() {
 		c.ifImm(asm.JSLE, asm.R0, 0, no)

@@ -40,15 +40,14 @@ func (g *gen) userText(off int16, size int, n *expr.Native) {
 	c.zero(off, size)
 	c.ifImm(asm.JEq, asm.R3, 0, done)
 	c.addr(asm.R1, off)
-	g.readUser(asm.R10, off)
+	c.readUser(asm.R10, off)
 	c.place(done)
 }
 
 // readUser reads the text at the address in R3 to R1, which is base plus off:
 // up to its end, or a word instead of it. R0 is how many bytes it has, with its
 // NUL.
-func (g *gen) readUser(base asm.Register, off int16) {
-	c := g.code
+func (c *code) readUser(base asm.Register, off int16) {
 	mark := c.stack
 	addr, next := c.alloc(8), c.alloc(8)
 	done, read, empty := c.label(), c.label(), c.label()
@@ -123,7 +122,7 @@ func (g *gen) behind(r *record) {
 		c.emit(asm.Mov.Reg(asm.R8, asm.R7), asm.Add.Reg(asm.R8, asm.R1),
 			asm.StoreMem(asm.R8, 0, asm.R0, asm.DWord),
 			asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Reg(asm.R1, asm.R8), asm.Add.Imm(asm.R1, perf.TextHead))
-		g.readUser(asm.R8, perf.TextHead)
+		c.readUser(asm.R8, perf.TextHead)
 		c.emit(asm.StoreMem(asm.R8, 8, asm.R0, asm.DWord), asm.LoadMem(asm.R1, asm.R7, to, asm.Word),
 			asm.Add.Reg(asm.R1, asm.R0), asm.Add.Imm(asm.R1, perf.TextHead+7), asm.And.Imm(asm.R1, -8),
 			asm.StoreMem(asm.R7, to, asm.R1, asm.Word))
