@@ -35,8 +35,8 @@ type slot struct {
 // wholeMost bounds whole records.
 const wholeMost = 4096
 
-// layRecord settles the places: the largest first, so that all are aligned.
-func (g *gen) layRecord(r *record) {
+// lay settles the places: the largest first, so that all are aligned.
+func (r *record) lay() {
 	r.slots, r.size = nil, 0
 	for _, f := range r.Fields {
 		s := slot{field: f, size: f.F.Size}
@@ -47,7 +47,7 @@ func (g *gen) layRecord(r *record) {
 		case f.F.Place != event.InRaw || r.Whole:
 			refuse("field %s is not in the record", f.F.Name)
 		case f.F.Kind == event.Str && f.View == expr.ViewValue:
-			s.text, s.size = true, g.fieldRoom(f)
+			s.text, s.size = true, env{}.fieldRoom(f)
 		case f.F.Kind != event.Int || !known:
 			refuse("field %s is neither a number nor a text", f.F.Name)
 		}

@@ -27,7 +27,7 @@ var samplePeriod = map[string]int16{"amd64": 21 * 8, "arm64": 34 * 8}[runtime.GO
 // field reads n into dst, and no other register changes.
 func (g *gen) field(dst asm.Register, n *expr.Field) {
 	c := g.code
-	if at, _ := g.saved(n); at != 0 {
+	if at, _ := g.env.saved(n); at != 0 {
 		c.load(dst, at)
 		return
 	}
@@ -44,15 +44,15 @@ func (g *gen) field(dst asm.Register, n *expr.Field) {
 		g.member(dst, n)
 		return
 	}
-	if at, _ := g.slot(n); at != 0 {
+	if at, _ := g.env.slot(n); at != 0 {
 		c.load(dst, at)
 		return
 	}
-	if f.Place == event.InSlot && g.isKey(n) {
-		if g.pair.join.text {
+	if f.Place == event.InSlot && g.env.isKey(n) {
+		if g.env.pair.join.text {
 			refuse("field key is a text")
 		}
-		c.load(dst, g.pair.key)
+		c.load(dst, g.env.pair.key)
 		return
 	}
 	if f.Kind != event.Int {
@@ -118,14 +118,14 @@ func (g *gen) member(dst asm.Register, n *expr.Field) {
 		}
 		c.load(dst, g.members.cpu)
 	case event.MemberDelay:
-		if g.pair == nil || n.Part != expr.Self {
+		if g.env.pair == nil || n.Part != expr.Self {
 			refuse("delay of what is not a pair")
 		}
-		c.load(dst, g.pair.delay)
+		c.load(dst, g.env.pair.delay)
 	case event.MemberPeriod:
 		g.period(dst)
 	case event.MemberTime:
-		if g.fold == nil || g.members.time == 0 {
+		if g.env.fold == nil || g.members.time == 0 {
 			refuse("times: the kernel's programs have another clock than perf")
 		}
 		c.load(dst, g.members.time)
@@ -168,27 +168,6 @@ type members struct {
 	pid, cpu int16
 	time     int16
 	context  map[event.Member]int16
-}
-
-// isKey reports that n is the key of the pair.
-func (g *gen) isKey(n *expr.Field) bool {
-	return g.pair != nil && n.Part == expr.Self && n.F.Place == event.InSlot && n.F.Name == "key" &&
-		n.F.Offset == 0
-}
-
-// saved returns where a field of the pair's start is, and how many bytes; 0 if
-// it is not one of those.
-func (g *gen) saved(n *expr.Field) (at int16, size int) {
-	if g.pair == nil || n.Part != expr.Start {
-		return 0, 0
-	}
-	for i := range g.pair.join.saved {
-		s := &g.pair.join.saved[i]
-		if s.event == g.pair.start && s.name == savedName(n) {
-			return g.pair.fields[i], s.size
-		}
-	}
-	panic("BUG: field " + n.F.Name + " of the start was not foreseen")
 }
 
 // savedName tells the fields of one event apart: an own field may hide a sample member

@@ -79,12 +79,12 @@ type emitEnv struct {
 
 func (f *foldOp) slot(i int) int16 { return foldSlots + int16(8*i) }
 
-// stepsOf calls fn for each feed of f, with the generator of its event.
-func (s *graph) stepsOf(f *foldOp, gens []*gen, fn func(g *gen, feed *feed)) {
-	for i, e := range s.sources {
+// stepsOf calls fn for each feed of f, with the source whose program has it.
+func (s *graph) stepsOf(f *foldOp, fn func(e *source, in env, feed *feed)) {
+	for _, e := range s.sources {
 		for k := range e.feeds {
 			if e.feeds[k].fold == f {
-				fn(gens[i], &e.feeds[k])
+				fn(e, env{}, &e.feeds[k])
 			}
 		}
 	}
@@ -92,9 +92,8 @@ func (s *graph) stepsOf(f *foldOp, gens []*gen, fn func(g *gen, feed *feed)) {
 		for _, p := range j.pairs {
 			for k := range p.feeds {
 				if p.feeds[k].fold == f {
-					g := *gens[p.end]
-					g.pair = &pairEnv{join: j, start: p.start}
-					fn(&g, &p.feeds[k])
+					pair := env{pair: &pairEnv{join: j, start: p.start}}
+					fn(s.sources[p.end], pair, &p.feeds[k])
 				}
 			}
 		}
@@ -102,8 +101,7 @@ func (s *graph) stepsOf(f *foldOp, gens []*gen, fn func(g *gen, feed *feed)) {
 }
 
 // prepareFold settles the layout of states and of emitted events.
-func (s *graph) prepareFold(f *foldOp, gens []*gen) {
-	host := s.host(gens)
+func (s *graph) prepareFold(f *foldOp, host *Host) {
 	f.rooms = make([]int, len(f.spec.Texts))
 	for i, t := range f.spec.Texts {
 		if indexNUL(t) >= 0 {
@@ -113,12 +111,12 @@ func (s *graph) prepareFold(f *foldOp, gens []*gen) {
 	}
 	own, cpus := true, true
 	var keys []keyed
-	s.stepsOf(f, gens, func(g *gen, feed *feed) {
-		k := keyed{g, keysOf(feed.key)}
+	s.stepsOf(f, func(e *source, in env, feed *feed) {
+		k := keyed{e, in, keysOf(feed.key)}
 		keys = append(keys, k)
 		cpus = cpus && len(k.keys) == 1 && isCPU(k.keys[0])
-		own = own && g.pair == nil && len(k.keys) == 1 && isThread(k.keys[0]) &&
-			neverIdle(s.sources[g.index].Schema.System, s.sources[g.index].Schema.Name)
+		own = own && in.pair == nil && len(k.keys) == 1 && isThread(k.keys[0]) &&
+			neverIdle(e.Schema.System, e.Schema.Name)
 	})
 	if len(keys) == 0 {
 		refuse("nothing feeds a fold")
@@ -131,10 +129,9 @@ func (s *graph) prepareFold(f *foldOp, gens []*gen) {
 	}
 	// Texts of the state may be copied from one to another: twice settles it.
 	for range 2 {
-		s.stepsOf(f, gens, func(g *gen, feed *feed) {
-			g2 := *g
-			g2.fold = &foldEnv{fold: f}
-			g2.roomsOf(feed.step)
+		s.stepsOf(f, func(_ *source, in env, feed *feed) {
+			in.fold = &foldEnv{fold: f}
+			f.roomsOf(feed.step, in)
 		})
 	}
 	f.size = foldSlots + 8*len(f.spec.Init)
@@ -147,7 +144,7 @@ func (s *graph) prepareFold(f *foldOp, gens []*gen) {
 		refuse("a state of %d bytes", f.size)
 	}
 	var steps []expr.Node
-	s.stepsOf(f, gens, func(_ *gen, feed *feed) { steps = append(steps, feed.step) })
+	s.stepsOf(f, func(_ *source, _ env, feed *feed) { steps = append(steps, feed.step) })
 	f.differences(steps)
 }
 
@@ -171,13 +168,12 @@ func keysOf(n expr.Node) []expr.Node {
 }
 
 // roomsOf makes room for the texts that a step function stores and emits.
-func (g *gen) roomsOf(step expr.Node) {
-	f := g.fold.fold
+func (f *foldOp) roomsOf(step expr.Node, in env) {
 	expr.Walk(step, func(n expr.Node) bool {
 		switch n := n.(type) {
 		case *expr.StoreState:
 			if n.X.Type().Kind == expr.Str {
-				f.rooms[n.Slot] = max(f.rooms[n.Slot], g.room(n.X))
+				f.rooms[n.Slot] = max(f.rooms[n.Slot], in.room(n.X))
 			}
 		case *expr.Emit:
 			for i, a := range n.Args {
@@ -186,7 +182,7 @@ func (g *gen) roomsOf(step expr.Node) {
 				}
 				switch {
 				case a.Type().Kind == expr.Str:
-					f.emits[i] = max(f.emits[i], g.room(a))
+					f.emits[i] = max(f.emits[i], in.room(a))
 				case !a.Type().Numeric():
 					refuse("a fold emits a %s", a.Type())
 				}
@@ -213,11 +209,11 @@ func (g *gen) foldFeed(feed *feed) {
 		g.lock(state, end)
 		broken = c.label()
 	}
-	g.fold, g.fail = &foldEnv{f, state}, broken
+	g.env.fold, g.fail = &foldEnv{f, state}, broken
 	leave := g.enter(feed.step)
 	g.stmt(feed.step)
 	leave()
-	g.fold = nil
+	g.env.fold = nil
 	c.goTo(free)
 	if f.locked {
 		c.place(broken)
@@ -312,22 +308,15 @@ func (g *gen) unlock(state int16) {
 
 // loadState leaves a number of the state in R0.
 func (g *gen) loadState(n *expr.LoadState) {
-	g.code.load(asm.R0, g.stateAt())
-	g.code.emit(asm.LoadMem(asm.R0, asm.R0, g.fold.fold.slot(n.Slot), asm.DWord))
-}
-
-func (g *gen) stateAt() int16 {
-	if g.fold == nil {
-		refuse("the state of a fold outside of its functions")
-	}
-	return g.fold.state
+	g.code.load(asm.R0, g.env.stateAt())
+	g.code.emit(asm.LoadMem(asm.R0, asm.R0, g.env.fold.fold.slot(n.Slot), asm.DWord))
 }
 
 // storeState writes to the state.
 func (g *gen) storeState(n *expr.StoreState) {
 	c := g.code
-	at := g.stateAt()
-	f := g.fold.fold
+	at := g.env.stateAt()
+	f := g.env.fold.fold
 	if n.X.Type().Kind != expr.Str {
 		g.num(n.X)
 		c.load(asm.R1, at)
@@ -349,8 +338,8 @@ func (g *gen) storeState(n *expr.StoreState) {
 // stateText copies a text of the state to off.
 func (g *gen) stateText(off int16, size int, n *expr.LoadState) {
 	c := g.code
-	f := g.fold.fold
-	c.load(asm.R1, g.stateAt())
+	f := g.env.fold.fold
+	c.load(asm.R1, g.env.stateAt())
 	for i := 0; i < size; i += 8 {
 		if i >= f.rooms[n.Slot] {
 			c.zero(off+int16(i), 8)
@@ -364,10 +353,10 @@ func (g *gen) stateText(off int16, size int, n *expr.LoadState) {
 // emitted evaluates an emitted event and brings it to the tables.
 func (g *gen) emitted(n *expr.Emit) {
 	c := g.code
-	if g.fold == nil {
+	if g.env.fold == nil {
 		refuse("emit outside of the functions of a fold")
 	}
-	env := g.fold
+	env := g.env.fold
 	mark := c.stack
 	out := &emitEnv{fold: env.fold}
 	for i, a := range n.Args {
@@ -380,28 +369,13 @@ func (g *gen) emitted(n *expr.Emit) {
 		}
 		out.places = append(out.places, at)
 	}
-	fail, pair := g.fail, g.pair
-	g.fold, g.pair, g.out = nil, nil, out
+	fail, pair := g.fail, g.env.pair
+	g.env.fold, g.env.pair, g.env.out = nil, nil, out
 	for i := range env.fold.feeds {
 		g.tableFeed(&env.fold.feeds[i])
 	}
-	g.fold, g.pair, g.out, g.fail = env, pair, nil, fail
+	g.env.fold, g.env.pair, g.env.out, g.fail = env, pair, nil, fail
 	c.stack = mark
-}
-
-// slot returns the place of a field of an emitted event, and its bytes; 0 if
-// it is not one of those.
-func (g *gen) slot(n *expr.Field) (at int16, size int) {
-	if g.out == nil || n.F.Place != event.InSlot || n.Part != expr.Self {
-		return 0, 0
-	}
-	if n.F.Offset >= len(g.out.fold.emits) {
-		refuse("the stack of what a fold emits")
-	}
-	if g.out.places == nil {
-		return -8, g.out.fold.emits[n.F.Offset] // while layouts are settled
-	}
-	return g.out.places[n.F.Offset], g.out.fold.emits[n.F.Offset]
 }
 
 // foldMaps are the maps of all folds.

@@ -68,9 +68,7 @@ type gen struct {
 	scope   scope
 	fail    label // where failed evaluations go
 	members members
-	pair    *pairEnv
-	fold    *foldEnv
-	out     *emitEnv
+	env     env
 	// counted is the one feed of an event that is counted: events that its
 	// predicates leave out do not count. Events that feed several count for
 	// all.
@@ -110,7 +108,7 @@ func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err
 			gens[i].kind = ebpf.PerfEvent
 		}
 	}
-	s.prepare(gens)
+	s.prepare(host)
 	for i, e := range s.sources {
 		g := gens[i]
 		if !e.whole() {
@@ -131,42 +129,42 @@ func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err
 }
 
 // prepare settles the layouts that several programs share.
-func (s *graph) prepare(gens []*gen) {
+func (s *graph) prepare(host *Host) {
 	feeds := map[*table][]keyed{}
 	for _, j := range s.joins {
-		s.prepareJoin(j, gens)
+		s.prepareJoin(j, host)
 		for _, p := range j.pairs {
-			env := &pairEnv{join: j, start: p.start}
+			pair := env{pair: &pairEnv{join: j, start: p.start}}
 			for _, f := range p.feeds {
-				if f.table == nil {
-					continue
+				if f.table != nil {
+					feeds[f.table] = append(feeds[f.table], keyed{s.sources[p.end], pair, f.keys})
 				}
-				g := *gens[p.end]
-				g.pair = env
-				feeds[f.table] = append(feeds[f.table], keyed{&g, f.keys})
 			}
 		}
 	}
-	for i, e := range s.sources {
+
+	for _, e := range s.sources {
 		for _, f := range e.feeds {
 			if f.emit != nil {
-				gens[i].layRecord(f.emit)
+				f.emit.lay()
 			}
 			if f.table != nil {
-				feeds[f.table] = append(feeds[f.table], keyed{gens[i], f.keys})
+				feeds[f.table] = append(feeds[f.table], keyed{e, env{}, f.keys})
 			}
 		}
 	}
+
 	for _, f := range s.folds {
-		s.prepareFold(f, gens)
-		s.stepsOf(f, gens, func(g *gen, _ *feed) {
-			out := *g
-			out.pair, out.out = nil, &emitEnv{fold: f}
-			for _, e := range f.feeds {
-				feeds[e.table] = append(feeds[e.table], keyed{&out, e.keys})
+		s.prepareFold(f, host)
+		out := env{out: &emitEnv{fold: f}}
+		s.stepsOf(f, func(e *source, _ env, _ *feed) {
+			for i := range f.feeds {
+				to := &f.feeds[i]
+				feeds[to.table] = append(feeds[to.table], keyed{e, out, to.keys})
 			}
 		})
 	}
+
 	for _, t := range s.tables {
 		t.cols, t.keyLen = columnsOf(feeds[t])
 		t.layout()

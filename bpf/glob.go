@@ -79,7 +79,7 @@ func (g *gen) matches(x expr.Node, p *pattern, what string, want bool, l label) 
 	if n > mostStates-2 {
 		refuse("a pattern of %d characters: %s", n, what)
 	}
-	size := g.room(x)
+	size := g.env.room(x)
 	off := g.alloc(x)
 	runs := p.runs()
 	if size*(8*len(runs)+14) > mostSteps {

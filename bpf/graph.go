@@ -365,10 +365,10 @@ func columnsOf(feeds []keyed) (cols []column, size int) {
 			switch {
 			case isStack(n):
 				col.stack, col.size = true, stackKey
-				f.g.stackSpec(n)
-				f.g.graph.sources[f.g.index].stacked = true
+				f.source.stackOf(n)
+				f.source.stacked = true
 			case n.Type().Kind == expr.Str:
-				col.text, col.size = true, max(col.size, f.g.room(n))
+				col.text, col.size = true, max(col.size, f.env.room(n))
 			case n.Type().Numeric():
 				col.size = 8
 			default:
@@ -387,9 +387,11 @@ func columnsOf(feeds []keyed) (cols []column, size int) {
 	return cols, size
 }
 
+// keyed is the expressions of a key, of one source or of events that are made of it.
 type keyed struct {
-	g    *gen
-	keys []expr.Node
+	source *source
+	env    env
+	keys   []expr.Node
 }
 
 // A savedField is a field of starts that somebody reads of the pair.

@@ -30,10 +30,10 @@ type pairEnv struct {
 const savedLimit = 192
 
 // prepareJoin settles the parts of a waiting event: the fields of starts that pairs read.
-func (s *graph) prepareJoin(j *joinOp, gens []*gen) {
-	tasks := s.host(gens).TaskStorage
+func (s *graph) prepareJoin(j *joinOp, host *Host) {
+	tasks := host.TaskStorage
 	first := true
-	for i, e := range s.sources {
+	for _, e := range s.sources {
 		for k := range e.feeds {
 			f := &e.feeds[k]
 			if f.join != j {
@@ -49,7 +49,7 @@ func (s *graph) prepareJoin(j *joinOp, gens []*gen) {
 			first, j.text = false, text
 			j.keyRoom = max(j.keyRoom, 8)
 			if text {
-				j.keyRoom = max(j.keyRoom, gens[i].room(f.key))
+				j.keyRoom = max(j.keyRoom, env{}.room(f.key))
 			}
 			tasks = tasks && isThread(f.key) && neverIdle(e.Schema.System, e.Schema.Name)
 		}
@@ -57,7 +57,7 @@ func (s *graph) prepareJoin(j *joinOp, gens []*gen) {
 	j.tasks = tasks
 	for _, p := range j.pairs {
 		for k := range p.feeds {
-			s.saves(j, p.start, gens[p.start], &p.feeds[k])
+			j.saves(p.start, &p.feeds[k])
 		}
 	}
 	if j.size-waitSaved > savedLimit {
@@ -65,10 +65,8 @@ func (s *graph) prepareJoin(j *joinOp, gens []*gen) {
 	}
 }
 
-func (s *graph) host(gens []*gen) *Host { return gens[0].host }
-
 // saves notes the fields of the start that a feed of its pairs reads.
-func (s *graph) saves(j *joinOp, start int, g *gen, f *feed) {
+func (j *joinOp) saves(start int, f *feed) {
 	nodes := append([]expr.Node(nil), f.preds...)
 	nodes = append(append(nodes, f.keys...), f.key, f.step)
 	for _, a := range f.args {
@@ -92,7 +90,7 @@ func (s *graph) saves(j *joinOp, start int, g *gen, f *feed) {
 			own := &expr.Field{F: fld.F, View: fld.View}
 			sf := savedField{name: name, field: own, event: start, off: j.size, size: 8}
 			if own.Type().Kind == expr.Str {
-				sf.text, sf.size = true, g.fieldRoom(own)
+				sf.text, sf.size = true, env{}.fieldRoom(own)
 			}
 			j.size += sf.size
 			j.saved = append(j.saved, sf)
@@ -249,11 +247,11 @@ func (g *gen) end(f *feed, key, now int16, starting label) {
 		other := c.label()
 		c.load(asm.R0, who)
 		c.ifImm(asm.JNE, asm.R0, int32(p.start+1), other)
-		g.pair = &pairEnv{join: j, start: p.start, fields: fields, delay: delay, key: key}
+		g.env.pair = &pairEnv{join: j, start: p.start, fields: fields, delay: delay, key: key}
 		for k := range p.feeds {
 			g.feed(&p.feeds[k])
 		}
-		g.pair = nil
+		g.env.pair = nil
 		c.goTo(starting)
 		c.place(other)
 	}

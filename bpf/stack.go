@@ -65,13 +65,13 @@ func isStack(n expr.Node) bool {
 	return ok && f.View == expr.ViewValue && f.F.Place == event.InMember && f.F.Member == event.MemberCallchain
 }
 
-// stackSpec is the stacks of the program's event, once it is known that
-// somebody counts by them.
-func (g *gen) stackSpec(n expr.Node) *StackSpec {
+// stackOf is the stacks of the event, once it is known that somebody counts by
+// them.
+func (e *source) stackOf(n expr.Node) *StackSpec {
 	if n.(*expr.Field).Part == expr.Start {
 		refuse("the stack of a start is forgotten when its pair ends")
 	}
-	s := g.graph.sources[g.index].Stack
+	s := e.Stack
 	if s == nil || s.Max <= 0 || !s.Kernel && !s.User {
 		refuse("stacks that nobody asked for")
 	}
@@ -102,7 +102,7 @@ func (s *graph) chainSize() int {
 // R7 is its memory from then on.
 func (g *gen) stack(key int16, n expr.Node) {
 	c := g.code
-	spec := g.stackSpec(n)
+	spec := g.graph.sources[g.index].stackOf(n)
 	kernel, user := g.graph.chain()
 	mark := c.stack
 	index := c.alloc(8)

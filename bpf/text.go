@@ -20,54 +20,12 @@ import (
 // included. The stack has 512 bytes in all.
 const maxText = 128
 
-// room is how many bytes n needs, a multiple of 8.
-func (g *gen) room(n expr.Node) int {
-	switch n := n.(type) {
-	case *expr.Const:
-		return pad(len(n.Str) + 1)
-	case *expr.Field:
-		return g.fieldRoom(n)
-	case *expr.LoadState:
-		if g.fold != nil && n.T.Kind == expr.Str {
-			return g.fold.fold.rooms[n.Slot]
-		}
-	case *expr.Native:
-		if g.isUserText(n) {
-			return userRoom
-		}
-	}
-	refuse("%s has no code for the kernel", n)
-	return 0
-}
-
 func pad(n int) int { return (n + 7) &^ 7 }
-
-// fieldRoom is room for a field: all of a fixed one and its NUL.
-func (g *gen) fieldRoom(n *expr.Field) int {
-	f := n.F
-	switch {
-	case n.View != expr.ViewValue || f.Kind != event.Str:
-		refuse("field %s is not a text", f.Name)
-	case f.Place == event.InMember && f.Member == event.MemberComm:
-		return 16
-	case g.out != nil && f.Place == event.InSlot:
-		_, size := g.slot(n)
-		return size
-	case f.Place == event.InSlot && g.isKey(n):
-		return g.pair.join.keyRoom
-	case f.Place == event.InRaw && f.Size > 0 && f.Size < maxText:
-		return pad(f.Size + 1)
-	case f.Place == event.DataLoc, f.Place == event.RelLoc:
-		return maxText
-	}
-	refuse("field %s is not a text that a program can read", f.Name)
-	return 0
-}
 
 // text puts n at off, which has room for size bytes.
 func (g *gen) text(off int16, size int, n expr.Node) {
 	c := g.code
-	if need := g.room(n); need > size {
+	if need := g.env.room(n); need > size {
 		panic("BUG: text without room")
 	}
 	switch n := n.(type) {
@@ -111,9 +69,9 @@ func words(s string, size int) []uint64 {
 // textField reads a text field.
 func (g *gen) textField(off int16, size int, n *expr.Field) {
 	c := g.code
-	at, have := g.saved(n)
+	at, have := g.env.saved(n)
 	if at == 0 {
-		at, have = g.slot(n)
+		at, have = g.env.slot(n)
 	}
 	if at != 0 {
 		for i := 0; i < size; i += 8 {
@@ -176,7 +134,7 @@ func (g *gen) textTruth(n expr.Node, want bool, l label) {
 
 // alloc evaluates a text to a place of its own.
 func (g *gen) alloc(n expr.Node) int16 {
-	size := g.room(n)
+	size := g.env.room(n)
 	off := g.code.alloc(size)
 	g.text(off, size, n)
 	return off
@@ -189,9 +147,9 @@ func (g *gen) textLen(n expr.Node) {
 		c.constant(asm.R0, int64(len(k.Str)))
 		return
 	}
-	size := g.room(n)
+	size := g.env.room(n)
 	mark := c.stack
-	if g.copied(n) {
+	if g.env.copied(n) {
 		// Who copied it knows, the NUL included.
 		g.alloc(n)
 		c.emit(asm.Sub.Imm(asm.R0, 1))
@@ -211,16 +169,6 @@ func (g *gen) textLen(n expr.Node) {
 	}
 	c.place(done)
 	c.stack = mark
-}
-
-// copied reports that a text is copied from the record when it is evaluated.
-func (g *gen) copied(n expr.Node) bool {
-	f, ok := n.(*expr.Field)
-	if !ok {
-		return false
-	}
-	at, _ := g.saved(f)
-	return at == 0 && f.F.Place != event.InMember && f.F.Place != event.InSlot
 }
 
 // compareText jumps to l if the comparison's truth is want.
@@ -321,7 +269,7 @@ func (g *gen) equalConst(x expr.Node, s string, equal bool, l label) {
 		}
 		return
 	}
-	size := g.room(x)
+	size := g.env.room(x)
 	off := g.alloc(x)
 	if len(s) >= size || indexNUL(s) >= 0 {
 		if !equal {
@@ -349,7 +297,7 @@ func (g *gen) equalConst(x expr.Node, s string, equal bool, l label) {
 // prefix jumps to l if "x starts with s" is want.
 func (g *gen) prefix(x expr.Node, s string, want bool, l label) {
 	c := g.code
-	size := g.room(x)
+	size := g.env.room(x)
 	off := g.alloc(x)
 	if len(s) >= size || indexNUL(s) >= 0 {
 		if !want {
@@ -379,7 +327,7 @@ func (g *gen) prefix(x expr.Node, s string, want bool, l label) {
 
 // texts evaluates two texts to places of one size.
 func (g *gen) texts(x, y expr.Node) (a, b int16, size int) {
-	size = max(g.room(x), g.room(y))
+	size = max(g.env.room(x), g.env.room(y))
 	a = g.code.alloc(size)
 	g.text(a, size, x)
 	b = g.code.alloc(size)

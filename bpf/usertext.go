@@ -19,18 +19,6 @@ import (
 // userRoom is the room for a text of the process, its NUL included.
 const userRoom = event.UserTextLimit + 1
 
-// isUserText reports that n is a text of the process, which this program can
-// read: not one of the start of a pair, whose moment has passed.
-func (g *gen) isUserText(n *expr.Native) bool {
-	if !n.Is(expr.ReadsProcess) {
-		return false
-	}
-	if p := expr.UserTextPart(n); p != expr.Self && p != expr.End || g.pair != nil && p != expr.End {
-		refuse("%s is of a moment that has passed", n)
-	}
-	return true
-}
-
 // userText puts a text of the process at off.
 func (g *gen) userText(off int16, size int, n *expr.Native) {
 	c := g.code
@@ -155,7 +143,7 @@ func (g *gen) fillBuffer(r *record) {
 // array.
 func (g *gen) recordNumber(n *expr.Mem) {
 	off, p, ok := expr.RecordOffset(n.Addr)
-	if !ok || p != expr.Self || g.pair != nil || g.out != nil || g.kind != ebpf.TracePoint {
+	if !ok || p != expr.Self || g.env.pair != nil || g.env.out != nil || g.kind != ebpf.TracePoint {
 		refuse("%s has no code for the kernel", n)
 	}
 	g.ctx(asm.R0, off, n.Size, n.Signed)

@@ -1,0 +1,126 @@
+package bpf
+
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// This file says how much room texts need, and which fields lie on the stack. It
+// generates nothing, so that layouts are settled with it before any program is
+// made.
+
+// An env is what an expression is about, beside the event of the program: a
+// pair, the state of a fold, or an event that a fold emits. The zero env is that
+// of the event alone.
+type env struct {
+	pair *pairEnv
+	fold *foldEnv
+	out  *emitEnv
+}
+
+// room is how many bytes n needs, a multiple of 8.
+func (v env) room(n expr.Node) int {
+	switch n := n.(type) {
+	case *expr.Const:
+		return pad(len(n.Str) + 1)
+	case *expr.Field:
+		return v.fieldRoom(n)
+	case *expr.LoadState:
+		if v.fold != nil && n.T.Kind == expr.Str {
+			return v.fold.fold.rooms[n.Slot]
+		}
+	case *expr.Native:
+		if v.isUserText(n) {
+			return userRoom
+		}
+	}
+	refuse("%s has no code for the kernel", n)
+	return 0
+}
+
+// fieldRoom is room for a field: all of a fixed one and its NUL.
+func (v env) fieldRoom(n *expr.Field) int {
+	f := n.F
+	switch {
+	case n.View != expr.ViewValue || f.Kind != event.Str:
+		refuse("field %s is not a text", f.Name)
+	case f.Place == event.InMember && f.Member == event.MemberComm:
+		return 16
+	case v.out != nil && f.Place == event.InSlot:
+		_, size := v.slot(n)
+		return size
+	case f.Place == event.InSlot && v.isKey(n):
+		return v.pair.join.keyRoom
+	case f.Place == event.InRaw && f.Size > 0 && f.Size < maxText:
+		return pad(f.Size + 1)
+	case f.Place == event.DataLoc, f.Place == event.RelLoc:
+		return maxText
+	}
+	refuse("field %s is not a text that a program can read", f.Name)
+	return 0
+}
+
+// isUserText reports that n is a text of the process, which this program can
+// read: not one of the start of a pair, whose moment has passed.
+func (v env) isUserText(n *expr.Native) bool {
+	if !n.Is(expr.ReadsProcess) {
+		return false
+	}
+	if p := expr.UserTextPart(n); p != expr.Self && p != expr.End || v.pair != nil && p != expr.End {
+		refuse("%s is of a moment that has passed", n)
+	}
+	return true
+}
+
+// copied reports that a text is copied from the record when it is evaluated.
+func (v env) copied(n expr.Node) bool {
+	f, ok := n.(*expr.Field)
+	if !ok {
+		return false
+	}
+	at, _ := v.saved(f)
+	return at == 0 && f.F.Place != event.InMember && f.F.Place != event.InSlot
+}
+
+// isKey reports that n is the key of the pair.
+func (v env) isKey(n *expr.Field) bool {
+	return v.pair != nil && n.Part == expr.Self && n.F.Place == event.InSlot && n.F.Name == "key" &&
+		n.F.Offset == 0
+}
+
+// saved returns where a field of the pair's start is, and how many bytes; 0 if
+// it is not one of those.
+func (v env) saved(n *expr.Field) (at int16, size int) {
+	if v.pair == nil || n.Part != expr.Start {
+		return 0, 0
+	}
+	for i := range v.pair.join.saved {
+		s := &v.pair.join.saved[i]
+		if s.event == v.pair.start && s.name == savedName(n) {
+			return v.pair.fields[i], s.size
+		}
+	}
+	panic("BUG: field " + n.F.Name + " of the start was not foreseen")
+}
+
+// slot returns the place of a field of an emitted event, and its bytes; 0 if
+// it is not one of those.
+func (v env) slot(n *expr.Field) (at int16, size int) {
+	if v.out == nil || n.F.Place != event.InSlot || n.Part != expr.Self {
+		return 0, 0
+	}
+	if n.F.Offset >= len(v.out.fold.emits) {
+		refuse("the stack of what a fold emits")
+	}
+	if v.out.places == nil {
+		return -8, v.out.fold.emits[n.F.Offset] // while layouts are settled
+	}
+	return v.out.places[n.F.Offset], v.out.fold.emits[n.F.Offset]
+}
+
+func (v env) stateAt() int16 {
+	if v.fold == nil {
+		refuse("the state of a fold outside of its functions")
+	}
+	return v.fold.state
+}
