@@ -53,7 +53,7 @@ func runInput(e builtins.Example) (string, error) {
 		},
 		Replay: true,
 	}
-	bench.Base.Options.Input = "../../tests/data/" + e.Input
+	bench.Base.Options.Recording.Path = "../../tests/data/" + e.Input
 	defer bench.Close()
 	r, err := Tests(bench)
 	if err != nil {

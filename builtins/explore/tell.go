@@ -124,7 +124,7 @@ func (s *Workbench) explain() *b.Builtin {
 			}
 			cfg := s.Base
 			cfg.Reports = reports
-			if cfg.Options.Input, err = s.input(); err != nil {
+			if cfg.Options.Recording.Path, err = s.input(); err != nil {
 				return nil, err
 			}
 			var text bytes.Buffer
@@ -209,7 +209,7 @@ func (s *Workbench) schemasOf(src *plan.Source) ([]*event.Schema, error) {
 	}
 	cfg := s.Base
 	var err error
-	if cfg.Options.Input, err = s.input(); err != nil {
+	if cfg.Options.Recording.Path, err = s.input(); err != nil {
 		return nil, err
 	}
 	return session.Schemas(s.Context(), cfg, src)
@@ -276,7 +276,7 @@ func (s *Workbench) input() (string, error) {
 	if s.recording != nil {
 		return s.recording.Path, nil
 	}
-	return s.lasting(s.Base.Options.Input)
+	return s.lasting(s.Base.Options.Recording.Path)
 }
 
 func (s *Workbench) findEvents() *b.Builtin {

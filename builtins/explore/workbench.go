@@ -89,17 +89,17 @@ func (s *Workbench) Run(reports []plan.Report, l Limit, live bool) ([]starlark.V
 	}
 	cfg := s.Base
 	cfg.Reports = reports
-	cfg.Options.Duration, cfg.Options.ExitN = l.Time, l.Events
-	cfg.Options.NoFiles = s.Replay
+	cfg.Options.Limits.Duration, cfg.Options.Limits.ExitN = l.Time, l.Events
+	cfg.Options.Show.NoFiles = s.Replay
 	switch {
 	case l.Input != "":
-		cfg.Options.Input = l.Input
+		cfg.Options.Recording.Path = l.Input
 	case s.recording != nil:
-		cfg.Options.Input = s.recording.Path
+		cfg.Options.Recording.Path = s.recording.Path
 	}
-	if cfg.Options.Input != "" {
-		cfg.Target, cfg.Options.Duration = perf.Target{}, 0
-		input, err := s.lasting(cfg.Options.Input)
+	if cfg.Options.Recording.Path != "" {
+		cfg.Target, cfg.Options.Limits.Duration = perf.Target{}, 0
+		input, err := s.lasting(cfg.Options.Recording.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +107,7 @@ func (s *Workbench) Run(reports []plan.Report, l Limit, live bool) ([]starlark.V
 		if err != nil {
 			return nil, err
 		}
-		cfg.Options.Input = input
+		cfg.Options.Recording.Path = input
 	} else if s.Replay {
 		return nil, diag.Errorf(diag.Run, "run", "", "a test has no kernel to look at").
 			WithHint(`name a recording, input = "trace.data", or write events down: input = """...""" (ppscript help test)`)

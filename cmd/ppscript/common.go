@@ -55,12 +55,12 @@ func readCommon(fs *flags, workload []string) (*common, error) {
 func (c *common) check() error {
 	o := &c.options
 	switch {
-	case o.EvalCPUs != nil && o.EvalPIDs != nil:
+	case o.Cost.EvalCPUs != nil && o.Cost.EvalPIDs != nil:
 		return usagef("option", "--perfeval-pids", "--perfeval-cpus is given too").
 			WithHint("give one of them")
-	case o.FlameBase != "" && o.FlameGraph == "":
+	case o.Stacks.FlameBase != "" && o.Stacks.FlameGraph == "":
 		return usagef("option", "--flame-base", "there is no picture").WithHint("add --flame-graph FILE.svg")
-	case o.TSC && (o.KVMClock != "" || o.Monotonic) || o.KVMClock != "" && o.Monotonic:
+	case o.Clock.TSC && (o.Clock.KVM != "" || o.Clock.Monotonic) || o.Clock.KVM != "" && o.Clock.Monotonic:
 		return usagef("option", "--tsc", "only one clock is possible").
 			WithHint("give one of --tsc, --kvmclock, --monotonic")
 	}
@@ -103,7 +103,7 @@ func (c *common) checkInput() error {
 		for _, x := range []struct {
 			option string
 			given  bool
-		}{{"--from", o.From.Given()}, {"--to", o.To.Given()}} {
+		}{{"--from", o.Recording.From.Given()}, {"--to", o.Recording.To.Given()}} {
 			if x.given {
 				return usagef("option", x.option, "it is a time within a recording, and none is read").
 					WithHint("add --input FILE, or bound the run with --duration")
@@ -111,11 +111,11 @@ func (c *common) checkInput() error {
 		}
 		return nil
 	}
-	if o.Engine == "bpf" {
+	if o.Reading.Engine == "bpf" {
 		return usagef("option", "--engine", "bpf runs in the kernel, and a recording is read").
 			WithHint("leave out --engine")
 	}
-	if o.SamplingLimit > 0 || o.EvalCPUs != nil || o.EvalPIDs != nil {
+	if o.Limits.SamplingLimit > 0 || o.Cost.EvalCPUs != nil || o.Cost.EvalPIDs != nil {
 		return usagef("option", "--input",
 			"what is in a recording was sampled before, and --sampling-limit or --perfeval-* is given").
 			WithHint("leave that out, or observe the kernel")
@@ -124,7 +124,7 @@ func (c *common) checkInput() error {
 		given bool
 		what  string
 	}{{t.PIDs != nil, "-p"}, {t.TIDs != nil, "-t"}, {t.CPUs != nil, "-C"}, {t.Cgroups != nil, "--cgroups"},
-		{t.System, "--system"}, {t.Inherit != perf.Default, "--inherit"}, {o.Monotonic, "--monotonic"}, {t.Workload != nil, "a command"}} {
+		{t.System, "--system"}, {t.Inherit != perf.Default, "--inherit"}, {o.Clock.Monotonic, "--monotonic"}, {t.Workload != nil, "a command"}} {
 		if x.given {
 			return usagef("option", "--input", "a recording has no target, and %s is given", x.what).
 				WithHint("leave out %s; what to keep of a recording is a filter's job", x.what)
@@ -142,7 +142,7 @@ func (c *common) readOrderMemory(r *reader, f *flag) {
 	if err != nil {
 		r.fail(usagef("option", "--order-mem", "%w", err).WithHint("write --order-mem 64m, or leave it out"))
 	}
-	c.options.OrderBytes = int(n)
+	c.options.Reading.OrderBytes = int(n)
 }
 
 func (c *common) readAllow(r *reader, f *flag) {
@@ -163,7 +163,7 @@ func (c *common) readTokenFile(r *reader, f *flag) {
 }
 
 func (c *common) readKVMClock(r *reader, f *flag) {
-	if c.options.KVMClock, _ = f.last(); c.options.KVMClock == "" {
+	if c.options.Clock.KVM, _ = f.last(); c.options.Clock.KVM == "" {
 		r.fail(usagef("option", "--kvmclock", "no virtual machine is named").WithHint("write --kvmclock PID"))
 	}
 }
@@ -171,9 +171,9 @@ func (c *common) readKVMClock(r *reader, f *flag) {
 func (c *common) readClockOffset(r *reader, f *flag) {
 	text, _ := f.last()
 	n, err := strconv.ParseUint(text, 0, 64)
-	if c.options.ClockOffset = int64(n); err != nil {
+	if c.options.Clock.Offset = int64(n); err != nil {
 		n, err := strconv.ParseInt(text, 0, 64)
-		if c.options.ClockOffset = n; err != nil {
+		if c.options.Clock.Offset = n; err != nil {
 			r.fail(usagef("option", "--clock-offset", "got %q, want a number of ns", text).
 				WithHint("write --clock-offset 0x1ba6ce192"))
 		}
@@ -182,18 +182,18 @@ func (c *common) readClockOffset(r *reader, f *flag) {
 
 // readFlameGraph reads where stacks go; like perf-prof, an empty name is stdout.
 func (c *common) readFlameGraph(_ *reader, f *flag) {
-	if c.options.FlameGraph, _ = f.last(); c.options.FlameGraph == "" || c.options.FlameGraph == "-" {
-		c.options.FlameGraph = session.Stdout
+	if c.options.Stacks.FlameGraph, _ = f.last(); c.options.Stacks.FlameGraph == "" || c.options.Stacks.FlameGraph == "-" {
+		c.options.Stacks.FlameGraph = session.Stdout
 	}
 }
 
 func (c *common) readSymRoot(r *reader, f *flag) {
-	c.options.SymRoot = r.path(f)
-	r.directories(c.options.SymRoot)
+	c.options.Symbols.Root = r.path(f)
+	r.directories(c.options.Symbols.Root)
 }
 
 func (c *common) readDebugDirs(r *reader, f *flag) {
-	c.options.DebugDirs = f.texts
+	c.options.Symbols.DebugDirs = f.texts
 	r.directories(f.texts...)
 }
 

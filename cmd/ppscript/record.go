@@ -108,7 +108,7 @@ func (a *app) record(fl *flags, how *sampling, command []string) (err error) {
 	ctx, w := a.watchSignals(nil)
 	defer w.close()
 	w.run(nil)
-	w.dog.limitTo(c.options.Duration)
+	w.dog.limitTo(c.options.Limits.Duration)
 	w.at("open the events")
 	src, err := perf.Open(ctx, cfg)
 	if err != nil {
@@ -124,9 +124,9 @@ func (a *app) record(fl *flags, how *sampling, command []string) (err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	rest := func() {}
-	if c.options.Duration > 0 {
-		over := time.AfterFunc(c.options.Duration, func() { stop(errDuration) })
-		rest = func() { over.Reset(c.options.Duration) }
+	if c.options.Limits.Duration > 0 {
+		over := time.AfterFunc(c.options.Limits.Duration, func() { stop(errDuration) })
+		rest = func() { over.Reset(c.options.Limits.Duration) }
 	}
 	r, err := newRecording(ctx, src, c, cfg.Clock, len(fl.texts("compress")) > 0)
 	if err != nil {

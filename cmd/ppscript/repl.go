@@ -91,7 +91,7 @@ func (a *app) repl(args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	if c.options.EvalCPUs != nil || c.options.EvalPIDs != nil {
+	if c.options.Cost.EvalCPUs != nil || c.options.Cost.EvalPIDs != nil {
 		return usagef("repl", "--perfeval-*", "results are shown here, and nothing beside them").
 			WithHint("write a file, and: ppscript FILE --perfeval-cpus LIST")
 	}
@@ -102,7 +102,7 @@ func (a *app) repl(args []string) (err error) {
 	defer stop()
 	s.bench = a.newWorkbench(c, s.context)
 	s.bench.Stdout, s.bench.Save = a.stdout, true
-	s.bench.Base.Options.Token = cmp.Or(c.token, a.token)
+	s.bench.Base.Options.Reading.Token = cmp.Or(c.token, a.token)
 	// The user's lines are his own words; those of a file that is loaded are not.
 	may := &permits{files: c.allowFiles, peers: c.allowPeers, verbose: c.options.Verbose > 0, say: a.say,
 		typed: func() bool { return len(s.host.Files()) == 0 }}
@@ -132,7 +132,7 @@ func (a *app) repl(args []string) (err error) {
 			return err
 		}
 	}
-	limit := explore.Limit{Time: c.options.Duration, Events: c.options.ExitN}
+	limit := explore.Limit{Time: c.options.Limits.Duration, Events: c.options.Limits.ExitN}
 	if limit.Time == 0 {
 		limit.Time = explore.DefaultTime
 	}
@@ -148,11 +148,18 @@ func (a *app) newWorkbench(c *common, ctx func() context.Context) *explore.Workb
 	bench := &explore.Workbench{
 		Base: session.Config{
 			Target: c.target,
-			Options: session.Options{Input: c.input, Pages: c.options.Pages, Watermark: c.options.Watermark,
-				Verbose:       c.options.Verbose,
-				SamplingLimit: c.options.SamplingLimit,
-				Interpret:     c.options.Engine == "interp",
-				Engine:        cmp.Or(c.options.Engine, plan.EngineAuto), Monotonic: c.options.Monotonic},
+			Options: session.Options{
+				Verbose:   c.options.Verbose,
+				Recording: session.Recording{Path: c.input},
+				Limits:    session.Limits{SamplingLimit: c.options.Limits.SamplingLimit},
+				Reading: session.Reading{
+					Pages:     c.options.Reading.Pages,
+					Watermark: c.options.Reading.Watermark,
+					Interpret: c.options.Reading.Engine == "interp",
+					Engine:    cmp.Or(c.options.Reading.Engine, plan.EngineAuto),
+				},
+				Clock: session.Clock{Monotonic: c.options.Clock.Monotonic},
+			},
 			Services: &expr.Services{Ksym: kernel.Name, KsymOffset: kernel.Text},
 		},
 		Reports: pipeline.ReportsOrStreams, Context: ctx, Say: a.say, Load: a.load,
@@ -240,7 +247,7 @@ func (a *app) recordFor(ctx context.Context, c common, events []string, path str
 		return diag.Errorf(diag.Usage, "record", "", "these pipelines read %s, not the kernel", c.input).
 			WithHint("start without --input")
 	}
-	c.output, c.options.Duration = path, d
+	c.output, c.options.Limits.Duration = path, d
 	cfg, err := recordConfig(events, sampling{}, &c)
 	if err != nil {
 		return err

@@ -60,7 +60,7 @@ func (a *app) script(args []string) error {
 		return usagef("", "", "no script named").
 			WithHint("name a profiler or a file: ppscript NAME [options]; ppscript list shows the profilers")
 	}
-	w.dog.limitTo(inv.common.options.Duration)
+	w.dog.limitTo(inv.common.options.Limits.Duration)
 	w.at("run the script's main")
 	reports, err := inv.reports()
 	if err != nil {
@@ -86,10 +86,10 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 			WithHint("write it to a file first")
 	}
 	o := c.options
-	o.Input, o.More, o.Token = c.input, more, cmp.Or(c.token, a.token)
-	o.Interpret, o.Engine = o.Engine == "interp", cmp.Or(o.Engine, plan.EngineAuto)
+	o.Recording.Path, o.Recording.More, o.Reading.Token = c.input, more, cmp.Or(c.token, a.token)
+	o.Reading.Interpret, o.Reading.Engine = o.Reading.Engine == "interp", cmp.Or(o.Reading.Engine, plan.EngineAuto)
 	o.Command = strings.Join(append([]string{"ppscript"}, os.Args[1:]...), " ")
-	o.NoLog = c.output == "" && c.render.Format == ""
+	o.Show.NoLog = c.output == "" && c.render.Format == ""
 	kernel := symbol.NewKernel("")
 	cfg := session.Config{
 		Reports:  reports,
@@ -174,7 +174,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 		status = a.commandEnded(c.target.Workload.Args[0], outcome.Status, outcome.Signal)
 	}
 	if c.strict && outcome.Loss.Incomplete() {
-		a.report(incomplete(inv.name, outcome, c.options.Pages))
+		a.report(incomplete(inv.name, outcome, c.options.Reading.Pages))
 		return exitError(exitLost)
 	}
 	return status

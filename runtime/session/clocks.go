@@ -24,9 +24,9 @@ var kcyc = unit.Unit{Symbol: "kcyc", Base: "cycles", Scale: 1e3, Prec: 3}
 // those of before wait in their rings.
 func (r *run) findClock(ctx context.Context) error {
 	o := &r.cfg.Options
-	offset := event.Time(o.ClockOffset)
+	offset := event.Time(o.Clock.Offset)
 	switch {
-	case !o.TSC && o.KVMClock == "":
+	case !o.Clock.TSC && o.Clock.KVM == "":
 		if offset != 0 {
 			r.clock.conv = func(t event.Time) event.Time { return t + offset }
 		}
@@ -38,7 +38,7 @@ func (r *run) findClock(ctx context.Context) error {
 	}
 	var vm *kernel.VM
 	var err error
-	if name := o.KVMClock; name != "" {
+	if name := o.Clock.KVM; name != "" {
 		if vm, err = kernel.FindVM(kernel.Roots{}, name); err != nil {
 			return diag.Errorf(diag.Usage, "kvmclock", name, "%w", err).
 				WithHint("give the process of the virtual machine's monitor, or its UUID")
@@ -49,7 +49,7 @@ func (r *run) findClock(ctx context.Context) error {
 		return diag.Errorf(diag.Run, "clock", "", "%w", err).
 			WithHint("see cat /sys/devices/system/clocksource/clocksource0/current_clocksource; it must be tsc")
 	}
-	if o.TSC {
+	if o.Clock.TSC {
 		r.clock.conv = func(t event.Time) event.Time { return event.Time(tsc.Cycles(t)) + offset }
 		return nil
 	}
@@ -65,7 +65,7 @@ func (r *run) findClock(ctx context.Context) error {
 // kernel say how it runs.
 func (r *run) guestClock(ctx context.Context, vm *kernel.VM) (pv *perf.PVClock, err error) {
 	fail := func(err error, hint string) error {
-		return diag.Errorf(diag.Run, "kvmclock", r.cfg.Options.KVMClock, "%w", err).WithHint("%s", hint)
+		return diag.Errorf(diag.Run, "kvmclock", r.cfg.Options.Clock.KVM, "%w", err).WithHint("%s", hint)
 	}
 	pv = &perf.PVClock{}
 	if pv.Offset, pv.Ratio, pv.FracBits, err = vm.Counter(kernel.Roots{}); err != nil {

@@ -37,7 +37,7 @@ type database struct {
 func (d *database) open(_ context.Context, r *run, op plan.Operator) error {
 	d.spec = op.(*plan.DatabaseOp).Spec
 	path := sql.Memory
-	if d.spec.File != "" && !r.cfg.Options.NoFiles {
+	if d.spec.File != "" && !r.cfg.Options.Show.NoFiles {
 		path = d.spec.File
 		if err := r.env.permit(Writes, path, path); err != nil {
 			return err

@@ -55,7 +55,7 @@ func (r *run) sayHolds() {
 		}
 	}
 	if f := r.env.file; f != nil {
-		sayEarly(r.cfg.Options.Input, f)
+		sayEarly(r.cfg.Options.Recording.Path, f)
 	}
 	for _, m := range r.env.remotes {
 		sayEarly(m.name, m.file)

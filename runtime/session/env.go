@@ -52,16 +52,16 @@ type env struct {
 
 func open(ctx context.Context, cfg *Config) (*env, error) {
 	w := &env{opening: ctx, cfg: cfg, refused: map[string]bool{}, symbols: symbol.NewKernel(""),
-		tasks: task.New(task.Options{NoProc: cfg.Options.Input != ""})}
-	if cfg.Options.Input == "" {
+		tasks: task.New(task.Options{NoProc: cfg.Options.Recording.Path != ""})}
+	if cfg.Options.Recording.Path == "" {
 		return w, nil
 	}
 	var err error
-	opt := perfdata.Options{Ordered: true, MaxPending: cfg.Options.OrderBytes}
-	if w.file, err = relay.Open(ctx, cfg.Options.Input, opt); err != nil {
+	opt := perfdata.Options{Ordered: true, MaxPending: cfg.Options.Reading.OrderBytes}
+	if w.file, err = relay.Open(ctx, cfg.Options.Recording.Path, opt); err != nil {
 		return w, err
 	}
-	for _, path := range cfg.Options.More {
+	for _, path := range cfg.Options.Recording.More {
 		file, err := relay.Open(ctx, path, opt)
 		if err != nil {
 			return w, errors.Join(err, w.close())
@@ -111,7 +111,7 @@ func (w *env) env(cfg *Config) plan.Env {
 		Replay:        w.file != nil,
 		NativeFilters: w.refused,
 		ByThread:      cfg.Target.ByThread(),
-		Interpret:     cfg.Options.Interpret,
+		Interpret:     cfg.Options.Reading.Interpret,
 		Note:          func(err error) { w.sayOnce(err.Error()) },
 		KernelEnv:     w.kernelEnv(),
 	}

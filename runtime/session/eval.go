@@ -69,27 +69,24 @@ type evalOther struct {
 	n, told uint64
 }
 
-// evaluates reports that the user asks how many events occur somewhere.
-func (o *Options) evaluates() bool { return len(o.EvalCPUs)+len(o.EvalPIDs) > 0 }
-
 // openEval starts the counters, when all else has been opened.
 func (r *run) openEval(ctx context.Context) (err error) {
 	o := &r.cfg.Options
-	if !o.evaluates() {
+	if !o.Cost.evaluates() {
 		return nil
 	}
 	if r.live == nil && r.kernel == nil {
 		return diag.Errorf(diag.Usage, "option", "--perfeval-"+evalKind(o), "no event of this machine is sampled that could reach ppscript").
 			WithHint("leave it out, or choose a profiler that takes events; see: ppscript explain")
 	}
-	e := &eval{run: r, byThread: len(o.EvalPIDs) > 0, index: map[int32]int{}, until: math.MaxInt64}
+	e := &eval{run: r, byThread: len(o.Cost.EvalPIDs) > 0, index: map[int32]int{}, until: math.MaxInt64}
 	cfg := r.env.perfConfig(r.plan)
-	cfg.Target = perf.Target{CPUs: o.EvalCPUs}
-	e.list = render.NoteField{Name: "cpus", Value: event.StrOf(kernel.FormatCPUList(o.EvalCPUs))}
+	cfg.Target = perf.Target{CPUs: o.Cost.EvalCPUs}
+	e.list = render.NoteField{Name: "cpus", Value: event.StrOf(kernel.FormatCPUList(o.Cost.EvalCPUs))}
 	if e.byThread {
-		cfg.Target = perf.Target{PIDs: o.EvalPIDs, Inherit: perf.No}
+		cfg.Target = perf.Target{PIDs: o.Cost.EvalPIDs, Inherit: perf.No}
 		var ids []string
-		for _, pid := range o.EvalPIDs {
+		for _, pid := range o.Cost.EvalPIDs {
 			ids = append(ids, strconv.Itoa(pid))
 		}
 		e.list = render.NoteField{Name: "pids", Value: event.StrOf(strings.Join(ids, ","))}
@@ -113,7 +110,7 @@ func (r *run) openEval(ctx context.Context) (err error) {
 }
 
 func evalKind(o *Options) string {
-	if len(o.EvalPIDs) > 0 {
+	if len(o.Cost.EvalPIDs) > 0 {
 		return "pids"
 	}
 	return "cpus"
@@ -141,7 +138,7 @@ func (e *eval) open(ctx context.Context, cfg perf.Config) (err error) {
 	for i := range e.other {
 		e.other[i].told = e.other[i].n
 	}
-	if !e.run.cfg.Options.converts() {
+	if !e.run.cfg.Options.Clock.converts() {
 		e.from = e.moment(ctx)
 	}
 	if k := e.run.kernel; k != nil {
@@ -237,9 +234,9 @@ func (e *eval) otherOf(name string) *evalOther {
 // members are what must be known of an event to count it.
 func (o *Options) evalMembers() []event.Member {
 	switch {
-	case len(o.EvalCPUs) > 0:
+	case len(o.Cost.EvalCPUs) > 0:
 		return []event.Member{event.MemberTime, event.MemberCPU}
-	case len(o.EvalPIDs) > 0:
+	case len(o.Cost.EvalPIDs) > 0:
 		return []event.Member{event.MemberTime, event.MemberTID}
 	}
 	return nil
@@ -347,7 +344,7 @@ func (e *eval) report(now time.Time) error {
 	}
 	fields = append(fields, render.NoteField{Name: "reached", Value: event.UintOf(reached)})
 	if e.exceeded {
-		fields = append(fields, render.NoteField{Name: "exceeds", Value: event.UintOf(e.run.cfg.Options.SamplingLimit)})
+		fields = append(fields, render.NoteField{Name: "exceeds", Value: event.UintOf(e.run.cfg.Options.Limits.SamplingLimit)})
 	}
 	err := e.run.out.Note("perfeval", fields...)
 	e.reported = now
@@ -405,8 +402,8 @@ const evalByThread = "programs do not count by thread, as --perfeval-pids asks"
 
 // evalKernelEnv has the plan's programs count what is asked for.
 func (o *Options) evalKernelEnv(t *plan.KernelEnv) {
-	t.Counted = len(o.EvalCPUs) > 0
-	if len(o.EvalPIDs) > 0 {
+	t.Counted = len(o.Cost.EvalCPUs) > 0
+	if len(o.Cost.EvalPIDs) > 0 {
 		t.NoKernel = evalByThread
 	}
 }

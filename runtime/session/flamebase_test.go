@@ -17,16 +17,16 @@ func TestFlameBase(t *testing.T) {
 	base, svg := filepath.Join(dir, "before.folded"), filepath.Join(dir, "diff.svg")
 	run := func(o Options) error {
 		t.Helper()
-		o.Input = withStacks
+		o.Recording.Path = withStacks
 		_, _, err := runJSON(t, Config{Options: o, Reports: []plan.Report{&plan.Log{In: faults()}}})
 		return err
 	}
-	if err := run(Options{FlameGraph: base}); err != nil {
+	if err := run(Options{Stacks: StackFiles{FlameGraph: base}}); err != nil {
 		t.Fatal(err)
 	}
 	picture := func() string {
 		t.Helper()
-		if err := run(Options{FlameGraph: svg, FlameBase: base}); err != nil {
+		if err := run(Options{Stacks: StackFiles{FlameGraph: svg, FlameBase: base}}); err != nil {
 			t.Fatal(err)
 		}
 		b, err := os.ReadFile(svg)
@@ -48,7 +48,8 @@ func TestFlameBase(t *testing.T) {
 		t.Error("got no frame that grew, want all of them")
 	}
 	for _, o := range []Options{
-		{FlameGraph: svg, FlameBase: filepath.Join(dir, "none")}, {FlameGraph: base, FlameBase: base},
+		{Stacks: StackFiles{FlameGraph: svg, FlameBase: filepath.Join(dir, "none")}},
+		{Stacks: StackFiles{FlameGraph: base, FlameBase: base}},
 	} {
 		if err := run(o); diag.HintOf(err) == "" {
 			t.Errorf("%+v: got error %v, want one with a hint", o, err)

@@ -37,7 +37,7 @@ type heatMaps struct {
 // than after.
 func (d *heatMaps) begin(ctx context.Context, r *run, op plan.Running) error {
 	h := op.(*plan.HeatRun)
-	if r.cfg.Options.NoFiles {
+	if r.cfg.Options.Show.NoFiles {
 		h.Write = func(int, event.Time, int64) {}
 		return nil
 	}

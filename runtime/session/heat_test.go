@@ -19,7 +19,7 @@ func TestHeatFiles(t *testing.T) {
 	run := func() (lat, svg []byte) {
 		t.Helper()
 		lines, _, err := runJSON(t, Config{
-			Options: Options{Input: withStacks},
+			Options: Options{Recording: Recording{Path: withStacks}},
 			Reports: []plan.Report{&plan.Heat{In: faults(), Value: plan.Fn{Text: "period"}, Prefix: prefix}},
 		})
 		if err != nil {
@@ -63,7 +63,7 @@ func TestHeatFiles(t *testing.T) {
 }
 
 func TestHeatCannotBeWritten(t *testing.T) {
-	_, _, err := runJSON(t, Config{Options: Options{Input: withStacks},
+	_, _, err := runJSON(t, Config{Options: Options{Recording: Recording{Path: withStacks}},
 		Reports: []plan.Report{&plan.Heat{
 			In: faults(), Value: plan.Fn{Text: "period"}, Prefix: "/nonexistent/x",
 		}}})

@@ -38,9 +38,9 @@ type kernelRun struct {
 // kernelEnv says what the plan needs to know to decide about the kernel.
 func (w *env) kernelEnv() plan.KernelEnv {
 	o := &w.cfg.Options
-	t := plan.KernelEnv{Engine: o.Engine, NoProjection: w.noProjection, Intervals: o.Interval > 0, MaxStack: maxStack(false)}
+	t := plan.KernelEnv{Engine: o.Reading.Engine, NoProjection: w.noProjection, Intervals: o.Interval > 0, MaxStack: maxStack(false)}
 	o.evalKernelEnv(&t)
-	if t.NoProjection == "" && (o.TSC || o.KVMClock != "") {
+	if t.NoProjection == "" && (o.Clock.TSC || o.Clock.KVM != "") {
 		t.NoProjection = "times are converted from those of perf's own clock"
 	}
 	if t.Engine != plan.EngineAuto && t.Engine != plan.EngineBPF || w.file != nil {
@@ -55,9 +55,9 @@ func (w *env) kernelEnv() plan.KernelEnv {
 	t.Target, t.No = kernelTarget(&w.cfg.Target)
 	switch {
 	case t.No != "":
-	case o.ExitN > 0:
+	case o.Limits.ExitN > 0:
 		t.No = "the run stops at an exact number of samples"
-	case o.Interpret:
+	case o.Reading.Interpret:
 		t.No = "functions shall be interpreted"
 	}
 	if t.No == "" {
@@ -138,7 +138,7 @@ func (r *run) openKernel(ctx context.Context, err *error) bool {
 			return true
 		}
 	}
-	final := r.cfg.Options.Engine == plan.EngineBPF || r.plan.OnlyKernel
+	final := r.cfg.Options.Reading.Engine == plan.EngineBPF || r.plan.OnlyKernel
 	if final || r.cfg.Options.Verbose > 0 {
 		r.env.sayRejected(e)
 	}

@@ -47,7 +47,7 @@ func TestLateEventsAreExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said []string
-	_, o, err := runJSON(t, Config{Options: Options{Input: path, Interval: 1},
+	_, o, err := runJSON(t, Config{Options: Options{Recording: Recording{Path: path}, Interval: 1},
 		Messages: func(line string) { said = append(said, line) },
 		Reports:  []plan.Report{count(&plan.Source{Kind: plan.Software, Name: "cpu-clock"})}})
 	if err != nil {

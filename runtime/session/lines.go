@@ -28,7 +28,7 @@ func (r *run) emitter(l *plan.LogRun) func(e *event.Event) {
 	hidden := func(e *event.Event) bool {
 		return l.Spec.NoRegisters || !l.Spec.Registers && e.Stream != nil && e.Stream.Schema.System == "software"
 	}
-	if r.cfg.Options.FlameGraph == Stdout {
+	if r.cfg.Options.Stacks.FlameGraph == Stdout {
 		return func(*event.Event) {} // the stacks take the place of the lines
 	}
 	show := func(e *event.Event) {
@@ -55,7 +55,7 @@ func (r *run) emitter(l *plan.LogRun) func(e *event.Event) {
 // headed shows the events of a log that has a heading, with their parts.
 func (r *run) headed(l *plan.LogRun) func(e *event.Event, heading string, parts [2]*event.Event) {
 	line := render.Line{Result: l.Name, Stacks: r.stacks.shows()}
-	if r.cfg.Options.FlameGraph == Stdout {
+	if r.cfg.Options.Stacks.FlameGraph == Stdout {
 		return func(*event.Event, string, [2]*event.Event) {}
 	}
 	below := [2]render.Line{line, line}

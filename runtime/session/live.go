@@ -23,8 +23,8 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 	c := perf.Config{
 		Target:    w.cfg.Target,
 		Members:   p.SampleMembers,
-		Pages:     o.Pages,
-		Watermark: o.Watermark,
+		Pages:     o.Reading.Pages,
+		Watermark: o.Reading.Watermark,
 		Overwrite: p.Overwrite,
 		SideBand: perf.SideBand{Comm: p.Comm || p.Mappings, Task: p.Comm || p.Mappings || slices.ContainsFunc(plan.Of[*plan.JoinOp](p), (*plan.JoinOp).Forgets), Mmap: p.Mappings, Ksymbol: p.HasStacks || plan.Has[*plan.RecordOp](p),
 			BPF: plan.Has[*plan.RecordOp](p), Cgroup: plan.Has[*plan.RecordOp](p), TextPoke: plan.Has[*plan.RecordOp](p)},
@@ -42,7 +42,7 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 		c.Members = []event.Member{} // nil would mean the usual ones
 	}
 	c.Members = append(slices.Clip(c.Members), o.evalMembers()...)
-	if o.Monotonic || p.Projection != nil {
+	if o.Clock.Monotonic || p.Projection != nil {
 		// The other clock is perf's alone: programs cannot read it.
 		c.Clock = perf.ClockMonotonic
 	}

@@ -29,17 +29,17 @@ func (r *run) loop(ctx context.Context) error {
 	defer r.lean()()
 	o := &r.cfg.Options
 	var deadline, tick, usage time.Time
-	if o.Duration > 0 && !r.recordedInFull() {
-		deadline = r.started.Add(o.Duration)
+	if o.Limits.Duration > 0 && !r.recordedInFull() {
+		deadline = r.started.Add(o.Limits.Duration)
 		r.patience.due = deadline
 	}
 	if o.Interval > 0 && r.env.file == nil {
 		tick = r.started.Add(o.Interval)
 	}
-	speed := newRate(o.SamplingLimit, r.started)
+	speed := newRate(o.Limits.SamplingLimit, r.started)
 	self := newUsage()
-	if o.UsageSelf > 0 {
-		usage = r.started.Add(o.UsageSelf)
+	if o.Cost.UsageSelf > 0 {
+		usage = r.started.Add(o.Cost.UsageSelf)
 	}
 	for {
 		ended, err := r.wait(ctx, earliest(deadline, tick, usage, speed.due()))
@@ -83,7 +83,7 @@ func (r *run) loop(ctx context.Context) error {
 		r.forgetBetween()
 		if !usage.IsZero() && !now.Before(usage) {
 			r.env.say("%s", self.line())
-			usage = now.Add(o.UsageSelf)
+			usage = now.Add(o.Cost.UsageSelf)
 		}
 		if err := r.out.Flush(); err != nil {
 			return err

@@ -41,7 +41,7 @@ type playback struct {
 // openPlayback follows the time of the recording, if anything depends on it.
 func (r *run) openPlayback() {
 	o := &r.cfg.Options
-	if r.env.file == nil || o.Interval == 0 && o.Duration == 0 && !o.From.Given() && !o.To.Given() {
+	if r.env.file == nil || o.Interval == 0 && o.Limits.Duration == 0 && !o.Recording.From.Given() && !o.Recording.To.Given() {
 		return
 	}
 	r.playback = &playback{run: r, interval: event.Time(o.Interval), to: event.MaxTime}
@@ -63,24 +63,24 @@ func (p *playback) begin(first event.Time) error {
 		option string
 		moment Moment
 		to     *event.Time
-	}{{"--from", o.From, &p.from}, {"--to", o.To, &p.to}} {
+	}{{"--from", o.Recording.From, &p.from}, {"--to", o.Recording.To, &p.to}} {
 		if !x.moment.Given() {
 			continue
 		}
 		t, err := x.moment.in(s)
 		if err != nil {
 			return diag.Errorf(diag.Usage, "option", x.option, "%w", err).
-				WithHint("give seconds of its clock, as ppscript info %s shows them: %s 12.5", o.Input, x.option)
+				WithHint("give seconds of its clock, as ppscript info %s shows them: %s 12.5", o.Recording.Path, x.option)
 		}
 		*x.to = t
 	}
 	begin := max(p.from, first) // what is late may lie before
-	if d := event.Time(o.Duration); d > 0 && p.to-begin > d {
+	if d := event.Time(o.Limits.Duration); d > 0 && p.to-begin > d {
 		p.to = begin + d
 	}
 	if p.to <= begin {
 		return diag.Errorf(diag.Usage, "option", "--to", "nothing is left: what is read begins at %s, and --to is %s", seconds(begin), seconds(p.to)).
-			WithHint("the first sample is at %s; see: ppscript info %s", seconds(first), o.Input)
+			WithHint("the first sample is at %s; see: ppscript info %s", seconds(first), o.Recording.Path)
 	}
 	p.tick = begin + p.interval
 	return nil
@@ -139,7 +139,7 @@ func (p *playback) pass(evs []*event.Event) {
 func (p *playback) end() {
 	if p.wrong == nil && p.before > 0 && !p.inside && !p.over {
 		p.wrong = diag.Errorf(diag.Usage, "option", "--from", "nothing is left: what is read ends at %s, and --from is %s", seconds(p.before), seconds(p.from)).
-			WithHint("give an earlier time; see: ppscript info %s", p.run.cfg.Options.Input)
+			WithHint("give an earlier time; see: ppscript info %s", p.run.cfg.Options.Recording.Path)
 	}
 }
 

@@ -57,7 +57,7 @@ func (w *env) withoutProjection(p *plan.Plan, err error) *plan.Plan {
 	if !errors.As(err, &e) || p.Projection == nil || w.noProjection != "" {
 		return nil
 	}
-	final := w.cfg.Options.Engine == plan.EngineBPF
+	final := w.cfg.Options.Reading.Engine == plan.EngineBPF
 	if final || w.cfg.Options.Verbose > 0 {
 		w.sayRejected(err)
 	}

@@ -38,7 +38,7 @@ func (w *env) pull(from string) (*remote, error) {
 	if err := w.permit(Receives, from, from); err != nil {
 		return nil, err
 	}
-	file, err := relay.Receive(w.opening, from, w.cfg.Options.Token, w.cfg.Options.OrderBytes)
+	file, err := relay.Receive(w.opening, from, w.cfg.Options.Reading.Token, w.cfg.Options.Reading.OrderBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (r *run) combine(local event.Source, to [][]*event.Stream) {
 		parts = append(parts, local)
 	}
 	for _, m := range r.env.remotes {
-		if !r.cfg.Options.converts() {
+		if !r.cfg.Options.Clock.converts() {
 			m.align(r.clock.at, r.clock.wall, r.env.say)
 		}
 		parts = append(parts, m.source())

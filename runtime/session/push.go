@@ -62,7 +62,7 @@ func (o *outlet) begin(ctx context.Context, r *run, op plan.Running) error {
 	if r.env.file != nil {
 		about.Info = r.env.file.Info()
 	}
-	how := relay.Options{Bytes: r.cfg.Options.OrderBytes, Token: r.cfg.Options.Token, Say: r.said()}
+	how := relay.Options{Bytes: r.cfg.Options.Reading.OrderBytes, Token: r.cfg.Options.Reading.Token, Say: r.said()}
 	sender, err := relay.NewSender(ctx, p.To, r.env.sentStreams(p), about, how)
 	if err != nil {
 		return err

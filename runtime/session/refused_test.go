@@ -32,7 +32,7 @@ func refused(t *testing.T, engine string,
 	}
 	spoiled := 0
 	cfg := Config{Reports: reports, Target: perf.Target{Workload: &perf.Workload{Args: []string{self}}},
-		Options:  Options{Engine: engine, Verbose: 1},
+		Options:  Options{Reading: Reading{Engine: engine}, Verbose: 1},
 		Messages: func(line string) { said += line + "\n" },
 		spoil: func(im *bpf.Image) {
 			p := &im.Programs[0]

@@ -16,7 +16,7 @@ func (r *run) openRecording() error {
 	if !r.plan.Order && !w.file.Info().Pipe && len(w.remotes) == 0 {
 		// The schemas of the plan are those of the first opening; streams are
 		// related by position, which is the same.
-		again, err := relay.Open(w.opening, w.cfg.Options.Input, perfdata.Options{})
+		again, err := relay.Open(w.opening, w.cfg.Options.Recording.Path, perfdata.Options{})
 		if err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (r *run) openRecording() error {
 func (w *env) sayWarnings() {
 	if w.file != nil {
 		for _, line := range w.file.Warnings() {
-			w.sayOnce(w.cfg.Options.Input + ": " + line)
+			w.sayOnce(w.cfg.Options.Recording.Path + ": " + line)
 		}
 	}
 	for _, m := range w.remotes {

@@ -76,7 +76,7 @@ func (e *ending) of(status *os.ProcessState, over bool) {
 // a limit is reached.
 func Run(ctx context.Context, cfg Config) (Outcome, error) {
 	opening := ctx
-	if d := cfg.Options.Duration; d > 0 {
+	if d := cfg.Options.Limits.Duration; d > 0 {
 		var stop context.CancelFunc
 		opening, stop = context.WithTimeout(ctx, d)
 		defer stop()
@@ -89,7 +89,7 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 	if err != nil {
 		return Outcome{Status: -1}, errors.Join(err, wd.close())
 	}
-	if len(files) > 0 && cfg.Options.NoLog {
+	if len(files) > 0 && cfg.Options.Show.NoLog {
 		cfg.Reports = slices.DeleteFunc(slices.Clone(cfg.Reports), func(r plan.Report) bool { _, is := r.(*plan.Log); return is })
 	}
 	cfg.Reports = append(slices.Clip(cfg.Reports), files...)
@@ -156,7 +156,7 @@ func (r *run) wall() func(event.Time) time.Time {
 	switch {
 	case r.env.file != nil && r.clock.wall.IsZero():
 		return nil // the recording does not say
-	case r.cfg.Options.TSC:
+	case r.cfg.Options.Clock.TSC:
 		return nil // cycles are no time
 	}
 	return r.clock.of
@@ -168,7 +168,7 @@ func (r *run) open(ctx context.Context) (err error) {
 	r.tasks = r.env.tasks
 	if w := r.cfg.Target.Workload; w != nil {
 		w.Openers = len(plan.Of[*plan.CounterOp](p)) + min(1, len(p.Events))
-		if r.cfg.Options.evaluates() {
+		if r.cfg.Options.Cost.evaluates() {
 			w.Openers++
 		}
 	}
@@ -255,8 +255,8 @@ func (r *run) prepare() {
 		r.describeSender()
 	}
 	r.readStacks()
-	in.Limit(r.cfg.Options.ExitN)
-	if r.live != nil && !r.cfg.Options.IncludeSelf {
+	in.Limit(r.cfg.Options.Limits.ExitN)
+	if r.live != nil && !r.cfg.Options.Show.Self {
 		in.HideSelf(int32(os.Getpid()), ownThreads())
 	}
 	if r.live != nil && !p.Pulls() { // threads of other machines have numbers of their own
@@ -306,7 +306,7 @@ func (r *run) growing() bool {
 
 // readers is how many readers share the rings.
 func (r *run) readers() int {
-	if r.live == nil || r.eval != nil || r.cfg.Options.ExitN > 0 || !r.plan.Shareable() {
+	if r.live == nil || r.eval != nil || r.cfg.Options.Limits.ExitN > 0 || !r.plan.Shareable() {
 		return 1
 	}
 	return readersFor(len(r.src.Rings()))

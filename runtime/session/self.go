@@ -39,7 +39,7 @@ func ownThreads() func(e *event.Event, tid int32) bool {
 // programs count.
 func (r *run) ownStacks() func(g *agg.Group, p *agg.Partial) bool {
 	counts := map[*agg.Group]bool{}
-	if !r.cfg.Options.IncludeSelf {
+	if !r.cfg.Options.Show.Self {
 		for _, s := range plan.Runs[*plan.StacksRun](r.instance) {
 			counts[s.Group] = true
 		}

@@ -92,7 +92,7 @@ func rowsOf(t *testing.T, lines []map[string]any) []map[string]any {
 
 func TestReplayCounts(t *testing.T) {
 	exits := tracepoint("kvm:kvm_exit")
-	lines, o, err := runJSON(t, Config{Options: Options{Input: recording},
+	lines, o, err := runJSON(t, Config{Options: Options{Recording: Recording{Path: recording}},
 		Reports: []plan.Report{count(exits, "symbolic(exit_reason)"), count(tracepoint("kvm:kvm_entry"))}})
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestReplayCounts(t *testing.T) {
 func TestReplayInAndOutOfOrderAgree(t *testing.T) {
 	exit, entry := tracepoint("kvm:kvm_exit"), tracepoint("kvm:kvm_entry")
 	join := &plan.Join{Stages: []plan.Stream{exit, entry}, Key: &plan.Fn{Text: "tid"}}
-	lines, _, err := runJSON(t, Config{Options: Options{Input: recording},
+	lines, _, err := runJSON(t, Config{Options: Options{Recording: Recording{Path: recording}},
 		Reports: []plan.Report{count(join), count(exit)}})
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func TestReplayInAndOutOfOrderAgree(t *testing.T) {
 	pairs := rowsOf(t, lines[:1])[0]["count"].(float64)
 	exits := rowsOf(t, lines)[0]["count"].(float64)
 	alone, _, err := runJSON(t, Config{
-		Options: Options{Input: recording}, Reports: []plan.Report{count(exit)},
+		Options: Options{Recording: Recording{Path: recording}}, Reports: []plan.Report{count(exit)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +137,7 @@ func TestReplayInAndOutOfOrderAgree(t *testing.T) {
 }
 
 func TestLimitIsExact(t *testing.T) {
-	lines, o, err := runJSON(t, Config{Options: Options{Input: recording, ExitN: 100},
+	lines, o, err := runJSON(t, Config{Options: Options{Recording: Recording{Path: recording}, Limits: Limits{ExitN: 100}},
 		Reports: []plan.Report{&plan.Log{In: tracepoint("kvm:*")}}})
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func TestLimitIsExact(t *testing.T) {
 
 func TestRecordingLacksTheEvent(t *testing.T) {
 	_, _, err := runJSON(t, Config{
-		Options: Options{Input: recording}, Reports: []plan.Report{count(tracepoint("kvm:kvm_exits"))},
+		Options: Options{Recording: Recording{Path: recording}}, Reports: []plan.Report{count(tracepoint("kvm:kvm_exits"))},
 	})
 	if err == nil || !strings.Contains(err.Error(), "did you mean kvm:kvm_exit") || diag.HintOf(err) == "" {
 		t.Errorf("got %v, want the nearest name and a hint", err)
@@ -168,7 +168,7 @@ type closed struct{}
 func (closed) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
 func TestClosedOutputEndsTheRun(t *testing.T) {
-	cfg := Config{Options: Options{Input: recording},
+	cfg := Config{Options: Options{Recording: Recording{Path: recording}},
 		Reports: []plan.Report{&plan.Log{In: tracepoint("kvm:kvm_exit")}},
 		Output: func(func(event.Time) time.Time) (render.Renderer, error) {
 			return render.New(closed{}, render.Options{})
@@ -182,7 +182,7 @@ func TestHooksSeeResultsFirst(t *testing.T) {
 	var names []string
 	exited := 0
 	lines, _, err := runJSON(t,
-		Config{Options: Options{Input: recording}, Reports: []plan.Report{count(tracepoint("kvm:kvm_exit"))},
+		Config{Options: Options{Recording: Recording{Path: recording}}, Reports: []plan.Report{count(tracepoint("kvm:kvm_exit"))},
 			Hooks: Hooks{
 				Exit: func() error { exited++; return nil },
 				Result: func(tb *result.Table) (bool, error) {
@@ -240,7 +240,7 @@ func TestLiveDurationEnds(t *testing.T) {
 	needRoot(t)
 	begin := time.Now()
 	_, _, err := runJSON(t, Config{Reports: []plan.Report{count(tracepoint("sched:sched_switch"))},
-		Options: Options{Duration: 200 * time.Millisecond}, Target: perf.Target{CPUs: []int{0}}})
+		Options: Options{Limits: Limits{Duration: 200 * time.Millisecond}}, Target: perf.Target{CPUs: []int{0}}})
 	// A run that does not end is ended by the test binary's own limit.
 	if took := time.Since(begin); err != nil || took < 200*time.Millisecond {
 		t.Errorf("got %v after %v, want an end after 200 ms", err, took)

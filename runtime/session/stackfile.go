@@ -39,26 +39,26 @@ type stackFile struct {
 	base    *result.Stacks // of before, if the picture shows the difference
 }
 
-// Stdout as Options.FlameGraph prints folded stacks among the results.
+// Stdout as StackFiles.FlameGraph prints folded stacks among the results.
 const Stdout = "-"
 
 // fileReports are the counts that the files of o need, for what the script
 // reports: its stacks, else the events of its first log, else of its first
 // result.
 func fileReports(o *Options, reports []plan.Report) ([]plan.Report, error) {
-	if o.FlameGraph == "" && o.Pprof == "" {
+	if o.Stacks.FlameGraph == "" && o.Stacks.Pprof == "" {
 		return nil, nil
 	}
 	spec := stacksOf(reports)
 	if spec == nil {
-		return nil, diag.Errorf(diag.Usage, "flame graph", o.FlameGraph+o.Pprof, "the script reports no events that could have stacks").
+		return nil, diag.Errorf(diag.Usage, "flame graph", o.Stacks.FlameGraph+o.Stacks.Pprof, "the script reports no events that could have stacks").
 			WithHint("use it with a script that shows or counts events, such as profile or trace")
 	}
 	var list []plan.Report
-	for _, path := range []string{o.FlameGraph, o.Pprof} {
+	for _, path := range []string{o.Stacks.FlameGraph, o.Stacks.Pprof} {
 		if path != "" {
 			s := *spec
-			s.File, s.Top, s.Periods = true, 0, path == o.Pprof
+			s.File, s.Top, s.Periods = true, 0, path == o.Stacks.Pprof
 			list = append(list, &s)
 		}
 	}
@@ -89,14 +89,14 @@ func stacksOf(reports []plan.Report) *plan.Stacks {
 // moves an older file of folded stacks out of the way.
 func (f *stackFile) open(ctx context.Context, r *run, op plan.Operator) error {
 	o, pprof := &r.cfg.Options, op.(*plan.StacksOp).Spec.Periods
-	if f.path = o.FlameGraph; pprof {
-		f.path = o.Pprof
+	if f.path = o.Stacks.FlameGraph; pprof {
+		f.path = o.Stacks.Pprof
 	}
 	if err := f.create(ctx, pprof); err != nil {
 		return err
 	}
-	if o.FlameBase != "" && !pprof {
-		if err := f.compare(ctx, o.FlameBase); err != nil {
+	if o.Stacks.FlameBase != "" && !pprof {
+		if err := f.compare(ctx, o.Stacks.FlameBase); err != nil {
 			return err
 		}
 	}

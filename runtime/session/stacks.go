@@ -46,8 +46,8 @@ func (r *run) openStacks() {
 		User:      r.plan.Mappings,
 		Patient:   plan.Has[*plan.JoinOp](r.plan),
 		Lines:     r.cfg.Options.lines(),
-		SymRoot:   r.cfg.Options.SymRoot,
-		DebugDirs: r.cfg.Options.DebugDirs,
+		SymRoot:   r.cfg.Options.Symbols.Root,
+		DebugDirs: r.cfg.Options.Symbols.DebugDirs,
 		Expired:   r.patience.expired,
 		Note:      r.note,
 		Say:       r.env.sayOnce,
@@ -62,7 +62,7 @@ func (r *run) readStacks() {
 	if w == nil {
 		return
 	}
-	quiet := r.cfg.Options.FlameGraph != ""
+	quiet := r.cfg.Options.Stacks.FlameGraph != ""
 	w.show = shownStacks(r.instance.Streams(), quiet)
 	if r.env.file == nil {
 		for _, pid := range r.cfg.Target.PIDs {

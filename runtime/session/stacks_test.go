@@ -24,7 +24,7 @@ const withStacks = "../../tests/data/stacks.data"
 func faults() *plan.Source { return &plan.Source{Kind: plan.Software, Name: "page-faults"} }
 
 func TestReplayCountsByStack(t *testing.T) {
-	lines, o, err := runJSON(t, Config{Options: Options{Input: withStacks},
+	lines, o, err := runJSON(t, Config{Options: Options{Recording: Recording{Path: withStacks}},
 		Reports: []plan.Report{&plan.Stacks{In: faults()}, &plan.Stacks{In: faults(), By: []plan.Var{}, Value: &plan.Fn{Text: "period"}, Name: "faults", Top: 2}, count(faults())}})
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestReplayCountsByStack(t *testing.T) {
 }
 
 func TestStackAsKey(t *testing.T) {
-	lines, _, err := runJSON(t, Config{Options: Options{Input: withStacks}, Reports: []plan.Report{count(faults(), "stack"), count(faults())}})
+	lines, _, err := runJSON(t, Config{Options: Options{Recording: Recording{Path: withStacks}}, Reports: []plan.Report{count(faults(), "stack"), count(faults())}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestStackFilesOfAReplay(t *testing.T) {
 	dir := t.TempDir()
 	svg, pb := filepath.Join(dir, "a.svg"), filepath.Join(dir, "a.pb.gz")
 	var said []string
-	_, _, err := runJSON(t, Config{Options: Options{Input: withStacks, FlameGraph: svg, Pprof: pb},
+	_, _, err := runJSON(t, Config{Options: Options{Recording: Recording{Path: withStacks}, Stacks: StackFiles{FlameGraph: svg, Pprof: pb}},
 		Notes: func(l string) { said = append(said, l) }, Reports: []plan.Report{&plan.Log{In: faults()}}})
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestStackFilesOfAReplay(t *testing.T) {
 }
 
 func TestFoldedToTheOutput(t *testing.T) {
-	lines, _, err := runJSON(t, Config{Options: Options{Input: withStacks, FlameGraph: Stdout}, Reports: []plan.Report{&plan.Log{In: faults()}}})
+	lines, _, err := runJSON(t, Config{Options: Options{Recording: Recording{Path: withStacks}, Stacks: StackFiles{FlameGraph: Stdout}}, Reports: []plan.Report{&plan.Log{In: faults()}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,17 +123,17 @@ func TestFoldedToTheOutput(t *testing.T) {
 func TestStackFileErrors(t *testing.T) {
 	f := func(o Options, reports ...plan.Report) {
 		t.Helper()
-		o.Input = withStacks
+		o.Recording.Path = withStacks
 		_, err := Run(context.Background(), Config{Options: o, Reports: reports})
 		var d *diag.Error
 		if !errors.As(err, &d) || d.Class != diag.Usage || diag.HintOf(err) == "" {
 			t.Errorf("%+v: got error %v, want one of usage with a hint", o, err)
 		}
 	}
-	f(Options{FlameGraph: "/nonexistent/a.svg"}, &plan.Log{In: faults()})
-	f(Options{FlameGraph: t.TempDir()}, &plan.Log{In: faults()})
-	f(Options{Pprof: Stdout}, &plan.Log{In: faults()})
-	f(Options{Pprof: "x.pb.gz"}, &plan.Heat{In: faults(), Value: plan.Fn{Text: "period"}, Prefix: filepath.Join(t.TempDir(), "x")})
+	f(Options{Stacks: StackFiles{FlameGraph: "/nonexistent/a.svg"}}, &plan.Log{In: faults()})
+	f(Options{Stacks: StackFiles{FlameGraph: t.TempDir()}}, &plan.Log{In: faults()})
+	f(Options{Stacks: StackFiles{Pprof: Stdout}}, &plan.Log{In: faults()})
+	f(Options{Stacks: StackFiles{Pprof: "x.pb.gz"}}, &plan.Heat{In: faults(), Value: plan.Fn{Text: "period"}, Prefix: filepath.Join(t.TempDir(), "x")})
 	if _, err := os.Stat("x.pb.gz"); err == nil {
 		t.Error("a file was left behind")
 	}
@@ -219,7 +219,7 @@ int main(void) { for (int i = 0; i < 30; i++) outer(3000000); return 0; }
 	}
 	clock := &plan.Source{Kind: plan.Software, Name: "cpu-clock",
 		Sampling: plan.Sampling{Freq: 999, Exclude: plan.Exclude{Kernel: true}}}
-	lines, _, err := runJSON(t, Config{Options: Options{Lines: "yes"}, Reports: []plan.Report{&plan.Stacks{In: clock}},
+	lines, _, err := runJSON(t, Config{Options: Options{Symbols: Symbols{Lines: "yes"}}, Reports: []plan.Report{&plan.Stacks{In: clock}},
 		Target: perf.Target{Workload: &perf.Workload{Args: []string{program}}}})
 	if errors.Is(err, os.ErrPermission) {
 		testkit.Requires(t, testkit.Core("permission to sample own programs", err))

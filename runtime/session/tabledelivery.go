@@ -52,10 +52,10 @@ func (d *tableDelivery) tick(r *run, t *interval) error {
 		return err
 	}
 	r.stacks.text(table, render.StackText)
-	if r.cfg.Options.TSC {
+	if r.cfg.Options.Clock.TSC {
 		inCycles(table)
 	}
-	if path := d.table.Spec.View.File; path != "" && !r.cfg.Options.NoFiles {
+	if path := d.table.Spec.View.File; path != "" && !r.cfg.Options.Show.NoFiles {
 		return r.save(path, table)
 	}
 	return r.output(table)

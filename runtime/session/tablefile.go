@@ -20,7 +20,7 @@ type tableFile struct {
 // openTableFile opens a file that tables go to, unless it is open or there is
 // none.
 func (r *run) openTableFile(ctx context.Context, path string) error {
-	if path == "" || r.tables[path] != nil || r.cfg.Options.NoFiles {
+	if path == "" || r.tables[path] != nil || r.cfg.Options.Show.NoFiles {
 		return nil
 	}
 	if err := r.env.permit(Writes, path, path); err != nil {

@@ -158,7 +158,7 @@ func (p *planner) fits(t *testing.T, name string, c choice, byThread bool) strin
 		cfg.Target = perf.Target{PIDs: []int{os.Getpid()}}
 	}
 	var text bytes.Buffer
-	cfg.Options.Engine = "bpf"
+	cfg.Options.Reading.Engine = "bpf"
 	if session.Explain(cfg, &text) != nil {
 		return ""
 	}
@@ -169,7 +169,7 @@ func (p *planner) fits(t *testing.T, name string, c choice, byThread bool) strin
 	case strings.Contains(s, "\nprojected records since "):
 		how = "sent"
 	}
-	cfg.Options.Engine = "perf"
+	cfg.Options.Reading.Engine = "perf"
 	if how != "" && session.Explain(cfg, &text) != nil {
 		return "" // only programs can
 	}

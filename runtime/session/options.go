@@ -1,0 +1,122 @@
+package session
+
+import "time"
+
+// Options are the options that all profilers share.
+type Options struct {
+	// Interval is the period of results; 0 is one result, at the end.
+	Interval time.Duration
+	Verbose  int // 1 notices, 2 events
+	// Command is the user's command line, for pictures; "" is not known.
+	Command string
+
+	Recording Recording
+	Limits    Limits
+	Reading   Reading
+	Clock     Clock
+	Cost      Cost
+	Stacks    StackFiles
+	Symbols   Symbols
+	Show      Show
+}
+
+// A Recording is read in place of the kernel's events.
+type Recording struct {
+	Path string   // "" is none: the kernel
+	More []string // other recordings, merged with Path by time
+	// From and To bound the part that is read; Interval and Duration go by the times
+	// of the recording's events.
+	From, To Moment
+}
+
+// Limits end a run.
+type Limits struct {
+	Duration time.Duration // 0: no limit
+	ExitN    uint64        // that many samples; 0: no limit
+	// SamplingLimit ends the run when a CPU, or thread, sends more events a second;
+	// 0 is no limit. With Cost.EvalCPUs or Cost.EvalPIDs it is about those.
+	SamplingLimit uint64
+}
+
+// Reading says how events come here, and what runs the code for each.
+type Reading struct {
+	Pages     int    // ring size; 0 is the default
+	Watermark int    // percent of a ring that wakes us; 0 is the default
+	Engine    string // plan.EngineAuto, EnginePerf or EngineBPF; "" is EnginePerf
+	Interpret bool   // leave script functions to the interpreter
+	// OrderBytes bounds the memory for bringing events from elsewhere into order,
+	// and for receivers of events that are sent elsewhere; 0 is the bound of their
+	// packages.
+	OrderBytes int
+	Token      string // that both sides know; "" is none
+}
+
+// A Clock says which times events have.
+type Clock struct {
+	// Offset is added to the times of events of this machine, or of the recording,
+	// in ns: clocks are then the user's business.
+	Offset    int64
+	TSC       bool   // times are the CPU's cycles
+	KVM       string // times are those of this guest's clock: a process, a UUID
+	Monotonic bool   // stamp events with CLOCK_MONOTONIC
+}
+
+// converts reports that the user says how clocks are related.
+func (c *Clock) converts() bool { return c.Offset != 0 || c.TSC || c.KVM != "" }
+
+// Cost says which costs of the run are told beside its results.
+type Cost struct {
+	// EvalCPUs, or the threads of EvalPIDs, are where it is counted how many events
+	// occur, and how many of them reach ppscript. One may be given.
+	EvalCPUs, EvalPIDs []int
+	UsageSelf          time.Duration // period of reports about ourselves; 0: none
+}
+
+// evaluates reports that the user asks how many events occur somewhere.
+func (c *Cost) evaluates() bool { return len(c.EvalCPUs)+len(c.EvalPIDs) > 0 }
+
+// StackFiles are the files that the stacks of a run go to; "" is none.
+type StackFiles struct {
+	// FlameGraph is folded text, or a flame graph if it ends in .svg or .html, or
+	// pprof's form (.pb.gz). Stdout prints folded text.
+	FlameGraph string
+	// FlameBase is a file of folded stacks: FlameGraph, an SVG, then shows which
+	// functions grew and shrank since.
+	FlameBase string
+	Pprof     string // has pprof's form
+}
+
+// Symbols says where names of functions come from.
+type Symbols struct {
+	// Lines, "yes" or "no", says whether frames have their source file and line,
+	// and the functions that the compiler merged into others are frames: for that
+	// DWARF is read, for seconds in large programs. "" is yes for the files of
+	// stacks.
+	Lines string
+	// Root is a directory that holds the files of the programs by their paths, of
+	// another machine for example; "" is none.
+	Root string
+	// DebugDirs are searched for files by build-id, and for separate debug files,
+	// before the usual ones.
+	DebugDirs []string
+}
+
+// lines reports whether source lines are wanted.
+func (o *Options) lines() bool {
+	files := o.Stacks.FlameGraph != "" || o.Stacks.Pprof != ""
+
+	return o.Symbols.Lines == "yes" || o.Symbols.Lines == "" && files
+}
+
+// Show says which results are shown, and where.
+type Show struct {
+	// NoLog leaves out the lines of events: those who want their stacks in a file
+	// do not want them as text as well. Tables are shown all the same.
+	NoLog bool
+	// NoFiles writes none of the files that reports name: their tables are among
+	// the results, databases are in memory, heat maps are left out.
+	NoFiles bool
+	// Self prints and sends events about ppscript's own threads, too: a log is then
+	// fed with its own output.
+	Self bool
+}
