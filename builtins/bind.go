@@ -16,7 +16,8 @@ import (
 // know neither types like "duration" nor hints.
 
 // bind checks args and kwargs against b.Params.
-func (b *Builtin) bind(t *starlark.Thread, recv starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (*Call, error) {
+func (b *Builtin) bind(t *starlark.Thread, recv starlark.Value, args starlark.Tuple,
+	kwargs []starlark.Tuple) (*Call, error) {
 	c := &Call{Thread: t, Builtin: b, Receiver: recv, args: make([]starlark.Value, len(b.Params))}
 	pos := 0
 	for i := range b.Params {

@@ -28,7 +28,10 @@ const (
 )
 
 // groups lists the groups in the reference's order.
-var groups = []Group{Options, Sources, Combinators, StreamMethods, PairMethods, Aggregators, Results, Values, Hosted, Workshop, Testing}
+var groups = []Group{
+	Options, Sources, Combinators, StreamMethods, PairMethods, Aggregators, Results, Values,
+	Hosted, Workshop, Testing,
+}
 
 // A Builtin declares one name that scripts can use: a function, a method, or
 // a constant.

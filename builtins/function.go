@@ -35,7 +35,8 @@ func (f *function) Freeze() {
 
 // CallInternal checks the arguments and runs the implementation. A panic in
 // it is our bug: it is reported with the builtin's name, never as a Go stack.
-func (f *function) CallInternal(t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (v starlark.Value, err error) {
+func (f *function) CallInternal(t *starlark.Thread, args starlark.Tuple,
+	kwargs []starlark.Tuple) (v starlark.Value, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			v, err = nil, &diag.Error{Op: f.decl.FullName(), Cause: fmt.Errorf("BUG: %v", p),

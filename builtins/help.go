@@ -84,7 +84,8 @@ func (r *Registry) help() *Builtin {
 			text, ok := r.helpOf(c.Value("topic"))
 			if !ok {
 				name := strings.Trim(c.Value("topic").String(), `"`)
-				return nil, c.Error("topic", fmt.Errorf("no help for %s%s", name, diag.DidYouMean(name, r.Names())),
+				return nil, c.Error("topic",
+					fmt.Errorf("no help for %s%s", name, diag.DidYouMean(name, r.Names())),
 					"list the names: help()")
 			}
 			return HelpText(text), nil

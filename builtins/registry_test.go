@@ -31,7 +31,8 @@ func wait() *Builtin {
 			if c.String("what") == "bad" {
 				return nil, c.Errorf("what", "got bad, want good")
 			}
-			return starlark.String(c.String("what") + " " + value.Duration(c.Duration("than")).String() + " " +
+			return starlark.String(c.String("what") + " " +
+				value.Duration(c.Duration("than")).String() + " " +
 				c.Value("pages").String()), nil
 		},
 	}

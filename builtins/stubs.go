@@ -35,8 +35,7 @@ func (r *Registry) Stubs() string {
 	for _, t := range types {
 		fmt.Fprintf(&s, "\nclass %s:\n", className(t))
 		if t == "result" {
-			s.WriteString("    rows: list\n    columns: list\n    text: str\n    title: str\n    samples: int\n    loss: Any\n" +
-				"    def __getitem__(self, i: int) -> Any: ...\n    def __iter__(self) -> Any: ...\n    def __len__(self) -> int: ...\n")
+			s.WriteString(resultStub)
 		}
 		for _, b := range r.all {
 			if b.Type == t {
@@ -95,6 +94,18 @@ def fail(*args: Any, sep: str = " ") -> NoReturn:
     """Ends the script with an error."""
 def load(module: str, *names: str, **renamed: str) -> None:
     """Takes names from another file; as a statement."""
+`
+
+// resultStub has the attributes of results, which have no declarations of their own.
+const resultStub = `    rows: list
+    columns: list
+    text: str
+    title: str
+    samples: int
+    loss: Any
+    def __getitem__(self, i: int) -> Any: ...
+    def __iter__(self) -> Any: ...
+    def __len__(self) -> int: ...
 `
 
 func (b *Builtin) stub(s *strings.Builder, indent, name, self string) {
