@@ -15,6 +15,9 @@ const computed = "computed in ppscript; any kernel; no privilege"
 
 // Builtins are the declarations. s may be nil where nothing will be called.
 func Builtins(s *Workbench) []*b.Builtin {
-	list := []*b.Builtin{s.run(), s.script(), s.record(), s.use(), s.explain(), s.fields(), s.findEvents(), s.doctor(), s.reload()}
+	list := []*b.Builtin{
+		s.run(), s.script(), s.record(), s.use(), s.explain(), s.fields(), s.findEvents(),
+		s.doctor(), s.reload(),
+	}
 	return append(list, resultBuiltins()...)
 }

@@ -17,9 +17,16 @@ const ran = counted + "\n"
 
 func resultTop() *b.Builtin {
 	return &b.Builtin{
-		Name: "top", Type: "result", Group: b.Workshop, Summary: "The first rows, sorted by the last column unless sorted before.",
-		Params:  []b.Param{{Name: "n", Type: b.Int, Required: true, Doc: "how many rows"}},
-		Returns: "result", Result: "a copy with at most n rows; the number of the others is shown", Errors: "n is less than 1; a log", Source: computed, Cost: "per row",
+		Name:     "top",
+		Type:     "result",
+		Group:    b.Workshop,
+		Summary:  "The first rows, sorted by the last column unless sorted before.",
+		Params:   []b.Param{{Name: "n", Type: b.Int, Required: true, Doc: "how many rows"}},
+		Returns:  "result",
+		Result:   "a copy with at most n rows; the number of the others is shown",
+		Errors:   "n is less than 1; a log",
+		Source:   computed,
+		Cost:     "per row",
 		Examples: []b.Example{{Code: ran + `len(run(x).top(2))`, Input: "trace.data", Output: "2"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			n := int(c.Int("n"))
@@ -50,7 +57,8 @@ func resultTop() *b.Builtin {
 				s.Top(n)
 				r.stacks = &s
 			default:
-				return nil, c.Error("n", fmt.Errorf("a log has no largest rows"), "take the first lines: r.rows[:10]")
+				return nil, c.Error("n", fmt.Errorf("a log has no largest rows"),
+					"take the first lines: r.rows[:10]")
 			}
 			return &r, nil
 		},
@@ -59,13 +67,22 @@ func resultTop() *b.Builtin {
 
 func resultSort() *b.Builtin {
 	return &b.Builtin{
-		Name: "sort", Type: "result", Group: b.Workshop, Summary: "The rows ordered by a column.",
+		Name:    "sort",
+		Type:    "result",
+		Group:   b.Workshop,
+		Summary: "The rows ordered by a column.",
 		Params: []b.Param{
 			{Name: "column", Type: b.String, Required: true, Doc: "name of the column"},
 			{Name: "reverse", Type: b.Bool, Default: starlark.False, Doc: "largest first"},
 		},
-		Returns: "result", Result: "a copy in that order", Errors: "no such column; not a table", Source: computed, Cost: "per row",
-		Examples: []b.Example{{Code: ran + `run(x).sort("count", reverse = True).rows[0].prev_comm`, Input: "trace.data", Output: `"sh"`}},
+		Returns: "result",
+		Result:  "a copy in that order",
+		Errors:  "no such column; not a table",
+		Source:  computed,
+		Cost:    "per row",
+		Examples: []b.Example{
+			{Code: ran + `run(x).sort("count", reverse = True).rows[0].prev_comm`, Input: "trace.data", Output: `"sh"`},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			r := *c.Receiver.(*Result)
 			if r.table == nil {
@@ -84,15 +101,26 @@ func resultSort() *b.Builtin {
 
 func resultSave() *b.Builtin {
 	return &b.Builtin{
-		Name: "save", Type: "result", Group: b.Workshop, Summary: "Writes the result to a file, in the format that its name asks for.",
-		Params:  []b.Param{{Name: "file", Type: b.String, Required: true, Doc: ".json, .csv, .txt; stacks also .svg, .html, .folded, .pb.gz"}},
-		Returns: "None", Result: "the file is written whole, or not at all", Errors: "another ending; the file cannot be written; in tests: not allowed",
-		Source: computed, Cost: "per row",
-		Examples: []b.Example{{Code: `r = run(tracepoint("sched:sched_switch").by("prev_comm").count()); r.save("switches.json")`, Live: true}},
+		Name:    "save",
+		Type:    "result",
+		Group:   b.Workshop,
+		Summary: "Writes the result to a file, in the format that its name asks for.",
+		Params: []b.Param{
+			{Name: "file", Type: b.String, Required: true, Doc: ".json, .csv, .txt; stacks also .svg, .html, .folded, .pb.gz"},
+		},
+		Returns: "None",
+		Result:  "the file is written whole, or not at all",
+		Errors:  "another ending; the file cannot be written; in tests: not allowed",
+		Source:  computed,
+		Cost:    "per row",
+		Examples: []b.Example{
+			{Code: `r = run(tracepoint("sched:sched_switch").by("prev_comm").count()); r.save("switches.json")`, Live: true},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			r := c.Receiver.(*Result)
 			if r.writing == nil {
-				return nil, needs(c, "results are written in the REPL, or with: ppscript -o FILE --format json")
+				return nil, needs(c,
+					"results are written in the REPL, or with: ppscript -o FILE --format json")
 			}
 			if err := r.save(r.writing(), c.String("file")); err != nil {
 				return nil, c.Error("file", err, `write r.save("x.json")`)
