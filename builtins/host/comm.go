@@ -10,10 +10,15 @@ import (
 
 func comm() *b.Builtin {
 	return &b.Builtin{
-		Name: "comm", Group: b.Hosted, Summary: "The name of a thread.",
+		Name:    "comm",
+		Group:   b.Hosted,
+		Summary: "The name of a thread.",
 		Params:  []b.Param{{Name: "tid", Type: b.Int, Required: true, Doc: "its id"}},
-		Returns: "string", Result: "the name that it has when the event is processed; <...> if it is not known", Errors: "called outside per-event functions",
-		Source: "comm records of the run, else /proc", Cost: "10 ns; 2 us for a thread seen first",
+		Returns: "string",
+		Result:  "the name that it has when the event is processed; <...> if it is not known",
+		Errors:  "called outside per-event functions",
+		Source:  "comm records of the run, else /proc",
+		Cost:    "10 ns; 2 us for a thread seen first",
 		Examples: []b.Example{
 			{Code: `tracepoint("sched:sched_waking").by(waker = "comm", woken = lambda e: comm(e.pid)).count()`, Output: "<table of waker, woken, count>"},
 		},

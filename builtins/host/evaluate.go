@@ -13,13 +13,18 @@ import (
 
 func evaluate() *b.Builtin {
 	return &b.Builtin{
-		Name: "evaluate", Group: b.Hosted, Summary: "Evaluates a C expression of constants.",
+		Name:    "evaluate",
+		Group:   b.Hosted,
+		Summary: "Evaluates a C expression of constants.",
 		Params: []b.Param{
 			{Name: "text", Type: b.String, Required: true, Doc: "the expression, with C's operators, types and rules; what only a run knows (comm_get, ksymbol) is empty before one"},
 			{Name: "name", Type: b.Or(b.Int, b.String), Rest: "**", Doc: "variables of the expression: name = value"},
 		},
-		Returns: "int, string or float", Result: "its value, wrapped to C's types; what it prints with printf, if it does", Errors: "what is wrong with the expression, with its place; division by zero",
-		Source: source, Cost: "a few us",
+		Returns: "int, string or float",
+		Result:  "its value, wrapped to C's types; what it prints with printf, if it does",
+		Errors:  "what is wrong with the expression, with its place; division by zero",
+		Source:  source,
+		Cost:    "a few us",
 		Examples: []b.Example{
 			{Code: `evaluate("(char)300 + (1 << 4)")`, Output: "60"},
 			{Code: `evaluate("printf(\"cpu %d\", key >> 8)", key = 515)`, Output: `"cpu 2"`},

@@ -19,13 +19,15 @@ func ksym() *b.Builtin {
 		Name:    "ksym",
 		Group:   b.Hosted,
 		Summary: "The kernel function at an address.",
-		Params: []b.Param{{
-			Name:     "address",
-			Type:     b.As(address, "int"),
-			Required: true,
-			Doc:      "an address in the kernel, such as e.ip",
+		Params: []b.Param{
+			{
+				Name:     "address",
+				Type:     b.As(address, "int"),
+				Required: true,
+				Doc:      "an address in the kernel, such as e.ip",
+			},
+			{Name: "offset", Type: b.Bool, Default: starlark.False, Named: true, Doc: "with +OFFSET from the start of the function"},
 		},
-			{Name: "offset", Type: b.Bool, Default: starlark.False, Named: true, Doc: "with +OFFSET from the start of the function"}},
 		Returns: "string",
 		Result:  "the name; the address if no function is there",
 		Errors:  "called outside per-event functions",

@@ -12,11 +12,17 @@ import (
 
 func log2() *b.Builtin {
 	return &b.Builtin{
-		Name: "log2", Group: b.Hosted, Summary: "The power of two that a number reaches.",
+		Name:    "log2",
+		Group:   b.Hosted,
+		Summary: "The power of two that a number reaches.",
 		Params: []b.Param{
 			{Name: "x", Type: b.Or(b.Int, b.Duration, b.Size), Required: true, Doc: "a number; of a duration its ns, of a size its bytes"},
 		},
-		Returns: "int", Result: "the largest n with 2**n <= x; -1 if x is below 1", Errors: "none", Source: source, Cost: nativeCost,
+		Returns:  "int",
+		Result:   "the largest n with 2**n <= x; -1 if x is below 1",
+		Errors:   "none",
+		Source:   source,
+		Cost:     nativeCost,
 		Examples: []b.Example{{Code: "log2(5000)", Output: "12"}, {Code: "log2(0)", Output: "-1"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			n, _ := number(c.Value("x"))

@@ -13,11 +13,17 @@ import (
 func ntoh(name, width string, size int, example string) *b.Builtin {
 	n, _ := strconv.ParseInt(example, 0, 64)
 	return &b.Builtin{
-		Name: name, Group: b.Hosted, Summary: "Reads a " + width + "-bit number in network byte order.",
+		Name:    name,
+		Group:   b.Hosted,
+		Summary: "Reads a " + width + "-bit number in network byte order.",
 		Params: []b.Param{
 			{Name: "x", Type: b.Int, Required: true, Doc: "the number as the record has it; its low " + width + " bits count"},
 		},
-		Returns: "int", Result: "the number with its bytes in the other order", Errors: "none", Source: source, Cost: nativeCost,
+		Returns: "int",
+		Result:  "the number with its bytes in the other order",
+		Errors:  "none",
+		Source:  source,
+		Cost:    nativeCost,
 		Examples: []b.Example{
 			{Code: name + "(" + example + ")", Output: strconv.FormatInt(expr.SwapBytes(n, size), 10)},
 		},

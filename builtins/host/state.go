@@ -18,12 +18,17 @@ import (
 
 func stateBuiltin() *b.Builtin {
 	return &b.Builtin{
-		Name: "state", Group: b.Hosted, Summary: "Makes an object whose attributes can change while a session runs.",
-		Params:  []b.Param{{Name: "attribute", Type: b.Any, Rest: "**", Doc: "name and first value of each attribute"}},
+		Name:    "state",
+		Group:   b.Hosted,
+		Summary: "Makes an object whose attributes can change while a session runs.",
+		Params: []b.Param{
+			{Name: "attribute", Type: b.Any, Rest: "**", Doc: "name and first value of each attribute"},
+		},
 		Returns: "state",
 		Result:  "attributes are read and assigned; new ones cannot be added. Lists and dicts in it can change too",
 		Errors:  "no such attribute; an event is assigned, which ends with the call; it holds more than 256 MiB",
-		Source:  source, Cost: "one look-up for each access",
+		Source:  source,
+		Cost:    "one look-up for each access",
 		Examples: []b.Example{{
 			Code:   "c = state(n = 0)\ndef hit():\n    c.n += 1\n[hit() for _ in range(3)]\nc.n",
 			Output: "3",

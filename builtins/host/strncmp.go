@@ -12,13 +12,19 @@ import (
 
 func strncmp() *b.Builtin {
 	return &b.Builtin{
-		Name: "strncmp", Group: b.Hosted, Summary: "Compares the first bytes of two texts.",
+		Name:    "strncmp",
+		Group:   b.Hosted,
+		Summary: "Compares the first bytes of two texts.",
 		Params: []b.Param{
 			{Name: "a", Type: b.String, Required: true, Doc: "a text"},
 			{Name: "b", Type: b.String, Required: true, Doc: "a text"},
 			{Name: "n", Type: b.Int, Required: true, Unit: "bytes", Doc: "how many bytes count"},
 		},
-		Returns: "int", Result: "-1, 0 or 1: a comes before b, is equal, comes behind", Errors: "none", Source: source, Cost: nativeCost,
+		Returns:  "int",
+		Result:   "-1, 0 or 1: a comes before b, is equal, comes behind",
+		Errors:   "none",
+		Source:   source,
+		Cost:     nativeCost,
 		Examples: []b.Example{{Code: `strncmp("kworker/0:1", "kworker", 7)`, Output: "0"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return starlark.MakeInt64(compareBytes(c.String("a"), c.String("b"), c.Int("n"))), nil

@@ -18,11 +18,17 @@ const syscallSource = "the kernel's headers of this architecture, built in"
 
 func syscallName() *b.Builtin {
 	return &b.Builtin{
-		Name: "syscall_name", Group: b.Hosted, Summary: "The name of a system call.",
+		Name:    "syscall_name",
+		Group:   b.Hosted,
+		Summary: "The name of a system call.",
 		Params: []b.Param{
 			{Name: "number", Type: b.Int, Required: true, Doc: "its number, such as the id of raw_syscalls:sys_enter"},
 		},
-		Returns: "string", Result: `the name, "" if the number has none`, Errors: "none", Source: syscallSource, Cost: "one look-up",
+		Returns:  "string",
+		Result:   `the name, "" if the number has none`,
+		Errors:   "none",
+		Source:   syscallSource,
+		Cost:     "one look-up",
 		Examples: []b.Example{{Code: `syscall_name(syscall_number("read"))`, Output: `"read"`}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return starlark.String(kernel.SyscallName(runtime.GOARCH, c.Int("number"))), nil
@@ -42,10 +48,15 @@ func syscallName() *b.Builtin {
 
 func syscallNumber() *b.Builtin {
 	return &b.Builtin{
-		Name: "syscall_number", Group: b.Hosted, Summary: "The number of a system call.",
+		Name:    "syscall_number",
+		Group:   b.Hosted,
+		Summary: "The number of a system call.",
 		Params:  []b.Param{{Name: "name", Type: b.String, Required: true, Doc: "its name"}},
-		Returns: "int", Result: "the number on this architecture", Errors: "there is none of that name, with the nearest", Source: syscallSource,
-		Cost: "one search of 400 names",
+		Returns: "int",
+		Result:  "the number on this architecture",
+		Errors:  "there is none of that name, with the nearest",
+		Source:  syscallSource,
+		Cost:    "one search of 400 names",
 		Examples: []b.Example{
 			{Code: `syscall_number("exit_group") > syscall_number("read")`, Output: "True"},
 		},
@@ -74,10 +85,15 @@ func syscallNumber() *b.Builtin {
 
 func syscallParams() *b.Builtin {
 	return &b.Builtin{
-		Name: "syscall_params", Group: b.Hosted, Summary: "The parameters of a system call.",
-		Params:  []b.Param{{Name: "name", Type: b.String, Required: true, Doc: "its name"}},
-		Returns: "list of (name, type)", Result: "as the kernel calls them, the types in C; None if the call is not known", Errors: "none",
-		Source: "the formats of the kernel's events syscalls:sys_enter_*, built in", Cost: "one look-up",
+		Name:     "syscall_params",
+		Group:    b.Hosted,
+		Summary:  "The parameters of a system call.",
+		Params:   []b.Param{{Name: "name", Type: b.String, Required: true, Doc: "its name"}},
+		Returns:  "list of (name, type)",
+		Result:   "as the kernel calls them, the types in C; None if the call is not known",
+		Errors:   "none",
+		Source:   "the formats of the kernel's events syscalls:sys_enter_*, built in",
+		Cost:     "one look-up",
 		Examples: []b.Example{{Code: `syscall_params("close")`, Output: `[("fd", "unsigned int")]`}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			params, ok := kernel.SyscallParams(runtime.GOARCH, c.String("name"))
@@ -95,11 +111,17 @@ func syscallParams() *b.Builtin {
 
 func errnoName() *b.Builtin {
 	return &b.Builtin{
-		Name: "errno_name", Group: b.Hosted, Summary: "The name of an error number.",
+		Name:    "errno_name",
+		Group:   b.Hosted,
+		Summary: "The name of an error number.",
 		Params: []b.Param{
 			{Name: "number", Type: b.Int, Required: true, Doc: "what a system call returned, such as -2, or the number itself"},
 		},
-		Returns: "string", Result: `the name, "" if the number has none`, Errors: "none", Source: syscallSource, Cost: "one look-up",
+		Returns:  "string",
+		Result:   `the name, "" if the number has none`,
+		Errors:   "none",
+		Source:   syscallSource,
+		Cost:     "one look-up",
 		Examples: []b.Example{{Code: "errno_name(-2)", Output: `"ENOENT"`}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return starlark.String(kernel.ErrnoName(c.Int("number"))), nil
