@@ -26,8 +26,15 @@ func sqlQuery() *b.Builtin {
 		Errors:  "wrong SQL, with the tables and columns there are; two tables of one name; a file that cannot be written, or that the command line does not name, without --allow write=DIR; ATTACH, VACUUM and PRAGMA",
 		Source:  computed + "; SQLite",
 		Cost:    "0.2 to 0.6 us per event, by the number of columns that the query reads; 1 GiB at most in memory, further rows are counted as dropped; an answer has 256 MiB at most, and a query that does not end is stopped when the run ends",
-		Examples: []b.Example{{Code: `x = sql(tracepoint("sched:sched_switch"), query = "SELECT prev_comm, count(*) n FROM sched_switch GROUP BY 1")
-[(r.prev_comm, r.n) for r in run(x).rows]`, Input: "trace.data", Output: `[("sh", 4), ("sleep", 1), ("true", 1)]`}, {Code: `sql(tracepoint("sched:sched_switch"), query = "SELECT prev_comm, count(*) FROM sched_switch GROUP BY 1")`, Output: "<log>"}},
+		Examples: []b.Example{{
+			Code: `x = sql(tracepoint("sched:sched_switch"), query = "SELECT prev_comm, count(*) n FROM sched_switch GROUP BY 1")
+[(r.prev_comm, r.n) for r in run(x).rows]`,
+			Input:  "trace.data",
+			Output: `[("sh", 4), ("sleep", 1), ("true", 1)]`,
+		}, {
+			Code:   `sql(tracepoint("sched:sched_switch"), query = "SELECT prev_comm, count(*) FROM sched_switch GROUP BY 1")`,
+			Output: "<log>",
+		}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			d := &plan.Database{Query: c.String("query"), File: c.String("file"), Verify: c.Bool("verify")}
 			for _, v := range c.Rest {

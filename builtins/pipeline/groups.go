@@ -49,7 +49,9 @@ func GroupBuiltins() []*b.Builtin {
 		g := c.Receiver.(*groups)
 		return histOf(c, g.in, g.by)
 	}
-	h.Examples = []b.Example{{Code: `tracepoint("sched:sched_stat_runtime").by("comm").hist("runtime")`, Output: "<table of comm, runtime>"}}
+	h.Examples = []b.Example{
+		{Code: `tracepoint("sched:sched_stat_runtime").by("comm").hist("runtime")`, Output: "<table of comm, runtime>"},
+	}
 	list := []*b.Builtin{a, n, h}
 	for _, x := range list {
 		x.Type = "groups"

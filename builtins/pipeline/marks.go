@@ -89,9 +89,11 @@ func trigger() *b.Builtin {
 		Errors:  "none",
 		Source:  computed,
 		Cost:    "that of the results",
-		Examples: []b.Example{{Code: `join([tracepoint("sched:sched_wakeup").key("pid")], [tracepoint("sched:sched_switch").key("next_pid"), ` +
-			`tracepoint("sched:sched_process_exec").untraced().trigger()]).latency()`,
-			Output: "<table of start, end, calls, total, min, p50, p95, p99, max>"}},
+		Examples: []b.Example{{
+			Code: `join([tracepoint("sched:sched_wakeup").key("pid")], [tracepoint("sched:sched_switch").key("next_pid"), ` +
+				`tracepoint("sched:sched_process_exec").untraced().trigger()]).latency()`,
+			Output: "<table of start, end, calls, total, min, p50, p95, p99, max>",
+		}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return with(c, &plan.Mark{In: in(c), Trigger: true}), nil
 		},

@@ -25,9 +25,12 @@ const sw = `s = tracepoint("sched:sched_switch")` + "\n"
 
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
-	list := []*b.Builtin{where(), let(), by(), aggregate(), count(), hist(), logLines(), each(), heatmap(), attr(), merge(), joinStages(),
-		keyOf(), role(), untraced(), trigger(), latency(), slow(), detailOf(), unpaired(), paired(), calls()}
-	list = append(list, fold(), emit(), batches(), sqlQuery())
+	list := []*b.Builtin{
+		where(), let(), by(), aggregate(), count(), hist(), logLines(), each(), heatmap(), attr(),
+		merge(), joinStages(), keyOf(), role(), untraced(), trigger(),
+		latency(), slow(), detailOf(), unpaired(), paired(), calls(),
+		fold(), emit(), batches(), sqlQuery(),
+	}
 	list = append(list, sourceAttributes()...)
 	list = append(list, stackBuiltins()...)
 	return append(list, aggregators()...)
@@ -35,12 +38,22 @@ func Builtins() []*b.Builtin {
 
 func where() *b.Builtin {
 	return &b.Builtin{
-		Name: "where", Type: "stream", Group: b.StreamMethods, Summary: "Keeps the events for which a condition holds.",
-		Params:  []b.Param{{Name: "condition", Type: b.Expression, Required: true, Doc: "what must be true, or not zero, or not empty"}},
-		Returns: "stream", Result: "the events that pass; what the kernel's filter can express is done there", Errors: runtimeE,
-		Source: "tracepoint filter of the kernel, else ppscript; any kernel", Cost: perEvent + "; nothing for what the kernel rejects",
-		Examples: []b.Example{{Code: sw + `s.where("prev_pid > 0 && prev_state == 0")`, Output: "<stream>"},
-			{Code: sw + `s.where(lambda e: e.prev_comm == "bash")`, Output: "<stream>"}},
+		Name:    "where",
+		Type:    "stream",
+		Group:   b.StreamMethods,
+		Summary: "Keeps the events for which a condition holds.",
+		Params: []b.Param{
+			{Name: "condition", Type: b.Expression, Required: true, Doc: "what must be true, or not zero, or not empty"},
+		},
+		Returns: "stream",
+		Result:  "the events that pass; what the kernel's filter can express is done there",
+		Errors:  runtimeE,
+		Source:  "tracepoint filter of the kernel, else ppscript; any kernel",
+		Cost:    perEvent + "; nothing for what the kernel rejects",
+		Examples: []b.Example{
+			{Code: sw + `s.where("prev_pid > 0 && prev_state == 0")`, Output: "<stream>"},
+			{Code: sw + `s.where(lambda e: e.prev_comm == "bash")`, Output: "<stream>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			f, err := arg(c, "condition")
 			if err != nil {
@@ -53,13 +66,25 @@ func where() *b.Builtin {
 
 func let() *b.Builtin {
 	return &b.Builtin{
-		Name: "let", Type: "stream", Group: b.StreamMethods, Summary: "Gives names to computed values, for everything behind.",
-		Params: []b.Param{{Name: "name", Type: b.Or(b.Expression, b.Bool, b.Int, b.Duration, b.Size), Rest: "**",
-			Doc: "name = expression over the event, or a constant: a number, duration, size or bool. A text is an expression"}},
-		Returns: "stream", Result: "the events; the names are usable like fields, and hide fields of the same name", Errors: runtimeE,
-		Source: computed, Cost: "that of the expression wherever the name is used",
-		Examples: []b.Example{{Code: sw + `s.let(slept = "prev_state & 3").where("slept")`, Output: "<stream>"},
-			{Code: `merge(tracepoint("sched:sched_wakeup").let(began = True), tracepoint("sched:sched_switch").let(began = False))`, Output: "<stream>"}},
+		Name:    "let",
+		Type:    "stream",
+		Group:   b.StreamMethods,
+		Summary: "Gives names to computed values, for everything behind.",
+		Params: []b.Param{{
+			Name: "name",
+			Type: b.Or(b.Expression, b.Bool, b.Int, b.Duration, b.Size),
+			Rest: "**",
+			Doc:  "name = expression over the event, or a constant: a number, duration, size or bool. A text is an expression",
+		}},
+		Returns: "stream",
+		Result:  "the events; the names are usable like fields, and hide fields of the same name",
+		Errors:  runtimeE,
+		Source:  computed,
+		Cost:    "that of the expression wherever the name is used",
+		Examples: []b.Example{
+			{Code: sw + `s.let(slept = "prev_state & 3").where("slept")`, Output: "<stream>"},
+			{Code: `merge(tracepoint("sched:sched_wakeup").let(began = True), tracepoint("sched:sched_switch").let(began = False))`, Output: "<stream>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			vars, err := vars(c, c.KW)
 			if err != nil {
@@ -87,14 +112,23 @@ func vars(c *b.Call, kw []starlark.Tuple) ([]plan.Var, error) {
 
 func by() *b.Builtin {
 	return &b.Builtin{
-		Name: "by", Type: "stream", Group: b.StreamMethods, Summary: "Chooses the keys that the events are grouped by.",
+		Name:    "by",
+		Type:    "stream",
+		Group:   b.StreamMethods,
+		Summary: "Chooses the keys that the events are grouped by.",
 		Params: []b.Param{
 			{Name: "key", Type: b.Expression, Rest: "*", Doc: "fields or expressions; a key is named by its text"},
 			{Name: "name", Type: b.Expression, Rest: "**", Doc: "name of the key = expression"},
 		},
-		Returns: "groups", Result: "groups, for .agg(...), .count() or .hist(...)", Errors: runtimeE, Source: computed,
-		Cost:     perEvent + "; 60 to 200 bytes for each key; at most a million keys, further ones are counted as evicted",
-		Examples: []b.Example{{Code: sw + `s.by("prev_comm", cpu = "cpu").count()`, Output: "<table of prev_comm, cpu, count>"}},
+		Returns: "groups",
+		Result:  "groups, for .agg(...), .count() or .hist(...)",
+		Errors:  runtimeE,
+		Source:  computed,
+		Cost: perEvent +
+			"; 60 to 200 bytes for each key; at most a million keys, further ones are counted as evicted",
+		Examples: []b.Example{
+			{Code: sw + `s.by("prev_comm", cpu = "cpu").count()`, Output: "<table of prev_comm, cpu, count>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			g := &groups{in: in(c)}
 			for i, v := range c.Rest {
@@ -123,19 +157,30 @@ func keyName(f plan.Fn, i int) string {
 
 func aggregate() *b.Builtin {
 	return &b.Builtin{
-		Name: "agg", Type: "stream", Group: b.StreamMethods, Summary: "Aggregates the events, or each group of them, into a table.",
-		Params:  []b.Param{{Name: "column", Type: b.Is("aggregator"), Rest: "**", Doc: "name of the column = agg.count(), agg.sum(...), ..."}},
-		Returns: "table", Result: "one row for each key in order of appearance; a new table at each interval",
-		Errors: runtimeE, Source: computed, Cost: "2 to 10 ns per event and column",
-		Examples: []b.Example{{Code: sw + `s.by("prev_comm").agg(n = agg.count(), last = agg.max("time"))`, Output: "<table of prev_comm, n, last>"}},
-		Impl:     func(c *b.Call) (starlark.Value, error) { return tableOf(c, c.Receiver.(*Stream).S, nil) },
+		Name:    "agg",
+		Type:    "stream",
+		Group:   b.StreamMethods,
+		Summary: "Aggregates the events, or each group of them, into a table.",
+		Params: []b.Param{
+			{Name: "column", Type: b.Is("aggregator"), Rest: "**", Doc: "name of the column = agg.count(), agg.sum(...), ..."},
+		},
+		Returns: "table",
+		Result:  "one row for each key in order of appearance; a new table at each interval",
+		Errors:  runtimeE,
+		Source:  computed,
+		Cost:    "2 to 10 ns per event and column",
+		Examples: []b.Example{
+			{Code: sw + `s.by("prev_comm").agg(n = agg.count(), last = agg.max("time"))`, Output: "<table of prev_comm, n, last>"},
+		},
+		Impl: func(c *b.Call) (starlark.Value, error) { return tableOf(c, c.Receiver.(*Stream).S, nil) },
 	}
 }
 
 // tableOf makes a table of aggregators given by name.
 func tableOf(c *b.Call, s plan.Stream, by []plan.Var) (starlark.Value, error) {
 	if len(c.KW) == 0 {
-		return nil, c.Error("column", errors.New("missing"), `write .agg(calls = agg.count(), total = agg.sum("delay"))`)
+		return nil, c.Error("column", errors.New("missing"),
+			`write .agg(calls = agg.count(), total = agg.sum("delay"))`)
 	}
 	g := &plan.Group{In: s, By: by}
 	for _, kv := range c.KW {
@@ -143,7 +188,8 @@ func tableOf(c *b.Call, s plan.Stream, by []plan.Var) (starlark.Value, error) {
 		col.Name = string(kv[0].(starlark.String))
 		for _, v := range by {
 			if v.Name == col.Name {
-				return nil, c.Error("column", fmt.Errorf("%s is a key already", col.Name), "choose another name")
+				return nil, c.Error("column", fmt.Errorf("%s is a key already", col.Name),
+					"choose another name")
 			}
 		}
 		g.Aggs = append(g.Aggs, col)
@@ -153,11 +199,19 @@ func tableOf(c *b.Call, s plan.Stream, by []plan.Var) (starlark.Value, error) {
 
 func count() *b.Builtin {
 	return &b.Builtin{
-		Name: "count", Type: "stream", Group: b.StreamMethods, Summary: "Counts the events, or those of each group.",
-		Returns: "table", Result: "a column count; largest first if there are keys", Errors: "none", Source: computed,
-		Cost:     "under 10 ns per event",
-		Examples: []b.Example{{Code: sw + `s.by("prev_comm").count()`, Output: "<table of prev_comm, count>"}},
-		Impl:     func(c *b.Call) (starlark.Value, error) { return countOf(in(c), nil), nil },
+		Name:    "count",
+		Type:    "stream",
+		Group:   b.StreamMethods,
+		Summary: "Counts the events, or those of each group.",
+		Returns: "table",
+		Result:  "a column count; largest first if there are keys",
+		Errors:  "none",
+		Source:  computed,
+		Cost:    "under 10 ns per event",
+		Examples: []b.Example{
+			{Code: sw + `s.by("prev_comm").count()`, Output: "<table of prev_comm, count>"},
+		},
+		Impl: func(c *b.Call) (starlark.Value, error) { return countOf(in(c), nil), nil },
 	}
 }
 
@@ -171,12 +225,20 @@ func countOf(s plan.Stream, by []plan.Var) starlark.Value {
 
 func hist() *b.Builtin {
 	return &b.Builtin{
-		Name: "hist", Type: "stream", Group: b.StreamMethods, Summary: "Counts a number into power-of-two or equal buckets.",
+		Name:    "hist",
+		Type:    "stream",
+		Group:   b.StreamMethods,
+		Summary: "Counts a number into power-of-two or equal buckets.",
 		Params:  histParams(),
-		Returns: "histogram", Result: "buckets [2^n, 2^(n+1)), or of step; counts are events", Errors: runtimeE + "; step without low and high",
-		Source: computed, Cost: "3 ns per event; 65 counters for each key",
-		Examples: []b.Example{{Code: `tracepoint("sched:sched_stat_runtime").hist("runtime")`, Output: "<table of runtime>"}},
-		Impl:     func(c *b.Call) (starlark.Value, error) { return histOf(c, in(c), nil) },
+		Returns: "histogram",
+		Result:  "buckets [2^n, 2^(n+1)), or of step; counts are events",
+		Errors:  runtimeE + "; step without low and high",
+		Source:  computed,
+		Cost:    "3 ns per event; 65 counters for each key",
+		Examples: []b.Example{
+			{Code: `tracepoint("sched:sched_stat_runtime").hist("runtime")`, Output: "<table of runtime>"},
+		},
+		Impl: func(c *b.Call) (starlark.Value, error) { return histOf(c, in(c), nil) },
 	}
 }
 
@@ -201,12 +263,18 @@ func histOf(c *b.Call, s plan.Stream, by []plan.Var) (starlark.Value, error) {
 	col := plan.AggCol{Name: name, Agg: agg.Agg{Op: agg.Hist}, Arg: f, Pos: c.Pos()}
 	if c.Has("step") {
 		a := &col.Agg
-		*a = agg.Agg{Op: agg.LHist, Lo: base(c.Value("low")), Hi: base(c.Value("high")), Step: base(c.Value("step"))}
+		*a = agg.Agg{
+			Op:   agg.LHist,
+			Lo:   base(c.Value("low")),
+			Hi:   base(c.Value("high")),
+			Step: base(c.Value("step")),
+		}
 		switch {
 		case a.Step < 1:
 			return nil, c.Errorf("step", "got %v, want more than 0", c.Value("step"))
 		case a.Hi <= a.Lo:
-			return nil, c.Error("high", fmt.Errorf("got %v, want more than low", c.Value("high")), "write low = 0, high = 100, step = 10")
+			return nil, c.Error("high", fmt.Errorf("got %v, want more than low", c.Value("high")),
+				"write low = 0, high = 100, step = 10")
 		case (a.Hi-a.Lo)/a.Step > 1000:
 			return nil, c.Errorf("step", "makes more than 1000 buckets")
 		}
@@ -216,17 +284,28 @@ func histOf(c *b.Call, s plan.Stream, by []plan.Var) (starlark.Value, error) {
 
 func logLines() *b.Builtin {
 	return &b.Builtin{
-		Name: "log", Type: "stream", Group: b.StreamMethods, Summary: "Shows every event as a line, in time order.",
-		Params: []b.Param{{Name: "newest", Type: b.Bool, Default: starlark.False, Named: true,
-			Doc: "let full rings drop the oldest events, and show what is left at the end"},
+		Name:    "log",
+		Type:    "stream",
+		Group:   b.StreamMethods,
+		Summary: "Shows every event as a line, in time order.",
+		Params: []b.Param{
+			{Name: "newest", Type: b.Bool, Default: starlark.False, Named: true,
+				Doc: "let full rings drop the oldest events, and show what is left at the end"},
 			{Name: "registers", Type: b.Bool, Named: true, Doc: "show the registers of breakpoints and faults below their lines; else those of breakpoints"},
 			{Name: "result", Type: b.Expression, Named: true, Doc: "also show the value of this expression, behind each line"},
 			{Name: "fields", Type: b.Dict, Named: true, Doc: "what to show in place of the event's fields: {name: expression}"},
 			{Name: "heading", Type: b.Expression, Named: true, Doc: "with fields: what text shows instead of them, above the events between which a fold's state lasted (begin = ...)"},
-			{Name: "text", Type: b.Expression, Named: true, Doc: "with fields: what text shows instead of them behind the event's name; further lines are below it, before the stack"}},
-		Returns: "log", Result: "date, comm, tid, flags, cpu, time, event and its fields as the kernel prints them; of a pair both events; below it the stack, if the events were asked for it",
-		Errors: "an expression of fields cannot be computed", Source: "the print fmt of the tracepoint", Cost: "about 200 ns per event shown",
-		Examples: []b.Example{{Code: sw + `s.log()`, Output: "<log>"}, {Code: sw + `s.log(fields = {"from": "prev_comm", "to": "next_comm"})`, Output: "<log>"}},
+			{Name: "text", Type: b.Expression, Named: true, Doc: "with fields: what text shows instead of them behind the event's name; further lines are below it, before the stack"},
+		},
+		Returns: "log",
+		Result:  "date, comm, tid, flags, cpu, time, event and its fields as the kernel prints them; of a pair both events; below it the stack, if the events were asked for it",
+		Errors:  "an expression of fields cannot be computed",
+		Source:  "the print fmt of the tracepoint",
+		Cost:    "about 200 ns per event shown",
+		Examples: []b.Example{
+			{Code: sw + `s.log()`, Output: "<log>"},
+			{Code: sw + `s.log(fields = {"from": "prev_comm", "to": "next_comm"})`, Output: "<log>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			result, err := arg(c, "result")
 			if err != nil {
@@ -245,24 +324,42 @@ func logLines() *b.Builtin {
 				return nil, err
 			}
 			if text != nil && (len(fields) == 0 || heading != nil) {
-				return nil, c.Error("text", errors.New("goes with fields, and without heading"), `write .log(fields = {"task": "task"}, text = lambda e: "task %d" % e.task)`)
+				return nil, c.Error("text", errors.New("goes with fields, and without heading"),
+					`write .log(fields = {"task": "task"}, text = lambda e: "task %d" % e.task)`)
 			}
 			if heading != nil && len(fields) == 0 {
-				return nil, c.Error("heading", errors.New("JSON and CSV need fields"), `write .log(fields = {"task": "task"}, heading = lambda e: "task %d" % e.task)`)
+				return nil, c.Error("heading", errors.New("JSON and CSV need fields"),
+					`write .log(fields = {"task": "task"}, heading = lambda e: "task %d" % e.task)`)
 			}
-			return &results.Log{Report: &plan.Log{In: in(c), Heading: heading, Text: text, Pairs: c.Receiver.(*Stream).Pairs, Newest: c.Bool("newest"), Result: result,
-				NoRegisters: c.Has("registers") && !c.Bool("registers"), Registers: c.Bool("registers"),
-				Fields: fields}}, nil
+			return &results.Log{Report: &plan.Log{
+				In:          in(c),
+				Heading:     heading,
+				Text:        text,
+				Pairs:       c.Receiver.(*Stream).Pairs,
+				Newest:      c.Bool("newest"),
+				Result:      result,
+				NoRegisters: c.Has("registers") && !c.Bool("registers"),
+				Registers:   c.Bool("registers"),
+				Fields:      fields,
+			}}, nil
 		},
 	}
 }
 
 func each() *b.Builtin {
 	return &b.Builtin{
-		Name: "each", Type: "stream", Group: b.StreamMethods, Summary: "Calls a function of the script for every event, in time order.",
-		Params:  []b.Param{{Name: "fn", Type: b.Func, Required: true, Doc: "function of the event; the event is valid during the call only"}},
-		Returns: "log", Result: "what the function prints or keeps in a state()", Errors: "the function fails: the run ends",
-		Source: computed, Cost: "about 100 ns per event and line of the function: interpreted",
+		Name:    "each",
+		Type:    "stream",
+		Group:   b.StreamMethods,
+		Summary: "Calls a function of the script for every event, in time order.",
+		Params: []b.Param{
+			{Name: "fn", Type: b.Func, Required: true, Doc: "function of the event; the event is valid during the call only"},
+		},
+		Returns:  "log",
+		Result:   "what the function prints or keeps in a state()",
+		Errors:   "the function fails: the run ends",
+		Source:   computed,
+		Cost:     "about 100 ns per event and line of the function: interpreted",
 		Examples: []b.Example{{Code: sw + `s.each(lambda e: print(e.prev_comm))`, Output: "<log>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			f, err := frontend.NewFunc(c.Host(), c.Func("fn"))
@@ -276,14 +373,22 @@ func each() *b.Builtin {
 
 func heatmap() *b.Builtin {
 	return &b.Builtin{
-		Name: "heatmap", Type: "stream", Group: b.StreamMethods, Summary: "Draws heat maps of a number of every event over time.",
+		Name:    "heatmap",
+		Type:    "stream",
+		Group:   b.StreamMethods,
+		Summary: "Draws heat maps of a number of every event over time.",
 		Params: []b.Param{
 			{Name: "prefix", Type: b.String, Required: true, Doc: "the pictures are PREFIX-EVENT.svg, of pairs PREFIX-START-END.svg"},
 			{Name: "value", Type: b.Expression, Default: starlark.String("delay"), Doc: "the number"},
 		},
-		Returns: "log", Result: "a picture of how often each range of the number came in each span of time, and beside it a .lat file for other tools: a line \"TIME NUMBER\" for each event, both in ns for delays; an existing file is kept as .old",
-		Errors: "a file cannot be written; a prefix that the command line does not name, without --allow write=DIR; the number does not exist", Source: computed, Cost: "80 ns per event",
-		Examples: []b.Example{{Code: `tracepoint("sched:sched_stat_runtime").heatmap("/tmp/run", "runtime")`, Output: "<log>"}},
+		Returns: "log",
+		Result:  "a picture of how often each range of the number came in each span of time, and beside it a .lat file for other tools: a line \"TIME NUMBER\" for each event, both in ns for delays; an existing file is kept as .old",
+		Errors:  "a file cannot be written; a prefix that the command line does not name, without --allow write=DIR; the number does not exist",
+		Source:  computed,
+		Cost:    "80 ns per event",
+		Examples: []b.Example{
+			{Code: `tracepoint("sched:sched_stat_runtime").heatmap("/tmp/run", "runtime")`, Output: "<log>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			f, err := fnOf(c, c.Value("value"))
 			if err != nil {
@@ -296,12 +401,18 @@ func heatmap() *b.Builtin {
 
 func attr() *b.Builtin {
 	return &b.Builtin{
-		Name: "attr", Type: "stream", Group: b.StreamMethods, Summary: "Returns the values of an attribute of an event string.",
+		Name:    "attr",
+		Type:    "stream",
+		Group:   b.StreamMethods,
+		Summary: "Returns the values of an attribute of an event string.",
 		Params: []b.Param{
 			{Name: "name", Type: b.String, Required: true, Doc: "attribute, such as key or top-by"},
 		},
-		Returns: "list of strings", Result: "the values in order; empty if the event has no such attribute", Errors: "the stream is not a source",
-		Source: computed, Cost: "none for events",
+		Returns:  "list of strings",
+		Result:   "the values in order; empty if the event has no such attribute",
+		Errors:   "the stream is not a source",
+		Source:   computed,
+		Cost:     "none for events",
 		Examples: []b.Example{{Code: `event("sched:sched_wakeup//key=pid/").attr("key")`, Output: `["pid"]`}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			src := c.Receiver.(*Stream).source()

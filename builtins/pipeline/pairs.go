@@ -17,7 +17,10 @@ var errNoPairs = errors.New("the stream has no pairs; join two stages first")
 
 func latency() *b.Builtin {
 	return &b.Builtin{
-		Name: "latency", Type: "stream", Group: b.PairMethods, Summary: "Tells how long pairs take: the standard table of start => end.",
+		Name:    "latency",
+		Type:    "stream",
+		Group:   b.PairMethods,
+		Summary: "Tells how long pairs take: the standard table of start => end.",
 		Params: []b.Param{
 			{Name: "key", Type: b.Expression, Rest: "*", Doc: "one row for each key in addition"},
 			{Name: "name", Type: b.Expression, Rest: "**", Doc: "the same, with a name for the column"},
@@ -26,9 +29,11 @@ func latency() *b.Builtin {
 			{Name: "lower", Type: b.Duration, Named: true, Doc: "also count pairs that take less"},
 			{Name: "only_than", Type: b.Bool, Default: starlark.False, Named: true, Doc: "show the table only if some pair took longer than than"},
 		},
-		Returns: "table", Result: "calls, total, min, p50, p95, p99, max in us; largest total first, with keys below their order",
-		Errors: "the stream is not one of pairs; only_than without than",
-		Source: computed, Cost: "10 ns per pair",
+		Returns: "table",
+		Result:  "calls, total, min, p50, p95, p99, max in us; largest total first, with keys below their order",
+		Errors:  "the stream is not one of pairs; only_than without than",
+		Source:  computed,
+		Cost:    "10 ns per pair",
 		Examples: []b.Example{
 			{Code: `join([tracepoint("irq:softirq_entry")], [tracepoint("irq:softirq_exit")]).latency()`,
 				Output: "<table of start, end, calls, total, min, p50, p95, p99, max>"},
@@ -59,9 +64,15 @@ func latency() *b.Builtin {
 			}
 			g.By = append(g.By, named...)
 			keys := len(g.By)
-			g.By = append(g.By, plan.Var{Name: "start", Fn: plan.Fn{Text: "start.event"}}, plan.Var{Name: "end", Fn: plan.Fn{Text: "end.event"}})
+			g.By = append(g.By, plan.Var{
+				Name: "start",
+				Fn:   plan.Fn{Text: "start.event"},
+			}, plan.Var{Name: "end", Fn: plan.Fn{Text: "end.event"}})
 			g.Aggs = delays(true)
-			g.View.Widths = map[string]plan.Width{"start": {Min: 12, Right: true}, "end": {Min: 15, Left: true, Sep: " => "}}
+			g.View.Widths = map[string]plan.Width{
+				"start": {Min: 12, Right: true},
+				"end":   {Min: 15, Left: true, Sep: " => "},
+			}
 			for _, p := range []struct{ name, op string }{{"than", ">"}, {"lower", "<"}} {
 				if !c.Has(p.name) {
 					continue
@@ -72,7 +83,8 @@ func latency() *b.Builtin {
 			}
 			if c.Bool("only_than") {
 				if !c.Has("than") {
-					return nil, c.Error("only_than", errors.New("needs than"), "write .latency(than = 10 * ms, only_than = True)")
+					return nil, c.Error("only_than", errors.New("needs than"),
+						"write .latency(than = 10 * ms, only_than = True)")
 				}
 				g.View.OnlyIf = "than"
 			}
@@ -156,7 +168,10 @@ func attrKey(s plan.Stream) string {
 
 func unpaired() *b.Builtin {
 	return &b.Builtin{
-		Name: "unpaired", Type: "stream", Group: b.PairMethods, Summary: "Delivers the events that stay without a partner, with the reason and their age.",
+		Name:    "unpaired",
+		Type:    "stream",
+		Group:   b.PairMethods,
+		Summary: "Delivers the events that stay without a partner, with the reason and their age.",
 		Params: []b.Param{
 			{Name: "of", Type: b.OneOf("start", "end", "both"), Default: starlark.String("both"),
 				Doc: "only events that may start a pair, or only those that may end one: all have the same fields then"},
@@ -165,7 +180,9 @@ func unpaired() *b.Builtin {
 		Returns: "stream",
 		Result: "events with start (the event itself, also if it is an end), age (duration), key, and reason: replaced by a newer start of its key, " +
 			"cancelled by an event that makes no pair with it, alone (an end without a start), lost (its end may be), evicted, waiting, exit (the run ended)",
-		Errors: "the stream is not one of pairs", Source: computed, Cost: "50 ns per such event; starts are kept whole",
+		Errors: "the stream is not one of pairs",
+		Source: computed,
+		Cost:   "50 ns per such event; starts are kept whole",
 		Examples: []b.Example{{
 			Code:   `join([tracepoint("raw_syscalls:sys_enter")], [tracepoint("raw_syscalls:sys_exit")], key = "tid").unpaired().by("reason").count()`,
 			Output: "<table of reason, count>"}, {
@@ -177,26 +194,42 @@ func unpaired() *b.Builtin {
 				return nil, errNoPairs
 			}
 			of := c.String("of")
-			return &Stream{S: &plan.Unpaired{Of: in(c), Starts: of == "start", Ends: of == "end", Waiting: c.Bool("waiting")}}, nil
+			return &Stream{S: &plan.Unpaired{
+				Of:      in(c),
+				Starts:  of == "start",
+				Ends:    of == "end",
+				Waiting: c.Bool("waiting"),
+			}}, nil
 		},
 	}
 }
 
 func paired() *b.Builtin {
 	return &b.Builtin{
-		Name: "paired", Type: "stream", Group: b.PairMethods, Summary: "Counts pairs, and the events that found no partner: what leaks shows as waiting.",
-		Returns: "table", Result: "for each start and end how many pairs; for each event how many stayed alone in this interval, by reason, or wait now",
-		Errors: "the stream is not one of pairs", Source: computed, Cost: "10 ns per pair; starts are kept whole",
-		Examples: []b.Example{{Code: `join([tracepoint("irq:softirq_entry")], [tracepoint("irq:softirq_exit")]).paired()`,
-			Output: "<table of start, end, state, count>"}},
+		Name:    "paired",
+		Type:    "stream",
+		Group:   b.PairMethods,
+		Summary: "Counts pairs, and the events that found no partner: what leaks shows as waiting.",
+		Returns: "table",
+		Result:  "for each start and end how many pairs; for each event how many stayed alone in this interval, by reason, or wait now",
+		Errors:  "the stream is not one of pairs",
+		Source:  computed,
+		Cost:    "10 ns per pair; starts are kept whole",
+		Examples: []b.Example{{
+			Code:   `join([tracepoint("irq:softirq_entry")], [tracepoint("irq:softirq_exit")]).paired()`,
+			Output: "<table of start, end, state, count>",
+		}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			if !c.Receiver.(*Stream).Pairs {
 				return nil, errNoPairs
 			}
 			s := in(c)
 			g := &plan.Group{In: &plan.Merge{In: []plan.Stream{s, &plan.Unpaired{Of: s, Waiting: true}}},
-				By: []plan.Var{{Name: "start", Fn: plan.Fn{Text: "start.event"}}, {Name: "end", Fn: plan.Fn{Text: "end.event"}},
-					{Name: "state", Fn: plan.Fn{Text: "reason"}}},
+				By: []plan.Var{
+					{Name: "start", Fn: plan.Fn{Text: "start.event"}},
+					{Name: "end", Fn: plan.Fn{Text: "end.event"}},
+					{Name: "state", Fn: plan.Fn{Text: "reason"}},
+				},
 				Aggs: []plan.AggCol{{Name: "count", Agg: agg.Agg{Op: agg.Count}}}}
 			g.View.Steps = []plan.Step{{Sort: "start"}, {Sort: "end"}, {Sort: "state"}}
 			return &results.Table{Group: g}, nil
@@ -206,7 +239,10 @@ func paired() *b.Builtin {
 
 func calls() *b.Builtin {
 	return &b.Builtin{
-		Name: "calls", Type: "stream", Group: b.PairMethods, Summary: "Shows who calls whom, and how long it takes: a tree of nested pairs.",
+		Name:    "calls",
+		Type:    "stream",
+		Group:   b.PairMethods,
+		Summary: "Shows who calls whom, and how long it takes: a tree of nested pairs.",
 		Params: []b.Param{
 			{Name: "times", Type: b.Bool, Default: starlark.True, Named: true, Doc: "calls, total, min, p50, p95, p99, max in us; else only the names"},
 			{Name: "self", Type: b.Bool, Default: starlark.False, Named: true, Doc: "also the time without the calls inside"},
@@ -214,7 +250,9 @@ func calls() *b.Builtin {
 		Returns: "table",
 		Result: "a row for each path: the same function under two callers is two rows. R marks functions that were entered again before they returned; " +
 			"those calls are counted where the function was entered first",
-		Errors: "the pairs are not those of one join with impl = \"nested\"", Source: computed, Cost: "10 ns per call",
+		Errors: "the pairs are not those of one join with impl = \"nested\"",
+		Source: computed,
+		Cost:   "10 ns per call",
 		Examples: []b.Example{{
 			Code: `join([tracepoint("irq:softirq_entry"), tracepoint("irq:softirq_exit")], ` +
 				`[tracepoint("timer:timer_expire_entry"), tracepoint("timer:timer_expire_exit")], impl = "nested").calls()`,
@@ -223,12 +261,23 @@ func calls() *b.Builtin {
 			if !c.Receiver.(*Stream).Pairs {
 				return nil, errNoPairs
 			}
-			g := &plan.Group{In: in(c), Tree: true, By: []plan.Var{{Name: "function call", Fn: plan.Fn{Text: "node"}}},
-				Aggs: []plan.AggCol{{Name: "R", Agg: agg.Agg{Op: agg.Count}}}}
+			g := &plan.Group{
+				In:   in(c),
+				Tree: true,
+				By:   []plan.Var{{Name: "function call", Fn: plan.Fn{Text: "node"}}},
+				Aggs: []plan.AggCol{{Name: "R", Agg: agg.Agg{Op: agg.Count}}},
+			}
 			g.Aggs = append(g.Aggs, delays(true)...)
-			g.View.Widths = map[string]plan.Width{"function call": {Min: 13, Left: true}, "R": {Min: 1, Left: true}}
+			g.View.Widths = map[string]plan.Width{
+				"function call": {Min: 13, Left: true},
+				"R":             {Min: 1, Left: true},
+			}
 			if c.Bool("self") {
-				g.Aggs = append(g.Aggs, plan.AggCol{Name: "self", Agg: agg.Agg{Op: agg.Sum}, Arg: &plan.Fn{Text: "self"}})
+				g.Aggs = append(g.Aggs, plan.AggCol{
+					Name: "self",
+					Agg:  agg.Agg{Op: agg.Sum},
+					Arg:  &plan.Fn{Text: "self"},
+				})
 			}
 			if !c.Bool("times") {
 				g.View.Hidden = map[string]bool{}

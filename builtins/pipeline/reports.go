@@ -20,7 +20,8 @@ func Reports(v starlark.Value, streams bool) ([]plan.Report, error) {
 		if v == starlark.None {
 			got = "None"
 		}
-		err = diag.Errorf(diag.Run, "result", "", "got %s, want at least one result", got).WithHint(resultHint)
+		err = diag.Errorf(diag.Run, "result", "", "got %s, want at least one result", got).
+			WithHint(resultHint)
 	}
 	return list, err
 }

@@ -52,7 +52,9 @@ func sourceAttributes() []*b.Builtin {
 			"what stands before the colon of its name: sched, software, kprobe, ...; None for a profiler, and for sample()",
 			(*plan.Source).SystemName,
 			b.Example{Code: `tracepoint("sched:sched_switch").system`, Output: `"sched"`},
-			b.Example{Code: `[e.system + ":" + e.label for e in events("sched:sched_switch,software:page-faults")]`,
-				Output: `["sched:sched_switch", "software:page-faults"]`}),
+			b.Example{
+				Code:   `[e.system + ":" + e.label for e in events("sched:sched_switch,software:page-faults")]`,
+				Output: `["sched:sched_switch", "software:page-faults"]`,
+			}),
 	}
 }

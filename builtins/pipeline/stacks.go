@@ -18,7 +18,10 @@ func stackBuiltins() []*b.Builtin { return []*b.Builtin{withStack(), countStacks
 
 func withStack() *b.Builtin {
 	return &b.Builtin{
-		Name: "stack", Type: "stream", Group: b.StreamMethods, Summary: "Takes the call stack of each event.",
+		Name:    "stack",
+		Type:    "stream",
+		Group:   b.StreamMethods,
+		Summary: "Takes the call stack of each event.",
 		Params: []b.Param{
 			{Name: "kernel", Type: b.Bool, Default: starlark.True, Named: true, Doc: "the part in the kernel"},
 			{Name: "user", Type: b.Bool, Default: starlark.True, Named: true, Doc: "the part in user code"},
@@ -27,14 +30,26 @@ func withStack() *b.Builtin {
 				Doc: "how user code is unwound: by frame pointers, by unwind tables (also where there are no frame pointers), by both"},
 			{Name: "copy", Type: b.Size, Default: b.Text("8 KiB"), Named: true, Doc: "of the user stack, for unwind tables"},
 		},
-		Returns: "stream", Result: "the events; .log() shows the frames below each line, .stacks() counts by stack, and the field stack is a key",
-		Errors: "neither kernel nor user; the events are made here, as pairs are: what a fold emits has the stack of the event that it looks at", Source: "perf_event_open: PERF_SAMPLE_CALLCHAIN, REGS_USER, STACK_USER; any kernel",
-		Cost:     "1 to 4 us per event for the traced program; with unwind tables a copy of the stack, 10 us and 9 KiB of ring",
-		Examples: []b.Example{{Code: sw + `s.stack(user = False).log()`, Output: "<log>"}, {Code: sw + `s.stack().by("stack").count().top(10)`, Output: "<table of stack, count>"}},
+		Returns: "stream",
+		Result:  "the events; .log() shows the frames below each line, .stacks() counts by stack, and the field stack is a key",
+		Errors:  "neither kernel nor user; the events are made here, as pairs are: what a fold emits has the stack of the event that it looks at",
+		Source:  "perf_event_open: PERF_SAMPLE_CALLCHAIN, REGS_USER, STACK_USER; any kernel",
+		Cost:    "1 to 4 us per event for the traced program; with unwind tables a copy of the stack, 10 us and 9 KiB of ring",
+		Examples: []b.Example{
+			{Code: sw + `s.stack(user = False).log()`, Output: "<log>"},
+			{Code: sw + `s.stack().by("stack").count().top(10)`, Output: "<table of stack, count>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			spec := plan.StackSpec{Kernel: c.Bool("kernel"), User: c.Bool("user"), Unwind: c.String("unwind"), UserBytes: defaultStackBytes, Show: true}
+			spec := plan.StackSpec{
+				Kernel:    c.Bool("kernel"),
+				User:      c.Bool("user"),
+				Unwind:    c.String("unwind"),
+				UserBytes: defaultStackBytes,
+				Show:      true,
+			}
 			if !spec.Kernel && !spec.User {
-				return nil, c.Error("user", errors.New("neither kernel nor user is wanted"), "leave one of them")
+				return nil, c.Error("user", errors.New("neither kernel nor user is wanted"),
+					"leave one of them")
 			}
 			if n := c.Int("max"); n < 1 || n > 127 {
 				return nil, c.Errorf("max", "got %d, want 1 to 127", n)
@@ -56,18 +71,25 @@ func withStack() *b.Builtin {
 
 func countStacks() *b.Builtin {
 	return &b.Builtin{
-		Name: "stacks", Type: "stream", Group: b.StreamMethods, Summary: "Counts the events by call stack.",
+		Name:    "stacks",
+		Type:    "stream",
+		Group:   b.StreamMethods,
+		Summary: "Counts the events by call stack.",
 		Params: []b.Param{
 			{Name: "value", Type: b.Expression, Doc: "a number to add up for each stack: bytes, a time"},
 			{Name: "by", Type: b.Or(b.ListOf(b.Expression), b.Dict), Named: true, Doc: "keys that tell events of one stack apart, as a list or as {name: expression}; else the name of the thread"},
 			{Name: "stack", Type: b.Expression, Named: true, Doc: "another stack than the event's own: start.stack of a pair, what a fold emits as stack or NAME_stack"},
 			{Name: "name", Type: b.String, Named: true, Doc: "what the value is called; else its expression"},
 		},
-		Returns: "stacks", Result: "a block for each stack, largest value or count first; those of several processes that read the same are one; --flame-graph and --pprof write it to files",
-		Errors: runtimeE, Source: "as stream.stack; names from kallsyms, ELF, perf maps, once for each address",
-		Cost: "100 ns per event; 350 bytes for each stack. Symbols are looked up when the result is shown, and whenever 8192 stacks have come since: those with equal names are one from then on, 200 bytes each, of which the 65536 heaviest stay",
-		Examples: []b.Example{{Code: `sample(freq = 99).stack().stacks().top(10)`, Output: "<stacks by comm>"},
-			{Code: `tracepoint("kmem:kmalloc").stack(user = False).stacks("bytes_alloc", by = [])`, Output: "<stacks, adding up bytes_alloc>"}},
+		Returns: "stacks",
+		Result:  "a block for each stack, largest value or count first; those of several processes that read the same are one; --flame-graph and --pprof write it to files",
+		Errors:  runtimeE,
+		Source:  "as stream.stack; names from kallsyms, ELF, perf maps, once for each address",
+		Cost:    "100 ns per event; 350 bytes for each stack. Symbols are looked up when the result is shown, and whenever 8192 stacks have come since: those with equal names are one from then on, 200 bytes each, of which the 65536 heaviest stay",
+		Examples: []b.Example{
+			{Code: `sample(freq = 99).stack().stacks().top(10)`, Output: "<stacks by comm>"},
+			{Code: `tracepoint("kmem:kmalloc").stack(user = False).stacks("bytes_alloc", by = [])`, Output: "<stacks, adding up bytes_alloc>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			s := &plan.Stacks{In: in(c), Name: "value"}
 			var err error
@@ -102,11 +124,13 @@ func named(c *b.Call, param string) ([]plan.Var, error) {
 	for _, item := range c.Value(param).(*starlark.Dict).Items() {
 		name, ok := starlark.AsString(item[0])
 		if !ok {
-			return nil, c.Error(param, errors.New("a name is not a text"), "write "+param+` = {"comm": "start.comm"}`)
+			return nil, c.Error(param, errors.New("a name is not a text"),
+				"write "+param+` = {"comm": "start.comm"}`)
 		}
 		text, isText := starlark.AsString(item[1])
 		if _, call := item[1].(starlark.Callable); !call && (!isText || text == "") {
-			return nil, c.Error(param, errors.New(name+" is not an expression"), "write "+param+` = {"comm": "start.comm"}`)
+			return nil, c.Error(param, errors.New(name+" is not an expression"),
+				"write "+param+` = {"comm": "start.comm"}`)
 		}
 		f, err := fnOf(c, item[1])
 		if err != nil {
@@ -135,13 +159,19 @@ func stackKeys(c *b.Call) ([]plan.Var, error) {
 
 func burst() *b.Builtin {
 	return &b.Builtin{
-		Name: "burst", Type: "stream", Group: b.StreamMethods, Summary: "Keeps the events of busy times: when so many come within a time.",
+		Name:    "burst",
+		Type:    "stream",
+		Group:   b.StreamMethods,
+		Summary: "Keeps the events of busy times: when so many come within a time.",
 		Params: []b.Param{
 			{Name: "count", Type: b.Int, Required: true, Doc: "events within the time; the count-th is the first to pass"},
 			{Name: "within", Type: b.Duration, Required: true, Doc: "length of a window; the first event after it begins another"},
 			{Name: "by", Type: b.Expression, Named: true, Doc: "a number that tells windows apart; else the CPU, or the thread if threads are observed"},
 		},
-		Returns: "stream", Result: "the events of each window from the count-th on", Errors: runtimeE + "; count is less than 1", Source: computed,
+		Returns:  "stream",
+		Result:   "the events of each window from the count-th on",
+		Errors:   runtimeE + "; count is less than 1",
+		Source:   computed,
 		Cost:     "30 ns per event; 32 bytes for each key, of at most 65536",
 		Examples: []b.Example{{Code: `sample(freq = 100).burst(90, 1 * s).log()`, Output: "<log>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
