@@ -349,9 +349,16 @@ func hide() *b.Builtin {
 
 func last() *b.Builtin {
 	return &b.Builtin{
-		Name: "last", Type: "table", Group: b.Results, Summary: "Moves a column to the end.",
+		Name:    "last",
+		Type:    "table",
+		Group:   b.Results,
+		Summary: "Moves a column to the end.",
 		Params:  []b.Param{{Name: "column", Type: b.String, Required: true, Doc: "name of the column"}},
-		Returns: "table", Result: "the same columns in another order", Errors: "no such column", Source: computed, Cost: perRow,
+		Returns: "table",
+		Result:  "the same columns in another order",
+		Errors:  "no such column",
+		Source:  computed,
+		Cost:    perRow,
 		Examples: []b.Example{
 			{Code: demo + "\n" + `t.last("prev_comm")`, Output: "<table of prev_comm, count>"},
 		},
