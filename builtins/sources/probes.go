@@ -170,20 +170,26 @@ func uprobe() *b.Builtin {
 		Name:    "uprobe",
 		Group:   b.Sources,
 		Summary: "Calls of a function of a program or library, in all processes that use it.",
-		Params: []b.Param{fileParam,
+		Params: []b.Param{
+			fileParam,
 			{Name: "func", Type: b.String, Required: true, Doc: `name as in the source (C++, Rust, main.(*T).Method of Go), name+0x10, a pattern, an address as nm prints it "0x1040", or an offset in the file "+0x1040"`},
-			argsParam, filterParam, pidParam, limitParam, aliasParam, cpusParam, optionParam,
+			argsParam,
+			filterParam,
+			pidParam,
+			limitParam,
+			aliasParam,
+			cpusParam,
+			optionParam,
 		},
 		Returns: "stream",
 		Result:  "one event for each hit; ip, func, arg1 to arg6 (8 on arm64; 9 and the goroutine g in Go programs): registers by the calling convention; those of args",
 		Errors:  userErrors,
 		Source:  "perf's uprobe PMU, since 4.17; CAP_SYS_ADMIN; nothing is left behind",
 		Cost:    "1 to 10 us per hit, for every program that calls the function: with -p and a command, too, all are probed and others dropped, since the kernel cannot have new threads inherit probes; texts of args are read from memory when the event is looked at, and are empty if the program has ended by then",
-		Examples: []b.Example{{
-			Code: `uprobe("libc", "fopen", args = "char *path, char *mode").by("path").count()`,
-			Live: true,
+		Examples: []b.Example{
+			{Code: `uprobe("libc", "fopen", args = "char *path, char *mode").by("path").count()`, Live: true},
+			{Code: `uprobe("/bin/bash", "readline")`, Output: `<stream uprobe:readline@"/bin/bash">`},
 		},
-			{Code: `uprobe("/bin/bash", "readline")`, Output: `<stream uprobe:readline@"/bin/bash">`}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return probeSource(c, probe.Spec{
 				Kind: probe.Uprobe, File: c.String("file"), Name: c.String("func"),
@@ -198,9 +204,16 @@ func uretprobe() *b.Builtin {
 		Name:    "uretprobe",
 		Group:   b.Sources,
 		Summary: "Returns from a function of a program or library.",
-		Params: []b.Param{fileParam,
+		Params: []b.Param{
+			fileParam,
 			{Name: "func", Type: b.String, Required: true, Doc: "name as in the source, or a pattern"},
-			retParam, filterParam, pidParam, limitParam, aliasParam, cpusParam, optionParam,
+			retParam,
+			filterParam,
+			pidParam,
+			limitParam,
+			aliasParam,
+			cpusParam,
+			optionParam,
 		},
 		Returns: "stream",
 		Result:  "one event for each return; ip (the function), ret_ip, func, retval, ret2; result if ret is given. In Go programs ip is the return instruction, results are retval, ret2 to ret9, g is the goroutine: a key for joins; a panic passes no return, a call that grows the stack enters twice",
@@ -235,8 +248,10 @@ func usdt() *b.Builtin {
 		Errors:  "a file without probes; no such probe, with the nearest name; arguments that cannot be decoded are left out, with a note",
 		Source:  "perf's uprobe PMU, since 4.17 (with a semaphore 4.20); amd64 and arm64; CAP_SYS_ADMIN; nothing is left behind",
 		Cost:    "1 to 10 us per hit for the traced program; arguments in its memory, other than its stack, are read when the event is looked at",
-		Examples: []b.Example{{Code: `usdt("libstdcxx:throw", "libstdc++").by("comm").count()`, Live: true},
-			{Code: `usdt("python:gc__start", "python3.11")`, Output: `<stream usdt:python:gc__start@"python3.11">`}},
+		Examples: []b.Example{
+			{Code: `usdt("libstdcxx:throw", "libstdc++").by("comm").count()`, Live: true},
+			{Code: `usdt("python:gc__start", "python3.11")`, Output: `<stream usdt:python:gc__start@"python3.11">`},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return probeSource(c, probe.Spec{
 				Kind: probe.USDT, File: c.String("file"), Name: c.String("name"),
@@ -264,10 +279,10 @@ func breakpoint() *b.Builtin {
 		Errors:  "no such symbol; an unaligned address; a length or type that the CPU does not have; no free slot: CPUs have four",
 		Source:  "perf_event_open, any kernel; CAP_PERFMON",
 		Cost:    "about 1 us per hit for the traced program; nothing otherwise",
-		Examples: []b.Example{{
-			Code: `breakpoint(0x404040, 8, "w")`, Output: "<stream breakpoint:0x404040/8:w>",
+		Examples: []b.Example{
+			{Code: `breakpoint(0x404040, 8, "w")`, Output: "<stream breakpoint:0x404040/8:w>"},
+			{Code: `breakpoint("jiffies", len = 8).log()`, Live: true},
 		},
-			{Code: `breakpoint("jiffies", len = 8).log()`, Live: true}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			spec, err := breakpointSpec(c)
 			if err != nil {

@@ -37,8 +37,10 @@ func profiler() *b.Builtin {
 		Errors:  "no such profiler or option; one that counts in the kernel, or needs no events: it has none to give",
 		Source:  "that of the profiler, in this run's rings: what it opens is attached as the rest, or to CPUs, if it must see other threads' events",
 		Cost:    "that of the profiler",
-		Examples: []b.Example{{Code: `profiler("task-state", "--than 10ms")`, Output: "<stream task-state>"},
-			{Code: `merge(tracepoint("raw_syscalls:sys_enter", filter = "id > 200"), profiler("page-faults", "-N 10")).log()`, Output: "<log>"}},
+		Examples: []b.Example{
+			{Code: `profiler("task-state", "--than 10ms")`, Output: "<stream task-state>"},
+			{Code: `merge(tracepoint("raw_syscalls:sys_enter", filter = "id > 200"), profiler("page-faults", "-N 10")).log()`, Output: "<log>"},
+		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			list := c.Strings("options")
 			if text, ok := starlark.AsString(c.Value("options")); ok {
