@@ -65,11 +65,23 @@ func TestEveryAggregator(t *testing.T) {
 	g := New(Spec{
 		Keys: []*flow.Fn{fn(t, "id")},
 		Args: []Arg{{Fn: fn(t, "val")}, {Fn: fn(t, "val"), Where: fn(t, "val > 15")}, {Fn: fn(t, "name")}},
-		Aggs: []Agg{{Op: Count}, {Op: Sum}, {Op: Min}, {Op: Max}, {Op: Avg}, {Op: Quantile, Q: 0.5}, {Op: Count, Arg: 1},
-			{Op: First, Arg: 2}, {Op: Last, Arg: 2}, {Op: Distinct, Arg: 2}, {Op: List}},
+		Aggs: []Agg{
+			{Op: Count},
+			{Op: Sum},
+			{Op: Min},
+			{Op: Max},
+			{Op: Avg},
+			{Op: Quantile, Q: 0.5},
+			{Op: Count, Arg: 1},
+			{Op: First, Arg: 2},
+			{Op: Last, Arg: 2},
+			{Op: Distinct, Arg: 2},
+			{Op: List},
+		},
 	})
 	g.Events([]*event.Event{
-		ev(stream, 1, 7, 10, "a"), ev(stream, 2, 7, 20, "b"), ev(stream, 3, 7, -31, "a"), ev(stream, 4, 9, 16, "z"),
+		ev(stream, 1, 7, 10, "a"), ev(stream, 2, 7, 20, "b"), ev(stream, 3, 7, -31, "a"),
+		ev(stream, 4, 9, 16, "z"),
 	})
 	want := "7 3 -1 -31 20 0 10 1 a a 2 (10, 20, -31); 9 1 16 16 16 16 16 1 z z 1 (16)"
 	if got := show(g.Rows()); got != want {
@@ -88,7 +100,11 @@ func TestEveryAggregator(t *testing.T) {
 // A busy key has another row in each interval: not all rows stay as large as the
 // busiest was once.
 func TestIntervalsDoNotAddUp(t *testing.T) {
-	g := New(Spec{Keys: []*flow.Fn{fn(t, "id")}, Args: []Arg{{Fn: fn(t, "val")}}, Aggs: []Agg{{Op: Quantile, Q: 0.5}}})
+	g := New(Spec{
+		Keys: []*flow.Fn{fn(t, "id")},
+		Args: []Arg{{Fn: fn(t, "val")}},
+		Aggs: []Agg{{Op: Quantile, Q: 0.5}},
+	})
 	const keys = 100
 	one := 0
 	for interval := range keys {
@@ -116,7 +132,10 @@ func TestIntervalsDoNotAddUp(t *testing.T) {
 }
 
 func TestKeysOfAllKinds(t *testing.T) {
-	evs := []*event.Event{ev(stream, 1, 1, 0, "a"), ev(stream, 1, 1, 0, "b"), ev(stream, 1, 2, 0, "a"), ev(stream, 1, 1, 0, "a")}
+	evs := []*event.Event{
+		ev(stream, 1, 1, 0, "a"), ev(stream, 1, 1, 0, "b"), ev(stream, 1, 2, 0, "a"),
+		ev(stream, 1, 1, 0, "a"),
+	}
 	for want, keys := range map[string][]*flow.Fn{
 		"4":                   nil,
 		"1 3; 2 1":            {fn(t, "id")},
@@ -159,7 +178,8 @@ func TestFailedEvaluationsAreCounted(t *testing.T) {
 	g := New(Spec{Keys: []*flow.Fn{fn(t, "100 / id")}, Args: []Arg{{}}, Aggs: []Agg{{Op: Count}}})
 	g.Events([]*event.Event{ev(stream, 1, 0, 0, ""), ev(stream, 1, 10, 0, "")})
 	if got := show(g.Rows()); got != "10 1" || g.Loss().Errors != 1 || g.Errors().First != expr.ErrDivide {
-		t.Errorf("got %s, %d errors (%v), want 10 1 and one division by zero", got, g.Loss().Errors, g.Errors().First)
+		t.Errorf("got %s, %d errors (%v), want 10 1 and one division by zero", got, g.Loss().Errors,
+			g.Errors().First)
 	}
 }
 
@@ -178,7 +198,13 @@ func TestHistogramBuckets(t *testing.T) {
 			got[fmt.Sprintf("%d..%d", b.Lo, b.Hi)] = b.Count
 		}
 	}
-	want := map[string]uint64{"-9223372036854775808..1": 2, "1..2": 1, "2..4": 2, "4..8": 1, "1099511627776..2199023255552": 1}
+	want := map[string]uint64{
+		"-9223372036854775808..1":      2,
+		"1..2":                         1,
+		"2..4":                         2,
+		"4..8":                         1,
+		"1099511627776..2199023255552": 1,
+	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -210,9 +236,13 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	evs := batch(256)
 	for name, spec := range map[string]Spec{
 		"count by integer": {Keys: []*flow.Fn{fn(t, "id")}, Args: []Arg{{}}, Aggs: []Agg{{Op: Count}}},
-		"sums by two keys": {Keys: []*flow.Fn{fn(t, "name"), fn(t, "id")}, Args: []Arg{{Fn: fn(t, "val")}}, Aggs: []Agg{{Op: Sum}, {Op: Max}}},
-		"quantile":         {Args: []Arg{{Fn: fn(t, "val")}}, Aggs: []Agg{{Op: Quantile, Q: 0.99}}},
-		"histogram":        {Args: []Arg{{Fn: fn(t, "val")}}, Aggs: []Agg{{Op: Hist}}},
+		"sums by two keys": {
+			Keys: []*flow.Fn{fn(t, "name"), fn(t, "id")},
+			Args: []Arg{{Fn: fn(t, "val")}},
+			Aggs: []Agg{{Op: Sum}, {Op: Max}},
+		},
+		"quantile":  {Args: []Arg{{Fn: fn(t, "val")}}, Aggs: []Agg{{Op: Quantile, Q: 0.99}}},
+		"histogram": {Args: []Arg{{Fn: fn(t, "val")}}, Aggs: []Agg{{Op: Hist}}},
 	} {
 		g := New(spec)
 		for range 5 {

@@ -11,7 +11,11 @@ func TestMergeOfPartsEqualsTheWhole(t *testing.T) {
 	evs := batch(5000)
 	for name, spec := range map[string]Spec{
 		"count": {Keys: []*flow.Fn{fn(t, "id")}, Args: []Arg{{}}, Aggs: []Agg{{Op: Count}}},
-		"texts": {Keys: []*flow.Fn{fn(t, "name"), fn(t, "id")}, Args: []Arg{{Fn: fn(t, "val")}}, Aggs: []Agg{{Op: Sum}, {Op: Min}, {Op: Max}, {Op: Avg}}},
+		"texts": {
+			Keys: []*flow.Fn{fn(t, "name"), fn(t, "id")},
+			Args: []Arg{{Fn: fn(t, "val")}},
+			Aggs: []Agg{{Op: Sum}, {Op: Min}, {Op: Max}, {Op: Avg}},
+		},
 		"all": {Args: []Arg{{Fn: fn(t, "val")}, {Fn: fn(t, "id")}},
 			Aggs: []Agg{{Op: Quantile, Q: 0.9}, {Op: Distinct, Arg: 1}, {Op: Count}}},
 	} {
@@ -50,7 +54,14 @@ func TestMergeHistograms(t *testing.T) {
 }
 
 func TestOrderForbidsMerging(t *testing.T) {
-	for op, want := range map[*Op]bool{Count: true, Quantile: true, Distinct: true, Last: false, First: false, List: false} {
+	for op, want := range map[*Op]bool{
+		Count:    true,
+		Quantile: true,
+		Distinct: true,
+		Last:     false,
+		First:    false,
+		List:     false,
+	} {
 		s := Spec{Aggs: []Agg{{Op: op}}}
 		if got := s.Mergeable(); got != want {
 			t.Errorf("%s: got %v, want %v", op.Name, got, want)

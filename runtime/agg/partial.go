@@ -97,8 +97,10 @@ func (g *Group) AddPartial(p *Partial) {
 	}
 }
 
-// errElsewhere is the first error where nobody knows more.
-var errElsewhere = errors.New("an expression failed inside the kernel: a division by zero, an overflow, or a text that is too long")
+// errElsewhere stands for an error of a program of the kernel, which only counts its errors.
+var errElsewhere = errors.New(
+	"an expression failed inside the kernel: a division by zero, an overflow, or a text that is too long",
+)
 
 // AddLoss adds the events that the partials do not contain.
 func (g *Group) AddLoss(l event.Loss) {
