@@ -95,7 +95,12 @@ const mostBefore = 256
 // NewCache makes a Cache within a Memory, of which nothing goes for being idle as
 // long as there are no more than little bytes.
 func NewCache[K comparable, V any](in *Memory, little int) *Cache[K, V] {
-	return &Cache[K, V]{in: in, kind: kind{little: little}, at: map[K]*cached[V]{}, before: map[K]event.Time{}}
+	return &Cache[K, V]{
+		in:     in,
+		kind:   kind{little: little},
+		at:     map[K]*cached[V]{},
+		before: map[K]event.Time{},
+	}
 }
 
 // Of returns an entry, for an event of that time.

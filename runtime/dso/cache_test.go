@@ -49,7 +49,8 @@ func TestCacheForgetsWhatIsIdle(t *testing.T) {
 			made[f]++
 		}
 	}
-	always, each, seldom, late := &File{Path: "libc"}, &File{Path: "cron"}, &File{Path: "backup"}, &File{Path: "late"}
+	always, each, seldom, late := &File{Path: "libc"}, &File{Path: "cron"}, &File{Path: "backup"},
+		&File{Path: "late"}
 	most := 0
 	for i := range 3600 {
 		now = event.Time(i) * second
@@ -65,10 +66,12 @@ func TestCacheForgetsWhatIsIdle(t *testing.T) {
 		most = max(most, c.Bytes())
 	}
 	if most > 1000 || made[always] != 1 || made[each] > 4 || made[seldom] != 4 {
-		t.Errorf("got up to %d bytes, files made %d, %d and %d times; want at most 1000, once, a few times, each of 4 times", most, made[always], made[each], made[seldom])
+		t.Errorf("got up to %d bytes, files made %d, %d and %d times; want at most 1000, once, up to 4, 4 times",
+			most, made[always], made[each], made[seldom])
 	}
 	if len(c.before) > mostBefore || c.Len()*100 != c.Bytes() || int(c.Dropped()) < 3500 {
-		t.Errorf("got %d files that went, %d of %d bytes, %d dropped", len(c.before), c.Len(), c.Bytes(), c.Dropped())
+		t.Errorf("got %d files that went, %d of %d bytes, %d dropped", len(c.before), c.Len(), c.Bytes(),
+			c.Dropped())
 	}
 	// Nor is an entry that was in use for long kept for as long.
 	old := NewCache[*File, int](NewMemory(1_000_000), 500)
@@ -111,7 +114,8 @@ func TestCachesShareABound(t *testing.T) {
 	tables.Hold(fresh, 3, 300, 2)
 	f := func(when string, nTables, nLines, bytes int) {
 		t.Helper()
-		if tables.Len() != nTables || lines.Len() != nLines || m.Bytes() != bytes || tables.Bytes()+lines.Bytes() != bytes {
+		if tables.Len() != nTables || lines.Len() != nLines || m.Bytes() != bytes ||
+			tables.Bytes()+lines.Bytes() != bytes {
 			t.Errorf("%s: got %d and %d of %d and %d bytes, %d in all; want %d and %d of %d", when,
 				tables.Len(), lines.Len(), tables.Bytes(), lines.Bytes(), m.Bytes(), nTables, nLines, bytes)
 		}

@@ -101,7 +101,14 @@ func NewStore(o Options) *Store {
 	if o.MaxDeleted <= 0 {
 		o.MaxDeleted = 256 << 20
 	}
-	return &Store{opt: o, byID: map[ID]*File{}, byBuild: map[string]*File{}, byPath: map[pathKey]*File{}, missing: map[pathKey]*File{}, used: list.New()}
+	return &Store{
+		opt:     o,
+		byID:    map[ID]*File{},
+		byBuild: map[string]*File{},
+		byPath:  map[pathKey]*File{},
+		missing: map[pathKey]*File{},
+		used:    list.New(),
+	}
 }
 
 // Stats returns the counts so far.
@@ -147,7 +154,8 @@ func (s *Store) Find(m Mapping) *File {
 		return nil
 	}
 	// Memory that looks like a file; JIT compilers map their code so.
-	if strings.HasPrefix(m.Path, "/memfd:") || strings.HasPrefix(m.Path, "/dev/") || strings.HasPrefix(m.Path, "/SYSV") || strings.HasPrefix(m.Path, "/anon_hugepage") {
+	if strings.HasPrefix(m.Path, "/memfd:") || strings.HasPrefix(m.Path, "/dev/") ||
+		strings.HasPrefix(m.Path, "/SYSV") || strings.HasPrefix(m.Path, "/anon_hugepage") {
 		return nil
 	}
 	if m.BuildID == "" {
@@ -326,11 +334,14 @@ func (f *File) open(m *Mapping) error {
 				strconv.FormatUint(m.Start, 16)+"-"+strconv.FormatUint(m.End, 16)))
 		})
 	}
+
 	path := strings.TrimSuffix(f.Path, " (deleted)")
+	underSysRoot := func() (*os.File, error) { return (*Root)(nil).Open(filepath.Join(s.opt.SysRoot, path)) }
 	if s.opt.SysRoot != "" && s.opt.NoProc {
-		tries = append(tries, func() (*os.File, error) { return (*Root)(nil).Open(filepath.Join(s.opt.SysRoot, path)) })
+		tries = append(tries, underSysRoot)
 	}
 	tries = append(tries, func() (*os.File, error) { return f.root.Open(path) })
+
 	// A file of a recording from elsewhere, or one that is gone, may have been copied.
 	known := len(tries)
 	for _, dir := range s.opt.DebugDirs {
@@ -339,7 +350,7 @@ func (f *File) open(m *Mapping) error {
 		}
 	}
 	if s.opt.SysRoot != "" && !s.opt.NoProc {
-		tries = append(tries, func() (*os.File, error) { return (*Root)(nil).Open(filepath.Join(s.opt.SysRoot, path)) })
+		tries = append(tries, underSysRoot)
 	}
 	cached := len(tries)
 	if f.root != nil && m != nil {
