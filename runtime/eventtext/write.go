@@ -43,7 +43,15 @@ func write(path string, r io.Reader) error {
 			WithHint("write: sched:sched_wakeup pid:s32, then: 1us 0 bash/10 sched_wakeup pid=7")
 	}
 	w, err := perfdata.Create(path, perfdata.WriteOptions{Version: "ppscript", Info: &perfdata.Info{
-		Hostname: "written", OSRelease: "0", Arch: "x86_64", Version: "ppscript", CPUsOnline: 1, CPUsAvail: 1, PageSize: 4096, Cmdline: []string{"ppscript"}}})
+		Hostname:   "written",
+		OSRelease:  "0",
+		Arch:       "x86_64",
+		Version:    "ppscript",
+		CPUsOnline: 1,
+		CPUsAvail:  1,
+		PageSize:   4096,
+		Cmdline:    []string{"ppscript"},
+	}})
 	if err != nil {
 		return err
 	}
@@ -56,10 +64,20 @@ func write(path string, r io.Reader) error {
 
 func (c *capture) write(w *perfdata.Writer) error {
 	for i, s := range c.schemas {
-		attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: uint64(i + 1), Sample: 1, Sample_type: sampleType,
-			Bits: unix.PerfBitSampleIDAll | unix.PerfBitComm}
-		err := w.Add(perfdata.StreamInfo{Attr: attr, IDs: []uint64{uint64(i + 1)}, Name: s.system + ":" + s.name,
-			System: s.system, Format: s.format(i + 1)})
+		attr := unix.PerfEventAttr{
+			Type:        unix.PERF_TYPE_TRACEPOINT,
+			Config:      uint64(i + 1),
+			Sample:      1,
+			Sample_type: sampleType,
+			Bits:        unix.PerfBitSampleIDAll | unix.PerfBitComm,
+		}
+		err := w.Add(perfdata.StreamInfo{
+			Attr:   attr,
+			IDs:    []uint64{uint64(i + 1)},
+			Name:   s.system + ":" + s.name,
+			System: s.system,
+			Format: s.format(i + 1),
+		})
 		if err != nil {
 			return err
 		}
