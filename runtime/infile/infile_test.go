@@ -82,8 +82,10 @@ func TestBound(t *testing.T) {
 		t.Helper()
 		var b bytes.Buffer
 		var e *tooLarge
-		if err := open(t, path, most).CopyTo(context.Background(), &b); errors.As(err, &e) != large || int64(b.Len()) > most {
-			t.Errorf("%s, at most %d: got %d bytes, error %v; want too large: %t", path, most, b.Len(), err, large)
+		if err := open(t, path, most).CopyTo(context.Background(), &b); errors.As(err, &e) != large ||
+			int64(b.Len()) > most {
+			t.Errorf("%s, at most %d: got %d bytes, error %v; want too large: %t", path, most, b.Len(),
+				err, large)
 		}
 	}
 	f(path, 200_000, false)
