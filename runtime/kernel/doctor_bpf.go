@@ -23,11 +23,19 @@ func (d *doctor) bpfRawTracepoint() Check {
 }
 
 func (d *doctor) bpfTypedTracepoint() Check {
-	return d.load(Warn, "5.5", &ebpf.ProgramSpec{Type: ebpf.Tracing, AttachType: ebpf.AttachTraceRawTp, AttachTo: "sched_switch"})
+	return d.load(Warn, "5.5", &ebpf.ProgramSpec{
+		Type:       ebpf.Tracing,
+		AttachType: ebpf.AttachTraceRawTp,
+		AttachTo:   "sched_switch",
+	})
 }
 
 func (d *doctor) bpfFentry() Check {
-	return d.load(Warn, "5.5", &ebpf.ProgramSpec{Type: ebpf.Tracing, AttachType: ebpf.AttachTraceFEntry, AttachTo: "wake_up_new_task"})
+	return d.load(Warn, "5.5", &ebpf.ProgramSpec{
+		Type:       ebpf.Tracing,
+		AttachType: ebpf.AttachTraceFEntry,
+		AttachTo:   "wake_up_new_task",
+	})
 }
 
 // load loads a program that returns 0. missing is the status when the kernel
@@ -51,7 +59,11 @@ func (d *doctor) load(missing Status, since string, spec *ebpf.ProgramSpec) Chec
 }
 
 func (d *doctor) bpfRingBuffer() Check {
-	m, err := ebpf.NewMap(&ebpf.MapSpec{Name: "ppscript_doctor", Type: ebpf.RingBuf, MaxEntries: uint32(d.PageBytes)})
+	m, err := ebpf.NewMap(&ebpf.MapSpec{
+		Name:       "ppscript_doctor",
+		Type:       ebpf.RingBuf,
+		MaxEntries: uint32(d.PageBytes),
+	})
 	if err == nil {
 		if err = m.Close(); err != nil {
 			return unsure(err.Error(), "")
@@ -67,12 +79,19 @@ func (d *doctor) bpfRingBuffer() Check {
 func (d *doctor) bpfRefused(missing Status, since string, err error) Check {
 	switch {
 	case errors.Is(err, ebpf.ErrNotSupported), errors.Is(err, unix.ENOSYS):
-		return Check{Status: missing, Detail: "not in this kernel", Fix: "use Linux " + since + " or newer, with CONFIG_BPF_EVENTS"}
+		return Check{
+			Status: missing,
+			Detail: "not in this kernel",
+			Fix:    "use Linux " + since + " or newer, with CONFIG_BPF_EVENTS",
+		}
 	case !denied(err):
 		return unsure(err.Error(), "")
 	case d.Caps.CanBPF():
-		return Check{Status: missing, Detail: "refused although the capabilities suffice: lockdown, a security module, or locked memory",
-			Fix: "look at: cat /sys/kernel/security/lockdown /sys/kernel/security/lsm; ulimit -l"}
+		return Check{
+			Status: missing,
+			Detail: "refused although the capabilities suffice: lockdown, a security module, or locked memory",
+			Fix:    "look at: cat /sys/kernel/security/lockdown /sys/kernel/security/lsm; ulimit -l",
+		}
 	}
 	detail := "not allowed to this user"
 	if s := d.Settings.UnprivilegedBPFDisabled; s.known() {

@@ -37,7 +37,8 @@ func (d *doctor) machine() Check {
 	detail := where + "; clocksource " + d.Clock
 	// Reading one of these takes about a microsecond, which every event pays.
 	if d.Clock == "hpet" || d.Clock == "acpi_pm" || d.Clock == "jiffies" {
-		return warn(detail+" is slow to read, so every event costs more", "boot with tsc=reliable if the machine's TSC is sound")
+		return warn(detail+" is slow to read, so every event costs more",
+			"boot with tsc=reliable if the machine's TSC is sound")
 	}
 	return ok(detail)
 }
@@ -54,7 +55,9 @@ func (d *doctor) cpus() Check {
 }
 
 // relevantCaps in the order of their use here.
-var relevantCaps = []Cap{CapSysAdmin, CapPerfmon, CapBPF, CapSysPtrace, CapSyslog, CapDACReadSearch, CapIPCLock, CapSysResource}
+var relevantCaps = []Cap{
+	CapSysAdmin, CapPerfmon, CapBPF, CapSysPtrace, CapSyslog, CapDACReadSearch, CapIPCLock, CapSysResource,
+}
 
 func (d *doctor) capabilities() Check {
 	if _, err := ReadCaps(d.opts.Roots); err != nil {
@@ -122,13 +125,15 @@ func (d *doctor) lockdown() Check {
 	switch d.Lockdown {
 	case "":
 		if d.Mounts.Securityfs == "" {
-			return unsure("securityfs is not mounted", d.command("mount -t securityfs securityfs /sys/kernel/security"))
+			return unsure("securityfs is not mounted",
+				d.command("mount -t securityfs securityfs /sys/kernel/security"))
 		}
 		return ok("this kernel has no lockdown")
 	case "none":
 		return ok("none")
 	}
-	return warn(d.Lockdown+": the kernel refuses kprobes or some BPF programs even to root", "boot with lockdown=none, or switch off Secure Boot")
+	return warn(d.Lockdown+": the kernel refuses kprobes or some BPF programs even to root",
+		"boot with lockdown=none, or switch off Secure Boot")
 }
 
 // mountedTracefs is the answer of mountinfo.
@@ -146,9 +151,11 @@ func (d *doctor) tracefs() Check {
 	}
 	if _, err := privilege.ReadDir(privilege.Kernel, dir+"/events"); err != nil {
 		if errors.Is(err, fs.ErrPermission) {
-			return fail(dir+": this user may not read it", "run as root, or: "+d.command("mount -o remount,mode=755 "+dir))
+			return fail(dir+": this user may not read it",
+				"run as root, or: "+d.command("mount -o remount,mode=755 "+dir))
 		}
-		return fail(fmt.Sprintf("%s: %v", dir, errors.Unwrap(err)), d.command("mount -t tracefs tracefs /sys/kernel/tracing"))
+		return fail(fmt.Sprintf("%s: %v", dir, errors.Unwrap(err)),
+			d.command("mount -t tracefs tracefs /sys/kernel/tracing"))
 	}
 	return ok(dir)
 }
@@ -205,7 +212,8 @@ func (d *doctor) sampleRate() Check {
 		detail += fmt.Sprintf(", callchains of at most %d frames", stack.Value)
 	}
 	if rate.Value < 5000 {
-		return warn(detail+"; the kernel lowers the rate when sampling takes too long", d.command("sysctl kernel.perf_event_max_sample_rate=100000"))
+		return warn(detail+"; the kernel lowers the rate when sampling takes too long",
+			d.command("sysctl kernel.perf_event_max_sample_rate=100000"))
 	}
 	return ok(detail)
 }
@@ -271,7 +279,8 @@ func (d *doctor) addressesShown() (bool, error) {
 func (d *doctor) cgroups() Check {
 	at, version := d.Mounts.PerfCgroup(), "2"
 	if at == "" {
-		return warn("no hierarchy that perf events can use", d.command("mount -t cgroup2 cgroup2 /sys/fs/cgroup"))
+		return warn("no hierarchy that perf events can use",
+			d.command("mount -t cgroup2 cgroup2 /sys/fs/cgroup"))
 	}
 	if d.Mounts.PerfEventV1 != "" {
 		version = "1"
@@ -280,7 +289,8 @@ func (d *doctor) cgroups() Check {
 	if !d.Caps.canTrace() {
 		return there
 	}
-	return delivers(there, d.try.cgroup, "the kernel does not count by cgroup here", "see whether the kernel can with: grep CGROUP_PERF /boot/config-$(uname -r)")
+	return delivers(there, d.try.cgroup, "the kernel does not count by cgroup here",
+		"see whether the kernel can with: grep CGROUP_PERF /boot/config-$(uname -r)")
 }
 
 func (d *doctor) btf() Check {

@@ -75,7 +75,8 @@ func (d *doctor) reach(what string, attr unix.PerfEventAttr, missing Check) Chec
 }
 
 func (d *doctor) software() Check {
-	return d.reach("cpu-clock", unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK},
+	clock := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK}
+	return d.reach("cpu-clock", clock,
 		fail("this kernel has no perf events", "use a kernel with CONFIG_PERF_EVENTS"))
 }
 
@@ -85,8 +86,10 @@ func (d *doctor) hardware() Check {
 		detail += ": the hypervisor offers none"
 		fix += ", or give the guest a PMU (for example: qemu -cpu host,pmu=on)"
 	}
-	opens := d.reach("cycles", unix.PerfEventAttr{Type: unix.PERF_TYPE_HARDWARE, Config: unix.PERF_COUNT_HW_CPU_CYCLES}, warn(detail, fix))
-	return delivers(opens, d.try.cycles, "the counters stand still", "sample with cpu-clock instead of cycles")
+	cycles := unix.PerfEventAttr{Type: unix.PERF_TYPE_HARDWARE, Config: unix.PERF_COUNT_HW_CPU_CYCLES}
+	opens := d.reach("cycles", cycles, warn(detail, fix))
+	return delivers(opens, d.try.cycles, "the counters stand still",
+		"sample with cpu-clock instead of cycles")
 }
 
 func (d *doctor) tracepoint() Check {
@@ -96,14 +99,16 @@ func (d *doctor) tracepoint() Check {
 	}
 	id, err := tracepointID(dir, "sched/sched_switch")
 	if errors.Is(err, os.ErrPermission) {
-		return fail("this user may not read the numbers of events", "run as root, or: "+d.command("mount -o remount,mode=755 "+dir))
+		return fail("this user may not read the numbers of events",
+			"run as root, or: "+d.command("mount -o remount,mode=755 "+dir))
 	}
 	if err != nil {
 		return unsure(err.Error(), "")
 	}
 	opens := d.reach("sched:sched_switch", unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: id},
 		fail("this kernel has no tracepoints for perf", "use a kernel with CONFIG_EVENT_TRACING"))
-	return delivers(opens, d.try.tracepoint, "system calls are not told", "use a kernel with CONFIG_HAVE_SYSCALL_TRACEPOINTS")
+	return delivers(opens, d.try.tracepoint, "system calls are not told",
+		"use a kernel with CONFIG_HAVE_SYSCALL_TRACEPOINTS")
 }
 
 // ringPages is the data part of the ring that is tried: the size that most
@@ -122,7 +127,8 @@ func (d *doctor) rings() Check {
 	mem, err := unix.Mmap(fd, 0, (ringPages+1)*d.PageBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	switch {
 	case denied(err):
-		return warn(fmt.Sprintf("a ring of %s cannot be mapped; %s", unit.Size(int64(ringPages*d.PageBytes)), limits),
+		return warn(fmt.Sprintf("a ring of %s cannot be mapped; %s",
+			unit.Size(int64(ringPages*d.PageBytes)), limits),
 			d.command("sysctl kernel.perf_event_mlock_kb=8192"))
 	case err != nil:
 		return unsure(fmt.Sprintf("map a ring: %v", err), "")

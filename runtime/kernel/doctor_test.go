@@ -68,7 +68,9 @@ func TestDoctorCancelled(t *testing.T) {
 }
 
 func TestDoctorTracefsMissing(t *testing.T) {
-	checks := Doctor(context.Background(), DoctorOptions{Tracefs: func() (string, error) { return "", errors.New("not mounted") }})
+	checks := Doctor(context.Background(), DoctorOptions{Tracefs: func() (string, error) {
+		return "", errors.New("not mounted")
+	}})
 	c := byName(t, checks, "tracefs")
 	if c.Status != Fail || !strings.Contains(c.Fix, "mount -t tracefs tracefs /sys/kernel/tracing") {
 		t.Errorf("tracefs: got %+v", c)
@@ -78,7 +80,10 @@ func TestDoctorTracefsMissing(t *testing.T) {
 	}
 	// One that is mounted, and that this user may not read, needs no mount.
 	denied := fmt.Errorf("read /sys/kernel/tracing: %w", unix.EACCES)
-	d := &doctor{opts: DoctorOptions{Program: "/bin/ppscript", Tracefs: func() (string, error) { return "", denied }}}
+	d := &doctor{opts: DoctorOptions{
+		Program: "/bin/ppscript",
+		Tracefs: func() (string, error) { return "", denied },
+	}}
 	for _, c := range []Check{d.tracefs(), d.tracepoint()} {
 		if strings.Contains(c.Fix, "mount") || !strings.Contains(c.Fix, "setcap") {
 			t.Errorf("tracefs that may not be read: got fix %q, want permission", c.Fix)
@@ -102,23 +107,29 @@ func TestDoctorOrdinaryUser(t *testing.T) {
 	check := func(got Check, status Status, detail, fix string) {
 		t.Helper()
 		if got.Status != status || !strings.Contains(got.Detail, detail) || got.Fix != fix {
-			t.Errorf("got %v %q fix %q, want %v %q fix %q", got.Status, got.Detail, got.Fix, status, detail, fix)
+			t.Errorf("got %v %q fix %q, want %v %q fix %q", got.Status, got.Detail, got.Fix, status,
+				detail, fix)
 		}
 	}
 	setcap := func(caps string) string { return privilege.Advice(caps, "/bin/ppscript") }
-	check(d.capabilities(), Warn, "none", setcap("cap_perfmon,cap_bpf,cap_sys_ptrace,cap_syslog,cap_dac_read_search"))
-	check(d.paranoid(), Warn, "3: ordinary users may trace nothing", "sudo sysctl kernel.perf_event_paranoid=-1")
+	check(d.capabilities(), Warn, "none",
+		setcap("cap_perfmon,cap_bpf,cap_sys_ptrace,cap_syslog,cap_dac_read_search"))
+	check(d.paranoid(), Warn, "3: ordinary users may trace nothing",
+		"sudo sysctl kernel.perf_event_paranoid=-1")
 	check(d.symbols(), Warn, "hidden", setcap("cap_syslog"))
 	check(d.lockdown(), Warn, "integrity", "boot with lockdown=none, or switch off Secure Boot")
-	check(d.kprobes(), Warn, "none", "use a kernel with CONFIG_KPROBE_EVENTS; tracepoints and uprobes work without")
+	check(d.kprobes(), Warn, "none",
+		"use a kernel with CONFIG_KPROBE_EVENTS; tracepoints and uprobes work without")
 	check(d.uprobes(), OK, "uprobe", "")
 	refused := func() Trial { return Trial{Err: unix.EACCES} }
 	d.try.uprobe, d.try.kprobe = refused, refused
 	check(d.uprobes(), Warn, "may not use", setcap("cap_sys_admin"))
 	check(d.fires("kprobe", d.traceCap(), d.try.kprobe), Warn, "may not use", setcap("cap_perfmon"))
 	check(d.cgroups(), OK, "/sys/fs/cgroup/perf_event (version 1)", "")
-	check(d.bpfRefused(Warn, "5.5", unix.EPERM), Fail, "unprivileged_bpf_disabled is 2", setcap("cap_bpf,cap_perfmon"))
-	check(d.bpfRefused(Warn, "5.5", ebpf.ErrNotSupported), Warn, "not in this kernel", "use Linux 5.5 or newer, with CONFIG_BPF_EVENTS")
+	check(d.bpfRefused(Warn, "5.5", unix.EPERM), Fail, "unprivileged_bpf_disabled is 2",
+		setcap("cap_bpf,cap_perfmon"))
+	check(d.bpfRefused(Warn, "5.5", ebpf.ErrNotSupported), Warn, "not in this kernel",
+		"use Linux 5.5 or newer, with CONFIG_BPF_EVENTS")
 	check(d.bpfRefused(Warn, "5.5", unix.ENOMEM), Unknown, "memory", "")
 
 	d.Version = Version{Major: 5, Minor: 4, Release: "5.4.0"}

@@ -11,7 +11,8 @@ import (
 
 // trials are the tries of a doctor; nil ones are left out, as tests do.
 type trials struct {
-	breakpoint, uprobe, kprobe, tracepoint, switches, sampling, samplingCPUs, cycles, clock, cgroup, program func() Trial
+	breakpoint, uprobe, kprobe, tracepoint, switches, sampling, samplingCPUs, cycles, clock, cgroup,
+	program func() Trial
 }
 
 // trials are those of the running machine.
@@ -71,7 +72,8 @@ func (d *doctor) breakpoints() Check {
 	case t.works():
 		return ok("fire at writes to memory")
 	case t.Silent():
-		return warn(fmt.Sprintf("%s (%d of %d writes were told)", SilentBreakpoints, t.Came, t.Made), SilentBreakpointsFix)
+		return warn(fmt.Sprintf("%s (%d of %d writes were told)", SilentBreakpoints, t.Came, t.Made),
+			SilentBreakpointsFix)
 	case absent(t.Err):
 		return warn("this kernel has none", "use a kernel with CONFIG_HAVE_HW_BREAKPOINT")
 	case denied(t.Err):
@@ -90,9 +92,11 @@ func (d *doctor) fires(name string, wants Cap, try func() Trial) Check {
 	}
 	switch t := try(); {
 	case t.works():
-		return ok(fmt.Sprintf("fire; a hit costs about %v", (t.Elapsed / time.Duration(max(t.Made, 1))).Round(100*time.Nanosecond)))
+		return ok(fmt.Sprintf("fire; a hit costs about %v",
+			(t.Elapsed / time.Duration(max(t.Made, 1))).Round(100*time.Nanosecond)))
 	case t.Silent():
-		return warn(fmt.Sprintf("open, but %d of %d hits came", t.Came, t.Made), "report it, with the kernel and the hypervisor, since nothing is known to cause it")
+		return warn(fmt.Sprintf("open, but %d of %d hits came", t.Came, t.Made),
+			"report it, with the kernel and the hypervisor, since nothing is known to cause it")
 	case denied(t.Err):
 		return warn(there+", which this user may not use", d.grant(wants.String()))
 	default:
@@ -108,7 +112,8 @@ func (d *doctor) eventClock() Check {
 	case t.works():
 		return ok("times of events lie between readings of the monotonic clock")
 	case t.Silent():
-		return warn(fmt.Sprintf("times of %d in %d events are not between readings of the monotonic clock", t.Made-t.Came, t.Made),
+		return warn(fmt.Sprintf("times of %d in %d events are not between readings of the monotonic clock",
+			t.Made-t.Came, t.Made),
 			"see the clocksource with: cat /sys/devices/system/clocksource/clocksource0/*")
 	case denied(t.Err):
 		return warn("not allowed to this user", d.grant(d.traceCap().String()))
@@ -137,7 +142,8 @@ func (d *doctor) sampling() Check {
 	case cpus.Silent():
 		return warn(fmt.Sprintf("of a CPU %d of %d samples came", cpus.Came, cpus.Made), slow)
 	case errors.Is(cpus.Err, nil):
-		return ok(fmt.Sprintf("of a busy thread %d of %d samples came, of the worst CPU %d of %d", thread.Came, thread.Made, cpus.Came, cpus.Made))
+		return ok(fmt.Sprintf("of a busy thread %d of %d samples came, of the worst CPU %d of %d",
+			thread.Came, thread.Made, cpus.Came, cpus.Made))
 	}
 	return ok(fmt.Sprintf("of a busy thread %d of %d samples came", thread.Came, thread.Made))
 }

@@ -28,7 +28,7 @@ type settings struct {
 	PerfEventMaxSampleRate  setting // Hz; the kernel lowers it by itself under load
 	PerfEventMlockKB        setting // of rings, for each user and CPU, beside RLIMIT_MEMLOCK
 	PerfEventMaxStack       setting // frames in a callchain
-	KptrRestrict            setting // 0 addresses for CAP_SYSLOG or low paranoid levels, 1 for CAP_SYSLOG, 2 for nobody
+	KptrRestrict            setting // who sees addresses: 0 depends on paranoid, 1 CAP_SYSLOG, 2 nobody
 	UnprivilegedBPFDisabled setting // 0 no, 1 yes until reboot, 2 yes
 }
 

@@ -39,7 +39,8 @@ func TestVersionOrder(t *testing.T) {
 	if !v("6.1.0").AtLeast(5, 18) || v("5.10.9").AtLeast(5, 11) || !v("5.10.1-x").AtLeast(5, 10) {
 		t.Error("AtLeast compares wrongly")
 	}
-	if v("6.1.2").Compare(v("6.1.10")) >= 0 || v("6.1.2-a").Compare(v("6.1.2-b")) != 0 || v("10.0").Compare(v("9.9")) <= 0 {
+	if v("6.1.2").Compare(v("6.1.10")) >= 0 || v("6.1.2-a").Compare(v("6.1.2-b")) != 0 ||
+		v("10.0").Compare(v("9.9")) <= 0 {
 		t.Error("Compare compares wrongly")
 	}
 }
@@ -53,9 +54,10 @@ func fixture(t *testing.T) Roots {
 	write(t, proc, "sys/kernel/perf_event_mlock_kb", "516\n")
 	write(t, proc, "sys/kernel/kptr_restrict", "x\n")
 	write(t, proc, "self/status", "Name:\tx\nCapPrm:\t000000c000004000\nCapEff:\t0000000000000000\n")
-	write(t, proc, "self/limits", "Limit                     Soft Limit           Hard Limit           Units\n"+
-		"Max open files            1024                 20000                files\n"+
-		"Max locked memory         8388608              unlimited            bytes\n")
+	write(t, proc, "self/limits",
+		"Limit                     Soft Limit           Hard Limit           Units\n"+
+			"Max open files            1024                 20000                files\n"+
+			"Max locked memory         8388608              unlimited            bytes\n")
 	write(t, proc, "self/mountinfo", strings.Join([]string{
 		"42 23 0:13 / /sys/kernel/debug/tracing rw,relatime - tracefs none rw",
 		"43 23 0:13 / /sys/kernel/tracing rw,relatime shared:7 - tracefs none rw",
@@ -122,7 +124,8 @@ func TestReadFactsMissing(t *testing.T) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v, want not exist", err)
 	}
-	if f.PageBytes == 0 || f.BTF || f.Lockdown != "" || f.Hypervisor != "" || f.Settings.PerfEventParanoid.known() {
+	if f.PageBytes == 0 || f.BTF || f.Lockdown != "" || f.Hypervisor != "" ||
+		f.Settings.PerfEventParanoid.known() {
 		t.Errorf("got %+v from nothing", f)
 	}
 }
@@ -141,7 +144,10 @@ func TestHypervisorByFlag(t *testing.T) {
 
 func TestLimitErrors(t *testing.T) {
 	dir := t.TempDir()
-	for _, text := range []string{"", "Max open files 1", "Max open files x y files\nMax locked memory 1 1", "Max open files 1 1 files"} {
+	for _, text := range []string{
+		"", "Max open files 1", "Max open files x y files\nMax locked memory 1 1",
+		"Max open files 1 1 files",
+	} {
 		write(t, dir, "self/limits", text)
 		if l, err := readLimits(Roots{Proc: dir}); err == nil {
 			t.Errorf("%q: got %v, want an error", text, l)

@@ -30,7 +30,10 @@ func readLimits(r Roots) (limits, error) {
 	if err != nil {
 		return l, fmt.Errorf("read limits: %w", err)
 	}
-	for name, limit := range map[string]*limit{"Max open files": &l.OpenFiles, "Max locked memory": &l.LockedBytes} {
+	for name, limit := range map[string]*limit{
+		"Max open files":    &l.OpenFiles,
+		"Max locked memory": &l.LockedBytes,
+	} {
 		if *limit, err = findLimit(text, name); err != nil {
 			return limits{}, fmt.Errorf("read limits: %w", err)
 		}

@@ -43,7 +43,8 @@ type MemoryEvent struct {
 func MemoryEvents(r Roots, op string, cycles uint64) ([]MemoryEvent, error) {
 	pmus, err := ReadPMUs(r)
 	if err != nil {
-		return nil, diag.Errorf(diag.Attach, "open memory event", op, "%w", err).WithHint("mount sysfs: mount -t sysfs sysfs /sys")
+		return nil, diag.Errorf(diag.Attach, "open memory event", op, "%w", err).
+			WithHint("mount sysfs: mount -t sysfs sysfs /sys")
 	}
 	var found []MemoryEvent
 	var names []string
@@ -74,16 +75,19 @@ func MemoryEvents(r Roots, op string, cycles uint64) ([]MemoryEvent, error) {
 	}
 	subject := "mem-" + op
 	if i := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(n, "arm_spe") }); i >= 0 {
-		return nil, diag.Errorf(diag.Attach, "open memory event", subject, "%s writes packets into a buffer of its own (AUX), which ppscript does not read", names[i]).
+		return nil, diag.Errorf(diag.Attach, "open memory event", subject,
+			"%s writes packets into a buffer of its own (AUX), which ppscript does not read", names[i]).
 			WithHint("use perf mem record here")
 	}
 	if without != "" {
 		return nil, diag.Errorf(diag.Attach, "open memory event", subject,
-			"the PMU %s has no event of that name: neither PEBS of Intel's nor IBS of AMD's is there; virtual machines often have no such thing", without).
+			"the PMU %s has no event of that name: neither Intel's PEBS nor AMD's IBS is there; "+
+				"virtual machines often have no such thing", without).
 			WithHint("run it where there is one: ls /sys/bus/event_source/devices/%s/events", without)
 	}
 	return nil, diag.Errorf(diag.Attach, "open memory event", subject,
-		"this machine has no PMU cpu or ibs_op, only %s; virtual machines often have no counters of the CPU", strings.Join(names, " ")).
+		"this machine has no PMU cpu or ibs_op, only %s; virtual machines often have no counters of the CPU",
+		strings.Join(names, " ")).
 		WithHint("run it where there is one: ls /sys/bus/event_source/devices")
 }
 
@@ -169,7 +173,8 @@ func pack(dir string, terms map[string]uint64) (config [3]uint64, err error) {
 		word, ranges, ok := strings.Cut(text, ":")
 		i := slices.Index([]string{"config", "config1", "config2"}, word)
 		if !ok || i < 0 {
-			return config, fmt.Errorf("format of %s: got %q, want bits of config, config1 or config2", term, text)
+			return config, fmt.Errorf("format of %s: got %q, want bits of config, config1 or config2",
+				term, text)
 		}
 		for _, bits := range strings.Split(ranges, ",") {
 			first, last, _ := strings.Cut(bits, "-")

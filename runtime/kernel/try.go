@@ -119,7 +119,8 @@ func openRing(attr unix.PerfEventAttr, s spot) (*tryRing, error) {
 	if err != nil {
 		return nil, err
 	}
-	mem, err := unix.Mmap(fd, 0, (tryPages+1)*unix.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	mem, err := unix.Mmap(fd, 0, (tryPages+1)*unix.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_SHARED)
 	if err != nil {
 		unix.Close(fd)
 		return nil, fmt.Errorf("map a ring: %w", err)

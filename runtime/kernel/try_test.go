@@ -66,9 +66,19 @@ func TestTriesLeaveNothing(t *testing.T) {
 	d := &doctor{Facts: facts}
 	d.opts.Tracefs = d.mountedTracefs
 	all := d.trials()
-	for name, try := range map[string]func() Trial{"breakpoint": all.breakpoint, "uprobe": all.uprobe, "kprobe": all.kprobe,
-		"tracepoint": all.tracepoint, "switches": all.switches, "sampling": all.sampling, "samplingCPUs": all.samplingCPUs,
-		"cycles": all.cycles, "clock": all.clock, "cgroup": all.cgroup, "program": all.program} {
+	for name, try := range map[string]func() Trial{
+		"breakpoint":   all.breakpoint,
+		"uprobe":       all.uprobe,
+		"kprobe":       all.kprobe,
+		"tracepoint":   all.tracepoint,
+		"switches":     all.switches,
+		"sampling":     all.sampling,
+		"samplingCPUs": all.samplingCPUs,
+		"cycles":       all.cycles,
+		"clock":        all.clock,
+		"cgroup":       all.cgroup,
+		"program":      all.program,
+	} {
 		got := try()
 		t.Logf("%-12s %+v", name, got)
 		if got.Err == nil && (got.Made <= 0 || got.Least <= 0 || got.Came < 0) {
@@ -93,14 +103,28 @@ func TestDoctorSilence(t *testing.T) {
 	all := func(try func() Trial) *doctor {
 		d := &doctor{root: true}
 		d.PMUs = []PMU{{Name: "uprobe"}, {Name: "kprobe"}}
-		d.try = trials{breakpoint: try, uprobe: try, kprobe: try, switches: try, sampling: try, samplingCPUs: try, clock: try}
+		d.try = trials{
+			breakpoint:   try,
+			uprobe:       try,
+			kprobe:       try,
+			switches:     try,
+			sampling:     try,
+			samplingCPUs: try,
+			clock:        try,
+		}
 		return d
 	}
 	f := func(try func() Trial, want Status, words string) {
 		t.Helper()
 		d := all(try)
-		for name, check := range map[string]func() Check{"breakpoints": d.breakpoints, "kprobes": d.kprobes, "uprobes": d.uprobes,
-			"switches": d.switches, "samples": d.sampling, "event clock": d.eventClock} {
+		for name, check := range map[string]func() Check{
+			"breakpoints": d.breakpoints,
+			"kprobes":     d.kprobes,
+			"uprobes":     d.uprobes,
+			"switches":    d.switches,
+			"samples":     d.sampling,
+			"event clock": d.eventClock,
+		} {
 			c := check()
 			if c.Status != want && !(want == Warn && c.Status == Fail) || !strings.Contains(c.Detail, words) {
 				t.Errorf("%s: got %+v, want %v and %q", name, c, want, words)
@@ -110,7 +134,8 @@ func TestDoctorSilence(t *testing.T) {
 			}
 		}
 		opens := ok("opens")
-		if c := delivers(opens, try, "nothing comes", "do this"); want == Unknown && c.Status != Unknown || want == OK && c != opens {
+		if c := delivers(opens, try, "nothing comes", "do this"); want == Unknown && c.Status != Unknown ||
+			want == OK && c != opens {
 			t.Errorf("got %+v, want %v", c, want)
 		}
 	}
@@ -118,7 +143,8 @@ func TestDoctorSilence(t *testing.T) {
 	f(silent, Warn, "8")
 	f(refused, Warn, "user")
 	f(odd, Unknown, "odd")
-	if c := all(silent).breakpoints(); !strings.HasPrefix(c.Detail, SilentBreakpoints) || c.Fix != SilentBreakpointsFix {
+	if c := all(silent).breakpoints(); !strings.HasPrefix(c.Detail, SilentBreakpoints) ||
+		c.Fix != SilentBreakpointsFix {
 		t.Errorf("got %+v, want what breakpoint says as well", c)
 	}
 }

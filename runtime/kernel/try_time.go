@@ -46,8 +46,13 @@ func trySamplingCPUs(cpus []int) Trial {
 // trySampling samples by the CPU's clock while work runs, which takes busy, or
 // as long as it takes if that is 0.
 func trySampling(s spot, bits uint64, work func(), busy time.Duration) Trial {
-	ring, err := openRing(unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK,
-		Sample: uint64(tryPeriod), Sample_type: unix.PERF_SAMPLE_TIME, Bits: bits}, s)
+	ring, err := openRing(unix.PerfEventAttr{
+		Type:        unix.PERF_TYPE_SOFTWARE,
+		Config:      unix.PERF_COUNT_SW_CPU_CLOCK,
+		Sample:      uint64(tryPeriod),
+		Sample_type: unix.PERF_SAMPLE_TIME,
+		Bits:        bits,
+	}, s)
 	if err != nil {
 		return Trial{Err: err}
 	}
@@ -81,16 +86,22 @@ func TryClock() Trial {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	page := os.Getpagesize()
-	mem, err := unix.Mmap(-1, 0, tryHits*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	mem, err := unix.Mmap(-1, 0, tryHits*page, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		return untried("map pages: %w", err)
 	}
 	defer unix.Munmap(mem)
 	// One page, one fault: transparent huge pages would be fewer.
 	_ = unix.Madvise(mem, unix.MADV_NOHUGEPAGE)
-	ring, err := openRing(unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_PAGE_FAULTS, Sample: 1,
-		Sample_type: unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_ADDR, Clockid: unix.CLOCK_MONOTONIC,
-		Bits: unix.PerfBitUseClockID | unix.PerfBitExcludeKernel}, onTask(0))
+	ring, err := openRing(unix.PerfEventAttr{
+		Type:        unix.PERF_TYPE_SOFTWARE,
+		Config:      unix.PERF_COUNT_SW_PAGE_FAULTS,
+		Sample:      1,
+		Sample_type: unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_ADDR,
+		Clockid:     unix.CLOCK_MONOTONIC,
+		Bits:        unix.PerfBitUseClockID | unix.PerfBitExcludeKernel,
+	}, onTask(0))
 	if err != nil {
 		return Trial{Err: err}
 	}
