@@ -27,7 +27,8 @@ func (s *shelf) put(path, version string, files map[string]string) {
 	src := s.t.TempDir()
 	for name, text := range files {
 		p := filepath.Join(src, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(p), 0o755), os.WriteFile(p, []byte(text), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(p), 0o755),
+			os.WriteFile(p, []byte(text), 0o644)); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -50,8 +51,11 @@ func world(t *testing.T) (*shelf, string, Settings) {
 	s.put("ex.com/base", "v1.0.0", map[string]string{ModName: "module ex.com/base\n", "b.star": "x = 100\n"})
 	s.put("ex.com/base", "v1.1.0", map[string]string{ModName: "module ex.com/base\n", "b.star": "x = 110\n"})
 	s.put("ex.com/base", "v1.2.0", map[string]string{ModName: "module ex.com/base\n", "b.star": "x = 120\n"})
-	s.put("ex.com/disk", "v0.3.0", map[string]string{ModName: "module ex.com/disk\nrequire ex.com/base v1.1.0\n",
-		"disk.star": `load("ex.com/base//b.star", "x")` + "\n", "sub/d.star": "y = 1\n"})
+	s.put("ex.com/disk", "v0.3.0", map[string]string{
+		ModName:      "module ex.com/disk\nrequire ex.com/base v1.1.0\n",
+		"disk.star":  `load("ex.com/base//b.star", "x")` + "\n",
+		"sub/d.star": "y = 1\n",
+	})
 	dir := t.TempDir()
 	if err := Init(dir, "ex.com/mine"); err != nil {
 		t.Fatal(err)
@@ -98,7 +102,8 @@ func TestMinimalVersionsAreChosen(t *testing.T) {
 	if err != nil || name != "ex.com/base@v1.1.0//b.star" || string(src) != "x = 110\n" {
 		t.Errorf("got %s %q, %v; want 1.1.0: the highest that somebody asks for, not the newest", name, src, err)
 	}
-	if got := read(t, filepath.Join(dir, ModName)); !strings.Contains(got, "ex.com/base v1.0.0") || !strings.Contains(got, "ex.com/disk v0.3.0") {
+	if got := read(t, filepath.Join(dir, ModName)); !strings.Contains(got, "ex.com/base v1.0.0") ||
+		!strings.Contains(got, "ex.com/disk v0.3.0") {
 		t.Errorf("got %s, want both requirements", got)
 	}
 	chain, err := open(t, dir, s).Why(context.Background(), "ex.com/base")
@@ -140,7 +145,8 @@ func TestCacheIsReadOnly(t *testing.T) {
 func TestTidy(t *testing.T) {
 	_, dir, s := world(t)
 	get(t, dir, s, "ex.com/base@v1.0.0")
-	if err := os.WriteFile(filepath.Join(dir, "a.star"), []byte("load(\"ex.com/disk//disk.star\", \"x\")\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "a.star"), []byte("load(\"ex.com/disk//disk.star\", \"x\")\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	l := open(t, dir, s)
@@ -150,7 +156,8 @@ func TestTidy(t *testing.T) {
 	}
 	l.Close()
 	sum := read(t, filepath.Join(dir, SumName))
-	if strings.Contains(sum, "base v1.0.0 ") || !strings.Contains(sum, "ex.com/disk v0.3.0 h1:") || !strings.Contains(sum, "ex.com/base v1.1.0 h1:") {
+	if strings.Contains(sum, "base v1.0.0 ") || !strings.Contains(sum, "ex.com/disk v0.3.0 h1:") ||
+		!strings.Contains(sum, "ex.com/base v1.1.0 h1:") {
 		t.Errorf("got sum\n%swant the chosen versions only", sum)
 	}
 	if n, err := open(t, dir, s).Verify(context.Background()); err != nil || n != 2 {
@@ -163,26 +170,45 @@ func TestErrors(t *testing.T) {
 	ctx := context.Background()
 	get(t, dir, s, "ex.com/base@v1.0.0")
 	for name, f := range map[string]func() error{
-		"not found": func() error { _, err := open(t, dir, s).Get(ctx, []string{"ex.com/base@v9.9.9"}); return err },
+		"not found": func() error {
+			_, err := open(t, dir, s).Get(ctx, []string{"ex.com/base@v9.9.9"})
+			return err
+		},
 		"want a semver tag": func() error {
 			_, err := open(t, dir, s).Get(ctx, []string{"ex.com/base@main"})
 			return err
 		},
-		"not required by":     func() error { _, _, err := open(t, dir, s).Resolve(ctx, "ex.com/disk//disk.star"); return err },
-		"did you mean b.star": func() error { _, _, err := open(t, dir, s).Resolve(ctx, "ex.com/base//bb.star"); return err },
-		"nothing is fetched": func() error {
-			_, err := open(t, dir, Settings{Cache: s.Cache, Proxy: "off"}).Get(ctx, []string{"ex.com/disk@v0.3.0"})
+		"not required by": func() error {
+			_, _, err := open(t, dir, s).Resolve(ctx, "ex.com/disk//disk.star")
 			return err
 		},
-		"in no library":                   func() error { _, err := open(t, t.TempDir(), s).Get(ctx, []string{"ex.com/base"}); return err },
+		"did you mean b.star": func() error {
+			_, _, err := open(t, dir, s).Resolve(ctx, "ex.com/base//bb.star")
+			return err
+		},
+		"nothing is fetched": func() error {
+			_, err := open(t, dir, Settings{Cache: s.Cache, Proxy: "off"}).
+				Get(ctx, []string{"ex.com/disk@v0.3.0"})
+			return err
+		},
+		"in no library": func() error {
+			_, err := open(t, t.TempDir(), s).Get(ctx, []string{"ex.com/base"})
+			return err
+		},
 		"there is a ppscript.mod already": func() error { return Init(dir, "ex.com/x") },
 		"says that it is ex.com/other": func() error {
-			shelf.put("ex.com/liar", "v1.0.0", map[string]string{ModName: "module ex.com/other\n", "a.star": ""})
+			shelf.put("ex.com/liar", "v1.0.0", map[string]string{
+				ModName:  "module ex.com/other\n",
+				"a.star": "",
+			})
 			_, err := open(t, dir, s).Get(ctx, []string{"ex.com/liar@v1.0.0"})
 			return err
 		},
 		"the contents changed": func() error {
-			shelf.put("ex.com/base", "v1.0.0", map[string]string{ModName: "module ex.com/base\n", "b.star": "x = 666\n"})
+			shelf.put("ex.com/base", "v1.0.0", map[string]string{
+				ModName:  "module ex.com/base\n",
+				"b.star": "x = 666\n",
+			})
 			other := s
 			other.Cache = t.TempDir()
 			t.Cleanup(func() { exec.Command("chmod", "-R", "u+w", other.Cache).Run() })

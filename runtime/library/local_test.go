@@ -24,7 +24,8 @@ func TestWrongLines(t *testing.T) {
 	f := func(text, pos, want string) {
 		t.Helper()
 		_, err := parseMod("ppscript.mod", []byte(text))
-		if err == nil || !strings.HasPrefix(err.Error(), "ppscript.mod:"+pos) || !strings.Contains(err.Error(), want) || diag.HintOf(err) == "" {
+		if err == nil || !strings.HasPrefix(err.Error(), "ppscript.mod:"+pos) ||
+			!strings.Contains(err.Error(), want) || diag.HintOf(err) == "" {
 			t.Errorf("%q: got %v (hint %q), want %q at %s", text, err, diag.HintOf(err), want, pos)
 		}
 	}
@@ -37,7 +38,10 @@ func TestWrongLines(t *testing.T) {
 	f("module a.b/c\nrequire d.e/f\n", "2:", "require")
 	f("module a.b/c\nreplace d.e/f => sub\n", "2:", "replace")
 	f("module a.b/c\n(\n", "2:", "")
-	for _, text := range []string{"module a.b/c\n", "module a.b/c\n// a comment\nrequire (\n\td.e/f v1.0.0 // indirect\n)\nreplace d.e/f => ../f\n"} {
+	for _, text := range []string{
+		"module a.b/c\n",
+		"module a.b/c\n// a comment\nrequire (\n\td.e/f v1.0.0 // indirect\n)\nreplace d.e/f => ../f\n",
+	} {
 		if _, err := parseMod("m", []byte(text)); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -46,7 +50,10 @@ func TestWrongLines(t *testing.T) {
 
 func TestReplace(t *testing.T) {
 	shelf, dir, s := world(t)
-	shelf.put("ex.com/fork", "v1.5.0", map[string]string{ModName: "module ex.com/base\n", "b.star": "x = 150\n"})
+	shelf.put("ex.com/fork", "v1.5.0", map[string]string{
+		ModName:  "module ex.com/base\n",
+		"b.star": "x = 150\n",
+	})
 	get(t, dir, s, "ex.com/disk@v0.3.0")
 	mod := filepath.Join(dir, ModName)
 	plain := read(t, mod)
@@ -86,7 +93,8 @@ func TestReplace(t *testing.T) {
 	}
 	l.Close()
 	put(t, filepath.Join(own, "b.star"), "x = 3\n")
-	if _, src, err := open(t, dir, s).Resolve(ctx, "ex.com/base//b.star"); err != nil || string(src) != "x = 2\n" {
+	if _, src, err := open(t, dir, s).Resolve(ctx, "ex.com/base//b.star"); err != nil ||
+		string(src) != "x = 2\n" {
 		t.Errorf("vendor: got %q, %v, want the copy", src, err)
 	}
 	put(t, filepath.Join(dir, "vendor/ex.com/base/b.star"), "x = 666\n")
@@ -111,7 +119,10 @@ func TestWorkspace(t *testing.T) {
 	}
 	ctx := context.Background()
 	for _, at := range []string{"mine", "", "new"} {
-		for name, want := range map[string]string{"ex.com/base//b.star": "x = 1\n", "ex.com/new//n.star": "y = 1\n"} {
+		for name, want := range map[string]string{
+			"ex.com/base//b.star": "x = 1\n",
+			"ex.com/new//n.star":  "y = 1\n",
+		} {
 			if at == "new" && strings.Contains(name, "new") {
 				continue // its own
 			}
@@ -121,21 +132,24 @@ func TestWorkspace(t *testing.T) {
 				continue
 			}
 			// A script of it loads a file beside itself.
-			if _, again, err := open(t, filepath.Join(top, at), s).Resolve(ctx, full); err != nil || string(again) != want {
+			if _, again, err := open(t, filepath.Join(top, at), s).Resolve(ctx, full); err != nil ||
+				string(again) != want {
 				t.Errorf("in %s: %s: got %q, %v", at, full, again, err)
 			}
 		}
 	}
 	off := s
 	off.NoWork = true
-	if _, src, err := open(t, filepath.Join(top, "mine"), off).Resolve(ctx, "ex.com/base//b.star"); err != nil || string(src) != "x = 100\n" {
+	if _, src, err := open(t, filepath.Join(top, "mine"), off).
+		Resolve(ctx, "ex.com/base//b.star"); err != nil || string(src) != "x = 100\n" {
 		t.Errorf("without workspace: got %q, %v", src, err)
 	}
 	if _, err := Work(top, []string{"nothing"}); err == nil || diag.HintOf(err) == "" {
 		t.Errorf("got %v, want that it is no library", err)
 	}
 	put(t, filepath.Join(top, workName), "use ./mine\nuze ./base\n")
-	if _, err := Open(filepath.Join(top, "mine"), s); err == nil || !strings.Contains(err.Error(), "ppscript.work:2:1: unknown line: uze (did you mean use?)") {
+	if _, err := Open(filepath.Join(top, "mine"), s); err == nil ||
+		!strings.Contains(err.Error(), "ppscript.work:2:1: unknown line: uze (did you mean use?)") {
 		t.Errorf("got %v, want the wrong line", err)
 	}
 }

@@ -81,8 +81,9 @@ func onlyLines(f *modfile.FileSyntax, text []byte, words []string) error {
 			continue
 		}
 		at, _ := st.Span()
-		return atLine(f, text, at, diag.Errorf(diag.Usage, "", "", "a line with %s means nothing here", tokens[0]).
-			WithHint("remove the line; there are: %s", strings.Join(words, ", ")))
+		e := diag.Errorf(diag.Usage, "", "", "a line with %s means nothing here", tokens[0]).
+			WithHint("remove the line; there are: %s", strings.Join(words, ", "))
+		return atLine(f, text, at, e)
 	}
 	return nil
 }
@@ -134,7 +135,7 @@ func printable(r rune) rune {
 
 func checkVersion(v module.Version) error {
 	if err := module.CheckPath(v.Path); err != nil {
-		return (&diag.Error{Op: "library", Subject: v.Path, Cause: errors.New("not a library path"), Class: diag.Usage}).
+		return diag.Errorf(diag.Usage, "library", v.Path, "not a library path").
 			WithHint("write host/path, such as git.example.com/perf/lib")
 	}
 	if !semver.IsValid(v.Version) {

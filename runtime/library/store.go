@@ -46,7 +46,8 @@ func (st *store) mod(ctx context.Context, v module.Version, sum *sum, replacing 
 		st.mods[v] = m
 	}
 	if m.Path != v.Path && !replacing {
-		return nil, diag.Errorf(diag.Run, "library", v.Path+"@"+v.Version, "its %s says that it is %s", ModName, m.Path).
+		return nil, diag.Errorf(diag.Run, "library", v.Path+"@"+v.Version, "its %s says that it is %s",
+			ModName, m.Path).
 			WithHint("require it as %s", m.Path)
 	}
 	return m, nil
@@ -149,7 +150,12 @@ func (st *store) checkZip(v module.Version, zipName string, sum *sum) error {
 	}
 	hash, err := dirhash.HashZip(zipName, dirhash.Hash1)
 	if err != nil {
-		return &diag.Error{Op: "read", Subject: zipName, Cause: err, Hint: "remove the file: it is fetched again"}
+		return &diag.Error{
+			Op:      "read",
+			Subject: zipName,
+			Cause:   err,
+			Hint:    "remove the file: it is fetched again",
+		}
 	}
 	return sum.check(zipKey(v), hash)
 }

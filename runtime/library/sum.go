@@ -49,7 +49,8 @@ func readSum(path string) (*sum, error) {
 			continue
 		}
 		if len(f) != 3 || !strings.HasPrefix(f[2], "h1:") {
-			return nil, diag.Errorf(diag.Usage, "read", fmt.Sprintf("%s:%d", path, n), "want: path version h1:hash").
+			return nil, diag.Errorf(diag.Usage, "read", fmt.Sprintf("%s:%d", path, n),
+				"want: path version h1:hash").
 				WithHint("remove the line and run: ppscript mod tidy")
 		}
 		key := f[0] + " " + f[1]
@@ -94,7 +95,8 @@ func (s *sum) check(key, hash string) error {
 		return nil
 	case have != hash:
 		return diag.Errorf(diag.Run, "verify", key, "the contents changed: got %s, pinned is %s", hash, have).
-			WithHint("somebody moved the tag, or the copy is damaged; if you trust it, remove the line from %s", s.path)
+			WithHint("somebody moved the tag, or the copy is damaged; if you trust it, remove the line from %s",
+				s.path)
 	}
 	return nil
 }

@@ -61,7 +61,8 @@ func openVendor(dir string) (*vendored, error) {
 			continue
 		}
 		if err := checkVersion(v); err != nil || vd.version(path) != "" {
-			return nil, diag.Errorf(diag.Usage, "read", fmt.Sprintf("%s:%d", name, n), "want: path version, once for each").
+			return nil, diag.Errorf(diag.Usage, "read", fmt.Sprintf("%s:%d", name, n),
+				"want: path version, once for each").
 				WithHint("make it again: ppscript mod vendor")
 		}
 		vd.list = append(vd.list, v)
@@ -152,7 +153,8 @@ func (vd *vendored) others(path string) func(rel string) bool {
 // Vendor copies everything needed into vendor/.
 func (l *Library) Vendor(ctx context.Context) ([]module.Version, error) {
 	if l.work != nil {
-		return nil, diag.Errorf(diag.Usage, "mod vendor", "", "this library is in a workspace, whose libraries have no version").
+		return nil, diag.Errorf(diag.Usage, "mod vendor", "",
+			"this library is in a workspace, whose libraries have no version").
 			WithHint("leave the workspace out: PPSCRIPTWORK=off ppscript mod vendor")
 	}
 	c, err := l.chooseAnew(ctx)
@@ -176,7 +178,8 @@ func (l *Library) Vendor(ctx context.Context) ([]module.Version, error) {
 	}
 	var list strings.Builder
 	for _, v := range vd.list {
-		if err := copyTree(filepath.Join(root, filepath.FromSlash(v.Path)), sources[v], vd.local[v]); err != nil {
+		if err := copyTree(filepath.Join(root, filepath.FromSlash(v.Path)), sources[v],
+			vd.local[v]); err != nil {
 			return nil, err
 		}
 		line := v.Path + " " + v.Version
