@@ -75,7 +75,8 @@ func New(o Options) *Namer {
 			n.kernel, n.foreign = k, false
 		}
 	}
-	so, to := symbol.Options{Kernel: n.kernel, Lines: o.Lines, Inlines: o.Lines, Memory: n.memory}, stack.Options{}
+	so := symbol.Options{Kernel: n.kernel, Lines: o.Lines, Inlines: o.Lines, Memory: n.memory}
+	to := stack.Options{}
 	if o.User {
 		n.maps = task.NewMappings(o.mappings(n.foreign))
 		so.Maps = n.maps
