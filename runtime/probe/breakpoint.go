@@ -36,7 +36,8 @@ func ParseBreakpoint(text string) (Spec, error) {
 	if hasLen {
 		n, err := strconv.Atoi(length)
 		if err != nil {
-			return s, diag.Errorf(diag.Usage, "breakpoint", text, "length: got %q, want 1, 2, 4 or 8", length).
+			return s, diag.Errorf(diag.Usage, "breakpoint", text,
+				"length: got %q, want 1, 2, 4 or 8", length).
 				WithHint("write ADDR/LEN:TYPE, as in 0xffffffff82a0c040/4:w")
 		}
 		s.Len = n
@@ -93,16 +94,20 @@ func (w *watch) access(s *Spec) error {
 		case 'x':
 			w.typ |= hwX
 		default:
-			return diag.Errorf(diag.Usage, "breakpoint", s.Name, "type: got %q, want w, rw, r or x", s.Access).WithHint(`use type = "w"`)
+			return diag.Errorf(diag.Usage, "breakpoint", s.Name,
+				"type: got %q, want w, rw, r or x", s.Access).
+				WithHint(`use type = "w"`)
 		}
 	}
 	if w.typ&hwX != 0 && w.typ != hwX {
-		return diag.Errorf(diag.Usage, "breakpoint", s.Name, "type: got %q; no CPU watches data and execution with one breakpoint", s.Access).
+		return diag.Errorf(diag.Usage, "breakpoint", s.Name,
+			"type: got %q; no CPU watches data and execution with one breakpoint", s.Access).
 			WithHint("use two breakpoints")
 	}
 	x86 := hostMachine() == elf.EM_X86_64
 	if x86 && w.typ == hwR {
-		return diag.Errorf(diag.Usage, "breakpoint", s.Name, "type: got r; x86 cannot watch reads alone").WithHint(`use type = "rw"`)
+		return diag.Errorf(diag.Usage, "breakpoint", s.Name, "type: got r; x86 cannot watch reads alone").
+			WithHint(`use type = "rw"`)
 	}
 	w.size = s.Len
 	codeSize := 4
@@ -113,12 +118,14 @@ func (w *watch) access(s *Spec) error {
 	case w.typ == hwX && (w.size == 0 || w.size == codeSize):
 		w.size = codeSize
 	case w.typ == hwX:
-		return diag.Errorf(diag.Usage, "breakpoint", s.Name, "length: got %d, want %d for execution on this machine", w.size, codeSize).
+		return diag.Errorf(diag.Usage, "breakpoint", s.Name,
+			"length: got %d, want %d for execution on this machine", w.size, codeSize).
 			WithHint("leave out the length")
 	case w.size == 0:
 		w.size = 1
 	case w.size != 1 && w.size != 2 && w.size != 4 && w.size != 8:
-		return diag.Errorf(diag.Usage, "breakpoint", s.Name, "length: got %d, want 1, 2, 4 or 8", w.size).WithHint("use several breakpoints for more bytes")
+		return diag.Errorf(diag.Usage, "breakpoint", s.Name, "length: got %d, want 1, 2, 4 or 8", w.size).
+			WithHint("use several breakpoints for more bytes")
 	}
 	return nil
 }
@@ -126,14 +133,19 @@ func (w *watch) access(s *Spec) error {
 // check refuses what the CPU would refuse: lengths and addresses.
 func (w *watch) check(s *Spec) error {
 	if w.typ != hwX && w.addr%uint64(w.size) != 0 {
-		return diag.Errorf(diag.Usage, "breakpoint", s.Name, "address 0x%x is not a multiple of its length %d", w.addr, w.size).
+		return diag.Errorf(diag.Usage, "breakpoint", s.Name,
+			"address 0x%x is not a multiple of its length %d", w.addr, w.size).
 			WithHint("use an aligned address, or length 1")
 	}
 	if w.addr == 0 {
-		return diag.Errorf(diag.Usage, "breakpoint", s.Name, "address: got 0, want one of the program or kernel").WithHint("give the address of a variable or function")
+		return diag.Errorf(diag.Usage, "breakpoint", s.Name,
+			"address: got 0, want one of the program or kernel").
+			WithHint("give the address of a variable or function")
 	}
 	if w.addr < kernelHalf && w.addr >= 1<<56 {
-		return diag.Errorf(diag.Usage, "breakpoint", s.Name, "0x%x is no address of a program nor of the kernel", w.addr).WithHint("check the number of digits")
+		return diag.Errorf(diag.Usage, "breakpoint", s.Name,
+			"0x%x is no address of a program nor of the kernel", w.addr).
+			WithHint("check the number of digits")
 	}
 	return nil
 }
@@ -159,7 +171,8 @@ func (r *Resolver) breakAddress(s *Spec) (uint64, error) {
 		}
 	}
 	if r.Kernel == nil {
-		return 0, diag.Errorf(diag.Attach, "open breakpoint", s.Name, "the kernel's symbols are not known").WithHint("give the address")
+		return 0, diag.Errorf(diag.Attach, "open breakpoint", s.Name, "the kernel's symbols are not known").
+			WithHint("give the address")
 	}
 	if addr, ok := r.Kernel.Address(name); ok {
 		return addr + off, nil
@@ -169,7 +182,8 @@ func (r *Resolver) breakAddress(s *Spec) (uint64, error) {
 		e.Cause = err
 		return 0, e.WithHint("%s", diag.HintOf(err))
 	}
-	return 0, e.WithHint("kernels without CONFIG_KALLSYMS_ALL list no data: give the address; for a variable of a program observe it with -p PID, pid = N in scripts")
+	return 0, e.WithHint("kernels without CONFIG_KALLSYMS_ALL list no data: give the address; " +
+		"for a variable of a program observe it with -p PID, pid = N in scripts")
 }
 
 // userVariable finds a variable or function in the memory of a process.
@@ -215,10 +229,22 @@ func (w *watch) schema() *event.Schema {
 		uses = append(uses, event.MemberReg+event.Member(n.num))
 	}
 	if w.typ != hwX {
-		b.number(event.Field{Name: "data", Type: fmt.Sprintf("s%d", 8*w.size), Size: w.size, Signed: true, Uses: uses}, w.value)
+		b.number(event.Field{
+			Name:   "data",
+			Type:   fmt.Sprintf("s%d", 8*w.size),
+			Size:   w.size,
+			Signed: true,
+			Uses:   uses,
+		}, w.value)
 	}
 	for _, n := range names {
-		b.add(event.Field{Name: n.name, Type: "unsigned long", Size: 8, Unit: event.AddressU, Member: event.MemberReg + event.Member(n.num)})
+		b.add(event.Field{
+			Name:   n.name,
+			Type:   "unsigned long",
+			Size:   8,
+			Unit:   event.AddressU,
+			Member: event.MemberReg + event.Member(n.num),
+		})
 	}
 	name := w.name()
 	b.text("watch", func(*event.Event) (string, bool) { return name, true })

@@ -141,7 +141,14 @@ func declareReturn(b *builder, c *convention, s *Spec) error {
 func (b *builder) declared(d decl, reg uint8) {
 	member := event.MemberReg + event.Member(reg)
 	if d.size == 8 && !d.text {
-		b.add(event.Field{Name: d.name, Type: d.typ, Size: 8, Signed: d.signed, Unit: d.unit(), Member: member})
+		b.add(event.Field{
+			Name:   d.name,
+			Type:   d.typ,
+			Size:   8,
+			Signed: d.signed,
+			Unit:   d.unit(),
+			Member: member,
+		})
 		return
 	}
 	b.computed(d, func(e *event.Event) (uint64, bool) {

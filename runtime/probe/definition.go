@@ -80,10 +80,12 @@ func parseChosen(word string) (c Chosen, err error) {
 	case 2:
 		s.Name, s.File = parts[0], parts[1]
 	default:
-		return c, diag.Errorf(diag.Usage, "usdt", word, "too many @").WithHint("write [[PROVIDER:]NAME@]FILE[@ADDR]")
+		return c, diag.Errorf(diag.Usage, "usdt", word, "too many @").
+			WithHint("write [[PROVIDER:]NAME@]FILE[@ADDR]")
 	}
 	if s.File == "" {
-		return c, diag.Errorf(diag.Usage, "usdt", word, "the file is missing").WithHint("write [[PROVIDER:]NAME@]FILE[@ADDR]")
+		return c, diag.Errorf(diag.Usage, "usdt", word, "the file is missing").
+			WithHint("write [[PROVIDER:]NAME@]FILE[@ADDR]")
 	}
 	return c, nil
 }
@@ -208,7 +210,8 @@ func (r *Resolver) Definitions(s Spec, addr uint64, formats []string) ([]Note, [
 		most = max(most, len(notes[i].Operands))
 	}
 	if len(defs) > 0 && len(formats) > most {
-		return nil, nil, diag.Errorf(diag.Usage, "usdt", s.Name, "format %q: got %d formats of %d arguments", formats[most], len(formats), most).
+		return nil, nil, diag.Errorf(diag.Usage, "usdt", s.Name, "format %q: got %d formats of %d arguments",
+			formats[most], len(formats), most).
 			WithHint("see the arguments: ppscript usdt list -v %s", s.File)
 	}
 	if len(defs) == 0 {
@@ -244,7 +247,12 @@ func Delete(root string, defs []Definition) error {
 	var errs []error
 	for _, d := range defs {
 		if err := define(root, "-:"+d.Group+"/"+d.Event); err != nil {
-			e := &diag.Error{Op: "delete usdt", Subject: d.Group + ":" + d.Event, Class: diag.Attach, Cause: err}
+			e := &diag.Error{
+				Op:      "delete usdt",
+				Subject: d.Group + ":" + d.Event,
+				Class:   diag.Attach,
+				Cause:   err,
+			}
 			if errors.Is(err, fs.ErrNotExist) {
 				errs = append(errs, e.WithHint("see what there is with: cat %s/uprobe_events", root))
 				continue
@@ -273,5 +281,6 @@ func (n *Note) Line(file string, d Definition, verbose bool) string {
 	if !verbose {
 		return line
 	}
-	return fmt.Sprintf("%s\n    address 0x%x base 0x%x semaphore 0x%x\n    arguments %s\n    %s", line, n.Addr, n.Base, n.Semaphore, n.Args, d.Text)
+	return fmt.Sprintf("%s\n    address 0x%x base 0x%x semaphore 0x%x\n    arguments %s\n    %s", line,
+		n.Addr, n.Base, n.Semaphore, n.Args, d.Text)
 }

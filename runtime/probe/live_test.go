@@ -297,8 +297,16 @@ func TestNamesOfLanguages(t *testing.T) {
 	f(dir+"/lib.so", "shop::Cart::add(int)", 1)
 	f(dir+"/lib.so", "_ZN4shop4Cart3addEl", 1)
 	f(dir+"/lib.so", "shop::Cart::sub", 0)
-	if err := os.WriteFile(dir+"/main.go", []byte(
-		"package main\n\ntype T struct{ n int }\n\n//go:noinline\nfunc (t *T) Inc() { t.n++ }\n\nfunc main() { t := &T{}; t.Inc(); println(t.n) }\n"), 0o644); err != nil {
+	program := `package main
+
+type T struct{ n int }
+
+//go:noinline
+func (t *T) Inc() { t.n++ }
+
+func main() { t := &T{}; t.Inc(); println(t.n) }
+`
+	if err := os.WriteFile(dir+"/main.go", []byte(program), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Requires(t, testkit.Go)

@@ -66,7 +66,8 @@ func parseOperands(args string, m elf.Machine, symbol func(string) (uint64, bool
 			end = marks[i+1][0]
 		}
 		text := strings.TrimSpace(args[mark[0]:end])
-		list = append(list, parseOperand(text, args[mark[2]:mark[3]], args[mark[4]:mark[5]], strings.TrimSpace(args[mark[1]:end]), m, symbol))
+		list = append(list, parseOperand(text, args[mark[2]:mark[3]], args[mark[4]:mark[5]],
+			strings.TrimSpace(args[mark[1]:end]), m, symbol))
 	}
 	return list
 }

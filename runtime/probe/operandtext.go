@@ -10,7 +10,8 @@ import (
 // This file reads operands as compilers write them, for amd64 and arm64.
 
 // amd64Memory is SYMBOL+DISP(%base,%index,scale), parts of it optional.
-var amd64Memory = regexp.MustCompile(`^([A-Za-z_.$][\w.$@]*)?([-+]?[0-9a-fA-Fx]*(?:[-+][0-9]+)*)\(\s*(%\w+)?\s*(?:,\s*(%\w+)\s*(?:,\s*([1248]))?)?\s*\)$`)
+var amd64Memory = regexp.MustCompile(`^([A-Za-z_.$][\w.$@]*)?([-+]?[0-9a-fA-Fx]*(?:[-+][0-9]+)*)` +
+	`\(\s*(%\w+)?\s*(?:,\s*(%\w+)\s*(?:,\s*([1248]))?)?\s*\)$`)
 
 func (o *operand) amd64(body string, symbol func(string) (uint64, bool)) error {
 	if text, ok := strings.CutPrefix(body, "$"); ok {
@@ -117,7 +118,8 @@ func amd64Register(name string) (part, bool) {
 			n = n[:len(n)-1]
 		}
 		i, err := strconv.Atoi(n)
-		return part{uint8(i + 8), 0, width}, err == nil && i >= 8 && i <= 15 && !strings.HasPrefix(n, "+") // 16..23 in the kernel's list
+		// 16..23 in the kernel's list
+		return part{uint8(i + 8), 0, width}, err == nil && i >= 8 && i <= 15 && !strings.HasPrefix(n, "+")
 	}
 	for i, r := range amd64Names {
 		switch name {
@@ -141,7 +143,9 @@ func amd64Register(name string) (part, bool) {
 	return part{}, false
 }
 
-var arm64Memory = regexp.MustCompile(`^\[\s*(\w+)\s*(?:,\s*(?:#?(-?[0-9a-fA-Fx]+)|([xw]\w+)\s*(?:,\s*(lsl|sxtw|uxtw|sxtx)\s*(?:#?([0-4]))?)?))?\s*\]$`)
+// arm64Memory is [base, #DISP] or [base, index, lsl #N], parts of it optional.
+var arm64Memory = regexp.MustCompile(`^\[\s*(\w+)\s*(?:,\s*(?:#?(-?[0-9a-fA-Fx]+)|` +
+	`([xw]\w+)\s*(?:,\s*(lsl|sxtw|uxtw|sxtx)\s*(?:#?([0-4]))?)?))?\s*\]$`)
 
 func (o *operand) arm64(body string) error {
 	if body != "" && (body[0] == '#' || body[0] == '-' || body[0] >= '0' && body[0] <= '9') {

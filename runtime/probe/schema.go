@@ -50,7 +50,13 @@ func (b *builder) add(f event.Field) {
 
 // register appends a whole register as a signed number.
 func (b *builder) register(name string, r uint8) {
-	b.add(event.Field{Name: name, Type: "long", Size: 8, Signed: true, Member: event.MemberReg + event.Member(r)})
+	b.add(event.Field{
+		Name:   name,
+		Type:   "long",
+		Size:   8,
+		Signed: true,
+		Member: event.MemberReg + event.Member(r),
+	})
 }
 
 // number appends a computed number; f supplies name, type, size and sign.

@@ -18,7 +18,13 @@ func (s *Spec) notesOf(m *image, shown string) ([]Note, error) {
 		return nil, e.WithHint("see what the file has with: readelf -n %s", s.File)
 	}
 	if len(all) == 0 {
-		return nil, &diag.Error{Op: "read USDT probes of", Subject: shown, Class: diag.Attach, Cause: errNoNotes, Hint: "name a file that has some"}
+		return nil, &diag.Error{
+			Op:      "read USDT probes of",
+			Subject: shown,
+			Class:   diag.Attach,
+			Cause:   errNoNotes,
+			Hint:    "name a file that has some",
+		}
 	}
 	if s.Name == "" {
 		return all, nil
@@ -91,12 +97,21 @@ func (r *Resolver) semaphore(s *Spec, n *Note, shown string) (uint64, error) {
 		return 0, nil
 	}
 	if _, err := r.device("uprobe", "format/ref_ctr_offset"); errors.Is(err, os.ErrNotExist) {
-		return 0, &diag.Error{Op: "open usdt", Subject: n.fullName() + " in " + shown, Class: diag.Attach,
-			Cause: &diag.Unsupported{What: "USDT probes with a semaphore", Since: "4.20", Instead: "those without one work"},
-			Hint:  "probe a function instead: uprobe(...)"}
+		return 0, &diag.Error{
+			Op:      "open usdt",
+			Subject: n.fullName() + " in " + shown,
+			Class:   diag.Attach,
+			Cause: &diag.Unsupported{
+				What:    "USDT probes with a semaphore",
+				Since:   "4.20",
+				Instead: "those without one work",
+			},
+			Hint: "probe a function instead: uprobe(...)",
+		}
 	}
 	if n.SemOffset > 1<<semShift-1 {
-		return 0, s.fail(n.fullName(), shown, fmt.Errorf("semaphore at 0x%x is too far into the file", n.SemOffset)).WithHint("probe a function instead: uprobe(...)")
+		err := fmt.Errorf("semaphore at 0x%x is too far into the file", n.SemOffset)
+		return 0, s.fail(n.fullName(), shown, err).WithHint("probe a function instead: uprobe(...)")
 	}
 	return n.SemOffset << semShift, nil
 }
@@ -108,13 +123,15 @@ func (s *Spec) operands(b *builder, n *Note) (note string, err error) {
 	if s.Args != "" {
 		parts := strings.Split(s.Args, ",")
 		if len(parts) > len(n.Operands) {
-			return "", diag.Errorf(diag.Usage, "usdt", n.fullName(), "args: got %d arguments, want at most %d: %s", len(parts), len(n.Operands), n.Args).
+			return "", diag.Errorf(diag.Usage, "usdt", n.fullName(),
+				"args: got %d arguments, want at most %d: %s", len(parts), len(n.Operands), n.Args).
 				WithHint("leave out the ones behind")
 		}
 		for _, p := range parts {
 			d, err := parseDecl(p, true)
 			if err != nil {
-				return "", diag.Errorf(diag.Usage, "usdt", n.fullName(), "args: %w", err).WithHint(`declare arguments as in C: args = "int fd, char *path"`)
+				return "", diag.Errorf(diag.Usage, "usdt", n.fullName(), "args: %w", err).
+					WithHint(`declare arguments as in C: args = "int fd, char *path"`)
 			}
 			decls = append(decls, d)
 		}
@@ -130,7 +147,13 @@ func (s *Spec) operands(b *builder, n *Note) (note string, err error) {
 		if i < len(decls) {
 			b.computed(decls[i], read, uses)
 		}
-		b.number(event.Field{Name: fmt.Sprintf("arg%d", i+1), Type: o.ctype(), Size: o.Size, Signed: o.Signed, Uses: uses}, read)
+		b.number(event.Field{
+			Name:   fmt.Sprintf("arg%d", i+1),
+			Type:   o.ctype(),
+			Size:   o.Size,
+			Signed: o.Signed,
+			Uses:   uses,
+		}, read)
 	}
 	if len(skipped) > 0 {
 		note = "usdt " + n.fullName() + ": left out " + strings.Join(skipped, "; ")

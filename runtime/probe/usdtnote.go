@@ -96,7 +96,8 @@ func parseNotes(data []byte, f *elf.File) ([]Note, error) {
 		nameSize, descSize := uint64(order.Uint32(data[at:])), uint64(order.Uint32(data[at+4:]))
 		typ := order.Uint32(data[at+8:])
 		rest := data[at+12:]
-		if align4(nameSize)+align4(descSize) > uint64(len(rest)) && align4(nameSize)+descSize > uint64(len(rest)) {
+		if align4(nameSize)+align4(descSize) > uint64(len(rest)) &&
+			align4(nameSize)+descSize > uint64(len(rest)) {
 			return nil, fmt.Errorf("note at %d is cut off", at)
 		}
 		name, desc := rest[:nameSize], rest[align4(nameSize):align4(nameSize)+descSize]

@@ -33,7 +33,11 @@ func descBytes(pc, base, sem uint64, texts string) []byte {
 }
 
 func testFile() *elf.File {
-	return &elf.File{FileHeader: elf.FileHeader{Class: elf.ELFCLASS64, ByteOrder: binary.LittleEndian, Machine: elf.EM_X86_64}}
+	return &elf.File{FileHeader: elf.FileHeader{
+		Class:     elf.ELFCLASS64,
+		ByteOrder: binary.LittleEndian,
+		Machine:   elf.EM_X86_64,
+	}}
 }
 
 func TestParseNotes(t *testing.T) {
@@ -45,7 +49,8 @@ func TestParseNotes(t *testing.T) {
 		t.Fatalf("got %v %v, want two notes", notes, err)
 	}
 	n := notes[0]
-	if n.fullName() != "p:first" || n.Addr != 0x40 || n.Base != 0x80 || n.Semaphore != 0x90 || n.Args != "-4@%eax" {
+	if n.fullName() != "p:first" || n.Addr != 0x40 || n.Base != 0x80 || n.Semaphore != 0x90 ||
+		n.Args != "-4@%eax" {
 		t.Errorf("got %+v", n)
 	}
 	if notes[1].fullName() != "p:second" || notes[1].Args != "" {
