@@ -160,7 +160,11 @@ func (s *Stacks) define(d *decoder, kind uint64) {
 		e.size += int(unsafe.Sizeof(*p)) + len(p.Functions)*int(unsafe.Sizeof(Function{})) + 8
 	case defStack:
 		flags := d.number()
-		st := &Stack{Cut: flags&flagCut != 0, Unwound: flags&flagUnwound != 0, Places: make([]*Place, d.count(maxPlaces, 1))}
+		st := &Stack{
+			Cut:     flags&flagCut != 0,
+			Unwound: flags&flagUnwound != 0,
+			Places:  make([]*Place, d.count(maxPlaces, 1)),
+		}
 		for i := range st.Places {
 			if n := d.below(uint64(len(e.places)) + 1); n > 0 {
 				st.Places[i] = e.places[n-1]

@@ -42,7 +42,9 @@ func open(opt perfdata.Options, read func(perfdata.Options) (*perfdata.File, err
 
 // Open opens a recording: events that were sent to a file, or perf's.
 func Open(ctx context.Context, path string, opt perfdata.Options) (*Source, error) {
-	return open(opt, func(opt perfdata.Options) (*perfdata.File, error) { return perfdata.OpenContext(ctx, path, opt) })
+	return open(opt, func(opt perfdata.Options) (*perfdata.File, error) {
+		return perfdata.OpenContext(ctx, path, opt)
+	})
 }
 
 // Receive connects to an address, or opens a file, and reads the description of
@@ -67,7 +69,9 @@ func Receive(ctx context.Context, from, token string, bytes int) (*Source, error
 	if opt.Begun, err = c.begin(token); err != nil {
 		return nil, errors.Join(refused(ctx, from, err), c.Close())
 	}
-	s, err := open(opt, func(opt perfdata.Options) (*perfdata.File, error) { return perfdata.OpenReader(in, c.File, from, opt) })
+	s, err := open(opt, func(opt perfdata.Options) (*perfdata.File, error) {
+		return perfdata.OpenReader(in, c.File, from, opt)
+	})
 	if err != nil && in.Err() != nil {
 		err = refused(ctx, from, errSlow)
 	}

@@ -67,7 +67,8 @@ const newTokenHint = "set the same secret on both sides: export PPSCRIPT_TOKEN=$
 	"or stay on this machine: push=PORT"
 
 // NewSender opens an address, to send events of the streams.
-func NewSender(ctx context.Context, to string, streams []perfdata.StreamInfo, about perfdata.WriteOptions, opt Options) (*Sender, error) {
+func NewSender(ctx context.Context, to string, streams []perfdata.StreamInfo, about perfdata.WriteOptions,
+	opt Options) (*Sender, error) {
 	if opt.Bytes <= 0 {
 		opt.Bytes = defaultBytes
 	}
@@ -82,7 +83,8 @@ func NewSender(ctx context.Context, to string, streams []perfdata.StreamInfo, ab
 		opt.Stall = stallTime
 	}
 	if a.needsToken() && opt.Token == "" {
-		return nil, diag.Errorf(diag.Usage, "push", to, "other users can connect there, and there is no token").
+		return nil, diag.Errorf(diag.Usage, "push", to,
+			"other users can connect there, and there is no token").
 			WithHint("%s", newTokenHint)
 	}
 	s := &Sender{opt: opt, comms: map[int32]string{}, form: formOf(streams)}
@@ -217,7 +219,8 @@ type stream struct {
 func createFile(ctx context.Context, path string, head []byte) (*stream, error) {
 	f, err := openForWriting(ctx, path)
 	if err != nil {
-		return nil, diag.Errorf(diag.Usage, "push", path, "%w", diag.Reason(err)).WithHint("give a file in a directory that can be written to")
+		return nil, diag.Errorf(diag.Usage, "push", path, "%w", diag.Reason(err)).
+			WithHint("give a file in a directory that can be written to")
 	}
 	o := &stream{path: path, w: f}
 	return o, o.send(&piece{records: head})

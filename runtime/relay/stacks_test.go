@@ -99,7 +99,8 @@ func wantStacks(from, to int) (texts []string) {
 		case n%4 != 3:
 			in = " in " + textOf(callers(n))
 		}
-		texts = append(texts, fmt.Sprintf("test:%s@%d n=%d pid 7 tid %d cpu %d x1 name%d%s", name, 1000*n, n, 7+n%2, n%3, n%2, in))
+		texts = append(texts, fmt.Sprintf("test:%s@%d n=%d pid 7 tid %d cpu %d x1 name%d%s", name, 1000*n,
+			n, 7+n%2, n%3, n%2, in))
 	}
 	return texts
 }
@@ -170,14 +171,16 @@ func TestLateReceiverKnowsOlderStacks(t *testing.T) {
 			e.Time += 100_000
 			s.Send(1, e, 1, fmt.Sprintf("name%d", n%2), s.Stack(callers(n)))
 			line := wantStacks(n, n+1)[0]
-			again = append(again, strings.Replace(line, fmt.Sprintf("@%d ", 1000*n), fmt.Sprintf("@%d ", e.Time), 1))
+			again = append(again, strings.Replace(line, fmt.Sprintf("@%d ", 1000*n),
+				fmt.Sprintf("@%d ", e.Time), 1))
 		}
 	}
 	if err := errors.Join(s.Round(200_000), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if len(s.defs.log) != defined {
-		t.Errorf("got %d bytes of definitions, want the %d of before: all stacks were known", len(s.defs.log), defined)
+		t.Errorf("got %d bytes of definitions, want the %d of before: all stacks were known",
+			len(s.defs.log), defined)
 	}
 	check(t, first, append(wantStacks(1, 50), again...))
 	check(t, second, again)
@@ -291,21 +294,29 @@ func TestOtherVersionsHaveTheEvents(t *testing.T) {
 	}
 	defer src.Close()
 	got, lost := received(t, src)
-	if src.Stacks.Newer() != stackVersion+1 || updates < 2 || lost != 0 || len(got) != len(plain) || src.Stacks.Carries([]uint64{1}) {
-		t.Errorf("got version %d of %d records, %d events, want %d, and %d events", src.Stacks.Newer(), updates, len(got), stackVersion+1, len(plain))
+	if src.Stacks.Newer() != stackVersion+1 || updates < 2 || lost != 0 || len(got) != len(plain) ||
+		src.Stacks.Carries([]uint64{1}) {
+		t.Errorf("got version %d of %d records, %d events, want %d, and %d events", src.Stacks.Newer(),
+			updates, len(got), stackVersion+1, len(plain))
 	}
 
 	testkit.Requires(t, testkit.Perf)
 	out := testkit.Run(t, "perf", "script", "-i", path, "-F", "time,event").Want(t, 0)
 	if n := strings.Count(out.Stdout, "test:"); n != len(plain) {
-		t.Errorf("perf script shows %d events, want %d\n%s%s", n, len(plain), out.Stdout[:min(len(out.Stdout), 300)], out.Stderr)
+		t.Errorf("perf script shows %d events, want %d\n%s%s", n, len(plain),
+			out.Stdout[:min(len(out.Stdout), 300)], out.Stderr)
 	}
 }
 
 // The bytes of definitions: other machines have other versions.
 func TestDefinitionsOnTheWire(t *testing.T) {
 	d := newDefinitions(3, 0)
-	s := &Stack{Cut: true, Places: []*Place{{In: InUser, Addr: 0x1234, Functions: []Function{{Name: "f", Offset: 0x34, File: "/x", Line: 9, Inline: true}}}}}
+	s := &Stack{
+		Cut: true,
+		Places: []*Place{
+			{In: InUser, Addr: 0x1234, Functions: []Function{{Name: "f", Offset: 0x34, File: "/x", Line: 9, Inline: true}}},
+		},
+	}
 	if n := d.stack(s); n != 1<<32|1 || d.stack(s) != n {
 		t.Errorf("got number %x, want that of the first stack of the first epoch", n)
 	}
@@ -329,19 +340,26 @@ func TestLargeStacksAreCut(t *testing.T) {
 	d := newDefinitions(1, 0)
 	long := &Stack{}
 	for n := range maxPlaces + 100 {
-		long.Places = append(long.Places, &Place{In: InUser, Addr: uint64(n), Functions: []Function{{Name: fmt.Sprint("f", n)}}})
+		long.Places = append(long.Places, &Place{
+			In:        InUser,
+			Addr:      uint64(n),
+			Functions: []Function{{Name: fmt.Sprint("f", n)}},
+		})
 	}
 	deep := &Stack{Places: []*Place{{Addr: 1}}}
 	for n := range maxFrames + 5 {
-		deep.Places[0].Functions = append(deep.Places[0].Functions, Function{Name: strings.Repeat("x", maxText+n)})
+		deep.Places[0].Functions = append(deep.Places[0].Functions,
+			Function{Name: strings.Repeat("x", maxText+n)})
 	}
 	a, b := d.stack(long), d.stack(deep)
 	src := NewStacks(0)
 	learn(t, src, d.records())
-	if s := src.Find(a); s == nil || len(s.Places) != maxPlaces || !s.Cut || s.Places[maxPlaces-1].Functions[0].Name != fmt.Sprint("f", maxPlaces-1) {
+	if s := src.Find(a); s == nil || len(s.Places) != maxPlaces || !s.Cut ||
+		s.Places[maxPlaces-1].Functions[0].Name != fmt.Sprint("f", maxPlaces-1) {
 		t.Errorf("got %d places", len(s.Places))
 	}
-	if s := src.Find(b); s == nil || len(s.Places[0].Functions) != maxFrames || s.Places[0].Functions[0].Name != strings.Repeat("x", maxText) {
+	if s := src.Find(b); s == nil || len(s.Places[0].Functions) != maxFrames ||
+		s.Places[0].Functions[0].Name != strings.Repeat("x", maxText) {
 		t.Error("got other functions at the deep place")
 	}
 }
@@ -375,8 +393,10 @@ func TestLearntStacksAreBounded(t *testing.T) {
 		}
 	}
 	learn(t, s, d.records())
-	if s.size > s.bound || len(s.epochs) < 2 || s.Find(first) != nil || textOf(s.Find(last)) != textOf(callers(49_999)) {
-		t.Errorf("got %d bytes in %d epochs, want at most %d, the last stack and not the first", s.size, len(s.epochs), s.bound)
+	if s.size > s.bound || len(s.epochs) < 2 || s.Find(first) != nil ||
+		textOf(s.Find(last)) != textOf(callers(49_999)) {
+		t.Errorf("got %d bytes in %d epochs, want at most %d, the last stack and not the first", s.size,
+			len(s.epochs), s.bound)
 	}
 	if s.Ignore(); s.size != 0 || s.Find(last) != nil {
 		t.Error("got stacks that nobody asks for")
@@ -416,7 +436,8 @@ func TestDamagedDefinitions(t *testing.T) {
 		"\x04\x02\x04\x02":                 "epoch: got 2 after 2",
 		"\x04\x01\x01\xff\xff\xff\xff\xff": "is cut",
 	} {
-		if err := NewStacks(0).update(stackKind|stackVersion<<kindVersion, 1, []byte(body)); err == nil || !strings.Contains(err.Error(), why) {
+		if err := NewStacks(0).update(stackKind|stackVersion<<kindVersion, 1, []byte(body)); err == nil ||
+			!strings.Contains(err.Error(), why) {
 			t.Errorf("%q: got %v, want %s", body, err, why)
 		}
 	}
@@ -470,7 +491,12 @@ func TestStacksCostNothingWhereThereAreNone(t *testing.T) {
 	if mixed != none || with != none+8 {
 		t.Errorf("got samples of %d, %d and %d bytes, want the second as the first, the third 8 more", none, mixed, with)
 	}
-	s := &Sender{out: &stream{w: nowhere{}}, comms: map[int32]string{}, form: formOf(stackStreams()), defs: newDefinitions(1, 0)}
+	s := &Sender{
+		out:   &stream{w: nowhere{}},
+		comms: map[int32]string{},
+		form:  formOf(stackStreams()),
+		defs:  newDefinitions(1, 0),
+	}
 	s.batch = make([]byte, 0, maxBatch+1024)
 	number, e := s.Stack(callers(1)), tick(1)
 	if n := testing.AllocsPerRun(20000, func() { s.Send(1, e, 1, "name", number) }); n != 0 {
