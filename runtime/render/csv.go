@@ -52,7 +52,9 @@ func (r *csvRenderer) Table(t *result.Table) error {
 func (r *csvRenderer) Histogram(h *result.Histogram) error {
 	if len(h.Rows) > 0 {
 		lead := r.titles(h.Wall)
-		columns := append(slices.Clone(h.Keys), result.Column{Name: "lo", Unit: h.Unit}, result.Column{Name: "hi", Unit: h.Unit},
+		columns := append(slices.Clone(h.Keys),
+			result.Column{Name: "lo", Unit: h.Unit},
+			result.Column{Name: "hi", Unit: h.Unit},
 			result.Column{Name: "count"})
 		r.head(append(lead, csvTitles(columns, histKeys(h), r.line.dates(time.Time{}), leadNames...)...))
 	}

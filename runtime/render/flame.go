@@ -57,7 +57,8 @@ func flameGraph(w io.Writer, s *result.Stacks, o FlameOptions) error {
 // compared by their shares, since they are rarely of equal length.
 func DiffFlameGraph(w io.Writer, before, after *result.Stacks, o FlameOptions) error {
 	if n, v := before.Total(); n == 0 && v == 0 {
-		return diag.Errorf(diag.Run, "compare stacks", flameTitle(o, before), "there are no samples from before").
+		return diag.Errorf(diag.Run, "compare stacks", flameTitle(o, before),
+			"there are no samples from before").
 			WithHint("compare with a recording that has stacks")
 	}
 	before, after = alike(before, after)
@@ -74,7 +75,8 @@ func FlameHTML(w io.Writer, before, s *result.Stacks, o FlameOptions) error {
 	if _, err := fmt.Fprintf(w, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"+
 		"<meta name=\"viewport\" content=\"width=device-width\"><title>%s</title>"+
 		"<meta name=\"color-scheme\" content=\"light dark\"><style>body{margin:0;background:#fbfbfa}"+
-		"@media (prefers-color-scheme:dark){body{background:#14171c}}</style></head><body>\n", title); err != nil {
+		"@media (prefers-color-scheme:dark){body{background:#14171c}}</style></head><body>\n",
+		title); err != nil {
 		return flameError(err)
 	}
 	var err error
@@ -133,7 +135,9 @@ func writeFlame(w io.Writer, t *flameTree, s, before *result.Stacks, o FlameOpti
 		f.unit, f.base = s.Value, s.Unit.Base
 	}
 	height := flameHead + (t.depth+1)*flameRow + flameFoot
-	f.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="pp-flame" width="100%%" viewBox="0 0 %d %d" font-family="system-ui,-apple-system,'Segoe UI',Roboto,sans-serif" font-size="12">`+"\n", flameWidth, height)
+	f.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="pp-flame" width="100%%" viewBox="0 0 %d %d"`,
+		flameWidth, height)
+	f.printf(` font-family="system-ui,-apple-system,'Segoe UI',Roboto,sans-serif" font-size="12">` + "\n")
 	f.printf("<style><![CDATA[\n%s]]></style>\n", flameStyle)
 	f.printf(`<rect class="bg" width="100%%" height="100%%"/>` + "\n")
 	f.printf(`<text class="title" x="12" y="25">%s</text>`+"\n", xmlText(flameTitle(o, before)))
@@ -196,7 +200,8 @@ func (f *flameWriter) static(n *flameNode, depth int, x, whole float64, height i
 	left, w := x*flameWidth, wide*flameWidth
 	y := height - flameFoot - (depth+1)*flameRow
 	f.printf(`<g><title>%s (%s, %.2f%%)</title><rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"/>`,
-		xmlText(l.name), xmlText(f.amount(n.total[0])), 100*wide, left, y, max(w-0.5, 0.2), flameRow-1, f.fill(n, l))
+		xmlText(l.name), xmlText(f.amount(n.total[0])), 100*wide, left, y, max(w-0.5, 0.2), flameRow-1,
+		f.fill(n, l))
 	if chars := int(w / 7); chars > 2 {
 		f.printf(`<text x="%.1f" y="%d">%s</text>`, left+3, y+13, xmlText(shorten(l.name, chars)))
 	}
@@ -241,8 +246,14 @@ func share(n, root *flameNode, side int) float64 {
 
 // flamePalette has hue, width of the hues, saturation and lightness by kind.
 var flamePalette = [...][4]int{
-	flameAll: {215, 0, 12, 80}, flameKey: {215, 12, 22, 76}, flameKernel: {24, 18, 82, 68}, flameModule: {2, 14, 72, 72},
-	flameProgram: {186, 26, 48, 66}, flameLibrary: {88, 44, 42, 68}, flameInline: {262, 24, 46, 76}, flameUnknown: {40, 10, 8, 74},
+	flameAll:     {215, 0, 12, 80},
+	flameKey:     {215, 12, 22, 76},
+	flameKernel:  {24, 18, 82, 68},
+	flameModule:  {2, 14, 72, 72},
+	flameProgram: {186, 26, 48, 66},
+	flameLibrary: {88, 44, 42, 68},
+	flameInline:  {262, 24, 46, 76},
+	flameUnknown: {40, 10, 8, 74},
 }
 
 // xmlText escapes text from elsewhere: control characters are made visible,

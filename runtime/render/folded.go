@@ -41,7 +41,8 @@ func appendFolded(dst []byte, name string) []byte {
 			dst = append(dst, ':')
 			continue
 		}
-		if r != '\\' && unicode.IsGraphic(r) && (r == ' ' || !unicode.IsSpace(r)) && (r != utf8.RuneError || n > 1) {
+		if r != '\\' && unicode.IsGraphic(r) && (r == ' ' || !unicode.IsSpace(r)) &&
+			(r != utf8.RuneError || n > 1) {
 			dst = append(dst, name[i:i+n]...)
 			continue
 		}

@@ -14,7 +14,13 @@ type format struct {
 // formatList has the default first.
 var formatList = []format{
 	{"text", ".txt", func(out *sink, line lineOptions, o *Options) Renderer {
-		return &textRenderer{sink: out, line: line, width: o.Width, terminal: o.Terminal, color: colored(out.w, o.Color)}
+		return &textRenderer{
+			sink:     out,
+			line:     line,
+			width:    o.Width,
+			terminal: o.Terminal,
+			color:    colored(out.w, o.Color),
+		}
 	}},
 	{"json", ".json", func(out *sink, line lineOptions, _ *Options) Renderer {
 		return &jsonRenderer{sink: out, line: line}

@@ -108,7 +108,11 @@ func (r *jsonRenderer) namedFrames(name string, frames []*result.Frame, cut bool
 			r.buf = appendJSONString(append(r.buf, `,"symbol":`...), f.Symbol)
 			r.buf = strconv.AppendUint(append(r.buf, `,"offset":`...), f.Offset, 10)
 		}
-		for _, m := range [...]struct{ name, text string }{{`,"dso":`, f.DSO}, {`,"build_id":`, f.BuildID}, {`,"file":`, f.File}} {
+		for _, m := range [...]struct{ name, text string }{
+			{`,"dso":`, f.DSO},
+			{`,"build_id":`, f.BuildID},
+			{`,"file":`, f.File},
+		} {
 			if m.text != "" {
 				r.buf = appendJSONString(append(r.buf, m.name...), m.text)
 			}

@@ -166,8 +166,9 @@ func (p *heatWriter) values() {
 			continue
 		}
 		last = m.y
-		p.printf(`<line class="grid" x1="%d" x2="%d" y1="%.1f" y2="%.1f"/><text x="%d" y="%.1f" text-anchor="end">%s</text>`+"\n",
-			heatLeft, heatLeft+heatWide, m.y, m.y, heatLeft-8, m.y+4, xmlText(m.text))
+		p.printf(`<line class="grid" x1="%d" x2="%d" y1="%.1f" y2="%.1f"/>`,
+			heatLeft, heatLeft+heatWide, m.y, m.y)
+		p.printf(`<text x="%d" y="%.1f" text-anchor="end">%s</text>`+"\n", heatLeft-8, m.y+4, xmlText(m.text))
 	}
 }
 
@@ -183,8 +184,10 @@ func (p *heatWriter) times() {
 	}
 	for at := event.Time(0); at <= whole; at += step {
 		x := heatLeft + heatWide*float64(at)/float64(whole)
-		p.printf(`<line class="grid" x1="%.1f" x2="%.1f" y1="%d" y2="%d"/><text x="%.1f" y="%d" text-anchor="middle">%s</text>`+"\n",
-			x, x, heatTop+heatTall, heatTop+heatTall+5, x, heatTop+heatTall+20, heatTime(at))
+		p.printf(`<line class="grid" x1="%.1f" x2="%.1f" y1="%d" y2="%d"/>`,
+			x, x, heatTop+heatTall, heatTop+heatTall+5)
+		p.printf(`<text x="%.1f" y="%d" text-anchor="middle">%s</text>`+"\n",
+			x, heatTop+heatTall+20, heatTime(at))
 	}
 }
 
@@ -227,8 +230,9 @@ func (p *heatWriter) cells() {
 			}
 			from := event.Time(c) * p.h.Step
 			level := heatLevel(n, most)
-			p.printf(`<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" class="h%d" fill="%s"><title>%s: %s, %s to %s</title></rect>`+"\n",
-				heatLeft+float64(c)*wide, p.y(i)-tall, wide, tall, level, heatColours[level],
+			p.printf(`<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" class="h%d" fill="%s">`,
+				heatLeft+float64(c)*wide, p.y(i)-tall, wide, tall, level, heatColours[level])
+			p.printf("<title>%s: %s, %s to %s</title></rect>\n",
 				grouped(int64(n)), bounds, heatTime(from), heatTime(from+p.h.Step))
 		}
 	}

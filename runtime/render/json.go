@@ -174,7 +174,8 @@ func twin(c *result.Column, v event.Value) bool {
 	if !v.Numeric() || v.Kind == event.BoolValue {
 		return false
 	}
-	return c.Hex || c.ShareOf != "" || c.Unit.Scale != 0 || v.Kind == event.DurationValue || v.Kind == event.TimeValue
+	return c.Hex || c.ShareOf != "" || c.Unit.Scale != 0 || v.Kind == event.DurationValue ||
+		v.Kind == event.TimeValue
 }
 
 func appendWallJSON(dst []byte, t time.Time) []byte {

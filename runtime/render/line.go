@@ -135,8 +135,17 @@ func learn(schema *event.Schema) *lineSchema {
 }
 
 // recordNames are the names of records that are not samples.
-var recordNames = [...]string{event.Lost: "lost", event.Comm: "comm", event.Fork: "fork", event.Exit: "exit", event.Mmap: "mmap",
-	event.Throttle: "throttle", event.Unthrottle: "unthrottle", event.Switch: "switch", event.Other: "record"}
+var recordNames = [...]string{
+	event.Lost:       "lost",
+	event.Comm:       "comm",
+	event.Fork:       "fork",
+	event.Exit:       "exit",
+	event.Mmap:       "mmap",
+	event.Throttle:   "throttle",
+	event.Unthrottle: "unthrottle",
+	event.Switch:     "switch",
+	event.Other:      "record",
+}
 
 // nameOf is the name of the event, or of the kind of record.
 func nameOf(e *event.Event, s *lineSchema) string {

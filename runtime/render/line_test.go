@@ -21,9 +21,11 @@ func TestEventLine(t *testing.T) {
 		}
 	}
 	e := wakeup(schema, "worker", "db", 0x25|0x08, 4)
-	f(utc("wall"), e, "2026-01-02 09:59:59.475151             worker   4711 dNh4 [001] 2206.475151: sched:sched_wakeup: comm=db pid=42")
+	f(utc("wall"), e,
+		"2026-01-02 09:59:59.475151             worker   4711 dNh4 [001] 2206.475151: sched:sched_wakeup: comm=db pid=42")
 	f(utc("mono"), e, "            worker   4711 dNh4 [001] 2206.475151: sched:sched_wakeup: comm=db pid=42")
-	f(&lineOptions{}, e, "            worker   4711 dNh4 [001] 2206.475151: sched:sched_wakeup: comm=db pid=42")
+	f(&lineOptions{}, e,
+		"            worker   4711 dNh4 [001] 2206.475151: sched:sched_wakeup: comm=db pid=42")
 	f(&lineOptions{Time: "rel", Start: 2206000000000}, e,
 		"      0.475151             worker   4711 dNh4 [001] 2206.475151: sched:sched_wakeup: comm=db pid=42")
 
@@ -40,9 +42,11 @@ func TestEventLine(t *testing.T) {
 
 	e = wakeup(schema, "a-name-of-more-than-16", "db", 0, 0)
 	e.CPU, e.TID, e.Time = -1, 12345678, 999999500
-	f(utc("mono"), e, "  a-name-of-more-than-16 12345678 .... [---] 1.000000: sched:sched_wakeup: comm=db pid=42")
+	f(utc("mono"), e,
+		"  a-name-of-more-than-16 12345678 .... [---] 1.000000: sched:sched_wakeup: comm=db pid=42")
 	e.CPU, e.Time = 1234, -1500
-	f(utc("mono"), e, "  a-name-of-more-than-16 12345678 .... [1234] -0.000002: sched:sched_wakeup: comm=db pid=42")
+	f(utc("mono"), e,
+		"  a-name-of-more-than-16 12345678 .... [1234] -0.000002: sched:sched_wakeup: comm=db pid=42")
 
 	e = wakeup(schema, "worker", "db", 0, 0)
 	e.Stream.Comm = nil
@@ -58,7 +62,10 @@ func TestEventLineWithoutPrintFormat(t *testing.T) {
 		{Name: "raw", Size: 2, Offset: 20, Kind: event.Bytes},
 		{Name: "gone", Size: 4, Offset: 22},
 	}}
-	raw := []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0, 0, 0, 0xff, 1, 0, 0xff, 0xff, 0xab, 0xcd}
+	raw := []byte{
+		0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0, 0, 0, 0xff, 1, 0, 0xff, 0xff,
+		0xab, 0xcd,
+	}
 	e := &event.Event{Stream: &event.Stream{Schema: schema}, Raw: raw, PID: 1, TID: 1, CPU: 0}
 	got := string(appendEventLine(nil, e, utc("mono")))
 	want := "             pid-1      1 [000] 0.000000: x:y: n=-1 u=4294967295 a=0xff00000000000001 arr={1,65535} raw=abcd gone=-"

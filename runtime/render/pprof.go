@@ -162,7 +162,12 @@ func (b *pprofBuilder) function(f *result.Frame) *profile.Function {
 	fn := b.functions[key]
 	if fn == nil {
 		name := string(plain.Append(nil, key[0]))
-		fn = &profile.Function{ID: uint64(len(b.p.Function) + 1), Name: name, SystemName: name, Filename: string(plain.Append(nil, f.File))}
+		fn = &profile.Function{
+			ID:         uint64(len(b.p.Function) + 1),
+			Name:       name,
+			SystemName: name,
+			Filename:   string(plain.Append(nil, f.File)),
+		}
 		b.functions[key] = fn
 		b.p.Function = append(b.p.Function, fn)
 	}
@@ -187,8 +192,15 @@ func (b *pprofBuilder) mapping(f *result.Frame) *profile.Mapping {
 		if name == "" {
 			name = "[unknown]"
 		}
-		m = &profile.Mapping{ID: uint64(len(b.p.Mapping) + 1), File: strings.ToValidUTF8(string(plain.Append(nil, name)), "?"), BuildID: key.build,
-			HasFunctions: true, Start: f.Segment.Addr, Limit: f.Segment.Addr + f.Segment.Size, Offset: f.Segment.Offset}
+		m = &profile.Mapping{
+			ID:           uint64(len(b.p.Mapping) + 1),
+			File:         strings.ToValidUTF8(string(plain.Append(nil, name)), "?"),
+			BuildID:      key.build,
+			HasFunctions: true,
+			Start:        f.Segment.Addr,
+			Limit:        f.Segment.Addr + f.Segment.Size,
+			Offset:       f.Segment.Offset,
+		}
 		b.mappings[key] = m
 		b.p.Mapping = append(b.p.Mapping, m)
 	}

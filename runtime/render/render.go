@@ -138,7 +138,8 @@ func choose(name string, value *string, choices []string) error {
 		}
 	}
 	return (&diag.Error{Op: "option", Subject: name, Class: diag.Usage,
-		Cause: errors.New("got " + *value + ", want one of " + strings.Join(choices, ", ") + diag.DidYouMean(*value, choices))}).
+		Cause: errors.New("got " + *value + ", want one of " + strings.Join(choices, ", ") +
+			diag.DidYouMean(*value, choices))}).
 		WithHint("write %s %s", name, choices[0])
 }
 

@@ -57,7 +57,10 @@ const (
 
 // NewScreen makes a Screen; of o the time options count.
 func NewScreen(o Options) *Screen {
-	s := &Screen{text: textRenderer{sink: &sink{}, line: lineOptions{Time: o.Time, Clock: o.Clock, Start: o.Start, Location: o.Location}}}
+	s := &Screen{text: textRenderer{
+		sink: &sink{},
+		line: lineOptions{Time: o.Time, Clock: o.Clock, Start: o.Start, Location: o.Location},
+	}}
 	s.text.width = 80
 	return s
 }
@@ -218,7 +221,8 @@ func (s *Screen) help(dst []byte, t *result.Table, v *ScreenView, shown, all int
 		right = strconv.Itoa(t.Omitted) + " more rows"
 	}
 	if v.Message != "" {
-		return append(append(dst, apart(cutCells(plain.Append(nil, v.Message), v.Width), right, v.Width)...), toEOL+toEnd...)
+		return append(append(dst, apart(cutCells(plain.Append(nil, v.Message), v.Width), right, v.Width)...),
+			toEOL+toEnd...)
 	}
 	width, room := 0, v.Width
 	if right != "" {

@@ -29,8 +29,21 @@ func someStacks() *result.Stacks {
 	read := frame(0xffffffff81230014, "vfs_read", 0x14, "[kernel.kallsyms]")
 	ext4 := frame(0xffffffffc0001010, "ext4_read", 0x10, "[ext4]")
 	main := frame(0x401136, "main", 0x1d, "/usr/bin/app")
-	inner := &result.Frame{Addr: 0x401136, Symbol: "inlined<int>(char const*)", DSO: "/usr/bin/app", Inline: true, File: "/src/a b.c", Line: 42}
-	s := &result.Stacks{Meta: meta("stacks", "bytes read"), Keys: []result.Column{key("comm", 16)}, Value: "bytes", Unit: unit.Bytes, Cut: 3}
+	inner := &result.Frame{
+		Addr:   0x401136,
+		Symbol: "inlined<int>(char const*)",
+		DSO:    "/usr/bin/app",
+		Inline: true,
+		File:   "/src/a b.c",
+		Line:   42,
+	}
+	s := &result.Stacks{
+		Meta:  meta("stacks", "bytes read"),
+		Keys:  []result.Column{key("comm", 16)},
+		Value: "bytes",
+		Unit:  unit.Bytes,
+		Cut:   3,
+	}
 	s.Loss = event.Loss{Lost: 7}
 	s.Samples = []result.StackSample{
 		{Key: []event.Value{event.StrOf("app")}, PID: 12, Count: 4, Value: 4096, Frames: []*result.Frame{ext4, read, inner, main}},
@@ -71,14 +84,26 @@ func TestStacksGolden(t *testing.T) {
 }
 
 func TestEventLineWithStack(t *testing.T) {
-	e := &event.Event{Time: 5e9, TID: 7, PID: 7, CPU: 1, Stream: &event.Stream{Schema: &event.Schema{System: "a", Name: "b"}}}
+	e := &event.Event{
+		Time:   5e9,
+		TID:    7,
+		PID:    7,
+		CPU:    1,
+		Stream: &event.Stream{Schema: &event.Schema{System: "a", Name: "b"}},
+	}
 	s := someStacks()
 	var b bytes.Buffer
 	r, err := New(&b, Options{Time: "mono"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Event(&Line{Event: e, Stacks: true, Frames: s.Samples[1].Frames, Cut: true, Block: []byte("RIP: 1\nRAX: \x1b2")}); err != nil {
+	if err := r.Event(&Line{
+		Event:  e,
+		Stacks: true,
+		Frames: s.Samples[1].Frames,
+		Cut:    true,
+		Block:  []byte("RIP: 1\nRAX: \x1b2"),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Flush(); err != nil {
@@ -196,7 +221,9 @@ func TestFlameGraphIsWholeAndHarmless(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := texts(t, b.Bytes())
-	for _, want := range []string{`<hot> & a;b c\d\n\x1b[31m`, "8 samples, 5.001KiB bytes, 3 with a cut stack", "lost 7 events", "ext4_read"} {
+	for _, want := range []string{
+		`<hot> & a;b c\d\n\x1b[31m`, "8 samples, 5.001KiB bytes, 3 with a cut stack", "lost 7 events", "ext4_read",
+	} {
 		if !strings.Contains(seen, want) {
 			t.Errorf("the picture does not show %q", want)
 		}
@@ -227,7 +254,8 @@ func TestFlameGraphIsTheSameEveryTime(t *testing.T) {
 	}
 	for range 5 {
 		var again bytes.Buffer
-		if err := flameGraph(&again, someStacks(), FlameOptions{}); err != nil || !bytes.Equal(first.Bytes(), again.Bytes()) {
+		if err := flameGraph(&again, someStacks(), FlameOptions{}); err != nil ||
+			!bytes.Equal(first.Bytes(), again.Bytes()) {
 			t.Fatalf("got another picture of the same stacks (%v)", err)
 		}
 	}
@@ -240,7 +268,8 @@ func TestDiffFlameGraph(t *testing.T) {
 	if err := DiffFlameGraph(&b, before, after, FlameOptions{About: "make, on host, 99 Hz"}); err != nil {
 		t.Fatal(err)
 	}
-	if seen := texts(t, b.Bytes()); !strings.Contains(seen, "20 samples after, 40 before \u2014 make, on host, 99 Hz") {
+	const totals = "20 samples after, 40 before \u2014 make, on host, 99 Hz"
+	if seen := texts(t, b.Bytes()); !strings.Contains(seen, totals) {
 		t.Errorf("got %q, want both totals", seen[:200])
 	}
 	d := flameData(t, b.Bytes())
@@ -276,14 +305,17 @@ func TestPprof(t *testing.T) {
 	if n, v := s.Total(); count != int64(n) || value != v {
 		t.Errorf("got totals %d and %d, want %d and %d", count, value, n, v)
 	}
-	if len(p.SampleType) != 2 || p.SampleType[1].Type != "bytes" || p.SampleType[1].Unit != "bytes" || p.DefaultSampleType != "bytes" {
+	if len(p.SampleType) != 2 || p.SampleType[1].Type != "bytes" || p.SampleType[1].Unit != "bytes" ||
+		p.DefaultSampleType != "bytes" {
 		t.Errorf("got sample types %v, want samples/count and bytes/bytes", p.SampleType)
 	}
 	x := p.Sample[0]
 	if x.Label["comm"][0] != "app" || x.NumLabel["pid"][0] != 12 || len(x.Location) != 3 {
-		t.Errorf("got labels %v %v and %d locations, want app, 12, and 3: the inlined function is in its caller's", x.Label, x.NumLabel, len(x.Location))
+		t.Errorf("got labels %v %v and %d locations, want app, 12, and 3: the inlined function is in its caller's",
+			x.Label, x.NumLabel, len(x.Location))
 	}
-	if l := x.Location[2]; len(l.Line) != 2 || l.Line[0].Function.Name != "inlined<int>(char const*)" || l.Line[0].Line != 42 || l.Line[1].Function.Name != "main" {
+	if l := x.Location[2]; len(l.Line) != 2 || l.Line[0].Function.Name != "inlined<int>(char const*)" ||
+		l.Line[0].Line != 42 || l.Line[1].Function.Name != "main" {
 		t.Errorf("got lines %v, want the inlined function in main", l.Line)
 	}
 	if len(p.Comments) != 1 || p.Comments[0] != "lost 7 events" {
@@ -319,8 +351,15 @@ func TestStackFormatOf(t *testing.T) {
 	for path, want := range map[string]struct {
 		format StackFormat
 		known  bool
-	}{"a.folded": {FoldedFormat, true}, "a.svg": {SVGFormat, true}, "d/a.html": {HTMLFormat, true}, "a.pb.gz": {PprofFormat, true},
-		"a": {FoldedFormat, false}, "a.gz": {FoldedFormat, false}, ".svg": {FoldedFormat, false}} {
+	}{
+		"a.folded": {FoldedFormat, true},
+		"a.svg":    {SVGFormat, true},
+		"d/a.html": {HTMLFormat, true},
+		"a.pb.gz":  {PprofFormat, true},
+		"a":        {FoldedFormat, false},
+		"a.gz":     {FoldedFormat, false},
+		".svg":     {FoldedFormat, false},
+	} {
 		if format, known := StackFormatOf(path); format != want.format || known != want.known {
 			t.Errorf("%s: got %d %v, want %d %v", path, format, known, want.format, want.known)
 		}
