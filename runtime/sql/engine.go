@@ -66,7 +66,8 @@ func Open(path string) (*DB, error) {
 		d.limit = memoryLimit
 	}
 	name := cstring(path)
-	rc := lite.Xsqlite3_open_v2(d.tls, address(name), d.slot(0), lite.SQLITE_OPEN_READWRITE|lite.SQLITE_OPEN_CREATE|lite.SQLITE_OPEN_NOMUTEX, 0)
+	rc := lite.Xsqlite3_open_v2(d.tls, address(name), d.slot(0),
+		lite.SQLITE_OPEN_READWRITE|lite.SQLITE_OPEN_CREATE|lite.SQLITE_OPEN_NOMUTEX, 0)
 	runtime.KeepAlive(name)
 	d.h = d.out[0]
 	err := d.check(rc)
@@ -135,7 +136,10 @@ func (d *DB) check(rc int32) error {
 	if err := d.deniedError(); err != nil {
 		return err
 	}
-	return &Error{Text: libc.GoString(lite.Xsqlite3_errmsg(d.tls, d.h)), Offset: int(lite.Xsqlite3_error_offset(d.tls, d.h))}
+	return &Error{
+		Text:   libc.GoString(lite.Xsqlite3_errmsg(d.tls, d.h)),
+		Offset: int(lite.Xsqlite3_error_offset(d.tls, d.h)),
+	}
 }
 
 // exec runs statements whose rows nobody wants.
@@ -295,5 +299,6 @@ func (d *DB) define(name string, n int, fn func(args []arg) (string, error)) err
 	d.keep = append(d.keep, call)
 	z := cstring(name)
 	defer runtime.KeepAlive(z)
-	return d.check(lite.Xsqlite3_create_function_v2(d.tls, d.h, address(z), int32(n), lite.SQLITE_UTF8|lite.SQLITE_INNOCUOUS, 0, function(&call), 0, 0, 0))
+	return d.check(lite.Xsqlite3_create_function_v2(d.tls, d.h, address(z), int32(n),
+		lite.SQLITE_UTF8|lite.SQLITE_INNOCUOUS, 0, function(&call), 0, 0, 0))
 }

@@ -188,7 +188,9 @@ func Calls(s *event.Schema) []string {
 		{"%pS %ps %pF %pf", "ksymbol(addr)"}, {"%pI4 %pi4", "ipv4_str(blob)"}, {"%pI6 %pi6", "ipv6_str(blob)"},
 		{"%pIS %piS", "ipsa_str(blob)"}, {"%pUl %pUL", "guid_str(blob)"}, {"%pUb %pUB", "uuid_str(blob)"}, {"%pM %pm", "mac_str(blob)"},
 	} {
-		if slices.ContainsFunc(strings.Fields(c.conversions), func(p string) bool { return strings.Contains(s.PrintFmt, p) }) {
+		if slices.ContainsFunc(strings.Fields(c.conversions), func(p string) bool {
+			return strings.Contains(s.PrintFmt, p)
+		}) {
 			calls = append(calls, c.call)
 		}
 	}

@@ -15,9 +15,26 @@ import (
 
 // wakeups is a table with a column of each type.
 func wakeups() *Table {
-	return &Table{Name: "wakeup", Index: "pid", Time: "_time",
-		Columns: []Column{{Name: "_time"}, {Name: "pid"}, {Name: "comm", Type: Text}, {Name: "mask", Type: Blob}, {Name: "load", Type: Real}},
-		About:   About{System: "sched", Event: "wakeup", ID: 7, Filter: "pid > 'x'", Fields: 4, Functions: []string{"comm(pid)"}}}
+	return &Table{
+		Name:  "wakeup",
+		Index: "pid",
+		Time:  "_time",
+		Columns: []Column{
+			{Name: "_time"},
+			{Name: "pid"},
+			{Name: "comm", Type: Text},
+			{Name: "mask", Type: Blob},
+			{Name: "load", Type: Real},
+		},
+		About: About{
+			System:    "sched",
+			Event:     "wakeup",
+			ID:        7,
+			Filter:    "pid > 'x'",
+			Fields:    4,
+			Functions: []string{"comm(pid)"},
+		},
+	}
 }
 
 // filled is a database with n rows of t, whose cells follow from their number.
@@ -101,14 +118,17 @@ func TestBatchesEqualSingleRows(t *testing.T) {
 	for _, n := range []int{0, 1, batchRows - 1, batchRows, batchRows + 1, 3*batchRows + 5} {
 		table := wakeups()
 		const all = "SELECT *, typeof(comm), typeof(mask), typeof(load) FROM wakeup ORDER BY rowid"
-		got, want := ask(t, filled(t, table, Memory, n, false), all), ask(t, filled(t, table, Memory, n, true), all)
+		got, want := ask(t, filled(t, table, Memory, n, false), all),
+			ask(t, filled(t, table, Memory, n, true), all)
 		if got != want || strings.Count(got, "\n") != n {
 			t.Errorf("%d rows: got\n%swant\n%s", n, got, want)
 		}
 	}
 	d := filled(t, wakeups(), Memory, 7, false)
-	if got, want := ask(t, d, "SELECT * FROM wakeup WHERE rowid IN (2, 5, 7)"),
-		"-9223372036854775807 -9223372036854775807 comm-1 x'0001ff' 0.25\n-9223372036854775804 NULL NULL NULL NULL\n-9223372036854775802 -9223372036854775802  x'0006ff' 1.5\n"; got != want {
+	const want = "-9223372036854775807 -9223372036854775807 comm-1 x'0001ff' 0.25\n" +
+		"-9223372036854775804 NULL NULL NULL NULL\n" +
+		"-9223372036854775802 -9223372036854775802  x'0006ff' 1.5\n"
+	if got := ask(t, d, "SELECT * FROM wakeup WHERE rowid IN (2, 5, 7)"); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
@@ -151,7 +171,8 @@ func TestCheckExplains(t *testing.T) {
 			t.Errorf("%s: got %v, want a usage error", query, err)
 		case !strings.Contains(err.Error(), want) || !strings.Contains(e.Excerpt+"$", at+"^$") && at != "":
 			t.Errorf("%s: got %v\n%s\nwant %s at %q", query, err, e.Excerpt, want, at)
-		case !strings.Contains(e.Hint, "wakeup(_time, pid, comm, mask, load), event_metadata") && !strings.Contains(e.Hint, "SELECT count(*) FROM wakeup"):
+		case !strings.Contains(e.Hint, "wakeup(_time, pid, comm, mask, load), event_metadata") &&
+			!strings.Contains(e.Hint, "SELECT count(*) FROM wakeup"):
 			t.Errorf("%s: got hint %s, want the tables", query, e.Hint)
 		}
 	}
@@ -171,10 +192,12 @@ func TestMetadataAndIndex(t *testing.T) {
 	if err := errors.Join(d.Seen("wakeup", 10, 5, 9), d.Index([]*Table{table})); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := ask(t, d, "SELECT * FROM event_metadata"), "wakeup sched wakeup 7 pid > 'x' 0 0 4 1234 10 5 9 comm(pid)\n"; got != want {
+	const want = "wakeup sched wakeup 7 pid > 'x' 0 0 4 1234 10 5 9 comm(pid)\n"
+	if got := ask(t, d, "SELECT * FROM event_metadata"); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got := ask(t, d, "EXPLAIN QUERY PLAN SELECT * FROM wakeup WHERE pid = 1 AND _time > 2"); !strings.Contains(got, "USING INDEX wakeup_pid (pid=? AND _time>?)") {
+	plan := ask(t, d, "EXPLAIN QUERY PLAN SELECT * FROM wakeup WHERE pid = 1 AND _time > 2")
+	if got := plan; !strings.Contains(got, "USING INDEX wakeup_pid (pid=? AND _time>?)") {
 		t.Errorf("got %s, want the index", got)
 	}
 	if err := d.Clear([]*Table{table}); err != nil {
@@ -192,7 +215,8 @@ func TestMetadataAndIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	if err := errors.Join(again.exec("CREATE TABLE mine(x); INSERT INTO mine VALUES(1)"), again.Create([]*Table{table}, 1)); err != nil {
+	if err := errors.Join(again.exec("CREATE TABLE mine(x); INSERT INTO mine VALUES(1)"),
+		again.Create([]*Table{table}, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if got := ask(t, again, "SELECT x FROM mine"); got != "1\n" {
@@ -236,13 +260,22 @@ func TestFunctions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	schema := &event.Schema{System: "irq", Name: "softirq", Fields: []event.Field{{Name: "vec"}, {Name: "flags"}}}
+	schema := &event.Schema{
+		System: "irq",
+		Name:   "softirq",
+		Fields: []event.Field{{Name: "vec"}, {Name: "flags"}},
+	}
 	schema.Symbolic = func(field string) *event.Symbols {
 		switch field {
 		case "vec":
 			return &event.Symbols{Names: map[uint64]string{1: "TIMER"}}
 		case "flags":
-			return &event.Symbols{Names: map[uint64]string{1: "A", 4: "C"}, Order: []uint64{1, 4}, Flags: true, Delim: "|"}
+			return &event.Symbols{
+				Names: map[uint64]string{1: "A", 4: "C"},
+				Order: []uint64{1, 4},
+				Flags: true,
+				Delim: "|",
+			}
 		}
 		return nil
 	}
@@ -273,8 +306,12 @@ func TestFunctions(t *testing.T) {
 	f("mac_str(x'0102030405ff')", "01:02:03:04:05:ff")
 	f("uuid_str(x'00112233445566778899aabbccddeeff')", "00112233-4455-6677-8899-aabbccddeeff")
 	f("guid_str(x'00112233445566778899aabbccddeeff')", "33221100-5544-7766-8899-aabbccddeeff")
-	for query, want := range map[string]string{"SELECT symbolic(1)": "which field", "SELECT symbolic('x', 1)": "those of flags, vec have"} {
-		if err := d.Query(query, func(*result.Table) error { return nil }); err == nil || !strings.Contains(err.Error(), want) {
+	for query, want := range map[string]string{
+		"SELECT symbolic(1)":      "which field",
+		"SELECT symbolic('x', 1)": "those of flags, vec have",
+	} {
+		err := d.Query(query, func(*result.Table) error { return nil })
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", query, err, want)
 		}
 	}
@@ -312,8 +349,13 @@ func BenchmarkInsert(b *testing.B) {
 		single bool
 		commit bool
 		file   bool
-	}{{"batched/memory", table, false, false, false}, {"batched-one-column/memory", narrow, false, false, false},
-		{"batched/file", table, false, false, true}, {"single/memory", table, true, false, false}, {"single-transactions/memory", table, true, true, false}} {
+	}{
+		{"batched/memory", table, false, false, false},
+		{"batched-one-column/memory", narrow, false, false, false},
+		{"batched/file", table, false, false, true},
+		{"single/memory", table, true, false, false},
+		{"single-transactions/memory", table, true, true, false},
+	} {
 		b.Run(c.name, func(b *testing.B) {
 			path := Memory
 			if c.file {

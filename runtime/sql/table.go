@@ -91,7 +91,8 @@ func (t *Table) insert(rows int) string {
 		marks.WriteByte('?')
 	}
 	one := "(" + marks.String() + ")"
-	return "INSERT INTO " + Quote(t.Name) + "(" + names.String() + ") VALUES " + one + strings.Repeat(","+one, rows-1)
+	return "INSERT INTO " + Quote(t.Name) + "(" + names.String() + ") VALUES " + one +
+		strings.Repeat(","+one, rows-1)
 }
 
 // metadata and stacks are tables that are always there.
@@ -115,9 +116,12 @@ func (d *DB) Create(tables []*Table, created int64) error {
 		drop(t.Name)
 		b.WriteString(t.create() + ";")
 		a := &t.About
-		b.WriteString("INSERT INTO event_metadata VALUES(" + literal(t.Name) + "," + literal(a.System) + "," + literal(a.Event) + "," +
-			strconv.FormatInt(int64(a.ID), 10) + "," + literal(a.Filter) + "," + strconv.Itoa(b2i(a.Stack)) + "," + strconv.Itoa(a.MaxStack) + "," +
-			strconv.Itoa(a.Fields) + "," + strconv.FormatInt(created, 10) + ",0,NULL,NULL," + literal(strings.Join(a.Functions, ", ")) + ");")
+		b.WriteString("INSERT INTO event_metadata VALUES(" + strings.Join([]string{
+			literal(t.Name), literal(a.System), literal(a.Event), strconv.FormatInt(int64(a.ID), 10),
+			literal(a.Filter), strconv.Itoa(b2i(a.Stack)), strconv.Itoa(a.MaxStack),
+			strconv.Itoa(a.Fields), strconv.FormatInt(created, 10), "0", "NULL", "NULL",
+			literal(strings.Join(a.Functions, ", ")),
+		}, ",") + ");")
 	}
 	if hasStacks(tables) {
 		drop(stacks)
@@ -170,7 +174,8 @@ func (d *DB) Index(tables []*Table) error {
 		if t.Time != t.Index {
 			columns += "," + Quote(t.Time)
 		}
-		if err := d.exec("CREATE INDEX IF NOT EXISTS " + Quote(t.indexName()) + " ON " + Quote(t.Name) + "(" + columns + ")"); err != nil {
+		index := Quote(t.indexName()) + " ON " + Quote(t.Name) + "(" + columns + ")"
+		if err := d.exec("CREATE INDEX IF NOT EXISTS " + index); err != nil {
 			return err
 		}
 	}
@@ -182,11 +187,13 @@ func (d *DB) Seen(table string, rows uint64, first, last int64) error {
 	if rows == 0 {
 		return nil
 	}
-	return d.exec("UPDATE event_metadata SET sample_count=" + strconv.FormatUint(rows, 10) + ",first_sample_time=" + strconv.FormatInt(first, 10) +
+	return d.exec("UPDATE event_metadata SET sample_count=" + strconv.FormatUint(rows, 10) +
+		",first_sample_time=" + strconv.FormatInt(first, 10) +
 		",last_sample_time=" + strconv.FormatInt(last, 10) + " WHERE table_name=" + literal(table))
 }
 
 // Stack gives a number of the column stack its frames.
 func (d *DB) Stack(id int64, frames string) error {
-	return d.exec("INSERT OR IGNORE INTO stacks VALUES(" + strconv.FormatInt(id, 10) + "," + literal(frames) + ")")
+	return d.exec("INSERT OR IGNORE INTO stacks VALUES(" + strconv.FormatInt(id, 10) + "," +
+		literal(frames) + ")")
 }
