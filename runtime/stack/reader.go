@@ -23,7 +23,8 @@ type Unwinder interface {
 	// registers (those of mask, in the order of the kernel's enum
 	// perf_event_*_regs) and the copied part of the stack show. Cut says that
 	// there are outer ones that it could not find.
-	Unwind(dst []uint64, pid int32, when event.Time, mask uint64, regs []uint64, stack []byte) (addrs []uint64, cut bool)
+	Unwind(dst []uint64, pid int32, when event.Time, mask uint64, regs []uint64,
+		stack []byte) (addrs []uint64, cut bool)
 }
 
 // state are the decoders of samples that carry registers and the user stack.

@@ -291,7 +291,14 @@ func (t *Table) At(id ID) (Stack, bool) {
 		return Stack{}, false
 	}
 	e := &t.entries[id-first]
-	return Stack{PID: e.pid, Image: e.image, When: e.when, Chain: t.chain(e), Unwound: e.flags&unwound != 0, Cut: e.flags&cut != 0}, true
+	return Stack{
+		PID:     e.pid,
+		Image:   e.image,
+		When:    e.when,
+		Chain:   t.chain(e),
+		Unwound: e.flags&unwound != 0,
+		Cut:     e.flags&cut != 0,
+	}, true
 }
 
 // Len is the number of stacks.

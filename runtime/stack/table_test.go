@@ -125,7 +125,8 @@ func TestStacksAreLetGo(t *testing.T) {
 			fresh = 0
 			tab.Retain(held)
 			if tab.Len() != len(want) || fresh != len(want) || tab.Words() != 5*len(want) {
-				t.Fatalf("got %d stacks of %d words, %d looked at; want %d", tab.Len(), tab.Words(), fresh, len(want))
+				t.Fatalf("got %d stacks of %d words, %d looked at; want %d", tab.Len(), tab.Words(), fresh,
+					len(want))
 			}
 		}
 	}
@@ -219,7 +220,8 @@ func TestReaderUnwinds(t *testing.T) {
 		r := NewReader(f, tab, Spec{Kernel: true, User: true, Unwinder: &c.steps})
 		s, _ := tab.At(r.id(&event.Event{PID: 5}))
 		if fmt.Sprint(s.Chain) != fmt.Sprint(c.want) || s.Unwound != c.unwound || s.Cut != c.cut {
-			t.Errorf("%s: got %x unwound %v cut %v, want %x %v %v", c.name, s.Chain, s.Unwound, s.Cut, c.want, c.unwound, c.cut)
+			t.Errorf("%s: got %x unwound %v cut %v, want %x %v %v", c.name, s.Chain, s.Unwound, s.Cut, c.want,
+				c.unwound, c.cut)
 		}
 	}
 }
@@ -234,7 +236,8 @@ func TestFramePointersLeadOn(t *testing.T) {
 		}
 	}
 	f([]uint64{1, 5, 5, 5}, []uint64{1, 5, 5, 5, 5, 5, 9}, []uint64{1, 5, 5, 5, 5, 5, 9})
-	f([]uint64{1, 4, 5, 5}, []uint64{1, 5, 5, 5, 5, 9}, []uint64{1, 4, 5, 5, 5, 5, 9}) // the caller 4 is missing
+	// the caller 4 is missing
+	f([]uint64{1, 4, 5, 5}, []uint64{1, 5, 5, 5, 5, 9}, []uint64{1, 4, 5, 5, 5, 5, 9})
 	f([]uint64{1, 5, 5, 5}, nil, []uint64{1, 5, 5, 5})
 	f([]uint64{1, 2, 3, 4}, []uint64{1, 7}, []uint64{1, 2, 3, 4})
 	f([]uint64{1, 2, 3, 4}, []uint64{1, 2, 3, 4}, []uint64{1, 2, 3, 4})
@@ -243,12 +246,18 @@ func TestFramePointersLeadOn(t *testing.T) {
 func TestEachTellsWorlds(t *testing.T) {
 	chain := append(both(k(kbase, kbase+1), u(10, 20)), markGuestUser, 5, markUserDeferred, 99)
 	var got string
-	Each(chain, func(addr uint64, in Context, exact bool) { got += fmt.Sprintf("%x %s %v;", addr, in, exact) })
-	if want := "ffffffff81000000 kernel true;ffffffff81000001 kernel false;a user true;14 user false;5 guest user true;"; got != want {
+	Each(chain, func(addr uint64, in Context, exact bool) {
+		got += fmt.Sprintf("%x %s %v;", addr, in, exact)
+	})
+	const want = "ffffffff81000000 kernel true;ffffffff81000001 kernel false;" +
+		"a user true;14 user false;5 guest user true;"
+	if got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	got = ""
-	Each([]uint64{kbase, kbase + 1}, func(addr uint64, in Context, exact bool) { got += fmt.Sprint(in, exact, " ") })
+	Each([]uint64{kbase, kbase + 1}, func(addr uint64, in Context, exact bool) {
+		got += fmt.Sprint(in, exact, " ")
+	})
 	if got != "kernel true kernel false " {
 		t.Errorf("chain without markers: got %q", got)
 	}
