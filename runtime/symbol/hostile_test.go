@@ -59,18 +59,40 @@ func sparse(t *testing.T, parts ...part) string {
 			p.size = uint64(len(p.data))
 		}
 		put(at, p.data)
-		headers = append(headers, elf.Section64{Name: uint32(name), Type: uint32(p.typ), Flags: uint64(p.flags), Addr: 0x400000, Off: uint64(at), Size: p.size,
-			Link: p.link, Entsize: 24})
+		headers = append(headers, elf.Section64{
+			Name:    uint32(name),
+			Type:    uint32(p.typ),
+			Flags:   uint64(p.flags),
+			Addr:    0x400000,
+			Off:     uint64(at),
+			Size:    p.size,
+			Link:    p.link,
+			Entsize: 24,
+		})
 		at = (at + int64(p.size) + 4095) &^ 4095
 		name += len(p.name) + 1
 	}
 	put(at, headers)
-	put(0, elf.Header64{Ident: [16]byte{0x7f, 'E', 'L', 'F', 2, 1, 1}, Type: uint16(elf.ET_EXEC), Machine: uint16(elf.EM_X86_64), Version: 1, Shoff: uint64(at),
-		Ehsize: 64, Shentsize: 64, Shnum: uint16(len(parts)), Shstrndx: uint16(len(parts) - 1)})
+	put(0, elf.Header64{
+		Ident:     [16]byte{0x7f, 'E', 'L', 'F', 2, 1, 1},
+		Type:      uint16(elf.ET_EXEC),
+		Machine:   uint16(elf.EM_X86_64),
+		Version:   1,
+		Shoff:     uint64(at),
+		Ehsize:    64,
+		Shentsize: 64,
+		Shnum:     uint16(len(parts)),
+		Shstrndx:  uint16(len(parts) - 1),
+	})
 	return path
 }
 
-var hostileText = part{name: ".text", typ: elf.SHT_PROGBITS, flags: elf.SHF_EXECINSTR | elf.SHF_ALLOC, size: 1 << 30}
+var hostileText = part{
+	name:  ".text",
+	typ:   elf.SHT_PROGBITS,
+	flags: elf.SHF_EXECINSTR | elf.SHF_ALLOC,
+	size:  1 << 30,
+}
 
 // reads reads the table of a file, and returns the messages and the memory that
 // it took.
@@ -96,7 +118,13 @@ func reads(t *testing.T, path string) (table *Table, said []error, allocated uin
 func syms(n int, name func(i int) uint32) []byte {
 	var b bytes.Buffer
 	for i := range n {
-		binary.Write(&b, binary.LittleEndian, elf.Sym64{Name: name(i), Info: byte(elf.STT_FUNC), Shndx: 1, Value: 0x400000 + uint64(i)*16, Size: 16})
+		binary.Write(&b, binary.LittleEndian, elf.Sym64{
+			Name:  name(i),
+			Info:  byte(elf.STT_FUNC),
+			Shndx: 1,
+			Value: 0x400000 + uint64(i)*16,
+			Size:  16,
+		})
 	}
 	return b.Bytes()
 }
@@ -105,7 +133,13 @@ func syms(n int, name func(i int) uint32) []byte {
 // either, and the parts between the holes are found.
 func TestHolesOfSymbolTables(t *testing.T) {
 	path := sparse(t, hostileText,
-		part{name: ".symtab", typ: elf.SHT_SYMTAB, size: 2 << 30 / 24 * 24, link: 3, data: syms(3, func(i int) uint32 { return uint32(1 + 2*i) })},
+		part{
+			name: ".symtab",
+			typ:  elf.SHT_SYMTAB,
+			size: 2 << 30 / 24 * 24,
+			link: 3,
+			data: syms(3, func(i int) uint32 { return uint32(1 + 2*i) }),
+		},
 		part{name: ".strtab", typ: elf.SHT_STRTAB, size: 1 << 30, data: []byte("\x00a\x00b\x00c\x00")})
 	began := time.Now()
 	table, said, bytes := reads(t, path)
@@ -123,7 +157,12 @@ func TestHolesOfSymbolTables(t *testing.T) {
 // More functions than there is room for: the first are known, and it is said.
 func TestTooManySymbols(t *testing.T) {
 	path := sparse(t, hostileText,
-		part{name: ".symtab", typ: elf.SHT_SYMTAB, link: 3, data: syms(maxFuncs+1000, func(int) uint32 { return 1 })},
+		part{
+			name: ".symtab",
+			typ:  elf.SHT_SYMTAB,
+			link: 3,
+			data: syms(maxFuncs+1000, func(int) uint32 { return 1 }),
+		},
 		part{name: ".strtab", typ: elf.SHT_STRTAB, data: []byte("\x00f\x00")})
 	table, said, bytes := reads(t, path)
 	var large *dso.TooLarge
@@ -139,22 +178,37 @@ func TestTooManySymbols(t *testing.T) {
 func TestNamesInNames(t *testing.T) {
 	text := append([]byte{0}, bytes.Repeat([]byte("x"), 1<<20)...)
 	path := sparse(t, hostileText,
-		part{name: ".symtab", typ: elf.SHT_SYMTAB, link: 3, data: syms(1<<16, func(i int) uint32 { return uint32(1<<20 - maxName + i/2) })},
+		part{
+			name: ".symtab",
+			typ:  elf.SHT_SYMTAB,
+			link: 3,
+			data: syms(1<<16, func(i int) uint32 { return uint32(1<<20 - maxName + i/2) }),
+		},
 		part{name: ".strtab", typ: elf.SHT_STRTAB, data: append(text, 0)})
 	table, said, _ := reads(t, path)
-	if table.Bytes() > maxText+18*maxFuncs || len(said) != 1 || !strings.Contains(said[0].Error(), "names of symbols too large") {
-		t.Errorf("got %d bytes, said %v; want at most %d, and that names are too large", table.Bytes(), said, maxText)
+	if table.Bytes() > maxText+18*maxFuncs || len(said) != 1 ||
+		!strings.Contains(said[0].Error(), "names of symbols too large") {
+		t.Errorf("got %d bytes, said %v; want at most %d, and that names are too large", table.Bytes(),
+			said, maxText)
 	}
 }
 
 // A run that has to end is not kept by a table.
 func TestReadingExpires(t *testing.T) {
 	path := sparse(t, hostileText,
-		part{name: ".symtab", typ: elf.SHT_SYMTAB, link: 3, data: syms(1<<18, func(i int) uint32 { return 1 })},
+		part{
+			name: ".symtab",
+			typ:  elf.SHT_SYMTAB,
+			link: 3,
+			data: syms(1<<18, func(i int) uint32 { return 1 }),
+		},
 		part{name: ".strtab", typ: elf.SHT_STRTAB, data: []byte("\x00f\x00")})
 	asked := 0
 	var said error
-	store := dso.NewStore(dso.Options{Expired: func() bool { asked++; return asked > 2 }, Note: func(_ *dso.File, err error) { said = err }})
+	store := dso.NewStore(dso.Options{
+		Expired: func() bool { asked++; return asked > 2 },
+		Note:    func(_ *dso.File, err error) { said = err },
+	})
 	defer store.Close()
 	f, err := store.Open(nil, path)
 	if err != nil {
@@ -170,7 +224,8 @@ func TestReadingExpires(t *testing.T) {
 // be.
 func TestHostileDebugInformation(t *testing.T) {
 	path := sparse(t, hostileText,
-		part{name: ".debug_info", typ: elf.SHT_PROGBITS, size: 1 << 30}, part{name: ".debug_abbrev", typ: elf.SHT_PROGBITS, size: 1 << 30},
+		part{name: ".debug_info", typ: elf.SHT_PROGBITS, size: 1 << 30},
+		part{name: ".debug_abbrev", typ: elf.SHT_PROGBITS, size: 1 << 30},
 		part{name: ".debug_line", typ: elf.SHT_PROGBITS, size: 1 << 30})
 	store := dso.NewStore(dso.Options{})
 	defer store.Close()
@@ -192,7 +247,8 @@ func TestHostileDebugInformation(t *testing.T) {
 		word(1, files)
 		word(3, 0)
 		word(7, 4096)
-		if err := modestGoTable(binary.LittleEndian, table); err == nil || !strings.Contains(err.Error(), want) {
+		if err := modestGoTable(binary.LittleEndian, table); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", what, err, want)
 		}
 	}
@@ -249,7 +305,8 @@ func TestHostilePerfMaps(t *testing.T) {
 			t.Errorf("another user's: got %s, want that it is not believed", got)
 		}
 	}
-	endless := strings.NewReader(strings.Repeat("1000 10 "+strings.Repeat("n", 1000)+"\n", maxMapText/1000+100))
+	endless := strings.NewReader(strings.Repeat("1000 10 "+strings.Repeat("n", 1000)+"\n",
+		maxMapText/1000+100))
 	table, _, err := readPerfMap(endless, func() bool { return false })
 	var large *dso.TooLarge
 	if !errors.As(err, &large) || table.Bytes() > maxMapText+18*maxMapFuncs {

@@ -136,7 +136,8 @@ func readDWARF(im *dso.Image) (l *lineInfo, err error) {
 		parts[name] = b
 		size += len(b)
 	}
-	d, err := dwarf.New(parts[".debug_abbrev"], nil, nil, parts[".debug_info"], parts[".debug_line"], nil, parts[".debug_ranges"], parts[".debug_str"])
+	d, err := dwarf.New(parts[".debug_abbrev"], nil, nil, parts[".debug_info"], parts[".debug_line"], nil,
+		parts[".debug_ranges"], parts[".debug_str"])
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +146,13 @@ func readDWARF(im *dso.Image) (l *lineInfo, err error) {
 			return nil, err
 		}
 	}
-	l = &lineInfo{data: d, units: map[dwarf.Offset]*unit{}, size: 2 * size, left: maxRows, expired: im.Expired}
+	l = &lineInfo{
+		data:    d,
+		units:   map[dwarf.Offset]*unit{},
+		size:    2 * size,
+		left:    maxRows,
+		expired: im.Expired,
+	}
 	r := d.Reader()
 	for _, off := range unitOffsets(im, parts[".debug_info"]) {
 		if im.Expired() {
@@ -153,7 +160,11 @@ func readDWARF(im *dso.Image) (l *lineInfo, err error) {
 			break
 		}
 		if len(l.spans) > maxUnits {
-			err = &dso.TooLarge{What: "index of debug information", Bytes: uint64(24 * len(l.spans)), Most: 24 * maxUnits}
+			err = &dso.TooLarge{
+				What:  "index of debug information",
+				Bytes: uint64(24 * len(l.spans)),
+				Most:  24 * maxUnits,
+			}
 			break
 		}
 		r.Seek(off)

@@ -20,9 +20,12 @@ const KernelDSO = "[kernel.kallsyms]"
 
 // A Frame is one function of a stack.
 type Frame struct {
-	Symbol  string // demangled; Unknown if there is no name
-	Offset  uint64 // of the address from the start of the symbol; from the start of the file if unknown
-	DSO     string // path as the process sees it, "[kernel.kallsyms]", "[module]", "[vdso]", "[jit]", "//anon"
+	Symbol string // demangled; Unknown if there is no name
+	Offset uint64 // of the address from the start of the symbol; from the start of the file if unknown
+
+	// The path as the process sees it, "[kernel.kallsyms]", "[module]", "[vdso]", "[jit]", "//anon".
+	DSO string
+
 	BuildID string // of the DSO, in hex; empty if it has none
 	File    string // source file, if lines were asked for and are known
 	Line    int
@@ -299,7 +302,8 @@ func (s *Symbolizer) fileFrames(at place) []Frame {
 	}
 	f.FileAddr, f.Segment = addr+back(at.call), im.Segment(addr)
 	t := s.Table(at.file)
-	if i, ok := t.Find(addr + back(at.call)); ok && at.call && t.addr[i] == addr+1 && handlerReturn(string(t.nameOf(i))) {
+	if i, ok := t.Find(addr + back(at.call)); ok && at.call && t.addr[i] == addr+1 &&
+		handlerReturn(string(t.nameOf(i))) {
 		f.Symbol, f.Offset = string(t.nameOf(i)), 0
 		return []Frame{f}
 	}
