@@ -169,13 +169,20 @@ var switchSchema = &event.Schema{System: "sched", Name: "sched_switch", Fields: 
 	{Name: "next_pid", Offset: 44, Size: 4, Signed: true},
 }}
 
-func switchEvent(tab *Table, prev string, prevPID int32, next string, nextPID int32, when event.Time) *event.Event {
+func switchEvent(tab *Table, prev string, prevPID int32, next string, nextPID int32,
+	when event.Time) *event.Event {
 	raw := make([]byte, 48)
 	copy(raw[8:], prev)
 	binary.LittleEndian.PutUint32(raw[24:], uint32(prevPID))
 	copy(raw[28:], next)
 	binary.LittleEndian.PutUint32(raw[44:], uint32(nextPID))
-	return &event.Event{Time: when, TID: prevPID, CPU: 1, Raw: raw, Stream: &event.Stream{Schema: switchSchema, Comm: tab.Of}}
+	return &event.Event{
+		Time:   when,
+		TID:    prevPID,
+		CPU:    1,
+		Raw:    raw,
+		Stream: &event.Stream{Schema: switchSchema, Comm: tab.Of},
+	}
 }
 
 func TestEventsTellNames(t *testing.T) {
