@@ -140,10 +140,12 @@ func (f *FS) unknown(sys, name string) error {
 		near = diag.Nearest(sys, systems)
 		if near == "" {
 			if there := f.homes(name); len(there) > 0 {
-				return diag.Errorf(diag.Attach, op, subject, "no event system %s (did you mean %s?)", sys, there[0]).
+				return diag.Errorf(diag.Attach, op, subject, "no event system %s (did you mean %s?)", sys,
+					there[0]).
 					WithHint("list the systems: ppscript list")
 			}
-			return diag.Errorf(diag.Attach, op, subject, "no event system %s", sys).WithHint("list the systems: ppscript list")
+			return diag.Errorf(diag.Attach, op, subject, "no event system %s", sys).
+				WithHint("list the systems: ppscript list")
 		}
 	}
 	names, err := f.dirs(near)
@@ -169,7 +171,8 @@ func (f *FS) unknown(sys, name string) error {
 	if guess == "" {
 		guess = "*"
 	}
-	return diag.Errorf(diag.Attach, op, subject, "no event system %s (did you mean %s:%s?)", sys, near, guess).
+	return diag.Errorf(diag.Attach, op, subject, "no event system %s (did you mean %s:%s?)", sys,
+		near, guess).
 		WithHint("list the events: ppscript list '%s:*'", near)
 }
 
@@ -193,7 +196,8 @@ func (f *FS) homes(name string) []string {
 	}
 	var list []string
 	for _, s := range systems {
-		if fi, err := privilege.Stat(privilege.Kernel, filepath.Join(f.root, "events", s, name)); err == nil && fi.IsDir() {
+		if fi, err := privilege.Stat(privilege.Kernel,
+			filepath.Join(f.root, "events", s, name)); err == nil && fi.IsDir() {
 			list = append(list, s+":"+name)
 		}
 	}

@@ -88,7 +88,8 @@ func TestUnknownEventSuggestsTheNearest(t *testing.T) {
 	f("qqqqqqq", "zzzzzzz", "open tracepoint qqqqqqq:zzzzzzz: no event system qqqqqqq")
 	f("..", "x", "open tracepoint ..:x: no event system ..")
 	_, err := fs.Match("sched_switch")
-	if err == nil || diag.ClassOf(err) != diag.Usage || !strings.Contains(err.Error(), "did you mean sched:sched_switch?") {
+	if err == nil || diag.ClassOf(err) != diag.Usage ||
+		!strings.Contains(err.Error(), "did you mean sched:sched_switch?") {
 		t.Errorf("Match without a system: got %v", err)
 	}
 	if _, err := fs.Match("sched:zz*"); diag.ClassOf(err) != diag.Attach {

@@ -49,8 +49,10 @@ func Find() (*FS, error) {
 	if denied != nil {
 		return nil, denied
 	}
-	if err := unix.Mount("tracefs", mountPoint, "tracefs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
-		e := diag.Errorf(diag.Attach, "find", "tracefs", "not mounted, and mounting it at %s: %w", mountPoint, err)
+	if err := unix.Mount("tracefs", mountPoint, "tracefs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC,
+		""); err != nil {
+		e := diag.Errorf(diag.Attach, "find", "tracefs", "not mounted, and mounting it at %s: %w",
+			mountPoint, err)
 		switch {
 		case errors.Is(err, unix.ENODEV):
 			return nil, e.WithHint("use a kernel with CONFIG_TRACING; without it there are no tracepoints")

@@ -28,7 +28,8 @@ func ParseFormat(system string, text []byte) (*event.Schema, error) {
 func (o *Options) parseFormat(system string, text []byte) (*event.Schema, error) {
 	s := &event.Schema{System: system, Type: perfTypeTracepoint}
 	fail := func(line int, format string, args ...any) error {
-		e := diag.Errorf(diag.Run, "parse format of", s.FullName(), "line %d: %w", line, fmt.Errorf(format, args...))
+		e := diag.Errorf(diag.Run, "parse format of", s.FullName(), "line %d: %w", line,
+			fmt.Errorf(format, args...))
 		return e.WithHint("compare with the event's format file in tracefs; a recording may be damaged")
 	}
 	haveID := false
@@ -53,7 +54,8 @@ func (o *Options) parseFormat(system string, text []byte) (*event.Schema, error)
 			s.Size = max(s.Size, f.Offset+f.Size)
 		case strings.HasPrefix(trimmed, "print fmt:"):
 			// Everything to the end: a string in it may hold a line break.
-			s.PrintFmt = strings.Trim(rest[strings.Index(rest, "print fmt:")+len("print fmt:"):], " \t\r\n\x00")
+			s.PrintFmt = strings.Trim(rest[strings.Index(rest, "print fmt:")+len("print fmt:"):],
+				" \t\r\n\x00")
 			after = ""
 		}
 		rest = after
@@ -117,7 +119,10 @@ func classify(f *event.Field, decl string) error {
 	if isArray {
 		f.Type += "[" + dims + "]"
 	}
-	for prefix, place := range map[string]event.Place{"__data_loc ": event.DataLoc, "__rel_loc ": event.RelLoc} {
+	for prefix, place := range map[string]event.Place{
+		"__data_loc ": event.DataLoc,
+		"__rel_loc ":  event.RelLoc,
+	} {
 		if !strings.HasPrefix(typ, prefix) {
 			continue
 		}
@@ -190,7 +195,9 @@ func isIdent(c byte) bool {
 // markBitmasks turns the arrays of long that the print fmt shows as a set
 // into bitmasks: their declaration does not tell.
 func markBitmasks(s *event.Schema) {
-	for _, call := range []string{"__get_bitmask(", "__get_cpumask(", "__get_rel_bitmask(", "__get_rel_cpumask("} {
+	for _, call := range []string{
+		"__get_bitmask(", "__get_cpumask(", "__get_rel_bitmask(", "__get_rel_cpumask(",
+	} {
 		for rest := s.PrintFmt; ; {
 			i := strings.Index(rest, call)
 			if i < 0 {
