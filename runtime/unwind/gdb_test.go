@@ -19,7 +19,8 @@ import (
 var (
 	functionLine    = regexp.MustCompile(`^[0-9a-f]+ <(.*)>:$`)
 	instructionLine = regexp.MustCompile(`^ +([0-9a-f]+):\t([a-z0-9]+)`)
-	ownFunction     = regexp.MustCompile(`^((leaf2?|descend|tail|dynamic|aligned|busy|many|late|large|compare|sorter|away|jump|handler|fault|touch|signals|main)(\.\w+)*|` +
+	ownFunction     = regexp.MustCompile(`^((leaf2?|descend|tail|dynamic|aligned|busy|many|late|large|` +
+		`compare|sorter|away|jump|handler|fault|touch|signals|main)(\.\w+)*|` +
 		`(guard::|square::|ring::|thrower|through|catcher|again|virtuals|long apply|closures|containers|leaf)\(?.*|.*@plt(-0x10)?)$`)
 	notToProbe = regexp.MustCompile(`^(nop\w*|data16|cs|lock|int3|hlt|ud2|xchg|leave[a-z])$`)
 )

@@ -106,7 +106,9 @@ func TestStacksAgreeWithPerf(t *testing.T) {
 // static and the Go program at all.
 func TestKnownChains(t *testing.T) {
 	const start = `( __libc_start_call_main __libc_start_main(_impl)? _start| __libc_start_call_main.*)$`
-	chain := `^(leaf( recurse){13} main|(__?memset\S+ |memset\S* )?(recurse ){1,13}main|.*compare .*qsort\S*( sorter)? main|.*(msort_with_tmp|qsort|memcpy|malloc|free|sorter)\S*.* main|(compare |now |clock_gettime |__vdso_clock_gettime |.*clock_gettime\S* )*main|.*now main)` + start
+	chain := `^(leaf( recurse){13} main|(__?memset\S+ |memset\S* )?(recurse ){1,13}main|` +
+		`.*compare .*qsort\S*( sorter)? main|.*(msort_with_tmp|qsort|memcpy|malloc|free|sorter)\S*.* main|` +
+		`(compare |now |clock_gettime |__vdso_clock_gettime |.*clock_gettime\S* )*main|.*now main)` + start
 	// The functions that main.main and its goroutine call, by name: a caller
 	// that is left out shows. Go's runtime has other first functions, and
 	// leaves the stack of a goroutine in some places.

@@ -102,7 +102,11 @@ func New(o Options) *Unwinder {
 	if o.Memory == nil {
 		o.Memory = dso.NewMemory(DefaultMemory)
 	}
-	return &Unwinder{opt: o, arch: archOf(o.Machine), modules: dso.NewCache[*dso.File, *module](o.Memory, littleTables)}
+	return &Unwinder{
+		opt:     o,
+		arch:    archOf(o.Machine),
+		modules: dso.NewCache[*dso.File, *module](o.Memory, littleTables),
+	}
 }
 
 // ownMachine is the machine that runs this.
@@ -139,7 +143,8 @@ func (u *Unwinder) Sample(dst []uint64, e *event.Event) ([]uint64, How) {
 
 // Unwind is Walk for who only wants to know whether outer functions are
 // missing.
-func (u *Unwinder) Unwind(dst []uint64, pid int32, when event.Time, mask uint64, regs []uint64, stack []byte) (addrs []uint64, cut bool) {
+func (u *Unwinder) Unwind(dst []uint64, pid int32, when event.Time, mask uint64, regs []uint64,
+	stack []byte) (addrs []uint64, cut bool) {
 	addrs, h := u.Walk(dst, pid, when, mask, regs, stack)
 	return addrs, !h.Whole()
 }
@@ -150,7 +155,8 @@ func (u *Unwinder) Unwind(dst []uint64, pid int32, when event.Time, mask uint64,
 //
 // Fast path: after the tables of the files are read it allocates only when
 // dst has to grow.
-func (u *Unwinder) Walk(dst []uint64, pid int32, when event.Time, mask uint64, regs []uint64, stack []byte) ([]uint64, How) {
+func (u *Unwinder) Walk(dst []uint64, pid int32, when event.Time, mask uint64, regs []uint64,
+	stack []byte) ([]uint64, How) {
 	w := &u.walk
 	u.stats.Stacks++
 	var h How
