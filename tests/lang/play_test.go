@@ -24,11 +24,13 @@ import (
 // stream its events, "3us ran=2us"; of a table its rows, "bash 3"; and what
 // was lost, "loss evicted 1". tier = "native" also asks that nothing is
 // interpreted; end = n ends an interval behind the n-th event.
-func play(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func play(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
+	kwargs []starlark.Tuple) (starlark.Value, error) {
 	var text, engine string
 	var what starlark.Value
 	end := 0
-	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "events", &text, "what", &what, "tier?", &engine, "end?", &end); err != nil {
+	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "events", &text, "what", &what, "tier?", &engine,
+		"end?", &end); err != nil {
 		return nil, err
 	}
 	var lines [2][]string
@@ -143,7 +145,12 @@ func (p *player) finish(in *plan.Instance) error {
 	for _, c := range []struct {
 		name string
 		n    uint64
-	}{{"dropped", p.loss.Dropped}, {"broken", p.loss.Broken}, {"evicted", p.loss.Evicted}, {"errors", p.loss.Errors}} {
+	}{
+		{"dropped", p.loss.Dropped},
+		{"broken", p.loss.Broken},
+		{"evicted", p.loss.Evicted},
+		{"errors", p.loss.Errors},
+	} {
 		if c.n > 0 {
 			p.lines = append(p.lines, fmt.Sprintf("loss %s %d", c.name, c.n))
 		}
