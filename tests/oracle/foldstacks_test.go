@@ -18,8 +18,8 @@ func TestFoldedPeriodsEqualPerfScript(t *testing.T) {
 	testkit.Run(t, "perf", "record", "-q", "-F", "997", "-e", "cpu-clock", "--sample-cpu",
 		"-g", "-o", data, "--",
 		"taskset", "-c", "0", compiled(t, "hot.c", "-O1", "-fno-omit-frame-pointer"), "10000").Want(t, 0)
-	testkit.Run(t, testkit.PPScript(t), "hrtimer", "--input", data, "-F", "997", "-g", "--user-callchain=fp", "--lines=no",
-		"--flame-graph", out).Want(t, 0)
+	testkit.Run(t, testkit.PPScript(t), "hrtimer", "--input", data, "-F", "997", "-g", "--user-callchain=fp",
+		"--lines=no", "--flame-graph", out).Want(t, 0)
 	got, want := nameless(folded(t, out)), perfFolded(t, data)
 	missing, all := int64(0), int64(0)
 	for path, n := range want {

@@ -26,7 +26,9 @@ type cpuTree struct {
 }
 
 func skylake() cpuTree {
-	return cpuTree{"processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\nmodel name\t: Xeon\nstepping\t: 4\nflags\t\t: fpu\n",
+	return cpuTree{
+		"processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\nmodel name\t: Xeon\n" +
+			"stepping\t: 4\nflags\t\t: fpu\n",
 		map[string]string{
 			"cpu/type":              "4",
 			"cpu/format/event":      "config:0-7",

@@ -27,11 +27,13 @@ func TestKernelQuantilesAreExact(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "perf.data")
 	const event = "syscalls:sys_enter_lseek"
 	pid := strconv.Itoa(os.Getpid())
+	seeks := fmt.Sprintf(`tracepoint("%s").where("fd == %d")`, event, null.Fd())
 	program := `[
-		tracepoint("` + event + `").where("fd == ` + strconv.Itoa(int(null.Fd())) + `").agg(n = agg.count(), p1 = agg.quantile("offset", 0.01), p50 = agg.quantile("offset", 0.5),
-			p90 = agg.quantile("offset", 0.9), p99 = agg.quantile("offset", 0.99), least = agg.min("offset"), most = agg.max("offset"), total = agg.sum("offset"), mean = agg.avg("offset")),
-		tracepoint("` + event + `").where("fd == ` + strconv.Itoa(int(null.Fd())) + `").hist("offset"),
-		tracepoint("` + event + `").where("fd == ` + strconv.Itoa(int(null.Fd())) + `").hist("offset", low = 0, high = 1000000, step = 50000),
+		` + seeks + `.agg(n = agg.count(), p1 = agg.quantile("offset", 0.01),
+			p50 = agg.quantile("offset", 0.5), p90 = agg.quantile("offset", 0.9), p99 = agg.quantile("offset", 0.99),
+			least = agg.min("offset"), most = agg.max("offset"), total = agg.sum("offset"), mean = agg.avg("offset")),
+		` + seeks + `.hist("offset"),
+		` + seeks + `.hist("offset", low = 0, high = 1000000, step = 50000),
 	]`
 	counts := testkit.Start(t, testkit.PPScript(t), "--engine", "bpf", "--format", "json", "-v", "-p",
 		pid, "-c", program)

@@ -91,8 +91,9 @@ func TestSQLKeepsDatabase(t *testing.T) {
 		" and _stack in (select id from stacks where frames like '%syscall_64%')"); got != "3000" {
 		t.Errorf("got %s calls with a stack of the kernel, want all", got)
 	}
-	if got := shell(
-		"select sample_count = (select count(*) from sys_enter), has_stack, function_list from event_metadata where table_name = 'sys_enter'"); got != "1|1|syscall(id)" {
+	got := shell("select sample_count = (select count(*) from sys_enter), has_stack, function_list " +
+		"from event_metadata where table_name = 'sys_enter'")
+	if got != "1|1|syscall(id)" {
 		t.Errorf("metadata: got %s", got)
 	}
 }

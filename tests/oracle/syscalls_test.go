@@ -47,7 +47,8 @@ var perfTraceLine = regexp.MustCompile(`(?m)^ +([a-z_0-9]+) +([0-9]+) +([0-9]+) 
 func perfTraceCounts(t *testing.T, args ...string) map[string]callCount {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "trace")
-	testkit.Run(t, append([]string{"perf", "trace", "--sort-events", "-s", "-o", file, "--"}, args...)...).Want(t, 0)
+	testkit.Run(t, append([]string{"perf", "trace", "--sort-events", "-s", "-o", file, "--"}, args...)...).
+		Want(t, 0)
 	counts := map[string]callCount{}
 	for _, m := range perfTraceLine.FindAllStringSubmatch(read(t, file), -1) {
 		c := counts[m[1]]
