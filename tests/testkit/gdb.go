@@ -45,7 +45,8 @@ type GDBRun struct {
 
 var (
 	gdbFrame   = regexp.MustCompile(`^#(\d+) +(?:0x([0-9a-f]+) in )?(.*)$`)
-	gdbMapping = regexp.MustCompile(`^(0x[0-9a-f]+) +(0x[0-9a-f]+) +(0x[0-9a-f]+) +(0x[0-9a-f]+) +r-xp +(\S+)$`)
+	gdbMapping = regexp.MustCompile(`^(0x[0-9a-f]+) +(0x[0-9a-f]+) +` +
+		`(0x[0-9a-f]+) +(0x[0-9a-f]+) +r-xp +(\S+)$`)
 )
 
 // RunGDB runs a program for amd64 under the debugger, which stops at each of the
@@ -54,7 +55,8 @@ func RunGDB(t testing.TB, program string, addrs []uint64) GDBRun {
 	t.Helper()
 	dir := t.TempDir()
 	var script strings.Builder
-	for _, option := range []string{"pagination off", "width 0", "height 0", "confirm off", "print frame-arguments none", "print entry-values no",
+	for _, option := range []string{"pagination off", "width 0", "height 0", "confirm off",
+		"print frame-arguments none", "print entry-values no",
 		"print address on", "backtrace past-main on", "startup-with-shell off",
 		// With debug information it shows inlined functions and those that
 		// ended in a jump; there are no frames of theirs.
@@ -69,12 +71,13 @@ func RunGDB(t testing.TB, program string, addrs []uint64) GDBRun {
 	}
 	fmt.Fprintf(&script, "commands 2-%d\nsilent\n", len(addrs)+1)
 	script.WriteString(`printf "regs`)
-	registers := []string{"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", "rip", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"}
+	registers := strings.Fields("rax rbx rcx rdx rsi rdi rbp rsp rip r8 r9 r10 r11 r12 r13 r14 r15")
 	script.WriteString(strings.Repeat(" %lx", len(registers)) + `\n"`)
 	for _, r := range registers {
 		script.WriteString(", (unsigned long)$" + r)
 	}
-	fmt.Fprintf(&script, "\nbt\neval \"dump binary memory %s/%%d %%lu %%lu\", $n, $rsp, $end\nset $n = $n + 1\ncontinue\nend\ncontinue\n", dir)
+	fmt.Fprintf(&script, "\nbt\neval \"dump binary memory %s/%%d %%lu %%lu\", $n, $rsp, $end\n", dir)
+	script.WriteString("set $n = $n + 1\ncontinue\nend\ncontinue\n")
 	file := filepath.Join(dir, "script")
 	if err := os.WriteFile(file, []byte(script.String()), 0o644); err != nil {
 		t.Fatal(err)

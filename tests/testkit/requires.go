@@ -30,9 +30,12 @@ type Need struct {
 
 // What tests need.
 var (
-	Root     = Need{"root", true, missingRoot}
-	Tracefs  = Need{"tracefs", true, missingTracefs}
-	BTF      = Need{"the kernel's types", false, missingFile("/sys/kernel/btf/vmlinux", "a kernel with CONFIG_DEBUG_INFO_BTF")}
+	Root    = Need{"root", true, missingRoot}
+	Tracefs = Need{"tracefs", true, missingTracefs}
+	BTF     = Need{
+		"the kernel's types", false,
+		missingFile("/sys/kernel/btf/vmlinux", "a kernel with CONFIG_DEBUG_INFO_BTF"),
+	}
 	cpu0     = Need{"CPU 0", true, missingCPU(0)}
 	CPU1     = Need{"CPU 1", false, missingCPU(1)}
 	Perf     = program("perf", "linux-perf", true)
@@ -48,8 +51,11 @@ var (
 	Git      = program("git", "git", true)
 	Go       = Need{"go", true, missingGo}
 	Rustc    = program("rustc", "rustc", false)
-	Python   = Need{"/usr/bin/python3.11", false, missingFile("/usr/bin/python3.11", "apt-get install python3.11-minimal")}
-	SQLite   = program("sqlite3", "sqlite3", true)
+	Python   = Need{
+		"/usr/bin/python3.11", false,
+		missingFile("/usr/bin/python3.11", "apt-get install python3.11-minimal"),
+	}
+	SQLite = program("sqlite3", "sqlite3", true)
 )
 
 // Live is what every test on real events needs.
@@ -83,7 +89,8 @@ func Have(needs ...Need) (bool, error) {
 	required := os.Getenv(requireEnv)
 	missing, must := lacking(needs, required)
 	if must {
-		return false, fmt.Errorf("%s=%s, and this machine lacks: %s", requireEnv, required, strings.Join(missing, "; "))
+		return false, fmt.Errorf("%s=%s, and this machine lacks: %s", requireEnv, required,
+			strings.Join(missing, "; "))
 	}
 	return len(missing) == 0, nil
 }
