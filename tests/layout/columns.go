@@ -95,7 +95,9 @@ func isText(tokens []token.Token) bool {
 // the literal or the block around it, and + of texts.
 func endsText(tokens []token.Token) bool {
 	return !slices.ContainsFunc(tokens, func(t token.Token) bool {
-		return !slices.Contains([]token.Token{token.COMMA, token.ADD, token.LPAREN, token.RPAREN, token.RBRACE}, t)
+		return !slices.Contains([]token.Token{
+			token.COMMA, token.ADD, token.LPAREN, token.RPAREN, token.RBRACE,
+		}, t)
 	})
 }
 
