@@ -3,30 +3,23 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"ppscript/cmd/ppscript/console"
 	"ppscript/runtime/diag"
-	"ppscript/runtime/plain"
 
 	"github.com/spf13/cobra"
 )
 
 // An app is one invocation of the program.
 type app struct {
-	stdout *os.File
-	stderr io.Writer
-	color  bool // of messages
-	// colorMode is --color, known before anything else is.
-	colorMode string
+	console.Console
 	helpError error // of writing the help of a subcommand
 	token     string
-	quiet     int
 
 	ctx  context.Context // for fetching libraries; nil: until the process ends
 	libs libraries
@@ -47,8 +40,8 @@ type app struct {
 // cobra looks for subcommands behind options too; here only the first word can
 // be one, so that no script's option value is taken for a subcommand.
 func (a *app) dispatch(args []string) error {
-	a.colorMode = colorIn(args)
-	a.color = colorful(os.Stderr, a.colorMode)
+	a.Mode = colorIn(args)
+	a.Color = console.Colorful(os.Stderr, a.Mode)
 	root := a.root()
 	root.SetArgs(args)
 	if len(args) > 0 && args[0] == "--symbols" {
@@ -84,8 +77,8 @@ func (a *app) root() *cobra.Command {
 		ValidArgsFunction:  a.completeScript,
 		CompletionOptions:  cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	root.SetOut(a.stdout)
-	root.SetErr(a.stderr)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
 	root.SetHelpCommand(a.helpCommand())
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { a.helpError = a.commandHelp(c, nil) })
 	root.AddCommand(a.listCommand(), a.helpCommand(), a.explainCommand(), a.checkCommand(), a.docCommand(),
@@ -113,52 +106,6 @@ func words(least, most int) cobra.PositionalArgs {
 		return usagef(c.Name(), args[0], "unknown%s", diag.DidYouMean(args[0], c.ValidArgs)).
 			WithHint("write: ppscript %s", c.Use)
 	}
-}
-
-// further stands in front of the further lines of a message, so that a quoted
-// text, such as a name chosen by others, never begins a line.
-const further = "    "
-
-// text is the output for texts from files and other people.
-func (a *app) text() io.Writer { return plain.NewWriter(a.stdout) }
-
-// report tells the user an error: message, place, hint.
-func (a *app) report(err error) {
-	var b strings.Builder
-	b.WriteString(a.paint("1;31", "ppscript:") + " " + plain.Text(err.Error(), further) + "\n")
-	if x := excerptOf(err); x != "" {
-		b.WriteString(plain.Text(x, "") + "\n")
-	}
-	if hint := hintOf(err); hint != "" {
-		b.WriteString(a.paint("1", "hint:") + " " + plain.Text(hint, further) + "\n")
-	}
-	io.WriteString(a.stderr, b.String())
-}
-
-// excerptOf is the source line of the first error in the chain that has one.
-func excerptOf(err error) string {
-	var e *diag.Error
-	for errors.As(err, &e) {
-		if e.Excerpt != "" {
-			return e.Excerpt
-		}
-		err = e.Cause
-	}
-	return ""
-}
-
-// say prints a message that is not an error.
-func (a *app) say(line string) {
-	if a.quiet == 0 {
-		fmt.Fprintln(a.stderr, "ppscript: "+plain.Text(line, further))
-	}
-}
-
-func (a *app) paint(sgr, text string) string {
-	if !a.color {
-		return text
-	}
-	return "\x1b[" + sgr + "m" + text + "\x1b[0m"
 }
 
 func usagef(op, subject, format string, args ...any) *diag.Error {

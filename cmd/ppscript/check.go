@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"ppscript/cmd/ppscript/console"
 	"ppscript/runtime/session"
 
 	"github.com/spf13/cobra"
@@ -61,21 +62,21 @@ func (a *app) showVerdict(name, format string, v verdict, wrong error) error {
 	if format == "json" {
 		r := checkRecord{V: 1, File: name, OK: wrong == nil, Verdict: v.text, Interpreted: v.interpreted}
 		if wrong != nil {
-			r.Errors = problemsOf(wrong)
+			r.Errors = console.Problems(wrong)
 		}
-		return writeJSON(a.stdout, r)
+		return console.WriteJSON(a.Stdout, r)
 	}
 	if wrong != nil {
-		for _, e := range flatten(wrong) {
-			a.report(e)
+		for _, e := range console.Flatten(wrong) {
+			a.Report(e)
 		}
 		return nil
 	}
-	if _, err := fmt.Fprintf(a.text(), "%s: %s\n", name, v.text); err != nil {
+	if _, err := fmt.Fprintf(a.Text(), "%s: %s\n", name, v.text); err != nil {
 		return err
 	}
 	for _, why := range v.interpreted {
-		if _, err := fmt.Fprintln(a.text(), "    interpreted, ten times slower: "+why); err != nil {
+		if _, err := fmt.Fprintln(a.Text(), "    interpreted, ten times slower: "+why); err != nil {
 			return err
 		}
 	}
@@ -83,12 +84,12 @@ func (a *app) showVerdict(name, format string, v verdict, wrong error) error {
 }
 
 type checkRecord struct {
-	V           int       `json:"v"`
-	File        string    `json:"file"`
-	OK          bool      `json:"ok"`
-	Verdict     string    `json:"verdict,omitempty"`
-	Interpreted []string  `json:"interpreted,omitempty"`
-	Errors      []problem `json:"errors,omitempty"`
+	V           int               `json:"v"`
+	File        string            `json:"file"`
+	OK          bool              `json:"ok"`
+	Verdict     string            `json:"verdict,omitempty"`
+	Interpreted []string          `json:"interpreted,omitempty"`
+	Errors      []console.Problem `json:"errors,omitempty"`
 }
 
 func (a *app) check(name, input string) (verdict, error) {

@@ -13,12 +13,12 @@ func (a *app) completionCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			switch args[0] {
 			case "bash":
-				_, err := a.stdout.WriteString(bashCompletion)
+				_, err := a.Stdout.WriteString(bashCompletion)
 				return err
 			case "zsh":
-				return c.Root().GenZshCompletion(a.stdout)
+				return c.Root().GenZshCompletion(a.Stdout)
 			}
-			return c.Root().GenFishCompletion(a.stdout, true)
+			return c.Root().GenFishCompletion(a.Stdout, true)
 		},
 	}
 }

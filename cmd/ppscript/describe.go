@@ -74,7 +74,7 @@ func (a *app) describe(inv *invocation) error {
 			}
 		}
 	}
-	e := json.NewEncoder(a.stdout)
+	e := json.NewEncoder(a.Stdout)
 	e.SetEscapeHTML(false)
 	return e.Encode(&d)
 }

@@ -48,8 +48,8 @@ func (a *app) doc(args []string, stubs bool) error {
 	}
 	text = strings.TrimRight(text, "\n") + "\n"
 	if stubs {
-		_, err = a.stdout.WriteString(text)
+		_, err = a.Stdout.WriteString(text)
 		return err
 	}
-	return a.page(layout{width: pageWidth(a.stdout), hang: true}.text(text))
+	return a.Page(a.Layout(true).Text(text))
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"ppscript/cmd/ppscript/console"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/tracefs"
 
@@ -25,7 +26,7 @@ Exits with 3 if a whole kind of event cannot be used.`,
 }
 
 func (a *app) doctor(c *cobra.Command) error {
-	bad, err := doctorReport(c.Context(), a.stdout, colorful(a.stdout, "auto"))
+	bad, err := doctorReport(c.Context(), a.Stdout, console.Colorful(a.Stdout, "auto"))
 	if err != nil {
 		return err
 	}

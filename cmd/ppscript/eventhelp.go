@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"ppscript/cmd/ppscript/console"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/option"
 	"ppscript/runtime/plan"
@@ -56,24 +57,24 @@ func (a *app) helpEvents(inv *invocation) error {
 		return err
 	}
 	var w strings.Builder
-	l := layout{width: pageWidth(a.stdout), hang: true}
+	l := a.Layout(true)
 	for _, name := range slices.Compact(names) {
 		if err := a.explainEvent(&w, l, tfs, name); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(&w, "%s\n\n", a.title("Who can use it, with a dot for what you fill in"))
+	fmt.Fprintf(&w, "%s\n\n", a.Title("Who can use it, with a dot for what you fill in"))
 	for _, name := range users {
 		if line := usageLine(host, name, names); line != "" {
-			w.WriteString(l.text("    " + line))
+			w.WriteString(l.Text("    " + line))
 		}
 	}
-	return a.page(w.String())
+	return a.Page(w.String())
 }
 
 // explainEvent shows the fields of an event as a table, how its lines are
 // printed, and in whose context it fires.
-func (a *app) explainEvent(w *strings.Builder, l layout, tfs *tracefs.FS, name string) error {
+func (a *app) explainEvent(w *strings.Builder, l console.Layout, tfs *tracefs.FS, name string) error {
 	system, event, _ := strings.Cut(name, ":")
 	schema, err := tfs.Schema(system, event)
 	if err != nil {
@@ -97,17 +98,17 @@ func (a *app) explainEvent(w *strings.Builder, l layout, tfs *tracefs.FS, name s
 	for _, r := range rows {
 		wide[0], wide[1] = max(wide[0], len(r[0])), max(wide[1], len(r[1]))
 	}
-	fmt.Fprintf(w, "%s\n\n", a.title(name))
+	fmt.Fprintf(w, "%s\n\n", a.Title(name))
 	for _, r := range rows {
 		fmt.Fprintf(w, "    %-*s  %-*s  %5s  %6s\n", wide[0], r[0], wide[1], r[1], r[2], r[3])
 	}
 	if _, text, ok := strings.Cut(string(format), "print fmt: "); ok {
 		w.WriteString("\n")
-		twoColumns(w, "    printed as", strings.TrimSpace(text), 20, l.width)
+		console.TwoColumns(w, "    printed as", strings.TrimSpace(text), 20, l.Width)
 	}
 	if c := firesIn(system, event); c != "" {
 		w.WriteString("\n")
-		twoColumns(w, "    fires in", "the context of "+c, 20, l.width)
+		console.TwoColumns(w, "    fires in", "the context of "+c, 20, l.Width)
 	}
 	w.WriteString("\n")
 	return nil

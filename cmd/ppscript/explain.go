@@ -48,12 +48,12 @@ func (a *app) explain(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	cfg.Messages, cfg.Notes = a.say, a.say
+	cfg.Messages, cfg.Notes = a.Say, a.Say
 	var text bytes.Buffer
 	if err := session.Explain(cfg, &text); err != nil {
 		return err
 	}
-	_, err = a.text().Write(text.Bytes())
+	_, err = a.Text().Write(text.Bytes())
 	return err
 }
 

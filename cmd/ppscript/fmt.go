@@ -87,9 +87,9 @@ func (a *app) formatFile(f formatter, name string) (changed bool, err error) {
 	changed = !bytes.Equal(src, out)
 	switch {
 	case f.diff && changed:
-		_, err = a.stdout.Write(diff.Diff(name, src, name+" formatted", out))
+		_, err = a.Stdout.Write(diff.Diff(name, src, name+" formatted", out))
 	case f.list && changed:
-		fmt.Fprintln(a.stdout, name)
+		fmt.Fprintln(a.Stdout, name)
 	}
 	if f.write && changed && name != "-" {
 		st, e := os.Stat(name)
@@ -106,7 +106,7 @@ func (a *app) formatFile(f formatter, name string) (changed bool, err error) {
 		}
 	}
 	if !f.diff && !f.list && !f.write {
-		_, err = a.stdout.Write(out)
+		_, err = a.Stdout.Write(out)
 	}
 	return changed, err
 }

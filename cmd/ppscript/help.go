@@ -54,7 +54,7 @@ func (a *app) help(c *cobra.Command, args []string) error {
 	inv, err := a.invoke(host, []string{args[0], "--help"})
 	if err != nil {
 		if text, ok := reg.HelpOfName(args[0]); ok && diag.ClassOf(err) == diag.Usage {
-			return a.page(layout{width: pageWidth(a.stdout), hang: true}.text(text))
+			return a.Page(a.Layout(true).Text(text))
 		}
 		return err
 	}

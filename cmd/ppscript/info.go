@@ -92,13 +92,13 @@ func (a *app) info(path, format string) error {
 		t.Asks, t.AsksOf = a.profilersOver(path, t.Events)
 	}
 	if format == "json" {
-		return json.NewEncoder(a.stdout).Encode(struct {
+		return json.NewEncoder(a.Stdout).Encode(struct {
 			V    int    `json:"v"`
 			Type string `json:"type"`
 			Data *about `json:"data"`
 		}{1, "recording", t})
 	}
-	out := bufio.NewWriter(a.text())
+	out := bufio.NewWriter(a.Text())
 	t.print(out)
 	return out.Flush()
 }

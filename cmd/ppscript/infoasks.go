@@ -12,8 +12,8 @@ import (
 // with events of it that the user names. They are tried: their plans are made for
 // the recording, and nothing of it is read.
 func (a *app) profilersOver(path string, events []aboutEvent) (alone, named []string) {
-	defer func(before int) { a.quiet = before }(a.quiet)
-	a.quiet = 2     // their messages would be about a run that does not take place
+	defer func(before int) { a.Quiet = before }(a.Quiet)
+	a.Quiet = 2     // their messages would be about a run that does not take place
 	var some string // the event that came most often
 	most := uint64(0)
 	for _, e := range events {

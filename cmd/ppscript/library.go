@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ppscript/cmd/ppscript/console"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/library"
 )
@@ -73,7 +74,7 @@ func (a *app) library(dir string) (*library.Library, error) {
 		s.Proxy = onDisk(s.Proxy)
 	}
 	// A user who sees the note may have a version pinned by using it.
-	s.Pin, s.Note = isTerminal(os.Stdin) && isTerminal(os.Stderr), a.say
+	s.Pin, s.Note = console.IsTerminal(os.Stdin) && console.IsTerminal(os.Stderr), a.Say
 	l, err := library.Open(dir, s)
 	if err != nil {
 		return nil, err

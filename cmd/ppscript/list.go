@@ -98,7 +98,7 @@ func (a *app) listAllScripts(text string) (n int, err error) {
 }
 
 func (a *app) listScripts(text string) (n int, err error) {
-	w := bufio.NewWriter(a.text())
+	w := bufio.NewWriter(a.Text())
 	width := 0
 	for _, name := range shipped() {
 		width = max(width, len(name))
@@ -131,7 +131,7 @@ func (a *app) listLibrary(dir, text string) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	w := bufio.NewWriter(a.text())
+	w := bufio.NewWriter(a.Text())
 	width := 0
 	for i := range names {
 		names[i] = filepath.Join(dir, names[i])

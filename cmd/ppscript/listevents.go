@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"ppscript/cmd/ppscript/console"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/tracefs"
@@ -46,14 +47,14 @@ func (a *app) listEvents(text string, only, after bool) error {
 		return usagef("list", text, "no profiler and no event is called so%s", diag.DidYouMean(text, names)).
 			WithHint("list all events: ppscript list events")
 	}
-	if text == "" && !only && isTerminal(a.stdout) {
+	if text == "" && !only && console.IsTerminal(a.Stdout) {
 		return a.listSystems(found)
 	}
-	if isTerminal(a.stdout) && !after {
-		return a.page(strings.Join(found, "\n") + "\n")
+	if console.IsTerminal(a.Stdout) && !after {
+		return a.Page(strings.Join(found, "\n") + "\n")
 	}
-	w := bufio.NewWriter(a.stdout)
-	if after && isTerminal(a.stdout) {
+	w := bufio.NewWriter(a.Stdout)
+	if after && console.IsTerminal(a.Stdout) {
 		w.WriteByte('\n')
 	}
 	for _, name := range found {
@@ -78,10 +79,10 @@ func (a *app) listSystems(names []string) error {
 		cells = append(cells, fmt.Sprintf("%s: %d", s, count[s]))
 		wide = max(wide, len(cells[len(cells)-1]))
 	}
-	width := terminalWidth(a.stdout)
+	width := console.TerminalWidth(a.Stdout)
 	columns := max(1, (width+2)/(wide+2))
 	rows := (len(cells) + columns - 1) / columns
-	w := bufio.NewWriter(a.stdout)
+	w := bufio.NewWriter(a.Stdout)
 	fmt.Fprintf(w, "\nEvents, %d in %d systems; ppscript list sched: shows those of sched\n\n",
 		len(names), len(systems))
 	for row := range rows {

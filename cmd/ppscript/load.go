@@ -37,7 +37,7 @@ func (a *app) hostOf(reg *builtins.Registry) *script.Host {
 		Predeclared: reg.Predeclared(),
 		Stdlib:      stdlib.FS(),
 		Resolve:     a.resolve,
-		Print:       func(msg string) { io.WriteString(a.stderr, plain.Text(msg, "")+"\n") },
+		Print:       func(msg string) { io.WriteString(a.Stderr, plain.Text(msg, "")+"\n") },
 		MaxTime:     a.scriptTime,
 		Hung:        a.hung,
 		StepsHint:   "if it does not loop for ever, let it do less: a script may take %d steps at most",
@@ -46,7 +46,7 @@ func (a *app) hostOf(reg *builtins.Registry) *script.Host {
 
 // hung ends the process: a script that should describe its run does not end.
 func (a *app) hung(why error) {
-	a.report(diag.Errorf(diag.Run, "load", "the script", "%w", why).
+	a.Report(diag.Errorf(diag.Run, "load", "the script", "%w", why).
 		WithHint("look for values that are in themselves many times, such as x = (x, x) in a loop"))
 	a.removeScratch()
 	os.Exit(exitRun)

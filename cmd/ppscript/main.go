@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"ppscript/cmd/ppscript/console"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/privilege"
 )
@@ -19,7 +20,7 @@ import (
 func main() {
 	// Before anything else: a set-uid program must not become a command, either.
 	if err := privilege.Begin(); err != nil {
-		a := &app{stderr: os.Stderr}
+		a := &app{Console: console.Console{Stderr: os.Stderr}}
 		os.Exit(a.exitCode(err))
 	}
 	perf.MaybeExecChild() // does not return in the child that becomes a command
@@ -28,7 +29,7 @@ func main() {
 
 // run is main without the end of the process.
 func run(args []string) int {
-	a := &app{stdout: os.Stdout, stderr: os.Stderr, token: takeToken()}
+	a := &app{Console: console.Console{Stdout: os.Stdout, Stderr: os.Stderr}, token: takeToken()}
 	// Caught, a write to a pipe that nobody reads fails with EPIPE instead of
 	// ending us; our children get the default back.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)

@@ -92,7 +92,7 @@ func (a *app) mod(args []string) error {
 	if word == "work" {
 		dirs, err := library.Work(".", args)
 		for _, d := range dirs {
-			fmt.Fprintf(a.text(), "use %s\n", d)
+			fmt.Fprintf(a.Text(), "use %s\n", d)
 		}
 		return err
 	}
@@ -113,10 +113,10 @@ func (a *app) mod(args []string) error {
 			return err
 		}
 		for _, v := range added {
-			fmt.Fprintf(a.text(), "added %s %s\n", v.Path, v.Version)
+			fmt.Fprintf(a.Text(), "added %s %s\n", v.Path, v.Version)
 		}
 		for _, v := range dropped {
-			fmt.Fprintf(a.text(), "dropped %s %s\n", v.Path, v.Version)
+			fmt.Fprintf(a.Text(), "dropped %s %s\n", v.Path, v.Version)
 		}
 		return nil
 	case "vendor":
@@ -127,19 +127,19 @@ func (a *app) mod(args []string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.text(), "all right: %d libraries are what %s says\n", n, library.SumName)
+		fmt.Fprintf(a.Text(), "all right: %d libraries are what %s says\n", n, library.SumName)
 		return nil
 	case "why":
 		chain, err := l.Why(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(a.text(), l.Mod.Path)
+		fmt.Fprintln(a.Text(), l.Mod.Path)
 		return a.versions(chain, nil)
 	}
 	dirs := l.Dirs()
 	for _, d := range dirs {
-		fmt.Fprintln(a.text(), d)
+		fmt.Fprintln(a.Text(), d)
 	}
 	if l.Mod == nil && dirs != nil {
 		return nil // the workspace itself is no library
@@ -151,7 +151,7 @@ func (a *app) mod(args []string) error {
 func (a *app) versions(list []module.Version, err error) error {
 	for _, v := range list {
 		if err == nil {
-			_, err = fmt.Fprintf(a.text(), "%s %s\n", v.Path, v.Version)
+			_, err = fmt.Fprintf(a.Text(), "%s %s\n", v.Path, v.Version)
 		}
 	}
 	return err
@@ -161,7 +161,7 @@ func (a *app) modInit(path string) error {
 	if err := library.Init(".", path); err != nil {
 		return err
 	}
-	a.say("made " + library.ModName + "; put scripts beside it, and require libraries with: ppscript mod get")
+	a.Say("made " + library.ModName + "; put scripts beside it, and require libraries with: ppscript mod get")
 	return nil
 }
 

@@ -70,7 +70,7 @@ func (a *app) newScript(name string, texts []string) error {
 	if err := create(path, string(text)); err != nil {
 		return err
 	}
-	a.say("wrote " + path + "; run it: ppscript " + path + " --duration 3s")
+	a.Say("wrote " + path + "; run it: ppscript " + path + " --duration 3s")
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ppscript/cmd/ppscript/console"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/render"
 	"ppscript/runtime/session"
@@ -130,7 +131,7 @@ func (c *common) outputOptions() []*flag {
 			help: "look for files by build-id, and for debug files, in DIR"},
 		{name: "time", metavar: "TIME", choices: render.Times(), deflt: render.Times()[0], read: readChoice(&c.render.Time),
 			help: "times of lines: wall (date and time), rel (since the start), mono (seconds of the events' clock) or delta (since the line before)"},
-		{name: "color", metavar: "WHEN", choices: colorModes, deflt: "auto", read: readChoice(&c.render.Color),
+		{name: "color", metavar: "WHEN", choices: console.ColorModes, deflt: "auto", read: readChoice(&c.render.Color),
 			help: "auto, always or never"},
 		{name: "include-self", read: readFlag(&o.Show.Self),
 			help: "also print and send events of ppscript itself"},

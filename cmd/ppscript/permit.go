@@ -64,7 +64,7 @@ func readAllow(texts []string) (files, peers []string, err error) {
 
 // permitsOf is the rights of an invocation.
 func (a *app) permitsOf(inv *invocation) *permits {
-	p := &permits{typed: typedIn(inv.host), given: map[string]bool{}, say: a.say,
+	p := &permits{typed: typedIn(inv.host), given: map[string]bool{}, say: a.Say,
 		files: inv.common.allowFiles, peers: inv.common.allowPeers, verbose: inv.common.options.Verbose > 0}
 	for _, text := range inv.typed {
 		p.given[text] = true

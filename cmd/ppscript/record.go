@@ -89,7 +89,7 @@ func (a *app) record(fl *flags, how *sampling, command []string) (err error) {
 	if err != nil {
 		return err
 	}
-	a.quiet = c.quiet
+	a.Quiet = c.quiet
 	if c.output == "" {
 		c.output = "perf.data"
 	}
@@ -135,7 +135,7 @@ func (a *app) record(fl *flags, how *sampling, command []string) (err error) {
 	rest()
 	if c.options.Verbose > 0 {
 		for _, line := range src.Describe() {
-			a.say(line)
+			a.Say(line)
 		}
 	}
 	w.at(session.Observing)
@@ -151,13 +151,13 @@ func (a *app) record(fl *flags, how *sampling, command []string) (err error) {
 	if len(fl.texts("no-buildid-cache")) == 0 && len(kept) > 0 {
 		dir, err := keepInCache(kept)
 		if err != nil {
-			a.say("not all files that were hit are kept in " + dir + ": " +
+			a.Say("not all files that were hit are kept in " + dir + ": " +
 				strings.ReplaceAll(err.Error(), "\n", ", "))
 		} else if c.options.Verbose > 0 && dir != "" {
-			a.say("the files that were hit are kept in " + dir)
+			a.Say("the files that were hit are kept in " + dir)
 		}
 	}
-	a.say(r.summary(c.output))
+	a.Say(r.summary(c.output))
 	var status error
 	if st, ok := src.WorkloadStatus(); ok && !w.interrupted() {
 		code, signal := perf.ExitStatus(st)

@@ -155,7 +155,7 @@ func recordConfig(events []string, how sampling, c *common) (perf.Config, error)
 func (a *app) warner(verbose int) func(error) {
 	return func(err error) {
 		if left := (*perf.LeftOut)(nil); verbose > 0 || !errors.As(err, &left) {
-			a.say(err.Error())
+			a.Say(err.Error())
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"ppscript/builtins/all"
 	"ppscript/builtins/explore"
 	"ppscript/builtins/pipeline"
+	"ppscript/cmd/ppscript/console"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/perf"
@@ -62,7 +63,7 @@ func interactive() bool {
 	if err != nil {
 		return false
 	}
-	return st.Mode()&os.ModeCharDevice == 0 || isTerminal(os.Stdin)
+	return st.Mode()&os.ModeCharDevice == 0 || console.IsTerminal(os.Stdin)
 }
 
 // A replSession is the REPL with its running statement.
@@ -95,16 +96,16 @@ func (a *app) repl(args []string) (err error) {
 		return usagef("repl", "--perfeval-*", "results are shown here, and nothing beside them").
 			WithHint("write a file, and: ppscript FILE --perfeval-cpus LIST")
 	}
-	a.quiet = c.quiet
+	a.Quiet = c.quiet
 	s := &replSession{app: a}
 	s.begin()
 	stop := s.watch()
 	defer stop()
 	s.bench = a.newWorkbench(c, s.context)
-	s.bench.Stdout, s.bench.Save = a.stdout, true
+	s.bench.Stdout, s.bench.Save = a.Stdout, true
 	s.bench.Base.Options.Reading.Token = cmp.Or(c.token, a.token)
 	// The user's lines are his own words; those of a file that is loaded are not.
-	may := &permits{files: c.allowFiles, peers: c.allowPeers, verbose: c.options.Verbose > 0, say: a.say,
+	may := &permits{files: c.allowFiles, peers: c.allowPeers, verbose: c.options.Verbose > 0, say: a.Say,
 		typed: func() bool { return len(s.host.Files()) == 0 }}
 	s.bench.Base.Permit = may.check
 	s.bench.Record = func(ctx context.Context, events []string, path string, d time.Duration) error {
@@ -136,7 +137,7 @@ func (a *app) repl(args []string) (err error) {
 	if limit.Time == 0 {
 		limit.Time = explore.DefaultTime
 	}
-	if isTerminal(os.Stdin) {
+	if console.IsTerminal(os.Stdin) {
 		return s.interactive(reg, limit)
 	}
 	return s.piped(os.Stdin, limit)
@@ -162,10 +163,10 @@ func (a *app) newWorkbench(c *common, ctx func() context.Context) *explore.Workb
 			},
 			Services: &expr.Services{Ksym: kernel.Name, KsymOffset: kernel.Text},
 		},
-		Reports: pipeline.ReportsOrStreams, Context: ctx, Say: a.say, Load: a.load,
-		Render: render.Options{Time: c.render.Time, Color: "never", Width: terminalWidth(a.stdout)},
+		Reports: pipeline.ReportsOrStreams, Context: ctx, Say: a.Say, Load: a.load,
+		Render: render.Options{Time: c.render.Time, Color: "never", Width: console.TerminalWidth(a.Stdout)},
 	}
-	if colorful(a.stdout, c.render.Color) {
+	if console.Colorful(a.Stdout, c.render.Color) {
 		bench.Render.Color = "always"
 	}
 	return bench
@@ -236,7 +237,7 @@ func (s *replSession) eval(text string, limit explore.Limit) error {
 	if err != nil {
 		return (&diag.Error{Op: "show", Subject: v.Type(), Cause: err}).WithHint("show a part of it")
 	}
-	_, err = fmt.Fprintln(s.app.stdout, shown)
+	_, err = fmt.Fprintln(s.app.Stdout, shown)
 	return err
 }
 
@@ -267,7 +268,7 @@ func (a *app) recordFor(ctx context.Context, c common, events []string, path str
 	if err := r.finish(r.loop(ctx)); err != nil {
 		return err
 	}
-	a.say(r.summary(path))
+	a.Say(r.summary(path))
 	return nil
 }
 

@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"ppscript/builtins/all"
+	"ppscript/cmd/ppscript/console"
 )
 
 func newCompleter(t *testing.T) *completer {
 	t.Helper()
-	a := &app{stdout: os.Stdout, stderr: os.Stderr}
+	a := &app{Console: console.Console{Stdout: os.Stdout, Stderr: os.Stderr}}
 	bench := a.newWorkbench(&common{input: "../../tests/data/trace.data"}, context.Background)
 	reg, err := all.Workshop(bench)
 	if err != nil {
@@ -91,7 +92,7 @@ func FuzzCandidates(f *testing.F) {
 }
 
 func BenchmarkComplete(b *testing.B) {
-	a := &app{stdout: os.Stdout, stderr: os.Stderr}
+	a := &app{Console: console.Console{Stdout: os.Stdout, Stderr: os.Stderr}}
 	bench := a.newWorkbench(&common{}, context.Background)
 	reg, err := all.Workshop(bench)
 	if err != nil {

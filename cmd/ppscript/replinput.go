@@ -12,6 +12,7 @@ import (
 
 	"ppscript/builtins"
 	"ppscript/builtins/explore"
+	"ppscript/cmd/ppscript/console"
 
 	"github.com/chzyer/readline"
 )
@@ -29,8 +30,8 @@ func (s *replSession) interactive(reg *builtins.Registry, limit explore.Limit) e
 		return err
 	}
 	defer rl.Close()
-	if s.app.quiet == 0 {
-		fmt.Fprintln(s.app.stdout,
+	if s.app.Quiet == 0 {
+		fmt.Fprintln(s.app.Stdout,
 			"ppscript: help() lists the words, TAB completes, Ctrl-C stops, Ctrl-D ends")
 	}
 	for {
@@ -80,8 +81,8 @@ func (s *replSession) interactive(reg *builtins.Registry, limit explore.Limit) e
 		comp.before = ""
 		rl.SetPrompt(prompt)
 		if err := s.eval(text, limit); err != nil {
-			for _, e := range flatten(err) {
-				s.app.report(e)
+			for _, e := range console.Flatten(err) {
+				s.app.Report(e)
 			}
 		}
 	}

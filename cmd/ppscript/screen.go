@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"ppscript/cmd/ppscript/console"
 	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
@@ -69,7 +70,7 @@ func (a *app) livesOnScreen(inv *invocation, reports []plan.Report) bool {
 	if slices.ContainsFunc(inv.eventTexts(), func(s string) bool { return strings.Contains(s, "exec=") }) {
 		return false // it prints for each event
 	}
-	if !isTerminal(os.Stdin) || !isTerminal(a.stdout) || os.Getenv("TERM") == "dumb" ||
+	if !console.IsTerminal(os.Stdin) || !console.IsTerminal(a.Stdout) || os.Getenv("TERM") == "dumb" ||
 		os.Getenv("TERM") == "" {
 		return false
 	}

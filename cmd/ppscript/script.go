@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ppscript/builtins/pipeline"
+	"ppscript/cmd/ppscript/console"
 	"ppscript/runtime/event"
 	"ppscript/runtime/eventtext"
 	"ppscript/runtime/expr"
@@ -125,8 +126,8 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 // run runs a session and shows its results.
 func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan.Report) (err error) {
 	c := inv.common
-	a.quiet = c.quiet
-	a.color = colorful(os.Stderr, c.render.Color)
+	a.Quiet = c.quiet
+	a.Color = console.Colorful(os.Stderr, c.render.Color)
 	cfg, err := a.config(inv, reports)
 	if err != nil {
 		return err
@@ -135,7 +136,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 		return err
 	}
 	w.at("open the output " + c.output)
-	out, err := openOutput(ctx, c.output, a.stdout)
+	out, err := openOutput(ctx, c.output, a.Stdout)
 	if err != nil {
 		return w.blame(err)
 	}
@@ -174,7 +175,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 		status = a.commandEnded(c.target.Workload.Args[0], outcome.Status, outcome.Signal)
 	}
 	if c.strict && outcome.Loss.Incomplete() {
-		a.report(incomplete(inv.name, outcome, c.options.Reading.Pages))
+		a.Report(incomplete(inv.name, outcome, c.options.Reading.Pages))
 		return exitError(exitLost)
 	}
 	return status

@@ -127,7 +127,7 @@ func (w *watch) abandon(code int, why error) {
 	if fn != nil {
 		fn()
 	}
-	w.app.report(why)
+	w.app.Report(why)
 	w.app.removeScratch()
 	os.Exit(code)
 }

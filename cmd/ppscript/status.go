@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"syscall"
 
+	"ppscript/cmd/ppscript/console"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/session"
 )
@@ -44,13 +44,13 @@ func (a *app) exitCode(err error) int {
 		return exitOK // the reader has enough
 	}
 	var told []string
-	for _, e := range flatten(err) {
+	for _, e := range console.Flatten(err) {
 		if errors.As(e, &code) {
 			continue
 		}
 		if text := e.Error(); !slices.Contains(told, text) {
 			told = append(told, text)
-			a.report(e)
+			a.Report(e)
 		}
 	}
 	switch class := diag.ClassOf(err); {
@@ -64,26 +64,14 @@ func (a *app) exitCode(err error) int {
 	return exitRun
 }
 
-// flatten lists the errors that were joined.
-func flatten(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []error
-		for _, e := range joined.Unwrap() {
-			all = append(all, flatten(e)...)
-		}
-		return all
-	}
-	return []error{err}
-}
-
 // commandEnded says how a command ended that did not end well, and ends with
 // its status. It is nil for one that ended well, or that is not over.
 func (a *app) commandEnded(name string, status int, signal syscall.Signal) error {
 	switch {
 	case signal > 0:
-		a.say(fmt.Sprintf("%s: ended by signal %d (%s)", name, int(signal), signal))
+		a.Say(fmt.Sprintf("%s: ended by signal %d (%s)", name, int(signal), signal))
 	case status > 0:
-		a.say(fmt.Sprintf("%s: exit status %d", name, status))
+		a.Say(fmt.Sprintf("%s: exit status %d", name, status))
 	default:
 		return nil
 	}
@@ -109,14 +97,4 @@ func incomplete(name string, o session.Outcome, pages int) error {
 	}
 	return diag.Errorf(diag.Run, "run", name, "what it read ended early").
 		WithHint("look for the end of the sender, the connection or the recorder: it was killed, or its disk is full")
-}
-
-// hintOf is the hint of err.
-func hintOf(err error) string {
-	hint := diag.HintOf(err)
-	if hint == "" && (errors.Is(err, syscall.EMFILE) ||
-		strings.Contains(err.Error(), syscall.EMFILE.Error())) {
-		hint = "raise the limit with: ulimit -n 4096"
-	}
-	return hint
 }

@@ -34,7 +34,7 @@ func (a *app) symbolize(args []string) error {
 	maps := task.NewMappings(task.MappingsOptions{NoProc: true})
 	defer maps.Close()
 	names := symbol.New(symbol.Options{Maps: maps})
-	w := bufio.NewWriter(a.text())
+	w := bufio.NewWriter(a.Text())
 	in := bufio.NewReader(os.Stdin)
 	for {
 		line, err := in.ReadString('\n')

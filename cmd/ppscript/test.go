@@ -56,7 +56,7 @@ func (a *app) testCommand() *cobra.Command {
 					strings.Join(testFormats, ", "),
 					diag.DidYouMean(format, testFormats)).WithHint("write --format junit")
 			}
-			t.report = newTestReporter(format, a.text(), verbose)
+			t.report = newTestReporter(format, a.Text(), verbose)
 			return t.run(args)
 		},
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"ppscript/cmd/ppscript/console"
 )
 
 // This file shows how tests went: as text while they run, as lines of JSON, or
@@ -86,9 +88,9 @@ func (t *textTests) end(tests, failed int) error {
 // failure is the error of a test, with the lines that it is about.
 func failure(err error) string {
 	var parts []string
-	for _, e := range flatten(err) {
+	for _, e := range console.Flatten(err) {
 		text := e.Error()
-		if x := excerptOf(e); x != "" {
+		if x := console.ExcerptOf(e); x != "" {
 			text += "\n" + x
 		}
 		parts = append(parts, text)
@@ -104,25 +106,25 @@ type jsonTests struct {
 }
 
 type testRecord struct {
-	V       int       `json:"v"`
-	Type    string    `json:"type"`
-	File    string    `json:"file"`
-	Test    string    `json:"test,omitempty"` // absent: the file could not be loaded
-	Line    int       `json:"line,omitempty"`
-	OK      bool      `json:"ok"`
-	Seconds float64   `json:"seconds"`
-	Output  []string  `json:"output,omitempty"`
-	Errors  []problem `json:"errors,omitempty"`
+	V       int               `json:"v"`
+	Type    string            `json:"type"`
+	File    string            `json:"file"`
+	Test    string            `json:"test,omitempty"` // absent: the file could not be loaded
+	Line    int               `json:"line,omitempty"`
+	OK      bool              `json:"ok"`
+	Seconds float64           `json:"seconds"`
+	Output  []string          `json:"output,omitempty"`
+	Errors  []console.Problem `json:"errors,omitempty"`
 }
 
 func (t *jsonTests) write(record any) {
-	if err := writeJSON(t.w, record); t.err == nil {
+	if err := console.WriteJSON(t.w, record); t.err == nil {
 		t.err = err
 	}
 }
 
 func (t *jsonTests) test(r *testResult) {
-	_, line, _ := splitPlace(r.pos)
+	_, line, _ := console.SplitPlace(r.pos)
 	rec := testRecord{
 		V:       1,
 		Type:    "test",
@@ -134,7 +136,7 @@ func (t *jsonTests) test(r *testResult) {
 		Output:  r.prints,
 	}
 	if r.err != nil {
-		rec.Errors = problemsOf(r.err)
+		rec.Errors = console.Problems(r.err)
 	}
 	t.write(rec)
 }
@@ -185,7 +187,7 @@ type junitFailure struct {
 }
 
 func (t *junitTests) test(r *testResult) {
-	_, line, _ := splitPlace(r.pos)
+	_, line, _ := console.SplitPlace(r.pos)
 	c := junitCase{Name: r.name, Classname: strings.TrimSuffix(r.file, ".star"), File: r.file, Line: line,
 		Time: seconds(r.took),
 		Out:  strings.Join(r.prints, "\n")}

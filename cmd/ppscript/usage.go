@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"ppscript/cmd/ppscript/console"
 	"ppscript/runtime/option"
-	"ppscript/runtime/plain"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -49,17 +49,17 @@ Every script has more options: where to look (-C, -p, -t, --cgroups, --input), h
 // --help-all.
 func (a *app) usage(all bool) error {
 	var w strings.Builder
-	l := layout{width: pageWidth(a.stdout)}
+	l := a.Layout(false)
 	w.WriteString("ppscript: scripts that observe the kernel\n\n")
 	for _, t := range tasks {
-		twoColumns(&w, strings.TrimRight("    ppscript "+t[0], " "), t[1], 48, l.width)
+		console.TwoColumns(&w, strings.TrimRight("    ppscript "+t[0], " "), t[1], 48, l.Width)
 	}
-	w.WriteString(l.text(shortExamples))
+	w.WriteString(l.Text(shortExamples))
 	if all {
 		w.WriteString("\nOptions of every script\n")
 		a.printFlags(&w, newFlags(nil).list, true)
 	}
-	return a.page(w.String())
+	return a.Page(w.String())
 }
 
 // commandHelp explains a subcommand; more are options that cobra does not know.
@@ -69,11 +69,11 @@ func (a *app) commandHelp(c *cobra.Command, more []*flag) error {
 		text = c.Short + "."
 	}
 	var w strings.Builder
-	l := layout{width: pageWidth(a.stdout), hang: true}
-	w.WriteString(l.text(text))
-	fmt.Fprintf(&w, "\n%s\n\n%s", a.title("Usage"), l.text("    ppscript "+c.Use))
+	l := a.Layout(true)
+	w.WriteString(l.Text(text))
+	fmt.Fprintf(&w, "\n%s\n\n%s", a.Title("Usage"), l.Text("    ppscript "+c.Use))
 	if c.Example != "" {
-		fmt.Fprintf(&w, "\n%s\n\n%s", a.title("Examples"), l.text(c.Example))
+		fmt.Fprintf(&w, "\n%s\n\n%s", a.Title("Examples"), l.Text(c.Example))
 	}
 	if more == nil {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -88,21 +88,21 @@ func (a *app) commandHelp(c *cobra.Command, more []*flag) error {
 		})
 	}
 	a.printFlags(&w, more, true)
-	return a.page(w.String())
+	return a.Page(w.String())
 }
 
 // scriptHelp explains one script: its docstring, then its options.
 func (a *app) scriptHelp(inv *invocation) error {
 	var w strings.Builder
-	l := layout{width: pageWidth(a.stdout)}
+	l := a.Layout(false)
 	m := inv.module
 	doc := m.Doc
 	if doc == "" {
 		doc = m.Name + ": a script without docstring"
 	}
-	w.WriteString(l.text(cleaned(doc)))
-	fmt.Fprintf(&w, "\n%s\n\n%s", a.title("Usage"),
-		l.text(fmt.Sprintf("    ppscript %s [options]%s [-- command]", inv.name, arguments(m.Options))))
+	w.WriteString(l.Text(console.Cleaned(doc)))
+	fmt.Fprintf(&w, "\n%s\n\n%s", a.Title("Usage"),
+		l.Text(fmt.Sprintf("    ppscript %s [options]%s [-- command]", inv.name, arguments(m.Options))))
 	if m.Options != nil {
 		var args []*flag
 		for i := range m.Options.Options {
@@ -117,22 +117,11 @@ func (a *app) scriptHelp(inv *invocation) error {
 	all := len(inv.flags.texts("help-all")) > 0
 	a.printFlags(&w, inv.flags.list, all)
 	if !all {
-		w.WriteString("\n" + l.text(fmt.Sprintf(
+		w.WriteString("\n" + l.Text(fmt.Sprintf(
 			"Options of every script, such as -C, -p, -i, --duration, -o and --format: ppscript %s --help-all",
 			inv.name)))
 	}
-	return a.page(w.String())
-}
-
-// cleaned is a text of other people without terminal sequences.
-func cleaned(text string) string { return string(plain.AppendLines(nil, text)) }
-
-// title is a heading.
-func (a *app) title(text string) string {
-	if colorful(a.stdout, a.colorMode) {
-		return "\x1b[1m" + text + "\x1b[0m"
-	}
-	return text
+	return a.Page(w.String())
 }
 
 // arguments is how the usage line shows a script's arguments.
@@ -161,7 +150,7 @@ func arguments(set *option.Set) string {
 // printFlags prints options in groups: name, value, help with the default; the
 // common ones only if all is set.
 func (a *app) printFlags(w *strings.Builder, list []*flag, all bool) {
-	width := pageWidth(a.stdout)
+	width := a.Layout(true).Width
 	for _, group := range []string{"Arguments", "", groupTarget, groupRun, groupOutput, groupOther} {
 		title := group
 		if title == "" {
@@ -176,7 +165,7 @@ func (a *app) printFlags(w *strings.Builder, list []*flag, all bool) {
 				continue
 			}
 			if title != "" {
-				fmt.Fprintf(w, "\n%s\n", a.title(title))
+				fmt.Fprintf(w, "\n%s\n", a.Title(title))
 				title = ""
 			}
 			printFlag(w, f, width)
@@ -203,41 +192,5 @@ func printFlag(w *strings.Builder, f *flag, width int) {
 	if f.deflt != "" {
 		help += " [" + f.deflt + "]"
 	}
-	twoColumns(w, left, help, 32, width)
-}
-
-// twoColumns prints names, and beside them, or below if there is no room, their
-// descriptions.
-func twoColumns(w *strings.Builder, left, right string, column, width int) {
-	if column > width/2+width/8 {
-		column = 12
-	}
-	left = cleaned(left)
-	for i, line := range wrap(cleaned(right), width-column) {
-		switch {
-		case i == 0 && len(left) < column-1:
-			fmt.Fprintf(w, "%-*s%s\n", column, left, line)
-		case i == 0:
-			fmt.Fprintf(w, "%s\n%*s%s\n", left, column, "", line)
-		default:
-			fmt.Fprintf(w, "%*s%s\n", column, "", line)
-		}
-	}
-}
-
-// wrap breaks text into lines of at most width.
-func wrap(text string, width int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && len(line)+1+len(word) > width {
-			lines = append(lines, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
+	console.TwoColumns(w, left, help, 32, width)
 }

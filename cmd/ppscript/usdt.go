@@ -70,7 +70,7 @@ func (a *app) usdt(verb, text string, verbose bool) error {
 			return err
 		}
 	}
-	w := bufio.NewWriter(a.text())
+	w := bufio.NewWriter(a.Text())
 	for i := range defs {
 		w.WriteString(lines[i])
 		w.WriteByte('\n')

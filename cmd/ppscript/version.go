@@ -18,7 +18,7 @@ func (a *app) version() error {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		version = versionOf(info)
 	}
-	_, err := fmt.Fprintf(a.stdout,
+	_, err := fmt.Fprintf(a.Stdout,
 		"ppscript %s %s %s/%s\nevents: tracepoints, software, hardware and cache counters, perf.data\nengines: kernel (eBPF), native, interpreted\n",
 		version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ppscript/cmd/ppscript/console"
 	"ppscript/runtime/event"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/render"
@@ -31,11 +32,11 @@ func (v *view) open(clock func(event.Time) time.Time) (render.Renderer, error) {
 	o := v.common.render
 	o.Clock = clock
 	o.Start = v.start(clock)
-	o.Width = terminalWidth(v.app.stdout)
+	o.Width = console.TerminalWidth(v.app.Stdout)
 	if v.out.path == "" {
-		o.Notes = v.app.stderr
-		o.Terminal = func() int { return terminalWidth(v.app.stdout) }
-		if colorful(v.app.stdout, o.Color) {
+		o.Notes = v.app.Stderr
+		o.Terminal = func() int { return console.TerminalWidth(v.app.Stdout) }
+		if console.Colorful(v.app.Stdout, o.Color) {
 			o.Color = "always"
 		}
 	}
@@ -44,7 +45,7 @@ func (v *view) open(clock func(event.Time) time.Time) (render.Renderer, error) {
 	}
 	var err error
 	if v.live != "" {
-		s, err := newScreen(v.out, v.app.stdout, o, v.live, v.common.options.Interval, v.app.stderr, v.quit)
+		s, err := newScreen(v.out, v.app.Stdout, o, v.live, v.common.options.Interval, v.app.Stderr, v.quit)
 		if err != nil {
 			return nil, err
 		}
@@ -94,11 +95,11 @@ func (v *view) start(clock func(event.Time) time.Time) event.Time {
 
 // message shows a line of the session on stderr, and in JSON as a record too.
 func (v *view) message(line string) {
-	if s := v.screen.Load(); s != nil && v.app.quiet == 0 {
+	if s := v.screen.Load(); s != nil && v.app.Quiet == 0 {
 		s.say(line)
 		return
 	}
-	v.app.say(line)
+	v.app.Say(line)
 	v.record(line)
 }
 
@@ -106,7 +107,7 @@ func (v *view) message(line string) {
 // terminal is told, and a user who asks with -v. Programs take each line on
 // stderr for a failure.
 func (v *view) friendly(line string) {
-	if v.common.options.Verbose > 0 || isTerminal(os.Stderr) {
+	if v.common.options.Verbose > 0 || console.IsTerminal(os.Stderr) {
 		v.message(line)
 		return
 	}

@@ -90,6 +90,8 @@ var layers = [][]string{
 	{"builtins/all"},
 	{"builtins/gen"},
 
+	// The parts of the command line that know nothing of the others.
+	{"cmd/ppscript/console"},
 	{"cmd/ppscript"},
 }
 

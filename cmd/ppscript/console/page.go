@@ -1,14 +1,12 @@
-package main
+package console
 
 import (
+	"fmt"
 	"os"
-	"os/exec"
-	"os/signal"
 	"strings"
-	"syscall"
 	"unicode/utf8"
 
-	"golang.org/x/term"
+	"ppscript/runtime/plain"
 )
 
 // This file lays help out for the terminal that it is read on, and shows longer
@@ -23,72 +21,28 @@ const (
 
 // pageWidth is how wide help on f is.
 func pageWidth(f *os.File) int {
-	width := terminalWidth(f)
+	width := TerminalWidth(f)
 	if width == 0 {
 		return plainPage
 	}
 	return max(minPage, min(width, maxPage))
 }
 
-// page shows a text: on a terminal that is too low for it, in a pager.
-func (a *app) page(text string) error {
-	if command := a.pager(text); command != nil {
-		// Ctrl-C is the pager's: it ends a search, not the reading.
-		ignored := make(chan os.Signal, 1)
-		signal.Notify(ignored, os.Interrupt)
-		defer signal.Stop(ignored)
-		command.Stdin, command.Stdout, command.Stderr = strings.NewReader(text), a.stdout, os.Stderr
-		if command.Run() == nil {
-			return nil
-		}
-	}
-	_, err := a.stdout.WriteString(text)
-	return err
-}
-
-// pager is the program that shows a text; nil if none is needed or wanted. The
-// one that is the default cannot start other programs.
-func (a *app) pager(text string) *exec.Cmd {
-	_, height, err := term.GetSize(int(a.stdout.Fd()))
-	if err != nil || strings.Count(text, "\n") < height || !isTerminal(os.Stdin) ||
-		os.Getenv("TERM") == "dumb" {
-		return nil
-	}
-	words := []string{"less", "-FRX"}
-	for _, name := range []string{"PPSCRIPT_PAGER", "PAGER"} {
-		if value, given := os.LookupEnv(name); given {
-			words = strings.Fields(value)
-			break
-		}
-	}
-	if len(words) == 0 || words[0] == "cat" {
-		return nil
-	}
-	path, err := exec.LookPath(words[0])
-	if err != nil {
-		return nil
-	}
-	c := exec.Command(path, words[1:]...)
-	c.Env = append(os.Environ(), "LESSSECURE=1")
-	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
-	return c
-}
-
-// A layout says whether lines that are too long are wrapped or cut.
-type layout struct {
-	width int
-	// hang breaks indented lines too, below their last column; else these are
+// A Layout says whether lines that are too long are wrapped or cut.
+type Layout struct {
+	Width int
+	// Hang breaks indented lines too, below their last column; else these are
 	// output, which stays as it is, and only commands are broken.
-	hang bool
+	Hang bool
 }
 
-// text lays a text out: paragraphs are filled anew, commands go on behind a
+// Text lays a text out: paragraphs are filled anew, commands go on behind a
 // backslash.
-func (l layout) text(text string) string {
+func (l Layout) Text(text string) string {
 	var out, paragraph []string
 	end := func() {
 		if len(paragraph) > 0 {
-			out = append(out, wrap(strings.Join(paragraph, " "), l.width)...)
+			out = append(out, wrap(strings.Join(paragraph, " "), l.Width)...)
 			paragraph = nil
 		}
 	}
@@ -110,25 +64,25 @@ func (l layout) text(text string) string {
 }
 
 // line breaks one line.
-func (l layout) line(line string) []string {
+func (l Layout) line(line string) []string {
 	trimmed := strings.TrimLeft(line, " ")
 	indent := len(line) - len(trimmed)
 	command := strings.HasPrefix(trimmed, "ppscript ")
 	switch {
-	case utf8.RuneCountInString(line) <= l.width:
+	case utf8.RuneCountInString(line) <= l.Width:
 		return []string{line}
 	case command && !strings.Contains(trimmed, "   "):
 		return l.command(trimmed, indent)
-	case !l.hang:
+	case !l.Hang:
 		return []string{line}
 	}
 	column, head := indent+4, strings.Repeat(" ", indent)
-	if i := strings.LastIndex(trimmed, "  "); i >= 0 && indent+i+2 <= l.width*2/3 {
+	if i := strings.LastIndex(trimmed, "  "); i >= 0 && indent+i+2 <= l.Width*2/3 {
 		column = indent + i + 2
 		head = line[:column]
 	}
 	var lines []string
-	for i, part := range wrap(line[len(head):], max(l.width-column, minPage/2)) {
+	for i, part := range wrap(line[len(head):], max(l.Width-column, minPage/2)) {
 		if i > 0 {
 			head = strings.Repeat(" ", column)
 		}
@@ -138,11 +92,11 @@ func (l layout) line(line string) []string {
 }
 
 // command breaks a command at blanks that are in no quotes.
-func (l layout) command(text string, indent int) []string {
+func (l Layout) command(text string, indent int) []string {
 	var lines []string
 	line, pad := "", strings.Repeat(" ", indent)
 	for _, word := range shellWords(text) {
-		if line != "" && len(pad)+len(line)+len(word)+3 > l.width {
+		if line != "" && len(pad)+len(line)+len(word)+3 > l.Width {
 			lines = append(lines, pad+line+" \\")
 			line, pad = "", strings.Repeat(" ", indent+4)
 		}
@@ -179,3 +133,42 @@ func shellWords(text string) []string {
 	}
 	return append(words, text[begin:])
 }
+
+// TwoColumns prints names, and beside them, or below if there is no room, their
+// descriptions.
+func TwoColumns(w *strings.Builder, left, right string, column, width int) {
+	if column > width/2+width/8 {
+		column = 12
+	}
+	left = Cleaned(left)
+	for i, line := range wrap(Cleaned(right), width-column) {
+		switch {
+		case i == 0 && len(left) < column-1:
+			fmt.Fprintf(w, "%-*s%s\n", column, left, line)
+		case i == 0:
+			fmt.Fprintf(w, "%s\n%*s%s\n", left, column, "", line)
+		default:
+			fmt.Fprintf(w, "%*s%s\n", column, "", line)
+		}
+	}
+}
+
+// wrap breaks text into lines of at most width.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) > width {
+			lines = append(lines, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}
+
+// Cleaned is a text of other people without terminal sequences.
+func Cleaned(text string) string { return string(plain.AppendLines(nil, text)) }
