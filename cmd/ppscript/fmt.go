@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ppscript/cmd/ppscript/starfmt"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/script"
 
-	"github.com/bazelbuild/buildtools/build"
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 )
@@ -80,7 +80,7 @@ func (a *app) formatFile(f formatter, name string) (changed bool, err error) {
 			Op: "read", Subject: name, Cause: diag.Reason(err), Hint: "check the name: ls -l " + name,
 		}
 	}
-	out, err := formatted(name, src)
+	out, err := starfmt.Format(name, src)
 	if err != nil {
 		return false, err
 	}
@@ -109,40 +109,6 @@ func (a *app) formatFile(f formatter, name string) (changed bool, err error) {
 		_, err = a.Stdout.Write(out)
 	}
 	return changed, err
-}
-
-// formatted is src in our style. The rewrites that buildifier knows for build
-// files are not for scripts: only the layout changes.
-func formatted(name string, src []byte) (out []byte, err error) {
-	// The formatter's parser is another one, which panics on some texts that
-	// are not Starlark.
-	if err := script.WellFormed(name, string(src)); err != nil {
-		if diag.HintOf(err) == "" {
-			err = (&diag.Error{Cause: err}).WithHint("see what is wrong: ppscript check %s", name)
-		}
-		return nil, err
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = diag.Errorf(diag.Run, "format", name, "BUG: %v", p).
-				WithHint("please report it with the script")
-		}
-	}()
-	file, err := build.ParseDefault(name, src)
-	var wrong build.ParseError
-	if errors.As(err, &wrong) {
-		return nil, diag.Errorf(diag.Run, fmt.Sprintf("%s:%d:%d", name, wrong.Pos.Line, wrong.Pos.LineRune),
-			"syntax", "%s", wrong.Message).
-			WithHint("see what is wrong: ppscript check %s", name)
-	}
-	if err != nil {
-		return nil, (&diag.Error{Op: "format", Subject: name, Cause: err}).WithHint(
-			"see what is wrong: ppscript check %s", name)
-	}
-	if bytes.IndexByte(src, 0) < 0 {
-		markLayout(file, src)
-	}
-	return unmark(build.FormatWithoutRewriting(file)), nil
 }
 
 // starTree lists the scripts whose names end in suffix.star: the file itself,

@@ -2,25 +2,15 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"os"
-	"slices"
-	"strings"
-	"time"
 
-	"ppscript/runtime/event"
-	"ppscript/runtime/perfdata"
-	"ppscript/runtime/plain"
-	"ppscript/runtime/unit"
+	"ppscript/cmd/ppscript/recording"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 )
 
-// This file tells the content of a recording, and which profilers can run over it.
+// This file has the command that tells the content of a recording, and which profilers can run over it.
 
 func (a *app) infoCommand() *cobra.Command {
 	format := "text"
@@ -47,44 +37,10 @@ made, and which profilers can run over it.`,
 	return c
 }
 
-// An about is the description of a recording. The names are those of its JSON.
-type about struct {
-	File    string       `json:"file"`
-	Bytes   int64        `json:"bytes,omitempty"`
-	Made    string       `json:"made_by,omitempty"`
-	Form    []string     `json:"form,omitempty"` // pipe, compressed
-	Host    string       `json:"host,omitempty"`
-	Kernel  string       `json:"kernel,omitempty"`
-	Arch    string       `json:"arch,omitempty"`
-	CPU     string       `json:"cpu,omitempty"`
-	CPUs    int          `json:"cpus,omitempty"`
-	Command []string     `json:"command,omitempty"`
-	First   event.Time   `json:"first_ns"`
-	Last    event.Time   `json:"last_ns"`
-	Begin   string       `json:"begin,omitempty"` // wall clock, RFC 3339
-	End     string       `json:"end,omitempty"`
-	Clock   string       `json:"clock"`
-	Loss    event.Loss   `json:"loss"`
-	Events  []aboutEvent `json:"events"`
-	Asks    []string     `json:"profilers,omitempty"`
-	AsksOf  []string     `json:"profilers_with_events,omitempty"` // with -e
-	Notes   []string     `json:"notes,omitempty"`
-}
-
-type aboutEvent struct {
-	Name    string     `json:"name"`
-	Alias   string     `json:"alias,omitempty"`
-	Samples uint64     `json:"samples"`
-	First   event.Time `json:"first_ns,omitempty"`
-	Last    event.Time `json:"last_ns,omitempty"`
-	Stacks  bool       `json:"stacks,omitempty"`
-	Fields  int        `json:"fields"` // of its own
-}
-
 func (a *app) info(path, format string) error {
 	ctx, w := a.watchSignals(nil)
 	defer w.close()
-	t, err := readAbout(ctx, path)
+	t, err := recording.Read(ctx, path)
 	if err != nil {
 		return w.blame(err)
 	}
@@ -93,183 +49,12 @@ func (a *app) info(path, format string) error {
 	}
 	if format == "json" {
 		return json.NewEncoder(a.Stdout).Encode(struct {
-			V    int    `json:"v"`
-			Type string `json:"type"`
-			Data *about `json:"data"`
+			V    int              `json:"v"`
+			Type string           `json:"type"`
+			Data *recording.About `json:"data"`
 		}{1, "recording", t})
 	}
 	out := bufio.NewWriter(a.Text())
-	t.print(out)
+	t.Print(out)
 	return out.Flush()
-}
-
-// readAbout reads the whole recording.
-func readAbout(ctx context.Context, path string) (t *about, err error) {
-	f, err := perfdata.OpenContext(ctx, path, perfdata.Options{})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	t = &about{File: path, Clock: "perf"}
-	if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
-		t.Bytes = st.Size()
-	}
-	for _, st := range f.Streams() {
-		e := aboutEvent{Name: st.Schema.FullName()}
-		if st.Label != e.Name {
-			e.Alias = st.Label
-		}
-		for i := range st.Schema.Fields {
-			if !strings.HasPrefix(st.Schema.Fields[i].Name, "common_") {
-				e.Fields++
-			}
-		}
-		t.Events = append(t.Events, e)
-	}
-	damage := eachEvent(f, func(e *event.Event) {
-		if ctx.Err() != nil {
-			return
-		}
-		t.take(e)
-	})
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	if damage != nil {
-		t.Notes = append(t.Notes, damage.Error())
-		t.Loss.EndedEarly = 1
-	}
-	t.Notes = append(t.Notes, f.Warnings()...)
-	t.Loss.Add(f.Loss())
-	t.describe(f.Info())
-	return t, nil
-}
-
-// take counts a record.
-func (t *about) take(e *event.Event) {
-	switch e.Kind {
-	case event.Lost:
-		t.Loss.Lost += uint64(e.Count)
-	case event.Throttle:
-		t.Loss.Throttled++
-	case event.Sample:
-		x := &t.Events[e.Stream.Index]
-		x.Samples++
-		if x.Samples == 1 {
-			x.Stacks = len(e.Stream.Members.Callchain(e)) > 0
-		}
-		for _, b := range []struct{ first, last *event.Time }{{&t.First, &t.Last}, {&x.First, &x.Last}} {
-			if *b.first == 0 || e.Time < *b.first {
-				*b.first = e.Time
-			}
-			*b.last = max(*b.last, e.Time)
-		}
-	}
-}
-
-// describe takes the recording's own description.
-func (t *about) describe(in *perfdata.Info) {
-	t.Made, t.Host, t.Kernel, t.Arch, t.CPU = in.Version, in.Hostname, in.OSRelease, in.Arch, in.CPUDesc
-	t.CPUs, t.Command = in.CPUsOnline, in.Cmdline
-	if in.Pipe {
-		t.Form = append(t.Form, "pipe")
-	}
-	if in.Directory {
-		t.Form = append(t.Form, "directory")
-	}
-	if in.Compressed {
-		t.Form = append(t.Form, "compressed")
-	}
-	if in.Clock.Set {
-		t.Clock = clockName(in.Clock.ID)
-	}
-	if in.Clock.Wall.IsZero() || t.Last == 0 {
-		return
-	}
-	wall := func(at event.Time) string {
-		return in.Clock.Wall.Add(time.Duration(at - in.Clock.At)).Format(time.RFC3339Nano)
-	}
-	t.Begin, t.End = wall(t.First), wall(t.Last)
-}
-
-// print tells it to people.
-func (t *about) print(w *bufio.Writer) {
-	line := func(name string, parts ...string) {
-		parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
-		if len(parts) > 0 {
-			fmt.Fprintf(w, "%-9s %s\n", name, strings.Join(parts, ", "))
-		}
-	}
-	size, cpus := "", ""
-	if t.Bytes > 0 {
-		size = unit.Size(t.Bytes)
-	}
-	if t.CPUs > 0 {
-		cpus = fmt.Sprintf("%d CPUs", t.CPUs)
-	}
-	made := t.Made
-	if made != "" && made[0] >= '0' && made[0] <= '9' {
-		made = "perf " + made
-	}
-	line("recording", append([]string{plain.Line(t.File), size, made}, t.Form...)...)
-	line("host", plain.Line(t.Host), plain.Line(t.Kernel), t.Arch, cpus, plain.Line(t.CPU))
-	line("command", plain.Line(strings.Join(t.Command, " ")))
-	if t.Last > 0 {
-		line("time", t.Begin, unit.Duration(int64(t.Last-t.First)),
-			fmt.Sprintf("%s to %s of the clock %s", secondsOf(t.First), secondsOf(t.Last), t.Clock))
-	}
-	var losses []string
-	for _, c := range t.Loss.Counts() {
-		if c.N > 0 {
-			losses = append(losses, fmt.Sprintf("%d %s", c.N, strings.ReplaceAll(c.Name, "_", " ")))
-		}
-	}
-	if losses == nil {
-		losses = []string{"none"}
-	}
-	line("losses", losses...)
-	for _, note := range t.Notes {
-		line("note", plain.Line(note))
-	}
-	fmt.Fprintf(w, "\n%10s  event\n", "samples")
-	for _, e := range t.Events {
-		if e.Samples == 0 && e.Name == "software:dummy" {
-			continue // it carries the records about tasks
-		}
-		name := plain.Line(e.Name)
-		if e.Alias != "" {
-			name += " (" + plain.Line(e.Alias) + ")"
-		}
-		if e.Stacks {
-			name += ", with stacks"
-		}
-		fmt.Fprintf(w, "%10d  %s\n", e.Samples, name)
-	}
-	if len(t.Asks) > 0 {
-		fmt.Fprintf(w, "\nppscript --input %s NAME\n    %s\n", plain.Line(t.File), strings.Join(t.Asks, " "))
-	}
-	if len(t.AsksOf) > 0 {
-		fmt.Fprintf(w, "\nppscript --input %s NAME -e EVENT\n    %s\n", plain.Line(t.File),
-			strings.Join(t.AsksOf, " "))
-	}
-}
-
-// secondsOf is a time as --from and --to take it.
-func secondsOf(t event.Time) string { return fmt.Sprintf("%d.%06d", t/1e9, t%1e9/1e3) }
-
-// clockName is a clock as the man page of clock_gettime calls it.
-func clockName(id int32) string {
-	switch id {
-	case unix.CLOCK_REALTIME:
-		return "CLOCK_REALTIME"
-	case unix.CLOCK_MONOTONIC:
-		return "CLOCK_MONOTONIC"
-	case unix.CLOCK_MONOTONIC_RAW:
-		return "CLOCK_MONOTONIC_RAW"
-	case unix.CLOCK_BOOTTIME:
-		return "CLOCK_BOOTTIME"
-	case unix.CLOCK_TAI:
-		return "CLOCK_TAI"
-	}
-	return fmt.Sprintf("clock %d", id)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"ppscript/cmd/ppscript/recording"
 	"ppscript/runtime/session"
 	"ppscript/stdlib"
 )
@@ -11,7 +12,7 @@ import (
 // profilersOver are the profilers that can run over a recording: by themselves, and
 // with events of it that the user names. They are tried: their plans are made for
 // the recording, and nothing of it is read.
-func (a *app) profilersOver(path string, events []aboutEvent) (alone, named []string) {
+func (a *app) profilersOver(path string, events []recording.Event) (alone, named []string) {
 	defer func(before int) { a.Quiet = before }(a.Quiet)
 	a.Quiet = 2     // their messages would be about a run that does not take place
 	var some string // the event that came most often

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ppscript/cmd/ppscript/starfmt"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/kernel"
@@ -63,7 +64,7 @@ func (a *app) newScript(name string, texts []string) error {
 			schemas = append(schemas, schema)
 		}
 	}
-	text, err := formatted(path, []byte(skeleton(path, schemas)))
+	text, err := starfmt.Format(path, []byte(skeleton(path, schemas)))
 	if err != nil {
 		return err
 	}

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"ppscript/tests/testkit"
+
+	"golang.org/x/sys/unix"
 )
 
 // This file drives the REPL through a pseudo-terminal, as a person would.
@@ -32,7 +32,7 @@ type terminal struct {
 func startTerminal(t *testing.T, args ...string) *terminal {
 	t.Helper()
 	term := openTerminal(t, nil, args...)
-	term.expect(prompt)
+	term.expect(firstPrompt)
 	return term
 }
 
@@ -169,18 +169,18 @@ func (m *terminal) line(text, want string) {
 	m.send(text + "\r")
 	m.expect("\n")
 	m.expect(want)
-	m.expect(prompt)
+	m.expect(firstPrompt)
 }
 
 func TestREPL(t *testing.T) {
 	m := startTerminal(t, "repl", "--input", "../../tests/data/trace.data")
 	m.line("1 + 2", "3")
 	m.send("def twice(x):\r")
-	m.expect(more)
+	m.expect(morePrompt)
 	m.send("    return x * 2\r")
-	m.expect(more)
+	m.expect(morePrompt)
 	m.send("\r")
-	m.expect(prompt)
+	m.expect(firstPrompt)
 	m.line("twice(21)", "42")
 }
 
@@ -218,9 +218,9 @@ func TestREPLHasTheTerminalAtThePrompt(t *testing.T) {
 		m.line("1", "1")
 		// Also where the line begins with its indentation.
 		m.send("[1,\r")
-		m.expect("\x1b[2K\r" + more + "    ")
+		m.expect("\x1b[2K\r" + morePrompt + "    ")
 		m.send("\x03")
-		m.expect(prompt)
+		m.expect(firstPrompt)
 	}
 }
 
@@ -237,18 +237,18 @@ func TestREPLInterrupt(t *testing.T) {
 	m := startTerminal(t, "repl", "--duration", "1000s")
 	// A loop in the language.
 	m.send("def forever():\r    print(\"go\" + \"ing\")\r    while True:\r        pass\r\r")
-	m.expect(prompt)
+	m.expect(firstPrompt)
 	m.send("forever()\r")
 	m.expect("going")
 	m.send("\x03")
 	m.expect("interrupted")
-	m.expect(prompt)
+	m.expect(firstPrompt)
 	m.line("6 * 7", "42")
 	// A line that was begun.
 	m.send("[1,\r")
-	m.expect(more)
+	m.expect(morePrompt)
 	m.send("\x03")
-	m.expect(prompt)
+	m.expect(firstPrompt)
 	m.line("7 * 7", "49")
 	if ok, _ := condition("live"); !ok {
 		t.Log("not tried: interrupting a pipeline needs root and tracefs")
@@ -259,7 +259,7 @@ func TestREPLInterrupt(t *testing.T) {
 	m.attached()
 	m.send("\x03")
 	m.expect("count")
-	m.expect(prompt)
+	m.expect(firstPrompt)
 	m.line("len(_.rows)", "1")
 }
 
@@ -289,7 +289,7 @@ func TestREPLCompletes(t *testing.T) {
 		m.send(typed + "\t")
 		m.expect(want)
 		m.send("\x03")
-		m.expect(prompt)
+		m.expect(firstPrompt)
 	}
 	f("tracep", "tracepoint")
 	f("agg.quan", "agg.quantile")

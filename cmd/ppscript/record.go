@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ppscript/cmd/ppscript/recording"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/session"
@@ -73,7 +74,7 @@ func recordFlags() (*flags, *sampling) {
 	}
 	for _, f := range commonOptions(fl.common) {
 		if f.name == "mmap-pages" {
-			f.deflt = strconv.Itoa(recordPages)
+			f.deflt = strconv.Itoa(recording.Pages)
 		}
 		if f.recorded {
 			fl.list = append(fl.list, f)
@@ -108,7 +109,7 @@ func (a *app) record(fl *flags, how *sampling, command []string) (err error) {
 	ctx, w := a.watchSignals(nil)
 	defer w.close()
 	w.run(nil)
-	w.dog.limitTo(c.options.Limits.Duration)
+	w.dog.LimitTo(c.options.Limits.Duration)
 	w.at("open the events")
 	src, err := perf.Open(ctx, cfg)
 	if err != nil {
@@ -128,7 +129,9 @@ func (a *app) record(fl *flags, how *sampling, command []string) (err error) {
 		over := time.AfterFunc(c.options.Limits.Duration, func() { stop(errDuration) })
 		rest = func() { over.Reset(c.options.Limits.Duration) }
 	}
-	r, err := newRecording(ctx, src, c, cfg.Clock, len(fl.texts("compress")) > 0)
+	r, err := recording.New(ctx, src, recording.Options{
+		Path: c.output, Clock: cfg.Clock, Compress: len(fl.texts("compress")) > 0,
+	})
 	if err != nil {
 		return w.blame(err)
 	}
@@ -139,17 +142,17 @@ func (a *app) record(fl *flags, how *sampling, command []string) (err error) {
 		}
 	}
 	w.at(session.Observing)
-	err = r.loop(ctx)
+	err = r.Loop(ctx)
 	w.at("end the recording " + c.output)
 	var kept []perfdata.BuildID
 	if err == nil {
-		kept, err = r.identify()
+		kept, err = r.Identify()
 	}
-	if err := r.finish(err); err != nil {
+	if err := r.Finish(err); err != nil {
 		return err
 	}
 	if len(fl.texts("no-buildid-cache")) == 0 && len(kept) > 0 {
-		dir, err := keepInCache(kept)
+		dir, err := recording.KeepInCache(kept)
 		if err != nil {
 			a.Say("not all files that were hit are kept in " + dir + ": " +
 				strings.ReplaceAll(err.Error(), "\n", ", "))
@@ -157,13 +160,13 @@ func (a *app) record(fl *flags, how *sampling, command []string) (err error) {
 			a.Say("the files that were hit are kept in " + dir)
 		}
 	}
-	a.Say(r.summary(c.output))
+	a.Say(r.Summary())
 	var status error
 	if st, ok := src.WorkloadStatus(); ok && !w.interrupted() {
 		code, signal := perf.ExitStatus(st)
 		status = a.commandEnded(command[0], code, signal)
 	}
-	if c.strict && r.lost > 0 {
+	if c.strict && r.Lost() > 0 {
 		return exitError(exitLost)
 	}
 	return status

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ppscript/cmd/ppscript/recording"
 	"ppscript/runtime/event"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/perf"
@@ -18,10 +19,6 @@ import (
 )
 
 // This file finds the events of a recording, and settles how they are sampled.
-
-// recordPages is the size of rings: writing a file makes pauses that reading
-// does not.
-const recordPages = 512
 
 // A sampling is how often events are sampled, and with which stacks.
 type sampling struct {
@@ -96,7 +93,7 @@ func recordConfig(events []string, how sampling, c *common) (perf.Config, error)
 		cfg.Clock = perf.ClockMonotonic
 	}
 	if cfg.Pages == 0 {
-		cfg.Pages = recordPages
+		cfg.Pages = recording.Pages
 	}
 	var tfs *tracefs.FS
 	for _, text := range events {

@@ -17,6 +17,9 @@ import (
 	"ppscript/builtins/explore"
 	"ppscript/builtins/pipeline"
 	"ppscript/cmd/ppscript/console"
+	"ppscript/cmd/ppscript/prompt"
+	"ppscript/cmd/ppscript/recording"
+	"ppscript/cmd/ppscript/watchdog"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/perf"
@@ -195,7 +198,7 @@ func (s *replSession) context() context.Context {
 func (s *replSession) watch() (stop func()) {
 	ch, done := make(chan os.Signal, 8), make(chan struct{})
 	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	dog := &watchdog{hung: func(string, time.Duration) { os.Exit(exitInterrupted) }}
+	dog := &watchdog.Watchdog{Hung: func(string, time.Duration) { os.Exit(exitInterrupted) }}
 	go func() {
 		defer close(done)
 		for sig := range ch {
@@ -207,19 +210,19 @@ func (s *replSession) watch() (stop func()) {
 				s.host.Cancel("interrupted")
 			}
 			if sig != os.Interrupt {
-				dog.end()
+				dog.End()
 				os.Stdin.Close()
 			}
 		}
 	}()
-	return func() { dog.close(); signal.Stop(ch); close(ch); <-done }
+	return func() { dog.Close(); signal.Stop(ch); close(ch); <-done }
 }
 
 // eval runs a statement and shows its value.
 func (s *replSession) eval(text string, limit explore.Limit) error {
 	s.begin()
 	s.host.Resume()
-	v, err := s.lang.Exec(helpCall(text))
+	v, err := s.lang.Exec(prompt.HelpCall(text))
 	if err != nil {
 		return err
 	}
@@ -248,7 +251,6 @@ func (a *app) recordFor(ctx context.Context, c common, events []string, path str
 		return diag.Errorf(diag.Usage, "record", "", "these pipelines read %s, not the kernel", c.input).
 			WithHint("start without --input")
 	}
-	c.output, c.options.Limits.Duration = path, d
 	cfg, err := recordConfig(events, sampling{}, &c)
 	if err != nil {
 		return err
@@ -259,16 +261,16 @@ func (a *app) recordFor(ctx context.Context, c common, events []string, path str
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	r, err := newRecording(ctx, src, &c, cfg.Clock, false)
+	r, err := recording.New(ctx, src, recording.Options{Path: path, Clock: cfg.Clock})
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	if err := r.finish(r.loop(ctx)); err != nil {
+	if err := r.Finish(r.Loop(ctx)); err != nil {
 		return err
 	}
-	a.Say(r.summary(path))
+	a.Say(r.Summary())
 	return nil
 }
 

@@ -10,9 +10,10 @@ import (
 
 	"ppscript/builtins/all"
 	"ppscript/cmd/ppscript/console"
+	"ppscript/cmd/ppscript/prompt"
 )
 
-func newCompleter(t *testing.T) *completer {
+func newCompleter(t *testing.T) *prompt.Completer {
 	t.Helper()
 	a := &app{Console: console.Console{Stdout: os.Stdout, Stderr: os.Stderr}}
 	bench := a.newWorkbench(&common{input: "../../tests/data/trace.data"}, context.Background)
@@ -20,21 +21,21 @@ func newCompleter(t *testing.T) *completer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &completer{lang: a.hostOf(reg).NewREPL(), reg: reg, bench: bench,
-		events: []string{
+	return &prompt.Completer{Lang: a.hostOf(reg).NewREPL(), Reg: reg, Bench: bench, Scripts: shipped(),
+		Events: []string{
 			"block:block_rq_issue", "sched:sched_switch", "sched:sched_wakeup", "sched:sched_waking",
 		}}
 }
 
 func TestCandidates(t *testing.T) {
 	c := newCompleter(t)
-	if _, err := c.lang.Exec(
+	if _, err := c.Lang.Exec(
 		`sw = tracepoint("sched:sched_switch"); tab = sw.by("prev_comm").count()`); err != nil {
 		t.Fatal(err)
 	}
 	f := func(text, have string, want ...string) {
 		t.Helper()
-		list, got := c.candidates(text)
+		list, got := c.Candidates(text)
 		if got != have {
 			t.Errorf("%s: got %q as the beginning, want %q", text, got, have)
 		}
@@ -79,7 +80,7 @@ func FuzzCandidates(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		c := newCompleter(t)
-		list, have := c.candidates(text)
+		list, have := c.Candidates(text)
 		if !strings.HasSuffix(text, have) {
 			t.Fatalf("%q does not end in %q", text, have)
 		}
@@ -98,14 +99,14 @@ func BenchmarkComplete(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	c := &completer{lang: a.hostOf(reg).NewREPL(), reg: reg, bench: bench}
+	c := &prompt.Completer{Lang: a.hostOf(reg).NewREPL(), Reg: reg, Bench: bench, Scripts: shipped()}
 	began := time.Now()
-	list, _ := c.candidates(`tracepoint("sched:sched_w`)
+	list, _ := c.Candidates(`tracepoint("sched:sched_w`)
 	if len(list) == 0 {
 		b.Skip("missing: tracefs")
 	}
 	b.ReportMetric(float64(time.Since(began).Microseconds()), "us-first")
 	for b.Loop() {
-		c.candidates(`tracepoint("sched:sched_w`)
+		c.Candidates(`tracepoint("sched:sched_w`)
 	}
 }

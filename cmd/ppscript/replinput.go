@@ -6,23 +6,22 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 
 	"ppscript/builtins"
 	"ppscript/builtins/explore"
 	"ppscript/cmd/ppscript/console"
+	"ppscript/cmd/ppscript/prompt"
 
 	"github.com/chzyer/readline"
 )
 
 // interactive reads statements from the terminal until Ctrl-D.
 func (s *replSession) interactive(reg *builtins.Registry, limit explore.Limit) error {
-	comp := &completer{lang: s.lang, reg: reg, bench: s.bench}
+	comp := &prompt.Completer{Lang: s.lang, Reg: reg, Bench: s.bench, Scripts: shipped()}
 	raw := &rawTerminal{}
 	rl, err := readline.NewEx(&readline.Config{
-		Prompt: prompt, HistoryFile: historyFile(), HistoryLimit: 5000, AutoComplete: comp,
+		Prompt: firstPrompt, HistoryFile: historyFile(), HistoryLimit: 5000, AutoComplete: comp,
 		InterruptPrompt: "^C", EOFPrompt: " ", FuncFilterInputRune: noSuspend,
 		FuncMakeRaw: raw.enter, FuncExitRaw: raw.exit,
 	})
@@ -35,7 +34,7 @@ func (s *replSession) interactive(reg *builtins.Registry, limit explore.Limit) e
 			"ppscript: help() lists the words, TAB completes, Ctrl-C stops, Ctrl-D ends")
 	}
 	for {
-		indent := indentation(comp.before)
+		indent := prompt.Indentation(comp.Before)
 		read := rl.Readline
 		if indent != "" {
 			read = func() (string, error) {
@@ -50,8 +49,8 @@ func (s *replSession) interactive(reg *builtins.Registry, limit explore.Limit) e
 		line, err := read()
 		switch {
 		case errors.Is(err, readline.ErrInterrupt):
-			comp.before = ""
-			rl.SetPrompt(prompt)
+			comp.Before = ""
+			rl.SetPrompt(firstPrompt)
 			continue
 		case errors.Is(err, io.EOF):
 			return nil
@@ -65,21 +64,21 @@ func (s *replSession) interactive(reg *builtins.Registry, limit explore.Limit) e
 		if strings.TrimSpace(line) == "" {
 			line = "" // the indentation alone ends a block as nothing does
 		}
-		text := comp.before + line + "\n"
+		text := comp.Before + line + "\n"
 		switch strings.TrimSpace(text) {
 		case "":
-			comp.before = ""
+			comp.Before = ""
 			continue
 		case "exit", "quit", "exit()", "quit()":
 			return nil
 		}
 		if s.lang.Incomplete(text) {
-			comp.before = text
-			rl.SetPrompt(more)
+			comp.Before = text
+			rl.SetPrompt(morePrompt)
 			continue
 		}
-		comp.before = ""
-		rl.SetPrompt(prompt)
+		comp.Before = ""
+		rl.SetPrompt(firstPrompt)
 		if err := s.eval(text, limit); err != nil {
 			for _, e := range console.Flatten(err) {
 				s.app.Report(e)
@@ -112,47 +111,9 @@ func (r *rawTerminal) exit() error {
 	return r.mode.Exit()
 }
 
-// indentation is the blanks at the beginning of a statement's next line: as in
-// the last one, deeper after a colon or an open bracket, and less deep after the
-// end of a block.
-func indentation(before string) string {
-	lines := strings.Split(strings.TrimRight(before, "\n"), "\n")
-	last := lines[len(lines)-1]
-	depth := len(last) - len(strings.TrimLeft(last, " "))
-	word, _, _ := strings.Cut(strings.TrimSpace(last), " ")
-	switch at := scan(before); {
-	case at.quote >= 0:
-		return ""
-	case len(at.open) > 0:
-		line := before[strings.LastIndexByte(before[:at.open[len(at.open)-1]], '\n')+1:]
-		depth = len(line) - len(strings.TrimLeft(line, " ")) + 4
-	case strings.HasSuffix(strings.TrimSpace(last), ":"):
-		depth += 4
-	case slices.Contains([]string{"return", "pass", "break", "continue"}, word):
-		depth = max(depth-4, 0)
-	}
-	return strings.Repeat(" ", depth)
-}
-
-// asksHelp are the ways to ask for help that other prompts have.
-var asksHelp = regexp.MustCompile(`^(?:\?\s*([\w.:-]*)|help(?:\s+([\w.:-]+))?|([\w.:-]+)\?)$`)
-
-// helpCall is the call that a statement means which asks for help: ?, help,
-// help join, ?join, join?; other statements are themselves.
-func helpCall(statement string) string {
-	m := asksHelp.FindStringSubmatch(strings.TrimSpace(statement))
-	switch {
-	case m == nil:
-		return statement
-	case m[1]+m[2]+m[3] == "":
-		return "help()\n"
-	}
-	return fmt.Sprintf("help(%q)\n", m[1]+m[2]+m[3])
-}
-
 const (
-	prompt = ">>> "
-	more   = "... "
+	firstPrompt = ">>> "
+	morePrompt  = "... "
 )
 
 // noSuspend keeps Ctrl-Z from stopping us in the middle of a line, in raw mode.
@@ -185,7 +146,7 @@ func (s *replSession) statements(src string, run func(text string) error) error 
 	text := ""
 	for line := range strings.Lines(src) {
 		line = strings.TrimSuffix(line, "\n") + "\n"
-		if text != "" && !continues(line) && !s.lang.Incomplete(text+"\n") {
+		if text != "" && !prompt.Continues(line) && !s.lang.Incomplete(text+"\n") {
 			if err := run(text); err != nil {
 				return err
 			}
@@ -209,12 +170,4 @@ func (s *replSession) statements(src string, run func(text string) error) error 
 		return nil
 	}
 	return run(text)
-}
-
-// continues reports that a line belongs to the block before it.
-func continues(line string) bool {
-	word, _, _ := strings.Cut(strings.TrimRight(line, ":\n "), " ")
-	return strings.TrimSpace(line) == "" || line[0] == ' ' || line[0] == '\t' || line[0] == '#' ||
-		word == "else" || word == "elif" ||
-		line[0] == ')' || line[0] == ']' || line[0] == '}'
 }

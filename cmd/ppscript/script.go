@@ -31,7 +31,7 @@ func (a *app) script(args []string) error {
 	ctx, w := a.watchSignals(host)
 	defer w.close()
 	a.ctx = ctx
-	w.dog.limitTo(durationIn(args))
+	w.dog.LimitTo(durationIn(args))
 	w.at("load the script")
 	inv, err := a.invoke(host, args)
 	switch {
@@ -61,7 +61,7 @@ func (a *app) script(args []string) error {
 		return usagef("", "", "no script named").
 			WithHint("name a profiler or a file: ppscript NAME [options]; ppscript list shows the profilers")
 	}
-	w.dog.limitTo(inv.common.options.Limits.Duration)
+	w.dog.LimitTo(inv.common.options.Limits.Duration)
 	w.at("run the script's main")
 	reports, err := inv.reports()
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"ppscript/cmd/ppscript/watchdog"
 	"ppscript/runtime/script"
 	"ppscript/runtime/session"
 )
@@ -29,7 +30,7 @@ type watch struct {
 	done   chan struct{}
 	dump   chan struct{} // somebody asks how the run stands
 	stop   context.CancelFunc
-	dog    watchdog
+	dog    watchdog.Watchdog
 	closed bool
 
 	mu      sync.Mutex
@@ -54,8 +55,8 @@ func (a *app) watchSignals(host *script.Host) (context.Context, *watch) {
 		dump:   make(chan struct{}, 1),
 		stop:   stop,
 	}
-	w.dog.hung = w.hung
-	w.dog.at("start", false)
+	w.dog.Hung = w.hung
+	w.dog.At("start", false)
 	list := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
 		list = append(list, syscall.SIGHUP)
@@ -98,13 +99,13 @@ func (w *watch) end() {
 	w.mu.Unlock()
 	switch {
 	case first.IsZero():
-		w.dog.end()
+		w.dog.End()
 		if !running && w.host != nil {
 			w.host.Cancel("interrupted")
 		}
 		w.stop()
 	case time.Since(first) > sameWish:
-		stage, _ := w.dog.doing()
+		stage, _ := w.dog.Doing()
 		w.abandon(exitInterrupted, fmt.Errorf("cut off by a second signal: %s", stage))
 	}
 }
@@ -112,7 +113,7 @@ func (w *watch) end() {
 // hung ends a run that does not end.
 func (w *watch) hung(stage string, since time.Duration) {
 	code := exitRun
-	if _, begun := w.dog.doing(); !begun && w.interrupted() {
+	if _, begun := w.dog.Doing(); !begun && w.interrupted() {
 		code = exitInterrupted
 	}
 	w.abandon(code, fmt.Errorf("cut off: told to end, and for %s nothing moved: %s",
@@ -166,14 +167,14 @@ func (w *watch) run(out *output) {
 }
 
 // at tells the stage that the run is in from now on.
-func (w *watch) at(stage string) { w.dog.at(stage, stage == session.Observing) }
+func (w *watch) at(stage string) { w.dog.At(stage, stage == session.Observing) }
 
 func (w *watch) close() {
 	if w.closed {
 		return
 	}
 	w.closed = true
-	w.dog.close()
+	w.dog.Close()
 	w.app.watching.Store(false)
 	signal.Stop(w.signal)
 	close(w.signal)

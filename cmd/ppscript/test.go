@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ppscript/builtins/all"
+	"ppscript/cmd/ppscript/testreport"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/relay"
 	"ppscript/runtime/script"
@@ -51,18 +52,18 @@ func (a *app) testCommand() *cobra.Command {
 				return usagef("option", "--run", "%w", err).
 					WithHint("write a part of the tests' names: -r late")
 			}
-			if !slices.Contains(testFormats, format) {
+			if !slices.Contains(testreport.Formats, format) {
 				return usagef("option", "--format", "got %q, want one of %s%s", format,
-					strings.Join(testFormats, ", "),
-					diag.DidYouMean(format, testFormats)).WithHint("write --format junit")
+					strings.Join(testreport.Formats, ", "),
+					diag.DidYouMean(format, testreport.Formats)).WithHint("write --format junit")
 			}
-			t.report = newTestReporter(format, a.Text(), verbose)
+			t.report = testreport.New(format, a.Text(), verbose)
 			return t.run(args)
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text",
 		"text, json (a line for each test), or junit (XML for build servers)")
-	completeChoices(c, "format", testFormats)
+	completeChoices(c, "format", testreport.Formats)
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "name every test, and show what it prints")
 	c.Flags().StringVarP(&pattern, "run", "r", "", "only tests whose names the pattern fits")
 	return c
@@ -72,7 +73,7 @@ func (a *app) testCommand() *cobra.Command {
 type tester struct {
 	app     *app
 	pattern *regexp.Regexp
-	report  testReporter
+	report  testreport.Reporter
 
 	ran, failed int
 }
@@ -103,7 +104,7 @@ func (t *tester) run(args []string) error {
 		}
 		began, ran, failed := time.Now(), t.ran, t.failed
 		t.file(ctx, f)
-		t.report.file(f, t.ran-ran, t.failed-failed, time.Since(began))
+		t.report.File(f, t.ran-ran, t.failed-failed, time.Since(began))
 	}
 	if t.ran == 0 {
 		name := strings.Join(args, " ")
@@ -114,7 +115,7 @@ func (t *tester) run(args []string) error {
 		return usagef("test", name, "no test fits %q", t.pattern.String()).
 			WithHint("list them: ppscript test -v")
 	}
-	if err := t.report.end(t.ran, t.failed); err != nil {
+	if err := t.report.End(t.ran, t.failed); err != nil {
 		return err
 	}
 	if t.failed > 0 {
@@ -137,16 +138,16 @@ func (t *tester) file(ctx context.Context, name string) {
 	}
 	bench.Replay, bench.Render.Color, bench.Render.Width, bench.Say = true, "never", 80, nil
 	defer bench.Close()
-	result := func(r testResult) {
+	result := func(r testreport.Result) {
 		t.ran++
-		if r.file = name; r.err != nil {
+		if r.File = name; r.Err != nil {
 			t.failed++
 		}
-		t.report.test(&r)
+		t.report.Test(&r)
 	}
 	reg, err := all.Tests(bench)
 	if err != nil {
-		result(testResult{err: err})
+		result(testreport.Result{Err: err})
 		return
 	}
 	var prints []string
@@ -160,7 +161,7 @@ func (t *tester) file(ctx context.Context, name string) {
 	})
 	m, err := host.Load(name)
 	if err != nil {
-		result(testResult{err: err, prints: prints})
+		result(testreport.Result{Err: err, Prints: prints})
 		return
 	}
 	for _, fn := range m.Functions("test_") {
@@ -170,6 +171,6 @@ func (t *tester) file(ctx context.Context, name string) {
 		prints = nil
 		start := time.Now()
 		_, err := host.Call(fn.Fn)
-		result(testResult{name: fn.Name, pos: fn.Pos, err: err, prints: prints, took: time.Since(start)})
+		result(testreport.Result{Name: fn.Name, Pos: fn.Pos, Err: err, Prints: prints, Took: time.Since(start)})
 	}
 }

@@ -3,14 +3,20 @@ package main
 import (
 	"errors"
 	"os"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"ppscript/cmd/ppscript/console"
+	"ppscript/cmd/ppscript/screen"
 	"ppscript/runtime/event"
 	"ppscript/runtime/perfdata"
+	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
 	"ppscript/runtime/session"
+
+	"golang.org/x/sys/unix"
 )
 
 // A view is where a session shows results and messages.
@@ -24,7 +30,7 @@ type view struct {
 
 	live   string // the result that is redrawn on the terminal; "" prints
 	quit   func()
-	screen atomic.Pointer[screen]
+	screen atomic.Pointer[screen.Screen]
 }
 
 // open makes the renderer: events are about to come.
@@ -45,7 +51,7 @@ func (v *view) open(clock func(event.Time) time.Time) (render.Renderer, error) {
 	}
 	var err error
 	if v.live != "" {
-		s, err := newScreen(v.out, v.app.Stdout, o, v.live, v.common.options.Interval, v.app.Stderr, v.quit)
+		s, err := screen.New(v.out, v.app.Stdout, o, v.live, v.common.options.Interval, v.app.Stderr, v.quit)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +72,7 @@ func (v *view) open(clock func(event.Time) time.Time) (render.Renderer, error) {
 // close gives the terminal back if results were redrawn on it.
 func (v *view) close() {
 	if s := v.screen.Load(); s != nil {
-		s.close()
+		s.Close()
 	}
 }
 
@@ -96,7 +102,7 @@ func (v *view) start(clock func(event.Time) time.Time) event.Time {
 // message shows a line of the session on stderr, and in JSON as a record too.
 func (v *view) message(line string) {
 	if s := v.screen.Load(); s != nil && v.app.Quiet == 0 {
-		s.say(line)
+		s.Say(line)
 		return
 	}
 	v.app.Say(line)
@@ -117,7 +123,7 @@ func (v *view) friendly(line string) {
 // state shows a line about how the run stands, among the results.
 func (v *view) state(line string) error {
 	if s := v.screen.Load(); s != nil {
-		s.say(line)
+		s.Say(line)
 		return nil
 	}
 	if v.common.render.Format == "json" {
@@ -161,4 +167,28 @@ func (v *view) end(o session.Outcome) error {
 		fields = append(fields, render.NoteField{Name: "status", Value: event.IntOf(int64(o.Status))})
 	}
 	return errors.Join(v.renderer.Note("end", fields...), v.renderer.Flush())
+}
+
+// livesOnScreen reports that the results are one table that redraws, and that a
+// person looks at it: stdin and stdout are a terminal in whose foreground we
+// are, which no command of ours writes to.
+func (a *app) livesOnScreen(inv *invocation, reports []plan.Report) bool {
+	c := inv.common
+	g, ok := reports[0].(*plan.Group)
+	if !ok || len(reports) != 1 || !g.View.Live {
+		return false
+	}
+	if c.options.Interval == 0 || c.input != "" || c.output != "" ||
+		c.render.Format != "text" && c.render.Format != "" || c.target.Workload != nil {
+		return false
+	}
+	if slices.ContainsFunc(inv.eventTexts(), func(s string) bool { return strings.Contains(s, "exec=") }) {
+		return false // it prints for each event
+	}
+	if !console.IsTerminal(os.Stdin) || !console.IsTerminal(a.Stdout) || os.Getenv("TERM") == "dumb" ||
+		os.Getenv("TERM") == "" {
+		return false
+	}
+	group, err := unix.IoctlGetInt(int(os.Stdin.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
 }

@@ -1,4 +1,4 @@
-package main
+package recording
 
 import (
 	"encoding/hex"
@@ -29,9 +29,9 @@ func cacheDir() (string, error) {
 	return filepath.Join(home, ".debug"), err
 }
 
-// keepInCache puts the files into perf's cache, and returns where it is; "" if this
+// KeepInCache puts the files into perf's cache, and returns where it is; "" if this
 // user has no directory.
-func keepInCache(ids []perfdata.BuildID) (dir string, err error) {
+func KeepInCache(ids []perfdata.BuildID) (dir string, err error) {
 	if dir, err = cacheDir(); err != nil {
 		return "", nil
 	}

@@ -1,4 +1,6 @@
-package main
+// Package watchdog ends a process that was told to end and does not: one for each
+// run, which tells it the stage that it is in.
+package watchdog
 
 import (
 	"os"
@@ -30,9 +32,11 @@ const (
 	busyStart = 10 * time.Second
 )
 
-// A watchdog watches over the end of a run.
-type watchdog struct {
-	hung func(stage string, since time.Duration)
+// A Watchdog watches over the end of a run.
+type Watchdog struct {
+	// Hung is called once nothing moves, with the stage and how long it has
+	// lasted.
+	Hung func(stage string, since time.Duration)
 
 	mu     sync.Mutex
 	limit  time.Duration // --duration; 0: only a signal makes the end due
@@ -51,10 +55,10 @@ type progress struct {
 	cpu         time.Duration
 }
 
-// at tells the stage that the run is in from now on. A run that lasts for a
+// At tells the stage that the run is in from now on. A run that lasts for a
 // time has that time from the moment when its events flow; before, each stage
 // has it.
-func (d *watchdog) at(stage string, begins bool) {
+func (d *Watchdog) At(stage string, begins bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := time.Now()
@@ -65,8 +69,8 @@ func (d *watchdog) at(stage string, begins bool) {
 	d.wait(now)
 }
 
-// limitTo says how long the run may last; 0 is no limit.
-func (d *watchdog) limitTo(limit time.Duration) {
+// LimitTo says how long the run may last; 0 is no limit.
+func (d *Watchdog) LimitTo(limit time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.limit > 0 && limit == 0 && d.due.After(time.Now()) {
@@ -76,15 +80,15 @@ func (d *watchdog) limitTo(limit time.Duration) {
 	d.limit = limit
 }
 
-// doing is the stage.
-func (d *watchdog) doing() (stage string, begun bool) {
+// Doing is the stage, and whether events flow.
+func (d *Watchdog) Doing() (stage string, begun bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.stage, d.begun
 }
 
-// end says that the end is due now.
-func (d *watchdog) end() {
+// End says that the end is due now.
+func (d *Watchdog) End() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := time.Now()
@@ -93,7 +97,7 @@ func (d *watchdog) end() {
 }
 
 // bounds are how long an end may take.
-func (d *watchdog) bounds() (idle, busy time.Duration) {
+func (d *Watchdog) bounds() (idle, busy time.Duration) {
 	if d.begun {
 		return idleEnd, busyEnd
 	}
@@ -101,7 +105,7 @@ func (d *watchdog) bounds() (idle, busy time.Duration) {
 }
 
 // wait sets the timer. The lock is held.
-func (d *watchdog) wait(now time.Time) {
+func (d *Watchdog) wait(now time.Time) {
 	if d.due.IsZero() || d.closed {
 		return
 	}
@@ -119,7 +123,7 @@ func (d *watchdog) wait(now time.Time) {
 }
 
 // look is called when nothing was heard for a while.
-func (d *watchdog) look() {
+func (d *Watchdog) look() {
 	d.mu.Lock()
 	now := time.Now()
 	if d.closed || now.Before(d.due) {
@@ -139,11 +143,12 @@ func (d *watchdog) look() {
 	}
 	d.mu.Unlock()
 	if !moves {
-		d.hung(stage, since)
+		d.Hung(stage, since)
 	}
 }
 
-func (d *watchdog) close() {
+// Close ends the watch.
+func (d *Watchdog) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true

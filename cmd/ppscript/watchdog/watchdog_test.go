@@ -1,4 +1,4 @@
-package main
+package watchdog
 
 import (
 	"os"
@@ -8,11 +8,11 @@ import (
 )
 
 // hangs runs fn with a watchdog and returns the watchdog's message.
-func hangs(t *testing.T, fn func(d *watchdog)) (stage string) {
+func hangs(t *testing.T, fn func(d *Watchdog)) (stage string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		d := &watchdog{hung: func(what string, _ time.Duration) { stage = what }}
-		defer d.close()
+		d := &Watchdog{Hung: func(what string, _ time.Duration) { stage = what }}
+		defer d.Close()
 		fn(d)
 		synctest.Wait()
 	})
@@ -20,17 +20,17 @@ func hangs(t *testing.T, fn func(d *watchdog)) (stage string) {
 }
 
 func TestWatchdogWaitsForNothing(t *testing.T) {
-	if got := hangs(t, func(d *watchdog) { d.at("observe", true); time.Sleep(time.Hour) }); got != "" {
+	if got := hangs(t, func(d *Watchdog) { d.At("observe", true); time.Sleep(time.Hour) }); got != "" {
 		t.Errorf("nobody asked for the end: got %q cut off", got)
 	}
 }
 
 func TestWatchdogEndsWhatDoesNotMove(t *testing.T) {
-	got := hangs(t, func(d *watchdog) {
-		d.at("observe", true)
-		d.end()
+	got := hangs(t, func(d *Watchdog) {
+		d.At("observe", true)
+		d.End()
 		time.Sleep(idleEnd - time.Millisecond)
-		d.at("write", false) // something moved
+		d.At("write", false) // something moved
 		time.Sleep(idleEnd + time.Millisecond)
 	})
 	if got != "write" {
@@ -39,9 +39,9 @@ func TestWatchdogEndsWhatDoesNotMove(t *testing.T) {
 }
 
 func TestWatchdogLetsEventsBeClosed(t *testing.T) {
-	got := hangs(t, func(d *watchdog) {
-		d.at("close", true)
-		d.end()
+	got := hangs(t, func(d *Watchdog) {
+		d.At("close", true)
+		d.End()
 		for range 10 {
 			f, err := os.Open("/dev/null") // a descriptor comes, as others go
 			if err != nil {
@@ -61,22 +61,22 @@ func TestWatchdogKnowsTheDuration(t *testing.T) {
 		sleep time.Duration
 		want  string
 	}{{time.Minute + idleEnd - time.Second, ""}, {time.Minute + idleEnd + time.Second, "observe"}} {
-		got := hangs(t, func(d *watchdog) {
-			d.limitTo(time.Minute)
-			d.at("open", false)
+		got := hangs(t, func(d *Watchdog) {
+			d.LimitTo(time.Minute)
+			d.At("open", false)
 			time.Sleep(30 * time.Second)
-			d.at("observe", true) // the time counts from now
+			d.At("observe", true) // the time counts from now
 			time.Sleep(c.sleep)
 		})
 		if got != c.want {
 			t.Errorf("%s of a minute: got %q cut off, want %q", c.sleep, got, c.want)
 		}
 	}
-	got := hangs(t, func(d *watchdog) {
-		d.limitTo(time.Minute) // of the command, as it turns out
-		d.at("load", false)
-		d.limitTo(0)
-		d.at("observe", true)
+	got := hangs(t, func(d *Watchdog) {
+		d.LimitTo(time.Minute) // of the command, as it turns out
+		d.At("load", false)
+		d.LimitTo(0)
+		d.At("observe", true)
 		time.Sleep(time.Hour)
 	})
 	if got != "" {

@@ -1,4 +1,6 @@
-package main
+// Package prompt helps whoever types at the prompt: it completes words, indents
+// lines, and knows the ways to ask for help. It runs nothing.
+package prompt
 
 import (
 	"os"
@@ -19,18 +21,19 @@ import (
 // open, whether the cursor is in a text or a lambda, which type a chain of
 // methods returns. Nothing is called, so that TAB never starts anything.
 
-// A completer is the REPL's readline.AutoCompleter.
-type completer struct {
-	lang   *script.REPL
-	reg    *builtins.Registry
-	bench  *explore.Workbench
-	before string // the lines of the statement that came before
-	events []string
+// A Completer is the REPL's readline.AutoCompleter.
+type Completer struct {
+	Lang    *script.REPL
+	Reg     *builtins.Registry
+	Bench   *explore.Workbench
+	Before  string   // the lines of the statement that came before
+	Scripts []string // names of scripts
+	Events  []string // the kernel's; nil: they are read when one is typed
 }
 
 // Do returns the possible continuations, and how much of them is typed already.
-func (c *completer) Do(line []rune, pos int) ([][]rune, int) {
-	list, have := c.candidates(c.before + string(line[:pos]))
+func (c *Completer) Do(line []rune, pos int) ([][]rune, int) {
+	list, have := c.Candidates(c.Before + string(line[:pos]))
 	out := make([][]rune, 0, len(list))
 	for _, w := range list {
 		out = append(out, []rune(w)[len([]rune(have)):])
@@ -38,8 +41,8 @@ func (c *completer) Do(line []rune, pos int) ([][]rune, int) {
 	return out, len([]rune(have))
 }
 
-// candidates are whole words that begin with have, which the text ends in.
-func (c *completer) candidates(text string) (list []string, have string) {
+// Candidates are whole words that begin with have, which the text ends in.
+func (c *Completer) Candidates(text string) (list []string, have string) {
 	at := scan(text)
 	switch {
 	case at.quote >= 0:
@@ -114,7 +117,7 @@ var (
 )
 
 // texts completes inside a text.
-func (c *completer) texts(before, have string, at place) []string {
+func (c *Completer) texts(before, have string, at place) []string {
 	callee, _ := at.callee(before)
 	last := callee[strings.LastIndexByte(callee, '.')+1:]
 	keyword := lastKeyword.FindStringSubmatch(before)
@@ -134,9 +137,9 @@ func (c *completer) texts(before, have string, at place) []string {
 
 var lastKeyword = regexp.MustCompile(`(\w+)\s*=\s*$`)
 
-func (c *completer) scripts(callee string) []string {
+func (c *Completer) scripts(callee string) []string {
 	if callee == "script" {
-		return shipped()
+		return c.Scripts
 	}
 	return nil
 }
@@ -162,20 +165,20 @@ func files(have string) []string {
 }
 
 // eventNames are systems, then the events of one. A list goes on after a comma.
-func (c *completer) eventNames(have string) []string {
+func (c *Completer) eventNames(have string) []string {
 	i := strings.LastIndexByte(have, ',') + 1
-	if c.events == nil {
+	if c.Events == nil {
 		fs, err := tracefs.Find()
 		if err != nil {
 			return nil
 		}
-		if c.events, err = fs.Events(); err != nil {
+		if c.Events, err = fs.Events(); err != nil {
 			return nil
 		}
 	}
 	colon := strings.Contains(have[i:], ":")
 	var out []string
-	for _, e := range c.events {
+	for _, e := range c.Events {
 		if !colon {
 			e = e[:strings.IndexByte(e, ':')+1]
 		}
@@ -191,13 +194,13 @@ var eventText = regexp.MustCompile(`["']([a-z0-9_]+:[a-zA-Z0-9_*?\[\]]+)`)
 
 // fields are those of the events in the statement: named by it, or by variables
 // that it uses.
-func (c *completer) fields(text string) []string {
+func (c *Completer) fields(text string) []string {
 	var names []string
 	for _, m := range eventText.FindAllStringSubmatch(text, -1) {
 		names = append(names, m[1])
 	}
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r > 127 || !isWord(byte(r)) }) {
-		if v, ok := c.lang.Globals()[word]; ok {
+		if v, ok := c.Lang.Globals()[word]; ok {
 			for _, s := range explore.Sources(v) {
 				names = append(names, s.FullName())
 			}
@@ -205,7 +208,7 @@ func (c *completer) fields(text string) []string {
 	}
 	var out []string
 	for _, n := range names {
-		schemas, err := c.bench.Schemas(n)
+		schemas, err := c.Bench.Schemas(n)
 		if err != nil {
 			continue
 		}
@@ -220,7 +223,7 @@ func (c *completer) fields(text string) []string {
 }
 
 // names completes names, members, and parameters of the call that is open.
-func (c *completer) names(text string, at place) (list []string, have string) {
+func (c *Completer) names(text string, at place) (list []string, have string) {
 	start := len(text)
 	for start > 0 && (text[start-1] == '.' || isWord(text[start-1])) {
 		start--
@@ -234,12 +237,12 @@ func (c *completer) names(text string, at place) (list []string, have string) {
 		return c.fields(text[:start]), path[i+1:]
 	case i > 0:
 		have = path[i+1:]
-		for _, n := range c.lang.Complete(path) {
+		for _, n := range c.Lang.Complete(path) {
 			list = append(list, n[i+1:])
 		}
 		return list, have
 	}
-	list = c.lang.Complete(path)
+	list = c.Lang.Complete(path)
 	if callee, end := at.callee(text); callee != "" &&
 		strings.TrimLeft(text[strings.LastIndexAny(text[:start], "(,")+1:start], " \n") == "" {
 		list = append(list, c.parameters(callee, text[:end])...)
@@ -251,7 +254,7 @@ var lambdaParam = regexp.MustCompile(`lambda\s+([a-z_A-Z0-9, ]+):`)
 
 // isEvent reports that a name is the parameter of a lambda, or a part of a pair
 // that is one.
-func (c *completer) isEvent(before, path string) bool {
+func (c *Completer) isEvent(before, path string) bool {
 	name, _, _ := strings.Cut(path, ".")
 	for _, m := range lambdaParam.FindAllStringSubmatch(before, -1) {
 		for _, p := range strings.Split(m[1], ",") {
@@ -264,33 +267,33 @@ func (c *completer) isEvent(before, path string) bool {
 }
 
 // find is the declaration that a callee means.
-func (c *completer) find(callee, before string) (*builtins.Builtin, bool) {
+func (c *Completer) find(callee, before string) (*builtins.Builtin, bool) {
 	name := callee
 	if i := strings.LastIndexByte(callee, '.'); i >= 0 {
-		if b, ok := c.reg.Find(callee); ok {
+		if b, ok := c.Reg.Find(callee); ok {
 			return b, true
 		}
 		name = callee[i+1:]
 		typ := ""
 		if i == 0 {
 			typ = c.typeBefore(before[:len(before)-len(callee)])
-		} else if v, ok := c.lang.Globals()[callee[:i]]; ok {
+		} else if v, ok := c.Lang.Globals()[callee[:i]]; ok {
 			typ = strings.ReplaceAll(v.Type(), " ", "_")
 		}
-		if b, ok := c.reg.Find(typ + "." + name); ok {
+		if b, ok := c.Reg.Find(typ + "." + name); ok {
 			return b, true
 		}
 		for _, typ := range []string{"stream", "table", "groups", "result", "stacks"} {
-			if b, ok := c.reg.Find(typ + "." + name); ok {
+			if b, ok := c.Reg.Find(typ + "." + name); ok {
 				return b, true
 			}
 		}
 		return nil, false
 	}
-	return c.reg.Find(name)
+	return c.Reg.Find(name)
 }
 
-func (c *completer) parameters(callee, before string) []string {
+func (c *Completer) parameters(callee, before string) []string {
 	b, ok := c.find(callee, before)
 	if !ok {
 		return nil
@@ -305,7 +308,7 @@ func (c *completer) parameters(callee, before string) []string {
 }
 
 // typeBefore is the type of the call that text ends in; "" if it is not known.
-func (c *completer) typeBefore(text string) string {
+func (c *Completer) typeBefore(text string) string {
 	if !strings.HasSuffix(text, ")") {
 		return ""
 	}
@@ -344,9 +347,9 @@ func matching(text string) int {
 }
 
 // members are the methods of a type; of an unknown one all methods.
-func (c *completer) members(typ string) []string {
+func (c *Completer) members(typ string) []string {
 	var own, all []string
-	for _, b := range c.reg.All() {
+	for _, b := range c.Reg.All() {
 		if b.Type == "" {
 			continue
 		}

@@ -1,11 +1,11 @@
-package main
+package prompt
 
 import "testing"
 
 func TestIndentation(t *testing.T) {
 	f := func(before, want string) {
 		t.Helper()
-		if got := indentation(before); got != want {
+		if got := Indentation(before); got != want {
 			t.Errorf("%q: got %q, want %q", before, got, want)
 		}
 	}
@@ -23,7 +23,7 @@ func TestIndentation(t *testing.T) {
 func TestHelpCall(t *testing.T) {
 	f := func(statement, want string) {
 		t.Helper()
-		if got := helpCall(statement); got != want {
+		if got := HelpCall(statement); got != want {
 			t.Errorf("%q: got %q, want %q", statement, got, want)
 		}
 	}

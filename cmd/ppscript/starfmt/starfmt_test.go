@@ -1,4 +1,4 @@
-package main
+package starfmt
 
 import "testing"
 
@@ -53,12 +53,12 @@ func TestFormatted(t *testing.T) {
 			"x = 1\n\n# What f does.\ndef f():\n    pass\n",
 		},
 	} {
-		got, err := formatted("x.star", []byte(c.src))
+		got, err := Format("x.star", []byte(c.src))
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s: got %v\n%s\nwant\n%s", name, err, got, c.want)
 			continue
 		}
-		if again, err := formatted("x.star", got); err != nil || string(again) != c.want {
+		if again, err := Format("x.star", got); err != nil || string(again) != c.want {
 			t.Errorf("%s, again: got %v\n%s\nwant\n%s", name, err, again, c.want)
 		}
 	}

@@ -1,4 +1,7 @@
-package main
+// Package recording writes perf.data files of live events, finds the files that
+// their samples hit, keeps these where perf keeps them, and tells about recordings
+// that are there.
+package recording
 
 import (
 	"context"
@@ -17,8 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A recording is rings that are written to a file.
-type recording struct {
+// A Recording is rings that are written to a file.
+type Recording struct {
 	src           *perf.Source
 	file          *perfdata.Writer
 	path          string
@@ -28,24 +31,34 @@ type recording struct {
 	sampleType    uint64 // of all events: they share the members that ids have
 }
 
-func newRecording(ctx context.Context, src *perf.Source, c *common, clock perf.Clock,
-	compress bool) (*recording, error) {
-	opt := perfdata.WriteOptions{Compress: compress, Cmdline: os.Args, Version: "ppscript"}
-	if clock == perf.ClockPerf {
-		if at, wall, ok := perf.ReadClock(ctx, clock); ok {
+// Options say where a recording goes, and how.
+type Options struct {
+	Path     string
+	Clock    perf.Clock // of the events
+	Compress bool
+}
+
+// Pages is the size of rings: writing a file makes pauses that reading does not.
+const Pages = 512
+
+// New begins the recording of the events that src has open.
+func New(ctx context.Context, src *perf.Source, o Options) (*Recording, error) {
+	opt := perfdata.WriteOptions{Compress: o.Compress, Cmdline: os.Args, Version: "ppscript"}
+	if o.Clock == perf.ClockPerf {
+		if at, wall, ok := perf.ReadClock(ctx, o.Clock); ok {
 			opt.Clock = perfdata.Clock{At: at, Wall: wall}
 		}
 	}
-	file, err := perfdata.CreateContext(ctx, c.output, opt)
+	file, err := perfdata.CreateContext(ctx, o.Path, opt)
 	if err != nil {
 		return nil, err
 	}
-	r := &recording{src: src, file: file, path: c.output, batch: make([]event.Event, 256)}
-	for _, o := range src.Opened() {
-		r.sampleType = o.Attr.Sample_type
-		info := perfdata.StreamInfo{Attr: o.Attr, IDs: o.IDs, Name: "dummy:u"}
-		if o.Stream != nil {
-			info.Name, info.Schema = o.Stream.Label, o.Stream.Schema
+	r := &Recording{src: src, file: file, path: o.Path, batch: make([]event.Event, 256)}
+	for _, opened := range src.Opened() {
+		r.sampleType = opened.Attr.Sample_type
+		info := perfdata.StreamInfo{Attr: opened.Attr, IDs: opened.IDs, Name: "dummy:u"}
+		if opened.Stream != nil {
+			info.Name, info.Schema = opened.Stream.Label, opened.Stream.Schema
 		}
 		if err := file.Add(info); err != nil {
 			return nil, errors.Join(err, file.Finish())
@@ -57,8 +70,8 @@ func newRecording(ctx context.Context, src *perf.Source, c *common, clock perf.C
 	return r, nil
 }
 
-// loop writes until the target or ctx ends.
-func (r *recording) loop(ctx context.Context) error {
+// Loop writes until the target or ctx ends.
+func (r *Recording) Loop(ctx context.Context) error {
 	for {
 		err := r.src.Poll(ctx, 100*time.Millisecond)
 		over := errors.Is(err, io.EOF) || ctx.Err() != nil
@@ -80,7 +93,7 @@ func (r *recording) loop(ctx context.Context) error {
 }
 
 // round writes the records in the rings.
-func (r *recording) round() error {
+func (r *Recording) round() error {
 	for _, ring := range r.src.Rings() {
 		_, visible := ring.Bounds()
 		for ring.Pos() < visible {
@@ -117,7 +130,7 @@ func (r *recording) round() error {
 
 // sameID has a record of an event that was opened anew, since its CPU was
 // offline, look as those of before: the file lists ids at its beginning.
-func (r *recording) sameID(rec []byte) []byte {
+func (r *Recording) sameID(rec []byte) []byte {
 	if r.src.Gaps() == 0 || r.sampleType&unix.PERF_SAMPLE_IDENTIFIER == 0 || len(rec) < 16 {
 		return rec
 	}
@@ -143,7 +156,7 @@ const bareLost = 24
 
 // withID completes such a record. Its members are in the order of struct
 // sample_id in perf_event.h.
-func (r *recording) withID(e *event.Event) []byte {
+func (r *Recording) withID(e *event.Event) []byte {
 	rec := slices.Clone(e.Rec)
 	le := binary.LittleEndian
 	id := le.Uint64(rec[8:])
@@ -151,7 +164,8 @@ func (r *recording) withID(e *event.Event) []byte {
 		bit   uint64
 		value uint64
 	}{{unix.PERF_SAMPLE_TID, 0}, {unix.PERF_SAMPLE_TIME, uint64(e.Time)}, {unix.PERF_SAMPLE_ID, id},
-		{unix.PERF_SAMPLE_STREAM_ID, id}, {unix.PERF_SAMPLE_CPU, uint64(uint32(max(e.CPU, 0)))}, {unix.PERF_SAMPLE_IDENTIFIER, id}} {
+		{unix.PERF_SAMPLE_STREAM_ID, id}, {unix.PERF_SAMPLE_CPU, uint64(uint32(max(e.CPU, 0)))},
+		{unix.PERF_SAMPLE_IDENTIFIER, id}} {
 		if r.sampleType&m.bit != 0 {
 			rec = le.AppendUint64(rec, m.value)
 		}
@@ -160,9 +174,9 @@ func (r *recording) withID(e *event.Event) []byte {
 	return rec
 }
 
-// identify has the recording name the files that its samples hit. A pipe is gone
+// Identify has the recording name the files that its samples hit. A pipe is gone
 // by then. It returns the files to keep.
-func (r *recording) identify() ([]perfdata.BuildID, error) {
+func (r *Recording) Identify() ([]perfdata.BuildID, error) {
 	if st, err := os.Stat(r.path); err != nil || !st.Mode().IsRegular() {
 		return nil, nil
 	}
@@ -182,15 +196,20 @@ func (r *recording) identify() ([]perfdata.BuildID, error) {
 	return ids, nil
 }
 
-// finish ends the file; err is the loop's error.
-func (r *recording) finish(err error) error {
+// Finish ends the file; err is the loop's error.
+func (r *Recording) Finish(err error) error {
 	if last := r.file.Finish(); !errors.Is(err, last) {
 		err = errors.Join(err, last)
 	}
 	return err
 }
 
-func (r *recording) summary(path string) string {
+// Lost is how many events are missing.
+func (r *Recording) Lost() uint64 { return r.lost }
+
+// Summary says how much was recorded.
+func (r *Recording) Summary() string {
+	path := r.path
 	if path == "-" {
 		path = "standard output"
 	}
@@ -199,7 +218,7 @@ func (r *recording) summary(path string) string {
 		s += fmt.Sprintf(", %.1f MiB", float64(st.Size())/(1<<20))
 	}
 	if r.lost > 0 {
-		s += fmt.Sprintf(", lost %d events: use larger rings, -m %d", r.lost, 4*recordPages)
+		s += fmt.Sprintf(", lost %d events: use larger rings, -m %d", r.lost, 4*Pages)
 	}
 	return s
 }

@@ -1,4 +1,7 @@
-package main
+// Package testreport shows how the tests of scripts went: as text while they
+// run, as lines of JSON, or as the XML that JUnit writes and that build servers
+// read.
+package testreport
 
 import (
 	"encoding/xml"
@@ -10,29 +13,26 @@ import (
 	"ppscript/cmd/ppscript/console"
 )
 
-// This file shows how tests went: as text while they run, as lines of JSON, or
-// as the XML that JUnit writes and that build servers read.
-
-// A testResult is one test that ran. A file that cannot be loaded is a result
+// A Result is one test that ran. A file that cannot be loaded is a result
 // without a name.
-type testResult struct {
-	file, name, pos string
-	err             error
-	prints          []string
-	took            time.Duration
+type Result struct {
+	File, Name, Pos string
+	Err             error
+	Prints          []string
+	Took            time.Duration
 }
 
-// A testReporter is told of tests in their order, and of each file after its
+// A Reporter is told of tests in their order, and of each file after its
 // tests.
-type testReporter interface {
-	test(r *testResult)
-	file(name string, tests, failed int, took time.Duration)
-	end(tests, failed int) error
+type Reporter interface {
+	Test(r *Result)
+	File(name string, tests, failed int, took time.Duration)
+	End(tests, failed int) error
 }
 
-var testFormats = []string{"text", "json", "junit"}
+var Formats = []string{"text", "json", "junit"}
 
-func newTestReporter(format string, w io.Writer, verbose bool) testReporter {
+func New(format string, w io.Writer, verbose bool) Reporter {
 	switch format {
 	case "json":
 		return &jsonTests{w: w}
@@ -47,27 +47,27 @@ type textTests struct {
 	verbose bool
 }
 
-func (t *textTests) test(r *testResult) {
-	what := r.name
-	if r.pos != "" {
-		what += " (" + r.pos + ")"
+func (t *textTests) Test(r *Result) {
+	what := r.Name
+	if r.Pos != "" {
+		what += " (" + r.Pos + ")"
 	}
 	switch {
-	case r.err != nil && what == "":
-		fmt.Fprintf(t.w, "--- FAIL: %s\n%s\n", r.file, indent(failure(r.err)))
-	case r.err != nil:
-		fmt.Fprintf(t.w, "--- FAIL: %s\n%s\n", what, indent(failure(r.err)))
+	case r.Err != nil && what == "":
+		fmt.Fprintf(t.w, "--- FAIL: %s\n%s\n", r.File, indent(failure(r.Err)))
+	case r.Err != nil:
+		fmt.Fprintf(t.w, "--- FAIL: %s\n%s\n", what, indent(failure(r.Err)))
 	case t.verbose:
-		fmt.Fprintf(t.w, "--- ok: %s (%s)\n", r.name, r.took.Round(time.Millisecond))
+		fmt.Fprintf(t.w, "--- ok: %s (%s)\n", r.Name, r.Took.Round(time.Millisecond))
 	}
-	if t.verbose || r.err != nil {
-		for _, p := range r.prints {
+	if t.verbose || r.Err != nil {
+		for _, p := range r.Prints {
 			fmt.Fprintln(t.w, "    "+p)
 		}
 	}
 }
 
-func (t *textTests) file(name string, tests, failed int, took time.Duration) {
+func (t *textTests) File(name string, tests, failed int, took time.Duration) {
 	verdict := "ok  "
 	if failed > 0 {
 		verdict = "FAIL"
@@ -77,7 +77,7 @@ func (t *textTests) file(name string, tests, failed int, took time.Duration) {
 	}
 }
 
-func (t *textTests) end(tests, failed int) error {
+func (t *textTests) End(tests, failed int) error {
 	if failed == 0 {
 		return nil
 	}
@@ -123,27 +123,27 @@ func (t *jsonTests) write(record any) {
 	}
 }
 
-func (t *jsonTests) test(r *testResult) {
-	_, line, _ := console.SplitPlace(r.pos)
+func (t *jsonTests) Test(r *Result) {
+	_, line, _ := console.SplitPlace(r.Pos)
 	rec := testRecord{
 		V:       1,
 		Type:    "test",
-		File:    r.file,
-		Test:    r.name,
+		File:    r.File,
+		Test:    r.Name,
 		Line:    line,
-		OK:      r.err == nil,
-		Seconds: r.took.Seconds(),
-		Output:  r.prints,
+		OK:      r.Err == nil,
+		Seconds: r.Took.Seconds(),
+		Output:  r.Prints,
 	}
-	if r.err != nil {
-		rec.Errors = console.Problems(r.err)
+	if r.Err != nil {
+		rec.Errors = console.Problems(r.Err)
 	}
 	t.write(rec)
 }
 
-func (t *jsonTests) file(string, int, int, time.Duration) {}
+func (t *jsonTests) File(string, int, int, time.Duration) {}
 
-func (t *jsonTests) end(tests, failed int) error {
+func (t *jsonTests) End(tests, failed int) error {
 	t.write(struct {
 		V      int    `json:"v"`
 		Type   string `json:"type"`
@@ -186,22 +186,22 @@ type junitFailure struct {
 	Text    string `xml:",chardata"`
 }
 
-func (t *junitTests) test(r *testResult) {
-	_, line, _ := console.SplitPlace(r.pos)
-	c := junitCase{Name: r.name, Classname: strings.TrimSuffix(r.file, ".star"), File: r.file, Line: line,
-		Time: seconds(r.took),
-		Out:  strings.Join(r.prints, "\n")}
-	if r.err != nil {
-		first, _, _ := strings.Cut(failure(r.err), "\n")
-		c.Failure = &junitFailure{Message: first, Text: failure(r.err)}
+func (t *junitTests) Test(r *Result) {
+	_, line, _ := console.SplitPlace(r.Pos)
+	c := junitCase{Name: r.Name, Classname: strings.TrimSuffix(r.File, ".star"), File: r.File, Line: line,
+		Time: seconds(r.Took),
+		Out:  strings.Join(r.Prints, "\n")}
+	if r.Err != nil {
+		first, _, _ := strings.Cut(failure(r.Err), "\n")
+		c.Failure = &junitFailure{Message: first, Text: failure(r.Err)}
 	}
-	if r.name == "" {
+	if r.Name == "" {
 		c.Name, c.Error, c.Failure = "load", c.Failure, nil
 	}
 	t.cases = append(t.cases, c)
 }
 
-func (t *junitTests) file(name string, _, _ int, took time.Duration) {
+func (t *junitTests) File(name string, _, _ int, took time.Duration) {
 	s := junitSuite{Name: name, Tests: len(t.cases), Time: seconds(took), Cases: t.cases}
 	for _, c := range t.cases {
 		if c.Failure != nil {
@@ -217,7 +217,7 @@ func (t *junitTests) file(name string, _, _ int, took time.Duration) {
 	}
 }
 
-func (t *junitTests) end(tests, failed int) error {
+func (t *junitTests) End(tests, failed int) error {
 	all := struct {
 		XMLName  xml.Name `xml:"testsuites"`
 		Tests    int      `xml:"tests,attr"`

@@ -1,50 +1,54 @@
-package main
+// Package screen shows the table of each interval in the place of the one before,
+// on a terminal, and obeys its keys. Results at the end of the run are printed as
+// usual, once the terminal is restored.
+//
+// Ctrl-C stays a signal, which ends the run as ever. Keys are read with a
+// timeout: a read that waits for ever could not be ended without a byte.
+package screen
 
 import (
 	"io"
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"ppscript/cmd/ppscript/console"
 	"ppscript/runtime/event"
-	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
 
 	"golang.org/x/sys/unix"
 )
 
-// This file shows the table of each interval in the place of the one before, on
-// a terminal, and obeys its keys. Results at the end of the run are printed as
-// usual, once the terminal is restored.
-//
-// Ctrl-C stays a signal, which ends the run as ever. Keys are read with a
-// timeout: a read that waits for ever could not be ended without a byte.
-
-// A screen is a renderer that redraws.
-type screen struct {
+// A Screen is a renderer that redraws.
+type Screen struct {
 	out   io.Writer
 	plain render.Renderer // for the output behind the last frame
 	notes io.Writer
 	quit  func()
-	in    int // file descriptors of the terminal
-	size  int
 	draw  *render.Screen
+	loops loops
 
 	mu     sync.Mutex // of the members below; keys, signals and the session draw
+	tty    tty
 	view   render.ScreenView
 	turned bool // the direction of the sort
 	table  *result.Table
 	frame  []byte
 	said   []string // to be told at the end
-	shown  bool     // the screen is ours
-	before unix.Termios
 	err    error
+}
 
+// A tty is the terminal: its file descriptors, and its mode before it was ours.
+type tty struct {
+	in, size int
+	before   unix.Termios
+	shown    bool // it is ours
+}
+
+// The loops read keys, and the terminal's size, until stop.
+type loops struct {
 	stop   chan struct{}
 	resize chan os.Signal
 	ended  sync.WaitGroup
@@ -54,67 +58,46 @@ type screen struct {
 // maxSaid bounds the messages that wait for the end.
 const maxSaid = 100
 
-// livesOnScreen reports that the results are one table that redraws, and that a
-// person looks at it: stdin and stdout are a terminal in whose foreground we
-// are, which no command of ours writes to.
-func (a *app) livesOnScreen(inv *invocation, reports []plan.Report) bool {
-	c := inv.common
-	g, ok := reports[0].(*plan.Group)
-	if !ok || len(reports) != 1 || !g.View.Live {
-		return false
-	}
-	if c.options.Interval == 0 || c.input != "" || c.output != "" ||
-		c.render.Format != "text" && c.render.Format != "" || c.target.Workload != nil {
-		return false
-	}
-	if slices.ContainsFunc(inv.eventTexts(), func(s string) bool { return strings.Contains(s, "exec=") }) {
-		return false // it prints for each event
-	}
-	if !console.IsTerminal(os.Stdin) || !console.IsTerminal(a.Stdout) || os.Getenv("TERM") == "dumb" ||
-		os.Getenv("TERM") == "" {
-		return false
-	}
-	group, err := unix.IoctlGetInt(int(os.Stdin.Fd()), unix.TIOCGPGRP)
-	return err == nil && group == unix.Getpgrp()
-}
-
-// newScreen takes the terminal over; close gives it back.
-func newScreen(out io.Writer, tty *os.File, o render.Options, name string, every time.Duration,
-	notes io.Writer, quit func()) (*screen, error) {
+// New takes the terminal over; Close gives it back.
+func New(out io.Writer, shown *os.File, o render.Options, name string, every time.Duration,
+	notes io.Writer, quit func()) (*Screen, error) {
 	plain, err := render.New(out, o)
 	if err != nil {
 		return nil, err
 	}
-	s := &screen{out: out, plain: plain, notes: notes, quit: quit, in: int(os.Stdin.Fd()),
-		size: int(tty.Fd()), draw: render.NewScreen(o),
-		view: render.ScreenView{Name: name, Every: every.String()}, stop: make(chan struct{}),
-		resize: make(chan os.Signal, 1)}
+	s := &Screen{
+		out: out, plain: plain, notes: notes, quit: quit,
+		draw:  render.NewScreen(o),
+		loops: loops{stop: make(chan struct{}), resize: make(chan os.Signal, 1)},
+		tty:   tty{in: int(os.Stdin.Fd()), size: int(shown.Fd())},
+		view:  render.ScreenView{Name: name, Every: every.String()},
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
-	signal.Notify(s.resize, unix.SIGWINCH)
-	s.ended.Add(2)
+	signal.Notify(s.loops.resize, unix.SIGWINCH)
+	s.loops.ended.Add(2)
 	go s.readKeys()
 	go s.watchSize()
 	return s, s.err
 }
 
 // enter makes the terminal ours and draws.
-func (s *screen) enter() error {
-	t, err := unix.IoctlGetTermios(s.in, unix.TCGETS)
+func (s *Screen) enter() error {
+	t, err := unix.IoctlGetTermios(s.tty.in, unix.TCGETS)
 	if err != nil {
 		return err
 	}
-	s.before = *t
+	s.tty.before = *t
 	t.Lflag &^= unix.ICANON | unix.ECHO
 	t.Cc[unix.VMIN], t.Cc[unix.VTIME] = 0, 1
 	t.Cc[unix.VSUSP] = 0 // Ctrl-Z is a key: the terminal is given back first
-	if err := unix.IoctlSetTermios(s.in, unix.TCSETSW, t); err != nil {
+	if err := unix.IoctlSetTermios(s.tty.in, unix.TCSETSW, t); err != nil {
 		return err
 	}
-	s.shown = true
+	s.tty.shown = true
 	s.measure()
 	s.frame = append(s.frame[:0], render.EnterScreen...)
 	s.paint()
@@ -122,19 +105,19 @@ func (s *screen) enter() error {
 }
 
 // leave gives the terminal back as it was.
-func (s *screen) leave() {
-	if !s.shown {
+func (s *Screen) leave() {
+	if !s.tty.shown {
 		return
 	}
-	s.shown = false
+	s.tty.shown = false
 	s.write([]byte(render.LeaveScreen))
-	if err := unix.IoctlSetTermios(s.in, unix.TCSETSW, &s.before); err != nil && s.err == nil {
+	if err := unix.IoctlSetTermios(s.tty.in, unix.TCSETSW, &s.tty.before); err != nil && s.err == nil {
 		s.err = err
 	}
 }
 
-func (s *screen) measure() {
-	if ws, err := unix.IoctlGetWinsize(s.size, unix.TIOCGWINSZ); err == nil && ws.Row > 0 && ws.Col > 0 {
+func (s *Screen) measure() {
+	if ws, err := unix.IoctlGetWinsize(s.tty.size, unix.TIOCGWINSZ); err == nil && ws.Row > 0 && ws.Col > 0 {
 		s.view.Width, s.view.Height = int(ws.Col), int(ws.Row)
 		return
 	}
@@ -142,28 +125,28 @@ func (s *screen) measure() {
 }
 
 // redraw draws the frame anew.
-func (s *screen) redraw() {
-	if s.shown {
+func (s *Screen) redraw() {
+	if s.tty.shown {
 		s.frame = s.frame[:0]
 		s.paint()
 	}
 }
 
 // paint writes the frame at once, behind the buffer's content.
-func (s *screen) paint() {
+func (s *Screen) paint() {
 	s.direct()
 	s.frame = s.draw.Frame(s.frame, s.table, &s.view)
 	s.write(s.frame)
 }
 
-func (s *screen) write(b []byte) {
+func (s *Screen) write(b []byte) {
 	if _, err := s.out.Write(b); err != nil && s.err == nil {
 		s.err = err
 	}
 }
 
 // Table implements render.Renderer.
-func (s *screen) Table(t *result.Table) error {
+func (s *Screen) Table(t *result.Table) error {
 	if t.Final {
 		return s.last(t)
 	}
@@ -179,8 +162,8 @@ func (s *screen) Table(t *result.Table) error {
 
 // last prints the last result below the earlier content of the terminal. If
 // nothing came since the last frame, the result is that of the frame.
-func (s *screen) last(t *result.Table) error {
-	s.close()
+func (s *Screen) last(t *result.Table) error {
+	s.Close()
 	if len(t.Rows) == 0 && s.table != nil {
 		t = s.table
 	}
@@ -195,40 +178,40 @@ func (s *screen) last(t *result.Table) error {
 
 // The rest of render.Renderer, for results other than the table.
 
-func (s *screen) Histogram(h *result.Histogram) error { s.close(); return s.plain.Histogram(h) }
-func (s *screen) Stacks(x *result.Stacks) error       { s.close(); return s.plain.Stacks(x) }
-func (s *screen) Event(l *render.Line) error          { s.close(); return s.plain.Event(l) }
-func (s *screen) Detail(d *result.Detail) error       { s.close(); return s.plain.Detail(d) }
-func (s *screen) Print(text []byte) error             { s.close(); return s.plain.Print(text) }
+func (s *Screen) Histogram(h *result.Histogram) error { s.Close(); return s.plain.Histogram(h) }
+func (s *Screen) Stacks(x *result.Stacks) error       { s.Close(); return s.plain.Stacks(x) }
+func (s *Screen) Event(l *render.Line) error          { s.Close(); return s.plain.Event(l) }
+func (s *Screen) Detail(d *result.Detail) error       { s.Close(); return s.plain.Detail(d) }
+func (s *Screen) Print(text []byte) error             { s.Close(); return s.plain.Print(text) }
 
 // Note implements render.Renderer: the screen has a line for messages.
-func (s *screen) Note(kind string, fields ...render.NoteField) error {
+func (s *Screen) Note(kind string, fields ...render.NoteField) error {
 	line := kind + ":"
 	for _, f := range fields {
 		line += " " + f.Name + "=" + f.Value.String()
 	}
-	s.say(line)
+	s.Say(line)
 	return s.err
 }
 
 // Flush implements render.Renderer: frames are written at once.
-func (s *screen) Flush() error {
+func (s *Screen) Flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.shown || s.err != nil {
+	if s.tty.shown || s.err != nil {
 		return s.err
 	}
 	return s.plain.Flush()
 }
 
-// say shows a message on the screen, and once more when it is left.
-func (s *screen) say(line string) {
+// Say shows a message on the screen, and once more when it is left.
+func (s *Screen) Say(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.said) < maxSaid {
 		s.said = append(s.said, line)
 	}
-	if s.shown {
+	if s.tty.shown {
 		s.view.Message = line
 		s.redraw()
 		return
@@ -237,20 +220,20 @@ func (s *screen) say(line string) {
 }
 
 // tell prints the messages.
-func (s *screen) tell() {
+func (s *Screen) tell() {
 	for _, line := range s.said {
 		io.WriteString(s.notes, "ppscript: "+line+"\n")
 	}
 	s.said = nil
 }
 
-// close gives the terminal back. It may be called more than once. Keys are read
+// Close gives the terminal back. It may be called more than once. Keys are read
 // no more before the terminal is as it was: there a read waits for a line.
-func (s *screen) close() {
-	s.once.Do(func() {
-		signal.Stop(s.resize)
-		close(s.stop)
-		s.ended.Wait()
+func (s *Screen) Close() {
+	s.loops.once.Do(func() {
+		signal.Stop(s.loops.resize)
+		close(s.loops.stop)
+		s.loops.ended.Wait()
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.leave()
@@ -258,13 +241,13 @@ func (s *screen) close() {
 	})
 }
 
-func (s *screen) watchSize() {
-	defer s.ended.Done()
+func (s *Screen) watchSize() {
+	defer s.loops.ended.Done()
 	for {
 		select {
-		case <-s.stop:
+		case <-s.loops.stop:
 			return
-		case <-s.resize:
+		case <-s.loops.resize:
 			s.mu.Lock()
 			s.measure()
 			s.redraw()
@@ -273,13 +256,13 @@ func (s *screen) watchSize() {
 	}
 }
 
-func (s *screen) readKeys() {
-	defer s.ended.Done()
+func (s *Screen) readKeys() {
+	defer s.loops.ended.Done()
 	b := make([]byte, 64)
 	for {
-		n, err := unix.Read(s.in, b)
+		n, err := unix.Read(s.tty.in, b)
 		select {
-		case <-s.stop:
+		case <-s.loops.stop:
 			return
 		default:
 		}
@@ -313,7 +296,7 @@ func nextKey(s string) (key, rest string) {
 }
 
 // obey carries out a key.
-func (s *screen) obey(key string) {
+func (s *Screen) obey(key string) {
 	v := &s.view
 	page := max(1, v.Height-4)
 	v.Message = ""
@@ -347,7 +330,7 @@ func (s *screen) obey(key string) {
 
 // sortBy goes on to the next column, or back. In front of the first one is the
 // order that the script gave.
-func (s *screen) sortBy(step int) {
+func (s *Screen) sortBy(step int) {
 	if s.table == nil {
 		return
 	}
@@ -358,7 +341,7 @@ func (s *screen) sortBy(step int) {
 
 // direct settles the direction: numbers begin with the largest. Only rows tell
 // that it is numbers, which an interval may lack.
-func (s *screen) direct() {
+func (s *Screen) direct() {
 	numbers := false
 	if s.table != nil && s.view.Sort != "" {
 		i := slices.Index(s.table.Names(), s.view.Sort)
@@ -371,7 +354,7 @@ func (s *screen) direct() {
 
 // suspend stops the process as Ctrl-Z does elsewhere. All threads stop some time
 // after the signal; where nobody could continue us, the kernel ignores it.
-func (s *screen) suspend() {
+func (s *Screen) suspend() {
 	s.leave()
 	cont := make(chan os.Signal, 1)
 	signal.Notify(cont, unix.SIGCONT)

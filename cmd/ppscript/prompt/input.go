@@ -1,0 +1,54 @@
+package prompt
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Indentation is the blanks at the beginning of a statement's next line: as in
+// the last one, deeper after a colon or an open bracket, and less deep after the
+// end of a block.
+func Indentation(before string) string {
+	lines := strings.Split(strings.TrimRight(before, "\n"), "\n")
+	last := lines[len(lines)-1]
+	depth := len(last) - len(strings.TrimLeft(last, " "))
+	word, _, _ := strings.Cut(strings.TrimSpace(last), " ")
+	switch at := scan(before); {
+	case at.quote >= 0:
+		return ""
+	case len(at.open) > 0:
+		line := before[strings.LastIndexByte(before[:at.open[len(at.open)-1]], '\n')+1:]
+		depth = len(line) - len(strings.TrimLeft(line, " ")) + 4
+	case strings.HasSuffix(strings.TrimSpace(last), ":"):
+		depth += 4
+	case slices.Contains([]string{"return", "pass", "break", "continue"}, word):
+		depth = max(depth-4, 0)
+	}
+	return strings.Repeat(" ", depth)
+}
+
+// asksHelp are the ways to ask for help that other prompts have.
+var asksHelp = regexp.MustCompile(`^(?:\?\s*([\w.:-]*)|help(?:\s+([\w.:-]+))?|([\w.:-]+)\?)$`)
+
+// HelpCall is the call that a statement means which asks for help: ?, help,
+// help join, ?join, join?; other statements are themselves.
+func HelpCall(statement string) string {
+	m := asksHelp.FindStringSubmatch(strings.TrimSpace(statement))
+	switch {
+	case m == nil:
+		return statement
+	case m[1]+m[2]+m[3] == "":
+		return "help()\n"
+	}
+	return fmt.Sprintf("help(%q)\n", m[1]+m[2]+m[3])
+}
+
+// Continues reports that a line belongs to the block before it.
+func Continues(line string) bool {
+	word, _, _ := strings.Cut(strings.TrimRight(line, ":\n "), " ")
+	return strings.TrimSpace(line) == "" || line[0] == ' ' || line[0] == '\t' || line[0] == '#' ||
+		word == "else" || word == "elif" ||
+		line[0] == ')' || line[0] == ']' || line[0] == '}'
+}
