@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -68,9 +69,12 @@ const attachTries = 5
 
 // attach opens the events, disabled. Threads that a process makes meanwhile
 // have or have not inherited the events, depending on which thread made them,
-// and nothing tells: with any such thread all is opened again.
+// and nothing tells: with any such thread all is opened again. One that is still
+// being made when the last event opens is listed a moment later, so that a second
+// look follows.
 func (s *Source) attach(ctx context.Context) (err error) {
 	for try := 1; ; try++ {
+		begun := time.Now()
 		s.plug = newPlug(&s.cfg) // before they are opened
 		var warnings []error
 		warn := func(err error) { warnings = append(warnings, err) }
@@ -88,6 +92,10 @@ func (s *Source) attach(ctx context.Context) (err error) {
 			return err
 		}
 		fresh := s.att.newThreads()
+		if fresh == 0 && s.att.mode == "pid" {
+			time.Sleep(min(max(time.Since(begun)/4, time.Millisecond), 20*time.Millisecond))
+			fresh = s.att.newThreads()
+		}
 		if fresh > 0 && try < attachTries {
 			s.att.close()
 			if err = s.open.close(); err != nil {

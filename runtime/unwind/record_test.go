@@ -114,20 +114,23 @@ func TestKnownChains(t *testing.T) {
 	// leaves the stack of a goroutine in some places.
 	const goChain = `^((\S+ )*(main\.\(\*T\)\.Method|main\.build|main\.spent|runtime\.\S+) )?(main\.main runtime\.main|main\.main\.func1) runtime\.goexit(\.abi0)?$` +
 		`|^(\S+ )*(runtime\.(goexit|mstart|rt0_go|systemstack|mcall|morestack)(\.abi0)?|_rt0_\w+_linux)$`
+	// Before main and behind it: the dynamic linker, and what exit calls.
+	around := regexp.MustCompile(`(^| )(_start|_dl_start|_dl_start_user|exit|_dl_fini|__do_global_dtors_aux)( |$)`)
+	inMain := regexp.MustCompile(`(^| )(main|leaf|recurse|sorter|compare|now|thrower\S*|shop::\S*)( |$)`)
 	for _, c := range []struct {
 		name  string
 		match string
-		// percent of stacks that may be wrong: while an exception lands, and
-		// at a call's first instruction in code without tables, the stack
-		// is not as the tables say. Go calls the vDSO on another stack,
-		// where the walk ends.
+		// percent of stacks that may be wrong: while an exception lands (1 in
+		// 100 samples of a program that throws all the time), and at a call's
+		// first instruction in code without tables, the stack is not as the
+		// tables say. Go calls the vDSO on another stack, where the walk ends.
 		percent int
 		build   []string
 	}{
 		{"gcc", chain, 1, []string{"gcc", "-O2", "-fomit-frame-pointer", "../symbol/testdata/chain.c"}},
 		{"gcc frame pointers", chain, 1, []string{"gcc", "-O2", "-fno-omit-frame-pointer", "../symbol/testdata/chain.c"}},
 		{"gcc static", chain, 1, []string{"gcc", "-O2", "-static", "-fomit-frame-pointer", "../symbol/testdata/chain.c"}},
-		{"g++", `(^| )main(.cold)?` + start, 2, []string{"g++", "-O2", "../symbol/testdata/shop.cc"}},
+		{"g++", `(^| )main(.cold)?` + start, 4, []string{"g++", "-O2", "../symbol/testdata/shop.cc"}},
 		{"rust", ` main` + start, 1, []string{"rustc", "-O", "../symbol/testdata/shop.rs"}},
 		{"go", goChain, 1, []string{"go", "build", "../symbol/testdata/shop.go"}},
 		{"go stripped", goChain, 1, []string{"go", "build", "-ldflags=-s -w", "../symbol/testdata/shop.go"}},
@@ -143,6 +146,9 @@ func TestKnownChains(t *testing.T) {
 				for _, n := range strings.Fields(names) {
 					seen[n] = true
 				}
+				if around.MatchString(names) && !inMain.MatchString(names) {
+					continue
+				}
 				if !known.MatchString(names) && !(how.Stop == OtherStack && strings.HasPrefix(c.name, "go")) {
 					if other++; other < 4 {
 						t.Logf("got %s (%v at %v)", names, how.Stop,
@@ -151,7 +157,7 @@ func TestKnownChains(t *testing.T) {
 				}
 			}
 			if len(r.events) < 20 || other > max(1, len(r.events)*c.percent/100) {
-				t.Errorf("got %d of %d stacks that cannot be, want at most 1%%", other, len(r.events))
+				t.Errorf("got %d of %d stacks that cannot be, want at most %d %%", other, len(r.events), c.percent)
 			}
 			t.Logf("%d functions, %+v", len(seen), r.unwind.Stats())
 		})
