@@ -115,8 +115,10 @@ func TestKnownChains(t *testing.T) {
 	const goChain = `^((\S+ )*(main\.\(\*T\)\.Method|main\.build|main\.spent|runtime\.\S+) )?(main\.main runtime\.main|main\.main\.func1) runtime\.goexit(\.abi0)?$` +
 		`|^(\S+ )*(runtime\.(goexit|mstart|rt0_go|systemstack|mcall|morestack)(\.abi0)?|_rt0_\w+_linux)$`
 	// Before main and behind it: the dynamic linker, and what exit calls.
-	around := regexp.MustCompile(`(^| )(_start|_dl_start|_dl_start_user|exit|_dl_fini|__do_global_dtors_aux)( |$)`)
-	inMain := regexp.MustCompile(`(^| )(main|leaf|recurse|sorter|compare|now|thrower\S*|shop::\S*)( |$)`)
+	around := regexp.MustCompile(
+		`(^| )(_start|_dl_start|_dl_start_user|exit|_dl_fini|__do_global_dtors_aux)( |$)`)
+	inMain := regexp.MustCompile(
+		`(^| )(main|leaf|recurse|sorter|compare|now|thrower\S*|shop::\S*)( |$)`)
 	for _, c := range []struct {
 		name  string
 		match string
@@ -157,7 +159,8 @@ func TestKnownChains(t *testing.T) {
 				}
 			}
 			if len(r.events) < 20 || other > max(1, len(r.events)*c.percent/100) {
-				t.Errorf("got %d of %d stacks that cannot be, want at most %d %%", other, len(r.events), c.percent)
+				t.Errorf("got %d of %d stacks that cannot be, want at most %d %%",
+					other, len(r.events), c.percent)
 			}
 			t.Logf("%d functions, %+v", len(seen), r.unwind.Stats())
 		})
