@@ -114,6 +114,60 @@ func NewStoreState(slot int, x Node) (Node, error) {
 	return &StoreState{slot, x}, nil
 }
 
+// NewLoadElem reads element i of the list of size numbers that begins at a slot
+// of Frame.State; i may count from the end.
+func NewLoadElem(slot, size int, t Type, i Node) (Node, error) {
+	if !t.Numeric() || slot < 0 || size < 1 {
+		return nil, fmt.Errorf("a list of the state can only hold integers")
+	}
+	i, err := elemIndex(i)
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := i.(*Const); ok {
+		if at, ok := elemAt(c.Int, size); ok {
+			return NewLoadState(slot+at, t)
+		}
+	}
+	return &LoadElem{slot, size, t, i}, nil
+}
+
+// NewStoreElem writes such an element. x is evaluated before i.
+func NewStoreElem(slot, size int, i, x Node) (Node, error) {
+	if t := x.Type(); !t.Numeric() || slot < 0 || size < 1 {
+		return nil, fmt.Errorf("a list of the state can only hold integers, not a %s", t)
+	}
+	i, err := elemIndex(i)
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := i.(*Const); ok {
+		if at, ok := elemAt(c.Int, size); ok {
+			return NewStoreState(slot+at, x)
+		}
+	}
+	return &StoreElem{slot, size, x, i}, nil
+}
+
+// elemIndex is a signed integer.
+func elemIndex(i Node) (Node, error) {
+	if i.Type().Kind != Int {
+		return nil, fmt.Errorf("a %s is no index", i.Type())
+	}
+	if c, ok := i.(*Const); ok && c.Int >= 0 {
+		return NewInt(c.Int), nil
+	}
+	return NewUnary(OpSigned, i)
+}
+
+// elemAt is where element i of a list of size lies; false if there is none.
+func elemAt(i int64, size int) (at int, ok bool) {
+	if i < 0 {
+		i += int64(size)
+	}
+	return int(i), uint64(i) < uint64(size)
+}
+
 // NewEmit calls Frame.Emit with the id and the values.
 func NewEmit(id int, names []string, args ...Node) (Node, error) {
 	for _, a := range args {

@@ -16,6 +16,7 @@ var (
 	ErrMissing  = errors.New("event does not carry this member")
 	ErrShift    = errors.New("shift count is negative")
 	ErrKind     = errors.New("a text is used as a number")
+	ErrIndex    = errors.New("index is out of the list's range")
 	ErrTexts    = errors.New("the texts made for one event are larger than 64 MiB")
 	ErrLong     = errors.New("a text of the state is longer than 4096 bytes")
 )
@@ -38,7 +39,8 @@ type Frame struct {
 	Event *event.Event
 	// Err is the first error since Reset; the value is then meaningless.
 	Err error
-	// State is the slots of the event's key, for LoadState and StoreState.
+	// State is the slots of the event's key, for LoadState, LoadElem and their
+	// stores.
 	State []int64
 	// Texts are its text slots. A store copies into the slot's own memory.
 	Texts [][]byte

@@ -61,6 +61,35 @@ func fuseStore(n *StoreState) stmtFn {
 	}
 }
 
+// fuseStoreElem compiles s.list[i] += k in one closure, which finds the element
+// once; nil if n is something else.
+func fuseStoreElem(n *StoreElem) stmtFn {
+	b, ok := n.X.(*Binary)
+	if !ok || b.Op != OpAddC || b.T.Unsigned || b.Y.Type().Unsigned || !Pure(b.Y) || !Pure(n.I) {
+		return nil
+	}
+	old, ok := b.X.(*LoadElem)
+	if !ok || old.Slot != n.Slot || old.I != n.I || old.T != TInt {
+		return nil
+	}
+
+	x, i, slot, size := genInt(b.Y), genInt(n.I), n.Slot, n.Len
+	return func(f *Frame) bool {
+		e := f.elem(slot, size, i(f))
+		k := x(f)
+		if e == nil {
+			return false
+		}
+		s := *e + k
+		if (s < *e) != (k < 0) {
+			f.Fail(ErrOverflow)
+		} else if f.Err == nil {
+			*e = s
+		}
+		return false
+	}
+}
+
 // addTo adds to a slot, with a check; after an error nothing is stored.
 func (f *Frame) addTo(slot int, k int64) {
 	v := f.State[slot]

@@ -38,6 +38,19 @@ func TestFusedState(t *testing.T) {
 	f("since", must(NewStoreState(0, since)), 9, [2]int64{0, 4}, [2]int64{5, 4}, nil)
 	f("add a field", must(NewStoreState(0, must(PyBinary("+", l(0), must(PyBinary("*", l(1), NewInt(2))))))),
 		0, [2]int64{1, 4}, [2]int64{9, 4}, nil)
+	i := l(1) // an index
+	elem := must(NewLoadElem(0, 2, TInt, i))
+	incElem := must(NewStoreElem(0, 2, i, must(PyBinary("+", elem, NewInt(3)))))
+	f("count an element", incElem, 0, [2]int64{4, 0}, [2]int64{7, 0}, nil)
+	f("count the last element", incElem, 0, [2]int64{4, -1}, [2]int64{4, 2}, nil)
+	f("count no element", incElem, 0, [2]int64{4, 2}, [2]int64{4, 2}, ErrIndex)
+	f("count an element too far", must(NewStoreElem(0, 2, i, must(PyBinary("+", elem, NewInt(-3))))), 0,
+		[2]int64{math.MinInt64, 0}, [2]int64{math.MinInt64, 0}, ErrOverflow)
+	f("element", must(NewStoreElem(0, 2, i, must(NewLoadElem(0, 2, TInt, NewInt(-1))))), 0,
+		[2]int64{4, -2}, [2]int64{-2, -2}, nil)
+	f("far element", must(NewStoreState(0, must(NewLoadElem(0, 2, TInt, NewInt(-3))))), 0,
+		[2]int64{4, 1}, [2]int64{4, 1}, ErrIndex)
+	f("no list", must(NewStoreElem(1, 2, i, NewInt(1))), 0, [2]int64{4, 1}, [2]int64{4, 1}, ErrMissing)
 	// The other side changes the member: it is read before.
 	bump := must(NewFunc(NewBlock(must(NewStoreState(0, NewInt(100))), NewReturn(NewInt(1))), TInt))
 	f("order", must(NewStoreState(0, must(PyBinary("+", l(0), bump)))), 0, [2]int64{5, 0},

@@ -50,6 +50,8 @@ func genStmt(n Node) stmtFn {
 		return genReturn(n)
 	case *StoreState:
 		return genStore(n)
+	case *StoreElem:
+		return genStoreElem(n)
 	case *Emit:
 		return genEmit(n)
 	case *Func:
@@ -129,6 +131,44 @@ func genStore(n *StoreState) stmtFn {
 			f.Fail(ErrMissing)
 		}
 		return false
+	}
+}
+
+func genStoreElem(n *StoreElem) stmtFn {
+	if fn := fuseStoreElem(n); fn != nil {
+		return fn
+	}
+	x, i, slot, size := genInt(n.X), genInt(n.I), n.Slot, n.Len
+	return func(f *Frame) bool {
+		v := x(f)
+		if e := f.elem(slot, size, i(f)); e != nil && f.Err == nil {
+			*e = v
+		}
+		return false
+	}
+}
+
+// elem is element i of a list of the state; nil with Err set if there is none.
+func (f *Frame) elem(slot, size int, i int64) *int64 {
+	at, ok := elemAt(i, size)
+	switch {
+	case !ok:
+		f.Fail(ErrIndex)
+	case slot+at >= len(f.State):
+		f.Fail(ErrMissing)
+	default:
+		return &f.State[slot+at]
+	}
+	return nil
+}
+
+func genLoadElem(n *LoadElem) intFn {
+	i, slot, size := genInt(n.I), n.Slot, n.Len
+	return func(f *Frame) int64 {
+		if e := f.elem(slot, size, i(f)); e != nil {
+			return *e
+		}
+		return 0
 	}
 }
 

@@ -75,6 +75,9 @@ func genBool(n Node) boolFn {
 			f.Fail(ErrMissing)
 			return false
 		}
+	case *LoadElem:
+		x := genLoadElem(n)
+		return func(f *Frame) bool { return x(f) != 0 }
 	case *Native:
 		x := nativeInt(n)
 		return func(f *Frame) bool { return x(f) != 0 }

@@ -74,6 +74,8 @@ func genInt(n Node) intFn {
 			f.Fail(ErrMissing)
 			return 0
 		}
+	case *LoadElem:
+		return genLoadElem(n)
 	case *Native:
 		return nativeInt(n)
 	case *Quantity:

@@ -167,6 +167,19 @@ type (
 		X    Node
 	}
 
+	// LoadElem and StoreElem access a list of the state, Len numbers from Slot on.
+	// I counts from the end if it is negative; one that is out of range sets
+	// Frame.Err.
+	LoadElem struct {
+		Slot, Len int
+		T         Type
+		I         Node
+	}
+	StoreElem struct {
+		Slot, Len int
+		X, I      Node
+	}
+
 	// Emit hands values to Frame.Emit.
 	Emit struct {
 		ID    int
@@ -248,6 +261,8 @@ func (n *Return) Type() Type     { return TVoid }
 func (n *Func) Type() Type       { return n.T }
 func (n *LoadState) Type() Type  { return n.T }
 func (n *StoreState) Type() Type { return TVoid }
+func (n *LoadElem) Type() Type   { return n.T }
+func (n *StoreElem) Type() Type  { return TVoid }
 func (n *Emit) Type() Type       { return TVoid }
 func (n *Native) Type() Type     { return n.T }
 func (n *Quantity) Type() Type   { return n.X.Type() }

@@ -133,6 +133,15 @@ func (n *StoreState) String() string {
 	return slot(n.X.Type(), n.Slot) + " = " + n.X.String()
 }
 
+func (n *LoadElem) String() string { return elem(n.Slot, n.Len, n.I) }
+func (n *StoreElem) String() string {
+	return elem(n.Slot, n.Len, n.I) + " = " + n.X.String()
+}
+
+func elem(slot, size int, i Node) string {
+	return fmt.Sprintf("state[%d:%d][%s]", slot, slot+size, i)
+}
+
 func slot(t Type, i int) string {
 	if t.Kind == Str {
 		return "text[" + strconv.Itoa(i) + "]"

@@ -84,6 +84,14 @@ func Rebind(n Node, from, p Part) Node {
 		c := *n
 		c.X = re(n.X)
 		return &c
+	case *LoadElem:
+		c := *n
+		c.I = re(n.I)
+		return &c
+	case *StoreElem:
+		c := *n
+		c.X, c.I = re(n.X), re(n.I)
+		return &c
 	case *Emit:
 		c := *n
 		c.Args = all(n.Args)

@@ -61,7 +61,7 @@ func addressed(addr Node) (part Part, err error) {
 			if _, p, ok := RecordOffset(n); ok {
 				from(p)
 			}
-		case *Local, *LoadState, *Native:
+		case *Local, *LoadState, *LoadElem, *Native:
 			err = errAddressed
 		}
 		return err == nil

@@ -29,7 +29,7 @@ func UsesOf(n Node) Uses {
 			u.Natives = append(u.Natives, n)
 		case *Mem, *CStr, *MemBytes:
 			u.Memory = true
-		case *LoadState:
+		case *LoadState, *LoadElem:
 			u.State = true
 		}
 		return true

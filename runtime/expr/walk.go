@@ -39,6 +39,10 @@ func Children(n Node) []Node {
 		return []Node{n.Body}
 	case *StoreState:
 		return []Node{n.X}
+	case *LoadElem:
+		return []Node{n.I}
+	case *StoreElem:
+		return []Node{n.X, n.I}
 	case *Emit:
 		return n.Args
 	case *Native:
@@ -68,7 +72,7 @@ func Pure(n Node) bool {
 	pure := true
 	Walk(n, func(n Node) bool {
 		switch n := n.(type) {
-		case *Set, *StoreState, *Emit, *Return, *If:
+		case *Set, *StoreState, *StoreElem, *Emit, *Return, *If:
 			pure = false
 		case *Native:
 			pure = pure && !n.Effect

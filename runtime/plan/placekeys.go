@@ -119,7 +119,7 @@ func leavesOf(n expr.Node, part func(expr.Part) *event.Schema) ([]*expr.Field, e
 					add(f)
 				}
 			}
-		case *expr.Mem, *expr.CStr, *expr.MemBytes, *expr.LoadState:
+		case *expr.Mem, *expr.CStr, *expr.MemBytes, *expr.LoadState, *expr.LoadElem:
 			err = not("a key is computed from memory of the event")
 		}
 		return err == nil
