@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	b "ppscript/builtins"
+	"ppscript/runtime/frontend"
 	"ppscript/runtime/script"
 	"ppscript/runtime/value"
 
@@ -28,6 +29,7 @@ func sum() *b.Builtin {
 			{Code: "sum([d for d in (2 * ms, 500 * us)])", Output: "2.5ms"},
 			{Code: "sum([], 0 * ms)", Output: "0ns"},
 		},
+		Native: &frontend.Native{Returns: frontend.AsFirst, Compile: (*frontend.NativeCall).Sum},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			total, err := sumOf(c.Value("values").(starlark.Iterable), c.Value("start"))
 			if err != nil {
@@ -43,6 +45,10 @@ var errSummand = errors.New("want a number, duration or size")
 // sumOf adds values to start. An int that is 0 adds to everything.
 func sumOf(values starlark.Iterable, start starlark.Value) (starlark.Value, error) {
 	total, count := start, 0
+	add := starlark.Binary
+	if _, ok := values.(*frontend.StateList); ok {
+		add = script.CheckedBinary // as the arithmetic of a fold's functions
+	}
 	for v := range starlark.Elements(values) {
 		if count++; count > script.MaxElements {
 			return nil, fmt.Errorf("more than %d values", script.MaxElements)
@@ -57,7 +63,7 @@ func sumOf(values starlark.Iterable, start starlark.Value) (starlark.Value, erro
 			total = v
 			continue
 		}
-		next, err := starlark.Binary(syntax.PLUS, total, v)
+		next, err := add(syntax.PLUS, total, v)
 		if err != nil {
 			return nil, fmt.Errorf("value %d: %w", count, err)
 		}

@@ -15,9 +15,9 @@ func fold() *b.Builtin {
 		Params: []b.Param{
 			{Name: "key", Type: b.Expression, Required: true, Doc: "what tells the machines apart"},
 			{Name: "state", Type: b.Dict, Required: true,
-				Doc: "the members of the state and their initial values: numbers, durations, texts; a 0 may become a time"},
+				Doc: "the members of the state and their initial values: numbers, durations, texts; a 0 may become a time; [0] * 8 is a list of 8 numbers, which keeps its length"},
 			{Name: "step", Type: b.Func, Required: true,
-				Doc: "step(s, e) reads and assigns s.member, and calls emit(name = value, ...)"},
+				Doc: "step(s, e) reads and assigns s.member and s.list[i], and calls emit(name = value, ...)"},
 			{Name: "flush", Type: b.Func, Named: true,
 				Doc: "flush(s, e) runs at the end of each interval for every key that is not in its initial state; e.key is the key, e.time the end"},
 			{Name: "begin", Type: b.String, Named: true,
@@ -31,7 +31,7 @@ func fold() *b.Builtin {
 			"states that it may have touched are given up and counted as broken; inside the kernel a key beyond the limit has no state, " +
 			"which is counted as evicted as well",
 		Errors: "a member that state does not have; a member or an emitted name with values of several kinds; " +
-			"different names in two calls of emit; all found before anything is opened",
+			"different names in two calls of emit; all found before anything is opened; an index that is not in the list is an error of that event",
 		Source: "computed in ppscript, or inside the kernel (5.12) where step is compiled, there is no flush and only tables are made of what is emitted; explain tells",
 		Cost:   "20 ns per event, 80 with a million keys; about 100 ns per line of a function that stays interpreted; 60 to 100 bytes for each key",
 		Examples: []b.Example{{Code: `

@@ -32,10 +32,22 @@ type Machine struct {
 type stateVar struct {
 	name  string
 	init  starlark.Value
-	kind  Kind
-	weak  bool // its 0 may turn out to be an unset time
-	slot  int  // in Frame.Texts for texts, else in Frame.State
+	list  []starlark.Value // its elements at first, if it is a list
+	kind  Kind             // of a list: of its elements
+	weak  bool             // its 0 may turn out to be an unset time
+	slot  int              // in Frame.Texts for texts, else in Frame.State
 	texts bool
+}
+
+// words are the numbers that it has at first; a text has none.
+func (v *stateVar) words() []starlark.Value {
+	switch {
+	case v.texts:
+		return nil
+	case v.list != nil:
+		return v.list
+	}
+	return []starlark.Value{v.init}
 }
 
 // A stepFunc is a function of a state and an event, with what its calls use.
@@ -76,6 +88,9 @@ func newStateVar(name, init starlark.Value) (*stateVar, error) {
 		return nil, diag.Errorf(diag.Run, "fold", "state", "got name %s, want a text", name).
 			WithHint("write for example state = {\"since\": 0}")
 	}
+	if list, ok := init.(*starlark.List); ok {
+		return newStateList(s, list)
+	}
 	v := &stateVar{name: s, init: init, kind: kindOf(init)}
 	if i, ok := init.(starlark.Int); ok {
 		v.weak = i.Sign() == 0
@@ -87,8 +102,8 @@ func newStateVar(name, init starlark.Value) (*stateVar, error) {
 			WithHint("what is unset is 0, \"\" or False; ask with: if s.%s", s)
 	case !v.kind.number() && !v.texts:
 		return nil, diag.Errorf(diag.Run, "fold", "state "+s,
-			"got a %s, want an int, bool, duration, time, size or string", init.Type()).
-			WithHint("a state holds numbers and texts; keep a list in state()")
+			"got a %s, want an int, bool, duration, time, size, string or a list of numbers", init.Type()).
+			WithHint("a state holds numbers, texts and lists of numbers; keep others in state()")
 	case v.texts && len(string(init.(starlark.String))) > expr.MaxStateText:
 		return nil, diag.Errorf(diag.Run, "fold", "state "+s, "is longer than %d bytes", expr.MaxStateText).
 			WithHint("shorten it")
@@ -193,11 +208,13 @@ func (m *Machine) place() error {
 			continue
 		}
 		v.slot = numbers
-		numbers++
-		if i, ok := v.init.(starlark.Int); ok && v.kind == kindUint && i.Sign() < 0 {
-			return diag.Errorf(diag.Run, "fold", "state "+v.name,
-				"is %s and is assigned unsigned 64-bit numbers", i).
-				WithHint("use 0 for what is unset")
+		numbers += len(v.words())
+		for _, x := range v.words() {
+			if i, ok := x.(starlark.Int); ok && v.kind == kindUint && i.Sign() < 0 {
+				return diag.Errorf(diag.Run, "fold", "state "+v.name,
+					"is %s and is assigned unsigned 64-bit numbers", i).
+					WithHint("use 0 for what is unset")
+			}
 		}
 	}
 	return nil
@@ -208,8 +225,9 @@ func (m *Machine) Initial() (numbers []int64, texts []string) {
 	for _, v := range m.vars {
 		if v.texts {
 			texts = append(texts, string(v.init.(starlark.String)))
-		} else {
-			n, _ := toWord(v.init)
+		}
+		for _, x := range v.words() {
+			n, _ := toWord(x)
 			numbers = append(numbers, n)
 		}
 	}
@@ -219,7 +237,7 @@ func (m *Machine) Initial() (numbers []int64, texts []string) {
 // Slot is where the numbers of Initial have a member.
 func (m *Machine) Slot(member string) (int, bool) {
 	v := m.find(member)
-	if v == nil || v.texts {
+	if v == nil || v.texts || v.list != nil {
 		return 0, false
 	}
 	return v.slot, true
@@ -278,8 +296,11 @@ func (s *stateView) Attr(name string) (starlark.Value, error) {
 	if s.f == nil {
 		return nil, errStaleState
 	}
-	if v.texts {
+	switch {
+	case v.texts:
 		return s.m.step.views[0].cache.text(s.f.Texts[v.slot]), nil
+	case v.list != nil:
+		return &StateList{s, v}, nil
 	}
 	return fromWord(v.kind, s.f.State[v.slot]), nil
 }
@@ -297,34 +318,43 @@ func (s *stateView) SetField(name string, val starlark.Value) error {
 	case v.texts:
 		t, ok := val.(starlark.String)
 		if !ok {
-			return s.wrong(v, val)
+			return v.wrong(val)
 		}
 		if len(t) > expr.MaxStateText {
 			return expr.ErrLong
 		}
 		s.f.Texts[v.slot] = append(s.f.Texts[v.slot][:0], t...)
 		return nil
+	case v.list != nil:
+		return (&StateList{s, v}).assign(val)
 	}
+	n, err := v.word(val)
+	if err == nil {
+		s.f.State[v.slot] = n
+	}
+	return err
+}
+
+// word is a number as the member keeps it.
+func (v *stateVar) word(val starlark.Value) (int64, error) {
 	k := kindOf(val)
 	n, ok := toWord(val)
 	switch {
 	case !ok && k == kindOther: // an integer beyond 64 bits, or no number
 		if _, isInt := val.(starlark.Int); isInt {
-			return expr.ErrOverflow
+			return 0, expr.ErrOverflow
 		}
-		return s.wrong(v, val)
+		return 0, v.wrong(val)
 	case k == v.kind, k == kindInt && n == 0 && v.kind != kindBool,
 		v.kind == kindUint && k == kindInt && n >= 0:
+		return n, nil
 	case v.kind == kindUint && k == kindInt, v.kind == kindInt && k == kindUint:
-		return expr.ErrOverflow
-	default:
-		return s.wrong(v, val)
+		return 0, expr.ErrOverflow
 	}
-	s.f.State[v.slot] = n
-	return nil
+	return 0, v.wrong(val)
 }
 
-func (s *stateView) wrong(v *stateVar, val starlark.Value) error {
+func (v *stateVar) wrong(val starlark.Value) error {
 	return fmt.Errorf("state %s: is a %s and is assigned a %s", v.name, v.kind, val.Type())
 }
 

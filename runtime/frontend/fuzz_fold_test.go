@@ -29,7 +29,10 @@ func FuzzStep(f *testing.F) {
 		"emit(a = [1])", "emit(a = s)", "while True: pass", "return lambda: s.n",
 		"s.n = {1: 2}.get(e.cpu, 3)", "e.pid = 4", "emit(a = 1, a = 2)",
 		"for s.n in [1, 2]: pass", "s.n, s.m = s.m, s.n", "(s.n) = 4", "[s.n for x in [1]]", "s.took //= 2",
-		"s.n = -s.n\n    s.n <<= 2",
+		"s.n = -s.n\n    s.n <<= 2", "s.c[e.cpu] += 1", "s.c[s.c[0]] = s.c[-1]", "s.c = [1] * 3", "emit(c = s.c)",
+		"c = s.c\n    for x in c: c[x % 3] += x", "s.c = 4", "s.c[0] = e.time", "s.c[e.comm] = 1", "s.n = s.c",
+		"s.n = sum(s.c) + min(s.c) + len(s.c)", "s.c[1 if e.cpu else 2] //= e.cpu", "s.n = s.c[1:]", "s.c[0] <<= 3",
+		"if 1 in s.c: s.c[9] = 1", "s.c, s.n = (4, 5, 6), 7", "s.c.append(1)", "s.c += [1]", "s.c = s.c",
 	} {
 		f.Add(s)
 	}
@@ -58,6 +61,8 @@ func FuzzStep(f *testing.F) {
 		for _, kv := range []starlark.Tuple{{starlark.String("n"), starlark.MakeInt(0)},
 			{starlark.String("m"), starlark.MakeInt(5)},
 			{starlark.String("since"), starlark.MakeInt(0)}, {starlark.String("took"), value.Duration(0)},
+			{starlark.String("c"), starlark.NewList([]starlark.Value{starlark.MakeInt(0), starlark.MakeInt(0),
+				starlark.MakeInt(0)})},
 			{starlark.String("on"), starlark.False}, {starlark.String("name"), starlark.String("")}} {
 			if err := d.SetKey(kv[0], kv[1]); err != nil {
 				t.Fatal(err)

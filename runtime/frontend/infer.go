@@ -31,6 +31,7 @@ type role struct {
 	state bool           // it is the state
 	weak  bool           // an unset member of it, of which nothing is known yet
 	ev    *subject       // it is an event
+	list  *stateVar      // it is a list of the state
 }
 
 // An inference is what is learnt from the functions that it walks.
@@ -184,6 +185,9 @@ func (s *scan) member(e syntax.Expr) Kind {
 			return kindInt
 		}
 	}
+	if r.list != nil {
+		return r.list.kind
+	}
 	seq, ok := r.c.(starlark.Iterable)
 	if !ok {
 		return kindUnknown
@@ -207,7 +211,9 @@ func (s *scan) bind(lhs syntax.Expr, r role) {
 			s.escaped = true
 			r.ev = r.ev.muted()
 		}
-		if old, ok := s.vars[id]; ok && !(old.state || old.ev != nil) {
+		if old, ok := s.vars[id]; ok && old.list != nil && old.list == r.list {
+			return
+		} else if ok && !(old.state || old.ev != nil) {
 			r = role{kind: joinKinds(old.kind, r.kind)}
 		} else if ok && (r.state || r.ev != nil) {
 			return
@@ -226,6 +232,13 @@ func (s *scan) bind(lhs syntax.Expr, r role) {
 			s.store(lhs, r)
 		} else {
 			s.attr(lhs, base)
+		}
+	case *syntax.IndexExpr:
+		s.lose([]role{r})
+		x, index := s.value(lhs.X), s.value(lhs.Y)
+		if x.list != nil && s.apart == 0 {
+			s.indexed(lhs.Y, x.list, index)
+			s.storeOne(lhs, x.list, r)
 		}
 	default:
 		s.lose([]role{r})
@@ -265,6 +278,15 @@ func (s *scan) store(at *syntax.DotExpr, r role) {
 			diag.DidYouMean(at.Name.Name, s.m.names())).WithHint("declare it: state = {%q: 0}", at.Name.Name))
 		return
 	}
+	if v.list != nil {
+		s.storeAll(at.Name, v, r)
+		return
+	}
+	s.storeOne(at.Name, v, r)
+}
+
+// storeOne learns the kind of a member, or of the elements of a list.
+func (s *scan) storeOne(at syntax.Node, v *stateVar, r role) {
 	if isZero(r.c) && v.kind.number() && v.kind != kindBool {
 		return // back to unset
 	}
@@ -278,7 +300,7 @@ func (s *scan) store(at *syntax.DotExpr, r role) {
 	case k == kindInt && r.kind == kindUint, k == kindUint && r.kind == kindInt:
 		k = kindUint
 	default:
-		s.fail(at.Name, diag.Errorf(diag.Run, "fold", "state "+v.name,
+		s.fail(at, diag.Errorf(diag.Run, "fold", "state "+v.name,
 			"is a %s and is assigned a %s", k, r.kind).
 			WithHint("give it one kind; what is unset is 0, \"\" or False"))
 		return

@@ -145,7 +145,9 @@ func (s *scan) attr(e *syntax.DotExpr, x role) role {
 	name := e.Name.Name
 	switch {
 	case x.state:
-		if v := s.m.find(name); v != nil {
+		if v := s.m.find(name); v != nil && v.list != nil {
+			return role{kind: kindOther, list: v}
+		} else if v != nil {
 			return role{kind: v.kind, weak: v.weak && v.kind == kindInt}
 		}
 		s.fail(e.Name, diag.Errorf(diag.Run, "fold", "state", "no member %s%s", name,
@@ -262,7 +264,11 @@ func (s *scan) compared(e *syntax.BinaryExpr, x, y role) {
 
 func (s *scan) index(e *syntax.IndexExpr) role {
 	x := s.value(e.X)
-	s.value(e.Y)
+	index := s.value(e.Y)
+	if x.list != nil {
+		s.indexed(e.Y, x.list, index)
+		return x.list.elementRole()
+	}
 	if x.kind == kindText {
 		return role{kind: kindText}
 	}
@@ -294,7 +300,7 @@ func (s *scan) call(e *syntax.CallExpr) role {
 		args, _ := s.args(e)
 		s.lose(args)
 		if f, ok := fn.c.(starlark.Callable); ok {
-			return role{kind: builtinKind(f, args)}
+			return role{kind: builtinKind(f, contents(args))}
 		}
 		return role{}
 	}

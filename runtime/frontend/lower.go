@@ -39,6 +39,7 @@ type val struct {
 	node  expr.Node
 	unit  event.Unit // Nanos, Moment or SizeB of numbers with a type of their own; else NoUnit
 	state bool       // the state of a fold
+	list  *stateVar  // a list of it
 	unset bool       // a variable that has no value, or one of several types
 }
 
@@ -245,7 +246,7 @@ func mayFail(n expr.Node) bool {
 			fails = fails || n.Op >= expr.OpAddC && n.Op <= expr.OpNotC || n.Op == expr.OpFDiv
 		case *expr.Unary:
 			fails = fails || n.Op >= expr.OpAddC && n.Op <= expr.OpNotC || n.Op == expr.OpUnsigned
-		case *expr.Native:
+		case *expr.Native, *expr.LoadElem:
 			fails = true
 		}
 		return !fails

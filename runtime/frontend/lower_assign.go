@@ -40,7 +40,14 @@ func (p *proc) assign(st *syntax.AssignStmt) {
 		v = p.expr(st.RHS)
 	} else {
 		op := st.Op - syntax.PLUS_EQ + syntax.PLUS
-		v = p.binary(&syntax.BinaryExpr{X: st.LHS, OpPos: st.OpPos, Op: op, Y: st.RHS})
+		changed := &syntax.BinaryExpr{X: st.LHS, OpPos: st.OpPos, Op: op, Y: st.RHS}
+		if at, ok := lhs.(*syntax.IndexExpr); ok {
+			if m := p.expr(at.X).list; m != nil {
+				p.changeElement(changed, m, at.Y)
+				return
+			}
+		}
+		v = p.binary(changed)
 		if _, list := v.c.(*starlark.List); list {
 			p.refuse(st.OpPos, "a list is changed")
 		}
@@ -48,8 +55,12 @@ func (p *proc) assign(st *syntax.AssignStmt) {
 	p.put(st.OpPos, lhs, v)
 }
 
-// isMember reports a member of the state.
+// isMember reports a member of the state, or an element of one.
 func (p *proc) isMember(e syntax.Expr) bool {
+	if at, ok := e.(*syntax.IndexExpr); ok {
+		id, ok := at.X.(*syntax.Ident)
+		return ok && firstOf(id) != nil && p.vars[firstOf(id)].list != nil || p.isMember(at.X)
+	}
 	dot, ok := e.(*syntax.DotExpr)
 	if !ok {
 		return false
@@ -103,6 +114,12 @@ func (p *proc) put(at syntax.Position, lhs syntax.Expr, v val) {
 			p.refuse(at, "only members of the state can be assigned")
 		}
 		p.store(at, lhs.Name.Name, v)
+	case *syntax.IndexExpr:
+		x := p.expr(lhs.X)
+		if x.list == nil {
+			p.refuse(at, "only lists of the state can be changed")
+		}
+		p.storeElement(at, x.list, p.expr(lhs.Y), v)
 	default:
 		p.refuse(at, "only variables and members of the state can be assigned")
 	}
@@ -112,7 +129,7 @@ func (p *proc) put(at syntax.Position, lhs syntax.Expr, v val) {
 // change or fail, else in a local. A variable that is assigned in several
 // places always has the same local for the same type.
 func (p *proc) keep(at syntax.Position, id *syntax.Ident, v val) val {
-	if v.ev != nil || v.state || v.c != nil && !p.many[id] {
+	if v.ev != nil || v.state || v.list != nil || v.c != nil && !p.many[id] {
 		return v
 	}
 	if v.c != nil {
@@ -155,7 +172,7 @@ func stable(n expr.Node) bool {
 	ok := !mayFail(n) || isSignedField(n)
 	expr.Walk(n, func(n expr.Node) bool {
 		switch n.(type) {
-		case *expr.Local, *expr.LoadState, *expr.Native, *expr.Seq, *expr.Func, *expr.Set:
+		case *expr.Local, *expr.LoadState, *expr.LoadElem, *expr.Native, *expr.Seq, *expr.Func, *expr.Set:
 			ok = false
 		}
 		return ok
@@ -175,8 +192,10 @@ func isSignedField(n expr.Node) bool {
 func readsState(n expr.Node) bool {
 	found := false
 	expr.Walk(n, func(n expr.Node) bool {
-		_, is := n.(*expr.LoadState)
-		found = found || is
+		switch n.(type) {
+		case *expr.LoadState, *expr.LoadElem:
+			found = true
+		}
 		return !found
 	})
 	return found

@@ -21,6 +21,9 @@ func (s *scopeOf) loadState(e *syntax.DotExpr, name string) val {
 	if m == nil {
 		s.refuse(e.Name.NamePos, "the state has no member %s", name)
 	}
+	if m.list != nil {
+		return val{list: m}
+	}
 	n, err := expr.NewLoadState(m.slot, m.kind.Type.Plain())
 	s.must(e.Dot, err)
 	return val{node: n, unit: m.kind.Unit}
@@ -78,9 +81,12 @@ func (s *scopeOf) dict(e *syntax.DictExpr) val {
 	return val{c: d}
 }
 
-// index is D[x], or a member of a constant list.
+// index is D[x], a member of a constant list, or one of a list of the state.
 func (s *scopeOf) index(e *syntax.IndexExpr) val {
 	x, y := s.expr(e.X), s.expr(e.Y)
+	if x.list != nil {
+		return s.element(e.Lbrack, x.list, y)
+	}
 	switch c := x.c.(type) {
 	case *starlark.Dict:
 		if y.c == nil {

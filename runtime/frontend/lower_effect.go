@@ -16,7 +16,7 @@ func hasEffect(n expr.Node) bool {
 	found := false
 	expr.Walk(n, func(n expr.Node) bool {
 		switch n := n.(type) {
-		case *expr.StoreState, *expr.Emit:
+		case *expr.StoreState, *expr.StoreElem, *expr.Emit:
 			found = true
 		case *expr.Native:
 			found = found || n.Effect

@@ -96,7 +96,7 @@ func (s *scopeOf) truth(at syntax.Position, v val) expr.Node {
 	switch {
 	case v.c != nil:
 		return expr.NewBool(bool(v.c.Truth()))
-	case v.ev != nil, v.state, v.node.Type().Kind == expr.Tuple: // not empty
+	case v.ev != nil, v.state, v.list != nil, v.node.Type().Kind == expr.Tuple: // not empty
 		return expr.NewBool(true)
 	}
 	n, err := expr.NewUnary(expr.OpTruth, v.node)

@@ -16,6 +16,17 @@ func (p *proc) store(at syntax.Position, name string, v val) {
 	if m == nil {
 		p.refuse(at, "the state has no member %s", name)
 	}
+	if m.list != nil {
+		p.storeList(at, m, v)
+		return
+	}
+	st, err := expr.NewStoreState(m.slot, p.stored(at, m, v))
+	p.must(at, err)
+	p.add(st)
+}
+
+// stored is a value as a member keeps it.
+func (p *proc) stored(at syntax.Position, m *stateVar, v val) expr.Node {
 	ok := false
 	switch {
 	case m.kind == kindText:
@@ -26,7 +37,7 @@ func (p *proc) store(at syntax.Position, name string, v val) {
 		ok = isInt(v) && (isZero(v.c) || unitOf(v) == m.kind.Unit)
 	}
 	if !ok {
-		p.refuse(at, "state %s is a %s and is assigned a %s", name, m.kind, typeOf(v))
+		p.refuse(at, "state %s is a %s and is assigned a %s", m.name, m.kind, typeOf(v))
 	}
 	n := p.nodeOf(at, v)
 	if n.Type().Kind == expr.Int {
@@ -38,9 +49,7 @@ func (p *proc) store(at syntax.Position, name string, v val) {
 		n, err = expr.NewUnary(op, n)
 		p.must(at, err)
 	}
-	st, err := expr.NewStoreState(m.slot, n)
-	p.must(at, err)
-	p.add(st)
+	return n
 }
 
 // emit hands values on, in the order of the stream's fields.

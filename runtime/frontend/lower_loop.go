@@ -10,15 +10,11 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file unrolls loops over constants.
+// This file unrolls loops over constants, and over lists of the state.
 
-// loop unrolls a loop over constants.
+// loop unrolls a loop.
 func (p *proc) loop(st *syntax.ForStmt) exit {
-	seq, ok := p.expr(st.X).c.(starlark.Iterable)
-	const maxTurns = 64
-	if !ok || starlark.Len(seq) > maxTurns || starlark.Len(seq) < 0 {
-		p.refuse(st.For, "a loop over what is not a constant of at most %d members", maxTurns)
-	}
+	turns := p.turns(st)
 	broken := p.broken
 	defer func() { p.broken = broken }()
 	p.broken = nil
@@ -28,7 +24,7 @@ func (p *proc) loop(st *syntax.ForStmt) exit {
 		p.broken = &l
 		p.setBroken(st, false)
 	}
-	for x := range starlark.Elements(seq) {
+	for _, x := range turns {
 		if !breaks {
 			p.turn(st, x)
 			if end := p.block(st.Body); end == leaves {
@@ -55,15 +51,36 @@ func (p *proc) loop(st *syntax.ForStmt) exit {
 	return falls
 }
 
-// turn binds the variables of one turn, as constants.
-func (p *proc) turn(st *syntax.ForStmt, x starlark.Value) {
+// turns are the values of the loop's variable.
+func (p *proc) turns(st *syntax.ForStmt) (turns []val) {
+	const maxTurns = 64
+	x := p.expr(st.X)
+	seq, ok := x.c.(starlark.Iterable)
+	switch {
+	case x.list != nil && len(x.list.list) <= maxTurns:
+		return p.elements(st.For, x.list)
+	case !ok || starlark.Len(seq) > maxTurns || starlark.Len(seq) < 0:
+		p.refuse(st.For, "a loop over what is not a constant of at most %d members", maxTurns)
+	}
+	for c := range starlark.Elements(seq) {
+		turns = append(turns, val{c: c})
+	}
+	return turns
+}
+
+// turn binds the variables of one turn: as constants, but an element of the
+// state may change during the turn.
+func (p *proc) turn(st *syntax.ForStmt, x val) {
 	vars := script.Unparen(st.Vars)
 	if id, ok := vars.(*syntax.Ident); ok && firstOf(id) != nil {
-		p.vars[firstOf(id)] = val{c: x}
+		if x.node != nil {
+			x = p.keep(st.For, firstOf(id), x)
+		}
+		p.vars[firstOf(id)] = x
 		return
 	}
 	t, ok := vars.(*syntax.TupleExpr)
-	seq, many := x.(starlark.Iterable)
+	seq, many := x.c.(starlark.Iterable)
 	if !ok || !many || starlark.Len(seq) != len(t.List) {
 		p.refuse(st.For, "the variables of the loop")
 	}

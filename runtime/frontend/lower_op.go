@@ -23,6 +23,8 @@ func typeOf(v val) string {
 		return "event"
 	case v.state:
 		return "fold state"
+	case v.list != nil:
+		return "fold state list"
 	case v.unit == event.Nanos:
 		return "duration"
 	case v.unit == event.Moment:
@@ -162,7 +164,11 @@ func (s *scopeOf) binary(e *syntax.BinaryExpr) val {
 	case syntax.IN, syntax.NOT_IN:
 		return s.member(e)
 	}
-	x, y := s.expr(e.X), s.expr(e.Y)
+	return s.operate(e, s.expr(e.X), s.expr(e.Y))
+}
+
+// operate is x op y, where e says which operator.
+func (s *scopeOf) operate(e *syntax.BinaryExpr, x, y val) val {
 	if x.c != nil && y.c != nil {
 		return s.constant(e, x.c, y.c)
 	}

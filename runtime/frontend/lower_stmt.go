@@ -246,6 +246,8 @@ func sameVal(x, y val) bool {
 		return x.ev != nil && y.ev != nil && x.ev.same(y.ev)
 	case x.state || y.state:
 		return x.state && y.state
+	case x.list != nil || y.list != nil:
+		return x.list == y.list
 	}
 	eq, err := starlark.Equal(x.c, y.c)
 	return err == nil && eq && x.c.Type() == y.c.Type()

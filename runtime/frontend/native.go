@@ -78,6 +78,26 @@ func (c *NativeCall) ConstInt(i int) (int64, bool) {
 // Node is what computes argument i.
 func (c *NativeCall) Node(i int) expr.Node { return c.s.nodeOf(c.at, c.args[i]) }
 
+// Sum adds up the argument if it is one list of a fold's state.
+func (c *NativeCall) Sum() (v NativeValue, ok bool) {
+	if len(c.args) != 1 || c.args[0].list == nil {
+		return v, false
+	}
+	list := c.args[0].list
+	plus := &syntax.BinaryExpr{OpPos: c.at, Op: syntax.PLUS}
+	for k, x := range c.s.elements(c.at, list) {
+		if !isInt(x) || x.unit == event.Moment {
+			return v, false
+		}
+		if k == 0 {
+			v.v = x
+		} else {
+			v.v = c.s.operate(plus, v.v, x)
+		}
+	}
+	return v, true
+}
+
 // Services are what it can ask of the outside.
 func (c *NativeCall) Services() *expr.Services { return &c.s.sc.Services }
 
@@ -129,7 +149,7 @@ func nativeKind(f starlark.Callable, args []role) (Kind, bool) {
 	if returns != AsFirst {
 		return returns, true
 	}
-	if len(args) == 0 {
+	if len(args) == 0 || !args[0].kind.simple() {
 		return kindUnknown, true
 	}
 	return args[0].kind, true

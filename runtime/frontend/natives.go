@@ -73,6 +73,9 @@ func (s *scopeOf) lowerUniversal(e *syntax.CallExpr, name string, args []val) (v
 		}
 		return val{}, false
 	case "len":
+		if len(args) == 1 && args[0].list != nil {
+			return val{c: starlark.MakeInt(len(args[0].list.list))}, true
+		}
 		if len(args) != 1 || !isText(args[0]) {
 			return val{}, false
 		}
@@ -110,6 +113,12 @@ func (s *scopeOf) lowerUniversal(e *syntax.CallExpr, name string, args []val) (v
 
 // extreme is min or max of numbers of one unit.
 func (s *scopeOf) extreme(e *syntax.CallExpr, name string, args []val) (val, bool) {
+	if len(args) == 1 && args[0].list != nil {
+		args = s.elements(e.Lparen, args[0].list)
+		if len(args) == 1 {
+			return args[0], true
+		}
+	}
 	if len(args) < 2 {
 		return val{}, false
 	}

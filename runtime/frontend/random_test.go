@@ -63,7 +63,15 @@ func (g *gen) expr(kind string) string {
 	x := func(k string) string { return g.expr(k) }
 	switch kind {
 	case "int":
-		switch g.r.IntN(11) {
+		switch g.r.IntN(13) {
+		case 11:
+			if g.state != nil {
+				return "s.c[" + g.index() + "]"
+			}
+		case 12:
+			if g.state != nil {
+				return g.pick("sum", "min", "max", "len") + "(s.c)"
+			}
 		case 8:
 			return "half(" + x("int") + ", " + x("int") + ")"
 		case 9:
@@ -194,7 +202,10 @@ func (g *gen) stateStmt(indent string) string {
 			", b = " +
 			g.pick("e.pid > 0", "e.cpu == 1", "True") + ")\n"
 	}
-	m := g.pick("n", "m", "since", "took", "on", "name")
+	m := g.pick("n", "m", "since", "took", "on", "name", "c", "c")
+	if m == "c" {
+		return g.listStmt(indent)
+	}
 	if m == "on" {
 		return indent + "s.on = " + g.pick("True", "False", "e.pid > 3", "not s.on") + "\n"
 	}
@@ -226,6 +237,7 @@ def level(e, high):
         return 2
     return 1 if e.comm else 0
 def bump(s, by):
+    s.c[1] += 1
     old = s.m
     s.m = by
     if by % 3 == 0:
@@ -250,6 +262,7 @@ func (testLog2) Native() *Native {
 
 func randomNames() starlark.StringDict {
 	names := value.Units()
+	names["sum"] = testSum{starlark.NewBuiltin("sum", sumOf)}
 	names["log2"] = testLog2{starlark.NewBuiltin("log2",
 		func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 			_ []starlark.Tuple) (starlark.Value, error) {
@@ -376,7 +389,7 @@ func TestRandomFolds(t *testing.T) {
 	for range functions {
 		g := &gen{r: r, vars: map[string]string{}, state: map[string]string{
 			"n": "int", "m": "int", "since": "time", "took": "dur", "on": "bool", "name": "text"}}
-		src := randomPrelude + "def step(s, e):\n    s.since = e.time if s.n == 77 else s.since\n" +
+		src := randomPrelude + "def step(s, e):\n    if s.n == 78: s.d[0] = e.wait\n    s.since = e.time if s.n == 77 else s.since\n" +
 			"    if s.n == 123456: emit(i = 1, d = 1 * us, t = \"\", b = True)\n" + g.block(0, "    ", "")
 		m := randomMachine(t, src, sc)
 		n, err := m.LowerStep(sc)
@@ -411,12 +424,20 @@ func randomMachine(t *testing.T, src string, sc *expr.Scope) *Machine {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, src)
 	}
-	d := starlark.NewDict(6)
+	zeros := starlark.NewList(make([]starlark.Value, 0, 4))
+	for range 4 {
+		if err := zeros.Append(starlark.MakeInt(0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := starlark.NewDict(9)
 	for _, kv := range []struct {
 		name string
 		init starlark.Value
 	}{{"n", starlark.MakeInt(0)}, {"m", starlark.MakeInt(5)}, {"since", starlark.MakeInt(0)},
 		{"took", value.Duration(0)},
+		{"c", zeros}, {"d", zeros}, {"k", starlark.NewList([]starlark.Value{starlark.MakeInt(1),
+			starlark.MakeInt(2), starlark.MakeInt(3), starlark.MakeInt(-4)})},
 		{"on", starlark.False}, {"name", starlark.String("first")}} {
 		if err := d.SetKey(starlark.String(kv.name), kv.init); err != nil {
 			t.Fatal(err)
