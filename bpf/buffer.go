@@ -47,23 +47,23 @@ type sent struct {
 }
 
 // head stores a part of the head.
-func (g *gen) head(s *sent, off int, src asm.Register) {
-	if s.length != 0 {
-		g.code.emit(asm.StoreMem(asm.R7, int16(off-perf.HeadSize), src, asm.DWord))
+func (s *sender) head(r *sent, off int, src asm.Register) {
+	if r.length != 0 {
+		s.code.emit(asm.StoreMem(asm.R7, int16(off-perf.HeadSize), src, asm.DWord))
 	} else {
-		g.code.store(s.at+int16(off), src)
+		s.code.store(r.at+int16(off), src)
 	}
 }
 
 // send completes a record and sends it. R7 to R9 are lost.
-func (g *gen) send(s *sent) {
-	c := g.code
+func (s *sender) send(r *sent) {
+	c := s.code
 	// The program computes as much as it can before, to keep the time without preemption short.
-	c.load(asm.R0, g.pidTgid())
-	g.head(s, perf.HeadTask, asm.R0)
-	c.emit(asm.Mov.Imm(asm.R0, int32(g.index)))
-	g.head(s, perf.HeadStream, asm.R0)
-	on := g.unpreempted()
+	c.load(asm.R0, s.eval.members.pidTgid())
+	s.head(r, perf.HeadTask, asm.R0)
+	c.emit(asm.Mov.Imm(asm.R0, int32(s.eval.hook.index)))
+	s.head(r, perf.HeadStream, asm.R0)
+	on := s.eval.hook.unpreempted()
 	done, lost, nowhere := c.label(), c.label(), c.label()
 	cpu := c.alloc(8)
 	c.call(asm.FnGetSmpProcessorId)
@@ -72,36 +72,36 @@ func (g *gen) send(s *sent) {
 	c.emit(asm.Mov.Reg(asm.R9, asm.R0))
 	c.get(buffersMap.of(), cpu, nowhere)
 	c.emit(asm.Mov.Reg(asm.R8, asm.R0))
-	g.tell()
+	s.tell()
 	c.call(asm.FnKtimeGetNs)
-	g.head(s, perf.HeadTime, asm.R0)
-	g.output(s, lost)
+	s.head(r, perf.HeadTime, asm.R0)
+	s.output(r, lost)
 	c.ifImm(asm.JNE, asm.R0, 0, lost)
 	c.goTo(done)
 	c.place(lost)
 	c.emit(asm.Mov.Imm(asm.R1, 1), asm.AddAtomic.Mem(asm.R9, asm.R1, asm.DWord, sendFailed))
 	c.goTo(done)
 	c.place(nowhere) // a CPU that came later
-	g.count(statLost)
+	s.count(statLost)
 	c.place(done)
 	on()
 }
 
 // output sends a record to the buffer in R8. Who waits is woken when the bytes
 // that nobody has read pass the mark in R9, not for each record beyond it.
-func (g *gen) output(s *sent, lost label) {
-	c := g.code
+func (s *sender) output(r *sent, lost label) {
+	c := s.code
 	quiet := c.label()
 	c.emit(asm.Mov.Reg(asm.R1, asm.R8), asm.Mov.Imm(asm.R2, ringAvailable))
 	c.call(asm.FnRingbufQuery)
-	if s.length == 0 {
-		c.addr(asm.R2, s.at)
-		c.emit(asm.Mov.Imm(asm.R3, int32(s.size)))
+	if r.length == 0 {
+		c.addr(asm.R2, r.at)
+		c.emit(asm.Mov.Imm(asm.R3, int32(r.size)))
 	} else {
 		c.emit(asm.Mov.Reg(asm.R2, asm.R7), asm.Add.Imm(asm.R2, -perf.HeadSize))
-		c.load(asm.R3, s.length)
-		c.ifImm(asm.JGT, asm.R3, int32(s.most), lost) // the verifier wants to see it
-		c.emit(asm.Add.Imm(asm.R3, int32(s.size)))
+		c.load(asm.R3, r.length)
+		c.ifImm(asm.JGT, asm.R3, int32(r.most), lost) // the verifier wants to see it
+		c.emit(asm.Add.Imm(asm.R3, int32(r.size)))
 	}
 	c.emit(asm.Mov.Imm(asm.R4, ringNoWakeup), asm.LoadMem(asm.R1, asm.R9, sendWake, asm.DWord))
 	c.ifReg(asm.JGE, asm.R0, asm.R1, quiet)
@@ -117,8 +117,8 @@ func (g *gen) output(s *sent, lost label) {
 // of them yet.
 //
 // Slow path but for the first comparison.
-func (g *gen) tell() {
-	c := g.code
+func (s *sender) tell() {
+	c := s.code
 	fine := c.label()
 	c.emit(asm.LoadMem(asm.R1, asm.R9, sendFailed, asm.DWord),
 		asm.LoadMem(asm.R2, asm.R9, sendTold, asm.DWord))
@@ -144,22 +144,6 @@ func (g *gen) tell() {
 		asm.AddAtomic.Mem(asm.R9, asm.R1, asm.DWord, sendTold))
 	c.place(fine)
 	c.stack = mark
-}
-
-// unpreempted keeps the program on its CPU, with nobody in between, until the
-// function that it returns has generated the end of that. Programs of ordinary
-// tracepoints are run like that anyway.
-func (g *gen) unpreempted() (on func()) {
-	if g.kind == ebpf.TracePoint || g.host.Function == nil {
-		return func() {}
-	}
-	disable, ok := g.host.Function("bpf_preempt_disable") // 6.10
-	enable, is := g.host.Function("bpf_preempt_enable")
-	if !ok || !is {
-		return func() {}
-	}
-	g.code.kernelFunction(disable)
-	return func() { g.code.kernelFunction(enable) }
 }
 
 // kernelFunction calls a function of the kernel by the number of its type.

@@ -1,10 +1,6 @@
 package bpf
 
-import (
-	"github.com/cilium/ebpf"
-
-	"ppscript/runtime/expr"
-)
+import "ppscript/runtime/expr"
 
 // This file says what programs can do before any is generated. The generator
 // itself walks what is asked about, with code that keeps nothing: a table of its
@@ -18,33 +14,20 @@ import (
 func Can(n expr.Node, e *Event, host *Host) (err error) {
 	defer caught(new(*Image), &err)
 	s := &graph{sources: []*source{{Event: e}}}
-	g := &gen{
-		code:  dryCode(),
-		host:  host,
-		graph: s,
-		image: &Image{host: host, Target: &Target{}, graph: s},
-		kind:  ebpf.TracePoint,
-	}
-	if e.Sampled {
-		g.kind = ebpf.PerfEvent
-	}
-	g.pickRaw(s.sources[0], []expr.Node{n})
-	g.fail = g.code.label()
-	g.foresee(n)
+	im := &Image{host: host, Target: &Target{}, graph: s}
+	h := im.newHook(dryCode(), 0)
+	h.pickRaw([]expr.Node{n})
+	v := newEval(h)
+	v.fail = h.code.label()
+	v.members.foresee(n)
+	v.members.check(im.Target, nil, v.fail)
+	v.members.fetchContext([]expr.Node{n})
 	if n.Type().Kind == expr.Str {
-		g.alloc(n)
+		v.alloc(n)
 	} else {
-		g.value(n)
+		v.value(n)
 	}
 	return nil
-}
-
-// foresee has the sample members fetched that n reads.
-func (g *gen) foresee(n expr.Node) {
-	var pid, cpu, time bool
-	g.needs(n, &pid, &cpu, &time)
-	g.target(&Target{}, nil, pid, cpu, g.fail)
-	g.context([]expr.Node{n})
 }
 
 // Can says whether a part can run in the kernel: nil, or a *Refusal that says why

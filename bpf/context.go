@@ -18,51 +18,51 @@ import (
 // The run queue is found through the running task (se.cfs_rq.rq), which needs
 // no address of a symbol: those of variables are not shown by all kernels.
 
-// context fetches the context members that somebody reads. R6 is the context.
-func (g *gen) context(nodes []expr.Node) {
-	c := g.code
+// fetchContext fetches the context members that somebody reads. R6 is the context.
+func (m *members) fetchContext(nodes []expr.Node) {
+	c := m.hook.code
 	for _, n := range nodes {
 		expr.Walk(n, func(n expr.Node) bool {
 			f, ok := n.(*expr.Field)
 			if !ok || f.Part == expr.Start || f.F.Place != event.InMember || !f.F.Member.OfContext() {
 				return true
 			}
-			if _, have := g.members.context[f.F.Member]; have {
+			if _, have := m.context[f.F.Member]; have {
 				return true
 			}
 			at := c.alloc(8)
-			g.fetch(f.F.Member, f.F.Name, at)
-			if g.members.context == nil {
-				g.members.context = map[event.Member]int16{}
+			m.fetch(f.F.Member, f.F.Name, at)
+			if m.context == nil {
+				m.context = map[event.Member]int16{}
 			}
-			g.members.context[f.F.Member] = at
+			m.context[f.F.Member] = at
 			return true
 		})
 	}
 }
 
 // fetch leaves a sample member at a place of the stack.
-func (g *gen) fetch(f event.Member, name string, at int16) {
-	c := g.code
+func (m *members) fetch(f event.Member, name string, at int16) {
+	c := m.hook.code
 	switch f {
 	case event.MemberIRQsOff:
-		g.irqsOff(name)
+		m.irqsOff(name)
 	case event.MemberNeedResched:
-		if g.host.NeedResched == 0 {
+		if m.hook.host.NeedResched == 0 {
 			refuse("%s: the flag of this kernel is not known", name)
 		}
-		g.follow(name, at, 8, "task_struct", "thread_info", "", "thread_info", "flags")
+		m.follow(name, at, 8, "task_struct", "thread_info", "", "thread_info", "flags")
 		c.load(asm.R0, at)
-		c.emit(asm.RSh.Imm(asm.R0, int32(g.host.NeedResched)), asm.And.Imm(asm.R0, 1))
+		c.emit(asm.RSh.Imm(asm.R0, int32(m.hook.host.NeedResched)), asm.And.Imm(asm.R0, 1))
 	case event.MemberNrRunning:
-		g.follow(name, at, 4, "task_struct", "se", "", "sched_entity", "cfs_rq", "->", "cfs_rq", "rq", "->",
+		m.follow(name, at, 4, "task_struct", "se", "", "sched_entity", "cfs_rq", "->", "cfs_rq", "rq", "->",
 			"rq", "nr_running")
 		c.emit(asm.LoadMem(asm.R0, asm.R10, at, asm.Word))
 	case event.MemberSchedPolicy:
-		g.follow(name, at, 4, "task_struct", "policy")
+		m.follow(name, at, 4, "task_struct", "policy")
 		c.emit(asm.LoadMem(asm.R0, asm.R10, at, asm.Word))
 	case event.MemberPrio:
-		g.follow(name, at, 4, "task_struct", "prio")
+		m.follow(name, at, 4, "task_struct", "prio")
 		c.emit(asm.LoadMem(asm.R0, asm.R10, at, asm.Word))
 	default:
 		panic("BUG: context member " + name)
@@ -72,11 +72,11 @@ func (g *gen) fetch(f event.Member, name string, at int16) {
 
 // irqsOff leaves in R0 whether interrupts are disabled. Only programs of
 // samples have the registers; tracepoints give theirs made-up ones.
-func (g *gen) irqsOff(name string) {
-	if g.kind != ebpf.PerfEvent {
+func (m *members) irqsOff(name string) {
+	if m.hook.kind != ebpf.PerfEvent {
 		refuse("%s: programs of tracepoints do not see the CPU's flags", name)
 	}
-	c := g.code
+	c := m.hook.code
 	// Of struct pt_regs and struct user_pt_regs, whose layouts are ABI.
 	off, shift, enabled := int16(144), int32(9), true // flags, X86_EFLAGS_IF
 	if runtime.GOARCH == "arm64" {
@@ -92,14 +92,14 @@ func (g *gen) irqsOff(name string) {
 // task, or of a structure that its members lead to. The path is pairs of a
 // structure and a member; "" between them says that the next structure lies
 // inside, "->" that the member points to it.
-func (g *gen) follow(name string, at int16, size int, path ...string) {
-	c := g.code
+func (m *members) follow(name string, at int16, size int, path ...string) {
+	c := m.hook.code
 	c.emit(storeImm(asm.R10, at, 0))
 	c.call(asm.FnGetCurrentTask)
 	c.emit(asm.Mov.Reg(asm.R3, asm.R0))
 	offset := 0
 	for i := 0; ; i += 3 {
-		off, ok := g.host.member(path[i], path[i+1])
+		off, ok := m.hook.host.member(path[i], path[i+1])
 		if !ok {
 			refuse("%s: the kernel's types do not show %s.%s", name, path[i], path[i+1])
 		}

@@ -10,6 +10,19 @@
 //
 //	Part ──Generate──► Image ──Load──► Run ──Rows──► agg.Partial ──► agg.Group
 //
+// Generate is made of types that see no more than they need. From below:
+//
+//	code     instructions, labels, the stack of one program
+//	arith    numbers in registers that fail where they do not fit
+//	hook     the event that calls the program, and its context
+//	members  sample members, fetched once; the checks of the target
+//	env      which fields lie on the stack, and the room that texts need
+//	eval     expressions: numbers, texts, statements
+//	gate     predicates in front of an operator, and the counters
+//	joiner, folder, grouper (with walker, for call stacks), sender
+//	         one for each kind of operator
+//	gen      the program, which brings its event to them
+//
 // A program treats an event as the native engine does: the same rounding, the
 // same buckets, the same errors. An evaluation that fails (division by zero,
 // overflow) drops the event from its operator and counts as

@@ -94,58 +94,64 @@ func (i *Image) Projection(e int) *perf.Projection {
 	return nil
 }
 
-// emitFeed sends the event if all predicates hold.
-func (g *gen) emitFeed(f *feed) {
-	c := g.code
+// A sender sends records of a program's events.
+type sender struct {
+	*gate
+	record *record
+}
+
+// feed sends the event if all predicates hold.
+func (s *sender) feed(f *feed) {
+	c, r := s.code, s.record
 	end, failed := c.label(), c.label()
-	g.fail = failed
-	g.takes(f, end)
+	s.eval.fail = failed
+	s.takes(f, end)
 	data := sent{size: perf.HeadSize}
 	switch {
-	case f.emit.Whole:
-		g.emitWhole(f.emit)
-	case len(f.emit.Texts) > 0:
-		g.fillBuffer(f.emit)
+	case r.Whole:
+		s.whole()
+	case len(r.Texts) > 0:
+		s.fillBuffer()
 	default:
-		data.size += f.emit.size
+		data.size += r.size
 		data.at = c.alloc(data.size)
-		g.fill(f.emit, data.at+perf.HeadSize)
+		s.fill(data.at + perf.HeadSize)
 	}
-	if len(f.emit.Texts) > 0 {
-		g.behind(f.emit)
+	if len(r.Texts) > 0 {
+		s.behind()
 	}
-	if f.emit.Whole || len(f.emit.Texts) > 0 {
-		data.length, data.most = c.alloc(8), f.emit.buffer()
+	if r.Whole || len(r.Texts) > 0 {
+		data.length, data.most = c.alloc(8), r.buffer()
 		c.store(data.length, asm.R5)
 	}
-	g.send(&data)
+	s.send(&data)
 	c.goTo(end)
 	c.place(failed)
-	g.count(statErrors)
+	s.count(statErrors)
 	c.place(end)
 }
 
 // fill puts the fields to a place of the stack.
-func (g *gen) fill(r *record, at int16) {
-	c := g.code
-	for _, s := range r.slots {
-		to := at + int16(s.off)
-		if s.text {
-			g.text(to, s.size, s.field)
+func (s *sender) fill(at int16) {
+	c := s.code
+	for _, slot := range s.record.slots {
+		to := at + int16(slot.off)
+		if slot.text {
+			s.eval.text(to, slot.size, slot.field)
 			continue
 		}
-		g.field(asm.R0, s.field)
-		c.emit(asm.StoreMem(asm.R10, to, asm.R0, sizes[s.size]))
+		s.eval.field(asm.R0, slot.field)
+		c.emit(asm.StoreMem(asm.R10, to, asm.R0, sizes[slot.size]))
 	}
 }
 
-// emitWhole copies the record behind the sample members, into memory of the CPU: it is
+// whole copies the record behind the sample members, into memory of the CPU: it is
 // larger than the stack. R7 is its address, R5 its length. The common fields
 // are not there yet when programs run: the known ones are computed.
-func (g *gen) emitWhole(r *record) {
-	c := g.code
-	schema := g.graph.sources[g.index].Schema
-	if g.kind != ebpf.TracePoint {
+func (s *sender) whole() {
+	c, r, h := s.code, s.record, s.eval.hook
+	schema := h.source.Schema
+	if h.kind != ebpf.TracePoint {
 		panic("BUG: a whole record of a raw tracepoint")
 	}
 	// Where the record ends: behind its last dynamic part.
@@ -156,7 +162,7 @@ func (g *gen) emitWhole(r *record) {
 		if f.Place != event.DataLoc && f.Place != event.RelLoc {
 			continue
 		}
-		g.ctx(asm.R0, f.Offset, 4, false)
+		h.ctx(asm.R0, f.Offset, 4, false)
 		c.emit(asm.Mov.Reg(asm.R1, asm.R0), asm.RSh.Imm(asm.R1, 16), asm.And.Imm(asm.R0, 0xffff),
 			asm.Add.Reg(asm.R0, asm.R1))
 		if f.Place == event.RelLoc {
@@ -168,29 +174,29 @@ func (g *gen) emitWhole(r *record) {
 		c.place(shorter)
 	}
 	c.store(length, asm.R7)
-	g.scratch()
-	for _, s := range r.slots {
-		g.field(asm.R0, s.field)
-		c.emit(asm.StoreMem(asm.R7, int16(s.off), asm.R0, asm.DWord))
+	s.scratch()
+	for _, slot := range r.slots {
+		s.eval.field(asm.R0, slot.field)
+		c.emit(asm.StoreMem(asm.R7, int16(slot.off), asm.R0, asm.DWord))
 	}
 	c.load(asm.R2, length)
-	c.ifImm(asm.JGT, asm.R2, wholeMost, g.fail)
+	c.ifImm(asm.JGT, asm.R2, wholeMost, s.eval.fail)
 	c.emit(asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, int32(r.size)), asm.Mov.Reg(asm.R3, asm.R6))
 	c.call(asm.FnProbeReadKernel)
-	c.emit(asm.LoadMem(asm.R0, asm.R10, g.pidTgid(), asm.Word), asm.LSh.Imm(asm.R0, 32),
+	c.emit(asm.LoadMem(asm.R0, asm.R10, s.eval.members.pidTgid(), asm.Word), asm.LSh.Imm(asm.R0, 32),
 		asm.Or.Imm(asm.R0, int32(schema.ID&0xffff)), asm.StoreMem(asm.R7, int16(r.size), asm.R0, asm.DWord))
 	c.load(asm.R5, length)
-	c.ifImm(asm.JGT, asm.R5, wholeMost, g.fail)
+	c.ifImm(asm.JGT, asm.R5, wholeMost, s.eval.fail)
 	c.emit(asm.Add.Imm(asm.R5, int32(r.size)))
 }
 
 // scratch leaves in R7 where records are made that are larger than the stack.
-func (g *gen) scratch() {
-	c := g.code
+func (s *sender) scratch() {
+	c := s.code
 	mark := c.stack
 	k := c.alloc(8)
 	c.zero(k, 8)
-	c.get(wholeMap.of(g.index), k, g.fail)
+	c.get(wholeMap.of(s.eval.hook.index), k, s.eval.fail)
 	c.stack = mark
 	c.emit(asm.Mov.Reg(asm.R7, asm.R0), asm.Add.Imm(asm.R7, perf.HeadSize))
 }

@@ -69,6 +69,7 @@ const foldLimit = 2048
 type foldEnv struct {
 	fold  *foldOp
 	state int16 // place of the state's address
+	emit  func(n *expr.Emit)
 }
 
 // emitEnv is the scope of expressions on an emitted event.
@@ -192,41 +193,48 @@ func (f *foldOp) roomsOf(step expr.Node, in env) {
 	})
 }
 
-// foldFeed brings the event, or the pair, to a fold.
-func (g *gen) foldFeed(feed *feed) {
-	c := g.code
-	f := feed.fold
+// A folder brings the events of a program, or pairs, to a fold, and what it emits to
+// tables.
+type folder struct {
+	*gate
+	fold   *foldOp
+	tables func(f *feed)
+}
+
+// feed brings the event, or the pair, to the fold.
+func (o *folder) feed(feed *feed) {
+	c, f := o.code, o.fold
 	mark := c.stack
 	end, failed, free, full := c.label(), c.label(), c.label(), c.label()
-	g.fail = failed
-	g.takes(feed, end)
+	o.eval.fail = failed
+	o.takes(feed, end)
 	key := c.alloc(f.keyLen)
-	g.keys(key, f.cols, keysOf(feed.key))
+	o.eval.keys(key, f.cols, keysOf(feed.key))
 	state := c.alloc(8)
-	g.findState(f, key, state, full)
+	o.findState(key, state, full)
 	broken := failed
 	if f.locked {
-		g.lock(state, end)
+		o.lock(state, end)
 		broken = c.label()
 	}
-	g.env.fold, g.fail = &foldEnv{f, state}, broken
-	leave := g.enter(feed.step)
-	g.stmt(feed.step)
+	o.eval.env.fold, o.eval.fail = &foldEnv{f, state, o.emitted}, broken
+	leave := o.eval.enter(feed.step)
+	o.eval.stmt(feed.step)
 	leave()
-	g.env.fold = nil
+	o.eval.env.fold = nil
 	c.goTo(free)
 	if f.locked {
 		c.place(broken)
-		g.count(statErrors)
+		o.count(statErrors)
 		c.place(free)
-		g.unlock(state)
+		o.unlock(state)
 		c.goTo(end)
 	}
 	c.place(failed)
-	g.count(statErrors)
+	o.count(statErrors)
 	c.goTo(end)
 	c.place(full)
-	g.count(statEvicted)
+	o.count(statEvicted)
 	if !f.locked {
 		c.place(free)
 	}
@@ -235,8 +243,8 @@ func (g *gen) foldFeed(feed *feed) {
 }
 
 // findState leaves the address of the key's state at a place of the stack.
-func (g *gen) findState(f *foldOp, key, state int16, full label) {
-	c := g.code
+func (o *folder) findState(key, state int16, full label) {
+	c, f := o.code, o.fold
 	found := c.label()
 	if f.tasks {
 		begun := c.label()
@@ -275,11 +283,11 @@ func (f *foldOp) initial() []uint64 {
 }
 
 // lock takes the state, or jumps to busy and counts the event as lost.
-func (g *gen) lock(state int16, busy label) {
-	c := g.code
+func (o *folder) lock(state int16, busy label) {
+	c := o.code
 	taken, lost := c.label(), c.label()
 	c.load(asm.R7, state)
-	g.field(asm.R8, cpuNode)
+	o.eval.field(asm.R8, cpuNode)
 	c.emit(asm.Add.Imm(asm.R8, 1), asm.Mov.Imm(asm.R9, 0))
 	next := c.loop()
 	c.emit(asm.Mov.Imm(asm.R0, 0), exchange(asm.CmpXchg, asm.R7, asm.R8, foldLock))
@@ -290,14 +298,14 @@ func (g *gen) lock(state int16, busy label) {
 	c.call(asm.FnKtimeGetNs) // to let some time pass
 	c.again(next)
 	c.place(lost)
-	g.count(statLost)
+	o.count(statLost)
 	c.goTo(busy)
 	c.place(taken)
 }
 
 // unlock gives the state back. On amd64, stores are seen in their order.
-func (g *gen) unlock(state int16) {
-	c := g.code
+func (o *folder) unlock(state int16) {
+	c := o.code
 	c.load(asm.R2, state)
 	if runtime.GOARCH == "amd64" {
 		c.emit(storeImm(asm.R2, foldLock, 0))
@@ -306,75 +314,27 @@ func (g *gen) unlock(state int16) {
 	c.emit(asm.Mov.Imm(asm.R0, 0), exchange(asm.Xchg, asm.R2, asm.R0, foldLock))
 }
 
-// loadState leaves a number of the state in R0.
-func (g *gen) loadState(n *expr.LoadState) {
-	g.code.load(asm.R0, g.env.stateAt())
-	g.code.emit(asm.LoadMem(asm.R0, asm.R0, g.env.fold.fold.slot(n.Slot), asm.DWord))
-}
-
-// storeState writes to the state.
-func (g *gen) storeState(n *expr.StoreState) {
-	c := g.code
-	at := g.env.stateAt()
-	f := g.env.fold.fold
-	if n.X.Type().Kind != expr.Str {
-		g.num(n.X)
-		c.load(asm.R1, at)
-		c.emit(asm.StoreMem(asm.R1, f.slot(n.Slot), asm.R0, asm.DWord))
-		return
-	}
-	mark := c.stack
-	room := f.rooms[n.Slot]
-	text := c.alloc(room)
-	g.text(text, room, n.X)
-	c.load(asm.R1, at)
-	for i := 0; i < room; i += 8 {
-		c.load(asm.R0, text+int16(i))
-		c.emit(asm.StoreMem(asm.R1, int16(f.texts[n.Slot]+i), asm.R0, asm.DWord))
-	}
-	c.stack = mark
-}
-
-// stateText copies a text of the state to off.
-func (g *gen) stateText(off int16, size int, n *expr.LoadState) {
-	c := g.code
-	f := g.env.fold.fold
-	c.load(asm.R1, g.env.stateAt())
-	for i := 0; i < size; i += 8 {
-		if i >= f.rooms[n.Slot] {
-			c.zero(off+int16(i), 8)
-			continue
-		}
-		c.emit(asm.LoadMem(asm.R0, asm.R1, int16(f.texts[n.Slot]+i), asm.DWord))
-		c.store(off+int16(i), asm.R0)
-	}
-}
-
 // emitted evaluates an emitted event and brings it to the tables.
-func (g *gen) emitted(n *expr.Emit) {
-	c := g.code
-	if g.env.fold == nil {
-		refuse("emit outside of the functions of a fold")
-	}
-	env := g.env.fold
+func (o *folder) emitted(n *expr.Emit) {
+	c, f := o.code, o.fold
 	mark := c.stack
-	out := &emitEnv{fold: env.fold}
+	out := &emitEnv{fold: f}
 	for i, a := range n.Args {
-		at := c.alloc(env.fold.emits[i])
+		at := c.alloc(f.emits[i])
 		if a.Type().Kind == expr.Str {
-			g.text(at, env.fold.emits[i], a)
+			o.eval.text(at, f.emits[i], a)
 		} else {
-			g.num(a)
+			o.eval.num(a)
 			c.store(at, asm.R0)
 		}
 		out.places = append(out.places, at)
 	}
-	fail, pair := g.fail, g.env.pair
-	g.env.fold, g.env.pair, g.env.out = nil, nil, out
-	for i := range env.fold.feeds {
-		g.tableFeed(&env.fold.feeds[i])
+	inside, fail := o.eval.env, o.eval.fail
+	o.eval.env = env{out: out}
+	for i := range f.feeds {
+		o.tables(&f.feeds[i])
 	}
-	g.env.fold, g.env.pair, g.env.out, g.fail = env, pair, nil, fail
+	o.eval.env, o.eval.fail = inside, fail
 	c.stack = mark
 }
 

@@ -73,14 +73,14 @@ func globPattern(s string) *pattern {
 }
 
 // matches jumps to l if "x matches p" is want.
-func (g *gen) matches(x expr.Node, p *pattern, what string, want bool, l label) {
-	c := g.code
+func (e *eval) matches(x expr.Node, p *pattern, what string, want bool, l label) {
+	c := e.code
 	n := len(p.chars)
 	if n > mostStates-2 {
 		refuse("a pattern of %d characters: %s", n, what)
 	}
-	size := g.env.room(x)
-	off := g.alloc(x)
+	size := e.env.room(x)
+	off := e.alloc(x)
 	runs := p.runs()
 	if size*(8*len(runs)+14) > mostSteps {
 		refuse("%s in texts of up to %d bytes", what, size-1)
@@ -105,7 +105,7 @@ func (g *gen) matches(x expr.Node, p *pattern, what string, want bool, l label) 
 			asm.And.Reg(asm.R0, asm.R2), asm.LSh.Imm(asm.R0, 1), asm.Or.Reg(asm.R0, asm.R4))
 	}
 	c.emit(asm.And.Imm(asm.R0, end))
-	g.code.ifTrue(asm.R0, want, l)
+	e.code.ifTrue(asm.R0, want, l)
 }
 
 // A run is count bytes from one on that the characters in mask match.

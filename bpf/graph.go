@@ -356,6 +356,114 @@ func (t *table) layout() {
 	v.dense = len(t.cols) == 1 && !t.cols[0].text && !t.cols[0].stack && v.size <= denseSize
 }
 
+// prepare settles the layouts that several programs share.
+func (s *graph) prepare(host *Host) {
+	feeds := map[*table][]keyed{}
+	for _, j := range s.joins {
+		s.prepareJoin(j, host)
+		for _, p := range j.pairs {
+			pair := env{pair: &pairEnv{join: j, start: p.start}}
+			for _, f := range p.feeds {
+				if f.table != nil {
+					feeds[f.table] = append(feeds[f.table], keyed{s.sources[p.end], pair, f.keys})
+				}
+			}
+		}
+	}
+
+	for _, e := range s.sources {
+		for _, f := range e.feeds {
+			if f.emit != nil {
+				f.emit.lay()
+			}
+			if f.table != nil {
+				feeds[f.table] = append(feeds[f.table], keyed{e, env{}, f.keys})
+			}
+		}
+	}
+
+	for _, f := range s.folds {
+		s.prepareFold(f, host)
+		out := env{out: &emitEnv{fold: f}}
+		s.stepsOf(f, func(e *source, _ env, _ *feed) {
+			for i := range f.feeds {
+				to := &f.feeds[i]
+				feeds[to.table] = append(feeds[to.table], keyed{e, out, to.keys})
+			}
+		})
+	}
+
+	for _, t := range s.tables {
+		t.cols, t.keyLen = columnsOf(feeds[t])
+		t.layout()
+	}
+}
+
+// nodes lists all that event i's program evaluates.
+func (s *graph) nodes(i int) []expr.Node {
+	var all []expr.Node
+	add := func(ns ...expr.Node) {
+		for _, n := range ns {
+			if n != nil {
+				all = append(all, n)
+			}
+		}
+	}
+	var reads func(f *feed)
+	reads = func(f *feed) {
+		add(f.preds...)
+		add(f.keys...)
+		add(f.key, f.role, f.wakes, f.wakesOn, f.next)
+		if f.wakes != nil {
+			add(tidNode)
+		}
+		if f.next != nil {
+			add(cpuNode)
+		}
+		if f.emit != nil {
+			for _, field := range f.emit.Fields {
+				add(field)
+			}
+			add(tidNode)
+			add(f.emit.Texts...)
+		}
+		for _, a := range f.args {
+			if !a.off {
+				add(a.fn, a.where)
+			}
+		}
+		if f.fold == nil {
+			return
+		}
+		add(f.step)
+		if f.fold.locked {
+			add(cpuNode)
+		}
+		for k := range f.fold.feeds {
+			reads(&f.fold.feeds[k])
+		}
+	}
+	add(s.sources[i].Filter)
+	for k := range s.sources[i].feeds {
+		reads(&s.sources[i].feeds[k])
+	}
+	for _, j := range s.joins {
+		for k := range j.pairs {
+			if j.pairs[k].end == i {
+				for f := range j.pairs[k].feeds {
+					reads(&j.pairs[k].feeds[f])
+				}
+			}
+		}
+		for _, sf := range j.saved {
+			if sf.event == i {
+				add(sf.field)
+			}
+		}
+	}
+	return all
+}
+
 // columnsOf settles the layout of a key from all that feeds its table or fold.
 func columnsOf(feeds []keyed) (cols []column, size int) {
 	for i := range feeds[0].keys {

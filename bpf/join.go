@@ -1,6 +1,8 @@
 package bpf
 
 import (
+	"slices"
+
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
@@ -121,22 +123,28 @@ func neverIdle(system, name string) bool {
 	return false
 }
 
-// joinFeed brings the event to a join.
-func (g *gen) joinFeed(f *feed) {
-	c := g.code
-	j := f.join
+// A joiner brings the events of a program to a join, and its pairs on.
+type joiner struct {
+	*gate
+	join  *joinOp
+	pairs func(f *feed)
+}
+
+// feed brings the event to the join.
+func (o *joiner) feed(f *feed) {
+	c, j := o.code, o.join
 	mark := c.stack
 	done, failed, starting := c.label(), c.label(), c.label()
-	g.fail = failed
-	g.takes(f, done)
+	o.eval.fail = failed
+	o.takes(f, done)
 	if f.next != nil {
-		g.running(f)
+		o.running(f)
 	}
 	starts, ends := f.stage < j.stages-1 || j.spec.Cycle, f.stage > 0 || j.spec.Cycle
 	var role int16
 	if f.role != nil {
 		role = c.alloc(8)
-		g.value(f.role)
+		o.eval.value(f.role)
 		if starts != ends {
 			bit := int32(1)
 			if ends {
@@ -154,13 +162,13 @@ func (g *gen) joinFeed(f *feed) {
 		if ends {
 			refuse("a wakeup that ends a pair")
 		}
-		g.unnecessary(f, done)
+		o.unnecessary(f, done)
 	}
 	key := c.alloc(j.keyRoom)
 	if j.text {
-		g.text(key, j.keyRoom, f.key)
+		o.eval.text(key, j.keyRoom, f.key)
 	} else {
-		g.value(f.key)
+		o.eval.value(f.key)
 		c.store(key, asm.R0)
 	}
 	c.call(asm.FnKtimeGetNs)
@@ -172,30 +180,29 @@ func (g *gen) joinFeed(f *feed) {
 			c.emit(asm.And.Imm(asm.R0, 2))
 			c.ifImm(asm.JEq, asm.R0, 0, starting)
 		}
-		g.end(f, key, now, starting)
+		o.end(f, key, now, starting)
 	}
 	c.place(starting)
 	if starts {
-		g.fail = failed
+		o.eval.fail = failed
 		if role != 0 && ends {
 			c.load(asm.R0, role)
 			c.emit(asm.And.Imm(asm.R0, 1))
 			c.ifImm(asm.JEq, asm.R0, 0, done)
 		}
-		g.wait(f, key, now, done)
+		o.wait(key, now, done)
 	}
 	c.goTo(done)
 	c.place(failed)
-	g.count(statErrors)
+	o.count(statErrors)
 	c.place(done)
 	c.stack = mark
 }
 
 // end takes away the waiting event and makes pairs; it falls through, or
 // jumps to starting, when that is done.
-func (g *gen) end(f *feed, key, now int16, starting label) {
-	c := g.code
-	j := f.join
+func (o *joiner) end(f *feed, key, now int16, starting label) {
+	c, j := o.code, o.join
 	mark := c.stack
 	alone, cancelled := c.label(), c.label()
 	if j.tasks {
@@ -219,9 +226,9 @@ func (g *gen) end(f *feed, key, now int16, starting label) {
 	fields := make([]int16, len(j.saved))
 	for i, sf := range j.saved {
 		fields[i] = c.alloc(sf.size)
-		if g.makesPairWith(j, sf.event) {
-			for o := 0; o < sf.size; o += 8 {
-				copyWord(fields[i]+int16(o), sf.off+o)
+		if o.ends(sf.event) {
+			for at := 0; at < sf.size; at += 8 {
+				copyWord(fields[i]+int16(at), sf.off+at)
 			}
 		}
 	}
@@ -241,60 +248,57 @@ func (g *gen) end(f *feed, key, now int16, starting label) {
 	c.store(delay, asm.R0)
 	for i := range j.pairs {
 		p := &j.pairs[i]
-		if p.end != g.index {
+		if p.end != o.eval.hook.index {
 			continue
 		}
 		other := c.label()
 		c.load(asm.R0, who)
 		c.ifImm(asm.JNE, asm.R0, int32(p.start+1), other)
-		g.env.pair = &pairEnv{join: j, start: p.start, fields: fields, delay: delay, key: key}
+		o.eval.env.pair = &pairEnv{join: j, start: p.start, fields: fields, delay: delay, key: key}
 		for k := range p.feeds {
-			g.feed(&p.feeds[k])
+			o.pairs(&p.feeds[k])
 		}
-		g.env.pair = nil
+		o.eval.env.pair = nil
 		c.goTo(starting)
 		c.place(other)
 	}
 	c.place(cancelled)
-	g.count(statUnmatched)
+	o.count(statUnmatched)
 	c.goTo(starting)
 	c.place(alone)
 	if f.stage > 0 {
-		g.count(statUnmatched)
+		o.count(statUnmatched)
 	}
 	c.stack = mark
 }
 
-func (g *gen) makesPairWith(j *joinOp, start int) bool {
-	for i := range j.pairs {
-		if j.pairs[i].end == g.index && j.pairs[i].start == start {
-			return true
-		}
-	}
-	return false
+// ends reports that the program's event ends pairs with the start.
+func (o *joiner) ends(start int) bool {
+	return slices.ContainsFunc(o.join.pairs, func(p pair) bool {
+		return p.end == o.eval.hook.index && p.start == start
+	})
 }
 
 // wait lets the event wait under its key; who waits there gives way.
-func (g *gen) wait(f *feed, key, now int16, done label) {
-	c := g.code
-	j := f.join
+func (o *joiner) wait(key, now int16, done label) {
+	c, j := o.code, o.join
 	mark := c.stack
 	full, fresh := c.label(), c.label()
 	value := c.alloc(j.size)
 	c.zero(value+waitSaved, j.size-waitSaved)
 	c.load(asm.R0, now)
 	c.store(value+waitTime, asm.R0)
-	c.emit(storeImm(asm.R10, value+waitEvent, int32(g.index+1)))
+	c.emit(storeImm(asm.R10, value+waitEvent, int32(o.eval.hook.index+1)))
 	for _, sf := range j.saved {
-		if sf.event != g.index {
+		if sf.event != o.eval.hook.index {
 			continue
 		}
 		at := value + int16(sf.off)
 		if sf.text {
-			g.text(at, sf.size, sf.field)
+			o.eval.text(at, sf.size, sf.field)
 			continue
 		}
-		g.field(asm.R0, sf.field)
+		o.eval.field(asm.R0, sf.field)
 		c.store(at, asm.R0)
 	}
 	if j.tasks {
@@ -302,24 +306,24 @@ func (g *gen) wait(f *feed, key, now int16, done label) {
 		c.ifImm(asm.JEq, asm.R0, 0, full)
 		c.emit(asm.Mov.Reg(asm.R7, asm.R0), asm.LoadMem(asm.R1, asm.R7, waitEvent, asm.DWord))
 		c.ifImm(asm.JEq, asm.R1, 0, fresh)
-		g.count(statUnmatched)
+		o.count(statUnmatched)
 		c.place(fresh)
-		for o := 0; o < j.size; o += 8 {
-			c.load(asm.R1, value+int16(o))
-			c.emit(asm.StoreMem(asm.R7, int16(o), asm.R1, asm.DWord))
+		for at := 0; at < j.size; at += 8 {
+			c.load(asm.R1, value+int16(at))
+			c.emit(asm.StoreMem(asm.R7, int16(at), asm.R1, asm.DWord))
 		}
 	} else {
 		c.put(waitMap.of(j.index), key, value, ebpf.UpdateNoExist)
 		c.ifImm(asm.JEq, asm.R0, 0, done)
 		c.widen()
 		c.ifImm(asm.JNE, asm.R0, -17, full) // EEXIST
-		g.count(statUnmatched)
+		o.count(statUnmatched)
 		c.put(waitMap.of(j.index), key, value, ebpf.UpdateAny)
 		c.ifImm(asm.JNE, asm.R0, 0, full)
 	}
 	c.goTo(done)
 	c.place(full)
-	g.count(statEvicted)
+	o.count(statEvicted)
 	c.stack = mark
 }
 
@@ -335,22 +339,22 @@ func memberNode(name string, f event.Member) *expr.Field {
 
 // runsOn looks up who runs on the CPU in R0, as the task's number and 1; 0 is
 // not known. It jumps to none if there is no such CPU.
-func (g *gen) runsOn(j *joinOp, none label) {
-	c := g.code
+func (o *joiner) runsOn(none label) {
+	c := o.code
 	k := c.alloc(8)
 	c.store(k, asm.R0)
-	c.get(runningMap.of(j.index), k, none) // the key's lower half is the index
+	c.get(runningMap.of(o.join.index), k, none) // the key's lower half is the index
 }
 
 // running notes who runs on this CPU from now on.
-func (g *gen) running(f *feed) {
-	c := g.code
+func (o *joiner) running(f *feed) {
+	c := o.code
 	mark := c.stack
 	none := c.label()
-	g.field(asm.R0, cpuNode)
-	g.runsOn(f.join, none)
+	o.eval.field(asm.R0, cpuNode)
+	o.runsOn(none)
 	c.emit(asm.Mov.Reg(asm.R7, asm.R0))
-	g.value(f.next)
+	o.eval.value(f.next)
 	c.emit(asm.Add.Imm(asm.R0, 1), asm.StoreMem(asm.R7, 0, asm.R0, asm.DWord))
 	c.place(none)
 	c.stack = mark
@@ -358,18 +362,18 @@ func (g *gen) running(f *feed) {
 
 // unnecessary jumps to done if the event wakes who does not wait: the running
 // task, or one that runs where it is woken and had only prepared to sleep.
-func (g *gen) unnecessary(f *feed, done label) {
-	c := g.code
+func (o *joiner) unnecessary(f *feed, done label) {
+	c := o.code
 	mark := c.stack
 	woken, waits := c.alloc(8), c.label()
-	g.value(f.wakes)
+	o.eval.value(f.wakes)
 	c.store(woken, asm.R0)
-	g.field(asm.R1, tidNode)
+	o.eval.field(asm.R1, tidNode)
 	c.ifReg(asm.JEq, asm.R0, asm.R1, done)
 	if f.wakesOn != nil {
 		c.ifImm(asm.JSLE, asm.R0, 0, waits)
-		g.value(f.wakesOn)
-		g.runsOn(f.join, waits)
+		o.eval.value(f.wakesOn)
+		o.runsOn(waits)
 		c.emit(asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), asm.Sub.Imm(asm.R1, 1))
 		c.load(asm.R0, woken)
 		c.ifReg(asm.JEq, asm.R0, asm.R1, done)

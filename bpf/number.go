@@ -14,10 +14,10 @@ import (
 // evaluated, unless that is a constant or a single load.
 
 // num evaluates n into R0.
-func (g *gen) num(n expr.Node) {
-	c := g.code
+func (e *eval) num(n expr.Node) {
+	c := e.code
 	if n.Type().Kind == expr.Bool {
-		g.truth(n)
+		e.truth(n)
 		return
 	}
 	if n.Type().Kind != expr.Int {
@@ -27,53 +27,53 @@ func (g *gen) num(n expr.Node) {
 	case *expr.Const:
 		c.constant(asm.R0, n.Int)
 	case *expr.Field:
-		g.field(asm.R0, n)
+		e.field(asm.R0, n)
 	case *expr.Quantity:
-		g.num(n.X)
+		e.num(n.X)
 	case *expr.Unary:
-		g.unary(n)
+		e.unary(n)
 	case *expr.Binary:
-		g.binary(n)
+		e.binary(n)
 	case *expr.Ext:
-		g.num(n.X)
-		g.code.extend(asm.R0, n.Bits, !n.Unsigned)
+		e.num(n.X)
+		e.code.extend(asm.R0, n.Bits, !n.Unsigned)
 	case *expr.Cond:
 		other, end := c.label(), c.label()
-		g.branch(n.Test, false, other)
-		g.num(n.Then)
+		e.branch(n.Test, false, other)
+		e.num(n.Then)
 		c.goTo(end)
 		c.place(other)
-		g.num(n.Else)
+		e.num(n.Else)
 		c.place(end)
 	case *expr.Local, *expr.Set, *expr.Seq, *expr.Func:
-		g.stmtValue(n)
+		e.stmtValue(n)
 	case *expr.LoadState:
-		g.loadState(n)
+		e.loadState(n)
 	case *expr.Native:
-		g.native(n)
+		e.native(n)
 	case *expr.Mem:
-		g.recordNumber(n)
+		e.recordNumber(n)
 	default:
 		refuse("%s has no code for the kernel", n)
 	}
 }
 
 // truth evaluates a bool into R0 as 0 or 1.
-func (g *gen) truth(n expr.Node) {
-	c := g.code
+func (e *eval) truth(n expr.Node) {
+	c := e.code
 	switch n := n.(type) {
 	case *expr.Const:
 		c.constant(asm.R0, b2i(n.Int != 0))
 		return
 	case *expr.Local:
-		g.stmtValue(n)
+		e.stmtValue(n)
 		return
 	case *expr.LoadState:
-		g.loadState(n)
+		e.loadState(n)
 		return
 	}
 	no, end := c.label(), c.label()
-	g.branch(n, false, no)
+	e.branch(n, false, no)
 	c.emit(asm.Mov.Imm(asm.R0, 1))
 	c.goTo(end)
 	c.place(no)
@@ -89,19 +89,19 @@ func b2i(b bool) int64 {
 }
 
 // branch jumps to l if the truth of n is want.
-func (g *gen) branch(n expr.Node, want bool, l label) {
-	c := g.code
+func (e *eval) branch(n expr.Node, want bool, l label) {
+	c := e.code
 	switch n.Type().Kind {
 	case expr.Str:
-		g.textTruth(n, want, l)
+		e.textTruth(n, want, l)
 		return
 	case expr.Int:
 		if u, ok := n.(*expr.Unary); ok && u.Op == expr.OpToInt {
-			g.branch(u.X, want, l)
+			e.branch(u.X, want, l)
 			return
 		}
-		g.num(n)
-		g.code.ifTrue(asm.R0, want, l)
+		e.num(n)
+		e.code.ifTrue(asm.R0, want, l)
 		return
 	case expr.Bool:
 	default:
@@ -115,51 +115,51 @@ func (g *gen) branch(n expr.Node, want bool, l label) {
 	case *expr.Unary:
 		switch n.Op {
 		case expr.OpNotB:
-			g.branch(n.X, !want, l)
+			e.branch(n.X, !want, l)
 		case expr.OpTruth:
-			g.branch(n.X, want, l)
+			e.branch(n.X, want, l)
 		default:
 			refuse("operator %s has no code for the kernel", n.Op)
 		}
 	case *expr.Binary:
-		g.branchBinary(n, want, l)
+		e.branchBinary(n, want, l)
 	case *expr.Cond:
 		other, end := c.label(), c.label()
-		g.branch(n.Test, false, other)
-		g.branch(n.Then, want, l)
+		e.branch(n.Test, false, other)
+		e.branch(n.Then, want, l)
 		c.goTo(end)
 		c.place(other)
-		g.branch(n.Else, want, l)
+		e.branch(n.Else, want, l)
 		c.place(end)
 	case *expr.Local, *expr.Set, *expr.Seq, *expr.Func:
-		g.stmtValue(n)
-		g.code.ifTrue(asm.R0, want, l)
+		e.stmtValue(n)
+		e.code.ifTrue(asm.R0, want, l)
 	case *expr.LoadState:
-		g.loadState(n)
-		g.code.ifTrue(asm.R0, want, l)
+		e.loadState(n)
+		e.code.ifTrue(asm.R0, want, l)
 	case *expr.Native:
-		g.native(n)
-		g.code.ifTrue(asm.R0, want, l)
+		e.native(n)
+		e.code.ifTrue(asm.R0, want, l)
 	default:
 		refuse("%s has no code for the kernel", n)
 	}
 }
 
-func (g *gen) branchBinary(n *expr.Binary, want bool, l label) {
-	c := g.code
+func (e *eval) branchBinary(n *expr.Binary, want bool, l label) {
+	c := e.code
 	switch op := n.Op; {
 	case op == expr.OpAndB && !want, op == expr.OpOrB && want:
-		g.branch(n.X, want, l)
-		g.branch(n.Y, want, l)
+		e.branch(n.X, want, l)
+		e.branch(n.Y, want, l)
 	case op == expr.OpAndB, op == expr.OpOrB:
 		end := c.label()
-		g.branch(n.X, !want, end)
-		g.branch(n.Y, want, l)
+		e.branch(n.X, !want, end)
+		e.branch(n.Y, want, l)
 		c.place(end)
 	case op >= expr.OpEq && op <= expr.OpLeUS:
-		g.compare(n, want, l)
+		e.compare(n, want, l)
 	case op >= expr.OpStrEq && op <= expr.OpGlob:
-		g.compareText(n, want, l)
+		e.compareText(n, want, l)
 	default:
 		refuse("operator %s has no code for the kernel", n.Op)
 	}
@@ -184,12 +184,12 @@ var mixed = map[expr.Op]struct {
 	expr.OpLtUS: {true, false, expr.OpLtU}, expr.OpLeUS: {true, false, expr.OpLeU},
 }
 
-func (g *gen) compare(n *expr.Binary, want bool, l label) {
-	c := g.code
+func (e *eval) compare(n *expr.Binary, want bool, l label) {
+	c := e.code
 	op := n.Op
 	end := c.label()
 	if m, ok := mixed[op]; ok {
-		g.both(n.X, n.Y)
+		e.both(n.X, n.Y)
 		signed := asm.R0
 		if m.right {
 			signed = asm.R1
@@ -204,11 +204,11 @@ func (g *gen) compare(n *expr.Binary, want bool, l label) {
 		return
 	}
 	if k, ok := n.Y.(*expr.Const); ok && k.Int == int64(int32(k.Int)) {
-		g.num(n.X)
+		e.num(n.X)
 		c.ifImm(jumpOf(op, want), asm.R0, int32(k.Int), l)
 		return
 	}
-	g.both(n.X, n.Y)
+	e.both(n.X, n.Y)
 	c.ifReg(jumpOf(op, want), asm.R0, asm.R1, l)
 }
 
@@ -220,22 +220,22 @@ func jumpOf(op expr.Op, want bool) asm.JumpOp {
 }
 
 // both evaluates x into R0 and y into R1.
-func (g *gen) both(x, y expr.Node) {
-	c := g.code
-	if g.leaf(y) {
-		g.num(x)
+func (e *eval) both(x, y expr.Node) {
+	c := e.code
+	if e.leaf(y) {
+		e.num(x)
 		if k, ok := y.(*expr.Const); ok {
 			c.constant(asm.R1, k.Int)
 		} else {
-			g.field(asm.R1, y.(*expr.Field))
+			e.field(asm.R1, y.(*expr.Field))
 		}
 		return
 	}
 	mark := c.stack
-	g.num(x)
+	e.num(x)
 	t := c.alloc(8)
 	c.store(t, asm.R0)
-	g.num(y)
+	e.num(y)
 	c.emit(asm.Mov.Reg(asm.R1, asm.R0))
 	c.load(asm.R0, t)
 	c.stack = mark
@@ -243,7 +243,7 @@ func (g *gen) both(x, y expr.Node) {
 
 // leaf reports that n is loaded by instructions that leave the other
 // registers alone.
-func (g *gen) leaf(n expr.Node) bool {
+func (e *eval) leaf(n expr.Node) bool {
 	switch n := n.(type) {
 	case *expr.Const:
 		return n.T.Numeric()
@@ -253,19 +253,19 @@ func (g *gen) leaf(n expr.Node) bool {
 	return false
 }
 
-func (g *gen) unary(n *expr.Unary) {
-	c := g.code
+func (e *eval) unary(n *expr.Unary) {
+	c := e.code
 	switch n.Op {
 	case expr.OpToInt:
-		g.truth(n.X)
+		e.truth(n.X)
 		return
 	case expr.OpStrLen:
-		g.textLen(n.X)
+		e.textLen(n.X)
 		return
 	case expr.OpTrunc:
 		refuse("floating point has no code for the kernel")
 	}
-	g.num(n.X)
+	e.num(n.X)
 	unsigned := n.X.Type().Unsigned
 	switch n.Op {
 	case expr.OpNeg:
@@ -278,15 +278,15 @@ func (g *gen) unary(n *expr.Unary) {
 		if unsigned {
 			op = asm.JGT
 		}
-		c.ifReg(op, asm.R0, asm.R1, g.fail)
+		c.ifReg(op, asm.R0, asm.R1, e.fail)
 		c.emit(asm.Neg.Imm(asm.R0, 0))
 	case expr.OpNotC:
 		if unsigned {
-			c.ifImm(asm.JSLT, asm.R0, 0, g.fail)
+			c.ifImm(asm.JSLT, asm.R0, 0, e.fail)
 		}
 		c.emit(asm.Xor.Imm(asm.R0, -1))
 	case expr.OpSigned, expr.OpUnsigned:
-		c.ifImm(asm.JSLT, asm.R0, 0, g.fail)
+		c.ifImm(asm.JSLT, asm.R0, 0, e.fail)
 	default:
 		refuse("operator %s has no code for the kernel", n.Op)
 	}
@@ -298,17 +298,17 @@ var plainOps = map[expr.Op]asm.ALUOp{
 	expr.OpShl: asm.LSh, expr.OpShrS: asm.ArSh, expr.OpShrU: asm.RSh,
 }
 
-func (g *gen) binary(n *expr.Binary) {
-	c := g.code
+func (e *eval) binary(n *expr.Binary) {
+	c := e.code
 	if n.Op >= expr.OpAddC && n.Op <= expr.OpShrC {
-		g.both(n.X, n.Y)
-		arith{c, g.fail}.checked(n)
+		e.both(n.X, n.Y)
+		arith{c, e.fail}.checked(n)
 		return
 	}
 	shift := n.Op == expr.OpShl || n.Op == expr.OpShrS || n.Op == expr.OpShrU
 	if op, ok := plainOps[n.Op]; ok {
 		if k, ok := n.Y.(*expr.Const); ok && k.Int == int64(int32(k.Int)) {
-			g.num(n.X)
+			e.num(n.X)
 			v := int32(k.Int)
 			if shift {
 				v &= 63
@@ -316,7 +316,7 @@ func (g *gen) binary(n *expr.Binary) {
 			c.emit(op.Imm(asm.R0, v))
 			return
 		}
-		g.both(n.X, n.Y)
+		e.both(n.X, n.Y)
 		if shift {
 			c.emit(asm.And.Imm(asm.R1, 63))
 		}
@@ -325,33 +325,33 @@ func (g *gen) binary(n *expr.Binary) {
 	}
 	switch n.Op {
 	case expr.OpDivU, expr.OpModU:
-		g.both(n.X, n.Y)
-		c.ifImm(asm.JEq, asm.R1, 0, g.fail)
+		e.both(n.X, n.Y)
+		c.ifImm(asm.JEq, asm.R1, 0, e.fail)
 		op := asm.Div
 		if n.Op == expr.OpModU {
 			op = asm.Mod
 		}
 		c.emit(op.Reg(asm.R0, asm.R1))
 	case expr.OpDivS, expr.OpModS:
-		g.both(n.X, n.Y)
-		arith{c, g.fail}.divideSigned(n.Op == expr.OpModS)
+		e.both(n.X, n.Y)
+		arith{c, e.fail}.divideSigned(n.Op == expr.OpModS)
 	default:
 		refuse("operator %s has no code for the kernel", n.Op)
 	}
 }
 
 // native is the natives that are simple enough.
-func (g *gen) native(n *expr.Native) {
-	c := g.code
+func (e *eval) native(n *expr.Native) {
+	c := e.code
 	if size := n.SwappedSize(); size > 0 {
-		g.num(n.Args[0])
-		g.code.extend(asm.R0, 8*size, false)
+		e.num(n.Args[0])
+		e.code.extend(asm.R0, 8*size, false)
 		c.emit(asm.HostTo(asm.BE, asm.R0, map[int]asm.Size{2: asm.Half, 4: asm.Word}[size]))
 		return
 	}
 	if n.Is(expr.AsksThreads) {
-		g.num(n.Args[0])
-		g.traced()
+		e.num(n.Args[0])
+		e.hook.target.traced(c)
 		return
 	}
 	refuse("%s() has no code for the kernel", n.Name)

@@ -107,12 +107,13 @@ func (p *rawPoint) task(prefix string, arg int) {
 	member("comm", 16, true)
 }
 
-// pickRaw decides whether e's program can be a raw one: every field of the
+// pickRaw decides whether the program can be a raw one: every field of the
 // record that somebody reads must be known. Without BTF, structures cannot be
 // read.
-func (g *gen) pickRaw(e *source, nodes []expr.Node) {
-	if g.host.asRaw {
-		g.kind = ebpf.RawTracepoint
+func (h *hook) pickRaw(nodes []expr.Node) {
+	e := h.source
+	if h.host.asRaw {
+		h.kind = ebpf.RawTracepoint
 		return
 	}
 	if e.Sampled || e.stacked && e.Stack.Kernel {
@@ -121,7 +122,7 @@ func (g *gen) pickRaw(e *source, nodes []expr.Node) {
 		return
 	}
 	p := rawPointOf(e.Schema.FullName())
-	if p == nil || !g.host.raw(p.name) {
+	if p == nil || !h.host.raw(p.name) {
 		return
 	}
 	typ := ebpf.RawTracepoint
@@ -140,7 +141,7 @@ func (g *gen) pickRaw(e *source, nodes []expr.Node) {
 			ok = ok && have && f.View == expr.ViewValue &&
 				(f.F.Kind == event.Int || known.text && f.F.Kind == event.Str)
 			if have && known.deref {
-				if _, has := g.host.member(known.typ, known.member); !has {
+				if _, has := h.host.member(known.typ, known.member); !has {
 					ok = false
 				}
 				typ = ebpf.Tracing
@@ -149,15 +150,15 @@ func (g *gen) pickRaw(e *source, nodes []expr.Node) {
 		})
 	}
 	if ok {
-		g.raw, g.kind = p, typ
+		h.raw, h.kind = p, typ
 	}
 }
 
 // rawText copies a text of a structure to off.
-func (g *gen) rawText(off int16, name string) {
-	c := g.code
-	f := g.raw.fields[name]
-	at, _ := g.host.member(f.typ, f.member)
+func (h *hook) rawText(off int16, name string) {
+	c := h.code
+	f := h.raw.fields[name]
+	at, _ := h.host.member(f.typ, f.member)
 	c.emit(asm.LoadMem(asm.R3, asm.R6, int16(8*f.arg), asm.DWord), asm.Add.Imm(asm.R3, int32(at)))
 	c.addr(asm.R1, off)
 	c.emit(asm.Mov.Imm(asm.R2, int32(f.size+1)))
@@ -165,16 +166,16 @@ func (g *gen) rawText(off int16, name string) {
 }
 
 // rawField reads a field from the arguments.
-func (g *gen) rawField(dst asm.Register, name string) {
-	c := g.code
-	f, ok := g.raw.fields[name]
+func (h *hook) rawField(dst asm.Register, name string) {
+	c := h.code
+	f, ok := h.raw.fields[name]
 	if !ok {
 		refuse("BUG: field %s of a raw tracepoint", name)
 	}
 	base, off := asm.R6, 8*f.arg
 	if f.deref {
 		c.emit(asm.LoadMem(dst, base, int16(off), asm.DWord))
-		at, _ := g.host.member(f.typ, f.member)
+		at, _ := h.host.member(f.typ, f.member)
 		c.emit(asm.LoadMem(dst, dst, int16(at), sizes[f.size]))
 		if f.signed {
 			c.extend(dst, 8*f.size, true)

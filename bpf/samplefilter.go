@@ -16,21 +16,18 @@ import (
 func SampleFilter(label string, preds []expr.Node, host *Host) (im *Image, err error) {
 	defer caught(&im, &err)
 	im = &Image{host: host, Target: &Target{}, graph: &graph{}}
-	g := &gen{code: newCode(), host: host, graph: im.graph, image: im, kind: ebpf.PerfEvent}
-	c := g.code
-	var pid, cpu, time bool
-	for _, n := range preds {
-		g.needs(n, &pid, &cpu, &time)
-	}
+	v := newEval(&hook{code: newCode(), host: host, kind: ebpf.PerfEvent, target: im.Target})
+	c := v.code
+	v.members.foresee(preds...)
 	drop := c.label()
-	g.fail = c.label()
+	v.fail = c.label()
 	c.emit(asm.Mov.Reg(asm.R6, asm.R1))
-	g.target(im.Target, nil, pid, cpu, drop)
-	g.context(preds)
+	v.members.check(im.Target, nil, drop)
+	v.members.fetchContext(preds)
 	for _, p := range preds {
-		g.test(p, false, drop)
+		v.test(p, false, drop)
 	}
-	if c.used[g.fail] {
+	if c.used[v.fail] {
 		refuse("an evaluation that can fail: nobody would count it")
 	}
 	c.emit(asm.Mov.Imm(asm.R0, 1), asm.Return())

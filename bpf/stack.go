@@ -98,36 +98,41 @@ func (s *graph) chainSize() int {
 	return chainWords + 8*(kernel+user)
 }
 
-// stack leaves the hash of the running task's stack at key; 0 is of no stack.
+// A walker finds the call stack of the running task in a program.
+type walker struct {
+	eval         *eval
+	kernel, user int // addresses that there is room for
+}
+
+// leave leaves the hash of the running task's stack at key; 0 is of no stack.
 // R7 is its memory from then on.
-func (g *gen) stack(key int16, n expr.Node) {
-	c := g.code
-	spec := g.graph.sources[g.index].stackOf(n)
-	kernel, user := g.graph.chain()
+func (w *walker) leave(key int16, n expr.Node) {
+	c, h := w.eval.code, w.eval.hook
+	spec := h.source.stackOf(n)
 	mark := c.stack
 	index := c.alloc(8)
 	c.zero(index, 8)
-	c.get(chainMap.of(g.index), index, g.fail)
+	c.get(chainMap.of(h.index), index, w.eval.fail)
 	c.emit(asm.Mov.Reg(asm.R7, asm.R0), storeImm(asm.R7, chainTask, 0), storeImm(asm.R7, chainKernel, 0),
 		storeImm(asm.R7, chainUser, 0), storeImm(asm.R7, chainMax, int32(spec.Max)), asm.Mov.Imm(asm.R8, 0))
 	if spec.Kernel {
-		g.walk(chainKernel, chainWords, spec.Max, 0)
+		w.part(chainKernel, chainWords, spec.Max, 0)
 	}
 	if spec.User {
 		none := c.label()
-		g.walk(chainUser, chainWords+8*kernel, spec.Max, userStackFlag)
+		w.part(chainUser, chainWords+8*w.kernel, spec.Max, userStackFlag)
 		c.ifImm(asm.JEq, asm.R8, 0, none)
-		g.task()
+		w.task()
 		c.place(none)
 	}
-	g.hash(key, kernel, user)
+	w.hash(key)
 	c.stack = mark
 }
 
-// walk has the kernel write addresses to R7+at, at most as many as most leaves
+// part has the kernel write addresses to R7+at, at most as many as most leaves
 // beside the R8 bytes that are there, and their size to R7+size and R8.
-func (g *gen) walk(size, at, most int, flags int32) {
-	c := g.code
+func (w *walker) part(size, at, most int, flags int32) {
+	c := w.eval.code
 	end := c.label()
 	c.emit(asm.Mov.Imm(asm.R3, int32(8*most)), asm.Sub.Reg(asm.R3, asm.R8), asm.Mov.Imm(asm.R8, 0))
 	c.ifImm(asm.JEq, asm.R3, 0, end)
@@ -142,9 +147,9 @@ func (g *gen) walk(size, at, most int, flags int32) {
 }
 
 // task notes the process, and which program it runs.
-func (g *gen) task() {
-	c := g.code
-	at, ok := g.host.member("task_struct", "self_exec_id")
+func (w *walker) task() {
+	c := w.eval.code
+	at, ok := w.eval.hook.host.member("task_struct", "self_exec_id")
 	if !ok {
 		refuse("user stacks need the kernel's type information (CONFIG_DEBUG_INFO_BTF)")
 	}
@@ -152,14 +157,14 @@ func (g *gen) task() {
 	c.emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Add.Imm(asm.R3, int32(at)),
 		asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, chainTask+4), asm.Mov.Imm(asm.R2, 4))
 	c.call(asm.FnProbeReadKernel)
-	c.emit(asm.LoadMem(asm.R1, asm.R10, g.pidTgid()+4, asm.Word),
+	c.emit(asm.LoadMem(asm.R1, asm.R10, w.eval.members.pidTgid()+4, asm.Word),
 		asm.StoreMem(asm.R7, chainTask, asm.R1, asm.Word))
 }
 
 // hash leaves two numbers of R7's memory at key, of 64 bits each: one of
 // multiplications of xored words, one of added words.
-func (g *gen) hash(key int16, kernel, user int) {
-	c := g.code
+func (w *walker) hash(key int16) {
+	c := w.eval.code
 	c.constant(asm.R8, -0x61c8864680b583eb) // 2^64 / golden ratio, odd
 	c.constant(asm.R9, -0x3d4d51c2d82b14b1) // a prime
 	c.emit(asm.Mov.Imm(asm.R3, 0), asm.Mov.Imm(asm.R4, 0))
@@ -189,8 +194,8 @@ func (g *gen) hash(key int16, kernel, user int) {
 		c.again(next)
 		c.place(done)
 	}
-	part(chainKernel, chainWords, kernel)
-	part(chainUser, chainWords+8*kernel, user)
+	part(chainKernel, chainWords, w.kernel)
+	part(chainUser, chainWords+8*w.kernel, w.user)
 	some, end := c.label(), c.label()
 	c.emit(asm.LoadMem(asm.R1, asm.R7, chainKernel, asm.DWord),
 		asm.LoadMem(asm.R2, asm.R7, chainUser, asm.DWord), asm.Or.Reg(asm.R1, asm.R2))
@@ -205,8 +210,8 @@ func (g *gen) hash(key int16, kernel, user int) {
 
 // keep stores the stack of R7 under its hash, if it is not there: generation n
 // gets a row with it.
-func (g *gen) keep(key int16, n int, full label) {
-	c := g.code
+func (w *walker) keep(key int16, n int, full label) {
+	c := w.eval.code
 	mark := c.stack
 	kept := c.label()
 	c.load(asm.R1, key)
@@ -220,7 +225,7 @@ func (g *gen) keep(key int16, n int, full label) {
 	c.widen()
 	c.ifImm(asm.JEq, asm.R0, -17, kept) // EEXIST
 	c.ifImm(asm.JNE, asm.R0, 0, full)
-	if _, user := g.graph.chain(); user > 0 {
+	if w.user > 0 {
 		pid := c.alloc(8)
 		c.emit(asm.LoadMem(asm.R1, asm.R7, chainTask, asm.DWord))
 		c.ifImm(asm.JEq, asm.R1, 0, kept)

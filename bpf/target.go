@@ -40,48 +40,8 @@ const listed = 8
 // nobody is a process number that no process has.
 const nobody = 1 << 32
 
-// target emits the checks, and fetches the sample members that pid and cpu ask for.
-// Events outside the target jump to exit.
-func (g *gen) target(t *Target, only []int, pid, cpu bool, exit label) {
-	c := g.code
-	tasks := len(t.PIDs)+len(t.TIDs) > 0 || t.Workload
-	if pid || tasks {
-		c.call(asm.FnGetCurrentPidTgid)
-		if pid {
-			g.members.pid = c.alloc(8)
-			c.store(g.members.pid, asm.R0)
-		}
-	}
-	if tasks {
-		g.tasks(t, exit)
-	}
-	if len(t.Cgroups) > 0 {
-		g.cgroups(t, exit)
-	}
-	ranges := rangesOf(t.CPUs, only)
-	if cpu || ranges != nil {
-		c.call(asm.FnGetSmpProcessorId)
-		if cpu {
-			g.members.cpu = c.alloc(8)
-			c.store(g.members.cpu, asm.R0)
-		}
-	}
-	if ranges != nil {
-		in := c.label()
-		for _, r := range ranges {
-			next := c.label()
-			c.ifImm(asm.JLT, asm.R0, int32(r[0]), next)
-			c.ifImm(asm.JLE, asm.R0, int32(r[1]), in)
-			c.place(next)
-		}
-		c.goTo(exit)
-		c.place(in)
-	}
-}
-
 // tasks checks the process or thread; R0 has both.
-func (g *gen) tasks(t *Target, exit label) {
-	c := g.code
+func (t *Target) tasks(c *code, exit label) {
 	in := c.label()
 	if t.sets() {
 		// Most events are of the first process: it is compared first.
@@ -126,11 +86,10 @@ func (g *gen) tasks(t *Target, exit label) {
 }
 
 // cgroups checks that the running task is in one of them.
-func (g *gen) cgroups(t *Target, exit label) {
+func (t *Target) cgroups(c *code, exit label) {
 	if len(t.Cgroups) > listed {
 		refuse("%d cgroups", len(t.Cgroups))
 	}
-	c := g.code
 	in := c.label()
 	for i := range t.Cgroups {
 		c.mapPtr(asm.R1, cgroupsMap.of())
@@ -246,14 +205,13 @@ func (im *Image) trackers(host *Host, t *Target) {
 		refuse("following children needs the kernel's type information (CONFIG_DEBUG_INFO_BTF)")
 	}
 	im.follow = true
-	g := &gen{code: newCode()}
-	c := g.code
+	c := newCode()
 	exit := c.label()
 	c.emit(asm.Mov.Reg(asm.R6, asm.R1), asm.LoadMem(asm.R0, asm.R6, 8, asm.DWord))
 	c.emit(asm.And.Imm(asm.R0, cloneThread))
 	c.ifImm(asm.JNE, asm.R0, 0, exit)
 	c.call(asm.FnGetCurrentPidTgid)
-	g.tasks(t, exit)
+	t.tasks(c, exit)
 	k := c.alloc(8)
 	c.newTask(k, at)
 	c.put(processesMap.of(), k, k, ebpf.UpdateAny)

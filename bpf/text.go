@@ -23,9 +23,9 @@ const maxText = 128
 func pad(n int) int { return (n + 7) &^ 7 }
 
 // text puts n at off, which has room for size bytes.
-func (g *gen) text(off int16, size int, n expr.Node) {
-	c := g.code
-	if need := g.env.room(n); need > size {
+func (e *eval) text(off int16, size int, n expr.Node) {
+	c := e.code
+	if need := e.env.room(n); need > size {
 		panic("BUG: text without room")
 	}
 	switch n := n.(type) {
@@ -38,11 +38,11 @@ func (g *gen) text(off int16, size int, n expr.Node) {
 			c.store(off+int16(8*i), asm.R0)
 		}
 	case *expr.Field:
-		g.textField(off, size, n)
+		e.textField(off, size, n)
 	case *expr.LoadState:
-		g.stateText(off, size, n)
+		e.stateText(off, size, n)
 	case *expr.Native:
-		g.userText(off, size, n)
+		e.userText(off, size, n)
 	}
 }
 
@@ -67,11 +67,11 @@ func words(s string, size int) []uint64 {
 }
 
 // textField reads a text field.
-func (g *gen) textField(off int16, size int, n *expr.Field) {
-	c := g.code
-	at, have := g.env.saved(n)
+func (e *eval) textField(off int16, size int, n *expr.Field) {
+	c := e.code
+	at, have := e.env.saved(n)
 	if at == 0 {
-		at, have = g.env.slot(n)
+		at, have = e.env.slot(n)
 	}
 	if at != 0 {
 		for i := 0; i < size; i += 8 {
@@ -93,8 +93,8 @@ func (g *gen) textField(off int16, size int, n *expr.Field) {
 		return
 	}
 	c.zero(off, size)
-	if g.raw != nil {
-		g.rawText(off, f.Name)
+	if e.hook.raw != nil {
+		e.hook.rawText(off, f.Name)
 		return
 	}
 	if f.Place == event.InRaw {
@@ -105,9 +105,9 @@ func (g *gen) textField(off int16, size int, n *expr.Field) {
 		return
 	}
 	// Length and offset of the data; one byte more is read, the NUL.
-	g.ctx(asm.R0, f.Offset, 4, false)
+	e.hook.ctx(asm.R0, f.Offset, 4, false)
 	c.emit(asm.Mov.Reg(asm.R2, asm.R0), asm.RSh.Imm(asm.R2, 16), asm.Add.Imm(asm.R2, 1))
-	c.ifImm(asm.JGT, asm.R2, maxText, g.fail)
+	c.ifImm(asm.JGT, asm.R2, maxText, e.fail)
 	c.emit(asm.And.Imm(asm.R0, 0xffff))
 	if f.Place == event.RelLoc {
 		c.emit(asm.Add.Imm(asm.R0, int32(f.Offset)+4))
@@ -118,40 +118,40 @@ func (g *gen) textField(off int16, size int, n *expr.Field) {
 }
 
 // textTruth jumps to l if "n is not empty" is want.
-func (g *gen) textTruth(n expr.Node, want bool, l label) {
+func (e *eval) textTruth(n expr.Node, want bool, l label) {
 	if k, ok := n.(*expr.Const); ok {
 		if (k.Str != "") == want {
-			g.code.goTo(l)
+			e.code.goTo(l)
 		}
 		return
 	}
-	mark := g.code.stack
-	off := g.alloc(n)
-	g.code.emit(asm.LoadMem(asm.R0, asm.R10, off, asm.Byte))
-	g.code.ifTrue(asm.R0, want, l)
-	g.code.stack = mark
+	mark := e.code.stack
+	off := e.alloc(n)
+	e.code.emit(asm.LoadMem(asm.R0, asm.R10, off, asm.Byte))
+	e.code.ifTrue(asm.R0, want, l)
+	e.code.stack = mark
 }
 
 // alloc evaluates a text to a place of its own.
-func (g *gen) alloc(n expr.Node) int16 {
-	size := g.env.room(n)
-	off := g.code.alloc(size)
-	g.text(off, size, n)
+func (e *eval) alloc(n expr.Node) int16 {
+	size := e.env.room(n)
+	off := e.code.alloc(size)
+	e.text(off, size, n)
 	return off
 }
 
 // textLen counts the bytes up to the NUL.
-func (g *gen) textLen(n expr.Node) {
-	c := g.code
+func (e *eval) textLen(n expr.Node) {
+	c := e.code
 	if k, ok := n.(*expr.Const); ok {
 		c.constant(asm.R0, int64(len(k.Str)))
 		return
 	}
-	size := g.env.room(n)
+	size := e.env.room(n)
 	mark := c.stack
-	if g.env.copied(n) {
+	if e.env.copied(n) {
 		// Who copied it knows, the NUL included.
-		g.alloc(n)
+		e.alloc(n)
 		c.emit(asm.Sub.Imm(asm.R0, 1))
 		c.stack = mark
 		return
@@ -159,7 +159,7 @@ func (g *gen) textLen(n expr.Node) {
 	if size > 32 {
 		refuse("the length of a text of up to %d bytes", size-1)
 	}
-	off := g.alloc(n)
+	off := e.alloc(n)
 	done := c.label()
 	for i := range size {
 		c.emit(asm.Mov.Imm(asm.R0, int32(i)), asm.LoadMem(asm.R1, asm.R10, off+int16(i), asm.Byte))
@@ -172,8 +172,8 @@ func (g *gen) textLen(n expr.Node) {
 }
 
 // compareText jumps to l if the comparison's truth is want.
-func (g *gen) compareText(n *expr.Binary, want bool, l label) {
-	c := g.code
+func (e *eval) compareText(n *expr.Binary, want bool, l label) {
+	c := e.code
 	mark := c.stack
 	defer func() { c.stack = mark }()
 	op := n.Op
@@ -184,7 +184,7 @@ func (g *gen) compareText(n *expr.Binary, want bool, l label) {
 			refuse("%s of a pattern that is not a constant", op)
 		}
 		done := false
-		if y, done = g.matchText(n.X, op, y.Str, want, l); done {
+		if y, done = e.matchText(n.X, op, y.Str, want, l); done {
 			return
 		}
 		op = expr.OpStrEq
@@ -193,16 +193,16 @@ func (g *gen) compareText(n *expr.Binary, want bool, l label) {
 	case expr.OpStrEq, expr.OpStrNe:
 		equal := want == (op == expr.OpStrEq)
 		if isConst {
-			g.equalConst(n.X, y.Str, equal, l)
+			e.equalConst(n.X, y.Str, equal, l)
 			return
 		}
 		if x, ok := n.X.(*expr.Const); ok {
-			g.equalConst(n.Y, x.Str, equal, l)
+			e.equalConst(n.Y, x.Str, equal, l)
 			return
 		}
-		g.equalTexts(n.X, n.Y, equal, l)
+		e.equalTexts(n.X, n.Y, equal, l)
 	case expr.OpStrLt, expr.OpStrLe:
-		g.orderTexts(n.X, n.Y, op == expr.OpStrLe, want, l)
+		e.orderTexts(n.X, n.Y, op == expr.OpStrLe, want, l)
 	default:
 		refuse("operator %s on texts", op)
 	}
@@ -210,7 +210,7 @@ func (g *gen) compareText(n *expr.Binary, want bool, l label) {
 
 // matchText jumps to l if a match's truth is want. A glob that is an equality
 // is left to others: its text is returned.
-func (g *gen) matchText(x expr.Node, op expr.Op, text string, want bool,
+func (e *eval) matchText(x expr.Node, op expr.Op, text string, want bool,
 	l label) (equal *expr.Const, done bool) {
 	p := &pattern{}
 	switch op {
@@ -220,12 +220,12 @@ func (g *gen) matchText(x expr.Node, op expr.Op, text string, want bool,
 		case ok && op == expr.OpStrEq:
 			return &expr.Const{T: expr.TStr, Str: simple}, false
 		case ok:
-			g.prefix(x, simple, want, l)
+			e.prefix(x, simple, want, l)
 			return nil, true
 		}
 		p = globPattern(text)
 	case expr.OpPrefix:
-		g.prefix(x, text, want, l)
+		e.prefix(x, text, want, l)
 		return nil, true
 	default:
 		if indexNUL(text) >= 0 {
@@ -237,7 +237,7 @@ func (g *gen) matchText(x expr.Node, op expr.Op, text string, want bool,
 			p.star()
 		}
 	}
-	g.matches(x, p, text, want, l)
+	e.matches(x, p, text, want, l)
 	return nil, true
 }
 
@@ -261,16 +261,16 @@ func simpleGlob(p string) (text string, op expr.Op, ok bool) {
 }
 
 // equalConst jumps to l if (x == s) is equal.
-func (g *gen) equalConst(x expr.Node, s string, equal bool, l label) {
-	c := g.code
+func (e *eval) equalConst(x expr.Node, s string, equal bool, l label) {
+	c := e.code
 	if k, ok := x.(*expr.Const); ok {
 		if (k.Str == s) == equal {
 			c.goTo(l)
 		}
 		return
 	}
-	size := g.env.room(x)
-	off := g.alloc(x)
+	size := e.env.room(x)
+	off := e.alloc(x)
 	if len(s) >= size || indexNUL(s) >= 0 {
 		if !equal {
 			c.goTo(l)
@@ -295,10 +295,10 @@ func (g *gen) equalConst(x expr.Node, s string, equal bool, l label) {
 }
 
 // prefix jumps to l if "x starts with s" is want.
-func (g *gen) prefix(x expr.Node, s string, want bool, l label) {
-	c := g.code
-	size := g.env.room(x)
-	off := g.alloc(x)
+func (e *eval) prefix(x expr.Node, s string, want bool, l label) {
+	c := e.code
+	size := e.env.room(x)
+	off := e.alloc(x)
 	if len(s) >= size || indexNUL(s) >= 0 {
 		if !want {
 			c.goTo(l)
@@ -326,18 +326,18 @@ func (g *gen) prefix(x expr.Node, s string, want bool, l label) {
 }
 
 // texts evaluates two texts to places of one size.
-func (g *gen) texts(x, y expr.Node) (a, b int16, size int) {
-	size = max(g.env.room(x), g.env.room(y))
-	a = g.code.alloc(size)
-	g.text(a, size, x)
-	b = g.code.alloc(size)
-	g.text(b, size, y)
+func (e *eval) texts(x, y expr.Node) (a, b int16, size int) {
+	size = max(e.env.room(x), e.env.room(y))
+	a = e.code.alloc(size)
+	e.text(a, size, x)
+	b = e.code.alloc(size)
+	e.text(b, size, y)
 	return a, b, size
 }
 
-func (g *gen) equalTexts(x, y expr.Node, equal bool, l label) {
-	c := g.code
-	a, b, size := g.texts(x, y)
+func (e *eval) equalTexts(x, y expr.Node, equal bool, l label) {
+	c := e.code
+	a, b, size := e.texts(x, y)
 	differ := c.label()
 	to := l
 	if equal {
@@ -356,9 +356,9 @@ func (g *gen) equalTexts(x, y expr.Node, equal bool, l label) {
 
 // orderTexts compares words as big-endian numbers: the zeros behind the
 // shorter text make it the smaller one.
-func (g *gen) orderTexts(x, y expr.Node, orEqual, want bool, l label) {
-	c := g.code
-	a, b, size := g.texts(x, y)
+func (e *eval) orderTexts(x, y expr.Node, orEqual, want bool, l label) {
+	c := e.code
+	a, b, size := e.texts(x, y)
 	less, notLess, end := c.label(), c.label(), c.label()
 	for i := 0; i < size; i += 8 {
 		c.load(asm.R0, a+int16(i))

@@ -38,11 +38,10 @@ func (t *Target) named() bool { return len(t.PIDs)+len(t.TIDs) > 0 || t.Workload
 
 // traced leaves in R0 whether the thread in R0 is one of the target's; of all
 // threads if nobody is named. The idle task never is.
-func (g *gen) traced() {
-	c := g.code
-	g.code.extend(asm.R0, 32, true)
+func (t *Target) traced(c *code) {
+	c.extend(asm.R0, 32, true)
 	no, done := c.label(), c.label()
-	if !g.image.Target.named() {
+	if !t.named() {
 		c.ifImm(asm.JSLE, asm.R0, 0, no)
 	} else {
 		mark := c.stack

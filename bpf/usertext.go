@@ -8,7 +8,6 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/perf"
 )
 
 // This file reads texts of the process: user_string(address). A program reads
@@ -20,10 +19,10 @@ import (
 const userRoom = event.UserTextLimit + 1
 
 // userText puts a text of the process at off.
-func (g *gen) userText(off int16, size int, n *expr.Native) {
-	c := g.code
+func (e *eval) userText(off int16, size int, n *expr.Native) {
+	c := e.code
 	done := c.label()
-	g.num(n.Args[0])
+	e.num(n.Args[0])
 	c.emit(asm.Mov.Reg(asm.R3, asm.R0))
 	c.zero(off, size)
 	c.ifImm(asm.JEq, asm.R3, 0, done)
@@ -73,78 +72,12 @@ func wordOf(s string) uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// layTexts adds to a record the word that says where its texts are.
-func (r *record) layTexts() {
-	if r.texts = 0; len(r.Texts) > 0 {
-		r.texts = pad(r.size)
-		r.size = r.texts + 8
-	}
-}
-
-// buffer is how large a record can become.
-func (r *record) buffer() int {
-	n := r.size
-	if r.Whole {
-		n += wholeMost
-	}
-	return pad(n) + len(r.Texts)*(perf.TextHead+userRoom)
-}
-
-// behind adds the texts to a record: R7 is where it is, R5 how long.
-//
-// The length is kept with the record: the verifier takes a number that is
-// read back from there for unknown, so that it follows each text once, not
-// once for every combination of lengths before it.
-func (g *gen) behind(r *record) {
-	c := g.code
-	from, to := int16(r.texts), int16(r.texts+4)
-	most := int32(r.buffer() - perf.TextHead - userRoom)
-	c.emit(asm.Add.Imm(asm.R5, 7), asm.And.Imm(asm.R5, -8),
-		asm.StoreMem(asm.R7, from, asm.R5, asm.Word), asm.StoreMem(asm.R7, to, asm.R5, asm.Word))
-	for _, n := range r.Texts {
-		next := c.label()
-		g.num(n)
-		c.ifImm(asm.JEq, asm.R0, 0, next)
-		c.emit(asm.LoadMem(asm.R1, asm.R7, to, asm.Word))
-		c.ifImm(asm.JGT, asm.R1, most, g.fail)
-		c.emit(asm.Mov.Reg(asm.R8, asm.R7), asm.Add.Reg(asm.R8, asm.R1),
-			asm.StoreMem(asm.R8, 0, asm.R0, asm.DWord),
-			asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Reg(asm.R1, asm.R8), asm.Add.Imm(asm.R1, perf.TextHead))
-		c.readUser(asm.R8, perf.TextHead)
-		c.emit(asm.StoreMem(asm.R8, 8, asm.R0, asm.DWord), asm.LoadMem(asm.R1, asm.R7, to, asm.Word),
-			asm.Add.Reg(asm.R1, asm.R0), asm.Add.Imm(asm.R1, perf.TextHead+7), asm.And.Imm(asm.R1, -8),
-			asm.StoreMem(asm.R7, to, asm.R1, asm.Word))
-		c.place(next)
-	}
-	c.emit(asm.LoadMem(asm.R5, asm.R7, to, asm.Word))
-	c.ifImm(asm.JGT, asm.R5, int32(r.buffer()), g.fail)
-}
-
-// fillBuffer puts the fields into memory of the CPU, for texts to follow: R7 is
-// where, R5 how long.
-func (g *gen) fillBuffer(r *record) {
-	c := g.code
-	mark := c.stack
-	at := c.alloc(r.texts)
-	if r.texts > 0 {
-		c.zero(at+int16(r.texts)-8, 8) // fields may end in the middle
-	}
-	g.fill(r, at)
-	g.scratch()
-	for i := 0; i < r.texts; i += 8 {
-		c.load(asm.R0, at+int16(i))
-		c.emit(asm.StoreMem(asm.R7, int16(i), asm.R0, asm.DWord))
-	}
-	c.emit(asm.Mov.Imm(asm.R5, int32(r.size)))
-	c.stack = mark
-}
-
 // recordNumber reads a number at a fixed place of the record: an element of an
 // array.
-func (g *gen) recordNumber(n *expr.Mem) {
+func (e *eval) recordNumber(n *expr.Mem) {
 	off, p, ok := expr.RecordOffset(n.Addr)
-	if !ok || p != expr.Self || g.env.pair != nil || g.env.out != nil || g.kind != ebpf.TracePoint {
+	if !ok || p != expr.Self || e.env.pair != nil || e.env.out != nil || e.hook.kind != ebpf.TracePoint {
 		refuse("%s has no code for the kernel", n)
 	}
-	g.ctx(asm.R0, off, n.Size, n.Signed)
+	e.hook.ctx(asm.R0, off, n.Size, n.Signed)
 }

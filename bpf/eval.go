@@ -1,0 +1,68 @@
+package bpf
+
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/runtime/expr"
+)
+
+// This file is the evaluation of expressions by a program. Numbers are in
+// number.go, texts in text.go, statements in stmt.go, fields in fields.go.
+
+// An eval evaluates expressions on the event of a hook, or on what env says.
+type eval struct {
+	code    *code
+	hook    *hook
+	members *members
+
+	env   env
+	scope scope
+	fail  label // where failed evaluations go
+}
+
+// newEval evaluates on the event of a hook.
+func newEval(h *hook) *eval {
+	return &eval{code: h.code, hook: h, members: &members{hook: h}}
+}
+
+// enter gives n's locals their places on the stack, and returns a function
+// that puts the old ones back.
+func (e *eval) enter(n expr.Node) (leave func()) {
+	old, mark := e.scope, e.code.stack
+	e.scope = scope{n: expr.Locals(n)}
+	if e.scope.n > 0 {
+		e.scope.locals = e.code.alloc(8 * e.scope.n)
+		// A path that the verifier cannot rule out may read before it writes.
+		e.code.zero(e.scope.locals, 8*e.scope.n)
+	}
+	return func() { e.scope, e.code.stack = old, mark }
+}
+
+// value evaluates a whole program into R0.
+func (e *eval) value(n expr.Node) {
+	leave := e.enter(n)
+	e.num(n)
+	leave()
+}
+
+// test evaluates a whole program and jumps to l if its truth is want.
+func (e *eval) test(n expr.Node, want bool, l label) {
+	leave := e.enter(n)
+	e.branch(n, want, l)
+	leave()
+}
+
+// keys puts the parts of a key at their places on the stack, but for call stacks.
+func (e *eval) keys(key int16, cols []column, nodes []expr.Node) {
+	for i, col := range cols {
+		at := key + int16(col.off)
+		switch {
+		case col.stack:
+		case col.text:
+			e.text(at, col.size, nodes[i])
+		default:
+			e.value(nodes[i])
+			e.code.store(at, asm.R0)
+		}
+	}
+}

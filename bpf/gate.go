@@ -1,0 +1,69 @@
+package bpf
+
+import "github.com/cilium/ebpf/asm"
+
+// This file lets events into operators, and counts them.
+
+// The counters of a program beside its tables: for joins and filters together,
+// then for each table.
+const (
+	statErrors = iota
+	statUnmatched
+	statEvicted
+	statLost
+	statTaken
+	statTables
+)
+
+func (t *table) statErrors() int  { return statTables + 2*t.index }
+func (t *table) statEvicted() int { return statTables + 2*t.index + 1 }
+
+// stats is the number of statistics of each program.
+func (s *graph) stats() int { return statTables + 2*len(s.tables) }
+
+// generations is the number of copies of maps that are read while events come.
+func (s *graph) generations() int {
+	if s.intervals {
+		return 2
+	}
+	return 1
+}
+
+// A gate lets the events of a program into an operator. The types that generate
+// operators embed it.
+type gate struct {
+	code *code
+	eval *eval
+	// counted is the one feed of an event that is counted: events that its
+	// predicates leave out do not count. Events that feed several count for
+	// all.
+	counted *feed
+}
+
+// takes goes on with events that f's predicates let through. If one
+// cannot be evaluated, it jumps to the failure label.
+func (g *gate) takes(f *feed, others label) {
+	for _, p := range f.preds {
+		g.eval.test(p, false, others)
+	}
+	if f == g.counted {
+		g.count(statTaken)
+	}
+}
+
+// count adds 1 to a statistic. R0 to R5 are lost.
+func (g *gate) count(stat int) {
+	c := g.code
+	if c.dead {
+		return
+	}
+	mark := c.stack
+	skip := c.label()
+	k := c.alloc(8)
+	c.zero(k, 8)
+	c.get(statsMap.of(g.eval.hook.index), k, skip)
+	c.emit(asm.LoadMem(asm.R1, asm.R0, int16(8*stat), asm.DWord), asm.Add.Imm(asm.R1, 1),
+		asm.StoreMem(asm.R0, int16(8*stat), asm.R1, asm.DWord))
+	c.place(skip)
+	c.stack = mark
+}

@@ -1,0 +1,53 @@
+package bpf
+
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/runtime/expr"
+)
+
+// This file reads and writes the state of a fold in its step functions.
+
+// loadState leaves a number of the state in R0.
+func (e *eval) loadState(n *expr.LoadState) {
+	e.code.load(asm.R0, e.env.stateAt())
+	e.code.emit(asm.LoadMem(asm.R0, asm.R0, e.env.fold.fold.slot(n.Slot), asm.DWord))
+}
+
+// storeState writes to the state.
+func (e *eval) storeState(n *expr.StoreState) {
+	c := e.code
+	at := e.env.stateAt()
+	f := e.env.fold.fold
+	if n.X.Type().Kind != expr.Str {
+		e.num(n.X)
+		c.load(asm.R1, at)
+		c.emit(asm.StoreMem(asm.R1, f.slot(n.Slot), asm.R0, asm.DWord))
+		return
+	}
+	mark := c.stack
+	room := f.rooms[n.Slot]
+	text := c.alloc(room)
+	e.text(text, room, n.X)
+	c.load(asm.R1, at)
+	for i := 0; i < room; i += 8 {
+		c.load(asm.R0, text+int16(i))
+		c.emit(asm.StoreMem(asm.R1, int16(f.texts[n.Slot]+i), asm.R0, asm.DWord))
+	}
+	c.stack = mark
+}
+
+// stateText copies a text of the state to off.
+func (e *eval) stateText(off int16, size int, n *expr.LoadState) {
+	c := e.code
+	f := e.env.fold.fold
+	c.load(asm.R1, e.env.stateAt())
+	for i := 0; i < size; i += 8 {
+		if i >= f.rooms[n.Slot] {
+			c.zero(off+int16(i), 8)
+			continue
+		}
+		c.emit(asm.LoadMem(asm.R0, asm.R1, int16(f.texts[n.Slot]+i), asm.DWord))
+		c.store(off+int16(i), asm.R0)
+	}
+}
