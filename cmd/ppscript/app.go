@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"os"
 	"slices"
@@ -21,18 +20,21 @@ type app struct {
 	helpError error // of writing the help of a subcommand
 	token     string
 
-	ctx  context.Context // for fetching libraries; nil: until the process ends
-	libs libraries
-
-	offline bool // nothing is fetched: a script is only looked at
-
-	scratch []string // directories to remove
+	libs    libraries
+	scratch scratch
 
 	watching atomic.Bool // a watch has the signals
 
 	// scriptTime bounds the time for loading scripts and asking them about
 	// themselves, without running them; 0 is no limit but that of the steps.
 	scriptTime time.Duration
+}
+
+// newApp makes one with the process's output.
+func newApp() *app {
+	a := &app{Console: console.Console{Stdout: os.Stdout, Stderr: os.Stderr}}
+	a.libs.say = a.Say
+	return a
 }
 
 // dispatch runs the subcommand that args name, else the script.
@@ -45,13 +47,13 @@ func (a *app) dispatch(args []string) error {
 	root := a.root()
 	root.SetArgs(args)
 	if len(args) > 0 && args[0] == "--symbols" {
-		return a.symbolize(args[1:])
+		return symbolize(a, args[1:])
 	}
 	if len(args) > 0 && !isCommand(root, args[0]) {
 		return a.script(args)
 	}
 	if len(args) == 0 && interactive() {
-		return a.repl(nil)
+		return repl(a, nil)
 	}
 	return errors.Join(root.Execute(), a.helpError)
 }
@@ -65,6 +67,13 @@ func isCommand(root *cobra.Command, word string) bool {
 	})
 }
 
+// commands are the subcommands; each has a file.
+var commands = []func(*app) *cobra.Command{
+	listCommand, helpCommand, explainCommand, checkCommand, docCommand, recordCommand, infoCommand,
+	doctorCommand, replCommand, modCommand, fmtCommand, newCommand, testCommand, usdtCommand,
+	versionCommand, completionCommand,
+}
+
 // root is the tree of subcommands. Scripts are not in it.
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
@@ -73,18 +82,19 @@ func (a *app) root() *cobra.Command {
 		SilenceUsage:       true,
 		DisableFlagParsing: true,
 		Args:               cobra.ArbitraryArgs,
-		RunE:               func(*cobra.Command, []string) error { return a.usage(false) },
-		ValidArgsFunction:  a.completeScript,
-		CompletionOptions:  cobra.CompletionOptions{DisableDefaultCmd: true},
+		RunE:               func(*cobra.Command, []string) error { return usage(&a.Console, false) },
+		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			return completeScript(a, args, word)
+		},
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
-	root.SetHelpCommand(a.helpCommand())
-	root.SetHelpFunc(func(c *cobra.Command, _ []string) { a.helpError = a.commandHelp(c, nil) })
-	root.AddCommand(a.listCommand(), a.helpCommand(), a.explainCommand(), a.checkCommand(), a.docCommand(),
-		a.recordCommand(), a.infoCommand(), a.doctorCommand(), a.replCommand(), a.modCommand(),
-		a.fmtCommand(), a.newCommand(), a.testCommand(), a.usdtCommand(), a.versionCommand(),
-		a.completionCommand())
+	root.SetHelpCommand(helpCommand(a))
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { a.helpError = commandHelp(&a.Console, c, nil) })
+	for _, command := range commands {
+		root.AddCommand(command(a))
+	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return flagError(err, c.Flags(), c.CommandPath())
 	})

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) checkCommand() *cobra.Command {
-	input, format := "", ""
+func checkCommand(a *app) *cobra.Command {
+	k := checker{app: a}
 	c := &cobra.Command{
 		Use:   "check [--input FILE] [--format text|json] SCRIPT...",
 		Short: "Find mistakes in scripts without running them",
@@ -25,28 +25,34 @@ every event, at ten times the cost, are named with the reason.`,
 			return []string{"star"}, cobra.ShellCompDirectiveFilterFileExt
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if !slices.Contains(checkFormats, format) {
-				return usagef("option", "--format", "got %q, want text or json", format).
+			if !slices.Contains(checkFormats, k.format) {
+				return usagef("option", "--format", "got %q, want text or json", k.format).
 					WithHint("write --format json")
 			}
 			a.scriptTime = lookTime
 			worst := error(nil)
 			for _, name := range args {
-				v, err := a.check(name, input)
+				v, err := k.check(name)
 				if err != nil {
 					worst = exitError(exitRun)
 				}
-				if err := a.showVerdict(name, format, v, err); err != nil {
+				if err := k.show(name, v, err); err != nil {
 					return err
 				}
 			}
 			return worst
 		},
 	}
-	c.Flags().StringVar(&input, "input", "", "a recording, in place of the kernel")
-	c.Flags().StringVar(&format, "format", "text", "text, or json: a line for each script")
+	c.Flags().StringVar(&k.input, "input", "", "a recording, in place of the kernel")
+	c.Flags().StringVar(&k.format, "format", "text", "text, or json: a line for each script")
 	completeChoices(c, "format", checkFormats)
 	return c
+}
+
+// A checker looks for mistakes in scripts.
+type checker struct {
+	*app
+	input, format string
 }
 
 var checkFormats = []string{"text", "json"}
@@ -57,26 +63,26 @@ type verdict struct {
 	interpreted []string // functions, with the reason
 }
 
-// showVerdict tells the mistakes of a script, or that there are none.
-func (a *app) showVerdict(name, format string, v verdict, wrong error) error {
-	if format == "json" {
+// show tells the mistakes of a script, or that there are none.
+func (k *checker) show(name string, v verdict, wrong error) error {
+	if k.format == "json" {
 		r := checkRecord{V: 1, File: name, OK: wrong == nil, Verdict: v.text, Interpreted: v.interpreted}
 		if wrong != nil {
 			r.Errors = console.Problems(wrong)
 		}
-		return console.WriteJSON(a.Stdout, r)
+		return console.WriteJSON(k.Stdout, r)
 	}
 	if wrong != nil {
 		for _, e := range console.Flatten(wrong) {
-			a.Report(e)
+			k.Report(e)
 		}
 		return nil
 	}
-	if _, err := fmt.Fprintf(a.Text(), "%s: %s\n", name, v.text); err != nil {
+	if _, err := fmt.Fprintf(k.Text(), "%s: %s\n", name, v.text); err != nil {
 		return err
 	}
 	for _, why := range v.interpreted {
-		if _, err := fmt.Fprintln(a.Text(), "    interpreted, ten times slower: "+why); err != nil {
+		if _, err := fmt.Fprintln(k.Text(), "    interpreted, ten times slower: "+why); err != nil {
 			return err
 		}
 	}
@@ -92,13 +98,13 @@ type checkRecord struct {
 	Errors      []console.Problem `json:"errors,omitempty"`
 }
 
-func (a *app) check(name, input string) (verdict, error) {
-	a.offline = true
-	host, _, err := a.newHost()
+func (k *checker) check(name string) (verdict, error) {
+	k.libs.offline = true
+	host, _, err := k.newHost()
 	if err != nil {
 		return verdict{}, err
 	}
-	m, err := a.load(host, name)
+	m, err := k.load(host, name)
 	if err != nil {
 		return verdict{}, err
 	}
@@ -110,15 +116,15 @@ func (a *app) check(name, input string) (verdict, error) {
 			" (ppscript explain " + name + " " + missing + " ... checks the rest)"}, nil
 	}
 	inv := &invocation{name: name, host: host}
-	if err := a.invokeScript(inv, nil, name, nil); err != nil {
+	if err := k.invokeScript(inv, nil, name, nil); err != nil {
 		return verdict{}, err
 	}
 	reports, err := inv.reports()
 	if err != nil {
 		return verdict{}, err
 	}
-	inv.common.input = input
-	cfg, err := a.config(inv, reports)
+	inv.common.input = k.input
+	cfg, err := k.config(inv, reports)
 	if err != nil {
 		return verdict{}, err
 	}

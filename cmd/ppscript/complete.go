@@ -13,13 +13,12 @@ import (
 
 // completeScript completes the command line of a script: names, options and
 // their values, events. Any error means no candidates.
-func (a *app) completeScript(_ *cobra.Command, args []string,
-	word string) ([]string, cobra.ShellCompDirective) {
+func completeScript(a *app, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	const none = cobra.ShellCompDirectiveNoFileComp
 	fl := topFlags()
 	name := scriptName(args)
 	if name != "" {
-		set, err := a.optionsOf(name)
+		set, err := optionsOf(a, name)
 		if err != nil {
 			return nil, none
 		}
@@ -54,7 +53,7 @@ func (a *app) completeScript(_ *cobra.Command, args []string,
 // optionsOf are the options of the script that a user calls name. A script that
 // comes along is loaded; others are only read: a key that completes a word must
 // not run the code of a file.
-func (a *app) optionsOf(name string) (*option.Set, error) {
+func optionsOf(a *app, name string) (*option.Set, error) {
 	file, err := find(name)
 	if err != nil {
 		return nil, err
@@ -123,7 +122,7 @@ func flagOf(fl *flags, word string) *flag {
 func completeFlags(fl *flags, word string) []string {
 	var out []string
 	for _, f := range fl.list {
-		if f.hidden {
+		if f.shown == never {
 			continue
 		}
 		if s := "--" + f.name; strings.HasPrefix(s, word) {
@@ -138,11 +137,11 @@ func completeFlags(fl *flags, word string) []string {
 
 func completeValue(f *flag, word string) ([]string, cobra.ShellCompDirective) {
 	switch {
-	case f.events:
+	case f.kind == anEvent:
 		return completeEvents(word)
 	case len(f.choices) > 0:
 		return startingWith(f.choices, word), cobra.ShellCompDirectiveNoFileComp
-	case f.file:
+	case f.kind == aPath:
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	return nil, cobra.ShellCompDirectiveNoFileComp

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) completionCommand() *cobra.Command {
+func completionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "completion bash|zsh|fish", Short: "Write the completion script of a shell",
 		Example:   "    source <(ppscript completion bash)\n    ppscript completion zsh > \"${fpath[1]}/_ppscript\"\n    ppscript completion fish | source",

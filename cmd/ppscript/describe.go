@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 
 	"ppscript/builtins/explore"
 	"ppscript/runtime/option"
@@ -46,7 +47,7 @@ type columnDescription struct {
 	Op   string `json:"op,omitempty"` // how a value is made
 }
 
-func (a *app) describe(inv *invocation) error {
+func describe(w io.Writer, inv *invocation) error {
 	m := inv.module
 	d := description{V: 1, Name: inv.name, Doc: m.Doc, Options: []optionDescription{}}
 	if m.Options != nil {
@@ -74,7 +75,7 @@ func (a *app) describe(inv *invocation) error {
 			}
 		}
 	}
-	e := json.NewEncoder(a.Stdout)
+	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	return e.Encode(&d)
 }

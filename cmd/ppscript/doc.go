@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) docCommand() *cobra.Command {
+func docCommand(a *app) *cobra.Command {
 	stubs := false
 	c := &cobra.Command{
 		Use: "doc [NAME | --stubs]", Short: "Explain a word of the language, or list them",
@@ -23,14 +23,14 @@ func (a *app) docCommand() *cobra.Command {
 			}
 			return startingWith(reg.Names(), word), cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.doc(args, stubs) },
+		RunE: func(_ *cobra.Command, args []string) error { return showDoc(a, args, stubs) },
 	}
 	c.Flags().BoolVar(&stubs, "stubs", false,
 		"write the words as a Python stub file, for editors: ppscript doc --stubs > __builtins__.pyi")
 	return c
 }
 
-func (a *app) doc(args []string, stubs bool) error {
+func showDoc(a *app, args []string, stubs bool) error {
 	reg, err := all.Tests(nil) // to read about
 	if err != nil {
 		return err

@@ -23,9 +23,9 @@ import (
 // helpEvents explains events: command lines that can use them, with a dot for
 // what the user fills in, then each event's fields and in whose context it
 // fires.
-func (a *app) helpEvents(inv *invocation) error {
+func helpEvents(a *app, inv *invocation) error {
 	var sources []*plan.Source
-	for _, text := range inv.helpEvents {
+	for _, text := range inv.asks.helpEvents {
 		list, err := plan.ParseEvents(text, kernel.ParseCPUList)
 		if err != nil {
 			return err
@@ -59,7 +59,7 @@ func (a *app) helpEvents(inv *invocation) error {
 	var w strings.Builder
 	l := a.Layout(true)
 	for _, name := range slices.Compact(names) {
-		if err := a.explainEvent(&w, l, tfs, name); err != nil {
+		if err := explainEvent(&a.Console, &w, l, tfs, name); err != nil {
 			return err
 		}
 	}
@@ -74,7 +74,7 @@ func (a *app) helpEvents(inv *invocation) error {
 
 // explainEvent shows the fields of an event as a table, how its lines are
 // printed, and in whose context it fires.
-func (a *app) explainEvent(w *strings.Builder, l console.Layout, tfs *tracefs.FS, name string) error {
+func explainEvent(con *console.Console, w *strings.Builder, l console.Layout, tfs *tracefs.FS, name string) error {
 	system, event, _ := strings.Cut(name, ":")
 	schema, err := tfs.Schema(system, event)
 	if err != nil {
@@ -98,7 +98,7 @@ func (a *app) explainEvent(w *strings.Builder, l console.Layout, tfs *tracefs.FS
 	for _, r := range rows {
 		wide[0], wide[1] = max(wide[0], len(r[0])), max(wide[1], len(r[1]))
 	}
-	fmt.Fprintf(w, "%s\n\n", a.Title(name))
+	fmt.Fprintf(w, "%s\n\n", con.Title(name))
 	for _, r := range rows {
 		fmt.Fprintf(w, "    %-*s  %-*s  %5s  %6s\n", wide[0], r[0], wide[1], r[1], r[2], r[3])
 	}

@@ -9,19 +9,21 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) explainCommand() *cobra.Command {
+func explainCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:                "explain NAME|FILE|-c PROGRAM [options]",
 		Short:              "Show what a script would open and what runs where",
 		Example:            "    ppscript explain kvm-exit --perins\n    ppscript explain -c 'tracepoint(\"sched:sched_wakeup\").by(\"comm\").count()'",
 		DisableFlagParsing: true,
-		ValidArgsFunction:  a.completeScript,
-		RunE:               func(c *cobra.Command, args []string) error { return a.explain(c, args) },
+		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			return completeScript(a, args, word)
+		},
+		RunE: func(c *cobra.Command, args []string) error { return explain(a, c, args) },
 	}
 }
 
-func (a *app) explain(c *cobra.Command, args []string) error {
-	a.offline = true
+func explain(a *app, c *cobra.Command, args []string) error {
+	a.libs.offline = true
 	a.scriptTime = lookTime
 	host, _, err := a.newHost()
 	if err != nil {
@@ -32,11 +34,11 @@ func (a *app) explain(c *cobra.Command, args []string) error {
 		return err
 	}
 	switch {
-	case inv.help && inv.module != nil:
-		return a.scriptHelp(inv)
-	case inv.help:
-		return a.commandHelp(c, newFlags(nil).list)
-	case inv.noName || len(inv.helpEvents) > 0 || inv.version:
+	case inv.asks.help && inv.module != nil:
+		return scriptHelp(&a.Console, inv)
+	case inv.asks.help:
+		return commandHelp(&a.Console, c, newFlags(nil).list)
+	case inv.asks.noName || len(inv.asks.helpEvents) > 0 || inv.asks.version:
 		return usagef("", "", "no script named").
 			WithHint("name a profiler or a file: ppscript explain NAME [options]")
 	}

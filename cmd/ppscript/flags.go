@@ -25,18 +25,39 @@ type flag struct {
 	deflt       string // as --help shows it
 	group       string
 	choices     []string
-	events      bool                   // the value is an event string
-	alone       string                 // the value if none is given; "" if one is needed
-	takes       func(word string) bool // of alone: the next word is the value all the same
-	file        bool                   // the value is a path
-	hidden      bool                   // parsed, to say that it is of no use here
-	recorded    bool                   // the subcommand record has it too
-	own         bool                   // the script declares it
-	brief       bool                   // --help shows it, although every script has it
-	read        func(*reader, *flag)   // takes the texts of an option that is given
+	kind        valueKind
+	alone       alone
+	shown       shown
+	recorded    bool                 // the subcommand record has it too
+	own         bool                 // the script declares it
+	read        func(*reader, *flag) // takes the texts of an option that is given
 
 	texts []string
 }
+
+// A valueKind says how an option's value is completed and checked.
+type valueKind uint8
+
+const (
+	aText valueKind = iota
+	anEvent
+	aPath
+)
+
+// An alone is the value of an option that needs none.
+type alone struct {
+	value string                 // if none is given; "" if one is needed
+	takes func(word string) bool // the next word is the value all the same
+}
+
+// A shown says where help shows an option of every script.
+type shown uint8
+
+const (
+	inFull  shown = iota // by --help-all
+	briefly              // by --help too
+	never                // it is parsed, to say that it is of no use here
+)
 
 var _ pflag.Value = (*flag)(nil)
 
@@ -54,8 +75,8 @@ func (f *flag) last() (string, bool) {
 
 // isValue reports that a word behind an option which needs no value is its value.
 func (f *flag) isValue(word string) bool {
-	if f.takes != nil {
-		return f.takes(word)
+	if f.alone.takes != nil {
+		return f.alone.takes(word)
 	}
 	return slices.Contains(f.choices, word)
 }
@@ -95,14 +116,16 @@ func newFlags(own *option.Set) *flags {
 				c.short = ""
 			}
 		}
-		c.hidden = own != nil && own.WholeCPUs && namesTasks[c.name]
+		if own != nil && own.WholeCPUs && namesTasks[c.name] {
+			c.shown = never
+		}
 		if !taken {
 			fs.list = append(fs.list, c)
 		}
 	}
 	for _, f := range fs.list {
 		p := fs.set.VarPF(f, f.name, f.short, f.help)
-		if p.NoOptDefVal = f.alone; f.metavar == "" {
+		if p.NoOptDefVal = f.alone.value; f.metavar == "" {
 			p.NoOptDefVal = "true"
 		}
 	}
@@ -116,7 +139,10 @@ var namesTasks = map[string]bool{"pids": true, "tids": true, "cgroups": true, "i
 func ownFlag(o *option.Option, common []*flag) *flag {
 	f := &flag{own: true, name: o.Flag(), short: o.Short, metavar: o.Placeholder(), help: o.Help,
 		deflt:   o.DefaultText(),
-		choices: o.Choices, events: o.Type == option.Events, alone: o.Alone, takes: o.Takes}
+		choices: o.Choices, alone: alone{o.Alone, o.Takes}}
+	if o.Type == option.Events {
+		f.kind = anEvent
+	}
 	if len(f.choices) == 0 {
 		f.choices = o.Words
 	}
@@ -184,7 +210,7 @@ func (fs *flags) parse(args []string) (rest []string, dash bool, err error) {
 		}
 		// --user-callchain dwarf: pflag takes a value only behind =.
 		f := flagOf(fs, args[len(args)-len(rest)-1])
-		if f == nil || f.alone == "" || len(f.texts) == given[f] || !f.isValue(rest[0]) {
+		if f == nil || f.alone.value == "" || len(f.texts) == given[f] || !f.isValue(rest[0]) {
 			return rest, dash, nil
 		}
 		f.texts[len(f.texts)-1] = rest[0]

@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) fmtCommand() *cobra.Command {
-	var f formatter
+func fmtCommand(a *app) *cobra.Command {
+	f := formatter{out: a.Stdout}
 	c := &cobra.Command{
 		Use: "fmt [-d|-l|-w|--check] FILE|DIR...", Short: "Format scripts in the usual style",
 		Long: `Writes scripts in the one style that all have: four spaces, double quotes, one argument a line where there are several
@@ -31,7 +31,7 @@ result goes to the output; - is the input.`,
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			f.list = f.list || f.check
-			return a.format(f, args)
+			return f.format(args)
 		},
 	}
 	c.Flags().BoolVarP(&f.diff, "diff", "d", false, "show what would change")
@@ -42,9 +42,13 @@ result goes to the output; - is the input.`,
 	return c
 }
 
-type formatter struct{ diff, list, check, write bool }
+// A formatter formats scripts as its options say.
+type formatter struct {
+	out                      *os.File
+	diff, list, check, write bool
+}
 
-func (a *app) format(f formatter, args []string) error {
+func (f *formatter) format(args []string) error {
 	var files []string
 	for _, arg := range args {
 		found, err := starTree(arg, "")
@@ -56,7 +60,7 @@ func (a *app) format(f formatter, args []string) error {
 	unformatted := false
 	var errs []error
 	for _, name := range files {
-		changed, err := a.formatFile(f, name)
+		changed, err := f.file(name)
 		unformatted = unformatted || changed
 		if err != nil {
 			errs = append(errs, err)
@@ -68,7 +72,7 @@ func (a *app) format(f formatter, args []string) error {
 	return errors.Join(errs...)
 }
 
-func (a *app) formatFile(f formatter, name string) (changed bool, err error) {
+func (f *formatter) file(name string) (changed bool, err error) {
 	var src []byte
 	if name == "-" {
 		src, err = script.ReadSource(os.Stdin)
@@ -87,9 +91,9 @@ func (a *app) formatFile(f formatter, name string) (changed bool, err error) {
 	changed = !bytes.Equal(src, out)
 	switch {
 	case f.diff && changed:
-		_, err = a.Stdout.Write(diff.Diff(name, src, name+" formatted", out))
+		_, err = f.out.Write(diff.Diff(name, src, name+" formatted", out))
 	case f.list && changed:
-		fmt.Fprintln(a.Stdout, name)
+		fmt.Fprintln(f.out, name)
 	}
 	if f.write && changed && name != "-" {
 		st, e := os.Stat(name)
@@ -106,7 +110,7 @@ func (a *app) formatFile(f formatter, name string) (changed bool, err error) {
 		}
 	}
 	if !f.diff && !f.list && !f.write {
-		_, err = a.Stdout.Write(out)
+		_, err = f.out.Write(out)
 	}
 	return changed, err
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) helpCommand() *cobra.Command {
+func helpCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "help [NAME | COMMAND | event EVENT]", Short: "Explain a profiler, a subcommand or an event",
 		Example: "    ppscript help kvm-exit\n    ppscript help event sched:sched_wakeup",
@@ -23,16 +23,16 @@ func (a *app) helpCommand() *cobra.Command {
 			}
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: a.help,
+		RunE: func(c *cobra.Command, args []string) error { return helpOn(a, c, args) },
 	}
 }
 
-func (a *app) help(c *cobra.Command, args []string) error {
+func helpOn(a *app, c *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
-		return a.usage(false)
+		return usage(&a.Console, false)
 	case args[0] == "event" && len(args) == 2:
-		return a.helpEvents(&invocation{helpEvents: args[1:]})
+		return helpEvents(a, &invocation{asks: question{helpEvents: args[1:]}})
 	case args[0] == "event":
 		return usagef("help", "event", "no event named").
 			WithHint("write: ppscript help event sched:sched_switch")
@@ -58,5 +58,5 @@ func (a *app) help(c *cobra.Command, args []string) error {
 		}
 		return err
 	}
-	return a.scriptHelp(inv)
+	return scriptHelp(&a.Console, inv)
 }

@@ -12,7 +12,7 @@ import (
 
 // This file has the command that tells the content of a recording, and which profilers can run over it.
 
-func (a *app) infoCommand() *cobra.Command {
+func infoCommand(a *app) *cobra.Command {
 	format := "text"
 	c := &cobra.Command{
 		Use:   "info FILE [--format text|json]",
@@ -26,7 +26,7 @@ made, and which profilers can run over it.`,
 				return usagef("option", "--format", "got %q, want text or json", format).
 					WithHint("write --format json")
 			}
-			return a.info(args[0], format)
+			return showInfo(a, args[0], format)
 		},
 	}
 	c.Flags().StringVar(&format, "format", format, "text or json")
@@ -37,7 +37,7 @@ made, and which profilers can run over it.`,
 	return c
 }
 
-func (a *app) info(path, format string) error {
+func showInfo(a *app, path, format string) error {
 	ctx, w := a.watchSignals(nil)
 	defer w.close()
 	t, err := recording.Read(ctx, path)
@@ -45,7 +45,7 @@ func (a *app) info(path, format string) error {
 		return w.blame(err)
 	}
 	if st, err := os.Stat(path); path != "-" && err == nil && (st.Mode().IsRegular() || st.IsDir()) {
-		t.Asks, t.AsksOf = a.profilersOver(path, t.Events)
+		t.Asks, t.AsksOf = profilersOver(a, path, t.Events)
 	}
 	if format == "json" {
 		return json.NewEncoder(a.Stdout).Encode(struct {

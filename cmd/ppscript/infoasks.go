@@ -12,7 +12,7 @@ import (
 // profilersOver are the profilers that can run over a recording: by themselves, and
 // with events of it that the user names. They are tried: their plans are made for
 // the recording, and nothing of it is read.
-func (a *app) profilersOver(path string, events []recording.Event) (alone, named []string) {
+func profilersOver(a *app, path string, events []recording.Event) (alone, named []string) {
 	defer func(before int) { a.Quiet = before }(a.Quiet)
 	a.Quiet = 2     // their messages would be about a run that does not take place
 	var some string // the event that came most often
@@ -25,10 +25,10 @@ func (a *app) profilersOver(path string, events []recording.Event) (alone, named
 	for _, name := range stdlib.Names() {
 		name = display(name)
 		switch {
-		case a.runsOver(path, name):
+		case runsOver(a, path, name):
 			alone = append(alone, name)
 		case some != "" && slices.ContainsFunc(ways(some), func(options []string) bool {
-			return a.runsOver(path, name, options...)
+			return runsOver(a, path, name, options...)
 		}):
 			named = append(named, name)
 		}
@@ -48,7 +48,7 @@ func ways(name string) [][]string {
 }
 
 // runsOver reports that a profiler finds the events and fields that it needs in a recording.
-func (a *app) runsOver(path, name string, options ...string) bool {
+func runsOver(a *app, path, name string, options ...string) bool {
 	host, _, err := a.newHost()
 	if err != nil {
 		return false

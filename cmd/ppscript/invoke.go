@@ -31,14 +31,19 @@ type invocation struct {
 	common   *common
 	workload []string
 
-	// One of these is set if the user asked for something else than to run.
-	version, help, noName, describe bool
-	helpEvents                      []string
-
-	asked bool // the word help is among the others
+	asks question // other than to run
 
 	typed  []string // values of the script's options, by the user
 	writes []string // values of common options that name files, by the script
+}
+
+// A question is the wish of a user who asks for something else than to run: one
+// of these is set.
+type question struct {
+	version, help, noName, describe bool
+	helpEvents                      []string
+
+	word bool // the word help is among the others
 }
 
 // topFlags are the options that may come before the name: those whose values
@@ -66,21 +71,21 @@ func (a *app) invoke(host *script.Host, args []string) (*invocation, error) {
 	program, oneLine := inv.flags.find("command").last()
 	switch {
 	case len(inv.flags.texts("version")) > 0:
-		inv.version = true
+		inv.asks.version = true
 		return inv, nil
 	case oneLine:
 		inv.name, inv.program, inv.workload = "-c", program, rest
-		inv.help = inv.flags.asksHelp()
+		inv.asks.help = inv.flags.asksHelp()
 		if err := noCommand(rest, dash); err != nil {
 			return nil, err
 		}
 		return inv, inv.finish()
 	case len(rest) == 0 || dash:
-		inv.noName = true
-		inv.help = inv.flags.asksHelp()
+		inv.asks.noName = true
+		inv.asks.help = inv.flags.asksHelp()
 		return inv, nil
 	case rest[0] == "help" && len(inv.flags.texts("event")) > 0:
-		inv.helpEvents = inv.flags.texts("event")
+		inv.asks.helpEvents = inv.flags.texts("event")
 		return inv, nil
 	}
 	before := args[:len(args)-len(rest)]
@@ -122,14 +127,14 @@ func (a *app) invokeScript(inv *invocation, before []string, name string, after 
 	}
 	switch {
 	case len(inv.flags.texts("version")) > 0:
-		inv.version = true
+		inv.asks.version = true
 		return nil
 	case inv.flags.asksHelp():
-		inv.help = true
+		inv.asks.help = true
 		return nil
-	case inv.asked:
-		inv.helpEvents = inv.eventTexts()
-		inv.help = len(inv.helpEvents) == 0
+	case inv.asks.word:
+		inv.asks.helpEvents = inv.eventTexts()
+		inv.asks.help = len(inv.asks.helpEvents) == 0
 		return nil
 	}
 	given := map[string][]string{}
@@ -151,9 +156,9 @@ func (a *app) invokeScript(inv *invocation, before []string, name string, after 
 			return err
 		}
 	}
-	inv.describe = len(inv.flags.texts("describe")) > 0
+	inv.asks.describe = len(inv.flags.texts("describe")) > 0
 	if inv.values, err = set.Values(given, words); err != nil {
-		if inv.describe && len(given)+len(words) == 0 {
+		if inv.asks.describe && len(given)+len(words) == 0 {
 			return nil // the options are known all the same
 		}
 		return err
@@ -214,7 +219,7 @@ func (inv *invocation) words(args []string) (taken []string, err error) {
 			return nil, err
 		}
 		if !dash && len(rest) > 0 && rest[0] == "help" {
-			inv.asked, args = true, rest[1:]
+			inv.asks.word, args = true, rest[1:]
 			continue
 		}
 		if dash || len(rest) == 0 || left == 0 {
@@ -254,7 +259,7 @@ func (inv *invocation) negative(word string) bool {
 func (inv *invocation) eventTexts() []string {
 	var all []string
 	for _, f := range inv.flags.list {
-		if f.events {
+		if f.kind == anEvent {
 			all = append(all, f.texts...)
 		}
 	}

@@ -18,71 +18,75 @@ import (
 // A libraries is the libraries whose scripts run, by directory, and the one
 // whose requirements count now: that of the script that the user started.
 type libraries struct {
+	say     func(line string)
+	ctx     context.Context // for fetching; nil: until the process ends
+	offline bool            // nothing is fetched: a script is only looked at
+
 	open map[string]*library.Library
 	last *library.Library
 }
 
 // resolve implements script.HostOptions.Resolve.
-func (a *app) resolve(module, from string) (string, []byte, error) {
+func (b *libraries) resolve(module, from string) (string, []byte, error) {
 	if lib, _, _ := strings.Cut(module, "//"); from != "" && strings.HasSuffix(lib, "@"+library.Latest) {
 		return "", nil, diag.Errorf(diag.Run, "load", module, "a script loads one version, not the latest").
 			WithHint("require it, and load it without a version: ppscript mod get %s", lib)
 	}
-	l, err := a.libraryOf(from)
+	l, err := b.libraryOf(from)
 	if err != nil {
 		return "", nil, err
 	}
-	return l.Resolve(a.context(), module)
+	return l.Resolve(b.context(), module)
 }
 
-func (a *app) context() context.Context {
-	if a.ctx == nil {
+func (b *libraries) context() context.Context {
+	if b.ctx == nil {
 		return context.Background()
 	}
-	return a.ctx
+	return b.ctx
 }
 
 // libraryOf is the library that the file at position from is in. Files of
 // other libraries are loaded with the versions of the one that loads them.
-func (a *app) libraryOf(from string) (*library.Library, error) {
+func (b *libraries) libraryOf(from string) (*library.Library, error) {
 	file, _, _ := strings.Cut(from, ":")
 	dir := "."
 	switch {
-	case strings.Contains(from, "//") && a.libs.last != nil:
-		return a.libs.last, nil
+	case strings.Contains(from, "//") && b.last != nil:
+		return b.last, nil
 	case file != "" && !strings.HasPrefix(file, "<") && !strings.Contains(from, "//"):
 		dir = filepath.Dir(file)
 	}
-	return a.library(dir)
+	return b.library(dir)
 }
 
 // library opens the library that dir lies in, once.
-func (a *app) library(dir string) (*library.Library, error) {
+func (b *libraries) library(dir string) (*library.Library, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	if l := a.libs.open[dir]; l != nil {
-		a.libs.last = l
+	if l := b.open[dir]; l != nil {
+		b.last = l
 		return l, nil
 	}
 	s, err := library.SettingsFrom(os.Getenv)
 	if err != nil {
 		return nil, err
 	}
-	if a.offline {
+	if b.offline {
 		s.Proxy = onDisk(s.Proxy)
 	}
 	// A user who sees the note may have a version pinned by using it.
-	s.Pin, s.Note = console.IsTerminal(os.Stdin) && console.IsTerminal(os.Stderr), a.Say
+	s.Pin, s.Note = console.IsTerminal(os.Stdin) && console.IsTerminal(os.Stderr), b.say
 	l, err := library.Open(dir, s)
 	if err != nil {
 		return nil, err
 	}
-	if a.libs.open == nil {
-		a.libs.open = map[string]*library.Library{}
+	if b.open == nil {
+		b.open = map[string]*library.Library{}
 	}
-	a.libs.open[dir], a.libs.last = l, l
+	b.open[dir], b.last = l, l
 	return l, nil
 }
 
@@ -97,30 +101,12 @@ func onDisk(proxy string) string {
 	return strings.Join(append(list, "off"), ",")
 }
 
-// directory makes one that goes with the process.
-func (a *app) directory() (string, error) {
-	dir, err := os.MkdirTemp("", "ppscript-")
-	if err == nil {
-		a.scratch = append(a.scratch, dir)
-	}
-	return dir, err
-}
-
-// close writes new hashes and removes scratch files.
-func (a *app) close() error {
-	errs := []error{a.removeScratch()}
-	for _, l := range a.libs.open {
+// close writes new hashes.
+func (b *libraries) close() error {
+	var errs []error
+	for _, l := range b.open {
 		errs = append(errs, l.Close())
 	}
-	a.libs = libraries{}
-	return errors.Join(errs...)
-}
-
-// removeScratch removes the directories that go with the process.
-func (a *app) removeScratch() error {
-	var errs []error
-	for _, dir := range a.scratch {
-		errs = append(errs, os.RemoveAll(dir))
-	}
+	b.open, b.last = nil, nil
 	return errors.Join(errs...)
 }

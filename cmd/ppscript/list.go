@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"ppscript/cmd/ppscript/console"
 	"ppscript/runtime/diag"
 	"ppscript/scripts"
 	"ppscript/stdlib"
@@ -17,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) listCommand() *cobra.Command {
+func listCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [scripts|events|DIR] [TEXT]",
 		Short: "List the profilers, the scripts of a library, and the kernel's events",
@@ -33,11 +34,14 @@ Without TEXT a terminal gets the systems of the events, with how many each has; 
 			}
 			return startingWith([]string{"scripts", "events"}, word), cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.list(args) },
+		RunE: func(_ *cobra.Command, args []string) error { return (&lister{&a.Console}).list(args) },
 	}
 }
 
-func (a *app) list(args []string) error {
+// A lister lists scripts and events.
+type lister struct{ *console.Console }
+
+func (l *lister) list(args []string) error {
 	what, text := "", ""
 	for _, arg := range args {
 		if what == "" && text == "" && (arg == "scripts" || arg == "events") {
@@ -55,7 +59,7 @@ func (a *app) list(args []string) error {
 		text = arg
 	}
 	if what != "" && what != "scripts" && what != "events" {
-		n, err := a.listLibrary(what, text)
+		n, err := l.listLibrary(what, text)
 		if n == 0 && err == nil {
 			err = usagef("list", what, "no script here has %q in its name or description", text).
 				WithHint("list all of them: ppscript list %s", what)
@@ -65,7 +69,7 @@ func (a *app) list(args []string) error {
 	n := 0
 	if what != "events" && (what == "scripts" || !strings.Contains(text, ":")) {
 		var err error
-		if n, err = a.listAllScripts(text); err != nil {
+		if n, err = l.listAllScripts(text); err != nil {
 			return err
 		}
 	}
@@ -76,7 +80,7 @@ func (a *app) list(args []string) error {
 		}
 		return nil
 	}
-	if err := a.listEvents(text, what == "events", n > 0); err != nil &&
+	if err := l.listEvents(text, what == "events", n > 0); err != nil &&
 		(n == 0 || errors.Is(err, syscall.EPIPE)) {
 		return err // who may not read tracefs, or has no such event, has the profilers
 	}
@@ -85,20 +89,20 @@ func (a *app) list(args []string) error {
 
 // listAllScripts lists the profilers, and the scripts of the library that is
 // here.
-func (a *app) listAllScripts(text string) (n int, err error) {
-	n, err = a.listScripts(text)
+func (l *lister) listAllScripts(text string) (n int, err error) {
+	n, err = l.listScripts(text)
 	for _, dir := range []string{".", "scripts"} {
 		if err == nil && isLibrary(dir) {
 			more := 0
-			more, err = a.listLibrary(dir, text)
+			more, err = l.listLibrary(dir, text)
 			n += more
 		}
 	}
 	return n, err
 }
 
-func (a *app) listScripts(text string) (n int, err error) {
-	w := bufio.NewWriter(a.Text())
+func (l *lister) listScripts(text string) (n int, err error) {
+	w := bufio.NewWriter(l.Text())
 	width := 0
 	for _, name := range shipped() {
 		width = max(width, len(name))
@@ -126,12 +130,12 @@ func libraryDir(arg string) (string, bool) {
 }
 
 // listLibrary lists the scripts of a library as they are called.
-func (a *app) listLibrary(dir, text string) (n int, err error) {
+func (l *lister) listLibrary(dir, text string) (n int, err error) {
 	names, summaries, err := libraryScripts(dir)
 	if err != nil {
 		return 0, err
 	}
-	w := bufio.NewWriter(a.Text())
+	w := bufio.NewWriter(l.Text())
 	width := 0
 	for i := range names {
 		names[i] = filepath.Join(dir, names[i])

@@ -14,7 +14,7 @@ import (
 // listEvents lists the events whose name contains text, or fits it as a pattern;
 // only says that nothing but events is asked for, after that other lines came
 // before.
-func (a *app) listEvents(text string, only, after bool) error {
+func (l *lister) listEvents(text string, only, after bool) error {
 	fs, err := tracefs.Find()
 	if err != nil {
 		return err
@@ -47,14 +47,14 @@ func (a *app) listEvents(text string, only, after bool) error {
 		return usagef("list", text, "no profiler and no event is called so%s", diag.DidYouMean(text, names)).
 			WithHint("list all events: ppscript list events")
 	}
-	if text == "" && !only && console.IsTerminal(a.Stdout) {
-		return a.listSystems(found)
+	if text == "" && !only && console.IsTerminal(l.Stdout) {
+		return l.listSystems(found)
 	}
-	if console.IsTerminal(a.Stdout) && !after {
-		return a.Page(strings.Join(found, "\n") + "\n")
+	if console.IsTerminal(l.Stdout) && !after {
+		return l.Page(strings.Join(found, "\n") + "\n")
 	}
-	w := bufio.NewWriter(a.Stdout)
-	if after && console.IsTerminal(a.Stdout) {
+	w := bufio.NewWriter(l.Stdout)
+	if after && console.IsTerminal(l.Stdout) {
 		w.WriteByte('\n')
 	}
 	for _, name := range found {
@@ -64,7 +64,7 @@ func (a *app) listEvents(text string, only, after bool) error {
 }
 
 // listSystems tells how many events each system has, in as many columns as fit.
-func (a *app) listSystems(names []string) error {
+func (l *lister) listSystems(names []string) error {
 	var systems []string
 	count := map[string]int{}
 	wide := 0
@@ -79,10 +79,10 @@ func (a *app) listSystems(names []string) error {
 		cells = append(cells, fmt.Sprintf("%s: %d", s, count[s]))
 		wide = max(wide, len(cells[len(cells)-1]))
 	}
-	width := console.TerminalWidth(a.Stdout)
+	width := console.TerminalWidth(l.Stdout)
 	columns := max(1, (width+2)/(wide+2))
 	rows := (len(cells) + columns - 1) / columns
-	w := bufio.NewWriter(a.Stdout)
+	w := bufio.NewWriter(l.Stdout)
 	fmt.Fprintf(w, "\nEvents, %d in %d systems; ppscript list sched: shows those of sched\n\n",
 		len(names), len(systems))
 	for row := range rows {

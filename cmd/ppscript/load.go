@@ -36,7 +36,7 @@ func (a *app) hostOf(reg *builtins.Registry) *script.Host {
 	return script.NewHost(script.HostOptions{
 		Predeclared: reg.Predeclared(),
 		Stdlib:      stdlib.FS(),
-		Resolve:     a.resolve,
+		Resolve:     a.libs.resolve,
 		Print:       func(msg string) { io.WriteString(a.Stderr, plain.Text(msg, "")+"\n") },
 		MaxTime:     a.scriptTime,
 		Hung:        a.hung,
@@ -48,7 +48,7 @@ func (a *app) hostOf(reg *builtins.Registry) *script.Host {
 func (a *app) hung(why error) {
 	a.Report(diag.Errorf(diag.Run, "load", "the script", "%w", why).
 		WithHint("look for values that are in themselves many times, such as x = (x, x) in a loop"))
-	a.removeScratch()
+	a.scratch.remove()
 	os.Exit(exitRun)
 }
 
@@ -61,7 +61,7 @@ func (a *app) load(host *script.Host, name string) (*script.Module, error) {
 	if !strings.Contains(file, "//") || strings.HasPrefix(file, "@stdlib//") {
 		return host.Load(file)
 	}
-	full, src, err := a.resolve(file, "")
+	full, src, err := a.libs.resolve(file, "")
 	if err != nil {
 		return nil, err
 	}

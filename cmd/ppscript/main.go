@@ -29,7 +29,8 @@ func main() {
 
 // run is main without the end of the process.
 func run(args []string) int {
-	a := &app{Console: console.Console{Stdout: os.Stdout, Stderr: os.Stderr}, token: takeToken()}
+	a := newApp()
+	a.token = takeToken()
 	// Caught, a write to a pipe that nobody reads fails with EPIPE instead of
 	// ending us; our children get the default back.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
@@ -37,7 +38,7 @@ func run(args []string) int {
 	signal.Notify(quit, syscall.SIGQUIT)
 	go a.leaveOn(quit)
 	err := a.dispatch(args)
-	return a.exitCode(errors.Join(err, a.close()))
+	return a.exitCode(errors.Join(err, a.scratch.remove(), a.libs.close()))
 }
 
 // leaveOn ends the process on SIGQUIT, without the stacks of goroutines that

@@ -19,7 +19,7 @@ const modUse = "mod init PATH | get LIB[@VERSION]... | tidy | vendor | verify | 
 
 var modWords = []string{"get", "init", "list", "tidy", "vendor", "verify", "why", "work"}
 
-func (a *app) modCommand() *cobra.Command {
+func modCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: modUse, Short: "Keep a library of scripts, and the versions of those it needs",
 		Long: `A directory with a ppscript.mod is a library: its scripts load files of other libraries by path, in the version that
@@ -62,11 +62,14 @@ PPSCRIPTCACHE is where they are kept; PPSCRIPTNOSUM lists patterns of those that
 			}
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.mod(args) },
+		RunE: func(_ *cobra.Command, args []string) error { return modder{a}.mod(args) },
 	}
 }
 
-func (a *app) mod(args []string) error {
+// A modder keeps libraries.
+type modder struct{ *app }
+
+func (m modder) mod(args []string) error {
 	if len(args) == 0 {
 		return usagef("mod", "", "arguments: got 0, want at least 1").WithHint("write: ppscript %s", modUse)
 	}
@@ -87,81 +90,81 @@ func (a *app) mod(args []string) error {
 			WithHint("write: ppscript %s", modUse)
 	}
 	if word == "init" {
-		return a.modInit(args[0])
+		return m.init(args[0])
 	}
 	if word == "work" {
 		dirs, err := library.Work(".", args)
 		for _, d := range dirs {
-			fmt.Fprintf(a.Text(), "use %s\n", d)
+			fmt.Fprintf(m.Text(), "use %s\n", d)
 		}
 		return err
 	}
-	ctx, w := a.watchSignals(nil)
+	ctx, w := m.watchSignals(nil)
 	defer w.close()
-	a.ctx = ctx
-	l, err := a.library(".")
+	m.libs.ctx = ctx
+	l, err := m.libs.library(".")
 	if err != nil {
 		return err
 	}
 	switch word {
 	case "get":
 		list, err := l.Get(ctx, args)
-		return a.versions(list, err)
+		return m.versions(list, err)
 	case "tidy":
 		added, dropped, err := l.Tidy(ctx)
 		if err != nil {
 			return err
 		}
 		for _, v := range added {
-			fmt.Fprintf(a.Text(), "added %s %s\n", v.Path, v.Version)
+			fmt.Fprintf(m.Text(), "added %s %s\n", v.Path, v.Version)
 		}
 		for _, v := range dropped {
-			fmt.Fprintf(a.Text(), "dropped %s %s\n", v.Path, v.Version)
+			fmt.Fprintf(m.Text(), "dropped %s %s\n", v.Path, v.Version)
 		}
 		return nil
 	case "vendor":
 		list, err := l.Vendor(ctx)
-		return a.versions(list, err)
+		return m.versions(list, err)
 	case "verify":
 		n, err := l.Verify(ctx)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.Text(), "all right: %d libraries are what %s says\n", n, library.SumName)
+		fmt.Fprintf(m.Text(), "all right: %d libraries are what %s says\n", n, library.SumName)
 		return nil
 	case "why":
 		chain, err := l.Why(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(a.Text(), l.Mod.Path)
-		return a.versions(chain, nil)
+		fmt.Fprintln(m.Text(), l.Mod.Path)
+		return m.versions(chain, nil)
 	}
 	dirs := l.Dirs()
 	for _, d := range dirs {
-		fmt.Fprintln(a.Text(), d)
+		fmt.Fprintln(m.Text(), d)
 	}
 	if l.Mod == nil && dirs != nil {
 		return nil // the workspace itself is no library
 	}
 	list, err := l.List(ctx)
-	return a.versions(list, err)
+	return m.versions(list, err)
 }
 
-func (a *app) versions(list []module.Version, err error) error {
+func (m modder) versions(list []module.Version, err error) error {
 	for _, v := range list {
 		if err == nil {
-			_, err = fmt.Fprintf(a.Text(), "%s %s\n", v.Path, v.Version)
+			_, err = fmt.Fprintf(m.Text(), "%s %s\n", v.Path, v.Version)
 		}
 	}
 	return err
 }
 
-func (a *app) modInit(path string) error {
+func (m modder) init(path string) error {
 	if err := library.Init(".", path); err != nil {
 		return err
 	}
-	a.Say("made " + library.ModName + "; put scripts beside it, and require libraries with: ppscript mod get")
+	m.Say("made " + library.ModName + "; put scripts beside it, and require libraries with: ppscript mod get")
 	return nil
 }
 

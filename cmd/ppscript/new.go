@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) newCommand() *cobra.Command {
+func newCommand(a *app) *cobra.Command {
 	var events []string
 	c := &cobra.Command{
 		Use: "new NAME -e EVENT,...", Short: "Write a script to begin with, which runs",
@@ -26,7 +26,7 @@ func (a *app) newCommand() *cobra.Command {
 knows. It can be run as it is: ./NAME.star`,
 		Example: "    ppscript new wakers -e sched:sched_waking",
 		Args:    words(1, 1),
-		RunE:    func(_ *cobra.Command, args []string) error { return a.newScript(args[0], events) },
+		RunE:    func(_ *cobra.Command, args []string) error { return newScript(a, args[0], events) },
 	}
 	c.Flags().StringArrayVarP(&events, "event", "e", nil, "tracepoints to look at")
 	_ = c.RegisterFlagCompletionFunc("event",
@@ -36,7 +36,7 @@ knows. It can be run as it is: ./NAME.star`,
 	return c
 }
 
-func (a *app) newScript(name string, texts []string) error {
+func newScript(a *app, name string, texts []string) error {
 	path := strings.TrimSuffix(name, ".star") + ".star"
 	if len(texts) == 0 {
 		return usagef("new", name, "no events").

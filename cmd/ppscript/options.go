@@ -60,7 +60,7 @@ func (c *common) targetOptions() []*flag {
 			help: "the same as --inherit: no process is stopped for it"},
 		{name: "system", short: "a", recorded: true, read: readFlag(&t.System),
 			help: "observe all CPUs, as without a target, while a command runs too"},
-		{name: "input", metavar: "FILE", file: true, read: c.readInput,
+		{name: "input", metavar: "FILE", kind: aPath, read: c.readInput,
 			help: "read a recording (perf.data) instead of the kernel; - is stdin; several are merged by time"},
 	}
 }
@@ -99,7 +99,7 @@ func (c *common) runOptions() []*flag {
 			help: "memory for events from elsewhere (pull=, a pipe) while they are put in order, and for all slow receivers together (push=); the rings of this machine need none"},
 		{name: "allow", metavar: "WHAT", read: c.readAllow,
 			help: "let the script write files (write=DIR) and talk to others (net=ADDRESS) that it names itself; several with commas"},
-		{name: "token-file", metavar: "FILE", file: true, read: c.readTokenFile,
+		{name: "token-file", metavar: "FILE", kind: aPath, read: c.readTokenFile,
 			help: "the secret that both sides of push= and pull= must know where others can connect; else it is $PPSCRIPT_TOKEN"},
 		{name: "tsc", read: readFlag(&o.Clock.TSC),
 			help: "times are the CPU's time stamp counter: tables are in thousands of cycles"},
@@ -113,21 +113,21 @@ func (c *common) runOptions() []*flag {
 func (c *common) outputOptions() []*flag {
 	o := &c.options
 	return []*flag{
-		{name: "output", short: "o", metavar: "FILE", file: true, read: readPath(&c.output),
+		{name: "output", short: "o", metavar: "FILE", kind: aPath, read: readPath(&c.output),
 			help: "write results to FILE; SIGUSR1 opens it anew"},
 		{name: "format", metavar: "FORMAT", choices: render.Formats(), deflt: render.Formats()[0], read: readChoice(&c.render.Format),
 			help: "text, json or csv"},
-		{name: "flame-graph", metavar: "FILE", file: true, read: c.readFlameGraph,
+		{name: "flame-graph", metavar: "FILE", kind: aPath, read: c.readFlameGraph,
 			help: "write stacks to FILE: a flame graph if it ends in .svg or .html, else folded; - is stdout. Lines of events are then printed only with -o or --format"},
-		{name: "flame-base", metavar: "FILE", file: true, read: readPath(&o.Stacks.FlameBase),
+		{name: "flame-base", metavar: "FILE", kind: aPath, read: readPath(&o.Stacks.FlameBase),
 			help: "--flame-graph FILE.svg or .html shows what grew and shrank since the folded stacks in FILE"},
-		{name: "pprof", metavar: "FILE", file: true, read: readPath(&o.Stacks.Pprof),
+		{name: "pprof", metavar: "FILE", kind: aPath, read: readPath(&o.Stacks.Pprof),
 			help: "write stacks to FILE for go tool pprof"},
-		{name: "lines", metavar: "WHEN", choices: []string{"yes", "no"}, alone: "yes", deflt: "yes with --pprof and --flame-graph", read: readChoice(&o.Symbols.Lines),
+		{name: "lines", metavar: "WHEN", choices: []string{"yes", "no"}, alone: alone{value: "yes"}, deflt: "yes with --pprof and --flame-graph", read: readChoice(&o.Symbols.Lines),
 			help: "yes or no: name source files, lines and inlined functions in stacks"},
-		{name: "symfs", metavar: "DIR", file: true, read: c.readSymRoot,
+		{name: "symfs", metavar: "DIR", kind: aPath, read: c.readSymRoot,
 			help: "look for the files of programs below DIR, by their paths"},
-		{name: "debug-dir", metavar: "DIR", file: true, deflt: "~/.debug, /usr/lib/debug", read: c.readDebugDirs,
+		{name: "debug-dir", metavar: "DIR", kind: aPath, deflt: "~/.debug, /usr/lib/debug", read: c.readDebugDirs,
 			help: "look for files by build-id, and for debug files, in DIR"},
 		{name: "time", metavar: "TIME", choices: render.Times(), deflt: render.Times()[0], read: readChoice(&c.render.Time),
 			help: "times of lines: wall (date and time), rel (since the start), mono (seconds of the events' clock) or delta (since the line before)"},
@@ -152,9 +152,9 @@ func (c *common) otherOptions() []*flag {
 			help: "print options, events and results as JSON"},
 		{name: "version", short: "V",
 			help: "show the version"},
-		{name: "help", short: "h", brief: true,
+		{name: "help", short: "h", shown: briefly,
 			help: "show this help"},
-		{name: "help-all", brief: true,
+		{name: "help-all", shown: briefly,
 			help: "show the options of every script as well"},
 	}
 }

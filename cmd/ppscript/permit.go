@@ -62,9 +62,9 @@ func readAllow(texts []string) (files, peers []string, err error) {
 	return files, peers, nil
 }
 
-// permitsOf is the rights of an invocation.
-func (a *app) permitsOf(inv *invocation) *permits {
-	p := &permits{typed: typedIn(inv.host), given: map[string]bool{}, say: a.Say,
+// permits are the rights of an invocation.
+func (inv *invocation) permits(say func(string)) *permits {
+	p := &permits{typed: typedIn(inv.host), given: map[string]bool{}, say: say,
 		files: inv.common.allowFiles, peers: inv.common.allowPeers, verbose: inv.common.options.Verbose > 0}
 	for _, text := range inv.typed {
 		p.given[text] = true

@@ -20,7 +20,7 @@ import (
 // needs no script and no plan: records go from the rings to the file as they
 // are.
 
-func (a *app) recordCommand() *cobra.Command {
+func recordCommand(a *app) *cobra.Command {
 	fl, how := recordFlags()
 	c := &cobra.Command{
 		Use:   "record [-e EVENT,...] [-o FILE] [options] [-- command]",
@@ -35,7 +35,7 @@ func (a *app) recordCommand() *cobra.Command {
 			if err := noCommand(args, c.ArgsLenAtDash() == 0); err != nil {
 				return err
 			}
-			return a.record(fl, how, args)
+			return record(a, fl, how, args)
 		},
 	}
 	c.Flags().SetInterspersed(false)
@@ -52,7 +52,7 @@ func (a *app) recordCommand() *cobra.Command {
 	}
 	c.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		help := &flag{name: "help", short: "h", group: groupOther, help: "show this help"}
-		a.helpError = a.commandHelp(c, append(fl.list, help))
+		a.helpError = commandHelp(&a.Console, c, append(fl.list, help))
 	})
 	return c
 }
@@ -62,8 +62,8 @@ func (a *app) recordCommand() *cobra.Command {
 func recordFlags() (*flags, *sampling) {
 	fl, how := &flags{set: pflag.NewFlagSet("", pflag.ContinueOnError), common: &common{}}, &sampling{}
 	fl.list = []*flag{
-		{name: "event", short: "e", metavar: "EVENT,...", events: true, help: "events to record: sys:name/filter/,...", deflt: "cycles, or cpu-clock where the CPU has no counters"},
-		{name: "output", short: "o", metavar: "FILE", file: true, read: readPath(&fl.common.output), help: "the recording; - is standard output, and a pipe is written as it comes", deflt: "perf.data"},
+		{name: "event", short: "e", metavar: "EVENT,...", kind: anEvent, help: "events to record: sys:name/filter/,...", deflt: "cycles, or cpu-clock where the CPU has no counters"},
+		{name: "output", short: "o", metavar: "FILE", kind: aPath, read: readPath(&fl.common.output), help: "the recording; - is standard output, and a pipe is written as it comes", deflt: "perf.data"},
 		{name: "freq", short: "F", metavar: "HZ", read: readCount(&how.freq, 1, "write -F 99"), help: "sample so many times a second"},
 		{name: "count", short: "c", metavar: "N", read: readCount(&how.period, 1, "write -c 1000"), help: "sample every N occurrences, or ns of a clock"},
 		{name: "g", short: "g", read: readFlag(&how.stack), help: "with call stacks, as --call-graph fp"},
@@ -85,7 +85,7 @@ func recordFlags() (*flags, *sampling) {
 
 var errDuration = errors.New("the time of --duration is over")
 
-func (a *app) record(fl *flags, how *sampling, command []string) (err error) {
+func record(a *app, fl *flags, how *sampling, command []string) (err error) {
 	c, err := readCommon(fl, command)
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func (a *app) record(fl *flags, how *sampling, command []string) (err error) {
 	if err != nil {
 		return err
 	}
-	cfg.Warn = a.warner(c.options.Verbose)
+	cfg.Warn = warner(&a.Console, c.options.Verbose)
 	ctx, w := a.watchSignals(nil)
 	defer w.close()
 	w.run(nil)

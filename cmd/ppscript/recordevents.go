@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ppscript/cmd/ppscript/console"
 	"ppscript/cmd/ppscript/recording"
 	"ppscript/runtime/event"
 	"ppscript/runtime/kernel"
@@ -149,10 +150,10 @@ func recordConfig(events []string, how sampling, c *common) (perf.Config, error)
 
 // warner tells which events package perf leaves out; those that a pattern found
 // are only told to a user who asks for notes.
-func (a *app) warner(verbose int) func(error) {
+func warner(con *console.Console, verbose int) func(error) {
 	return func(err error) {
 		if left := (*perf.LeftOut)(nil); verbose > 0 || !errors.As(err, &left) {
-			a.Say(err.Error())
+			con.Say(err.Error())
 		}
 	}
 }

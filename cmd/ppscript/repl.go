@@ -32,7 +32,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) replCommand() *cobra.Command {
+func replCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "repl [options] [FILE]", Short: "Try the language out, on the running kernel or a recording",
 		Long: `Reads statements and runs them. An expression that is a pipeline or a result runs for five seconds, or --duration, or
@@ -51,10 +51,10 @@ parameters, events and their fields. Without a terminal it reads statements from
 		RunE: func(c *cobra.Command, args []string) error {
 			for _, w := range args {
 				if w == "-h" || w == "--help" {
-					return a.commandHelp(c, newFlags(nil).list)
+					return commandHelp(&a.Console, c, newFlags(nil).list)
 				}
 			}
-			return a.repl(args)
+			return repl(a, args)
 		},
 	}
 }
@@ -82,7 +82,7 @@ type replSession struct {
 	cancel context.CancelFunc
 }
 
-func (a *app) repl(args []string) (err error) {
+func repl(a *app, args []string) (err error) {
 	fl := newFlags(nil)
 	rest, _, err := fl.parse(args)
 	if err != nil {
@@ -104,7 +104,7 @@ func (a *app) repl(args []string) (err error) {
 	s.begin()
 	stop := s.watch()
 	defer stop()
-	s.bench = a.newWorkbench(c, s.context)
+	s.bench = newWorkbench(a, c, s.context)
 	s.bench.Stdout, s.bench.Save = a.Stdout, true
 	s.bench.Base.Options.Reading.Token = cmp.Or(c.token, a.token)
 	// The user's lines are his own words; those of a file that is loaded are not.
@@ -115,7 +115,7 @@ func (a *app) repl(args []string) (err error) {
 		if err := may.check(session.Use{Kind: session.Writes, Name: path, Given: path}); err != nil {
 			return err
 		}
-		return a.recordFor(ctx, *c, events, path, d)
+		return recordFor(a, ctx, *c, events, path, d)
 	}
 	s.bench.Doctor = func() (string, error) {
 		var text bytes.Buffer
@@ -147,7 +147,7 @@ func (a *app) repl(args []string) (err error) {
 }
 
 // newShop is how the REPL and tests run pipelines.
-func (a *app) newWorkbench(c *common, ctx func() context.Context) *explore.Workbench {
+func newWorkbench(a *app, c *common, ctx func() context.Context) *explore.Workbench {
 	kernel := symbol.NewKernel("")
 	bench := &explore.Workbench{
 		Base: session.Config{
@@ -184,7 +184,7 @@ func (s *replSession) begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.app.ctx = s.ctx
+	s.app.libs.ctx = s.ctx
 }
 
 func (s *replSession) context() context.Context {
@@ -245,7 +245,7 @@ func (s *replSession) eval(text string, limit explore.Limit) error {
 }
 
 // recordFor records events into path for a time, or until ctx ends.
-func (a *app) recordFor(ctx context.Context, c common, events []string, path string,
+func recordFor(a *app, ctx context.Context, c common, events []string, path string,
 	d time.Duration) (err error) {
 	if c.input != "" {
 		return diag.Errorf(diag.Usage, "record", "", "these pipelines read %s, not the kernel", c.input).
@@ -255,7 +255,7 @@ func (a *app) recordFor(ctx context.Context, c common, events []string, path str
 	if err != nil {
 		return err
 	}
-	cfg.Warn = a.warner(c.options.Verbose)
+	cfg.Warn = warner(&a.Console, c.options.Verbose)
 	src, err := perf.Open(ctx, cfg)
 	if err != nil {
 		return err
@@ -282,7 +282,7 @@ func (s *replSession) piped(in io.Reader, limit explore.Limit) error {
 		return err
 	}
 	if len(src) == 0 && s.file == "" {
-		return s.app.usage(false)
+		return usage(&s.app.Console, false)
 	}
 	return s.statements(string(src), func(text string) error { return s.eval(text, limit) })
 }

@@ -2,21 +2,19 @@ package main
 
 import (
 	"context"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"ppscript/builtins/all"
-	"ppscript/cmd/ppscript/console"
 	"ppscript/cmd/ppscript/prompt"
 )
 
 func newCompleter(t *testing.T) *prompt.Completer {
 	t.Helper()
-	a := &app{Console: console.Console{Stdout: os.Stdout, Stderr: os.Stderr}}
-	bench := a.newWorkbench(&common{input: "../../tests/data/trace.data"}, context.Background)
+	a := newApp()
+	bench := newWorkbench(a, &common{input: "../../tests/data/trace.data"}, context.Background)
 	reg, err := all.Workshop(bench)
 	if err != nil {
 		t.Fatal(err)
@@ -93,8 +91,8 @@ func FuzzCandidates(f *testing.F) {
 }
 
 func BenchmarkComplete(b *testing.B) {
-	a := &app{Console: console.Console{Stdout: os.Stdout, Stderr: os.Stderr}}
-	bench := a.newWorkbench(&common{}, context.Background)
+	a := newApp()
+	bench := newWorkbench(a, &common{}, context.Background)
 	reg, err := all.Workshop(bench)
 	if err != nil {
 		b.Fatal(err)

@@ -30,7 +30,7 @@ func (a *app) script(args []string) error {
 	}
 	ctx, w := a.watchSignals(host)
 	defer w.close()
-	a.ctx = ctx
+	a.libs.ctx = ctx
 	w.dog.LimitTo(durationIn(args))
 	w.at("load the script")
 	inv, err := a.invoke(host, args)
@@ -41,23 +41,23 @@ func (a *app) script(args []string) error {
 	default:
 		return err
 	}
-	if inv.version || inv.help || len(inv.helpEvents) > 0 || inv.describe {
+	if inv.asks.version || inv.asks.help || len(inv.asks.helpEvents) > 0 || inv.asks.describe {
 		w.close() // the output is help, which may be read in a pager
 	}
 	switch {
-	case inv.version:
-		return a.version()
-	case len(inv.helpEvents) > 0:
-		return a.helpEvents(inv)
-	case inv.help && inv.module != nil:
-		return a.scriptHelp(inv)
-	case inv.help:
-		return a.usage(len(inv.flags.texts("help-all")) > 0)
-	case inv.describe:
-		return a.describe(inv)
-	case inv.noName && len(args) == 0:
-		return a.usage(false)
-	case inv.noName:
+	case inv.asks.version:
+		return showVersion(a)
+	case len(inv.asks.helpEvents) > 0:
+		return helpEvents(a, inv)
+	case inv.asks.help && inv.module != nil:
+		return scriptHelp(&a.Console, inv)
+	case inv.asks.help:
+		return usage(&a.Console, len(inv.flags.texts("help-all")) > 0)
+	case inv.asks.describe:
+		return describe(a.Stdout, inv)
+	case inv.asks.noName && len(args) == 0:
+		return usage(&a.Console, false)
+	case inv.asks.noName:
 		return usagef("", "", "no script named").
 			WithHint("name a profiler or a file: ppscript NAME [options]; ppscript list shows the profilers")
 	}
@@ -76,7 +76,7 @@ func (a *app) script(args []string) error {
 // config is the session's configuration from the command line.
 func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, error) {
 	c := inv.common
-	input, err := eventtext.Recording(c.input, a.directory)
+	input, err := eventtext.Recording(c.input, a.scratch.directory)
 	if err != nil {
 		return session.Config{}, err
 	}
@@ -98,7 +98,7 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 		Options:  o,
 		Services: &expr.Services{Ksym: kernel.Name, KsymOffset: kernel.Text},
 	}
-	may := a.permitsOf(inv)
+	may := inv.permits(a.Say)
 	cfg.Permit = may.check
 	cfg.Hooks.Services = inv.host.SetServices
 	if inv.module == nil {
@@ -142,7 +142,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	}
 	defer func() { err = errors.Join(err, out.close()) }()
 	v := &view{app: a, common: c, out: out, began: time.Now()}
-	if a.livesOnScreen(inv, reports) {
+	if inv.livesOnScreen(a.Stdout, reports) {
 		v.live, v.quit = inv.name, w.quit
 		w.before(v.close)
 		defer v.close()

@@ -129,7 +129,7 @@ func (w *watch) abandon(code int, why error) {
 		fn()
 	}
 	w.app.Report(why)
-	w.app.removeScratch()
+	w.app.scratch.remove()
 	os.Exit(code)
 }
 

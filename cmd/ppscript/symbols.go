@@ -21,7 +21,7 @@ var mapsLine = regexp.MustCompile(`^[0-9a-f]+-[0-9a-f]+ [r-][w-][x-][ps-] `)
 // PPROF_PATH can name us: mappings as in /proc/PID/maps on standard input, then
 // a line for each question. An address, 0x..., gets function+0xOFFSET or ??;
 // the name of a function gets its offset in the program's file.
-func (a *app) symbolize(args []string) error {
+func symbolize(a *app, args []string) error {
 	if len(args) != 1 {
 		return usagef("--symbols", strings.Join(args, " "), "got %d files, want one", len(args)).
 			WithHint("write: ppscript --symbols PROGRAM < QUESTIONS")

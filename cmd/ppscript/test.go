@@ -38,7 +38,7 @@ strN, dstr, arrays such as u64[6]); another is an event: time, CPU, thread (TID,
 
 The words of tests: ppscript doc run, ppscript doc assert. Tests cannot look at the running kernel, nor write files.`
 
-func (a *app) testCommand() *cobra.Command {
+func testCommand(a *app) *cobra.Command {
 	var t tester
 	var pattern, format string
 	var verbose bool
@@ -79,7 +79,7 @@ type tester struct {
 }
 
 func (t *tester) run(args []string) error {
-	t.app.offline = true
+	t.app.libs.offline = true
 	if len(args) == 0 {
 		args = []string{"."}
 	}
@@ -97,7 +97,7 @@ func (t *tester) run(args []string) error {
 	}
 	ctx, w := t.app.watchSignals(nil)
 	defer w.close()
-	t.app.ctx = ctx
+	t.app.libs.ctx = ctx
 	for _, f := range files {
 		if ctx.Err() != nil {
 			return exitError(exitInterrupted)
@@ -127,7 +127,7 @@ func (t *tester) run(args []string) error {
 // file runs the tests of one file. One that cannot be loaded counts as a test
 // that failed.
 func (t *tester) file(ctx context.Context, name string) {
-	bench := t.app.newWorkbench(&common{}, func() context.Context { return ctx })
+	bench := newWorkbench(t.app, &common{}, func() context.Context { return ctx })
 	// A script writes no files: their content is among its results; nor does it talk to others.
 	bench.Base.Permit = func(u session.Use) error {
 		if u.Kind == session.Receives && relay.IsFile(u.Name) && !relay.IsDevice(u.Name) {
@@ -154,7 +154,7 @@ func (t *tester) file(ctx context.Context, name string) {
 	host := script.NewHost(script.HostOptions{
 		Predeclared: reg.Predeclared(),
 		Stdlib:      stdlib.FS(),
-		Resolve:     t.app.resolve,
+		Resolve:     t.app.libs.resolve,
 		MaxTime:     lookTime,
 		Hung:        t.app.hung,
 		Print:       func(msg string) { prints = append(prints, msg) },

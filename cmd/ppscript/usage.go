@@ -47,9 +47,9 @@ Every script has more options: where to look (-C, -p, -t, --cgroups, --input), h
 
 // usage is the help for a user who names no subject; all is
 // --help-all.
-func (a *app) usage(all bool) error {
+func usage(con *console.Console, all bool) error {
 	var w strings.Builder
-	l := a.Layout(false)
+	l := con.Layout(false)
 	w.WriteString("ppscript: scripts that observe the kernel\n\n")
 	for _, t := range tasks {
 		console.TwoColumns(&w, strings.TrimRight("    ppscript "+t[0], " "), t[1], 48, l.Width)
@@ -57,23 +57,23 @@ func (a *app) usage(all bool) error {
 	w.WriteString(l.Text(shortExamples))
 	if all {
 		w.WriteString("\nOptions of every script\n")
-		a.printFlags(&w, newFlags(nil).list, true)
+		printFlags(con, &w, newFlags(nil).list, true)
 	}
-	return a.Page(w.String())
+	return con.Page(w.String())
 }
 
 // commandHelp explains a subcommand; more are options that cobra does not know.
-func (a *app) commandHelp(c *cobra.Command, more []*flag) error {
+func commandHelp(con *console.Console, c *cobra.Command, more []*flag) error {
 	text := c.Long
 	if text == "" {
 		text = c.Short + "."
 	}
 	var w strings.Builder
-	l := a.Layout(true)
+	l := con.Layout(true)
 	w.WriteString(l.Text(text))
-	fmt.Fprintf(&w, "\n%s\n\n%s", a.Title("Usage"), l.Text("    ppscript "+c.Use))
+	fmt.Fprintf(&w, "\n%s\n\n%s", con.Title("Usage"), l.Text("    ppscript "+c.Use))
 	if c.Example != "" {
-		fmt.Fprintf(&w, "\n%s\n\n%s", a.Title("Examples"), l.Text(c.Example))
+		fmt.Fprintf(&w, "\n%s\n\n%s", con.Title("Examples"), l.Text(c.Example))
 	}
 	if more == nil {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -87,21 +87,21 @@ func (a *app) commandHelp(c *cobra.Command, more []*flag) error {
 			more = append(more, &flag{name: f.Name, short: f.Shorthand, metavar: metavar, help: f.Usage})
 		})
 	}
-	a.printFlags(&w, more, true)
-	return a.Page(w.String())
+	printFlags(con, &w, more, true)
+	return con.Page(w.String())
 }
 
 // scriptHelp explains one script: its docstring, then its options.
-func (a *app) scriptHelp(inv *invocation) error {
+func scriptHelp(con *console.Console, inv *invocation) error {
 	var w strings.Builder
-	l := a.Layout(false)
+	l := con.Layout(false)
 	m := inv.module
 	doc := m.Doc
 	if doc == "" {
 		doc = m.Name + ": a script without docstring"
 	}
 	w.WriteString(l.Text(console.Cleaned(doc)))
-	fmt.Fprintf(&w, "\n%s\n\n%s", a.Title("Usage"),
+	fmt.Fprintf(&w, "\n%s\n\n%s", con.Title("Usage"),
 		l.Text(fmt.Sprintf("    ppscript %s [options]%s [-- command]", inv.name, arguments(m.Options))))
 	if m.Options != nil {
 		var args []*flag
@@ -112,16 +112,16 @@ func (a *app) scriptHelp(inv *invocation) error {
 				})
 			}
 		}
-		a.printFlags(&w, args, true)
+		printFlags(con, &w, args, true)
 	}
 	all := len(inv.flags.texts("help-all")) > 0
-	a.printFlags(&w, inv.flags.list, all)
+	printFlags(con, &w, inv.flags.list, all)
 	if !all {
 		w.WriteString("\n" + l.Text(fmt.Sprintf(
 			"Options of every script, such as -C, -p, -i, --duration, -o and --format: ppscript %s --help-all",
 			inv.name)))
 	}
-	return a.Page(w.String())
+	return con.Page(w.String())
 }
 
 // arguments is how the usage line shows a script's arguments.
@@ -149,8 +149,8 @@ func arguments(set *option.Set) string {
 
 // printFlags prints options in groups: name, value, help with the default; the
 // common ones only if all is set.
-func (a *app) printFlags(w *strings.Builder, list []*flag, all bool) {
-	width := a.Layout(true).Width
+func printFlags(con *console.Console, w *strings.Builder, list []*flag, all bool) {
+	width := con.Layout(true).Width
 	for _, group := range []string{"Arguments", "", groupTarget, groupRun, groupOutput, groupOther} {
 		title := group
 		if title == "" {
@@ -161,11 +161,11 @@ func (a *app) printFlags(w *strings.Builder, list []*flag, all bool) {
 			if !all && f.own && in != "Arguments" {
 				in = ""
 			}
-			if in != group || f.hidden || !all && in != "" && !f.own && !f.brief {
+			if in != group || f.shown == never || !all && in != "" && !f.own && f.shown != briefly {
 				continue
 			}
 			if title != "" {
-				fmt.Fprintf(w, "\n%s\n", a.Title(title))
+				fmt.Fprintf(w, "\n%s\n", con.Title(title))
 				title = ""
 			}
 			printFlag(w, f, width)
@@ -183,7 +183,7 @@ func printFlag(w *strings.Builder, f *flag, width int) {
 	}
 	switch {
 	case f.metavar == "" || f.group == "Arguments":
-	case f.alone != "":
+	case f.alone.value != "":
 		left += "[=" + f.metavar + "]"
 	default:
 		left += " " + f.metavar

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) usdtCommand() *cobra.Command {
+func usdtCommand(a *app) *cobra.Command {
 	var verbose bool
 	c := &cobra.Command{
 		Use:   "usdt list|add|del [[PROVIDER:]NAME@]FILE[@ADDR] [FORMAT ...] ...",
@@ -28,7 +28,7 @@ is: '+0(%s):string'. Several probes are added all, or none.`,
 		Args:      words(2, -1),
 		ValidArgs: []string{"list", "add", "del"},
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.usdt(args[0], strings.Join(args[1:], " "), verbose)
+			return usdt(a, args[0], strings.Join(args[1:], " "), verbose)
 		},
 	}
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false,
@@ -36,7 +36,7 @@ is: '+0(%s):string'. Several probes are added all, or none.`,
 	return c
 }
 
-func (a *app) usdt(verb, text string, verbose bool) error {
+func usdt(a *app, verb, text string, verbose bool) error {
 	chosen, err := probe.ParseUSDT(text)
 	if err != nil {
 		return err

@@ -8,12 +8,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) versionCommand() *cobra.Command {
+func versionCommand(a *app) *cobra.Command {
 	return &cobra.Command{Use: "version", Short: "Show the version", Args: words(0, 0),
-		RunE: func(*cobra.Command, []string) error { return a.version() }}
+		RunE: func(*cobra.Command, []string) error { return showVersion(a) }}
 }
 
-func (a *app) version() error {
+func showVersion(a *app) error {
 	version := "unknown"
 	if info, ok := debug.ReadBuildInfo(); ok {
 		version = versionOf(info)

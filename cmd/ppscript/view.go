@@ -172,7 +172,7 @@ func (v *view) end(o session.Outcome) error {
 // livesOnScreen reports that the results are one table that redraws, and that a
 // person looks at it: stdin and stdout are a terminal in whose foreground we
 // are, which no command of ours writes to.
-func (a *app) livesOnScreen(inv *invocation, reports []plan.Report) bool {
+func (inv *invocation) livesOnScreen(stdout *os.File, reports []plan.Report) bool {
 	c := inv.common
 	g, ok := reports[0].(*plan.Group)
 	if !ok || len(reports) != 1 || !g.View.Live {
@@ -185,7 +185,7 @@ func (a *app) livesOnScreen(inv *invocation, reports []plan.Report) bool {
 	if slices.ContainsFunc(inv.eventTexts(), func(s string) bool { return strings.Contains(s, "exec=") }) {
 		return false // it prints for each event
 	}
-	if !console.IsTerminal(os.Stdin) || !console.IsTerminal(a.Stdout) || os.Getenv("TERM") == "dumb" ||
+	if !console.IsTerminal(os.Stdin) || !console.IsTerminal(stdout) || os.Getenv("TERM") == "dumb" ||
 		os.Getenv("TERM") == "" {
 		return false
 	}
