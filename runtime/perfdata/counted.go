@@ -82,7 +82,7 @@ func (f *File) splitCounters() {
 			s.byID[id] = i
 		}
 	}
-	f.split = s
+	f.out.split = s
 }
 
 // eventOf is the event that a sample is of; nil if its samples bring no values.

@@ -21,7 +21,7 @@ import (
 func (w *Writer) writeFeatures() {
 	all := w.features()
 	var bits [featBits / 64]uint64
-	at := w.off + uint64(sectionSize*len(all))
+	at := w.to.off + uint64(sectionSize*len(all))
 	for _, f := range all {
 		bits[f.id/64] |= 1 << (f.id % 64)
 		w.put(le.AppendUint64(le.AppendUint64(nil, at), uint64(len(f.body))))
@@ -34,11 +34,11 @@ func (w *Writer) writeFeatures() {
 	for i, b := range bits {
 		le.PutUint64(head[72+8*i:], b)
 	}
-	if err := w.out.Flush(); err != nil && w.err == nil {
+	if err := w.to.out.Flush(); err != nil && w.err == nil {
 		w.err = w.fail("%w", err)
 	}
 	if w.err == nil {
-		if _, err := w.file.WriteAt(head, 0); err != nil {
+		if _, err := w.to.file.WriteAt(head, 0); err != nil {
 			w.err = w.fail("%w", err)
 		}
 	}
@@ -92,8 +92,8 @@ func (w *Writer) features() []feature {
 			add(id, body)
 		}
 	}
-	if w.first != 0 {
-		add(featSampleTime, le.AppendUint64(le.AppendUint64(nil, uint64(w.first)), uint64(w.last)))
+	if w.span.first != 0 {
+		add(featSampleTime, le.AppendUint64(le.AppendUint64(nil, uint64(w.span.first)), uint64(w.span.last)))
 	}
 	if a := &w.streams[0].Attr; a.Bits&unix.PerfBitUseClockID != 0 {
 		res := uint64(1)

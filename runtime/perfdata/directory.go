@@ -120,17 +120,11 @@ func (f *File) nextPart() bool {
 	if !ok || !m.next() {
 		return false
 	}
-	if f.zbuf != nil && f.zat < len(f.zbuf.b) {
+	if f.packed.within() {
 		f.warn("the compressed records of a file end within a record")
 		f.loss.Truncated++
 	}
-	if f.z != nil {
-		f.z.close()
-		f.z = nil
-	}
-	if f.zbuf != nil {
-		f.zat = len(f.zbuf.b)
-	}
+	f.packed.next()
 	return true
 }
 

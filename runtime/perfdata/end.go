@@ -31,13 +31,21 @@ func appendEndMark(b []byte, streams []StreamInfo, what uint64) []byte {
 	return le.AppendUint64(b, what)
 }
 
-// endMark takes either.
-func (f *File) endMark(c *cursor) error {
+// The marks of a recording's end that were seen.
+type marks struct {
+	promised bool // an end mark will come
+	finished bool // it has come, or its lack is counted
+	rounds   bool // the recording has rounds
+	open     bool // samples have come since the last one
+}
+
+// take takes an end mark, or the promise of one.
+func (m *marks) take(c *cursor) error {
 	switch c.u64() {
 	case endPromised:
-		f.promised = true
+		m.promised = true
 	case endReached:
-		f.finished = true
+		m.finished = true
 	}
 	return c.err
 }
@@ -45,10 +53,10 @@ func (f *File) endMark(c *cursor) error {
 // early counts that the recording ended before its writer ended it, once; why
 // goes to the warnings.
 func (f *File) early(why string) {
-	if f.finished {
+	if f.marks.finished {
 		return
 	}
-	f.finished = true
+	f.marks.finished = true
 	f.loss.EndedEarly++
 	f.warn("it ended early: %s", why)
 }

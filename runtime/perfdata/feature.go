@@ -11,19 +11,19 @@ import (
 // feature parses one header feature, from the file's tail or from a
 // HEADER_FEATURE record; both have the same content. Features that tell
 // nothing that we use are skipped.
-func (f *File) feature(id int, b []byte) error {
+func (h *head) feature(id int, b []byte) error {
 	c := &cursor{b: b}
-	in := &f.info
+	in := &h.info
 	switch id {
 	case featTracingData:
 		t, err := parseTracing(b)
 		if err != nil {
 			return err
 		}
-		f.tracing = t
+		h.tracing = t
 		in.PageSize, in.Printk, in.Kallsyms = t.pageSize, t.printk, t.kallsyms
 	case featBuildID:
-		return f.buildIDs(b)
+		return h.buildIDs(b)
 	case featHostname:
 		in.Hostname = c.str()
 	case featOSRelease:
@@ -66,13 +66,13 @@ func (f *File) feature(id int, b []byte) error {
 		}
 		in.Machine[id] = bytes.Clone(b)
 	case featEventDesc:
-		return f.eventDesc(c)
+		return h.eventDesc(c)
 	}
 	return c.err
 }
 
 // eventDesc reads the names and ids of all events. It repeats each attr.
-func (f *File) eventDesc(c *cursor) error {
+func (h *head) eventDesc(c *cursor) error {
 	n := c.count(minAttrSize)
 	size := uint64(c.u32())
 	for range n {
@@ -87,13 +87,13 @@ func (f *File) eventDesc(c *cursor) error {
 		for ; len(ids) >= 8; ids = ids[8:] {
 			d.ids = append(d.ids, binary.LittleEndian.Uint64(ids))
 		}
-		f.descs = append(f.descs, d)
+		h.descs = append(h.descs, d)
 	}
 	return c.err
 }
 
 // buildIDs reads a table of BUILD_ID records.
-func (f *File) buildIDs(b []byte) error {
+func (h *head) buildIDs(b []byte) error {
 	c := &cursor{b: b}
 	for len(c.b) > 0 && c.err == nil {
 		c.u32() // type: 0 or 67, depending on perf's age
@@ -102,13 +102,13 @@ func (f *File) buildIDs(b []byte) error {
 		if c.err == nil && size < recHeaderSize {
 			break
 		}
-		f.buildID(misc, c.take(size-recHeaderSize))
+		h.buildID(misc, c.take(size-recHeaderSize))
 	}
 	return c.err
 }
 
 // buildID takes the body of a BUILD_ID record.
-func (f *File) buildID(misc uint16, body []byte) {
+func (h *head) buildID(misc uint16, body []byte) {
 	const (
 		idSize      = 20      // BUILD_ID_SIZE
 		miscSized   = 1 << 15 // PERF_RECORD_MISC_BUILD_ID_SIZE
@@ -125,7 +125,7 @@ func (f *File) buildID(misc uint16, body []byte) {
 	if misc&miscSized != 0 {
 		n = min(int(id[20]), idSize)
 	}
-	f.info.BuildIDs = append(f.info.BuildIDs, BuildID{
+	h.info.BuildIDs = append(h.info.BuildIDs, BuildID{
 		PID:    pid,
 		ID:     append([]byte(nil), id[:n]...),
 		Path:   text(c.b),

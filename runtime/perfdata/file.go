@@ -36,43 +36,46 @@ type Options struct {
 
 // A File is an open recording. It implements event.Source.
 type File struct {
-	name     string
-	opt      Options
-	info     Info
-	warnings []string
-	loss     event.Loss
+	head
+	opt  Options
+	loss event.Loss
 
-	in   input
-	pool pool
+	in     input
+	pool   pool
+	packed packed
+	marks  marks
 	// cut says that the end of the recording is known to be missing, so a
 	// broken record is where it ends, not damage.
 	cut bool
+
+	streams []*event.Stream
+	common  *perf.Layout
+	dec     *perf.Decoder
+	out     output
+
+	end    error // io.EOF or the error that ended reading
+	closed bool
+}
+
+// A head is the description of a recording, as it was read so far.
+type head struct {
+	name     string
+	info     Info
+	warnings []string
 
 	attrs    []attr
 	descs    []desc
 	tracing  *tracing
 	idCPU    map[uint64]int32 // from ID_INDEX
-	streams  []*event.Stream
-	common   *perf.Layout
-	dec      *perf.Decoder
-	metadata bool // still in front of the first record of the kernel
-	promised bool // an end mark will come
-	finished bool // it has come, or its lack is counted
-	rounds   bool // the recording has rounds
-	open     bool // samples have come since the last one
+	metadata bool             // still in front of the first record of the kernel
+}
 
-	z         *inflater
-	inflating bool    // a COMPRESSED record is not used up
-	zin       []byte  // its payload
-	zbuf      *buffer // output; records may end in the next payload
-	zat       int     // start of the incomplete record in zbuf
-
+// An output is where the records of a File go: plain or sorted.
+type output struct {
 	split  *splitter // of samples that bring the values of counters; nil: none do
 	rings  []event.Ring
 	plain  *fileRing // unordered
 	sorted *ordered  // ordered
-	end    error     // io.EOF or the error that ended reading
-	closed bool
 }
 
 // Open opens the recording at path; "-" is standard input.
@@ -157,12 +160,12 @@ func OpenReader(ctx context.Context, r io.Reader, name string, opt Options) (*Fi
 }
 
 // silent is the error of a pipe of which the head could not be read.
-func (f *File) silent(err error) error {
+func (h *head) silent(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return f.bad("nothing came in the time that was given: %w", err).
+		return h.bad("nothing came in the time that was given: %w", err).
 			WithHint("look whether somebody writes to it: perf record -o - ..., and give it more time: --duration")
 	}
-	return f.bad("%w", err)
+	return h.bad("%w", err)
 }
 
 // openMapped opens a recording in memory, of a file or of a pipe that went
@@ -188,7 +191,7 @@ func newFile(name string, opt Options) *File {
 	if opt.MaxPending <= 0 {
 		opt.MaxPending = 256 << 20
 	}
-	return &File{name: name, opt: opt, metadata: true}
+	return &File{head: head{name: name, metadata: true}, opt: opt}
 }
 
 // start reads the description of the recording and makes the rings.
@@ -203,10 +206,10 @@ func (f *File) start(ctx context.Context) (*File, error) {
 		return nil, err
 	}
 	if f.opt.Ordered && f.common.SampleType&unix.PERF_SAMPLE_TIME != 0 {
-		f.sorted = newOrdered(f)
+		f.out.sorted = newOrdered(f)
 	} else {
-		f.plain = &fileRing{f: f}
-		f.rings = []event.Ring{f.plain}
+		f.out.plain = &fileRing{f: f}
+		f.out.rings = []event.Ring{f.out.plain}
 	}
 	return f, nil
 }
@@ -222,10 +225,10 @@ func (f *File) Warnings() []string { return f.warnings }
 // Early is how many records were shown before their order was certain, since
 // more than Options.MaxPending would have been held.
 func (f *File) Early() uint64 {
-	if f.sorted == nil {
+	if f.out.sorted == nil {
 		return 0
 	}
-	return f.sorted.early
+	return f.out.sorted.early
 }
 
 // Live reports that records may come while they are read: the recording is no
@@ -239,20 +242,20 @@ func (f *File) Live() bool {
 // own losses are in the recording as Lost events.
 func (f *File) Loss() event.Loss {
 	l := f.loss
-	if f.split != nil {
-		l.Truncated += f.split.damaged
+	if f.out.split != nil {
+		l.Truncated += f.out.split.damaged
 	}
 	return l
 }
 
 // copied reports that records lie in buffers although the input is a mapping.
-func (f *File) copied() bool { return f.info.Compressed || f.split != nil }
+func (f *File) copied() bool { return f.info.Compressed || f.out.split != nil }
 
 // Streams implements event.Source.
 func (f *File) Streams() []*event.Stream { return f.streams }
 
 // Rings implements event.Source.
-func (f *File) Rings() []event.Ring { return f.rings }
+func (f *File) Rings() []event.Ring { return f.out.rings }
 
 // Poll implements event.Source. It makes a piece of the recording visible;
 // after a piece that is damaged it returns the error, and all before it
@@ -291,17 +294,17 @@ func (f *File) Poll(ctx context.Context, timeout time.Duration) error {
 
 // shown grows when records become visible.
 func (f *File) shown() uint64 {
-	if f.sorted != nil {
-		return f.sorted.shown
+	if f.out.sorted != nil {
+		return f.out.sorted.shown
 	}
-	return f.plain.visible
+	return f.out.plain.visible
 }
 
 // finish ends reading; all pending records become visible.
 func (f *File) finish(err error) {
 	f.end = err
-	if f.sorted != nil {
-		f.sorted.finish()
+	if f.out.sorted != nil {
+		f.out.sorted.finish()
 	}
 }
 
@@ -312,14 +315,12 @@ func (f *File) Close() error {
 	}
 	f.closed = true
 	f.end = os.ErrClosed
-	if f.z != nil {
-		f.z.close()
+	f.packed.close()
+	if f.out.sorted != nil {
+		f.out.sorted.drop()
 	}
-	if f.sorted != nil {
-		f.sorted.drop()
-	}
-	if f.plain != nil {
-		f.plain.drop()
+	if f.out.plain != nil {
+		f.out.plain.drop()
 	}
 	return f.in.close()
 }

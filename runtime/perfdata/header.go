@@ -12,30 +12,30 @@ import (
 
 // checkMagic returns the size that the header gives, which tells files from
 // pipes.
-func (f *File) checkMagic(b []byte) (uint64, error) {
+func (h *head) checkMagic(b []byte) (uint64, error) {
 	const hint = "give a file that perf record wrote (file %s tells what it is)"
 	if len(b) == 0 {
-		return 0, f.bad("is empty").WithHint("record again: perf record -o %s ...", f.name)
+		return 0, h.bad("is empty").WithHint("record again: perf record -o %s ...", h.name)
 	}
 	if len(b) < pipeHeaderSize {
-		return 0, f.bad("at offset 0: got %d bytes, want at least %d", len(b), pipeHeaderSize).
-			WithHint(hint, f.name)
+		return 0, h.bad("at offset 0: got %d bytes, want at least %d", len(b), pipeHeaderSize).
+			WithHint(hint, h.name)
 	}
 	switch string(b[:8]) {
 	case magic:
 	case magicSwapped:
-		return 0, f.bad("at offset 0: recorded on a big-endian machine").
+		return 0, h.bad("at offset 0: recorded on a big-endian machine").
 			WithHint("convert it there: perf script, or read it on a machine of its kind")
 	case magicOld:
-		return 0, f.bad("at offset 0: version 1 of the format").
+		return 0, h.bad("at offset 0: version 1 of the format").
 			WithHint("record with perf of Linux 3.6 or later")
 	default:
-		return 0, f.bad("at offset 0: got %q, want %q: not a perf.data file", b[:8], magic).
-			WithHint(hint, f.name)
+		return 0, h.bad("at offset 0: got %q, want %q: not a perf.data file", b[:8], magic).
+			WithHint(hint, h.name)
 	}
 	size := le.Uint64(b[8:])
 	if size != pipeHeaderSize && size != fileHeaderSize {
-		return 0, f.bad("at offset 8: header size: got %d, want %d or %d", size,
+		return 0, h.bad("at offset 8: header size: got %d, want %d or %d", size,
 			fileHeaderSize, pipeHeaderSize).
 			WithHint("record again; the file is damaged")
 	}
@@ -124,21 +124,21 @@ func (f *File) readHeader(m *mapped) error {
 // readFeatures reads the table behind the data and the sections that it
 // points to. A damaged feature is left out; the recording is read all
 // the same.
-func (f *File) readFeatures(b []byte, at uint64, set []uint64) {
+func (h *head) readFeatures(b []byte, at uint64, set []uint64) {
 	for w, word := range set {
 		for ; word != 0; word &= word - 1 {
 			id := 64*w + bits.TrailingZeros64(word)
 			entry, ok := section{at, sectionSize}.in(b)
 			if !ok {
-				f.warn("at offset %d: the table of features is cut", at)
+				h.warn("at offset %d: the table of features is cut", at)
 				return
 			}
 			s := (&cursor{b: entry}).section()
 			body, ok := s.in(b)
 			if !ok {
-				f.warn("at offset %d: feature %d is not in the file", at, id)
-			} else if err := f.feature(id, body); err != nil {
-				f.warn("at offset %d: feature %d: %v", s.off, id, err)
+				h.warn("at offset %d: feature %d is not in the file", at, id)
+			} else if err := h.feature(id, body); err != nil {
+				h.warn("at offset %d: feature %d: %v", s.off, id, err)
 			}
 			at += sectionSize
 		}

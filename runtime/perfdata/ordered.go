@@ -145,7 +145,7 @@ func (o *ordered) ringOf(cpu int32) *cpuRing {
 		r := &cpuRing{o: o, cpu: cpu, number: int32(len(o.rings))}
 		o.byCPU[i] = r
 		o.rings = append(o.rings, r)
-		o.f.rings = append(o.f.rings, r)
+		o.f.out.rings = append(o.f.out.rings, r)
 	}
 	return o.byCPU[i]
 }

@@ -12,7 +12,7 @@ import (
 // different ids, and be tracepoints, whose formats it has. The recording ends
 // with AppendEnd.
 func PipeHead(streams []StreamInfo, opt WriteOptions) ([]byte, error) {
-	w := &Writer{path: "pipe", opt: opt, streams: streams}
+	w := &Writer{to: destination{path: "pipe"}, opt: opt, streams: streams}
 	for i := range w.streams {
 		if s := &w.streams[i]; s.Format == "" && s.Attr.Type == unix.PERF_TYPE_TRACEPOINT {
 			if err := w.readFormat(s); err != nil {
@@ -26,7 +26,7 @@ func PipeHead(streams []StreamInfo, opt WriteOptions) ([]byte, error) {
 // startPipe writes the head, so that readers know the events before the first record comes.
 func (w *Writer) startPipe() error {
 	w.put(w.pipeHead())
-	if err := w.out.Flush(); err != nil && w.err == nil {
+	if err := w.to.out.Flush(); err != nil && w.err == nil {
 		w.err = w.fail("%w", err)
 	}
 	return w.err

@@ -25,7 +25,7 @@ type run struct {
 
 // step reads one piece of input.
 func (f *File) step(ctx context.Context, until time.Time) error {
-	if f.inflating {
+	if f.packed.open {
 		return f.inflate()
 	}
 	b, buf, err := f.in.window(ctx, until, recHeaderSize)
@@ -82,14 +82,14 @@ func (f *File) damaged(err error) error {
 
 // atEnd is called when the input is used up.
 func (f *File) atEnd() error {
-	if f.zbuf != nil && f.zat < len(f.zbuf.b) {
+	if f.packed.within() {
 		f.warn("the compressed records end within a record")
 		f.loss.Truncated++
 	}
 	switch {
-	case f.promised:
+	case f.marks.promised:
 		f.early("its writer did not say that it was done")
-	case f.info.Pipe && f.rounds && f.open && !f.appended():
+	case f.info.Pipe && f.marks.rounds && f.marks.open && !f.appended():
 		f.early("it ends within a pass over the rings, its writer was killed")
 	}
 	return io.EOF
@@ -97,14 +97,14 @@ func (f *File) atEnd() error {
 
 // appended reports that perf puts samples behind the last round, as it does with
 // the counts of its own programs (perf record --off-cpu).
-func (f *File) appended() bool {
-	return slices.ContainsFunc(f.attrs, func(a attr) bool { return a.name == "offcpu-time" })
+func (h *head) appended() bool {
+	return slices.ContainsFunc(h.attrs, func(a attr) bool { return a.name == "offcpu-time" })
 }
 
 // broken is the error for an input that cannot be read any more. A
 // connection that broke is no error but an early end of the recording.
 func (f *File) broken(ctx context.Context, err error) error {
-	if errors.Is(err, errWait) || ctx.Err() != nil || !f.promised {
+	if errors.Is(err, errWait) || ctx.Err() != nil || !f.marks.promised {
 		return err
 	}
 	f.early(diag.Reason(err).Error())
@@ -129,7 +129,7 @@ func (f *File) scan(b []byte, buf *buffer, off uint64, top bool) (used int, skip
 		}
 		typ := le.Uint32(b[p:])
 		if typ < userTypeStart {
-			f.open = f.open || typ == unix.PERF_RECORD_SAMPLE
+			f.marks.open = f.marks.open || typ == unix.PERF_RECORD_SAMPLE
 			p += size
 			continue
 		}
@@ -145,7 +145,7 @@ func (f *File) scan(b []byte, buf *buffer, off uint64, top bool) (used int, skip
 		}
 		p += size
 		start = p
-		if skip > 0 || f.inflating && top || f.sorted != nil && typ == recFinishedRound {
+		if skip > 0 || f.packed.open && top || f.out.sorted != nil && typ == recFinishedRound {
 			return p, skip, nil
 		}
 	}
@@ -157,8 +157,8 @@ func (f *File) scan(b []byte, buf *buffer, off uint64, top bool) (used int, skip
 func (f *File) emit(b []byte, buf *buffer) {
 	switch {
 	case len(b) == 0:
-	case f.split != nil:
-		f.split.run(b, f.give)
+	case f.out.split != nil:
+		f.out.split.run(b, f.give)
 	default:
 		f.give(b, buf)
 	}
@@ -166,10 +166,10 @@ func (f *File) emit(b []byte, buf *buffer) {
 
 func (f *File) give(b []byte, buf *buffer) {
 	switch {
-	case f.sorted != nil:
-		f.sorted.add(run{b, buf})
-	case f.plain != nil:
-		f.plain.add(run{b, buf})
+	case f.out.sorted != nil:
+		f.out.sorted.add(run{b, buf})
+	case f.out.plain != nil:
+		f.out.plain.add(run{b, buf})
 	}
 }
 
@@ -180,9 +180,9 @@ func (f *File) special(rec []byte) (skip uint64, err error) {
 	c := &cursor{b: body}
 	switch le.Uint32(rec) {
 	case recFinishedRound:
-		f.rounds, f.open = true, false
-		if f.sorted != nil && !f.info.Directory {
-			f.sorted.round()
+		f.marks.rounds, f.marks.open = true, false
+		if f.out.sorted != nil && !f.info.Directory {
+			f.out.sorted.round()
 		}
 	case recCompressed:
 		f.startInflate(body)
@@ -213,9 +213,9 @@ func (f *File) special(rec []byte) (skip uint64, err error) {
 }
 
 // headerAttr takes an event from the start of a pipe.
-func (f *File) headerAttr(body []byte) error {
-	if !f.metadata {
-		f.warn("an event was described after the first record: it is not read")
+func (h *head) headerAttr(body []byte) error {
+	if !h.metadata {
+		h.warn("an event was described after the first record: it is not read")
 		return nil
 	}
 	a, err := parseAttr(body)
@@ -234,10 +234,10 @@ func (f *File) headerAttr(body []byte) error {
 		return err
 	}
 	a.ids = words(body[size:])
-	if len(f.attrs) >= maxAttrs {
+	if len(h.attrs) >= maxAttrs {
 		return fmt.Errorf("attr: more than %d events", maxAttrs)
 	}
-	f.attrs = append(f.attrs, a)
+	h.attrs = append(h.attrs, a)
 	return nil
 }
 
@@ -246,7 +246,7 @@ func (f *File) headerAttr(body []byte) error {
 func (f *File) eventUpdate(c *cursor) error {
 	kind, id := c.u64(), c.u64()
 	if c.err == nil && kind == endKind {
-		return f.endMark(c)
+		return f.marks.take(c)
 	}
 	if c.err == nil && f.opt.Update != nil && kind > eventUpdateLast {
 		return f.opt.Update(kind, id, c.b)
@@ -266,55 +266,42 @@ func (f *File) eventUpdate(c *cursor) error {
 }
 
 // idIndex takes the CPU of each id, for samples that do not tell theirs.
-func (f *File) idIndex(c *cursor) {
+func (h *head) idIndex(c *cursor) {
 	n := c.u64()
-	if f.idCPU == nil {
-		f.idCPU = map[uint64]int32{}
+	if h.idCPU == nil {
+		h.idCPU = map[uint64]int32{}
 	}
 	for ; n > 0 && len(c.b) >= 32; n-- {
 		id, _, cpu, _ := c.u64(), c.u64(), c.u64(), c.u64()
-		if len(f.idCPU) < maxAttrs*16 {
-			f.idCPU[id] = int32(cpu)
+		if len(h.idCPU) < maxAttrs*16 {
+			h.idCPU[id] = int32(cpu)
 		}
 	}
 }
 
 // startInflate begins with the payload of a compressed record.
 func (f *File) startInflate(b []byte) {
-	if f.z == nil {
-		f.z = newInflater()
-	}
 	f.info.Compressed = true
-	// The payload must outlive its buffer if the pipe reads on.
-	f.zin = append(f.zin[:0], b...)
-	f.z.feed(f.zin)
-	f.inflating = true
+	f.packed.begin(b)
 }
 
 // inflate decompresses until the payload is used up, or one buffer is full:
 // a payload may swell by any factor.
 func (f *File) inflate() error {
+	z := &f.packed
 	for n := 0; n < bufferSize; {
-		b, err := f.z.more()
+		b, err := z.z.more()
 		if err != nil {
 			return f.damaged(fmt.Errorf("at offset %d: compressed records: %w", f.in.off(), err))
 		}
 		if b == nil {
-			f.inflating = false
+			z.open = false
 			return nil
 		}
 		n += len(b)
-		if f.zbuf == nil || cap(f.zbuf.b)-len(f.zbuf.b) < len(b) {
-			next := f.pool.get(len(b))
-			if f.zbuf != nil {
-				next.b = append(next.b, f.zbuf.b[f.zat:]...)
-				f.pool.unref(f.zbuf)
-			}
-			f.zbuf, f.zat = next, 0
-		}
-		f.zbuf.b = append(f.zbuf.b, b...)
-		used, skip, err := f.scan(f.zbuf.b[f.zat:len(f.zbuf.b):len(f.zbuf.b)], f.zbuf, f.in.off(), false)
-		f.zat += used
+		z.add(b, &f.pool)
+		used, skip, err := f.scan(z.rest(), z.buf, f.in.off(), false)
+		z.at += used
 		if err == nil && skip > 0 {
 			err = fmt.Errorf("at offset %d: a record with a payload within compressed records", f.in.off())
 		}

@@ -111,20 +111,20 @@ func (f *File) openStreams() error {
 
 // nameAttrs gives each attr the name, and if it has none the ids, of the
 // EVENT_DESC entry that shares an id with it, or of the entry in its place.
-func (f *File) nameAttrs() {
+func (h *head) nameAttrs() {
 	byID := map[uint64]*desc{}
-	for i := range f.descs {
-		for _, id := range f.descs[i].ids {
-			byID[id] = &f.descs[i]
+	for i := range h.descs {
+		for _, id := range h.descs[i].ids {
+			byID[id] = &h.descs[i]
 		}
 	}
-	for i := range f.attrs {
-		a := &f.attrs[i]
+	for i := range h.attrs {
+		a := &h.attrs[i]
 		var d *desc
 		if len(a.ids) > 0 {
 			d = byID[a.ids[0]]
-		} else if len(f.descs) == len(f.attrs) {
-			d = &f.descs[i]
+		} else if len(h.descs) == len(h.attrs) {
+			d = &h.descs[i]
 			a.ids = d.ids
 		}
 		if d != nil && a.name == "" {
@@ -203,15 +203,15 @@ func (f *File) newSchema(a *attr) (*event.Schema, error) {
 }
 
 // bad makes the error of a damaged or foreign recording.
-func (f *File) bad(format string, args ...any) *diag.Error {
-	return diag.Errorf(diag.Run, "read recording", f.name, format, args...)
+func (h *head) bad(format string, args ...any) *diag.Error {
+	return diag.Errorf(diag.Run, "read recording", h.name, format, args...)
 }
 
 // warn notes what the user should know although reading goes on. There are
 // few of them: further ones than maxWarnings are dropped.
-func (f *File) warn(format string, args ...any) {
+func (h *head) warn(format string, args ...any) {
 	const maxWarnings = 20
-	if len(f.warnings) < maxWarnings {
-		f.warnings = append(f.warnings, fmt.Sprintf(format, args...))
+	if len(h.warnings) < maxWarnings {
+		h.warnings = append(h.warnings, fmt.Sprintf(format, args...))
 	}
 }

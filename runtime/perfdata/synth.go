@@ -92,7 +92,7 @@ func parentOf(dir string) int {
 
 // synth writes a record with that body and a SampleID of zeros.
 func (w *Writer) synth(typ uint32, misc uint16, body []byte) {
-	body = append(body, make([]byte, -len(body)&7+w.trailer)...)
+	body = append(body, make([]byte, -len(body)&7+w.form.trailer)...)
 	if size := recHeaderSize + len(body); size < 1<<16 {
 		w.record(append(header(typ, misc, uint16(size)), body...))
 	}

@@ -65,25 +65,39 @@ type StreamInfo struct {
 //
 // A Writer is used by one goroutine.
 type Writer struct {
-	path    string
 	opt     WriteOptions
-	file    *os.File
-	out     *bufio.Writer
-	off     uint64 // where out writes next
+	to      destination
 	streams []StreamInfo
+	form    form
+	started bool
+	z       *deflater
+	data    section
+	dirty   bool // records since the last round
+	span    span
+	err     error
+}
+
+// A destination is the file that is written.
+type destination struct {
+	path string
+	file *os.File
+	out  *bufio.Writer
+	off  uint64 // where out writes next
+	pipe bool   // in pipe mode: the description comes first
+}
+
+// A form is how the records of all events look.
+type form struct {
 	format  perf.Format
 	common  *perf.Layout
 	dec     *perf.Decoder
 	trailer int // size of the SampleID of synthesized records
-	started bool
-	pipe    bool // in pipe mode: the description comes first
-	z       *deflater
-	data    section
-	dirty   bool // records since the last round
+}
 
+// A span is the time of the samples; probe is one of them, decoded.
+type span struct {
 	probe       event.Event
 	first, last event.Time
-	err         error
 }
 
 // Create makes the file at path. An existing recording is replaced at once;
@@ -98,7 +112,9 @@ func Create(path string, opt WriteOptions) (*Writer, error) {
 }
 
 func newWriter(file *os.File, out io.Writer, path string, opt WriteOptions, pipe bool) (*Writer, error) {
-	w := &Writer{path: path, opt: opt, file: file, out: bufio.NewWriterSize(out, 256<<10), pipe: pipe}
+	w := &Writer{opt: opt, to: destination{
+		path: path, file: file, out: bufio.NewWriterSize(out, 256<<10), pipe: pipe,
+	}}
 	if opt.Compress {
 		var err error
 		if w.z, err = newDeflater(opt.Level); err != nil {
@@ -128,7 +144,7 @@ func (w *Writer) Add(s StreamInfo) error {
 }
 
 func (w *Writer) fail(format string, args ...any) *diag.Error {
-	return diag.Errorf(diag.Run, "write recording", w.path, format, args...)
+	return diag.Errorf(diag.Run, "write recording", w.to.path, format, args...)
 }
 
 // start writes the head: header, ids, attrs. The sizes that are not known yet
@@ -146,15 +162,15 @@ func (w *Writer) start() error {
 		s := &w.streams[i]
 		l := perf.NewLayout(perf.FormatOf(&s.Attr))
 		if i == 0 {
-			w.common, w.dec = l, perf.NewDecoder(l)
-			w.trailer = trailerSize(l.Format)
+			w.form.common, w.form.dec = l, perf.NewDecoder(l)
+			w.form.trailer = trailerSize(l.Format)
 		}
 		st := &event.Stream{Index: i, Label: s.Name, Members: l}
 		for _, id := range s.IDs {
-			w.dec.Add(id, st, l)
+			w.form.dec.Add(id, st, l)
 		}
 		if len(s.IDs) == 0 {
-			w.dec.Add(0, st, l)
+			w.form.dec.Add(0, st, l)
 		}
 		if s.Attr.Type == unix.PERF_TYPE_TRACEPOINT && s.Format == "" {
 			if w.err = w.readFormat(s); w.err != nil {
@@ -162,7 +178,7 @@ func (w *Writer) start() error {
 			}
 		}
 	}
-	if w.pipe {
+	if w.to.pipe {
 		return w.startPipe()
 	}
 	w.put(w.head())
@@ -180,7 +196,7 @@ func (w *Writer) start() error {
 		w.put(b)
 		at += uint64(8 * len(s.IDs))
 	}
-	w.data.off = w.off
+	w.data.off = w.to.off
 	return w.err
 }
 
@@ -236,8 +252,8 @@ func (w *Writer) put(b []byte) {
 	if w.err != nil {
 		return
 	}
-	n, err := w.out.Write(b)
-	w.off += uint64(n)
+	n, err := w.to.out.Write(b)
+	w.to.off += uint64(n)
 	if err != nil {
 		w.err = w.fail("%w", err)
 	}
@@ -258,12 +274,13 @@ func (w *Writer) Write(rec []byte) error {
 	if len(rec) < recHeaderSize || int(le.Uint16(rec[6:])) != len(rec) || le.Uint32(rec) >= userTypeStart {
 		return w.fail("record: got %d bytes that are not a record of the kernel", len(rec))
 	}
-	if le.Uint32(rec) == unix.PERF_RECORD_SAMPLE && w.dec.Decode(rec, &w.probe) && w.probe.Time != 0 {
-		t := w.probe.Time
-		if w.first == 0 || t < w.first {
-			w.first = t
+	sp := &w.span
+	if le.Uint32(rec) == unix.PERF_RECORD_SAMPLE && w.form.dec.Decode(rec, &sp.probe) && sp.probe.Time != 0 {
+		t := sp.probe.Time
+		if sp.first == 0 || t < sp.first {
+			sp.first = t
 		}
-		w.last = max(w.last, t)
+		sp.last = max(sp.last, t)
 	}
 	w.record(rec)
 	return w.err
@@ -288,9 +305,9 @@ func (w *Writer) FinishedRound() error {
 	w.dirty = false
 	w.flush()
 	w.put(header(recFinishedRound, 0, recHeaderSize))
-	if w.pipe && w.err == nil {
+	if w.to.pipe && w.err == nil {
 		// Somebody waits for it.
-		if err := w.out.Flush(); err != nil {
+		if err := w.to.out.Flush(); err != nil {
 			w.err = w.fail("%w", err)
 		}
 	}
@@ -322,7 +339,7 @@ func (w *Writer) Flush() error {
 	if err := w.FinishedRound(); err != nil {
 		return err
 	}
-	if err := w.out.Flush(); err != nil && w.err == nil {
+	if err := w.to.out.Flush(); err != nil && w.err == nil {
 		w.err = w.fail("%w", err)
 	}
 	return w.err
@@ -331,29 +348,29 @@ func (w *Writer) Flush() error {
 // Finish writes the description of the recording and closes the file.
 // Calling it again does nothing.
 func (w *Writer) Finish() error {
-	if w.file == nil {
+	if w.to.file == nil {
 		return w.err
 	}
 	switch err := w.FinishedRound(); {
 	case err != nil:
-	case w.pipe:
+	case w.to.pipe:
 		w.put(AppendEnd(nil, w.streams))
 	default:
-		w.data.size = w.off - w.data.off
+		w.data.size = w.to.off - w.data.off
 		w.writeFeatures()
 	}
-	if err := w.out.Flush(); err != nil && w.err == nil {
+	if err := w.to.out.Flush(); err != nil && w.err == nil {
 		w.err = w.fail("%w", err)
 	}
 	if w.z != nil {
 		w.z.close()
 	}
-	if w.file != os.Stdout {
-		if err := w.file.Close(); err != nil && w.err == nil {
+	if w.to.file != os.Stdout {
+		if err := w.to.file.Close(); err != nil && w.err == nil {
 			w.err = w.fail("%w", err)
 		}
 	}
-	w.file = nil
+	w.to.file = nil
 	return w.err
 }
 

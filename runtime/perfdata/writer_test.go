@@ -247,7 +247,7 @@ func TestUnfinishedWriter(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.out.Flush(); err != nil {
+	if err := w.to.out.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	f, err := Open(path, Options{})
