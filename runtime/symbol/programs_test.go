@@ -82,7 +82,8 @@ func program(t testing.TB, what string) string {
 		t.Fatalf("no program %s", what)
 	}
 	if strings.HasPrefix(what, "go") {
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		// The developer's GOFLAGS may have -trimpath, which leaves other names of files.
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false")
 	}
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", what, err, text)
