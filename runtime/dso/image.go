@@ -34,14 +34,15 @@ func (f *File) Image() (*Image, error) {
 	if f.mem != nil {
 		size = int64(len(f.mem))
 	}
-	if f.image, f.err = newImage(f, size); f.err == nil {
+	if f.image, f.err = ReadImage(f, size); f.err == nil {
 		f.image.of = f
 	}
 	return f.image, f.err
 }
 
-// newImage reads ELF headers from r. It never panics on bad bytes.
-func newImage(r io.ReaderAt, size int64) (*Image, error) {
+// ReadImage reads the ELF headers of a file of size bytes. The image reads on from r: it stays open
+// as long as the image is used. Bad bytes are an error, never a panic.
+func ReadImage(r io.ReaderAt, size int64) (*Image, error) {
 	if err := modest(r, size); err != nil {
 		return nil, err
 	}
@@ -56,22 +57,6 @@ func newImage(r io.ReaderAt, size int64) (*Image, error) {
 		}
 	}
 	return im, nil
-}
-
-// OpenImage reads an ELF image from memory.
-func OpenImage(b []byte) (*Image, error) { return newImage(byteReader(b), int64(len(b))) }
-
-type byteReader []byte
-
-func (b byteReader) ReadAt(p []byte, off int64) (int, error) {
-	if off < 0 || off >= int64(len(b)) {
-		return 0, io.EOF
-	}
-	n := copy(p, b[off:])
-	if n < len(p) {
-		return n, io.EOF
-	}
-	return n, nil
 }
 
 // Addr turns a file offset of code into the address that the file's own
@@ -187,7 +172,7 @@ func (im *Image) section(s *elf.Section, most uint64) ([]byte, error) {
 // Go reports whether the Go linker made the file.
 func (im *Image) Go() bool {
 	return im.Section(".go.buildinfo") != nil || im.Section(".gopclntab") != nil ||
-		im.Section(".note.go.buildid") != nil
+		im.Section(".data.rel.ro.gopclntab") != nil || im.Section(".note.go.buildid") != nil
 }
 
 // BuildID is the GNU build-id in hex, empty if there is none.

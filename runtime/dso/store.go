@@ -401,7 +401,7 @@ func (f *File) adopt(file *os.File, certain bool) error {
 	id := buildIDOf(file, st.Size)
 	if id == "" && f.BuildID != "" {
 		// Go's linker leaves it out of the segment of notes.
-		if im, err := newImage(file, st.Size); err == nil {
+		if im, err := ReadImage(file, st.Size); err == nil {
 			id = im.BuildID()
 		}
 	}

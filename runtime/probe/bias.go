@@ -41,7 +41,7 @@ func (r *Resolver) bias(s *Spec, m *image, path string) (uint64, error) {
 		if err1 != nil || err2 != nil {
 			continue
 		}
-		for _, p := range m.f.Progs {
+		for _, p := range m.Progs {
 			if p.Type == elf.PT_LOAD && off >= p.Off&^4095 && off < p.Off+max(p.Filesz, 1) {
 				return start - off - (p.Vaddr - p.Off), nil
 			}

@@ -206,8 +206,8 @@ func (r *Resolver) userVariable(s *Spec, name string, off uint64) (uint64, error
 
 // variables lists symbols of data.
 func (m *image) variables() []string {
-	syms, _ := m.f.Symbols()
-	dynamic, _ := m.f.DynamicSymbols()
+	syms, _ := m.Symbols()
+	dynamic, _ := m.DynamicSymbols()
 	var names []string
 	for _, s := range append(syms, dynamic...) {
 		if elf.ST_TYPE(s.Info) == elf.STT_OBJECT && s.Section != elf.SHN_UNDEF {

@@ -10,15 +10,13 @@ import (
 
 	"github.com/ianlancetaylor/demangle"
 
+	"ppscript/runtime/dso"
 	"ppscript/runtime/glob"
 	"ppscript/runtime/symbol"
 )
 
-// This file reads the parts of an ELF file that probes need: functions
-// with their addresses, the program headers that turn an address into a
-// file offset, whether the program is Go, and raw sections. Files come
-// from anywhere: a corrupt one is an error, and the amount that is read
-// is bounded.
+// This file reads the functions of an ELF file with their addresses, and turns an address into a file
+// offset. Files come from anywhere: package dso bounds how much of one is read.
 
 // A function is a symbol that code can be probed at.
 type function struct {
@@ -27,38 +25,23 @@ type function struct {
 	size uint64 // 0 if unknown
 }
 
-// maxSection bounds the bytes that are read of a section.
-const maxSection = 512 << 20
-
 // An image is an open ELF file.
 type image struct {
-	f         *elf.File
+	*dso.Image
+
 	funcs     []function // by address; nil until they are read
-	isGo      bool
-	path      string // to find its debug file; empty for none
+	path      string     // to find its debug file; empty for none
 	close     func() error
 	demangled map[string][]int // indices into funcs
 	extended  bool
 }
 
-func openImage(r io.ReaderAt) (*image, error) {
-	f, err := elf.NewFile(r)
+func openImage(r io.ReaderAt, size int64) (*image, error) {
+	f, err := dso.ReadImage(r, size)
 	if err != nil {
 		return nil, err
 	}
-	m := &image{f: f}
-	for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab", ".go.buildinfo"} {
-		m.isGo = m.isGo || f.Section(name) != nil
-	}
-	return m, nil
-}
-
-// data reads a section, refusing sizes that no honest file has.
-func (m *image) data(s *elf.Section) ([]byte, error) {
-	if s.Size > maxSection || s.FileSize > maxSection {
-		return nil, fmt.Errorf("section %s: %d bytes are too many", s.Name, s.Size)
-	}
-	return s.Data()
+	return &image{Image: f}, nil
 }
 
 // functions lists the functions by address. Tables that cannot be read are
@@ -75,7 +58,7 @@ func (m *image) functions() []function {
 			m.funcs = append(m.funcs, fn)
 		}
 	}
-	for _, read := range []func() ([]elf.Symbol, error){m.f.Symbols, m.f.DynamicSymbols} {
+	for _, read := range []func() ([]elf.Symbol, error){m.Symbols, m.DynamicSymbols} {
 		syms, err := read()
 		if err != nil {
 			continue
@@ -108,7 +91,7 @@ func (m *image) sort() {
 
 // inText reports that a symbol without a type lies in code: assembly.
 func (m *image) inText(s elf.Symbol) bool {
-	return int(s.Section) < len(m.f.Sections) && m.f.Sections[s.Section].Flags&elf.SHF_EXECINSTR != 0 &&
+	return int(s.Section) < len(m.Sections) && m.Sections[s.Section].Flags&elf.SHF_EXECINSTR != 0 &&
 		s.Size > 0
 }
 
@@ -274,7 +257,7 @@ func (m *image) codeOffset(addr uint64) (uint64, error) { return m.offset(addr, 
 // offset turns an address of a segment with all these flags into a file
 // offset.
 func (m *image) offset(addr uint64, flags elf.ProgFlag) (uint64, error) {
-	for _, p := range m.f.Progs {
+	for _, p := range m.Progs {
 		if p.Type == elf.PT_LOAD && p.Flags&flags == flags && addr >= p.Vaddr && addr-p.Vaddr < p.Filesz {
 			return addr - p.Vaddr + p.Off, nil
 		}
@@ -287,7 +270,7 @@ func (m *image) offset(addr uint64, flags elf.ProgFlag) (uint64, error) {
 
 // address is the inverse of codeOffset.
 func (m *image) address(off uint64) (uint64, error) {
-	for _, p := range m.f.Progs {
+	for _, p := range m.Progs {
 		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 && off >= p.Off && off-p.Off < p.Filesz {
 			return off - p.Off + p.Vaddr, nil
 		}
@@ -303,7 +286,7 @@ func (m *image) code(fn function) ([]byte, error) {
 	if fn.size == 0 || fn.size > maxFunction {
 		return nil, fmt.Errorf("function %s has no known size", fn.name)
 	}
-	for _, p := range m.f.Progs {
+	for _, p := range m.Progs {
 		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 && fn.addr >= p.Vaddr &&
 			fn.addr-p.Vaddr < p.Filesz {
 			if fn.size > p.Filesz-(fn.addr-p.Vaddr) {

@@ -54,7 +54,10 @@ func (r *Resolver) open(s *Spec) (m *image, path, shown string, err error) {
 		return nil, "", "", fail(diag.Reason(err), "see whether it is there with: ls -l %s", path)
 	}
 	// The image reads on from the file: it stays open as long as the Resolver.
-	m, err = openImage(f)
+	info, err := f.Stat()
+	if err == nil {
+		m, err = openImage(f, info.Size())
+	}
 	if err != nil {
 		f.Close()
 		return nil, "", "", fail(fmt.Errorf("not an ELF file: %w", err),

@@ -255,7 +255,7 @@ func FuzzImage(f *testing.F) {
 	f.Add([]byte("\x7fELF"))
 	f.Add([]byte("\x7fELF\x02\x01\x01\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m, err := openImage(bytes.NewReader(data))
+		m, err := openImage(bytes.NewReader(data), int64(len(data)))
 		if err != nil {
 			return
 		}

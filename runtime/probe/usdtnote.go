@@ -43,20 +43,20 @@ var errNoNotes = errors.New("the file has no USDT probes (no section " + noteSec
 
 // notes reads all notes of a file.
 func (m *image) notes() ([]Note, error) {
-	s := m.f.Section(noteSection)
+	s := m.Section(noteSection)
 	if s == nil {
 		return nil, errNoNotes
 	}
-	data, err := m.data(s)
+	data, err := m.SectionData(s)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", noteSection, err)
 	}
-	list, err := parseNotes(data, m.f)
+	list, err := parseNotes(data, m.File)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", noteSection, err)
 	}
 	var base uint64
-	if b := m.f.Section(".stapsdt.base"); b != nil {
+	if b := m.Section(".stapsdt.base"); b != nil {
 		base = b.Addr
 	}
 	for i := range list {
@@ -147,7 +147,7 @@ func parseNote(desc []byte, word int, f *elf.File) (Note, error) {
 // symbolAddress finds a variable, which operands name relative to the
 // instruction.
 func (m *image) symbolAddress(name string) (uint64, bool) {
-	for _, read := range []func() ([]elf.Symbol, error){m.f.Symbols, m.f.DynamicSymbols} {
+	for _, read := range []func() ([]elf.Symbol, error){m.Symbols, m.DynamicSymbols} {
 		syms, err := read()
 		if err != nil {
 			continue

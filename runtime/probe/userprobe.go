@@ -22,7 +22,7 @@ func (r *Resolver) userProbe(s Spec) ([]*Probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	goReturns := s.Kind == Uretprobe && m.isGo
+	goReturns := s.Kind == Uretprobe && m.Go()
 	var probes []*Probe
 	for _, p := range places {
 		if goReturns && p.fn.compiledByGo() {
@@ -38,7 +38,7 @@ func (r *Resolver) userProbe(s Spec) ([]*Probe, error) {
 			return nil, s.fail(p.name, shown, err).WithHint("see the segments with: readelf -lW %s", path)
 		}
 		b := newBuilder(s.Kind.String(), p.name, typ, config(s.Kind), s.Kind.returns())
-		if err := s.arguments(b, conventionOf(m.f.Machine, m.isGo && p.fn.compiledByGo())); err != nil {
+		if err := s.arguments(b, conventionOf(m.Machine, m.Go() && p.fn.compiledByGo())); err != nil {
 			return nil, err
 		}
 		probes = append(probes, &Probe{Schema: b.schema(), Config1Text: path, Config2: off})
@@ -163,7 +163,7 @@ func (s *Spec) checkInside(m *image, shown string, fn function, off uint64) erro
 	if err != nil {
 		return s.fail(name, shown, err).WithHint("probe the start of the function")
 	}
-	before, ok, err := isBoundary(m.f.Machine, code, off)
+	before, ok, err := isBoundary(m.Machine, code, off)
 	if err != nil || ok {
 		return nil
 	}
@@ -188,7 +188,7 @@ func (s *Spec) goReturn(m *image, path string, typ uint32, p place) ([]*Probe, e
 	code, err := m.code(p.fn)
 	var offs []uint64
 	if err == nil {
-		offs, err = returnOffsets(m.f.Machine, code)
+		offs, err = returnOffsets(m.Machine, code)
 	}
 	if err == nil && len(offs) == 0 {
 		err = errors.New(
@@ -207,7 +207,7 @@ func (s *Spec) goReturn(m *image, path string, typ uint32, p place) ([]*Probe, e
 		}
 		// These are entry probes, so that the record has no return address.
 		b := newBuilder(s.Kind.String(), p.name, typ, 0, false)
-		if err := s.arguments(b, conventionOf(m.f.Machine, true)); err != nil {
+		if err := s.arguments(b, conventionOf(m.Machine, true)); err != nil {
 			return nil, err
 		}
 		pr := &Probe{Schema: b.schema(), Config1Text: path, Config2: at}

@@ -104,7 +104,7 @@ func (b *builder) mini(im *dso.Image) error {
 	if err != nil {
 		return err
 	}
-	inner, err := dso.OpenImage(plain)
+	inner, err := dso.ReadImage(bytes.NewReader(plain), int64(len(plain)))
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package symbol
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -174,7 +175,7 @@ func FuzzELF(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		im, err := dso.OpenImage(b)
+		im, err := dso.ReadImage(bytes.NewReader(b), int64(len(b)))
 		if (im == nil) == (err == nil) {
 			t.Fatalf("got %v and %v", im, err)
 		}
