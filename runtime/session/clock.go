@@ -59,7 +59,7 @@ func (c *wallClock) of(t event.Time) time.Time {
 // present is the time of events that happen now; for recordings the end of the
 // interval, or 0 if that is their last event.
 func (r *run) present() event.Time {
-	if r.env.file != nil {
+	if r.env.rec.file != nil {
 		return r.playback.ended()
 	}
 	return r.clock.now()
@@ -75,7 +75,7 @@ func (c *wallClock) now() event.Time {
 
 // began is when the run began, of a recording when its first event happened.
 func (r *run) began() time.Time {
-	if r.env.file != nil {
+	if r.env.rec.file != nil {
 		return r.clock.of(r.instance.Router.First)
 	}
 	return r.started

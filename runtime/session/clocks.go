@@ -71,22 +71,22 @@ func (r *run) guestClock(ctx context.Context, vm *kernel.VM) (pv *perf.PVClock, 
 	if pv.Offset, pv.Ratio, pv.FracBits, err = vm.Counter(kernel.Roots{}); err != nil {
 		return nil, fail(err, "this takes root, and a host whose KVM runs the machine")
 	}
-	if err := r.env.tracefs(); err != nil {
+	if err := r.env.events.tracefs(); err != nil {
 		return nil, err
 	}
-	schema, err := r.env.fs.Schema("kvm", "kvm_pvclock_update")
+	schema, err := r.env.events.fs.Schema("kvm", "kvm_pvclock_update")
 	if err != nil {
 		return nil, err
 	}
 	src, err := perf.Open(ctx,
-		perf.Config{Target: perf.Target{PIDs: []int{vm.PID}}, Tracefs: r.env.fs.Root(), Pages: 1,
+		perf.Config{Target: perf.Target{PIDs: []int{vm.PID}}, Tracefs: r.env.events.fs.Root(), Pages: 1,
 			Events:  []perf.EventConfig{{Schema: schema, Filter: "vcpu_id == 0"}},
 			Members: []event.Member{event.MemberTime}})
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
-	r.env.note("kvmclock: waiting for an update of the guest's clock")
+	r.env.msgs.note("kvmclock: waiting for an update of the guest's clock")
 	for {
 		err := src.Poll(ctx, pollTime)
 		if ctx.Err() != nil || err != nil {
@@ -94,7 +94,7 @@ func (r *run) guestClock(ctx context.Context, vm *kernel.VM) (pv *perf.PVClock, 
 				"the clock is updated when the guest sets it, or its first CPU moves to another of the host's")
 		}
 		if updated(src, schema, pv) {
-			r.env.note("kvmclock: updated")
+			r.env.msgs.note("kvmclock: updated")
 			return pv, nil
 		}
 	}

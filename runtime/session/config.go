@@ -112,8 +112,8 @@ func Schemas(ctx context.Context, cfg Config, s *plan.Source) ([]*event.Schema, 
 	if err != nil {
 		return nil, err
 	}
-	wd.dry = true
-	schemas, err := wd.Find(s)
+	wd.events.dry = true
+	schemas, err := wd.events.Find(s)
 	return schemas, errors.Join(err, wd.close())
 }
 
@@ -124,7 +124,7 @@ func Explain(cfg Config, w io.Writer) error {
 		return err
 	}
 	defer wd.close()
-	wd.dry = true
+	wd.events.dry = true
 	p, err := plan.Build(cfg.Reports, wd.env(&cfg))
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ type counted struct {
 
 // together begins the time that both are about: now.
 func (c *counters) together(r *run) error {
-	if r.live == nil || !c.any() || len(r.env.remotes) > 0 {
+	if r.live == nil || !c.any() || len(r.env.rec.remotes) > 0 {
 		return nil
 	}
 	c.counted = &counted{run: r, until: event.MaxTime}

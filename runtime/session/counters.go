@@ -117,8 +117,8 @@ func (r *run) openCounters(ctx context.Context, set *plan.CounterSet) (*counterR
 		s := set.Sources[i]
 		ev := perf.EventConfig{Schema: schema, Label: s.Alias, Filter: s.Filter, CPUs: s.CPUs, Optional: s.Optional, Pattern: patternOf(s),
 			ExcludeUser: s.Exclude.User, ExcludeKernel: s.Exclude.Kernel, ExcludeHost: s.Exclude.Host, ExcludeGuest: s.Exclude.Guest}
-		r.env.probes.configure(&ev, nil)
-		r.env.configurePMU(&ev, s)
+		r.env.events.probes.configure(&ev, nil)
+		r.env.events.configurePMU(&ev, s)
 		cfg.Events = append(cfg.Events, ev)
 	}
 	var err error
@@ -126,7 +126,7 @@ func (r *run) openCounters(ctx context.Context, set *plan.CounterSet) (*counterR
 		return nil, err
 	}
 	for _, line := range c.counters.Describe() {
-		r.verbose(1, line)
+		r.env.msgs.verbose(1, line)
 	}
 	// Everything since they were opened counts, since a short command may be
 	// over by now: the values of this read are dropped, only their number is

@@ -39,7 +39,7 @@ func (d *database) open(_ context.Context, r *run, op plan.Operator) error {
 	path := sql.Memory
 	if d.spec.File != "" && !r.cfg.Options.Show.NoFiles {
 		path = d.spec.File
-		if err := r.env.permit(Writes, path, path); err != nil {
+		if err := r.env.cfg.permit(Writes, path, path); err != nil {
 			return err
 		}
 		if err := writable(path); err != nil {
@@ -53,7 +53,7 @@ func (d *database) open(_ context.Context, r *run, op plan.Operator) error {
 	switch {
 	case !d.spec.Verify:
 	case path != sql.Memory:
-		r.env.say("--verify compares databases in memory, and is left out: rows go to %s", path)
+		r.env.msgs.say("--verify compares databases in memory, and is left out: rows go to %s", path)
 	default:
 		if d.plain, err = sql.Open(sql.Memory); err != nil {
 			return databaseError(sql.Memory, err)
@@ -153,7 +153,7 @@ func (d *database) tick(r *run, t *interval) error {
 		return r.output(d.inserts(meta))
 	}
 	for _, db := range d.both() {
-		db.Until(r.queryEnd())
+		db.Until(r.patience.queryEnd())
 	}
 	if err := d.db.Index(d.tables()); err != nil {
 		return queryError(d.spec.Query, err)
@@ -266,7 +266,7 @@ func (r *run) verify(d *database, answers []*result.Table) error {
 		return nil
 	})
 	if err == nil {
-		r.verbose(1, "--verify: "+strconv.Itoa(n)+" answers are the same")
+		r.env.msgs.verbose(1, "--verify: "+strconv.Itoa(n)+" answers are the same")
 	}
 	return err
 }

@@ -46,30 +46,30 @@ func (r *run) trigger(e *event.Event) {
 // sayHolds tells how often full rings held up the merge, and where memory was
 // too small to bring events into order.
 func (r *run) sayHolds() {
-	r.env.sayWarnings()
+	r.env.rec.sayWarnings()
 	sayEarly := func(name string, f *relay.Source) {
 		if n := f.Early(); n > 0 {
-			r.env.say(
+			r.env.msgs.say(
 				"%s: %d events went on before their order was certain; give it more memory: --order-mem",
 				name, n)
 		}
 	}
-	if f := r.env.file; f != nil {
+	if f := r.env.rec.file; f != nil {
 		sayEarly(r.cfg.Options.Recording.Path, f)
 	}
-	for _, m := range r.env.remotes {
+	for _, m := range r.env.rec.remotes {
 		sayEarly(m.name, m.file)
 	}
 	if r.feeder == nil {
 		return
 	}
-	if late := r.feeder.Stats().Late; late > 0 && r.env.file != nil {
-		r.env.say(
+	if late := r.feeder.Stats().Late; late > 0 && r.env.rec.file != nil {
+		r.env.msgs.say(
 			"late: %d events lay in the recording behind newer ones, more than reading it in order could mend: they are in the results, in that place",
 			late)
 	}
 	if s := r.feeder.Stats(); s.Suspected > 0 {
-		r.verbose(1, fmt.Sprintf(
+		r.env.msgs.verbose(1, fmt.Sprintf(
 			"order: %d times a ring was full, and what it may have lost was not waited for: starts were discarded; give it more pages (-m)",
 			s.Suspected))
 	}
@@ -80,7 +80,7 @@ func (r *run) sayHolds() {
 func (r *run) sayLeftOut() {
 	for _, p := range r.programs() {
 		if n := p.LeftOut(); n > 0 {
-			r.env.say(
+			r.env.msgs.say(
 				"%d of the lost events: the kernel left programs out, since others ran on the CPU at that moment",
 				n)
 		}

@@ -95,7 +95,7 @@ func (r *run) openEval(ctx context.Context) (err error) {
 		e.local = len(r.live.Streams())
 	}
 	if r.plan.KernelNo == evalByThread {
-		r.env.say("%s: events are read instead", evalByThread)
+		r.env.msgs.say("%s: events are read instead", evalByThread)
 	}
 	if w := r.cfg.Target.Workload; w != nil {
 		if e.hold, err = perf.OpenWatch(r.cfg.Target); err != nil {
@@ -151,7 +151,7 @@ func (e *eval) open(ctx context.Context, cfg perf.Config) (err error) {
 	if e.byThread {
 		where = fmt.Sprintf("the threads of processes %s, now %d", e.list.Value, len(e.at))
 	}
-	e.run.verbose(1, fmt.Sprintf("perfeval: counters of events: %d, on %s", len(cfg.Events), where))
+	e.run.env.msgs.verbose(1, fmt.Sprintf("perfeval: counters of events: %d, on %s", len(cfg.Events), where))
 	return nil
 }
 

@@ -12,13 +12,13 @@ import (
 // isa is 1 for VMX, 2 for SVM, 3 for ARM. The kernel's own words are in the
 // format of its event, of this machine or of the recording: other lists become
 // wrong with the next kernel.
-func (w *env) exitReasons() func(isa, code int64) string {
+func (c *catalog) exitReasons() func(isa, code int64) string {
 	var schema *event.Schema
 	asked := false
 	return func(isa, code int64) string {
 		if !asked {
 			asked = true
-			if found, err := w.Find(&plan.Source{
+			if found, err := c.Find(&plan.Source{
 				Kind: plan.Tracepoint, System: "kvm", Name: "kvm_exit",
 			}); err == nil && len(found) > 0 {
 				schema = found[0]

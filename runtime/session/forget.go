@@ -40,10 +40,10 @@ func (r *run) sayNoStacks() {
 		return
 	}
 	text := "none of the events has a call stack"
-	if r.env.file != nil {
+	if r.env.rec.file != nil {
 		text += ": record with perf record -g"
 	}
-	r.env.sayOnce(text)
+	r.env.msgs.sayOnce(text)
 }
 
 // hasOwnStacks reports that events of the kernel, or of the recording, are to
@@ -76,7 +76,7 @@ func (r *run) forgetStacks() {
 			}
 		})
 	}
-	r.verbose(1, w.Forget(held))
+	r.env.msgs.verbose(1, w.Forget(held))
 }
 
 // forgetBetween is forgetStacks within an interval, when no table may have

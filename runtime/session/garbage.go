@@ -14,7 +14,7 @@ const garbagePercent = 50
 // lean keeps the memory of a live run small, until end is called. Recordings are
 // read as fast as can be.
 func (r *run) lean() (end func()) {
-	if r.env.file != nil || os.Getenv("GOGC") != "" {
+	if r.env.rec.file != nil || os.Getenv("GOGC") != "" {
 		return func() {}
 	}
 	before := debug.SetGCPercent(garbagePercent)

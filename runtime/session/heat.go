@@ -45,7 +45,7 @@ func (d *heatMaps) begin(ctx context.Context, r *run, op plan.Running) error {
 	for stream, name := range h.Names {
 		path := h.Spec.Prefix + "-" + name
 		for _, file := range []string{path + ".lat", path + ".svg"} {
-			if err := r.env.permit(Writes, file, h.Spec.Prefix); err != nil {
+			if err := r.env.cfg.permit(Writes, file, h.Spec.Prefix); err != nil {
 				return err
 			}
 		}
@@ -77,7 +77,7 @@ func (d *heatMaps) close(r *run) error {
 	for _, f := range d.files {
 		r.cfg.stage("write " + f.svg)
 		errs = append(errs, f.w.Flush(), f.lat.Close(), f.draw(r.total))
-		r.env.note("wrote %s, and %s for trace2heatmap.pl --unitstime=ns --unitslatency=ns", f.svg, f.lat.Name())
+		r.env.msgs.note("wrote %s, and %s for trace2heatmap.pl --unitstime=ns --unitslatency=ns", f.svg, f.lat.Name())
 	}
 	return errors.Join(errs...)
 }

@@ -43,7 +43,7 @@ func (w *env) kernelEnv() plan.KernelEnv {
 	if t.NoProjection == "" && (o.Clock.TSC || o.Clock.KVM != "") {
 		t.NoProjection = "times are converted from those of perf's own clock"
 	}
-	if t.Engine != plan.EngineAuto && t.Engine != plan.EngineBPF || w.file != nil {
+	if t.Engine != plan.EngineAuto && t.Engine != plan.EngineBPF || w.rec.file != nil {
 		t.HostNo = "the engine shall be perf"
 		return t
 	}
@@ -117,7 +117,7 @@ func (r *run) openKernel(ctx context.Context, err *error) bool {
 	k := r.plan.Kernel
 	if k == nil {
 		if no := r.plan.KernelNo; no != "" {
-			r.verbose(2, "not in the kernel: "+no)
+			r.env.msgs.verbose(2, "not in the kernel: "+no)
 		}
 		return false
 	}
@@ -127,7 +127,7 @@ func (r *run) openKernel(ctx context.Context, err *error) bool {
 		if e = kr.start(ctx, r); e == nil {
 			r.kernel = kr
 			for _, line := range run.Describe() {
-				r.verbose(1, line)
+				r.env.msgs.verbose(1, line)
 			}
 			return true
 		}
@@ -146,7 +146,7 @@ func (r *run) openKernel(ctx context.Context, err *error) bool {
 		*err = e
 		return true
 	}
-	r.verbose(1, "the kernel refused the plan's programs, ppscript does their work: "+e.Error())
+	r.env.msgs.verbose(1, "the kernel refused the plan's programs, ppscript does their work: "+e.Error())
 	r.plan = r.plan.WithoutKernel("the kernel refused the programs")
 	return false
 }

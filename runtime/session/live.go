@@ -28,7 +28,7 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 		Overwrite: p.Overwrite,
 		SideBand: perf.SideBand{Comm: p.Comm || p.Mappings, Task: p.Comm || p.Mappings || slices.ContainsFunc(plan.Of[*plan.JoinOp](p), (*plan.JoinOp).Forgets), Mmap: p.Mappings, Ksymbol: p.HasStacks || plan.Has[*plan.RecordOp](p),
 			BPF: plan.Has[*plan.RecordOp](p), Cgroup: plan.Has[*plan.RecordOp](p), TextPoke: plan.Has[*plan.RecordOp](p)},
-		Warn: w.sayWarning,
+		Warn: w.msgs.leftOut,
 	}
 	if p.Watch {
 		w.watch.widen(&c)
@@ -46,8 +46,8 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 		// The other clock is perf's alone: programs cannot read it.
 		c.Clock = perf.ClockMonotonic
 	}
-	if w.fs != nil {
-		c.Tracefs = w.fs.Root()
+	if w.events.fs != nil {
+		c.Tracefs = w.events.fs.Root()
 	}
 	for _, e := range localEvents(p) {
 		s := e.Source
@@ -58,8 +58,8 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 			ExcludeUser: s.Exclude.User, ExcludeKernel: s.Exclude.Kernel, ExcludeHost: s.Exclude.Host,
 			ExcludeGuest: s.Exclude.Guest, ExcludeIdle: s.Exclude.Idle && e.Stream.Schema.System == "software",
 		}
-		w.probes.configure(&ev, p.SampleMembers)
-		w.configurePMU(&ev, s)
+		w.events.probes.configure(&ev, p.SampleMembers)
+		w.events.configurePMU(&ev, s)
 		c.Prompt = c.Prompt || probe.ReadsMemory(ev.Schema, p.SampleMembers)
 		configureStack(&ev, e.Stack)
 		ev.RegsIntr |= probe.RegsIntr(ev.Schema, p.SampleMembers)
@@ -71,22 +71,12 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 	return c
 }
 
-// sayWarning says what perf leaves out: of events that a pattern found, only to
-// who asks for notes.
-func (w *env) sayWarning(err error) {
-	if left := (*perf.LeftOut)(nil); errors.As(err, &left) {
-		w.note("%v", left)
-		return
-	}
-	w.say("%v", err)
-}
-
 // sayExcluded tells of options that the kernel ignores: only counters of the
 // CPU know whether they count a guest.
 func (w *env) sayExcluded(p *plan.Plan) {
 	for _, e := range localEvents(p) {
 		if x := e.Source.Exclude; e.Stream.Schema.System == "software" && (x.Host || x.Guest) {
-			w.say("%s: the kernel counts it on the host, and leaves no host or guest out", e.Stream.Label)
+			w.msgs.say("%s: the kernel counts it on the host, and leaves no host or guest out", e.Stream.Label)
 		}
 	}
 }
@@ -110,7 +100,7 @@ func (w *env) openLive(ctx context.Context, p *plan.Plan) (*plan.Plan, *perf.Sou
 			return nil, nil, err // the kernel's words say more
 		}
 		if w.cfg.Options.Verbose > 0 {
-			w.say("%s: the kernel cannot do this filter, ppscript does it: %s", refused.Label, refused.Filter)
+			w.msgs.say("%s: the kernel cannot do this filter, ppscript does it: %s", refused.Label, refused.Filter)
 		}
 		p = again
 	}

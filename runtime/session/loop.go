@@ -29,11 +29,11 @@ func (r *run) loop(ctx context.Context) error {
 	defer r.lean()()
 	o := &r.cfg.Options
 	var deadline, tick, usage time.Time
-	if o.Limits.Duration > 0 && !r.recordedInFull() {
+	if o.Limits.Duration > 0 && !r.env.rec.inFull() {
 		deadline = r.started.Add(o.Limits.Duration)
 		r.patience.due = deadline
 	}
-	if o.Interval > 0 && r.env.file == nil {
+	if o.Interval > 0 && r.env.rec.file == nil {
 		tick = r.started.Add(o.Interval)
 	}
 	speed := newRate(o.Limits.SamplingLimit, r.started)
@@ -82,7 +82,7 @@ func (r *run) loop(ctx context.Context) error {
 		}
 		r.forgetBetween()
 		if !usage.IsZero() && !now.Before(usage) {
-			r.env.say("%s", self.line())
+			r.env.msgs.say("%s", self.line())
 			usage = now.Add(o.Cost.UsageSelf)
 		}
 		if err := r.out.Flush(); err != nil {
@@ -130,7 +130,7 @@ func (r *run) tooFast(speed *rate, now time.Time) bool {
 	if why == "" {
 		return false
 	}
-	r.env.say("%s", why)
+	r.env.msgs.say("%s", why)
 	if r.eval != nil {
 		r.eval.exceeded = true
 	}
@@ -201,7 +201,7 @@ func (r *run) feed(final bool) {
 // results.
 func (r *run) finish(ended bool) error {
 	r.cfg.stage("read the events that are left")
-	if r.env.file == nil {
+	if r.env.rec.file == nil {
 		r.patience.end()
 	}
 	if err := r.eval.stop(); err != nil {

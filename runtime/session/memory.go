@@ -16,20 +16,20 @@ import (
 
 // memoryEvents are the schemas of a source of memory accesses: two on a hybrid
 // CPU.
-func (w *env) memoryEvents(s *plan.Source) ([]*event.Schema, error) {
+func (c *catalog) memoryEvents(s *plan.Source) ([]*event.Schema, error) {
 	found, err := kernel.MemoryEvents(kernel.Roots{}, s.Memory.Op, s.Memory.Cycles)
 	if err != nil {
 		return nil, err
 	}
 	var schemas []*event.Schema
 	for _, m := range found {
-		schema := w.describeAccess(&event.Schema{
+		schema := c.describeAccess(&event.Schema{
 			System: m.PMU.Name, Name: s.Name, Type: m.PMU.Type, ID: m.Config[0],
 		})
-		if w.accesses == nil {
-			w.accesses = map[*event.Schema]kernel.MemoryEvent{}
+		if c.accesses == nil {
+			c.accesses = map[*event.Schema]kernel.MemoryEvent{}
 		}
-		w.accesses[schema] = m
+		c.accesses[schema] = m
 		schemas = append(schemas, schema)
 	}
 	return schemas, nil
@@ -71,7 +71,7 @@ func recordedAccesses(m *plan.Memory, s *event.Schema) bool {
 
 // describeAccess gives an event of memory accesses its sample members, and the text that
 // logs show of it.
-func (w *env) describeAccess(s *event.Schema) *event.Schema {
+func (c *catalog) describeAccess(s *event.Schema) *event.Schema {
 	if len(s.Fields) > 0 || s.Text != nil {
 		return s
 	}
@@ -84,7 +84,7 @@ func (w *env) describeAccess(s *event.Schema) *event.Schema {
 		src := perf.DataSrc(member(e, event.MemberDataSrc))
 		dst = fmt.Appendf(dst, "%s DATA ADDR %016x PHYS %016x latency %d cycles %s RIP ", src.Op(),
 			member(e, event.MemberAddr), member(e, event.MemberPhysAddr), member(e, event.MemberWeight), src)
-		return w.appendIP(dst, e)
+		return c.appendIP(dst, e)
 	}
 	return s
 }

@@ -22,6 +22,7 @@ const mostNotes = 8
 // A patience tells whether files may still be read.
 type patience struct {
 	ctx   context.Context
+	msgs  *messages
 	due   time.Time // the end that was asked for; zero is none
 	ended time.Time // since the end was due; zero before
 	notes int
@@ -50,8 +51,7 @@ var errToldToEnd = errors.New("stopped: the run was told to end, and the query d
 
 // queryEnd says when a query that begins now has to stop: at the end of patience,
 // or soon after the run was told to end.
-func (r *run) queryEnd() func() error {
-	p := &r.patience
+func (p *patience) queryEnd() func() error {
 	late := p.ctx.Err() != nil // it is one of the end
 	var told time.Time
 	return func() error {
@@ -79,8 +79,7 @@ func (p *patience) end() {
 }
 
 // note is object.Options.Note.
-func (r *run) note(f *dso.File, err error) {
-	p := &r.patience
+func (p *patience) note(f *dso.File, err error) {
 	if p.notes >= mostNotes {
 		return
 	}
@@ -88,11 +87,11 @@ func (r *run) note(f *dso.File, err error) {
 	if errors.Is(err, dso.ErrExpired) {
 		text = fmt.Sprintf("symbols of %s and others: %v: some code has no names", f.Name(), err)
 	}
-	if r.env.said[text] {
+	if p.msgs.said[text] {
 		return
 	}
 	if p.notes++; p.notes == mostNotes {
 		text += "; of others it is not said"
 	}
-	r.env.sayOnce(text)
+	p.msgs.sayOnce(text)
 }

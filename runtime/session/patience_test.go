@@ -47,17 +47,17 @@ func TestPatience(t *testing.T) {
 // TestNotes: of a few files it is said that they are too large, once of each.
 func TestNotes(t *testing.T) {
 	var said []string
-	r := &run{env: &env{cfg: &Config{Messages: func(s string) { said = append(said, s) }}}}
+	p := &patience{msgs: newMessages(&Config{Messages: func(s string) { said = append(said, s) }})}
 	for i := range 2 * mostNotes {
 		f := &dso.File{Path: "/bin/" + strings.Repeat("x", i+1)}
-		r.note(f, &dso.TooLarge{What: "symbols", Bytes: 1 << 30, Most: 1 << 20})
-		r.note(f, &dso.TooLarge{What: "symbols", Bytes: 1 << 30, Most: 1 << 20})
+		p.note(f, &dso.TooLarge{What: "symbols", Bytes: 1 << 30, Most: 1 << 20})
+		p.note(f, &dso.TooLarge{What: "symbols", Bytes: 1 << 30, Most: 1 << 20})
 	}
 	if len(said) != mostNotes || said[0] !=
 		"symbols of /bin/x: symbols too large: got 1GiB, want at most 1MiB: some of its code has no names" {
 		t.Errorf("got %q, want %d lines", said, mostNotes)
 	}
-	r.note(&dso.File{Path: "/y"}, errors.New("damaged"))
+	p.note(&dso.File{Path: "/y"}, errors.New("damaged"))
 	if len(said) != mostNotes {
 		t.Errorf("got %q", said[mostNotes:])
 	}

@@ -26,9 +26,9 @@ const (
 func (k UseKind) String() string { return [...]string{"write", "push", "pull"}[k] }
 
 // permit asks for a Use; who gave no Permit permits all.
-func (w *env) permit(kind UseKind, name, given string) error {
-	if w.cfg.Permit == nil {
+func (c *Config) permit(kind UseKind, name, given string) error {
+	if c.Permit == nil {
 		return nil
 	}
-	return w.cfg.Permit(Use{Kind: kind, Name: name, Given: given})
+	return c.Permit(Use{Kind: kind, Name: name, Given: given})
 }

@@ -41,7 +41,7 @@ type playback struct {
 // openPlayback follows the time of the recording, if anything depends on it.
 func (r *run) openPlayback() {
 	o := &r.cfg.Options
-	if r.env.file == nil || o.Interval == 0 && o.Limits.Duration == 0 && !o.Recording.From.Given() && !o.Recording.To.Given() {
+	if r.env.rec.file == nil || o.Interval == 0 && o.Limits.Duration == 0 && !o.Recording.From.Given() && !o.Recording.To.Given() {
 		return
 	}
 	r.playback = &playback{run: r, interval: event.Time(o.Interval), to: event.MaxTime}
@@ -53,7 +53,7 @@ func (p *playback) begin(first event.Time) error {
 	p.begun = true
 	o := &p.run.cfg.Options
 	s := span{first: first, clock: &p.run.clock}
-	if last := p.run.env.file.Info().LastSample; last != 0 {
+	if last := p.run.env.rec.file.Info().LastSample; last != 0 {
 		s.last = last
 		if conv := p.run.clock.conv; conv != nil {
 			s.last = conv(last)
@@ -151,7 +151,7 @@ func (p *playback) endIntervals(t event.Time) {
 	r := p.run
 	for n := 0; t >= p.tick && r.failed == nil; n++ {
 		if left := (t - p.tick) / p.interval; n == quietIntervals && left > 0 {
-			r.env.say("nothing came for %s: %d intervals are not shown", time.Duration(left*p.interval), left)
+			r.env.msgs.say("nothing came for %s: %d intervals are not shown", time.Duration(left*p.interval), left)
 			p.tick += left * p.interval
 		}
 		p.present, r.until = p.tick, p.tick

@@ -11,7 +11,7 @@ import (
 )
 
 // ofPMU is the schema of an event of a PMU. The type of a PMU is dynamic.
-func (w *env) ofPMU(s *plan.Source) (*event.Schema, error) {
+func (c *catalog) ofPMU(s *plan.Source) (*event.Schema, error) {
 	pmus, err := kernel.ReadPMUs(kernel.Roots{})
 	if err != nil {
 		return nil, diag.Errorf(diag.Attach, "open event", s.FullName(), "%v", err).
@@ -33,8 +33,8 @@ func (w *env) ofPMU(s *plan.Source) (*event.Schema, error) {
 }
 
 // configurePMU fills in the members that only events of a PMU have.
-func (w *env) configurePMU(ev *perf.EventConfig, s *plan.Source) {
-	if m, ok := w.accesses[ev.Schema]; ok {
+func (c *catalog) configurePMU(ev *perf.EventConfig, s *plan.Source) {
+	if m, ok := c.accesses[ev.Schema]; ok {
 		configureAccess(ev, &m)
 	}
 	if s.PMU != nil {

@@ -16,20 +16,20 @@ type probes struct {
 }
 
 // findProbes resolves a source. Notes about it are given once.
-func (w *env) findProbes(s *plan.Source) ([]*event.Schema, error) {
-	p := &w.probes
+func (c *catalog) findProbes(s *plan.Source) ([]*event.Schema, error) {
+	p := &c.probes
 	if have := p.found[s]; have != nil {
 		return have, nil
 	}
-	p.resolver.Kernel = w.symbols
-	if t := w.cfg.Target; len(t.PIDs) == 1 {
+	p.resolver.Kernel = c.symbols
+	if t := c.cfg.Target; len(t.PIDs) == 1 {
 		p.resolver.PID = t.PIDs[0]
 	}
 	p.resolver.Place = func(dst []byte, e *event.Event, ip uint64) []byte {
-		if w.place != nil {
-			return w.place(dst, e, ip)
+		if c.place != nil {
+			return c.place(dst, e, ip)
 		}
-		return append(dst, w.symbols.Text(ip)...)
+		return append(dst, c.symbols.Text(ip)...)
 	}
 	list, err := p.resolver.Resolve(*s.Probe)
 	if err != nil {
@@ -42,7 +42,7 @@ func (w *env) findProbes(s *plan.Source) ([]*event.Schema, error) {
 		p.of[pr.Schema] = pr
 		p.found[s] = append(p.found[s], pr.Schema)
 		if pr.Note != "" {
-			w.say("%s", pr.Note)
+			c.msgs.say("%s", pr.Note)
 		}
 	}
 	return p.found[s], nil

@@ -70,7 +70,7 @@ func (w *env) withoutProjection(p *plan.Plan, err error) *plan.Plan {
 		return nil
 	}
 	if w.cfg.Options.Verbose > 0 {
-		w.say("the kernel refused the programs that send events, it sends whole records: %v", err)
+		w.msgs.say("the kernel refused the programs that send events, it sends whole records: %v", err)
 	}
 	return again
 }
@@ -100,7 +100,7 @@ func (r *run) describeSender() {
 	}
 	for i := range r.plan.Projection.Image.Programs {
 		p := &r.plan.Projection.Image.Programs[i]
-		r.verbose(1, fmt.Sprintf("bpf: %s sends projected records, %s, %d instructions", p.Label,
+		r.env.msgs.verbose(1, fmt.Sprintf("bpf: %s sends projected records, %s, %d instructions", p.Label,
 			p.Where(), len(p.Ins)))
 	}
 }

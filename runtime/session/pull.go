@@ -1,7 +1,6 @@
 package session
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -28,42 +27,17 @@ type remote struct {
 	sent  bool  // not a recording beside another
 }
 
-// pull connects to an address; a plan may name it several times.
-func (w *env) pull(from string) (*remote, error) {
-	for _, r := range w.remotes {
-		if r.name == from {
-			return r, nil
-		}
-	}
-	if err := w.permit(Receives, from, from); err != nil {
-		return nil, err
-	}
-	file, err := relay.Receive(w.opening, from, w.cfg.Options.Reading.Token, w.cfg.Options.Reading.OrderBytes)
-	if err != nil {
-		return nil, err
-	}
-	m := w.addRemote(from, file)
-	m.sent = true
-	return m, nil
-}
-
-func (w *env) addRemote(name string, file *relay.Source) *remote {
-	r := &remote{name: name, file: file, tasks: task.New(task.Options{NoProc: true})}
-	w.remotes = append(w.remotes, r)
-	return r
-}
-
 // pulled finds a source's events among those that are sent.
-func (w *env) pulled(s *plan.Source) ([]*event.Schema, error) {
+func (c *catalog) pulled(s *plan.Source) ([]*event.Schema, error) {
 	if s.Kind != plan.Tracepoint {
 		return nil, diag.Errorf(diag.Usage, "pull", s.FullName(), "only tracepoints can be received").WithHint("leave out pull=")
 	}
-	if w.dry {
-		return w.asHere(s)
+	if c.dry {
+		return c.asHere(s)
 	}
 	var found []*event.Schema
 	for _, from := range s.Pull() {
-		one, err := w.pulledFrom(s, from)
+		one, err := c.pulledFrom(s, from)
 		if err != nil {
 			return nil, err
 		}
@@ -74,26 +48,26 @@ func (w *env) pulled(s *plan.Source) ([]*event.Schema, error) {
 
 // asHere takes events for what they are on this machine: who describes a plan
 // does not talk to others.
-func (w *env) asHere(s *plan.Source) ([]*event.Schema, error) {
+func (c *catalog) asHere(s *plan.Source) ([]*event.Schema, error) {
 	here := *s
 	here.Attrs = slices.DeleteFunc(slices.Clone(s.Attrs), func(a plan.Attr) bool { return a.Name == "pull" || a.Name == "vm" })
-	found, err := w.find(&here)
+	found, err := c.find(&here)
 	if err != nil {
 		return nil, (&diag.Error{Op: "describe", Subject: s.FullName(), Cause: err, Class: diag.ClassOf(err)}).
 			WithHint("its sender is not asked for its fields here; the run asks")
 	}
-	w.sayOnce("pull " + strings.Join(s.Pull(), ", ") + ": nobody is asked here; the fields are those of this machine's events")
+	c.msgs.sayOnce("pull " + strings.Join(s.Pull(), ", ") + ": nobody is asked here; the fields are those of this machine's events")
 	return found, nil
 }
 
-func (w *env) pulledFrom(s *plan.Source, from string) ([]*event.Schema, error) {
-	r, err := w.pull(from)
+func (c *catalog) pulledFrom(s *plan.Source, from string) ([]*event.Schema, error) {
+	r, err := c.rec.pull(from)
 	if err != nil {
 		return nil, err
 	}
 	if vm := s.Attr("vm"); len(vm) > 0 && r.host == nil {
 		if r.host, err = findHost(vm[0]); err != nil {
-			return nil, diag.Errorf(diag.Attach, "pull", from, "%w", err).WithHint("give the process of the virtual machine's monitor, or its UUID")
+			return nil, diag.Errorf(diag.Attach, "pull", from, "%c", err).WithHint("give the process of the virtual machine's monitor, or its UUID")
 		}
 	}
 	var found []*event.Schema
@@ -168,9 +142,9 @@ func (r *run) combine(local event.Source, to [][]*event.Stream) {
 	if local != nil {
 		parts = append(parts, local)
 	}
-	for _, m := range r.env.remotes {
+	for _, m := range r.env.rec.remotes {
 		if !r.cfg.Options.Clock.converts() {
-			m.align(r.clock.at, r.clock.wall, r.env.say)
+			m.align(r.clock.at, r.clock.wall, r.env.msgs.say)
 		}
 		parts = append(parts, m.source())
 		for _, st := range m.file.Streams() {
@@ -193,7 +167,7 @@ func (r *run) combine(local event.Source, to [][]*event.Stream) {
 func (r *run) foreignNames() {
 	for _, e := range r.plan.Events {
 		own := r.instance.Stream(e.Stream)
-		for _, m := range r.env.remotes {
+		for _, m := range r.env.rec.remotes {
 			if m.gives(e) {
 				if m.host == nil {
 					own.Comm = m.tasks.Of
@@ -212,15 +186,4 @@ func (r *run) marker(e *event.Event) byte {
 		return 'G'
 	}
 	return 0
-}
-
-func (w *env) closeRemotes() error {
-	var errs []error
-	for _, r := range w.remotes {
-		for _, line := range r.file.Warnings() {
-			w.sayOnce(r.name + ": " + line)
-		}
-		errs = append(errs, r.file.Close())
-	}
-	return errors.Join(errs...)
 }

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"time"
 
@@ -52,17 +51,17 @@ func (r *run) sentUntil(final bool) event.Time {
 // begin connects to the address.
 func (o *outlet) begin(ctx context.Context, r *run, op plan.Running) error {
 	p := op.(*plan.PushRun)
-	if err := r.env.permit(Sends, p.To, p.To); err != nil {
+	if err := r.env.cfg.permit(Sends, p.To, p.To); err != nil {
 		return err
 	}
 	about := perfdata.WriteOptions{Version: "ppscript", Cmdline: os.Args, Clock: perfdata.Clock{At: r.clock.at, Wall: r.clock.wall}}
-	if r.env.fs != nil {
-		about.Tracefs = r.env.fs.Root()
+	if r.env.events.fs != nil {
+		about.Tracefs = r.env.events.fs.Root()
 	}
-	if r.env.file != nil {
-		about.Info = r.env.file.Info()
+	if r.env.rec.file != nil {
+		about.Info = r.env.rec.file.Info()
 	}
-	how := relay.Options{Bytes: r.cfg.Options.Reading.OrderBytes, Token: r.cfg.Options.Reading.Token, Say: r.said()}
+	how := relay.Options{Bytes: r.cfg.Options.Reading.OrderBytes, Token: r.cfg.Options.Reading.Token, Say: r.env.msgs.elsewhere()}
 	sender, err := relay.NewSender(ctx, p.To, r.env.sentStreams(p), about, how)
 	if err != nil {
 		return err
@@ -87,7 +86,7 @@ func (w *env) sentStreams(p *plan.PushRun) (streams []perfdata.StreamInfo) {
 	}
 	for i, e := range p.Of {
 		s := relay.Describe(uint64(i+1), e.Stream.Schema, e.Stream.Label, stacks[e.Stream.Schema])
-		s.System, s.Format = w.formatOf(e.Stream.Schema)
+		s.System, s.Format = w.rec.formatOf(e.Stream.Schema)
 		streams = append(streams, s)
 	}
 	return streams
@@ -135,28 +134,6 @@ func (o *outlet) nameAgain(w *runStacks, now time.Time) {
 	o.nameless = o.nameless[:0]
 }
 
-// said tells what happens in other goroutines: it is shown by ours.
-func (r *run) said() func(format string, args ...any) {
-	return func(format string, args ...any) {
-		select {
-		case r.heard <- fmt.Sprintf(format, args...):
-		default: // nobody can read that fast
-		}
-	}
-}
-
-// sayHeard shows it.
-func (r *run) sayHeard() {
-	for {
-		select {
-		case line := <-r.heard:
-			r.env.say("%s", line)
-		default:
-			return
-		}
-	}
-}
-
 // sendRound ends a batch of what is sent.
 func (r *run) sendRound(final bool) error {
 	var errs []error
@@ -165,7 +142,7 @@ func (r *run) sendRound(final bool) error {
 			errs = append(errs, o.round(r, final))
 		}
 	}
-	r.sayHeard()
+	r.env.msgs.sayHeard()
 	return errors.Join(errs...)
 }
 
@@ -173,7 +150,7 @@ func (o *outlet) round(r *run, final bool) error {
 	o.nameAgain(r.stacks, time.Now())
 	err := o.sender.Round(r.sentUntil(final))
 	if n := o.sender.Dropped(); n > o.seen {
-		r.env.say("push %s: %d events were dropped for a slow receiver (%d together); give it more memory: --order-mem", o.op.To, n-o.seen, n)
+		r.env.msgs.say("push %s: %d events were dropped for a slow receiver (%d together); give it more memory: --order-mem", o.op.To, n-o.seen, n)
 		o.seen = n
 	}
 	return err
@@ -184,20 +161,6 @@ func (o *outlet) close(r *run) error {
 		return nil
 	}
 	err := o.sender.Close()
-	r.sayHeard()
+	r.env.msgs.sayHeard()
 	return err
-}
-
-// formatOf is the text of a recorded event's format; empty for live ones, of
-// which the kernel has it.
-func (w *env) formatOf(s *event.Schema) (system, text string) {
-	if w.file == nil {
-		return s.System, ""
-	}
-	for _, info := range w.file.StreamInfos() {
-		if info.Schema != nil && info.Schema.FullName() == s.FullName() {
-			return info.System, info.Format
-		}
-	}
-	return s.System, ""
 }

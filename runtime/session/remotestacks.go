@@ -13,8 +13,8 @@ import (
 
 // carrier is the source that tells of the stacks of a stream's events, nil if
 // they are in its samples.
-func (w *env) carrier(e *event.Stream) *relay.Source {
-	for _, src := range w.others() {
+func (r *recordings) carrier(e *event.Stream) *relay.Source {
+	for _, src := range r.all() {
 		infos := src.StreamInfos()
 		for i, st := range src.Streams() {
 			if st.Schema == e.Schema && src.Stacks.Carries(infos[i].IDs) {
@@ -26,31 +26,20 @@ func (w *env) carrier(e *event.Stream) *relay.Source {
 }
 
 // sayStackless tells why a pulled event has no stacks.
-func (w *env) sayStackless(e *plan.Event) {
-	at := slices.IndexFunc(w.remotes, func(r *remote) bool { return r.gives(e) })
+func (r *recordings) sayStackless(e *plan.Event) {
+	at := slices.IndexFunc(r.remotes, func(m *remote) bool { return m.gives(e) })
 	if at < 0 {
 		return
 	}
-	r := w.remotes[at]
-	if v := r.file.Stacks.Newer(); v != 0 {
-		w.sayOnce(fmt.Sprintf(
+	m := r.remotes[at]
+	if v := m.file.Stacks.Newer(); v != 0 {
+		r.msgs.sayOnce(fmt.Sprintf(
 			"pull %s: the call stacks come in form %d, which this ppscript does not know: use one as new as the sender's",
-			r.name, v))
+			m.name, v))
 		return
 	}
-	w.sayOnce(
+	r.msgs.sayOnce(
 		fmt.Sprintf(
 			"pull %s: %s comes without call stacks: have them sent: ppscript trace -g -e '%s//push=.../'",
-			r.name, e.Stream.Label, e.Stream.Schema.FullName()))
-}
-
-// others are all sources but the kernel.
-func (w *env) others() (all []*relay.Source) {
-	if w.file != nil {
-		all = append(all, w.file)
-	}
-	for _, m := range w.remotes {
-		all = append(all, m.file)
-	}
-	return all
+			m.name, e.Stream.Label, e.Stream.Schema.FullName()))
 }

@@ -12,7 +12,7 @@ import (
 func (r *run) tick(final bool) error {
 	r.tickNo++
 	now := time.Now()
-	if r.env.file == nil {
+	if r.env.rec.file == nil {
 		r.clock.refresh()
 	} else if end := r.present(); end != 0 {
 		now = r.clock.of(end)
@@ -58,7 +58,7 @@ func (r *run) tick(final bool) error {
 		}
 	}
 	r.lastTick, r.lastEvent, r.told.samples = now, r.instance.Router.Last, r.instance.Router.Samples
-	if r.env.file != nil {
+	if r.env.rec.file != nil {
 		r.lastEvent = max(r.lastEvent, r.present())
 	}
 	r.lastEvent = max(r.lastEvent, r.undated())
@@ -82,7 +82,7 @@ func (r *run) interval() event.Loss {
 		loss.Late, r.told.late = late-r.told.late, late
 	}
 	loss.Add(r.instance.Loss())
-	read := r.env.readLoss()
+	read := r.env.rec.loss()
 	loss.Truncated += read.Truncated - r.told.read.Truncated
 	loss.EndedEarly += read.EndedEarly - r.told.read.EndedEarly
 	r.told.read = read
@@ -107,7 +107,7 @@ func (r *run) meta(name, title string, loss event.Loss, t *interval) result.Meta
 	if r.cfg.Options.Interval > 0 {
 		m.Seq = r.tickNo
 	}
-	if r.env.file != nil {
+	if r.env.rec.file != nil {
 		if end := r.present(); end != 0 {
 			m.End = end
 		}
@@ -123,7 +123,7 @@ func (r *run) meta(name, title string, loss event.Loss, t *interval) result.Meta
 // undated is the present where no event tells the time of a live run: counters
 // and programs in the kernel only count.
 func (r *run) undated() event.Time {
-	if r.env.file == nil && (r.kernel != nil || r.counters.any()) {
+	if r.env.rec.file == nil && (r.kernel != nil || r.counters.any()) {
 		return r.present()
 	}
 	return 0

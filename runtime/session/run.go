@@ -43,7 +43,6 @@ type run struct {
 	tables     map[string]*tableFile // by path
 	polled     event.Time            // when the source was polled last
 	until      event.Time            // the end of the interval that is being shown; 0 if that is now
-	heard      chan string           // what other goroutines say
 	foreign    []*event.Stream       // of events from elsewhere
 
 	tickNo    int
@@ -93,7 +92,7 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 		cfg.Reports = slices.DeleteFunc(slices.Clone(cfg.Reports), func(r plan.Report) bool { _, is := r.(*plan.Log); return is })
 	}
 	cfg.Reports = append(slices.Clip(cfg.Reports), files...)
-	r := &run{env: wd, cfg: &cfg, workload: ending{status: -1}, heard: make(chan string, 64), patience: patience{ctx: ctx}}
+	r := &run{env: wd, cfg: &cfg, workload: ending{status: -1}, patience: patience{ctx: ctx, msgs: wd.msgs}}
 	err = errors.Join(r.do(ctx), wd.close())
 	o := Outcome{Samples: r.samples(), Loss: r.total, Gaps: r.gaps(), Status: r.workload.status, Signal: r.workload.signal,
 		Observed: r.src != nil || r.kernel != nil || r.counters.any()}
@@ -143,7 +142,7 @@ func (r *run) do(ctx context.Context) (err error) {
 	}
 	err = r.loop(ctx)
 	r.instance.Errors(func(where string, errs *flow.Errors) {
-		r.env.say("%s: an evaluation failed, and left its event out: %v", where, errs.First)
+		r.env.msgs.say("%s: an evaluation failed, and left its event out: %v", where, errs.First)
 	})
 	if err != nil {
 		return err
@@ -154,7 +153,7 @@ func (r *run) do(ctx context.Context) (err error) {
 // wall tells the wall-clock time of events; nil if nobody knows.
 func (r *run) wall() func(event.Time) time.Time {
 	switch {
-	case r.env.file != nil && r.clock.wall.IsZero():
+	case r.env.rec.file != nil && r.clock.wall.IsZero():
 		return nil // the recording does not say
 	case r.cfg.Options.Clock.TSC:
 		return nil // cycles are no time
@@ -172,11 +171,11 @@ func (r *run) open(ctx context.Context) (err error) {
 			w.Openers++
 		}
 	}
-	if r.env.file == nil {
+	if r.env.rec.file == nil {
 		r.env.sayExcluded(p)
 	}
 	switch {
-	case r.env.file != nil:
+	case r.env.rec.file != nil:
 	case r.openKernel(ctx, &err):
 		if err != nil {
 			return err
@@ -197,7 +196,7 @@ func (r *run) open(ctx context.Context) (err error) {
 		}
 	}
 	r.instance = r.plan.Instantiate()
-	if r.env.file != nil {
+	if r.env.rec.file != nil {
 		if err := r.openRecording(); err != nil {
 			return err
 		}
@@ -205,7 +204,7 @@ func (r *run) open(ctx context.Context) (err error) {
 	if err := r.counters.open(ctx, r); err != nil {
 		return err
 	}
-	if r.env.file == nil {
+	if r.env.rec.file == nil {
 		r.clock.clock = r.env.perfConfig(p).Clock
 		if r.kernel != nil {
 			r.clock.clock = perf.ClockMonotonic // of programs
@@ -227,11 +226,11 @@ func (r *run) connect() {
 			r.instance.Router.Remap = to
 		}
 	}
-	if r.live == nil && len(r.env.remotes) > 0 && r.env.file == nil {
-		c := r.env.remotes[0].file.Info().Clock
+	if r.live == nil && len(r.env.rec.remotes) > 0 && r.env.rec.file == nil {
+		c := r.env.rec.remotes[0].file.Info().Clock
 		r.clock.at, r.clock.wall = c.At, c.Wall
 	}
-	if len(r.env.remotes) > 0 && r.env.file == nil {
+	if len(r.env.rec.remotes) > 0 && r.env.rec.file == nil {
 		r.combine(r.src, to)
 	}
 }
@@ -250,7 +249,7 @@ func (r *run) prepare() {
 	r.foreignNames()
 	if r.live != nil {
 		for _, line := range r.live.Describe() {
-			r.verbose(1, line)
+			r.env.msgs.verbose(1, line)
 		}
 		r.describeSender()
 	}
@@ -271,7 +270,7 @@ func (r *run) prepare() {
 	case r.src == nil:
 	case n > 1:
 		r.feeder = share(r.src, in, n)
-	case len(r.env.remotes) == 0 && (len(r.src.Rings()) == 1 && !r.growing() || !p.Order && !r.apart()):
+	case len(r.env.rec.remotes) == 0 && (len(r.src.Rings()) == 1 && !r.growing() || !p.Order && !r.apart()):
 		// One ring is in order by itself.
 		r.feeder = order.NewDrain(r.src)
 	default:
@@ -310,12 +309,6 @@ func (r *run) readers() int {
 		return 1
 	}
 	return readersFor(len(r.src.Rings()))
-}
-
-func (r *run) verbose(level int, line string) {
-	if r.cfg.Options.Verbose >= level {
-		r.env.say("%s", line)
-	}
 }
 
 // side takes the records that are not samples.

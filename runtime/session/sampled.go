@@ -18,20 +18,20 @@ import (
 
 // named is the event that a source names; of one that may be either, the
 // counter of the CPU where there is such a thing.
-func (w *env) named(s *plan.Source) (*event.Schema, error) {
-	if s.OrElse != "" && !w.hasCounters() {
-		w.noteOnce("the CPU has no counters here (a virtual machine?): sampling by " + s.OrElse +
+func (c *catalog) named(s *plan.Source) (*event.Schema, error) {
+	if s.OrElse != "" && !c.hasCounters() {
+		c.msgs.noteOnce("the CPU has no counters here (a virtual machine?): sampling by " + s.OrElse +
 			" instead of " + s.Name)
 		s = &plan.Source{Kind: plan.Software, Name: s.OrElse}
 	}
 	if s.PMU != nil {
-		return w.ofPMU(s)
+		return c.ofPMU(s)
 	}
 	schema, err := schemaOf(s.Kind, s.Name)
 	if err != nil {
 		return nil, err
 	}
-	return w.describe(schema), nil
+	return c.describe(schema), nil
 }
 
 func schemaOf(k plan.Kind, name string) (*event.Schema, error) {
@@ -44,32 +44,9 @@ func schemaOf(k plan.Kind, name string) (*event.Schema, error) {
 	return perf.SoftwareSchema(name)
 }
 
-func (w *env) hasCounters() bool {
+func (c *catalog) hasCounters() bool {
 	pmus, err := kernel.ReadPMUs(kernel.Roots{})
 	return err == nil && kernel.HasCPU(pmus)
-}
-
-// sayOnce gives a message once that a plan which is built again would repeat.
-func (w *env) sayOnce(line string) {
-	if w.first(line) {
-		w.say("%s", line)
-	}
-}
-
-func (w *env) noteOnce(line string) {
-	if w.first(line) {
-		w.note("%s", line)
-	}
-}
-
-// first reports that a line was not told before.
-func (w *env) first(line string) bool {
-	if w.said == nil {
-		w.said = map[string]bool{}
-	}
-	told := w.said[line]
-	w.said[line] = true
-	return !told
 }
 
 // recordedAs reports that a recorded event is the one that a source names.
@@ -89,9 +66,9 @@ func recordedAs(s *plan.Source, schema *event.Schema) bool {
 
 // describe gives an event of the kernel's software or of the CPU the sample members that
 // tell something, and the text that logs show of it.
-func (w *env) describe(s *event.Schema) *event.Schema {
+func (c *catalog) describe(s *event.Schema) *event.Schema {
 	if recordedAccesses(&plan.Memory{Op: "loads"}, s) || recordedAccesses(&plan.Memory{Op: "stores"}, s) {
-		return w.describeAccess(s)
+		return c.describeAccess(s)
 	}
 	if !slices.Contains([]string{"software", "hardware", "cache", "pmu", "raw"}, s.System) ||
 		len(s.Fields) > 0 || s.Text != nil {
@@ -121,7 +98,7 @@ func (w *env) describe(s *event.Schema) *event.Schema {
 		}
 		s.Text = func(dst []byte, e *event.Event) []byte {
 			dst = fmt.Appendf(dst, "addr %016x", member(e, event.MemberAddr))
-			return w.appendIP(append(dst, " ip "...), e)
+			return c.appendIP(append(dst, " ip "...), e)
 		}
 		return s
 	case "context-switches", "cpu-migrations", "dummy", "bpf-output", "cgroup-switches":
@@ -134,7 +111,7 @@ func (w *env) describe(s *event.Schema) *event.Schema {
 	}
 	s.Text = func(dst []byte, e *event.Event) []byte {
 		dst = strconv.AppendUint(dst, member(e, event.MemberPeriod), 10)
-		return w.appendIP(append(append(dst, unit...), " ip "...), e)
+		return c.appendIP(append(append(dst, unit...), " ip "...), e)
 	}
 	return s
 }
@@ -155,10 +132,10 @@ func member(e *event.Event, f event.Member) uint64 {
 }
 
 // appendIP appends where the code was: a symbol if it has one.
-func (w *env) appendIP(dst []byte, e *event.Event) []byte {
+func (c *catalog) appendIP(dst []byte, e *event.Event) []byte {
 	ip := member(e, event.MemberIP)
-	if w.place != nil {
-		return w.place(dst, e, ip)
+	if c.place != nil {
+		return c.place(dst, e, ip)
 	}
-	return append(dst, w.symbols.Text(ip)...)
+	return append(dst, c.symbols.Text(ip)...)
 }

@@ -50,6 +50,6 @@ func (w *env) load(im *bpf.Image) (*bpf.Run, error) {
 func (w *env) sayRejected(err error) {
 	var rejected *bpf.Rejected
 	if errors.As(err, &rejected) && rejected.Log != "" {
-		w.say("the kernel's verifier: %s", rejected.Log)
+		w.msgs.say("the kernel's verifier: %s", rejected.Log)
 	}
 }

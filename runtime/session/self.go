@@ -58,6 +58,6 @@ func (r *run) sayHidden() {
 		n += r.kernel.hidden
 	}
 	if n > 0 {
-		r.verbose(1, fmt.Sprintf("self: %d events about ppscript itself are not shown; --include-self shows them", n))
+		r.env.msgs.verbose(1, fmt.Sprintf("self: %d events about ppscript itself are not shown; --include-self shows them", n))
 	}
 }

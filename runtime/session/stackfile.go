@@ -230,7 +230,7 @@ func (f *stackFile) deliver(r *run, now time.Time) error {
 	m.Begin, m.Samples = r.instance.Router.First, m.TotalSamples
 	res := f.result(r, m)
 	if f.format == render.PprofFormat {
-		res.KernelID = naming.KernelID(r.env.recording())
+		res.KernelID = naming.KernelID(r.env.rec.info())
 	}
 	start := time.Time{}
 	if f.stamped {
@@ -254,14 +254,14 @@ func (r *run) about() string {
 		parts = append(parts, c)
 	}
 	host, _ := os.Hostname()
-	if r.env.file != nil {
-		host = r.env.file.Info().Hostname
+	if r.env.rec.file != nil {
+		host = r.env.rec.file.Info().Hostname
 	}
 	if host != "" {
 		parts = append(parts, "on "+host)
 	}
 	for _, e := range r.plan.Events {
-		if s := e.Source; r.env.file == nil && s.Freq > 0 {
+		if s := e.Source; r.env.rec.file == nil && s.Freq > 0 {
 			parts = append(parts, fmt.Sprintf("%d Hz", s.Freq))
 			break
 		}
@@ -302,7 +302,7 @@ func (f *stackFile) close(r *run) error {
 		r.cfg.stage("write " + f.path)
 		err := f.deliver(r, time.Now())
 		if errs = append(errs, err); err == nil {
-			r.env.note("wrote %s%s", f.path, f.advice())
+			r.env.msgs.note("wrote %s%s", f.path, f.advice())
 		}
 	}
 	if f.f != nil {

@@ -33,7 +33,7 @@ type runStacks struct {
 // opened.
 func (r *run) openStacks() {
 	if !r.plan.HasStacks {
-		for _, src := range r.env.others() {
+		for _, src := range r.env.rec.all() {
 			src.Stacks.Ignore()
 		}
 	}
@@ -41,19 +41,19 @@ func (r *run) openStacks() {
 		return
 	}
 	o := naming.Options{
-		Kernel:    r.env.symbols,
-		Recording: r.env.recording(),
+		Kernel:    r.env.events.symbols,
+		Recording: r.env.rec.info(),
 		User:      r.plan.Mappings,
 		Patient:   plan.Has[*plan.JoinOp](r.plan),
 		Lines:     r.cfg.Options.lines(),
 		SymRoot:   r.cfg.Options.Symbols.Root,
 		DebugDirs: r.cfg.Options.Symbols.DebugDirs,
 		Expired:   r.patience.expired,
-		Note:      r.note,
-		Say:       r.env.sayOnce,
+		Note:      r.patience.note,
+		Say:       r.env.msgs.sayOnce,
 	}
 	r.stacks = &runStacks{Namer: naming.New(o)}
-	r.env.symbols, r.env.place = r.stacks.Kernel(), r.stacks.Place
+	r.env.events.symbols, r.env.events.place = r.stacks.Kernel(), r.stacks.Place
 }
 
 // readStacks puts the Readers in front of the decoders.
@@ -64,12 +64,12 @@ func (r *run) readStacks() {
 	}
 	quiet := r.cfg.Options.Stacks.FlameGraph != ""
 	w.show = shownStacks(r.instance.Streams(), quiet)
-	if r.env.file == nil {
+	if r.env.rec.file == nil {
 		for _, pid := range r.cfg.Target.PIDs {
 			w.Look(int32(pid))
 		}
 	}
-	limit := maxStack(r.env.file != nil)
+	limit := maxStack(r.env.rec.file != nil)
 	local := 0 // index among the events of the kernel that runs here
 	for _, e := range r.plan.Events {
 		i := local
@@ -84,14 +84,14 @@ func (r *run) readStacks() {
 		if e.Stack.Max > 0 {
 			s.Max = min(limit, e.Stack.Max)
 		}
-		if from := r.env.carrier(e.Stream); from != nil {
+		if from := r.env.rec.carrier(e.Stream); from != nil {
 			ids, ok := own.Members.(naming.StreamIDs)
 			if !ok {
 				panic("BUG: samples of a recording without a layout")
 			}
 			own.Members = w.RemoteReader(own.Members, ids, from.Stacks, s)
 		} else if e.Source.Pulled() {
-			r.env.sayStackless(e)
+			r.env.rec.sayStackless(e)
 			continue
 		} else {
 			reader := w.Reader(own.Members, s, e.Stack.Dwarf())

@@ -23,7 +23,7 @@ func (r *run) openTableFile(ctx context.Context, path string) error {
 	if path == "" || r.tables[path] != nil || r.cfg.Options.Show.NoFiles {
 		return nil
 	}
-	if err := r.env.permit(Writes, path, path); err != nil {
+	if err := r.env.cfg.permit(Writes, path, path); err != nil {
 		return err
 	}
 	f, err := outfile.Open(ctx, path, os.O_CREATE|os.O_APPEND)
