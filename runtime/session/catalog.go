@@ -5,7 +5,6 @@ import (
 	"errors"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/glob"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/symbol"
@@ -53,76 +52,13 @@ func (c *catalog) Find(s *plan.Source) ([]*event.Schema, error) {
 }
 
 func (c *catalog) find(s *plan.Source) ([]*event.Schema, error) {
-	if s.Pulled() {
+	switch {
+	case s.Pulled():
 		return c.pulled(s)
-	}
-	if c.rec.file != nil {
+	case c.rec.file != nil:
 		return c.recorded(s)
 	}
-	if s.Probe != nil {
-		return c.findProbes(s)
-	}
-	if s.Memory != nil {
-		return c.memoryEvents(s)
-	}
-	if s.Kind != plan.Tracepoint {
-		schema, err := c.named(s)
-		if err != nil {
-			return nil, err
-		}
-		return []*event.Schema{schema}, nil
-	}
-	if err := c.tracefs(); err != nil {
-		return nil, err
-	}
-	if !isPattern(s) {
-		schema, err := c.fs.Schema(s.System, s.Name)
-		if err != nil {
-			return nil, err
-		}
-		return []*event.Schema{schema}, nil
-	}
-	names, err := c.fs.Match(s.System + ":" + s.Name)
-	if err != nil {
-		return nil, err
-	}
-	schemas := make([]*event.Schema, 0, len(names))
-	for _, n := range names {
-		sys, name, _ := strings.Cut(n, ":")
-		schema, err := c.fs.Schema(sys, name)
-		if err != nil {
-			return nil, err
-		}
-		schemas = append(schemas, schema)
-	}
-	return schemas, nil
-}
-
-// isPattern reports that a source stands for all tracepoints that it fits.
-func isPattern(s *plan.Source) bool {
-	return s.Kind == plan.Tracepoint && strings.ContainsAny(s.System+s.Name, "*?[")
-}
-
-// patternOf is the pattern by which a source's events are found, "" if it names
-// one.
-func patternOf(s *plan.Source) string {
-	if !isPattern(s) {
-		return ""
-	}
-	return s.FullName()
-}
-
-func (c *catalog) tracefs() error {
-	if c.fs != nil {
-		return nil
-	}
-	fs, err := tracefs.Find()
-	if err != nil {
-		return err
-	}
-	fs.Options.Ksym = c.symbols.Ksym
-	c.fs = fs
-	return nil
+	return kindOf(s).find(c, s)
 }
 
 // recorded finds a source's events among those of the recording.
@@ -131,13 +67,13 @@ func (c *catalog) recorded(s *plan.Source) ([]*event.Schema, error) {
 	var names []string
 	for _, st := range c.rec.file.Streams() {
 		names = append(names, st.Schema.FullName())
-		if matches(s, st.Schema) {
+		if kindOf(s).recorded(s, st.Schema) {
 			found = append(found, c.describe(st.Schema))
 		}
 	}
 	for _, r := range c.rec.remotes {
 		for _, st := range r.file.Streams() {
-			if matches(s, st.Schema) {
+			if kindOf(s).recorded(s, st.Schema) {
 				found = append(found, c.describe(st.Schema))
 			}
 		}
@@ -160,15 +96,4 @@ func (c *catalog) recorded(s *plan.Source) ([]*event.Schema, error) {
 		return nil, e.WithHint("recorded were: %s", strings.Join(names, ", "))
 	}
 	return found, nil
-}
-
-// matches reports that a recorded event is what a source names.
-func matches(s *plan.Source, schema *event.Schema) bool {
-	if s.Kind == plan.Tracepoint {
-		return glob.Match(s.System, schema.System) && glob.Match(s.Name, schema.Name)
-	}
-	if s.Probe != nil {
-		return glob.Match(s.Probe.Kind.String(), schema.System) && glob.Match(s.Name, schema.Name)
-	}
-	return recordedAs(s, schema)
 }

@@ -117,8 +117,7 @@ func (r *run) openCounters(ctx context.Context, set *plan.CounterSet) (*counterR
 		s := set.Sources[i]
 		ev := perf.EventConfig{Schema: schema, Label: s.Alias, Filter: s.Filter, CPUs: s.CPUs, Optional: s.Optional, Pattern: patternOf(s),
 			ExcludeUser: s.Exclude.User, ExcludeKernel: s.Exclude.Kernel, ExcludeHost: s.Exclude.Host, ExcludeGuest: s.Exclude.Guest}
-		r.env.events.probes.configure(&ev, nil)
-		r.env.events.configurePMU(&ev, s)
+		kindOf(s).configure(r.env.events, &ev, s, nil)
 		cfg.Events = append(cfg.Events, ev)
 	}
 	var err error

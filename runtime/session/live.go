@@ -58,8 +58,7 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 			ExcludeUser: s.Exclude.User, ExcludeKernel: s.Exclude.Kernel, ExcludeHost: s.Exclude.Host,
 			ExcludeGuest: s.Exclude.Guest, ExcludeIdle: s.Exclude.Idle && e.Stream.Schema.System == "software",
 		}
-		w.events.probes.configure(&ev, p.SampleMembers)
-		w.events.configurePMU(&ev, s)
+		kindOf(s).configure(w.events, &ev, s, p.SampleMembers)
 		c.Prompt = c.Prompt || probe.ReadsMemory(ev.Schema, p.SampleMembers)
 		configureStack(&ev, e.Stack)
 		ev.RegsIntr |= probe.RegsIntr(ev.Schema, p.SampleMembers)

@@ -14,9 +14,13 @@ import (
 // This file finds the events that sample memory accesses, of this machine or in
 // a recording.
 
-// memoryEvents are the schemas of a source of memory accesses: two on a hybrid
-// CPU.
-func (c *catalog) memoryEvents(s *plan.Source) ([]*event.Schema, error) {
+// memoryAccesses are samples of loads and stores.
+type memoryAccesses struct{}
+
+func (memoryAccesses) names(s *plan.Source) bool { return s.Memory != nil }
+
+// find finds one event, or two on a hybrid CPU.
+func (memoryAccesses) find(c *catalog, s *plan.Source) ([]*event.Schema, error) {
 	found, err := kernel.MemoryEvents(kernel.Roots{}, s.Memory.Op, s.Memory.Cycles)
 	if err != nil {
 		return nil, err
@@ -35,8 +39,16 @@ func (c *catalog) memoryEvents(s *plan.Source) ([]*event.Schema, error) {
 	return schemas, nil
 }
 
-// configureAccess fills in the configuration of an event of memory accesses.
-func configureAccess(ev *perf.EventConfig, m *kernel.MemoryEvent) {
+func (memoryAccesses) recorded(s *plan.Source, schema *event.Schema) bool {
+	return recordedAccesses(s.Memory, schema)
+}
+
+// configure fills in what the PMU wants of an event of memory accesses.
+func (memoryAccesses) configure(c *catalog, ev *perf.EventConfig, _ *plan.Source, _ []event.Member) {
+	m, ok := c.accesses[ev.Schema]
+	if !ok {
+		return
+	}
 	ev.Config1, ev.Config2 = m.Config[1], m.Config[2]
 	ev.Precise, ev.Leader = m.Precise, m.Leader
 	if step := m.PeriodStep; step > 0 {

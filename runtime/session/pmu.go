@@ -10,8 +10,29 @@ import (
 	"ppscript/runtime/plan"
 )
 
+// pmuEvents are events of a PMU by number.
+type pmuEvents struct{}
+
+func (pmuEvents) names(s *plan.Source) bool { return s.PMU != nil }
+
+func (pmuEvents) find(c *catalog, s *plan.Source) ([]*event.Schema, error) {
+	if instead := c.insteadOf(s); instead != nil {
+		return namedEvents{}.find(c, instead)
+	}
+	schema, err := ofPMU(s)
+	if err != nil {
+		return nil, err
+	}
+	return []*event.Schema{schema}, nil
+}
+
+func (pmuEvents) recorded(s *plan.Source, schema *event.Schema) bool {
+	return schema.ID == s.PMU.Config[0] &&
+		(schema.System == "raw" || strings.HasPrefix(schema.Name, s.PMU.Device+"/"))
+}
+
 // ofPMU is the schema of an event of a PMU. The type of a PMU is dynamic.
-func (c *catalog) ofPMU(s *plan.Source) (*event.Schema, error) {
+func ofPMU(s *plan.Source) (*event.Schema, error) {
 	pmus, err := kernel.ReadPMUs(kernel.Roots{})
 	if err != nil {
 		return nil, diag.Errorf(diag.Attach, "open event", s.FullName(), "%v", err).
@@ -32,12 +53,7 @@ func (c *catalog) ofPMU(s *plan.Source) (*event.Schema, error) {
 	return schema, nil
 }
 
-// configurePMU fills in the members that only events of a PMU have.
-func (c *catalog) configurePMU(ev *perf.EventConfig, s *plan.Source) {
-	if m, ok := c.accesses[ev.Schema]; ok {
-		configureAccess(ev, &m)
-	}
-	if s.PMU != nil {
-		ev.Config1, ev.Config2 = s.PMU.Config[1], s.PMU.Config[2]
-	}
+// configure fills in the members that only events of a PMU have.
+func (pmuEvents) configure(_ *catalog, ev *perf.EventConfig, s *plan.Source, _ []event.Member) {
+	ev.Config1, ev.Config2 = s.PMU.Config[1], s.PMU.Config[2]
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"ppscript/runtime/event"
+	"ppscript/runtime/glob"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/probe"
@@ -15,8 +16,13 @@ type probes struct {
 	of       map[*event.Schema]*probe.Probe
 }
 
-// findProbes resolves a source. Notes about it are given once.
-func (c *catalog) findProbes(s *plan.Source) ([]*event.Schema, error) {
+// probeEvents are dynamic probes and breakpoints.
+type probeEvents struct{}
+
+func (probeEvents) names(s *plan.Source) bool { return s.Probe != nil }
+
+// find resolves a source. Notes about it are given once.
+func (probeEvents) find(c *catalog, s *plan.Source) ([]*event.Schema, error) {
 	p := &c.probes
 	if have := p.found[s]; have != nil {
 		return have, nil
@@ -48,9 +54,13 @@ func (c *catalog) findProbes(s *plan.Source) ([]*event.Schema, error) {
 	return p.found[s], nil
 }
 
+func (probeEvents) recorded(s *plan.Source, schema *event.Schema) bool {
+	return glob.Match(s.Probe.Kind.String(), schema.System) && glob.Match(s.Name, schema.Name)
+}
+
 // configure fills in the members that only probes have.
-func (p *probes) configure(ev *perf.EventConfig, members []event.Member) {
-	pr := p.of[ev.Schema]
+func (probeEvents) configure(c *catalog, ev *perf.EventConfig, _ *plan.Source, members []event.Member) {
+	pr := c.probes.of[ev.Schema]
 	if pr == nil {
 		return
 	}

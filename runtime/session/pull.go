@@ -74,7 +74,7 @@ func (c *catalog) pulledFrom(s *plan.Source, from string) ([]*event.Schema, erro
 	var names []string
 	for _, st := range r.file.Streams() {
 		names = append(names, st.Schema.FullName())
-		if matches(s, st.Schema) && !slices.Contains(found, st.Schema) {
+		if kindOf(s).recorded(s, st.Schema) && !slices.Contains(found, st.Schema) {
 			found = append(found, st.Schema)
 		}
 	}

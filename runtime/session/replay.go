@@ -34,7 +34,8 @@ func (r *run) openRecording() error {
 	to := make([][]*event.Stream, len(streams))
 	for _, e := range r.plan.Events {
 		for i, st := range streams {
-			if st.Schema == e.Stream.Schema || len(w.rec.remotes) == 0 && st.Schema.FullName() == e.Stream.Schema.FullName() && matches(e.Source, st.Schema) {
+			same := len(w.rec.remotes) == 0 && st.Schema.FullName() == e.Stream.Schema.FullName()
+			if st.Schema == e.Stream.Schema || same && kindOf(e.Source).recorded(e.Source, st.Schema) {
 				own := r.instance.Stream(e.Stream)
 				to[i] = append(to[i], own)
 				own.Members = st.Members

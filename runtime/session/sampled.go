@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/kernel"
@@ -16,22 +15,41 @@ import (
 // This file finds events that have no format in tracefs: those that the kernel
 // counts in software, and the counters of the CPU.
 
-// named is the event that a source names; of one that may be either, the
-// counter of the CPU where there is such a thing.
-func (c *catalog) named(s *plan.Source) (*event.Schema, error) {
-	if s.OrElse != "" && !c.hasCounters() {
-		c.msgs.noteOnce("the CPU has no counters here (a virtual machine?): sampling by " + s.OrElse +
-			" instead of " + s.Name)
-		s = &plan.Source{Kind: plan.Software, Name: s.OrElse}
-	}
-	if s.PMU != nil {
-		return c.ofPMU(s)
+// namedEvents are counted by the kernel's software, or by the CPU under a name
+// that perf has for it.
+type namedEvents struct{ nothingMore }
+
+func (namedEvents) names(*plan.Source) bool { return true }
+
+// find finds an event; of a source that may be either, the counter of the CPU
+// where there is such a thing.
+func (namedEvents) find(c *catalog, s *plan.Source) ([]*event.Schema, error) {
+	if instead := c.insteadOf(s); instead != nil {
+		s = instead
 	}
 	schema, err := schemaOf(s.Kind, s.Name)
 	if err != nil {
 		return nil, err
 	}
-	return c.describe(schema), nil
+	return []*event.Schema{c.describe(schema)}, nil
+}
+
+func (namedEvents) recorded(s *plan.Source, schema *event.Schema) bool {
+	is := func(want *event.Schema, err error) bool {
+		return err == nil && want.Type == schema.Type && want.ID == schema.ID
+	}
+	return is(schemaOf(s.Kind, s.Name)) || s.OrElse != "" && is(perf.SoftwareSchema(s.OrElse))
+}
+
+// insteadOf is the event of the kernel's software that is sampled where the CPU
+// has no counters; nil if it has, or the source names no such event.
+func (c *catalog) insteadOf(s *plan.Source) *plan.Source {
+	if s.OrElse == "" || hasCounters() {
+		return nil
+	}
+	c.msgs.noteOnce("the CPU has no counters here (a virtual machine?): sampling by " + s.OrElse +
+		" instead of " + s.Name)
+	return &plan.Source{Kind: plan.Software, Name: s.OrElse}
 }
 
 func schemaOf(k plan.Kind, name string) (*event.Schema, error) {
@@ -44,24 +62,9 @@ func schemaOf(k plan.Kind, name string) (*event.Schema, error) {
 	return perf.SoftwareSchema(name)
 }
 
-func (c *catalog) hasCounters() bool {
+func hasCounters() bool {
 	pmus, err := kernel.ReadPMUs(kernel.Roots{})
 	return err == nil && kernel.HasCPU(pmus)
-}
-
-// recordedAs reports that a recorded event is the one that a source names.
-func recordedAs(s *plan.Source, schema *event.Schema) bool {
-	if s.Memory != nil {
-		return recordedAccesses(s.Memory, schema)
-	}
-	if s.PMU != nil {
-		return schema.ID == s.PMU.Config[0] &&
-			(schema.System == "raw" || strings.HasPrefix(schema.Name, s.PMU.Device+"/"))
-	}
-	is := func(want *event.Schema, err error) bool {
-		return err == nil && want.Type == schema.Type && want.ID == schema.ID
-	}
-	return is(schemaOf(s.Kind, s.Name)) || s.OrElse != "" && is(perf.SoftwareSchema(s.OrElse))
 }
 
 // describe gives an event of the kernel's software or of the CPU the sample members that
