@@ -13,13 +13,13 @@ type callbacks struct{ undelivered }
 func (callbacks) begin(_ context.Context, r *run, op plan.Running) error {
 	switch op := op.(type) {
 	case *plan.SlowRun:
-		op.Emit = r.detail
+		op.Emit = r.results.detail
 	case *plan.TriggerRun:
 		op.Fire = r.trigger
 	case *plan.ExecRun:
 		op.Out = textOut{r}
 	case *plan.EachRun:
-		op.Stop = func(err error) { r.failed = err }
+		op.Stop = func(err error) { r.results.failed = err }
 	}
 	return nil
 }
@@ -31,15 +31,15 @@ type answer struct {
 }
 
 func (a answer) begin(_ context.Context, r *run, _ plan.Running) error {
-	return r.out.Print([]byte(a.text + "\n"))
+	return r.results.out.Print([]byte(a.text + "\n"))
 }
 
 // textOut takes what exec attributes print.
 type textOut struct{ r *run }
 
 func (t textOut) Write(b []byte) (int, error) {
-	if t.r.failed == nil {
-		t.r.failed = t.r.out.Print(b)
+	if t.r.results.failed == nil {
+		t.r.results.failed = t.r.results.out.Print(b)
 	}
 	return len(b), nil
 }

@@ -31,7 +31,7 @@ func (r *run) findClock(ctx context.Context) error {
 			r.clock.conv = func(t event.Time) event.Time { return t + offset }
 		}
 		return nil
-	case r.live == nil:
+	case r.in.live == nil:
 		return diag.Errorf(diag.Usage, "clock", "",
 			"there are no events of this machine whose times could be converted").
 			WithHint("leave out --tsc and --kvmclock")
@@ -44,7 +44,7 @@ func (r *run) findClock(ctx context.Context) error {
 				WithHint("give the process of the virtual machine's monitor, or its UUID")
 		}
 	}
-	tsc, err := r.live.TSC()
+	tsc, err := r.in.live.TSC()
 	if err != nil {
 		return diag.Errorf(diag.Run, "clock", "", "%w", err).
 			WithHint("see cat /sys/devices/system/clocksource/clocksource0/current_clocksource; it must be tsc")
@@ -124,8 +124,8 @@ func updated(src event.Source, schema *event.Schema, pv *perf.PVClock) (came boo
 }
 
 // convert has the times of a source on the clock that the user wants.
-func (r *run) convert(src event.Source) event.Source {
-	conv := r.clock.conv
+func (c *wallClock) convert(src event.Source) event.Source {
+	conv := c.conv
 	if conv == nil {
 		return src
 	}

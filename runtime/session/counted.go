@@ -18,7 +18,7 @@ type counted struct {
 
 // together begins the time that both are about: now.
 func (c *counters) together(r *run) error {
-	if r.live == nil || !c.any() || len(r.env.rec.remotes) > 0 {
+	if r.in.live == nil || !c.any() || len(r.env.rec.remotes) > 0 {
 		return nil
 	}
 	c.counted = &counted{run: r, until: event.MaxTime}
@@ -40,7 +40,7 @@ func (c *counted) stop() error {
 		return nil
 	}
 	c.run.clock.refreshNow()
-	for _, n := range c.run.counters.list {
+	for _, n := range c.run.in.counters.list {
 		if err := n.end(); err != nil {
 			return err
 		}

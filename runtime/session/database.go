@@ -39,7 +39,7 @@ func (d *database) open(_ context.Context, r *run, op plan.Operator) error {
 	path := sql.Memory
 	if d.spec.File != "" && !r.cfg.Options.Show.NoFiles {
 		path = d.spec.File
-		if err := r.env.cfg.permit(Writes, path, path); err != nil {
+		if err := r.cfg.permit(Writes, path, path); err != nil {
 			return err
 		}
 		if err := writable(path); err != nil {
@@ -145,12 +145,12 @@ func (d *database) tick(r *run, t *interval) error {
 		return err
 	}
 	own := event.Loss{Dropped: d.db.Dropped()}
-	r.total.Add(own)
+	r.account.total.Add(own)
 	loss := t.loss
 	loss.Add(own)
 	meta := func(name, title string) result.Meta { return r.meta(name, title, loss, t) }
 	if d.spec.Query == "" {
-		return r.output(d.inserts(meta))
+		return r.results.table(d.inserts(meta))
 	}
 	for _, db := range d.both() {
 		db.Until(r.patience.queryEnd())
@@ -166,7 +166,7 @@ func (d *database) tick(r *run, t *interval) error {
 		}
 		t.Meta = meta(name, t.Title)
 		answers = append(answers, t)
-		return r.output(t)
+		return r.results.table(t)
 	})
 	if err != nil {
 		return queryError(d.spec.Query, err)
@@ -188,16 +188,6 @@ func (d *database) tick(r *run, t *interval) error {
 		}
 	}
 	return nil
-}
-
-// output shows a table, unless the caller of the session takes it.
-func (r *run) output(t *result.Table) error {
-	if h := r.cfg.Hooks.Result; h != nil {
-		if show, err := h(t); err != nil || !show {
-			return err
-		}
-	}
-	return r.out.Table(t)
 }
 
 // settle brings all rows, and what there is to say about them, into the

@@ -75,11 +75,14 @@ func newDelivery(op plan.Operator) delivery {
 	return nil
 }
 
-// openDeliveries opens the deliveries of all operators.
-func (r *run) openDeliveries(ctx context.Context) error {
+// deliveries are by the plan's operators; nil for those without.
+type deliveries []delivery
+
+// open opens the deliveries of all operators.
+func (ds *deliveries) open(ctx context.Context, r *run) error {
 	for _, op := range r.plan.Operators {
 		d := newDelivery(op)
-		r.deliveries = append(r.deliveries, d)
+		*ds = append(*ds, d)
 		if d == nil {
 			continue
 		}
@@ -90,10 +93,10 @@ func (r *run) openDeliveries(ctx context.Context) error {
 	return nil
 }
 
-// beginDeliveries connects them with the operators of the final plan.
-func (r *run) beginDeliveries(ctx context.Context) error {
+// begin connects them with the operators of the final plan.
+func (ds deliveries) begin(ctx context.Context, r *run) error {
 	for i, op := range r.instance.Running {
-		if d := r.deliveries[i]; d != nil {
+		if d := ds[i]; d != nil {
 			if err := d.begin(ctx, r, op); err != nil {
 				return err
 			}
@@ -102,15 +105,36 @@ func (r *run) beginDeliveries(ctx context.Context) error {
 	return nil
 }
 
-// resultsShowLoss reports that some result is seen with its losses.
-func (r *run) resultsShowLoss() bool {
-	return slices.ContainsFunc(r.deliveries, func(d delivery) bool { return d != nil && d.showsLoss() })
+// showLoss reports that some result is seen with its losses.
+func (ds deliveries) showLoss() bool {
+	return slices.ContainsFunc(ds, func(d delivery) bool { return d != nil && d.showsLoss() })
 }
 
-// deliver has all deliveries show an interval.
-func (r *run) deliver(t *interval) error {
+// side hands a record that is not a sample to those that want it.
+func (ds deliveries) side(r *run, e *event.Event) {
+	for _, d := range ds {
+		if s, ok := d.(sideReader); ok {
+			s.side(r, e)
+		}
+	}
+}
+
+// send ends a batch of what is sent.
+func (ds deliveries) send(r *run, final bool) error {
+	var errs []error
+	for _, d := range ds {
+		if o, ok := d.(*outlet); ok {
+			errs = append(errs, o.round(r, final))
+		}
+	}
+	r.env.msgs.sayHeard()
+	return errors.Join(errs...)
+}
+
+// tick has all of them show an interval.
+func (ds deliveries) tick(r *run, t *interval) error {
 	for _, late := range []bool{false, true} {
-		for _, d := range r.deliveries {
+		for _, d := range ds {
 			if d == nil || d.late() != late {
 				continue
 			}
@@ -122,9 +146,9 @@ func (r *run) deliver(t *interval) error {
 	return nil
 }
 
-func (r *run) closeDeliveries() error {
+func (ds deliveries) close(r *run) error {
 	var errs []error
-	for _, d := range r.deliveries {
+	for _, d := range ds {
 		if d != nil {
 			errs = append(errs, d.close(r))
 		}

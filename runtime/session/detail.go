@@ -12,34 +12,34 @@ import (
 )
 
 // detail shows a pair with the events around it.
-func (r *run) detail(d *result.Detail) {
-	if r.stacks.shows() {
-		d.Stack = r.stacks.eventStack
+func (o *results) detail(d *result.Detail) {
+	if o.stacks.shows() {
+		d.Stack = o.stacks.eventStack
 	}
-	if len(r.foreign) > 0 {
-		d.Marker = r.marker
+	if len(o.foreign) > 0 {
+		d.Marker = o.marker
 	}
-	if r.failed == nil {
-		r.failed = r.out.Detail(d)
+	if o.failed == nil {
+		o.failed = o.out.Detail(d)
 	}
 }
 
 // alone shows an event that stayed without a partner.
-func (r *run) alone(name string, e *event.Event) {
+func (o *results) alone(name string, e *event.Event) {
 	d := result.Detail{Name: name, Pair: e.Stream.Label, Start: e.Derived.Start, Until: e.Time}
 	if len(e.Derived.Slots) > join.SlotReason {
 		d.Reason = e.Derived.Slots[join.SlotReason].String()
 	}
-	r.detail(&d)
+	o.detail(&d)
 }
 
 // trigger ends the interval because of an event, and shows the event.
 func (r *run) trigger(e *event.Event) {
-	if r.failed == nil {
-		r.failed = r.tick(false)
+	if r.results.failed == nil {
+		r.results.failed = r.tick(false)
 	}
-	if r.failed == nil {
-		r.failed = r.out.Event(&render.Line{Event: e, Result: "trigger"})
+	if r.results.failed == nil {
+		r.results.failed = r.results.out.Event(&render.Line{Event: e, Result: "trigger"})
 	}
 }
 
@@ -60,15 +60,15 @@ func (r *run) sayHolds() {
 	for _, m := range r.env.rec.remotes {
 		sayEarly(m.name, m.file)
 	}
-	if r.feeder == nil {
+	if r.in.feeder == nil {
 		return
 	}
-	if late := r.feeder.Stats().Late; late > 0 && r.env.rec.file != nil {
+	if late := r.in.feeder.Stats().Late; late > 0 && r.env.rec.file != nil {
 		r.env.msgs.say(
 			"late: %d events lay in the recording behind newer ones, more than reading it in order could mend: they are in the results, in that place",
 			late)
 	}
-	if s := r.feeder.Stats(); s.Suspected > 0 {
+	if s := r.in.feeder.Stats(); s.Suspected > 0 {
 		r.env.msgs.verbose(1, fmt.Sprintf(
 			"order: %d times a ring was full, and what it may have lost was not waited for: starts were discarded; give it more pages (-m)",
 			s.Suspected))
@@ -89,8 +89,8 @@ func (r *run) sayLeftOut() {
 
 // programs are those that do the run's work, or send its events.
 func (r *run) programs() (list []*bpf.Run) {
-	if r.kernel != nil {
-		list = append(list, r.kernel.run)
+	if r.in.kernel != nil {
+		list = append(list, r.in.kernel.run)
 	}
 	if r.env.sender != nil {
 		list = append(list, r.env.sender)

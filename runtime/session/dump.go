@@ -16,8 +16,8 @@ func (r *run) dumps(now time.Time) {
 		return
 	}
 	for _, line := range r.state(now) {
-		if err := r.cfg.State(line); err != nil && r.failed == nil {
-			r.failed = err
+		if err := r.cfg.State(line); err != nil && r.results.failed == nil {
+			r.results.failed = err
 		}
 	}
 }
@@ -28,26 +28,26 @@ func (r *run) state(now time.Time) []string {
 	lines := []string{fmt.Sprintf("state: running for %s, %d samples, %.3f s of CPU time, at most %s of memory",
 		now.Sub(r.started).Round(time.Millisecond), r.instance.Router.Samples, (self.user + self.sys).Seconds(), unit.Size(self.maxRSSKB<<10))}
 	add := func(format string, args ...any) { lines = append(lines, "state: "+fmt.Sprintf(format, args...)) }
-	if r.kernel != nil {
+	if r.in.kernel != nil {
 		add("the work is done by programs in the kernel, which keep what is read at the next result")
-		for _, line := range r.kernel.run.Describe() {
+		for _, line := range r.in.kernel.run.Describe() {
 			add("%s", line)
 		}
 		return lines
 	}
-	if r.live != nil {
-		for _, line := range r.live.Describe() {
+	if r.in.live != nil {
+		for _, line := range r.in.live.Describe() {
 			add("%s", line)
 		}
-		st := r.live.Stats()
+		st := r.in.live.Stats()
 		add("%s: %d descriptors, %d wakeups; members of samples: %s", st.Mode, st.Opened, st.Wakeups, r.plan.Members())
 		for _, ring := range st.Rings {
 			add("ring of %s: %s, %d records (%s) read, at most %s waited, %d lost", ringName(ring), unit.Size(int64(ring.SizeBytes)),
 				ring.Records, unit.Size(int64(ring.Bytes)), unit.Size(int64(ring.PeakBytes)), ring.Lost)
 		}
 	}
-	if r.feeder != nil {
-		st := r.feeder.Stats()
+	if r.in.feeder != nil {
+		st := r.in.feeder.Stats()
 		add("order: %d samples, %d late, %d times held up by a full ring", st.Events, st.Late, st.Held)
 	}
 	for _, run := range r.instance.Running {

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"time"
 
 	"ppscript/bpf"
 	"ppscript/runtime/expr"
@@ -25,6 +26,7 @@ type env struct {
 	// noProjection then may say why.
 	sender       *bpf.Run
 	noProjection string
+	swept        time.Time // when the programs' set of processes was cleaned last
 }
 
 func open(ctx context.Context, cfg *Config) (*env, error) {

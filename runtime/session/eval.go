@@ -75,7 +75,7 @@ func (r *run) openEval(ctx context.Context) (err error) {
 	if !o.Cost.evaluates() {
 		return nil
 	}
-	if r.live == nil && r.kernel == nil {
+	if r.in.live == nil && r.in.kernel == nil {
 		return diag.Errorf(diag.Usage, "option", "--perfeval-"+evalKind(o), "no event of this machine is sampled that could reach ppscript").
 			WithHint("leave it out, or choose a profiler that takes events; see: ppscript explain")
 	}
@@ -91,8 +91,8 @@ func (r *run) openEval(ctx context.Context) (err error) {
 		}
 		e.list = render.NoteField{Name: "pids", Value: event.StrOf(strings.Join(ids, ","))}
 	}
-	if r.live != nil {
-		e.local = len(r.live.Streams())
+	if r.in.live != nil {
+		e.local = len(r.in.live.Streams())
 	}
 	if r.plan.KernelNo == evalByThread {
 		r.env.msgs.say("%s: events are read instead", evalByThread)
@@ -141,7 +141,7 @@ func (e *eval) open(ctx context.Context, cfg perf.Config) (err error) {
 	if !e.run.cfg.Options.Clock.converts() {
 		e.from = e.moment(ctx)
 	}
-	if k := e.run.kernel; k != nil {
+	if k := e.run.in.kernel; k != nil {
 		if e.taken, err = k.run.Taken(); err != nil {
 			return err
 		}
@@ -249,8 +249,8 @@ func (r *run) sink() func([]*event.Event) {
 		return r.eval.pass
 	case r.playback != nil:
 		return r.playback.pass
-	case r.counters.counted != nil:
-		return r.counters.counted.pass
+	case r.in.counters.counted != nil:
+		return r.in.counters.counted.pass
 	}
 	return r.instance.Router.Events
 }
@@ -279,7 +279,7 @@ func (e *eval) update() error {
 	if e.stopped {
 		return nil
 	}
-	if k := e.run.kernel; k != nil {
+	if k := e.run.in.kernel; k != nil {
 		taken, err := k.run.Taken()
 		if err != nil {
 			return err
@@ -346,7 +346,7 @@ func (e *eval) report(now time.Time) error {
 	if e.exceeded {
 		fields = append(fields, render.NoteField{Name: "exceeds", Value: event.UintOf(e.run.cfg.Options.Limits.SamplingLimit)})
 	}
-	err := e.run.out.Note("perfeval", fields...)
+	err := e.run.results.out.Note("perfeval", fields...)
 	e.reported = now
 	kind := "cpu"
 	if e.byThread {
@@ -360,7 +360,7 @@ func (e *eval) report(now time.Time) error {
 		}
 		fields = append(fields, render.NoteField{Name: "reached", Value: event.UintOf(p.reached - p.told.reached)})
 		if err == nil && (e.exceeded || e.run.cfg.Options.Verbose > 0) {
-			err = e.run.out.Note("perfeval_instance", fields...)
+			err = e.run.results.out.Note("perfeval_instance", fields...)
 		}
 		p.told = p.evalCount
 	}
@@ -369,7 +369,7 @@ func (e *eval) report(now time.Time) error {
 
 // senders are the CPUs or threads that are evaluated, as a rate looks at them.
 func (e *eval) senders() ([]sender, error) {
-	if e.run.kernel != nil {
+	if e.run.in.kernel != nil {
 		if err := e.update(); err != nil {
 			return nil, err
 		}

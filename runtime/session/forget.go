@@ -58,7 +58,7 @@ func (r *run) forgetStacks() {
 	if w == nil || !w.Crowded() || plan.Has[*plan.DatabaseOp](r.plan) || r.joinsHold() {
 		return
 	}
-	for _, d := range r.deliveries {
+	for _, d := range r.results.deliveries {
 		if c, ok := d.(stackHolder); ok {
 			c.letGo(w)
 		}

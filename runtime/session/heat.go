@@ -45,7 +45,7 @@ func (d *heatMaps) begin(ctx context.Context, r *run, op plan.Running) error {
 	for stream, name := range h.Names {
 		path := h.Spec.Prefix + "-" + name
 		for _, file := range []string{path + ".lat", path + ".svg"} {
-			if err := r.env.cfg.permit(Writes, file, h.Spec.Prefix); err != nil {
+			if err := r.cfg.permit(Writes, file, h.Spec.Prefix); err != nil {
 				return err
 			}
 		}
@@ -76,7 +76,7 @@ func (d *heatMaps) close(r *run) error {
 	slices.SortFunc(d.files, func(a, b *heatFile) int { return strings.Compare(a.svg, b.svg) })
 	for _, f := range d.files {
 		r.cfg.stage("write " + f.svg)
-		errs = append(errs, f.w.Flush(), f.lat.Close(), f.draw(r.total))
+		errs = append(errs, f.w.Flush(), f.lat.Close(), f.draw(r.account.total))
 		r.env.msgs.note("wrote %s, and %s for trace2heatmap.pl --unitstime=ns --unitslatency=ns", f.svg, f.lat.Name())
 	}
 	return errors.Join(errs...)

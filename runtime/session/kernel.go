@@ -125,7 +125,7 @@ func (r *run) openKernel(ctx context.Context, err *error) bool {
 	if e == nil {
 		kr := &kernelRun{plan: k, run: run}
 		if e = kr.start(ctx, r); e == nil {
-			r.kernel = kr
+			r.in.kernel = kr
 			for _, line := range run.Describe() {
 				r.env.msgs.verbose(1, line)
 			}

@@ -15,7 +15,7 @@ type logLines struct{ undelivered }
 
 func (logLines) begin(_ context.Context, r *run, op plan.Running) error {
 	l := op.(*plan.LogRun)
-	l.Emit, l.EmitAs = r.emitter(l), r.headed(l)
+	l.Emit, l.EmitAs = r.results.emitter(l), r.results.headed(l)
 	if l.Result != nil {
 		l.Result.Out = textOut{r}
 	}
@@ -23,28 +23,28 @@ func (logLines) begin(_ context.Context, r *run, op plan.Running) error {
 }
 
 // emitter shows the events of a log; of a pair both.
-func (r *run) emitter(l *plan.LogRun) func(e *event.Event) {
-	line := render.Line{Result: l.Name, Stacks: r.stacks.shows()}
+func (o *results) emitter(l *plan.LogRun) func(e *event.Event) {
+	line := render.Line{Result: l.Name, Stacks: o.stacks.shows()}
 	hidden := func(e *event.Event) bool {
 		return l.Spec.NoRegisters || !l.Spec.Registers && e.Stream != nil && e.Stream.Schema.System == "software"
 	}
-	if r.cfg.Options.Stacks.FlameGraph == Stdout {
+	if o.cfg.Options.Stacks.FlameGraph == Stdout {
 		return func(*event.Event) {} // the stacks take the place of the lines
 	}
 	show := func(e *event.Event) {
-		r.fill(&line, e)
+		o.fill(&line, e)
 		if hidden(e) {
 			line.Block = line.Block[:0]
 		}
 		line.Text = l.Text()
-		r.line(&line)
+		o.line(&line)
 	}
 	return func(e *event.Event) {
 		switch {
 		case e.Derived == nil || e.Derived.Start == nil:
 			show(e)
 		case e.Derived.End == nil:
-			r.alone(l.Name, e)
+			o.alone(l.Name, e)
 		default:
 			show(e.Derived.Start)
 			show(e.Derived.End)
@@ -53,39 +53,39 @@ func (r *run) emitter(l *plan.LogRun) func(e *event.Event) {
 }
 
 // headed shows the events of a log that has a heading, with their parts.
-func (r *run) headed(l *plan.LogRun) func(e *event.Event, heading string, parts [2]*event.Event) {
-	line := render.Line{Result: l.Name, Stacks: r.stacks.shows()}
-	if r.cfg.Options.Stacks.FlameGraph == Stdout {
+func (o *results) headed(l *plan.LogRun) func(e *event.Event, heading string, parts [2]*event.Event) {
+	line := render.Line{Result: l.Name, Stacks: o.stacks.shows()}
+	if o.cfg.Options.Stacks.FlameGraph == Stdout {
 		return func(*event.Event, string, [2]*event.Event) {}
 	}
 	below := [2]render.Line{line, line}
 	return func(e *event.Event, heading string, parts [2]*event.Event) {
-		r.fill(&line, e)
+		o.fill(&line, e)
 		line.Heading, line.Parts = heading, below[:0]
 		for _, p := range parts {
 			if p != nil {
 				n := len(line.Parts)
 				line.Parts = below[:n+1]
-				r.fill(&line.Parts[n], p)
+				o.fill(&line.Parts[n], p)
 			}
 		}
-		r.line(&line)
+		o.line(&line)
 	}
 }
 
 // fill makes a line show an event.
-func (r *run) fill(line *render.Line, e *event.Event) {
-	line.Event, line.Marker = e, r.marker(e)
+func (o *results) fill(line *render.Line, e *event.Event) {
+	line.Event, line.Marker = e, o.marker(e)
 	line.Block = registers(line.Block[:0], e)
 	if line.Stacks {
-		frames, cut := r.stacks.eventStack(e)
+		frames, cut := o.stacks.eventStack(e)
 		line.Frames, line.Cut = append(line.Frames[:0], frames...), cut
-		line.More = r.stacks.moreStacks(line.More[:0], e)
+		line.More = o.stacks.moreStacks(line.More[:0], e)
 	}
 }
 
-func (r *run) line(l *render.Line) {
-	if r.failed == nil {
-		r.failed = r.out.Event(l)
+func (o *results) line(l *render.Line) {
+	if o.failed == nil {
+		o.failed = o.out.Event(l)
 	}
 }

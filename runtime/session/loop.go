@@ -23,8 +23,8 @@ const pollTime = 100 * time.Millisecond
 func (r *run) loop(ctx context.Context) error {
 	r.cfg.stage(Observing)
 	r.started = time.Now()
-	r.lastTick, r.lastEvent = r.started, r.undated()
-	r.counters.begin(r.started)
+	r.account.lastEvent = r.undated()
+	r.in.counters.begin(r.started)
 	defer r.work()()
 	defer r.lean()()
 	o := &r.cfg.Options
@@ -57,10 +57,10 @@ func (r *run) loop(ctx context.Context) error {
 			}
 		}
 		r.dumps(now)
-		if err := r.sendRound(ended); err != nil {
+		if err := r.results.deliveries.send(r, ended); err != nil {
 			return err
 		}
-		over := ended || r.plan.Watch && r.env.watch.over(now) || r.failed != nil || r.instance.Router.Done() || ctx.Err() != nil ||
+		over := ended || r.plan.Watch && r.env.watch.over(now) || r.results.failed != nil || r.instance.Router.Done() || ctx.Err() != nil ||
 			r.playback != nil && r.playback.over ||
 			!deadline.IsZero() && !now.Before(deadline) || r.tooFast(speed, now)
 		if over {
@@ -68,7 +68,7 @@ func (r *run) loop(ctx context.Context) error {
 		}
 		// Not before the end, which reads them anyway: a read just before it
 		// would leave a period without length.
-		if err := r.counters.due(now); err != nil {
+		if err := r.in.counters.due(now); err != nil {
 			return err
 		}
 		if !tick.IsZero() && !now.Before(tick) {
@@ -85,7 +85,7 @@ func (r *run) loop(ctx context.Context) error {
 			r.env.msgs.say("%s", self.line())
 			usage = now.Add(o.Cost.UsageSelf)
 		}
-		if err := r.out.Flush(); err != nil {
+		if err := r.results.out.Flush(); err != nil {
 			return err
 		}
 	}
@@ -95,17 +95,17 @@ func (r *run) loop(ctx context.Context) error {
 // shown by slots of time needs all events of it, and knows which are of the next.
 func (r *run) endInterval(at time.Time) error {
 	whole := slices.ContainsFunc(plan.Runs[*plan.Table](r.instance), func(t *plan.Table) bool { return t.Spec.View.Whole != nil })
-	if whole && r.src != nil {
-		r.polled = r.clock.now()
-		if err := r.src.Poll(context.Background(), 0); err != nil && !errors.Is(err, io.EOF) {
+	if whole && r.in.src != nil {
+		r.in.polled = r.clock.now()
+		if err := r.in.src.Poll(context.Background(), 0); err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
 		r.feed(false)
 	}
 	if now := r.clock.now(); now != 0 {
-		r.until = now - event.Time(time.Since(at))
+		r.account.until = now - event.Time(time.Since(at))
 	}
-	defer func() { r.until = 0 }()
+	defer func() { r.account.until = 0 }()
 	return r.tick(false)
 }
 
@@ -120,11 +120,11 @@ func (r *run) tooFast(speed *rate, now time.Time) bool {
 	case r.eval != nil:
 		var err error
 		if senders, err = r.eval.senders(); err != nil {
-			r.failed = err
+			r.results.failed = err
 			return true
 		}
-	case r.live != nil:
-		senders = ringSenders(r.live.Stats().Rings)
+	case r.in.live != nil:
+		senders = ringSenders(r.in.live.Stats().Rings)
 	}
 	why := speed.exceeded(senders, now)
 	if why == "" {
@@ -166,20 +166,20 @@ func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) 
 	if r.eval != nil {
 		r.eval.counters.Follow()
 	}
-	next = earliest(next, r.counters.follow())
+	next = earliest(next, r.in.counters.follow())
 	if !next.IsZero() {
 		timeout = max(0, min(timeout, time.Until(next)))
 	}
 	switch {
-	case r.kernel != nil:
-		err = r.kernel.wait(ctx, r, timeout)
-	case r.src != nil:
-		if err = r.sweep(); err == nil {
-			r.polled = r.clock.now()
-			err = r.src.Poll(ctx, timeout)
+	case r.in.kernel != nil:
+		err = r.in.kernel.wait(ctx, r, timeout)
+	case r.in.src != nil:
+		if err = r.env.sweep(); err == nil {
+			r.in.polled = r.clock.now()
+			err = r.in.src.Poll(ctx, timeout)
 		}
-	case r.counters.any():
-		err = r.counters.list[0].counters.Wait(ctx, timeout)
+	case r.in.counters.any():
+		err = r.in.counters.list[0].counters.Wait(ctx, timeout)
 	}
 	switch {
 	case errors.Is(err, io.EOF):
@@ -192,8 +192,8 @@ func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) 
 
 // feed brings what is there to the operators.
 func (r *run) feed(final bool) {
-	if r.feeder != nil && !(r.plan.Overwrite && r.live != nil) {
-		r.feeder.Round(r.sink(), final)
+	if r.in.feeder != nil && !(r.plan.Overwrite && r.in.live != nil) {
+		r.in.feeder.Round(r.sink(), final)
 	}
 }
 
@@ -209,35 +209,35 @@ func (r *run) finish(ended bool) error {
 	}
 	// Counters stop with the events: what comes while the rings are emptied is
 	// in neither.
-	if err := r.counters.stop(); err != nil {
+	if err := r.in.counters.stop(); err != nil {
 		return err
 	}
-	if r.live != nil && !r.instance.Router.Done() {
-		if err := r.live.Stop(); err != nil {
+	if r.in.live != nil && !r.instance.Router.Done() {
+		if err := r.in.live.Stop(); err != nil {
 			return err
 		}
-		if err := r.src.Poll(context.Background(), 0); err != nil && !errors.Is(err, io.EOF) {
+		if err := r.in.src.Poll(context.Background(), 0); err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
-		r.feeder.Round(r.sink(), true)
+		r.in.feeder.Round(r.sink(), true)
 	}
-	if err := r.sendRound(true); err != nil {
+	if err := r.results.deliveries.send(r, true); err != nil {
 		return err
 	}
-	if r.kernel != nil {
-		if err := r.kernel.stop(r); err != nil {
+	if r.in.kernel != nil {
+		if err := r.in.kernel.stop(r); err != nil {
 			return err
 		}
 	}
-	if err := r.counters.read(); err != nil {
+	if err := r.in.counters.read(); err != nil {
 		return err
 	}
 	r.sayHolds()
-	if h := r.cfg.Hooks.Exit; h != nil && r.failed == nil {
-		r.failed = h()
+	if h := r.cfg.Hooks.Exit; h != nil && r.results.failed == nil {
+		r.results.failed = h()
 	}
-	if errors.Is(r.failed, syscall.EPIPE) {
-		return r.failed
+	if errors.Is(r.results.failed, syscall.EPIPE) {
+		return r.results.failed
 	}
 	r.cfg.stage("show the results")
 	if err := r.tick(true); err != nil {
@@ -245,5 +245,5 @@ func (r *run) finish(ended bool) error {
 	}
 	r.sayLeftOut()
 	r.sayHidden()
-	return r.out.Flush()
+	return r.results.out.Flush()
 }

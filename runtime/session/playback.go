@@ -96,13 +96,13 @@ func (p *playback) pass(evs []*event.Event) {
 	r := p.run
 	start := 0
 	hand := func(end int) {
-		if end > start && r.failed == nil {
+		if end > start && r.results.failed == nil {
 			r.instance.Router.Events(evs[start:end])
 		}
 		start = end
 	}
 	for i, e := range evs {
-		if p.over || p.wrong != nil || r.failed != nil {
+		if p.over || p.wrong != nil || r.results.failed != nil {
 			return
 		}
 		if e.Kind == event.Sample && !p.begun {
@@ -149,16 +149,16 @@ func dated(e *event.Event) bool { return e.Time > 0 }
 // endIntervals shows the results of all intervals that end before t or at t.
 func (p *playback) endIntervals(t event.Time) {
 	r := p.run
-	for n := 0; t >= p.tick && r.failed == nil; n++ {
+	for n := 0; t >= p.tick && r.results.failed == nil; n++ {
 		if left := (t - p.tick) / p.interval; n == quietIntervals && left > 0 {
 			r.env.msgs.say("nothing came for %s: %d intervals are not shown", time.Duration(left*p.interval), left)
 			p.tick += left * p.interval
 		}
-		p.present, r.until = p.tick, p.tick
+		p.present, r.account.until = p.tick, p.tick
 		if err := r.tick(false); err != nil {
-			r.failed = err
+			r.results.failed = err
 		}
-		p.present, r.until = 0, 0
+		p.present, r.account.until = 0, 0
 		p.tick += min(p.interval, event.MaxTime-p.tick)
 	}
 }

@@ -76,31 +76,31 @@ func (w *env) withoutProjection(p *plan.Plan, err error) *plan.Plan {
 }
 
 // sent returns the losses of the programs that send events, since the last call.
-func (r *run) sent() (event.Loss, error) {
-	if r.env.sender == nil {
+func (w *env) sent() (event.Loss, error) {
+	if w.sender == nil {
 		return event.Loss{}, nil
 	}
-	l, err := r.env.sender.Loss()
+	l, err := w.sender.Loss()
 	return l.Joins, err
 }
 
 // sweep cleans the set of traced processes, now and then.
-func (r *run) sweep() error {
-	if now := time.Now(); r.env.sender != nil && now.Sub(r.swept) > sweepTime {
-		r.swept = now
-		return r.env.sender.Sweep()
+func (w *env) sweep() error {
+	if now := time.Now(); w.sender != nil && now.Sub(w.swept) > sweepTime {
+		w.swept = now
+		return w.sender.Sweep()
 	}
 	return nil
 }
 
 // describeSender lists the programs and their hooks.
-func (r *run) describeSender() {
-	if r.env.sender == nil {
+func (w *env) describeSender(p *plan.ProjectionPlan) {
+	if w.sender == nil {
 		return
 	}
-	for i := range r.plan.Projection.Image.Programs {
-		p := &r.plan.Projection.Image.Programs[i]
-		r.env.msgs.verbose(1, fmt.Sprintf("bpf: %s sends projected records, %s, %d instructions", p.Label,
-			p.Where(), len(p.Ins)))
+	for i := range p.Image.Programs {
+		prog := &p.Image.Programs[i]
+		w.msgs.verbose(1, fmt.Sprintf("bpf: %s sends projected records, %s, %d instructions", prog.Label,
+			prog.Where(), len(prog.Ins)))
 	}
 }

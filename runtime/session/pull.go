@@ -159,7 +159,7 @@ func (r *run) combine(local event.Source, to [][]*event.Stream) {
 			to = append(to, wanted)
 		}
 	}
-	r.src = order.Combine(parts...)
+	r.in.src = order.Combine(parts...)
 	r.instance.Router.Remap = to
 }
 
@@ -173,7 +173,7 @@ func (r *run) foreignNames() {
 					own.Comm = m.tasks.Of
 				}
 				if m.sent {
-					r.foreign = append(r.foreign, own)
+					r.results.foreign = append(r.results.foreign, own)
 				}
 			}
 		}
@@ -181,8 +181,8 @@ func (r *run) foreignNames() {
 }
 
 // marker tells events from elsewhere from ours in a log.
-func (r *run) marker(e *event.Event) byte {
-	if slices.Contains(r.foreign, e.Stream) {
+func (o *results) marker(e *event.Event) byte {
+	if slices.Contains(o.foreign, e.Stream) {
 		return 'G'
 	}
 	return 0

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"os"
 	"time"
 
@@ -38,11 +37,11 @@ const sendLag = 50 * event.Time(time.Millisecond)
 // knows: this thread may have waited for its CPU since the rings were read.
 func (r *run) sentUntil(final bool) event.Time {
 	last := r.instance.Router.Last
-	if final || r.live == nil || r.polled <= sendLag {
+	if final || r.in.live == nil || r.in.polled <= sendLag {
 		return last
 	}
-	until := r.polled - sendLag
-	if m, ok := r.feeder.(*order.Merge); ok {
+	until := r.in.polled - sendLag
+	if m, ok := r.in.feeder.(*order.Merge); ok {
 		until = min(until, m.Limit())
 	}
 	return max(last, until)
@@ -51,7 +50,7 @@ func (r *run) sentUntil(final bool) event.Time {
 // begin connects to the address.
 func (o *outlet) begin(ctx context.Context, r *run, op plan.Running) error {
 	p := op.(*plan.PushRun)
-	if err := r.env.cfg.permit(Sends, p.To, p.To); err != nil {
+	if err := r.cfg.permit(Sends, p.To, p.To); err != nil {
 		return err
 	}
 	about := perfdata.WriteOptions{Version: "ppscript", Cmdline: os.Args, Clock: perfdata.Clock{At: r.clock.at, Wall: r.clock.wall}}
@@ -132,18 +131,6 @@ func (o *outlet) nameAgain(w *runStacks, now time.Time) {
 		delete(o.numbers, id)
 	}
 	o.nameless = o.nameless[:0]
-}
-
-// sendRound ends a batch of what is sent.
-func (r *run) sendRound(final bool) error {
-	var errs []error
-	for _, d := range r.deliveries {
-		if o, ok := d.(*outlet); ok {
-			errs = append(errs, o.round(r, final))
-		}
-	}
-	r.env.msgs.sayHeard()
-	return errors.Join(errs...)
 }
 
 func (o *outlet) round(r *run, final bool) error {

@@ -29,7 +29,7 @@ func (r *run) openRecording() error {
 	w.rec.sayWarnings()
 	c := w.rec.file.Info().Clock
 	r.clock.at, r.clock.wall = c.At, c.Wall
-	r.src = w.rec.file
+	r.in.src = w.rec.file
 	streams := w.rec.file.Streams()
 	to := make([][]*event.Stream, len(streams))
 	for _, e := range r.plan.Events {
@@ -50,9 +50,9 @@ func (r *run) openRecording() error {
 		r.clock.at = r.clock.conv(r.clock.at)
 	}
 	if len(w.rec.remotes) > 0 {
-		r.combine(r.convert(lagging{w.rec.file}), to)
+		r.combine(r.clock.convert(lagging{w.rec.file}), to)
 	} else {
-		r.src = r.convert(r.src)
+		r.in.src = r.clock.convert(r.in.src)
 	}
 	return nil
 }

@@ -5,69 +5,34 @@ import (
 	"errors"
 	"os"
 	"slices"
-	"syscall"
 	"time"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/flow"
-	"ppscript/runtime/kernel"
 	"ppscript/runtime/order"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/render"
-	"ppscript/runtime/task"
 )
 
 // scanTime bounds what reading the names of all processes may cost at start.
 const scanTime = 20 * time.Millisecond
 
-// A run is a session while it runs.
+// A run is a session while it runs. It brings the events of its sources to the
+// operators of its plan, and has their results delivered.
 type run struct {
-	env        *env
-	cfg        *Config
-	plan       *plan.Plan
-	instance   *plan.Instance // of the plan; nil until the source is open
-	src        event.Source   // nil if there are only counters
-	live       *perf.Source
-	kernel     *kernelRun // instead of src
-	eval       *eval      // nil if nobody asked
-	playback   *playback  // nil unless something depends on the time of a recording
-	counters   counters
-	feeder     order.Feeder
-	forgetful  []*plan.JoinRun // that want to know of threads that end
-	tasks      *task.Table
-	clock      wallClock
-	out        render.Renderer
-	deliveries []delivery // by the plan's operators; nil for those without
-	stacks     *runStacks
-	tables     map[string]*tableFile // by path
-	polled     event.Time            // when the source was polled last
-	until      event.Time            // the end of the interval that is being shown; 0 if that is now
-	foreign    []*event.Stream       // of events from elsewhere
-
-	tickNo    int
-	lastTick  time.Time
-	lastEvent event.Time
-	started   time.Time
-	told      told // at the last tick
-	total     event.Loss
-	failed    error // what a script's function or the output said
-	workload  ending
-	swept     time.Time // when the set of processes was cleaned last
-	patience  patience
-}
-
-// An ending is how the workload ended.
-type ending struct {
-	status int            // -1 if it is not over
-	signal syscall.Signal // that ended it
-}
-
-// of takes the status that a source has of the workload, if it is over.
-func (e *ending) of(status *os.ProcessState, over bool) {
-	if over {
-		e.status, e.signal = perf.ExitStatus(status)
-	}
+	env      *env
+	cfg      *Config
+	plan     *plan.Plan
+	instance *plan.Instance // of the plan; nil until the sources are open
+	in       sources
+	clock    wallClock
+	playback *playback // nil unless something depends on the time of a recording
+	eval     *eval     // nil if nobody asked
+	stacks   *runStacks
+	results  results
+	account  account
+	started  time.Time
+	patience patience
 }
 
 // Run plans, opens, runs, shows and closes. It returns when ctx ends (which is
@@ -92,16 +57,22 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 		cfg.Reports = slices.DeleteFunc(slices.Clone(cfg.Reports), func(r plan.Report) bool { _, is := r.(*plan.Log); return is })
 	}
 	cfg.Reports = append(slices.Clip(cfg.Reports), files...)
-	r := &run{env: wd, cfg: &cfg, workload: ending{status: -1}, patience: patience{ctx: ctx, msgs: wd.msgs}}
+	r := &run{
+		env:      wd,
+		cfg:      &cfg,
+		in:       sources{workload: ending{status: -1}},
+		results:  results{cfg: &cfg, files: tableFiles{}},
+		patience: patience{ctx: ctx, msgs: wd.msgs},
+	}
 	err = errors.Join(r.do(ctx), wd.close())
-	o := Outcome{Samples: r.samples(), Loss: r.total, Gaps: r.gaps(), Status: r.workload.status, Signal: r.workload.signal,
-		Observed: r.src != nil || r.kernel != nil || r.counters.any()}
-	if r.live != nil {
-		st := r.live.Stats()
+	o := Outcome{Samples: r.samples(), Loss: r.account.total, Gaps: r.in.gaps(), Status: r.in.workload.status, Signal: r.in.workload.signal,
+		Observed: r.in.observe()}
+	if r.in.live != nil {
+		st := r.in.live.Stats()
 		o.Stats = &st
 	}
-	if r.kernel != nil {
-		o.Stats = r.kernel.stats(&cfg.Target)
+	if r.in.kernel != nil {
+		o.Stats = r.in.kernel.stats(&cfg.Target)
 	}
 	return o, err
 }
@@ -123,22 +94,22 @@ func (r *run) do(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, r.close()) }()
 	r.openStacks()
 	r.cfg.stage("open the files of results")
-	if err = r.openDeliveries(ctx); err != nil {
+	if err = r.results.deliveries.open(ctx, r); err != nil {
 		return err
 	}
 	r.cfg.stage("open the events")
 	if err = r.open(ctx); err != nil {
 		return err
 	}
-	if r.out, err = r.cfg.Output(r.wall()); err != nil {
+	if r.results.out, err = r.cfg.Output(r.wall()); err != nil {
 		return err
 	}
 	r.prepare()
-	if err = r.beginDeliveries(ctx); err != nil {
+	if err = r.results.deliveries.begin(ctx, r); err != nil {
 		return err
 	}
-	if r.src == nil && r.kernel == nil && !r.counters.any() && plan.Has[*plan.Text](r.plan) {
-		return r.out.Flush()
+	if !r.in.observe() && plan.Has[*plan.Text](r.plan) {
+		return r.results.out.Flush()
 	}
 	err = r.loop(ctx)
 	r.instance.Errors(func(where string, errs *flow.Errors) {
@@ -147,7 +118,7 @@ func (r *run) do(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return r.failed
+	return r.results.failed
 }
 
 // wall tells the wall-clock time of events; nil if nobody knows.
@@ -164,7 +135,6 @@ func (r *run) wall() func(event.Time) time.Time {
 // open opens what the plan asks for.
 func (r *run) open(ctx context.Context) (err error) {
 	p := r.plan
-	r.tasks = r.env.tasks
 	if w := r.cfg.Target.Workload; w != nil {
 		w.Openers = len(plan.Of[*plan.CounterOp](p)) + min(1, len(p.Events))
 		if r.cfg.Options.Cost.evaluates() {
@@ -181,14 +151,14 @@ func (r *run) open(ctx context.Context) (err error) {
 			return err
 		}
 	case len(localEvents(p)) > 0:
-		if p, r.live, err = r.env.openLive(ctx, p); err != nil {
+		if p, r.in.live, err = r.env.openLive(ctx, p); err != nil {
 			return err
 		}
 		r.plan = p
 		if err := r.findClock(ctx); err != nil {
 			return err
 		}
-		r.src = r.convert(r.live)
+		r.in.src = r.clock.convert(r.in.live)
 		if p.Watch {
 			if err := r.env.watch.begin(&r.cfg.Target); err != nil {
 				return err
@@ -201,17 +171,17 @@ func (r *run) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := r.counters.open(ctx, r); err != nil {
+	if err := r.in.counters.open(ctx, r); err != nil {
 		return err
 	}
 	if r.env.rec.file == nil {
 		r.clock.clock = r.env.perfConfig(p).Clock
-		if r.kernel != nil {
+		if r.in.kernel != nil {
 			r.clock.clock = perf.ClockMonotonic // of programs
 		}
 		r.clock.refresh()
 	}
-	if err := r.counters.together(r); err != nil {
+	if err := r.in.counters.together(r); err != nil {
 		return err
 	}
 	return r.openEval(ctx)
@@ -220,18 +190,18 @@ func (r *run) open(ctx context.Context) (err error) {
 // connect relates the streams of the sources to those of the plan.
 func (r *run) connect() {
 	var to [][]*event.Stream
-	if r.live != nil {
+	if r.in.live != nil {
 		var same bool
-		if to, same = mapLive(r.instance, r.live); !same {
+		if to, same = mapLive(r.instance, r.in.live); !same {
 			r.instance.Router.Remap = to
 		}
 	}
-	if r.live == nil && len(r.env.rec.remotes) > 0 && r.env.rec.file == nil {
+	if r.in.live == nil && len(r.env.rec.remotes) > 0 && r.env.rec.file == nil {
 		c := r.env.rec.remotes[0].file.Info().Clock
 		r.clock.at, r.clock.wall = c.At, c.Wall
 	}
 	if len(r.env.rec.remotes) > 0 && r.env.rec.file == nil {
-		r.combine(r.src, to)
+		r.combine(r.in.src, to)
 	}
 }
 
@@ -239,42 +209,42 @@ func (r *run) connect() {
 func (r *run) prepare() {
 	p, in := r.plan, r.instance
 	for _, st := range in.Streams() {
-		st.Comm = r.tasks.Of
+		st.Comm = r.env.tasks.Of
 	}
-	if p.Comm && r.live != nil {
-		r.tasks.ScanTarget(r.cfg.Target.PIDs, r.cfg.Target.TIDs)
-		r.tasks.Scan(scanTime)
+	if p.Comm && r.in.live != nil {
+		r.env.tasks.ScanTarget(r.cfg.Target.PIDs, r.cfg.Target.TIDs)
+		r.env.tasks.Scan(scanTime)
 	}
 	r.connect()
 	r.foreignNames()
-	if r.live != nil {
-		for _, line := range r.live.Describe() {
+	if r.in.live != nil {
+		for _, line := range r.in.live.Describe() {
 			r.env.msgs.verbose(1, line)
 		}
-		r.describeSender()
+		r.env.describeSender(r.plan.Projection)
 	}
 	r.readStacks()
 	in.Limit(r.cfg.Options.Limits.ExitN)
-	if r.live != nil && !r.cfg.Options.Show.Self {
+	if r.in.live != nil && !r.cfg.Options.Show.Self {
 		in.HideSelf(int32(os.Getpid()), ownThreads())
 	}
-	if r.live != nil && !p.Pulls() { // threads of other machines have numbers of their own
+	if r.in.live != nil && !p.Pulls() { // threads of other machines have numbers of their own
 		for _, j := range plan.Runs[*plan.JoinRun](in) {
 			if j.Forgets() {
-				r.forgetful = append(r.forgetful, j)
+				r.in.forgetful = append(r.in.forgetful, j)
 			}
 		}
 	}
 	in.Router.Side = r.side
 	switch n := r.readers(); {
-	case r.src == nil:
+	case r.in.src == nil:
 	case n > 1:
-		r.feeder = share(r.src, in, n)
-	case len(r.env.rec.remotes) == 0 && (len(r.src.Rings()) == 1 && !r.growing() || !p.Order && !r.apart()):
+		r.in.feeder = share(r.in.src, in, n)
+	case len(r.env.rec.remotes) == 0 && (len(r.in.src.Rings()) == 1 && !r.in.growing() || !p.Order && !r.apart()):
 		// One ring is in order by itself.
-		r.feeder = order.NewDrain(r.src)
+		r.in.feeder = order.NewDrain(r.in.src)
 	default:
-		r.feeder = order.NewMerge(r.src)
+		r.in.feeder = order.NewMerge(r.in.src)
 	}
 }
 
@@ -282,81 +252,29 @@ func (r *run) prepare() {
 // CPU: then order between rings matters always.
 func (r *run) apart() bool { return r.plan.Projection != nil && r.plan.Comm }
 
-// gaps is how often a CPU came online and its first events were missed.
-func (r *run) gaps() uint64 {
-	var n uint64
-	if r.live != nil {
-		n += r.live.Gaps()
-	}
-	if r.kernel != nil && r.kernel.hooks != nil {
-		n += r.kernel.hooks.Gaps()
-	}
-	return n + r.counters.gaps()
-}
-
-// growing reports that rings of other CPUs may come: those that are offline now.
-func (r *run) growing() bool {
-	if r.live == nil {
-		return false
-	}
-	cpus, err := kernel.ReadCPUs(kernel.Roots{})
-	return err != nil || len(cpus.Possible) > len(cpus.Online)
-}
-
 // readers is how many readers share the rings.
 func (r *run) readers() int {
-	if r.live == nil || r.eval != nil || r.cfg.Options.Limits.ExitN > 0 || !r.plan.Shareable() {
+	if r.in.live == nil || r.eval != nil || r.cfg.Options.Limits.ExitN > 0 || !r.plan.Shareable() {
 		return 1
 	}
-	return readersFor(len(r.src.Rings()))
+	return readersFor(len(r.in.src.Rings()))
 }
 
 // side takes the records that are not samples.
 func (r *run) side(e *event.Event) {
-	r.tasks.Record(e)
+	r.env.tasks.Record(e)
 	r.stacks.record(e)
-	for _, d := range r.deliveries {
-		if s, ok := d.(sideReader); ok {
-			s.side(r, e)
-		}
-	}
+	r.results.deliveries.side(r, e)
 	if r.plan.Watch {
 		r.env.watch.record(e)
 	}
-	if len(r.forgetful) > 0 {
-		r.comesOrGoes(e)
-	}
-}
-
-// comesOrGoes tells joins of threads that begin and end.
-func (r *run) comesOrGoes(e *event.Event) {
-	if e.Kind != event.Fork && e.Kind != event.Exit {
-		return
-	}
-	if f, ok := perf.DecodeFork(e); ok {
-		for _, j := range r.forgetful {
-			j.Began(f.TID)
-		}
-	} else if x, ok := perf.DecodeExit(e); ok {
-		for _, j := range r.forgetful {
-			j.Ended(x.TID, e.Time)
-		}
-	}
+	r.in.comesOrGoes(e)
 }
 
 func (r *run) close() error {
-	errs := []error{r.closeDeliveries(), r.closeTableFiles(), r.stacks.close()}
+	errs := []error{r.results.deliveries.close(r), r.results.files.close(), r.stacks.close()}
 	r.cfg.stage("close the events")
-	errs = append(errs, r.counters.close(&r.workload))
-	if r.kernel != nil {
-		r.workload.of(r.kernel.watch.WorkloadStatus())
-		errs = append(errs, r.kernel.close())
-	}
-	if r.live != nil {
-		r.workload.of(r.live.WorkloadStatus())
-		errs = append(errs, r.live.Close())
-	}
-	errs = append(errs, r.eval.close()) // which would end a command that runs
+	errs = append(errs, r.in.close(), r.eval.close()) // the latter would end a command that runs
 	if r.env.sender != nil {
 		errs = append(errs, r.env.sender.Close())
 	}

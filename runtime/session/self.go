@@ -54,8 +54,8 @@ func (r *run) ownStacks() func(g *agg.Group, p *agg.Partial) bool {
 // sayHidden tells what was not printed because it is about ppscript.
 func (r *run) sayHidden() {
 	n := r.instance.Hidden()
-	if r.kernel != nil {
-		n += r.kernel.hidden
+	if r.in.kernel != nil {
+		n += r.in.kernel.hidden
 	}
 	if n > 0 {
 		r.env.msgs.verbose(1, fmt.Sprintf("self: %d events about ppscript itself are not shown; --include-self shows them", n))

@@ -132,7 +132,7 @@ func (d *stackResult) letGo(w *runStacks) { d.symbolize(w, naming.All) }
 // tick shows what was counted by stack in the interval.
 func (d *stackResult) tick(r *run, t *interval) error {
 	loss, spec := d.loss(), d.op.Spec
-	r.total.Add(loss)
+	r.account.total.Add(loss)
 	loss.Add(t.loss)
 	res := d.result(r, r.meta(d.op.Name, spec.Title, loss, t))
 	res.Merge()
@@ -140,7 +140,7 @@ func (d *stackResult) tick(r *run, t *interval) error {
 	if spec.Top > 0 {
 		res.Top(spec.Top)
 	}
-	if err := r.out.Stacks(res); err != nil {
+	if err := r.results.out.Stacks(res); err != nil {
 		return err
 	}
 	d.clear()

@@ -226,7 +226,7 @@ func (f *stackFile) letGo(w *runStacks) {
 
 // deliver writes what was counted.
 func (f *stackFile) deliver(r *run, now time.Time) error {
-	m := r.meta(f.op.Name, f.op.Spec.Title, r.total, &interval{final: true, now: now})
+	m := r.meta(f.op.Name, f.op.Spec.Title, r.account.total, &interval{final: true, now: now})
 	m.Begin, m.Samples = r.instance.Router.First, m.TotalSamples
 	res := f.result(r, m)
 	if f.format == render.PprofFormat {
@@ -240,7 +240,7 @@ func (f *stackFile) deliver(r *run, now time.Time) error {
 		}
 	}
 	if f.path == Stdout {
-		return r.out.Print(render.AppendFolded(nil, res, start))
+		return r.results.out.Print(render.AppendFolded(nil, res, start))
 	}
 	f.about = r.about()
 	return f.write(res, start)

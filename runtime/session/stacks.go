@@ -53,6 +53,7 @@ func (r *run) openStacks() {
 		Say:       r.env.msgs.sayOnce,
 	}
 	r.stacks = &runStacks{Namer: naming.New(o)}
+	r.results.stacks = r.stacks
 	r.env.events.symbols, r.env.events.place = r.stacks.Kernel(), r.stacks.Place
 }
 
@@ -96,9 +97,9 @@ func (r *run) readStacks() {
 		} else {
 			reader := w.Reader(own.Members, s, e.Stack.Dwarf())
 			own.Members = reader
-			if r.live != nil {
+			if r.in.live != nil {
 				// Without a map of streams, events come with the source's own.
-				if st := r.live.StreamOf(i); st != nil {
+				if st := r.in.live.StreamOf(i); st != nil {
 					st.Members = reader
 				}
 			}

@@ -18,7 +18,7 @@ type tableDelivery struct {
 // open opens the file that the table goes to, if there is one; several tables
 // may share it.
 func (d *tableDelivery) open(ctx context.Context, r *run, op plan.Operator) error {
-	return r.openTableFile(ctx, op.(*plan.TableOp).Spec.View.File)
+	return r.results.files.open(ctx, r.cfg, op.(*plan.TableOp).Spec.View.File)
 }
 
 func (d *tableDelivery) begin(_ context.Context, _ *run, op plan.Running) error {
@@ -32,7 +32,7 @@ func (d *tableDelivery) tick(r *run, t *interval) error {
 	defer d.table.Group.Reset()
 
 	own := d.table.Group.Loss()
-	r.total.Add(own)
+	r.account.total.Add(own)
 	loss := t.loss
 	loss.Add(own)
 	m := r.meta(d.table.Name, d.table.Spec.View.Title, loss, t)
@@ -41,11 +41,11 @@ func (d *tableDelivery) tick(r *run, t *interval) error {
 		if err != nil {
 			return err
 		}
-		return r.out.Histogram(h)
+		return r.results.out.Histogram(h)
 	}
 
 	if d.table.Until = 0; !t.final {
-		d.table.Until = r.until
+		d.table.Until = r.account.until
 	}
 	table, err := d.table.Result(m)
 	if err != nil {
@@ -56,9 +56,9 @@ func (d *tableDelivery) tick(r *run, t *interval) error {
 		inCycles(table)
 	}
 	if path := d.table.Spec.View.File; path != "" && !r.cfg.Options.Show.NoFiles {
-		return r.save(path, table)
+		return r.results.files[path].save(table, r.wall())
 	}
-	return r.output(table)
+	return r.results.table(table)
 }
 
 // inCycles says that times were told in cycles.

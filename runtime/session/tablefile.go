@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"os"
+	"time"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
 	"ppscript/runtime/outfile"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
@@ -17,41 +19,39 @@ type tableFile struct {
 	out  render.Renderer // nil before the first table
 }
 
-// openTableFile opens a file that tables go to, unless it is open or there is
-// none.
-func (r *run) openTableFile(ctx context.Context, path string) error {
-	if path == "" || r.tables[path] != nil || r.cfg.Options.Show.NoFiles {
+// tableFiles are by path.
+type tableFiles map[string]*tableFile
+
+// open opens a file that tables go to, unless it is open or there is none.
+func (fs tableFiles) open(ctx context.Context, cfg *Config, path string) error {
+	if path == "" || fs[path] != nil || cfg.Options.Show.NoFiles {
 		return nil
 	}
-	if err := r.env.cfg.permit(Writes, path, path); err != nil {
+	if err := cfg.permit(Writes, path, path); err != nil {
 		return err
 	}
 	f, err := outfile.Open(ctx, path, os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return diag.FileError("open", path, err).OrHint("give a file that can be written")
 	}
-	if r.tables == nil {
-		r.tables = map[string]*tableFile{}
-	}
-	r.tables[path] = &tableFile{file: f}
+	fs[path] = &tableFile{file: f}
 	return nil
 }
 
 // save writes a table to its file.
-func (r *run) save(path string, t *result.Table) error {
-	f := r.tables[path]
+func (f *tableFile) save(t *result.Table, clock func(event.Time) time.Time) error {
 	if f.out == nil {
 		var err error
-		if f.out, err = render.New(f.file, render.Options{Color: "never", Clock: r.wall()}); err != nil {
+		if f.out, err = render.New(f.file, render.Options{Color: "never", Clock: clock}); err != nil {
 			return err
 		}
 	}
 	return errors.Join(f.out.Table(t), f.out.Flush())
 }
 
-func (r *run) closeTableFiles() error {
+func (fs tableFiles) close() error {
 	var errs []error
-	for _, f := range r.tables {
+	for _, f := range fs {
 		errs = append(errs, f.file.Close())
 	}
 	return errors.Join(errs...)
