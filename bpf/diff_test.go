@@ -107,6 +107,9 @@ var intOps = []expr.Op{expr.OpAdd, expr.OpSub, expr.OpMul, expr.OpDivS, expr.OpD
 
 // num makes an integer expression.
 func (r *random) num(depth int) expr.Node {
+	if r.state && r.Intn(8) == 0 {
+		return must(expr.NewLoadElem(0, foldInts, expr.TInt, r.index()))
+	}
 	if r.state && r.Intn(4) == 0 {
 		return must(expr.NewLoadState(r.Intn(foldInts), expr.TInt))
 	}

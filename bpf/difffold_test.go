@@ -48,6 +48,18 @@ func (r *random) signed() expr.Node {
 	return n
 }
 
+// index is one of the list that all numbers of a state are, or now and then not.
+func (r *random) index() expr.Node {
+	switch r.Intn(4) {
+	case 0:
+		return expr.NewInt(int64(r.Intn(2*foldInts+2) - foldInts - 1))
+	case 1:
+		return r.field(expr.Int)
+	}
+	n := must(expr.NewBinary(expr.OpAnd, r.field(expr.Int), expr.NewInt(3)))
+	return must(expr.NewBinary(expr.OpSub, n, expr.NewInt(int64(r.Intn(4)))))
+}
+
 func (r *random) emit() expr.Node {
 	return must(expr.NewEmit(0, []string{"a", "b", "t"}, r.signed(), r.signed(), r.words()))
 }
@@ -68,13 +80,16 @@ func (r *random) stmt(depth int) expr.Node {
 			return expr.NewBlock(r.stmt(depth-1), r.stmt(depth-1))
 		}
 	}
-	switch r.Intn(6) {
+	switch r.Intn(8) {
 	case 0, 1:
 		return r.emit()
 	case 2:
 		return must(expr.NewStoreState(0, r.words()))
 	case 3:
 		return expr.NewReturn(nil)
+	}
+	if r.Intn(2) == 0 {
+		return must(expr.NewStoreElem(0, foldInts, r.index(), r.signed()))
 	}
 	return must(expr.NewStoreState(r.Intn(foldInts), r.signed()))
 }

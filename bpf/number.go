@@ -49,6 +49,8 @@ func (e *eval) num(n expr.Node) {
 		e.stmtValue(n)
 	case *expr.LoadState:
 		e.loadState(n)
+	case *expr.LoadElem:
+		e.loadElem(n)
 	case *expr.Native:
 		e.native(n)
 	case *expr.Mem:
@@ -70,6 +72,9 @@ func (e *eval) truth(n expr.Node) {
 		return
 	case *expr.LoadState:
 		e.loadState(n)
+		return
+	case *expr.LoadElem:
+		e.loadElem(n)
 		return
 	}
 	no, end := c.label(), c.label()
@@ -136,6 +141,9 @@ func (e *eval) branch(n expr.Node, want bool, l label) {
 		e.code.ifTrue(asm.R0, want, l)
 	case *expr.LoadState:
 		e.loadState(n)
+		e.code.ifTrue(asm.R0, want, l)
+	case *expr.LoadElem:
+		e.loadElem(n)
 		e.code.ifTrue(asm.R0, want, l)
 	case *expr.Native:
 		e.native(n)

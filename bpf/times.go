@@ -44,6 +44,12 @@ func (f *foldOp) times(step expr.Node) (locals map[int]bool) {
 				if n.X.Type().Kind != expr.Str && f.moment(n.X, locals) {
 					f.moments[n.Slot] = true
 				}
+			case *expr.StoreElem: // any of them
+				for i := range n.Len {
+					if f.moment(n.X, locals) {
+						f.moments[n.Slot+i] = true
+					}
+				}
 			case *expr.Set:
 				if f.moment(n.X, locals) {
 					locals[n.Index] = true
@@ -62,6 +68,12 @@ func (f *foldOp) moment(n expr.Node, locals map[int]bool) bool {
 		return isTime(n)
 	case *expr.LoadState:
 		return n.T.Numeric() && f.moments[n.Slot]
+	case *expr.LoadElem:
+		for i := range n.Len {
+			if f.moments[n.Slot+i] {
+				return true
+			}
+		}
 	case *expr.Local:
 		return locals[n.Index]
 	case *expr.Quantity:
@@ -105,6 +117,11 @@ func subtracted(op expr.Op) bool { return op == expr.OpSub || op == expr.OpSubC 
 func (f *foldOp) only(n expr.Node, locals map[int]bool, kept bool) {
 	if !kept && f.moment(n, locals) {
 		refuse("times: the kernel's programs have another clock than perf, and only differences are the same")
+	}
+	if s, ok := n.(*expr.StoreElem); ok {
+		f.only(s.X, locals, true)
+		f.only(s.I, locals, false)
+		return
 	}
 	for _, c := range expr.Children(n) {
 		f.only(c, locals, f.keeps(n, locals))

@@ -38,6 +38,16 @@ func TestTimesOfFolds(t *testing.T) {
 	f(false, took, emit(load(1)), since)
 	f(false, since, took, emit(load(1)))
 	f(true, store(1, load(0)), emit(load(1)), since)
+	// An element of a list may be any of them.
+	at := expr.NewField(&event.Field{Name: "x", Kind: event.Int, Signed: true, Size: 8}, expr.Self)
+	elem := must(expr.NewLoadElem(4, 2, expr.TInt, at))
+	begun := must(expr.NewStoreElem(4, 2, at, now))
+	f(false, begun, emit(sub(now, elem)))
+	f(false, begun, emit(sub(now, load(5))))
+	f(true, begun, emit(elem))
+	f(true, emit(elem), store(4, now))
+	f(true, begun, must(expr.NewStoreElem(0, 2, elem, expr.NewInt(1))))
+	f(true, since, emit(must(expr.NewLoadElem(4, 2, expr.TInt, load(0)))))
 	// A time less a number is a time still.
 	f(true, took, emit(load(1)))
 	f(true, emit(load(2)), store(2, load(1)), store(1, sub(now, load(3))))

@@ -37,6 +37,16 @@ def between(s, e):
     s.last = e.prev_comm
     s.n = (s.n + 1) % 11
 
+# A list in the state, an index that it does not have now and then.
+def spread(s, e):
+    s.n[e.id % 6 - 1] += 1
+    most = 0
+    for n in s.n:
+        if n > most:
+            most = n
+    s.since[e.id % 2] = e.time
+    emit(all = sum(s.n), most = most, last = s.n[-1], backwards = s.since[0] > e.time)
+
 # Of pairs.
 def slow(s, p):
     if p.delay > s.most:
@@ -48,12 +58,14 @@ def slow(s, p):
 def main(o):
     calls = merge(enter.let(ret = "0"), exit).fold("_tid", {"since": 0, "nr": -1, "n": 0}, call)
     counted = enter.where("id == 110 || id == 35").fold("_pid", {"n": 0, "odd": 0}, count)
+    lists = enter.where("id == 110 || id == 35 || id == 39").fold("_pid", {"n": [0] * 4, "since": [0, 0]}, spread)
     texts = switch.where("prev_comm ~ \"load*\" && next_comm ~ \"echo*\"").fold(lambda e: (e._pid, e._cpu), {"last": "", "n": 3}, between)
     pairs = join([enter], [exit], key = "tid").where("start.id == 110").fold("start.id", {"most": 0 * ns, "n": 0}, slow)
     return [
         calls.where("nr == 110 || nr == 257").by("nr", "comm", "failed").agg(n = agg.count(), neg = agg.count(where = "took <= 0")),
         calls.by(call = "syscall_name(nr)").count(),
         counted.agg(events = agg.count(), most = agg.max("n"), odd = agg.max("odd"), sum = agg.sum("n")),
+        lists.by("backwards").agg(n = agg.count(), all = agg.max("all"), most = agg.sum("most"), last = agg.max("last")),
         texts.by("what", "then").agg(n = agg.count(), sum = agg.sum("n")),
         pairs.by("positive").agg(n = agg.count(), last = agg.max("calls")),
     ]
