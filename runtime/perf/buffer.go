@@ -49,7 +49,8 @@ type buffer struct {
 	data     unsafe.Pointer
 	mask     uint64 // of positions
 
-	streams []sent // by index in Config.Events
+	streams []sent        // by index in Config.Events
+	pairs   []*pairStream // behind these
 	untold  func() uint64
 
 	index, cpu     int32
@@ -102,6 +103,10 @@ func (s *Source) openBuffer(cpu int) error {
 	s.rings = append(s.rings, b)
 	for i, st := range s.byEvent {
 		b.streams = append(b.streams, sent{st, newExpander(s.cfg.Events[i].Projection)})
+	}
+	for i := range s.cfg.Pairs {
+		p := &s.cfg.Pairs[i]
+		b.pairs = append(b.pairs, newPairStream(p, s.byPair[i], s.byEvent[p.Start], s.byEvent[p.End]))
 	}
 	b.untold = func() uint64 {
 		n, err := s.cfg.Programs.Untold(cpu)
@@ -187,6 +192,9 @@ func (b *buffer) Release() {
 	for i := range b.streams {
 		b.streams[i].expand.release()
 	}
+	for _, s := range b.pairs {
+		s.release()
+	}
 }
 
 // Read implements event.Ring.
@@ -222,6 +230,15 @@ func (b *buffer) Read(dst []event.Event, until uint64) int {
 		stream := load64(p, HeadStream)
 		b.prev = event.Time(load64(p, HeadTime))
 		if stream >= uint64(len(b.streams)) {
+			if pair := stream - uint64(len(b.streams)); pair < uint64(len(b.pairs)) {
+				e.Time, e.CPU, e.Ring = b.prev, b.cpu, b.index
+				if b.pairs[pair].show(e, rec) {
+					n++
+				} else {
+					b.stat.Corrupt++
+				}
+				continue
+			}
 			if int64(stream) == LossStream && length >= LossSize {
 				b.lost(e, load64(p, HeadSize))
 				n++

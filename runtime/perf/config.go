@@ -41,8 +41,9 @@ type Config struct {
 
 	Clock Clock
 
-	// Programs send the records of compact events.
+	// Programs send the records of compact events, and pairs of them.
 	Programs Programs
+	Pairs    []Pair
 
 	// Tracefs is the root of tracefs. With it, the error about a filter that
 	// the kernel refuses carries the kernel's words.

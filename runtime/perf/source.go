@@ -23,6 +23,7 @@ type Source struct {
 	open    *opener
 	streams []*event.Stream
 	byEvent []*event.Stream // by index in Config.Events, nil if it did not open
+	byPair  []*event.Stream // by index in Config.Pairs
 	live    []*ring
 	buffers []*buffer
 	rings   []event.Ring // both
@@ -79,6 +80,9 @@ func (s *Source) Streams() []*event.Stream { return s.streams }
 // StreamOf returns the stream of Config.Events[i], nil if that event is
 // optional and did not open.
 func (s *Source) StreamOf(i int) *event.Stream { return s.byEvent[i] }
+
+// StreamOfPair returns the stream of Config.Pairs[i].
+func (s *Source) StreamOfPair(i int) *event.Stream { return s.byPair[i] }
 
 // Rings implements event.Source.
 func (s *Source) Rings() []event.Ring { return s.rings }

@@ -157,6 +157,11 @@ func (s *Source) makeStreams() {
 		}
 		s.streams = append(s.streams, s.byEvent[i])
 	}
+	for i := range s.cfg.Pairs {
+		p := &s.cfg.Pairs[i]
+		st := &event.Stream{Index: len(s.streams), Schema: p.Schema, Label: p.Label}
+		s.streams, s.byPair = append(s.streams, st), append(s.byPair, st)
+	}
 	for i := range s.open.fds {
 		if f := &s.open.fds[i]; s.open.rings[f.ring] != nil { // else it is counted
 			s.decodes(s.open.rings[f.ring], f)

@@ -1,0 +1,125 @@
+package perf
+
+import (
+	"encoding/binary"
+
+	"ppscript/runtime/event"
+)
+
+// This file reads pairs: records that programs send of two events at once, of which
+// they related the one to the other in the kernel. Behind the head, which is that of
+// the pair's end, such a record has words of its own and the fields of both:
+//
+//	u64 delay    from the start to the end, ns
+//	u64 task     of the start: process in the upper half, thread in the lower
+//	u64 context  of the start
+//	u64 context  of the end
+//
+// A context is the CPU in the lower half; above it are what the kernel would have
+// put into the record's common_flags and common_preempt_count.
+//
+// A reader gets a pair with its two events, as the native join makes it. All of it
+// is memory of the reader, which lives as long as the buffer's records.
+
+// The places in a sent pair, behind the head.
+const (
+	PairDelay        = 0
+	PairTask         = 8
+	PairStartContext = 16
+	PairEndContext   = 24
+	PairSize         = 32
+)
+
+// The places in a context.
+const (
+	ContextFlags   = 32
+	ContextPreempt = 40
+)
+
+// A Pair is a stream of pairs that programs send. Their streams have the indices
+// behind those of Config.Events.
+type Pair struct {
+	Schema     *event.Schema
+	Label      string
+	Start, End int // of the two events in Config.Events
+	// Starts and Ends say how the sent fields become the records of the two.
+	Starts, Ends *Projection
+}
+
+// A pairStream shows the pairs of one stream in one buffer.
+type pairStream struct {
+	stream, start, end *event.Stream
+	starts, ends       *expander
+
+	chunks [][]madePair
+	chunk  int // in use
+	used   int // of that
+}
+
+// A madePair is the memory of a pair that is shown.
+type madePair struct {
+	derived    event.Derived
+	start, end event.Event
+	key        [1]event.Value // for who knows how to compute it
+}
+
+// pairChunk is for how many pairs memory is taken at once.
+const pairChunk = 128
+
+func newPairStream(p *Pair, stream, start, end *event.Stream) *pairStream {
+	return &pairStream{stream: stream, start: start, end: end, starts: newExpander(p.Starts), ends: newExpander(p.Ends)}
+}
+
+// show makes e the pair of a record; false if that is too short. The time and the
+// CPU of e are there already.
+//
+// Fast path: this runs for every pair that programs send.
+func (s *pairStream) show(e *event.Event, rec []byte) bool {
+	sent := rec[HeadSize:]
+	if len(sent) < PairSize {
+		return false
+	}
+	starts, ends := s.starts.show(sent), s.ends.show(sent)
+	if starts == nil || ends == nil {
+		return false
+	}
+	if s.chunk == len(s.chunks) {
+		s.chunks = append(s.chunks, make([]madePair, pairChunk))
+	}
+	m := &s.chunks[s.chunk][s.used]
+	if s.used++; s.used == pairChunk {
+		s.chunk, s.used = s.chunk+1, 0
+	}
+
+	u64 := binary.LittleEndian.Uint64
+	task, endTask := u64(sent[PairTask:]), u64(rec[HeadTask:])
+	context := u64(sent[PairStartContext:])
+	m.start = event.Event{Kind: event.Sample, Time: e.Time - event.Time(u64(sent[PairDelay:])), PID: int32(task >> 32), TID: int32(task),
+		CPU: int32(uint32(context)), Ring: e.Ring, Stream: s.start, Raw: starts}
+	common(starts, s.start.Schema, task, context)
+	m.end = event.Event{Kind: event.Sample, Time: e.Time, PID: int32(endTask >> 32), TID: int32(endTask), CPU: e.CPU, Ring: e.Ring,
+		Stream: s.end, Raw: ends}
+	common(ends, s.end.Schema, endTask, u64(sent[PairEndContext:]))
+	m.derived = event.Derived{Start: &m.start, End: &m.end, Slots: m.key[:]}
+
+	e.Kind, e.Stream, e.Raw, e.Rec, e.Derived = event.Sample, s.stream, nil, nil, &m.derived
+	e.PID, e.TID = m.end.PID, m.end.TID
+	return true
+}
+
+// common writes the fields that the records of all tracepoints begin with.
+func common(raw []byte, schema *event.Schema, task, context uint64) {
+	if len(raw) < 8 {
+		return
+	}
+	binary.LittleEndian.PutUint16(raw, uint16(schema.ID))
+	raw[2], raw[3] = byte(context>>ContextFlags), byte(context>>ContextPreempt)
+	binary.LittleEndian.PutUint32(raw[4:], uint32(task))
+}
+
+// release gives the memory of all pairs back.
+func (s *pairStream) release() {
+	s.chunk, s.used = 0, 0
+	s.starts.release()
+	s.ends.release()
+}
