@@ -44,6 +44,7 @@ type sent struct {
 	size   int   // that is known, with the head
 	length int16 // where on the stack it stands how much more it is; 0 is nothing
 	most   int   // of that
+	stream int   // its number
 }
 
 // head stores a part of the head.
@@ -61,7 +62,7 @@ func (s *sender) send(r *sent) {
 	// The program computes as much as it can before, to keep the time without preemption short.
 	c.load(asm.R0, s.eval.members.pidTgid())
 	s.head(r, perf.HeadTask, asm.R0)
-	c.emit(asm.Mov.Imm(asm.R0, int32(s.eval.hook.index)))
+	c.emit(asm.Mov.Imm(asm.R0, int32(r.stream)))
 	s.head(r, perf.HeadStream, asm.R0)
 	on := s.eval.hook.unpreempted()
 	done, lost, nowhere := c.label(), c.label(), c.label()

@@ -134,3 +134,14 @@ func needResched(v kernel.Version) int {
 	}
 	return 3
 }
+
+// lazyResched is the number of TIF_NEED_RESCHED_LAZY, which x86 has since 6.13.
+func lazyResched(v kernel.Version) int {
+	switch {
+	case runtime.GOARCH != "amd64" || !v.AtLeast(6, 13):
+		return 0
+	case v.AtLeast(6, 18):
+		return 5
+	}
+	return 4
+}

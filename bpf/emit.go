@@ -22,6 +22,11 @@ type record struct {
 	slots []slot
 	texts int // where it says where the texts are
 	size  int // bytes
+	// pair says that it is a pair's, stream by which number it is sent.
+	pair   bool
+	stream int
+	// together says that both events of a pair have one preemption count.
+	together bool
 }
 
 // A slot is a field's place in the sent record.
@@ -30,6 +35,7 @@ type slot struct {
 	off   int
 	size  int
 	text  bool
+	array bool
 }
 
 // wholeMost bounds whole records.
@@ -102,11 +108,15 @@ type sender struct {
 
 // feed sends the event if all predicates hold.
 func (s *sender) feed(f *feed) {
+	if s.record.pair {
+		s.pair(f)
+		return
+	}
 	c, r := s.code, s.record
 	end, failed := c.label(), c.label()
 	s.eval.fail = failed
 	s.takes(f, end)
-	data := sent{size: perf.HeadSize}
+	data := sent{size: perf.HeadSize, stream: s.eval.hook.index}
 	switch {
 	case r.Whole:
 		s.whole()
@@ -222,7 +232,7 @@ func (i *Image) outputs() {
 			}
 		}
 	}
-	if sends {
+	if sends || len(i.graph.sentPairs()) > 0 {
 		i.buffers()
 	}
 }

@@ -76,7 +76,11 @@ type joinOp struct {
 	text    bool
 	tasks   bool // kept with the task, not in a hash
 	saved   []savedField
-	size    int // of what waits, in bytes
+	size    int  // of what waits, in bytes
+	flags   bool // of the events' contexts, wait too
+	// late are the starts, by index in graph.sources, whose preemption count is read
+	// where their pairs are sent.
+	late map[int]bool
 }
 
 // A pair is what a start (by index in graph.sources) and an end make.
@@ -113,6 +117,7 @@ func (p *Part) followed() *graph {
 		feeds := b.from(e)
 		*feeds = append(*feeds, b.feed(e))
 	}
+	b.graph.numberPairs()
 	return b.graph
 }
 
@@ -364,6 +369,9 @@ func (s *graph) prepare(host *Host) {
 		for _, p := range j.pairs {
 			pair := env{pair: &pairEnv{join: j, start: p.start}}
 			for _, f := range p.feeds {
+				if f.emit != nil {
+					f.emit.layPair()
+				}
 				if f.table != nil {
 					feeds[f.table] = append(feeds[f.table], keyed{s.sources[p.end], pair, f.keys})
 				}
@@ -425,6 +433,9 @@ func (s *graph) nodes(i int) []expr.Node {
 				add(field)
 			}
 			add(tidNode)
+			if f.emit.pair {
+				add(cpuNode)
+			}
 			add(f.emit.Texts...)
 		}
 		for _, a := range f.args {
@@ -510,6 +521,7 @@ type savedField struct {
 	off   int         // in what waits
 	size  int
 	text  bool
+	array bool
 }
 
 // What waits: when, and which event, 0 if nobody; then the saved fields.

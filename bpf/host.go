@@ -28,12 +28,18 @@ type Host struct {
 	// NeedResched is the number of the flag that says that a task shall give
 	// way; 0 is not known.
 	NeedResched int
+	// LazyResched is that of the flag that says so without hurry; 0 is not known.
+	LazyResched int
 	// Offset finds a member of a structure; nil if there is no type
 	// information.
 	Offset func(typ, member string) (bytes int, ok bool)
 	// Function finds the number of a function that programs may call; nil if
 	// there is no type information.
 	Function func(name string) (id int, ok bool)
+
+	// Variable finds where a variable lies in the memory of each CPU; nil if there
+	// is no type information.
+	Variable func(name string) (bytes int, ok bool)
 
 	// asRaw loads every program as one of a raw tracepoint whose arguments
 	// are the record: a test can run such a program without an event.
@@ -49,6 +55,13 @@ func (h *Host) member(typ, member string) (int, bool) {
 		return 0, false
 	}
 	return h.Offset(typ, member)
+}
+
+func (h *Host) variable(name string) (int, bool) {
+	if h.Variable == nil {
+		return 0, false
+	}
+	return h.Variable(name)
 }
 
 // initPIDNS is the inode of the initial pid namespace, PROC_PID_INIT_INO.
@@ -89,9 +102,10 @@ func Find(r kernel.Roots) (*Host, error) {
 		Grows:       v.AtLeast(6, 1),
 		Guarded:     v.AtLeast(6, 2),
 		NeedResched: needResched(v),
+		LazyResched: lazyResched(v),
 	}
 	if kernel.HasBTF(r) {
-		h.Offset, h.Function = lookUps()
+		h.Offset, h.Function, h.Variable = lookUps()
 	} else {
 		h.TaskStorage = false
 	}

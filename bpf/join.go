@@ -59,7 +59,11 @@ func (s *graph) prepareJoin(j *joinOp, host *Host) {
 	j.tasks = tasks
 	for _, p := range j.pairs {
 		for k := range p.feeds {
-			j.saves(p.start, &p.feeds[k])
+			f := &p.feeds[k]
+			j.saves(p.start, f)
+			if f.emit != nil {
+				s.sends(j, &p, f.emit)
+			}
 		}
 	}
 	if j.size-waitSaved > savedLimit {
@@ -84,21 +88,32 @@ func (j *joinOp) saves(start int, f *feed) {
 				return true
 			}
 			name := savedName(fld)
-			for _, have := range j.saved {
-				if have.name == name && have.event == start {
-					return true
-				}
-			}
 			own := &expr.Field{F: fld.F, View: fld.View}
-			sf := savedField{name: name, field: own, event: start, off: j.size, size: 8}
+			sf := savedField{name: name, field: own, event: start, size: 8}
 			if own.Type().Kind == expr.Str {
 				sf.text, sf.size = true, env{}.fieldRoom(own)
 			}
-			j.size += sf.size
-			j.saved = append(j.saved, sf)
+			j.save(sf)
 			return true
 		})
 	}
+}
+
+// save has a field wait with its event, once. Events of different streams use the
+// same memory: only one waits in a place.
+func (j *joinOp) save(f savedField) {
+	f.off = waitSaved
+	for _, have := range j.saved {
+		if have.event != f.event {
+			continue
+		}
+		if have.name == f.name {
+			return
+		}
+		f.off = have.off + have.size
+	}
+	j.size = max(j.size, f.off+f.size)
+	j.saved = append(j.saved, f)
 }
 
 // isThread reports that a key is the running thread.
@@ -224,13 +239,18 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 	copyWord(begun, waitTime)
 	copyWord(who, waitEvent)
 	fields := make([]int16, len(j.saved))
-	for i, sf := range j.saved {
-		fields[i] = c.alloc(sf.size)
+	size := 0
+	for _, sf := range j.saved {
 		if o.ends(sf.event) {
-			for at := 0; at < sf.size; at += 8 {
-				copyWord(fields[i]+int16(at), sf.off+at)
-			}
+			size = max(size, sf.off+sf.size-waitSaved)
 		}
+	}
+	saved := c.alloc(size)
+	for at := 0; at < size; at += 8 {
+		copyWord(saved+int16(at), waitSaved+at)
+	}
+	for i, sf := range j.saved {
+		fields[i] = saved + int16(sf.off-waitSaved)
 	}
 	if j.tasks {
 		c.emit(storeImm(asm.R7, waitEvent, 0))
@@ -294,12 +314,20 @@ func (o *joiner) wait(key, now int16, done label) {
 			continue
 		}
 		at := value + int16(sf.off)
-		if sf.text {
+		switch {
+		case sf.name == savedTask:
+			c.load(asm.R0, o.eval.members.pidTgid())
+			c.store(at, asm.R0)
+		case sf.name == savedContext:
+			o.eval.members.moment(at, j.flags, !j.late[sf.event])
+		case sf.array:
+			o.eval.hook.array(at, sf.field.F)
+		case sf.text:
 			o.eval.text(at, sf.size, sf.field)
-			continue
+		default:
+			o.eval.field(asm.R0, sf.field)
+			c.store(at, asm.R0)
 		}
-		o.eval.field(asm.R0, sf.field)
-		c.store(at, asm.R0)
 	}
 	if j.tasks {
 		c.taskValue(waitMap.of(j.index), true)

@@ -53,10 +53,14 @@ type Edge struct {
 // A Record is what is sent of an event.
 type Record struct {
 	// Fields are those that somebody reads, of the event itself: numbers and
-	// texts of its record, context members.
+	// texts of its record, context members. Those of a pair are of its start and of
+	// its end, and may be arrays.
 	Fields []*expr.Field
 	// Whole sends the whole record, with Fields (context members) in front.
 	Whole bool
 	// Texts are addresses of texts of the process, which follow all else.
 	Texts []expr.Node
+	// Context adds, of both events of a pair, what the kernel puts into the common
+	// fields of their records.
+	Context bool
 }

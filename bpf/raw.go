@@ -34,6 +34,9 @@ type rawField struct {
 	size   int
 	signed bool
 	text   bool // up to its NUL, at most size bytes
+	// words are the members that make an array, compat those of it, 32 bits of
+	// each, in system calls of 32 bits.
+	words, compat []string
 }
 
 func rawPointOf(fullName string) *rawPoint {
@@ -43,7 +46,12 @@ func rawPointOf(fullName string) *rawPoint {
 	}
 	switch fullName {
 	case "raw_syscalls:sys_enter":
-		return &rawPoint{"sys_enter", map[string]rawField{"id": {arg: 1, size: 8, signed: true}}}
+		p := &rawPoint{"sys_enter", map[string]rawField{"id": {arg: 1, size: 8, signed: true}}}
+		if runtime.GOARCH == "amd64" {
+			p.fields["args"] = rawField{arg: 0, deref: true, typ: "pt_regs", member: "di", size: 48,
+				words: []string{"di", "si", "dx", "r10", "r8", "r9"}, compat: []string{"bx", "cx", "dx", "si", "di", "bp"}}
+		}
+		return p
 	case "raw_syscalls:sys_exit":
 		return &rawPoint{"sys_exit", map[string]rawField{"id": nr, "ret": {arg: 1, size: 8, signed: true}}}
 	case "irq:softirq_entry", "irq:softirq_exit", "irq:softirq_raise":
@@ -139,7 +147,7 @@ func (h *hook) pickRaw(nodes []expr.Node) {
 			}
 			known, have := p.fields[f.F.Name]
 			ok = ok && have && f.View == expr.ViewValue &&
-				(f.F.Kind == event.Int || known.text && f.F.Kind == event.Str)
+				(f.F.Kind == event.Int || known.text && f.F.Kind == event.Str || known.words != nil && f.F.Kind == event.Array)
 			if have && known.deref {
 				if _, has := h.host.member(known.typ, known.member); !has {
 					ok = false
@@ -186,3 +194,38 @@ func (h *hook) rawField(dst asm.Register, name string) {
 	c.emit(asm.LoadMem(dst, base, int16(off), asm.DWord))
 	c.extend(dst, 8*f.size, f.signed)
 }
+
+// rawArray copies an array of members to the stack: the arguments of a system call.
+func (h *hook) rawArray(to int16, name string) {
+	c := h.code
+	f := h.raw.fields[name]
+	info, ok := h.host.member("task_struct", "thread_info")
+	status, is := h.host.member("thread_info", "status")
+	if !ok || !is || !h.host.TaskStorage {
+		refuse("field %s: programs cannot tell tasks of 32 bits", name)
+	}
+	small, end := c.label(), c.label()
+	c.call(asm.FnGetCurrentTaskBtf)
+	c.emit(asm.LoadMem(asm.R2, asm.R0, int16(info+status), asm.Word), asm.And.Imm(asm.R2, compatStatus),
+		asm.LoadMem(asm.R1, asm.R6, int16(8*f.arg), asm.DWord))
+	c.ifImm(asm.JNE, asm.R2, 0, small)
+	words := func(members []string, size asm.Size) {
+		for i, m := range members {
+			at, ok := h.host.member(f.typ, m)
+			if !ok {
+				refuse("field %s: the kernel's types do not show %s.%s", name, f.typ, m)
+			}
+			c.emit(asm.LoadMem(asm.R0, asm.R1, int16(at), size))
+			c.store(to+int16(8*i), asm.R0)
+		}
+	}
+	words(f.words, asm.DWord)
+	c.goTo(end)
+	c.place(small)
+	words(f.compat, asm.Word)
+	c.place(end)
+}
+
+// compatStatus is TS_COMPAT of arch/x86/include/asm/thread_info.h: the running
+// system call is one of 32 bits.
+const compatStatus = 2

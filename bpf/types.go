@@ -18,9 +18,9 @@ import (
 // vmlinux is where the kernel shows its types.
 const vmlinux = "/sys/kernel/btf/vmlinux"
 
-// lookUps finds members and functions; the types are read when somebody asks,
+// lookUps finds members, functions and variables; the types are read when somebody asks,
 // once.
-func lookUps() (offset func(typ, member string) (int, bool), function func(name string) (int, bool)) {
+func lookUps() (offset func(typ, member string) (int, bool), function, variable func(name string) (int, bool)) {
 	raw := sync.OnceValue(func() []byte {
 		b, _ := os.ReadFile(vmlinux)
 		return b
@@ -35,7 +35,7 @@ func lookUps() (offset func(typ, member string) (int, bool), function func(name 
 		}
 		return at, at >= 0
 	}
-	members, called := map[string]int{}, map[string]int{}
+	members, called, variables := map[string]int{}, map[string]int{}, map[string]int{}
 	offset = func(typ, member string) (int, bool) {
 		return find(members, typ+"."+member, func() (int, bool) {
 			at, ok := memberOf(raw(), typ, member)
@@ -46,9 +46,12 @@ func lookUps() (offset func(typ, member string) (int, bool), function func(name 
 		})
 	}
 	function = func(name string) (int, bool) {
-		return find(called, name, func() (int, bool) { return functionOf(raw(), name) })
+		return find(called, name, func() (int, bool) { return named(raw(), kindFunc, name) })
 	}
-	return offset, function
+	variable = func(name string) (int, bool) {
+		return find(variables, name, func() (int, bool) { return variableOf(raw(), name) })
+	}
+	return offset, function, variable
 }
 
 // Kinds of types, as in uapi/linux/btf.h.
@@ -139,9 +142,33 @@ func memberOf(raw []byte, typ, member string) (at int, ok bool) {
 	return at, ok
 }
 
-// functionOf finds the number of a function's type in raw BTF.
-func functionOf(raw []byte, name string) (id int, ok bool) {
-	eachType(raw, kindFunc, func(t *rawType, _ func(uint32) string) bool {
+// variableOf finds where a variable lies in the memory of each CPU.
+func variableOf(raw []byte, name string) (at int, ok bool) {
+	id, known := named(raw, kindVar, name)
+	if !known {
+		return 0, false
+	}
+	u32 := binary.LittleEndian.Uint32
+	eachType(raw, kindDatasec, func(t *rawType, _ func(uint32) string) bool {
+		if t.name != perCPUSection {
+			return false
+		}
+		for v := t.body; len(v) > 0 && !ok; v = v[12:] {
+			if u32(v) == uint32(id) {
+				at, ok = int(u32(v[4:])), true
+			}
+		}
+		return true
+	})
+	return at, ok
+}
+
+// perCPUSection is the part of the kernel that each CPU has a copy of.
+const perCPUSection = ".data..percpu"
+
+// named finds the number of a type of some kind in raw BTF.
+func named(raw []byte, kind uint32, name string) (id int, ok bool) {
+	eachType(raw, kind, func(t *rawType, _ func(uint32) string) bool {
 		if ok = t.name == name; ok {
 			id = t.id
 		}

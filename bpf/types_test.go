@@ -29,7 +29,7 @@ func TestMembers(t *testing.T) {
 	}
 	f("list_head", "prev")
 	f("nosuch", "x")
-	offset, function := lookUps()
+	offset, function, _ := lookUps()
 	if at, ok := offset("task_struct", "tgid"); !ok || at <= 0 {
 		t.Errorf("got %d %v, want a place", at, ok)
 	}
