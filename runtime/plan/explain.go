@@ -72,7 +72,7 @@ func (p *Plan) Explain() string {
 	p.explainKernel(&b)
 	p.explainProjection(&b)
 	p.Placement.explain(&b)
-	if len(p.Events) > 0 && p.Kernel == nil {
+	if len(p.Events) > 0 && (p.Kernel == nil || p.Kernel.Sends()) {
 		fmt.Fprintf(&b, "sample members  %s\n", p.Members())
 		if p.Order {
 			fmt.Fprintf(&b, "order           by time over all rings: %s\n", p.OrderWhy)

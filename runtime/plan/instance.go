@@ -112,6 +112,9 @@ func (p *Plan) instantiate(streams []*event.Stream) *Instance {
 // from the router or from the operator that makes them.
 func (in *Instance) connect() {
 	for _, f := range in.feeds {
+		if in.Kernel.Sends() && in.Kernel.inside[f.op] {
+			continue // programs do it
+		}
 		sink := in.filtered(f, in.runs[f.op].sink(f.port))
 		if f.about != nil {
 			o := &flow.Others{Next: sink, About: f.about, Self: &in.Router.Self}
@@ -127,6 +130,9 @@ func (in *Instance) connect() {
 			streams = append(streams, f.branches[i].stream)
 		}
 		in.Router.Add(sink, streams, len(in.streams))
+	}
+	if in.Kernel.Sends() {
+		in.arrive()
 	}
 	for _, run := range in.Running {
 		if s, ok := run.(starter); ok {

@@ -99,6 +99,13 @@ func (j *JoinRun) start(in *Instance) {
 	for i, ends := range j.op.js.Pairs {
 		s.Pairs[i] = in.streamsOf(ends)
 	}
+	if in.Kernel.Sends() && in.Kernel.inside[j.op] {
+		a := &arrivals{op: j.op, next: j.to()}
+		a.start(in)
+		j.joiner = a
+		in.fails(j.op.name, j.Failures(), true)
+		return
+	}
 	s.LossEnd, s.Timeline = in.Router.LossEnd, j.timeline
 	if len(j.lefts) > 0 {
 		s.Left, s.LeftTo = in.streamsOf(s.Left), j.leftSink()

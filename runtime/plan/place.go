@@ -17,6 +17,7 @@ import (
 //
 //	placekernel.go   the part that programs do all of: events, edges, operators
 //	placerecords.go  records that programs send of events, and what is in them
+//	placepairs.go    pairs that programs send, and what is in them
 //	placekeys.go     keys that ppscript computes from what the kernel grouped by
 //	placecontext.go  who evaluates sample members that only programs see
 //	placetext.go     who reads texts of processes
@@ -41,14 +42,17 @@ import (
 //	an event to who reads it    the records that a program sends, once for all who
 //	                            read it; never if programs cannot send it, or it
 //	                            does not pay (placerecords.go)
-//	an operator to who reads    never: nothing carries what operators make out of
-//	what it makes               the kernel yet; to carry it is to give the edge its
-//	                            cost (made), and session a reader
+//	a join to who reads         the pairs that programs send, once for all who read
+//	its pairs                   them; never if programs cannot send them
+//	                            (placepairs.go)
+//	a fold to who reads         never: nothing carries what folds emit out of the
+//	what it emits               kernel yet
 //	an operator to what it      never: who runs in the kernel reads what is there
 //	reads
 //	a node to ppscript          never, if no program can do its work: inKernel, and
 //	                            bpf's Can
-//	an operator to another one  never: programs take over all operators or none yet
+//	an operator to another one  never, unless programs can send pairs: then some
+//	                            operators may be in the kernel without the others
 //
 // A group costs nothing: its rows are read at the end of an interval.
 
@@ -116,6 +120,8 @@ type placing struct {
 	passed map[int]float64 // by stream: records for each event of the sources
 	bytes  map[int]int     // by stream: what is read of a record
 	made   []bool          // by node, after the cut: on the kernel's side
+	// collected is what programs can do of the plan; nil if nobody asked.
+	collected *kernelBuilder
 }
 
 type placeNode struct {
@@ -150,27 +156,32 @@ func (b *builder) place() (settle func() error) {
 		}
 	}
 	evaluated, check := b.sieves()
+	part := b.cutBehind(g, kernel, all)
 	var c *projector
-	if asked && kernel == nil {
+	if asked && kernel == nil && part == nil {
 		c = b.records(evaluated)
 	}
-	if c != nil {
-		g.cut(all, c.part, c.must)
-	} else {
-		g.cut(all, nil, false)
+	switch {
+	case part != nil:
+	case c != nil:
+		g.cut(all, c.part, c.must, nil)
+	default:
+		g.cut(all, nil, false, nil)
 	}
-	if g.sends() && c.send(evaluated) != nil {
-		g.cut(all, nil, false)
+	if part == nil && g.sends() && c.send(evaluated) != nil {
+		g.cut(all, nil, false, nil)
 	}
 	return func() error {
 		p := b.plan
 		if kernel != nil && p.Overwrite {
 			all = "the last events are wanted"
-			g.cut(all, nil, false)
+			g.cut(all, nil, false, nil)
 		}
 		g.tell(&p.Placement)
 		if g.whole() {
 			p.Kernel = kernel
+		} else if part != nil {
+			p.Kernel = part
 		} else if asked {
 			p.KernelNo = all
 		}
@@ -179,6 +190,37 @@ func (b *builder) place() (settle func() error) {
 		}
 		return check()
 	}
+}
+
+// cutBehind cuts the plan behind joins, if programs can do a part of its work and
+// that is cheaper than to send events; else nil, and there is no cut yet.
+func (b *builder) cutBehind(g *placing, whole *Kernel, all string) *Kernel {
+	if whole != nil {
+		return nil
+	}
+	pairs := b.pairs(g)
+	if pairs == nil {
+		return nil
+	}
+	g.cut("", nil, false, pairs.rooms(g))
+	if !g.parted() {
+		return nil
+	}
+	part, err := b.behind(g, pairs)
+	if err != nil {
+		b.plan.ProjectionNo = err.Error()
+		return nil
+	}
+	return part
+}
+
+// parted reports that some operators are in the kernel, and others are not.
+func (g *placing) parted() bool {
+	in, out := false, false
+	for i, n := range g.nodes {
+		in, out = in || n.op != nil && g.made[i], out || n.op != nil && !g.made[i]
+	}
+	return in && out
 }
 
 // graph makes the graph of the plan.
@@ -291,8 +333,9 @@ func (b *builder) passedFilter(e *Event) float64 {
 
 // cut settles what is in the kernel. all says why not all operators can be there,
 // though each could; send is what programs send of the events, nil if they send
-// nothing, and must says that only they can.
-func (g *placing) cut(all string, send *bpf.Part, must bool) {
+// nothing, and must says that only they can. pairs are what pairs cost that programs
+// send, by stream; if there are some, an operator may be there without the others.
+func (g *placing) cut(all string, send *bpf.Part, must bool, pairs map[int]float64) {
 	net := newNetwork()
 	at := make([]int, len(g.nodes))
 	for i := range g.nodes {
@@ -306,11 +349,14 @@ func (g *placing) cut(all string, send *bpf.Part, must bool) {
 			if !must {
 				room = g.passed[n.event.Stream.Index] * float64(perfHead+n.event.Stream.Schema.Size)
 			}
+			if pairs != nil && g.b.env.KernelEnv.Engine == EngineBPF {
+				room = asked
+			}
 			net.pipe(kernelEnd, at[i], room)
 		case all != "" || n.no != "":
 			net.pipe(at[i], ourEnd, never)
 		}
-		if n.event != nil && (n.no != "" && !must || all != "" && send == nil) {
+		if n.event != nil && (n.no != "" && !must || all != "" && send == nil && pairs == nil) {
 			net.pipe(at[i], ourEnd, never)
 		}
 		// Programs take all of the events, and all of the operators, or none.
@@ -318,13 +364,16 @@ func (g *placing) cut(all string, send *bpf.Part, must bool) {
 		if n.op != nil {
 			kind = 1
 		}
+		if n.op != nil && pairs != nil {
+			continue
+		}
 		if before := last[kind]; before >= 0 {
 			net.pipe(at[before], at[i], never)
 			net.pipe(at[i], at[before], never)
 		}
 		last[kind] = i
 	}
-	g.pipes(net, at, send)
+	g.pipes(net, at, send, pairs)
 	in, _ := net.cut()
 	g.made = make([]bool, len(g.nodes))
 	for i := range g.nodes {
@@ -333,7 +382,7 @@ func (g *placing) cut(all string, send *bpf.Part, must bool) {
 }
 
 // pipes adds the edges to a network.
-func (g *placing) pipes(net *network, at []int, send *bpf.Part) {
+func (g *placing) pipes(net *network, at []int, send *bpf.Part, pairs map[int]float64) {
 	out := map[int]int{} // by stream: what passes once for all who read it
 	for _, e := range g.edges {
 		net.pipe(at[e.to], at[e.from], never)
@@ -342,6 +391,8 @@ func (g *placing) pipes(net *network, at []int, send *bpf.Part) {
 			room := never
 			if ev := g.nodes[e.from].event; ev != nil && send != nil {
 				room = g.sentBytes(ev, send)
+			} else if cost, sent := pairs[stream]; sent {
+				room = cost
 			}
 			out[stream] = net.node()
 			net.pipe(at[e.from], out[stream], room)

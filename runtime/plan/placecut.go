@@ -26,6 +26,9 @@ const (
 	networkEnds
 )
 
+// asked is the room of a pipe that is only cut if there is no other way.
+const asked = 1e12
+
 // never is the room of a pipe that must not be cut.
 var never = math.Inf(1)
 

@@ -51,6 +51,10 @@ type KernelEnv struct {
 type Kernel struct {
 	Image  *bpf.Image
 	groups map[*agg.Spec]*kernelGroup
+	// inside are the operators whose work programs do, if they do not do all; sends
+	// says that the others get what these make.
+	inside map[Operator]bool
+	sends  bool
 }
 
 // A kernelGroup is a group whose events programs count.
@@ -89,6 +93,7 @@ func (b *builder) kernel(g *placing) (*Kernel, error) {
 		return nil, not("%s", t.HostNo)
 	}
 	k := &kernelBuilder{b: b, part: &bpf.Part{Intervals: t.Intervals, Counted: t.Counted}, out: &Kernel{groups: map[*agg.Spec]*kernelGroup{}}}
+	g.collected = k
 	if err := k.build(g); err != nil {
 		return nil, err
 	}
@@ -389,7 +394,11 @@ func nodeOf(p *expr.Program) (expr.Node, error) {
 func (p *Plan) explainKernel(b *strings.Builder) {
 	switch {
 	case p.Kernel != nil:
-		fmt.Fprintf(b, "engine          bpf: events are related and counted inside the kernel\n")
+		fmt.Fprintf(b, "engine          bpf: events are related and counted inside the kernel")
+		if p.Kernel.Sends() {
+			b.WriteString(", only what matches leaves it")
+		}
+		b.WriteByte('\n')
 		for i := range p.Kernel.Image.Programs {
 			prog := &p.Kernel.Image.Programs[i]
 			fmt.Fprintf(b, "                %s: %s, %d instructions\n", prog.Label, prog.Where(), len(prog.Ins))

@@ -115,6 +115,9 @@ func online(cpus []int) bool {
 // plan runs here.
 func (r *run) openKernel(ctx context.Context, err *error) bool {
 	k := r.plan.Kernel
+	if k.Sends() {
+		return false // beside the rings, in which its pairs come
+	}
 	if k == nil {
 		if no := r.plan.KernelNo; no != "" {
 			r.env.msgs.verbose(2, "not in the kernel: "+no)
@@ -219,12 +222,25 @@ func (k *kernelRun) wait(ctx context.Context, r *run, timeout time.Duration) err
 
 // collect brings the interval's rows to the tables, and returns what was lost.
 func (k *kernelRun) collect(r *run) (event.Loss, error) {
+	loss, hidden, err := r.collect(k.run, k.plan)
+	k.hidden += hidden
+	if k.hooks != nil {
+		gaps := k.hooks.Gaps()
+		loss.Lost += gaps - k.gaps
+		k.gaps = gaps
+	}
+	return loss, err
+}
+
+// collect brings the rows that programs counted in the interval to the tables. It
+// returns what was lost, and how many events about ppscript itself were not counted.
+func (r *run) collect(programs *bpf.Run, p *plan.Kernel) (lost event.Loss, hidden uint64, err error) {
 	hits := map[*agg.Spec]uint64{}
 	ours := r.ownStacks()
-	err := k.run.Rows(r.stacks.number, func(t *agg.Spec, p *agg.Partial) {
+	err = programs.Rows(r.stacks.number, func(t *agg.Spec, p *agg.Partial) {
 		hits[t] += p.Hits
 		if ours(r.instance.Group(t), p) {
-			k.hidden += p.Hits
+			hidden += p.Hits
 			return
 		}
 		if r.instance.Partial(t, p) {
@@ -232,30 +248,25 @@ func (k *kernelRun) collect(r *run) (event.Loss, error) {
 		}
 	})
 	if err != nil {
-		return event.Loss{}, err
+		return event.Loss{}, hidden, err
 	}
-	loss, err := k.run.Loss()
+	loss, err := programs.Loss()
 	// The events themselves nobody counted: as many as the largest table
 	// stands for.
 	var samples uint64
 	for t, n := range hits {
-		samples = max(samples, n*k.plan.EventsOf(t))
+		samples = max(samples, n*p.EventsOf(t))
 	}
 	for t, l := range loss.Groups {
 		r.instance.Group(t).AddLoss(l)
 	}
 	router := r.instance.Router
-	if k.hooks != nil {
-		gaps := k.hooks.Gaps()
-		loss.Joins.Lost += gaps - k.gaps
-		k.gaps = gaps
-	}
 	router.Samples += samples + loss.Joins.Unmatched
 	router.Last = r.clock.now()
 	if router.First == 0 {
 		router.First = router.Last - event.Time(time.Since(r.started))
 	}
-	return loss.Joins, err
+	return loss.Joins, hidden, err
 }
 
 // stop ends the programs. What they counted stays to be read.

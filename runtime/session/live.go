@@ -42,7 +42,7 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 		c.Members = []event.Member{} // nil would mean the usual ones
 	}
 	c.Members = append(slices.Clip(c.Members), o.evalMembers()...)
-	if o.Clock.Monotonic || p.Projection != nil {
+	if o.Clock.Monotonic || sending(p) != nil {
 		// The other clock is perf's alone: programs cannot read it.
 		c.Clock = perf.ClockMonotonic
 	}
@@ -134,6 +134,15 @@ func mapLive(in *plan.Instance, src *perf.Source) (to [][]*event.Stream, same bo
 		same = same && st.Index == own.Index
 		own.Members = st.Members
 		st.Comm, st.Title = own.Comm, own.Title
+	}
+	if in.Kernel.Sends() {
+		_, pairs := in.Kernel.Image.Pairs()
+		for i, of := range pairs {
+			st, own := src.StreamOfPair(i), in.Streams()[of]
+			to[st.Index] = []*event.Stream{own}
+			same = same && st.Index == own.Index
+			st.Comm, st.Title = own.Comm, own.Title
+		}
 	}
 	return to, same
 }

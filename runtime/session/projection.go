@@ -20,15 +20,18 @@ func (e *errProjection) Unwrap() error { return e.error }
 
 // send loads the programs of a plan, and has cfg's events read their projected records.
 func (w *env) send(p *plan.Plan, cfg *perf.Config) (*bpf.Run, error) {
-	im := p.Projection.Image
+	im := sending(p)
 	run, err := w.load(im)
 	if err != nil {
 		return nil, &errProjection{err}
 	}
 	for i := range cfg.Events {
-		cfg.Events[i].Projection = im.Projection(i)
+		if cfg.Events[i].Projection = im.Projection(i); cfg.Events[i].Projection == nil {
+			cfg.Events[i].Projection = &perf.Projection{} // a program takes it, and sends none
+		}
 		cfg.Events[i].Filter, cfg.Events[i].NoRaw = "", false
 	}
+	cfg.Pairs, _ = im.Pairs()
 	projected := func(err error) error {
 		if err != nil {
 			return &errProjection{err}
@@ -50,11 +53,22 @@ func (w *env) send(p *plan.Plan, cfg *perf.Config) (*bpf.Run, error) {
 	return run, nil
 }
 
+// sending is the programs that send what a plan reads; nil if there are none.
+func sending(p *plan.Plan) *bpf.Image {
+	switch {
+	case p.Projection != nil:
+		return p.Projection.Image
+	case p.Kernel.Sends():
+		return p.Kernel.Image
+	}
+	return nil
+}
+
 // withoutProjection is the plan without programs that send events, after err; nil if
 // it must have them.
 func (w *env) withoutProjection(p *plan.Plan, err error) *plan.Plan {
 	var e *errProjection
-	if !errors.As(err, &e) || p.Projection == nil || w.noProjection != "" {
+	if !errors.As(err, &e) || sending(p) == nil || w.noProjection != "" {
 		return nil
 	}
 	final := w.cfg.Options.Reading.Engine == plan.EngineBPF
@@ -75,12 +89,17 @@ func (w *env) withoutProjection(p *plan.Plan, err error) *plan.Plan {
 	return again
 }
 
-// sent returns the losses of the programs that send events, since the last call.
-func (w *env) sent() (event.Loss, error) {
-	if w.sender == nil {
+// sent returns the losses of the programs that send events, since the last call. What
+// these counted goes to the tables.
+func (r *run) sent() (event.Loss, error) {
+	switch k := r.plan.Kernel; {
+	case r.env.sender == nil:
 		return event.Loss{}, nil
+	case k.Sends():
+		lost, _, err := r.collect(r.env.sender, k)
+		return lost, err
 	}
-	l, err := w.sender.Loss()
+	l, err := r.env.sender.Loss()
 	return l.Joins, err
 }
 
@@ -94,13 +113,17 @@ func (w *env) sweep() error {
 }
 
 // describeSender lists the programs and their hooks.
-func (w *env) describeSender(p *plan.ProjectionPlan) {
+func (w *env) describeSender(p *plan.Plan) {
 	if w.sender == nil {
 		return
 	}
-	for i := range p.Image.Programs {
-		prog := &p.Image.Programs[i]
-		w.msgs.verbose(1, fmt.Sprintf("bpf: %s sends projected records, %s, %d instructions", prog.Label,
+	does := "sends projected records"
+	if p.Kernel.Sends() {
+		does = "relates and counts events, and sends what matches"
+	}
+	for i := range sending(p).Programs {
+		prog := &sending(p).Programs[i]
+		w.msgs.verbose(1, fmt.Sprintf("bpf: %s %s, %s, %d instructions", prog.Label, does,
 			prog.Where(), len(prog.Ins)))
 	}
 }

@@ -51,7 +51,7 @@ func (r *run) tick(final bool) error {
 		r.account.total.Add(own)
 		loss.Add(own)
 	}
-	own, err := r.env.sent()
+	own, err := r.sent()
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (r *run) meta(name, title string, loss event.Loss, t *interval) result.Meta
 // undated is the present where no event tells the time of a live run: counters
 // and programs in the kernel only count.
 func (r *run) undated() event.Time {
-	if r.env.rec.file == nil && (r.in.kernel != nil || r.in.counters.any()) {
+	if r.env.rec.file == nil && (r.in.kernel != nil || r.plan.Kernel.Sends() || r.in.counters.any()) {
 		return r.present()
 	}
 	return 0

@@ -221,7 +221,7 @@ func (r *run) prepare() {
 		for _, line := range r.in.live.Describe() {
 			r.env.msgs.verbose(1, line)
 		}
-		r.env.describeSender(r.plan.Projection)
+		r.env.describeSender(r.plan)
 	}
 	r.readStacks()
 	in.Limit(r.cfg.Options.Limits.ExitN)
@@ -250,7 +250,7 @@ func (r *run) prepare() {
 
 // apart reports that names come through other rings than the events of their
 // CPU: then order between rings matters always.
-func (r *run) apart() bool { return r.plan.Projection != nil && r.plan.Comm }
+func (r *run) apart() bool { return sending(r.plan) != nil && r.plan.Comm }
 
 // readers is how many readers share the rings.
 func (r *run) readers() int {

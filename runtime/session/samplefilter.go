@@ -25,7 +25,7 @@ func (w *env) openFiltered(ctx context.Context, p *plan.Plan) (src *perf.Source,
 		defer func() { err = errors.Join(err, run.Close()) }()
 		cfg.Events[i].Program = run.FD(0)
 	}
-	if p.Projection == nil {
+	if sending(p) == nil {
 		return perf.Open(ctx, cfg)
 	}
 	if w.sender, err = w.send(p, &cfg); err != nil {

@@ -39,6 +39,9 @@ var Comparisons = []Comparison{
 	{Script: "multi_trace", Args: calls + " --cycle" + callchains, Scene: "own", ByThread: true},
 	{Script: "multi_trace", Args: calls + " --impl=syscalls", Scene: "own", ByThread: true},
 	{Script: "multi_trace", Args: calls + " --impl=pair", Scene: "own", ByThread: true},
+	{Script: "multi_trace", Args: calls + " --than=1us --perins", Scene: "own", ByThread: true},
+	{Script: "multi_trace", Args: calls + " --lower=1s", Scene: "own", ByThread: true},
+	{Script: "multi_trace", Args: calls + " --only-than=1us", Scene: "own", ByThread: true},
 	{Script: "multi_trace", Args: calls + heat, Scene: "own", ByThread: true},
 	{Script: "multi_trace", Args: "--events=sched:sched_wakeup//key=pid/ --events=sched:sched_switch//key=next_pid/", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 
@@ -65,6 +68,7 @@ var Comparisons = []Comparison{
 
 	{Script: "rundelay", Args: "--perins", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 	{Script: "rundelay", Args: "--filter={name}-* --key=_tid" + callchains, Scene: "own", Wakes: true, Interrupts: true},
+	{Script: "rundelay", Args: "--than=1us", Scene: "own", ByThread: true, Wakes: true, Interrupts: true, Ignore: []string{"than"}},
 	{Script: "rundelay", Args: heat, Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 
 	{Script: "sched_latency", Args: "", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
@@ -75,6 +79,8 @@ var Comparisons = []Comparison{
 	// Only programs can read the texts of a call.
 	{Script: "syscall_trace", Args: "--failed", Scene: "own", ByThread: true, Ignore: []string{"call"}},
 	{Script: "syscalls", Args: "--perins", Scene: "own", ByThread: true},
+	{Script: "syscalls", Args: "--than=1ns", Scene: "own", ByThread: true},
+	{Script: "syscalls", Args: "--than=1ms --perins", Scene: "own", ByThread: true},
 	{Script: "syscalls", Args: "--key=_tid", Scene: "own", ByThread: true},
 	{Script: "syscalls", Args: heat, Scene: "own", ByThread: true},
 

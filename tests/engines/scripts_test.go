@@ -135,8 +135,8 @@ func (c choice) with(more ...setting) choice {
 	return choice{given, c.words}
 }
 
-// fits says how a script runs under --engine bpf: "whole" inside the kernel, of
-// records that programs "send", "" not at all; also if no engine runs it.
+// fits says how a script runs under --engine bpf: "whole" inside the kernel, "cut"
+// behind a join, of records that programs "send", "" not at all; also if no engine runs it.
 func (p *planner) fits(t *testing.T, name string, c choice, byThread bool) string {
 	t.Helper()
 	m := p.load(t, name)
@@ -164,6 +164,8 @@ func (p *planner) fits(t *testing.T, name string, c choice, byThread bool) strin
 	}
 	how := ""
 	switch s := text.String(); {
+	case strings.Contains(s, ", only what matches leaves it\n"):
+		how = "cut"
 	case strings.Contains(s, "\nengine          bpf: "):
 		how = "whole"
 	case strings.Contains(s, "\nprojected records since "):
