@@ -44,6 +44,3 @@ func (q *quantile) AddPartial(p *Partial, arg int) {
 	m := &p.Measures[arg]
 	q.sketch.addBuckets(m.Min, m.Max, p.Buckets[arg])
 }
-
-// bytes is about the memory that the state takes.
-func (q *quantile) bytes() int { return q.sketch.bytes() }

@@ -71,9 +71,6 @@ func (g *Group) Loss() event.Loss {
 // Errors returns the failed evaluations.
 func (g *Group) Errors() *flow.Errors { return &g.errs }
 
-// seen is the number of events since the last Reset.
-func (g *Group) seen() uint64 { return g.events }
-
 // Len is the number of rows.
 func (g *Group) Len() int { return len(g.rows) }
 
@@ -93,16 +90,4 @@ func (g *Group) Reset() {
 	g.rows, g.measures, g.states = g.rows[:0], g.measures[:0], g.states[:0]
 	g.errs, g.events = flow.Errors{}, 0
 	g.work.evicted = 0
-}
-
-// bytes is about the memory that quantiles take, of the rows of this interval
-// and of those that wait for the next.
-func (g *Group) bytes() int {
-	n := 0
-	for _, state := range g.states[:cap(g.states)] {
-		if q, ok := state.(*quantile); ok {
-			n += q.bytes()
-		}
-	}
-	return n
 }

@@ -3,7 +3,6 @@ package agg
 import (
 	"math/bits"
 	"slices"
-	"unsafe"
 )
 
 // This file estimates quantiles. A Sketch keeps the first few values as they
@@ -237,9 +236,4 @@ func (b *buckets) reset() {
 		b.counts = nil
 	}
 	clear(b.counts)
-}
-
-// bytes is about the memory that the Sketch takes.
-func (s *Sketch) bytes() int {
-	return int(unsafe.Sizeof(*s)) + 8*(cap(s.exact)+cap(s.pos.counts)+cap(s.neg.counts))
 }
