@@ -64,19 +64,6 @@ func Find() (*FS, error) {
 	return onThisMachine(mountPoint), nil
 }
 
-// open uses a directory with tracefs's layout (events/SYS/NAME/format): a
-// mount at another place, or a copy of one.
-func open(dir string) (*FS, error) {
-	if _, err := privilege.Stat(privilege.Kernel, filepath.Join(dir, "events")); err != nil {
-		if errors.Is(err, fs.ErrPermission) {
-			return nil, noAccess(dir, err)
-		}
-		e := diag.Errorf(diag.Attach, "open tracefs", dir, "%w", err)
-		return nil, e.WithHint("name a directory that holds events/, as /sys/kernel/tracing does")
-	}
-	return &FS{root: dir, Options: new(Options), schemas: map[string]*event.Schema{}}, nil
-}
-
 func onThisMachine(dir string) *FS {
 	o := &Options{
 		HZ:      tickHz(),
