@@ -22,7 +22,7 @@ type FileSymbols struct {
 func OpenFileSymbols(path string) (*FileSymbols, error) { return OpenFileSymbolsIn(nil, path) }
 
 // OpenFileSymbolsIn is OpenFileSymbols for a path below a process's root,
-// which object.Store.Root opens; nil is ours.
+// which dso.Store.Root opens; nil is ours.
 func OpenFileSymbolsIn(root *dso.Root, path string) (*FileSymbols, error) {
 	store := dso.NewStore(dso.Options{})
 	f, err := store.Open(root, path)
@@ -72,19 +72,6 @@ func (s *FileSymbols) All(name string) []Func {
 		fs = append(fs, s.table.At(int(i)))
 	}
 	return fs
-}
-
-// Containing returns the function that a file offset is in.
-func (s *FileSymbols) Containing(offset uint64) (Func, bool) {
-	addr, ok := s.image.Addr(offset)
-	if !ok {
-		return Func{}, false
-	}
-	i, ok := s.table.Find(addr)
-	if !ok {
-		return Func{}, false
-	}
-	return s.table.At(i), true
 }
 
 func (s *FileSymbols) index() {

@@ -312,7 +312,7 @@ func TestHostilePerfMaps(t *testing.T) {
 	if !errors.As(err, &large) || table.Bytes() > maxMapText+18*maxMapFuncs {
 		t.Errorf("long: got %v, %d bytes; want that it is too large", err, table.Bytes())
 	}
-	_, skipped := ParsePerfMap([]byte("1000 10 " + strings.Repeat("n", 2*maxMapLine) + "\n2000 10 next\n"))
+	_, skipped := parsePerfMap([]byte("1000 10 " + strings.Repeat("n", 2*maxMapLine) + "\n2000 10 next\n"))
 	if skipped != 1 {
 		t.Errorf("long line: got %d left out, want 1", skipped)
 	}

@@ -2,7 +2,6 @@ package symbol
 
 import (
 	"errors"
-	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -60,16 +59,6 @@ func NewKernel(path string) *Kernel {
 		path = "/proc/kallsyms"
 	}
 	return &Kernel{path: path}
-}
-
-// ParseKernel reads symbols in the form of /proc/kallsyms. Lines that are not
-// in that form are an error; hidden addresses are not, Err tells about them.
-func ParseKernel(r io.Reader) (*Kernel, error) {
-	k := &Kernel{}
-	if err := k.parse(r); err != nil {
-		return nil, &diag.Error{Op: "read", Subject: "kernel symbols", Cause: err}
-	}
-	return k, nil
 }
 
 // Err says why there are no symbols, nil if there are some.

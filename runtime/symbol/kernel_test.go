@@ -3,6 +3,7 @@ package symbol
 import (
 	"bufio"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -32,7 +33,7 @@ ffffffffc0300000 t bpf_prog_1 [bpf]
 
 func parsed(t *testing.T, text string) *Kernel {
 	t.Helper()
-	k, err := ParseKernel(strings.NewReader(text))
+	k, err := parseKernel(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +147,7 @@ func TestMissingFile(t *testing.T) {
 func TestBadText(t *testing.T) {
 	f := func(text, want string) {
 		t.Helper()
-		_, err := ParseKernel(strings.NewReader(text))
+		_, err := parseKernel(strings.NewReader(text))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: got error %v, want %q", text, err, want)
 		}
@@ -237,7 +238,7 @@ func FuzzParseKernel(f *testing.F) {
 	f.Add([]byte("0000000000000000 T a\t[m]\r\n\r\n"))
 	f.Add([]byte("ffffffffffffffff t z\nffffffff81000000 T \x00\xff\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		k, err := ParseKernel(strings.NewReader(string(text)))
+		k, err := parseKernel(strings.NewReader(string(text)))
 		if (k == nil) == (err == nil) {
 			t.Fatalf("got %v and error %v, want one of them", k, err)
 		}
@@ -284,7 +285,7 @@ func BenchmarkLoad(b *testing.B) {
 // Callers of one function are one row: its name has no offset, unless it is asked
 // for.
 func TestNameHasNoOffset(t *testing.T) {
-	k, err := ParseKernel(strings.NewReader(
+	k, err := parseKernel(strings.NewReader(
 		"ffffffff81000000 T _text\nffffffff81000100 T schedule\nffffffff81000200 T end\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -296,4 +297,13 @@ func TestNameHasNoOffset(t *testing.T) {
 			t.Errorf("%#x: got %s and %s, want %v", addr, name, text, want)
 		}
 	}
+}
+
+// parseKernel reads a text in the form of /proc/kallsyms.
+func parseKernel(r io.Reader) (*Kernel, error) {
+	k := &Kernel{}
+	if err := k.parse(r); err != nil {
+		return nil, err
+	}
+	return k, nil
 }

@@ -46,15 +46,6 @@ func ReadTable(store *dso.Store, f *dso.File) (*Table, error) {
 	return t, nil
 }
 
-// readImage is ReadTable without a debug file.
-func readImage(im *dso.Image) (*Table, error) {
-	t, err := readTable(im, func() *dso.Image { return nil })
-	if t == nil {
-		return nil, err
-	}
-	return t, nil
-}
-
 // readTable reads the functions of an image; debug finds its debug file. The
 // error is about functions that are not in the table; without a table, about
 // all.

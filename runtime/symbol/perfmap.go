@@ -29,16 +29,10 @@ const (
 	maxMapText  = 16 << 20
 )
 
-// ParsePerfMap reads the text of a perf-PID.map. Lines that are not whole, as
-// the last one of a process that still writes, are skipped and counted. Where
-// functions overlap, the code was made again: the later line counts.
-func ParsePerfMap(text []byte) (t *Table, skipped int) {
-	t, skipped, _ = readPerfMap(bytes.NewReader(text), func() bool { return false })
-	return t, skipped
-}
-
-// readPerfMap reads a map to its end, as far as there is room for its functions,
-// or until it took too long.
+// readPerfMap reads a perf-PID.map to its end, as far as there is room for its functions,
+// or until it took too long. Lines that are not whole, as the last one of a process that
+// still writes, are skipped and counted. Where functions overlap, the code was made
+// again: the later line counts.
 func readPerfMap(r io.Reader, expired func() bool) (t *Table, skipped int, err error) {
 	b := builders.Get().(*builder)
 	defer b.done()
@@ -175,7 +169,7 @@ const (
 	maxJITs   = 4096
 )
 
-// jitEntry is about what is held for a process without a map, in bytes.
+// jitEntry is the approximate memory for a process without a map, in bytes.
 const jitEntry = 256
 
 func (m *jitMap) bytes() int {

@@ -48,7 +48,7 @@ type Options struct {
 	Lines, Inlines bool
 	// Mangled leaves C++ and Rust names as the linker has them.
 	Mangled bool
-	// Memory bounds what is made of files; nil is DefaultMemory of its own.
+	// Memory bounds the tables made of files; nil is one of DefaultMemory bytes.
 	Memory *dso.Memory
 	// MaxFrames bounds the addresses that are remembered; 0 is 1<<15, with
 	// lines 1<<16.
@@ -196,8 +196,8 @@ func (s *Symbolizer) Prepare(list []Address) {
 	read := s.lines.Bytes()
 	s.lines.Clear() // until the next time
 	if read > littleDebug/4 {
-		// It is garbage now, several times what the run needs otherwise, and the
-		// collector would let as much of it come together again.
+		// The lines are garbage now, several times the memory that the run needs
+		// otherwise, and the collector would let as much garbage come together again.
 		debug.FreeOSMemory()
 	}
 }
@@ -355,8 +355,8 @@ func (s *Symbolizer) Table(f *dso.File) *Table {
 	return t
 }
 
-// DefaultMemory bounds what is made of files, in bytes: functions, source lines
-// and maps of compilers.
+// DefaultMemory bounds the tables made of files, in bytes: functions, source lines and
+// maps of compilers.
 const DefaultMemory = 192 << 20
 
 // littleTables is how many bytes of functions may be idle.

@@ -76,7 +76,7 @@ func TestDemangle(t *testing.T) {
 }
 
 func TestPerfMap(t *testing.T) {
-	table, skipped := ParsePerfMap([]byte(
+	table, skipped := parsePerfMap([]byte(
 		"1000 10 first\n0x2000 0x20 with blanks (in it)\r\nzzz\n1000 18 again\n3000 0 empty\n4000 5 cut off"))
 	f := func(addr uint64, want string) {
 		t.Helper()
@@ -98,6 +98,19 @@ func TestPerfMap(t *testing.T) {
 	}
 }
 
+// containing returns the function that a file offset is in.
+func containing(s *FileSymbols, offset uint64) (Func, bool) {
+	addr, ok := s.image.Addr(offset)
+	if !ok {
+		return Func{}, false
+	}
+	i, ok := s.table.Find(addr)
+	if !ok {
+		return Func{}, false
+	}
+	return s.table.At(i), true
+}
+
 func TestFileSymbols(t *testing.T) {
 	f := func(what, name, linker string) {
 		t.Helper()
@@ -111,7 +124,7 @@ func TestFileSymbols(t *testing.T) {
 			t.Errorf("%s in %s: got %v of %d bytes, want it found", name, what, ok, size)
 			return
 		}
-		fn, ok := s.Containing(off + size - 1)
+		fn, ok := containing(s, off+size-1)
 		if !ok || linker != "" && fn.Name != linker {
 			t.Errorf("%s in %s: got %q at its end, want %q", name, what, fn.Name, linker)
 		}
@@ -137,11 +150,17 @@ func TestFileSymbols(t *testing.T) {
 	}
 }
 
+// parsePerfMap reads the text of a perf-PID.map in time.
+func parsePerfMap(text []byte) (t *Table, skipped int) {
+	t, skipped, _ = readPerfMap(bytes.NewReader(text), func() bool { return false })
+	return t, skipped
+}
+
 func FuzzPerfMap(f *testing.F) {
 	f.Add([]byte("1000 10 first\n0x2000 0x20 x\n"))
 	f.Add([]byte("ffffffffffffffff 10 wraps\n0 ffffffffffffffff all\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		table, _ := ParsePerfMap(text)
+		table, _ := parsePerfMap(text)
 		for i := range table.Len() {
 			fn := table.At(i)
 			if fn.Name == "" || fn.Size == 0 {
@@ -189,4 +208,13 @@ func FuzzELF(f *testing.F) {
 		im.BuildID()
 		readDWARF(im)
 	})
+}
+
+// readImage is ReadTable without a debug file.
+func readImage(im *dso.Image) (*Table, error) {
+	t, err := readTable(im, func() *dso.Image { return nil })
+	if t == nil {
+		return nil, err
+	}
+	return t, nil
 }
