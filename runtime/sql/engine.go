@@ -23,24 +23,24 @@ type DB struct {
 	out     [2]uintptr                      // where SQLite writes results; part of the DB since stacks move
 	keep    []any                           // functions that SQLite calls
 	ask     *func(*libc.TLS, uintptr) int32 // whether to go on
-	stopped error                           // why a statement was not gone on with
-	growth  int64                           // what the process may take more for statements; 0: memoryGrowth
+	stopped error                           // why a statement was stopped
+	growth  int64                           // memory that statements may add to the process; 0: memoryGrowth
 	path    string
 
 	open bool // a transaction is
 	rows int  // inserted since it began
-	// used is what the rows of a database in memory take, about; rows that
-	// do not fit are counted in dropped.
+	// used is the approximate memory of the rows of a database in memory; rows
+	// beyond limit are counted in dropped.
 	used, limit int
 	dropped     uint64
-	denied      string // what guard refused, and nobody was told yet
+	denied      string // the operation that guard refused, until it is reported
 }
 
-// An Error is what SQLite said.
+// An Error is a message of SQLite.
 type Error struct {
 	Text string
-	// Offset is the byte of the statement that it is about; -1 if it does not
-	// say.
+	// Offset is the byte of the statement where the error is; -1 if SQLite does
+	// not say.
 	Offset int
 }
 
@@ -72,12 +72,13 @@ func Open(path string) (*DB, error) {
 	d.h = d.out[0]
 	err := d.check(rc)
 	if err == nil {
-		// What is kept can be made again; the file needs no journal. Nothing
-		// is read from it while it is written, so that the cache is small.
+		// The file can be made again, so it needs no journal. Nothing is read
+		// from it while it is written, so the cache is small.
 		setup := "PRAGMA page_size=65536; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" +
 			"PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY; PRAGMA user_version"
 		if path == Memory {
-			// Rows end before; this is for what a query puts in.
+			// Rows have their own, lower limit; this one bounds tables that a
+			// query makes.
 			setup += fmt.Sprintf("; PRAGMA max_page_count=%d", 2*memoryLimit/pageSize)
 		}
 		err = d.exec(setup)
@@ -205,7 +206,7 @@ func (d *DB) begin() error {
 	return d.exec("BEGIN")
 }
 
-// Flush makes durable what was put in.
+// Flush commits the rows that were inserted.
 func (d *DB) Flush() error {
 	if !d.open {
 		return nil
@@ -244,8 +245,8 @@ func (st *statement) name(i int) string {
 // readonly reports that the statement changes nothing.
 func (st *statement) readonly() bool { return lite.Xsqlite3_stmt_readonly(st.db.tls, st.h) != 0 }
 
-// function is the address by which translated C calls *f, which is what f
-// points to; the caller keeps it.
+// function is the address by which translated C calls *f: the pointer that a func value
+// is. The caller keeps f alive.
 func function[F any](f *F) uintptr { return *(*uintptr)(unsafe.Pointer(f)) }
 
 // An arg is an argument of a function of SQL.
@@ -255,7 +256,7 @@ type arg struct {
 	Data []byte // of texts and blobs
 }
 
-// argKind is what SQLite holds.
+// argKind is the type of a value in SQLite.
 type argKind int32
 
 const (

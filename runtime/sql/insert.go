@@ -6,12 +6,12 @@ import (
 	lite "modernc.org/sqlite/lib"
 )
 
-// This file puts rows in. One statement takes several rows, because what a
-// statement costs beside its rows (half a microsecond) is as much as a row;
-// more than eight gain nothing. Rows wait until there are as many, since the
-// memory that texts are views of dies before: they are copied, once.
+// This file inserts rows. One statement takes several rows, because a statement costs
+// half a microsecond beside its rows, as much as a row; more than eight rows gain
+// nothing. Waiting rows are copied, once, since their texts are views of memory that
+// dies before the statement runs.
 
-// batchRows is how many rows one statement puts in.
+// batchRows is how many rows one statement inserts.
 const batchRows = 8
 
 // Rows puts rows into a table: for each the cells in the order of the columns
@@ -70,7 +70,7 @@ func (r *Rows) bytes(kind argKind, b []byte) {
 	r.db.used += len(b)
 }
 
-// End ends a row. What is wrong with it shows in Err.
+// End ends a row. Err tells its error, if there is one.
 func (r *Rows) End() {
 	d := r.db
 	if d.limit > 0 {
@@ -86,7 +86,7 @@ func (r *Rows) End() {
 	}
 }
 
-// What a row of a database in memory takes, about, without its texts.
+// The approximate bytes of a row in memory and of each of its cells, without texts.
 const (
 	rowBytes  = 16
 	cellBytes = 6

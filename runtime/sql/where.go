@@ -6,10 +6,10 @@ import (
 )
 
 // This file finds conditions of a query that events can be asked for before
-// they are rows: WHERE a > 1 AND b = 'x'. Only what is certain counts: one
-// SELECT from one table, and of its WHERE the terms that compare a column with a
-// constant and have to hold for every row. Everything else stays with SQLite,
-// which checks these terms once more as well.
+// they are rows: WHERE a > 1 AND b = 'x'. It takes no risk: it reads queries of one
+// SELECT from one table, and of their WHERE the terms that compare a column with a
+// constant and have to hold for every row. SQLite evaluates everything else, and these
+// terms once more.
 
 // A Term is a comparison that every row of a query must pass.
 type Term struct {
