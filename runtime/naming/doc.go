@@ -15,26 +15,26 @@
 // # When files are read
 //
 // A mapped file is opened at once, since its process may be gone a millisecond
-// later, and read when the first of its addresses is named. That goes on beside
-// the reading of events: while it does, perf's spools empty the kernel's rings.
-// Options.Expired is asked all the time and ends the reading.
+// later. It is read when the first of its addresses is named; meanwhile perf's
+// spools empty the kernel's rings. The reader asks Options.Expired again and again,
+// and stops when it says so.
 //
 // # What is kept, and until when
 //
 // Three rules, from the stack to the file:
 //
 //   - A stack is kept while somebody may show it. When stacks are Crowded, the
-//     owner of the counts gives those of the past to a Symbolized, which needs
-//     names only, and calls Forget with the stacks that are still held: joins and
-//     folds may hold some. The number of a forgotten stack is used again.
-//   - Who mapped which file is kept with the stacks: a process that has ended is
+//     owner of the counts gives the older ones to a Symbolized, which needs names
+//     only, and calls Forget with the stacks that are still held: joins and folds may
+//     hold some. The number of a forgotten stack is used again.
+//   - The mappings of a process are kept with its stacks: an ended process is
 //     forgotten with the last of its stacks. So are the places of stacks that came
-//     with names, and the frames of single addresses. (Of those that ended last,
-//     task.MappingsOptions.MaxEnded stay, for events that come late.)
-//   - What was made of files (functions, source lines, tables for unwinding, the
-//     maps of compilers) lies in one object.Memory of 192 MiB, out of which the
-//     least recently used goes. What is idle goes before that, as soon as its kind
-//     takes more than a little. It is made again if it is asked for again.
+//     with names, and the frames of single addresses. (The processes that ended last
+//     stay, task.MappingsOptions.MaxEnded of them, for events that come late.)
+//   - Tables made of files (functions, source lines, tables for unwinding, the maps
+//     of compilers) share one dso.Memory of 192 MiB, which drops the least recently
+//     used. It drops idle tables before that, as soon as their kind takes more than a
+//     little. A dropped table is made again when it is needed again.
 //
 // The first and the second rule are bounded by the table of stacks, which is
 // Crowded at a thirty-second of its 64 MiB, or at twice of what is still held.

@@ -45,8 +45,8 @@ func (n *Namer) Frames(dst []*result.Frame, id stack.ID) (frames []*result.Frame
 	return dst, s
 }
 
-// Prepare names the addresses of stacks that are about to be shown, where that is
-// better done of all of them.
+// Prepare names the addresses of stacks that are about to be shown. Where files must be
+// read, one reading serves all of them.
 func (n *Namer) Prepare(ids iter.Seq[stack.ID]) {
 	if !n.opt.Lines {
 		return
@@ -72,7 +72,7 @@ func (n *Namer) Prepare(ids iter.Seq[stack.ID]) {
 	n.symbols.Prepare(list)
 }
 
-// NoRoom stands for the functions of stacks that there is no room for.
+// NoRoom stands for the functions of stacks that found no room.
 var NoRoom = &result.Frame{Symbol: "[no room for the stack]"}
 
 // frameKey is an address as the frames of results need it: two processes may
@@ -84,9 +84,8 @@ type frameKey struct {
 	exact bool
 }
 
-// maxFrames bounds the frames that are remembered: addresses of processes that
-// ended are among them, and what is forgotten is made again from what the
-// Symbolizer remembers of files.
+// maxFrames bounds the frames that are remembered. Addresses of ended processes are among
+// them; forgotten frames are made again from the Symbolizer's tables of files.
 const maxFrames = 1 << 14
 
 func (n *Namer) clearFrames() {
@@ -116,7 +115,7 @@ func (n *Namer) at(s *stack.Stack, addr uint64, in stack.Context, exact bool) []
 			"kernel functions have no names: the recording is of another kernel than the one that runs here")
 		list = []*result.Frame{{Addr: addr, DSO: symbol.KernelDSO, Kernel: true}}
 	case in == stack.User && addr >= 1<<63:
-		// Frame pointers led to something that is no address of a user's.
+		// Frame pointers led to a number that is no user address.
 		list = []*result.Frame{{Addr: addr}}
 	case in == stack.Kernel, in == stack.User:
 		resolve := n.symbols.ResolveReturn

@@ -22,10 +22,10 @@ type Options struct {
 	Kernel *symbol.Kernel
 	// Recording is where the events come from; nil is this machine, now.
 	Recording *perfdata.Info
-	// User says that stacks have a user part, or single addresses of users are
-	// named: it is followed what processes map.
+	// User says that stacks have a user part, or that single user addresses are
+	// named. The Namer follows the mappings of processes then.
 	User bool
-	// Patient says that an event may wait for long until its stack is asked for.
+	// Patient says that a long time may pass between an event and the look at its stack.
 	Patient bool
 	// Lines asks for source lines and inlined functions.
 	Lines bool
@@ -33,7 +33,7 @@ type Options struct {
 	// SymRoot and DebugDirs are where files are found.
 	SymRoot   string
 	DebugDirs []string
-	// Expired and Note are those of object.Options.
+	// Expired and Note are those of dso.Options.
 	Expired func() bool
 	Note    func(f *dso.File, err error)
 	// Say tells the user why names are missing. It may be told the same again.
@@ -49,19 +49,19 @@ type Namer struct {
 	maps    *task.Mappings // nil without user stacks
 	symbols *symbol.Symbolizer
 	unwind  *unwind.Unwinder // made at the first need
-	memory  *dso.Memory      // what was made of files, by symbols and unwind
+	memory  *dso.Memory      // bounds the tables that symbols and unwind make of files
 	frames  map[frameKey][]*result.Frame
 	// nameless are the addresses in frames that have no name yet.
 	nameless []frameKey
 	places   places
 	evicted  uint64 // of table and places, at the last call of Loss
-	forgot   bool   // there were stacks that are let go
+	forgot   bool   // stacks have been forgotten
 	// generation grows when numbers of stacks are given up: they may be used
 	// again for others.
 	generation int
 }
 
-// maxMemory bounds what was made of files, in bytes.
+// maxMemory bounds the tables that were made of files, in bytes.
 const maxMemory = 192 << 20
 
 // New makes a Namer. It is wanted before events are opened: the mappings of
@@ -98,8 +98,8 @@ func (n *Namer) Close() error {
 // Kernel has the symbols of the kernel that the events are of.
 func (n *Namer) Kernel() *symbol.Kernel { return n.kernel }
 
-// mappings are the options for following what processes map, and for finding the
-// files: those of a recording are looked for by path and build-id.
+// mappings are the options for following the mappings of processes and for finding the
+// mapped files: those of a recording are looked for by path and build-id.
 func (o *Options) mappings(foreign bool) task.MappingsOptions {
 	oo := dso.Options{SysRoot: o.SymRoot, DebugDirs: o.debugDirs(), Expired: o.Expired, Note: o.Note}
 	mo := task.MappingsOptions{}
@@ -137,16 +137,16 @@ func (n *Namer) Look(pid int32) {
 	}
 }
 
-// Hold looks at a process that had a stack at that time, and keeps what it has
-// mapped until stacks are forgotten.
+// Hold looks at a process that had a stack at that time, and keeps its mappings until
+// stacks are forgotten.
 func (n *Namer) Hold(pid int32, when event.Time) {
 	if n.maps != nil {
 		n.maps.Hold(pid, when)
 	}
 }
 
-// Reader numbers the stacks in front of a decoder of samples; with dwarf user
-// code is unwound from registers and a copy of its stack.
+// Reader numbers the stacks in front of a decoder of samples. With dwarf, user stacks are
+// unwound from registers and a copy of the stack's memory.
 func (n *Namer) Reader(m event.Members, spec stack.Spec, dwarf bool) event.Members {
 	if dwarf {
 		if n.unwind == nil {
@@ -157,10 +157,10 @@ func (n *Namer) Reader(m event.Members, spec stack.Spec, dwarf bool) event.Membe
 	return stack.NewReader(m, n.table, spec)
 }
 
-// UnwindRegs are the registers that stacks need which are unwound.
+// UnwindRegs are the registers that the kernel must sample for stacks to be unwound.
 func UnwindRegs() uint64 { return unwind.Mask(elf.EM_NONE) }
 
-// Number numbers a stack whose parts are apart: see stack.Table.Number.
+// Number numbers a stack whose kernel and user part come separately: see stack.Table.Number.
 func (n *Namer) Number(pid int32, image uint32, when event.Time, kernel, user []uint64, most int) stack.ID {
 	return n.table.Number(pid, image, when, kernel, user, most)
 }
@@ -170,7 +170,7 @@ func (n *Namer) Stackless() bool {
 	return n.table.Len() == 0 && !n.forgot && n.table.Without() > 0
 }
 
-// Loss is what found no room since the last call.
+// Loss counts the stacks that found no room since the last call.
 func (n *Namer) Loss() event.Loss {
 	now := n.table.Evicted() + n.places.full + n.places.gone
 	l := event.Loss{Evicted: now - n.evicted}
@@ -178,16 +178,15 @@ func (n *Namer) Loss() event.Loss {
 	return l
 }
 
-// Generation tells the times apart in which a number means one stack.
+// Generation is another number as soon as the number of a stack may mean another stack.
 func (n *Namer) Generation() int { return n.generation }
 
-// Crowded reports that it is worth the time to forget stacks.
+// Crowded reports that there are so many stacks that forgetting some is worth its time.
 func (n *Namer) Crowded() bool { return n.table.Crowded() || n.places.crowded() }
 
-// Forget lets go of all stacks but those of the given numbers, and with them of
-// the processes that ended: each new process brings stacks and mappings of its
-// own, and a run that lasts for days sees millions of them. It returns what it
-// did, for people.
+// Forget drops all stacks but the held ones, and the ended processes that no held stack
+// needs: each new process brings stacks and mappings of its own, and a run that lasts for
+// days sees millions of them. The text that it returns tells people what was dropped.
 func (n *Namer) Forget(held map[stack.ID]bool) string {
 	before := n.table.Len()
 	n.forgot = true

@@ -24,7 +24,7 @@ type places struct {
 	key    []byte
 	seen   map[*relay.Place]uint64 // numbers of those that were looked up
 	chain  []uint64
-	before int // what retain left
+	before int // places left by the last retain
 }
 
 // A place is an address with its functions.

@@ -11,19 +11,18 @@ import (
 	"ppscript/runtime/stack"
 )
 
-// This file keeps what was counted by stack when the stacks themselves are let
-// go: by the names of their functions, which are the same in all processes of a
-// program.
+// This file keeps counts by stack after the stacks themselves have been forgotten:
+// by the names of their functions, which are the same in all processes of a program.
 //
-// Stacks share their outer functions, so they are kept as a tree, 8 bytes for
-// each function and what is found by it. (As lists of frames they took four
-// times as much, and each letting go compared all of them again.)
+// Stacks share their outer functions, so they are kept as a tree, 8 bytes for each
+// function beside its index. (Lists of frames took four times as much, and all of them
+// had to be compared each time that stacks were forgotten.)
 
-// MostSymbolized bounds the stacks of a count; nobody reads a picture of as many.
+// MostSymbolized bounds the stacks of a count. Nobody reads a picture of so many.
 const MostSymbolized = stack.DefaultStacks / 4
 
-// A Symbolized is a count by stack whose stacks have been let go: it holds what
-// was counted since the last result by names. It is used by one goroutine.
+// A Symbolized is a count by stack whose stacks have been forgotten: it holds the counts
+// since the last result by names. It is used by one goroutine.
 type Symbolized struct {
 	names   []*result.Frame
 	name    map[uint64]uint32 // in names, by their hash
@@ -39,15 +38,15 @@ type Symbolized struct {
 	// Cut are the samples whose stacks lack outer frames, Unwound those that were
 	// unwound.
 	Cut, Unwound uint64
-	// Loss is what is missing in the counts.
+	// Loss counts the samples that are missing in the counts.
 	Loss event.Loss
 }
 
 // A node is a function that another one called.
 type node struct{ caller, name uint32 }
 
-// A path is a stack by its innermost function, and what tells samples of it
-// apart.
+// A path is a stack by its innermost function, with the properties that tell samples of
+// one stack apart.
 type path struct {
 	inner, key uint32
 	cut        bool
@@ -75,7 +74,7 @@ func (s *Symbolized) reset() {
 	s.samples, s.at = nil, map[path]uint32{}
 }
 
-// Names is how the frames of results are called in a Symbolized.
+// Names maps the frames of results to names in a Symbolized.
 type Names struct {
 	shown Shown
 	of    map[*result.Frame]uint32
@@ -84,12 +83,12 @@ type Names struct {
 // NewNames makes names for one round of Add.
 func NewNames(s Shown) *Names { return &Names{s, map[*result.Frame]uint32{}} }
 
-// Shown is the part of a frame that will be seen.
+// Shown is the part of a frame that results will show.
 type Shown uint8
 
 const (
-	// All is everything but the address of code that has a name: it is that of one
-	// process.
+	// All is everything but the address of code that has a name, since addresses differ
+	// from process to process.
 	All Shown = iota
 	// InPictures leaves out the place in a function: a profile has many of them for
 	// each chain of functions.
@@ -135,7 +134,7 @@ func (s *Symbolized) nameOf(n *Names, f *result.Frame) uint32 {
 	return i
 }
 
-// Add counts a sample, of which nothing is kept but names.
+// Add counts a sample and keeps nothing of it but names.
 func (s *Symbolized) Add(n *Names, x *result.StackSample) {
 	inner := uint32(0)
 	for i := range slices.Backward(x.Frames) {
@@ -260,13 +259,13 @@ func (s *Symbolized) Bound(most int, weight func(t *Tally) int64) (evicted uint6
 	return evicted
 }
 
-// nowhere reports that a sample is of stacks that there was no room for.
+// nowhere reports that a sample stands for stacks that found no room.
 func (s *Symbolized) nowhere(t *Tally) bool {
 	n := s.nodes[t.inner]
 	return t.inner != 0 && n.caller == 0 && s.names[n.name].Symbol == NoRoom.Symbol
 }
 
-// A mover takes what is kept of one Symbolized to another.
+// A mover copies the kept stacks of one Symbolized to another.
 type mover struct {
 	from, to *Symbolized
 	node     []uint32 // where those of from are, 0 is not yet
@@ -284,9 +283,8 @@ func (m *mover) inner(at uint32) uint32 {
 	return m.node[at]
 }
 
-// nowhere counts a sample without its functions, and without its key if there
-// are many: where each thread has a name of its own, there is no room for names
-// either.
+// nowhere counts a sample without its functions, and without its key if there are many
+// keys: where each thread has a name of its own, the names would find no room either.
 func (m *mover) nowhere(t *Tally, most int) {
 	key := m.from.keys[t.key]
 	if m.keys[t.key] || len(m.keys) < most {
