@@ -33,7 +33,7 @@ type Memory struct {
 // NewMemory makes a bound of that many bytes.
 func NewMemory(limit int) *Memory { return &Memory{limit: limit, used: list.New()} }
 
-// Bytes is what all Caches together take.
+// Bytes is the memory of all Caches together.
 func (m *Memory) Bytes() int { return m.bytes }
 
 // use is an entry of a Cache as its Memory sees it.

@@ -6,9 +6,9 @@
 // asks a Store for the file of a mapping as soon as it hears of it, and the
 // Store keeps it: once for each device and inode, and once for each build-id,
 // since the same library lies in the images of a hundred containers. At most
-// Options.MaxOpen files are open; beyond that the one of which nothing was
-// heard for longest is closed, no longer known to who maps it anew, and found
-// again by its path when it is read. What was made of files is in a Cache.
+// Options.MaxOpen files are open; beyond that the Store closes the file that was
+// not mapped for longest, and finds it again by its path when it is read. Tables
+// made of files lie in a Cache.
 //
 // runtime/symbol and runtime/unwind read the files: an Image is the ELF file
 // with the parts that both need, addresses to file offsets and sections. Debug

@@ -13,7 +13,7 @@
 // strN (N bytes), dstr (as long as it is), or an array, u64[6]. Another line is
 // an event: the time, the CPU, the thread, the event's name (which may be left
 // out if only one is declared, and needs its system only if two share it) and
-// its fields; what is not given is zero. The thread is a number, COMM/TID, or
+// its fields; fields that are not given are zero. The thread is a number, COMM/TID, or
 // COMM/PID/TID. Events lost in a CPU's ring are "lost" and their number. Empty
 // lines and lines that begin with # say nothing; the order is that of the
 // times.

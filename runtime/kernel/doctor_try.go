@@ -42,8 +42,8 @@ func (d *doctor) trials() trials {
 	}
 }
 
-// delivers adds to the check of an event that opens whether its samples also
-// come. If they do not, silent explains the meaning and fix says what to do.
+// delivers adds to the check of an event that opens whether its samples also come. If
+// they do not, silent says why that matters and fix how to mend it.
 func delivers(opens Check, try func() Trial, silent, fix string) Check {
 	if opens.Status != OK || try == nil {
 		return opens

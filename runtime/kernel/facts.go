@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// Facts is what the kernel's files say, read together at one time.
+// Facts are read from the kernel's files, together at one time.
 type Facts struct {
 	Version    Version
 	CPUs       CPUs

@@ -87,7 +87,7 @@ type Probe struct {
 	Config1, Config2 uint64
 	Config1Text      string // attr.config1 points to it, if it is not empty
 	BPType           uint32
-	// Note is what the user should know about it; empty if nothing.
+	// Note tells the user about a limit of this probe; empty if there is none.
 	Note string
 }
 

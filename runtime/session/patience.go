@@ -28,7 +28,7 @@ type patience struct {
 	notes int
 }
 
-// expired is object.Options.Expired.
+// expired is dso.Options.Expired.
 func (p *patience) expired() bool {
 	now := time.Now()
 	if p.ended.IsZero() {
@@ -78,7 +78,7 @@ func (p *patience) end() {
 	}
 }
 
-// note is object.Options.Note.
+// note is dso.Options.Note.
 func (p *patience) note(f *dso.File, err error) {
 	if p.notes >= mostNotes {
 		return

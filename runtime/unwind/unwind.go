@@ -59,7 +59,7 @@ type Options struct {
 	Machine elf.Machine
 	// Max bounds the addresses of a stack; 0 is 1024.
 	Max int
-	// Memory bounds the tables; nil is DefaultMemory of their own. Beyond it those
+	// Memory bounds the tables; nil is one of DefaultMemory bytes. Beyond it those
 	// of the file that was walked through least recently go; beyond 8 MiB those
 	// that are idle.
 	Memory *dso.Memory

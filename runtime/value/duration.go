@@ -79,7 +79,7 @@ func (d Duration) Unary(op syntax.Token) (starlark.Value, error) {
 	return nil, nil
 }
 
-// result picks what same computed.
+// result picks the typed value that same computed, or the plain one.
 func result(count starlark.Value, plain starlark.Value, err error) (starlark.Value, error) {
 	switch {
 	case err == errNoOp:
