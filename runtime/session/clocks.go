@@ -20,73 +20,73 @@ import (
 // kcyc is the unit of durations that were counted in cycles.
 var kcyc = unit.Unit{Symbol: "kcyc", Base: "cycles", Scale: 1e3, Prec: 3}
 
-// findClock settles how times are converted, before the plan's events are read:
+// find settles how times are converted, before the plan's events are read:
 // those of before wait in their rings.
-func (r *run) findClock(ctx context.Context) error {
-	o := &r.cfg.Options
-	offset := event.Time(o.Clock.Offset)
+func (c *wallClock) find(ctx context.Context, w *env, live *perf.Source) error {
+	o := &w.cfg.Options.Clock
+	offset := event.Time(o.Offset)
 	switch {
-	case !o.Clock.TSC && o.Clock.KVM == "":
+	case !o.TSC && o.KVM == "":
 		if offset != 0 {
-			r.clock.conv = func(t event.Time) event.Time { return t + offset }
+			c.conv = func(t event.Time) event.Time { return t + offset }
 		}
 		return nil
-	case r.in.live == nil:
+	case live == nil:
 		return diag.Errorf(diag.Usage, "clock", "",
 			"there are no events of this machine whose times could be converted").
 			WithHint("leave out --tsc and --kvmclock")
 	}
 	var vm *kernel.VM
 	var err error
-	if name := o.Clock.KVM; name != "" {
+	if name := o.KVM; name != "" {
 		if vm, err = kernel.FindVM(kernel.Roots{}, name); err != nil {
 			return diag.Errorf(diag.Usage, "kvmclock", name, "%w", err).
 				WithHint("give the process of the virtual machine's monitor, or its UUID")
 		}
 	}
-	tsc, err := r.in.live.TSC()
+	tsc, err := live.TSC()
 	if err != nil {
 		return diag.Errorf(diag.Run, "clock", "", "%w", err).
 			WithHint("see cat /sys/devices/system/clocksource/clocksource0/current_clocksource; it must be tsc")
 	}
-	if o.Clock.TSC {
-		r.clock.conv = func(t event.Time) event.Time { return event.Time(tsc.Cycles(t)) + offset }
+	if o.TSC {
+		c.conv = func(t event.Time) event.Time { return event.Time(tsc.Cycles(t)) + offset }
 		return nil
 	}
-	pv, err := r.guestClock(ctx, vm)
+	pv, err := w.guestClock(ctx, vm)
 	if err != nil {
 		return err
 	}
-	r.clock.conv = func(t event.Time) event.Time { return pv.Time(tsc.Cycles(t)) + offset }
+	c.conv = func(t event.Time) event.Time { return pv.Time(tsc.Cycles(t)) + offset }
 	return nil
 }
 
 // guestClock waits for the guest's clock to be updated: only then does the
 // kernel say how it runs.
-func (r *run) guestClock(ctx context.Context, vm *kernel.VM) (pv *perf.PVClock, err error) {
+func (w *env) guestClock(ctx context.Context, vm *kernel.VM) (pv *perf.PVClock, err error) {
 	fail := func(err error, hint string) error {
-		return diag.Errorf(diag.Run, "kvmclock", r.cfg.Options.Clock.KVM, "%w", err).WithHint("%s", hint)
+		return diag.Errorf(diag.Run, "kvmclock", w.cfg.Options.Clock.KVM, "%w", err).WithHint("%s", hint)
 	}
 	pv = &perf.PVClock{}
 	if pv.Offset, pv.Ratio, pv.FracBits, err = vm.Counter(kernel.Roots{}); err != nil {
 		return nil, fail(err, "this takes root, and a host whose KVM runs the machine")
 	}
-	if err := r.env.events.tracefs(); err != nil {
+	if err := w.events.tracefs(); err != nil {
 		return nil, err
 	}
-	schema, err := r.env.events.fs.Schema("kvm", "kvm_pvclock_update")
+	schema, err := w.events.fs.Schema("kvm", "kvm_pvclock_update")
 	if err != nil {
 		return nil, err
 	}
 	src, err := perf.Open(ctx,
-		perf.Config{Target: perf.Target{PIDs: []int{vm.PID}}, Tracefs: r.env.events.fs.Root(), Pages: 1,
+		perf.Config{Target: perf.Target{PIDs: []int{vm.PID}}, Tracefs: w.events.fs.Root(), Pages: 1,
 			Events:  []perf.EventConfig{{Schema: schema, Filter: "vcpu_id == 0"}},
 			Members: []event.Member{event.MemberTime}})
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
-	r.env.msgs.note("kvmclock: waiting for an update of the guest's clock")
+	w.msgs.note("kvmclock: waiting for an update of the guest's clock")
 	for {
 		err := src.Poll(ctx, pollTime)
 		if ctx.Err() != nil || err != nil {
@@ -94,7 +94,7 @@ func (r *run) guestClock(ctx context.Context, vm *kernel.VM) (pv *perf.PVClock, 
 				"the clock is updated when the guest sets it, or its first CPU moves to another of the host's")
 		}
 		if updated(src, schema, pv) {
-			r.env.msgs.note("kvmclock: updated")
+			w.msgs.note("kvmclock: updated")
 			return pv, nil
 		}
 	}

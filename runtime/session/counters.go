@@ -20,7 +20,7 @@ func (c *counters) any() bool { return len(c.list) > 0 }
 
 func (c *counters) open(ctx context.Context, r *run) error {
 	for _, set := range plan.Runs[*plan.CounterSet](r.instance) {
-		n, err := r.openCounters(ctx, set)
+		n, err := openCounters(ctx, r, set)
 		if err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ type counterRun struct {
 	ptrs    []*event.Event
 }
 
-func (r *run) openCounters(ctx context.Context, set *plan.CounterSet) (*counterRun, error) {
+func openCounters(ctx context.Context, r *run, set *plan.CounterSet) (*counterRun, error) {
 	cfg := r.env.perfConfig(r.plan)
 	cfg.Events = nil
 	c := &counterRun{run: r, set: set, period: time.Duration(set.Spec.PeriodNS),

@@ -172,7 +172,7 @@ func (d *database) tick(r *run, t *interval) error {
 		return queryError(d.spec.Query, err)
 	}
 	if d.plain != nil {
-		if err := r.verify(d, answers); err != nil {
+		if err := d.verify(r, answers); err != nil {
 			return err
 		}
 	}
@@ -243,7 +243,7 @@ func (d *database) inserts(meta func(name, title string) result.Meta) *result.Ta
 }
 
 // verify asks the plain database the same and says where its answers differ.
-func (r *run) verify(d *database, answers []*result.Table) error {
+func (d *database) verify(r *run, answers []*result.Table) error {
 	n := 0
 	err := d.plain.Query(d.spec.Query, func(t *result.Table) error {
 		if n++; n > len(answers) {

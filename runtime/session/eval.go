@@ -45,12 +45,17 @@ type eval struct {
 	// cycles. By name, with what was counted before.
 	other []evalOther
 
-	local       int        // streams of this machine; those of others come behind
+	local    int // streams of this machine; those of others come behind
+	period   evalPeriod
+	reported time.Time
+	exceeded bool
+}
+
+// An evalPeriod is the time that both sides count.
+type evalPeriod struct {
 	from, until event.Time // on the clock of the events
 	taken       []uint64   // by programs, at the begin; by CPU
 	stopped     bool
-	reported    time.Time
-	exceeded    bool
 }
 
 // An evalPlace is a CPU or a thread: what was counted so far, and what of it was
@@ -70,16 +75,17 @@ type evalOther struct {
 }
 
 // openEval starts the counters, when all else has been opened.
-func (r *run) openEval(ctx context.Context) (err error) {
+func openEval(ctx context.Context, r *run) (e *eval, err error) {
 	o := &r.cfg.Options
 	if !o.Cost.evaluates() {
-		return nil
+		return nil, nil
 	}
 	if r.in.live == nil && r.in.kernel == nil {
-		return diag.Errorf(diag.Usage, "option", "--perfeval-"+evalKind(o), "no event of this machine is sampled that could reach ppscript").
+		return nil, diag.Errorf(diag.Usage, "option", "--perfeval-"+o.Cost.evalKind(), "no event of this machine is sampled that could reach ppscript").
 			WithHint("leave it out, or choose a profiler that takes events; see: ppscript explain")
 	}
-	e := &eval{run: r, byThread: len(o.Cost.EvalPIDs) > 0, index: map[int32]int{}, until: math.MaxInt64}
+	e = &eval{run: r, byThread: len(o.Cost.EvalPIDs) > 0, index: map[int32]int{},
+		period: evalPeriod{until: math.MaxInt64}}
 	cfg := r.env.perfConfig(r.plan)
 	cfg.Target = perf.Target{CPUs: o.Cost.EvalCPUs}
 	e.list = render.NoteField{Name: "cpus", Value: event.StrOf(kernel.FormatCPUList(o.Cost.EvalCPUs))}
@@ -99,18 +105,17 @@ func (r *run) openEval(ctx context.Context) (err error) {
 	}
 	if w := r.cfg.Target.Workload; w != nil {
 		if e.hold, err = perf.OpenWatch(r.cfg.Target); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	r.eval = e
 	if err = e.open(ctx, cfg); err != nil || e.hold == nil {
-		return err
+		return e, err
 	}
-	return e.hold.Release()
+	return e, e.hold.Release()
 }
 
-func evalKind(o *Options) string {
-	if len(o.Cost.EvalPIDs) > 0 {
+func (c *Cost) evalKind() string {
+	if len(c.EvalPIDs) > 0 {
 		return "pids"
 	}
 	return "cpus"
@@ -139,10 +144,10 @@ func (e *eval) open(ctx context.Context, cfg perf.Config) (err error) {
 		e.other[i].told = e.other[i].n
 	}
 	if !e.run.cfg.Options.Clock.converts() {
-		e.from = e.moment(ctx)
+		e.period.from = e.moment(ctx)
 	}
 	if k := e.run.in.kernel; k != nil {
-		if e.taken, err = k.run.Taken(); err != nil {
+		if e.period.taken, err = k.run.Taken(); err != nil {
 			return err
 		}
 	}
@@ -258,7 +263,7 @@ func (r *run) sink() func([]*event.Event) {
 // pass counts what reaches ppscript and hands it on.
 func (e *eval) pass(evs []*event.Event) {
 	for _, ev := range evs {
-		if ev.Kind != event.Sample || ev.Stream.Index >= e.local || ev.Time < e.from || ev.Time > e.until {
+		if ev.Kind != event.Sample || ev.Stream.Index >= e.local || ev.Time < e.period.from || ev.Time > e.period.until {
 			continue
 		}
 		id := ev.CPU
@@ -276,7 +281,7 @@ func (e *eval) pass(evs []*event.Event) {
 // next interval; what came is read first, so that it never exceeds what occurred
 // since the begin.
 func (e *eval) update() error {
-	if e.stopped {
+	if e.period.stopped {
 		return nil
 	}
 	if k := e.run.in.kernel; k != nil {
@@ -286,7 +291,7 @@ func (e *eval) update() error {
 		}
 		for i := range e.at {
 			if cpu := e.at[i].id; cpu < len(taken) {
-				e.at[i].reached = taken[cpu] - e.taken[cpu]
+				e.at[i].reached = taken[cpu] - e.period.taken[cpu]
 			}
 		}
 	}
@@ -300,11 +305,11 @@ func (e *eval) stop() error {
 	}
 	// The inner one of two moments bounds events, so that no more of them reach
 	// us than occurred.
-	if e.from != 0 {
-		e.until = e.moment(context.Background())
+	if e.period.from != 0 {
+		e.period.until = e.moment(context.Background())
 	}
 	err := e.update()
-	e.stopped = true
+	e.period.stopped = true
 	return err
 }
 

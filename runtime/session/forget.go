@@ -23,20 +23,20 @@ type stackHolder interface {
 	letGo(w *runStacks)
 }
 
-// tickStacks ends an interval of the stacks themselves.
-func (r *run) tickStacks(final bool) {
+// tick ends an interval of the stacks themselves.
+func (w *runStacks) tick(r *run, final bool) {
 	if final {
-		r.sayNoStacks()
+		w.sayNone(r)
 	} else {
-		r.forgetStacks()
+		w.forget(r)
 	}
-	r.stacks.refresh()
+	w.refresh()
 }
 
-// sayNoStacks says that stacks were wanted and none came.
-func (r *run) sayNoStacks() {
+// sayNone says that stacks were wanted and none came.
+func (w *runStacks) sayNone(r *run) {
 	wanted := plan.Has[*plan.StacksOp](r.plan) || plan.Has[*plan.LogOp](r.plan) || plan.Has[*plan.SlowOp](r.plan)
-	if r.stacks == nil || !wanted || !r.hasOwnStacks() || !r.stacks.Stackless() {
+	if w == nil || !wanted || !hasOwnStacks(r.plan) || !w.Stackless() {
 		return
 	}
 	text := "none of the events has a call stack"
@@ -48,14 +48,13 @@ func (r *run) sayNoStacks() {
 
 // hasOwnStacks reports that events of the kernel, or of the recording, are to
 // have stacks; of others it was said at their beginning if they have none.
-func (r *run) hasOwnStacks() bool {
-	return slices.ContainsFunc(localEvents(r.plan), func(e *plan.Event) bool { return e.Stack != nil })
+func hasOwnStacks(p *plan.Plan) bool {
+	return slices.ContainsFunc(localEvents(p), func(e *plan.Event) bool { return e.Stack != nil })
 }
 
-// forgetStacks gives up what nobody needs if there are many stacks.
-func (r *run) forgetStacks() {
-	w := r.stacks
-	if w == nil || !w.Crowded() || plan.Has[*plan.DatabaseOp](r.plan) || r.joinsHold() {
+// forget gives up what nobody needs if there are many stacks.
+func (w *runStacks) forget(r *run) {
+	if w == nil || !w.Crowded() || plan.Has[*plan.DatabaseOp](r.plan) || joinsHold(r.instance) {
 		return
 	}
 	for _, d := range r.results.deliveries {
@@ -79,16 +78,18 @@ func (r *run) forgetStacks() {
 	r.env.msgs.verbose(1, w.Forget(held))
 }
 
-// forgetBetween is forgetStacks within an interval, when no table may have
+// forgetBetween is forget within an interval, when no table may have
 // stacks in its rows.
-func (r *run) forgetBetween() {
+func (w *runStacks) forgetBetween(r *run) {
 	if !plan.Has[*plan.TableOp](r.plan) {
-		r.forgetStacks()
+		w.forget(r)
 	}
 }
 
 // joinsHold reports that what waits in a join may hold numbers of stacks:
 // events that were made here do. Others have their stack in the record.
-func (r *run) joinsHold() bool {
-	return plan.Has[*plan.JoinOp](r.plan) && slices.ContainsFunc(shownStacks(r.instance.Streams(), false), func(s []*event.Field) bool { return len(s) > 0 })
+func joinsHold(in *plan.Instance) bool {
+	held := func(s []*event.Field) bool { return len(s) > 0 }
+
+	return plan.Has[*plan.JoinOp](in.Plan) && slices.ContainsFunc(shownStacks(in.Streams(), false), held)
 }

@@ -13,8 +13,8 @@ const garbagePercent = 50
 
 // lean keeps the memory of a live run small, until end is called. Recordings are
 // read as fast as can be.
-func (r *run) lean() (end func()) {
-	if r.env.rec.file != nil || os.Getenv("GOGC") != "" {
+func lean(live bool) (end func()) {
+	if !live || os.Getenv("GOGC") != "" {
 		return func() {}
 	}
 	before := debug.SetGCPercent(garbagePercent)

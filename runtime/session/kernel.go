@@ -236,7 +236,10 @@ func (k *kernelRun) collect(r *run) (event.Loss, error) {
 // returns what was lost, and how many events about ppscript itself were not counted.
 func (r *run) collect(programs *bpf.Run, p *plan.Kernel) (lost event.Loss, hidden uint64, err error) {
 	hits := map[*agg.Spec]uint64{}
-	ours := r.ownStacks()
+	ours := func(*agg.Group, *agg.Partial) bool { return false }
+	if !r.cfg.Options.Show.Self {
+		ours = ownStacks(r.instance)
+	}
 	err = programs.Rows(r.stacks.number, func(t *agg.Spec, p *agg.Partial) {
 		hits[t] += p.Hits
 		if ours(r.instance.Group(t), p) {

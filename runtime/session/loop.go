@@ -25,8 +25,8 @@ func (r *run) loop(ctx context.Context) error {
 	r.started = time.Now()
 	r.account.lastEvent = r.undated()
 	r.in.counters.begin(r.started)
-	defer r.work()()
-	defer r.lean()()
+	defer work(r.plan)()
+	defer lean(r.env.rec.file == nil)()
 	o := &r.cfg.Options
 	var deadline, tick, usage time.Time
 	if o.Limits.Duration > 0 && !r.env.rec.inFull() {
@@ -80,7 +80,7 @@ func (r *run) loop(ctx context.Context) error {
 				tick = tick.Add(o.Interval)
 			}
 		}
-		r.forgetBetween()
+		r.stacks.forgetBetween(r)
 		if !usage.IsZero() && !now.Before(usage) {
 			r.env.msgs.say("%s", self.line())
 			usage = now.Add(o.Cost.UsageSelf)
@@ -138,10 +138,10 @@ func (r *run) tooFast(speed *rate, now time.Time) bool {
 }
 
 // work begins what goes on beside the run; the function that it returns ends it.
-func (r *run) work() (end func()) {
+func work(p *plan.Plan) (end func()) {
 	stop := make(chan struct{})
 	var working sync.WaitGroup
-	for _, w := range plan.Of[*plan.Busy](r.plan) {
+	for _, w := range plan.Of[*plan.Busy](p) {
 		working.Go(func() { w.Work(stop) })
 	}
 	return func() {

@@ -38,14 +38,13 @@ type playback struct {
 	wrong    error      // with the window
 }
 
-// openPlayback follows the time of the recording, if anything depends on it.
-func (r *run) openPlayback() {
+// newPlayback follows the time of the recording; nil if nothing depends on it.
+func newPlayback(r *run) *playback {
 	o := &r.cfg.Options
 	if r.env.rec.file == nil || o.Interval == 0 && o.Limits.Duration == 0 && !o.Recording.From.Given() && !o.Recording.To.Given() {
-		return
+		return nil
 	}
-	r.playback = &playback{run: r, interval: event.Time(o.Interval), to: event.MaxTime}
-	r.plan.Order = true
+	return &playback{run: r, interval: event.Time(o.Interval), to: event.MaxTime}
 }
 
 // begin settles the window, with the first sample.

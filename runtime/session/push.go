@@ -33,15 +33,15 @@ type outlet struct {
 // older will come: an event is in its ring by then.
 const sendLag = 50 * event.Time(time.Millisecond)
 
-// sentUntil is the time up to which everything has been sent. Of now nobody
+// sentUntil is the time up to which everything has been sent, after an event of
+// the time last. Of now nobody
 // knows: this thread may have waited for its CPU since the rings were read.
-func (r *run) sentUntil(final bool) event.Time {
-	last := r.instance.Router.Last
-	if final || r.in.live == nil || r.in.polled <= sendLag {
+func (s *sources) sentUntil(last event.Time, final bool) event.Time {
+	if final || s.live == nil || s.polled <= sendLag {
 		return last
 	}
-	until := r.in.polled - sendLag
-	if m, ok := r.in.feeder.(*order.Merge); ok {
+	until := s.polled - sendLag
+	if m, ok := s.feeder.(*order.Merge); ok {
 		until = min(until, m.Limit())
 	}
 	return max(last, until)
@@ -135,7 +135,7 @@ func (o *outlet) nameAgain(w *runStacks, now time.Time) {
 
 func (o *outlet) round(r *run, final bool) error {
 	o.nameAgain(r.stacks, time.Now())
-	err := o.sender.Round(r.sentUntil(final))
+	err := o.sender.Round(r.in.sentUntil(r.instance.Router.Last, final))
 	if n := o.sender.Dropped(); n > o.seen {
 		r.env.msgs.say("push %s: %d events were dropped for a slow receiver (%d together); give it more memory: --order-mem", o.op.To, n-o.seen, n)
 		o.seen = n

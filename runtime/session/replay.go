@@ -12,7 +12,9 @@ import (
 // file order, which is faster, where order does not matter.
 func (r *run) openRecording() error {
 	w := r.env
-	r.openPlayback()
+	if r.playback = newPlayback(r); r.playback != nil {
+		r.plan.Order = true
+	}
 	if !r.plan.Order && !w.rec.file.Info().Pipe && len(w.rec.remotes) == 0 {
 		// The schemas of the plan are those of the first opening; streams are
 		// related by position, which is the same.
@@ -43,7 +45,7 @@ func (r *run) openRecording() error {
 		}
 	}
 	r.instance.Router.Remap = to
-	if err := r.findClock(context.Background()); err != nil {
+	if err := r.clock.find(context.Background(), w, nil); err != nil {
 		return err
 	}
 	if r.clock.conv != nil {

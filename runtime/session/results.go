@@ -67,7 +67,7 @@ func (r *run) tick(final bool) error {
 	if err := r.results.deliveries.tick(r, t); err != nil {
 		return err
 	}
-	r.tickStacks(final)
+	r.stacks.tick(r, final)
 	if !r.results.deliveries.showLoss() && !loss.Zero() {
 		if err := r.results.out.Note("loss", lossFields(loss)...); err != nil {
 			return err

@@ -92,7 +92,7 @@ func (r *run) do(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	r.openStacks()
+	openStacks(r)
 	r.cfg.stage("open the files of results")
 	if err = r.results.deliveries.open(ctx, r); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (r *run) open(ctx context.Context) (err error) {
 			return err
 		}
 		r.plan = p
-		if err := r.findClock(ctx); err != nil {
+		if err := r.clock.find(ctx, r.env, r.in.live); err != nil {
 			return err
 		}
 		r.in.src = r.clock.convert(r.in.live)
@@ -184,7 +184,8 @@ func (r *run) open(ctx context.Context) (err error) {
 	if err := r.in.counters.together(r); err != nil {
 		return err
 	}
-	return r.openEval(ctx)
+	r.eval, err = openEval(ctx, r)
+	return err
 }
 
 // connect relates the streams of the sources to those of the plan.
@@ -223,7 +224,7 @@ func (r *run) prepare() {
 		}
 		r.env.describeSender(r.plan)
 	}
-	r.readStacks()
+	r.stacks.read(r)
 	in.Limit(r.cfg.Options.Limits.ExitN)
 	if r.in.live != nil && !r.cfg.Options.Show.Self {
 		in.HideSelf(int32(os.Getpid()), ownThreads())

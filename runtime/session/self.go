@@ -37,12 +37,10 @@ func ownThreads() func(e *event.Event, tid int32) bool {
 
 // ownStacks tells rows of counts by stack that are about ppscript itself, where
 // programs count.
-func (r *run) ownStacks() func(g *agg.Group, p *agg.Partial) bool {
+func ownStacks(in *plan.Instance) func(g *agg.Group, p *agg.Partial) bool {
 	counts := map[*agg.Group]bool{}
-	if !r.cfg.Options.Show.Self {
-		for _, s := range plan.Runs[*plan.StacksRun](r.instance) {
-			counts[s.Group] = true
-		}
+	for _, s := range plan.Runs[*plan.StacksRun](in) {
+		counts[s.Group] = true
 	}
 	pid := int64(os.Getpid())
 	return func(g *agg.Group, p *agg.Partial) bool {

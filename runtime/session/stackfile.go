@@ -242,13 +242,13 @@ func (f *stackFile) deliver(r *run, now time.Time) error {
 	if f.path == Stdout {
 		return r.results.out.Print(render.AppendFolded(nil, res, start))
 	}
-	f.about = r.about()
+	f.about = caption(r)
 	return f.write(res, start)
 }
 
-// about is what a picture tells of the run: the command, the host, how often was
+// caption is what a picture tells of the run: the command, the host, how often was
 // sampled.
-func (r *run) about() string {
+func caption(r *run) string {
 	var parts []string
 	if c := r.cfg.Options.Command; c != "" {
 		parts = append(parts, c)

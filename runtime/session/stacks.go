@@ -31,7 +31,7 @@ type runStacks struct {
 
 // openStacks prepares for the stacks of the plan's events, before they are
 // opened.
-func (r *run) openStacks() {
+func openStacks(r *run) {
 	if !r.plan.HasStacks {
 		for _, src := range r.env.rec.all() {
 			src.Stacks.Ignore()
@@ -57,9 +57,8 @@ func (r *run) openStacks() {
 	r.env.events.symbols, r.env.events.place = r.stacks.Kernel(), r.stacks.Place
 }
 
-// readStacks puts the Readers in front of the decoders.
-func (r *run) readStacks() {
-	w := r.stacks
+// read puts the Readers in front of the decoders.
+func (w *runStacks) read(r *run) {
 	if w == nil {
 		return
 	}

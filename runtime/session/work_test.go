@@ -9,12 +9,12 @@ import (
 // Work beside a run has ended when the run has.
 func TestWorkEndsWithTheRun(t *testing.T) {
 	began, ended := make(chan struct{}), false
-	r := &run{plan: &plan.Plan{Operators: []plan.Operator{&plan.Busy{Work: func(stop <-chan struct{}) {
+	p := &plan.Plan{Operators: []plan.Operator{&plan.Busy{Work: func(stop <-chan struct{}) {
 		close(began)
 		<-stop
 		ended = true
-	}}}}}
-	end := r.work()
+	}}}}
+	end := work(p)
 	<-began
 	end()
 	if !ended {
