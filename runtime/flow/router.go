@@ -23,46 +23,67 @@ type Router struct {
 	Limit uint64
 	Lines bool
 
-	filters  []*expr.Program // by stream; nil lets it pass
-	printed  []bool          // by stream: only printers read it
-	splits   []bool          // by stream: its events come alone
-	inner    []bool          // by stream: its events are no samples of the run
-	ends     []event.Time    // by ring: of its last loss
-	routes   [][]int         // by stream: indices of sinks
-	sinks    []Sink
-	bufs     [][]*event.Event
-	all      bool // one sink, which takes every stream
-	kept     []*event.Event
-	mapped   []*event.Event
-	passed   []*event.Event
-	frame    expr.Frame
-	copies   []event.Event
-	shown    uint64
+	Counts
+
+	by   byStream
+	to   receivers
+	ends []event.Time // by ring: of its last loss
+	work scratch
+}
+
+// Counts are what a Router has seen.
+type Counts struct {
 	Samples  uint64
 	LostN    uint64
-	Last     event.Time
-	First    event.Time
 	Throttle uint64
+	First    event.Time
+	Last     event.Time
+	shown    uint64
+}
+
+// byStream is what is known of each stream, by index.
+type byStream struct {
+	filters []*expr.Program // nil lets it pass
+	printed []bool          // only printers read it
+	splits  []bool          // its events come alone
+	inner   []bool          // its events are no samples of the run
+	routes  [][]int         // indices of sinks
+}
+
+// receivers are the sinks, and the events on their way to each.
+type receivers struct {
+	sinks []Sink
+	bufs  [][]*event.Event
+	all   bool // one sink, which takes every stream
+}
+
+// scratch is the memory of a round's steps; it is used again in the next.
+type scratch struct {
+	kept   []*event.Event
+	mapped []*event.Event
+	passed []*event.Event
+	copies []event.Event
+	frame  expr.Frame
 }
 
 // Add registers a sink for some streams, by index.
 func (r *Router) Add(s Sink, streams []int, total int) {
-	for len(r.routes) < total {
-		r.routes = append(r.routes, nil)
+	for len(r.by.routes) < total {
+		r.by.routes = append(r.by.routes, nil)
 	}
-	i := len(r.sinks)
-	r.sinks = append(r.sinks, s)
-	r.bufs = append(r.bufs, nil)
+	i := len(r.to.sinks)
+	r.to.sinks = append(r.to.sinks, s)
+	r.to.bufs = append(r.to.bufs, nil)
 	for _, st := range streams {
-		r.routes[st] = append(r.routes[st], i)
+		r.by.routes[st] = append(r.by.routes[st], i)
 	}
-	r.all = len(r.sinks) == 1 && len(streams) == total
+	r.to.all = len(r.to.sinks) == 1 && len(streams) == total
 	printer, prints := s.(*Others)
-	for len(r.printed) < total {
-		r.printed = append(r.printed, true)
+	for len(r.by.printed) < total {
+		r.by.printed = append(r.by.printed, true)
 	}
 	for _, st := range streams {
-		r.printed[st] = r.printed[st] && prints && printer.about(st).Whom == Doer
+		r.by.printed[st] = r.by.printed[st] && prints && printer.about(st).Whom == Doer
 	}
 }
 
@@ -86,10 +107,10 @@ func (r *Router) Show() bool {
 // Split has every event of a stream come to its sinks in a slice of its own,
 // after all sinks have seen everything before it.
 func (r *Router) Split(stream int) {
-	for len(r.splits) <= stream {
-		r.splits = append(r.splits, false)
+	for len(r.by.splits) <= stream {
+		r.by.splits = append(r.by.splits, false)
 	}
-	r.splits[stream] = true
+	r.by.splits[stream] = true
 }
 
 // LossEnd is when the last loss of a ring ended; 0 if that is not known.
@@ -124,7 +145,7 @@ func (r *Router) side(e *event.Event) {
 			}
 			r.ends[e.Ring] = e.LossEnd()
 		}
-		for _, s := range r.sinks {
+		for _, s := range r.to.sinks {
 			s.Lost(e.Ring, uint64(e.Count), e.Time)
 		}
 	case event.Throttle:
@@ -145,7 +166,7 @@ func (r *Router) samples(evs []*event.Event) {
 	if r.Self.PID != 0 {
 		evs = r.others(evs)
 	}
-	if r.filters != nil {
+	if r.by.filters != nil {
 		evs = r.filter(evs)
 	}
 	if r.Lines && r.Limit > 0 {
@@ -175,7 +196,7 @@ func (r *Router) deliver(evs []*event.Event) {
 		r.First = evs[0].Time
 	}
 	r.Last = max(r.Last, evs[len(evs)-1].Time)
-	if r.splits != nil {
+	if r.by.splits != nil {
 		r.split(evs)
 		return
 	}
@@ -189,13 +210,13 @@ func (r *Router) count(evs []*event.Event) []*event.Event {
 		left = r.Limit - min(r.Limit, r.Samples)
 	}
 	// Fast path: everything is a sample.
-	if r.inner == nil {
+	if r.by.inner == nil {
 		evs = evs[:min(uint64(len(evs)), left)]
 		r.Samples += uint64(len(evs))
 		return evs
 	}
 	for i, e := range evs {
-		if n := e.Stream.Index; n < len(r.inner) && r.inner[n] {
+		if n := e.Stream.Index; n < len(r.by.inner) && r.by.inner[n] {
 			continue
 		}
 		if left == 0 {
@@ -210,17 +231,17 @@ func (r *Router) count(evs []*event.Event) []*event.Event {
 // Inner says that other events are made from those of a stream: the operator
 // that makes them counts them, not the router.
 func (r *Router) Inner(stream int) {
-	for len(r.inner) <= stream {
-		r.inner = append(r.inner, false)
+	for len(r.by.inner) <= stream {
+		r.by.inner = append(r.by.inner, false)
 	}
-	r.inner[stream] = true
+	r.by.inner[stream] = true
 }
 
 // split routes the events of some streams one at a time.
 func (r *Router) split(evs []*event.Event) {
 	start := 0
 	for i, e := range evs {
-		if n := e.Stream.Index; n < len(r.splits) && r.splits[n] {
+		if n := e.Stream.Index; n < len(r.by.splits) && r.by.splits[n] {
 			if i > start {
 				r.route(evs[start:i])
 			}
@@ -235,89 +256,89 @@ func (r *Router) split(evs []*event.Event) {
 
 func (r *Router) route(evs []*event.Event) {
 	// Fast path: everything goes to one sink.
-	if r.all {
-		r.sinks[0].Events(evs)
+	if r.to.all {
+		r.to.sinks[0].Events(evs)
 		return
 	}
 	for _, e := range evs {
-		for _, i := range r.routes[e.Stream.Index] {
-			r.bufs[i] = append(r.bufs[i], e)
+		for _, i := range r.by.routes[e.Stream.Index] {
+			r.to.bufs[i] = append(r.to.bufs[i], e)
 		}
 	}
-	for i, buf := range r.bufs {
+	for i, buf := range r.to.bufs {
 		if len(buf) > 0 {
-			r.bufs[i] = buf[:0]
-			r.sinks[i].Events(buf)
+			r.to.bufs[i] = buf[:0]
+			r.to.sinks[i].Events(buf)
 		}
 	}
 }
 
 // others takes the samples of ppscript out that nobody else counts on.
 func (r *Router) others(evs []*event.Event) []*event.Event {
-	r.kept = r.kept[:0]
+	r.work.kept = r.work.kept[:0]
 	for _, e := range evs {
-		if !r.printed[e.Stream.Index] || !r.Self.did(e, About{}) {
-			r.kept = append(r.kept, e)
+		if !r.by.printed[e.Stream.Index] || !r.Self.did(e, About{}) {
+			r.work.kept = append(r.work.kept, e)
 		}
 	}
-	r.Self.Held += uint64(len(evs) - len(r.kept))
-	return r.kept
+	r.Self.Held += uint64(len(evs) - len(r.work.kept))
+	return r.work.kept
 }
 
 // Filter gives a stream a filter that stands for the kernel's, where there is
 // no kernel or where it cannot: events that do not pass count as little as
 // those that the kernel leaves out.
 func (r *Router) Filter(stream int, p *expr.Program) {
-	for len(r.filters) <= stream {
-		r.filters = append(r.filters, nil)
+	for len(r.by.filters) <= stream {
+		r.by.filters = append(r.by.filters, nil)
 	}
-	r.filters[stream] = p
+	r.by.filters[stream] = p
 }
 
 // filter keeps the events that pass their stream's filter. One that cannot
 // be evaluated does not pass, as in the kernel.
 func (r *Router) filter(evs []*event.Event) []*event.Event {
-	r.passed = r.passed[:0]
+	r.work.passed = r.work.passed[:0]
 	for _, e := range evs {
-		if n := e.Stream.Index; n < len(r.filters) && r.filters[n] != nil {
-			r.frame.Reset(e)
-			if ok := r.filters[n].Bool(&r.frame); !ok || r.frame.Err != nil {
-				r.frame.Err = nil
+		if n := e.Stream.Index; n < len(r.by.filters) && r.by.filters[n] != nil {
+			r.work.frame.Reset(e)
+			if ok := r.by.filters[n].Bool(&r.work.frame); !ok || r.work.frame.Err != nil {
+				r.work.frame.Err = nil
 				continue
 			}
 		}
-		r.passed = append(r.passed, e)
+		r.work.passed = append(r.work.passed, e)
 	}
-	return r.passed
+	return r.work.passed
 }
 
 // remap puts the operators' streams into the events. An event that several
 // streams want is copied for all but the first; the copies die with the call.
 func (r *Router) remap(evs []*event.Event) []*event.Event {
-	r.mapped, r.copies = r.mapped[:0], r.copies[:0]
+	r.work.mapped, r.work.copies = r.work.mapped[:0], r.work.copies[:0]
 	for _, e := range evs {
 		to := r.Remap[e.Stream.Index]
 		// Fast path: one stream wants it.
 		if len(to) == 1 {
 			e.Stream = to[0]
-			r.mapped = append(r.mapped, e)
+			r.work.mapped = append(r.work.mapped, e)
 			continue
 		}
 		for i, st := range to {
 			c := e
 			if i < len(to)-1 {
-				if len(r.copies) == cap(r.copies) {
+				if len(r.work.copies) == cap(r.work.copies) {
 					// A new array: pointers into the old one stay valid.
-					r.copies = make([]event.Event, 0, 2*cap(r.copies)+64)
+					r.work.copies = make([]event.Event, 0, 2*cap(r.work.copies)+64)
 				}
-				r.copies = append(r.copies, *e)
-				c = &r.copies[len(r.copies)-1]
+				r.work.copies = append(r.work.copies, *e)
+				c = &r.work.copies[len(r.work.copies)-1]
 			}
 			c.Stream = st
-			r.mapped = append(r.mapped, c)
+			r.work.mapped = append(r.work.mapped, c)
 		}
 	}
-	return r.mapped
+	return r.work.mapped
 }
 
 // Absorb adds the counters of o, which saw other events, and clears them.

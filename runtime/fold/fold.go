@@ -48,33 +48,45 @@ type Fold struct {
 	spec Spec
 	next flow.Sink
 
-	ints  *key.Ints
-	texts *key.Texts
-	pack  []byte // the key at hand, if it is not an integer
-	limit int
-	ahead bool // keys may be evaluated ahead of their step: see grouped
-
-	// rows is the state of all keys: for each row of the key table two words
-	// of its own, see rowKey and rowMeta, and the slots. Together, so that an
-	// event touches one or two cache lines.
-	rows   []int64
-	stride int
-	names  [][]byte      // text slots of all rows
-	begins []event.Event // the event that began the state of each row, if they are kept
-	hand   int32         // where the search for a victim goes on
-	full   int           // how many rows there may be until they are swept
-
-	// Working memory of grouped, and the sum of the values that it looked
-	// at, so that the looking is not optimised away.
-	keys    [group]int64
-	found   [group]int32
-	touched int64
+	keys  keyTable
+	state states
+	look  lookAhead
 
 	frame expr.Frame
 	asked expr.Frame // of subject: the other is at work then
 	out   emitted
 	errs  flow.Errors
 	stats Stats
+}
+
+// A keyTable finds the row of a key.
+type keyTable struct {
+	ints  *key.Ints
+	texts *key.Texts
+	pack  []byte // the key at hand, if it is not an integer
+	limit int
+	ahead bool // keys may be evaluated ahead of their step: see grouped
+}
+
+// states are those of all keys.
+type states struct {
+	// rows has for each row of the key table two words of its own, see rowKey and
+	// rowMeta, and the slots. Together, so that an event touches one or two cache
+	// lines.
+	rows   []int64
+	stride int
+	names  [][]byte      // text slots of all rows
+	begins []event.Event // the event that began the state of each row, if they are kept
+	hand   int32         // where the search for a victim goes on
+	full   int           // how many rows there may be until they are swept
+}
+
+// A lookAhead is the working memory of grouped, and the sum of the values that it
+// looked at, so that the looking is not optimised away.
+type lookAhead struct {
+	keys    [group]int64
+	found   [group]int32
+	touched int64
 }
 
 // The words of a row in front of its slots.
@@ -97,22 +109,27 @@ type Stats struct {
 
 // New returns a Fold that hands emitted events to next.
 func New(s Spec, next flow.Sink) *Fold {
-	f := &Fold{spec: s, next: next, limit: s.Limit, stride: rowHead + len(s.Init)}
-	if f.limit <= 0 {
-		f.limit = key.DefaultLimit
+	f := &Fold{
+		spec:  s,
+		next:  next,
+		keys:  keyTable{limit: s.Limit},
+		state: states{stride: rowHead + len(s.Init)},
+	}
+	if f.keys.limit <= 0 {
+		f.keys.limit = key.DefaultLimit
 	}
 	integer := true
 	s.Key.Each(func(p *expr.Program) { integer = integer && p.Type.Numeric() })
 	if integer {
-		f.ints = key.NewInts(f.limit)
+		f.keys.ints = key.NewInts(f.keys.limit)
 		p := s.Key.One()
-		f.ahead = p != nil && p.Node != nil && expr.Pure(p.Node)
+		f.keys.ahead = p != nil && p.Node != nil && expr.Pure(p.Node)
 	} else {
-		f.texts = key.NewTexts(f.limit)
+		f.keys.texts = key.NewTexts(f.keys.limit)
 	}
 	f.out.init(s.Out, s.Stacks)
 	f.frame.Emit = f.out.emit
-	if s.Subject && f.ints != nil {
+	if s.Subject && f.keys.ints != nil {
 		f.out.subject = f.subject
 	}
 	return f
@@ -121,9 +138,9 @@ func New(s Spec, next flow.Sink) *Fold {
 // Events implements flow.Sink.
 func (f *Fold) Events(evs []*event.Event) {
 	// Fast path: one stream with an integer key, and no text in the state.
-	if f.ints != nil && len(f.spec.Texts) == 0 && f.spec.Begin == 0 && f.spec.Key.One() != nil &&
+	if f.keys.ints != nil && len(f.spec.Texts) == 0 && f.spec.Begin == 0 && f.spec.Key.One() != nil &&
 		f.spec.Step.One() != nil {
-		if f.ints.Len() < manyKeys || !f.ahead {
+		if f.keys.ints.Len() < manyKeys || !f.keys.ahead {
 			f.integers(evs)
 		} else {
 			f.grouped(evs)
@@ -164,51 +181,51 @@ func (f *Fold) step(e *event.Event, r int32) {
 func (f *Fold) stepFrom(e *event.Event, r int32) {
 	since := &f.frame.State[f.spec.Begin-1]
 	before := *since
-	f.out.start, f.out.end = &f.begins[r], e
+	f.out.start, f.out.end = &f.state.begins[r], e
 	f.spec.Step.For(e).Run(&f.frame)
 	f.out.start, f.out.end = nil, nil
 	if *since != before {
-		e.Keep(&f.begins[r])
+		e.Keep(&f.state.begins[r])
 	}
 }
 
 // point makes the frame work on a row.
 func (f *Fold) point(r int32) {
-	at := int(r) * f.stride
-	f.frame.State = f.rows[at+rowHead : at+f.stride : at+f.stride]
+	at := int(r) * f.state.stride
+	f.frame.State = f.state.rows[at+rowHead : at+f.state.stride : at+f.state.stride]
 	if n := len(f.spec.Texts); n > 0 {
-		f.frame.Texts = f.names[int(r)*n : int(r+1)*n]
+		f.frame.Texts = f.state.names[int(r)*n : int(r+1)*n]
 	}
 }
 
 // row finds the row of e's key and makes it if it is new.
 func (f *Fold) row(e *event.Event) int32 {
 	p := f.spec.Key.For(e)
-	if f.ints != nil {
+	if f.keys.ints != nil {
 		k := p.Int(&f.frame)
 		if f.frame.Err != nil {
 			return key.None
 		}
-		r, fresh := f.ints.Insert(k)
+		r, fresh := f.keys.ints.Insert(k)
 		if fresh || r == key.None {
 			return f.freshInt(e, k, r)
 		}
-		f.rows[int(r)*f.stride+rowMeta] |= used
+		f.state.rows[int(r)*f.state.stride+rowMeta] |= used
 		return r
 	}
-	f.pack = key.Append(f.pack[:0], p, &f.frame)
+	f.keys.pack = key.Append(f.keys.pack[:0], p, &f.frame)
 	if f.frame.Err != nil {
 		return key.None
 	}
-	r, fresh := f.texts.Insert(f.pack)
+	r, fresh := f.keys.texts.Insert(f.keys.pack)
 	if r == key.None {
 		f.evict()
-		r, fresh = f.texts.Insert(f.pack)
+		r, fresh = f.keys.texts.Insert(f.keys.pack)
 	}
 	if fresh {
 		f.fresh(e, r)
 	} else {
-		f.rows[int(r)*f.stride+rowMeta] |= used
+		f.state.rows[int(r)*f.state.stride+rowMeta] |= used
 	}
 	return r
 }
@@ -217,35 +234,35 @@ func (f *Fold) row(e *event.Event) int32 {
 func (f *Fold) freshInt(e *event.Event, k int64, r int32) int32 {
 	if r == key.None {
 		f.evict()
-		r, _ = f.ints.Insert(k)
+		r, _ = f.keys.ints.Insert(k)
 	}
 	f.fresh(e, r)
-	f.rows[int(r)*f.stride+rowKey] = k
+	f.state.rows[int(r)*f.state.stride+rowKey] = k
 	return r
 }
 
 // fresh makes the initial state of a row.
 func (f *Fold) fresh(e *event.Event, r int32) {
-	at := int(r) * f.stride
-	if at == len(f.rows) {
-		if f.size() >= max(f.full, leastSwept) {
+	at := int(r) * f.state.stride
+	if at == len(f.state.rows) {
+		if f.size() >= max(f.state.full, leastSwept) {
 			f.sweep()
 		}
-		f.rows = append(f.rows, make([]int64, f.stride)...)
+		f.state.rows = append(f.state.rows, make([]int64, f.state.stride)...)
 		for range f.spec.Texts {
-			f.names = append(f.names, nil)
+			f.state.names = append(f.state.names, nil)
 		}
 		if f.spec.Begin > 0 {
-			f.begins = append(f.begins, event.Event{})
+			f.state.begins = append(f.state.begins, event.Event{})
 		}
 	}
 	if f.spec.Begin > 0 {
-		f.begins[r].Stream = nil // that of another key, or none
+		f.state.begins[r].Stream = nil // that of another key, or none
 	}
-	f.rows[at+rowMeta] = live | int64(e.Ring)<<ringS
-	copy(f.rows[at+rowHead:], f.spec.Init)
+	f.state.rows[at+rowMeta] = live | int64(e.Ring)<<ringS
+	copy(f.state.rows[at+rowHead:], f.spec.Init)
 	for i, s := range f.spec.Texts {
-		t := &f.names[int(r)*len(f.spec.Texts)+i]
+		t := &f.state.names[int(r)*len(f.spec.Texts)+i]
 		*t = append((*t)[:0], s...)
 	}
 }
@@ -261,14 +278,14 @@ func (f *Fold) integers(evs []*event.Event) {
 			f.errs.Note(frame)
 			continue
 		}
-		r, fresh := f.ints.Insert(k)
+		r, fresh := f.keys.ints.Insert(k)
 		if fresh || r == key.None {
 			r = f.freshInt(e, k, r)
 		} else {
-			f.rows[int(r)*f.stride+rowMeta] |= used
+			f.state.rows[int(r)*f.state.stride+rowMeta] |= used
 		}
-		at := int(r) * f.stride
-		frame.State = f.rows[at+rowHead : at+f.stride : at+f.stride]
+		at := int(r) * f.state.stride
+		frame.State = f.state.rows[at+rowHead : at+f.state.stride : at+f.state.stride]
 		run(frame)
 		if frame.Err != nil {
 			f.errs.Note(frame)
@@ -296,12 +313,12 @@ func (f *Fold) grouped(evs []*event.Event) {
 		n := min(group, len(evs))
 		for i, e := range evs[:n] {
 			frame.Reset(e)
-			f.keys[i] = key.Int(frame) // evaluated again below, with its error
+			f.look.keys[i] = key.Int(frame) // evaluated again below, with its error
 		}
-		f.ints.FindAll(f.keys[:n], f.found[:n])
-		for _, r := range f.found[:n] {
+		f.keys.ints.FindAll(f.look.keys[:n], f.look.found[:n])
+		for _, r := range f.look.found[:n] {
 			if r >= 0 {
-				f.touched += f.rows[int(r)*f.stride+rowMeta]
+				f.look.touched += f.state.rows[int(r)*f.state.stride+rowMeta]
 			}
 		}
 		f.integers(evs[:n])
@@ -313,7 +330,7 @@ func (f *Fold) grouped(evs []*event.Event) {
 // keys do not span rings.
 func (f *Fold) Lost(ring int32, n uint64, t event.Time) {
 	for r := range int32(f.size()) {
-		meta := f.rows[int(r)*f.stride+rowMeta]
+		meta := f.state.rows[int(r)*f.state.stride+rowMeta]
 		if meta == 0 || f.spec.ByRing && int32(meta>>ringS) != ring {
 			continue
 		}
@@ -326,16 +343,16 @@ func (f *Fold) Lost(ring int32, n uint64, t event.Time) {
 }
 
 // size is the number of rows, free ones included.
-func (f *Fold) size() int { return len(f.rows) / f.stride }
+func (f *Fold) size() int { return len(f.state.rows) / f.state.stride }
 
 // initial reports that the row's state is the initial one, as good as none.
 func (f *Fold) initial(r int32) bool {
-	at := int(r) * f.stride
-	if !slices.Equal(f.rows[at+rowHead:at+f.stride], f.spec.Init) {
+	at := int(r) * f.state.stride
+	if !slices.Equal(f.state.rows[at+rowHead:at+f.state.stride], f.spec.Init) {
 		return false
 	}
 	for i, s := range f.spec.Texts {
-		if string(f.names[int(r)*len(f.spec.Texts)+i]) != s {
+		if string(f.state.names[int(r)*len(f.spec.Texts)+i]) != s {
 			return false
 		}
 	}
@@ -352,23 +369,23 @@ func (f *Fold) sweep() {
 	left := 0
 	for r := range int32(f.size()) {
 		switch {
-		case f.rows[int(r)*f.stride+rowMeta] == 0:
+		case f.state.rows[int(r)*f.state.stride+rowMeta] == 0:
 		case f.initial(r):
 			f.remove(r)
 		default:
 			left++
 		}
 	}
-	f.full = 2 * left
+	f.state.full = 2 * left
 }
 
 // remove forgets a key.
 func (f *Fold) remove(r int32) {
-	row := f.rows[int(r)*f.stride:]
-	if f.ints != nil {
-		f.ints.Delete(row[rowKey])
+	row := f.state.rows[int(r)*f.state.stride:]
+	if f.keys.ints != nil {
+		f.keys.ints.Delete(row[rowKey])
 	} else {
-		f.texts.Delete(f.texts.Key(r))
+		f.keys.texts.Delete(f.keys.texts.Key(r))
 	}
 	row[rowMeta] = 0
 }
@@ -379,18 +396,18 @@ func (f *Fold) remove(r int32) {
 // would have to change.
 func (f *Fold) evict() {
 	for {
-		if f.hand++; int(f.hand) >= f.size() {
-			f.hand = 0
+		if f.state.hand++; int(f.state.hand) >= f.size() {
+			f.state.hand = 0
 		}
-		meta := &f.rows[int(f.hand)*f.stride+rowMeta]
+		meta := &f.state.rows[int(f.state.hand)*f.state.stride+rowMeta]
 		switch {
 		case *meta == 0:
-		case f.initial(f.hand):
-			f.remove(f.hand)
+		case f.initial(f.state.hand):
+			f.remove(f.state.hand)
 			return
 		case *meta&used == 0:
 			f.stats.Evicted++
-			f.remove(f.hand)
+			f.remove(f.state.hand)
 			return
 		default:
 			*meta &^= used
@@ -409,7 +426,7 @@ func (f *Fold) Flush(now event.Time) {
 		Time: now, Stream: f.spec.FlushStream, Derived: &derived, PID: -1, TID: -1, CPU: -1, Ring: -1,
 	}
 	for r := range int32(f.size()) {
-		if f.rows[int(r)*f.stride+rowMeta] == 0 || f.initial(r) {
+		if f.state.rows[int(r)*f.state.stride+rowMeta] == 0 || f.initial(r) {
 			continue
 		}
 		derived.Slots[0] = f.keyOf(r)
@@ -436,20 +453,20 @@ func (f *Fold) subject(e *event.Event) event.Value {
 
 func (f *Fold) keyOf(r int32) event.Value {
 	p := f.spec.Key.Any()
-	if f.ints != nil {
-		return key.ValueOf(p, f.rows[int(r)*f.stride+rowKey])
+	if f.keys.ints != nil {
+		return key.ValueOf(p, f.state.rows[int(r)*f.state.stride+rowKey])
 	}
-	v, _ := key.Take(f.texts.Key(r), p)
+	v, _ := key.Take(f.keys.texts.Key(r), p)
 	return v
 }
 
 // Numbers calls fn for each number in the states.
 func (f *Fold) Numbers(fn func(v int64)) {
-	for at := 0; at < len(f.rows); at += f.stride {
-		if f.rows[at+rowMeta] == 0 {
+	for at := 0; at < len(f.state.rows); at += f.state.stride {
+		if f.state.rows[at+rowMeta] == 0 {
 			continue
 		}
-		for _, v := range f.rows[at+rowHead : at+f.stride] {
+		for _, v := range f.state.rows[at+rowHead : at+f.state.stride] {
 			fn(v)
 		}
 	}
@@ -457,10 +474,10 @@ func (f *Fold) Numbers(fn func(v int64)) {
 
 // Len is the number of keys that have a state.
 func (f *Fold) Len() int {
-	if f.ints != nil {
-		return f.ints.Len()
+	if f.keys.ints != nil {
+		return f.keys.ints.Len()
 	}
-	return f.texts.Len()
+	return f.keys.texts.Len()
 }
 
 // Stats returns the counters since the last call of Loss.

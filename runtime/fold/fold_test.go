@@ -133,7 +133,7 @@ func TestAgainstMap(t *testing.T) {
 				k = k.List()[0]
 			}
 			s := want[int32(k.Int())]
-			got := f.rows[int(r)*f.stride+rowHead:][:3]
+			got := f.state.rows[int(r)*f.state.stride+rowHead:][:3]
 			if got[0] != s.n || got[1] != s.since || got[2] != s.total {
 				t.Errorf("key %v: got %v, want %+v", k, got, *s)
 			}
@@ -228,8 +228,8 @@ func TestLimitEvictsWhatWasNotUsed(t *testing.T) {
 		}
 	}
 	f.Events(evs)
-	at := f.ints.Find(3)
-	if at < 0 || f.rows[int(at)*f.stride+rowHead] != 2501 {
+	at := f.keys.ints.Find(3)
+	if at < 0 || f.state.rows[int(at)*f.state.stride+rowHead] != 2501 {
 		t.Errorf("the key in use was evicted: row %d", at)
 	}
 	if l := f.Loss(); f.Len() != 10 || l.Evicted != 2499+1-10 {
@@ -257,7 +257,7 @@ func TestKeysThatAreDoneAreForgotten(t *testing.T) {
 		t.Errorf("got %d rows, %d keys, want at most %d", f.size(), f.Len(), 2*leastSwept)
 	}
 	for tid := range int64(99) {
-		if r := f.ints.Find(tid); r < 0 || f.rows[int(r)*f.stride+rowHead] == 0 {
+		if r := f.keys.ints.Find(tid); r < 0 || f.state.rows[int(r)*f.state.stride+rowHead] == 0 {
 			t.Fatalf("thread %d: its state is gone", tid)
 		}
 	}
@@ -282,7 +282,7 @@ func TestLossDropsState(t *testing.T) {
 	}
 	// The next event of a key begins anew.
 	f.Events(ticks(1, 1))
-	if got := f.rows[int(f.ints.Find(0))*f.stride+rowHead]; got != 1 {
+	if got := f.state.rows[int(f.keys.ints.Find(0))*f.state.stride+rowHead]; got != 1 {
 		t.Errorf("got %d events of the key, want 1", got)
 	}
 }
@@ -297,7 +297,7 @@ func TestErrorsAreCounted(t *testing.T) {
 		t.Errorf("got %d errors, %v, want 1", l.Errors, f.Errors().First)
 	}
 	for tid, want := range []int64{0, 7} {
-		if got := f.rows[int(f.ints.Find(int64(tid)))*f.stride+rowHead+1]; got != want {
+		if got := f.state.rows[int(f.keys.ints.Find(int64(tid)))*f.state.stride+rowHead+1]; got != want {
 			t.Errorf("key %d: got %d, want %d: nothing is assigned after an error", tid, got, want)
 		}
 	}

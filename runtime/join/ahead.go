@@ -24,7 +24,7 @@ type lookAhead struct {
 //
 // Fast path: these loops run for every event.
 func (j *Join) evaluate(evs []*event.Event) bool {
-	l := &j.look
+	l := &j.key.look
 	for i, e := range evs {
 		in := &j.in[e.Stream.Index]
 		if !in.arrives || in.Untraced {

@@ -70,15 +70,15 @@ func (e *endings) due(now event.Time) {
 
 func (j *Join) forget(tid int64) {
 	if row := j.rows.ints.Find(tid); row >= 0 && j.rows.at[row] >= 0 {
-		j.stats.Gone++
-		j.discard(j.rows.at[row], exit, j.now)
+		j.tally.stats.Gone++
+		j.discard(j.rows.at[row], exit, j.clock.now)
 	}
 }
 
 func (n *Nested) forget(tid int64) {
 	row := n.rows.ints.Find(tid)
 	for row >= 0 && n.rows.at[row] >= 0 {
-		n.stats.Gone++
-		n.remove(n.rows.at[row], exit, n.now)
+		n.tally.stats.Gone++
+		n.remove(n.rows.at[row], exit, n.clock.now)
 	}
 }

@@ -25,35 +25,56 @@ type Join struct {
 	in   []input // by stream
 	rows *rows
 	list list
+	key  struct {
+		keyAtHand
+		look lookAhead
+	}
 
-	integer bool
-	key     int64  // of the event at hand
-	pack    []byte // the same, if it is not an integer
-	look    lookAhead
-
-	out   []*event.Event
-	pairs []pair
-	spent []int32     // the starts of pairs that are being handed out
-	gone  event.Event // scratch of list.event
-
-	// closed is when the last loss ends: until then nothing starts or ends. A
-	// loss that is only of one ring closes nothing else.
-	closed  event.Time
-	losses  losses
+	made    made[pair]
+	left    single
+	clock   clock
 	running []int64 // by CPU: the task that runs there, -1 if not known
 	endings
 
-	left    pair
-	leftOut [1]*event.Event
-
 	frame expr.Frame
 	errs  flow.Errors
-	now   event.Time // of the newest event
-	stats Stats
-	// The counts that Loss has reported.
-	counted Stats
-	failed  uint64
-	pushed  uint64
+	tally tally
+}
+
+// A keyAtHand is the key of the event at hand.
+type keyAtHand struct {
+	integer bool // all keys are
+	num     int64
+	pack    []byte // the same, if it is not an integer
+}
+
+// made are pairs on their way to the next operator, together.
+type made[P any] struct {
+	out   []*event.Event
+	pairs []P
+	spent []int32     // the starts of pairs that are being handed out
+	gone  event.Event // scratch of list.event
+}
+
+// A single is an unpaired event on its way to the next operator.
+type single struct {
+	pair pair
+	out  [1]*event.Event
+}
+
+// A clock is how far events have come.
+type clock struct {
+	now event.Time // of the newest event
+	// closed is when the last loss ends: until then nothing starts or ends. A loss
+	// that is only of one ring closes nothing else.
+	closed event.Time
+	losses losses
+}
+
+// A tally is what was counted, and what of it Loss has reported.
+type tally struct {
+	stats, told    Stats
+	failed, pushed uint64
 }
 
 // input is an In with all that does not change computed ahead.
@@ -79,7 +100,8 @@ const batch = 128
 
 // New returns a Join that hands its pairs to next.
 func New(spec Spec, next flow.Sink) *Join {
-	j := &Join{spec: spec, next: next, integer: spec.integer()}
+	j := &Join{spec: spec, next: next}
+	j.key.integer = spec.integer()
 	if spec.Limit <= 0 {
 		j.spec.Limit = defaultLimit
 	}
@@ -101,17 +123,17 @@ func New(spec Spec, next flow.Sink) *Join {
 			slow:    in.Key != nil && in.Key.IsInterpreted(),
 		})
 	}
-	j.rows = newRows(j.integer)
-	if j.integer {
+	j.rows = newRows(j.key.integer)
+	if j.key.integer {
 		j.endings.follow(&j.spec, j.forget)
 	}
 	j.list = newList(spec.KeepRaw)
-	j.pairs = make([]pair, batch)
-	for i := range j.pairs {
-		p := &j.pairs[i]
+	j.made.pairs = make([]pair, batch)
+	for i := range j.made.pairs {
+		p := &j.made.pairs[i]
 		p.ev.Derived = &p.derived
 	}
-	j.left.frame = new(expr.Frame)
+	j.left.pair.frame = new(expr.Frame)
 	return j
 }
 
@@ -126,9 +148,9 @@ func (j *Join) Events(evs []*event.Event) {
 	}
 	j.flush()
 	if n := len(evs); n > 0 {
-		j.now = max(j.now, evs[n-1].Time)
+		j.clock.now = max(j.clock.now, evs[n-1].Time)
 	}
-	j.endings.due(j.now)
+	j.endings.due(j.clock.now)
 	if t := j.spec.Timeline; t != nil {
 		t.due(t.newest)
 		t.release(j.list.since())
@@ -136,7 +158,7 @@ func (j *Join) Events(evs []*event.Event) {
 }
 
 func (j *Join) events(evs []*event.Event) {
-	keyed := j.integer && j.evaluate(evs)
+	keyed := j.key.integer && j.evaluate(evs)
 	for i, e := range evs {
 		in := &j.in[e.Stream.Index]
 		if !in.arrives {
@@ -151,8 +173,8 @@ func (j *Join) events(evs []*event.Event) {
 		if in.Untraced {
 			continue
 		}
-		if e.Time < j.closed {
-			j.stats.InLoss++
+		if e.Time < j.clock.closed {
+			j.tally.stats.InLoss++
 			continue
 		}
 		starts, ends := in.starts, in.ends
@@ -163,8 +185,8 @@ func (j *Join) events(evs []*event.Event) {
 		}
 		var row int32
 		if keyed {
-			j.key = j.look.keys[i]
-			row = j.rows.ints.Find(j.key)
+			j.key.num = j.key.look.keys[i]
+			row = j.rows.ints.Find(j.key.num)
 		} else if row = j.find(in.Key, e); j.frame.Err != nil {
 			j.errs.Note(&j.frame)
 			continue
@@ -180,7 +202,7 @@ func (j *Join) events(evs []*event.Event) {
 				j.match(w, e)
 				w = nobody
 			} else if in.middle {
-				j.stats.EndsAlone++
+				j.tally.stats.EndsAlone++
 				if j.spec.Left != nil {
 					j.leaves(e, alone, e.Time)
 				}
@@ -209,7 +231,7 @@ func (j *Join) rights(in *input, e *event.Event) (starts, ends bool) {
 	}
 	if starts && in.Wakeup != nil && j.unnecessary(in.Wakeup, e) {
 		starts = false
-		j.stats.Unnecessary++
+		j.tally.stats.Unnecessary++
 	}
 	return starts, ends
 }
@@ -218,12 +240,12 @@ func (j *Join) rights(in *input, e *event.Event) (starts, ends bool) {
 // is left in j for wait.
 func (j *Join) find(p *expr.Program, e *event.Event) int32 {
 	j.frame.Reset(e)
-	if j.integer {
-		j.key = p.Int(&j.frame)
-		return j.rows.ints.Find(j.key)
+	if j.key.integer {
+		j.key.num = p.Int(&j.frame)
+		return j.rows.ints.Find(j.key.num)
 	}
-	j.pack = key.Append(j.pack[:0], p, &j.frame)
-	return j.rows.texts.Find(j.pack)
+	j.key.pack = key.Append(j.key.pack[:0], p, &j.frame)
+	return j.rows.texts.Find(j.key.pack)
 }
 
 // match makes a pair of n, who has been taken from its row, and e, if they are
@@ -233,15 +255,15 @@ func (j *Join) match(n int32, e *event.Event) {
 	w := &j.list.at[n]
 	stream := j.spec.Pairs[w.stream][e.Stream.Index]
 	if stream == nil || w.time >= e.Time {
-		j.stats.Cancelled++
+		j.tally.stats.Cancelled++
 		if j.spec.Left != nil {
-			j.leaves(j.list.event(n, &j.gone), cancelled, e.Time)
+			j.leaves(j.list.event(n, &j.made.gone), cancelled, e.Time)
 		}
 		j.list.free(n)
 		return
 	}
-	j.stats.Pairs++
-	p := &j.pairs[len(j.out)]
+	j.tally.stats.Pairs++
+	p := &j.made.pairs[len(j.made.out)]
 	// Only the members that differ from pair to pair are written.
 	p.ev.Time, p.ev.Stream = e.Time, stream
 	p.ev.PID, p.ev.TID, p.ev.CPU, p.ev.Ring = e.PID, e.TID, e.CPU, e.Ring
@@ -251,20 +273,20 @@ func (j *Join) match(n int32, e *event.Event) {
 		p.slots[0] = j.in[e.Stream.Index].Key.Value(&j.frame)
 		p.derived.Slots = p.slots[:1]
 	}
-	j.out = append(j.out, &p.ev)
-	j.spent = append(j.spent, n)
-	if len(j.out) == batch {
+	j.made.out = append(j.made.out, &p.ev)
+	j.made.spent = append(j.made.spent, n)
+	if len(j.made.out) == batch {
 		j.flush()
 	}
 }
 
 func (j *Join) flush() {
-	if len(j.out) > 0 {
-		j.next.Events(j.out)
-		j.out = j.out[:0]
+	if len(j.made.out) > 0 {
+		j.next.Events(j.made.out)
+		j.made.out = j.made.out[:0]
 	}
-	j.list.free(j.spent...)
-	j.spent = j.spent[:0]
+	j.list.free(j.made.spent...)
+	j.made.spent = j.made.spent[:0]
 }
 
 // wait lets e wait in row, or under the key that find left if that is
@@ -272,15 +294,15 @@ func (j *Join) flush() {
 func (j *Join) wait(row, n int32, e *event.Event) {
 	if n != nobody {
 		if j.list.at[n].time > e.Time {
-			j.stats.Cancelled++ // e is out of order
+			j.tally.stats.Cancelled++ // e is out of order
 			if j.spec.Left != nil {
 				j.leaves(e, cancelled, e.Time)
 			}
 			return
 		}
-		j.stats.Replaced++
+		j.tally.stats.Replaced++
 		if j.spec.Left != nil {
-			j.leaves(j.list.event(n, &j.gone), replaced, e.Time)
+			j.leaves(j.list.event(n, &j.made.gone), replaced, e.Time)
 		}
 		j.list.unlink(n)
 	} else {
@@ -288,15 +310,15 @@ func (j *Join) wait(row, n int32, e *event.Event) {
 			j.evict()
 		}
 		if row < 0 {
-			row = j.rows.insert(j.key, j.pack)
+			row = j.rows.insert(j.key.num, j.key.pack)
 		}
 		n = j.list.take()
 		j.rows.at[row] = n
 		j.rows.empty--
 	}
 	j.list.put(n, row, e)
-	if j.list.count > j.stats.WaitingPeak {
-		j.stats.WaitingPeak = j.list.count
+	if j.list.count > j.tally.stats.WaitingPeak {
+		j.tally.stats.WaitingPeak = j.list.count
 	}
 }
 

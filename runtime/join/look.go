@@ -23,12 +23,21 @@ type looker struct {
 	task       int64 // who is followed
 	cpu        int32 // where it is, -1 while it sleeps
 	since      []running
-	keyInt     int64
-	keyBytes   []byte
-	keyIsInt   bool
-	scratch    []byte
+	key        soughtKey
 	frame      expr.Frame
+	shown      listing
+}
 
+// A soughtKey is the key of the pair that is listed.
+type soughtKey struct {
+	num     int64
+	bytes   []byte
+	isInt   bool
+	scratch []byte // keys of events to compare with
+}
+
+// A listing is what was shown so far.
+type listing struct {
 	lines  []result.DetailLine
 	phase  result.DetailPart
 	last   event.Time // of the event before, shown or hidden
@@ -57,14 +66,14 @@ func (l *looker) info(e *event.Event) *eventInfo {
 // list fills d.Lines.
 func (l *looker) list(d *result.Detail, p *event.Event, sel *Select, t *Timeline) {
 	l.sel, l.start, l.end = sel, d.Start, d.End
-	l.lines = d.Lines
-	l.phase, l.hidden, l.last = result.Previous, 0, 0
+	l.shown.lines = d.Lines
+	l.shown.phase, l.shown.hidden, l.shown.last = result.Previous, 0, 0
 	l.since = l.since[:0]
 	l.cpu = d.Start.CPU
 	l.pairKey()
 	l.task = int64(d.Start.TID)
-	if sel.KeyIsTask && l.keyIsInt {
-		l.task = l.keyInt
+	if sel.KeyIsTask && l.key.isInt {
+		l.task = l.key.num
 	}
 	until := d.Until
 	if d.End != nil {
@@ -73,27 +82,27 @@ func (l *looker) list(d *result.Detail, p *event.Event, sel *Select, t *Timeline
 	d.Evicted = t.gone >= d.Start.Time-event.Time(sel.Before) && t.gone > 0
 	t.between(d.Start.Time-event.Time(sel.Before), until+event.Time(sel.After), func(e *event.Event) {
 		switch {
-		case l.phase == result.Previous && same(e, d.Start):
+		case l.shown.phase == result.Previous && same(e, d.Start):
 			l.follow(e, nil)
-			l.phase, l.last = result.Between, e.Time
+			l.shown.phase, l.shown.last = result.Between, e.Time
 			return
-		case l.phase == result.Previous && e.Time > d.Start.Time:
+		case l.shown.phase == result.Previous && e.Time > d.Start.Time:
 			// The start itself has been evicted.
-			l.phase, l.last = result.Between, d.Start.Time
-		case l.phase == result.Between && d.End != nil && same(e, d.End):
+			l.shown.phase, l.shown.last = result.Between, d.Start.Time
+		case l.shown.phase == result.Between && d.End != nil && same(e, d.End):
 			l.closeHidden(e.Time)
-			l.phase = result.After
+			l.shown.phase = result.After
 			return
-		case l.phase == result.Between && e.Time > until:
+		case l.shown.phase == result.Between && e.Time > until:
 			l.closeHidden(until)
-			l.phase = result.After
+			l.shown.phase = result.After
 		}
 		l.event(e)
 	})
-	if l.phase == result.Between {
+	if l.shown.phase == result.Between {
 		l.closeHidden(until)
 	}
-	d.Lines = l.lines
+	d.Lines = l.shown.lines
 	for i := range d.Lines {
 		e := d.Lines[i].Event
 		switch {
@@ -118,47 +127,47 @@ func same(a, b *event.Event) bool {
 
 // event takes one event into the listing, if it is selected.
 func (l *looker) event(e *event.Event) {
-	line := result.DetailLine{Part: l.phase, Event: e}
+	line := result.DetailLine{Part: l.shown.phase, Event: e}
 	in := l.info(e)
 	was := l.cpu // the CPU where the task was counts too
-	if l.phase != result.Previous {
+	if l.shown.phase != result.Previous {
 		l.follow(e, &line)
 	}
 	l.ran(e, in, &line)
 	if line.State == "" && !l.selected(e, in, was) {
 		return
 	}
-	if l.phase != result.Between || l.sel.HideNS <= 0 {
-		l.lines = append(l.lines, line)
+	if l.shown.phase != result.Between || l.sel.HideNS <= 0 {
+		l.shown.lines = append(l.shown.lines, line)
 		return
 	}
-	gap := int64(e.Time - l.last)
-	l.last = e.Time
+	gap := int64(e.Time - l.shown.last)
+	l.shown.last = e.Time
 	if gap < l.sel.HideNS {
-		l.hidden++
-		l.late = line
+		l.shown.hidden++
+		l.shown.late = line
 		return
 	}
 	l.reveal()
-	l.lines = append(l.lines, line)
+	l.shown.lines = append(l.shown.lines, line)
 }
 
 // reveal ends a run of hidden events: the last of them is shown, since the
 // next event came long after it.
 func (l *looker) reveal() {
-	if l.hidden > 1 {
-		l.lines = append(l.lines, result.DetailLine{Part: result.Between, Hidden: l.hidden - 1})
+	if l.shown.hidden > 1 {
+		l.shown.lines = append(l.shown.lines, result.DetailLine{Part: result.Between, Hidden: l.shown.hidden - 1})
 	}
-	if l.hidden > 0 {
-		l.lines = append(l.lines, l.late)
+	if l.shown.hidden > 0 {
+		l.shown.lines = append(l.shown.lines, l.shown.late)
 	}
-	l.hidden = 0
+	l.shown.hidden = 0
 }
 
 func (l *looker) closeHidden(t event.Time) {
-	if l.hidden > 0 && int64(t-l.last) < l.sel.HideNS {
-		l.lines = append(l.lines, result.DetailLine{Part: result.Between, Hidden: l.hidden})
-		l.hidden = 0
+	if l.shown.hidden > 0 && int64(t-l.shown.last) < l.sel.HideNS {
+		l.shown.lines = append(l.shown.lines, result.DetailLine{Part: result.Between, Hidden: l.shown.hidden})
+		l.shown.hidden = 0
 		return
 	}
 	l.reveal()
@@ -262,7 +271,7 @@ func (l *looker) onCPU(e *event.Event, in *eventInfo, cpu int32) bool {
 // pairKey works out the key of the pair. Its end is whole; its start may have
 // kept only a part of its record.
 func (l *looker) pairKey() {
-	l.keyIsInt, l.keyBytes = false, l.keyBytes[:0]
+	l.key.isInt, l.key.bytes = false, l.key.bytes[:0]
 	e := l.end
 	if e == nil {
 		e = l.start
@@ -273,10 +282,10 @@ func (l *looker) pairKey() {
 	}
 	l.frame.Reset(e)
 	if p.Type.Numeric() {
-		l.keyIsInt, l.keyInt = true, p.Int(&l.frame)
+		l.key.isInt, l.key.num = true, p.Int(&l.frame)
 		return
 	}
-	l.keyBytes = key.Append(l.keyBytes, p, &l.frame)
+	l.key.bytes = key.Append(l.key.bytes, p, &l.frame)
 }
 
 func (l *looker) program(e *event.Event) *expr.Program {
@@ -288,13 +297,13 @@ func (l *looker) program(e *event.Event) *expr.Program {
 
 func (l *looker) hasKey(e *event.Event) bool {
 	p := l.program(e)
-	if p == nil || p.Type.Numeric() != l.keyIsInt {
+	if p == nil || p.Type.Numeric() != l.key.isInt {
 		return false
 	}
 	l.frame.Reset(e)
-	if l.keyIsInt {
-		return p.Int(&l.frame) == l.keyInt && l.frame.Err == nil
+	if l.key.isInt {
+		return p.Int(&l.frame) == l.key.num && l.frame.Err == nil
 	}
-	l.scratch = key.Append(l.scratch[:0], p, &l.frame)
-	return l.frame.Err == nil && bytes.Equal(l.scratch, l.keyBytes)
+	l.key.scratch = key.Append(l.key.scratch[:0], p, &l.frame)
+	return l.frame.Err == nil && bytes.Equal(l.key.scratch, l.key.bytes)
 }

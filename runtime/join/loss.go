@@ -28,12 +28,12 @@ func (l *losses) add(ring int32, end event.Time) event.Time {
 func (j *Join) Lost(ring int32, lost uint64, t event.Time) {
 	j.list.each(func(n int32) {
 		if !j.spec.ByRing || j.list.at[n].ring == ring {
-			j.stats.Broken++
+			j.tally.stats.Broken++
 			j.discard(n, broken, t)
 		}
 	})
 	if !j.spec.ByRing && j.spec.LossEnd != nil {
-		j.closed = j.losses.add(ring, j.spec.LossEnd(ring))
+		j.clock.closed = j.clock.losses.add(ring, j.spec.LossEnd(ring))
 	}
 	for i := range j.running {
 		j.running[i] = unknownTask
@@ -46,14 +46,14 @@ func (j *Join) Lost(ring int32, lost uint64, t event.Time) {
 
 // evict pushes out the oldest event that waits.
 func (j *Join) evict() {
-	j.stats.Evicted++
+	j.tally.stats.Evicted++
 	j.discard(j.list.oldest(), evicted, j.list.at[j.list.newest()].time)
 }
 
 // discard takes n away unmatched.
 func (j *Join) discard(n int32, why reason, at event.Time) {
 	if j.spec.Left != nil {
-		j.leaves(j.list.event(n, &j.gone), why, at)
+		j.leaves(j.list.event(n, &j.made.gone), why, at)
 	}
 	j.rows.at[j.list.at[n].row] = nobody
 	j.rows.empty++

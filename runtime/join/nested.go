@@ -21,27 +21,16 @@ type Nested struct {
 	rows    *rows // at is the top of each stack
 	list    list
 	entries []entry // by number of the waiting
-	integer bool
-	key     int64
-	pack    []byte
+	key     keyAtHand
 
-	out   []*event.Event
-	pairs []call
-	spent []int32
-	gone  event.Event
-
-	left    pair
-	leftOut [1]*event.Event
-
-	closed event.Time
-	losses losses
+	made  made[call]
+	left  single
+	clock clock
 	endings
-	now    event.Time
-	frame  expr.Frame
-	errs   flow.Errors
-	stats  Stats
-	told   Stats
-	failed uint64
+
+	frame expr.Frame
+	errs  flow.Errors
+	tally tally
 }
 
 // The slots of a nested pair behind its key.
@@ -74,19 +63,20 @@ const maxDepth = 256
 
 // NewNested returns a Nested that hands its pairs to next.
 func NewNested(spec Spec, tree *Tree, next flow.Sink) *Nested {
-	n := &Nested{spec: spec, next: next, tree: tree, integer: spec.integer(), pairs: make([]call, batch)}
+	n := &Nested{spec: spec, next: next, tree: tree}
+	n.key.integer, n.made.pairs = spec.integer(), make([]call, batch)
 	if spec.Limit <= 0 {
 		n.spec.Limit = defaultLimit
 	}
 	if spec.LimitBytes <= 0 {
 		n.spec.LimitBytes = defaultBytes
 	}
-	n.rows = newRows(n.integer)
-	if n.integer {
+	n.rows = newRows(n.key.integer)
+	if n.key.integer {
 		n.endings.follow(&n.spec, n.forget)
 	}
 	n.list = newList(spec.KeepRaw)
-	n.left.frame = new(expr.Frame)
+	n.left.pair.frame = new(expr.Frame)
 	return n
 }
 
@@ -101,8 +91,8 @@ func (n *Nested) Events(evs []*event.Event) {
 		if !traced {
 			continue
 		}
-		if e.Time < n.closed {
-			n.stats.InLoss++
+		if e.Time < n.clock.closed {
+			n.tally.stats.InLoss++
 			continue
 		}
 		n.frame.Reset(e)
@@ -127,10 +117,10 @@ func (n *Nested) Events(evs []*event.Event) {
 		}
 	}
 	if len(evs) > 0 {
-		n.now = max(n.now, evs[len(evs)-1].Time)
+		n.clock.now = max(n.clock.now, evs[len(evs)-1].Time)
 	}
 	n.flush()
-	n.endings.due(n.now)
+	n.endings.due(n.clock.now)
 	if t := n.spec.Timeline; t != nil {
 		t.due(t.newest)
 		t.release(n.list.since())
@@ -138,12 +128,12 @@ func (n *Nested) Events(evs []*event.Event) {
 }
 
 func (n *Nested) find(p *expr.Program) int32 {
-	if n.integer {
-		n.key = p.Int(&n.frame)
-		return n.rows.ints.Find(n.key)
+	if n.key.integer {
+		n.key.num = p.Int(&n.frame)
+		return n.rows.ints.Find(n.key.num)
 	}
-	n.pack = key.Append(n.pack[:0], p, &n.frame)
-	return n.rows.texts.Find(n.pack)
+	n.key.pack = key.Append(n.key.pack[:0], p, &n.frame)
+	return n.rows.texts.Find(n.key.pack)
 }
 
 // enter puts an entry on its stack.
@@ -152,7 +142,7 @@ func (n *Nested) enter(row, stage int32, e *event.Event) {
 		n.evict(n.list.oldest())
 	}
 	if row < 0 {
-		row = n.rows.insert(n.key, n.pack)
+		row = n.rows.insert(n.key.num, n.key.pack)
 	}
 	top := n.rows.at[row]
 	if top != nobody && n.entries[top].depth >= maxDepth {
@@ -176,7 +166,7 @@ func (n *Nested) enter(row, stage int32, e *event.Event) {
 	c.node = n.tree.child(parent, stage)
 	n.rows.at[row] = w
 	n.list.put(w, row, e)
-	n.stats.WaitingPeak = max(n.stats.WaitingPeak, n.list.count)
+	n.tally.stats.WaitingPeak = max(n.tally.stats.WaitingPeak, n.list.count)
 }
 
 // leave ends the newest entry of the function.
@@ -189,17 +179,17 @@ func (n *Nested) leave(row, stage int32, e *event.Event) {
 		w = n.entries[w].below
 	}
 	if w == nobody {
-		n.stats.EndsAlone++
+		n.tally.stats.EndsAlone++
 		if n.spec.Left != nil {
 			n.leaves(e, alone, e.Time)
 		}
 		return
 	}
 	for top := n.rows.at[row]; top != w; top = n.rows.at[row] {
-		n.stats.Cancelled++
+		n.tally.stats.Cancelled++
 		n.pop(top)
 		if n.spec.Left != nil {
-			n.leaves(n.list.event(top, &n.gone), cancelled, e.Time)
+			n.leaves(n.list.event(top, &n.made.gone), cancelled, e.Time)
 		}
 		n.list.free(top)
 	}
@@ -207,7 +197,7 @@ func (n *Nested) leave(row, stage int32, e *event.Event) {
 	start, c := &n.list.at[w], &n.entries[w]
 	stream := n.spec.Pairs[start.stream][e.Stream.Index]
 	if stream == nil || start.time >= e.Time {
-		n.stats.Cancelled++
+		n.tally.stats.Cancelled++
 		n.list.free(w)
 		return
 	}
@@ -215,8 +205,8 @@ func (n *Nested) leave(row, stage int32, e *event.Event) {
 	if c.below != nobody {
 		n.entries[c.below].inside += took
 	}
-	n.stats.Pairs++
-	p := &n.pairs[len(n.out)]
+	n.tally.stats.Pairs++
+	p := &n.made.pairs[len(n.made.out)]
 	p.ev.Time, p.ev.Stream, p.ev.Derived = e.Time, stream, &p.derived
 	p.ev.PID, p.ev.TID, p.ev.CPU, p.ev.Ring = e.PID, e.TID, e.CPU, e.Ring
 	p.derived.Start, p.derived.End = n.list.event(w, &p.start), e
@@ -227,9 +217,9 @@ func (n *Nested) leave(row, stage int32, e *event.Event) {
 	p.slots[SlotDepth] = event.IntOf(int64(c.depth))
 	p.slots[SlotSelf] = event.DurationOf(took - c.inside)
 	p.derived.Slots = p.slots[:]
-	n.out = append(n.out, &p.ev)
-	n.spent = append(n.spent, w)
-	if len(n.out) == batch {
+	n.made.out = append(n.made.out, &p.ev)
+	n.made.spent = append(n.made.spent, w)
+	if len(n.made.out) == batch {
 		n.flush()
 	}
 }
@@ -244,25 +234,25 @@ func (n *Nested) pop(w int32) {
 }
 
 func (n *Nested) flush() {
-	if len(n.out) > 0 {
-		n.next.Events(n.out)
-		n.out = n.out[:0]
+	if len(n.made.out) > 0 {
+		n.next.Events(n.made.out)
+		n.made.out = n.made.out[:0]
 	}
-	n.list.free(n.spent...)
-	n.spent = n.spent[:0]
+	n.list.free(n.made.spent...)
+	n.made.spent = n.made.spent[:0]
 }
 
 // Stats returns the counters since the start.
 func (n *Nested) Stats() Stats {
-	s := n.stats
+	s := n.tally.stats
 	s.Waiting, s.Bytes = n.list.count, n.list.bytes
 	return s
 }
 
 // Loss returns the losses of the pairs since the last call.
 func (n *Nested) Loss() event.Loss {
-	l := n.stats.since(&n.told)
-	l.Errors = n.errs.N - n.failed
-	n.told, n.failed = n.stats, n.errs.N
+	l := n.tally.stats.since(&n.tally.told)
+	l.Errors = n.errs.N - n.tally.failed
+	n.tally.told, n.tally.failed = n.tally.stats, n.errs.N
 	return l
 }

@@ -4,13 +4,13 @@ import "ppscript/runtime/event"
 
 // evict takes an entry out of the middle of its stack.
 func (n *Nested) evict(w int32) {
-	n.stats.Evicted++
+	n.tally.stats.Evicted++
 	n.remove(w, evicted, n.list.at[n.list.newest()].time)
 }
 
 func (n *Nested) remove(w int32, why reason, t event.Time) {
 	if n.spec.Left != nil {
-		n.leaves(n.list.event(w, &n.gone), why, t)
+		n.leaves(n.list.event(w, &n.made.gone), why, t)
 	}
 	if top := n.rows.at[n.list.at[w].row]; top == w {
 		n.pop(w)
@@ -28,12 +28,12 @@ func (n *Nested) remove(w int32, why reason, t event.Time) {
 func (n *Nested) Lost(ring int32, count uint64, t event.Time) {
 	n.list.each(func(w int32) {
 		if !n.spec.ByRing || n.list.at[w].ring == ring {
-			n.stats.Broken++
+			n.tally.stats.Broken++
 			n.remove(w, broken, t)
 		}
 	})
 	if !n.spec.ByRing && n.spec.LossEnd != nil {
-		n.closed = n.losses.add(ring, n.spec.LossEnd(ring))
+		n.clock.closed = n.clock.losses.add(ring, n.spec.LossEnd(ring))
 	}
 	n.next.Lost(ring, count, t)
 	if n.spec.LeftTo != nil {
@@ -53,14 +53,14 @@ func (n *Nested) End(final bool, now event.Time) {
 	if final {
 		why = exit
 	}
-	n.list.each(func(w int32) { n.leaves(n.list.event(w, &n.gone), why, max(n.now, now)) })
+	n.list.each(func(w int32) { n.leaves(n.list.event(w, &n.made.gone), why, max(n.clock.now, now)) })
 }
 
 // leaves hands out an event that stays without a partner.
 func (n *Nested) leaves(e *event.Event, why reason, t event.Time) {
 	if s := n.spec.Left[e.Stream.Index]; s != nil {
-		n.left.fill(e, s, n.spec.In[e.Stream.Index].Key, why, t)
-		n.leftOut[0] = &n.left.ev
-		n.spec.LeftTo.Events(n.leftOut[:])
+		n.left.pair.fill(e, s, n.spec.In[e.Stream.Index].Key, why, t)
+		n.left.out[0] = &n.left.pair.ev
+		n.spec.LeftTo.Events(n.left.out[:])
 	}
 }

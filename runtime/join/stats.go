@@ -7,7 +7,7 @@ import (
 
 // Stats returns the counters since the start.
 func (j *Join) Stats() Stats {
-	s := j.stats
+	s := j.tally.stats
 	s.Waiting, s.Bytes = j.list.count, j.list.bytes
 	return s
 }
@@ -27,12 +27,12 @@ func (s *Stats) since(told *Stats) event.Loss {
 
 // Loss returns the losses of the pairs since the last call.
 func (j *Join) Loss() event.Loss {
-	l := j.stats.since(&j.counted)
-	l.Errors = j.errs.N - j.failed
+	l := j.tally.stats.since(&j.tally.told)
+	l.Errors = j.errs.N - j.tally.failed
 	if t := j.spec.Timeline; t != nil {
-		l.Evicted += t.evicted - j.pushed
-		j.pushed = t.evicted
+		l.Evicted += t.evicted - j.tally.pushed
+		j.tally.pushed = t.evicted
 	}
-	j.counted, j.failed = j.stats, j.errs.N
+	j.tally.told, j.tally.failed = j.tally.stats, j.errs.N
 	return l
 }

@@ -19,9 +19,9 @@ const (
 // leaves hands out e, which stays without a partner as is known at t.
 func (j *Join) leaves(e *event.Event, why reason, t event.Time) {
 	if s := j.spec.Left[e.Stream.Index]; s != nil {
-		j.left.fill(e, s, j.in[e.Stream.Index].Key, why, t)
-		j.leftOut[0] = &j.left.ev
-		j.spec.LeftTo.Events(j.leftOut[:])
+		j.left.pair.fill(e, s, j.in[e.Stream.Index].Key, why, t)
+		j.left.out[0] = &j.left.pair.ev
+		j.spec.LeftTo.Events(j.left.out[:])
 	}
 }
 
@@ -51,5 +51,5 @@ func (j *Join) End(final bool, now event.Time) {
 	if final {
 		why = exit
 	}
-	j.list.each(func(n int32) { j.leaves(j.list.event(n, &j.gone), why, max(j.now, now)) })
+	j.list.each(func(n int32) { j.leaves(j.list.event(n, &j.made.gone), why, max(j.clock.now, now)) })
 }
