@@ -18,6 +18,7 @@
 //	kernel     facts of this kernel; the doctor
 //	expr       per-event code: one typed program, from C text or from Starlark
 //	tracefs    tracepoints: their formats, and how the kernel prints them
+//	workload   the command that is observed: held until its events are attached
 //	perf       live source: perf_event_open, rings, records
 //	perfdata   recorded source: perf.data files
 //	relay      events sent elsewhere and received, as recordings

@@ -12,6 +12,7 @@ import (
 	"ppscript/runtime/render"
 	"ppscript/runtime/session"
 	"ppscript/runtime/unit"
+	"ppscript/runtime/workload"
 )
 
 // A common is the values of the common options, checked.
@@ -34,7 +35,7 @@ type common struct {
 
 // readCommon checks the common options and the command. Mistakes that can be
 // known are reported here, before anything is opened.
-func readCommon(fs *flags, workload []string) (*common, error) {
+func readCommon(fs *flags, command []string) (*common, error) {
 	c := fs.common
 	r := &reader{}
 	for _, f := range fs.list {
@@ -45,8 +46,8 @@ func readCommon(fs *flags, workload []string) (*common, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	if len(workload) > 0 {
-		c.target.Workload = &perf.Workload{Args: workload}
+	if len(command) > 0 {
+		c.target.Workload = &workload.Command{Args: command}
 	}
 	return c, c.check()
 }

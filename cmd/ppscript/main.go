@@ -13,8 +13,8 @@ import (
 	"syscall"
 
 	"ppscript/cmd/ppscript/console"
-	"ppscript/runtime/perf"
 	"ppscript/runtime/privilege"
+	"ppscript/runtime/workload"
 )
 
 func main() {
@@ -23,7 +23,7 @@ func main() {
 		a := &app{Console: console.Console{Stderr: os.Stderr}}
 		os.Exit(a.exitCode(err))
 	}
-	perf.MaybeExecChild() // does not return in the child that becomes a command
+	workload.MaybeExecChild() // does not return in the child that becomes a command
 	os.Exit(run(os.Args[1:]))
 }
 

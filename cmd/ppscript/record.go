@@ -11,6 +11,7 @@ import (
 	"ppscript/runtime/perf"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/session"
+	"ppscript/runtime/workload"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -163,7 +164,7 @@ func record(a *app, fl *flags, how *sampling, command []string) (err error) {
 	a.Say(r.Summary())
 	var status error
 	if st, ok := src.WorkloadStatus(); ok && !w.interrupted() {
-		code, signal := perf.ExitStatus(st)
+		code, signal := workload.ExitStatus(st)
 		status = a.commandEnded(command[0], code, signal)
 	}
 	if c.strict && r.Lost() > 0 {

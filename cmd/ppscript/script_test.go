@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"ppscript/runtime/perf"
+	"ppscript/runtime/workload"
 	"ppscript/tests/testkit"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -36,7 +36,7 @@ import (
 // $UNIQUE a number that no other run of the tests has at the same time.
 
 func TestMain(m *testing.M) {
-	perf.MaybeExecChild()
+	workload.MaybeExecChild()
 	testscript.Main(m, map[string]func(){
 		"ppscript":        main,
 		"ppscript-nobody": unprivileged,

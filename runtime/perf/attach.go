@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strconv"
 
-	"golang.org/x/sys/unix"
-
 	"ppscript/runtime/diag"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/privilege"
+
+	"golang.org/x/sys/unix"
 )
 
 // This file turns a Target into places: the pid and CPU for each call of
@@ -72,7 +72,7 @@ func (c *Config) resolve(warn func(error)) (*attachment, error) {
 	case t.Workload != nil && !t.System:
 		a.mode = "workload"
 		a.inherit = t.Inherit != No
-		a.tasks([]int{t.Workload.tid}, cpus, t.CPUs != nil)
+		a.tasks([]int{t.Workload.TID()}, cpus, t.CPUs != nil)
 	case len(t.PIDs) > 0:
 		a.mode = "pid"
 		a.inherit = t.Inherit != No

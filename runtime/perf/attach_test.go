@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"ppscript/runtime/kernel"
-
+	"ppscript/runtime/workload"
 	"ppscript/tests/testkit"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestPIDFollowsThreadsButNotChildren(t *testing.T) {
@@ -137,10 +137,12 @@ func TestDeadThreadsAreSkippedWithAWarning(t *testing.T) {
 	}
 }
 
-func workload(out *os.File, args ...string) *Workload { return &Workload{Args: args, Stdout: out} }
+func command(out *os.File, args ...string) *workload.Command {
+	return &workload.Command{Args: args, Stdout: out}
+}
 
 // helperWorkload is the helper as a command.
-func helperWorkload(t *testing.T, args ...string) *Workload {
+func helperWorkload(t *testing.T, args ...string) *workload.Command {
 	exe, err := os.Executable()
 	link := filepath.Join(t.TempDir(), helperMark)
 	if err == nil {
@@ -149,7 +151,7 @@ func helperWorkload(t *testing.T, args ...string) *Workload {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Workload{Args: append([]string{link}, args...)}
+	return &workload.Command{Args: append([]string{link}, args...)}
 }
 
 func TestWorkload(t *testing.T) {
@@ -207,7 +209,7 @@ func TestWorkloadStatus(t *testing.T) {
 	needRoot(t)
 	s := openSource(t, Config{
 		Events: []EventConfig{getppid(t, 0)},
-		Target: Target{Workload: workload(nil, "sh", "-c", "exit 7")},
+		Target: Target{Workload: command(nil, "sh", "-c", "exit 7")},
 	})
 	readAll(t, s)
 	if st, ok := s.WorkloadStatus(); !ok || st.ExitCode() != 7 {
@@ -224,7 +226,7 @@ func TestWorkloadEndsSystemWideSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := openSource(t, Config{Events: []EventConfig{getppid(t, h.tid)},
-		Target: Target{CPUs: []int{0}, System: true, Workload: workload(nil, "cat", fifo)}})
+		Target: Target{CPUs: []int{0}, System: true, Workload: command(nil, "cat", fifo)}})
 	h.do("call 77")
 	end, err := os.OpenFile(fifo, os.O_WRONLY, 0)
 	if err != nil {
@@ -239,12 +241,12 @@ func TestWorkloadEndsSystemWideSource(t *testing.T) {
 func TestCloseEndsTheWorkload(t *testing.T) {
 	needRoot(t)
 	s, err := Open(context.Background(), Config{
-		Events: []EventConfig{getppid(t, 0)}, Target: Target{Workload: workload(nil, "sleep", "1000")},
+		Events: []EventConfig{getppid(t, 0)}, Target: Target{Workload: command(nil, "sleep", "1000")},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pid := s.workload.process.Pid
+	pid := s.workload.PID()
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
@@ -264,7 +266,7 @@ func TestWorkloadOutputAndScriptWithoutInterpreter(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := openSource(t, Config{
-		Events: []EventConfig{getppid(t, 0)}, Target: Target{Workload: workload(w, file, "arg")},
+		Events: []EventConfig{getppid(t, 0)}, Target: Target{Workload: command(w, file, "arg")},
 	})
 	w.Close()
 	readAll(t, s)
@@ -360,8 +362,8 @@ func TestNothingStaysOpen(t *testing.T) {
 	for _, cfg := range []Config{
 		{Events: []EventConfig{getppid(t, h.tid), bad}},
 		{Events: []EventConfig{getppid(t, h.tid), bad}, Target: Target{PIDs: []int{h.pid}}},
-		{Events: []EventConfig{bad}, Target: Target{Workload: workload(nil, "sleep", "1000")}},
-		{Events: []EventConfig{getppid(t, h.tid)}, Target: Target{Workload: workload(nil, "true")}},
+		{Events: []EventConfig{bad}, Target: Target{Workload: command(nil, "sleep", "1000")}},
+		{Events: []EventConfig{getppid(t, h.tid)}, Target: Target{Workload: command(nil, "true")}},
 		{Events: []EventConfig{getppid(t, h.tid)}, Target: Target{PIDs: []int{h.pid}}},
 	} {
 		s, err := Open(context.Background(), cfg)

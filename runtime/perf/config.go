@@ -4,11 +4,12 @@ import (
 	"math/bits"
 	"os"
 
-	"golang.org/x/sys/unix"
-
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/unit"
+	"ppscript/runtime/workload"
+
+	"golang.org/x/sys/unix"
 )
 
 // A Config says which events to open, where, and how big the rings are.
@@ -151,7 +152,7 @@ type Target struct {
 	// Cgroups are names below the perf_event hierarchy, or patterns.
 	Cgroups []string
 	// Workload is started, held until all is attached, and observed.
-	Workload *Workload
+	Workload *workload.Command
 	// System observes the others, or the CPUs, although there is a Workload,
 	// which only says how long.
 	System bool

@@ -11,12 +11,12 @@ import (
 	"syscall"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-
+	"ppscript/runtime/workload"
 	"ppscript/tests/testkit"
+
+	"golang.org/x/sys/unix"
 )
 
 // refused opens cfg, which must fail, and checks the class of the error, that
@@ -81,7 +81,7 @@ func TestBadWorkloads(t *testing.T) {
 	open := func(class diag.Class, words []string, args ...string) error {
 		t.Helper()
 		return refused(t, Config{
-			Events: []EventConfig{clock("page-faults")}, Target: Target{Workload: &Workload{Args: args}},
+			Events: []EventConfig{clock("page-faults")}, Target: Target{Workload: &workload.Command{Args: args}},
 		}, class, words...)
 	}
 	open(diag.Usage, nil)

@@ -16,11 +16,11 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"ppscript/runtime/event"
-
+	"ppscript/runtime/workload"
 	"ppscript/tests/testkit"
+
+	"golang.org/x/sys/unix"
 )
 
 // helperMark as argv[0] makes the test binary a helper: a program that makes
@@ -28,7 +28,7 @@ import (
 const helperMark = "perf-test-helper"
 
 func TestMain(m *testing.M) {
-	MaybeExecChild()
+	workload.MaybeExecChild()
 	if filepath.Base(os.Args[0]) == helperMark {
 		helperMain(os.Args[1:])
 		os.Exit(0)

@@ -8,9 +8,10 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"ppscript/runtime/event"
+	"ppscript/runtime/workload"
+
+	"golang.org/x/sys/unix"
 )
 
 // A Source is the live door: it implements event.Source over the rings of
@@ -39,7 +40,7 @@ type Source struct {
 	counting bool // for Counters, and for Hooks
 	hooked   bool // for Hooks
 
-	workload *Workload
+	workload *workload.Command
 	pidfds   []int
 	living   int // pidfds whose process has not ended
 	allGone  bool
@@ -264,7 +265,7 @@ func (s *Source) WorkloadStatus() (*os.ProcessState, bool) {
 	if s.workload == nil {
 		return nil, false
 	}
-	return s.workload.status()
+	return s.workload.Status()
 }
 
 // signal passes a signal on to the workload. That it has ended already is no
@@ -273,10 +274,7 @@ func (s *Source) signal(sig os.Signal) error {
 	if s.workload == nil {
 		return nil
 	}
-	if err := s.workload.process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("signal %s: %w", s.workload.Args[0], err)
-	}
-	return nil
+	return s.workload.Signal(sig)
 }
 
 // Close disables and closes everything. Views of ring memory die.
@@ -301,7 +299,7 @@ func (s *Source) Close() error {
 	}
 	s.pidfds = nil
 	if s.workload != nil {
-		s.workload.kill()
+		s.workload.Kill()
 	}
 	s.eof = true // and the rings are empty: they keep their statistics
 	return errors.Join(errs...)

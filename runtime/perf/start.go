@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+
+	"golang.org/x/sys/unix"
 )
 
 // start opens and starts everything; counting leaves out rings and records.
@@ -18,7 +18,7 @@ func (s *Source) start(ctx context.Context, counting bool) (err error) {
 	removeInstances(s.cfg.Tracefs)
 	w := s.cfg.Target.Workload
 	if w != nil {
-		if err = w.start(); err != nil {
+		if err = w.Start(); err != nil {
 			return err
 		}
 		s.workload = w
@@ -60,7 +60,7 @@ func (s *Source) start(ctx context.Context, counting bool) (err error) {
 	if err = s.attachPrograms(); err != nil || w == nil {
 		return err
 	}
-	return w.release()
+	return w.Release()
 }
 
 // attachTries is how often a process whose threads come faster than we attach

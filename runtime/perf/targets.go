@@ -16,7 +16,7 @@ func (s *Source) watchTargets() error {
 	t := &s.cfg.Target
 	switch {
 	case s.workload != nil:
-		pids = []int{s.workload.process.Pid}
+		pids = []int{s.workload.PID()}
 	case s.alone() && len(t.TIDs) > 0:
 		pids, flags = t.TIDs, unix.O_EXCL // PIDFD_THREAD
 	case s.counting:
@@ -52,7 +52,7 @@ func (s *Source) hangups() {
 			s.living--
 			s.allGone = s.living == 0
 			if s.workload != nil {
-				<-s.workload.ended // its status is there when Poll says io.EOF
+				<-s.workload.Ended() // its status is there when Poll says io.EOF
 			}
 			continue
 		}
@@ -78,7 +78,7 @@ func (s *Source) alone() bool { return s.counting || s.cfg.projected() }
 func (s *Source) ended() bool {
 	if s.workload != nil {
 		// Not its events: a set-user-id program loses them and runs on.
-		_, over := s.workload.status()
+		_, over := s.workload.Status()
 		return over
 	}
 	if !s.alone() {

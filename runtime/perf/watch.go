@@ -25,7 +25,7 @@ func OpenWatch(t Target) (*Watch, error) {
 func (w *Watch) open() (err error) {
 	s := &w.src
 	if l := s.cfg.Target.Workload; l != nil {
-		if err = l.start(); err != nil {
+		if err = l.Start(); err != nil {
 			return err
 		}
 		s.workload = l
@@ -42,7 +42,7 @@ func (w *Watch) PID() int {
 	if w.src.workload == nil {
 		return 0
 	}
-	return w.src.workload.process.Pid
+	return w.src.workload.PID()
 }
 
 // Release lets the workload execute its command, and reports if it cannot.
@@ -50,7 +50,7 @@ func (w *Watch) Release() error {
 	if w.src.workload == nil {
 		return nil
 	}
-	return w.src.workload.release()
+	return w.src.workload.Release()
 }
 
 // Wait sleeps for d, less if the targets end or ctx is done. It returns io.EOF

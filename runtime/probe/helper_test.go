@@ -16,10 +16,10 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
+	"ppscript/runtime/workload"
+	"ppscript/tests/testkit"
 
 	"golang.org/x/sys/unix"
-
-	"ppscript/tests/testkit"
 )
 
 // resolver is one that is closed at the end of the test.
@@ -263,11 +263,11 @@ func TestMain(m *testing.M) {
 		runtime.LockOSThread()
 		if unix.Gettid() == unix.Getpid() { // the main thread is kept: another one executes the command
 			over := make(chan bool)
-			go func() { perf.MaybeExecChild(); close(over) }()
+			go func() { workload.MaybeExecChild(); close(over) }()
 			<-over
 		}
 		runtime.UnlockOSThread()
 	}
-	perf.MaybeExecChild()
+	workload.MaybeExecChild()
 	os.Exit(m.Run())
 }

@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/symbol"
-
+	"ppscript/runtime/workload"
 	"ppscript/tests/testkit"
+
+	"golang.org/x/sys/unix"
 )
 
 // These tests run in a guest too, where there is no compiler: the observed
@@ -252,7 +252,7 @@ func TestUprobeFollows(t *testing.T) {
 	probes := resolve(t, Spec{Kind: Uprobe, File: exe, Name: method})
 	for _, where := range []string{"", "elsewhere"} {
 		t.Setenv(elsewhereEnv, where)
-		w := &perf.Workload{Args: []string{exe, "-test.run", "^TestFollowed$"}}
+		w := &workload.Command{Args: []string{exe, "-test.run", "^TestFollowed$"}}
 		if n := count(t, probes, perf.Target{Workload: w}); n != 4*50+3*25 {
 			t.Errorf("%s: got %d hits, want %d of threads and children", where, n, 4*50+3*25)
 		}

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/plan"
+
+	"golang.org/x/sys/unix"
 )
 
 // Events that lie in a recording behind newer ones, over several rounds, are

@@ -10,7 +10,7 @@ import (
 	"ppscript/runtime/agg"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
-
+	"ppscript/runtime/workload"
 	"ppscript/tests/testkit"
 )
 
@@ -31,7 +31,7 @@ func refused(t *testing.T, engine string,
 		t.Fatal(err)
 	}
 	spoiled := 0
-	cfg := Config{Reports: reports, Target: perf.Target{Workload: &perf.Workload{Args: []string{self}}},
+	cfg := Config{Reports: reports, Target: perf.Target{Workload: &workload.Command{Args: []string{self}}},
 		Options:  Options{Reading: Reading{Engine: engine}, Verbose: 1},
 		Messages: func(line string) { said += line + "\n" },
 		spoil: func(im *bpf.Image) {

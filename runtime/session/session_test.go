@@ -18,12 +18,12 @@ import (
 	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
-
+	"ppscript/runtime/workload"
 	"ppscript/tests/testkit"
 )
 
 func TestMain(m *testing.M) {
-	perf.MaybeExecChild()
+	workload.MaybeExecChild()
 	if os.Getenv("SESSION_TEST_TARGET") != "" {
 		// A command with known system calls: nobody else calls umask.
 		for range 200 {
@@ -206,7 +206,7 @@ func needRoot(t *testing.T) {
 
 // target is this binary as the command that TestMain describes.
 func target() perf.Target {
-	return perf.Target{Workload: &perf.Workload{
+	return perf.Target{Workload: &workload.Command{
 		Args: []string{os.Args[0]}, Env: append(os.Environ(), "SESSION_TEST_TARGET=1"),
 	}}
 }

@@ -10,6 +10,7 @@ import (
 	"ppscript/runtime/order"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/workload"
 )
 
 // sources are what a run reads.
@@ -87,6 +88,6 @@ type ending struct {
 // of takes the status that a source has of the workload, if it is over.
 func (e *ending) of(status *os.ProcessState, over bool) {
 	if over {
-		e.status, e.signal = perf.ExitStatus(status)
+		e.status, e.signal = workload.ExitStatus(status)
 	}
 }

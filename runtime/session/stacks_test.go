@@ -14,7 +14,7 @@ import (
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/stack"
-
+	"ppscript/runtime/workload"
 	"ppscript/tests/testkit"
 )
 
@@ -220,7 +220,7 @@ int main(void) { for (int i = 0; i < 30; i++) outer(3000000); return 0; }
 	clock := &plan.Source{Kind: plan.Software, Name: "cpu-clock",
 		Sampling: plan.Sampling{Freq: 999, Exclude: plan.Exclude{Kernel: true}}}
 	lines, _, err := runJSON(t, Config{Options: Options{Symbols: Symbols{Lines: "yes"}}, Reports: []plan.Report{&plan.Stacks{In: clock}},
-		Target: perf.Target{Workload: &perf.Workload{Args: []string{program}}}})
+		Target: perf.Target{Workload: &workload.Command{Args: []string{program}}}})
 	if errors.Is(err, os.ErrPermission) {
 		testkit.Requires(t, testkit.Core("permission to sample own programs", err))
 	} else if err != nil {

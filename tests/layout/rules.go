@@ -36,6 +36,7 @@ var layers = [][]string{
 	{"runtime/tracefs"},
 
 	// Sources. A file has the records that the rings had.
+	{"runtime/workload"}, // the command that perf observes
 	{"runtime/perf"},
 	{"runtime/perfdata"},
 	{"runtime/eventtext"}, // makes recordings of texts
@@ -111,7 +112,8 @@ var owners = map[string][]string{
 	},
 	"github.com/cilium/ebpf": {"runtime/kernel", "bpf"},
 	"golang.org/x/sys": {
-		"runtime/infile", "runtime/privilege", "runtime/kernel", "runtime/tracefs", "runtime/perf",
+		"runtime/infile", "runtime/privilege", "runtime/kernel", "runtime/tracefs",
+		"runtime/workload", "runtime/perf",
 		"runtime/perfdata", "runtime/eventtext", "runtime/relay", "runtime/dso", "runtime/probe",
 		"bpf", "cmd/ppscript",
 	},
@@ -131,11 +133,11 @@ var owners = map[string][]string{
 	"github.com/rogpeppe/go-internal":    {"cmd/ppscript"}, // diff; testscript, for tests
 }
 
-// mayExit are the packages that may end the process: commands, and perf in the
-// child that becomes the workload.
+// mayExit are the packages that may end the process: commands, and workload in
+// the child that becomes the command.
 var mayExit = []string{
 	"cmd/ppscript", "builtins/gen", "runtime/kernel/gensyscalls", "runtime/kernel/genparams",
-	"runtime/perf",
+	"runtime/workload",
 }
 
 // wide are packages that still have lines longer than maxColumns. One whose

@@ -1,4 +1,15 @@
-package perf
+// Package workload starts a command and holds it until its events are attached.
+//
+// Go cannot run code between fork and exec, so the child is our own binary
+// once more: MaybeExecChild, which main calls first, sees the mark in argv[0],
+// waits for a byte on a pipe and executes the command. Events on the child are
+// opened with enable_on_exec, so that nothing of the stub is counted, and the
+// command's own execve and mappings are in the records.
+//
+// Tempting and wrong: ptrace stops the child after its exec, when the mappings
+// are made, and is forbidden in many containers; SIGSTOP from the parent comes
+// too late.
+package workload
 
 import (
 	"errors"
@@ -11,25 +22,13 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"ppscript/runtime/diag"
+
+	"golang.org/x/sys/unix"
 )
 
-// This file starts a command and holds it until its events are attached.
-//
-// Go cannot run code between fork and exec, so the child is our own binary
-// once more: MaybeExecChild, which main calls first, sees the mark in argv[0],
-// waits for a byte on a pipe and executes the command. Events on the child are
-// opened with enable_on_exec, so that nothing of the stub is counted, and the
-// command's own execve and mappings are in the records.
-//
-// Tempting and wrong: ptrace stops the child after its exec, when the mappings
-// are made, and is forbidden in many containers; SIGSTOP from the parent comes
-// too late.
-
-// A Workload is a command to start and observe. Zero members are inherited.
-type Workload struct {
+// A Command is to be started and observed. Zero members are inherited.
+type Command struct {
 	Args                  []string // the command and its arguments
 	Env                   []string // nil is our own environment
 	Dir                   string
@@ -38,7 +37,12 @@ type Workload struct {
 	// it runs; 0 is one. The last one lets it go.
 	Openers int
 
-	held     bool // the child waits for us
+	child child
+}
+
+// A child is the process that becomes the command.
+type child struct {
+	held     bool // it waits for us
 	attached int  // openers that are ready meanwhile
 	path     string
 	process  *os.Process
@@ -56,7 +60,7 @@ const (
 	reportFD = 4               // the child writes it, closed by a good execve
 )
 
-// MaybeExecChild turns a process that Open started into the workload, and
+// MaybeExecChild turns a process that Start started into the workload, and
 // does not return then. The main function of every binary that opens
 // workloads calls it first, while nothing else runs.
 func MaybeExecChild() {
@@ -97,15 +101,15 @@ func execChild(path string, args []string) int {
 }
 
 // find looks the command up as the shell would, before anything is started.
-func (w *Workload) find() error {
-	if len(w.Args) == 0 || w.Args[0] == "" {
+func (c *Command) find() error {
+	if len(c.Args) == 0 || c.Args[0] == "" {
 		return diag.Errorf(diag.Usage, "start", "command", "none given").WithHint("give a command after --")
 	}
-	path, err := exec.LookPath(w.Args[0])
+	path, err := exec.LookPath(c.Args[0])
 	if err == nil || errors.Is(err, exec.ErrDot) {
-		w.path = path
+		c.child.path = path
 		if !strings.Contains(path, "/") {
-			w.path = "./" + path
+			c.child.path = "./" + path
 		}
 		return nil
 	}
@@ -113,20 +117,20 @@ func (w *Workload) find() error {
 	if errors.As(err, &e) {
 		err = e.Err
 	}
-	return (&diag.Error{Op: "start", Subject: w.Args[0], Cause: err, Class: diag.Attach}).
-		WithHint("check the name and the PATH with: command -v %s", w.Args[0])
+	return (&diag.Error{Op: "start", Subject: c.Args[0], Cause: err, Class: diag.Attach}).
+		WithHint("check the name and the PATH with: command -v %s", c.Args[0])
 }
 
-// start makes the held child.
-func (w *Workload) start() error {
-	if w.held {
+// Start makes the held child.
+func (c *Command) Start() error {
+	if c.child.held {
 		return nil // another opener made it
 	}
-	if err := w.find(); err != nil {
+	if err := c.find(); err != nil {
 		return err
 	}
 	fail := func(err error) error {
-		return (&diag.Error{Op: "start", Subject: w.Args[0], Cause: err, Class: diag.Attach}).
+		return (&diag.Error{Op: "start", Subject: c.Args[0], Cause: err, Class: diag.Attach}).
 			WithHint("check that /proc is mounted and that processes may be started: ulimit -u")
 	}
 	childHold, hold, err := os.Pipe()
@@ -140,23 +144,23 @@ func (w *Workload) start() error {
 		return fail(err)
 	}
 	defer childReport.Close()
-	w.hold, w.report, w.ended = hold, report, make(chan struct{})
+	c.child.hold, c.child.report, c.child.ended = hold, report, make(chan struct{})
 	attr := &os.ProcAttr{
-		Dir: w.Dir,
-		Env: w.Env,
-		Files: []*os.File{or(w.Stdin, os.Stdin), or(w.Stdout, os.Stdout), or(w.Stderr, os.Stderr),
+		Dir: c.Dir,
+		Env: c.Env,
+		Files: []*os.File{or(c.Stdin, os.Stdin), or(c.Stdout, os.Stdout), or(c.Stderr, os.Stderr),
 			childHold, childReport},
 		Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
 	}
-	path := w.path
-	if w.Dir != "" && !strings.HasPrefix(path, "/") {
+	path := c.child.path
+	if c.Dir != "" && !strings.HasPrefix(path, "/") {
 		if path, err = absolute(path); err != nil {
 			return fail(err)
 		}
 	}
-	args := append([]string{execMark, path}, w.Args...)
+	args := append([]string{execMark, path}, c.Args...)
 	started := make(chan error)
-	go w.own(attr, args, started)
+	go c.own(attr, args, started)
 	if err := <-started; err != nil {
 		hold.Close()
 		report.Close()
@@ -165,17 +169,17 @@ func (w *Workload) start() error {
 	// The pipe's child end is closed only when start returns, so a child that
 	// dies early would leave us reading: close it now.
 	childReport.Close()
-	if _, err := fmt.Fscanln(report, &w.tid); err != nil {
-		w.kill()
-		return fail(errors.New("the held child did not answer; main must call perf.MaybeExecChild first"))
+	if _, err := fmt.Fscanln(report, &c.child.tid); err != nil {
+		c.Kill()
+		return fail(errors.New("the held child did not answer; main must call workload.MaybeExecChild first"))
 	}
-	w.held = true
+	c.child.held = true
 	return nil
 }
 
 // own starts the child and waits for it, on one locked thread: Pdeathsig goes
 // off when the thread that forked ends, not the process.
-func (w *Workload) own(attr *os.ProcAttr, args []string, started chan<- error) {
+func (c *Command) own(attr *os.ProcAttr, args []string, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	p, err := os.StartProcess("/proc/self/exe", args, attr)
@@ -183,75 +187,89 @@ func (w *Workload) own(attr *os.ProcAttr, args []string, started chan<- error) {
 		started <- err
 		return
 	}
-	w.process = p
+	c.child.process = p
 	started <- nil
-	w.state, w.waitErr = p.Wait()
-	close(w.ended)
+	c.child.state, c.child.waitErr = p.Wait()
+	close(c.child.ended)
 }
 
 // PID is the process of the command, 0 before it is started.
-func (w *Workload) PID() int {
-	if w.process == nil {
+func (c *Command) PID() int {
+	if c.child.process == nil {
 		return 0
 	}
-	return w.process.Pid
+	return c.child.process.Pid
 }
 
-// release lets the child execute the command, once all openers are ready, and
+// TID is the thread of the held child that will execute the command.
+func (c *Command) TID() int { return c.child.tid }
+
+// Ended is closed when the command has ended, and its Status is there.
+func (c *Command) Ended() <-chan struct{} { return c.child.ended }
+
+// Signal passes a signal on. That the command has ended already is no error.
+func (c *Command) Signal(sig os.Signal) error {
+	if err := c.child.process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("signal %s: %w", c.Args[0], err)
+	}
+	return nil
+}
+
+// Release lets the child execute the command, once all openers are ready, and
 // reports if it cannot.
-func (w *Workload) release() error {
-	if w.attached++; w.attached < w.Openers {
+func (c *Command) Release() error {
+	if c.child.attached++; c.child.attached < c.Openers {
 		return nil
 	}
-	w.attached, w.held = 0, false
-	if _, err := w.hold.Write([]byte{1}); err != nil {
+	c.child.attached, c.child.held = 0, false
+	if _, err := c.child.hold.Write([]byte{1}); err != nil {
 		return &diag.Error{
 			Op:      "start",
-			Subject: w.Args[0],
+			Subject: c.Args[0],
 			Cause:   fmt.Errorf("the held child is gone: %w", err),
 			Class:   diag.Attach,
 		}
 	}
-	w.hold.Close()
+	c.child.hold.Close()
 	var code int
-	_, err := fmt.Fscanln(w.report, &code)
-	w.report.Close()
+	_, err := fmt.Fscanln(c.child.report, &code)
+	c.child.report.Close()
 	if errors.Is(err, io.EOF) {
 		return nil // closed by execve
 	}
-	<-w.ended
+	<-c.child.ended
 	if err != nil {
-		return &diag.Error{Op: "start", Subject: w.Args[0], Cause: err, Class: diag.Attach}
+		return &diag.Error{Op: "start", Subject: c.Args[0], Cause: err, Class: diag.Attach}
 	}
-	return (&diag.Error{Op: "start", Subject: w.Args[0], Cause: syscall.Errno(code), Class: diag.Attach}).
-		WithHint("check that it is a program: file %s", w.path)
+	return (&diag.Error{Op: "start", Subject: c.Args[0], Cause: syscall.Errno(code), Class: diag.Attach}).
+		WithHint("check that it is a program: file %s", c.child.path)
 }
 
-// kill ends the child if it still runs: politely, then not.
-func (w *Workload) kill() {
-	if w.process == nil {
+// Kill ends the child if it still runs: politely, then not.
+func (c *Command) Kill() {
+	if c.child.process == nil {
 		return
 	}
-	w.attached, w.held = 0, false
-	w.hold.Close()
-	w.report.Close()
-	w.process.Signal(syscall.SIGTERM)
+	c.child.attached, c.child.held = 0, false
+	c.child.hold.Close()
+	c.child.report.Close()
+	c.child.process.Signal(syscall.SIGTERM)
 	select {
-	case <-w.ended:
+	case <-c.child.ended:
 	case <-time.After(time.Second):
-		w.process.Kill()
-		<-w.ended
+		c.child.process.Kill()
+		<-c.child.ended
 	}
 }
 
-// status is how the workload ended; ok is false while it runs.
-func (w *Workload) status() (*os.ProcessState, bool) {
-	if w.ended == nil {
+// Status is how the workload ended; ok is false while it runs.
+func (c *Command) Status() (*os.ProcessState, bool) {
+	if c.child.ended == nil {
 		return nil, false
 	}
 	select {
-	case <-w.ended:
-		return w.state, w.state != nil
+	case <-c.child.ended:
+		return c.child.state, c.child.state != nil
 	default:
 		return nil, false
 	}
