@@ -246,7 +246,7 @@ func TestCloseEndsTheWorkload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pid := s.workload.PID()
+	pid := s.tasks.workload.PID()
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}

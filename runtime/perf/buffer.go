@@ -44,25 +44,28 @@ const (
 
 // A buffer is one mapped ring buffer. Positions are the kernel's own.
 type buffer struct {
-	consumer []byte // page with the position up to which all was read
-	shared   []byte // page with the position where is written next; the data, twice in a row
-	data     unsafe.Pointer
-	mask     uint64 // of positions
+	pages
+	bounds
 
 	streams []sent        // by index in Config.Events
 	pairs   []*pairStream // behind these
 	untold  func() uint64
 
-	index, cpu     int32
-	pos            uint64
-	known, visible uint64
-	first          uint64 // head at the first of the two looks
-	prev           event.Time
-	tight          bool
-	final          uint64 // records that were lost after the last one that was sent
-	told           bool   // of these
+	index, cpu int32
+	prev       event.Time
+	tight      bool
+	final      uint64 // records that were lost after the last one that was sent
+	told       bool   // of these
 
 	stat RingStats
+}
+
+// The pages of a buffer are mapped one after the other.
+type pages struct {
+	consumer []byte // page with the position up to which all was read
+	shared   []byte // page with the position where is written next; the data, twice in a row
+	data     unsafe.Pointer
+	mask     uint64 // of positions
 }
 
 // sent is a stream as it comes out of a buffer.
@@ -123,7 +126,7 @@ func (s *Source) openBuffer(cpu int) error {
 
 func mapBuffer(fd, size int) (*buffer, error) {
 	page := os.Getpagesize()
-	b := &buffer{mask: uint64(size - 1), stat: RingStats{TID: -1, SizeBytes: size}}
+	b := &buffer{pages: pages{mask: uint64(size - 1)}, stat: RingStats{TID: -1, SizeBytes: size}}
 	var err error
 	if b.consumer, err = unix.Mmap(fd, 0, page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
 		return nil, err
@@ -168,12 +171,6 @@ func (b *buffer) look(several bool) {
 	}
 	b.stat.PeakBytes = max(b.stat.PeakBytes, b.visible-b.pos)
 }
-
-// Bounds implements event.Ring.
-func (b *buffer) Bounds() (known, visible uint64) { return b.known, b.visible }
-
-// Pos implements event.Ring.
-func (b *buffer) Pos() uint64 { return b.pos }
 
 // Tight reports that records were lost behind the last visible one and that no
 // record tells of it yet. Package order asks.

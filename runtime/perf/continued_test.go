@@ -93,7 +93,7 @@ func TestRingThatBeginsWithALoss(t *testing.T) {
 		d, _ := tracepointDecoder()
 		r := memoryRing(4096, d)
 		r.beginWithLoss(7)
-		kernel := &ring{page: r.page, data: r.data}
+		kernel := &ring{memory: memory{page: r.page, data: r.data}}
 		if spooled {
 			if err := r.addSpool(1); err != nil {
 				t.Fatal(err)

@@ -23,9 +23,9 @@ func forkRing(size int, forks ...[3]uint32) *ring {
 		b = append(b, rec...)
 	}
 	head := uint64(len(b))
-	return &ring{
+	return &ring{memory: memory{
 		data: append(b, make([]byte, size-len(b))...), page: &unix.PerfEventMmapPage{Data_head: head},
-	}
+	}}
 }
 
 // A grandchild's fork may lie in a ring that is looked at before its parent's.

@@ -15,7 +15,7 @@ type Hooks struct{ src Source }
 // starts them. On an error nothing stays open.
 func OpenHooks(ctx context.Context, cfg Config) (*Hooks, error) {
 	cfg.SideBand = SideBand{}
-	h := &Hooks{src: Source{cfg: cfg, hooked: true}}
+	h := &Hooks{src: Source{cfg: cfg, state: state{hooked: true}}}
 	if err := h.src.cfg.check(); err != nil {
 		return nil, err
 	}

@@ -18,22 +18,27 @@ import (
 // An opener opens every event on every place, or nothing: when something
 // fails, it closes all that it has opened, last first.
 type opener struct {
-	cfg    *Config
-	att    *attachment
-	fds    []eventFD
-	rings  []*ring // by attachment.rings; nil where no event was opened
-	owner  []int   // of each ring, the descriptor that it was mapped with
-	page   int
-	warn   func(error)
-	noLost bool // this kernel knows no PERF_FORMAT_LOST (before 6.0)
-	noTid  bool // nor inherit_thread (before 5.13)
-	noKsym bool // nor records about kernel code (before 5.1)
-	noPoke bool // nor about changes of it (before 5.8)
-	dead   map[int]bool
+	cfg   *Config
+	att   *attachment
+	fds   []eventFD
+	rings []*ring // by attachment.rings; nil where no event was opened
+	owner []int   // of each ring, the descriptor that it was mapped with
+	page  int
+	warn  func(error)
+	lacks
+	dead map[int]bool
 	// leaders lead the groups of events that need one.
 	leaders []int
 	text    []byte // config1 of the event being opened points to it
 	hooked  bool   // programs take the samples
+}
+
+// The lacks of this kernel, as they are found.
+type lacks struct {
+	noLost bool // it knows no PERF_FORMAT_LOST (before 6.0)
+	noTid  bool // nor inherit_thread (before 5.13)
+	noKsym bool // nor records about kernel code (before 5.1)
+	noPoke bool // nor about changes of it (before 5.8)
 }
 
 // member is one event of the Config, or the dummy, on its way.

@@ -109,12 +109,10 @@ func (s *Source) Gaps() uint64 {
 // SameID is the id of the event among those that Opened lists, if id is that of
 // an event that was opened later in its place, on a CPU that came.
 func (s *Source) SameID(id uint64) uint64 {
-	if s.plug != nil {
-		if known, ok := s.plug.same[id]; ok {
-			return known
-		}
+	if s.plug == nil {
+		return id
 	}
-	return id
+	return s.plug.sameID(id)
 }
 
 // openCPU opens the events on a CPU that came online. gap says that events of
@@ -246,7 +244,7 @@ func (s *Source) takeOver(i, from int, old *ring) error {
 			return have.stream == f.stream && have.place == f.place
 		})
 		if at < 0 {
-			s.alias(&f)
+			s.plug.alias(&f, s.open.fds)
 			o.fds = append(o.fds, f)
 			continue
 		}
@@ -296,14 +294,21 @@ func (s *Source) takeOver(i, from int, old *ring) error {
 }
 
 // alias has samples of an event on a new CPU told from others' by the id of the
-// same event on another CPU.
-func (s *Source) alias(f *eventFD) {
-	for _, have := range s.open.fds {
+// same event on another CPU, which is among fds.
+func (p *plug) alias(f *eventFD, fds []eventFD) {
+	for _, have := range fds {
 		if have.stream == f.stream {
-			s.plug.same[f.id] = s.SameID(have.id)
+			p.same[f.id] = p.sameID(have.id)
 			return
 		}
 	}
+}
+
+func (p *plug) sameID(id uint64) uint64 {
+	if known, ok := p.same[id]; ok {
+		return known
+	}
+	return id
 }
 
 // untold is how many of the lost records, of events that were closed, no LOST

@@ -76,8 +76,8 @@ func (s *Source) attachPrograms() error {
 		return nil
 	}
 	root := 0
-	if s.workload != nil {
-		root = s.workload.PID() // also of another thread, once it executes the command
+	if s.tasks.workload != nil {
+		root = s.tasks.workload.PID() // also of another thread, once it executes the command
 	}
 	return s.cfg.Programs.Attach(root)
 }

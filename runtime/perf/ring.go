@@ -21,42 +21,17 @@ import (
 // refuse to split the mapping, so such a record is copied to scratch. There is
 // at most one between two releases, since the ring has one end.
 type ring struct {
-	mem  []byte                  // the whole mapping
-	page *unix.PerfEventMmapPage // its first page
-	data []byte                  // the rest; len is a power of two
-	// spool, if not nil, is where the records are read from: data is its memory.
-	spool *spool
-	base  uint64 // the position that is at the beginning of data
-	begin uint64 // the position of the first record in mem
+	memory
+	bounds
+	continued
+	choice
+	newest
+	room
+
 	dec   *Decoder
-
-	// The buffers that continue the ring of a CPU that was offline, see continued.go.
-	marks   []mark
-	retired [][]byte // mappings that were read, and may have views
-	carried uint64   // lost records that are told for good
-	ended   bool     // nothing more will come
-
-	// only, if not empty, are the processes whose samples are wanted.
-	only []int32
-	// family, if not nil, are the tasks whose samples are wanted.
-	family *family
-	looked uint64 // after the last record that it learned from
-
 	index int32
 	cpu   int32 // -1 if the ring is a thread's
-
-	pos            uint64 // after the last record read
-	known, visible uint64
-	backward       bool   // a ring of the newest records,
-	frozen         bool   // which can be read
-	first          uint64 // head at the first of the two looks
-
-	// suspect is the position behind which records may have been lost: that of
-	// the head when there was hardly any room left. tight says that it is the
-	// end of the visible part.
-	suspect uint64
-	tight   bool
-	tail    uint64 // the released part ends here
+	ended bool  // nothing more will come
 
 	scratch []uint64 // aligned, so that callchains in it are views too
 
@@ -66,6 +41,55 @@ type ring struct {
 	final    []byte
 
 	stat RingStats
+}
+
+// A memory is what a ring is mapped to.
+type memory struct {
+	mem  []byte                  // the whole mapping
+	page *unix.PerfEventMmapPage // its first page
+	data []byte                  // the rest; len is a power of two
+	// spool, if not nil, is where the records are read from: data is its memory.
+	spool *spool
+	base  uint64 // the position that is at the beginning of data
+	begin uint64 // the position of the first record in mem
+}
+
+// The bounds of a ring, or of a buffer, are how far it was read, and can be.
+type bounds struct {
+	pos            uint64 // after the last record read
+	known, visible uint64
+	first          uint64 // head at the first of the two looks
+}
+
+// A continued is the buffers that continue the ring of a CPU that was offline, see
+// continued.go.
+type continued struct {
+	marks   []mark
+	retired [][]byte // mappings that were read, and may have views
+	carried uint64   // lost records that are told for good
+}
+
+// A choice is whose samples are wanted; all are if it is empty.
+type choice struct {
+	only   []int32 // processes
+	family *family
+	looked uint64 // after the last record that family learned from
+}
+
+// A newest is a ring that keeps the newest records.
+type newest struct {
+	backward bool
+	frozen   bool // its writer has stopped: it can be read
+}
+
+// A room is how near the kernel was to having none left.
+type room struct {
+	// suspect is the position behind which records may have been lost: that of
+	// the head when there was hardly any room left. tight says that it is the
+	// end of the visible part.
+	suspect uint64
+	tight   bool
+	tail    uint64 // the released part ends here
 }
 
 // RingStats is the traffic of one ring.
@@ -91,9 +115,11 @@ func mapRing(fd, dataSize, pageSize int, writable bool) (*ring, error) {
 		return nil, err
 	}
 	return &ring{
-		mem:  mem,
-		page: (*unix.PerfEventMmapPage)(unsafe.Pointer(unsafe.SliceData(mem))),
-		data: mem[pageSize:],
+		memory: memory{
+			mem:  mem,
+			page: (*unix.PerfEventMmapPage)(unsafe.Pointer(unsafe.SliceData(mem))),
+			data: mem[pageSize:],
+		},
 		cpu:  -1,
 		stat: RingStats{CPU: -1, TID: -1, SizeBytes: dataSize},
 	}, nil
@@ -140,10 +166,10 @@ func (r *ring) head() uint64 {
 func (r *ring) at(pos uint64) uint64 { return (pos - r.base) & uint64(len(r.data)-1) }
 
 // Bounds implements event.Ring.
-func (r *ring) Bounds() (known, visible uint64) { return r.known, r.visible }
+func (b *bounds) Bounds() (known, visible uint64) { return b.known, b.visible }
 
 // Pos implements event.Ring.
-func (r *ring) Pos() uint64 { return r.pos }
+func (b *bounds) Pos() uint64 { return b.pos }
 
 // Release implements event.Ring.
 func (r *ring) Release() {

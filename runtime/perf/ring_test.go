@@ -14,7 +14,9 @@ import (
 
 // memoryRing is a ring whose producer is the test.
 func memoryRing(size int, d *Decoder) *ring {
-	return &ring{page: new(unix.PerfEventMmapPage), data: make([]byte, size), dec: d, cpu: 3}
+	return &ring{
+		memory: memory{page: new(unix.PerfEventMmapPage), data: make([]byte, size)}, dec: d, cpu: 3,
+	}
 }
 
 // put writes rec as the kernel would; false if there is no room.
@@ -253,7 +255,7 @@ func TestFullRingIsTightUntilThereIsMore(t *testing.T) {
 	d, rec := tracepointDecoder()
 	const size = 1 << 20
 	r := memoryRing(size, d)
-	s := &Source{live: []*ring{r}, att: &attachment{}}
+	s := &Source{ringSet: ringSet{live: []*ring{r}}, att: &attachment{}}
 	f := func(when string, want bool) {
 		t.Helper()
 		s.look()

@@ -9,9 +9,6 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/workload"
-
-	"golang.org/x/sys/unix"
 )
 
 // A Source is the live door: it implements event.Source over the rings of
@@ -19,37 +16,50 @@ import (
 // context of Poll is cancelled; the owner then calls Stop, polls once more and
 // reads the rest.
 type Source struct {
-	cfg     Config
-	att     *attachment
-	open    *opener
+	cfg      Config
+	att      *attachment
+	open     *opener
+	opened   int   // descriptors
+	plug     *plug // nil if the events are on no CPU's own
+	warnings []error
+
+	made
+	ringSet
+	waking
+	tasks tasks
+	state
+}
+
+// A made is the streams of the events that opened.
+type made struct {
 	streams []*event.Stream
 	byEvent []*event.Stream // by index in Config.Events, nil if it did not open
 	byPair  []*event.Stream // by index in Config.Pairs
+	layouts map[int]*Layout // by index in Config.Events, -1 for the dummy
+}
+
+// A ringSet is where records are read from.
+type ringSet struct {
 	live    []*ring
 	buffers []*buffer
 	rings   []event.Ring // both
+	pump    *pump        // of the rings with spools; nil if there are none
+}
 
-	pump     *pump // of the rings with spools; nil if there are none
-	poll     *poller
-	pollFD   []int // by ring of the attachment: the descriptor that poll watches
-	cursor   []int // and where in open.fds to look for the next one
-	opened   int   // descriptors
-	warnings []error
+// A waking is how Poll is woken.
+type waking struct {
+	poll    *poller
+	pollFD  []int // by ring of the attachment: the descriptor that poll watches
+	cursor  []int // and where in open.fds to look for the next one
+	wakeups uint64
+}
+
+// A state is how far a source is, and for whom it is open.
+type state struct {
 	stopped  bool // the events are disabled, the rings get no more
 	eof      bool
 	counting bool // for Counters, and for Hooks
 	hooked   bool // for Hooks
-
-	workload *workload.Command
-	pidfds   []int
-	living   int // pidfds whose process has not ended
-	allGone  bool
-	lookFor  []int // tasks without a pidfd
-
-	wakeups uint64
-
-	layouts map[int]*Layout // by index in Config.Events, -1 for the dummy
-	plug    *plug           // nil if the events are on no CPU's own
 }
 
 // pidTag and below are the poller's tags of pidfds.
@@ -262,19 +272,10 @@ func (s *Source) appendLoss(r *ring) {
 // WorkloadStatus is how the workload ended; false while it runs, or if there
 // is none.
 func (s *Source) WorkloadStatus() (*os.ProcessState, bool) {
-	if s.workload == nil {
+	if s.tasks.workload == nil {
 		return nil, false
 	}
-	return s.workload.Status()
-}
-
-// signal passes a signal on to the workload. That it has ended already is no
-// error.
-func (s *Source) signal(sig os.Signal) error {
-	if s.workload == nil {
-		return nil
-	}
-	return s.workload.Signal(sig)
+	return s.tasks.workload.Status()
 }
 
 // Close disables and closes everything. Views of ring memory die.
@@ -294,13 +295,7 @@ func (s *Source) Close() error {
 	if s.att != nil {
 		s.att.close()
 	}
-	for _, fd := range s.pidfds {
-		errs = append(errs, unix.Close(fd))
-	}
-	s.pidfds = nil
-	if s.workload != nil {
-		s.workload.Kill()
-	}
+	errs = append(errs, s.tasks.close())
 	s.eof = true // and the rings are empty: they keep their statistics
 	return errors.Join(errs...)
 }

@@ -255,8 +255,8 @@ func (p *pump) work() {
 
 // addSpools gives the rings spools that take so many bytes in all. A ring that
 // gets none is read in place.
-func (s *Source) addSpools(bytes int) {
-	if bytes <= 0 || s.cfg.Overwrite || len(s.live) == 0 {
+func (s *ringSet) addSpools(bytes int) {
+	if bytes <= 0 || len(s.live) == 0 {
 		return
 	}
 	p := &pump{}
@@ -269,7 +269,7 @@ func (s *Source) addSpools(bytes int) {
 }
 
 // spoolLater gives a ring that was made after the others a spool like theirs.
-func (s *Source) spoolLater(r *ring) {
+func (s *ringSet) spoolLater(r *ring) {
 	if s.pump == nil || len(s.pump.rings) == 0 {
 		return
 	}

@@ -21,13 +21,15 @@ func (s *Source) start(ctx context.Context, counting bool) (err error) {
 		if err = w.Start(); err != nil {
 			return err
 		}
-		s.workload = w
+		s.tasks.workload = w
 	}
 	if err = s.attach(ctx); err != nil {
 		return err
 	}
 	s.makeStreams()
-	s.addSpools(s.cfg.Spool)
+	if !s.cfg.Overwrite {
+		s.addSpools(s.cfg.Spool)
+	}
 	if len(s.streams) == 0 && len(s.live) == 0 {
 		return errors.Join(s.warnings...) // all are optional
 	}
@@ -175,12 +177,12 @@ func (s *Source) makeStreams() {
 }
 
 // decodes has the ring know the event's samples.
-func (s *Source) decodes(r *ring, f *eventFD) {
+func (m *made) decodes(r *ring, f *eventFD) {
 	if r.dec == nil {
-		r.dec = NewDecoder(s.layouts[f.stream])
+		r.dec = NewDecoder(m.layouts[f.stream])
 	}
 	if f.stream >= 0 {
-		r.dec.Add(f.id, s.byEvent[f.stream], s.layouts[f.stream])
+		r.dec.Add(f.id, m.byEvent[f.stream], m.layouts[f.stream])
 	}
 }
 

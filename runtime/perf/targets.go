@@ -1,12 +1,37 @@
 package perf
 
 import (
+	"errors"
 	"slices"
+
+	"ppscript/runtime/workload"
 
 	"golang.org/x/sys/unix"
 )
 
 // This file finds out when all observed processes have ended.
+
+// The tasks of a target, as far as their end is watched.
+type tasks struct {
+	workload *workload.Command
+	pidfds   []int
+	living   int // pidfds whose process has not ended
+	allGone  bool
+	lookFor  []int // tasks without a pidfd
+}
+
+// close ends the workload.
+func (t *tasks) close() error {
+	var errs []error
+	for _, fd := range t.pidfds {
+		errs = append(errs, unix.Close(fd))
+	}
+	t.pidfds = nil
+	if t.workload != nil {
+		t.workload.Kill()
+	}
+	return errors.Join(errs...)
+}
 
 // watchTargets has Poll look out for the end of the workload, or of all
 // processes. Rings tell that too, but not those of whole CPUs, nor when
@@ -15,8 +40,8 @@ func (s *Source) watchTargets() error {
 	pids, flags := s.att.watch, 0
 	t := &s.cfg.Target
 	switch {
-	case s.workload != nil:
-		pids = []int{s.workload.PID()}
+	case s.tasks.workload != nil:
+		pids = []int{s.tasks.workload.PID()}
 	case s.alone() && len(t.TIDs) > 0:
 		pids, flags = t.TIDs, unix.O_EXCL // PIDFD_THREAD
 	case s.counting:
@@ -27,17 +52,17 @@ func (s *Source) watchTargets() error {
 		if err == unix.EINVAL || err == unix.ENOSYS {
 			// Before 5.3, before 6.9 for threads. Rings tell it all the same;
 			// counters look from time to time.
-			s.lookFor = append(s.lookFor, pid)
+			s.tasks.lookFor = append(s.tasks.lookFor, pid)
 		}
 		if err != nil {
 			continue // ESRCH: gone already
 		}
-		s.pidfds = append(s.pidfds, fd)
-		if err := s.poll.add(fd, pidTag-len(s.pidfds)); err != nil {
+		s.tasks.pidfds = append(s.tasks.pidfds, fd)
+		if err := s.poll.add(fd, pidTag-len(s.tasks.pidfds)); err != nil {
 			return err
 		}
 		s.poll.watched-- // counted by living
-		s.living++
+		s.tasks.living++
 	}
 	return nil
 }
@@ -47,12 +72,12 @@ func (s *Source) watchTargets() error {
 func (s *Source) hangups() {
 	for _, tag := range s.poll.hung {
 		if tag < pidTag {
-			s.poll.remove(s.pidfds[pidTag-tag-1])
+			s.poll.remove(s.tasks.pidfds[pidTag-tag-1])
 			s.poll.watched++
-			s.living--
-			s.allGone = s.living == 0
-			if s.workload != nil {
-				<-s.workload.Ended() // its status is there when Poll says io.EOF
+			s.tasks.living--
+			s.tasks.allGone = s.tasks.living == 0
+			if s.tasks.workload != nil {
+				<-s.tasks.workload.Ended() // its status is there when Poll says io.EOF
 			}
 			continue
 		}
@@ -76,16 +101,16 @@ func (s *Source) alone() bool { return s.counting || s.cfg.projected() }
 
 // ended reports that all targets are gone.
 func (s *Source) ended() bool {
-	if s.workload != nil {
+	if s.tasks.workload != nil {
 		// Not its events: a set-user-id program loses them and runs on.
-		_, over := s.workload.Status()
+		_, over := s.tasks.workload.Status()
 		return over
 	}
 	if !s.alone() {
-		return s.allGone || s.poll.watched == 0
+		return s.tasks.allGone || s.poll.watched == 0
 	}
-	if len(s.pidfds)+len(s.lookFor) == 0 || s.living > 0 {
+	if len(s.tasks.pidfds)+len(s.tasks.lookFor) == 0 || s.tasks.living > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(s.lookFor, func(tid int) bool { return unix.Kill(tid, 0) == nil })
+	return !slices.ContainsFunc(s.tasks.lookFor, func(tid int) bool { return unix.Kill(tid, 0) == nil })
 }

@@ -15,7 +15,7 @@ type Watch struct{ src Source }
 // OpenWatch starts t's workload, held, if it has one, and looks out for the end
 // of t's tasks. Close releases the Watch.
 func OpenWatch(t Target) (*Watch, error) {
-	w := &Watch{src: Source{cfg: Config{Target: t}, counting: true}}
+	w := &Watch{src: Source{cfg: Config{Target: t}, state: state{counting: true}}}
 	if err := w.open(); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
@@ -28,7 +28,7 @@ func (w *Watch) open() (err error) {
 		if err = l.Start(); err != nil {
 			return err
 		}
-		s.workload = l
+		s.tasks.workload = l
 	}
 	s.att, s.open = &attachment{}, &opener{}
 	if s.poll, err = newPoller(); err != nil {
@@ -39,18 +39,18 @@ func (w *Watch) open() (err error) {
 
 // PID is the process of the workload; 0 without one.
 func (w *Watch) PID() int {
-	if w.src.workload == nil {
+	if w.src.tasks.workload == nil {
 		return 0
 	}
-	return w.src.workload.PID()
+	return w.src.tasks.workload.PID()
 }
 
 // Release lets the workload execute its command, and reports if it cannot.
 func (w *Watch) Release() error {
-	if w.src.workload == nil {
+	if w.src.tasks.workload == nil {
 		return nil
 	}
-	return w.src.workload.Release()
+	return w.src.tasks.workload.Release()
 }
 
 // Wait sleeps for d, less if the targets end or ctx is done. It returns io.EOF
