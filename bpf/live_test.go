@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/agg"
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
@@ -45,7 +46,7 @@ func schemaOf(t testing.TB, fs *tracefs.FS, system, name string) *event.Schema {
 // node compiles a C expression on an event.
 func node(t testing.TB, s *event.Schema, text string) expr.Node {
 	t.Helper()
-	p, err := expr.CompileC(text, &expr.Scope{Schema: s})
+	p, err := cexpr.Compile(text, &expr.Scope{Schema: s})
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}

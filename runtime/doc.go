@@ -17,6 +17,7 @@
 //	event      the waist: Schema, Type, Event, Stream, Source, Ring, Loss
 //	kernel     facts of this kernel; the doctor
 //	expr       per-event code: one typed program, from C text or from Starlark
+//	cexpr      C expressions, of users and of print formats, as programs of expr
 //	tracefs    tracepoints: their formats, and how the kernel prints them
 //	workload   the command that is observed: held until its events are attached
 //	perf       live source: perf_event_open, rings, records

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	b "ppscript/builtins"
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/frontend"
 	"ppscript/runtime/value"
@@ -44,7 +45,7 @@ func evaluate() *b.Builtin {
 					vars[name] = expr.NewInt(n)
 				}
 			}
-			p, err := expr.CompileC(c.String("text"), &expr.Scope{Vars: vars, Services: services(c)})
+			p, err := cexpr.Compile(c.String("text"), &expr.Scope{Vars: vars, Services: services(c)})
 			if err != nil {
 				return nil, err
 			}

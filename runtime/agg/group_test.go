@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
@@ -35,7 +36,7 @@ func fn(t testing.TB, texts ...string) *flow.Fn {
 	t.Helper()
 	var each []*expr.Program
 	for _, text := range texts {
-		p, err := expr.CompileC(text, &expr.Scope{Schema: schema})
+		p, err := cexpr.Compile(text, &expr.Scope{Schema: schema})
 		if err != nil {
 			t.Fatal(err)
 		}

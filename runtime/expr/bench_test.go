@@ -1,10 +1,12 @@
-package expr
+package expr_test
 
 import (
 	"encoding/binary"
 	"testing"
 
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
+	. "ppscript/runtime/expr"
 )
 
 // switchSchema is sched:sched_switch as most kernels have it.
@@ -44,7 +46,7 @@ func switchEvents(n int) []event.Event {
 
 func mustCompile(tb testing.TB, src string) *Program {
 	tb.Helper()
-	p, err := CompileC(src, &Scope{Schema: switchSchema()})
+	p, err := cexpr.Compile(src, &Scope{Schema: switchSchema()})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -49,7 +49,12 @@ func NewFieldView(f *event.Field, p Part, v View) (Node, error) {
 
 // RecordAddr is the address of the record of an event's part, for Mem, CStr
 // and MemBytes. It is not an address of this process or the kernel.
-func RecordAddr(p Part) Node { return &Const{T: TUint, Int: recordBase + int64(p)<<partShift} }
+func RecordAddr(p Part) Node { return RecordAt(p, 0) }
+
+// RecordAt is an address within the record.
+func RecordAt(p Part, offset int) Node {
+	return &Const{T: TUint, Int: recordBase + int64(p)<<partShift + int64(offset)}
+}
 
 const (
 	recordBase = 0x7e00_0000_0000_0000 // not canonical, so never a real address
@@ -87,7 +92,7 @@ func NewUnary(op Op, x Node) (Node, error) {
 		if !(s.in == Int && xt.Kind == Bool) {
 			return nil, fmt.Errorf("operator %s: got a %s, want a %s", op, xt, Type{Kind: s.in})
 		}
-		x = toInt(x)
+		x = ToInt(x)
 	}
 	if op == OpNotB {
 		if u, ok := x.(*Unary); ok && u.Op == OpNotB {
@@ -102,7 +107,7 @@ func NewUnary(op Op, x Node) (Node, error) {
 			}
 		}
 	}
-	return fold(&Unary{op, t, x}), nil
+	return Fold(&Unary{op, t, x}), nil
 }
 
 // NewBinary applies a binary operator. Checked operators give a type that
@@ -145,7 +150,7 @@ func NewBinary(op Op, x, y Node) (Node, error) {
 			return x, nil
 		}
 	}
-	return fold(&Binary{op, t, x, y}), nil
+	return Fold(&Binary{op, t, x, y}), nil
 }
 
 func nonNegative(n Node) bool {
@@ -161,7 +166,7 @@ func operand(op Op, want Kind, x Node) (Node, error) {
 	case have == want:
 		return x, nil
 	case want == Int && have == Bool:
-		return toInt(x), nil
+		return ToInt(x), nil
 	case want == Float && (have == Int || have == Bool):
 		return NewUnary(OpToFloat, x)
 	case want == Bool && have != Void && have != Tuple:
@@ -170,7 +175,8 @@ func operand(op Op, want Kind, x Node) (Node, error) {
 	return nil, fmt.Errorf("operator %s: got a %s, want a %s", op, x.Type(), Type{Kind: want})
 }
 
-func toInt(x Node) Node {
+// ToInt makes an integer of a bool, 0 or 1.
+func ToInt(x Node) Node {
 	if x.Type().Kind != Bool {
 		return x
 	}
@@ -179,7 +185,7 @@ func toInt(x Node) Node {
 			return b
 		}
 	}
-	return fold(&Unary{OpToInt, TInt, x})
+	return Fold(&Unary{OpToInt, TInt, x})
 }
 
 // NewExt converts to a narrower integer; 64 bits is no conversion.
@@ -187,12 +193,12 @@ func NewExt(x Node, bits int, unsigned bool) (Node, error) {
 	if !x.Type().Numeric() {
 		return nil, fmt.Errorf("a %s is not an integer", x.Type())
 	}
-	x = toInt(x)
+	x = ToInt(x)
 	switch bits {
 	case 64:
 		return x, nil
 	case 8, 16, 32:
-		return fold(&Ext{x, bits, unsigned}), nil
+		return Fold(&Ext{x, bits, unsigned}), nil
 	}
 	return nil, fmt.Errorf("no integer has %d bits", bits)
 }
@@ -230,12 +236,12 @@ func unify(x, y Node) (Node, Node, error) {
 		x, err := NewUnary(OpToFloat, x)
 		return x, y, err
 	case a.Numeric() && b.Numeric():
-		x, y = toInt(x), toInt(y)
+		x, y = ToInt(x), ToInt(y)
 		if x.Type() == y.Type() {
 			return x, y, nil
 		}
 		if nonNegative(x) && nonNegative(y) {
-			return retype(x, true), retype(y, true), nil
+			return Retype(x, true), Retype(y, true), nil
 		}
 		x, err := NewUnary(OpSigned, x)
 		if err != nil {
@@ -247,8 +253,8 @@ func unify(x, y Node) (Node, Node, error) {
 	return nil, nil, fmt.Errorf("alternatives differ: one is a %s, the other a %s", a, b)
 }
 
-// retype reads the bits of an integer with the other sign.
-func retype(x Node, unsigned bool) Node {
+// Retype reads the bits of an integer with the other sign.
+func Retype(x Node, unsigned bool) Node {
 	if x.Type().Unsigned == unsigned {
 		return x
 	}
@@ -261,8 +267,8 @@ func retype(x Node, unsigned bool) Node {
 	}
 }
 
-// fold evaluates a node whose operands are constants.
-func fold(n Node) Node {
+// Fold evaluates a node whose operands are constants.
+func Fold(n Node) Node {
 	for _, c := range Children(n) {
 		if _, ok := c.(*Const); !ok {
 			return n

@@ -240,7 +240,7 @@ func NewSlice(x Node, lo, hi int, noHi bool) (Node, error) {
 	if x.Type().Kind != Str {
 		return nil, fmt.Errorf("a %s cannot be sliced", x.Type())
 	}
-	return fold(&Slice{x, lo, hi, noHi}), nil
+	return Fold(&Slice{x, lo, hi, noHi}), nil
 }
 
 // NewStrAt is a byte of a text, its NUL included.
@@ -248,7 +248,7 @@ func NewStrAt(x, i Node, signed bool) (Node, error) {
 	if x.Type().Kind != Str || !i.Type().Numeric() {
 		return nil, fmt.Errorf("a %s cannot be indexed by a %s", x.Type(), i.Type())
 	}
-	return fold(&StrAt{x, toInt(i), signed}), nil
+	return Fold(&StrAt{x, ToInt(i), signed}), nil
 }
 
 // NewMem, NewCStr and NewMemBytes read a record's memory; see RecordAddr.

@@ -1,10 +1,12 @@
-package expr
+package expr_test
 
 import (
 	"errors"
 	"testing"
 
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
+	. "ppscript/runtime/expr"
 )
 
 // slotSchema has computed values, as let, join and fold make them.
@@ -50,7 +52,7 @@ func TestSlots(t *testing.T) {
 	if p := get("gone"); p.Int(&f) != 0 || !errors.Is(f.Err, ErrMissing) {
 		t.Errorf("gone: got error %v, want %v", f.Err, ErrMissing)
 	}
-	p, err := CompileC("delay > 1000 && who == \"bash\" && share == 0", &Scope{Schema: s})
+	p, err := cexpr.Compile("delay > 1000 && who == \"bash\" && share == 0", &Scope{Schema: s})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,48 +196,4 @@ func TestFolding(t *testing.T) {
 	f(must(NewSeq(i32, NewInt(3))), "3")
 	f(must(NewFunc(NewBlock(NewReturn(i32)), TInt)), "i32")
 	f(must(PyBinary("+", NewInt(1<<62), NewInt(1<<62))), "(4611686018427387904 +c 4611686018427387904)")
-}
-
-func TestCasts(t *testing.T) {
-	e := testEvent()
-	f := func(src, want string) {
-		t.Helper()
-		var fr Frame
-		fr.Reset(e)
-		if got := eval(t, src, &fr); got != want || fr.Err != nil {
-			t.Errorf("%s: got %s (%v), want %s", src, got, fr.Err, want)
-		}
-	}
-	f("(void)i32, 5", "5")
-	f("(unsigned long)ptr >> 32", "4294967295")
-	f("(long)ptr < 0", "1")
-	f("ptr > (void *)5", "1")
-	f("(typeof(n8))300", "44")
-	f("((int *)&i32)[1]", "-3")
-	f("*((unsigned char *)&i32 + 3)", "255")
-	f("(char *)comm == \"bash\"", "1")
-	f("((char *)&comm)[0]", "98")
-	f("sizeof(int[3])", "12")
-	f("sizeof(void *)", "8")
-	f("sizeof(enum x)", "4")
-	f("sizeof(comm)", "16")
-	f("&ints[1] == &ints[0] + 1", "1")
-	f("1 + ints == &ints[1]", "1")
-	f("&ints[1] - 1 == ints", "1")
-	f("flag ? &i32 : 0", "9079256848778919952")
-	f("*(flag ? &i32 : 0)", "-3")
-	f("flag ? comm : 0", "bash")
-	f("!flag ? comm : 0", "(null)")
-	var fr Frame
-	fr.Reset(e)
-	p, err := CompileC("(void *)&ints", testScope())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b := fr.Memory(p.Int(&fr)); len(b) != len(e.Raw)-72 || b[0] != 10 {
-		t.Errorf("memory at &ints: got %d bytes", len(b))
-	}
-	if b := fr.Memory(5); b != nil || !errors.Is(fr.Err, ErrPointer) {
-		t.Errorf("memory at 5: got %v (%v)", b, fr.Err)
-	}
 }

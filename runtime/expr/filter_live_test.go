@@ -8,10 +8,10 @@ import (
 	"testing"
 	"unsafe"
 
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/tracefs"
-
 	"ppscript/tests/testkit"
 )
 
@@ -73,7 +73,7 @@ func put(s *event.Schema, raw []byte, name string, v uint64) {
 // kernel's count with that of the program over the same records.
 func checkFilters(t *testing.T, s *event.Schema, predicates []string, records [][]byte, produce func(i int)) {
 	for _, src := range predicates {
-		n, err := expr.LowerC(src, &expr.Scope{Schema: s})
+		n, err := cexpr.Lower(src, &expr.Scope{Schema: s})
 		if err != nil {
 			t.Errorf("%s: %v", src, err)
 			continue

@@ -1,6 +1,11 @@
-package expr
+package expr_test
 
-import "testing"
+import (
+	"testing"
+
+	"ppscript/runtime/cexpr"
+	. "ppscript/runtime/expr"
+)
 
 // TestKernelFilterPython: predicates as a Starlark front end makes them.
 func TestKernelFilterPython(t *testing.T) {
@@ -31,7 +36,7 @@ func TestKernelFilterPython(t *testing.T) {
 func TestKernelFilter(t *testing.T) {
 	f := func(src, filter, rest string) {
 		t.Helper()
-		n, err := LowerC(src, testScope())
+		n, err := cexpr.Lower(src, testScope())
 		if err != nil {
 			t.Errorf("%s: %v", src, err)
 			return
@@ -100,7 +105,7 @@ func TestKernelFilter(t *testing.T) {
 func TestCompileFilter(t *testing.T) {
 	f := func(src, want string) {
 		t.Helper()
-		p, err := CompileFilter(src, testScope())
+		p, err := cexpr.CompileFilter(src, testScope())
 		got := ""
 		if err != nil {
 			got = err.Error()

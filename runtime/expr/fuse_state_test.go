@@ -1,4 +1,4 @@
-package expr
+package expr_test
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ppscript/runtime/event"
+	. "ppscript/runtime/expr"
 )
 
 // TestFusedState compares the fused forms with the operations that they replace.

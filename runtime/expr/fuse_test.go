@@ -1,10 +1,13 @@
-package expr
+package expr_test
 
 import (
 	"fmt"
 	"math/big"
 	"testing"
 
+	"ppscript/runtime/cexpr"
+	. "ppscript/runtime/expr"
+	"ppscript/runtime/expr/exprtest"
 	"ppscript/runtime/glob"
 )
 
@@ -42,15 +45,15 @@ var edges = []int64{0, 1, 2, -1, -2, 99, 100, 101, 127, 128, -128, -129, 255, 25
 // signs.
 func TestCompareFieldConst(t *testing.T) {
 	schema := testSchema()
-	for env := range gccEvents {
-		e := gccEvent(t, env)
-		for _, name := range append(genFields, "_cpu", "common_type") {
+	for env := range exprtest.Edges {
+		e := exprtest.EventOf(env)
+		for _, name := range append(exprtest.Integers, "_cpu", "common_type") {
 			fld, _ := schema.Field(name)
 			have, _ := fld.Int(e)
 			x := bigOf(have, !fld.Signed)
 			for _, k := range edges {
 				for _, unsigned := range []bool{false, true} {
-					c := retype(NewInt(k), unsigned)
+					c := Retype(NewInt(k), unsigned)
 					y := bigOf(k, unsigned)
 					for _, op := range []string{"==", "!=", "<", "<=", ">", ">="} {
 						a, err1 := Compare(op, NewField(fld, Self), c)
@@ -75,10 +78,10 @@ func TestCompareFieldConst(t *testing.T) {
 
 func TestCompareFieldField(t *testing.T) {
 	schema := testSchema()
-	for env := range gccEvents {
-		e := gccEvent(t, env)
-		for _, xn := range genFields {
-			for _, yn := range genFields {
+	for env := range exprtest.Edges {
+		e := exprtest.EventOf(env)
+		for _, xn := range exprtest.Integers {
+			for _, yn := range exprtest.Integers {
 				xf, _ := schema.Field(xn)
 				yf, _ := schema.Field(yn)
 				xv, _ := xf.Int(e)
@@ -105,13 +108,13 @@ func TestCompareFieldField(t *testing.T) {
 func TestFusedAnd(t *testing.T) {
 	parts := []string{"i32 < 5", "n16 >= 1000", "i8 != -1", "n64 > 77", "flag == 1",
 		"n32 == 4294967293", "!(i16 < 0)", "n8 & 4", "i64"}
-	for env := range gccEvents {
-		e := gccEvent(t, env)
+	for env := range exprtest.Edges {
+		e := exprtest.EventOf(env)
 		var f Frame
 		f.Reset(e)
 		truth := map[string]bool{}
 		for _, p := range parts {
-			prog, err := CompileC(p, testScope())
+			prog, err := cexpr.Compile(p, testScope())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,7 +128,7 @@ func TestFusedAnd(t *testing.T) {
 						fmt.Sprintf("%s && %s && %s", a, b, c): truth[a] && truth[b] && truth[c],
 						fmt.Sprintf("%s || %s && %s", a, b, c): truth[a] || truth[b] && truth[c],
 					} {
-						p, err := CompileC(src, testScope())
+						p, err := cexpr.Compile(src, testScope())
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -174,7 +177,7 @@ func TestGlob(t *testing.T) {
 		if got := glob.Match([]byte(pattern), []byte(s)); got != want {
 			t.Errorf("%q ~ %q: got %v, want %v", s, pattern, got, want)
 		}
-		if got := compileGlob(pattern).match([]byte(s)); got != want {
+		if got := MatchCompiled(pattern, []byte(s)); got != want {
 			t.Errorf("%q ~ %q compiled: got %v, want %v", s, pattern, got, want)
 		}
 	}

@@ -195,7 +195,7 @@ func fieldStr(n *Field) strFn {
 		off, end := fld.Offset, fld.Offset+fld.Size
 		return func(f *Frame) []byte {
 			if raw := f.Event.Raw; end <= len(raw) {
-				return trim(raw[off:end])
+				return Trim(raw[off:end])
 			}
 			f.Fail(ErrShort)
 			return nil
@@ -203,7 +203,7 @@ func fieldStr(n *Field) strFn {
 	}
 	locate := locateField(n)
 	if text {
-		return func(f *Frame) []byte { return trim(locate(f)) }
+		return func(f *Frame) []byte { return Trim(locate(f)) }
 	}
 	return locate
 }

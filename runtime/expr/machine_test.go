@@ -1,9 +1,10 @@
-package expr
+package expr_test
 
 import (
 	"encoding/binary"
 
 	"ppscript/runtime/event"
+	. "ppscript/runtime/expr"
 )
 
 // This file is the road not taken: a register machine for the predicates of
@@ -39,7 +40,7 @@ type machine struct{ code []instr }
 // assemble returns nil for nodes that the machine does not have.
 func assemble(n Node) *machine {
 	m := &machine{}
-	if !m.emit(condition(n), 0) {
+	if !m.emit(Condition(n), 0) {
 		return nil
 	}
 	m.code = append(m.code, instr{op: iEnd})

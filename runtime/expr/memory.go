@@ -49,7 +49,7 @@ func memInt(n *Mem) intFn {
 
 func memText(n *CStr) strFn {
 	addr := genInt(n.Addr)
-	return func(f *Frame) []byte { return trim(f.record(addr(f))) }
+	return func(f *Frame) []byte { return Trim(f.record(addr(f))) }
 }
 
 func memBytes(n *MemBytes) strFn {
@@ -69,3 +69,14 @@ func memBytes(n *MemBytes) strFn {
 // end of the record; nil with Err set if it points elsewhere. The address is
 // the value of a Program whose expression is a pointer, &REC->saddr.
 func (f *Frame) Memory(addr int64) []byte { return f.record(addr) }
+
+// IntoRecord reports that an address is computed from that of the record.
+func IntoRecord(n Node) bool {
+	found := false
+	Walk(n, func(n Node) bool {
+		c, ok := n.(*Const)
+		found = found || ok && uint64(c.Int)-recordBase < 1<<(partShift+8)
+		return !found
+	})
+	return found
+}

@@ -134,8 +134,8 @@ func strAt(n *StrAt) intFn {
 	}
 }
 
-// trim cuts a text at its NUL.
-func trim(b []byte) []byte {
+// Trim cuts a text at its NUL.
+func Trim(b []byte) []byte {
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		return b[:i]
 	}

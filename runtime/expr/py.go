@@ -95,7 +95,7 @@ func Compare(rel string, x, y Node) (Node, error) {
 	case !a.Numeric() || !b.Numeric():
 		return nil, fmt.Errorf("cannot compare a %s with a %s", a, b)
 	}
-	x, y = toInt(x), toInt(y)
+	x, y = ToInt(x), ToInt(y)
 	i := map[string]int{"==": 0, "!=": 1, "<": 2, "<=": 3}[rel]
 	ops := []Op{OpEq, OpNe, OpLtS, OpLeS}
 	switch xs, ys := signOf(x), signOf(y); {

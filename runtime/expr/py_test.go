@@ -1,10 +1,12 @@
-package expr
+package expr_test
 
 import (
 	"errors"
 	"math/big"
 	"math/rand"
 	"testing"
+
+	. "ppscript/runtime/expr"
 )
 
 // pyResult is Python's result; nil if it raises.
@@ -71,7 +73,7 @@ func TestPyArithmetic(t *testing.T) {
 					// As constants are folded, and as locals of a sequence.
 					lx, ly := NewLocal(0, "x", Type{Kind: Int, Unsigned: xu}),
 						NewLocal(1, "y", Type{Kind: Int, Unsigned: yu})
-					kx, ky := retype(NewInt(xv), xu), retype(NewInt(yv), yu)
+					kx, ky := Retype(NewInt(xv), xu), Retype(NewInt(yv), yu)
 					for variant, args := range [][2]Node{{lx, ly}, {lx, ky}, {kx, ly}, {kx, ky}} {
 						n, err := PyBinary(op, args[0], args[1])
 						if err != nil {
@@ -112,7 +114,7 @@ func TestPyUnary(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				set, _ := NewSet(0, "x", retype(NewInt(v), unsigned))
+				set, _ := NewSet(0, "x", Retype(NewInt(v), unsigned))
 				all, _ := NewSeq(set, n)
 				var f Frame
 				got := bigOf(Build(all).Int(&f), n.Type().Unsigned)

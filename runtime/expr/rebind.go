@@ -5,6 +5,9 @@ import "math"
 // partNames are the names of the parts in expressions.
 var partNames = [...]string{Self: "", Start: "start", End: "end"}
 
+// Name is the name of the part in expressions.
+func (p Part) Name() string { return partNames[p] }
+
 // Rebind returns a copy of n that reads fields of part p where n reads those
 // of part from. So a value that was named on the events of a stage (Self) can
 // be used on their pairs (Start or End), and the other way round.

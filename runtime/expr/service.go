@@ -22,6 +22,12 @@ func NewSyscallName(number Node, find func(int64) string) (Node, error) {
 		Str1: func(_ *Frame, x int64) []byte { return view(find(x)) }})
 }
 
+// NewExitReason is the name of a KVM exit, as find tells it.
+func NewExitReason(isa, code Node, find func(isa, code int64) string) (Node, error) {
+	return NewNative(Native{Name: "exit_reason_str", T: TStr, Args: []Node{isa, code},
+		Str: func(_ *Frame, a []Arg) []byte { return view(find(a[0].I, a[1].I)) }})
+}
+
 // NewSwapped reads the low 2 or 4 bytes of x in the other byte order; t is
 // TInt or TUint.
 func NewSwapped(x Node, size int, t Type) (Node, error) {

@@ -1,4 +1,4 @@
-package expr
+package expr_test
 
 import (
 	"errors"
@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
+	. "ppscript/runtime/expr"
 )
 
 // must unwraps a constructor's result in tests that build IR by hand.
@@ -64,13 +66,6 @@ func TestStatements(t *testing.T) {
 	f.Reset(e)
 	if got := sum.Int(&f); got != 1014 {
 		t.Errorf("got %d, want 1014", got)
-	}
-}
-
-func setField(e *event.Event, name string, v int64) {
-	f, _ := testSchema().Field(name)
-	for i := 0; i < f.Size; i++ {
-		e.Raw[f.Offset+i] = byte(v >> (8 * i))
 	}
 }
 
@@ -158,7 +153,7 @@ func TestParts(t *testing.T) {
 	sc := &Scope{Parts: map[string]*event.Schema{"start": s, "end": s}}
 	f := func(src, want string) {
 		t.Helper()
-		p, err := CompileC(src, sc)
+		p, err := cexpr.Compile(src, sc)
 		if err != nil {
 			t.Error(err)
 			return
@@ -180,7 +175,7 @@ func TestParts(t *testing.T) {
 	f("end.filename", "/etc/passwd")
 	f("end.ints[1]", "20")
 	f("*(int *)&end.i32", "30")
-	if _, err := CompileC("end.i33", sc); err == nil || !strings.Contains(err.Error(), "did you mean") {
+	if _, err := cexpr.Compile("end.i33", sc); err == nil || !strings.Contains(err.Error(), "did you mean") {
 		t.Errorf("got %v, want a suggestion", err)
 	}
 }
@@ -193,7 +188,7 @@ func TestRebindSymbolic(t *testing.T) {
 		v, ok := f.Int(e)
 		return fmt.Sprintf("%s-%d", field, v), ok
 	}
-	n, err := LowerC("symbolic(i32)", &Scope{Schema: s})
+	n, err := cexpr.Lower("symbolic(i32)", &Scope{Schema: s})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +220,7 @@ func TestField(t *testing.T) {
 	for src, want := range map[string]string{
 		"i32": "i32", "(i32)": "i32", "REC->i32": "i32", "(int)i32": "i32", "i32+1": "", "comm": "comm",
 	} {
-		p, err := CompileC(src, testScope())
+		p, err := cexpr.Compile(src, testScope())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,7 +247,7 @@ func TestNoAllocations(t *testing.T) {
 		"__get_cpumask(mask)", "__print_hex(ints, 8)", "flag ? comm : full",
 		`printf("%d %5s %#lx\n", i32, comm, ptr)`,
 	} {
-		p, err := CompileC(src, testScope())
+		p, err := cexpr.Compile(src, testScope())
 		if err != nil {
 			t.Error(err)
 			continue
@@ -303,7 +298,8 @@ func TestScratchSurvivesGrowth(t *testing.T) {
 	src := `__print_flags(1, "|", {1, "` + strings.Repeat("a", 300) + `"})`
 	var args []Node
 	for i := 0; i < 20; i++ {
-		n, err := LowerC(strings.Replace(src, "(1,", fmt.Sprintf("(n8 / 255 + %d,", i*2), 1), testScope())
+		number := fmt.Sprintf("(n8 / 255 + %d,", i*2)
+		n, err := cexpr.Lower(strings.Replace(src, "(1,", number, 1), testScope())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,30 +6,16 @@ import (
 	"ppscript/runtime/event"
 )
 
-// lowerNameOf is symbolic(field): the name that the event's own print fmt
-// gives to the field's value, so that it is right for every kernel and every
-// variant of the event; the number where there is no name.
-func lowerNameOf(k *Call) (Node, error) {
-	x, err := k.Node(0)
-	if err != nil {
-		return nil, err
-	}
-	field, ok := x.(*Field)
-	if !ok || field.View != ViewValue || field.F.Kind != event.Int {
-		return nil, k.Errorf(0, "want a numeric field of the event")
-	}
-	sc := k.Scope()
-	schema := sc.Schema
-	if field.Part != Self {
-		schema = sc.Parts[partNames[field.Part]]
-	}
-	return NewNative(symbolicOf(schema, field))
-}
-
 // NameOf is the Data of a Native "name_of": whose print fmt names the field.
 type NameOf struct {
 	Schema *event.Schema
 	Field  string
+}
+
+// NewNameOf is the name that the print fmt of an event gives to the value of a field;
+// the number where there is no name.
+func NewNameOf(schema *event.Schema, field *Field) (Node, error) {
+	return NewNative(symbolicOf(schema, field))
 }
 
 func symbolicOf(schema *event.Schema, field *Field) Native {
@@ -51,4 +37,55 @@ func symbolicOf(schema *event.Schema, field *Field) Native {
 			}
 			return f.Keep(strconv.AppendInt(f.Scratch(), args[0].I, 10))
 		}}
+}
+
+// Symbolic is the name of a number, or the names of its flags, by a table.
+// Values that the table does not have are printed in hex.
+func Symbolic(x Node, s *event.Symbols) (Node, error) {
+	if !s.Flags {
+		names := make(map[uint64][]byte, len(s.Names))
+		for v, n := range s.Names {
+			names[v] = []byte(n)
+		}
+		return NewNative(Native{Name: "symbolic", T: TStr, Args: []Node{x}, Data: s,
+			Str1: func(f *Frame, x int64) []byte {
+				if n, ok := names[uint64(x)]; ok {
+					return n
+				}
+				return f.Keep(strconv.AppendUint(append(f.Scratch(), "0x"...), uint64(x), 16))
+			}})
+	}
+	type flag struct {
+		mask uint64
+		name string
+	}
+	var flags []flag
+	for _, m := range s.Order {
+		flags = append(flags, flag{m, s.Names[m]})
+	}
+	delim := s.Delim
+	return NewNative(Native{Name: "flags", T: TStr, Args: []Node{x}, Data: s,
+		Str1: func(f *Frame, x int64) []byte {
+			b, left, first := f.Scratch(), uint64(x), true
+			for _, fl := range flags {
+				if left == 0 {
+					break
+				}
+				if left&fl.mask != fl.mask {
+					continue
+				}
+				left &^= fl.mask
+				if !first {
+					b = append(b, delim...)
+				}
+				b, first = append(b, fl.name...), false
+			}
+			if left != 0 {
+				if !first {
+					b = append(b, delim...)
+				}
+				b = strconv.AppendUint(append(b, "0x"...), left, 16)
+			}
+			return f.Keep(b)
+		}})
 }

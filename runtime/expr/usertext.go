@@ -3,9 +3,7 @@ package expr
 import (
 	"errors"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/expr/c"
 )
 
 // This file is user_string(address): the text at an address of the process that
@@ -121,33 +119,4 @@ func (n *Native) rebindText() {
 func UserTextPart(n *Native) Part {
 	part, _ := addressed(n.Args[0])
 	return part
-}
-
-// lowerUserText is user_string(address[, instead]). A text, such as an
-// argument of a probe, stays itself.
-func lowerUserText(k *Call) (Node, error) {
-	addr, err := k.Node(0)
-	if err != nil {
-		return nil, err
-	}
-	if f, ok := addr.(*Field); ok && f.F.Kind == event.Str && f.View == ViewValue {
-		return f, nil
-	}
-	if addr, err = k.IntAs(0, c.TULong); err != nil {
-		return nil, err
-	}
-	var instead *Const
-	if len(k.Args) == 2 {
-		text, err := k.ConstStr(1)
-		if err != nil {
-			return nil, err
-		}
-		instead = &Const{T: TStr, Str: text}
-	}
-	n, err := NewUserText(addr, instead)
-	if err != nil {
-		return nil, k.Errorf(0, "%v",
-			err).(*diag.Error).WithHint("name a pointer of the record: %s(filename)", UserText)
-	}
-	return n, nil
 }

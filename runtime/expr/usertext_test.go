@@ -1,9 +1,11 @@
-package expr
+package expr_test
 
 import (
 	"testing"
 
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
+	. "ppscript/runtime/expr"
 )
 
 // texts are Members that have some texts.
@@ -28,7 +30,7 @@ func TestUserTextOfParts(t *testing.T) {
 	}
 	start, end := make("start"), make("end")
 	pair := &event.Event{Derived: &event.Derived{Start: start, End: end}}
-	own, err := LowerC("user_string(n64)", &Scope{Schema: s})
+	own, err := cexpr.Lower("user_string(n64)", &Scope{Schema: s})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +47,7 @@ func TestUserTextOfParts(t *testing.T) {
 	of(Rebind(own, Self, End), pair, "end")
 	of(Rebind(Rebind(own, Self, Start), Start, Self), start, "start")
 	parts := &Scope{Schema: s, Parts: map[string]*event.Schema{"start": s, "end": s}}
-	both, err := LowerC("user_string(end.n64)", parts)
+	both, err := cexpr.Lower("user_string(end.n64)", parts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +59,7 @@ func TestUserTextRefuses(t *testing.T) {
 	sc := &Scope{Schema: s, Parts: map[string]*event.Schema{"start": s, "end": s}}
 	f := func(src, want string) {
 		t.Helper()
-		n, err := LowerC(src, sc)
+		n, err := cexpr.Lower(src, sc)
 		switch {
 		case err == nil && want != "":
 			t.Errorf("%s: got %s, want an error", src, n)

@@ -1,9 +1,10 @@
-package expr
+package expr_test
 
 import (
 	"testing"
 
 	"ppscript/runtime/event"
+	. "ppscript/runtime/expr"
 )
 
 func TestUses(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -83,7 +84,7 @@ func TestRouterLimitIsExact(t *testing.T) {
 func TestRouterLimitCountsWhatPasses(t *testing.T) {
 	st := streams(2)
 	other := &event.Stream{Index: 1, Schema: schema}
-	p, err := expr.CompileC("id > 1", &expr.Scope{Schema: schema})
+	p, err := cexpr.Compile("id > 1", &expr.Scope{Schema: schema})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +172,7 @@ func TestRouterRemap(t *testing.T) {
 }
 
 func pred(t *testing.T, text string) *expr.Program {
-	p, err := expr.CompileC(text, &expr.Scope{Schema: schema})
+	p, err := cexpr.Compile(text, &expr.Scope{Schema: schema})
 	if err != nil {
 		t.Fatal(err)
 	}

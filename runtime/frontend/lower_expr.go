@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/option"
@@ -327,7 +328,7 @@ func (s *scopeOf) symbolic(e *syntax.CallExpr, ev *subject) val {
 	case expr.End:
 		sc, name = &expr.Scope{Parts: map[string]*event.Schema{"end": schema}}, "end."+name
 	}
-	n, err := expr.LowerC("symbolic("+name+")", sc)
+	n, err := cexpr.Lower("symbolic("+name+")", sc)
 	s.must(e.Lparen, err)
 	return val{node: n}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
@@ -40,7 +41,7 @@ type testJoinSpec struct{ streams []*event.Stream }
 
 func (s *testJoinSpec) spec(tb testing.TB, raw int) Spec {
 	pair := &event.Stream{Index: 2, Schema: &event.Schema{Name: "pair"}, Label: "pair"}
-	key, err := expr.CompileC("k", &expr.Scope{Schema: s.streams[0].Schema})
+	key, err := cexpr.Compile("k", &expr.Scope{Schema: s.streams[0].Schema})
 	if err != nil {
 		tb.Fatal(err)
 	}

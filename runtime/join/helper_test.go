@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/result"
@@ -39,7 +40,7 @@ type testJoin struct {
 
 func (j *testJoin) compile(src, stream string) *expr.Program {
 	j.t.Helper()
-	p, err := expr.CompileC(src, &expr.Scope{Schema: j.streams[stream].Schema})
+	p, err := cexpr.Compile(src, &expr.Scope{Schema: j.streams[stream].Schema})
 	if err != nil {
 		j.t.Fatal(err)
 	}

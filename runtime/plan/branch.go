@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -270,7 +271,7 @@ func (f Fn) program(b *builder, br *branch, want expr.Kind) (*expr.Program, erro
 	if f.Const != nil {
 		return expr.Build(f.Const), nil
 	}
-	p, err := expr.CompileC(f.Text, br.scope)
+	p, err := cexpr.Compile(f.Text, br.scope)
 	if err != nil {
 		return nil, located(err, f.Pos)
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"ppscript/bpf"
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/diag"
-	"ppscript/runtime/expr"
 )
 
 // This file decides where each part of a plan runs: as a program of the kernel, or
@@ -324,7 +324,7 @@ func (b *builder) passedFilter(e *Event) float64 {
 	if e.Source.Filter == "" {
 		return 1
 	}
-	p, err := expr.CompileFilter(e.Source.Filter, b.scope(e.Source, e.Stream.Schema))
+	p, err := cexpr.CompileFilter(e.Source.Filter, b.scope(e.Source, e.Stream.Schema))
 	if err != nil || p.Node == nil {
 		return 0.5
 	}

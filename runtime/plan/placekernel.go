@@ -9,6 +9,7 @@ import (
 
 	"ppscript/bpf"
 	"ppscript/runtime/agg"
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -193,7 +194,7 @@ func (b *builder) kernelEvent(e *Event) (*bpf.Event, error) {
 	ev := &bpf.Event{Stream: e.Stream.Index, Schema: e.Stream.Schema, Label: e.Stream.Label, CPUs: e.Source.CPUs,
 		Sampled: e.Source.Kind != Tracepoint, Stack: b.stackSpec(e.Stack)}
 	if f := e.Source.Filter; f != "" {
-		p, err := expr.CompileFilter(f, b.scope(e.Source, e.Stream.Schema))
+		p, err := cexpr.CompileFilter(f, b.scope(e.Source, e.Stream.Schema))
 		if err != nil {
 			return nil, not("filter %s: %v", f, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"ppscript/runtime/agg"
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/expr/c"
@@ -154,7 +155,7 @@ func namedBy(n *expr.Native) []*expr.Field {
 	}
 	var found []*expr.Field
 	for _, a := range args[min(1, len(args)):] {
-		p, err := expr.Compile(a, &expr.Scope{Schema: d.Schema})
+		p, err := cexpr.CompileTree(a, &expr.Scope{Schema: d.Schema})
 		if err != nil {
 			continue
 		}

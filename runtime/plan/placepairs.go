@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ppscript/bpf"
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/task"
@@ -112,7 +113,7 @@ func (s *SlowOp) bound(br *branch) expr.Node {
 	if len(texts) == 0 {
 		return nil
 	}
-	p, err := expr.CompileC(strings.Join(texts, " || "), br.scope)
+	p, err := cexpr.Compile(strings.Join(texts, " || "), br.scope)
 	if err != nil {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"strconv"
 
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
@@ -198,7 +199,7 @@ func (n *need) restrict(b *builder) error {
 		if b.asks[e.Stream.Index] {
 			continue
 		}
-		p, err := expr.CompileC("traced(_tid)", b.scope(e.Source, e.Stream.Schema))
+		p, err := cexpr.Compile("traced(_tid)", b.scope(e.Source, e.Stream.Schema))
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package plan
 import (
 	"strings"
 
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/expr"
 )
@@ -106,7 +107,7 @@ func (e *Event) filter(b *builder, sc *expr.Scope) error {
 		e.Filter = text
 		return nil
 	}
-	p, err := expr.CompileFilter(text, sc)
+	p, err := cexpr.CompileFilter(text, sc)
 	if err != nil {
 		return &diag.Error{Op: "filter", Subject: e.Stream.Label, Class: diag.Usage, Cause: err, Hint: diag.HintOf(err)}
 	}
@@ -116,7 +117,7 @@ func (e *Event) filter(b *builder, sc *expr.Scope) error {
 
 // filterHere adds a filter to those that the router evaluates.
 func (e *Event) filterHere(b *builder, filter string) bool {
-	p, err := expr.CompileFilter(filter, b.scope(e.Source, e.Stream.Schema))
+	p, err := cexpr.CompileFilter(filter, b.scope(e.Source, e.Stream.Schema))
 	if err != nil {
 		return false
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
@@ -30,7 +31,7 @@ func TestWhose(t *testing.T) {
 	} {
 		var keys []*expr.Program
 		for _, text := range c.keys {
-			p, err := expr.CompileC(text, sc)
+			p, err := cexpr.Compile(text, sc)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/expr/c"
 )
@@ -15,13 +16,15 @@ var errVariable = errors.New("a variable of the kernel")
 type builder struct {
 	p     *printer
 	scope expr.Scope
+	text  cexpr.Text
 	// missing are the names that nobody knows.
 	missing map[string]bool
 }
 
 func newBuilder(p *printer, args []c.Node, src string) *builder {
 	b := &builder{p: p, missing: map[string]bool{}}
-	b.scope = expr.Scope{Schema: p.schema, Source: src, Builtins: b.helpers()}
+	b.scope = expr.Scope{Schema: p.schema}
+	b.text = cexpr.Text{Source: src, Builtins: b.helpers()}
 	b.resolveNames(args)
 	return b
 }
@@ -76,7 +79,7 @@ func (b *builder) resolveNames(args []c.Node) {
 // lower lowers an argument. errVariable is returned for one that would be fine
 // if a variable of the kernel were known.
 func (b *builder) lower(tree c.Node) (expr.Node, error) {
-	node, err := expr.Lower(tree, &b.scope)
+	node, err := cexpr.LowerTree(tree, &b.scope, b.text)
 	if err == nil || len(b.missing) == 0 {
 		return node, err
 	}
@@ -86,7 +89,7 @@ func (b *builder) lower(tree c.Node) (expr.Node, error) {
 	for name := range b.missing {
 		with.Consts[name] = 0
 	}
-	if _, again := expr.Lower(tree, &with); again == nil {
+	if _, again := cexpr.LowerTree(tree, &with, b.text); again == nil {
 		err = errVariable
 	}
 	b.p.tables = b.p.tables[:tables]

@@ -3,12 +3,13 @@ package tracefs
 import (
 	"fmt"
 
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/expr/c"
 )
 
 // This file has the functions of the kernel that print fmts call, beyond those
-// that package expr knows.
+// that package cexpr knows.
 
 // fieldHelpers take the bare name of a field.
 var fieldHelpers = map[string]bool{
@@ -29,8 +30,8 @@ var sameValue = []string{
 	"le16_to_cpu", "le32_to_cpu", "le64_to_cpu", "__le16_to_cpu", "__le32_to_cpu", "__le64_to_cpu",
 }
 
-func (b *builder) helpers() map[string]expr.Builtin {
-	m := map[string]expr.Builtin{
+func (b *builder) helpers() map[string]cexpr.Builtin {
+	m := map[string]cexpr.Builtin{
 		"__print_symbolic": {
 			Usage: "__print_symbolic(x, {value, name}, ...)", Min: 1, Max: -1, Lower: b.symbols(false),
 		},
@@ -60,14 +61,14 @@ func (b *builder) helpers() map[string]expr.Builtin {
 	m["__print_symbolic_u64"], m["__print_symbolic64"] = m["__print_symbolic"], m["__print_symbolic"]
 	m["__print_flags_u64"], m["__get_rel_sockaddr"] = m["__print_flags"], m["__get_sockaddr"]
 	for _, name := range sameValue {
-		m[name] = expr.Builtin{Usage: name + "(x)", Min: 1, Max: 1,
-			Lower: func(k *expr.Call) (expr.Node, error) { return k.Int(0) }}
+		m[name] = cexpr.Builtin{Usage: name + "(x)", Min: 1, Max: 1,
+			Lower: func(k *cexpr.Call) (expr.Node, error) { return k.Int(0) }}
 	}
 	return m
 }
 
 // lowerSockaddr is the bytes of a socket address.
-func lowerSockaddr(k *expr.Call) (expr.Node, error) {
+func lowerSockaddr(k *cexpr.Call) (expr.Node, error) {
 	f, err := k.Field(0)
 	if err != nil {
 		return nil, err
@@ -76,7 +77,7 @@ func lowerSockaddr(k *expr.Call) (expr.Node, error) {
 }
 
 // lowerDynamicArray prints a dynamic array whole.
-func lowerDynamicArray(k *expr.Call) (expr.Node, error) {
+func lowerDynamicArray(k *cexpr.Call) (expr.Node, error) {
 	f, err := k.Field(0)
 	if err != nil {
 		return nil, err
@@ -100,7 +101,7 @@ func lowerDynamicArray(k *expr.Call) (expr.Node, error) {
 }
 
 // lowerHexDump prints lines of hex.
-func lowerHexDump(k *expr.Call) (expr.Node, error) {
+func lowerHexDump(k *cexpr.Call) (expr.Node, error) {
 	prefix, err := k.ConstStr(0)
 	if err != nil {
 		return nil, err
@@ -126,7 +127,7 @@ func lowerHexDump(k *expr.Call) (expr.Node, error) {
 		}}, nil
 }
 
-func lowerErrorType(k *expr.Call) (expr.Node, error) {
+func lowerErrorType(k *cexpr.Call) (expr.Node, error) {
 	x, err := k.Int(0)
 	if err != nil {
 		return nil, err
@@ -138,7 +139,7 @@ func lowerErrorType(k *expr.Call) (expr.Node, error) {
 }
 
 // lowerDiskName is "disk=NAME, ", or nothing for a command without a disk.
-func lowerDiskName(k *expr.Call) (expr.Node, error) {
+func lowerDiskName(k *cexpr.Call) (expr.Node, error) {
 	name, err := k.Str(1)
 	if err != nil {
 		return nil, err
@@ -154,8 +155,8 @@ func lowerDiskName(k *expr.Call) (expr.Node, error) {
 }
 
 // jiffies converts ticks to a unit of which a second has perSecond.
-func (b *builder) jiffies(perSecond int64) func(*expr.Call) (expr.Node, error) {
-	return func(k *expr.Call) (expr.Node, error) {
+func (b *builder) jiffies(perSecond int64) func(*cexpr.Call) (expr.Node, error) {
+	return func(k *cexpr.Call) (expr.Node, error) {
 		hz := int64(b.p.opt.HZ)
 		if hz <= 0 {
 			return nil, fmt.Errorf("%s: the kernel's timer frequency is not known", k.Name)

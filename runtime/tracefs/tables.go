@@ -1,6 +1,7 @@
 package tracefs
 
 import (
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/expr/c"
@@ -16,8 +17,8 @@ type table struct {
 // symbols returns the helper __print_symbolic(value, {v, "n"}, ...) or
 // __print_flags(value, "delim", {v, "n"}, ...). Package expr has both; these
 // here note the tables and forgive entries that nobody knows the value of.
-func (b *builder) symbols(flags bool) func(*expr.Call) (expr.Node, error) {
-	return func(k *expr.Call) (expr.Node, error) {
+func (b *builder) symbols(flags bool) func(*cexpr.Call) (expr.Node, error) {
+	return func(k *cexpr.Call) (expr.Node, error) {
 		value, err := k.IntAs(0, c.TULong)
 		if err != nil {
 			return nil, err
@@ -43,7 +44,7 @@ func (b *builder) symbols(flags bool) func(*expr.Call) (expr.Node, error) {
 // add takes one { value, "name" }. Left out are enumerators that nobody knows,
 // the { -1, NULL } at the end of some tables, and names that are empty: the
 // kernel prints a number where nothing was printed.
-func (t *table) add(k *expr.Call, entry c.Node) {
+func (t *table) add(k *cexpr.Call, entry c.Node) {
 	pair, ok := entry.(*c.Brace)
 	if !ok || len(pair.List) != 2 {
 		return

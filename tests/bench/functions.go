@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ppscript/builtins/all"
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	"ppscript/runtime/event/eventtest"
 	"ppscript/runtime/expr"
@@ -289,7 +290,7 @@ func (b *functionBench) newFold(fn string, interpret bool) (*fold.Fold, *none, e
 		}
 		p = expr.Build(n)
 	}
-	key, err := expr.CompileC("tid", b.scope)
+	key, err := cexpr.Compile("tid", b.scope)
 	if err != nil {
 		return nil, nil, err
 	}

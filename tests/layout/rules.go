@@ -27,12 +27,14 @@ var layers = [][]string{
 	{"runtime/event"},
 	{"runtime/event/eventtest"},
 
-	// Facts, and per-event code. expr is below tracefs because the
-	// kernel's print formats are programs of expr.
+	// Facts, and per-event code. expr and cexpr are below tracefs because the
+	// kernel's print formats are C expressions.
 	{"runtime/kernel"},
 	{"runtime/kernel/gensyscalls", "runtime/kernel/genparams"},
 	{"runtime/expr/c"},
 	{"runtime/expr"},
+	{"runtime/expr/exprtest"},
+	{"runtime/cexpr"},
 	{"runtime/tracefs"},
 
 	// Sources. A file has the records that the rings had.

@@ -1,89 +1,18 @@
-package expr
+package cexpr
 
 import (
-	"encoding/binary"
 	"errors"
 	"strings"
 	"testing"
 
 	"ppscript/runtime/diag"
-	"ppscript/runtime/event"
+	. "ppscript/runtime/expr"
 )
-
-// testSchema has a field of every kind.
-func testSchema() *event.Schema {
-	s := &event.Schema{System: "test", Name: "all", Fields: []event.Field{
-		{Name: "common_type", Type: "unsigned short", Size: 2},
-		{Name: "common_pid", Type: "int", Offset: 4, Size: 4, Signed: true},
-		{Name: "i8", Type: "s8", Offset: 8, Size: 1, Signed: true},
-		{Name: "n8", Type: "u8", Offset: 9, Size: 1},
-		{Name: "i16", Type: "short", Offset: 10, Size: 2, Signed: true},
-		{Name: "n16", Type: "unsigned short", Offset: 12, Size: 2},
-		{Name: "flag", Type: "bool", Offset: 14, Size: 1},
-		{Name: "i32", Type: "int", Offset: 16, Size: 4, Signed: true},
-		{Name: "n32", Type: "unsigned int", Offset: 20, Size: 4},
-		{Name: "i64", Type: "long", Offset: 24, Size: 8, Signed: true},
-		{Name: "n64", Type: "unsigned long", Offset: 32, Size: 8},
-		{Name: "comm", Type: "char[16]", Kind: event.Str, Offset: 40, Size: 16, Elem: 1},
-		{Name: "full", Type: "char[4]", Kind: event.Str, Offset: 56, Size: 4, Elem: 1},
-		{Name: "filename", Type: "__data_loc char[]", Kind: event.Str, Place: event.DataLoc, Offset: 60, Size: 4, Elem: 1},
-		{Name: "rel", Type: "__rel_loc char[]", Kind: event.Str, Place: event.RelLoc, Offset: 64, Size: 4, Elem: 1},
-		{Name: "longs", Type: "__data_loc u64[]", Kind: event.Array, Place: event.DataLoc, Offset: 68, Size: 4, Elem: 8},
-		{Name: "ints", Type: "u32[2]", Kind: event.Array, Offset: 72, Size: 8, Elem: 4},
-		{Name: "mask", Type: "__data_loc cpumask_t", Kind: event.Bitmask, Place: event.DataLoc, Offset: 80, Size: 4, Elem: 8},
-		{Name: "ptr", Type: "void *", Offset: 88, Size: 8},
-	}, Size: 96}
-	return s
-}
-
-// testEvent has the values that the tables below expect.
-func testEvent() *event.Event {
-	raw := make([]byte, 96)
-	le := binary.LittleEndian
-	le.PutUint16(raw[0:], 77)
-	le.PutUint32(raw[4:], 1234)
-	raw[8], raw[9] = 0xff, 0xff
-	le.PutUint16(raw[10:], 0xfffe)
-	le.PutUint16(raw[12:], 0xfffe)
-	raw[14] = 1
-	le.PutUint32(raw[16:], 0xfffffffd)
-	le.PutUint32(raw[20:], 0xfffffffd)
-	le.PutUint64(raw[24:], 1<<64-4)
-	le.PutUint64(raw[32:], 1<<64-4)
-	copy(raw[40:], "bash\x00junk")
-	copy(raw[56:], "full")
-	tail := func(at int, base int, b []byte) {
-		le.PutUint32(raw[at:], uint32(len(raw)-base)|uint32(len(b))<<16)
-		raw = append(raw, b...)
-	}
-	tail(60, 0, []byte("/etc/passwd\x00"))
-	tail(64, 68, []byte("relative\x00"))
-	tail(68, 0, le.AppendUint64(le.AppendUint64(nil, 7), 1<<40))
-	le.PutUint32(raw[72:], 10)
-	le.PutUint32(raw[76:], 20)
-	tail(80, 0, []byte{0x8f, 0, 0, 0, 1, 0, 0, 0})
-	le.PutUint64(raw[88:], 0xffffffff81000000)
-	stream := &event.Stream{Comm: func(*event.Event) string { return "thread" }}
-	return &event.Event{Time: 99, PID: 100, TID: 101, CPU: 3, Raw: raw, Stream: stream}
-}
-
-func testScope() *Scope {
-	return &Scope{Schema: testSchema(), Services: Services{
-		Ksym:        func(a uint64) string { return map[uint64]string{0xffffffff81000000: "_text"}[a] },
-		KsymOffset:  func(a uint64) string { return map[uint64]string{0xffffffff81000000: "_text+0x0"}[a] },
-		Comm:        func(tid int32) string { return map[int32]string{1234: "init"}[tid] },
-		SyscallName: func(nr int64) string { return map[int64]string{0: "read"}[nr] },
-		ExitReason: func(isa, code int64) string {
-			return map[[2]int64]string{{1, 12}: "HLT"}[[2]int64{isa, code}]
-		},
-		System: func(cmd string) int { return len(cmd) << 8 },
-	}, Consts: map[string]int64{"TEN": 10}}
-}
 
 // eval runs an expression and gives its value as text.
 func eval(t *testing.T, src string, f *Frame) string {
 	t.Helper()
-	p, err := CompileC(src, testScope())
+	p, err := Compile(src, testScope())
 	if err != nil {
 		t.Errorf("%s: %v", src, err)
 		return ""
@@ -279,7 +208,7 @@ func TestCErrors(t *testing.T) {
 		t.Helper()
 		sc := testScope()
 		sc.Services = Services{}
-		p, err := CompileC(src, sc)
+		p, err := Compile(src, sc)
 		var e *diag.Error
 		if !errors.As(err, &e) || p != nil {
 			t.Errorf("%s: got %v, want an error with %q", src, err, want)
@@ -323,7 +252,7 @@ func TestEvaluationErrors(t *testing.T) {
 	e := testEvent()
 	f := func(src string, want error) {
 		t.Helper()
-		p, err := CompileC(src, testScope())
+		p, err := Compile(src, testScope())
 		if err != nil {
 			t.Errorf("%s: %v", src, err)
 			return
@@ -352,4 +281,48 @@ func TestEvaluationErrors(t *testing.T) {
 	f("filename", ErrShort)
 	f("filename_len", ErrShort)
 	f("i32", nil)
+}
+
+func TestCasts(t *testing.T) {
+	e := testEvent()
+	f := func(src, want string) {
+		t.Helper()
+		var fr Frame
+		fr.Reset(e)
+		if got := eval(t, src, &fr); got != want || fr.Err != nil {
+			t.Errorf("%s: got %s (%v), want %s", src, got, fr.Err, want)
+		}
+	}
+	f("(void)i32, 5", "5")
+	f("(unsigned long)ptr >> 32", "4294967295")
+	f("(long)ptr < 0", "1")
+	f("ptr > (void *)5", "1")
+	f("(typeof(n8))300", "44")
+	f("((int *)&i32)[1]", "-3")
+	f("*((unsigned char *)&i32 + 3)", "255")
+	f("(char *)comm == \"bash\"", "1")
+	f("((char *)&comm)[0]", "98")
+	f("sizeof(int[3])", "12")
+	f("sizeof(void *)", "8")
+	f("sizeof(enum x)", "4")
+	f("sizeof(comm)", "16")
+	f("&ints[1] == &ints[0] + 1", "1")
+	f("1 + ints == &ints[1]", "1")
+	f("&ints[1] - 1 == ints", "1")
+	f("flag ? &i32 : 0", "9079256848778919952")
+	f("*(flag ? &i32 : 0)", "-3")
+	f("flag ? comm : 0", "bash")
+	f("!flag ? comm : 0", "(null)")
+	var fr Frame
+	fr.Reset(e)
+	p, err := Compile("(void *)&ints", testScope())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := fr.Memory(p.Int(&fr)); len(b) != len(e.Raw)-72 || b[0] != 10 {
+		t.Errorf("memory at &ints: got %d bytes", len(b))
+	}
+	if b := fr.Memory(5); b != nil || !errors.Is(fr.Err, ErrPointer) {
+		t.Errorf("memory at 5: got %v (%v)", b, fr.Err)
+	}
 }

@@ -1,8 +1,7 @@
-package expr
+package cexpr
 
 import (
 	"bufio"
-	"encoding/binary"
 	"flag"
 	"fmt"
 	"math/rand"
@@ -14,7 +13,8 @@ import (
 	"testing"
 
 	"ppscript/runtime/event"
-
+	. "ppscript/runtime/expr"
+	"ppscript/runtime/expr/exprtest"
 	"ppscript/tests/testkit"
 )
 
@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write testdata anew (needs gcc)")
 
 const corpus = "testdata/gcc.txt"
 
-// A gccCase is one expression over one of the events of gccEvents, with gcc's
+// A gccCase is one expression over one of the events of exprtest.Edges, with gcc's
 // result.
 type gccCase struct {
 	src      string
@@ -36,32 +36,9 @@ type gccCase struct {
 	unsigned bool
 }
 
-// gccEvents are the values of genFields in a few events.
-var gccEvents = [][]int64{
-	{0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
-	{-1, 255, -1, 65535, 1, -1, 4294967295, -1, -1, 1},
-	{-128, 128, -32768, 32768, 1, -2147483648, 2147483648, -9223372036854775808, -9223372036854775808, 2147483647},
-	{100, 200, 1000, 50000, 0, 123456789, 3123456789, 1234567890123, 1234567890123456789, 4711},
-}
-
-func gccEvent(t *testing.T, env int) *event.Event {
-	e := testEvent()
-	s := testSchema()
-	for i, name := range genFields {
-		f, ok := s.Field(name)
-		if !ok {
-			t.Fatalf("no field %s", name)
-		}
-		var b [8]byte
-		binary.LittleEndian.PutUint64(b[:], uint64(gccEvents[env][i]))
-		copy(e.Raw[f.Offset:f.Offset+f.Size], b[:])
-	}
-	return e
-}
-
 func (c *gccCase) check(t *testing.T, e *event.Event) {
 	t.Helper()
-	p, err := CompileC(c.src, testScope())
+	p, err := Compile(c.src, testScope())
 	if err != nil {
 		t.Errorf("%s: %v", c.src, err)
 		return
@@ -78,7 +55,7 @@ func (c *gccCase) check(t *testing.T, e *event.Event) {
 	if p.Type.Unsigned != c.unsigned {
 		t.Errorf("%s: got type %s, gcc has unsigned %v", c.src, p.Type, c.unsigned)
 	}
-	size, err := CompileC("sizeof("+c.src+")", testScope())
+	size, err := Compile("sizeof("+c.src+")", testScope())
 	if err != nil {
 		t.Errorf("sizeof(%s): %v", c.src, err)
 		return
@@ -119,7 +96,7 @@ func TestGccCorpus(t *testing.T) {
 		c.value, _ = strconv.ParseUint(w[0], 0, 64)
 		c.size, _ = strconv.Atoi(w[1])
 		c.env, _ = strconv.Atoi(w[3])
-		c.check(t, gccEvent(t, c.env))
+		c.check(t, exprtest.EventOf(c.env))
 		n++
 	}
 	if n < 500 {
@@ -137,8 +114,8 @@ func TestGccRandom(t *testing.T) {
 	}
 	t.Logf("seed %d", seed)
 	var events []*event.Event
-	for env := range gccEvents {
-		events = append(events, gccEvent(t, env))
+	for env := range exprtest.Edges {
+		events = append(events, exprtest.EventOf(env))
 	}
 	checked := 0
 	for round := int64(0); checked < 20_000 && round < 40 && !t.Failed(); round++ {
@@ -163,13 +140,13 @@ func askGcc(t *testing.T, seed int64, n int) []gccCase {
 		" typedef unsigned int u32; typedef long s64;\n")
 	cases := make([]gccCase, n)
 	for i := range cases {
-		c := gccCase{src: g.program(), env: g.r.Intn(len(gccEvents))}
+		c := gccCase{src: g.program(), env: g.r.Intn(len(exprtest.Edges))}
 		cases[i] = c
 		fmt.Fprintf(&b, "static void e%d(void) {", i)
-		for k, f := range genFields {
+		for k, f := range exprtest.Integers {
 			fmt.Fprintf(&b, " %s %s = %d%s;", types[k],
-				f, gccEvents[c.env][k]+boolToInt(gccEvents[c.env][k] == -1<<63), "L")
-			if gccEvents[c.env][k] == -1<<63 {
+				f, exprtest.Edges[c.env][k]+boolToInt(exprtest.Edges[c.env][k] == -1<<63), "L")
+			if exprtest.Edges[c.env][k] == -1<<63 {
 				fmt.Fprintf(&b, " %s--;", f)
 			}
 		}

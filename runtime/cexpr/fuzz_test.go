@@ -1,8 +1,9 @@
-package expr
+package cexpr
 
 import (
 	"testing"
 
+	. "ppscript/runtime/expr"
 	"ppscript/runtime/expr/c"
 )
 
@@ -24,7 +25,7 @@ func FuzzCompile(f *testing.F) {
 	}
 	sc := testScope()
 	f.Fuzz(func(t *testing.T, src string, record []byte) {
-		p, err := CompileC(src, sc)
+		p, err := Compile(src, sc)
 		if (p == nil) != (err != nil) {
 			t.Fatalf("got program %v and error %v", p, err)
 		}
@@ -32,7 +33,7 @@ func FuzzCompile(f *testing.F) {
 			return
 		}
 		tree, _ := c.Parse(src)
-		if q, err := Compile(tree, sc); err != nil || q.Node.String() != p.Node.String() {
+		if q, err := CompileTree(tree, sc); err != nil || q.Node.String() != p.Node.String() {
 			t.Fatalf("compiled from the tree: got %v, want %s", err, p.Node)
 		}
 		e := testEvent()

@@ -1,8 +1,10 @@
-package expr
+package cexpr
 
 import (
 	"strings"
 	"testing"
+
+	. "ppscript/runtime/expr"
 )
 
 // TestLongExpressions: perf-prof's compiler overflows a buffer at some 1,000
@@ -12,14 +14,14 @@ func TestLongExpressions(t *testing.T) {
 	e := testEvent()
 	setField(e, "i32", 1)
 	f.Reset(e)
-	p, err := CompileC("i32"+strings.Repeat("+i32", 4999), testScope())
+	p, err := Compile("i32"+strings.Repeat("+i32", 4999), testScope())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := p.Int(&f); got != 5000 || f.Err != nil {
 		t.Errorf("got %d (%v), want 5000", got, f.Err)
 	}
-	p, err = CompileC("1"+strings.Repeat("+1", 599), testScope())
+	p, err = Compile("1"+strings.Repeat("+1", 599), testScope())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +30,7 @@ func TestLongExpressions(t *testing.T) {
 	}
 	// Chains whose parts could be visited again at every level.
 	for _, op := range []string{">", "==", ",", "&&"} {
-		if _, err := CompileC("i32"+strings.Repeat(op+"i32", 3000), testScope()); err != nil {
+		if _, err := Compile("i32"+strings.Repeat(op+"i32", 3000), testScope()); err != nil {
 			t.Errorf("%s: %v", op, err)
 		}
 	}
@@ -37,11 +39,11 @@ func TestLongExpressions(t *testing.T) {
 		strings.Repeat("(", 100) + "i32" + strings.Repeat("?:1)", 100),
 		strings.Repeat("({ int x = ", 50) + "i32" + strings.Repeat("; x+x; })", 50),
 	} {
-		if _, err := CompileC(src, testScope()); err != nil {
+		if _, err := Compile(src, testScope()); err != nil {
 			t.Errorf("%.20s: %v", src, err)
 		}
 	}
-	if _, err := CompileC("i32"+strings.Repeat("+i32", 50000), testScope()); err == nil {
+	if _, err := Compile("i32"+strings.Repeat("+i32", 50000), testScope()); err == nil {
 		t.Error("50,000 additions: no error")
 	}
 }

@@ -1,4 +1,4 @@
-package expr
+package cexpr
 
 import (
 	"encoding/hex"
@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
 	"ppscript/runtime/expr/c"
 )
 
@@ -29,42 +30,44 @@ func addPrintHelpers(m map[string]Builtin) {
 		"__print_flags_u64": {
 			"__print_flags_u64(x, delimiter, {mask, name}, ...)", 3, -1, lowerFlags,
 		},
-		"__print_hex":             {"__print_hex(pointer, n)", 2, 2, lowerHex(' ')},
-		"__print_hex_str":         {"__print_hex_str(pointer, n)", 2, 2, lowerHex(0)},
-		"__print_array":           {"__print_array(pointer, count, size)", 3, 3, lowerArray},
-		"__print_ns_to_secs":      {"__print_ns_to_secs(x)", 1, 1, lowerNsPart(OpDivU, 1_000_000_000)},
-		"__print_ns_without_secs": {"__print_ns_without_secs(x)", 1, 1, lowerNsPart(OpModU, 1_000_000_000)},
+		"__print_hex":        {"__print_hex(pointer, n)", 2, 2, lowerHex(' ')},
+		"__print_hex_str":    {"__print_hex_str(pointer, n)", 2, 2, lowerHex(0)},
+		"__print_array":      {"__print_array(pointer, count, size)", 3, 3, lowerArray},
+		"__print_ns_to_secs": {"__print_ns_to_secs(x)", 1, 1, lowerNsPart(expr.OpDivU, 1_000_000_000)},
+		"__print_ns_without_secs": {
+			"__print_ns_without_secs(x)", 1, 1, lowerNsPart(expr.OpModU, 1_000_000_000),
+		},
 		"__builtin_expect": {
 			"__builtin_expect(x, likely)", 2, 2,
-			func(k *Call) (Node, error) { return k.IntAs(0, c.TLong) },
+			func(k *Call) (expr.Node, error) { return k.IntAs(0, c.TLong) },
 		},
 		"__builtin_constant_p": {
-			"__builtin_constant_p(x)", 1, 1, func(*Call) (Node, error) { return NewInt(0), nil },
+			"__builtin_constant_p(x)", 1, 1, func(*Call) (expr.Node, error) { return expr.NewInt(0), nil },
 		},
 	})
 }
 
-func lowerGetStr(k *Call) (Node, error) {
+func lowerGetStr(k *Call) (expr.Node, error) {
 	f, err := k.Field(0)
 	if err != nil {
 		return nil, err
 	}
 	if f.Kind == event.Str {
-		return NewField(f, Self), nil
+		return expr.NewField(f, expr.Self), nil
 	}
-	b, err := NewFieldView(f, Self, ViewBytes)
+	b, err := expr.NewFieldView(f, expr.Self, expr.ViewBytes)
 	if err != nil {
 		return nil, k.Errorf(0, "%v", err)
 	}
 	return b, nil
 }
 
-func lowerDynamicArray(k *Call) (Node, error) {
+func lowerDynamicArray(k *Call) (expr.Node, error) {
 	f, err := k.Field(0)
 	if err != nil {
 		return nil, err
 	}
-	off, err := NewFieldView(f, Self, ViewOffset)
+	off, err := expr.NewFieldView(f, expr.Self, expr.ViewOffset)
 	if err != nil {
 		return nil, k.Errorf(0, "%v", err)
 	}
@@ -72,15 +75,15 @@ func lowerDynamicArray(k *Call) (Node, error) {
 	if f.Kind == event.Str {
 		k.As(tCharPtr)
 	}
-	return NewBinary(OpAdd, RecordAddr(Self), off)
+	return expr.NewBinary(expr.OpAdd, expr.RecordAddr(expr.Self), off)
 }
 
-func lowerDynamicLen(k *Call) (Node, error) {
+func lowerDynamicLen(k *Call) (expr.Node, error) {
 	f, err := k.Field(0)
 	if err != nil {
 		return nil, err
 	}
-	n, err := NewFieldView(f, Self, ViewLen)
+	n, err := expr.NewFieldView(f, expr.Self, expr.ViewLen)
 	if err != nil {
 		return nil, k.Errorf(0, "%v", err)
 	}
@@ -123,7 +126,7 @@ func pairs(k *Call, i int) (*event.Symbols, error) {
 	return s, nil
 }
 
-func lowerSymbolic(k *Call) (Node, error) {
+func lowerSymbolic(k *Call) (expr.Node, error) {
 	x, err := k.IntAs(0, c.TULong)
 	if err != nil {
 		return nil, err
@@ -132,10 +135,10 @@ func lowerSymbolic(k *Call) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Symbolic(x, s)
+	return expr.Symbolic(x, s)
 }
 
-func lowerFlags(k *Call) (Node, error) {
+func lowerFlags(k *Call) (expr.Node, error) {
 	x, err := k.IntAs(0, c.TULong)
 	if err != nil {
 		return nil, err
@@ -149,63 +152,12 @@ func lowerFlags(k *Call) (Node, error) {
 		return nil, err
 	}
 	s.Flags, s.Delim = true, delim
-	return Symbolic(x, s)
-}
-
-// Symbolic is the name of a number, or the names of its flags, by a table.
-// Values that the table does not have are printed in hex.
-func Symbolic(x Node, s *event.Symbols) (Node, error) {
-	if !s.Flags {
-		names := make(map[uint64][]byte, len(s.Names))
-		for v, n := range s.Names {
-			names[v] = []byte(n)
-		}
-		return NewNative(Native{Name: "symbolic", T: TStr, Args: []Node{x}, Data: s,
-			Str1: func(f *Frame, x int64) []byte {
-				if n, ok := names[uint64(x)]; ok {
-					return n
-				}
-				return f.Keep(strconv.AppendUint(append(f.Scratch(), "0x"...), uint64(x), 16))
-			}})
-	}
-	type flag struct {
-		mask uint64
-		name string
-	}
-	var flags []flag
-	for _, m := range s.Order {
-		flags = append(flags, flag{m, s.Names[m]})
-	}
-	delim := s.Delim
-	return NewNative(Native{Name: "flags", T: TStr, Args: []Node{x}, Data: s,
-		Str1: func(f *Frame, x int64) []byte {
-			b, left, first := f.Scratch(), uint64(x), true
-			for _, fl := range flags {
-				if left == 0 {
-					break
-				}
-				if left&fl.mask != fl.mask {
-					continue
-				}
-				left &^= fl.mask
-				if !first {
-					b = append(b, delim...)
-				}
-				b, first = append(b, fl.name...), false
-			}
-			if left != 0 {
-				if !first {
-					b = append(b, delim...)
-				}
-				b = strconv.AppendUint(append(b, "0x"...), left, 16)
-			}
-			return f.Keep(b)
-		}})
+	return expr.Symbolic(x, s)
 }
 
 // lowerHex prints bytes in hex; sep 0 is none.
-func lowerHex(sep byte) func(*Call) (Node, error) {
-	return func(k *Call) (Node, error) {
+func lowerHex(sep byte) func(*Call) (expr.Node, error) {
+	return func(k *Call) (expr.Node, error) {
 		n, err := k.IntAs(1, c.TInt)
 		if err != nil {
 			return nil, err
@@ -214,8 +166,8 @@ func lowerHex(sep byte) func(*Call) (Node, error) {
 		if err != nil {
 			return nil, err
 		}
-		return NewNative(Native{Name: "hex", T: TStr, Args: []Node{b}, Data: sep,
-			Str: func(f *Frame, a []Arg) []byte {
+		return expr.NewNative(expr.Native{Name: "hex", T: expr.TStr, Args: []expr.Node{b}, Data: sep,
+			Str: func(f *expr.Frame, a []expr.Arg) []byte {
 				out := f.Scratch()
 				for i, x := range a[0].S {
 					if i > 0 && sep != 0 {
@@ -229,7 +181,7 @@ func lowerHex(sep byte) func(*Call) (Node, error) {
 }
 
 // lowerArray prints {0x1,0x2}.
-func lowerArray(k *Call) (Node, error) {
+func lowerArray(k *Call) (expr.Node, error) {
 	n, err := k.IntAs(1, c.TInt)
 	if err != nil {
 		return nil, err
@@ -243,7 +195,7 @@ func lowerArray(k *Call) (Node, error) {
 	default:
 		return nil, k.Errorf(2, "got %d bytes an element, want 1, 2, 4 or 8", size)
 	}
-	all, err := NewBinary(OpMul, n, NewInt(size))
+	all, err := expr.NewBinary(expr.OpMul, n, expr.NewInt(size))
 	if err != nil {
 		return nil, err
 	}
@@ -251,8 +203,8 @@ func lowerArray(k *Call) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewNative(Native{Name: "array", T: TStr, Args: []Node{b}, Data: int(size),
-		Str: func(f *Frame, a []Arg) []byte {
+	return expr.NewNative(expr.Native{Name: "array", T: expr.TStr, Args: []expr.Node{b}, Data: int(size),
+		Str: func(f *expr.Frame, a []expr.Arg) []byte {
 			out := append(f.Scratch(), '{')
 			for s := a[0].S; len(s) >= int(size); s = s[size:] {
 				if len(out) > 1 {
@@ -266,12 +218,12 @@ func lowerArray(k *Call) (Node, error) {
 }
 
 // lowerNsPart is the seconds of a number of ns, or the rest.
-func lowerNsPart(op Op, by uint64) func(*Call) (Node, error) {
-	return func(k *Call) (Node, error) {
+func lowerNsPart(op expr.Op, by uint64) func(*Call) (expr.Node, error) {
+	return func(k *Call) (expr.Node, error) {
 		x, err := k.IntAs(0, c.TULong)
 		if err != nil {
 			return nil, err
 		}
-		return NewBinary(op, x, NewUint(by))
+		return expr.NewBinary(op, x, expr.NewUint(by))
 	}
 }

@@ -1,8 +1,9 @@
-package expr
+package cexpr
 
 import (
 	"strings"
 
+	"ppscript/runtime/expr"
 	"ppscript/runtime/expr/c"
 )
 
@@ -17,15 +18,15 @@ func (l *lowerer) newLocal(t *c.Type, text bool) *variable {
 	return v
 }
 
-func (v *variable) irType() Type {
+func (v *variable) irType() expr.Type {
 	if v.text {
-		return TStr
+		return expr.TStr
 	}
-	return Type{Kind: Int, Unsigned: v.t.Unsigned}
+	return expr.Type{Kind: expr.Int, Unsigned: v.t.Unsigned}
 }
 
 func (l *lowerer) local(name string, v *variable) value {
-	n := NewLocal(v.index, name, v.irType())
+	n := expr.NewLocal(v.index, name, v.irType())
 	if v.text {
 		return value{t: v.t, text: n}
 	}
@@ -36,7 +37,7 @@ func (l *lowerer) local(name string, v *variable) value {
 // expression: the event itself is never written.
 func (l *lowerer) shadow(id *c.Ident, v value) (value, error) {
 	t := decay(v.t)
-	var x Node
+	var x expr.Node
 	var err error
 	if v.text != nil {
 		x, t = v.text, tCharPtr
@@ -45,7 +46,7 @@ func (l *lowerer) shadow(id *c.Ident, v value) (value, error) {
 	}
 	local := l.newLocal(t, v.text != nil)
 	l.vars[id.Name] = local
-	set, err := NewSet(local.index, id.Name, x)
+	set, err := expr.NewSet(local.index, id.Name, x)
 	if err != nil {
 		return v, err
 	}
@@ -93,7 +94,7 @@ func (l *lowerer) store(at c.Node, name string, v *variable, y value) (value, er
 		if err != nil {
 			return y, err
 		}
-		set, err := NewSet(v.index, name, s)
+		set, err := expr.NewSet(v.index, name, s)
 		return value{t: v.t, text: set}, err
 	}
 	x, err := l.num(at, y)
@@ -105,7 +106,7 @@ func (l *lowerer) store(at c.Node, name string, v *variable, y value) (value, er
 			return y, err
 		}
 	}
-	set, err := NewSet(v.index, name, retype(x, v.t.Unsigned))
+	set, err := expr.NewSet(v.index, name, expr.Retype(x, v.t.Unsigned))
 	return number(v.t, set), err
 }
 
@@ -116,7 +117,7 @@ func (l *lowerer) increment(at, operand c.Node, op string, post bool) (value, er
 		return value{}, err
 	}
 	old := l.local(name, v)
-	one := number(c.TInt, NewInt(1))
+	one := number(c.TInt, expr.NewInt(1))
 	next, err := l.apply(at, op[:1], operand, operand, old, one)
 	if err != nil {
 		return next, err
@@ -127,19 +128,19 @@ func (l *lowerer) increment(at, operand c.Node, op string, post bool) (value, er
 	}
 	// The old value goes to a local of its own.
 	keep := l.newLocal(v.t, false)
-	save, err := NewSet(keep.index, name+"'", old.n)
+	save, err := expr.NewSet(keep.index, name+"'", old.n)
 	if err != nil {
 		return old, err
 	}
-	seq, err := NewSeq(save, set.n, NewLocal(keep.index, name+"'", v.irType()))
+	seq, err := expr.NewSeq(save, set.n, expr.NewLocal(keep.index, name+"'", v.irType()))
 	return number(v.t, seq), err
 }
 
 // after is a value that is computed after others.
-func (l *lowerer) after(first []Node, at c.Node, v value) (value, error) {
+func (l *lowerer) after(first []expr.Node, at c.Node, v value) (value, error) {
 	pure := true
 	for _, n := range first {
-		pure = pure && Pure(n)
+		pure = pure && expr.Pure(n)
 	}
 	if pure {
 		return v, nil
@@ -149,13 +150,13 @@ func (l *lowerer) after(first []Node, at c.Node, v value) (value, error) {
 	switch {
 	case v.text != nil:
 		out.t = tCharPtr
-		out.text, err = NewSeq(append(first, v.text)...)
+		out.text, err = expr.NewSeq(append(first, v.text)...)
 	case v.t.Kind == c.Void:
-		out.n = NewBlock(append(first, v.n)...)
+		out.n = expr.NewBlock(append(first, v.n)...)
 	default:
-		var n Node
+		var n expr.Node
 		if n, err = l.num(at, v); err == nil {
-			out.n, err = NewSeq(append(first, n)...)
+			out.n, err = expr.NewSeq(append(first, n)...)
 		}
 	}
 	return out, err
@@ -173,7 +174,7 @@ func (l *lowerer) statements(n *c.StmtExpr) (value, error) {
 			}
 		}
 	}()
-	var first []Node
+	var first []expr.Node
 	for i, s := range n.List {
 		if d, ok := s.(*c.Decl); ok {
 			if _, seen := hidden[d.Name]; !seen {
@@ -199,12 +200,12 @@ func (l *lowerer) statements(n *c.StmtExpr) (value, error) {
 		}
 		first = append(first, r)
 	}
-	return value{t: c.TVoid, n: NewBlock(first...)}, nil
+	return value{t: c.TVoid, n: expr.NewBlock(first...)}, nil
 }
 
 // declare makes a local and initialises it, with 0 if nothing is given.
-func (l *lowerer) declare(d *c.Decl) (Node, error) {
-	v := number(c.TInt, NewInt(0))
+func (l *lowerer) declare(d *c.Decl) (expr.Node, error) {
+	v := number(c.TInt, expr.NewInt(0))
 	if d.Init != nil {
 		var err error
 		if v, err = l.expr(d.Init); err != nil {

@@ -1,6 +1,7 @@
-package expr
+package cexpr
 
 import (
+	"ppscript/runtime/expr"
 	"ppscript/runtime/expr/c"
 )
 
@@ -31,32 +32,32 @@ func common(a, b *c.Type) *c.Type {
 
 // convert gives the number of type from the type to. It is nothing but a
 // change of mind unless bits are lost.
-func convert(n Node, from, to *c.Type) (Node, error) {
+func convert(n expr.Node, from, to *c.Type) (expr.Node, error) {
 	if to.Kind == c.Bool {
-		b, err := NewUnary(OpTruth, n)
+		b, err := expr.NewUnary(expr.OpTruth, n)
 		if err != nil {
 			return nil, err
 		}
-		return toInt(b), nil
+		return expr.ToInt(b), nil
 	}
-	n = toInt(n)
+	n = expr.ToInt(n)
 	fits := to.Size >= 8 || to.Size > from.Size && from.Unsigned ||
 		to.Size >= from.Size && from.Unsigned == to.Unsigned
-	if k, ok := n.(*Const); ok {
-		x, err := NewExt(k, to.Size*8, to.Unsigned)
+	if k, ok := n.(*expr.Const); ok {
+		x, err := expr.NewExt(k, to.Size*8, to.Unsigned)
 		if err != nil {
 			return nil, err
 		}
-		return retype(x, to.Unsigned), nil
+		return expr.Retype(x, to.Unsigned), nil
 	}
 	if fits {
 		return n, nil
 	}
-	return NewExt(n, to.Size*8, to.Unsigned)
+	return expr.NewExt(n, to.Size*8, to.Unsigned)
 }
 
 // integer checks that a value is an integer.
-func (l *lowerer) integer(at c.Node, v value) (Node, error) {
+func (l *lowerer) integer(at c.Node, v value) (expr.Node, error) {
 	n, err := l.num(at, v)
 	if err == nil && !v.t.Integer() {
 		err = l.errorf(at, "this is a %s, want an integer", v.t)
@@ -83,7 +84,7 @@ func (l *lowerer) unary(n *c.Unary) (value, error) {
 		if err != nil {
 			return x, err
 		}
-		b, err = NewUnary(OpNotB, b)
+		b, err = expr.NewUnary(expr.OpNotB, b)
 		return number(c.TInt, b), err
 	}
 	num, err := l.integer(n.X, x)
@@ -93,12 +94,12 @@ func (l *lowerer) unary(n *c.Unary) (value, error) {
 	t := promote(x.t)
 	switch n.Op {
 	case "-":
-		num, err = NewUnary(OpNeg, num)
+		num, err = expr.NewUnary(expr.OpNeg, num)
 	case "~":
-		num, err = NewUnary(OpNot, num)
+		num, err = expr.NewUnary(expr.OpNot, num)
 	}
 	if err == nil && t.Size == 4 && (n.Op == "-" || n.Op == "~" && t.Unsigned) {
-		num, err = NewExt(num, 32, t.Unsigned)
+		num, err = expr.NewExt(num, 32, t.Unsigned)
 	}
 	return number(t, num), err
 }
@@ -125,16 +126,16 @@ func (l *lowerer) apply(at c.Node, op string, xt, yt c.Node, x, y value) (value,
 		if err != nil {
 			return x, l.errorf(xt, "%v", err)
 		}
-		return l.after([]Node{first}, yt, y)
+		return l.after([]expr.Node{first}, yt, y)
 	case "&&", "||":
 		return l.logical(op, xt, yt, x, y)
 	case "~":
-		return l.texts(OpGlob, xt, yt, x, y)
+		return l.texts(expr.OpGlob, xt, yt, x, y)
 	case "==", "!=":
 		if x.isText() && y.isText() {
-			o := OpStrEq
+			o := expr.OpStrEq
 			if op == "!=" {
-				o = OpStrNe
+				o = expr.OpStrNe
 			}
 			return l.texts(o, xt, yt, x, y)
 		}
@@ -155,7 +156,7 @@ func (l *lowerer) apply(at c.Node, op string, xt, yt c.Node, x, y value) (value,
 	}
 	if op == "<<" || op == ">>" {
 		t := promote(x.t)
-		if k, ok := b.(*Const); ok && t.Size == 4 && uint64(k.Int) >= 32 {
+		if k, ok := b.(*expr.Const); ok && t.Size == 4 && uint64(k.Int) >= 32 {
 			t = c.Basic(8, t.Unsigned)
 		}
 		r, err := shift(op, a, b, t)
@@ -172,60 +173,61 @@ func (l *lowerer) apply(at c.Node, op string, xt, yt c.Node, x, y value) (value,
 	return number(t, r), err
 }
 
-func arith(op string, a, b Node, t *c.Type) (Node, error) {
-	o := map[string]Op{
-		"+": OpAdd, "-": OpSub, "*": OpMul, "/": OpDivS, "%": OpModS, "&": OpAnd, "|": OpOr, "^": OpXor,
+func arith(op string, a, b expr.Node, t *c.Type) (expr.Node, error) {
+	o := map[string]expr.Op{
+		"+": expr.OpAdd, "-": expr.OpSub, "*": expr.OpMul, "/": expr.OpDivS, "%": expr.OpModS,
+		"&": expr.OpAnd, "|": expr.OpOr, "^": expr.OpXor,
 	}[op]
-	if t.Unsigned && o == OpDivS {
-		o = OpDivU
-	} else if t.Unsigned && o == OpModS {
-		o = OpModU
+	if t.Unsigned && o == expr.OpDivS {
+		o = expr.OpDivU
+	} else if t.Unsigned && o == expr.OpModS {
+		o = expr.OpModU
 	}
-	r, err := NewBinary(o, a, b)
+	r, err := expr.NewBinary(o, a, b)
 	if err != nil {
 		return nil, err
 	}
-	if t.Size == 4 && (o == OpAdd || o == OpSub || o == OpMul || o == OpDivS) {
-		return NewExt(r, 32, t.Unsigned)
+	if t.Size == 4 && (o == expr.OpAdd || o == expr.OpSub || o == expr.OpMul || o == expr.OpDivS) {
+		return expr.NewExt(r, 32, t.Unsigned)
 	}
-	return retype(r, t.Unsigned), nil
+	return expr.Retype(r, t.Unsigned), nil
 }
 
 // shift takes the count modulo the width, as the machine does. A constant
 // count that an int has no room for makes the operation one of 64 bits: C
 // leaves it undefined, and perf-prof's users mean 2^40 by 1<<40.
-func shift(op string, a, b Node, t *c.Type) (Node, error) {
-	count, err := NewBinary(OpAnd, b, NewInt(int64(t.Size*8-1)))
+func shift(op string, a, b expr.Node, t *c.Type) (expr.Node, error) {
+	count, err := expr.NewBinary(expr.OpAnd, b, expr.NewInt(int64(t.Size*8-1)))
 	if err != nil {
 		return nil, err
 	}
-	o := OpShl
+	o := expr.OpShl
 	if op == ">>" {
-		o = OpShrS
+		o = expr.OpShrS
 		if t.Unsigned {
-			o = OpShrU
+			o = expr.OpShrU
 		}
 	}
-	r, err := NewBinary(o, a, count)
-	if err == nil && o == OpShl && t.Size == 4 {
-		r, err = NewExt(r, 32, t.Unsigned)
+	r, err := expr.NewBinary(o, a, count)
+	if err == nil && o == expr.OpShl && t.Size == 4 {
+		r, err = expr.NewExt(r, 32, t.Unsigned)
 	}
 	return r, err
 }
 
 var relations = map[string]struct {
-	signed, unsigned Op
+	signed, unsigned expr.Op
 	swap             bool
 }{
-	"==": {OpEq, OpEq, false}, "!=": {OpNe, OpNe, false},
-	"<": {OpLtS, OpLtU, false}, "<=": {OpLeS, OpLeU, false},
-	">": {OpLtS, OpLtU, true}, ">=": {OpLeS, OpLeU, true},
+	"==": {expr.OpEq, expr.OpEq, false}, "!=": {expr.OpNe, expr.OpNe, false},
+	"<": {expr.OpLtS, expr.OpLtU, false}, "<=": {expr.OpLeS, expr.OpLeU, false},
+	">": {expr.OpLtS, expr.OpLtU, true}, ">=": {expr.OpLeS, expr.OpLeU, true},
 }
 
 func (l *lowerer) compare(rel struct {
-	signed, unsigned Op
+	signed, unsigned expr.Op
 	swap             bool
-}, a, b Node, x, y value) (value, error) {
+}, a, b expr.Node, x, y value) (value, error) {
 	t := c.TULong // pointers
 	var err error
 	if !x.t.Pointer() && !y.t.Pointer() {
@@ -244,25 +246,28 @@ func (l *lowerer) compare(rel struct {
 	if rel.swap {
 		// a > b is b < a. The constructor does not care which side is
 		// evaluated first unless it matters to the user.
-		if !Pure(a) || !Pure(b) {
-			op = map[Op]Op{OpLtS: OpLeS, OpLtU: OpLeU, OpLeS: OpLtS, OpLeU: OpLtU}[op]
-			r, err := NewBinary(op, a, b)
+		if !expr.Pure(a) || !expr.Pure(b) {
+			op = map[expr.Op]expr.Op{
+				expr.OpLtS: expr.OpLeS, expr.OpLtU: expr.OpLeU,
+				expr.OpLeS: expr.OpLtS, expr.OpLeU: expr.OpLtU,
+			}[op]
+			r, err := expr.NewBinary(op, a, b)
 			if err != nil {
 				return x, err
 			}
-			r, err = NewUnary(OpNotB, r)
+			r, err = expr.NewUnary(expr.OpNotB, r)
 			return number(c.TInt, r), err
 		}
 		a, b = b, a
 	}
-	r, err := NewBinary(op, a, b)
+	r, err := expr.NewBinary(op, a, b)
 	return number(c.TInt, r), err
 }
 
 func (v value) isText() bool { return v.text != nil || v.t.CharPtr() && v.n != nil && v.record == nil }
 
 // texts applies an operator of two texts.
-func (l *lowerer) texts(op Op, xt, yt c.Node, x, y value) (value, error) {
+func (l *lowerer) texts(op expr.Op, xt, yt c.Node, x, y value) (value, error) {
 	a, err := l.str(xt, x)
 	if err != nil {
 		return x, err
@@ -271,7 +276,7 @@ func (l *lowerer) texts(op Op, xt, yt c.Node, x, y value) (value, error) {
 	if err != nil {
 		return x, err
 	}
-	r, err := NewBinary(op, a, b)
+	r, err := expr.NewBinary(op, a, b)
 	return number(c.TInt, r), err
 }
 
@@ -284,10 +289,10 @@ func (l *lowerer) logical(op string, xt, yt c.Node, x, y value) (value, error) {
 	if err != nil {
 		return x, err
 	}
-	o := OpAndB
+	o := expr.OpAndB
 	if op == "||" {
-		o = OpOrB
+		o = expr.OpOrB
 	}
-	r, err := NewBinary(o, a, b)
+	r, err := expr.NewBinary(o, a, b)
 	return number(c.TInt, r), err
 }

@@ -1,6 +1,9 @@
-package expr
+package cexpr
 
-import "ppscript/runtime/expr/c"
+import (
+	"ppscript/runtime/expr"
+	"ppscript/runtime/expr/c"
+)
 
 // This file lowers ?: and GNU's ?: without a middle.
 
@@ -41,12 +44,12 @@ func (l *lowerer) elvis(n *c.Cond, a value) (value, error) {
 		return other, err
 	}
 	keep := l.newLocal(decay(a.t), false)
-	set, err := NewSet(keep.index, "a", retype(x, keep.t.Unsigned))
+	set, err := expr.NewSet(keep.index, "a", expr.Retype(x, keep.t.Unsigned))
 	if err != nil {
 		return a, err
 	}
 	again := l.local("a", keep)
-	test, err := NewUnary(OpTruth, again.n)
+	test, err := expr.NewUnary(expr.OpTruth, again.n)
 	if err != nil {
 		return a, err
 	}
@@ -54,11 +57,11 @@ func (l *lowerer) elvis(n *c.Cond, a value) (value, error) {
 	if err != nil {
 		return r, err
 	}
-	return l.after([]Node{set}, n, r)
+	return l.after([]expr.Node{set}, n, r)
 }
 
 // choose is test ? then : other.
-func (l *lowerer) choose(thenAt, otherAt c.Node, test Node, then, other value) (value, error) {
+func (l *lowerer) choose(thenAt, otherAt c.Node, test expr.Node, then, other value) (value, error) {
 	if then.text != nil || other.text != nil {
 		a, err := l.strOrNull(thenAt, then)
 		if err != nil {
@@ -68,7 +71,7 @@ func (l *lowerer) choose(thenAt, otherAt c.Node, test Node, then, other value) (
 		if err != nil {
 			return other, err
 		}
-		r, err := NewCond(test, a, b)
+		r, err := expr.NewCond(test, a, b)
 		return textual(r), err
 	}
 	a, err := l.num(thenAt, then)
@@ -94,14 +97,14 @@ func (l *lowerer) choose(thenAt, otherAt c.Node, test Node, then, other value) (
 			return then, err
 		}
 	}
-	r, err := NewCond(test, retype(a, t.Unsigned), retype(b, t.Unsigned))
+	r, err := expr.NewCond(test, expr.Retype(a, t.Unsigned), expr.Retype(b, t.Unsigned))
 	return number(t, r), err
 }
 
 // strOrNull is the value as a text; NULL is printed as printf does.
-func (l *lowerer) strOrNull(at c.Node, v value) (Node, error) {
-	if k, ok := v.n.(*Const); ok && k.Int == 0 && v.text == nil {
-		return NewStr("(null)"), nil
+func (l *lowerer) strOrNull(at c.Node, v value) (expr.Node, error) {
+	if k, ok := v.n.(*expr.Const); ok && k.Int == 0 && v.text == nil {
+		return expr.NewStr("(null)"), nil
 	}
 	return l.str(at, v)
 }

@@ -1,10 +1,11 @@
-package expr
+package cexpr
 
 import (
 	"io"
 	"strconv"
 	"strings"
 
+	"ppscript/runtime/expr"
 	"ppscript/runtime/expr/c"
 	"ppscript/runtime/plain"
 )
@@ -115,7 +116,7 @@ func digits(s string) (int, string) {
 }
 
 // formatArgs checks a call's format and lowers its arguments.
-func formatArgs(k *Call) ([]spec, []Node, error) {
+func formatArgs(k *Call) ([]spec, []expr.Node, error) {
 	format, err := k.ConstStr(0)
 	if err != nil {
 		return nil, nil, err
@@ -124,7 +125,7 @@ func formatArgs(k *Call) ([]spec, []Node, error) {
 	if bad != "" {
 		return nil, nil, k.Errorf(0, "%s", bad)
 	}
-	var args []Node
+	var args []expr.Node
 	next := 1
 	for _, s := range specs {
 		if s.verb == 0 || s.verb == '%' {
@@ -137,7 +138,7 @@ func formatArgs(k *Call) ([]spec, []Node, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		var n Node
+		var n expr.Node
 		switch {
 		case s.verb == 's':
 			n, err = k.l.str(k.Args[next], v)
@@ -158,15 +159,15 @@ func formatArgs(k *Call) ([]spec, []Node, error) {
 	return specs, args, nil
 }
 
-func lowerPrintf(k *Call) (Node, error) {
+func lowerPrintf(k *Call) (expr.Node, error) {
 	specs, args, err := formatArgs(k)
 	if err != nil {
 		return nil, err
 	}
 	k.As(c.TInt)
-	return NewNative(Native{Name: "printf", T: TInt, Args: args,
+	return expr.NewNative(expr.Native{Name: "printf", T: expr.TInt, Args: args,
 		Data: k.Args[0].(*c.String).Value, Effect: true,
-		Int: func(f *Frame, args []Arg) int64 {
+		Int: func(f *expr.Frame, args []expr.Arg) int64 {
 			b := appendFormat(f.Scratch(), specs, args)
 			n := int64(len(b))
 			if f.Out != nil {
@@ -179,7 +180,7 @@ func lowerPrintf(k *Call) (Node, error) {
 		}})
 }
 
-func lowerSystem(k *Call) (Node, error) {
+func lowerSystem(k *Call) (expr.Node, error) {
 	fn := k.l.sc.Services.System
 	if fn == nil {
 		return nil, k.Errorf(-1, "running commands is not allowed here")
@@ -189,15 +190,15 @@ func lowerSystem(k *Call) (Node, error) {
 		return nil, err
 	}
 	k.As(c.TInt)
-	return NewNative(Native{Name: "system", T: TInt, Args: args,
+	return expr.NewNative(expr.Native{Name: "system", T: expr.TInt, Args: args,
 		Data: k.Args[0].(*c.String).Value, Effect: true,
-		Int: func(f *Frame, args []Arg) int64 {
+		Int: func(f *expr.Frame, args []expr.Arg) int64 {
 			return int64(int32(fn(string(appendFormat(f.Scratch(), specs, args)))))
 		}})
 }
 
 // appendFormat prints as C's printf does.
-func appendFormat(b []byte, specs []spec, args []Arg) []byte {
+func appendFormat(b []byte, specs []spec, args []expr.Arg) []byte {
 	next := 0
 	for i := range specs {
 		s := &specs[i]
@@ -211,10 +212,10 @@ func appendFormat(b []byte, specs []spec, args []Arg) []byte {
 	return b
 }
 
-func (s *spec) append(b []byte, a Arg) []byte {
+func (s *spec) append(b []byte, a expr.Arg) []byte {
 	switch s.verb {
 	case 's':
-		text := trim(a.S)
+		text := expr.Trim(a.S)
 		if s.prec >= 0 && len(text) > s.prec {
 			text = text[:s.prec]
 		}

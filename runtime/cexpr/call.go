@@ -1,10 +1,11 @@
-package expr
+package cexpr
 
 import (
 	"fmt"
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
 	"ppscript/runtime/expr/c"
 )
 
@@ -19,7 +20,7 @@ type Call struct {
 }
 
 // Scope is the scope that the call is in.
-func (k *Call) Scope() *Scope { return k.l.sc }
+func (k *Call) Scope() *expr.Scope { return k.l.sc }
 
 // Errorf is an error at argument i, or at the call if i < 0.
 func (k *Call) Errorf(i int, format string, args ...any) error {
@@ -34,11 +35,11 @@ func (k *Call) As(t *c.Type) { k.as = t }
 
 // Node lowers argument i, which may be an Int, a Bool or a Str. Arrays of
 // the event are their bytes.
-func (k *Call) Node(i int) (Node, error) { return k.Lower(k.Args[i]) }
+func (k *Call) Node(i int) (expr.Node, error) { return k.Lower(k.Args[i]) }
 
 // Lower lowers any tree in the scope of the call, a member of a brace list
 // for example.
-func (k *Call) Lower(tree c.Node) (Node, error) {
+func (k *Call) Lower(tree c.Node) (expr.Node, error) {
 	v, err := k.l.expr(tree)
 	if err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func (k *Call) Type(i int) (*c.Type, error) {
 }
 
 // Int lowers argument i as a number (of a pointer: its address).
-func (k *Call) Int(i int) (Node, error) {
+func (k *Call) Int(i int) (expr.Node, error) {
 	v, err := k.l.expr(k.Args[i])
 	if err != nil {
 		return nil, err
@@ -66,11 +67,11 @@ func (k *Call) Int(i int) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return retype(n, v.t.Unsigned), nil
+	return expr.Retype(n, v.t.Unsigned), nil
 }
 
 // IntAs lowers argument i converted to a C type, as a prototype does.
-func (k *Call) IntAs(i int, t *c.Type) (Node, error) {
+func (k *Call) IntAs(i int, t *c.Type) (expr.Node, error) {
 	v, err := k.l.expr(k.Args[i])
 	if err != nil {
 		return nil, err
@@ -82,11 +83,11 @@ func (k *Call) IntAs(i int, t *c.Type) (Node, error) {
 	if n, err = convert(n, v.t, t); err != nil {
 		return nil, err
 	}
-	return retype(n, t.Unsigned), nil
+	return expr.Retype(n, t.Unsigned), nil
 }
 
 // Str lowers argument i as a text.
-func (k *Call) Str(i int) (Node, error) {
+func (k *Call) Str(i int) (expr.Node, error) {
 	v, err := k.l.expr(k.Args[i])
 	if err != nil {
 		return nil, err
@@ -96,12 +97,12 @@ func (k *Call) Str(i int) (Node, error) {
 
 // Bytes lowers argument i, an address in the record or an array, as size
 // bytes of memory.
-func (k *Call) Bytes(i int, size Node) (Node, error) {
+func (k *Call) Bytes(i int, size expr.Node) (expr.Node, error) {
 	addr, err := k.Int(i)
 	if err != nil {
 		return nil, err
 	}
-	return NewMemBytes(addr, size)
+	return expr.NewMemBytes(addr, size)
 }
 
 // Const is argument i, a constant number; ConstOf any tree.
@@ -116,7 +117,7 @@ func (k *Call) ConstOf(tree c.Node) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if x, ok := n.(*Const); ok {
+	if x, ok := n.(*expr.Const); ok {
 		return x.Int, nil
 	}
 	return 0, k.l.errorf(tree, "%s: want a constant", k.Name)
@@ -153,24 +154,15 @@ func (k *Call) List(i int) ([]c.Node, error) {
 	return nil, k.Errorf(i, "want a list in braces")
 }
 
-// builtin finds a function: the scope's own, then the standard ones.
-func (l *lowerer) builtin(name string) (Builtin, bool) {
-	if b, ok := l.sc.Builtins[name]; ok {
-		return b, true
-	}
-	b, ok := l.standard[name]
-	return b, ok
-}
-
 func (l *lowerer) call(n *c.Call) (value, error) {
 	id, ok := n.Fun.(*c.Ident)
 	if !ok {
 		return value{}, l.errorf(n.Fun, "only functions can be called, by their name")
 	}
-	b, ok := l.builtin(id.Name)
+	b, ok := l.functions.find(id.Name)
 	if !ok {
-		e := l.errorf(n, "unknown function %s%s", id.Name, diag.DidYouMean(id.Name, l.allFunctions()))
-		return value{}, e.(*diag.Error).WithHint("use one of: %s", l.userFunctions())
+		e := l.errorf(n, "unknown function %s%s", id.Name, diag.DidYouMean(id.Name, l.functions.names()))
+		return value{}, e.(*diag.Error).WithHint("use one of: %s", l.functions.forUsers())
 	}
 	if len(n.Args) < b.Min || b.Max >= 0 && len(n.Args) > b.Max {
 		e := l.errorf(n, "%s: got %d arguments, want %s", id.Name, len(n.Args), count(b.Min, b.Max))

@@ -1,4 +1,4 @@
-package expr
+package cexpr
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
 	"ppscript/runtime/expr/c"
 )
 
@@ -21,14 +22,14 @@ import (
 // perf-prof, where they give the last operand.
 
 type lowerer struct {
-	sc       *Scope
-	src      string
-	tree     c.Node // if there is no source
-	vars     map[string]*variable
-	assigned map[string]bool
-	prologue []Node
-	slots    int
-	standard map[string]Builtin
+	sc        *expr.Scope
+	functions functions
+	src       string
+	tree      c.Node // if there is no source
+	vars      map[string]*variable
+	assigned  map[string]bool
+	prologue  []expr.Node
+	slots     int
 }
 
 // A variable is a local: declared, or an event's field that the expression
@@ -44,22 +45,22 @@ type value struct {
 	t *c.Type
 	// n is the number, or the address if t is a pointer or an array; nil
 	// for a text that has no address.
-	n Node
+	n expr.Node
 	// text is the text; nil if it is none, or one only by way of n.
-	text Node
+	text expr.Node
 	// addr is where in the record the value lies, if it does.
-	addr Node
+	addr expr.Node
 	// array is the field if the value is an array field as a whole.
-	array *Field
+	array *expr.Field
 	// part and record: the value is REC, start or end, or points to it.
-	part   Part
+	part   expr.Part
 	record *event.Schema
 }
 
 var tCharPtr = c.PtrTo(c.TChar)
 
-func number(t *c.Type, n Node) value { return value{t: t, n: n} }
-func textual(n Node) value           { return value{t: tCharPtr, text: n} }
+func number(t *c.Type, n expr.Node) value { return value{t: t, n: n} }
+func textual(n expr.Node) value           { return value{t: tCharPtr, text: n} }
 
 // findAssigned notes the names that are assigned anywhere.
 func (l *lowerer) findAssigned(tree c.Node) {
@@ -86,9 +87,10 @@ func (l *lowerer) findAssigned(tree c.Node) {
 func (l *lowerer) expr(tree c.Node) (value, error) {
 	switch n := tree.(type) {
 	case *c.Number:
-		return number(n.Type, &Const{T: Type{Kind: Int, Unsigned: n.Type.Unsigned}, Int: int64(n.Value)}), nil
+		t := expr.Type{Kind: expr.Int, Unsigned: n.Type.Unsigned}
+		return number(n.Type, &expr.Const{T: t, Int: int64(n.Value)}), nil
 	case *c.String:
-		return value{t: c.ArrayOf(c.TChar, len(n.Value)+1), text: NewStr(n.Value)}, nil
+		return value{t: c.ArrayOf(c.TChar, len(n.Value)+1), text: expr.NewStr(n.Value)}, nil
 	case *c.Ident:
 		return l.ident(n)
 	case *c.Unary:
@@ -120,37 +122,26 @@ func (l *lowerer) expr(tree c.Node) (value, error) {
 }
 
 // root makes the node of a whole expression.
-func (l *lowerer) root(v value) (Node, error) {
+func (l *lowerer) root(v value) (expr.Node, error) {
 	switch {
 	case v.text != nil:
 		return v.text, nil
 	case v.array != nil:
-		return NewFieldView(v.array.F, v.array.Part, ViewBytes)
+		return expr.NewFieldView(v.array.F, v.array.Part, expr.ViewBytes)
 	case v.record != nil:
 		return nil, fmt.Errorf("the event as a whole is not a value; name a field")
 	case v.t.Kind == c.Void:
 		return v.n, nil
-	case v.t.CharPtr() && intoRecord(v.n):
-		return NewCStr(v.n) // (char *)&common_type + name_offset is meant as a text
+	case v.t.CharPtr() && expr.IntoRecord(v.n):
+		return expr.NewCStr(v.n) // (char *)&common_type + name_offset is meant as a text
 	case v.t.Pointer():
-		return retype(v.n, true), nil
+		return expr.Retype(v.n, true), nil
 	}
-	return retype(toInt(v.n), v.t.Unsigned), nil
-}
-
-// intoRecord reports that an address is computed from that of the record.
-func intoRecord(n Node) bool {
-	found := false
-	Walk(n, func(n Node) bool {
-		c, ok := n.(*Const)
-		found = found || ok && uint64(c.Int)-recordBase < 1<<(partShift+8)
-		return !found
-	})
-	return found
+	return expr.Retype(expr.ToInt(v.n), v.t.Unsigned), nil
 }
 
 // num is the value as a number or an address.
-func (l *lowerer) num(at c.Node, v value) (Node, error) {
+func (l *lowerer) num(at c.Node, v value) (expr.Node, error) {
 	switch {
 	case v.record != nil:
 		return nil, l.errorf(at, "the event as a whole is not a number; name a field")
@@ -159,30 +150,30 @@ func (l *lowerer) num(at c.Node, v value) (Node, error) {
 	case v.t.Kind == c.Void:
 		return nil, l.errorf(at, "this has no value")
 	}
-	return toInt(v.n), nil
+	return expr.ToInt(v.n), nil
 }
 
 // str is the value as a text.
-func (l *lowerer) str(at c.Node, v value) (Node, error) {
+func (l *lowerer) str(at c.Node, v value) (expr.Node, error) {
 	if v.text != nil {
 		return v.text, nil
 	}
 	if v.n != nil && v.t.CharPtr() {
-		return NewCStr(v.n)
+		return expr.NewCStr(v.n)
 	}
 	return nil, l.errorf(at, "this is a %s, want a text", v.t)
 }
 
 // truth is the value as a condition. A text is an address that is not null.
-func (l *lowerer) truth(at c.Node, v value) (Node, error) {
+func (l *lowerer) truth(at c.Node, v value) (expr.Node, error) {
 	if v.text != nil {
-		return NewBool(true), nil
+		return expr.NewBool(true), nil
 	}
 	if v.n == nil || v.t.Kind == c.Void {
 		_, err := l.num(at, v)
 		return nil, err
 	}
-	return NewUnary(OpTruth, v.n)
+	return expr.NewUnary(expr.OpTruth, v.n)
 }
 
 func (l *lowerer) ident(id *c.Ident) (value, error) {
@@ -201,9 +192,9 @@ func (l *lowerer) ident(id *c.Ident) (value, error) {
 		}
 		return v, nil
 	}
-	names := l.sc.names()
+	names := namesOf(l.sc)
 	e := l.errorf(id, "unknown variable %s%s", name, diag.DidYouMean(name, names)).(*diag.Error)
-	if _, isFunc := l.builtin(name); isFunc {
+	if _, isFunc := l.functions.find(name); isFunc {
 		return value{}, l.errorf(id, "%s is a function; write %s(...)", name, name)
 	}
 	if len(names) == 0 {
@@ -220,17 +211,17 @@ func (l *lowerer) lookup(id *c.Ident) (v value, ok bool, err error) {
 	}
 	if s := sc.Schema; s != nil {
 		if f, ok := s.Field(name); ok {
-			return fieldValue(f, Self), true, nil
+			return fieldValue(f, expr.Self), true, nil
 		}
-		for suffix, view := range map[string]View{"_offset": ViewOffset, "_len": ViewLen} {
+		for suffix, view := range map[string]expr.View{"_offset": expr.ViewOffset, "_len": expr.ViewLen} {
 			base, cut := strings.CutSuffix(name, suffix)
 			if f, ok := s.Field(base); cut && ok && dynamic(f) {
-				n, err := NewFieldView(f, Self, view)
+				n, err := expr.NewFieldView(f, expr.Self, view)
 				return number(c.TInt, n), true, err
 			}
 		}
 		if name == "REC" {
-			return value{t: c.PtrTo(c.TVoid), record: s, part: Self, n: RecordAddr(Self)}, true, nil
+			return recordValue(s, expr.Self), true, nil
 		}
 	}
 	if k, ok := sc.Consts[name]; ok {
@@ -238,53 +229,58 @@ func (l *lowerer) lookup(id *c.Ident) (v value, ok bool, err error) {
 		if int64(int32(k)) == k {
 			t = c.TInt
 		}
-		return number(t, NewInt(k)), true, nil
+		return number(t, expr.NewInt(k)), true, nil
 	}
 	if s, ok := sc.Parts[name]; ok {
-		p := Start
+		p := expr.Start
 		if name == "end" {
-			p = End
+			p = expr.End
 		}
-		return value{t: c.PtrTo(c.TVoid), record: s, part: p, n: RecordAddr(p)}, true, nil
+		return recordValue(s, p), true, nil
 	}
 	return v, false, nil
 }
 
 // valueOf gives an IR node the C type that fits it.
-func (l *lowerer) valueOf(at c.Node, n Node) (value, error) {
+func (l *lowerer) valueOf(at c.Node, n expr.Node) (value, error) {
 	switch t := n.Type(); t.Kind {
-	case Int:
+	case expr.Int:
 		return number(c.Basic(8, t.Unsigned), n), nil
-	case Bool:
+	case expr.Bool:
 		return number(c.TInt, n), nil
-	case Str:
+	case expr.Str:
 		return textual(n), nil
-	case Float:
-		i, err := NewUnary(OpTrunc, n)
+	case expr.Float:
+		i, err := expr.NewUnary(expr.OpTrunc, n)
 		return number(c.TLong, i), err
-	case Void:
+	case expr.Void:
 		return value{t: c.TVoid, n: n}, nil
 	default:
 		return value{}, l.errorf(at, "a %s cannot be used here", t)
 	}
 }
 
+// recordValue is the event as a whole.
+func recordValue(s *event.Schema, p expr.Part) value {
+	return value{t: c.PtrTo(c.TVoid), record: s, part: p, n: expr.RecordAddr(p)}
+}
+
 // fieldValue is a field as C sees it.
-func fieldValue(f *event.Field, p Part) value {
+func fieldValue(f *event.Field, p expr.Part) value {
 	v := value{t: fieldType(f)}
 	switch f.Place {
 	case event.InRaw:
-		v.addr = &Const{T: TUint, Int: recordBase + int64(p)<<partShift + int64(f.Offset)}
+		v.addr = expr.RecordAt(p, f.Offset)
 	case event.DataLoc, event.RelLoc:
-		off := &Field{F: f, Part: p, View: ViewOffset}
-		v.addr = &Binary{OpAdd, TUint, RecordAddr(p), off}
+		off := &expr.Field{F: f, Part: p, View: expr.ViewOffset}
+		v.addr = &expr.Binary{Op: expr.OpAdd, T: expr.TUint, X: expr.RecordAddr(p), Y: off}
 	}
-	load := &Field{F: f, Part: p}
+	load := &expr.Field{F: f, Part: p}
 	switch f.Kind {
 	case event.Int:
 		v.n = load
 	case event.Float:
-		v.n = &Unary{OpTrunc, TInt, load}
+		v.n = &expr.Unary{Op: expr.OpTrunc, T: expr.TInt, X: load}
 	case event.Str:
 		v.text, v.n = load, v.addr
 	default:

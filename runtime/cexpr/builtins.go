@@ -1,4 +1,4 @@
-package expr
+package cexpr
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"ppscript/runtime/expr"
 	"ppscript/runtime/expr/c"
 )
 
@@ -31,20 +32,46 @@ func makeStandard() map[string]Builtin {
 		"strncmp":         {"strncmp(a, b, n)", 3, 3, lowerStrncmp},
 		"strcmp":          {"strcmp(a, b)", 2, 2, lowerStrncmp},
 		"strlen":          {"strlen(s)", 1, 1, lowerStrlen},
-		UserText:          {"user_string(address)", 1, 2, lowerUserText},
+		expr.UserText:     {"user_string(address)", 1, 2, lowerUserText},
 	}
 	addPrintHelpers(m)
 	return m
 }
 
-// allFunctions lists the names that can be called, sorted.
-func (l *lowerer) allFunctions() []string {
+// A Builtin lowers calls of one name. It gets the syntax trees of the
+// arguments through the Call, and makes any node, usually a Native.
+type Builtin struct {
+	// Usage is shown when a call has the wrong number of arguments:
+	// "strncmp(a, b, n)".
+	Usage string
+	// Min and Max bound the number of arguments; Max < 0 is no bound.
+	Min, Max int
+	// Lower makes the node. The C type of the result is int for a bool,
+	// char * for a Str, long or unsigned long for an Int, unless it calls
+	// Call.As.
+	Lower func(call *Call) (expr.Node, error)
+}
+
+// functions are those that an expression can call: its own hide the standard ones.
+type functions struct{ own, standard map[string]Builtin }
+
+// find finds a function: its own, then the standard ones.
+func (f functions) find(name string) (Builtin, bool) {
+	if b, ok := f.own[name]; ok {
+		return b, true
+	}
+	b, ok := f.standard[name]
+	return b, ok
+}
+
+// names lists the names that can be called, sorted.
+func (f functions) names() []string {
 	var names []string
-	for n := range l.sc.Builtins {
+	for n := range f.own {
 		names = append(names, n)
 	}
-	for n := range l.standard {
-		if _, hidden := l.sc.Builtins[n]; !hidden {
+	for n := range f.standard {
+		if _, hidden := f.own[n]; !hidden {
 			names = append(names, n)
 		}
 	}
@@ -52,10 +79,10 @@ func (l *lowerer) allFunctions() []string {
 	return names
 }
 
-// userFunctions is those that a user may want to call.
-func (l *lowerer) userFunctions() string {
+// forUsers lists those that a user may want to call.
+func (f functions) forUsers() string {
 	var keep []string
-	for _, n := range l.allFunctions() {
+	for _, n := range f.names() {
 		if !strings.HasPrefix(n, "__") {
 			keep = append(keep, n)
 		}
@@ -67,11 +94,11 @@ func missing(k *Call, what string) error {
 	return k.Errorf(-1, "%s not available here", what)
 }
 
-func lowerKsymbol(k *Call) (Node, error) { return lowerKsym(k, k.l.sc.Services.Ksym) }
+func lowerKsymbol(k *Call) (expr.Node, error) { return lowerKsym(k, k.l.sc.Services.Ksym) }
 
-func lowerKsymbolOffset(k *Call) (Node, error) { return lowerKsym(k, k.l.sc.Services.KsymOffset) }
+func lowerKsymbolOffset(k *Call) (expr.Node, error) { return lowerKsym(k, k.l.sc.Services.KsymOffset) }
 
-func lowerKsym(k *Call, fn func(uint64) string) (Node, error) {
+func lowerKsym(k *Call, fn func(uint64) string) (expr.Node, error) {
 	if fn == nil {
 		return nil, missing(k, "kernel symbols are")
 	}
@@ -79,10 +106,10 @@ func lowerKsym(k *Call, fn func(uint64) string) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewKsymbol(x, fn)
+	return expr.NewKsymbol(x, fn)
 }
 
-func lowerComm(k *Call) (Node, error) {
+func lowerComm(k *Call) (expr.Node, error) {
 	fn := k.l.sc.Services.Comm
 	if fn == nil {
 		return nil, missing(k, "the names of threads are")
@@ -91,14 +118,14 @@ func lowerComm(k *Call) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewCommOf(x, fn)
+	return expr.NewCommOf(x, fn)
 }
 
 // lowerTraced is traced(tid): the thread is of the processes, threads or the
 // command that the user named, or nobody was named. A plan that uses it is
 // attached to CPUs, so that events about those threads are seen whoever makes
 // them.
-func lowerTraced(k *Call) (Node, error) {
+func lowerTraced(k *Call) (expr.Node, error) {
 	fn := k.l.sc.Services.Traced
 	if fn == nil {
 		return nil, missing(k, "threads to trace are")
@@ -107,9 +134,10 @@ func lowerTraced(k *Call) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewNative(Native{Name: "traced", Traits: AsksThreads | ReadsNow | HasProgram,
-		T: TBool, Args: []Node{x},
-		Int1: func(_ *Frame, x int64) int64 {
+	return expr.NewNative(expr.Native{Name: "traced",
+		Traits: expr.AsksThreads | expr.ReadsNow | expr.HasProgram,
+		T:      expr.TBool, Args: []expr.Node{x},
+		Int1: func(_ *expr.Frame, x int64) int64 {
 			if fn(int32(x)) {
 				return 1
 			}
@@ -117,7 +145,7 @@ func lowerTraced(k *Call) (Node, error) {
 		}})
 }
 
-func lowerSyscall(k *Call) (Node, error) {
+func lowerSyscall(k *Call) (expr.Node, error) {
 	fn := k.l.sc.Services.SyscallName
 	if fn == nil {
 		return nil, missing(k, "the names of system calls are")
@@ -126,10 +154,10 @@ func lowerSyscall(k *Call) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewSyscallName(x, fn)
+	return expr.NewSyscallName(x, fn)
 }
 
-func lowerExitReason(k *Call) (Node, error) {
+func lowerExitReason(k *Call) (expr.Node, error) {
 	fn := k.l.sc.Services.ExitReason
 	if fn == nil {
 		return nil, missing(k, "the names of KVM exits are")
@@ -142,29 +170,28 @@ func lowerExitReason(k *Call) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewNative(Native{Name: "exit_reason_str", T: TStr, Args: []Node{isa, code},
-		Str: func(_ *Frame, a []Arg) []byte { return view(fn(a[0].I, a[1].I)) }})
+	return expr.NewExitReason(isa, code, fn)
 }
 
 // swapBytes is ntohl (4 bytes) or ntohs (2), and back: everything here is
 // little-endian.
-func swapBytes(size int) func(*Call) (Node, error) {
-	return func(k *Call) (Node, error) {
+func swapBytes(size int) func(*Call) (expr.Node, error) {
+	return func(k *Call) (expr.Node, error) {
 		x, err := k.IntAs(0, c.Basic(size, true))
 		if err != nil {
 			return nil, err
 		}
 		k.As(c.Basic(size, true))
-		n, err := NewSwapped(x, size, TUint)
+		n, err := expr.NewSwapped(x, size, expr.TUint)
 		if err != nil {
 			return nil, err
 		}
-		return fold(n), nil
+		return expr.Fold(n), nil
 	}
 }
 
 // lowerStrncmp is strncmp, or strcmp with two arguments: -1, 0 or 1.
-func lowerStrncmp(k *Call) (Node, error) {
+func lowerStrncmp(k *Call) (expr.Node, error) {
 	a, err := k.Str(0)
 	if err != nil {
 		return nil, err
@@ -173,16 +200,16 @@ func lowerStrncmp(k *Call) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := NewUint(1<<64 - 1)
+	n := expr.NewUint(1<<64 - 1)
 	if len(k.Args) == 3 {
 		if n, err = k.IntAs(2, c.TULong); err != nil {
 			return nil, err
 		}
 	}
 	k.As(c.TInt)
-	return NewNative(Native{Name: "strncmp", T: TInt, Args: []Node{a, b, n},
-		Int: func(_ *Frame, a []Arg) int64 {
-			x, y, n := trim(a[0].S), trim(a[1].S), uint64(a[2].I)
+	return expr.NewNative(expr.Native{Name: "strncmp", T: expr.TInt, Args: []expr.Node{a, b, n},
+		Int: func(_ *expr.Frame, a []expr.Arg) int64 {
+			x, y, n := expr.Trim(a[0].S), expr.Trim(a[1].S), uint64(a[2].I)
 			if uint64(len(x)) > n {
 				x = x[:n]
 			}
@@ -193,12 +220,12 @@ func lowerStrncmp(k *Call) (Node, error) {
 		}})
 }
 
-func lowerStrlen(k *Call) (Node, error) {
+func lowerStrlen(k *Call) (expr.Node, error) {
 	s, err := k.Str(0)
 	if err != nil {
 		return nil, err
 	}
-	n, err := NewUnary(OpStrLen, s)
+	n, err := expr.NewUnary(expr.OpStrLen, s)
 	k.As(c.TULong)
 	return n, err
 }

@@ -1,8 +1,10 @@
-package expr
+package cexpr
 
 import (
 	"fmt"
 	"math/rand"
+
+	"ppscript/runtime/expr/exprtest"
 )
 
 // This file makes random C expressions over constants and the integer fields
@@ -14,8 +16,6 @@ type gen struct{ r *rand.Rand }
 
 var genTypes = []string{"char", "signed char", "unsigned char", "short", "unsigned short",
 	"int", "unsigned int", "long", "unsigned long", "bool", "u8", "s16", "u32", "s64"}
-
-var genFields = []string{"i8", "n8", "i16", "n16", "flag", "i32", "n32", "i64", "n64", "common_pid"}
 
 func (g *gen) literal() string {
 	interesting := []string{"0", "1", "2", "7", "127", "128", "255", "256", "32767", "65535", "65536",
@@ -33,7 +33,7 @@ func (g *gen) expr(depth int) string {
 		if g.r.Intn(3) == 0 {
 			return g.literal()
 		}
-		return genFields[g.r.Intn(len(genFields))]
+		return exprtest.Integers[g.r.Intn(len(exprtest.Integers))]
 	}
 	x := func() string { return g.expr(depth - 1 - g.r.Intn(2)) }
 	switch g.r.Intn(13) {
@@ -64,7 +64,7 @@ func (g *gen) divisor() string {
 	if g.r.Intn(2) == 0 {
 		return fmt.Sprint(g.r.Intn(100) + 2)
 	}
-	return "((" + genFields[1+2*g.r.Intn(2)] + " & 63) + 2)"
+	return "((" + exprtest.Integers[1+2*g.r.Intn(2)] + " & 63) + 2)"
 }
 
 // program is an expression that may assign first. Assignments inside of
@@ -72,7 +72,7 @@ func (g *gen) divisor() string {
 func (g *gen) program() string {
 	s := g.expr(g.r.Intn(5))
 	for g.r.Intn(4) == 0 {
-		f := genFields[g.r.Intn(len(genFields))]
+		f := exprtest.Integers[g.r.Intn(len(exprtest.Integers))]
 		switch g.r.Intn(3) {
 		case 0:
 			s = []string{f + "++", f + "--", "++" + f, "--" + f}[g.r.Intn(4)] + ", " + s

@@ -1,7 +1,8 @@
-package expr
+package cexpr
 
 import (
 	"ppscript/runtime/diag"
+	"ppscript/runtime/expr"
 	"ppscript/runtime/expr/c"
 )
 
@@ -20,7 +21,7 @@ func step(t *c.Type) int { return max(t.Elem.Size, 1) }
 
 func (l *lowerer) deref(at c.Node, x value) (value, error) {
 	if x.text != nil && x.n == nil {
-		n, err := NewStrAt(x.text, NewInt(0), true)
+		n, err := expr.NewStrAt(x.text, expr.NewInt(0), true)
 		return number(c.TChar, n), err
 	}
 	if !x.t.Pointer() || x.record != nil {
@@ -30,12 +31,12 @@ func (l *lowerer) deref(at c.Node, x value) (value, error) {
 }
 
 // load is the value of a type at an address.
-func (l *lowerer) load(at c.Node, addr Node, t *c.Type) (value, error) {
+func (l *lowerer) load(at c.Node, addr expr.Node, t *c.Type) (value, error) {
 	v := value{t: t, addr: addr}
 	var err error
 	switch t.Kind {
 	case c.Int, c.Bool, c.Ptr:
-		v.n, err = NewMem(addr, t.Size, !t.Unsigned)
+		v.n, err = expr.NewMem(addr, t.Size, !t.Unsigned)
 	case c.Array:
 		v.n = addr
 	default:
@@ -58,7 +59,7 @@ func (l *lowerer) index(n *c.Index) (value, error) {
 		if err != nil {
 			return i, err
 		}
-		at, err := NewStrAt(x.text, k, true)
+		at, err := expr.NewStrAt(x.text, k, true)
 		return number(c.TChar, at), err
 	}
 	if x.text != nil {
@@ -87,7 +88,7 @@ func (l *lowerer) address(n *c.Unary) (value, error) {
 }
 
 // pointerOp is + or - with a pointer.
-func (l *lowerer) pointerOp(at c.Node, op string, xt, yt c.Node, a, b Node, x, y value) (value, error) {
+func (l *lowerer) pointerOp(at c.Node, op string, xt, yt c.Node, a, b expr.Node, x, y value) (value, error) {
 	bad := func() (value, error) {
 		return x, l.errorf(at, "operator %s cannot be used with a %s and a %s", op, x.t, y.t)
 	}
@@ -96,9 +97,9 @@ func (l *lowerer) pointerOp(at c.Node, op string, xt, yt c.Node, a, b Node, x, y
 		if op != "-" || step(x.t) != step(y.t) {
 			return bad()
 		}
-		d, err := NewBinary(OpSub, retype(a, false), retype(b, false))
+		d, err := expr.NewBinary(expr.OpSub, expr.Retype(a, false), expr.Retype(b, false))
 		if err == nil {
-			d, err = NewBinary(OpDivS, d, NewInt(int64(step(x.t))))
+			d, err = expr.NewBinary(expr.OpDivS, d, expr.NewInt(int64(step(x.t))))
 		}
 		return number(c.TLong, d), err
 	case op == "+" && y.t.Pointer():
@@ -106,15 +107,15 @@ func (l *lowerer) pointerOp(at c.Node, op string, xt, yt c.Node, a, b Node, x, y
 	case op != "+" && op != "-":
 		return bad()
 	}
-	by, err := NewBinary(OpMul, b, NewInt(int64(step(x.t))))
+	by, err := expr.NewBinary(expr.OpMul, b, expr.NewInt(int64(step(x.t))))
 	if err != nil {
 		return x, err
 	}
-	o := OpAdd
+	o := expr.OpAdd
 	if op == "-" {
-		o = OpSub
+		o = expr.OpSub
 	}
-	r, err := NewBinary(o, a, by)
+	r, err := expr.NewBinary(o, a, by)
 	return number(decay(x.t), r), err
 }
 
@@ -126,7 +127,7 @@ func (l *lowerer) member(n *c.Member) (value, error) {
 	if x.record == nil {
 		return x, l.errorf(n, "members of a %s are not known here; only fields of the event are", x.t)
 	}
-	if v, ok := l.sc.Vars[partNames[x.part]+"."+n.Name]; ok && x.part != Self {
+	if v, ok := l.sc.Vars[x.part.Name()+"."+n.Name]; ok && x.part != expr.Self {
 		return l.valueOf(n, v)
 	}
 	if f, ok := x.record.Field(n.Name); ok {
@@ -143,15 +144,12 @@ func (l *lowerer) member(n *c.Member) (value, error) {
 func (l *lowerer) resolve(at c.Node, t *c.Type) (*c.Type, error) {
 	switch t.Kind {
 	case c.Unknown:
-		if k, ok := l.sc.Types[t.Name]; ok {
-			return k, nil
-		}
 		return nil, l.errorf(at, "unknown type %s", t.Name)
 	case c.TypeOf:
 		v, err := l.expr(t.Of)
 		return v.t, err
 	case c.Ptr:
-		if t.Elem.Kind == c.Unknown && l.sc.Types[t.Elem.Name] == nil {
+		if t.Elem.Kind == c.Unknown {
 			return c.PtrTo(&c.Type{Kind: c.Record, Name: t.Elem.Name}), nil
 		}
 		elem, err := l.resolve(at, t.Elem)
@@ -184,7 +182,7 @@ func (l *lowerer) cast(n *c.Cast) (value, error) {
 		if err != nil {
 			return x, l.errorf(n.X, "%v", err)
 		}
-		return value{t: t, n: NewBlock(r)}, nil
+		return value{t: t, n: expr.NewBlock(r)}, nil
 	case c.Ptr:
 		if x.text != nil && t.CharPtr() {
 			x.t, x.addr = t, nil
@@ -197,7 +195,7 @@ func (l *lowerer) cast(n *c.Cast) (value, error) {
 		if err != nil {
 			return x, err
 		}
-		return number(t, retype(a, true)), nil
+		return number(t, expr.Retype(a, true)), nil
 	case c.Int, c.Bool:
 		a, err := l.num(n.X, x)
 		if err != nil {
@@ -207,7 +205,7 @@ func (l *lowerer) cast(n *c.Cast) (value, error) {
 		if err != nil {
 			return x, err
 		}
-		return number(t, retype(a, t.Unsigned)), nil
+		return number(t, expr.Retype(a, t.Unsigned)), nil
 	}
 	return x, l.errorf(n, "nothing can be converted to a %s", t)
 }
@@ -232,5 +230,5 @@ func (l *lowerer) sizeof(n *c.Sizeof) (value, error) {
 	} else if size == 0 {
 		return value{}, l.errorf(n, "the size of a %s is not known", t)
 	}
-	return number(c.TULong, NewUint(uint64(size))), nil
+	return number(c.TULong, expr.NewUint(uint64(size))), nil
 }

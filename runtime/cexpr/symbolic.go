@@ -1,0 +1,26 @@
+package cexpr
+
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// lowerNameOf is symbolic(field): the name that the event's own print fmt
+// gives to the field's value, so that it is right for every kernel and every
+// variant of the event; the number where there is no name.
+func lowerNameOf(k *Call) (expr.Node, error) {
+	x, err := k.Node(0)
+	if err != nil {
+		return nil, err
+	}
+	field, ok := x.(*expr.Field)
+	if !ok || field.View != expr.ViewValue || field.F.Kind != event.Int {
+		return nil, k.Errorf(0, "want a numeric field of the event")
+	}
+	sc := k.Scope()
+	schema := sc.Schema
+	if field.Part != expr.Self {
+		schema = sc.Parts[field.Part.Name()]
+	}
+	return expr.NewNameOf(schema, field)
+}
