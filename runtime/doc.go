@@ -41,6 +41,7 @@
 //	render     results as text, JSON, CSV
 //	naming     stacks to functions: what names need, and how long it is kept
 //	plan       what a script asked for, checked and optimised; opens nothing
+//	eventkind  the kinds of events of this machine: found, recognized, configured
 //	session    opens a plan, runs it, drains it, closes it
 //	value      durations, times and sizes as scripts compute with them
 //	option     the options that scripts declare

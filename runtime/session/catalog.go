@@ -3,30 +3,35 @@ package session
 import (
 	"cmp"
 	"errors"
+	"strings"
+
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/kernel"
+	"ppscript/runtime/eventkind"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/symbol"
-	"ppscript/runtime/tracefs"
-	"strings"
 )
 
 // A catalog finds the events that sources name: those of the running kernel, of
 // recordings, and of other machines. It implements plan.Catalog.
 type catalog struct {
-	cfg     *Config
-	msgs    *messages
-	rec     *recordings
-	fs      *tracefs.FS // found at the first tracepoint
-	symbols *symbol.Kernel
-	// place appends the symbol of an address of an event; nil: of the kernel only.
-	place  func(dst []byte, e *event.Event, ip uint64) []byte
-	probes probes
-	// accesses are the events of memory accesses that were found.
-	accesses map[*event.Schema]kernel.MemoryEvent
+	msgs *messages
+	rec  *recordings
+	here eventkind.Finder
 	// dry says that nothing is connected to: a plan is only described.
 	dry bool
+}
+
+func newCatalog(cfg *Config, msgs *messages, rec *recordings) *catalog {
+	c := &catalog{msgs: msgs, rec: rec, here: eventkind.Finder{
+		Symbols: symbol.NewKernel(""),
+		Say:     func(line string) { msgs.say("%s", line) },
+		Note:    msgs.noteOnce,
+	}}
+	if t := cfg.Target; len(t.PIDs) == 1 {
+		c.here.PID = t.PIDs[0]
+	}
+	return c
 }
 
 // Find implements plan.Catalog.
@@ -58,7 +63,7 @@ func (c *catalog) find(s *plan.Source) ([]*event.Schema, error) {
 	case c.rec.file != nil:
 		return c.recorded(s)
 	}
-	return kindOf(s).find(c, s)
+	return c.here.Find(s)
 }
 
 // recorded finds a source's events among those of the recording.
@@ -67,14 +72,14 @@ func (c *catalog) recorded(s *plan.Source) ([]*event.Schema, error) {
 	var names []string
 	for _, st := range c.rec.file.Streams() {
 		names = append(names, st.Schema.FullName())
-		if kindOf(s).recorded(s, st.Schema) {
-			found = append(found, c.describe(st.Schema))
+		if eventkind.Recorded(s, st.Schema) {
+			found = append(found, c.here.Describe(st.Schema))
 		}
 	}
 	for _, r := range c.rec.remotes {
 		for _, st := range r.file.Streams() {
-			if kindOf(s).recorded(s, st.Schema) {
-				found = append(found, c.describe(st.Schema))
+			if eventkind.Recorded(s, st.Schema) {
+				found = append(found, c.here.Describe(st.Schema))
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/order"
 	"ppscript/runtime/perf"
+	"ppscript/runtime/plan"
 	"ppscript/runtime/unit"
 )
 
@@ -71,15 +72,14 @@ func (w *env) guestClock(ctx context.Context, vm *kernel.VM) (pv *perf.PVClock, 
 	if pv.Offset, pv.Ratio, pv.FracBits, err = vm.Counter(kernel.Roots{}); err != nil {
 		return nil, fail(err, "this takes root, and a host whose KVM runs the machine")
 	}
-	if err := w.events.tracefs(); err != nil {
-		return nil, err
-	}
-	schema, err := w.events.fs.Schema("kvm", "kvm_pvclock_update")
+	update := &plan.Source{Kind: plan.Tracepoint, System: "kvm", Name: "kvm_pvclock_update"}
+	found, err := w.events.here.Find(update)
 	if err != nil {
 		return nil, err
 	}
+	schema := found[0]
 	src, err := perf.Open(ctx,
-		perf.Config{Target: perf.Target{PIDs: []int{vm.PID}}, Tracefs: w.events.fs.Root(), Pages: 1,
+		perf.Config{Target: perf.Target{PIDs: []int{vm.PID}}, Tracefs: w.events.here.Tracefs(), Pages: 1,
 			Events:  []perf.EventConfig{{Schema: schema, Filter: "vcpu_id == 0"}},
 			Members: []event.Member{event.MemberTime}})
 	if err != nil {

@@ -115,9 +115,9 @@ func openCounters(ctx context.Context, r *run, set *plan.CounterSet) (*counterRu
 	}
 	for i, schema := range set.Schemas {
 		s := set.Sources[i]
-		ev := perf.EventConfig{Schema: schema, Label: s.Alias, Filter: s.Filter, CPUs: s.CPUs, Optional: s.Optional, Pattern: patternOf(s),
+		ev := perf.EventConfig{Schema: schema, Label: s.Alias, Filter: s.Filter, CPUs: s.CPUs, Optional: s.Optional,
 			ExcludeUser: s.Exclude.User, ExcludeKernel: s.Exclude.Kernel, ExcludeHost: s.Exclude.Host, ExcludeGuest: s.Exclude.Guest}
-		kindOf(s).configure(r.env.events, &ev, s, nil)
+		r.env.events.here.Configure(&ev, s, nil)
 		cfg.Events = append(cfg.Events, ev)
 	}
 	var err error

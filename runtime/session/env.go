@@ -9,7 +9,6 @@ import (
 	"ppscript/runtime/expr"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/symbol"
 	"ppscript/runtime/task"
 )
 
@@ -37,12 +36,12 @@ func open(ctx context.Context, cfg *Config) (*env, error) {
 		refused: map[string]bool{},
 	}
 	w.rec = &recordings{cfg: cfg, msgs: w.msgs, opening: ctx}
-	w.events = &catalog{cfg: cfg, msgs: w.msgs, rec: w.rec, symbols: symbol.NewKernel("")}
+	w.events = newCatalog(cfg, w.msgs, w.rec)
 	return w, w.rec.open()
 }
 
 func (w *env) close() error {
-	return errors.Join(w.events.probes.resolver.Close(), w.rec.close())
+	return errors.Join(w.events.here.Close(), w.rec.close())
 }
 
 func (w *env) env(cfg *Config) plan.Env {

@@ -46,19 +46,16 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 		// The other clock is perf's alone: programs cannot read it.
 		c.Clock = perf.ClockMonotonic
 	}
-	if w.events.fs != nil {
-		c.Tracefs = w.events.fs.Root()
-	}
+	c.Tracefs = w.events.here.Tracefs()
 	for _, e := range localEvents(p) {
 		s := e.Source
 		ev := perf.EventConfig{
 			Schema: e.Stream.Schema, Label: e.Stream.Label, Filter: e.Filter,
 			Period: s.Period, Freq: s.Freq, NoRaw: e.NoRaw, CPUs: s.CPUs, Optional: s.Optional,
-			Pattern:     patternOf(s),
 			ExcludeUser: s.Exclude.User, ExcludeKernel: s.Exclude.Kernel, ExcludeHost: s.Exclude.Host,
 			ExcludeGuest: s.Exclude.Guest, ExcludeIdle: s.Exclude.Idle && e.Stream.Schema.System == "software",
 		}
-		kindOf(s).configure(w.events, &ev, s, p.SampleMembers)
+		w.events.here.Configure(&ev, s, p.SampleMembers)
 		c.Prompt = c.Prompt || probe.ReadsMemory(ev.Schema, p.SampleMembers)
 		configureStack(&ev, e.Stack)
 		ev.RegsIntr |= probe.RegsIntr(ev.Schema, p.SampleMembers)

@@ -7,6 +7,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventkind"
 	"ppscript/runtime/order"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/relay"
@@ -74,7 +75,7 @@ func (c *catalog) pulledFrom(s *plan.Source, from string) ([]*event.Schema, erro
 	var names []string
 	for _, st := range r.file.Streams() {
 		names = append(names, st.Schema.FullName())
-		if kindOf(s).recorded(s, st.Schema) && !slices.Contains(found, st.Schema) {
+		if eventkind.Recorded(s, st.Schema) && !slices.Contains(found, st.Schema) {
 			found = append(found, st.Schema)
 		}
 	}

@@ -54,9 +54,7 @@ func (o *outlet) begin(ctx context.Context, r *run, op plan.Running) error {
 		return err
 	}
 	about := perfdata.WriteOptions{Version: "ppscript", Cmdline: os.Args, Clock: perfdata.Clock{At: r.clock.at, Wall: r.clock.wall}}
-	if r.env.events.fs != nil {
-		about.Tracefs = r.env.events.fs.Root()
-	}
+	about.Tracefs = r.env.events.here.Tracefs()
 	if r.env.rec.file != nil {
 		about.Info = r.env.rec.file.Info()
 	}
@@ -67,6 +65,10 @@ func (o *outlet) begin(ctx context.Context, r *run, op plan.Running) error {
 	}
 	o.op, o.sender = p, sender
 	p.Lose = sender.Lost
+	member := func(e *event.Event, m event.Member) uint64 {
+		v, _ := e.Stream.Members.Member(e, m)
+		return v
+	}
 	p.Send = func(id uint64, e *event.Event) {
 		number := uint64(0)
 		if p.Of[id-1].Stack != nil {

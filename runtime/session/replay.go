@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventkind"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/relay"
 )
@@ -37,7 +38,7 @@ func (r *run) openRecording() error {
 	for _, e := range r.plan.Events {
 		for i, st := range streams {
 			same := len(w.rec.remotes) == 0 && st.Schema.FullName() == e.Stream.Schema.FullName()
-			if st.Schema == e.Stream.Schema || same && kindOf(e.Source).recorded(e.Source, st.Schema) {
+			if st.Schema == e.Stream.Schema || same && eventkind.Recorded(e.Source, st.Schema) {
 				own := r.instance.Stream(e.Stream)
 				to[i] = append(to[i], own)
 				own.Members = st.Members

@@ -41,7 +41,7 @@ func openStacks(r *run) {
 		return
 	}
 	o := naming.Options{
-		Kernel:    r.env.events.symbols,
+		Kernel:    r.env.events.here.Symbols,
 		Recording: r.env.rec.info(),
 		User:      r.plan.Mappings,
 		Patient:   plan.Has[*plan.JoinOp](r.plan),
@@ -54,7 +54,7 @@ func openStacks(r *run) {
 	}
 	r.stacks = &runStacks{Namer: naming.New(o)}
 	r.results.stacks = r.stacks
-	r.env.events.symbols, r.env.events.place = r.stacks.Kernel(), r.stacks.Place
+	r.env.events.here.Symbols, r.env.events.here.Place = r.stacks.Kernel(), r.stacks.Place
 }
 
 // read puts the Readers in front of the decoders.

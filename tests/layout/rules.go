@@ -69,6 +69,7 @@ var layers = [][]string{
 
 	// From a script's wish to a run.
 	{"runtime/plan"},
+	{"runtime/eventkind"}, // finds the events that sources name, opens none
 	{"runtime/session"},
 	{"runtime/value"},
 	{"runtime/option"},

@@ -1,4 +1,4 @@
-package session
+package eventkind
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ type memoryAccesses struct{}
 func (memoryAccesses) names(s *plan.Source) bool { return s.Memory != nil }
 
 // find finds one event, or two on a hybrid CPU.
-func (memoryAccesses) find(c *catalog, s *plan.Source) ([]*event.Schema, error) {
+func (memoryAccesses) find(c *Finder, s *plan.Source) ([]*event.Schema, error) {
 	found, err := kernel.MemoryEvents(kernel.Roots{}, s.Memory.Op, s.Memory.Cycles)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (memoryAccesses) recorded(s *plan.Source, schema *event.Schema) bool {
 }
 
 // configure fills in what the PMU wants of an event of memory accesses.
-func (memoryAccesses) configure(c *catalog, ev *perf.EventConfig, _ *plan.Source, _ []event.Member) {
+func (memoryAccesses) configure(c *Finder, ev *perf.EventConfig, _ *plan.Source, _ []event.Member) {
 	m, ok := c.accesses[ev.Schema]
 	if !ok {
 		return
@@ -83,7 +83,7 @@ func recordedAccesses(m *plan.Memory, s *event.Schema) bool {
 
 // describeAccess gives an event of memory accesses its sample members, and the text that
 // logs show of it.
-func (c *catalog) describeAccess(s *event.Schema) *event.Schema {
+func (c *Finder) describeAccess(s *event.Schema) *event.Schema {
 	if len(s.Fields) > 0 || s.Text != nil {
 		return s
 	}

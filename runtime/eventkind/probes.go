@@ -1,4 +1,4 @@
-package session
+package eventkind
 
 import (
 	"ppscript/runtime/event"
@@ -22,20 +22,18 @@ type probeEvents struct{}
 func (probeEvents) names(s *plan.Source) bool { return s.Probe != nil }
 
 // find resolves a source. Notes about it are given once.
-func (probeEvents) find(c *catalog, s *plan.Source) ([]*event.Schema, error) {
+func (probeEvents) find(c *Finder, s *plan.Source) ([]*event.Schema, error) {
 	p := &c.probes
 	if have := p.found[s]; have != nil {
 		return have, nil
 	}
-	p.resolver.Kernel = c.symbols
-	if t := c.cfg.Target; len(t.PIDs) == 1 {
-		p.resolver.PID = t.PIDs[0]
-	}
+	p.resolver.Kernel = c.Symbols
+	p.resolver.PID = c.PID
 	p.resolver.Place = func(dst []byte, e *event.Event, ip uint64) []byte {
-		if c.place != nil {
-			return c.place(dst, e, ip)
+		if c.Place != nil {
+			return c.Place(dst, e, ip)
 		}
-		return append(dst, c.symbols.Text(ip)...)
+		return append(dst, c.Symbols.Text(ip)...)
 	}
 	list, err := p.resolver.Resolve(*s.Probe)
 	if err != nil {
@@ -48,7 +46,7 @@ func (probeEvents) find(c *catalog, s *plan.Source) ([]*event.Schema, error) {
 		p.of[pr.Schema] = pr
 		p.found[s] = append(p.found[s], pr.Schema)
 		if pr.Note != "" {
-			c.msgs.say("%s", pr.Note)
+			c.Say(pr.Note)
 		}
 	}
 	return p.found[s], nil
@@ -59,7 +57,7 @@ func (probeEvents) recorded(s *plan.Source, schema *event.Schema) bool {
 }
 
 // configure fills in the members that only probes have.
-func (probeEvents) configure(c *catalog, ev *perf.EventConfig, _ *plan.Source, members []event.Member) {
+func (probeEvents) configure(c *Finder, ev *perf.EventConfig, _ *plan.Source, members []event.Member) {
 	pr := c.probes.of[ev.Schema]
 	if pr == nil {
 		return

@@ -1,4 +1,4 @@
-package session
+package eventkind
 
 import (
 	"strings"
@@ -14,7 +14,7 @@ type tracepointEvents struct{ nothingMore }
 
 func (tracepointEvents) names(s *plan.Source) bool { return s.Kind == plan.Tracepoint }
 
-func (tracepointEvents) find(c *catalog, s *plan.Source) ([]*event.Schema, error) {
+func (tracepointEvents) find(c *Finder, s *plan.Source) ([]*event.Schema, error) {
 	if err := c.tracefs(); err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func patternOf(s *plan.Source) string {
 }
 
 // tracefs finds the file system of the formats.
-func (c *catalog) tracefs() error {
+func (c *Finder) tracefs() error {
 	if c.fs != nil {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (c *catalog) tracefs() error {
 	if err != nil {
 		return err
 	}
-	fs.Options.Ksym = c.symbols.Ksym
+	fs.Options.Ksym = c.Symbols.Ksym
 	c.fs = fs
 	return nil
 }

@@ -1,4 +1,4 @@
-package session
+package eventkind
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ func (namedEvents) names(*plan.Source) bool { return true }
 
 // find finds an event; of a source that may be either, the counter of the CPU
 // where there is such a thing.
-func (namedEvents) find(c *catalog, s *plan.Source) ([]*event.Schema, error) {
+func (namedEvents) find(c *Finder, s *plan.Source) ([]*event.Schema, error) {
 	if instead := c.insteadOf(s); instead != nil {
 		s = instead
 	}
@@ -31,7 +31,7 @@ func (namedEvents) find(c *catalog, s *plan.Source) ([]*event.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []*event.Schema{c.describe(schema)}, nil
+	return []*event.Schema{c.Describe(schema)}, nil
 }
 
 func (namedEvents) recorded(s *plan.Source, schema *event.Schema) bool {
@@ -43,11 +43,11 @@ func (namedEvents) recorded(s *plan.Source, schema *event.Schema) bool {
 
 // insteadOf is the event of the kernel's software that is sampled where the CPU
 // has no counters; nil if it has, or the source names no such event.
-func (c *catalog) insteadOf(s *plan.Source) *plan.Source {
+func (c *Finder) insteadOf(s *plan.Source) *plan.Source {
 	if s.OrElse == "" || hasCounters() {
 		return nil
 	}
-	c.msgs.noteOnce("the CPU has no counters here (a virtual machine?): sampling by " + s.OrElse +
+	c.Note("the CPU has no counters here (a virtual machine?): sampling by " + s.OrElse +
 		" instead of " + s.Name)
 	return &plan.Source{Kind: plan.Software, Name: s.OrElse}
 }
@@ -67,9 +67,9 @@ func hasCounters() bool {
 	return err == nil && kernel.HasCPU(pmus)
 }
 
-// describe gives an event of the kernel's software or of the CPU the sample members that
+// Describe gives an event of the kernel's software or of the CPU the sample members that
 // tell something, and the text that logs show of it.
-func (c *catalog) describe(s *event.Schema) *event.Schema {
+func (c *Finder) Describe(s *event.Schema) *event.Schema {
 	if recordedAccesses(&plan.Memory{Op: "loads"}, s) || recordedAccesses(&plan.Memory{Op: "stores"}, s) {
 		return c.describeAccess(s)
 	}
@@ -135,10 +135,10 @@ func member(e *event.Event, f event.Member) uint64 {
 }
 
 // appendIP appends where the code was: a symbol if it has one.
-func (c *catalog) appendIP(dst []byte, e *event.Event) []byte {
+func (c *Finder) appendIP(dst []byte, e *event.Event) []byte {
 	ip := member(e, event.MemberIP)
-	if c.place != nil {
-		return c.place(dst, e, ip)
+	if c.Place != nil {
+		return c.Place(dst, e, ip)
 	}
-	return append(dst, c.symbols.Text(ip)...)
+	return append(dst, c.Symbols.Text(ip)...)
 }

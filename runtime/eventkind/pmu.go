@@ -1,4 +1,4 @@
-package session
+package eventkind
 
 import (
 	"strings"
@@ -15,7 +15,7 @@ type pmuEvents struct{}
 
 func (pmuEvents) names(s *plan.Source) bool { return s.PMU != nil }
 
-func (pmuEvents) find(c *catalog, s *plan.Source) ([]*event.Schema, error) {
+func (pmuEvents) find(c *Finder, s *plan.Source) ([]*event.Schema, error) {
 	if instead := c.insteadOf(s); instead != nil {
 		return namedEvents{}.find(c, instead)
 	}
@@ -54,6 +54,6 @@ func ofPMU(s *plan.Source) (*event.Schema, error) {
 }
 
 // configure fills in the members that only events of a PMU have.
-func (pmuEvents) configure(_ *catalog, ev *perf.EventConfig, s *plan.Source, _ []event.Member) {
+func (pmuEvents) configure(_ *Finder, ev *perf.EventConfig, s *plan.Source, _ []event.Member) {
 	ev.Config1, ev.Config2 = s.PMU.Config[1], s.PMU.Config[2]
 }
