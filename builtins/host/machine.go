@@ -15,7 +15,9 @@ func byThread() *b.Builtin {
 		Returns: "bool", Result: "True with -p, -t or a command (unless with --system)", Errors: "none",
 		Source: "the command line", Cost: "none",
 		Examples: []b.Example{{Code: `"thread" if by_thread() else "cpu"`, Output: `"cpu"`}},
-		Impl:     func(c *b.Call) (starlark.Value, error) { return starlark.Bool(c.Host().ByThread()), nil },
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			return starlark.Bool(c.Host().Session.ByThread), nil
+		},
 	}
 }
 
@@ -30,7 +32,9 @@ func recorded() *b.Builtin {
 		Source:   "the command line",
 		Cost:     "none",
 		Examples: []b.Example{{Code: `recorded()`, Output: "False"}},
-		Impl:     func(c *b.Call) (starlark.Value, error) { return starlark.Bool(c.Host().Recorded()), nil },
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			return starlark.Bool(c.Host().Session.Recorded), nil
+		},
 	}
 }
 
@@ -41,7 +45,7 @@ func verbosity() *b.Builtin {
 		Source: "the command line", Cost: "none",
 		Examples: []b.Example{{Code: `verbosity() > 0`, Output: "False"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			return starlark.MakeInt(c.Host().Verbosity()), nil
+			return starlark.MakeInt(c.Host().Session.Verbosity), nil
 		},
 	}
 }

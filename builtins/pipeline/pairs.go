@@ -47,7 +47,7 @@ func latency() *b.Builtin {
 			if c.Bool("perins") {
 				key := instanceOf(g.In)
 				g.By = append(g.By, key)
-				if key.Fn.Text == plan.InstanceName && c.Host().ByThread() {
+				if key.Fn.Text == plan.InstanceName && c.Host().Session.ByThread {
 					g.By = append(g.By, plan.Var{Name: "comm", Fn: plan.Fn{Text: "start._comm"}})
 				}
 			}

@@ -185,9 +185,12 @@ func (inv *invocation) finish() (err error) {
 	if inv.common, err = readCommon(inv.flags, inv.workload); err != nil {
 		return err
 	}
-	inv.host.SetByThread(inv.common.target.ByThread())
-	inv.host.SetRecorded(inv.common.input != "")
-	inv.host.SetVerbosity(inv.common.options.Verbose)
+	inv.host.Session = script.Session{
+		ByThread:  inv.common.target.ByThread(),
+		Recorded:  inv.common.input != "",
+		Verbosity: inv.common.options.Verbose,
+		Services:  inv.host.Session.Services,
+	}
 	if inv.module != nil && inv.module.Options != nil && inv.module.Options.WholeCPUs {
 		return inv.common.target.CheckWhole(inv.name)
 	}

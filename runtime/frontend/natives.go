@@ -24,7 +24,7 @@ func ServicesOf(t *starlark.Thread) *expr.Services {
 		return s
 	}
 	if h := script.HostOf(t); h != nil {
-		return h.Services()
+		return h.Session.Services
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func (f *Func) Check(events []*expr.Scope) error {
 func (f *Func) bind(events []*expr.Scope) {
 	if len(events) > 0 {
 		f.t.SetLocal(servicesKey, &events[0].Services)
-		f.t.Host().SetServices(&events[0].Services)
+		f.t.Host().Session.Services = &events[0].Services
 	}
 	cache := f.views[0].cache // shared by all
 	cache.vars, cache.all, cache.stream = nil, nil, nil

@@ -61,6 +61,7 @@ func Doctor(ctx context.Context, o DoctorOptions) []Check {
 		d.opts.Tracefs = d.mountedTracefs
 	}
 	d.try = d.trials()
+	programs := bpfDoctor{d}
 
 	var checks []Check
 	for _, c := range []struct {
@@ -90,11 +91,11 @@ func Doctor(ctx context.Context, o DoctorOptions) []Check {
 		{"kernel symbols", d.symbols},
 		{"cgroups", d.cgroups},
 		{"BTF", d.btf},
-		{"BPF tracepoint", d.bpfTracepoint},
-		{"BPF raw tracepoint", d.bpfRawTracepoint},
-		{"BPF typed tracepoint", d.bpfTypedTracepoint},
-		{"BPF fentry", d.bpfFentry},
-		{"BPF ring buffer", d.bpfRingBuffer},
+		{"BPF tracepoint", programs.tracepoint},
+		{"BPF raw tracepoint", programs.rawTracepoint},
+		{"BPF typed tracepoint", programs.typedTracepoint},
+		{"BPF fentry", programs.fentry},
+		{"BPF ring buffer", programs.ringBuffer},
 	} {
 		check := Check{Status: Unknown, Detail: "not examined"}
 		if err := ctx.Err(); err != nil {

@@ -13,16 +13,19 @@ import (
 // one of them is attached, and runs. The kernel's answer is better than its configuration: a
 // locked-down kernel has the feature and refuses it.
 
-func (d *doctor) bpfTracepoint() Check {
+// A bpfDoctor examines programs of the kernel.
+type bpfDoctor struct{ *doctor }
+
+func (d bpfDoctor) tracepoint() Check {
 	return d.load(Fail, "4.7", &ebpf.ProgramSpec{Type: ebpf.TracePoint})
 }
 
-func (d *doctor) bpfRawTracepoint() Check {
+func (d bpfDoctor) rawTracepoint() Check {
 	loads := d.load(Warn, "4.17", &ebpf.ProgramSpec{Type: ebpf.RawTracepoint})
 	return delivers(loads, d.try.program, "it is attached and does not run", "use --engine perf")
 }
 
-func (d *doctor) bpfTypedTracepoint() Check {
+func (d bpfDoctor) typedTracepoint() Check {
 	return d.load(Warn, "5.5", &ebpf.ProgramSpec{
 		Type:       ebpf.Tracing,
 		AttachType: ebpf.AttachTraceRawTp,
@@ -30,7 +33,7 @@ func (d *doctor) bpfTypedTracepoint() Check {
 	})
 }
 
-func (d *doctor) bpfFentry() Check {
+func (d bpfDoctor) fentry() Check {
 	return d.load(Warn, "5.5", &ebpf.ProgramSpec{
 		Type:       ebpf.Tracing,
 		AttachType: ebpf.AttachTraceFEntry,
@@ -40,7 +43,7 @@ func (d *doctor) bpfFentry() Check {
 
 // load loads a program that returns 0. missing is the status when the kernel
 // does not have the type, since when says from which version on it could.
-func (d *doctor) load(missing Status, since string, spec *ebpf.ProgramSpec) Check {
+func (d bpfDoctor) load(missing Status, since string, spec *ebpf.ProgramSpec) Check {
 	if spec.AttachTo != "" && !d.BTF {
 		return warn("needs BTF", "use a kernel with CONFIG_DEBUG_INFO_BTF")
 	}
@@ -55,10 +58,10 @@ func (d *doctor) load(missing Status, since string, spec *ebpf.ProgramSpec) Chec
 		}
 		return ok("a program loads")
 	}
-	return d.bpfRefused(missing, since, err)
+	return d.refused(missing, since, err)
 }
 
-func (d *doctor) bpfRingBuffer() Check {
+func (d bpfDoctor) ringBuffer() Check {
 	m, err := ebpf.NewMap(&ebpf.MapSpec{
 		Name:       "ppscript_doctor",
 		Type:       ebpf.RingBuf,
@@ -73,10 +76,10 @@ func (d *doctor) bpfRingBuffer() Check {
 	if errors.Is(err, unix.EINVAL) {
 		err = ebpf.ErrNotSupported // the kernel's answer for a map type that it does not know
 	}
-	return d.bpfRefused(Warn, "5.8", err)
+	return d.refused(Warn, "5.8", err)
 }
 
-func (d *doctor) bpfRefused(missing Status, since string, err error) Check {
+func (d bpfDoctor) refused(missing Status, since string, err error) Check {
 	switch {
 	case errors.Is(err, ebpf.ErrNotSupported), errors.Is(err, unix.ENOSYS):
 		return Check{

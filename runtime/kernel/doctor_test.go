@@ -126,14 +126,14 @@ func TestDoctorOrdinaryUser(t *testing.T) {
 	check(d.uprobes(), Warn, "may not use", setcap("cap_sys_admin"))
 	check(d.fires("kprobe", d.traceCap(), d.try.kprobe), Warn, "may not use", setcap("cap_perfmon"))
 	check(d.cgroups(), OK, "/sys/fs/cgroup/perf_event (version 1)", "")
-	check(d.bpfRefused(Warn, "5.5", unix.EPERM), Fail, "unprivileged_bpf_disabled is 2",
+	check((bpfDoctor{d}).refused(Warn, "5.5", unix.EPERM), Fail, "unprivileged_bpf_disabled is 2",
 		setcap("cap_bpf,cap_perfmon"))
-	check(d.bpfRefused(Warn, "5.5", ebpf.ErrNotSupported), Warn, "not in this kernel",
+	check((bpfDoctor{d}).refused(Warn, "5.5", ebpf.ErrNotSupported), Warn, "not in this kernel",
 		"use Linux 5.5 or newer, with CONFIG_BPF_EVENTS")
-	check(d.bpfRefused(Warn, "5.5", unix.ENOMEM), Unknown, "memory", "")
+	check((bpfDoctor{d}).refused(Warn, "5.5", unix.ENOMEM), Unknown, "memory", "")
 
 	d.Version = Version{Major: 5, Minor: 4, Release: "5.4.0"}
-	check(d.bpfRefused(Warn, "5.5", unix.EPERM), Fail, "not allowed", setcap("cap_sys_admin"))
+	check((bpfDoctor{d}).refused(Warn, "5.5", unix.EPERM), Fail, "not allowed", setcap("cap_sys_admin"))
 	check(d.kernel(), Warn, "older", "use Linux 5.10 or newer")
 	d.Limits.OpenFiles = limit{64, 64}
 	check(d.openFiles(), Warn, "64;", "ulimit -Hn 192 as root, or LimitNOFILE=192 in the service")

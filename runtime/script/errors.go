@@ -17,16 +17,16 @@ import (
 // hint. Starlark's own messages are kept where they say enough.
 
 // remember keeps a file's text and tree for excerpts and checks.
-func (h *Host) remember(name, text string, tree *syntax.File) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.sources[name] = &source{text: text, tree: tree}
+func (x *sourceFiles) remember(name, text string, tree *syntax.File) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.byName[name] = &source{text: text, tree: tree}
 }
 
-func (h *Host) sourceOf(name string) *source {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.sources[name]
+func (x *sourceFiles) source(name string) *source {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.byName[name]
 }
 
 // explainStatic converts errors of the parser and the resolver.
@@ -67,13 +67,13 @@ func (h *Host) resolveError(e resolve.Error) *diag.Error {
 
 // At completes d with the position and excerpt.
 func (h *Host) At(pos syntax.Position, d *diag.Error) *diag.Error {
-	sp := h.spanAt(pos)
+	sp := h.texts.spanAt(pos)
 	return h.AtSpan(sp, d)
 }
 
 func (h *Host) AtSpan(sp Span, d *diag.Error) *diag.Error {
 	d.Pos = sp.Pos.String()
-	d.Excerpt = h.excerpt(sp)
+	d.Excerpt = h.texts.excerpt(sp)
 	return d
 }
 
@@ -103,9 +103,9 @@ func (t *Thread) Explain(err error) error {
 	}
 	if d.Pos == "" && pos.Col > 0 {
 		var ae *ArgError
-		sp := h.spanAt(pos)
+		sp := h.texts.spanAt(pos)
 		if errors.As(err, &ae) {
-			sp = h.argSpan(pos, ae, sp)
+			sp = h.texts.argSpan(pos, ae, sp)
 		}
 		h.AtSpan(sp, d)
 		d.Excerpt += callLines(frames)
@@ -123,8 +123,8 @@ func (t *Thread) cause(err error, ee *starlark.EvalError) *diag.Error {
 		return &diag.Error{
 			Cause: fmt.Errorf("stopped after %d steps: does it loop for ever?", t.max),
 			Hint:  stepsHint(t.host.opts.StepsHint, t.max)}
-	case t.host.cancelled.Load() != nil:
-		return &diag.Error{Cause: fmt.Errorf("script stopped: %s", *t.host.cancelled.Load())}
+	case t.host.threads.cancelled.Load() != nil:
+		return &diag.Error{Cause: fmt.Errorf("script stopped: %s", *t.host.threads.cancelled.Load())}
 	}
 	var inner *diag.Error
 	if errors.As(err, &inner) {

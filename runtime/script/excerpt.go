@@ -17,9 +17,9 @@ type Span struct {
 // spanAt widens a position of the interpreter to the word that a reader
 // looks for: the attribute after the dot, the function before the
 // parenthesis.
-func (h *Host) spanAt(pos syntax.Position) Span {
+func (x *sourceFiles) spanAt(pos syntax.Position) Span {
 	sp := Span{pos, 1}
-	src := h.sourceOf(pos.Filename())
+	src := x.source(pos.Filename())
 	if src == nil || src.tree == nil {
 		return sp
 	}
@@ -64,8 +64,8 @@ func NodeSpan(n syntax.Node) Span {
 }
 
 // argSpan finds the argument of the call at pos that ae blames.
-func (h *Host) argSpan(pos syntax.Position, ae *ArgError, otherwise Span) Span {
-	src := h.sourceOf(pos.Filename())
+func (x *sourceFiles) argSpan(pos syntax.Position, ae *ArgError, otherwise Span) Span {
+	src := x.source(pos.Filename())
 	if src == nil || src.tree == nil {
 		return otherwise
 	}
@@ -112,8 +112,8 @@ func (e *ArgError) Unwrap() error { return e.Err }
 const maxExcerpt = 100
 
 // excerpt is the line of sp and a line with carets below it.
-func (h *Host) excerpt(sp Span) string {
-	src := h.sourceOf(sp.Pos.Filename())
+func (x *sourceFiles) excerpt(sp Span) string {
+	src := x.source(sp.Pos.Filename())
 	if src == nil || sp.Pos.Line < 1 {
 		return ""
 	}

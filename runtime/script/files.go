@@ -10,7 +10,7 @@ import (
 // typed are not among them.
 func (h *Host) Files() []string {
 	var list []string
-	for key := range h.modules {
+	for key := range h.loaded.byName {
 		if !strings.HasPrefix(key, "@") && !strings.HasPrefix(key, "<") {
 			list = append(list, key)
 		}

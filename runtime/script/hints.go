@@ -22,7 +22,7 @@ func didYouMean(near string) string {
 // nearestName suggests a name that the file could have meant.
 func (h *Host) nearestName(name, file string) string {
 	names := append(h.opts.Predeclared.Keys(), starlark.Universe.Keys()...)
-	s := h.sourceOf(file)
+	s := h.texts.source(file)
 	if s != nil {
 		names = append(names, s.names.Keys()...)
 	}

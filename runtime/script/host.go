@@ -52,24 +52,49 @@ type HostOptions struct {
 
 // A Host runs scripts. Files are loaded once and kept.
 type Host struct {
-	opts      HostOptions
-	guards    starlark.StringDict // functions that guarded code calls
-	names     starlark.StringDict // names that code sees, with guards
-	watchdog  watchdog
-	modules   map[string]*Module
-	services  *expr.Services // of the plan that was made last
-	byThread  bool
-	recorded  bool
-	verbosity int
-	checked   map[*starlark.Function]starlark.Callable
-	loading   []string  // names of the modules being loaded, outermost first
-	serving   []*Module // whose main runs for another's
-	cancelled atomic.Pointer[string]
+	opts     HostOptions
+	guards   starlark.StringDict // functions that guarded code calls
+	names    starlark.StringDict // names that code sees, with guards
+	watchdog watchdog
+	loaded   modules
+	texts    sourceFiles
+	threads  threads
+	checked  map[*starlark.Function]starlark.Callable
 
-	mu      sync.Mutex
-	sources map[string]*source // by file name as it is in positions
-	threads []weak.Pointer[starlark.Thread]
-	full    int // how many threads there may be until those that ended are left out
+	// Session is told by whoever makes the run, before scripts ask.
+	Session Session
+}
+
+// A Session is what scripts may know of the run that they describe.
+type Session struct {
+	ByThread  bool           // it observes threads, not CPUs
+	Recorded  bool           // its events come from a recording
+	Verbosity int            // how much the user wants to be told beside the results
+	Services  *expr.Services // for functions that run beside events: those of the plan that was made last
+}
+
+// SetServices sets Session.Services.
+func (h *Host) SetServices(s *expr.Services) { h.Session.Services = s }
+
+// The modules of a Host, loaded or on their way.
+type modules struct {
+	byName  map[string]*Module
+	loading []string  // names of the modules being loaded, outermost first
+	serving []*Module // whose main runs for another's
+}
+
+// The sourceFiles are those that were read, for excerpts and checks.
+type sourceFiles struct {
+	mu     sync.Mutex
+	byName map[string]*source // as it is in positions
+}
+
+// A threads is the Starlark threads of a Host, to be stopped from elsewhere.
+type threads struct {
+	mu        sync.Mutex
+	list      []weak.Pointer[starlark.Thread]
+	full      int // how many there may be until those that ended are left out
+	cancelled atomic.Pointer[string]
 }
 
 // A source is the text and tree of a file, kept for excerpts, checks and
@@ -98,35 +123,12 @@ func NewHost(opts HostOptions) *Host {
 		opts.MaxMemory = DefaultMaxMemory
 	}
 	opts.Predeclared.Freeze()
-	h := &Host{opts: opts, modules: map[string]*Module{}, sources: map[string]*source{}, guards: guards()}
+	h := &Host{opts: opts, guards: guards()}
+	h.loaded.byName, h.texts.byName = map[string]*Module{}, map[string]*source{}
 	h.names = withGuards(opts.Predeclared, h.guards)
 	h.watchdog = watchdog{memory: opts.MaxMemory, time: opts.MaxTime, hung: opts.Hung, grace: hungAfter}
 	return h
 }
-
-// SetServices sets the services of functions that run beside events.
-func (h *Host) SetServices(s *expr.Services) { h.services = s }
-
-// Services returns those of SetServices.
-func (h *Host) Services() *expr.Services { return h.services }
-
-// SetByThread says whether the run will observe threads, not CPUs.
-func (h *Host) SetByThread(on bool) { h.byThread = on }
-
-// ByThread reports what SetByThread said.
-func (h *Host) ByThread() bool { return h.byThread }
-
-// SetRecorded says whether the events of the run come from a recording.
-func (h *Host) SetRecorded(on bool) { h.recorded = on }
-
-// Recorded reports what SetRecorded said.
-func (h *Host) Recorded() bool { return h.recorded }
-
-// SetVerbosity says how much the user wants to be told beside the results.
-func (h *Host) SetVerbosity(n int) { h.verbosity = n }
-
-// Verbosity reports what SetVerbosity said.
-func (h *Host) Verbosity() int { return h.verbosity }
 
 // Predeclared are the names that every file sees, apart from Starlark's own.
 func (h *Host) Predeclared() starlark.StringDict { return h.opts.Predeclared }
@@ -159,20 +161,24 @@ func (h *Host) newThread(name string, max uint64) *Thread {
 		t.limited = true
 		st.Cancel("step limit")
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.threads.add(t.Thread)
+	return t
+}
+
+func (l *threads) add(t *starlark.Thread) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	// A function that is called for each row of a table makes many.
-	if len(h.threads) >= h.full {
-		h.threads = slices.DeleteFunc(h.threads, func(w weak.Pointer[starlark.Thread]) bool {
+	if len(l.list) >= l.full {
+		l.list = slices.DeleteFunc(l.list, func(w weak.Pointer[starlark.Thread]) bool {
 			return w.Value() == nil
 		})
-		h.full = 64 + 2*len(h.threads)
+		l.full = 64 + 2*len(l.list)
 	}
-	h.threads = append(h.threads, weak.Make(t.Thread))
-	if r := h.cancelled.Load(); r != nil {
-		t.Thread.Cancel(*r)
+	l.list = append(l.list, weak.Make(t))
+	if r := l.cancelled.Load(); r != nil {
+		t.Cancel(*r)
 	}
-	return t
 }
 
 // EventThread is the thread of a function that is called per event.
@@ -183,7 +189,7 @@ func (t *Thread) Host() *Host { return t.host }
 
 // Halted reports that no further call succeeds: the last one ran into the step
 // limit, or the host was cancelled.
-func (t *Thread) Halted() bool { return t.limited || t.host.cancelled.Load() != nil }
+func (t *Thread) Halted() bool { return t.limited || t.host.threads.cancelled.Load() != nil }
 
 // Restart makes t ready for another top-level call.
 func (t *Thread) Restart() {
@@ -191,7 +197,7 @@ func (t *Thread) Restart() {
 	if t.limited {
 		t.limited = false
 		t.Thread.Uncancel()
-		if r := t.host.cancelled.Load(); r != nil {
+		if r := t.host.threads.cancelled.Load(); r != nil {
 			t.Thread.Cancel(*r)
 		}
 	}
@@ -199,23 +205,27 @@ func (t *Thread) Restart() {
 
 // Cancel stops all script code, now and later, with the reason in the
 // error. It may be called from any goroutine.
-func (h *Host) Cancel(reason string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.cancelled.CompareAndSwap(nil, &reason)
-	for _, w := range h.threads {
+func (h *Host) Cancel(reason string) { h.threads.cancel(reason) }
+
+// Resume undoes Cancel: the REPL goes on after Ctrl-C.
+func (h *Host) Resume() { h.threads.resume() }
+
+func (l *threads) cancel(reason string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cancelled.CompareAndSwap(nil, &reason)
+	for _, w := range l.list {
 		if t := w.Value(); t != nil {
 			t.Cancel(reason)
 		}
 	}
 }
 
-// Resume undoes Cancel: the REPL goes on after Ctrl-C.
-func (h *Host) Resume() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.cancelled.Store(nil)
-	for _, w := range h.threads {
+func (l *threads) resume() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cancelled.Store(nil)
+	for _, w := range l.list {
 		if t := w.Value(); t != nil {
 			t.Uncancel()
 		}
@@ -226,7 +236,7 @@ func (h *Host) Resume() {
 // the script must end, so nobody may catch the error.
 func Stopped(t *starlark.Thread) bool {
 	h := HostOf(t)
-	return h != nil && h.cancelled.Load() != nil || limitReached(t)
+	return h != nil && h.threads.cancelled.Load() != nil || limitReached(t)
 }
 
 const limitKey = "ppscript.thread"

@@ -89,11 +89,11 @@ func (h *Host) module(name string, read func() ([]byte, error)) (*Module, error)
 			key = abs
 		}
 	}
-	if m, ok := h.modules[key]; ok {
+	if m, ok := h.loaded.byName[key]; ok {
 		return m, nil
 	}
-	if i := slices.Index(h.loading, key); i >= 0 {
-		chain := append(slices.Clone(h.loading[i:]), key)
+	if i := slices.Index(h.loaded.loading, key); i >= 0 {
+		chain := append(slices.Clone(h.loaded.loading[i:]), key)
 		for i := range chain {
 			chain[i] = h.short(chain[i])
 		}
@@ -107,13 +107,13 @@ func (h *Host) module(name string, read func() ([]byte, error)) (*Module, error)
 	if err != nil {
 		return nil, err
 	}
-	h.loading = append(h.loading, key)
-	defer func() { h.loading = h.loading[:len(h.loading)-1] }()
+	h.loaded.loading = append(h.loaded.loading, key)
+	defer func() { h.loaded.loading = h.loaded.loading[:len(h.loaded.loading)-1] }()
 	m, err := h.exec(name, string(src))
 	if err != nil {
 		return nil, err
 	}
-	h.modules[key] = m
+	h.loaded.byName[key] = m
 	return m, nil
 }
 

@@ -163,12 +163,12 @@ func (m *Module) Functions(prefix string) []NamedFunc {
 // Serve is Run for a module whose results are to be a part of another's, which
 // runs now. A module cannot be a part of itself.
 func (h *Host) Serve(m *Module, o *option.Values) (starlark.Value, error) {
-	if slices.Contains(h.serving, m) {
+	if slices.Contains(h.loaded.serving, m) {
 		return nil, diag.Errorf(diag.Run, "profiler", m.Name, "is a source of itself").
 			WithHint("name another profiler")
 	}
-	h.serving = append(h.serving, m)
-	defer func() { h.serving = h.serving[:len(h.serving)-1] }()
+	h.loaded.serving = append(h.loaded.serving, m)
+	defer func() { h.loaded.serving = h.loaded.serving[:len(h.loaded.serving)-1] }()
 	return h.Run(m, o)
 }
 

@@ -84,7 +84,7 @@ func (h *Host) checkedCopy(fn *starlark.Function) starlark.Callable {
 func (h *Host) recompile(fn *starlark.Function, tree *Syntax,
 	env starlark.StringDict) (starlark.Callable, error) {
 	name := fn.Position().Filename()
-	src := h.sourceOf(name)
+	src := h.texts.source(name)
 	file, err := dialect().Parse(name, src.text, 0)
 	if err != nil {
 		return nil, err

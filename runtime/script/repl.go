@@ -32,11 +32,11 @@ func (r *REPL) Globals() starlark.StringDict { return r.globals }
 // Load runs a file anew, with all that it loads, and makes its globals those of
 // the REPL. If it fails, the globals stay as they are.
 func (r *REPL) Load(load func(h *Host) (*Module, error)) error {
-	old := r.host.modules
-	r.host.modules = map[string]*Module{}
+	old := r.host.loaded.byName
+	r.host.loaded.byName = map[string]*Module{}
 	m, err := load(r.host)
 	if err != nil {
-		r.host.modules = old
+		r.host.loaded.byName = old
 		return err
 	}
 	maps.Copy(r.globals, m.Globals)
@@ -61,7 +61,7 @@ func (r *REPL) ExecNamed(name, text string) (starlark.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.sourceOf(name).names = r.globals
+	h.texts.source(name).names = r.globals
 	code, err := guarded(name, text, opts)
 	if err != nil {
 		return nil, h.explainStatic(err)

@@ -27,16 +27,16 @@ func (h *Host) parse(name, text string, opts *syntax.FileOptions) (*syntax.File,
 	}
 	tree, err := opts.Parse(name, text, 0)
 	if err != nil {
-		h.remember(name, text, nil)
+		h.texts.remember(name, text, nil)
 		return nil, h.explainStatic(err)
 	}
 	if at := deepNode(tree); at.IsValid() {
-		h.remember(name, text, nil)
+		h.texts.remember(name, text, nil)
 		d := diag.Errorf(diag.Run, "", "", "more than %d operators, calls or elif follow each other", maxTree).
 			WithHint("give a part of it a name, or a function of its own; write many cases as a dict")
 		return nil, h.At(at, d)
 	}
-	h.remember(name, text, tree)
+	h.texts.remember(name, text, tree)
 	return tree, nil
 }
 
@@ -76,7 +76,7 @@ func (h *Host) readable(name, text string) error {
 			WithHint("is it a script? what is data belongs in a recording or a database")
 	}
 	if line, col := deepest(text); line > 0 {
-		h.remember(name, text, nil)
+		h.texts.remember(name, text, nil)
 		d := diag.Errorf(diag.Run, "", "", "more than %d brackets are open here", maxBrackets).
 			WithHint("close some, or give what is in them names")
 		return h.At(syntax.MakePosition(&name, line, col), d)

@@ -21,7 +21,7 @@ type Syntax struct {
 // Syntax returns the tree of fn; nil if its file is not known to the host.
 func (h *Host) Syntax(fn *starlark.Function) *Syntax {
 	pos := fn.Position()
-	src := h.sourceOf(pos.Filename())
+	src := h.texts.source(pos.Filename())
 	if src == nil || src.tree == nil {
 		return nil
 	}

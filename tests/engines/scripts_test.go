@@ -140,7 +140,7 @@ func (c choice) with(more ...setting) choice {
 func (p *planner) fits(t *testing.T, name string, c choice, byThread bool) string {
 	t.Helper()
 	m := p.load(t, name)
-	p.host.SetByThread(byThread)
+	p.host.Session.ByThread = byThread
 	values, err := m.Options.Values(c.given, c.words)
 	if err != nil {
 		return ""
