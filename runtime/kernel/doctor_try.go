@@ -32,13 +32,13 @@ func (d *doctor) trials() trials {
 		uprobe:       func() Trial { return TryUprobe(roots) },
 		kprobe:       func() Trial { return TryKprobe(roots) },
 		tracepoint:   inTracefs(TryTracepoint),
-		switches:     inTracefs(func(dir string) Trial { return TrySwitches(dir, d.CPUs.Online) }),
+		switches:     inTracefs(func(dir string) Trial { return trySwitches(dir, d.CPUs.Online) }),
 		sampling:     TrySampling,
 		samplingCPUs: func() Trial { return trySamplingCPUs(d.CPUs.Online) },
-		cycles:       TryCycles,
-		clock:        TryClock,
-		cgroup:       func() Trial { return TryCgroup(d.Mounts.PerfCgroup(), d.CPUs.Online) },
-		program:      TryProgram,
+		cycles:       tryCycles,
+		clock:        tryClock,
+		cgroup:       func() Trial { return tryCgroup(d.Mounts.PerfCgroup(), d.CPUs.Online) },
+		program:      tryProgram,
 	}
 }
 

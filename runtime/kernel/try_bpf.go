@@ -6,10 +6,10 @@ import (
 	"github.com/cilium/ebpf/link"
 )
 
-// TryProgram attaches a program to the raw tracepoint of system calls, makes
+// tryProgram attaches a program to the raw tracepoint of system calls, makes
 // some, and counts the runs of the program: those of other threads are among
 // them.
-func TryProgram() Trial {
+func tryProgram() Trial {
 	counts, err := ebpf.NewMap(&ebpf.MapSpec{
 		Name: "ppscript_try", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1,
 	})

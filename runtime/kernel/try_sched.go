@@ -18,10 +18,10 @@ import (
 // differ between a container and the kernel's filters.
 const tryComm = "ppscript-try"
 
-// TrySwitches counts on all CPUs how often this thread is switched to while it
+// trySwitches counts on all CPUs how often this thread is switched to while it
 // sleeps again and again: mostly from the idle task, whose switches come from
 // code that tracing has to be told of. dir is where tracefs is.
-func TrySwitches(dir string, cpus []int) Trial {
+func trySwitches(dir string, cpus []int) Trial {
 	id, err := tracepointID(dir, "sched/sched_switch")
 	if err != nil {
 		return Trial{Err: err}
@@ -105,9 +105,9 @@ func TryTracepoint(dir string) Trial {
 	})
 }
 
-// TryCgroup counts page faults of this process through the cgroup at the root of
+// tryCgroup counts page faults of this process through the cgroup at the root of
 // a hierarchy, to which every task belongs that it knows.
-func TryCgroup(root string, cpus []int) Trial {
+func tryCgroup(root string, cpus []int) Trial {
 	if root == "" {
 		return untried("no hierarchy that perf events can use")
 	}

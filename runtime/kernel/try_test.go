@@ -60,7 +60,7 @@ func TestTriesLeaveNothing(t *testing.T) {
 		return len(entries)
 	}
 	// The first reading opens files that stay open, such as Go's poller.
-	TryProgram()
+	tryProgram()
 	before := files()
 	facts, _ := read(Roots{})
 	d := &doctor{Facts: facts}

@@ -71,18 +71,18 @@ func trySampling(s spot, bits uint64, work func(), busy time.Duration) Trial {
 	return t
 }
 
-// TryCycles counts the cycles of this thread while it is busy. There are
+// tryCycles counts the cycles of this thread while it is busy. There are
 // counters that open and stay 0.
-func TryCycles() Trial {
+func tryCycles() Trial {
 	const few = 1000 // in a millisecond, of any CPU
 	return tally(unix.PerfEventAttr{Type: unix.PERF_TYPE_HARDWARE, Config: unix.PERF_COUNT_HW_CPU_CYCLES,
 		Bits: unix.PerfBitExcludeKernel}, few, func() { burn(time.Millisecond) })
 }
 
-// TryClock stamps page faults of this thread with the monotonic clock, and
+// tryClock stamps page faults of this thread with the monotonic clock, and
 // counts those whose time lies between two readings of that clock here: an
 // unsteady counter of the CPU gives others.
-func TryClock() Trial {
+func tryClock() Trial {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	page := os.Getpagesize()
