@@ -262,7 +262,7 @@ func (s *Symbolized) Bound(most int, weight func(t *Tally) int64) (evicted uint6
 // nowhere reports that a sample stands for stacks that found no room.
 func (s *Symbolized) nowhere(t *Tally) bool {
 	n := s.nodes[t.inner]
-	return t.inner != 0 && n.caller == 0 && s.names[n.name].Symbol == NoRoom.Symbol
+	return t.inner != 0 && n.caller == 0 && s.names[n.name].Symbol == noRoom.Symbol
 }
 
 // A mover copies the kept stacks of one Symbolized to another.
@@ -292,5 +292,5 @@ func (m *mover) nowhere(t *Tally, most int) {
 	} else {
 		key = make([]event.Value, len(key))
 	}
-	m.to.count(path{inner: m.to.nodeOf(node{0, m.to.nameOf(m.names, NoRoom)}), key: m.to.keyOf(key)}, t)
+	m.to.count(path{inner: m.to.nodeOf(node{0, m.to.nameOf(m.names, noRoom)}), key: m.to.keyOf(key)}, t)
 }
