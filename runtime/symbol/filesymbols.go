@@ -19,11 +19,11 @@ type FileSymbols struct {
 }
 
 // OpenFileSymbols reads the functions of an executable or library.
-func OpenFileSymbols(path string) (*FileSymbols, error) { return OpenFileSymbolsIn(nil, path) }
+func OpenFileSymbols(path string) (*FileSymbols, error) { return openFileSymbolsIn(nil, path) }
 
-// OpenFileSymbolsIn is OpenFileSymbols for a path below a process's root,
+// openFileSymbolsIn is OpenFileSymbols for a path below a process's root,
 // which dso.Store.Root opens; nil is ours.
-func OpenFileSymbolsIn(root *dso.Root, path string) (*FileSymbols, error) {
+func openFileSymbolsIn(root *dso.Root, path string) (*FileSymbols, error) {
 	store := dso.NewStore(dso.Options{})
 	f, err := store.Open(root, path)
 	if err != nil {

@@ -207,8 +207,8 @@ func (k *Kernel) AppendSymbol(dst []byte, addr uint64) []byte {
 	return append(dst, full[s.name:]...)
 }
 
-// AppendName appends the kernel's %ps: the name and the module.
-func (k *Kernel) AppendName(dst []byte, addr uint64) []byte {
+// appendName appends the kernel's %ps: the name and the module.
+func (k *Kernel) appendName(dst []byte, addr uint64) []byte {
 	s, _, ok := k.find(addr)
 	if !ok {
 		return strconv.AppendUint(append(dst, "0x"...), addr, 16)
