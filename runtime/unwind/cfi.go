@@ -13,8 +13,8 @@ import (
 // refer to a CIE. Both end in a little program that makes the rows of a
 // table.
 
-// A Section is the bytes of call frame information.
-type Section struct {
+// A section is the bytes of call frame information.
+type section struct {
 	Data  []byte
 	Addr  uint64 // where Data lies in the image
 	Debug bool   // .debug_frame rather than .eh_frame
@@ -47,9 +47,9 @@ type fde struct {
 // maxFDEs bounds the functions of a section: a browser has 700,000.
 const maxFDEs = 1 << 20
 
-// Parse reads a section. Entries that are damaged are left out; the error is
+// parseCFI reads a section. Entries that are damaged are left out; the error is
 // for a section without any good one.
-func Parse(s Section) (*Table, error) {
+func parseCFI(s section) (*ruleTable, error) {
 	if s.Word == 0 {
 		s.Word = 8
 	}
@@ -70,7 +70,7 @@ func Parse(s Section) (*Table, error) {
 }
 
 // fdes walks the section.
-func (s *Section) fdes() (found []fde, fault error) {
+func (s *section) fdes() (found []fde, fault error) {
 	cies := map[uint64]*cie{}
 	c := cursor{b: s.Data}
 	for c.left() >= 4 && len(found) < maxFDEs {
@@ -123,7 +123,7 @@ func (s *Section) fdes() (found []fde, fault error) {
 }
 
 // cie reads a CIE behind its id.
-func (s *Section) cie(c *cursor) (*cie, error) {
+func (s *section) cie(c *cursor) (*cie, error) {
 	version := c.u8()
 	if version != 1 && version != 3 && version != 4 {
 		return nil, fmt.Errorf("got version %d of call frame information, want 1, 3 or 4", version)
@@ -181,7 +181,7 @@ func (s *Section) cie(c *cursor) (*cie, error) {
 }
 
 // fde reads an FDE behind its reference to the CIE.
-func (s *Section) fde(c *cursor, e *cie) (fde, bool) {
+func (s *section) fde(c *cursor, e *cie) (fde, bool) {
 	enc := e.encoding
 	start, ok1 := s.pointer(c, enc, s.Addr+uint64(c.at), e.addrSize)
 	size, ok2 := s.pointer(c, enc&0x0f, 0, e.addrSize) // the format, without the base
@@ -203,7 +203,7 @@ const (
 )
 
 // pointer reads an encoded pointer; here is its address in the image.
-func (s *Section) pointer(c *cursor, enc uint8, here uint64, word int) (uint64, bool) {
+func (s *section) pointer(c *cursor, enc uint8, here uint64, word int) (uint64, bool) {
 	if enc == ptrOmit {
 		return 0, false
 	}

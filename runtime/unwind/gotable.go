@@ -54,7 +54,7 @@ type goDepth struct {
 
 // goRules reads the rules of a Go program, and which functions move to another
 // stack; nil if it has no table.
-func goRules(im *dso.Image) (rules *Table, switches []span, err error) {
+func goRules(im *dso.Image) (rules *ruleTable, switches []span, err error) {
 	data, start, err := symbol.GoTable(im)
 	a := archOf(im.Machine)
 	if data == nil || a == nil || err != nil {
@@ -64,7 +64,7 @@ func goRules(im *dso.Image) (rules *Table, switches []span, err error) {
 }
 
 // parseGoTable makes rules of a section's bytes.
-func parseGoTable(a *arch, data []byte, start uint64) (rules *Table, switches []span, err error) {
+func parseGoTable(a *arch, data []byte, start uint64) (rules *ruleTable, switches []span, err error) {
 	const header = 8 + 8*8
 	if len(data) < header || data[7] != 8 || data[6] == 0 {
 		return nil, nil, errors.New("section .gopclntab: no header of a 64-bit machine")
@@ -96,7 +96,7 @@ func parseGoTable(a *arch, data []byte, start uint64) (rules *Table, switches []
 }
 
 // rules makes rows of all functions.
-func (t *goTable) rules(n int) *Table {
+func (t *goTable) rules(n int) *ruleTable {
 	b := newTableBuilder(t.entry(0))
 	rows := 0
 	for i := range n {

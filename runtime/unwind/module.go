@@ -13,7 +13,7 @@ import (
 
 // A module is one file, with the tables that the walk needs.
 type module struct {
-	tables []*Table
+	tables []*ruleTable
 	load   []segment
 	ends   []span // functions that have no caller, although tables say so
 	// switches are functions whose callers are on another stack.
@@ -51,14 +51,14 @@ func (m *module) addr(off uint64) (uint64, bool) {
 // A place is an address whose rules were looked for.
 type place struct {
 	addr  uint64
-	table *Table
+	table *ruleTable
 	rules *ruleSet
 }
 
 // rules are those at an address of the image, nil if there are none.
 //
 // Fast path: the same callers come again and again.
-func (m *module) rules(addr uint64) (*Table, *ruleSet) {
+func (m *module) rules(addr uint64) (*ruleTable, *ruleSet) {
 	p := &m.known[(addr^addr>>8)%uint64(len(m.known))]
 	if p.addr == addr && p.rules != nil {
 		return p.table, p.rules
@@ -114,11 +114,11 @@ func loadModule(store *dso.Store, f *dso.File) *module {
 	return m
 }
 
-func (m *module) take(s Section, ok bool) {
+func (m *module) take(s section, ok bool) {
 	if !ok {
 		return
 	}
-	if t, err := Parse(s); err == nil {
+	if t, err := parseCFI(s); err == nil {
 		m.tables = append(m.tables, t)
 	}
 }
@@ -152,8 +152,8 @@ func (m *module) special(store *dso.Store, f *dso.File) {
 
 // ehFrame is the section .eh_frame, found by the program headers in a file
 // without section headers.
-func ehFrame(im *dso.Image) (Section, bool) {
-	s := Section{Word: 8}
+func ehFrame(im *dso.Image) (section, bool) {
+	s := section{Word: 8}
 	if h := im.Section(".eh_frame_hdr"); h != nil {
 		s.Base = h.Addr
 	}
@@ -190,7 +190,7 @@ func ehFrame(im *dso.Image) (Section, bool) {
 }
 
 // debugFrame is the section .debug_frame, which Go writes instead.
-func debugFrame(im *dso.Image) (Section, bool) {
+func debugFrame(im *dso.Image) (section, bool) {
 	data, err := im.Data(".debug_frame")
-	return Section{Data: data, Debug: true, Word: 8}, err == nil && len(data) > 0
+	return section{Data: data, Debug: true, Word: 8}, err == nil && len(data) > 0
 }

@@ -68,7 +68,7 @@ func readelfRows(t *testing.T, path string) (rows []row) {
 }
 
 // describe is our row in readelf's words.
-func describe(t *Table, r *ruleSet, names func(int) string) (cfa, ra string) {
+func describe(t *ruleTable, r *ruleSet, names func(int) string) (cfa, ra string) {
 	cfa = fmt.Sprintf("%s%+d", names(int(r.cfaReg)), r.cfaOff)
 	if r.flags&cfaExpr != 0 {
 		cfa = "exp"

@@ -36,7 +36,7 @@ type regRule struct {
 
 // A ruleSet is the rules for an address.
 type ruleSet struct {
-	first  uint32 // in Table.pool
+	first  uint32 // in ruleTable.pool
 	cfaOff int32  // to add to cfaReg; with cfaExpr the number of an expression
 	cfaReg uint8
 	n      uint8 // number of regRules
@@ -52,9 +52,9 @@ const (
 // noRules is the set of addresses without information.
 const noRules = 0
 
-// A Table is the call frame information of one section. It does not change and
+// A ruleTable is the call frame information of one section. It does not change and
 // may be shared.
-type Table struct {
+type ruleTable struct {
 	base uint64
 	pcs  []uint32 // from base, where sets begin to hold
 	sets []uint32
@@ -64,10 +64,10 @@ type Table struct {
 }
 
 // Len is the number of places where rules change.
-func (t *Table) Len() int { return len(t.pcs) }
+func (t *ruleTable) Len() int { return len(t.pcs) }
 
 // Bytes is about the memory that the table takes.
-func (t *Table) Bytes() int {
+func (t *ruleTable) Bytes() int {
 	n := 8*len(t.pcs) + 16*len(t.rule) + 8*len(t.pool)
 	for _, e := range t.expr {
 		n += 24 + len(e)
@@ -78,7 +78,7 @@ func (t *Table) Bytes() int {
 // find returns the rules at an address, nil if there are none.
 //
 // Fast path: one binary search in consecutive memory.
-func (t *Table) find(addr uint64) *ruleSet {
+func (t *ruleTable) find(addr uint64) *ruleSet {
 	if addr < t.base || addr-t.base > math.MaxUint32 {
 		return nil
 	}
@@ -99,7 +99,7 @@ func (t *Table) find(addr uint64) *ruleSet {
 }
 
 // savedFP is where a function keeps its caller's frame pointer, from the CFA.
-func (t *Table) savedFP(r *ruleSet, a *arch) (off int32, ok bool) {
+func (t *ruleTable) savedFP(r *ruleSet, a *arch) (off int32, ok bool) {
 	for i := r.first; i < r.first+uint32(r.n); i++ {
 		if rule := &t.pool[i]; rule.reg == a.fp {
 			return rule.off, rule.kind == atOffset
@@ -115,9 +115,9 @@ const (
 	maxSets      = 1 << 16
 )
 
-// A tableBuilder makes a Table out of rows in the order of their addresses.
+// A tableBuilder makes a ruleTable out of rows in the order of their addresses.
 type tableBuilder struct {
-	t     Table
+	t     ruleTable
 	index map[string]uint32 // sets by their bytes
 	exprs map[string]int32
 	key   []byte
@@ -210,7 +210,7 @@ func (b *tableBuilder) expr(code []byte) int32 {
 }
 
 // done returns the table, without the room that growing has left.
-func (b *tableBuilder) done() *Table {
+func (b *tableBuilder) done() *ruleTable {
 	t := b.t
 	b.room.pcs, b.room.sets = t.pcs, t.sets
 	t.pcs, t.sets = slices.Clone(t.pcs), slices.Clone(t.sets)

@@ -40,9 +40,9 @@ func amd64CFI() []byte {
 		[]byte{0x41, 0x0e, 16, 0x80 | 6, 2, 0x43, 0x0d, 6})
 }
 
-func parse(t *testing.T, data []byte) *Table {
+func parse(t *testing.T, data []byte) *ruleTable {
 	t.Helper()
-	table, err := Parse(Section{Data: data})
+	table, err := parseCFI(section{Data: data})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestParse(t *testing.T) {
 }
 
 // step runs one step of a walk with these registers.
-func stepOf(t *testing.T, a *arch, table *Table, addr uint64, set map[uint8]uint64,
+func stepOf(t *testing.T, a *arch, table *ruleTable, addr uint64, set map[uint8]uint64,
 	stack []uint64) (*walk, step) {
 	t.Helper()
 	w := &walk{arch: a, pc: addr, base: set[a.sp]}
@@ -224,7 +224,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte{16, 0, 0, 0, 255, 255, 255, 255, 4, 0, 8, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1}, true,
 		uint64(0))
 	f.Fuzz(func(t *testing.T, data []byte, debug bool, addr uint64) {
-		table, err := Parse(Section{Data: data, Addr: 0x400, Debug: debug})
+		table, err := parseCFI(section{Data: data, Addr: 0x400, Debug: debug})
 		if (table == nil) == (err == nil) {
 			t.Fatalf("got %v and %v, want one", table, err)
 		}
@@ -263,7 +263,7 @@ func TestNoRegisters(t *testing.T) {
 	if got, how := u.Walk(nil, 1, 0, 0xff01ff, make([]uint64, 3), nil); len(got) != 0 || how.Stop != NoRegs {
 		t.Errorf("with too few: got %x and %v", got, how.Stop)
 	}
-	if _, err := Parse(Section{}); err == nil || errors.Unwrap(err) != nil {
+	if _, err := parseCFI(section{}); err == nil || errors.Unwrap(err) != nil {
 		t.Errorf("empty section: got %v", err)
 	}
 }

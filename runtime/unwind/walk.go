@@ -136,7 +136,7 @@ func (w *walk) lost() step {
 
 // byRules goes to the caller by call frame information. inner says that the
 // code was interrupted here, rather than returned to.
-func (w *walk) byRules(t *Table, r *ruleSet, inner bool) step {
+func (w *walk) byRules(t *ruleTable, r *ruleSet, inner bool) step {
 	a := w.arch
 	if a.pc != 0 {
 		w.regs[a.pc] = w.pc
