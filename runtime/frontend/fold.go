@@ -13,7 +13,6 @@ import (
 	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
-	"go.starlark.net/syntax"
 )
 
 // A Machine is the state machine of a fold as the script gave it: the members
@@ -25,7 +24,6 @@ type Machine struct {
 	step  *stepFunc
 	flush *stepFunc // nil: none
 	emits []event.Field
-	pos   syntax.Position
 }
 
 // A stateVar is one member of the state.

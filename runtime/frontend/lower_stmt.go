@@ -39,7 +39,6 @@ type proc struct {
 	// broken is the local that says that the loop was left; nil outside of
 	// loops, and in those without break.
 	broken *val
-	loops  int
 	stepOf bool // the body of a fold's function: results are dropped
 }
 

@@ -19,12 +19,11 @@ const loopRec = 104 // bytes of a record
 // lie one behind the other, and an event is made from its record, as in a ring
 // of the kernel.
 type loopRing struct {
-	streams        []*event.Stream
-	recs           []byte
-	next           int        // offset of the next record
-	later, step    event.Time // how much later this round is than the first, and each than the one before
-	pos, end       uint64
-	known, visible uint64
+	streams     []*event.Stream
+	recs        []byte
+	next        int        // offset of the next record
+	later, step event.Time // how much later this round is than the first, and each than the one before
+	pos, end    uint64
 }
 
 // add appends a record: its time where a header would be, then the event.

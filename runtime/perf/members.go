@@ -216,7 +216,7 @@ func (l *Layout) part(rec []byte, want uint64) ([]byte, bool) {
 		case unix.PERF_SAMPLE_STACK_USER:
 			part = w.stack()
 		case unix.PERF_SAMPLE_AUX:
-			part = w.take(8)
+			w.take(8)
 			part = w.take(w.count(1 << 16))
 		default:
 			part = w.take(8)
