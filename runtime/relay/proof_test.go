@@ -280,20 +280,5 @@ func TestDeviceAsksForTheToken(t *testing.T) {
 		t.Fatalf("got %q, %v; want the proof and nothing before it", first, err)
 	}
 	log.await(t, "is connected", 1)
-	send(s, 1, 300)
-	var got bytes.Buffer
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		_, _ = io.Copy(&got, master) // ends when the other side closes
-	}()
-	if err := errors.Join(s.Round(0), s.Close()); err != nil {
-		t.Fatal(err)
-	}
-	<-read
-	f, err := perfdata.OpenReader(t.Context(), &got, "device", perfdata.Options{Ordered: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	check(t, f, want(1, 300))
+	checkDevice(t, s, master)
 }

@@ -312,6 +312,13 @@ func TestDevice(t *testing.T) {
 	master, slave := pseudoTerminal(t)
 	s, log := sender(t, slave, Options{})
 	log.await(t, "is connected", 1)
+	checkDevice(t, s, master)
+}
+
+// checkDevice sends events to a device whose other end is master, and checks that they
+// arrive there.
+func checkDevice(t *testing.T, s *Sender, master io.Reader) {
+	t.Helper()
 	send(s, 1, 300)
 	var got bytes.Buffer
 	read := make(chan struct{})

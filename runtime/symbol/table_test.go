@@ -31,16 +31,7 @@ func TestTable(t *testing.T) {
 	add("last", 0x1400, 0, rankNoSize)
 	add("", 0x1500, 8, rankGlobal)
 	table := b.table()
-	f := func(addr uint64, want string) {
-		t.Helper()
-		got := ""
-		if i, ok := table.Find(addr); ok {
-			got = table.At(i).Name
-		}
-		if got != want {
-			t.Errorf("%#x: got %q, want %q", addr, got, want)
-		}
-	}
+	f := func(addr uint64, want string) { t.Helper(); checkName(t, table, addr, want) }
 	f(0xfff, "")
 	f(0x1000, "big")
 	f(0x103f, "big")
@@ -75,19 +66,22 @@ func TestDemangle(t *testing.T) {
 	f("Lcom/example/Main;::run", "Lcom/example/Main;::run")
 }
 
+// checkName checks the name of the function at an address; empty is none.
+func checkName(t *testing.T, table *Table, addr uint64, want string) {
+	t.Helper()
+	got := ""
+	if i, ok := table.Find(addr); ok {
+		got = table.At(i).Name
+	}
+	if got != want {
+		t.Errorf("%#x: got %q, want %q", addr, got, want)
+	}
+}
+
 func TestPerfMap(t *testing.T) {
 	table, skipped := parsePerfMap([]byte(
 		"1000 10 first\n0x2000 0x20 with blanks (in it)\r\nzzz\n1000 18 again\n3000 0 empty\n4000 5 cut off"))
-	f := func(addr uint64, want string) {
-		t.Helper()
-		got := ""
-		if i, ok := table.Find(addr); ok {
-			got = table.At(i).Name
-		}
-		if got != want {
-			t.Errorf("%#x: got %q, want %q", addr, got, want)
-		}
-	}
+	f := func(addr uint64, want string) { t.Helper(); checkName(t, table, addr, want) }
 	f(0x1000, "again")
 	f(0x1017, "again")
 	f(0x201f, "with blanks (in it)")
