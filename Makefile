@@ -33,7 +33,7 @@ demo: build ## show why virtual CPUs leave the guest: live if a guest runs here,
 
 test: ## run all tests; as root they try the kernel as well
 	# One package after another: what one traces, another would see or be slowed down by.
-	$(GO) test -p 1 -timeout 14m ./...
+	$(GO) test -p 1 -timeout 30m ./...
 
 check: ## check format, both architectures, and the layers of the tree
 	@unformatted=$$(gofmt -l $(GOFILES)); test -z "$$unformatted" || { echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; }
