@@ -124,11 +124,11 @@ func LowerTree(tree c.Node, sc *expr.Scope, from Text) (expr.Node, error) {
 		functions: functions{from.Builtins, standard()},
 		src:       from.Source,
 		vars:      map[string]*variable{},
+		assigned:  assignedIn(tree),
 	}
 	if l.src == "" {
 		l.tree = tree
 	}
-	l.findAssigned(tree)
 	v, err := l.expr(tree)
 	if err != nil {
 		return nil, err

@@ -62,12 +62,12 @@ var tCharPtr = c.PtrTo(c.TChar)
 func number(t *c.Type, n expr.Node) value { return value{t: t, n: n} }
 func textual(n expr.Node) value           { return value{t: tCharPtr, text: n} }
 
-// findAssigned notes the names that are assigned anywhere.
-func (l *lowerer) findAssigned(tree c.Node) {
-	l.assigned = map[string]bool{}
+// assignedIn is the names that are assigned anywhere.
+func assignedIn(tree c.Node) map[string]bool {
+	assigned := map[string]bool{}
 	note := func(n c.Node) {
 		if id, ok := n.(*c.Ident); ok {
-			l.assigned[id.Name] = true
+			assigned[id.Name] = true
 		}
 	}
 	c.Walk(tree, func(n c.Node) {
@@ -82,6 +82,7 @@ func (l *lowerer) findAssigned(tree c.Node) {
 			}
 		}
 	})
+	return assigned
 }
 
 func (l *lowerer) expr(tree c.Node) (value, error) {
@@ -179,7 +180,7 @@ func (l *lowerer) truth(at c.Node, v value) (expr.Node, error) {
 func (l *lowerer) ident(id *c.Ident) (value, error) {
 	name := id.Name
 	if v, ok := l.vars[name]; ok {
-		return l.local(name, v), nil
+		return v.value(name), nil
 	}
 	v, ok, err := l.lookup(id)
 	if err != nil {

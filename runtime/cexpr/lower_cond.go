@@ -48,7 +48,7 @@ func (l *lowerer) elvis(n *c.Cond, a value) (value, error) {
 	if err != nil {
 		return a, err
 	}
-	again := l.local("a", keep)
+	again := keep.value("a")
 	test, err := expr.NewUnary(expr.OpTruth, again.n)
 	if err != nil {
 		return a, err

@@ -25,7 +25,8 @@ func (v *variable) irType() expr.Type {
 	return expr.Type{Kind: expr.Int, Unsigned: v.t.Unsigned}
 }
 
-func (l *lowerer) local(name string, v *variable) value {
+// value is the value of the variable; the name is for printing.
+func (v *variable) value(name string) value {
 	n := expr.NewLocal(v.index, name, v.irType())
 	if v.text {
 		return value{t: v.t, text: n}
@@ -51,7 +52,7 @@ func (l *lowerer) shadow(id *c.Ident, v value) (value, error) {
 		return v, err
 	}
 	l.prologue = append(l.prologue, set)
-	return l.local(id.Name, local), nil
+	return local.value(id.Name), nil
 }
 
 // target finds the variable that is assigned.
@@ -80,7 +81,7 @@ func (l *lowerer) assign(n *c.Assign) (value, error) {
 		return y, err
 	}
 	if n.Op != "" {
-		if y, err = l.apply(n, n.Op, n.X, n.Y, l.local(name, v), y); err != nil {
+		if y, err = l.apply(n, n.Op, n.X, n.Y, v.value(name), y); err != nil {
 			return y, err
 		}
 	}
@@ -116,7 +117,7 @@ func (l *lowerer) increment(at, operand c.Node, op string, post bool) (value, er
 	if err != nil {
 		return value{}, err
 	}
-	old := l.local(name, v)
+	old := v.value(name)
 	one := number(c.TInt, expr.NewInt(1))
 	next, err := l.apply(at, op[:1], operand, operand, old, one)
 	if err != nil {

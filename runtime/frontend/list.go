@@ -149,27 +149,27 @@ func (it *listIterator) Next(p *starlark.Value) bool {
 func (it *listIterator) Done() {}
 
 // element reads an element of a list.
-func (s *scopeOf) element(at syntax.Position, m *stateVar, index val) val {
-	n, err := expr.NewLoadElem(m.slot, len(m.list), m.kind.Type.Plain(), s.indexNode(at, index))
-	s.must(at, err)
+func (l *lowerer) element(at syntax.Position, m *stateVar, index val) val {
+	n, err := expr.NewLoadElem(m.slot, len(m.list), m.kind.Type.Plain(), l.indexNode(at, index))
+	l.must(at, err)
 	return val{node: n, unit: m.kind.Unit}
 }
 
 // elements reads all of them.
-func (s *scopeOf) elements(at syntax.Position, m *stateVar) []val {
+func (l *lowerer) elements(at syntax.Position, m *stateVar) []val {
 	list := make([]val, len(m.list))
 	for i := range list {
-		list[i] = s.element(at, m, val{c: starlark.MakeInt(i)})
+		list[i] = l.element(at, m, val{c: starlark.MakeInt(i)})
 	}
 	return list
 }
 
-func (s *scopeOf) indexNode(at syntax.Position, index val) expr.Node {
+func (l *lowerer) indexNode(at syntax.Position, index val) expr.Node {
 	if !isInt(index) || unitOf(index) != 0 {
-		s.refuse(at, "a list is indexed by a %s", typeOf(index))
+		l.refuse(at, "a list is indexed by a %s", typeOf(index))
 	}
-	n, err := expr.NewUnary(expr.OpSigned, s.nodeOf(at, index))
-	s.must(at, err)
+	n, err := expr.NewUnary(expr.OpSigned, l.nodeOf(at, index))
+	l.must(at, err)
 	return n
 }
 

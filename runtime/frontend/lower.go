@@ -79,24 +79,24 @@ func plainBody(tree *script.Syntax) bool {
 }
 
 // result makes the node of kind want of what the function returns.
-func (s *scopeOf) result(at syntax.Position, v val, want expr.Kind) expr.Node {
+func (l *lowerer) result(at syntax.Position, v val, want expr.Kind) expr.Node {
 	switch want {
 	case expr.Bool:
-		return s.truth(at, v)
+		return l.truth(at, v)
 	case expr.Any:
-		return s.measured(at, v)
+		return l.measured(at, v)
 	}
-	n := s.nodeOf(at, v)
+	n := l.nodeOf(at, v)
 	if n.Type().Kind != want && !(want == expr.Int && n.Type().Numeric()) {
-		s.refuse(at, "it returns a %s", n.Type())
+		l.refuse(at, "it returns a %s", n.Type())
 	}
 	return n
 }
 
 // measured is the node of a value that says what it measures. A size is a
 // plain number of bytes, as for FromStarlark.
-func (s *scopeOf) measured(at syntax.Position, v val) expr.Node {
-	n := s.nodeOf(at, v)
+func (l *lowerer) measured(at syntax.Position, v val) expr.Node {
+	n := l.nodeOf(at, v)
 	unit := unitOf(v)
 	if unit != event.Nanos && unit != event.Moment {
 		return n
@@ -105,13 +105,15 @@ func (s *scopeOf) measured(at syntax.Position, v val) expr.Node {
 		return n
 	}
 	q, err := expr.NewQuantity(n, unit)
-	s.must(at, err)
+	l.must(at, err)
 	return q
 }
 
 // maxNodes bounds the expression that inlining and repeated locals make.
 const maxNodes = 2000
 
+// A lowerer makes nodes of values: it knows operators and functions, and not which
+// variables there are.
 type lowerer struct {
 	host    *script.Host
 	sc      *expr.Scope
@@ -121,7 +123,8 @@ type lowerer struct {
 	machine *Machine // of the fold whose function this is
 }
 
-// A scopeOf is one function being translated.
+// A scopeOf is one function being translated: its syntax, statement by statement,
+// with its variables.
 type scopeOf struct {
 	*lowerer
 	fn   *starlark.Function

@@ -16,21 +16,21 @@ import (
 // fold's state.
 
 // loadState reads a member of the state.
-func (s *scopeOf) loadState(e *syntax.DotExpr, name string) val {
-	m := s.machine.find(name)
+func (l *lowerer) loadState(e *syntax.DotExpr, name string) val {
+	m := l.machine.find(name)
 	if m == nil {
-		s.refuse(e.Name.NamePos, "the state has no member %s", name)
+		l.refuse(e.Name.NamePos, "the state has no member %s", name)
 	}
 	if m.list != nil {
 		return val{list: m}
 	}
 	n, err := expr.NewLoadState(m.slot, m.kind.Type.Plain())
-	s.must(e.Dot, err)
+	l.must(e.Dot, err)
 	return val{node: n, unit: m.kind.Unit}
 }
 
 // named is a computed value that has a name (let).
-func (s *scopeOf) named(n expr.Node) val {
+func (l *lowerer) named(n expr.Node) val {
 	v := val{node: n}
 	if q, ok := n.(*expr.Quantity); ok {
 		v.node = q.X
@@ -123,9 +123,9 @@ var errKey = errors.New("key is not in the dictionary")
 
 // lookUp finds a key that depends on the event in a constant dictionary. With
 // otherwise, that is the value of keys that are not there.
-func (s *scopeOf) lookUp(at syntax.Position, d *starlark.Dict, k val, otherwise starlark.Value) val {
+func (l *lowerer) lookUp(at syntax.Position, d *starlark.Dict, k val, otherwise starlark.Value) val {
 	if d.Len() == 0 || k.node == nil {
-		s.refuse(at, "a look-up in an empty dict")
+		l.refuse(at, "a look-up in an empty dict")
 	}
 	ints, texts := map[int64]int{}, map[string]int{}
 	var numbers []int64
@@ -142,7 +142,7 @@ func (s *scopeOf) lookUp(at syntax.Position, d *starlark.Dict, k val, otherwise 
 		}
 		if kindOf(v) != kindOf(first) ||
 			kindOf(v) != kindText && (!kindOf(v).number() || kindOf(v) == kindUint) {
-			s.refuse(at, "a dict whose values are not all numbers or all texts")
+			l.refuse(at, "a dict whose values are not all numbers or all texts")
 		}
 		n, _ := toWord(v)
 		numbers = append(numbers, n)
@@ -153,24 +153,24 @@ func (s *scopeOf) lookUp(at syntax.Position, d *starlark.Dict, k val, otherwise 
 		case starlark.Int:
 			n, fits := key.Int64()
 			if !isInt(k) || unitOf(k) != event.NoUnit || !fits {
-				s.refuse(at, "a look-up of a %s", typeOf(k))
+				l.refuse(at, "a look-up of a %s", typeOf(k))
 			}
 			ints[n] = i
 		case starlark.String:
 			if !isText(k) {
-				s.refuse(at, "a look-up of a %s", typeOf(k))
+				l.refuse(at, "a look-up of a %s", typeOf(k))
 			}
 			texts[string(key)] = i
 		default:
-			s.refuse(at, "a dict with keys of type %s", key.Type())
+			l.refuse(at, "a dict with keys of type %s", key.Type())
 		}
 	}
 	if len(ints) > 0 && len(texts) > 0 {
-		s.refuse(at, "a dict with keys of several types")
+		l.refuse(at, "a dict with keys of several types")
 	}
-	node := s.nodeOf(at, k)
+	node := l.nodeOf(at, k)
 	if node.Type().Unsigned {
-		s.refuse(at, "a look-up of an unsigned 64-bit number")
+		l.refuse(at, "a look-up of an unsigned 64-bit number")
 	}
 	find := func(f *expr.Frame, a []expr.Arg) int {
 		var i int
@@ -194,7 +194,7 @@ func (s *scopeOf) lookUp(at syntax.Position, d *starlark.Dict, k val, otherwise 
 		native.Int = func(f *expr.Frame, a []expr.Arg) int64 { return numbers[find(f, a)] }
 	}
 	n, err := expr.NewNative(native)
-	s.must(at, err)
+	l.must(at, err)
 	return val{node: n, unit: kind.Unit}
 }
 

@@ -28,7 +28,7 @@ func hasEffect(n expr.Node) bool {
 
 // sequenced builds a value of operands. If one of them has effects, all are
 // evaluated first, in order, into locals.
-func (s *scopeOf) sequenced(at syntax.Position, vals []val, build func(vals []val) val) val {
+func (l *lowerer) sequenced(at syntax.Position, vals []val, build func(vals []val) val) val {
 	effects := false
 	for _, v := range vals {
 		effects = effects || v.node != nil && hasEffect(v.node)
@@ -39,33 +39,33 @@ func (s *scopeOf) sequenced(at syntax.Position, vals []val, build func(vals []va
 	held := make([]val, len(vals))
 	var list []expr.Node
 	for i, v := range vals {
-		set, local := s.hold(at, v)
+		set, local := l.hold(at, v)
 		if set != nil {
 			list = append(list, set)
 		}
 		held[i] = local
 	}
 	r := build(held)
-	n, err := expr.NewSeq(append(list, s.nodeOf(at, r))...)
-	s.must(at, err)
+	n, err := expr.NewSeq(append(list, l.nodeOf(at, r))...)
+	l.must(at, err)
 	return val{node: n, unit: unitOf(r)}
 }
 
 // hold makes a local of a value, and the node that assigns it; constants and
 // what is the same throughout the call stay as they are.
-func (s *scopeOf) hold(at syntax.Position, v val) (set expr.Node, local val) {
+func (l *lowerer) hold(at syntax.Position, v val) (set expr.Node, local val) {
 	if v.node == nil || stable(v.node) {
 		return nil, v
 	}
-	n := s.operand(at, v)
+	n := l.operand(at, v)
 	if n.Type().Kind == expr.Tuple {
-		s.refuse(at, "a tuple is an operand")
+		l.refuse(at, "a tuple is an operand")
 	}
 	if n.Type().Kind == expr.Str && readsState(n) {
 		n = copied(n) // the slot may be overwritten
 	}
-	l := expr.NewLocal(s.newLocal(), "held", n.Type())
-	set, err := expr.NewSet(l.(*expr.Local).Index, "held", n)
-	s.must(at, err)
-	return set, val{node: l, unit: v.unit}
+	held := expr.NewLocal(l.newLocal(), "held", n.Type())
+	set, err := expr.NewSet(held.(*expr.Local).Index, "held", n)
+	l.must(at, err)
+	return set, val{node: held, unit: v.unit}
 }

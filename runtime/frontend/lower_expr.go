@@ -93,7 +93,7 @@ func (s *scopeOf) condition(e syntax.Expr) val {
 }
 
 // truth is the bool node of a value.
-func (s *scopeOf) truth(at syntax.Position, v val) expr.Node {
+func (l *lowerer) truth(at syntax.Position, v val) expr.Node {
 	switch {
 	case v.c != nil:
 		return expr.NewBool(bool(v.c.Truth()))
@@ -101,13 +101,13 @@ func (s *scopeOf) truth(at syntax.Position, v val) expr.Node {
 		return expr.NewBool(true)
 	}
 	n, err := expr.NewUnary(expr.OpTruth, v.node)
-	s.must(at, err)
+	l.must(at, err)
 	return n
 }
 
-func (s *scopeOf) must(at syntax.Position, err error) {
+func (l *lowerer) must(at syntax.Position, err error) {
 	if err != nil {
-		s.refuse(at, "%v", err)
+		l.refuse(at, "%v", err)
 	}
 }
 
@@ -153,13 +153,13 @@ func (s *scopeOf) dot(e *syntax.DotExpr) val {
 }
 
 // field reads what the view would give.
-func (s *scopeOf) field(e *syntax.DotExpr, ev *subject, name string) val {
-	attr, ok := ev.attribute(s.sc, name)
+func (l *lowerer) field(e *syntax.DotExpr, ev *subject, name string) val {
+	attr, ok := ev.attribute(l.sc, name)
 	switch {
 	case !ok:
-		s.refuse(e.Name.NamePos, "no field %s", name)
+		l.refuse(e.Name.NamePos, "no field %s", name)
 	case attr.computed != nil:
-		return s.named(attr.computed)
+		return l.named(attr.computed)
 	case attr.half != nil:
 		return val{ev: attr.half}
 	}
@@ -174,15 +174,15 @@ func (s *scopeOf) field(e *syntax.DotExpr, ev *subject, name string) val {
 	case a.how == howConst:
 		return val{c: a.attr}
 	case f == nil:
-		s.refuse(e.Name.NamePos, "%s cannot be translated", name)
+		l.refuse(e.Name.NamePos, "%s cannot be translated", name)
 	case f.Place == event.InSlot && f.Kind == event.Bytes:
-		s.refuse(e.Name.NamePos, "the kind of %s is known only when it runs", name)
+		l.refuse(e.Name.NamePos, "the kind of %s is known only when it runs", name)
 	case f.Kind == event.Str:
 		return val{node: expr.NewField(f, ev.which())}
 	case f.Place == event.InSlot && f.Type == event.BoolType:
-		return val{node: s.truth(e.Name.NamePos, val{node: expr.NewField(f, ev.which())})}
+		return val{node: l.truth(e.Name.NamePos, val{node: expr.NewField(f, ev.which())})}
 	case f.Kind != event.Int:
-		s.refuse(e.Name.NamePos, "%s is an array", name)
+		l.refuse(e.Name.NamePos, "%s is an array", name)
 	}
 	v := val{node: expr.NewField(f, ev.which())}
 	if f.Unit == event.Nanos || f.Unit == event.Moment {
@@ -305,21 +305,21 @@ func (s *scopeOf) function(e *syntax.CallExpr, f *starlark.Function) (v val) {
 }
 
 // symbolic lowers e.symbolic("field") to the builtin of that name.
-func (s *scopeOf) symbolic(e *syntax.CallExpr, ev *subject) val {
+func (l *lowerer) symbolic(e *syntax.CallExpr, ev *subject) val {
 	name, ok := literalArg(e.Args)
 	if !ok {
-		s.refuse(e.Lparen, "the field of symbolic is chosen for each event")
+		l.refuse(e.Lparen, "the field of symbolic is chosen for each event")
 	}
-	schema := ev.schema(s.sc)
+	schema := ev.schema(l.sc)
 	if schema == nil {
-		s.refuse(e.Lparen, "the event of symbolic is not known")
+		l.refuse(e.Lparen, "the event of symbolic is not known")
 	}
 	f, ok := schema.Field(name)
 	switch {
 	case !ok || f.Kind != event.Int || f.Place == event.InSlot:
-		s.refuse(e.Lparen, "%s is not a numeric field", name)
+		l.refuse(e.Lparen, "%s is not a numeric field", name)
 	case schema.SymbolicOf == nil && schema.Symbolic != nil, !f.Signed && f.Size == 8:
-		s.refuse(e.Lparen, "the names of %s are found by the interpreter only", name)
+		l.refuse(e.Lparen, "the names of %s are found by the interpreter only", name)
 	}
 	sc := &expr.Scope{Schema: schema}
 	switch ev.which() {
@@ -329,6 +329,6 @@ func (s *scopeOf) symbolic(e *syntax.CallExpr, ev *subject) val {
 		sc, name = &expr.Scope{Parts: map[string]*event.Schema{"end": schema}}, "end."+name
 	}
 	n, err := cexpr.Lower("symbolic("+name+")", sc)
-	s.must(e.Lparen, err)
+	l.must(e.Lparen, err)
 	return val{node: n}
 }

@@ -43,7 +43,7 @@ func typeOf(v val) string {
 
 // nodeOf makes a node of a constant. Integers that the other side may combine
 // with are signed where they can be.
-func (s *scopeOf) nodeOf(at syntax.Position, v val) expr.Node {
+func (l *lowerer) nodeOf(at syntax.Position, v val) expr.Node {
 	if v.node != nil {
 		return signed(v.node)
 	}
@@ -66,7 +66,7 @@ func (s *scopeOf) nodeOf(at syntax.Position, v val) expr.Node {
 			return expr.NewUint(n)
 		}
 	}
-	s.refuse(at, "a %s cannot be part of it", typeOf(v))
+	l.refuse(at, "a %s cannot be part of it", typeOf(v))
 	return nil
 }
 
@@ -168,26 +168,26 @@ func (s *scopeOf) binary(e *syntax.BinaryExpr) val {
 }
 
 // operate is x op y, where e says which operator.
-func (s *scopeOf) operate(e *syntax.BinaryExpr, x, y val) val {
+func (l *lowerer) operate(e *syntax.BinaryExpr, x, y val) val {
 	if x.c != nil && y.c != nil {
-		return s.constant(e, x.c, y.c)
+		return l.constant(e, x.c, y.c)
 	}
 	if x.ev != nil || y.ev != nil || x.state || y.state {
-		s.refuse(e.OpPos, "an event is used as a value")
+		l.refuse(e.OpPos, "an event is used as a value")
 	}
 	switch e.Op {
 	case syntax.EQL, syntax.NEQ, syntax.LT, syntax.LE, syntax.GT, syntax.GE:
-		return s.compare(e.OpPos, e.Op.String(), x, y)
+		return l.compare(e.OpPos, e.Op.String(), x, y)
 	}
-	return s.arith(e, x, y)
+	return l.arith(e, x, y)
 }
 
 // constant computes what does not depend on the event.
-func (s *scopeOf) constant(e *syntax.BinaryExpr, x, y starlark.Value) val {
+func (l *lowerer) constant(e *syntax.BinaryExpr, x, y starlark.Value) val {
 	switch e.Op {
 	case syntax.EQL, syntax.NEQ, syntax.LT, syntax.LE, syntax.GT, syntax.GE:
 		b, err := starlark.Compare(e.Op, x, y)
-		s.must(e.OpPos, err)
+		l.must(e.OpPos, err)
 		return val{c: starlark.Bool(b)}
 	}
 	compute := starlark.Binary
@@ -195,7 +195,7 @@ func (s *scopeOf) constant(e *syntax.BinaryExpr, x, y starlark.Value) val {
 		compute = script.CheckedBinary // the interpreter fails here, too
 	}
 	c, err := compute(e.Op, x, y)
-	s.must(e.OpPos, err)
+	l.must(e.OpPos, err)
 	return val{c: c}
 }
 
@@ -220,25 +220,25 @@ func (s *scopeOf) logical(e *syntax.BinaryExpr) val {
 
 // compare compares values of one type; others are unequal or an error, which
 // is left to the interpreter.
-func (s *scopeOf) compare(at syntax.Position, op string, x, y val) val {
+func (l *lowerer) compare(at syntax.Position, op string, x, y val) val {
 	same := isInt(x) && isInt(y) && unitOf(x) == unitOf(y) || isText(x) && isText(y) ||
 		isBool(x) && isBool(y) && (op == "==" || op == "!=")
 	if !same {
-		s.refuse(at, "a %s is compared with a %s", typeOf(x), typeOf(y))
+		l.refuse(at, "a %s is compared with a %s", typeOf(x), typeOf(y))
 	}
-	return s.sequenced(at, []val{x, y}, func(v []val) val {
-		n, err := expr.Compare(op, s.operand(at, v[0]), s.operand(at, v[1]))
-		s.must(at, err)
+	return l.sequenced(at, []val{x, y}, func(v []val) val {
+		n, err := expr.Compare(op, l.operand(at, v[0]), l.operand(at, v[1]))
+		l.must(at, err)
 		return val{node: n}
 	})
 }
 
 // operand is nodeOf without the change of sign, which comparisons do better.
-func (s *scopeOf) operand(at syntax.Position, v val) expr.Node {
+func (l *lowerer) operand(at syntax.Position, v val) expr.Node {
 	if v.node != nil {
 		return v.node
 	}
-	return s.nodeOf(at, v)
+	return l.nodeOf(at, v)
 }
 
 // member is x in y.
@@ -298,32 +298,32 @@ func (s *scopeOf) member(e *syntax.BinaryExpr) val {
 }
 
 // arith lowers + - * // % & | ^ << >> of integers.
-func (s *scopeOf) arith(e *syntax.BinaryExpr, x, y val) val {
+func (l *lowerer) arith(e *syntax.BinaryExpr, x, y val) val {
 	if e.Op == syntax.PLUS && isText(x) && isText(y) {
-		return s.concat(e.OpPos, x, y)
+		return l.concat(e.OpPos, x, y)
 	}
 	if !isInt(x) || !isInt(y) {
-		s.refuse(e.OpPos, "%s %s %s", typeOf(x), e.Op, typeOf(y))
+		l.refuse(e.OpPos, "%s %s %s", typeOf(x), e.Op, typeOf(y))
 	}
 	unit, ok := unitAfter(e.Op, unitOf(x), unitOf(y))
 	if !ok {
-		s.refuse(e.OpPos, "%s %s %s", typeOf(x), e.Op, typeOf(y))
+		l.refuse(e.OpPos, "%s %s %s", typeOf(x), e.Op, typeOf(y))
 	}
-	a, b := s.nodeOf(e.OpPos, x), s.nodeOf(e.OpPos, y)
+	a, b := l.nodeOf(e.OpPos, x), l.nodeOf(e.OpPos, y)
 	if a.Type().Unsigned || b.Type().Unsigned {
 		// The result of an unsigned side is unsigned: right only where it
 		// cannot be negative.
 		switch e.Op {
 		case syntax.AMP, syntax.GTGT, syntax.SLASHSLASH, syntax.PERCENT:
 			if !nonNegative(a) || !nonNegative(b) {
-				s.refuse(e.OpPos, "%s of unsigned and signed 64-bit numbers", e.Op)
+				l.refuse(e.OpPos, "%s of unsigned and signed 64-bit numbers", e.Op)
 			}
 		default:
-			s.refuse(e.OpPos, "%s of an unsigned 64-bit number may need more than 64 bits", e.Op)
+			l.refuse(e.OpPos, "%s of an unsigned 64-bit number may need more than 64 bits", e.Op)
 		}
 	}
 	n, err := expr.PyBinary(e.Op.String(), a, b)
-	s.must(e.OpPos, err)
+	l.must(e.OpPos, err)
 	return val{node: n, unit: unit}
 }
 
@@ -384,21 +384,21 @@ func unitAfter(op syntax.Token, x, y event.Unit) (event.Unit, bool) {
 }
 
 // choose is test ? a : b.
-func (s *scopeOf) choose(at syntax.Position, test, a, b val, truth bool) val {
+func (l *lowerer) choose(at syntax.Position, test, a, b val, truth bool) val {
 	if truth {
-		n, err := expr.NewCond(test.node, s.truth(at, a), s.truth(at, b))
-		s.must(at, err)
+		n, err := expr.NewCond(test.node, l.truth(at, a), l.truth(at, b))
+		l.must(at, err)
 		return val{node: n}
 	}
 	same := isInt(a) && isInt(b) && unitOf(a) == unitOf(b) || isText(a) && isText(b) || isBool(a) && isBool(b)
 	if !same {
-		s.refuse(at, "it is a %s or a %s", typeOf(a), typeOf(b))
+		l.refuse(at, "it is a %s or a %s", typeOf(a), typeOf(b))
 	}
-	x, y := s.nodeOf(at, a), s.nodeOf(at, b)
+	x, y := l.nodeOf(at, a), l.nodeOf(at, b)
 	if isInt(a) && x.Type().Unsigned != y.Type().Unsigned && !(nonNegative(x) && nonNegative(y)) {
-		s.refuse(at, "it is signed or unsigned")
+		l.refuse(at, "it is signed or unsigned")
 	}
 	n, err := expr.NewCond(test.node, x, y)
-	s.must(at, err)
+	l.must(at, err)
 	return val{node: n, unit: unitOf(a)}
 }

@@ -43,8 +43,8 @@ func (s *scopeOf) lowerBuiltin(e *syntax.CallExpr, f starlark.Callable, args []v
 }
 
 // lowerUniversal lowers Starlark's own functions.
-func (s *scopeOf) lowerUniversal(e *syntax.CallExpr, name string, args []val) (val, bool) {
-	x := func(i int) expr.Node { return s.nodeOf(e.Lparen, args[i]) }
+func (l *lowerer) lowerUniversal(e *syntax.CallExpr, name string, args []val) (val, bool) {
+	x := func(i int) expr.Node { return l.nodeOf(e.Lparen, args[i]) }
 	constant := len(args) > 0
 	for _, a := range args {
 		constant = constant && a.c != nil
@@ -58,8 +58,8 @@ func (s *scopeOf) lowerUniversal(e *syntax.CallExpr, name string, args []val) (v
 				vs[i] = a.c
 			}
 			v, err := starlark.Call(&starlark.Thread{Name: name},
-				s.host.GuardOf(name, starlark.Universe[name]), vs, nil)
-			s.must(e.Lparen, err)
+				l.host.GuardOf(name, starlark.Universe[name]), vs, nil)
+			l.must(e.Lparen, err)
 			return val{c: v}, true
 		}
 		return val{}, false
@@ -69,7 +69,7 @@ func (s *scopeOf) lowerUniversal(e *syntax.CallExpr, name string, args []val) (v
 	switch name {
 	case "bool":
 		if len(args) == 1 {
-			return val{node: s.truth(e.Lparen, args[0])}, true
+			return val{node: l.truth(e.Lparen, args[0])}, true
 		}
 		return val{}, false
 	case "len":
@@ -101,20 +101,20 @@ func (s *scopeOf) lowerUniversal(e *syntax.CallExpr, name string, args []val) (v
 				return max(x, -x)
 			}})
 	case "min", "max":
-		return s.extreme(e, name, args)
+		return l.extreme(e, name, args)
 	case "str":
-		return s.str(e, args)
+		return l.str(e, args)
 	default:
 		return val{}, false
 	}
-	s.must(e.Lparen, err)
+	l.must(e.Lparen, err)
 	return val{node: n}, true
 }
 
 // extreme is min or max of numbers of one unit.
-func (s *scopeOf) extreme(e *syntax.CallExpr, name string, args []val) (val, bool) {
+func (l *lowerer) extreme(e *syntax.CallExpr, name string, args []val) (val, bool) {
 	if len(args) == 1 && args[0].list != nil {
-		args = s.elements(e.Lparen, args[0].list)
+		args = l.elements(e.Lparen, args[0].list)
 		if len(args) == 1 {
 			return args[0], true
 		}
@@ -127,7 +127,7 @@ func (s *scopeOf) extreme(e *syntax.CallExpr, name string, args []val) (val, boo
 		if !isInt(a) || unitOf(a) != unitOf(args[0]) {
 			return val{}, false
 		}
-		if nodes[i] = s.nodeOf(e.Lparen, a); nodes[i].Type().Unsigned {
+		if nodes[i] = l.nodeOf(e.Lparen, a); nodes[i].Type().Unsigned {
 			return val{}, false
 		}
 	}
@@ -142,16 +142,16 @@ func (s *scopeOf) extreme(e *syntax.CallExpr, name string, args []val) (val, boo
 			}
 			return best
 		}})
-	s.must(e.Lparen, err)
+	l.must(e.Lparen, err)
 	return val{node: n, unit: unitOf(args[0])}, true
 }
 
 // str is the text of a number or text.
-func (s *scopeOf) str(e *syntax.CallExpr, args []val) (val, bool) {
+func (l *lowerer) str(e *syntax.CallExpr, args []val) (val, bool) {
 	if len(args) != 1 || unitOf(args[0]) != event.NoUnit {
 		return val{}, false
 	}
-	x := s.nodeOf(e.Lparen, args[0])
+	x := l.nodeOf(e.Lparen, args[0])
 	var n expr.Node
 	var err error
 	switch {
@@ -170,19 +170,19 @@ func (s *scopeOf) str(e *syntax.CallExpr, args []val) (val, bool) {
 	default:
 		return val{}, false
 	}
-	s.must(e.Lparen, err)
+	l.must(e.Lparen, err)
 	return val{node: n}, true
 }
 
 // concat is x + y of texts.
-func (s *scopeOf) concat(at syntax.Position, x, y val) val {
-	return s.sequenced(at, []val{x, y}, func(v []val) val {
+func (l *lowerer) concat(at syntax.Position, x, y val) val {
+	return l.sequenced(at, []val{x, y}, func(v []val) val {
 		n, err := expr.NewNative(expr.Native{Name: "concat", T: expr.TStr,
-			Args: []expr.Node{s.nodeOf(at, v[0]), s.nodeOf(at, v[1])},
+			Args: []expr.Node{l.nodeOf(at, v[0]), l.nodeOf(at, v[1])},
 			Str: func(f *expr.Frame, a []expr.Arg) []byte {
 				return f.Keep(append(append(f.Scratch(), a[0].S...), a[1].S...))
 			}})
-		s.must(at, err)
+		l.must(at, err)
 		return val{node: n}
 	})
 }
