@@ -10,7 +10,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// A Type says which values a parameter accepts. accept returns the value to
+// A Type says which values a parameter accepts: values of Starlark, such as streams,
+// options and callbacks, which have no event.Type. accept returns the value to
 // use, which may be converted, or ok = false.
 type Type struct {
 	Name   string // as the reference shows it

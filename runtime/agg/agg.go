@@ -93,8 +93,8 @@ type Agg struct {
 	N   int     // Top: how many values
 	// Lo, Hi and Step are the bounds of a linear histogram.
 	Lo, Hi, Step int64
-	// Kind is the kind of the values, so that a maximum of durations is a duration.
-	Kind event.ValueKind
+	// Type is that of the values, so that a maximum of durations is a duration.
+	Type event.Type
 }
 
 // A State is the memory of an aggregator for one row, beyond the measure. A
@@ -125,19 +125,4 @@ type partialState interface{ AddPartial(p *Partial, arg int) }
 type Workspace struct {
 	pack    []byte // where a value is packed that is looked up
 	evicted uint64 // values that a bound kept out
-}
-
-// value makes a Value of the aggregator's kind.
-func (a *Agg) value(n int64) event.Value {
-	switch a.Kind {
-	case event.DurationValue:
-		return event.DurationOf(n)
-	case event.TimeValue:
-		return event.TimeOf(event.Time(n))
-	case event.UintValue:
-		return event.UintOf(uint64(n))
-	case event.BoolValue:
-		return event.BoolOf(n != 0)
-	}
-	return event.IntOf(n)
 }

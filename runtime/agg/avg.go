@@ -14,7 +14,7 @@ var Avg = &Op{
 		if m.N == 0 {
 			return event.Value{}
 		}
-		return a.value(m.Sum / int64(m.N))
+		return a.Type.Number(m.Sum / int64(m.N))
 	},
 	Kernel: &Kept{Sum: true},
 }

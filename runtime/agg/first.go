@@ -22,7 +22,7 @@ type first struct {
 
 func (f *first) Add(v int64) {
 	if !f.seen {
-		f.value, f.seen = f.agg.value(v), true
+		f.value, f.seen = f.agg.Type.Number(v), true
 	}
 }
 

@@ -19,7 +19,7 @@ type last struct {
 	value event.Value
 }
 
-func (l *last) Add(v int64)            { l.value = l.agg.value(v) }
+func (l *last) Add(v int64)            { l.value = l.agg.Type.Number(v) }
 func (l *last) AddValue(v event.Value) { l.value = v }
 func (l *last) Cell() event.Value      { return l.value }
 func (l *last) Reset()                 { l.value = event.Value{} }

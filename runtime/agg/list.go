@@ -21,7 +21,7 @@ type list struct {
 	values []event.Value
 }
 
-func (l *list) Add(v int64) { l.AddValue(l.agg.value(v)) }
+func (l *list) Add(v int64) { l.AddValue(l.agg.Type.Number(v)) }
 
 func (l *list) AddValue(v event.Value) {
 	if len(l.values) >= listLimit {

@@ -14,7 +14,7 @@ var Max = &Op{
 		if m.N == 0 {
 			return event.Value{}
 		}
-		return a.value(m.Max)
+		return a.Type.Number(m.Max)
 	},
 	Kernel: &Kept{Max: true},
 }

@@ -14,7 +14,7 @@ var Min = &Op{
 		if m.N == 0 {
 			return event.Value{}
 		}
-		return a.value(m.Min)
+		return a.Type.Number(m.Min)
 	},
 	Kernel: &Kept{Min: true},
 }

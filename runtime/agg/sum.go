@@ -10,6 +10,6 @@ var Sum = &Op{
 	Cost:    "1 ns per event",
 	Numeric: true,
 	Width:   16,
-	Cell:    func(a *Agg, m *Measure) event.Value { return a.value(m.Sum) },
+	Cell:    func(a *Agg, m *Measure) event.Value { return a.Type.Number(m.Sum) },
 	Kernel:  &Kept{Sum: true},
 }

@@ -39,7 +39,7 @@ type top struct {
 	n      []uint64
 }
 
-func (t *top) Add(v int64) { t.AddValue(t.agg.value(v)) }
+func (t *top) Add(v int64) { t.AddValue(t.agg.Type.Number(v)) }
 
 func (t *top) AddValue(v event.Value) {
 	if t.keys == nil {

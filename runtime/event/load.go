@@ -178,6 +178,11 @@ func (f *Field) Text(e *Event) []byte {
 	return b
 }
 
+// Number is a number that was read of the field as a Value.
+func (f *Field) Number(n int64) Value {
+	return Type{Kind: TypeInt, Unsigned: !f.Signed && f.Size == 8, Unit: f.Unit}.Number(n)
+}
+
 // Value reads the field as a Value, typed by the field's kind and unit.
 func (f *Field) Value(e *Event) Value {
 	if f.Place == InSlot {
@@ -194,15 +199,7 @@ func (f *Field) Value(e *Event) Value {
 		if !ok {
 			return Value{}
 		}
-		switch {
-		case f.Unit == Nanos:
-			return DurationOf(n)
-		case f.Unit == Moment:
-			return TimeOf(Time(n))
-		case !f.Signed && f.Size == 8:
-			return UintOf(uint64(n))
-		}
-		return IntOf(n)
+		return f.Number(n)
 	case Array, Bitmask:
 		b := f.Loc(e)
 		if f.Elem <= 0 {

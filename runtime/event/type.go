@@ -33,6 +33,21 @@ func (t Type) Plain() Type {
 	return t
 }
 
+// Number is a number of the type as a Value, which says what it measures.
+func (t Type) Number(n int64) Value {
+	switch {
+	case t.Unit == Nanos:
+		return DurationOf(n)
+	case t.Unit == Moment:
+		return TimeOf(Time(n))
+	case t.Kind == TypeBool:
+		return BoolOf(n != 0)
+	case t.Unsigned:
+		return UintOf(uint64(n))
+	}
+	return IntOf(n)
+}
+
 func (t Type) String() string {
 	switch t.Kind {
 	case TypeInt:

@@ -5,7 +5,9 @@ import (
 	"strconv"
 )
 
-// ValueKind says which member of a Value holds it.
+// A ValueKind says which member of a Value holds it. It is the Type of that one
+// value, found when a script or a program ran: it may turn out to be nothing, or a
+// list, and has its unit in the kind, so that a Value stays small.
 type ValueKind uint8
 
 const (

@@ -301,7 +301,7 @@ func fieldValueOf(n *Field) func(*Frame) event.Value {
 		}
 	case fld.Kind == event.Int:
 		x := genInt(n)
-		return func(f *Frame) event.Value { return fieldNumber(fld, uint64(x(f))) }
+		return func(f *Frame) event.Value { return fld.Number(x(f)) }
 	}
 	locate := genStr(n)
 	return func(f *Frame) event.Value {

@@ -86,16 +86,3 @@ func (p *Program) Const() (event.Value, bool) {
 	}
 	return event.Value{}, false
 }
-
-// fieldNumber types the value of an integer field.
-func fieldNumber(f *event.Field, bits uint64) event.Value {
-	switch {
-	case f.Unit == event.Nanos:
-		return event.DurationOf(int64(bits))
-	case f.Unit == event.Moment:
-		return event.TimeOf(event.Time(bits))
-	case !f.Signed && f.Size == 8:
-		return event.UintOf(bits)
-	}
-	return event.IntOf(int64(bits))
-}

@@ -31,17 +31,9 @@ func Append(dst []byte, p *expr.Program, f *expr.Frame) []byte {
 // ValueOf is an integer that p yields as a Value.
 func ValueOf(p *expr.Program, n int64) event.Value {
 	t := p.Type
-	switch unit := expr.UnitOf(p.Node); {
-	case unit == event.Nanos:
-		return event.DurationOf(n)
-	case unit == event.Moment:
-		return event.TimeOf(event.Time(n))
-	case t.Kind == expr.Bool:
-		return event.BoolOf(n != 0)
-	case t.Unsigned && n < 0:
-		return event.UintOf(uint64(n))
-	}
-	return event.IntOf(n)
+	t.Unit = expr.UnitOf(p.Node)
+	t.Unsigned = t.Unsigned && n < 0
+	return t.Number(n)
 }
 
 func appendText[T string | []byte](dst []byte, s T) []byte {

@@ -254,7 +254,7 @@ func (c *AggCol) settle(b *builder, brs []branch) (agg.Agg, agg.Arg, error) {
 			return a, arg, err
 		}
 		arg.Fn = fn.Several(len(brs) > 1)
-		a.Kind = valueKind(fn.Any())
+		a.Type = numbersOf(fn.Any())
 	}
 	return a, arg, nil
 }
@@ -287,16 +287,10 @@ func unitOf(p *expr.Program) event.Unit {
 	return expr.UnitOf(p.Node)
 }
 
-func valueKind(p *expr.Program) event.ValueKind {
-	switch {
-	case unitOf(p) == event.Nanos:
-		return event.DurationValue
-	case unitOf(p) == event.Moment:
-		return event.TimeValue
-	case p.Type.Unsigned && p.Type.Kind == expr.Int && wide(p):
-		return event.UintValue
-	}
-	return event.IntValue
+// numbersOf is the type of the numbers that a program gives to an aggregator.
+func numbersOf(p *expr.Program) event.Type {
+	unsigned := p.Type.Unsigned && p.Type.Kind == expr.Int && wide(p)
+	return event.Type{Kind: event.TypeInt, Unsigned: unsigned, Unit: unitOf(p)}
 }
 
 // wide reports that the number may need its 64th bit.

@@ -20,7 +20,8 @@ const (
 )
 
 // A Type is a C type of an LP64 machine. Types are not changed once made and
-// may be shared.
+// may be shared. They exist while an expression is lowered: they tell what C's
+// conversions do and how far pointers step. What is computed then has an event.Type.
 type Type struct {
 	Kind     TypeKind
 	Size     int    // bytes; 0 for Void, Record and Unknown
