@@ -121,13 +121,13 @@ func (m *Merge) branches(b *builder) ([]branch, error) {
 
 // leaveOut says that an optional event is not there. That is no error, and does
 // not read like one.
-func (b *builder) leaveOut(s *Source, why error) {
+func (env *Env) leaveOut(s *Source, why error) {
 	var e *diag.Error
 	if errors.As(why, &e) && e.Cause != nil {
 		why = e.Cause
 	}
-	if b.env.Note != nil {
-		b.env.Note(fmt.Errorf("goes on without %s: %w", s.FullName(), why))
+	if env.Note != nil {
+		env.Note(fmt.Errorf("goes on without %s: %w", s.FullName(), why))
 	}
 }
 
@@ -135,7 +135,7 @@ func (s *Source) branches(b *builder) ([]branch, error) {
 	schemas, err := b.env.Catalog.Find(s)
 	if err != nil {
 		if s.Optional {
-			b.leaveOut(s, err)
+			b.env.leaveOut(s, err)
 			return nil, nil
 		}
 		return nil, err
@@ -260,7 +260,7 @@ func (b *builder) compile(f Fn, br *branch, want expr.Kind) (*expr.Program, erro
 	}
 	b.programs = append(b.programs, p)
 	b.uses(br, p)
-	b.explainFn(f, p)
+	b.plan.explainFn(f, p)
 	return p, nil
 }
 
@@ -325,7 +325,7 @@ func (b *builder) scope(s *Source, schema *event.Schema) *expr.Scope {
 	if _, own := schema.Field("event"); !own {
 		sc.Vars["event"] = expr.NewStr(label)
 	}
-	sc.Vars[InstanceName] = b.instance(schema)
+	sc.Vars[InstanceName] = b.env.instance(schema)
 	return sc
 }
 
@@ -333,9 +333,9 @@ func (b *builder) scope(s *Source, schema *event.Schema) *expr.Scope {
 // observed, else the CPU.
 const InstanceName = "_instance"
 
-func (b *builder) instance(schema *event.Schema) expr.Node {
+func (env *Env) instance(schema *event.Schema) expr.Node {
 	name := "_cpu"
-	if b.env.ByThread {
+	if env.ByThread {
 		name = "_tid"
 	}
 	f, _ := schema.Field(name)

@@ -43,7 +43,7 @@ func Build(reports []Report, env Env) (*Plan, error) {
 			WithHint("return a result, for example: tracepoint(\"sched:sched_switch\").count()")
 	}
 	b := &builder{env: env, plan: &Plan{first: reports[0]}, memo: map[Stream][]branch{},
-		events: map[int]*Event{}, served: map[int]bool{}, asks: map[int]bool{}}
+		events: map[int]*Event{}, served: map[int]bool{}, asks: map[int]bool{}, names: reportNames{}}
 	// Events that are opened get the first stream indices, in the order in
 	// which the script names them: the source's own numbers then.
 	for _, r := range reports {
@@ -83,7 +83,7 @@ type builder struct {
 	events   map[int]*Event // by stream index
 	programs []*expr.Program
 	calls    []Callable
-	names    map[string]int
+	names    reportNames
 	contexts []contextUse
 	texts    []textUse
 	inner    bool         // what is built now belongs to a script among the sources
@@ -108,14 +108,14 @@ type feed struct {
 	about    []flow.About // by stream: whom they are about; nil unless prints
 }
 
-// name makes the name of a report unique: table, table2, ...
-func (b *builder) name(base string) string {
-	if b.names == nil {
-		b.names = map[string]int{}
-	}
-	b.names[base]++
-	if n := b.names[base]; n > 1 {
-		return fmt.Sprintf("%s%d", base, n)
+// reportNames counts the reports of each name.
+type reportNames map[string]int
+
+// next makes the name of a report unique: table, table2, ...
+func (n reportNames) next(base string) string {
+	n[base]++
+	if k := n[base]; k > 1 {
+		return fmt.Sprintf("%s%d", base, k)
 	}
 	return base
 }

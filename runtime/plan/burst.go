@@ -56,7 +56,7 @@ func (w *Burst) branches(b *builder) ([]branch, error) {
 		return nil, err
 	}
 	op := &BurstOp{spec: w}
-	b.add(op)
+	b.plan.add(op)
 	for i := range brs {
 		br := &brs[i]
 		key, err := b.compile(by, br, expr.Int)

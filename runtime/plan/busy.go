@@ -11,7 +11,7 @@ type Busy struct {
 func (*Busy) Input() Stream { return &Merge{} }
 
 func (w *Busy) build(b *builder) error {
-	b.add(w)
+	b.plan.add(w)
 	return nil
 }
 

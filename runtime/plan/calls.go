@@ -21,7 +21,7 @@ func (n *JoinOp) nestedPairs(b *builder) ([]branch, error) {
 			return nil, diag.Errorf(diag.Run, "join", "", "stage %d has %d events, want an entry and its return", i+1, len(stage)).
 				WithHint("write join([entry, return], [entry2, return2], impl = \"nested\")")
 		}
-		names = append(names, b.shortLabel(stage[0]))
+		names = append(names, b.plan.shortLabel(stage[0]))
 		brs = append(brs, n.pair(b, stage[0], stage[1],
 			event.Field{Name: "node", Type: "int", Place: event.InSlot, Offset: join.SlotNode, Size: 8, Signed: true},
 			event.Field{Name: "depth", Type: "int", Place: event.InSlot, Offset: join.SlotDepth, Size: 8, Signed: true},

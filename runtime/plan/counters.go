@@ -81,7 +81,7 @@ func (c *Counters) branches(b *builder) ([]branch, error) {
 		schemas, err := b.env.Catalog.Find(s)
 		if err != nil {
 			if s.Optional {
-				b.leaveOut(s, err)
+				b.env.leaveOut(s, err)
 				continue
 			}
 			return nil, err
@@ -96,7 +96,7 @@ func (c *Counters) branches(b *builder) ([]branch, error) {
 			WithHint("list the events: ppscript list")
 	}
 	set.stream = b.madeStream(counterSchema())
-	b.add(set)
+	b.plan.add(set)
 	return []branch{{root: set, stream: set.stream.Index, scope: b.scope(nil, set.stream.Schema)}}, nil
 }
 

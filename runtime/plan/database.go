@@ -91,7 +91,7 @@ type reader struct {
 }
 
 func (d *Database) build(b *builder) error {
-	op := &DatabaseOp{Spec: d, Name: b.name(d.ResultName())}
+	op := &DatabaseOp{Spec: d, Name: b.names.next(d.ResultName())}
 	var all []branch
 	for _, in := range d.In {
 		brs, err := b.existing("sql", in)
@@ -144,7 +144,7 @@ func (d *Database) build(b *builder) error {
 			return err
 		}
 	}
-	b.add(op)
+	b.plan.add(op)
 	b.feed(feed{op: op, name: op.Name}, all)
 	return nil
 }

@@ -96,8 +96,8 @@ func (x *Each) build(b *builder) error {
 		b.calls = append(b.calls, x.Fn)
 	}
 	op := &EachOp{Spec: x}
-	b.add(op)
-	b.feed(feed{op: op, name: b.name("each")}, brs)
+	b.plan.add(op)
+	b.feed(feed{op: op, name: b.names.next("each")}, brs)
 	return nil
 }
 

@@ -59,7 +59,7 @@ func addExecs(b *builder) error {
 			}
 		}
 	}
-	b.add(op)
+	b.plan.add(op)
 	if len(mine) > 0 {
 		b.feed(feed{op: op, name: "exec"}, mine)
 	}

@@ -94,17 +94,17 @@ func (p *Plan) Explain() string {
 
 // explainFn records in which engine a function runs. Plain fields and
 // constants need no word.
-func (b *builder) explainFn(f Fn, p *expr.Program) {
-	if _, field := p.Node.(*expr.Field); field || f.Const != nil {
+func (p *Plan) explainFn(f Fn, prog *expr.Program) {
+	if _, field := prog.Node.(*expr.Field); field || f.Const != nil {
 		return
 	}
 	engine := "native     "
-	if p.IsInterpreted() {
+	if prog.IsInterpreted() {
 		engine = "interpreted"
 	}
 	line := engine + " " + f.label()
-	if !slices.Contains(b.plan.functions, line) {
-		b.plan.functions = append(b.plan.functions, line)
+	if !slices.Contains(p.functions, line) {
+		p.functions = append(p.functions, line)
 	}
 }
 

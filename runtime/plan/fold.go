@@ -100,7 +100,7 @@ func (f *Fold) branches(b *builder) ([]branch, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &FoldOp{from: f, Key: f.Key.label(), Name: b.name("fold")}
+	n := &FoldOp{from: f, Key: f.Key.label(), Name: b.names.next("fold")}
 	n.spec = fold.Spec{Limit: f.Limit, ByRing: perRing(b, f.Key, brs)}
 	if n.spec.Key, err = b.keyFn(f.Key, brs); err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (f *Fold) branches(b *builder) ([]branch, error) {
 	}
 	st := b.madeStream(&event.Schema{System: "fold", Name: f.label(), Fields: fields})
 	n.spec.Out = st
-	b.add(n)
+	b.plan.add(n)
 	b.feed(feed{op: n, name: n.Name}, brs)
 	return []branch{{root: n, stream: st.Index, scope: b.scope(nil, st.Schema)}}, nil
 }
@@ -204,7 +204,7 @@ func (n *FoldOp) stepProgram(b *builder, pos string, sc *expr.Scope,
 	if pos != m.Pos() {
 		name = "flush at " + pos
 	}
-	b.explainFn(Fn{Text: name}, p)
+	b.plan.explainFn(Fn{Text: name}, p)
 	return p
 }
 

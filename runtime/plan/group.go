@@ -76,7 +76,7 @@ func (g *Group) build(b *builder) error {
 	if err != nil {
 		return err
 	}
-	t := &TableOp{Spec: g, Hist: -1, Name: b.name("table")}
+	t := &TableOp{Spec: g, Hist: -1, Name: b.names.next("table")}
 	spec := agg.Spec{Limit: g.Limit}
 	for _, v := range g.By {
 		fn, err := b.keyFn(v.Fn, brs)
@@ -118,7 +118,7 @@ func (g *Group) build(b *builder) error {
 		t.Columns = append(t.Columns, aggColumn(c, a, arg))
 	}
 	if t.Hist >= 0 {
-		t.Name = b.name("histogram")
+		t.Name = b.names.next("histogram")
 	}
 	if err := g.checkWhole(); err != nil {
 		return err
@@ -129,7 +129,7 @@ func (g *Group) build(b *builder) error {
 		}
 	}
 	t.spec = spec
-	b.add(t)
+	b.plan.add(t)
 	b.feed(feed{op: t, name: t.Name}, brs)
 	return nil
 }

@@ -54,8 +54,8 @@ func (h *Heat) build(b *builder) error {
 	for _, br := range brs {
 		op.Names[br.stream] = fileName(b, br)
 	}
-	op.name = b.name("heatmap")
-	b.add(op)
+	op.name = b.names.next("heatmap")
+	b.plan.add(op)
 	b.feed(feed{op: op, name: op.name}, brs)
 	return nil
 }
@@ -73,12 +73,12 @@ func fileName(b *builder, br branch) string {
 		for s, ends := range n.js.Pairs {
 			for e, st := range ends {
 				if st != nil && st.Index == br.stream {
-					return b.shortLabel(branch{stream: s}) + "-" + b.shortLabel(branch{stream: e})
+					return b.plan.shortLabel(branch{stream: s}) + "-" + b.plan.shortLabel(branch{stream: e})
 				}
 			}
 		}
 	}
-	return b.shortLabel(br)
+	return b.plan.shortLabel(br)
 }
 
 // Events implements flow.Sink.

@@ -148,7 +148,7 @@ func (j *Join) branches(b *builder) ([]branch, error) {
 		return nil, err
 	}
 	n.settleInputs(b)
-	b.add(n)
+	b.plan.add(n)
 	b.feed(feed{op: n, name: n.name}, all)
 	return pairs, nil
 }

@@ -104,7 +104,7 @@ func (l *Log) build(b *builder) error {
 	if brs = unsent(b, brs); len(brs) == 0 {
 		return nil
 	}
-	op := &LogOp{Spec: l, Name: b.name("log"), branches: brs}
+	op := &LogOp{Spec: l, Name: b.names.next("log"), branches: brs}
 	if l.Result != nil {
 		if op.result, err = b.fn(*l.Result, brs, expr.Any); err != nil {
 			return err
@@ -115,7 +115,7 @@ func (l *Log) build(b *builder) error {
 			return err
 		}
 	}
-	b.add(op)
+	b.plan.add(op)
 	b.feed(feed{op: op, name: op.Name, prints: true}, brs)
 	return nil
 }

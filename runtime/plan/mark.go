@@ -71,7 +71,7 @@ func addTrigger(b *builder, br *branch) {
 		}
 	}
 	op := &TriggerOp{stream: br.stream}
-	b.add(op)
+	b.plan.add(op)
 	b.feed(feed{op: op, name: "trigger"}, []branch{*br})
 }
 

@@ -94,7 +94,7 @@ func Has[T Operator](p *Plan) bool {
 }
 
 // add gives the plan an operator.
-func (b *builder) add(op Operator) { b.plan.Operators = append(b.plan.Operators, op) }
+func (p *Plan) add(op Operator) { p.Operators = append(p.Operators, op) }
 
 // sees is what all operators together look at.
 func (p *Plan) sees() sight {

@@ -57,8 +57,8 @@ func (n *JoinOp) setPair(start, end int, st *event.Stream) {
 }
 
 // shortLabel is the alias or the name without its system.
-func (b *builder) shortLabel(br branch) string {
-	st := b.plan.streams[br.stream]
+func (p *Plan) shortLabel(br branch) string {
+	st := p.streams[br.stream]
 	if st.Label != st.Schema.FullName() {
 		return st.Label
 	}
@@ -68,7 +68,7 @@ func (b *builder) shortLabel(br branch) string {
 // pairSchema describes the events of a pair: its delay and key, beside the
 // sample members of its end.
 func (n *JoinOp) pairSchema(b *builder, s, e branch, more []event.Field) *event.Schema {
-	start, end := b.shortLabel(s), b.shortLabel(e)
+	start, end := b.plan.shortLabel(s), b.plan.shortLabel(e)
 	label := start + " => " + end
 	if n.spec.Label != nil {
 		label = n.spec.Label(start, end)

@@ -115,7 +115,7 @@ func (p *Profiler) branches(b *builder) ([]branch, error) {
 		b.plan.WholeCPUs = p.As.Name
 	}
 	once := &profilerOp{of: p}
-	b.add(once)
+	b.plan.add(once)
 	for i := range brs {
 		br := &brs[i]
 		br.as, br.marks = p.As, marks{}

@@ -91,6 +91,6 @@ func (k *KernelRecords) branches(b *builder) ([]branch, error) {
 	}}
 	schema.Text = recordText
 	set := &RecordOp{stream: b.madeStream(schema)}
-	b.add(set)
+	b.plan.add(set)
 	return []branch{{root: set, stream: set.stream.Index, scope: b.scope(nil, schema)}}, nil
 }

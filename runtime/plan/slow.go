@@ -52,8 +52,8 @@ func (s *Slow) build(b *builder) error {
 	if err != nil {
 		return err
 	}
-	op := &SlowOp{Spec: s, Name: b.name("slow")}
-	b.add(op)
+	op := &SlowOp{Spec: s, Name: b.names.next("slow")}
+	b.plan.add(op)
 	groups := map[*JoinOp][]branch{}
 	for _, br := range brs {
 		n := joinOf(br.root)

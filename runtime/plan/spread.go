@@ -72,7 +72,7 @@ func addPushes(b *builder) error {
 			if op == nil {
 				op = &PushOp{To: to}
 				byAddress[to] = op
-				b.add(op)
+				b.plan.add(op)
 			}
 			for len(op.ids) <= e.Stream.Index {
 				op.ids = append(op.ids, 0)

@@ -75,7 +75,7 @@ func (s *Stacks) build(b *builder) error {
 	if s.File {
 		base = "file"
 	}
-	op := &StacksOp{Spec: s, Name: b.name(base)}
+	op := &StacksOp{Spec: s, Name: b.names.next(base)}
 	spec := agg.Spec{Limit: s.Limit, Aggs: []agg.Agg{{Op: agg.Count}}, Args: []agg.Arg{{}}}
 	stack, err := s.stackKey(b, brs)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *Stacks) build(b *builder) error {
 		op.Periods = ok && f.Member == event.MemberPeriod && f.Place == event.InMember
 	}
 	op.spec = spec
-	b.add(op)
+	b.plan.add(op)
 	b.feed(feed{op: op, name: op.Name, prints: true}, brs)
 	return nil
 }

@@ -10,7 +10,7 @@ type Text struct {
 func (*Text) Input() Stream { return &Merge{} }
 
 func (t *Text) build(b *builder) error {
-	b.add(t)
+	b.plan.add(t)
 	return nil
 }
 

@@ -138,7 +138,7 @@ func (n *JoinOp) leave(b *builder, br branch) branch {
 	if made, ok := n.leaves[br.stream]; ok {
 		return made
 	}
-	st := b.madeStream(&event.Schema{System: "unpaired", Name: b.shortLabel(br), Fields: []event.Field{
+	st := b.madeStream(&event.Schema{System: "unpaired", Name: b.plan.shortLabel(br), Fields: []event.Field{
 		{Name: "age", Type: "u64", Place: event.InSlot, Offset: join.SlotAge, Unit: event.Nanos, Size: 8, Signed: true},
 		{Name: "reason", Type: "char[]", Kind: event.Str, Place: event.InSlot, Offset: join.SlotReason},
 		joinKeyField(br.marks.key, join.SlotKey),
