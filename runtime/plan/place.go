@@ -203,7 +203,7 @@ func (b *builder) cutBehind(g *placing, whole *Kernel, all string) *Kernel {
 		return nil
 	}
 	g.cut("", nil, false, pairs.rooms(g))
-	if !g.parted() {
+	if !g.parted() || !pairs.foreseen(g) {
 		return nil
 	}
 	part, err := b.behind(g, pairs)

@@ -88,9 +88,11 @@ func (s *pairSender) add(g *placing, n *JoinOp, start, end int, st *event.Stream
 		edge: &bpf.Edge{Name: st.Label, Stream: st.Index, Send: &bpf.Record{}}}
 	for _, pred := range readers[0].br.preds {
 		common := !slices.ContainsFunc(readers, func(e *placeEdge) bool { return !slices.Contains(e.br.preds, pred) })
-		if node := pred.prog.Node; common && pred.state == nil && node != nil && !pred.prog.IsInterpreted() && expr.Pure(node) {
-			p.edge.Preds, p.moved = append(p.edge.Preds, node), append(p.moved, pred)
+		node := pred.prog.Node
+		if !common || pred.state != nil || node == nil || pred.prog.IsInterpreted() || !expr.Pure(node) {
+			break // those behind it see what it lets through
 		}
+		p.edge.Preds, p.moved = append(p.edge.Preds, node), append(p.moved, pred)
 	}
 	if slow, is := g.nodes[readers[0].to].op.(*SlowOp); is && len(readers) == 1 {
 		if bound := slow.bound(readers[0].br); bound != nil {
@@ -216,6 +218,15 @@ func (s *pairSender) fields(g *placing, n *JoinOp, end int, p *sentPairs) bool {
 	return possible
 }
 
+// foreseen reports that the pairs that leave have all those as readers for whom they
+// were settled: who could be in the kernel may have been left outside.
+func (s *pairSender) foreseen(g *placing) bool {
+	return !slices.ContainsFunc(g.edges, func(e *placeEdge) bool {
+		sent := slices.ContainsFunc(s.parts, func(p *sentPairs) bool { return p.edge.Stream == e.br.stream })
+		return sent && !g.made[e.to] && g.nodes[e.to].no == ""
+	})
+}
+
 // rooms are what the pairs cost that leave the kernel, in bytes for each event of the
 // sources, by stream.
 func (s *pairSender) rooms(g *placing) map[int]float64 {
@@ -276,9 +287,6 @@ func (b *builder) behind(g *placing, s *pairSender) (*Kernel, error) {
 	}
 	for _, p := range s.parts {
 		b.without(p.moved)
-	}
-	for _, e := range b.plan.Events {
-		e.Filter, e.Native, e.NativeText = "", nil, ""
 	}
 	return k.out, nil
 }

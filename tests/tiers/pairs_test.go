@@ -1,0 +1,135 @@
+package tiers
+
+import (
+	"fmt"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+// What a random plan is made of: predicates of pairs, and results. Some of these
+// programs do themselves, others get the pairs that leave the kernel.
+var (
+	pairPredicates = []string{
+		`"start.id == end.id"`, `"start.id == 110"`, `"end.ret < 0"`, `"start.id != 110 && end.ret >= 0"`, `"delay > 1"`,
+		`lambda p: p.start.id % 3 == 2 or p.end.ret > 100`, `"start._cpu == end._cpu"`, `"start.common_pid == end._tid"`,
+		`"start.args[0] == 0"`,
+	}
+	insideResults = []string{
+		`%s.by(nr = "start.id").count()`, `%s.agg(n = agg.count(), least = agg.min("end.ret"))`,
+		`%s.by("key", comm = "start._comm").count()`,
+	}
+	outsideResults = []string{
+		`%s.by(nr = "start.id").agg(n = agg.count(), last = agg.last("end.ret"), some = agg.distinct("start._cpu"))`,
+		`%s.by(who = "end._comm").agg(n = agg.count(), first = agg.first("start.id"))`,
+		`%s.by(arg = "start.args[1] & 255").agg(n = agg.count(), last = agg.last("start.args[0]"))`,
+		`%s.log()`,
+	}
+)
+
+// randomPairs is a plan of pairs, some of whose results need the pairs themselves.
+func randomPairs(r *rand.Rand) string {
+	var results []string
+	stream := func() string {
+		s := "calls"
+		for range r.Intn(3) {
+			s += ".where(" + pairPredicates[r.Intn(len(pairPredicates))] + ")"
+		}
+		return s
+	}
+	for range r.Intn(3) {
+		results = append(results, fmt.Sprintf(insideResults[r.Intn(len(insideResults))], stream()))
+	}
+	for range 1 + r.Intn(2) {
+		results = append(results, fmt.Sprintf(outsideResults[r.Intn(len(outsideResults))], stream()))
+	}
+	r.Shuffle(len(results), func(i, k int) { results[i], results[k] = results[k], results[i] })
+	return `
+calls = join([tracepoint("raw_syscalls:sys_enter")], [tracepoint("raw_syscalls:sys_exit")], key = "_tid")
+
+def main(o):
+    return [
+        ` + strings.Join(results, ",\n        ") + `,
+    ]
+`
+}
+
+// Wherever a plan is cut, its results are those that it has natively.
+func TestRandomPairsAgree(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
+	r := rand.New(rand.NewSource(11))
+	cuts := 0
+	for range 8 {
+		program := randomPairs(r)
+		testkit.Again(t, func() (wrong []string) {
+			l := testkit.StartTarget(t, "-getppid", "200", "-sleep", "20", "-fail", "30", "-copy", "10")
+			l.OnOneCPU()
+			before := l.Switches()
+			kernel, native := run(t, l, "bpf", program), run(t, l, "perf", program)
+			same := l.Switches() == before
+			l.Do()
+			a, b := kernel.Stop().Want(t, 0), native.Stop().Want(t, 0)
+			l.End()
+			if strings.Contains(a.Stderr, "sends what matches") {
+				cuts++
+			}
+			if x, y := lines(t, a.Stdout), lines(t, b.Stdout); !slices.Equal(x, y) {
+				wrong = append(wrong, fmt.Sprintf("%s\ngot %d lines, want %d:\n%.2000s\nwant\n%.2000s", program, len(x), len(y),
+					strings.Join(x, "\n"), strings.Join(y, "\n")))
+			}
+			x, y := testkit.Tables(t, a.Stdout), testkit.Tables(t, b.Stdout)
+			for i := range min(len(x), len(y)) {
+				if len(x[i].Rows)+len(y[i].Rows) > 0 {
+					wrong = append(wrong, compare(x[i], y[i])...)
+				}
+			}
+			if len(x) != len(y) {
+				wrong = append(wrong, fmt.Sprintf("got %d tables, want %d", len(x), len(y)))
+			}
+			if !same && len(wrong) > 0 {
+				return []string{"the target's runtime did something while only one of them looked"}
+			}
+			return wrong
+		})
+	}
+	if cuts == 0 {
+		t.Error("no plan was cut behind its join")
+	}
+}
+
+// lines are the events of logs, sorted, but for their times.
+func lines(t *testing.T, output string) (list []string) {
+	t.Helper()
+	for _, e := range testkit.Events(t, output) {
+		list = append(list, fmt.Sprint(e.Name, " ", e.Event, " ", e.Comm, " ", e.PID, " ", e.TID, " ", e.CPU, " ", e.Fields))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Pairs that did not fit into a buffer are counted, each: with them the lines are as
+// many as the table says, which programs count.
+func TestLostPairsAreCounted(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
+	const calls = 200000
+	l := testkit.StartTarget(t, "-getppid", fmt.Sprint(calls))
+	p := run(t, l, "bpf", `
+def main(o):
+    calls = join([tracepoint("raw_syscalls:sys_enter")], [tracepoint("raw_syscalls:sys_exit")], key = "_tid").where("start.id == 110")
+    return [calls.agg(n = agg.count()), calls.log()]
+`, "-m", "1")
+	l.Do()
+	out := p.Stop().Want(t, 0)
+	l.End()
+	tables := testkit.Tables(t, out.Stdout)
+	lost, shown := tables[0].Loss["lost"], len(testkit.Events(t, out.Stdout))
+	if n := fmt.Sprint(tables[0].Rows[0]["n"]); n != fmt.Sprint(calls) {
+		t.Errorf("got %s calls, want %d", n, calls)
+	}
+	if shown%2 != 0 || shown/2+int(lost) != calls || lost == 0 {
+		t.Errorf("got lines of %d calls, and %d lost, want %d together and some lost", shown/2, lost, calls)
+	}
+}
