@@ -67,7 +67,8 @@ type madePair struct {
 const pairChunk = 128
 
 func newPairStream(p *Pair, stream, start, end *event.Stream) *pairStream {
-	return &pairStream{stream: stream, start: start, end: end, starts: newExpander(p.Starts), ends: newExpander(p.Ends)}
+	return &pairStream{stream: stream, start: start, end: end,
+		starts: newExpander(p.Starts), ends: newExpander(p.Ends)}
 }
 
 // show makes e the pair of a record; false if that is too short. The time and the
@@ -94,11 +95,11 @@ func (s *pairStream) show(e *event.Event, rec []byte) bool {
 	u64 := binary.LittleEndian.Uint64
 	task, endTask := u64(sent[PairTask:]), u64(rec[HeadTask:])
 	context := u64(sent[PairStartContext:])
-	m.start = event.Event{Kind: event.Sample, Time: e.Time - event.Time(u64(sent[PairDelay:])), PID: int32(task >> 32), TID: int32(task),
-		CPU: int32(uint32(context)), Ring: e.Ring, Stream: s.start, Raw: starts}
+	m.start = event.Event{Kind: event.Sample, Time: e.Time - event.Time(u64(sent[PairDelay:])),
+		PID: int32(task >> 32), TID: int32(task), CPU: int32(uint32(context)), Ring: e.Ring, Stream: s.start, Raw: starts}
 	common(starts, s.start.Schema, task, context)
-	m.end = event.Event{Kind: event.Sample, Time: e.Time, PID: int32(endTask >> 32), TID: int32(endTask), CPU: e.CPU, Ring: e.Ring,
-		Stream: s.end, Raw: ends}
+	m.end = event.Event{Kind: event.Sample, Time: e.Time,
+		PID: int32(endTask >> 32), TID: int32(endTask), CPU: e.CPU, Ring: e.Ring, Stream: s.end, Raw: ends}
 	common(ends, s.end.Schema, endTask, u64(sent[PairEndContext:]))
 	m.derived = event.Derived{Start: &m.start, End: &m.end, Slots: m.key[:]}
 

@@ -29,11 +29,12 @@ func TestBufferPairs(t *testing.T) {
 			for i, e := range f.all() {
 				i := from + uint64(i)
 				d := e.Derived
-				if e.Time != event.Time(1000+i) || e.Stream != made || e.PID != 7 || e.TID != 9 || e.CPU != 3 || e.Ring != 4 || e.Kind != event.Sample {
+				if e.Time != event.Time(1000+i) || e.Stream != made || e.PID != 7 || e.TID != 9 || e.CPU != 3 ||
+					e.Ring != 4 || e.Kind != event.Sample {
 					t.Fatalf("got pair %+v", e)
 				}
-				if s := d.Start; s.Time != event.Time(970+i) || s.PID != 5 || s.TID != 6 || s.CPU != 2 || s.Stream != start ||
-					le64(s.Raw, 0) != 11|1<<16|3<<24|6<<32 || le64(s.Raw, 8) != 77+i {
+				if s := d.Start; s.Time != event.Time(970+i) || s.PID != 5 || s.TID != 6 || s.CPU != 2 ||
+					s.Stream != start || le64(s.Raw, 0) != 11|1<<16|3<<24|6<<32 || le64(s.Raw, 8) != 77+i {
 					t.Fatalf("got start %+v", s)
 				}
 				if x := d.End; x.Time != e.Time || x.TID != 9 || x.CPU != 3 || x.Stream != end || len(x.Raw) != 24 ||

@@ -7,7 +7,8 @@ import (
 
 // joined is a join of the two stages of the made-up event.
 func joined() Stream {
-	return &Join{Stages: []Stream{&Where{made(), *text("n == 1")}, &Where{made(), *text("n == 2")}}, Key: text("id")}
+	stages := []Stream{&Where{made(), *text("n == 1")}, &Where{made(), *text("n == 2")}}
+	return &Join{Stages: stages, Key: text("id")}
 }
 
 // Programs relate and count events, and send the pairs that somebody reads here.
@@ -26,7 +27,8 @@ func TestCutBehindJoin(t *testing.T) {
 	const events = "sched:made_up kernel; sched:made_up kernel; made_up => made_up kernel; "
 	in := joined()
 	heat := &Heat{In: &Where{in, *text("delay > 10")}, Value: *text("end.n")}
-	p := f(EngineAuto, events+"table kernel; heatmap native: a heat map has every event", countedBy(in, "start.id"), heat)
+	p := f(EngineAuto, events+"table kernel; heatmap native: a heat map has every event",
+		countedBy(in, "start.id"), heat)
 	if !p.Kernel.Sends() || p.Projection != nil || p.KernelNo != "" {
 		t.Errorf("got kernel %v, projection %v, want programs that send", p.Kernel, p.Projection)
 	}
@@ -48,8 +50,9 @@ func TestCutBehindJoin(t *testing.T) {
 	// A line shows all of both events, which programs know of few.
 	in = joined()
 	log := &Log{In: &Where{in, *text("delay > 10")}}
-	if p := f(EngineAuto, "sched:made_up perf; sched:made_up perf; made_up => made_up native: a program could, but takes all of a plan's operators or none; "+
-		"log native: a log shows events", log); p.Kernel != nil {
+	if p := f(EngineAuto, "sched:made_up perf; sched:made_up perf; made_up => made_up native: "+
+		"a program could, but takes all of a plan's operators or none; log native: a log shows events",
+		log); p.Kernel != nil {
 		t.Error("got programs that make lines without knowing all of their events")
 	}
 }

@@ -37,6 +37,7 @@ func jobs(ppscript string) []*job {
 		total   = "count system calls"
 		count   = "count by system call"
 		latency = "enter-to-exit latency by system call"
+		slow    = "system calls that take longer than 10 ms"
 		enter   = "raw_syscalls:sys_enter"
 		exit    = "raw_syscalls:sys_exit"
 		byID    = "raw_syscalls:sys_enter//key=id/"
@@ -97,6 +98,12 @@ func jobs(ppscript string) []*job {
 		{group: latency, name: "perf-prof syscalls", args: []string{"perf-prof", "syscalls", "-e", enter, "-e", exit, "--", loopWord}},
 		{group: latency, name: "ppscript syscalls, native", args: []string{ppscript, "syscalls", "--engine", "perf", "-e", enter, "-e", exit, "--", loopWord}, ours: true},
 		{group: latency, name: "ppscript syscalls", args: []string{ppscript, "syscalls", "--engine", "bpf", "-e", enter, "-e", exit, "--", loopWord}, ours: true},
+
+		{group: slow, name: "bpftrace", args: []string{"bpftrace", "-c", loopWord, "-e",
+			"tracepoint:raw_syscalls:sys_enter { @begun[tid] = nsecs; } " +
+				"tracepoint:raw_syscalls:sys_exit /@begun[tid]/ { if (nsecs - @begun[tid] > 10000000) { printf(\"%d %d\\n\", tid, args->id); } delete(@begun[tid]); }"}, noCount: true},
+		{group: slow, name: "ppscript syscalls --than, native", args: []string{ppscript, "syscalls", "--engine", "perf", "--than", "10ms", "--", loopWord}, ours: true},
+		{group: slow, name: "ppscript syscalls --than", args: []string{ppscript, "syscalls", "--engine", "bpf", "--than", "10ms", "--", loopWord}, ours: true},
 	}
 }
 

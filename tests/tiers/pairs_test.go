@@ -14,9 +14,9 @@ import (
 // programs do themselves, others get the pairs that leave the kernel.
 var (
 	pairPredicates = []string{
-		`"start.id == end.id"`, `"start.id == 110"`, `"end.ret < 0"`, `"start.id != 110 && end.ret >= 0"`, `"delay > 1"`,
-		`lambda p: p.start.id % 3 == 2 or p.end.ret > 100`, `"start._cpu == end._cpu"`, `"start.common_pid == end._tid"`,
-		`"start.args[0] == 0"`,
+		`"start.id == end.id"`, `"start.id == 110"`, `"end.ret < 0"`, `"start.id != 110 && end.ret >= 0"`,
+		`"delay > 1"`, `lambda p: p.start.id % 3 == 2 or p.end.ret > 100`, `"start._cpu == end._cpu"`,
+		`"start.common_pid == end._tid"`, `"start.args[0] == 0"`,
 	}
 	insideResults = []string{
 		`%s.by(nr = "start.id").count()`, `%s.agg(n = agg.count(), least = agg.min("end.ret"))`,
@@ -77,8 +77,8 @@ func TestRandomPairsAgree(t *testing.T) {
 				cuts++
 			}
 			if x, y := lines(t, a.Stdout), lines(t, b.Stdout); !slices.Equal(x, y) {
-				wrong = append(wrong, fmt.Sprintf("%s\ngot %d lines, want %d:\n%.2000s\nwant\n%.2000s", program, len(x), len(y),
-					strings.Join(x, "\n"), strings.Join(y, "\n")))
+				wrong = append(wrong, fmt.Sprintf("%s\ngot %d lines, want %d:\n%.2000s\nwant\n%.2000s",
+					program, len(x), len(y), strings.Join(x, "\n"), strings.Join(y, "\n")))
 			}
 			x, y := testkit.Tables(t, a.Stdout), testkit.Tables(t, b.Stdout)
 			for i := range min(len(x), len(y)) {
@@ -104,7 +104,8 @@ func TestRandomPairsAgree(t *testing.T) {
 func lines(t *testing.T, output string) (list []string) {
 	t.Helper()
 	for _, e := range testkit.Events(t, output) {
-		list = append(list, fmt.Sprint(e.Name, " ", e.Event, " ", e.Comm, " ", e.PID, " ", e.TID, " ", e.CPU, " ", e.Fields))
+		line := fmt.Sprintf("%s %s %s %d %d %d %v", e.Name, e.Event, e.Comm, e.PID, e.TID, e.CPU, e.Fields)
+		list = append(list, line)
 	}
 	slices.Sort(list)
 	return list
@@ -118,7 +119,8 @@ func TestLostPairsAreCounted(t *testing.T) {
 	l := testkit.StartTarget(t, "-getppid", fmt.Sprint(calls))
 	p := run(t, l, "bpf", `
 def main(o):
-    calls = join([tracepoint("raw_syscalls:sys_enter")], [tracepoint("raw_syscalls:sys_exit")], key = "_tid").where("start.id == 110")
+    enter, exit = tracepoint("raw_syscalls:sys_enter"), tracepoint("raw_syscalls:sys_exit")
+    calls = join([enter], [exit], key = "_tid").where("start.id == 110")
     return [calls.agg(n = agg.count()), calls.log()]
 `, "-m", "1")
 	l.Do()
