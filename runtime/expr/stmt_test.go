@@ -268,6 +268,13 @@ func TestNoAllocations(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { f.Reset(e); p.Int(&f) }); n != 0 {
 		t.Errorf("statements: got %v allocations, want 0", n)
 	}
+	at := fieldNode("i8")
+	element := must(NewLoadElem(0, 4, TInt, at))
+	p = Build(must(NewStoreElem(0, 4, at, must(PyBinary("+", element, NewInt(1))))))
+	f.State = make([]int64, 4)
+	if n := testing.AllocsPerRun(100, func() { f.Reset(e); p.Run(&f) }); n != 0 {
+		t.Errorf("elements: got %v allocations (%v), want 0", n, f.Err)
+	}
 }
 
 type countingWriter int
