@@ -37,7 +37,12 @@ func (s *graph) sends(j *joinOp, p *pair, r *record) {
 		if f.Part != expr.Start {
 			continue
 		}
-		sf := savedField{name: savedName(f), field: &expr.Field{F: f.F, View: f.View}, event: p.start, size: 8}
+		sf := savedField{
+			name:  savedName(f),
+			field: &expr.Field{F: f.F, View: f.View},
+			event: p.start,
+			size:  8,
+		}
 		switch f.F.Kind {
 		case event.Str:
 			sf.text, sf.size = true, env{}.fieldRoom(sf.field)
@@ -98,9 +103,14 @@ func (i *Image) Pairs() (pairs []perf.Pair, streams []int) {
 					continue
 				}
 				st := pairsOf(j.spec, i.graph.sources[p.start].Stream, i.graph.sources[p.end].Stream)
-				pairs = append(pairs, perf.Pair{Schema: st.Schema, Label: st.Label, Start: p.start, End: p.end,
+				pairs = append(pairs, perf.Pair{
+					Schema: st.Schema,
+					Label:  st.Label,
+					Start:  p.start,
+					End:    p.end,
 					Starts: f.emit.part(expr.Start, i.graph.sources[p.start].Schema),
-					Ends:   f.emit.part(expr.End, i.graph.sources[p.end].Schema)})
+					Ends:   f.emit.part(expr.End, i.graph.sources[p.end].Schema),
+				})
 				streams = append(streams, st.Index)
 			}
 		}

@@ -44,9 +44,8 @@ func everything() *Part {
 	}, Aggs: count,
 		Args: []agg.Arg{{}, {Fn: at(pairs, field("s64", expr.Start))}}}
 	bySlot := &agg.Spec{Keys: []*flow.Fn{at(emitted, slot)}, Aggs: count[:1], Args: []agg.Arg{{}}}
-	byStack := &agg.Spec{Keys: []*flow.Fn{at(0,
-		expr.NewField(&event.Field{Name: "stack", Place: event.InMember, Member: event.MemberCallchain, Size: 8},
-			expr.Self))},
+	chain := &event.Field{Name: "stack", Place: event.InMember, Member: event.MemberCallchain, Size: 8}
+	byStack := &agg.Spec{Keys: []*flow.Fn{at(0, expr.NewField(chain, expr.Self))},
 		Aggs: count[:1], Args: []agg.Arg{{}}}
 	p := partOf([]*Event{
 		{Schema: recordSchema, Label: "first", Filter: must(expr.Compare("<", field("u8", expr.Self), expr.NewInt(3))), Stack: &StackSpec{Kernel: true, Max: 20}},

@@ -49,7 +49,8 @@ func rawPointOf(fullName string) *rawPoint {
 		p := &rawPoint{"sys_enter", map[string]rawField{"id": {arg: 1, size: 8, signed: true}}}
 		if runtime.GOARCH == "amd64" {
 			p.fields["args"] = rawField{arg: 0, deref: true, typ: "pt_regs", member: "di", size: 48,
-				words: []string{"di", "si", "dx", "r10", "r8", "r9"}, compat: []string{"bx", "cx", "dx", "si", "di", "bp"}}
+				words:  []string{"di", "si", "dx", "r10", "r8", "r9"},
+				compat: []string{"bx", "cx", "dx", "si", "di", "bp"}}
 		}
 		return p
 	case "raw_syscalls:sys_exit":
@@ -147,7 +148,8 @@ func (h *hook) pickRaw(nodes []expr.Node) {
 			}
 			known, have := p.fields[f.F.Name]
 			ok = ok && have && f.View == expr.ViewValue &&
-				(f.F.Kind == event.Int || known.text && f.F.Kind == event.Str || known.words != nil && f.F.Kind == event.Array)
+				(f.F.Kind == event.Int || known.text && f.F.Kind == event.Str ||
+					known.words != nil && f.F.Kind == event.Array)
 			if have && known.deref {
 				if _, has := h.host.member(known.typ, known.member); !has {
 					ok = false

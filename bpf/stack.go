@@ -62,7 +62,8 @@ const defaultStacks = 1 << 15
 // isStack reports that a node is the event's own stack.
 func isStack(n expr.Node) bool {
 	f, ok := n.(*expr.Field)
-	return ok && f.View == expr.ViewValue && f.F.Place == event.InMember && f.F.Member == event.MemberCallchain
+	return ok && f.View == expr.ViewValue && f.F.Place == event.InMember &&
+		f.F.Member == event.MemberCallchain
 }
 
 // stackOf is the stacks of the event, once it is known that somebody counts by

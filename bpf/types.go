@@ -20,7 +20,9 @@ const vmlinux = "/sys/kernel/btf/vmlinux"
 
 // lookUps finds members, functions and variables; the types are read when somebody asks,
 // once.
-func lookUps() (offset func(typ, member string) (int, bool), function, variable func(name string) (int, bool)) {
+func lookUps() (
+	offset func(typ, member string) (int, bool), function, variable func(name string) (int, bool),
+) {
 	raw := sync.OnceValue(func() []byte {
 		b, _ := os.ReadFile(vmlinux)
 		return b
