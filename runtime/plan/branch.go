@@ -43,9 +43,14 @@ type stateful interface {
 
 // stands stands for a predicate with state in a plan, which does not run.
 func stands(name string) *expr.Program {
-	return expr.Build(&expr.Native{Name: name, T: expr.TBool, Effect: true, Int: func(*expr.Frame, []expr.Arg) int64 {
-		panic("BUG: " + name + " runs in instances only")
-	}})
+	return expr.Build(&expr.Native{
+		Name:   name,
+		T:      expr.TBool,
+		Effect: true,
+		Int: func(*expr.Frame, []expr.Arg) int64 {
+			panic("BUG: " + name + " runs in instances only")
+		},
+	})
 }
 
 // conjunction is the program of all that a branch's events must satisfy beyond

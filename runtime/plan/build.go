@@ -216,7 +216,8 @@ func (b *builder) distinct(branches []branch) ([]branch, error) {
 		br := &branches[i]
 		if slices.Contains(seen, br.stream) {
 			if br.root != nil {
-				return nil, diag.Errorf(diag.Run, "merge", b.plan.streams[br.stream].Label, "the same pairs come twice").
+				return nil, diag.Errorf(diag.Run, "merge", b.plan.streams[br.stream].Label,
+					"the same pairs come twice").
 					WithHint("join them once, or merge the events before the join")
 			}
 			e := b.events[br.stream]

@@ -63,7 +63,8 @@ func (w *Burst) branches(b *builder) ([]branch, error) {
 		if err != nil {
 			return nil, err
 		}
-		br.preds = append(br.preds[:len(br.preds):len(br.preds)], &pred{"burst", stands("burst"), busyKey{op, key}})
+		br.preds = append(br.preds[:len(br.preds):len(br.preds)],
+			&pred{"burst", stands("burst"), busyKey{op, key}})
 	}
 	return brs, nil
 }

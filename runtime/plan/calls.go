@@ -14,18 +14,24 @@ import (
 
 // nestedPairs makes a stream for the calls of each function.
 func (n *JoinOp) nestedPairs(b *builder) ([]branch, error) {
+	slot := func(name, typ string, at int, u event.Unit) event.Field {
+		f := event.Field{Name: name, Type: typ, Place: event.InSlot, Offset: at, Size: 8, Signed: true}
+		f.Unit = u
+		return f
+	}
 	var brs []branch
 	var names []string
 	for i, stage := range n.stages {
 		if len(stage) != 2 {
-			return nil, diag.Errorf(diag.Run, "join", "", "stage %d has %d events, want an entry and its return", i+1, len(stage)).
+			return nil, diag.Errorf(diag.Run, "join", "",
+				"stage %d has %d events, want an entry and its return", i+1, len(stage)).
 				WithHint("write join([entry, return], [entry2, return2], impl = \"nested\")")
 		}
 		names = append(names, b.plan.shortLabel(stage[0]))
 		brs = append(brs, n.pair(b, stage[0], stage[1],
-			event.Field{Name: "node", Type: "int", Place: event.InSlot, Offset: join.SlotNode, Size: 8, Signed: true},
-			event.Field{Name: "depth", Type: "int", Place: event.InSlot, Offset: join.SlotDepth, Size: 8, Signed: true},
-			event.Field{Name: "self", Type: "u64", Place: event.InSlot, Offset: join.SlotSelf, Size: 8, Signed: true, Unit: event.Nanos}))
+			slot("node", "int", join.SlotNode, event.NoUnit),
+			slot("depth", "int", join.SlotDepth, event.NoUnit),
+			slot("self", "u64", join.SlotSelf, event.Nanos)))
 	}
 	n.calls = names
 	return brs, nil

@@ -25,7 +25,16 @@ const (
 // difference to the read before; enabled and running are, too.
 func counterSchema() *event.Schema {
 	slot := func(i int, name, typ string, kind event.Kind, u event.Unit) event.Field {
-		return event.Field{Name: name, Type: typ, Kind: kind, Place: event.InSlot, Offset: i, Unit: u, Signed: true, Size: 8}
+		return event.Field{
+			Name:   name,
+			Type:   typ,
+			Kind:   kind,
+			Place:  event.InSlot,
+			Offset: i,
+			Unit:   u,
+			Signed: true,
+			Size:   8,
+		}
 	}
 	return &event.Schema{System: "counter", Name: "counter", Fields: []event.Field{
 		slot(CounterName, "event", "char[]", event.Str, event.NoUnit),
@@ -75,7 +84,8 @@ func (c *Counters) branches(b *builder) ([]branch, error) {
 	set := &CounterOp{Spec: c}
 	for _, s := range c.In {
 		if s.Pulled() || len(s.Attr("push")) > 0 {
-			return nil, diag.Errorf(diag.Usage, "counters", s.FullName(), "what is counted in the kernel is neither sent nor received").
+			return nil, diag.Errorf(diag.Usage, "counters", s.FullName(),
+				"what is counted in the kernel is neither sent nor received").
 				WithHint("leave out push= and pull=")
 		}
 		schemas, err := b.env.Catalog.Find(s)

@@ -114,7 +114,8 @@ func (d *Database) build(b *builder) error {
 				WithHint("give one of them another name: -e '%s//alias=%s2/'", t.Schema.FullName(), t.Name)
 		}
 		if t.Index != "" && !slices.Contains(t.Names(), t.Index) {
-			return diag.Errorf(diag.Usage, "index", t.Index, "table %s has no such column%s", t.Name, diag.DidYouMean(t.Index, t.Names())).
+			return diag.Errorf(diag.Usage, "index", t.Index, "table %s has no such column%s", t.Name,
+				diag.DidYouMean(t.Index, t.Names())).
 				WithHint("its columns are %s", strings.Join(t.Names(), ", "))
 		}
 		op.tables = append(op.tables, t)
@@ -222,7 +223,12 @@ func newEventTable(b *builder, br *branch) *EventTable {
 	st := b.plan.streams[br.stream]
 	t := &EventTable{Schema: st.Schema}
 	t.Name, t.Time = st.Schema.Name, "_time"
-	t.About = sql.About{System: st.Schema.System, Event: st.Schema.Name, ID: st.Schema.ID, Functions: sql.Calls(st.Schema)}
+	t.About = sql.About{
+		System:    st.Schema.System,
+		Event:     st.Schema.Name,
+		ID:        st.Schema.ID,
+		Functions: sql.Calls(st.Schema),
+	}
 	recorded := false // it has a record of its own
 	if e := b.events[br.stream]; br.root == nil && e != nil {
 		t.Name = cmp.Or(e.Source.Alias, t.Name)

@@ -12,10 +12,23 @@ import (
 )
 
 var memberNames = map[event.Member]string{
-	event.MemberTime: "time", event.MemberTID: "pid and tid", event.MemberCPU: "cpu", event.MemberPeriod: "period",
-	event.MemberAddr: "addr", event.MemberIP: "ip", event.MemberComm: "comm (from comm records)",
-	event.MemberCgroup: "cgroup", event.MemberWeight: "weight", event.MemberDataSrc: "data_src", event.MemberPhysAddr: "phys_addr", event.MemberMode: "cpumode",
-	event.MemberDataPage: "data_page_size", event.MemberCodePage: "code_page_size", event.MemberCallchain: "callchain", event.MemberID: "id", event.MemberStack: "user stack",
+	event.MemberTime:      "time",
+	event.MemberTID:       "pid and tid",
+	event.MemberCPU:       "cpu",
+	event.MemberPeriod:    "period",
+	event.MemberAddr:      "addr",
+	event.MemberIP:        "ip",
+	event.MemberComm:      "comm (from comm records)",
+	event.MemberCgroup:    "cgroup",
+	event.MemberWeight:    "weight",
+	event.MemberDataSrc:   "data_src",
+	event.MemberPhysAddr:  "phys_addr",
+	event.MemberMode:      "cpumode",
+	event.MemberDataPage:  "data_page_size",
+	event.MemberCodePage:  "code_page_size",
+	event.MemberCallchain: "callchain",
+	event.MemberID:        "id",
+	event.MemberStack:     "user stack",
 }
 
 // often says which of its events a source samples; "" is every one.

@@ -109,7 +109,11 @@ func (f *Fold) branches(b *builder) ([]branch, error) {
 	for i := range brs {
 		scopes[i] = brs[i].scope
 	}
-	flush := b.scope(nil, &event.Schema{System: "fold", Name: "flush", Fields: []event.Field{keyField(n.spec.Key.Any())}})
+	flush := b.scope(nil, &event.Schema{
+		System: "fold",
+		Name:   "flush",
+		Fields: []event.Field{keyField(n.spec.Key.Any())},
+	})
 	if err := f.Machine.Bind(scopes, flush); err != nil {
 		return nil, err
 	}
@@ -127,7 +131,13 @@ func (f *Fold) branches(b *builder) ([]branch, error) {
 	if !slices.ContainsFunc(fields, func(f event.Field) bool { return f.Name == Stack }) {
 		// What is emitted has the stack of the event at hand.
 		if n.spec.Stacks = carried(b, brs); n.spec.Stacks != nil {
-			fields = append(slices.Clone(fields), event.Field{Name: Stack, Type: "u32", Place: event.InSlot, Size: 4, Offset: len(fields)})
+			fields = append(slices.Clone(fields), event.Field{
+				Name:   Stack,
+				Type:   "u32",
+				Place:  event.InSlot,
+				Size:   4,
+				Offset: len(fields),
+			})
 		}
 	}
 	st := b.madeStream(&event.Schema{System: "fold", Name: f.label(), Fields: fields})
@@ -155,7 +165,8 @@ func perRing(b *builder, key Fn, brs []branch) bool {
 			return false
 		}
 	}
-	if key.Call != nil || key.Text != InstanceName && (b.env.ByThread || key.Text != "cpu" && key.Text != "_cpu") {
+	if key.Call != nil || key.Text != InstanceName &&
+		(b.env.ByThread || key.Text != "cpu" && key.Text != "_cpu") {
 		return false
 	}
 	for _, br := range brs {

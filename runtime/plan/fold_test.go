@@ -99,7 +99,10 @@ func TestWhatFoldsNeed(t *testing.T) {
 	members := func(fs ...event.Member) string { return fmt.Sprint(fs) }
 	f("id", &counter{}, true, members(event.MemberTime))
 	f("cpu", &counter{}, false, members(event.MemberTime, event.MemberCPU))
-	f("id", &counter{interpreted: true, reads: []string{"tid", "n"}}, true, members(event.MemberTime, event.MemberTID))
+	f("id", &counter{
+		interpreted: true,
+		reads:       []string{"tid", "n"},
+	}, true, members(event.MemberTime, event.MemberTID))
 }
 
 // What a fold emits and the events themselves come in time order where both go
@@ -109,7 +112,9 @@ func TestFoldBesideItsEvents(t *testing.T) {
 	both := &Merge{In: []Stream{foldOf(s, "id", &counter{}), s}}
 	p := build(t, Env{Replay: true}, &Log{In: both})
 	var got []string
-	Runs[*LogRun](p)[0].Emit = func(e *event.Event) { got = append(got, fmt.Sprintf("%s@%d", e.Stream.Schema.Name, e.Time)) }
+	Runs[*LogRun](p)[0].Emit = func(e *event.Event) {
+		got = append(got, fmt.Sprintf("%s@%d", e.Stream.Schema.Name, e.Time))
+	}
 	play(p, "start@1 7 1", "start@2 7 1", "start@3 7 1")
 	if s, want := strings.Join(got, " "), "count@1 start@1 count@2 start@2 count@3 start@3"; s != want {
 		t.Errorf("got  %s\nwant %s", s, want)

@@ -19,7 +19,11 @@ func manyParts(t *testing.T) *Plan {
 	reports := []Report{
 		delays(pairs),
 		delays(&Join{Nested: true, Key: text("n"), Stages: []Stream{&Merge{In: []Stream{s, e}}}}),
-		&Group{In: &Unpaired{Of: pairs, Waiting: true}, By: []Var{{"reason", *text("reason")}}, Aggs: []AggCol{{Name: "count", Agg: agg.Agg{Op: agg.Count}}}},
+		&Group{
+			In:   &Unpaired{Of: pairs, Waiting: true},
+			By:   []Var{{"reason", *text("reason")}},
+			Aggs: []AggCol{{Name: "count", Agg: agg.Agg{Op: agg.Count}}},
+		},
 		tally(foldOf(s, "id", &counter{}), "nth"),
 		counted(&Burst{In: s, Count: 2, WithinNS: 100, By: text("id")}),
 		&Slow{In: pairs, Than: 3, Lower: -1, Detail: &Detail{}},
@@ -38,7 +42,8 @@ func played(t *testing.T, in *Instance) string {
 	Runs[*LogRun](in)[0].Emit = func(e *event.Event) { shown = append(shown, e.Time) }
 	Runs[*SlowRun](in)[0].Emit = func(d *result.Detail) { shown = append(shown, d.DelayNS(), len(d.Lines)) }
 	for at := range 50 {
-		play(in, fmt.Sprintf("start@%d %d %d", 10*at, at%3, at), fmt.Sprintf("end@%d %d %d", 10*at+at%7, at%4, at))
+		play(in, fmt.Sprintf("start@%d %d %d", 10*at, at%3, at),
+			fmt.Sprintf("end@%d %d %d", 10*at+at%7, at%4, at))
 	}
 	in.End(true, 0)
 	for i := range Runs[*Table](in) {
@@ -103,7 +108,8 @@ func contents(v any) string {
 		case reflect.Map:
 			out = fmt.Appendf(out, "{%d}", v.Len())
 		case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-			reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Float64, reflect.String:
+			reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Float64,
+			reflect.String:
 			out = fmt.Appendf(out, "%v ", v)
 		}
 	}

@@ -184,7 +184,8 @@ func (n *JoinOp) findStages(b *builder) ([]branch, error) {
 				WithHint("every stage needs an event that exists here")
 		}
 		if len(traced) == 0 {
-			return nil, diag.Errorf(diag.Run, "join", fmt.Sprintf("stage %d", i+1), "all of its events are untraced").
+			return nil, diag.Errorf(diag.Run, "join", fmt.Sprintf("stage %d", i+1),
+				"all of its events are untraced").
 				WithHint("leave one event of each stage traced: it starts or ends the pairs")
 		}
 		n.stages = append(n.stages, traced)
@@ -236,7 +237,8 @@ func (n *JoinOp) settleKeys(b *builder, all []branch) error {
 		}
 		if p.Type.Kind != typed.Type.Kind && !(p.Type.Numeric() && typed.Type.Numeric()) {
 			return located(diag.Errorf(diag.Run, "key", key.label(), "is a %s for %s, but a %s for %s",
-				p.Type, b.plan.streams[br.stream].Label, typed.Type, first).WithHint("use keys of one kind"), key.Pos)
+				p.Type, b.plan.streams[br.stream].Label, typed.Type, first).
+				WithHint("use keys of one kind"), key.Pos)
 		}
 	}
 	keyOf := map[int]*expr.Program{}
@@ -319,7 +321,8 @@ func (n *JoinOp) trick(b *builder, in *join.In, br branch) {
 		}
 	case "sched:sched_switch":
 		e := b.events[br.stream]
-		if e != nil && e.Source.Filter == "" && len(br.preds) == 0 && len(e.Source.CPUs) == 0 && !b.env.ByThread {
+		if e != nil && e.Source.Filter == "" && len(br.preds) == 0 && len(e.Source.CPUs) == 0 &&
+			!b.env.ByThread {
 			in.NextPID = field("next_pid")
 		}
 	}
@@ -335,7 +338,8 @@ func (b *builder) keyFn(key Fn, brs []branch) (*flow.Fn, error) {
 	for _, br := range brs {
 		p := fn.At(br.stream)
 		if p.Type.Kind != first.Kind && !(p.Type.Numeric() && first.Numeric()) {
-			return nil, located(diag.Errorf(diag.Run, "key", key.label(), "is a %s for %s, but a %s for others",
+			return nil, located(diag.Errorf(diag.Run, "key", key.label(),
+				"is a %s for %s, but a %s for others",
 				p.Type, b.plan.streams[br.stream].Label, first).WithHint("use keys of one kind"), key.Pos)
 		}
 	}
@@ -364,7 +368,8 @@ func (n *JoinOp) notes() []string {
 	}
 	if n.around != nil {
 		most := (&join.Timeline{LimitBytes: n.around.LimitBytes}).Limit()
-		notes = append(notes, fmt.Sprintf("events are kept to be shown with slow pairs, at most %d MiB of them", most>>20))
+		notes = append(notes,
+			fmt.Sprintf("events are kept to be shown with slow pairs, at most %d MiB of them", most>>20))
 	} else if len(n.extra) > 0 {
 		notes = append(notes, "untraced events are not used: no result shows what happens during a pair")
 	}

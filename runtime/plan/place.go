@@ -469,8 +469,13 @@ func (g *placing) tell(p *Placement) {
 		p.Parts = append(p.Parts, part)
 	}
 	for _, e := range g.edges {
-		p.Edges = append(p.Edges, PartEdge{From: e.from, To: e.to, Records: e.records, Bytes: g.bytes[e.br.stream],
-			Crosses: !g.made[e.to] && (p.Parts[e.from].Where == InKernel || p.Parts[e.from].Where == ByPerf)})
+		p.Edges = append(p.Edges, PartEdge{
+			From:    e.from,
+			To:      e.to,
+			Records: e.records,
+			Bytes:   g.bytes[e.br.stream],
+			Crosses: !g.made[e.to] && (p.Parts[e.from].Where == InKernel || p.Parts[e.from].Where == ByPerf),
+		})
 	}
 }
 
@@ -504,8 +509,9 @@ func (p *Placement) explain(w *strings.Builder) {
 	}
 	for _, e := range p.Edges {
 		if e.Crosses {
-			crossing = append(crossing, fmt.Sprintf("%s to %s: about %s of its events, %d bytes of fields each",
-				p.Parts[e.From].Name, p.Parts[e.To].Name, percent(e.Records), e.Bytes))
+			crossing = append(crossing,
+				fmt.Sprintf("%s to %s: about %s of its events, %d bytes of fields each",
+					p.Parts[e.From].Name, p.Parts[e.To].Name, percent(e.Records), e.Bytes))
 		}
 	}
 	list(w, "runs", append(few(events), operators...))

@@ -97,37 +97,45 @@ func TestPlacement(t *testing.T) {
 		}
 		return p
 	}
-	const none, could = "sched:made_up perf; ", ": a program could, but takes all of a plan's operators or none"
+	const none, could = "sched:made_up perf; ",
+		": a program could, but takes all of a plan's operators or none"
 	f(EngineAuto, "sched:made_up kernel; table kernel", countedBy(made()))
 	f(EnginePerf, none+"table native", countedBy(made()))
 	pairs := &Join{Stages: []Stream{made(), made()}, Key: text("id")}
-	f(EngineAuto, "sched:made_up kernel; sched:made_up kernel; made_up => made_up kernel; table kernel", countedBy(pairs))
+	f(EngineAuto, "sched:made_up kernel; sched:made_up kernel; made_up => made_up kernel; table kernel",
+		countedBy(pairs))
 
 	src := made()
-	p := f(EngineAuto, none+"table native"+could+"; log native: a log shows events", countedBy(src), &Log{In: src})
+	p := f(EngineAuto, none+"table native"+could+"; log native: a log shows events", countedBy(src),
+		&Log{In: src})
 	if text := p.Explain(); !strings.Contains(text, "native      log: a log shows events\n") ||
 		!strings.Contains(text, "sched:made_up to log: about 100% of its events, 48 bytes of fields each\n") {
 		t.Errorf("got\n%s\nwant it to say so", text)
 	}
 	// Of two, the one that no program can do the work of is blamed.
 	src = made()
-	f(EngineAuto, none+"table native"+could+"; table2 native: a field of 4 bytes at 13 of the record", countedBy(src, "id"), countedBy(src, "odd"))
+	f(EngineAuto, none+"table native"+could+"; table2 native: a field of 4 bytes at 13 of the record",
+		countedBy(src, "id"), countedBy(src, "odd"))
 	f(EngineAuto, "sched:made_up kernel; table native: last needs the events themselves",
 		&Group{In: made(), Aggs: []AggCol{{Name: "x", Agg: agg.Agg{Op: agg.Last}, Arg: text("n")}}})
-	f(EngineAuto, none+none+"made_up => made_up native: a field of 4 bytes at 13 of the record; table native: made_up => made_up comes from ppscript",
+	f(EngineAuto, none+none+
+		"made_up => made_up native: a field of 4 bytes at 13 of the record; table native: made_up => made_up comes from ppscript",
 		countedBy(&Join{Stages: []Stream{made(), made()}, Key: text("odd")}))
 }
 
 // What programs send crosses the edge; who reads it runs here.
 func TestPlacementOfRecords(t *testing.T) {
-	p := projectedPlan(t, EngineAuto, last(&Where{&Source{System: "sched", Name: "large"}, *text("n > id")}, "id"))
-	if got, want := places(p), "sched:large kernel; table native: last needs the events themselves"; got != want {
+	p := projectedPlan(t, EngineAuto,
+		last(&Where{&Source{System: "sched", Name: "large"}, *text("n > id")}, "id"))
+	if got, want := places(p),
+		"sched:large kernel; table native: last needs the events themselves"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if e := p.Placement.Edges[0]; !e.Crosses || e.Records != 0.5 || e.Bytes != 12 {
 		t.Errorf("got %+v, want half of the events, and 12 bytes", e)
 	}
-	if text := p.Explain(); !strings.Contains(text, "kernel      sched:large: a program sends its records\n") {
+	if text := p.Explain(); !strings.Contains(text,
+		"kernel      sched:large: a program sends its records\n") {
 		t.Errorf("got\n%s\nwant it to say so", text)
 	}
 }
@@ -141,7 +149,8 @@ func TestPlacementOfMany(t *testing.T) {
 	p.Parts = append(p.Parts, Part{Name: "table", operator: true})
 	var b strings.Builder
 	p.explain(&b)
-	if got := b.String(); strings.Count(got, "event\n") != 15 || !strings.HasSuffix(got, " and 25 more\n                kernel      table\n") {
+	if got := b.String(); strings.Count(got, "event\n") != 15 ||
+		!strings.HasSuffix(got, " and 25 more\n                kernel      table\n") {
 		t.Errorf("got\n%s\nwant some events, how many more, and the table", got)
 	}
 }

@@ -76,7 +76,8 @@ func (b *builder) noContext(u contextUse, why string) error {
 		d.Cause = errors.New("only a program in the kernel can tell: " + why)
 		return d.WithHint("see what is missing with: ppscript doctor")
 	case b.plan.KernelNo != "":
-		d.Cause = errors.New("only a program in the kernel can tell, which cannot run here: " + b.plan.KernelNo)
+		d.Cause = errors.New("only a program in the kernel can tell, which cannot run here: " +
+			b.plan.KernelNo)
 	}
 	return d.WithHint("ask for it in a .where() directly behind the source, before anything else")
 }
@@ -137,7 +138,9 @@ func (b *builder) without(moved []*pred) {
 	for _, a := range b.plan.feeds {
 		for i := range a.branches {
 			br := &a.branches[i]
-			br.preds = slices.DeleteFunc(slices.Clone(br.preds), func(p *pred) bool { return slices.Contains(moved, p) })
+			br.preds = slices.DeleteFunc(slices.Clone(br.preds), func(p *pred) bool {
+				return slices.Contains(moved, p)
+			})
 		}
 	}
 }

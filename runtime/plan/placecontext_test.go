@@ -27,7 +27,11 @@ func (clocks) Find(s *Source) ([]*event.Schema, error) {
 }
 
 func contextPlan(host *bpf.Host, replay bool, reports ...Report) (*Plan, error) {
-	return Build(reports, Env{Catalog: clocks{}, Replay: replay, KernelEnv: KernelEnv{Engine: EngineAuto, Host: host, HostNo: "no privilege", Target: &bpf.Target{}}})
+	return Build(reports, Env{
+		Catalog:   clocks{},
+		Replay:    replay,
+		KernelEnv: KernelEnv{Engine: EngineAuto, Host: host, HostNo: "no privilege", Target: &bpf.Target{}},
+	})
 }
 
 func clock() *Source { return &Source{Kind: Software, Name: "cpu-clock"} }
@@ -40,7 +44,8 @@ func TestSampleFilter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := p.Events[0]; e.SampleFilter == nil || e.SampleFilterText != "nr_running >= 2 && irqs_disabled == 0" || len(e.SampleFilter.Programs) != 1 {
+	if e := p.Events[0]; e.SampleFilter == nil ||
+		e.SampleFilterText != "nr_running >= 2 && irqs_disabled == 0" || len(e.SampleFilter.Programs) != 1 {
 		t.Errorf("got %q, want the predicate in a program", e.SampleFilterText)
 	}
 	if text := p.Explain(); !strings.Contains(text, "by a program in the kernel: nr_running >= 2") {
@@ -57,7 +62,10 @@ func TestSampleFilter(t *testing.T) {
 	f(types, true, countedBy(in), "recordings do not have it")
 	f(bare, false, countedBy(in), "kernel's types do not show task_struct.se")
 	f(bare, false, countedBy(&Where{clock(), *text("tif_need_resched")}), "not known")
-	f(types, false, &Group{In: clock(), Aggs: []AggCol{{Name: "x", Agg: agg.Agg{Op: agg.Last}, Arg: text("nr_running")}}}, "only a program in the kernel can tell")
+	f(types, false, &Group{
+		In:   clock(),
+		Aggs: []AggCol{{Name: "x", Agg: agg.Agg{Op: agg.Last}, Arg: text("nr_running")}},
+	}, "only a program in the kernel can tell")
 	f(types, false, &Log{In: &Where{clock(), *text("nr_running / (_pid - 1)")}}, "can fail")
 	if p, err := contextPlan(types, false, countedBy(clock(), "nr_running")); err != nil || !p.OnlyKernel {
 		t.Errorf("got %v, want a plan for the kernel alone", err)
@@ -66,7 +74,9 @@ func TestSampleFilter(t *testing.T) {
 
 // The flags of a tracepoint's record tell two sample members, also of recordings.
 func TestMomentOfTracepoints(t *testing.T) {
-	in := &Where{&Source{System: "sched", Name: "flagged"}, *text("irqs_disabled && !tif_need_resched && id == 3")}
+	in := &Where{
+		&Source{System: "sched", Name: "flagged"}, *text("irqs_disabled && !tif_need_resched && id == 3"),
+	}
 	p, err := contextPlan(nil, false, &Log{In: in})
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +89,10 @@ func TestMomentOfTracepoints(t *testing.T) {
 	}
 	var evs []*event.Event
 	for _, flags := range []byte{1, 3, 5, 0, 4} {
-		evs = append(evs, &event.Event{Stream: p.Events[0].Stream, Raw: []byte{0, 0, flags, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0}})
+		evs = append(evs, &event.Event{
+			Stream: p.Events[0].Stream,
+			Raw:    []byte{0, 0, flags, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0},
+		})
 	}
 	run := p.Instantiate()
 	run.Router.Events(evs)

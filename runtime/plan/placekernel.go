@@ -93,7 +93,11 @@ func (b *builder) kernel(g *placing) (*Kernel, error) {
 	case t.Host == nil:
 		return nil, not("%s", t.HostNo)
 	}
-	k := &kernelBuilder{b: b, part: &bpf.Part{Intervals: t.Intervals, Counted: t.Counted}, out: &Kernel{groups: map[*agg.Spec]*kernelGroup{}}}
+	k := &kernelBuilder{
+		b:    b,
+		part: &bpf.Part{Intervals: t.Intervals, Counted: t.Counted},
+		out:  &Kernel{groups: map[*agg.Spec]*kernelGroup{}},
+	}
 	g.collected = k
 	if err := k.build(g); err != nil {
 		return nil, err
@@ -112,7 +116,8 @@ func (b *builder) kernel(g *placing) (*Kernel, error) {
 		return nil, refusal(err)
 	}
 	if t.Engine == EngineAuto && image.Fills() {
-		return nil, not("the states of a fold are never given up there, and may be too many one day; limit = bounds them, --engine bpf takes them as they are")
+		return nil, not("the states of a fold are never given up there, and may be too many one day; " +
+			"limit = bounds them, --engine bpf takes them as they are")
 	}
 	if t.NoKernel != "" {
 		return nil, not("%s", t.NoKernel) // what else is against it was said first
@@ -138,7 +143,8 @@ func longText(n expr.Node) (found *expr.Field) {
 	}
 	expr.Walk(n, func(n expr.Node) bool {
 		f, ok := n.(*expr.Field)
-		if ok && f.F.Kind == event.Str && (f.F.Place == event.DataLoc || f.F.Place == event.RelLoc) && !strings.HasSuffix(f.F.Name, "comm") {
+		if ok && f.F.Kind == event.Str && (f.F.Place == event.DataLoc || f.F.Place == event.RelLoc) &&
+			!strings.HasSuffix(f.F.Name, "comm") {
 			found = f
 		}
 		return found == nil
@@ -191,8 +197,14 @@ func (b *builder) stackSpec(s *StackSpec) *bpf.StackSpec {
 
 // kernelEvent is an event of the plan as programs take it.
 func (b *builder) kernelEvent(e *Event) (*bpf.Event, error) {
-	ev := &bpf.Event{Stream: e.Stream.Index, Schema: e.Stream.Schema, Label: e.Stream.Label, CPUs: e.Source.CPUs,
-		Sampled: e.Source.Kind != Tracepoint, Stack: b.stackSpec(e.Stack)}
+	ev := &bpf.Event{
+		Stream:  e.Stream.Index,
+		Schema:  e.Stream.Schema,
+		Label:   e.Stream.Label,
+		CPUs:    e.Source.CPUs,
+		Sampled: e.Source.Kind != Tracepoint,
+		Stack:   b.stackSpec(e.Stack),
+	}
 	if f := e.Source.Filter; f != "" {
 		p, err := cexpr.CompileFilter(f, b.scope(e.Source, e.Stream.Schema))
 		if err != nil {
@@ -402,7 +414,8 @@ func (p *Plan) explainKernel(b *strings.Builder) {
 		b.WriteByte('\n')
 		for i := range p.Kernel.Image.Programs {
 			prog := &p.Kernel.Image.Programs[i]
-			fmt.Fprintf(b, "                %s: %s, %d instructions\n", prog.Label, prog.Where(), len(prog.Ins))
+			fmt.Fprintf(b, "                %s: %s, %d instructions\n", prog.Label, prog.Where(),
+				len(prog.Ins))
 		}
 	case p.KernelNo != "":
 		fmt.Fprintf(b, "engine          perf: not in the kernel, since %s\n", p.KernelNo)

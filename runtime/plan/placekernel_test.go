@@ -29,7 +29,10 @@ func (oneEvent) Find(s *Source) ([]*event.Schema, error) { return []*event.Schem
 
 func kernelPlan(t *testing.T, engine string, reports ...Report) (*Plan, error) {
 	t.Helper()
-	return Build(reports, Env{Catalog: oneEvent{}, KernelEnv: KernelEnv{Engine: engine, Host: &bpf.Host{}, Target: &bpf.Target{}}})
+	return Build(reports, Env{
+		Catalog:   oneEvent{},
+		KernelEnv: KernelEnv{Engine: engine, Host: &bpf.Host{}, Target: &bpf.Target{}},
+	})
 }
 
 func made() *Source { return &Source{System: "sched", Name: "made_up"} }
@@ -57,9 +60,20 @@ func TestPlacementFits(t *testing.T) {
 	}
 	f(countedBy(made()))
 	f(countedBy(made(), "id", "name", "_comm"))
-	f(countedBy(&Where{made(), *text("id / n > 3 && name ~ \"a*\" && common_pid != 7 && name ~ \"*x?[a-c]*\"")}, "n % 10"))
-	f(countedBy(&Join{Stages: []Stream{made(), made()}, Key: text("id")}, "start.name", "end.id", "delay / 1000"))
-	f(&Group{In: made(), Aggs: []AggCol{{Name: "p", Agg: agg.Agg{Op: agg.Quantile, Q: 0.5}, Arg: text("n")}, {Name: "m", Agg: agg.Agg{Op: agg.Max}, Arg: text("n"), Where: text("id")}}})
+	f(countedBy(&Where{
+		made(), *text("id / n > 3 && name ~ \"a*\" && common_pid != 7 && name ~ \"*x?[a-c]*\""),
+	}, "n % 10"))
+	f(countedBy(&Join{
+		Stages: []Stream{made(), made()},
+		Key:    text("id"),
+	}, "start.name", "end.id", "delay / 1000"))
+	f(&Group{
+		In: made(),
+		Aggs: []AggCol{
+			{Name: "p", Agg: agg.Agg{Op: agg.Quantile, Q: 0.5}, Arg: text("n")},
+			{Name: "m", Agg: agg.Agg{Op: agg.Max}, Arg: text("n"), Where: text("id")},
+		},
+	})
 }
 
 func TestPlacementSaysWhyNot(t *testing.T) {
@@ -72,24 +86,30 @@ func TestPlacementSaysWhyNot(t *testing.T) {
 		if p.Kernel != nil || !strings.Contains(p.KernelNo, why) {
 			t.Errorf("got %q, want %q", p.KernelNo, why)
 		}
-		if text := p.Explain(); !strings.Contains(text, "engine          perf: ") || !strings.Contains(text, why) {
+		if text := p.Explain(); !strings.Contains(text, "engine          perf: ") ||
+			!strings.Contains(text, why) {
 			t.Errorf("got\n%s\nwant the reason in it", text)
 		}
 		p, err = kernelPlan(t, EngineBPF, reports...)
 		if err == nil && p.Projection != nil {
 			return // programs send the events, at least
 		}
-		if err == nil || diag.ClassOf(err) != diag.Usage || diag.HintOf(err) == "" || !strings.Contains(err.Error(), why) {
+		if err == nil || diag.ClassOf(err) != diag.Usage || diag.HintOf(err) == "" ||
+			!strings.Contains(err.Error(), why) {
 			t.Errorf("got %v, want an error of use that says %q", err, why)
 		}
-		if p, err := kernelPlan(t, EnginePerf, reports...); err != nil || p.Kernel != nil || p.KernelNo != "" {
+		if p, err := kernelPlan(t, EnginePerf, reports...); err != nil || p.Kernel != nil ||
+			p.KernelNo != "" {
 			t.Errorf("engine perf: got %v, %v, %q, want a plan without the kernel", err, p.Kernel, p.KernelNo)
 		}
 	}
 	f("a log shows events", countedBy(made()), &Log{In: made()})
 	f("times", countedBy(made(), "_time / 1000"))
 	f("is sampled", countedBy(&Source{System: "sched", Name: "made_up", Sampling: Sampling{Period: 100}}))
-	f("last needs the events", &Group{In: made(), Aggs: []AggCol{{Name: "x", Agg: agg.Agg{Op: agg.Last}, Arg: text("n")}}})
+	f("last needs the events", &Group{
+		In:   made(),
+		Aggs: []AggCol{{Name: "x", Agg: agg.Agg{Op: agg.Last}, Arg: text("n")}},
+	})
 	f("at 13 of the record", countedBy(made(), "odd"))
 	f("a pattern of", countedBy(&Where{made(), *text("name ~ \"*[a-c]23456789012345678901234567890123*\"")}))
 	f("unwind tables", countedBy(&WithStack{made(), StackSpec{User: true, Unwind: "auto"}}, "stack"))
@@ -125,7 +145,10 @@ func TestPlacementDefersKeys(t *testing.T) {
 
 // A script that only calculates has nothing to run in the kernel.
 func TestPlacementWithoutEvents(t *testing.T) {
-	b := &builder{plan: &Plan{}, env: Env{KernelEnv: KernelEnv{Engine: EngineAuto, Host: &bpf.Host{}, Target: &bpf.Target{}}}}
+	b := &builder{
+		plan: &Plan{},
+		env:  Env{KernelEnv: KernelEnv{Engine: EngineAuto, Host: &bpf.Host{}, Target: &bpf.Target{}}},
+	}
 	if err := b.place()(); err != nil || b.plan.Kernel != nil || b.plan.KernelNo == "" {
 		t.Errorf("got %v, %v, want a plan that is not for the kernel", err, b.plan.Kernel)
 	}

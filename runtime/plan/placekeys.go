@@ -262,9 +262,19 @@ func (in *Instance) deferKeys() {
 		}
 		run := &deferredRun{deferred: d}
 		for p, size := range d.sizes {
-			run.parts[p] = &event.Event{Stream: in.Stream(d.self), Raw: make([]byte, size), PID: -1, TID: -1, CPU: -1}
+			run.parts[p] = &event.Event{
+				Stream: in.Stream(d.self),
+				Raw:    make([]byte, size),
+				PID:    -1,
+				TID:    -1,
+				CPU:    -1,
+			}
 		}
-		run.parts[expr.Self].Derived = &event.Derived{Start: run.parts[expr.Start], End: run.parts[expr.End], Slots: make([]event.Value, d.slots)}
+		run.parts[expr.Self].Derived = &event.Derived{
+			Start: run.parts[expr.Start],
+			End:   run.parts[expr.End],
+			Slots: make([]event.Value, d.slots),
+		}
 		in.deferred[spec] = run
 	}
 }

@@ -87,7 +87,9 @@ func (s *pairSender) add(g *placing, n *JoinOp, start, end int, st *event.Stream
 	p := &sentPairs{start: s.b.plan.streams[start].Schema, end: s.b.plan.streams[end].Schema,
 		edge: &bpf.Edge{Name: st.Label, Stream: st.Index, Send: &bpf.Record{}}}
 	for _, pred := range readers[0].br.preds {
-		others := slices.ContainsFunc(readers, func(e *placeEdge) bool { return !slices.Contains(e.br.preds, pred) })
+		others := slices.ContainsFunc(readers, func(e *placeEdge) bool {
+			return !slices.Contains(e.br.preds, pred)
+		})
 		node := pred.prog.Node
 		if others || pred.state != nil || node == nil || pred.prog.IsInterpreted() || !expr.Pure(node) {
 			break // those behind it see what it lets through

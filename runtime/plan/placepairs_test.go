@@ -60,8 +60,12 @@ func TestCutBehindJoin(t *testing.T) {
 // What an operator outside reads of the events themselves keeps them from programs.
 func TestCutNeedsPairs(t *testing.T) {
 	src := made()
-	in := &Join{Stages: []Stream{&Where{src, *text("n == 1")}, &Where{made(), *text("n == 2")}}, Key: text("id")}
-	p, err := kernelPlan(t, EngineAuto, &Heat{In: in, Value: *text("end.n")}, &Heat{In: src, Value: *text("n")})
+	in := &Join{
+		Stages: []Stream{&Where{src, *text("n == 1")}, &Where{made(), *text("n == 2")}},
+		Key:    text("id"),
+	}
+	p, err := kernelPlan(t, EngineAuto, &Heat{In: in, Value: *text("end.n")},
+		&Heat{In: src, Value: *text("n")})
 	if err != nil || p.Kernel != nil {
 		t.Errorf("got %v, %v, want a plan without programs", p.Kernel, err)
 	}

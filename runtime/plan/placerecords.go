@@ -241,7 +241,8 @@ func (c *projector) fields(evaluated map[*expr.Program]bool) error {
 				case place == event.InMember && n.F.Member == event.MemberComm:
 					named = true
 				case place == event.InMember:
-					if n.F.Member == event.MemberPeriod || n.F.Member == event.MemberMode || n.F.Member == event.MemberCallchain {
+					if n.F.Member == event.MemberPeriod || n.F.Member == event.MemberMode ||
+						n.F.Member == event.MemberCallchain {
 						err = not("%s is not sent", n.F.Name)
 					}
 				case place == event.InSlot:
@@ -311,7 +312,9 @@ func (c *projector) fields(evaluated map[*expr.Program]bool) error {
 				sent += f.Size
 			}
 		}
-		slices.SortStableFunc(r.Fields, func(a, b *expr.Field) int { return strings.Compare(a.F.Name, b.F.Name) })
+		slices.SortStableFunc(r.Fields, func(a, b *expr.Field) int {
+			return strings.Compare(a.F.Name, b.F.Name)
+		})
 		size += ev.Schema.Size
 	}
 	if n := len(c.part.Events); !c.whole && size >= fewOf*n && sent <= fewBytes*n && c.why == "" {
@@ -354,7 +357,8 @@ func (p *Plan) explainProjection(b *strings.Builder) {
 		fmt.Fprintf(b, "projected records since %s\n", p.Projection.Why)
 		for i := range p.Projection.Image.Programs {
 			prog := &p.Projection.Image.Programs[i]
-			fmt.Fprintf(b, "                %s: %s, %d instructions\n", prog.Label, prog.Where(), len(prog.Ins))
+			fmt.Fprintf(b, "                %s: %s, %d instructions\n", prog.Label, prog.Where(),
+				len(prog.Ins))
 		}
 	case p.ProjectionNo != "":
 		fmt.Fprintf(b, "projected records cannot be sent: %s\n", p.ProjectionNo)

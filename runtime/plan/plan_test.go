@@ -62,7 +62,13 @@ func play(p *Instance, lines ...string) {
 			if e.Stream.Schema.Name == name {
 				raw := binary.LittleEndian.AppendUint32(nil, uint32(id))
 				raw = binary.LittleEndian.AppendUint64(raw, uint64(n))
-				evs = append(evs, &event.Event{Time: event.Time(at), Stream: e.Stream, Raw: raw, TID: int32(id), CPU: 1})
+				evs = append(evs, &event.Event{
+					Time:   event.Time(at),
+					Stream: e.Stream,
+					Raw:    raw,
+					TID:    int32(id),
+					CPU:    1,
+				})
 			}
 		}
 	}
@@ -87,7 +93,13 @@ func rows(t *testing.T, p *Instance, i int) string {
 }
 
 func counted(in Stream, by ...string) *Group {
-	g := &Group{In: in, Aggs: []AggCol{{Name: "count", Agg: agg.Agg{Op: agg.Count}}, {Name: "sum", Agg: agg.Agg{Op: agg.Sum}, Arg: text("n")}}}
+	g := &Group{
+		In: in,
+		Aggs: []AggCol{
+			{Name: "count", Agg: agg.Agg{Op: agg.Count}},
+			{Name: "sum", Agg: agg.Agg{Op: agg.Sum}, Arg: text("n")},
+		},
+	}
 	for _, k := range by {
 		g.By = append(g.By, Var{Name: k, Fn: *text(k)})
 	}
@@ -129,7 +141,9 @@ func TestJoinPairsAndPartsWithLets(t *testing.T) {
 
 func TestTheSameEventTwiceIsOpenedTwice(t *testing.T) {
 	s := src("start")
-	p := build(t, Env{Replay: true}, counted(&Merge{In: []Stream{&Where{In: s, Pred: *text("n > 5")}, &Where{In: s, Pred: *text("n < 3")}}}))
+	p := build(t, Env{Replay: true}, counted(&Merge{In: []Stream{
+		&Where{In: s, Pred: *text("n > 5")}, &Where{In: s, Pred: *text("n < 3")},
+	}}))
 	if len(p.Events) != 2 {
 		t.Fatalf("got %d events to open, want 2: each use has its own predicate", len(p.Events))
 	}
@@ -183,17 +197,27 @@ func TestOnlyWhatIsReadIsAskedFor(t *testing.T) {
 			fmt.Sprint([]event.Member{event.MemberTime}), true, true},
 	} {
 		p := build(t, Env{}, c.in)
-		if got := fmt.Sprint(p.SampleMembers); got != c.members || p.Events[0].NoRaw == c.raw || p.Order != c.order {
-			t.Errorf("%s: got facts %s, no raw %v, order %v; want %s, %v, %v", c.name, got, p.Events[0].NoRaw, p.Order, c.members, !c.raw, c.order)
+		if got := fmt.Sprint(p.SampleMembers); got != c.members || p.Events[0].NoRaw == c.raw ||
+			p.Order != c.order {
+			t.Errorf("%s: got facts %s, no raw %v, order %v; want %s, %v, %v", c.name, got, p.Events[0].NoRaw,
+				p.Order, c.members, !c.raw, c.order)
 		}
 	}
 }
 
 func TestColumnsOfSomeStreamsOnly(t *testing.T) {
 	s, e := src("start"), src("end")
-	g := &Group{In: &Merge{In: []Stream{&Let{In: s, Vars: []Var{{"k", *text("id")}}}, &Let{In: e, Vars: []Var{{"k", *text("n")}}}}},
-		By:   []Var{{"k", *text("k")}},
-		Aggs: []AggCol{{Name: "starts", Agg: agg.Agg{Op: agg.Count}, Of: s}, {Name: "ends", Agg: agg.Agg{Op: agg.Count}, Of: e}, {Name: "sum", Agg: agg.Agg{Op: agg.Sum}, Arg: text("n"), Of: s}}}
+	g := &Group{
+		In: &Merge{In: []Stream{
+			&Let{In: s, Vars: []Var{{"k", *text("id")}}}, &Let{In: e, Vars: []Var{{"k", *text("n")}}},
+		}},
+		By: []Var{{"k", *text("k")}},
+		Aggs: []AggCol{
+			{Name: "starts", Agg: agg.Agg{Op: agg.Count}, Of: s},
+			{Name: "ends", Agg: agg.Agg{Op: agg.Count}, Of: e},
+			{Name: "sum", Agg: agg.Agg{Op: agg.Sum}, Arg: text("n"), Of: s},
+		},
+	}
 	p := build(t, Env{}, g)
 	play(p, "start@1 5 100", "end@2 9 5", "end@3 9 5")
 	if got, want := rows(t, p, 0), "5 1 2 100"; got != want {
@@ -223,9 +247,12 @@ func TestErrorsNameTheScript(t *testing.T) {
 func TestViewSteps(t *testing.T) {
 	g := counted(src("start"), "id")
 	g.View = View{
-		Steps: []Step{{Sort: "sum", Reverse: true}, {Sort: "id"}, {With: "twice", Fn: func(names []string, row []event.Value) (event.Value, error) {
-			return event.IntOf(2 * row[2].Int()), nil
-		}}, {Top: 2}},
+		Steps: []Step{{Sort: "sum", Reverse: true}, {Sort: "id"}, {
+			With: "twice",
+			Fn: func(names []string, row []event.Value) (event.Value, error) {
+				return event.IntOf(2 * row[2].Int()), nil
+			},
+		}, {Top: 2}},
 		Hidden: map[string]bool{"count": true},
 		Last:   "id",
 	}
@@ -263,13 +290,17 @@ func TestInterpretedFunctionsWorkEverywhere(t *testing.T) {
 	id := slow{func(e *event.Event) event.Value { return event.IntOf(int64(e.TID)) }}
 	odd := slow{func(e *event.Event) event.Value { return event.BoolOf(e.TID%2 == 1) }}
 	name := slow{func(e *event.Event) event.Value { return event.StrOf(fmt.Sprint("t", e.TID)) }}
-	p := build(t, Env{}, &Group{In: &Where{In: src("start"), Pred: Fn{Call: odd}}, By: []Var{{"name", Fn{Call: name}}},
-		Aggs: []AggCol{{Name: "sum", Agg: agg.Agg{Op: agg.Sum}, Arg: &Fn{Call: id}}}})
+	p := build(t, Env{}, &Group{
+		In:   &Where{In: src("start"), Pred: Fn{Call: odd}},
+		By:   []Var{{"name", Fn{Call: name}}},
+		Aggs: []AggCol{{Name: "sum", Agg: agg.Agg{Op: agg.Sum}, Arg: &Fn{Call: id}}},
+	})
 	play(p, "start@1 3 0", "start@2 4 0", "start@3 3 0", "start@4 5 0")
 	if got, want := rows(t, p, 0), "t3 6; t5 5"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got := p.Explain(); !strings.Contains(got, "interpreted slow at x.star:9:1") || !strings.Contains(got, "a loop") {
+	if got := p.Explain(); !strings.Contains(got, "interpreted slow at x.star:9:1") ||
+		!strings.Contains(got, "a loop") {
 		t.Errorf("got\n%swant the function and the reason", got)
 	}
 }

@@ -13,7 +13,11 @@ import (
 
 // probeKinds are the systems of event strings that are probes.
 var probeKinds = map[string]probe.Kind{
-	"kprobe": probe.Kprobe, "kretprobe": probe.Kretprobe, "uprobe": probe.Uprobe, "uretprobe": probe.Uretprobe, "usdt": probe.USDT,
+	"kprobe":    probe.Kprobe,
+	"kretprobe": probe.Kretprobe,
+	"uprobe":    probe.Uprobe,
+	"uretprobe": probe.Uretprobe,
+	"usdt":      probe.USDT,
 }
 
 // ProbeSource makes a source of a probe.

@@ -122,7 +122,8 @@ func (p *Profiler) branches(b *builder) ([]branch, error) {
 		if _, made := br.root.(*FoldOp); made {
 			p.name(b.plan.streams[br.stream].Schema)
 		}
-		br.preds = append(br.preds[:len(br.preds):len(br.preds)], &pred{"of " + p.As.Name, stands("of_profiler"), once})
+		br.preds = append(br.preds[:len(br.preds):len(br.preds)],
+			&pred{"of " + p.As.Name, stands("of_profiler"), once})
 		if p.As.Alias != "" {
 			b.plan.streams[br.stream].Label = p.As.Alias
 			sc := *br.scope

@@ -109,7 +109,13 @@ func (e *Event) filter(b *builder, sc *expr.Scope) error {
 	}
 	p, err := cexpr.CompileFilter(text, sc)
 	if err != nil {
-		return &diag.Error{Op: "filter", Subject: e.Stream.Label, Class: diag.Usage, Cause: err, Hint: diag.HintOf(err)}
+		return &diag.Error{
+			Op:      "filter",
+			Subject: e.Stream.Label,
+			Class:   diag.Usage,
+			Cause:   err,
+			Hint:    diag.HintOf(err),
+		}
 	}
 	e.addNative(b, p, text)
 	return nil

@@ -57,7 +57,8 @@ func (r *RecordSet) Sink() flow.Sink { return &r.next }
 // recordText shows what the kind has.
 func recordText(dst []byte, e *event.Event) []byte {
 	v := e.Derived.Slots
-	dst = append(append(append(append(dst, "kind="...), v[RecordKind].String()...), " name="...), v[RecordName].String()...)
+	dst = append(append(append(append(dst, "kind="...), v[RecordKind].String()...), " name="...),
+		v[RecordName].String()...)
 	if id := v[RecordID].Int(); id != 0 {
 		dst = strconv.AppendInt(append(dst, " id="...), id, 10)
 	}
@@ -78,7 +79,15 @@ func (k *KernelRecords) branches(b *builder) ([]branch, error) {
 		}
 	}
 	slot := func(i int, name, typ string, kind event.Kind, u event.Unit) event.Field {
-		return event.Field{Name: name, Type: typ, Kind: kind, Place: event.InSlot, Offset: i, Unit: u, Size: 8}
+		return event.Field{
+			Name:   name,
+			Type:   typ,
+			Kind:   kind,
+			Place:  event.InSlot,
+			Offset: i,
+			Unit:   u,
+			Size:   8,
+		}
 	}
 	schema := &event.Schema{System: "kernel", Name: "record", Fields: []event.Field{
 		slot(RecordKind, "kind", "char[]", event.Str, event.NoUnit),

@@ -70,7 +70,9 @@ func TestHideSelf(t *testing.T) {
 func feedAs(p *Instance, at event.Time, pid, tid int32, name string) {
 	for _, e := range p.Events {
 		if e.Stream.Schema.Name == name {
-			p.Router.Events([]*event.Event{{Time: at, Stream: e.Stream, Raw: make([]byte, 12), PID: pid, TID: tid}})
+			p.Router.Events([]*event.Event{
+				{Time: at, Stream: e.Stream, Raw: make([]byte, 12), PID: pid, TID: tid},
+			})
 		}
 	}
 }

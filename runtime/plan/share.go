@@ -5,7 +5,8 @@ package plan
 // shown as it comes, and no script function runs, since the interpreter has one
 // thread.
 func (p *Plan) Shareable() bool {
-	if p.Order || p.Comm || p.Watch || len(p.Operators) == 0 || len(p.Interpreted) > 0 || p.HasStacks || p.Mappings {
+	if p.Order || p.Comm || p.Watch || len(p.Operators) == 0 || len(p.Interpreted) > 0 || p.HasStacks ||
+		p.Mappings {
 		return false
 	}
 	for _, op := range p.Operators {

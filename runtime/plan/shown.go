@@ -67,10 +67,22 @@ func (l *Log) show(b *builder, brs []branch) (*shows, error) {
 		schema := &event.Schema{System: br.scope.Schema.System, Name: br.scope.Schema.Name}
 		for i, name := range s.names {
 			unit := unitOf(s.values[i].At(br.stream))
-			schema.Fields = append(schema.Fields, event.Field{Name: name, Place: event.InSlot, Offset: i, Size: 8, Signed: true, Unit: unit})
+			schema.Fields = append(schema.Fields, event.Field{
+				Name:   name,
+				Place:  event.InSlot,
+				Offset: i,
+				Size:   8,
+				Signed: true,
+				Unit:   unit,
+			})
 		}
 		if s.stacks != nil && !slices.Contains(s.names, Stack) {
-			schema.Fields = append(schema.Fields, event.Field{Name: Stack, Place: event.InSlot, Offset: len(s.names), Size: 4})
+			schema.Fields = append(schema.Fields, event.Field{
+				Name:   Stack,
+				Place:  event.InSlot,
+				Offset: len(s.names),
+				Size:   4,
+			})
 		}
 		s.streams[br.stream] = b.madeStream(schema)
 	}
@@ -97,7 +109,15 @@ func (s *shown) of(e *event.Event) (shown *event.Event, heading string, parts [2
 		}
 		s.derived.Slots = append(s.derived.Slots, event.UintOf(id))
 	}
-	s.event = event.Event{Time: e.Time, Stream: s.streams[e.Stream.Index], PID: e.PID, TID: e.TID, CPU: e.CPU, Ring: e.Ring, Derived: &s.derived}
+	s.event = event.Event{
+		Time:    e.Time,
+		Stream:  s.streams[e.Stream.Index],
+		PID:     e.PID,
+		TID:     e.TID,
+		CPU:     e.CPU,
+		Ring:    e.Ring,
+		Derived: &s.derived,
+	}
 	return &s.event, heading, parts
 }
 

@@ -65,7 +65,8 @@ func addPushes(b *builder) error {
 			continue
 		}
 		if e.Source.Kind != Tracepoint {
-			return diag.Errorf(diag.Usage, "push", e.Stream.Label, "only tracepoints can be sent").WithHint("leave out push=")
+			return diag.Errorf(diag.Usage, "push", e.Stream.Label, "only tracepoints can be sent").
+				WithHint("leave out push=")
 		}
 		for _, to := range all {
 			op := byAddress[to]

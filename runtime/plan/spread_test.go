@@ -16,12 +16,16 @@ func sentTo(name, to string) *Source {
 
 // Events with one address share it; who sends an event does not log it.
 func TestPushesShareTheirAddress(t *testing.T) {
-	p := build(t, Env{}, &Log{In: &Merge{In: []Stream{sentTo("start", "1"), sentTo("end", "1"), src("start")}}})
+	p := build(t, Env{},
+		&Log{In: &Merge{In: []Stream{sentTo("start", "1"), sentTo("end", "1"), src("start")}}})
 	if len(Runs[*PushRun](p)) != 1 || len(Runs[*PushRun](p)[0].Of) != 2 || !p.Order {
-		t.Fatalf("got %d addresses, order %v, want one with two events, in order", len(Runs[*PushRun](p)), p.Order)
+		t.Fatalf("got %d addresses, order %v, want one with two events, in order",
+			len(Runs[*PushRun](p)), p.Order)
 	}
 	var got []string
-	Runs[*PushRun](p)[0].Send = func(id uint64, e *event.Event) { got = append(got, fmt.Sprintf("sent %d@%d", id, e.Time)) }
+	Runs[*PushRun](p)[0].Send = func(id uint64, e *event.Event) {
+		got = append(got, fmt.Sprintf("sent %d@%d", id, e.Time))
+	}
 	Runs[*PushRun](p)[0].Lose = func(n uint64, _ event.Time) { got = append(got, fmt.Sprintf("lost %d", n)) }
 	for _, l := range Runs[*LogRun](p) {
 		l.Emit = func(e *event.Event) { got = append(got, fmt.Sprintf("shown@%d", e.Time)) }
@@ -43,12 +47,15 @@ func TestPushesShareTheirAddress(t *testing.T) {
 // One event goes to several addresses, and comes from several.
 func TestSeveralAddresses(t *testing.T) {
 	p := build(t, Env{}, &Log{In: &Merge{In: []Stream{sentTo("start", "1, 2,1"), sentTo("end", "2")}}})
-	if len(Runs[*PushRun](p)) != 2 || Runs[*PushRun](p)[0].To != "1" || Runs[*PushRun](p)[1].To != "2" || len(Runs[*PushRun](p)[0].Of) != 1 || len(Runs[*PushRun](p)[1].Of) != 2 {
+	if len(Runs[*PushRun](p)) != 2 || Runs[*PushRun](p)[0].To != "1" || Runs[*PushRun](p)[1].To != "2" ||
+		len(Runs[*PushRun](p)[0].Of) != 1 || len(Runs[*PushRun](p)[1].Of) != 2 {
 		t.Fatalf("got %d addresses, want 1 with one event and 2 with both", len(Runs[*PushRun](p)))
 	}
 	var got []string
 	for _, run := range Runs[*PushRun](p) {
-		run.Send = func(id uint64, e *event.Event) { got = append(got, fmt.Sprintf("%s:%d@%d", run.To, id, e.Time)) }
+		run.Send = func(id uint64, e *event.Event) {
+			got = append(got, fmt.Sprintf("%s:%d@%d", run.To, id, e.Time))
+		}
 	}
 	play(p, "start@1 1 4", "end@2 1 1")
 	if want := "1:1@1 2:1@1 2:2@2"; strings.Join(got, " ") != want {
@@ -69,7 +76,8 @@ func TestSpreadRefusals(t *testing.T) {
 		"neither sent nor received":    counted(&Counters{In: []*Source{pulled}}),
 		"only tracepoints can be sent": &Log{In: soft},
 	} {
-		if _, err := Build([]Report{r}, Env{Catalog: shelf{}}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Build([]Report{r}, Env{Catalog: shelf{}}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

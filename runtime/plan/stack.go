@@ -34,7 +34,10 @@ func (s *StackSpec) String() string {
 		parts = append(parts, "kernel")
 	}
 	if s.User {
-		how := map[string]string{"dwarf": "by unwind tables", "auto": "by unwind tables or frame pointers"}[s.Unwind]
+		how := map[string]string{
+			"dwarf": "by unwind tables",
+			"auto":  "by unwind tables or frame pointers",
+		}[s.Unwind]
 		parts = append(parts, "user "+cmp.Or(how, "by frame pointers"))
 	}
 	return strings.Join(parts, ", ")
@@ -66,7 +69,8 @@ func (w *WithStack) branches(b *builder) ([]branch, error) {
 			continue // a script's events: those that have a stack get it
 		}
 		if br.root != nil || e == nil {
-			return nil, diag.Errorf(diag.Run, "stack", b.plan.streams[br.stream].Label, "the event is made here, it has no stack of its own").
+			return nil, diag.Errorf(diag.Run, "stack", b.plan.streams[br.stream].Label,
+				"the event is made here, it has no stack of its own").
 				WithHint("ask for the stacks of the events before they are joined: join([a.stack()], [b])")
 		}
 		spec := w.Spec

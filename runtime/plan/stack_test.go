@@ -40,9 +40,15 @@ func TestOnlyEventsWhoseStackIsReadHaveOne(t *testing.T) {
 }
 
 func TestExplainTellsStacks(t *testing.T) {
-	p := build(t, Env{}, &Stacks{In: &WithStack{In: src("start"), Spec: StackSpec{User: true, Unwind: "dwarf"}}, Value: text("n"), Name: "n"})
+	p := build(t, Env{}, &Stacks{
+		In:    &WithStack{In: src("start"), Spec: StackSpec{User: true, Unwind: "dwarf"}},
+		Value: text("n"),
+		Name:  "n",
+	})
 	text := p.Explain()
-	for _, want := range []string{"[with its call stack: user by unwind tables]", "by stack, pid, comm: count, sum of n"} {
+	for _, want := range []string{
+		"[with its call stack: user by unwind tables]", "by stack, pid, comm: count, sum of n",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("got\n%s\nwant %q", text, want)
 		}
@@ -68,7 +74,8 @@ func TestStackErrors(t *testing.T) {
 
 func TestBurstKeepsBusyTimes(t *testing.T) {
 	p := build(t, Env{}, counted(&Burst{In: src("start"), Count: 3, WithinNS: 100, By: text("id")}))
-	play(p, "start@10 1 1", "start@20 1 2", "start@25 2 3", "start@50 1 4", "start@109 1 5", // the window of 1 ends at 110
+	// the window of 1 ends at 110
+	play(p, "start@10 1 1", "start@20 1 2", "start@25 2 3", "start@50 1 4", "start@109 1 5",
 		"start@115 1 6", "start@116 1 7", "start@117 1 8", "start@300 1 9")
 	// The third and fourth of 1, then the third of its next window.
 	if got, want := rows(t, p, 0), "3 17"; got != want {

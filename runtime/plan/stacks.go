@@ -157,7 +157,8 @@ func periods(b *builder, brs []branch) (value *Fn, name string) {
 	for i := range brs {
 		s := b.plan.streams[brs[i].stream].Schema
 		clock := s.System == "software" && (s.Name == "cpu-clock" || s.Name == "task-clock")
-		if brs[i].root != nil || !clock && !slices.Contains([]string{"hardware", "cache", "pmu", "raw"}, s.System) {
+		counted := slices.Contains([]string{"hardware", "cache", "pmu", "raw"}, s.System)
+		if brs[i].root != nil || !clock && !counted {
 			return nil, ""
 		}
 		if name = s.Name; clock {
@@ -181,8 +182,10 @@ func (s *Stacks) stackKey(b *builder, brs []branch) (*flow.Fn, error) {
 	}
 	for i := range brs {
 		if p := fn.At(brs[i].stream); brs[i].root != nil && isStack(p) && ownMember(p) {
-			return nil, located(diag.Errorf(diag.Run, "stacks", brs[i].scope.Schema.FullName(), "the events carry no stack").
-				WithHint("take the stacks of the events that they are made from: .stack() before it, in many profilers -g"), f.Pos)
+			e := diag.Errorf(diag.Run, "stacks", brs[i].scope.Schema.FullName(), "the events carry no stack").
+				WithHint("take the stacks of the events that they are made from: .stack() before it, " +
+					"in many profilers -g")
+			return nil, located(e, f.Pos)
 		}
 	}
 	var wrong *expr.Program

@@ -17,7 +17,8 @@ func (b *builder) uses(br *branch, p *expr.Program) {
 		switch {
 		case f.Is(event.MemberCallchain):
 			b.needStack(br)
-		case f.F.Place == event.InMember && f.F.Member.OfContext() && !carries(br.schemaOf(f.Part), f.F.Member):
+		case f.F.Place == event.InMember && f.F.Member.OfContext() &&
+			!carries(br.schemaOf(f.Part), f.F.Member):
 			b.contexts = append(b.contexts, contextUse{prog: p, name: f.F.Name, label: label()})
 		}
 	}

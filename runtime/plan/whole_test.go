@@ -37,7 +37,11 @@ func TestSlotsAreWhole(t *testing.T) {
 func TestSlotsAreSums(t *testing.T) {
 	f := func(column string, op *agg.Op) {
 		t.Helper()
-		g := &Group{In: src("start"), By: []Var{{"slot", *text("time / 10")}}, Aggs: []AggCol{{Name: "x", Agg: agg.Agg{Op: op}, Arg: text("n")}}}
+		g := &Group{
+			In:   src("start"),
+			By:   []Var{{"slot", *text("time / 10")}},
+			Aggs: []AggCol{{Name: "x", Agg: agg.Agg{Op: op}, Arg: text("n")}},
+		}
 		g.View.Whole = &Whole{Column: column, Period: 10}
 		_, err := Build([]Report{g}, Env{Catalog: shelf{}})
 		var e *diag.Error
