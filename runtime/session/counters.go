@@ -115,8 +115,17 @@ func openCounters(ctx context.Context, r *run, set *plan.CounterSet) (*counterRu
 	}
 	for i, schema := range set.Schemas {
 		s := set.Sources[i]
-		ev := perf.EventConfig{Schema: schema, Label: s.Alias, Filter: s.Filter, CPUs: s.CPUs, Optional: s.Optional,
-			ExcludeUser: s.Exclude.User, ExcludeKernel: s.Exclude.Kernel, ExcludeHost: s.Exclude.Host, ExcludeGuest: s.Exclude.Guest}
+		ev := perf.EventConfig{
+			Schema:        schema,
+			Label:         s.Alias,
+			Filter:        s.Filter,
+			CPUs:          s.CPUs,
+			Optional:      s.Optional,
+			ExcludeUser:   s.Exclude.User,
+			ExcludeKernel: s.Exclude.Kernel,
+			ExcludeHost:   s.Exclude.Host,
+			ExcludeGuest:  s.Exclude.Guest,
+		}
 		r.env.events.here.Configure(&ev, s, nil)
 		cfg.Events = append(cfg.Events, ev)
 	}
@@ -184,7 +193,15 @@ func (c *counterRun) read() error {
 	c.evs, c.derived = c.evs[:0], c.derived[:0]
 	at := c.run.clock.now()
 	if gaps := c.counters.Gaps(); gaps > c.gaps {
-		lost := event.Event{Kind: event.Lost, Time: at, Count: uint32(gaps - c.gaps), PID: -1, TID: -1, CPU: -1, Ring: -1}
+		lost := event.Event{
+			Kind:  event.Lost,
+			Time:  at,
+			Count: uint32(gaps - c.gaps),
+			PID:   -1,
+			TID:   -1,
+			CPU:   -1,
+			Ring:  -1,
+		}
 		c.gaps = gaps
 		c.run.instance.Router.Events([]*event.Event{&lost})
 		c.set.Sink().Lost(lost.Ring, uint64(lost.Count), at)
@@ -210,7 +227,13 @@ func (c *counterRun) read() error {
 			continue
 		}
 		c.derived = append(c.derived, event.Derived{Slots: slots})
-		c.evs = append(c.evs, event.Event{Stream: c.set.Stream, Time: at, CPU: int32(n.CPU), TID: int32(n.TID), PID: -1})
+		c.evs = append(c.evs, event.Event{
+			Stream: c.set.Stream,
+			Time:   at,
+			CPU:    int32(n.CPU),
+			TID:    int32(n.TID),
+			PID:    -1,
+		})
 	}
 	c.before, c.now = c.now, c.before
 	c.ptrs = c.ptrs[:0]

@@ -84,7 +84,13 @@ func databaseError(path string, err error) error {
 func (d *database) begin(_ context.Context, r *run, op plan.Running) error {
 	d.run = op.(*plan.DatabaseRun)
 	services := r.env.services()
-	f := sql.Functions{Ksymbol: services.Ksym, KsymbolOffset: services.KsymOffset, Syscall: services.SyscallName, Comm: services.Comm, Schemas: map[string]*event.Schema{}}
+	f := sql.Functions{
+		Ksymbol:       services.Ksym,
+		KsymbolOffset: services.KsymOffset,
+		Syscall:       services.SyscallName,
+		Comm:          services.Comm,
+		Schemas:       map[string]*event.Schema{},
+	}
 	for _, t := range d.run.Tables {
 		f.Schemas[t.Name] = t.Schema
 	}
@@ -207,7 +213,8 @@ func (d *database) settle(stacks *runStacks) error {
 			if !t.About.Stack || stacks == nil {
 				continue
 			}
-			ids, err := db.Numbers("SELECT DISTINCT _stack FROM " + sql.Quote(t.Name) + " WHERE _stack NOT IN (SELECT id FROM stacks)")
+			ids, err := db.Numbers("SELECT DISTINCT _stack FROM " + sql.Quote(t.Name) +
+				" WHERE _stack NOT IN (SELECT id FROM stacks)")
 			if err != nil {
 				return err
 			}
@@ -232,7 +239,10 @@ func queryError(query string, err error) error {
 
 // inserts is the answer of a file that nobody asks anything: what is in it.
 func (d *database) inserts(meta func(name, title string) result.Meta) *result.Table {
-	t := &result.Table{Columns: []result.Column{{Name: "table", Kind: result.KeyColumn, Left: true, Width: 16}, {Name: "inserts", Width: 12}}}
+	t := &result.Table{Columns: []result.Column{
+		{Name: "table", Kind: result.KeyColumn, Left: true, Width: 16},
+		{Name: "inserts", Width: 12},
+	}}
 	total := uint64(0)
 	for _, x := range d.run.Tables {
 		t.Rows = append(t.Rows, []event.Value{event.StrOf(x.Name), event.UintOf(x.Total)})
@@ -269,7 +279,8 @@ func differ(got, want *result.Table) string {
 	for i, row := range got.Rows {
 		for j, v := range row {
 			if w := want.Rows[i][j]; v.Kind != w.Kind || v.Compare(w) != 0 {
-				return "row " + strconv.Itoa(i+1) + ", column " + got.Columns[j].Name + ": got " + v.String() + ", want " + w.String()
+				return "row " + strconv.Itoa(i+1) + ", column " + got.Columns[j].Name + ": got " +
+					v.String() + ", want " + w.String()
 			}
 		}
 	}

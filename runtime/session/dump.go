@@ -25,8 +25,11 @@ func (r *run) dumps(now time.Time) {
 // state is what was attached, what came, and what is kept of it.
 func (r *run) state(now time.Time) []string {
 	self := newUsage()
-	lines := []string{fmt.Sprintf("state: running for %s, %d samples, %.3f s of CPU time, at most %s of memory",
-		now.Sub(r.started).Round(time.Millisecond), r.instance.Router.Samples, (self.user + self.sys).Seconds(), unit.Size(self.maxRSSKB<<10))}
+	lines := []string{
+		fmt.Sprintf("state: running for %s, %d samples, %.3f s of CPU time, at most %s of memory",
+			now.Sub(r.started).Round(time.Millisecond), r.instance.Router.Samples,
+			(self.user + self.sys).Seconds(), unit.Size(self.maxRSSKB<<10)),
+	}
 	add := func(format string, args ...any) { lines = append(lines, "state: "+fmt.Sprintf(format, args...)) }
 	if r.in.kernel != nil {
 		add("the work is done by programs in the kernel, which keep what is read at the next result")
@@ -40,9 +43,11 @@ func (r *run) state(now time.Time) []string {
 			add("%s", line)
 		}
 		st := r.in.live.Stats()
-		add("%s: %d descriptors, %d wakeups; members of samples: %s", st.Mode, st.Opened, st.Wakeups, r.plan.Members())
+		add("%s: %d descriptors, %d wakeups; members of samples: %s", st.Mode, st.Opened, st.Wakeups,
+			r.plan.Members())
 		for _, ring := range st.Rings {
-			add("ring of %s: %s, %d records (%s) read, at most %s waited, %d lost", ringName(ring), unit.Size(int64(ring.SizeBytes)),
+			add("ring of %s: %s, %d records (%s) read, at most %s waited, %d lost", ringName(ring),
+				unit.Size(int64(ring.SizeBytes)),
 				ring.Records, unit.Size(int64(ring.Bytes)), unit.Size(int64(ring.PeakBytes)), ring.Lost)
 		}
 	}

@@ -81,7 +81,8 @@ func openEval(ctx context.Context, r *run) (e *eval, err error) {
 		return nil, nil
 	}
 	if r.in.live == nil && r.in.kernel == nil {
-		return nil, diag.Errorf(diag.Usage, "option", "--perfeval-"+o.Cost.evalKind(), "no event of this machine is sampled that could reach ppscript").
+		return nil, diag.Errorf(diag.Usage, "option", "--perfeval-"+o.Cost.evalKind(),
+			"no event of this machine is sampled that could reach ppscript").
 			WithHint("leave it out, or choose a profiler that takes events; see: ppscript explain")
 	}
 	e = &eval{run: r, byThread: len(o.Cost.EvalPIDs) > 0, index: map[int32]int{},
@@ -127,7 +128,8 @@ func (e *eval) open(ctx context.Context, cfg perf.Config) (err error) {
 		return err
 	}
 	if len(cfg.Events) == 0 {
-		return diag.Errorf(diag.Usage, "option", "--perfeval-cpus", "cpus= keeps every event from these CPUs").
+		return diag.Errorf(diag.Usage, "option", "--perfeval-cpus",
+			"cpus= keeps every event from these CPUs").
 			WithHint("name CPUs on which an event is observed")
 	}
 	if e.counters, err = perf.OpenCounters(ctx, cfg); err != nil {
@@ -263,7 +265,8 @@ func (r *run) sink() func([]*event.Event) {
 // pass counts what reaches ppscript and hands it on.
 func (e *eval) pass(evs []*event.Event) {
 	for _, ev := range evs {
-		if ev.Kind != event.Sample || ev.Stream.Index >= e.local || ev.Time < e.period.from || ev.Time > e.period.until {
+		if ev.Kind != event.Sample || ev.Stream.Index >= e.local || ev.Time < e.period.from ||
+			ev.Time > e.period.until {
 			continue
 		}
 		id := ev.CPU
@@ -349,7 +352,10 @@ func (e *eval) report(now time.Time) error {
 	}
 	fields = append(fields, render.NoteField{Name: "reached", Value: event.UintOf(reached)})
 	if e.exceeded {
-		fields = append(fields, render.NoteField{Name: "exceeds", Value: event.UintOf(e.run.cfg.Options.Limits.SamplingLimit)})
+		fields = append(fields, render.NoteField{
+			Name:  "exceeds",
+			Value: event.UintOf(e.run.cfg.Options.Limits.SamplingLimit),
+		})
 	}
 	err := e.run.results.out.Note("perfeval", fields...)
 	e.reported = now
@@ -361,9 +367,15 @@ func (e *eval) report(now time.Time) error {
 		p := &e.at[i]
 		fields := []render.NoteField{{Name: kind, Value: event.IntOf(int64(p.id))}}
 		if e.hits {
-			fields = append(fields, render.NoteField{Name: "occurred", Value: event.UintOf(p.occurred - p.told.occurred)})
+			fields = append(fields, render.NoteField{
+				Name:  "occurred",
+				Value: event.UintOf(p.occurred - p.told.occurred),
+			})
 		}
-		fields = append(fields, render.NoteField{Name: "reached", Value: event.UintOf(p.reached - p.told.reached)})
+		fields = append(fields, render.NoteField{
+			Name:  "reached",
+			Value: event.UintOf(p.reached - p.told.reached),
+		})
 		if err == nil && (e.exceeded || e.run.cfg.Options.Verbose > 0) {
 			err = e.run.results.out.Note("perfeval_instance", fields...)
 		}

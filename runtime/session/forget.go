@@ -35,7 +35,8 @@ func (w *runStacks) tick(r *run, final bool) {
 
 // sayNone says that stacks were wanted and none came.
 func (w *runStacks) sayNone(r *run) {
-	wanted := plan.Has[*plan.StacksOp](r.plan) || plan.Has[*plan.LogOp](r.plan) || plan.Has[*plan.SlowOp](r.plan)
+	wanted := plan.Has[*plan.StacksOp](r.plan) || plan.Has[*plan.LogOp](r.plan) ||
+		plan.Has[*plan.SlowOp](r.plan)
 	if w == nil || !wanted || !hasOwnStacks(r.plan) || !w.Stackless() {
 		return
 	}

@@ -77,7 +77,8 @@ func (d *heatMaps) close(r *run) error {
 	for _, f := range d.files {
 		r.cfg.stage("write " + f.svg)
 		errs = append(errs, f.w.Flush(), f.lat.Close(), f.draw(r.account.total))
-		r.env.msgs.note("wrote %s, and %s for trace2heatmap.pl --unitstime=ns --unitslatency=ns", f.svg, f.lat.Name())
+		r.env.msgs.note("wrote %s, and %s for trace2heatmap.pl --unitstime=ns --unitslatency=ns", f.svg,
+			f.lat.Name())
 	}
 	return errors.Join(errs...)
 }

@@ -38,7 +38,12 @@ type kernelRun struct {
 // kernelEnv says what the plan needs to know to decide about the kernel.
 func (w *env) kernelEnv() plan.KernelEnv {
 	o := &w.cfg.Options
-	t := plan.KernelEnv{Engine: o.Reading.Engine, NoProjection: w.noProjection, Intervals: o.Interval > 0, MaxStack: maxStack(false)}
+	t := plan.KernelEnv{
+		Engine:       o.Reading.Engine,
+		NoProjection: w.noProjection,
+		Intervals:    o.Interval > 0,
+		MaxStack:     maxStack(false),
+	}
 	o.evalKernelEnv(&t)
 	if t.NoProjection == "" && (o.Clock.TSC || o.Clock.KVM != "") {
 		t.NoProjection = "times are converted from those of perf's own clock"

@@ -50,7 +50,8 @@ func (d *kernelRecords) side(r *run, e *event.Event) {
 	} else if c, ok := perf.DecodeCgroup(e); ok {
 		fill("cgroup", c.Path, c.ID, 0, 0)
 	} else if p, ok := perf.DecodeTextPoke(e); ok {
-		fill("text-poke", string(r.env.events.here.Symbols.AppendSymbol(nil, p.Addr)), 0, p.Addr, uint64(max(len(p.Old), len(p.New))))
+		fill("text-poke", string(r.env.events.here.Symbols.AppendSymbol(nil, p.Addr)), 0, p.Addr,
+			uint64(max(len(p.Old), len(p.New))))
 		slots[plan.RecordOld], slots[plan.RecordNew] = event.StrOf(spaced(p.Old)), event.StrOf(spaced(p.New))
 	} else {
 		return

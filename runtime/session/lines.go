@@ -26,7 +26,8 @@ func (logLines) begin(_ context.Context, r *run, op plan.Running) error {
 func (o *results) emitter(l *plan.LogRun) func(e *event.Event) {
 	line := render.Line{Result: l.Name, Stacks: o.stacks.shows()}
 	hidden := func(e *event.Event) bool {
-		return l.Spec.NoRegisters || !l.Spec.Registers && e.Stream != nil && e.Stream.Schema.System == "software"
+		return l.Spec.NoRegisters || !l.Spec.Registers && e.Stream != nil &&
+			e.Stream.Schema.System == "software"
 	}
 	if o.cfg.Options.Stacks.FlameGraph == Stdout {
 		return func(*event.Event) {} // the stacks take the place of the lines

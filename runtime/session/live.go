@@ -26,8 +26,16 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 		Pages:     o.Reading.Pages,
 		Watermark: o.Reading.Watermark,
 		Overwrite: p.Overwrite,
-		SideBand: perf.SideBand{Comm: p.Comm || p.Mappings, Task: p.Comm || p.Mappings || slices.ContainsFunc(plan.Of[*plan.JoinOp](p), (*plan.JoinOp).Forgets), Mmap: p.Mappings, Ksymbol: p.HasStacks || plan.Has[*plan.RecordOp](p),
-			BPF: plan.Has[*plan.RecordOp](p), Cgroup: plan.Has[*plan.RecordOp](p), TextPoke: plan.Has[*plan.RecordOp](p)},
+		SideBand: perf.SideBand{
+			Comm: p.Comm || p.Mappings,
+			Task: p.Comm || p.Mappings ||
+				slices.ContainsFunc(plan.Of[*plan.JoinOp](p), (*plan.JoinOp).Forgets),
+			Mmap:     p.Mappings,
+			Ksymbol:  p.HasStacks || plan.Has[*plan.RecordOp](p),
+			BPF:      plan.Has[*plan.RecordOp](p),
+			Cgroup:   plan.Has[*plan.RecordOp](p),
+			TextPoke: plan.Has[*plan.RecordOp](p),
+		},
 		Warn: w.msgs.leftOut,
 	}
 	if p.Watch {
@@ -50,10 +58,19 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 	for _, e := range localEvents(p) {
 		s := e.Source
 		ev := perf.EventConfig{
-			Schema: e.Stream.Schema, Label: e.Stream.Label, Filter: e.Filter,
-			Period: s.Period, Freq: s.Freq, NoRaw: e.NoRaw, CPUs: s.CPUs, Optional: s.Optional,
-			ExcludeUser: s.Exclude.User, ExcludeKernel: s.Exclude.Kernel, ExcludeHost: s.Exclude.Host,
-			ExcludeGuest: s.Exclude.Guest, ExcludeIdle: s.Exclude.Idle && e.Stream.Schema.System == "software",
+			Schema:        e.Stream.Schema,
+			Label:         e.Stream.Label,
+			Filter:        e.Filter,
+			Period:        s.Period,
+			Freq:          s.Freq,
+			NoRaw:         e.NoRaw,
+			CPUs:          s.CPUs,
+			Optional:      s.Optional,
+			ExcludeUser:   s.Exclude.User,
+			ExcludeKernel: s.Exclude.Kernel,
+			ExcludeHost:   s.Exclude.Host,
+			ExcludeGuest:  s.Exclude.Guest,
+			ExcludeIdle:   s.Exclude.Idle && e.Stream.Schema.System == "software",
 		}
 		w.events.here.Configure(&ev, s, p.SampleMembers)
 		c.Prompt = c.Prompt || probe.ReadsMemory(ev.Schema, p.SampleMembers)
@@ -72,7 +89,8 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 func (w *env) sayExcluded(p *plan.Plan) {
 	for _, e := range localEvents(p) {
 		if x := e.Source.Exclude; e.Stream.Schema.System == "software" && (x.Host || x.Guest) {
-			w.msgs.say("%s: the kernel counts it on the host, and leaves no host or guest out", e.Stream.Label)
+			w.msgs.say("%s: the kernel counts it on the host, and leaves no host or guest out",
+				e.Stream.Label)
 		}
 	}
 }
@@ -96,7 +114,8 @@ func (w *env) openLive(ctx context.Context, p *plan.Plan) (*plan.Plan, *perf.Sou
 			return nil, nil, err // the kernel's words say more
 		}
 		if w.cfg.Options.Verbose > 0 {
-			w.msgs.say("%s: the kernel cannot do this filter, ppscript does it: %s", refused.Label, refused.Filter)
+			w.msgs.say("%s: the kernel cannot do this filter, ppscript does it: %s", refused.Label,
+				refused.Filter)
 		}
 		p = again
 	}

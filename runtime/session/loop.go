@@ -60,7 +60,8 @@ func (r *run) loop(ctx context.Context) error {
 		if err := r.results.deliveries.send(r, ended); err != nil {
 			return err
 		}
-		over := ended || r.plan.Watch && r.env.watch.over(now) || r.results.failed != nil || r.instance.Router.Done() || ctx.Err() != nil ||
+		over := ended || r.plan.Watch && r.env.watch.over(now) || r.results.failed != nil ||
+			r.instance.Router.Done() || ctx.Err() != nil ||
 			r.playback != nil && r.playback.over ||
 			!deadline.IsZero() && !now.Before(deadline) || r.tooFast(speed, now)
 		if over {
@@ -94,7 +95,9 @@ func (r *run) loop(ctx context.Context) error {
 // endInterval shows the results of the interval that ended at that time. What is
 // shown by slots of time needs all events of it, and knows which are of the next.
 func (r *run) endInterval(at time.Time) error {
-	whole := slices.ContainsFunc(plan.Runs[*plan.Table](r.instance), func(t *plan.Table) bool { return t.Spec.View.Whole != nil })
+	whole := slices.ContainsFunc(plan.Runs[*plan.Table](r.instance), func(t *plan.Table) bool {
+		return t.Spec.View.Whole != nil
+	})
 	if whole && r.in.src != nil {
 		r.in.polled = r.clock.now()
 		if err := r.in.src.Poll(context.Background(), 0); err != nil && !errors.Is(err, io.EOF) {

@@ -41,7 +41,8 @@ type playback struct {
 // newPlayback follows the time of the recording; nil if nothing depends on it.
 func newPlayback(r *run) *playback {
 	o := &r.cfg.Options
-	if r.env.rec.file == nil || o.Interval == 0 && o.Limits.Duration == 0 && !o.Recording.From.Given() && !o.Recording.To.Given() {
+	if r.env.rec.file == nil || o.Interval == 0 && o.Limits.Duration == 0 && !o.Recording.From.Given() &&
+		!o.Recording.To.Given() {
 		return nil
 	}
 	return &playback{run: r, interval: event.Time(o.Interval), to: event.MaxTime}
@@ -69,7 +70,8 @@ func (p *playback) begin(first event.Time) error {
 		t, err := x.moment.in(s)
 		if err != nil {
 			return diag.Errorf(diag.Usage, "option", x.option, "%w", err).
-				WithHint("give seconds of its clock, as ppscript info %s shows them: %s 12.5", o.Recording.Path, x.option)
+				WithHint("give seconds of its clock, as ppscript info %s shows them: %s 12.5",
+					o.Recording.Path, x.option)
 		}
 		*x.to = t
 	}
@@ -78,7 +80,8 @@ func (p *playback) begin(first event.Time) error {
 		p.to = begin + d
 	}
 	if p.to <= begin {
-		return diag.Errorf(diag.Usage, "option", "--to", "nothing is left: what is read begins at %s, and --to is %s", seconds(begin), seconds(p.to)).
+		return diag.Errorf(diag.Usage, "option", "--to",
+			"nothing is left: what is read begins at %s, and --to is %s", seconds(begin), seconds(p.to)).
 			WithHint("the first sample is at %s; see: ppscript info %s", seconds(first), o.Recording.Path)
 	}
 	p.tick = begin + p.interval
@@ -137,7 +140,8 @@ func (p *playback) pass(evs []*event.Event) {
 // end finds a window that begins behind all that was read.
 func (p *playback) end() {
 	if p.wrong == nil && p.before > 0 && !p.inside && !p.over {
-		p.wrong = diag.Errorf(diag.Usage, "option", "--from", "nothing is left: what is read ends at %s, and --from is %s", seconds(p.before), seconds(p.from)).
+		p.wrong = diag.Errorf(diag.Usage, "option", "--from",
+			"nothing is left: what is read ends at %s, and --from is %s", seconds(p.before), seconds(p.from)).
 			WithHint("give an earlier time; see: ppscript info %s", p.run.cfg.Options.Recording.Path)
 	}
 }
@@ -150,7 +154,8 @@ func (p *playback) endIntervals(t event.Time) {
 	r := p.run
 	for n := 0; t >= p.tick && r.results.failed == nil; n++ {
 		if left := (t - p.tick) / p.interval; n == quietIntervals && left > 0 {
-			r.env.msgs.say("nothing came for %s: %d intervals are not shown", time.Duration(left*p.interval), left)
+			r.env.msgs.say("nothing came for %s: %d intervals are not shown",
+				time.Duration(left*p.interval), left)
 			p.tick += left * p.interval
 		}
 		p.present, r.account.until = p.tick, p.tick

@@ -31,7 +31,8 @@ type remote struct {
 // pulled finds a source's events among those that are sent.
 func (c *catalog) pulled(s *plan.Source) ([]*event.Schema, error) {
 	if s.Kind != plan.Tracepoint {
-		return nil, diag.Errorf(diag.Usage, "pull", s.FullName(), "only tracepoints can be received").WithHint("leave out pull=")
+		return nil, diag.Errorf(diag.Usage, "pull", s.FullName(), "only tracepoints can be received").
+			WithHint("leave out pull=")
 	}
 	if c.dry {
 		return c.asHere(s)
@@ -51,13 +52,21 @@ func (c *catalog) pulled(s *plan.Source) ([]*event.Schema, error) {
 // does not talk to others.
 func (c *catalog) asHere(s *plan.Source) ([]*event.Schema, error) {
 	here := *s
-	here.Attrs = slices.DeleteFunc(slices.Clone(s.Attrs), func(a plan.Attr) bool { return a.Name == "pull" || a.Name == "vm" })
+	here.Attrs = slices.DeleteFunc(slices.Clone(s.Attrs), func(a plan.Attr) bool {
+		return a.Name == "pull" || a.Name == "vm"
+	})
 	found, err := c.find(&here)
 	if err != nil {
-		return nil, (&diag.Error{Op: "describe", Subject: s.FullName(), Cause: err, Class: diag.ClassOf(err)}).
+		return nil, (&diag.Error{
+			Op:      "describe",
+			Subject: s.FullName(),
+			Cause:   err,
+			Class:   diag.ClassOf(err),
+		}).
 			WithHint("its sender is not asked for its fields here; the run asks")
 	}
-	c.msgs.sayOnce("pull " + strings.Join(s.Pull(), ", ") + ": nobody is asked here; the fields are those of this machine's events")
+	c.msgs.sayOnce("pull " + strings.Join(s.Pull(), ", ") +
+		": nobody is asked here; the fields are those of this machine's events")
 	return found, nil
 }
 
@@ -68,7 +77,8 @@ func (c *catalog) pulledFrom(s *plan.Source, from string) ([]*event.Schema, erro
 	}
 	if vm := s.Attr("vm"); len(vm) > 0 && r.host == nil {
 		if r.host, err = findHost(vm[0]); err != nil {
-			return nil, diag.Errorf(diag.Attach, "pull", from, "%c", err).WithHint("give the process of the virtual machine's monitor, or its UUID")
+			return nil, diag.Errorf(diag.Attach, "pull", from, "%c", err).
+				WithHint("give the process of the virtual machine's monitor, or its UUID")
 		}
 	}
 	var found []*event.Schema
@@ -80,7 +90,8 @@ func (c *catalog) pulledFrom(s *plan.Source, from string) ([]*event.Schema, erro
 		}
 	}
 	if len(found) == 0 {
-		return nil, diag.Errorf(diag.Attach, "pull "+from, s.FullName(), "is not sent there%s", diag.DidYouMean(s.FullName(), names)).
+		return nil, diag.Errorf(diag.Attach, "pull "+from, s.FullName(), "is not sent there%s",
+			diag.DidYouMean(s.FullName(), names)).
 			WithHint("what comes is: %s", strings.Join(names, ", "))
 	}
 	return found, nil

@@ -53,12 +53,20 @@ func (o *outlet) begin(ctx context.Context, r *run, op plan.Running) error {
 	if err := r.cfg.permit(Sends, p.To, p.To); err != nil {
 		return err
 	}
-	about := perfdata.WriteOptions{Version: "ppscript", Cmdline: os.Args, Clock: perfdata.Clock{At: r.clock.at, Wall: r.clock.wall}}
+	about := perfdata.WriteOptions{
+		Version: "ppscript",
+		Cmdline: os.Args,
+		Clock:   perfdata.Clock{At: r.clock.at, Wall: r.clock.wall},
+	}
 	about.Tracefs = r.env.events.here.Tracefs()
 	if r.env.rec.file != nil {
 		about.Info = r.env.rec.file.Info()
 	}
-	how := relay.Options{Bytes: r.cfg.Options.Reading.OrderBytes, Token: r.cfg.Options.Reading.Token, Say: r.env.msgs.elsewhere()}
+	how := relay.Options{
+		Bytes: r.cfg.Options.Reading.OrderBytes,
+		Token: r.cfg.Options.Reading.Token,
+		Say:   r.env.msgs.elsewhere(),
+	}
 	sender, err := relay.NewSender(ctx, p.To, r.env.sentStreams(p), about, how)
 	if err != nil {
 		return err
@@ -139,7 +147,8 @@ func (o *outlet) round(r *run, final bool) error {
 	o.nameAgain(r.stacks, time.Now())
 	err := o.sender.Round(r.in.sentUntil(r.instance.Router.Last, final))
 	if n := o.sender.Dropped(); n > o.seen {
-		r.env.msgs.say("push %s: %d events were dropped for a slow receiver (%d together); give it more memory: --order-mem", o.op.To, n-o.seen, n)
+		r.env.msgs.say("push %s: %d events were dropped for a slow receiver (%d together); "+
+			"give it more memory: --order-mem", o.op.To, n-o.seen, n)
 		o.seen = n
 	}
 	return err

@@ -89,8 +89,17 @@ func (r *run) tick(final bool) error {
 // meta is what all results of this interval share.
 func (r *run) meta(name, title string, loss event.Loss, t *interval) result.Meta {
 	router := r.instance.Router
-	m := result.Meta{Name: name, Title: title, Final: t.final, Loss: loss, Wall: t.now, TotalSamples: router.Samples,
-		Samples: router.Samples - r.account.told.samples, Begin: r.account.lastEvent, End: router.Last}
+	m := result.Meta{
+		Name:         name,
+		Title:        title,
+		Final:        t.final,
+		Loss:         loss,
+		Wall:         t.now,
+		TotalSamples: router.Samples,
+		Samples:      router.Samples - r.account.told.samples,
+		Begin:        r.account.lastEvent,
+		End:          router.Last,
+	}
 	if r.cfg.Options.Interval > 0 {
 		m.Seq = r.account.tickNo
 	}

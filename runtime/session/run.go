@@ -54,7 +54,10 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 		return Outcome{Status: -1}, errors.Join(err, wd.close())
 	}
 	if len(files) > 0 && cfg.Options.Show.NoLog {
-		cfg.Reports = slices.DeleteFunc(slices.Clone(cfg.Reports), func(r plan.Report) bool { _, is := r.(*plan.Log); return is })
+		cfg.Reports = slices.DeleteFunc(slices.Clone(cfg.Reports), func(r plan.Report) bool {
+			_, is := r.(*plan.Log)
+			return is
+		})
 	}
 	cfg.Reports = append(slices.Clip(cfg.Reports), files...)
 	r := &run{
@@ -65,8 +68,14 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 		patience: patience{ctx: ctx, msgs: wd.msgs},
 	}
 	err = errors.Join(r.do(ctx), wd.close())
-	o := Outcome{Samples: r.samples(), Loss: r.account.total, Gaps: r.in.gaps(), Status: r.in.workload.status, Signal: r.in.workload.signal,
-		Observed: r.in.observe()}
+	o := Outcome{
+		Samples:  r.samples(),
+		Loss:     r.account.total,
+		Gaps:     r.in.gaps(),
+		Status:   r.in.workload.status,
+		Signal:   r.in.workload.signal,
+		Observed: r.in.observe(),
+	}
 	if r.in.live != nil {
 		st := r.in.live.Stats()
 		o.Stats = &st
@@ -241,7 +250,8 @@ func (r *run) prepare() {
 	case r.in.src == nil:
 	case n > 1:
 		r.in.feeder = share(r.in.src, in, n)
-	case len(r.env.rec.remotes) == 0 && (len(r.in.src.Rings()) == 1 && !r.in.growing() || !p.Order && !r.apart()):
+	case len(r.env.rec.remotes) == 0 && (len(r.in.src.Rings()) == 1 && !r.in.growing() ||
+		!p.Order && !r.apart()):
 		// One ring is in order by itself.
 		r.in.feeder = order.NewDrain(r.in.src)
 	default:

@@ -56,6 +56,7 @@ func (r *run) sayHidden() {
 		n += r.in.kernel.hidden
 	}
 	if n > 0 {
-		r.env.msgs.verbose(1, fmt.Sprintf("self: %d events about ppscript itself are not shown; --include-self shows them", n))
+		r.env.msgs.verbose(1,
+			fmt.Sprintf("self: %d events about ppscript itself are not shown; --include-self shows them", n))
 	}
 }

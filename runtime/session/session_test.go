@@ -137,8 +137,10 @@ func TestReplayInAndOutOfOrderAgree(t *testing.T) {
 }
 
 func TestLimitIsExact(t *testing.T) {
-	lines, o, err := runJSON(t, Config{Options: Options{Recording: Recording{Path: recording}, Limits: Limits{ExitN: 100}},
-		Reports: []plan.Report{&plan.Log{In: tracepoint("kvm:*")}}})
+	lines, o, err := runJSON(t, Config{
+		Options: Options{Recording: Recording{Path: recording}, Limits: Limits{ExitN: 100}},
+		Reports: []plan.Report{&plan.Log{In: tracepoint("kvm:*")}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +157,8 @@ func TestLimitIsExact(t *testing.T) {
 
 func TestRecordingLacksTheEvent(t *testing.T) {
 	_, _, err := runJSON(t, Config{
-		Options: Options{Recording: Recording{Path: recording}}, Reports: []plan.Report{count(tracepoint("kvm:kvm_exits"))},
+		Options: Options{Recording: Recording{Path: recording}},
+		Reports: []plan.Report{count(tracepoint("kvm:kvm_exits"))},
 	})
 	if err == nil || !strings.Contains(err.Error(), "did you mean kvm:kvm_exit") || diag.HintOf(err) == "" {
 		t.Errorf("got %v, want the nearest name and a hint", err)
@@ -182,14 +185,17 @@ func TestHooksSeeResultsFirst(t *testing.T) {
 	var names []string
 	exited := 0
 	lines, _, err := runJSON(t,
-		Config{Options: Options{Recording: Recording{Path: recording}}, Reports: []plan.Report{count(tracepoint("kvm:kvm_exit"))},
+		Config{
+			Options: Options{Recording: Recording{Path: recording}},
+			Reports: []plan.Report{count(tracepoint("kvm:kvm_exit"))},
 			Hooks: Hooks{
 				Exit: func() error { exited++; return nil },
 				Result: func(tb *result.Table) (bool, error) {
 					names = append(names, tb.Name)
 					return false, nil
 				},
-			}})
+			},
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +246,8 @@ func TestLiveDurationEnds(t *testing.T) {
 	needRoot(t)
 	begin := time.Now()
 	_, _, err := runJSON(t, Config{Reports: []plan.Report{count(tracepoint("sched:sched_switch"))},
-		Options: Options{Limits: Limits{Duration: 200 * time.Millisecond}}, Target: perf.Target{CPUs: []int{0}}})
+		Options: Options{Limits: Limits{Duration: 200 * time.Millisecond}},
+		Target:  perf.Target{CPUs: []int{0}}})
 	// A run that does not end is ended by the test binary's own limit.
 	if took := time.Since(begin); err != nil || took < 200*time.Millisecond {
 		t.Errorf("got %v after %v, want an end after 200 ms", err, took)

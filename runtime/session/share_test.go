@@ -54,7 +54,10 @@ func playedPlan(tb testing.TB) *plan.Instance {
 	tb.Helper()
 	src := &plan.Source{System: "t", Name: "ev"}
 	g := &plan.Group{In: src, By: []plan.Var{{Name: "id", Fn: plan.Fn{Text: "id"}}},
-		Aggs: []plan.AggCol{{Name: "count", Agg: agg.Agg{Op: agg.Count}}, {Name: "p99", Agg: agg.Agg{Op: agg.Quantile, Q: 0.99}, Arg: &plan.Fn{Text: "id * 3"}}}}
+		Aggs: []plan.AggCol{
+			{Name: "count", Agg: agg.Agg{Op: agg.Count}},
+			{Name: "p99", Agg: agg.Agg{Op: agg.Quantile, Q: 0.99}, Arg: &plan.Fn{Text: "id * 3"}},
+		}}
 	p, err := plan.Build([]plan.Report{g}, plan.Env{Catalog: playedCatalog{}})
 	if err != nil {
 		tb.Fatal(err)

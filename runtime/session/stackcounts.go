@@ -31,7 +31,14 @@ func (*stackCounts) late() bool { return true }
 // result makes the result of what was counted.
 func (c *stackCounts) result(r *run, m result.Meta) *result.Stacks {
 	s := c.op
-	out := &result.Stacks{Meta: m, Keys: s.Keys, Value: s.Value.Name, Unit: s.Value.Unit, Periods: s.Periods, Totals: s.Spec.Totals}
+	out := &result.Stacks{
+		Meta:    m,
+		Keys:    s.Keys,
+		Value:   s.Value.Name,
+		Unit:    s.Value.Unit,
+		Periods: s.Periods,
+		Totals:  s.Spec.Totals,
+	}
 	if c.before != nil {
 		out.Samples, out.Cut, out.Unwound = c.before.List(), c.before.Cut, c.before.Unwound
 	}
@@ -63,7 +70,11 @@ func (c *stackCounts) counted(w *runStacks, fn func(x *result.StackSample)) (cut
 		}
 	})
 	for _, row := range rows {
-		x := result.StackSample{PID: int32(row[plan.StacksPID].Int()), Key: row[plan.StacksKey:count], Count: row[count].Uint()}
+		x := result.StackSample{
+			PID:   int32(row[plan.StacksPID].Int()),
+			Key:   row[plan.StacksKey:count],
+			Count: row[count].Uint(),
+		}
 		if s.Value.Name != "" {
 			x.Value = row[count+1].Int()
 		}

@@ -51,7 +51,8 @@ func fileReports(o *Options, reports []plan.Report) ([]plan.Report, error) {
 	}
 	spec := stacksOf(reports)
 	if spec == nil {
-		return nil, diag.Errorf(diag.Usage, "flame graph", o.Stacks.FlameGraph+o.Stacks.Pprof, "the script reports no events that could have stacks").
+		return nil, diag.Errorf(diag.Usage, "flame graph", o.Stacks.FlameGraph+o.Stacks.Pprof,
+			"the script reports no events that could have stacks").
 			WithHint("use it with a script that shows or counts events, such as profile or trace")
 	}
 	var list []plan.Report
@@ -107,7 +108,8 @@ func (f *stackFile) open(ctx context.Context, r *run, op plan.Operator) error {
 func (f *stackFile) create(ctx context.Context, pprof bool) error {
 	if f.path == Stdout {
 		if pprof {
-			return diag.Errorf(diag.Usage, "write", "pprof", "got no file").WithHint("name it, for example: --pprof cpu.pb.gz")
+			return diag.Errorf(diag.Usage, "write", "pprof", "got no file").
+				WithHint("name it, for example: --pprof cpu.pb.gz")
 		}
 		return nil
 	}
@@ -122,8 +124,10 @@ func (f *stackFile) create(ctx context.Context, pprof bool) error {
 	case pprof:
 		f.format = render.PprofFormat
 	case !known && !special && slices.Contains(otherPictures, strings.ToLower(filepath.Ext(f.path))):
-		return diag.Errorf(diag.Usage, "write", f.path, "flame graphs are not drawn as %s", filepath.Ext(f.path)).
-			WithHint("name it .svg or .html, which browsers show: %s.svg", strings.TrimSuffix(f.path, filepath.Ext(f.path)))
+		return diag.Errorf(diag.Usage, "write", f.path, "flame graphs are not drawn as %s",
+			filepath.Ext(f.path)).
+			WithHint("name it .svg or .html, which browsers show: %s.svg",
+				strings.TrimSuffix(f.path, filepath.Ext(f.path)))
 	case !known && !special:
 		f.path += ".folded"
 	}
@@ -153,7 +157,7 @@ func (f *stackFile) compare(ctx context.Context, base string) error {
 			WithHint("give --flame-graph a name that ends in .svg or .html")
 	}
 	fail := func(err error) error {
-		return (&diag.Error{Op: "read folded stacks", Subject: base, Cause: diag.Reason(err), Class: diag.Usage}).
+		return diag.Errorf(diag.Usage, "read folded stacks", base, "%w", diag.Reason(err)).
 			WithHint("write one with: --flame-graph %s", base)
 	}
 	file, err := infile.Open(base, maxBase)
@@ -166,7 +170,8 @@ func (f *stackFile) compare(ctx context.Context, base string) error {
 		return fail(err)
 	}
 	if f.base, err = render.ParseFolded(&text); err != nil {
-		return (&diag.Error{Op: "read folded stacks", Subject: base, Cause: err}).WithHint("%s", diag.HintOf(err))
+		e := &diag.Error{Op: "read folded stacks", Subject: base, Cause: err}
+		return e.WithHint("%s", diag.HintOf(err))
 	}
 	if n, v := f.base.Total(); n == 0 && v == 0 {
 		return diag.Errorf(diag.Usage, "read folded stacks", base, "it has no samples to compare with").
@@ -320,7 +325,8 @@ func (f *stackFile) advice() string {
 	case render.PprofFormat:
 		return "; look at it with: go tool pprof -http=: " + f.path
 	case render.FoldedFormat:
-		return "; make a picture of it: flamegraph.pl " + f.path + " > " + strings.TrimSuffix(f.path, ".folded") + ".svg"
+		return "; make a picture of it: flamegraph.pl " + f.path + " > " +
+			strings.TrimSuffix(f.path, ".folded") + ".svg"
 	}
 	return "; open it in a browser"
 }

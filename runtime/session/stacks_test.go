@@ -25,7 +25,17 @@ func faults() *plan.Source { return &plan.Source{Kind: plan.Software, Name: "pag
 
 func TestReplayCountsByStack(t *testing.T) {
 	lines, o, err := runJSON(t, Config{Options: Options{Recording: Recording{Path: withStacks}},
-		Reports: []plan.Report{&plan.Stacks{In: faults()}, &plan.Stacks{In: faults(), By: []plan.Var{}, Value: &plan.Fn{Text: "period"}, Name: "faults", Top: 2}, count(faults())}})
+		Reports: []plan.Report{
+			&plan.Stacks{In: faults()},
+			&plan.Stacks{
+				In:    faults(),
+				By:    []plan.Var{},
+				Value: &plan.Fn{Text: "period"},
+				Name:  "faults",
+				Top:   2,
+			},
+			count(faults()),
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +74,10 @@ func TestReplayCountsByStack(t *testing.T) {
 }
 
 func TestStackAsKey(t *testing.T) {
-	lines, _, err := runJSON(t, Config{Options: Options{Recording: Recording{Path: withStacks}}, Reports: []plan.Report{count(faults(), "stack"), count(faults())}})
+	lines, _, err := runJSON(t, Config{
+		Options: Options{Recording: Recording{Path: withStacks}},
+		Reports: []plan.Report{count(faults(), "stack"), count(faults())},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,8 +98,14 @@ func TestStackFilesOfAReplay(t *testing.T) {
 	dir := t.TempDir()
 	svg, pb := filepath.Join(dir, "a.svg"), filepath.Join(dir, "a.pb.gz")
 	var said []string
-	_, _, err := runJSON(t, Config{Options: Options{Recording: Recording{Path: withStacks}, Stacks: StackFiles{FlameGraph: svg, Pprof: pb}},
-		Notes: func(l string) { said = append(said, l) }, Reports: []plan.Report{&plan.Log{In: faults()}}})
+	_, _, err := runJSON(t, Config{
+		Options: Options{
+			Recording: Recording{Path: withStacks},
+			Stacks:    StackFiles{FlameGraph: svg, Pprof: pb},
+		},
+		Notes:   func(l string) { said = append(said, l) },
+		Reports: []plan.Report{&plan.Log{In: faults()}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,13 +115,17 @@ func TestStackFilesOfAReplay(t *testing.T) {
 			t.Errorf("%s: got %.20q (%v), want %q", path, b, err, begin)
 		}
 	}
-	if text := strings.Join(said, "\n"); !strings.Contains(text, "wrote "+svg) || !strings.Contains(text, "wrote "+pb) {
+	if text := strings.Join(said, "\n"); !strings.Contains(text, "wrote "+svg) ||
+		!strings.Contains(text, "wrote "+pb) {
 		t.Errorf("got messages %q, want both files named", text)
 	}
 }
 
 func TestFoldedToTheOutput(t *testing.T) {
-	lines, _, err := runJSON(t, Config{Options: Options{Recording: Recording{Path: withStacks}, Stacks: StackFiles{FlameGraph: Stdout}}, Reports: []plan.Report{&plan.Log{In: faults()}}})
+	lines, _, err := runJSON(t, Config{
+		Options: Options{Recording: Recording{Path: withStacks}, Stacks: StackFiles{FlameGraph: Stdout}},
+		Reports: []plan.Report{&plan.Log{In: faults()}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +156,11 @@ func TestStackFileErrors(t *testing.T) {
 	f(Options{Stacks: StackFiles{FlameGraph: "/nonexistent/a.svg"}}, &plan.Log{In: faults()})
 	f(Options{Stacks: StackFiles{FlameGraph: t.TempDir()}}, &plan.Log{In: faults()})
 	f(Options{Stacks: StackFiles{Pprof: Stdout}}, &plan.Log{In: faults()})
-	f(Options{Stacks: StackFiles{Pprof: "x.pb.gz"}}, &plan.Heat{In: faults(), Value: plan.Fn{Text: "period"}, Prefix: filepath.Join(t.TempDir(), "x")})
+	f(Options{Stacks: StackFiles{Pprof: "x.pb.gz"}}, &plan.Heat{
+		In:     faults(),
+		Value:  plan.Fn{Text: "period"},
+		Prefix: filepath.Join(t.TempDir(), "x"),
+	})
 	if _, err := os.Stat("x.pb.gz"); err == nil {
 		t.Error("a file was left behind")
 	}
@@ -154,8 +181,9 @@ func (s shelf) Find(*plan.Source) ([]*event.Schema, error) { return []*event.Sch
 func counting(tb testing.TB, n, depth int) (*plan.Instance, []*event.Event) {
 	tb.Helper()
 	schema := &event.Schema{System: "software", Name: "cpu-clock", Type: 1}
-	p, err := plan.Build([]plan.Report{&plan.Stacks{In: &plan.Source{Kind: plan.Software, Name: "cpu-clock"}, Value: &plan.Fn{Text: "period"}, Name: "time"}},
-		plan.Env{Catalog: shelf{schema}})
+	clock := &plan.Source{Kind: plan.Software, Name: "cpu-clock"}
+	counted := &plan.Stacks{In: clock, Value: &plan.Fn{Text: "period"}, Name: "time"}
+	p, err := plan.Build([]plan.Report{counted}, plan.Env{Catalog: shelf{schema}})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -169,7 +197,8 @@ func counting(tb testing.TB, n, depth int) (*plan.Instance, []*event.Event) {
 	}
 	in := p.Instantiate()
 	st := in.Streams()[0]
-	st.Members = stack.NewReader(c, stack.New(stack.Options{}), stack.Spec{Kernel: true, User: true, Max: 127})
+	st.Members = stack.NewReader(c, stack.New(stack.Options{}),
+		stack.Spec{Kernel: true, User: true, Max: 127})
 	st.Comm = func(*event.Event) string { return "worker" }
 	evs := make([]*event.Event, 256)
 	for i := range evs {
@@ -219,8 +248,11 @@ int main(void) { for (int i = 0; i < 30; i++) outer(3000000); return 0; }
 	}
 	clock := &plan.Source{Kind: plan.Software, Name: "cpu-clock",
 		Sampling: plan.Sampling{Freq: 999, Exclude: plan.Exclude{Kernel: true}}}
-	lines, _, err := runJSON(t, Config{Options: Options{Symbols: Symbols{Lines: "yes"}}, Reports: []plan.Report{&plan.Stacks{In: clock}},
-		Target: perf.Target{Workload: &workload.Command{Args: []string{program}}}})
+	lines, _, err := runJSON(t, Config{
+		Options: Options{Symbols: Symbols{Lines: "yes"}},
+		Reports: []plan.Report{&plan.Stacks{In: clock}},
+		Target:  perf.Target{Workload: &workload.Command{Args: []string{program}}},
+	})
 	if errors.Is(err, os.ErrPermission) {
 		testkit.Requires(t, testkit.Core("permission to sample own programs", err))
 	} else if err != nil {
@@ -237,8 +269,10 @@ int main(void) { for (int i = 0; i < 30; i++) outer(3000000); return 0; }
 				continue
 			}
 			inner, outer := stack[0].(map[string]any), stack[1].(map[string]any)
-			if inner["symbol"] == "inner" && inner["inline"] == true && outer["symbol"] == "outer" && outer["inline"] == nil &&
-				inner["addr"] == outer["addr"] && inner["line"].(float64) == 2 && strings.HasSuffix(inner["file"].(string), "inl.c") {
+			if inner["symbol"] == "inner" && inner["inline"] == true && outer["symbol"] == "outer" &&
+				outer["inline"] == nil &&
+				inner["addr"] == outer["addr"] && inner["line"].(float64) == 2 &&
+				strings.HasSuffix(inner["file"].(string), "inl.c") {
 				found = true
 			}
 		}
