@@ -80,7 +80,13 @@ func (in *inference) enter(fn *starlark.Function, args []role, whole bool, apart
 	in.active = append(in.active, fn)
 	defer func() { in.active = in.active[:len(in.active)-1] }()
 
-	s := &scan{inference: in, fn: fn, vars: map[*syntax.Ident]role{}, assigned: assignments(tree.Node), apart: apart}
+	s := &scan{
+		inference: in,
+		fn:        fn,
+		vars:      map[*syntax.Ident]role{},
+		assigned:  assignments(tree.Node),
+		apart:     apart,
+	}
 	for i, p := range tree.Params {
 		id := paramIdent(p)
 		switch {

@@ -30,7 +30,8 @@ func newStateList(name string, init *starlark.List) (*stateVar, error) {
 		return nil, wrong(example, "is an empty list")
 	}
 	if init.Len() > maxElements {
-		return nil, wrong("spread it over several keys", "has %d elements, at most %d", init.Len(), maxElements)
+		return nil, wrong("spread it over several keys", "has %d elements, at most %d", init.Len(),
+			maxElements)
 	}
 
 	v := &stateVar{name: name, init: init, kind: kindUnknown}

@@ -30,7 +30,8 @@ func (g *gen) listStmt(indent string) string {
 	case 4:
 		return indent + "s.c[" + g.index() + "] = " + g.expr("int") + " if " + g.expr("bool") + " else 0\n"
 	}
-	return indent + "s.c[" + g.index() + "]" + g.pick(" = ", " += ", " += ", " -= ", " //= ") + g.expr("int") + "\n"
+	return indent + "s.c[" + g.index() + "]" + g.pick(" = ", " += ", " += ", " -= ", " //= ") +
+		g.expr("int") + "\n"
 }
 
 // testSum adds up a list of the state.

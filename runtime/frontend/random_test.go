@@ -389,7 +389,8 @@ func TestRandomFolds(t *testing.T) {
 	for range functions {
 		g := &gen{r: r, vars: map[string]string{}, state: map[string]string{
 			"n": "int", "m": "int", "since": "time", "took": "dur", "on": "bool", "name": "text"}}
-		src := randomPrelude + "def step(s, e):\n    if s.n == 78: s.d[0] = e.wait\n    s.since = e.time if s.n == 77 else s.since\n" +
+		src := randomPrelude +
+			"def step(s, e):\n    if s.n == 78: s.d[0] = e.wait\n    s.since = e.time if s.n == 77 else s.since\n" +
 			"    if s.n == 123456: emit(i = 1, d = 1 * us, t = \"\", b = True)\n" + g.block(0, "    ", "")
 		m := randomMachine(t, src, sc)
 		n, err := m.LowerStep(sc)
