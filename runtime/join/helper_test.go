@@ -115,7 +115,8 @@ func (f sinkFunc) Lost(int32, uint64, event.Time) {}
 func (j *testJoin) note(evs []*event.Event) {
 	for _, e := range evs {
 		j.pairs = append(j.pairs,
-			fmt.Sprintf("%s %d+%d", e.Stream.Label, e.Derived.Start.Time, e.Derived.End.Time-e.Derived.Start.Time))
+			fmt.Sprintf("%s %d+%d", e.Stream.Label, e.Derived.Start.Time,
+				e.Derived.End.Time-e.Derived.Start.Time))
 	}
 	if j.sink != nil {
 		j.sink(evs)

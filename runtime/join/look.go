@@ -156,7 +156,10 @@ func (l *looker) event(e *event.Event) {
 // next event came long after it.
 func (l *looker) reveal() {
 	if l.shown.hidden > 1 {
-		l.shown.lines = append(l.shown.lines, result.DetailLine{Part: result.Between, Hidden: l.shown.hidden - 1})
+		l.shown.lines = append(l.shown.lines, result.DetailLine{
+			Part:   result.Between,
+			Hidden: l.shown.hidden - 1,
+		})
 	}
 	if l.shown.hidden > 0 {
 		l.shown.lines = append(l.shown.lines, l.shown.late)

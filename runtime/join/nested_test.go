@@ -31,7 +31,8 @@ func newNested(t *testing.T, functions string) *testJoin {
 			j.pairs = append(j.pairs,
 				fmt.Sprintf("%s %d+%d self=%d depth=%d",
 					strings.Join(j.nested.tree.Path(int32(e.Derived.Slots[SlotNode].Int())), "/"),
-					e.Derived.Start.Time, e.Derived.End.Time-e.Derived.Start.Time, e.Derived.Slots[SlotSelf].Int(),
+					e.Derived.Start.Time, e.Derived.End.Time-e.Derived.Start.Time,
+					e.Derived.Slots[SlotSelf].Int(),
 					e.Derived.Slots[SlotDepth].Int()))
 		}
 	}))

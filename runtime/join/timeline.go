@@ -102,7 +102,8 @@ func (t *Timeline) add(e *event.Event) {
 	}
 	to.Rec = kept
 	if len(e.Raw) > 0 {
-		at := int(uintptr(unsafe.Pointer(unsafe.SliceData(e.Raw))) - uintptr(unsafe.Pointer(unsafe.SliceData(e.Rec))))
+		rec, raw := unsafe.SliceData(e.Rec), unsafe.SliceData(e.Raw)
+		at := int(uintptr(unsafe.Pointer(raw)) - uintptr(unsafe.Pointer(rec)))
 		if at >= 0 && at+len(e.Raw) <= len(kept) {
 			to.Raw = kept[at : at+len(e.Raw) : at+len(e.Raw)]
 		} else {

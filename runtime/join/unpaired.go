@@ -27,7 +27,15 @@ func (j *Join) leaves(e *event.Event, why reason, t event.Time) {
 
 // fill makes p the unpaired event of e. It views e.
 func (p *pair) fill(e *event.Event, s *event.Stream, key *expr.Program, why reason, t event.Time) {
-	p.ev = event.Event{Time: t, Stream: s, Derived: &p.derived, PID: e.PID, TID: e.TID, CPU: e.CPU, Ring: e.Ring}
+	p.ev = event.Event{
+		Time:    t,
+		Stream:  s,
+		Derived: &p.derived,
+		PID:     e.PID,
+		TID:     e.TID,
+		CPU:     e.CPU,
+		Ring:    e.Ring,
+	}
 	p.derived.Start, p.derived.End = e, nil
 	p.slots[SlotAge] = event.DurationOf(int64(t - e.Time))
 	p.slots[SlotReason] = reasonValues[why]
