@@ -71,14 +71,18 @@ func (c *Config) sampling(e *EventConfig, withID, ringCPU bool) unix.PerfEventAt
 // include/trace/events/sched.h). Unless the period is sampled, the kernel
 // makes a record for each of them, until it throttles the event.
 func weighted(s *event.Schema) bool {
-	return s.Type == unix.PERF_TYPE_TRACEPOINT && s.System == "sched" && strings.HasPrefix(s.Name, "sched_stat_")
+	return s.Type == unix.PERF_TYPE_TRACEPOINT && s.System == "sched" &&
+		strings.HasPrefix(s.Name, "sched_stat_")
 }
 
 // dummy is the attribute of the event that carries the side-band records.
 func (c *Config) dummy(withID, ringCPU bool) unix.PerfEventAttr {
 	// Records about tasks come whatever is excluded, and an event without the
 	// kernel needs no privilege.
-	a := c.base(&EventConfig{Schema: &event.Schema{Type: unix.PERF_TYPE_SOFTWARE, ID: unix.PERF_COUNT_SW_DUMMY}, ExcludeKernel: true})
+	a := c.base(&EventConfig{
+		Schema:        &event.Schema{Type: unix.PERF_TYPE_SOFTWARE, ID: unix.PERF_COUNT_SW_DUMMY},
+		ExcludeKernel: true,
+	})
 	a.Sample_type = c.sampleType(withID, ringCPU)
 	a.Sample = 1
 	s := c.SideBand
@@ -174,7 +178,8 @@ func (c *Config) sampleType(withID, ringCPU bool) uint64 {
 // hasRaw reports that records of the schema carry raw data: the kernel's own
 // say so by their type, others by a field that lies in it.
 func hasRaw(s *event.Schema) bool {
-	if s.Type == unix.PERF_TYPE_TRACEPOINT || s.Type == unix.PERF_TYPE_SOFTWARE && s.ID == unix.PERF_COUNT_SW_BPF_OUTPUT {
+	if s.Type == unix.PERF_TYPE_TRACEPOINT ||
+		s.Type == unix.PERF_TYPE_SOFTWARE && s.ID == unix.PERF_COUNT_SW_BPF_OUTPUT {
 		return true
 	}
 	for i := range s.Fields {

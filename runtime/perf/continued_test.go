@@ -39,15 +39,18 @@ func TestContinuedRing(t *testing.T) {
 				}
 				for _, e := range batch[:n] {
 					if e.Kind == event.Lost {
-						if want := begun[next]; uint64(e.Count) != want || want == 0 || e.Time != valTime || e.CPU != 3 {
-							t.Fatalf("spooled %v: before record %d: got a loss of %d at %d, want %d", spooled, next, e.Count, e.Time, want)
+						if want := begun[next]; uint64(e.Count) != want || want == 0 || e.Time != valTime ||
+							e.CPU != 3 {
+							t.Fatalf("spooled %v: before record %d: got a loss of %d at %d, want %d", spooled,
+								next, e.Count, e.Time, want)
 						}
 						delete(begun, next)
 						losses++
 						continue
 					}
 					if begun[next] != 0 || e.Raw[0] != byte(next) {
-						t.Fatalf("spooled %v: got record %d, want %d after a loss of %d", spooled, e.Raw[0], byte(next), begun[next])
+						t.Fatalf("spooled %v: got record %d, want %d after a loss of %d", spooled, e.Raw[0],
+							byte(next), begun[next])
 					}
 					next++
 				}
@@ -80,7 +83,8 @@ func TestContinuedRing(t *testing.T) {
 		}
 		read(1 << 20)
 		if next != records || losses == 0 || len(begun) != 0 || r.stat.Corrupt != 0 {
-			t.Errorf("spooled %v: got %d records and %d losses, %d missing, %d corrupt; want %d records", spooled, next, losses, len(begun), r.stat.Corrupt, records)
+			t.Errorf("spooled %v: got %d records and %d losses, %d missing, %d corrupt; want %d records",
+				spooled, next, losses, len(begun), r.stat.Corrupt, records)
 		}
 	}
 }
@@ -112,10 +116,12 @@ func TestRingThatBeginsWithALoss(t *testing.T) {
 		}
 		r.look(r.shown())
 		n := r.Read(batch, r.visible)
-		if n != records+1 || batch[0].Kind != event.Lost || batch[0].Count != 1 || r.stat.Lost != 1 || r.Pos() != r.visible {
+		if n != records+1 || batch[0].Kind != event.Lost || batch[0].Count != 1 || r.stat.Lost != 1 ||
+			r.Pos() != r.visible {
 			t.Errorf("%d records: got %d events, the first %+v", records, n, batch[0])
 		}
-		if l, ok := decodeLost(&batch[0]); !ok || l.ID != 7 || le32(batch[0].Rec, 0) != unix.PERF_RECORD_LOST {
+		if l, ok := decodeLost(&batch[0]); !ok || l.ID != 7 ||
+			le32(batch[0].Rec, 0) != unix.PERF_RECORD_LOST {
 			t.Errorf("%d records: got %+v, %v, want a LOST record of event 7", records, l, ok)
 		}
 	}

@@ -59,7 +59,8 @@ func OpenCounters(ctx context.Context, cfg Config) (*Counters, error) {
 	}
 	fds := c.src.open.fds
 	slices.SortStableFunc(c.order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(fds[a].stream, fds[b].stream), cmp.Compare(fds[a].place.pid, fds[b].place.pid),
+		return cmp.Or(cmp.Compare(fds[a].stream, fds[b].stream),
+			cmp.Compare(fds[a].place.pid, fds[b].place.pid),
 			cmp.Compare(fds[a].place.cpu, fds[b].place.cpu))
 	})
 	return c, nil
@@ -87,9 +88,11 @@ func (c *Counters) Read(dst []Count) ([]Count, error) {
 			return dst, fmt.Errorf("read counter %s: %w", c.src.open.nameOf(f.stream), err)
 		case n == 0:
 			// The kernel gives up on pinned counters that found no room.
-			return dst, diag.Errorf(diag.Run, "read counter", c.src.open.nameOf(f.stream), "the kernel stopped it")
+			return dst, diag.Errorf(diag.Run, "read counter", c.src.open.nameOf(f.stream),
+				"the kernel stopped it")
 		case n != len(b):
-			return dst, fmt.Errorf("read counter %s: got %d bytes, want %d", c.src.open.nameOf(f.stream), n, len(b))
+			return dst, fmt.Errorf("read counter %s: got %d bytes, want %d", c.src.open.nameOf(f.stream),
+				n, len(b))
 		}
 		ct := Count{
 			Stream:  c.src.byEvent[f.stream],

@@ -103,7 +103,10 @@ func TestCountersOfTasks(t *testing.T) {
 func TestCountersStopAndEnd(t *testing.T) {
 	needRoot(t)
 	h := startHelper(t)
-	stopped := openCounters(t, Config{Events: []EventConfig{getppid(t, 0)}, Target: Target{TIDs: []int{h.tid}}})
+	stopped := openCounters(t, Config{
+		Events: []EventConfig{getppid(t, 0)},
+		Target: Target{TIDs: []int{h.tid}},
+	})
 	ended := openCounters(t, Config{Events: []EventConfig{getppid(t, 0)}, Target: Target{PIDs: []int{h.pid}}})
 	h.do("call 10")
 	if err := ended.Wait(t.Context(), 20*time.Millisecond); err != nil {
@@ -127,8 +130,10 @@ func TestCountersStopAndEnd(t *testing.T) {
 
 func TestCountersOfWorkload(t *testing.T) {
 	needRoot(t)
-	c := openCounters(t, Config{Events: []EventConfig{getppid(t, 0), clock("task-clock"), clock("page-faults")},
-		Target: Target{Workload: helperWorkload(t, "call", "4000")}})
+	c := openCounters(t, Config{
+		Events: []EventConfig{getppid(t, 0), clock("task-clock"), clock("page-faults")},
+		Target: Target{Workload: helperWorkload(t, "call", "4000")},
+	})
 	if err := c.Wait(t.Context(), 20*time.Second); err != io.EOF {
 		t.Fatalf("Wait: got %v, want %v", err, io.EOF)
 	}

@@ -22,11 +22,26 @@ const none = "N/A"
 // hit and miss (PERF_MEM_LVL_HIT, PERF_MEM_TLB_HIT) follow the others.
 var (
 	opNames    = []string{"", "LOAD", "STORE", "PFETCH", "EXEC"}
-	levelNames = []string{"", "", "", "L1", "LFB/MAB", "L2", "L3", "Local RAM", "Remote RAM (1 hop)", "Remote RAM (2 hops)",
+	levelNames = []string{"", "", "", "L1", "LFB/MAB", "L2", "L3", "Local RAM", "Remote RAM (1 hop)",
+		"Remote RAM (2 hops)",
 		"Remote Cache (1 hop)", "Remote Cache (2 hops)", "I/O", "Uncached"}
 	// numberNames are by PERF_MEM_LVLNUM.
-	numberNames = map[uint64]string{1: "L1", 2: "L2", 3: "L3", 4: "L4", 5: "L2 MHB", 6: "Memory-side Cache", 7: "L0", 8: "Uncached",
-		9: "CXL", 10: "I/O", 11: "Any cache", 12: "LFB/MAB", 13: "RAM", 14: "PMEM"}
+	numberNames = map[uint64]string{
+		1:  "L1",
+		2:  "L2",
+		3:  "L3",
+		4:  "L4",
+		5:  "L2 MHB",
+		6:  "Memory-side Cache",
+		7:  "L0",
+		8:  "Uncached",
+		9:  "CXL",
+		10: "I/O",
+		11: "Any cache",
+		12: "LFB/MAB",
+		13: "RAM",
+		14: "PMEM",
+	}
 	// hopNames are by PERF_MEM_HOPS: how far the data was away.
 	hopNames   = []string{"", "core, same node", "node, same socket", "socket, same board", "board"}
 	snoopNames = []string{"", "None", "Hit", "Miss", "HitM"}

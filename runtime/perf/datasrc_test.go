@@ -30,11 +30,16 @@ func TestDataSrc(t *testing.T) {
 			t.Errorf("%#x: got load %v, store %v of %s", uint64(d), d.isLoad(), d.isStore(), op)
 		}
 	}
-	f(load|lvlHit|lvlL3|snoopNone|tlbHit|tlbL1|tlbL2|blkNA|numL3, "LOAD", "L3 hit|SNP None|TLB L1 or L2 hit|LCK No|BLK N/A")
-	f(store|lvlHit|lvlL1|snoopNA|tlbMiss|tlbL2|locked|blkNA|numL1, "STORE", "L1 hit|SNP N/A|TLB L2 miss|LCK Yes|BLK N/A")
-	f(load|lvlHit|lvlRemote1|lvlLocal|snoopHit|tlbHit|tlbWalk|lockNA, "LOAD", "Local RAM or Remote RAM (1 hop) hit|SNP Hit|TLB Walker hit|LCK N/A|BLK N/A")
-	f(load|lvlMiss|lvlLFB|snoopHitM|fwd|tlbNA|blkData|blkAddr, "LOAD", "LFB/MAB miss|SNP HitM Fwd|TLB N/A|LCK No|BLK Data|Addr")
-	f(load|lvlHit|numRAM|remote|hops2|peer|tlbHit|tlbL1, "LOAD", "Remote socket, same board RAM hit|SNP Peer|TLB L1 hit|LCK No|BLK N/A")
+	f(load|lvlHit|lvlL3|snoopNone|tlbHit|tlbL1|tlbL2|blkNA|numL3, "LOAD",
+		"L3 hit|SNP None|TLB L1 or L2 hit|LCK No|BLK N/A")
+	f(store|lvlHit|lvlL1|snoopNA|tlbMiss|tlbL2|locked|blkNA|numL1, "STORE",
+		"L1 hit|SNP N/A|TLB L2 miss|LCK Yes|BLK N/A")
+	f(load|lvlHit|lvlRemote1|lvlLocal|snoopHit|tlbHit|tlbWalk|lockNA, "LOAD",
+		"Local RAM or Remote RAM (1 hop) hit|SNP Hit|TLB Walker hit|LCK N/A|BLK N/A")
+	f(load|lvlMiss|lvlLFB|snoopHitM|fwd|tlbNA|blkData|blkAddr, "LOAD",
+		"LFB/MAB miss|SNP HitM Fwd|TLB N/A|LCK No|BLK Data|Addr")
+	f(load|lvlHit|numRAM|remote|hops2|peer|tlbHit|tlbL1, "LOAD",
+		"Remote socket, same board RAM hit|SNP Peer|TLB L1 hit|LCK No|BLK N/A")
 	f(load|lvlHit|lvlLocal|numRAM, "LOAD", "Local RAM hit|SNP N/A|TLB N/A|LCK No|BLK N/A")
 	f(load|lvlHit|numL3|remote|hops0, "LOAD", "Remote core, same node L3 hit|SNP N/A|TLB N/A|LCK No|BLK N/A")
 	f(1|lvlNA|snoopNA|tlbNA|lockNA|blkNA|numNA, "N/A", "N/A|SNP N/A|TLB N/A|LCK N/A|BLK N/A")

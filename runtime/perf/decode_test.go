@@ -12,11 +12,12 @@ import (
 	"ppscript/runtime/event"
 )
 
-const everyMember = unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME |
-	unix.PERF_SAMPLE_ADDR | unix.PERF_SAMPLE_ID | unix.PERF_SAMPLE_STREAM_ID | unix.PERF_SAMPLE_CPU |
-	unix.PERF_SAMPLE_PERIOD | unix.PERF_SAMPLE_READ | unix.PERF_SAMPLE_CALLCHAIN | unix.PERF_SAMPLE_RAW |
-	unix.PERF_SAMPLE_BRANCH_STACK | unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER | unix.PERF_SAMPLE_WEIGHT |
-	unix.PERF_SAMPLE_DATA_SRC | unix.PERF_SAMPLE_TRANSACTION | unix.PERF_SAMPLE_REGS_INTR |
+const everyMember = unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID |
+	unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_ADDR | unix.PERF_SAMPLE_ID | unix.PERF_SAMPLE_STREAM_ID |
+	unix.PERF_SAMPLE_CPU | unix.PERF_SAMPLE_PERIOD | unix.PERF_SAMPLE_READ | unix.PERF_SAMPLE_CALLCHAIN |
+	unix.PERF_SAMPLE_RAW | unix.PERF_SAMPLE_BRANCH_STACK | unix.PERF_SAMPLE_REGS_USER |
+	unix.PERF_SAMPLE_STACK_USER | unix.PERF_SAMPLE_WEIGHT | unix.PERF_SAMPLE_DATA_SRC |
+	unix.PERF_SAMPLE_TRANSACTION | unix.PERF_SAMPLE_REGS_INTR |
 	unix.PERF_SAMPLE_PHYS_ADDR | unix.PERF_SAMPLE_CGROUP
 
 // randomFormat is any subset of the members.
@@ -132,7 +133,10 @@ func TestTruncatedSampleIsRefused(t *testing.T) {
 }
 
 func TestDecoderFindsStreams(t *testing.T) {
-	f := Format{SampleType: unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_RAW, SampleIDAll: true}
+	f := Format{
+		SampleType:  unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_RAW,
+		SampleIDAll: true,
+	}
 	l := NewLayout(f)
 	d := NewDecoder(l)
 	id := func(i int) uint64 { return uint64(i+1)*7919 | uint64(i%3)<<40 }
@@ -170,7 +174,10 @@ func TestDecoderTakesStrays(t *testing.T) {
 		var streams []*event.Stream
 		for i, name := range names {
 			system, name, _ := strings.Cut(name, ":")
-			streams = append(streams, &event.Stream{Index: i, Schema: &event.Schema{System: system, Name: name}})
+			streams = append(streams, &event.Stream{
+				Index:  i,
+				Schema: &event.Schema{System: system, Name: name},
+			})
 			for thread := range uint64(3) {
 				d.Add(uint64(10*i)+thread, streams[i], l)
 			}
@@ -258,7 +265,8 @@ func FuzzDecode(f *testing.F) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 20 {
 		ft := randomFormat(r)
-		f.Add(ft.SampleType, ft.ReadFormat, ft.BranchType, ft.RegsUser, ft.SampleIDAll, sampleRecord(ft, false))
+		f.Add(ft.SampleType, ft.ReadFormat, ft.BranchType, ft.RegsUser, ft.SampleIDAll,
+			sampleRecord(ft, false))
 	}
 	for _, c := range sideRecords {
 		f.Add(uint64(sideFormat.SampleType), uint64(0), uint64(0), uint64(0), true, c.rec)

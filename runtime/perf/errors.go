@@ -226,7 +226,8 @@ func (o *opener) explainMap(err error) error {
 	switch {
 	case errors.Is(err, unix.EPERM):
 		kb := readInt("/proc/sys/kernel/perf_event_mlock_kb", 516)
-		e.Cause = fmt.Errorf("%d rings of %s are more than an ordinary user may lock (%d KiB for each CPU and ulimit -l): %w",
+		e.Cause = fmt.Errorf("%d rings of %s are more than an ordinary user may lock "+
+			"(%d KiB for each CPU and ulimit -l): %w",
 			len(o.att.rings), unit.Size(int64(size)), kb, err)
 		return e.WithHint("use a smaller -m, or: sysctl kernel.perf_event_mlock_kb=%d",
 			(size+o.page)*len(o.att.rings)>>10)

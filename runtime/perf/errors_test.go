@@ -81,7 +81,8 @@ func TestBadWorkloads(t *testing.T) {
 	open := func(class diag.Class, words []string, args ...string) error {
 		t.Helper()
 		return refused(t, Config{
-			Events: []EventConfig{clock("page-faults")}, Target: Target{Workload: &workload.Command{Args: args}},
+			Events: []EventConfig{clock("page-faults")},
+			Target: Target{Workload: &workload.Command{Args: args}},
 		}, class, words...)
 	}
 	open(diag.Usage, nil)

@@ -96,7 +96,8 @@ func (s *pairStream) show(e *event.Event, rec []byte) bool {
 	task, endTask := u64(sent[PairTask:]), u64(rec[HeadTask:])
 	context := u64(sent[PairStartContext:])
 	m.start = event.Event{Kind: event.Sample, Time: e.Time - event.Time(u64(sent[PairDelay:])),
-		PID: int32(task >> 32), TID: int32(task), CPU: int32(uint32(context)), Ring: e.Ring, Stream: s.start, Raw: starts}
+		PID: int32(task >> 32), TID: int32(task), CPU: int32(uint32(context)), Ring: e.Ring, Stream: s.start,
+		Raw: starts}
 	common(starts, s.start.Schema, task, context)
 	m.end = event.Event{Kind: event.Sample, Time: e.Time,
 		PID: int32(endTask >> 32), TID: int32(endTask), CPU: e.CPU, Ring: e.Ring, Stream: s.end, Raw: ends}

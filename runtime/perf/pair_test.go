@@ -19,7 +19,8 @@ func TestBufferPairs(t *testing.T) {
 	}, made, start, end)}
 	const n = 2*pairChunk + 3
 	put := func(i uint64) {
-		f.put(0, 1000+i, 7<<32|9, 1, 30, 5<<32|6, 2|1<<ContextFlags|3<<ContextPreempt, 3|4<<ContextFlags, 77+i, 88)
+		f.put(0, 1000+i, 7<<32|9, 1, 30, 5<<32|6, 2|1<<ContextFlags|3<<ContextPreempt,
+			3|4<<ContextFlags, 77+i, 88)
 	}
 	for range 2 {
 		for from := uint64(0); from < n; from += 20 {
@@ -29,7 +30,8 @@ func TestBufferPairs(t *testing.T) {
 			for i, e := range f.all() {
 				i := from + uint64(i)
 				d := e.Derived
-				if e.Time != event.Time(1000+i) || e.Stream != made || e.PID != 7 || e.TID != 9 || e.CPU != 3 ||
+				if e.Time != event.Time(1000+i) || e.Stream != made || e.PID != 7 || e.TID != 9 ||
+					e.CPU != 3 ||
 					e.Ring != 4 || e.Kind != event.Sample {
 					t.Fatalf("got pair %+v", e)
 				}
@@ -37,7 +39,8 @@ func TestBufferPairs(t *testing.T) {
 					s.Stream != start || le64(s.Raw, 0) != 11|1<<16|3<<24|6<<32 || le64(s.Raw, 8) != 77+i {
 					t.Fatalf("got start %+v", s)
 				}
-				if x := d.End; x.Time != e.Time || x.TID != 9 || x.CPU != 3 || x.Stream != end || len(x.Raw) != 24 ||
+				if x := d.End; x.Time != e.Time || x.TID != 9 || x.CPU != 3 || x.Stream != end ||
+					len(x.Raw) != 24 ||
 					le64(x.Raw, 0) != 12|4<<16|9<<32 || le64(x.Raw, 16) != 88 {
 					t.Fatalf("got end %+v", x)
 				}

@@ -127,7 +127,8 @@ func DecodeMmap(e *event.Event) (Mapping, bool) {
 	}
 	// The kernel leaves the bit in records for others when any event of the
 	// machine asks for build-ids; they have the number of a device there.
-	if n := le32(b, 32) & 0xff; misc&unix.PERF_RECORD_MISC_MMAP_BUILD_ID != 0 && n > 0 && n <= 20 && le32(b, 32) == n {
+	if n := le32(b, 32) & 0xff; misc&unix.PERF_RECORD_MISC_MMAP_BUILD_ID != 0 && n > 0 && n <= 20 &&
+		le32(b, 32) == n {
 		m.BuildID = bytes.Clone(b[36 : 36+n])
 	} else {
 		m.Maj, m.Min = le32(b, 32), le32(b, 36)

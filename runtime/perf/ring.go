@@ -312,7 +312,8 @@ func inOrder(evs []event.Event) {
 		}
 		e := evs[i]
 		at := i
-		for ; e.Kind != event.Lost && at > 0 && evs[at-1].Kind != event.Lost && evs[at-1].Time > e.Time; at-- {
+		for ; e.Kind != event.Lost && at > 0 && evs[at-1].Kind != event.Lost &&
+			evs[at-1].Time > e.Time; at-- {
 			evs[at] = evs[at-1]
 		}
 		evs[at] = e
@@ -392,7 +393,15 @@ func (r *ring) walk(pos, end uint64, fn func(data []byte, off uint64)) uint64 {
 }
 
 func (r *ring) readFinal(e *event.Event) {
-	*e = event.Event{Kind: event.Lost, Time: r.dec.prev, Rec: r.final, PID: -1, TID: -1, CPU: r.cpu, Ring: r.index}
+	*e = event.Event{
+		Kind: event.Lost,
+		Time: r.dec.prev,
+		Rec:  r.final,
+		PID:  -1,
+		TID:  -1,
+		CPU:  r.cpu,
+		Ring: r.index,
+	}
 	if l, ok := decodeLost(e); ok {
 		e.Count = uint32(min(l.Count, math.MaxUint32))
 	}

@@ -25,7 +25,10 @@ func TestSampleMembers(t *testing.T) {
 	needRoot(t)
 	h := startHelper(t)
 	s := openSource(t, Config{Events: []EventConfig{getppid(t, h.tid)}, Target: Target{CPUs: []int{0}},
-		Members: []event.Member{event.MemberTime, event.MemberTID, event.MemberCPU, event.MemberPeriod, event.MemberCallchain, event.MemberID}})
+		Members: []event.Member{
+			event.MemberTime, event.MemberTID, event.MemberCPU, event.MemberPeriod,
+			event.MemberCallchain, event.MemberID,
+		}})
 	h.do("call 1")
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
@@ -57,7 +60,11 @@ func TestSampleMembers(t *testing.T) {
 func TestRingWrapsWithoutLoss(t *testing.T) {
 	needRoot(t)
 	h := startHelper(t)
-	s := openSource(t, Config{Events: []EventConfig{getppid(t, h.tid)}, Target: Target{CPUs: []int{0}}, Pages: 1})
+	s := openSource(t, Config{
+		Events: []EventConfig{getppid(t, h.tid)},
+		Target: Target{CPUs: []int{0}},
+		Pages:  1,
+	})
 	seen, batch := 0, make([]event.Event, 16)
 	for i := range 200 {
 		h.do("call 20")
@@ -86,7 +93,11 @@ func TestRingWrapsWithoutLoss(t *testing.T) {
 func TestLossIdentity(t *testing.T) {
 	needRoot(t)
 	h := startHelper(t)
-	s := openSource(t, Config{Events: []EventConfig{getppid(t, h.tid)}, Target: Target{CPUs: []int{0}}, Pages: 1})
+	s := openSource(t, Config{
+		Events: []EventConfig{getppid(t, h.tid)},
+		Target: Target{CPUs: []int{0}},
+		Pages:  1,
+	})
 	h.do("call 5000") // fills the ring, then loses
 	c := drain(t, s)
 	if c.samples[0]+c.lost != 5000 || c.lost == 0 || c.samples[0] == 0 {
@@ -100,7 +111,11 @@ func TestLossIdentity(t *testing.T) {
 func TestLossIdentityWhileReading(t *testing.T) {
 	needRoot(t)
 	h := startHelper(t)
-	s := openSource(t, Config{Events: []EventConfig{getppid(t, h.tid)}, Target: Target{CPUs: []int{0}}, Pages: 1})
+	s := openSource(t, Config{
+		Events: []EventConfig{getppid(t, h.tid)},
+		Target: Target{CPUs: []int{0}},
+		Pages:  1,
+	})
 	seen, lost := 0, 0
 	batch := make([]event.Event, 8)
 	for range 10 {
@@ -222,9 +237,17 @@ func TestReadAllocatesNothing(t *testing.T) {
 
 func TestSoftwareClockSamples(t *testing.T) {
 	needRoot(t)
-	clock := &event.Schema{System: "software", Name: "cpu-clock", Type: unix.PERF_TYPE_SOFTWARE, ID: unix.PERF_COUNT_SW_CPU_CLOCK}
+	clock := &event.Schema{
+		System: "software",
+		Name:   "cpu-clock",
+		Type:   unix.PERF_TYPE_SOFTWARE,
+		ID:     unix.PERF_COUNT_SW_CPU_CLOCK,
+	}
 	begin := time.Now()
-	s := openSource(t, Config{Events: []EventConfig{{Schema: clock, Period: 1_000_000}}, Target: Target{CPUs: []int{0}}})
+	s := openSource(t, Config{
+		Events: []EventConfig{{Schema: clock, Period: 1_000_000}},
+		Target: Target{CPUs: []int{0}},
+	})
 	opened := time.Now()
 	for time.Since(opened) < 100*time.Millisecond {
 	}
@@ -242,7 +265,12 @@ func TestOverwriteKeepsTheNewest(t *testing.T) {
 	h := startHelper(t)
 	for _, calls := range []int{10, 5000} {
 		ev := getppid(t, h.tid)
-		s := openSource(t, Config{Events: []EventConfig{ev}, Target: Target{CPUs: []int{0}}, Pages: 1, Overwrite: true})
+		s := openSource(t, Config{
+			Events:    []EventConfig{ev},
+			Target:    Target{CPUs: []int{0}},
+			Pages:     1,
+			Overwrite: true,
+		})
 		h.do("call %d", calls)
 		if err := s.Poll(t.Context(), 0); err != nil {
 			t.Fatal(err)
@@ -252,7 +280,8 @@ func TestOverwriteKeepsTheNewest(t *testing.T) {
 		}
 		c := drain(t, s)
 		// A page of 4 KiB holds some 50 records of 80 bytes.
-		if want := min(calls, 40); c.samples[0] < want || c.samples[0] > min(calls, 100) || c.lost != 0 || c.backward != 0 {
+		if want := min(calls, 40); c.samples[0] < want || c.samples[0] > min(calls, 100) || c.lost != 0 ||
+			c.backward != 0 {
 			t.Errorf("%d calls: got %+v, want at least %d samples in order, none lost", calls, c, want)
 		}
 		if st := s.Stats(); st.Corrupt != 0 {

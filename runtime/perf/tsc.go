@@ -22,7 +22,8 @@ type TSC struct {
 const capUserTimeZero = 1 << 4
 
 // errNoTSC says why there is no relation.
-var errNoTSC = errors.New("the kernel does not tell how its clock and the time stamp counter are related: its clock source is another, or the counter is not stable")
+var errNoTSC = errors.New("the kernel does not tell how its clock and the time stamp counter are related: " +
+	"its clock source is another, or the counter is not stable")
 
 // TSC returns the relation, which does not change while the machine runs.
 func (s *Source) TSC() (TSC, error) {
