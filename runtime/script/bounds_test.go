@@ -100,7 +100,8 @@ func TestWhatIsTooLarge(t *testing.T) {
 	f("x = 'a'"+strings.Repeat(".upper()", 120_000), "1:", row)
 	f("x = 0\nif x: x\n"+strings.Repeat("elif x: x\n", 100_000), "", row)
 	f("def g(x):\n if x: x\n"+strings.Repeat(" elif x: x\n", 90_000), "", row)
-	if err := loaded(t, "x = "+strings.Repeat("1+", 4000)+"1\nif x == 0: x\n"+strings.Repeat("elif x == 1: x\n", 4000)); err != nil {
+	if err := loaded(t, "x = "+strings.Repeat("1+", 4000)+"1\nif x == 0: x\n"+
+		strings.Repeat("elif x == 1: x\n", 4000)); err != nil {
 		t.Errorf("4000 in a row: got %v, want nil", err)
 	}
 	f("x = \"\"\""+strings.Repeat("(", 100_000)+"\n\"\"\"\ny = [0] * 1000000000", "3:9", large)

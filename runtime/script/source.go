@@ -32,7 +32,8 @@ func (h *Host) parse(name, text string, opts *syntax.FileOptions) (*syntax.File,
 	}
 	if at := deepNode(tree); at.IsValid() {
 		h.texts.remember(name, text, nil)
-		d := diag.Errorf(diag.Run, "", "", "more than %d operators, calls or elif follow each other", maxTree).
+		d := diag.Errorf(diag.Run, "", "", "more than %d operators, calls or elif follow each other",
+			maxTree).
 			WithHint("give a part of it a name, or a function of its own; write many cases as a dict")
 		return nil, h.At(at, d)
 	}
