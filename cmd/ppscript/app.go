@@ -83,7 +83,9 @@ func (a *app) root() *cobra.Command {
 		DisableFlagParsing: true,
 		Args:               cobra.ArbitraryArgs,
 		RunE:               func(*cobra.Command, []string) error { return usage(&a.Console, false) },
-		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(
+			_ *cobra.Command, args []string, word string,
+		) ([]string, cobra.ShellCompDirective) {
 			return completeScript(a, args, word)
 		},
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},

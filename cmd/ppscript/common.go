@@ -183,7 +183,8 @@ func (c *common) readClockOffset(r *reader, f *flag) {
 
 // readFlameGraph reads where stacks go; like perf-prof, an empty name is stdout.
 func (c *common) readFlameGraph(_ *reader, f *flag) {
-	if c.options.Stacks.FlameGraph, _ = f.last(); c.options.Stacks.FlameGraph == "" || c.options.Stacks.FlameGraph == "-" {
+	if c.options.Stacks.FlameGraph, _ = f.last(); c.options.Stacks.FlameGraph == "" ||
+		c.options.Stacks.FlameGraph == "-" {
 		c.options.Stacks.FlameGraph = session.Stdout
 	}
 }

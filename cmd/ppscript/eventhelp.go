@@ -74,7 +74,8 @@ func helpEvents(a *app, inv *invocation) error {
 
 // explainEvent shows the fields of an event as a table, how its lines are
 // printed, and in whose context it fires.
-func explainEvent(con *console.Console, w *strings.Builder, l console.Layout, tfs *tracefs.FS, name string) error {
+func explainEvent(con *console.Console, w *strings.Builder, l console.Layout, tfs *tracefs.FS,
+	name string) error {
 	system, event, _ := strings.Cut(name, ":")
 	schema, err := tfs.Schema(system, event)
 	if err != nil {

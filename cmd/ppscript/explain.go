@@ -15,7 +15,9 @@ func explainCommand(a *app) *cobra.Command {
 		Short:              "Show what a script would open and what runs where",
 		Example:            "    ppscript explain kvm-exit --perins\n    ppscript explain -c 'tracepoint(\"sched:sched_wakeup\").by(\"comm\").count()'",
 		DisableFlagParsing: true,
-		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(
+			_ *cobra.Command, args []string, word string,
+		) ([]string, cobra.ShellCompDirective) {
 			return completeScript(a, args, word)
 		},
 		RunE: func(c *cobra.Command, args []string) error { return explain(a, c, args) },

@@ -43,7 +43,8 @@ func TestCommonOptionsSetWhatTheySay(t *testing.T) {
 	o := c.options
 	if !slices.Equal(c.target.PIDs, []int{7, 8, 9}) || o.Interval != 5e6 || o.Limits.Duration != 2e9 ||
 		o.Limits.ExitN != 3 || o.Reading.Pages != 8 ||
-		o.Reading.Watermark != 1 || o.Reading.Engine != "interp" || !c.strict || o.Verbose != 2 || o.Stacks.FlameGraph != "-" ||
+		o.Reading.Watermark != 1 || o.Reading.Engine != "interp" || !c.strict || o.Verbose != 2 ||
+		o.Stacks.FlameGraph != "-" ||
 		o.Symbols.Lines != "no" ||
 		o.Clock.Offset != -5 || o.Reading.OrderBytes != 1<<20 || c.target.Inherit == 0 {
 		t.Errorf("got %+v, target %+v", o, c.target)

@@ -85,9 +85,12 @@ func usualEvents() []string {
 // recordConfig finds the events.
 func recordConfig(events []string, how sampling, c *common) (perf.Config, error) {
 	cfg := perf.Config{
-		Target: c.target, Pages: c.options.Reading.Pages, Watermark: c.options.Reading.Watermark, SampleCPU: true,
-		SideBand: perf.SideBand{Comm: true, Mmap: true, Task: true},
-		Members:  []event.Member{event.MemberTime, event.MemberTID, event.MemberCPU, event.MemberPeriod},
+		Target:    c.target,
+		Pages:     c.options.Reading.Pages,
+		Watermark: c.options.Reading.Watermark,
+		SampleCPU: true,
+		SideBand:  perf.SideBand{Comm: true, Mmap: true, Task: true},
+		Members:   []event.Member{event.MemberTime, event.MemberTID, event.MemberCPU, event.MemberPeriod},
 	}
 	cfg.SideBand.MmapData = how.dwarf > 0
 	if c.options.Clock.Monotonic {

@@ -88,7 +88,8 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 	}
 	o := c.options
 	o.Recording.Path, o.Recording.More, o.Reading.Token = c.input, more, cmp.Or(c.token, a.token)
-	o.Reading.Interpret, o.Reading.Engine = o.Reading.Engine == "interp", cmp.Or(o.Reading.Engine, plan.EngineAuto)
+	o.Reading.Interpret, o.Reading.Engine = o.Reading.Engine == "interp",
+		cmp.Or(o.Reading.Engine, plan.EngineAuto)
 	o.Command = strings.Join(append([]string{"ppscript"}, os.Args[1:]...), " ")
 	o.Show.NoLog = c.output == "" && c.render.Format == ""
 	kernel := symbol.NewKernel("")

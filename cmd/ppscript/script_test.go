@@ -193,7 +193,8 @@ func gitRepo(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: gitrepo DIR VERSION...")
 	}
 	work := ts.Getenv("WORK")
-	config := fmt.Sprintf("[user]\n\tname = t\n\temail = t@ex.com\n[url \"file://%s/\"]\n\tinsteadOf = https://ex.com/perf/\n"+
+	config := fmt.Sprintf("[user]\n\tname = t\n\temail = t@ex.com\n"+
+		"[url \"file://%s/\"]\n\tinsteadOf = https://ex.com/perf/\n"+
 		"[protocol \"file\"]\n\tallow = always\n[safe]\n\tdirectory = *\n", work)
 	ts.Check(os.WriteFile(ts.Getenv("GIT_CONFIG_GLOBAL"), []byte(config), 0o666))
 	dir := ts.MkAbs(args[0])

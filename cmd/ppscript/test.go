@@ -171,6 +171,12 @@ func (t *tester) file(ctx context.Context, name string) {
 		prints = nil
 		start := time.Now()
 		_, err := host.Call(fn.Fn)
-		result(testreport.Result{Name: fn.Name, Pos: fn.Pos, Err: err, Prints: prints, Took: time.Since(start)})
+		result(testreport.Result{
+			Name:   fn.Name,
+			Pos:    fn.Pos,
+			Err:    err,
+			Prints: prints,
+			Took:   time.Since(start),
+		})
 	}
 }
