@@ -145,14 +145,4 @@ var mayExit = []string{
 
 // wide are packages that still have lines longer than maxColumns. One whose
 // lines are broken leaves the list, so that it can only shrink.
-var wide = []string{
-	"bpf",
-	"cmd/ppscript",
-	"runtime/frontend",
-	"runtime/join",
-	"runtime/option",
-	"runtime/perf",
-	"runtime/plan",
-	"runtime/script",
-	"runtime/session",
-}
+var wide = []string{}
