@@ -18,7 +18,6 @@ type rules struct {
 	planned []string
 	owners  map[string][]string
 	mayExit []string
-	wide    []string
 }
 
 // check returns what is wrong with the tree, one sentence each, in the order

@@ -3,7 +3,6 @@ package layout
 import (
 	"go/scanner"
 	"go/token"
-	"path"
 	"slices"
 	"strings"
 )
@@ -21,9 +20,6 @@ const maxColumns = 110
 
 // columns finds lines that are too long.
 func (c *checker) columns(name string, src []byte) {
-	if slices.Contains(c.wide, path.Dir(name)) {
-		return
-	}
 	tokens := tokensByLine(src)
 	for i, line := range strings.Split(string(src), "\n") {
 		if n := columnsOf(line); n > maxColumns && !mayBeLong(strings.TrimSpace(line), tokens[i+1]) {

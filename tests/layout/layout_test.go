@@ -10,7 +10,7 @@ import (
 )
 
 func TestTree(t *testing.T) {
-	faults, err := check(os.DirFS("../.."), rules{layers, planned, owners, mayExit, wide})
+	faults, err := check(os.DirFS("../.."), rules{layers, planned, owners, mayExit})
 	if err != nil {
 		t.Fatal(err)
 	}

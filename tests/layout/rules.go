@@ -142,7 +142,3 @@ var mayExit = []string{
 	"cmd/ppscript", "builtins/gen", "runtime/kernel/gensyscalls", "runtime/kernel/genparams",
 	"runtime/workload",
 }
-
-// wide are packages that still have lines longer than maxColumns. One whose
-// lines are broken leaves the list, so that it can only shrink.
-var wide = []string{}
