@@ -13,7 +13,7 @@ import (
 
 // This file runs the programs that send the events of a plan.
 
-// errCompact is an error of these programs; without them the plan may run.
+// errProjection is an error of these programs; without them the plan may run.
 type errProjection struct{ error }
 
 func (e *errProjection) Unwrap() error { return e.error }

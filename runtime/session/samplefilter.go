@@ -9,7 +9,7 @@ import (
 	"ppscript/runtime/plan"
 )
 
-// openSieved opens the plan's events with the programs that decide about their
+// openFiltered opens the plan's events with the programs that decide about their
 // samples. The events keep the programs.
 func (w *env) openFiltered(ctx context.Context, p *plan.Plan) (src *perf.Source, err error) {
 	cfg := w.perfConfig(p)
