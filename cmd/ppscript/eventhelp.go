@@ -221,7 +221,7 @@ func template(o *option.Option) string {
 }
 
 // attrRead is where a script reads an attribute, itself or by a helper.
-var attrRead = regexp.MustCompile(`attr\((?:\w+, )?"([a-z-]+)"`)
+var attrRead = regexp.MustCompile(`attr(?:ibute)?\((?:\w+, )?"([a-z-]+)"`)
 
 // joins is where a script relates events.
 var joins = regexp.MustCompile(`[^.\w](?:join|nested)\(`)
