@@ -1,0 +1,69 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+)
+
+// explain writes where the parts run, and what leaves the kernel.
+func (p *Placement) explain(w *strings.Builder) {
+	var events, operators, crossing []string
+	for i, part := range p.Parts {
+		line := fmt.Sprintf("%-11s %s", part.Where, part.Name)
+		switch {
+		case part.Where == InKernel && p.sent(i):
+			line += ": a program sends its records"
+		case part.Why != "":
+			line += ": " + part.Why
+		}
+		if !part.operator {
+			events = append(events, line)
+		} else {
+			operators = append(operators, line)
+		}
+	}
+	for _, e := range p.Edges {
+		if e.Crosses {
+			crossing = append(crossing,
+				fmt.Sprintf("%s to %s: about %s of its events, %d bytes of fields each",
+					p.Parts[e.From].Name, p.Parts[e.To].Name, percent(e.Records), e.Bytes))
+		}
+	}
+	list(w, "runs", append(few(events), operators...))
+	list(w, "crosses", few(crossing))
+}
+
+// list writes lines behind a label.
+func list(w *strings.Builder, label string, lines []string) {
+	for _, line := range lines {
+		fmt.Fprintf(w, "%-15s %s\n", label, line)
+		label = ""
+	}
+}
+
+// few cuts lines that a pattern of events made many of.
+func few(lines []string) []string {
+	const most = 16
+	if len(lines) <= most {
+		return lines
+	}
+	return append(lines[:most-1:most-1], fmt.Sprintf("and %d more", len(lines)-most+1))
+}
+
+// sent reports that a part is an event of which records leave the kernel.
+func (p *Placement) sent(part int) bool {
+	for _, e := range p.Edges {
+		if e.From == part && e.Crosses {
+			return true
+		}
+	}
+	return false
+}
+
+// percent is an estimate for people, who need no digits of it.
+func percent(x float64) string {
+	if x >= 0.1 {
+		return fmt.Sprintf("%.0f%%", 100*x)
+	}
+	return fmt.Sprintf("%.1g%%", 100*x)
+}
