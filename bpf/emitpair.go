@@ -28,11 +28,11 @@ func (s *graph) sends(j *joinOp, p *pair, r *record) {
 	j.save(savedField{name: savedContext, field: cpuNode, event: p.start, size: 8})
 	j.flags = j.flags || r.Context
 	r.together = taskContext(s.sources[p.start].Schema) && taskContext(s.sources[p.end].Schema)
-	if late, known := j.late[p.start]; j.late == nil {
-		j.late = map[int]bool{p.start: r.together}
-	} else {
-		j.late[p.start] = r.together && (late || !known)
+	if j.late == nil {
+		j.late = map[int]bool{}
 	}
+	late, known := j.late[p.start]
+	j.late[p.start] = r.together && (late || !known)
 	for _, f := range r.Fields {
 		if f.Part != expr.Start {
 			continue

@@ -59,28 +59,30 @@ func (k *Call) Type(i int) (*c.Type, error) {
 
 // Int lowers argument i as a number (of a pointer: its address).
 func (k *Call) Int(i int) (expr.Node, error) {
+	n, t, err := k.number(i)
+	if err != nil {
+		return nil, err
+	}
+	return expr.Retype(n, t.Unsigned), nil
+}
+
+// number lowers argument i as a number, of the C type that comes with it.
+func (k *Call) number(i int) (expr.Node, *c.Type, error) {
 	v, err := k.l.expr(k.Args[i])
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	n, err := k.l.num(k.Args[i], v)
-	if err != nil {
-		return nil, err
-	}
-	return expr.Retype(n, v.t.Unsigned), nil
+	return n, v.t, err
 }
 
 // IntAs lowers argument i converted to a C type, as a prototype does.
 func (k *Call) IntAs(i int, t *c.Type) (expr.Node, error) {
-	v, err := k.l.expr(k.Args[i])
+	n, from, err := k.number(i)
 	if err != nil {
 		return nil, err
 	}
-	n, err := k.l.num(k.Args[i], v)
-	if err != nil {
-		return nil, err
-	}
-	if n, err = convert(n, v.t, t); err != nil {
+	if n, err = convert(n, from, t); err != nil {
 		return nil, err
 	}
 	return expr.Retype(n, t.Unsigned), nil

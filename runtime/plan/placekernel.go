@@ -16,8 +16,9 @@ import (
 
 // This file says what programs can do of a plan: its events, and operators that are
 // joins, folds and groups, with the predicates in front of them. Programs do all of
-// it for now, so that no event leaves the kernel, or none. The native operators are
-// built in either case: session falls back to them if the kernel refuses a program.
+// it, so that no event leaves the kernel, or what placepairs.go leaves to them. The
+// native operators are built in any case: session falls back to them if the kernel
+// refuses a program.
 
 // The engines that a user can ask for.
 const (
@@ -102,28 +103,45 @@ func (b *builder) kernel(g *placing) (*Kernel, error) {
 	if err := k.build(g); err != nil {
 		return nil, err
 	}
-	if t.Engine == EngineAuto {
-		// A program has room for short texts only; longer ones are errors.
-		for _, p := range b.programs {
-			if f := longText(p.Node); f != nil {
-				return nil, not("%s may be longer than a program has room for", f.F.Name)
-			}
-		}
+	if err := b.textsFit(); err != nil {
+		return nil, err
 	}
 	image, err := bpf.Generate(k.part, t.Host, t.Target)
 	if err != nil {
 		k.blame(g)
 		return nil, refusal(err)
 	}
-	if t.Engine == EngineAuto && image.Fills() {
-		return nil, not("the states of a fold are never given up there, and may be too many one day; " +
-			"limit = bounds them, --engine bpf takes them as they are")
+	if err := b.bounded(image); err != nil {
+		return nil, err
 	}
 	if t.NoKernel != "" {
 		return nil, not("%s", t.NoKernel) // what else is against it was said first
 	}
 	k.out.Image = image
 	return k.out, nil
+}
+
+// textsFit has EngineAuto leave plans to ppscript whose texts may be longer than a
+// program has room for: there they are errors.
+func (b *builder) textsFit() error {
+	if b.env.KernelEnv.Engine != EngineAuto {
+		return nil
+	}
+	for _, p := range b.programs {
+		if f := longText(p.Node); f != nil {
+			return not("%s may be longer than a program has room for", f.F.Name)
+		}
+	}
+	return nil
+}
+
+// bounded has EngineAuto leave plans to ppscript whose states would fill a map.
+func (b *builder) bounded(image *bpf.Image) error {
+	if b.env.KernelEnv.Engine == EngineAuto && image.Fills() {
+		return not("the states of a fold are never given up there, and may be too many one day; " +
+			"limit = bounds them, --engine bpf takes them as they are")
+	}
+	return nil
 }
 
 // refusal is err as a reason.

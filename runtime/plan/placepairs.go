@@ -267,19 +267,15 @@ func (b *builder) behind(g *placing, s *pairSender) (*Kernel, error) {
 	for _, p := range s.parts {
 		part.Edges = append(part.Edges, p.edge)
 	}
-	if t.Engine == EngineAuto {
-		for _, p := range b.programs {
-			if longText(p.Node) != nil {
-				return nil, not("texts may be longer than a program has room for")
-			}
-		}
+	if err := b.textsFit(); err != nil {
+		return nil, err
 	}
 	image, err := bpf.Generate(part, t.Host, t.Target)
 	if err != nil {
 		return nil, refusal(err)
 	}
-	if t.Engine == EngineAuto && image.Fills() {
-		return nil, not("the states of a fold are never given up there")
+	if err := b.bounded(image); err != nil {
+		return nil, err
 	}
 	k.out.Image, k.out.inside, k.out.sends = image, map[Operator]bool{}, true
 	for i, n := range g.nodes {

@@ -115,17 +115,7 @@ func openCounters(ctx context.Context, r *run, set *plan.CounterSet) (*counterRu
 	}
 	for i, schema := range set.Schemas {
 		s := set.Sources[i]
-		ev := perf.EventConfig{
-			Schema:        schema,
-			Label:         s.Alias,
-			Filter:        s.Filter,
-			CPUs:          s.CPUs,
-			Optional:      s.Optional,
-			ExcludeUser:   s.Exclude.User,
-			ExcludeKernel: s.Exclude.Kernel,
-			ExcludeHost:   s.Exclude.Host,
-			ExcludeGuest:  s.Exclude.Guest,
-		}
+		ev := opened(s, schema, s.Alias, s.Filter)
 		r.env.events.here.Configure(&ev, s, nil)
 		cfg.Events = append(cfg.Events, ev)
 	}

@@ -57,21 +57,9 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 	c.Tracefs = w.events.here.Tracefs()
 	for _, e := range localEvents(p) {
 		s := e.Source
-		ev := perf.EventConfig{
-			Schema:        e.Stream.Schema,
-			Label:         e.Stream.Label,
-			Filter:        e.Filter,
-			Period:        s.Period,
-			Freq:          s.Freq,
-			NoRaw:         e.NoRaw,
-			CPUs:          s.CPUs,
-			Optional:      s.Optional,
-			ExcludeUser:   s.Exclude.User,
-			ExcludeKernel: s.Exclude.Kernel,
-			ExcludeHost:   s.Exclude.Host,
-			ExcludeGuest:  s.Exclude.Guest,
-			ExcludeIdle:   s.Exclude.Idle && e.Stream.Schema.System == "software",
-		}
+		ev := opened(s, e.Stream.Schema, e.Stream.Label, e.Filter)
+		ev.Period, ev.Freq, ev.NoRaw = s.Period, s.Freq, e.NoRaw
+		ev.ExcludeIdle = s.Exclude.Idle && e.Stream.Schema.System == "software"
 		w.events.here.Configure(&ev, s, p.SampleMembers)
 		c.Prompt = c.Prompt || probe.ReadsMemory(ev.Schema, p.SampleMembers)
 		configureStack(&ev, e.Stack)
@@ -82,6 +70,21 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 		c.Pages = DefaultPages(len(w.cfg.Target.CPUs))
 	}
 	return c
+}
+
+// opened is an event of a source, as samples and counters open it.
+func opened(s *plan.Source, schema *event.Schema, label, filter string) perf.EventConfig {
+	return perf.EventConfig{
+		Schema:        schema,
+		Label:         label,
+		Filter:        filter,
+		CPUs:          s.CPUs,
+		Optional:      s.Optional,
+		ExcludeUser:   s.Exclude.User,
+		ExcludeKernel: s.Exclude.Kernel,
+		ExcludeHost:   s.Exclude.Host,
+		ExcludeGuest:  s.Exclude.Guest,
+	}
 }
 
 // sayExcluded tells of options that the kernel ignores: only counters of the
