@@ -20,6 +20,7 @@
 //	cexpr      C expressions, of users and of print formats, as programs of expr
 //	tracefs    tracepoints: their formats, and how the kernel prints them
 //	workload   the command that is observed: held until its events are attached
+//	datasrc    where the data of a memory access came from, in words
 //	perf       live source: perf_event_open, rings, records
 //	perfdata   recorded source: perf.data files
 //	relay      events sent elsewhere and received, as recordings

@@ -2,7 +2,7 @@ package host
 
 import (
 	b "ppscript/builtins"
-	"ppscript/runtime/perf"
+	"ppscript/runtime/datasrc"
 
 	"go.starlark.net/starlark"
 )
@@ -26,7 +26,7 @@ func dataSource() *b.Builtin {
 		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			n, _ := c.Value("data_src").(starlark.Int).Uint64() // wider numbers are no data_src: 0 is N/A
-			return starlark.String(perf.DataSrc(n).String()), nil
+			return starlark.String(datasrc.Bits(n).String()), nil
 		},
 	}
 }

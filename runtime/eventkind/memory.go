@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"ppscript/runtime/datasrc"
 	"ppscript/runtime/event"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/perf"
@@ -93,7 +94,7 @@ func (c *Finder) describeAccess(s *event.Schema) *event.Schema {
 		s.Fields = append(s.Fields, *f)
 	}
 	s.Text = func(dst []byte, e *event.Event) []byte {
-		src := perf.DataSrc(member(e, event.MemberDataSrc))
+		src := datasrc.Bits(member(e, event.MemberDataSrc))
 		dst = fmt.Appendf(dst, "%s DATA ADDR %016x PHYS %016x latency %d cycles %s RIP ", src.Op(),
 			member(e, event.MemberAddr), member(e, event.MemberPhysAddr), member(e, event.MemberWeight), src)
 		return c.appendIP(dst, e)

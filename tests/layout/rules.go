@@ -39,6 +39,7 @@ var layers = [][]string{
 
 	// Sources. A file has the records that the rings had.
 	{"runtime/workload"}, // the command that perf observes
+	{"runtime/datasrc"},  // what a sample says of a memory access
 	{"runtime/perf"},
 	{"runtime/perfdata"},
 	{"runtime/eventtext"}, // makes recordings of texts

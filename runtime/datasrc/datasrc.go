@@ -1,19 +1,16 @@
-package perf
+// Package datasrc reads where the data of a memory access came from: the bits
+// of union perf_mem_data_src in include/uapi/linux/perf_event.h (little
+// endian). The sample member data_src has them. It names them as perf mem does,
+// and knows nothing of the events that bring them.
+package datasrc
 
 import "strings"
 
-// This file reads where the data of a memory access came from: the bits of
-// union perf_mem_data_src in include/uapi/linux/perf_event.h (little endian).
-
-// A DataSrc is the value of the member data_src.
-type DataSrc uint64
+// Bits is the value of the sample member data_src.
+type Bits uint64
 
 // part is the bits of a field.
-func (d DataSrc) part(shift, bits uint) uint64 { return uint64(d) >> shift & (1<<bits - 1) }
-
-// isLoad and isStore report whether the access loaded or stored (PERF_MEM_OP_LOAD, _STORE).
-func (d DataSrc) isLoad() bool  { return d&2 != 0 }
-func (d DataSrc) isStore() bool { return d&4 != 0 }
+func (b Bits) part(shift, bits uint) uint64 { return uint64(b) >> shift & (1<<bits - 1) }
 
 // none stands for a value that the CPU does not tell.
 const none = "N/A"
@@ -84,19 +81,19 @@ func told(text string) string {
 }
 
 // Op is the kind of access: a load, a store.
-func (d DataSrc) Op() string { return told(bitNames(d.part(0, 5), opNames, "|")) }
+func (b Bits) Op() string { return told(bitNames(b.part(0, 5), opNames, "|")) }
 
 // level is where the data was, or where it was looked for last. Newer CPUs give
 // a number and a distance, older ones a bit for each place.
-func (d DataSrc) level() string {
-	old := d.part(5, 14)
+func (b Bits) level() string {
+	old := b.part(5, 14)
 	name := ""
-	if n, ok := numberNames[d.part(33, 4)]; ok && !(n == "RAM" && old&memoryBits != 0) {
+	if n, ok := numberNames[b.part(33, 4)]; ok && !(n == "RAM" && old&memoryBits != 0) {
 		name = n
-		if hops := d.part(43, 3); hops > 0 && int(hops) < len(hopNames) {
+		if hops := b.part(43, 3); hops > 0 && int(hops) < len(hopNames) {
 			name = hopNames[hops] + " " + name
 		}
-		if d.part(37, 1) != 0 {
+		if b.part(37, 1) != 0 {
 			name = "Remote " + name
 		}
 	} else {
@@ -106,19 +103,19 @@ func (d DataSrc) level() string {
 }
 
 // snoop is the answer of other caches.
-func (d DataSrc) snoop() string {
-	return told(bitNames(d.part(19, 5), snoopNames, "|") + " " + bitNames(d.part(38, 2), peerNames, "|"))
+func (b Bits) snoop() string {
+	return told(bitNames(b.part(19, 5), snoopNames, "|") + " " + bitNames(b.part(38, 2), peerNames, "|"))
 }
 
 // tlb is where the address was translated.
-func (d DataSrc) tlb() string {
-	bits := d.part(26, 7)
+func (b Bits) tlb() string {
+	bits := b.part(26, 7)
 	return told(bitNames(bits, tlbNames, " or ") + " " + outcome(bits))
 }
 
 // lock tells whether the access was part of a locked instruction.
-func (d DataSrc) lock() string {
-	switch bits := d.part(24, 2); {
+func (b Bits) lock() string {
+	switch bits := b.part(24, 2); {
 	case bits&1 != 0:
 		return none
 	case bits&2 != 0:
@@ -128,9 +125,9 @@ func (d DataSrc) lock() string {
 }
 
 // block is why a load had to wait for a store.
-func (d DataSrc) block() string { return told(bitNames(d.part(40, 3), blockNames, "|")) }
+func (b Bits) block() string { return told(bitNames(b.part(40, 3), blockNames, "|")) }
 
 // String is the access as perf mem prints it, without Op.
-func (d DataSrc) String() string {
-	return d.level() + "|SNP " + d.snoop() + "|TLB " + d.tlb() + "|LCK " + d.lock() + "|BLK " + d.block()
+func (b Bits) String() string {
+	return b.level() + "|SNP " + b.snoop() + "|TLB " + b.tlb() + "|LCK " + b.lock() + "|BLK " + b.block()
 }

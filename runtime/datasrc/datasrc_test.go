@@ -1,10 +1,10 @@
-package perf
+package datasrc
 
 import "testing"
 
 // The values are built from the constants of include/uapi/linux/perf_event.h:
 // which bits a shift moves, and by how much, is written out.
-func TestDataSrc(t *testing.T) {
+func TestBits(t *testing.T) {
 	const (
 		load, store                  = 0x02, 0x04
 		lvlNA, lvlHit, lvlMiss       = 0x01 << 5, 0x02 << 5, 0x04 << 5
@@ -21,13 +21,10 @@ func TestDataSrc(t *testing.T) {
 		blkNA, blkData, blkAddr      = 0x01 << 40, 0x02 << 40, 0x04 << 40
 		hops0, hops2                 = 0x01 << 43, 0x03 << 43
 	)
-	f := func(d DataSrc, op, want string) {
+	f := func(b Bits, op, want string) {
 		t.Helper()
-		if d.Op() != op || d.String() != want {
-			t.Errorf("%#x: got %s, %s, want %s, %s", uint64(d), d.Op(), d, op, want)
-		}
-		if d.isLoad() != (op == "LOAD") || d.isStore() != (op == "STORE") {
-			t.Errorf("%#x: got load %v, store %v of %s", uint64(d), d.isLoad(), d.isStore(), op)
+		if b.Op() != op || b.String() != want {
+			t.Errorf("%#x: got %s, %s, want %s, %s", uint64(b), b.Op(), b, op, want)
 		}
 	}
 	f(load|lvlHit|lvlL3|snoopNone|tlbHit|tlbL1|tlbL2|blkNA|numL3, "LOAD",
