@@ -3,12 +3,14 @@ package bpf
 import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/load"
 )
 
 // This file generates accesses to maps. Keys and values are places of the stack.
 
 // look jumps to found, with the address of the value in R0, if a map has a key.
-func (c *code) look(m mapID, key int16, found label) {
+func (c *code) look(m load.MapID, key int16, found label) {
 	c.mapPtr(asm.R1, m)
 	c.addr(asm.R2, key)
 	c.call(asm.FnMapLookupElem)
@@ -17,7 +19,7 @@ func (c *code) look(m mapID, key int16, found label) {
 
 // get leaves the address of the value in R0; it jumps to missing if the map has
 // no such key.
-func (c *code) get(m mapID, key int16, missing label) {
+func (c *code) get(m load.MapID, key int16, missing label) {
 	c.mapPtr(asm.R1, m)
 	c.addr(asm.R2, key)
 	c.call(asm.FnMapLookupElem)
@@ -26,7 +28,7 @@ func (c *code) get(m mapID, key int16, missing label) {
 
 // fresh gives a key that was not there the only value of an array, and looks
 // again. That another CPU makes it at the same time is no error.
-func (c *code) fresh(m, array mapID, key int16, found label) {
+func (c *code) fresh(m, array load.MapID, key int16, found label) {
 	c.mapPtr(asm.R1, m)
 	c.addr(asm.R2, key)
 	c.mapValue(asm.R3, array, 0)
@@ -36,7 +38,7 @@ func (c *code) fresh(m, array mapID, key int16, found label) {
 }
 
 // put writes to a map. R0 is 0, or an error.
-func (c *code) put(m mapID, key, value int16, flags ebpf.MapUpdateFlags) {
+func (c *code) put(m load.MapID, key, value int16, flags ebpf.MapUpdateFlags) {
 	c.mapPtr(asm.R1, m)
 	c.addr(asm.R2, key)
 	c.addr(asm.R3, value)
@@ -52,7 +54,7 @@ func (c *code) widen() {
 
 // taskValue leaves in R0 the address of a map's value for the running task; 0
 // is none. create makes one.
-func (c *code) taskValue(m mapID, create bool) {
+func (c *code) taskValue(m load.MapID, create bool) {
 	c.call(asm.FnGetCurrentTaskBtf)
 	c.emit(asm.Mov.Reg(asm.R2, asm.R0), asm.Mov.Imm(asm.R3, 0), asm.Mov.Imm(asm.R4, int32(b2i(create))))
 	c.mapPtr(asm.R1, m)

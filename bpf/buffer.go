@@ -1,12 +1,10 @@
 package bpf
 
 import (
-	"encoding/binary"
-	"fmt"
-
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/load"
 	"ppscript/runtime/perf"
 )
 
@@ -18,16 +16,6 @@ import (
 //
 // Where system calls can be preempted in the middle of a program (6.13), they
 // must not be between a record's time and its place in the buffer.
-
-// sendState is the state of a buffer in programs. The count of records that
-// did not fit only grows; before the next one that fits goes a record with
-// the count. It has a cache line, which no other CPU writes.
-const (
-	sendFailed = 0  // records that did not fit
-	sendTold   = 8  // of these, how many records tell of
-	sendWake   = 16 // bytes that must wait before somebody is woken
-	sendSize   = 64
-)
 
 // Of bpf_ringbuf_output and bpf_ringbuf_query, in uapi/linux/bpf.h.
 const (
@@ -69,9 +57,9 @@ func (s *sender) send(r *sent) {
 	cpu := c.alloc(8)
 	c.call(asm.FnGetSmpProcessorId)
 	c.store(cpu, asm.R0)
-	c.get(sendMap.of(), cpu, nowhere)
+	c.get(load.SendMap.Of(), cpu, nowhere)
 	c.emit(asm.Mov.Reg(asm.R9, asm.R0))
-	c.get(buffersMap.of(), cpu, nowhere)
+	c.get(load.BuffersMap.Of(), cpu, nowhere)
 	c.emit(asm.Mov.Reg(asm.R8, asm.R0))
 	s.tell()
 	c.call(asm.FnKtimeGetNs)
@@ -80,10 +68,10 @@ func (s *sender) send(r *sent) {
 	c.ifImm(asm.JNE, asm.R0, 0, lost)
 	c.goTo(done)
 	c.place(lost)
-	c.emit(asm.Mov.Imm(asm.R1, 1), asm.AddAtomic.Mem(asm.R9, asm.R1, asm.DWord, sendFailed))
+	c.emit(asm.Mov.Imm(asm.R1, 1), asm.AddAtomic.Mem(asm.R9, asm.R1, asm.DWord, load.SendFailed))
 	c.goTo(done)
 	c.place(nowhere) // a CPU that came later
-	s.count(statLost)
+	s.count(load.StatLost)
 	c.place(done)
 	on()
 }
@@ -104,7 +92,7 @@ func (s *sender) output(r *sent, lost label) {
 		c.ifImm(asm.JGT, asm.R3, int32(r.most), lost) // the verifier wants to see it
 		c.emit(asm.Add.Imm(asm.R3, int32(r.size)))
 	}
-	c.emit(asm.Mov.Imm(asm.R4, ringNoWakeup), asm.LoadMem(asm.R1, asm.R9, sendWake, asm.DWord))
+	c.emit(asm.Mov.Imm(asm.R4, ringNoWakeup), asm.LoadMem(asm.R1, asm.R9, load.SendWake, asm.DWord))
 	c.ifReg(asm.JGE, asm.R0, asm.R1, quiet)
 	c.emit(asm.Add.Reg(asm.R0, asm.R3), asm.Add.Imm(asm.R0, ringHeader))
 	c.ifReg(asm.JLT, asm.R0, asm.R1, quiet)
@@ -121,8 +109,8 @@ func (s *sender) output(r *sent, lost label) {
 func (s *sender) tell() {
 	c := s.code
 	fine := c.label()
-	c.emit(asm.LoadMem(asm.R1, asm.R9, sendFailed, asm.DWord),
-		asm.LoadMem(asm.R2, asm.R9, sendTold, asm.DWord))
+	c.emit(asm.LoadMem(asm.R1, asm.R9, load.SendFailed, asm.DWord),
+		asm.LoadMem(asm.R2, asm.R9, load.SendTold, asm.DWord))
 	c.ifReg(asm.JEq, asm.R1, asm.R2, fine)
 	c.emit(asm.Sub.Reg(asm.R1, asm.R2))
 	// A program that interrupted this one may have told of the same.
@@ -130,7 +118,7 @@ func (s *sender) tell() {
 	mark := c.stack
 	loss := c.alloc(perf.LossSize)
 	c.store(loss+perf.HeadSize, asm.R1)
-	c.emit(asm.AddAtomic.Mem(asm.R9, asm.R1, asm.DWord, sendTold))
+	c.emit(asm.AddAtomic.Mem(asm.R9, asm.R1, asm.DWord, load.SendTold))
 	c.call(asm.FnKtimeGetNs)
 	c.store(loss+perf.HeadTime, asm.R0)
 	c.emit(storeImm(asm.R10, loss+perf.HeadTask, -1),
@@ -142,7 +130,7 @@ func (s *sender) tell() {
 	c.ifImm(asm.JEq, asm.R0, 0, fine)
 	c.load(asm.R2, loss+perf.HeadSize)
 	c.emit(asm.Mov.Imm(asm.R1, 0), asm.Sub.Reg(asm.R1, asm.R2),
-		asm.AddAtomic.Mem(asm.R9, asm.R1, asm.DWord, sendTold))
+		asm.AddAtomic.Mem(asm.R9, asm.R1, asm.DWord, load.SendTold))
 	c.place(fine)
 	c.stack = mark
 }
@@ -159,44 +147,7 @@ func (c *code) kernelFunction(id int) {
 // buffers adds the maps that lead to the buffers. Their sizes are for who reads
 // them to say.
 func (i *Image) buffers() {
-	i.define(sendMap.of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: sendSize})
-	i.define(buffersMap.of(), &ebpf.MapSpec{Type: ebpf.ArrayOfMaps, KeySize: 4, ValueSize: 4,
+	i.define(load.SendMap.Of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: load.SendSize})
+	i.define(load.BuffersMap.Of(), &ebpf.MapSpec{Type: ebpf.ArrayOfMaps, KeySize: 4, ValueSize: 4,
 		InnerMap: &ebpf.MapSpec{Type: ebpf.RingBuf, MaxEntries: 4096}})
-}
-
-// Buffer makes the buffer of a CPU, of so many bytes, and returns its
-// descriptor, which stays the Run's. Who waits is woken when so many bytes wait.
-func (r *Run) Buffer(cpu, size, wake int) (fd int, err error) {
-	fail := func(err error) (int, error) {
-		return -1, fmt.Errorf("make the buffer of CPU %d: %w", cpu, err)
-	}
-	m, err := ebpf.NewMap(&ebpf.MapSpec{
-		Name: kernelName("buffer"), Type: ebpf.RingBuf, MaxEntries: uint32(size),
-	})
-	if err != nil {
-		return fail(err)
-	}
-	r.maps[bufferMap.of(cpu)] = m
-	state := make([]byte, sendSize)
-	binary.LittleEndian.PutUint64(state[sendWake:], uint64(wake))
-	if err := r.maps[sendMap.of()].Put(uint32(cpu), state); err != nil {
-		return fail(err)
-	}
-	if err := r.maps[buffersMap.of()].Put(uint32(cpu), m); err != nil {
-		return fail(err)
-	}
-	return m.FD(), nil
-}
-
-// Untold is how many records did not fit into the buffer of a CPU, of which no
-// record tells yet.
-func (r *Run) Untold(cpu int) (uint64, error) {
-	if r.maps == nil {
-		return 0, nil
-	}
-	binary.LittleEndian.PutUint32(r.sendKey[:], uint32(cpu))
-	if err := r.words(sendMap.of()).lookup(r.sendKey[:], r.sendState[:]); err != nil {
-		return 0, fmt.Errorf("read the losses of CPU %d: %w", cpu, err)
-	}
-	return r.sendState[sendFailed/8] - r.sendState[sendTold/8], nil
 }

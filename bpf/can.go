@@ -1,6 +1,9 @@
 package bpf
 
-import "ppscript/runtime/expr"
+import (
+	"ppscript/bpf/load"
+	"ppscript/runtime/expr"
+)
 
 // This file says what programs can do before any is generated. The generator
 // itself walks what is asked about, with code that keeps nothing: a table of its
@@ -14,7 +17,7 @@ import "ppscript/runtime/expr"
 func Can(n expr.Node, e *Event, host *Host) (err error) {
 	defer caught(new(*Image), &err)
 	s := &graph{sources: []*source{{Event: e}}}
-	im := &Image{host: host, Target: &Target{}, graph: s}
+	im := &Image{Image: load.Image{Target: &Target{}}, host: host, graph: s}
 	h := im.newHook(dryCode(), 0)
 	h.pickRaw([]expr.Node{n})
 	v := newEval(h)

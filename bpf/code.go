@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/load"
 )
 
 // This file is the assembler's desk: instructions, forward labels, stack.
@@ -127,12 +129,12 @@ func (c *code) constant(dst asm.Register, v int64) {
 func (c *code) call(fn asm.BuiltinFunc) { c.emit(fn.Call()) }
 
 // mapPtr loads a map that Open will make.
-func (c *code) mapPtr(dst asm.Register, m mapID) {
+func (c *code) mapPtr(dst asm.Register, m load.MapID) {
 	c.emit(asm.LoadMapPtr(dst, 0).WithReference(m.String()))
 }
 
 // mapValue loads the address of the only value of an array map, plus off.
-func (c *code) mapValue(dst asm.Register, m mapID, off uint32) {
+func (c *code) mapValue(dst asm.Register, m load.MapID, off uint32) {
 	c.emit(asm.LoadMapValue(dst, 0, off).WithReference(m.String()))
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
 
+	"ppscript/bpf/load"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -63,7 +64,7 @@ func filtered(t *testing.T, h *Host, s *event.Schema, text string) int {
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	r, err := Load(im)
+	r, err := load.Open(&im.Image)
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", text, err, logOf(err))
 	}

@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
 
+	"ppscript/bpf/load"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -344,9 +346,17 @@ func TestRandomPrograms(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		run, err := Load(im)
+		run, err := load.Open(&im.Image)
 		if err != nil {
 			t.Fatalf("program %d: %v\n%s\n%s", i, err, logOf(err), tr.text)
+		}
+		fd, err := unix.Dup(run.FD(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		prog, err := ebpf.NewProgramFromFD(fd)
+		if err != nil {
+			t.Fatal(err)
 		}
 		var records [][]byte
 		for range 40 {
@@ -354,12 +364,14 @@ func TestRandomPrograms(t *testing.T) {
 		}
 		for _, rec := range records {
 			tr.stage.Events([]*event.Event{{Stream: stream, Raw: rec}})
-			if _, err := run.progs[0].Run(&ebpf.RunOptions{Context: rec}); err != nil {
+			if _, err := prog.Run(&ebpf.RunOptions{Context: rec}); err != nil {
 				t.Fatalf("run: %v", err)
 			}
 		}
 		got := agg.New(*tr.spec)
-		run.stopped = true
+		if err := errors.Join(prog.Close(), run.Stop()); err != nil {
+			t.Fatal(err)
+		}
 		if err := run.Rows(nil, func(_ *agg.Spec, p *agg.Partial) { got.AddPartial(p) }); err != nil {
 			t.Fatal(err)
 		}

@@ -1,14 +1,13 @@
 // Package bpf runs a plan's per-event work inside the kernel: it generates
 // eBPF programs from expr's IR with an assembler of our own (no C, no compiler
-// on any machine), loads them, attaches them to tracepoints and reads their
-// counts.
+// on any machine). It opens nothing.
 //
-// It has two halves. The pure one (Generate) turns a Part of a plan, whose
-// operators it reads as they are, into programs; Can answers whether
-// it could, and makes none. A Refusal says what is in the way.
-// The other (Load) touches the kernel; session calls it.
+// Generate turns a Part of a plan, whose operators it reads as they are, into
+// programs; Can answers whether it could, and makes none. A Refusal says what is in
+// the way. Package load brings the Image into the kernel and reads it; session calls
+// both.
 //
-//	Part ──Generate──► Image ──Load──► Run ──Rows──► agg.Partial ──► agg.Group
+//	Part ──Generate──► Image ──load.Open──► Run ──Rows──► agg.Partial ──► agg.Group
 //
 // Generate is made of types that see no more than they need. From below:
 //
@@ -32,6 +31,4 @@
 // every other user of perf events on the machine. Those of sampled events return
 // 0, which drops the sample of this event alone, that nobody reads; or, where
 // they decide about samples (SampleFilter), 1 for those to keep.
-//
-// Nothing is pinned, so nothing outlives the process, however it ends.
 package bpf

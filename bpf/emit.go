@@ -7,6 +7,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/perf"
@@ -137,7 +138,7 @@ func (s *sender) feed(f *feed) {
 	s.send(&data)
 	c.goTo(end)
 	c.place(failed)
-	s.count(statErrors)
+	s.count(load.StatErrors)
 	c.place(end)
 }
 
@@ -206,7 +207,7 @@ func (s *sender) scratch() {
 	mark := c.stack
 	k := c.alloc(8)
 	c.zero(k, 8)
-	c.get(wholeMap.of(s.eval.hook.index), k, s.eval.fail)
+	c.get(load.WholeMap.Of(s.eval.hook.index), k, s.eval.fail)
 	c.stack = mark
 	c.emit(asm.Mov.Reg(asm.R7, asm.R0), asm.Add.Imm(asm.R7, perf.HeadSize))
 }
@@ -227,7 +228,7 @@ func (i *Image) outputs() {
 			}
 			sends = true
 			if r.Whole || len(r.Texts) > 0 {
-				i.define(wholeMap.of(n), &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4,
+				i.define(load.WholeMap.Of(n), &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4,
 					ValueSize: uint32(perf.HeadSize + r.buffer()), MaxEntries: 1})
 			}
 		}

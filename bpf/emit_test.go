@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/event/eventtest"
 	"ppscript/runtime/expr"
@@ -24,14 +25,14 @@ import (
 
 // sending opens the events of p on CPUs, with programs that send them for this
 // process.
-func sending(t *testing.T, h *Host, p *Part, cfg perf.Config) (*perf.Source, *Run) {
+func sending(t *testing.T, h *Host, p *Part, cfg perf.Config) (*perf.Source, *load.Run) {
 	t.Helper()
 	target := &Target{PIDs: []int{os.Getpid()}}
 	im, err := Generate(p, h, target)
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := Load(im)
+	run, err := load.Open(&im.Image)
 	if err != nil {
 		t.Fatalf("%v\n%s\n%v", err, logOf(err), im.Programs[0].Ins)
 	}
@@ -220,7 +221,7 @@ func TestProjectionConforms(t *testing.T) {
 }
 
 // tiny sends getppid's results through buffers of 4 KiB.
-func tiny(t *testing.T) (*perf.Source, *Run) {
+func tiny(t *testing.T) (*perf.Source, *load.Run) {
 	t.Helper()
 	h, fs := live(t)
 	exit := schemaOf(t, fs, "raw_syscalls", "sys_exit")

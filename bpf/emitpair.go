@@ -7,6 +7,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/perf"
@@ -194,7 +195,7 @@ func (s *sender) pair(f *feed) {
 	s.send(&data)
 	c.goTo(end)
 	c.place(failed)
-	s.count(statErrors)
+	s.count(load.StatErrors)
 	c.place(end)
 }
 

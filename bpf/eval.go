@@ -3,6 +3,7 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
 )
 
@@ -53,13 +54,13 @@ func (e *eval) test(n expr.Node, want bool, l label) {
 }
 
 // keys puts the parts of a key at their places on the stack, but for call stacks.
-func (e *eval) keys(key int16, cols []column, nodes []expr.Node) {
+func (e *eval) keys(key int16, cols []load.Column, nodes []expr.Node) {
 	for i, col := range cols {
-		at := key + int16(col.off)
+		at := key + int16(col.Off)
 		switch {
-		case col.stack:
-		case col.text:
-			e.text(at, col.size, nodes[i])
+		case col.Stack:
+		case col.Text:
+			e.text(at, col.Size, nodes[i])
 		default:
 			e.value(nodes[i])
 			e.code.store(at, asm.R0)

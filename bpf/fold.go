@@ -8,6 +8,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/fold"
@@ -37,7 +38,7 @@ type foldOp struct {
 	index int
 	feeds []feed // of emitted events, to tables
 
-	cols   []column // of the key
+	cols   []load.Column // of the key
 	keyLen int
 	texts  []int // where the texts lie in the state, and how long they can get
 	rooms  []int
@@ -225,16 +226,16 @@ func (o *folder) feed(feed *feed) {
 	c.goTo(free)
 	if f.locked {
 		c.place(broken)
-		o.count(statErrors)
+		o.count(load.StatErrors)
 		c.place(free)
 		o.unlock(state)
 		c.goTo(end)
 	}
 	c.place(failed)
-	o.count(statErrors)
+	o.count(load.StatErrors)
 	c.goTo(end)
 	c.place(full)
-	o.count(statEvicted)
+	o.count(load.StatEvicted)
 	if !f.locked {
 		c.place(free)
 	}
@@ -248,7 +249,7 @@ func (o *folder) findState(key, state int16, full label) {
 	found := c.label()
 	if f.tasks {
 		begun := c.label()
-		c.taskValue(foldMap.of(f.index), true)
+		c.taskValue(load.FoldMap.Of(f.index), true)
 		c.ifImm(asm.JEq, asm.R0, 0, full)
 		c.emit(asm.LoadMem(asm.R1, asm.R0, foldLock, asm.DWord))
 		c.ifImm(asm.JNE, asm.R1, 0, begun)
@@ -263,8 +264,8 @@ func (o *folder) findState(key, state int16, full label) {
 		c.store(state, asm.R0)
 		return
 	}
-	c.look(foldMap.of(f.index), key, found)
-	c.fresh(foldMap.of(f.index), initialMap.of(f.index), key, found) // slow path: a new key
+	c.look(load.FoldMap.Of(f.index), key, found)
+	c.fresh(load.FoldMap.Of(f.index), load.InitialMap.Of(f.index), key, found) // slow path: a new key
 	c.goTo(full)
 	c.place(found)
 	c.store(state, asm.R0)
@@ -298,7 +299,7 @@ func (o *folder) lock(state int16, busy label) {
 	c.call(asm.FnKtimeGetNs) // to let some time pass
 	c.again(next)
 	c.place(lost)
-	o.count(statLost)
+	o.count(load.StatLost)
 	c.goTo(busy)
 	c.place(taken)
 }
@@ -342,10 +343,10 @@ func (o *folder) emitted(n *expr.Emit) {
 func (im *Image) foldMaps() {
 	for _, f := range im.graph.folds {
 		if f.tasks {
-			im.define(foldMap.of(f.index), taskMap(f.size))
+			im.define(load.FoldMap.Of(f.index), taskMap(f.size))
 			continue
 		}
-		im.define(foldMap.of(f.index),
+		im.define(load.FoldMap.Of(f.index),
 			im.host.grows(&ebpf.MapSpec{
 				Type: ebpf.Hash, KeySize: uint32(f.keyLen), ValueSize: uint32(f.size),
 			}, f.spec.Limit, defaultRows))
@@ -353,7 +354,7 @@ func (im *Image) foldMaps() {
 		for i, w := range f.initial() {
 			binary.LittleEndian.PutUint64(value[foldSlots+8*i:], w)
 		}
-		im.define(initialMap.of(f.index),
+		im.define(load.InitialMap.Of(f.index),
 			&ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: uint32(f.size), MaxEntries: 1,
 				Contents: []ebpf.MapKV{{Key: uint32(0), Value: value}}})
 	}

@@ -1,25 +1,12 @@
 package bpf
 
-import "github.com/cilium/ebpf/asm"
+import (
+	"github.com/cilium/ebpf/asm"
 
-// This file lets events into operators, and counts them.
-
-// The counters of a program beside its tables: for joins and filters together,
-// then for each table.
-const (
-	statErrors = iota
-	statUnmatched
-	statEvicted
-	statLost
-	statTaken
-	statTables
+	"ppscript/bpf/load"
 )
 
-func (t *table) statErrors() int  { return statTables + 2*t.index }
-func (t *table) statEvicted() int { return statTables + 2*t.index + 1 }
-
-// stats is the number of statistics of each program.
-func (s *graph) stats() int { return statTables + 2*len(s.tables) }
+// This file lets events into operators, and counts them.
 
 // generations is the number of copies of maps that are read while events come.
 func (s *graph) generations() int {
@@ -47,7 +34,7 @@ func (g *gate) takes(f *feed, others label) {
 		g.eval.test(p, false, others)
 	}
 	if f == g.counted {
-		g.count(statTaken)
+		g.count(load.StatTaken)
 	}
 }
 
@@ -61,7 +48,7 @@ func (g *gate) count(stat int) {
 	skip := c.label()
 	k := c.alloc(8)
 	c.zero(k, 8)
-	c.get(statsMap.of(g.eval.hook.index), k, skip)
+	c.get(load.StatsMap.Of(g.eval.hook.index), k, skip)
 	c.emit(asm.LoadMem(asm.R1, asm.R0, int16(8*stat), asm.DWord), asm.Add.Imm(asm.R1, 1),
 		asm.StoreMem(asm.R0, int16(8*stat), asm.R1, asm.DWord))
 	c.place(skip)

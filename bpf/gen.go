@@ -1,55 +1,17 @@
 package bpf
 
 import (
-	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/load"
 )
 
 // An Image is a Part as programs and maps, ready to be loaded.
 type Image struct {
-	Part     *Part
-	Target   *Target
-	Programs []Program
-	Maps     []Map
-	graph    *graph
-	units    []*unit
-	host     *Host
-	follow   bool // of children
-	asks     bool // there is a set of threads
-}
-
-// A Program is the code of one event.
-type Program struct {
-	Label  string
-	Kind   ebpf.ProgramType // TracePoint, RawTracepoint, PerfEvent, or Tracing: a typed raw one
-	Attach string           // "system:name", or the raw tracepoint's name
-	Ins    asm.Instructions
-	event  int // in Part.Events, -1 for those of our own
-}
-
-// Where is the hook that calls the program.
-func (p *Program) Where() string {
-	switch p.Kind {
-	case ebpf.PerfEvent:
-		return "samples of " + p.Attach
-	case ebpf.RawTracepoint:
-		return "raw tracepoint " + p.Attach
-	case ebpf.Tracing:
-		return "typed raw tracepoint " + p.Attach
-	}
-	return "tracepoint " + p.Attach
-}
-
-// A unit is the maps in which one program keeps the rows of one table. No two
-// programs share rows: one that interrupts another on its CPU would spoil the
-// row that that one is about to write. They are added up when they are read.
-type unit struct {
-	table   *table
-	program int
-	rows    []mapID // by generation
-	spare   []mapID
-	dense   []mapID
-	sketch  []mapID
+	load.Image
+	Part  *Part
+	graph *graph
+	host  *Host
 }
 
 // Generate makes the programs of a part for a target. The error is a *Refusal if
@@ -62,18 +24,18 @@ func Generate(p *Part, host *Host, t *Target) (im *Image, err error) {
 func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err error) {
 	defer caught(&im, &err)
 	s := p.followed()
-	im = &Image{Part: p, Target: t, graph: s, host: host, asks: s.asks()}
+	im = &Image{Image: load.Image{Target: t, Asks: s.asks()}, Part: p, graph: s, host: host}
 	at := t
-	if im.asks {
+	if im.Asks {
 		// The programs run for all, and ask whom an event is about.
 		at = &Target{CPUs: t.CPUs}
 	}
 	for _, e := range s.sources {
-		if weighted(e.Schema) && (at.sets() || len(at.PIDs)+len(at.TIDs)+len(at.Cgroups) > 0) {
+		if weighted(e.Schema) && (at.InSet() || len(at.PIDs)+len(at.TIDs)+len(at.Cgroups) > 0) {
 			// perf brings these to the task that waited, not the one that runs.
 			refuse("%s is about another task than the running one", e.Label)
 		}
-		if e.Sampled && im.asks {
+		if e.Sampled && im.Asks {
 			refuse("%s samples the target, and the script tells by itself which threads it is about", e.Label)
 		}
 		if !e.Sampled && (e.Schema.System == "" || len(e.Schema.Fields) == 0) {
@@ -87,7 +49,9 @@ func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err
 			h.pickRaw(s.nodes(i))
 		}
 		im.newGen(h).program(at)
-		p := Program{Label: e.Label, Kind: h.kind, Attach: e.Schema.FullName(), event: i}
+		p := load.Program{
+			Label: e.Label, Kind: h.kind, Attach: e.Schema.FullName(), ID: e.Schema.ID, Event: i,
+		}
 		if h.raw != nil {
 			p.Attach = h.raw.name
 		}
@@ -141,12 +105,12 @@ func (g *gen) program(t *Target) {
 		eval.test(e.Filter, true, pass)
 		c.goTo(exit)
 		c.place(fail)
-		g.gate.count(statErrors)
+		g.gate.count(load.StatErrors)
 		c.goTo(exit)
 		c.place(pass)
 	}
 	if graph.counted && g.gate.counted == nil {
-		g.gate.count(statTaken)
+		g.gate.count(load.StatTaken)
 	}
 	members.now()
 

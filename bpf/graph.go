@@ -3,6 +3,7 @@ package bpf
 import (
 	"slices"
 
+	"ppscript/bpf/load"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -20,7 +21,7 @@ type graph struct {
 	sources []*source
 	joins   []*joinOp
 	folds   []*foldOp
-	tables  []*table
+	tables  []*load.Table
 
 	intervals bool
 	counted   bool
@@ -40,7 +41,7 @@ type feed struct {
 
 	emit *record
 
-	table *table
+	table *load.Table
 	keys  []expr.Node // of the table's columns
 	args  []arg       // one for each of the table's arguments
 
@@ -95,15 +96,15 @@ type table struct {
 	name  string
 	index int
 
-	cols   []column
+	cols   []load.Column
 	keyLen int
-	value  valueLayout
+	value  load.Value
 }
 
 // followed is the graph of a Part.
 func (p *Part) followed() *graph {
 	b := &follower{graph: &graph{intervals: p.Intervals, counted: p.Counted}, part: p,
-		joins: map[*join.Spec]*joinOp{}, folds: map[*fold.Spec]*foldOp{}, tables: map[*agg.Spec]*table{}}
+		joins: map[*join.Spec]*joinOp{}, folds: map[*fold.Spec]*foldOp{}, tables: map[*agg.Spec]*load.Table{}}
 	for _, e := range p.Events {
 		b.graph.sources = append(b.graph.sources, &source{Event: e})
 	}
@@ -127,7 +128,7 @@ type follower struct {
 	part   *Part
 	joins  map[*join.Spec]*joinOp
 	folds  map[*fold.Spec]*foldOp
-	tables map[*agg.Spec]*table
+	tables map[*agg.Spec]*load.Table
 }
 
 // operator makes the operator that an edge leads to, if it is the first one.
@@ -151,7 +152,7 @@ func (b *follower) operator(e *Edge) {
 		f := &foldOp{spec: e.Fold, index: len(g.folds), moments: map[int]bool{}}
 		g.folds, b.folds[e.Fold] = append(g.folds, f), f
 	case e.Group != nil && b.tables[e.Group] == nil:
-		t := &table{spec: e.Group, name: e.Name, index: len(g.tables)}
+		t := &load.Table{Spec: e.Group, Name: e.Name, Index: len(g.tables)}
 		g.tables, b.tables[e.Group] = append(g.tables, t), t
 	}
 }
@@ -263,7 +264,7 @@ func nodeOf(p *expr.Program) expr.Node {
 
 // prepare settles the layouts that several programs share.
 func (s *graph) prepare(host *Host) {
-	feeds := map[*table][]keyed{}
+	feeds := map[*load.Table][]keyed{}
 	for _, j := range s.joins {
 		s.prepareJoin(j, host)
 		for _, p := range j.pairs {
@@ -302,8 +303,8 @@ func (s *graph) prepare(host *Host) {
 	}
 
 	for _, t := range s.tables {
-		t.cols, t.keyLen = columnsOf(feeds[t])
-		t.layout()
+		t.Cols, t.KeyLen = columnsOf(feeds[t])
+		layOut(t)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/load"
 	"ppscript/runtime/agg"
 )
 
@@ -11,33 +12,33 @@ import (
 // and of this program alone, so that plain additions do.
 
 // unitOf returns the maps of a table in a program.
-func (im *Image) unitOf(t *table, program int) *unit {
-	for _, u := range im.units {
-		if u.table == t && u.program == program {
+func (im *Image) unitOf(t *load.Table, program int) *load.Unit {
+	for _, u := range im.Units {
+		if u.Table == t && u.Program == program {
 			return u
 		}
 	}
-	u := &unit{table: t, program: program}
+	u := &load.Unit{Table: t, Program: program}
 	for n := range im.graph.generations() {
-		u.rows = append(u.rows, rowsMap.of(program, t.index, n))
+		u.Rows = append(u.Rows, load.RowsMap.Of(program, t.Index, n))
 		if im.host.Grows {
-			u.spare = append(u.spare, spareMap.of(program, t.index, n))
+			u.Spare = append(u.Spare, load.SpareMap.Of(program, t.Index, n))
 		}
-		if t.value.dense {
-			u.dense = append(u.dense, denseMap.of(program, t.index, n))
+		if t.Value.Dense {
+			u.Dense = append(u.Dense, load.DenseMap.Of(program, t.Index, n))
 		}
-		if t.value.sketch {
-			u.sketch = append(u.sketch, sketchMap.of(program, t.index, n))
+		if t.Value.Sketch {
+			u.Sketch = append(u.Sketch, load.SketchMap.Of(program, t.Index, n))
 		}
 	}
-	im.units = append(im.units, u)
+	im.Units = append(im.Units, u)
 	return u
 }
 
 // A grouper adds the events of a program, or what is made of them, to a table.
 type grouper struct {
 	*gate
-	unit  *unit
+	unit  *load.Unit
 	stack *walker
 
 	// Places on the stack; 0 is none.
@@ -47,31 +48,31 @@ type grouper struct {
 
 // feed adds the event, or the pair, to the table.
 func (o *grouper) feed(f *feed) {
-	c, t := o.code, o.unit.table
+	c, t := o.code, o.unit.Table
 	mark := c.stack
 	end, failed, full, found := c.label(), c.label(), c.label(), c.label()
 	o.eval.fail = failed
 	o.takes(f, end)
-	o.key = c.alloc(t.keyLen)
-	if len(t.cols) == 0 {
-		c.zero(o.key, t.keyLen)
+	o.key = c.alloc(t.KeyLen)
+	if len(t.Cols) == 0 {
+		c.zero(o.key, t.KeyLen)
 	}
-	for i, col := range t.cols {
-		if !col.stack {
+	for i, col := range t.Cols {
+		if !col.Stack {
 			continue
 		}
 		if o.hash != 0 {
 			refuse("two stacks in one key")
 		}
-		o.hash = o.key + int16(col.off)
+		o.hash = o.key + int16(col.Off)
 		o.stack.leave(o.hash, f.keys[i])
 	}
-	o.eval.keys(o.key, t.cols, f.keys)
+	o.eval.keys(o.key, t.Cols, f.keys)
 	// The generation that counts now; it must not change under way.
-	if len(o.unit.rows) > 1 {
+	if len(o.unit.Rows) > 1 {
 		o.generation = c.alloc(8)
 		second := c.label()
-		c.mapValue(asm.R1, generationMap.of(), 0)
+		c.mapValue(asm.R1, load.GenerationMap.Of(), 0)
 		c.emit(asm.LoadMem(asm.R1, asm.R1, 0, asm.DWord))
 		c.store(o.generation, asm.R1)
 		c.ifImm(asm.JNE, asm.R1, 0, second)
@@ -93,10 +94,10 @@ func (o *grouper) feed(f *feed) {
 	}
 	c.goTo(end)
 	c.place(failed)
-	o.count(t.statErrors())
+	o.count(t.StatErrors())
 	c.goTo(end)
 	c.place(full)
-	o.count(t.statEvicted())
+	o.count(t.StatEvicted())
 	c.place(end)
 	c.stack = mark
 }
@@ -104,52 +105,52 @@ func (o *grouper) feed(f *feed) {
 // row finds or makes the row of a key, and jumps to found with it in R0. If part
 // of the key is a stack's hash, the stack is kept with a new row.
 func (o *grouper) row(n int, found, full label) {
-	c, u, t := o.code, o.unit, o.unit.table
+	c, u, t := o.code, o.unit, o.unit.Table
 	mark := c.stack
-	if t.value.dense {
+	if t.Value.Dense {
 		hash := c.label()
 		c.load(asm.R0, o.key)
 		c.ifImm(asm.JGE, asm.R0, denseRows, hash)
 		k := c.alloc(8)
 		c.emit(asm.StoreMem(asm.R10, k, asm.R0, asm.Word))
-		c.look(u.dense[n], k, found)
+		c.look(u.Dense[n], k, found)
 		c.place(hash)
 	}
-	c.look(u.rows[n], o.key, found)
+	c.look(u.Rows[n], o.key, found)
 	// Slow path: a new row.
 	if o.hash != 0 {
 		o.stack.keep(o.hash, n, full)
 	}
-	c.fresh(u.rows[n], zeroMap.of(t.index), o.key, found)
-	if len(u.spare) > 0 {
+	c.fresh(u.Rows[n], load.ZeroMap.Of(t.Index), o.key, found)
+	if len(u.Spare) > 0 {
 		// A map that grows has memory for a row or two; for more, interrupts
 		// must be enabled first.
-		c.look(u.spare[n], o.key, found)
-		c.fresh(u.spare[n], zeroMap.of(t.index), o.key, found)
+		c.look(u.Spare[n], o.key, found)
+		c.fresh(u.Spare[n], load.ZeroMap.Of(t.Index), o.key, found)
 	}
 	c.stack = mark
 }
 
 // hit counts the event in its row, and when the row began.
 func (o *grouper) hit() {
-	c, t := o.code, o.unit.table
+	c, t := o.code, o.unit.Table
 	old := c.label()
-	c.emit(asm.LoadMem(asm.R1, asm.R7, hitsAt, asm.DWord))
+	c.emit(asm.LoadMem(asm.R1, asm.R7, load.HitsAt, asm.DWord))
 	c.ifImm(asm.JNE, asm.R1, 0, old)
 	c.call(asm.FnKtimeGetNs)
-	c.emit(asm.StoreMem(asm.R7, firstAt, asm.R0, asm.DWord), asm.Mov.Imm(asm.R1, 0))
-	if t.value.sketch {
-		c.emit(asm.StoreMem(asm.R7, int16(t.value.self), asm.R7, asm.DWord))
+	c.emit(asm.StoreMem(asm.R7, load.FirstAt, asm.R0, asm.DWord), asm.Mov.Imm(asm.R1, 0))
+	if t.Value.Sketch {
+		c.emit(asm.StoreMem(asm.R7, int16(t.Value.Self), asm.R7, asm.DWord))
 	}
 	c.place(old)
-	c.emit(asm.Add.Imm(asm.R1, 1), asm.StoreMem(asm.R7, hitsAt, asm.R1, asm.DWord))
+	c.emit(asm.Add.Imm(asm.R1, 1), asm.StoreMem(asm.R7, load.HitsAt, asm.R1, asm.DWord))
 }
 
 // arg adds to one argument. One that cannot be evaluated is an error of its
 // own, and the others go on.
 func (o *grouper) arg(a *arg, i int) {
-	c, t := o.code, o.unit.table
-	at := &t.value.args[i]
+	c, t := o.code, o.unit.Table
+	at := &t.Value.Args[i]
 	next, failed := c.label(), c.label()
 	o.eval.fail = failed
 	if a.where != nil {
@@ -161,29 +162,29 @@ func (o *grouper) arg(a *arg, i int) {
 		}
 		o.eval.value(a.fn)
 	}
-	c.emit(asm.LoadMem(asm.R1, asm.R7, int16(at.n), asm.DWord))
+	c.emit(asm.LoadMem(asm.R1, asm.R7, int16(at.N), asm.DWord))
 	if a.fn != nil {
-		o.extreme(at.min, asm.JSGE)
-		o.extreme(at.max, asm.JSLE)
-		if at.sum >= 0 {
-			c.emit(asm.LoadMem(asm.R2, asm.R7, int16(at.sum), asm.DWord), asm.Add.Reg(asm.R2, asm.R0),
-				asm.StoreMem(asm.R7, int16(at.sum), asm.R2, asm.DWord))
+		o.extreme(at.Min, asm.JSGE)
+		o.extreme(at.Max, asm.JSLE)
+		if at.Sum >= 0 {
+			c.emit(asm.LoadMem(asm.R2, asm.R7, int16(at.Sum), asm.DWord), asm.Add.Reg(asm.R2, asm.R0),
+				asm.StoreMem(asm.R7, int16(at.Sum), asm.R2, asm.DWord))
 		}
-	} else if at.hist >= 0 || at.sketch {
+	} else if at.Hist >= 0 || at.Sketch {
 		c.emit(asm.Mov.Imm(asm.R0, 0))
 	}
-	c.emit(asm.Add.Imm(asm.R1, 1), asm.StoreMem(asm.R7, int16(at.n), asm.R1, asm.DWord))
+	c.emit(asm.Add.Imm(asm.R1, 1), asm.StoreMem(asm.R7, int16(at.N), asm.R1, asm.DWord))
 	full := c.label()
 	mark := c.stack
 	var v int16
-	if at.hist >= 0 && at.sketch {
+	if at.Hist >= 0 && at.Sketch {
 		v = c.alloc(8)
 		c.store(v, asm.R0)
 	}
-	if at.hist >= 0 {
-		o.histogram(at, &t.spec.Aggs[at.agg])
+	if at.Hist >= 0 {
+		o.histogram(at, &t.Spec.Aggs[at.Agg])
 	}
-	if at.sketch {
+	if at.Sketch {
 		if v != 0 {
 			c.load(asm.R0, v)
 		}
@@ -192,10 +193,10 @@ func (o *grouper) arg(a *arg, i int) {
 	c.stack = mark
 	c.goTo(next)
 	c.place(failed)
-	o.count(t.statErrors())
+	o.count(t.StatErrors())
 	c.goTo(next)
 	c.place(full)
-	o.count(t.statEvicted())
+	o.count(t.StatEvicted())
 	c.place(next)
 }
 
@@ -216,7 +217,7 @@ func (o *grouper) extreme(at int, keeps asm.JumpOp) {
 }
 
 // histogram counts R0 in its bucket, which is in the row.
-func (o *grouper) histogram(at *argLayout, a *agg.Agg) {
+func (o *grouper) histogram(at *load.Arg, a *agg.Agg) {
 	c := o.code
 	done := c.label()
 	if !a.Op.Kernel.Linear {
@@ -231,14 +232,14 @@ func (o *grouper) histogram(at *argLayout, a *agg.Agg) {
 	}
 	// The verifier has followed every path with its own number; it forgets
 	// them when the number goes through memory, and one check does for all.
-	c.emit(asm.LoadMem(asm.R2, asm.R7, int16(at.hist), asm.DWord), // any word of the row
-		asm.StoreMem(asm.R7, int16(at.hist), asm.R1, asm.DWord),
-		asm.LoadMem(asm.R1, asm.R7, int16(at.hist), asm.DWord),
-		asm.StoreMem(asm.R7, int16(at.hist), asm.R2, asm.DWord))
-	c.ifImm(asm.JGE, asm.R1, int32(at.nhist), done)
+	c.emit(asm.LoadMem(asm.R2, asm.R7, int16(at.Hist), asm.DWord), // any word of the row
+		asm.StoreMem(asm.R7, int16(at.Hist), asm.R1, asm.DWord),
+		asm.LoadMem(asm.R1, asm.R7, int16(at.Hist), asm.DWord),
+		asm.StoreMem(asm.R7, int16(at.Hist), asm.R2, asm.DWord))
+	c.ifImm(asm.JGE, asm.R1, int32(at.Buckets), done)
 	c.emit(asm.LSh.Imm(asm.R1, 3), asm.Mov.Reg(asm.R2, asm.R7), asm.Add.Reg(asm.R2, asm.R1),
-		asm.LoadMem(asm.R3, asm.R2, int16(at.hist), asm.DWord), asm.Add.Imm(asm.R3, 1),
-		asm.StoreMem(asm.R2, int16(at.hist), asm.R3, asm.DWord))
+		asm.LoadMem(asm.R3, asm.R2, int16(at.Hist), asm.DWord), asm.Add.Imm(asm.R3, 1),
+		asm.StoreMem(asm.R2, int16(at.Hist), asm.R3, asm.DWord))
 	c.place(done)
 }
 
@@ -262,14 +263,7 @@ func (o *grouper) linear(a *agg.Agg) {
 	c.place(done)
 }
 
-// sketchKey is the key of a bucket: the address of its row, which no other row
-// has; then argument, sign and bucket.
-const (
-	sketchNeg = 16
-	sketchArg = 17
-)
-
-// sketch counts R0 in its log-linear bucket, see agg.Bucket. There are some
+// sketch counts R0 in its log-linear bucket, see agg.Bucket and load.SketchArg. There are some
 // thousand buckets, of which a row uses few: they are in a hash.
 func (o *grouper) sketch(arg int, full label) {
 	c, u := o.code, o.unit
@@ -277,9 +271,9 @@ func (o *grouper) sketch(arg int, full label) {
 	key, one := c.alloc(16), c.alloc(8)
 	// R4 is the rest of the key, R3 the magnitude.
 	positive, small, have := c.label(), c.label(), c.label()
-	c.emit(asm.Mov.Imm(asm.R4, int32(arg)<<sketchArg), asm.Mov.Reg(asm.R3, asm.R0))
+	c.emit(asm.Mov.Imm(asm.R4, int32(arg)<<load.SketchArg), asm.Mov.Reg(asm.R3, asm.R0))
 	c.ifImm(asm.JSGE, asm.R0, 0, positive)
-	c.emit(asm.Neg.Imm(asm.R3, 0), asm.Or.Imm(asm.R4, 1<<sketchNeg))
+	c.emit(asm.Neg.Imm(asm.R3, 0), asm.Or.Imm(asm.R4, 1<<load.SketchNeg))
 	c.place(positive)
 	c.ifImm(asm.JLT, asm.R3, 64, small)
 	c.emit(asm.Mov.Reg(asm.R2, asm.R3))
@@ -292,9 +286,9 @@ func (o *grouper) sketch(arg int, full label) {
 	c.store(key, asm.R7)
 	c.store(key+8, asm.R4)
 	bucket := func(n int) {
-		c.look(u.sketch[n], key, have)
+		c.look(u.Sketch[n], key, have)
 		c.emit(storeImm(asm.R10, one, 1))
-		c.put(u.sketch[n], key, one, ebpf.UpdateNoExist)
+		c.put(u.Sketch[n], key, one, ebpf.UpdateNoExist)
 	}
 	done, made := c.label(), c.label()
 	if o.generation != 0 {

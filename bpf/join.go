@@ -6,6 +6,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -209,7 +210,7 @@ func (o *joiner) feed(f *feed) {
 	}
 	c.goTo(done)
 	c.place(failed)
-	o.count(statErrors)
+	o.count(load.StatErrors)
 	c.place(done)
 	c.stack = mark
 }
@@ -221,12 +222,12 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 	mark := c.stack
 	alone, cancelled := c.label(), c.label()
 	if j.tasks {
-		c.taskValue(waitMap.of(j.index), false)
+		c.taskValue(load.WaitMap.Of(j.index), false)
 		c.ifImm(asm.JEq, asm.R0, 0, alone)
 		c.emit(asm.LoadMem(asm.R1, asm.R0, waitEvent, asm.DWord))
 		c.ifImm(asm.JEq, asm.R1, 0, alone)
 	} else {
-		c.get(waitMap.of(j.index), key, alone)
+		c.get(load.WaitMap.Of(j.index), key, alone)
 	}
 	c.emit(asm.Mov.Reg(asm.R7, asm.R0))
 	// Who waits is copied first: another CPU uses the place as soon as it is
@@ -255,7 +256,7 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 	if j.tasks {
 		c.emit(storeImm(asm.R7, waitEvent, 0))
 	} else {
-		c.mapPtr(asm.R1, waitMap.of(j.index))
+		c.mapPtr(asm.R1, load.WaitMap.Of(j.index))
 		c.addr(asm.R2, key)
 		c.call(asm.FnMapDeleteElem)
 		c.ifImm(asm.JNE, asm.R0, 0, alone) // another CPU was faster
@@ -283,11 +284,11 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 		c.place(other)
 	}
 	c.place(cancelled)
-	o.count(statUnmatched)
+	o.count(load.StatUnmatched)
 	c.goTo(starting)
 	c.place(alone)
 	if f.stage > 0 {
-		o.count(statUnmatched)
+		o.count(load.StatUnmatched)
 	}
 	c.stack = mark
 }
@@ -330,28 +331,28 @@ func (o *joiner) wait(key, now int16, done label) {
 		}
 	}
 	if j.tasks {
-		c.taskValue(waitMap.of(j.index), true)
+		c.taskValue(load.WaitMap.Of(j.index), true)
 		c.ifImm(asm.JEq, asm.R0, 0, full)
 		c.emit(asm.Mov.Reg(asm.R7, asm.R0), asm.LoadMem(asm.R1, asm.R7, waitEvent, asm.DWord))
 		c.ifImm(asm.JEq, asm.R1, 0, fresh)
-		o.count(statUnmatched)
+		o.count(load.StatUnmatched)
 		c.place(fresh)
 		for at := 0; at < j.size; at += 8 {
 			c.load(asm.R1, value+int16(at))
 			c.emit(asm.StoreMem(asm.R7, int16(at), asm.R1, asm.DWord))
 		}
 	} else {
-		c.put(waitMap.of(j.index), key, value, ebpf.UpdateNoExist)
+		c.put(load.WaitMap.Of(j.index), key, value, ebpf.UpdateNoExist)
 		c.ifImm(asm.JEq, asm.R0, 0, done)
 		c.widen()
 		c.ifImm(asm.JNE, asm.R0, -17, full) // EEXIST
-		o.count(statUnmatched)
-		c.put(waitMap.of(j.index), key, value, ebpf.UpdateAny)
+		o.count(load.StatUnmatched)
+		c.put(load.WaitMap.Of(j.index), key, value, ebpf.UpdateAny)
 		c.ifImm(asm.JNE, asm.R0, 0, full)
 	}
 	c.goTo(done)
 	c.place(full)
-	o.count(statEvicted)
+	o.count(load.StatEvicted)
 	c.stack = mark
 }
 
@@ -371,7 +372,7 @@ func (o *joiner) runsOn(none label) {
 	c := o.code
 	k := c.alloc(8)
 	c.store(k, asm.R0)
-	c.get(runningMap.of(o.join.index), k, none) // the key's lower half is the index
+	c.get(load.RunningMap.Of(o.join.index), k, none) // the key's lower half is the index
 }
 
 // running notes who runs on this CPU from now on.

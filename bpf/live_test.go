@@ -10,6 +10,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
 
+	"ppscript/bpf/load"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
@@ -100,19 +101,19 @@ func recordsOf(events []*Event, records []*Record, preds ...[]expr.Node) *Part {
 }
 
 // start loads and attaches p on this process, to be ended with the test.
-func start(t testing.TB, h *Host, p *Part) *Run {
+func start(t testing.TB, h *Host, p *Part) *load.Run {
 	t.Helper()
 	return startOn(t, h, p, &Target{PIDs: []int{os.Getpid()}})
 }
 
 // startOn is start for another target.
-func startOn(t testing.TB, h *Host, p *Part, target *Target) *Run {
+func startOn(t testing.TB, h *Host, p *Part, target *Target) *load.Run {
 	t.Helper()
 	im, err := Generate(p, h, target)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Load(im)
+	r, err := load.Open(&im.Image)
 	if err != nil {
 		t.Fatalf("%v\n%s\n%v", err, logOf(err), im.Programs[0].Ins)
 	}
@@ -128,7 +129,7 @@ func startOn(t testing.TB, h *Host, p *Part, target *Target) *Run {
 }
 
 func logOf(err error) string {
-	if r, ok := err.(*Rejected); ok {
+	if r, ok := err.(*load.Rejected); ok {
 		return r.Log
 	}
 	return ""
@@ -165,8 +166,8 @@ func TestRejected(t *testing.T) {
 	}
 	p := &im.Programs[0]
 	p.Ins = asm.Instructions{asm.LoadMem(asm.R0, asm.R9, 0, asm.DWord), asm.Return()}
-	_, err = Load(im)
-	var rejected *Rejected
+	_, err = load.Open(&im.Image)
+	var rejected *load.Rejected
 	if !errors.As(err, &rejected) || !strings.Contains(rejected.Log, "R9 !read_ok") ||
 		strings.Contains(rejected.Log, "processed ") {
 		t.Errorf("got %v, %q, want what the verifier did not like", err, logOf(err))

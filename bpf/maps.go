@@ -3,6 +3,8 @@ package bpf
 import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
+
+	"ppscript/bpf/load"
 )
 
 // The default bounds on elements of maps. Where the kernel must set memory
@@ -40,52 +42,54 @@ func (h *Host) grows(m *ebpf.MapSpec, limit, deflt int) *ebpf.MapSpec {
 func (im *Image) common() {
 	s := im.graph
 	h := im.host
+	im.Tables, im.Events, im.Intervals = s.tables, len(s.sources), s.intervals
+	im.StackRoom, _ = s.chain()
 	if s.intervals {
-		im.define(generationMap.of(), &ebpf.MapSpec{
+		im.define(load.GenerationMap.Of(), &ebpf.MapSpec{
 			Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1,
 		})
 	}
 	for i := range s.sources {
-		im.define(statsMap.of(i), &ebpf.MapSpec{Type: ebpf.PerCPUArray,
-			KeySize: 4, ValueSize: uint32(8 * s.stats()), MaxEntries: 1})
+		im.define(load.StatsMap.Of(i), &ebpf.MapSpec{Type: ebpf.PerCPUArray,
+			KeySize: 4, ValueSize: uint32(8 * load.Stats(len(s.tables))), MaxEntries: 1})
 	}
 	im.stackMaps()
 	im.foldMaps()
 	for _, t := range s.tables {
-		im.define(zeroMap.of(t.index), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4,
-			ValueSize: uint32(t.value.size), MaxEntries: 1})
+		im.define(load.ZeroMap.Of(t.Index), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4,
+			ValueSize: uint32(t.Value.Size), MaxEntries: 1})
 	}
-	for _, u := range im.units {
-		for n := range u.rows {
-			im.define(u.rows[n], h.grows(&ebpf.MapSpec{Type: ebpf.PerCPUHash,
-				KeySize: uint32(u.table.keyLen), ValueSize: uint32(u.table.value.size)},
-				u.table.spec.Limit, defaultRows))
+	for _, u := range im.Units {
+		for n := range u.Rows {
+			im.define(u.Rows[n], h.grows(&ebpf.MapSpec{Type: ebpf.PerCPUHash,
+				KeySize: uint32(u.Table.KeyLen), ValueSize: uint32(u.Table.Value.Size)},
+				u.Table.Spec.Limit, defaultRows))
 		}
-		for _, name := range u.spare {
-			limit := min(spareRows, u.table.spec.Limit)
+		for _, name := range u.Spare {
+			limit := min(spareRows, u.Table.Spec.Limit)
 			if limit == 0 {
 				limit = spareRows
 			}
-			im.define(name, &ebpf.MapSpec{Type: ebpf.PerCPUHash, KeySize: uint32(u.table.keyLen),
-				ValueSize: uint32(u.table.value.size), MaxEntries: uint32(limit)})
+			im.define(name, &ebpf.MapSpec{Type: ebpf.PerCPUHash, KeySize: uint32(u.Table.KeyLen),
+				ValueSize: uint32(u.Table.Value.Size), MaxEntries: uint32(limit)})
 		}
-		for _, name := range u.dense {
+		for _, name := range u.Dense {
 			im.define(name, &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4,
-				ValueSize: uint32(u.table.value.size), MaxEntries: denseRows})
+				ValueSize: uint32(u.Table.Value.Size), MaxEntries: denseRows})
 		}
-		for _, name := range u.sketch {
+		for _, name := range u.Sketch {
 			im.define(name, h.grows(&ebpf.MapSpec{Type: ebpf.Hash, KeySize: 16, ValueSize: 8},
 				0, defaultBuckets))
 		}
 	}
 	for _, j := range s.joins {
 		if s.wakes(j) {
-			im.define(runningMap.of(j.index), &ebpf.MapSpec{
+			im.define(load.RunningMap.Of(j.index), &ebpf.MapSpec{
 				Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: maxCPUs,
 			})
 		}
 		if j.tasks {
-			im.define(waitMap.of(j.index), taskMap(j.size))
+			im.define(load.WaitMap.Of(j.index), taskMap(j.size))
 			continue
 		}
 		// Pairs come and go: memory that is set aside serves faster.
@@ -93,7 +97,7 @@ func (im *Image) common() {
 		if limit == 0 {
 			limit = defaultWaiting
 		}
-		im.define(waitMap.of(j.index), &ebpf.MapSpec{Type: ebpf.Hash, KeySize: uint32(j.keyRoom),
+		im.define(load.WaitMap.Of(j.index), &ebpf.MapSpec{Type: ebpf.Hash, KeySize: uint32(j.keyRoom),
 			ValueSize: uint32(j.size), MaxEntries: uint32(min(limit, 1<<20))})
 	}
 }
@@ -119,4 +123,9 @@ func (s *graph) wakes(j *joinOp) bool {
 		}
 	}
 	return false
+}
+
+// define gives the image a map.
+func (im *Image) define(id load.MapID, spec *ebpf.MapSpec) {
+	im.Maps = append(im.Maps, load.Map{ID: id, Spec: spec})
 }

@@ -54,10 +54,10 @@ func (m *members) check(t *Target, only []int, exit label) {
 		}
 	}
 	if tasks {
-		t.tasks(c, exit)
+		c.tasks(t, exit)
 	}
 	if len(t.Cgroups) > 0 {
-		t.cgroups(c, exit)
+		c.cgroups(t, exit)
 	}
 	ranges := rangesOf(t.CPUs, only)
 	if m.wants.cpu || ranges != nil {

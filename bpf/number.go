@@ -359,7 +359,7 @@ func (e *eval) native(n *expr.Native) {
 	}
 	if n.Is(expr.AsksThreads) {
 		e.num(n.Args[0])
-		e.hook.target.traced(c)
+		c.traced(e.hook.target)
 		return
 	}
 	refuse("%s() has no code for the kernel", n.Name)

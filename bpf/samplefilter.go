@@ -4,6 +4,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
 )
 
@@ -15,7 +16,7 @@ import (
 // The error is a *Refusal if one cannot be evaluated in the kernel.
 func SampleFilter(label string, preds []expr.Node, host *Host) (im *Image, err error) {
 	defer caught(&im, &err)
-	im = &Image{host: host, Target: &Target{}, graph: &graph{}}
+	im = &Image{Image: load.Image{Target: &Target{}}, host: host, graph: &graph{}}
 	v := newEval(&hook{code: newCode(), host: host, kind: ebpf.PerfEvent, target: im.Target})
 	c := v.code
 	v.members.foresee(preds...)
@@ -35,9 +36,8 @@ func SampleFilter(label string, preds []expr.Node, host *Host) (im *Image, err e
 	if c.used[drop] {
 		c.emit(asm.Mov.Imm(asm.R0, 0), asm.Return())
 	}
-	im.Programs = []Program{{Label: label, Kind: ebpf.PerfEvent, Attach: label, Ins: c.finish(), event: -1}}
+	im.Programs = []load.Program{{
+		Label: label, Kind: ebpf.PerfEvent, Attach: label, Ins: c.finish(), Event: -1,
+	}}
 	return im, nil
 }
-
-// FD is the descriptor of a program, for who attaches it.
-func (r *Run) FD(program int) int { return r.progs[program].FD() }

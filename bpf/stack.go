@@ -4,6 +4,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -26,30 +27,6 @@ type StackSpec struct {
 	Kernel, User bool
 	Max          int // addresses
 }
-
-// A Stack is a call stack as a program found it, innermost address first.
-// PID is -1 if there are no user addresses. One with Max addresses is cut.
-type Stack struct {
-	Max    int
-	PID    int32
-	Image  uint32 // programs that the process executed before
-	Time   event.Time
-	Kernel []uint64
-	User   []uint64
-}
-
-// The layout of a stack's memory, in bytes from its beginning.
-const (
-	chainTask   = 0  // u32 process, u32 programs that it executed; 0 if the kernel's alone
-	chainKernel = 8  // bytes of kernel addresses
-	chainUser   = 16 // bytes of user addresses
-	chainTime   = 24 // when it was stored
-	chainMax    = 32 // StackSpec.Max
-	chainWords  = 40 // kernel addresses, room for as many as asked for; then user ones
-)
-
-// stackKey is the size of the hash.
-const stackKey = 16
 
 const (
 	maxFresh      = 4096
@@ -96,7 +73,7 @@ func (s *graph) chain() (kernel, user int) {
 
 func (s *graph) chainSize() int {
 	kernel, user := s.chain()
-	return chainWords + 8*(kernel+user)
+	return load.ChainWords + 8*(kernel+user)
 }
 
 // A walker finds the call stack of the running task in a program.
@@ -113,15 +90,16 @@ func (w *walker) leave(key int16, n expr.Node) {
 	mark := c.stack
 	index := c.alloc(8)
 	c.zero(index, 8)
-	c.get(chainMap.of(h.index), index, w.eval.fail)
-	c.emit(asm.Mov.Reg(asm.R7, asm.R0), storeImm(asm.R7, chainTask, 0), storeImm(asm.R7, chainKernel, 0),
-		storeImm(asm.R7, chainUser, 0), storeImm(asm.R7, chainMax, int32(spec.Max)), asm.Mov.Imm(asm.R8, 0))
+	c.get(load.ChainMap.Of(h.index), index, w.eval.fail)
+	c.emit(asm.Mov.Reg(asm.R7, asm.R0), storeImm(asm.R7, load.ChainTask, 0),
+		storeImm(asm.R7, load.ChainKernel, 0), storeImm(asm.R7, load.ChainUser, 0),
+		storeImm(asm.R7, load.ChainMax, int32(spec.Max)), asm.Mov.Imm(asm.R8, 0))
 	if spec.Kernel {
-		w.part(chainKernel, chainWords, spec.Max, 0)
+		w.part(load.ChainKernel, load.ChainWords, spec.Max, 0)
 	}
 	if spec.User {
 		none := c.label()
-		w.part(chainUser, chainWords+8*w.kernel, spec.Max, userStackFlag)
+		w.part(load.ChainUser, load.ChainWords+8*w.kernel, spec.Max, userStackFlag)
 		c.ifImm(asm.JEq, asm.R8, 0, none)
 		w.task()
 		c.place(none)
@@ -156,10 +134,10 @@ func (w *walker) task() {
 	}
 	c.call(asm.FnGetCurrentTask)
 	c.emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Add.Imm(asm.R3, int32(at)),
-		asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, chainTask+4), asm.Mov.Imm(asm.R2, 4))
+		asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, load.ChainTask+4), asm.Mov.Imm(asm.R2, 4))
 	c.call(asm.FnProbeReadKernel)
 	c.emit(asm.LoadMem(asm.R1, asm.R10, w.eval.members.pidTgid()+4, asm.Word),
-		asm.StoreMem(asm.R7, chainTask, asm.R1, asm.Word))
+		asm.StoreMem(asm.R7, load.ChainTask, asm.R1, asm.Word))
 }
 
 // hash leaves two numbers of R7's memory at key, of 64 bits each: one of
@@ -175,7 +153,7 @@ func (w *walker) hash(key int16) {
 			asm.Add.Reg(asm.R4, asm.R5), asm.Mul.Reg(asm.R4, asm.R9), asm.Mov.Reg(asm.R0, asm.R4),
 			asm.RSh.Imm(asm.R0, 29), asm.Xor.Reg(asm.R4, asm.R0))
 	}
-	for _, at := range []int16{chainTask, chainKernel, chainUser} {
+	for _, at := range []int16{load.ChainTask, load.ChainKernel, load.ChainUser} {
 		c.emit(asm.LoadMem(asm.R5, asm.R7, at, asm.DWord))
 		mix()
 	}
@@ -195,13 +173,13 @@ func (w *walker) hash(key int16) {
 		c.again(next)
 		c.place(done)
 	}
-	part(chainKernel, chainWords, w.kernel)
-	part(chainUser, chainWords+8*w.kernel, w.user)
+	part(load.ChainKernel, load.ChainWords, w.kernel)
+	part(load.ChainUser, load.ChainWords+8*w.kernel, w.user)
 	some, end := c.label(), c.label()
-	c.emit(asm.LoadMem(asm.R1, asm.R7, chainKernel, asm.DWord),
-		asm.LoadMem(asm.R2, asm.R7, chainUser, asm.DWord), asm.Or.Reg(asm.R1, asm.R2))
+	c.emit(asm.LoadMem(asm.R1, asm.R7, load.ChainKernel, asm.DWord),
+		asm.LoadMem(asm.R2, asm.R7, load.ChainUser, asm.DWord), asm.Or.Reg(asm.R1, asm.R2))
 	c.ifImm(asm.JNE, asm.R1, 0, some)
-	c.zero(key, stackKey)
+	c.zero(key, load.StackKey)
 	c.goTo(end)
 	c.place(some)
 	c.store(key, asm.R3)
@@ -218,8 +196,8 @@ func (w *walker) keep(key int16, n int, full label) {
 	c.load(asm.R1, key)
 	c.ifImm(asm.JEq, asm.R1, 0, kept) // no stack
 	c.call(asm.FnKtimeGetNs)
-	c.emit(asm.StoreMem(asm.R7, chainTime, asm.R0, asm.DWord))
-	c.mapPtr(asm.R1, stacksMap.of(n))
+	c.emit(asm.StoreMem(asm.R7, load.ChainTime, asm.R0, asm.DWord))
+	c.mapPtr(asm.R1, load.StacksMap.Of(n))
 	c.addr(asm.R2, key)
 	c.emit(asm.Mov.Reg(asm.R3, asm.R7), asm.Mov.Imm(asm.R4, int32(ebpf.UpdateNoExist)))
 	c.call(asm.FnMapUpdateElem)
@@ -228,10 +206,10 @@ func (w *walker) keep(key int16, n int, full label) {
 	c.ifImm(asm.JNE, asm.R0, 0, full)
 	if w.user > 0 {
 		pid := c.alloc(8)
-		c.emit(asm.LoadMem(asm.R1, asm.R7, chainTask, asm.DWord))
+		c.emit(asm.LoadMem(asm.R1, asm.R7, load.ChainTask, asm.DWord))
 		c.ifImm(asm.JEq, asm.R1, 0, kept)
 		c.store(pid, asm.R1)
-		c.put(freshMap.of(), pid, pid, ebpf.UpdateAny)
+		c.put(load.FreshMap.Of(), pid, pid, ebpf.UpdateAny)
 	}
 	c.place(kept)
 	c.stack = mark
@@ -241,23 +219,23 @@ func (w *walker) keep(key int16, n int, full label) {
 func (im *Image) stackMaps() {
 	s := im.graph
 	size := uint32(s.chainSize())
-	if size == chainWords {
+	if size == load.ChainWords {
 		return
 	}
 	for i, e := range s.sources {
 		if e.stacked {
-			im.define(chainMap.of(i), &ebpf.MapSpec{
+			im.define(load.ChainMap.Of(i), &ebpf.MapSpec{
 				Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: size, MaxEntries: 1,
 			})
 		}
 	}
 	for n := range s.generations() {
-		im.define(stacksMap.of(n),
-			im.host.grows(&ebpf.MapSpec{Type: ebpf.Hash, KeySize: stackKey, ValueSize: size},
+		im.define(load.StacksMap.Of(n),
+			im.host.grows(&ebpf.MapSpec{Type: ebpf.Hash, KeySize: load.StackKey, ValueSize: size},
 				0, defaultStacks))
 	}
 	if _, user := s.chain(); user > 0 {
-		im.define(freshMap.of(), &ebpf.MapSpec{
+		im.define(load.FreshMap.Of(), &ebpf.MapSpec{
 			Type: ebpf.Hash, KeySize: 4, ValueSize: 8, MaxEntries: maxFresh,
 		})
 	}

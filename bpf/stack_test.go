@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ppscript/bpf/load"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/stack"
 	"ppscript/tests/testkit"
@@ -20,7 +21,7 @@ func TestStacks(t *testing.T) {
 	h, fs := live(t)
 	enter := schemaOf(t, fs, "raw_syscalls", "sys_enter")
 	const most = 64
-	once := func(spec StackSpec) (found []Stack, counts map[uint64]uint64) {
+	once := func(spec StackSpec) (found []load.Stack, counts map[uint64]uint64) {
 		t.Helper()
 		getppid := node(t, enter, fmt.Sprintf("id == %d", unix.SYS_GETPPID))
 		r := start(t, h, partOf([]*Event{{Schema: enter, Label: "enter", Filter: getppid, Stack: &spec}},
@@ -30,7 +31,7 @@ func TestStacks(t *testing.T) {
 			t.Fatal(err)
 		}
 		counts = map[uint64]uint64{}
-		err := r.Rows(func(s *Stack) uint64 {
+		err := r.Rows(func(s *load.Stack) uint64 {
 			c := *s
 			c.Kernel, c.User = append([]uint64(nil), s.Kernel...), append([]uint64(nil), s.User...)
 			found = append(found, c)
@@ -43,7 +44,7 @@ func TestStacks(t *testing.T) {
 	}
 	// The kernel's way to a tracepoint's programs changes when another tracer
 	// comes to it or leaves: calls around such a moment have two stacks.
-	run := func(spec StackSpec) (found []Stack, counts map[uint64]uint64) {
+	run := func(spec StackSpec) (found []load.Stack, counts map[uint64]uint64) {
 		t.Helper()
 		for range 20 {
 			if found, counts = once(spec); len(found) == 1 {
@@ -52,7 +53,7 @@ func TestStacks(t *testing.T) {
 		}
 		return found, counts
 	}
-	within := func(s *Stack) bool {
+	within := func(s *load.Stack) bool {
 		for _, pc := range s.User {
 			if f := runtime.FuncForPC(uintptr(pc)); f != nil && strings.Contains(f.Name(), "TestStacks") {
 				return true
@@ -65,7 +66,7 @@ func TestStacks(t *testing.T) {
 		t.Fatalf("got %d stacks, %v times, want one, 1000 times", len(found), counts)
 	}
 	if s := &found[0]; int(s.PID) != os.Getpid() || len(s.Kernel) == 0 || !within(s) || s.Max != most ||
-		s.Time <= 0 || s.Time > Now() {
+		s.Time <= 0 || s.Time > load.Now() {
 		t.Errorf("got %+v, want the stack of the test", s)
 	}
 	full := found[0]

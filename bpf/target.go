@@ -1,56 +1,33 @@
 package bpf
 
 import (
-	"fmt"
-	"os"
 	"slices"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/runtime/diag"
+	"ppscript/bpf/load"
 )
 
 // This file restricts programs to the target. They run for every task on every
 // CPU, whoever they were made for, so the first thing that a program does is
 // to find out whether the event is meant.
 
-// A Target says whose events count. At most one of PIDs, TIDs and Workload is
-// given; the zero Target is the whole machine.
-type Target struct {
-	CPUs []int // nil is all
-	// PIDs are processes with all of their threads, TIDs are threads. Follow
-	// takes the children of PIDs and of the Workload along.
-	PIDs, TIDs []int
-	Follow     bool
-	// Workload counts the process Root from its next execve on.
-	Workload bool
-	Root     int
-	// Cgroups are directories of cgroup2: tasks in them and below.
-	Cgroups []string
-}
-
-// sets reports that the processes are in a map, not in the code.
-func (t *Target) sets() bool { return t.Workload || t.Follow || len(t.PIDs) > listed }
-
-// listed is how many processes, threads or ranges of CPUs the code compares
-// with one by one.
-const listed = 8
-
-// nobody is a process number that no process has.
-const nobody = 1 << 32
+// A Target says whose events count. The code of programs compares with it, or looks
+// into the sets that load keeps.
+type Target = load.Target
 
 // tasks checks the process or thread; R0 has both.
-func (t *Target) tasks(c *code, exit label) {
+func (c *code) tasks(t *load.Target, exit label) {
 	in := c.label()
-	if t.sets() {
+	if t.InSet() {
 		// Most events are of the first process: it is compared first.
 		if t.Workload && !t.Follow {
 			c.emit(asm.Mov.Reg32(asm.R0, asm.R0)) // the thread alone
 		} else {
 			c.emit(asm.RSh.Imm(asm.R0, 32))
 		}
-		c.mapValue(asm.R1, controlMap.of(), 0)
+		c.mapValue(asm.R1, load.ControlMap.Of(), 0)
 		c.emit(asm.LoadMem(asm.R1, asm.R1, 0, asm.DWord))
 		if t.Workload && !t.Follow {
 			c.ifReg(asm.JNE, asm.R0, asm.R1, exit)
@@ -60,7 +37,7 @@ func (t *Target) tasks(c *code, exit label) {
 		mark := c.stack
 		k := c.alloc(8)
 		c.emit(asm.StoreMem(asm.R10, k, asm.R0, asm.Word))
-		c.get(processesMap.of(), k, exit)
+		c.get(load.ProcessesMap.Of(), k, exit)
 		c.place(in)
 		c.stack = mark
 		return
@@ -72,7 +49,7 @@ func (t *Target) tasks(c *code, exit label) {
 		ids = t.TIDs
 		c.emit(asm.Mov.Reg32(asm.R0, asm.R0))
 	}
-	if len(ids) > listed*8 {
+	if len(ids) > load.Listed*8 {
 		refuse("%d threads", len(ids))
 	}
 	for i, id := range ids {
@@ -86,13 +63,13 @@ func (t *Target) tasks(c *code, exit label) {
 }
 
 // cgroups checks that the running task is in one of them.
-func (t *Target) cgroups(c *code, exit label) {
-	if len(t.Cgroups) > listed {
+func (c *code) cgroups(t *load.Target, exit label) {
+	if len(t.Cgroups) > load.Listed {
 		refuse("%d cgroups", len(t.Cgroups))
 	}
 	in := c.label()
 	for i := range t.Cgroups {
-		c.mapPtr(asm.R1, cgroupsMap.of())
+		c.mapPtr(asm.R1, load.CgroupsMap.Of())
 		c.emit(asm.Mov.Imm(asm.R2, int32(i)))
 		c.call(asm.FnCurrentTaskUnderCgroup)
 		if i == len(t.Cgroups)-1 {
@@ -102,23 +79,6 @@ func (t *Target) cgroups(c *code, exit label) {
 		c.ifImm(asm.JEq, asm.R0, 1, in)
 	}
 	c.place(in)
-}
-
-// setCgroups puts the target's cgroups where programs look.
-func (r *Run) setCgroups(t *Target) error {
-	m := r.maps[cgroupsMap.of()]
-	for i, dir := range t.Cgroups {
-		f, err := os.Open(dir)
-		if err != nil {
-			return &diag.Error{Op: "attach", Subject: "cgroup " + dir, Cause: err, Class: diag.Attach}
-		}
-		err = m.Put(uint32(i), uint32(f.Fd()))
-		f.Close() // the map keeps the cgroup
-		if err != nil {
-			return fmt.Errorf("set the target: %w", err)
-		}
-	}
-	return nil
 }
 
 // rangesOf are the CPUs that are in both lists, as ranges; nil if that is all.
@@ -141,7 +101,7 @@ func rangesOf(cpus, only []int) [][2]int {
 		}
 		ranges = append(ranges, [2]int{cpu, cpu})
 	}
-	if len(ranges) > listed*8 {
+	if len(ranges) > load.Listed*8 {
 		refuse("CPUs in %d ranges", len(ranges))
 	}
 	return ranges
@@ -163,24 +123,24 @@ func (c *code) newTask(to int16, member int) {
 // counts from its execve on, children when they are made.
 func (im *Image) trackers(host *Host, t *Target) {
 	if len(t.Cgroups) > 0 {
-		im.define(cgroupsMap.of(), &ebpf.MapSpec{
+		im.define(load.CgroupsMap.Of(), &ebpf.MapSpec{
 			Type: ebpf.CGroupArray, KeySize: 4, ValueSize: 4, MaxEntries: uint32(len(t.Cgroups)),
 		})
 	}
-	if im.asks && len(t.Cgroups) > 0 {
+	if im.Asks && len(t.Cgroups) > 0 {
 		// Who enters a cgroup later is found in its files.
 		refuse("which threads are in a cgroup is followed outside of the kernel")
 	}
-	if im.asks {
+	if im.Asks {
 		im.threads(host, t)
 		return
 	}
 	traced := slices.ContainsFunc(im.graph.sources, func(e *source) bool { return !e.Sampled })
-	if !t.sets() || !traced {
+	if !t.InSet() || !traced {
 		return // samples come of the target alone
 	}
-	im.define(controlMap.of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 16, MaxEntries: 1})
-	im.define(processesMap.of(), &ebpf.MapSpec{
+	im.define(load.ControlMap.Of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 16, MaxEntries: 1})
+	im.define(load.ProcessesMap.Of(), &ebpf.MapSpec{
 		Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: 1 << 14,
 	})
 	if t.Workload {
@@ -188,14 +148,14 @@ func (im *Image) trackers(host *Host, t *Target) {
 		end := c.label()
 		c.call(asm.FnGetCurrentPidTgid)
 		c.emit(asm.RSh.Imm(asm.R0, 32))
-		c.mapValue(asm.R2, controlMap.of(), 0)
+		c.mapValue(asm.R2, load.ControlMap.Of(), 0)
 		c.emit(asm.LoadMem(asm.R1, asm.R2, 8, asm.DWord))
 		c.ifReg(asm.JNE, asm.R0, asm.R1, end)
 		c.emit(asm.StoreMem(asm.R2, 0, asm.R0, asm.DWord))
 		c.place(end)
 		c.emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
-		im.Programs = append(im.Programs, Program{Label: "workload", Kind: ebpf.RawTracepoint,
-			Attach: "sched_process_exec", Ins: c.finish(), event: -1})
+		im.Programs = append(im.Programs, load.Program{Label: "workload", Kind: ebpf.RawTracepoint,
+			Attach: "sched_process_exec", Ins: c.finish(), Event: -1})
 	}
 	if !t.Follow {
 		return
@@ -204,20 +164,20 @@ func (im *Image) trackers(host *Host, t *Target) {
 	if !ok {
 		refuse("following children needs the kernel's type information (CONFIG_DEBUG_INFO_BTF)")
 	}
-	im.follow = true
+	im.Follow = true
 	c := newCode()
 	exit := c.label()
 	c.emit(asm.Mov.Reg(asm.R6, asm.R1), asm.LoadMem(asm.R0, asm.R6, 8, asm.DWord))
 	c.emit(asm.And.Imm(asm.R0, cloneThread))
 	c.ifImm(asm.JNE, asm.R0, 0, exit)
 	c.call(asm.FnGetCurrentPidTgid)
-	t.tasks(c, exit)
+	c.tasks(t, exit)
 	k := c.alloc(8)
 	c.newTask(k, at)
-	c.put(processesMap.of(), k, k, ebpf.UpdateAny)
+	c.put(load.ProcessesMap.Of(), k, k, ebpf.UpdateAny)
 	c.place(exit)
 	c.emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
-	im.Programs = append(im.Programs, Program{
-		Label: "children", Kind: ebpf.RawTracepoint, Attach: "task_newtask", Ins: c.finish(), event: -1,
+	im.Programs = append(im.Programs, load.Program{
+		Label: "children", Kind: ebpf.RawTracepoint, Attach: "task_newtask", Ins: c.finish(), Event: -1,
 	})
 }

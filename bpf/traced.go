@@ -1,17 +1,11 @@
 package bpf
 
 import (
-	"errors"
-	"fmt"
-	"path/filepath"
-	"strconv"
-
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
-	"golang.org/x/sys/unix"
 
+	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/privilege"
 )
 
 // This file answers traced(tid): whether a thread is one of the target's. Plans
@@ -33,21 +27,18 @@ func (s *graph) asks() bool {
 	return found
 }
 
-// named reports that the target is some threads.
-func (t *Target) named() bool { return len(t.PIDs)+len(t.TIDs) > 0 || t.Workload }
-
 // traced leaves in R0 whether the thread in R0 is one of the target's; of all
 // threads if nobody is named. The idle task never is.
-func (t *Target) traced(c *code) {
+func (c *code) traced(t *load.Target) {
 	c.extend(asm.R0, 32, true)
 	no, done := c.label(), c.label()
-	if !t.named() {
+	if !t.Named() {
 		c.ifImm(asm.JSLE, asm.R0, 0, no)
 	} else {
 		mark := c.stack
 		k := c.alloc(8)
 		c.store(k, asm.R0)
-		c.get(threadsMap.of(), k, no)
+		c.get(load.ThreadsMap.Of(), k, no)
 		c.stack = mark
 	}
 	c.emit(asm.Mov.Imm(asm.R0, 1))
@@ -61,10 +52,10 @@ func (t *Target) traced(c *code) {
 // target's threads, and belongs to it, comes in; a number that is given again
 // to somebody else goes out.
 func (im *Image) threads(host *Host, t *Target) {
-	if !t.named() {
+	if !t.Named() {
 		return
 	}
-	im.define(threadsMap.of(), &ebpf.MapSpec{
+	im.define(load.ThreadsMap.Of(), &ebpf.MapSpec{
 		Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: mostThreads,
 	})
 	at, ok := host.member("task_struct", "pid")
@@ -79,7 +70,7 @@ func (im *Image) threads(host *Host, t *Target) {
 	c.newTask(child, at)
 	c.call(asm.FnGetCurrentPidTgid)
 	c.store(parent, asm.R0) // its lower half is the thread
-	c.get(threadsMap.of(), parent, out)
+	c.get(load.ThreadsMap.Of(), parent, out)
 	if !t.Workload && !t.Follow {
 		c.emit(asm.LoadMem(asm.R0, asm.R6, 8, asm.DWord), asm.And.Imm(asm.R0, cloneThread))
 		if len(t.PIDs) == 0 {
@@ -87,70 +78,15 @@ func (im *Image) threads(host *Host, t *Target) {
 		}
 		c.ifImm(asm.JEq, asm.R0, 0, out)
 	}
-	c.put(threadsMap.of(), child, child, ebpf.UpdateAny)
+	c.put(load.ThreadsMap.Of(), child, child, ebpf.UpdateAny)
 	c.goTo(exit)
 	c.place(out)
-	c.mapPtr(asm.R1, threadsMap.of())
+	c.mapPtr(asm.R1, load.ThreadsMap.Of())
 	c.addr(asm.R2, child)
 	c.call(asm.FnMapDeleteElem)
 	c.place(exit)
 	c.emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
-	im.Programs = append(im.Programs, Program{
-		Label: "threads", Kind: ebpf.RawTracepoint, Attach: "task_newtask", Ins: c.finish(), event: -1,
+	im.Programs = append(im.Programs, load.Program{
+		Label: "threads", Kind: ebpf.RawTracepoint, Attach: "task_newtask", Ins: c.finish(), Event: -1,
 	})
-}
-
-// setThreads puts the target's threads into the set. It is called before the
-// programs run and after: nobody followed the threads that were made
-// meanwhile.
-func (r *Run) setThreads(t *Target) error {
-	m := r.maps[threadsMap.of()]
-	if m == nil {
-		return nil
-	}
-	tids := append([]int(nil), t.TIDs...)
-	if t.Workload {
-		tids = append(tids, t.Root)
-	}
-	for _, pid := range t.PIDs {
-		entries, _ := privilege.ReadDir(privilege.Processes,
-			filepath.Join("/proc", strconv.Itoa(pid), "task"))
-		for _, e := range entries {
-			if tid, err := strconv.Atoi(e.Name()); err == nil {
-				tids = append(tids, tid)
-			}
-		}
-	}
-	for _, tid := range tids {
-		if err := m.Put(uint32(tid), uint32(1)); err != nil {
-			return fmt.Errorf("set the target: %w", err)
-		}
-	}
-	return nil
-}
-
-// sweepThreads forgets threads that were gone the last time already: the last
-// switch of a thread comes when its number is free.
-func (r *Run) sweepThreads() error {
-	m := r.maps[threadsMap.of()]
-	if m == nil {
-		return nil
-	}
-	var tid, value uint32
-	gone := map[uint32]bool{}
-	for it := m.Iterate(); it.Next(&tid, &value); {
-		if errors.Is(unix.Kill(int(tid), 0), unix.ESRCH) {
-			gone[tid] = true
-		}
-	}
-	for tid := range gone {
-		if !r.gone[tid] {
-			continue
-		}
-		if err := m.Delete(tid); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
-			return fmt.Errorf("forget thread %d: %w", tid, err)
-		}
-	}
-	r.gone = gone
-	return nil
 }

@@ -3,7 +3,7 @@ package session
 import (
 	"fmt"
 
-	"ppscript/bpf"
+	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/join"
 	"ppscript/runtime/relay"
@@ -88,7 +88,7 @@ func (r *run) sayLeftOut() {
 }
 
 // programs are those that do the run's work, or send its events.
-func (r *run) programs() (list []*bpf.Run) {
+func (r *run) programs() (list []*load.Run) {
 	if r.in.kernel != nil {
 		list = append(list, r.in.kernel.run)
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"ppscript/bpf"
+	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/plan"
@@ -23,7 +23,7 @@ type env struct {
 	refused map[string]bool // events whose filter the kernel refused
 	// sender is the programs that send events; nil if there are none, and
 	// noProjection then may say why.
-	sender       *bpf.Run
+	sender       *load.Run
 	noProjection string
 	swept        time.Time // when the programs' set of processes was cleaned last
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ppscript/bpf"
+	"ppscript/bpf/load"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/kernel"
@@ -25,7 +26,7 @@ const sweepTime = time.Second
 // A kernelRun is a plan in the kernel.
 type kernelRun struct {
 	plan  *plan.Kernel
-	run   *bpf.Run
+	run   *load.Run
 	watch *perf.Watch
 	hooks *perf.Hooks // events that perf samples; nil if there are none
 	side  *sideBand   // nil if nobody must know what processes map
@@ -239,7 +240,7 @@ func (k *kernelRun) collect(r *run) (event.Loss, error) {
 
 // collect brings the rows that programs counted in the interval to the tables. It
 // returns what was lost, and how many events about ppscript itself were not counted.
-func (r *run) collect(programs *bpf.Run, p *plan.Kernel) (lost event.Loss, hidden uint64, err error) {
+func (r *run) collect(programs *load.Run, p *plan.Kernel) (lost event.Loss, hidden uint64, err error) {
 	hits := map[*agg.Spec]uint64{}
 	ours := func(*agg.Group, *agg.Partial) bool { return false }
 	if !r.cfg.Options.Show.Self {

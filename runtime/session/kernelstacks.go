@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"ppscript/bpf"
+	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/order"
 	"ppscript/runtime/perf"
@@ -73,12 +73,12 @@ func (k *kernelRun) look(r *run, final bool) error {
 		return fmt.Errorf("read new processes: %w", err)
 	}
 	for _, pid := range pids {
-		r.stacks.Hold(int32(pid), bpf.Now())
+		r.stacks.Hold(int32(pid), load.Now())
 	}
 	return nil
 }
 
 // number is the number of a stack that a program found.
-func (w *runStacks) number(s *bpf.Stack) uint64 {
+func (w *runStacks) number(s *load.Stack) uint64 {
 	return uint64(w.Namer.Number(s.PID, s.Image, s.Time, s.Kernel, s.User, s.Max))
 }

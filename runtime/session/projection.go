@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ppscript/bpf"
+	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
@@ -19,7 +20,7 @@ type errProjection struct{ error }
 func (e *errProjection) Unwrap() error { return e.error }
 
 // send loads the programs of a plan, and has cfg's events read their projected records.
-func (w *env) send(p *plan.Plan, cfg *perf.Config) (*bpf.Run, error) {
+func (w *env) send(p *plan.Plan, cfg *perf.Config) (*load.Run, error) {
 	im := sending(p)
 	run, err := w.load(im)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ppscript/bpf"
+	"ppscript/bpf/load"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
@@ -68,7 +69,7 @@ func TestRefusedPrograms(t *testing.T) {
 			t.Errorf("%s: said %q, want %q and %q", name, said, note, reason)
 		}
 		_, said, err = refused(t, plan.EngineBPF, report())
-		var rejected *bpf.Rejected
+		var rejected *load.Rejected
 		if !errors.As(err, &rejected) || !strings.Contains(said, reason) {
 			t.Errorf("%s, engine bpf: got %v and %q, want an error with %q", name, err, said, reason)
 		}
@@ -84,7 +85,7 @@ func TestRefusedPrograms(t *testing.T) {
 	clock := &plan.Source{Kind: plan.Software, Name: "cpu-clock", Sampling: plan.Sampling{Period: 1000000}}
 	busy := &plan.Where{In: clock, Pred: plan.Fn{Text: "nr_running >= 1"}}
 	_, said, err := refused(t, plan.EngineAuto, &plan.Log{In: busy})
-	var rejected *bpf.Rejected
+	var rejected *load.Rejected
 	if !errors.As(err, &rejected) || !strings.Contains(said, reason) {
 		t.Errorf("samples: got %v and %q, want an error with %q", err, said, reason)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"ppscript/bpf"
+	"ppscript/bpf/load"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
 )
@@ -39,16 +40,16 @@ func (w *env) openFiltered(ctx context.Context, p *plan.Plan) (src *perf.Source,
 }
 
 // load loads programs.
-func (w *env) load(im *bpf.Image) (*bpf.Run, error) {
+func (w *env) load(im *bpf.Image) (*load.Run, error) {
 	if w.cfg.spoil != nil {
 		w.cfg.spoil(im)
 	}
-	return bpf.Load(im)
+	return load.Open(&im.Image)
 }
 
 // sayRejected tells the verifier's reason against a program.
 func (w *env) sayRejected(err error) {
-	var rejected *bpf.Rejected
+	var rejected *load.Rejected
 	if errors.As(err, &rejected) && rejected.Log != "" {
 		w.msgs.say("the kernel's verifier: %s", rejected.Log)
 	}

@@ -62,7 +62,9 @@ var layers = [][]string{
 	{"runtime/agg", "runtime/fold"},
 	// Events as rows, and questions to them.
 	{"runtime/sql"},
-	// What of all that runs in the kernel: plan asks whether it can.
+	// What of all that runs in the kernel: how it is loaded and read, then how it is
+	// made. plan asks whether it can.
+	{"bpf/load"},
 	{"bpf"},
 	{"runtime/render"},
 	// Stacks get their names, for results of all kinds.

@@ -1,4 +1,4 @@
-package bpf
+package load
 
 import (
 	"errors"
@@ -60,7 +60,7 @@ func bpfBatch(cmd uintptr, a *batchAttr) error {
 	return nil
 }
 
-// A table is a map that is read as words.
+// A words64 is a map that is read as words.
 type words64 struct {
 	fd      int
 	key     int // bytes

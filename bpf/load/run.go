@@ -1,4 +1,4 @@
-package bpf
+package load
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ import (
 // held by descriptors, so that it is gone when the process is.
 type Run struct {
 	im    *Image
-	maps  map[mapID]*ebpf.Map
+	maps  map[MapID]*ebpf.Map
 	progs []*ebpf.Program
 	links []func() error // detach
 	cpus  int
@@ -32,7 +32,7 @@ type Run struct {
 	stopped    bool
 
 	sendKey   [4]byte
-	sendState [sendSize / 8]uint64
+	sendState [SendSize / 8]uint64
 }
 
 // A Rejected is a program that the verifier refused: a fault of the generator,
@@ -49,10 +49,10 @@ func (r *Rejected) Error() string {
 
 func (r *Rejected) Unwrap() error { return r.Err }
 
-// Load makes the maps and loads the programs; nothing runs yet. On an error
+// Open makes the maps and loads the programs; nothing runs yet. On an error
 // nothing stays.
-func Load(im *Image) (*Run, error) {
-	r := &Run{im: im, maps: map[mapID]*ebpf.Map{}}
+func Open(im *Image) (*Run, error) {
+	r := &Run{im: im, maps: map[MapID]*ebpf.Map{}}
 	if err := r.load(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -65,15 +65,15 @@ func (r *Run) load() (err error) {
 	}
 	for _, m := range r.im.Maps {
 		spec := m.Spec.Copy()
-		if k := m.id.kind; k == sendMap || k == buffersMap {
+		if k := m.ID.kind; k == SendMap || k == BuffersMap {
 			spec.MaxEntries = uint32(r.cpus)
 		}
-		spec.Name = kernelName(m.id.String())
+		spec.Name = kernelName(m.ID.String())
 		made, err := ebpf.NewMap(spec)
 		if err != nil {
-			return &diag.Error{Op: "create map", Subject: m.id.String(), Cause: err, Class: diag.Attach}
+			return &diag.Error{Op: "create map", Subject: m.ID.String(), Cause: err, Class: diag.Attach}
 		}
-		r.maps[m.id] = made
+		r.maps[m.ID] = made
 	}
 	// All together: the library then reads the kernel's types once.
 	set := &ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{}}
@@ -160,24 +160,7 @@ func useful(log []string) string {
 // Attach starts the programs, those of our own first. root is the process of a
 // workload target, which must not have executed its command yet.
 func (r *Run) Attach(t *Target) error {
-	if t.sets() && r.maps[controlMap.of()] != nil {
-		ctl := make([]uint64, 2)
-		ctl[0], ctl[1] = nobody, nobody
-		if t.Workload {
-			ctl[1] = uint64(t.Root)
-		} else {
-			ctl[0] = uint64(t.PIDs[0])
-		}
-		if err := r.words(controlMap.of()).update(make([]byte, 4), ctl); err != nil {
-			return fmt.Errorf("set the target: %w", err)
-		}
-		for _, pid := range t.PIDs {
-			if err := r.maps[processesMap.of()].Put(uint32(pid), uint32(1)); err != nil {
-				return fmt.Errorf("set the target: %w", err)
-			}
-		}
-	}
-	if err := errors.Join(r.setCgroups(t), r.setThreads(t)); err != nil {
+	if err := errors.Join(r.setProcesses(t), r.setCgroups(t), r.setThreads(t)); err != nil {
 		return err
 	}
 	for i := range slices.Backward(r.im.Programs) {
@@ -215,8 +198,7 @@ func (r *Run) attach(p *Program, prog *ebpf.Program) error {
 // the program runs all the same, for every task on every CPU, and the kernel
 // spends no time on counting a hit for us.
 func (r *Run) tracepoint(p *Program, prog *ebpf.Program) error {
-	schema := r.im.graph.sources[p.event].Schema
-	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: schema.ID,
+	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: p.ID,
 		Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Bits: unix.PerfBitDisabled}
 	fd, err := unix.PerfEventOpen(&attr, -1, 0, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if err != nil {
@@ -230,7 +212,7 @@ func (r *Run) tracepoint(p *Program, prog *ebpf.Program) error {
 // it is not.
 func (r *Run) Sampled(event int) int {
 	for i := range r.im.Programs {
-		if p := &r.im.Programs[i]; p.event == event && p.Kind == ebpf.PerfEvent {
+		if p := &r.im.Programs[i]; p.Event == event && p.Kind == ebpf.PerfEvent {
 			return r.progs[i].FD()
 		}
 	}
@@ -248,7 +230,7 @@ func (r *Run) Stop() error {
 		errs = append(errs, detach())
 	}
 	r.links = nil
-	if r.maps[sendMap.of()] != nil {
+	if r.maps[SendMap.Of()] != nil {
 		r.settle() // all that they sent is there then
 	}
 	return errors.Join(errs...)
@@ -269,7 +251,7 @@ func (r *Run) Close() error {
 }
 
 // words is a map, to be read.
-func (r *Run) words(id mapID) *words64 {
+func (r *Run) words(id MapID) *words64 {
 	m := r.maps[id]
 	w := &words64{
 		fd:      m.FD(),
@@ -293,3 +275,6 @@ func (r *Run) Describe() []string {
 	}
 	return append(lines, fmt.Sprintf("bpf: %d programs attached, no open events", len(r.progs)))
 }
+
+// FD is the descriptor of a program, for who attaches it.
+func (r *Run) FD(program int) int { return r.progs[program].FD() }

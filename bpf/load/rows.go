@@ -1,14 +1,11 @@
-package bpf
+package load
 
 import (
 	"cmp"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
@@ -28,9 +25,9 @@ import (
 // the number that number returns for it; it may be nil where there are none.
 func (r *Run) Rows(number func(s *Stack) uint64, add func(of *agg.Spec, p *agg.Partial)) error {
 	old := r.generation
-	if r.im.graph.intervals && !r.stopped {
+	if r.im.Intervals && !r.stopped {
 		r.generation = 1 - old
-		if err := r.words(generationMap.of()).update(make([]byte, 4), []uint64{r.generation}); err != nil {
+		if err := r.words(GenerationMap.Of()).update(make([]byte, 4), []uint64{r.generation}); err != nil {
 			return fmt.Errorf("switch maps: %w", err)
 		}
 	}
@@ -44,12 +41,12 @@ func (r *Run) Rows(number func(s *Stack) uint64, add func(of *agg.Spec, p *agg.P
 	if err != nil {
 		return fmt.Errorf("read stacks: %w", err)
 	}
-	for _, u := range r.im.units {
+	for _, u := range r.im.Units {
 		err := r.unit(u, int(old), stacks, func(p *agg.Partial) {
-			parts = append(parts, part{u.table.spec, p})
+			parts = append(parts, part{u.Table.Spec, p})
 		})
 		if err != nil {
-			return fmt.Errorf("read %s: %w", u.table.name, err)
+			return fmt.Errorf("read %s: %w", u.Table.Name, err)
 		}
 	}
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(a.p.First, b.p.First) })
@@ -70,63 +67,63 @@ func (r *Run) settle() {
 }
 
 // unit reads one program's rows of one table.
-func (r *Run) unit(u *unit, n int, stacks stackIDs, add func(p *agg.Partial)) error {
-	t := u.table
+func (r *Run) unit(u *Unit, n int, stacks stackIDs, add func(p *agg.Partial)) error {
+	t := u.Table
 	buckets := map[uint64][][]agg.BucketCount{} // by row
-	if t.value.sketch {
-		err := r.words(u.sketch[n]).drain(func(key []byte, values []uint64) {
+	if t.Value.Sketch {
+		err := r.words(u.Sketch[n]).drain(func(key []byte, values []uint64) {
 			row, rest := binary.LittleEndian.Uint64(key), binary.LittleEndian.Uint64(key[8:])
 			lists := buckets[row]
 			if lists == nil {
-				lists = make([][]agg.BucketCount, len(t.spec.Args))
+				lists = make([][]agg.BucketCount, len(t.Spec.Args))
 				buckets[row] = lists
 			}
-			arg := rest >> sketchArg
-			lists[arg] = append(lists[arg], agg.BucketCount{Bucket: int(rest & (1<<sketchNeg - 1)),
-				Negative: rest>>sketchNeg&1 == 1, N: values[0]})
+			arg := rest >> SketchArg
+			lists[arg] = append(lists[arg], agg.BucketCount{Bucket: int(rest & (1<<SketchNeg - 1)),
+				Negative: rest>>SketchNeg&1 == 1, N: values[0]})
 		})
 		if err != nil {
 			return err
 		}
 	}
-	words := t.value.size / 8
+	words := t.Value.Size / 8
 	each := func(key []byte, values []uint64) {
 		for ; len(values) > 0; values = values[words:] {
-			if values[hitsAt/8] == 0 {
+			if values[HitsAt/8] == 0 {
 				continue
 			}
 			p := t.partial(key, values[:words], stacks)
-			if t.value.sketch {
-				p.Buckets = buckets[values[t.value.self/8]]
+			if t.Value.Sketch {
+				p.Buckets = buckets[values[t.Value.Self/8]]
 				if p.Buckets == nil {
-					p.Buckets = make([][]agg.BucketCount, len(t.spec.Args))
+					p.Buckets = make([][]agg.BucketCount, len(t.Spec.Args))
 				}
 			}
 			add(p)
 		}
 	}
-	if t.value.dense {
-		if err := r.dense(u.dense[n], each); err != nil {
+	if t.Value.Dense {
+		if err := r.dense(u.Dense[n], each); err != nil {
 			return err
 		}
 	}
-	if len(u.spare) > 0 {
-		if err := r.words(u.spare[n]).drain(each); err != nil {
+	if len(u.Spare) > 0 {
+		if err := r.words(u.Spare[n]).drain(each); err != nil {
 			return err
 		}
 	}
-	return r.words(u.rows[n]).drain(each)
+	return r.words(u.Rows[n]).drain(each)
 }
 
 // dense reads and empties the rows of small keys.
-func (r *Run) dense(id mapID, each func(key []byte, values []uint64)) error {
+func (r *Run) dense(id MapID, each func(key []byte, values []uint64)) error {
 	m := r.words(id)
 	var used []uint32
 	var key [8]byte
 	err := m.each(func(i int, values []uint64) {
 		binary.LittleEndian.PutUint64(key[:], uint64(i))
 		for c := 0; c < len(values); c += m.value {
-			if values[c+hitsAt/8] != 0 {
+			if values[c+HitsAt/8] != 0 {
 				used = append(used, uint32(i))
 				each(key[:], values)
 				return
@@ -147,38 +144,38 @@ func (r *Run) dense(id mapID, each func(key []byte, values []uint64)) error {
 }
 
 // partial decodes the value of a row.
-func (t *table) partial(key []byte, v []uint64, stacks stackIDs) *agg.Partial {
-	p := &agg.Partial{Key: t.pack(key, stacks), First: event.Time(v[firstAt/8]), Hits: v[hitsAt/8],
-		Measures: make([]agg.Measure, len(t.spec.Args))}
+func (t *Table) partial(key []byte, v []uint64, stacks stackIDs) *agg.Partial {
+	p := &agg.Partial{Key: t.pack(key, stacks), First: event.Time(v[FirstAt/8]), Hits: v[HitsAt/8],
+		Measures: make([]agg.Measure, len(t.Spec.Args))}
 	word := func(at int) int64 {
 		if at < 0 {
 			return 0
 		}
 		return int64(v[at/8])
 	}
-	for i := range t.value.args {
-		a := &t.value.args[i]
-		p.Measures[i] = agg.Measure{N: v[a.n/8], Sum: word(a.sum), Min: word(a.min), Max: word(a.max)}
-		if a.hist >= 0 {
+	for i := range t.Value.Args {
+		a := &t.Value.Args[i]
+		p.Measures[i] = agg.Measure{N: v[a.N/8], Sum: word(a.Sum), Min: word(a.Min), Max: word(a.Max)}
+		if a.Hist >= 0 {
 			if p.Hists == nil {
-				p.Hists = make([][]uint64, len(t.spec.Args))
+				p.Hists = make([][]uint64, len(t.Spec.Args))
 			}
-			p.Hists[i] = slices.Clone(v[a.hist/8 : a.hist/8+a.nhist])
+			p.Hists[i] = slices.Clone(v[a.Hist/8 : a.Hist/8+a.Buckets])
 		}
 	}
 	return p
 }
 
 // pack turns a key of the map into one of agg.Group, as key.Append does.
-func (t *table) pack(k []byte, stacks stackIDs) []byte {
+func (t *Table) pack(k []byte, stacks stackIDs) []byte {
 	var b []byte
-	for _, c := range t.cols {
-		cell := k[c.off : c.off+c.size]
-		if c.stack {
+	for _, c := range t.Cols {
+		cell := k[c.Off : c.Off+c.Size]
+		if c.Stack {
 			b = append(b, stacks.id(cell)...)
 			continue
 		}
-		if !c.text {
+		if !c.Text {
 			b = append(b, cell...)
 			continue
 		}
@@ -205,13 +202,12 @@ type Loss struct {
 // Taken is how many events the programs have taken so far, by CPU; Part.Counted
 // has them counted.
 func (r *Run) Taken() ([]uint64, error) {
-	s := r.im.graph
-	n := s.stats()
+	n := Stats(len(r.im.Tables))
 	taken := make([]uint64, r.cpus)
-	for i := range s.sources {
-		err := r.words(statsMap.of(i)).each(func(_ int, values []uint64) {
+	for i := range r.im.Events {
+		err := r.words(StatsMap.Of(i)).each(func(_ int, values []uint64) {
 			for cpu := range taken {
-				taken[cpu] += values[cpu*n+statTaken]
+				taken[cpu] += values[cpu*n+StatTaken]
 			}
 		})
 		if err != nil {
@@ -223,11 +219,10 @@ func (r *Run) Taken() ([]uint64, error) {
 
 // Loss returns the losses since the last call.
 func (r *Run) Loss() (Loss, error) {
-	s := r.im.graph
-	n := s.stats()
+	n := Stats(len(r.im.Tables))
 	now := make([]uint64, n)
-	for i := range s.sources {
-		err := r.words(statsMap.of(i)).each(func(_ int, values []uint64) {
+	for i := range r.im.Events {
+		err := r.words(StatsMap.Of(i)).each(func(_ int, values []uint64) {
 			for k, v := range values {
 				now[k%n] += v
 			}
@@ -240,21 +235,21 @@ func (r *Run) Loss() (Loss, error) {
 		r.before = make([]uint64, n)
 	}
 	since := func(stat int) uint64 { return now[stat] - r.before[stat] }
-	l := Loss{Groups: map[*agg.Spec]event.Loss{}, Joins: event.Loss{Errors: since(statErrors),
-		Unmatched: since(statUnmatched), Evicted: since(statEvicted)}}
-	for _, t := range s.tables {
-		l.Groups[t.spec] = event.Loss{Errors: since(t.statErrors()), Evicted: since(t.statEvicted())}
+	l := Loss{Groups: map[*agg.Spec]event.Loss{}, Joins: event.Loss{Errors: since(StatErrors),
+		Unmatched: since(StatUnmatched), Evicted: since(StatEvicted)}}
+	for _, t := range r.im.Tables {
+		l.Groups[t.Spec] = event.Loss{Errors: since(t.StatErrors()), Evicted: since(t.StatEvicted())}
 	}
 	var missed uint64
 	for i, p := range r.progs {
-		if r.im.Programs[i].event < 0 {
+		if r.im.Programs[i].Event < 0 {
 			continue
 		}
 		if st, err := p.Stats(); err == nil {
 			missed += st.RecursionMisses
 		}
 	}
-	l.Joins.Lost, r.missed = missed-r.missed+since(statLost), missed
+	l.Joins.Lost, r.missed = missed-r.missed+since(StatLost), missed
 	r.before = now
 	return l, nil
 }
@@ -263,25 +258,3 @@ func (r *Run) Loss() (Loss, error) {
 // it: it runs none while another one runs on the same CPU, or a system call that
 // changes a map (bpf_prog_active in kernel/trace/bpf_trace.c).
 func (r *Run) LeftOut() uint64 { return r.missed }
-
-// Sweep forgets processes that have ended, so that the set does not fill up,
-// and a number that is given again does not count.
-func (r *Run) Sweep() error {
-	if r.im.asks || !r.im.follow {
-		return r.sweepThreads()
-	}
-	m := r.maps[processesMap.of()]
-	var pid, value uint32
-	var gone []uint32
-	for it := m.Iterate(); it.Next(&pid, &value); {
-		if errors.Is(unix.Kill(int(pid), 0), unix.ESRCH) {
-			gone = append(gone, pid)
-		}
-	}
-	for _, pid := range gone {
-		if err := m.Delete(pid); err != nil {
-			return fmt.Errorf("forget process %d: %w", pid, err)
-		}
-	}
-	return nil
-}

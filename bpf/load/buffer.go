@@ -1,0 +1,57 @@
+package load
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/cilium/ebpf"
+)
+
+// This file makes the buffers through which programs send, one for each CPU.
+
+// The state of a buffer in programs, as SendMap has it. The count of records that
+// did not fit only grows; before the next one that fits goes a record with
+// the count. It has a cache line, which no other CPU writes.
+const (
+	SendFailed = 0  // records that did not fit
+	SendTold   = 8  // of these, how many records tell of
+	SendWake   = 16 // bytes that must wait before somebody is woken
+	SendSize   = 64
+)
+
+// Buffer makes the buffer of a CPU, of so many bytes, and returns its
+// descriptor, which stays the Run's. Who waits is woken when so many bytes wait.
+func (r *Run) Buffer(cpu, size, wake int) (fd int, err error) {
+	fail := func(err error) (int, error) {
+		return -1, fmt.Errorf("make the buffer of CPU %d: %w", cpu, err)
+	}
+	m, err := ebpf.NewMap(&ebpf.MapSpec{
+		Name: kernelName("buffer"), Type: ebpf.RingBuf, MaxEntries: uint32(size),
+	})
+	if err != nil {
+		return fail(err)
+	}
+	r.maps[BufferMap.Of(cpu)] = m
+	state := make([]byte, SendSize)
+	binary.LittleEndian.PutUint64(state[SendWake:], uint64(wake))
+	if err := r.maps[SendMap.Of()].Put(uint32(cpu), state); err != nil {
+		return fail(err)
+	}
+	if err := r.maps[BuffersMap.Of()].Put(uint32(cpu), m); err != nil {
+		return fail(err)
+	}
+	return m.FD(), nil
+}
+
+// Untold is how many records did not fit into the buffer of a CPU, of which no
+// record tells yet.
+func (r *Run) Untold(cpu int) (uint64, error) {
+	if r.maps == nil {
+		return 0, nil
+	}
+	binary.LittleEndian.PutUint32(r.sendKey[:], uint32(cpu))
+	if err := r.words(SendMap.Of()).lookup(r.sendKey[:], r.sendState[:]); err != nil {
+		return 0, fmt.Errorf("read the losses of CPU %d: %w", cpu, err)
+	}
+	return r.sendState[SendFailed/8] - r.sendState[SendTold/8], nil
+}

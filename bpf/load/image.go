@@ -1,0 +1,135 @@
+package load
+
+import (
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/runtime/agg"
+)
+
+// This file is the form of what is loaded: programs, maps, and where rows keep their
+// keys and values.
+
+// An Image is programs and maps, ready to be loaded.
+type Image struct {
+	Target   *Target
+	Programs []Program
+	Maps     []Map
+	Tables   []*Table
+	Units    []*Unit
+	// Events is how many events have a program; each has counters in the map StatsMap.
+	Events int
+	// Intervals says that there are two generations of what is counted.
+	Intervals bool
+	// Follow says that the set of processes takes children in, Asks that there is a
+	// set of threads.
+	Follow, Asks bool
+	// StackRoom is how many kernel addresses a kept stack has room for.
+	StackRoom int
+}
+
+// A Program is the code of one event.
+type Program struct {
+	Label  string
+	Kind   ebpf.ProgramType // TracePoint, RawTracepoint, PerfEvent, or Tracing: a typed raw one
+	Attach string           // "system:name", or the raw tracepoint's name
+	ID     uint64           // of the tracepoint
+	Ins    asm.Instructions
+	Event  int // whose program it is, -1 for those of our own
+}
+
+// Where is the hook that calls the program.
+func (p *Program) Where() string {
+	switch p.Kind {
+	case ebpf.PerfEvent:
+		return "samples of " + p.Attach
+	case ebpf.RawTracepoint:
+		return "raw tracepoint " + p.Attach
+	case ebpf.Tracing:
+		return "typed raw tracepoint " + p.Attach
+	}
+	return "tracepoint " + p.Attach
+}
+
+// A Unit is the maps in which one program keeps the rows of one table. No two
+// programs share rows: one that interrupts another on its CPU would spoil the
+// row that that one is about to write. They are added up when they are read.
+type Unit struct {
+	Table   *Table
+	Program int
+	Rows    []MapID // by generation
+	Spare   []MapID
+	Dense   []MapID
+	Sketch  []MapID
+}
+
+// A Table is a group whose rows the kernel keeps.
+type Table struct {
+	Spec  *agg.Spec
+	Name  string
+	Index int
+
+	Cols   []Column
+	KeyLen int
+	Value  Value
+}
+
+// A Column is a column of a key.
+type Column struct {
+	Text  bool
+	Stack bool
+	Off   int
+	Size  int
+}
+
+// A Value says where a row keeps what; offsets in bytes, -1 is nowhere.
+//
+//	u64 hits   events of the row
+//	u64 first  when the row was made, ns
+//	for each argument: n, sum, min, max, a histogram, as far as needed
+type Value struct {
+	Size   int
+	Args   []Arg
+	Dense  bool // small integer keys have an array
+	Sketch bool // some argument has log-linear buckets, in a map of their own
+	Self   int  // with Sketch: the address of the row, the key of its buckets
+}
+
+// An Arg is where a row keeps the numbers of an argument.
+type Arg struct {
+	N, Sum, Min, Max int
+	Hist, Buckets    int // first counter, number of them
+	Agg              int // index of the histogram's aggregator
+	Sketch           bool
+}
+
+// Places of a row that every one has.
+const (
+	HitsAt  = 0
+	FirstAt = 8
+)
+
+// The key of a log-linear bucket is the address of its row, which no other row has;
+// then argument, sign and bucket.
+const (
+	SketchNeg = 16
+	SketchArg = 17
+)
+
+// The counters of a program beside its tables: for joins and filters together,
+// then for each table.
+const (
+	StatErrors = iota
+	StatUnmatched
+	StatEvicted
+	StatLost
+	StatTaken
+	StatTables
+)
+
+// StatErrors and StatEvicted are a table's own counters.
+func (t *Table) StatErrors() int  { return StatTables + 2*t.Index }
+func (t *Table) StatEvicted() int { return StatTables + 2*t.Index + 1 }
+
+// Stats is the number of counters that each program has, with so many tables.
+func Stats(tables int) int { return StatTables + 2*tables }

@@ -1,0 +1,94 @@
+package load
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/cilium/ebpf"
+)
+
+// A MapKind is the purpose of a map of an Image. To add one, name it here,
+// define its maps with Image.define where they are needed, and refer to them by
+// MapID.
+type MapKind uint8
+
+const (
+	GenerationMap MapKind = iota // u64: the generation that counts now, 0 or 1
+	ControlMap                   // u64: the process that counts; the one whose execve makes it count
+	ProcessesMap                 // u32: further processes that count
+	CgroupsMap                   // cgroups, by their place in Target.Cgroups
+	ThreadsMap                   // u32: threads that the target has
+	StatsMap                     // by program and CPU: taken and lost events
+	ZeroMap                      // by table: a row with nothing counted
+	RowsMap                      // by program, table and generation: rows by key
+	SpareMap                     // likewise: where rows are made for which the kernel has no memory at hand
+	DenseMap                     // likewise: rows of small keys
+	SketchMap                    // likewise: the buckets of quantiles
+	WaitMap                      // by join: the events that wait for a partner
+	RunningMap                   // by join: who runs on each CPU
+	FoldMap                      // by fold: states by key
+	InitialMap                   // by fold: a state at its begin
+	ChainMap                     // by program: where a stack is walked
+	StacksMap                    // by generation: stacks by their hash
+	FreshMap                     // u32: processes with new user stacks
+	WholeMap                     // by program: where records are made that are larger than the stack
+	SendMap                      // by CPU: sendState
+	BuffersMap                   // by CPU: its buffer
+	BufferMap                    // the buffer of a CPU
+)
+
+var mapNames = [...]string{
+	GenerationMap: "generation",
+	ControlMap:    "control",
+	ProcessesMap:  "processes",
+	CgroupsMap:    "cgroups",
+	ThreadsMap:    "threads",
+	StatsMap:      "stat",
+	ZeroMap:       "zero",
+	RowsMap:       "rows",
+	SpareMap:      "spare",
+	DenseMap:      "few",
+	SketchMap:     "dist",
+	WaitMap:       "wait",
+	RunningMap:    "runs",
+	FoldMap:       "fold",
+	InitialMap:    "init",
+	ChainMap:      "chain",
+	StacksMap:     "stacks",
+	FreshMap:      "fresh",
+	WholeMap:      "whole",
+	SendMap:       "send",
+	BuffersMap:    "buffers",
+	BufferMap:     "buffer",
+}
+
+// A MapID is one map of an Image: its kind, and which of that kind.
+type MapID struct {
+	kind MapKind
+	n    int // how many of at count
+	at   [3]int
+}
+
+// Of is a map of the kind.
+func (k MapKind) Of(at ...int) MapID {
+	id := MapID{kind: k, n: len(at)}
+	copy(id.at[:], at)
+	return id
+}
+
+// String is the name by which programs refer to the map.
+func (m MapID) String() string {
+	var s strings.Builder
+	s.WriteString(mapNames[m.kind])
+	for _, at := range m.at[:m.n] {
+		s.WriteByte('_')
+		s.WriteString(strconv.Itoa(at))
+	}
+	return s.String()
+}
+
+// A Map is a map that Open makes.
+type Map struct {
+	ID   MapID
+	Spec *ebpf.MapSpec
+}

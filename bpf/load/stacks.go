@@ -1,0 +1,87 @@
+package load
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/event"
+)
+
+// This file reads the stacks that rows are counted by.
+
+// Now is the time on the clock of programs, CLOCK_MONOTONIC.
+func Now() event.Time {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
+		panic("BUG: no monotonic clock: " + err.Error())
+	}
+	return event.Time(ts.Nano())
+}
+
+// A Stack is a call stack as a program found it, innermost address first.
+// PID is -1 if there are no user addresses. One with Max addresses is cut.
+type Stack struct {
+	Max    int
+	PID    int32
+	Image  uint32 // programs that the process executed before
+	Time   event.Time
+	Kernel []uint64
+	User   []uint64
+}
+
+// The layout of a stack's memory, in bytes from its beginning.
+const (
+	ChainTask   = 0  // u32 process, u32 programs that it executed; 0 if the kernel's alone
+	ChainKernel = 8  // bytes of kernel addresses
+	ChainUser   = 16 // bytes of user addresses
+	ChainTime   = 24 // when it was stored
+	ChainMax    = 32 // StackSpec.Max
+	ChainWords  = 40 // kernel addresses, room for as many as asked for; then user ones
+)
+
+// StackKey is the size of the hash.
+const StackKey = 16
+
+// stackIDs are the numbers of stacks by their hash.
+type stackIDs map[[StackKey]byte]uint64
+
+// stacks numbers the stacks of a generation, by number, and empties it.
+func (r *Run) stacks(n int, number func(s *Stack) uint64) (stackIDs, error) {
+	if number == nil || r.maps[StacksMap.Of(n)] == nil {
+		return nil, nil
+	}
+	ids := stackIDs{}
+	kernel := r.im.StackRoom
+	err := r.words(StacksMap.Of(n)).drain(func(key []byte, v []uint64) {
+		s := Stack{PID: -1, Max: int(v[ChainMax/8]), Time: event.Time(v[ChainTime/8])}
+		words := v[ChainWords/8:]
+		s.Kernel, s.User = words[:v[ChainKernel/8]/8], words[kernel:][:v[ChainUser/8]/8]
+		if len(s.User) > 0 {
+			s.PID, s.Image = int32(v[ChainTask/8]), uint32(v[ChainTask/8]>>32)
+		}
+		ids[[StackKey]byte(key)] = number(&s)
+	})
+	return ids, err
+}
+
+// id is the number of a row's stack, in the packed form of a number.
+func (ids stackIDs) id(hash []byte) []byte {
+	return binary.LittleEndian.AppendUint64(nil, ids[[StackKey]byte(hash)])
+}
+
+// Fresh lists the processes that had a user stack that was new, since the last
+// call: who will have to name its addresses can look at them while they are
+// there.
+func (r *Run) Fresh() ([]int, error) {
+	if r.maps[FreshMap.Of()] == nil {
+		return nil, nil
+	}
+	var pids []int
+	err := r.words(FreshMap.Of()).drain(func(key []byte, _ []uint64) {
+		pids = append(pids, int(binary.LittleEndian.Uint32(key)))
+	})
+	slices.Sort(pids)
+	return pids, err
+}
