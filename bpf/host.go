@@ -8,6 +8,7 @@ import (
 
 	"github.com/cilium/ebpf/rlimit"
 
+	"ppscript/bpf/types"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/privilege"
@@ -105,7 +106,7 @@ func Find(r kernel.Roots) (*Host, error) {
 		LazyResched: lazyResched(v),
 	}
 	if kernel.HasBTF(r) {
-		h.Offset, h.Function, h.Variable = lookUps()
+		h.Offset, h.Function, h.Variable = types.LookUps()
 	} else {
 		h.TaskStorage = false
 	}

@@ -64,7 +64,7 @@ var layers = [][]string{
 	{"runtime/sql"},
 	// What of all that runs in the kernel: how it is loaded and read, then how it is
 	// made. plan asks whether it can.
-	{"bpf/load"},
+	{"bpf/load", "bpf/types"},
 	{"bpf"},
 	{"runtime/render"},
 	// Stacks get their names, for results of all kinds.

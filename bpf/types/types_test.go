@@ -1,4 +1,4 @@
-package bpf
+package types
 
 import (
 	"os"
@@ -29,7 +29,7 @@ func TestMembers(t *testing.T) {
 	}
 	f("list_head", "prev")
 	f("nosuch", "x")
-	offset, function, _ := lookUps()
+	offset, function, _ := LookUps()
 	if at, ok := offset("task_struct", "tgid"); !ok || at <= 0 {
 		t.Errorf("got %d %v, want a place", at, ok)
 	}

@@ -1,4 +1,7 @@
-package bpf
+// Package types finds where the running kernel keeps things: members of its structures,
+// functions that programs may call, variables of each CPU. It reads the kernel's type
+// information (BTF). Package bpf asks it while it generates programs.
+package types
 
 import (
 	"bytes"
@@ -18,9 +21,9 @@ import (
 // vmlinux is where the kernel shows its types.
 const vmlinux = "/sys/kernel/btf/vmlinux"
 
-// lookUps finds members, functions and variables; the types are read when somebody asks,
+// LookUps finds members, functions and variables; the types are read when somebody asks,
 // once.
-func lookUps() (
+func LookUps() (
 	offset func(typ, member string) (int, bool), function, variable func(name string) (int, bool),
 ) {
 	raw := sync.OnceValue(func() []byte {
