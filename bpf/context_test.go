@@ -160,8 +160,10 @@ func TestIRQsDisabled(t *testing.T) {
 	cfg := perf.Config{Target: perf.Target{TIDs: []int{unix.Gettid()}}}
 	for _, text := range []string{"irqs_disabled", "!irqs_disabled"} {
 		cfg.Events = append(cfg.Events,
-			perf.EventConfig{Schema: watch, Config1: address, Config2: 8, BPType: 2, Period: 1,
-				Program: filtered(t, h, watch, text)})
+			perf.EventConfig{
+				Schema: watch, EventAttr: perf.EventAttr{Config1: address, Config2: 8, BPType: 2},
+				Period: 1, Program: filtered(t, h, watch, text),
+			})
 	}
 	src, err := perf.Open(context.Background(), cfg)
 	testkit.Requires(t, testkit.Core("breakpoints on kernel data", err))

@@ -125,12 +125,11 @@ func recordConfig(events []string, how sampling, c *common) (perf.Config, error)
 			}
 			for _, schema := range schemas {
 				ev := perf.EventConfig{
-					Schema:    schema,
-					Label:     s.Alias,
-					Filter:    s.Filter,
-					CPUs:      s.CPUs,
-					Callchain: s.Stack,
-					MaxStack:  s.MaxStack,
+					Schema:  schema,
+					Label:   s.Alias,
+					Filter:  s.Filter,
+					CPUs:    s.CPUs,
+					Payload: perf.Payload{Callchain: s.Stack, MaxStack: s.MaxStack},
 				}
 				if s.Kind == plan.Tracepoint && s.FullName() != schema.FullName() {
 					ev.Pattern = s.FullName()

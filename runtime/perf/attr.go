@@ -80,8 +80,8 @@ func (c *Config) dummy(withID, ringCPU bool) unix.PerfEventAttr {
 	// Records about tasks come whatever is excluded, and an event without the
 	// kernel needs no privilege.
 	a := c.base(&EventConfig{
-		Schema:        &event.Schema{Type: unix.PERF_TYPE_SOFTWARE, ID: unix.PERF_COUNT_SW_DUMMY},
-		ExcludeKernel: true,
+		Schema:  &event.Schema{Type: unix.PERF_TYPE_SOFTWARE, ID: unix.PERF_COUNT_SW_DUMMY},
+		Exclude: Exclude{Kernel: true},
 	})
 	a.Sample_type = c.sampleType(withID, ringCPU)
 	a.Sample = 1
@@ -126,12 +126,12 @@ func (c *Config) base(e *EventConfig) unix.PerfEventAttr {
 		// group that are opened disabled never count on some kernels.
 		Bits: unix.PerfBitDisabled,
 	}
-	set(&a, unix.PerfBitExcludeUser, e.ExcludeUser)
-	set(&a, unix.PerfBitExcludeKernel, e.ExcludeKernel)
-	set(&a, unix.PerfBitExcludeHv, e.ExcludeKernel)
-	set(&a, unix.PerfBitExcludeHost, e.ExcludeHost)
-	set(&a, unix.PerfBitExcludeGuest, e.ExcludeGuest)
-	set(&a, unix.PerfBitExcludeIdle, e.ExcludeIdle)
+	set(&a, unix.PerfBitExcludeUser, e.Exclude.User)
+	set(&a, unix.PerfBitExcludeKernel, e.Exclude.Kernel)
+	set(&a, unix.PerfBitExcludeHv, e.Exclude.Kernel)
+	set(&a, unix.PerfBitExcludeHost, e.Exclude.Host)
+	set(&a, unix.PerfBitExcludeGuest, e.Exclude.Guest)
+	set(&a, unix.PerfBitExcludeIdle, e.Exclude.Idle)
 	set(&a, unix.PerfBitPreciseIPBit1, e.Precise&1 != 0)
 	set(&a, unix.PerfBitPreciseIPBit2, e.Precise&2 != 0)
 	return a

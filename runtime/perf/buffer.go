@@ -107,8 +107,8 @@ func (s *Source) openBuffer(cpu int) error {
 	for i, st := range s.byEvent {
 		b.streams = append(b.streams, sent{st, newExpander(s.cfg.Events[i].Projection)})
 	}
-	for i := range s.cfg.Pairs {
-		p := &s.cfg.Pairs[i]
+	for i := range s.cfg.Programs.Pairs {
+		p := &s.cfg.Programs.Pairs[i]
 		b.pairs = append(b.pairs, newPairStream(p, s.byPair[i], s.byEvent[p.Start], s.byEvent[p.End]))
 	}
 	b.untold = func() uint64 {

@@ -42,9 +42,8 @@ type Config struct {
 
 	Clock Clock
 
-	// Programs send the records of compact events, and pairs of them.
+	// Programs send the records of projected events, and pairs of them.
 	Programs Programs
-	Pairs    []Pair
 
 	// Tracefs is the root of tracefs. With it, the error about a filter that
 	// the kernel refuses carries the kernel's words.
@@ -64,35 +63,14 @@ type EventConfig struct {
 	Schema *event.Schema // Type and ID are attr.type and attr.config
 	Label  string        // alias; the schema's full name if empty
 	Filter string        // the kernel's filter language; empty passes all
-
-	Config1, Config2 uint64 // attr.config1 and config2: breakpoints, probes
-	// Config1Text is a text for config1 to point to, in place of its
-	// number: the file of a uprobe, the function of a kprobe.
-	Config1Text string
+	EventAttr
 
 	// Period samples every so many occurrences, Freq so many times a second.
 	// With neither, events that count occurrences sample each, and clocks
 	// and cycles DefaultFreq times a second.
 	Period, Freq uint64
-	BPType       uint32 // of breakpoints: attr.bp_type
-	// Precise is attr.precise_ip: how near the sample has to be to the
-	// instruction that it is about; 0 is anywhere behind it.
-	Precise uint8
-	// Leader is the attr.config of an event of the same PMU that has to lead
-	// the event's group, and is not sampled; 0 is none.
-	Leader uint64
-
-	ExcludeUser, ExcludeKernel, ExcludeHost, ExcludeGuest, ExcludeIdle bool
-
-	// NoRaw leaves out the tracepoint's record: Event.Raw stays empty.
-	NoRaw bool
-	// Callchain asks for the stack, without the parts that are excluded.
-	Callchain                            bool
-	ExcludeChainKernel, ExcludeChainUser bool
-	MaxStack                             int    // addresses; 0 is the kernel's limit
-	RegsUser                             uint64 // mask of user registers to sample
-	RegsIntr                             uint64 // mask of registers at the event, user or kernel
-	StackUser                            uint32 // bytes of user stack to sample
+	Exclude      Exclude
+	Payload
 
 	// Program is the descriptor of a program that decides about each sample
 	// of an event that is no tracepoint; 0 is none.
@@ -107,6 +85,39 @@ type EventConfig struct {
 	// event of a pattern that the kernel opens for nobody is left out with a
 	// *LeftOut, as long as others of the pattern open.
 	Pattern string
+}
+
+// EventAttr says which event of its type it is, beside attr.config, as
+// breakpoints, probes and hardware events need it.
+type EventAttr struct {
+	Config1, Config2 uint64 // attr.config1 and config2
+	// Config1Text is a text for config1 to point to, in place of its
+	// number: the file of a uprobe, the function of a kprobe.
+	Config1Text string
+	BPType      uint32 // of breakpoints: attr.bp_type
+	// Precise is attr.precise_ip: how near the sample has to be to the
+	// instruction that it is about; 0 is anywhere behind it.
+	Precise uint8
+	// Leader is the attr.config of an event of the same PMU that has to lead
+	// the event's group, and is not sampled; 0 is none.
+	Leader uint64
+}
+
+// Exclude leaves out what happens in user code, in the kernel, on the host, in
+// guests, or while the CPU has nothing to do.
+type Exclude struct{ User, Kernel, Host, Guest, Idle bool }
+
+// Payload says what each sample of an event brings beside the sample members.
+type Payload struct {
+	// NoRaw leaves out the tracepoint's record: Event.Raw stays empty.
+	NoRaw bool
+	// Callchain asks for the stack, without the parts that are excluded.
+	Callchain                            bool
+	ExcludeChainKernel, ExcludeChainUser bool
+	MaxStack                             int    // addresses; 0 is the kernel's limit
+	RegsUser                             uint64 // mask of user registers to sample
+	RegsIntr                             uint64 // mask of registers at the event, user or kernel
+	StackUser                            uint32 // bytes of user stack to sample
 }
 
 // DefaultFreq is the sampling frequency in Hz where none is given.

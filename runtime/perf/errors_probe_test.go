@@ -13,7 +13,7 @@ import (
 func TestProbeErrors(t *testing.T) {
 	f := func(text string, errno unix.Errno, want string) {
 		t.Helper()
-		m := &member{ev: &EventConfig{Schema: &event.Schema{}, Config1Text: text}}
+		m := &member{ev: &EventConfig{Schema: &event.Schema{}, EventAttr: EventAttr{Config1Text: text}}}
 		err := explainProbe(m, &diag.Error{Op: "open event", Subject: "x", Cause: errno})
 		switch {
 		case want == "" && err != nil:

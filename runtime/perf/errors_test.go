@@ -260,7 +260,7 @@ func TestOrdinaryUser(t *testing.T) {
 		return // Debian's addition: nothing is allowed
 	}
 	// Own threads without the kernel part work, with rings up to the limit.
-	cpu.ExcludeKernel = true
+	cpu.Exclude.Kernel = true
 	own := Config{Events: []EventConfig{cpu}, Target: Target{TIDs: []int{os.Getpid()}}}
 	openSource(t, own)
 	own.Pages = 1 << 14

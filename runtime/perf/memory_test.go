@@ -16,10 +16,9 @@ func TestMemoryAttr(t *testing.T) {
 	}}
 	for precise := range uint8(4) {
 		a := c.sampling(&EventConfig{
-			Schema:  &event.Schema{Type: unix.PERF_TYPE_RAW, ID: 0x1cd},
-			Config1: 30,
-			Precise: precise,
-			Period:  1000,
+			Schema:    &event.Schema{Type: unix.PERF_TYPE_RAW, ID: 0x1cd},
+			EventAttr: EventAttr{Config1: 30, Precise: precise},
+			Period:    1000,
 		}, false, false)
 		// precise_ip is bits 15 and 16 behind read_format.
 		if got := a.Bits >> 15 & 3; got != uint64(precise) || a.Config != 0x1cd || a.Ext1 != 30 ||

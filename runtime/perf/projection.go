@@ -33,6 +33,8 @@ type Copy struct{ From, To, Size int }
 
 // Programs starts and stops the programs that send projected records.
 type Programs struct {
+	// Pairs are those that the programs send.
+	Pairs []Pair
 	// Buffer makes the BPF ring buffer of a CPU, of size bytes, and returns its
 	// descriptor. The programs wake who waits for it when wake bytes wait.
 	Buffer func(cpu, size, wake int) (fd int, err error)
@@ -46,7 +48,7 @@ type Programs struct {
 	Untold func(cpu int) (uint64, error)
 }
 
-// compact reports that some event is sent by a program.
+// projected reports that some event is sent by a program.
 func (c *Config) projected() bool {
 	for i := range c.Events {
 		if c.Events[i].Projection != nil {
@@ -70,7 +72,7 @@ func (c *Config) byPrograms(a *attachment, cpus []int) {
 	}
 }
 
-// attachPrograms starts the programs of compact events.
+// attachPrograms starts the programs of projected events.
 func (s *Source) attachPrograms() error {
 	if s.cfg.Programs.Attach == nil {
 		return nil

@@ -34,7 +34,7 @@ type Source struct {
 type made struct {
 	streams []*event.Stream
 	byEvent []*event.Stream // by index in Config.Events, nil if it did not open
-	byPair  []*event.Stream // by index in Config.Pairs
+	byPair  []*event.Stream // by index in Programs.Pairs
 	layouts map[int]*Layout // by index in Config.Events, -1 for the dummy
 }
 
@@ -92,7 +92,7 @@ func (s *Source) Streams() []*event.Stream { return s.streams }
 // optional and did not open.
 func (s *Source) StreamOf(i int) *event.Stream { return s.byEvent[i] }
 
-// StreamOfPair returns the stream of Config.Pairs[i].
+// StreamOfPair returns the stream of Programs.Pairs[i].
 func (s *Source) StreamOfPair(i int) *event.Stream { return s.byPair[i] }
 
 // Rings implements event.Source.

@@ -159,8 +159,8 @@ func (s *Source) makeStreams() {
 		}
 		s.streams = append(s.streams, s.byEvent[i])
 	}
-	for i := range s.cfg.Pairs {
-		p := &s.cfg.Pairs[i]
+	for i := range s.cfg.Programs.Pairs {
+		p := &s.cfg.Programs.Pairs[i]
 		st := &event.Stream{Index: len(s.streams), Schema: p.Schema, Label: p.Label}
 		s.streams, s.byPair = append(s.streams, st), append(s.byPair, st)
 	}

@@ -12,7 +12,7 @@ func TestDescribe(t *testing.T) {
 	ev := getppid(t, h.tid)
 	ev.Label = "calls"
 	s := openSource(t, Config{Events: []EventConfig{
-		ev, {Schema: clock("cpu-clock").Schema, Freq: 99, Callchain: true},
+		ev, {Schema: clock("cpu-clock").Schema, Freq: 99, Payload: Payload{Callchain: true}},
 	},
 		Target: Target{CPUs: []int{0}}, Pages: 4})
 	want := []string{

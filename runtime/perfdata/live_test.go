@@ -72,7 +72,7 @@ func openLive(t *testing.T, c *calling) *perf.Source {
 	filter := fmt.Sprintf("common_pid == %d && id == %d", c.tid, unix.SYS_GETPPID)
 	src, err := perf.Open(t.Context(), perf.Config{
 		Events: []perf.EventConfig{
-			{Schema: enter, Filter: filter, Callchain: true},
+			{Schema: enter, Filter: filter, Payload: perf.Payload{Callchain: true}},
 			{Schema: exit, Filter: filter, Label: "ret"},
 		},
 		Target:    perf.Target{CPUs: []int{0}},

@@ -134,9 +134,9 @@ func record(t testing.TB, probes []*Probe, tg perf.Target, do func(), see func(i
 	cfg.Members = members
 	for _, p := range probes {
 		cfg.Events = append(cfg.Events,
-			perf.EventConfig{Schema: p.Schema, Config1: p.Config1, Config2: p.Config2,
-				Config1Text: p.Config1Text, BPType: p.BPType, RegsIntr: RegsIntr(p.Schema, members),
-				StackUser: StackUser(p.Schema, members)})
+			perf.EventConfig{Schema: p.Schema, EventAttr: attrOf(p), Payload: perf.Payload{
+				RegsIntr: RegsIntr(p.Schema, members), StackUser: StackUser(p.Schema, members),
+			}})
 	}
 	ctx := context.Background()
 	src, err := perf.Open(ctx, cfg)
@@ -213,14 +213,19 @@ func resolve(t testing.TB, s Spec) []*Probe {
 	return ps
 }
 
+// attrOf is how a probe is opened.
+func attrOf(p *Probe) perf.EventAttr {
+	return perf.EventAttr{
+		Config1: p.Config1, Config2: p.Config2, Config1Text: p.Config1Text, BPType: p.BPType,
+	}
+}
+
 // count runs a workload to its end and counts the hits of all probes.
 func count(t testing.TB, probes []*Probe, tg perf.Target) int {
 	t.Helper()
 	cfg := perf.Config{Target: tg}
 	for _, p := range probes {
-		cfg.Events = append(cfg.Events, perf.EventConfig{
-			Schema: p.Schema, Config1: p.Config1, Config2: p.Config2, Config1Text: p.Config1Text,
-		})
+		cfg.Events = append(cfg.Events, perf.EventConfig{Schema: p.Schema, EventAttr: attrOf(p)})
 	}
 	src, err := perf.Open(context.Background(), cfg)
 	if err != nil {

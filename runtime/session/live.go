@@ -59,7 +59,7 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 		s := e.Source
 		ev := opened(s, e.Stream.Schema, e.Stream.Label, e.Filter)
 		ev.Period, ev.Freq, ev.NoRaw = s.Period, s.Freq, e.NoRaw
-		ev.ExcludeIdle = s.Exclude.Idle && e.Stream.Schema.System == "software"
+		ev.Exclude.Idle = s.Exclude.Idle && e.Stream.Schema.System == "software"
 		w.events.here.Configure(&ev, s, p.SampleMembers)
 		c.Prompt = c.Prompt || probe.ReadsMemory(ev.Schema, p.SampleMembers)
 		configureStack(&ev, e.Stack)
@@ -75,15 +75,14 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 // opened is an event of a source, as samples and counters open it.
 func opened(s *plan.Source, schema *event.Schema, label, filter string) perf.EventConfig {
 	return perf.EventConfig{
-		Schema:        schema,
-		Label:         label,
-		Filter:        filter,
-		CPUs:          s.CPUs,
-		Optional:      s.Optional,
-		ExcludeUser:   s.Exclude.User,
-		ExcludeKernel: s.Exclude.Kernel,
-		ExcludeHost:   s.Exclude.Host,
-		ExcludeGuest:  s.Exclude.Guest,
+		Schema:   schema,
+		Label:    label,
+		Filter:   filter,
+		CPUs:     s.CPUs,
+		Optional: s.Optional,
+		Exclude: perf.Exclude{
+			User: s.Exclude.User, Kernel: s.Exclude.Kernel, Host: s.Exclude.Host, Guest: s.Exclude.Guest,
+		},
 	}
 }
 

@@ -32,7 +32,7 @@ func (w *env) send(p *plan.Plan, cfg *perf.Config) (*load.Run, error) {
 		}
 		cfg.Events[i].Filter, cfg.Events[i].NoRaw = "", false
 	}
-	cfg.Pairs, _ = im.Pairs()
+	pairs, _ := im.Pairs()
 	projected := func(err error) error {
 		if err != nil {
 			return &errProjection{err}
@@ -40,6 +40,7 @@ func (w *env) send(p *plan.Plan, cfg *perf.Config) (*load.Run, error) {
 		return nil
 	}
 	cfg.Programs = perf.Programs{
+		Pairs: pairs,
 		Buffer: func(cpu, size, wake int) (int, error) {
 			fd, err := run.Buffer(cpu, size, wake)
 			return fd, projected(err)
