@@ -69,7 +69,9 @@ func TestForksOfDamagedRing(t *testing.T) {
 }
 
 func TestProbesAreNotInherited(t *testing.T) {
-	c := Config{Events: []EventConfig{{Schema: &event.Schema{}, EventAttr: EventAttr{Config1Text: "/bin/true"}}}}
+	c := Config{Events: []EventConfig{{
+		Schema: &event.Schema{}, EventAttr: EventAttr{Config1Text: "/bin/true"},
+	}}}
 	a := &attachment{mode: "workload", inherit: true, places: []place{{pid: 5, cpu: 0}, {pid: 5, cpu: 1}}}
 	c.noInherit(a, []int{0, 1})
 	if a.inherit || len(a.places) != 2 || a.places[1].pid != -1 || a.places[1].cpu != 1 ||
