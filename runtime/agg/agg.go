@@ -34,13 +34,7 @@ type Op struct {
 	// Param is a parameter besides the argument; nil is none.
 	Param *Param
 
-	// Width is how many characters its column has at least.
-	Width int
-	// Plain says that its cells are counts, without the unit of the
-	// argument.
-	Plain bool
-	// Stacks says that its cell shows the stacks that the argument yields.
-	Stacks bool
+	Column Column
 	// Ordered says that its cell depends on the order of the events.
 	Ordered bool
 
@@ -55,6 +49,16 @@ type Op struct {
 	// Kernel describes the part of a row inside the kernel that is for it;
 	// nil says that it needs the events themselves, in user space.
 	Kernel *Kept
+}
+
+// A Column says how the cells of an aggregator are shown.
+type Column struct {
+	// Width is how many characters the column has at least.
+	Width int
+	// Plain says that the cells are counts, without the unit of the argument.
+	Plain bool
+	// Stacks says that a cell shows the stacks that the argument yields.
+	Stacks bool
 }
 
 // Histogram says whether the aggregator makes a histogram: a result of its

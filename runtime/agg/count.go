@@ -9,8 +9,7 @@ var Count = &Op{
 	Result:  "a number of events",
 	Cost:    "1 ns per event",
 	Bare:    true,
-	Width:   8,
-	Plain:   true,
+	Column:  Column{Width: 8, Plain: true},
 	Cell:    func(_ *Agg, m *Measure) event.Value { return event.IntOf(int64(m.N)) },
 	Kernel:  &Kept{},
 }

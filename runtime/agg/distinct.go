@@ -14,8 +14,7 @@ var Distinct = &Op{
 	Summary: "Counts the different values of a number or text.",
 	Result:  "a number of values; at most 65536 are told apart",
 	Cost:    "30 ns per event",
-	Width:   8,
-	Plain:   true,
+	Column:  Column{Width: 8, Plain: true},
 	New:     func(_ *Agg, w *Workspace) State { return &distinct{work: w} },
 }
 

@@ -9,7 +9,7 @@ var Max = &Op{
 	Result:  "the largest; nothing if there was none",
 	Cost:    "1 ns per event",
 	Numeric: true,
-	Width:   12,
+	Column:  Column{Width: 12},
 	Cell: func(a *Agg, m *Measure) event.Value {
 		if m.N == 0 {
 			return event.Value{}

@@ -9,7 +9,7 @@ var Min = &Op{
 	Result:  "the smallest; nothing if there was none",
 	Cost:    "1 ns per event",
 	Numeric: true,
-	Width:   12,
+	Column:  Column{Width: 12},
 	Cell: func(a *Agg, m *Measure) event.Value {
 		if m.N == 0 {
 			return event.Value{}

@@ -25,7 +25,7 @@ var Quantile = &Op{
 			return "", nil
 		},
 	},
-	Width:  12,
+	Column: Column{Width: 12},
 	New:    func(a *Agg, _ *Workspace) State { return &quantile{agg: a} },
 	Kernel: &Kept{Min: true, Max: true, Sketch: true},
 }

@@ -9,7 +9,7 @@ var Sum = &Op{
 	Result:  "the sum, signed, in the number's unit",
 	Cost:    "1 ns per event",
 	Numeric: true,
-	Width:   16,
+	Column:  Column{Width: 16},
 	Cell:    func(a *Agg, m *Measure) event.Value { return a.Type.Number(m.Sum) },
 	Kernel:  &Kept{Sum: true},
 }

@@ -325,13 +325,13 @@ func columnUnit(p *expr.Program) unit.Unit {
 }
 
 func aggColumn(c *AggCol, a agg.Agg, arg agg.Arg) result.Column {
-	col := result.Column{Name: c.Name, Prec: result.UnitPrec, Width: a.Op.Width}
-	if a.Op.Plain || arg.Fn == nil {
+	col := result.Column{Name: c.Name, Prec: result.UnitPrec, Width: a.Op.Column.Width}
+	if a.Op.Column.Plain || arg.Fn == nil {
 		return col
 	}
 	p := arg.Fn.Any()
 	col.Left = !p.Type.Numeric()
-	if isStack(p) && a.Op.Stacks {
+	if isStack(p) && a.Op.Column.Stacks {
 		col.Stack, col.Left, col.Width = true, true, 0
 	}
 	col.Unit = columnUnit(p)
