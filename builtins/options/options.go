@@ -142,7 +142,7 @@ func common(c *b.Call, typ option.Type) (*declaration, error) {
 	o := option.Option{
 		Type: typ, Default: c.Value("default"), Short: c.String("short"),
 		Metavar: c.String("metavar"), Help: strings.TrimSpace(c.String("help")),
-		Required: c.Bool("required"), Bare: 1,
+		Required: c.Bool("required"), Number: option.Number{Bare: 1},
 	}
 	if len(o.Short) > 1 || o.Short != "" && !letter(o.Short[0]) {
 		return nil, c.Error("short", fmt.Errorf("got %q, want one letter or digit", o.Short),

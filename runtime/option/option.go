@@ -43,12 +43,8 @@ type Option struct {
 	Required   bool
 	// Default is the value when the option is not given: None for absent.
 	Default starlark.Value
-	// Bare is the unit of a number without one, in ns: 1 for --than, 1e6
-	// where perf-prof counts in ms.
-	Bare     int64
-	Times    bool   // ints: a length of time is its number of ns
-	Min, Max *int64 // of ints, and of durations and sizes in base units
-	Metavar  string // what --help shows for the value
+	Number
+	Metavar string // what --help shows for the value
 	// Alone is the text of an option that is given without a value, as
 	// --detail for --detail=LIST; empty: it needs one.
 	Alone string
@@ -58,6 +54,15 @@ type Option struct {
 	// dwarf,8192.
 	Suffix bool
 	Help   string
+}
+
+// A Number says how the text of a number is read, and how large it may be.
+type Number struct {
+	// Bare is the unit of a duration without one, in ns: 1 for --than, 1e6
+	// where perf-prof counts in ms.
+	Bare     int64
+	Times    bool   // ints: a length of time is its number of ns
+	Min, Max *int64 // of ints, and of durations and sizes in base units
 }
 
 // Flag is the option's name on the command line.

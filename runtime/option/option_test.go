@@ -23,7 +23,9 @@ func FuzzOption(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, typ := range types {
 			for _, list := range []bool{false, true} {
-				o := Option{Name: "x", Type: typ, List: list, Choices: []string{"a", "b"}, Bare: 1e6}
+				o := Option{
+					Name: "x", Type: typ, List: list, Choices: []string{"a", "b"}, Number: Number{Bare: 1e6},
+				}
 				v, err := o.Parse(text)
 				if err != nil {
 					if diag.ClassOf(err) != diag.Usage || !strings.Contains(err.Error(), "--x") {
@@ -54,10 +56,10 @@ func TestOptionTexts(t *testing.T) {
 				placeholder, deflt)
 		}
 	}
-	f(Option{Name: "only_than", Type: Duration, Bare: 1, Default: value.Duration(5e6)},
+	f(Option{Name: "only_than", Type: Duration, Number: Number{Bare: 1}, Default: value.Duration(5e6)},
 		"only-than", "TIME", "5ms")
-	f(Option{Name: "i", Type: Duration, Bare: 1e6}, "i", "TIME (default unit ms)", "")
-	f(Option{Name: "n", Type: Int, Min: &one, Default: starlark.MakeInt(3)}, "n", "N", "3")
+	f(Option{Name: "i", Type: Duration, Number: Number{Bare: 1e6}}, "i", "TIME (default unit ms)", "")
+	f(Option{Name: "n", Type: Int, Number: Number{Min: &one}, Default: starlark.MakeInt(3)}, "n", "N", "3")
 	f(Option{Name: "by", Type: Choice, Choices: []string{"a", "b"}, Default: starlark.String("a")}, "by",
 		"a|b", "a")
 	f(Option{Name: "v", Type: Flag, Default: starlark.False}, "v", "", "")
