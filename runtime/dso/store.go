@@ -308,14 +308,19 @@ type File struct {
 	root  *Root
 	ids   []ID      // under which the store knows it
 	keys  []pathKey // too
-	file  *os.File
 	elem  *list.Element
-	size  int64
-	mem   []byte // instead of a file: the vDSO
+	content
 	image *Image
 	err   error // why there is no image
 	debug *File
 	asked bool // for debug
+}
+
+// content is what the file's bytes are read from.
+type content struct {
+	file *os.File
+	size int64  // of file
+	mem  []byte // instead of a file: the vDSO
 }
 
 // errGone is the reason when the file was replaced since it was mapped.

@@ -22,7 +22,7 @@ func (s *Store) VDSO() *File {
 		s.vdsoErr = true
 		return nil
 	}
-	f := &File{Path: "[vdso]", store: s, mem: b}
+	f := &File{Path: "[vdso]", store: s, content: content{mem: b}}
 	if im, err := f.Image(); err == nil {
 		f.BuildID = im.BuildID()
 	}
