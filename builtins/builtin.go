@@ -55,13 +55,20 @@ type Builtin struct {
 	// Impl does the work. Arguments have been checked.
 	Impl func(c *Call) (starlark.Value, error)
 	// Value makes a declaration an attribute of its type, which is read and not
-	// called; then there is no Impl. It returns nil where recv has none.
+	// called; then there is no Impl. It returns nil where recv has none. That of
+	// a constant, which has no type, gets no recv.
 	Value func(recv starlark.Value) starlark.Value
 	// Native is how calls of it in per-event functions are compiled; nil if such
 	// functions stay interpreted.
 	Native *frontend.Native
-	// Const is the value of a constant; then there is no Impl.
-	Const starlark.Value
+}
+
+// constant is the value of a constant; nil for other declarations.
+func (b *Builtin) constant() starlark.Value {
+	if b.Type != "" || b.Value == nil {
+		return nil
+	}
+	return b.Value(nil)
 }
 
 // A Param declares one parameter. The order of Params is that of positional
@@ -109,8 +116,8 @@ type Example struct {
 func (b *Builtin) signature() string {
 	var s strings.Builder
 	s.WriteString(b.FullName())
-	if b.Const != nil {
-		fmt.Fprintf(&s, " = %s", b.Const)
+	if v := b.constant(); v != nil {
+		fmt.Fprintf(&s, " = %s", v)
 		return s.String()
 	}
 	if b.Value != nil {

@@ -120,7 +120,7 @@ func (r *Registry) helpOf(v starlark.Value) (string, bool) {
 		}
 	}
 	for _, b := range r.all {
-		if b.Const != nil && b.Const == v {
+		if c := b.constant(); c != nil && c == v {
 			return b.help(), true
 		}
 	}

@@ -71,7 +71,7 @@ func (r *Registry) Predeclared() starlark.StringDict {
 		if b.Type != "" {
 			continue
 		}
-		v := b.Const
+		v := b.constant()
 		if v == nil {
 			v = &function{decl: b}
 		}
@@ -103,7 +103,7 @@ func (b *Builtin) complete() error {
 	if !slices.Contains(groups, b.Group) {
 		return fmt.Errorf("unknown group %q", b.Group)
 	}
-	if b.Const != nil {
+	if b.constant() != nil {
 		return nil
 	}
 	if b.Impl == nil && b.Value == nil {

@@ -109,8 +109,8 @@ const resultStub = `    rows: list
 `
 
 func (b *Builtin) stub(s *strings.Builder, indent, name, self string) {
-	if b.Const != nil {
-		fmt.Fprintf(s, "%s%s: %s  # %s\n", indent, pyName(name), className(b.Const.Type()), b.Summary)
+	if v := b.constant(); v != nil {
+		fmt.Fprintf(s, "%s%s: %s  # %s\n", indent, pyName(name), className(v.Type()), b.Summary)
 		return
 	}
 	if b.Value != nil {

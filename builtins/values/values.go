@@ -20,7 +20,8 @@ const source = "computed in ppscript; any kernel; no privilege"
 func Builtins() []*b.Builtin {
 	units := value.Units()
 	constant := func(name, summary, code, output string) *b.Builtin {
-		return &b.Builtin{Name: name, Group: b.Values, Summary: summary, Const: units[name],
+		return &b.Builtin{Name: name, Group: b.Values, Summary: summary,
+			Value:    func(starlark.Value) starlark.Value { return units[name] },
 			Examples: []b.Example{{Code: code, Output: output}}}
 	}
 	return []*b.Builtin{
