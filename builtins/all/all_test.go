@@ -44,13 +44,13 @@ func runInput(e builtins.Example) (string, error) {
 	bench := &explore.Workbench{
 		Reports: pipeline.ReportsOrStreams,
 		Context: context.Background,
-		Load: func(h *script.Host, name string) (*script.Module, error) {
+		Abilities: explore.Abilities{Load: func(h *script.Host, name string) (*script.Module, error) {
 			file, ok := stdlib.Find(name)
 			if !ok {
 				return nil, errors.New("no such profiler")
 			}
 			return h.Load("@stdlib//" + file)
-		},
+		}},
 		Replay: true,
 	}
 	bench.Base.Options.Recording.Path = "../../tests/data/" + e.Input

@@ -38,23 +38,33 @@ type Workbench struct {
 	// Stdout shows results while they come; nil: only values.
 	Stdout io.Writer
 	Render render.Options
+	Abilities
+	// Save says that results may be written to files.
+	Save bool
+	// Replay says that runs need a recording: tests do not look at the kernel.
+	Replay bool
+
+	running atomic.Bool
+	last    []plan.Report
+	recordings
+}
+
+// Abilities are what only some owners can do.
+type Abilities struct {
 	// Record records events into a file; nil: it is not allowed.
 	Record func(ctx context.Context, events []string, path string, d time.Duration) error
 	// Reload runs the file again that the REPL was started with; nil: none.
 	Reload func() error
 	// Load loads the script that a name means.
 	Load func(h *script.Host, name string) (*script.Module, error)
-	// Doctor is the text of doctor().
+	// Doctor is the text of doctor(); nil: it is not allowed.
 	Doctor func() (string, error)
-	// Save says that results may be written to files.
-	Save bool
-	// Replay says that runs need a recording: tests do not look at the kernel.
-	Replay bool
+}
 
-	running   atomic.Bool
-	recording *Recording // in use; nil: the kernel, or Base's input
-	last      []plan.Report
-	scratch   []string
+// recordings are those that runs read.
+type recordings struct {
+	recording *Recording           // in use; nil: the kernel, or Base's input
+	scratch   []string             // directories of those that were made
 	kept      map[string]*keptPipe // by the name that was given
 }
 

@@ -166,8 +166,11 @@ func newWorkbench(a *app, c *common, ctx func() context.Context) *explore.Workbe
 			},
 			Services: &expr.Services{Ksym: kernel.Name, KsymOffset: kernel.Text},
 		},
-		Reports: pipeline.ReportsOrStreams, Context: ctx, Say: a.Say, Load: a.load,
-		Render: render.Options{Time: c.render.Time, Color: "never", Width: console.TerminalWidth(a.Stdout)},
+		Reports: pipeline.ReportsOrStreams, Context: ctx, Say: a.Say,
+		Abilities: explore.Abilities{Load: a.load},
+		Render: render.Options{
+			Time: c.render.Time, Color: "never", Width: console.TerminalWidth(a.Stdout),
+		},
 	}
 	if console.Colorful(a.Stdout, c.render.Color) {
 		bench.Render.Color = "always"
