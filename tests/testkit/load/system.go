@@ -19,10 +19,22 @@ import (
 
 // A system is how often it does what.
 type system struct {
-	copies, signals, execs, futex, contend, threaded, connect, port, moves, writes, reads, reclaims int
+	copies, signals, execs, futex, contend, threaded, moves int
 
-	retry                  bool
-	file, disk, knob, word string
+	network
+	storage
+}
+
+// network is how often it connects, where, and whether also where nobody accepts.
+type network struct {
+	connect, port int
+	retry         bool
+}
+
+// storage is how often it writes, reads and has memory reclaimed, and of what.
+type storage struct {
+	writes, reads, reclaims int
+	file, disk, knob, word  string
 }
 
 func (w *worker) use() error {
