@@ -53,17 +53,22 @@ type cursor struct {
 	index   int32
 	// unreleased is how many records have been read since the last Release,
 	// when the ring was at position released.
-	unreleased     int
-	released       uint64
+	unreleased int
+	released   uint64
+	reach
+	lastTime event.Time
+	held     held
+	group    *group // of a source that lags; nil for others
+}
+
+// reach is how far a ring can be read in this round, and how much of that has been.
+type reach struct {
 	known, visible uint64
 	// pastKnown says that everything decoded so far up to known has been
 	// handed out.
 	pastKnown bool
 	// readKnown says that the current block ends at or before known.
 	readKnown bool
-	lastTime  event.Time
-	held      held
-	group     *group // of a source that lags; nil for others
 }
 
 // A grouped ring belongs to a source that may lag behind others.
