@@ -41,6 +41,7 @@
 //	sql        events as rows of tables, and questions to them
 //	render     results as text, JSON, CSV
 //	naming     stacks to functions: what names need, and how long it is kept
+//	placement  where the parts of a plan run: the kernel, or here
 //	plan       what a script asked for, checked and optimised; opens nothing
 //	eventkind  the kinds of events of this machine: found, recognized, configured
 //	session    opens a plan, runs it, drains it, closes it

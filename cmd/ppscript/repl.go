@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"ppscript/builtins/all"
 	"ppscript/builtins/explore"
 	"ppscript/builtins/pipeline"
@@ -23,13 +25,11 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/perf"
-	"ppscript/runtime/plan"
+	"ppscript/runtime/placement"
 	"ppscript/runtime/render"
 	"ppscript/runtime/script"
 	"ppscript/runtime/session"
 	"ppscript/runtime/symbol"
-
-	"github.com/spf13/cobra"
 )
 
 func replCommand(a *app) *cobra.Command {
@@ -160,7 +160,7 @@ func newWorkbench(a *app, c *common, ctx func() context.Context) *explore.Workbe
 					Pages:     c.options.Reading.Pages,
 					Watermark: c.options.Reading.Watermark,
 					Interpret: c.options.Reading.Engine == "interp",
-					Engine:    cmp.Or(c.options.Reading.Engine, plan.EngineAuto),
+					Engine:    cmp.Or(c.options.Reading.Engine, placement.EngineAuto),
 				},
 				Clock: session.Clock{Monotonic: c.options.Clock.Monotonic},
 			},

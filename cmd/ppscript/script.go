@@ -15,6 +15,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/eventtext"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/placement"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/session"
 	"ppscript/runtime/symbol"
@@ -89,7 +90,7 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 	o := c.options
 	o.Recording.Path, o.Recording.More, o.Reading.Token = c.input, more, cmp.Or(c.token, a.token)
 	o.Reading.Interpret, o.Reading.Engine = o.Reading.Engine == "interp",
-		cmp.Or(o.Reading.Engine, plan.EngineAuto)
+		cmp.Or(o.Reading.Engine, placement.EngineAuto)
 	o.Command = strings.Join(append([]string{"ppscript"}, os.Args[1:]...), " ")
 	o.Show.NoLog = c.output == "" && c.render.Format == ""
 	kernel := symbol.NewKernel("")

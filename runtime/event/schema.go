@@ -83,6 +83,15 @@ const (
 // OfContext reports that a sample member is of the context.
 func (f Member) OfContext() bool { return f >= MemberIRQsOff && f < endOfContextMembers }
 
+// OfEvent reports that an Event holds a sample member itself, without its record.
+func (f Member) OfEvent() bool {
+	switch f {
+	case MemberTime, MemberPID, MemberTID, MemberCPU, MemberDelay:
+		return true
+	}
+	return false
+}
+
 // Facts of probes.
 const (
 	// MemberReg + n is register n at the moment of the event, by the kernel's

@@ -67,7 +67,7 @@ func (a *arrivals) start(in *Instance) {
 func (in *Instance) arrive() {
 	for _, n := range Of[*JoinOp](in.Plan) {
 		run := in.runs[n].(*JoinRun)
-		if !in.Kernel.inside[n] || len(run.next.Next) == 0 {
+		if !in.programsDo(n) || len(run.next.Next) == 0 {
 			continue
 		}
 		var streams []int

@@ -36,6 +36,19 @@ type pred struct {
 	state stateful
 }
 
+// schemaOf is the schema of a branch's events, or of a part of its pairs.
+func (br *branch) schemaOf(p expr.Part) *event.Schema {
+	switch p {
+	case expr.Self:
+		return br.scope.Schema
+	case expr.Start:
+		return br.scope.Parts["start"]
+	case expr.End:
+		return br.scope.Parts["end"]
+	}
+	return nil
+}
+
 // stateful is a predicate that remembers events.
 type stateful interface {
 	program(in *Instance) *expr.Program

@@ -8,6 +8,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
+	"ppscript/runtime/placement"
 )
 
 // An Env is what Build knows of the outside.
@@ -25,7 +26,7 @@ type Env struct {
 	// be compiled.
 	Interpret bool
 	// KernelEnv decides about the kernel; the zero KernelEnv is against it.
-	KernelEnv KernelEnv
+	KernelEnv placement.Env
 	// Note is told what is left out: optional events that do not exist.
 	Note func(error)
 }
@@ -84,8 +85,8 @@ type builder struct {
 	programs []*expr.Program
 	calls    []Callable
 	names    reportNames
-	contexts []contextUse
-	texts    []textUse
+	contexts []placement.ContextUse
+	texts    []placement.TextUse
 	inner    bool         // what is built now belongs to a script among the sources
 	served   map[int]bool // streams that do
 	asks     map[int]bool // streams whose events are checked for their thread

@@ -7,6 +7,7 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/flow"
+	"ppscript/runtime/placement"
 )
 
 // Slots of a counter's event.
@@ -56,8 +57,8 @@ type CounterOp struct {
 	stream  *event.Stream
 }
 
-func (*CounterOp) inKernel() (kernelOp, string) { return kernelOp{}, "counters are read" }
-func (*CounterOp) notSent() string              { return notOnlyTracepoints }
+func (*CounterOp) inKernel() (placement.Work, string) { return placement.Work{}, "counters are read" }
+func (*CounterOp) notSent() string                    { return notOnlyTracepoints }
 
 // A CounterSet is a CounterOp that runs: the session makes its events.
 type CounterSet struct {

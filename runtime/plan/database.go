@@ -11,6 +11,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
+	"ppscript/runtime/placement"
 	"ppscript/runtime/sql"
 )
 
@@ -395,7 +396,9 @@ func (d *DatabaseOp) needs(b *builder, n *need) {
 	}
 }
 
-func (*DatabaseOp) inKernel() (kernelOp, string) { return kernelOp{}, "a database has every event" }
+func (*DatabaseOp) inKernel() (placement.Work, string) {
+	return placement.Work{}, "a database has every event"
+}
 
 func (*DatabaseOp) notSent() string {
 	return "the columns of a database are read from whole records"

@@ -4,6 +4,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
+	"ppscript/runtime/placement"
 )
 
 // Each calls a script function for every event, interpreted.
@@ -110,5 +111,7 @@ func (x *EachOp) needs(b *builder, n *need) {
 	readerOfStack(b, x.Spec.In, x.Spec.Fn)
 }
 
-func (*EachOp) sees() sight                  { return sight{key: true, starts: true} }
-func (*EachOp) inKernel() (kernelOp, string) { return kernelOp{}, "a script function sees every event" }
+func (*EachOp) sees() sight { return sight{key: true, starts: true} }
+func (*EachOp) inKernel() (placement.Work, string) {
+	return placement.Work{}, "a script function sees every event"
+}

@@ -7,6 +7,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
+	"ppscript/runtime/placement"
 )
 
 // An ExecOp evaluates the exec attributes of events for what they print.
@@ -77,8 +78,8 @@ func (op *ExecOp) instantiate(in *Instance) Running {
 
 func (x *ExecRun) sink(int) flow.Sink { return x }
 
-func (*ExecOp) sees() sight                  { return sight{starts: true, records: true} }
-func (*ExecOp) inKernel() (kernelOp, string) { return kernelOp{}, "exec= sees every event" }
+func (*ExecOp) sees() sight                        { return sight{starts: true, records: true} }
+func (*ExecOp) inKernel() (placement.Work, string) { return placement.Work{}, "exec= sees every event" }
 
 // Events implements flow.Sink.
 func (x *ExecRun) Events(evs []*event.Event) {

@@ -82,9 +82,7 @@ func (p *Plan) Explain() string {
 	for _, c := range Of[*CounterOp](p) {
 		c.explainSources(&b)
 	}
-	p.explainKernel(&b)
-	p.explainProjection(&b)
-	p.Placement.explain(&b)
+	p.Placement.Explain(&b)
 	if len(p.Events) > 0 && (p.Kernel == nil || p.Kernel.Sends()) {
 		fmt.Fprintf(&b, "sample members  %s\n", p.Members())
 		if p.Order {

@@ -11,6 +11,7 @@ import (
 	"ppscript/runtime/flow"
 	"ppscript/runtime/fold"
 	"ppscript/runtime/key"
+	"ppscript/runtime/placement"
 )
 
 // A Fold runs a state machine for each key and makes a stream of what its
@@ -275,19 +276,19 @@ func (r *FoldRun) State() []string {
 	return []string{fmt.Sprintf("%s by %s: %d keys", r.Name, r.Key, r.Fold.Len())}
 }
 
-func (n *FoldOp) inKernel() (kernelOp, string) {
+func (n *FoldOp) inKernel() (placement.Work, string) {
 	switch {
 	case n.spec.Flush != nil:
 		// It sees all states at the end of an interval, which no program can.
-		return kernelOp{}, n.Name + " has a flush function, which sees the states of all keys"
+		return placement.Work{}, n.Name + " has a flush function, which sees the states of all keys"
 	case n.spec.Stacks != nil || n.Holds:
-		return kernelOp{}, n.Name + " keeps or emits stacks"
+		return placement.Work{}, n.Name + " keeps or emits stacks"
 	}
 	no := ""
 	n.spec.Step.Each(func(p *expr.Program) {
-		if c := hostCall(p.Node); c != nil {
+		if c := placement.HostCall(p.Node); c != nil {
 			no = "the step function calls " + c.Name + "(), which runs in ppscript"
 		}
 	})
-	return kernelOp{fold: &n.spec}, no
+	return placement.Work{Fold: &n.spec}, no
 }

@@ -12,6 +12,7 @@ import (
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
 	"ppscript/runtime/join"
+	"ppscript/runtime/placement"
 	"ppscript/runtime/result"
 	"ppscript/runtime/unit"
 )
@@ -155,11 +156,11 @@ func (t *TableOp) needs(_ *builder, n *need) {
 	}
 }
 
-func (t *TableOp) inKernel() (kernelOp, string) {
+func (t *TableOp) inKernel() (placement.Work, string) {
 	if t.calls != nil {
-		return kernelOp{}, t.Name + " is a tree of calls"
+		return placement.Work{}, t.Name + " is a tree of calls"
 	}
-	return kernelOp{group: &t.spec}, ""
+	return placement.Work{Group: &t.spec}, ""
 }
 
 func (t *TableOp) mergeable() bool { return t.spec.Mergeable() && t.calls == nil }

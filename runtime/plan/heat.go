@@ -4,6 +4,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
+	"ppscript/runtime/placement"
 	"ppscript/runtime/unit"
 )
 
@@ -94,7 +95,9 @@ func (h *HeatRun) Events(evs []*event.Event) {
 	}
 }
 
-func (*HeatOp) inKernel() (kernelOp, string) { return kernelOp{}, "a heat map has every event" }
+func (*HeatOp) inKernel() (placement.Work, string) {
+	return placement.Work{}, "a heat map has every event"
+}
 
 // Lost implements flow.Sink.
 func (h *HeatRun) Lost(int32, uint64, event.Time) {}

@@ -4,6 +4,7 @@ import (
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/flow"
+	"ppscript/runtime/placement"
 )
 
 // This file makes a plan run. A Plan describes and never changes: what changes
@@ -24,7 +25,7 @@ type Instance struct {
 	streams  []*event.Stream // the plan's, with what only a source and a session know
 	prints   bool            // something is behind flow.Others
 	failures []failures
-	deferred map[*agg.Spec]*deferredRun
+	keys     map[*agg.Spec]*placement.Keys // of the groups that programs count by other keys
 }
 
 // Running is an operator of an instance. It takes events by its sinks.
@@ -104,7 +105,9 @@ func (p *Plan) instantiate(streams []*event.Stream) *Instance {
 		in.runs[op] = run
 	}
 	in.connect()
-	in.deferKeys()
+	if in.Kernel != nil {
+		in.keys = in.Kernel.Keys(in.Stream)
+	}
 	return in
 }
 
@@ -112,7 +115,7 @@ func (p *Plan) instantiate(streams []*event.Stream) *Instance {
 // from the router or from the operator that makes them.
 func (in *Instance) connect() {
 	for _, f := range in.feeds {
-		if in.Kernel.Sends() && in.Kernel.inside[f.op] {
+		if in.programsDo(f.op) {
 			continue // programs do it
 		}
 		sink := in.filtered(f, in.runs[f.op].sink(f.port))
@@ -242,8 +245,33 @@ type counting interface{ group() *agg.Group }
 
 // Group is the group that programs of the kernel know as spec.
 func (in *Instance) Group(spec *agg.Spec) *agg.Group {
-	return in.runs[in.Kernel.groups[spec].op].(counting).group()
+	of := in.Kernel.Counts(spec)
+	for op, placed := range in.placed {
+		if placed == of {
+			return in.runs[op].(counting).group()
+		}
+	}
+	panic("BUG: a group of no operator")
 }
+
+// Partial gives p the key of the plan's group, where the kernel has another
+// one. It returns false, and counts an error, if the key cannot be computed.
+func (in *Instance) Partial(of *agg.Spec, p *agg.Partial) bool {
+	keys := in.keys[of]
+	if keys == nil {
+		return true
+	}
+	own, ok := keys.Key(p.Key)
+	if !ok {
+		in.Group(of).AddLoss(event.Loss{Errors: p.Hits})
+		return false
+	}
+	p.Key = own
+	return true
+}
+
+// programsDo reports that programs do an operator's work, and send what it makes.
+func (in *Instance) programsDo(op Operator) bool { return in.Kernel.Does(in.placed[op]) }
 
 // An outlet is where an operator hands out the events that it makes.
 type outlet struct{ next flow.Fan }

@@ -9,6 +9,7 @@ import (
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
 	"ppscript/runtime/join"
+	"ppscript/runtime/placement"
 	"ppscript/runtime/unit"
 )
 
@@ -99,7 +100,7 @@ func (j *JoinRun) start(in *Instance) {
 	for i, ends := range j.op.js.Pairs {
 		s.Pairs[i] = in.streamsOf(ends)
 	}
-	if in.Kernel.Sends() && in.Kernel.inside[j.op] {
+	if in.programsDo(j.op) {
 		a := &arrivals{op: j.op, next: j.to()}
 		a.start(in)
 		j.joiner = a
@@ -411,19 +412,19 @@ func (j *JoinRun) State() []string {
 		st.WaitingPeak, unit.Size(int64(st.Bytes)), st.Unnecessary, st.Gone)}
 }
 
-func (n *JoinOp) inKernel() (kernelOp, string) {
+func (n *JoinOp) inKernel() (placement.Work, string) {
 	switch {
 	case n.spec.Nested:
-		return kernelOp{}, n.name + " nests"
+		return placement.Work{}, n.name + " nests"
 	case len(n.lefts) > 0:
-		return kernelOp{}, "events without a partner are wanted"
+		return placement.Work{}, "events without a partner are wanted"
 	case n.around != nil:
-		return kernelOp{}, "what happens during a pair is wanted"
+		return placement.Work{}, "what happens during a pair is wanted"
 	}
 	for i := range n.js.In {
 		if n.js.In[i].Untraced {
-			return kernelOp{}, "there are untraced events"
+			return placement.Work{}, "there are untraced events"
 		}
 	}
-	return kernelOp{join: &n.js}, ""
+	return placement.Work{Join: &n.js}, ""
 }

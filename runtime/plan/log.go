@@ -7,6 +7,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
+	"ppscript/runtime/placement"
 )
 
 // Log shows every event as a line.
@@ -151,7 +152,7 @@ func (l *LogOp) sees() sight {
 	return s
 }
 
-func (*LogOp) inKernel() (kernelOp, string) { return kernelOp{}, "a log shows events" }
+func (*LogOp) inKernel() (placement.Work, string) { return placement.Work{}, "a log shows events" }
 
 func (l *LogOp) explain(w *strings.Builder) {
 	fmt.Fprintf(w, "result %-8s one line for each event\n", l.Name)

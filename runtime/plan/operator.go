@@ -3,9 +3,7 @@ package plan
 import (
 	"strings"
 
-	"ppscript/runtime/agg"
-	"ppscript/runtime/fold"
-	"ppscript/runtime/join"
+	"ppscript/runtime/placement"
 )
 
 // An Operator is a part of a plan: it relates events, keeps state, makes a
@@ -28,7 +26,7 @@ type Operator interface {
 
 	// inKernel is what a program needs to do its work, and why none can; "" if
 	// one may.
-	inKernel() (op kernelOp, no string)
+	inKernel() (work placement.Work, no string)
 	// notSent says why its events must come from the kernel itself, not as
 	// projected records of a program; "" if programs may send them.
 	notSent() string
@@ -58,19 +56,12 @@ type sight struct {
 // programs read, run in ppscript alone, say nothing and cannot be added up.
 type operator struct{}
 
-func (operator) needs(*builder, *need)        {}
-func (operator) sees() sight                  { return sight{} }
-func (operator) inKernel() (kernelOp, string) { return kernelOp{}, "" }
-func (operator) notSent() string              { return "" }
-func (operator) explain(*strings.Builder)     {}
-func (operator) mergeable() bool              { return false }
-
-// A kernelOp is an operator as programs know it: one of join, fold and group.
-type kernelOp struct {
-	join  *join.Spec
-	fold  *fold.Spec
-	group *agg.Spec
-}
+func (operator) needs(*builder, *need)              {}
+func (operator) sees() sight                        { return sight{} }
+func (operator) inKernel() (placement.Work, string) { return placement.Work{}, "" }
+func (operator) notSent() string                    { return "" }
+func (operator) explain(*strings.Builder)           {}
+func (operator) mergeable() bool                    { return false }
 
 // Of returns the operators of one kind, in the order in which they were made.
 func Of[T Operator](p *Plan) []T {

@@ -104,7 +104,7 @@ func (b *builder) keptRaw() int {
 				case n < 0 || x.Part == expr.Self:
 				case x.F.Place == event.InRaw:
 					n = max(n, x.F.Offset+x.F.Size)
-				case x.F.Place == event.InMember && plainMember(x.F.Member):
+				case x.F.Place == event.InMember && x.F.Member.OfEvent():
 				default:
 					n = -1
 				}
@@ -124,15 +124,6 @@ func (b *builder) keptRaw() int {
 		}
 	}
 	return n
-}
-
-// plainFact reports that an event holds the sample member without its record.
-func plainMember(f event.Member) bool {
-	switch f {
-	case event.MemberTime, event.MemberPID, event.MemberTID, event.MemberCPU, event.MemberDelay:
-		return true
-	}
-	return false
 }
 
 // readsKey reports that somebody may read the key of a pair.

@@ -7,6 +7,7 @@ import (
 	"ppscript/bpf"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
+	"ppscript/runtime/placement"
 )
 
 // clocks is a Catalog of an event without a record, and of one with.
@@ -28,9 +29,14 @@ func (clocks) Find(s *Source) ([]*event.Schema, error) {
 
 func contextPlan(host *bpf.Host, replay bool, reports ...Report) (*Plan, error) {
 	return Build(reports, Env{
-		Catalog:   clocks{},
-		Replay:    replay,
-		KernelEnv: KernelEnv{Engine: EngineAuto, Host: host, HostNo: "no privilege", Target: &bpf.Target{}},
+		Catalog: clocks{},
+		Replay:  replay,
+		KernelEnv: placement.Env{
+			Engine: placement.EngineAuto,
+			Host:   host,
+			HostNo: "no privilege",
+			Target: &bpf.Target{},
+		},
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/placement"
 )
 
 // oneEvent is a Catalog of one tracepoint as a program can read it: nothing is in
@@ -31,7 +32,7 @@ func kernelPlan(t *testing.T, engine string, reports ...Report) (*Plan, error) {
 	t.Helper()
 	return Build(reports, Env{
 		Catalog:   oneEvent{},
-		KernelEnv: KernelEnv{Engine: engine, Host: &bpf.Host{}, Target: &bpf.Target{}},
+		KernelEnv: placement.Env{Engine: engine, Host: &bpf.Host{}, Target: &bpf.Target{}},
 	})
 }
 
@@ -48,7 +49,7 @@ func countedBy(in Stream, keys ...string) *Group {
 func TestPlacementFits(t *testing.T) {
 	f := func(r Report) {
 		t.Helper()
-		p, err := kernelPlan(t, EngineAuto, r)
+		p, err := kernelPlan(t, placement.EngineAuto, r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +80,7 @@ func TestPlacementFits(t *testing.T) {
 func TestPlacementSaysWhyNot(t *testing.T) {
 	f := func(why string, reports ...Report) {
 		t.Helper()
-		p, err := kernelPlan(t, EngineAuto, reports...)
+		p, err := kernelPlan(t, placement.EngineAuto, reports...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +91,7 @@ func TestPlacementSaysWhyNot(t *testing.T) {
 			!strings.Contains(text, why) {
 			t.Errorf("got\n%s\nwant the reason in it", text)
 		}
-		p, err = kernelPlan(t, EngineBPF, reports...)
+		p, err = kernelPlan(t, placement.EngineBPF, reports...)
 		if err == nil && p.Projection != nil {
 			return // programs send the events, at least
 		}
@@ -98,7 +99,7 @@ func TestPlacementSaysWhyNot(t *testing.T) {
 			!strings.Contains(err.Error(), why) {
 			t.Errorf("got %v, want an error of use that says %q", err, why)
 		}
-		if p, err := kernelPlan(t, EnginePerf, reports...); err != nil || p.Kernel != nil ||
+		if p, err := kernelPlan(t, placement.EnginePerf, reports...); err != nil || p.Kernel != nil ||
 			p.KernelNo != "" {
 			t.Errorf("engine perf: got %v, %v, %q, want a plan without the kernel", err, p.Kernel, p.KernelNo)
 		}
@@ -122,7 +123,7 @@ func TestPlacementDefersKeys(t *testing.T) {
 	services := &expr.Services{SyscallName: func(n int64) string { return []string{"even", "odd"}[n&1] }}
 	g := countedBy(made(), "_comm", "syscall_name(id)", "n")
 	p, err := Build([]Report{g}, Env{Catalog: oneEvent{}, Services: services,
-		KernelEnv: KernelEnv{Engine: EngineBPF, Host: &bpf.Host{}, Target: &bpf.Target{}}})
+		KernelEnv: placement.Env{Engine: placement.EngineBPF, Host: &bpf.Host{}, Target: &bpf.Target{}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +148,9 @@ func TestPlacementDefersKeys(t *testing.T) {
 func TestPlacementWithoutEvents(t *testing.T) {
 	b := &builder{
 		plan: &Plan{},
-		env:  Env{KernelEnv: KernelEnv{Engine: EngineAuto, Host: &bpf.Host{}, Target: &bpf.Target{}}},
+		env: Env{
+			KernelEnv: placement.Env{Engine: placement.EngineAuto, Host: &bpf.Host{}, Target: &bpf.Target{}},
+		},
 	}
 	if err := b.place()(); err != nil || b.plan.Kernel != nil || b.plan.KernelNo == "" {
 		t.Errorf("got %v, %v, want a plan that is not for the kernel", err, b.plan.Kernel)
@@ -156,11 +159,11 @@ func TestPlacementWithoutEvents(t *testing.T) {
 
 // Texts of any length run in the kernel only if somebody insists.
 func TestPlacementLongTexts(t *testing.T) {
-	p, err := kernelPlan(t, EngineAuto, countedBy(made(), "path"))
+	p, err := kernelPlan(t, placement.EngineAuto, countedBy(made(), "path"))
 	if err != nil || p.Kernel != nil || !strings.Contains(p.KernelNo, "path may be longer") {
 		t.Errorf("auto: got %v, %q", err, p.KernelNo)
 	}
-	if p, err = kernelPlan(t, EngineBPF, countedBy(made(), "path")); err != nil || p.Kernel == nil {
+	if p, err = kernelPlan(t, placement.EngineBPF, countedBy(made(), "path")); err != nil || p.Kernel == nil {
 		t.Errorf("bpf: got %v, want it in the kernel", err)
 	}
 }

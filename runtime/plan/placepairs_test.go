@@ -3,6 +3,8 @@ package plan
 import (
 	"strings"
 	"testing"
+
+	"ppscript/runtime/placement"
 )
 
 // joined is a join of the two stages of the made-up event.
@@ -27,7 +29,7 @@ func TestCutBehindJoin(t *testing.T) {
 	const events = "sched:made_up kernel; sched:made_up kernel; made_up => made_up kernel; "
 	in := joined()
 	heat := &Heat{In: &Where{in, *text("delay > 10")}, Value: *text("end.n")}
-	p := f(EngineAuto, events+"table kernel; heatmap native: a heat map has every event",
+	p := f(placement.EngineAuto, events+"table kernel; heatmap native: a heat map has every event",
 		countedBy(in, "start.id"), heat)
 	if !p.Kernel.Sends() || p.Projection != nil || p.KernelNo != "" {
 		t.Errorf("got kernel %v, projection %v, want programs that send", p.Kernel, p.Projection)
@@ -50,7 +52,7 @@ func TestCutBehindJoin(t *testing.T) {
 	// A line shows all of both events, which programs know of few.
 	in = joined()
 	log := &Log{In: &Where{in, *text("delay > 10")}}
-	if p := f(EngineAuto, "sched:made_up perf; sched:made_up perf; made_up => made_up native: "+
+	if p := f(placement.EngineAuto, "sched:made_up perf; sched:made_up perf; made_up => made_up native: "+
 		"a program could, but takes all of a plan's operators or none; log native: a log shows events",
 		log); p.Kernel != nil {
 		t.Error("got programs that make lines without knowing all of their events")
@@ -64,7 +66,7 @@ func TestCutNeedsPairs(t *testing.T) {
 		Stages: []Stream{&Where{src, *text("n == 1")}, &Where{made(), *text("n == 2")}},
 		Key:    text("id"),
 	}
-	p, err := kernelPlan(t, EngineAuto, &Heat{In: in, Value: *text("end.n")},
+	p, err := kernelPlan(t, placement.EngineAuto, &Heat{In: in, Value: *text("end.n")},
 		&Heat{In: src, Value: *text("n")})
 	if err != nil || p.Kernel != nil {
 		t.Errorf("got %v, %v, want a plan without programs", p.Kernel, err)

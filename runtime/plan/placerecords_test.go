@@ -7,6 +7,7 @@ import (
 	"ppscript/bpf"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
+	"ppscript/runtime/placement"
 )
 
 // largeEvent is a Catalog of one event with a large record.
@@ -28,7 +29,7 @@ func projectedPlan(t *testing.T, engine string, reports ...Report) *Plan {
 	t.Helper()
 	types := &bpf.Host{NeedResched: 3, Offset: func(string, string) (int, bool) { return 8, true }}
 	p, err := Build(reports, Env{
-		Catalog: largeEvent{}, KernelEnv: KernelEnv{Engine: engine, Host: types, Target: &bpf.Target{}},
+		Catalog: largeEvent{}, KernelEnv: placement.Env{Engine: engine, Host: types, Target: &bpf.Target{}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +45,7 @@ func TestProjectionPays(t *testing.T) {
 	src := func() *Source { return &Source{System: "sched", Name: "large"} }
 	f := func(why, sent string, reports ...Report) {
 		t.Helper()
-		p := projectedPlan(t, EngineAuto, reports...)
+		p := projectedPlan(t, placement.EngineAuto, reports...)
 		if p.Projection == nil {
 			t.Errorf("got no projected records, %s: want %s", p.ProjectionNo, why)
 			return
@@ -73,16 +74,18 @@ func TestProjectionPays(t *testing.T) {
 			t.Errorf("got projected records since %s", p.Projection.Why)
 		}
 	}
-	no(EnginePerf, last(src(), "id"))
+	no(placement.EnginePerf, last(src(), "id"))
 	// all of it is in the kernel
-	no(EngineAuto, countedBy(src(), "id"))
-	no(EngineAuto, last(src(), "name"), last(src(), "n")) // not few
+	no(placement.EngineAuto, countedBy(src(), "id"))
+	no(placement.EngineAuto, last(src(), "name"), last(src(), "n")) // not few
 	// flags are shown
-	no(EngineAuto, &Log{In: &Where{src(), *text("n > id")}})
+	no(placement.EngineAuto, &Log{In: &Where{src(), *text("n > id")}})
 	// of no known size
-	no(EngineAuto, last(src(), "path"))
-	no(EngineAuto, last(&Source{System: "sched", Name: "x", Sampling: Sampling{Period: 9}}, "id")) // sampled
-	if p := projectedPlan(t, EngineBPF, last(src(), "name"), last(src(), "n")); p.Projection == nil ||
+	no(placement.EngineAuto, last(src(), "path"))
+	sampled := &Source{System: "sched", Name: "x", Sampling: Sampling{Period: 9}}
+	no(placement.EngineAuto, last(sampled, "id"))
+	if p := projectedPlan(t, placement.EngineBPF, last(src(), "name"),
+		last(src(), "n")); p.Projection == nil ||
 		p.Events[0].Sent != "n, name" {
 		t.Errorf("engine bpf: got no projected records, %s", p.ProjectionNo)
 	}
@@ -99,7 +102,7 @@ func TestProjectionNames(t *testing.T) {
 		t.Helper()
 		p, err := Build([]Report{last(in, of)}, Env{
 			Catalog:   namesOnly{schema},
-			KernelEnv: KernelEnv{Engine: EngineBPF, Host: &bpf.Host{}, Target: &bpf.Target{}},
+			KernelEnv: placement.Env{Engine: placement.EngineBPF, Host: &bpf.Host{}, Target: &bpf.Target{}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -122,7 +125,7 @@ func (c namesOnly) Find(*Source) ([]*event.Schema, error) { return []*event.Sche
 // sent.
 func TestProjectionSharedEvents(t *testing.T) {
 	src := &Source{System: "sched", Name: "large"}
-	p := projectedPlan(t, EngineBPF, last(&Where{src, *text("n > id")}, "id"), last(src, "_time"))
+	p := projectedPlan(t, placement.EngineBPF, last(&Where{src, *text("n > id")}, "id"), last(src, "_time"))
 	if p.Projection == nil || p.Events[0].Sent != "id, n" {
 		t.Errorf("got %q, want both fields", p.Events[0].Sent)
 	}

@@ -4,6 +4,7 @@ import (
 	"ppscript/bpf"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/placement"
 )
 
 // A Plan is what will run: what to open, and the operators behind it. It is a
@@ -16,13 +17,18 @@ type Plan struct {
 	// before those that take them.
 	Operators []Operator
 	Needs
-	Placement
+	placement.Placement
 	// WholeCPUs names the source that is about CPUs, not about tasks; "" if none.
 	WholeCPUs string
+
+	// Interpreted says which functions could not be compiled, and why.
+	Interpreted []string
 
 	first     Report // of what was asked for
 	streams   []*event.Stream
 	feeds     []*feed
+	placed    map[Operator]*placement.Operator
+	projected bool     // programs send the events
 	mixed     bool     // some operator takes events of several roots
 	functions []string // for Explain
 }

@@ -30,7 +30,7 @@ func (b *builder) push() {
 		for i := range a.branches {
 			br := &a.branches[i]
 			e := b.events[br.stream]
-			if users[br.stream] > 1 || e.Source.Kind != Tracepoint || b.plan.Projection != nil {
+			if users[br.stream] > 1 || e.Source.Kind != Tracepoint || b.plan.projected {
 				continue
 			}
 			e.pushBranch(b, br)

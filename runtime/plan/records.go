@@ -5,6 +5,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/flow"
+	"ppscript/runtime/placement"
 )
 
 // KernelRecords is what the kernel tells of itself beside events: programs and
@@ -35,8 +36,10 @@ type RecordOp struct {
 	stream *event.Stream
 }
 
-func (*RecordOp) inKernel() (kernelOp, string) { return kernelOp{}, "records of the kernel are read" }
-func (*RecordOp) notSent() string              { return notOnlyTracepoints }
+func (*RecordOp) inKernel() (placement.Work, string) {
+	return placement.Work{}, "records of the kernel are read"
+}
+func (*RecordOp) notSent() string { return notOnlyTracepoints }
 
 // A RecordSet is a RecordOp that runs: the session makes its events.
 type RecordSet struct {

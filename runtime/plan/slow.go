@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"strings"
 
+	"ppscript/runtime/cexpr"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
 	"ppscript/runtime/join"
+	"ppscript/runtime/placement"
 	"ppscript/runtime/result"
 	"ppscript/runtime/unit"
 )
@@ -109,8 +111,8 @@ func (s *SlowRun) sink(port int) flow.Sink { return s.sinks[port] }
 func (*SlowOp) needs(b *builder, n *need) { n.showsAround(b) }
 
 func (*SlowOp) sees() sight { return sight{starts: true, records: true} }
-func (*SlowOp) inKernel() (kernelOp, string) {
-	return kernelOp{}, "slow pairs are shown with their events"
+func (*SlowOp) inKernel() (placement.Work, string) {
+	return placement.Work{}, "slow pairs are shown with their events"
 }
 
 func (s *SlowOp) explain(w *strings.Builder) {
@@ -138,4 +140,23 @@ func (s *SlowRun) State() []string {
 		}
 	}
 	return lines
+}
+
+// bound is which pairs are slow, as a predicate; nil is all.
+func (s *SlowOp) bound(br *branch) expr.Node {
+	var texts []string
+	if s.Spec.Than >= 0 {
+		texts = append(texts, fmt.Sprintf("delay > %d", s.Spec.Than))
+	}
+	if s.Spec.Lower >= 0 {
+		texts = append(texts, fmt.Sprintf("delay < %d", s.Spec.Lower))
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	p, err := cexpr.Compile(strings.Join(texts, " || "), br.scope)
+	if err != nil {
+		return nil
+	}
+	return p.Node
 }

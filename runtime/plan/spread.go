@@ -7,6 +7,7 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/flow"
+	"ppscript/runtime/placement"
 )
 
 // This file is about events that come from elsewhere (pull=ADDRESS) and events
@@ -101,8 +102,10 @@ func (*PushOp) needs(_ *builder, n *need) {
 	n.order("events are sent in time order")
 }
 
-func (*PushOp) inKernel() (kernelOp, string) { return kernelOp{}, "events are sent elsewhere" }
-func (*PushOp) notSent() string              { return sentElsewhere }
+func (*PushOp) inKernel() (placement.Work, string) {
+	return placement.Work{}, "events are sent elsewhere"
+}
+func (*PushOp) notSent() string { return sentElsewhere }
 
 func (p *PushOp) id(stream int) uint64 {
 	if stream < len(p.ids) {

@@ -10,6 +10,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
+	"ppscript/runtime/placement"
 	"ppscript/runtime/result"
 	"ppscript/runtime/unit"
 )
@@ -135,7 +136,7 @@ func (s *StacksOp) needs(_ *builder, n *need) {
 	}
 }
 
-func (s *StacksOp) inKernel() (kernelOp, string) { return kernelOp{group: &s.spec}, "" }
+func (s *StacksOp) inKernel() (placement.Work, string) { return placement.Work{Group: &s.spec}, "" }
 
 func (*StacksOp) notSent() string { return notOnlyTracepoints }
 

@@ -3,6 +3,7 @@ package plan
 import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/flow"
+	"ppscript/runtime/placement"
 )
 
 // A TriggerOp ends the interval at each of its events.
@@ -31,9 +32,11 @@ func (t *TriggerRun) Events(evs []*event.Event) {
 	}
 }
 
-func (*TriggerOp) needs(b *builder, n *need)    { n.showsAround(b) }
-func (*TriggerOp) sees() sight                  { return sight{records: true} }
-func (*TriggerOp) inKernel() (kernelOp, string) { return kernelOp{}, "events end intervals" }
+func (*TriggerOp) needs(b *builder, n *need) { n.showsAround(b) }
+func (*TriggerOp) sees() sight               { return sight{records: true} }
+func (*TriggerOp) inKernel() (placement.Work, string) {
+	return placement.Work{}, "events end intervals"
+}
 
 // Lost implements flow.Sink.
 func (t *TriggerRun) Lost(int32, uint64, event.Time) {}

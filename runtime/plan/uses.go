@@ -3,6 +3,7 @@ package plan
 import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/placement"
 )
 
 // uses notes what a program over a branch looks at beyond the record: stacks,
@@ -18,18 +19,20 @@ func (b *builder) uses(br *branch, p *expr.Program) {
 		case f.Is(event.MemberCallchain):
 			b.needStack(br)
 		case f.F.Place == event.InMember && f.F.Member.OfContext() &&
-			!carries(br.schemaOf(f.Part), f.F.Member):
-			b.contexts = append(b.contexts, contextUse{prog: p, name: f.F.Name, label: label()})
+			!placement.Carries(br.schemaOf(f.Part), f.F.Member):
+			b.contexts = append(b.contexts, placement.ContextUse{Prog: p, Name: f.F.Name, Label: label()})
 		}
 	}
 	for _, n := range p.Uses.Natives {
 		if !n.Is(expr.ReadsProcess) {
 			continue
 		}
-		b.texts = append(b.texts, textUse{p, n, br.schemaOf(expr.UserTextPart(n))})
+		b.texts = append(b.texts, placement.TextUse{
+			Prog: p, Native: n, Schema: br.schemaOf(expr.UserTextPart(n)),
+		})
 		if n.Data.(*expr.Const) == nil {
-			b.contexts = append(b.contexts, contextUse{
-				prog: p, name: expr.UserText + "()", label: label(), text: true,
+			b.contexts = append(b.contexts, placement.ContextUse{
+				Prog: p, Name: expr.UserText + "()", Label: label(), Text: true,
 			})
 		}
 	}

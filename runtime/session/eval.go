@@ -13,7 +13,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/perf"
-	"ppscript/runtime/plan"
+	"ppscript/runtime/placement"
 	"ppscript/runtime/render"
 )
 
@@ -418,7 +418,7 @@ func (e *eval) close() error {
 const evalByThread = "programs do not count by thread, as --perfeval-pids asks"
 
 // evalKernelEnv has the plan's programs count what is asked for.
-func (o *Options) evalKernelEnv(t *plan.KernelEnv) {
+func (o *Options) evalKernelEnv(t *placement.Env) {
 	t.Counted = len(o.Cost.EvalCPUs) > 0
 	if len(o.Cost.EvalPIDs) > 0 {
 		t.NoKernel = evalByThread

@@ -13,7 +13,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/perf"
-	"ppscript/runtime/plan"
+	"ppscript/runtime/placement"
 )
 
 // This file runs plans whose work is done inside the kernel: there are no
@@ -25,7 +25,7 @@ const sweepTime = time.Second
 
 // A kernelRun is a plan in the kernel.
 type kernelRun struct {
-	plan  *plan.Kernel
+	plan  *placement.Kernel
 	run   *load.Run
 	watch *perf.Watch
 	hooks *perf.Hooks // events that perf samples; nil if there are none
@@ -37,9 +37,9 @@ type kernelRun struct {
 }
 
 // kernelEnv says what the plan needs to know to decide about the kernel.
-func (w *env) kernelEnv() plan.KernelEnv {
+func (w *env) kernelEnv() placement.Env {
 	o := &w.cfg.Options
-	t := plan.KernelEnv{
+	t := placement.Env{
 		Engine:       o.Reading.Engine,
 		NoProjection: w.noProjection,
 		Intervals:    o.Interval > 0,
@@ -49,7 +49,7 @@ func (w *env) kernelEnv() plan.KernelEnv {
 	if t.NoProjection == "" && (o.Clock.TSC || o.Clock.KVM != "") {
 		t.NoProjection = "times are converted from those of perf's own clock"
 	}
-	if t.Engine != plan.EngineAuto && t.Engine != plan.EngineBPF || w.rec.file != nil {
+	if t.Engine != placement.EngineAuto && t.Engine != placement.EngineBPF || w.rec.file != nil {
 		t.HostNo = "the engine shall be perf"
 		return t
 	}
@@ -147,7 +147,7 @@ func (r *run) openKernel(ctx context.Context, err *error) bool {
 			return true
 		}
 	}
-	final := r.cfg.Options.Reading.Engine == plan.EngineBPF || r.plan.OnlyKernel
+	final := r.cfg.Options.Reading.Engine == placement.EngineBPF || r.plan.OnlyKernel
 	if final || r.cfg.Options.Verbose > 0 {
 		r.env.sayRejected(e)
 	}
@@ -240,7 +240,7 @@ func (k *kernelRun) collect(r *run) (event.Loss, error) {
 
 // collect brings the rows that programs counted in the interval to the tables. It
 // returns what was lost, and how many events about ppscript itself were not counted.
-func (r *run) collect(programs *load.Run, p *plan.Kernel) (lost event.Loss, hidden uint64, err error) {
+func (r *run) collect(programs *load.Run, p *placement.Kernel) (lost event.Loss, hidden uint64, err error) {
 	hits := map[*agg.Spec]uint64{}
 	ours := func(*agg.Group, *agg.Partial) bool { return false }
 	if !r.cfg.Options.Show.Self {

@@ -42,7 +42,7 @@ type Limits struct {
 type Reading struct {
 	Pages     int    // ring size; 0 is the default
 	Watermark int    // percent of a ring that wakes us; 0 is the default
-	Engine    string // plan.EngineAuto, EnginePerf or EngineBPF; "" is EnginePerf
+	Engine    string // placement.EngineAuto, EnginePerf or EngineBPF; "" is EnginePerf
 	Interpret bool   // leave script functions to the interpreter
 	// OrderBytes bounds the memory for bringing events from elsewhere into order,
 	// and for receivers of events that are sent elsewhere; 0 is the bound of their

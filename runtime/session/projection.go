@@ -9,6 +9,7 @@ import (
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
+	"ppscript/runtime/placement"
 	"ppscript/runtime/plan"
 )
 
@@ -73,7 +74,7 @@ func (w *env) withoutProjection(p *plan.Plan, err error) *plan.Plan {
 	if !errors.As(err, &e) || sending(p) == nil || w.noProjection != "" {
 		return nil
 	}
-	final := w.cfg.Options.Reading.Engine == plan.EngineBPF
+	final := w.cfg.Options.Reading.Engine == placement.EngineBPF
 	if final || w.cfg.Options.Verbose > 0 {
 		w.sayRejected(err)
 	}

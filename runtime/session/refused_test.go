@@ -10,6 +10,7 @@ import (
 	"ppscript/bpf/load"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/perf"
+	"ppscript/runtime/placement"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/workload"
 	"ppscript/tests/testkit"
@@ -58,7 +59,7 @@ func TestRefusedPrograms(t *testing.T) {
 	}
 	f := func(name string, report func() *plan.Group, note string) {
 		t.Helper()
-		lines, said, err := refused(t, plan.EngineAuto, report())
+		lines, said, err := refused(t, placement.EngineAuto, report())
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", name, err, said)
 		}
@@ -68,7 +69,7 @@ func TestRefusedPrograms(t *testing.T) {
 		if !strings.Contains(said, note) || !strings.Contains(said, reason) {
 			t.Errorf("%s: said %q, want %q and %q", name, said, note, reason)
 		}
-		_, said, err = refused(t, plan.EngineBPF, report())
+		_, said, err = refused(t, placement.EngineBPF, report())
 		var rejected *load.Rejected
 		if !errors.As(err, &rejected) || !strings.Contains(said, reason) {
 			t.Errorf("%s, engine bpf: got %v and %q, want an error with %q", name, err, said, reason)
@@ -84,7 +85,7 @@ func TestRefusedPrograms(t *testing.T) {
 
 	clock := &plan.Source{Kind: plan.Software, Name: "cpu-clock", Sampling: plan.Sampling{Period: 1000000}}
 	busy := &plan.Where{In: clock, Pred: plan.Fn{Text: "nr_running >= 1"}}
-	_, said, err := refused(t, plan.EngineAuto, &plan.Log{In: busy})
+	_, said, err := refused(t, placement.EngineAuto, &plan.Log{In: busy})
 	var rejected *load.Rejected
 	if !errors.As(err, &rejected) || !strings.Contains(said, reason) {
 		t.Errorf("samples: got %v and %q, want an error with %q", err, said, reason)

@@ -71,6 +71,7 @@ var layers = [][]string{
 	{"runtime/naming"},
 
 	// From a script's wish to a run.
+	{"runtime/placement"}, // a plan describes itself to it
 	{"runtime/plan"},
 	{"runtime/eventkind"}, // finds the events that sources name, opens none
 	{"runtime/session"},

@@ -1,6 +1,8 @@
-package plan
+package placement
 
 import (
+	"slices"
+
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -70,13 +72,13 @@ func readsDelay(n expr.Node) bool {
 }
 
 // passingAll is passing for all of a branch's predicates.
-func passingAll(preds []*pred) float64 {
+func passingAll(preds []*Pred) float64 {
 	share := 1.0
 	for _, p := range preds {
-		if p.prog.Node == nil {
+		if p.Prog.Node == nil {
 			share /= 2
 		} else {
-			share *= passing(p.prog.Node)
+			share *= passing(p.Prog.Node)
 		}
 	}
 	return share
@@ -106,19 +108,19 @@ func emitting(n expr.Node) float64 {
 
 // readBytes is how many bytes of fields somebody reads of each stream's events: of
 // those to open, also by way of pairs.
-func (b *builder) readBytes() map[int]int {
+func (p *Placer) readBytes() map[int]int {
 	owner := map[*event.Field]int{}
-	for _, e := range b.plan.Events {
+	for _, e := range p.Events {
 		for i := range e.Stream.Schema.Fields {
 			owner[&e.Stream.Schema.Fields[i]] = e.Stream.Index
 		}
 	}
 	seen, bytes := map[*event.Field]bool{}, map[int]int{}
-	for _, p := range b.programs {
-		if p.Node == nil {
+	for _, prog := range p.Reads.Programs {
+		if prog.Node == nil {
 			continue
 		}
-		expr.Walk(p.Node, func(n expr.Node) bool {
+		expr.Walk(prog.Node, func(n expr.Node) bool {
 			if f, ok := n.(*expr.Field); ok && !seen[f.F] {
 				if stream, known := owner[f.F]; known {
 					seen[f.F] = true
@@ -128,26 +130,30 @@ func (b *builder) readBytes() map[int]int {
 			return true
 		})
 	}
-	_, exact := b.readByScripts()
-	for _, e := range b.plan.Events {
-		if b.plan.sees().records || !exact {
+	for _, e := range p.Events {
+		if p.seeRecords() || !p.Reads.Exact {
 			bytes[e.Stream.Index] = e.Stream.Schema.Size
 		}
 	}
 	return bytes
 }
 
+// seeRecords reports that some operator may look at whole records.
+func (g *Graph) seeRecords() bool {
+	return slices.ContainsFunc(g.Operators, func(op *Operator) bool { return op.Records })
+}
+
 // madeBytes is how many bytes a record of an event has that an operator makes: for
 // pairs, what is read of both.
-func (b *builder) madeBytes(stream int, of map[int]int) int {
-	for _, n := range Of[*JoinOp](b.plan) {
-		for s, ends := range n.js.Pairs {
+func (p *Placer) madeBytes(stream int) int {
+	for _, op := range p.joins() {
+		for s, ends := range op.Pairs.Pairs {
 			for e, st := range ends {
 				if st != nil && st.Index == stream {
-					return 8 + of[s] + of[e]
+					return 8 + p.bytes[s] + p.bytes[e]
 				}
 			}
 		}
 	}
-	return 8 * len(b.plan.streams[stream].Schema.Fields)
+	return 8 * len(p.Streams[stream].Schema.Fields)
 }

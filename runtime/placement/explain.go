@@ -1,12 +1,14 @@
-package plan
+package placement
 
 import (
 	"fmt"
 	"strings"
 )
 
-// explain writes where the parts run, and what leaves the kernel.
-func (p *Placement) explain(w *strings.Builder) {
+// Explain writes where the parts run, and what leaves the kernel.
+func (p *Placement) Explain(w *strings.Builder) {
+	p.explainKernel(w)
+	p.explainProjection(w)
 	var events, operators, crossing []string
 	for i, part := range p.Parts {
 		line := fmt.Sprintf("%-11s %s", part.Where, part.Name)

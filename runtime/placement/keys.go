@@ -1,4 +1,4 @@
-package plan
+package placement
 
 import (
 	"encoding/binary"
@@ -25,8 +25,9 @@ type deferred struct {
 	slots int
 }
 
-// A deferredRun evaluates a deferred key on events that it fills.
-type deferredRun struct {
+// Keys computes the keys of one table on events that it fills. It serves one
+// goroutine at a time.
+type Keys struct {
 	*deferred
 	parts [3]*event.Event // by expr.Part
 	frame expr.Frame
@@ -55,7 +56,7 @@ func deferKeys(spec *agg.Spec, stream int, part func(expr.Part) *event.Schema) (
 		if err != nil {
 			return nil, nil, err
 		}
-		if hostCall(n) == nil {
+		if HostCall(n) == nil {
 			d.cols = append(d.cols, deferredCol{text: n.Type().Kind == expr.Str})
 			numbers.Keys = append(numbers.Keys, fn)
 			continue
@@ -78,8 +79,8 @@ func deferKeys(spec *agg.Spec, stream int, part func(expr.Part) *event.Schema) (
 	return &numbers, d, nil
 }
 
-// hostCall finds a call in n that has no code for the kernel; nil if there is none.
-func hostCall(n expr.Node) (found *expr.Native) {
+// HostCall finds a call in n that has no code for the kernel; nil if there is none.
+func HostCall(n expr.Node) (found *expr.Native) {
 	if n == nil {
 		return nil
 	}
@@ -175,15 +176,11 @@ func namedBy(n *expr.Native) []*expr.Field {
 	return found
 }
 
-// Partial gives p the key of the plan's group, where the kernel has another
-// one. It returns false, and counts an error, if the key cannot be computed.
-func (in *Instance) Partial(of *agg.Spec, p *agg.Partial) bool {
-	d := in.deferred[of]
-	if d == nil {
-		return true
-	}
+// Key makes the key of the plan's group out of that of a row that programs counted;
+// false if it cannot be computed.
+func (d *Keys) Key(row []byte) ([]byte, bool) {
 	var packed []byte
-	rest := p.Key
+	rest := row
 	for i := range d.cols {
 		col := &d.cols[i]
 		if col.prog == nil {
@@ -201,16 +198,14 @@ func (in *Instance) Partial(of *agg.Spec, p *agg.Partial) bool {
 		d.frame.Reset(d.parts[expr.Self])
 		packed = key.Append(packed, col.prog, &d.frame)
 		if d.frame.Err != nil {
-			in.Group(of).AddLoss(event.Loss{Errors: p.Hits})
-			return false
+			return nil, false
 		}
 	}
-	p.Key = packed
-	return true
+	return packed, true
 }
 
 // set puts a number into its field of a made event.
-func (d *deferredRun) set(l *expr.Field, v uint64) {
+func (d *Keys) set(l *expr.Field, v uint64) {
 	e := d.parts[l.Part]
 	if l.F.Place == event.InSlot {
 		e.Derived.Slots[l.F.Offset] = event.IntOf(int64(v))
@@ -249,21 +244,19 @@ func (d *deferred) finish(self *event.Stream, part func(expr.Part) *event.Schema
 	}
 }
 
-// deferKeys makes what evaluates the keys of the kernel's groups.
-func (in *Instance) deferKeys() {
-	if in.Kernel == nil {
-		return
-	}
-	in.deferred = map[*agg.Spec]*deferredRun{}
-	for spec, g := range in.Kernel.groups {
+// Keys makes what computes the keys of the groups that programs count by other ones.
+// own is the instance's own of a stream.
+func (k *Kernel) Keys(own func(*event.Stream) *event.Stream) map[*agg.Spec]*Keys {
+	all := map[*agg.Spec]*Keys{}
+	for spec, g := range k.groups {
 		d := g.deferred
 		if d == nil {
 			continue
 		}
-		run := &deferredRun{deferred: d}
+		run := &Keys{deferred: d}
 		for p, size := range d.sizes {
 			run.parts[p] = &event.Event{
-				Stream: in.Stream(d.self),
+				Stream: own(d.self),
 				Raw:    make([]byte, size),
 				PID:    -1,
 				TID:    -1,
@@ -275,6 +268,7 @@ func (in *Instance) deferKeys() {
 			End:   run.parts[expr.End],
 			Slots: make([]event.Value, d.slots),
 		}
-		in.deferred[spec] = run
+		all[spec] = run
 	}
+	return all
 }

@@ -1,14 +1,12 @@
-package plan
+package placement
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"ppscript/bpf"
-	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/join"
 	"ppscript/runtime/task"
 )
 
@@ -22,46 +20,40 @@ import (
 
 // A pairSender settles what programs send of pairs.
 type pairSender struct {
-	b     *builder
+	p     *Placer
 	parts []*sentPairs
 }
 
 // sentPairs are the pairs of one stream.
 type sentPairs struct {
 	edge  *bpf.Edge
-	moved []*pred // that programs check
+	moved []*Pred // that programs check
 	start *event.Schema
 	end   *event.Schema
 }
 
 // pairs is what programs can send of the pairs that operators outside read; nil if
 // they cannot, or if there are none.
-func (b *builder) pairs(g *placing) *pairSender {
-	t := &b.env.KernelEnv
+func (p *Placer) pairs() *pairSender {
 	switch {
-	case g.collected == nil || t.NoProjection != "" || t.NoKernel != "":
+	case p.collected == nil || p.env.NoProjection != "" || p.env.NoKernel != "":
 		return nil
-	case len(b.contexts)+len(b.texts) > 0 || b.sendable() != nil:
+	case len(p.Reads.Contexts)+len(p.Reads.Texts) > 0 || p.Unsent != "" || p.Newest:
 		return nil
 	}
-	for _, l := range Of[*LogOp](b.plan) {
-		if l.Spec.Newest {
-			return nil
-		}
-	}
-	for stream := range b.asks {
-		if b.events[stream] == nil {
+	for stream := range p.Reads.Asks {
+		if !p.opened(stream) {
 			return nil // whom a pair is about is asked here
 		}
 	}
-	s := &pairSender{b: b}
-	for _, n := range Of[*JoinOp](b.plan) {
-		if at, known := g.ops[n]; !known || g.nodes[at].no != "" {
+	s := &pairSender{p: p}
+	for _, n := range p.nodes {
+		if n.op == nil || n.op.Join == nil || n.no != "" {
 			continue
 		}
-		for start, ends := range n.js.Pairs {
+		for start, ends := range n.op.Join.Pairs {
 			for end, st := range ends {
-				if st != nil && !s.add(g, n, start, end, st) {
+				if st != nil && !s.add(n.op.Join, start, end, st) {
 					return nil
 				}
 			}
@@ -73,81 +65,63 @@ func (b *builder) pairs(g *placing) *pairSender {
 	return s
 }
 
+// opened reports that a stream is of an event to open.
+func (g *Graph) opened(stream int) bool {
+	return slices.ContainsFunc(g.Events, func(e *Event) bool { return e.Stream.Index == stream })
+}
+
 // add adds the pairs of a stream, if somebody outside reads them.
-func (s *pairSender) add(g *placing, n *JoinOp, start, end int, st *event.Stream) bool {
-	var readers []*placeEdge
-	for _, e := range g.edges {
-		if e.br.stream == st.Index && g.nodes[e.to].no != "" {
+func (s *pairSender) add(j *join.Spec, start, end int, st *event.Stream) bool {
+	p := s.p
+	var readers []*Edge
+	for _, e := range p.Edges {
+		if e.Stream == st.Index && p.nodes[e.To].no != "" {
 			readers = append(readers, e)
 		}
 	}
 	if len(readers) == 0 {
 		return true
 	}
-	p := &sentPairs{start: s.b.plan.streams[start].Schema, end: s.b.plan.streams[end].Schema,
+	part := &sentPairs{start: p.Streams[start].Schema, end: p.Streams[end].Schema,
 		edge: &bpf.Edge{Name: st.Label, Stream: st.Index, Send: &bpf.Record{}}}
-	for _, pred := range readers[0].br.preds {
-		others := slices.ContainsFunc(readers, func(e *placeEdge) bool {
-			return !slices.Contains(e.br.preds, pred)
+	for _, pred := range readers[0].Preds {
+		others := slices.ContainsFunc(readers, func(e *Edge) bool {
+			return !slices.Contains(e.Preds, pred)
 		})
-		node := pred.prog.Node
-		if others || pred.state != nil || node == nil || pred.prog.IsInterpreted() || !expr.Pure(node) {
+		node := pred.Prog.Node
+		if others || pred.Keeps || node == nil || pred.Prog.IsInterpreted() || !expr.Pure(node) {
 			break // those behind it see what it lets through
 		}
-		p.edge.Preds, p.moved = append(p.edge.Preds, node), append(p.moved, pred)
+		part.edge.Preds, part.moved = append(part.edge.Preds, node), append(part.moved, pred)
 	}
-	if slow, is := g.nodes[readers[0].to].op.(*SlowOp); is && len(readers) == 1 {
-		if bound := slow.bound(readers[0].br); bound != nil {
-			p.edge.Preds = append(p.edge.Preds, bound)
-		}
+	if bound := readers[0].Bound; bound != nil && len(readers) == 1 {
+		part.edge.Preds = append(part.edge.Preds, bound)
 	}
-	s.parts = append(s.parts, p)
-	return s.fields(g, n, end, p)
-}
-
-// bound is which pairs are slow, as a predicate; nil is all.
-func (s *SlowOp) bound(br *branch) expr.Node {
-	var texts []string
-	if s.Spec.Than >= 0 {
-		texts = append(texts, fmt.Sprintf("delay > %d", s.Spec.Than))
-	}
-	if s.Spec.Lower >= 0 {
-		texts = append(texts, fmt.Sprintf("delay < %d", s.Spec.Lower))
-	}
-	if len(texts) == 0 {
-		return nil
-	}
-	p, err := cexpr.Compile(strings.Join(texts, " || "), br.scope)
-	if err != nil {
-		return nil
-	}
-	return p.Node
+	s.parts = append(s.parts, part)
+	return s.fields(j, end, part)
 }
 
 // fields settles what is sent of the two events of a pair; false if that cannot be.
-func (s *pairSender) fields(g *placing, n *JoinOp, end int, p *sentPairs) bool {
-	b := s.b
-	names, exact := b.readByScripts()
-	all, named, possible := !exact, Has[*LogOp](b.plan), true
+func (s *pairSender) fields(spec *join.Spec, end int, p *sentPairs) bool {
+	reads := &s.p.Reads
+	all, named, possible := !reads.Exact, s.p.Lines, true
 	want := map[*event.Field]bool{} // of either event
-	for _, node := range g.nodes {
-		if node.op == nil || node.no == "" {
-			continue
+	for _, n := range s.p.nodes {
+		if n.op != nil && n.no != "" {
+			all = all || n.op.Starts || n.op.Records
 		}
-		sees := node.op.sees()
-		all = all || sees.starts || sees.records
 	}
 	add := func(f *expr.Field) {
 		switch place := f.F.Place; {
 		case place == event.InMember && f.F.Member == event.MemberComm:
 			named = true
-		case place == event.InMember && !plainMember(f.F.Member):
+		case place == event.InMember && !f.F.Member.OfEvent():
 			possible = false
 		case place != event.InMember && place != event.InSlot:
 			want[f.F] = true
 		}
 	}
-	for _, prog := range b.programs {
+	for _, prog := range reads.Programs {
 		if prog.Node == nil {
 			all = true
 			continue
@@ -176,7 +150,7 @@ func (s *pairSender) fields(g *placing, n *JoinOp, end int, p *sentPairs) bool {
 		})
 	}
 	// The key of a pair is computed of its end.
-	if key := n.js.In[end].Key; key.Node == nil {
+	if key := spec.In[end].Key; key.Node == nil {
 		return false
 	} else {
 		expr.Walk(key.Node, func(n expr.Node) bool {
@@ -201,7 +175,7 @@ func (s *pairSender) fields(g *placing, n *JoinOp, end int, p *sentPairs) bool {
 		for i := range schema.Fields {
 			f := &schema.Fields[i]
 			switch {
-			case !all && !want[f] && !slices.Contains(names, f.Name):
+			case !all && !want[f] && !slices.Contains(reads.Names, f.Name):
 			case f.Name == "common_flags" || f.Name == "common_preempt_count":
 				send.Context = true
 			case f.Name == "common_type" || f.Name == "common_pid":
@@ -222,23 +196,24 @@ func (s *pairSender) fields(g *placing, n *JoinOp, end int, p *sentPairs) bool {
 
 // foreseen reports that the pairs that leave have all those as readers for whom they
 // were settled: who could be in the kernel may have been left outside.
-func (s *pairSender) foreseen(g *placing) bool {
-	return !slices.ContainsFunc(g.edges, func(e *placeEdge) bool {
-		sent := slices.ContainsFunc(s.parts, func(p *sentPairs) bool { return p.edge.Stream == e.br.stream })
-		return sent && !g.made[e.to] && g.nodes[e.to].no == ""
+func (s *pairSender) foreseen() bool {
+	p := s.p
+	return !slices.ContainsFunc(p.Edges, func(e *Edge) bool {
+		sent := slices.ContainsFunc(s.parts, func(p *sentPairs) bool { return p.edge.Stream == e.Stream })
+		return sent && !p.made[e.To] && p.nodes[e.To].no == ""
 	})
 }
 
 // rooms are what the pairs cost that leave the kernel, in bytes for each event of the
 // sources, by stream.
-func (s *pairSender) rooms(g *placing) map[int]float64 {
+func (s *pairSender) rooms() map[int]float64 {
 	rooms := map[int]float64{}
 	for _, p := range s.parts {
 		size := sentHead
 		for _, f := range p.edge.Send.Fields {
 			size += f.F.Size
 		}
-		share := g.passed[p.edge.Stream]
+		share := s.p.passed[p.edge.Stream]
 		for _, n := range p.edge.Preds {
 			share *= passing(n)
 		}
@@ -250,45 +225,41 @@ func (s *pairSender) rooms(g *placing) map[int]float64 {
 // behind generates the programs of what the cut left in the kernel, which send the
 // pairs that leave it. The predicates that programs check are taken from who reads
 // these.
-func (b *builder) behind(g *placing, s *pairSender) (*Kernel, error) {
-	t := &b.env.KernelEnv
-	k := g.collected
+func (s *pairSender) behind() (*Kernel, error) {
+	p := s.p
+	t, k := p.env, p.collected
 	part := &bpf.Part{Events: k.part.Events, Intervals: t.Intervals, Counted: t.Counted}
-	for i, n := range g.nodes {
-		if n.op == nil || !g.made[i] {
+	for i, n := range p.nodes {
+		if n.op == nil || !p.made[i] {
 			continue
 		}
-		for _, e := range g.edges {
-			if e.to == i {
-				k.bring(part, e.br.stream, n.op)
+		for _, e := range p.Edges {
+			if e.To == i {
+				k.bring(part, e.Stream, n.op)
 			}
 		}
 	}
-	for _, p := range s.parts {
-		part.Edges = append(part.Edges, p.edge)
+	for _, sent := range s.parts {
+		part.Edges = append(part.Edges, sent.edge)
 	}
-	if err := b.textsFit(); err != nil {
+	if err := p.textsFit(); err != nil {
 		return nil, err
 	}
 	image, err := bpf.Generate(part, t.Host, t.Target)
 	if err != nil {
 		return nil, refusal(err)
 	}
-	if err := b.bounded(image); err != nil {
+	if err := p.bounded(image); err != nil {
 		return nil, err
 	}
-	k.out.Image, k.out.inside, k.out.sends = image, map[Operator]bool{}, true
-	for i, n := range g.nodes {
-		if n.op != nil && g.made[i] {
+	k.out.Image, k.out.inside, k.out.sends = image, map[*Operator]bool{}, true
+	for i, n := range p.nodes {
+		if n.op != nil && p.made[i] {
 			k.out.inside[n.op] = true
 		}
 	}
-	for _, p := range s.parts {
-		b.without(p.moved)
+	for _, sent := range s.parts {
+		p.move(sent.moved)
 	}
 	return k.out, nil
 }
-
-// Sends reports that programs do a part of the plan's work, and send the rest what
-// they make.
-func (k *Kernel) Sends() bool { return k != nil && k.sends }

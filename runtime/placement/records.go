@@ -1,4 +1,4 @@
-package plan
+package placement
 
 import (
 	"cmp"
@@ -39,11 +39,11 @@ type ProjectionPlan struct {
 	Why string
 }
 
-// compactor settles whether and how.
+// A projector settles whether and how.
 type projector struct {
-	b     *builder
+	p     *Placer
 	part  *bpf.Part
-	moved [][]*pred // by event
+	moved [][]*Pred // by event
 	whole bool
 	why   string
 	must  bool // nobody else sees what is read of the events, or it is asked for
@@ -51,26 +51,25 @@ type projector struct {
 
 // records is what programs can send of the events; nil if they cannot, or if it does
 // not pay.
-func (b *builder) records(evaluated map[*expr.Program]bool) *projector {
-	t := &b.env.KernelEnv
-	p := b.plan
+func (p *Placer) records() *projector {
+	t := p.env
 	switch {
-	case b.env.Replay, t.Host == nil, t.No != "":
+	case p.replay, t.Host == nil, t.No != "":
 		return nil
 	case t.NoProjection != "":
-		p.ProjectionNo = t.NoProjection
+		p.out.ProjectionNo = t.NoProjection
 		return nil
 	}
-	c := &projector{b: b, part: &bpf.Part{}}
-	err := c.build(evaluated)
-	if t.Engine != EngineBPF && len(b.contexts)+len(b.texts) == 0 && (Has[*JoinOp](p) || Has[*FoldOp](p)) {
+	c := &projector{p: p, part: &bpf.Part{}}
+	err := c.build()
+	if t.Engine != EngineBPF && len(p.Reads.Contexts)+len(p.Reads.Texts) == 0 && p.keepsState() {
 		// An event that comes while programs are busy is counted as lost, but
 		// nobody knows where in a ring: state would not be reset across it.
 		return nil
 	}
 	switch {
 	case err != nil && c.why != "":
-		p.ProjectionNo = err.Error()
+		p.out.ProjectionNo = err.Error()
 		return nil
 	case err != nil:
 		return nil
@@ -84,29 +83,33 @@ func (b *builder) records(evaluated map[*expr.Program]bool) *projector {
 	return c
 }
 
+// keepsState reports that there are joins or folds.
+func (g *Graph) keepsState() bool {
+	return slices.ContainsFunc(g.Operators, func(op *Operator) bool { return op.Keeps })
+}
+
 // send replaces the events by what programs send of them.
-func (c *projector) send(evaluated map[*expr.Program]bool) error {
-	b, p, t := c.b, c.b.plan, &c.b.env.KernelEnv
-	im, err := bpf.Generate(c.part, t.Host, t.Target)
+func (c *projector) send() error {
+	p := c.p
+	im, err := bpf.Generate(c.part, p.env.Host, p.env.Target)
 	if err != nil {
-		p.ProjectionNo = err.Error()
+		p.out.ProjectionNo = err.Error()
 		return err
 	}
-	p.Projection = &ProjectionPlan{Image: im, Why: c.why}
+	p.out.Projection = &ProjectionPlan{Image: im, Why: c.why}
 	moved := slices.Concat(c.moved...)
 	for _, m := range moved {
-		evaluated[m.prog] = true
+		p.evaluated[m.Prog] = true
 	}
-	b.without(moved)
-	for _, u := range b.contexts {
-		evaluated[u.prog] = true // it is sent, or was checked
+	p.move(moved)
+	for _, u := range p.Reads.Contexts {
+		p.evaluated[u.Prog] = true // it is sent, or was checked
 	}
-	for _, u := range b.texts {
-		evaluated[u.prog] = true
+	for _, u := range p.Reads.Texts {
+		p.evaluated[u.Prog] = true
 	}
-	for i, e := range p.Events {
-		e.Filter, e.Native, e.NativeText = "", nil, ""
-		e.Sent = c.sent(i)
+	for i := range p.Events {
+		p.openings[i].Sent = c.sent(i)
 	}
 	return nil
 }
@@ -133,7 +136,7 @@ func (c *projector) sent(i int) string {
 	}
 	var preds []string
 	for _, p := range c.moved[i] {
-		preds = append(preds, p.text)
+		preds = append(preds, p.Text)
 	}
 	if len(preds) > 0 {
 		text += ", if " + strings.Join(preds, " && ")
@@ -141,95 +144,57 @@ func (c *projector) sent(i int) string {
 	return text
 }
 
-func (c *projector) build(evaluated map[*expr.Program]bool) error {
-	b := c.b
-	if err := b.sendable(); err != nil {
-		return err
+func (c *projector) build() error {
+	p := c.p
+	if p.Unsent != "" {
+		return not("%s", p.Unsent)
 	}
-	c.whole = b.plan.sees().records
-	for _, u := range b.contexts {
-		if !evaluated[u.prog] {
-			c.why, c.must = "only programs see "+u.name, true
+	c.whole = p.seeRecords()
+	for _, u := range p.Reads.Contexts {
+		if !p.evaluated[u.Prog] {
+			c.why, c.must = "only programs see "+u.Name, true
 		}
 	}
-	if len(b.texts) > 0 && c.why == "" {
+	if len(p.Reads.Texts) > 0 && c.why == "" {
 		c.why, c.must = "only programs see texts of processes", true
 	}
-	for _, e := range b.plan.Events {
-		ev, err := b.kernelEvent(e)
-		if err != nil {
-			return err
+	for _, e := range p.Events {
+		if e.Err != nil {
+			return e.Err
 		}
 		edge := &bpf.Edge{Name: e.Stream.Label, Stream: e.Stream.Index, Send: &bpf.Record{Whole: c.whole}}
-		var moved []*pred
-		for _, p := range b.common(e) {
-			if p.prog.Node == nil || !expr.Pure(p.prog.Node) || !c.runs(ev, p.prog.Node) {
+		var moved []*Pred
+		for _, pred := range p.common(e) {
+			node := pred.Prog.Node
+			if node == nil || !expr.Pure(node) || !c.runs(e.Program, node) {
 				continue
 			}
-			edge.Preds = append(edge.Preds, p.prog.Node)
-			moved = append(moved, p)
-			if _, rest, _ := expr.KernelFilter(p.prog.Node); rest != nil && c.why == "" && !c.whole {
-				c.why = "the kernel's filters cannot express " + p.text
+			edge.Preds = append(edge.Preds, node)
+			moved = append(moved, pred)
+			if _, rest, _ := expr.KernelFilter(node); rest != nil && c.why == "" && !c.whole {
+				c.why = "the kernel's filters cannot express " + pred.Text
 			}
 		}
-		c.part.Events, c.part.Edges = append(c.part.Events, ev), append(c.part.Edges, edge)
+		c.part.Events, c.part.Edges = append(c.part.Events, e.Program), append(c.part.Edges, edge)
 		c.moved = append(c.moved, moved)
 	}
-	return c.fields(evaluated)
+	return c.fields()
 }
 
 // runs reports that a program can check a predicate.
 func (c *projector) runs(ev *bpf.Event, n expr.Node) bool {
-	return bpf.Can(n, ev, c.b.env.KernelEnv.Host) == nil
-}
-
-// What several operators say of projected records.
-const (
-	notOnlyTracepoints = "there is more than tracepoints"
-	sentElsewhere      = "events are sent elsewhere, or come from there"
-)
-
-// sendable checks that programs can stand for all events.
-func (b *builder) sendable() error {
-	p := b.plan
-	if len(p.Events) == 0 {
-		return not(notOnlyTracepoints)
-	}
-	if p.Pulls() {
-		return not(sentElsewhere)
-	}
-	for _, op := range p.Operators {
-		if why := op.notSent(); why != "" {
-			return not("%s", why)
-		}
-	}
-	if p.Overwrite {
-		return not("the newest events are kept in rings")
-	}
-	for _, e := range p.Events {
-		switch s := e.Source; {
-		case s.Kind != Tracepoint || s.Probe != nil:
-			return not("%s is not a tracepoint", e.Stream.Label)
-		case s.Period > 1 || s.Freq > 0 || strings.HasPrefix(s.Name, "sched_stat_"):
-			return not("%s is sampled", e.Stream.Label)
-		case s.Stack || e.Stack != nil:
-			return not("%s has stacks", e.Stream.Label)
-		case s.Exclude != Exclude{}:
-			return not("%s excludes user or kernel", e.Stream.Label)
-		}
-	}
-	return nil
+	return bpf.Can(n, ev, c.p.env.Host) == nil
 }
 
 // fields settles what is sent of each event.
-func (c *projector) fields(evaluated map[*expr.Program]bool) error {
-	b := c.b
+func (c *projector) fields() error {
+	pl := c.p
 	want := map[*event.Field]bool{}
 	contexts := map[*event.Field]bool{}
-	named := Has[*LogOp](b.plan) // a line says whose event it is
+	named := pl.Lines // a line says whose event it is
 	var err error
-	for _, p := range b.programs {
-		if evaluated[p] || c.isMoved(p) {
+	for _, p := range pl.Reads.Programs {
+		if pl.evaluated[p] || c.isMoved(p) {
 			continue
 		}
 		expr.Walk(p.Node, func(n expr.Node) bool {
@@ -266,11 +231,10 @@ func (c *projector) fields(evaluated map[*expr.Program]bool) error {
 			return true
 		})
 	}
-	names, exact := b.readByScripts()
-	c.whole = c.whole || !exact
-	for _, j := range Of[*JoinOp](b.plan) {
-		for i := range j.js.In {
-			in := &j.js.In[i]
+	c.whole = c.whole || !pl.Reads.Exact
+	for _, j := range pl.joins() {
+		for i := range j.Pairs.In {
+			in := &j.Pairs.In[i]
 			if w := in.Wakeup; w != nil {
 				want[w.PID] = true
 				if w.CPU != nil {
@@ -281,10 +245,10 @@ func (c *projector) fields(evaluated map[*expr.Program]bool) error {
 				want[in.NextPID] = true
 			}
 		}
-		c.whole = c.whole || j.around != nil
+		c.whole = c.whole || j.Around
 	}
 	if err == nil {
-		err = c.texts(evaluated)
+		err = c.texts()
 	}
 	if err != nil {
 		return err
@@ -301,13 +265,13 @@ func (c *projector) fields(evaluated map[*expr.Program]bool) error {
 		r := c.part.Edges[i].Send
 		r.Whole = c.whole
 		for f := range contexts {
-			if !carries(ev.Schema, f.Member) || !c.whole {
+			if !Carries(ev.Schema, f.Member) || !c.whole {
 				r.Fields = append(r.Fields, &expr.Field{F: f})
 			}
 		}
 		for k := range ev.Schema.Fields {
 			f := &ev.Schema.Fields[k]
-			if !r.Whole && (want[f] || slices.Contains(names, f.Name)) {
+			if !r.Whole && (want[f] || slices.Contains(pl.Reads.Names, f.Name)) {
 				r.Fields = append(r.Fields, &expr.Field{F: f})
 				sent += f.Size
 			}
@@ -327,31 +291,10 @@ func (c *projector) fields(evaluated map[*expr.Program]bool) error {
 }
 
 func (c *projector) isMoved(p *expr.Program) bool {
-	return slices.ContainsFunc(slices.Concat(c.moved...), func(m *pred) bool { return m.prog == p })
+	return slices.ContainsFunc(slices.Concat(c.moved...), func(m *Pred) bool { return m.Prog == p })
 }
 
-// readByScripts are the names that interpreted functions read; exact is false
-// if that is not known.
-func (b *builder) readByScripts() (names []string, exact bool) {
-	var all []any
-	for _, c := range b.calls {
-		all = append(all, c)
-	}
-	for _, x := range append(all, b.machines...) {
-		r, ok := x.(Reader)
-		if !ok {
-			return nil, false
-		}
-		some, exact := r.Reads()
-		if !exact {
-			return nil, false
-		}
-		names = append(names, some...)
-	}
-	return names, true
-}
-
-func (p *Plan) explainProjection(b *strings.Builder) {
+func (p *Placement) explainProjection(b *strings.Builder) {
 	switch {
 	case p.Projection != nil:
 		fmt.Fprintf(b, "projected records since %s\n", p.Projection.Why)

@@ -1,0 +1,49 @@
+// Package placement decides where each part of a plan runs: as a program of the
+// kernel, or in ppscript, natively or interpreted. Package plan describes its
+// operators and what passes between them as a Graph, and applies what comes of it.
+// It opens nothing.
+//
+//	graph.go    what a plan tells of itself
+//	place.go    the pass over it
+//	kernel.go   the part that programs do all of: events, edges, operators
+//	records.go  records that programs send of events, and what is in them
+//	pairs.go    pairs that programs send, and what is in them
+//	keys.go     keys that ppscript computes from what the kernel grouped by
+//	context.go  who evaluates sample members that only programs see
+//	text.go     who reads texts of processes
+//	cost.go     how much passes an edge
+//	cut.go      where the least passes
+//	explain.go  how explain shows it
+//
+// # The cost model
+//
+// Events and operators are the nodes of a graph, in which events, pairs and what
+// folds emit pass along edges. It is cut in two: what is on one side runs in the
+// kernel. The cost of a cut is what passes it, in bytes for each event of the
+// sources: how many records, which conditions tell, times how large they are, which
+// the fields tell that somebody behind the cut reads. So a filter, a group or a
+// condition on a delay draws the cut behind itself, and a join that makes one large
+// record of two small ones draws it in front.
+//
+// An edge costs as follows; "never" is a cost that no cut has.
+//
+//	the kernel to an event      its records as perf sends them, with all of
+//	                            the record: the event is then not taken by a program;
+//	                            never if only programs see what is read of it
+//	an event to who reads it    the records that a program sends, once for all who
+//	                            read it; never if programs cannot send it, or it
+//	                            does not pay (records.go)
+//	a join to who reads         the pairs that programs send, once for all who read
+//	its pairs                   them; never if programs cannot send them
+//	                            (pairs.go)
+//	a fold to who reads         never: nothing carries what folds emit out of the
+//	what it emits               kernel yet
+//	an operator to what it      never: who runs in the kernel reads what is there
+//	reads
+//	a node to ppscript          never, if no program can do its work: the
+//	                            operator's No, and bpf's Can
+//	an operator to another one  never, unless programs can send pairs: then some
+//	                            operators may be in the kernel without the others
+//
+// A group costs nothing: its rows are read at the end of an interval.
+package placement

@@ -1,0 +1,196 @@
+package placement
+
+import (
+	"ppscript/bpf"
+	"ppscript/runtime/agg"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/fold"
+	"ppscript/runtime/join"
+)
+
+// A Graph is a plan, as far as it matters where its parts run. Its nodes are the
+// events and then the operators; an index of a node counts both.
+type Graph struct {
+	Events    []*Event
+	Operators []*Operator
+	// Edges come in the order in which events pass them.
+	Edges   []*Edge
+	Streams []*event.Stream // of all events, by index
+	Reads   Reads
+
+	// Unsent says why no program can send the records of the events; "" if one may.
+	Unsent string
+	// Lines says that somebody shows whose an event is, Newest that only the last
+	// events are wanted, which stay in rings until the end.
+	Lines, Newest bool
+}
+
+// An Event is one to open.
+type Event struct {
+	Stream *event.Stream
+	// Program is the event as a program takes it; Err says why that is not known.
+	Program *bpf.Event
+	Err     error
+	// Outside says why no program takes its occurrences; "" if one can.
+	Outside string
+	// From is where its records come from if no program takes it.
+	From Place
+	// Samples says that it is sampled by the software or the CPU, and that a program
+	// may decide about each sample.
+	Samples bool
+}
+
+// An Operator takes events, and may make others.
+type Operator struct {
+	Name string
+	// Work is what programs know of its work, No says why none can do it; "" if one
+	// may.
+	Work
+	No string
+
+	// Pairs is the join if it is one, whoever does the work, and Around says that
+	// the events around its pairs are kept.
+	Pairs  *join.Spec
+	Around bool
+	// Keeps says that it keeps state which a lost event would spoil: a join, a fold.
+	Keeps bool
+	// Starts and Records say that it may look at all of the record of a pair's
+	// start, and of an event.
+	Starts, Records bool
+}
+
+// Work is what programs know of an operator: one of the three.
+type Work struct {
+	Join  *join.Spec
+	Fold  *fold.Spec
+	Group *agg.Spec
+}
+
+// An Edge brings the events of a stream from one node to another, if all of Preds
+// hold.
+type Edge struct {
+	Name     string // of who takes them, for people
+	From, To int    // nodes
+	Stream   int
+	Preds    []*Pred
+	// Bound is a condition of the taker itself, which checks it in any case; nil if
+	// it has none.
+	Bound expr.Node
+	// Here says that its events are made of those of From in ppscript.
+	Here bool
+
+	records float64 // that pass for each event of the sources, as estimated
+}
+
+// A Pred is a predicate on the way of events.
+type Pred struct {
+	Text string
+	Prog *expr.Program
+	// Keeps says that it remembers events: the program only stands for it.
+	Keeps bool
+}
+
+// Reads is what the functions of the plan read of events.
+type Reads struct {
+	Programs []*expr.Program
+	// Names are what interpreted functions read; Exact is false if that is not known.
+	Names []string
+	Exact bool
+
+	Contexts []ContextUse
+	Texts    []TextUse
+	// Asks are the streams whose events are checked for their thread.
+	Asks map[int]bool
+}
+
+// A ContextUse is a function that reads a sample member that its events do not carry, or
+// a text of the process.
+type ContextUse struct {
+	Prog  *expr.Program
+	Name  string
+	Label string
+	Text  bool
+}
+
+// A TextUse is a function that reads a text of the process.
+type TextUse struct {
+	Prog   *expr.Program
+	Native *expr.Native
+	Schema *event.Schema // of the event in whose process it is; nil is not known
+}
+
+// The engines that a user can ask for.
+const (
+	EngineAuto = "auto" // the kernel where it can
+	EnginePerf = "perf" // never the kernel; so is ""
+	EngineBPF  = "bpf"  // the kernel, or an error
+)
+
+// An Env is what must be known of the kernel to decide; the zero Env is against it.
+type Env struct {
+	Engine string
+	// Host and Target are what programs are generated for. No says why they
+	// cannot run here, or for these options; "" if they can.
+	Host   *bpf.Host
+	Target *bpf.Target
+	No     string
+	// HostNo says why there is no Host.
+	HostNo string
+	// NoProjection says why programs must not send events; "" if they may.
+	NoProjection string
+	// Intervals says that there are results while the run goes on.
+	Intervals bool
+	// Counted has programs count the events that they take, by CPU; NoKernel
+	// says why events must come out of the kernel, "" if they need not.
+	Counted  bool
+	NoKernel string
+	// MaxStack is the most addresses that the kernel finds in a stack.
+	MaxStack int
+}
+
+// edgesOf are the edges along which events of a stream come from an event to open.
+func (g *Graph) edgesOf(e *Event) []*Edge {
+	var list []*Edge
+	for _, edge := range g.Edges {
+		if edge.From < len(g.Events) && g.Events[edge.From] == e {
+			list = append(list, edge)
+		}
+	}
+	return list
+}
+
+// joins are the joins of the plan, whoever does their work.
+func (g *Graph) joins() []*Operator {
+	var list []*Operator
+	for _, op := range g.Operators {
+		if op.Pairs != nil {
+			list = append(list, op)
+		}
+	}
+	return list
+}
+
+// partOf returns the schemas of a stream's parts: its own, or those of the
+// events of a pair.
+func (g *Graph) partOf(stream int) func(expr.Part) *event.Schema {
+	return func(p expr.Part) *event.Schema {
+		if p == expr.Self {
+			return g.Streams[stream].Schema
+		}
+		for _, op := range g.joins() {
+			for s, ends := range op.Pairs.Pairs {
+				for e, st := range ends {
+					switch {
+					case st == nil || st.Index != stream:
+					case p == expr.Start:
+						return g.Streams[s].Schema
+					case p == expr.End:
+						return g.Streams[e].Schema
+					}
+				}
+			}
+		}
+		return nil
+	}
+}
