@@ -43,6 +43,7 @@
 //	naming     stacks to functions: what names need, and how long it is kept
 //	placement  where the parts of a plan run: the kernel, or here
 //	plan       what a script asked for, checked and optimised; opens nothing
+//	eventstring events as users write them on a command line
 //	eventkind  the kinds of events of this machine: found, recognized, configured
 //	session    opens a plan, runs it, drains it, closes it
 //	value      durations, times and sizes as scripts compute with them

@@ -12,6 +12,7 @@ import (
 	"ppscript/builtins/results"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventstring"
 	"ppscript/runtime/glob"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/perfdata"
@@ -218,7 +219,7 @@ func (s *Workbench) schemasOf(src *plan.Source) ([]*event.Schema, error) {
 // Schemas finds events by name, tracepoints also by pattern: in the recording in
 // use, else in the kernel.
 func (s *Workbench) Schemas(name string) ([]*event.Schema, error) {
-	if list, err := plan.ParseEvents(name, kernel.ParseCPUList); err == nil && len(list) == 1 &&
+	if list, err := eventstring.Parse(name, kernel.ParseCPUList); err == nil && len(list) == 1 &&
 		list[0].Kind != plan.Tracepoint && list[0].Kind != plan.Script {
 		return s.schemasOf(list[0])
 	}

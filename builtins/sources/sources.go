@@ -11,6 +11,7 @@ import (
 	b "ppscript/builtins"
 	"ppscript/builtins/pipeline"
 	"ppscript/runtime/diag"
+	"ppscript/runtime/eventstring"
 	"ppscript/runtime/glob"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/plan"
@@ -113,7 +114,7 @@ func software() *b.Builtin {
 }
 
 // parse reads event strings, with CPUs that this machine may have.
-func parse(text string) ([]*plan.Source, error) { return plan.ParseEvents(text, kernel.ParseCPUList) }
+func parse(text string) ([]*plan.Source, error) { return eventstring.Parse(text, kernel.ParseCPUList) }
 
 func eventString() *b.Builtin {
 	return &b.Builtin{

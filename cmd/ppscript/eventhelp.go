@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ppscript/cmd/ppscript/console"
+	"ppscript/runtime/eventstring"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/option"
 	"ppscript/runtime/plan"
@@ -26,7 +27,7 @@ import (
 func helpEvents(a *app, inv *invocation) error {
 	var sources []*plan.Source
 	for _, text := range inv.asks.helpEvents {
-		list, err := plan.ParseEvents(text, kernel.ParseCPUList)
+		list, err := eventstring.Parse(text, kernel.ParseCPUList)
 		if err != nil {
 			return err
 		}
@@ -238,7 +239,7 @@ func attributes(src string) string {
 	}
 	text, seen := "", map[string]bool{}
 	for _, name := range names {
-		if value, known := plan.AttrTakesValue(name); known && !seen[name] {
+		if value, known := eventstring.TakesValue(name); known && !seen[name] {
 			seen[name] = true
 			if text += name; value {
 				text += "=."

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"ppscript/builtins/sources"
+	"ppscript/runtime/eventstring"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/option"
 	"ppscript/runtime/plan"
@@ -148,7 +149,7 @@ func (a *app) invokeScript(inv *invocation, before []string, name string, after 
 	// Event strings are read here already, to point at the mistake in the
 	// user's text and not at the script.
 	for _, text := range inv.eventTexts() {
-		list, err := plan.ParseEvents(text, kernel.ParseCPUList)
+		list, err := eventstring.Parse(text, kernel.ParseCPUList)
 		if err == nil {
 			err = sources.Check(inv.host, list)
 		}

@@ -11,6 +11,7 @@ import (
 	"ppscript/cmd/ppscript/starfmt"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventstring"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/tracefs"
@@ -48,7 +49,7 @@ func newScript(a *app, name string, texts []string) error {
 	}
 	var schemas []*event.Schema
 	for _, text := range texts {
-		list, err := plan.ParseEvents(text, kernel.ParseCPUList)
+		list, err := eventstring.Parse(text, kernel.ParseCPUList)
 		if err != nil {
 			return err
 		}

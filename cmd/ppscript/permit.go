@@ -7,8 +7,8 @@ import (
 	"syscall"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/eventstring"
 	"ppscript/runtime/kernel"
-	"ppscript/runtime/plan"
 	"ppscript/runtime/relay"
 	"ppscript/runtime/script"
 	"ppscript/runtime/session"
@@ -70,7 +70,7 @@ func (inv *invocation) permits(say func(string)) *permits {
 		p.given[text] = true
 	}
 	for _, text := range inv.eventTexts() {
-		sources, err := plan.ParseEvents(text, kernel.ParseCPUList)
+		sources, err := eventstring.Parse(text, kernel.ParseCPUList)
 		if err != nil {
 			continue // which the user was told
 		}

@@ -9,6 +9,7 @@ import (
 	"ppscript/cmd/ppscript/console"
 	"ppscript/cmd/ppscript/recording"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventstring"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
@@ -101,7 +102,7 @@ func recordConfig(events []string, how sampling, c *common) (perf.Config, error)
 	}
 	var tfs *tracefs.FS
 	for _, text := range events {
-		sources, err := plan.ParseEvents(text, kernel.ParseCPUList)
+		sources, err := eventstring.Parse(text, kernel.ParseCPUList)
 		if err != nil {
 			return cfg, err
 		}

@@ -2,53 +2,17 @@ package plan
 
 import (
 	"strconv"
-	"strings"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/probe"
 )
 
-// This file is about dynamic probes and breakpoints as sources: how event
-// strings name them, and the members that their computed fields need.
-
-// probeKinds are the systems of event strings that are probes.
-var probeKinds = map[string]probe.Kind{
-	"kprobe":    probe.Kprobe,
-	"kretprobe": probe.Kretprobe,
-	"uprobe":    probe.Uprobe,
-	"uretprobe": probe.Uretprobe,
-	"usdt":      probe.USDT,
-}
+// This file is about dynamic probes and breakpoints as sources, and the members
+// that their computed fields need.
 
 // ProbeSource makes a source of a probe.
 func ProbeSource(spec probe.Spec) *Source {
 	return &Source{Kind: Probe, Name: spec.Name, Probe: &spec}
-}
-
-// probe reads "uprobe:func@file" with the file in quotes or without; false if
-// the system is not one of probes.
-func (s *Source) probe(sys, name string) (ok bool, fault string) {
-	kind, ok := probeKinds[sys]
-	if !ok {
-		return false, ""
-	}
-	s.Kind = Probe
-	spec := &probe.Spec{Kind: kind, Name: name}
-	if kind != probe.Kprobe && kind != probe.Kretprobe {
-		i := strings.LastIndex(name, "@")
-		if i < 0 {
-			return true, sys + " needs a file: " + sys + `:` + name + `@"/path/of/program"`
-		}
-		spec.Name, spec.File = name[:i], unquote(name[i+1:])
-		if spec.File == "" {
-			return true, "the file is not in quotes: " + sys + ":" + spec.Name + `@"/path/of/program"`
-		}
-	}
-	if spec.Name == "" {
-		return true, "the name of the " + sys + " is missing"
-	}
-	s.Name, s.Probe = spec.Name, spec
-	return true, ""
 }
 
 // filterText is the source's filter with the source's own condition: the

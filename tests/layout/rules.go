@@ -73,7 +73,8 @@ var layers = [][]string{
 	// From a script's wish to a run.
 	{"runtime/placement"}, // a plan describes itself to it
 	{"runtime/plan"},
-	{"runtime/eventkind"}, // finds the events that sources name, opens none
+	{"runtime/eventstring"}, // makes sources of texts
+	{"runtime/eventkind"},   // finds the events that sources name, opens none
 	{"runtime/session"},
 	{"runtime/value"},
 	{"runtime/option"},

@@ -1,4 +1,4 @@
-package plan
+package eventstring
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/plan"
 )
 
 func cpus(s string) ([]int, error) {
@@ -17,7 +18,7 @@ func cpus(s string) ([]int, error) {
 }
 
 // show prints a source in a canonical way.
-func show(s *Source) string {
+func show(s *plan.Source) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s", s.FullName())
 	if s.Filter != "" {
@@ -29,7 +30,7 @@ func show(s *Source) string {
 	return b.String()
 }
 
-func TestParseEvents(t *testing.T) {
+func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		`sched:sched_wakeup`:           `sched:sched_wakeup`,
 		`sched:sched_wakeup//`:         `sched:sched_wakeup`,
@@ -50,7 +51,7 @@ func TestParseEvents(t *testing.T) {
 		`page-faults,software:cpu-clock`:                                 `software:page-faults; software:cpu-clock`,
 		`cycles,branch-misses//alias=missed/`:                            `hardware:cycles; hardware:branch-misses alias{missed}`,
 	} {
-		list, err := ParseEvents(text, cpus)
+		list, err := Parse(text, cpus)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -83,7 +84,7 @@ func TestParseEventsErrors(t *testing.T) {
 		`s:a//cpus=9/`:        "cpus: no such CPU 9",
 		`s:a//key=pid/rest`:   `the attribute "rest" does not end with '/'`,
 	} {
-		_, err := ParseEvents(text, cpus)
+		_, err := Parse(text, cpus)
 		var d *diag.Error
 		if !errors.As(err, &d) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %s", text, err, want)
@@ -96,14 +97,14 @@ func TestParseEventsErrors(t *testing.T) {
 	}
 }
 
-func FuzzParseEvents(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		`a:b/c/d=e/`, `a:b,c:d//stack/`, `a:b//exec="printf("x")"/`, `a:b/'c'/`, `"`, `a:b/((/`,
 	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		list, err := ParseEvents(text, cpus)
+		list, err := Parse(text, cpus)
 		if (err == nil) != (len(list) > 0) {
 			t.Errorf("%q: got %d events and error %v", text, len(list), err)
 		}

@@ -1,23 +1,12 @@
-package plan
+package eventstring
 
 import (
 	"strconv"
 	"strings"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/plan"
 )
-
-// This file reads event strings, the way perf-prof's users write events:
-//
-//	LIST  := EVENT { "," EVENT }
-//	EVENT := sys ":" name [ "/" FILTER "/" { ATTR "/" } ]
-//	       | PROFILER [ "/" OPTIONS "/" { ATTR "/" } ]
-//	ATTR  := word | word "=" VALUE
-//
-// Separators do not count inside '...', "..." and (...). One pair of quotes
-// around a FILTER or VALUE is removed. Unlike there, every deviation is an
-// error with its place: a missing '/', text after the last one, an unknown
-// attribute, quotes that do not close.
 
 // attrNames are the attributes that an event string may carry, and whether
 // they take a value.
@@ -28,18 +17,18 @@ var attrNames = map[string]bool{
 	"trigger": false, "push": true, "pull": true, "vm": true, "index": true,
 }
 
-// AttrTakesValue says whether an attribute has a value, and whether there is such
+// TakesValue says whether an attribute has a value, and whether there is such
 // an attribute.
-func AttrTakesValue(name string) (value, known bool) {
+func TakesValue(name string) (value, known bool) {
 	value, known = attrNames[name]
 	return value, known
 }
 
-// ParseEvents reads an event list. CPU lists are checked by parseCPUs, so
+// Parse reads an event list. CPU lists are checked by parseCPUs, so
 // that this package needs no facts of the kernel.
-func ParseEvents(text string, parseCPUs func(string) ([]int, error)) ([]*Source, error) {
-	p := &eventParser{text: text, parseCPUs: parseCPUs}
-	var list []*Source
+func Parse(text string, parseCPUs func(string) ([]int, error)) ([]*plan.Source, error) {
+	p := &parser{text: text, parseCPUs: parseCPUs}
+	var list []*plan.Source
 	for {
 		s, err := p.event()
 		if err != nil {
@@ -53,14 +42,14 @@ func ParseEvents(text string, parseCPUs func(string) ([]int, error)) ([]*Source,
 	}
 }
 
-type eventParser struct {
+type parser struct {
 	text      string
 	pos       int
 	parseCPUs func(string) ([]int, error)
 }
 
 // fail points at a byte of the event string.
-func (p *eventParser) fail(at int, format string, args ...any) *diag.Error {
+func (p *parser) fail(at int, format string, args ...any) *diag.Error {
 	e := diag.Errorf(diag.Usage, "event", strconv.Quote(p.text), format, args...)
 	line := strings.Map(func(r rune) rune {
 		if r < ' ' {
@@ -74,26 +63,26 @@ func (p *eventParser) fail(at int, format string, args ...any) *diag.Error {
 		"write an event as sys:name/filter/attr=value/attr/, for example sched:sched_wakeup/pid>0/key=pid/")
 }
 
-func (p *eventParser) event() (*Source, error) {
+func (p *parser) event() (*plan.Source, error) {
 	start := p.pos
 	name, err := p.until("/,")
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{Kind: Tracepoint, Pos: p.text}
+	s := &plan.Source{Kind: plan.Tracepoint, Pos: p.text}
 	sys, ev, ok := strings.Cut(strings.TrimSpace(name), ":")
-	isProbe, fault := s.probe(sys, ev)
+	isProbe, fault := asProbe(s, sys, ev)
 	switch {
 	case strings.TrimSpace(name) == "":
 		return nil, p.fail(start, "an event name is missing")
 	case !ok:
-		if !s.alone(sys) && !s.profiler(sys) {
+		if !alone(s, sys) && !profiler(s, sys) {
 			return nil, p.fail(start, "%q is not an event; want system:name", sys)
 		}
 	case fault != "":
 		return nil, p.fail(start, "%s", fault)
 	case isProbe:
-	case sys == "bpf" && s.profiler("bpf-"+ev): // no tracepoint's system is called so
+	case sys == "bpf" && profiler(s, "bpf-"+ev): // no tracepoint's system is called so
 	case sys == "software", sys == "hardware", sys == "cache":
 		s.Kind, s.Name = kindOf(sys), ev
 	case sys == "" || ev == "" || strings.ContainsAny(ev, ": "):
@@ -113,8 +102,8 @@ func (p *eventParser) event() (*Source, error) {
 		return nil, p.fail(open, "the filter does not end with '/'")
 	}
 	s.Filter = unquote(strings.TrimSpace(s.Filter))
-	if s.Kind == Software && strings.HasPrefix(s.Filter, "-") {
-		s.profiler(sys) // page-faults/-g/: no filter begins like that
+	if s.Kind == plan.Software && strings.HasPrefix(s.Filter, "-") {
+		profiler(s, sys) // page-faults/-g/: no filter begins like that
 	}
 	p.pos++
 	for p.pos < len(p.text) && p.text[p.pos] != ',' {
@@ -128,45 +117,45 @@ func (p *eventParser) event() (*Source, error) {
 	return s, nil
 }
 
-func kindOf(sys string) Kind {
+func kindOf(sys string) plan.Kind {
 	switch sys {
 	case "software":
-		return Software
+		return plan.Software
 	case "hardware":
-		return Hardware
+		return plan.Hardware
 	}
-	return Cache
+	return plan.Cache
 }
 
 // alone lets the well-known names of software events, and of the CPU's counters,
 // stand without a system.
-func (s *Source) alone(name string) bool {
+func alone(s *plan.Source, name string) bool {
 	switch name {
 	case "cycles", "cpu-cycles", "instructions", "cache-references", "cache-misses", "branches",
 		"branch-instructions", "branch-misses", "bus-cycles", "ref-cycles":
-		s.Kind, s.Name = Hardware, name
+		s.Kind, s.Name = plan.Hardware, name
 		return true
 	case "cpu-clock", "task-clock", "page-faults", "faults", "context-switches", "cs", "cpu-migrations",
 		"migrations", "minor-faults", "major-faults", "alignment-faults", "emulation-faults":
-		s.Kind, s.Name = Software, name
+		s.Kind, s.Name = plan.Software, name
 		return true
 	}
 	return false
 }
 
 // profiler takes a word for the name of a profiler.
-func (s *Source) profiler(word string) bool {
+func profiler(s *plan.Source, word string) bool {
 	for _, c := range word {
 		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
 			return false
 		}
 	}
-	s.Kind, s.Name = Script, strings.ReplaceAll(word, "_", "-")
+	s.Kind, s.Name = plan.Script, strings.ReplaceAll(word, "_", "-")
 	return true
 }
 
 // attr reads one attribute and its slash.
-func (p *eventParser) attr(s *Source) error {
+func (p *parser) attr(s *plan.Source) error {
 	start := p.pos
 	text, err := p.until("/,")
 	if err != nil {
@@ -213,13 +202,13 @@ func (p *eventParser) attr(s *Source) error {
 		}
 		s.CPUs = cpus
 	}
-	s.Attrs = append(s.Attrs, Attr{name, value})
+	s.Attrs = append(s.Attrs, plan.Attr{Name: name, Value: value})
 	return nil
 }
 
 // until returns the text up to one of the stops, or to the end, and leaves
 // pos there. Stops inside quotes and parentheses do not count.
-func (p *eventParser) until(stops string) (string, error) {
+func (p *parser) until(stops string) (string, error) {
 	start, depth := p.pos, 0
 	for ; p.pos < len(p.text); p.pos++ {
 		switch c := p.text[p.pos]; {
@@ -245,7 +234,7 @@ func (p *eventParser) until(stops string) (string, error) {
 // skipQuoted moves pos from an opening quote to the closing one. Quotes may be
 // nested as in exec="printf("%d", pid)"/: a quote that encloses the whole value
 // of an attribute ends where its slash follows.
-func (p *eventParser) skipQuoted(quote byte) bool {
+func (p *parser) skipQuoted(quote byte) bool {
 	start := strings.LastIndexAny(p.text[:p.pos], "/,") + 1
 	enclosing := strings.HasSuffix(p.text[start:p.pos], "=") && attrName(p.text[start:p.pos-1])
 	for i := p.pos + 1; i < len(p.text); i++ {

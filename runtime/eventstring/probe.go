@@ -1,0 +1,43 @@
+package eventstring
+
+import (
+	"strings"
+
+	"ppscript/runtime/plan"
+	"ppscript/runtime/probe"
+)
+
+// probeKinds are the systems of event strings that are probes.
+var probeKinds = map[string]probe.Kind{
+	"kprobe":    probe.Kprobe,
+	"kretprobe": probe.Kretprobe,
+	"uprobe":    probe.Uprobe,
+	"uretprobe": probe.Uretprobe,
+	"usdt":      probe.USDT,
+}
+
+// asProbe reads "uprobe:func@file" with the file in quotes or without; false if
+// the system is not one of probes.
+func asProbe(s *plan.Source, sys, name string) (ok bool, fault string) {
+	kind, ok := probeKinds[sys]
+	if !ok {
+		return false, ""
+	}
+	s.Kind = plan.Probe
+	spec := &probe.Spec{Kind: kind, Name: name}
+	if kind != probe.Kprobe && kind != probe.Kretprobe {
+		i := strings.LastIndex(name, "@")
+		if i < 0 {
+			return true, sys + " needs a file: " + sys + `:` + name + `@"/path/of/program"`
+		}
+		spec.Name, spec.File = name[:i], unquote(name[i+1:])
+		if spec.File == "" {
+			return true, "the file is not in quotes: " + sys + ":" + spec.Name + `@"/path/of/program"`
+		}
+	}
+	if spec.Name == "" {
+		return true, "the name of the " + sys + " is missing"
+	}
+	s.Name, s.Probe = spec.Name, spec
+	return true, ""
+}
