@@ -43,7 +43,7 @@ func plain(n expr.Node) bool {
 			ok = ok && n.T.Numeric()
 		case *expr.Field:
 			ok = ok && n.Part == expr.Self && n.View == expr.ViewValue && n.F.Place == event.InRaw &&
-				n.F.Kind == event.Int && n.F.Name != "common_pid"
+				n.F.Kind == event.Int && n.F.Name != "common_pid" && n.F.Of == nil
 		case *expr.Unary:
 			ok = ok && (n.Op == expr.OpNotB || n.Op == expr.OpTruth || n.Op == expr.OpToInt)
 		case *expr.Binary:

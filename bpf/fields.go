@@ -12,7 +12,8 @@ import (
 // as its context; of the arguments of a raw tracepoint; of the current task;
 // of the start of a pair, which were saved when it came.
 
-// field reads n into dst, and no other register changes.
+// field reads n into dst, and no other register changes, but for elements of arrays
+// of raw tracepoints.
 func (e *eval) field(dst asm.Register, n *expr.Field) {
 	c := e.code
 	if at, _ := e.env.saved(n); at != 0 {
@@ -51,7 +52,7 @@ func (e *eval) field(dst asm.Register, n *expr.Field) {
 		return
 	}
 	if e.hook.raw != nil {
-		e.hook.rawField(dst, f.Name)
+		e.hook.rawField(dst, f)
 		return
 	}
 	if f.Place != event.InRaw || e.hook.kind == ebpf.PerfEvent {

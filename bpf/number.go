@@ -256,7 +256,7 @@ func (e *eval) leaf(n expr.Node) bool {
 	case *expr.Const:
 		return n.T.Numeric()
 	case *expr.Field:
-		return n.Type().Numeric()
+		return n.Type().Numeric() && (n.F.Of == nil || e.hook.raw == nil)
 	}
 	return false
 }

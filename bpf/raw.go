@@ -146,10 +146,13 @@ func (h *hook) pickRaw(nodes []expr.Node) {
 				f.Part == expr.Start {
 				return ok
 			}
-			known, have := p.fields[f.F.Name]
+			known, have := p.fields[f.F.Own().Name]
 			ok = ok && have && f.View == expr.ViewValue &&
 				(f.F.Kind == event.Int || known.text && f.F.Kind == event.Str ||
 					known.words != nil && f.F.Kind == event.Array)
+			if have && known.words != nil && !h.host.tells32() {
+				ok = false
+			}
 			if have && known.deref {
 				if _, has := h.host.member(known.typ, known.member); !has {
 					ok = false
@@ -176,11 +179,19 @@ func (h *hook) rawText(off int16, name string) {
 }
 
 // rawField reads a field from the arguments.
-func (h *hook) rawField(dst asm.Register, name string) {
+func (h *hook) rawField(dst asm.Register, field *event.Field) {
 	c := h.code
-	f, ok := h.raw.fields[name]
+	f, ok := h.raw.fields[field.Own().Name]
 	if !ok {
-		refuse("BUG: field %s of a raw tracepoint", name)
+		refuse("BUG: field %s of a raw tracepoint", field.Name)
+	}
+	if f.words != nil {
+		i := field.Offset - field.Own().Offset
+		h.rawWords(f, i/8, 1, func(int) {})
+		if dst != asm.R0 {
+			c.emit(asm.Mov.Reg(dst, asm.R0))
+		}
+		return
 	}
 	base, off := asm.R6, 8*f.arg
 	if f.deref {
@@ -199,12 +210,17 @@ func (h *hook) rawField(dst asm.Register, name string) {
 
 // rawArray copies an array of members to the stack: the arguments of a system call.
 func (h *hook) rawArray(to int16, name string) {
-	c := h.code
 	f := h.raw.fields[name]
-	info, ok := h.host.member("task_struct", "thread_info")
-	status, is := h.host.member("thread_info", "status")
-	if !ok || !is || !h.host.TaskStorage {
-		refuse("field %s: programs cannot tell tasks of 32 bits", name)
+	h.rawWords(f, 0, len(f.words), func(i int) { h.code.store(to+int16(8*i), asm.R0) })
+}
+
+// rawWords reads n elements of an array of members, from one on, into R0, and calls
+// take for each. Other registers change.
+func (h *hook) rawWords(f rawField, first, n int, take func(i int)) {
+	c := h.code
+	info, status, ok := h.host.status()
+	if !ok {
+		refuse("arguments of system calls: programs cannot tell tasks of 32 bits")
 	}
 	small, end := c.label(), c.label()
 	c.call(asm.FnGetCurrentTaskBtf)
@@ -212,13 +228,13 @@ func (h *hook) rawArray(to int16, name string) {
 		asm.LoadMem(asm.R1, asm.R6, int16(8*f.arg), asm.DWord))
 	c.ifImm(asm.JNE, asm.R2, 0, small)
 	words := func(members []string, size asm.Size) {
-		for i, m := range members {
+		for i, m := range members[first : first+n] {
 			at, ok := h.host.member(f.typ, m)
 			if !ok {
-				refuse("field %s: the kernel's types do not show %s.%s", name, f.typ, m)
+				refuse("the kernel's types do not show %s.%s", f.typ, m)
 			}
 			c.emit(asm.LoadMem(asm.R0, asm.R1, int16(at), size))
-			c.store(to+int16(8*i), asm.R0)
+			take(i)
 		}
 	}
 	words(f.words, asm.DWord)
@@ -226,6 +242,19 @@ func (h *hook) rawArray(to int16, name string) {
 	c.place(small)
 	words(f.compat, asm.Word)
 	c.place(end)
+}
+
+// status is where a task says that its system call is one of 32 bits.
+func (h *Host) status() (info, status int, ok bool) {
+	info, known := h.member("task_struct", "thread_info")
+	status, ok = h.member("thread_info", "status")
+	return info, status, ok && known && h.TaskStorage
+}
+
+// tells32 reports that programs can tell system calls of 32 bits.
+func (h *Host) tells32() bool {
+	_, _, ok := h.status()
+	return ok
 }
 
 // compatStatus is TS_COMPAT of arch/x86/include/asm/thread_info.h: the running

@@ -36,13 +36,36 @@ func (l *lowerer) load(at c.Node, addr expr.Node, t *c.Type) (value, error) {
 	var err error
 	switch t.Kind {
 	case c.Int, c.Bool, c.Ptr:
-		v.n, err = expr.NewMem(addr, t.Size, !t.Unsigned)
+		if v.n = l.element(addr, t); v.n == nil {
+			v.n, err = expr.NewMem(addr, t.Size, !t.Unsigned)
+		}
 	case c.Array:
 		v.n = addr
 	default:
 		return v, l.errorf(at, "a %s cannot be read; cast the pointer to one of an integer type", t)
 	}
 	return v, err
+}
+
+// element is the element of an array of the event that lies at an address, as the field
+// that it is; nil if there is none of the type.
+func (l *lowerer) element(addr expr.Node, t *c.Type) expr.Node {
+	off, p, ok := expr.RecordOffset(addr)
+	if !ok || p > expr.End {
+		return nil
+	}
+	s := l.sc.Schema
+	if p != expr.Self {
+		s = l.sc.Parts[p.Name()]
+	}
+	if s == nil {
+		return nil
+	}
+	f, ok := s.ElementAt(off, t.Size)
+	if !ok || f.Signed == t.Unsigned {
+		return nil
+	}
+	return expr.NewField(f, p)
 }
 
 func (l *lowerer) index(n *c.Index) (value, error) {

@@ -208,7 +208,11 @@ func (f *Field) Value(e *Event) Value {
 		var vs []Value
 		for ; len(b) >= f.Elem; b = b[f.Elem:] {
 			n, _ := LoadInt(b[:f.Elem], f.Signed)
-			vs = append(vs, IntOf(n))
+			if f.Signed || f.Elem < 8 {
+				vs = append(vs, IntOf(n))
+			} else {
+				vs = append(vs, UintOf(uint64(n)))
+			}
 		}
 		return ListOf(vs...)
 	}

@@ -127,6 +127,8 @@ type Field struct {
 	Offset int
 	Size   int // bytes at Offset; for DataLoc and RelLoc the size of the u32
 	Elem   int // bytes of one element of an Array or Bitmask
+	// Of is the array that this is an element of, see Schema.Element; nil for others.
+	Of *Field
 	// Uses lists the other sample members that a computed sample member (MemberArg) needs.
 	Uses []Member
 }
@@ -161,8 +163,9 @@ type Schema struct {
 	Arg     func(e *Event, n int) (uint64, bool)
 	ArgText func(e *Event, n int) (string, bool)
 
-	once  sync.Once
-	index map[string]int
+	once     sync.Once
+	index    map[string]int
+	elements map[*Field][]Field
 }
 
 // FullName is "system:name".
@@ -176,19 +179,82 @@ func (s *Schema) FullName() string {
 // Field returns the field of that name, the record's own or a sample member.
 // An own field hides a sample member of the same name.
 func (s *Schema) Field(name string) (*Field, bool) {
-	s.once.Do(func() {
-		s.index = make(map[string]int, len(s.Fields))
-		for i := range s.Fields {
-			if _, dup := s.index[s.Fields[i].Name]; !dup {
-				s.index[s.Fields[i].Name] = i
-			}
-		}
-	})
+	s.once.Do(s.settle)
 	if i, ok := s.index[name]; ok {
 		return &s.Fields[i], true
 	}
 	f, ok := members[name]
 	return f, ok
+}
+
+// settle makes the tables that look-ups need.
+func (s *Schema) settle() {
+	s.index = make(map[string]int, len(s.Fields))
+	for i := range s.Fields {
+		if _, dup := s.index[s.Fields[i].Name]; !dup {
+			s.index[s.Fields[i].Name] = i
+		}
+	}
+	s.elements = map[*Field][]Field{}
+	for i := range s.Fields {
+		if f := &s.Fields[i]; f.Kind == Array && f.Place == InRaw {
+			s.elements[f] = elementsOf(f)
+		}
+	}
+}
+
+// maxElements bounds the elements of an array that are fields.
+const maxElements = 64
+
+// elementsOf makes fields of an array's elements; none of what are no integers.
+func elementsOf(f *Field) []Field {
+	if f.Elem != 1 && f.Elem != 2 && f.Elem != 4 && f.Elem != 8 || f.Size/f.Elem > maxElements {
+		return nil
+	}
+	list := make([]Field, f.Size/f.Elem)
+	for i := range list {
+		list[i] = Field{
+			Name:   fmt.Sprintf("%s[%d]", f.Name, i),
+			Type:   strings.TrimSuffix(f.Type, fmt.Sprintf("[%d]", len(list))),
+			Signed: f.Signed,
+			Offset: f.Offset + i*f.Elem,
+			Size:   f.Elem,
+			Of:     f,
+		}
+	}
+	return list
+}
+
+// Element returns element i of an array of the record, as a number that can be read
+// like any other field; false if f is no such array, or has no element i.
+func (s *Schema) Element(f *Field, i int) (*Field, bool) {
+	s.once.Do(s.settle)
+	list := s.elements[f]
+	if i < 0 || i >= len(list) {
+		return nil, false
+	}
+	return &list[i], true
+}
+
+// ElementAt returns the element of an array that lies at an offset of the record.
+func (s *Schema) ElementAt(offset, size int) (*Field, bool) {
+	for i := range s.Fields {
+		f := &s.Fields[i]
+		if f.Kind == Array && f.Elem == size && f.Place == InRaw && offset >= f.Offset {
+			if e, ok := s.Element(f, (offset-f.Offset)/size); ok && e.Offset == offset {
+				return e, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// Own is the field of the record that f is, or is an element of.
+func (f *Field) Own() *Field {
+	if f.Of != nil {
+		return f.Of
+	}
+	return f
 }
 
 // Names lists the names that Field accepts: own fields first, then sample members.

@@ -176,7 +176,7 @@ func filterCompare(rel string, n *Field, k int64, unsigned bool) (string, bool) 
 	if f.Place == event.InMember && (f.Member == event.MemberIRQsOff || f.Member == event.MemberNeedResched) {
 		return filterFlag(rel, f.Member, k)
 	}
-	if f.Place != event.InRaw || strings.Contains(f.Type, "char *") {
+	if f.Place != event.InRaw || f.Of != nil || strings.Contains(f.Type, "char *") {
 		return "", false
 	}
 	bits := uint(f.Size * 8)

@@ -26,6 +26,8 @@ func genInt(n Node) intFn {
 		return memInt(n)
 	case *StrAt:
 		return strAt(n)
+	case *TextOp:
+		return textInt(n)
 	case *Unary:
 		return genUnaryInt(n)
 	case *Binary:

@@ -25,6 +25,8 @@ func genStr(n Node) strFn {
 		return memBytes(n)
 	case *Slice:
 		return genSlice(n)
+	case *TextOp:
+		return textStr(n)
 	case *Cond:
 		test, a, b := genBool(n.Test), genStr(n.Then), genStr(n.Else)
 		return func(f *Frame) []byte {

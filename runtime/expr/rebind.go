@@ -57,6 +57,10 @@ func Rebind(n Node, from, p Part) Node {
 		c := *n
 		c.X = re(n.X)
 		return &c
+	case *TextOp:
+		c := *n
+		c.X, c.Args = re(n.X), all(n.Args)
+		return &c
 	case *Unary:
 		c := *n
 		c.X = re(n.X)

@@ -13,6 +13,8 @@ func Children(n Node) []Node {
 		return []Node{n.X, n.I}
 	case *Slice:
 		return []Node{n.X}
+	case *TextOp:
+		return append([]Node{n.X}, n.Args...)
 	case *Unary:
 		return []Node{n.X}
 	case *Binary:

@@ -269,8 +269,11 @@ func (s *scan) index(e *syntax.IndexExpr) role {
 		s.indexed(e.Y, x.list, index)
 		return x.list.elementRole()
 	}
-	if x.kind == kindText {
+	if x.kind == kindText || s.splits(e.X) {
 		return role{kind: kindText}
+	}
+	if k, ok := s.arrayKind(e.X); ok {
+		return role{kind: k}
 	}
 	k := kindUnknown
 	switch c := x.c.(type) {
@@ -284,6 +287,38 @@ func (s *scan) index(e *syntax.IndexExpr) role {
 		}
 	}
 	return role{kind: k}
+}
+
+// splits reports that e is a text's split(), whose parts are texts.
+func (s *scan) splits(e syntax.Expr) bool {
+	call, ok := e.(*syntax.CallExpr)
+	if !ok {
+		return false
+	}
+	dot, ok := call.Fn.(*syntax.DotExpr)
+	return ok && dot.Name.Name == "split" && s.expr(dot.X).kind == kindText
+}
+
+// arrayKind is the kind of the elements of e, if that is an array of an event.
+func (s *scan) arrayKind(e syntax.Expr) (k Kind, ok bool) {
+	dot, ok := e.(*syntax.DotExpr)
+	if !ok {
+		return k, false
+	}
+	x := s.expr(dot.X)
+	if x.ev == nil {
+		return k, false
+	}
+	for _, sc := range x.ev.scopes {
+		f, schema := x.ev.array(sc, dot.Name.Name)
+		if f == nil {
+			continue
+		}
+		if element, has := schema.Element(f, 0); has {
+			return kindOfField(element), true
+		}
+	}
+	return k, false
 }
 
 func (s *scan) call(e *syntax.CallExpr) role {

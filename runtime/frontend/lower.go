@@ -251,6 +251,8 @@ func mayFail(n expr.Node) bool {
 			fails = fails || n.Op >= expr.OpAddC && n.Op <= expr.OpNotC || n.Op == expr.OpUnsigned
 		case *expr.Native, *expr.LoadElem:
 			fails = true
+		case *expr.TextOp:
+			fails = fails || n.MayFail()
 		}
 		return !fails
 	})

@@ -12,8 +12,7 @@ import (
 )
 
 // This file lowers what involves constants that are not numbers: look-ups in
-// dictionaries, parts of texts, methods of constants, and the members of a
-// fold's state.
+// dictionaries, methods of constants, and the members of a fold's state.
 
 // loadState reads a member of the state.
 func (l *lowerer) loadState(e *syntax.DotExpr, name string) val {
@@ -41,31 +40,6 @@ func (l *lowerer) named(n expr.Node) val {
 	return v
 }
 
-// slice is text[lo:hi] with constants.
-func (s *scopeOf) slice(e *syntax.SliceExpr) val {
-	x := s.expr(e.X)
-	bound := func(b syntax.Expr) (n int, given bool) {
-		if b == nil {
-			return 0, false
-		}
-		v := s.expr(b)
-		i, ok := v.c.(starlark.Int)
-		small, fits := i.Int64()
-		if !ok || !fits || small > 1<<30 || small < -1<<30 {
-			s.refuse(e.Lbrack, "a slice with bounds that are no constants")
-		}
-		return int(small), true
-	}
-	lo, _ := bound(e.Lo)
-	hi, given := bound(e.Hi)
-	if e.Step != nil || !isText(x) {
-		s.refuse(e.Lbrack, "a slice of a %s", typeOf(x))
-	}
-	n, err := expr.NewSlice(s.nodeOf(e.Lbrack, x), lo, hi, !given)
-	s.must(e.Lbrack, err)
-	return val{node: n}
-}
-
 // dict is a dictionary written out, of constants.
 func (s *scopeOf) dict(e *syntax.DictExpr) val {
 	d := starlark.NewDict(len(e.List))
@@ -81,9 +55,16 @@ func (s *scopeOf) dict(e *syntax.DictExpr) val {
 	return val{c: d}
 }
 
-// index is D[x], a member of a constant list, or one of a list of the state.
+// index is D[x], a member of a constant list, one of a list of the state, or part of a
+// text or array.
 func (s *scopeOf) index(e *syntax.IndexExpr) val {
+	if v, ok := s.part(e); ok {
+		return v
+	}
 	x, y := s.expr(e.X), s.expr(e.Y)
+	if isText(x) && isInt(y) && (x.c == nil || y.c == nil) && unitOf(y) == event.NoUnit {
+		return s.textOp(e.Lbrack, expr.TextAt, x, 0, []val{y})
+	}
 	if x.list != nil {
 		return s.element(e.Lbrack, x.list, y)
 	}
@@ -201,7 +182,7 @@ func (l *lowerer) lookUp(at syntax.Position, d *starlark.Dict, k val, otherwise 
 // constantMethod is a method of a constant: d.get(x), d.items(), "a".upper().
 func (s *scopeOf) constantMethod(e *syntax.CallExpr, c starlark.Value, name string) val {
 	switch c.(type) {
-	case *starlark.Dict, starlark.String, *starlark.List, starlark.Tuple:
+	case *starlark.Dict, starlark.String, *starlark.List:
 	default:
 		s.refuse(e.Lparen, "method %s of a %s", name, c.Type())
 	}
@@ -226,6 +207,9 @@ func (s *scopeOf) constantMethod(e *syntax.CallExpr, c starlark.Value, name stri
 		v, err := starlark.Call(&starlark.Thread{Name: name}, script.AskedMethod(m), all, nil)
 		s.must(e.Lparen, err)
 		return val{c: v}
+	}
+	if _, text := c.(starlark.String); text {
+		return s.textMethod(e, val{c: c}, name)
 	}
 	s.refuse(e.Lparen, "method %s", name)
 	return val{}

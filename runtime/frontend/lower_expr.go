@@ -243,15 +243,8 @@ func (s *scopeOf) call(e *syntax.CallExpr) val {
 		if x.c != nil {
 			return s.constantMethod(e, x.c, dot.Name.Name)
 		}
-		ops := map[string]expr.Op{"startswith": expr.OpPrefix, "endswith": expr.OpSuffix}
-		if op, ok := ops[dot.Name.Name]; ok && len(e.Args) == 1 && x.node != nil &&
-			x.node.Type().Kind == expr.Str {
-			y := s.expr(e.Args[0])
-			if _, text := y.c.(starlark.String); text || y.node != nil && y.node.Type().Kind == expr.Str {
-				n, err := expr.NewBinary(op, x.node, s.nodeOf(e.Lparen, y))
-				s.must(e.Lparen, err)
-				return val{node: n}
-			}
+		if isText(x) {
+			return s.textMethod(e, x, dot.Name.Name)
 		}
 		s.refuse(e.Lparen, "method %s", dot.Name.Name)
 	}

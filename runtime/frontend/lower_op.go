@@ -163,6 +163,10 @@ func (s *scopeOf) binary(e *syntax.BinaryExpr) val {
 		return s.logical(e)
 	case syntax.IN, syntax.NOT_IN:
 		return s.member(e)
+	case syntax.PERCENT:
+		if v, ok := s.percent(e); ok {
+			return v
+		}
 	}
 	return s.operate(e, s.expr(e.X), s.expr(e.Y))
 }
@@ -210,12 +214,31 @@ func (s *scopeOf) logical(e *syntax.BinaryExpr) val {
 		return s.expr(e.Y)
 	}
 	y := s.expr(e.Y)
+	if isText(x) && isText(y) {
+		return s.either(e, x, y)
+	}
 	if !isBool(x) || !isBool(y) {
 		s.refuse(e.OpPos, "the value of %s is one of its sides", e.Op)
 	}
 	n, err := expr.PyBinary(e.Op.String(), x.node, s.nodeOf(e.OpPos, y))
 	s.must(e.OpPos, err)
 	return val{node: n}
+}
+
+// either is "and" or "or" of texts: one of its sides, which one the first tells.
+func (l *lowerer) either(e *syntax.BinaryExpr, x, y val) val {
+	set, x := l.hold(e.OpPos, x)
+	test := val{node: l.truth(e.OpPos, x)}
+	r := l.choose(e.OpPos, test, x, y, false)
+	if e.Op == syntax.AND {
+		r = l.choose(e.OpPos, test, y, x, false)
+	}
+	if set != nil {
+		n, err := expr.NewSeq(set, r.node)
+		l.must(e.OpPos, err)
+		r.node = n
+	}
+	return r
 }
 
 // compare compares values of one type; others are unequal or an error, which

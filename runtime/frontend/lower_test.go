@@ -30,9 +30,13 @@ func randomSample(r *rand.Rand, s *event.Schema) *event.Event {
 	return e
 }
 
-// named is wakeup with names as the print fmt gives them.
+// named is wakeup with names as the print fmt gives them, and with its bytes as arrays.
 func named() *event.Schema {
 	s := wakeup()
+	s.Fields = append(s.Fields,
+		event.Field{Name: "words", Type: "int[2]", Kind: event.Array, Size: 8, Elem: 4, Signed: true},
+		event.Field{Name: "longs", Type: "u64[2]", Kind: event.Array, Offset: 8, Size: 16, Elem: 8},
+		event.Field{Name: "bytes", Type: "u8[4]", Kind: event.Array, Offset: 22, Size: 4, Elem: 1})
 	s.Symbolic = nil
 	prio, _ := s.Field("prio")
 	s.SymbolicOf = func(field string, e *event.Event) (string, bool) {
@@ -107,6 +111,31 @@ var lowered = []string{
 	"lambda e: divide(e.pid, e.flags)",
 	"lambda e: divide(e.pid, e.flags) > 3 and divide(1, e.cpu) == 2",
 	"several", "loops", "early", "swap",
+	"lambda e: e.words[0]",
+	"lambda e: (e.words[1], e.longs[1], e.bytes[-1])",
+	"lambda e: e.longs[1] >> 3",
+	"lambda e: e.bytes[2] - 300 if e.words[0] > 5 else e.bytes[0]",
+	"lambda e: e.comm.find('a')",
+	"lambda e: (e.comm.rfind('a'), e.comm.find('wor'), e.comm.rfind(''), e.comm.find(e.comm), e.comm.count('1'))",
+	"lambda e: e.comm[e.comm.rfind('a'):]",
+	"lambda e: e.comm[e.comm.find('o') + 1:e.prio]",
+	"lambda e: e.comm[:-e.cpu]",
+	"lambda e: e.comm[e.cpu]",
+	"lambda e: e.comm[-2]",
+	"lambda e: (e.comm + 'ÄÖß').upper() + e.comm.lower()",
+	"lambda e: e.comm.upper().strip('KHR')",
+	"lambda e: (' \\t' + e.comm + '\\u2003\\n').strip() + '|' + (e.comm + '  ').rstrip() + ('  ' + e.comm).lstrip()",
+	"lambda e: e.comm.removeprefix('ba') + e.comm.removesuffix('er')",
+	"lambda e: e.comm.split('o')[0]",
+	"lambda e: e.comm.split('o')[1]",
+	"lambda e: e.comm.split('s')[-1] + (e.comm + 'aaa').split('aa')[-1]",
+	"lambda e: e.comm.split('1')[-2]",
+	"lambda e: e.comm.startswith(('k', 'ba')) or e.comm.endswith(('8',))",
+	"lambda e: e.comm or 'nobody'",
+	"lambda e: e.comm.lower() and 'some' + str(e.pid)",
+	"lambda e: '%d of %s: %s%%, %x %s' % (e.pid, e.comm, e.cpu, e.prio, 5)",
+	"lambda e: 'pid %d' % e.pid",
+	"lambda e: (e.comm, 'idle' if e.pid == 0 else 'busy')",
 }
 
 const prelude = `

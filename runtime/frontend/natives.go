@@ -1,7 +1,6 @@
 package frontend
 
 import (
-	"strconv"
 	"strings"
 
 	"ppscript/runtime/event"
@@ -148,43 +147,15 @@ func (l *lowerer) extreme(e *syntax.CallExpr, name string, args []val) (val, boo
 
 // str is the text of a number or text.
 func (l *lowerer) str(e *syntax.CallExpr, args []val) (val, bool) {
-	if len(args) != 1 || unitOf(args[0]) != event.NoUnit {
-		return val{}, false
-	}
-	x := l.nodeOf(e.Lparen, args[0])
-	var n expr.Node
-	var err error
 	switch {
+	case len(args) != 1 || unitOf(args[0]) != event.NoUnit:
+		return val{}, false
 	case isText(args[0]):
 		return args[0], true
-	case isInt(args[0]) && x.Type().Unsigned:
-		n, err = expr.NewNative(expr.Native{Name: "str", T: expr.TStr, Args: []expr.Node{x}, Data: true,
-			Str1: func(f *expr.Frame, x int64) []byte {
-				return f.Keep(strconv.AppendUint(f.Scratch(), uint64(x), 10))
-			}})
 	case isInt(args[0]):
-		n, err = expr.NewNative(expr.Native{Name: "str", T: expr.TStr, Args: []expr.Node{x},
-			Str1: func(f *expr.Frame, x int64) []byte {
-				return f.Keep(strconv.AppendInt(f.Scratch(), x, 10))
-			}})
-	default:
-		return val{}, false
+		return l.decimal(e.Lparen, args[0]), true
 	}
-	l.must(e.Lparen, err)
-	return val{node: n}, true
-}
-
-// concat is x + y of texts.
-func (l *lowerer) concat(at syntax.Position, x, y val) val {
-	return l.sequenced(at, []val{x, y}, func(v []val) val {
-		n, err := expr.NewNative(expr.Native{Name: "concat", T: expr.TStr,
-			Args: []expr.Node{l.nodeOf(at, v[0]), l.nodeOf(at, v[1])},
-			Str: func(f *expr.Frame, a []expr.Arg) []byte {
-				return f.Keep(append(append(f.Scratch(), a[0].S...), a[1].S...))
-			}})
-		l.must(at, err)
-		return val{node: n}
-	})
+	return val{}, false
 }
 
 // builtinKind is the kind of what a builtin returns, as far as it is known.

@@ -88,6 +88,8 @@ func (g *gen) expr(kind string) string {
 			return "(-" + g.leaf("int") + ")"
 		case 3:
 			return "(" + x("dur") + ").ns"
+		case 5:
+			return x("text") + g.pick(".find(", ".rfind(") + x("text") + ")"
 		case 4:
 			return "DICT.get(" + x("int") + ", " + fmt.Sprint(g.r.IntN(9)) + ")"
 		}
@@ -104,7 +106,19 @@ func (g *gen) expr(kind string) string {
 	case "time":
 		return "(" + x("time") + g.pick(" + ", " - ") + x("dur") + ")"
 	case "text":
-		switch g.r.IntN(3) {
+		switch g.r.IntN(8) {
+		case 2:
+			return x("text") + g.pick(".lower()", ".upper()", ".strip()", ".rstrip('hx')", ".removeprefix('ba')")
+		case 3:
+			return x("text") + "[" + x("int") + ":" + x("int") + "]"
+		case 4:
+			return "(" + x("text") + " + e.comm)[" + x("int") + "]"
+		case 5:
+			return "(" + x("text") + " + e.comm).split(" + g.pick(`"a"`, `"12"`) + ")[" + g.pick("0", "1", "-1") + "]"
+		case 6:
+			return "(" + x("text") + g.pick(" or ", " and ") + x("text") + ")"
+		case 7:
+			return `("%d %s" % (` + x("int") + ", " + x("text") + "))"
 		case 0:
 			return "str(" + x("int") + ")"
 		case 1:
@@ -282,7 +296,7 @@ func reason(err error) string {
 	if err == nil {
 		return ""
 	}
-	for _, part := range []string{"64 bits", "shift", "division by zero", "not in", "4096"} {
+	for _, part := range []string{"64 bits", "shift", "division by zero", "not in", "4096", "out of range"} {
 		if strings.Contains(err.Error(), part) {
 			return part
 		}

@@ -122,7 +122,7 @@ func (p *Placer) readBytes() map[int]int {
 		}
 		expr.Walk(prog.Node, func(n expr.Node) bool {
 			if f, ok := n.(*expr.Field); ok && !seen[f.F] {
-				if stream, known := owner[f.F]; known {
+				if stream, known := owner[f.F.Own()]; known {
 					seen[f.F] = true
 					bytes[stream] += f.F.Size
 				}

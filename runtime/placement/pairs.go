@@ -118,7 +118,7 @@ func (s *pairSender) fields(spec *join.Spec, end int, p *sentPairs) bool {
 		case place == event.InMember && !f.F.Member.OfEvent():
 			possible = false
 		case place != event.InMember && place != event.InSlot:
-			want[f.F] = true
+			want[f.F.Own()] = true
 		}
 	}
 	for _, prog := range reads.Programs {

@@ -274,6 +274,17 @@ func (c *projector) fields() error {
 			if !r.Whole && (want[f] || slices.Contains(pl.Reads.Names, f.Name)) {
 				r.Fields = append(r.Fields, &expr.Field{F: f})
 				sent += f.Size
+				continue
+			}
+			for n := 0; !r.Whole; n++ {
+				element, ok := ev.Schema.Element(f, n)
+				if !ok {
+					break
+				}
+				if want[element] {
+					r.Fields = append(r.Fields, &expr.Field{F: element})
+					sent += element.Size
+				}
 			}
 		}
 		slices.SortStableFunc(r.Fields, func(a, b *expr.Field) int {

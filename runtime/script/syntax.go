@@ -60,7 +60,10 @@ func (h *Host) ValueOf(fn *starlark.Function, id *syntax.Ident) starlark.Value {
 	case resolve.Global:
 		return fn.Globals()[id.Name]
 	case resolve.Predeclared:
-		return h.opts.Predeclared[id.Name]
+		if v := h.opts.Predeclared[id.Name]; v != nil {
+			return v
+		}
+		return starlark.Universe[id.Name]
 	case resolve.Universal:
 		return starlark.Universe[id.Name]
 	}
