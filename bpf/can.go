@@ -19,12 +19,13 @@ func Can(n expr.Node, e *Event, host *Host) (err error) {
 	s := &graph{sources: []*source{{Event: e}}}
 	im := &Image{Image: load.Image{Target: &Target{}}, host: host, graph: s}
 	h := im.newHook(dryCode(), 0)
-	h.pickRaw([]expr.Node{n})
+	nodes := append([]expr.Node{n}, expr.Reads(n)...)
+	h.pickRaw(nodes)
 	v := newEval(h)
 	v.fail = h.code.label()
-	v.members.foresee(n)
+	v.members.foresee(nodes...)
 	v.members.check(im.Target, nil, v.fail)
-	v.members.fetchContext([]expr.Node{n})
+	v.members.fetchContext(nodes)
 	if n.Type().Kind == expr.Str {
 		v.alloc(n)
 	} else {

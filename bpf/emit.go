@@ -49,6 +49,8 @@ func (r *record) lay() {
 		s := slot{field: f, size: f.F.Size}
 		_, known := sizes[s.size]
 		switch {
+		case f.F.Read != nil && f.F.Kind == event.Str:
+			s.text, s.size = true, env{}.fieldRoom(f)
 		case f.F.Place == event.InMember && f.F.Member.OfContext():
 			s.size = 8
 		case f.F.Place != event.InRaw || r.Whole:
@@ -187,6 +189,10 @@ func (s *sender) whole() {
 	c.store(length, asm.R7)
 	s.scratch()
 	for _, slot := range r.slots {
+		if slot.text {
+			s.wholeText(slot)
+			continue
+		}
 		s.eval.field(asm.R0, slot.field)
 		c.emit(asm.StoreMem(asm.R7, int16(slot.off), asm.R0, asm.DWord))
 	}
@@ -199,6 +205,19 @@ func (s *sender) whole() {
 	c.load(asm.R5, length)
 	c.ifImm(asm.JGT, asm.R5, wholeMost, s.eval.fail)
 	c.emit(asm.Add.Imm(asm.R5, int32(r.size)))
+}
+
+// wholeText puts a text in front of a whole record.
+func (s *sender) wholeText(slot slot) {
+	c := s.code
+	mark := c.stack
+	at := c.alloc(slot.size)
+	s.eval.text(at, slot.size, slot.field)
+	for i := 0; i < slot.size; i += 8 {
+		c.load(asm.R0, at+int16(i))
+		c.emit(asm.StoreMem(asm.R7, int16(slot.off+i), asm.R0, asm.DWord))
+	}
+	c.stack = mark
 }
 
 // scratch leaves in R7 where records are made that are larger than the stack.

@@ -29,6 +29,8 @@ func (v env) room(n expr.Node) int {
 		if v.fold != nil && n.T.Kind == expr.Str {
 			return v.fold.fold.rooms[n.Slot]
 		}
+	case *expr.KernelText:
+		return pad(n.Size + 1)
 	case *expr.Native:
 		if v.isUserText(n) {
 			return userRoom
@@ -46,6 +48,8 @@ func (v env) fieldRoom(n *expr.Field) int {
 		refuse("field %s is not a text", f.Name)
 	case f.Place == event.InMember && f.Member == event.MemberComm:
 		return 16
+	case f.Read != nil:
+		return v.room(expr.ReadOf(f))
 	case v.out != nil && f.Place == event.InSlot:
 		_, size := v.slot(n)
 		return size

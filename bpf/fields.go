@@ -13,7 +13,7 @@ import (
 // of the start of a pair, which were saved when it came.
 
 // field reads n into dst, and no other register changes, but for elements of arrays
-// of raw tracepoints.
+// of raw tracepoints and reads of the kernel's memory.
 func (e *eval) field(dst asm.Register, n *expr.Field) {
 	c := e.code
 	if at, _ := e.env.saved(n); at != 0 {
@@ -21,6 +21,10 @@ func (e *eval) field(dst asm.Register, n *expr.Field) {
 		return
 	}
 	f := n.F
+	if read := expr.ReadOf(f); read != nil {
+		e.readField(dst, read)
+		return
+	}
 	switch n.View {
 	case expr.ViewValue:
 	case expr.ViewOffset, expr.ViewLen:

@@ -373,6 +373,9 @@ func (s *graph) nodes(i int) []expr.Node {
 			}
 		}
 	}
+	for _, n := range slices.Clone(all) {
+		all = append(all, expr.Reads(n)...)
+	}
 	return all
 }
 

@@ -55,6 +55,10 @@ func (e *eval) num(n expr.Node) {
 		e.native(n)
 	case *expr.Mem:
 		e.recordNumber(n)
+	case *expr.KernelInt:
+		e.kernelInt(n)
+	case *expr.TaskAddr:
+		e.taskAddr()
 	default:
 		refuse("%s has no code for the kernel", n)
 	}
@@ -256,7 +260,7 @@ func (e *eval) leaf(n expr.Node) bool {
 	case *expr.Const:
 		return n.T.Numeric()
 	case *expr.Field:
-		return n.Type().Numeric() && (n.F.Of == nil || e.hook.raw == nil)
+		return n.Type().Numeric() && n.F.Read == nil && (n.F.Of == nil || e.hook.raw == nil)
 	}
 	return false
 }

@@ -43,6 +43,8 @@ func (e *eval) text(off int16, size int, n expr.Node) {
 		e.stateText(off, size, n)
 	case *expr.Native:
 		e.userText(off, size, n)
+	case *expr.KernelText:
+		e.kernelText(off, size, n)
 	}
 }
 
@@ -85,6 +87,10 @@ func (e *eval) textField(off int16, size int, n *expr.Field) {
 		return
 	}
 	f := n.F
+	if read := expr.ReadOf(f); read != nil {
+		e.text(off, size, read)
+		return
+	}
 	if f.Place == event.InMember {
 		c.zero(off+16, size-16)
 		c.addr(asm.R1, off)

@@ -35,6 +35,7 @@ func makeStandard() map[string]Builtin {
 		expr.UserText:     {"user_string(address)", 1, 2, lowerUserText},
 	}
 	addPrintHelpers(m)
+	addKernel(m)
 	return m
 }
 

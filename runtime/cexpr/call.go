@@ -17,6 +17,9 @@ type Call struct {
 	At   *c.Call
 	l    *lowerer
 	as   *c.Type
+	// kernel is the result, if it is something in the kernel's memory: Lower then
+	// makes no node.
+	kernel *expr.KernelData
 }
 
 // Scope is the scope that the call is in.
@@ -174,6 +177,9 @@ func (l *lowerer) call(n *c.Call) (value, error) {
 	r, err := b.Lower(k)
 	if err != nil {
 		return value{}, err
+	}
+	if k.kernel != nil {
+		return l.kernelValue(n, k.kernel, nil)
 	}
 	v, err := l.valueOf(n, r)
 	if err == nil && k.as != nil {

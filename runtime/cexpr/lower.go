@@ -55,6 +55,8 @@ type value struct {
 	// part and record: the value is REC, start or end, or points to it.
 	part   expr.Part
 	record *event.Schema
+	// kernel is what the value is in the kernel's memory; nil if it is not there.
+	kernel *expr.KernelData
 }
 
 var tCharPtr = c.PtrTo(c.TChar)
@@ -127,6 +129,8 @@ func (l *lowerer) root(v value) (expr.Node, error) {
 	switch {
 	case v.text != nil:
 		return v.text, nil
+	case v.kernel != nil && v.n == nil:
+		return v.kernel.Node()
 	case v.array != nil:
 		return expr.NewFieldView(v.array.F, v.array.Part, expr.ViewBytes)
 	case v.record != nil:
@@ -146,6 +150,9 @@ func (l *lowerer) num(at c.Node, v value) (expr.Node, error) {
 	switch {
 	case v.record != nil:
 		return nil, l.errorf(at, "the event as a whole is not a number; name a field")
+	case v.n == nil && v.kernel != nil && v.text == nil:
+		_, err := v.kernel.Node()
+		return nil, l.kernelError(at, err)
 	case v.n == nil:
 		return nil, l.errorf(at, "a text is used as a number")
 	case v.t.Kind == c.Void:
@@ -192,6 +199,9 @@ func (l *lowerer) ident(id *c.Ident) (value, error) {
 			return l.shadow(id, v)
 		}
 		return v, nil
+	}
+	if n, ok := l.enumerator(name); ok {
+		return number(c.TLong, expr.NewInt(n)), nil
 	}
 	names := namesOf(l.sc)
 	e := l.errorf(id, "unknown variable %s%s", name, diag.DidYouMean(name, names)).(*diag.Error)

@@ -20,6 +20,10 @@ func decay(t *c.Type) *c.Type {
 func step(t *c.Type) int { return max(t.Elem.Size, 1) }
 
 func (l *lowerer) deref(at c.Node, x value) (value, error) {
+	if x.kernel != nil {
+		d, err := x.kernel.Deref()
+		return l.kernelValue(at, d, err)
+	}
 	if x.text != nil && x.n == nil {
 		n, err := expr.NewStrAt(x.text, expr.NewInt(0), true)
 		return number(c.TChar, n), err
@@ -32,6 +36,13 @@ func (l *lowerer) deref(at c.Node, x value) (value, error) {
 
 // load is the value of a type at an address.
 func (l *lowerer) load(at c.Node, addr expr.Node, t *c.Type) (value, error) {
+	if k := l.sc.Services.Kernel; k != nil && !expr.IntoRecord(addr) {
+		d, err := k.Cast(addr, t.String()+" *", at.String())
+		if err == nil {
+			d, err = d.Deref()
+		}
+		return l.kernelValue(at, d, err)
+	}
 	v := value{t: t, addr: addr}
 	var err error
 	switch t.Kind {
@@ -77,6 +88,14 @@ func (l *lowerer) index(n *c.Index) (value, error) {
 	if err != nil {
 		return i, err
 	}
+	if x.kernel != nil {
+		k, err := l.integer(n.I, i)
+		if err != nil {
+			return i, err
+		}
+		d, err := x.kernel.Index(k)
+		return l.kernelValue(n, d, err)
+	}
 	if x.text != nil && x.n == nil {
 		k, err := l.integer(n.I, i)
 		if err != nil {
@@ -103,6 +122,10 @@ func (l *lowerer) address(n *c.Unary) (value, error) {
 	x, err := l.expr(n.X)
 	if err != nil {
 		return x, err
+	}
+	if x.kernel != nil {
+		p, err := x.kernel.Address()
+		return number(c.PtrTo(kernelCType(x.kernel.Type)), p), l.kernelError(n, err)
 	}
 	if x.addr == nil {
 		return x, l.errorf(n.X, "this has no address: it is not part of the event's record")
@@ -146,6 +169,12 @@ func (l *lowerer) member(n *c.Member) (value, error) {
 	x, err := l.expr(n.X)
 	if err != nil {
 		return x, err
+	}
+	if d, ok, err := l.inKernel(n.X, x); ok {
+		if err == nil {
+			d, err = d.Member(n.Name)
+		}
+		return l.kernelValue(n, d, err)
 	}
 	if x.record == nil {
 		return x, l.errorf(n, "members of a %s are not known here; only fields of the event are", x.t)

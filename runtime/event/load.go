@@ -117,7 +117,7 @@ func (f *Field) member(e *Event) (int64, bool) {
 	if e.Stream == nil || e.Stream.Members == nil {
 		return 0, false
 	}
-	if f.Member >= MemberArg {
+	if f.Member >= MemberArg && f.Member < MemberRead {
 		if e.Stream.Schema.Arg == nil {
 			return 0, false
 		}
@@ -160,6 +160,10 @@ func (f *Field) Text(e *Event) []byte {
 		if f.Member == MemberComm && e.Stream != nil && e.Stream.Comm != nil {
 			return []byte(e.Stream.Comm(e))
 		}
+		if f.Member >= MemberRead {
+			text, _ := f.read(e)
+			return text
+		}
 		if f.Member >= MemberArg && e.Stream != nil && e.Stream.Schema.ArgText != nil {
 			text, _ := e.Stream.Schema.ArgText(e, int(f.Member-MemberArg))
 			return []byte(text)
@@ -176,6 +180,17 @@ func (f *Field) Text(e *Event) []byte {
 		b = b[:i]
 	}
 	return b
+}
+
+// read is a text that a program read of the kernel's memory.
+func (f *Field) read(e *Event) (text []byte, ok bool) {
+	if e.Stream == nil {
+		return nil, false
+	}
+	if m, has := e.Stream.Members.(MemberTexts); has {
+		return m.MemberText(e, f.Member)
+	}
+	return nil, false
 }
 
 // Number is a number that was read of the field as a Value.

@@ -37,7 +37,7 @@ const (
 )
 
 // Member names a member of a sample that every source can deliver.
-type Member uint8
+type Member uint16
 
 const (
 	NoMember Member = iota
@@ -81,7 +81,9 @@ const (
 )
 
 // OfContext reports that a sample member is of the context.
-func (f Member) OfContext() bool { return f >= MemberIRQsOff && f < endOfContextMembers }
+func (f Member) OfContext() bool {
+	return f >= MemberIRQsOff && f < endOfContextMembers || f >= MemberRead
+}
 
 // OfEvent reports that an Event holds a sample member itself, without its record.
 func (f Member) OfEvent() bool {
@@ -100,6 +102,9 @@ const (
 	// MemberArg + n is value n that Schema.Arg or Schema.ArgText computes from
 	// the sample members in Field.Uses.
 	MemberArg Member = 128
+	// MemberRead + n is what Field.Read reads of the kernel's memory when the
+	// event happens: see runtime/expr.
+	MemberRead Member = 1024
 )
 
 // Unit names the quantity that a number measures. Package unit prints it.
@@ -131,6 +136,8 @@ type Field struct {
 	Of *Field
 	// Uses lists the other sample members that a computed sample member (MemberArg) needs.
 	Uses []Member
+	// Read is how a program reads the member (MemberRead), a node of package expr.
+	Read fmt.Stringer
 }
 
 // A Schema describes the events of one kind: where each field lies, and how

@@ -9,6 +9,14 @@ type Texts interface {
 	Text(e *Event, addr uint64) (text []byte, ok bool)
 }
 
+// MemberTexts is implemented by Members whose samples may carry texts of the
+// kernel's memory that programs read (MemberRead).
+type MemberTexts interface {
+	// MemberText is the text of a member; ok is false if the sample carries none.
+	// It is a view of e.Rec.
+	MemberText(e *Event, f Member) (text []byte, ok bool)
+}
+
 const (
 	// UserTextLimit bounds a text of the process, in bytes; of a longer one,
 	// the last three are dots. Programs have 512 bytes of stack for all.

@@ -163,6 +163,8 @@ func fieldStr(n *Field) strFn {
 	fld, part := n.F, n.Part
 	text := fld.Kind == event.Str && n.View == ViewValue
 	switch {
+	case fld.Read != nil:
+		return readText(n)
 	case fld.Place == event.InMember && fld.Member >= event.MemberArg:
 		return func(f *Frame) []byte {
 			e := f.part(part)

@@ -47,6 +47,14 @@ func Rebind(n Node, from, p Part) Node {
 		return &c
 	case *CStr:
 		return &CStr{re(n.Addr)}
+	case *KernelInt:
+		c := *n
+		c.Addr = re(n.Addr)
+		return &c
+	case *KernelText:
+		c := *n
+		c.Addr = re(n.Addr)
+		return &c
 	case *MemBytes:
 		return &MemBytes{re(n.Addr), re(n.Len)}
 	case *StrAt:

@@ -13,5 +13,6 @@ type Services struct {
 	Comm        func(tid int32) string            // name of a thread
 	SyscallName func(nr int64) string             // "read"
 	ExitReason  func(isa, code int64) string      // KVM exit reason; isa 1 VMX, 2 SVM, 3 ARM
+	Kernel      *Kernel                           // the memory of the kernel, by its types
 	System      func(command string) (status int) // runs a shell command; nil unless allowed
 }

@@ -7,6 +7,10 @@ func Children(n Node) []Node {
 		return []Node{n.Addr}
 	case *CStr:
 		return []Node{n.Addr}
+	case *KernelInt:
+		return []Node{n.Addr}
+	case *KernelText:
+		return []Node{n.Addr}
 	case *MemBytes:
 		return []Node{n.Addr, n.Len}
 	case *StrAt:

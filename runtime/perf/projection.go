@@ -21,7 +21,7 @@ type Projection struct {
 	Size, Skip int
 	Copies     []Copy
 	// SampleMembers are the offsets of the context members in the sent record:
-	// words of 8 bytes.
+	// words of 8 bytes, or texts that end with a NUL.
 	SampleMembers map[event.Member]int
 	// Texts is the end of the fixed part of the sent record, whose last word
 	// says where texts are; 0 if there are none. See bpf/usertext.go.

@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"ppscript/runtime/event"
@@ -47,6 +48,21 @@ func (m *textMembers) Text(e *event.Event, addr uint64) (text []byte, ok bool) {
 		from += TextHead + (int(n)+7)&^7
 	}
 	return nil, false
+}
+
+// MemberText implements event.MemberTexts: what a program read of the kernel's
+// memory.
+func (m *projectedMembers) MemberText(e *event.Event, f event.Member) (text []byte, ok bool) {
+	off, known := m.members[f]
+	if !known || e.Kind != event.Sample || HeadSize+off > len(e.Rec) {
+		return nil, false
+	}
+	text = e.Rec[HeadSize+off:]
+	n := bytes.IndexByte(text, 0)
+	if n < 0 {
+		return nil, false
+	}
+	return text[:n:n], true
 }
 
 // textsIn is where the texts of a sent record begin and end.

@@ -111,6 +111,10 @@ type ContextUse struct {
 	Name  string
 	Label string
 	Text  bool
+	// Read is a read of the kernel's memory, and Schema of which event; nil is not
+	// known.
+	Read   *event.Field
+	Schema *event.Schema
 }
 
 // A TextUse is a function that reads a text of the process.

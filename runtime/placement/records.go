@@ -201,6 +201,7 @@ func (c *projector) fields() error {
 			switch n := n.(type) {
 			case *expr.Field:
 				switch place := n.F.Place; {
+				case n.F.Read != nil: // see reads
 				case place == event.InMember && n.F.Member.OfContext():
 					contexts[n.F] = true
 				case place == event.InMember && n.F.Member == event.MemberComm:
@@ -249,6 +250,9 @@ func (c *projector) fields() error {
 	}
 	if err == nil {
 		err = c.texts()
+	}
+	if err == nil {
+		err = c.reads()
 	}
 	if err != nil {
 		return err

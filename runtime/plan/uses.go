@@ -20,7 +20,11 @@ func (b *builder) uses(br *branch, p *expr.Program) {
 			b.needStack(br)
 		case f.F.Place == event.InMember && f.F.Member.OfContext() &&
 			!placement.Carries(br.schemaOf(f.Part), f.F.Member):
-			b.contexts = append(b.contexts, placement.ContextUse{Prog: p, Name: f.F.Name, Label: label()})
+			u := placement.ContextUse{Prog: p, Name: f.F.Name, Label: label()}
+			if f.F.Read != nil {
+				u.Read, u.Schema = f.F, br.schemaOf(f.Part)
+			}
+			b.contexts = append(b.contexts, u)
 		}
 	}
 	for _, n := range p.Uses.Natives {

@@ -8,6 +8,7 @@ import (
 	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/kernel"
+	"ppscript/runtime/kerneltype"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/task"
 )
@@ -25,7 +26,8 @@ type env struct {
 	// noProjection then may say why.
 	sender       *load.Run
 	noProjection string
-	swept        time.Time // when the programs' set of processes was cleaned last
+	memory       *expr.Kernel // what expressions read of the kernel; nil of recordings
+	swept        time.Time    // when the programs' set of processes was cleaned last
 }
 
 func open(ctx context.Context, cfg *Config) (*env, error) {
@@ -34,6 +36,9 @@ func open(ctx context.Context, cfg *Config) (*env, error) {
 		msgs:    newMessages(cfg),
 		tasks:   task.New(task.Options{NoProc: cfg.Options.Recording.Path != ""}),
 		refused: map[string]bool{},
+	}
+	if cfg.Options.Recording.Path == "" {
+		w.memory = expr.NewKernel(kerneltype.Running())
 	}
 	w.rec = &recordings{cfg: cfg, msgs: w.msgs, opening: ctx}
 	w.events = newCatalog(cfg, w.msgs, w.rec)
@@ -67,7 +72,7 @@ func (w *env) services() *expr.Services {
 	if w.cfg.Services != nil {
 		s = *w.cfg.Services
 	}
-	s.Traced = w.watch.traced
+	s.Traced, s.Kernel = w.watch.traced, w.memory
 	if s.Comm == nil {
 		s.Comm = w.tasks.Comm
 	}

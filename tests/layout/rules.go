@@ -31,6 +31,7 @@ var layers = [][]string{
 	// kernel's print formats are C expressions.
 	{"runtime/kernel"},
 	{"runtime/kernel/gensyscalls", "runtime/kernel/genparams"},
+	{"runtime/kerneltype"}, // the C types of the kernel, which expressions read memory by
 	{"runtime/expr/c"},
 	{"runtime/expr"},
 	{"runtime/expr/exprtest"},
@@ -118,7 +119,7 @@ var owners = map[string][]string{
 	"go.starlark.net": {
 		"runtime/value", "runtime/option", "runtime/script", "runtime/frontend", "builtins",
 	},
-	"github.com/cilium/ebpf": {"runtime/kernel", "bpf"},
+	"github.com/cilium/ebpf": {"runtime/kernel", "runtime/kerneltype", "bpf"},
 	"golang.org/x/sys": {
 		"runtime/infile", "runtime/privilege", "runtime/kernel", "runtime/tracefs",
 		"runtime/workload", "runtime/perf",

@@ -1,0 +1,261 @@
+package bpf
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/agg"
+	"ppscript/runtime/cexpr"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/kerneltype"
+	"ppscript/runtime/perf"
+	"ppscript/tests/testkit"
+)
+
+// memory is the kernel's memory for expressions of these tests.
+func memory(t *testing.T) *expr.Kernel {
+	t.Helper()
+	testkit.Requires(t, testkit.BTF)
+	return expr.NewKernel(kerneltype.Running())
+}
+
+// reading compiles a C expression that may read the kernel's memory.
+func reading(t *testing.T, m *expr.Kernel, s *event.Schema, text string) expr.Node {
+	t.Helper()
+	p, err := cexpr.Compile(text, &expr.Scope{Schema: s, Services: expr.Services{Kernel: m}})
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return p.Node
+}
+
+// ourselves are expressions about the running task, and what /proc and system calls
+// say of it. The thread must be locked.
+func ourselves(t *testing.T) map[string]string {
+	t.Helper()
+	tid, pid, ppid := unix.Gettid(), os.Getpid(), os.Getppid()
+	proc := func(format string, args ...any) string {
+		b, err := os.ReadFile(fmt.Sprintf(format, args...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSuffix(string(b), "\n")
+	}
+	status := func(key string) string {
+		for line := range strings.Lines(proc("/proc/self/task/%d/status", tid)) {
+			if k, v, ok := strings.Cut(line, ":"); ok && k == key {
+				return strings.TrimSpace(v)
+			}
+		}
+		t.Fatalf("no %s in the status of a task", key)
+		return ""
+	}
+	var files unix.Rlimit
+	nice, err := unix.Getpriority(unix.PRIO_PROCESS, tid)
+	if err == nil {
+		err = unix.Getrlimit(unix.RLIMIT_NOFILE, &files)
+	}
+	exe, errExe := os.Readlink("/proc/self/exe")
+	cwd, errCwd := os.Getwd()
+	if err != nil || errExe != nil || errCwd != nil {
+		t.Fatal(err, errExe, errCwd)
+	}
+	comm := proc("/proc/self/task/%d/comm", tid)
+	arguments := fmt.Sprint(len(proc("/proc/self/cmdline")))
+	want := map[string]string{
+		"task()->pid":                                                    fmt.Sprint(tid),
+		"task()->comm":                                                   comm,
+		`task()->comm ~ "` + comm[:1] + `*"`:                             "1",
+		"task()->comm[0]":                                                fmt.Sprint(comm[0]),
+		"task()->real_parent->tgid":                                      fmt.Sprint(ppid),
+		"task()->real_parent->group_leader->comm":                        proc("/proc/%d/comm", ppid),
+		"task()->static_prio":                                            fmt.Sprint(120 + 20 - nice),
+		"task()->mm->arg_end - task()->mm->arg_start":                    arguments,
+		"task()->files->fdt->max_fds":                                    status("FDSize"),
+		"task()->signal->rlim[7].rlim_cur":                               fmt.Sprint(files.Cur),
+		"task()->signal->pids[PIDTYPE_TGID]->numbers[0].nr":              fmt.Sprint(pid),
+		"task()->signal->pids[common_pid - common_pid + 1]->numbers->nr": fmt.Sprint(pid),
+		"task()->mm->exe_file->f_path.dentry->d_name.name":               filepath.Base(exe),
+		"kernel_string(task()->fs->pwd.dentry->d_name.name)":             filepath.Base(cwd),
+		"task()->sched_reset_on_fork":                                    "1",
+		"container_of(&task()->se, \"struct task_struct\", \"se\")->pid": fmt.Sprint(tid),
+		"cast(task()->real_parent, \"struct task_struct *\")->tgid":      fmt.Sprint(ppid),
+		"((struct task_struct *)task()->real_parent)->tgid":              fmt.Sprint(ppid),
+		"*(int *)&task()->tgid":                                          fmt.Sprint(pid),
+		`per_cpu("runqueues")->curr->pid`:                                fmt.Sprint(tid),
+		`per_cpu("runqueues").cpu`:                                       "0",
+		"task()->mm->exe_file->f_inode->i_sb->s_type->name[0] > 0":       "1",
+	}
+	if b, err := os.ReadFile("/proc/self/cgroup"); err == nil {
+		for line := range strings.Lines(string(b)) {
+			if path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok && path != "/" {
+				want["cgroup()->kn->name"] = filepath.Base(path)
+			}
+		}
+	}
+	return want
+}
+
+// resetOnFork sets a flag of the thread that is a bit field of its task_struct.
+func resetOnFork(t *testing.T) {
+	t.Helper()
+	attr := &unix.SchedAttr{Size: unix.SizeofSchedAttr, Flags: unix.SCHED_FLAG_RESET_ON_FORK}
+	if err := unix.SchedSetAttr(0, attr, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr}, 0); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What programs read of the running task is what /proc says of it.
+func TestKernelReadsAgreeWithProc(t *testing.T) {
+	h, fs := live(t)
+	m := memory(t)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	resetOnFork(t)
+	enter := schemaOf(t, fs, "raw_syscalls", "sys_enter")
+	ours := node(t, enter, fmt.Sprintf("id == %d", unix.SYS_GETPPID))
+	for text, want := range ourselves(t) { // no tests of their own, which have other threads
+		spec := counted(reading(t, m, enter, text))
+		r := start(t, h, partOf([]*Event{{Schema: enter, Label: "enter", Filter: ours}}, &Edge{Group: spec}))
+		calls(3)
+		if err := r.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		g := agg.New(*spec)
+		if err := r.Rows(nil, func(_ *agg.Spec, p *agg.Partial) { g.AddPartial(p) }); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]int64{}
+		for _, row := range g.Rows() {
+			got[row[0].String()] += row[1].Int()
+		}
+		if len(got) != 1 || got[want] != 3 {
+			t.Errorf("%s: got %v, want %s three times", text, got, want)
+		}
+	}
+}
+
+// What is read is sent with fields of the record, and in front of whole records.
+func TestKernelReadsAreSent(t *testing.T) {
+	h, fs := live(t)
+	m := memory(t)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	resetOnFork(t)
+	want := ourselves(t)
+	enter := schemaOf(t, fs, "raw_syscalls", "sys_enter")
+	ours := node(t, enter, fmt.Sprintf("id == %d", unix.SYS_GETPPID))
+	texts := []string{"task()->comm", "task()->real_parent->tgid", "task()->real_parent->group_leader->comm",
+		"task()->static_prio", "task()->sched_reset_on_fork"}
+	events := []*Event{{Schema: enter, Label: "fields", Filter: ours},
+		{Schema: enter, Label: "whole", Filter: ours}}
+	records := []*Record{{}, {Whole: true}}
+	var programs []*expr.Program
+	for _, text := range texts {
+		p := expr.Build(reading(t, m, enter, text))
+		for _, f := range p.Uses.Fields {
+			for _, r := range records {
+				r.Fields = append(r.Fields, &expr.Field{F: f.F})
+			}
+		}
+		programs = append(programs, p)
+	}
+	records[0].Fields = append(records[0].Fields, fieldsOf(t, enter, "id")...)
+	src, _ := sending(t, h, recordsOf(events, records), perf.Config{Pages: 64})
+	calls(3)
+	seen := map[string]int{}
+	stopped(t, src, func(e *event.Event) {
+		seen[e.Stream.Label]++
+		var kept event.Event
+		e.Keep(&kept)
+		for _, e := range []*event.Event{e, &kept} {
+			var f expr.Frame
+			for i, p := range programs {
+				f.Reset(e)
+				got, want := p.Value(&f).String(), want[texts[i]]
+				if f.Err != nil || got != want {
+					t.Errorf("%s %s: got %s %v, want %s", e.Stream.Label, texts[i], got, f.Err, want)
+				}
+			}
+		}
+		if id, _ := enter.Field("id"); e.Stream.Label == "whole" {
+			if n, _ := id.Int(e); n != unix.SYS_GETPPID {
+				t.Errorf("got system call %d behind what was read, want %d", n, unix.SYS_GETPPID)
+			}
+		}
+	})
+	if seen["fields"] != 3 || seen["whole"] != 3 {
+		t.Errorf("got %v events, want 3 of each", seen)
+	}
+}
+
+// A bad address drops the event, which is counted as an error.
+func TestKernelReadOfBadAddress(t *testing.T) {
+	h, fs := live(t)
+	m := memory(t)
+	enter := schemaOf(t, fs, "raw_syscalls", "sys_enter")
+	ours := node(t, enter, fmt.Sprintf("id == %d", unix.SYS_GETPPID))
+	for _, text := range []string{
+		`cast(8, "struct task_struct")->pid`,
+		`cast(8, "struct task_struct")->comm`,
+		`kernel_string(id)`,
+		`cast(id, "struct task_struct")->real_parent->pid`,
+	} {
+		spec := counted(reading(t, m, enter, text))
+		r := start(t, h, partOf([]*Event{{Schema: enter, Label: "enter", Filter: ours}}, &Edge{Group: spec}))
+		calls(5)
+		if err := r.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		rows := 0
+		if err := r.Rows(nil, func(_ *agg.Spec, p *agg.Partial) { rows++ }); err != nil {
+			t.Fatal(err)
+		}
+		loss, err := r.Loss()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rows != 0 || loss.Groups[spec].Errors+loss.Joins.Errors != 5 {
+			t.Errorf("%s: got %d rows and losses %+v, want 5 errors alone", text, rows, loss)
+		}
+	}
+}
+
+// Wrong names are errors that say which structure lacks what.
+func TestKernelReadErrors(t *testing.T) {
+	_, fs := live(t)
+	m := memory(t)
+	enter := schemaOf(t, fs, "raw_syscalls", "sys_enter")
+	for text, want := range map[string]string{
+		"task()->real_parnt":                    "struct task_struct has no member real_parnt (did you mean real_parent?)",
+		"task()->fs->pwd.dentri":                "struct path has no member dentri (did you mean dentry?)",
+		"task()->se":                            "name a member of it",
+		`cast(id, "struct tsk_strct")->x`:       "no type of that name",
+		`per_cpu("runques").cpu`:                "did you mean runqueues?",
+		"task()->signal->rlim":                  "name an element of it",
+		"task()->signal->rlim[99].rlim_cur":     "has 16 elements",
+		"task()->pid->x":                        "a pid_t has no members",
+		`container_of(id, "task_struct", "sx")`: "struct task_struct has no member sx",
+	} {
+		_, err := cexpr.Compile(text, &expr.Scope{Schema: enter, Services: expr.Services{Kernel: m}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", text, err, want)
+		}
+	}
+	_, err := cexpr.Compile("task()->pid", &expr.Scope{Schema: enter})
+	if err == nil || !strings.Contains(err.Error(), "not of a recording") {
+		t.Errorf("got %v, want an error without the kernel's memory", err)
+	}
+}

@@ -1,0 +1,312 @@
+package expr
+
+import (
+	"fmt"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/kerneltype"
+)
+
+// This file makes reads of types: e.file.f_path.dentry is the address in a
+// field, plus the place of f_path in struct file, plus that of dentry in
+// struct path, read. Both front ends walk with it; nothing is read before
+// somebody asks for a number or a text.
+
+// A KernelData is something in the kernel's memory, of a type: where it lies, or
+// the pointer itself.
+type KernelData struct {
+	Type kerneltype.Type
+	// Path is how the script wrote it: the field's name.
+	Path string
+
+	k    *Kernel
+	base Node // an address, or the value
+	off  int
+	lies bool // it lies at base + off; else base is its value
+	// bits is how many bits a bit field has, shift bits above base + off.
+	bits, shift int
+}
+
+// Task is the running task.
+func (k *Kernel) Task() (*KernelData, error) {
+	t, err := k.Types.Named("struct task_struct *")
+	return &KernelData{Type: t, Path: "task()", k: k, base: &TaskAddr{}}, err
+}
+
+// Cgroup is the cgroup of the running task, in the hierarchy of version 2.
+func (k *Kernel) Cgroup() (*KernelData, error) {
+	task, err := k.Task()
+	if err != nil {
+		return nil, err
+	}
+	d, err := task.walk("cgroups", "dfl_cgrp")
+	if err != nil {
+		return nil, err
+	}
+	d.Path = "cgroup()"
+	return d, nil
+}
+
+// walk follows members.
+func (d *KernelData) walk(names ...string) (*KernelData, error) {
+	var err error
+	for _, name := range names {
+		if d, err = d.Member(name); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// PerCPU is a variable of the kernel that each CPU has, as the running CPU has
+// it. Its address is found from the run queue of the running task, which is such
+// a variable too: the types tell how far they are apart.
+func (k *Kernel) PerCPU(name string) (*KernelData, error) {
+	t, at, err := k.Types.PerCPU(name)
+	if err != nil {
+		return nil, err
+	}
+	_, queue, err := k.Types.PerCPU("runqueues")
+	if err != nil {
+		return nil, err
+	}
+	task, err := k.Task()
+	if err != nil {
+		return nil, err
+	}
+	d, err := task.walk("se", "cfs_rq", "rq")
+	if err != nil {
+		return nil, err
+	}
+	base, err := d.value()
+	if err != nil {
+		return nil, err
+	}
+	return &KernelData{Type: t, Path: "per_cpu(" + name + ")", k: k, base: base, off: at - queue, lies: true},
+		nil
+}
+
+// Cast reads an address as a pointer to a type, which is written as in C: with its
+// star or without.
+func (k *Kernel) Cast(addr Node, decl, path string) (*KernelData, error) {
+	t, err := k.Types.Named(decl)
+	if err != nil {
+		return nil, err
+	}
+	if t.Kind() != kerneltype.Pointer {
+		t = kerneltype.PointerTo(t)
+	}
+	return &KernelData{Type: t, Path: path, k: k, base: Retype(addr, true)}, nil
+}
+
+// Container is the structure that a pointer points into, to its member: C's
+// container_of.
+func (k *Kernel) Container(addr Node, decl, member, path string) (*KernelData, error) {
+	d, err := k.Cast(addr, decl, path)
+	if err != nil {
+		return nil, err
+	}
+	m, err := d.Type.Elem().Member(member)
+	if err != nil {
+		return nil, err
+	}
+	if d.base, err = NewBinary(OpSub, d.base, NewUint(uint64(m.Offset))); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Pointers reports that d is a pointer, or has members itself: something to go on
+// from.
+func (d *KernelData) Pointers() bool {
+	k := d.Type.Kind()
+	return k == kerneltype.Pointer || k == kerneltype.Struct || k == kerneltype.Array
+}
+
+// Member is a member of the structure that d is or points to.
+func (d *KernelData) Member(name string) (*KernelData, error) {
+	from := d
+	if d.Type.Kind() == kerneltype.Pointer {
+		var err error
+		if from, err = d.Deref(); err != nil {
+			return nil, err
+		}
+	}
+	if from.Type.Kind() == kerneltype.Array { // of its first element, as in C
+		var err error
+		if from, err = from.Index(NewInt(0)); err != nil {
+			return nil, err
+		}
+	}
+	m, err := from.Type.Member(name)
+	if err != nil {
+		return nil, err
+	}
+	c := *from
+	c.Type, c.off, c.bits, c.shift = m.Type, from.off+m.Offset, m.Bits, m.Shift
+	c.Path = d.Path + "." + name
+	return &c, nil
+}
+
+// Deref is what a pointer points to.
+func (d *KernelData) Deref() (*KernelData, error) {
+	if d.Type.Kind() != kerneltype.Pointer {
+		return nil, fmt.Errorf("%s is a %s, want a pointer", d.Path, d.Type)
+	}
+	p, err := d.value()
+	if err != nil {
+		return nil, err
+	}
+	return &KernelData{Type: d.Type.Elem(), Path: d.Path, k: d.k, base: p, lies: true}, nil
+}
+
+// Index is an element of an array, or of what a pointer points to.
+func (d *KernelData) Index(i Node) (*KernelData, error) {
+	elem := d.Type.Elem()
+	size := elem.Size()
+	c := *d
+	switch {
+	case d.Type.Kind() == kerneltype.Pointer:
+		to, err := d.Deref()
+		if err != nil {
+			return nil, err
+		}
+		c = *to
+	case d.Type.Kind() != kerneltype.Array:
+		return nil, fmt.Errorf("%s is a %s, want an array or a pointer", d.Path, d.Type)
+	}
+	if size == 0 {
+		return nil, fmt.Errorf("the size of a %s is not known", elem)
+	}
+	c.Type, c.Path = elem, fmt.Sprintf("%s[%s]", d.Path, i)
+	if k, ok := i.(*Const); ok {
+		if n := d.Type.Len(); k.Int < 0 || d.Type.Kind() == kerneltype.Array && n > 0 && k.Int >= int64(n) {
+			return nil, fmt.Errorf("%s has %d elements, want an index below that: got %d", d.Path, n, k.Int)
+		}
+		c.off += int(k.Int) * size
+		return &c, nil
+	}
+	by, err := NewBinary(OpMul, Retype(ToInt(i), true), NewUint(uint64(size)))
+	if err == nil {
+		c.base, err = NewBinary(OpAdd, c.base, by)
+	}
+	return &c, err
+}
+
+// Address is where d lies, as a number of the event.
+func (d *KernelData) Address() (Node, error) {
+	if !d.lies || d.bits > 0 {
+		return nil, fmt.Errorf("%s has no address", d.Path)
+	}
+	n, err := d.address()
+	if err != nil || !readsKernel(n) {
+		return n, err
+	}
+	return d.k.field(Retype(n, true), event.Field{Name: "&" + d.Path, Type: d.Type.String() + " *",
+		Unit: event.AddressU, Size: 8})
+}
+
+// address is where d lies.
+func (d *KernelData) address() (Node, error) {
+	if d.off == 0 {
+		return d.base, nil
+	}
+	return NewBinary(OpAdd, d.base, NewInt(int64(d.off)))
+}
+
+// value is d as a number, without the field around the read.
+func (d *KernelData) value() (Node, error) {
+	if !d.lies {
+		return d.base, nil
+	}
+	addr, err := d.address()
+	if err != nil {
+		return nil, err
+	}
+	addr = Retype(addr, true)
+	if d.Type.Kind() == kerneltype.Array { // as in C, where it begins
+		return addr, nil
+	}
+	if d.bits == 0 {
+		return &KernelInt{addr, d.Type.Size(), d.Type.Signed()}, nil
+	}
+	size := 1
+	for size*8 < d.shift+d.bits {
+		size *= 2
+	}
+	if size > 8 {
+		return nil, fmt.Errorf("%s is a bit field over more than 8 bytes", d.Path)
+	}
+	n, err := NewBinary(OpShl, &KernelInt{addr, size, false}, NewInt(int64(64-d.shift-d.bits)))
+	if err != nil {
+		return nil, err
+	}
+	op := OpShrU
+	if d.Type.Signed() {
+		op = OpShrS
+	}
+	return NewBinary(op, Retype(n, !d.Type.Signed()), NewInt(int64(64-d.bits)))
+}
+
+// Node is the number or text that d is, as a field of the event.
+func (d *KernelData) Node() (Node, error) {
+	if d.Type.Text() {
+		return d.Text()
+	}
+	f := event.Field{Name: d.Path, Type: d.Type.String(), Signed: d.Type.Signed(), Size: d.Type.Size()}
+	switch d.Type.Kind() {
+	case kerneltype.Int, kerneltype.Char, kerneltype.Enum, kerneltype.Bool:
+	case kerneltype.Pointer:
+		f.Unit = event.AddressU
+	case kerneltype.Struct:
+		_, err := d.Type.Member("")
+		return nil, fmt.Errorf("%s is a %s, not a number or text; name a member of it: %w", d.Path, d.Type,
+			err)
+	case kerneltype.Array:
+		return nil, fmt.Errorf("%s is a %s; name an element of it: %s[0]", d.Path, d.Type, d.Path)
+	default:
+		return nil, fmt.Errorf("%s is a %s, which cannot be read", d.Path, d.Type)
+	}
+	n, err := d.value()
+	if err != nil {
+		return nil, err
+	}
+	if !readsKernel(n) {
+		return n, nil // a pointer that is a field of the event
+	}
+	return d.k.field(n, f)
+}
+
+// Text is the text that d is or points to.
+func (d *KernelData) Text() (Node, error) {
+	f := event.Field{Name: d.Path, Type: d.Type.String(), Kind: event.Str}
+	read := &KernelText{Size: KernelTextLimit, Cut: true}
+	if n := d.Type.Len(); d.Type.Kind() == kerneltype.Array && n > 0 {
+		read.Size, read.Cut = min(n, KernelTextLimit), n > KernelTextLimit
+	}
+	addr, err := d.value()
+	if err != nil {
+		return nil, err
+	}
+	read.Addr, f.Size = addr, read.Size
+	return d.k.field(read, f)
+}
+
+// TextAt is the text at any address of the kernel.
+func (k *Kernel) TextAt(addr Node, path string) (Node, error) {
+	return k.field(&KernelText{Retype(addr, true), KernelTextLimit, true},
+		event.Field{Name: path, Type: "char *", Kind: event.Str, Size: KernelTextLimit})
+}
+
+// readsKernel reports that n is more than numbers of the event.
+func readsKernel(n Node) bool {
+	found := false
+	Walk(n, func(n Node) bool {
+		switch n.(type) {
+		case *KernelInt, *KernelText, *TaskAddr:
+			found = true
+		}
+		return !found
+	})
+	return found
+}

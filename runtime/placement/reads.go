@@ -1,0 +1,38 @@
+package placement
+
+import (
+	"slices"
+
+	"ppscript/bpf"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// This file has programs send what functions read of the kernel's memory and that
+// are not evaluated in the kernel.
+
+// reads adds them to what is sent of their events.
+func (c *projector) reads() error {
+	for _, u := range c.p.Reads.Contexts {
+		if u.Read == nil || c.p.evaluated[u.Prog] || c.isMoved(u.Prog) {
+			continue
+		}
+		sent := false
+		for i, ev := range c.part.Events {
+			if ev.Schema == u.Schema {
+				addRead(c.part.Edges[i].Send, u.Read)
+				sent = true
+			}
+		}
+		if !sent {
+			return not("%s is not of an event itself: name it with let() there", u.Name)
+		}
+	}
+	return nil
+}
+
+func addRead(r *bpf.Record, f *event.Field) {
+	if !slices.ContainsFunc(r.Fields, func(have *expr.Field) bool { return have.F == f }) {
+		r.Fields = append(r.Fields, &expr.Field{F: f})
+	}
+}
