@@ -4,6 +4,8 @@ package watchdog
 
 import (
 	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -16,8 +18,9 @@ import (
 // not answer, a loop in a script.
 //
 // The watchdog looks after a while whether anything moves: the run went on to
-// another stage, descriptors were opened or closed, or the CPU was used. Only a
-// CPU in use could be an endless loop, so that it is believed for a while and no
+// another stage, descriptors were opened or closed, or a CPU was used or waited
+// for: on a machine with too much to do, a process that works hardly runs. Only
+// such work could be an endless loop, so that it is believed for a while and no
 // longer. A fixed time is tempting and wrong: a thousand events take the kernel
 // half a minute to close, and a hang at the begin need not last so long.
 
@@ -52,7 +55,7 @@ type Watchdog struct {
 // A progress holds the counters that show that a process does something.
 type progress struct {
 	descriptors int
-	cpu         time.Duration
+	cpu         time.Duration // used, and waited for by threads that could run
 }
 
 // At tells the stage that the run is in from now on. A run that lasts for a
@@ -165,7 +168,27 @@ func progressNow() (p progress) {
 	}
 	var ru syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &ru) == nil {
-		p.cpu = time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
+		p.cpu = time.Duration(ru.Utime.Nano()+ru.Stime.Nano()) + waited()
 	}
 	return p
+}
+
+// waited is how long this process's threads could run and had no CPU: the second
+// number of schedstat. It is 0 in a kernel without CONFIG_SCHED_INFO.
+func waited() (sum time.Duration) {
+	const tasks = "/proc/self/task/"
+	dir, err := os.Open(tasks)
+	if err != nil {
+		return 0
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	for _, tid := range names {
+		text, _ := os.ReadFile(tasks + tid + "/schedstat") // a thread may have ended
+		if words := strings.Fields(string(text)); len(words) > 1 {
+			ns, _ := strconv.ParseInt(words[1], 10, 64)
+			sum += time.Duration(ns)
+		}
+	}
+	return sum
 }

@@ -2,9 +2,12 @@ package watchdog
 
 import (
 	"os"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // hangs runs fn with a watchdog and returns the watchdog's message.
@@ -81,5 +84,47 @@ func TestWatchdogKnowsTheDuration(t *testing.T) {
 	})
 	if got != "" {
 		t.Errorf("without a limit: got %q cut off", got)
+	}
+}
+
+// A thread that could run, and has no CPU since another one keeps it, is no hang.
+func TestWaitingForACPUMoves(t *testing.T) {
+	if _, err := os.Stat("/proc/self/schedstat"); err != nil {
+		t.Skipf("this kernel does not tell how long threads wait: %v", err)
+	}
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		t.Fatal(err)
+	}
+	var one unix.CPUSet
+	for cpu := range len(set) * 64 {
+		if set.IsSet(cpu) {
+			one.Set(cpu)
+			break
+		}
+	}
+	// Two threads share a CPU, so that one waits whenever the other runs.
+	const spin = 400 * time.Millisecond
+	before := waited()
+	done := make(chan error)
+	for range 2 {
+		go func() {
+			runtime.LockOSThread() // the thread ends with the goroutine
+			err := unix.SchedSetaffinity(0, &one)
+			for end := time.Now().Add(spin); time.Now().Before(end); {
+			}
+			done <- err
+			<-done
+		}()
+	}
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	got := waited() - before
+	close(done)
+	if got < spin/2 {
+		t.Errorf("two threads on one CPU for %v: got %v of waiting, want about as much", spin, got)
 	}
 }
