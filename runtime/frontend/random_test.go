@@ -108,13 +108,15 @@ func (g *gen) expr(kind string) string {
 	case "text":
 		switch g.r.IntN(8) {
 		case 2:
-			return x("text") + g.pick(".lower()", ".upper()", ".strip()", ".rstrip('hx')", ".removeprefix('ba')")
+			return x("text") +
+				g.pick(".lower()", ".upper()", ".strip()", ".rstrip('hx')", ".removeprefix('ba')")
 		case 3:
 			return x("text") + "[" + x("int") + ":" + x("int") + "]"
 		case 4:
 			return "(" + x("text") + " + e.comm)[" + x("int") + "]"
 		case 5:
-			return "(" + x("text") + " + e.comm).split(" + g.pick(`"a"`, `"12"`) + ")[" + g.pick("0", "1", "-1") + "]"
+			return "(" + x("text") + " + e.comm).split(" + g.pick(`"a"`, `"12"`) + ")[" +
+				g.pick("0", "1", "-1") + "]"
 		case 6:
 			return "(" + x("text") + g.pick(" or ", " and ") + x("text") + ")"
 		case 7:

@@ -106,15 +106,15 @@ func TestWaitingForACPUMoves(t *testing.T) {
 	// Two threads share a CPU, so that one waits whenever the other runs.
 	const spin = 400 * time.Millisecond
 	before := waited()
-	done := make(chan error)
+	done, end := make(chan error), make(chan struct{})
 	for range 2 {
 		go func() {
 			runtime.LockOSThread() // the thread ends with the goroutine
 			err := unix.SchedSetaffinity(0, &one)
-			for end := time.Now().Add(spin); time.Now().Before(end); {
+			for until := time.Now().Add(spin); time.Now().Before(until); {
 			}
 			done <- err
-			<-done
+			<-end // its times are gone once it is
 		}()
 	}
 	for range 2 {
@@ -123,7 +123,7 @@ func TestWaitingForACPUMoves(t *testing.T) {
 		}
 	}
 	got := waited() - before
-	close(done)
+	close(end)
 	if got < spin/2 {
 		t.Errorf("two threads on one CPU for %v: got %v of waiting, want about as much", spin, got)
 	}
