@@ -177,6 +177,8 @@ class Table:
         """Says what the table is about, beside its date."""
     def unit(self, unit: Any, column: Optional[str] = None) -> Table:
         """Chooses the unit in which columns are shown."""
+    def raw(self, *column: str) -> Table:
+        """Shows columns as numbers, also where the kernel has names for them."""
     def with_(self, *, unit: Any = None, **column: Callable) -> Table:
         """Adds columns that are computed from the others."""
     def text(self, **column: Callable) -> Table:

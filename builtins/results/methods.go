@@ -23,7 +23,7 @@ func didYouMean(name string, names []string) string { return diag.DidYouMean(nam
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
 	return []*b.Builtin{
-		sortBy(), top(), title(), units(), with(), text(), layout(), hide(), last(), totals(), whole(),
+		sortBy(), top(), title(), units(), raw(), with(), text(), layout(), hide(), last(), totals(), whole(),
 		line(), linesBy(), packed(), toFile(),
 	}
 }
@@ -146,6 +146,40 @@ func set[V any](m *map[string]V, k string, v V) {
 		*m = map[string]V{}
 	}
 	(*m)[k] = v
+}
+
+func raw() *b.Builtin {
+	return &b.Builtin{
+		Name:    "raw",
+		Type:    "table",
+		Group:   b.Results,
+		Summary: "Shows columns as numbers, also where the kernel has names for them.",
+		Params:  []b.Param{{Name: "column", Type: b.String, Rest: "*", Doc: "names of columns; none is all"}},
+		Returns: "table",
+		Result: "numbers, such as 2 where the kernel prints TCP_SYN_SENT. Without it, a column that is a field shows what the kernel prints: " +
+			"names and flags of its print fmt, symbols of addresses of functions, IP addresses, devices as 254:1, what a system call returned as -2 ENOENT; JSON keeps the number beside it",
+		Errors: "no such column",
+		Source: computed,
+		Cost:   perRow,
+		Examples: []b.Example{
+			{Code: `tracepoint("irq:softirq_entry").by("vec").count().raw("vec")`, Output: "<table of vec, count>"},
+		},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			return change(c, func(v *plan.View) error {
+				if len(c.Rest) == 0 {
+					set(&v.Raw, "", true)
+				}
+				for _, n := range c.Rest {
+					name, _ := starlark.AsString(n)
+					if err := hasColumn(c, "column", name); err != nil {
+						return err
+					}
+					set(&v.Raw, name, true)
+				}
+				return nil
+			})
+		},
+	}
 }
 
 func with() *b.Builtin {

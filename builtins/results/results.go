@@ -83,6 +83,7 @@ func change(c *b.Call, fn func(v *plan.View) error) (starlark.Value, error) {
 	v.Steps = slices.Clone(v.Steps)
 	v.Units, v.Texts, v.Widths, v.Hidden = maps.Clone(v.Units), maps.Clone(v.Texts), maps.Clone(v.Widths),
 		maps.Clone(v.Hidden)
+	v.Raw = maps.Clone(v.Raw)
 	if err := fn(v); err != nil {
 		return nil, err
 	}

@@ -133,6 +133,8 @@ func (c *common) outputOptions() []*flag {
 			help: "times of lines: wall (date and time), rel (since the start), mono (seconds of the events' clock) or delta (since the line before)"},
 		{name: "color", metavar: "WHEN", choices: console.ColorModes, deflt: "auto", read: readChoice(&c.render.Color),
 			help: "auto, always or never"},
+		{name: "raw", read: readFlag(&o.Show.Raw),
+			help: "show fields as numbers, also where the kernel has names for them: 2, not TCP_SYN_SENT; JSON has both without it"},
 		{name: "include-self", read: readFlag(&o.Show.Self),
 			help: "also print and send events of ppscript itself"},
 		{name: "strict", recorded: true, read: readFlag(&c.strict),

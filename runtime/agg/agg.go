@@ -59,6 +59,8 @@ type Column struct {
 	Plain bool
 	// Stacks says that a cell shows the stacks that the argument yields.
 	Stacks bool
+	// Values says that a cell is a value of the argument, or a list of some.
+	Values bool
 }
 
 // Histogram says whether the aggregator makes a histogram: a result of its

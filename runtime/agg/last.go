@@ -8,7 +8,7 @@ var Last = &Op{
 	Summary: "Keeps the newest value, number or text.",
 	Result:  "the value of the newest event",
 	Cost:    "20 ns per event",
-	Column:  Column{Width: 12, Stacks: true},
+	Column:  Column{Width: 12, Stacks: true, Values: true},
 	Ordered: true,
 	New:     func(a *Agg, _ *Workspace) State { return &last{agg: a} },
 }

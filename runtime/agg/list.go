@@ -12,6 +12,7 @@ var List = &Op{
 	Result:  "a list, of at most 4096 values",
 	Cost:    "20 ns per event; 56 bytes for each value",
 	Ordered: true,
+	Column:  Column{Values: true},
 	New:     func(a *Agg, w *Workspace) State { return &list{agg: a, work: w} },
 }
 

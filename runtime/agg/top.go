@@ -25,7 +25,7 @@ var Top = &Op{
 			return "", nil
 		},
 	},
-	Column: Column{Stacks: true},
+	Column: Column{Stacks: true, Values: true},
 	New:    func(a *Agg, w *Workspace) State { return &top{agg: a, work: w} },
 }
 

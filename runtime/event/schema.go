@@ -138,6 +138,10 @@ type Field struct {
 	Uses []Member
 	// Read is how a program reads the member (MemberRead), a node of package expr.
 	Read fmt.Stringer
+	// Shown tells how people read a value of the field: TCP_SYN_SENT for 2, as the
+	// kernel prints it. ok is false for one that is read as it is, and Shown nil where
+	// all are. It may look names up: it is for what is shown, not for each event.
+	Shown func(v Value) (text string, ok bool)
 }
 
 // A Schema describes the events of one kind: where each field lies, and how

@@ -213,10 +213,12 @@ func (l *Let) branches(b *builder) ([]branch, error) {
 				return nil, err
 			}
 			if p.Node == nil {
+				would := b.compiled[p]
 				// A name has one kind, also where the function is interpreted.
 				if p, err = interpretedLet(v.Fn.Call, br.scope); err != nil {
 					return nil, located(err, v.Fn.Pos)
 				}
+				b.compiled[p.Node] = would
 			}
 			sc.Vars[v.Name] = p.Node
 		}
@@ -317,7 +319,13 @@ func (b *builder) scriptFn(call Callable, br *branch, want expr.Kind) *expr.Prog
 	}
 	b.calls = append(b.calls, call)
 	callReadsStack(b, br, call)
-	return expr.Interpreted(call.Call, want)
+	p := expr.Interpreted(call.Call, want)
+	if b.env.Interpret {
+		if node, err := call.Lower(br.scope, want); err == nil {
+			b.compiled[p] = node
+		}
+	}
+	return p
 }
 
 // located adds the script's position to an error that has none.

@@ -25,6 +25,8 @@ type Env struct {
 	// Interpret leaves script functions to the interpreter, where they could
 	// be compiled.
 	Interpret bool
+	// Raw shows fields of the kernel as numbers, also where they have names.
+	Raw bool
 	// KernelEnv decides about the kernel; the zero KernelEnv is against it.
 	KernelEnv placement.Env
 	// Note is told what is left out: optional events that do not exist.
@@ -44,7 +46,8 @@ func Build(reports []Report, env Env) (*Plan, error) {
 			WithHint("return a result, for example: tracepoint(\"sched:sched_switch\").count()")
 	}
 	b := &builder{env: env, plan: &Plan{first: reports[0]}, memo: map[Stream][]branch{},
-		events: map[int]*Event{}, served: map[int]bool{}, asks: map[int]bool{}, names: reportNames{}}
+		events: map[int]*Event{}, served: map[int]bool{}, asks: map[int]bool{}, names: reportNames{},
+		compiled: map[any]expr.Node{}}
 	// Events that are opened get the first stream indices, in the order in
 	// which the script names them: the source's own numbers then.
 	for _, r := range reports {
@@ -90,6 +93,9 @@ type builder struct {
 	inner    bool         // what is built now belongs to a script among the sources
 	served   map[int]bool // streams that do
 	asks     map[int]bool // streams whose events are checked for their thread
+	// compiled is what interpreted programs, and the nodes of interpreted names, would
+	// be: it tells how their values are shown.
+	compiled map[any]expr.Node
 }
 
 // A root is where events come from: the router (nil), a join, counters.

@@ -60,6 +60,11 @@ func (p *Profiler) appendCell(dst []byte, f *event.Field, v event.Value) []byte 
 			return append(dst, t...)
 		}
 	}
+	if f.Shown != nil {
+		if t, ok := f.Shown(v); ok {
+			return append(dst, t...)
+		}
+	}
 	if f.Unit == event.Nanos && v.Numeric() {
 		return append(dst, unit.Duration(v.Int())...)
 	}

@@ -113,7 +113,7 @@ func (f *Fold) branches(b *builder) ([]branch, error) {
 	flush := b.scope(nil, &event.Schema{
 		System: "fold",
 		Name:   "flush",
-		Fields: []event.Field{keyField(n.spec.Key.Any())},
+		Fields: []event.Field{b.keyField(n.spec.Key)},
 	})
 	if err := f.Machine.Bind(scopes, flush); err != nil {
 		return nil, err
@@ -128,11 +128,12 @@ func (f *Fold) branches(b *builder) ([]branch, error) {
 		n.spec.Begin = slot + 1
 	}
 	n.steps(b, brs, flush)
-	fields := f.Machine.Emits()
+	fields := slices.Clone(f.Machine.Emits())
+	n.nameEmitted(b, fields)
 	if !slices.ContainsFunc(fields, func(f event.Field) bool { return f.Name == Stack }) {
 		// What is emitted has the stack of the event at hand.
 		if n.spec.Stacks = carried(b, brs); n.spec.Stacks != nil {
-			fields = append(slices.Clone(fields), event.Field{
+			fields = append(fields, event.Field{
 				Name:   Stack,
 				Type:   "u32",
 				Place:  event.InSlot,
@@ -207,6 +208,11 @@ func (n *FoldOp) stepProgram(b *builder, pos string, sc *expr.Scope,
 	if p == nil {
 		p = expr.InterpretedStep(interpreted)
 		b.machines = append(b.machines, m)
+		if b.env.Interpret {
+			if node, err := lower(sc); err == nil {
+				b.compiled[p] = node
+			}
+		}
 	}
 	b.programs = append(b.programs, p)
 	if p.Node == nil || readsAnyStack(p.Node) {
@@ -221,6 +227,12 @@ func (n *FoldOp) stepProgram(b *builder, pos string, sc *expr.Scope,
 }
 
 // keyField describes the slot in which made events carry a key that p yields.
+func (b *builder) keyField(key *flow.Fn) event.Field {
+	f := keyField(key.Any())
+	f.Shown = b.shows(key)
+	return f
+}
+
 func keyField(p *expr.Program) event.Field {
 	f := event.Field{Name: "key", Type: "u64", Place: event.InSlot, Signed: true, Size: 8}
 	if p == nil {

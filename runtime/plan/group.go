@@ -53,6 +53,7 @@ type TableOp struct {
 	Name    string
 	Spec    *Group
 	Columns []result.Column
+	shows   []showFunc // by column; nil shows the value
 	// Hist is the index of the aggregator that is a histogram, else -1.
 	Hist  int
 	calls *JoinOp // the join whose tree of calls the rows are nodes of; nil if none
@@ -92,6 +93,7 @@ func (g *Group) build(b *builder) error {
 			t.Spec = g
 		}
 		t.Columns = append(t.Columns, c)
+		t.shows = append(t.shows, b.shows(fn))
 	}
 	shared := map[string]int{}
 	for i := range g.Aggs {
@@ -117,6 +119,7 @@ func (g *Group) build(b *builder) error {
 		a.Arg = id
 		spec.Aggs = append(spec.Aggs, a)
 		t.Columns = append(t.Columns, aggColumn(c, a, arg))
+		t.shows = append(t.shows, showCell(a.Op, b.shows(arg.Fn)))
 	}
 	if t.Hist >= 0 {
 		t.Name = b.names.next("histogram")

@@ -25,7 +25,7 @@ func (t *Table) Histogram(m result.Meta) (*result.Histogram, error) {
 	for i := range h.Rows {
 		shown.Rows = append(shown.Rows, h.Rows[i].Key)
 	}
-	if err := v.ofKeys(shown.Names()).dress(shown); err != nil {
+	if err := v.ofKeys(shown.Names()).dress(shown, t.shows[:len(keys)]); err != nil {
 		return nil, err
 	}
 	h.Keys = shown.Columns
@@ -39,6 +39,9 @@ func (t *Table) Histogram(m result.Meta) (*result.Histogram, error) {
 // ofKeys is the part of the view about columns of these names.
 func (v *View) ofKeys(names []string) *View {
 	own := &View{}
+	if v.Raw[""] {
+		setIn(&own.Raw, "", true)
+	}
 	for _, name := range names {
 		if fn, ok := v.Texts[name]; ok {
 			setIn(&own.Texts, name, fn)
@@ -48,6 +51,9 @@ func (v *View) ofKeys(names []string) *View {
 		}
 		if u, ok := v.Units[name]; ok {
 			setIn(&own.Units, name, u)
+		}
+		if v.Raw[name] {
+			setIn(&own.Raw, name, true)
 		}
 	}
 	return own

@@ -34,10 +34,10 @@ func (n *JoinOp) pair(b *builder, s, e branch, more ...event.Field) branch {
 	sc := b.scope(nil, st.Schema)
 	sc.Parts = map[string]*event.Schema{"start": s.scope.Schema, "end": e.scope.Schema}
 	for name, v := range s.scope.Vars {
-		sc.Vars["start."+name] = expr.Rebind(v, expr.Self, expr.Start)
+		sc.Vars["start."+name] = b.rebind(v, expr.Start)
 	}
 	for name, v := range e.scope.Vars {
-		sc.Vars["end."+name] = expr.Rebind(v, expr.Self, expr.End)
+		sc.Vars["end."+name] = b.rebind(v, expr.End)
 	}
 	sc.Vars["reason"] = expr.NewStr("paired") // beside those of unpaired events
 	if n.name == "" {
@@ -75,14 +75,14 @@ func (n *JoinOp) pairSchema(b *builder, s, e branch, more []event.Field) *event.
 	}
 	return &event.Schema{System: "pair", Name: label, Fields: append([]event.Field{
 		{Name: "delay", Type: "u64", Place: event.InMember, Member: event.MemberDelay, Unit: event.Nanos, Size: 8, Signed: true},
-		joinKeyField(s.marks.key, 0),
+		b.joinKeyField(s.marks.key, 0),
 	}, more...)}
 }
 
 // joinKeyField is the field that holds the key of a derived event.
-func joinKeyField(p *expr.Program, slot int) event.Field {
+func (b *builder) joinKeyField(p *expr.Program, slot int) event.Field {
 	key := keyField(p)
-	key.Offset = slot
+	key.Offset, key.Shown = slot, b.shownBy(b.nodeOf(p))
 	return key
 }
 

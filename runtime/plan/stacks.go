@@ -46,6 +46,7 @@ type StacksOp struct {
 	Name  string
 	Spec  *Stacks
 	Keys  []result.Column
+	shows []showFunc // by key; nil shows the value
 	Value result.Column
 	// Periods says that Value adds up what samples stand for: it is what they
 	// were taken by.
@@ -98,6 +99,7 @@ func (s *Stacks) build(b *builder) error {
 		}
 		spec.Keys = append(spec.Keys, fn)
 		op.Keys = append(op.Keys, keyColumn(v.Name, fn))
+		op.shows = append(op.shows, b.shows(fn))
 	}
 	value, name := s.Value, s.Name
 	if value == nil && s.Periods {

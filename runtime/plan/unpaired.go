@@ -141,12 +141,12 @@ func (n *JoinOp) leave(b *builder, br branch) branch {
 	st := b.madeStream(&event.Schema{System: "unpaired", Name: b.plan.shortLabel(br), Fields: []event.Field{
 		{Name: "age", Type: "u64", Place: event.InSlot, Offset: join.SlotAge, Unit: event.Nanos, Size: 8, Signed: true},
 		{Name: "reason", Type: "char[]", Kind: event.Str, Place: event.InSlot, Offset: join.SlotReason},
-		joinKeyField(br.marks.key, join.SlotKey),
+		b.joinKeyField(br.marks.key, join.SlotKey),
 	}})
 	sc := b.scope(nil, st.Schema)
 	sc.Parts = map[string]*event.Schema{"start": br.scope.Schema, "end": {}}
 	for name, v := range br.scope.Vars {
-		sc.Vars["start."+name] = expr.Rebind(v, expr.Self, expr.Start)
+		sc.Vars["start."+name] = b.rebind(v, expr.Start)
 	}
 	// What a pair has, and an event without a partner has not.
 	sc.Vars["end.event"] = expr.NewStr("")

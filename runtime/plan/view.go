@@ -26,7 +26,7 @@ func (t *Table) Result(m result.Meta) (*result.Table, error) {
 	if v.OnlyIf != "" && !exceeds(table, v.OnlyIf) {
 		table.Rows = nil
 	}
-	if err := v.apply(table); err != nil {
+	if err := v.apply(table, t.shows); err != nil {
 		return nil, err
 	}
 	return table, nil
@@ -38,7 +38,7 @@ func titleOf(title string, m *result.Meta) string {
 		"{total}", strconv.FormatUint(m.TotalSamples, 10)).Replace(title)
 }
 
-func (v *View) apply(t *result.Table) error {
+func (v *View) apply(t *result.Table, shows []showFunc) error {
 	// The steps that sort look at all rows: several sorts, most important
 	// first, are one.
 	var sorts []Step
@@ -65,7 +65,7 @@ func (v *View) apply(t *result.Table) error {
 	if err := v.sort(t, sorts); err != nil {
 		return err
 	}
-	return v.dress(t)
+	return v.dress(t, shows)
 }
 
 // sort orders by the first of the sorts, rows that are equal there by the
@@ -117,8 +117,8 @@ func (v *View) with(t *result.Table, s Step) error {
 	return t.AppendColumn(c, func(row []event.Value) (event.Value, error) { return s.Fn(names, row) })
 }
 
-// dress settles units, widths and texts, and takes hidden columns out.
-func (v *View) dress(t *result.Table) error {
+// dress settles units, widths, texts and names, and takes hidden columns out.
+func (v *View) dress(t *result.Table, shows []showFunc) error {
 	for _, name := range sorted(v.Units) {
 		u := v.Units[name]
 		if name == "" {
@@ -164,6 +164,7 @@ func (v *View) dress(t *result.Table) error {
 			return err
 		}
 	}
+	nameCells(t.Columns, v.named(t.Columns, shows), slices.Values(t.Rows))
 	if v.Pack != nil && len(t.Rows) > 0 {
 		text, err := v.Pack(t.Names(), t.Rows)
 		if err != nil {

@@ -15,6 +15,7 @@ type View struct {
 	Texts  map[string]CellFunc
 	Widths map[string]Width
 	Hidden map[string]bool
+	Raw    map[string]bool // columns that show numbers, not names; "" for all
 	Layout result.Layout
 	// Row replaces the columns in text output by a line of the script's own.
 	Row LinesFunc

@@ -13,6 +13,9 @@ import (
 // is the value of the column that c is a share of; o tells how moments are
 // written.
 func appendCell(dst []byte, c *result.Column, v, of event.Value, o *lineOptions) []byte {
+	if name, ok := nameIn(c, v); ok {
+		return append(dst, name...)
+	}
 	switch {
 	case c.Text != nil:
 		return append(dst, c.Text(v)...)
@@ -35,6 +38,14 @@ func appendCell(dst []byte, c *result.Column, v, of event.Value, o *lineOptions)
 		return appendShare(dst, v, of)
 	}
 	return appendNumber(dst, v, c.Unit, c.Prec)
+}
+
+// nameIn is the name that the column has for a cell.
+func nameIn(c *result.Column, v event.Value) (name string, ok bool) {
+	if c.Names == nil || c.Text != nil && !c.Shape {
+		return "", false
+	}
+	return c.Names(v)
 }
 
 // appendList appends the members of a list, each in the unit of the column.

@@ -206,6 +206,9 @@ func (r *csvRenderer) missing(m *result.Meta, omitted int) error {
 // appendCSVCell appends a cell in the unit of its header. The members of a list
 // stand apart by blanks.
 func appendCSVCell(dst []byte, c *result.Column, v event.Value, o *lineOptions) []byte {
+	if name, ok := nameIn(c, v); ok {
+		return append(dst, name...)
+	}
 	switch {
 	case c.Text != nil && !c.Shape:
 		return append(dst, c.Text(v)...)

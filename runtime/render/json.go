@@ -171,6 +171,9 @@ func twin(c *result.Column, v event.Value) bool {
 	if c.Text != nil && !c.Shape {
 		return true
 	}
+	if _, named := nameIn(c, v); named {
+		return true
+	}
 	if !v.Numeric() || v.Kind == event.BoolValue {
 		return false
 	}

@@ -68,8 +68,30 @@ func (r *jsonRenderer) fields(e *event.Event, s *lineSchema) {
 	if len(s.units) > 0 {
 		r.buf = append(append(append(r.buf, `,"units":{`...), s.units...), '}')
 	}
+	r.names(e, s)
 	r.scratch = appendFieldText(r.scratch[:0], e, s)
 	r.buf = appendJSONString(append(r.buf, `,"text":`...), r.scratch)
+}
+
+// names writes the names of values that were computed here from fields of the
+// kernel. The names of its own fields stand in the text.
+func (r *jsonRenderer) names(e *event.Event, s *lineSchema) {
+	some := false
+	for _, f := range s.named {
+		name, ok := shownName(f, f.Value(e))
+		if !ok {
+			continue
+		}
+		if some {
+			r.buf = append(r.buf, ',')
+		} else {
+			r.buf, some = append(r.buf, `,"names":{`...), true
+		}
+		r.buf = appendJSONString(append(appendJSONString(r.buf, f.Name), ':'), name)
+	}
+	if some {
+		r.buf = append(r.buf, '}')
+	}
 }
 
 // appendFieldUnit appends the unit of a field's numbers as a member, if they

@@ -35,6 +35,7 @@ type lineSchema struct {
 	preempt *event.Field
 	fields  []*event.Field // own ones without the common header
 	units   []byte         // JSON members of those that measure something
+	named   []*event.Field // those whose values may have names
 }
 
 // prefixCells is the room of the date column with the blank behind it.
@@ -129,6 +130,9 @@ func learn(schema *event.Schema) *lineSchema {
 		if !strings.HasPrefix(f.Name, "common_") && !(f.Place == event.InSlot && f.Stack()) {
 			s.fields = append(s.fields, f)
 			s.units = appendFieldUnit(s.units, f)
+			if f.Place == event.InSlot && f.Shown != nil {
+				s.named = append(s.named, f)
+			}
 		}
 	}
 	return s
@@ -206,7 +210,11 @@ func appendFieldText(dst []byte, e *event.Event, s *lineSchema) []byte {
 // appendField appends one field's value as plain text.
 func appendField(dst []byte, e *event.Event, f *event.Field) []byte {
 	if f.Place == event.InSlot || f.Place == event.InMember {
-		return append(dst, f.Value(e).String()...)
+		v := f.Value(e)
+		if name, ok := shownName(f, v); ok {
+			return append(dst, name...)
+		}
+		return append(dst, v.String()...)
 	}
 	switch f.Kind {
 	case event.Str:
@@ -231,6 +239,15 @@ func appendField(dst []byte, e *event.Event, f *event.Field) []byte {
 		dst = append(dst, plain.Hex[c>>4], plain.Hex[c&15])
 	}
 	return dst
+}
+
+// shownName is the name of a value that was computed here from one of the
+// kernel's.
+func shownName(f *event.Field, v event.Value) (name string, ok bool) {
+	if f.Place != event.InSlot || f.Shown == nil {
+		return "", false
+	}
+	return f.Shown(v)
 }
 
 // appendArray appends the elements of an array between open and end.

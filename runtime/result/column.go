@@ -47,6 +47,10 @@ type Column struct {
 	// Text overrides how people see a cell; the number stays in JSON beside
 	// it. It may be nil.
 	Text func(v event.Value) string
+	// Names gives cells the name that people know their number by, as the kernel
+	// prints it; ok is false for those without. The number stays in JSON beside
+	// it. Text comes first, and either may be nil.
+	Names func(v event.Value) (name string, ok bool)
 	// Shape says that Text only arranges the number, as in [003]: it means
 	// nothing to programs, so JSON and CSV have the number alone.
 	Shape bool

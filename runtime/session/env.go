@@ -61,6 +61,7 @@ func (w *env) env(cfg *Config) plan.Env {
 		NativeFilters: w.refused,
 		ByThread:      cfg.Target.ByThread(),
 		Interpret:     cfg.Options.Reading.Interpret,
+		Raw:           cfg.Options.Show.Raw,
 		Note:          func(err error) { w.msgs.sayOnce(err.Error()) },
 		KernelEnv:     w.kernelEnv(),
 	}

@@ -116,6 +116,9 @@ type Show struct {
 	// NoFiles writes none of the files that reports name: their tables are among
 	// the results, databases are in memory, heat maps are left out.
 	NoFiles bool
+	// Raw shows fields as the numbers that they are, also where the kernel has names
+	// for them.
+	Raw bool
 	// Self prints and sends events about ppscript's own threads, too: a log is then
 	// fed with its own output.
 	Self bool

@@ -33,7 +33,6 @@ func (c *stackCounts) result(r *run, m result.Meta) *result.Stacks {
 	s := c.op
 	out := &result.Stacks{
 		Meta:    m,
-		Keys:    s.Keys,
 		Value:   s.Value.Name,
 		Unit:    s.Value.Unit,
 		Periods: s.Periods,
@@ -52,6 +51,7 @@ func (c *stackCounts) result(r *run, m result.Meta) *result.Stacks {
 		out.Merge()
 	}
 	out.Sort()
+	out.Keys = s.KeysOf(out.Samples)
 	return out
 }
 

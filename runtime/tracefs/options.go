@@ -39,4 +39,5 @@ func (o *Options) attach(s *event.Schema) {
 	s.Text = func(dst []byte, e *event.Event) []byte { return get().appendText(dst, e) }
 	s.Symbolic = func(field string) *event.Symbols { return get().symbolsOf(field) }
 	s.SymbolicOf = func(field string, e *event.Event) (string, bool) { return get().symbolicOf(field, e) }
+	attachShown(s, get)
 }

@@ -221,7 +221,7 @@ func TestLiveTextIsTheKernelsOwn(t *testing.T) {
 		lines = in.lines()
 	}
 	raws := in.raw() // reading them takes them out of the buffer
-	good, bad := map[string]int{}, map[string]int{}
+	good, bad, shown := map[string]int{}, map[string]int{}, map[string]bool{}
 	var ev event.Event
 	var buf []byte
 	for i, raw := range raws {
@@ -263,6 +263,13 @@ func TestLiveTextIsTheKernelsOwn(t *testing.T) {
 			continue
 		}
 		good[name]++
+		if err := sameShown(s, &ev, kernels, shown); err != nil {
+			t.Errorf("%s: %v\nkernel %s", name, err, kernels)
+		}
+	}
+	t.Logf("fields by name: %v", slices.Sorted(maps.Keys(shown)))
+	if len(shown) < 20 {
+		t.Errorf("got %d fields that show more than numbers, want at least 20", len(shown))
 	}
 	for name, n := range bad {
 		t.Errorf("%s: %d of %d differ", name, n, n+good[name])

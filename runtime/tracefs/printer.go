@@ -40,6 +40,7 @@ type printer struct {
 	frame  expr.Frame
 	texts  map[string]string // results of SymbolicOf, bounded by maxTexts
 	symbol map[string]int    // field to op, for SymbolicOf
+	runs   map[int][]op      // of fields that were asked for, for shown
 }
 
 // An opKind says which code prints an op.
@@ -64,6 +65,7 @@ type op struct {
 	width *expr.Program // nil unless the format has a star
 	prec  *expr.Program
 	arg   *expr.Program
+	field string // the only field that the text depends on, "" if there is none or several
 }
 
 // newPrinter compiles a print fmt.
@@ -107,7 +109,9 @@ func (p *printer) compile(pieces []piece, args []c.Node, src string) {
 			o.prec = b.number(next())
 		}
 		first := len(p.tables)
-		o.kind, o.arg = b.argument(&pc.spec, next())
+		tree := next()
+		o.kind, o.arg = b.argument(&pc.spec, tree)
+		o.field = onlyField(&o, tree)
 		for i := first; i < len(p.tables); i++ {
 			if f := p.tables[i].field; f != "" && o.kind == opText {
 				if _, dup := p.symbol[f]; !dup {

@@ -1,0 +1,113 @@
+package oracle
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+// states shows the states of sockets in each way in which results show fields: as
+// keys, in a tuple, by aggregators, carried on by let and by a fold, in lines.
+const states = `
+def _step(s, e):
+    if s.last:
+        emit(old = s.last, new = e.newstate, next = s.last + 1)
+    s.last = e.newstate
+
+def main(o):
+    changes = tracepoint("sock:inet_sock_set_state").where("protocol == 6")
+    steps = changes.fold(key = "_tid", state = {"last": 0}, step = _step, name = "step")
+    named = changes.let(to = lambda e: e.newstate)
+    return [
+        changes.by("oldstate", "newstate", "saddr").count(),
+        changes.by("newstate").count().raw("newstate"),
+        named.by(both = lambda e: (e.to, e.protocol)).agg(last = agg.last("to"), top = agg.top("oldstate", 1)),
+        named.by("to").hist("dport"),
+        steps.log(),
+        steps.by("old", "next").count(),
+    ]
+`
+
+// refused tries to connect to a port of this machine where nobody listens.
+var refused = []string{"bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/1"}
+
+// Fields are shown as the kernel prints them, whatever counts their events, live
+// and of a recording. JSON has the number beside the name.
+func TestFieldsAreShownByName(t *testing.T) {
+	live(t, testkit.Program("bash"))
+	dir := t.TempDir()
+	script, file := filepath.Join(dir, "states.star"), filepath.Join(dir, "states.data")
+	if err := os.WriteFile(script, []byte(states), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	record := []string{testkit.PPScript(t), "record", "-e", "sock:inet_sock_set_state", "-o", file, "--"}
+	testkit.Run(t, append(record, refused...)...)
+	for _, way := range [][]string{
+		append([]string{"--engine", "auto", "--"}, refused...),
+		append([]string{"--engine", "perf", "--"}, refused...),
+		append([]string{"--engine", "interp", "--"}, refused...),
+		{"--input", file},
+	} {
+		run := func(more ...string) string {
+			out := testkit.Run(t, slices.Concat([]string{testkit.PPScript(t), script, "-q"}, more, way)...)
+			return out.Stdout
+		}
+		f := func(output string, wants ...string) {
+			t.Helper()
+			for _, want := range wants {
+				if !strings.Contains(output, want) {
+					t.Errorf("%v: got no %q in\n%s", way, want, output)
+				}
+			}
+		}
+		f(squeezed(run()), " TCP_CLOSE TCP_SYN_SENT 127.0.0.1 1 ", " 2 1 ",
+			" (TCP_SYN_SENT, IPPROTO_TCP) TCP_SYN_SENT ((TCP_CLOSE, 1)) ", " to=TCP_SYN_SENT: dport, ",
+			" step: old=TCP_SYN_SENT new=TCP_CLOSE next=3 ", " TCP_SYN_SENT 3 1 ")
+		f(run("--format", "csv"), ",TCP_CLOSE,TCP_SYN_SENT,127.0.0.1,1\r",
+			`,"(TCP_SYN_SENT, IPPROTO_TCP)",TCP_SYN_SENT,`)
+		f(run("--format", "json"),
+			`"oldstate":7,"oldstate_text":"TCP_CLOSE","newstate":2,"newstate_text":"TCP_SYN_SENT"`,
+			`{"newstate":2,"count":1}`, `"both":[2,6],"both_text":"(TCP_SYN_SENT, IPPROTO_TCP)"`,
+			`"key":{"to":2,"to_text":"TCP_SYN_SENT"}`,
+			`"fields":{"old":2,"new":7,"next":3},"names":{"old":"TCP_SYN_SENT","new":"TCP_CLOSE"}`)
+		if raw := run("--raw"); strings.Contains(raw, "TCP_") {
+			t.Errorf("%v: --raw has names:\n%s", way, raw)
+		}
+	}
+}
+
+// squeezed is a text with one blank where it has several, or line ends.
+func squeezed(s string) string { return " " + strings.Join(strings.Fields(s), " ") + " " }
+
+// What system calls return is shown with the name of the error, devices and
+// functions as people write them.
+func TestReturnsAndAddressesAreShownByName(t *testing.T) {
+	live(t, testkit.AMD64)
+	out := testkit.Run(t, testkit.PPScript(t), "-q", "-c",
+		`[tracepoint("raw_syscalls:sys_exit").where("id == 257").by("ret").count(), `+
+			`tracepoint("kmem:kmem_cache_free").by("call_site").count()]`,
+		"--format", "json", "--", testkit.Load(t), "-fail", "20", "-name", "/no/such").Want(t, 0)
+	tables := testkit.Tables(t, out.Stdout)
+	failed := 0
+	for _, r := range tables[0].Rows {
+		if r.Int(t, "ret") == -2 && r.Text(t, "ret_text") == "-2 ENOENT" {
+			failed = int(r.Int(t, "count"))
+		}
+	}
+	if failed < 20 {
+		t.Errorf("got %d calls with -2 ENOENT, want at least 20:\n%.1000s", failed, out.Stdout)
+	}
+	for _, r := range tables[1].Rows {
+		text := r.Text(t, "call_site_text")
+		if !strings.Contains(text, "+0x") && !strings.HasPrefix(text, "0x") { // of a module without symbols
+			t.Errorf("call_site: got %q, want a function", text)
+		}
+	}
+	if !strings.Contains(out.Stdout, "+0x") {
+		t.Errorf("no call_site is a function:\n%.1000s", out.Stdout)
+	}
+}
