@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"ppscript/runtime/diag"
@@ -42,7 +41,7 @@ type DatabaseOp struct {
 	operator
 	Spec   *Database
 	Name   string
-	tables []*EventTable
+	tables []*sql.EventTable
 	at     []int // by stream: one more than the place of its table
 }
 
@@ -51,44 +50,10 @@ type DatabaseOp struct {
 type DatabaseRun struct {
 	running
 	*DatabaseOp
-	Tables []*EventTable
-	by     []*EventTable // by stream
+	Tables []*sql.EventTable
+	by     []*sql.EventTable // by stream
 	frame  expr.Frame
 	errs   flow.Errors
-}
-
-// An EventTable is the rows of one kind of event.
-type EventTable struct {
-	sql.Table
-	Schema *event.Schema
-	// Rows takes the rows; Plain, if it is set, takes them once more, with
-	// all columns.
-	Rows, Plain *sql.Rows
-	// Count, First and Last are of the rows since the last Reset; Total is
-	// of all.
-	Count, Total uint64
-	First, Last  event.Time
-	readers      []reader
-}
-
-// filled lists the columns that somebody reads.
-func (t *EventTable) filled() string {
-	var names []string
-	for i := range t.Columns {
-		if !t.Columns[i].Unused {
-			names = append(names, t.Columns[i].Name)
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
-// Reset begins an interval.
-func (t *EventTable) Reset() { t.Count, t.First, t.Last = 0, 0, 0 }
-
-// A reader gets a cell out of an event: from a field, or by a program.
-type reader struct {
-	field *event.Field
-	prog  *expr.Program
 }
 
 func (d *Database) build(b *builder) error {
@@ -136,13 +101,13 @@ func (d *Database) build(b *builder) error {
 		for i := range t.Columns {
 			c := &t.Columns[i]
 			c.Unused = c.Unused && d.File == "" && c.Name != t.Index
-			if p := t.readers[i].prog; p != nil && !c.Unused {
+			if p := t.Program(i); p != nil && !c.Unused {
 				b.programs = append(b.programs, p)
 			}
 		}
 	}
 	if d.File == "" && !d.Verify && len(all) == 1 {
-		if err := op.tables[0].early(b, &all[0], d.Query); err != nil {
+		if err := early(b, op.tables[0], &all[0], d.Query); err != nil {
 			return err
 		}
 	}
@@ -152,7 +117,7 @@ func (d *Database) build(b *builder) error {
 }
 
 func (d *DatabaseOp) instantiate(in *Instance) Running {
-	run := &DatabaseRun{DatabaseOp: d, by: make([]*EventTable, len(d.at))}
+	run := &DatabaseRun{DatabaseOp: d, by: make([]*sql.EventTable, len(d.at))}
 	for _, t := range d.tables {
 		own := *t
 		run.Tables = append(run.Tables, &own)
@@ -170,10 +135,10 @@ func (d *DatabaseRun) sink(int) flow.Sink { return d }
 
 // early has events that the query would leave out left out before they are rows:
 // in the kernel, if its filter can do it. Who keeps a file wants all of them.
-func (t *EventTable) early(b *builder, br *branch, query string) error {
+func early(b *builder, t *sql.EventTable, br *branch, query string) error {
 	var terms []string
 	for _, x := range sql.Terms(query, t.Name) {
-		if text := t.condition(x); text != "" {
+		if text := t.Condition(x); text != "" {
 			terms = append(terms, text)
 		}
 	}
@@ -189,27 +154,8 @@ func (t *EventTable) early(b *builder, br *branch, query string) error {
 	return nil
 }
 
-// condition is a term in C; "" if it may mean something else there: SQL has no
-// numbers beyond 63 bits, and texts may hold what C escapes.
-func (t *EventTable) condition(x sql.Term) string {
-	for i := range t.Columns {
-		f := t.readers[i].field
-		if !strings.EqualFold(t.Columns[i].Name, x.Column) || f == nil || t.Columns[i].Name != f.Name {
-			continue
-		}
-		switch c := t.Columns[i].Type; {
-		case c == sql.Integer && !x.IsText && (f.Signed || f.Size < 8):
-			return f.Name + " " + x.Op + " " + strconv.FormatInt(x.Int, 10)
-		case c == sql.Text && x.IsText && x.Text != "" && strconv.Quote(x.Text) == `"`+x.Text+`"`:
-			return f.Name + " " + x.Op + ` "` + x.Text + `"`
-		}
-		return ""
-	}
-	return ""
-}
-
 // table finds a table as SQL does, which knows no case.
-func (d *DatabaseOp) table(name string) *EventTable {
+func (d *DatabaseOp) table(name string) *sql.EventTable {
 	for _, t := range d.tables {
 		if strings.EqualFold(t.Name, name) {
 			return t
@@ -220,9 +166,9 @@ func (d *DatabaseOp) table(name string) *EventTable {
 
 // newEventTable makes the table of a branch. The names of what is not in the record
 // begin with an underscore, as those of perf-prof do.
-func newEventTable(b *builder, br *branch) *EventTable {
+func newEventTable(b *builder, br *branch) *sql.EventTable {
 	st := b.plan.streams[br.stream]
-	t := &EventTable{Schema: st.Schema}
+	t := &sql.EventTable{Schema: st.Schema}
 	t.Name, t.Time = st.Schema.Name, "_time"
 	t.About = sql.About{
 		System:    st.Schema.System,
@@ -251,16 +197,16 @@ func newEventTable(b *builder, br *branch) *EventTable {
 		if own, ok := st.Schema.Field(name); ok {
 			f = own
 		}
-		t.add(name, sql.Integer, reader{field: f})
+		t.AddMember(name, f)
 	}
 	if t.About.Stack {
 		f, _ := st.Schema.Field(Stack)
-		t.add("_"+Stack, sql.Integer, reader{field: f})
+		t.AddMember("_"+Stack, f)
 	}
 	for i := range st.Schema.Fields {
 		f := &st.Schema.Fields[i]
 		if f.Name != "common_type" {
-			t.add(f.Name, columnType(f), reader{field: f})
+			t.AddField(f)
 			t.About.Fields++
 		}
 	}
@@ -268,112 +214,20 @@ func newEventTable(b *builder, br *branch) *EventTable {
 		if name == "event" || name == InstanceName {
 			continue
 		}
-		p := expr.Build(br.scope.Vars[name])
-		typ := map[expr.Kind]sql.Type{expr.Str: sql.Text, expr.Float: sql.Real}[p.Type.Kind]
-		t.add(name, typ, reader{prog: p})
+		t.AddComputed(name, expr.Build(br.scope.Vars[name]))
 	}
 	return t
-}
-
-// add adds a column. One of the same name, whatever its case, gets a _ more.
-func (t *EventTable) add(name string, typ sql.Type, r reader) {
-	for slices.ContainsFunc(t.Columns, func(c sql.Column) bool { return strings.EqualFold(c.Name, name) }) {
-		name += "_"
-	}
-	t.Columns = append(t.Columns, sql.Column{Name: name, Type: typ})
-	t.readers = append(t.readers, r)
-}
-
-func columnType(f *event.Field) sql.Type {
-	switch f.Kind {
-	case event.Int:
-		return sql.Integer
-	case event.Str:
-		return sql.Text
-	case event.Float:
-		return sql.Real
-	}
-	return sql.Blob
 }
 
 // Events implements flow.Sink.
 func (d *DatabaseRun) Events(evs []*event.Event) {
 	for _, e := range evs {
-		t := d.by[e.Stream.Index]
-		if t.Count == 0 {
-			t.First = e.Time
-		}
-		t.First, t.Last = min(t.First, e.Time), max(t.Last, e.Time)
-		t.Count++
-		t.Total++
-		d.row(t, e, t.Rows, false)
-		if t.Plain != nil {
-			d.row(t, e, t.Plain, true)
-		}
+		d.by[e.Stream.Index].Add(e, &d.frame, &d.errs)
 	}
 }
 
 // Lost implements flow.Sink: the session reports losses, once for all.
 func (d *DatabaseRun) Lost(int32, uint64, event.Time) {}
-
-func (d *DatabaseRun) row(t *EventTable, e *event.Event, rows *sql.Rows, all bool) {
-	d.frame.Reset(e)
-	for i := range t.readers {
-		c := &t.Columns[i]
-		if c.Unused && !all {
-			continue
-		}
-		if p := t.readers[i].prog; p != nil {
-			d.computed(p, rows)
-			continue
-		}
-		f := t.readers[i].field
-		switch c.Type {
-		case sql.Text:
-			rows.Text(f.Text(e))
-		case sql.Blob:
-			rows.Blob(f.Loc(e))
-		case sql.Real:
-			if v := f.Value(e); v.Numeric() {
-				rows.Real(v.Float())
-			} else {
-				rows.Null()
-			}
-		default:
-			if n, ok := f.Int(e); ok {
-				rows.Int(n)
-			} else {
-				rows.Null()
-			}
-		}
-	}
-	rows.End()
-}
-
-// computed adds the cell of a name that .let(...) gave. One that cannot be
-// computed is NULL, and counted.
-func (d *DatabaseRun) computed(p *expr.Program, rows *sql.Rows) {
-	var v event.Value
-	switch {
-	case p.Int != nil:
-		v = event.IntOf(p.Int(&d.frame))
-	default:
-		v = p.Value(&d.frame)
-	}
-	switch {
-	case d.frame.Err != nil:
-		d.errs.Note(&d.frame)
-		rows.Null()
-	case v.Kind == event.FloatValue:
-		rows.Real(v.Float())
-	case v.Numeric():
-		rows.Int(v.Int())
-	case v.Kind == event.None:
-		rows.Null()
-	default:
-		rows.Text([]byte(v.String()))
-	}
-}
 
 // namesThreads reports that a query asks for names of threads.
 func (d *Database) namesThreads() bool { return strings.Contains(strings.ToLower(d.Query), "comm(") }
@@ -383,12 +237,13 @@ func (d *DatabaseOp) needs(b *builder, n *need) {
 	b.plan.Comm = b.plan.Comm || d.Spec.namesThreads()
 	for _, t := range d.tables {
 		n.add(event.MemberTime) // of the first and last row
-		for i, r := range t.readers {
-			if t.Columns[i].Unused && !d.Spec.Verify || r.field == nil {
+		for i := range t.Columns {
+			f := t.Field(i)
+			if t.Columns[i].Unused && !d.Spec.Verify || f == nil {
 				continue
 			}
-			n.field(r.field)
-			switch r.field.Place {
+			n.field(f)
+			switch f.Place {
 			case event.InRaw, event.DataLoc, event.RelLoc:
 				n.raw = true
 			}
@@ -406,6 +261,6 @@ func (*DatabaseOp) notSent() string {
 
 func (d *DatabaseOp) explain(w *strings.Builder) {
 	for _, t := range d.tables {
-		fmt.Fprintf(w, "result %-8s table %s: %s\n", d.Name, t.Name, t.filled())
+		fmt.Fprintf(w, "result %-8s table %s: %s\n", d.Name, t.Name, t.Filled())
 	}
 }
