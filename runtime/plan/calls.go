@@ -1,12 +1,9 @@
 package plan
 
 import (
-	"strings"
-
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/join"
-	"ppscript/runtime/result"
 )
 
 // This file is about joins of calls: entries and returns that nest, and the
@@ -48,51 +45,4 @@ func treeOf(b *builder, s Stream) (*JoinOp, error) {
 			WithHint("write join([entry, return], [entry2, return2], impl = \"nested\").calls()")
 	}
 	return nodes[0], nil
-}
-
-// The separator of the names in a path.
-const pathSep = ";"
-
-// treeRows turns rows by node, the first column, into rows by path in the
-// order of the tree. Callers that have not returned yet have rows without
-// numbers. The column R, the second, is filled.
-func treeRows(t *result.Table, tree *join.Tree) {
-	byNode := map[int64][]event.Value{}
-	for _, row := range t.Rows {
-		byNode[row[0].Int()] = row
-	}
-	wanted := map[int32]bool{}
-	for id := range byNode {
-		for n := int32(id); n > 0; n = tree.Parent(n) {
-			wanted[n] = true
-		}
-	}
-	rows := t.Rows[:0:0]
-	tree.Walk(func(node int32, depth int) {
-		if !wanted[node] {
-			return
-		}
-		row := byNode[int64(node)]
-		if row == nil {
-			row = make([]event.Value, len(t.Columns))
-		}
-		row[0] = event.StrOf(strings.Join(tree.Path(node), pathSep))
-		row[1] = event.StrOf("")
-		if tree.Recursive(node) {
-			row[1] = event.StrOf("R")
-		}
-		rows = append(rows, row)
-	})
-	t.Rows = rows
-	t.Columns[0].Text = branchText
-}
-
-// branchText shows a path as the last name, indented below its callers.
-func branchText(v event.Value) string {
-	names := strings.Split(v.String(), pathSep)
-	depth := len(names) - 1
-	if depth == 0 {
-		return names[0]
-	}
-	return strings.Repeat("  | ", depth-1) + "  |-" + names[depth]
 }

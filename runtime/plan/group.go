@@ -69,8 +69,8 @@ type Table struct {
 	Tree *join.Tree
 	// Until is up to when all events of the interval have come; 0 is its end.
 	// Rows of slots that end later wait for the next one.
-	Until   event.Time
-	waiting [][]event.Value
+	Until event.Time
+	slots result.Slots
 }
 
 func (g *Group) build(b *builder) error {

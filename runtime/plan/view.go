@@ -18,12 +18,12 @@ func (t *Table) Result(m result.Meta) (*result.Table, error) {
 	v := &t.Spec.View
 	m.Title = titleOf(m.Title, &m)
 	table := &result.Table{
-		Meta: m, Columns: slices.Clone(t.Columns), Rows: t.wholeRows(t.Group.Rows()), Layout: v.Layout,
+		Meta: m, Columns: slices.Clone(t.Columns), Rows: t.whole(t.Group.Rows()), Layout: v.Layout,
 	}
 	if t.Tree != nil {
-		treeRows(table, t.Tree)
+		t.Tree.Rows(table)
 	}
-	if v.OnlyIf != "" && !exceeds(table, v.OnlyIf) {
+	if v.OnlyIf != "" && !table.Exceeds(v.OnlyIf) {
 		table.Rows = nil
 	}
 	if err := v.apply(table, t.shows); err != nil {
@@ -57,7 +57,7 @@ func (v *View) apply(t *result.Table, shows []showFunc) error {
 				return err
 			}
 		case s.Totals != "":
-			totals(t, s.Totals)
+			t.AddTotals(s.Totals)
 		case s.Top > 0:
 			t.Top(s.Top)
 		}
@@ -77,38 +77,6 @@ func (v *View) sort(t *result.Table, sorts []Step) error {
 		}
 	}
 	return nil
-}
-
-// totals adds a row with the sums of all value columns that hold numbers.
-func totals(t *result.Table, label string) {
-	sums := make([]event.Value, len(t.Columns))
-	for i, c := range t.Columns {
-		if c.Kind == result.KeyColumn {
-			continue
-		}
-		for _, row := range t.Rows {
-			sums[i] = plus(sums[i], row[i])
-		}
-	}
-	if len(sums) > 0 {
-		sums[0] = event.StrOf(label)
-	}
-	t.Rows = append(t.Rows, sums)
-}
-
-// plus adds numbers of one kind; nothing and texts do not count.
-func plus(a, b event.Value) event.Value {
-	switch {
-	case !b.Numeric():
-		return a
-	case !a.Numeric():
-		return b
-	case b.Kind == event.DurationValue:
-		return event.DurationOf(a.Int() + b.Int())
-	case b.Kind == event.FloatValue:
-		return event.FloatOf(a.Float() + b.Float())
-	}
-	return event.IntOf(a.Int() + b.Int())
 }
 
 func (v *View) with(t *result.Table, s Step) error {
@@ -264,18 +232,4 @@ func (v *View) TopN() int {
 		}
 	}
 	return n
-}
-
-// exceeds reports that a column is not zero in some row.
-func exceeds(t *result.Table, column string) bool {
-	i, err := t.Index(column)
-	if err != nil {
-		return true
-	}
-	for _, row := range t.Rows {
-		if row[i].Bool() {
-			return true
-		}
-	}
-	return false
 }

@@ -1,0 +1,49 @@
+package result
+
+import "ppscript/runtime/event"
+
+// AddTotals adds a row with the sums of all value columns that hold numbers.
+func (t *Table) AddTotals(label string) {
+	sums := make([]event.Value, len(t.Columns))
+	for i, c := range t.Columns {
+		if c.Kind == KeyColumn {
+			continue
+		}
+		for _, row := range t.Rows {
+			sums[i] = plus(sums[i], row[i])
+		}
+	}
+	if len(sums) > 0 {
+		sums[0] = event.StrOf(label)
+	}
+	t.Rows = append(t.Rows, sums)
+}
+
+// plus adds numbers of one kind; nothing and texts do not count.
+func plus(a, b event.Value) event.Value {
+	switch {
+	case !b.Numeric():
+		return a
+	case !a.Numeric():
+		return b
+	case b.Kind == event.DurationValue:
+		return event.DurationOf(a.Int() + b.Int())
+	case b.Kind == event.FloatValue:
+		return event.FloatOf(a.Float() + b.Float())
+	}
+	return event.IntOf(a.Int() + b.Int())
+}
+
+// Exceeds reports that a column is not zero in some row.
+func (t *Table) Exceeds(column string) bool {
+	i, err := t.Index(column)
+	if err != nil {
+		return true
+	}
+	for _, row := range t.Rows {
+		if row[i].Bool() {
+			return true
+		}
+	}
+	return false
+}
