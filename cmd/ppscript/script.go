@@ -102,7 +102,7 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 	}
 	may := inv.permits(a.Say)
 	cfg.Permit = may.check
-	cfg.Hooks.Services = inv.host.SetServices
+	cfg.Hooks.Services = func(s *expr.Services) { inv.host.Session.Services = s }
 	if inv.module == nil {
 		return cfg, nil
 	}

@@ -73,9 +73,6 @@ type Session struct {
 	Services  *expr.Services // for functions that run beside events: those of the plan that was made last
 }
 
-// SetServices sets Session.Services.
-func (h *Host) SetServices(s *expr.Services) { h.Session.Services = s }
-
 // The modules of a Host, loaded or on their way.
 type modules struct {
 	byName  map[string]*Module
