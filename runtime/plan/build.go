@@ -68,7 +68,7 @@ func Build(reports []Report, env Env) (*Plan, error) {
 	}
 	settle := b.place()
 	b.push()
-	b.others()
+	tellAbout(b)
 	b.settleJoins()
 	if err := b.needs(); err != nil {
 		return nil, err
@@ -80,13 +80,11 @@ func Build(reports []Report, env Env) (*Plan, error) {
 }
 
 type builder struct {
-	env      Env
-	plan     *Plan
-	memo     map[Stream][]branch
-	machines []any          // machines and batchers: more interpreted functions
-	events   map[int]*Event // by stream index
-	programs []*expr.Program
-	calls    []Callable
+	env    Env
+	plan   *Plan
+	memo   map[Stream][]branch
+	events map[int]*Event // by stream index
+	code
 	names    reportNames
 	contexts []placement.ContextUse
 	texts    []placement.TextUse
@@ -96,6 +94,13 @@ type builder struct {
 	// compiled is what interpreted programs, and the nodes of interpreted names, would
 	// be: it tells how their values are shown.
 	compiled map[any]expr.Node
+}
+
+// code is the functions that read events.
+type code struct {
+	programs []*expr.Program
+	calls    []Callable // that stay interpreted
+	machines []any      // machines and batchers, interpreted too
 }
 
 // A root is where events come from: the router (nil), a join, counters.

@@ -69,8 +69,8 @@ func (n *JoinOp) emitter(in *Instance) emitter { return in.join(n) }
 // who reads what.
 func (b *builder) settleJoins() {
 	for _, n := range Of[*JoinOp](b.plan) {
-		n.js.KeepRaw = b.keptRaw()
-		if len(n.lefts) > 0 || n.around != nil {
+		n.js.KeepRaw = b.rawRead()
+		if b.plan.sees().starts || len(n.lefts) > 0 || n.around != nil {
 			n.js.KeepRaw = -1
 		}
 		n.js.NeedKey = n.readsKey(b)

@@ -86,14 +86,14 @@ func (b *builder) joinKeyField(p *expr.Program, slot int) event.Field {
 	return key
 }
 
-// keptRaw is how many bytes of the record of a waiting start somebody reads;
-// negative if that cannot be told.
-func (b *builder) keptRaw() int {
-	if len(b.calls)+len(b.machines) > 0 || b.plan.sees().starts {
+// rawRead is how many bytes of an event's record, from its begin, the functions
+// read; negative if that cannot be told.
+func (c *code) rawRead() int {
+	if len(c.calls)+len(c.machines) > 0 {
 		return -1
 	}
 	n := 0
-	for _, prog := range b.programs {
+	for _, prog := range c.programs {
 		if prog.Node == nil {
 			return -1
 		}

@@ -23,8 +23,8 @@ func (in *Instance) HideSelf(pid int32, own func(e *event.Event, tid int32) bool
 // Hidden is how many events were held back so.
 func (in *Instance) Hidden() uint64 { return in.Router.Self.Held }
 
-// others settles whom the events are about that go out of ppscript.
-func (b *builder) others() {
+// tellAbout settles whom the events are about that go out of ppscript.
+func tellAbout(b *builder) {
 	for _, f := range b.plan.feeds {
 		if !f.prints {
 			continue
