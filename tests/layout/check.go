@@ -18,12 +18,18 @@ type rules struct {
 	planned []string
 	owners  map[string][]string
 	mayExit []string
+	// wireFormats are the structs that may have more than maxFields, large the
+	// packages that may have more than maxCode.
+	wireFormats, large []string
 }
 
 // check returns what is wrong with the tree, one sentence each, in the order
 // of the files.
 func check(tree fs.FS, r rules) ([]string, error) {
-	c := checker{rules: r, rank: map[string]int{}, seen: map[string]bool{}, documented: map[string]bool{}}
+	c := checker{
+		rules: r, rank: map[string]int{}, seen: map[string]bool{}, documented: map[string]bool{},
+		sizes: newSizes(),
+	}
 	for i, layer := range r.layers {
 		for _, pkg := range layer {
 			c.rank[pkg] = i
@@ -47,6 +53,7 @@ func check(tree fs.FS, r rules) ([]string, error) {
 		return nil
 	})
 	c.packages()
+	c.bounds()
 	return c.faults, err
 }
 
@@ -55,6 +62,7 @@ type checker struct {
 	rank       map[string]int
 	seen       map[string]bool
 	documented map[string]bool
+	sizes      sizes
 	faults     []string
 }
 
@@ -80,6 +88,9 @@ func (c *checker) file(name string, src []byte) {
 	if !isTest {
 		c.seen[pkg] = true
 		c.documented[pkg] = c.documented[pkg] || saysWhatFor(file)
+		if !ast.IsGenerated(file) {
+			c.sizes.count(pkg, file, src)
+		}
 	}
 	if isTest || strings.HasPrefix(pkg, "tests/") {
 		return
