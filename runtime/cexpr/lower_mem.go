@@ -47,7 +47,7 @@ func (l *lowerer) load(at c.Node, addr expr.Node, t *c.Type) (value, error) {
 	var err error
 	switch t.Kind {
 	case c.Int, c.Bool, c.Ptr:
-		if v.n = l.element(addr, t); v.n == nil {
+		if v.n = element(l.sc, addr, t); v.n == nil {
 			v.n, err = expr.NewMem(addr, t.Size, !t.Unsigned)
 		}
 	case c.Array:
@@ -60,14 +60,14 @@ func (l *lowerer) load(at c.Node, addr expr.Node, t *c.Type) (value, error) {
 
 // element is the element of an array of the event that lies at an address, as the field
 // that it is; nil if there is none of the type.
-func (l *lowerer) element(addr expr.Node, t *c.Type) expr.Node {
+func element(sc *expr.Scope, addr expr.Node, t *c.Type) expr.Node {
 	off, p, ok := expr.RecordOffset(addr)
 	if !ok || p > expr.End {
 		return nil
 	}
-	s := l.sc.Schema
+	s := sc.Schema
 	if p != expr.Self {
-		s = l.sc.Parts[p.Name()]
+		s = sc.Parts[p.Name()]
 	}
 	if s == nil {
 		return nil

@@ -174,6 +174,11 @@ type Schema struct {
 	Arg     func(e *Event, n int) (uint64, bool)
 	ArgText func(e *Event, n int) (string, bool)
 
+	lookup
+}
+
+// lookup is made of a schema's fields when the first of them is looked for.
+type lookup struct {
 	once     sync.Once
 	index    map[string]int
 	elements map[*Field][]Field

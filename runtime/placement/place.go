@@ -77,9 +77,14 @@ type Placer struct {
 	moved     []*Pred
 	evaluated map[*expr.Program]bool // in the kernel
 	sieveNo   string                 // why no program decides about samples
-	kernel    *Kernel                // that does all of the plan's work
-	part      *Kernel                // that does some of it
-	all       string                 // why programs do not do all
+	programs
+}
+
+// programs is what they do, as far as it has been decided.
+type programs struct {
+	kernel *Kernel // that does all of the plan's work
+	part   *Kernel // that does some of it
+	all    string  // why programs do not do all
 }
 
 // An Opening is how an event is opened, beyond what the plan knows.
@@ -110,7 +115,7 @@ func Decide(g *Graph, env *Env, replay bool) *Placer {
 		replay:    replay,
 		openings:  make([]Opening, len(g.Events)),
 		evaluated: map[*expr.Program]bool{},
-		all:       "the engine is perf",
+		programs:  programs{all: "the engine is perf"},
 	}
 	p.measure()
 	asked := p.asked()
