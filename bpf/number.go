@@ -48,9 +48,9 @@ func (e *eval) num(n expr.Node) {
 	case *expr.Local, *expr.Set, *expr.Seq, *expr.Func:
 		e.stmtValue(n)
 	case *expr.LoadState:
-		e.loadState(n)
+		foldState{e}.load(n)
 	case *expr.LoadElem:
-		e.loadElem(n)
+		foldState{e}.loadElem(n)
 	case *expr.Native:
 		e.native(n)
 	case *expr.Mem:
@@ -75,10 +75,10 @@ func (e *eval) truth(n expr.Node) {
 		e.stmtValue(n)
 		return
 	case *expr.LoadState:
-		e.loadState(n)
+		foldState{e}.load(n)
 		return
 	case *expr.LoadElem:
-		e.loadElem(n)
+		foldState{e}.loadElem(n)
 		return
 	}
 	no, end := c.label(), c.label()
@@ -144,10 +144,10 @@ func (e *eval) branch(n expr.Node, want bool, l label) {
 		e.stmtValue(n)
 		e.code.ifTrue(asm.R0, want, l)
 	case *expr.LoadState:
-		e.loadState(n)
+		foldState{e}.load(n)
 		e.code.ifTrue(asm.R0, want, l)
 	case *expr.LoadElem:
-		e.loadElem(n)
+		foldState{e}.loadElem(n)
 		e.code.ifTrue(asm.R0, want, l)
 	case *expr.Native:
 		e.native(n)

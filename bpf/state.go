@@ -8,14 +8,17 @@ import (
 
 // This file reads and writes the state of a fold in its step functions.
 
-// loadState leaves a number of the state in R0.
-func (e *eval) loadState(n *expr.LoadState) {
+// foldState is the state of the fold whose step is evaluated.
+type foldState struct{ *eval }
+
+// load leaves a number of the state in R0.
+func (e foldState) load(n *expr.LoadState) {
 	e.code.load(asm.R0, e.env.stateAt())
 	e.code.emit(asm.LoadMem(asm.R0, asm.R0, e.env.fold.fold.slot(n.Slot), asm.DWord))
 }
 
-// storeState writes to the state.
-func (e *eval) storeState(n *expr.StoreState) {
+// store writes to the state.
+func (e foldState) store(n *expr.StoreState) {
 	c := e.code
 	at := e.env.stateAt()
 	f := e.env.fold.fold
@@ -28,7 +31,7 @@ func (e *eval) storeState(n *expr.StoreState) {
 	mark := c.stack
 	room := f.rooms[n.Slot]
 	text := c.alloc(room)
-	e.text(text, room, n.X)
+	e.eval.text(text, room, n.X)
 	c.load(asm.R1, at)
 	for i := 0; i < room; i += 8 {
 		c.load(asm.R0, text+int16(i))
@@ -37,8 +40,8 @@ func (e *eval) storeState(n *expr.StoreState) {
 	c.stack = mark
 }
 
-// stateText copies a text of the state to off.
-func (e *eval) stateText(off int16, size int, n *expr.LoadState) {
+// text copies a text of the state to off.
+func (e foldState) text(off int16, size int, n *expr.LoadState) {
 	c := e.code
 	f := e.env.fold.fold
 	c.load(asm.R1, e.env.stateAt())

@@ -12,7 +12,7 @@ import (
 
 // elem leaves the address of an element of the list in R1, but for the place of
 // the list itself, which the access adds.
-func (e *eval) elem(size int, i expr.Node) {
+func (e foldState) elem(size int, i expr.Node) {
 	c := e.code
 	forward := c.label()
 	e.num(i)
@@ -26,13 +26,13 @@ func (e *eval) elem(size int, i expr.Node) {
 }
 
 // loadElem leaves an element in R0.
-func (e *eval) loadElem(n *expr.LoadElem) {
+func (e foldState) loadElem(n *expr.LoadElem) {
 	e.elem(n.Len, n.I)
 	e.code.emit(asm.LoadMem(asm.R0, asm.R1, e.env.fold.fold.slot(n.Slot), asm.DWord))
 }
 
 // storeElem writes one.
-func (e *eval) storeElem(n *expr.StoreElem) {
+func (e foldState) storeElem(n *expr.StoreElem) {
 	c := e.code
 	mark := c.stack
 	value := c.alloc(8)

@@ -78,9 +78,9 @@ func (e *eval) stmt(n expr.Node) {
 		}
 		c.goTo(e.scope.end)
 	case *expr.StoreState:
-		e.storeState(n)
+		foldState{e}.store(n)
 	case *expr.StoreElem:
-		e.storeElem(n)
+		foldState{e}.storeElem(n)
 	case *expr.Emit:
 		if e.env.fold == nil {
 			refuse("emit outside of the functions of a fold")

@@ -40,7 +40,7 @@ func (e *eval) text(off int16, size int, n expr.Node) {
 	case *expr.Field:
 		e.textField(off, size, n)
 	case *expr.LoadState:
-		e.stateText(off, size, n)
+		foldState{e}.text(off, size, n)
 	case *expr.Native:
 		e.userText(off, size, n)
 	case *expr.KernelText:

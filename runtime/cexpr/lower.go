@@ -99,11 +99,11 @@ func (l *lowerer) expr(tree c.Node) (value, error) {
 	case *c.Unary:
 		return l.unary(n)
 	case *c.Postfix:
-		return l.increment(n, n.X, n.Op, true)
+		return writer{l}.increment(n, n.X, n.Op, true)
 	case *c.Binary:
 		return l.binary(n)
 	case *c.Assign:
-		return l.assign(n)
+		return writer{l}.assign(n)
 	case *c.Cond:
 		return l.cond(n)
 	case *c.Call:
@@ -117,7 +117,7 @@ func (l *lowerer) expr(tree c.Node) (value, error) {
 	case *c.Sizeof:
 		return l.sizeof(n)
 	case *c.StmtExpr:
-		return l.statements(n)
+		return writer{l}.statements(n)
 	case *c.Brace:
 		return value{}, l.errorf(n, "a list in braces can only be an argument")
 	}

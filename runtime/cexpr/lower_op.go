@@ -68,7 +68,7 @@ func (l *lowerer) integer(at c.Node, v value) (expr.Node, error) {
 func (l *lowerer) unary(n *c.Unary) (value, error) {
 	switch n.Op {
 	case "++", "--":
-		return l.increment(n, n.X, n.Op, false)
+		return writer{l}.increment(n, n.X, n.Op, false)
 	case "&":
 		return l.address(n)
 	}

@@ -9,6 +9,9 @@ import (
 
 // This file lowers variables: declarations, assignments, statements.
 
+// A writer lowers what gives variables their values.
+type writer struct{ *lowerer }
+
 func joinNames(names []string) string { return strings.Join(names, ", ") }
 
 // newLocal makes a variable; the name is for printing.
@@ -56,7 +59,7 @@ func (l *lowerer) shadow(id *c.Ident, v value) (value, error) {
 }
 
 // target finds the variable that is assigned.
-func (l *lowerer) target(at c.Node) (string, *variable, error) {
+func (l writer) target(at c.Node) (string, *variable, error) {
 	id, ok := at.(*c.Ident)
 	if !ok {
 		return "", nil, l.errorf(at, "only variables can be assigned; the event cannot be changed")
@@ -71,7 +74,7 @@ func (l *lowerer) target(at c.Node) (string, *variable, error) {
 	return id.Name, v, nil
 }
 
-func (l *lowerer) assign(n *c.Assign) (value, error) {
+func (l writer) assign(n *c.Assign) (value, error) {
 	name, v, err := l.target(n.X)
 	if err != nil {
 		return value{}, err
@@ -89,7 +92,7 @@ func (l *lowerer) assign(n *c.Assign) (value, error) {
 }
 
 // store assigns a value to a variable, converted to its type.
-func (l *lowerer) store(at c.Node, name string, v *variable, y value) (value, error) {
+func (l writer) store(at c.Node, name string, v *variable, y value) (value, error) {
 	if v.text {
 		s, err := l.str(at, y)
 		if err != nil {
@@ -112,7 +115,7 @@ func (l *lowerer) store(at c.Node, name string, v *variable, y value) (value, er
 }
 
 // increment is ++ or --, before or after the operand.
-func (l *lowerer) increment(at, operand c.Node, op string, post bool) (value, error) {
+func (l writer) increment(at, operand c.Node, op string, post bool) (value, error) {
 	name, v, err := l.target(operand)
 	if err != nil {
 		return value{}, err
@@ -164,7 +167,7 @@ func (l *lowerer) after(first []expr.Node, at c.Node, v value) (value, error) {
 }
 
 // statements is ({ ...; value; }).
-func (l *lowerer) statements(n *c.StmtExpr) (value, error) {
+func (l writer) statements(n *c.StmtExpr) (value, error) {
 	hidden := map[string]*variable{}
 	defer func() {
 		for name, v := range hidden {
@@ -205,7 +208,7 @@ func (l *lowerer) statements(n *c.StmtExpr) (value, error) {
 }
 
 // declare makes a local and initialises it, with 0 if nothing is given.
-func (l *lowerer) declare(d *c.Decl) (expr.Node, error) {
+func (l writer) declare(d *c.Decl) (expr.Node, error) {
 	v := number(c.TInt, expr.NewInt(0))
 	if d.Init != nil {
 		var err error
