@@ -253,8 +253,7 @@ func TestViewSteps(t *testing.T) {
 				return event.IntOf(2 * row[2].Int()), nil
 			},
 		}, {Top: 2}},
-		Hidden: map[string]bool{"count": true},
-		Last:   "id",
+		ColumnViews: ColumnViews{Hidden: map[string]bool{"count": true}, Last: "id"},
 	}
 	p := build(t, Env{}, g)
 	play(p, "start@1 3 10", "start@2 1 10", "start@3 2 50")

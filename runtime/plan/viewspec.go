@@ -9,13 +9,9 @@ import (
 // A View is how a table is shown: .sort, .top, .unit, .title, .with_ and
 // .format. Steps run in order on each finished table.
 type View struct {
-	Title  string
-	Steps  []Step
-	Units  map[string]unit.Unit // by column; "" for all
-	Texts  map[string]CellFunc
-	Widths map[string]Width
-	Hidden map[string]bool
-	Raw    map[string]bool // columns that show numbers, not names; "" for all
+	Title string
+	Steps []Step
+	ColumnViews
 	Layout result.Layout
 	// Row replaces the columns in text output by a line of the script's own.
 	Row LinesFunc
@@ -31,8 +27,16 @@ type View struct {
 	Live bool
 	// File takes the table in place of the output; "" is the output.
 	File string
-	// Last is the column that comes last.
-	Last string
+}
+
+// ColumnViews say how columns are shown, by their names.
+type ColumnViews struct {
+	Units  map[string]unit.Unit // "" for all
+	Texts  map[string]CellFunc
+	Widths map[string]Width
+	Hidden map[string]bool
+	Raw    map[string]bool // those that show numbers, not names; "" for all
+	Last   string          // the one that comes last
 }
 
 // A Step changes a finished table: sort, top, with.

@@ -213,8 +213,8 @@ func TestCells(t *testing.T) {
 	f(num(unit.Number, 0), event.Value{}, "-")
 	f(result.Column{Kind: result.KeyColumn}, event.Value{}, "")
 	f(result.Column{Hex: true}, event.IntOf(-1), "0xffffffffffffffff")
-	f(result.Column{Text: func(v event.Value) string { return "<" + v.String() + ">" }},
-		event.IntOf(3), "<3>")
+	angled := result.Wording{Text: func(v event.Value) string { return "<" + v.String() + ">" }}
+	f(result.Column{Wording: angled}, event.IntOf(3), "<3>")
 }
 
 func TestRenderingEventsDoesNotAllocate(t *testing.T) {

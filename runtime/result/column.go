@@ -44,6 +44,11 @@ type Column struct {
 	Stack bool
 	// Alarm shows cells that are not zero in red, where there is colour.
 	Alarm bool
+	Wording
+}
+
+// Wording says how people see the cells of a column; the numbers stay in JSON.
+type Wording struct {
 	// Text overrides how people see a cell; the number stays in JSON beside
 	// it. It may be nil.
 	Text func(v event.Value) string
