@@ -38,7 +38,7 @@ func reading(t *testing.T, m *expr.Kernel, s *event.Schema, text string) expr.No
 
 // ourselves are expressions about the running task, and what /proc and system calls
 // say of it. The thread must be locked.
-func ourselves(t *testing.T) map[string]string {
+func ourselves(t *testing.T, m *expr.Kernel) map[string]string {
 	t.Helper()
 	tid, pid, ppid := unix.Gettid(), os.Getpid(), os.Getppid()
 	proc := func(format string, args ...any) string {
@@ -47,15 +47,6 @@ func ourselves(t *testing.T) map[string]string {
 			t.Fatal(err)
 		}
 		return strings.TrimSuffix(string(b), "\n")
-	}
-	status := func(key string) string {
-		for line := range strings.Lines(proc("/proc/self/task/%d/status", tid)) {
-			if k, v, ok := strings.Cut(line, ":"); ok && k == key {
-				return strings.TrimSpace(v)
-			}
-		}
-		t.Fatalf("no %s in the status of a task", key)
-		return ""
 	}
 	var files unix.Rlimit
 	nice, err := unix.Getpriority(unix.PRIO_PROCESS, tid)
@@ -78,7 +69,9 @@ func ourselves(t *testing.T) map[string]string {
 		"task()->real_parent->group_leader->comm":                        proc("/proc/%d/comm", ppid),
 		"task()->static_prio":                                            fmt.Sprint(120 + 20 - nice),
 		"task()->mm->arg_end - task()->mm->arg_start":                    arguments,
-		"task()->files->fdt->max_fds":                                    status("FDSize"),
+		"task()->signal->oom_score_adj":                                  proc("/proc/self/oom_score_adj"),
+		"task()->cred->uid.val":                                          fmt.Sprint(os.Getuid()),
+		"task()->nsproxy->uts_ns->name.nodename":                         proc("/proc/sys/kernel/hostname"),
 		"task()->signal->rlim[7].rlim_cur":                               fmt.Sprint(files.Cur),
 		"task()->signal->pids[PIDTYPE_TGID]->numbers[0].nr":              fmt.Sprint(pid),
 		"task()->signal->pids[common_pid - common_pid + 1]->numbers->nr": fmt.Sprint(pid),
@@ -89,9 +82,11 @@ func ourselves(t *testing.T) map[string]string {
 		"cast(task()->real_parent, \"struct task_struct *\")->tgid":      fmt.Sprint(ppid),
 		"((struct task_struct *)task()->real_parent)->tgid":              fmt.Sprint(ppid),
 		"*(int *)&task()->tgid":                                          fmt.Sprint(pid),
-		`per_cpu("runqueues")->curr->pid`:                                fmt.Sprint(tid),
-		`per_cpu("runqueues").cpu`:                                       "0",
 		"task()->mm->exe_file->f_inode->i_sb->s_type->name[0] > 0":       "1",
+	}
+	if _, err := m.PerCPU("runqueues"); err == nil { // older kernels do not show them
+		want[`per_cpu("runqueues")->curr->pid`] = fmt.Sprint(tid)
+		want[`per_cpu("runqueues").cpu`] = "0"
 	}
 	if b, err := os.ReadFile("/proc/self/cgroup"); err == nil {
 		for line := range strings.Lines(string(b)) {
@@ -126,7 +121,7 @@ func TestKernelReadsAgreeWithProc(t *testing.T) {
 	resetOnFork(t)
 	enter := schemaOf(t, fs, "raw_syscalls", "sys_enter")
 	ours := node(t, enter, fmt.Sprintf("id == %d", unix.SYS_GETPPID))
-	for text, want := range ourselves(t) { // no tests of their own, which have other threads
+	for text, want := range ourselves(t, m) { // no tests of their own, which have other threads
 		spec := counted(reading(t, m, enter, text))
 		r := start(t, h, partOf([]*Event{{Schema: enter, Label: "enter", Filter: ours}}, &Edge{Group: spec}))
 		calls(3)
@@ -154,7 +149,7 @@ func TestKernelReadsAreSent(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	resetOnFork(t)
-	want := ourselves(t)
+	want := ourselves(t, m)
 	enter := schemaOf(t, fs, "raw_syscalls", "sys_enter")
 	ours := node(t, enter, fmt.Sprintf("id == %d", unix.SYS_GETPPID))
 	texts := []string{"task()->comm", "task()->real_parent->tgid", "task()->real_parent->group_leader->comm",
@@ -243,7 +238,6 @@ func TestKernelReadErrors(t *testing.T) {
 		"task()->fs->pwd.dentri":                "struct path has no member dentri (did you mean dentry?)",
 		"task()->se":                            "name a member of it",
 		`cast(id, "struct tsk_strct")->x`:       "no type of that name",
-		`per_cpu("runques").cpu`:                "did you mean runqueues?",
 		"task()->signal->rlim":                  "name an element of it",
 		"task()->signal->rlim[99].rlim_cur":     "has 16 elements",
 		"task()->pid->x":                        "a pid_t has no members",
@@ -253,6 +247,10 @@ func TestKernelReadErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
+	}
+	if _, err := m.PerCPU("runques"); err == nil || !strings.Contains(err.Error(), "runqueues?") &&
+		!strings.Contains(err.Error(), "does not show the variables of its CPUs") {
+		t.Errorf("got %v, want the nearest variable", err)
 	}
 	_, err := cexpr.Compile("task()->pid", &expr.Scope{Schema: enter})
 	if err == nil || !strings.Contains(err.Error(), "not of a recording") {

@@ -416,6 +416,20 @@ def sum(values: Any, start: Optional[Union[Union[Duration, str], Union[Size, str
     """Adds up the numbers of a list."""
 def percent(part: Union[Union[Duration, str], Union[Size, str], float, int], whole: Union[Union[Duration, str], Union[Size, str], float, int], otherwise: Optional[Union[float, int]] = None) -> Optional[float]:
     """How many percent of a whole a part is."""
+def task() -> Any:
+    """The running task: its struct task_struct in the kernel's memory."""
+def cgroup() -> Any:
+    """The cgroup of the running task, of version 2: its struct cgroup in the kernel's memory."""
+def per_cpu(name: str) -> Any:
+    """A variable of the kernel that each CPU has, as the running CPU has it."""
+def cast(address: int, type: str) -> Any:
+    """An address as a pointer to a type of the kernel."""
+def container_of(address: int, type: str, member: str) -> Any:
+    """The structure whose member an address points to."""
+def kernel_string(address: int) -> str:
+    """The text at an address of the kernel."""
+def enumerator(name: str) -> int:
+    """The value of an enumerator of the kernel."""
 def run(x: Any, seconds: Optional[Union[float, int]] = 5, input: Optional[str] = None, *, limit: Optional[int] = None) -> Result:
     """Runs pipelines now and returns what came out, as values."""
 def script(which: str, *args: str, **option: Any) -> Any:

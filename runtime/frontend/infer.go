@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
 	"ppscript/runtime/script"
 
 	"go.starlark.net/starlark"
@@ -32,6 +34,9 @@ type role struct {
 	weak  bool           // an unset member of it, of which nothing is known yet
 	ev    *subject       // it is an event
 	list  *stateVar      // it is a list of the state
+	// data is what it is in the kernel's memory, pointer the field that points there.
+	data    *expr.KernelData
+	pointer *event.Field
 }
 
 // An inference is what is learnt from the functions that it walks.

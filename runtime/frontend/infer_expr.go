@@ -14,6 +14,11 @@ import (
 func (s *scan) value(e syntax.Expr) role {
 	r := s.expr(e)
 	s.escaped = s.escaped || r.ev != nil
+	if r.data != nil && r.kind == kindOther {
+		if _, err := r.data.Node(); err != nil {
+			s.wrong(e, err)
+		}
+	}
 	return r
 }
 
@@ -143,6 +148,14 @@ func (s *scan) dot(e *syntax.DotExpr) role { return s.attr(e, s.expr(e.X)) }
 // attr is an attribute of x, which e is.
 func (s *scan) attr(e *syntax.DotExpr, x role) role {
 	name := e.Name.Name
+	if d := s.dataOf(e, x); d != nil {
+		m, err := d.Member(name)
+		if err != nil {
+			s.wrong(e.Name, err)
+			return role{}
+		}
+		return dataRole(m)
+	}
 	switch {
 	case x.state:
 		if v := s.m.find(name); v != nil && v.list != nil {
@@ -179,6 +192,7 @@ func (s *scan) field(e *syntax.DotExpr, ev *subject) role {
 	name := e.Name.Name
 	s.read(name)
 	k := kindUnknown
+	var pointer *event.Field
 	has, known, all := false, false, len(ev.scopes) > 0
 	for _, sc := range ev.scopes {
 		a, ok := ev.attribute(sc, name)
@@ -196,6 +210,9 @@ func (s *scan) field(e *syntax.DotExpr, ev *subject) role {
 			k = joinKinds(k, kindText)
 		case a.access.field != nil:
 			k = joinKinds(k, kindOfField(a.access.field))
+			if isPointer(a.access.field) {
+				pointer = a.access.field
+			}
 		}
 	}
 	switch {
@@ -205,7 +222,7 @@ func (s *scan) field(e *syntax.DotExpr, ev *subject) role {
 	case known && !ev.silent:
 		s.unknown(ev, name, e.Name)
 	}
-	return role{kind: k}
+	return role{kind: k, pointer: pointer}
 }
 
 func (s *scan) binary(e *syntax.BinaryExpr) role {
@@ -263,8 +280,17 @@ func (s *scan) compared(e *syntax.BinaryExpr, x, y role) {
 }
 
 func (s *scan) index(e *syntax.IndexExpr) role {
-	x := s.value(e.X)
+	x := s.expr(e.X)
+	s.escaped = s.escaped || x.ev != nil
 	index := s.value(e.Y)
+	if d := s.dataOf(e, x); d != nil && !d.Type.Text() {
+		elem, err := d.Index(indexNode(index.c))
+		if err != nil {
+			s.wrong(e, err)
+			return role{}
+		}
+		return dataRole(elem)
+	}
 	if x.list != nil {
 		s.indexed(e.Y, x.list, index)
 		return x.list.elementRole()
@@ -329,6 +355,9 @@ func (s *scan) call(e *syntax.CallExpr) role {
 	if isEmit(s.m.host, fn.c) {
 		s.emit(e)
 		return role{kind: kindNone}
+	}
+	if make := kernelMaker(s.m.host, fn.c); make != nil {
+		return s.kernelCall(e, make)
 	}
 	f, ok := fn.c.(*starlark.Function)
 	if !ok {

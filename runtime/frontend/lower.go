@@ -40,7 +40,9 @@ type val struct {
 	unit  event.Unit // Nanos, Moment or SizeB of numbers with a type of their own; else NoUnit
 	state bool       // the state of a fold
 	list  *stateVar  // a list of it
-	unset bool       // a variable that has no value, or one of several types
+	// data is what it is in the kernel's memory; node then is nil until it is read.
+	data  *expr.KernelData
+	unset bool // a variable that has no value, or one of several types
 }
 
 // Lower translates the function for events of sc. The node has kind want; Any
@@ -245,6 +247,8 @@ func mayFail(n expr.Node) bool {
 	fails := false
 	expr.Walk(n, func(n expr.Node) bool {
 		switch n := n.(type) {
+		case *expr.Field:
+			fails = fails || n.F.Read != nil
 		case *expr.Binary:
 			fails = fails || n.Op >= expr.OpAddC && n.Op <= expr.OpNotC || n.Op == expr.OpFDiv
 		case *expr.Unary:

@@ -3,6 +3,7 @@ package frontend
 import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/kerneltype"
 	"ppscript/runtime/script"
 	"ppscript/runtime/value"
 
@@ -37,7 +38,7 @@ func (p *proc) assign(st *syntax.AssignStmt) {
 		return
 	}
 	if st.Op == syntax.EQ {
-		v = p.expr(st.RHS)
+		v = p.assigned(st.RHS)
 	} else {
 		op := st.Op - syntax.PLUS_EQ + syntax.PLUS
 		changed := &syntax.BinaryExpr{X: st.LHS, OpPos: st.OpPos, Op: op, Y: st.RHS}
@@ -53,6 +54,18 @@ func (p *proc) assign(st *syntax.AssignStmt) {
 		}
 	}
 	p.put(st.OpPos, lhs, v)
+}
+
+// assigned is what is assigned; what lies in the kernel's memory may be no value, but
+// lead to one.
+func (p *proc) assigned(e syntax.Expr) val {
+	if v := p.place(e); v.data == nil || !v.data.Pointers() || v.data.Type.Text() {
+		return p.settled(syntax.Start(e), v)
+	} else if v.data.Type.Kind() == kerneltype.Pointer {
+		return p.settled(syntax.Start(e), v)
+	} else {
+		return v
+	}
 }
 
 // isMember reports a member of the state, or an element of one.
@@ -129,7 +142,8 @@ func (p *proc) put(at syntax.Position, lhs syntax.Expr, v val) {
 // change or fail, else in a local. A variable that is assigned in several
 // places always has the same local for the same type.
 func (p *proc) keep(at syntax.Position, id *syntax.Ident, v val) val {
-	if v.ev != nil || v.state || v.list != nil || v.c != nil && !p.many[id] {
+	if v.ev != nil || v.state || v.list != nil || v.c != nil && !p.many[id] ||
+		v.data != nil && v.data.Pointers() && !v.data.Type.Text() && !p.many[id] {
 		return v
 	}
 	if v.c != nil {

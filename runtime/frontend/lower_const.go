@@ -61,7 +61,16 @@ func (s *scopeOf) index(e *syntax.IndexExpr) val {
 	if v, ok := s.part(e); ok {
 		return v
 	}
-	x, y := s.expr(e.X), s.expr(e.Y)
+	x, y := s.place(e.X), s.expr(e.Y)
+	if d := s.kernelOf(e.Lbrack, x); d != nil && !d.Type.Text() {
+		if !isInt(y) || unitOf(y) != event.NoUnit {
+			s.refuse(e.Lbrack, "an index that is not a number")
+		}
+		elem, err := d.Index(s.nodeOf(e.Lbrack, y))
+		s.must(e.Lbrack, err)
+		return val{data: elem}
+	}
+	x = s.settled(e.Lbrack, x)
 	if isText(x) && isInt(y) && (x.c == nil || y.c == nil) && unitOf(y) == event.NoUnit {
 		return s.textOp(e.Lbrack, expr.TextAt, x, 0, []val{y})
 	}

@@ -34,7 +34,7 @@ func (s *scopeOf) expr(e syntax.Expr) val {
 	case *syntax.Ident:
 		return s.ident(e)
 	case *syntax.DotExpr:
-		return s.dot(e)
+		return s.settled(e.Dot, s.dot(e))
 	case *syntax.UnaryExpr:
 		return s.unary(e)
 	case *syntax.BinaryExpr:
@@ -49,7 +49,7 @@ func (s *scopeOf) expr(e syntax.Expr) val {
 		}
 		return s.choose(e.If, test, s.expr(e.True), s.expr(e.False), false)
 	case *syntax.CallExpr:
-		return s.call(e)
+		return s.settled(e.Lparen, s.call(e))
 	case *syntax.TupleExpr:
 		return s.tuple(e.Lparen, e.List)
 	case *syntax.ListExpr:
@@ -59,7 +59,7 @@ func (s *scopeOf) expr(e syntax.Expr) val {
 	case *syntax.SliceExpr:
 		return s.slice(e)
 	case *syntax.IndexExpr:
-		return s.index(e)
+		return s.settled(e.Lbrack, s.index(e))
 	}
 	s.refuse(syntax.Start(e), "this expression cannot be translated")
 	return val{}
@@ -128,8 +128,13 @@ func (s *scopeOf) ident(id *syntax.Ident) val {
 }
 
 func (s *scopeOf) dot(e *syntax.DotExpr) val {
-	x := s.expr(e.X)
+	x := s.place(e.X)
 	name := e.Name.Name
+	if d := s.kernelOf(e.Dot, x); d != nil {
+		m, err := d.Member(name)
+		s.must(e.Name.NamePos, err)
+		return val{data: m}
+	}
 	switch {
 	case x.state:
 		return s.loadState(e, name)
@@ -254,6 +259,9 @@ func (s *scopeOf) call(e *syntax.CallExpr) val {
 	}
 	if f, ok := fn.(*starlark.Function); ok {
 		return s.function(e, f)
+	}
+	if make := kernelMaker(s.host, fn); make != nil {
+		return s.kernelCall(e, make)
 	}
 	args := make([]val, len(e.Args))
 	for i, a := range e.Args {

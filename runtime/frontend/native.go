@@ -20,6 +20,9 @@ type Native struct {
 	// Compile makes the result of a call; ok is false for one that must stay
 	// interpreted. Nil: all of them do.
 	Compile func(c *NativeCall) (v NativeValue, ok bool)
+	// Data makes the result of a call that leads into the kernel's memory; nil for
+	// other functions.
+	Data KernelData
 }
 
 // HasNative is what a Starlark value implements that has a Native.

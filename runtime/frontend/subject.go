@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"maps"
+	"ppscript/runtime/diag"
 	"slices"
 	"strings"
 
@@ -162,6 +163,13 @@ func (ev *subject) label() string {
 
 // unknown notes a name that none of the events has.
 func (s *scan) unknown(ev *subject, name string, at syntax.Node) {
+	err := UnknownField(ev.schemas()[0], name, ev.names())
+	err.Subject = ev.label()
+	s.note(at, err)
+}
+
+// note notes an error about what is read, the first one of each place.
+func (s *scan) note(at syntax.Node, err *diag.Error) {
 	const most = 10
 	sp := script.NodeSpan(at)
 	if len(s.unknowns) >= most {
@@ -172,7 +180,5 @@ func (s *scan) unknown(ev *subject, name string, at syntax.Node) {
 			return
 		}
 	}
-	err := UnknownField(ev.schemas()[0], name, ev.names())
-	err.Subject = ev.label()
 	s.unknowns = append(s.unknowns, s.m.host.AtSpan(sp, err))
 }

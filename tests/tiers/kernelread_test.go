@@ -1,0 +1,107 @@
+package tiers
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+// A shell starts programs whose parent, and how they end, it says itself.
+const children = `echo $$; for n in 0 1 2; do sh -c "exit $n"; done; sh -c "kill -9 \$\$"; exit 0`
+
+// reads are scripts that read the memory of the kernel in each place that expressions
+// have. Their tables have the shell's number, what children ended with, and how many.
+var reads = map[string]string{
+	"group in the kernel": `
+def main(o):
+    e = tracepoint("sched:sched_process_exit").where(lambda e: task().pid == task().tgid and task().real_parent.comm == "sh")
+    return e.by(parent = lambda e: task().real_parent.tgid, code = lambda e: task().exit_code).agg(n = agg.count())
+`,
+	"C": `
+def main(o):
+    e = tracepoint("sched:sched_process_exit").where("task()->pid == task()->tgid && task()->real_parent->comm ~ \"s?\"")
+    return e.by(parent = "((struct task_struct *)task()->real_parent)->tgid", code = "*(int *)&task()->exit_code").agg(n = agg.count())
+`,
+	"sent": `
+def main(o):
+    e = tracepoint("sched:sched_process_exit").where(lambda e: task().pid == task().tgid and task().real_parent.comm == "sh")
+    return e.by(parent = lambda e: task().real_parent.tgid, code = lambda e: max(task().exit_code, 0)).agg(n = agg.count())
+`,
+	"let, and a function that stays interpreted": `
+def main(o):
+    e = tracepoint("sched:sched_process_exit")
+    e = e.let(p = lambda e: task().real_parent.tgid, c = lambda e: task().exit_code, comm_of = "task()->real_parent->comm", first = lambda e: task().pid == task().tgid)
+    return e.where("first").where(lambda e: {"k": e.comm_of}["k"] == "sh").by(parent = "p", code = "c").agg(n = agg.count())
+`,
+	"pairs": `
+def main(o):
+    start = tracepoint("sched:sched_process_fork").let(parent = lambda e: task().tgid, name = lambda e: task().comm).key("child_pid")
+    end = tracepoint("sched:sched_process_exit").let(code = lambda e: task().exit_code).key("tid")
+    return join([start], [end]).where(lambda p: p.start.name == "sh").by(parent = "start.parent", code = "end.code").agg(n = agg.count())
+`,
+	"fold": `
+def step(s, e):
+    parent = task().real_parent
+    if task().pid != task().tgid or parent.comm != "sh":
+        return
+    s.n += 1
+    emit(parent = parent.tgid, code = task().exit_code)
+
+def main(o):
+    ended = tracepoint("sched:sched_process_exit").fold("tid", {"n": 0}, step)
+    return ended.by("parent", "code").agg(n = agg.count())
+`,
+}
+
+// What programs read of tasks is what their parent says of them, wherever the
+// expression stands: evaluated in the kernel, or sent from there.
+func TestKernelReads(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.BTF)...)
+	for name, text := range reads {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "tables")
+			said := testkit.Run(t, testkit.PPScript(t), script(t, text), "--format", "json", "-o", file, "--",
+				"sh", "-c", children).Want(t, 0).Stdout
+			shell, _, _ := strings.Cut(said, "\n")
+			output, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]int64{}
+			for _, table := range testkit.Tables(t, string(output)) {
+				for _, r := range table.Rows {
+					if parent := strconv.FormatInt(r.Int(t, "parent"), 10); parent != shell {
+						t.Errorf("got parent %s, want the shell, %s", parent, shell)
+					}
+					got[strconv.FormatInt(r.Int(t, "code"), 10)] += r.Int(t, "n")
+				}
+			}
+			// As wait(2) tells it: the status above the signal.
+			if want := map[string]int64{"0": 1, "256": 1, "512": 1, "9": 1}; !maps.Equal(got, want) {
+				t.Errorf("got %v, want %v\n%s", got, want, output)
+			}
+		})
+	}
+}
+
+// What only programs can read is an error before anything is opened where none runs.
+func TestKernelReadsNeedPrograms(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.BTF)...)
+	read := script(t, reads["group in the kernel"])
+	for want, args := range map[string][]string{
+		"task().pid": {testkit.PPScript(t), read, "--engine", "perf", "--", "true"},
+		"struct task_struct has no member real_parnt (did you mean real_parent?)": {
+			testkit.PPScript(t), script(t, strings.ReplaceAll(reads["fold"], "real_parent", "real_parnt")),
+			"--", "true",
+		},
+	} {
+		if out := testkit.Run(t, args...).Want(t, 1); !strings.Contains(out.Stderr, want) {
+			t.Errorf("got %s, want %q", out.Stderr, want)
+		}
+	}
+}
