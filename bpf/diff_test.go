@@ -127,7 +127,7 @@ func (r *random) num(depth int) expr.Node {
 	}
 	var n expr.Node
 	var err error
-	switch r.Intn(14) {
+	switch r.Intn(15) {
 	case 0:
 		n, err = expr.NewUnary([]expr.Op{
 			expr.OpNeg, expr.OpNot, expr.OpNegC, expr.OpNotC, expr.OpSigned, expr.OpUnsigned,
@@ -139,7 +139,11 @@ func (r *random) num(depth int) expr.Node {
 	case 3:
 		n, err = expr.NewUnary(expr.OpToInt, r.bool(depth-1))
 	case 4:
-		n, err = expr.NewUnary(expr.OpStrLen, r.field(expr.Str))
+		n, err = expr.NewUnary(expr.OpStrLen, r.textOf(1))
+	case 14:
+		sub := words3[r.Intn(len(words3))]
+		sub = sub[:min(len(sub), r.Intn(9))]
+		n, err = expr.NewTextOp(expr.TextFind, r.textOf(1), r.Intn(2), expr.NewStr(sub))
 	case 5:
 		n, err = r.function(depth - 1)
 	case 6, 7, 8:
@@ -150,6 +154,46 @@ func (r *random) num(depth int) expr.Node {
 	}
 	if err != nil {
 		return r.field(expr.Int) // operands that do not go together
+	}
+	return n
+}
+
+// textOf makes a text: a field, or what is made of texts.
+func (r *random) textOf(depth int) expr.Node {
+	if depth == 0 || r.Intn(2) == 0 {
+		return r.field(expr.Str)
+	}
+	x := r.textOf(depth - 1)
+	bound := func() int { return r.Intn(24) - 8 }
+	var n expr.Node
+	var err error
+	switch r.Intn(9) {
+	case 0:
+		n, err = expr.NewCond(r.bool(1), x, r.textOf(depth-1))
+	case 1:
+		n, err = expr.NewCond(r.bool(1), expr.NewStr("yes"), x)
+	case 2, 3:
+		n, err = expr.NewSlice(x, bound(), bound(), r.Intn(2) == 0)
+	case 4:
+		n, err = expr.NewTextOp([]expr.TextFn{expr.TextLower, expr.TextUpper}[r.Intn(2)], x, 0)
+	case 5:
+		sub := []string{"a", "k", "abc", "0"}[r.Intn(4)]
+		n, err = expr.NewTextOp(expr.TextTrim, x, 1+r.Intn(2), expr.NewStr(sub))
+	case 6:
+		sep := []string{"a", "/", "0", "ke"}[r.Intn(4)]
+		i := r.Intn(4) - 1
+		if i < 0 {
+			sep = sep[:1]
+		}
+		n, err = expr.NewTextOp(expr.TextSplit, x, i, expr.NewStr(sep))
+	case 7:
+		args := []expr.Node{r.num(1), r.num(1)}
+		n, err = expr.NewTextOp(expr.TextCut, x, 0, args[:1+r.Intn(2)]...)
+	default:
+		n, err = expr.NewTextOp(expr.TextAt, x, 0, r.num(1))
+	}
+	if err != nil {
+		return x
 	}
 	return n
 }
@@ -203,13 +247,13 @@ func (r *random) bool(depth int) expr.Node {
 			if op == expr.OpSuffix || op == expr.OpContains {
 				pattern = pattern[r.Intn(len(pattern)+1):]
 			}
-			n, err = expr.NewBinary(op, r.field(expr.Str), expr.NewStr(pattern))
+			n, err = expr.NewBinary(op, r.textOf(1), expr.NewStr(pattern))
 		case 5:
 			n, err = expr.NewBinary(
 				[]expr.Op{expr.OpStrEq, expr.OpStrNe, expr.OpStrLt, expr.OpStrLe}[r.Intn(4)],
-				r.field(expr.Str), r.field(expr.Str))
+				r.textOf(1), r.textOf(1))
 		case 6:
-			n, err = expr.NewUnary(expr.OpTruth, r.field(expr.Str))
+			n, err = expr.NewUnary(expr.OpTruth, r.textOf(2))
 		default:
 			n, err = expr.Compare(rels[r.Intn(6)], r.num(depth-1), r.num(depth-1))
 		}
@@ -268,7 +312,7 @@ func (r *random) trial() *trial {
 	for range r.Intn(4) {
 		n := r.num(2)
 		if r.Intn(3) == 0 {
-			n = r.field(expr.Str)
+			n = r.textOf(2)
 		}
 		as.Keys = append(as.Keys, fn(n))
 		say = append(say, "key "+n.String())

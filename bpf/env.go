@@ -35,6 +35,10 @@ func (v env) room(n expr.Node) int {
 		if v.isUserText(n) {
 			return userRoom
 		}
+	default:
+		if room := v.madeRoom(n); room > 0 {
+			return room
+		}
 	}
 	refuse("%s has no code for the kernel", n)
 	return 0

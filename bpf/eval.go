@@ -46,6 +46,13 @@ func (e *eval) value(n expr.Node) {
 	leave()
 }
 
+// wholeText evaluates a whole program that is a text to a place of the stack.
+func (e *eval) wholeText(off int16, size int, n expr.Node) {
+	leave := e.enter(n)
+	e.text(off, size, n)
+	leave()
+}
+
 // test evaluates a whole program and jumps to l if its truth is want.
 func (e *eval) test(n expr.Node, want bool, l label) {
 	leave := e.enter(n)
@@ -60,7 +67,7 @@ func (e *eval) keys(key int16, cols []load.Column, nodes []expr.Node) {
 		switch {
 		case col.Stack:
 		case col.Text:
-			e.text(at, col.Size, nodes[i])
+			e.wholeText(at, col.Size, nodes[i])
 		default:
 			e.value(nodes[i])
 			e.code.store(at, asm.R0)

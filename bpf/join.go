@@ -182,7 +182,7 @@ func (o *joiner) feed(f *feed) {
 	}
 	key := c.alloc(j.keyRoom)
 	if j.text {
-		o.eval.text(key, j.keyRoom, f.key)
+		o.eval.wholeText(key, j.keyRoom, f.key)
 	} else {
 		o.eval.value(f.key)
 		c.store(key, asm.R0)

@@ -59,6 +59,8 @@ func (e *eval) num(n expr.Node) {
 		e.kernelInt(n)
 	case *expr.TaskAddr:
 		e.taskAddr()
+	case *expr.TextOp:
+		e.find(n)
 	default:
 		refuse("%s has no code for the kernel", n)
 	}

@@ -45,6 +45,8 @@ func (e *eval) text(off int16, size int, n expr.Node) {
 		e.userText(off, size, n)
 	case *expr.KernelText:
 		e.kernelText(off, size, n)
+	default:
+		e.madeText(off, size, n)
 	}
 }
 
@@ -162,10 +164,12 @@ func (e *eval) textLen(n expr.Node) {
 		c.stack = mark
 		return
 	}
-	if size > 32 {
-		refuse("the length of a text of up to %d bytes", size-1)
-	}
 	off := e.alloc(n)
+	if size > 32 {
+		e.length(off, size)
+		c.stack = mark
+		return
+	}
 	done := c.label()
 	for i := range size {
 		c.emit(asm.Mov.Imm(asm.R0, int32(i)), asm.LoadMem(asm.R1, asm.R10, off+int16(i), asm.Byte))

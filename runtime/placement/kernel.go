@@ -285,11 +285,17 @@ func (k *kernelBuilder) group(op *Operator, from *Edge) (*agg.Spec, error) {
 	}
 	c := k.out.groups[spec]
 	if c == nil {
-		for _, other := range k.out.groups {
-			if other.op == op {
+		for numbers, other := range k.out.groups {
+			if other.op != op {
+				continue
+			}
+			if other.deferred == nil || !other.deferred.share(numbers, d, stream) {
 				return nil, not("a key of several events is computed in ppscript")
 			}
+			c, spec = other, numbers
 		}
+	}
+	if c == nil {
 		c = &kernelGroup{op: op, deferred: d}
 		k.out.groups[spec] = c
 	}

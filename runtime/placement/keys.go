@@ -2,6 +2,7 @@ package placement
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"ppscript/runtime/agg"
 	"ppscript/runtime/cexpr"
@@ -16,12 +17,16 @@ import (
 // of a system call, an exit reason, a symbol. The kernel groups by the numbers
 // that the key is computed from; when rows are read, the key is evaluated on an
 // event that holds just these numbers, and rows of the same key add up.
+//
+// A tuple is the columns that it has, and one of some constant texts is its number
+// among them: small numbers are counted in an array.
 
 // A deferred is the key of one table, column by column.
 type deferred struct {
 	cols  []deferredCol
-	self  *event.Stream // of the event that it is computed of
-	sizes [3]int        // of the records, by expr.Part
+	keys  [][]*expr.Program // what the kernel groups by, by stream
+	self  *event.Stream     // of the event that it is computed of
+	sizes [3]int            // of the records, by expr.Part
 	slots int
 }
 
@@ -38,6 +43,15 @@ type deferredCol struct {
 	text   bool // of the kernel's own
 	prog   *expr.Program
 	leaves []*expr.Field
+	words  []*expr.Program // constant texts, of which the kernel has the number
+}
+
+// same reports that two columns mean the same, of whatever events.
+func (c *deferredCol) same(o *deferredCol) bool {
+	return c.prog == nil && o.prog == nil && c.text == o.text &&
+		slices.EqualFunc(c.words, o.words, func(a, b *expr.Program) bool {
+			return a.Node.String() == b.Node.String()
+		})
 }
 
 // maxLeaves bounds the numbers of one key.
@@ -50,33 +64,105 @@ func deferKeys(spec *agg.Spec, stream int, part func(expr.Part) *event.Schema) (
 	numbers := *spec
 	numbers.Keys = nil
 	some := false
+	add := func(p *expr.Program) {
+		each := make([]*expr.Program, stream+1)
+		each[stream] = p
+		d.keys = append(d.keys, each)
+	}
 	for _, fn := range spec.Keys {
-		p := fn.At(stream)
-		n, err := nodeOf(p)
-		if err != nil {
+		whole := fn.At(stream)
+		if _, err := nodeOf(whole); err != nil {
 			return nil, nil, err
 		}
-		if HostCall(n) == nil {
-			d.cols = append(d.cols, deferredCol{text: n.Type().Kind == expr.Str})
-			numbers.Keys = append(numbers.Keys, fn)
-			continue
+		elems := []*expr.Program{whole}
+		if whole.Type.Kind == expr.Tuple {
+			elems, some = whole.Elems, true
 		}
-		leaves, err := leavesOf(n, part)
-		if err != nil {
-			return nil, nil, err
-		}
-		some = true
-		d.cols = append(d.cols, deferredCol{prog: p, leaves: leaves})
-		for _, l := range leaves {
-			each := make([]*expr.Program, stream+1)
-			each[stream] = expr.Build(l)
-			numbers.Keys = append(numbers.Keys, flow.NewFn(each, stream))
+		for _, p := range elems {
+			n := p.Node
+			if number, words := choice(n); number != nil {
+				some = true
+				d.cols = append(d.cols, deferredCol{words: words})
+				add(expr.Build(number))
+				continue
+			}
+			if HostCall(n) == nil {
+				d.cols = append(d.cols, deferredCol{text: n.Type().Kind == expr.Str})
+				add(p)
+				continue
+			}
+			leaves, err := leavesOf(n, part)
+			if err != nil {
+				return nil, nil, err
+			}
+			some = true
+			d.cols = append(d.cols, deferredCol{prog: p, leaves: leaves})
+			for _, l := range leaves {
+				add(expr.Build(l))
+			}
 		}
 	}
 	if !some {
 		return spec, nil, nil
 	}
+	for _, each := range d.keys {
+		numbers.Keys = append(numbers.Keys, flow.NewFn(each, stream))
+	}
 	return &numbers, d, nil
+}
+
+// share adds the events of a stream, whose key is o, to those that d's columns are
+// made of; false if the columns differ.
+func (d *deferred) share(numbers *agg.Spec, o *deferred, stream int) bool {
+	if o == nil || !slices.EqualFunc(d.cols, o.cols, func(a, b deferredCol) bool { return a.same(&b) }) {
+		return false
+	}
+	for i, each := range d.keys {
+		for len(each) <= stream {
+			each = append(each, nil)
+		}
+		each[stream] = o.keys[i][stream]
+		d.keys[i], numbers.Keys[i] = each, flow.NewFn(each, -1)
+	}
+	return true
+}
+
+// maxWords bounds the constant texts that a column chooses from.
+const maxWords = 256
+
+// choice is the number of a text that is one of some constants, and these; nil if n
+// is no such text.
+func choice(n expr.Node) (number expr.Node, words []*expr.Program) {
+	if _, ok := n.(*expr.Cond); !ok || n.Type().Kind != expr.Str {
+		return nil, nil
+	}
+	var texts []string
+	var numbered func(n expr.Node) expr.Node
+	numbered = func(n expr.Node) expr.Node {
+		switch n := n.(type) {
+		case *expr.Const:
+			i := slices.Index(texts, n.Str)
+			if i < 0 {
+				i, texts = len(texts), append(texts, n.Str)
+			}
+			return expr.NewInt(int64(i))
+		case *expr.Cond:
+			then, other := numbered(n.Then), numbered(n.Else)
+			if then == nil || other == nil {
+				return nil
+			}
+			return &expr.Cond{Test: n.Test, Then: then, Else: other}
+		}
+		return nil
+	}
+	number = numbered(n)
+	if number == nil || len(texts) > maxWords || HostCall(number) != nil {
+		return nil, nil
+	}
+	for _, s := range texts {
+		words = append(words, expr.Build(expr.NewStr(s)))
+	}
+	return number, words
 }
 
 // HostCall finds a call in n that has no code for the kernel; nil if there is none.
@@ -183,6 +269,11 @@ func (d *Keys) Key(row []byte) ([]byte, bool) {
 	rest := row
 	for i := range d.cols {
 		col := &d.cols[i]
+		if col.words != nil {
+			n := binary.LittleEndian.Uint64(rest)
+			packed, rest = key.Append(packed, col.words[n], &d.frame), rest[8:]
+			continue
+		}
 		if col.prog == nil {
 			n := 8
 			if col.text {
