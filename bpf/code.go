@@ -6,6 +6,7 @@ import (
 
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/arith"
 	"ppscript/bpf/load"
 )
 
@@ -41,7 +42,7 @@ func caught(im **Image, err *error) {
 // stackSize is the kernel's MAX_BPF_STACK.
 const stackSize = 512
 
-type label int
+type label = arith.Label
 
 // A code is one program while it is generated.
 type code struct {

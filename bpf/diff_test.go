@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/bpf/load"
+	"ppscript/bpf/pattern"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -493,29 +494,29 @@ func dump(g *agg.Group, tr *trial) string {
 func TestGlobs(t *testing.T) {
 	r := &random{Rand: rand.New(rand.NewSource(7))}
 	for range 3000 {
-		pattern := r.glob(words3[r.Intn(len(words3))])
+		source := r.glob(words3[r.Intn(len(words3))])
 		text := words3[r.Intn(len(words3))]
-		p := globPattern(pattern)
-		if got, want := p.run(text), glob.Match(pattern, text); got != want {
-			t.Fatalf("%q of %q: got %v, want %v", pattern, text, got, want)
+		p := pattern.Glob(source)
+		if got, want := matchedBy(p, text), glob.Match(source, text); got != want {
+			t.Fatalf("%q of %q: got %v, want %v", source, text, got, want)
 		}
 	}
 }
 
-// run does the same as the program.
-func (p *pattern) run(text string) bool {
-	n := len(p.chars)
+// matchedBy does the same as the program.
+func matchedBy(p *pattern.Pattern, text string) bool {
+	n := len(p.Chars)
 	state, end := int64(1), int64(1)<<(n+1)
 	for _, b := range []byte(text + "\x00\x00") {
 		stay, chars := end, int64(0)
 		if b == 0 {
 			chars = 1 << n
 		} else {
-			stay |= int64(p.stars)
+			stay |= int64(p.Stars)
 		}
-		for _, r := range p.runs() {
-			if int(b) >= r.from && int(b) < r.from+r.count {
-				chars |= int64(r.mask)
+		for _, r := range p.Runs() {
+			if int(b) >= r.From && int(b) < r.From+r.Count {
+				chars |= int64(r.Mask)
 			}
 		}
 		state = (state&chars)<<1 | state&stay

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/arith"
 	"ppscript/runtime/expr"
 )
 
@@ -316,7 +317,9 @@ func (e *eval) binary(n *expr.Binary) {
 	c := e.code
 	if n.Op >= expr.OpAddC && n.Op <= expr.OpShrC {
 		e.both(n.X, n.Y)
-		arith{c, e.fail}.checked(n)
+		if !(arith.Ints{Code: desk{c}, Fail: e.fail}).Checked(n) {
+			refuse("operator %s has no code for the kernel", n.Op)
+		}
 		return
 	}
 	shift := n.Op == expr.OpShl || n.Op == expr.OpShrS || n.Op == expr.OpShrU
@@ -348,7 +351,7 @@ func (e *eval) binary(n *expr.Binary) {
 		c.emit(op.Reg(asm.R0, asm.R1))
 	case expr.OpDivS, expr.OpModS:
 		e.both(n.X, n.Y)
-		arith{c, e.fail}.divideSigned(n.Op == expr.OpModS)
+		arith.Ints{Code: desk{c}, Fail: e.fail}.DivideSigned(n.Op == expr.OpModS)
 	default:
 		refuse("operator %s has no code for the kernel", n.Op)
 	}

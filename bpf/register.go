@@ -37,6 +37,18 @@ func (c *code) absolute(r asm.Register) {
 	c.place(done)
 }
 
+// A desk is code for arithmetic.
+type desk struct{ *code }
+
+func (d desk) Emit(ins ...asm.Instruction)                             { d.emit(ins...) }
+func (d desk) Constant(dst asm.Register, v int64)                      { d.constant(dst, v) }
+func (d desk) Absolute(r asm.Register)                                 { d.absolute(r) }
+func (d desk) Label() label                                            { return d.label() }
+func (d desk) Place(l label)                                           { d.place(l) }
+func (d desk) GoTo(l label)                                            { d.goTo(l) }
+func (d desk) IfImm(op asm.JumpOp, dst asm.Register, v int32, l label) { d.ifImm(op, dst, v, l) }
+func (d desk) IfReg(op asm.JumpOp, dst, src asm.Register, l label)     { d.ifReg(op, dst, src, l) }
+
 // log2 leaves in dst the bit length of src, 0 for 0; src is changed.
 func (c *code) log2(dst, src asm.Register) {
 	c.emit(asm.Mov.Imm(dst, 0))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/pattern"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -222,7 +223,7 @@ func (e *eval) compareText(n *expr.Binary, want bool, l label) {
 // is left to others: its text is returned.
 func (e *eval) matchText(x expr.Node, op expr.Op, text string, want bool,
 	l label) (equal *expr.Const, done bool) {
-	p := &pattern{}
+	p := &pattern.Pattern{}
 	switch op {
 	case expr.OpGlob:
 		simple, op, ok := simpleGlob(text)
@@ -233,7 +234,7 @@ func (e *eval) matchText(x expr.Node, op expr.Op, text string, want bool,
 			e.prefix(x, simple, want, l)
 			return nil, true
 		}
-		p = globPattern(text)
+		p = pattern.Glob(text)
 	case expr.OpPrefix:
 		e.prefix(x, text, want, l)
 		return nil, true
@@ -241,10 +242,10 @@ func (e *eval) matchText(x expr.Node, op expr.Op, text string, want bool,
 		if indexNUL(text) >= 0 {
 			refuse("a text with a NUL inside")
 		}
-		p.star()
-		p.literal(text)
+		p.Star()
+		p.Literal(text)
 		if op == expr.OpContains {
-			p.star()
+			p.Star()
 		}
 	}
 	e.matches(x, p, text, want, l)
