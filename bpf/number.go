@@ -61,7 +61,7 @@ func (e *eval) num(n expr.Node) {
 	case *expr.TaskAddr:
 		e.taskAddr()
 	case *expr.TextOp:
-		e.find(n)
+		maker{e}.find(n)
 	default:
 		refuse("%s has no code for the kernel", n)
 	}

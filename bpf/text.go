@@ -47,7 +47,7 @@ func (e *eval) text(off int16, size int, n expr.Node) {
 	case *expr.KernelText:
 		e.kernelText(off, size, n)
 	default:
-		e.madeText(off, size, n)
+		maker{e}.madeText(off, size, n)
 	}
 }
 
@@ -167,7 +167,7 @@ func (e *eval) textLen(n expr.Node) {
 	}
 	off := e.alloc(n)
 	if size > 32 {
-		e.length(off, size)
+		maker{e}.length(off, size)
 		c.stack = mark
 		return
 	}

@@ -14,6 +14,9 @@ import (
 // truths are 0 or 1, and multiplied.) Bytes at a place that is computed are copied by
 // the helper that reads memory of the kernel: the stack is that too.
 
+// A maker evaluates texts that are made of others, and what is found in them.
+type maker struct{ *eval }
+
 // mostParts bounds the parts of a split text that are looked for.
 const mostParts = 4
 
@@ -50,7 +53,7 @@ func sliced(n *expr.Slice, room int) int {
 }
 
 // madeText puts a text that is made of others at off, which has room for size bytes.
-func (e *eval) madeText(off int16, size int, n expr.Node) {
+func (e maker) madeText(off int16, size int, n expr.Node) {
 	c := e.code
 	mark := c.stack
 	defer func() { c.stack = mark }()
@@ -78,7 +81,7 @@ func (e *eval) madeText(off int16, size int, n expr.Node) {
 	}
 }
 
-func (e *eval) textOp(off int16, size int, n *expr.TextOp) {
+func (e maker) textOp(off int16, size int, n *expr.TextOp) {
 	switch n.Fn {
 	case expr.TextLower, expr.TextUpper:
 		e.text(off, size, n.X)
@@ -102,7 +105,7 @@ func (e *eval) textOp(off int16, size int, n *expr.TextOp) {
 
 // sliceFront is a slice whose bounds count from the front: words of the whole, moved
 // down.
-func (e *eval) sliceFront(off int16, size int, n *expr.Slice) {
+func (e maker) sliceFront(off int16, size int, n *expr.Slice) {
 	c := e.code
 	room := e.env.room(n.X)
 	whole := c.alloc(room)
@@ -122,7 +125,7 @@ func (e *eval) sliceFront(off int16, size int, n *expr.Slice) {
 }
 
 // wordAt loads 8 bytes of a text from byte i on; those behind its room are 0.
-func (e *eval) wordAt(dst, scratch asm.Register, text int16, room, i int) {
+func (e maker) wordAt(dst, scratch asm.Register, text int16, room, i int) {
 	c := e.code
 	k, shift := i/8*8, int32(i%8*8)
 	c.load(dst, text+int16(k))
@@ -137,7 +140,7 @@ func (e *eval) wordAt(dst, scratch asm.Register, text int16, room, i int) {
 }
 
 // length leaves in R0 how many bytes the text at a place has.
-func (e *eval) length(text int16, room int) {
+func (e maker) length(text int16, room int) {
 	c := e.code
 	// It is copied onto itself, and the helper counts.
 	c.addr(asm.R1, text)
@@ -147,13 +150,13 @@ func (e *eval) length(text int16, room int) {
 }
 
 // negative leaves in dst 1 if src is negative, else 0.
-func (e *eval) negative(dst, src asm.Register) {
+func (e maker) negative(dst, src asm.Register) {
 	e.code.emit(asm.Mov.Reg(dst, src), asm.RSh.Imm(dst, 63))
 }
 
 // index evaluates an index that counts from the end if it is negative, into R0; R1
 // is the length. Starlark takes indices of 32 bits.
-func (e *eval) index(n expr.Node, length int16) {
+func (e maker) index(n expr.Node, length int16) {
 	c := e.code
 	e.num(n)
 	if k, ok := n.(*expr.Const); !ok || k.Int != int64(int32(k.Int)) {
@@ -167,7 +170,7 @@ func (e *eval) index(n expr.Node, length int16) {
 }
 
 // clamp brings the index in R0 into the text, whose length is in R1.
-func (e *eval) clamp() {
+func (e maker) clamp() {
 	c := e.code
 	e.negative(asm.R2, asm.R0)
 	c.emit(asm.Xor.Imm(asm.R2, 1), asm.Mul.Reg(asm.R0, asm.R2))
@@ -177,7 +180,7 @@ func (e *eval) clamp() {
 }
 
 // cut is x[lo:hi]; without hi it goes to the end.
-func (e *eval) cut(off int16, size int, x, lo, hi expr.Node) {
+func (e maker) cut(off int16, size int, x, lo, hi expr.Node) {
 	c := e.code
 	room := e.env.room(x)
 	whole, length, from := c.alloc(room), c.alloc(8), c.alloc(8)
@@ -199,7 +202,7 @@ func (e *eval) cut(off int16, size int, x, lo, hi expr.Node) {
 }
 
 // copyPart copies R2 bytes of a text, nothing if that is negative, from byte R3 on.
-func (e *eval) copyPart(off int16, size int, text int16, room int) {
+func (e maker) copyPart(off int16, size int, text int16, room int) {
 	c := e.code
 	e.negative(asm.R4, asm.R2)
 	c.emit(asm.Xor.Imm(asm.R4, 1), asm.Mul.Reg(asm.R2, asm.R4))
@@ -213,7 +216,7 @@ func (e *eval) copyPart(off int16, size int, text int16, room int) {
 }
 
 // byteAt is x[i] of a text.
-func (e *eval) byteAt(off int16, size int, n *expr.TextOp) {
+func (e maker) byteAt(off int16, size int, n *expr.TextOp) {
 	c := e.code
 	room := e.env.room(n.X)
 	whole, length := c.alloc(room), c.alloc(8)
@@ -227,7 +230,7 @@ func (e *eval) byteAt(off int16, size int, n *expr.TextOp) {
 }
 
 // trim is x without a beginning or end that is a constant.
-func (e *eval) trim(off int16, size int, n *expr.TextOp) {
+func (e maker) trim(off int16, size int, n *expr.TextOp) {
 	cut, ok := n.Args[0].(*expr.Const)
 	if !ok || cut.Str == "" {
 		refuse("%s has no code for the kernel", n)
@@ -242,7 +245,7 @@ func (e *eval) trim(off int16, size int, n *expr.TextOp) {
 }
 
 // split is one part of a text between separators that are a constant.
-func (e *eval) split(off int16, size int, n *expr.TextOp) {
+func (e maker) split(off int16, size int, n *expr.TextOp) {
 	c := e.code
 	sep, ok := n.Args[0].(*expr.Const)
 	switch {
@@ -275,14 +278,14 @@ func (e *eval) split(off int16, size int, n *expr.TextOp) {
 }
 
 // tail copies a text from byte R0 on, with the zeros behind it.
-func (e *eval) tail(off int16, size int, text int16, room int) {
+func (e maker) tail(off int16, size int, text int16, room int) {
 	c := e.code
 	c.emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Imm(asm.R2, int32(room-1)), asm.Sub.Reg(asm.R2, asm.R0))
 	e.copyPart(off, size, text, room)
 }
 
 // find evaluates where a text is in another one.
-func (e *eval) find(n *expr.TextOp) {
+func (e maker) find(n *expr.TextOp) {
 	c := e.code
 	sub, ok := n.Args[0].(*expr.Const)
 	if n.Fn != expr.TextFind || !ok {
@@ -305,7 +308,7 @@ func (e *eval) find(n *expr.TextOp) {
 
 // findIn leaves in R0 where a constant is first, or last, in the text at a place; -1 is
 // nowhere.
-func (e *eval) findIn(text int16, room int, sub string, last bool) {
+func (e maker) findIn(text int16, room int, sub string, last bool) {
 	c := e.code
 	if len(sub) > 8 || indexNUL(sub) >= 0 {
 		refuse("finding a text of %d bytes", len(sub))
@@ -343,7 +346,7 @@ func (e *eval) findIn(text int16, room int, sub string, last bool) {
 
 // changeCase changes the case of the letters of a text in its place, eight at a time.
 // Letters beyond ASCII fail.
-func (e *eval) changeCase(off int16, size int, upper bool) {
+func (e maker) changeCase(off int16, size int, upper bool) {
 	c := e.code
 	const each = uint64(0x0101010101010101)
 	word := func(dst asm.Register, b byte) { c.constant(dst, int64(each*uint64(b))) }
