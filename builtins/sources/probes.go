@@ -115,6 +115,9 @@ func probeSource(c *b.Call, spec probe.Spec, params ...string) (starlark.Value, 
 
 const kernelArgs = "ip, func, arg1 to arg6 (8 on arm64): registers by the calling convention; 64 bits, so cast: (int)arg1"
 
+const namedArgs = "at the beginning of a function its arguments by the kernel's own names and types " +
+	"(file, buf, count and pos of vfs_read), where it shows its types (/sys/kernel/btf); or those of args"
+
 func kprobe() *b.Builtin {
 	return &b.Builtin{
 		Name:    "kprobe",
@@ -125,12 +128,13 @@ func kprobe() *b.Builtin {
 			argsParam, filterParam, limitParam, aliasParam, cpusParam, optionParam,
 		},
 		Returns: "stream",
-		Result:  "one event for each hit; " + kernelArgs + "; those of args",
+		Result:  "one event for each hit; " + kernelArgs + "; " + namedArgs,
 		Errors:  "no such function, with the nearest name; a kernel without kprobes; functions that the kernel protects; no permission",
 		Source:  "perf's kprobe PMU, since 4.17; CAP_PERFMON; nothing is left behind",
 		Cost:    "about 500 ns per hit for the traced program",
 		Examples: []b.Example{
 			{Code: `kprobe("do_sys_openat2", args = "int dfd, char *name")`, Output: "<stream kprobe:do_sys_openat2>"},
+			{Code: `kprobe("vfs_read").by(size = "count").count()`, Output: "<table of size, count>"},
 		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return probeSource(c, probe.Spec{Kind: probe.Kprobe, Name: c.String("func")}, "args", "filter",
@@ -149,7 +153,7 @@ func kretprobe() *b.Builtin {
 			retParam, filterParam, limitParam, aliasParam, cpusParam, optionParam,
 		},
 		Returns: "stream",
-		Result:  "one event for each return; ip (the function), ret_ip (where it returns to), func, retval, ret2; result if ret is given",
+		Result:  "one event for each return; ip (the function), ret_ip (where it returns to), func, retval, ret2; result, by ret or by the type that the kernel shows",
 		Errors:  "as kprobe; an offset; returns are missed where more calls are active than the kernel keeps room for",
 		Source:  "perf's kprobe PMU, since 4.17; CAP_PERFMON; nothing is left behind",
 		Cost:    "about 1 us per call for the traced program",

@@ -3,6 +3,7 @@ package eventkind
 import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/glob"
+	"ppscript/runtime/kerneltype"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/probe"
@@ -28,6 +29,9 @@ func (probeEvents) find(c *Finder, s *plan.Source) ([]*event.Schema, error) {
 		return have, nil
 	}
 	p.resolver.Kernel = c.Symbols
+	if p.resolver.Types == nil {
+		p.resolver.Types = kerneltype.Running()
+	}
 	p.resolver.PID = c.PID
 	p.resolver.Place = func(dst []byte, e *event.Event, ip uint64) []byte {
 		if c.Place != nil {

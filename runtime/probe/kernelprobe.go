@@ -61,7 +61,11 @@ func (r *Resolver) kernelProbe(s Spec) ([]*Probe, error) {
 			shown = fmt.Sprintf("%s+0x%x", name, off)
 		}
 		b := newBuilder(s.Kind.String(), shown, typ, config(s.Kind), s.Kind.returns())
-		if err := s.arguments(b, kernelConvention(off)); err != nil {
+		c := kernelConvention(off)
+		if off == 0 {
+			r.typed(b, c, &s, name)
+		}
+		if err := s.arguments(b, c); err != nil {
 			return nil, err
 		}
 		probes = append(probes, &Probe{Schema: b.schema(), Config1Text: name, Config2: off})

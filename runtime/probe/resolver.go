@@ -9,6 +9,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/kerneltype"
 )
 
 // A Resolver finds probes. It keeps the files that it has read, so one Resolver
@@ -24,6 +25,9 @@ type Resolver struct {
 	// Place appends the symbol of an instruction of e's process or the kernel
 	// to lines; nil leaves out those of programs.
 	Place func(dst []byte, e *event.Event, ip uint64) []byte
+	// Types are those of the kernel, by which arguments of its functions have names;
+	// nil leaves them their registers.
+	Types *kerneltype.Types
 	// Devices is where PMUs are listed; "/sys/bus/event_source/devices" if
 	// empty.
 	Devices string

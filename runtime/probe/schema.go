@@ -14,6 +14,8 @@ type builder struct {
 	s     *event.Schema
 	nums  []func(e *event.Event) (uint64, bool)
 	texts []func(e *event.Event) (string, bool)
+	// named says how many of the first arguments have names of their own.
+	named int
 }
 
 // common is the head of every record: struct trace_entry.
@@ -100,21 +102,26 @@ func (b *builder) schema() *event.Schema {
 		return texts[n](e)
 	}
 	if b.s.Text == nil {
-		b.s.Text = lineOf(b.s)
+		b.s.Text = lineOf(b.s, b.named)
 	}
 	return b.s
 }
 
 // lineOf prints a probe's line as the kernel does, "(func+0x10) arg1=1", and
-// leaves out arguments that the sample does not tell.
-func lineOf(s *event.Schema) func(dst []byte, e *event.Event) []byte {
+// leaves out arguments that the sample does not tell, and the registers of the first
+// ones that have names of their own.
+func lineOf(s *event.Schema, named int) func(dst []byte, e *event.Event) []byte {
 	ip, _ := s.Field("ip")
+	again := map[string]bool{}
+	for i := range named {
+		again["arg"+strconv.Itoa(i+1)] = true
+	}
 	return func(dst []byte, e *event.Event) []byte {
 		v, _ := ip.Int(e)
 		dst = append(strconv.AppendUint(append(dst, '('), uint64(v), 16), ')')
 		for i := range s.Fields {
 			f := &s.Fields[i]
-			if f.Place != event.InMember || i == len(s.Fields)-1 { // func
+			if f.Place != event.InMember || i == len(s.Fields)-1 || again[f.Name] { // func
 				continue
 			}
 			if f.Kind == event.Str {
