@@ -3,7 +3,6 @@ package bpf
 import (
 	"encoding/binary"
 	"runtime"
-	"slices"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
@@ -29,8 +28,9 @@ import (
 // No lock is needed where the key is the running thread and its events do not
 // come in interrupts: a thread runs on one CPU at a time. Then the state is with
 // the task, and ends with it. Else it is in a hash, whose bound is that of the
-// fold: events of further keys are counted as evicted. A state is not deleted,
-// since another CPU may be about to work on it.
+// fold: ppscript gives up the oldest states before it is full (load/sweep.go), so
+// that each says when it was last used. Events of keys that find no room all the
+// same are counted as evicted.
 
 // A foldOp is a state machine for each key.
 type foldOp struct {
@@ -46,7 +46,7 @@ type foldOp struct {
 	size   int
 	locked bool
 	tasks  bool // kept with the task, not in a hash
-	fills  bool // may be full one day
+	swept  bool // in a hash that may be full one day: the oldest are given up
 	// moments are the slots that hold times; rough is set while they are looked
 	// for first, see differences.
 	moments map[int]bool
@@ -56,7 +56,8 @@ type foldOp struct {
 // Places in a state; then texts.
 const (
 	foldLock  = 0 // u64: the CPU that works on it and 1; or that it has begun
-	foldSlots = 8
+	foldUsed  = 8 // u64: jiffies when it was last used, if it is swept
+	foldSlots = 16
 )
 
 // lockTries bounds how long a program waits for a state: some 50 us. The verifier
@@ -125,7 +126,7 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 	}
 	f.cols, f.keyLen = columnsOf(keys)
 	f.locked, f.tasks = !own, own && host.TaskStorage
-	f.fills = !f.tasks && !cpus && f.spec.Limit == 0
+	f.swept = !f.tasks && !cpus
 	if f.locked && !host.Atomics {
 		refuse("states that several CPUs work on need Linux 5.12")
 	}
@@ -148,12 +149,6 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 	var steps []expr.Node
 	s.stepsOf(f, func(_ *source, _ env, feed *feed) { steps = append(steps, feed.step) })
 	f.differences(steps)
-}
-
-// Fills reports that some fold has no limit of its own, and states that may fill
-// their map one day: they are never given up.
-func (im *Image) Fills() bool {
-	return slices.ContainsFunc(im.graph.folds, func(f *foldOp) bool { return f.fills })
 }
 
 func isCPU(n expr.Node) bool {
@@ -265,10 +260,20 @@ func (o *folder) findState(key, state int16, full label) {
 		return
 	}
 	c.look(load.FoldMap.Of(f.index), key, found)
-	c.fresh(load.FoldMap.Of(f.index), load.InitialMap.Of(f.index), key, found) // slow path: a new key
+	// The slow path, of a new key.
+	if f.swept {
+		c.mapValue(asm.R1, load.MadeMap.Of(f.index), 0)
+		c.emit(asm.Mov.Imm(asm.R2, 1), asm.AddAtomic.Mem(asm.R1, asm.R2, asm.DWord, 0))
+	}
+	c.fresh(load.FoldMap.Of(f.index), load.InitialMap.Of(f.index), key, found)
 	c.goTo(full)
 	c.place(found)
 	c.store(state, asm.R0)
+	if f.swept {
+		c.call(asm.FnJiffies64) // which the kernel makes a load
+		c.load(asm.R1, state)
+		c.emit(asm.StoreMem(asm.R1, foldUsed, asm.R0, asm.DWord))
+	}
 }
 
 // initial is the initial state behind its first word.
@@ -357,5 +362,16 @@ func (im *Image) foldMaps() {
 		im.define(load.InitialMap.Of(f.index),
 			&ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: uint32(f.size), MaxEntries: 1,
 				Contents: []ebpf.MapKV{{Key: uint32(0), Value: value}}})
+		if f.swept {
+			im.sweepFold(f, value)
+		}
 	}
+}
+
+// sweepFold has ppscript give up states of a fold whose states begin as value.
+func (im *Image) sweepFold(f *foldOp, value []byte) {
+	made := load.MadeMap.Of(f.index)
+	im.define(made, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+	im.Folds = append(im.Folds, load.Fold{States: load.FoldMap.Of(f.index), Made: made,
+		Begin: load.State(value[foldSlots:]), Used: foldUsed / 8, First: foldSlots / 8})
 }

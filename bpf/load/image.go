@@ -17,6 +17,7 @@ type Image struct {
 	Maps     []Map
 	Tables   []*Table
 	Units    []*Unit
+	Folds    []Fold // whose states are given up before their maps are full
 	// Events is how many events have a program; each has counters in the map StatsMap.
 	Events int
 	// Intervals says that there are two generations of what is counted.

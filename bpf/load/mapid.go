@@ -28,6 +28,7 @@ const (
 	RunningMap                   // by join: who runs on each CPU
 	FoldMap                      // by fold: states by key
 	InitialMap                   // by fold: a state at its begin
+	MadeMap                      // by fold: u64, how many states programs made
 	ChainMap                     // by program: where a stack is walked
 	StacksMap                    // by generation: stacks by their hash
 	FreshMap                     // u32: processes with new user stacks
@@ -53,6 +54,7 @@ var mapNames = [...]string{
 	RunningMap:    "runs",
 	FoldMap:       "fold",
 	InitialMap:    "init",
+	MadeMap:       "made",
 	ChainMap:      "chain",
 	StacksMap:     "stacks",
 	FreshMap:      "fresh",

@@ -250,6 +250,8 @@ func (r *Run) Loss() (Loss, error) {
 		}
 	}
 	l.Joins.Lost, r.missed = missed-r.missed+since(StatLost), missed
+	l.Joins.Evicted += r.folds.evicted - r.folds.told
+	r.folds.told = r.folds.evicted
 	r.before = now
 	return l, nil
 }

@@ -29,6 +29,7 @@ type Run struct {
 	before     []uint64 // statistics of all programs at the last read
 	missed     uint64
 	gone       map[uint32]bool // threads of the set that had ended
+	folds      folds
 	stopped    bool
 
 	sendKey   [4]byte

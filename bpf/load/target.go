@@ -140,9 +140,12 @@ func (r *Run) sweepThreads() error {
 	return nil
 }
 
-// Sweep forgets processes that have ended, so that the set does not fill up,
-// and a number that is given again does not count.
+// Sweep makes room in maps, so that they do not fill up. It forgets processes that have
+// ended, so that a number that is given again does not count, and states of folds.
 func (r *Run) Sweep() error {
+	if err := r.sweepFolds(); err != nil {
+		return err
+	}
 	if r.im.Asks || !r.im.Follow {
 		return r.sweepThreads()
 	}

@@ -28,8 +28,8 @@ func fold() *b.Builtin {
 		Returns: "stream",
 		Result: "the emitted events, with the values as fields, and the time, pid, tid and cpu of the event at hand; " +
 			"keys beyond the limit push out those not used for long, counted as evicted; after a loss of events the " +
-			"states that it may have touched are given up and counted as broken; inside the kernel a key beyond the limit has no state, " +
-			"which is counted as evicted as well",
+			"states that it may have touched are given up and counted as broken; inside the kernel this is done each second: keys that " +
+			"find no room before have no state, which is counted as evicted as well, and without limit= there is room for 131,072 (8,192 before 6.1)",
 		Errors: "a member that state does not have; a member or an emitted name with values of several kinds; " +
 			"different names in two calls of emit; all found before anything is opened; an index that is not in the list is an error of that event",
 		Source: "computed in ppscript, or inside the kernel (5.12) where step is compiled, there is no flush and only tables are made of what is emitted; explain tells",

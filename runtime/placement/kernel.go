@@ -92,9 +92,6 @@ func (p *Placer) whole() (*Kernel, error) {
 		k.blame()
 		return nil, refusal(err)
 	}
-	if err := p.bounded(image); err != nil {
-		return nil, err
-	}
 	if t.NoKernel != "" {
 		return nil, not("%s", t.NoKernel) // what else is against it was said first
 	}
@@ -112,15 +109,6 @@ func (p *Placer) textsFit() error {
 		if f := longText(prog.Node); f != nil {
 			return not("%s may be longer than a program has room for", f.F.Name)
 		}
-	}
-	return nil
-}
-
-// bounded has EngineAuto leave plans to ppscript whose states would fill a map.
-func (p *Placer) bounded(image *bpf.Image) error {
-	if p.env.Engine == EngineAuto && image.Fills() {
-		return not("the states of a fold are never given up there, and may be too many one day; " +
-			"limit = bounds them, --engine bpf takes them as they are")
 	}
 	return nil
 }

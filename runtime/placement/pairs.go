@@ -249,9 +249,6 @@ func (s *pairSender) behind() (*Kernel, error) {
 	if err != nil {
 		return nil, refusal(err)
 	}
-	if err := p.bounded(image); err != nil {
-		return nil, err
-	}
 	k.out.Image, k.out.inside, k.out.sends = image, map[*Operator]bool{}, true
 	for i, n := range p.nodes {
 		if n.op != nil && p.made[i] {
