@@ -3,23 +3,28 @@ package session
 import (
 	"context"
 
+	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
 )
 
 // callbacks is the delivery of operators that call the session when an event
 // comes.
-type callbacks struct{ undelivered }
+type callbacks struct {
+	undelivered
+	to   *results
+	fire func(e *event.Event) // of triggers
+}
 
-func (callbacks) begin(_ context.Context, r *run, op plan.Running) error {
+func (c callbacks) begin(_ context.Context, op plan.Running) error {
 	switch op := op.(type) {
 	case *plan.SlowRun:
-		op.Emit = r.results.detail
+		op.Emit = c.to.detail
 	case *plan.TriggerRun:
-		op.Fire = r.trigger
+		op.Fire = c.fire
 	case *plan.ExecRun:
-		op.Out = textOut{r}
+		op.Out = textOut{c.to}
 	case *plan.EachRun:
-		op.Stop = func(err error) { r.results.failed = err }
+		op.Stop = func(err error) { c.to.failed = err }
 	}
 	return nil
 }
@@ -27,19 +32,20 @@ func (callbacks) begin(_ context.Context, r *run, op plan.Running) error {
 // An answer is the delivery of a text that needs no events.
 type answer struct {
 	undelivered
+	to   *results
 	text string
 }
 
-func (a answer) begin(_ context.Context, r *run, _ plan.Running) error {
-	return r.results.out.Print([]byte(a.text + "\n"))
+func (a answer) begin(_ context.Context, _ plan.Running) error {
+	return a.to.out.Print([]byte(a.text + "\n"))
 }
 
 // textOut takes what exec attributes print.
-type textOut struct{ r *run }
+type textOut struct{ to *results }
 
 func (t textOut) Write(b []byte) (int, error) {
-	if t.r.results.failed == nil {
-		t.r.results.failed = t.r.results.out.Print(b)
+	if t.to.failed == nil {
+		t.to.failed = t.to.out.Print(b)
 	}
 	return len(b), nil
 }

@@ -1,6 +1,9 @@
 package session
 
-import "ppscript/runtime/event"
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/flow"
+)
 
 // This file lets a run that counts and samples do both for the same time. Events
 // are opened before the counters and closed after them, one after the other; on a
@@ -12,7 +15,9 @@ import "ppscript/runtime/event"
 
 // counted passes the samples that came while the counters counted.
 type counted struct {
-	run         *run
+	clock       *wallClock
+	router      *flow.Router
+	list        []*counterRun
 	from, until event.Time
 }
 
@@ -21,7 +26,7 @@ func (c *counters) together(r *run) error {
 	if r.in.live == nil || !c.any() || len(r.env.rec.remotes) > 0 {
 		return nil
 	}
-	c.counted = &counted{run: r, until: event.MaxTime}
+	c.counted = &counted{clock: &r.clock, router: r.instance.Router, list: c.list, until: event.MaxTime}
 	if r.cfg.Target.Workload != nil && !r.cfg.Target.System {
 		return nil
 	}
@@ -39,13 +44,13 @@ func (c *counted) stop() error {
 	if c == nil {
 		return nil
 	}
-	c.run.clock.refreshNow()
-	for _, n := range c.run.in.counters.list {
+	c.clock.refreshNow()
+	for _, n := range c.list {
 		if err := n.end(); err != nil {
 			return err
 		}
 	}
-	if now := c.run.clock.now(); now != 0 {
+	if now := c.clock.now(); now != 0 {
 		c.until = now
 	}
 	return nil
@@ -56,12 +61,12 @@ func (c *counted) pass(evs []*event.Event) {
 	for i, e := range evs {
 		if e.Kind == event.Sample && e.Time != 0 && (e.Time < c.from || e.Time > c.until) {
 			if i > start {
-				c.run.instance.Router.Events(evs[start:i])
+				c.router.Events(evs[start:i])
 			}
 			start = i + 1
 		}
 	}
 	if start < len(evs) {
-		c.run.instance.Router.Events(evs[start:])
+		c.router.Events(evs[start:])
 	}
 }

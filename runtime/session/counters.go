@@ -6,11 +6,14 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/flow"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
 )
 
-// counters are all counters of a run.
+// counters are all counters of a run. They are a source and no delivery: they
+// bring events, which reach operators as those of rings do, and are opened with
+// them, before a workload runs.
 type counters struct {
 	list    []*counterRun
 	counted *counted // nil unless there are events beside them
@@ -88,10 +91,10 @@ func (c *counters) close(workload *ending) error {
 // A counterRun reads counters at their period and makes events of the
 // differences.
 type counterRun struct {
-	run      *run
+	clock    *wallClock
+	router   *flow.Router
 	set      *plan.CounterSet
 	counters *perf.Counters
-	labels   []string
 	period   time.Duration
 	byThread bool // instances are threads, not CPUs
 	next     time.Time
@@ -108,8 +111,13 @@ type counterRun struct {
 func openCounters(ctx context.Context, r *run, set *plan.CounterSet) (*counterRun, error) {
 	cfg := r.env.perfConfig(r.plan)
 	cfg.Events = nil
-	c := &counterRun{run: r, set: set, period: time.Duration(set.Spec.PeriodNS),
-		byThread: r.env.env(r.cfg).ByThread}
+	c := &counterRun{
+		clock:    &r.clock,
+		router:   r.instance.Router,
+		set:      set,
+		period:   time.Duration(set.Spec.PeriodNS),
+		byThread: r.env.env(r.cfg).ByThread,
+	}
 	if c.period == 0 {
 		c.period = r.cfg.Options.Interval
 	}
@@ -181,7 +189,7 @@ func (c *counterRun) read() error {
 		c.before = append(c.before, perf.Count{}) // of a CPU that came
 	}
 	c.evs, c.derived = c.evs[:0], c.derived[:0]
-	at := c.run.clock.now()
+	at := c.clock.now()
 	if gaps := c.counters.Gaps(); gaps > c.gaps {
 		lost := event.Event{
 			Kind:  event.Lost,
@@ -193,7 +201,7 @@ func (c *counterRun) read() error {
 			Ring:  -1,
 		}
 		c.gaps = gaps
-		c.run.instance.Router.Events([]*event.Event{&lost})
+		c.router.Events([]*event.Event{&lost})
 		c.set.Sink().Lost(lost.Ring, uint64(lost.Count), at)
 	}
 	for i := range c.now {
@@ -231,7 +239,7 @@ func (c *counterRun) read() error {
 		c.evs[i].Derived = &c.derived[i]
 		c.ptrs = append(c.ptrs, &c.evs[i])
 	}
-	c.run.instance.Router.Samples += uint64(len(c.ptrs))
+	c.router.Samples += uint64(len(c.ptrs))
 	c.set.Sink().Events(c.ptrs)
 	return nil
 }

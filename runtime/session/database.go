@@ -11,6 +11,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
 	"ppscript/runtime/outfile"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
@@ -25,6 +26,10 @@ import (
 // A database is one that is open.
 type database struct {
 	undelivered
+	to       *results
+	services func() *expr.Services
+	queryEnd func() func() error // when a query that begins now has to stop
+
 	spec  *plan.Database
 	db    *sql.DB
 	plain *sql.DB // to compare with; nil if nobody asked
@@ -34,12 +39,12 @@ type database struct {
 
 // open opens the database: that a file cannot be written is better known before
 // events are opened.
-func (d *database) open(_ context.Context, r *run, op plan.Operator) error {
+func (d *database) open(_ context.Context, op plan.Operator) error {
 	d.spec = op.(*plan.DatabaseOp).Spec
 	path := sql.Memory
-	if d.spec.File != "" && !r.cfg.Options.Show.NoFiles {
+	if d.spec.File != "" && !d.to.cfg.Options.Show.NoFiles {
 		path = d.spec.File
-		if err := r.cfg.permit(Writes, path, path); err != nil {
+		if err := d.to.cfg.permit(Writes, path, path); err != nil {
 			return err
 		}
 		if err := writable(path); err != nil {
@@ -53,7 +58,7 @@ func (d *database) open(_ context.Context, r *run, op plan.Operator) error {
 	switch {
 	case !d.spec.Verify:
 	case path != sql.Memory:
-		r.env.msgs.say("--verify compares databases in memory, and is left out: rows go to %s", path)
+		d.to.msgs.say("--verify compares databases in memory, and is left out: rows go to %s", path)
 	default:
 		if d.plain, err = sql.Open(sql.Memory); err != nil {
 			return databaseError(sql.Memory, err)
@@ -81,9 +86,9 @@ func databaseError(path string, err error) error {
 }
 
 // begin connects the database with what fills it.
-func (d *database) begin(_ context.Context, r *run, op plan.Running) error {
+func (d *database) begin(_ context.Context, op plan.Running) error {
 	d.run = op.(*plan.DatabaseRun)
-	services := r.env.services()
+	services := d.services()
 	f := sql.Functions{
 		Ksymbol:       services.Ksym,
 		KsymbolOffset: services.KsymOffset,
@@ -146,20 +151,17 @@ func (d *database) showsLoss() bool { return true }
 // tick ends an interval: what the rows since the last one answer is shown, and
 // they are forgotten. What a file keeps at the end is the last interval then;
 // without a query it keeps all rows.
-func (d *database) tick(r *run, t *interval) error {
-	if err := d.settle(r.stacks); err != nil {
+func (d *database) tick(t *interval) error {
+	if err := d.settle(d.to.stacks); err != nil {
 		return err
 	}
-	own := event.Loss{Dropped: d.db.Dropped()}
-	r.account.total.Add(own)
-	loss := t.loss
-	loss.Add(own)
-	meta := func(name, title string) result.Meta { return r.meta(name, title, loss, t) }
+	loss := d.to.missing(t, event.Loss{Dropped: d.db.Dropped()})
+	meta := func(name, title string) result.Meta { return t.meta(name, title, loss) }
 	if d.spec.Query == "" {
-		return r.results.table(d.inserts(meta))
+		return d.to.table(d.inserts(meta))
 	}
 	for _, db := range d.both() {
-		db.Until(r.patience.queryEnd())
+		db.Until(d.queryEnd())
 	}
 	if err := d.db.Index(d.tables()); err != nil {
 		return queryError(d.spec.Query, err)
@@ -172,13 +174,13 @@ func (d *database) tick(r *run, t *interval) error {
 		}
 		t.Meta = meta(name, t.Title)
 		answers = append(answers, t)
-		return r.results.table(t)
+		return d.to.table(t)
 	})
 	if err != nil {
 		return queryError(d.spec.Query, err)
 	}
 	if d.plain != nil {
-		if err := d.verify(r, answers); err != nil {
+		if err := d.verify(answers); err != nil {
 			return err
 		}
 	}
@@ -253,7 +255,7 @@ func (d *database) inserts(meta func(name, title string) result.Meta) *result.Ta
 }
 
 // verify asks the plain database the same and says where its answers differ.
-func (d *database) verify(r *run, answers []*result.Table) error {
+func (d *database) verify(answers []*result.Table) error {
 	n := 0
 	err := d.plain.Query(d.spec.Query, func(t *result.Table) error {
 		if n++; n > len(answers) {
@@ -266,7 +268,7 @@ func (d *database) verify(r *run, answers []*result.Table) error {
 		return nil
 	})
 	if err == nil {
-		r.env.msgs.verbose(1, "--verify: "+strconv.Itoa(n)+" answers are the same")
+		d.to.msgs.verbose(1, "--verify: "+strconv.Itoa(n)+" answers are the same")
 	}
 	return err
 }
@@ -287,7 +289,7 @@ func differ(got, want *result.Table) string {
 	return ""
 }
 
-func (d *database) close(*run) error {
+func (d *database) close() error {
 	for _, rows := range d.rows {
 		rows.Close()
 	}

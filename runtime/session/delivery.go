@@ -8,22 +8,24 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/result"
 )
 
 // A delivery is what the session does for one operator of the plan: it opens
 // the files that the operator's results go to, shows them at each interval, and
-// closes. Each kind is a file of its own and a line in newDelivery.
+// closes. Each kind is a file of its own and a line in newDelivery, which gives
+// it what it may use of the run: most of them only where results go.
 type delivery interface {
 	// open comes before events are opened: that something cannot be written is
 	// better known then.
-	open(ctx context.Context, r *run, op plan.Operator) error
+	open(ctx context.Context, op plan.Operator) error
 	// begin comes when the operator runs. The plan may have been built anew
 	// since, with an operator of the same kind in the same place.
-	begin(ctx context.Context, r *run, op plan.Running) error
+	begin(ctx context.Context, op plan.Running) error
 	// tick shows the interval that ends, and begins the next.
-	tick(r *run, t *interval) error
+	tick(t *interval) error
 	// close frees what open and begin made, also after they failed.
-	close(r *run) error
+	close() error
 	// showsLoss says that losses are seen with its results.
 	showsLoss() bool
 	// late says that its results come behind those of the others.
@@ -35,42 +37,54 @@ type interval struct {
 	loss  event.Loss // of the sources and of what is in front of the results
 	final bool
 	now   time.Time
+	about result.Meta // what all results of the interval say, but for loss
+}
+
+// meta is what one of the results says, with what is missing in it.
+func (t *interval) meta(name, title string, loss event.Loss) result.Meta {
+	m := t.about
+	m.Name, m.Title, m.Loss = name, title, loss
+	return m
 }
 
 // undelivered is what most deliveries leave out.
 type undelivered struct{}
 
-func (undelivered) open(context.Context, *run, plan.Operator) error { return nil }
-func (undelivered) begin(context.Context, *run, plan.Running) error { return nil }
-func (undelivered) tick(*run, *interval) error                      { return nil }
-func (undelivered) close(*run) error                                { return nil }
-func (undelivered) showsLoss() bool                                 { return false }
-func (undelivered) late() bool                                      { return false }
+func (undelivered) open(context.Context, plan.Operator) error { return nil }
+func (undelivered) begin(context.Context, plan.Running) error { return nil }
+func (undelivered) tick(*interval) error                      { return nil }
+func (undelivered) close() error                              { return nil }
+func (undelivered) showsLoss() bool                           { return false }
+func (undelivered) late() bool                                { return false }
 
 // newDelivery makes the delivery of an operator; nil if it needs none.
-func newDelivery(op plan.Operator) delivery {
+func newDelivery(r *run, op plan.Operator) delivery {
+	to := &r.results
 	switch op := op.(type) {
 	case *plan.StacksOp:
 		if op.Spec.File {
-			return &stackFile{}
+			return &stackFile{stackCounts: stackCounts{to: to}, of: r, recorded: r.env.rec.info()}
 		}
-		return &stackResult{}
+		return &stackResult{stackCounts{to: to}}
 	case *plan.PushOp:
-		return &outlet{}
+		return &outlet{to: to, env: r.env, clock: &r.clock}
 	case *plan.RecordOp:
-		return &kernelRecords{}
+		return &kernelRecords{
+			symbol: func(a uint64) string { return string(r.env.events.here.Symbols.AppendSymbol(nil, a)) },
+			seen:   func() { r.instance.Router.Samples++ },
+		}
 	case *plan.TableOp:
-		return &tableDelivery{}
+		return &tableDelivery{to: to}
 	case *plan.DatabaseOp:
-		return &database{}
+		return &database{to: to, services: r.env.services, queryEnd: r.patience.queryEnd}
 	case *plan.HeatOp:
-		return &heatMaps{}
+		return &heatMaps{to: to}
 	case *plan.Text:
-		return answer{text: op.Text}
+		return answer{to: to, text: op.Text}
 	case *plan.LogOp:
-		return logLines{}
+		return logLines{to: to}
 	case *plan.SlowOp, *plan.TriggerOp, *plan.ExecOp, *plan.EachOp:
-		return callbacks{}
+		return callbacks{to: to, fire: r.trigger}
 	}
 	return nil
 }
@@ -81,12 +95,12 @@ type deliveries []delivery
 // open opens the deliveries of all operators.
 func (ds *deliveries) open(ctx context.Context, r *run) error {
 	for _, op := range r.plan.Operators {
-		d := newDelivery(op)
+		d := newDelivery(r, op)
 		*ds = append(*ds, d)
 		if d == nil {
 			continue
 		}
-		if err := d.open(ctx, r, op); err != nil {
+		if err := d.open(ctx, op); err != nil {
 			return err
 		}
 	}
@@ -94,10 +108,10 @@ func (ds *deliveries) open(ctx context.Context, r *run) error {
 }
 
 // begin connects them with the operators of the final plan.
-func (ds deliveries) begin(ctx context.Context, r *run) error {
-	for i, op := range r.instance.Running {
+func (ds deliveries) begin(ctx context.Context, running []plan.Running) error {
+	for i, op := range running {
 		if d := ds[i]; d != nil {
-			if err := d.begin(ctx, r, op); err != nil {
+			if err := d.begin(ctx, op); err != nil {
 				return err
 			}
 		}
@@ -111,34 +125,33 @@ func (ds deliveries) showLoss() bool {
 }
 
 // side hands a record that is not a sample to those that want it.
-func (ds deliveries) side(r *run, e *event.Event) {
+func (ds deliveries) side(e *event.Event) {
 	for _, d := range ds {
 		if s, ok := d.(sideReader); ok {
-			s.side(r, e)
+			s.side(e)
 		}
 	}
 }
 
-// send ends a batch of what is sent.
-func (ds deliveries) send(r *run, final bool) error {
+// send ends a batch of what is sent: everything up to a time.
+func (ds deliveries) send(until event.Time) error {
 	var errs []error
 	for _, d := range ds {
 		if o, ok := d.(*outlet); ok {
-			errs = append(errs, o.round(r, final))
+			errs = append(errs, o.round(until))
 		}
 	}
-	r.env.msgs.sayHeard()
 	return errors.Join(errs...)
 }
 
 // tick has all of them show an interval.
-func (ds deliveries) tick(r *run, t *interval) error {
+func (ds deliveries) tick(t *interval) error {
 	for _, late := range []bool{false, true} {
 		for _, d := range ds {
 			if d == nil || d.late() != late {
 				continue
 			}
-			if err := d.tick(r, t); err != nil {
+			if err := d.tick(t); err != nil {
 				return err
 			}
 		}
@@ -146,11 +159,11 @@ func (ds deliveries) tick(r *run, t *interval) error {
 	return nil
 }
 
-func (ds deliveries) close(r *run) error {
+func (ds deliveries) close() error {
 	var errs []error
 	for _, d := range ds {
 		if d != nil {
-			errs = append(errs, d.close(r))
+			errs = append(errs, d.close())
 		}
 	}
 	return errors.Join(errs...)

@@ -30,14 +30,15 @@ type heatFile struct {
 // heatMaps is the delivery of a heat map: a file for each kind of event.
 type heatMaps struct {
 	undelivered
+	to    *results
 	files []*heatFile
 }
 
 // begin creates the files: that one cannot be written is better known before
 // than after.
-func (d *heatMaps) begin(ctx context.Context, r *run, op plan.Running) error {
+func (d *heatMaps) begin(ctx context.Context, op plan.Running) error {
 	h := op.(*plan.HeatRun)
-	if r.cfg.Options.Show.NoFiles {
+	if d.to.cfg.Options.Show.NoFiles {
 		h.Write = func(int, event.Time, int64) {}
 		return nil
 	}
@@ -45,7 +46,7 @@ func (d *heatMaps) begin(ctx context.Context, r *run, op plan.Running) error {
 	for stream, name := range h.Names {
 		path := h.Spec.Prefix + "-" + name
 		for _, file := range []string{path + ".lat", path + ".svg"} {
-			if err := r.cfg.permit(Writes, file, h.Spec.Prefix); err != nil {
+			if err := d.to.cfg.permit(Writes, file, h.Spec.Prefix); err != nil {
 				return err
 			}
 		}
@@ -71,13 +72,13 @@ func (d *heatMaps) begin(ctx context.Context, r *run, op plan.Running) error {
 }
 
 // close writes the pictures.
-func (d *heatMaps) close(r *run) error {
+func (d *heatMaps) close() error {
 	var errs []error
 	slices.SortFunc(d.files, func(a, b *heatFile) int { return strings.Compare(a.svg, b.svg) })
 	for _, f := range d.files {
-		r.cfg.stage("write " + f.svg)
-		errs = append(errs, f.w.Flush(), f.lat.Close(), f.draw(r.account.total))
-		r.env.msgs.note("wrote %s, and %s for trace2heatmap.pl --unitstime=ns --unitslatency=ns", f.svg,
+		d.to.cfg.stage("write " + f.svg)
+		errs = append(errs, f.w.Flush(), f.lat.Close(), f.draw(d.to.account.total))
+		d.to.msgs.note("wrote %s, and %s for trace2heatmap.pl --unitstime=ns --unitslatency=ns", f.svg,
 			f.lat.Name())
 	}
 	return errors.Join(errs...)

@@ -12,22 +12,24 @@ import (
 
 // A sideReader is a delivery that takes the records which are not samples.
 type sideReader interface {
-	side(r *run, e *event.Event)
+	side(e *event.Event)
 }
 
 // kernelRecords delivers the records about the kernel itself, as events.
 type kernelRecords struct {
 	undelivered
-	op *plan.RecordSet
+	op     *plan.RecordSet
+	symbol func(addr uint64) string
+	seen   func() // counts an event
 }
 
-func (d *kernelRecords) begin(_ context.Context, _ *run, op plan.Running) error {
+func (d *kernelRecords) begin(_ context.Context, op plan.Running) error {
 	d.op = op.(*plan.RecordSet)
 	return nil
 }
 
 // side makes an event of a record.
-func (d *kernelRecords) side(r *run, e *event.Event) {
+func (d *kernelRecords) side(e *event.Event) {
 	slots := make([]event.Value, plan.RecordSlots)
 	fill := func(kind, name string, id, addr, size uint64) {
 		slots[plan.RecordKind], slots[plan.RecordName] = event.StrOf(kind), event.StrOf(name)
@@ -50,7 +52,7 @@ func (d *kernelRecords) side(r *run, e *event.Event) {
 	} else if c, ok := perf.DecodeCgroup(e); ok {
 		fill("cgroup", c.Path, c.ID, 0, 0)
 	} else if p, ok := perf.DecodeTextPoke(e); ok {
-		fill("text-poke", string(r.env.events.here.Symbols.AppendSymbol(nil, p.Addr)), 0, p.Addr,
+		fill("text-poke", d.symbol(p.Addr), 0, p.Addr,
 			uint64(max(len(p.Old), len(p.New))))
 		slots[plan.RecordOld], slots[plan.RecordNew] = event.StrOf(spaced(p.Old)), event.StrOf(spaced(p.New))
 	} else {
@@ -58,7 +60,7 @@ func (d *kernelRecords) side(r *run, e *event.Event) {
 	}
 	made := event.Event{Stream: d.op.Stream, Time: e.Time, PID: e.PID, TID: e.TID, CPU: e.CPU, Ring: e.Ring,
 		Derived: &event.Derived{Slots: slots}}
-	r.instance.Router.Samples++
+	d.seen()
 	d.op.Sink().Events([]*event.Event{&made})
 }
 

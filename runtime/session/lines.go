@@ -11,13 +11,16 @@ import (
 // This file shows the events of logs as lines.
 
 // logLines is the delivery of a log.
-type logLines struct{ undelivered }
+type logLines struct {
+	undelivered
+	to *results
+}
 
-func (logLines) begin(_ context.Context, r *run, op plan.Running) error {
+func (d logLines) begin(_ context.Context, op plan.Running) error {
 	l := op.(*plan.LogRun)
-	l.Emit, l.EmitAs = r.results.emitter(l), r.results.headed(l)
+	l.Emit, l.EmitAs = d.to.emitter(l), d.to.headed(l)
 	if l.Result != nil {
-		l.Result.Out = textOut{r}
+		l.Result.Out = textOut{d.to}
 	}
 	return nil
 }

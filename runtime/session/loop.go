@@ -57,7 +57,7 @@ func (r *run) loop(ctx context.Context) error {
 			}
 		}
 		r.dumps(now)
-		if err := r.results.deliveries.send(r, ended); err != nil {
+		if err := r.send(ended); err != nil {
 			return err
 		}
 		over := ended || r.plan.Watch && r.env.watch.over(now) || r.results.failed != nil ||
@@ -224,7 +224,7 @@ func (r *run) finish(ended bool) error {
 		}
 		r.in.feeder.Round(r.sink(), true)
 	}
-	if err := r.results.deliveries.send(r, true); err != nil {
+	if err := r.send(true); err != nil {
 		return err
 	}
 	if r.in.kernel != nil {

@@ -18,6 +18,9 @@ import (
 // An outlet is the delivery of what is sent: one address.
 type outlet struct {
 	undelivered
+	to     *results
+	env    *env // tells of the events, and where they come from
+	clock  *wallClock
 	op     *plan.PushRun
 	sender *relay.Sender
 	seen   uint64 // dropped, at the last look
@@ -34,8 +37,8 @@ type outlet struct {
 const sendLag = 50 * event.Time(time.Millisecond)
 
 // sentUntil is the time up to which everything has been sent, after an event of
-// the time last. Of now nobody
-// knows: this thread may have waited for its CPU since the rings were read.
+// the time last. Of now nobody knows: this thread may have waited for its CPU since
+// the rings were read.
 func (s *sources) sentUntil(last event.Time, final bool) event.Time {
 	if final || s.live == nil || s.polled <= sendLag {
 		return last
@@ -47,27 +50,34 @@ func (s *sources) sentUntil(last event.Time, final bool) event.Time {
 	return max(last, until)
 }
 
+// send ends a batch of what is sent.
+func (r *run) send(final bool) error {
+	err := r.results.deliveries.send(r.in.sentUntil(r.instance.Router.Last, final))
+	r.env.msgs.sayHeard()
+	return err
+}
+
 // begin connects to the address.
-func (o *outlet) begin(ctx context.Context, r *run, op plan.Running) error {
+func (o *outlet) begin(ctx context.Context, op plan.Running) error {
 	p := op.(*plan.PushRun)
-	if err := r.cfg.permit(Sends, p.To, p.To); err != nil {
+	if err := o.to.cfg.permit(Sends, p.To, p.To); err != nil {
 		return err
 	}
 	about := perfdata.WriteOptions{
 		Version: "ppscript",
 		Cmdline: os.Args,
-		Clock:   perfdata.Clock{At: r.clock.at, Wall: r.clock.wall},
+		Clock:   perfdata.Clock{At: o.clock.at, Wall: o.clock.wall},
 	}
-	about.Tracefs = r.env.events.here.Tracefs()
-	if r.env.rec.file != nil {
-		about.Info = r.env.rec.file.Info()
+	about.Tracefs = o.env.events.here.Tracefs()
+	if o.env.rec.file != nil {
+		about.Info = o.env.rec.file.Info()
 	}
 	how := relay.Options{
-		Bytes: r.cfg.Options.Reading.OrderBytes,
-		Token: r.cfg.Options.Reading.Token,
-		Say:   r.env.msgs.elsewhere(),
+		Bytes: o.to.cfg.Options.Reading.OrderBytes,
+		Token: o.to.cfg.Options.Reading.Token,
+		Say:   o.to.msgs.elsewhere(),
 	}
-	sender, err := relay.NewSender(ctx, p.To, r.env.sentStreams(p), about, how)
+	sender, err := relay.NewSender(ctx, p.To, o.env.sentStreams(p), about, how)
 	if err != nil {
 		return err
 	}
@@ -80,7 +90,7 @@ func (o *outlet) begin(ctx context.Context, r *run, op plan.Running) error {
 	p.Send = func(id uint64, e *event.Event) {
 		number := uint64(0)
 		if p.Of[id-1].Stack != nil {
-			number = o.number(r.stacks, stack.ID(member(e, event.MemberCallchain)))
+			number = o.number(o.to.stacks, stack.ID(member(e, event.MemberCallchain)))
 		}
 		sender.Send(id, e, member(e, event.MemberPeriod), e.Stream.Comm(e), number)
 	}
@@ -143,22 +153,23 @@ func (o *outlet) nameAgain(w *runStacks, now time.Time) {
 	o.nameless = o.nameless[:0]
 }
 
-func (o *outlet) round(r *run, final bool) error {
-	o.nameAgain(r.stacks, time.Now())
-	err := o.sender.Round(r.in.sentUntil(r.instance.Router.Last, final))
+// round ends a batch: everything up to a time has been sent.
+func (o *outlet) round(until event.Time) error {
+	o.nameAgain(o.to.stacks, time.Now())
+	err := o.sender.Round(until)
 	if n := o.sender.Dropped(); n > o.seen {
-		r.env.msgs.say("push %s: %d events were dropped for a slow receiver (%d together); "+
+		o.to.msgs.say("push %s: %d events were dropped for a slow receiver (%d together); "+
 			"give it more memory: --order-mem", o.op.To, n-o.seen, n)
 		o.seen = n
 	}
 	return err
 }
 
-func (o *outlet) close(r *run) error {
+func (o *outlet) close() error {
 	if o.sender == nil {
 		return nil
 	}
 	err := o.sender.Close()
-	r.env.msgs.sayHeard()
+	o.to.msgs.sayHeard()
 	return err
 }

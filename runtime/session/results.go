@@ -11,7 +11,10 @@ import (
 // results are where the run's results go.
 type results struct {
 	cfg        *Config
+	msgs       *messages
+	account    *account
 	out        render.Renderer
+	wall       func(event.Time) time.Time // nil if nobody knows the time of events
 	deliveries deliveries
 	files      tableFiles
 	stacks     *runStacks
@@ -27,6 +30,14 @@ func (o *results) table(t *result.Table) error {
 		}
 	}
 	return o.out.Table(t)
+}
+
+// missing is what is missing in a result of an interval: in front of it, and what
+// it left out itself.
+func (o *results) missing(t *interval, own event.Loss) event.Loss {
+	o.account.total.Add(own)
+	own.Add(t.loss)
+	return own
 }
 
 // tick ends an interval: tables are made, shown and emptied.
@@ -63,8 +74,8 @@ func (r *run) tick(final bool) error {
 	if h := r.cfg.Hooks.Lost; h != nil && loss.Missing() > 0 && r.results.failed == nil {
 		r.results.failed = h(loss.Missing())
 	}
-	t := &interval{loss, final, now}
-	if err := r.results.deliveries.tick(r, t); err != nil {
+	t := &interval{loss, final, now, r.meta(final, now)}
+	if err := r.results.deliveries.tick(t); err != nil {
 		return err
 	}
 	r.stacks.tick(r, final)
@@ -87,14 +98,11 @@ func (r *run) tick(final bool) error {
 }
 
 // meta is what all results of this interval share.
-func (r *run) meta(name, title string, loss event.Loss, t *interval) result.Meta {
+func (r *run) meta(final bool, now time.Time) result.Meta {
 	router := r.instance.Router
 	m := result.Meta{
-		Name:         name,
-		Title:        title,
-		Final:        t.final,
-		Loss:         loss,
-		Wall:         t.now,
+		Final:        final,
+		Wall:         now,
 		TotalSamples: router.Samples,
 		Samples:      router.Samples - r.account.told.samples,
 		Begin:        r.account.lastEvent,
@@ -113,6 +121,14 @@ func (r *run) meta(name, title string, loss event.Loss, t *interval) result.Meta
 	if m.Begin == 0 {
 		m.Begin = router.First
 	}
+	return m
+}
+
+// whole is what a result says that is about the whole run until now.
+func (r *run) whole(now time.Time) result.Meta {
+	m := r.meta(true, now)
+	m.Loss = r.account.total
+	m.Begin, m.Samples = r.instance.Router.First, m.TotalSamples
 	return m
 }
 

@@ -64,9 +64,10 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 		env:      wd,
 		cfg:      &cfg,
 		in:       sources{workload: ending{status: -1}},
-		results:  results{cfg: &cfg, files: tableFiles{}},
+		results:  results{cfg: &cfg, msgs: wd.msgs, files: tableFiles{}},
 		patience: patience{ctx: ctx, msgs: wd.msgs},
 	}
+	r.results.account = &r.account
 	err = errors.Join(r.do(ctx), wd.close())
 	o := Outcome{
 		Samples:  r.samples(),
@@ -110,11 +111,12 @@ func (r *run) do(ctx context.Context) (err error) {
 	if err = r.open(ctx); err != nil {
 		return err
 	}
-	if r.results.out, err = r.cfg.Output(r.wall()); err != nil {
+	r.results.wall = r.wall()
+	if r.results.out, err = r.cfg.Output(r.results.wall); err != nil {
 		return err
 	}
 	r.prepare()
-	if err = r.results.deliveries.begin(ctx, r); err != nil {
+	if err = r.results.deliveries.begin(ctx, r.instance.Running); err != nil {
 		return err
 	}
 	if !r.in.observe() && plan.Has[*plan.Text](r.plan) {
@@ -275,7 +277,7 @@ func (r *run) readers() int {
 func (r *run) side(e *event.Event) {
 	r.env.tasks.Record(e)
 	r.stacks.record(e)
-	r.results.deliveries.side(r, e)
+	r.results.deliveries.side(e)
 	if r.plan.Watch {
 		r.env.watch.record(e)
 	}
@@ -283,7 +285,7 @@ func (r *run) side(e *event.Event) {
 }
 
 func (r *run) close() error {
-	errs := []error{r.results.deliveries.close(r), r.results.files.close(), r.stacks.close()}
+	errs := []error{r.results.deliveries.close(), r.results.files.close(), r.stacks.close()}
 	r.cfg.stage("close the events")
 	errs = append(errs, r.in.close(), r.eval.close()) // the latter would end a command that runs
 	if r.env.sender != nil {

@@ -17,11 +17,12 @@ import (
 // stackCounts is what both have in common.
 type stackCounts struct {
 	undelivered
+	to     *results
 	op     *plan.StacksRun    // nil until begin
 	before *naming.Symbolized // counts whose stacks were let go, nil if there are none
 }
 
-func (c *stackCounts) begin(_ context.Context, _ *run, op plan.Running) error {
+func (c *stackCounts) begin(_ context.Context, op plan.Running) error {
 	c.op = op.(*plan.StacksRun)
 	return nil
 }
@@ -29,7 +30,7 @@ func (c *stackCounts) begin(_ context.Context, _ *run, op plan.Running) error {
 func (*stackCounts) late() bool { return true }
 
 // result makes the result of what was counted.
-func (c *stackCounts) result(r *run, m result.Meta) *result.Stacks {
+func (c *stackCounts) result(m result.Meta) *result.Stacks {
 	s := c.op
 	out := &result.Stacks{
 		Meta:    m,
@@ -41,7 +42,7 @@ func (c *stackCounts) result(r *run, m result.Meta) *result.Stacks {
 	if c.before != nil {
 		out.Samples, out.Cut, out.Unwound = c.before.List(), c.before.Cut, c.before.Unwound
 	}
-	cut, unwound := c.counted(r.stacks, func(x *result.StackSample) {
+	cut, unwound := c.counted(c.to.stacks, func(x *result.StackSample) {
 		x.Frames = slices.Clone(x.Frames)
 		out.Samples = append(out.Samples, *x)
 	})
@@ -141,17 +142,15 @@ func (*stackResult) showsLoss() bool { return true }
 func (d *stackResult) letGo(w *runStacks) { d.symbolize(w, naming.All) }
 
 // tick shows what was counted by stack in the interval.
-func (d *stackResult) tick(r *run, t *interval) error {
-	loss, spec := d.loss(), d.op.Spec
-	r.account.total.Add(loss)
-	loss.Add(t.loss)
-	res := d.result(r, r.meta(d.op.Name, spec.Title, loss, t))
+func (d *stackResult) tick(t *interval) error {
+	spec := d.op.Spec
+	res := d.result(t.meta(d.op.Name, spec.Title, d.to.missing(t, d.loss())))
 	res.Merge()
 	res.Sort()
 	if spec.Top > 0 {
 		res.Top(spec.Top)
 	}
-	if err := r.results.out.Stacks(res); err != nil {
+	if err := d.to.out.Stacks(res); err != nil {
 		return err
 	}
 	d.clear()

@@ -16,6 +16,7 @@ import (
 	"ppscript/runtime/infile"
 	"ppscript/runtime/naming"
 	"ppscript/runtime/outfile"
+	"ppscript/runtime/perfdata"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
@@ -28,15 +29,28 @@ import (
 // A stackFile is the delivery of counts by stack that go to a file.
 type stackFile struct {
 	stackCounts
-	path    string // "-" is the output of results
-	format  render.StackFormat
-	stamped bool
-	fresh   bool // the file was made here
-	f       *os.File
-	since   time.Time // begin of the interval
-	wrote   bool
-	about   string
-	base    *result.Stacks // of before, if the picture shows the difference
+	of       wholeRun
+	recorded *perfdata.Info // nil: the events are of this machine
+	path     string         // "-" is the output of results
+	format   render.StackFormat
+	stamped  bool
+	fresh    bool // the file was made here
+	f        *os.File
+	since    time.Time // begin of the interval
+	wrote    bool
+	about    string
+	base     *result.Stacks // of before, if the picture shows the difference
+}
+
+// A wholeRun is what a file tells of the run.
+type wholeRun interface {
+	// whole is what a result says that is about the whole run until now.
+	whole(now time.Time) result.Meta
+	// caption is what a picture tells: the command, the host, how often was sampled.
+	caption() string
+	// began is when; ran reports that it did.
+	began() time.Time
+	ran() bool
 }
 
 // Stdout as StackFiles.FlameGraph prints folded stacks among the results.
@@ -88,8 +102,8 @@ func stacksOf(reports []plan.Report) *plan.Stacks {
 
 // open finds out that a file cannot be written before anything is opened, and
 // moves an older file of folded stacks out of the way.
-func (f *stackFile) open(ctx context.Context, r *run, op plan.Operator) error {
-	o, pprof := &r.cfg.Options, op.(*plan.StacksOp).Spec.Periods
+func (f *stackFile) open(ctx context.Context, op plan.Operator) error {
+	o, pprof := &f.to.cfg.Options, op.(*plan.StacksOp).Spec.Periods
 	if f.path = o.Stacks.FlameGraph; pprof {
 		f.path = o.Stacks.Pprof
 	}
@@ -205,11 +219,11 @@ func (f *stackFile) fail(err error) error {
 
 // tick appends the stacks of the interval that ends to a file that shows
 // intervals, and prints what goes to the output of results at the end.
-func (f *stackFile) tick(r *run, t *interval) error {
+func (f *stackFile) tick(t *interval) error {
 	if !f.stamped && !(t.final && f.path == Stdout) {
 		return nil
 	}
-	if err := f.deliver(r, t.now); err != nil {
+	if err := f.deliver(t.now); err != nil {
 		return err
 	}
 	f.clear()
@@ -230,30 +244,30 @@ func (f *stackFile) letGo(w *runStacks) {
 }
 
 // deliver writes what was counted.
-func (f *stackFile) deliver(r *run, now time.Time) error {
-	m := r.meta(f.op.Name, f.op.Spec.Title, r.account.total, &interval{final: true, now: now})
-	m.Begin, m.Samples = r.instance.Router.First, m.TotalSamples
-	res := f.result(r, m)
+func (f *stackFile) deliver(now time.Time) error {
+	m := f.of.whole(now)
+	m.Name, m.Title = f.op.Name, f.op.Spec.Title
+	res := f.result(m)
 	if f.format == render.PprofFormat {
-		res.KernelID = naming.KernelID(r.env.rec.info())
+		res.KernelID = naming.KernelID(f.recorded)
 	}
 	start := time.Time{}
 	if f.stamped {
 		start = f.since
 		if start.IsZero() {
-			start = r.began()
+			start = f.of.began()
 		}
 	}
 	if f.path == Stdout {
-		return r.results.out.Print(render.AppendFolded(nil, res, start))
+		return f.to.out.Print(render.AppendFolded(nil, res, start))
 	}
-	f.about = caption(r)
+	f.about = f.of.caption()
 	return f.write(res, start)
 }
 
-// caption is what a picture tells of the run: the command, the host, how often was
-// sampled.
-func caption(r *run) string {
+func (r *run) ran() bool { return !r.started.IsZero() }
+
+func (r *run) caption() string {
 	var parts []string
 	if c := r.cfg.Options.Command; c != "" {
 		parts = append(parts, c)
@@ -300,14 +314,14 @@ func (f *stackFile) write(res *result.Stacks, start time.Time) error {
 
 // close writes the file and closes it. It does so however the run ended, unless
 // nothing was opened.
-func (f *stackFile) close(r *run) error {
+func (f *stackFile) close() error {
 	var errs []error
-	ran := !r.started.IsZero() && f.op != nil
+	ran := f.of.ran() && f.op != nil
 	if ran && f.path != Stdout {
-		r.cfg.stage("write " + f.path)
-		err := f.deliver(r, time.Now())
+		f.to.cfg.stage("write " + f.path)
+		err := f.deliver(time.Now())
 		if errs = append(errs, err); err == nil {
-			r.env.msgs.note("wrote %s%s", f.path, f.advice())
+			f.to.msgs.note("wrote %s%s", f.path, f.advice())
 		}
 	}
 	if f.f != nil {

@@ -12,53 +12,51 @@ import (
 // tableDelivery shows a table, or a histogram, at each interval.
 type tableDelivery struct {
 	undelivered
+	to    *results
 	table *plan.Table
 }
 
 // open opens the file that the table goes to, if there is one; several tables
 // may share it.
-func (d *tableDelivery) open(ctx context.Context, r *run, op plan.Operator) error {
-	return r.results.files.open(ctx, r.cfg, op.(*plan.TableOp).Spec.View.File)
+func (d *tableDelivery) open(ctx context.Context, op plan.Operator) error {
+	return d.to.files.open(ctx, d.to.cfg, op.(*plan.TableOp).Spec.View.File)
 }
 
-func (d *tableDelivery) begin(_ context.Context, _ *run, op plan.Running) error {
+func (d *tableDelivery) begin(_ context.Context, op plan.Running) error {
 	d.table = op.(*plan.Table)
 	return nil
 }
 
 func (d *tableDelivery) showsLoss() bool { return true }
 
-func (d *tableDelivery) tick(r *run, t *interval) error {
+func (d *tableDelivery) tick(t *interval) error {
 	defer d.table.Group.Reset()
 
-	own := d.table.Group.Loss()
-	r.account.total.Add(own)
-	loss := t.loss
-	loss.Add(own)
-	m := r.meta(d.table.Name, d.table.Spec.View.Title, loss, t)
+	loss := d.to.missing(t, d.table.Group.Loss())
+	m := t.meta(d.table.Name, d.table.Spec.View.Title, loss)
 	if d.table.Hist >= 0 {
 		h, err := d.table.Histogram(m)
 		if err != nil {
 			return err
 		}
-		return r.results.out.Histogram(h)
+		return d.to.out.Histogram(h)
 	}
 
 	if d.table.Until = 0; !t.final {
-		d.table.Until = r.account.until
+		d.table.Until = d.to.account.until
 	}
 	table, err := d.table.Result(m)
 	if err != nil {
 		return err
 	}
-	r.stacks.text(table, render.StackText)
-	if r.cfg.Options.Clock.TSC {
+	d.to.stacks.text(table, render.StackText)
+	if d.to.cfg.Options.Clock.TSC {
 		inCycles(table)
 	}
-	if path := d.table.Spec.View.File; path != "" && !r.cfg.Options.Show.NoFiles {
-		return r.results.files[path].save(table, r.wall())
+	if path := d.table.Spec.View.File; path != "" && !d.to.cfg.Options.Show.NoFiles {
+		return d.to.files[path].save(table, d.to.wall)
 	}
-	return r.results.table(table)
+	return d.to.table(table)
 }
 
 // inCycles says that times were told in cycles.
