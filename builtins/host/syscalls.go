@@ -126,5 +126,17 @@ func errnoName() *b.Builtin {
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return starlark.String(kernel.ErrnoName(c.Int("number"))), nil
 		},
+		Native: &frontend.Native{
+			Returns: frontend.TextKind,
+			Compile: func(c *frontend.NativeCall) (v frontend.NativeValue, ok bool) {
+				if c.Len() != 1 || !c.Plain(0) {
+					return v, false
+				}
+				return c.Make(expr.Native{Name: "errno_name", T: expr.TStr, Args: []expr.Node{c.Node(0)},
+					Str1: func(f *expr.Frame, number int64) []byte {
+						return f.Keep(append(f.Scratch(), kernel.ErrnoName(number)...))
+					}})
+			},
+		},
 	}
 }

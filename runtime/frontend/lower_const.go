@@ -88,6 +88,9 @@ func (s *scopeOf) index(e *syntax.IndexExpr) val {
 			return val{c: v}
 		}
 	case starlark.Indexable:
+		if y.node != nil && isInt(y) && unitOf(y) == event.NoUnit {
+			return s.lookUp(e.Lbrack, byIndex(c), y, nil)
+		}
 		i, err := starlark.AsInt32(orNone(y.c))
 		s.must(e.Lbrack, err)
 		if i < 0 {
@@ -99,6 +102,18 @@ func (s *scopeOf) index(e *syntax.IndexExpr) val {
 	}
 	s.refuse(e.Lbrack, "an index into a %s", typeOf(x))
 	return val{}
+}
+
+// byIndex is a list as a dictionary.
+func byIndex(list starlark.Indexable) *starlark.Dict {
+	n := list.Len()
+	d := starlark.NewDict(2 * n)
+	for i := range n {
+		// A dict takes any number as a key.
+		_ = d.SetKey(starlark.MakeInt(i), list.Index(i))
+		_ = d.SetKey(starlark.MakeInt(i-n), list.Index(i))
+	}
+	return d
 }
 
 func orNone(v starlark.Value) starlark.Value {

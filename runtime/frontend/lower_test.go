@@ -135,12 +135,16 @@ var lowered = []string{
 	"lambda e: e.comm.lower() and 'some' + str(e.pid)",
 	"lambda e: '%d of %s: %s%%, %x %s' % (e.pid, e.comm, e.cpu, e.prio, 5)",
 	"lambda e: 'pid %d' % e.pid",
+	"lambda e: LIST[e.cpu] + LIST[-e.cpu]",
+	"lambda e: TEXTS[e.prio - 120]",
 	"lambda e: (e.comm, 'idle' if e.pid == 0 else 'busy')",
 }
 
 const prelude = `
 NAMES = {0: "zero", 1: "one", 2: "two"}
 CODES = {"bash": 1, "kworker": 2}
+LIST = [1, 2, 3]
+TEXTS = ("a", "b", "c")
 def divide(a, b):
     q = a // b
     q += 1

@@ -114,6 +114,9 @@ func (p *Plan) explainFn(f Fn, prog *expr.Program) {
 		engine = "interpreted"
 	}
 	line := engine + " " + f.label()
+	if f.shows && prog.IsInterpreted() {
+		line += ", for what is shown"
+	}
 	if !slices.Contains(p.functions, line) {
 		p.functions = append(p.functions, line)
 	}

@@ -107,7 +107,7 @@ func (l *Log) build(b *builder) error {
 	}
 	op := &LogOp{Spec: l, Name: b.names.next("log"), branches: brs}
 	if l.Result != nil {
-		if op.result, err = b.fn(*l.Result, brs, expr.Any); err != nil {
+		if op.result, err = b.fn(l.Result.forPeople(), brs, expr.Any); err != nil {
 			return err
 		}
 	}

@@ -203,6 +203,13 @@ type Fn struct {
 	// Const is a value that is the same for all events; Text says it for people.
 	Const expr.Node
 	Pos   string // where the script gives it, for errors
+	shows bool   // it makes what people see of an event
+}
+
+// forPeople is f as what makes what people see of an event.
+func (f Fn) forPeople() Fn {
+	f.shows = true
+	return f
 }
 
 // A Var is a named Fn: a key column, a let.

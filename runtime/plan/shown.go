@@ -42,21 +42,21 @@ func (s *shows) instantiate(in *Instance) *shown {
 func (l *Log) show(b *builder, brs []branch) (*shows, error) {
 	s := &shows{stacks: carried(b, brs)}
 	if l.Heading != nil {
-		fn, err := b.fn(*l.Heading, brs, expr.Any)
+		fn, err := b.fn(l.Heading.forPeople(), brs, expr.Any)
 		if err != nil {
 			return nil, err
 		}
 		s.heading = fn
 	}
 	if l.Text != nil {
-		fn, err := b.fn(*l.Text, brs, expr.Any)
+		fn, err := b.fn(l.Text.forPeople(), brs, expr.Any)
 		if err != nil {
 			return nil, err
 		}
 		s.text = fn
 	}
 	for _, v := range l.Fields {
-		fn, err := b.fn(v.Fn, brs, expr.Any)
+		fn, err := b.fn(v.Fn.forPeople(), brs, expr.Any)
 		if err != nil {
 			return nil, err
 		}

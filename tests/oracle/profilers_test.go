@@ -128,7 +128,7 @@ func TestSyscallTraceIsKnown(t *testing.T) {
 		case strings.Contains(e.Text, "call=getppid() ret="):
 			calls++
 		case strings.Contains(e.Text, "call=openat(dfd: CWD, filename: ") &&
-			strings.Contains(e.Text, "ret=-2 error=ENOENT"):
+			strings.Contains(e.Text, "ret=-2 ENOENT error=ENOENT"):
 			failed++
 		case strings.Contains(e.Text, "call=clock_nanosleep(") && took >= 200_000:
 			slept++

@@ -1,0 +1,87 @@
+package engines
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"ppscript/builtins/pipeline"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/session"
+	"ppscript/runtime/symbol"
+	"ppscript/tests/testkit"
+)
+
+// explained is what explain says of a command line; "" if it does not run.
+func (p *planner) explained(t *testing.T, name string, c choice) string {
+	t.Helper()
+	m := p.load(t, name)
+	values, err := m.Options.Values(c.given, c.words)
+	if err != nil {
+		return ""
+	}
+	v, err := p.host.Run(m, values)
+	if err != nil {
+		return ""
+	}
+	reports, err := pipeline.Reports(v, false)
+	if err != nil {
+		return ""
+	}
+	cfg := session.Config{Reports: reports, Services: &expr.Services{Ksym: symbol.NewKernel("").Name}}
+	var text bytes.Buffer
+	if session.Explain(cfg, &text) != nil {
+		return ""
+	}
+	return text.String()
+}
+
+// Whatever the options, no function that runs for each event is interpreted: those may
+// be that make what people see of one.
+func TestNothingIsInterpreted(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.BTF)...)
+	p := newPlanner(t)
+	plans, found := 0, map[string]string{}
+	for _, name := range scripts(t) {
+		lines := append([]string{""}, required[name]...)
+		for i := range Comparisons {
+			if Comparisons[i].Script == name {
+				lines = append(lines, Comparisons[i].Args)
+			}
+		}
+		seen := map[string]bool{}
+		for _, args := range lines {
+			c := p.read(t, name, args, planWords)
+			for _, o := range append([]setting{{}}, p.optionsOf(t, name, c)...) {
+				if seen[o.String()] && args != lines[0] && o.name != "" {
+					continue
+				}
+				more := c
+				if o.name != "" {
+					more = c.with(o)
+				}
+				text := p.explained(t, name, more)
+				if text == "" {
+					continue
+				}
+				seen[o.String()] = true
+				plans++
+				for _, line := range strings.Split(text, "\n") {
+					f, ok := strings.CutPrefix(line, "function        interpreted ")
+					if ok && !strings.HasSuffix(f, ", for what is shown") {
+						found[f] = name + " " + args + " " + o.String()
+					}
+				}
+			}
+		}
+	}
+	for _, f := range slices.Sorted(maps.Keys(found)) {
+		t.Errorf("%s: interpreted %s", found[f], f)
+	}
+	t.Logf("%d plans", plans)
+	if plans < 300 {
+		t.Errorf("got %d plans, want those of all scripts", plans)
+	}
+}
