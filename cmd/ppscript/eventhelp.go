@@ -12,9 +12,11 @@ import (
 	"ppscript/cmd/ppscript/console"
 	"ppscript/runtime/eventstring"
 	"ppscript/runtime/kernel"
+	"ppscript/runtime/kerneltype"
 	"ppscript/runtime/option"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/privilege"
+	"ppscript/runtime/probe"
 	"ppscript/runtime/script"
 	"ppscript/runtime/tracefs"
 	"ppscript/scripts"
@@ -38,7 +40,14 @@ func helpEvents(a *app, inv *invocation) error {
 		return err
 	}
 	var names []string
+	var functions strings.Builder
+	types := kerneltype.Running()
 	for _, s := range sources {
+		if p := s.Probe; p != nil && (p.Kind == probe.Kprobe || p.Kind == probe.Kretprobe) {
+			if explainFunction(&a.Console, &functions, types, p) {
+				continue
+			}
+		}
 		if s.Kind != plan.Tracepoint {
 			return usagef("help", s.FullName(), "not a tracepoint: it has no fields of its own").
 				WithHint("list the tracepoints: ppscript list events")
@@ -58,9 +67,13 @@ func helpEvents(a *app, inv *invocation) error {
 		return err
 	}
 	var w strings.Builder
+	w.WriteString(functions.String())
+	if len(names) == 0 {
+		return a.Page(w.String())
+	}
 	l := a.Layout(true)
 	for _, name := range slices.Compact(names) {
-		if err := explainEvent(&a.Console, &w, l, tfs, name); err != nil {
+		if err := explainEvent(&a.Console, &w, l, tfs, types, name); err != nil {
 			return err
 		}
 	}
@@ -76,7 +89,7 @@ func helpEvents(a *app, inv *invocation) error {
 // explainEvent shows the fields of an event as a table, how its lines are
 // printed, and in whose context it fires.
 func explainEvent(con *console.Console, w *strings.Builder, l console.Layout, tfs *tracefs.FS,
-	name string) error {
+	types *kerneltype.Types, name string) error {
 	system, event, _ := strings.Cut(name, ":")
 	schema, err := tfs.Schema(system, event)
 	if err != nil {
@@ -104,6 +117,7 @@ func explainEvent(con *console.Console, w *strings.Builder, l console.Layout, tf
 	for _, r := range rows {
 		fmt.Fprintf(w, "    %-*s  %-*s  %5s  %6s\n", wide[0], r[0], wide[1], r[1], r[2], r[3])
 	}
+	explainPointers(w, l, types, schema)
 	if _, text, ok := strings.Cut(string(format), "print fmt: "); ok {
 		w.WriteString("\n")
 		console.TwoColumns(w, "    printed as", strings.TrimSpace(text), 20, l.Width)

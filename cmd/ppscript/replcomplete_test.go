@@ -9,6 +9,7 @@ import (
 
 	"ppscript/builtins/all"
 	"ppscript/cmd/ppscript/prompt"
+	"ppscript/tests/testkit"
 )
 
 func newCompleter(t *testing.T) *prompt.Completer {
@@ -106,5 +107,29 @@ func BenchmarkComplete(b *testing.B) {
 	b.ReportMetric(float64(time.Since(began).Microseconds()), "us-first")
 	for b.Loop() {
 		c.Candidates(`tracepoint("sched:sched_w`)
+	}
+}
+
+// Members of what lies in the kernel's memory are completed by its types.
+func TestCandidatesInTheKernelsMemory(t *testing.T) {
+	testkit.Requires(t, testkit.BTF)
+	c := newCompleter(t)
+	for text, want := range map[string]string{
+		`sw.where(lambda e: task().real_par`:                           "real_parent",
+		`sw.where(lambda e: task().real_parent.com`:                    "comm",
+		`sw.where(lambda e: cgroup().kn.nam`:                           "name",
+		`sw.by(lambda e: cast(e.ptr, "struct sock").__sk_common.skc_f`: "skc_family",
+		`sw.by(lambda e: task().signal.rlim[7].rlim_c`:                 "rlim_cur",
+		`sw.by("task()->real_parent->com`:                              "task()->real_parent->comm",
+		`sw.by("pid > 1 && task()->mm->total_v`:                        "pid > 1 && task()->mm->total_vm",
+	} {
+		if list, _ := c.Candidates(text); !slices.Contains(list, want) {
+			t.Errorf("%s: got %.300q, want %q among them", text, list, want)
+		}
+	}
+	for _, text := range []string{"task().real_parnt.", "task().comm[0]."} {
+		if list, _ := c.Candidates(text); len(list) > 0 {
+			t.Errorf("%s: got %.300q, want none", text, list)
+		}
 	}
 }

@@ -105,3 +105,46 @@ func TestKernelReadsNeedPrograms(t *testing.T) {
 		}
 	}
 }
+
+// Fields that point to structures of the kernel lead there, in both languages; help
+// names what is there.
+func TestFieldsThatPoint(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.BTF)...)
+	out := testkit.Run(t, testkit.PPScript(t), "trace", "-e", "kprobe:vfs_read", "help").Want(t, 0).Stdout
+	for _, want := range []string{"struct file *", "size_t", "loff_t *", "f_mode (fmode_t)"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("help of vfs_read: got %q, want %q", out, want)
+		}
+	}
+	// The check of a capability, with the credentials that are checked; since 6.14.
+	const event = "capability:cap_capable"
+	help := testkit.Run(t, testkit.PPScript(t), "trace", "-e", event, "help")
+	testkit.Requires(t, testkit.Optional(event, help.Err()))
+	if !strings.Contains(help.Stdout, "struct cred: usage (") {
+		t.Errorf("got %q, want the members of struct cred", help.Stdout)
+	}
+	read := script(t, `
+def main(o):
+    e = tracepoint("capability:cap_capable")
+    return e.where("cred->uid.val == 0").by(uid = lambda e: e.cred.uid.val, c = "cred->euid.val").agg(n = agg.count())
+`)
+	file := filepath.Join(t.TempDir(), "tables")
+	testkit.Run(t, testkit.PPScript(t), read, "--format", "json", "-o", file, "--", "nice", "-n", "-1",
+		"true").Want(t, 0)
+	output, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for _, table := range testkit.Tables(t, string(output)) {
+		for _, r := range table.Rows {
+			rows++
+			if r.Int(t, "uid") != int64(os.Getuid()) || r.Int(t, "c") != int64(os.Geteuid()) {
+				t.Errorf("got user %d and %d, want ours", r.Int(t, "uid"), r.Int(t, "c"))
+			}
+		}
+	}
+	if rows != 1 {
+		t.Errorf("got %d rows, want 1: %s", rows, output)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"ppscript/builtins"
 	"ppscript/builtins/explore"
 	"ppscript/runtime/event"
+	"ppscript/runtime/kerneltype"
 	"ppscript/runtime/script"
 	"ppscript/runtime/tracefs"
 )
@@ -29,6 +30,8 @@ type Completer struct {
 	Before  string   // the lines of the statement that came before
 	Scripts []string // names of scripts
 	Events  []string // the kernel's; nil: they are read when one is typed
+
+	types *kerneltype.Types // nil before somebody asks
 }
 
 // Do returns the possible continuations, and how much of them is typed already.
@@ -132,6 +135,12 @@ func (c *Completer) texts(before, have string, at place) []string {
 			return nil
 		}
 	}
+	if members, typed, ok := c.kernelMembers(before + have); ok {
+		for i := range members {
+			members[i] = have[:len(have)-len(typed)] + members[i]
+		}
+		return members
+	}
 	return c.fields(before)
 }
 
@@ -224,6 +233,9 @@ func (c *Completer) fields(text string) []string {
 
 // names completes names, members, and parameters of the call that is open.
 func (c *Completer) names(text string, at place) (list []string, have string) {
+	if list, have, ok := c.kernelMembers(text); ok {
+		return list, have
+	}
 	start := len(text)
 	for start > 0 && (text[start-1] == '.' || isWord(text[start-1])) {
 		start--
