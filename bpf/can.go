@@ -26,6 +26,7 @@ func Can(n expr.Node, e *Event, host *Host) (err error) {
 	v.members.foresee(nodes...)
 	v.members.check(im.Target, nil, v.fail)
 	v.members.fetchContext(nodes)
+	v.members.fetchOperands(nodes)
 	if n.Type().Kind == expr.Str {
 		v.alloc(n)
 	} else {

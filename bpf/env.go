@@ -54,6 +54,8 @@ func (v env) fieldRoom(n *expr.Field) int {
 		return 16
 	case f.Read != nil:
 		return v.room(expr.ReadOf(f))
+	case f.Place == event.InMember && f.Member.OfProbe():
+		return argumentRoom(f)
 	case v.out != nil && f.Place == event.InSlot:
 		_, size := v.slot(n)
 		return size

@@ -59,6 +59,10 @@ func (e *eval) field(dst asm.Register, n *expr.Field) {
 		e.hook.rawField(dst, f)
 		return
 	}
+	if e.hook.kind == ebpf.Kprobe {
+		e.hook.probeField(dst, f)
+		return
+	}
 	if f.Place != event.InRaw || e.hook.kind == ebpf.PerfEvent {
 		refuse("field %s is not in the record", f.Name)
 	}
@@ -91,6 +95,10 @@ func (e *eval) member(dst asm.Register, n *expr.Field) {
 		}
 		e.code.load(dst, e.members.time)
 	default:
+		if n.F.Member.OfProbe() {
+			e.argument(dst, n.F)
+			return
+		}
 		e.members.read(dst, n.F)
 	}
 }

@@ -38,7 +38,7 @@ func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err
 		if e.Sampled && im.Asks {
 			refuse("%s samples the target, and the script tells by itself which threads it is about", e.Label)
 		}
-		if !e.Sampled && (e.Schema.System == "" || len(e.Schema.Fields) == 0) {
+		if !e.Sampled && e.Probe == nil && (e.Schema.System == "" || len(e.Schema.Fields) == 0) {
 			refuse("%s is not a tracepoint", e.Label)
 		}
 	}
@@ -50,7 +50,8 @@ func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err
 		}
 		im.newGen(h).program(at)
 		p := load.Program{
-			Label: e.Label, Kind: h.kind, Attach: e.Schema.FullName(), ID: e.Schema.ID, Event: i,
+			Label: e.Label, Kind: h.kind, Attach: e.Schema.FullName(), Event: i,
+			Type: e.Schema.Type, ID: e.Schema.ID, User: e.Probe != nil && e.Probe.User,
 		}
 		if h.raw != nil {
 			p.Attach = h.raw.name
@@ -94,7 +95,10 @@ func (g *gen) program(t *Target) {
 	} else {
 		members.check(t, e.CPUs, exit)
 	}
+	done := c.label()
+	end := eval.hook.alone(g.gate, exit)
 	members.fetchContext(nodes)
+	members.fetchOperands(nodes)
 
 	if graph.counted && len(e.feeds) == 1 {
 		g.gate.counted = &e.feeds[0]
@@ -103,10 +107,10 @@ func (g *gen) program(t *Target) {
 		fail, pass := c.label(), c.label()
 		eval.fail = fail
 		eval.test(e.Filter, true, pass)
-		c.goTo(exit)
+		c.goTo(done)
 		c.place(fail)
 		g.gate.count(load.StatErrors)
-		c.goTo(exit)
+		c.goTo(done)
 		c.place(pass)
 	}
 	if graph.counted && g.gate.counted == nil {
@@ -117,8 +121,10 @@ func (g *gen) program(t *Target) {
 	for i := range e.feeds {
 		g.feed(&e.feeds[i])
 	}
-	c.place(exit)
+	c.place(done)
 	c.dead = false // it is reached at least from above
+	end()
+	c.place(exit)
 	c.emit(asm.Mov.Imm(asm.R0, int32(b2i(!e.Sampled))), asm.Return())
 }
 

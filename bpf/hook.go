@@ -30,8 +30,11 @@ type hook struct {
 func (im *Image) newHook(c *code, i int) *hook {
 	e := im.graph.sources[i]
 	h := &hook{code: c, host: im.host, source: e, index: i, kind: ebpf.TracePoint, target: im.Target}
-	if e.Sampled {
+	switch {
+	case e.Sampled:
 		h.kind = ebpf.PerfEvent
+	case e.Probe != nil:
+		h.kind = ebpf.Kprobe
 	}
 	return h
 }
@@ -51,6 +54,8 @@ var sizes = map[int]asm.Size{1: asm.Byte, 2: asm.Half, 4: asm.Word, 8: asm.DWord
 func (h *hook) ctx(dst asm.Register, off, size int, signed bool) {
 	s, ok := sizes[size]
 	switch {
+	case h.kind == ebpf.Kprobe:
+		refuse("%s has no record", h.source.Label)
 	case !ok || off < 0 || off%size != 0 || off+size > 1<<12:
 		refuse("a field of %d bytes at %d of the record", size, off)
 	case off < common:
@@ -64,7 +69,7 @@ func (h *hook) ctx(dst asm.Register, off, size int, signed bool) {
 
 func (h *hook) locator(dst asm.Register, n *expr.Field) {
 	f := n.F
-	if h.raw != nil || f.Place != event.DataLoc && f.Place != event.RelLoc || n.Part == expr.Start {
+	if h.raw != nil || h.kind == ebpf.Kprobe || f.Place != event.DataLoc && f.Place != event.RelLoc || n.Part == expr.Start {
 		refuse("the place of field %s", f.Name)
 	}
 	h.ctx(dst, f.Offset, 4, false)
@@ -96,16 +101,27 @@ func weighted(s *event.Schema) bool { return strings.HasPrefix(s.FullName(), "sc
 
 // unpreempted keeps the program on its CPU, with nobody in between, until the
 // function that it returns has generated the end of that. Programs of ordinary
-// tracepoints are run like that anyway.
+// tracepoints are run like that anyway, as those of probes in the kernel; those of
+// probes in programs do so from their begin (alone).
 func (h *hook) unpreempted() (on func()) {
-	if h.kind == ebpf.TracePoint || h.host.Function == nil {
+	if h.kind == ebpf.TracePoint || h.kind == ebpf.Kprobe {
 		return func() {}
+	}
+	on, _ = h.preemption()
+	return on
+}
+
+// preemption disables it, until the function that it returns has enabled it again;
+// false if this kernel's programs cannot.
+func (h *hook) preemption() (on func(), ok bool) {
+	if h.host.Function == nil {
+		return func() {}, false
 	}
 	disable, ok := h.host.Function("bpf_preempt_disable") // 6.10
 	enable, is := h.host.Function("bpf_preempt_enable")
 	if !ok || !is {
-		return func() {}
+		return func() {}, false
 	}
 	h.code.kernelFunction(disable)
-	return func() { h.code.kernelFunction(enable) }
+	return func() { h.code.kernelFunction(enable) }, true
 }

@@ -26,6 +26,8 @@ type Host struct {
 	// Guarded says that a raw program that interrupts itself is left out
 	// (6.2); before, only events that cannot are taken raw.
 	Guarded bool
+	// Preempted says that programs of probes in user code can be preempted (6.0).
+	Preempted bool
 	// NeedResched is the number of the flag that says that a task shall give
 	// way; 0 is not known.
 	NeedResched int
@@ -102,6 +104,7 @@ func Find(r kernel.Roots) (*Host, error) {
 		Atomics:     v.AtLeast(5, 12),
 		Grows:       v.AtLeast(6, 1),
 		Guarded:     v.AtLeast(6, 2),
+		Preempted:   v.AtLeast(6, 0),
 		NeedResched: needResched(v),
 		LazyResched: lazyResched(v),
 	}

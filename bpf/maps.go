@@ -53,6 +53,13 @@ func (im *Image) common() {
 		im.define(load.StatsMap.Of(i), &ebpf.MapSpec{Type: ebpf.PerCPUArray,
 			KeySize: 4, ValueSize: uint32(8 * load.Stats(len(s.tables))), MaxEntries: 1})
 	}
+	for i, e := range s.sources {
+		if e.Probe != nil && e.Probe.User && h.Preempted {
+			im.define(load.BusyMap.Of(i), &ebpf.MapSpec{
+				Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8, MaxEntries: 1,
+			})
+		}
+	}
 	im.stackMaps()
 	im.foldMaps()
 	for _, t := range s.tables {

@@ -20,6 +20,7 @@ type members struct {
 	pid, cpu int16
 	time     int16
 	context  map[event.Member]int16
+	operands map[event.Member]int16
 }
 
 // foresee finds what nodes read.
@@ -112,7 +113,13 @@ func (m *members) read(dst asm.Register, f *event.Field) {
 			panic("BUG: cpu was not foreseen")
 		}
 		c.load(dst, m.cpu)
+	case event.MemberIP:
+		m.hook.register(dst, f.Name, registerIP)
 	default:
+		if f.Member >= event.MemberReg && f.Member < event.MemberArg {
+			m.hook.register(dst, f.Name, uint8(f.Member-event.MemberReg))
+			return
+		}
 		at, ok := m.context[f.Member]
 		if !ok {
 			refuse("field %s: programs do not have it", f.Name)

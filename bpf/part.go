@@ -25,12 +25,13 @@ type Part struct {
 	Counted bool
 }
 
-// An Event is one tracepoint, or one event of perf that is sampled. The latter
-// is opened by somebody else, on the target, and has the program set.
+// An Event is one tracepoint, one probe, or one event of perf that is sampled. The
+// last is opened by somebody else, on the target, and has the program set.
 type Event struct {
 	Stream  int // index of its stream in the plan
 	Schema  *event.Schema
 	Sampled bool
+	Probe   *Probe // nil if it is none
 	Label   string
 	Filter  expr.Node  // nil passes all
 	CPUs    []int      // nil is all of the target's

@@ -125,7 +125,7 @@ func (h *hook) pickRaw(nodes []expr.Node) {
 		h.kind = ebpf.RawTracepoint
 		return
 	}
-	if e.Sampled || e.stacked && e.Stack.Kernel {
+	if e.Sampled || e.Probe != nil || e.stacked && e.Stack.Kernel {
 		// The kernel's stack begins where the record was made, without
 		// frames of the program itself.
 		return

@@ -25,6 +25,7 @@ func SampleFilter(label string, preds []expr.Node, host *Host) (im *Image, err e
 	c.emit(asm.Mov.Reg(asm.R6, asm.R1))
 	v.members.check(im.Target, nil, drop)
 	v.members.fetchContext(preds)
+	v.members.fetchOperands(preds)
 	for _, p := range preds {
 		v.test(p, false, drop)
 	}

@@ -94,6 +94,10 @@ func (e *eval) textField(off int16, size int, n *expr.Field) {
 		e.text(off, size, read)
 		return
 	}
+	if f.Place == event.InMember && f.Member.OfProbe() {
+		e.argumentText(off, size, f)
+		return
+	}
 	if f.Place == event.InMember {
 		c.zero(off+16, size-16)
 		c.addr(asm.R1, off)

@@ -32,9 +32,11 @@ type Image struct {
 // A Program is the code of one event.
 type Program struct {
 	Label  string
-	Kind   ebpf.ProgramType // TracePoint, RawTracepoint, PerfEvent, or Tracing: a typed raw one
+	Kind   ebpf.ProgramType // TracePoint, RawTracepoint, Kprobe, PerfEvent, or Tracing: a typed raw one
 	Attach string           // "system:name", or the raw tracepoint's name
-	ID     uint64           // of the tracepoint
+	Type   uint32           // of the event: attr.type, and attr.config
+	ID     uint64
+	User   bool // it is a probe in a program
 	Ins    asm.Instructions
 	Event  int // whose program it is, -1 for those of our own
 }
@@ -48,6 +50,9 @@ func (p *Program) Where() string {
 		return "raw tracepoint " + p.Attach
 	case ebpf.Tracing:
 		return "typed raw tracepoint " + p.Attach
+	}
+	if p.Kind == ebpf.Kprobe {
+		return p.Attach + ", by an event of perf"
 	}
 	return "tracepoint " + p.Attach
 }

@@ -36,6 +36,7 @@ const (
 	SendMap                      // by CPU: sendState
 	BuffersMap                   // by CPU: its buffer
 	BufferMap                    // the buffer of a CPU
+	BusyMap                      // by program and CPU: how many run, where they can be preempted
 )
 
 var mapNames = [...]string{
@@ -62,6 +63,7 @@ var mapNames = [...]string{
 	SendMap:       "send",
 	BuffersMap:    "buffers",
 	BufferMap:     "buffer",
+	BusyMap:       "busy",
 }
 
 // A MapID is one map of an Image: its kind, and which of that kind.

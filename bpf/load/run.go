@@ -32,6 +32,9 @@ type Run struct {
 	folds      folds
 	stopped    bool
 
+	// Places finds where the probe of an event sits.
+	Places func(event int) Place
+
 	sendKey   [4]byte
 	sendState [SendSize / 8]uint64
 }
@@ -165,7 +168,7 @@ func (r *Run) Attach(t *Target) error {
 		return err
 	}
 	for i := range slices.Backward(r.im.Programs) {
-		if err := r.attach(&r.im.Programs[i], r.progs[i]); err != nil {
+		if err := r.attach(&r.im.Programs[i], r.progs[i], t); err != nil {
 			return (&diag.Error{
 				Op: "attach program", Subject: r.im.Programs[i].Attach, Cause: err, Class: diag.Attach,
 			}).
@@ -175,7 +178,7 @@ func (r *Run) Attach(t *Target) error {
 	return r.setThreads(t) // those that nobody followed yet
 }
 
-func (r *Run) attach(p *Program, prog *ebpf.Program) error {
+func (r *Run) attach(p *Program, prog *ebpf.Program, t *Target) error {
 	var l link.Link
 	var err error
 	switch p.Kind {
@@ -183,6 +186,8 @@ func (r *Run) attach(p *Program, prog *ebpf.Program) error {
 		return nil // by who opens the event
 	case ebpf.TracePoint:
 		return r.tracepoint(p, prog)
+	case ebpf.Kprobe:
+		return r.probe(p, prog, t)
 	case ebpf.RawTracepoint:
 		l, err = link.AttachRawTracepoint(link.RawTracepointOptions{Name: p.Attach, Program: prog})
 	default:

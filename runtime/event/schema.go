@@ -107,6 +107,9 @@ const (
 	MemberRead Member = 1024
 )
 
+// OfProbe reports that a sample member is computed of others: an argument of a probe.
+func (f Member) OfProbe() bool { return f >= MemberArg && f < MemberRead }
+
 // Unit names the quantity that a number measures. Package unit prints it.
 type Unit uint8
 
@@ -142,6 +145,8 @@ type Field struct {
 	// kernel prints it. ok is false for one that is read as it is, and Shown nil where
 	// all are. It may look names up: it is for what is shown, not for each event.
 	Shown func(v Value) (text string, ok bool)
+	// Operand says how programs of the kernel find it; nil if they cannot.
+	Operand *Operand
 }
 
 // A Schema describes the events of one kind: where each field lies, and how

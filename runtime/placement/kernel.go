@@ -109,6 +109,10 @@ func (p *Placer) textsFit() error {
 		if f := longText(prog.Node); f != nil {
 			return not("%s may be longer than a program has room for", f.F.Name)
 		}
+		if f := processText(prog.Node); f != nil {
+			return not("%s is a text of the process, whose page may not be in memory when a program reads it",
+				f.F.Name)
+		}
 	}
 	return nil
 }
@@ -132,6 +136,21 @@ func longText(n expr.Node) (found *expr.Field) {
 		f, ok := n.(*expr.Field)
 		if ok && f.F.Kind == event.Str && (f.F.Place == event.DataLoc || f.F.Place == event.RelLoc) &&
 			!strings.HasSuffix(f.F.Name, "comm") {
+			found = f
+		}
+		return found == nil
+	})
+	return found
+}
+
+// processText finds a text of a probe that lies in the memory of the process.
+func processText(n expr.Node) (found *expr.Field) {
+	if n == nil {
+		return nil
+	}
+	expr.Walk(n, func(n expr.Node) bool {
+		f, ok := n.(*expr.Field)
+		if ok && f.F.Kind == event.Str && f.F.Operand != nil && !f.F.Operand.Constant() {
 			found = f
 		}
 		return found == nil

@@ -8,6 +8,7 @@ import (
 	"ppscript/bpf"
 	"ppscript/runtime/cexpr"
 	"ppscript/runtime/placement"
+	"ppscript/runtime/probe"
 )
 
 // This file tells package placement of the plan, which decides where its parts run,
@@ -225,11 +226,9 @@ func (e *Event) outside() string {
 	switch {
 	case s.Pulled():
 		no = "%s comes from elsewhere"
-	case s.Probe != nil || s.Kind == Cache || s.Kind == RawPMU:
-		no = "%s is neither a tracepoint nor an event that is sampled"
 	case e.Stack != nil && e.Stack.Dwarf():
 		no = "user stacks of %s are unwound by unwind tables; --user-callchain fp asks for frame pointers"
-	case s.Kind != Tracepoint:
+	case s.Kind != Tracepoint && !s.dynamic():
 		return "" // perf samples it, and the program takes the sample
 	case s.Period > 1 || s.Freq > 0:
 		no = "%s is sampled"
@@ -260,10 +259,17 @@ func (b *builder) kernelEvent(e *Event) (*bpf.Event, error) {
 		Schema:  e.Stream.Schema,
 		Label:   e.Stream.Label,
 		CPUs:    e.Source.CPUs,
-		Sampled: e.Source.Kind != Tracepoint,
+		Sampled: e.Source.Kind != Tracepoint && !e.Source.dynamic(),
 		Stack:   b.stackSpec(e.Stack),
 	}
-	if f := e.Source.Filter; f != "" {
+	if e.Source.dynamic() {
+		k := e.Source.Probe.Kind
+		ev.Probe = &bpf.Probe{
+			User:   k != probe.Kprobe && k != probe.Kretprobe,
+			Return: k == probe.Kretprobe || k == probe.Uretprobe,
+		}
+	}
+	if f := e.Source.filterText(); f != "" {
 		p, err := cexpr.CompileFilter(f, b.scope(e.Source, e.Stream.Schema))
 		if err != nil {
 			return nil, fmt.Errorf("filter %s: %w", f, err)

@@ -114,7 +114,9 @@ func TestPlacementSaysWhyNot(t *testing.T) {
 	f("at 13 of the record", countedBy(made(), "odd"))
 	f("a pattern of", countedBy(&Where{made(), *text("name ~ \"*[a-c]23456789012345678901234567890123*\"")}))
 	f("unwind tables", countedBy(&WithStack{made(), StackSpec{User: true, Unwind: "auto"}}, "stack"))
-	f("neither a tracepoint nor", countedBy(&Source{Kind: Cache, Name: "l1d-loads"}))
+	f("excludes user or kernel", countedBy(&Source{
+		System: "sched", Name: "made_up", Sampling: Sampling{Exclude: Exclude{User: true}},
+	}))
 }
 
 // What the kernel cannot compute it groups by the numbers for it, and rows of

@@ -15,6 +15,10 @@ func ProbeSource(spec probe.Spec) *Source {
 	return &Source{Kind: Probe, Name: spec.Name, Probe: &spec}
 }
 
+// dynamic reports that a source is a probe that the kernel plants: in its own code or
+// in that of a program.
+func (s *Source) dynamic() bool { return s.Probe != nil && s.Probe.Kind != probe.Breakpoint }
+
 // filterText is the source's filter with the source's own condition: the
 // memory and files of a process are meant for that process only.
 func (s *Source) filterText() string {

@@ -247,8 +247,8 @@ func (w *watch) schema() *event.Schema {
 		})
 	}
 	name := w.name()
-	b.text("watch", func(*event.Event) (string, bool) { return name, true })
-	b.text("regs", func(e *event.Event) (string, bool) {
+	b.text("watch", &event.Operand{Text: name}, func(*event.Event) (string, bool) { return name, true })
+	b.text("regs", nil, func(e *event.Event) (string, bool) {
 		t := string(AppendRegisters(nil, e))
 		return t, t != ""
 	})

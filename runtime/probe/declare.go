@@ -151,20 +151,22 @@ func (b *builder) declared(d decl, reg uint8) {
 		})
 		return
 	}
-	b.computed(d, func(e *event.Event) (uint64, bool) {
+	at := &event.Operand{Regs: []event.ScaledReg{{Reg: reg}}}
+	b.computed(d, at, func(e *event.Event) (uint64, bool) {
 		return e.Stream.Members.Member(e, member)
 	}, []event.Member{member})
 }
 
-// computed adds a field whose number, or address of its text, is read by fn.
-func (b *builder) computed(d decl, fn func(*event.Event) (uint64, bool), uses []event.Member) {
+// computed adds a field whose number, or address of its text, is read by fn, or is o.
+func (b *builder) computed(d decl, o *event.Operand, fn func(*event.Event) (uint64, bool),
+	uses []event.Member) {
 	if !d.text {
 		b.number(event.Field{
-			Name: d.name, Type: d.typ, Size: d.size, Signed: d.signed, Unit: d.unit(), Uses: uses,
+			Name: d.name, Type: d.typ, Size: d.size, Signed: d.signed, Unit: d.unit(), Uses: uses, Operand: o,
 		}, fn)
 		return
 	}
-	b.text(d.name, func(e *event.Event) (string, bool) {
+	b.text(d.name, o, func(e *event.Event) (string, bool) {
 		p, ok := fn(e)
 		if !ok {
 			return "", false

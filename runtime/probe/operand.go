@@ -181,6 +181,27 @@ func (o operand) reader(m elf.Machine, probe uint64) func(e *event.Event) (uint6
 	}
 }
 
+// operand is how programs of the kernel find the value; probe is as of reader.
+func (o *operand) operand(probe uint64) *event.Operand {
+	p := &event.Operand{Value: o.value, Size: o.Size, Signed: o.Signed}
+	switch o.kind {
+	case inRegister:
+		p.Value, p.Shift, p.Regs = 0, o.shift, []event.ScaledReg{{Reg: o.reg}}
+		p.Size = min(o.Size, int(o.width))
+	case inVariable:
+		p.Value, p.Load, p.Regs = o.value-int64(probe), o.Size, []event.ScaledReg{{Reg: o.reg}}
+	case inMemory:
+		p.Load = o.Size
+		if o.based {
+			p.Regs = append(p.Regs, event.ScaledReg{Reg: o.reg})
+		}
+		if o.indx {
+			p.Regs = append(p.Regs, event.ScaledReg{Reg: o.index, Scale: o.scale})
+		}
+	}
+	return p
+}
+
 // extend cuts v to the operand's size, and to that of a part of a register.
 func (o *operand) extend(v uint64) uint64 {
 	size := o.Size

@@ -69,8 +69,10 @@ func (b *builder) number(f event.Field, fn func(*event.Event) (uint64, bool)) {
 	b.add(f)
 }
 
-// text appends a computed text.
-func (b *builder) text(name string, fn func(*event.Event) (string, bool), uses ...event.Member) {
+// text appends a computed text. Programs of the kernel find it as o says, if it is not
+// nil.
+func (b *builder) text(name string, o *event.Operand, fn func(*event.Event) (string, bool),
+	uses ...event.Member) {
 	n := len(b.nums)
 	b.nums, b.texts = append(b.nums, nil), append(b.texts, fn)
 	b.add(event.Field{
@@ -79,7 +81,7 @@ func (b *builder) text(name string, fn func(*event.Event) (string, bool), uses .
 		Kind:   event.Str,
 		Size:   8,
 		Member: event.MemberArg + event.Member(n),
-		Uses:   uses,
+		Uses:   uses, Operand: o,
 	})
 }
 
@@ -87,7 +89,7 @@ func (b *builder) text(name string, fn func(*event.Event) (string, bool), uses .
 func (b *builder) schema() *event.Schema {
 	// Last, so that a declared argument of the name hides it.
 	name := b.s.Name
-	b.text("func", func(*event.Event) (string, bool) { return name, true })
+	b.text("func", &event.Operand{Text: name}, func(*event.Event) (string, bool) { return name, true })
 	nums, texts := b.nums, b.texts
 	b.s.Arg = func(e *event.Event, n int) (uint64, bool) {
 		if n >= len(nums) || nums[n] == nil {

@@ -143,16 +143,16 @@ func (s *Spec) operands(b *builder, n *Note) (note string, err error) {
 			skipped = append(skipped, fmt.Sprintf("arg%d %s: %v", i+1, o.Text, o.Err))
 			continue
 		}
-		read, uses := o.reader(n.machine, n.Addr), o.uses(n.machine)
+		read, uses, at := o.reader(n.machine, n.Addr), o.uses(n.machine), o.operand(n.Addr)
 		if i < len(decls) {
-			b.computed(decls[i], read, uses)
+			b.computed(decls[i], at, read, uses)
 		}
 		b.number(event.Field{
 			Name:   fmt.Sprintf("arg%d", i+1),
 			Type:   o.ctype(),
 			Size:   o.Size,
 			Signed: o.Signed,
-			Uses:   uses,
+			Uses:   uses, Operand: at,
 		}, read)
 	}
 	if len(skipped) > 0 {

@@ -1,0 +1,63 @@
+package load
+
+import (
+	"runtime"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+)
+
+// This file attaches programs to probes, by events of perf's probe PMUs: they are gone
+// when their descriptors are, also if the process is killed.
+
+// A Place is where a probe sits, as perf_event_attr has it.
+type Place struct {
+	Config1, Config2 uint64
+	// Text is a text for config1 to point to: the file, or the function.
+	Text string
+}
+
+// probe attaches the program of a probe. Nobody reads the event itself: it stays
+// disabled, and the program runs for each hit all the same. The event is one for the
+// whole machine, since each one plants a probe of its own; but the instruction of a
+// program is changed in the processes of the target alone, if these are known, since
+// each hit of another process costs that one a trap.
+func (r *Run) probe(p *Program, prog *ebpf.Program, t *Target) error {
+	pids := []int{-1}
+	if p.User && !t.Follow && !t.Workload && len(t.PIDs) > 0 {
+		pids = t.PIDs
+	}
+	for _, pid := range pids {
+		if err := r.plant(p, prog, pid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Run) plant(p *Program, prog *ebpf.Program, pid int) error {
+	at := r.Places(p.Event)
+	attr := unix.PerfEventAttr{Type: p.Type, Config: p.ID, Ext1: at.Config1, Ext2: at.Config2,
+		Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Bits: unix.PerfBitDisabled, Sample: 1}
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	if at.Text != "" {
+		text, err := unix.BytePtrFromString(at.Text)
+		if err != nil {
+			return err
+		}
+		pin.Pin(text)
+		attr.Ext1 = uint64(uintptr(unsafe.Pointer(text)))
+	}
+	cpu := -1
+	if pid < 0 {
+		cpu = 0
+	}
+	fd, err := unix.PerfEventOpen(&attr, pid, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	r.links = append(r.links, func() error { return unix.Close(fd) })
+	return unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_BPF, prog.FD())
+}

@@ -1,0 +1,29 @@
+package event
+
+// An Operand says how a program of the kernel finds a value of a probe that is
+// computed here from a sample (MemberArg): at the moment of the event itself, from
+// the registers.
+//
+// The value is Value plus registers. With Load, it is what lies at that address in
+// the memory of the process.
+type Operand struct {
+	// Text is a constant, which needs nothing else.
+	Text string
+	// Value is a constant to which the registers are added.
+	Value int64
+	// Regs are registers by the kernel's numbers, each shifted left by its Scale.
+	Regs []ScaledReg
+	// Load is how many bytes are read at the address; 0 is none.
+	Load int
+	// Shift is by how many bits the value is shifted right.
+	Shift uint8
+	// Size and Signed say to what the value is cut; 0 is all of it.
+	Size   int
+	Signed bool
+}
+
+// A ScaledReg is a register, shifted left.
+type ScaledReg struct{ Reg, Scale uint8 }
+
+// Constant reports that the operand needs nothing of the event.
+func (o *Operand) Constant() bool { return len(o.Regs) == 0 && o.Load == 0 }
