@@ -8,6 +8,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/load"
+	"ppscript/bpf/moment"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/fold"
@@ -47,10 +48,6 @@ type foldOp struct {
 	locked bool
 	tasks  bool // kept with the task, not in a hash
 	swept  bool // in a hash that may be full one day: the oldest are given up
-	// moments are the slots that hold times; rough is set while they are looked
-	// for first, see differences.
-	moments map[int]bool
-	rough   bool
 }
 
 // Places in a state; then texts.
@@ -148,7 +145,9 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 	}
 	var steps []expr.Node
 	s.stepsOf(f, func(_ *source, _ env, feed *feed) { steps = append(steps, feed.step) })
-	f.differences(steps)
+	if err := moment.Check(steps); err != nil {
+		refuse("%v", err)
+	}
 }
 
 func isCPU(n expr.Node) bool {

@@ -54,7 +54,7 @@ func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err
 			Type: e.Schema.Type, ID: e.Schema.ID, User: e.Probe != nil && e.Probe.User,
 		}
 		if h.raw != nil {
-			p.Attach = h.raw.name
+			p.Attach = h.raw.Name
 		}
 		p.Ins = h.code.finish()
 		im.Programs = append(im.Programs, p)

@@ -149,7 +149,7 @@ func (b *follower) operator(e *Edge) {
 		}
 		g.joins, b.joins[e.Join] = append(g.joins, j), j
 	case e.Fold != nil && b.folds[e.Fold] == nil:
-		f := &foldOp{spec: e.Fold, index: len(g.folds), moments: map[int]bool{}}
+		f := &foldOp{spec: e.Fold, index: len(g.folds)}
 		g.folds, b.folds[e.Fold] = append(g.folds, f), f
 	case e.Group != nil && b.tables[e.Group] == nil:
 		t := &load.Table{Spec: e.Group, Name: e.Name, Index: len(g.tables)}

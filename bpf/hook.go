@@ -7,6 +7,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/rawpoint"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -22,8 +23,8 @@ type hook struct {
 	source *source // nil: a sample filter, which knows the members alone
 	index  int     // of the program
 	kind   ebpf.ProgramType
-	raw    *rawPoint // nil if it is no raw tracepoint
-	target *Target   // of the image; the threads that traced() is about
+	raw    *rawpoint.Point // nil if it is no raw tracepoint
+	target *Target         // of the image; the threads that traced() is about
 }
 
 // newHook is the hook of source i of an image.
@@ -69,7 +70,8 @@ func (h *hook) ctx(dst asm.Register, off, size int, signed bool) {
 
 func (h *hook) locator(dst asm.Register, n *expr.Field) {
 	f := n.F
-	if h.raw != nil || h.kind == ebpf.Kprobe || f.Place != event.DataLoc && f.Place != event.RelLoc || n.Part == expr.Start {
+	known := f.Place == event.DataLoc || f.Place == event.RelLoc
+	if h.raw != nil || h.kind == ebpf.Kprobe || !known || n.Part == expr.Start {
 		refuse("the place of field %s", f.Name)
 	}
 	h.ctx(dst, f.Offset, 4, false)

@@ -3,6 +3,7 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/moment"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -33,7 +34,7 @@ func (m *members) foresee(nodes ...expr.Node) {
 				m.wants.cpu = true
 			case isStack(f):
 				m.wants.pid = true
-			case isTime(f):
+			case moment.Is(f):
 				m.wants.time = true
 			case f.Is(event.MemberPID), f.Is(event.MemberTID), f.F.Name == "common_pid":
 				m.wants.pid = true

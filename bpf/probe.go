@@ -90,7 +90,7 @@ func (h *hook) operand(dst asm.Register, name string, o *event.Operand) {
 // inMemory reports that a field is a number in the memory of a process, which is read
 // before anything is computed.
 func inMemory(f *event.Field) bool {
-	return f.Place == event.InMember && f.Operand != nil && f.Operand.Load > 0
+	return f.Place == event.InMember && f.Operand() != nil && f.Operand().Load > 0
 }
 
 // fetchOperands reads the arguments of a probe that lie in memory, each to two words:
@@ -112,9 +112,9 @@ func (m *members) fetchOperands(nodes []expr.Node) {
 			}
 			m.operands[f.F.Member] = at
 			c.zero(at, 16)
-			m.hook.operand(asm.R3, f.F.Name, f.F.Operand)
+			m.hook.operand(asm.R3, f.F.Name, f.F.Operand())
 			c.addr(asm.R1, at)
-			c.emit(asm.Mov.Imm(asm.R2, int32(f.F.Operand.Load)))
+			c.emit(asm.Mov.Imm(asm.R2, int32(f.F.Operand().Load)))
 			c.call(asm.FnProbeReadUser)
 			c.store(at+8, asm.R0)
 			return true
@@ -124,7 +124,7 @@ func (m *members) fetchOperands(nodes []expr.Node) {
 
 // argument reads a computed field of a probe.
 func (e *eval) argument(dst asm.Register, f *event.Field) {
-	c, o := e.code, f.Operand
+	c, o := e.code, f.Operand()
 	switch {
 	case o == nil:
 		refuse("field %s is computed of a sample", f.Name)
@@ -153,7 +153,7 @@ func (e *eval) argument(dst asm.Register, f *event.Field) {
 // argumentText puts a text of a probe at off: a constant, or the text of the process
 // that an argument points to.
 func (e *eval) argumentText(off int16, size int, f *event.Field) {
-	c, o := e.code, f.Operand
+	c, o := e.code, f.Operand()
 	if o.Constant() {
 		e.text(off, size, &expr.Const{T: expr.Type{Kind: expr.Str}, Str: o.Text})
 		return
@@ -176,7 +176,7 @@ func (e *eval) argumentText(off int16, size int, f *event.Field) {
 
 // argumentRoom is the room that a text of a probe needs.
 func argumentRoom(f *event.Field) int {
-	switch o := f.Operand; {
+	switch o := f.Operand(); {
 	case o == nil:
 		refuse("field %s is a text that is made in ppscript", f.Name)
 	case o.Constant():

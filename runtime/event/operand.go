@@ -1,5 +1,29 @@
 package event
 
+// Computed is of what a sample member is made that is computed here.
+type Computed struct {
+	// Uses lists the other sample members that it needs.
+	Uses []Member
+	// Operand says how programs of the kernel find it; nil if they cannot.
+	Operand *Operand
+}
+
+// Uses lists the other sample members that the field needs.
+func (f *Field) Uses() []Member {
+	if f.Computed == nil {
+		return nil
+	}
+	return f.Computed.Uses
+}
+
+// Operand says how programs of the kernel find a computed field; nil if they cannot.
+func (f *Field) Operand() *Operand {
+	if f.Computed == nil {
+		return nil
+	}
+	return f.Computed.Operand
+}
+
 // An Operand says how a program of the kernel finds a value of a probe that is
 // computed here from a sample (MemberArg): at the moment of the event itself, from
 // the registers.

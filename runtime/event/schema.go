@@ -100,7 +100,7 @@ const (
 	// numbers (enum perf_event_x86_regs, perf_event_arm_regs).
 	MemberReg Member = 64
 	// MemberArg + n is value n that Schema.Arg or Schema.ArgText computes from
-	// the sample members in Field.Uses.
+	// the sample members in Field.Computed.
 	MemberArg Member = 128
 	// MemberRead + n is what Field.Read reads of the kernel's memory when the
 	// event happens: see runtime/expr.
@@ -137,16 +137,14 @@ type Field struct {
 	Elem   int // bytes of one element of an Array or Bitmask
 	// Of is the array that this is an element of, see Schema.Element; nil for others.
 	Of *Field
-	// Uses lists the other sample members that a computed sample member (MemberArg) needs.
-	Uses []Member
+	// Computed says of what a computed sample member (MemberArg) is made; nil for others.
+	Computed *Computed
 	// Read is how a program reads the member (MemberRead), a node of package expr.
 	Read fmt.Stringer
 	// Shown tells how people read a value of the field: TCP_SYN_SENT for 2, as the
 	// kernel prints it. ok is false for one that is read as it is, and Shown nil where
 	// all are. It may look names up: it is for what is shown, not for each event.
 	Shown func(v Value) (text string, ok bool)
-	// Operand says how programs of the kernel find it; nil if they cannot.
-	Operand *Operand
 }
 
 // A Schema describes the events of one kind: where each field lies, and how

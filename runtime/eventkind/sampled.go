@@ -88,12 +88,12 @@ func (c *Finder) Describe(s *event.Schema) *event.Schema {
 	case "page-faults", "minor-faults", "major-faults", "alignment-faults", "emulation-faults":
 		sampleMember("addr", "ip")
 		s.Fields = append(s.Fields, event.Field{
-			Name:   "regs",
-			Type:   "char[]",
-			Kind:   event.Str,
-			Place:  event.InMember,
-			Member: event.MemberArg,
-			Uses:   allRegs(),
+			Name:     "regs",
+			Type:     "char[]",
+			Kind:     event.Str,
+			Place:    event.InMember,
+			Member:   event.MemberArg,
+			Computed: &event.Computed{Uses: allRegs()},
 		})
 		s.ArgText = func(e *event.Event, _ int) (string, bool) {
 			b := probe.AppendRegisters(nil, e)

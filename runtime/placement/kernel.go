@@ -150,7 +150,7 @@ func processText(n expr.Node) (found *expr.Field) {
 	}
 	expr.Walk(n, func(n expr.Node) bool {
 		f, ok := n.(*expr.Field)
-		if ok && f.F.Kind == event.Str && f.F.Operand != nil && !f.F.Operand.Constant() {
+		if ok && f.F.Kind == event.Str && f.F.Operand() != nil && !f.F.Operand().Constant() {
 			found = f
 		}
 		return found == nil

@@ -38,7 +38,7 @@ func (n *need) field(f *event.Field) {
 		return
 	}
 	n.add(f.Member)
-	n.add(f.Uses...)
+	n.add(f.Uses()...)
 }
 
 // probes adds the sample members of probes that are read by name, or all numbers if

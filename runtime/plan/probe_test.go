@@ -23,7 +23,8 @@ func TestProbeOfOneProcess(t *testing.T) {
 func TestProbeNeeds(t *testing.T) {
 	schema := &event.Schema{System: "usdt", Name: "x", Fields: []event.Field{
 		{Name: "a", Place: event.InMember, Member: event.MemberReg + 5, Size: 8},
-		{Name: "b", Place: event.InMember, Member: event.MemberArg, Size: 4, Uses: []event.Member{event.MemberReg + 3, event.MemberStack}},
+		{Name: "b", Place: event.InMember, Member: event.MemberArg, Size: 4,
+			Computed: &event.Computed{Uses: []event.Member{event.MemberReg + 3, event.MemberStack}}},
 	}}
 	events := []*Event{{Stream: &event.Stream{Schema: schema}, Source: ProbeSource(probe.Spec{})}}
 	f := func(names []string, want ...event.Member) {

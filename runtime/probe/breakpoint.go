@@ -230,11 +230,11 @@ func (w *watch) schema() *event.Schema {
 	}
 	if w.typ != hwX {
 		b.number(event.Field{
-			Name:   "data",
-			Type:   fmt.Sprintf("s%d", 8*w.size),
-			Size:   w.size,
-			Signed: true,
-			Uses:   uses,
+			Name:     "data",
+			Type:     fmt.Sprintf("s%d", 8*w.size),
+			Size:     w.size,
+			Signed:   true,
+			Computed: &event.Computed{Uses: uses},
 		}, w.value)
 	}
 	for _, n := range names {
@@ -252,7 +252,7 @@ func (w *watch) schema() *event.Schema {
 		t := string(AppendRegisters(nil, e))
 		return t, t != ""
 	})
-	b.s.Fields[len(b.s.Fields)-1].Uses = uses
+	b.s.Fields[len(b.s.Fields)-1].Computed = &event.Computed{Uses: uses}
 	b.s.Text = w.line
 	return b.schema()
 }

@@ -162,7 +162,8 @@ func (b *builder) computed(d decl, o *event.Operand, fn func(*event.Event) (uint
 	uses []event.Member) {
 	if !d.text {
 		b.number(event.Field{
-			Name: d.name, Type: d.typ, Size: d.size, Signed: d.signed, Unit: d.unit(), Uses: uses, Operand: o,
+			Name: d.name, Type: d.typ, Size: d.size, Signed: d.signed, Unit: d.unit(),
+			Computed: &event.Computed{Uses: uses, Operand: o},
 		}, fn)
 		return
 	}

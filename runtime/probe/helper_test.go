@@ -116,7 +116,7 @@ func wanted(s *event.Schema) []event.Member {
 	for i := range s.Fields {
 		if s.Fields[i].Place == event.InMember {
 			members = append(members, s.Fields[i].Member)
-			members = append(members, s.Fields[i].Uses...)
+			members = append(members, s.Fields[i].Uses()...)
 		}
 	}
 	return members

@@ -76,12 +76,12 @@ func (b *builder) text(name string, o *event.Operand, fn func(*event.Event) (str
 	n := len(b.nums)
 	b.nums, b.texts = append(b.nums, nil), append(b.texts, fn)
 	b.add(event.Field{
-		Name:   name,
-		Type:   "char *",
-		Kind:   event.Str,
-		Size:   8,
-		Member: event.MemberArg + event.Member(n),
-		Uses:   uses, Operand: o,
+		Name:     name,
+		Type:     "char *",
+		Kind:     event.Str,
+		Size:     8,
+		Member:   event.MemberArg + event.Member(n),
+		Computed: &event.Computed{Uses: uses, Operand: o},
 	})
 }
 

@@ -106,7 +106,7 @@ func RegsIntr(s *event.Schema, wanted []event.Member) uint64 {
 	}
 	for i := range s.Fields {
 		add(s.Fields[i].Member)
-		for _, f := range s.Fields[i].Uses {
+		for _, f := range s.Fields[i].Uses() {
 			add(f)
 		}
 	}
@@ -123,7 +123,7 @@ func StackUser(s *event.Schema, wanted []event.Member) uint32 {
 		return 0
 	}
 	for i := range s.Fields {
-		for _, f := range s.Fields[i].Uses {
+		for _, f := range s.Fields[i].Uses() {
 			if f == event.MemberStack {
 				return stackBytes
 			}
@@ -175,7 +175,7 @@ func ReadsMemory(s *event.Schema, wanted []event.Member) bool {
 	}
 	for i := range s.Fields {
 		f := &s.Fields[i]
-		if f.Member >= event.MemberArg && want[f.Member] && slices.Contains(f.Uses, event.MemberTID) {
+		if f.Member >= event.MemberArg && want[f.Member] && slices.Contains(f.Uses(), event.MemberTID) {
 			return true
 		}
 	}

@@ -148,11 +148,11 @@ func (s *Spec) operands(b *builder, n *Note) (note string, err error) {
 			b.computed(decls[i], at, read, uses)
 		}
 		b.number(event.Field{
-			Name:   fmt.Sprintf("arg%d", i+1),
-			Type:   o.ctype(),
-			Size:   o.Size,
-			Signed: o.Signed,
-			Uses:   uses, Operand: at,
+			Name:     fmt.Sprintf("arg%d", i+1),
+			Type:     o.ctype(),
+			Size:     o.Size,
+			Signed:   o.Signed,
+			Computed: &event.Computed{Uses: uses, Operand: at},
 		}, read)
 	}
 	if len(skipped) > 0 {

@@ -65,7 +65,7 @@ var layers = [][]string{
 	{"runtime/sql"},
 	// What of all that runs in the kernel: how it is loaded and read, then how it is
 	// made. plan asks whether it can.
-	{"bpf/load", "bpf/types", "bpf/arith", "bpf/pattern"},
+	{"bpf/load", "bpf/types", "bpf/arith", "bpf/pattern", "bpf/moment", "bpf/rawpoint"},
 	{"bpf"},
 	{"runtime/render"},
 	// Stacks get their names, for results of all kinds.

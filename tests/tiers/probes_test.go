@@ -47,8 +47,8 @@ func buildProbed(t *testing.T) string {
 	t.Helper()
 	testkit.Requires(t, testkit.GCC)
 	bin := filepath.Join(t.TempDir(), "target")
-	out, err := exec.Command("gcc", "-O2", "-o", bin, "../../runtime/probe/testdata/target.c").CombinedOutput()
-	if err != nil {
+	compile := exec.Command("gcc", "-O2", "-o", bin, "../../runtime/probe/testdata/target.c")
+	if out, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, out)
 	}
 	return bin

@@ -1,4 +1,4 @@
-package bpf
+package moment
 
 import (
 	"testing"
@@ -17,14 +17,9 @@ func TestTimesOfFolds(t *testing.T) {
 	store := func(slot int, x expr.Node) expr.Node { return must(expr.NewStoreState(slot, x)) }
 	emit := func(x expr.Node) expr.Node { return must(expr.NewEmit(0, []string{"x"}, x)) }
 	sub := func(x, y expr.Node) expr.Node { return must(expr.NewBinary(expr.OpSub, x, y)) }
-	check := func(steps []expr.Node) (err error) {
-		defer caught(new(*Image), &err)
-		(&foldOp{moments: map[int]bool{}}).differences(steps)
-		return nil
-	}
 	f := func(refused bool, steps ...expr.Node) {
 		t.Helper()
-		if err := check(steps); (err != nil) != refused {
+		if err := Check(steps); (err != nil) != refused {
 			t.Errorf("%v: got error %v, want one: %v", steps, err, refused)
 		}
 	}
@@ -51,4 +46,11 @@ func TestTimesOfFolds(t *testing.T) {
 	// A time less a number is a time still.
 	f(true, took, emit(load(1)))
 	f(true, emit(load(2)), store(2, load(1)), store(1, sub(now, load(3))))
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -1,19 +1,21 @@
-package bpf
+// Package moment knows which values of a fold's functions are times. Programs have
+// another clock than perf, so a time by itself would differ from that of the other
+// engines; the difference of two times does not. So a function may only keep, compare
+// and subtract times, and ask whether there is one. Package bpf has it check the
+// functions before it generates a fold.
+package moment
 
 import (
+	"errors"
+
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
 
-// This file lets the functions of folds measure time. Programs have another
-// clock than perf, so a time by itself would differ from that of the other
-// engines; the difference of two times does not. So a function may only keep,
-// compare and subtract times, and ask whether there is one.
-
-// differences refuses step functions that do more: steps are all of a fold. One
-// may read a value from the state that another one, of another event, stores
-// there.
-func (f *foldOp) differences(steps []expr.Node) {
+// Check is an error if step functions do more with times: steps are all of a fold. One
+// may read a value from the state that another one, of another event, stores there.
+func Check(steps []expr.Node) error {
+	f := &finder{moments: map[int]bool{}}
 	locals := make([]map[int]bool, len(steps))
 	// A value that is subtracted from a time may turn out to be a time. So
 	// values that are stored unchanged come first, and only then differences of
@@ -27,13 +29,25 @@ func (f *foldOp) differences(steps []expr.Node) {
 		}
 	}
 	for i, step := range steps {
-		f.only(step, locals[i], true)
+		if f.leaves(step, locals[i], true) {
+			return errLeaves
+		}
 	}
+	return nil
+}
+
+var errLeaves = errors.New(
+	"times: the kernel's programs have another clock than perf, and only differences are the same")
+
+// A finder finds the times of a fold: slots of its state, and locals.
+type finder struct {
+	moments map[int]bool // the slots
+	rough   bool         // while they are looked for first, see Check
 }
 
 // times finds the slots, and returns the locals, that hold times as far as is
 // known.
-func (f *foldOp) times(step expr.Node) (locals map[int]bool) {
+func (f *finder) times(step expr.Node) (locals map[int]bool) {
 	locals = map[int]bool{}
 	// Twice: a function may read a slot before the place where a time is
 	// stored to it.
@@ -61,11 +75,11 @@ func (f *foldOp) times(step expr.Node) (locals map[int]bool) {
 	return locals
 }
 
-// context reports that a number is a time.
-func (f *foldOp) moment(n expr.Node, locals map[int]bool) bool {
+// moment reports that a number is a time.
+func (f *finder) moment(n expr.Node, locals map[int]bool) bool {
 	switch n := n.(type) {
 	case *expr.Field:
-		return isTime(n)
+		return Is(n)
 	case *expr.LoadState:
 		return n.T.Numeric() && f.moments[n.Slot]
 	case *expr.LoadElem:
@@ -96,7 +110,7 @@ func (f *foldOp) moment(n expr.Node, locals map[int]bool) bool {
 }
 
 // returns reports that a function returns a time.
-func (f *foldOp) returns(n *expr.Func, locals map[int]bool) (found bool) {
+func (f *finder) returns(n *expr.Func, locals map[int]bool) (found bool) {
 	expr.Walk(n.Body, func(n expr.Node) bool {
 		if r, ok := n.(*expr.Return); ok && r.X != nil {
 			found = found || f.moment(r.X, locals)
@@ -106,30 +120,32 @@ func (f *foldOp) returns(n *expr.Func, locals map[int]bool) (found bool) {
 	return found
 }
 
-func isTime(n *expr.Field) bool {
+// Is reports that a field is the time of an event.
+func Is(n *expr.Field) bool {
 	return n.F.Place == event.InMember && n.F.Member == event.MemberTime && n.View == expr.ViewValue
 }
 
 func added(op expr.Op) bool      { return op == expr.OpAdd || op == expr.OpAddC }
 func subtracted(op expr.Op) bool { return op == expr.OpSub || op == expr.OpSubC }
 
-// only refuses times that leave the fold; kept says that n is kept by it.
-func (f *foldOp) only(n expr.Node, locals map[int]bool, kept bool) {
+// leaves reports that a time leaves the fold; kept says that n is kept by it.
+func (f *finder) leaves(n expr.Node, locals map[int]bool, kept bool) bool {
 	if !kept && f.moment(n, locals) {
-		refuse("times: the kernel's programs have another clock than perf, and only differences are the same")
+		return true
 	}
 	if s, ok := n.(*expr.StoreElem); ok {
-		f.only(s.X, locals, true)
-		f.only(s.I, locals, false)
-		return
+		return f.leaves(s.X, locals, true) || f.leaves(s.I, locals, false)
 	}
 	for _, c := range expr.Children(n) {
-		f.only(c, locals, f.keeps(n, locals))
+		if f.leaves(c, locals, f.keeps(n, locals)) {
+			return true
+		}
 	}
+	return false
 }
 
 // keeps reports that the result of n's operands is no time, or is kept.
-func (f *foldOp) keeps(n expr.Node, locals map[int]bool) bool {
+func (f *finder) keeps(n expr.Node, locals map[int]bool) bool {
 	switch n := n.(type) {
 	case *expr.StoreState, *expr.Set, *expr.Seq, *expr.If, *expr.Func, *expr.Return,
 		*expr.Quantity, *expr.Cond:
