@@ -28,7 +28,7 @@ def main(o):
         back.by("result", "retval").count(),
         calls.by("start.a", "end.result").agg(n = agg.count(), neg = agg.count(where = "delay < 0")),
         note.by("arg1", "arg3", "arg4").count(),
-        note.by("arg5", "arg6").count(),
+        note.by("arg5").count(),
         gate.by("arg1").count(),
         work.fold("tid", {"n": 0}, step).by("n").agg(sum = agg.sum("a")),
     ]
@@ -72,11 +72,13 @@ func TestProbesAgree(t *testing.T) {
 	for _, wrong := range compareAll(t, kernel, native) {
 		t.Error(wrong)
 	}
-	// A variable is there at the event, and not when the process has ended.
-	program = fmt.Sprintf("def main(o):\n    return usdt(\"demo:args\", %q).by(\"arg7\").count()\n", bin)
+	// Variables are there at the event, and not when the process has ended.
+	program = fmt.Sprintf("def main(o):\n    return usdt(\"demo:args\", %q).by(\"arg6\", \"arg7\").count()\n", bin)
 	rows := testkit.Tables(t, probedBy(t, "bpf", program, bin).Stdout)[0].Rows
-	if len(rows) != 1 || rows[0].Int(t, "arg7") != 7 || rows[0].Int(t, "count") != rounds {
-		t.Errorf("got %v, want %d times 7", rows, rounds)
+	for _, r := range rows {
+		if len(rows) != 4 || r.Int(t, "arg6")%10 != 0 || r.Int(t, "arg7") != 7 || r.Int(t, "count") != rounds/4 {
+			t.Errorf("got %v, want 10, 20, 30 and 40, each %d times", rows, rounds/4)
+		}
 	}
 
 	// What the source says.
