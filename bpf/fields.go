@@ -96,7 +96,7 @@ func (e *eval) member(dst asm.Register, n *expr.Field) {
 		e.code.load(dst, e.members.time)
 	default:
 		if n.F.Member.OfProbe() {
-			e.argument(dst, n.F)
+			arguments{e}.number(dst, n.F)
 			return
 		}
 		e.members.read(dst, n.F)

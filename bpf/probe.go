@@ -122,8 +122,11 @@ func (m *members) fetchOperands(nodes []expr.Node) {
 	}
 }
 
-// argument reads a computed field of a probe.
-func (e *eval) argument(dst asm.Register, f *event.Field) {
+// arguments evaluates the arguments of a probe.
+type arguments struct{ *eval }
+
+// number reads a number.
+func (e arguments) number(dst asm.Register, f *event.Field) {
 	c, o := e.code, f.Operand()
 	switch {
 	case o == nil:
@@ -150,9 +153,9 @@ func (e *eval) argument(dst asm.Register, f *event.Field) {
 	c.extend(dst, 8*f.Size, f.Signed)
 }
 
-// argumentText puts a text of a probe at off: a constant, or the text of the process
+// textAt puts a text of a probe at off: a constant, or the text of the process
 // that an argument points to.
-func (e *eval) argumentText(off int16, size int, f *event.Field) {
+func (e arguments) textAt(off int16, size int, f *event.Field) {
 	c, o := e.code, f.Operand()
 	if o.Constant() {
 		e.text(off, size, &expr.Const{T: expr.Type{Kind: expr.Str}, Str: o.Text})

@@ -95,7 +95,7 @@ func (e *eval) textField(off int16, size int, n *expr.Field) {
 		return
 	}
 	if f.Place == event.InMember && f.Member.OfProbe() {
-		e.argumentText(off, size, f)
+		arguments{e}.textAt(off, size, f)
 		return
 	}
 	if f.Place == event.InMember {

@@ -73,10 +73,12 @@ func TestProbesAgree(t *testing.T) {
 		t.Error(wrong)
 	}
 	// Variables are there at the event, and not when the process has ended.
-	program = fmt.Sprintf("def main(o):\n    return usdt(\"demo:args\", %q).by(\"arg6\", \"arg7\").count()\n", bin)
+	program = fmt.Sprintf("def main(o):\n    return usdt(\"demo:args\", %q).by(\"arg6\", \"arg7\").count()\n",
+		bin)
 	rows := testkit.Tables(t, probedBy(t, "bpf", program, bin).Stdout)[0].Rows
 	for _, r := range rows {
-		if len(rows) != 4 || r.Int(t, "arg6")%10 != 0 || r.Int(t, "arg7") != 7 || r.Int(t, "count") != rounds/4 {
+		if len(rows) != 4 || r.Int(t, "arg6")%10 != 0 || r.Int(t, "arg7") != 7 ||
+			r.Int(t, "count") != rounds/4 {
 			t.Errorf("got %v, want 10, 20, 30 and 40, each %d times", rows, rounds/4)
 		}
 	}
