@@ -11,13 +11,6 @@ import (
 // This file attaches programs to probes, by events of perf's probe PMUs: they are gone
 // when their descriptors are, also if the process is killed.
 
-// A Place is where a probe sits, as perf_event_attr has it.
-type Place struct {
-	Config1, Config2 uint64
-	// Text is a text for config1 to point to: the file, or the function.
-	Text string
-}
-
 // probe attaches the program of a probe. Nobody reads the event itself: it stays
 // disabled, and the program runs for each hit all the same. The event is one for the
 // whole machine, since each one plants a probe of its own; but the instruction of a
@@ -37,13 +30,13 @@ func (r *Run) probe(p *Program, prog *ebpf.Program, t *Target) error {
 }
 
 func (r *Run) plant(p *Program, prog *ebpf.Program, pid int) error {
-	at := r.Places(p.Event)
+	at := &r.Places[p.Event]
 	attr := unix.PerfEventAttr{Type: p.Type, Config: p.ID, Ext1: at.Config1, Ext2: at.Config2,
 		Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Bits: unix.PerfBitDisabled, Sample: 1}
 	var pin runtime.Pinner
 	defer pin.Unpin()
-	if at.Text != "" {
-		text, err := unix.BytePtrFromString(at.Text)
+	if at.Config1Text != "" {
+		text, err := unix.BytePtrFromString(at.Config1Text)
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/perf"
 )
 
 // A Run is an Image in the kernel. It is used by one goroutine. All of it is
@@ -32,8 +33,8 @@ type Run struct {
 	folds      folds
 	stopped    bool
 
-	// Places finds where the probe of an event sits.
-	Places func(event int) Place
+	// Places are the events as perf opens them: where probes sit.
+	Places []perf.EventConfig
 
 	sendKey   [4]byte
 	sendState [SendSize / 8]uint64

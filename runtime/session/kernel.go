@@ -174,7 +174,7 @@ func (k *kernelRun) start(ctx context.Context, r *run) (err error) {
 			return &errHere{err}
 		}
 	}
-	k.run.Places = placesOf(r.env.perfConfig(r.plan).Events)
+	k.run.Places = r.env.perfConfig(r.plan).Events
 	target := k.plan.Image.Target
 	target.Root = k.watch.PID()
 	if err = k.run.Attach(target); err != nil {
@@ -187,14 +187,6 @@ func (k *kernelRun) start(ctx context.Context, r *run) (err error) {
 		return &errHere{err}
 	}
 	return nil
-}
-
-// placesOf says where the probes of events sit.
-func placesOf(events []perf.EventConfig) func(event int) load.Place {
-	return func(i int) load.Place {
-		ev := &events[i]
-		return load.Place{Config1: ev.Config1, Config2: ev.Config2, Text: ev.Config1Text}
-	}
 }
 
 // hook opens the events that perf samples, with their programs.

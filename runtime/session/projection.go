@@ -33,7 +33,7 @@ func (w *env) send(p *plan.Plan, cfg *perf.Config) (*load.Run, error) {
 		}
 		cfg.Events[i].Filter, cfg.Events[i].NoRaw = "", false
 	}
-	run.Places = placesOf(cfg.Events)
+	run.Places = cfg.Events
 	pairs, _ := im.Pairs()
 	projected := func(err error) error {
 		if err != nil {
