@@ -8,3 +8,8 @@ import _ "embed"
 //
 //go:embed formats.md
 var Formats string
+
+// KernelData is docs/kernel-data.md: how expressions read the kernel's memory.
+//
+//go:embed kernel-data.md
+var KernelData string

@@ -1,0 +1,31 @@
+package tiers
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ppscript/docs"
+	"ppscript/tests/testkit"
+)
+
+// The commands of the page about the kernel's data work, and have something to show.
+func TestCommandsOfKernelData(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.BTF)...)
+	path := "PATH=" + filepath.Dir(testkit.PPScript(t)) + ":$PATH\n"
+	n := 0
+	for line := range strings.Lines(docs.KernelData) {
+		command, ok := strings.CutPrefix(line, "    ppscript ")
+		if !ok {
+			continue
+		}
+		n++
+		out := testkit.Run(t, "bash", "-c", path+"ppscript "+command).Want(t, 0)
+		if strings.TrimSpace(out.Stdout) == "" || strings.Contains(out.Stdout+out.Stderr, "error") {
+			t.Errorf("%s\ngot %q\n%s", command, out.Stdout, out.Stderr)
+		}
+	}
+	if n < 8 {
+		t.Errorf("got %d commands on the page, want them all", n)
+	}
+}
