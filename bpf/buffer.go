@@ -3,6 +3,7 @@ package bpf
 import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
+	"golang.org/x/sys/unix"
 
 	"ppscript/bpf/load"
 	"ppscript/runtime/perf"
@@ -147,7 +148,8 @@ func (c *code) kernelFunction(id int) {
 // buffers adds the maps that lead to the buffers. Their sizes are for who reads
 // them to say.
 func (i *Image) buffers() {
-	i.define(load.SendMap.Of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: load.SendSize})
+	i.define(load.SendMap.Of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: load.SendSize,
+		Flags: unix.BPF_F_MMAPABLE})
 	i.define(load.BuffersMap.Of(), &ebpf.MapSpec{Type: ebpf.ArrayOfMaps, KeySize: 4, ValueSize: 4,
 		InnerMap: &ebpf.MapSpec{Type: ebpf.RingBuf, MaxEntries: 4096}})
 }

@@ -46,6 +46,7 @@ func sending(t *testing.T, h *Host, p *Part, cfg perf.Config) (*perf.Source, *lo
 		Buffer: run.Buffer,
 		Attach: func(int) error { return run.Attach(target) },
 		Detach: run.Stop,
+		Wake:   run.Wake,
 		Untold: run.Untold,
 	}
 	src, err := perf.Open(context.Background(), cfg)
@@ -342,3 +343,35 @@ func TestProjectionLossInOrder(t *testing.T) {
 }
 
 func ptr(b *byte) unsafe.Pointer { return unsafe.Pointer(b) }
+
+// Who sleeps is woken by the first record, and then again only by a buffer that fills.
+func TestFirstRecordWakesWhoSleeps(t *testing.T) {
+	h, fs := live(t)
+	enter := schemaOf(t, fs, "syscalls", "sys_enter_sched_getaffinity")
+	part := recordsOf([]*Event{{Schema: enter, Label: "enter", Filter: node(t, enter, "len == 12345")}},
+		[]*Record{{Fields: fieldsOf(t, enter, "len")}}, nil, nil)
+	src, _ := sending(t, h, part, perf.Config{Pages: 64})
+	for range 3 {
+		for tries := 0; !src.Idle(); tries++ {
+			if err := src.Poll(t.Context(), 100*time.Millisecond); err != nil || tries == 100 {
+				t.Fatalf("got %v, want a source that sleeps", err)
+			}
+			count(src, func(*event.Event) {})
+		}
+		timer := time.AfterFunc(300*time.Millisecond, func() {
+			unix.RawSyscall(unix.SYS_SCHED_GETAFFINITY, 0, 12345, 0)
+		})
+		start := time.Now()
+		n := 0
+		for n == 0 && time.Since(start) < 5*time.Second {
+			if err := src.Poll(t.Context(), time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			count(src, func(*event.Event) { n++ })
+		}
+		if took := time.Since(start); n == 0 || took >= 5*time.Second {
+			t.Errorf("got %d records after %v, want one at once", n, took)
+		}
+		timer.Stop()
+	}
+}

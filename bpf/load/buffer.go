@@ -3,8 +3,11 @@ package load
 import (
 	"encoding/binary"
 	"fmt"
+	"sync/atomic"
+	"unsafe"
 
 	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
 )
 
 // This file makes the buffers through which programs send, one for each CPU.
@@ -41,6 +44,27 @@ func (r *Run) Buffer(cpu, size, wake int) (fd int, err error) {
 		return fail(err)
 	}
 	return m.FD(), nil
+}
+
+// Wake changes how many bytes have to wait in the buffer of a CPU before who reads
+// is woken: the kernel writes beside it, so that the word is changed in place.
+func (r *Run) Wake(cpu, wake int) error {
+	m := r.maps[SendMap.Of()]
+	if m == nil {
+		return nil
+	}
+	if r.sendMem == nil {
+		mem, err := unix.Mmap(m.FD(), 0, int(m.MaxEntries())*SendSize, unix.PROT_READ|unix.PROT_WRITE,
+			unix.MAP_SHARED)
+		if err != nil {
+			return fmt.Errorf("map the states of buffers: %w", err)
+		}
+		r.sendMem = mem
+	}
+	if at := cpu*SendSize + SendWake; at < len(r.sendMem) {
+		atomic.StoreUint64((*uint64)(unsafe.Pointer(&r.sendMem[at])), uint64(wake))
+	}
+	return nil
 }
 
 // Untold is how many records did not fit into the buffer of a CPU, of which no

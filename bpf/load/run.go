@@ -38,6 +38,7 @@ type Run struct {
 
 	sendKey   [4]byte
 	sendState [SendSize / 8]uint64
+	sendMem   []byte // the states of all buffers, mapped
 }
 
 // A Rejected is a program that the verifier refused: a fault of the generator,
@@ -250,6 +251,10 @@ func (r *Run) Close() error {
 		errs = append(errs, p.Close())
 	}
 	r.progs = nil
+	if r.sendMem != nil {
+		errs = append(errs, unix.Munmap(r.sendMem))
+		r.sendMem = nil
+	}
 	for _, m := range r.maps {
 		errs = append(errs, m.Close())
 	}

@@ -43,6 +43,9 @@ type Programs struct {
 	Attach func(root int) error
 	// Detach returns when nothing is sent any more.
 	Detach func() error
+	// Wake changes how many bytes have to wait in the buffer of a CPU; nil if
+	// that cannot be changed.
+	Wake func(cpu, wake int) error
 	// Untold is how many records did not fit into the buffer of a CPU, of
 	// which no record tells yet.
 	Untold func(cpu int) (uint64, error)
