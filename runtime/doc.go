@@ -22,6 +22,7 @@
 //	tracefs    tracepoints: their formats, and how the kernel prints them
 //	workload   the command that is observed: held until its events are attached
 //	datasrc    where the data of a memory access came from, in words
+//	poll       who waits for rings sleeps until something comes
 //	perf       live source: perf_event_open, rings, records
 //	perfdata   recorded source: perf.data files
 //	relay      events sent elsewhere and received, as recordings

@@ -141,10 +141,7 @@ func (c *Config) base(e *EventConfig) unix.PerfEventAttr {
 func (c *Config) ringed(a *unix.PerfEventAttr) {
 	a.Read_format = unix.PERF_FORMAT_ID | unix.PERF_FORMAT_LOST
 	a.Bits |= unix.PerfBitSampleIDAll | unix.PerfBitWatermark
-	a.Wakeup = uint32(max(1, c.dataSize()/100*c.Watermark))
-	if c.Prompt {
-		a.Wakeup = 1
-	}
+	a.Wakeup = uint32(c.wakeBytes())
 	set(a, unix.PerfBitWriteBackward, c.Overwrite)
 	switch c.Clock {
 	case ClockMonotonic:

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/poll"
 )
 
 // This file reads the BPF ring buffers through which programs send compact
@@ -89,11 +90,7 @@ func (s *Source) openBuffers() error {
 
 func (s *Source) openBuffer(cpu int) error {
 	size := s.cfg.dataSize()
-	wake := size / 100 * s.cfg.Watermark
-	if s.cfg.Prompt {
-		wake = 1
-	}
-	fd, err := s.cfg.Programs.Buffer(cpu, size, max(1, wake))
+	fd, err := s.cfg.Programs.Buffer(cpu, size, s.cfg.wakeBytes())
 	if err != nil {
 		return err
 	}
@@ -118,10 +115,18 @@ func (s *Source) openBuffer(cpu int) error {
 		}
 		return n
 	}
-	if err := s.poll.addBuffer(fd); err != nil {
+	if err := s.poll.Edge(fd, poll.Buffer); err != nil {
 		return fmt.Errorf("watch the buffer of CPU %d: %w", cpu, err)
 	}
 	return nil
+}
+
+// wakeBytes is how many bytes have to wait in a buffer before the reader is woken.
+func (c *Config) wakeBytes() int {
+	if c.Prompt {
+		return 1
+	}
+	return max(1, c.dataSize()/100*c.Watermark)
 }
 
 func mapBuffer(fd, size int) (*buffer, error) {

@@ -115,6 +115,9 @@ func (c *Counters) Read(dst []Count) ([]Count, error) {
 // read.
 func (c *Counters) Wait(ctx context.Context, d time.Duration) error { return c.src.Poll(ctx, d) }
 
+// Wake is Source.Wake.
+func (c *Counters) Wake() { c.src.Wake() }
+
 // Follow counts on CPUs that came online as well. Wait does so by itself.
 func (c *Counters) Follow() { c.src.follow(time.Now()) }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"runtime"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -35,20 +34,6 @@ func ioctlID(fd int) (uint64, error) {
 	return id, nil
 }
 
-func ioctlFilter(fd int, filter string) error {
-	p, err := unix.BytePtrFromString(filter)
-	if err != nil {
-		return err
-	}
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.PERF_EVENT_IOC_SET_FILTER,
-		uintptr(unsafe.Pointer(p)))
-	runtime.KeepAlive(p)
-	if errno != 0 {
-		return errno
-	}
-	return nil
-}
-
 // readLost reads how many records of the event were lost; the event was
 // opened with PERF_FORMAT_ID and PERF_FORMAT_LOST.
 func (f *eventFD) readLost() (uint64, error) {
@@ -61,11 +46,4 @@ func (f *eventFD) readLost() (uint64, error) {
 		return 0, errors.New("short read of an event")
 	}
 	return binary.LittleEndian.Uint64(b[16:]), nil
-}
-
-// hungUp reports that the tasks of an event are gone.
-func hungUp(fd int) bool {
-	p := []unix.PollFd{{Fd: int32(fd)}}
-	n, err := unix.Poll(p, 0)
-	return err == nil && n == 1 && p[0].Revents&unix.POLLHUP != 0
 }

@@ -12,6 +12,7 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/kernel"
+	"ppscript/runtime/poll"
 	"ppscript/runtime/privilege"
 )
 
@@ -245,7 +246,7 @@ func (o *opener) openOne(m *member, p place, counting bool) error {
 	f.counts = m.attr.Read_format&unix.PERF_FORMAT_LOST != 0
 	o.fds = append(o.fds, f)
 	if m.ev.Filter != "" {
-		if err := ioctlFilter(fd, m.ev.Filter); err != nil {
+		if err := poll.SetFilter(fd, m.ev.Filter); err != nil {
 			return &FilterError{Label: m.ev.name(), Filter: m.ev.Filter, Err: o.explainFilter(m, err)}
 		}
 	}

@@ -59,9 +59,10 @@ func (p *plug) online(c *Config) (map[int]uint64, error) {
 // follow opens the events on CPUs that have come.
 func (s *Source) follow(now time.Time) {
 	p := s.plug
-	if p == nil || s.stopped || now.Before(p.next) {
+	if p == nil || s.stopped || now.Before(p.next) && !s.poll.CPUs {
 		return
 	}
+	s.poll.CPUs = false
 	p.next = now.Add(plugEvery)
 	since, err := p.online(&s.cfg)
 	if err != nil {
@@ -86,6 +87,7 @@ func (s *Source) follow(now time.Time) {
 			s.warn(err)
 		case err == nil:
 			p.since[cpu] = since[cpu]
+			s.bells.Close() // they are made again, with those of the new CPU
 			delete(p.said, cpu)
 			if gap {
 				p.gaps++
@@ -259,7 +261,7 @@ func (s *Source) takeOver(i, from int, old *ring) error {
 		s.plug.same[f.id] = s.SameID(was.id)
 		delete(s.plug.same, was.id)
 		if old != nil && s.pollFD[i] == was.fd {
-			s.poll.remove(was.fd)
+			s.poll.Remove(was.fd)
 			s.pollFD[i] = -1
 		}
 		unix.Close(was.fd)
@@ -288,7 +290,7 @@ func (s *Source) takeOver(i, from int, old *ring) error {
 	}
 	if s.pollFD[i] < 0 {
 		s.pollFD[i], s.cursor[i] = o.owner[i], 0
-		return s.poll.add(o.owner[i], i)
+		return s.poll.Add(o.owner[i], i)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/poll"
 )
 
 // A Source is the live door: it implements event.Source over the rings of
@@ -26,6 +27,7 @@ type Source struct {
 	made
 	ringSet
 	waking
+	rest
 	tasks tasks
 	state
 }
@@ -48,7 +50,7 @@ type ringSet struct {
 
 // A waking is how Poll is woken.
 type waking struct {
-	poll    *poller
+	poll    *poll.Poller
 	pollFD  []int // by ring of the attachment: the descriptor that poll watches
 	cursor  []int // and where in open.fds to look for the next one
 	wakeups uint64
@@ -61,9 +63,6 @@ type state struct {
 	counting bool // for Counters, and for Hooks
 	hooked   bool // for Hooks
 }
-
-// pidTag and below are the poller's tags of pidfds.
-const pidTag = -16
 
 var (
 	_ event.Source  = (*Source)(nil)
@@ -101,11 +100,12 @@ func (s *Source) Rings() []event.Ring { return s.rings }
 // Warnings lists the events and threads that Open skipped.
 func (s *Source) Warnings() []error { return s.warnings }
 
-// drainEvery bounds how long records below the watermark wait.
+// drainEvery bounds how long records below the watermark wait, while records come.
 const drainEvery = 100 * time.Millisecond
 
 // Poll implements event.Source. It returns early when a ring has filled up to
-// the watermark, and after 100 ms when there is anything at all. When the
+// the watermark, and after 100 ms when there is anything at all; after a while
+// without anything, at once with the first event. Wake ends it as well. When the
 // targets are gone or Stop was called it returns io.EOF, and ctx's error when
 // that is done; the bounds are set in either case.
 func (s *Source) Poll(ctx context.Context, timeout time.Duration) error {
@@ -134,7 +134,8 @@ func (s *Source) wait(ctx context.Context, timeout time.Duration) error {
 		if s.stopped {
 			left = 0
 		}
-		woken, err := s.poll.wait(ctx, min(left, drainEvery))
+		step := min(left, s.step())
+		woken, err := s.poll.Wait(ctx, step)
 		if err != nil {
 			return fmt.Errorf("wait for rings: %w", err)
 		}
@@ -150,7 +151,13 @@ func (s *Source) wait(ctx context.Context, timeout time.Duration) error {
 			s.look()
 			return io.EOF
 		}
-		if s.look() || left <= drainEvery {
+		some := s.look()
+		if !some && woken && s.bells.On {
+			time.Sleep(bellLag)
+			some = s.look()
+		}
+		s.found(some || woken)
+		if some || left <= step || s.poll.Called {
 			return ctx.Err()
 		}
 	}
@@ -162,19 +169,20 @@ func (s *Source) wait(ctx context.Context, timeout time.Duration) error {
 const settle = 10 * time.Microsecond
 
 // look moves the bounds of all rings and reports whether there is anything to
-// read.
+// read. Where programs send the events, the rings hold records about tasks only,
+// of the whole machine: these can wait.
 func (s *Source) look() bool {
-	some := false
+	some, aside := false, false
 	for _, r := range s.live {
 		r.first = r.shown()
-		some = some || r.first != r.pos
+		aside = aside || r.first != r.pos
 	}
 	for _, b := range s.buffers {
 		b.first = b.head()
 		some = some || b.first != b.pos
 	}
 	several := len(s.rings) > 1
-	if some && several && !s.eof {
+	if (some || aside) && several && !s.eof {
 		for start := time.Now(); time.Since(start) < settle; {
 		}
 	}
@@ -191,14 +199,21 @@ func (s *Source) look() bool {
 		if !several {
 			r.known = r.visible
 		}
-		some = some || r.visible != r.pos
+		aside = aside || r.visible != r.pos
 		r.stat.PeakBytes = max(r.stat.PeakBytes, r.visible-r.pos)
 	}
 	for _, b := range s.buffers {
 		b.look(several)
 		some = some || b.visible != b.pos
 	}
-	return some
+	return some || aside && !s.cfg.later()
+}
+
+// later reports that the rings hold records about tasks only, which are of use
+// once there are events.
+func (c *Config) later() bool {
+	b := c.SideBand
+	return c.projected() && !b.BPF && !b.Cgroup && !b.TextPoke
 }
 
 // Stop disables the events. The next Poll shows the rest and returns
@@ -208,6 +223,7 @@ func (s *Source) Stop() error {
 		return nil
 	}
 	s.stopped = true
+	s.bells.Close()
 	if s.cfg.Programs.Detach != nil {
 		if err := s.cfg.Programs.Detach(); err != nil {
 			return err
@@ -282,8 +298,9 @@ func (s *Source) WorkloadStatus() (*os.ProcessState, bool) {
 func (s *Source) Close() error {
 	var errs []error
 	s.pump.end()
+	s.bells.Close()
 	if s.poll != nil {
-		errs = append(errs, s.poll.close())
+		errs = append(errs, s.poll.Close())
 		s.poll = nil
 	}
 	if s.open != nil {

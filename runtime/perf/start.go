@@ -8,13 +8,14 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/poll"
 
 	"golang.org/x/sys/unix"
 )
 
 // start opens and starts everything; counting leaves out rings and records.
 func (s *Source) start(ctx context.Context, counting bool) (err error) {
-	s.counting = counting
+	s.counting, s.rest.src = counting, s
 	removeInstances(s.cfg.Tracefs)
 	w := s.cfg.Target.Workload
 	if w != nil {
@@ -33,8 +34,11 @@ func (s *Source) start(ctx context.Context, counting bool) (err error) {
 	if len(s.streams) == 0 && len(s.live) == 0 {
 		return errors.Join(s.warnings...) // all are optional
 	}
-	if s.poll, err = newPoller(); err != nil {
+	if s.poll, err = poll.New(s.filled); err != nil {
 		return err
+	}
+	if s.plug != nil {
+		s.poll.HearCPUs()
 	}
 	s.pollFD = slices.Clone(s.open.owner)
 	s.cursor = make([]int, len(s.pollFD))
@@ -43,7 +47,7 @@ func (s *Source) start(ctx context.Context, counting bool) (err error) {
 		if r == nil {
 			continue
 		}
-		if err = s.poll.add(s.pollFD[i], i); err != nil {
+		if err = s.poll.Add(s.pollFD[i], i); err != nil {
 			return err
 		}
 	}

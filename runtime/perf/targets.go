@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"ppscript/runtime/poll"
 	"ppscript/runtime/workload"
 
 	"golang.org/x/sys/unix"
@@ -58,10 +59,10 @@ func (s *Source) watchTargets() error {
 			continue // ESRCH: gone already
 		}
 		s.tasks.pidfds = append(s.tasks.pidfds, fd)
-		if err := s.poll.add(fd, pidTag-len(s.tasks.pidfds)); err != nil {
+		if err := s.poll.Add(fd, poll.PIDs-len(s.tasks.pidfds)); err != nil {
 			return err
 		}
-		s.poll.watched-- // counted by living
+		s.poll.Watched-- // counted by living
 		s.tasks.living++
 	}
 	return nil
@@ -70,10 +71,10 @@ func (s *Source) watchTargets() error {
 // hangups takes note of tasks that ended. A ring is watched through one
 // event; when its task is gone, through another whose task lives.
 func (s *Source) hangups() {
-	for _, tag := range s.poll.hung {
-		if tag < pidTag {
-			s.poll.remove(s.tasks.pidfds[pidTag-tag-1])
-			s.poll.watched++
+	for _, tag := range s.poll.Hung {
+		if tag < poll.PIDs {
+			s.poll.Remove(s.tasks.pidfds[poll.PIDs-tag-1])
+			s.poll.Watched++
 			s.tasks.living--
 			s.tasks.allGone = s.tasks.living == 0
 			if s.tasks.workload != nil {
@@ -81,19 +82,19 @@ func (s *Source) hangups() {
 			}
 			continue
 		}
-		s.poll.remove(s.pollFD[tag])
+		s.poll.Remove(s.pollFD[tag])
 		// A process that was found dead stays dead.
 		for ; s.cursor[tag] < len(s.open.fds); s.cursor[tag]++ {
 			f := &s.open.fds[s.cursor[tag]]
-			if f.ring == tag && !hungUp(f.fd) {
-				if err := s.poll.add(f.fd, tag); err == nil {
+			if f.ring == tag && !poll.HungUp(f.fd) {
+				if err := s.poll.Add(f.fd, tag); err == nil {
 					s.pollFD[tag] = f.fd
 				}
 				break
 			}
 		}
 	}
-	s.poll.hung = s.poll.hung[:0]
+	s.poll.Hung = s.poll.Hung[:0]
 }
 
 // alone reports that there are no rings that tell of the end of their tasks.
@@ -107,7 +108,7 @@ func (s *Source) ended() bool {
 		return over
 	}
 	if !s.alone() {
-		return s.tasks.allGone || s.poll.watched == 0
+		return s.tasks.allGone || s.poll.Watched == 0
 	}
 	if len(s.tasks.pidfds)+len(s.tasks.lookFor) == 0 || s.tasks.living > 0 {
 		return false

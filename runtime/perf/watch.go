@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"ppscript/runtime/poll"
 )
 
 // A Watch waits for a target's end without any event: for those who observe it
@@ -24,6 +26,7 @@ func OpenWatch(t Target) (*Watch, error) {
 
 func (w *Watch) open() (err error) {
 	s := &w.src
+	s.rest.src = s
 	if l := s.cfg.Target.Workload; l != nil {
 		if err = l.Start(); err != nil {
 			return err
@@ -31,7 +34,7 @@ func (w *Watch) open() (err error) {
 		s.tasks.workload = l
 	}
 	s.att, s.open = &attachment{}, &opener{}
-	if s.poll, err = newPoller(); err != nil {
+	if s.poll, err = poll.New(s.filled); err != nil {
 		return err
 	}
 	return s.watchTargets()
@@ -56,6 +59,9 @@ func (w *Watch) Release() error {
 // Wait sleeps for d, less if the targets end or ctx is done. It returns io.EOF
 // in the former case and ctx's error in the latter.
 func (w *Watch) Wait(ctx context.Context, d time.Duration) error { return w.src.Poll(ctx, d) }
+
+// Wake is Source.Wake.
+func (w *Watch) Wake() { w.src.Wake() }
 
 // WorkloadStatus is Source.WorkloadStatus.
 func (w *Watch) WorkloadStatus() (*os.ProcessState, bool) { return w.src.WorkloadStatus() }

@@ -41,6 +41,7 @@ var layers = [][]string{
 	// Sources. A file has the records that the rings had.
 	{"runtime/workload"}, // the command that perf observes
 	{"runtime/datasrc"},  // what a sample says of a memory access
+	{"runtime/poll"},     // waits for rings
 	{"runtime/perf"},
 	{"runtime/perfdata"},
 	{"runtime/eventtext"}, // makes recordings of texts
@@ -122,7 +123,7 @@ var owners = map[string][]string{
 	"github.com/cilium/ebpf": {"runtime/kernel", "runtime/kerneltype", "bpf"},
 	"golang.org/x/sys": {
 		"runtime/infile", "runtime/privilege", "runtime/kernel", "runtime/tracefs",
-		"runtime/workload", "runtime/perf",
+		"runtime/workload", "runtime/poll", "runtime/perf",
 		"runtime/perfdata", "runtime/eventtext", "runtime/relay", "runtime/dso", "runtime/probe",
 		"bpf", "cmd/ppscript",
 	},

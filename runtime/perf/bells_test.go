@@ -1,0 +1,136 @@
+package perf
+
+import (
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/event"
+)
+
+// idle polls until the source sleeps.
+func idle(t *testing.T, s *Source) {
+	t.Helper()
+	for range 100 {
+		if s.Idle() && s.bells.On {
+			return
+		}
+		if err := s.Poll(t.Context(), drainEvery); err != nil {
+			t.Fatal(err)
+		}
+		readSamples(s)
+	}
+	t.Fatalf("got %d quiet looks and bells %v, want a source that sleeps", s.quiet, s.bells.On)
+}
+
+// readSamples reads what there is, and returns the number of samples.
+func readSamples(s *Source) (n int) {
+	batch := make([]event.Event, 64)
+	for _, r := range s.Rings() {
+		_, visible := r.Bounds()
+		for got := len(batch); got == len(batch); {
+			got = r.Read(batch, visible)
+			for i := range batch[:got] {
+				if batch[i].Kind == event.Sample {
+					n++
+				}
+			}
+		}
+		r.Release()
+	}
+	return n
+}
+
+// The waits of these tests are longer than any that they tolerate, and shorter
+// than a reader sleeps, so that a bell that does not ring fails them.
+const bellTest = sleepTime / 2
+
+func TestFirstEventWakesWhoSleeps(t *testing.T) {
+	needRoot(t)
+	h := startHelper(t)
+	for _, c := range []struct {
+		name   string
+		target Target
+	}{
+		{"thread", Target{TIDs: []int{h.tid}}},
+		{"process and what it starts", Target{PIDs: []int{h.tid}, Inherit: Yes}},
+		{"CPU", Target{CPUs: []int{0}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := openSource(t, Config{Events: []EventConfig{getppid(t, h.tid)}, Target: c.target})
+			for _, calls := range []string{"1", "1", "20000", "1"} { // the third fills its bell
+				idle(t, s)
+				h.do("call " + calls)
+				start := time.Now()
+				n := 0
+				for n == 0 && time.Since(start) < bellTest {
+					if err := s.Poll(t.Context(), time.Minute); err != nil {
+						t.Fatal(err)
+					}
+					n = readSamples(s)
+				}
+				if took := time.Since(start); n == 0 || took >= bellTest {
+					t.Errorf("%s calls: got %d samples after %v, want some at once", calls, n, took)
+				}
+				if s.Idle() || s.bells.On {
+					t.Errorf("%s calls: the source sleeps, want it to look", calls)
+				}
+			}
+		})
+	}
+}
+
+func TestWakeEndsPoll(t *testing.T) {
+	needRoot(t)
+	h := startHelper(t)
+	s := openSource(t, Config{Events: []EventConfig{getppid(t, h.tid)}, Target: Target{TIDs: []int{h.tid}}})
+	idle(t, s)
+	timer := time.AfterFunc(20*time.Millisecond, s.Wake)
+	defer timer.Stop()
+	start := time.Now()
+	if err := s.Poll(t.Context(), time.Minute); err != nil || time.Since(start) >= bellTest {
+		t.Errorf("got %v after %v, want nil at once", err, time.Since(start))
+	}
+	if !s.Idle() {
+		t.Error("got a source that looks, want one that still sleeps")
+	}
+}
+
+func TestScarceEventsHaveNoBells(t *testing.T) {
+	needRoot(t)
+	thousandth := []EventConfig{{
+		Schema: &event.Schema{System: "software", Name: "page-faults",
+			Type: unix.PERF_TYPE_SOFTWARE, ID: unix.PERF_COUNT_SW_PAGE_FAULTS}, Period: 1000,
+	}}
+	s := openSource(t, Config{Events: thousandth, Target: Target{CPUs: []int{0}}})
+	if s.makeBells() {
+		t.Error("page-faults, every 1000: got a bell, want none: its first event is not the thousandth")
+	}
+	if s.bells.Len() != 0 || s.step() > dozeEvery {
+		t.Errorf("got %d bells and looks every %v, want none and at most %v", s.bells.Len(), s.step(),
+			dozeEvery)
+	}
+}
+
+// A thread that runs rings, whatever its events are.
+func TestThreadThatRunsWakesWhoSleeps(t *testing.T) {
+	needRoot(t)
+	h := startHelper(t)
+	ev := getppid(t, h.tid)
+	ev.Period = 2
+	s := openSource(t, Config{Events: []EventConfig{ev}, Target: Target{TIDs: []int{h.tid}}})
+	idle(t, s)
+	h.do("call 2")
+	start := time.Now()
+	n := 0
+	for n == 0 && time.Since(start) < bellTest {
+		if err := s.Poll(t.Context(), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		n = readSamples(s)
+	}
+	if n != 1 || time.Since(start) >= bellTest {
+		t.Errorf("got %d samples after %v, want 1 at once", n, time.Since(start))
+	}
+}

@@ -1,0 +1,63 @@
+package poll
+
+import (
+	"bytes"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// This file hears of CPUs that come, so that a reader that sleeps is woken for
+// them: the kernel tells of devices that come and go through a netlink socket. It
+// tells only processes of the first user namespace.
+
+// firstUserNS is the first user namespace (PROC_USER_INIT_INO in
+// include/linux/proc_ns.h).
+const firstUserNS = "user:[4026531837]"
+
+// A cpuSocket tells of devices; -1 if there is none.
+type cpuSocket struct{ uevents int }
+
+func (s *cpuSocket) close() error {
+	if s.uevents < 0 {
+		return nil
+	}
+	return unix.Close(s.uevents)
+}
+
+// HearsCPUs reports that CPUs which come wake who waits.
+func (s *cpuSocket) HearsCPUs() bool { return s.uevents >= 0 }
+
+// HearCPUs has CPUs that come wake who waits, where the kernel tells of them.
+func (p *Poller) HearCPUs() {
+	if ns, err := os.Readlink("/proc/self/ns/user"); err != nil || ns != firstUserNS {
+		return
+	}
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC,
+		unix.NETLINK_KOBJECT_UEVENT)
+	if err != nil {
+		return
+	}
+	if unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: 1}) != nil ||
+		p.Edge(fd, cpusTag) != nil {
+		unix.Close(fd)
+		return
+	}
+	p.uevents = fd
+}
+
+// changed takes what the socket has, and reports whether it is about CPUs.
+func (s *cpuSocket) changed() (about bool) {
+	var b [4096]byte
+	for {
+		n, _, err := unix.Recvfrom(s.uevents, b[:], 0)
+		switch {
+		case err == unix.ENOBUFS:
+			about = true // some were lost
+		case err != nil && err != unix.EINTR:
+			return about
+		case n > 0:
+			about = about || bytes.Contains(b[:n], []byte("@/devices/system/cpu/cpu"))
+		}
+	}
+}
