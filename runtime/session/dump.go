@@ -13,7 +13,9 @@ func (r *run) dumps(now time.Time) {
 	select {
 	case <-r.cfg.Dump:
 	default:
-		return
+		if !r.asked.Swap(false) {
+			return
+		}
 	}
 	for _, line := range r.state(now) {
 		if err := r.cfg.State(line); err != nil && r.results.failed == nil {

@@ -31,6 +31,7 @@ type kernelRun struct {
 	hooks *perf.Hooks // events that perf samples; nil if there are none
 	side  *sideBand   // nil if nobody must know what processes map
 	swept time.Time
+	quiet int // looks at processes that found nothing new, one after the other
 	// hidden is how many events about ppscript itself were not counted by stack.
 	hidden uint64
 	gaps   uint64 // of the hooks, as told
@@ -225,6 +226,18 @@ func (k *kernelRun) wait(ctx context.Context, r *run, timeout time.Duration) err
 		}
 	}
 	return k.watch.Wait(ctx, timeout)
+}
+
+// nap is how long the loop may sleep. What processes map is looked at while they
+// are there.
+func (k *kernelRun) nap() time.Duration {
+	switch {
+	case k.side == nil:
+		return idleTime
+	case k.quiet < quietLooks:
+		return pollTime
+	}
+	return idleTime / 4
 }
 
 // collect brings the interval's rows to the tables, and returns what was lost.

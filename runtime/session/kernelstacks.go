@@ -59,6 +59,10 @@ func (s *sideBand) close() error {
 	return s.src.Close()
 }
 
+// quietLooks is how many looks have to find no new process before they are made
+// less often.
+const quietLooks = 10
+
 // look takes in what is new about processes. Those that have a first stack are
 // looked at while they are there.
 func (k *kernelRun) look(r *run, final bool) error {
@@ -71,6 +75,9 @@ func (k *kernelRun) look(r *run, final bool) error {
 	pids, err := k.run.Fresh()
 	if err != nil {
 		return fmt.Errorf("read new processes: %w", err)
+	}
+	if k.quiet++; len(pids) > 0 {
+		k.quiet = 0
 	}
 	for _, pid := range pids {
 		r.stacks.Hold(int32(pid), load.Now())

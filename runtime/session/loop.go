@@ -11,6 +11,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/poll"
 )
 
 // This file is what a run does from its first event to its last result.
@@ -18,6 +19,10 @@ import (
 // pollTime is how long events may lie in a ring before somebody looks: without
 // it a slow trickle would be shown only when the ring is half full.
 const pollTime = 100 * time.Millisecond
+
+// idleTime is how long the loop may sleep where nothing comes, or programs do all
+// the work: whatever matters wakes it.
+const idleTime = 10 * time.Second
 
 // loop runs until something ends it, then shows what there is.
 func (r *run) loop(ctx context.Context) error {
@@ -27,6 +32,7 @@ func (r *run) loop(ctx context.Context) error {
 	r.in.counters.begin(r.started)
 	defer work(r.plan)()
 	defer lean(r.env.rec.file == nil)()
+	defer r.hear()()
 	o := &r.cfg.Options
 	var deadline, tick, usage time.Time
 	if o.Limits.Duration > 0 && !r.env.rec.inFull() {
@@ -165,7 +171,7 @@ func earliest(ts ...time.Time) time.Time {
 
 // wait polls the source, at most until next.
 func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) {
-	timeout := pollTime
+	timeout := r.nap()
 	if r.eval != nil {
 		r.eval.counters.Follow()
 	}
@@ -191,6 +197,44 @@ func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) 
 		return false, nil
 	}
 	return false, err
+}
+
+// nap is how long the loop may sleep.
+func (r *run) nap() time.Duration {
+	switch {
+	case r.eval != nil, len(r.env.rec.remotes) > 0, plan.Has[*plan.PushOp](r.plan):
+		return pollTime
+	case r.in.kernel != nil:
+		return r.in.kernel.nap()
+	case r.in.live != nil && !r.in.live.Idle():
+		return pollTime
+	case r.in.live == nil && r.in.src != nil:
+		return pollTime // a recording
+	case r.plan.Watch && (!r.env.watch.told || r.in.live.SawEnd()):
+		return time.Second
+	}
+	return idleTime
+}
+
+// hear has the loop wake when somebody asks how the run stands, until end is called.
+func (r *run) hear() (end func()) {
+	var wake func()
+	switch {
+	case r.cfg.Dump == nil:
+	case r.in.kernel != nil:
+		wake = r.in.kernel.watch.Wake
+	case r.in.live != nil:
+		wake = r.in.live.Wake
+	case r.in.counters.any():
+		wake = r.in.counters.list[0].counters.Wake
+	}
+	if wake == nil {
+		return func() {}
+	}
+	return poll.Hear(r.cfg.Dump, func() {
+		r.asked.Store(true)
+		wake()
+	})
 }
 
 // feed brings what is there to the operators.

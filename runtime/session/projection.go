@@ -52,6 +52,7 @@ func (w *env) send(p *plan.Plan, cfg *perf.Config) (*load.Run, error) {
 			return projected(run.Attach(im.Target))
 		},
 		Detach: run.Stop,
+		Wake:   run.Wake,
 		Untold: run.Untold,
 	}
 	return run, nil

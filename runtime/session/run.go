@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"ppscript/runtime/event"
@@ -33,6 +34,7 @@ type run struct {
 	account  account
 	started  time.Time
 	patience patience
+	asked    atomic.Bool // how the run stands
 }
 
 // Run plans, opens, runs, shows and closes. It returns when ctx ends (which is
@@ -174,6 +176,7 @@ func (r *run) open(ctx context.Context) (err error) {
 			if err := r.env.watch.begin(&r.cfg.Target); err != nil {
 				return err
 			}
+			r.env.watch.await(r.in.live)
 		}
 	}
 	r.instance = r.plan.Instantiate()

@@ -29,6 +29,7 @@ type watch struct {
 	// children says that processes started by those observed belong to them.
 	children bool
 	checked  time.Time
+	told     bool // the end of all of them ends a Poll
 }
 
 // traced tells whether a thread is observed. The idle task never is.
@@ -86,6 +87,9 @@ func (w *watch) enter() error {
 	return err
 }
 
+// await has the end of the processes wake who polls src.
+func (w *watch) await(src *perf.Source) { w.told = len(w.cgroups) == 0 && src.AwaitEnds(w.pids) }
+
 // record takes in a fork. Exits change nothing: the last switch-out of a
 // thread comes after it. A number that is used again leaves the set unless
 // the new thread belongs to it.
@@ -105,7 +109,7 @@ func (w *watch) record(e *event.Event) {
 }
 
 // over reports that all processes that the user named have ended; it looks
-// once a second, and then also who has entered the cgroups.
+// at most once a second, and then also who has entered the cgroups.
 func (w *watch) over(now time.Time) bool {
 	if len(w.pids)+len(w.cgroups) == 0 || now.Sub(w.checked) < time.Second {
 		return false

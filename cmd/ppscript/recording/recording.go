@@ -73,7 +73,11 @@ func New(ctx context.Context, src *perf.Source, o Options) (*Recording, error) {
 // Loop writes until the target or ctx ends.
 func (r *Recording) Loop(ctx context.Context) error {
 	for {
-		err := r.src.Poll(ctx, 100*time.Millisecond)
+		wait := 100 * time.Millisecond
+		if r.src.Idle() {
+			wait = time.Minute // what comes wakes us
+		}
+		err := r.src.Poll(ctx, wait)
 		over := errors.Is(err, io.EOF) || ctx.Err() != nil
 		if err != nil && !over {
 			return err
