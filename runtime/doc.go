@@ -24,6 +24,7 @@
 //	datasrc    where the data of a memory access came from, in words
 //	poll       who waits for rings sleeps until something comes
 //	perf       live source: perf_event_open, rings, records
+//	cost       what observing costs
 //	perfdata   recorded source: perf.data files
 //	relay      events sent elsewhere and received, as recordings
 //	eventtext  events that people write down, made into recordings

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"ppscript/runtime/cost"
 	"ppscript/runtime/unit"
 )
 
@@ -26,11 +27,11 @@ func (r *run) dumps(now time.Time) {
 
 // state is what was attached, what came, and what is kept of it.
 func (r *run) state(now time.Time) []string {
-	self := newUsage()
+	self := cost.NewUsage()
 	lines := []string{
 		fmt.Sprintf("state: running for %s, %d samples, %.3f s of CPU time, at most %s of memory",
 			now.Sub(r.started).Round(time.Millisecond), r.instance.Router.Samples,
-			(self.user + self.sys).Seconds(), unit.Size(self.maxRSSKB<<10)),
+			(self.User + self.Sys).Seconds(), unit.Size(self.MaxRSSKB<<10)),
 	}
 	add := func(format string, args ...any) { lines = append(lines, "state: "+fmt.Sprintf(format, args...)) }
 	if r.in.kernel != nil {
@@ -48,7 +49,7 @@ func (r *run) state(now time.Time) []string {
 		add("%s: %d descriptors, %d wakeups; members of samples: %s", st.Mode, st.Opened, st.Wakeups,
 			r.plan.Members())
 		for _, ring := range st.Rings {
-			add("ring of %s: %s, %d records (%s) read, at most %s waited, %d lost", ringName(ring),
+			add("ring of %s: %s, %d records (%s) read, at most %s waited, %d lost", cost.RingName(ring),
 				unit.Size(int64(ring.SizeBytes)),
 				ring.Records, unit.Size(int64(ring.Bytes)), unit.Size(int64(ring.PeakBytes)), ring.Lost)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"ppscript/runtime/cost"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/kernel"
@@ -385,15 +386,17 @@ func (e *eval) report(now time.Time) error {
 }
 
 // senders are the CPUs or threads that are evaluated, as a rate looks at them.
-func (e *eval) senders() ([]sender, error) {
+func (e *eval) senders() ([]cost.Sender, error) {
 	if e.run.in.kernel != nil {
 		if err := e.update(); err != nil {
 			return nil, err
 		}
 	}
-	var list []sender
+	var list []cost.Sender
 	for i := range e.at {
-		list = append(list, sender{instanceName(e.byThread, e.at[i].id), e.at[i].reached})
+		list = append(list, cost.Sender{
+			Name: cost.InstanceName(e.byThread, e.at[i].id), N: e.at[i].reached,
+		})
 	}
 	return list, nil
 }

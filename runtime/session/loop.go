@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"ppscript/runtime/cost"
 	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/poll"
@@ -32,7 +33,7 @@ func (r *run) loop(ctx context.Context) error {
 	r.in.counters.begin(r.started)
 	defer work(r.plan)()
 	defer lean(r.env.rec.file == nil)()
-	defer r.hear()()
+	defer hear(r)()
 	o := &r.cfg.Options
 	var deadline, tick, usage time.Time
 	if o.Limits.Duration > 0 && !r.env.rec.inFull() {
@@ -42,13 +43,13 @@ func (r *run) loop(ctx context.Context) error {
 	if o.Interval > 0 && r.env.rec.file == nil {
 		tick = r.started.Add(o.Interval)
 	}
-	speed := newRate(o.Limits.SamplingLimit, r.started)
-	self := newUsage()
+	speed := cost.NewRate(o.Limits.SamplingLimit, r.started)
+	self := cost.NewUsage()
 	if o.Cost.UsageSelf > 0 {
 		usage = r.started.Add(o.Cost.UsageSelf)
 	}
 	for {
-		ended, err := r.wait(ctx, earliest(deadline, tick, usage, speed.due()))
+		ended, err := r.wait(ctx, earliest(deadline, tick, usage, speed.Due()))
 		if err != nil {
 			return err
 		}
@@ -89,7 +90,7 @@ func (r *run) loop(ctx context.Context) error {
 		}
 		r.stacks.forgetBetween(r)
 		if !usage.IsZero() && !now.Before(usage) {
-			r.env.msgs.say("%s", self.line())
+			r.env.msgs.say("%s", self.Line())
 			usage = now.Add(o.Cost.UsageSelf)
 		}
 		if err := r.results.out.Flush(); err != nil {
@@ -119,12 +120,12 @@ func (r *run) endInterval(at time.Time) error {
 }
 
 // tooFast reports, and says, that events come faster than the user allows.
-func (r *run) tooFast(speed *rate, now time.Time) bool {
-	due := speed.due()
+func (r *run) tooFast(speed *cost.Rate, now time.Time) bool {
+	due := speed.Due()
 	if due.IsZero() || now.Before(due) {
 		return false
 	}
-	var senders []sender
+	var senders []cost.Sender
 	switch {
 	case r.eval != nil:
 		var err error
@@ -133,9 +134,9 @@ func (r *run) tooFast(speed *rate, now time.Time) bool {
 			return true
 		}
 	case r.in.live != nil:
-		senders = ringSenders(r.in.live.Stats().Rings)
+		senders = cost.RingSenders(r.in.live.Stats().Rings)
 	}
-	why := speed.exceeded(senders, now)
+	why := speed.Exceeded(senders, now)
 	if why == "" {
 		return false
 	}
@@ -217,7 +218,7 @@ func (r *run) nap() time.Duration {
 }
 
 // hear has the loop wake when somebody asks how the run stands, until end is called.
-func (r *run) hear() (end func()) {
+func hear(r *run) (end func()) {
 	var wake func()
 	switch {
 	case r.cfg.Dump == nil:

@@ -43,6 +43,7 @@ var layers = [][]string{
 	{"runtime/datasrc"},  // what a sample says of a memory access
 	{"runtime/poll"},     // waits for rings
 	{"runtime/perf"},
+	{"runtime/cost"}, // what observing costs
 	{"runtime/perfdata"},
 	{"runtime/eventtext"}, // makes recordings of texts
 	{"runtime/relay"},     // recordings that are sent while they are made
