@@ -53,16 +53,16 @@ func (r *Run) Wake(cpu, wake int) error {
 	if m == nil {
 		return nil
 	}
-	if r.sendMem == nil {
+	if r.send.mem == nil {
 		mem, err := unix.Mmap(m.FD(), 0, int(m.MaxEntries())*SendSize, unix.PROT_READ|unix.PROT_WRITE,
 			unix.MAP_SHARED)
 		if err != nil {
 			return fmt.Errorf("map the states of buffers: %w", err)
 		}
-		r.sendMem = mem
+		r.send.mem = mem
 	}
-	if at := cpu*SendSize + SendWake; at < len(r.sendMem) {
-		atomic.StoreUint64((*uint64)(unsafe.Pointer(&r.sendMem[at])), uint64(wake))
+	if at := cpu*SendSize + SendWake; at < len(r.send.mem) {
+		atomic.StoreUint64((*uint64)(unsafe.Pointer(&r.send.mem[at])), uint64(wake))
 	}
 	return nil
 }
@@ -73,9 +73,9 @@ func (r *Run) Untold(cpu int) (uint64, error) {
 	if r.maps == nil {
 		return 0, nil
 	}
-	binary.LittleEndian.PutUint32(r.sendKey[:], uint32(cpu))
-	if err := r.words(SendMap.Of()).lookup(r.sendKey[:], r.sendState[:]); err != nil {
+	binary.LittleEndian.PutUint32(r.send.key[:], uint32(cpu))
+	if err := r.words(SendMap.Of()).lookup(r.send.key[:], r.send.state[:]); err != nil {
 		return 0, fmt.Errorf("read the losses of CPU %d: %w", cpu, err)
 	}
-	return r.sendState[SendFailed/8] - r.sendState[SendTold/8], nil
+	return r.send.state[SendFailed/8] - r.send.state[SendTold/8], nil
 }

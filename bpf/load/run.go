@@ -36,9 +36,14 @@ type Run struct {
 	// Places are the events as perf opens them: where probes sit.
 	Places []perf.EventConfig
 
-	sendKey   [4]byte
-	sendState [SendSize / 8]uint64
-	sendMem   []byte // the states of all buffers, mapped
+	send sendStates
+}
+
+// The sendStates are those of the buffers through which programs send.
+type sendStates struct {
+	key   [4]byte
+	state [SendSize / 8]uint64 // of one
+	mem   []byte               // of all, mapped
 }
 
 // A Rejected is a program that the verifier refused: a fault of the generator,
@@ -251,9 +256,9 @@ func (r *Run) Close() error {
 		errs = append(errs, p.Close())
 	}
 	r.progs = nil
-	if r.sendMem != nil {
-		errs = append(errs, unix.Munmap(r.sendMem))
-		r.sendMem = nil
+	if r.send.mem != nil {
+		errs = append(errs, unix.Munmap(r.send.mem))
+		r.send.mem = nil
 	}
 	for _, m := range r.maps {
 		errs = append(errs, m.Close())
