@@ -8,7 +8,6 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/kernel"
 )
 
 // This file fetches the context members: the state of the running task and
@@ -100,7 +99,7 @@ func (m *members) follow(name string, at int16, size int, path ...string) {
 	c.emit(asm.Mov.Reg(asm.R3, asm.R0))
 	offset := 0
 	for i := 0; ; i += 3 {
-		off, ok := m.hook.host.member(path[i], path[i+1])
+		off, ok := m.hook.host.Member(path[i], path[i+1])
 		if !ok {
 			refuse("%s: the kernel's types do not show %s.%s", name, path[i], path[i+1])
 		}
@@ -122,27 +121,4 @@ func (m *members) follow(name string, at int16, size int, path ...string) {
 		c.load(asm.R3, at)
 		offset = 0
 	}
-}
-
-// needResched is the number of TIF_NEED_RESCHED, which types do not show: x86
-// gave up its own numbers in 6.18.
-func needResched(v kernel.Version) int {
-	switch {
-	case runtime.GOARCH == "arm64":
-		return 1
-	case v.AtLeast(6, 18):
-		return 4
-	}
-	return 3
-}
-
-// lazyResched is the number of TIF_NEED_RESCHED_LAZY, which x86 has since 6.13.
-func lazyResched(v kernel.Version) int {
-	switch {
-	case runtime.GOARCH != "amd64" || !v.AtLeast(6, 13):
-		return 0
-	case v.AtLeast(6, 18):
-		return 5
-	}
-	return 4
 }

@@ -149,7 +149,7 @@ func TestTaskOfMoment(t *testing.T) {
 func TestIRQsDisabled(t *testing.T) {
 	testkit.Requires(t, testkit.BTF, testkit.Breakpoints)
 	h, _ := live(t)
-	off, ok := h.member("task_struct", "nvcsw")
+	off, ok := h.Member("task_struct", "nvcsw")
 	if !ok {
 		t.Fatal("the kernel's types have no nvcsw of a task")
 	}

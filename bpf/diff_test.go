@@ -375,7 +375,7 @@ func (t *trial) errors() uint64 {
 func TestRandomPrograms(t *testing.T) {
 	h, _ := live(t)
 	host := *h
-	host.asRaw = true
+	host.AsRaw = true
 	r := &random{Rand: rand.New(rand.NewSource(7)), folds: host.Atomics}
 	stream := &event.Stream{Schema: recordSchema}
 	refused, compared, folds, rows := map[string]int{}, 0, 0, 0

@@ -275,8 +275,8 @@ func (m *members) moment(to int16, flags, count bool) {
 		return
 	}
 	source := m.hook.source
-	info, has := host.member("task_struct", "thread_info")
-	bits, is := host.member("thread_info", "flags")
+	info, has := host.Member("task_struct", "thread_info")
+	bits, is := host.Member("thread_info", "flags")
 	switch {
 	case !taskContext(source.Schema) && !lockedContext(source.Schema):
 		refuse("only the record of %s tells whether interrupts were disabled, which lines show", source.Label)
@@ -336,8 +336,8 @@ func (m *members) moment(to int16, flags, count bool) {
 // queue, and types tell how far they are apart.
 func (m *members) preemptCount() {
 	c, host := m.hook.code, m.hook.host
-	count, known := host.variable("__preempt_count")
-	queue, is := host.variable("runqueues")
+	count, known := host.PerCPU("__preempt_count")
+	queue, is := host.PerCPU("runqueues")
 	if !known || !is {
 		refuse("programs do not see the preemption count of this kernel, which lines show")
 	}

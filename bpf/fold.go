@@ -351,7 +351,7 @@ func (im *Image) foldMaps() {
 			continue
 		}
 		im.define(load.FoldMap.Of(f.index),
-			im.host.grows(&ebpf.MapSpec{
+			grows(im.host, &ebpf.MapSpec{
 				Type: ebpf.Hash, KeySize: uint32(f.keyLen), ValueSize: uint32(f.size),
 			}, f.spec.Limit, defaultRows))
 		value := make([]byte, f.size)

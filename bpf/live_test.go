@@ -10,6 +10,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
 
+	"ppscript/bpf/features"
 	"ppscript/bpf/load"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/cexpr"
@@ -30,7 +31,7 @@ func live(t testing.TB) (*Host, *tracefs.FS) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := Find(kernel.Roots{})
+	h, err := features.Find(kernel.Roots{})
 	testkit.Requires(t, testkit.Core("bpf", err))
 	return h, fs
 }

@@ -24,7 +24,7 @@ const noPrealloc = 1 // BPF_F_NO_PREALLOC
 // grows sets a hash's bound; one that is large takes memory as it fills.
 // Programs may only do that from 6.1 on: before, the allocator could be the
 // very thing that is being traced.
-func (h *Host) grows(m *ebpf.MapSpec, limit, deflt int) *ebpf.MapSpec {
+func grows(h *Host, m *ebpf.MapSpec, limit, deflt int) *ebpf.MapSpec {
 	if limit == 0 {
 		limit = deflt
 		if !h.Grows {
@@ -68,7 +68,7 @@ func (im *Image) common() {
 	}
 	for _, u := range im.Units {
 		for n := range u.Rows {
-			im.define(u.Rows[n], h.grows(&ebpf.MapSpec{Type: ebpf.PerCPUHash,
+			im.define(u.Rows[n], grows(h, &ebpf.MapSpec{Type: ebpf.PerCPUHash,
 				KeySize: uint32(u.Table.KeyLen), ValueSize: uint32(u.Table.Value.Size)},
 				u.Table.Spec.Limit, defaultRows))
 		}
@@ -85,7 +85,7 @@ func (im *Image) common() {
 				ValueSize: uint32(u.Table.Value.Size), MaxEntries: denseRows})
 		}
 		for _, name := range u.Sketch {
-			im.define(name, h.grows(&ebpf.MapSpec{Type: ebpf.Hash, KeySize: 16, ValueSize: 8},
+			im.define(name, grows(h, &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 16, ValueSize: 8},
 				0, defaultBuckets))
 		}
 	}

@@ -1,12 +1,16 @@
 package bpf
 
 import (
+	"ppscript/bpf/features"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/fold"
 	"ppscript/runtime/join"
 )
+
+// A Host lists the features of this kernel for generated programs.
+type Host = features.Host
 
 // A Part is the part of a plan that shall run inside the kernel: the events that
 // it begins with, and the edges along which they, and what operators make of

@@ -17,7 +17,7 @@ import (
 // read.
 func (h *hook) pickRaw(nodes []expr.Node) {
 	e := h.source
-	if h.host.asRaw {
+	if h.host.AsRaw {
 		h.kind = ebpf.RawTracepoint
 		return
 	}
@@ -27,7 +27,7 @@ func (h *hook) pickRaw(nodes []expr.Node) {
 		return
 	}
 	p := rawpoint.Of(e.Schema.FullName())
-	if p == nil || !h.host.raw(p.Name) {
+	if p == nil || !h.host.Raw(p.Name) {
 		return
 	}
 	typ := ebpf.RawTracepoint
@@ -46,11 +46,11 @@ func (h *hook) pickRaw(nodes []expr.Node) {
 			ok = ok && have && f.View == expr.ViewValue &&
 				(f.F.Kind == event.Int || known.Text && f.F.Kind == event.Str ||
 					known.Words != nil && f.F.Kind == event.Array)
-			if have && known.Words != nil && !h.host.tells32() {
+			if have && known.Words != nil && !h.host.Tells32() {
 				ok = false
 			}
 			if have && known.Deref {
-				if _, has := h.host.member(known.Type, known.Member); !has {
+				if _, has := h.host.Member(known.Type, known.Member); !has {
 					ok = false
 				}
 				typ = ebpf.Tracing
@@ -67,7 +67,7 @@ func (h *hook) pickRaw(nodes []expr.Node) {
 func (h *hook) rawText(off int16, name string) {
 	c := h.code
 	f := h.raw.Fields[name]
-	at, _ := h.host.member(f.Type, f.Member)
+	at, _ := h.host.Member(f.Type, f.Member)
 	c.emit(asm.LoadMem(asm.R3, asm.R6, int16(8*f.Arg), asm.DWord), asm.Add.Imm(asm.R3, int32(at)))
 	c.addr(asm.R1, off)
 	c.emit(asm.Mov.Imm(asm.R2, int32(f.Size+1)))
@@ -92,7 +92,7 @@ func (h *hook) rawField(dst asm.Register, field *event.Field) {
 	base, off := asm.R6, 8*f.Arg
 	if f.Deref {
 		c.emit(asm.LoadMem(dst, base, int16(off), asm.DWord))
-		at, _ := h.host.member(f.Type, f.Member)
+		at, _ := h.host.Member(f.Type, f.Member)
 		c.emit(asm.LoadMem(dst, dst, int16(at), sizes[f.Size]))
 		if f.Signed {
 			c.extend(dst, 8*f.Size, true)
@@ -114,7 +114,7 @@ func (h *hook) rawArray(to int16, name string) {
 // take for each. Other registers change.
 func (h *hook) rawWords(f rawpoint.Field, first, n int, take func(i int)) {
 	c := h.code
-	info, status, ok := h.host.status()
+	info, status, ok := h.host.Status()
 	if !ok {
 		refuse("arguments of system calls: programs cannot tell tasks of 32 bits")
 	}
@@ -125,7 +125,7 @@ func (h *hook) rawWords(f rawpoint.Field, first, n int, take func(i int)) {
 	c.ifImm(asm.JNE, asm.R2, 0, small)
 	words := func(members []string, size asm.Size) {
 		for i, m := range members[first : first+n] {
-			at, ok := h.host.member(f.Type, m)
+			at, ok := h.host.Member(f.Type, m)
 			if !ok {
 				refuse("the kernel's types do not show %s.%s", f.Type, m)
 			}
@@ -138,19 +138,6 @@ func (h *hook) rawWords(f rawpoint.Field, first, n int, take func(i int)) {
 	c.place(small)
 	words(f.Compat, asm.Word)
 	c.place(end)
-}
-
-// status is where a task says that its system call is one of 32 bits.
-func (h *Host) status() (info, status int, ok bool) {
-	info, known := h.member("task_struct", "thread_info")
-	status, ok = h.member("thread_info", "status")
-	return info, status, ok && known && h.TaskStorage
-}
-
-// tells32 reports that programs can tell system calls of 32 bits.
-func (h *Host) tells32() bool {
-	_, _, ok := h.status()
-	return ok
 }
 
 // compatStatus is TS_COMPAT of arch/x86/include/asm/thread_info.h: the running

@@ -128,7 +128,7 @@ func (w *walker) part(size, at, most int, flags int32) {
 // task notes the process, and which program it runs.
 func (w *walker) task() {
 	c := w.eval.code
-	at, ok := w.eval.hook.host.member("task_struct", "self_exec_id")
+	at, ok := w.eval.hook.host.Member("task_struct", "self_exec_id")
 	if !ok {
 		refuse("user stacks need the kernel's type information (CONFIG_DEBUG_INFO_BTF)")
 	}
@@ -231,7 +231,7 @@ func (im *Image) stackMaps() {
 	}
 	for n := range s.generations() {
 		im.define(load.StacksMap.Of(n),
-			im.host.grows(&ebpf.MapSpec{Type: ebpf.Hash, KeySize: load.StackKey, ValueSize: size},
+			grows(im.host, &ebpf.MapSpec{Type: ebpf.Hash, KeySize: load.StackKey, ValueSize: size},
 				0, defaultStacks))
 	}
 	if _, user := s.chain(); user > 0 {

@@ -160,7 +160,7 @@ func (im *Image) trackers(host *Host, t *Target) {
 	if !t.Follow {
 		return
 	}
-	at, ok := host.member("task_struct", "tgid")
+	at, ok := host.Member("task_struct", "tgid")
 	if !ok {
 		refuse("following children needs the kernel's type information (CONFIG_DEBUG_INFO_BTF)")
 	}

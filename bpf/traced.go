@@ -58,7 +58,7 @@ func (im *Image) threads(host *Host, t *Target) {
 	im.define(load.ThreadsMap.Of(), &ebpf.MapSpec{
 		Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: mostThreads,
 	})
-	at, ok := host.member("task_struct", "pid")
+	at, ok := host.Member("task_struct", "pid")
 	if !ok {
 		refuse("following threads needs the kernel's type information (CONFIG_DEBUG_INFO_BTF)")
 	}

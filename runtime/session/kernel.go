@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ppscript/bpf"
+	"ppscript/bpf/features"
 	"ppscript/bpf/load"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
@@ -54,7 +55,7 @@ func (w *env) kernelEnv() placement.Env {
 		t.HostNo = "the engine shall be perf"
 		return t
 	}
-	host, err := bpf.Find(kernel.Roots{})
+	host, err := features.Find(kernel.Roots{})
 	if err != nil {
 		t.HostNo = err.Error()
 	}
@@ -176,9 +177,8 @@ func (k *kernelRun) start(ctx context.Context, r *run) (err error) {
 		}
 	}
 	k.run.Places = r.env.perfConfig(r.plan).Events
-	target := k.plan.Image.Target
-	target.Root = k.watch.PID()
-	if err = k.run.Attach(target); err != nil {
+	k.plan.Image.Target.Root = k.watch.PID()
+	if err = k.run.Attach(k.plan.Image.Target); err != nil {
 		return err
 	}
 	if err = k.hook(ctx, r); err != nil {

@@ -67,7 +67,8 @@ var layers = [][]string{
 	{"runtime/sql"},
 	// What of all that runs in the kernel: how it is loaded and read, then how it is
 	// made. plan asks whether it can.
-	{"bpf/load", "bpf/types", "bpf/arith", "bpf/pattern", "bpf/moment", "bpf/rawpoint"},
+	{"bpf/types"},
+	{"bpf/load", "bpf/features", "bpf/arith", "bpf/pattern", "bpf/moment", "bpf/rawpoint"},
 	{"bpf"},
 	{"runtime/render"},
 	// Stacks get their names, for results of all kinds.

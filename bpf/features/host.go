@@ -1,4 +1,6 @@
-package bpf
+// Package features knows which features this kernel has for generated programs. Package bpf
+// asks it while it generates; who plans makes one by Find.
+package features
 
 import (
 	"errors"
@@ -44,27 +46,43 @@ type Host struct {
 	// is no type information.
 	Variable func(name string) (bytes int, ok bool)
 
-	// asRaw loads every program as one of a raw tracepoint whose arguments
+	// AsRaw loads every program as one of a raw tracepoint whose arguments
 	// are the record: a test can run such a program without an event.
-	asRaw bool
+	AsRaw bool
 }
 
-func (h *Host) raw(name string) bool {
+// Raw reports that the program of a tracepoint may be a raw one.
+func (h *Host) Raw(name string) bool {
 	return name == "sys_enter" || name == "sys_exit" || h.Guarded
 }
 
-func (h *Host) member(typ, member string) (int, bool) {
+// Member finds a member of a structure.
+func (h *Host) Member(typ, member string) (int, bool) {
 	if h.Offset == nil {
 		return 0, false
 	}
 	return h.Offset(typ, member)
 }
 
-func (h *Host) variable(name string) (int, bool) {
+// PerCPU finds where a variable lies in the memory of each CPU.
+func (h *Host) PerCPU(name string) (int, bool) {
 	if h.Variable == nil {
 		return 0, false
 	}
 	return h.Variable(name)
+}
+
+// Status is where a task says that its system call is one of 32 bits.
+func (h *Host) Status() (info, status int, ok bool) {
+	info, known := h.Member("task_struct", "thread_info")
+	status, ok = h.Member("thread_info", "status")
+	return info, status, ok && known && h.TaskStorage
+}
+
+// Tells32 reports that programs can tell system calls of 32 bits.
+func (h *Host) Tells32() bool {
+	_, _, ok := h.Status()
+	return ok
 }
 
 // initPIDNS is the inode of the initial pid namespace, PROC_PID_INIT_INO.
@@ -120,4 +138,27 @@ func Find(r kernel.Roots) (*Host, error) {
 		}
 	}
 	return h, nil
+}
+
+// needResched is the number of TIF_NEED_RESCHED, which types do not show: x86
+// gave up its own numbers in 6.18.
+func needResched(v kernel.Version) int {
+	switch {
+	case runtime.GOARCH == "arm64":
+		return 1
+	case v.AtLeast(6, 18):
+		return 4
+	}
+	return 3
+}
+
+// lazyResched is the number of TIF_NEED_RESCHED_LAZY, which x86 has since 6.13.
+func lazyResched(v kernel.Version) int {
+	switch {
+	case runtime.GOARCH != "amd64" || !v.AtLeast(6, 13):
+		return 0
+	case v.AtLeast(6, 18):
+		return 5
+	}
+	return 4
 }
