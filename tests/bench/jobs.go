@@ -36,6 +36,7 @@ func jobs(ppscript string) []*job {
 	const (
 		total   = "count system calls"
 		count   = "count by system call"
+		keyed   = "count by other keys than the number of the system call"
 		latency = "enter-to-exit latency by system call"
 		slow    = "system calls that take longer than 10 ms"
 		enter   = "raw_syscalls:sys_enter"
@@ -52,6 +53,10 @@ func jobs(ppscript string) []*job {
 		gap     = "tests/bench/gap.star"
 		lastOf  = `tracepoint("raw_syscalls:sys_exit").by("id").agg(calls = agg.count(), ret = agg.last("ret"), at = agg.last("_time"))`
 	)
+	by := func(key string) string {
+		return `tracepoint("raw_syscalls:sys_enter").by(` + key + `).count()`
+	}
+	tuple, choice := "lambda e: (e._tid, e.id)", `lambda e: "parent" if e.id == 110 else "other"`
 	return []*job{
 		{group: bareGroup, name: "bare", args: []string{loopWord}, noCount: true},
 
@@ -63,6 +68,15 @@ func jobs(ppscript string) []*job {
 		{group: count, name: "perf-prof top", args: []string{"perf-prof", "top", "-e", byID, "--", loopWord}},
 		{group: count, name: "ppscript top, native", args: []string{ppscript, "top", "--engine", "perf", "-e", byID, "--", loopWord}, ours: true},
 		{group: count, name: "ppscript top", args: []string{ppscript, "top", "--engine", "bpf", "-e", byID, "--", loopWord}, ours: true},
+
+		{group: keyed, name: "ppscript, id", args: []string{ppscript, "--engine", "bpf", "-c", by(`"id"`), "--", loopWord}, ours: true},
+		{group: keyed, name: "ppscript, e.args[0]", args: []string{ppscript, "--engine", "bpf", "-c", by("lambda e: e.args[0]"), "--", loopWord}, ours: true, noCount: true},
+		{group: keyed, name: "ppscript, a tuple", args: []string{ppscript, "--engine", "bpf", "-c", by(tuple), "--", loopWord}, ours: true},
+		{group: keyed, name: "ppscript, one of two texts", args: []string{ppscript, "--engine", "bpf", "-c", by(choice), "--", loopWord}, ours: true},
+		{group: keyed, name: "bpftrace, args[0]", args: []string{"bpftrace", "-c", loopWord, "-e",
+			"tracepoint:raw_syscalls:sys_enter { @[args->args[0]] = count(); }"}, noCount: true},
+		{group: keyed, name: "bpftrace, a tuple", args: []string{"bpftrace", "-c", loopWord, "-e",
+			"tracepoint:raw_syscalls:sys_enter { @[tid, args->id] = count(); }"}},
 
 		{group: reject, name: "bpftrace", args: []string{"bpftrace", "-c", loopWord, "-e",
 			"tracepoint:raw_syscalls:sys_enter /args->id == 9999/ { @ = count(); }"}, noCount: true},
