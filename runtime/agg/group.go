@@ -1,6 +1,8 @@
 package agg
 
 import (
+	"encoding/binary"
+
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
@@ -19,6 +21,7 @@ type Group struct {
 	// into bytes. No keys is row 0.
 	ints  *key.Ints
 	texts *key.Texts
+	packs []pack // of the columns, if one stream arrives; nil is key.Append
 
 	rows     []row
 	measures []Measure // len(spec.Args) for each row
@@ -82,6 +85,7 @@ func New(s Spec) *Group {
 		g.ints = key.NewInts(s.Limit)
 	default:
 		g.texts = key.NewTexts(s.Limit)
+		g.packs = packsOf(s.Keys)
 	}
 	return g
 }
@@ -106,6 +110,10 @@ func (g *Group) Events(evs []*event.Event) {
 			g.countInts(p, evs)
 			return
 		}
+	}
+	if g.packs != nil && len(g.spec.Args) == 1 && g.spec.Args[0].plainCount() {
+		g.countPacked(evs)
+		return
 	}
 	for _, e := range evs {
 		g.frame.Reset(e)
@@ -157,10 +165,7 @@ func (g *Group) row(e *event.Event) int32 {
 		}
 		r, fresh = g.ints.Insert(k)
 	case g.texts != nil:
-		g.work.pack = g.work.pack[:0]
-		for _, k := range g.spec.Keys {
-			g.work.pack = key.Append(g.work.pack, k.For(e), &g.frame)
-		}
+		g.pack(e)
 		if g.frame.Err != nil {
 			return key.None
 		}
@@ -173,6 +178,91 @@ func (g *Group) row(e *event.Event) int32 {
 	}
 	return r
 }
+
+// pack packs the key of the frame's event, e.
+func (g *Group) pack(e *event.Event) {
+	b := g.work.pack[:0]
+	if g.packs == nil {
+		for _, k := range g.spec.Keys {
+			b = key.Append(b, k.For(e), &g.frame)
+		}
+		g.work.pack = b
+		return
+	}
+	for i := range g.packs {
+		k := &g.packs[i]
+		if k.num != nil {
+			b = binary.LittleEndian.AppendUint64(b, uint64(k.num(&g.frame)))
+		} else {
+			text := k.text(&g.frame)
+			b = append(binary.LittleEndian.AppendUint32(b, uint32(len(text))), text...)
+		}
+	}
+	g.work.pack = b
+}
+
+// A pack is a column of a key of one stream, a number or a text, as key.Append packs
+// it.
+type pack struct {
+	num  func(*expr.Frame) int64
+	text func(*expr.Frame) []byte
+}
+
+// packsOf are the columns of a key; nil if more than one stream arrives, or one is
+// neither a number nor a text.
+func packsOf(keys []*flow.Fn) []pack {
+	var list []pack
+	for _, k := range keys {
+		p := k.One()
+		switch {
+		case p != nil && p.Type.Numeric():
+			list = append(list, pack{num: p.Int})
+		case p != nil && p.Type.Kind == expr.Str:
+			list = append(list, pack{text: p.Str})
+		default:
+			return nil
+		}
+	}
+	return list
+}
+
+// countPacked counts by a text or by several columns.
+//
+// Fast path: events come in runs of one text.
+func (g *Group) countPacked(evs []*event.Event) {
+	one := g.packs[0].text
+	if len(g.packs) > 1 {
+		one = nil
+	}
+	for _, e := range evs {
+		g.frame.Reset(e)
+		if one != nil {
+			text := one(&g.frame)
+			if r := g.texts.Last(textPrefix, text); r >= 0 && g.frame.Err == nil {
+				g.measures[r].N++
+				continue
+			}
+			g.work.pack = append(binary.LittleEndian.AppendUint32(g.work.pack[:0], uint32(len(text))), text...)
+		} else {
+			g.pack(e)
+		}
+		if g.frame.Err != nil {
+			g.errs.Note(&g.frame)
+			continue
+		}
+		r, fresh := g.texts.Insert(g.work.pack)
+		if fresh {
+			g.fresh(r, e)
+		} else if r == key.None {
+			g.work.evicted++
+			continue
+		}
+		g.measures[r].N++
+	}
+}
+
+// textPrefix is what key.Append puts in front of a text: its length.
+const textPrefix = 4
 
 // fresh makes the state of a new row; rows come in order.
 func (g *Group) fresh(r int32, e *event.Event) {

@@ -271,6 +271,10 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 
 func BenchmarkGroup(b *testing.B) {
 	evs := batch(256)
+	mixed := batch(256)
+	for i, e := range mixed {
+		*e = *ev(stream, e.Time, int32(i*7%16), 1, []string{"bash", "kworker/0:1", "sshd", "cat"}[i*5%4])
+	}
 	for _, c := range []struct {
 		name string
 		spec Spec
@@ -278,11 +282,16 @@ func BenchmarkGroup(b *testing.B) {
 		{"count by integer", Spec{Keys: []*flow.Fn{fn(b, "id")}, Args: []Arg{{}}, Aggs: []Agg{{Op: Count}}}},
 		{"count by text", Spec{Keys: []*flow.Fn{fn(b, "name")}, Args: []Arg{{}}, Aggs: []Agg{{Op: Count}}}},
 		{"count by two", Spec{Keys: []*flow.Fn{fn(b, "name"), fn(b, "id")}, Args: []Arg{{}}, Aggs: []Agg{{Op: Count}}}},
+		{"mixed by text", Spec{Keys: []*flow.Fn{fn(b, "name")}, Args: []Arg{{}}, Aggs: []Agg{{Op: Count}}}},
+		{"mixed by two", Spec{Keys: []*flow.Fn{fn(b, "name"), fn(b, "id")}, Args: []Arg{{}}, Aggs: []Agg{{Op: Count}}}},
 		{"five columns", Spec{Keys: []*flow.Fn{fn(b, "id")}, Args: []Arg{{Fn: fn(b, "val")}},
 			Aggs: []Agg{{Op: Count}, {Op: Sum}, {Op: Min}, {Op: Max}, {Op: Quantile, Q: 0.99}}}},
 	} {
 		b.Run(strings.ReplaceAll(c.name, " ", "_"), func(b *testing.B) {
-			g := New(c.spec)
+			g, evs := New(c.spec), evs
+			if strings.HasPrefix(c.name, "mixed") {
+				evs = mixed
+			}
 			b.ReportAllocs()
 			n := 0
 			for n < b.N {

@@ -1,20 +1,18 @@
 package key
 
-import (
-	"hash/maphash"
-	"math/bits"
-)
+import "math/bits"
 
 // Texts maps keys of any bytes (strings, several columns behind each other)
 // to rows. The key bytes of a row are kept and can be read back.
 type Texts struct {
-	seed  maphash.Seed
+	seed  seed
 	slots []textSlot
 	shift uint
 	count int
 	limit int
 	free  []int32
 	keys  [][]byte // by row; buffers of freed rows are used again
+	last  int32    // the row of the last key; events come in runs of one key
 }
 
 type textSlot struct {
@@ -27,7 +25,7 @@ func NewTexts(limit int) *Texts {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
-	t := &Texts{seed: maphash.MakeSeed(), limit: limit}
+	t := &Texts{seed: newSeed(), limit: limit, last: None}
 	t.alloc(64)
 	return t
 }
@@ -37,10 +35,7 @@ func (t *Texts) alloc(n int) {
 	t.shift = uint(32 - bits.TrailingZeros(uint(n)))
 }
 
-func (t *Texts) hash(k []byte) uint32 {
-	h := maphash.Bytes(t.seed, k)
-	return uint32(h>>32) ^ uint32(h)
-}
+func (t *Texts) hash(k []byte) uint32 { return t.seed.hash(k) }
 
 // Len is the number of keys.
 func (t *Texts) Len() int { return t.count }
@@ -70,9 +65,13 @@ func (t *Texts) find(k []byte, h uint32) (row int32, at uint32) {
 // Insert returns the row of k and whether it is new; None if the table is at
 // its limit. The bytes are copied.
 func (t *Texts) Insert(k []byte) (row int32, fresh bool) {
+	if t.last >= 0 && string(t.keys[t.last]) == string(k) {
+		return t.last, false
+	}
 	h := t.hash(k)
 	row, at := t.find(k, h)
 	if row >= 0 {
+		t.last = row
 		return row, false
 	}
 	if t.count >= t.limit {
@@ -96,7 +95,18 @@ func (t *Texts) Insert(k []byte) (row int32, fresh bool) {
 	}
 	t.slots[at] = textSlot{h, row + 1}
 	t.count++
+	t.last = row
 	return row, true
+}
+
+// Last returns the row of the last key that was inserted if that is k behind a
+// prefix of skip bytes, which all keys have in common with it but for its length;
+// else None.
+func (t *Texts) Last(skip int, k []byte) int32 {
+	if t.last >= 0 && string(t.keys[t.last][skip:]) == string(k) {
+		return t.last
+	}
+	return None
 }
 
 func (t *Texts) grow() {
@@ -132,6 +142,7 @@ func (t *Texts) Delete(k []byte) int32 {
 	t.slots[i] = textSlot{}
 	t.count--
 	t.free = append(t.free, row)
+	t.last = None
 	return row
 }
 
@@ -147,5 +158,5 @@ func (t *Texts) Each(fn func(k []byte, row int32)) {
 // Reset removes all keys and keeps the capacity.
 func (t *Texts) Reset() {
 	clear(t.slots)
-	t.count, t.keys, t.free = 0, t.keys[:0], t.free[:0]
+	t.count, t.keys, t.free, t.last = 0, t.keys[:0], t.free[:0], None
 }
