@@ -242,7 +242,8 @@ func (g *Group) countPacked(evs []*event.Event) {
 				g.measures[r].N++
 				continue
 			}
-			g.work.pack = append(binary.LittleEndian.AppendUint32(g.work.pack[:0], uint32(len(text))), text...)
+			g.work.pack = binary.LittleEndian.AppendUint32(g.work.pack[:0], uint32(len(text)))
+			g.work.pack = append(g.work.pack, text...)
 		} else {
 			g.pack(e)
 		}

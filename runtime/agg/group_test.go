@@ -279,11 +279,14 @@ func BenchmarkGroup(b *testing.B) {
 		name string
 		spec Spec
 	}{
-		{"count by integer", Spec{Keys: []*flow.Fn{fn(b, "id")}, Args: []Arg{{}}, Aggs: []Agg{{Op: Count}}}},
+		{"count by integer", Spec{Keys: []*flow.Fn{fn(b, "id")},
+			Args: []Arg{{}}, Aggs: []Agg{{Op: Count}}}},
 		{"count by text", Spec{Keys: []*flow.Fn{fn(b, "name")}, Args: []Arg{{}}, Aggs: []Agg{{Op: Count}}}},
-		{"count by two", Spec{Keys: []*flow.Fn{fn(b, "name"), fn(b, "id")}, Args: []Arg{{}}, Aggs: []Agg{{Op: Count}}}},
+		{"count by two", Spec{Keys: []*flow.Fn{fn(b, "name"), fn(b, "id")},
+			Args: []Arg{{}}, Aggs: []Agg{{Op: Count}}}},
 		{"mixed by text", Spec{Keys: []*flow.Fn{fn(b, "name")}, Args: []Arg{{}}, Aggs: []Agg{{Op: Count}}}},
-		{"mixed by two", Spec{Keys: []*flow.Fn{fn(b, "name"), fn(b, "id")}, Args: []Arg{{}}, Aggs: []Agg{{Op: Count}}}},
+		{"mixed by two", Spec{Keys: []*flow.Fn{fn(b, "name"), fn(b, "id")},
+			Args: []Arg{{}}, Aggs: []Agg{{Op: Count}}}},
 		{"five columns", Spec{Keys: []*flow.Fn{fn(b, "id")}, Args: []Arg{{Fn: fn(b, "val")}},
 			Aggs: []Agg{{Op: Count}, {Op: Sum}, {Op: Min}, {Op: Max}, {Op: Quantile, Q: 0.99}}}},
 	} {
