@@ -90,17 +90,6 @@ type pair struct {
 	feeds      []feed
 }
 
-// A table is a group whose rows the kernel keeps.
-type table struct {
-	spec  *agg.Spec
-	name  string
-	index int
-
-	cols   []load.Column
-	keyLen int
-	value  load.Value
-}
-
 // followed is the graph of a Part.
 func (p *Part) followed() *graph {
 	b := &follower{graph: &graph{intervals: p.Intervals, counted: p.Counted}, part: p,

@@ -13,9 +13,6 @@ import (
 func NewInt(v int64) Node   { return &Const{T: TInt, Int: v} }
 func NewUint(v uint64) Node { return &Const{T: TUint, Int: int64(v)} }
 func NewStr(s string) Node  { return &Const{T: TStr, Str: s} }
-func NewFloat(v float64) Node {
-	return &Const{T: TFloat, Float: v}
-}
 func NewBool(b bool) Node {
 	if b {
 		return &Const{T: TBool, Int: 1}

@@ -63,7 +63,7 @@ func TestSlots(t *testing.T) {
 }
 
 func TestFloats(t *testing.T) {
-	half, x := NewFloat(0.5), NewLocal(0, "x", TFloat)
+	half, x := newFloat(0.5), NewLocal(0, "x", TFloat)
 	i32 := fieldNode("i32") // -3
 	f := func(n Node, want float64) {
 		t.Helper()
@@ -96,7 +96,7 @@ func TestFloats(t *testing.T) {
 		t.Errorf("trunc(-1.5): got %d, want -1", got)
 	}
 	big := must(NewUnary(OpTrunc,
-		must(PyBinary("*", must(NewUnary(OpToFloat, fieldNode("n64"))), NewFloat(2)))))
+		must(PyBinary("*", must(NewUnary(OpToFloat, fieldNode("n64"))), newFloat(2)))))
 	if Build(big).Int(&fr); !errors.Is(fr.Err, ErrOverflow) {
 		t.Errorf("trunc of 2^65: got %v, want %v", fr.Err, ErrOverflow)
 	}
@@ -154,7 +154,7 @@ func TestConstructorErrors(t *testing.T) {
 	check("element of a bool index")(NewLoadElem(0, 2, TInt, NewBool(true)))
 	check("store of a text in a list")(NewStoreElem(0, 2, NewInt(0), text))
 	check("store at a text")(NewStoreElem(0, 2, text, NewInt(0)))
-	check("store of a float")(NewStoreState(0, NewFloat(1)))
+	check("store of a float")(NewStoreState(0, newFloat(1)))
 	check("emit of statements")(NewEmit(0, nil, void))
 	check("tuple of tuples")(NewTuple(tuple))
 	check("slice of a number")(NewSlice(NewInt(1), 0, 1, false))

@@ -1,6 +1,9 @@
 package expr_test
 
-import "ppscript/runtime/expr/exprtest"
+import (
+	. "ppscript/runtime/expr"
+	"ppscript/runtime/expr/exprtest"
+)
 
 var (
 	testSchema = exprtest.Schema
@@ -15,3 +18,5 @@ func boolToInt(b bool) int64 {
 	}
 	return 0
 }
+
+func newFloat(v float64) Node { return &Const{T: TFloat, Float: v} }

@@ -141,14 +141,14 @@ func TestPyFloat(t *testing.T) {
 	}
 	f("/", NewInt(7), NewInt(2), 3.5)
 	f("/", NewUint(1<<63), NewInt(1), 1<<63)
-	f("*", NewFloat(1.5), NewInt(2), 3)
-	f("-", NewInt(1), NewFloat(0.5), 0.5)
+	f("*", newFloat(1.5), NewInt(2), 3)
+	f("-", NewInt(1), newFloat(0.5), 0.5)
 	n, _ := PyBinary("/", NewInt(1), NewInt(0))
 	var fr Frame
 	if Build(n).Float(&fr); !errors.Is(fr.Err, ErrDivide) {
 		t.Errorf("1/0: got %v, want %v", fr.Err, ErrDivide)
 	}
-	n, _ = PyBinary("<", NewInt(1), NewFloat(1.5))
+	n, _ = PyBinary("<", NewInt(1), newFloat(1.5))
 	if !Build(n).Bool(&fr) {
 		t.Errorf("1 < 1.5: got false")
 	}

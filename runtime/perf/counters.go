@@ -34,14 +34,6 @@ type Count struct {
 	Running time.Duration // less than Enabled if a hardware counter was shared
 }
 
-// scaled is the value extrapolated to the time that the counter did not run.
-func (c Count) scaled() uint64 {
-	if c.Running <= 0 || c.Running >= c.Enabled {
-		return c.Value
-	}
-	return uint64(float64(c.Value) * float64(c.Enabled) / float64(c.Running))
-}
-
 // OpenCounters opens the events of cfg on its target and starts them. On an
 // error nothing stays open.
 func OpenCounters(ctx context.Context, cfg Config) (*Counters, error) {
@@ -68,9 +60,6 @@ func OpenCounters(ctx context.Context, cfg Config) (*Counters, error) {
 
 // Streams lists the events that opened; Count.Stream points to them.
 func (c *Counters) Streams() []*event.Stream { return c.src.streams }
-
-// warnings lists the events and threads that OpenCounters skipped.
-func (c *Counters) warnings() []error { return c.src.warnings }
 
 // Read appends the present value of every counter to dst, by stream, thread
 // and CPU; those of CPUs that came later follow. An inherited counter includes the

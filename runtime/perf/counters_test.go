@@ -90,8 +90,8 @@ func TestCountersOfTasks(t *testing.T) {
 		h.do("fork 1000")
 		if ctr.src.open.strays() {
 			c.want += 1000 // and says so
-			if len(ctr.warnings()) != 1 {
-				t.Errorf("%s: got warnings %v, want one", c.name, ctr.warnings())
+			if len(ctr.src.warnings) != 1 {
+				t.Errorf("%s: got warnings %v, want one", c.name, ctr.src.warnings)
 			}
 		}
 		if got := sum(read(t, ctr), ctr.Streams()[0]); got != c.want {
@@ -163,21 +163,6 @@ func TestCountersReadAllocatesNothing(t *testing.T) {
 		}
 	}); n != 0 {
 		t.Errorf("got %v allocations, want 0", n)
-	}
-}
-
-func TestScaled(t *testing.T) {
-	for _, c := range []struct {
-		in   Count
-		want uint64
-	}{
-		{Count{Value: 100, Enabled: 10, Running: 10}, 100},
-		{Count{Value: 100, Enabled: 10, Running: 5}, 200},
-		{Count{Value: 0, Enabled: 10}, 0},
-	} {
-		if got := c.in.scaled(); got != c.want {
-			t.Errorf("%+v: got %d, want %d", c.in, got, c.want)
-		}
 	}
 }
 

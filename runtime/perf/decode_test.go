@@ -86,7 +86,7 @@ func checkSample(t *testing.T, f Format, kthread bool, l *Layout, e *event.Event
 	} {
 		got, ok := l.Member(e, m.member)
 		if ok != has(m.bit) || ok && got != m.want {
-			t.Errorf("fact %d: got %#x, %v; want %#x, %v", m.member, got, ok, m.want, has(m.bit))
+			t.Errorf("sample member %d: got %#x, %v; want %#x, %v", m.member, got, ok, m.want, has(m.bit))
 		}
 	}
 	var chain, user, intr []uint64
@@ -109,7 +109,7 @@ func checkSample(t *testing.T, f Format, kthread bool, l *Layout, e *event.Event
 	if got := l.UserRegs(e); !slices.Equal(got, user) {
 		t.Errorf("user registers: got %v, want %v", got, user)
 	}
-	if got := l.intrRegs(e); !slices.Equal(got, intr) {
+	if got := l.regs(e, unix.PERF_SAMPLE_REGS_INTR); !slices.Equal(got, intr) {
 		t.Errorf("interrupted registers: got %v, want %v", got, intr)
 	}
 	if got := l.UserStack(e); !bytes.Equal(got, stack) {
@@ -290,7 +290,7 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("stack of %d in %d bytes", n, len(rec))
 		}
 		l.UserRegs(&e)
-		l.intrRegs(&e)
+		l.regs(&e, unix.PERF_SAMPLE_REGS_INTR)
 		for member := event.MemberTime; member <= event.MemberCallchain; member++ {
 			l.Member(&e, member)
 		}

@@ -113,11 +113,6 @@ func (l *Layout) UserRegs(e *event.Event) []uint64 {
 // UserMask says which registers UserRegs returns.
 func (l *Layout) UserMask() uint64 { return l.RegsUser }
 
-// intrRegs is UserRegs for the registers at the interrupt.
-func (l *Layout) intrRegs(e *event.Event) []uint64 {
-	return l.regs(e, unix.PERF_SAMPLE_REGS_INTR)
-}
-
 // register is register n, as it was at the event or, failing that, in the
 // interrupted user code.
 func (l *Layout) register(e *event.Event, n uint) (uint64, bool) {

@@ -88,7 +88,6 @@ type destination struct {
 
 // A form is how the records of all events look.
 type form struct {
-	format  perf.Format
 	common  *perf.Layout
 	dec     *perf.Decoder
 	trailer int // size of the SampleID of synthesized records

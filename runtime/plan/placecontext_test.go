@@ -11,7 +11,7 @@ import (
 )
 
 // clocks is a Catalog of an event without a record, and of one with.
-type clocks struct{ oneEvent }
+type clocks struct{}
 
 var clockSchema = &event.Schema{System: "software", Name: "cpu-clock", Type: 1}
 
