@@ -147,9 +147,9 @@ func (c *code) kernelFunction(id int) {
 
 // buffers adds the maps that lead to the buffers. Their sizes are for who reads
 // them to say.
-func (i *Image) buffers() {
-	i.define(load.SendMap.Of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: load.SendSize,
+func (im *Image) buffers() {
+	im.define(load.SendMap.Of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: load.SendSize,
 		Flags: unix.BPF_F_MMAPABLE})
-	i.define(load.BuffersMap.Of(), &ebpf.MapSpec{Type: ebpf.ArrayOfMaps, KeySize: 4, ValueSize: 4,
+	im.define(load.BuffersMap.Of(), &ebpf.MapSpec{Type: ebpf.ArrayOfMaps, KeySize: 4, ValueSize: 4,
 		InnerMap: &ebpf.MapSpec{Type: ebpf.RingBuf, MaxEntries: 4096}})
 }

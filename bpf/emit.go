@@ -74,9 +74,9 @@ func (r *record) lay() {
 }
 
 // Projection says how the sent fields of an event become its record again.
-func (i *Image) Projection(e int) *perf.Projection {
-	for k := range i.graph.sources[e].feeds {
-		r := i.graph.sources[e].feeds[k].emit
+func (im *Image) Projection(e int) *perf.Projection {
+	for k := range im.graph.sources[e].feeds {
+		r := im.graph.sources[e].feeds[k].emit
 		if r == nil {
 			continue
 		}
@@ -96,7 +96,7 @@ func (i *Image) Projection(e int) *perf.Projection {
 		if r.Whole {
 			c.Skip = r.size
 		} else {
-			c.Size = max(c.Size, i.graph.sources[e].Schema.Size, 8)
+			c.Size = max(c.Size, im.graph.sources[e].Schema.Size, 8)
 		}
 		return c
 	}
@@ -237,9 +237,9 @@ func (e *source) whole() bool {
 }
 
 // outputs adds the maps for sending.
-func (i *Image) outputs() {
+func (im *Image) outputs() {
 	sends := false
-	for n, e := range i.graph.sources {
+	for n, e := range im.graph.sources {
 		for k := range e.feeds {
 			r := e.feeds[k].emit
 			if r == nil {
@@ -247,12 +247,12 @@ func (i *Image) outputs() {
 			}
 			sends = true
 			if r.Whole || len(r.Texts) > 0 {
-				i.define(load.WholeMap.Of(n), &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4,
+				im.define(load.WholeMap.Of(n), &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4,
 					ValueSize: uint32(perf.HeadSize + r.buffer()), MaxEntries: 1})
 			}
 		}
 	}
-	if sends || len(i.graph.sentPairs()) > 0 {
-		i.buffers()
+	if sends || len(im.graph.sentPairs()) > 0 {
+		im.buffers()
 	}
 }

@@ -95,22 +95,22 @@ func (r *record) layPair() {
 
 // Pairs are the streams of pairs that the programs send. Start and End are indices
 // in Part.Events; who reads them knows the schema of each by its stream.
-func (i *Image) Pairs() (pairs []perf.Pair, streams []int) {
-	for _, j := range i.graph.joins {
+func (im *Image) Pairs() (pairs []perf.Pair, streams []int) {
+	for _, j := range im.graph.joins {
 		for k := range j.pairs {
 			p := &j.pairs[k]
 			for _, f := range p.feeds {
 				if f.emit == nil {
 					continue
 				}
-				st := pairsOf(j.spec, i.graph.sources[p.start].Stream, i.graph.sources[p.end].Stream)
+				st := pairsOf(j.spec, im.graph.sources[p.start].Stream, im.graph.sources[p.end].Stream)
 				pairs = append(pairs, perf.Pair{
 					Schema: st.Schema,
 					Label:  st.Label,
 					Start:  p.start,
 					End:    p.end,
-					Starts: f.emit.part(expr.Start, i.graph.sources[p.start].Schema),
-					Ends:   f.emit.part(expr.End, i.graph.sources[p.end].Schema),
+					Starts: f.emit.part(expr.Start, im.graph.sources[p.start].Schema),
+					Ends:   f.emit.part(expr.End, im.graph.sources[p.end].Schema),
 				})
 				streams = append(streams, st.Index)
 			}

@@ -3,7 +3,7 @@ package cexpr
 import "ppscript/runtime/expr/exprtest"
 
 var (
-	testEvent  = exprtest.Event
-	testScope  = exprtest.Scope
-	setField   = exprtest.SetField
+	testEvent = exprtest.Event
+	testScope = exprtest.Scope
+	setField  = exprtest.SetField
 )

@@ -134,30 +134,30 @@ func Rebind(n Node, from, p Part) Node {
 
 // rebind has an interpreted function see the part instead of the event, or
 // the event again.
-func (c *Native) rebind(n *Native, from, p Part) {
+func (n *Native) rebind(of *Native, from, p Part) {
 	if p == Self {
-		*c = *c.Data.(*Native)
+		*n = *n.Data.(*Native)
 		return
 	}
-	c.Data = n
-	if n.Int != nil {
-		c.Int = func(f *Frame, args []Arg) int64 {
+	n.Data = of
+	if of.Int != nil {
+		n.Int = func(f *Frame, args []Arg) int64 {
 			e := f.Event
 			defer func() { f.Event = e }()
 			if f.Event = f.part(p); f.Event == nil {
 				return 0
 			}
-			return n.Int(f, args)
+			return of.Int(f, args)
 		}
 	}
-	if n.Str != nil {
-		c.Str = func(f *Frame, args []Arg) []byte {
+	if of.Str != nil {
+		n.Str = func(f *Frame, args []Arg) []byte {
 			e := f.Event
 			defer func() { f.Event = e }()
 			if f.Event = f.part(p); f.Event == nil {
 				return nil
 			}
-			return n.Str(f, args)
+			return of.Str(f, args)
 		}
 	}
 }

@@ -67,6 +67,6 @@ func (u *Uses) Member(member event.Member) bool {
 }
 
 // Is reports that the field is a sample member.
-func (f *Field) Is(member event.Member) bool {
-	return f.F.Place == event.InMember && f.F.Member == member
+func (n *Field) Is(member event.Member) bool {
+	return n.F.Place == event.InMember && n.F.Member == member
 }

@@ -128,14 +128,6 @@ func (d *Decoder) find(id uint64) *entry {
 	return nil
 }
 
-// stream returns the stream with that id, nil if there is none.
-func (d *Decoder) stream(id uint64) *event.Stream {
-	if ent := d.find(id); ent != nil {
-		return ent.stream
-	}
-	return nil
-}
-
 // Decode fills e from rec, one whole record, and sets every member but Ring.
 // False means that the record is corrupt, or a sample of no known stream; the
 // caller counts it. The event views rec.

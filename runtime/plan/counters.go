@@ -112,10 +112,10 @@ func (c *Counters) branches(b *builder) ([]branch, error) {
 }
 
 // explainSources writes what is opened as counters.
-func (c *CounterOp) explainSources(w *strings.Builder) {
-	for i, s := range c.Schemas {
+func (op *CounterOp) explainSources(w *strings.Builder) {
+	for i, s := range op.Schemas {
 		fmt.Fprintf(w, "  counter %s", s.FullName())
-		if f := c.Sources[i].Filter; f != "" {
+		if f := op.Sources[i].Filter; f != "" {
 			fmt.Fprintf(w, "  filter, in the kernel: %s", f)
 		}
 		w.WriteByte('\n')

@@ -106,9 +106,9 @@ func (op *EachOp) instantiate(*Instance) Running { return &EachRun{EachOp: op} }
 
 func (x *EachRun) sink(int) flow.Sink { return x }
 
-func (x *EachOp) needs(b *builder, n *need) {
+func (op *EachOp) needs(b *builder, n *need) {
 	n.order("a script function sees events in time order")
-	readerOfStack(b, x.Spec.In, x.Spec.Fn)
+	readerOfStack(b, op.Spec.In, op.Spec.Fn)
 }
 
 func (*EachOp) sees() sight { return sight{key: true, starts: true} }

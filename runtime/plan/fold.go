@@ -256,25 +256,25 @@ func keyField(p *expr.Program) event.Field {
 }
 
 // limit is the bound on keys.
-func (r *FoldOp) limit() int {
-	if r.from.Limit > 0 {
-		return r.from.Limit
+func (n *FoldOp) limit() int {
+	if n.from.Limit > 0 {
+		return n.from.Limit
 	}
 	return key.DefaultLimit
 }
 
-func (r *FoldOp) needs(b *builder, n *need) {
-	n.add(event.MemberTime)
-	if !r.spec.ByRing {
-		n.order("fold: the state of a key depends on the order of events")
+func (n *FoldOp) needs(b *builder, to *need) {
+	to.add(event.MemberTime)
+	if !n.spec.ByRing {
+		to.order("fold: the state of a key depends on the order of events")
 	}
-	readerOfStack(b, r.from.In, r.from.Machine)
+	readerOfStack(b, n.from.In, n.from.Machine)
 }
 
-func (r *FoldOp) explain(w *strings.Builder) {
-	numbers, texts := r.from.Machine.Initial()
+func (n *FoldOp) explain(w *strings.Builder) {
+	numbers, texts := n.from.Machine.Initial()
 	members := len(numbers) + len(texts)
-	fmt.Fprintf(w, "%-15s by %s: %d members, at most %d keys\n", r.Name, r.Key, members, r.limit())
+	fmt.Fprintf(w, "%-15s by %s: %d members, at most %d keys\n", n.Name, n.Key, members, n.limit())
 }
 
 // End implements Running: the flush function sees all states.

@@ -377,23 +377,23 @@ func (n *JoinOp) notes() []string {
 	return notes
 }
 
-func (j *JoinOp) needs(_ *builder, n *need) {
-	n.add(event.MemberTime)
-	for i := range j.js.In {
-		in := &j.js.In[i]
+func (n *JoinOp) needs(_ *builder, to *need) {
+	to.add(event.MemberTime)
+	for i := range n.js.In {
+		in := &n.js.In[i]
 		if in.Wakeup != nil || in.NextPID != nil {
-			n.add(event.MemberTID, event.MemberCPU)
-			n.raw = true
+			to.add(event.MemberTID, event.MemberCPU)
+			to.raw = true
 		}
 	}
-	if !j.js.ByRing {
-		n.order("join: starts and ends of one key may be in different rings")
+	if !n.js.ByRing {
+		to.order("join: starts and ends of one key may be in different rings")
 	}
 }
 
-func (j *JoinOp) explain(w *strings.Builder) {
-	fmt.Fprintf(w, "join            by %s: %s\n", j.key, strings.Join(j.names, "; "))
-	for _, note := range j.notes() {
+func (n *JoinOp) explain(w *strings.Builder) {
+	fmt.Fprintf(w, "join            by %s: %s\n", n.key, strings.Join(n.names, "; "))
+	for _, note := range n.notes() {
 		fmt.Fprintf(w, "                %s\n", note)
 	}
 }

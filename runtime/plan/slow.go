@@ -115,8 +115,8 @@ func (*SlowOp) inKernel() (placement.Work, string) {
 	return placement.Work{}, "slow pairs are shown with their events"
 }
 
-func (s *SlowOp) explain(w *strings.Builder) {
-	fmt.Fprintf(w, "result %-8s a listing for each slow pair\n", s.Name)
+func (op *SlowOp) explain(w *strings.Builder) {
+	fmt.Fprintf(w, "result %-8s a listing for each slow pair\n", op.Name)
 }
 
 // joinOf is the join that a root belongs to.
@@ -143,13 +143,13 @@ func (s *SlowRun) State() []string {
 }
 
 // bound is which pairs are slow, as a predicate; nil is all.
-func (s *SlowOp) bound(br *branch) expr.Node {
+func (op *SlowOp) bound(br *branch) expr.Node {
 	var texts []string
-	if s.Spec.Than >= 0 {
-		texts = append(texts, fmt.Sprintf("delay > %d", s.Spec.Than))
+	if op.Spec.Than >= 0 {
+		texts = append(texts, fmt.Sprintf("delay > %d", op.Spec.Than))
 	}
-	if s.Spec.Lower >= 0 {
-		texts = append(texts, fmt.Sprintf("delay < %d", s.Spec.Lower))
+	if op.Spec.Lower >= 0 {
+		texts = append(texts, fmt.Sprintf("delay < %d", op.Spec.Lower))
 	}
 	if len(texts) == 0 {
 		return nil

@@ -207,15 +207,6 @@ func (k *Kernel) AppendSymbol(dst []byte, addr uint64) []byte {
 	return append(dst, full[s.name:]...)
 }
 
-// appendName appends the kernel's %ps: the name and the module.
-func (k *Kernel) appendName(dst []byte, addr uint64) []byte {
-	s, _, ok := k.find(addr)
-	if !ok {
-		return strconv.AppendUint(append(dst, "0x"...), addr, 16)
-	}
-	return append(dst, k.text(s)...)
-}
-
 // Name is the name of the symbol that addr is in, the address in hex if there is
 // none. Names of symbols allocate nothing.
 func (k *Kernel) Name(addr uint64) string {

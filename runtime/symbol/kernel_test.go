@@ -81,8 +81,6 @@ func TestForms(t *testing.T) {
 	f(string(k.AppendSymbol(nil, 0xffffffff81000048)), "do_one_initcall+0x8/0x1c0")
 	f(string(k.AppendSymbol(nil, 0xffffffffc0200001)), "kvm_exit+0x1/0x100 [kvm]")
 	f(string(k.AppendSymbol(nil, 0x1234)), "0x1234")
-	f(string(k.appendName(nil, 0xffffffffc0200001)), "kvm_exit [kvm]")
-	f(string(k.appendName(nil, 0xfff)), "0xfff")
 	f(k.Text(0xffffffff81000048), "do_one_initcall+0x8")
 	f(k.Text(0xffffffff81000040), "do_one_initcall")
 	f(k.Text(0x10), "0x10")

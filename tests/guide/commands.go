@@ -31,12 +31,12 @@ type check struct {
 	words []string
 }
 
-func (c check) String() string {
-	s := c.kind
-	if c.kind == "lines" || c.kind == "least" {
-		s += " " + strconv.Itoa(c.count)
+func (k check) String() string {
+	s := k.kind
+	if k.kind == "lines" || k.kind == "least" {
+		s += " " + strconv.Itoa(k.count)
 	}
-	return s + " " + strings.Join(c.words, " ")
+	return s + " " + strings.Join(k.words, " ")
 }
 
 // readCommands reads the list. A directive is indented.
