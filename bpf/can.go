@@ -27,6 +27,7 @@ func Can(n expr.Node, e *Event, host *Host) (err error) {
 	v.members.check(im.Target, nil, v.fail)
 	v.members.fetchContext(nodes)
 	v.members.fetchOperands(nodes)
+	v.members.now()
 	if n.Type().Kind == expr.Str {
 		v.alloc(n)
 	} else {

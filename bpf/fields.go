@@ -90,8 +90,8 @@ func (e *eval) member(dst asm.Register, n *expr.Field) {
 	case event.MemberPeriod:
 		e.hook.period(dst)
 	case event.MemberTime:
-		if e.env.fold == nil || e.members.time == 0 {
-			refuse("times: the kernel's programs have another clock than perf")
+		if e.members.time == 0 {
+			refuse("a time in a filter: the kernel's programs have another clock than perf")
 		}
 		e.code.load(dst, e.members.time)
 	default:

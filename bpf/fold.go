@@ -8,7 +8,6 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/load"
-	"ppscript/bpf/moment"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/fold"
@@ -142,11 +141,6 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 	}
 	if f.size > foldLimit {
 		refuse("a state of %d bytes", f.size)
-	}
-	var steps []expr.Node
-	s.stepsOf(f, func(_ *source, _ env, feed *feed) { steps = append(steps, feed.step) })
-	if err := moment.Check(steps); err != nil {
-		refuse("%v", err)
 	}
 }
 

@@ -12,6 +12,9 @@ type Image struct {
 	Part  *Part
 	graph *graph
 	host  *Host
+
+	// Times says that programs read the time, which is CLOCK_MONOTONIC's.
+	Times bool
 }
 
 // Generate makes the programs of a part for a target. The error is a *Refusal if
@@ -117,6 +120,7 @@ func (g *gen) program(t *Target) {
 		g.gate.count(load.StatTaken)
 	}
 	members.now()
+	g.image.Times = g.image.Times || members.wants.time
 
 	for i := range e.feeds {
 		g.feed(&e.feeds[i])

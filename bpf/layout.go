@@ -80,7 +80,9 @@ func columnsOf(feeds []keyed) (cols []load.Column, size int) {
 		col := load.Column{Off: size}
 		for k, f := range feeds {
 			n := f.keys[i]
-			switch {
+			switch now, _ := n.(*expr.Field); {
+			case now != nil && isTime(now):
+				refuse("key %s is the time: each event would have a row of its own", n)
 			case isStack(n):
 				col.Stack, col.Size = true, load.StackKey
 				f.source.stackOf(n)

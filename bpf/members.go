@@ -3,7 +3,6 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/moment"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -34,7 +33,7 @@ func (m *members) foresee(nodes ...expr.Node) {
 				m.wants.cpu = true
 			case isStack(f):
 				m.wants.pid = true
-			case moment.Is(f):
+			case isTime(f):
 				m.wants.time = true
 			case f.Is(event.MemberPID), f.Is(event.MemberTID), f.F.Name == "common_pid":
 				m.wants.pid = true
@@ -128,4 +127,8 @@ func (m *members) read(dst asm.Register, f *event.Field) {
 		c.load(dst, at)
 		c.extend(dst, 8*f.Size, f.Signed)
 	}
+}
+
+func isTime(n *expr.Field) bool {
+	return n.F.Place == event.InMember && n.F.Member == event.MemberTime && n.View == expr.ViewValue
 }

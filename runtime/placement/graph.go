@@ -143,6 +143,8 @@ type Env struct {
 	HostNo string
 	// NoProjection says why programs must not send events; "" if they may.
 	NoProjection string
+	// ConvertsTimes says that times are not shown as the kernel tells them.
+	ConvertsTimes bool
 	// Intervals says that there are results while the run goes on.
 	Intervals bool
 	// Counted has programs count the events that they take, by CPU; NoKernel

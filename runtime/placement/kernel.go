@@ -92,6 +92,9 @@ func (p *Placer) whole() (*Kernel, error) {
 		k.blame()
 		return nil, refusal(err)
 	}
+	if image.Times && t.ConvertsTimes {
+		return nil, not("times are converted from those of perf's own clock")
+	}
 	if t.NoKernel != "" {
 		return nil, not("%s", t.NoKernel) // what else is against it was said first
 	}

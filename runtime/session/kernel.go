@@ -42,10 +42,11 @@ type kernelRun struct {
 func (w *env) kernelEnv() placement.Env {
 	o := &w.cfg.Options
 	t := placement.Env{
-		Engine:       o.Reading.Engine,
-		NoProjection: w.noProjection,
-		Intervals:    o.Interval > 0,
-		MaxStack:     maxStack(false),
+		Engine:        o.Reading.Engine,
+		NoProjection:  w.noProjection,
+		ConvertsTimes: o.Clock.converts(),
+		Intervals:     o.Interval > 0,
+		MaxStack:      maxStack(false),
 	}
 	o.evalKernelEnv(&t)
 	if t.NoProjection == "" && (o.Clock.TSC || o.Clock.KVM != "") {

@@ -68,7 +68,7 @@ var layers = [][]string{
 	// What of all that runs in the kernel: how it is loaded and read, then how it is
 	// made. plan asks whether it can.
 	{"bpf/types"},
-	{"bpf/load", "bpf/features", "bpf/arith", "bpf/pattern", "bpf/moment", "bpf/rawpoint"},
+	{"bpf/load", "bpf/features", "bpf/arith", "bpf/pattern", "bpf/rawpoint"},
 	{"bpf"},
 	{"runtime/render"},
 	// Stacks get their names, for results of all kinds.
