@@ -23,9 +23,13 @@ type record struct {
 	slots []slot
 	texts int // where it says where the texts are
 	size  int // bytes
-	// pair says that it is a pair's, stream by which number it is sent.
-	pair   bool
-	stream int
+	// pair says that it is a pair's, emitted that it is what a fold emits, stream by
+	// which number it is sent.
+	pair    bool
+	emitted bool
+	stream  int
+	values  []perf.Value // of an emitted event
+	key     int          // where its key stands
 	// together says that both events of a pair have one preemption count.
 	together bool
 }
@@ -111,8 +115,12 @@ type sender struct {
 
 // feed sends the event if all predicates hold.
 func (s *sender) feed(f *feed) {
-	if s.record.pair {
+	switch {
+	case s.record.pair:
 		s.pair(f)
+		return
+	case s.record.emitted:
+		s.emitted(f)
 		return
 	}
 	c, r := s.code, s.record
@@ -252,7 +260,7 @@ func (im *Image) outputs() {
 			}
 		}
 	}
-	if sends || len(im.graph.sentPairs()) > 0 {
+	if sends || len(im.graph.sentMade()) > 0 {
 		im.buffers()
 	}
 }

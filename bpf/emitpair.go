@@ -131,28 +131,6 @@ func (r *record) part(p expr.Part, schema *event.Schema) *perf.Projection {
 	return out
 }
 
-// numberPairs gives each stream of pairs that leaves the kernel its number behind
-// those of the events, in the order of Pairs.
-func (s *graph) numberPairs() {
-	for i, r := range s.sentPairs() {
-		r.pair, r.stream = true, len(s.sources)+i
-	}
-}
-
-// sentPairs are the records of pairs that leave the kernel.
-func (s *graph) sentPairs() (list []*record) {
-	for _, j := range s.joins {
-		for k := range j.pairs {
-			for _, f := range j.pairs[k].feeds {
-				if f.emit != nil {
-					list = append(list, f.emit)
-				}
-			}
-		}
-	}
-	return list
-}
-
 // pair sends the pair if all predicates hold.
 func (s *sender) pair(f *feed) {
 	c, r, p := s.code, s.record, s.eval.env.pair

@@ -36,7 +36,7 @@ import (
 type foldOp struct {
 	spec  *fold.Spec
 	index int
-	feeds []feed // of emitted events, to tables
+	feeds []feed // of emitted events, to tables or out of the kernel
 
 	cols   []load.Column // of the key
 	keyLen int
@@ -74,6 +74,7 @@ type foldEnv struct {
 type emitEnv struct {
 	fold   *foldOp
 	places []int16
+	key    int16 // of the state
 }
 
 func (f *foldOp) slot(i int) int16 { return foldSlots + int16(8*i) }
@@ -183,11 +184,12 @@ func (f *foldOp) roomsOf(step expr.Node, in env) {
 }
 
 // A folder brings the events of a program, or pairs, to a fold, and what it emits to
-// tables.
+// tables, or out of the kernel.
 type folder struct {
 	*gate
-	fold   *foldOp
-	tables func(f *feed)
+	fold *foldOp
+	key  int16 // where the key stands on the stack
+	next func(f *feed)
 }
 
 // feed brings the event, or the pair, to the fold.
@@ -198,6 +200,7 @@ func (o *folder) feed(feed *feed) {
 	o.eval.fail = failed
 	o.takes(feed, end)
 	key := c.alloc(f.keyLen)
+	o.key = key
 	o.eval.keys(key, f.cols, keysOf(feed.key))
 	state := c.alloc(8)
 	o.findState(key, state, full)
@@ -313,11 +316,11 @@ func (o *folder) unlock(state int16) {
 	c.emit(asm.Mov.Imm(asm.R0, 0), exchange(asm.Xchg, asm.R2, asm.R0, foldLock))
 }
 
-// emitted evaluates an emitted event and brings it to the tables.
+// emitted evaluates an emitted event and brings it to who reads it.
 func (o *folder) emitted(n *expr.Emit) {
 	c, f := o.code, o.fold
 	mark := c.stack
-	out := &emitEnv{fold: f}
+	out := &emitEnv{fold: f, key: o.key + int16(f.cols[0].Off)}
 	for i, a := range n.Args {
 		at := c.alloc(f.emits[i])
 		if a.Type().Kind == expr.Str {
@@ -329,9 +332,9 @@ func (o *folder) emitted(n *expr.Emit) {
 		out.places = append(out.places, at)
 	}
 	inside, fail := o.eval.env, o.eval.fail
-	o.eval.env = env{out: out}
 	for i := range f.feeds {
-		o.tables(&f.feeds[i])
+		o.eval.env = env{out: out}
+		o.next(&f.feeds[i])
 	}
 	o.eval.env, o.eval.fail = inside, fail
 	c.stack = mark

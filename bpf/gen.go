@@ -143,7 +143,7 @@ func (g *gen) feed(f *feed) {
 		j := &joiner{g.gate, f.join, g.feed}
 		j.feed(f)
 	case f.fold != nil:
-		s := &folder{g.gate, f.fold, g.table}
+		s := &folder{gate: g.gate, fold: f.fold, next: g.feed}
 		s.feed(f)
 	default:
 		g.table(f)

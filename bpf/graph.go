@@ -107,7 +107,7 @@ func (p *Part) followed() *graph {
 		feeds := b.from(e)
 		*feeds = append(*feeds, b.feed(e))
 	}
-	b.graph.numberPairs()
+	b.graph.numberSent()
 	return b.graph
 }
 
@@ -174,7 +174,7 @@ func (b *follower) from(e *Edge) *[]feed {
 	}
 	for _, f := range b.graph.folds {
 		if f.spec.Out != nil && f.spec.Out.Index == e.Stream {
-			if e.Group == nil {
+			if e.Group == nil && e.Send == nil {
 				refuse("%s works on what a fold emits", e.Name)
 			}
 			return &f.feeds
@@ -286,6 +286,10 @@ func (s *graph) prepare(host *Host) {
 		s.stepsOf(f, func(e *source, _ env, _ *feed) {
 			for i := range f.feeds {
 				to := &f.feeds[i]
+				if to.emit != nil {
+					to.emit.layEmitted(f)
+					continue
+				}
 				feeds[to.table] = append(feeds[to.table], keyed{e, out, to.keys})
 			}
 		})

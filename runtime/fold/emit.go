@@ -1,8 +1,6 @@
 package fold
 
 import (
-	"math"
-
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -13,12 +11,12 @@ const batch = 256
 // emitted collects the events that the functions emit until they are handed on.
 type emitted struct {
 	stream   *event.Stream
-	make     []func(o *emitted, a expr.Arg) event.Value // by field
+	make     []func(bits int64) event.Value // by field; nil is a text
 	events   []event.Event
 	deriveds []event.Derived
 	slots    []event.Value
 	ptrs     []*event.Event
-	texts    map[string]string // made before; a comm repeats
+	texts    event.Strings
 	stacks   []func(e *event.Event) uint64
 	// subject is the key of an event, if it is wanted.
 	subject func(e *event.Event) event.Value
@@ -58,7 +56,11 @@ func (o *emitted) init(st *event.Stream, stacks []func(e *event.Event) uint64) {
 		fields = fields[:len(fields)-1] // the last is not given to emit
 	}
 	for i := range fields {
-		o.make = append(o.make, maker(&fields[i]))
+		var number func(bits int64) event.Value
+		if f := &fields[i]; f.Kind == event.Int || f.Kind == event.Float {
+			number = f.Maker()
+		}
+		o.make = append(o.make, number)
 	}
 }
 
@@ -68,44 +70,6 @@ func (o *emitted) stack(e *event.Event) uint64 {
 		return 0
 	}
 	return o.stacks[e.Stream.Index](e)
-}
-
-// maker turns the bits of a value into a Value of its field's kind.
-func maker(f *event.Field) func(o *emitted, a expr.Arg) event.Value {
-	switch {
-	case f.Kind == event.Float:
-		return func(_ *emitted, a expr.Arg) event.Value {
-			return event.FloatOf(math.Float64frombits(uint64(a.I)))
-		}
-	case f.Kind != event.Int:
-		return func(o *emitted, a expr.Arg) event.Value { return event.StrOf(o.text(a.S)) }
-	case f.Type == event.BoolType:
-		return func(_ *emitted, a expr.Arg) event.Value { return event.BoolOf(a.I != 0) }
-	case f.Unit == event.Nanos:
-		return func(_ *emitted, a expr.Arg) event.Value { return event.DurationOf(a.I) }
-	case f.Unit == event.Moment:
-		return func(_ *emitted, a expr.Arg) event.Value { return event.TimeOf(event.Time(a.I)) }
-	case !f.Signed:
-		return func(_ *emitted, a expr.Arg) event.Value { return event.UintOf(uint64(a.I)) }
-	}
-	return func(_ *emitted, a expr.Arg) event.Value { return event.IntOf(a.I) }
-}
-
-const maxTexts = 1024
-
-// text makes a string of b; who keeps the event keeps the string.
-//
-// Fast path: a text seen before does not allocate.
-func (o *emitted) text(b []byte) string {
-	if s, ok := o.texts[string(b)]; ok {
-		return s
-	}
-	if o.texts == nil || len(o.texts) >= maxTexts {
-		o.texts = make(map[string]string)
-	}
-	s := string(b)
-	o.texts[s] = s
-	return s
 }
 
 // emit is the frame's Emit: an event at the time and place of the one at hand.
@@ -122,7 +86,11 @@ func (o *emitted) emit(f *expr.Frame, _ int, args []expr.Arg) {
 		o.from()
 	}
 	for i, a := range args {
-		o.slots = append(o.slots, o.make[i](o, a))
+		if number := o.make[i]; number != nil {
+			o.slots = append(o.slots, number(a.I))
+		} else {
+			o.slots = append(o.slots, event.StrOf(o.texts.Of(a.S)))
+		}
 	}
 	if o.stacks != nil {
 		o.slots = append(o.slots, event.UintOf(o.stack(e)))

@@ -48,8 +48,8 @@ type buffer struct {
 	pages
 	bounds
 
-	streams []sent        // by index in Config.Events
-	pairs   []*pairStream // behind these
+	streams []sent       // by index in Config.Events
+	made    []madeStream // behind these
 	untold  func() uint64
 
 	index, cpu int32
@@ -73,6 +73,15 @@ type pages struct {
 type sent struct {
 	stream *event.Stream
 	expand *expander
+}
+
+// A madeStream shows the events of one stream that operators in programs made.
+type madeStream interface {
+	// show makes e the event of a record; false if that is too short. The time and
+	// the CPU of e are there already.
+	show(e *event.Event, rec []byte) bool
+	// release gives the memory of all events back.
+	release()
 }
 
 // openBuffers makes the buffers of compact events, one for each CPU.
@@ -106,7 +115,11 @@ func (s *Source) openBuffer(cpu int) error {
 	}
 	for i := range s.cfg.Programs.Pairs {
 		p := &s.cfg.Programs.Pairs[i]
-		b.pairs = append(b.pairs, newPairStream(p, s.byPair[i], s.byEvent[p.Start], s.byEvent[p.End]))
+		b.made = append(b.made, newPairStream(p, s.byMade[i], s.byEvent[p.Start], s.byEvent[p.End]))
+	}
+	for i := range s.cfg.Programs.Emits {
+		st := s.byMade[len(s.cfg.Programs.Pairs)+i]
+		b.made = append(b.made, &emitStream{Emits: &s.cfg.Programs.Emits[i], stream: st})
 	}
 	b.untold = func() uint64 {
 		n, err := s.cfg.Programs.Untold(cpu)
@@ -194,7 +207,7 @@ func (b *buffer) Release() {
 	for i := range b.streams {
 		b.streams[i].expand.release()
 	}
-	for _, s := range b.pairs {
+	for _, s := range b.made {
 		s.release()
 	}
 }
@@ -232,9 +245,9 @@ func (b *buffer) Read(dst []event.Event, until uint64) int {
 		stream := load64(p, HeadStream)
 		b.prev = event.Time(load64(p, HeadTime))
 		if stream >= uint64(len(b.streams)) {
-			if pair := stream - uint64(len(b.streams)); pair < uint64(len(b.pairs)) {
+			if made := stream - uint64(len(b.streams)); made < uint64(len(b.made)) {
 				e.Time, e.CPU, e.Ring = b.prev, b.cpu, b.index
-				if b.pairs[pair].show(e, rec) {
+				if b.made[made].show(e, rec) {
 					n++
 				} else {
 					b.stat.Corrupt++

@@ -13,7 +13,7 @@ func TestBufferPairs(t *testing.T) {
 	end := &event.Stream{Index: 1, Label: "end", Schema: &event.Schema{ID: 12, Size: 24}}
 	made := &event.Stream{Index: 2, Label: "start => end", Schema: &event.Schema{}}
 	f.index, f.cpu = 4, 3
-	f.pairs = []*pairStream{newPairStream(&Pair{
+	f.made = []madeStream{newPairStream(&Pair{
 		Starts: &Projection{Size: 16, Copies: []Copy{{From: PairSize, To: 8, Size: 8}}},
 		Ends:   &Projection{Size: 24, Copies: []Copy{{From: PairSize + 8, To: 16, Size: 4}}},
 	}, made, start, end)}
@@ -48,7 +48,7 @@ func TestBufferPairs(t *testing.T) {
 			f.Release()
 		}
 	}
-	chunks := len(f.pairs[0].chunks)
+	chunks := len(f.made[0].(*pairStream).chunks)
 	if f.stat.Corrupt != 0 || chunks == 0 || chunks > 3 {
 		t.Errorf("got %+v, and memory for %d chunks of pairs", f.stat, chunks)
 	}
@@ -61,7 +61,7 @@ func TestBufferPairs(t *testing.T) {
 // Pairs allocate nothing once there is memory for as many as a buffer holds.
 func TestBufferPairsAllocate(t *testing.T) {
 	f := newFake()
-	f.pairs = []*pairStream{newPairStream(&Pair{Starts: &Projection{Size: 16}, Ends: &Projection{Size: 16}},
+	f.made = []madeStream{newPairStream(&Pair{Starts: &Projection{Size: 16}, Ends: &Projection{Size: 16}},
 		&event.Stream{}, &event.Stream{Schema: &event.Schema{}}, &event.Stream{Schema: &event.Schema{}})}
 	dst := make([]event.Event, 10)
 	if n := testing.AllocsPerRun(100, func() {

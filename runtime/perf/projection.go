@@ -33,8 +33,9 @@ type Copy struct{ From, To, Size int }
 
 // Programs starts and stops the programs that send projected records.
 type Programs struct {
-	// Pairs are those that the programs send.
+	// Pairs and Emits are those that the programs send.
 	Pairs []Pair
+	Emits []Emits
 	// Buffer makes the BPF ring buffer of a CPU, of size bytes, and returns its
 	// descriptor. The programs wake who waits for it when wake bytes wait.
 	Buffer func(cpu, size, wake int) (fd int, err error)

@@ -36,7 +36,7 @@ type Source struct {
 type made struct {
 	streams []*event.Stream
 	byEvent []*event.Stream // by index in Config.Events, nil if it did not open
-	byPair  []*event.Stream // by index in Programs.Pairs
+	byMade  []*event.Stream // by index in Programs.Pairs, then in Programs.Emits
 	layouts map[int]*Layout // by index in Config.Events, -1 for the dummy
 }
 
@@ -91,8 +91,8 @@ func (s *Source) Streams() []*event.Stream { return s.streams }
 // optional and did not open.
 func (s *Source) StreamOf(i int) *event.Stream { return s.byEvent[i] }
 
-// StreamOfPair returns the stream of Programs.Pairs[i].
-func (s *Source) StreamOfPair(i int) *event.Stream { return s.byPair[i] }
+// MadeStreams are the streams of Programs.Pairs, then those of Programs.Emits.
+func (s *Source) MadeStreams() []*event.Stream { return s.byMade }
 
 // Rings implements event.Source.
 func (s *Source) Rings() []event.Ring { return s.rings }

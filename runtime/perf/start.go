@@ -166,7 +166,12 @@ func (s *Source) makeStreams() {
 	for i := range s.cfg.Programs.Pairs {
 		p := &s.cfg.Programs.Pairs[i]
 		st := &event.Stream{Index: len(s.streams), Schema: p.Schema, Label: p.Label}
-		s.streams, s.byPair = append(s.streams, st), append(s.byPair, st)
+		s.streams, s.byMade = append(s.streams, st), append(s.byMade, st)
+	}
+	for i := range s.cfg.Programs.Emits {
+		e := &s.cfg.Programs.Emits[i]
+		st := &event.Stream{Index: len(s.streams), Schema: e.Schema, Label: e.Label}
+		s.streams, s.byMade = append(s.streams, st), append(s.byMade, st)
 	}
 	for i := range s.open.fds {
 		if f := &s.open.fds[i]; s.open.rings[f.ring] != nil { // else it is counted

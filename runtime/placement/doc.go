@@ -7,7 +7,7 @@
 //	place.go    the pass over it
 //	kernel.go   the part that programs do all of: events, edges, operators
 //	records.go  records that programs send of events, and what is in them
-//	pairs.go    pairs that programs send, and what is in them
+//	pairs.go    pairs, and what folds emit, that programs send, and what is in them
 //	keys.go     keys that ppscript computes from what the kernel grouped by
 //	context.go  who evaluates sample members that only programs see
 //	text.go     who reads texts of processes
@@ -36,14 +36,16 @@
 //	a join to who reads         the pairs that programs send, once for all who read
 //	its pairs                   them; never if programs cannot send them
 //	                            (pairs.go)
-//	a fold to who reads         never: nothing carries what folds emit out of the
-//	what it emits               kernel yet
+//	a fold to who reads         the events that programs send, once for all who read
+//	what it emits               them; never if it keeps the event at which a state
+//	                            began (Fold.Begin)
 //	an operator to what it      never: who runs in the kernel reads what is there
 //	reads
 //	a node to ppscript          never, if no program can do its work: the
 //	                            operator's No, and bpf's Can
-//	an operator to another one  never, unless programs can send pairs: then some
-//	                            operators may be in the kernel without the others
+//	an operator to another one  never, unless programs can send what is
+//	                            made: then some may be in the kernel without the
+//	                            others
 //
 // A group costs nothing: its rows are read at the end of an interval.
 package placement

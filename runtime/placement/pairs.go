@@ -48,12 +48,21 @@ func (p *Placer) pairs() *pairSender {
 	}
 	s := &pairSender{p: p}
 	for _, n := range p.nodes {
-		if n.op == nil || n.op.Join == nil || n.no != "" {
+		if n.op == nil || n.no != "" {
+			continue
+		}
+		if f := n.op.Fold; f != nil && f.Out != nil && f.Begin == 0 {
+			s.add(f.Out)
+		}
+		if n.op.Join == nil {
 			continue
 		}
 		for start, ends := range n.op.Join.Pairs {
 			for end, st := range ends {
-				if st != nil && !s.add(n.op.Join, start, end, st) {
+				if st == nil {
+					continue
+				}
+				if part := s.add(st); part != nil && !s.fields(n.op.Join, start, end, part) {
 					return nil
 				}
 			}
@@ -70,8 +79,8 @@ func (g *Graph) opened(stream int) bool {
 	return slices.ContainsFunc(g.Events, func(e *Event) bool { return e.Stream.Index == stream })
 }
 
-// add adds the pairs of a stream, if somebody outside reads them.
-func (s *pairSender) add(j *join.Spec, start, end int, st *event.Stream) bool {
+// add adds the events of a stream, if somebody outside reads them; else nil.
+func (s *pairSender) add(st *event.Stream) *sentPairs {
 	p := s.p
 	var readers []*Edge
 	for _, e := range p.Edges {
@@ -80,10 +89,9 @@ func (s *pairSender) add(j *join.Spec, start, end int, st *event.Stream) bool {
 		}
 	}
 	if len(readers) == 0 {
-		return true
+		return nil
 	}
-	part := &sentPairs{start: p.Streams[start].Schema, end: p.Streams[end].Schema,
-		edge: &bpf.Edge{Name: st.Label, Stream: st.Index, Send: &bpf.Record{}}}
+	part := &sentPairs{edge: &bpf.Edge{Name: st.Label, Stream: st.Index, Send: &bpf.Record{}}}
 	for _, pred := range readers[0].Preds {
 		others := slices.ContainsFunc(readers, func(e *Edge) bool {
 			return !slices.Contains(e.Preds, pred)
@@ -98,11 +106,12 @@ func (s *pairSender) add(j *join.Spec, start, end int, st *event.Stream) bool {
 		part.edge.Preds = append(part.edge.Preds, bound)
 	}
 	s.parts = append(s.parts, part)
-	return s.fields(j, end, part)
+	return part
 }
 
 // fields settles what is sent of the two events of a pair; false if that cannot be.
-func (s *pairSender) fields(spec *join.Spec, end int, p *sentPairs) bool {
+func (s *pairSender) fields(spec *join.Spec, start, end int, p *sentPairs) bool {
+	p.start, p.end = s.p.Streams[start].Schema, s.p.Streams[end].Schema
 	reads := &s.p.Reads
 	all, named, possible := !reads.Exact, s.p.Lines, true
 	want := map[*event.Field]bool{} // of either event
@@ -212,6 +221,9 @@ func (s *pairSender) rooms() map[int]float64 {
 		size := sentHead
 		for _, f := range p.edge.Send.Fields {
 			size += f.F.Size
+		}
+		if p.start == nil { // all of what a fold emits
+			size += s.p.bytes[p.edge.Stream]
 		}
 		share := s.p.passed[p.edge.Stream]
 		for _, n := range p.edge.Preds {

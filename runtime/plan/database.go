@@ -43,6 +43,8 @@ type DatabaseOp struct {
 	Name   string
 	tables []*sql.EventTable
 	at     []int // by stream: one more than the place of its table
+	// recorded says that some table is of events as they were recorded.
+	recorded bool
 }
 
 // A DatabaseRun is a database that is filled. Session sets Rows of its tables
@@ -73,6 +75,7 @@ func (d *Database) build(b *builder) error {
 	op.at = make([]int, len(b.plan.streams))
 	schemas := map[string]*event.Schema{}
 	for i := range all {
+		op.recorded = op.recorded || all[i].root == nil
 		t := newEventTable(b, &all[i])
 		if other := op.table(t.Name); other != nil {
 			return diag.Errorf(diag.Usage, "sql", t.Name, "two events have a table of this name: %s and %s",
@@ -255,7 +258,10 @@ func (*DatabaseOp) inKernel() (placement.Work, string) {
 	return placement.Work{}, "a database has every event"
 }
 
-func (*DatabaseOp) notSent() string {
+func (d *DatabaseOp) notSent() string {
+	if !d.recorded {
+		return "" // pairs, and what folds emit, have their fields beside records
+	}
 	return "the columns of a database are read from whole records"
 }
 

@@ -72,7 +72,7 @@ type FoldRun struct {
 	running
 	outlet
 	*FoldOp
-	Fold *fold.Fold
+	Fold *fold.Fold // nil if programs do its work
 }
 
 func (n *FoldOp) emitter(in *Instance) emitter { return in.runs[n].(*FoldRun) }
@@ -82,14 +82,29 @@ func (n *FoldOp) instantiate(*Instance) Running { return &FoldRun{FoldOp: n} }
 // sink is the run itself until the fold is made.
 func (r *FoldRun) sink(int) flow.Sink { return r }
 
-// Events implements flow.Sink.
-func (r *FoldRun) Events(evs []*event.Event) { r.Fold.Events(evs) }
+// Events implements flow.Sink. Those that programs emitted come as they are.
+func (r *FoldRun) Events(evs []*event.Event) {
+	if r.Fold == nil {
+		r.next.Events(evs)
+		return
+	}
+	r.Fold.Events(evs)
+}
 
-// Lost implements flow.Sink.
-func (r *FoldRun) Lost(ring int32, count uint64, t event.Time) { r.Fold.Lost(ring, count, t) }
+// Lost implements flow.Sink. What is lost behind a fold breaks no state.
+func (r *FoldRun) Lost(ring int32, count uint64, t event.Time) {
+	if r.Fold == nil {
+		r.next.Lost(ring, count, t)
+		return
+	}
+	r.Fold.Lost(ring, count, t)
+}
 
 // start makes the fold, now that everybody who wants its events is known.
 func (r *FoldRun) start(in *Instance) {
+	if in.programsDo(r.FoldOp) {
+		return
+	}
 	s := r.spec
 	s.Out, s.FlushStream = in.Stream(s.Out), in.Stream(s.FlushStream)
 	r.Fold = fold.New(s, r.to())
@@ -278,13 +293,25 @@ func (n *FoldOp) explain(w *strings.Builder) {
 }
 
 // End implements Running: the flush function sees all states.
-func (r *FoldRun) End(_ bool, last, _ event.Time) { r.Fold.Flush(last) }
+func (r *FoldRun) End(_ bool, last, _ event.Time) {
+	if r.Fold != nil {
+		r.Fold.Flush(last)
+	}
+}
 
 // Loss implements Running.
-func (r *FoldRun) Loss() event.Loss { return r.Fold.Loss() }
+func (r *FoldRun) Loss() event.Loss {
+	if r.Fold == nil {
+		return event.Loss{} // programs tell of it
+	}
+	return r.Fold.Loss()
+}
 
 // State implements Running.
 func (r *FoldRun) State() []string {
+	if r.Fold == nil {
+		return nil
+	}
 	return []string{fmt.Sprintf("%s by %s: %d keys", r.Name, r.Key, r.Fold.Len())}
 }
 

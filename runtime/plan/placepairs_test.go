@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppscript/bpf"
 	"ppscript/runtime/placement"
 )
 
@@ -68,6 +69,48 @@ func TestCutNeedsPairs(t *testing.T) {
 	}
 	p, err := kernelPlan(t, placement.EngineAuto, &Heat{In: in, Value: *text("end.n")},
 		&Heat{In: src, Value: *text("n")})
+	if err != nil || p.Kernel != nil {
+		t.Errorf("got %v, %v, want a plan without programs", p.Kernel, err)
+	}
+}
+
+// begun is a counter whose number may say when its state began.
+type begun struct{ counter }
+
+func (*begun) Slot(string) (int, bool) { return 0, true }
+
+// Programs run a fold, and send what it emits and a predicate behind it lets through.
+func TestCutBehindFold(t *testing.T) {
+	in := &Fold{In: made(), Key: *text("id"), Machine: &counter{}, Name: "seen", Limit: 64}
+	plan := func(reports ...Report) (*Plan, error) {
+		env := placement.Env{
+			Engine: placement.EngineAuto,
+			Host:   &bpf.Host{Atomics: true},
+			Target: &bpf.Target{},
+		}
+		return Build(reports, Env{Catalog: oneEvent{}, KernelEnv: env})
+	}
+	p, err := plan(&Heat{In: &Where{in, *text("nth > 10")}, Value: *text("nth")}, countedBy(in, "nth"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "sched:made_up kernel; fold kernel; " +
+		"heatmap native: a heat map has every event; table kernel"
+	if got := places(p); got != want || !p.Kernel.Sends() {
+		t.Errorf("got\n%s\nwant\n%s\n%s", got, want, p.Explain())
+	}
+	emits, streams := p.Kernel.Image.Emits()
+	if len(emits) != 1 || emits[0].Label != "seen" || p.streams[streams[0]].Schema.Name != "seen" {
+		t.Errorf("got %+v of %v, want the events of the fold", emits, streams)
+	}
+	// The value, and the key.
+	if e := emits[0]; len(e.Values) != 2 || e.Size != 16 {
+		t.Errorf("got %+v, want n and id", e)
+	}
+
+	// One that keeps the event at which its state began has it here.
+	in = &Fold{In: made(), Key: *text("id"), Machine: &begun{}, Begin: "n", Limit: 64}
+	p, err = plan(&Heat{In: in, Value: *text("nth")})
 	if err != nil || p.Kernel != nil {
 		t.Errorf("got %v, %v, want a plan without programs", p.Kernel, err)
 	}

@@ -65,7 +65,7 @@ func (w *runStacks) forget(r *run) {
 	}
 	held := map[stack.ID]bool{}
 	for _, f := range plan.Runs[*plan.FoldRun](r.instance) {
-		if !f.Holds {
+		if !f.Holds || f.Fold == nil {
 			continue
 		}
 		// Which numbers of a state are those of stacks is not known: what

@@ -155,8 +155,9 @@ func mapLive(in *plan.Instance, src *perf.Source) (to [][]*event.Stream, same bo
 	}
 	if in.Kernel.Sends() {
 		_, pairs := in.Kernel.Image.Pairs()
-		for i, of := range pairs {
-			st, own := src.StreamOfPair(i), in.Streams()[of]
+		_, emits := in.Kernel.Image.Emits()
+		for i, of := range slices.Concat(pairs, emits) {
+			st, own := src.MadeStreams()[i], in.Streams()[of]
 			to[st.Index] = []*event.Stream{own}
 			same = same && st.Index == own.Index
 			st.Comm, st.Title = own.Comm, own.Title

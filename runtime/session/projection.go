@@ -35,6 +35,7 @@ func (w *env) send(p *plan.Plan, cfg *perf.Config) (*load.Run, error) {
 	}
 	run.Places = cfg.Events
 	pairs, _ := im.Pairs()
+	emits, _ := im.Emits()
 	projected := func(err error) error {
 		if err != nil {
 			return &errProjection{err}
@@ -43,6 +44,7 @@ func (w *env) send(p *plan.Plan, cfg *perf.Config) (*load.Run, error) {
 	}
 	cfg.Programs = perf.Programs{
 		Pairs: pairs,
+		Emits: emits,
 		Buffer: func(cpu, size, wake int) (int, error) {
 			fd, err := run.Buffer(cpu, size, wake)
 			return fd, projected(err)

@@ -1,0 +1,122 @@
+package bpf
+
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/load"
+	"ppscript/runtime/event"
+	"ppscript/runtime/perf"
+)
+
+// This file sends what folds emit: the edge out of the kernel lies behind a fold, and
+// only the emitted events leave for which its predicates hold. A record has all values
+// of the event, and the key of the state if that is a number (runtime/perf/emitted.go).
+
+// layEmitted settles the places in the record of what a fold emits.
+func (r *record) layEmitted(f *foldOp) {
+	if r.Whole || len(r.Fields)+len(r.Texts) > 0 {
+		refuse("fields of events that a fold works on")
+	}
+	if f.spec.Begin > 0 {
+		refuse("events that a fold keeps")
+	}
+	r.values, r.size = nil, 0
+	for _, size := range f.emits {
+		r.values = append(r.values, perf.Value{At: r.size, Size: size})
+		r.size += size
+	}
+	if f.keyed() {
+		r.key = r.size
+		r.size += 8
+	}
+	if r.size > 3*savedLimit/2 {
+		refuse("%d bytes of each emitted event", r.size)
+	}
+}
+
+// keyed reports that the key of a fold is one number.
+func (f *foldOp) keyed() bool { return len(f.cols) == 1 && !f.cols[0].Text && !f.cols[0].Stack }
+
+// Emits are the streams of what folds emit that the programs send.
+func (i *Image) Emits() (emits []perf.Emits, streams []int) {
+	for _, f := range i.graph.folds {
+		for _, feed := range f.feeds {
+			r := feed.emit
+			if r == nil {
+				continue
+			}
+			st := f.spec.Out
+			e := perf.Emits{Schema: st.Schema, Label: st.Label, Size: r.size}
+			for k, v := range r.values {
+				v.Text = st.Schema.Fields[k].Kind == event.Str
+				v.Make = st.Schema.Fields[k].Maker()
+				e.Values = append(e.Values, v)
+			}
+			if f.keyed() {
+				e.Values = append(e.Values, perf.Value{At: r.key, Size: 8, Make: event.IntOf})
+			}
+			emits, streams = append(emits, e), append(streams, st.Index)
+		}
+	}
+	return emits, streams
+}
+
+// emitted sends an emitted event if all predicates hold.
+func (s *sender) emitted(f *feed) {
+	c, r, out := s.code, s.record, s.eval.env.out
+	mark := c.stack
+	end, failed := c.label(), c.label()
+	s.eval.fail = failed
+	s.takes(f, end)
+	data := sent{size: perf.HeadSize + r.size, stream: r.stream}
+	data.at = c.alloc(data.size)
+	at := data.at + perf.HeadSize
+	for i, v := range r.values {
+		for o := 0; o < v.Size; o += 8 {
+			c.load(asm.R0, out.places[i]+int16(o))
+			c.store(at+int16(v.At+o), asm.R0)
+		}
+	}
+	if out.fold.keyed() {
+		c.load(asm.R0, out.key)
+		c.store(at+int16(r.key), asm.R0)
+	}
+	s.send(&data)
+	c.goTo(end)
+	c.place(failed)
+	s.count(load.StatErrors)
+	c.place(end)
+	c.stack = mark
+}
+
+// numberSent gives each stream that operators make and that leaves the kernel its
+// number behind those of the events: pairs, in the order of Pairs, and then what folds
+// emit, in the order of Emits.
+func (s *graph) numberSent() {
+	for i, r := range s.sentMade() {
+		r.stream = len(s.sources) + i
+	}
+}
+
+// sentMade are the records that leave the kernel of what operators make.
+func (s *graph) sentMade() (list []*record) {
+	for _, j := range s.joins {
+		for k := range j.pairs {
+			for _, f := range j.pairs[k].feeds {
+				if f.emit != nil {
+					f.emit.pair = true
+					list = append(list, f.emit)
+				}
+			}
+		}
+	}
+	for _, o := range s.folds {
+		for _, f := range o.feeds {
+			if f.emit != nil {
+				f.emit.emitted = true
+				list = append(list, f.emit)
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,89 @@
+package perf
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"ppscript/runtime/event"
+)
+
+// This file reads what folds emit in programs: events of values alone, at the time and
+// place of the event at hand, as the native fold makes them. Behind its head, such a
+// record has the values one after the other, numbers with 8 bytes, texts with zeros at
+// their end.
+
+// Emits is a stream of what a fold emits that programs send. Their streams have the
+// indices behind those of Programs.Pairs.
+type Emits struct {
+	Schema *event.Schema
+	Label  string
+	Values []Value // by slot
+	Size   int     // of all, in bytes
+}
+
+// A Value is one of an emitted event: its bytes in the record, behind the head.
+type Value struct {
+	At, Size int
+	Text     bool
+	Make     func(bits int64) event.Value // of a number
+}
+
+// An emitStream shows the emitted events of one stream in one buffer.
+type emitStream struct {
+	*Emits
+	stream *event.Stream
+	texts  event.Strings
+
+	chunks []madeEmits
+	chunk  int // in use
+	used   int // of that
+}
+
+// madeEmits is memory of emitted events that are shown.
+type madeEmits struct {
+	deriveds []event.Derived
+	slots    []event.Value
+}
+
+// show makes e the event of a record; false if that is too short. The time and the CPU
+// of e are there already.
+//
+// Fast path: this runs for every emitted event that programs send.
+func (s *emitStream) show(e *event.Event, rec []byte) bool {
+	sent := rec[HeadSize:]
+	if len(sent) < s.Size {
+		return false
+	}
+	n := len(s.Values)
+	if s.chunk == len(s.chunks) {
+		s.chunks = append(s.chunks, madeEmits{
+			deriveds: make([]event.Derived, pairChunk),
+			slots:    make([]event.Value, n*pairChunk),
+		})
+	}
+	m := &s.chunks[s.chunk]
+	derived, slots := &m.deriveds[s.used], m.slots[s.used*n:(s.used+1)*n:(s.used+1)*n]
+	if s.used++; s.used == pairChunk {
+		s.chunk, s.used = s.chunk+1, 0
+	}
+	for i := range s.Values {
+		v := &s.Values[i]
+		if !v.Text {
+			slots[i] = v.Make(int64(binary.LittleEndian.Uint64(sent[v.At:])))
+			continue
+		}
+		text := sent[v.At : v.At+v.Size]
+		if end := bytes.IndexByte(text, 0); end >= 0 {
+			text = text[:end]
+		}
+		slots[i] = event.StrOf(s.texts.Of(text))
+	}
+	*derived = event.Derived{Slots: slots}
+	task := binary.LittleEndian.Uint64(rec[HeadTask:])
+	e.Kind, e.Stream, e.Raw, e.Rec, e.Derived = event.Sample, s.stream, nil, nil, derived
+	e.PID, e.TID = int32(task>>32), int32(task)
+	return true
+}
+
+// release gives the memory of all events back.
+func (s *emitStream) release() { s.chunk, s.used = 0, 0 }

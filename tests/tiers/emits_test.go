@@ -1,0 +1,153 @@
+package tiers
+
+import (
+	"fmt"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+// emitting are folds whose emitted events do not depend on the times of an engine:
+// of a thread, of a process with a text in its state, of pairs, of several columns.
+const emitting = `
+enter = tracepoint("raw_syscalls:sys_enter")
+exit = tracepoint("raw_syscalls:sys_exit")
+
+def call(s, e):
+    if e.event == "sys_enter":
+        s.nr, s.begun, s.n = e.id, True, s.n + 1
+    elif s.begun:
+        emit(nr = s.nr, n = s.n, ret = e.ret, failed = e.ret < 0, who = e._comm)
+        s.begun = False
+
+def runs(s, e):
+    if s.nr != e.id:
+        emit(nr = s.nr, n = s.n, ret = e.args[0] & 255, failed = False, who = s.who)
+        s.nr, s.n, s.who = e.id, 0, e._comm
+    s.n += 1
+
+def tenth(s, p):
+    s.n += 1
+    if s.n % 10 == 0:
+        emit(nr = p.start.id, n = s.n, ret = p.end.ret, failed = p.end.ret < 0, who = p.end._comm)
+
+calls = merge(enter.let(ret = "0"), exit).fold("_tid", {"nr": -1, "begun": False, "n": 0}, call)
+spells = enter.fold("_pid", {"nr": -1, "n": 0, "who": ""}, runs)
+pairs = join([enter], [exit], key = "tid").fold(lambda p: (p.start.id, p.end._tid), {"n": 0}, tenth)
+`
+
+// What a random plan is made of, beside these.
+var (
+	emitPredicates = []string{
+		`"nr == 110"`, `"failed"`, `"n > 3"`, `"nr != 110 && n % 2"`, `"who ~ \"load*\""`,
+		`lambda e: e.nr % 3 == 2 or e.ret > 100`, `"_cpu >= 0"`, `"_pid == _tid"`,
+	}
+	emitsInside = []string{
+		`%s.by("nr").count()`, `%s.agg(n = agg.count(), least = agg.min("ret"))`, `%s.by("who", "failed").count()`,
+	}
+	emitsOutside = []string{
+		`%s.by("nr").agg(n = agg.count(), last = agg.last("ret"), some = agg.distinct("n"))`,
+		`%s.by("who").agg(n = agg.count(), first = agg.first("nr"))`,
+		`%s.log()`,
+		`%s.log(fields = {"nr": "nr", "twice": "2 * n", "who": "who"})`,
+		`sql(%s, query = "select nr, who, sum(n) as n from {stream} group by nr, who order by nr")`,
+	}
+)
+
+// randomEmits is a plan of folds, some of whose results need what they emit.
+func randomEmits(r *rand.Rand) string {
+	var results []string
+	add := func(forms []string) {
+		name := []string{"calls", "spells", "pairs"}[r.Intn(3)]
+		s := name
+		for range r.Intn(3) {
+			s += ".where(" + emitPredicates[r.Intn(len(emitPredicates))] + ")"
+		}
+		table := map[string]string{"calls": "call", "spells": "runs", "pairs": "tenth"}[name]
+		form := strings.ReplaceAll(forms[r.Intn(len(forms))], "{stream}", table)
+		results = append(results, fmt.Sprintf(form, s))
+	}
+	for range r.Intn(3) {
+		add(emitsInside)
+	}
+	for range 1 + r.Intn(2) {
+		add(emitsOutside)
+	}
+	r.Shuffle(len(results), func(i, k int) { results[i], results[k] = results[k], results[i] })
+	return emitting + `
+def main(o):
+    return [
+        ` + strings.Join(results, ",\n        ") + `,
+    ]
+`
+}
+
+// Wherever a plan is cut behind folds, its results are those that it has natively.
+func TestRandomEmitsAgree(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
+	r := rand.New(rand.NewSource(5))
+	cuts := 0
+	for range 10 {
+		program := randomEmits(r)
+		testkit.Again(t, func() (wrong []string) {
+			l := testkit.StartTarget(t, "-getppid", "200", "-sleep", "20", "-fail", "30", "-copy", "10")
+			l.OnOneCPU()
+			before := l.Switches()
+			kernel, native := run(t, l, "bpf", program), run(t, l, "perf", program)
+			same := l.Switches() == before
+			l.Do()
+			a, b := kernel.Stop().Want(t, 0), native.Stop().Want(t, 0)
+			l.End()
+			if strings.Contains(a.Stderr, "sends what matches") {
+				cuts++
+			}
+			if x, y := lines(t, a.Stdout), lines(t, b.Stdout); !slices.Equal(x, y) {
+				wrong = append(wrong, fmt.Sprintf("%s\ngot %d lines, want %d:\n%.2000s\nwant\n%.2000s",
+					program, len(x), len(y), strings.Join(x, "\n"), strings.Join(y, "\n")))
+			}
+			x, y := testkit.Tables(t, a.Stdout), testkit.Tables(t, b.Stdout)
+			for i := range min(len(x), len(y)) {
+				if len(x[i].Rows)+len(y[i].Rows) > 0 {
+					wrong = append(wrong, compare(x[i], y[i])...)
+				}
+			}
+			if len(x) != len(y) {
+				wrong = append(wrong, fmt.Sprintf("got %d tables, want %d", len(x), len(y)))
+			}
+			if !same && len(wrong) > 0 {
+				return []string{"the target's runtime did something while only one of them looked"}
+			}
+			return wrong
+		})
+	}
+	if cuts == 0 {
+		t.Error("no plan was cut behind its folds")
+	}
+}
+
+// Emitted events that did not fit into a buffer are counted, each: with them the lines
+// are as many as the table says, which programs count.
+func TestLostEmitsAreCounted(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
+	const calls = 200000
+	l := testkit.StartTarget(t, "-getppid", fmt.Sprint(calls))
+	p := run(t, l, "bpf", emitting+`
+def main(o):
+    ours = calls.where("nr == 110")
+    return [ours.agg(n = agg.count()), ours.log()]
+`, "-m", "1")
+	l.Do()
+	out := p.Stop().Want(t, 0)
+	l.End()
+	tables := testkit.Tables(t, out.Stdout)
+	lost, shown := tables[0].Loss["lost"], len(testkit.Events(t, out.Stdout))
+	if n := fmt.Sprint(tables[0].Rows[0]["n"]); n != fmt.Sprint(calls) {
+		t.Errorf("got %s calls, want %d", n, calls)
+	}
+	if shown+int(lost) != calls || lost == 0 {
+		t.Errorf("got %d lines and %d lost, want %d together and some lost", shown, lost, calls)
+	}
+}
