@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/bpf/load"
-	"ppscript/runtime/perf"
+	"ppscript/runtime/sent"
 )
 
 // This file writes to the buffers through which programs send. Each CPU has one
@@ -26,9 +26,9 @@ const (
 	ringHeader      = 8 // BPF_RINGBUF_HDR_SZ
 )
 
-// sent is a record to be sent, behind room for its head: on the stack, or at R7
+// An outgoing is a record to be sent, behind room for its head: on the stack, or at R7
 // if its length is only known when the program runs.
-type sent struct {
+type outgoing struct {
 	at     int16 // of the head, on the stack
 	size   int   // that is known, with the head
 	length int16 // where on the stack it stands how much more it is; 0 is nothing
@@ -37,22 +37,22 @@ type sent struct {
 }
 
 // head stores a part of the head.
-func (s *sender) head(r *sent, off int, src asm.Register) {
+func (s *sender) head(r *outgoing, off int, src asm.Register) {
 	if r.length != 0 {
-		s.code.emit(asm.StoreMem(asm.R7, int16(off-perf.HeadSize), src, asm.DWord))
+		s.code.emit(asm.StoreMem(asm.R7, int16(off-sent.HeadSize), src, asm.DWord))
 	} else {
 		s.code.store(r.at+int16(off), src)
 	}
 }
 
 // send completes a record and sends it. R7 to R9 are lost.
-func (s *sender) send(r *sent) {
+func (s *sender) send(r *outgoing) {
 	c := s.code
 	// The program computes as much as it can before, to keep the time without preemption short.
 	c.load(asm.R0, s.eval.members.pidTgid())
-	s.head(r, perf.HeadTask, asm.R0)
+	s.head(r, sent.HeadTask, asm.R0)
 	c.emit(asm.Mov.Imm(asm.R0, int32(r.stream)))
-	s.head(r, perf.HeadStream, asm.R0)
+	s.head(r, sent.HeadStream, asm.R0)
 	on := s.eval.hook.unpreempted()
 	done, lost, nowhere := c.label(), c.label(), c.label()
 	cpu := c.alloc(8)
@@ -64,7 +64,7 @@ func (s *sender) send(r *sent) {
 	c.emit(asm.Mov.Reg(asm.R8, asm.R0))
 	s.tell()
 	c.call(asm.FnKtimeGetNs)
-	s.head(r, perf.HeadTime, asm.R0)
+	s.head(r, sent.HeadTime, asm.R0)
 	s.output(r, lost)
 	c.ifImm(asm.JNE, asm.R0, 0, lost)
 	c.goTo(done)
@@ -79,7 +79,7 @@ func (s *sender) send(r *sent) {
 
 // output sends a record to the buffer in R8. Who waits is woken when the bytes
 // that nobody has read pass the mark in R9, not for each record beyond it.
-func (s *sender) output(r *sent, lost label) {
+func (s *sender) output(r *outgoing, lost label) {
 	c := s.code
 	quiet := c.label()
 	c.emit(asm.Mov.Reg(asm.R1, asm.R8), asm.Mov.Imm(asm.R2, ringAvailable))
@@ -88,7 +88,7 @@ func (s *sender) output(r *sent, lost label) {
 		c.addr(asm.R2, r.at)
 		c.emit(asm.Mov.Imm(asm.R3, int32(r.size)))
 	} else {
-		c.emit(asm.Mov.Reg(asm.R2, asm.R7), asm.Add.Imm(asm.R2, -perf.HeadSize))
+		c.emit(asm.Mov.Reg(asm.R2, asm.R7), asm.Add.Imm(asm.R2, -sent.HeadSize))
 		c.load(asm.R3, r.length)
 		c.ifImm(asm.JGT, asm.R3, int32(r.most), lost) // the verifier wants to see it
 		c.emit(asm.Add.Imm(asm.R3, int32(r.size)))
@@ -117,19 +117,19 @@ func (s *sender) tell() {
 	// A program that interrupted this one may have told of the same.
 	c.ifImm(asm.JSLE, asm.R1, 0, fine)
 	mark := c.stack
-	loss := c.alloc(perf.LossSize)
-	c.store(loss+perf.HeadSize, asm.R1)
+	loss := c.alloc(sent.LossSize)
+	c.store(loss+sent.HeadSize, asm.R1)
 	c.emit(asm.AddAtomic.Mem(asm.R9, asm.R1, asm.DWord, load.SendTold))
 	c.call(asm.FnKtimeGetNs)
-	c.store(loss+perf.HeadTime, asm.R0)
-	c.emit(storeImm(asm.R10, loss+perf.HeadTask, -1),
-		storeImm(asm.R10, loss+perf.HeadStream, perf.LossStream))
+	c.store(loss+sent.HeadTime, asm.R0)
+	c.emit(storeImm(asm.R10, loss+sent.HeadTask, -1),
+		storeImm(asm.R10, loss+sent.HeadStream, sent.LossStream))
 	c.emit(asm.Mov.Reg(asm.R1, asm.R8))
 	c.addr(asm.R2, loss)
-	c.emit(asm.Mov.Imm(asm.R3, perf.LossSize), asm.Mov.Imm(asm.R4, ringNoWakeup))
+	c.emit(asm.Mov.Imm(asm.R3, sent.LossSize), asm.Mov.Imm(asm.R4, ringNoWakeup))
 	c.call(asm.FnRingbufOutput)
 	c.ifImm(asm.JEq, asm.R0, 0, fine)
-	c.load(asm.R2, loss+perf.HeadSize)
+	c.load(asm.R2, loss+sent.HeadSize)
 	c.emit(asm.Mov.Imm(asm.R1, 0), asm.Sub.Reg(asm.R1, asm.R2),
 		asm.AddAtomic.Mem(asm.R9, asm.R1, asm.DWord, load.SendTold))
 	c.place(fine)

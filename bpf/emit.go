@@ -10,7 +10,7 @@ import (
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/perf"
+	"ppscript/runtime/sent"
 )
 
 // This file sends projected records: the fields of an event that somebody reads,
@@ -28,7 +28,7 @@ type record struct {
 	pair    bool
 	emitted bool
 	stream  int
-	values  []perf.Value // of an emitted event
+	values  []sent.Value // of an emitted event
 	key     int          // where its key stands
 	// together says that both events of a pair have one preemption count.
 	together bool
@@ -78,20 +78,20 @@ func (r *record) lay() {
 }
 
 // Projection says how the sent fields of an event become its record again.
-func (im *Image) Projection(e int) *perf.Projection {
+func (im *Image) Projection(e int) *sent.Projection {
 	for k := range im.graph.sources[e].feeds {
 		r := im.graph.sources[e].feeds[k].emit
 		if r == nil {
 			continue
 		}
-		c := &perf.Projection{SampleMembers: map[event.Member]int{}}
+		c := &sent.Projection{SampleMembers: map[event.Member]int{}}
 		for _, s := range r.slots {
 			if s.field.F.Place == event.InMember {
 				c.SampleMembers[s.field.F.Member] = s.off
 				continue
 			}
 			f := s.field.F
-			c.Copies = append(c.Copies, perf.Copy{From: s.off, To: f.Offset, Size: f.Size})
+			c.Copies = append(c.Copies, sent.Copy{From: s.off, To: f.Offset, Size: f.Size})
 			c.Size = max(c.Size, f.Offset+f.Size)
 		}
 		if len(r.Texts) > 0 {
@@ -127,7 +127,7 @@ func (s *sender) feed(f *feed) {
 	end, failed := c.label(), c.label()
 	s.eval.fail = failed
 	s.takes(f, end)
-	data := sent{size: perf.HeadSize, stream: s.eval.hook.index}
+	data := outgoing{size: sent.HeadSize, stream: s.eval.hook.index}
 	switch {
 	case r.Whole:
 		s.whole()
@@ -136,7 +136,7 @@ func (s *sender) feed(f *feed) {
 	default:
 		data.size += r.size
 		data.at = c.alloc(data.size)
-		s.fill(data.at + perf.HeadSize)
+		s.fill(data.at + sent.HeadSize)
 	}
 	if len(r.Texts) > 0 {
 		s.behind()
@@ -236,7 +236,7 @@ func (s *sender) scratch() {
 	c.zero(k, 8)
 	c.get(load.WholeMap.Of(s.eval.hook.index), k, s.eval.fail)
 	c.stack = mark
-	c.emit(asm.Mov.Reg(asm.R7, asm.R0), asm.Add.Imm(asm.R7, perf.HeadSize))
+	c.emit(asm.Mov.Reg(asm.R7, asm.R0), asm.Add.Imm(asm.R7, sent.HeadSize))
 }
 
 // whole reports that somebody wants the whole record.
@@ -256,7 +256,7 @@ func (im *Image) outputs() {
 			sends = true
 			if r.Whole || len(r.Texts) > 0 {
 				im.define(load.WholeMap.Of(n), &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4,
-					ValueSize: uint32(perf.HeadSize + r.buffer()), MaxEntries: 1})
+					ValueSize: uint32(sent.HeadSize + r.buffer()), MaxEntries: 1})
 			}
 		}
 	}

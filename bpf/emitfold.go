@@ -5,7 +5,7 @@ import (
 
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
-	"ppscript/runtime/perf"
+	"ppscript/runtime/sent"
 )
 
 // This file sends what folds emit: the edge out of the kernel lies behind a fold, and
@@ -22,7 +22,7 @@ func (r *record) layEmitted(f *foldOp) {
 	}
 	r.values, r.size = nil, 0
 	for _, size := range f.emits {
-		r.values = append(r.values, perf.Value{At: r.size, Size: size})
+		r.values = append(r.values, sent.Value{At: r.size, Size: size})
 		r.size += size
 	}
 	if f.keyed() {
@@ -38,22 +38,22 @@ func (r *record) layEmitted(f *foldOp) {
 func (f *foldOp) keyed() bool { return len(f.cols) == 1 && !f.cols[0].Text && !f.cols[0].Stack }
 
 // Emits are the streams of what folds emit that the programs send.
-func (i *Image) Emits() (emits []perf.Emits, streams []int) {
-	for _, f := range i.graph.folds {
+func (im *Image) Emits() (emits []sent.Emits, streams []int) {
+	for _, f := range im.graph.folds {
 		for _, feed := range f.feeds {
 			r := feed.emit
 			if r == nil {
 				continue
 			}
 			st := f.spec.Out
-			e := perf.Emits{Schema: st.Schema, Label: st.Label, Size: r.size}
+			e := sent.Emits{Schema: st.Schema, Label: st.Label, Size: r.size}
 			for k, v := range r.values {
 				v.Text = st.Schema.Fields[k].Kind == event.Str
 				v.Make = st.Schema.Fields[k].Maker()
 				e.Values = append(e.Values, v)
 			}
 			if f.keyed() {
-				e.Values = append(e.Values, perf.Value{At: r.key, Size: 8, Make: event.IntOf})
+				e.Values = append(e.Values, sent.Value{At: r.key, Size: 8, Make: event.IntOf})
 			}
 			emits, streams = append(emits, e), append(streams, st.Index)
 		}
@@ -68,9 +68,9 @@ func (s *sender) emitted(f *feed) {
 	end, failed := c.label(), c.label()
 	s.eval.fail = failed
 	s.takes(f, end)
-	data := sent{size: perf.HeadSize + r.size, stream: r.stream}
+	data := outgoing{size: sent.HeadSize + r.size, stream: r.stream}
 	data.at = c.alloc(data.size)
-	at := data.at + perf.HeadSize
+	at := data.at + sent.HeadSize
 	for i, v := range r.values {
 		for o := 0; o < v.Size; o += 8 {
 			c.load(asm.R0, out.places[i]+int16(o))

@@ -10,7 +10,7 @@ import (
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/perf"
+	"ppscript/runtime/sent"
 )
 
 // This file sends pairs: the edge out of the kernel lies behind a join, and only the
@@ -64,7 +64,7 @@ func arraySize(f *event.Field) int {
 
 // layPair settles the places in the record of a pair.
 func (r *record) layPair() {
-	r.slots, r.size = nil, perf.PairSize
+	r.slots, r.size = nil, sent.PairSize
 	if r.Whole || len(r.Texts) > 0 {
 		refuse("whole records of pairs")
 	}
@@ -95,7 +95,7 @@ func (r *record) layPair() {
 
 // Pairs are the streams of pairs that the programs send. Start and End are indices
 // in Part.Events; who reads them knows the schema of each by its stream.
-func (im *Image) Pairs() (pairs []perf.Pair, streams []int) {
+func (im *Image) Pairs() (pairs []sent.Pair, streams []int) {
 	for _, j := range im.graph.joins {
 		for k := range j.pairs {
 			p := &j.pairs[k]
@@ -104,7 +104,7 @@ func (im *Image) Pairs() (pairs []perf.Pair, streams []int) {
 					continue
 				}
 				st := pairsOf(j.spec, im.graph.sources[p.start].Stream, im.graph.sources[p.end].Stream)
-				pairs = append(pairs, perf.Pair{
+				pairs = append(pairs, sent.Pair{
 					Schema: st.Schema,
 					Label:  st.Label,
 					Start:  p.start,
@@ -120,11 +120,11 @@ func (im *Image) Pairs() (pairs []perf.Pair, streams []int) {
 }
 
 // part says how the fields of one event of a pair become its record.
-func (r *record) part(p expr.Part, schema *event.Schema) *perf.Projection {
-	out := &perf.Projection{Size: max(schema.Size, 8)}
+func (r *record) part(p expr.Part, schema *event.Schema) *sent.Projection {
+	out := &sent.Projection{Size: max(schema.Size, 8)}
 	for _, s := range r.slots {
 		if f := s.field.F; s.field.Part == p {
-			out.Copies = append(out.Copies, perf.Copy{From: s.off, To: f.Offset, Size: f.Size})
+			out.Copies = append(out.Copies, sent.Copy{From: s.off, To: f.Offset, Size: f.Size})
 			out.Size = max(out.Size, f.Offset+f.Size)
 		}
 	}
@@ -137,20 +137,20 @@ func (s *sender) pair(f *feed) {
 	end, failed := c.label(), c.label()
 	s.eval.fail = failed
 	s.takes(f, end)
-	data := sent{size: perf.HeadSize + r.size, stream: r.stream}
+	data := outgoing{size: sent.HeadSize + r.size, stream: r.stream}
 	data.at = c.alloc(data.size)
-	at := data.at + perf.HeadSize
+	at := data.at + sent.HeadSize
 	copyWord := func(to int, from int16) {
 		c.load(asm.R0, from)
 		c.store(at+int16(to), asm.R0)
 	}
-	copyWord(perf.PairDelay, p.delay)
-	copyWord(perf.PairTask, p.waited(savedTask))
-	copyWord(perf.PairStartContext, p.waited(savedContext))
-	s.eval.members.moment(at+perf.PairEndContext, r.Context, true)
+	copyWord(sent.PairDelay, p.delay)
+	copyWord(sent.PairTask, p.waited(savedTask))
+	copyWord(sent.PairStartContext, p.waited(savedContext))
+	s.eval.members.moment(at+sent.PairEndContext, r.Context, true)
 	if r.Context && p.join.late[p.start] {
-		c.emit(asm.LoadMem(asm.R0, asm.R10, at+perf.PairEndContext+perf.ContextPreempt/8, asm.Byte),
-			asm.StoreMem(asm.R10, at+perf.PairStartContext+perf.ContextPreempt/8, asm.R0, asm.Byte))
+		c.emit(asm.LoadMem(asm.R0, asm.R10, at+sent.PairEndContext+sent.ContextPreempt/8, asm.Byte),
+			asm.StoreMem(asm.R10, at+sent.PairStartContext+sent.ContextPreempt/8, asm.R0, asm.Byte))
 	}
 
 	for _, slot := range r.slots {
@@ -241,7 +241,7 @@ func lockedContext(s *event.Schema) bool {
 	return false
 }
 
-// moment puts the context of the event, as perf.Pair has it, to a place of the
+// moment puts the context of the event, as sent.Pair has it, to a place of the
 // stack. flags adds what the kernel puts into the common fields of a record, as
 // tracing_gen_ctx_irq_test in kernel/trace/trace.c does: when programs run, these
 // are not made yet. count says that the preemption count is read for it.
@@ -302,10 +302,10 @@ func (m *members) moment(to int16, flags, count bool) {
 		c.ifImm(asm.JLE, asm.R7, 0xf, deep)
 		c.emit(asm.Mov.Imm(asm.R7, 0xf))
 		c.place(deep)
-		c.emit(asm.LSh.Imm(asm.R7, perf.ContextPreempt-perf.ContextFlags), asm.Or.Reg(asm.R8, asm.R7))
+		c.emit(asm.LSh.Imm(asm.R7, sent.ContextPreempt-sent.ContextFlags), asm.Or.Reg(asm.R8, asm.R7))
 	}
 	c.load(asm.R0, to)
-	c.emit(asm.LSh.Imm(asm.R8, perf.ContextFlags), asm.Or.Reg(asm.R0, asm.R8))
+	c.emit(asm.LSh.Imm(asm.R8, sent.ContextFlags), asm.Or.Reg(asm.R0, asm.R8))
 	c.store(to, asm.R0)
 }
 

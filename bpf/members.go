@@ -3,6 +3,7 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -60,7 +61,10 @@ func (m *members) check(t *Target, only []int, exit label) {
 	if len(t.Cgroups) > 0 {
 		c.cgroups(t, exit)
 	}
-	ranges := rangesOf(t.CPUs, only)
+	ranges := load.Ranges(t.CPUs, only)
+	if len(ranges) > load.Listed*8 {
+		refuse("CPUs in %d ranges", len(ranges))
+	}
 	if m.wants.cpu || ranges != nil {
 		c.call(asm.FnGetSmpProcessorId)
 		if m.wants.cpu {

@@ -3,7 +3,7 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/runtime/perf"
+	"ppscript/runtime/sent"
 )
 
 // This file sends texts of the process behind a record.
@@ -22,7 +22,7 @@ func (r *record) buffer() int {
 	if r.Whole {
 		n += wholeMost
 	}
-	return pad(n) + len(r.Texts)*(perf.TextHead+userRoom)
+	return pad(n) + len(r.Texts)*(sent.TextHead+userRoom)
 }
 
 // behind adds the texts to a record: R7 is where it is, R5 how long.
@@ -33,7 +33,7 @@ func (r *record) buffer() int {
 func (s *sender) behind() {
 	c, r := s.code, s.record
 	from, to := int16(r.texts), int16(r.texts+4)
-	most := int32(r.buffer() - perf.TextHead - userRoom)
+	most := int32(r.buffer() - sent.TextHead - userRoom)
 	c.emit(asm.Add.Imm(asm.R5, 7), asm.And.Imm(asm.R5, -8),
 		asm.StoreMem(asm.R7, from, asm.R5, asm.Word), asm.StoreMem(asm.R7, to, asm.R5, asm.Word))
 	for _, n := range r.Texts {
@@ -44,10 +44,10 @@ func (s *sender) behind() {
 		c.ifImm(asm.JGT, asm.R1, most, s.eval.fail)
 		c.emit(asm.Mov.Reg(asm.R8, asm.R7), asm.Add.Reg(asm.R8, asm.R1),
 			asm.StoreMem(asm.R8, 0, asm.R0, asm.DWord),
-			asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Reg(asm.R1, asm.R8), asm.Add.Imm(asm.R1, perf.TextHead))
-		c.readUser(asm.R8, perf.TextHead)
+			asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Reg(asm.R1, asm.R8), asm.Add.Imm(asm.R1, sent.TextHead))
+		c.readUser(asm.R8, sent.TextHead)
 		c.emit(asm.StoreMem(asm.R8, 8, asm.R0, asm.DWord), asm.LoadMem(asm.R1, asm.R7, to, asm.Word),
-			asm.Add.Reg(asm.R1, asm.R0), asm.Add.Imm(asm.R1, perf.TextHead+7), asm.And.Imm(asm.R1, -8),
+			asm.Add.Reg(asm.R1, asm.R0), asm.Add.Imm(asm.R1, sent.TextHead+7), asm.And.Imm(asm.R1, -8),
 			asm.StoreMem(asm.R7, to, asm.R1, asm.Word))
 		c.place(next)
 	}

@@ -81,32 +81,6 @@ func (c *code) cgroups(t *load.Target, exit label) {
 	c.place(in)
 }
 
-// rangesOf are the CPUs that are in both lists, as ranges; nil if that is all.
-func rangesOf(cpus, only []int) [][2]int {
-	if cpus == nil && only == nil {
-		return nil
-	}
-	list := cpus
-	if cpus == nil {
-		list = only
-	}
-	ranges := [][2]int{}
-	for _, cpu := range slices.Compact(slices.Sorted(slices.Values(list))) {
-		if cpus != nil && only != nil && !slices.Contains(only, cpu) {
-			continue
-		}
-		if n := len(ranges); n > 0 && ranges[n-1][1] == cpu-1 {
-			ranges[n-1][1] = cpu
-			continue
-		}
-		ranges = append(ranges, [2]int{cpu, cpu})
-	}
-	if len(ranges) > load.Listed*8 {
-		refuse("CPUs in %d ranges", len(ranges))
-	}
-	return ranges
-}
-
 // cloneThread is CLONE_THREAD of sched.h, a flag of task_newtask.
 const cloneThread = 0x10000
 

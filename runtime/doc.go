@@ -23,6 +23,7 @@
 //	workload   the command that is observed: held until its events are attached
 //	datasrc    where the data of a memory access came from, in words
 //	poll       who waits for rings sleeps until something comes
+//	sent       records that programs of the kernel send, as events
 //	perf       live source: perf_event_open, rings, records
 //	cost       what observing costs
 //	perfdata   recorded source: perf.data files

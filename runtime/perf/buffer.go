@@ -13,27 +13,12 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/poll"
+	"ppscript/runtime/sent"
 )
 
 // This file reads the BPF ring buffers through which programs send compact
 // records. The kernel gives each record a header; behind it, the program's
-// data begins with a head of its own:
-//
-//	u64 time    CLOCK_MONOTONIC, ns
-//	u64 task    process in the upper half, thread in the lower
-//	s64 stream  index in Config.Events, or LossStream
-//
-// and goes on with the fields that Projection lists, or with the number of lost records.
-
-// The places in the head, and the sizes of it and of a record of losses.
-const (
-	HeadTime   = 0
-	HeadTask   = 8
-	HeadStream = 16
-	HeadSize   = 24
-	LossSize   = HeadSize + 8
-	LossStream = -1
-)
+// data begins with a head of its own, and goes on as package sent says.
 
 // Of a record's header, in uapi/linux/bpf.h: the length and two flags, then
 // where in the buffer it is.
@@ -48,8 +33,8 @@ type buffer struct {
 	pages
 	bounds
 
-	streams []sent       // by index in Config.Events
-	made    []madeStream // behind these
+	streams []projected   // by index in Config.Events
+	made    []sent.Stream // behind these
 	untold  func() uint64
 
 	index, cpu int32
@@ -69,19 +54,10 @@ type pages struct {
 	mask     uint64 // of positions
 }
 
-// sent is a stream as it comes out of a buffer.
-type sent struct {
+// projected is a stream as it comes out of a buffer.
+type projected struct {
 	stream *event.Stream
-	expand *expander
-}
-
-// A madeStream shows the events of one stream that operators in programs made.
-type madeStream interface {
-	// show makes e the event of a record; false if that is too short. The time and
-	// the CPU of e are there already.
-	show(e *event.Event, rec []byte) bool
-	// release gives the memory of all events back.
-	release()
+	expand *sent.Records
 }
 
 // openBuffers makes the buffers of compact events, one for each CPU.
@@ -111,15 +87,15 @@ func (s *Source) openBuffer(cpu int) error {
 	b.index, b.cpu, b.stat.CPU = int32(len(s.rings)), int32(cpu), cpu
 	s.rings = append(s.rings, b)
 	for i, st := range s.byEvent {
-		b.streams = append(b.streams, sent{st, newExpander(s.cfg.Events[i].Projection)})
+		b.streams = append(b.streams, projected{st, sent.NewRecords(s.cfg.Events[i].Projection)})
 	}
 	for i := range s.cfg.Programs.Pairs {
 		p := &s.cfg.Programs.Pairs[i]
-		b.made = append(b.made, newPairStream(p, s.byMade[i], s.byEvent[p.Start], s.byEvent[p.End]))
+		b.made = append(b.made, sent.NewPairs(p, s.byMade[i], s.byEvent[p.Start], s.byEvent[p.End]))
 	}
 	for i := range s.cfg.Programs.Emits {
 		st := s.byMade[len(s.cfg.Programs.Pairs)+i]
-		b.made = append(b.made, &emitStream{Emits: &s.cfg.Programs.Emits[i], stream: st})
+		b.made = append(b.made, &sent.Emitted{Emits: &s.cfg.Programs.Emits[i], Stream: st})
 	}
 	b.untold = func() uint64 {
 		n, err := s.cfg.Programs.Untold(cpu)
@@ -205,10 +181,10 @@ func (b *buffer) Release() {
 	}
 	atomic.StoreUint64((*uint64)(unsafe.Pointer(unsafe.SliceData(b.consumer))), pos)
 	for i := range b.streams {
-		b.streams[i].expand.release()
+		b.streams[i].expand.Release()
 	}
 	for _, s := range b.made {
-		s.release()
+		s.Release()
 	}
 }
 
@@ -229,7 +205,7 @@ func (b *buffer) Read(dst []event.Event, until uint64) int {
 			header = written((*uint32)(p))
 		}
 		length := uint64(header &^ (bufferBusy | bufferDrop))
-		if header&bufferBusy != 0 || length < HeadSize || length > end-pos {
+		if header&bufferBusy != 0 || length < sent.HeadSize || length > end-pos {
 			// Nothing tells where the next record starts.
 			b.stat.Corrupt++
 			pos = end
@@ -242,20 +218,20 @@ func (b *buffer) Read(dst []event.Event, until uint64) int {
 		p = unsafe.Add(p, bufferHeader)
 		e := &dst[n]
 		rec := unsafe.Slice((*byte)(p), length)
-		stream := load64(p, HeadStream)
-		b.prev = event.Time(load64(p, HeadTime))
+		stream := load64(p, sent.HeadStream)
+		b.prev = event.Time(load64(p, sent.HeadTime))
 		if stream >= uint64(len(b.streams)) {
 			if made := stream - uint64(len(b.streams)); made < uint64(len(b.made)) {
 				e.Time, e.CPU, e.Ring = b.prev, b.cpu, b.index
-				if b.made[made].show(e, rec) {
+				if b.made[made].Show(e, rec) {
 					n++
 				} else {
 					b.stat.Corrupt++
 				}
 				continue
 			}
-			if int64(stream) == LossStream && length >= LossSize {
-				b.lost(e, load64(p, HeadSize))
+			if int64(stream) == sent.LossStream && length >= sent.LossSize {
+				b.lost(e, load64(p, sent.HeadSize))
 				n++
 			} else {
 				b.stat.Corrupt++
@@ -263,12 +239,12 @@ func (b *buffer) Read(dst []event.Event, until uint64) int {
 			continue
 		}
 		st := &b.streams[stream]
-		raw := st.expand.show(rec[HeadSize:])
+		raw := st.expand.Show(rec[sent.HeadSize:])
 		if raw == nil {
 			b.stat.Corrupt++
 			continue
 		}
-		task := load64(p, HeadTask)
+		task := load64(p, sent.HeadTask)
 		e.Time = b.prev
 		e.PID, e.TID = int32(task>>32), int32(task)
 		e.CPU, e.Ring = b.cpu, b.index

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/sent"
 )
 
 // A fake is the memory of a buffer of 4 KiB.
@@ -18,13 +19,14 @@ type fake struct {
 	at    uint64   // where is written next
 }
 
-func newFake(fields ...Copy) *fake {
+func newFake(fields ...sent.Copy) *fake {
 	f := &fake{words: make([]uint64, (4096+2*4096)/8)}
 	f.shared = unsafe.Slice((*byte)(unsafe.Pointer(&f.words[0])), 8*len(f.words))
 	f.consumer = make([]byte, 8)
 	f.data, f.mask = unsafe.Pointer(&f.words[4096/8]), 4095
 	f.untold = func() uint64 { return 0 }
-	f.streams = []sent{{&event.Stream{Label: "a"}, newExpander(&Projection{Size: 8, Copies: fields})}}
+	records := sent.NewRecords(&sent.Projection{Size: 8, Copies: fields})
+	f.streams = []projected{{&event.Stream{Label: "a"}, records}}
 	return f
 }
 
@@ -52,7 +54,7 @@ func (f *fake) all() (evs []event.Event) {
 }
 
 func TestBufferRead(t *testing.T) {
-	f := newFake(Copy{From: 4, To: 2, Size: 2})
+	f := newFake(sent.Copy{From: 4, To: 2, Size: 2})
 	loss := uint64(math.MaxUint64) // LossStream
 	f.put(0, 5, 7<<32|9, 0, 0x1234<<32)
 	f.put(bufferDrop, 6, 0, 0, 0)
@@ -85,7 +87,7 @@ func TestBufferRead(t *testing.T) {
 
 // Records go on at the beginning, also in the middle of one.
 func TestBufferWraps(t *testing.T) {
-	f := newFake(Copy{To: 0, Size: 8})
+	f := newFake(sent.Copy{To: 0, Size: 8})
 	next := uint64(0)
 	for range 50 {
 		for range 30 {

@@ -6,6 +6,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/sent"
 	"ppscript/runtime/unit"
 	"ppscript/runtime/workload"
 
@@ -77,7 +78,7 @@ type EventConfig struct {
 	Program int
 	// Projection says that a program sends the samples; nil is the kernel itself.
 	// Then all events must be such.
-	Projection *Projection
+	Projection *sent.Projection
 
 	CPUs     []int // only these of the target's CPUs; nil is all
 	Optional bool  // if it does not open, warn and go on

@@ -11,6 +11,7 @@ import (
 	"ppscript/runtime/perf"
 	"ppscript/runtime/placement"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/sent"
 )
 
 // This file runs the programs that send the events of a plan.
@@ -29,7 +30,7 @@ func (w *env) send(p *plan.Plan, cfg *perf.Config) (*load.Run, error) {
 	}
 	for i := range cfg.Events {
 		if cfg.Events[i].Projection = im.Projection(i); cfg.Events[i].Projection == nil {
-			cfg.Events[i].Projection = &perf.Projection{} // a program takes it, and sends none
+			cfg.Events[i].Projection = &sent.Projection{} // a program takes it, and sends none
 		}
 		cfg.Events[i].Filter, cfg.Events[i].NoRaw = "", false
 	}

@@ -42,6 +42,7 @@ var layers = [][]string{
 	{"runtime/workload"}, // the command that perf observes
 	{"runtime/datasrc"},  // what a sample says of a memory access
 	{"runtime/poll"},     // waits for rings
+	{"runtime/sent"},     // what programs send
 	{"runtime/perf"},
 	{"runtime/cost"}, // what observing costs
 	{"runtime/perfdata"},

@@ -1,4 +1,4 @@
-package perf
+package sent
 
 import (
 	"bytes"
@@ -21,8 +21,8 @@ type textMembers struct {
 	fixedPart int
 }
 
-// membersOf are the members of compact samples.
-func membersOf(c *Projection) event.Members {
+// Members are those of the samples.
+func (c *Projection) Members() event.Members {
 	m := &projectedMembers{c.SampleMembers}
 	if c.Texts == 0 {
 		return m

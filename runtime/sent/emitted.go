@@ -1,4 +1,4 @@
-package perf
+package sent
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 // their end.
 
 // Emits is a stream of what a fold emits that programs send. Their streams have the
-// indices behind those of Programs.Pairs.
+// indices behind those of perf.Programs.Pairs.
 type Emits struct {
 	Schema *event.Schema
 	Label  string
@@ -28,10 +28,10 @@ type Value struct {
 	Make     func(bits int64) event.Value // of a number
 }
 
-// An emitStream shows the emitted events of one stream in one buffer.
-type emitStream struct {
+// Emitted shows the emitted events of one stream in one buffer.
+type Emitted struct {
 	*Emits
-	stream *event.Stream
+	Stream *event.Stream
 	texts  event.Strings
 
 	chunks []madeEmits
@@ -45,11 +45,11 @@ type madeEmits struct {
 	slots    []event.Value
 }
 
-// show makes e the event of a record; false if that is too short. The time and the CPU
+// Show makes e the event of a record; false if that is too short. The time and the CPU
 // of e are there already.
 //
 // Fast path: this runs for every emitted event that programs send.
-func (s *emitStream) show(e *event.Event, rec []byte) bool {
+func (s *Emitted) Show(e *event.Event, rec []byte) bool {
 	sent := rec[HeadSize:]
 	if len(sent) < s.Size {
 		return false
@@ -80,10 +80,10 @@ func (s *emitStream) show(e *event.Event, rec []byte) bool {
 	}
 	*derived = event.Derived{Slots: slots}
 	task := binary.LittleEndian.Uint64(rec[HeadTask:])
-	e.Kind, e.Stream, e.Raw, e.Rec, e.Derived = event.Sample, s.stream, nil, nil, derived
+	e.Kind, e.Stream, e.Raw, e.Rec, e.Derived = event.Sample, s.Stream, nil, nil, derived
 	e.PID, e.TID = int32(task>>32), int32(task)
 	return true
 }
 
-// release gives the memory of all events back.
-func (s *emitStream) release() { s.chunk, s.used = 0, 0 }
+// Release gives the memory of all events back.
+func (s *Emitted) Release() { s.chunk, s.used = 0, 0 }

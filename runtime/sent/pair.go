@@ -1,4 +1,4 @@
-package perf
+package sent
 
 import (
 	"encoding/binary"
@@ -37,19 +37,19 @@ const (
 )
 
 // A Pair is a stream of pairs that programs send. Their streams have the indices
-// behind those of Config.Events.
+// behind those of perf.Config.Events.
 type Pair struct {
 	Schema     *event.Schema
 	Label      string
-	Start, End int // of the two events in Config.Events
+	Start, End int // of the two events in perf.Config.Events
 	// Starts and Ends say how the sent fields become the records of the two.
 	Starts, Ends *Projection
 }
 
-// A pairStream shows the pairs of one stream in one buffer.
-type pairStream struct {
+// Pairs shows the pairs of one stream in one buffer.
+type Pairs struct {
 	stream, start, end *event.Stream
-	starts, ends       *expander
+	starts, ends       *Records
 
 	chunks [][]madePair
 	chunk  int // in use
@@ -66,21 +66,22 @@ type madePair struct {
 // pairChunk is for how many pairs memory is taken at once.
 const pairChunk = 128
 
-func newPairStream(p *Pair, stream, start, end *event.Stream) *pairStream {
-	return &pairStream{stream: stream, start: start, end: end,
-		starts: newExpander(p.Starts), ends: newExpander(p.Ends)}
+// NewPairs makes what shows the pairs of a stream, which are of events of start and end.
+func NewPairs(p *Pair, stream, start, end *event.Stream) *Pairs {
+	return &Pairs{stream: stream, start: start, end: end,
+		starts: NewRecords(p.Starts), ends: NewRecords(p.Ends)}
 }
 
-// show makes e the pair of a record; false if that is too short. The time and the
+// Show makes e the pair of a record; false if that is too short. The time and the
 // CPU of e are there already.
 //
 // Fast path: this runs for every pair that programs send.
-func (s *pairStream) show(e *event.Event, rec []byte) bool {
+func (s *Pairs) Show(e *event.Event, rec []byte) bool {
 	sent := rec[HeadSize:]
 	if len(sent) < PairSize {
 		return false
 	}
-	starts, ends := s.starts.show(sent), s.ends.show(sent)
+	starts, ends := s.starts.Show(sent), s.ends.Show(sent)
 	if starts == nil || ends == nil {
 		return false
 	}
@@ -119,9 +120,9 @@ func common(raw []byte, schema *event.Schema, task, context uint64) {
 	binary.LittleEndian.PutUint32(raw[4:], uint32(task))
 }
 
-// release gives the memory of all pairs back.
-func (s *pairStream) release() {
+// Release gives the memory of all pairs back.
+func (s *Pairs) Release() {
 	s.chunk, s.used = 0, 0
-	s.starts.release()
-	s.ends.release()
+	s.starts.Release()
+	s.ends.Release()
 }

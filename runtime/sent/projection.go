@@ -1,0 +1,98 @@
+package sent
+
+import (
+	"encoding/binary"
+
+	"ppscript/runtime/event"
+)
+
+// A Projection lists the fields of an event that a program sends, and their places in the event's record.
+type Projection struct {
+	// Size is that of the record that events show. 0 says that the record is
+	// sent as a whole: behind the first Skip bytes.
+	Size, Skip int
+	Copies     []Copy
+	// SampleMembers are the offsets of the context members in the sent record:
+	// words of 8 bytes, or texts that end with a NUL.
+	SampleMembers map[event.Member]int
+	// Texts is the end of the fixed part of the sent record, whose last word
+	// says where texts are; 0 if there are none. See bpf/usertext.go.
+	Texts int
+}
+
+// A Copy is a field: the bytes at From of the sent record are the bytes at To of the event's record.
+type Copy struct{ From, To, Size int }
+
+// Records shows the records of one stream in one buffer.
+type Records struct {
+	*Projection
+	need   int // bytes of the sent record
+	chunks [][]byte
+	chunk  int // in use
+	off    int // and how much of it
+}
+
+// chunkSize is how much memory for records is taken at once.
+const chunkSize = 64 << 10
+
+// NewRecords makes what shows the records of a projection.
+func NewRecords(c *Projection) *Records {
+	x := &Records{Projection: c, need: c.Skip}
+	for _, k := range c.Copies {
+		x.need = max(x.need, k.From+k.Size)
+	}
+	for _, off := range c.SampleMembers {
+		x.need = max(x.need, off+8)
+	}
+	return x
+}
+
+// Show makes the event's record from the sent one; nil if that is too short.
+//
+// Fast path: this runs for every sample of such a stream. The bytes between the
+// fields are never written, so they stay zero.
+func (x *Records) Show(sent []byte) []byte {
+	if len(sent) < x.need {
+		return nil
+	}
+	if x.Size == 0 {
+		return sent[x.Skip:x.recordEnd(sent)]
+	}
+	if x.chunk == len(x.chunks) {
+		x.chunks = append(x.chunks, make([]byte, max(chunkSize, x.Size)))
+	}
+	raw := x.chunks[x.chunk][x.off : x.off+x.Size : x.off+x.Size]
+	for i := range x.Copies {
+		c := &x.Copies[i]
+		switch c.Size {
+		case 8:
+			binary.LittleEndian.PutUint64(raw[c.To:], binary.LittleEndian.Uint64(sent[c.From:]))
+		case 4:
+			binary.LittleEndian.PutUint32(raw[c.To:], binary.LittleEndian.Uint32(sent[c.From:]))
+		default:
+			copy(raw[c.To:c.To+c.Size], sent[c.From:])
+		}
+	}
+	if x.off += (x.Size + 7) &^ 7; x.off+x.Size > len(x.chunks[x.chunk]) {
+		x.chunk, x.off = x.chunk+1, 0
+	}
+	return raw
+}
+
+// Release gives the memory of all records back.
+func (x *Records) Release() { x.chunk, x.off = 0, 0 }
+
+// projectedMembers are the context members in a sent record.
+type projectedMembers struct{ members map[event.Member]int }
+
+// Callchain implements event.Members: programs send none.
+func (m *projectedMembers) Callchain(*event.Event) []uint64 { return nil }
+
+// Member implements event.Members.
+func (m *projectedMembers) Member(e *event.Event, f event.Member) (uint64, bool) {
+	off, ok := m.members[f]
+	if at := HeadSize + off; ok && e.Kind == event.Sample && at+8 <= len(e.Rec) {
+		return binary.LittleEndian.Uint64(e.Rec[at:]), true
+	}
+	return 0, false
+}
