@@ -264,6 +264,8 @@ class _Agg:
         """Keeps the largest number."""
     def avg(self, value: Union[str, Callable], *, where: Optional[Union[str, Callable]] = None, of: Any = None) -> Any:
         """Averages a number."""
+    def stddev(self, value: Union[str, Callable], *, where: Optional[Union[str, Callable]] = None, of: Any = None) -> Any:
+        """Measures how far the values of a number lie from their mean."""
     def quantile(self, value: Union[str, Callable], q: float, *, where: Optional[Union[str, Callable]] = None, of: Any = None) -> Any:
         """Estimates a quantile of a number."""
     def last(self, value: Union[str, Callable], *, where: Optional[Union[str, Callable]] = None, of: Any = None) -> Any:

@@ -13,7 +13,7 @@ import "ppscript/runtime/event"
 
 // Ops lists the aggregators in the order of the reference.
 var Ops = []*Op{
-	Count, Sum, Min, Max, Avg, Quantile, Last, First, Distinct, Top, List,
+	Count, Sum, Min, Max, Avg, StdDev, Quantile, Last, First, Distinct, Top, List,
 	Hist, LHist,
 }
 
