@@ -69,6 +69,29 @@ func (e *eval) kernelText(off int16, size int, n *expr.KernelText) {
 // taskAddr leaves the address of the running task in R0.
 func (e *eval) taskAddr() { e.code.call(asm.FnGetCurrentTask) }
 
+// traceArg reads an argument of the tracepoint into R0.
+func (e *eval) traceArg(n *expr.TraceArg) {
+	if e.hook.raw == nil {
+		refuse("arguments of a tracepoint are known where no other field of its record is read than those " +
+			"that are copies of them, from Linux 6.2 on")
+	}
+	e.code.emit(asm.LoadMem(asm.R0, asm.R6, int16(8*n.Index), asm.DWord))
+	e.code.extend(asm.R0, 8*n.Size, n.Signed)
+}
+
+// asksArguments reports that arguments of the tracepoint are read.
+func asksArguments(nodes []expr.Node) bool {
+	found := false
+	for _, n := range nodes {
+		expr.Walk(n, func(n expr.Node) bool {
+			_, arg := n.(*expr.TraceArg)
+			found = found || arg
+			return !found
+		})
+	}
+	return found
+}
+
 // readField reads a field that stands for a read into dst; the other registers
 // change.
 func (e *eval) readField(dst asm.Register, read expr.Node) {

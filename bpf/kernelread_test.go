@@ -1,10 +1,13 @@
 package bpf
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -255,5 +258,56 @@ func TestKernelReadErrors(t *testing.T) {
 	_, err := cexpr.Compile("task()->pid", &expr.Scope{Schema: enter})
 	if err == nil || !strings.Contains(err.Error(), "not of a recording") {
 		t.Errorf("got %v, want an error without the kernel's memory", err)
+	}
+}
+
+// Arguments of a tracepoint are what its record was made of.
+func TestKernelReadsOfArguments(t *testing.T) {
+	h, fs := live(t)
+	m := memory(t)
+	if !h.Guarded {
+		testkit.Requires(t, testkit.Optional("raw programs everywhere", errors.ErrUnsupported))
+	}
+	rows := func(system, name string, keys ...string) []string {
+		s := schemaOf(t, fs, system, name)
+		var nodes []expr.Node
+		for _, k := range keys {
+			nodes = append(nodes, reading(t, m, s, k))
+		}
+		spec := counted(nodes...)
+		r := startOn(t, h, partOf([]*Event{{Schema: s, Label: name}}, &Edge{Group: spec}), &Target{})
+		for range 5 {
+			if err := exec.Command("/bin/true").Run(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		g := agg.New(*spec)
+		if err := r.Rows(nil, func(_ *agg.Spec, p *agg.Partial) { g.AddPartial(p) }); err != nil {
+			t.Fatal(err)
+		}
+		var list []string
+		for _, row := range g.Rows() {
+			list = append(list, strings.Join([]string{row[0].String(), row[len(keys)-1].String()}, " "))
+		}
+		return list
+	}
+	same := rows("sched", "sched_switch", `trace_arg("next")->pid == next_pid`,
+		`trace_arg("prev")->pid == prev_pid`)
+	if !slices.Equal(same, []string{"1 1"}) {
+		t.Errorf("got %v, want nothing but equal tasks", same)
+	}
+	programs := rows("sched", "sched_process_exec", `trace_arg("bprm")->filename`,
+		`trace_arg("p") == (unsigned long)task()`)
+	if !slices.Contains(programs, "/bin/true 1") {
+		t.Errorf("got %v, want the file that is executed, by the task itself", programs)
+	}
+	sc := &expr.Scope{Services: expr.Services{Kernel: m}, Schema: schemaOf(t, fs, "sched", "sched_switch")}
+	_, err := cexpr.Compile(`trace_arg("nxt")->pid`, sc)
+	const want = "has no argument nxt (did you mean next?)"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
 	}
 }

@@ -60,6 +60,8 @@ func (e *eval) num(n expr.Node) {
 		e.kernelInt(n)
 	case *expr.TaskAddr:
 		e.taskAddr()
+	case *expr.TraceArg:
+		e.traceArg(n)
 	case *expr.TextOp:
 		maker{e}.find(n)
 	default:

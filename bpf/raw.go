@@ -27,6 +27,9 @@ func (h *hook) pickRaw(nodes []expr.Node) {
 		return
 	}
 	p := rawpoint.Of(e.Schema.FullName())
+	if p == nil && asksArguments(nodes) {
+		p = &rawpoint.Point{Name: e.Schema.Name}
+	}
 	if p == nil || !h.host.Raw(p.Name) {
 		return
 	}

@@ -424,6 +424,8 @@ def cgroup() -> Any:
     """The cgroup of the running task, of version 2: its struct cgroup in the kernel's memory."""
 def per_cpu(name: str) -> Any:
     """A variable of the kernel that each CPU has, as the running CPU has it."""
+def trace_arg(name: str) -> Any:
+    """An argument with which the kernel calls the tracepoint of the event."""
 def cast(address: int, type: str) -> Any:
     """An address as a pointer to a type of the kernel."""
 def container_of(address: int, type: str, member: str) -> Any:

@@ -29,8 +29,8 @@ func task() *b.Builtin {
 			{Code: `tracepoint("sched:sched_process_exec").by(parent = lambda e: task().real_parent.comm).count()`, Output: "<table of parent, count>"},
 			{Code: `tracepoint("sched:sched_process_exit").by(peak_pages = lambda e: task().mm.hiwater_rss).count()`, Output: "<table of peak_pages, count>"},
 		},
-	}, func(k *expr.Kernel, addr expr.Node, texts []string) (*expr.KernelData, error) {
-		return k.Task()
+	}, func(c *frontend.KernelCall) (*expr.KernelData, error) {
+		return c.Kernel.Task()
 	})
 }
 
@@ -40,8 +40,8 @@ func cgroup() *b.Builtin {
 		Examples: []b.Example{
 			{Code: `tracepoint("sched:sched_process_exec").by(group = lambda e: cgroup().kn.name).count()`, Output: "<table of group, count>"},
 		},
-	}, func(k *expr.Kernel, addr expr.Node, texts []string) (*expr.KernelData, error) {
-		return k.Cgroup()
+	}, func(c *frontend.KernelCall) (*expr.KernelData, error) {
+		return c.Kernel.Cgroup()
 	})
 }
 
@@ -54,11 +54,28 @@ func perCPU() *b.Builtin {
 		Examples: []b.Example{
 			{Code: `tracepoint("sched:sched_switch").by(queued = lambda e: per_cpu("runqueues").nr_running).count()`, Output: "<table of queued, count>"},
 		},
-	}, func(k *expr.Kernel, addr expr.Node, texts []string) (*expr.KernelData, error) {
-		if addr != nil || len(texts) != 1 {
+	}, func(c *frontend.KernelCall) (*expr.KernelData, error) {
+		if c.Addr != nil || len(c.Texts) != 1 {
 			return nil, errors.New("want the name of a variable, as a constant")
 		}
-		return k.PerCPU(texts[0])
+		return c.Kernel.PerCPU(c.Texts[0])
+	})
+}
+
+func traceArg() *b.Builtin {
+	return inMemory(&b.Builtin{
+		Name: "trace_arg", Summary: "An argument with which the kernel calls the tracepoint of the event.",
+		Params: []b.Param{
+			{Name: "name", Type: b.String, Required: true, Doc: "its name in the kernel's source, a constant; -e EVENT help lists them"},
+		},
+		Examples: []b.Example{
+			{Code: `tracepoint("sched:sched_switch").by(mm = lambda e: trace_arg("next").mm == 0).count()`, Output: "<table of mm, count>"},
+		},
+	}, func(c *frontend.KernelCall) (*expr.KernelData, error) {
+		if c.Addr != nil || len(c.Texts) != 1 {
+			return nil, errors.New("want the name of an argument, as a constant")
+		}
+		return c.Kernel.Argument(c.Schema, c.Texts[0])
 	})
 }
 
@@ -76,11 +93,11 @@ func cast() *b.Builtin {
 		Examples: []b.Example{
 			{Code: `tracepoint("sock:inet_sock_set_state").by(family = lambda e: cast(e.skaddr, "struct sock").__sk_common.skc_family).count()`, Output: "<table of family, count>"},
 		},
-	}, func(k *expr.Kernel, addr expr.Node, texts []string) (*expr.KernelData, error) {
-		if addr == nil || len(texts) != 1 {
+	}, func(c *frontend.KernelCall) (*expr.KernelData, error) {
+		if c.Addr == nil || len(c.Texts) != 1 {
 			return nil, errors.New("want an address, and the name of a type as a constant")
 		}
-		return k.Cast(addr, texts[0], "cast("+texts[0]+")")
+		return c.Kernel.Cast(c.Addr, c.Texts[0], "cast("+c.Texts[0]+")")
 	})
 }
 
@@ -93,11 +110,11 @@ func containerOf() *b.Builtin {
 		Examples: []b.Example{
 			{Code: `tracepoint("sched:sched_process_exec").by(tid = lambda e: container_of(task().se, "struct task_struct", "se").pid).count()`, Output: "<table of tid, count>"},
 		},
-	}, func(k *expr.Kernel, addr expr.Node, texts []string) (*expr.KernelData, error) {
-		if addr == nil || len(texts) != 2 {
+	}, func(c *frontend.KernelCall) (*expr.KernelData, error) {
+		if c.Addr == nil || len(c.Texts) != 2 {
 			return nil, errors.New("want an address, and constants: the names of a structure and its member")
 		}
-		return k.Container(addr, texts[0], texts[1], "container_of("+texts[0]+")")
+		return c.Kernel.Container(c.Addr, c.Texts[0], c.Texts[1], "container_of("+c.Texts[0]+")")
 	})
 }
 

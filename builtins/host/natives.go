@@ -11,6 +11,6 @@ func natives() []*b.Builtin {
 	return []*b.Builtin{
 		ksym(), comm(), ntoh("ntohs", "16", 2, "0x5000"), ntoh("ntohl", "32", 4, "0x0100007f"),
 		log2(), bucket(), flags(), strncmp(), userString(), sum(), percent(),
-		task(), cgroup(), perCPU(), cast(), containerOf(), kernelString(), enumerator(),
+		task(), cgroup(), perCPU(), traceArg(), cast(), containerOf(), kernelString(), enumerator(),
 	}
 }

@@ -118,6 +118,7 @@ func explainEvent(con *console.Console, w *strings.Builder, l console.Layout, tf
 		fmt.Fprintf(w, "    %-*s  %-*s  %5s  %6s\n", wide[0], r[0], wide[1], r[1], r[2], r[3])
 	}
 	explainPointers(w, l, types, schema)
+	explainArguments(w, l, types, event)
 	if _, text, ok := strings.Cut(string(format), "print fmt: "); ok {
 		w.WriteString("\n")
 		console.TwoColumns(w, "    printed as", strings.TrimSpace(text), 20, l.Width)

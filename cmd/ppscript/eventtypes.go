@@ -29,6 +29,20 @@ func explainPointers(w *strings.Builder, l console.Layout, types *kerneltype.Typ
 	}
 }
 
+// explainArguments lists the arguments of a tracepoint, for trace_arg.
+func explainArguments(w *strings.Builder, l console.Layout, types *kerneltype.Types, event string) {
+	args, ok := types.Tracepoint(event)
+	if !ok || len(args) == 0 {
+		return
+	}
+	var list []string
+	for _, a := range args {
+		list = append(list, a.Name+" ("+a.Type.String()+")")
+	}
+	w.WriteString("\n")
+	console.TwoColumns(w, "    trace_arg", strings.Join(list, ", "), 20, l.Width)
+}
+
 // explainPointer names the members of what a value points to, if it has some.
 func explainPointer(w *strings.Builder, l console.Layout, name string, t kerneltype.Type) {
 	to := t.Elem()

@@ -29,6 +29,15 @@ func addKernel(m map[string]Builtin) {
 		}
 		return k.kernelData(func(m *expr.Kernel) (*expr.KernelData, error) { return m.PerCPU(name) })
 	}}
+	m["trace_arg"] = Builtin{`trace_arg("prev")`, 1, 1, func(k *Call) (expr.Node, error) {
+		name, err := k.ConstStr(0)
+		if err != nil {
+			return nil, err
+		}
+		return k.kernelData(func(m *expr.Kernel) (*expr.KernelData, error) {
+			return m.Argument(k.l.sc.Schema, name)
+		})
+	}}
 	m["cast"] = Builtin{`cast(address, "struct request")`, 2, 2, lowerKernelCast}
 	m["container_of"] = Builtin{`container_of(address, "struct task_struct", "se")`, 3, 3, lowerKernelCast}
 	m["kernel_string"] = Builtin{"kernel_string(address)", 1, 1, lowerKernelText}

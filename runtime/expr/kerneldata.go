@@ -2,7 +2,9 @@ package expr
 
 import (
 	"fmt"
+	"strings"
 
+	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/kerneltype"
 )
@@ -56,6 +58,30 @@ func (d *KernelData) walk(names ...string) (*KernelData, error) {
 		}
 	}
 	return d, nil
+}
+
+// Argument is an argument with which the kernel calls the tracepoint of an event.
+func (k *Kernel) Argument(s *event.Schema, name string) (*KernelData, error) {
+	if s == nil {
+		return nil, diag.Errorf(diag.Run, "argument", name, "the event is not known here").
+			WithHint("name it with let() at the tracepoint itself")
+	}
+	args, ok := k.Types.Tracepoint(s.Name)
+	if !ok {
+		return nil, diag.Errorf(diag.Run, "argument", name,
+			"the kernel's types do not show how %s is called", s.FullName()).
+			WithHint("use the fields of its record: ppscript -e %s help", s.FullName())
+	}
+	var names []string
+	for i, a := range args {
+		if a.Name == name {
+			return &KernelData{Type: a.Type, Path: "trace_arg(" + name + ")", k: k,
+				base: &TraceArg{i, a.Type.Size(), a.Type.Signed()}}, nil
+		}
+		names = append(names, a.Name)
+	}
+	return nil, diag.Errorf(diag.Run, "argument", name, "%s has no argument %s%s", s.FullName(), name,
+		diag.DidYouMean(name, names)).WithHint("it has %s", strings.Join(names, ", "))
 }
 
 // PerCPU is a variable of the kernel that each CPU has, as the running CPU has
@@ -303,7 +329,7 @@ func readsKernel(n Node) bool {
 	found := false
 	Walk(n, func(n Node) bool {
 		switch n.(type) {
-		case *KernelInt, *KernelText, *TaskAddr:
+		case *KernelInt, *KernelText, *TaskAddr, *TraceArg:
 			found = true
 		}
 		return !found

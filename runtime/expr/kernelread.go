@@ -38,6 +38,13 @@ type (
 		Cut  bool
 	}
 
+	// TraceArg is an argument with which the kernel calls the event's tracepoint:
+	// that of Index, cut to Size bytes.
+	TraceArg struct {
+		Index, Size int
+		Signed      bool
+	}
+
 	// TaskAddr is the address of the running task's task_struct.
 	TaskAddr struct{}
 )
@@ -48,6 +55,7 @@ const KernelTextLimit = 127
 func (n *KernelInt) Type() Type  { return Type{Kind: Int, Unsigned: !n.Signed} }
 func (n *KernelText) Type() Type { return TStr }
 func (n *TaskAddr) Type() Type   { return TUint }
+func (n *TraceArg) Type() Type   { return Type{Kind: Int, Unsigned: !n.Signed} }
 
 func (n *KernelInt) String() string {
 	sign := "u"
@@ -59,6 +67,7 @@ func (n *KernelInt) String() string {
 
 func (n *KernelText) String() string { return fmt.Sprintf("kernel.text%d[%s]", n.Size, n.Addr) }
 func (n *TaskAddr) String() string   { return "task" }
+func (n *TraceArg) String() string   { return fmt.Sprintf("argument%d.%d", n.Index, n.Size) }
 
 // ReadOf is what a field reads of the kernel's memory; nil if it is no such field.
 func ReadOf(f *event.Field) Node {

@@ -166,7 +166,7 @@ func (m *Machine) Bind(events []*expr.Scope, flush *expr.Scope) error {
 	}
 	var in *inference
 	for range 8 {
-		in = &inference{m: m, learns: true}
+		in = &inference{m: m, learns: true, schema: firstSchema(events)}
 		in.function(m.step.fn.(*starlark.Function), stepRoles(subjectOf(events)), true)
 		m.step.learn(in) // before the flush function, which gets other events
 		if m.flush != nil {

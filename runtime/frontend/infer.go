@@ -52,6 +52,7 @@ type inference struct {
 	unknowns []*diag.Error      // about fields
 	names    map[string]bool    // of attributes that are read
 	escaped  bool               // the event goes where it cannot be followed
+	schema   *event.Schema      // of the event, or the first that it may be; nil is not known
 }
 
 // A param is a parameter of a function.

@@ -19,9 +19,16 @@ import (
 // lead on from; a number or text is read of it where one is wanted. Wrong names
 // are found before anything is opened, when the function is walked.
 
-// KernelData makes what a call of a builtin is in the kernel's memory, of its
-// arguments: an address, and texts.
-type KernelData func(k *expr.Kernel, addr expr.Node, texts []string) (*expr.KernelData, error)
+// KernelData makes what a call of a builtin is in the kernel's memory.
+type KernelData func(c *KernelCall) (*expr.KernelData, error)
+
+// A KernelCall is one call of a KernelData.
+type KernelCall struct {
+	Kernel *expr.Kernel
+	Schema *event.Schema // of the event; nil is not known
+	Addr   expr.Node     // the argument that is an address; nil if there is none
+	Texts  []string      // the arguments that are constant texts
+}
 
 // errNoMemory says that nothing can be read.
 var errNoMemory = errors.New("the kernel's memory can only be read where the kernel runs: not of a recording")
@@ -29,17 +36,11 @@ var errNoMemory = errors.New("the kernel's memory can only be read where the ker
 // errKernelArgs says what is wrong with the arguments of a KernelData.
 var errKernelArgs = errors.New("want an address of the event, and names as constant texts")
 
-// kernelArgs are the arguments of a KernelData, sorted.
-type kernelArgs struct {
-	addr  expr.Node
-	texts []string
-}
-
 // constant adds a constant argument; false if it is not a text.
-func (a *kernelArgs) constant(c starlark.Value) bool {
+func (a *KernelCall) constant(c starlark.Value) bool {
 	text, ok := c.(starlark.String)
 	if ok {
-		a.texts = append(a.texts, string(text))
+		a.Texts = append(a.Texts, string(text))
 	}
 	return ok
 }
@@ -114,20 +115,20 @@ func (s *scopeOf) kernelCall(e *syntax.CallExpr, make KernelData) val {
 	if k == nil {
 		s.refuse(e.Lparen, "%v", errNoMemory)
 	}
-	var args kernelArgs
+	args := KernelCall{Kernel: k, Schema: s.sc.Schema}
 	for _, x := range e.Args {
 		v := s.place(x)
 		var err error
 		switch {
 		case v.c != nil && args.constant(v.c):
 		case v.data != nil && v.data.Type.Kind() == kerneltype.Struct: // where it lies
-			args.addr, err = v.data.Address()
+			args.Addr, err = v.data.Address()
 		default:
-			args.addr = s.nodeOf(e.Lparen, s.settled(e.Lparen, v))
+			args.Addr = s.nodeOf(e.Lparen, s.settled(e.Lparen, v))
 		}
 		s.must(e.Lparen, err)
 	}
-	d, err := make(k, args.addr, args.texts)
+	d, err := make(&args)
 	s.must(e.Lparen, err)
 	return val{data: d}
 }
@@ -195,7 +196,7 @@ func (s *scan) dataOf(at syntax.Node, x role) *expr.KernelData {
 // kernelCall is a call that leads into the kernel's memory. Its address is of no
 // importance here.
 func (s *scan) kernelCall(e *syntax.CallExpr, make KernelData) role {
-	var args kernelArgs
+	args := KernelCall{Kernel: s.kernel(), Schema: s.schema}
 	whole := true
 	for _, x := range e.Args {
 		r := s.expr(x)
@@ -205,17 +206,16 @@ func (s *scan) kernelCall(e *syntax.CallExpr, make KernelData) role {
 			continue
 		}
 		whole = whole && r.kind != kindText
-		args.addr = expr.NewUint(0)
+		args.Addr = expr.NewUint(0)
 	}
-	k := s.kernel()
-	if k == nil {
+	if args.Kernel == nil {
 		return role{}
 	}
 	if !whole {
 		s.wrong(e, errKernelArgs)
 		return role{}
 	}
-	d, err := make(k, args.addr, args.texts)
+	d, err := make(&args)
 	if err != nil {
 		s.wrong(e, err)
 		return role{}

@@ -19,10 +19,18 @@ func (f *Func) Check(events []*expr.Scope) error {
 	if !ok {
 		return nil
 	}
-	in := &inference{m: &Machine{host: f.t.Host()}}
+	in := &inference{m: &Machine{host: f.t.Host()}, schema: firstSchema(events)}
 	in.function(fn, []role{{ev: subjectOf(events), kind: kindOther}}, true)
 	f.learn(in)
 	return joined(in.unknowns)
+}
+
+// firstSchema is that of the first of some events; nil if there is none.
+func firstSchema(events []*expr.Scope) *event.Schema {
+	if len(events) == 0 {
+		return nil
+	}
+	return events[0].Schema
 }
 
 // bind makes the computed values of the scopes attributes of the events, and

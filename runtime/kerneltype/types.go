@@ -247,6 +247,16 @@ func (t *Types) Function(name string) (f *Function, ok bool) {
 	return f, true
 }
 
+// Tracepoint finds the arguments with which the kernel calls a tracepoint; ok is
+// false if the types do not show it.
+func (t *Types) Tracepoint(name string) (args []Param, ok bool) {
+	f, ok := t.Function("__traceiter_" + name)
+	if !ok || len(f.Params) == 0 {
+		return nil, false
+	}
+	return f.Params[1:], true // the first is of who is called
+}
+
 // PerCPU finds a variable that each CPU has a copy of: its type, and where it lies
 // in the memory of a CPU.
 func (t *Types) PerCPU(name string) (typ Type, offset int, err error) {
