@@ -48,6 +48,7 @@ func sending(t *testing.T, h *Host, p *Part, cfg perf.Config) (*perf.Source, *lo
 		Detach: run.Stop,
 		Wake:   run.Wake,
 		Untold: run.Untold,
+		Late:   run.Late,
 	}
 	src, err := perf.Open(context.Background(), cfg)
 	if err != nil {

@@ -3,6 +3,7 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/latetext"
 	"ppscript/runtime/expr"
 )
 
@@ -60,7 +61,7 @@ func (e *eval) kernelText(off int16, size int, n *expr.KernelText) {
 	c.call(asm.FnProbeReadKernel)
 	c.load(asm.R1, next)
 	c.ifImm(asm.JEq, asm.R1, 0, done)
-	c.emit(asm.Mov.Imm(asm.R1, int32(wordOf("..."))),
+	c.emit(asm.Mov.Imm(asm.R1, int32(latetext.Word("..."))),
 		asm.StoreMem(asm.R10, off+int16(n.Size)-3, asm.R1, asm.Word))
 	c.place(done)
 	c.stack = mark

@@ -3,6 +3,7 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/latetext"
 	"ppscript/runtime/sent"
 )
 
@@ -36,7 +37,14 @@ func (s *sender) behind() {
 	most := int32(r.buffer() - sent.TextHead - userRoom)
 	c.emit(asm.Add.Imm(asm.R5, 7), asm.And.Imm(asm.R5, -8),
 		asm.StoreMem(asm.R7, from, asm.R5, asm.Word), asm.StoreMem(asm.R7, to, asm.R5, asm.Word))
-	for _, n := range r.Texts {
+	mark := c.stack
+	var call int16
+	again := s.eval.hook.source.lateTexts()
+	if again > 0 {
+		call = c.alloc(latetext.CallSize(again))
+		c.zero(call, latetext.CallSize(again))
+	}
+	for i, n := range r.Texts {
 		next := c.label()
 		s.eval.num(n)
 		c.ifImm(asm.JEq, asm.R0, 0, next)
@@ -46,11 +54,18 @@ func (s *sender) behind() {
 			asm.StoreMem(asm.R8, 0, asm.R0, asm.DWord),
 			asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Reg(asm.R1, asm.R8), asm.Add.Imm(asm.R1, sent.TextHead))
 		c.readUser(asm.R8, sent.TextHead)
+		if again > 0 {
+			c.emit(latetext.Note(call, i, c.name())...)
+		}
 		c.emit(asm.StoreMem(asm.R8, 8, asm.R0, asm.DWord), asm.LoadMem(asm.R1, asm.R7, to, asm.Word),
 			asm.Add.Reg(asm.R1, asm.R0), asm.Add.Imm(asm.R1, sent.TextHead+7), asm.And.Imm(asm.R1, -8),
 			asm.StoreMem(asm.R7, to, asm.R1, asm.Word))
 		c.place(next)
 	}
+	if again > 0 {
+		c.emit(latetext.Keep(call, s.eval.members.pidTgid(), s.eval.hook.index, c.name())...)
+	}
+	c.stack = mark
 	c.emit(asm.LoadMem(asm.R5, asm.R7, to, asm.Word))
 	c.ifImm(asm.JGT, asm.R5, int32(r.buffer()), s.eval.fail)
 }
@@ -72,4 +87,28 @@ func (s *sender) fillBuffer() {
 	}
 	c.emit(asm.Mov.Imm(asm.R5, int32(r.size)))
 	c.stack = mark
+}
+
+// lateTexts is how many texts of an event can be missing that the end of its call
+// sees again; 0 is none.
+func (e *source) lateTexts() int {
+	most := 0
+	for k := range e.feeds {
+		if r := e.feeds[k].emit; r != nil && !r.pair && latetext.Begins(e.Schema) {
+			most = max(most, len(r.Texts))
+		}
+	}
+	return most
+}
+
+// lateTexts adds the programs that read texts again, and their maps.
+func (im *Image) lateTexts(host *Host) {
+	var calls []latetext.Call
+	for i, e := range im.graph.sources {
+		if n := e.lateTexts(); n > 0 {
+			calls = append(calls, latetext.Call{Source: i, Schema: e.Schema, Label: e.Label, Texts: n})
+		}
+	}
+	programs, maps := latetext.Programs(calls, host.Event)
+	im.Programs, im.Maps = append(im.Programs, programs...), append(im.Maps, maps...)
 }

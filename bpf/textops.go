@@ -3,6 +3,7 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/latetext"
 	"ppscript/runtime/expr"
 )
 
@@ -319,7 +320,7 @@ func (e maker) findIn(text int16, room int, sub string, last bool) {
 		return
 	}
 	unused := int32(64 - 8*len(sub))
-	c.constant(asm.R4, int64(wordOf(sub)<<unused))
+	c.constant(asm.R4, int64(latetext.Word(sub)<<unused))
 	// R5 is 1 while none was found.
 	c.emit(asm.Mov.Imm(asm.R0, 0), asm.Mov.Imm(asm.R5, 1))
 	for i := range places {

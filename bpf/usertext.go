@@ -1,22 +1,23 @@
 package bpf
 
 import (
-	"encoding/binary"
+	"strconv"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/runtime/event"
+	"ppscript/bpf/latetext"
 	"ppscript/runtime/expr"
 )
 
 // This file reads texts of the process: user_string(address). A program reads
 // one where an expression asks for it, as any text, or sends it behind a compact
 // record. A page that is not in memory cannot be fetched by a program: the
-// text is a word for that then.
+// text is a word for that then. One that is sent of the begin of a system call is
+// read again at its end (package latetext).
 
 // userRoom is the room for a text of the process, its NUL included.
-const userRoom = event.UserTextLimit + 1
+const userRoom = latetext.Room
 
 // userText puts a text of the process at off.
 func (e *eval) userText(off int16, size int, n *expr.Native) {
@@ -36,41 +37,12 @@ func (e *eval) userText(off int16, size int, n *expr.Native) {
 // NUL.
 func (c *code) readUser(base asm.Register, off int16) {
 	mark := c.stack
-	addr, next := c.alloc(8), c.alloc(8)
-	done, read, empty := c.label(), c.label(), c.label()
-	c.store(addr, asm.R3)
-	c.emit(asm.Mov.Imm(asm.R2, userRoom))
-	c.call(asm.FnProbeReadUserStr)
-	c.ifImm(asm.JSGT, asm.R0, 0, read)
-	c.ifImm(asm.JEq, asm.R0, 0, empty)
-	c.constant(asm.R0, int64(wordOf(event.UserTextFault)))
-	c.emit(asm.StoreMem(base, off, asm.R0, asm.DWord), asm.Mov.Imm(asm.R0, int32(len(event.UserTextFault)+1)))
-	c.goTo(done)
-	c.place(empty) // older kernels do not count the NUL of this one
-	c.emit(asm.Mov.Imm(asm.R0, 0), asm.StoreMem(base, off, asm.R0, asm.Byte), asm.Mov.Imm(asm.R0, 1))
-	c.goTo(done)
-	c.place(read)
-	// One that fills the room may go on.
-	c.ifImm(asm.JNE, asm.R0, userRoom, done)
-	c.zero(next, 8)
-	c.load(asm.R3, addr)
-	c.emit(asm.Add.Imm(asm.R3, userRoom-1), asm.Mov.Imm(asm.R2, 1))
-	c.addr(asm.R1, next)
-	c.call(asm.FnProbeReadUser)
-	c.load(asm.R1, next)
-	c.emit(asm.Mov.Imm(asm.R0, userRoom))
-	c.ifImm(asm.JEq, asm.R1, 0, done)
-	c.emit(asm.Mov.Imm(asm.R1, int32(wordOf("..."))), asm.StoreMem(base, off+userRoom-4, asm.R1, asm.Word))
-	c.place(done)
+	c.emit(latetext.Read(base, off, c.alloc(16), c.name())...)
 	c.stack = mark
 }
 
-// wordOf is a short text as the word that it is in memory.
-func wordOf(s string) uint64 {
-	var b [8]byte
-	copy(b[:], s)
-	return binary.LittleEndian.Uint64(b[:])
-}
+// name is a name that no other place of the program has.
+func (c *code) name() string { return "at_" + strconv.Itoa(len(c.ins)) }
 
 // recordNumber reads a number at a fixed place of the record: an element of an
 // array.

@@ -23,6 +23,8 @@
 //	workload   the command that is observed: held until its events are attached
 //	datasrc    where the data of a memory access came from, in words
 //	poll       who waits for rings sleeps until something comes
+//	ringbuf    the buffers through which programs of the kernel send
+//	latetext   texts that come later than their events
 //	sent       records that programs of the kernel send, as events
 //	perf       live source: perf_event_open, rings, records
 //	cost       what observing costs

@@ -14,6 +14,7 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/privilege"
+	"ppscript/runtime/tracefs"
 )
 
 // A Host lists the features of this kernel for generated programs. The zero
@@ -45,6 +46,9 @@ type Host struct {
 	// Variable finds where a variable lies in the memory of each CPU; nil if there
 	// is no type information.
 	Variable func(name string) (bytes int, ok bool)
+
+	// Event finds the number of a tracepoint; nil if nobody knows any.
+	Event func(system, name string) (id uint64, ok bool)
 
 	// AsRaw loads every program as one of a raw tracepoint whose arguments
 	// are the record: a test can run such a program without an event.
@@ -125,6 +129,7 @@ func Find(r kernel.Roots) (*Host, error) {
 		Preempted:   v.AtLeast(6, 0),
 		NeedResched: needResched(v),
 		LazyResched: lazyResched(v),
+		Event:       tracefs.EventID,
 	}
 	if kernel.HasBTF(r) {
 		h.Offset, h.Function, h.Variable = types.LookUps()

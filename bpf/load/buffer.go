@@ -67,6 +67,16 @@ func (r *Run) Wake(cpu, wake int) error {
 	return nil
 }
 
+// Late is the buffer of texts that are read when a system call ends, and its size;
+// false if there is none.
+func (r *Run) Late() (fd, size int, ok bool) {
+	m := r.maps[LateTextsMap.Of()]
+	if m == nil {
+		return -1, 0, false
+	}
+	return m.FD(), int(m.MaxEntries()), true
+}
+
 // Untold is how many records did not fit into the buffer of a CPU, of which no
 // record tells yet.
 func (r *Run) Untold(cpu int) (uint64, error) {

@@ -37,6 +37,9 @@ const (
 	BuffersMap                   // by CPU: its buffer
 	BufferMap                    // the buffer of a CPU
 	BusyMap                      // by program and CPU: how many run, where they can be preempted
+	LateMap                      // by program: texts of a system call that are missing, by thread
+	LateCountMap                 // u64: how many of these there are, or more
+	LateTextsMap                 // the buffer of texts that were read when the call ended
 )
 
 var mapNames = [...]string{
@@ -64,6 +67,9 @@ var mapNames = [...]string{
 	BuffersMap:    "buffers",
 	BufferMap:     "buffer",
 	BusyMap:       "busy",
+	LateMap:       "late",
+	LateCountMap:  "latecount",
+	LateTextsMap:  "latetexts",
 }
 
 // A MapID is one map of an Image: its kind, and which of that kind.

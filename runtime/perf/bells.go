@@ -134,7 +134,7 @@ func (r *rest) filled() bool {
 		}
 	}
 	for _, b := range r.src.buffers {
-		if head := b.head(); head-b.pos >= wake && head != b.visible {
+		if head := b.Head(); head-b.pos >= wake && head != b.visible {
 			return true
 		}
 	}

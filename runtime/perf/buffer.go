@@ -1,18 +1,14 @@
 package perf
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"os"
 	"sync/atomic"
-	"time"
 	"unsafe"
-
-	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/poll"
+	"ppscript/runtime/ringbuf"
 	"ppscript/runtime/sent"
 )
 
@@ -20,17 +16,9 @@ import (
 // records. The kernel gives each record a header; behind it, the program's
 // data begins with a head of its own, and goes on as package sent says.
 
-// Of a record's header, in uapi/linux/bpf.h: the length and two flags, then
-// where in the buffer it is.
-const (
-	bufferHeader = 8       // BPF_RINGBUF_HDR_SZ
-	bufferBusy   = 1 << 31 // BPF_RINGBUF_BUSY_BIT: it is being written
-	bufferDrop   = 1 << 30 // BPF_RINGBUF_DISCARD_BIT
-)
-
 // A buffer is one mapped ring buffer. Positions are the kernel's own.
 type buffer struct {
-	pages
+	ringbuf.Pages
 	bounds
 
 	streams []projected   // by index in Config.Events
@@ -44,14 +32,6 @@ type buffer struct {
 	told       bool   // of these
 
 	stat RingStats
-}
-
-// The pages of a buffer are mapped one after the other.
-type pages struct {
-	consumer []byte // page with the position up to which all was read
-	shared   []byte // page with the position where is written next; the data, twice in a row
-	data     unsafe.Pointer
-	mask     uint64 // of positions
 }
 
 // projected is a stream as it comes out of a buffer.
@@ -68,6 +48,11 @@ func (s *Source) openBuffers() error {
 	for _, key := range s.att.rings {
 		if err := s.openBuffer(key.cpu); err != nil {
 			return err
+		}
+	}
+	if s.cfg.Programs.Late != nil {
+		if fd, size, ok := s.cfg.Programs.Late(); ok {
+			return s.late.Open(fd, size)
 		}
 	}
 	return nil
@@ -119,41 +104,24 @@ func (c *Config) wakeBytes() int {
 }
 
 func mapBuffer(fd, size int) (*buffer, error) {
-	page := os.Getpagesize()
-	b := &buffer{pages: pages{mask: uint64(size - 1)}, stat: RingStats{TID: -1, SizeBytes: size}}
-	var err error
-	if b.consumer, err = unix.Mmap(fd, 0, page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
-		return nil, err
-	}
-	if b.shared, err = unix.Mmap(fd, int64(page), page+2*size, unix.PROT_READ, unix.MAP_SHARED); err != nil {
-		return nil, errors.Join(err, unix.Munmap(b.consumer))
-	}
-	b.data = unsafe.Pointer(&b.shared[page])
-	return b, nil
+	mapped, err := ringbuf.Map(fd, size)
+	return &buffer{Pages: mapped, stat: RingStats{TID: -1, SizeBytes: size}}, err
 }
 
 func (b *buffer) unmap() error {
-	if b.shared == nil {
+	if b.Shared == nil {
 		return nil
 	}
-	err := errors.Join(unix.Munmap(b.shared), unix.Munmap(b.consumer))
-	b.shared, b.consumer, b.data = nil, nil, nil
 	b.known, b.visible = b.pos, b.pos // nothing is left to read
-	return err
-}
-
-// head is where is written next. The load orders the reads of the records after
-// it.
-func (b *buffer) head() uint64 {
-	return atomic.LoadUint64((*uint64)(unsafe.Pointer(unsafe.SliceData(b.shared))))
+	return b.Unmap()
 }
 
 // look moves the bounds, after the second look.
 func (b *buffer) look(several bool) {
-	if b.shared == nil {
+	if b.Shared == nil {
 		return
 	}
-	b.visible = b.head()
+	b.visible = b.Head()
 	b.known = b.first
 	if !several {
 		b.known = b.visible
@@ -172,14 +140,14 @@ func (b *buffer) Tight() bool { return b.tight }
 
 // Release implements event.Ring.
 func (b *buffer) Release() {
-	if b.consumer == nil {
+	if b.Consumer == nil {
 		return
 	}
 	pos := b.pos
 	if b.told {
 		pos--
 	}
-	atomic.StoreUint64((*uint64)(unsafe.Pointer(unsafe.SliceData(b.consumer))), pos)
+	b.Consume(pos)
 	for i := range b.streams {
 		b.streams[i].expand.Release()
 	}
@@ -199,23 +167,23 @@ func (b *buffer) Read(dst []event.Event, until uint64) int {
 	}
 	until = min(until, b.visible)
 	for n < len(dst) && pos < until && pos < end {
-		p := unsafe.Add(b.data, pos&b.mask)
+		p := unsafe.Add(b.Data, pos&b.Mask)
 		header := atomic.LoadUint32((*uint32)(p))
-		if header&bufferBusy != 0 {
-			header = written((*uint32)(p))
+		if header&ringbuf.Busy != 0 {
+			header = ringbuf.Written((*uint32)(p))
 		}
-		length := uint64(header &^ (bufferBusy | bufferDrop))
-		if header&bufferBusy != 0 || length < sent.HeadSize || length > end-pos {
+		length := uint64(header &^ (ringbuf.Busy | ringbuf.Drop))
+		if header&ringbuf.Busy != 0 || length < sent.HeadSize || length > end-pos {
 			// Nothing tells where the next record starts.
 			b.stat.Corrupt++
 			pos = end
 			break
 		}
-		pos += (length + bufferHeader + 7) &^ 7
-		if header&bufferDrop != 0 {
+		pos += (length + ringbuf.Header + 7) &^ 7
+		if header&ringbuf.Drop != 0 {
 			continue
 		}
-		p = unsafe.Add(p, bufferHeader)
+		p = unsafe.Add(p, ringbuf.Header)
 		e := &dst[n]
 		rec := unsafe.Slice((*byte)(p), length)
 		stream := load64(p, sent.HeadStream)
@@ -276,21 +244,4 @@ func (b *buffer) lost(e *event.Event, count uint64) {
 		Count: uint32(min(count, math.MaxUint32)),
 	}
 	b.stat.Lost += count
-}
-
-// writtenTime bounds how long a record may be incomplete: its writer cannot be
-// preempted, but the machine that it runs on may be.
-const writtenTime = time.Second
-
-// written waits until a record is complete, and returns its header.
-//
-// Slow path: records are incomplete for nanoseconds.
-func written(header *uint32) uint32 {
-	for start := time.Now(); ; {
-		h := atomic.LoadUint32(header)
-		if h&bufferBusy == 0 || time.Since(start) > writtenTime {
-			return h
-		}
-		time.Sleep(time.Microsecond)
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/ringbuf"
 	"ppscript/runtime/sent"
 )
 
@@ -21,9 +22,9 @@ type fake struct {
 
 func newFake(fields ...sent.Copy) *fake {
 	f := &fake{words: make([]uint64, (4096+2*4096)/8)}
-	f.shared = unsafe.Slice((*byte)(unsafe.Pointer(&f.words[0])), 8*len(f.words))
-	f.consumer = make([]byte, 8)
-	f.data, f.mask = unsafe.Pointer(&f.words[4096/8]), 4095
+	f.Shared = unsafe.Slice((*byte)(unsafe.Pointer(&f.words[0])), 8*len(f.words))
+	f.Consumer = make([]byte, 8)
+	f.Data, f.Mask = unsafe.Pointer(&f.words[4096/8]), 4095
 	f.untold = func() uint64 { return 0 }
 	records := sent.NewRecords(&sent.Projection{Size: 8, Copies: fields})
 	f.streams = []projected{{&event.Stream{Label: "a"}, records}}
@@ -33,10 +34,10 @@ func newFake(fields ...sent.Copy) *fake {
 // put writes a record of words, with flags in its header.
 func (f *fake) put(flags uint32, words ...uint64) (header *uint32) {
 	write := func(off uint64, v uint64) {
-		binary.LittleEndian.PutUint64(f.shared[4096+off&4095:], v)
-		binary.LittleEndian.PutUint64(f.shared[2*4096+off&4095:], v)
+		binary.LittleEndian.PutUint64(f.Shared[4096+off&4095:], v)
+		binary.LittleEndian.PutUint64(f.Shared[2*4096+off&4095:], v)
 	}
-	header = (*uint32)(unsafe.Pointer(&f.shared[4096+f.at&4095]))
+	header = (*uint32)(unsafe.Pointer(&f.Shared[4096+f.at&4095]))
 	write(f.at, uint64(flags|uint32(8*len(words))))
 	for i, w := range words {
 		write(f.at+8+8*uint64(i), w)
@@ -57,7 +58,7 @@ func TestBufferRead(t *testing.T) {
 	f := newFake(sent.Copy{From: 4, To: 2, Size: 2})
 	loss := uint64(math.MaxUint64) // LossStream
 	f.put(0, 5, 7<<32|9, 0, 0x1234<<32)
-	f.put(bufferDrop, 6, 0, 0, 0)
+	f.put(ringbuf.Drop, 6, 0, 0, 0)
 	f.put(0, 7, loss, loss, 3)
 	f.put(0, 8, 0, 77, 0) // of no stream
 	f.put(0, 9, 0, 0)     // too short for the field
@@ -80,7 +81,7 @@ func TestBufferRead(t *testing.T) {
 		t.Errorf("got %+v", e)
 	}
 	f.Release()
-	if got := binary.LittleEndian.Uint64(f.consumer); got != f.at {
+	if got := binary.LittleEndian.Uint64(f.Consumer); got != f.at {
 		t.Errorf("got %d released, want %d", got, f.at)
 	}
 }
@@ -111,7 +112,7 @@ func TestBufferWraps(t *testing.T) {
 // before it.
 func TestBufferBusy(t *testing.T) {
 	f := newFake()
-	header := f.put(bufferBusy, 1, 0, 0)
+	header := f.put(ringbuf.Busy, 1, 0, 0)
 	f.put(0, 2, 0, 0)
 	time.AfterFunc(5*time.Millisecond, func() { atomic.StoreUint32(header, 24) })
 	if evs := f.all(); len(evs) != 2 || evs[0].Time != 1 || evs[1].Time != 2 {
@@ -121,7 +122,7 @@ func TestBufferBusy(t *testing.T) {
 
 // An impossible length ends the readable part.
 func TestBufferCorrupt(t *testing.T) {
-	for _, length := range []uint32{0, 8, 4000, bufferDrop - 1} {
+	for _, length := range []uint32{0, 8, 4000, ringbuf.Drop - 1} {
 		f := newFake()
 		f.put(0, 1, 0, 0)
 		*f.put(0, 2, 0, 0) = length
@@ -150,7 +151,7 @@ func TestBufferLoss(t *testing.T) {
 			t.Errorf("time %d: got %+v, want the loss once", i, evs)
 		}
 	}
-	if got := binary.LittleEndian.Uint64(f.consumer); got != f.at || f.stat.Lost != 5 {
+	if got := binary.LittleEndian.Uint64(f.Consumer); got != f.at || f.stat.Lost != 5 {
 		t.Errorf("got %d released and %d lost, want %d and 5", got, f.stat.Lost, f.at)
 	}
 }

@@ -23,6 +23,9 @@ type Programs struct {
 	// Untold is how many records did not fit into the buffer of a CPU, of
 	// which no record tells yet.
 	Untold func(cpu int) (uint64, error)
+	// Late is the buffer of texts that are read when a system call ends, and its
+	// size; false, or nil, if there is none.
+	Late func() (fd, size int, ok bool)
 }
 
 // projected reports that some event is sent by a program.

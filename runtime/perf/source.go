@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/latetext"
 	"ppscript/runtime/poll"
 )
 
@@ -37,6 +38,7 @@ type made struct {
 	streams []*event.Stream
 	byEvent []*event.Stream // by index in Config.Events, nil if it did not open
 	byMade  []*event.Stream // by index in Programs.Pairs, then in Programs.Emits
+	late    latetext.Texts
 	layouts map[int]*Layout // by index in Config.Events, -1 for the dummy
 }
 
@@ -178,7 +180,7 @@ func (s *Source) look() bool {
 		aside = aside || r.first != r.pos
 	}
 	for _, b := range s.buffers {
-		b.first = b.head()
+		b.first = b.Head()
 		some = some || b.first != b.pos
 	}
 	several := len(s.rings) > 1
@@ -202,6 +204,7 @@ func (s *Source) look() bool {
 		aside = aside || r.visible != r.pos
 		r.stat.PeakBytes = max(r.stat.PeakBytes, r.visible-r.pos)
 	}
+	s.late.Drain()
 	for _, b := range s.buffers {
 		b.look(several)
 		some = some || b.visible != b.pos
@@ -228,6 +231,7 @@ func (s *Source) Stop() error {
 		if err := s.cfg.Programs.Detach(); err != nil {
 			return err
 		}
+		s.late.End()
 	}
 	return s.open.disable()
 }
@@ -309,6 +313,7 @@ func (s *Source) Close() error {
 	for _, b := range s.buffers {
 		errs = append(errs, b.unmap())
 	}
+	errs = append(errs, s.late.Close())
 	if s.att != nil {
 		s.att.close()
 	}

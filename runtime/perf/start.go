@@ -159,7 +159,7 @@ func (s *Source) makeStreams() {
 			Index: len(s.streams), Schema: ev.Schema, Label: ev.name(), Members: s.layouts[i],
 		}
 		if ev.Projection != nil {
-			s.byEvent[i].Members = ev.Projection.Members()
+			s.byEvent[i].Members = ev.Projection.Members(&s.late)
 		}
 		s.streams = append(s.streams, s.byEvent[i])
 	}

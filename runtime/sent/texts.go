@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/latetext"
 )
 
 // This file finds the texts of the process that a program sent behind a compact
@@ -19,15 +20,16 @@ const TextHead = 16
 type textMembers struct {
 	*projectedMembers
 	fixedPart int
+	late      *latetext.Texts
 }
 
-// Members are those of the samples.
-func (c *Projection) Members() event.Members {
+// Members are those of the samples. late has the texts that are read later.
+func (c *Projection) Members(late *latetext.Texts) event.Members {
 	m := &projectedMembers{c.SampleMembers}
 	if c.Texts == 0 {
 		return m
 	}
-	return &textMembers{m, c.Texts}
+	return &textMembers{m, c.Texts, late}
 }
 
 // Text implements event.Texts.
@@ -43,7 +45,7 @@ func (m *textMembers) Text(e *event.Event, addr uint64) (text []byte, ok bool) {
 			return nil, false
 		}
 		if binary.LittleEndian.Uint64(sent[from:]) == addr {
-			return sent[from+TextHead : from+TextHead+int(n)-1], true
+			return m.read(e, addr, sent[from+TextHead:from+TextHead+int(n)]), true
 		}
 		from += TextHead + (int(n)+7)&^7
 	}
@@ -63,6 +65,20 @@ func (m *projectedMembers) MemberText(e *event.Event, f event.Member) (text []by
 		return nil, false
 	}
 	return text[:n:n], true
+}
+
+// read is a text that was sent, with its NUL; of one that was missing, what was read
+// later.
+func (m *textMembers) read(e *event.Event, addr uint64, text []byte) []byte {
+	number, missing := latetext.Number(text)
+	if !missing {
+		return text[:len(text)-1]
+	}
+	task := binary.LittleEndian.Uint64(e.Rec[HeadTask:])
+	if later, ok := m.late.Text(latetext.Key{Number: number, Task: task, Addr: addr}); ok {
+		return later
+	}
+	return text[:len(event.UserTextFault)]
 }
 
 // textsIn is where the texts of a sent record begin and end.

@@ -56,7 +56,7 @@ func (w *env) send(p *plan.Plan, cfg *perf.Config) (*load.Run, error) {
 		},
 		Detach: run.Stop,
 		Wake:   run.Wake,
-		Untold: run.Untold,
+		Untold: run.Untold, Late: run.Late,
 	}
 	return run, nil
 }

@@ -116,3 +116,17 @@ func noAccess(path string, err error) error {
 	e := diag.Errorf(diag.Attach, "read", path, "%w", diag.Reason(err))
 	return e.WithHint("%s", privilege.Advice("cap_perfmon,cap_dac_read_search", "ppscript"))
 }
+
+// EventID finds the number of a tracepoint of this machine; false if it has none of
+// that name, or nobody may see it.
+func EventID(system, name string) (id uint64, ok bool) {
+	f, err := Find()
+	if err != nil {
+		return 0, false
+	}
+	s, err := f.Schema(system, name)
+	if err != nil {
+		return 0, false
+	}
+	return s.ID, true
+}

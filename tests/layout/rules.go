@@ -42,6 +42,8 @@ var layers = [][]string{
 	{"runtime/workload"}, // the command that perf observes
 	{"runtime/datasrc"},  // what a sample says of a memory access
 	{"runtime/poll"},     // waits for rings
+	{"runtime/ringbuf"},  // the buffers through which programs send
+	{"runtime/latetext"}, // texts that come later than their events
 	{"runtime/sent"},     // what programs send
 	{"runtime/perf"},
 	{"runtime/cost"}, // what observing costs
@@ -70,6 +72,7 @@ var layers = [][]string{
 	// made. plan asks whether it can.
 	{"bpf/types"},
 	{"bpf/load", "bpf/features", "bpf/arith", "bpf/pattern", "bpf/rawpoint"},
+	{"bpf/latetext"}, // its programs and maps are for bpf/load
 	{"bpf"},
 	{"runtime/render"},
 	// Stacks get their names, for results of all kinds.
@@ -126,7 +129,7 @@ var owners = map[string][]string{
 	"github.com/cilium/ebpf": {"runtime/kernel", "runtime/kerneltype", "bpf"},
 	"golang.org/x/sys": {
 		"runtime/infile", "runtime/privilege", "runtime/kernel", "runtime/tracefs",
-		"runtime/workload", "runtime/poll", "runtime/perf",
+		"runtime/workload", "runtime/poll", "runtime/ringbuf", "runtime/latetext", "runtime/perf",
 		"runtime/perfdata", "runtime/eventtext", "runtime/relay", "runtime/dso", "runtime/probe",
 		"bpf", "cmd/ppscript",
 	},

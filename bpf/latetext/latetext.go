@@ -1,0 +1,290 @@
+// Package latetext generates what reads texts of the process: as an event happens, and
+// again where they were not in memory when a system call began. Package bpf puts it
+// into its programs, and runtime/latetext reads what the others send.
+//
+// A page that no instruction of the process has touched is not in its memory yet, as
+// that of a constant of a program that has just begun. The call itself has the kernel
+// fetch it, so the text can be read when the call ends. Programs cannot wait, and an
+// event cannot be sent then, since records are in the order of their times. So the
+// event is sent as it begins, with a number in place of the text. The program keeps
+// number and address with the thread, and another one, at the end of the call, sends
+// the text with the number. Who reads the event waits for it.
+//
+// The text is that of the end of the call. What another thread, or the call itself,
+// wrote there meanwhile is taken for it; names of files stay. A call that executes
+// another program ends without the memory that had the text.
+package latetext
+
+import (
+	"encoding/binary"
+	"strconv"
+	"strings"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/load"
+	"ppscript/runtime/event"
+	"ppscript/runtime/latetext"
+	"ppscript/runtime/sent"
+)
+
+// Room is the room for a text of the process, its NUL included.
+const Room = event.UserTextLimit + 1
+
+// fault is how many bytes the word for a text has that could not be read.
+const fault = int32(len(event.UserTextFault) + 1)
+
+// ringNoWakeup is BPF_RB_NO_WAKEUP.
+const ringNoWakeup = 1
+
+// textsSize is the size of the buffer for texts that come later: for a thousand of
+// them, which is more than come between two looks.
+const textsSize = 1 << 19
+
+// mostCalls bounds the calls whose texts are missing; of more, the oldest are forgotten.
+const mostCalls = 1 << 12
+
+// The value of a call whose texts are missing: its number, which is the time on the
+// clock of programs, then the addresses, 0 where a text is there.
+const (
+	numberAt = 0
+	firstAt  = 8
+)
+
+// CallSize is the size of the value of a call with so many texts.
+func CallSize(texts int) int { return firstAt + 8*texts }
+
+// Begins reports that the event is the begin of a system call, whose end sees its
+// texts again.
+func Begins(s *event.Schema) bool {
+	return s.FullName() == "raw_syscalls:sys_enter" ||
+		s.System == "syscalls" && strings.HasPrefix(s.Name, "sys_enter_")
+}
+
+// Word is a short text as the word that it is in memory.
+func Word(s string) uint64 {
+	var b [8]byte
+	copy(b[:], s)
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+// Read reads the text at the address in R3 to R1, which is base plus off: up to its
+// end, or a word instead of it. R0 is how many bytes it has, with its NUL. work is
+// where 16 bytes of the stack are free, name makes the labels of a program unique.
+func Read(base asm.Register, off, work int16, name string) asm.Instructions {
+	read, empty, done := name+"_read", name+"_empty", name+"_done"
+	addr, next := work, work+8
+	return asm.Instructions{
+		asm.StoreMem(asm.R10, addr, asm.R3, asm.DWord),
+		asm.Mov.Imm(asm.R2, Room),
+		asm.FnProbeReadUserStr.Call(),
+		asm.JSGT.Imm(asm.R0, 0, read),
+		asm.JEq.Imm(asm.R0, 0, empty),
+		asm.LoadImm(asm.R0, int64(Word(event.UserTextFault)), asm.DWord),
+		asm.StoreMem(base, off, asm.R0, asm.DWord),
+		asm.Mov.Imm(asm.R0, fault),
+		asm.Ja.Label(done),
+		// Older kernels do not count the NUL of this one.
+		asm.Mov.Imm(asm.R0, 0).WithSymbol(empty),
+		asm.StoreMem(base, off, asm.R0, asm.Byte),
+		asm.Mov.Imm(asm.R0, 1),
+		asm.Ja.Label(done),
+		// One that fills the room may go on.
+		asm.JNE.Imm(asm.R0, Room, done).WithSymbol(read),
+		asm.Mov.Imm(asm.R1, 0),
+		asm.StoreMem(asm.R10, next, asm.R1, asm.DWord),
+		asm.LoadMem(asm.R3, asm.R10, addr, asm.DWord),
+		asm.Add.Imm(asm.R3, Room-1),
+		asm.Mov.Imm(asm.R2, 1),
+		asm.Mov.Reg(asm.R1, asm.R10),
+		asm.Add.Imm(asm.R1, int32(next)),
+		asm.FnProbeReadUser.Call(),
+		asm.LoadMem(asm.R1, asm.R10, next, asm.DWord),
+		asm.Mov.Imm(asm.R0, Room),
+		asm.JEq.Imm(asm.R1, 0, done),
+		asm.Mov.Imm(asm.R1, int32(Word("..."))),
+		asm.StoreMem(base, off+Room-4, asm.R1, asm.Word),
+		here(done),
+	}
+}
+
+// here is a place to jump to: it goes on.
+func here(name string) asm.Instruction {
+	return asm.Instruction{OpCode: asm.OpCode(asm.JumpClass).SetJumpOp(asm.Ja)}.WithSymbol(name)
+}
+
+// Note is put behind Read for text i of a record, whose entry R8 points to. A text
+// that could not be read gets the number of the call behind it; R0 is how many bytes
+// there are then. call is where the call's value is on the stack.
+func Note(call int16, i int, name string) asm.Instructions {
+	there, numbered := name+"_there", name+"_numbered"
+	return asm.Instructions{
+		asm.JNE.Imm(asm.R0, fault, there),
+		asm.LoadMem(asm.R1, asm.R8, sent.TextHead, asm.DWord),
+		asm.LoadImm(asm.R2, int64(Word(event.UserTextFault)), asm.DWord),
+		asm.JNE.Reg(asm.R1, asm.R2, there),
+		asm.LoadMem(asm.R1, asm.R8, 0, asm.DWord),
+		asm.StoreMem(asm.R10, call+firstAt+int16(8*i), asm.R1, asm.DWord),
+		asm.LoadMem(asm.R0, asm.R10, call+numberAt, asm.DWord),
+		asm.JNE.Imm(asm.R0, 0, numbered),
+		asm.FnKtimeGetNs.Call(),
+		asm.StoreMem(asm.R10, call+numberAt, asm.R0, asm.DWord),
+		asm.StoreMem(asm.R8, sent.TextHead+8, asm.R0, asm.DWord).WithSymbol(numbered),
+		asm.Mov.Imm(asm.R0, latetext.Missing),
+		here(there),
+	}
+}
+
+// Keep keeps the call on the stack if texts of it are missing. task is where process
+// and thread are, source which event it is.
+func Keep(call, task int16, source int, name string) asm.Instructions {
+	return asm.Instructions{
+		asm.LoadMem(asm.R0, asm.R10, call+numberAt, asm.DWord),
+		asm.JEq.Imm(asm.R0, 0, name),
+		counted(),
+		asm.Mov.Imm(asm.R2, 1),
+		asm.AddAtomic.Mem(asm.R1, asm.R2, asm.DWord, 0),
+		pointer(load.LateMap.Of(source)),
+		asm.Mov.Reg(asm.R2, asm.R10),
+		asm.Add.Imm(asm.R2, int32(task)),
+		asm.Mov.Reg(asm.R3, asm.R10),
+		asm.Add.Imm(asm.R3, int32(call)),
+		asm.Mov.Imm(asm.R4, int32(ebpf.UpdateAny)),
+		asm.FnMapUpdateElem.Call(),
+		here(name),
+	}
+}
+
+// counted loads in R1 where the calls that are kept are counted, or more of them.
+func counted() asm.Instruction {
+	return asm.LoadMapValue(asm.R1, 0, 0).WithReference(load.LateCountMap.Of().String())
+}
+
+// pointer loads a map in R1.
+func pointer(m load.MapID) asm.Instruction {
+	return asm.LoadMapPtr(asm.R1, 0).WithReference(m.String())
+}
+
+// A Call is an event at the begin of system calls that is sent with texts.
+type Call struct {
+	Source int
+	Schema *event.Schema
+	Label  string
+	Texts  int // at most
+}
+
+// Programs are those that read missing texts again, and the maps between. find finds
+// the number of a tracepoint; nil finds none.
+func Programs(calls []Call, find func(system, name string) (id uint64, ok bool)) (
+	programs []load.Program, maps []load.Map) {
+	if len(calls) == 0 {
+		return nil, nil
+	}
+	var any []Call // without an event at the end of these calls alone
+	maps = []load.Map{
+		{ID: load.LateCountMap.Of(), Spec: &ebpf.MapSpec{
+			Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1,
+		}},
+		{ID: load.LateTextsMap.Of(), Spec: &ebpf.MapSpec{Type: ebpf.RingBuf, MaxEntries: textsSize}},
+	}
+	for _, k := range calls {
+		maps = append(maps, load.Map{ID: load.LateMap.Of(k.Source), Spec: &ebpf.MapSpec{
+			Type: ebpf.LRUHash, KeySize: 8, ValueSize: uint32(CallSize(k.Texts)), MaxEntries: mostCalls,
+		}})
+		call, one := strings.CutPrefix(k.Schema.Name, "sys_enter_")
+		var id uint64
+		if one = one && find != nil; one {
+			id, one = find("syscalls", "sys_exit_"+call)
+		}
+		if !one {
+			any = append(any, k)
+			continue
+		}
+		programs = append(programs, load.Program{
+			Label: "texts of " + k.Label, Kind: ebpf.TracePoint, Attach: "syscalls:sys_exit_" + call, ID: id,
+			Ins: sender([]Call{k}, true), Event: -1,
+		})
+	}
+	if len(any) > 0 {
+		programs = append(programs, load.Program{
+			Label: "texts", Kind: ebpf.RawTracepoint, Attach: "sys_exit", Ins: sender(any, true), Event: -1,
+		})
+	}
+	return append(programs, load.Program{
+		Label: "no texts", Kind: ebpf.RawTracepoint, Attach: "sched_process_exec",
+		Ins: sender(calls, false), Event: -1,
+	}), maps
+}
+
+// Where a sender has its record, the key of the thread, and room to work.
+const (
+	recordAt = -latetext.Size
+	taskAt   = recordAt - 8
+	workAt   = taskAt - 16
+)
+
+// sender is the program that sends the texts that were missing when the call of the
+// running thread began. Those that are still missing are sent too, so that nobody waits
+// for them; read is false where the memory is another one.
+func sender(calls []Call, read bool) asm.Instructions {
+	ins := asm.Instructions{
+		counted(),
+		asm.LoadMem(asm.R0, asm.R1, 0, asm.DWord),
+		asm.JEq.Imm(asm.R0, 0, "end"),
+		asm.Mov.Imm(asm.R0, 0),
+	}
+	for at := recordAt; at < 0; at += 8 {
+		ins = append(ins, asm.StoreMem(asm.R10, int16(at), asm.R0, asm.DWord))
+	}
+	ins = append(ins,
+		asm.FnGetCurrentPidTgid.Call(),
+		asm.StoreMem(asm.R10, taskAt, asm.R0, asm.DWord),
+		asm.StoreMem(asm.R10, recordAt+latetext.TaskAt, asm.R0, asm.DWord))
+	for _, k := range calls {
+		ins = append(ins, k.send(read)...)
+	}
+	return append(ins, asm.Mov.Imm(asm.R0, 0).WithSymbol("end"), asm.Return())
+}
+
+// send sends the texts of the thread's call, if some were missing.
+func (k *Call) send(read bool) asm.Instructions {
+	m, none := load.LateMap.Of(k.Source), "none_"+strconv.Itoa(k.Source)
+	key := func() asm.Instructions {
+		return asm.Instructions{pointer(m), asm.Mov.Reg(asm.R2, asm.R10), asm.Add.Imm(asm.R2, taskAt)}
+	}
+	ins := append(key(),
+		asm.FnMapLookupElem.Call(),
+		asm.JEq.Imm(asm.R0, 0, none),
+		asm.Mov.Reg(asm.R6, asm.R0),
+		asm.LoadMem(asm.R0, asm.R6, numberAt, asm.DWord),
+		asm.StoreMem(asm.R10, recordAt+latetext.NumberAt, asm.R0, asm.DWord))
+	for i := range k.Texts {
+		name := "text_" + strconv.Itoa(k.Source) + "_" + strconv.Itoa(i)
+		ins = append(ins,
+			asm.LoadMem(asm.R3, asm.R6, int16(firstAt+8*i), asm.DWord),
+			asm.JEq.Imm(asm.R3, 0, name),
+			asm.StoreMem(asm.R10, recordAt+latetext.AddrAt, asm.R3, asm.DWord))
+		if read {
+			ins = append(ins, asm.Mov.Reg(asm.R1, asm.R10), asm.Add.Imm(asm.R1, recordAt+latetext.TextAt))
+			ins = append(ins, Read(asm.R10, recordAt+latetext.TextAt, workAt, name)...)
+		} else {
+			ins = append(ins,
+				asm.LoadImm(asm.R0, int64(Word(event.UserTextFault)), asm.DWord),
+				asm.StoreMem(asm.R10, recordAt+latetext.TextAt, asm.R0, asm.DWord),
+				asm.Mov.Imm(asm.R0, fault))
+		}
+		ins = append(ins,
+			asm.StoreMem(asm.R10, recordAt+latetext.LengthAt, asm.R0, asm.DWord),
+			pointer(load.LateTextsMap.Of()),
+			asm.Mov.Reg(asm.R2, asm.R10),
+			asm.Add.Imm(asm.R2, recordAt),
+			asm.Mov.Imm(asm.R3, latetext.Size),
+			asm.Mov.Imm(asm.R4, ringNoWakeup),
+			asm.FnRingbufOutput.Call(),
+			here(name))
+	}
+	ins = append(append(ins, key()...), asm.FnMapDeleteElem.Call(), counted(),
+		asm.Mov.Imm(asm.R2, -1), asm.AddAtomic.Mem(asm.R1, asm.R2, asm.DWord, 0))
+	return append(ins, here(none))
+}

@@ -1,0 +1,81 @@
+// Package ringbuf maps the ring buffers through which programs of the kernel send
+// (BPF_MAP_TYPE_RINGBUF). Packages perf and latetext read the records in them: a
+// header of the kernel, then what the program wrote.
+package ringbuf
+
+import (
+	"errors"
+	"os"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Of a record's header, in uapi/linux/bpf.h: the length and two flags, then
+// where in the buffer it is.
+const (
+	Header = 8       // BPF_RINGBUF_HDR_SZ
+	Busy   = 1 << 31 // BPF_RINGBUF_BUSY_BIT: it is being written
+	Drop   = 1 << 30 // BPF_RINGBUF_DISCARD_BIT
+)
+
+// Pages are those of a mapped buffer, one after the other.
+type Pages struct {
+	Consumer []byte // page with the position up to which all was read
+	Shared   []byte // page with the position where is written next; the data, twice in a row
+	Data     unsafe.Pointer
+	Mask     uint64 // of positions
+}
+
+// Map maps a buffer of size bytes.
+func Map(fd, size int) (p Pages, err error) {
+	page := os.Getpagesize()
+	if p.Consumer, err = unix.Mmap(fd, 0, page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
+		return p, err
+	}
+	if p.Shared, err = unix.Mmap(fd, int64(page), page+2*size, unix.PROT_READ, unix.MAP_SHARED); err != nil {
+		return p, errors.Join(err, unix.Munmap(p.Consumer))
+	}
+	p.Data, p.Mask = unsafe.Pointer(&p.Shared[page]), uint64(size-1)
+	return p, nil
+}
+
+// Unmap gives the memory back. Records die.
+func (p *Pages) Unmap() error {
+	if p.Shared == nil {
+		return nil
+	}
+	err := errors.Join(unix.Munmap(p.Shared), unix.Munmap(p.Consumer))
+	p.Consumer, p.Shared, p.Data = nil, nil, nil
+	return err
+}
+
+// Head is where is written next. The load orders the reads of the records after
+// it.
+func (p *Pages) Head() uint64 {
+	return atomic.LoadUint64((*uint64)(unsafe.Pointer(unsafe.SliceData(p.Shared))))
+}
+
+// Consume says that all before pos was read.
+func (p *Pages) Consume(pos uint64) {
+	atomic.StoreUint64((*uint64)(unsafe.Pointer(unsafe.SliceData(p.Consumer))), pos)
+}
+
+// writtenTime bounds how long a record may be incomplete: its writer cannot be
+// preempted, but the machine that it runs on may be.
+const writtenTime = time.Second
+
+// Written waits until a record is complete, and returns its header.
+//
+// Slow path: records are incomplete for nanoseconds.
+func Written(header *uint32) uint32 {
+	for start := time.Now(); ; {
+		h := atomic.LoadUint32(header)
+		if h&Busy == 0 || time.Since(start) > writtenTime {
+			return h
+		}
+		time.Sleep(time.Microsecond)
+	}
+}

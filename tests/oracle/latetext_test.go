@@ -1,0 +1,148 @@
+package oracle
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/tests/testkit"
+)
+
+// around is how far apart pages are that the kernel does not fetch together.
+const around = 64 << 10
+
+// A name of a file that lies in a page which nobody has touched is read when the call
+// ends.
+func TestTextsOfUntouchedPages(t *testing.T) {
+	live(t, testkit.AMD64)
+	const calls = 200
+	file, err := os.Create(filepath.Join(t.TempDir(), "names"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	name := func(i int) string { return fmt.Sprintf("/no/such/%d/%d", os.Getpid(), i) }
+	for i := range calls {
+		if _, err := file.WriteAt([]byte(name(i)+"\x00"), int64(i)*around); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := file.Truncate(calls * around); err != nil {
+		t.Fatal(err)
+	}
+	names, err := unix.Mmap(int(file.Fd()), 0, calls*around, unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(names)
+
+	self := strconv.Itoa(os.Getpid())
+	p := testkit.Start(t, testkit.PPScript(t), "-p", self, "-v", "--format", "json", "-c",
+		`tracepoint("syscalls:sys_enter_openat").log(fields = {"file": "user_string(filename)"})`)
+	p.WaitStderr(" open event")
+	runtime.LockOSThread()
+	untouched := 0
+	for i := range calls {
+		at := uintptr(unsafe.Pointer(&names[i*around]))
+		if !present(t, at) {
+			untouched++
+		}
+		unix.RawSyscall6(unix.SYS_OPENAT, ^uintptr(0), at, 0, 0, 0, 0)
+	}
+	runtime.UnlockOSThread()
+	got := map[string]int{}
+	for _, e := range testkit.Events(t, p.Stop().Want(t, 0).Stdout) {
+		got[fmt.Sprint(e.Fields["file"])]++
+	}
+	if untouched < calls/2 {
+		t.Errorf("only %d of %d pages were untouched", untouched, calls)
+	}
+	for i := range calls {
+		if got[name(i)] != 1 {
+			t.Errorf("%s: got %d calls, want 1", name(i), got[name(i)])
+		}
+	}
+	if n := got["<fault>"]; n > 0 {
+		t.Errorf("got %d names as <fault>", n)
+	}
+}
+
+// present reports that an address has a page, by bit 63 of its entry in pagemap.
+func present(t *testing.T, at uintptr) bool {
+	t.Helper()
+	f, err := os.Open("/proc/self/pagemap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var entry [8]byte
+	if _, err := f.ReadAt(entry[:], int64(at)/int64(os.Getpagesize())*8); err != nil {
+		t.Fatal(err)
+	}
+	return entry[7]&0x80 != 0
+}
+
+// starts runs programs that have just begun, which is when texts are missing.
+const starts = `for i in $(seq 40); do /bin/ls /nonexistent$i; /bin/cat /etc/hostname; /bin/date; done >/dev/null 2>&1`
+
+// The files that just started programs open are those that strace sees.
+func TestTextsOfJustStartedProgramsEqualStrace(t *testing.T) {
+	live(t, testkit.AMD64, testkit.Strace, testkit.Program("bash"))
+	log := filepath.Join(t.TempDir(), "strace")
+	testkit.Run(t, "strace", "-f", "-qq", "-e", "trace=openat", "-o", log, "bash", "-c", starts).Want(t, 0)
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := counted(regexp.MustCompile(`openat\([A-Z_]+, ("[^"]*")`), string(text))
+
+	out := testkit.Run(t, testkit.PPScript(t), "syscall-trace", "-e", "openat", "--",
+		"bash", "-c", starts).Want(t, 0)
+	filename := regexp.MustCompile(`openat\(.*filename: ("[^"]*"|0x[0-9a-f]+)`)
+	got, calls, missing := counted(filename, out.Stdout), 0, 0
+	for name, n := range got {
+		calls += n
+		if strings.HasPrefix(name, "0x") {
+			missing += n
+		}
+	}
+	if calls < 400 || 100*missing > calls {
+		t.Errorf("%d of %d names are missing, want less than 1 %%", missing, calls)
+	}
+	if missing > 0 {
+		return // which ones they are, nobody knows
+	}
+	var names []string
+	for name, n := range want {
+		if got[name] != n {
+			names = append(names, fmt.Sprintf("%s: got %d, strace has %d", name, got[name], n))
+		}
+	}
+	for name, n := range got {
+		if want[name] == 0 {
+			names = append(names, fmt.Sprintf("%s: got %d, strace has none", name, n))
+		}
+	}
+	slices.Sort(names)
+	for _, s := range names {
+		t.Error(s)
+	}
+}
+
+// counted counts what the first group of a pattern matches.
+func counted(pattern *regexp.Regexp, text string) map[string]int {
+	n := map[string]int{}
+	for _, m := range pattern.FindAllStringSubmatch(text, -1) {
+		n[m[1]]++
+	}
+	return n
+}
