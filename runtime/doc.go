@@ -47,6 +47,7 @@
 //	sql        events as rows of tables, and questions to them
 //	render     results as text, JSON, CSV
 //	naming     stacks to functions: what names need, and how long it is kept
+//	view       how results are shown: columns, order, texts
 //	placement  where the parts of a plan run: the kernel, or here
 //	plan       what a script asked for, checked and optimised; opens nothing
 //	eventstring events as users write them on a command line

@@ -10,6 +10,7 @@ import (
 	"ppscript/runtime/agg"
 	"ppscript/runtime/frontend"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/view"
 
 	"go.starlark.net/starlark"
 )
@@ -218,7 +219,7 @@ func count() *b.Builtin {
 func countOf(s plan.Stream, by []plan.Var) starlark.Value {
 	g := &plan.Group{In: s, By: by, Aggs: []plan.AggCol{{Name: "count", Agg: agg.Agg{Op: agg.Count}}}}
 	if len(by) > 0 {
-		g.View.Steps = []plan.Step{{Sort: "count", Reverse: true}}
+		g.View.Steps = []view.Step{{Sort: "count", Reverse: true}}
 	}
 	return &results.Table{Group: g}
 }

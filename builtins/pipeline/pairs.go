@@ -9,6 +9,7 @@ import (
 	"ppscript/runtime/agg"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/unit"
+	"ppscript/runtime/view"
 
 	"go.starlark.net/starlark"
 )
@@ -69,7 +70,7 @@ func latency() *b.Builtin {
 				Fn:   plan.Fn{Text: "start.event"},
 			}, plan.Var{Name: "end", Fn: plan.Fn{Text: "end.event"}})
 			g.Aggs = delays(true)
-			g.View.Widths = map[string]plan.Width{
+			g.View.Widths = map[string]view.Width{
 				"start": {Min: 12, Right: true},
 				"end":   {Min: 15, Left: true, Sep: " => "},
 			}
@@ -79,7 +80,7 @@ func latency() *b.Builtin {
 				}
 				g.Aggs = append(g.Aggs, plan.AggCol{Name: p.name, Agg: agg.Agg{Op: agg.Count},
 					Where: &plan.Fn{Text: fmt.Sprintf("delay %s %d", p.op, c.Duration(p.name))}})
-				g.View.Widths[p.name] = plan.Width{Min: 14, ShareOf: "calls", Alarm: true}
+				g.View.Widths[p.name] = view.Width{Min: 14, ShareOf: "calls", Alarm: true}
 			}
 			if c.Bool("only_than") {
 				if !c.Has("than") {
@@ -89,9 +90,9 @@ func latency() *b.Builtin {
 				g.View.OnlyIf = "than"
 			}
 			for _, v := range g.By[:keys] {
-				g.View.Steps = append(g.View.Steps, plan.Step{Sort: v.Name})
+				g.View.Steps = append(g.View.Steps, view.Step{Sort: v.Name})
 			}
-			g.View.Steps = append(g.View.Steps, plan.Step{Sort: "total", Reverse: true})
+			g.View.Steps = append(g.View.Steps, view.Step{Sort: "total", Reverse: true})
 			g.View.Units = map[string]unit.Unit{"": unit.US}
 			return &results.Table{Group: g}, nil
 		},
@@ -231,7 +232,7 @@ func paired() *b.Builtin {
 					{Name: "state", Fn: plan.Fn{Text: "reason"}},
 				},
 				Aggs: []plan.AggCol{{Name: "count", Agg: agg.Agg{Op: agg.Count}}}}
-			g.View.Steps = []plan.Step{{Sort: "start"}, {Sort: "end"}, {Sort: "state"}}
+			g.View.Steps = []view.Step{{Sort: "start"}, {Sort: "end"}, {Sort: "state"}}
 			return &results.Table{Group: g}, nil
 		},
 	}
@@ -268,7 +269,7 @@ func calls() *b.Builtin {
 				Aggs: []plan.AggCol{{Name: "R", Agg: agg.Agg{Op: agg.Count}}},
 			}
 			g.Aggs = append(g.Aggs, delays(true)...)
-			g.View.Widths = map[string]plan.Width{
+			g.View.Widths = map[string]view.Width{
 				"function call": {Min: 13, Left: true},
 				"R":             {Min: 1, Left: true},
 			}

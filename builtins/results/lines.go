@@ -7,7 +7,7 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/plain"
-	"ppscript/runtime/plan"
+	"ppscript/runtime/view"
 
 	"go.starlark.net/starlark"
 )
@@ -33,7 +33,7 @@ func line() *b.Builtin {
 			{Code: demo + "\n" + `t.lines(lambda r: fmt("{} {}", r.prev_comm, r.count))`, Output: "<table of prev_comm, count>"},
 		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			return change(c, func(v *plan.View) error {
+			return change(c, func(v *view.View) error {
 				v.Row, v.Layout.HeaderText = lineCall(c, c.Func("fn")), c.String("header")
 				return nil
 			})
@@ -69,7 +69,7 @@ t.lines_by("cpu", lambda rows: "%d: %d switches" % (rows[0].cpu, sum([r.count fo
 					return nil, err
 				}
 			}
-			return change(c, func(v *plan.View) error {
+			return change(c, func(v *view.View) error {
 				v.Row, v.Layout.HeaderText = groupCall(c, keyOf(c, columns), c.Func("fn")), c.String("header")
 				return nil
 			})
@@ -101,7 +101,7 @@ func keyOf(c *b.Call, columns []string) func(row starlark.Value) (starlark.Value
 // groupCall runs a script's function of the rows of one key, and of all rows if
 // it wants them, which returns a line.
 func groupCall(c *b.Call, key func(row starlark.Value) (starlark.Value, error),
-	f starlark.Callable) plan.LinesFunc {
+	f starlark.Callable) view.LinesFunc {
 	h := c.Host()
 	f.Freeze()
 	both := wantsAll(f)
@@ -165,14 +165,14 @@ func packed() *b.Builtin {
 			{Code: demo + "\n" + `t.packed(lambda rows: " ".join(["%s:%d" % (r.prev_comm, r.count) for r in rows]))`, Output: "<table of prev_comm, count>"},
 		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			return change(c, func(v *plan.View) error { v.Pack = packCall(c, c.Func("fn")); return nil })
+			return change(c, func(v *view.View) error { v.Pack = packCall(c, c.Func("fn")); return nil })
 		},
 	}
 }
 
 // lineCall runs a script's function of a row, and of all rows if it wants
 // them, which returns a line.
-func lineCall(c *b.Call, f starlark.Callable) plan.LinesFunc {
+func lineCall(c *b.Call, f starlark.Callable) view.LinesFunc {
 	h := c.Host()
 	f.Freeze()
 	both := wantsAll(f)
@@ -201,7 +201,7 @@ func wantsAll(f starlark.Callable) bool {
 }
 
 // packCall runs a script's function of all rows, which returns a text.
-func packCall(c *b.Call, f starlark.Callable) plan.PackFunc {
+func packCall(c *b.Call, f starlark.Callable) view.PackFunc {
 	h := c.Host()
 	f.Freeze()
 	return func(names []string, rows [][]event.Value) (string, error) {

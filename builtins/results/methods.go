@@ -7,6 +7,7 @@ import (
 	b "ppscript/builtins"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/view"
 
 	"go.starlark.net/starlark"
 )
@@ -44,8 +45,8 @@ func sortBy() *b.Builtin {
 			if err := hasColumn(c, "column", c.String("column")); err != nil {
 				return nil, err
 			}
-			return change(c, func(v *plan.View) error {
-				v.Steps = append(v.Steps, plan.Step{Sort: c.String("column"), Reverse: c.Bool("reverse")})
+			return change(c, func(v *view.View) error {
+				v.Steps = append(v.Steps, view.Step{Sort: c.String("column"), Reverse: c.Bool("reverse")})
 				return nil
 			})
 		},
@@ -71,15 +72,15 @@ func top() *b.Builtin {
 				return nil, c.Errorf("n", "got %d, want at least 1", n)
 			}
 			g := c.Receiver.(*Table).Group
-			return change(c, func(v *plan.View) error {
+			return change(c, func(v *view.View) error {
 				sorted := false
 				for _, s := range v.Steps {
 					sorted = sorted || s.Sort != ""
 				}
 				if !sorted && len(g.Aggs) > 0 && !histogram(g) {
-					v.Steps = append(v.Steps, plan.Step{Sort: g.Aggs[len(g.Aggs)-1].Name, Reverse: true})
+					v.Steps = append(v.Steps, view.Step{Sort: g.Aggs[len(g.Aggs)-1].Name, Reverse: true})
 				}
-				v.Steps = append(v.Steps, plan.Step{Top: int(n)})
+				v.Steps = append(v.Steps, view.Step{Top: int(n)})
 				return nil
 			})
 		},
@@ -108,7 +109,7 @@ func title() *b.Builtin {
 			{Code: demo + "\n" + `t.title("who gave up the CPU")`, Output: "<table of prev_comm, count>"},
 		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			return change(c, func(v *plan.View) error { v.Title = c.String("text"); return nil })
+			return change(c, func(v *view.View) error { v.Title = c.String("text"); return nil })
 		},
 	}
 }
@@ -136,7 +137,7 @@ func units() *b.Builtin {
 					return nil, err
 				}
 			}
-			return change(c, func(v *plan.View) error { set(&v.Units, name, unitOf(c, "unit")); return nil })
+			return change(c, func(v *view.View) error { set(&v.Units, name, unitOf(c, "unit")); return nil })
 		},
 	}
 }
@@ -165,7 +166,7 @@ func raw() *b.Builtin {
 			{Code: `tracepoint("irq:softirq_entry").by("vec").count().raw("vec")`, Output: "<table of vec, count>"},
 		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			return change(c, func(v *plan.View) error {
+			return change(c, func(v *view.View) error {
 				if len(c.Rest) == 0 {
 					set(&v.Raw, "", true)
 				}
@@ -201,10 +202,10 @@ func with() *b.Builtin {
 			{Code: demo + "\n" + `t.with_(double = lambda r: 2 * r.count)`, Output: "<table of prev_comm, count>"},
 		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			return change(c, func(v *plan.View) error {
+			return change(c, func(v *view.View) error {
 				for _, kv := range c.KW {
 					fn := rowCall(c, kv[1].(starlark.Callable))
-					v.Steps = append(v.Steps, plan.Step{
+					v.Steps = append(v.Steps, view.Step{
 						With: string(kv[0].(starlark.String)), Fn: fn, Unit: unitOf(c, "unit"),
 					})
 				}
@@ -232,7 +233,7 @@ func text() *b.Builtin {
 			{Code: demo + "\n" + `t.text(prev_comm = lambda c: c.upper())`, Output: "<table of prev_comm, count>"},
 		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			return change(c, func(v *plan.View) error {
+			return change(c, func(v *view.View) error {
 				for _, kv := range c.KW {
 					name := string(kv[0].(starlark.String))
 					if err := hasColumn(c, "column", name); err != nil {
@@ -303,7 +304,7 @@ func layout() *b.Builtin {
 				return nil, c.Error("column", fmt.Errorf("missing, and an argument is about a column"),
 					`write t.format("total", width = 16)`)
 			}
-			return change(c, func(v *plan.View) error {
+			return change(c, func(v *view.View) error {
 				off := func(param string, flag *bool) {
 					if c.Has(param) {
 						*flag = !c.Bool(param)
@@ -324,7 +325,7 @@ func layout() *b.Builtin {
 }
 
 // width changes a column as the arguments say.
-func width(c *b.Call, w plan.Width) plan.Width {
+func width(c *b.Call, w view.Width) view.Width {
 	if c.Has("width") {
 		w.Min = int(c.Int("width"))
 	}
@@ -367,7 +368,7 @@ func hide() *b.Builtin {
 		Cost:     perRow,
 		Examples: []b.Example{{Code: demo + "\n" + `t.hide("count")`, Output: "<table of prev_comm, count>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			return change(c, func(v *plan.View) error {
+			return change(c, func(v *view.View) error {
 				for _, n := range c.Rest {
 					name, _ := starlark.AsString(n)
 					if err := hasColumn(c, "column", name); err != nil {
@@ -400,7 +401,7 @@ func last() *b.Builtin {
 			if err := hasColumn(c, "column", c.String("column")); err != nil {
 				return nil, err
 			}
-			return change(c, func(v *plan.View) error { v.Last = c.String("column"); return nil })
+			return change(c, func(v *view.View) error { v.Last = c.String("column"); return nil })
 		},
 	}
 }
@@ -421,8 +422,8 @@ func totals() *b.Builtin {
 		Cost:     perRow,
 		Examples: []b.Example{{Code: demo + "\n" + `t.totals("all")`, Output: "<table of prev_comm, count>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			return change(c, func(v *plan.View) error {
-				v.Steps = append(v.Steps, plan.Step{Totals: c.String("label")})
+			return change(c, func(v *view.View) error {
+				v.Steps = append(v.Steps, view.Step{Totals: c.String("label")})
 				return nil
 			})
 		},
@@ -450,7 +451,7 @@ func toFile() *b.Builtin {
 			if c.String("path") == "" {
 				return nil, c.Errorf("path", "the name is empty, want that of a file")
 			}
-			return change(c, func(v *plan.View) error { v.File = c.String("path"); return nil })
+			return change(c, func(v *view.View) error { v.File = c.String("path"); return nil })
 		},
 	}
 }

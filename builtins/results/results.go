@@ -15,6 +15,7 @@ import (
 	"ppscript/runtime/plan"
 	"ppscript/runtime/unit"
 	"ppscript/runtime/value"
+	"ppscript/runtime/view"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
@@ -77,7 +78,7 @@ func (t *Table) Attr(name string) (starlark.Value, error) { return methods().Att
 func (t *Table) AttrNames() []string { return methods().Names() }
 
 // change applies fn to a copy of the receiver's view.
-func change(c *b.Call, fn func(v *plan.View) error) (starlark.Value, error) {
+func change(c *b.Call, fn func(v *view.View) error) (starlark.Value, error) {
 	g := *c.Receiver.(*Table).Group
 	v := &g.View
 	v.Steps = slices.Clone(v.Steps)
@@ -114,7 +115,7 @@ func hasColumn(c *b.Call, param, name string) error {
 }
 
 // rowCall runs a script's function of a row: a struct with the columns.
-func rowCall(c *b.Call, f starlark.Callable) plan.RowFunc {
+func rowCall(c *b.Call, f starlark.Callable) view.RowFunc {
 	h := c.Host()
 	f.Freeze()
 	return func(names []string, row []event.Value) (event.Value, error) {
@@ -144,7 +145,7 @@ func textOf(v starlark.Value) string {
 }
 
 // cellFunc runs a script's function of one value.
-func cellFunc(c *b.Call, f starlark.Callable) plan.CellFunc {
+func cellFunc(c *b.Call, f starlark.Callable) view.CellFunc {
 	h := c.Host()
 	f.Freeze()
 	return func(v event.Value) (string, error) {

@@ -2,8 +2,8 @@ package results
 
 import (
 	b "ppscript/builtins"
-	"ppscript/runtime/plan"
 	"ppscript/runtime/unit"
+	"ppscript/runtime/view"
 
 	"go.starlark.net/starlark"
 )
@@ -34,8 +34,8 @@ func whole() *b.Builtin {
 			if period <= 0 {
 				return nil, c.Errorf("period", "got %s, want more than 0", unit.Duration(period))
 			}
-			return change(c, func(v *plan.View) error {
-				v.Whole = &plan.Whole{Column: c.String("column"), Period: period}
+			return change(c, func(v *view.View) error {
+				v.Whole = &view.Whole{Column: c.String("column"), Period: period}
 				return nil
 			})
 		},

@@ -3,6 +3,7 @@ package plan
 import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/unit"
+	"ppscript/runtime/view"
 )
 
 // This file has the events of a script that is a source look like the rows of
@@ -10,8 +11,8 @@ import (
 
 // Texts are shown by the tables of a script in place of the values of fields,
 // by field.
-func Texts(reports []Report) map[string]CellFunc {
-	var texts map[string]CellFunc
+func Texts(reports []Report) map[string]view.CellFunc {
+	var texts map[string]view.CellFunc
 	for _, r := range reports {
 		g, ok := r.(*Group)
 		if !ok {
@@ -20,7 +21,7 @@ func Texts(reports []Report) map[string]CellFunc {
 		for _, v := range g.By {
 			if text := g.View.Texts[v.Name]; text != nil && v.Fn.Text != "" {
 				if texts == nil {
-					texts = map[string]CellFunc{}
+					texts = map[string]view.CellFunc{}
 				}
 				texts[v.Fn.Text] = text
 			}

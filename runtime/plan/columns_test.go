@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/view"
 )
 
 // A script's tables show a field as lines show it.
 func TestSourcesShowWhatTablesShow(t *testing.T) {
 	g := counted(src("start"), "state")
 	g.By[0].Name = "St"
-	g.View.Texts = map[string]CellFunc{"St": func(v event.Value) (string, error) {
+	g.View.Texts = map[string]view.CellFunc{"St": func(v event.Value) (string, error) {
 		return "S" + v.String(), nil
 	}}
 	p := &Profiler{Texts: Texts([]Report{g, &Text{}})}

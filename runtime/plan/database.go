@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -213,7 +214,7 @@ func newEventTable(b *builder, br *branch) *sql.EventTable {
 			t.About.Fields++
 		}
 	}
-	for _, name := range sorted(br.scope.Vars) {
+	for _, name := range slices.Sorted(maps.Keys(br.scope.Vars)) {
 		if name == "event" || name == InstanceName {
 			continue
 		}

@@ -15,6 +15,7 @@ import (
 	"ppscript/runtime/placement"
 	"ppscript/runtime/result"
 	"ppscript/runtime/unit"
+	"ppscript/runtime/view"
 )
 
 // An AggCol is one aggregated column.
@@ -41,7 +42,7 @@ type Group struct {
 	Limit int
 	// Tree shows the rows, which are by node, as a tree of calls.
 	Tree bool
-	View View
+	View view.View
 }
 
 // Input implements Report.
@@ -53,7 +54,7 @@ type TableOp struct {
 	Name    string
 	Spec    *Group
 	Columns []result.Column
-	shows   []showFunc // by column; nil shows the value
+	shows   []view.Show // by column; nil shows the value
 	// Hist is the index of the aggregator that is a histogram, else -1.
 	Hist  int
 	calls *JoinOp // the join whose tree of calls the rows are nodes of; nil if none
@@ -119,7 +120,7 @@ func (g *Group) build(b *builder) error {
 		a.Arg = id
 		spec.Aggs = append(spec.Aggs, a)
 		t.Columns = append(t.Columns, aggColumn(c, a, arg))
-		t.shows = append(t.shows, showCell(a.Op, b.shows(arg.Fn)))
+		t.shows = append(t.shows, view.Cell(a.Op, b.shows(arg.Fn)))
 	}
 	if t.Hist >= 0 {
 		t.Name = b.names.next("histogram")

@@ -9,6 +9,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/join"
 	"ppscript/runtime/result"
+	"ppscript/runtime/view"
 )
 
 func idJoin(stages ...Stream) *Join { return &Join{Stages: stages, Key: text("id")} }
@@ -309,7 +310,7 @@ func TestUnfinishedStartsCanBeSlow(t *testing.T) {
 func TestInstanceColumnCanBeSorted(t *testing.T) {
 	g := delays(&Join{Stages: []Stream{src("start"), src("end")}})
 	g.By = append([]Var{{"CPU", *text(InstanceName)}}, g.By...)
-	g.View.Steps = []Step{{Sort: "CPU", Reverse: true}}
+	g.View.Steps = []view.Step{{Sort: "CPU", Reverse: true}}
 	for byThread, want := range map[bool]string{
 		true:  "2 start end 1 3; 1 start end 1 5",
 		false: "1 start end 1 5",

@@ -1,16 +1,14 @@
 package plan
 
 import (
-	"iter"
 	"slices"
 	"strings"
 
-	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
 	"ppscript/runtime/result"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/view"
 )
 
 // This file shows keys and columns as the kernel prints them: TCP_SYN_SENT
@@ -19,11 +17,8 @@ import (
 // nothing for an event, and are the same whoever counted: a program of the
 // kernel, native code or the interpreter.
 
-// A showFunc tells how people read a value, as Field.Shown does.
-type showFunc func(v event.Value) (text string, ok bool)
-
 // shows finds how values of a function are shown; nil is as they are.
-func (b *builder) shows(fn *flow.Fn) showFunc {
+func (b *builder) shows(fn *flow.Fn) view.Show {
 	if fn == nil {
 		return nil
 	}
@@ -35,8 +30,8 @@ func (b *builder) shows(fn *flow.Fn) showFunc {
 // shownByAll finds how values are shown that come from one of several nodes, as
 // where several events arrive: a value whose text they do not agree about is a
 // number.
-func (b *builder) shownByAll(nodes []expr.Node) showFunc {
-	var all []showFunc
+func (b *builder) shownByAll(nodes []expr.Node) view.Show {
+	var all []view.Show
 	var fields []*event.Field
 	for _, n := range nodes {
 		f := fieldOf(n)
@@ -56,15 +51,7 @@ func (b *builder) shownByAll(nodes []expr.Node) showFunc {
 	case 1:
 		return all[0]
 	}
-	return func(v event.Value) (string, bool) {
-		text, ok := all[0](v)
-		for _, show := range all[1:] {
-			if again, too := show(v); !too || again != text {
-				return "", false
-			}
-		}
-		return text, ok
-	}
+	return view.Agreed(all)
 }
 
 // nodeOf is what a program computes, also of a function that is interpreted
@@ -110,7 +97,7 @@ func fieldOf(n expr.Node) *event.Field {
 }
 
 // shownBy finds how values of a node are shown.
-func (b *builder) shownBy(n expr.Node) showFunc {
+func (b *builder) shownBy(n expr.Node) view.Show {
 	if b.env.Raw {
 		return nil
 	}
@@ -136,7 +123,7 @@ func (b *builder) shownBy(n expr.Node) showFunc {
 var codeFields = []string{"ip", "ret_ip"}
 
 // shownCode shows addresses of the kernel's code as functions.
-func (b *builder) shownCode() showFunc {
+func (b *builder) shownCode() view.Show {
 	if b.env.Services == nil || b.env.Services.KsymOffset == nil {
 		return nil
 	}
@@ -151,8 +138,8 @@ func (b *builder) shownCode() showFunc {
 }
 
 // shownTuple shows the members of composite keys.
-func (b *builder) shownTuple(t *expr.TupleOf) showFunc {
-	each := make([]showFunc, len(t.Elems))
+func (b *builder) shownTuple(t *expr.TupleOf) view.Show {
+	each := make([]view.Show, len(t.Elems))
 	some := false
 	for i, n := range t.Elems {
 		each[i] = b.shownBy(n)
@@ -161,107 +148,13 @@ func (b *builder) shownTuple(t *expr.TupleOf) showFunc {
 	if !some {
 		return nil
 	}
-	return func(v event.Value) (string, bool) {
-		list := v.List()
-		if len(list) != len(each) {
-			return "", false
-		}
-		texts := make([]string, len(list))
-		for i, m := range list {
-			texts[i] = textBy(each[i], m)
-		}
-		return "(" + strings.Join(texts, ", ") + ")", true
-	}
-}
-
-// textBy is a value as show, which may be nil, or else its kind shows it.
-func textBy(show showFunc, v event.Value) string {
-	if show != nil {
-		if text, ok := show(v); ok {
-			return text
-		}
-	}
-	if v.Kind == event.DurationValue {
-		return unit.Duration(v.Int())
-	}
-	return v.String()
-}
-
-// showCell shows the cells of an aggregator whose argument's values show shows.
-func showCell(op *agg.Op, show showFunc) showFunc {
-	switch {
-	case show == nil || !op.Column.Values:
-		return nil
-	case op == agg.Top: // a list of values with their counts
-		return members(func(m event.Value) (string, bool) {
-			pair := m.List()
-			if len(pair) != 2 {
-				return "", false
-			}
-			return "(" + textBy(show, pair[0]) + ", " + pair[1].String() + ")", true
-		})
-	case op == agg.List:
-		return members(show)
-	}
-	return show
-}
-
-// members shows a list by its members.
-func members(show showFunc) showFunc {
-	return func(v event.Value) (string, bool) {
-		if v.Kind != event.ListValue {
-			return "", false
-		}
-		texts := make([]string, len(v.List()))
-		for i, m := range v.List() {
-			texts[i] = textBy(show, m)
-		}
-		return "(" + strings.Join(texts, ", ") + ")", true
-	}
-}
-
-// nameCells gives columns the names of their cells, but for those that a script
-// shows in its own way.
-func nameCells(columns []result.Column, shows []showFunc, rows iter.Seq[[]event.Value]) {
-	for i, show := range shows {
-		if show == nil || columns[i].Text != nil {
-			continue
-		}
-		texts := map[string]string{}
-		for row := range rows {
-			if i < len(row) {
-				if text, ok := show(row[i]); ok {
-					texts[row[i].String()] = text
-				}
-			}
-		}
-		if len(texts) > 0 {
-			columns[i].Names = func(v event.Value) (string, bool) {
-				text, ok := texts[v.String()]
-				return text, ok
-			}
-		}
-	}
-}
-
-// named leaves out what the view shows as numbers.
-func (v *View) named(columns []result.Column, shows []showFunc) []showFunc {
-	if len(v.Raw) == 0 {
-		return shows
-	}
-	own := slices.Clone(shows)
-	for i := range own {
-		if v.Raw[""] || v.Raw[columns[i].Name] {
-			own[i] = nil
-		}
-	}
-	return own
+	return view.Tuple(each)
 }
 
 // KeysOf is the columns of the keys of samples, with the names of these.
 func (s *StacksOp) KeysOf(samples []result.StackSample) []result.Column {
 	keys := slices.Clone(s.Keys)
-	nameCells(keys, s.shows, func(yield func(row []event.Value) bool) {
+	view.NameCells(keys, s.shows, func(yield func(row []event.Value) bool) {
 		for i := range samples {
 			if !yield(samples[i].Key) {
 				return

@@ -13,6 +13,7 @@ import (
 	"ppscript/runtime/expr"
 	"ppscript/runtime/glob"
 	"ppscript/runtime/result"
+	"ppscript/runtime/view"
 )
 
 // shelf is a Catalog of two tracepoints.
@@ -246,14 +247,14 @@ func TestErrorsNameTheScript(t *testing.T) {
 
 func TestViewSteps(t *testing.T) {
 	g := counted(src("start"), "id")
-	g.View = View{
-		Steps: []Step{{Sort: "sum", Reverse: true}, {Sort: "id"}, {
+	g.View = view.View{
+		Steps: []view.Step{{Sort: "sum", Reverse: true}, {Sort: "id"}, {
 			With: "twice",
 			Fn: func(names []string, row []event.Value) (event.Value, error) {
 				return event.IntOf(2 * row[2].Int()), nil
 			},
 		}, {Top: 2}},
-		ColumnViews: ColumnViews{Hidden: map[string]bool{"count": true}, Last: "id"},
+		ColumnViews: view.ColumnViews{Hidden: map[string]bool{"count": true}, Last: "id"},
 	}
 	p := build(t, Env{}, g)
 	play(p, "start@1 3 10", "start@2 1 10", "start@3 2 50")

@@ -8,6 +8,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
+	"ppscript/runtime/view"
 )
 
 // This file makes a whole script a source of another plan's events.
@@ -31,7 +32,7 @@ type Profiler struct {
 	// WholeCPUs says that it is about CPUs, not about some tasks.
 	WholeCPUs bool
 	// Texts are what its tables show in place of the numbers of fields.
-	Texts map[string]CellFunc
+	Texts map[string]view.CellFunc
 	// Notes tell of options that have no effect here.
 	Notes []error
 }

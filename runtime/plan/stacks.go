@@ -13,6 +13,7 @@ import (
 	"ppscript/runtime/placement"
 	"ppscript/runtime/result"
 	"ppscript/runtime/unit"
+	"ppscript/runtime/view"
 )
 
 // Stacks counts events by their call stack.
@@ -46,7 +47,7 @@ type StacksOp struct {
 	Name  string
 	Spec  *Stacks
 	Keys  []result.Column
-	shows []showFunc // by key; nil shows the value
+	shows []view.Show // by key; nil shows the value
 	Value result.Column
 	// Periods says that Value adds up what samples stand for: it is what they
 	// were taken by.

@@ -8,13 +8,6 @@ import (
 	"ppscript/runtime/event"
 )
 
-// Whole says that a key column is the number of a slot of time: multiples of the
-// period, in ns of the events' clock.
-type Whole struct {
-	Column string
-	Period int64
-}
-
 // checkWhole refuses aggregators that cannot be added up.
 func (g *Group) checkWhole() error {
 	w := g.View.Whole

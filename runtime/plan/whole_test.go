@@ -7,12 +7,13 @@ import (
 	"ppscript/runtime/agg"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/view"
 )
 
 // A slot in which an interval ends is in the next one, with both its parts.
 func TestSlotsAreWhole(t *testing.T) {
 	g := counted(&Let{In: src("start"), Vars: []Var{{"slot", *text("time / 10")}}}, "slot")
-	g.View.Whole = &Whole{Column: "slot", Period: 10}
+	g.View.Whole = &view.Whole{Column: "slot", Period: 10}
 	p := build(t, Env{}, g)
 	table := Runs[*Table](p)[0]
 	f := func(until event.Time, want string) {
@@ -42,7 +43,7 @@ func TestSlotsAreSums(t *testing.T) {
 			By:   []Var{{"slot", *text("time / 10")}},
 			Aggs: []AggCol{{Name: "x", Agg: agg.Agg{Op: op}, Arg: text("n")}},
 		}
-		g.View.Whole = &Whole{Column: column, Period: 10}
+		g.View.Whole = &view.Whole{Column: column, Period: 10}
 		_, err := Build([]Report{g}, Env{Catalog: shelf{}})
 		var e *diag.Error
 		if !errors.As(err, &e) || e.Op != "whole" || e.Hint == "" {

@@ -79,6 +79,7 @@ var layers = [][]string{
 	{"runtime/naming"},
 
 	// From a script's wish to a run.
+	{"runtime/view"},      // how results are shown
 	{"runtime/placement"}, // a plan describes itself to it
 	{"runtime/plan"},
 	{"runtime/eventstring"}, // makes sources of texts
@@ -157,8 +158,8 @@ var wireFormats = []string{
 	"runtime/perfdata.Info", // the feature sections of a perf.data header
 }
 
-// large are the packages that are still to be split.
-var large = []string{"runtime/plan"}
+// large are the packages that are still to be split; there are none.
+var large = []string{}
 
 // mayExit are the packages that may end the process: commands, and workload in
 // the child that becomes the command.

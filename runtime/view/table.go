@@ -1,4 +1,4 @@
-package plan
+package view
 
 import (
 	"cmp"
@@ -10,35 +10,21 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file makes the finished table of an interval: the rows of the group,
-// after the script's .sort, .top, .with_, .unit and .format.
+// This file finishes the table of an interval: .sort, .top, .with_, .unit and .format.
 
-// Result makes the table of the interval that ends now.
-func (t *Table) Result(m result.Meta) (*result.Table, error) {
-	v := &t.Spec.View
-	m.Title = titleOf(m.Title, &m)
-	table := &result.Table{
-		Meta: m, Columns: slices.Clone(t.Columns), Rows: t.whole(t.Group.Rows()), Layout: v.Layout,
-	}
-	if t.Tree != nil {
-		t.Tree.Rows(table)
-	}
-	if v.OnlyIf != "" && !table.Exceeds(v.OnlyIf) {
-		table.Rows = nil
-	}
-	if err := v.apply(table, t.shows); err != nil {
-		return nil, err
-	}
-	return table, nil
-}
-
-// titleOf fills the numbers of an interval into a title.
-func titleOf(title string, m *result.Meta) string {
+// Title fills the numbers of an interval into a title.
+func Title(title string, m *result.Meta) string {
 	return strings.NewReplacer("{samples}", strconv.FormatUint(m.Samples, 10),
 		"{total}", strconv.FormatUint(m.TotalSamples, 10)).Replace(title)
 }
 
-func (v *View) apply(t *result.Table, shows []showFunc) error {
+// Table finishes a table. shows are how people read the cells, by column; nil shows the
+// value.
+func (v *View) Table(t *result.Table, shows []Show) error {
+	if v.OnlyIf != "" && !t.Exceeds(v.OnlyIf) {
+		t.Rows = nil
+	}
+
 	// The steps that sort look at all rows: several sorts, most important
 	// first, are one.
 	var sorts []Step
@@ -86,7 +72,7 @@ func (v *View) with(t *result.Table, s Step) error {
 }
 
 // dress settles units, widths, texts and names, and takes hidden columns out.
-func (v *View) dress(t *result.Table, shows []showFunc) error {
+func (v *View) dress(t *result.Table, shows []Show) error {
 	for _, name := range sorted(v.Units) {
 		u := v.Units[name]
 		if name == "" {
@@ -132,7 +118,7 @@ func (v *View) dress(t *result.Table, shows []showFunc) error {
 			return err
 		}
 	}
-	nameCells(t.Columns, v.named(t.Columns, shows), slices.Values(t.Rows))
+	NameCells(t.Columns, v.named(t.Columns, shows), slices.Values(t.Rows))
 	if v.Pack != nil && len(t.Rows) > 0 {
 		text, err := v.Pack(t.Names(), t.Rows)
 		if err != nil {

@@ -1,4 +1,4 @@
-package plan
+package view
 
 import (
 	"ppscript/runtime/event"
@@ -74,3 +74,10 @@ type PackFunc func(names []string, rows [][]event.Value) (string, error)
 
 // RowFunc computes from a row, given by column names: a new cell, a line.
 type RowFunc func(names []string, row []event.Value) (event.Value, error)
+
+// Whole says that a key column is the number of a slot of time: multiples of the
+// period, in ns of the events' clock.
+type Whole struct {
+	Column string
+	Period int64
+}

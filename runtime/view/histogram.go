@@ -1,4 +1,4 @@
-package plan
+package view
 
 import (
 	"slices"
@@ -10,12 +10,13 @@ import (
 // This file makes the finished histogram of an interval: .sort, .text, .unit
 // and .title apply to its keys, and the unit also to its bounds.
 
-// Histogram makes the histogram of the interval that ends now.
-func (t *Table) Histogram(m result.Meta) (*result.Histogram, error) {
-	v := &t.Spec.View
-	m.Title = titleOf(v.Title, &m)
-	keys, value := slices.Clone(t.Columns[:len(t.Columns)-1]), t.Columns[len(t.Columns)-1]
-	h := &result.Histogram{Meta: m, Rows: t.Group.Histograms(t.Hist), Value: value.Name, Unit: value.Unit}
+// Histogram makes a histogram of its rows. columns are those of its keys and then that
+// of its value, shows how people read the keys; nil shows the value.
+func (v *View) Histogram(m result.Meta, rows []result.HistRow, columns []result.Column,
+	shows []Show) (*result.Histogram, error) {
+	m.Title = Title(v.Title, &m)
+	keys, value := slices.Clone(columns[:len(columns)-1]), columns[len(columns)-1]
+	h := &result.Histogram{Meta: m, Rows: rows, Value: value.Name, Unit: value.Unit}
 	for _, name := range []string{"", value.Name} {
 		if u, ok := v.Units[name]; ok && u.Base == value.Unit.Base {
 			h.Unit = u
@@ -25,7 +26,7 @@ func (t *Table) Histogram(m result.Meta) (*result.Histogram, error) {
 	for i := range h.Rows {
 		shown.Rows = append(shown.Rows, h.Rows[i].Key)
 	}
-	if err := v.ofKeys(shown.Names()).dress(shown, t.shows[:len(keys)]); err != nil {
+	if err := v.ofKeys(shown.Names()).dress(shown, shows[:len(keys)]); err != nil {
 		return nil, err
 	}
 	h.Keys = shown.Columns
