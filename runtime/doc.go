@@ -22,6 +22,7 @@
 //	tracefs    tracepoints: their formats, and how the kernel prints them
 //	workload   the command that is observed: held until its events are attached
 //	datasrc    where the data of a memory access came from, in words
+//	tsc        the CPU's counter, and clocks of guests
 //	poll       who waits for rings sleeps until something comes
 //	ringbuf    the buffers through which programs of the kernel send
 //	latetext   texts that come later than their events

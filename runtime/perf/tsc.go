@@ -2,21 +2,9 @@ package perf
 
 import (
 	"errors"
-	"math/bits"
 
-	"ppscript/runtime/event"
+	"ppscript/runtime/tsc"
 )
-
-// This file converts times of perf's clock to the CPU's time stamp counter,
-// with the factors that the kernel keeps in the first page of a ring (struct
-// perf_event_mmap_page, its comment on time_zero).
-
-// A TSC is the relation of the two clocks.
-type TSC struct {
-	Mult  uint32
-	Shift uint16
-	Zero  uint64
-}
 
 // Capabilities of the page: which of its members are valid.
 const capUserTimeZero = 1 << 4
@@ -26,69 +14,13 @@ var errNoTSC = errors.New("the kernel does not tell how its clock and the time s
 	"its clock source is another, or the counter is not stable")
 
 // TSC returns the relation, which does not change while the machine runs.
-func (s *Source) TSC() (TSC, error) {
+func (s *Source) TSC() (tsc.TSC, error) {
 	for _, r := range s.rings {
 		r, ok := r.(*ring)
 		if !ok || r.page == nil || r.page.Capabilities&capUserTimeZero == 0 || r.page.Time_mult == 0 {
 			continue
 		}
-		return TSC{Mult: r.page.Time_mult, Shift: r.page.Time_shift, Zero: r.page.Time_zero}, nil
+		return tsc.TSC{Mult: r.page.Time_mult, Shift: r.page.Time_shift, Zero: r.page.Time_zero}, nil
 	}
-	return TSC{}, errNoTSC
-}
-
-// Cycles is the counter at time t.
-//
-// Fast path: this runs for every event. The remainder keeps the bits that the
-// division would lose; both products fit, since shift is at most 32.
-func (c TSC) Cycles(t event.Time) uint64 {
-	ns := uint64(t) - c.Zero
-	q, r := ns/uint64(c.Mult), ns%uint64(c.Mult)
-	return q<<c.Shift + (r<<c.Shift)/uint64(c.Mult)
-}
-
-// A PVClock is how a guest's kvmclock follows its counter, and that counter the
-// host's: the parameters of struct pvclock_vcpu_time_info, and those of the
-// virtual machine.
-type PVClock struct {
-	TSCTimestamp uint64
-	SystemTime   uint64
-	Mul          uint32
-	Shift        int8
-	// Offset and Ratio (with FracBits behind its point; 0 is one) make the
-	// guest's counter of the host's.
-	Offset   uint64
-	Ratio    uint64
-	FracBits uint
-}
-
-// guestTSC is the guest's counter when the host's is tsc.
-func (p *PVClock) guestTSC(tsc uint64) uint64 {
-	if p.Ratio != 0 && p.FracBits > 0 {
-		hi, lo := bits.Mul64(tsc, p.Ratio)
-		tsc = hi<<(64-p.FracBits) | lo>>p.FracBits
-	}
-	return tsc + p.Offset
-}
-
-// Time is the guest's kvmclock, in ns, when the host's counter is tsc. Times
-// before the last update of the clock count too.
-func (p *PVClock) Time(tsc uint64) event.Time {
-	delta := int64(p.guestTSC(tsc) - p.TSCTimestamp)
-	neg := delta < 0
-	d := uint64(delta)
-	if neg {
-		d = -d
-	}
-	if p.Shift >= 0 {
-		d <<= uint(p.Shift)
-	} else {
-		d >>= uint(-p.Shift)
-	}
-	hi, lo := bits.Mul64(d, uint64(p.Mul))
-	ns := int64(hi<<32 | lo>>32)
-	if neg {
-		ns = -ns
-	}
-	return event.Time(int64(p.SystemTime) + ns)
+	return tsc.TSC{}, errNoTSC
 }

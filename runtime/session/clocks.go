@@ -12,6 +12,7 @@ import (
 	"ppscript/runtime/order"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/tsc"
 	"ppscript/runtime/unit"
 )
 
@@ -45,30 +46,30 @@ func (c *wallClock) find(ctx context.Context, w *env, live *perf.Source) error {
 				WithHint("give the process of the virtual machine's monitor, or its UUID")
 		}
 	}
-	tsc, err := live.TSC()
+	counter, err := live.TSC()
 	if err != nil {
 		return diag.Errorf(diag.Run, "clock", "", "%w", err).
 			WithHint("see cat /sys/devices/system/clocksource/clocksource0/current_clocksource; it must be tsc")
 	}
 	if o.TSC {
-		c.conv = func(t event.Time) event.Time { return event.Time(tsc.Cycles(t)) + offset }
+		c.conv = func(t event.Time) event.Time { return event.Time(counter.Cycles(t)) + offset }
 		return nil
 	}
 	pv, err := w.guestClock(ctx, vm)
 	if err != nil {
 		return err
 	}
-	c.conv = func(t event.Time) event.Time { return pv.Time(tsc.Cycles(t)) + offset }
+	c.conv = func(t event.Time) event.Time { return pv.Time(counter.Cycles(t)) + offset }
 	return nil
 }
 
 // guestClock waits for the guest's clock to be updated: only then does the
 // kernel say how it runs.
-func (w *env) guestClock(ctx context.Context, vm *kernel.VM) (pv *perf.PVClock, err error) {
+func (w *env) guestClock(ctx context.Context, vm *kernel.VM) (pv *tsc.PVClock, err error) {
 	fail := func(err error, hint string) error {
 		return diag.Errorf(diag.Run, "kvmclock", w.cfg.Options.Clock.KVM, "%w", err).WithHint("%s", hint)
 	}
-	pv = &perf.PVClock{}
+	pv = &tsc.PVClock{}
 	if pv.Offset, pv.Ratio, pv.FracBits, err = vm.Counter(kernel.Roots{}); err != nil {
 		return nil, fail(err, "this takes root, and a host whose KVM runs the machine")
 	}
@@ -101,7 +102,7 @@ func (w *env) guestClock(ctx context.Context, vm *kernel.VM) (pv *perf.PVClock, 
 }
 
 // updated reads the last update that came.
-func updated(src event.Source, schema *event.Schema, pv *perf.PVClock) (came bool) {
+func updated(src event.Source, schema *event.Schema, pv *tsc.PVClock) (came bool) {
 	order.NewDrain(src).Round(func(evs []*event.Event) {
 		for _, e := range evs {
 			if e.Kind != event.Sample {

@@ -41,6 +41,7 @@ var layers = [][]string{
 	// Sources. A file has the records that the rings had.
 	{"runtime/workload"}, // the command that perf observes
 	{"runtime/datasrc"},  // what a sample says of a memory access
+	{"runtime/tsc"},      // the CPU's counter, and clocks of guests
 	{"runtime/poll"},     // waits for rings
 	{"runtime/ringbuf"},  // the buffers through which programs send
 	{"runtime/latetext"}, // texts that come later than their events

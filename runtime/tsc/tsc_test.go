@@ -1,4 +1,4 @@
-package perf
+package tsc
 
 import (
 	"math/big"
