@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"ppscript/cmd/ppscript/console"
 	"ppscript/cmd/ppscript/recording"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/perfdata"
@@ -22,21 +24,23 @@ import (
 // are.
 
 func recordCommand(a *app) *cobra.Command {
-	fl, how := recordFlags()
+	fl, how, flying := recordFlags()
 	c := &cobra.Command{
 		Use:   "record [-e EVENT,...] [-o FILE] [options] [-- command]",
 		Short: "Record events into a perf.data file",
 		Long: `Records events into a file that --input, perf script and perf report read. It stops with the command, with Ctrl-C, or after
---duration. Without -e it samples where the CPUs compute. -o - writes to a pipe, as perf record does.`,
+--duration. Without -e it samples where the CPUs compute. -o - writes to a pipe, as perf record does. With --flight it
+keeps the newest events in memory, and writes the last seconds to a file each time something happens.`,
 		Example: `    ppscript record -e sched:sched_switch -o sched.data -- sleep 1
     ppscript --input sched.data trace -e sched:sched_switch
     ppscript record -F 99 -a -g -- sleep 10
+    ppscript record --flight 10s -e 'sched:*' -a --when 'syscalls --than 10ms' -o slow.data
     ppscript record -e sched:sched_switch -o - | ppscript --input - top -e sched:sched_switch -i 1s`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := noCommand(args, c.ArgsLenAtDash() == 0); err != nil {
 				return err
 			}
-			return record(a, fl, how, args)
+			return record(a, fl, how, flying, args)
 		},
 	}
 	c.Flags().SetInterspersed(false)
@@ -60,19 +64,22 @@ func recordCommand(a *app) *cobra.Command {
 
 // recordFlags are those of the common options that a recording has, and its
 // own.
-func recordFlags() (*flags, *sampling) {
-	fl, how := &flags{set: pflag.NewFlagSet("", pflag.ContinueOnError), common: &common{}}, &sampling{}
+func recordFlags() (*flags, *recording.Sampling, *flight) {
+	fl := &flags{set: pflag.NewFlagSet("", pflag.ContinueOnError), common: &common{}}
+	how := &recording.Sampling{}
 	fl.list = []*flag{
 		{name: "event", short: "e", metavar: "EVENT,...", kind: anEvent, help: "events to record: sys:name/filter/,...", deflt: "cycles, or cpu-clock where the CPU has no counters"},
 		{name: "output", short: "o", metavar: "FILE", kind: aPath, read: readPath(&fl.common.output), help: "the recording; - is standard output, and a pipe is written as it comes", deflt: "perf.data"},
-		{name: "freq", short: "F", metavar: "HZ", read: readCount(&how.freq, 1, "write -F 99"), help: "sample so many times a second"},
-		{name: "count", short: "c", metavar: "N", read: readCount(&how.period, 1, "write -c 1000"), help: "sample every N occurrences, or ns of a clock"},
-		{name: "g", short: "g", read: readFlag(&how.stack), help: "with call stacks, as --call-graph fp"},
-		{name: "call-graph", metavar: "HOW", choices: []string{"fp", "dwarf"}, read: how.readCallGraph, help: "with call stacks: fp (frame pointers), dwarf, dwarf,BYTES"},
+		{name: "freq", short: "F", metavar: "HZ", read: readCount(&how.Freq, 1, "write -F 99"), help: "sample so many times a second"},
+		{name: "count", short: "c", metavar: "N", read: readCount(&how.Period, 1, "write -c 1000"), help: "sample every N occurrences, or ns of a clock"},
+		{name: "g", short: "g", read: readFlag(&how.Stack), help: "with call stacks, as --call-graph fp"},
+		{name: "call-graph", metavar: "HOW", choices: []string{"fp", "dwarf"}, read: readCallGraph(how), help: "with call stacks: fp (frame pointers), dwarf, dwarf,BYTES"},
 		{name: "no-buildid-cache", short: "N", help: "do not keep the files that samples hit in ~/.debug, where perf archive looks for them"},
 		{name: "all-cpus", group: groupTarget, read: readFlag(&fl.common.target.System), help: "perf's name of --system"},
 		{name: "compress", short: "z", help: "compress with zstd"},
 	}
+	flying := &flight{}
+	fl.list = append(fl.list, flightFlags(flying)...)
 	for _, f := range commonOptions(fl.common) {
 		if f.name == "mmap-pages" {
 			f.deflt = strconv.Itoa(recording.Pages)
@@ -81,12 +88,12 @@ func recordFlags() (*flags, *sampling) {
 			fl.list = append(fl.list, f)
 		}
 	}
-	return fl, how
+	return fl, how, flying
 }
 
 var errDuration = errors.New("the time of --duration is over")
 
-func record(a *app, fl *flags, how *sampling, command []string) (err error) {
+func record(a *app, fl *flags, how *recording.Sampling, flying *flight, command []string) (err error) {
 	c, err := readCommon(fl, command)
 	if err != nil {
 		return err
@@ -95,17 +102,18 @@ func record(a *app, fl *flags, how *sampling, command []string) (err error) {
 	if c.output == "" {
 		c.output = "perf.data"
 	}
-	if err := how.check(); err != nil {
+	if err := errors.Join(how.Check(), flying.check(c.output)); err != nil {
 		return err
 	}
 	events := fl.texts("event")
 	if len(events) == 0 {
-		events = usualEvents()
+		events = recording.UsualEvents()
 	}
-	cfg, err := recordConfig(events, *how, c)
+	cfg, err := recording.Config(events, *how, c.recorded())
 	if err != nil {
 		return err
 	}
+	cfg.Overwrite = flying.window > 0
 	cfg.Warn = warner(&a.Console, c.options.Verbose)
 	ctx, w := a.watchSignals(nil)
 	defer w.close()
@@ -130,18 +138,26 @@ func record(a *app, fl *flags, how *sampling, command []string) (err error) {
 		over := time.AfterFunc(c.options.Limits.Duration, func() { stop(errDuration) })
 		rest = func() { over.Reset(c.options.Limits.Duration) }
 	}
-	r, err := recording.New(ctx, src, recording.Options{
-		Path: c.output, Clock: cfg.Clock, Compress: len(fl.texts("compress")) > 0,
-	})
-	if err != nil {
-		return w.blame(err)
-	}
-	rest()
+	opt := recording.Options{Path: c.output, Clock: cfg.Clock, Compress: len(fl.texts("compress")) > 0}
 	if c.options.Verbose > 0 {
 		for _, line := range src.Describe() {
 			a.Say(line)
 		}
 	}
+	if flying.window > 0 {
+		rest()
+		f, err := flying.record(ctx, a, w, src, opt, c)
+		if err != nil {
+			return w.blame(err)
+		}
+		a.Say(fmt.Sprintf("%s: %d files were written", c.output, f.Files()))
+		return recordStatus(a, w, src, c, command, f.Lost())
+	}
+	r, err := recording.New(ctx, src, opt)
+	if err != nil {
+		return w.blame(err)
+	}
+	rest()
 	w.at(session.Observing)
 	err = r.Loop(ctx)
 	w.at("end the recording " + c.output)
@@ -162,13 +178,48 @@ func record(a *app, fl *flags, how *sampling, command []string) (err error) {
 		}
 	}
 	a.Say(r.Summary())
+	return recordStatus(a, w, src, c, command, r.Lost())
+}
+
+// recordStatus is how a recording ended, as its exit status tells it.
+func recordStatus(a *app, w *watch, src *perf.Source, c *common, command []string, lost uint64) error {
 	var status error
 	if st, ok := src.WorkloadStatus(); ok && !w.interrupted() {
 		code, signal := workload.ExitStatus(st)
 		status = a.commandEnded(command[0], code, signal)
 	}
-	if c.strict && r.Lost() > 0 {
+	if c.strict && lost > 0 {
 		return exitError(exitLost)
 	}
 	return status
+}
+
+// readCallGraph reads --call-graph.
+func readCallGraph(how *recording.Sampling) func(*reader, *flag) {
+	return func(r *reader, f *flag) {
+		text, _ := f.last()
+		if err := how.ReadCallGraph(text); err != nil {
+			r.fail(err)
+		}
+	}
+}
+
+// recorded is what the common options say of a recording.
+func (c *common) recorded() perf.Config {
+	o := &c.options.Reading
+	cfg := perf.Config{Target: c.target, Pages: o.Pages, Watermark: o.Watermark}
+	if c.options.Clock.Monotonic {
+		cfg.Clock = perf.ClockMonotonic
+	}
+	return cfg
+}
+
+// warner tells which events package perf leaves out; those that a pattern found
+// are only told to a user who asks for notes.
+func warner(con *console.Console, verbose int) func(error) {
+	return func(err error) {
+		if left := (*perf.LeftOut)(nil); verbose > 0 || !errors.As(err, &left) {
+			con.Say(err.Error())
+		}
+	}
 }

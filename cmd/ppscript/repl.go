@@ -254,7 +254,7 @@ func recordFor(a *app, ctx context.Context, c common, events []string, path stri
 		return diag.Errorf(diag.Usage, "record", "", "these pipelines read %s, not the kernel", c.input).
 			WithHint("start without --input")
 	}
-	cfg, err := recordConfig(events, sampling{}, &c)
+	cfg, err := recording.Config(events, recording.Sampling{}, c.recorded())
 	if err != nil {
 		return err
 	}

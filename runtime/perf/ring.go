@@ -80,6 +80,7 @@ type choice struct {
 type newest struct {
 	backward bool
 	frozen   bool // its writer has stopped: it can be read
+	wrapped  bool // then: its first records are gone
 }
 
 // A room is how near the kernel was to having none left.

@@ -27,8 +27,10 @@ type Recording struct {
 	path          string
 	samples, lost uint64
 	batch         []event.Event
-	changed       []byte // a record with another id
-	sampleType    uint64 // of all events: they share the members that ids have
+	changed       []byte       // a record with another id
+	sampleType    uint64       // of all events: they share the members that ids have
+	since         event.Time   // samples of before are left out
+	firsts        []event.Time // of each ring, if wanted: its oldest record
 }
 
 // Options say where a recording goes, and how.
@@ -98,12 +100,18 @@ func (r *Recording) Loop(ctx context.Context) error {
 
 // round writes the records in the rings.
 func (r *Recording) round() error {
-	for _, ring := range r.src.Rings() {
+	for index, ring := range r.src.Rings() {
 		_, visible := ring.Bounds()
 		for ring.Pos() < visible {
 			n := ring.Read(r.batch, visible)
 			for i := range r.batch[:n] {
 				e := &r.batch[i]
+				if index < len(r.firsts) && r.firsts[index] == 0 {
+					r.firsts[index] = e.Time
+				}
+				if e.Kind == event.Sample && e.Time < r.since {
+					continue
+				}
 				switch e.Kind {
 				case event.Sample:
 					r.samples++
@@ -213,6 +221,15 @@ func (r *Recording) Lost() uint64 { return r.lost }
 
 // Summary says how much was recorded.
 func (r *Recording) Summary() string {
+	s := r.counts()
+	if r.lost > 0 {
+		s += fmt.Sprintf(", lost %d events: use larger rings, -m %d", r.lost, 4*Pages)
+	}
+	return s
+}
+
+// counts says how many samples there are, and how large the file is.
+func (r *Recording) counts() string {
 	path := r.path
 	if path == "-" {
 		path = "standard output"
@@ -220,9 +237,6 @@ func (r *Recording) Summary() string {
 	s := fmt.Sprintf("%s: %d samples", path, r.samples)
 	if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
 		s += fmt.Sprintf(", %.1f MiB", float64(st.Size())/(1<<20))
-	}
-	if r.lost > 0 {
-		s += fmt.Sprintf(", lost %d events: use larger rings, -m %d", r.lost, 4*Pages)
 	}
 	return s
 }

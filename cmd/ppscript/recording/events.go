@@ -1,13 +1,11 @@
-package main
+package recording
 
 import (
 	"debug/elf"
-	"errors"
 	"slices"
 	"strings"
 
-	"ppscript/cmd/ppscript/console"
-	"ppscript/cmd/ppscript/recording"
+	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/eventstring"
 	"ppscript/runtime/kernel"
@@ -22,42 +20,42 @@ import (
 
 // This file finds the events of a recording, and settles how they are sampled.
 
-// A sampling is how often events are sampled, and with which stacks.
-type sampling struct {
-	period, freq uint64
-	stack        bool
-	dwarf        uint32 // bytes of user stack to copy, for unwinding by tables; 0: frame pointers
+// A Sampling is how often events are sampled, and with which stacks.
+type Sampling struct {
+	Period, Freq uint64
+	Stack        bool
+	Dwarf        uint32 // bytes of user stack to copy, for unwinding by tables; 0: frame pointers
 }
 
-// check finds options that do not go together.
-func (s *sampling) check() error {
-	if s.freq > 0 && s.period > 0 {
+// Check finds options that do not go together.
+func (s *Sampling) Check() error {
+	if s.Freq > 0 && s.Period > 0 {
 		return usagef("option", "--freq", "--count is given too").WithHint("give one of them")
 	}
 	return nil
 }
 
-// readCallGraph reads --call-graph.
-func (s *sampling) readCallGraph(r *reader, f *flag) {
-	text, _ := f.last()
-	s.stack = true
+// ReadCallGraph reads --call-graph.
+func (s *Sampling) ReadCallGraph(text string) error {
+	s.Stack = true
 	kind, size, sized := strings.Cut(text, ",")
 	switch {
 	case kind == "fp" && !sized:
 	case kind == "dwarf":
-		s.dwarf = dwarfBytes
+		s.Dwarf = dwarfBytes
 		if sized {
 			n, err := unit.ParseSize(size)
 			if err != nil || n < 8 || n >= 1<<16 {
-				r.fail(usagef("option", "--call-graph", "got %q bytes of stack, want 8 to 65528", size).
-					WithHint("write --call-graph dwarf,8192"))
+				return usagef("option", "--call-graph", "got %q bytes of stack, want 8 to 65528", size).
+					WithHint("write --call-graph dwarf,8192")
 			}
-			s.dwarf = uint32(n) &^ 7
+			s.Dwarf = uint32(n) &^ 7
 		}
 	default:
-		r.fail(usagef("option", "--call-graph", "got %q, want fp, dwarf or dwarf,BYTES", text).
-			WithHint("write --call-graph fp; frame pointers are what -g takes"))
+		return usagef("option", "--call-graph", "got %q, want fp, dwarf or dwarf,BYTES", text).
+			WithHint("write --call-graph fp; frame pointers are what -g takes")
 	}
+	return nil
 }
 
 // dwarfBytes is how much of the user stack perf copies if it is not told.
@@ -65,40 +63,32 @@ const dwarfBytes = 8192
 
 // apply has an event sampled as s says. An event that counts occurrences one by
 // one keeps doing so, unless s says how often.
-func (s *sampling) apply(ev *perf.EventConfig) {
-	ev.Period, ev.Freq = s.period, s.freq
-	if s.stack {
+func (s *Sampling) apply(ev *perf.EventConfig) {
+	ev.Period, ev.Freq = s.Period, s.Freq
+	if s.Stack {
 		ev.Callchain = true
 	}
-	if s.dwarf > 0 {
-		ev.ExcludeChainUser, ev.RegsUser, ev.StackUser = true, unwind.Mask(elf.EM_NONE), s.dwarf
+	if s.Dwarf > 0 {
+		ev.ExcludeChainUser, ev.RegsUser, ev.StackUser = true, unwind.Mask(elf.EM_NONE), s.Dwarf
 	}
 }
 
-// usualEvents are recorded if none is named, as by perf record.
-func usualEvents() []string {
+// UsualEvents are recorded if none is named, as by perf record.
+func UsualEvents() []string {
 	if pmus, err := kernel.ReadPMUs(kernel.Roots{}); err == nil && kernel.HasCPU(pmus) {
 		return []string{"hardware:cycles"}
 	}
 	return []string{"cpu-clock"}
 }
 
-// recordConfig finds the events.
-func recordConfig(events []string, how sampling, c *common) (perf.Config, error) {
-	cfg := perf.Config{
-		Target:    c.target,
-		Pages:     c.options.Reading.Pages,
-		Watermark: c.options.Reading.Watermark,
-		SampleCPU: true,
-		SideBand:  perf.SideBand{Comm: true, Mmap: true, Task: true},
-		Members:   []event.Member{event.MemberTime, event.MemberTID, event.MemberCPU, event.MemberPeriod},
-	}
-	cfg.SideBand.MmapData = how.dwarf > 0
-	if c.options.Clock.Monotonic {
-		cfg.Clock = perf.ClockMonotonic
-	}
+// Config finds the events that texts name, and adds them to a configuration.
+func Config(events []string, how Sampling, cfg perf.Config) (perf.Config, error) {
+	cfg.SampleCPU = true
+	cfg.SideBand = perf.SideBand{Comm: true, Mmap: true, Task: true}
+	cfg.Members = []event.Member{event.MemberTime, event.MemberTID, event.MemberCPU, event.MemberPeriod}
+	cfg.SideBand.MmapData = how.Dwarf > 0
 	if cfg.Pages == 0 {
-		cfg.Pages = recording.Pages
+		cfg.Pages = Pages
 	}
 	var tfs *tracefs.FS
 	for _, text := range events {
@@ -151,16 +141,6 @@ func recordConfig(events []string, how sampling, c *common) (perf.Config, error)
 	return cfg, nil
 }
 
-// warner tells which events package perf leaves out; those that a pattern found
-// are only told to a user who asks for notes.
-func warner(con *console.Console, verbose int) func(error) {
-	return func(err error) {
-		if left := (*perf.LeftOut)(nil); verbose > 0 || !errors.As(err, &left) {
-			con.Say(err.Error())
-		}
-	}
-}
-
 func counted(s *plan.Source) (*event.Schema, error) {
 	switch s.Kind {
 	case plan.Hardware:
@@ -195,4 +175,9 @@ func tracepoints(tfs *tracefs.FS, pattern string) ([]*event.Schema, error) {
 		all = append(all, s)
 	}
 	return all, nil
+}
+
+// usagef is a mistake on the command line.
+func usagef(op, subject, format string, args ...any) *diag.Error {
+	return diag.Errorf(diag.Usage, op, subject, format, args...)
 }

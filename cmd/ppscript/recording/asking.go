@@ -1,0 +1,77 @@
+package recording
+
+import (
+	"strings"
+
+	"ppscript/runtime/plan"
+	"ppscript/runtime/render"
+	"ppscript/runtime/result"
+)
+
+// This file is what a script that decides when to write has in place of an output.
+
+// Shows reports that a result is pairs or events, one by one.
+func Shows(r plan.Report) bool {
+	switch r.(type) {
+	case *plan.Slow, *plan.Log:
+		return true
+	}
+	return false
+}
+
+// Words are those of a command line, of which some may be quoted.
+func Words(text string) (list []string, err error) {
+	var b strings.Builder
+	quote, inWord := rune(0), false
+	for _, c := range text {
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote, inWord = c, true
+		case quote == 0 && (c == ' ' || c == '\t' || c == '\n'):
+			if inWord {
+				list, inWord = append(list, b.String()), false
+				b.Reset()
+			}
+		default:
+			b.WriteRune(c)
+			inWord = true
+		}
+	}
+	if inWord {
+		list = append(list, b.String())
+	}
+	if quote != 0 || len(list) == 0 {
+		return nil, usagef("option", "--when", "got %q, want a script with its options", text).
+			WithHint("write --when 'syscalls --than 10ms'")
+	}
+	return list, nil
+}
+
+// Asking is a renderer that shows nothing, and asks for each pair and event; name is
+// the script's.
+func Asking(name string, ask func(why string)) render.Renderer { return asking{ask, name} }
+
+// asking is a renderer that shows nothing, and asks for each pair and event.
+type asking struct {
+	ask  func(why string)
+	name string
+}
+
+func (r asking) Event(*render.Line) error {
+	r.ask(r.name + " showed an event")
+	return nil
+}
+
+func (r asking) Detail(d *result.Detail) error {
+	r.ask(r.name + " showed a slow pair, " + d.Pair)
+	return nil
+}
+
+func (asking) Table(*result.Table) error              { return nil }
+func (asking) Histogram(*result.Histogram) error      { return nil }
+func (asking) Stacks(*result.Stacks) error            { return nil }
+func (asking) Note(string, ...render.NoteField) error { return nil }
+func (asking) Print([]byte) error                     { return nil }
+func (asking) Flush() error                           { return nil }

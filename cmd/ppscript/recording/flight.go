@@ -1,0 +1,139 @@
+package recording
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/unit"
+)
+
+// A Flight keeps the newest events in rings that overwrite their oldest. Each time
+// somebody asks, it writes those of the last seconds to a file of its own: FILE.1,
+// FILE.2 and so on.
+type Flight struct {
+	Source *perf.Source // with perf.Config.Overwrite
+	Options
+	Window time.Duration // samples of so long are written; the rings may hold less
+	Most   int           // files that stay; older ones are removed
+	Say    func(string)
+
+	asked chan string
+	files int
+	lost  uint64
+}
+
+// Begin is called before anybody asks.
+func (f *Flight) Begin() { f.asked = make(chan string, 1) }
+
+// Ask has a file written soon; any goroutine may ask. Who asks while another waits
+// gets the same file.
+func (f *Flight) Ask(why string) {
+	select {
+	case f.asked <- why:
+		f.Source.Wake()
+	default:
+	}
+}
+
+// Loop writes files until the target or ctx ends; then settle is called, and who has
+// asked until it returns gets a file, too.
+func (f *Flight) Loop(ctx context.Context, settle func() error) error {
+	for {
+		err := f.Source.Poll(ctx, time.Minute)
+		over := errors.Is(err, io.EOF) || ctx.Err() != nil
+		if err != nil && !over {
+			return err
+		}
+		if over {
+			if err := settle(); err != nil {
+				return err
+			}
+		}
+		select {
+		case why := <-f.asked:
+			if err := f.write(context.WithoutCancel(ctx), why); err != nil {
+				return err
+			}
+		default:
+		}
+		if over {
+			return nil
+		}
+	}
+}
+
+// path is the name of a file.
+func (f *Flight) path(n int) string { return fmt.Sprintf("%s.%d", f.Path, n) }
+
+// write writes the next file.
+func (f *Flight) write(ctx context.Context, why string) error {
+	now, _, known := perf.ReadClock(ctx, f.Clock)
+	return f.Source.Snapshot(func(wrapped []bool) (err error) {
+		opt := f.Options
+		opt.Path = f.path(f.files + 1)
+		r, err := New(ctx, f.Source, opt)
+		if err != nil {
+			return err
+		}
+		f.files++
+		if known {
+			r.since = now - event.Time(f.Window)
+		}
+		r.firsts = make([]event.Time, len(wrapped))
+		if err = r.round(); err == nil {
+			_, err = r.Identify()
+		}
+		if err = r.Finish(err); err != nil {
+			return err
+		}
+		f.lost += r.lost
+		f.Say(fmt.Sprintf("%s: %s%s", r.counts(), why, r.reach(now, wrapped)))
+		if old := f.path(f.files - f.Most); f.files > f.Most {
+			if err := os.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// reach says from when on the file has all, if that is later than it was asked for:
+// where a ring has overwritten records, from its oldest on.
+func (r *Recording) reach(now event.Time, wrapped []bool) (text string) {
+	var from event.Time
+	for i, first := range r.firsts {
+		if i < len(wrapped) && wrapped[i] {
+			from = max(from, first)
+		}
+	}
+	if from > r.since && from > 0 {
+		text = fmt.Sprintf("; complete since %s before: what is older was overwritten, "+
+			"larger rings keep more: -m %d", unit.Duration(max(0, int64(now-from))), 4*r.pages())
+	}
+	if r.lost > 0 {
+		text += fmt.Sprintf("; lost %d events", r.lost)
+	}
+	return text
+}
+
+// pages is the size of the largest ring.
+func (r *Recording) pages() int {
+	most := 0
+	for _, ring := range r.src.Stats().Rings {
+		most = max(most, ring.SizeBytes)
+	}
+	return most >> 12
+}
+
+// Files is how many were written.
+func (f *Flight) Files() int { return f.files }
+
+// Lost is how many events are missing in them.
+func (f *Flight) Lost() uint64 { return f.lost }
