@@ -30,7 +30,7 @@ func memory(t *testing.T) *expr.Kernel {
 }
 
 // reading compiles a C expression that may read the kernel's memory.
-func reading(t *testing.T, m *expr.Kernel, s *event.Schema, text string) expr.Node {
+func reading(t testing.TB, m *expr.Kernel, s *event.Schema, text string) expr.Node {
 	t.Helper()
 	p, err := cexpr.Compile(text, &expr.Scope{Schema: s, Services: expr.Services{Kernel: m}})
 	if err != nil {

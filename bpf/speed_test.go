@@ -9,6 +9,7 @@ import (
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
 	"ppscript/runtime/join"
+	"ppscript/runtime/kerneltype"
 	"ppscript/runtime/tracefs"
 )
 
@@ -77,5 +78,15 @@ func BenchmarkGetppid(b *testing.B) {
 	run("latency/p99", h, func() *Part {
 		return latencyByID(b, fs, append(basic, agg.Agg{Op: agg.Quantile, Q: 0.99})...)
 	})
+	m := expr.NewKernel(kerneltype.Running())
+	for _, read := range []string{"pid", "real_parent->tgid", "mm->exe_file->f_inode->i_ino", "comm",
+		"real_parent->comm"} {
+		run("read/"+read, h, func() *Part {
+			s := countByID(b, fs)
+			key := reading(b, m, s.Events[0].Schema, "task()->"+read)
+			s.Edges[0].Group = counted(key)
+			return s
+		})
+	}
 	run("bare2", h, nil)
 }

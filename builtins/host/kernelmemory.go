@@ -17,7 +17,7 @@ import (
 
 const (
 	memorySource = "the types that the kernel shows (/sys/kernel/btf, CONFIG_DEBUG_INFO_BTF), and bpf_probe_read_kernel in a program; Linux 5.10, root or CAP_BPF and CAP_PERFMON"
-	memoryCost   = "20 to 40 ns of the observed thread for each pointer that is followed; 50 ms once for the types"
+	memoryCost   = "20 ns of the observed thread, and 5 to 10 ns for each pointer that is followed; 50 ms once for the types"
 	memoryErrors = "a member that a structure does not have, with the nearest name; under --engine perf, in recordings and in functions that stay interpreted. An event at which an address is bad is left out and counted as an error"
 	memoryResult = "members follow with a dot, also through pointers, and elements in brackets: a number (a pointer is its address), or a text, of at most 127 bytes, where it is char; bit fields are numbers"
 )
