@@ -25,6 +25,7 @@ type Func struct {
 	// What checks saw of the event; see Reads.
 	seen, escaped bool
 	names         map[string]bool
+	memory        string // of the kernel, what is read; "" is nothing
 
 	failures int
 	last     error // the error that further failures repeat

@@ -51,6 +51,7 @@ type inference struct {
 	checked  map[param]*subject // the event with which a function's fields are checked
 	unknowns []*diag.Error      // about fields
 	names    map[string]bool    // of attributes that are read
+	memory   string             // what is read of the kernel's memory; "" is nothing
 	escaped  bool               // the event goes where it cannot be followed
 	schema   *event.Schema      // of the event, or the first that it may be; nil is not known
 }

@@ -154,7 +154,7 @@ func (s *scan) attr(e *syntax.DotExpr, x role) role {
 			s.wrong(e.Name, err)
 			return role{}
 		}
-		return dataRole(m)
+		return s.dataRole(m)
 	}
 	switch {
 	case x.state:
@@ -289,7 +289,7 @@ func (s *scan) index(e *syntax.IndexExpr) role {
 			s.wrong(e, err)
 			return role{}
 		}
-		return dataRole(elem)
+		return s.dataRole(elem)
 	}
 	if x.list != nil {
 		s.indexed(e.Y, x.list, index)

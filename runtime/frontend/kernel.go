@@ -161,7 +161,8 @@ func (s *scan) wrong(at syntax.Node, err error) {
 }
 
 // dataRole is the role of something in the kernel's memory.
-func dataRole(d *expr.KernelData) role {
+func (in *inference) dataRole(d *expr.KernelData) role {
+	in.memory = d.Path
 	r := role{data: d, kind: kindOther}
 	switch k := d.Type.Kind(); {
 	case d.Type.Text():
@@ -220,7 +221,7 @@ func (s *scan) kernelCall(e *syntax.CallExpr, make KernelData) role {
 		s.wrong(e, err)
 		return role{}
 	}
-	return dataRole(d)
+	return s.dataRole(d)
 }
 
 // indexNode is an index, whose number may be known.
@@ -231,4 +232,19 @@ func indexNode(c starlark.Value) expr.Node {
 		}
 	}
 	return expr.NewInt(0)
+}
+
+// mustCompile is the error of a function that reads the kernel's memory and cannot be
+// compiled: only programs read. err is returned if it reads none.
+func (f *Func) mustCompile(err error) error {
+	not, ok := errors.AsType[*NotLowered](err)
+	if !ok || f.memory == "" {
+		return err
+	}
+	d := diag.Errorf(diag.Run, "function", f.Name(),
+		"it reads %s, of the kernel's memory, which only a compiled function can: %s", f.memory, not.Reason).
+		WithHint("read it in a let() of its own, in front of the function: .let(value = lambda e: %s)",
+			f.memory)
+	d.Pos = not.Pos
+	return d
 }

@@ -46,7 +46,8 @@ type val struct {
 }
 
 // Lower translates the function for events of sc. The node has kind want; Any
-// takes what the function returns. The error is a *NotLowered.
+// takes what the function returns. The error is a *NotLowered: the function then is
+// interpreted; or says that it cannot be.
 func (f *Func) Lower(sc *expr.Scope, want expr.Kind) (node expr.Node, err error) {
 	fn, ok := f.fn.(*starlark.Function)
 	if !ok {
@@ -59,7 +60,7 @@ func (f *Func) Lower(sc *expr.Scope, want expr.Kind) (node expr.Node, err error)
 		node = s.result(fn.Position(), s.body(want == expr.Bool), want)
 	})
 	if err == nil || len(l.host.Syntax(fn).Body) < 2 && plainBody(l.host.Syntax(fn)) {
-		return node, err
+		return node, f.mustCompile(err)
 	}
 	// Statement by statement; what it refuses is the better reason.
 	l = &lowerer{host: f.t.Host(), sc: sc, budget: maxNodes}
@@ -68,7 +69,7 @@ func (f *Func) Lower(sc *expr.Scope, want expr.Kind) (node expr.Node, err error)
 		_, v := s.newProc(true, want == expr.Bool).whole()
 		node = s.result(fn.Position(), v, want)
 	})
-	return node, err
+	return node, f.mustCompile(err)
 }
 
 // plainBody reports a function that is one expression.

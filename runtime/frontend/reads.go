@@ -40,6 +40,7 @@ func (f *Func) learn(in *inference) {
 	}
 	f.seen = true
 	f.escaped = f.escaped || in.escaped
+	f.memory = in.memory
 	maps.Copy(f.names, in.names)
 }
 

@@ -286,7 +286,7 @@ func (b *builder) compile(f Fn, br *branch, want expr.Kind) (*expr.Program, erro
 
 func (f Fn) program(b *builder, br *branch, want expr.Kind) (*expr.Program, error) {
 	if f.Call != nil {
-		return b.scriptFn(f.Call, br, want), nil
+		return b.scriptFn(f.Call, br, want)
 	}
 	if f.Const != nil {
 		return expr.Build(f.Const), nil
@@ -309,11 +309,14 @@ func (f Fn) program(b *builder, br *branch, want expr.Kind) (*expr.Program, erro
 
 // scriptFn compiles a function of the script, or has it interpreted where that
 // is impossible.
-func (b *builder) scriptFn(call Callable, br *branch, want expr.Kind) *expr.Program {
+func (b *builder) scriptFn(call Callable, br *branch, want expr.Kind) (*expr.Program, error) {
 	if !b.env.Interpret {
 		node, err := call.Lower(br.scope, want)
 		if err == nil {
-			return expr.Build(node)
+			return expr.Build(node), nil
+		}
+		if _, must := errors.AsType[*diag.Error](err); must {
+			return nil, err
 		}
 		b.plan.Interpreted = append(b.plan.Interpreted, err.Error())
 	}
@@ -325,7 +328,7 @@ func (b *builder) scriptFn(call Callable, br *branch, want expr.Kind) *expr.Prog
 			b.compiled[p] = node
 		}
 	}
-	return p
+	return p, nil
 }
 
 // located adds the script's position to an error that has none.

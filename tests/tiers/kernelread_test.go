@@ -89,6 +89,17 @@ func TestKernelReads(t *testing.T) {
 	}
 }
 
+// interpretedRead has a function that is not compiled.
+const interpretedRead = `
+def name(e):
+    x = {}
+    x[e.pid] = task().comm
+    return x[e.pid]
+
+def main(o):
+    return tracepoint("sched:sched_process_exec").by(comm = name).count()
+`
+
 // What only programs can read is an error before anything is opened where none runs.
 func TestKernelReadsNeedPrograms(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.BTF)...)
@@ -98,6 +109,9 @@ func TestKernelReadsNeedPrograms(t *testing.T) {
 		"struct task_struct has no member real_parnt (did you mean real_parent?)": {
 			testkit.PPScript(t), script(t, strings.ReplaceAll(reads["fold"], "real_parent", "real_parnt")),
 			"--", "true",
+		},
+		"it reads task().comm, of the kernel's memory, which only a compiled function can": {
+			testkit.PPScript(t), script(t, interpretedRead), "--", "true",
 		},
 	} {
 		if out := testkit.Run(t, args...).Want(t, 1); !strings.Contains(out.Stderr, want) {
