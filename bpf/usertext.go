@@ -19,8 +19,12 @@ import (
 // userRoom is the room for a text of the process, its NUL included.
 const userRoom = latetext.Room
 
-// userText puts a text of the process at off.
+// userText puts a text of the process at off. That of the begin of a system call may
+// not be there: who must know it at once would take the word for it.
 func (e *eval) userText(off int16, size int, n *expr.Native) {
+	if s := e.hook.source; s != nil && latetext.Begins(s.Schema) {
+		refuse("%s may come into memory during the call, and is read at its end then", n)
+	}
 	c := e.code
 	done := c.label()
 	e.num(n.Args[0])
