@@ -311,7 +311,8 @@ func (m *members) moment(to int16, flags, count bool) {
 
 // preemptCount leaves preempt_count() in R0. It is a variable of the CPU, whose
 // address not all kernels show; but the task leads to another one of these, the run
-// queue, and types tell how far they are apart.
+// queue, and types tell how far they are apart. The verifier knows the types of what a
+// task leads to, so that only the count itself needs a helper's call.
 func (m *members) preemptCount() {
 	c, host := m.hook.code, m.hook.host
 	count, known := host.PerCPU("__preempt_count")
@@ -319,11 +320,19 @@ func (m *members) preemptCount() {
 	if !known || !is {
 		refuse("programs do not see the preemption count of this kernel, which lines show")
 	}
+	entity, hasEntity := host.Member("task_struct", "se")
+	fair, hasFair := host.Member("sched_entity", "cfs_rq")
+	back, hasBack := host.Member("cfs_rq", "rq")
+	if !hasEntity || !hasFair || !hasBack {
+		refuse("programs do not see the run queue of a task of this kernel, which lines show")
+	}
 	mark := c.stack
 	at := c.alloc(8)
-	m.follow("preempt_count", at, 8, "task_struct", "se", "", "sched_entity", "cfs_rq", "->", "cfs_rq", "rq")
-	c.load(asm.R3, at)
-	c.emit(asm.Add.Imm(asm.R3, int32(count-queue)), asm.Mov.Imm(asm.R2, 4))
+	c.emit(storeImm(asm.R10, at, 0))
+	c.call(asm.FnGetCurrentTaskBtf)
+	c.emit(asm.LoadMem(asm.R3, asm.R0, int16(entity+fair), asm.DWord),
+		asm.LoadMem(asm.R3, asm.R3, int16(back), asm.DWord),
+		asm.Add.Imm(asm.R3, int32(count-queue)), asm.Mov.Imm(asm.R2, 4))
 	c.addr(asm.R1, at)
 	c.call(asm.FnProbeReadKernel)
 	c.emit(asm.LoadMem(asm.R0, asm.R10, at, asm.Word))
