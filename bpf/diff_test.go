@@ -128,7 +128,9 @@ func (r *random) num(depth int) expr.Node {
 	}
 	var n expr.Node
 	var err error
-	switch r.Intn(15) {
+	switch r.Intn(16) {
+	case 15:
+		n, err = r.lookUp(expr.TInt)
 	case 0:
 		n, err = expr.NewUnary([]expr.Op{
 			expr.OpNeg, expr.OpNot, expr.OpNegC, expr.OpNotC, expr.OpSigned, expr.OpUnsigned,
@@ -168,7 +170,9 @@ func (r *random) textOf(depth int) expr.Node {
 	bound := func() int { return r.Intn(24) - 8 }
 	var n expr.Node
 	var err error
-	switch r.Intn(9) {
+	switch r.Intn(10) {
+	case 9:
+		n, err = r.lookUp(expr.TStr)
 	case 0:
 		n, err = expr.NewCond(r.bool(1), x, r.textOf(depth-1))
 	case 1:
@@ -197,6 +201,21 @@ func (r *random) textOf(depth int) expr.Node {
 		return x
 	}
 	return n
+}
+
+// lookUp looks a number or a text up in a dictionary, which has it now and then.
+func (r *random) lookUp(t expr.Type) (expr.Node, error) {
+	d := &expr.Dict{
+		Numbers:   []int64{r.number(), -1, 0, 1 << 40},
+		Words:     [][]byte{{}, []byte("R"), []byte("a longer one"), []byte("D")},
+		Otherwise: r.Intn(2) == 0,
+	}
+	if r.Intn(2) == 0 {
+		d.Texts = map[string]int{"kernel": 1, words3[0]: 2, "": 3}
+		return expr.NewLookup(d, r.textOf(0), t)
+	}
+	d.Ints = map[int64]int{0: 1, 1: 2, -1: 3, r.number(): 0}
+	return expr.NewLookup(d, must(expr.NewUnary(expr.OpSigned, r.num(1))), t)
 }
 
 // function is the IR of a script's function: a local, an if, returns.

@@ -32,6 +32,9 @@ func (v env) room(n expr.Node) int {
 	case *expr.KernelText:
 		return pad(n.Size + 1)
 	case *expr.Native:
+		if d := dictOf(n); d != nil {
+			return dictRoom(d)
+		}
 		if v.isUserText(n) {
 			return userRoom
 		}

@@ -362,6 +362,10 @@ func (e *eval) binary(n *expr.Binary) {
 // native is the natives that are simple enough.
 func (e *eval) native(n *expr.Native) {
 	c := e.code
+	if d := dictOf(n); d != nil {
+		e.dictNumber(n, d)
+		return
+	}
 	if size := n.SwappedSize(); size > 0 {
 		e.num(n.Args[0])
 		e.code.extend(asm.R0, 8*size, false)

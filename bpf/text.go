@@ -43,6 +43,10 @@ func (e *eval) text(off int16, size int, n expr.Node) {
 	case *expr.LoadState:
 		foldState{e}.text(off, size, n)
 	case *expr.Native:
+		if d := dictOf(n); d != nil {
+			e.dictText(off, size, n, d)
+			return
+		}
 		e.userText(off, size, n)
 	case *expr.KernelText:
 		e.kernelText(off, size, n)

@@ -1,7 +1,6 @@
 package frontend
 
 import (
-	"errors"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -123,18 +122,13 @@ func orNone(v starlark.Value) starlark.Value {
 	return v
 }
 
-// errKey is what a look-up of a key that is not there fails with.
-var errKey = errors.New("key is not in the dictionary")
-
 // lookUp finds a key that depends on the event in a constant dictionary. With
 // otherwise, that is the value of keys that are not there.
 func (l *lowerer) lookUp(at syntax.Position, d *starlark.Dict, k val, otherwise starlark.Value) val {
 	if d.Len() == 0 || k.node == nil {
 		l.refuse(at, "a look-up in an empty dict")
 	}
-	ints, texts := map[int64]int{}, map[string]int{}
-	var numbers []int64
-	var words [][]byte
+	dict := &expr.Dict{Ints: map[int64]int{}, Texts: map[string]int{}, Otherwise: otherwise != nil}
 	var first starlark.Value
 	members := d.Items()
 	if otherwise != nil {
@@ -150,9 +144,9 @@ func (l *lowerer) lookUp(at syntax.Position, d *starlark.Dict, k val, otherwise 
 			l.refuse(at, "a dict whose values are not all numbers or all texts")
 		}
 		n, _ := toWord(v)
-		numbers = append(numbers, n)
+		dict.Numbers = append(dict.Numbers, n)
 		t, _ := v.(starlark.String)
-		words = append(words, []byte(t))
+		dict.Words = append(dict.Words, []byte(t))
 		switch key := kv[0].(type) {
 		case nil:
 		case starlark.Int:
@@ -160,45 +154,25 @@ func (l *lowerer) lookUp(at syntax.Position, d *starlark.Dict, k val, otherwise 
 			if !isInt(k) || unitOf(k) != event.NoUnit || !fits {
 				l.refuse(at, "a look-up of a %s", typeOf(k))
 			}
-			ints[n] = i
+			dict.Ints[n] = i
 		case starlark.String:
 			if !isText(k) {
 				l.refuse(at, "a look-up of a %s", typeOf(k))
 			}
-			texts[string(key)] = i
+			dict.Texts[string(key)] = i
 		default:
 			l.refuse(at, "a dict with keys of type %s", key.Type())
 		}
 	}
-	if len(ints) > 0 && len(texts) > 0 {
+	if len(dict.Ints) > 0 && len(dict.Texts) > 0 {
 		l.refuse(at, "a dict with keys of several types")
 	}
 	node := l.nodeOf(at, k)
 	if node.Type().Unsigned {
 		l.refuse(at, "a look-up of an unsigned 64-bit number")
 	}
-	find := func(f *expr.Frame, a []expr.Arg) int {
-		var i int
-		var ok bool
-		if a[0].Kind == expr.Str {
-			i, ok = texts[string(a[0].S)]
-		} else {
-			i, ok = ints[a[0].I]
-		}
-		if !ok && otherwise == nil {
-			f.Fail(errKey)
-		}
-		return i
-	}
-	native := expr.Native{Name: "lookup", Args: []expr.Node{node}, Data: d}
 	kind := kindOf(first)
-	native.T = kind.Type.Plain()
-	if kind == kindText {
-		native.Str = func(f *expr.Frame, a []expr.Arg) []byte { return words[find(f, a)] }
-	} else {
-		native.Int = func(f *expr.Frame, a []expr.Arg) int64 { return numbers[find(f, a)] }
-	}
-	n, err := expr.NewNative(native)
+	n, err := expr.NewLookup(dict, node, kind.Type.Plain())
 	l.must(at, err)
 	return val{node: n, unit: kind.Unit}
 }

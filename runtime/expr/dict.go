@@ -1,0 +1,45 @@
+package expr
+
+import "errors"
+
+// ErrKey is what a look-up of a key fails with that is not in the dictionary.
+var ErrKey = errors.New("key is not in the dictionary")
+
+// A Dict is a constant dictionary, in which a key that depends on the event is looked
+// up: the Data of the native "lookup".
+type Dict struct {
+	// Ints or Texts are the keys: their values' places in Numbers, or in Words.
+	Ints  map[int64]int
+	Texts map[string]int
+
+	Numbers []int64
+	Words   [][]byte
+	// Otherwise says that the first value is that of keys that are not there.
+	Otherwise bool
+}
+
+// NewLookup looks a key up in a dictionary, whose values have the type t.
+func NewLookup(d *Dict, key Node, t Type) (Node, error) {
+	n := Native{Name: "lookup", Traits: HasProgram, Args: []Node{key}, Data: d, T: t}
+	if t.Kind == Str {
+		n.Str = func(f *Frame, a []Arg) []byte { return d.Words[d.find(f, a[0])] }
+	} else {
+		n.Int = func(f *Frame, a []Arg) int64 { return d.Numbers[d.find(f, a[0])] }
+	}
+	return NewNative(n)
+}
+
+// find is the place of a key's value.
+func (d *Dict) find(f *Frame, key Arg) int {
+	var i int
+	var ok bool
+	if key.Kind == Str {
+		i, ok = d.Texts[string(key.S)]
+	} else {
+		i, ok = d.Ints[key.I]
+	}
+	if !ok && !d.Otherwise {
+		f.Fail(ErrKey)
+	}
+	return i
+}
