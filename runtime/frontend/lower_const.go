@@ -1,7 +1,6 @@
 package frontend
 
 import (
-
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/script"
