@@ -16,6 +16,9 @@ import (
 // dictMost bounds the keys that are compared: the verifier follows each of them.
 const dictMost = 64
 
+// A finder evaluates look-ups.
+type finder struct{ *eval }
+
 // dictOf is the dictionary of a look-up; nil if n is none.
 func dictOf(n *expr.Native) *expr.Dict {
 	d, _ := n.Data.(*expr.Dict)
@@ -34,20 +37,20 @@ func dictRoom(d *expr.Dict) int {
 	return room
 }
 
-// dictNumber leaves the value of a key in R0.
-func (e *eval) dictNumber(n *expr.Native, d *expr.Dict) {
+// number leaves the value of a key in R0.
+func (e finder) number(n *expr.Native, d *expr.Dict) {
 	e.lookUp(n, d, func(i int) { e.code.constant(asm.R0, d.Numbers[i]) })
 }
 
-// dictText puts the value of a key at off, which has room for size bytes.
-func (e *eval) dictText(off int16, size int, n *expr.Native, d *expr.Dict) {
+// textOf puts the value of a key at off, which has room for size bytes.
+func (e finder) textOf(off int16, size int, n *expr.Native, d *expr.Dict) {
 	e.lookUp(n, d, func(i int) {
 		e.text(off, size, &expr.Const{T: expr.TStr, Str: string(d.Words[i])})
 	})
 }
 
 // lookUp calls value to generate each of the values where its key is known to be the one.
-func (e *eval) lookUp(n *expr.Native, d *expr.Dict, value func(i int)) {
+func (e finder) lookUp(n *expr.Native, d *expr.Dict, value func(i int)) {
 	c := e.code
 	if len(d.Ints)+len(d.Texts) > dictMost {
 		refuse("a look-up among %d keys", len(d.Ints)+len(d.Texts))
@@ -62,7 +65,7 @@ func (e *eval) lookUp(n *expr.Native, d *expr.Dict, value func(i int)) {
 		c.place(next)
 	}
 	if len(d.Texts) > 0 {
-		key, size := e.dictKey(n, d)
+		key, size := e.key(n, d)
 		for _, k := range slices.Sorted(maps.Keys(d.Texts)) {
 			each(d.Texts[k], func(next label) {
 				for i, w := range words(k, size) {
@@ -93,8 +96,8 @@ func (e *eval) lookUp(n *expr.Native, d *expr.Dict, value func(i int)) {
 	c.stack = mark
 }
 
-// dictKey evaluates the key of a look-up among texts to a place of the stack.
-func (e *eval) dictKey(n *expr.Native, d *expr.Dict) (at int16, size int) {
+// key evaluates the key of a look-up among texts to a place of the stack.
+func (e finder) key(n *expr.Native, d *expr.Dict) (at int16, size int) {
 	size = e.env.room(n.Args[0])
 	for k := range d.Texts {
 		if indexNUL(k) >= 0 {

@@ -363,7 +363,7 @@ func (e *eval) binary(n *expr.Binary) {
 func (e *eval) native(n *expr.Native) {
 	c := e.code
 	if d := dictOf(n); d != nil {
-		e.dictNumber(n, d)
+		finder{e}.number(n, d)
 		return
 	}
 	if size := n.SwappedSize(); size > 0 {

@@ -44,7 +44,7 @@ func (e *eval) text(off int16, size int, n expr.Node) {
 		foldState{e}.text(off, size, n)
 	case *expr.Native:
 		if d := dictOf(n); d != nil {
-			e.dictText(off, size, n, d)
+			finder{e}.textOf(off, size, n, d)
 			return
 		}
 		e.userText(off, size, n)
