@@ -159,8 +159,8 @@ var wireFormats = []string{
 	"runtime/perfdata.Info", // the feature sections of a perf.data header
 }
 
-// large are the packages that are still to be split; there are none.
-var large = []string{}
+// large are the packages that are still to be split.
+var large = []string{"bpf"}
 
 // mayExit are the packages that may end the process: commands, and workload in
 // the child that becomes the command.
