@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"ppscript/cmd/ppscript/recording"
@@ -59,6 +60,13 @@ func (o *flight) check(output string) error {
 	return nil
 }
 
+// holds has a command wait for the script as well.
+func (o *flight) holds(c *common) {
+	if command := c.target.Workload; command != nil && o.when != "" {
+		command.Openers = 2
+	}
+}
+
 // record runs the flight on the events that src has open.
 func (o *flight) record(ctx context.Context, a *app, w *watch, src *perf.Source, opt recording.Options,
 	c *common,
@@ -66,20 +74,27 @@ func (o *flight) record(ctx context.Context, a *app, w *watch, src *perf.Source,
 	f = &recording.Flight{Source: src, Options: opt, Window: o.window, Most: int(o.most), Say: a.Say}
 	f.Begin()
 	defer poll.Hear(w.dump, func() { f.Ask("SIGUSR2") })()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	settle := func() error { return nil }
 	if o.when != "" {
-		if settle, err = o.watch(ctx, a, c, f.Ask); err != nil {
+		if settle, err = o.watch(ctx, stop, a, c, f.Ask); err != nil {
 			return f, err
 		}
 	}
 	w.at(session.Observing)
-	return f, f.Loop(ctx, settle)
+	if err = f.Loop(ctx, settle); err != nil {
+		_ = settle() // nobody asks any more
+	}
+	return f, err
 }
 
 // watch runs the script of --when beside the recording; each pair and event that it
-// shows asks. settle ends it, and returns when all that it saw is shown.
-func (o *flight) watch(ctx context.Context, a *app, c *common, ask func(string)) (settle func() error,
-	err error,
+// shows asks. settle ends it, and returns when all that it saw is shown. If it fails,
+// it stops the recording, and settle tells why. A command is let go once both are
+// attached.
+func (o *flight) watch(ctx context.Context, stop func(), a *app, c *common, ask func(string)) (
+	settle func() error, err error,
 ) {
 	host, _, err := a.newHost()
 	if err != nil {
@@ -118,21 +133,37 @@ func (o *flight) watch(ctx context.Context, a *app, c *common, ask func(string))
 		return recording.Asking(args[0], ask), nil
 	}
 	cfg.Messages = func(line string) { a.Say("--when: " + line) }
-	cfg.Stage = func(string) {}
-	ctx, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() {
+	attached := make(chan struct{})
+	begun := sync.OnceFunc(func() { close(attached) })
+	cfg.Stage = func(stage string) {
+		if stage == session.Observing {
+			begun()
+		}
+	}
+	ctx, end := context.WithCancel(ctx)
+	var failed error
+	var running sync.WaitGroup
+	running.Go(func() {
 		_, err := session.Run(ctx, cfg)
-		if ctx.Err() == nil && err != nil {
-			a.Say("--when ended: " + err.Error())
+		begun()
+		switch {
+		case err != nil && !errors.Is(err, context.Canceled):
+			failed = err
+			stop()
+		case ctx.Err() == nil:
+			a.Say("--when: the script has ended; from now on only SIGUSR2 has files written")
 		}
-		ended <- err
-	}()
-	return func() error {
-		stop()
-		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
-			return err
+	})
+	settle = func() error {
+		end()
+		running.Wait()
+		return failed
+	}
+	<-attached
+	if command := c.target.Workload; command != nil {
+		if err := command.Release(); err != nil {
+			return nil, errors.Join(err, settle())
 		}
-		return nil
-	}, nil
+	}
+	return settle, nil
 }

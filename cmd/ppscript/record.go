@@ -114,6 +114,7 @@ func record(a *app, fl *flags, how *recording.Sampling, flying *flight, command 
 		return err
 	}
 	cfg.Overwrite = flying.window > 0
+	flying.holds(c)
 	cfg.Warn = warner(&a.Console, c.options.Verbose)
 	ctx, w := a.watchSignals(nil)
 	defer w.close()
@@ -150,7 +151,7 @@ func record(a *app, fl *flags, how *recording.Sampling, flying *flight, command 
 		if err != nil {
 			return w.blame(err)
 		}
-		a.Say(fmt.Sprintf("%s: %d files were written", c.output, f.Files()))
+		a.Say(fmt.Sprintf("%s: files written: %d", c.output, f.Files()))
 		return recordStatus(a, w, src, c, command, f.Lost())
 	}
 	r, err := recording.New(ctx, src, opt)

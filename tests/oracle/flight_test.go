@@ -37,7 +37,7 @@ func TestFlightOnSignal(t *testing.T) {
 		}
 	}
 	out := p.Stop().Want(t, 0)
-	if !strings.Contains(out.Stderr, "2 files") || strings.Contains(out.Stderr, "complete since") {
+	if !strings.Contains(out.Stderr, "files written: 2") || strings.Contains(out.Stderr, "complete since") {
 		t.Errorf("got %q, want 2 files that are whole", out.Stderr)
 	}
 	run := testkit.Run(t, testkit.PPScript(t), "trace", "--input", file+".2", "--format", "json", "-e",
@@ -89,4 +89,17 @@ func TestFlightWhenSlow(t *testing.T) {
 			t.Errorf("%s: perf script shows nothing", n.Name())
 		}
 	}
+}
+
+// A command is held until the script beside the recording is attached too.
+func TestFlightSeesTheFirstCall(t *testing.T) {
+	live(t, testkit.Perf)
+	file := filepath.Join(t.TempDir(), "flight.data")
+	out := testkit.Run(t, testkit.PPScript(t), "record", "--flight", "10s", "-o", file, "-e",
+		"sched:sched_switch", "--when", "syscalls --than 200ms", "--", "sleep", "0.4").Want(t, 0)
+	if !strings.Contains(out.Stderr, file+".1: ") {
+		t.Errorf("got %q, want a file since the command slept", out.Stderr)
+	}
+	testkit.Run(t, testkit.PPScript(t), "record", "--flight", "10s", "-o", file, "-e", "sched:sched_switch",
+		"--when", "top -e sched:sched_switch", "--", "true").Want(t, 2)
 }
