@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Programs find the members of the kernel's structures wherever a kernel has them.
+// Programs find the members of the kernel's structures wherever a kernel has them, and
+// the texts of processes, those that are not in memory when a call begins too.
 func TestKernelReads(t *testing.T) {
 	files := map[string]string{
 		"/w/bpf.test":   goProgram(t, "amd64", "bpf.test", "test", "-c", module+"bpf"),
@@ -16,7 +17,7 @@ func TestKernelReads(t *testing.T) {
 		t.Run(kernel, func(t *testing.T) {
 			r := Run(t, Guest{Kernel: kernel, Files: files, Timeout: 3 * time.Minute},
 				"export PPSCRIPT_REQUIRE=root,tracefs,tracepoints,btf,kprobes\n"+
-					"cd /; bpf.test -test.run KernelRead -test.v && probe.test -test.run 'KernelArg|NamedArg' -test.v")
+					"cd /; bpf.test -test.run 'KernelRead|UserText' -test.v && probe.test -test.run 'KernelArg|NamedArg' -test.v")
 			if r.Status != 0 {
 				t.Errorf("got status %d, want all tests to pass", r.Status)
 			}
