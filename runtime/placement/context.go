@@ -63,6 +63,12 @@ func (p *Placer) noContext(u ContextUse) error {
 	case p.replay:
 		d.Cause = errors.New("recordings do not have it")
 		return d.WithHint("record with the filter")
+	case u.Read != nil && !p.asked():
+		d.Cause = errors.New("only a program in the kernel reads its memory, which this engine leaves out")
+		return d.WithHint("use --engine auto")
+	case u.Read != nil && p.out.ProjectionNo != "":
+		d.Cause = errors.New("only a program in the kernel reads its memory: " + p.out.ProjectionNo)
+		return d.WithHint("count or fold what it reads, which programs do, or name it with let() at the event")
 	case p.sieveNo != "":
 		d.Cause = errors.New("only a program in the kernel can tell: " + p.sieveNo)
 		return d.WithHint("see what is missing with: ppscript doctor")
