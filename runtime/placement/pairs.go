@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"cmp"
 	"slices"
 
 	"ppscript/bpf"
@@ -32,18 +33,25 @@ type sentPairs struct {
 	end   *event.Schema
 }
 
-// pairs is what programs can send of the pairs that operators outside read; nil if
-// they cannot, or if there are none.
-func (p *Placer) pairs() *pairSender {
+// pairs is what programs can send of what operators make and others outside read; nil
+// if they cannot, or if there is none, and why.
+func (p *Placer) pairs() (*pairSender, string) {
+	no := cmp.Or(p.reader(), p.env.NoProjection, p.env.NoKernel, p.Unsent)
 	switch {
-	case p.collected == nil || p.env.NoProjection != "" || p.env.NoKernel != "":
-		return nil
-	case len(p.Reads.Contexts)+len(p.Reads.Texts) > 0 || p.Unsent != "" || p.Newest:
-		return nil
+	case p.collected == nil:
+		return nil, p.all
+	case no != "":
+		return nil, no
+	case len(p.Reads.Texts) > 0:
+		return nil, "texts of processes are not sent with what it makes"
+	case len(p.Reads.Contexts) > 0:
+		return nil, p.Reads.Contexts[0].Name + " is not sent with what it makes"
+	case p.Newest:
+		return nil, "the newest events are kept in rings"
 	}
 	for stream := range p.Reads.Asks {
 		if !p.opened(stream) {
-			return nil // whom a pair is about is asked here
+			return nil, "whom its events are about is asked in ppscript"
 		}
 	}
 	s := &pairSender{p: p}
@@ -63,15 +71,15 @@ func (p *Placer) pairs() *pairSender {
 					continue
 				}
 				if part := s.add(st); part != nil && !s.fields(n.op.Join, start, end, part) {
-					return nil
+					return nil, "a pair is not sent with what is read of its events"
 				}
 			}
 		}
 	}
 	if len(s.parts) == 0 {
-		return nil
+		return nil, "nobody who runs here reads what a program could send"
 	}
-	return s
+	return s, ""
 }
 
 // opened reports that a stream is of an event to open.

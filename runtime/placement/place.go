@@ -85,6 +85,7 @@ type programs struct {
 	kernel *Kernel // that does all of the plan's work
 	part   *Kernel // that does some of it
 	all    string  // why programs do not do all
+	uncut  string  // why they do not do a part
 }
 
 // An Opening is how an event is opened, beyond what the plan knows.
@@ -188,20 +189,36 @@ func (p *Placer) cutBehind() *Kernel {
 	if p.kernel != nil {
 		return nil
 	}
-	pairs := p.pairs()
-	if pairs == nil {
+	pairs, why := p.pairs()
+	if p.uncut = why; pairs == nil {
 		return nil
 	}
 	p.cut("", nil, false, pairs.rooms())
-	if !p.parted() || !pairs.foreseen() {
+	if !p.parted() {
+		p.uncut = "less leaves the kernel in front of it than behind it"
+		return nil
+	}
+	if !pairs.foreseen() {
+		p.uncut = "what it makes would be read on both sides"
 		return nil
 	}
 	part, err := pairs.behind()
 	if err != nil {
-		p.out.ProjectionNo = err.Error()
+		p.out.ProjectionNo, p.uncut = err.Error(), "what it makes cannot be sent: "+err.Error()
 		return nil
 	}
 	return part
+}
+
+// reader tells of an operator in ppscript that reads an event itself, whose records
+// perf then sends to all; "" if there is none.
+func (p *Placer) reader() string {
+	for _, e := range p.Edges {
+		if from, to := p.nodes[e.From], p.nodes[e.To]; from.event != nil && to.no != "" {
+			return to.name + ", which runs here, reads " + from.name + " itself"
+		}
+	}
+	return ""
 }
 
 // parted reports that some operators are in the kernel, and others are not.
@@ -406,8 +423,8 @@ func (p *Placer) tell() {
 		default:
 			part.Where = Native
 		}
-		if n.op != nil && !p.made[i] && n.no == "" && others {
-			part.Why = "a program could, but takes all of a plan's operators or none"
+		if n.op != nil && !p.made[i] && n.no == "" && others && p.uncut != "" {
+			part.Why = "a program could, but " + p.uncut
 		}
 		out.Parts = append(out.Parts, part)
 	}

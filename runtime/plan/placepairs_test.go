@@ -54,7 +54,8 @@ func TestCutBehindJoin(t *testing.T) {
 	in = joined()
 	log := &Log{In: &Where{in, *text("delay > 10")}}
 	if p := f(placement.EngineAuto, "sched:made_up perf; sched:made_up perf; made_up => made_up native: "+
-		"a program could, but takes all of a plan's operators or none; log native: a log shows events",
+		"a program could, but what it makes cannot be sent: field path is not at a fixed place of its record; "+
+		"log native: a log shows events",
 		log); p.Kernel != nil {
 		t.Error("got programs that make lines without knowing all of their events")
 	}
