@@ -99,7 +99,8 @@ func functions(runs int) ([]timing, error) {
 		row.nativeMax = f.max
 		rows = append(rows, row)
 	}
-	return rows, nil
+	groups, err := b.groups(runs)
+	return append(rows, groups...), err
 }
 
 type functionBench struct {
@@ -318,6 +319,11 @@ func printFunctions(w io.Writer, rows []timing) {
 		return fmt.Sprintf("%.0f", ns)
 	}
 	for _, r := range rows {
+		if r.interpreted == 0 {
+			fmt.Fprintf(w, "%-38s %10.1f %8s %12s %8s %9s\n", r.name, r.native, limit(r.nativeMax),
+				"-", "-", "-")
+			continue
+		}
 		fmt.Fprintf(w, "%-38s %10.1f %8s %12.1f %8s %8.1fx\n", r.name, r.native, limit(r.nativeMax),
 			r.interpreted, limit(r.interpretedMax), r.interpreted/r.native)
 	}

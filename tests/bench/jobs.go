@@ -56,7 +56,8 @@ func jobs(ppscript string) []*job {
 	by := func(key string) string {
 		return `tracepoint("raw_syscalls:sys_enter").by(` + key + `).count()`
 	}
-	tuple, choice := "lambda e: (e._tid, e.id)", `lambda e: "parent" if e.id == 110 else "other"`
+	tuple := "lambda e: (e._tid, e.id)"
+	choice := `lambda e: "getppid" if e.id == syscall_number("getppid") else "other"`
 	return []*job{
 		{group: bareGroup, name: "bare", args: []string{loopWord}, noCount: true},
 
