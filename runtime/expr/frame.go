@@ -15,7 +15,7 @@ var (
 	ErrShort    = errors.New("event is shorter than its format")
 	ErrMissing  = errors.New("event does not carry this member")
 	ErrShift    = errors.New("shift count is negative")
-	ErrKind     = errors.New("a text is used as a number")
+	errKind     = errors.New("a text is used as a number")
 	ErrIndex    = errors.New("index is out of range")
 	ErrTexts    = errors.New("the texts made for one event are larger than 64 MiB")
 	ErrLong     = errors.New("a text of the state is longer than 4096 bytes")

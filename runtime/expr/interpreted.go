@@ -19,7 +19,7 @@ func Interpreted(call func(*event.Event) (event.Value, error), want Kind) *Progr
 	number := func(f *Frame, _ []Arg) int64 {
 		v := value(f)
 		if !v.Numeric() && f.Err == nil {
-			f.Fail(ErrKind)
+			f.Fail(errKind)
 		}
 		return v.Int()
 	}

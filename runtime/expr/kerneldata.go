@@ -306,9 +306,9 @@ func (d *KernelData) Node() (Node, error) {
 // Text is the text that d is or points to.
 func (d *KernelData) Text() (Node, error) {
 	f := event.Field{Name: d.Path, Type: d.Type.String(), Kind: event.Str}
-	read := &KernelText{Size: KernelTextLimit, Cut: true}
+	read := &KernelText{Size: kernelTextLimit, Cut: true}
 	if n := d.Type.Len(); d.Type.Kind() == kerneltype.Array && n > 0 {
-		read.Size, read.Cut = min(n, KernelTextLimit), n > KernelTextLimit
+		read.Size, read.Cut = min(n, kernelTextLimit), n > kernelTextLimit
 	}
 	addr, err := d.value()
 	if err != nil {
@@ -320,8 +320,8 @@ func (d *KernelData) Text() (Node, error) {
 
 // TextAt is the text at any address of the kernel.
 func (k *Kernel) TextAt(addr Node, path string) (Node, error) {
-	return k.field(&KernelText{Retype(addr, true), KernelTextLimit, true},
-		event.Field{Name: path, Type: "char *", Kind: event.Str, Size: KernelTextLimit})
+	return k.field(&KernelText{Retype(addr, true), kernelTextLimit, true},
+		event.Field{Name: path, Type: "char *", Kind: event.Str, Size: kernelTextLimit})
 }
 
 // readsKernel reports that n is more than numbers of the event.

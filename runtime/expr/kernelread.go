@@ -49,8 +49,8 @@ type (
 	TaskAddr struct{}
 )
 
-// KernelTextLimit bounds the texts that pointers lead to, in bytes.
-const KernelTextLimit = 127
+// kernelTextLimit bounds the texts that pointers lead to, in bytes.
+const kernelTextLimit = 127
 
 func (n *KernelInt) Type() Type  { return Type{Kind: Int, Unsigned: !n.Signed} }
 func (n *KernelText) Type() Type { return TStr }

@@ -77,12 +77,3 @@ func (p *Program) Field() (*event.Field, bool) {
 	}
 	return nil, false
 }
-
-// Const returns the value if the program is a constant.
-func (p *Program) Const() (event.Value, bool) {
-	if _, ok := p.Node.(*Const); ok {
-		var f Frame
-		return p.Value(&f), true
-	}
-	return event.Value{}, false
-}

@@ -220,7 +220,7 @@ func symbolic(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
 	s := schemaOf(e)
 	f, ok := s.Field(name)
 	if !ok {
-		return nil, UnknownField(s, name, s.Names())
+		return nil, unknownField(s, name, s.Names())
 	}
 	if s.SymbolicOf != nil {
 		if text, ok := s.SymbolicOf(name, e); ok {

@@ -81,7 +81,7 @@ func FuzzStep(f *testing.F) {
 		}
 		n, err := m.LowerStep(sc)
 		if err != nil {
-			var why *NotLowered
+			var why *notLowered
 			if !errors.As(err, &why) {
 				t.Fatalf("got %T %v", err, err)
 			}

@@ -237,7 +237,7 @@ func indexNode(c starlark.Value) expr.Node {
 // mustCompile is the error of a function that reads the kernel's memory and cannot be
 // compiled: only programs read. err is returned if it reads none.
 func (f *Func) mustCompile(err error) error {
-	not, ok := errors.AsType[*NotLowered](err)
+	not, ok := errors.AsType[*notLowered](err)
 	if !ok || f.memory == "" {
 		return err
 	}

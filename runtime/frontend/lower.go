@@ -15,7 +15,7 @@ import (
 // natively and, from there, in the kernel. Only what is certain to give the
 // interpreter's own result is translated: every rule that is not here, and
 // every mix of types that the interpreter would refuse at run time, is a
-// NotLowered, and the function stays interpreted. Values that do not depend on
+// notLowered, and the function stays interpreted. Values that do not depend on
 // the event (options, globals, 10 * ms) are computed while lowering.
 //
 // First as one expression, which the kernel's filter may be able to take: the
@@ -24,13 +24,13 @@ import (
 // fail where it is assigned, the translation where it is used, or never). What
 // that refuses is translated statement by statement (lower_stmt.go).
 
-// NotLowered says why a function stays interpreted.
-type NotLowered struct {
+// notLowered says why a function stays interpreted.
+type notLowered struct {
 	Pos    string // file:line:col
 	Reason string
 }
 
-func (n *NotLowered) Error() string { return n.Pos + ": stays interpreted: " + n.Reason }
+func (n *notLowered) Error() string { return n.Pos + ": stays interpreted: " + n.Reason }
 
 // A val is a value while lowering: an event, a constant, or a node.
 type val struct {
@@ -46,12 +46,12 @@ type val struct {
 }
 
 // Lower translates the function for events of sc. The node has kind want; Any
-// takes what the function returns. The error is a *NotLowered: the function then is
+// takes what the function returns. The error is a *notLowered: the function then is
 // interpreted; or says that it cannot be.
 func (f *Func) Lower(sc *expr.Scope, want expr.Kind) (node expr.Node, err error) {
 	fn, ok := f.fn.(*starlark.Function)
 	if !ok {
-		return nil, &NotLowered{Pos: f.Pos(), Reason: f.Name() + " is a builtin"}
+		return nil, &notLowered{Pos: f.Pos(), Reason: f.Name() + " is a builtin"}
 	}
 	self := val{ev: subjectOf([]*expr.Scope{sc})}
 	l := &lowerer{host: f.t.Host(), sc: sc, budget: maxNodes}
@@ -137,7 +137,7 @@ type scopeOf struct {
 }
 
 func (l *lowerer) refuse(at syntax.Position, format string, args ...any) {
-	panic(&NotLowered{Pos: at.String(), Reason: fmt.Sprintf(format, args...)})
+	panic(&notLowered{Pos: at.String(), Reason: fmt.Sprintf(format, args...)})
 }
 
 // enter binds the arguments of a call of fn.

@@ -123,7 +123,7 @@ func (p *proc) emitted(at syntax.Position, f *event.Field, v val) expr.Node {
 }
 
 // LowerStep translates the step function for events of sc; LowerFlush the
-// flush function. Bind comes first. The error is a *NotLowered.
+// flush function. Bind comes first. The error is a *notLowered.
 func (m *Machine) LowerStep(sc *expr.Scope) (expr.Node, error) { return m.lower(m.step, sc) }
 
 func (m *Machine) LowerFlush(sc *expr.Scope) (expr.Node, error) { return m.lower(m.flush, sc) }
@@ -144,7 +144,7 @@ func (m *Machine) lower(sf *stepFunc, sc *expr.Scope) (node expr.Node, err error
 func (l *lowerer) try(fn func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			stop, ok := p.(*NotLowered)
+			stop, ok := p.(*notLowered)
 			if !ok {
 				panic(p)
 			}

@@ -318,7 +318,7 @@ func TestNotLowered(t *testing.T) {
 	f := func(src, want string) {
 		t.Helper()
 		_, err := lowerHost(t, src).Lower(sc, expr.Any)
-		var why *NotLowered
+		var why *notLowered
 		if !errors.As(err, &why) || !strings.Contains(err.Error(), want) ||
 			!strings.HasPrefix(why.Pos, "f.star:") && why.Pos != "" {
 			t.Errorf("%s: got %v, want %q", src, err, want)

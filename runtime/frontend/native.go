@@ -36,7 +36,7 @@ type HasNative interface {
 var (
 	IntKind      = kindInt
 	TextKind     = kindText
-	BoolKind     = kindBool
+	boolKind     = kindBool
 	DurationKind = kindNanos
 	SizeKind     = kindSize
 	AsFirst      = Kind{state: asFirst} // as the first argument

@@ -341,7 +341,7 @@ func TestRandomFunctions(t *testing.T) {
 		f := loadRandom(t, src)
 		n, err := f.Lower(sc, expr.Any)
 		if err != nil {
-			why[err.(*NotLowered).Reason]++
+			why[err.(*notLowered).Reason]++
 			continue
 		}
 		lowered++
@@ -411,7 +411,7 @@ func TestRandomFolds(t *testing.T) {
 		m := randomMachine(t, src, sc)
 		n, err := m.LowerStep(sc)
 		if err != nil {
-			why[err.(*NotLowered).Reason]++
+			why[err.(*notLowered).Reason]++
 			continue
 		}
 		lowered++

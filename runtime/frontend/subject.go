@@ -163,7 +163,7 @@ func (ev *subject) label() string {
 
 // unknown notes a name that none of the events has.
 func (s *scan) unknown(ev *subject, name string, at syntax.Node) {
-	err := UnknownField(ev.schemas()[0], name, ev.names())
+	err := unknownField(ev.schemas()[0], name, ev.names())
 	err.Subject = ev.label()
 	s.note(at, err)
 }

@@ -35,8 +35,8 @@ type View struct {
 
 var _ starlark.HasAttrs = (*View)(nil)
 
-// NewView makes a View that shows nothing until Show.
-func NewView() *View { return &View{cache: &viewCache{}} }
+// newView makes a View that shows nothing until Show.
+func newView() *View { return &View{cache: &viewCache{}} }
 
 // Show points the view at e; nil ends its validity.
 //
@@ -115,12 +115,12 @@ func (v *View) unknown(name string) error {
 	if s == nil {
 		return diag.Errorf(diag.Run, "event", "", "no field %s: the event has no schema", name)
 	}
-	return UnknownField(s, name, v.AttrNames())
+	return unknownField(s, name, v.AttrNames())
 }
 
-// UnknownField is the error for a field that schema s does not have; names
+// unknownField is the error for a field that schema s does not have; names
 // are those that exist.
-func UnknownField(s *event.Schema, name string, names []string) *diag.Error {
+func unknownField(s *event.Schema, name string, names []string) *diag.Error {
 	err := diag.Errorf(diag.Run, "event", s.FullName(), "no field %s%s", name, diag.DidYouMean(name, names))
 	err.Hint = fieldsHint(s)
 	return err
@@ -237,7 +237,7 @@ func (v *View) part(slot **View, e *event.Event) starlark.Value {
 		return starlark.None
 	}
 	if *slot == nil {
-		*slot = NewView()
+		*slot = newView()
 	}
 	(*slot).Show(e)
 	return *slot

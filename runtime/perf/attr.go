@@ -56,7 +56,7 @@ func (c *Config) sampling(e *EventConfig, withID, ringCPU bool) unix.PerfEventAt
 	case counts(e.Schema):
 		a.Sample = 1
 	default:
-		a.Sample = DefaultFreq
+		a.Sample = defaultFreq
 		a.Bits |= unix.PerfBitFreq
 	}
 	if weighted(e.Schema) {

@@ -65,7 +65,7 @@ func (a *arrivals) start(in *Instance) {
 // arrive brings the pairs of the joins, and what the folds emit, that programs do to
 // who reads them here. They are no samples of their own: programs count their events.
 func (in *Instance) arrive() {
-	for _, n := range Of[*FoldOp](in.Plan) {
+	for _, n := range Of[*foldOp](in.Plan) {
 		run := in.runs[n].(*FoldRun)
 		if st := n.spec.Out; in.programsDo(n) && len(run.next.Next) > 0 {
 			in.Router.Inner(st.Index)

@@ -226,8 +226,8 @@ func (l *Let) branches(b *builder) ([]branch, error) {
 	return brs, nil
 }
 
-// A Resulter is a Callable that knows what it returns.
-type Resulter interface {
+// A resulter is a Callable that knows what it returns.
+type resulter interface {
 	Result(events []*expr.Scope) (expr.Kind, event.Unit)
 }
 
@@ -235,7 +235,7 @@ type Resulter interface {
 // number unless the function says otherwise.
 func interpretedLet(call Callable, sc *expr.Scope) (*expr.Program, error) {
 	kind, unit := expr.Int, event.NoUnit
-	if r, ok := call.(Resulter); ok {
+	if r, ok := call.(resulter); ok {
 		if k, u := r.Result([]*expr.Scope{sc}); k != expr.Any {
 			kind, unit = k, u
 		}

@@ -20,14 +20,14 @@ type Burst struct {
 // Inputs implements Stream.
 func (w *Burst) Inputs() []Stream { return []Stream{w.In} }
 
-// A BurstOp is a Burst of a plan.
-type BurstOp struct {
+// A burstOp is a Burst of a plan.
+type burstOp struct {
 	operator
 	spec *Burst
 }
 
-// A BurstRun is a burst that runs.
-type BurstRun struct {
+// A burstRun is a burst that runs.
+type burstRun struct {
 	running
 	spec    *Burst
 	windows map[int64]window
@@ -55,7 +55,7 @@ func (w *Burst) branches(b *builder) ([]branch, error) {
 	if err := by.check(brs); err != nil {
 		return nil, err
 	}
-	op := &BurstOp{spec: w}
+	op := &burstOp{spec: w}
 	b.plan.add(op)
 	for i := range brs {
 		br := &brs[i]
@@ -71,12 +71,12 @@ func (w *Burst) branches(b *builder) ([]branch, error) {
 
 // busyKey keeps the events of the busy times of a key.
 type busyKey struct {
-	op  *BurstOp
+	op  *burstOp
 	key *expr.Program
 }
 
 func (x busyKey) program(in *Instance) *expr.Program {
-	run := in.runs[x.op].(*BurstRun)
+	run := in.runs[x.op].(*burstRun)
 	busy := func(f *expr.Frame, _ []expr.Arg) int64 {
 		if k := x.key.Int(f); f.Err == nil && run.busy(k, f.Event.Time) {
 			return 1
@@ -86,12 +86,12 @@ func (x busyKey) program(in *Instance) *expr.Program {
 	return expr.Build(&expr.Native{Name: "burst", T: expr.TBool, Effect: true, Int: busy})
 }
 
-func (op *BurstOp) instantiate(*Instance) Running {
-	return &BurstRun{spec: op.spec, windows: map[int64]window{}}
+func (op *burstOp) instantiate(*Instance) Running {
+	return &burstRun{spec: op.spec, windows: map[int64]window{}}
 }
 
 // busy counts an event of a key, and reports that it is one of a busy time.
-func (r *BurstRun) busy(key int64, at event.Time) bool {
+func (r *burstRun) busy(key int64, at event.Time) bool {
 	x, known := r.windows[key]
 	if !known || at-x.start >= event.Time(r.spec.WithinNS) || at < x.start {
 		if !known && len(r.windows) >= maxWindows {
@@ -105,14 +105,14 @@ func (r *BurstRun) busy(key int64, at event.Time) bool {
 	return x.n >= r.spec.Count
 }
 
-func (*BurstOp) needs(_ *builder, n *need) { n.order("burst: events are counted over time") }
+func (*burstOp) needs(_ *builder, n *need) { n.order("burst: events are counted over time") }
 
 // Loss implements Running.
-func (r *BurstRun) Loss() event.Loss {
+func (r *burstRun) Loss() event.Loss {
 	n := r.evicted
 	r.evicted = 0
 	return event.Loss{Evicted: n}
 }
 
 // State implements Running.
-func (r *BurstRun) State() []string { return []string{fmt.Sprintf("burst: %d keys", len(r.windows))} }
+func (r *burstRun) State() []string { return []string{fmt.Sprintf("burst: %d keys", len(r.windows))} }

@@ -8,7 +8,7 @@ import (
 
 // The keys of a burst are bounded, and those that had to go are counted.
 func TestBurstCountsWhatItForgets(t *testing.T) {
-	r := &BurstRun{spec: &Burst{Count: 2, WithinNS: 1000}, windows: map[int64]window{}}
+	r := &burstRun{spec: &Burst{Count: 2, WithinNS: 1000}, windows: map[int64]window{}}
 	for k := range int64(maxWindows + 1) {
 		if r.busy(k, event.Time(k)) {
 			t.Fatalf("key %d: got a busy time after one event", k)

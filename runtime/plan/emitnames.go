@@ -54,7 +54,7 @@ func (c *carrier) sources(nodes []expr.Node) []expr.Node {
 }
 
 // nameEmitted settles how the fields of what a fold emits are shown.
-func (n *FoldOp) nameEmitted(b *builder, fields []event.Field) {
+func (n *foldOp) nameEmitted(b *builder, fields []event.Field) {
 	c := newCarrier()
 	n.spec.Step.Each(func(p *expr.Program) { c.see(b.nodeOf(p)) })
 	if n.spec.Flush != nil {

@@ -56,8 +56,8 @@ type Machine interface {
 	Reader
 }
 
-// A FoldOp is a fold of a plan. It is the root of what is emitted.
-type FoldOp struct {
+// A foldOp is a fold of a plan. It is the root of what is emitted.
+type foldOp struct {
 	operator
 	from *Fold
 	spec fold.Spec
@@ -67,17 +67,17 @@ type FoldOp struct {
 	Holds bool
 }
 
-// A FoldRun is a FoldOp that runs.
+// A FoldRun is a foldOp that runs.
 type FoldRun struct {
 	running
 	outlet
-	*FoldOp
+	*foldOp
 	Fold *fold.Fold // nil if programs do its work
 }
 
-func (n *FoldOp) emitter(in *Instance) emitter { return in.runs[n].(*FoldRun) }
+func (n *foldOp) emitter(in *Instance) emitter { return in.runs[n].(*FoldRun) }
 
-func (n *FoldOp) instantiate(*Instance) Running { return &FoldRun{FoldOp: n} }
+func (n *foldOp) instantiate(*Instance) Running { return &FoldRun{foldOp: n} }
 
 // sink is the run itself until the fold is made.
 func (r *FoldRun) sink(int) flow.Sink { return r }
@@ -102,7 +102,7 @@ func (r *FoldRun) Lost(ring int32, count uint64, t event.Time) {
 
 // start makes the fold, now that everybody who wants its events is known.
 func (r *FoldRun) start(in *Instance) {
-	if in.programsDo(r.FoldOp) {
+	if in.programsDo(r.foldOp) {
 		return
 	}
 	s := r.spec
@@ -116,7 +116,7 @@ func (f *Fold) branches(b *builder) ([]branch, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &FoldOp{from: f, Key: f.Key.label(), Name: b.names.next("fold")}
+	n := &foldOp{from: f, Key: f.Key.label(), Name: b.names.next("fold")}
 	n.spec = fold.Spec{Limit: f.Limit, ByRing: perRing(b, f.Key, brs)}
 	if n.spec.Key, err = b.keyFn(f.Key, brs); err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ func perRing(b *builder, key Fn, brs []branch) bool {
 }
 
 // steps compiles the functions, for each stream that can arrive.
-func (n *FoldOp) steps(b *builder, brs []branch, flush *expr.Scope) {
+func (n *foldOp) steps(b *builder, brs []branch, flush *expr.Scope) {
 	m := n.from.Machine
 	each := make([]*expr.Program, len(b.plan.streams))
 	for _, br := range brs {
@@ -208,7 +208,7 @@ func (n *FoldOp) steps(b *builder, brs []branch, flush *expr.Scope) {
 	}
 }
 
-func (n *FoldOp) stepProgram(b *builder, pos string, sc *expr.Scope,
+func (n *foldOp) stepProgram(b *builder, pos string, sc *expr.Scope,
 	lower func(*expr.Scope) (expr.Node, error), interpreted func(*expr.Frame)) *expr.Program {
 	m := n.from.Machine
 	var p *expr.Program
@@ -271,14 +271,14 @@ func keyField(p *expr.Program) event.Field {
 }
 
 // limit is the bound on keys.
-func (n *FoldOp) limit() int {
+func (n *foldOp) limit() int {
 	if n.from.Limit > 0 {
 		return n.from.Limit
 	}
 	return key.DefaultLimit
 }
 
-func (n *FoldOp) needs(b *builder, to *need) {
+func (n *foldOp) needs(b *builder, to *need) {
 	to.add(event.MemberTime)
 	if !n.spec.ByRing {
 		to.order("fold: the state of a key depends on the order of events")
@@ -286,7 +286,7 @@ func (n *FoldOp) needs(b *builder, to *need) {
 	readerOfStack(b, n.from.In, n.from.Machine)
 }
 
-func (n *FoldOp) explain(w *strings.Builder) {
+func (n *foldOp) explain(w *strings.Builder) {
 	numbers, texts := n.from.Machine.Initial()
 	members := len(numbers) + len(texts)
 	fmt.Fprintf(w, "%-15s by %s: %d members, at most %d keys\n", n.Name, n.Key, members, n.limit())
@@ -315,7 +315,7 @@ func (r *FoldRun) State() []string {
 	return []string{fmt.Sprintf("%s by %s: %d keys", r.Name, r.Key, r.Fold.Len())}
 }
 
-func (n *FoldOp) inKernel() (placement.Work, string) {
+func (n *foldOp) inKernel() (placement.Work, string) {
 	switch {
 	case n.spec.Flush != nil:
 		// It sees all states at the end of an interval, which no program can.

@@ -146,7 +146,7 @@ func (l *LogOp) needs(b *builder, n *need) {
 func (l *LogOp) sees() sight {
 	s := sight{key: true, starts: true}
 	for _, br := range l.branches {
-		n, made := br.root.(*FoldOp)
+		n, made := br.root.(*foldOp)
 		s.records = s.records || !made || n.spec.Begin > 0
 	}
 	return s

@@ -149,7 +149,7 @@ func (b *builder) placedOperator(op Operator, name string) *placement.Operator {
 	switch op := op.(type) {
 	case *JoinOp:
 		p.Pairs, p.Around, p.Keeps = &op.js, op.around != nil, true
-	case *FoldOp:
+	case *foldOp:
 		p.Keeps = true
 	}
 	return p
@@ -170,7 +170,7 @@ func makerOf(r root) Operator {
 // of its operator.
 func madeHere(r root) bool {
 	switch r.(type) {
-	case nil, *JoinOp, *FoldOp:
+	case nil, *JoinOp, *foldOp:
 		return false
 	}
 	return true

@@ -120,7 +120,7 @@ func (p *Profiler) branches(b *builder) ([]branch, error) {
 	for i := range brs {
 		br := &brs[i]
 		br.as, br.marks = p.As, marks{}
-		if _, made := br.root.(*FoldOp); made {
+		if _, made := br.root.(*foldOp); made {
 			p.name(b.plan.streams[br.stream].Schema)
 		}
 		br.preds = append(br.preds[:len(br.preds):len(br.preds)],

@@ -48,7 +48,7 @@ func about(b *builder, br branch) flow.About {
 		return r.subject(b, 0)
 	case *leftRoot:
 		return r.node.subject(b, join.SlotKey)
-	case *FoldOp:
+	case *foldOp:
 		return r.subject()
 	}
 	return flow.About{}
@@ -73,7 +73,7 @@ func (n *JoinOp) subject(b *builder, slot int) flow.About {
 }
 
 // subject is whom the emitted events are about.
-func (n *FoldOp) subject() flow.About {
+func (n *foldOp) subject() flow.About {
 	var keys []*expr.Program
 	n.spec.Key.Each(func(p *expr.Program) { keys = append(keys, p) })
 	whom := whose(keys)

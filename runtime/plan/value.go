@@ -27,11 +27,11 @@ func (r *ResultRun) show(e *event.Event) {
 		r.errs.Note(&r.frame)
 		return
 	}
-	fmt.Fprintf(r.Out, "result: %s\n", ValueText(v))
+	fmt.Fprintf(r.Out, "result: %s\n", valueText(v))
 }
 
-// ValueText is a value as a calculator shows it: integers in both bases.
-func ValueText(v event.Value) string {
+// valueText is a value as a calculator shows it: integers in both bases.
+func valueText(v event.Value) string {
 	switch v.Kind {
 	case event.IntValue, event.UintValue:
 		return fmt.Sprintf("%s (0x%x)", v, v.Uint())

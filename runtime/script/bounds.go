@@ -19,13 +19,13 @@ import (
 const (
 	MaxText     = 64 << 20 // bytes of one text
 	MaxElements = 2 << 20  // of one list, tuple, dict or set that one operation makes
-	MaxDepth    = 1000     // of lists in lists
+	maxDepth    = 1000     // of lists in lists
 	maxBits     = 1 << 16  // of an int
 	maxDigits   = 20_000   // of a text that becomes an int
 )
 
 // errNested is the error about a value that is nested too deep to be walked through.
-var errNested = fmt.Errorf("lists are nested more than %d deep, or one is in itself", MaxDepth)
+var errNested = fmt.Errorf("lists are nested more than %d deep, or one is in itself", maxDepth)
 
 func tooLong(n, most int, what string) error {
 	return fmt.Errorf("too large: %d %s, at most %d are possible", n, what, most)
@@ -201,7 +201,7 @@ func (m *measure) value(v starlark.Value, depth int) error {
 			m.left -= v.BigInt().BitLen() / 4
 		}
 	case *starlark.Dict:
-		if depth++; depth > MaxDepth {
+		if depth++; depth > maxDepth {
 			return errNested
 		}
 		for _, kv := range v.Items() {
@@ -212,7 +212,7 @@ func (m *measure) value(v starlark.Value, depth int) error {
 			}
 		}
 	case *starlark.List, starlark.Tuple, *starlark.Set:
-		if depth++; depth > MaxDepth {
+		if depth++; depth > maxDepth {
 			return errNested
 		}
 		m.left--
@@ -222,7 +222,7 @@ func (m *measure) value(v starlark.Value, depth int) error {
 			}
 		}
 	case *starlarkstruct.Struct:
-		if depth++; depth > MaxDepth {
+		if depth++; depth > maxDepth {
 			return errNested
 		}
 		for _, x := range members(v) {

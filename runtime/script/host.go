@@ -18,8 +18,8 @@ import (
 
 // Step limits that HostOptions replaces. A step is about 20 ns.
 const (
-	DefaultMaxSteps     = 1_000_000_000 // one load of a file, or one call of main: half a minute
-	DefaultMaxCallSteps = 10_000_000    // one call for one event
+	defaultMaxSteps     = 1_000_000_000 // one load of a file, or one call of main: half a minute
+	defaultMaxCallSteps = 10_000_000    // one call for one event
 )
 
 // HostOptions configures a Host; the zero value runs plain Starlark from disk.
@@ -105,10 +105,10 @@ type source struct {
 // NewHost makes a Host and freezes opts.Predeclared.
 func NewHost(opts HostOptions) *Host {
 	if opts.MaxSteps == 0 {
-		opts.MaxSteps = DefaultMaxSteps
+		opts.MaxSteps = defaultMaxSteps
 	}
 	if opts.MaxCallSteps == 0 {
-		opts.MaxCallSteps = DefaultMaxCallSteps
+		opts.MaxCallSteps = defaultMaxCallSteps
 	}
 	if opts.StepsHint == "" {
 		opts.StepsHint = "if it only needs longer, raise the limit: --max-steps %d"
@@ -246,17 +246,17 @@ func limitReached(t *starlark.Thread) bool {
 // Call calls a script's function, main for example, under the step limit.
 // The error is a *diag.Error.
 func (h *Host) Call(fn starlark.Callable, args ...starlark.Value) (starlark.Value, error) {
-	return h.CallNamed(fn, args, nil)
+	return h.callNamed(fn, args, nil)
 }
 
-// CallNamed is Call with keyword arguments.
-func (h *Host) CallNamed(fn starlark.Callable, args starlark.Tuple,
+// callNamed is Call with keyword arguments.
+func (h *Host) callNamed(fn starlark.Callable, args starlark.Tuple,
 	kwargs []starlark.Tuple) (starlark.Value, error) {
 	t := h.newThread(fn.Name(), h.opts.MaxSteps)
 	v, err := t.run(func() (starlark.Value, error) {
 		return starlark.Call(t.Thread, fn, args, kwargs)
 	})
-	if err == nil && nested(v, MaxDepth) {
+	if err == nil && nested(v, maxDepth) {
 		d := deep(fn.Name())
 		if f, ok := fn.(*starlark.Function); ok {
 			return nil, h.At(f.Position(), d)

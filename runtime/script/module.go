@@ -44,7 +44,7 @@ func (h *Host) exec(name string, text string) (*Module, error) {
 		return nil, err
 	}
 	for _, name := range m.Globals.Keys() {
-		if nested(m.Globals[name], MaxDepth) {
+		if nested(m.Globals[name], maxDepth) {
 			return nil, h.atGlobal(tree, name, deep(name))
 		}
 	}
@@ -105,12 +105,12 @@ func docOf(tree *syntax.File) string {
 		return ""
 	}
 	text, _ := lit.Value.(string)
-	return Dedent(text)
+	return dedent(text)
 }
 
-// Dedent removes the indentation that all lines after the first share, and
+// dedent removes the indentation that all lines after the first share, and
 // blank lines at both ends.
-func Dedent(text string) string {
+func dedent(text string) string {
 	lines := strings.Split(text, "\n")
 	common := -1
 	for _, l := range lines[1:] {

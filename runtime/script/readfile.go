@@ -6,11 +6,11 @@ import (
 	"os"
 )
 
-// MaxFile bounds a script: a name may mean a file, a link or a device that has no
+// maxFile bounds a script: a name may mean a file, a link or a device that has no
 // end.
-const MaxFile = 8 << 20
+const maxFile = 8 << 20
 
-// ReadFile reads a script, which is no longer than MaxFile.
+// ReadFile reads a script, which is no longer than maxFile.
 func ReadFile(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -22,9 +22,9 @@ func ReadFile(name string) ([]byte, error) {
 
 // ReadSource reads a script from where it comes.
 func ReadSource(r io.Reader) ([]byte, error) {
-	src, err := io.ReadAll(io.LimitReader(r, MaxFile+1))
-	if err == nil && len(src) > MaxFile {
-		err = fmt.Errorf("is no script: it has more than %d MiB", MaxFile>>20)
+	src, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err == nil && len(src) > maxFile {
+		err = fmt.Errorf("is no script: it has more than %d MiB", maxFile>>20)
 	}
 	return src, err
 }

@@ -88,7 +88,7 @@ func (r *REPL) ExecNamed(name, text string) (starlark.Value, error) {
 		}
 		return starlark.EvalExprOptions(opts, t.Thread, last, r.globals)
 	})
-	if err == nil && nested(v, MaxDepth) {
+	if err == nil && nested(v, maxDepth) {
 		return nil, deep("result")
 	}
 	if err == nil && v != starlark.None {

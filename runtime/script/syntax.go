@@ -86,12 +86,12 @@ func Unparen(e syntax.Expr) syntax.Expr {
 func (h *Host) Freeze(fn starlark.Callable) error {
 	if f, ok := fn.(*starlark.Function); ok {
 		for i := range f.NumFreeVars() {
-			if b, v := f.FreeVar(i); nested(v, MaxDepth) {
+			if b, v := f.FreeVar(i); nested(v, maxDepth) {
 				return h.At(f.Position(), deep(b.Name))
 			}
 		}
 		for i := range f.NumParams() {
-			if v := f.ParamDefault(i); v != nil && nested(v, MaxDepth) {
+			if v := f.ParamDefault(i); v != nil && nested(v, maxDepth) {
 				return h.At(f.Position(), deep("default of a parameter"))
 			}
 		}
