@@ -77,7 +77,7 @@ func (r *rest) step() time.Duration {
 		return drainEvery
 	case !r.bells.On && !r.unread():
 		return dozeEvery
-	case r.src.plug != nil && !r.src.poll.HearsCPUs():
+	case (r.src.plug != nil || len(r.src.rings) == 0) && !r.src.poll.HearsCPUs():
 		return glanceTime
 	}
 	return sleepTime

@@ -62,7 +62,6 @@ func (s *Source) follow(now time.Time) {
 	if p == nil || s.stopped || now.Before(p.next) && !s.poll.CPUs {
 		return
 	}
-	s.poll.CPUs = false
 	p.next = now.Add(plugEvery)
 	since, err := p.online(&s.cfg)
 	if err != nil {

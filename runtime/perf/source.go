@@ -145,7 +145,10 @@ func (s *Source) wait(ctx context.Context, timeout time.Duration) error {
 			s.wakeups++
 		}
 		s.hangups()
+		// Who has others that follow CPUs, without a Poll of their own, wants to know.
+		early := s.poll.Called || s.poll.CPUs || len(s.rings) == 0
 		s.follow(time.Now())
+		s.poll.CPUs = false
 		if s.stopped || s.ended() {
 			if err := s.finish(); err != nil {
 				return err
@@ -159,7 +162,7 @@ func (s *Source) wait(ctx context.Context, timeout time.Duration) error {
 			some = s.look()
 		}
 		s.found(some || woken)
-		if some || left <= step || s.poll.Called {
+		if some || left <= step || early {
 			return ctx.Err()
 		}
 	}

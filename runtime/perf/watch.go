@@ -37,6 +37,7 @@ func (w *Watch) open() (err error) {
 	if s.poll, err = poll.New(s.filled); err != nil {
 		return err
 	}
+	s.poll.HearCPUs() // for the hooks beside it
 	return s.watchTargets()
 }
 
