@@ -103,7 +103,7 @@ func (e *eval) textField(off int16, size int, n *expr.Field) {
 		return
 	}
 	if f.Place == event.InMember {
-		c.zero(off+16, size-16)
+		c.zero(off, size) // some kernels, such as 6.1, write no more than the end of the name
 		c.addr(asm.R1, off)
 		c.emit(asm.Mov.Imm(asm.R2, 16))
 		c.call(asm.FnGetCurrentComm)
