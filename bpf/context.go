@@ -1,11 +1,10 @@
 package bpf
 
 import (
-	"runtime"
-
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/ptregs"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -77,11 +76,7 @@ func (m *members) irqsOff(name string) {
 		refuse("%s: programs of tracepoints do not see the CPU's flags", name)
 	}
 	c := m.hook.code
-	// Of struct pt_regs and struct user_pt_regs, whose layouts are ABI.
-	off, shift, enabled := int16(144), int32(9), true // flags, X86_EFLAGS_IF
-	if runtime.GOARCH == "arm64" {
-		off, shift, enabled = 264, 7, false // pstate, PSR_I_BIT
-	}
+	off, shift, enabled := ptregs.Interrupts()
 	c.emit(asm.LoadMem(asm.R0, asm.R6, off, asm.DWord), asm.RSh.Imm(asm.R0, shift), asm.And.Imm(asm.R0, 1))
 	if enabled {
 		c.emit(asm.Xor.Imm(asm.R0, 1))

@@ -16,7 +16,7 @@ import (
 // them.
 func early(e *source) (preds []expr.Node, rest *source) {
 	ev := *e.Event
-	c := &source{Event: &ev, feeds: e.feeds, stacked: e.stacked}
+	c := &source{Event: &ev, feeds: e.feeds, stacked: e.stacked, serves: e.serves}
 	if c.Filter != nil {
 		if !plain(c.Filter) {
 			return nil, e

@@ -45,8 +45,12 @@ func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err
 			refuse("%s is not a tracepoint", e.Label)
 		}
 	}
+	s.serve(host)
 	s.prepare(host)
 	for i, e := range s.sources {
+		if e.served {
+			continue
+		}
 		h := im.newHook(code(), i)
 		if !e.whole() {
 			h.pickRaw(s.nodes(i))
@@ -54,7 +58,7 @@ func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err
 		im.newGen(h).program(at)
 		p := load.Program{
 			Label: e.Label, Kind: h.kind, Attach: e.Schema.FullName(), Event: i,
-			Type: e.Schema.Type, ID: e.Schema.ID, User: e.Probe != nil && e.Probe.User,
+			Type: e.Schema.Type, ID: e.Schema.ID, Places: e.serves, User: e.Probe != nil && e.Probe.User,
 		}
 		if h.raw != nil {
 			p.Attach = h.raw.Name

@@ -32,6 +32,11 @@ type source struct {
 	*Event
 	feeds   []feed
 	stacked bool // somebody counts by its stack
+	// Of probes: those whose events the program takes, by index in graph.sources, their
+	// names by place if somebody counts by them, and that it is one of another program.
+	serves []int
+	texts  []string
+	served bool
 }
 
 // A feed is where events, or pairs, go if all of preds hold: to a table, into a

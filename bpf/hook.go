@@ -1,12 +1,12 @@
 package bpf
 
 import (
-	"runtime"
 	"strings"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/ptregs"
 	"ppscript/bpf/rawpoint"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -43,11 +43,6 @@ func (im *Image) newHook(c *code, i int) *hook {
 // common is how many bytes of the record a program must not touch: the kernel
 // keeps a pointer there.
 const common = 8
-
-// samplePeriod is where the context of a sampled event has its period, behind
-// the registers; must match struct bpf_perf_event_data in
-// arch/*/include/uapi/asm/bpf_perf_event.h and linux/bpf_perf_event.h.
-var samplePeriod = map[string]int16{"amd64": 21 * 8, "arm64": 34 * 8}[runtime.GOARCH]
 
 var sizes = map[int]asm.Size{1: asm.Byte, 2: asm.Half, 4: asm.Word, 8: asm.DWord}
 
@@ -89,7 +84,7 @@ func (h *hook) locator(dst asm.Register, n *expr.Field) {
 func (h *hook) period(dst asm.Register) {
 	switch {
 	case h.kind == ebpf.PerfEvent:
-		h.code.emit(asm.LoadMem(dst, asm.R6, samplePeriod, asm.DWord))
+		h.code.emit(asm.LoadMem(dst, asm.R6, ptregs.Period, asm.DWord))
 	case weighted(h.source.Schema):
 		refuse("the period of %s", h.source.Label)
 	default:

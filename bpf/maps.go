@@ -49,7 +49,11 @@ func (im *Image) common() {
 			Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1,
 		})
 	}
-	for i := range s.sources {
+	im.nameMaps()
+	for i, e := range s.sources {
+		if e.served {
+			continue
+		}
 		im.define(load.StatsMap.Of(i), &ebpf.MapSpec{Type: ebpf.PerCPUArray,
 			KeySize: 4, ValueSize: uint32(8 * load.Stats(len(s.tables))), MaxEntries: 1})
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/load"
+	"ppscript/bpf/ptregs"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -118,7 +119,7 @@ func (m *members) read(dst asm.Register, f *event.Field) {
 		}
 		c.load(dst, m.cpu)
 	case event.MemberIP:
-		m.hook.register(dst, f.Name, registerIP)
+		m.hook.register(dst, f.Name, ptregs.IP)
 	default:
 		if f.Member >= event.MemberReg && f.Member < event.MemberArg {
 			m.hook.register(dst, f.Name, uint8(f.Member-event.MemberReg))

@@ -1,12 +1,11 @@
 package bpf
 
 import (
-	"runtime"
-
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/load"
+	"ppscript/bpf/ptregs"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -19,35 +18,22 @@ import (
 // or not.
 type Probe struct{ User, Return bool }
 
-// registers are the places of the kernel's numbered registers (enum
-// perf_event_x86_regs, perf_event_arm_regs) in struct pt_regs, or struct
-// user_pt_regs; -1 is none. Both layouts are ABI.
-var registers = map[string][]int16{
-	"amd64": {80, 40, 88, 96, 104, 112, 32, 152, 128, 144, 136, 160, -1, -1, -1, -1,
-		72, 64, 56, 48, 24, 16, 8, 0},
-	"arm64": {0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 144, 152, 160,
-		168, 176, 184, 192, 200, 208, 216, 224, 232, 240, 248, 256},
-}[runtime.GOARCH]
-
-// registerIP is the number of the instruction pointer among registers.
-var registerIP = map[string]uint8{"amd64": 8, "arm64": 32}[runtime.GOARCH]
-
 // register reads a register of the context: those of a probe, or of a sample.
 func (h *hook) register(dst asm.Register, name string, r uint8) {
 	if h.kind != ebpf.Kprobe && h.kind != ebpf.PerfEvent {
 		refuse("%s is a register, which the program of %s does not have", name, h.source.Label)
 	}
-	if int(r) >= len(registers) || registers[r] < 0 {
+	if int(r) >= len(ptregs.At) || ptregs.At[r] < 0 {
 		refuse("%s is a register that programs do not have", name)
 	}
-	h.code.emit(asm.LoadMem(dst, asm.R6, registers[r], asm.DWord))
+	h.code.emit(asm.LoadMem(dst, asm.R6, ptregs.At[r], asm.DWord))
 }
 
 // probeField reads a field of the record that the kernel would write for a probe.
 func (h *hook) probeField(dst asm.Register, f *event.Field) {
 	p := h.source.Probe
 	if p.User && (f.Name == "ip" && !p.Return || f.Name == "ret_ip") {
-		h.register(dst, f.Name, registerIP)
+		h.register(dst, f.Name, ptregs.IP)
 		return
 	}
 	refuse("field %s of %s: programs do not have it", f.Name, h.source.Label)
@@ -161,6 +147,10 @@ func (e arguments) textAt(off int16, size int, f *event.Field) {
 		e.text(off, size, &expr.Const{T: expr.Type{Kind: expr.Str}, Str: o.Text})
 		return
 	}
+	if len(o.Texts) > 0 {
+		e.placeText(off, size, o.Texts)
+		return
+	}
 	done := c.label()
 	if o.Load > 0 {
 		at := e.members.operands[f.Member]
@@ -182,6 +172,8 @@ func argumentRoom(f *event.Field) int {
 	switch o := f.Operand(); {
 	case o == nil:
 		refuse("field %s is a text that is made in ppscript", f.Name)
+	case len(o.Texts) > 0:
+		return textsRoom(o.Texts)
 	case o.Constant():
 		return pad(len(o.Text) + 1)
 	}

@@ -223,7 +223,7 @@ func (im *Image) stackMaps() {
 		return
 	}
 	for i, e := range s.sources {
-		if e.stacked {
+		if e.stacked && !e.served {
 			im.define(load.ChainMap.Of(i), &ebpf.MapSpec{
 				Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: size, MaxEntries: 1,
 			})

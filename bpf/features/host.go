@@ -31,6 +31,8 @@ type Host struct {
 	Guarded bool
 	// Preempted says that programs of probes in user code can be preempted (6.0).
 	Preempted bool
+	// KprobeMulti says that one link attaches a program to many functions (5.18).
+	KprobeMulti bool
 	// NeedResched is the number of the flag that says that a task shall give
 	// way; 0 is not known.
 	NeedResched int
@@ -133,6 +135,8 @@ func Find(r kernel.Roots) (*Host, error) {
 	}
 	if kernel.HasBTF(r) {
 		h.Offset, h.Function, h.Variable = types.LookUps()
+		_, fprobe := h.Function("register_fprobe_ips")
+		h.KprobeMulti = v.AtLeast(5, 18) && fprobe
 	} else {
 		h.TaskStorage = false
 	}

@@ -1,6 +1,8 @@
 package load
 
 import (
+	"fmt"
+
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
@@ -37,6 +39,8 @@ type Program struct {
 	Type   uint32           // of the event: attr.type, and attr.config
 	ID     uint64
 	User   bool // it is a probe in a program
+	// Places are the events whose probes call the program, one or more.
+	Places []int
 	Ins    asm.Instructions
 	Event  int // whose program it is, -1 for those of our own
 }
@@ -51,11 +55,17 @@ func (p *Program) Where() string {
 	case ebpf.Tracing:
 		return "typed raw tracepoint " + p.Attach
 	}
+	if p.many() {
+		return fmt.Sprintf("%s and %d more functions, by one link", p.Attach, len(p.Places)-1)
+	}
 	if p.Kind == ebpf.Kprobe {
 		return p.Attach + ", by an event of perf"
 	}
 	return "tracepoint " + p.Attach
 }
+
+// many reports that one link attaches the program to many functions.
+func (p *Program) many() bool { return len(p.Places) > 1 }
 
 // A Unit is the maps in which one program keeps the rows of one table. No two
 // programs share rows: one that interrupts another on its CPU would spoil the

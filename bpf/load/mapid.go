@@ -36,6 +36,7 @@ const (
 	SendMap                      // by CPU: sendState
 	BuffersMap                   // by CPU: its buffer
 	BufferMap                    // the buffer of a CPU
+	NamesMap                     // by program: the names of the places where it is attached
 	BusyMap                      // by program and CPU: how many run, where they can be preempted
 	LateMap                      // by program: texts of a system call that are missing, by thread
 	LateCountMap                 // u64: how many of these there are, or more
@@ -66,6 +67,7 @@ var mapNames = [...]string{
 	SendMap:       "send",
 	BuffersMap:    "buffers",
 	BufferMap:     "buffer",
+	NamesMap:      "names",
 	BusyMap:       "busy",
 	LateMap:       "late",
 	LateCountMap:  "latecount",

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 )
 
@@ -17,6 +18,9 @@ import (
 // program is changed in the processes of the target alone, if these are known, since
 // each hit of another process costs that one a trap.
 func (r *Run) probe(p *Program, prog *ebpf.Program, t *Target) error {
+	if p.many() {
+		return r.plantMany(p, prog)
+	}
 	pids := []int{-1}
 	if p.User && !t.Follow && !t.Workload && len(t.PIDs) > 0 {
 		pids = t.PIDs
@@ -54,3 +58,26 @@ func (r *Run) plant(p *Program, prog *ebpf.Program, pid int) error {
 	r.links = append(r.links, func() error { return unix.Close(fd) })
 	return unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_BPF, prog.FD())
 }
+
+// plantMany attaches the program to many functions by one link. Each has its number
+// among them.
+func (r *Run) plantMany(p *Program, prog *ebpf.Program) error {
+	var o link.KprobeMultiOptions
+	for i, event := range p.Places {
+		o.Symbols = append(o.Symbols, r.Places[event].Config1Text)
+		o.Cookies = append(o.Cookies, uint64(i))
+	}
+	attach := link.KprobeMulti
+	if p.ID&returns != 0 {
+		attach = link.KretprobeMulti
+	}
+	l, err := attach(prog, o)
+	if err != nil {
+		return err
+	}
+	r.links = append(r.links, l.Close)
+	return nil
+}
+
+// returns is the bit of attr.config by which a probe sits where a function returns.
+const returns = 1

@@ -205,6 +205,9 @@ func (r *Run) Taken() ([]uint64, error) {
 	n := Stats(len(r.im.Tables))
 	taken := make([]uint64, r.cpus)
 	for i := range r.im.Events {
+		if r.maps[StatsMap.Of(i)] == nil {
+			continue // one of the events of another program
+		}
 		err := r.words(StatsMap.Of(i)).each(func(_ int, values []uint64) {
 			for cpu := range taken {
 				taken[cpu] += values[cpu*n+StatTaken]
@@ -222,6 +225,9 @@ func (r *Run) Loss() (Loss, error) {
 	n := Stats(len(r.im.Tables))
 	now := make([]uint64, n)
 	for i := range r.im.Events {
+		if r.maps[StatsMap.Of(i)] == nil {
+			continue // one of the events of another program
+		}
 		err := r.words(StatsMap.Of(i)).each(func(_ int, values []uint64) {
 			for k, v := range values {
 				now[k%n] += v

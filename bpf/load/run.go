@@ -145,6 +145,9 @@ func (r *Run) program(p *Program) (*ebpf.ProgramSpec, error) {
 		short = p.Label
 	}
 	spec := &ebpf.ProgramSpec{Name: kernelName(short), Type: p.Kind, License: "GPL", Instructions: ins}
+	if p.many() {
+		spec.AttachType = ebpf.AttachTraceKprobeMulti
+	}
 	if p.Kind == ebpf.Tracing {
 		spec.AttachType, spec.AttachTo = ebpf.AttachTraceRawTp, p.Attach
 	}

@@ -33,6 +33,8 @@ func (f *Field) Operand() *Operand {
 type Operand struct {
 	// Text is a constant, which needs nothing else.
 	Text string
+	// Texts are constants, of which the place of the program's probe chooses one.
+	Texts []string
 	// Value is a constant to which the registers are added.
 	Value int64
 	// Regs are registers by the kernel's numbers, each shifted left by its Scale.
@@ -50,4 +52,4 @@ type Operand struct {
 type ScaledReg struct{ Reg, Scale uint8 }
 
 // Constant reports that the operand needs nothing of the event.
-func (o *Operand) Constant() bool { return len(o.Regs) == 0 && o.Load == 0 }
+func (o *Operand) Constant() bool { return len(o.Regs)+len(o.Texts) == 0 && o.Load == 0 }

@@ -46,7 +46,7 @@ func (r *Resolver) kernelProbe(s Spec) ([]*Probe, error) {
 		return nil, listErr
 	case listErr != nil: // the kernel itself knows better
 	case isPattern(fn):
-		if names, err = s.matches(fn, known); err != nil {
+		if names, err = s.matches(fn, r.traceable(known)); err != nil {
 			return nil, err
 		}
 	case !slices.Contains(known, fn):
@@ -121,6 +121,32 @@ func (r *Resolver) kernelFunctions() ([]string, error) {
 	r.text = names
 	return names, nil
 }
+
+// traceable are those of some functions that the kernel's tracers can use: no parts of
+// functions that lie elsewhere, nor those that were needed while it booted. Where the
+// kernel does not tell, they are all.
+func (r *Resolver) traceable(known []string) []string {
+	text, err := os.ReadFile(traceableFunctions)
+	if err != nil || r.Proc != "" {
+		return known
+	}
+	can := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		if words := strings.Fields(line); len(words) > 0 {
+			can[words[0]] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(known), func(name string) bool {
+		_, in, ok := strings.Cut(name, ":")
+		if !ok {
+			in = name
+		}
+		return !can[in]
+	})
+}
+
+// traceableFunctions is the kernel's list of them.
+const traceableFunctions = "/sys/kernel/tracing/available_filter_functions"
 
 // matches expands a pattern, within its bound.
 func (s *Spec) matches(pattern string, known []string) ([]string, error) {

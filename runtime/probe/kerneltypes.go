@@ -34,6 +34,9 @@ func (r *Resolver) typed(b *builder, c *convention, s *Spec, name string) {
 		if !ok || i == len(c.args) {
 			return // a structure takes registers of its own: who comes behind is not where it seems
 		}
+		if d.name == "func" {
+			d.name = "func_" // func is the function's own name, for all that a pattern fits
+		}
 		b.declared(d, c.args[i])
 		b.named++
 	}

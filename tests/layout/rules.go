@@ -72,7 +72,7 @@ var layers = [][]string{
 	// What of all that runs in the kernel: how it is loaded and read, then how it is
 	// made. plan asks whether it can.
 	{"bpf/types"},
-	{"bpf/load", "bpf/features", "bpf/arith", "bpf/pattern", "bpf/rawpoint"},
+	{"bpf/load", "bpf/features", "bpf/ptregs", "bpf/arith", "bpf/pattern", "bpf/rawpoint"},
 	{"bpf/latetext"}, // its programs and maps are for bpf/load
 	{"bpf"},
 	{"runtime/render"},

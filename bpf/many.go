@@ -1,0 +1,174 @@
+package bpf
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/load"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// This file has one program serve many functions of the kernel, those that a pattern
+// fits: all of their events go the same ways, and differ in the name of the function
+// alone. One link attaches it to all (kprobe_multi, 5.18), at once, and has a number
+// for each, by which the program finds the name.
+
+// mostProbes bounds the probes that have a program each: each has maps as well.
+const mostProbes = 64
+
+// serve finds the probes that one program can serve. The first one of them has it.
+func (s *graph) serve(host *Host) {
+	first := map[string]*source{}
+	probes := 0
+	for i, e := range s.sources {
+		if e.Probe == nil {
+			continue
+		}
+		way, ok := e.ways()
+		lead := first[way]
+		if !ok || !host.KprobeMulti || lead == nil {
+			first[way] = e
+			e.serves = []int{i}
+			probes++
+			continue
+		}
+		lead.serves = append(lead.serves, i)
+		e.served = true
+	}
+	if probes > mostProbes {
+		refuse("%d probes, each of which needs a program", probes)
+	}
+	for _, e := range s.sources {
+		if len(e.serves) > 1 {
+			s.names(e)
+		}
+	}
+}
+
+// ways says where the events of a probe go, as a text; false if nobody else's could
+// go the same ways.
+func (e *source) ways() (string, bool) {
+	if e.Probe.User || strings.ContainsAny(e.Schema.Name, "+ ") {
+		return "", false
+	}
+	var b strings.Builder
+	ok := true
+	say := func(nodes ...expr.Node) {
+		for _, n := range nodes {
+			switch {
+			case n == nil:
+				b.WriteString("-;")
+				continue
+			case isName(n):
+				fmt.Fprintf(&b, "name %s;", n.(*expr.Field).F.Name)
+				continue
+			}
+			fmt.Fprintf(&b, "%s;", n)
+			for _, f := range expr.UsesOf(n).Fields {
+				ok = ok && !isName(f)
+				fmt.Fprintf(&b, "%d %d %d %t;", f.F.Place, f.F.Member, f.F.Size, f.F.Signed)
+			}
+		}
+	}
+	fmt.Fprint(&b, e.Schema.Type, e.Schema.ID, *e.Probe, e.CPUs, e.Stack != nil && e.Stack.Kernel,
+		e.Stack != nil && e.Stack.User)
+	say(e.Filter)
+	for i := range e.feeds {
+		f := &e.feeds[i]
+		if f.table == nil {
+			return "", false
+		}
+		fmt.Fprintf(&b, "table %d;", f.table.Index)
+		say(f.preds...)
+		b.WriteString("keys;")
+		say(f.keys...)
+		for _, a := range f.args {
+			fmt.Fprint(&b, a.off)
+			say(a.fn, a.where)
+		}
+	}
+	return b.String(), ok
+}
+
+// isName reports that a node is a text that is the same for all events of a probe.
+func isName(n expr.Node) bool {
+	f, ok := n.(*expr.Field)
+	return ok && f.Part == expr.Self && f.View == expr.ViewValue && f.F.Place == event.InMember &&
+		f.F.Kind == event.Str && f.F.Operand() != nil && f.F.Operand().Constant()
+}
+
+// names has the keys of a program that serves many find their text by the place that
+// was hit.
+func (s *graph) names(e *source) {
+	for i := range e.feeds {
+		keys := slices.Clone(e.feeds[i].keys)
+		for k, n := range keys {
+			if !isName(n) {
+				continue
+			}
+			o := &event.Operand{}
+			for _, other := range e.serves {
+				o.Texts = append(o.Texts, s.sources[other].feeds[i].keys[k].(*expr.Field).F.Operand().Text)
+			}
+			e.texts = o.Texts
+			f := *n.(*expr.Field).F
+			f.Computed = &event.Computed{Operand: o}
+			keys[k] = &expr.Field{F: &f}
+		}
+		e.feeds[i].keys = keys
+	}
+}
+
+// textsRoom is the room that the longest of some texts needs.
+func textsRoom(texts []string) int {
+	room := 0
+	for _, t := range texts {
+		room = max(room, pad(len(t)+1))
+	}
+	return room
+}
+
+// placeText puts the text of the place that was hit at off.
+func (e arguments) placeText(off int16, size int, texts []string) {
+	c := e.code
+	mark := c.stack
+	key := c.alloc(8)
+	c.emit(asm.Mov.Reg(asm.R1, asm.R6))
+	c.call(asm.FnGetAttachCookie)
+	c.store(key, asm.R0)
+	c.get(load.NamesMap.Of(e.hook.index), key, e.fail)
+	c.emit(asm.Mov.Reg(asm.R1, asm.R0))
+	for i := 0; i < size; i += 8 {
+		if i >= textsRoom(texts) {
+			c.zero(off+int16(i), 8)
+			continue
+		}
+		c.emit(asm.LoadMem(asm.R0, asm.R1, int16(i), asm.DWord))
+		c.store(off+int16(i), asm.R0)
+	}
+	c.stack = mark
+}
+
+// nameMaps adds the maps with the names of places.
+func (im *Image) nameMaps() {
+	for i, e := range im.graph.sources {
+		if len(e.texts) == 0 {
+			continue
+		}
+		room := textsRoom(e.texts)
+		spec := &ebpf.MapSpec{
+			Type: ebpf.Array, KeySize: 4, ValueSize: uint32(room), MaxEntries: uint32(len(e.texts)),
+		}
+		for k, text := range e.texts {
+			value := make([]byte, room)
+			copy(value, text)
+			spec.Contents = append(spec.Contents, ebpf.MapKV{Key: uint32(k), Value: value})
+		}
+		im.define(load.NamesMap.Of(i), spec)
+	}
+}

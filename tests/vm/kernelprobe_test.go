@@ -1,0 +1,79 @@
+package vm
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Probes of the kernel are counted inside the kernel as they are here, on kernels of all
+// ages: arguments, results, pairs, stacks, and the functions that a pattern fits. Where
+// one link attaches a program to all of these, a thousand take less than a second.
+func TestKernelProbesInKernel(t *testing.T) {
+	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}
+	for _, kernel := range []string{"5.10", "6.1", "6.12"} {
+		t.Run(kernel, func(t *testing.T) {
+			guest := Guest{Kernel: kernel, MemoryMiB: 1024, Files: files, Timeout: 4 * time.Minute}
+			r := Run(t, guest, probesScript)
+			out := string(r.Output)
+			part := func(name string) string {
+				_, text, _ := strings.Cut(out, "BEGIN "+name+"\n")
+				text, _, _ = strings.Cut(text, "BEGIN ")
+				return text
+			}
+			want := func(name, pattern string) {
+				t.Helper()
+				if !regexp.MustCompile(pattern).MatchString(part(name)) {
+					t.Errorf("%s: got\n%s\nwant %s", name, part(name), pattern)
+				}
+			}
+			for _, engine := range []string{"bpf", "perf"} {
+				// The shell opens its script as well.
+				want(engine+" args", `-100 do_sys_openat2 +21\n`)
+				want(engine+" pairs", `do_sys_openat2 => do_sys_openat2 +21 `)
+				want(engine+" stack", `do_sys_openat2`)
+				want(engine+" pattern", `vfs_open +21\n`)
+			}
+			want("text", `/w/known +20\n`)
+			want("how", `engine +bpf`)
+			if kernel == "6.12" { // those before have no CONFIG_FPROBE
+				want("how", `more functions, by one link`)
+				want("many", `count`)
+			}
+			want("left", `^END left`)
+			if t.Failed() {
+				fmt.Println(out)
+			}
+		})
+	}
+}
+
+// probesScript opens a file twenty times.
+const probesScript = `
+cd /w; echo x >known
+loop='i=0; while [ $i -lt 20 ]; do : </w/known; i=$((i+1)); done; exit 0'
+mine='_comm == "mine"'
+printf '#!/bin/sh\n%s\n' "$loop" >mine; chmod +x mine
+openat='args = "int dfd, char *name", filter = "_comm == \"mine\""'
+for engine in bpf perf; do
+	echo BEGIN $engine args
+	ppscript --engine $engine -c 'kprobe("do_sys_openat2", args = "int dfd, char *name, long how").where("dfd == -100 && _comm == \"mine\"").by("dfd", "func").count()' -- ./mine
+	echo BEGIN $engine pairs
+	ppscript --engine $engine -c 'join([kprobe("do_sys_openat2")], [kretprobe("do_sys_openat2")], key = "tid").where("start._comm == \"mine\"").latency()' -- ./mine
+	echo BEGIN $engine stack
+	ppscript --engine $engine -c 'kprobe("do_sys_openat2").where("_comm == \"mine\"").by("stack").count()' -- ./mine
+	echo BEGIN $engine pattern
+	ppscript --engine $engine -c 'kprobe("vfs_ope[a-n]").where("_comm == \"mine\"").by("func").count()' -- ./mine
+done
+echo BEGIN text
+ppscript --engine bpf -c 'kprobe("do_sys_openat2", args = "int dfd, char *name").where("name == \"/w/known\"").by("name").count()' -- ./mine
+echo BEGIN how
+ppscript explain --engine bpf -c 'kprobe("vfs_[a-z]*").by("func").count()'
+echo BEGIN many
+time ppscript -v --engine bpf -c 'kprobe("*_[rsg]e[at][dt]*", limit = 5000).by("func").count().top(3)' -- true 2>&1 | cut -c1-200
+echo BEGIN left
+cat /sys/kernel/tracing/kprobe_events
+echo END left
+exit 0`
