@@ -46,6 +46,9 @@ type foldKey struct {
 	begun bool // it is not as at its begin
 }
 
+// Fills reports that maps may fill up, so that Sweep has work each second.
+func (r *Run) Fills() bool { return len(r.im.Folds) > 0 }
+
 // sweepFolds makes room in the maps that are nearly full.
 func (r *Run) sweepFolds() error {
 	if r.folds.made == nil {

@@ -20,8 +20,8 @@ import (
 // This file runs plans whose work is done inside the kernel: there are no
 // events to read, only counters when an interval ends.
 
-// sweepTime is how often the set of traced processes is cleaned of those that
-// ended.
+// sweepTime is how often room is made in maps that may fill up, and, while events
+// come, how often the set of traced processes is cleaned of those that ended.
 const sweepTime = time.Second
 
 // A kernelRun is a plan in the kernel.

@@ -173,6 +173,9 @@ func earliest(ts ...time.Time) time.Time {
 // wait polls the source, at most until next.
 func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) {
 	timeout := r.nap()
+	if k := r.in.kernel; k != nil && k.run.Fills() || r.env.sender != nil && r.env.sender.Fills() {
+		timeout = min(timeout, sweepTime)
+	}
 	if r.eval != nil {
 		r.eval.counters.Follow()
 	}
