@@ -143,43 +143,18 @@ func (s *pairSender) fields(spec *join.Spec, start, end int, p *sentPairs) bool 
 			all = true
 			continue
 		}
-		expr.Walk(prog.Node, func(n expr.Node) bool {
-			switch n := n.(type) {
-			case *expr.Field:
-				if n.Part != expr.Self {
-					add(n)
-				}
-			case *expr.Mem:
-				_, part, ok := expr.RecordOffset(n.Addr)
-				all = all || !ok || part != expr.Self
-			case *expr.CStr, *expr.MemBytes:
-				all = true
-			case *expr.Native:
-				if n.Is(expr.ReadsRecord) {
-					for _, f := range namedBy(n) {
-						if f.Part != expr.Self {
-							add(f)
-						}
-					}
-				}
+		eachRead(prog.Node, func(f *expr.Field) {
+			if f.Part != expr.Self {
+				add(f)
 			}
-			return true
-		})
+		}, func(of expr.Part, known bool) { all = all || !known || of != expr.Self })
 	}
 	// The key of a pair is computed of its end.
-	if key := spec.In[end].Key; key.Node == nil {
+	key := spec.In[end].Key
+	if key.Node == nil {
 		return false
-	} else {
-		expr.Walk(key.Node, func(n expr.Node) bool {
-			switch n := n.(type) {
-			case *expr.Field:
-				add(n)
-			case *expr.Mem, *expr.CStr, *expr.MemBytes:
-				possible = false
-			}
-			return true
-		})
 	}
+	eachRead(key.Node, add, func(expr.Part, bool) { possible = false })
 
 	send := p.edge.Send
 	send.Context = all

@@ -197,40 +197,28 @@ func (c *projector) fields() error {
 		if pl.evaluated[p] || c.isMoved(p) {
 			continue
 		}
-		expr.Walk(p.Node, func(n expr.Node) bool {
-			switch n := n.(type) {
-			case *expr.Field:
-				switch place := n.F.Place; {
-				case n.F.Read != nil: // see reads
-				case place == event.InMember && n.F.Member.OfContext():
-					contexts[n.F] = true
-				case place == event.InMember && n.F.Member == event.MemberComm:
-					named = true
-				case place == event.InMember:
-					if n.F.Member == event.MemberPeriod || n.F.Member == event.MemberMode ||
-						n.F.Member == event.MemberCallchain {
-						err = not("%s is not sent", n.F.Name)
-					}
-				case place == event.InSlot:
-				case n.View != expr.ViewValue:
-					c.whole = true
-				default:
-					want[n.F] = true
+		if p.Uses.Any(expr.AsksThreads) {
+			err = not("the script tells by itself which threads it is about")
+		}
+		eachRead(p.Node, func(f *expr.Field) {
+			switch place := f.F.Place; {
+			case f.F.Read != nil: // see reads
+			case place == event.InMember && f.F.Member.OfContext():
+				contexts[f.F] = true
+			case place == event.InMember && f.F.Member == event.MemberComm:
+				named = true
+			case place == event.InMember:
+				if f.F.Member == event.MemberPeriod || f.F.Member == event.MemberMode ||
+					f.F.Member == event.MemberCallchain {
+					err = not("%s is not sent", f.F.Name)
 				}
-			case *expr.Mem, *expr.CStr, *expr.MemBytes:
+			case place == event.InSlot:
+			case f.View != expr.ViewValue:
 				c.whole = true
-			case *expr.Native:
-				switch {
-				case n.Is(expr.AsksThreads):
-					err = not("the script tells by itself which threads it is about")
-				case n.Is(expr.ReadsRecord):
-					for _, f := range namedBy(n) {
-						want[f.F] = true
-					}
-				}
+			default:
+				want[f.F] = true
 			}
-			return true
-		})
+		}, func(expr.Part, bool) { c.whole = true })
 	}
 	c.whole = c.whole || !pl.Reads.Exact
 	for _, j := range pl.joins() {
