@@ -37,7 +37,7 @@ func (s *Source) start(ctx context.Context, counting bool) (err error) {
 	if s.poll, err = poll.New(s.filled); err != nil {
 		return err
 	}
-	if s.plug != nil {
+	if s.plug != nil || counting {
 		s.poll.HearCPUs()
 	}
 	s.pollFD = slices.Clone(s.open.owner)
