@@ -11,21 +11,23 @@ import (
 	"ppscript/runtime/task"
 )
 
-// This file lets the cut go behind a join: programs relate the events, count what
-// they can, and send the pairs for which the predicates hold that all who read them
-// have. Who reads them in ppscript gets them as if the join ran here (arrivals.go).
+// This file lets the cut go behind a join or a fold: programs relate the events, keep
+// states, count what they can, and send the pairs, and what folds emit, for which the
+// predicates hold that all who read them have. Who reads them in ppscript gets them as
+// if the join, or the fold, ran here (runtime/plan/arrivals.go).
 //
 // A pair has the fields of both events that somebody reads, which for a line are all
 // of them. Stacks, arrays of another form and texts of any length stay with events
 // that are sent themselves.
 
-// A pairSender settles what programs send of pairs.
+// A pairSender settles what programs send of pairs, and of what folds emit.
 type pairSender struct {
 	p     *Placer
 	parts []*sentPairs
 }
 
-// sentPairs are the pairs of one stream.
+// sentPairs are the pairs of one stream; start and end are nil if a fold emits it: then
+// all of its values are sent.
 type sentPairs struct {
 	edge  *bpf.Edge
 	moved []*Pred // that programs check
