@@ -56,6 +56,16 @@ func (r *Run) Rows(number func(s *Stack) uint64, add func(of *agg.Spec, p *agg.P
 	return nil
 }
 
+// Forget has the programs count anew: what they counted while one after the other was
+// attached is of some events, and not of others. Without intervals there is no other
+// generation, and nothing is forgotten.
+func (r *Run) Forget() error {
+	if !r.im.Intervals {
+		return nil
+	}
+	return r.Rows(nil, func(*agg.Spec, *agg.Partial) {})
+}
+
 // settle waits until no program writes to the generation that was switched
 // off.
 func (r *Run) settle() {

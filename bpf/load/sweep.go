@@ -37,6 +37,9 @@ type folds struct {
 	// evicted is how many states were given up so far, and told how many of them
 	// Loss returned.
 	evicted, told uint64
+
+	seen  []uint64 // states that programs had made when they were last counted
+	fills bool     // more came since
 }
 
 // A foldKey is a state that may be given up.
@@ -46,21 +49,25 @@ type foldKey struct {
 	begun bool // it is not as at its begin
 }
 
-// Fills reports that maps may fill up, so that Sweep has work each second.
-func (r *Run) Fills() bool { return len(r.im.Folds) > 0 }
+// Fills reports that maps may fill up, so that Sweep has work now and then; and whether
+// programs were filling them when it last looked.
+func (r *Run) Fills() (may, does bool) { return len(r.im.Folds) > 0, r.folds.fills }
 
 // sweepFolds makes room in the maps that are nearly full.
 func (r *Run) sweepFolds() error {
 	if r.folds.made == nil {
-		r.folds.made = make([]uint64, len(r.im.Folds))
-		r.folds.have = make([]uint64, len(r.im.Folds))
+		n := len(r.im.Folds)
+		r.folds.made, r.folds.have, r.folds.seen = make([]uint64, n), make([]uint64, n), make([]uint64, n)
 	}
+	r.folds.fills = false
 	var made [1]uint64
 	for i := range r.im.Folds {
 		f := &r.im.Folds[i]
 		if err := r.words(f.Made).lookup(make([]byte, 4), made[:]); err != nil {
 			return fmt.Errorf("count the states of a fold: %w", err)
 		}
+		r.folds.fills = r.folds.fills || made[0] != r.folds.seen[i]
+		r.folds.seen[i] = made[0]
 		m := r.words(f.States)
 		most := uint64(m.entries)
 		if r.folds.have[i]+made[0]-r.folds.made[i] < most-most/8 {

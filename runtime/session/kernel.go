@@ -185,6 +185,9 @@ func (k *kernelRun) start(ctx context.Context, r *run) (err error) {
 	if err = k.hook(ctx, r); err != nil {
 		return &errHere{err}
 	}
+	if err = k.run.Forget(); err != nil {
+		return err
+	}
 	if err = k.watch.Release(); err != nil {
 		return &errHere{err}
 	}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"ppscript/bpf/load"
 	"ppscript/runtime/cost"
 	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
@@ -173,8 +174,11 @@ func earliest(ts ...time.Time) time.Time {
 // wait polls the source, at most until next.
 func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) {
 	timeout := r.nap()
-	if k := r.in.kernel; k != nil && k.run.Fills() || r.env.sender != nil && r.env.sender.Fills() {
-		timeout = min(timeout, sweepTime)
+	if k := r.in.kernel; k != nil {
+		timeout = min(timeout, beforeSweep(k.run))
+	}
+	if r.env.sender != nil {
+		timeout = min(timeout, beforeSweep(r.env.sender))
 	}
 	if r.eval != nil {
 		r.eval.counters.Follow()
@@ -201,6 +205,17 @@ func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) 
 		return false, nil
 	}
 	return false, err
+}
+
+// beforeSweep is how long the loop may sleep before maps are full.
+func beforeSweep(programs *load.Run) time.Duration {
+	switch may, does := programs.Fills(); {
+	case does:
+		return sweepTime
+	case may:
+		return 4 * sweepTime // a wake-up costs six switches between threads
+	}
+	return idleTime
 }
 
 // nap is how long the loop may sleep.

@@ -245,7 +245,8 @@ func TestHrcountKeepsSlotsWhole(t *testing.T) {
 			t.Errorf("report %d: got slots from %d, want from %d", i, first, next)
 		}
 		// Intervals that a busy machine misses are shown as one.
-		if len(slots) != max(1, (len(slots)+5)/10)*10 && i < len(tables)-1 {
+		// The first interval has the slot in which ppscript began beside.
+		if len(slots) != max(1, (len(slots)+5)/10)*10 && i > 0 && i < len(tables)-1 {
 			t.Errorf("report %d: got %d slots, want 10", i, len(slots))
 		}
 		next = last + 1

@@ -154,7 +154,7 @@ def main(o):
     return calls.fold(lambda e: e.args[0], {"n": 0}, step, limit = %d).by("n").count()
 `, room))
 	l.Do()
-	time.Sleep(2500 * time.Millisecond) // two looks at how full the map is
+	time.Sleep(6 * time.Second) // a look at how full the map is
 	l.Do()
 	out := p.Stop().Want(t, 0)
 	l.End()
